@@ -1,0 +1,129 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The interface of the RMA core to its caller (adi/ in libmpi, scripts in the tests). What is behind it is in
+ * win_impl.h. Nothing here waits: a call that cannot finish returns WDL_AGAIN and the caller makes progress
+ * (wdl_proc_progress) and calls it again with the same arguments, until the result is something else.
+ * Ranks are ranks of the window. Any thread, one at a time.
+ */
+#ifndef WDL_MPID_RMA_WIN_H_INCLUDED
+#define WDL_MPID_RMA_WIN_H_INCLUDED
+
+#include "mpid/proc/proc.h"
+
+struct wdl_win;
+
+struct wdl_rma_params {         /* sizes set by the user; 0: default */
+    int global_ops, global_targets;     /* pools shared by all windows: 4096, 1024 */
+    int win_ops, win_targets, win_slots;        /* per window: 256, 64, 64 */
+    int type_bytes_max;         /* longest flattened type accepted from the wire: 64 MiB */
+};
+
+/* Begin and end the module; at the end no window may be left. */
+int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params);
+void wdl_rma_fini(struct wdl_proc *proc);
+
+enum wdl_win_flavor { WDL_WIN_CREATE, WDL_WIN_ALLOCATE, WDL_WIN_SHARED, WDL_WIN_DYNAMIC };
+
+/* What this process knows of a rank's exposed memory. */
+struct wdl_win_rank {
+    uint64_t base;              /* address in that rank's address space */
+    uint64_t bytes;
+    int64_t disp_unit;
+    uint64_t offset;            /* in its node's shared segment, when there is one */
+};
+
+/* Words shared by the processes of one node for one rank's memory: region locks of wide accumulates. Zeroed at creation. */
+#define WDL_WIN_STRIPES 64
+struct wdl_win_control {
+    uint32_t stripe[WDL_WIN_STRIPES];
+    char pad[256];
+};
+
+struct wdl_win_params {
+    uint32_t id;                /* the same on every rank, unique among a process's live windows */
+    int rank, size;
+    enum wdl_win_flavor flavor;
+    void *base;                 /* this rank's memory (NULL allowed when bytes == 0) */
+    uint64_t bytes;
+    int64_t disp_unit;
+    void *ctx;                  /* for the three callbacks */
+    int (*peer_of) (void *ctx, int rank);       /* peer number of a rank */
+    /* What is known of a rank; the window keeps no table of its own. Dynamic windows: bytes = UINT64_MAX, base 0,
+     * disp_unit 1. */
+    void (*rank_info) (void *ctx, int rank, struct wdl_win_rank * info_out);
+    /* The rank's memory in this address space (own rank included), NULL when it is not reachable by load/store;
+     * *control_out is that rank's control block, here. Constant while the window lives. */
+    void *(*map) (void *ctx, int rank, struct wdl_win_control ** control_out);
+    int mapped_any;             /* some other rank, on any process, is reachable by load/store */
+    int no_locks;               /* info key: no passive target calls will come */
+    int acc_unordered;          /* info accumulate_ordering=none */
+};
+
+/* Local part of creation and freeing; the caller synchronizes the ranks after create and before free. free returns
+ * WDL_ERR_SYNC inside an epoch, WDL_AGAIN while something is in flight. */
+int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params, struct wdl_win **win_out);
+int wdl_win_free(struct wdl_win *win);
+/* Dynamic windows. detach: ERR_ARG for memory that was not attached at base; attach: ERR_ATTACH on overlap. */
+int wdl_win_attach(struct wdl_win *win, void *base, uint64_t bytes);
+int wdl_win_detach(struct wdl_win *win, const void *base);
+
+/* A buffer of the local process or of the target, resolved by the caller. */
+struct wdl_buf {
+    void *addr;                 /* unused for the target */
+    int64_t count;
+    wdl_type type;
+    size_t bytes;               /* of the packed stream */
+    int contig;                 /* one piece at addr + lo */
+    int64_t lo, hi;             /* [lo, hi): bytes touched, from addr */
+};
+
+enum wdl_rma_kind { WDL_RMA_PUT, WDL_RMA_GET, WDL_RMA_ACC, WDL_RMA_GET_ACC, WDL_RMA_CAS, WDL_RMA_KINDS };
+
+/* One operation. GET reads into `origin`; ACC and GET_ACC (fetch_and_op is GET_ACC of one element) combine `origin` into
+ * the target, GET_ACC returns the old values in `result`; CAS stores origin where compare matches, old value to result. */
+struct wdl_rma_args {
+    enum wdl_rma_kind kind;
+    int target;                 /* rank */
+    int64_t disp;               /* in the target's displacement units */
+    struct wdl_buf origin, result, remote;      /* remote.addr is not used */
+    const void *compare;
+    enum wdl_rop op;
+    struct wdl_element element; /* ACC, GET_ACC, CAS: the predefined type all of it is made of */
+    void *request;              /* completed through host->request_complete when done locally, or NULL */
+};
+
+/* Begin an operation. WDL_OK: taken (or done; a request is completed either way); WDL_AGAIN: no resource, nothing
+ * happened; errors: ERR_SYNC outside an epoch, ERR_RANK, ERR_RANGE, ERR_OP. */
+int wdl_rma_op(struct wdl_win *win, const struct wdl_rma_args *args);
+
+/* Assertions of MPI, section 12.5.5. */
+enum { WDL_MODE_NOCHECK = 1, WDL_MODE_NOSTORE = 2, WDL_MODE_NOPUT = 4, WDL_MODE_NOPRECEDE = 8,
+    WDL_MODE_NOSUCCEED = 16
+};
+
+/* Synchronization. `*step` is the caller's, 0 at the first call of each of these, and belongs to the callee until the result
+ * is not WDL_AGAIN. */
+int wdl_win_fence(struct wdl_win *win, int assertion, int *step);
+/* group: ranks, copied. */
+int wdl_win_post(struct wdl_win *win, const int *group, int n, int assertion, int *step);
+int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, int *step);
+int wdl_win_complete(struct wdl_win *win, int *step);
+int wdl_win_wait(struct wdl_win *win, int *step);       /* MPI_Win_test is one call of it */
+int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, int *step);
+int wdl_win_unlock(struct wdl_win *win, int rank, int *step);
+int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step);
+int wdl_win_unlock_all(struct wdl_win *win, int *step);
+/* rank < 0: all targets. local: local completion only. */
+int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step);
+int wdl_win_sync(struct wdl_win *win);
+
+/* Figures for tests and pvars. */
+struct wdl_win_stats {
+    uint64_t ops_mapped, ops_message, messages, pool_waits;
+    int ops_high, targets_high;
+};
+void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out);
+/* Walk every structure and assert its invariants. */
+void wdl_win_check(const struct wdl_win *win);
+
+#endif

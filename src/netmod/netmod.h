@@ -1,0 +1,186 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The door below: what the core needs from a network. One `struct wdl_nm` is one process's endpoint
+ * on one network. A netmod implements `struct wdl_nm_ops`; test/netmod/conformance.c is the suite every
+ * netmod passes.
+ *
+ * Rules that hold for every entry:
+ *  1. No re-entry. Messages and completions surface only inside poll(); no other entry calls back.
+ *     Callbacks may call every entry except poll, arm and close.
+ *  2. Nothing waits. An entry begins something and returns.
+ *  3. Results of the starting entries (am, put, get, atomic, flush, tag_*):
+ *       WDL_OK       done in the call; the caller's memory is free again; comp is not called
+ *       WDL_PENDING  accepted; comp->fn is called exactly once, from poll; until then the caller keeps the
+ *                    payload memory and *comp alive and, for sends, unchanged
+ *       WDL_AGAIN    nothing happened, ask later; such refusals end by themselves once poll is called
+ *       an error     nothing happened and never will (peer gone, bad argument)
+ *  4. Peers are small integers, 0 .. peers-1, given to open(). A peer's address is asked from
+ *     params->address_of on first use; the connection is opened then, and never before.
+ *  5. One thread at a time (the caller serializes).
+ */
+#ifndef WDL_NETMOD_NETMOD_H_INCLUDED
+#define WDL_NETMOD_NETMOD_H_INCLUDED
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/status.h"
+
+struct wdl_nm;
+struct wdl_nm_mem;              /* local memory known to the network */
+struct wdl_nm_rkey;             /* a peer's memory, as this process reaches it */
+struct wdl_nm_msg;              /* a matched tagged message not yet received */
+struct wdl_nm_type;             /* a non-contiguous layout for tagged messages */
+
+/* Information about a finished tagged operation; bytes is 0 for everything else. */
+struct wdl_nm_info {
+    int status;                 /* WDL_OK, ERR_TRUNCATE, ERR_CANCELED, ERR_PEER, ... */
+    uint64_t tag;               /* the sender's tag (receive, probe) */
+    size_t bytes;               /* bytes of the message (receive, probe) */
+};
+
+/* A completion: owned by the caller, embedded in the caller's object. */
+struct wdl_nm_comp {
+    void (*fn) (struct wdl_nm_comp *comp, const struct wdl_nm_info *info);
+    void *handle;               /* the netmod's own, while pending (tag_cancel uses it) */
+};
+
+struct wdl_nm_iov {
+    const void *base;
+    size_t bytes;
+};
+
+/* A message has arrived from anyone. `data` is valid during the call only; the bytes are as they came:
+ * check them. Return WDL_OK (consumed) or WDL_AGAIN (not now: the netmod keeps the message and delivers it
+ * again from a later poll; messages behind it stay behind it). */
+typedef int (*wdl_nm_am_fn) (void *ctx, const void *data, size_t bytes);
+
+/* A peer was lost (reported once per peer, from poll); operations to it have failed or will. */
+typedef void (*wdl_nm_lost_fn) (void *ctx, int peer);
+
+struct wdl_nm_params {
+    int rank, peers;
+    void *ctx;                  /* passed to the callbacks */
+    wdl_nm_am_fn on_am;
+    wdl_nm_lost_fn on_lost;     /* may be NULL */
+    /* The address a peer published; the memory stays valid until close. */
+    int (*address_of) (void *ctx, int peer, const void **addr_out, size_t *bytes_out);
+    void *fabric;               /* sim: the shared fabric object; ucx: NULL */
+    int local_peers;            /* processes expected on this node, for the network's sizing; 0 unknown */
+};
+
+/* Atomic operations a network may carry natively. */
+enum wdl_nm_atomic { WDL_NM_ADD, WDL_NM_AND, WDL_NM_OR, WDL_NM_XOR, WDL_NM_SWAP, WDL_NM_CSWAP,
+    WDL_NM_ATOMIC_COUNT
+};
+
+enum wdl_nm_domain {            /* what a native atomic is atomic against */
+    WDL_NM_DOMAIN_NONE,         /* there are no native atomics */
+    WDL_NM_DOMAIN_CPU,          /* CPU instructions on the same memory, and each other */
+    WDL_NM_DOMAIN_NIC           /* each other only */
+};
+
+struct wdl_nm_caps {
+    size_t am_bytes_max;        /* largest message of am(), header included; at least 1024 */
+    uint32_t atomic32, atomic64;        /* bit (1 << enum wdl_nm_atomic): native in this size */
+    enum wdl_nm_domain domain;
+    int has_rma;                /* put, get, flush, mem_* are there */
+    int has_tag;                /* tag_* and type_* are there */
+    int has_wakeup;             /* arm() is there */
+};
+
+/* Buffer of a tagged message: contiguous when type == NULL, else `count` elements of `type`. */
+struct wdl_nm_buf {
+    void *addr;
+    size_t count;               /* bytes when type == NULL */
+    struct wdl_nm_type *type;
+};
+
+/* How a non-contiguous layout is packed; offsets and lengths are bytes of the packed stream. */
+struct wdl_nm_type_ops {
+    size_t (*packed_bytes) (void *type_ctx, const void *addr, size_t count);
+    /* copy `bytes` of the stream from `offset` out of / into the buffer; returns bytes done */
+    size_t (*pack) (void *type_ctx, const void *addr, size_t count, size_t offset, void *dst,
+                    size_t bytes);
+    size_t (*unpack) (void *type_ctx, void *addr, size_t count, size_t offset, const void *src,
+                      size_t bytes);
+};
+
+#define WDL_NM_TAG_SYNC 1       /* tag_send: complete only when matched */
+
+struct wdl_nm_ops {
+    const char *name;
+
+    /* Open the endpoint. On error *nm_out is NULL and a line on what to do is in err (err_bytes long). */
+    int (*open) (const struct wdl_nm_params * params, struct wdl_nm ** nm_out, char *err,
+                 size_t err_bytes);
+    /* Close; everything pending is dropped without completion. All processes close together: the
+     * caller has synchronized before, and has flushed what matters. */
+    void (*close) (struct wdl_nm * nm);
+    /* This process's address; valid until close. */
+    int (*address) (struct wdl_nm * nm, const void **addr_out, size_t * bytes_out);
+    const struct wdl_nm_caps *(*caps) (struct wdl_nm * nm);
+    /* 1: AMs to one peer arrive in the order of the calls; 0: no such promise (seed 001, Ordering). */
+    int (*get_ordering) (struct wdl_nm * nm);
+    /* One line for people: transports in use. */
+    void (*describe) (struct wdl_nm * nm, char *text, size_t bytes);
+
+    /* Deliver what has come and completed. Returns the number of events (0: nothing happened). */
+    int (*poll) (struct wdl_nm * nm);
+    /* Prepare to sleep: WDL_OK and a descriptor that becomes readable with the next event, or WDL_AGAIN when
+     * something is there already (poll again). The descriptor belongs to the netmod and stays the same. */
+    int (*arm) (struct wdl_nm * nm, int *fd_out);
+
+    /* Send hdr followed by the iov pieces (at most 8) as one message of at most caps->am_bytes_max. hdr is always
+     * copied before return; payload memory follows rule 3. */
+    int (*am) (struct wdl_nm * nm, int peer, const void *hdr, size_t hdr_bytes,
+               const struct wdl_nm_iov * iov, int niov, struct wdl_nm_comp * comp);
+
+    /* --- caps->has_rma --- */
+    int (*mem_attach) (struct wdl_nm * nm, void *base, size_t bytes, struct wdl_nm_mem ** mem_out);
+    void (*mem_detach) (struct wdl_nm * nm, struct wdl_nm_mem * mem);
+    /* The key a peer needs; *bytes: in: room, out: used (ERR_ARG when the room is too small). */
+    int (*mem_key) (struct wdl_nm * nm, struct wdl_nm_mem * mem, void *key, size_t * bytes);
+    int (*rkey_open) (struct wdl_nm * nm, int peer, const void *key, size_t bytes,
+                      struct wdl_nm_rkey ** rkey_out);
+    void (*rkey_close) (struct wdl_nm * nm, struct wdl_nm_rkey * rkey);
+    /* A load/store pointer to the peer's memory, or ERR_UNSUPPORTED. */
+    int (*map) (struct wdl_nm * nm, struct wdl_nm_rkey * rkey, uint64_t remote, void **ptr_out);
+    int (*put) (struct wdl_nm * nm, int peer, const void *src, size_t bytes, uint64_t remote,
+                struct wdl_nm_rkey * rkey, struct wdl_nm_comp * comp);
+    int (*get) (struct wdl_nm * nm, int peer, void *dst, size_t bytes, uint64_t remote,
+                struct wdl_nm_rkey * rkey, struct wdl_nm_comp * comp);
+    /* size is 4 or 8. fetched may be NULL except for CSWAP; value and compare are read in the call. */
+    int (*atomic) (struct wdl_nm * nm, int peer, enum wdl_nm_atomic op, size_t size, uint64_t value,
+                   uint64_t compare, void *fetched, uint64_t remote, struct wdl_nm_rkey * rkey,
+                   struct wdl_nm_comp * comp);
+    /* All puts and atomics to peer (-1: to every peer) begun before are done at the target. */
+    int (*flush) (struct wdl_nm * nm, int peer, struct wdl_nm_comp * comp);
+
+    /* --- caps->has_tag --- */
+    int (*type_create) (struct wdl_nm * nm, const struct wdl_nm_type_ops * ops, void *type_ctx,
+                        struct wdl_nm_type ** type_out);
+    void (*type_destroy) (struct wdl_nm * nm, struct wdl_nm_type * type);
+    int (*tag_send) (struct wdl_nm * nm, int peer, uint64_t tag, const struct wdl_nm_buf * buf,
+                     int flags, struct wdl_nm_comp * comp);
+    /* WDL_OK here fills *info_out instead of calling comp. */
+    int (*tag_recv) (struct wdl_nm * nm, uint64_t tag, uint64_t mask, const struct wdl_nm_buf * buf,
+                     struct wdl_nm_comp * comp, struct wdl_nm_info * info_out);
+    /* Is a message there? WDL_OK (info filled; *msg_out too when msg_out != NULL, and the message is then taken
+     * out of matching until tag_recv_msg) or WDL_AGAIN. */
+    int (*tag_probe) (struct wdl_nm * nm, uint64_t tag, uint64_t mask, struct wdl_nm_info * info_out,
+                      struct wdl_nm_msg ** msg_out);
+    int (*tag_recv_msg) (struct wdl_nm * nm, struct wdl_nm_msg * msg, const struct wdl_nm_buf * buf,
+                         struct wdl_nm_comp * comp, struct wdl_nm_info * info_out);
+    /* Ask to cancel a pending receive; its comp is still called once, with ERR_CANCELED or its result. */
+    void (*tag_cancel) (struct wdl_nm * nm, struct wdl_nm_comp * comp);
+};
+
+struct wdl_nm {                 /* first member of every netmod's own structure */
+    const struct wdl_nm_ops *ops;
+};
+
+/* The netmods there are; NULL-terminated tables are defined where they are linked. */
+extern const struct wdl_nm_ops wdl_nm_ucx_ops;
+extern const struct wdl_nm_ops wdl_nm_sim_ops;
+
+#endif
