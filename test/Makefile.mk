@@ -1,0 +1,29 @@
+# Part of Windlass. See COPYRIGHT in the top-level directory.
+#
+# The standalone tests. To add one: write test/<where the source is>/test_<name>.c with check(3) and
+# name it, without .c, in unit_tests. It is linked with libwindlass.a and the support library below;
+# `make check TESTS=test/base/test_status` runs it alone.
+
+unit_tests =                            \
+    test/base/test_status
+
+# What several tests use: the test host, the simulated worlds, the runner's main().
+test_support_sources =                  \
+    test/support/suite.c                \
+    test/support/suite.h
+
+# Not programs of check(3), but run like them.
+test_scripts =
+
+if HAVE_CHECK
+check_LIBRARIES = test/libsupport.a
+test_libsupport_a_SOURCES = $(test_support_sources)
+check_PROGRAMS = $(unit_tests)
+LDADD = test/libsupport.a libwindlass.a $(CHECK_LIBS) $(UCX_LIBS)
+TESTS = $(unit_tests) $(test_scripts)
+AM_TESTS_ENVIRONMENT = WDL_SRCDIR='$(abs_srcdir)'; export WDL_SRCDIR;
+else
+check-local:
+	@echo 'make check: the check library is missing (Debian: apt-get install check); configure again' >&2; exit 1
+endif
+EXTRA_DIST += $(test_scripts)
