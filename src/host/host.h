@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include "base/status.h"
 
-/* A datatype of the host: MPI_Datatype in libmpi. */
+/* A datatype of the host: MPI_Datatype in libmpi. A predefined type's number equals its element's host_type. */
 typedef uint64_t wdl_type;
 
 /* Basic (predefined) element types as the core knows them. What has an atomic instruction of its own width is named;

@@ -49,7 +49,9 @@ struct wdl_bounce {             /* staging memory of one message in flight */
     struct wdl_nm_comp comp;
     struct wdl_list link;
     struct wdl_proc *proc;
-    char *data;                 /* am_bytes_max bytes */
+    char *data;                 /* am_payload_max bytes */
+    int peer;                   /* for the module that queues it: where it goes */
+    size_t bytes;               /* and how much of it */
 };
 
 struct wdl_proc {
