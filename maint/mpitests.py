@@ -1,0 +1,207 @@
+# Part of Windlass. See COPYRIGHT in the top-level directory.
+"""MPI programs under the installed MPICH: ours, the examples, and MPICH's own test suite."""
+
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+
+import testlist
+
+# Folders of MPICH's test/mpi, in the order they are run.
+MPICH_FOLDERS = ["attr", "group", "info", "init", "errhan", "datatype", "topo", "comm", "pt2pt", "rma", "errors",
+                 "coll"]
+# Directories below them that belong to what is not asked for here: they need MPI_Comm_spawn or MPI-IO.
+NOT_ENTERED = ("spawn", "io")
+OUR_FOLDERS = ["mpi", "examples"]
+QUICK_FOLDERS = ["attr", "group", "info", "init", "errhan", "topo"]
+
+# Set-up -> (environment, folders).
+SETUPS = {
+    "shm": ({}, OUR_FOLDERS + MPICH_FOLDERS),
+    "cliques": ({"MPIR_CVAR_NUM_CLIQUES": "2"}, OUR_FOLDERS + MPICH_FOLDERS),
+    "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, OUR_FOLDERS + ["pt2pt", "rma"]),
+}
+
+# Five programs that ran out of time, and more than half of those run: nothing works, and every further one
+# would wait as long. The rest of the set-up counts as failed. (runtests stops at the same point.)
+TIMEOUTS_MAX = 5
+
+CFLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
+
+
+class Suite:
+    def __init__(self, top, work, prefix, report, option):
+        self.top, self.prefix, self.report, self.option = top, prefix, report, option
+        self.mpich = os.path.join(work, "mpich", "build", "test", "mpi")
+        self.mpich_source = os.path.join(work, "mpich", "source", "test", "mpi")
+        self.ours = os.path.join(work, "check")     # ours/mpi, ours/examples
+        self.mpiexec = os.path.join(prefix, "bin", "mpiexec")
+        self.mpicc = os.path.join(prefix, "bin", "mpicc")
+        self.lists = {}         # folder -> programs
+        self.unbuilt = {}       # (directory, name) -> output of the build
+
+    def folders(self, setup):
+        folders = SETUPS[setup][1]
+        if self.option.only:
+            known = OUR_FOLDERS + MPICH_FOLDERS
+            for folder in self.option.only:
+                if folder.split("/")[0] not in known:
+                    raise SystemExit(f"check: no folder {folder}; there are: {' '.join(known)}")
+            return [folder for folder in folders
+                    if any(only.split("/")[0] == folder for only in self.option.only)]
+        if self.option.quick:
+            return [folder for folder in folders if folder in OUR_FOLDERS + QUICK_FOLDERS]
+        return folders
+
+    def programs(self, setup):
+        programs = [program for folder in self.folders(setup) for program in self.lists[folder]]
+        if self.option.only:
+            programs = [program for program in programs
+                        if any((program.folder + "/").startswith(only + "/") for only in self.option.only)]
+        return programs
+
+    def find(self, setups):
+        """Read the lists of all folders the set-ups use."""
+        if not os.access(self.mpiexec, os.X_OK):
+            raise SystemExit(f"check: there is no {self.mpiexec}; run ./maint/quickstart first "
+                             "(with the same PREFIX and WORK)")
+        makefile = os.path.join(self.mpich, "Makefile")
+        if not os.path.exists(makefile):
+            raise SystemExit(f"check: there is no {makefile}; run ./maint/quickstart first")
+        with open(makefile) as text:
+            if f"CC = {self.mpicc}\n" not in text.read():
+                raise SystemExit(f"check: {self.mpich} is not configured for {self.mpicc}; is PREFIX right?")
+        for folder in dict.fromkeys(folder for setup in setups for folder in self.folders(setup)):
+            if folder in OUR_FOLDERS:
+                self.lists[folder] = self.read_ours(folder)
+            else:
+                self.lists[folder] = self.read_mpich(folder)
+        multiplier = float(os.environ.get("MPITEST_TIMEOUT_MULTIPLIER", "1"))
+        for programs in self.lists.values():
+            for program in programs:
+                program.time_limit_s = int(program.time_limit_s * multiplier)
+
+    def read_ours(self, folder):
+        """Our programs are built in a directory of their own, from test/mpi and examples."""
+        source = os.path.join(self.top, "test/mpi" if folder == "mpi" else folder)
+        build = os.path.join(self.ours, folder)
+        path = os.path.join(source, "testlist")
+        return testlist.read_list(path, folder, build, None) if os.path.exists(path) else []
+
+    def read_mpich(self, folder):
+        directory = os.path.join(self.mpich, folder)
+        path = os.path.join(directory, "testlist")
+        if not os.path.exists(path):
+            path = os.path.join(self.mpich_source, folder, "testlist")
+
+        def enter(name):
+            return [] if name in NOT_ENTERED else self.read_mpich(os.path.join(folder, name))
+        return testlist.read_list(path, folder, directory, enter)
+
+    # Building
+
+    def build(self, setups):
+        programs = {}           # directory -> names, in order
+        folder_of = {}
+        for setup in setups:
+            for program in self.programs(setup):
+                programs.setdefault(program.directory, {})[program.name] = None
+                folder_of[program.directory] = program.folder
+        environment = dict(os.environ)
+        if os.path.isdir("/usr/lib/ccache"):
+            environment["PATH"] = "/usr/lib/ccache:" + environment["PATH"]
+            environment["CCACHE_BASEDIR"] = os.path.dirname(os.path.dirname(self.mpich))
+            environment["CCACHE_NOHASHDIR"] = "1"
+        if any(directory.startswith(self.mpich) for directory in programs):
+            self.report.note("building the libraries of MPICH's test suite")
+            for part in ("dtpools", "util"):
+                self.make(os.path.join(self.mpich, part), [], environment)
+        for directory, names in programs.items():
+            self.report.note(f"building {folder_of[directory]}, {len(names)} programs")
+            if directory.startswith(self.mpich):
+                output = self.make(directory, list(names), environment)
+            else:
+                output = self.build_ours(folder_of[directory], directory, names, environment)
+            for name in names:
+                if not os.access(os.path.join(directory, name), os.X_OK):
+                    self.unbuilt[directory, name] = output
+
+    def make(self, directory, names, environment):
+        done = subprocess.run(["make", "-k", f"-j{self.option.jobs}"] + names, cwd=directory, env=environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, errors="replace")
+        if done.returncode != 0:
+            self.report.log("build-" + os.path.relpath(directory, self.mpich), done.stdout)
+        return done.stdout
+
+    def build_ours(self, folder, build, names, environment):
+        source = os.path.join(self.top, "test/mpi" if folder == "mpi" else folder)
+        os.makedirs(build, exist_ok=True)
+        headers = [os.path.join(source, file) for file in os.listdir(source) if file.endswith(".h")]
+        headers.append(os.path.join(self.prefix, "include", "mpi.h"))
+
+        def one(name):
+            made = os.path.join(build, name)
+            if name.endswith((".sh", ".py")):
+                shutil.copy(os.path.join(source, name), made)
+                return ""
+            code = os.path.join(source, name + ".c")
+            if not os.path.exists(code):
+                return f"{code} is not there\n"
+            if is_newer(made, [code] + headers):
+                return ""
+            if os.path.exists(made):
+                os.remove(made)
+            command = [self.mpicc] + CFLAGS + [f"-I{source}", "-o", made, code, "-lpthread", "-lm"]
+            done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                  text=True, errors="replace")
+            return done.stdout
+        with concurrent.futures.ThreadPoolExecutor(self.option.jobs) as pool:
+            return "".join(pool.map(one, names))
+
+    # Running
+
+    def environment(self, setup):
+        environment = dict(SETUPS[setup][0])
+        # For scripts: where things are.
+        environment.update({
+            "WDL_TOP": self.top, "MPICC": self.mpicc, "MPIEXEC": self.mpiexec,
+            "PATH": os.path.join(self.prefix, "bin") + os.pathsep + os.environ["PATH"],
+        })
+        return environment
+
+    def run(self, setup):
+        programs = self.programs(setup)
+        environment = self.environment(setup)
+        self.report.note(f"{setup}: {len(programs)} programs")
+        state = {"ended": 0, "late": 0}
+
+        def one(program):
+            unbuilt = self.unbuilt.get((program.directory, program.name))
+            if unbuilt is not None:
+                return testlist.Result(False, "could not be built", lines_about(program.name, unbuilt), 0.0)
+            if state["late"] >= TIMEOUTS_MAX and state["late"] * 2 > state["ended"]:
+                return testlist.Result(False, "not run: too many programs of this set-up ran out of time", "", 0.0)
+            return testlist.run(program, self.mpiexec, environment)
+
+        with concurrent.futures.ThreadPoolExecutor(self.option.jobs) as pool:
+            futures = {pool.submit(one, program): program for program in programs}
+            for future in concurrent.futures.as_completed(futures):
+                result = future.result()
+                state["ended"] += 1
+                state["late"] += result.timed_out
+                self.report.result(f"{setup}: {futures[future].title()}", result.ok, result.why, result.output,
+                                   result.seconds, f"{state['ended']}/{len(programs)}")
+
+
+def is_newer(made, inputs):
+    return os.path.exists(made) and all(os.path.getmtime(path) <= os.path.getmtime(made) for path in inputs)
+
+
+def lines_about(name, output):
+    """The part of a build's output that speaks of one program."""
+    lines = output.splitlines()
+    about = [line for line in lines if re.search(rf"\b{re.escape(name)}\b", line) or "error" in line]
+    return "\n".join((about or lines)[-60:])
