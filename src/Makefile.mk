@@ -15,7 +15,18 @@ windlass_sim_sources =
 windlass_ucx_sources =
 
 # The device: the only sources that know MPICH; MPICH's build only.
-windlass_adi_sources =
+windlass_adi_sources =                  \
+    %D%/mpid/adi/comm.c                 \
+    %D%/mpid/adi/env.c                  \
+    %D%/mpid/adi/errors.c               \
+    %D%/mpid/adi/host.c                 \
+    %D%/mpid/adi/init.c                 \
+    %D%/mpid/adi/intercomm.c            \
+    %D%/mpid/adi/progress.c             \
+    %D%/mpid/adi/pt2pt_stub.c           \
+    %D%/mpid/adi/request.c              \
+    %D%/mpid/adi/rma_stub.c             \
+    %D%/mpid/adi/unsupported.c
 
 windlass_headers =                      \
     %D%/base/assert.h                   \
@@ -27,4 +38,16 @@ windlass_headers =                      \
     %D%/netmod/netmod.h
 
 # Headers that need MPICH's; src/mpid/adi/include is on MPICH's include path.
-windlass_adi_headers =
+windlass_adi_headers =                  \
+    %D%/mpid/adi/include/mpid_coll.h    \
+    %D%/mpid/adi/include/mpid_sched.h   \
+    %D%/mpid/adi/include/mpid_thread.h  \
+    %D%/mpid/adi/include/mpidimpl.h     \
+    %D%/mpid/adi/include/mpidpost.h     \
+    %D%/mpid/adi/include/mpidpost_rma.h \
+    %D%/mpid/adi/include/mpidpre.h      \
+    %D%/mpid/adi/include/wdl_adi.h      \
+    %D%/mpid/adi/include/wdl_comm.h     \
+    %D%/mpid/adi/include/wdl_request.h  \
+    %D%/mpid/adi/include/wdl_tag.h      \
+    %D%/mpid/adi/include/wdl_win.h

@@ -1,0 +1,39 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The one table from the core's statuses to MPI error classes. The texts are base/status.h's.
+ */
+#include "wdl_adi.h"
+
+static const int class_of[WDL_STATUS_COUNT] = {
+    [WDL_OK] = MPI_SUCCESS,
+    [WDL_PENDING] = MPI_SUCCESS,
+    [WDL_AGAIN] = MPI_ERR_INTERN,       /* pressure is waited for, never reported */
+    [WDL_ERR_NOMEM] = MPI_ERR_NO_MEM,
+    [WDL_ERR_ARG] = MPI_ERR_ARG,
+    [WDL_ERR_RANK] = MPI_ERR_RANK,
+    [WDL_ERR_DISP] = MPI_ERR_DISP,
+    [WDL_ERR_RANGE] = MPI_ERR_RMA_RANGE,
+    [WDL_ERR_SYNC] = MPI_ERR_RMA_SYNC,
+    [WDL_ERR_CONFLICT] = MPI_ERR_RMA_CONFLICT,
+    [WDL_ERR_OP] = MPI_ERR_OP,
+    [WDL_ERR_TYPE] = MPI_ERR_TYPE,
+    [WDL_ERR_ATTACH] = MPI_ERR_RMA_ATTACH,
+    [WDL_ERR_SHARED] = MPI_ERR_RMA_SHARED,
+    [WDL_ERR_TRUNCATE] = MPI_ERR_TRUNCATE,
+    [WDL_ERR_CANCELED] = MPI_ERR_OTHER,
+    [WDL_ERR_PEER] = MPIX_ERR_PROC_FAILED,
+    [WDL_ERR_PROTO] = MPI_ERR_INTERN,
+    [WDL_ERR_UNSUPPORTED] = MPI_ERR_UNSUPPORTED_OPERATION,
+    [WDL_ERR_OTHER] = MPI_ERR_OTHER,
+};
+
+int wdl_adi_error(int status, const char *fcname, int line)
+{
+    int class = MPI_ERR_INTERN;
+    if (status >= 0 && status < WDL_STATUS_COUNT)
+        class = class_of[status];
+    if (class == MPI_SUCCESS)
+        return MPI_SUCCESS;
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, fcname, line, class,
+                                "**wdl_status", "**wdl_status %s", wdl_status_text(status));
+}

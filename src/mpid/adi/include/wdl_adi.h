@@ -1,0 +1,84 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * What the files of adi/ share: the process, peers, waiting, errors. Called with MPICH's global lock held.
+ */
+#ifndef WDL_ADI_H_INCLUDED
+#define WDL_ADI_H_INCLUDED
+
+#include "mpiimpl.h"
+#include "base/assert.h"
+#include "base/status.h"
+#include "mpid/proc/proc.h"
+#include "wdl_tag.h"
+
+struct wdl_adi {
+    struct wdl_proc *proc;      /* NULL before MPID_Init and after MPID_Finalize */
+    char *cards;                /* what every peer published, in memory the node shares (init.c) */
+    int card_bytes;             /* from one card to the next */
+    int spin_polls;             /* polls of a wait before it begins to yield; 0 when oversubscribed */
+    int can_sleep;              /* the network can wake us up */
+    int closing;                /* MPID_Finalize is past its barrier: peers may vanish */
+};
+extern struct wdl_adi wdl_adi;
+
+/* host.c: the host table; its ctx is &wdl_adi. init.c has the two entries below. */
+extern const struct wdl_host_ops wdl_adi_host_ops;
+int wdl_adi_address_of(void *ctx, int peer, const void **addr_out, size_t * bytes_out);
+void wdl_adi_peer_lost(void *ctx, int peer);
+
+/* win.c: begin and end of the RMA module; MPI error codes. */
+int wdl_adi_rma_init(struct wdl_proc *proc);
+int wdl_adi_rma_fini(struct wdl_proc *proc);
+
+static inline struct wdl_proc *wdl_adi_proc(void)
+{
+    return wdl_adi.proc;
+}
+
+/* The peer number of a rank of comm (of its remote group, if comm is an intercommunicator). */
+static inline int wdl_adi_peer(const MPIR_Comm * comm, int rank)
+{
+    return wdl_rank_map_peer(&comm->dev.map, rank);
+}
+
+/* comm.c: the smallest map that says peers[0 .. size-1]; WDL_OK or WDL_ERR_NOMEM. */
+int wdl_rank_map_build(struct wdl_rank_map *map, const int *peers, int size);
+
+/* errors.c: an MPI error code of the class that fits the status; MPI_SUCCESS for WDL_OK. */
+int wdl_adi_error(int status, const char *fcname, int line);
+#define WDL_ADI_ERROR(status) wdl_adi_error((status), __func__, __LINE__)
+/* Leave through fn_fail when status is an error. */
+#define WDL_ADI_CHECK(status, mpi_errno)                                                       \
+    do {                                                                                       \
+        int wdl_check_ = (status);                                                             \
+        if (unlikely(wdl_status_is_error(wdl_check_))) {                                       \
+            (mpi_errno) = WDL_ADI_ERROR(wdl_check_);                                           \
+            goto fn_fail;                                                                      \
+        }                                                                                      \
+    } while (0)
+
+/* Call expr until it is something else than WDL_AGAIN, making progress in between; mpi_errno becomes the MPI error
+ * code of its result. BY_MEMORY: what expr waits for may be a plain store of another process. */
+#define WDL_ADI_WAIT(expr, mpi_errno) WDL_ADI_WAIT_(expr, mpi_errno, 0)
+#define WDL_ADI_WAIT_BY_MEMORY(expr, mpi_errno) WDL_ADI_WAIT_(expr, mpi_errno, 1)
+#define WDL_ADI_WAIT_(expr, mpi_errno, memory)                                                 \
+    do {                                                                                       \
+        int wdl_status_ = (expr);                                                              \
+        if (wdl_status_ == WDL_AGAIN) {                                                        \
+            MPID_Progress_state wdl_wait_;                                                     \
+            MPID_Progress_start(&wdl_wait_);                                                   \
+            wdl_wait_.by_memory = (memory);                                                    \
+            do {                                                                               \
+                (mpi_errno) = MPID_Progress_wait(&wdl_wait_);                                  \
+                if (mpi_errno)                                                                 \
+                    break;                                                                     \
+                wdl_status_ = (expr);                                                          \
+            } while (wdl_status_ == WDL_AGAIN);                                                \
+            MPID_Progress_end(&wdl_wait_);                                                     \
+            if (mpi_errno)                                                                     \
+                break;                                                                         \
+        }                                                                                      \
+        (mpi_errno) = WDL_ADI_ERROR(wdl_status_);                                              \
+    } while (0)
+
+#endif

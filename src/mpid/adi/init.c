@@ -1,0 +1,332 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Beginning and end of the process.
+ *
+ * Every process publishes a card, its network address, through PMI; the cards are held once per node, in memory its
+ * processes share. Connections are made on first use.
+ *
+ * The end: everything sent must have arrived before anyone closes, and a peer that waits inside PMI makes no progress.
+ * So the network is flushed and then a barrier of messages, which everyone spends polling, precedes PMI's barrier.
+ */
+#include "wdl_adi.h"
+#include "mpidu_bc.h"
+#include "mpidu_init_shm.h"
+#include <unistd.h>
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_WINDLASS_BOUNCE_BUFFERS
+      category    : WINDLASS
+      type        : int
+      default     : 0
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Number of buffers in which messages wait for the network, each of the network's largest message. 0: the
+        device decides.
+
+    - name        : MPIR_CVAR_WINDLASS_GLOBAL_OPS
+      category    : WINDLASS
+      type        : int
+      default     : 0
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Number of one-sided operations all windows together may have waiting. 0: the device decides.
+
+    - name        : MPIR_CVAR_WINDLASS_GLOBAL_TARGETS
+      category    : WINDLASS
+      type        : int
+      default     : 0
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Number of targets all windows together may have operations waiting for. 0: the device decides.
+
+    - name        : MPIR_CVAR_WINDLASS_WIN_OPS
+      category    : WINDLASS
+      type        : int
+      default     : 0
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Number of one-sided operations one window may have waiting before it draws on the shared ones. 0: the device decides.
+
+    - name        : MPIR_CVAR_WINDLASS_WIN_TARGETS
+      category    : WINDLASS
+      type        : int
+      default     : 0
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Number of targets one window may have operations waiting for before it draws on the shared ones. 0: the device decides.
+
+    - name        : MPIR_CVAR_WINDLASS_WIN_SLOTS
+      category    : WINDLASS
+      type        : int
+      default     : 0
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Number of slots in which one window keeps its targets. 0: the device decides.
+
+    - name        : MPIR_CVAR_WINDLASS_TYPE_BYTES_MAX
+      category    : WINDLASS
+      type        : int
+      default     : 0
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Longest description of a datatype accepted from another process, in bytes. 0: the device decides.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+#define ERROR_TEXT_MAX 512
+
+struct wdl_adi wdl_adi;
+
+/* In front of the address in a card; cards are all of one size. */
+struct card_head {
+    uint32_t bytes;
+};
+
+/* --- cards ----------------------------------------------------------------------------------------------------- */
+
+static int publish(struct wdl_proc *proc)
+{
+    int mpi_errno = MPI_SUCCESS;
+    const void *address;
+    size_t bytes;
+    char card[MPID_MAX_BC_SIZE];
+    struct card_head head;
+    void *cards = NULL;
+    int status = proc->nm->ops->address(proc->nm, &address, &bytes);
+    WDL_ADI_CHECK(status, mpi_errno);
+
+    int room = (int) (sizeof card - sizeof head);
+    MPIR_ERR_CHKANDJUMP2(bytes > (size_t) room, mpi_errno, MPI_ERR_OTHER, "**wdl_card",
+                         "**wdl_card %d %d", (int) bytes, room);
+    head.bytes = (uint32_t) bytes;
+    memcpy(card, &head, sizeof head);
+    memcpy(card + sizeof head, address, bytes);
+    mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size, MPIR_Process.node_map,
+                                      card, (int) (sizeof head + bytes), FALSE, FALSE, &cards,
+                                      &wdl_adi.card_bytes);
+    MPIR_ERR_CHECK(mpi_errno);
+    wdl_adi.cards = cards;
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int wdl_adi_address_of(void *ctx, int peer, const void **addr_out, size_t * bytes_out)
+{
+    struct card_head head;
+    (void) ctx;
+    if (!wdl_adi.cards)
+        return WDL_AGAIN;
+    const char *card = wdl_adi.cards + (size_t) peer * (size_t) wdl_adi.card_bytes;
+    memcpy(&head, card, sizeof head);
+    if (head.bytes == 0 || head.bytes > (size_t) wdl_adi.card_bytes - sizeof head)
+        return WDL_ERR_PEER;
+    *addr_out = card + sizeof head;
+    *bytes_out = head.bytes;
+    return WDL_OK;
+}
+
+void wdl_adi_peer_lost(void *ctx, int peer)
+{
+    char text[128];
+    (void) ctx;
+    if (wdl_adi.closing)
+        return;
+    snprintf(text, sizeof text, "the process with rank %d in MPI_COMM_WORLD is gone", peer);
+    MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1, text);
+}
+
+/* --- begin ----------------------------------------------------------------------------------------------------- */
+
+static int open_proc(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    char text[ERROR_TEXT_MAX] = "";
+    struct wdl_proc_params params = {
+        .host = {.ops = &wdl_adi_host_ops,.ctx = &wdl_adi},
+        .netmod = &wdl_nm_ucx_ops,
+        .rank = MPIR_Process.rank,
+        .peers = MPIR_Process.size,
+        .local_peers = MPIR_Process.local_size,
+        .bounce_count = MPIR_CVAR_WINDLASS_BOUNCE_BUFFERS,
+    };
+    int status = wdl_proc_create(&params, &wdl_adi.proc, text, sizeof text);
+    MPIR_ERR_CHKANDJUMP1(status != WDL_OK, mpi_errno, MPI_ERR_OTHER, "**wdl_start",
+                         "**wdl_start %s", text[0] ? text : wdl_status_text(status));
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* How patient waits are depends on the processors this process may use. */
+static void plan_waiting(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    wdl_adi.spin_polls = MPIR_Process.local_size <= cores ? MPIR_CVAR_WINDLASS_SPIN_POLLS : 0;
+    wdl_adi.can_sleep = wdl_adi.proc->nm->ops->caps(wdl_adi.proc->nm)->has_wakeup;
+}
+
+int MPID_Init(int required, int *provided)
+{
+    int mpi_errno = MPI_SUCCESS;
+    *provided = MPL_MIN(required, MPI_THREAD_MULTIPLE);
+
+    mpi_errno = MPIR_pmi_init();
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_Process.attrs.appnum = MPIR_Process.appnum;
+    MPIR_Process.attrs.io = MPI_ANY_SOURCE;
+    MPIR_Process.tag_bits = WDL_TAG_BITS;
+
+    mpi_errno = open_proc();
+    MPIR_ERR_CHECK(mpi_errno);
+    plan_waiting();
+    mpi_errno = MPIDU_Init_shm_init();
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = publish(wdl_adi.proc);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = wdl_adi_rma_init(wdl_adi.proc);
+    MPIR_ERR_CHECK(mpi_errno);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPID_InitCompleted(void)
+{
+    return MPI_SUCCESS;
+}
+
+/* --- end ------------------------------------------------------------------------------------------------------- */
+
+struct waited {                 /* one operation of the end, waited for */
+    struct wdl_nm_comp comp;
+    int done;
+};
+
+static void waited_done(struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
+{
+    (void) info;
+    wdl_container_of(comp, struct waited, comp)->done = 1;
+}
+
+static int wait_done(int status, const struct waited *waited)
+{
+    int mpi_errno = MPI_SUCCESS;
+    if (status == WDL_PENDING)
+        WDL_ADI_WAIT(waited->done ? WDL_OK : WDL_AGAIN, mpi_errno);
+    return mpi_errno;
+}
+
+static int flush_all(struct wdl_nm *nm)
+{
+    struct waited flush = {.comp.fn = waited_done };
+    int status;
+    if (!nm->ops->caps(nm)->has_rma)
+        return MPI_SUCCESS;
+    while ((status = nm->ops->flush(nm, -1, &flush.comp)) == WDL_AGAIN)
+        wdl_proc_progress(wdl_adi.proc);
+    return wait_done(status, &flush);
+}
+
+/* One round of a dissemination barrier: tell `to`, hear from `from`. Context 0 is free, the world being gone. */
+static int barrier_round(struct wdl_nm *nm, int round, int to, int from)
+{
+    struct waited send = {.comp.fn = waited_done }, recv = {.comp.fn = waited_done };
+    struct wdl_nm_buf nothing = { 0 };
+    struct wdl_nm_info info;
+    int send_status, recv_status;
+    uint64_t mask = WDL_TAG_CONTEXT_MASK | WDL_TAG_RANK_MASK | WDL_TAG_MASK;
+
+    while ((recv_status = nm->ops->tag_recv(nm, wdl_tag_make(0, from, round), mask, &nothing,
+                                            &recv.comp, &info)) == WDL_AGAIN)
+        wdl_proc_progress(wdl_adi.proc);
+    while ((send_status = nm->ops->tag_send(nm, to, wdl_tag_make(0, MPIR_Process.rank, round),
+                                            &nothing, 0, &send.comp)) == WDL_AGAIN)
+        wdl_proc_progress(wdl_adi.proc);
+    int mpi_errno = wait_done(send_status, &send);
+    int mpi_errno2 = wait_done(recv_status, &recv);
+    return mpi_errno ? mpi_errno : mpi_errno2;
+}
+
+static int message_barrier(struct wdl_nm *nm)
+{
+    int mpi_errno = MPI_SUCCESS;
+    int size = MPIR_Process.size, rank = MPIR_Process.rank;
+    int round = 0;
+    for (int distance = 1; distance < size && !mpi_errno; distance *= 2)
+        mpi_errno = barrier_round(nm, round++, (rank + distance) % size,
+                                  (rank - distance + size) % size);
+    return mpi_errno;
+}
+
+int MPID_Finalize(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+
+    mpi_errno = wdl_adi_rma_fini(wdl_adi.proc);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = flush_all(wdl_adi.proc->nm);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = message_barrier(wdl_adi.proc->nm);
+    MPIR_ERR_CHECK(mpi_errno);
+    wdl_adi.closing = 1;
+    mpi_errno = MPIR_pmi_barrier();
+    MPIR_ERR_CHECK(mpi_errno);
+    wdl_proc_destroy(wdl_adi.proc);
+    mpi_errno = MPIDU_bc_table_destroy();
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIDU_Init_shm_finalize();
+    MPIR_ERR_CHECK(mpi_errno);
+    MPIR_pmi_finalize();
+    memset(&wdl_adi, 0, sizeof wdl_adi);
+
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* --- abort ----------------------------------------------------------------------------------------------------- */
+
+/* May be called before MPID_Init (comm is NULL then) and from a callback. */
+int MPID_Abort(MPIR_Comm * comm, int mpi_errno, int exit_code, const char *error_msg)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    if (mpi_errno != MPI_SUCCESS)
+        MPIR_Err_get_string(mpi_errno, text, sizeof text, NULL);
+    if (!error_msg)
+        error_msg = "Internal error";
+    MPL_error_printf("Abort(%d) on rank %d%s: %s%s%s\n", exit_code, MPIR_Process.rank,
+                     comm == MPIR_Process.comm_world ? " of MPI_COMM_WORLD" : "", error_msg,
+                     text[0] ? ": " : "", text);
+    fflush(stderr);
+    fflush(stdout);
+    if (MPIR_CVAR_COREDUMP_ON_ABORT)
+        abort();
+    MPIR_pmi_abort(exit_code, error_msg);
+    MPL_exit(exit_code);
+    return MPI_ERR_INTERN;
+}

@@ -1,0 +1,164 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Progress and waiting. One engine: the core (which polls the network and steps RMA) and MPICH's hooks (schedules of
+ * nonblocking collectives). A wait is adaptive:
+ *
+ *     spin      spin_polls fruitless polls, only where every local process has a core of its own
+ *     yield     the processor is given away after each fruitless poll
+ *     nap       after MPIR_CVAR_WINDLASS_YIELD_US of that: sleep on the network's descriptor, 1 ms at first, rising
+ *
+ * A nap is bounded since some conditions are met without an event of the network (another thread, a process that stores
+ * into shared memory although nobody said so). No nap when the caller says that memory may meet the condition, and none
+ * while schedules are pending, whose steps are local work.
+ */
+#include "wdl_adi.h"
+#include <poll.h>
+#include <sched.h>
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+categories:
+    - name        : WINDLASS
+      description : settings of the windlass device
+
+cvars:
+    - name        : MPIR_CVAR_WINDLASS_SPIN_POLLS
+      category    : WINDLASS
+      type        : int
+      default     : 300
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        How often a waiting process polls before it begins to give its processor away. With more processes on the node
+        than processors it does so at once.
+
+    - name        : MPIR_CVAR_WINDLASS_YIELD_US
+      category    : WINDLASS
+      type        : int
+      default     : 1000
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Microseconds of fruitless waiting after which a process sleeps until the network wakes it up. Negative: never.
+
+    - name        : MPIR_CVAR_WINDLASS_NAP_MS
+      category    : WINDLASS
+      type        : int
+      default     : 10
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Longest time in milliseconds a process sleeps before it looks around by itself.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+#define YIELDS_PER_CLOCK 16     /* yields between two looks at the clock */
+
+static int poll_once(int *events_out)
+{
+    int made = 0;
+    int mpi_errno = MPIR_Progress_hook_exec_all(&made);
+    int events = wdl_adi.proc ? wdl_proc_progress(wdl_adi.proc) : 0;
+    *events_out = events + made;
+    return mpi_errno;
+}
+
+static unsigned long long now_ns(void)
+{
+    return wdl_adi_host_ops.now_ns(NULL);
+}
+
+static void give_away(void)
+{
+    /* Threads wait for our lock, processes for our processor. CS_YIELD does both when there are threads. */
+    MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    sched_yield();
+}
+
+static void nap(MPID_Progress_state * state)
+{
+    struct wdl_nm *nm = wdl_adi.proc->nm;
+    struct pollfd fd = {.events = POLLIN };
+    if (nm->ops->arm(nm, &fd.fd) != WDL_OK)
+        return;
+    int ms = state->naps < 4 ? 1 << state->naps : MPIR_CVAR_WINDLASS_NAP_MS;
+#ifdef MPICH_IS_THREADED
+    if (MPIR_ThreadInfo.isThreaded)
+        ms = 1;                 /* another thread may do what we wait for */
+#endif
+    if (ms > MPIR_CVAR_WINDLASS_NAP_MS)
+        ms = MPIR_CVAR_WINDLASS_NAP_MS;
+    state->naps++;
+    MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    (void) poll(&fd, 1, ms);
+    MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+}
+
+static int may_nap(MPID_Progress_state * state)
+{
+    if (state->by_memory || !wdl_adi.can_sleep || wdl_adi.proc == NULL ||
+        MPIR_CVAR_WINDLASS_YIELD_US < 0 || state->polls % YIELDS_PER_CLOCK)
+        return 0;
+    unsigned long long now = now_ns();
+    if (state->idle_since_ns == 0)
+        state->idle_since_ns = now;
+    return now - state->idle_since_ns > MPIR_CVAR_WINDLASS_YIELD_US * 1000ULL &&
+        !MPIDU_Sched_are_pending();
+}
+
+static void be_patient(MPID_Progress_state * state)
+{
+    state->polls++;
+    if (state->polls <= (unsigned) wdl_adi.spin_polls) {
+        if (state->polls % YIELDS_PER_CLOCK == 0)
+            MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    } else if (may_nap(state)) {
+        nap(state);
+    } else {
+        give_away();
+    }
+}
+
+void MPID_Progress_start(MPID_Progress_state * state)
+{
+    memset(state, 0, sizeof *state);
+}
+
+void MPID_Progress_end(MPID_Progress_state * state)
+{
+    (void) state;
+}
+
+int MPID_Progress_wait(MPID_Progress_state * state)
+{
+    int events;
+    int mpi_errno = poll_once(&events);
+    if (events > 0) {
+        int by_memory = state->by_memory;
+        MPID_Progress_start(state);
+        state->by_memory = by_memory;
+    } else {
+        be_patient(state);
+    }
+    return mpi_errno;
+}
+
+int MPID_Progress_test(MPID_Progress_state * state)
+{
+    int events;
+    (void) state;
+    int mpi_errno = poll_once(&events);
+    if (events == 0 && wdl_adi.spin_polls == 0)
+        sched_yield();          /* a program that loops over MPI_Test must not starve the others on its processor */
+    return mpi_errno;
+}
+
+int MPID_Progress_poke(void)
+{
+    return MPID_Progress_test(NULL);
+}

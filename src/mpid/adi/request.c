@@ -1,0 +1,33 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The device's part in the life of a request.
+ */
+#include "wdl_adi.h"
+
+void MPID_Request_create_hook(MPIR_Request * request)
+{
+    memset(&request->dev, 0, sizeof request->dev);
+}
+
+/* Called at every release of a reference, also on MPICH's shared completed requests: nothing may be changed here. */
+void MPID_Request_free_hook(MPIR_Request * request)
+{
+    (void) request;
+}
+
+void MPID_Request_destroy_hook(MPIR_Request * request)
+{
+    (void) request;
+}
+
+int MPID_Request_complete(MPIR_Request * request)
+{
+    int incomplete;
+    MPIR_cc_decr(request->cc_ptr, &incomplete);
+    if (!incomplete) {
+        if (request->completion_notification)
+            MPIR_cc_dec(request->completion_notification);
+        MPIR_Request_free(request);     /* the device's reference */
+    }
+    return MPI_SUCCESS;
+}
