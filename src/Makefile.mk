@@ -5,8 +5,27 @@
 # named here is in neither build: lists are explicit, sorted, one file per line.
 
 # Core: knows only the netmod table below it and the host table above it.
-windlass_core_sources =                 \
-    %D%/base/status.c
+windlass_core_sources = \
+    %D%/base/pool.c \
+    %D%/base/status.c \
+    %D%/mpid/rma/barrier.c \
+    %D%/mpid/rma/epoch.c \
+    %D%/mpid/rma/fence.c \
+    %D%/mpid/rma/grant.c \
+    %D%/mpid/rma/handle.c \
+    %D%/mpid/rma/issue.c \
+    %D%/mpid/rma/lock.c \
+    %D%/mpid/rma/lock_all.c \
+    %D%/mpid/rma/mapped.c \
+    %D%/mpid/rma/op.c \
+    %D%/mpid/rma/op_issue.c \
+    %D%/mpid/rma/passive.c \
+    %D%/mpid/rma/pscw.c \
+    %D%/mpid/rma/region.c \
+    %D%/mpid/rma/send.c \
+    %D%/mpid/rma/serve.c \
+    %D%/mpid/rma/table.c \
+    %D%/mpid/rma/win.c
 
 # Simulated network: standalone build only.
 windlass_sim_sources =
@@ -28,13 +47,20 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/rma_stub.c             \
     %D%/mpid/adi/unsupported.c
 
-windlass_headers =                      \
-    %D%/base/assert.h                   \
-    %D%/base/list.h                     \
-    %D%/base/status.h                   \
-    %D%/host/host.h                     \
-    %D%/mpid/proc/proc.h                \
-    %D%/mpid/rma/win.h                  \
+windlass_headers = \
+    %D%/base/assert.h \
+    %D%/base/list.h \
+    %D%/base/pool.h \
+    %D%/base/status.h \
+    %D%/host/host.h \
+    %D%/mpid/proc/proc.h \
+    %D%/mpid/rma/accumulate.h \
+    %D%/mpid/rma/epoch.h \
+    %D%/mpid/rma/grant.h \
+    %D%/mpid/rma/lock.h \
+    %D%/mpid/rma/win.h \
+    %D%/mpid/rma/win_impl.h \
+    %D%/mpid/rma/wire.h \
     %D%/netmod/netmod.h
 
 # Headers that need MPICH's; src/mpid/adi/include is on MPICH's include path.

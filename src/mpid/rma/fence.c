@@ -1,0 +1,66 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * MPI_Win_fence (seed 001, Algorithm For FENCE; MPI-4, 12.5.1).
+ *   NOPRECEDE: there is nothing to complete; the barrier is started and, where nobody's memory is mapped, left running:
+ *              the first operation waits for it.
+ *   NOSUCCEED: the epoch ends here.
+ */
+#include "mpid/rma/win_impl.h"
+
+enum { FENCE_BEGIN, FENCE_DRAIN, FENCE_BARRIER, FENCE_WAIT };
+
+static int fence_end(struct wdl_win *win, int assertion, int *step)
+{
+    if (assertion & WDL_MODE_NOSUCCEED) {
+        int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_FENCE_LAST);
+        wdl_assert_cmp(status, ==, WDL_OK);
+    }
+    *step = FENCE_BEGIN;
+    return wdl_win_take_error(win);
+}
+
+/* Everything is done at its target: the elements go back (CLEANUP of seed 001). */
+static void fence_release_targets(struct wdl_win *win)
+{
+    while (!wdl_list_empty(&win->targets))
+        wdl_target_release(wdl_container_of(win->targets.next, struct wdl_target, link));
+}
+
+int wdl_win_fence(struct wdl_win *win, int assertion, int *step)
+{
+    int status;
+    if (*step == FENCE_BEGIN) {
+        if (!wdl_epoch_allows(&win->epoch, WDL_ACCESS_ON_FENCE) ||
+            win->epoch.expose_state != WDL_EXPOSE_NONE)
+            return WDL_ERR_SYNC;
+        *step = FENCE_DRAIN;
+    }
+    if (*step == FENCE_DRAIN) {
+        if (!(assertion & WDL_MODE_NOPRECEDE) && wdl_win_drain(win, 0) != WDL_OK)
+            return WDL_AGAIN;
+        *step = FENCE_BARRIER;
+    }
+    if (*step == FENCE_BARRIER) {
+        /* one barrier at a time: the last fence's may still be running */
+        if (win->barrier.running && wdl_barrier_progress(win) != WDL_OK)
+            return WDL_AGAIN;
+        if (!(assertion & WDL_MODE_NOPRECEDE))
+            fence_release_targets(win);
+        status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_FENCE);
+        wdl_assert_cmp(status, ==, WDL_OK);
+        win->fence_ops = 0;
+        wdl_barrier_begin(win);
+        *step = FENCE_WAIT;
+        if ((assertion & WDL_MODE_NOPRECEDE) && !win->params.mapped_any) {
+            wdl_barrier_progress(win);
+            return fence_end(win, assertion, step);
+        }
+    }
+    if (wdl_barrier_progress(win) != WDL_OK)
+        return WDL_AGAIN;
+    if (!(assertion & WDL_MODE_NOSUCCEED)) {
+        status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_FENCE_DONE);
+        wdl_assert_cmp(status, ==, WDL_OK);
+    }
+    return fence_end(win, assertion, step);
+}

@@ -1,0 +1,148 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Where RMA packets arrive: the window is found, the sender is checked, the packet goes to the part it concerns. Handlers
+ * queue what they cause; they never step another machine.
+ */
+#include <string.h>
+#include "mpid/rma/win_impl.h"
+
+static struct wdl_win *win_by_id(struct wdl_rma *rma, uint32_t id)
+{
+    struct wdl_list *node;
+    wdl_list_for(node, &rma->wins) {
+        struct wdl_win *win = wdl_container_of(node, struct wdl_win, link);
+        if (win->params.id == id)
+            return win;
+    }
+    return NULL;
+}
+
+/* Done with all that came before: say so. */
+static int handle_acknowledge(struct wdl_win *win, const struct wdl_pkt *pkt, enum wdl_pkt_kind kind)
+{
+    struct wdl_bounce *bounce = wdl_bounce_get(win->proc);
+    struct wdl_pkt ack;
+    if (!bounce)
+        return WDL_AGAIN;
+    wdl_pkt_init(&ack, win, kind);
+    ack.op = pkt->op;
+    wdl_reply_send(win, (int) pkt->origin, bounce, &ack, 0);
+    return WDL_OK;
+}
+
+static int handle_lock(struct wdl_win *win, const struct wdl_pkt *pkt)
+{
+    int status = wdl_grant_request(&win->grant, &win->proc->host, (int) pkt->origin,
+                                   (pkt->flags & WDL_PKT_EXCLUSIVE) != 0);
+    wdl_win_activate(win);
+    return status;
+}
+
+static int handle_unlock(struct wdl_win *win, const struct wdl_pkt *pkt)
+{
+    /* the releasing origin's stores are ordered before the next holder's by the packets themselves */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (win->grant.holders - win->grant.granted <= 0)
+        return WDL_ERR_PROTO;
+    int status = handle_acknowledge(win, pkt, WDL_PKT_UNLOCK_ACK);
+    if (status == WDL_OK)
+        status = wdl_grant_release(&win->grant);
+    wdl_win_activate(win);
+    return status;
+}
+
+static int handle_grant(struct wdl_win *win, const struct wdl_pkt *pkt)
+{
+    struct wdl_target *t = wdl_target_find(win, (int) pkt->origin);
+    wdl_win_activate(win);
+    if (t && t->lock.state == WDL_LOCK_ISSUED)
+        return wdl_lock_step(&t->lock, WDL_LOCK_ON_GRANT);
+    return wdl_lock_all_answer(win);
+}
+
+static int handle_unlock_ack(struct wdl_win *win, const struct wdl_pkt *pkt)
+{
+    struct wdl_target *t = wdl_target_find(win, (int) pkt->origin);
+    if (t && t->lock.state == WDL_LOCK_RELEASING)
+        return wdl_lock_step(&t->lock, WDL_LOCK_ON_ACK);
+    return wdl_lock_all_answer(win);
+}
+
+static int handle_flush_ack(struct wdl_win *win, const struct wdl_pkt *pkt)
+{
+    struct wdl_target *t = wdl_target_find(win, (int) pkt->origin);
+    if (!t || t->flush_acked == t->flush_sent)
+        return WDL_ERR_PROTO;
+    t->flush_acked++;
+    if (t->evict)
+        wdl_win_activate(win);
+    return WDL_OK;
+}
+
+static int handle_answer(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
+                         size_t bytes)
+{
+    struct wdl_op *op = wdl_op_find(win, pkt->op);
+    if (!op || op->target->rank != (int) pkt->origin)
+        return WDL_ERR_PROTO;
+    int status = wdl_op_answer(op, pkt, payload, bytes);
+    wdl_win_activate(win);
+    return status;
+}
+
+static int handle_win(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload, size_t bytes)
+{
+    switch (pkt->kind) {
+        case WDL_PKT_PUT:
+        case WDL_PKT_GET:
+        case WDL_PKT_ACC:
+        case WDL_PKT_GET_ACC:
+        case WDL_PKT_CAS:
+            return wdl_serve_op(win, pkt, payload, bytes);
+        case WDL_PKT_TYPE:
+            return wdl_serve_type(win, pkt, payload, bytes);
+        case WDL_PKT_LOCK:
+            return handle_lock(win, pkt);
+        case WDL_PKT_UNLOCK:
+            return handle_unlock(win, pkt);
+        case WDL_PKT_FLUSH:
+            return handle_acknowledge(win, pkt, WDL_PKT_FLUSH_ACK);
+        case WDL_PKT_POST:
+            return wdl_pscw_posted(win, (int) pkt->origin);
+        case WDL_PKT_COMPLETE:
+            return wdl_pscw_completed(win, (int) pkt->origin);
+        case WDL_PKT_BARRIER:
+            return wdl_barrier_arrive(win, pkt->op, pkt->count);
+        case WDL_PKT_REPLY:
+        case WDL_PKT_OP_ACK:
+        case WDL_PKT_TYPE_ACK:
+            return handle_answer(win, pkt, payload, bytes);
+        case WDL_PKT_GRANT:
+            return handle_grant(win, pkt);
+        case WDL_PKT_UNLOCK_ACK:
+            return handle_unlock_ack(win, pkt);
+        case WDL_PKT_FLUSH_ACK:
+            return handle_flush_ack(win, pkt);
+        case WDL_PKT_ERROR:
+            if (pkt->status >= WDL_STATUS_COUNT)
+                return WDL_ERR_PROTO;
+            wdl_win_fail(win, wdl_status_is_error(pkt->status) ? pkt->status : WDL_ERR_PROTO);
+            return WDL_OK;
+        default:
+            return WDL_ERR_PROTO;
+    }
+}
+
+int wdl_rma_handle(void *module, int src, const void *data, size_t bytes)
+{
+    struct wdl_rma *rma = module;
+    struct wdl_pkt pkt;
+    if (bytes < sizeof(pkt))
+        return WDL_ERR_PROTO;
+    memcpy(&pkt, data, sizeof(pkt));
+    struct wdl_win *win = win_by_id(rma, pkt.win);
+    if (!win || pkt.origin >= (uint32_t) win->params.size ||
+        win->params.peer_of(win->params.ctx, (int) pkt.origin) != src)
+        return WDL_ERR_PROTO;
+    return handle_win(win, &pkt, (const char *) data + sizeof(pkt), bytes - sizeof(pkt));
+}

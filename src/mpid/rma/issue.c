@@ -1,0 +1,243 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * ISSUE, CLEANUP and MAKE_RMA_PROGRESS of seed 001, for one target, one window, all active windows; and draining, on which
+ * every closing synchronization stands. Issuing goes round-robin over the targets of a window.
+ */
+#include "mpid/rma/win_impl.h"
+
+void wdl_win_activate(struct wdl_win *win)
+{
+    if (wdl_list_empty(&win->active_link))
+        wdl_list_push(&win->rma->active, &win->active_link);
+}
+
+void wdl_win_fail(struct wdl_win *win, int status)
+{
+    if (win->error == WDL_OK)
+        win->error = status;
+}
+
+int wdl_win_take_error(struct wdl_win *win)
+{
+    int status = win->error;
+    win->error = WDL_OK;
+    return status;
+}
+
+static int op_waits_for_answer(const struct wdl_op *op)
+{
+    if (op->args.kind == WDL_RMA_PUT || op->args.kind == WDL_RMA_ACC)
+        return !op->win->proc->ordered;
+    return 1;
+}
+
+static int op_over(const struct wdl_op *op)
+{
+    if (op->sending)
+        return 0;
+    if (wdl_status_is_error(op->status) && op->next < op->total)
+        return op->done == op->next || !op_waits_for_answer(op);
+    return op->next == op->total && (op->done == op->total || !op_waits_for_answer(op));
+}
+
+/* CLEANUP: finished operations leave. */
+static int target_cleanup(struct wdl_target *t)
+{
+    int n = 0;
+    struct wdl_list *node, *after;
+    wdl_list_for_safe(node, after, &t->issued) {
+        struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
+        if (!op_over(op))
+            continue;
+        if (!t->win->proc->ordered && op->args.kind >= WDL_RMA_ACC)
+            t->acc_in_flight--;
+        wdl_op_finish(op, WDL_OK);
+        n++;
+    }
+    return n;
+}
+
+/* An unordered network could overtake one accumulate with the next: one at a time, unless the user waived the order. */
+static int op_must_hold(const struct wdl_op *op)
+{
+    return !op->win->proc->ordered && !op->win->params.acc_unordered &&
+        op->args.kind >= WDL_RMA_ACC && op->target->acc_in_flight > 0;
+}
+
+/* ISSUE: send what may be sent. */
+static int target_issue(struct wdl_target *t)
+{
+    int n = 0;
+    while (!wdl_list_empty(&t->waiting)) {
+        struct wdl_op *op = wdl_container_of(t->waiting.next, struct wdl_op, node.link);
+        if (op->next == 0 && op_must_hold(op))
+            break;
+        size_t before = op->next + op->type_next;
+        int status = wdl_op_issue(op);
+        n += op->next + op->type_next != before;
+        if (status == WDL_AGAIN)
+            break;
+        if (wdl_status_is_error(status))
+            op->status = status;
+        wdl_list_remove(&op->node.link);
+        wdl_list_push(&t->issued, &op->node.link);
+        if (!t->win->proc->ordered && op->args.kind >= WDL_RMA_ACC)
+            t->acc_in_flight++;
+        n++;
+    }
+    return n;
+}
+
+/* The lock request goes out when somebody needs the lock. */
+static int target_issue_lock(struct wdl_target *t)
+{
+    struct wdl_pkt pkt;
+    if (!t->want_lock && wdl_list_empty(&t->waiting))
+        return 0;
+    wdl_pkt_init(&pkt, t->win, WDL_PKT_LOCK);
+    pkt.flags = t->lock.exclusive ? WDL_PKT_EXCLUSIVE : 0;
+    int status = wdl_pkt_send(t->win, t->rank, &pkt);
+    if (wdl_status_is_error(status))
+        wdl_win_fail(t->win, status);
+    if (status != WDL_OK)
+        return 0;
+    status = wdl_lock_step(&t->lock, WDL_LOCK_ON_ISSUE);
+    wdl_assert_cmp(status, ==, WDL_OK);
+    return 1;
+}
+
+static int target_issue_flush(struct wdl_target *t)
+{
+    struct wdl_pkt pkt;
+    if (!t->dirty || !(t->want_flush || t->evict) || !wdl_list_empty(&t->waiting))
+        return 0;
+    wdl_pkt_init(&pkt, t->win, WDL_PKT_FLUSH);
+    if (wdl_pkt_send(t->win, t->rank, &pkt) != WDL_OK)
+        return 0;
+    t->dirty = 0;
+    t->want_flush = 0;
+    t->flush_sent++;
+    return 1;
+}
+
+/* A victim that has become clean leaves; its lock stays with the target. */
+static int target_leave(struct wdl_target *t)
+{
+    if (!t->evict || !wdl_target_clean(t))
+        return 0;
+    if (t->lock.state == WDL_LOCK_GRANTED) {
+        int status = wdl_lock_step(&t->lock, WDL_LOCK_ON_EVICT);
+        wdl_assert_cmp(status, ==, WDL_OK);
+        t->win->locked_targets--;
+    }
+    if (t->lock.state != WDL_LOCK_IDLE)
+        return 0;
+    wdl_target_release(t);
+    return 1;
+}
+
+int wdl_target_progress(struct wdl_target *t)
+{
+    int n = 0;
+    if (t->lock.state == WDL_LOCK_CALLED)
+        n += target_issue_lock(t);
+    if (t->lock.state != WDL_LOCK_CALLED && t->lock.state != WDL_LOCK_ISSUED)
+        n += target_issue(t);
+    n += target_cleanup(t);
+    n += target_issue_flush(t);
+    return n + target_leave(t);
+}
+
+/* Locks granted by this process, to be told to their new holders. */
+static int grants_announce(struct wdl_win *win)
+{
+    int n = 0;
+    const struct wdl_grant_request *next;
+    while ((next = wdl_grant_next(&win->grant)) != NULL) {
+        struct wdl_pkt pkt;
+        wdl_pkt_init(&pkt, win, WDL_PKT_GRANT);
+        if (wdl_pkt_send(win, next->rank, &pkt) == WDL_AGAIN)
+            break;
+        wdl_grant_announced(&win->grant);
+        n++;
+    }
+    return n;
+}
+
+static int win_has_work(const struct wdl_win *win)
+{
+    struct wdl_list *node;
+    if (win->barrier.running || wdl_grant_next(&win->grant))
+        return 1;
+    if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_ISSUED)
+        return 1;
+    wdl_list_for(node, &win->targets) {
+        const struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
+        int blocked = t->lock.state == WDL_LOCK_ISSUED;
+        if ((!wdl_list_empty(&t->waiting) && !blocked) || t->evict || (t->want_flush && t->dirty) ||
+            (t->want_lock && t->lock.state == WDL_LOCK_CALLED))
+            return 1;
+    }
+    return 0;
+}
+
+int wdl_win_progress(struct wdl_win *win)
+{
+    int n = 0, left = win->ntargets;
+    while (left-- > 0 && !wdl_list_empty(&win->targets)) {
+        struct wdl_list *node = wdl_list_pop(&win->targets);
+        wdl_list_push(&win->targets, node);
+        n += wdl_target_progress(wdl_container_of(node, struct wdl_target, link));
+    }
+    if (win->barrier.running) {
+        int sent = win->barrier.round * 2 + win->barrier.sent;
+        wdl_barrier_progress(win);
+        n += win->barrier.round * 2 + win->barrier.sent != sent;
+    }
+    n += grants_announce(win);
+    if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_ISSUED)
+        n += wdl_lock_all_progress(win);
+    return n;
+}
+
+int wdl_rma_progress(void *module)
+{
+    struct wdl_rma *rma = module;
+    struct wdl_list round, *node;
+    int n = wdl_replies_progress(rma);
+    /* one pass over those active now; what becomes active meanwhile waits for the next pass */
+    wdl_list_init(&round);
+    while ((node = wdl_list_pop(&rma->active)) != NULL)
+        wdl_list_push(&round, node);
+    while ((node = wdl_list_pop(&round)) != NULL) {
+        struct wdl_win *win = wdl_container_of(node, struct wdl_win, active_link);
+        n += wdl_win_progress(win);
+        if (win_has_work(win))
+            wdl_win_activate(win);
+    }
+    return n;
+}
+
+int wdl_target_drain(struct wdl_target *t, int local)
+{
+    if (!local && t->dirty)
+        t->want_flush = 1;
+    t->evict = 0;               /* it must not leave under the caller's feet */
+    wdl_target_progress(t);
+    if (!wdl_list_empty(&t->waiting) || !wdl_list_empty(&t->issued) ||
+        (!local && (t->dirty || t->flush_sent != t->flush_acked))) {
+        wdl_win_activate(t->win);
+        return WDL_AGAIN;
+    }
+    return WDL_OK;
+}
+
+int wdl_win_drain(struct wdl_win *win, int local)
+{
+    int status = WDL_OK;
+    struct wdl_list *node, *after;
+    wdl_list_for_safe(node, after, &win->targets)
+        if (wdl_target_drain(wdl_container_of(node, struct wdl_target, link), local) != WDL_OK)
+            status = WDL_AGAIN;
+    return status;
+}

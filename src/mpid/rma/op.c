@@ -1,0 +1,187 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The door of every operation: may it be done now (epoch, lock), is it in bounds, and by which path.
+ */
+#include <string.h>
+#include "mpid/rma/win_impl.h"
+
+/* The target element of a passive-target operation, or why there is none. */
+static int passive_target(struct wdl_win *win, int rank, struct wdl_target **t_out)
+{
+    struct wdl_target *t = wdl_target_find(win, rank);
+    int state = win->epoch.access_state;
+    *t_out = t;
+    if (t && t->lock.state == WDL_LOCK_RELEASING)
+        return WDL_ERR_SYNC;
+    if (t && t->lock.state != WDL_LOCK_IDLE) {
+        t->evict = 0;
+        return WDL_OK;
+    }
+    if (state == WDL_ACCESS_LOCK_ALL_ISSUED)
+        return WDL_AGAIN;
+    if (state == WDL_ACCESS_PER_TARGET && win->locked_targets >= win->locks_held)
+        return WDL_ERR_SYNC;    /* nothing was evicted: this target was never locked */
+    if (!t)
+        t = wdl_target_get(win, rank);
+    if (!t)
+        return WDL_AGAIN;
+    int status = wdl_lock_step(&t->lock, state == WDL_ACCESS_LOCK_ALL_CALLED ? WDL_LOCK_ON_LOCK :
+                               WDL_LOCK_ON_ASSUME);
+    wdl_assert_cmp(status, ==, WDL_OK);
+    win->locked_targets++;
+    *t_out = t;
+    return WDL_OK;
+}
+
+/* May this process access that rank now? Fills *t_out where the epoch is passive. */
+static int op_admit(struct wdl_win *win, int rank, struct wdl_target **t_out)
+{
+    int status;
+    *t_out = NULL;
+    switch (win->epoch.access_state) {
+        case WDL_ACCESS_FENCE_GRANTED:
+            win->fence_ops++;
+            return WDL_OK;
+        case WDL_ACCESS_FENCE_ISSUED:
+            if (wdl_barrier_progress(win) != WDL_OK)
+                return WDL_AGAIN;
+            status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_FENCE_DONE);
+            wdl_assert_cmp(status, ==, WDL_OK);
+            win->fence_ops++;
+            return WDL_OK;
+        case WDL_ACCESS_PSCW_ISSUED:
+        case WDL_ACCESS_PSCW_GRANTED:
+            return wdl_pscw_may_access(win, rank);
+        case WDL_ACCESS_NONE:
+            return WDL_ERR_SYNC;
+        default:
+            return passive_target(win, rank, t_out);
+    }
+}
+
+/* The bounds that can be known here. */
+static int op_in_bounds(const struct wdl_rma_args *args, const struct wdl_win_rank *info)
+{
+    int64_t at, lo, hi;
+    if (info->bytes == UINT64_MAX)
+        return WDL_OK;          /* dynamic: the target knows */
+    if (args->disp < 0)
+        return WDL_ERR_DISP;
+    if (__builtin_mul_overflow(args->disp, info->disp_unit, &at) ||
+        __builtin_add_overflow(at, args->remote.lo, &lo) || __builtin_add_overflow(at, args->remote.hi, &hi))
+        return WDL_ERR_RANGE;
+    if (args->remote.bytes > 0 && (lo < 0 || hi < lo || (uint64_t) hi > info->bytes))
+        return WDL_ERR_RANGE;
+    return WDL_OK;
+}
+
+static int op_valid(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    const struct wdl_host *host = &win->proc->host;
+    if (args->target < 0 || args->target >= win->params.size)
+        return WDL_ERR_RANK;
+    if (args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_GET)
+        return WDL_OK;
+    if (args->element.packed_bytes == 0)
+        return WDL_ERR_TYPE;
+    if (args->kind != WDL_RMA_CAS && !host->ops->op_valid(host->ctx, args->element.host_type, args->op))
+        return WDL_ERR_OP;
+    return WDL_OK;
+}
+
+/* How the target's layout is named in packets. */
+static uint32_t op_type(struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    const struct wdl_host *host = &win->proc->host;
+    struct wdl_element element;
+    if (args->remote.contig)
+        return WDL_PKT_CONTIG;
+    if (args->remote.type <= UINT32_MAX &&
+        host->ops->element(host->ctx, (uint32_t) args->remote.type, &element))
+        return WDL_PKT_PREDEFINED;
+    do
+        win->rma->next_type++;
+    while (win->rma->next_type == WDL_PKT_CONTIG || win->rma->next_type == WDL_PKT_PREDEFINED);
+    return win->rma->next_type;
+}
+
+static void hold_types(const struct wdl_host *host, const struct wdl_rma_args *args)
+{
+    if (!args->origin.contig)
+        host->ops->type_hold(host->ctx, args->origin.type);
+    if (!args->result.contig)
+        host->ops->type_hold(host->ctx, args->result.type);
+    if (!args->remote.contig)
+        host->ops->type_hold(host->ctx, args->remote.type);
+}
+
+/* The message path: into the table, and out of it at once where the lock is there. */
+static int op_enqueue(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t)
+{
+    if (!t)
+        t = wdl_target_get(win, args->target);
+    if (!t)
+        return WDL_AGAIN;
+    struct wdl_op *op = wdl_op_get(t);
+    if (!op)
+        return WDL_AGAIN;
+    op->args = *args;
+    op->total = args->kind == WDL_RMA_CAS ? args->element.packed_bytes : args->remote.bytes;
+    op->type = op_type(win, args);
+    hold_types(&win->proc->host, args);
+    wdl_list_push(&t->waiting, &op->node.link);
+    win->stats.ops_message++;
+    t->evict = 0;
+    wdl_target_progress(t);
+    wdl_win_activate(win);
+    return WDL_OK;
+}
+
+/* A mapped target's lock must be held before its memory is touched. */
+static int mapped_ready(struct wdl_win *win, struct wdl_target *t)
+{
+    if (!t || wdl_lock_open(&t->lock))
+        return WDL_OK;
+    t->want_lock = 1;
+    wdl_win_activate(win);
+    return WDL_AGAIN;
+}
+
+int wdl_rma_op(struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    const struct wdl_host *host = &win->proc->host;
+    struct wdl_win_control *control = NULL;
+    struct wdl_win_rank info;
+    struct wdl_target *t;
+    int status = op_valid(win, args);
+    if (status != WDL_OK)
+        return status;
+    status = op_admit(win, args->target, &t);
+    if (status != WDL_OK)
+        return status;
+    win->params.rank_info(win->params.ctx, args->target, &info);
+    status = op_in_bounds(args, &info);
+    if (status != WDL_OK)
+        return status;
+    if (args->kind != WDL_RMA_CAS && args->remote.bytes == 0) {
+        if (args->request)
+            host->ops->request_complete(host->ctx, args->request, WDL_OK);
+        return WDL_OK;
+    }
+    char *base = win->params.map(win->params.ctx, args->target, &control);
+    if (!base)
+        return op_enqueue(win, args, t);
+    status = mapped_ready(win, t);
+    if (status == WDL_OK && win->params.flavor == WDL_WIN_DYNAMIC &&
+        !wdl_win_exposes(win, (uint64_t) args->disp, args->remote.lo, args->remote.hi))
+        status = WDL_ERR_RANGE;
+    if (status == WDL_OK)
+        status = wdl_mapped_op(win, args, win->params.flavor == WDL_WIN_DYNAMIC ? NULL : base, control,
+                               info.disp_unit);
+    if (status != WDL_OK)
+        return status;
+    win->stats.ops_mapped++;
+    if (args->request)
+        host->ops->request_complete(host->ctx, args->request, WDL_OK);
+    return WDL_OK;
+}

@@ -1,0 +1,233 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The origin's side of one operation on the message path: its type (when the target's layout is derived), its packets, a
+ * chunk at a time, and the answers. Large data is pipelined in chunks both ways, packed a chunk at a time, never whole
+ * (seed 001, Datatype In RMA, 4).
+ */
+#include <string.h>
+#include "mpid/rma/win_impl.h"
+
+/* A payload handed to the network directly from the user's buffer has left it. */
+static void op_sent(struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
+{
+    struct wdl_op *op = wdl_container_of(comp, struct wdl_op, comp);
+    op->sending = 0;
+    if (wdl_status_is_error(info->status) && op->status == WDL_OK)
+        op->status = info->status;
+    wdl_win_activate(op->win);
+}
+
+static int op_is_acc(const struct wdl_op *op)
+{
+    return op->args.kind == WDL_RMA_ACC || op->args.kind == WDL_RMA_GET_ACC ||
+        op->args.kind == WDL_RMA_CAS;
+}
+
+/* Largest stretch of the stream in one packet. */
+static size_t op_chunk(const struct wdl_op *op)
+{
+    size_t max = op->win->rma->chunk_bytes;
+    if (!op_is_acc(op))
+        return max;
+    if (op->type != WDL_PKT_CONTIG && max > WDL_RMA_PIECES)
+        max = WDL_RMA_PIECES;
+    return max - max % op->args.element.packed_bytes;
+}
+
+/* Send a packet with payload bytes [offset, offset + bytes) of the origin's stream. */
+static int op_send_stream(struct wdl_op *op, const struct wdl_pkt *pkt, size_t offset, size_t bytes)
+{
+    struct wdl_win *win = op->win;
+    const struct wdl_host *host = &win->proc->host;
+    const struct wdl_buf *buf = &op->args.origin;
+    int peer = win->params.peer_of(win->params.ctx, op->target->rank);
+    int status;
+
+    if (buf->contig) {
+        if (op->sending)
+            return WDL_AGAIN;
+        status = wdl_am_send(win->proc, peer, WDL_AM_RMA, pkt, sizeof(*pkt),
+                             (const char *) buf->addr + buf->lo + offset, bytes, &op->comp);
+        op->sending = status == WDL_PENDING;
+    } else {
+        struct wdl_bounce *bounce = wdl_bounce_get(win->proc);
+        if (!bounce)
+            return WDL_AGAIN;
+        size_t n = host->ops->pack(host->ctx, buf->addr, buf->count, buf->type, offset, bounce->data,
+                                   bytes);
+        if (n != bytes) {
+            wdl_bounce_put(bounce);
+            return WDL_ERR_TYPE;
+        }
+        status = wdl_bounce_send(bounce, peer, WDL_AM_RMA, pkt, sizeof(*pkt), bytes);
+        if (status == WDL_AGAIN || wdl_status_is_error(status))
+            wdl_bounce_put(bounce);
+    }
+    return status == WDL_PENDING ? WDL_OK : status;
+}
+
+/* Make the flattened form of the target's type, once. */
+static int op_flatten(struct wdl_op *op)
+{
+    const struct wdl_host *host = &op->win->proc->host;
+    size_t bytes = host->ops->flat_bytes(host->ctx, op->args.remote.type);
+    op->type_flat = host->ops->alloc(host->ctx, bytes);
+    if (!op->type_flat)
+        return WDL_ERR_NOMEM;
+    op->type_bytes = bytes;
+    return host->ops->flatten(host->ctx, op->args.remote.type, op->type_flat, bytes);
+}
+
+/* Send the type ahead of the operation. On an unordered network wait until it is there. */
+static int op_issue_type(struct wdl_op *op)
+{
+    struct wdl_win *win = op->win;
+    const struct wdl_host *host = &win->proc->host;
+    if (!op->type_flat && op->type_bytes == 0) {
+        int status = op_flatten(op);
+        if (status != WDL_OK)
+            return status;
+    }
+    while (op->type_next < op->type_bytes) {
+        struct wdl_bounce *bounce = wdl_bounce_get(win->proc);
+        struct wdl_pkt pkt;
+        size_t n = op->type_bytes - op->type_next;
+        if (!bounce)
+            return WDL_AGAIN;
+        if (n > win->rma->chunk_bytes)
+            n = win->rma->chunk_bytes;
+        wdl_pkt_init(&pkt, win, WDL_PKT_TYPE);
+        pkt.type = op->type;
+        pkt.op = wdl_op_ref(op);
+        pkt.flags = win->proc->ordered ? 0 : WDL_PKT_WANT_ACK;
+        pkt.offset = op->type_next;
+        pkt.total = op->type_bytes;
+        pkt.bytes = (uint32_t) n;
+        memcpy(bounce->data, op->type_flat + op->type_next, n);
+        int status = wdl_bounce_send(bounce, win->params.peer_of(win->params.ctx, op->target->rank),
+                                     WDL_AM_RMA, &pkt, sizeof(pkt), n);
+        if (status == WDL_AGAIN || wdl_status_is_error(status)) {
+            wdl_bounce_put(bounce);
+            return status;
+        }
+        win->stats.messages++;
+        op->type_next += n;
+        op->type_waiting = !win->proc->ordered;
+    }
+    if (op->type_flat) {
+        host->ops->free(host->ctx, op->type_flat);
+        op->type_flat = NULL;
+    }
+    return op->type_waiting ? WDL_AGAIN : WDL_OK;
+}
+
+static void op_fill(const struct wdl_op *op, struct wdl_pkt *pkt, size_t bytes)
+{
+    static const uint8_t kind[WDL_RMA_KINDS] = {
+        [WDL_RMA_PUT] = WDL_PKT_PUT, [WDL_RMA_GET] = WDL_PKT_GET, [WDL_RMA_ACC] = WDL_PKT_ACC,
+        [WDL_RMA_GET_ACC] = WDL_PKT_GET_ACC, [WDL_RMA_CAS] = WDL_PKT_CAS
+    };
+    const struct wdl_rma_args *args = &op->args;
+    wdl_pkt_init(pkt, op->win, kind[args->kind]);
+    pkt->rop = (uint8_t) args->op;
+    pkt->type = op->type;
+    pkt->op = wdl_op_ref(op);
+    pkt->disp = args->disp;
+    pkt->lo = args->remote.lo;
+    pkt->count = args->remote.count;
+    pkt->offset = op->next;
+    pkt->total = op->total;
+    pkt->bytes = (uint32_t) bytes;
+    pkt->element = args->element;
+    if (op->type == WDL_PKT_PREDEFINED)
+        pkt->element.host_type = (uint32_t) args->remote.type;
+    if (!op->win->proc->ordered && (args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_ACC))
+        pkt->flags |= WDL_PKT_WANT_ACK;
+}
+
+static int op_issue_cas(struct wdl_op *op)
+{
+    char both[64];
+    struct wdl_pkt pkt;
+    struct wdl_bounce *bounce = wdl_bounce_get(op->win->proc);
+    size_t n = op->args.element.packed_bytes;
+    if (!bounce)
+        return WDL_AGAIN;
+    wdl_assert_cmp(2 * n, <=, sizeof(both));
+    op_fill(op, &pkt, n);
+    memcpy(bounce->data, op->args.compare, n);
+    memcpy(bounce->data + n, op->args.origin.addr, n);
+    int status = wdl_bounce_send(bounce, op->win->params.peer_of(op->win->params.ctx, op->target->rank),
+                                 WDL_AM_RMA, &pkt, sizeof(pkt), 2 * n);
+    if (status == WDL_AGAIN || wdl_status_is_error(status)) {
+        wdl_bounce_put(bounce);
+        return status;
+    }
+    return WDL_OK;
+}
+
+static int op_issue_chunk(struct wdl_op *op, size_t bytes)
+{
+    struct wdl_pkt pkt;
+    if (op->args.kind == WDL_RMA_CAS)
+        return op_issue_cas(op);
+    op_fill(op, &pkt, bytes);
+    if (op->args.kind == WDL_RMA_GET ||
+        (op->args.kind == WDL_RMA_GET_ACC && op->args.op == WDL_ROP_NO_OP)) {
+        int peer = op->win->params.peer_of(op->win->params.ctx, op->target->rank);
+        return wdl_am_send(op->win->proc, peer, WDL_AM_RMA, &pkt, sizeof(pkt), NULL, 0, NULL);
+    }
+    return op_send_stream(op, &pkt, op->next, bytes);
+}
+
+int wdl_op_issue(struct wdl_op *op)
+{
+    size_t chunk = op_chunk(op);
+    op->comp.fn = op_sent;
+    if (op->type != WDL_PKT_CONTIG && op->type != WDL_PKT_PREDEFINED) {
+        int status = op_issue_type(op);
+        if (status != WDL_OK)
+            return status;
+    }
+    while (op->next < op->total) {
+        size_t bytes = op->total - op->next < chunk ? op->total - op->next : chunk;
+        int status = op_issue_chunk(op, bytes);
+        if (status != WDL_OK)
+            return status;
+        op->next += bytes;
+        op->win->stats.messages++;
+        if (op->win->proc->ordered)
+            op->target->dirty = 1;
+    }
+    return WDL_OK;
+}
+
+int wdl_op_answer(struct wdl_op *op, const struct wdl_pkt *pkt, const char *payload, size_t bytes)
+{
+    const struct wdl_host *host = &op->win->proc->host;
+    const struct wdl_rma_args *args = &op->args;
+    const struct wdl_buf *into = args->kind == WDL_RMA_GET ? &args->origin : &args->result;
+    size_t n = pkt->bytes;
+
+    if (pkt->kind == WDL_PKT_TYPE_ACK) {
+        op->type_waiting = 0;
+        return WDL_OK;
+    }
+    if (n == 0 || n > op->next - op->done || pkt->offset > op->total - n)
+        return WDL_ERR_PROTO;
+    if (pkt->status >= WDL_STATUS_COUNT)
+        return WDL_ERR_PROTO;
+    if (wdl_status_is_error(pkt->status)) {
+        op->status = pkt->status;
+    } else if (pkt->kind == WDL_PKT_REPLY) {
+        if (bytes != n || args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_ACC)
+            return WDL_ERR_PROTO;
+        if (into->contig)
+            memcpy((char *) into->addr + into->lo + pkt->offset, payload, n);
+        else
+            host->ops->unpack(host->ctx, into->addr, into->count, into->type, pkt->offset, payload,
+                              n);
+    }
+    op->done += n;
+    return WDL_OK;
+}

@@ -1,0 +1,217 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Post, start, complete, wait (seed 001; MPI-4, 12.5.2). Post sends a packet to each origin, complete one to each target:
+ * O(k) for groups of k. Start only notes the group; an operation waits for its own target's post. Posts that come
+ * before their start are remembered by rank, at most one per rank.
+ */
+#include <string.h>
+#include "mpid/rma/win_impl.h"
+
+/* Index of rank in the sorted access group, or -1. */
+static int group_index(const struct wdl_win *win, int rank)
+{
+    int lo = 0, hi = win->start_n - 1;
+    while (lo <= hi) {
+        int mid = (lo + hi) / 2;
+        if (win->start_group[mid] == rank)
+            return mid;
+        if (win->start_group[mid] < rank)
+            lo = mid + 1;
+        else
+            hi = mid - 1;
+    }
+    return -1;
+}
+
+static int in_access(const struct wdl_win *win)
+{
+    return win->epoch.access_state == WDL_ACCESS_PSCW_ISSUED ||
+        win->epoch.access_state == WDL_ACCESS_PSCW_GRANTED;
+}
+
+int wdl_pscw_posted(struct wdl_win *win, int rank)
+{
+    const struct wdl_host *host = &win->proc->host;
+    int at = in_access(win) ? group_index(win, rank) : -1;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_win_post */
+    if (at >= 0 && !win->start_posted[at]) {
+        win->start_posted[at] = 1;
+        return WDL_OK;
+    }
+    if (win->posted_n >= win->params.size)
+        return WDL_ERR_PROTO;
+    if (win->posted_n == win->posted_room) {
+        int room = win->posted_room ? 2 * win->posted_room : 8;
+        int *posted = host->ops->alloc(host->ctx, (size_t) room * sizeof(*posted));
+        if (!posted)
+            return WDL_AGAIN;
+        if (win->posted) {
+            memcpy(posted, win->posted, (size_t) win->posted_n * sizeof(*posted));
+            host->ops->free(host->ctx, win->posted);
+        }
+        win->posted = posted;
+        win->posted_room = room;
+    }
+    win->posted[win->posted_n++] = rank;
+    return WDL_OK;
+}
+
+int wdl_pscw_completed(struct wdl_win *win, int rank)
+{
+    (void) rank;
+    if (win->completed >= win->params.size)
+        return WDL_ERR_PROTO;
+    win->completed++;
+    return WDL_OK;
+}
+
+int wdl_win_post(struct wdl_win *win, const int *group, int n, int assertion, int *step)
+{
+    if (*step == 0) {
+        int fence = win->epoch.access_state == WDL_ACCESS_FENCE_GRANTED ||
+            win->epoch.access_state == WDL_ACCESS_FENCE_ISSUED;
+        if (fence && win->fence_ops > 0)
+            return WDL_ERR_SYNC;
+        int status = wdl_epoch_expose(&win->epoch, WDL_EXPOSE_ON_POST);
+        if (status != WDL_OK)
+            return status;
+        win->exposed_n = n;
+        *step = 1;
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);        /* pairs with the one in wdl_pscw_posted */
+    }
+    if (assertion & WDL_MODE_NOCHECK)
+        *step = n + 1;
+    while (*step <= n) {
+        struct wdl_pkt pkt;
+        wdl_pkt_init(&pkt, win, WDL_PKT_POST);
+        int status = wdl_pkt_send(win, group[*step - 1], &pkt);
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        if (wdl_status_is_error(status))
+            wdl_win_fail(win, status);
+        ++*step;
+    }
+    *step = 0;
+    return WDL_OK;
+}
+
+static void sort_ranks(int *ranks, int n)
+{
+    /* groups are small or already sorted: insertion */
+    for (int i = 1; i < n; i++) {
+        int r = ranks[i], j = i;
+        for (; j > 0 && ranks[j - 1] > r; j--)
+            ranks[j] = ranks[j - 1];
+        ranks[j] = r;
+    }
+}
+
+static void take_early_posts(struct wdl_win *win)
+{
+    int kept = 0;
+    for (int i = 0; i < win->posted_n; i++) {
+        int at = group_index(win, win->posted[i]);
+        if (at >= 0 && !win->start_posted[at])
+            win->start_posted[at] = 1;
+        else
+            win->posted[kept++] = win->posted[i];
+    }
+    win->posted_n = kept;
+}
+
+int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, int *step)
+{
+    const struct wdl_host *host = &win->proc->host;
+    (void) step;
+    if (!wdl_epoch_allows(&win->epoch, WDL_ACCESS_ON_START) || win->fence_ops > 0)
+        return WDL_ERR_SYNC;
+    size_t room = n > 0 ? (size_t) n : 1;
+    int *ranks = host->ops->alloc(host->ctx, room * sizeof(*ranks));
+    uint8_t *posted = host->ops->alloc(host->ctx, room);
+    if (!ranks || !posted) {
+        if (ranks)
+            host->ops->free(host->ctx, ranks);
+        if (posted)
+            host->ops->free(host->ctx, posted);
+        return WDL_ERR_NOMEM;
+    }
+    memcpy(ranks, group, (size_t) n * sizeof(*ranks));
+    sort_ranks(ranks, n);
+    win->start_group = ranks;
+    win->start_posted = posted;
+    win->start_n = n;
+    win->complete_next = 0;
+    if (assertion & WDL_MODE_NOCHECK)
+        memset(posted, 1, room);
+    else
+        take_early_posts(win);
+    return wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_START);
+}
+
+static int all_posted(const struct wdl_win *win)
+{
+    for (int i = 0; i < win->start_n; i++)
+        if (!win->start_posted[i])
+            return 0;
+    return 1;
+}
+
+int wdl_pscw_may_access(const struct wdl_win *win, int rank)
+{
+    int at = group_index(win, rank);
+    if (at < 0)
+        return WDL_ERR_SYNC;
+    return win->start_posted[at] ? WDL_OK : WDL_AGAIN;
+}
+
+int wdl_win_complete(struct wdl_win *win, int *step)
+{
+    if (!in_access(win))
+        return WDL_ERR_SYNC;
+    /* every operation was admitted after its target's post; a COMPLETE must not come before the POST it answers */
+    if (!all_posted(win))
+        return WDL_AGAIN;
+    /* ordered network: COMPLETE travels behind the operations; otherwise they must be acknowledged first */
+    if (wdl_win_drain(win, win->proc->ordered) != WDL_OK)
+        return WDL_AGAIN;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_win_wait */
+    for (; win->complete_next < win->start_n; win->complete_next++) {
+        struct wdl_pkt pkt;
+        wdl_pkt_init(&pkt, win, WDL_PKT_COMPLETE);
+        int status = wdl_pkt_send(win, win->start_group[win->complete_next], &pkt);
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        if (wdl_status_is_error(status))
+            wdl_win_fail(win, status);
+    }
+    while (!wdl_list_empty(&win->targets)) {
+        struct wdl_target *t = wdl_container_of(win->targets.next, struct wdl_target, link);
+        if (t->flush_sent != t->flush_acked)
+            return WDL_AGAIN;
+        t->dirty = 0;           /* the target's wait closes over what COMPLETE follows */
+        wdl_target_release(t);
+    }
+    const struct wdl_host *host = &win->proc->host;
+    host->ops->free(host->ctx, win->start_group);
+    host->ops->free(host->ctx, win->start_posted);
+    win->start_group = NULL;
+    win->start_posted = NULL;
+    win->start_n = 0;
+    *step = 0;
+    int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_COMPLETE);
+    wdl_assert_cmp(status, ==, WDL_OK);
+    return wdl_win_take_error(win);
+}
+
+int wdl_win_wait(struct wdl_win *win, int *step)
+{
+    (void) step;
+    if (win->epoch.expose_state != WDL_EXPOSE_POSTED)
+        return WDL_ERR_SYNC;
+    if (win->completed < win->exposed_n)
+        return WDL_AGAIN;
+    win->completed -= win->exposed_n;
+    win->exposed_n = 0;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_win_complete */
+    return wdl_epoch_expose(&win->epoch, WDL_EXPOSE_ON_WAIT);
+}

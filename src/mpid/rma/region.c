@@ -1,0 +1,105 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * What memory of this process a window exposes: its one block, or a dynamic window's attached regions, sorted by address.
+ */
+#include <string.h>
+#include "mpid/rma/win_impl.h"
+
+/* The first region that begins above addr. */
+static int region_above(const struct wdl_win *win, uint64_t addr)
+{
+    int lo = 0, hi = win->nregions;
+    while (lo < hi) {
+        int mid = (lo + hi) / 2;
+        if (win->regions[mid].base > addr)
+            hi = mid;
+        else
+            lo = mid + 1;
+    }
+    return lo;
+}
+
+static int block_holds(uint64_t base, uint64_t bytes, uint64_t from, uint64_t n)
+{
+    return from >= base && n <= bytes && from - base <= bytes - n;
+}
+
+int wdl_win_exposes(const struct wdl_win *win, uint64_t addr, int64_t lo, int64_t hi)
+{
+    uint64_t from = addr + (uint64_t) lo, n = (uint64_t) (hi - lo);
+    if (hi <= lo)
+        return hi == lo;
+    if (win->params.flavor != WDL_WIN_DYNAMIC)
+        return block_holds((uint64_t) (uintptr_t) win->params.base, win->params.bytes, from, n);
+    int i = region_above(win, from);
+    if (i > 0 && block_holds(win->regions[i - 1].base, win->regions[i - 1].bytes, from, n))
+        return 1;
+    /* neighbours that touch are one stretch of memory */
+    while (i > 0 && n > 0) {
+        const struct wdl_region *r = &win->regions[i - 1];
+        if (from < r->base || from - r->base >= r->bytes)
+            return 0;
+        uint64_t here = r->bytes - (from - r->base);
+        if (here >= n)
+            return 1;
+        from += here;
+        n -= here;
+        i++;
+        if (i > win->nregions)
+            return 0;
+    }
+    return 0;
+}
+
+static int regions_grow(struct wdl_win *win)
+{
+    const struct wdl_host *host = &win->proc->host;
+    int room = win->regions_room ? 2 * win->regions_room : 8;
+    struct wdl_region *regions = host->ops->alloc(host->ctx, (size_t) room * sizeof(*regions));
+    if (!regions)
+        return WDL_ERR_NOMEM;
+    if (win->regions) {
+        memcpy(regions, win->regions, (size_t) win->nregions * sizeof(*regions));
+        host->ops->free(host->ctx, win->regions);
+    }
+    win->regions = regions;
+    win->regions_room = room;
+    return WDL_OK;
+}
+
+int wdl_win_attach(struct wdl_win *win, void *base, uint64_t bytes)
+{
+    uint64_t from = (uint64_t) (uintptr_t) base;
+    if (win->params.flavor != WDL_WIN_DYNAMIC)
+        return WDL_ERR_ARG;
+    if (bytes > UINT64_MAX - from)
+        return WDL_ERR_ATTACH;
+    int i = region_above(win, from);
+    if (i > 0 && win->regions[i - 1].base + win->regions[i - 1].bytes > from)
+        return WDL_ERR_ATTACH;
+    if (i < win->nregions && from + bytes > win->regions[i].base)
+        return WDL_ERR_ATTACH;
+    if (win->nregions == win->regions_room) {
+        int status = regions_grow(win);
+        if (status != WDL_OK)
+            return status;
+    }
+    memmove(&win->regions[i + 1], &win->regions[i],
+            (size_t) (win->nregions - i) * sizeof(win->regions[0]));
+    win->regions[i].base = from;
+    win->regions[i].bytes = bytes;
+    win->nregions++;
+    return WDL_OK;
+}
+
+int wdl_win_detach(struct wdl_win *win, const void *base)
+{
+    uint64_t from = (uint64_t) (uintptr_t) base;
+    int i = region_above(win, from);
+    if (i == 0 || win->regions[i - 1].base != from)
+        return WDL_ERR_ARG;
+    win->nregions--;
+    memmove(&win->regions[i - 1], &win->regions[i],
+            (size_t) (win->nregions - (i - 1)) * sizeof(win->regions[0]));
+    return WDL_OK;
+}

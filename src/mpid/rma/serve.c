@@ -1,0 +1,311 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The target's side of operations: put, get, accumulate and compare-and-swap packets applied to this process's memory.
+ * Everything in a packet is checked before it is believed; nothing is changed before an answer, where one is due, has
+ * its buffer, so that WDL_AGAIN is always safe.
+ */
+#include <string.h>
+#include "mpid/rma/accumulate.h"
+#include "mpid/rma/win_impl.h"
+
+/* An operation at its target, resolved. */
+struct serve {
+    struct wdl_win *win;
+    const struct wdl_pkt *pkt;
+    const char *payload;
+    size_t bytes;               /* payload bytes */
+    struct wdl_rtype *rtype;    /* the sender's type, or NULL */
+    wdl_type type;              /* when !contig */
+    int contig;
+    char *addr;                 /* of the displacement; contiguous: of this packet's first byte */
+    struct wdl_element element;
+};
+
+static struct wdl_rtype *rtype_find(struct wdl_win *win, uint32_t origin, uint32_t id)
+{
+    struct wdl_list *node;
+    wdl_list_for(node, &win->rtypes) {
+        struct wdl_rtype *r = wdl_container_of(node, struct wdl_rtype, link);
+        if (r->origin == origin && r->id == id)
+            return r;
+    }
+    return NULL;
+}
+
+static void rtype_drop(struct wdl_win *win, struct wdl_rtype *r)
+{
+    const struct wdl_host *host = &win->proc->host;
+    wdl_list_remove(&r->link);
+    if (r->whole)
+        host->ops->type_free(host->ctx, r->type);
+    if (r->flat)
+        host->ops->free(host->ctx, r->flat);
+    host->ops->free(host->ctx, r);
+}
+
+void wdl_rtypes_drop(struct wdl_win *win)
+{
+    while (!wdl_list_empty(&win->rtypes))
+        rtype_drop(win, wdl_container_of(win->rtypes.next, struct wdl_rtype, link));
+}
+
+static struct wdl_rtype *rtype_begin(struct wdl_win *win, const struct wdl_pkt *pkt)
+{
+    const struct wdl_host *host = &win->proc->host;
+    struct wdl_rtype *r = host->ops->alloc(host->ctx, sizeof(*r));
+    if (!r)
+        return NULL;
+    r->flat = host->ops->alloc(host->ctx, pkt->total);
+    if (!r->flat) {
+        host->ops->free(host->ctx, r);
+        return NULL;
+    }
+    r->origin = pkt->origin;
+    r->id = pkt->type;
+    r->total = pkt->total;
+    wdl_list_push(&win->rtypes, &r->link);
+    return r;
+}
+
+/* The last stretch has come: make the type. */
+static int rtype_finish(struct wdl_win *win, struct wdl_rtype *r)
+{
+    const struct wdl_host *host = &win->proc->host;
+    int status = host->ops->unflatten(host->ctx, r->flat, r->total, &r->type);
+    host->ops->free(host->ctx, r->flat);
+    r->flat = NULL;
+    r->whole = status == WDL_OK;
+    if (status != WDL_OK)
+        rtype_drop(win, r);
+    return status;
+}
+
+int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload, size_t bytes)
+{
+    struct wdl_rtype *r = rtype_find(win, pkt->origin, pkt->type);
+    struct wdl_bounce *bounce = NULL;
+    if (bytes != pkt->bytes || bytes == 0 || pkt->total > (uint64_t) win->rma->params.type_bytes_max ||
+        pkt->offset > pkt->total || bytes > pkt->total - pkt->offset)
+        return WDL_ERR_PROTO;
+    if (pkt->type == WDL_PKT_CONTIG || pkt->type == WDL_PKT_PREDEFINED || (r && r->total != pkt->total))
+        return WDL_ERR_PROTO;
+    if (r && (r->whole || bytes > r->total - r->received))
+        return WDL_ERR_PROTO;
+    if (pkt->flags & WDL_PKT_WANT_ACK) {
+        bounce = wdl_bounce_get(win->proc);
+        if (!bounce)
+            return WDL_AGAIN;
+    }
+    if (!r)
+        r = rtype_begin(win, pkt);
+    int status = r ? WDL_OK : WDL_ERR_NOMEM;
+    int whole = 0;
+    if (r) {
+        memcpy(r->flat + pkt->offset, payload, bytes);
+        r->received += bytes;
+        whole = r->received == r->total;
+        if (whole)
+            status = rtype_finish(win, r);
+    }
+    if (bounce && whole) {
+        struct wdl_pkt ack;
+        wdl_pkt_init(&ack, win, WDL_PKT_TYPE_ACK);
+        ack.op = pkt->op;
+        ack.status = (uint8_t) status;
+        wdl_reply_send(win, (int) pkt->origin, bounce, &ack, 0);
+    } else if (bounce) {
+        wdl_bounce_put(bounce);
+    }
+    return status;
+}
+
+/* disp * disp_unit + base without overflow; dynamic windows take the displacement as the address. */
+static int target_address(const struct wdl_win *win, int64_t disp, uint64_t *addr_out)
+{
+    int64_t offset;
+    if (win->params.flavor == WDL_WIN_DYNAMIC) {
+        *addr_out = (uint64_t) disp;
+        return WDL_OK;
+    }
+    if (disp < 0 || __builtin_mul_overflow(disp, win->params.disp_unit, &offset))
+        return WDL_ERR_DISP;
+    *addr_out = (uint64_t) (uintptr_t) win->params.base + (uint64_t) offset;
+    return WDL_OK;
+}
+
+/* Contiguous: the stretch of this packet. */
+static int serve_contig(struct serve *s, uint64_t addr)
+{
+    const struct wdl_pkt *pkt = s->pkt;
+    int64_t from, to;
+    if (pkt->offset > INT64_MAX || __builtin_add_overflow(pkt->lo, (int64_t) pkt->offset, &from) ||
+        __builtin_add_overflow(from, (int64_t) pkt->bytes, &to))
+        return WDL_ERR_RANGE;
+    if (!wdl_win_exposes(s->win, addr, from, to))
+        return WDL_ERR_RANGE;
+    s->contig = 1;
+    s->addr = (char *) (uintptr_t) (addr + (uint64_t) from);
+    return WDL_OK;
+}
+
+static int serve_typed(struct serve *s, uint64_t addr)
+{
+    const struct wdl_pkt *pkt = s->pkt;
+    const struct wdl_host *host = &s->win->proc->host;
+    struct wdl_element element;
+    int64_t lo, hi;
+    size_t stream;
+    if (pkt->type == WDL_PKT_PREDEFINED) {
+        s->type = pkt->element.host_type;
+        if (!host->ops->element(host->ctx, pkt->element.host_type, &element))
+            return WDL_ERR_PROTO;
+    } else {
+        s->rtype = rtype_find(s->win, pkt->origin, pkt->type);
+        if (!s->rtype || !s->rtype->whole)
+            return WDL_ERR_PROTO;
+        s->type = s->rtype->type;
+    }
+    int status = pkt->count < 0 ? WDL_ERR_PROTO :
+        host->ops->type_bounds(host->ctx, s->type, pkt->count, &lo, &hi, &stream);
+    if (status != WDL_OK)
+        return status;
+    if (stream != pkt->total || pkt->offset > stream || pkt->bytes > stream - pkt->offset)
+        return WDL_ERR_PROTO;
+    if (!wdl_win_exposes(s->win, addr, lo, hi))
+        return WDL_ERR_RANGE;
+    s->addr = (char *) (uintptr_t) addr;
+    return WDL_OK;
+}
+
+/* Everything that can be wrong with an operation packet, before anything is touched. */
+static int serve_resolve(struct serve *s)
+{
+    const struct wdl_pkt *pkt = s->pkt;
+    const struct wdl_host *host = &s->win->proc->host;
+    uint64_t addr;
+    if (pkt->bytes > s->win->rma->chunk_bytes)
+        return WDL_ERR_PROTO;
+    int status = target_address(s->win, pkt->disp, &addr);
+    if (status != WDL_OK)
+        return status;
+    if (pkt->kind == WDL_PKT_ACC || pkt->kind == WDL_PKT_GET_ACC || pkt->kind == WDL_PKT_CAS) {
+        if (!host->ops->element(host->ctx, pkt->element.host_type, &s->element) ||
+            pkt->rop >= WDL_ROP_COUNT || pkt->bytes % s->element.packed_bytes)
+            return WDL_ERR_PROTO;
+        if (!host->ops->op_valid(host->ctx, pkt->element.host_type, pkt->rop))
+            return WDL_ERR_OP;
+        if (pkt->type != WDL_PKT_CONTIG && pkt->bytes > WDL_RMA_PIECES)
+            return WDL_ERR_PROTO;
+    }
+    return pkt->type == WDL_PKT_CONTIG ? serve_contig(s, addr) : serve_typed(s, addr);
+}
+
+static int serve_payload_fits(const struct serve *s)
+{
+    switch (s->pkt->kind) {
+        case WDL_PKT_PUT:
+        case WDL_PKT_ACC:
+            return s->bytes == s->pkt->bytes;
+        case WDL_PKT_GET:
+            return s->bytes == 0;
+        case WDL_PKT_GET_ACC:
+            return s->bytes == (s->pkt->rop == WDL_ROP_NO_OP ? 0 : s->pkt->bytes);
+        default:
+            return s->bytes == 2 * (size_t) s->pkt->bytes &&
+                s->pkt->bytes == s->element.packed_bytes;
+    }
+}
+
+static int serve_accumulate(struct serve *s, void *out)
+{
+    const struct wdl_host *host = &s->win->proc->host;
+    struct wdl_win_control *control;
+    struct wdl_piece one = { s->addr, s->pkt->bytes }, *pieces = &one;
+    int n = 1;
+    s->win->params.map(s->win->params.ctx, s->win->params.rank, &control);
+    if (!s->contig) {
+        pieces = s->win->rma->pieces;
+        n = host->ops->pieces(host->ctx, s->addr, s->pkt->count, s->type, s->pkt->offset, s->pkt->bytes,
+                              pieces, WDL_RMA_PIECES);
+    }
+    return wdl_accumulate(host, control, s->pkt->rop, &s->element, pieces, n,
+                          s->bytes ? s->payload : NULL, out);
+}
+
+/* Apply; out is the answer's room or NULL. */
+static int serve_apply(struct serve *s, char *out)
+{
+    const struct wdl_host *host = &s->win->proc->host;
+    const struct wdl_pkt *pkt = s->pkt;
+    struct wdl_win_control *control;
+    switch (pkt->kind) {
+        case WDL_PKT_PUT:
+            if (s->contig)
+                memcpy(s->addr, s->payload, s->bytes);
+            else
+                host->ops->unpack(host->ctx, s->addr, pkt->count, s->type, pkt->offset, s->payload,
+                                  s->bytes);
+            return WDL_OK;
+        case WDL_PKT_GET:
+            if (s->contig)
+                memcpy(out, s->addr, pkt->bytes);
+            else
+                host->ops->pack(host->ctx, s->addr, pkt->count, s->type, pkt->offset, out, pkt->bytes);
+            return WDL_OK;
+        case WDL_PKT_CAS:
+            s->win->params.map(s->win->params.ctx, s->win->params.rank, &control);
+            return wdl_compare_swap(host, control, &s->element, s->addr, s->payload,
+                                    s->payload + pkt->bytes, out);
+        default:
+            return serve_accumulate(s, out);
+    }
+}
+
+/* Served (or refused for good): count the stream of a type that came with it; the last byte frees the type. */
+static void serve_done(struct serve *s)
+{
+    if (!s->rtype)
+        s->rtype = rtype_find(s->win, s->pkt->origin, s->pkt->type);
+    if (!s->rtype)
+        return;
+    s->rtype->stream_done += s->pkt->bytes;
+    if (s->rtype->stream_done >= s->pkt->total)
+        rtype_drop(s->win, s->rtype);
+}
+
+int wdl_serve_op(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload, size_t bytes)
+{
+    struct serve s = {.win = win,.pkt = pkt,.payload = payload,.bytes = bytes };
+    int reads = pkt->kind == WDL_PKT_GET || pkt->kind == WDL_PKT_GET_ACC || pkt->kind == WDL_PKT_CAS;
+    int answers = reads || (pkt->flags & WDL_PKT_WANT_ACK);
+    int status = serve_resolve(&s);
+    struct wdl_bounce *bounce = NULL;
+    struct wdl_pkt answer;
+
+    if (status == WDL_OK && !serve_payload_fits(&s))
+        status = WDL_ERR_PROTO;
+    if (answers || wdl_status_is_error(status)) {
+        bounce = wdl_bounce_get(win->proc);
+        if (!bounce)
+            return WDL_AGAIN;
+    }
+    if (status == WDL_OK)
+        status = serve_apply(&s, bounce ? bounce->data + sizeof(answer) : NULL);
+    if (status == WDL_AGAIN) {
+        if (bounce)
+            wdl_bounce_put(bounce);
+        return WDL_AGAIN;
+    }
+    if (bounce) {
+        wdl_pkt_init(&answer, win, reads ? WDL_PKT_REPLY : answers ? WDL_PKT_OP_ACK : WDL_PKT_ERROR);
+        answer.op = pkt->op;
+        answer.offset = pkt->offset;
+        answer.bytes = pkt->bytes;
+        answer.status = (uint8_t) status;
+        wdl_reply_send(win, (int) pkt->origin, bounce, &answer,
+                       reads && status == WDL_OK ? pkt->bytes : 0);
+    }
+    if (pkt->type != WDL_PKT_CONTIG && pkt->type != WDL_PKT_PREDEFINED)
+        serve_done(&s);
+    return status == WDL_ERR_PROTO ? WDL_ERR_PROTO : WDL_OK;
+}

@@ -1,0 +1,183 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The operation table (seed 001): slots, target elements, operation elements, and where they come from.
+ */
+#include <string.h>
+#include "mpid/rma/win_impl.h"
+
+static struct wdl_list *target_slot(const struct wdl_win *win, int rank)
+{
+    return &win->slots[rank % win->nslots];
+}
+
+struct wdl_target *wdl_target_find(const struct wdl_win *win, int rank)
+{
+    struct wdl_list *node, *slot = target_slot(win, rank);
+    wdl_list_for(node, slot) {
+        struct wdl_target *t = wdl_container_of(node, struct wdl_target, node.link);
+        if (t->rank == rank)
+            return t;
+    }
+    return NULL;
+}
+
+int wdl_target_clean(const struct wdl_target *t)
+{
+    return wdl_list_empty(&t->waiting) && wdl_list_empty(&t->issued) && !t->dirty &&
+        t->flush_sent == t->flush_acked;
+}
+
+/* How willing a target is to leave, higher is better: seed 001 asks for granted before issued before called. */
+static int victim_merit(const struct wdl_target *t)
+{
+    switch (t->lock.state) {
+        case WDL_LOCK_IDLE:
+        case WDL_LOCK_GRANTED:
+            return wdl_target_clean(t) ? 4 : 3;
+        case WDL_LOCK_UNCHECKED:
+            return 2;
+        case WDL_LOCK_ISSUED:
+            return 1;
+        case WDL_LOCK_CALLED:
+            return 0;
+        default:
+            return -1;          /* RELEASING leaves by itself */
+    }
+}
+
+/* Pools are dry: choose who is to leave (seed 001, CLEANUP_WIN_AGGRESSIVE). Under the per-target protocol of lock_all a
+ * freed element would lose the only record of its lock: the window protocol takes over first. */
+static void target_evict_one(struct wdl_win *win)
+{
+    struct wdl_target *victim = NULL;
+    struct wdl_list *node;
+    win->stats.pool_waits++;
+    if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_CALLED) {
+        wdl_lock_all_switch(win);
+        return;
+    }
+    if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_ISSUED)
+        return;
+    wdl_list_for(node, &win->targets) {
+        struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
+        if (t->evict)
+            return;
+        if (!victim || victim_merit(t) > victim_merit(victim))
+            victim = t;
+    }
+    if (!victim || victim_merit(victim) < 0)
+        return;
+    victim->evict = 1;
+    victim->want_lock = 1;
+    if (victim->lock.state == WDL_LOCK_UNCHECKED) {
+        int status = wdl_lock_step(&victim->lock, WDL_LOCK_ON_CONVERT);
+        wdl_assert_cmp(status, ==, WDL_OK);
+    }
+    wdl_win_activate(win);
+}
+
+struct wdl_target *wdl_target_get(struct wdl_win *win, int rank)
+{
+    struct wdl_target *t = wdl_target_find(win, rank);
+    if (t) {
+        t->evict = 0;
+        return t;
+    }
+    t = wdl_pool_get(&win->local_targets);
+    if (!t)
+        t = wdl_pool_get(&win->rma->targets);
+    if (!t) {
+        target_evict_one(win);
+        return NULL;
+    }
+    struct wdl_pool_node node = t->node;
+    struct wdl_win_control *control;
+    memset(t, 0, sizeof(*t));
+    t->node = node;
+    t->win = win;
+    t->rank = rank;
+    t->path = win->params.map(win->params.ctx, rank, &control) ? WDL_PATH_MAPPED : WDL_PATH_MESSAGE;
+    wdl_lock_init(&t->lock);
+    wdl_list_init(&t->waiting);
+    wdl_list_init(&t->issued);
+    wdl_list_push(target_slot(win, rank), &t->node.link);
+    wdl_list_push(&win->targets, &t->link);
+    if (++win->ntargets > win->stats.targets_high)
+        win->stats.targets_high = win->ntargets;
+    return t;
+}
+
+void wdl_target_release(struct wdl_target *t)
+{
+    wdl_assert(wdl_target_clean(t));
+    wdl_assert_cmp(t->lock.state, ==, WDL_LOCK_IDLE);
+    t->win->ntargets--;
+    wdl_list_remove(&t->node.link);
+    wdl_list_remove(&t->link);
+    wdl_pool_put(t);
+}
+
+struct wdl_op *wdl_op_get(struct wdl_target *t)
+{
+    struct wdl_win *win = t->win;
+    struct wdl_op *op = wdl_pool_get(&win->ops);
+    if (!op)
+        op = wdl_pool_get(&win->rma->ops);
+    if (!op) {
+        /* every waiting operation is on its way: nothing is held back that only the user could release */
+        win->stats.pool_waits++;
+        wdl_win_activate(win);
+        return NULL;
+    }
+    struct wdl_pool_node node = op->node;
+    memset(op, 0, sizeof(*op));
+    op->node = node;
+    op->win = win;
+    op->target = t;
+    wdl_list_init(&op->node.link);
+    if (win->ops.in_use > win->stats.ops_high)
+        win->stats.ops_high = win->ops.in_use;
+    return op;
+}
+
+static void op_types(const struct wdl_op *op, void (*fn) (void *ctx, wdl_type type), void *ctx)
+{
+    if (!op->args.origin.contig)
+        fn(ctx, op->args.origin.type);
+    if (!op->args.result.contig)
+        fn(ctx, op->args.result.type);
+    if (!op->args.remote.contig)
+        fn(ctx, op->args.remote.type);
+}
+
+void wdl_op_finish(struct wdl_op *op, int status)
+{
+    struct wdl_win *win = op->win;
+    const struct wdl_host *host = &win->proc->host;
+    if (status == WDL_OK)
+        status = op->status;
+    if (wdl_status_is_error(status) && !op->args.request)
+        wdl_win_fail(win, status);
+    if (op->args.request)
+        host->ops->request_complete(host->ctx, op->args.request, status);
+    if (op->type_flat)
+        host->ops->free(host->ctx, op->type_flat);
+    op_types(op, host->ops->type_drop, host->ctx);
+    wdl_list_remove(&op->node.link);
+    wdl_pool_put(op);
+    /* the element may have been what its target waited for */
+    wdl_win_activate(win);
+}
+
+uint64_t wdl_op_ref(const struct wdl_op *op)
+{
+    uint64_t global = op->node.home == &op->win->rma->ops;
+    return (uint64_t) op->node.generation << 32 | global << 31 | op->node.index;
+}
+
+struct wdl_op *wdl_op_find(struct wdl_win *win, uint64_t ref)
+{
+    const struct wdl_pool *pool = ref >> 31 & 1 ? &win->rma->ops : &win->ops;
+    struct wdl_op *op = wdl_pool_find(pool, (uint32_t) ref & 0x7fffffffu, (uint32_t) (ref >> 32));
+    return op && op->win == win ? op : NULL;
+}

@@ -1,0 +1,220 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. The RMA module and its windows: birth, death, invariants. */
+#include <string.h>
+#include "mpid/rma/win_impl.h"
+
+enum { POOL_GLOBAL = 1, POOL_WINDOW = 2 };
+
+static int or_default(int value, int standard)
+{
+    return value > 0 ? value : standard;
+}
+
+/* Memory and pool in one step; WDL_OK or ERR_NOMEM. count 0 is a pool that is always dry. */
+static int pool_make(const struct wdl_host *host, struct wdl_pool *pool, int id, size_t bytes, int count)
+{
+    void *memory = host->ops->alloc(host->ctx, bytes * (size_t) (count ? count : 1));
+    if (!memory)
+        return WDL_ERR_NOMEM;
+    wdl_pool_init(pool, id, memory, bytes, count);
+    return WDL_OK;
+}
+
+static void pool_drop(const struct wdl_host *host, struct wdl_pool *pool)
+{
+    if (!pool->memory)
+        return;
+    wdl_pool_fini(pool);
+    host->ops->free(host->ctx, pool->memory);
+}
+
+static void rma_drop(struct wdl_rma *rma)
+{
+    const struct wdl_host *host = &rma->proc->host;
+    pool_drop(host, &rma->ops);
+    pool_drop(host, &rma->targets);
+    if (rma->pieces)
+        host->ops->free(host->ctx, rma->pieces);
+    if (rma->scratch)
+        host->ops->free(host->ctx, rma->scratch);
+    host->ops->free(host->ctx, rma);
+}
+
+int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
+{
+    const struct wdl_host *host = &proc->host;
+    struct wdl_rma *rma = host->ops->alloc(host->ctx, sizeof(*rma));
+    if (!rma)
+        return WDL_ERR_NOMEM;
+    rma->proc = proc;
+    rma->params.global_ops = or_default(params->global_ops, 4096);
+    rma->params.global_targets = or_default(params->global_targets, 1024);
+    rma->params.win_ops = or_default(params->win_ops, 256);
+    rma->params.win_targets = or_default(params->win_targets, 64);
+    rma->params.win_slots = or_default(params->win_slots, 64);
+    rma->params.type_bytes_max = or_default(params->type_bytes_max, 64 << 20);
+    wdl_list_init(&rma->wins);
+    wdl_list_init(&rma->active);
+    wdl_list_init(&rma->replies);
+    wdl_assert_cmp(proc->am_payload_max, >, sizeof(struct wdl_pkt) + 256);
+    rma->chunk_bytes = (proc->am_payload_max - sizeof(struct wdl_pkt)) & ~(size_t) 63;
+    rma->pieces = host->ops->alloc(host->ctx, WDL_RMA_PIECES * sizeof(rma->pieces[0]));
+    /* a mapped accumulate uses two stretches of WDL_RMA_PIECES bytes */
+    rma->scratch = host->ops->alloc(host->ctx, rma->chunk_bytes + 2 * WDL_RMA_PIECES);
+    if (!rma->pieces || !rma->scratch ||
+        pool_make(host, &rma->ops, POOL_GLOBAL, sizeof(struct wdl_op), rma->params.global_ops) != WDL_OK ||
+        pool_make(host, &rma->targets, POOL_GLOBAL, sizeof(struct wdl_target),
+                  rma->params.global_targets) != WDL_OK) {
+        rma_drop(rma);
+        return WDL_ERR_NOMEM;
+    }
+    proc->rma = rma;
+    proc->step = wdl_rma_progress;
+    proc->step_module = rma;
+    wdl_am_register(proc, WDL_AM_RMA, wdl_rma_handle, rma);
+    return WDL_OK;
+}
+
+void wdl_rma_fini(struct wdl_proc *proc)
+{
+    struct wdl_rma *rma = proc->rma;
+    wdl_assert(wdl_list_empty(&rma->wins));
+    /* answers nobody waits for any more (the window they belong to is freed everywhere) */
+    while (!wdl_list_empty(&rma->replies)) {
+        struct wdl_list *node = wdl_list_pop(&rma->replies);
+        wdl_bounce_put(wdl_container_of(node, struct wdl_bounce, link));
+    }
+    wdl_am_register(proc, WDL_AM_RMA, NULL, NULL);
+    proc->step = NULL;
+    proc->rma = NULL;
+    rma_drop(rma);
+}
+
+static void win_drop(struct wdl_win *win)
+{
+    const struct wdl_host *host = &win->proc->host;
+    void *owned[] = { win->slots, win->start_group, win->start_posted, win->posted, win->regions };
+    wdl_rtypes_drop(win);
+    wdl_grant_fini(&win->grant, host);
+    pool_drop(host, &win->ops);
+    pool_drop(host, &win->local_targets);
+    for (unsigned i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
+        if (owned[i])
+            host->ops->free(host->ctx, owned[i]);
+    host->ops->free(host->ctx, win);
+}
+
+int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params, struct wdl_win **win_out)
+{
+    const struct wdl_host *host = &proc->host;
+    struct wdl_rma *rma = proc->rma;
+    struct wdl_win *win = host->ops->alloc(host->ctx, sizeof(*win));
+    *win_out = NULL;
+    if (!win)
+        return WDL_ERR_NOMEM;
+    win->proc = proc;
+    win->rma = rma;
+    win->params = *params;
+    win->nslots = rma->params.win_slots < params->size ? rma->params.win_slots : params->size;
+    wdl_epoch_init(&win->epoch);
+    wdl_grant_init(&win->grant);
+    wdl_list_init(&win->targets);
+    wdl_list_init(&win->rtypes);
+    wdl_list_init(&win->active_link);
+    win->slots = host->ops->alloc(host->ctx, (size_t) win->nslots * sizeof(win->slots[0]));
+    int targets = rma->params.win_targets < params->size ? rma->params.win_targets : params->size;
+    if (!win->slots ||
+        pool_make(host, &win->ops, POOL_WINDOW, sizeof(struct wdl_op), rma->params.win_ops) != WDL_OK ||
+        pool_make(host, &win->local_targets, POOL_WINDOW, sizeof(struct wdl_target), targets) != WDL_OK) {
+        win_drop(win);
+        return WDL_ERR_NOMEM;
+    }
+    for (int i = 0; i < win->nslots; i++)
+        wdl_list_init(&win->slots[i]);
+    wdl_list_push(&rma->wins, &win->link);
+    *win_out = win;
+    return WDL_OK;
+}
+
+/* Free the elements of targets that are clean and not locked. */
+static void win_release_idle(struct wdl_win *win)
+{
+    struct wdl_list *node, *after;
+    wdl_list_for_safe(node, after, &win->targets) {
+        struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
+        if (wdl_target_clean(t) && t->lock.state == WDL_LOCK_IDLE)
+            wdl_target_release(t);
+    }
+}
+
+int wdl_win_free(struct wdl_win *win)
+{
+    int state = win->epoch.access_state;
+    int fence = state == WDL_ACCESS_FENCE_ISSUED || state == WDL_ACCESS_FENCE_GRANTED;
+    if ((state != WDL_ACCESS_NONE && !fence) || (fence && win->fence_ops > 0) ||
+        win->epoch.expose_state != WDL_EXPOSE_NONE)
+        return WDL_ERR_SYNC;
+    if (win->barrier.running && wdl_barrier_progress(win) != WDL_OK)
+        return WDL_AGAIN;
+    if (wdl_win_drain(win, 0) != WDL_OK)
+        return WDL_AGAIN;
+    if (wdl_grant_next(&win->grant) || !wdl_list_empty(&win->rma->replies))
+        return WDL_AGAIN;
+    win_release_idle(win);
+    wdl_assert_cmp(win->ntargets, ==, 0);
+    wdl_list_remove(&win->link);
+    wdl_list_remove(&win->active_link);
+    win_drop(win);
+    return WDL_OK;
+}
+
+int wdl_win_sync(struct wdl_win *win)
+{
+    (void) win;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return WDL_OK;
+}
+
+void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out)
+{
+    *out = win->stats;
+}
+
+static void target_check(const struct wdl_win *win, const struct wdl_target *t)
+{
+    struct wdl_list *node;
+    wdl_assert(t->win == win);
+    wdl_assert_cmp(t->rank, >=, 0);
+    wdl_assert_cmp(t->rank, <, win->params.size);
+    wdl_assert(wdl_target_find(win, t->rank) == t);
+    wdl_assert_cmp(t->flush_sent - t->flush_acked, <=, 1u << 30);
+    wdl_list_for(node, &t->waiting) {
+        const struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
+        wdl_assert(op->target == t);
+        wdl_assert_cmp(op->next, <=, op->total);
+        wdl_assert_cmp(op->done, <=, op->next);
+    }
+    wdl_list_for(node, &t->issued) {
+        const struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
+        wdl_assert(op->target == t);
+        wdl_assert_cmp(op->done, <=, op->next);
+    }
+}
+
+void wdl_win_check(const struct wdl_win *win)
+{
+    int n = 0, locked = 0;
+    struct wdl_list *node;
+    wdl_list_for(node, &win->targets) {
+        const struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
+        target_check(win, t);
+        locked += t->lock.state != WDL_LOCK_IDLE && t->lock.state != WDL_LOCK_RELEASING;
+        n++;
+    }
+    wdl_assert_cmp(n, ==, win->ntargets);
+    wdl_assert_cmp(locked, <=, win->locked_targets);
+    if (win->epoch.access_state == WDL_ACCESS_PER_TARGET)
+        wdl_assert_cmp(win->locked_targets, <=, win->locks_held);
+    wdl_grant_check(&win->grant);
+    wdl_pool_check(&win->ops);
+    wdl_pool_check(&win->local_targets);
+}

@@ -1,0 +1,189 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * What is inside the RMA module (seed 001): a window has a fixed array of slots, a slot a list of target elements, a
+ * target element its operation elements, waiting and issued.
+ *
+ * Invariants (wdl_win_check):
+ *  1. A target element is in exactly one slot, slot = rank % nslots, and in the window's list of targets.
+ *  2. An operation element is in exactly one list, `waiting` or `issued`, of one target element.
+ *  3. locked_targets counts the target elements whose lock is not IDLE; locked_targets <= locks_held under PER_TARGET.
+ *  4. A target element leaves the window only when it is clean: no operation, nothing unflushed, no ack due.
+ *  5. A window with something to send is in the module's list of active windows.
+ */
+#ifndef WDL_MPID_RMA_WIN_IMPL_H_INCLUDED
+#define WDL_MPID_RMA_WIN_IMPL_H_INCLUDED
+
+#include "base/assert.h"
+#include "base/pool.h"
+#include "mpid/rma/epoch.h"
+#include "mpid/rma/grant.h"
+#include "mpid/rma/lock.h"
+#include "mpid/rma/win.h"
+#include "mpid/rma/wire.h"
+
+enum { WDL_PATH_MAPPED, WDL_PATH_DIRECT, WDL_PATH_MESSAGE };    /* chosen once per target (design 3.2) */
+
+struct wdl_rma {
+    struct wdl_proc *proc;
+    struct wdl_rma_params params;
+    struct wdl_pool ops, targets;       /* global level */
+    struct wdl_list wins;               /* all windows */
+    struct wdl_list active;             /* those with something to send */
+    struct wdl_list replies;            /* bounces filled, not yet taken by the network; in order */
+    struct wdl_piece *pieces;           /* scratch of one accumulate */
+    char *scratch;                      /* scratch of one mapped copy */
+    size_t chunk_bytes;                 /* largest payload of a packet */
+    uint32_t next_type;
+    struct wdl_list dead_types;
+};
+
+#define WDL_RMA_PIECES 4096             /* also the bytes of one step of an accumulate on a derived type */
+
+struct wdl_op {
+    struct wdl_pool_node node;          /* link: in target's waiting or issued list */
+    struct wdl_win *win;
+    struct wdl_target *target;
+    struct wdl_rma_args args;
+    size_t total, next, done;           /* bytes of the stream: all, sent, answered */
+    uint32_t type;                      /* as in struct wdl_pkt */
+    size_t type_bytes, type_next;       /* flattened type: all, sent */
+    char *type_flat;                    /* while being sent */
+    int type_waiting;                   /* for TYPE_ACK */
+    int sending;                        /* comp is with the network */
+    int status;
+    struct wdl_nm_comp comp;
+};
+
+struct wdl_target {
+    struct wdl_pool_node node;          /* link: in its slot */
+    struct wdl_list link;               /* in win->targets */
+    struct wdl_list waiting, issued;    /* of struct wdl_op */
+    struct wdl_win *win;
+    int rank, path;
+    struct wdl_lock lock;               /* origin side */
+    int want_lock;                      /* take it now, not with the first operation */
+    int evict;                          /* to be freed as soon as clean */
+    int dirty;                          /* operations sent since the last FLUSH */
+    int want_flush;
+    uint32_t flush_sent, flush_acked;
+    int acc_in_flight;                  /* unordered network: accumulates not yet acknowledged */
+};
+
+/* A type got from an origin, until the operation that uses it has seen its whole stream. */
+struct wdl_rtype {
+    struct wdl_list link;
+    uint32_t origin, id;
+    size_t total, received;             /* of the flattened form */
+    uint64_t stream_done;               /* bytes of the using operation served */
+    int whole;
+    wdl_type type;
+    char *flat;
+};
+
+struct wdl_region {                     /* attached memory of a dynamic window */
+    uint64_t base, bytes;
+};
+
+struct wdl_barrier {                    /* dissemination over all ranks, two may overlap */
+    uint64_t sequence;
+    int running, round, sent;
+    uint8_t arrived[2][32];             /* by parity of the sequence number, by round */
+};
+
+struct wdl_win {
+    struct wdl_proc *proc;
+    struct wdl_rma *rma;
+    struct wdl_win_params params;
+    struct wdl_list link, active_link;  /* in rma->wins, rma->active */
+    struct wdl_epoch epoch;             /* access and exposure states */
+    struct wdl_list *slots;
+    int nslots;
+    struct wdl_list targets;
+    int ntargets, targets_high;
+    int locked_targets, locks_held;
+    uint64_t fence_ops;                 /* operations since the last fence */
+    struct wdl_barrier barrier;
+    /* access group of PSCW (sorted), and who of it has posted; early posts of others */
+    int *start_group, start_n, complete_next;
+    uint8_t *start_posted;
+    int *posted, posted_n, posted_room;
+    /* exposure */
+    int exposed_n, completed;
+    /* lock_all, window protocol: next rank to lock or unlock, answers due */
+    int all_next, all_due, all_nocheck;
+    struct wdl_grant grant;             /* target side */
+    struct wdl_list rtypes;
+    struct wdl_region *regions;
+    int nregions, regions_room;
+    int error;                          /* first failure at a target since the last synchronization */
+    struct wdl_pool ops, local_targets;
+    struct wdl_win_stats stats;
+};
+
+/* --- table.c: target and operation elements --- */
+struct wdl_target *wdl_target_find(const struct wdl_win *win, int rank);
+/* Find or make; NULL under pressure (a victim has then been chosen). */
+struct wdl_target *wdl_target_get(struct wdl_win *win, int rank);
+int wdl_target_clean(const struct wdl_target *t);
+void wdl_target_release(struct wdl_target *t);
+struct wdl_op *wdl_op_get(struct wdl_target *t);
+/* The operation is over: complete its request, give the element back. */
+void wdl_op_finish(struct wdl_op *op, int status);
+uint64_t wdl_op_ref(const struct wdl_op *op);
+struct wdl_op *wdl_op_find(struct wdl_win *win, uint64_t ref);
+
+/* --- issue.c: ISSUE / CLEANUP / MAKE_RMA_PROGRESS for one target, one window, all windows --- */
+int wdl_target_progress(struct wdl_target *t);
+int wdl_win_progress(struct wdl_win *win);
+int wdl_rma_progress(void *rma);
+void wdl_win_activate(struct wdl_win *win);
+/* WDL_OK when everything to t (to all) is issued, and done locally (remotely when !local); WDL_AGAIN else. */
+int wdl_target_drain(struct wdl_target *t, int local);
+int wdl_win_drain(struct wdl_win *win, int local);
+/* Record a failure at a target; taken by the next synchronization. */
+void wdl_win_fail(struct wdl_win *win, int status);
+int wdl_win_take_error(struct wdl_win *win);
+
+/* --- send.c: packets --- */
+void wdl_pkt_init(struct wdl_pkt *pkt, const struct wdl_win *win, enum wdl_pkt_kind kind);
+/* A packet without payload to a rank: WDL_OK, WDL_AGAIN or an error. */
+int wdl_pkt_send(struct wdl_win *win, int rank, const struct wdl_pkt *pkt);
+/* An answer in a bounce buffer that begins with its packet; never refused: queued until the network takes it. */
+void wdl_reply_send(struct wdl_win *win, int rank, struct wdl_bounce *bounce,
+                    const struct wdl_pkt *pkt, size_t payload_bytes);
+int wdl_replies_progress(struct wdl_rma *rma);
+
+/* --- op_issue.c --- */
+/* Send as much of an operation as the network takes. WDL_OK: all of it is sent. */
+int wdl_op_issue(struct wdl_op *op);
+/* Answers */
+int wdl_op_answer(struct wdl_op *op, const struct wdl_pkt *pkt, const char *payload, size_t bytes);
+
+/* --- mapped.c --- */
+int wdl_mapped_op(struct wdl_win *win, const struct wdl_rma_args *args, char *base,
+                  struct wdl_win_control *control, int64_t disp_unit);
+
+/* --- handle.c --- */
+int wdl_rma_handle(void *rma, int src, const void *data, size_t bytes);
+/* --- region.c --- */
+/* Are the bytes [addr + lo, addr + hi) of this process exposed by the window? */
+int wdl_win_exposes(const struct wdl_win *win, uint64_t addr, int64_t lo, int64_t hi);
+/* --- serve.c: operations of others on this process's memory --- */
+int wdl_serve_op(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload, size_t bytes);
+int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload, size_t bytes);
+void wdl_rtypes_drop(struct wdl_win *win);
+
+/* --- barrier.c --- */
+void wdl_barrier_begin(struct wdl_win *win);
+int wdl_barrier_progress(struct wdl_win *win);  /* WDL_OK when done */
+int wdl_barrier_arrive(struct wdl_win *win, uint64_t sequence, int64_t round);
+/* --- pscw.c --- */
+int wdl_pscw_posted(struct wdl_win *win, int rank);     /* a POST came */
+int wdl_pscw_completed(struct wdl_win *win, int rank);  /* a COMPLETE came */
+int wdl_pscw_may_access(const struct wdl_win *win, int rank);   /* WDL_OK, WDL_AGAIN, ERR_SYNC */
+/* --- lock_all.c --- */
+int wdl_lock_all_progress(struct wdl_win *win); /* window protocol: returns packets sent */
+void wdl_lock_all_switch(struct wdl_win *win);
+int wdl_lock_all_answer(struct wdl_win *win);   /* an answer to a window-protocol request */
+
+#endif

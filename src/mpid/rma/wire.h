@@ -1,0 +1,66 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The RMA packet, the one wire format of this module. It follows struct wdl_am_hdr; the payload follows it. All processes
+ * of a job share byte order and layout. Every field is checked by the receiver (handle.c).
+ *
+ *   kind      payload                         answered by
+ *   PUT       bytes of the stream             (unordered network: OP_ACK)
+ *   GET       -                               REPLY with the bytes
+ *   ACC       bytes of the stream             (unordered network: OP_ACK)
+ *   GET_ACC   bytes of the stream, or none    REPLY with the old bytes
+ *   CAS       compare, value                  REPLY with the old element
+ *   TYPE      a stretch of a flattened type   (unordered network: TYPE_ACK when whole)
+ *   LOCK      -                               GRANT, when its turn comes
+ *   UNLOCK    -                               UNLOCK_ACK
+ *   FLUSH     -                               FLUSH_ACK (all that came before is done)
+ *   POST, COMPLETE, BARRIER  -                nothing
+ *   ERROR     -                               nothing: an operation without answer failed at the target
+ */
+#ifndef WDL_MPID_RMA_WIRE_H_INCLUDED
+#define WDL_MPID_RMA_WIRE_H_INCLUDED
+
+#include <stddef.h>
+#include "base/assert.h"
+#include "host/host.h"
+
+#define WDL_PKT_TABLE(X)                                                                       \
+    X(PUT) X(GET) X(ACC) X(GET_ACC) X(CAS) X(TYPE) X(LOCK) X(UNLOCK) X(FLUSH) X(POST) X(COMPLETE) \
+    X(BARRIER) X(REPLY) X(OP_ACK) X(TYPE_ACK) X(GRANT) X(UNLOCK_ACK) X(FLUSH_ACK) X(ERROR)
+
+enum wdl_pkt_kind {
+#define WDL_PKT_ENUM(name) WDL_PKT_##name,
+    WDL_PKT_TABLE(WDL_PKT_ENUM)
+#undef WDL_PKT_ENUM
+    WDL_PKT_KINDS
+};
+
+enum {                          /* flags */
+    WDL_PKT_EXCLUSIVE = 1,      /* LOCK */
+    WDL_PKT_WANT_ACK = 2        /* PUT, ACC, TYPE: answer when done */
+};
+
+#define WDL_PKT_CONTIG 0u               /* type: one contiguous stretch */
+#define WDL_PKT_PREDEFINED 0xffffffffu  /* type: the predefined type element.host_type */
+
+struct wdl_pkt {
+    uint8_t kind, flags, rop, status;
+    uint32_t win;
+    uint32_t origin;            /* window rank of the sender */
+    uint32_t type;              /* WDL_PKT_CONTIG, WDL_PKT_PREDEFINED, or the sender's number of a type it has sent */
+    uint64_t op;                /* the origin's operation, returned in answers; BARRIER: the sequence number */
+    int64_t disp;               /* in the target's displacement units */
+    int64_t lo;                 /* contiguous: first byte, from the displacement */
+    int64_t count;              /* elements of the type at the target; BARRIER: the round */
+    uint64_t offset;            /* of this packet's bytes in the operation's (or type's) stream */
+    uint64_t total;             /* bytes of that stream */
+    uint32_t bytes;             /* of the stream that this packet is about */
+    uint32_t reserved;
+    struct wdl_element element;
+};
+
+wdl_static_assert(sizeof(struct wdl_element) == 16);
+wdl_static_assert(sizeof(struct wdl_pkt) == 88);
+wdl_static_assert(offsetof(struct wdl_pkt, op) == 16);
+wdl_static_assert(offsetof(struct wdl_pkt, element) == 72);
+
+#endif
