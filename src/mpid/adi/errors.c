@@ -29,11 +29,11 @@ static const int class_of[WDL_STATUS_COUNT] = {
 
 int wdl_adi_error(int status, const char *fcname, int line)
 {
-    int class = MPI_ERR_INTERN;
+    int errclass = MPI_ERR_INTERN;
     if (status >= 0 && status < WDL_STATUS_COUNT)
-        class = class_of[status];
-    if (class == MPI_SUCCESS)
+        errclass = class_of[status];
+    if (errclass == MPI_SUCCESS)
         return MPI_SUCCESS;
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, fcname, line, class,
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, fcname, line, errclass,
                                 "**wdl_status", "**wdl_status %s", wdl_status_text(status));
 }
