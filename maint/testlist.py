@@ -126,6 +126,17 @@ def judge(program, status, output):
     return "" if status == 0 else f"ended with status {status}"
 
 
+running = set()         # process groups, so that an interrupt can end them
+
+
+def stop_running():
+    for group in list(running):
+        try:
+            os.killpg(group, signal.SIGTERM)
+        except ProcessLookupError:
+            pass
+
+
 def leftover(process):
     """What a killed program printed. Its children may have left its group and hold the pipe open."""
     try:
@@ -150,6 +161,7 @@ def run(program, mpiexec, environment):
     process = subprocess.Popen(command, shell=True, cwd=program.directory, env=env,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, start_new_session=True)
+    running.add(process.pid)
     late = False
     try:
         output, _ = process.communicate(timeout=program.time_limit_s + GRACE_S)
@@ -157,6 +169,7 @@ def run(program, mpiexec, environment):
         late = True
         os.killpg(process.pid, signal.SIGKILL)
         output = leftover(process)
+    running.discard(process.pid)
     seconds = time.monotonic() - start
     output = output.decode(errors="replace")
     timed_out = late or (program.result == "" and seconds >= program.time_limit_s)
