@@ -8,6 +8,7 @@
 windlass_core_sources = \
     %D%/base/pool.c \
     %D%/base/status.c \
+    %D%/mpid/proc/proc.c \
     %D%/mpid/rma/barrier.c \
     %D%/mpid/rma/epoch.c \
     %D%/mpid/rma/fence.c \
@@ -31,7 +32,11 @@ windlass_core_sources = \
 windlass_sim_sources =
 
 # UCX: MPICH's build, and the standalone one where UCX is found.
-windlass_ucx_sources =
+windlass_ucx_sources =                  \
+    %D%/netmod/ucx/ucx.c                \
+    %D%/netmod/ucx/ucx_am.c             \
+    %D%/netmod/ucx/ucx_rma.c            \
+    %D%/netmod/ucx/ucx_tag.c
 
 # The device: the only sources that know MPICH; MPICH's build only.
 windlass_adi_sources =                  \
@@ -61,7 +66,8 @@ windlass_headers = \
     %D%/mpid/rma/win.h \
     %D%/mpid/rma/win_impl.h \
     %D%/mpid/rma/wire.h \
-    %D%/netmod/netmod.h
+    %D%/netmod/netmod.h                 \
+    %D%/netmod/ucx/ucx_impl.h
 
 # Headers that need MPICH's; src/mpid/adi/include is on MPICH's include path.
 windlass_adi_headers =                  \

@@ -41,7 +41,7 @@ struct wdl_nm_info {
 /* A completion: owned by the caller, embedded in the caller's object. */
 struct wdl_nm_comp {
     void (*fn) (struct wdl_nm_comp *comp, const struct wdl_nm_info *info);
-    void *handle;               /* the netmod's own, while pending (tag_cancel uses it) */
+    void *handle, *owner;       /* the netmod's own, while pending (tag_cancel uses them) */
 };
 
 struct wdl_nm_iov {

@@ -1,0 +1,331 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. UCX netmod: opening, endpoints, polling, closing. */
+#include "netmod/ucx/ucx_impl.h"
+#include <string.h>
+#include <time.h>
+
+int ucx_status(ucs_status_t status)
+{
+    switch (status) {
+        case UCS_OK:
+            return WDL_OK;
+        case UCS_INPROGRESS:
+            return WDL_PENDING;
+        case UCS_ERR_NO_RESOURCE:
+        case UCS_ERR_NO_MESSAGE:
+            return WDL_AGAIN;
+        case UCS_ERR_NO_MEMORY:
+            return WDL_ERR_NOMEM;
+        case UCS_ERR_INVALID_PARAM:
+        case UCS_ERR_INVALID_ADDR:
+            return WDL_ERR_ARG;
+        case UCS_ERR_UNSUPPORTED:
+        case UCS_ERR_NOT_IMPLEMENTED:
+            return WDL_ERR_UNSUPPORTED;
+        case UCS_ERR_MESSAGE_TRUNCATED:
+            return WDL_ERR_TRUNCATE;
+        case UCS_ERR_CANCELED:
+            return WDL_ERR_CANCELED;
+        case UCS_ERR_UNREACHABLE:
+        case UCS_ERR_ENDPOINT_TIMEOUT:
+        case UCS_ERR_CONNECTION_RESET:
+        case UCS_ERR_NOT_CONNECTED:
+            return WDL_ERR_PEER;
+        default:
+            return WDL_ERR_OTHER;
+    }
+}
+
+void ucx_complete(struct ucx_nm *nm, struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
+{
+    struct ucx_late *late;
+    comp->handle = NULL;
+    if (nm->polling) {
+        nm->events++;
+        comp->fn(comp, info);
+        return;
+    }
+    late = malloc(sizeof(*late));
+    if (!late)
+        abort();                /* a completion cannot be lost and cannot be refused */
+    late->comp = comp;
+    late->info = *info;
+    wdl_list_push(&nm->late, &late->link);
+}
+
+/* Sends, puts, gets, flushes: their user_data is the core's completion. They are completed by progress alone. */
+void ucx_send_cb(void *request, ucs_status_t status, void *user_data)
+{
+    struct wdl_nm_comp *comp = user_data;
+    struct wdl_nm_info info = {.status = ucx_status(status) };
+    comp->handle = NULL;
+    comp->fn(comp, &info);
+    ucp_request_free(request);
+}
+
+int ucx_started(struct wdl_nm_comp *comp, ucs_status_ptr_t request)
+{
+    if (request == NULL)
+        return WDL_OK;
+    if (UCS_PTR_IS_ERR(request))
+        return ucx_status(UCS_PTR_STATUS(request));
+    if (comp)
+        comp->handle = request;
+    return WDL_PENDING;
+}
+
+int ucx_ep(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out)
+{
+    const void *address;
+    size_t bytes;
+    if (nm->ep[peer]) {
+        *ep_out = nm->ep[peer];
+        return WDL_OK;
+    }
+    int status = nm->params.address_of(nm->params.ctx, peer, &address, &bytes);
+    if (status != WDL_OK)
+        return status;
+    ucp_ep_params_t params = {
+        .field_mask = UCP_EP_PARAM_FIELD_REMOTE_ADDRESS,
+        .address = address
+    };
+    ucs_status_t ucs = ucp_ep_create(nm->worker, &params, &nm->ep[peer]);
+    if (ucs != UCS_OK) {
+        nm->ep[peer] = NULL;
+        return ucx_status(ucs);
+    }
+    *ep_out = nm->ep[peer];
+    return WDL_OK;
+}
+
+/* UCX speaks up by itself; in an MPI program its complaints reach the user as MPI errors. The user's setting wins. */
+static void quiet(void)
+{
+    setenv("UCX_LOG_LEVEL", "fatal", 0);
+    setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
+}
+
+static ucs_status_t context_open(struct ucx_nm *nm)
+{
+    ucp_config_t *config;
+    ucs_status_t ucs = ucp_config_read(NULL, NULL, &config);
+    if (ucs != UCS_OK)
+        return ucs;
+    /* the mere presence of a device must not take the processor's atomics away */
+    if (!getenv("UCX_ATOMIC_MODE"))
+        ucp_config_modify(config, "ATOMIC_MODE", "cpu");
+    ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
+            UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_MT_WORKERS_SHARED,
+        .features = UCP_FEATURE_TAG | UCP_FEATURE_AM | UCP_FEATURE_RMA | UCP_FEATURE_AMO32 |
+            UCP_FEATURE_AMO64 | UCP_FEATURE_WAKEUP,
+        .estimated_num_eps = (size_t) nm->params.peers,
+        .estimated_num_ppn = (size_t) (nm->params.local_peers > 0 ? nm->params.local_peers : 1),
+        .mt_workers_shared = 0
+    };
+    ucs = ucp_init(&params, config, &nm->context);
+    ucp_config_release(config);
+    return ucs;
+}
+
+static ucs_status_t worker_open(struct ucx_nm *nm)
+{
+    /* No thread mode of UCX: the core serializes. */
+    ucp_worker_params_t params = {
+        .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+        .thread_mode = UCS_THREAD_MODE_SERIALIZED
+    };
+    ucs_status_t ucs = ucp_worker_create(nm->context, &params, &nm->worker);
+    if (ucs == UCS_OK)
+        ucs = ucp_worker_get_address(nm->worker, &nm->address, &nm->address_bytes);
+    if (ucs == UCS_OK)
+        ucs = ucp_worker_get_efd(nm->worker, &nm->fd);
+    return ucs;
+}
+
+/* Eager messages travel over one lane unless the user asked for more: then they may overtake each other. */
+static int lanes_ordered(void)
+{
+    const char *lanes = getenv("UCX_MAX_EAGER_LANES");
+    if (!lanes)
+        lanes = getenv("UCX_MAX_EAGER_RAILS");
+    return !lanes || atoi(lanes) <= 1;
+}
+
+static void ucx_drop(struct ucx_nm *nm)
+{
+    if (nm->address)
+        ucp_worker_release_address(nm->worker, nm->address);
+    if (nm->worker)
+        ucp_worker_destroy(nm->worker);
+    if (nm->context)
+        ucp_cleanup(nm->context);
+    free(nm->ep);
+    free(nm);
+}
+
+static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, char *err,
+                    size_t err_bytes)
+{
+    struct ucx_nm *nm = calloc(1, sizeof(*nm));
+    *nm_out = NULL;
+    if (nm)
+        nm->ep = calloc((size_t) params->peers, sizeof(*nm->ep));
+    if (!nm || !nm->ep) {
+        free(nm);
+        snprintf(err, err_bytes, "out of memory");
+        return WDL_ERR_NOMEM;
+    }
+    nm->base.ops = &wdl_nm_ucx_ops;
+    nm->params = *params;
+    wdl_list_init(&nm->sends_free);
+    wdl_list_init(&nm->kept);
+    wdl_list_init(&nm->late);
+    quiet();
+    ucs_status_t ucs = context_open(nm);
+    if (ucs == UCS_OK)
+        ucs = worker_open(nm);
+    if (ucs == UCS_OK && ucx_am_init(nm) != WDL_OK)
+        ucs = UCS_ERR_NO_RESOURCE;
+    if (ucs != UCS_OK) {
+        const char *tls = getenv("UCX_TLS");
+        snprintf(err, err_bytes, "UCX cannot be started: %s. UCX_TLS is %s%s%s: unset it, or name transports that "
+                 "`ucx_info -d` lists", ucs_status_string(ucs), tls ? "'" : "not set", tls ? tls : "",
+                 tls ? "'" : "");
+        ucx_drop(nm);
+        return ucx_status(ucs) == WDL_AGAIN ? WDL_ERR_OTHER : ucx_status(ucs);
+    }
+    nm->ordered = lanes_ordered();
+    nm->caps.am_bytes_max = UCX_AM_BYTES_MAX;
+    nm->caps.domain = WDL_NM_DOMAIN_NONE;       /* until an endpoint says otherwise (see ucx.md: ask, never assume) */
+    nm->caps.has_rma = nm->caps.has_tag = nm->caps.has_wakeup = 1;
+    *nm_out = &nm->base;
+    return WDL_OK;
+}
+
+static uint64_t now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
+}
+
+/* Endpoints are closed in the orderly way, which sends what is still in them; a peer that is gone must not hold us. */
+static void endpoints_close(struct ucx_nm *nm)
+{
+    uint64_t end = now_ns() + 2000000000u;
+    for (int peer = 0; peer < nm->params.peers; peer++) {
+        ucp_request_param_t none = {.op_attr_mask = 0 };
+        if (!nm->ep[peer])
+            continue;
+        ucs_status_ptr_t request = ucp_ep_close_nbx(nm->ep[peer], &none);
+        if (!UCS_PTR_IS_PTR(request))
+            continue;
+        while (ucp_request_check_status(request) == UCS_INPROGRESS && now_ns() < end)
+            ucp_worker_progress(nm->worker);
+        ucp_request_free(request);
+    }
+}
+
+static void ucx_close(struct wdl_nm *base)
+{
+    struct ucx_nm *nm = ucx_of(base);
+    struct wdl_list *node;
+    nm->params.on_am = NULL;    /* what still comes is dropped */
+    endpoints_close(nm);
+    while ((node = wdl_list_pop(&nm->late)) != NULL)
+        free(wdl_container_of(node, struct ucx_late, link));
+    ucx_am_fini(nm);
+    ucx_drop(nm);
+}
+
+static int ucx_address(struct wdl_nm *base, const void **addr_out, size_t *bytes_out)
+{
+    *addr_out = ucx_of(base)->address;
+    *bytes_out = ucx_of(base)->address_bytes;
+    return WDL_OK;
+}
+
+static const struct wdl_nm_caps *ucx_caps(struct wdl_nm *base)
+{
+    return &ucx_of(base)->caps;
+}
+
+static int ucx_get_ordering(struct wdl_nm *base)
+{
+    return ucx_of(base)->ordered;
+}
+
+static void ucx_describe(struct wdl_nm *base, char *text, size_t bytes)
+{
+    const char *tls = getenv("UCX_TLS");
+    (void) base;
+    snprintf(text, bytes, "UCX %s, transports: %s", ucp_get_version_string(), tls ? tls : "all UCX finds");
+}
+
+static int late_deliver(struct ucx_nm *nm)
+{
+    int n = 0;
+    struct wdl_list *node;
+    while ((node = wdl_list_pop(&nm->late)) != NULL) {
+        struct ucx_late *late = wdl_container_of(node, struct ucx_late, link);
+        late->comp->fn(late->comp, &late->info);
+        free(late);
+        n++;
+    }
+    return n;
+}
+
+static int ucx_poll(struct wdl_nm *base)
+{
+    struct ucx_nm *nm = ucx_of(base);
+    int n = 0;
+    wdl_assert(!nm->polling);
+    nm->polling = 1;
+    if (!wdl_list_empty(&nm->late))
+        n += late_deliver(nm);
+    if (!wdl_list_empty(&nm->kept))
+        n += ucx_am_redeliver(nm);
+    n += (int) ucp_worker_progress(nm->worker);
+    nm->polling = 0;
+    return n;
+}
+
+static int ucx_arm(struct wdl_nm *base, int *fd_out)
+{
+    struct ucx_nm *nm = ucx_of(base);
+    if (!wdl_list_empty(&nm->late) || !wdl_list_empty(&nm->kept))
+        return WDL_AGAIN;
+    ucs_status_t ucs = ucp_worker_arm(nm->worker);
+    *fd_out = nm->fd;
+    return ucs == UCS_OK ? WDL_OK : WDL_AGAIN;
+}
+
+const struct wdl_nm_ops wdl_nm_ucx_ops = {
+    .name = "ucx",
+    .open = ucx_open,
+    .close = ucx_close,
+    .address = ucx_address,
+    .caps = ucx_caps,
+    .get_ordering = ucx_get_ordering,
+    .describe = ucx_describe,
+    .poll = ucx_poll,
+    .arm = ucx_arm,
+    .am = ucx_am,
+    .mem_attach = ucx_mem_attach,
+    .mem_detach = ucx_mem_detach,
+    .mem_key = ucx_mem_key,
+    .rkey_open = ucx_rkey_open,
+    .rkey_close = ucx_rkey_close,
+    .map = ucx_map,
+    .put = ucx_put,
+    .get = ucx_get,
+    .atomic = ucx_atomic,
+    .flush = ucx_flush,
+    .type_create = ucx_type_create,
+    .type_destroy = ucx_type_destroy,
+    .tag_send = ucx_tag_send,
+    .tag_recv = ucx_tag_recv,
+    .tag_probe = ucx_tag_probe,
+    .tag_recv_msg = ucx_tag_recv_msg,
+    .tag_cancel = ucx_tag_cancel,
+};

@@ -1,0 +1,124 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Inside the UCX netmod: one context, one worker, endpoints opened on first use.
+ *
+ * Invariants:
+ *  1. The core's callbacks run only inside ucx_poll: what UCX reports elsewhere (a cancelled receive) is kept in `late`.
+ *  2. Messages the core refused (WDL_AGAIN) are in `kept`, in order; nothing that came later passes them.
+ */
+#ifndef WDL_NETMOD_UCX_UCX_IMPL_H_INCLUDED
+#define WDL_NETMOD_UCX_UCX_IMPL_H_INCLUDED
+
+#include <ucp/api/ucp.h>
+#include "base/assert.h"
+#include "base/list.h"
+#include "netmod/netmod.h"
+
+#define UCX_AM_ID 7             /* the one UCX active-message id; the core has its own ids inside */
+#define UCX_AM_BYTES_MAX (64 * 1024 + 512)
+#define UCX_AM_SMALL 2048       /* messages copied whole rather than sent from pieces */
+#define UCX_IOV_MAX 8
+
+struct ucx_nm;
+
+struct ucx_am_send {            /* one message being sent */
+    struct wdl_list link;
+    struct ucx_nm *nm;
+    struct wdl_nm_comp *comp;   /* the core's, or NULL */
+    ucp_dt_iov_t iov[UCX_IOV_MAX + 1];
+    char small[UCX_AM_SMALL];
+};
+
+struct ucx_am_kept {            /* a message refused by the core */
+    struct wdl_list link;
+    void *data;
+    size_t bytes;
+    int ours;                   /* data is our copy; else UCX's, to be released */
+};
+
+struct ucx_late {               /* a completion to be reported from the next poll */
+    struct wdl_list link;
+    struct wdl_nm_comp *comp;
+    struct wdl_nm_info info;
+};
+
+struct ucx_nm {
+    struct wdl_nm base;
+    struct wdl_nm_params params;
+    struct wdl_nm_caps caps;
+    ucp_context_h context;
+    ucp_worker_h worker;
+    ucp_address_t *address;
+    size_t address_bytes;
+    ucp_ep_h *ep;               /* by peer, NULL until used */
+    struct wdl_list sends_free, kept, late;
+    int polling, events, ordered, fd;
+};
+
+struct wdl_nm_mem {
+    ucp_mem_h memh;
+};
+
+struct wdl_nm_rkey {
+    ucp_rkey_h rkey;
+};
+
+struct wdl_nm_type {
+    const struct wdl_nm_type_ops *ops;
+    void *ctx;
+    ucp_datatype_t dt;
+};
+
+static inline struct ucx_nm *ucx_of(struct wdl_nm *nm)
+{
+    return (struct ucx_nm *) (void *) nm;
+}
+
+/* ucx.c */
+int ucx_status(ucs_status_t status);
+int ucx_ep(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out);      /* WDL_OK or an error */
+/* Report a completion from inside poll, or keep it for the next one. */
+void ucx_complete(struct ucx_nm *nm, struct wdl_nm_comp *comp, const struct wdl_nm_info *info);
+/* The result of a starting call: comp is called later when UCX returned a request. */
+int ucx_started(struct wdl_nm_comp *comp, ucs_status_ptr_t request);
+void ucx_send_cb(void *request, ucs_status_t status, void *user_data);
+
+/* ucx_am.c */
+int ucx_am_init(struct ucx_nm *nm);
+void ucx_am_fini(struct ucx_nm *nm);
+int ucx_am(struct wdl_nm *nm, int peer, const void *hdr, size_t hdr_bytes,
+           const struct wdl_nm_iov *iov, int niov, struct wdl_nm_comp *comp);
+int ucx_am_redeliver(struct ucx_nm *nm);
+
+/* ucx_rma.c */
+int ucx_mem_attach(struct wdl_nm *nm, void *base, size_t bytes, struct wdl_nm_mem **mem_out);
+void ucx_mem_detach(struct wdl_nm *nm, struct wdl_nm_mem *mem);
+int ucx_mem_key(struct wdl_nm *nm, struct wdl_nm_mem *mem, void *key, size_t *bytes);
+int ucx_rkey_open(struct wdl_nm *nm, int peer, const void *key, size_t bytes,
+                  struct wdl_nm_rkey **rkey_out);
+void ucx_rkey_close(struct wdl_nm *nm, struct wdl_nm_rkey *rkey);
+int ucx_map(struct wdl_nm *nm, struct wdl_nm_rkey *rkey, uint64_t remote, void **ptr_out);
+int ucx_put(struct wdl_nm *nm, int peer, const void *src, size_t bytes, uint64_t remote,
+            struct wdl_nm_rkey *rkey, struct wdl_nm_comp *comp);
+int ucx_get(struct wdl_nm *nm, int peer, void *dst, size_t bytes, uint64_t remote,
+            struct wdl_nm_rkey *rkey, struct wdl_nm_comp *comp);
+int ucx_atomic(struct wdl_nm *nm, int peer, enum wdl_nm_atomic op, size_t size, uint64_t value,
+               uint64_t compare, void *fetched, uint64_t remote, struct wdl_nm_rkey *rkey,
+               struct wdl_nm_comp *comp);
+int ucx_flush(struct wdl_nm *nm, int peer, struct wdl_nm_comp *comp);
+
+/* ucx_tag.c */
+int ucx_type_create(struct wdl_nm *nm, const struct wdl_nm_type_ops *ops, void *type_ctx,
+                    struct wdl_nm_type **type_out);
+void ucx_type_destroy(struct wdl_nm *nm, struct wdl_nm_type *type);
+int ucx_tag_send(struct wdl_nm *nm, int peer, uint64_t tag, const struct wdl_nm_buf *buf, int flags,
+                 struct wdl_nm_comp *comp);
+int ucx_tag_recv(struct wdl_nm *nm, uint64_t tag, uint64_t mask, const struct wdl_nm_buf *buf,
+                 struct wdl_nm_comp *comp, struct wdl_nm_info *info_out);
+int ucx_tag_probe(struct wdl_nm *nm, uint64_t tag, uint64_t mask, struct wdl_nm_info *info_out,
+                  struct wdl_nm_msg **msg_out);
+int ucx_tag_recv_msg(struct wdl_nm *nm, struct wdl_nm_msg *msg, const struct wdl_nm_buf *buf,
+                     struct wdl_nm_comp *comp, struct wdl_nm_info *info_out);
+void ucx_tag_cancel(struct wdl_nm *nm, struct wdl_nm_comp *comp);
+
+#endif
