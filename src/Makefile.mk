@@ -47,7 +47,11 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/init.c                 \
     %D%/mpid/adi/intercomm.c            \
     %D%/mpid/adi/progress.c             \
-    %D%/mpid/adi/pt2pt_stub.c           \
+    %D%/mpid/adi/persist.c              \
+    %D%/mpid/adi/probe.c                \
+    %D%/mpid/adi/recv.c                 \
+    %D%/mpid/adi/send.c                 \
+    %D%/mpid/adi/type.c                 \
     %D%/mpid/adi/request.c              \
     %D%/mpid/adi/rma_stub.c             \
     %D%/mpid/adi/unsupported.c
@@ -82,4 +86,5 @@ windlass_adi_headers =                  \
     %D%/mpid/adi/include/wdl_comm.h     \
     %D%/mpid/adi/include/wdl_request.h  \
     %D%/mpid/adi/include/wdl_tag.h      \
-    %D%/mpid/adi/include/wdl_win.h
+    %D%/mpid/adi/include/wdl_win.h      \
+    %D%/mpid/adi/pt2pt.h

@@ -110,6 +110,7 @@ int MPID_Bsend_init(WDL_SEND_PARAMS);
 int MPID_Recv_init(void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
                    MPIR_Comm * comm, int context_offset, MPIR_Request ** request);
 int MPID_Startall(int count, MPIR_Request * requests[]);
+void wdl_adi_persist_free(MPIR_Request * request);
 
 /* type.c */
 int MPID_Type_commit_hook(MPIR_Datatype * type);
@@ -129,7 +130,7 @@ int MPID_Type_free_hook(MPIR_Datatype * type);
 
 #define MPID_Init_async_thread MPIR_Init_async_thread
 #define MPID_Finalize_async_thread MPIR_Finalize_async_thread
-#define MPID_Prequest_free_hook(request) ((void) (request))
+#define MPID_Prequest_free_hook(request) wdl_adi_persist_free(request)
 #define MPID_Part_request_free_hook(request) ((void) (request))
 
 /* mpir_request.h has declared these two static inline. */

@@ -7,8 +7,22 @@
 
 #include "netmod/netmod.h"
 
+/* The arguments of a persistent send or receive, used at every start. */
+struct wdl_adi_persist {
+    void *buf;
+    MPI_Aint count;
+    MPI_Datatype datatype;      /* held while the request lives */
+    int rank, tag, context_offset;
+    int mode;                   /* enum in persist.c */
+};
+
 struct wdl_adi_request {
     struct wdl_nm_comp comp;    /* the network's completion of this request */
+    MPI_Datatype held;          /* datatype in use by the network, or MPI_DATATYPE_NULL */
+    int is_recv;
+    struct wdl_nm_msg *msg;     /* a matched message waiting for its receive */
+    struct wdl_nm_info info;    /* and what is known of it */
+    struct wdl_adi_persist persist;
 };
 
 struct wdl_adi_datatype {
