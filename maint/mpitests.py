@@ -14,14 +14,15 @@ MPICH_FOLDERS = ["attr", "group", "info", "init", "errhan", "datatype", "topo", 
                  "coll"]
 # Directories below them that belong to what is not asked for here: they need MPI_Comm_spawn or MPI-IO.
 NOT_ENTERED = ("spawn", "io")
-OUR_FOLDERS = ["mpi", "examples"]
+# Our folders and where their sources and lists are. `install` is about the installation, not about messages.
+OUR_FOLDERS = {"install": "test/install", "mpi": "test/mpi", "examples": "examples"}
 QUICK_FOLDERS = ["attr", "group", "info", "init", "errhan", "topo"]
 
 # Set-up -> (environment, folders).
 SETUPS = {
-    "shm": ({}, OUR_FOLDERS + MPICH_FOLDERS),
-    "cliques": ({"MPIR_CVAR_NUM_CLIQUES": "2"}, OUR_FOLDERS + MPICH_FOLDERS),
-    "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, OUR_FOLDERS + ["pt2pt", "rma"]),
+    "shm": ({}, ["install", "mpi", "examples"] + MPICH_FOLDERS),
+    "cliques": ({"MPIR_CVAR_NUM_CLIQUES": "2"}, ["mpi", "examples"] + MPICH_FOLDERS),
+    "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, ["mpi", "examples", "pt2pt", "rma"]),
 }
 
 # Five programs that ran out of time, and more than half of those run: nothing works, and every further one
@@ -34,9 +35,10 @@ CFLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
 class Suite:
     def __init__(self, top, work, prefix, report, option):
         self.top, self.prefix, self.report, self.option = top, prefix, report, option
+        self.work = work
         self.mpich = os.path.join(work, "mpich", "build", "test", "mpi")
         self.mpich_source = os.path.join(work, "mpich", "source", "test", "mpi")
-        self.ours = os.path.join(work, "check")     # ours/mpi, ours/examples
+        self.ours = os.path.join(work, "check")     # where ours are built, a directory per folder
         self.mpiexec = os.path.join(prefix, "bin", "mpiexec")
         self.mpicc = os.path.join(prefix, "bin", "mpicc")
         self.lists = {}         # folder -> programs
@@ -45,14 +47,14 @@ class Suite:
     def folders(self, setup):
         folders = SETUPS[setup][1]
         if self.option.only:
-            known = OUR_FOLDERS + MPICH_FOLDERS
+            known = list(OUR_FOLDERS) + MPICH_FOLDERS
             for folder in self.option.only:
                 if folder.split("/")[0] not in known:
                     raise SystemExit(f"check: no folder {folder}; there are: {' '.join(known)}")
             return [folder for folder in folders
                     if any(only.split("/")[0] == folder for only in self.option.only)]
         if self.option.quick:
-            return [folder for folder in folders if folder in OUR_FOLDERS + QUICK_FOLDERS]
+            return [folder for folder in folders if folder in OUR_FOLDERS or folder in QUICK_FOLDERS]
         return folders
 
     def programs(self, setup):
@@ -84,8 +86,8 @@ class Suite:
                 program.time_limit_s = int(program.time_limit_s * multiplier)
 
     def read_ours(self, folder):
-        """Our programs are built in a directory of their own, from test/mpi and examples."""
-        source = os.path.join(self.top, "test/mpi" if folder == "mpi" else folder)
+        """Our programs are built in a directory of their own, as the standalone tests are."""
+        source = os.path.join(self.top, OUR_FOLDERS[folder])
         build = os.path.join(self.ours, folder)
         path = os.path.join(source, "testlist")
         return testlist.read_list(path, folder, build, None) if os.path.exists(path) else []
@@ -137,7 +139,7 @@ class Suite:
         return done.stdout
 
     def build_ours(self, folder, build, names, environment):
-        source = os.path.join(self.top, "test/mpi" if folder == "mpi" else folder)
+        source = os.path.join(self.top, OUR_FOLDERS[folder])
         os.makedirs(build, exist_ok=True)
         headers = [os.path.join(source, file) for file in os.listdir(source) if file.endswith(".h")]
         headers.append(os.path.join(self.prefix, "include", "mpi.h"))
@@ -167,7 +169,7 @@ class Suite:
         environment = dict(SETUPS[setup][0])
         # For scripts: where things are.
         environment.update({
-            "WDL_TOP": self.top, "MPICC": self.mpicc, "MPIEXEC": self.mpiexec,
+            "WDL_TOP": self.top, "WDL_WORK": self.work, "MPICC": self.mpicc, "MPIEXEC": self.mpiexec,
             "PATH": os.path.join(self.prefix, "bin") + os.pathsep + os.environ["PATH"],
         })
         return environment

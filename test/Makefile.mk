@@ -13,7 +13,11 @@ test_support_sources =                  \
     test/support/suite.h
 
 # Not programs of check(3), but run like them.
-test_scripts =
+test_scripts =                          \
+    test/maint/test_check.py            \
+    test/maint/test_get_mpich.sh        \
+    test/maint/test_graft.sh            \
+    test/maint/test_testlist.py
 
 if HAVE_CHECK
 check_LIBRARIES = test/libsupport.a
@@ -24,6 +28,6 @@ TESTS = $(unit_tests) $(test_scripts)
 AM_TESTS_ENVIRONMENT = WDL_SRCDIR='$(abs_srcdir)'; export WDL_SRCDIR;
 else
 check-local:
-	@echo 'make check: the check library is missing (Debian: apt-get install check); configure again' >&2; exit 1
+	@echo 'make check: missing:$(wdl_missing) (Debian: apt-get install$(wdl_missing)); then configure again' >&2; exit 1
 endif
 EXTRA_DIST += $(test_scripts)

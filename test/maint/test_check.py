@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+# Part of Windlass. See COPYRIGHT in the top-level directory.
+"""Tests of maint/check on a fake installation: what it chooses, how it counts, its status."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+TOP = os.path.abspath(os.environ.get("WDL_SRCDIR",
+                                     os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")))
+sys.path.insert(0, os.path.join(TOP, "maint"))
+
+import mpitests     # noqa: E402
+import unittests    # noqa: E402
+
+# Stands for mpiexec: runs the program once, in its directory.
+MPIEXEC = """#!/bin/sh
+while [ $# -gt 0 ]; do
+    case $1 in -n) shift 2 ;; -*) shift ;; *) break ;; esac
+done
+exec "$@"
+"""
+
+
+class Check(unittest.TestCase):
+    def setUp(self):
+        self.temporary = tempfile.TemporaryDirectory()
+        self.addCleanup(self.temporary.cleanup)
+        self.work = os.path.join(self.temporary.name, "work")
+        self.prefix = os.path.join(self.temporary.name, "prefix")
+        self.suite = os.path.join(self.work, "mpich/build/test/mpi")
+        self.program(os.path.join(self.prefix, "bin/mpiexec"), MPIEXEC)
+        self.write("Makefile", f"CC = {self.prefix}/bin/mpicc\n")
+        for part in ("dtpools", "util"):
+            self.write(f"{part}/Makefile", "all:\n")
+        for folder in mpitests.MPICH_FOLDERS:
+            self.write(f"{folder}/Makefile", "")
+            self.write(f"{folder}/testlist", "")
+
+    def write(self, name, text):
+        path = os.path.join(self.suite, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def program(self, name, text):
+        os.chmod(self.write(name, text), 0o755)
+
+    def check(self, *arguments):
+        environment = dict(os.environ, WORK=self.work, PREFIX=self.prefix)
+        done = subprocess.run([os.path.join(TOP, "maint/check"), *arguments], env=environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        return done.returncode, done.stdout
+
+    def test_all_pass(self):
+        self.write("rma/testlist", "good 2\ngood 3 arg=x\n")
+        self.program("rma/good", "#!/bin/sh\necho ' No Errors'\n")
+        status, output = self.check("--setup", "shm", "--only", "rma")
+        self.assertEqual(status, 0, output)
+        self.assertEqual(output.splitlines()[-1], "2 passed, 0 failed")
+
+    def test_failures_are_counted_and_named(self):
+        self.write("rma/testlist", "good 2\nbad 2\nunbuilt 2\n")
+        self.program("rma/good", "#!/bin/sh\necho ' No Errors'\n")
+        self.program("rma/bad", "#!/bin/sh\necho 'put arrived late'\n")
+        self.write("rma/Makefile", "good bad:\nunbuilt:\n\t@echo unbuilt.c is wrong; false\n")
+        status, output = self.check("--setup", "shm", "--only", "rma")
+        self.assertEqual(status, 1, output)
+        self.assertEqual(output.splitlines()[-1], "1 passed, 2 failed")
+        self.assertIn("put arrived late", output)
+        self.assertIn("unbuilt.c is wrong", output)
+
+    def test_set_ups_set_up(self):
+        self.write("pt2pt/testlist", "show 2\n")
+        self.program("pt2pt/show", "#!/bin/sh\necho $UCX_TLS+$MPIR_CVAR_NUM_CLIQUES+$MPIR_CVAR_ODD_EVEN_CLIQUES\n")
+        for name, seen in (("shm", "++"), ("cliques", "+2+"), ("tcp", "tcp,self++1")):
+            _, output = self.check("--setup", name, "--only", "pt2pt")
+            self.assertIn(f"unexpected output: {seen}\n", output)
+
+    def test_errors_without_spawn_and_io(self):
+        self.write("errors/testlist", "rma\nio\nspawn\n")
+        for part in ("rma", "io", "spawn"):
+            self.write(f"errors/{part}/testlist", f"err_{part} 2\n")
+        _, output = self.check("--list", "--setup", "shm", "--only", "errors")
+        self.assertEqual(output, "shm: errors/rma/err_rma np 2\n")
+
+    def test_nothing_run_is_no_success(self):
+        status, output = self.check("--setup", "shm", "--only", "rma")
+        self.assertEqual(status, 1, output)
+
+    def test_wrong_use_is_refused(self):
+        self.assertNotEqual(self.check("--only", "nonsense")[0], 0)
+        self.assertNotEqual(self.check("--setup", "nonsense")[0], 0)
+        os.remove(os.path.join(self.prefix, "bin/mpiexec"))
+        status, output = self.check("--setup", "shm")
+        self.assertNotEqual(status, 0)
+        self.assertIn("run ./maint/quickstart first", output)
+
+
+class Mirror(unittest.TestCase):
+    def test_copy_follows_and_forgets(self):
+        with tempfile.TemporaryDirectory() as directory:
+            top, copy = os.path.join(directory, "top"), os.path.join(directory, "copy")
+            for name in ("src/a.c", "src/a.o", "test/base/test_a.c", "test/base/test_a", "configure", "configure.ac",
+                         "_build/x", ".clang-format", ".git/config"):
+                path = os.path.join(top, name)
+                os.makedirs(os.path.dirname(path), exist_ok=True)
+                with open(path, "w") as file:
+                    file.write(name)
+
+            def files():
+                return sorted(os.path.relpath(os.path.join(base, name), copy)
+                              for base, _, names in os.walk(copy) for name in names)
+            unittests.mirror(top, copy)
+            self.assertEqual(files(), [".clang-format", "configure.ac", "src/a.c", "test/base/test_a.c"])
+            os.remove(os.path.join(top, "src/a.c"))
+            unittests.mirror(top, copy)
+            self.assertEqual(files(), [".clang-format", "configure.ac", "test/base/test_a.c"])
+
+
+if __name__ == "__main__":
+    unittest.main()
