@@ -9,6 +9,7 @@ windlass_core_sources = \
     %D%/base/pool.c \
     %D%/base/status.c \
     %D%/mpid/proc/proc.c \
+    %D%/mpid/rma/accumulate.c \
     %D%/mpid/rma/barrier.c \
     %D%/mpid/rma/epoch.c \
     %D%/mpid/rma/fence.c \
@@ -70,7 +71,7 @@ windlass_headers = \
     %D%/mpid/rma/win.h \
     %D%/mpid/rma/win_impl.h \
     %D%/mpid/rma/wire.h \
-    %D%/netmod/netmod.h                 \
+    %D%/netmod/netmod.h \
     %D%/netmod/ucx/ucx_impl.h
 
 # Headers that need MPICH's; src/mpid/adi/include is on MPICH's include path.
