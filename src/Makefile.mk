@@ -54,8 +54,12 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/send.c                 \
     %D%/mpid/adi/type.c                 \
     %D%/mpid/adi/request.c              \
-    %D%/mpid/adi/rma_stub.c             \
-    %D%/mpid/adi/unsupported.c
+    %D%/mpid/adi/rma.c                  \
+    %D%/mpid/adi/rma_sync.c             \
+    %D%/mpid/adi/unsupported.c          \
+    %D%/mpid/adi/win.c                  \
+    %D%/mpid/adi/win_info.c             \
+    %D%/mpid/adi/win_shm.c
 
 windlass_headers = \
     %D%/base/assert.h \
@@ -88,4 +92,5 @@ windlass_adi_headers =                  \
     %D%/mpid/adi/include/wdl_request.h  \
     %D%/mpid/adi/include/wdl_tag.h      \
     %D%/mpid/adi/include/wdl_win.h      \
-    %D%/mpid/adi/pt2pt.h
+    %D%/mpid/adi/pt2pt.h                \
+    %D%/mpid/adi/rma.h

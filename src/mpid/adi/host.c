@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The host table of the core: what MPICH is to it.
+ * The host table of the core: what MPICH is to it. Datatypes are MPICH's engine's, operators MPICH's functions.
  */
-#include "wdl_adi.h"
+#include "rma.h"
 #include <time.h>
 
 static void *host_alloc(void *ctx, size_t bytes)
@@ -25,10 +25,265 @@ static uint64_t host_now_ns(void *ctx)
     return (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
 }
 
+/* --- layouts --------------------------------------------------------------------------------------------------- */
+
+static size_t host_pack(void *ctx, const void *addr, int64_t count, wdl_type type, size_t offset,
+                        void *dst, size_t bytes)
+{
+    MPI_Aint done = 0;
+    (void) ctx;
+    MPIR_Typerep_pack(addr, count, (MPI_Datatype) type, (MPI_Aint) offset, dst, (MPI_Aint) bytes, &done);
+    return (size_t) done;
+}
+
+static size_t host_unpack(void *ctx, void *addr, int64_t count, wdl_type type, size_t offset,
+                          const void *src, size_t bytes)
+{
+    MPI_Aint done = 0;
+    (void) ctx;
+    MPIR_Typerep_unpack(src, (MPI_Aint) bytes, addr, count, (MPI_Datatype) type, (MPI_Aint) offset,
+                        &done);
+    return (size_t) done;
+}
+
+static int host_pieces(void *ctx, const void *addr, int64_t count, wdl_type type, size_t offset,
+                       size_t bytes, struct wdl_piece *pieces, int max)
+{
+    enum { AT_ONCE = 64 };
+    struct iovec iov[AT_ONCE];
+    int n = 0;
+    (void) ctx;
+    while (bytes > 0 && n < max) {
+        MPI_Aint got, got_bytes, room = max - n < AT_ONCE ? max - n : AT_ONCE;
+        MPIR_Typerep_to_iov(addr, count, (MPI_Datatype) type, (MPI_Aint) offset, iov, room,
+                            (MPI_Aint) bytes, &got, &got_bytes);
+        if (got == 0 || got_bytes == 0)
+            break;
+        for (MPI_Aint i = 0; i < got; i++) {
+            pieces[n].base = iov[i].iov_base;
+            pieces[n++].bytes = iov[i].iov_len;
+        }
+        offset += (size_t) got_bytes;
+        bytes -= (size_t) got_bytes;
+    }
+    return n;
+}
+
+static size_t host_flat_bytes(void *ctx, wdl_type type)
+{
+    int bytes;
+    MPIR_Datatype *dt;
+    (void) ctx;
+    MPIR_Datatype_get_ptr((MPI_Datatype) type, dt);
+    MPIR_Typerep_flatten_size(dt, &bytes);
+    return (size_t) bytes;
+}
+
+static int host_flatten(void *ctx, wdl_type type, void *dst, size_t bytes)
+{
+    MPIR_Datatype *dt;
+    (void) ctx;
+    (void) bytes;
+    MPIR_Datatype_get_ptr((MPI_Datatype) type, dt);
+    return MPIR_Typerep_flatten(dt, dst) == MPI_SUCCESS ? WDL_OK : WDL_ERR_TYPE;
+}
+
+static int host_unflatten(void *ctx, const void *src, size_t bytes, wdl_type * type_out)
+{
+    MPIR_Datatype *dt = (MPIR_Datatype *) MPIR_Handle_obj_alloc(&MPIR_Datatype_mem);
+    (void) ctx;
+    (void) bytes;
+    if (!dt)
+        return WDL_ERR_NOMEM;
+    MPIR_Object_set_ref(dt, 1);
+    if (MPIR_Typerep_unflatten(dt, (void *) (uintptr_t) src) != MPI_SUCCESS) {
+        MPIR_Handle_obj_free(&MPIR_Datatype_mem, dt);
+        return WDL_ERR_PROTO;
+    }
+    dt->dev.nm_type = NULL;
+    *type_out = (wdl_type) dt->handle;
+    return WDL_OK;
+}
+
+static void host_type_free(void *ctx, wdl_type type)
+{
+    MPIR_Datatype *dt;
+    (void) ctx;
+    MPIR_Datatype_get_ptr((MPI_Datatype) type, dt);
+    MPIR_Datatype_ptr_release(dt);
+}
+
+static void host_type_hold(void *ctx, wdl_type type)
+{
+    (void) ctx;
+    MPIR_Datatype_add_ref_if_not_builtin((MPI_Datatype) type);
+}
+
+static void host_type_drop(void *ctx, wdl_type type)
+{
+    (void) ctx;
+    MPIR_Datatype_release_if_not_builtin((MPI_Datatype) type);
+}
+
+static int host_type_bounds(void *ctx, wdl_type type, int64_t count, int64_t * lo_out,
+                            int64_t * hi_out, size_t * stream_bytes_out)
+{
+    MPIR_Datatype *dt;
+    int64_t last, stream;
+    (void) ctx;
+    if (HANDLE_IS_BUILTIN((MPI_Datatype) type)) {
+        int64_t size = MPIR_Datatype_get_basic_size((MPI_Datatype) type);
+        if (__builtin_mul_overflow(size, count, &stream))
+            return WDL_ERR_PROTO;
+        *lo_out = 0;
+        *hi_out = stream;
+        *stream_bytes_out = (size_t) stream;
+        return WDL_OK;
+    }
+    MPIR_Datatype_get_ptr((MPI_Datatype) type, dt);
+    if (__builtin_mul_overflow((int64_t) dt->size, count, &stream) ||
+        __builtin_mul_overflow((int64_t) dt->extent, count > 0 ? count - 1 : 0, &last))
+        return WDL_ERR_PROTO;
+    *lo_out = dt->true_lb + (last < 0 ? last : 0);
+    *hi_out = dt->true_ub + (last > 0 ? last : 0);
+    *stream_bytes_out = (size_t) stream;
+    return WDL_OK;
+}
+
+/* --- elements and operators ------------------------------------------------------------------------------------ */
+
+static uint8_t basic_of[MPIR_DATATYPE_N_BUILTIN];       /* by index of a builtin type; filled once at start */
+
+static void mark(enum wdl_basic basic4[4], MPI_Datatype type)
+{
+    if (type == MPI_DATATYPE_NULL || !HANDLE_IS_BUILTIN(type))
+        return;
+    MPI_Aint size = MPIR_Datatype_get_basic_size(type);
+    int width = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : -1;
+    if (width >= 0)
+        basic_of[type & 0xff] = (uint8_t) basic4[width];
+}
+
+void wdl_adi_elements_init(void)
+{
+    enum wdl_basic integer[4] = { WDL_BASIC_I8, WDL_BASIC_I16, WDL_BASIC_I32, WDL_BASIC_I64 };
+    enum wdl_basic natural[4] = { WDL_BASIC_U8, WDL_BASIC_U16, WDL_BASIC_U32, WDL_BASIC_U64 };
+    enum wdl_basic real[4] = { WDL_BASIC_BITS, WDL_BASIC_BITS, WDL_BASIC_F32, WDL_BASIC_F64 };
+    enum wdl_basic bits[4] = { WDL_BASIC_BITS, WDL_BASIC_BITS, WDL_BASIC_BITS, WDL_BASIC_BITS };
+    const MPI_Datatype integers[] = {
+        MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T,
+        MPI_INT64_T, MPI_AINT, MPI_OFFSET, MPI_COUNT, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2,
+        MPI_INTEGER4, MPI_INTEGER8
+    };
+    const MPI_Datatype naturals[] = {
+        MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG,
+        MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T
+    };
+    const MPI_Datatype reals[] = {
+        MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8
+    };
+    for (int i = 0; i < MPIR_DATATYPE_N_BUILTIN; i++) {
+        basic_of[i] = WDL_BASIC_WIDE;
+        mark(bits, MPIR_Datatype_builtin[i].handle);
+    }
+    for (unsigned i = 0; i < sizeof integers / sizeof integers[0]; i++)
+        mark(integer, integers[i]);
+    for (unsigned i = 0; i < sizeof naturals / sizeof naturals[0]; i++)
+        mark(natural, naturals[i]);
+    for (unsigned i = 0; i < sizeof reals / sizeof reals[0]; i++)
+        mark(real, reals[i]);
+}
+
+static int is_pair(MPI_Datatype type)
+{
+    return !HANDLE_IS_BUILTIN(type) && type != MPI_DATATYPE_NULL && MPIR_DATATYPE_IS_PREDEFINED(type);
+}
+
+int wdl_adi_element(MPI_Datatype type, struct wdl_element *out)
+{
+    memset(out, 0, sizeof *out);
+    out->host_type = (uint32_t) type;
+    if (is_pair(type)) {
+        MPIR_Datatype *dt;
+        MPIR_Datatype_get_ptr(type, dt);
+        out->packed_bytes = (uint32_t) dt->size;
+        out->extent = (uint32_t) dt->extent;
+        out->basic = dt->size == dt->extent && dt->size == 8 ? WDL_BASIC_BITS : WDL_BASIC_WIDE;
+        return 1;
+    }
+    if (!HANDLE_IS_BUILTIN(type) || HANDLE_GET_MPI_KIND(type) != MPIR_DATATYPE ||
+        (type & 0xff) >= MPIR_DATATYPE_N_BUILTIN)
+        return 0;
+    MPI_Aint size = MPIR_Datatype_get_basic_size(type);
+    if (size <= 0 || size > 64)
+        return 0;
+    out->packed_bytes = out->extent = (uint32_t) size;
+    out->basic = basic_of[type & 0xff];
+    return 1;
+}
+
+static int host_element(void *ctx, uint32_t host_type, struct wdl_element *element_out)
+{
+    (void) ctx;
+    return wdl_adi_element((MPI_Datatype) host_type, element_out);
+}
+
+static MPI_Op op_handle(enum wdl_rop op)
+{
+    static const MPI_Op handle[WDL_ROP_COUNT] = {
+        [WDL_ROP_SUM] = MPI_SUM, [WDL_ROP_PROD] = MPI_PROD, [WDL_ROP_MIN] = MPI_MIN,
+        [WDL_ROP_MAX] = MPI_MAX, [WDL_ROP_LAND] = MPI_LAND, [WDL_ROP_LOR] = MPI_LOR,
+        [WDL_ROP_LXOR] = MPI_LXOR, [WDL_ROP_BAND] = MPI_BAND, [WDL_ROP_BOR] = MPI_BOR,
+        [WDL_ROP_BXOR] = MPI_BXOR, [WDL_ROP_MINLOC] = MPI_MINLOC, [WDL_ROP_MAXLOC] = MPI_MAXLOC,
+        [WDL_ROP_REPLACE] = MPI_REPLACE, [WDL_ROP_NO_OP] = MPI_NO_OP
+    };
+    return handle[op];
+}
+
+static int host_op_valid(void *ctx, uint32_t host_type, enum wdl_rop op)
+{
+    (void) ctx;
+    if (op == WDL_ROP_REPLACE || op == WDL_ROP_NO_OP)
+        return 1;
+    return (*MPIR_OP_HDL_TO_DTYPE_FN(op_handle(op))) ((MPI_Datatype) host_type) == MPI_SUCCESS;
+}
+
+static int host_reduce(void *ctx, uint32_t host_type, enum wdl_rop op, const void *in, void *inout,
+                       int64_t count)
+{
+    MPI_Aint n = count;
+    MPI_Datatype type = (MPI_Datatype) host_type;
+    (void) ctx;
+    (*MPIR_OP_HDL_TO_FN(op_handle(op))) ((void *) (uintptr_t) in, inout, &n, &type);
+    return WDL_OK;
+}
+
+static void host_request_complete(void *ctx, void *request, int status)
+{
+    MPIR_Request *req = request;
+    (void) ctx;
+    req->status.MPI_ERROR = WDL_ADI_ERROR(status);
+    MPID_Request_complete(req);
+}
+
 const struct wdl_host_ops wdl_adi_host_ops = {
     .alloc = host_alloc,
     .free = host_free,
     .now_ns = host_now_ns,
+    .pack = host_pack,
+    .unpack = host_unpack,
+    .pieces = host_pieces,
+    .flat_bytes = host_flat_bytes,
+    .flatten = host_flatten,
+    .unflatten = host_unflatten,
+    .type_free = host_type_free,
+    .type_hold = host_type_hold,
+    .type_drop = host_type_drop,
+    .type_bounds = host_type_bounds,
+    .reduce = host_reduce,
+    .element = host_element,
+    .op_valid = host_op_valid,
+    .request_complete = host_request_complete,
     .address_of = wdl_adi_address_of,
     .peer_lost = wdl_adi_peer_lost,
 };

@@ -146,12 +146,19 @@ static void win_release_idle(struct wdl_win *win)
     }
 }
 
-int wdl_win_free(struct wdl_win *win)
+int wdl_win_may_free(const struct wdl_win *win)
 {
     int state = win->epoch.access_state;
     int fence = state == WDL_ACCESS_FENCE_ISSUED || state == WDL_ACCESS_FENCE_GRANTED;
     if ((state != WDL_ACCESS_NONE && !fence) || (fence && win->fence_ops > 0) ||
         win->epoch.expose_state != WDL_EXPOSE_NONE)
+        return WDL_ERR_SYNC;
+    return WDL_OK;
+}
+
+int wdl_win_free(struct wdl_win *win)
+{
+    if (wdl_win_may_free(win) != WDL_OK)
         return WDL_ERR_SYNC;
     if (win->barrier.running && wdl_barrier_progress(win) != WDL_OK)
         return WDL_AGAIN;

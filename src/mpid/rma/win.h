@@ -63,6 +63,8 @@ struct wdl_win_params {
  * WDL_ERR_SYNC inside an epoch, WDL_AGAIN while something is in flight. */
 int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params, struct wdl_win **win_out);
 int wdl_win_free(struct wdl_win *win);
+/* WDL_OK where free would not find an epoch open, else ERR_SYNC. */
+int wdl_win_may_free(const struct wdl_win *win);
 /* Dynamic windows. detach: ERR_ARG for memory that was not attached at base; attach: ERR_ATTACH on overlap. */
 int wdl_win_attach(struct wdl_win *win, void *base, uint64_t bytes);
 int wdl_win_detach(struct wdl_win *win, const void *base);

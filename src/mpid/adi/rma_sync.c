@@ -1,0 +1,157 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. One-sided synchronization: the core's steps, waited for. */
+#include "rma.h"
+
+static int assertion_of(int assertion)
+{
+    return (assertion & MPI_MODE_NOCHECK ? WDL_MODE_NOCHECK : 0) |
+        (assertion & MPI_MODE_NOSTORE ? WDL_MODE_NOSTORE : 0) |
+        (assertion & MPI_MODE_NOPUT ? WDL_MODE_NOPUT : 0) |
+        (assertion & MPI_MODE_NOPRECEDE ? WDL_MODE_NOPRECEDE : 0) |
+        (assertion & MPI_MODE_NOSUCCEED ? WDL_MODE_NOSUCCEED : 0);
+}
+
+int MPID_Win_fence(int assert, MPIR_Win * win)
+{
+    int mpi_errno = MPI_SUCCESS, step = 0;
+    WDL_ADI_WAIT(wdl_win_fence(win->dev.wdl, assertion_of(assert), &step), mpi_errno);
+    return mpi_errno;
+}
+
+/* The group's members as ranks of the window; the array is the caller's. */
+static int ranks_of(MPIR_Win * win, MPIR_Group * group, int **ranks_out)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_Group *all = NULL;
+    size_t n = (size_t) group->size;
+    int *own = MPL_malloc((n + 1) * sizeof *own, MPL_MEM_RMA);
+    int *ranks = MPL_malloc((n + 1) * sizeof *ranks, MPL_MEM_RMA);
+    MPIR_ERR_CHKANDJUMP(!own || !ranks, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    for (size_t i = 0; i < n; i++)
+        own[i] = (int) i;
+    mpi_errno = MPIR_Comm_group_impl(win->comm_ptr, &all);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_Group_translate_ranks_impl(group, (int) n, own, all, ranks);
+    MPIR_ERR_CHECK(mpi_errno);
+    for (size_t i = 0; i < n; i++)
+        if (ranks[i] == MPI_UNDEFINED)
+            WDL_ADI_CHECK(WDL_ERR_RANK, mpi_errno);
+    *ranks_out = ranks;
+    ranks = NULL;
+  fn_exit:
+    if (all)
+        MPIR_Group_free_impl(all);
+    MPL_free(own);
+    MPL_free(ranks);
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+int MPID_Win_post(MPIR_Group * group, int assert, MPIR_Win * win)
+{
+    int *ranks = NULL, step = 0;
+    int mpi_errno = ranks_of(win, group, &ranks);
+    if (mpi_errno == MPI_SUCCESS)
+        WDL_ADI_WAIT(wdl_win_post(win->dev.wdl, ranks, group->size, assertion_of(assert), &step), mpi_errno);
+    MPL_free(ranks);
+    return mpi_errno;
+}
+
+int MPID_Win_start(MPIR_Group * group, int assert, MPIR_Win * win)
+{
+    int *ranks = NULL, step = 0;
+    int mpi_errno = ranks_of(win, group, &ranks);
+    if (mpi_errno == MPI_SUCCESS)
+        WDL_ADI_WAIT(wdl_win_start(win->dev.wdl, ranks, group->size, assertion_of(assert), &step),
+                     mpi_errno);
+    MPL_free(ranks);
+    return mpi_errno;
+}
+
+int MPID_Win_complete(MPIR_Win * win)
+{
+    int mpi_errno = MPI_SUCCESS, step = 0;
+    WDL_ADI_WAIT(wdl_win_complete(win->dev.wdl, &step), mpi_errno);
+    return mpi_errno;
+}
+
+int MPID_Win_wait(MPIR_Win * win)
+{
+    int mpi_errno = MPI_SUCCESS, step = 0;
+    WDL_ADI_WAIT(wdl_win_wait(win->dev.wdl, &step), mpi_errno);
+    return mpi_errno;
+}
+
+int MPID_Win_test(MPIR_Win * win, int *flag)
+{
+    int step = 0;
+    int mpi_errno = MPID_Progress_test(NULL);
+    int status = wdl_win_wait(win->dev.wdl, &step);
+    *flag = status != WDL_AGAIN;
+    if (*flag && mpi_errno == MPI_SUCCESS)
+        mpi_errno = WDL_ADI_ERROR(status);
+    return mpi_errno;
+}
+
+int MPID_Win_lock(int lock_type, int rank, int assert, MPIR_Win * win)
+{
+    int mpi_errno = MPI_SUCCESS, step = 0;
+    WDL_ADI_WAIT(wdl_win_lock(win->dev.wdl, rank, lock_type == MPI_LOCK_EXCLUSIVE, assertion_of(assert),
+                              &step), mpi_errno);
+    return mpi_errno;
+}
+
+int MPID_Win_unlock(int rank, MPIR_Win * win)
+{
+    int mpi_errno = MPI_SUCCESS, step = 0;
+    WDL_ADI_WAIT(wdl_win_unlock(win->dev.wdl, rank, &step), mpi_errno);
+    return mpi_errno;
+}
+
+int MPID_Win_lock_all(int assert, MPIR_Win * win)
+{
+    int mpi_errno = MPI_SUCCESS, step = 0;
+    WDL_ADI_WAIT(wdl_win_lock_all(win->dev.wdl, assertion_of(assert), &step), mpi_errno);
+    return mpi_errno;
+}
+
+int MPID_Win_unlock_all(MPIR_Win * win)
+{
+    int mpi_errno = MPI_SUCCESS, step = 0;
+    WDL_ADI_WAIT(wdl_win_unlock_all(win->dev.wdl, &step), mpi_errno);
+    return mpi_errno;
+}
+
+static int flush(MPIR_Win * win, int rank, int local)
+{
+    int mpi_errno = MPI_SUCCESS, step = 0;
+    WDL_ADI_WAIT(wdl_win_flush(win->dev.wdl, rank, local, &step), mpi_errno);
+    return mpi_errno;
+}
+
+int MPID_Win_flush(int rank, MPIR_Win * win)
+{
+    return flush(win, rank, 0);
+}
+
+int MPID_Win_flush_all(MPIR_Win * win)
+{
+    return flush(win, -1, 0);
+}
+
+int MPID_Win_flush_local(int rank, MPIR_Win * win)
+{
+    return flush(win, rank, 1);
+}
+
+int MPID_Win_flush_local_all(MPIR_Win * win)
+{
+    return flush(win, -1, 1);
+}
+
+int MPID_Win_sync(MPIR_Win * win)
+{
+    int mpi_errno = WDL_ADI_ERROR(wdl_win_sync(win->dev.wdl));
+    /* a program that looks at memory in a loop of MPI_Win_sync must let its peers' messages in */
+    return mpi_errno ? mpi_errno : MPID_Progress_test(NULL);
+}
