@@ -2,6 +2,7 @@
 #include "netmod/ucx/ucx_impl.h"
 #include <string.h>
 #include <time.h>
+#include <ucs/config/global_opts.h>
 
 int ucx_status(ucs_status_t status)
 {
@@ -100,8 +101,8 @@ int ucx_ep(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out)
 /* UCX speaks up by itself; in an MPI program its complaints reach the user as MPI errors. The user's setting wins. */
 static void quiet(void)
 {
-    setenv("UCX_LOG_LEVEL", "fatal", 0);
-    setenv("UCX_WARN_UNUSED_ENV_VARS", "n", 0);
+    if (!getenv("UCX_LOG_LEVEL"))
+        ucs_global_opts_set_value("LOG_LEVEL", "fatal");
 }
 
 static ucs_status_t context_open(struct ucx_nm *nm)

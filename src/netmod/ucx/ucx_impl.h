@@ -52,6 +52,8 @@ struct ucx_nm {
     size_t address_bytes;
     ucp_ep_h *ep;               /* by peer, NULL until used */
     struct wdl_list sends_free, kept, late;
+    struct wdl_nm_comp *receiving;      /* the receive being posted; NULL again once it is done */
+    struct wdl_nm_info received;
     int polling, events, ordered, fd;
 };
 

@@ -115,53 +115,58 @@ static void info_fill(struct wdl_nm_info *out, ucs_status_t status, const ucp_ta
     out->bytes = info ? info->length : 0;
 }
 
+/* UCX reports a receive that is done in the call without saying what was received, unless it is told to call back even
+ * then: the callback knows from `receiving` that it runs inside the call, and leaves the information there. */
 static void recv_cb(void *request, ucs_status_t status, const ucp_tag_recv_info_t *tag_info,
                     void *user_data)
 {
     struct wdl_nm_comp *comp = user_data;
+    struct ucx_nm *nm = comp->owner;
     struct wdl_nm_info info;
     info_fill(&info, status, tag_info);
     ucp_request_free(request);
-    ucx_complete(comp->owner, comp, &info);
+    if (nm->receiving == comp) {
+        nm->received = info;
+        nm->receiving = NULL;
+    } else {
+        ucx_complete(nm, comp, &info);
+    }
 }
 
-static ucp_request_param_t recv_param(const struct wdl_nm_buf *buf, struct wdl_nm_comp *comp,
-                                      ucp_tag_recv_info_t *info)
+static ucp_request_param_t recv_param(struct ucx_nm *nm, const struct wdl_nm_buf *buf,
+                                      struct wdl_nm_comp *comp)
 {
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-            UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FIELD_RECV_INFO,
+            UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
         .cb.recv = recv_cb,
         .user_data = comp,
-        .datatype = buf_datatype(buf),
-        .recv_info.tag_info = info
+        .datatype = buf_datatype(buf)
     };
+    comp->owner = nm;
+    nm->receiving = comp;
     return param;
 }
 
-/* Done in the call, also when it failed as a receive: the information says how. */
-static int recv_started(struct wdl_nm_comp *comp, ucs_status_ptr_t request,
-                        const ucp_tag_recv_info_t *info, struct wdl_nm_info *info_out)
+static int recv_started(struct ucx_nm *nm, struct wdl_nm_comp *comp, ucs_status_ptr_t request,
+                        struct wdl_nm_info *info_out)
 {
-    if (UCS_PTR_IS_PTR(request)) {
-        comp->handle = request;
-        return WDL_PENDING;
+    int done = nm->receiving == NULL;
+    nm->receiving = NULL;
+    if (done) {
+        *info_out = nm->received;
+        return WDL_OK;
     }
-    ucs_status_t ucs = UCS_PTR_STATUS(request);
-    if (ucs != UCS_OK && ucs != UCS_ERR_MESSAGE_TRUNCATED)
-        return ucx_status(ucs);
-    info_fill(info_out, ucs, info);
-    return WDL_OK;
+    return ucx_started(comp, request);
 }
 
 int ucx_tag_recv(struct wdl_nm *base, uint64_t tag, uint64_t mask, const struct wdl_nm_buf *buf,
                  struct wdl_nm_comp *comp, struct wdl_nm_info *info_out)
 {
-    ucp_tag_recv_info_t info = { 0, 0 };
-    ucp_request_param_t param = recv_param(buf, comp, &info);
-    comp->owner = base;
-    return recv_started(comp, ucp_tag_recv_nbx(ucx_of(base)->worker, buf->addr, buf->count, tag, mask,
-                                               &param), &info, info_out);
+    struct ucx_nm *nm = ucx_of(base);
+    ucp_request_param_t param = recv_param(nm, buf, comp);
+    return recv_started(nm, comp, ucp_tag_recv_nbx(nm->worker, buf->addr, buf->count, tag, mask,
+                                                   &param), info_out);
 }
 
 int ucx_tag_probe(struct wdl_nm *base, uint64_t tag, uint64_t mask, struct wdl_nm_info *info_out,
@@ -180,11 +185,10 @@ int ucx_tag_probe(struct wdl_nm *base, uint64_t tag, uint64_t mask, struct wdl_n
 int ucx_tag_recv_msg(struct wdl_nm *base, struct wdl_nm_msg *msg, const struct wdl_nm_buf *buf,
                      struct wdl_nm_comp *comp, struct wdl_nm_info *info_out)
 {
-    ucp_tag_recv_info_t info = { 0, 0 };
-    ucp_request_param_t param = recv_param(buf, comp, &info);
-    comp->owner = base;
-    return recv_started(comp, ucp_tag_msg_recv_nbx(ucx_of(base)->worker, buf->addr, buf->count,
-                                                   (ucp_tag_message_h) msg, &param), &info, info_out);
+    struct ucx_nm *nm = ucx_of(base);
+    ucp_request_param_t param = recv_param(nm, buf, comp);
+    return recv_started(nm, comp, ucp_tag_msg_recv_nbx(nm->worker, buf->addr, buf->count,
+                                                       (ucp_tag_message_h) msg, &param), info_out);
 }
 
 void ucx_tag_cancel(struct wdl_nm *base, struct wdl_nm_comp *comp)
