@@ -28,56 +28,6 @@ cvars:
         Number of buffers in which messages wait for the network, each of the network's largest message. 0: the
         device decides.
 
-    - name        : MPIR_CVAR_WINDLASS_GLOBAL_OPS
-      category    : WINDLASS
-      type        : int
-      default     : 0
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
-      scope       : MPI_T_SCOPE_LOCAL
-      description : >-
-        Number of one-sided operations all windows together may have waiting. 0: the device decides.
-
-    - name        : MPIR_CVAR_WINDLASS_GLOBAL_TARGETS
-      category    : WINDLASS
-      type        : int
-      default     : 0
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
-      scope       : MPI_T_SCOPE_LOCAL
-      description : >-
-        Number of targets all windows together may have operations waiting for. 0: the device decides.
-
-    - name        : MPIR_CVAR_WINDLASS_WIN_OPS
-      category    : WINDLASS
-      type        : int
-      default     : 0
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
-      scope       : MPI_T_SCOPE_LOCAL
-      description : >-
-        Number of one-sided operations one window may have waiting before it draws on the shared ones. 0: the device decides.
-
-    - name        : MPIR_CVAR_WINDLASS_WIN_TARGETS
-      category    : WINDLASS
-      type        : int
-      default     : 0
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
-      scope       : MPI_T_SCOPE_LOCAL
-      description : >-
-        Number of targets one window may have operations waiting for before it draws on the shared ones. 0: the device decides.
-
-    - name        : MPIR_CVAR_WINDLASS_WIN_SLOTS
-      category    : WINDLASS
-      type        : int
-      default     : 0
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
-      scope       : MPI_T_SCOPE_LOCAL
-      description : >-
-        Number of slots in which one window keeps its targets. 0: the device decides.
-
     - name        : MPIR_CVAR_WINDLASS_TYPE_BYTES_MAX
       category    : WINDLASS
       type        : int
