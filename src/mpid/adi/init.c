@@ -276,7 +276,8 @@ int MPID_Abort(MPIR_Comm * comm, int mpi_errno, int exit_code, const char *error
     fflush(stdout);
     if (MPIR_CVAR_COREDUMP_ON_ABORT)
         abort();
-    MPIR_pmi_abort(exit_code, error_msg);
+    if (MPIR_Process.size > 1)  /* alone, and perhaps without a process manager, there is nobody to tell */
+        MPIR_pmi_abort(exit_code, error_msg);
     MPL_exit(exit_code);
     return MPI_ERR_INTERN;
 }
