@@ -7,6 +7,7 @@
 # Core: knows only the netmod table below it and the host table above it.
 windlass_core_sources = \
     %D%/base/pool.c \
+    %D%/base/prng.c \
     %D%/base/status.c \
     %D%/mpid/proc/proc.c \
     %D%/mpid/rma/accumulate.c \
@@ -30,7 +31,9 @@ windlass_core_sources = \
     %D%/mpid/rma/win.c
 
 # Simulated network: standalone build only.
-windlass_sim_sources =
+windlass_sim_sources = \
+    %D%/netmod/sim/sim.c \
+    %D%/netmod/sim/sim_rma.c
 
 # UCX: MPICH's build, and the standalone one where UCX is found.
 windlass_ucx_sources =                  \
@@ -65,6 +68,7 @@ windlass_headers = \
     %D%/base/assert.h \
     %D%/base/list.h \
     %D%/base/pool.h \
+    %D%/base/prng.h \
     %D%/base/status.h \
     %D%/host/host.h \
     %D%/mpid/proc/proc.h \
@@ -76,6 +80,8 @@ windlass_headers = \
     %D%/mpid/rma/win_impl.h \
     %D%/mpid/rma/wire.h \
     %D%/netmod/netmod.h \
+    %D%/netmod/sim/sim.h \
+    %D%/netmod/sim/sim_impl.h \
     %D%/netmod/ucx/ucx_impl.h
 
 # Headers that need MPICH's; src/mpid/adi/include is on MPICH's include path.

@@ -5,6 +5,8 @@
 # `make check TESTS=test/base/test_status` runs it alone.
 
 unit_tests =                            \
+    test/base/test_list                 \
+    test/base/test_prng                 \
     test/base/test_status
 
 # What several tests use: the test host, the simulated worlds, the runner's main().
