@@ -101,11 +101,23 @@ int MPID_Win_lock(int lock_type, int rank, int assert, MPIR_Win * win)
     return mpi_errno;
 }
 
+/* A program may repeat an operation on memory it can reach until somebody else, whose message we must let in, changes it.
+ * Every closing call therefore looks at the network: each time where the window has targets behind messages, and now and
+ * then where all is mapped. */
+static int look_around(MPIR_Win * win)
+{
+    enum { MAPPED_PATIENCE = 16 };
+    int all_mapped = win->dev.segment.members == win->comm_ptr->local_size && !win->dev.own_control;
+    if (all_mapped && ++win->dev.calls % MAPPED_PATIENCE)
+        return MPI_SUCCESS;
+    return MPID_Progress_test(NULL);
+}
+
 int MPID_Win_unlock(int rank, MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
     WDL_ADI_WAIT(wdl_win_unlock(win->dev.wdl, rank, &step), mpi_errno);
-    return mpi_errno;
+    return mpi_errno ? mpi_errno : look_around(win);
 }
 
 int MPID_Win_lock_all(int assert, MPIR_Win * win)
@@ -119,14 +131,14 @@ int MPID_Win_unlock_all(MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
     WDL_ADI_WAIT(wdl_win_unlock_all(win->dev.wdl, &step), mpi_errno);
-    return mpi_errno;
+    return mpi_errno ? mpi_errno : look_around(win);
 }
 
 static int flush(MPIR_Win * win, int rank, int local)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
     WDL_ADI_WAIT(wdl_win_flush(win->dev.wdl, rank, local, &step), mpi_errno);
-    return mpi_errno;
+    return mpi_errno ? mpi_errno : look_around(win);
 }
 
 int MPID_Win_flush(int rank, MPIR_Win * win)

@@ -26,6 +26,7 @@ struct wdl_adi_win {
     struct wdl_win *wdl;        /* the core's window */
     struct wdl_adi_segment segment;
     struct wdl_win_control *own_control;        /* private windows: this process's control block */
+    unsigned calls;             /* closing calls, for an occasional look at the network */
     char *info[WDL_INFO_KEYS_MAX];      /* values set by the user, by key (win_info.c); NULL: default */
 };
 
