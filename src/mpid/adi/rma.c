@@ -37,9 +37,13 @@ static void buf_none(struct wdl_buf *buf)
 /* The predefined type all of an accumulate's data is made of (MPI-4, 12.3.4). */
 static int element_fill(struct wdl_rma_args *args, MPI_Datatype datatype)
 {
+    MPIR_Datatype *dt;
+    if (args->remote.bytes == 0) {      /* nothing is combined with nothing: any type will do */
+        args->op = WDL_ROP_REPLACE;
+        datatype = MPI_BYTE;
+    }
     if (wdl_adi_element(datatype, &args->element))
         return WDL_OK;
-    MPIR_Datatype *dt;
     MPIR_Datatype_get_ptr(datatype, dt);
     if (dt->basic_type == MPI_DATATYPE_NULL || !wdl_adi_element(dt->basic_type, &args->element))
         return WDL_ERR_TYPE;
