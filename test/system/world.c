@@ -1,0 +1,213 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Simulated worlds of RMA. Without arguments: many seeds, mostly small worlds, some large. A failure prints the command
+ * that repeats it; --seed N and the others run that one world.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/assert.h"
+#include "system/world.h"
+
+static char command[256];       /* repeats the world that runs now */
+
+static void on_abort(int sig)
+{
+    (void) sig;
+    ssize_t n = write(2, command, strlen(command));
+    _exit(n > 0 ? 1 : 2);
+}
+
+static int peer_of(void *ctx, int rank)
+{
+    (void) ctx;
+    return rank;
+}
+
+/* Callbacks get the world; the calling rank is told apart by the record below. */
+struct viewer {
+    struct world *w;
+    int rank;
+};
+
+static void rank_info(void *ctx, int rank, struct wdl_win_rank *info)
+{
+    const struct viewer *v = ctx;
+    *info = (struct wdl_win_rank) {.base = (uint64_t) (uintptr_t) v->w->ranks[rank].memory,
+        .bytes = v->w->bytes,.disp_unit = v->w->disp_unit
+    };
+}
+
+static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
+{
+    const struct viewer *v = ctx;
+    if (rank / v->w->options.node != v->rank / v->w->options.node)
+        return NULL;
+    *control_out = &v->w->ranks[rank].control;
+    return v->w->ranks[rank].memory;
+}
+
+static const void *address(void *ctx, int peer, size_t *bytes_out)
+{
+    struct world *w = ctx;
+    const void *addr = NULL;
+    w->ranks[peer].proc->nm->ops->address(w->ranks[peer].proc->nm, &addr, bytes_out);
+    return addr;
+}
+
+static void rank_open(struct world *w, int i)
+{
+    struct rank *r = &w->ranks[i];
+    const struct options *o = &w->options;
+    char err[128];
+    test_host_init(&r->host);
+    r->host.address = address;
+    r->host.address_ctx = w;
+    struct wdl_proc_params params = {.host = r->host.host,.netmod = &wdl_nm_sim_ops,.fabric = w->sim,
+        .rank = i,.peers = w->n,.bounce_count = o->tiny ? 2 : 8
+    };
+    struct wdl_rma_params rma = {.global_ops = o->tiny ? 1 : 32,.global_targets = o->tiny ? 1 : 16,
+        .win_ops = o->tiny ? 1 : 16,.win_targets = o->tiny ? 1 : 8,.win_slots = 4
+    };
+    struct viewer *v = world_memory(w, sizeof(*v));
+    *v = (struct viewer) { w, i };
+    int status = wdl_proc_create(&params, &r->proc, err, sizeof(err));
+    wdl_assert_cmp(status, ==, WDL_OK);
+    status = wdl_rma_init(r->proc, &rma);
+    wdl_assert_cmp(status, ==, WDL_OK);
+    r->memory = world_memory(w, w->bytes);
+    r->shadow = world_memory(w, w->bytes);
+    struct wdl_win_params win = {.id = 7,.rank = i,.size = w->n,.base = r->memory,.bytes = w->bytes,
+        .disp_unit = w->disp_unit,.ctx = v,.peer_of = peer_of,.rank_info = rank_info,.map = map,
+        .mapped_any = o->node > 1 && w->n > 1
+    };
+    status = wdl_win_create(r->proc, &win, &r->win);
+    wdl_assert_cmp(status, ==, WDL_OK);
+}
+
+static int world_close(struct world *w, int failed)
+{
+    for (int i = 0; i < w->n && !failed; i++) {
+        wdl_rma_fini(w->ranks[i].proc);
+        wdl_proc_destroy(w->ranks[i].proc);
+    }
+    for (struct memo *m = w->memos, *next; m; m = next) {
+        next = m->next;
+        if (m->type)
+            test_type_end(m->host, m->type);
+        free(m->data);
+        free(m);
+    }
+    for (int i = 0; i < w->n && !failed; i++) {
+        if (w->ranks[i].host.live != 0 && !failed) {
+            snprintf(w->failure, sizeof(w->failure), "rank %d: %d allocations left", i,
+                     w->ranks[i].host.live);
+            failed = 1;
+        }
+        free(w->ranks[i].steps);
+    }
+    if (!failed)
+        wdl_sim_destroy(w->sim);
+    free(w->ranks);
+    return failed;
+}
+
+static int world(const struct options *o)
+{
+    struct world w = {.options = *o,.n = o->ranks,.fan = o->ranks < FAN_MAX ? o->ranks : FAN_MAX };
+    struct wdl_sim_params sim = {.seed = o->seed,.ranks = o->ranks,.ordered = o->ordered,
+        .delay_ns_max = (uint64_t) o->delay,.refuse_permille = o->refuse,.pending_permille = 300,
+        .am_bytes_max = 1024
+    };
+    snprintf(command, sizeof(command), "repeat: test/system/world --seed %llu --ranks %d --script %c "
+             "--ordered %d --refuse %d --delay %d --tiny %d --node %d --region %d --epochs %d\n",
+             (unsigned long long) o->seed, o->ranks, o->script, o->ordered, o->refuse, o->delay, o->tiny,
+             o->node, o->region, o->epochs);
+    wdl_prng_init(&w.prng, o->seed);
+    w.disp_unit = (int64_t) 1 << (o->seed % 4);
+    w.bytes = 0;
+    w.bytes = world_misc(&w) + MISC;
+    w.sim = wdl_sim_create(&sim);
+    w.ranks = calloc((size_t) w.n, sizeof(w.ranks[0]));
+    wdl_assert(w.sim && w.ranks);
+    for (int i = 0; i < w.n; i++)
+        rank_open(&w, i);
+    script_make(&w);
+    int failed = world_close(&w, world_run(&w));
+    if (failed)
+        fprintf(stderr, "failed: %s\n%s", w.failure, command);
+    return failed;
+}
+
+static struct options options_of(uint64_t seed)
+{
+    struct wdl_prng p;
+    struct options o = {.seed = seed };
+    wdl_prng_init(&p, seed ^ 0x5eed);
+    o.ranks = 1 + (int) wdl_prng_below(&p, 7);
+    if (seed % 100 == 50)
+        o.ranks = 64;
+    if (seed % 500 == 499)
+        o.ranks = 512;
+    o.script = "fplam"[wdl_prng_below(&p, 5)];
+    o.ordered = (int) wdl_prng_below(&p, 2);
+    o.refuse = (int) wdl_prng_below(&p, 2) * 200;
+    o.delay = (int) wdl_prng_below(&p, 3) * 3000;
+    o.tiny = wdl_prng_chance(&p, 300);
+    o.node = wdl_prng_chance(&p, 600) ? 1 : 2;
+    o.region = wdl_prng_chance(&p, 200) && o.ranks < 8 ? 4096 : 256;
+    o.epochs = o.ranks > 100 ? 1 : o.ranks > 8 ? 2 : 2 + (int) wdl_prng_below(&p, 3);
+    return o;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t first = 1, count = 1000;
+    struct options o = { 0 };
+    int failed = 0, one = 0, chosen = 0;
+    signal(SIGABRT, on_abort);
+    for (int i = 1; i + 1 < argc; i += 2)
+        if (!strcmp(argv[i], "--seed")) {
+            o = options_of(strtoull(argv[i + 1], NULL, 0));
+            one = 1;
+        }
+    for (int i = 1; i + 1 < argc; i += 2) {
+        struct {
+            const char *name;
+            int *to;
+        } table[] = { {"--ranks", &o.ranks}, {"--ordered", &o.ordered}, {"--refuse", &o.refuse},
+            {"--delay", &o.delay}, {"--tiny", &o.tiny}, {"--node", &o.node}, {"--region", &o.region},
+            {"--epochs", &o.epochs} };
+        chosen = !strcmp(argv[i], "--seed");
+        if (!strcmp(argv[i], "--script")) {
+            o.script = argv[i + 1][0];
+            chosen = 1;
+        }
+        if (!strcmp(argv[i], "--first")) {
+            first = strtoull(argv[i + 1], NULL, 0);
+            chosen = 1;
+        }
+        if (!strcmp(argv[i], "--count")) {
+            count = strtoull(argv[i + 1], NULL, 0);
+            chosen = 1;
+        }
+        for (unsigned k = 0; k < sizeof(table) / sizeof(table[0]); k++)
+            if (!strcmp(argv[i], table[k].name)) {
+                *table[k].to = atoi(argv[i + 1]);
+                chosen = 1;
+            }
+        if (!chosen) {
+            fprintf(stderr, "world: unknown option %s\n", argv[i]);
+            return 2;
+        }
+    }
+    if (one)
+        return world(&o);
+    for (uint64_t seed = first; seed < first + count; seed++) {
+        o = options_of(seed);
+        failed += world(&o);
+    }
+    printf("world: %llu seeds, %d failed\n", (unsigned long long) count, failed);
+    return failed > 0;
+}

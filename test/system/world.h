@@ -1,0 +1,85 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Simulated worlds: N ranks in one process, each with a host, a network endpoint and windows, each with a list of steps.
+ * A step repeats its call until the result is not WDL_AGAIN; the seed chooses which rank runs next.
+ *
+ * A rank o works on the ranks t = o + 1 + k (modulo N), k < world.fan. A window's memory on a rank:
+ *   region[2][fan]   one writer each: rank t - 1 - k; the half alternates by epoch
+ *   cells[2]         sums by everyone, in the half of the epoch: int64, double, long double, int32
+ *   misc             critical-section counter, sum, tickets, compare-and-swap counter
+ */
+#ifndef WDL_TEST_SYSTEM_WORLD_H_INCLUDED
+#define WDL_TEST_SYSTEM_WORLD_H_INCLUDED
+
+#include "base/prng.h"
+#include "host/testhost.h"
+#include "mpid/rma/win.h"
+#include "netmod/sim/sim.h"
+
+enum { FAN_MAX = 4, CELL = 16, CELLS = 4 * CELL, MISC_COUNTER = 0, MISC_SUM = CELL, MISC_TICKET = 2 * CELL,
+    MISC_CAS = 3 * CELL, MISC = 4 * CELL
+};
+
+struct options {
+    uint64_t seed;
+    int ranks, ordered, refuse, delay, tiny, node, region, epochs;
+    char script;                /* f fence, p pscw, l lock, a lock_all, m one after the other */
+};
+
+enum step_kind { STEP_FENCE, STEP_POST, STEP_START, STEP_COMPLETE, STEP_WAIT, STEP_LOCK, STEP_UNLOCK,
+    STEP_LOCK_ALL, STEP_UNLOCK_ALL, STEP_FLUSH, STEP_OP, STEP_ENTER, STEP_LEAVE, STEP_NEXT,
+    STEP_TICKET, STEP_CAS, STEP_BARRIER, STEP_EQUAL, STEP_REQUEST, STEP_FINAL, STEP_FREE
+};
+
+struct step {
+    enum step_kind kind;
+    int rank;                   /* target */
+    int flag;                   /* exclusive, local, assertion */
+    int group[FAN_MAX], n;
+    struct wdl_rma_args args;
+    void *a, *b;                /* EQUAL, NEXT, CAS: what is compared or computed */
+    size_t bytes;
+};
+
+struct memo {                   /* memory or a type given back at the end of the world */
+    struct memo *next;
+    struct test_host *host;
+    wdl_type type;
+    void *data;
+};
+
+struct rank {
+    struct test_host host;
+    struct wdl_proc *proc;
+    struct wdl_win *win;
+    char *memory, *shadow;
+    struct wdl_win_control control;
+    struct step *steps;
+    int nsteps, room, at, call_step, arrived;
+    int exclusive, shared;      /* holders of this rank's lock, as the script knows them */
+    int64_t counter, sum, tickets, swaps;       /* what must be in misc at the end */
+    unsigned char *ticket_seen;
+};
+
+struct world {
+    struct options options;
+    struct wdl_prng prng;
+    struct wdl_sim *sim;
+    struct rank *ranks;
+    int n, fan, barriers_open;
+    int64_t disp_unit;
+    size_t bytes;
+    struct memo *memos;
+    char failure[256];
+};
+
+/* script.c: fill every rank's steps. */
+void script_make(struct world *w);
+void *world_memory(struct world *w, size_t bytes);
+size_t world_region(const struct world *w, int half, int k);
+size_t world_cells(const struct world *w, int half);
+size_t world_misc(const struct world *w);
+/* run.c: 0, or 1 with w->failure. */
+int world_run(struct world *w);
+
+#endif
