@@ -11,6 +11,8 @@ unit_tests =                            \
 
 # What several tests use: the test host, the simulated worlds, the runner's main().
 test_support_sources =                  \
+    test/host/testhost.c                \
+    test/host/testhost.h                \
     test/support/suite.c                \
     test/support/suite.h
 
