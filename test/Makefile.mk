@@ -21,6 +21,7 @@ test_scripts =                          \
     test/maint/test_check.py            \
     test/maint/test_get_mpich.sh        \
     test/maint/test_graft.sh            \
+    test/maint/test_quickstart.sh       \
     test/maint/test_testlist.py
 
 if HAVE_CHECK
