@@ -26,6 +26,15 @@ static void grant_step(struct wdl_grant *grant)
         grant->holders++;
         grant->granted++;
     }
+    for (int i = grant->granted; i < grant->length && grant->holders > 0 && !grant->exclusive; i++) {
+        struct wdl_grant_request join = grant->queue[i];
+        if (!join.join || join.exclusive)
+            continue;
+        memmove(&grant->queue[grant->granted + 1], &grant->queue[grant->granted],
+                (size_t) (i - grant->granted) * sizeof(join));
+        grant->queue[grant->granted++] = join;
+        grant->holders++;
+    }
 }
 
 static int grant_grow(struct wdl_grant *grant, const struct wdl_host *host)
@@ -43,7 +52,8 @@ static int grant_grow(struct wdl_grant *grant, const struct wdl_host *host)
     return WDL_OK;
 }
 
-int wdl_grant_request(struct wdl_grant *grant, const struct wdl_host *host, int rank, int exclusive)
+int wdl_grant_request(struct wdl_grant *grant, const struct wdl_host *host, int rank, int exclusive,
+                      int join)
 {
     if (grant->length == grant->room) {
         int status = grant_grow(grant, host);
@@ -52,6 +62,7 @@ int wdl_grant_request(struct wdl_grant *grant, const struct wdl_host *host, int 
     }
     grant->queue[grant->length].rank = rank;
     grant->queue[grant->length].exclusive = exclusive;
+    grant->queue[grant->length].join = join;
     grant->length++;
     grant_step(grant);
     return WDL_OK;

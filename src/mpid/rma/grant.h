@@ -3,6 +3,10 @@
  * The target's side of its lock: a queue of requests, first come first served, shared or exclusive. Fair: a request is
  * overtaken by nobody who came later, so the number of grants before one's own is bounded by the requests before it.
  *
+ * One exception: lock_all takes its locks one target after the other, so two of them could each hold a shared lock and
+ * wait elsewhere behind an exclusive request that waits for the other. A joining request is therefore granted as soon as
+ * the lock is held shared, before exclusive requests that wait.
+ *
  * The queue's memory grows with the number of requests waiting at one time, which is at most one per rank; never with
  * the size of the window's group as such.
  *
@@ -16,6 +20,7 @@
 struct wdl_grant_request {
     int rank;
     int exclusive;
+    int join;                   /* shared, by a process that may hold other targets' locks */
 };
 
 struct wdl_grant {
@@ -27,7 +32,8 @@ struct wdl_grant {
 void wdl_grant_init(struct wdl_grant *grant);
 void wdl_grant_fini(struct wdl_grant *grant, const struct wdl_host *host);
 /* WDL_OK or ERR_NOMEM. */
-int wdl_grant_request(struct wdl_grant *grant, const struct wdl_host *host, int rank, int exclusive);
+int wdl_grant_request(struct wdl_grant *grant, const struct wdl_host *host, int rank, int exclusive,
+                      int join);
 /* One holder leaves: WDL_OK, or ERR_PROTO when there is none. */
 int wdl_grant_release(struct wdl_grant *grant);
 /* The next request to announce, or NULL; announced() takes it out. */

@@ -33,7 +33,8 @@ static int handle_acknowledge(struct wdl_win *win, const struct wdl_pkt *pkt, en
 static int handle_lock(struct wdl_win *win, const struct wdl_pkt *pkt)
 {
     int status = wdl_grant_request(&win->grant, &win->proc->host, (int) pkt->origin,
-                                   (pkt->flags & WDL_PKT_EXCLUSIVE) != 0);
+                                   (pkt->flags & WDL_PKT_EXCLUSIVE) != 0,
+                                   (pkt->flags & WDL_PKT_JOIN) != 0);
     wdl_win_activate(win);
     return status;
 }

@@ -96,6 +96,8 @@ static int target_issue_lock(struct wdl_target *t)
         return 0;
     wdl_pkt_init(&pkt, t->win, WDL_PKT_LOCK);
     pkt.flags = t->lock.exclusive ? WDL_PKT_EXCLUSIVE : 0;
+    if (t->win->epoch.access_state != WDL_ACCESS_PER_TARGET && t->win->locked_targets > 1)
+        pkt.flags = WDL_PKT_JOIN;
     int status = wdl_pkt_send(t->win, t->rank, &pkt);
     if (wdl_status_is_error(status))
         wdl_win_fail(t->win, status);

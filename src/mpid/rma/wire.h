@@ -36,7 +36,8 @@ enum wdl_pkt_kind {
 
 enum {                          /* flags */
     WDL_PKT_EXCLUSIVE = 1,      /* LOCK */
-    WDL_PKT_WANT_ACK = 2        /* PUT, ACC, TYPE: answer when done */
+    WDL_PKT_WANT_ACK = 2,       /* PUT, ACC, TYPE: answer when done */
+    WDL_PKT_JOIN = 4            /* LOCK of lock_all, whose sender has asked other targets before */
 };
 
 #define WDL_PKT_CONTIG 0u               /* type: one contiguous stretch */
