@@ -27,9 +27,10 @@ test_scripts =                          \
 if HAVE_CHECK
 check_LIBRARIES = test/libsupport.a
 test_libsupport_a_SOURCES = $(test_support_sources)
-check_PROGRAMS = $(unit_tests)
+check_PROGRAMS = $(unit_tests) test/system/world
+test_system_world_SOURCES = test/system/run.c test/system/script.c test/system/world.c test/system/world.h
 LDADD = test/libsupport.a libwindlass.a $(CHECK_LIBS) $(UCX_LIBS)
-TESTS = $(unit_tests) $(test_scripts)
+TESTS = $(unit_tests) test/system/world $(test_scripts)
 AM_TESTS_ENVIRONMENT = WDL_SRCDIR='$(abs_srcdir)'; export WDL_SRCDIR;
 else
 check-local:
