@@ -7,6 +7,10 @@
 unit_tests =                            \
     test/base/test_list                 \
     test/base/test_prng                 \
+    test/base/test_pool                 \
+    test/mpid/rma/test_accumulate       \
+    test/mpid/rma/test_epoch            \
+    test/mpid/rma/test_grant            \
     test/base/test_status
 
 # What several tests use: the test host, the simulated worlds, the runner's main().

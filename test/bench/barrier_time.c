@@ -1,22 +1,21 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * MPI_Barrier with more processes than processors: nobody may burn a neighbour's time slice. Argument: the limit of the
- * average in microseconds.
+ * MPI_Barrier with more processes than processors: nobody may burn a neighbour's time slice. It prints what it measured.
  */
 #include <mpi.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #define ROUNDS 2000
 #define TRIES 3                 /* the best counts: other programs may be running */
 
 int main(int argc, char **argv)
 {
-    double limit_us = argc > 1 ? atof(argv[1]) : 150, best_us = 0;
-    int rank;
+    double best_us = 0;
+    int rank, size;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
     for (int i = 0; i < 100; i++)
         MPI_Barrier(MPI_COMM_WORLD);
     for (int try = 0; try < TRIES; try++) {
@@ -27,13 +26,10 @@ int main(int argc, char **argv)
         if (try == 0 || us < best_us)
             best_us = us;
     }
-    MPI_Bcast(&best_us, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
     if (rank == 0) {
-        if (best_us <= limit_us && !getenv("MPITEST_VERBOSE"))
-            printf(" No Errors\n");
-        else
-            printf("MPI_Barrier takes %.1f microseconds, limit %.1f\n", best_us, limit_us);
+        printf("MPI_Barrier, %d processes: %.1f microseconds, the best average of %d times %d\n", size, best_us,
+               TRIES, ROUNDS);
     }
     MPI_Finalize();
-    return best_us > limit_us;
+    return 0;
 }

@@ -1,0 +1,114 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/grant. */
+#include "mpid/rma/grant.h"
+#include <stdlib.h>
+#include "support/suite.h"
+
+static void *host_alloc(void *ctx, size_t bytes)
+{
+    int *left = ctx;
+    return (*left)-- > 0 ? calloc(1, bytes) : NULL;
+}
+
+static void host_free(void *ctx, void *ptr)
+{
+    (void) ctx;
+    free(ptr);
+}
+
+static const struct wdl_host_ops ops = {.alloc = host_alloc,.free = host_free };
+
+static int announced(struct wdl_grant *grant)
+{
+    const struct wdl_grant_request *next = wdl_grant_next(grant);
+    if (!next)
+        return -1;
+    int rank = next->rank;
+    wdl_grant_announced(grant);
+    wdl_grant_check(grant);
+    return rank;
+}
+
+START_TEST(an_exclusive_request_is_not_overtaken)
+{
+    int left = 100;
+    struct wdl_host host = { &ops, &left };
+    struct wdl_grant grant;
+    wdl_grant_init(&grant);
+    ck_assert_int_eq(wdl_grant_request(&grant, &host, 0, 0, 0), WDL_OK);
+    ck_assert_int_eq(wdl_grant_request(&grant, &host, 1, 1, 0), WDL_OK);
+    ck_assert_int_eq(wdl_grant_request(&grant, &host, 2, 0, 0), WDL_OK);
+    ck_assert_int_eq(wdl_grant_request(&grant, &host, 3, 0, 0), WDL_OK);
+    ck_assert_int_eq(announced(&grant), 0);
+    ck_assert_int_eq(announced(&grant), -1);
+    ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+    ck_assert_int_eq(announced(&grant), 1);
+    ck_assert_int_eq(announced(&grant), -1);
+    ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+    ck_assert_int_eq(announced(&grant), 2);
+    ck_assert_int_eq(announced(&grant), 3);
+    ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+    ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+    ck_assert_int_eq(wdl_grant_release(&grant), WDL_ERR_PROTO);
+    wdl_grant_fini(&grant, &host);
+}
+END_TEST
+
+START_TEST(what_is_not_announced_cannot_be_released)
+{
+    int left = 100;
+    struct wdl_host host = { &ops, &left };
+    struct wdl_grant grant;
+    wdl_grant_init(&grant);
+    ck_assert_int_eq(wdl_grant_request(&grant, &host, 5, 1, 0), WDL_OK);
+    ck_assert_int_eq(wdl_grant_release(&grant), WDL_ERR_PROTO);
+    ck_assert_int_eq(announced(&grant), 5);
+    ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+    wdl_grant_fini(&grant, &host);
+}
+END_TEST
+
+START_TEST(memory_that_runs_out_is_an_error)
+{
+    int left = 1, n = 0;
+    struct wdl_host host = { &ops, &left };
+    struct wdl_grant grant;
+    wdl_grant_init(&grant);
+    while (wdl_grant_request(&grant, &host, n, 1, 0) == WDL_OK)
+        n++;
+    ck_assert_int_eq(n, 8);
+    wdl_grant_check(&grant);
+    wdl_grant_fini(&grant, &host);
+}
+END_TEST
+
+/* One holder or many readers, whatever comes; and everyone is served in the order of asking. */
+START_TEST(random_requests)
+{
+    int left = 100, seed = 12345, served = 0, holders = 0, exclusive = 0;
+    struct wdl_host host = { &ops, &left };
+    struct wdl_grant grant;
+    int wants[3000];
+    wdl_grant_init(&grant);
+    for (int i = 0; i < 3000; i++) {
+        seed = (int) ((1103515245u * (unsigned) seed + 12345u) & 0x7fffffff);
+        wants[i] = seed >> 16 & 1;
+        ck_assert_int_eq(wdl_grant_request(&grant, &host, i, wants[i], 0), WDL_OK);
+        for (int rank; (rank = announced(&grant)) >= 0; served++) {
+            ck_assert_int_eq(rank, served);
+            holders++;
+            exclusive += wants[rank];
+            ck_assert(exclusive == 0 || holders == 1);
+        }
+        if ((seed >> 8 & 3) != 0 && holders > 0) {
+            ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+            holders--;
+            exclusive = 0;
+        }
+    }
+    ck_assert_int_gt(served, 1000);
+    wdl_grant_fini(&grant, &host);
+}
+END_TEST
+
+WDL_SUITE("rma/grant", an_exclusive_request_is_not_overtaken, what_is_not_announced_cannot_be_released,
+          memory_that_runs_out_is_an_error, random_requests)
