@@ -88,11 +88,35 @@ static int host_flatten(void *ctx, wdl_type type, void *dst, size_t bytes)
     return MPIR_Typerep_flatten(dt, dst) == MPI_SUCCESS ? WDL_OK : WDL_ERR_TYPE;
 }
 
+/* What stands in front of a flattened type; its reader believes all of it, so the numbers are checked here first. */
+struct flat_head {
+    MPI_Aint size, extent, ub, lb, true_ub, true_lb;
+    int is_contig, basic_type;
+    MPI_Aint blocks;
+    MPI_Aint loop_bytes;        /* of the description that follows, to the end */
+    void *loop_at;              /* where it was at the sender */
+};
+
+static int flat_is_possible(const void *src, size_t bytes)
+{
+    struct flat_head head;
+    struct wdl_element element;
+    if (bytes <= sizeof head)
+        return 0;
+    memcpy(&head, src, sizeof head);
+    if (head.loop_bytes <= 0 || (size_t) head.loop_bytes != bytes - sizeof head)
+        return 0;
+    if (head.size < 0 || head.blocks < 0 || head.true_ub < head.true_lb)
+        return 0;
+    return head.basic_type == MPI_DATATYPE_NULL || wdl_adi_element(head.basic_type, &element);
+}
+
 static int host_unflatten(void *ctx, const void *src, size_t bytes, wdl_type * type_out)
 {
-    MPIR_Datatype *dt = (MPIR_Datatype *) MPIR_Handle_obj_alloc(&MPIR_Datatype_mem);
     (void) ctx;
-    (void) bytes;
+    if (!flat_is_possible(src, bytes))
+        return WDL_ERR_PROTO;
+    MPIR_Datatype *dt = (MPIR_Datatype *) MPIR_Handle_obj_alloc(&MPIR_Datatype_mem);
     if (!dt)
         return WDL_ERR_NOMEM;
     MPIR_Object_set_ref(dt, 1);
@@ -144,8 +168,9 @@ static int host_type_bounds(void *ctx, wdl_type type, int64_t count, int64_t * l
     if (__builtin_mul_overflow((int64_t) dt->size, count, &stream) ||
         __builtin_mul_overflow((int64_t) dt->extent, count > 0 ? count - 1 : 0, &last))
         return WDL_ERR_PROTO;
-    *lo_out = dt->true_lb + (last < 0 ? last : 0);
-    *hi_out = dt->true_ub + (last > 0 ? last : 0);
+    if (__builtin_add_overflow((int64_t) dt->true_lb, last < 0 ? last : 0, lo_out) ||
+        __builtin_add_overflow((int64_t) dt->true_ub, last > 0 ? last : 0, hi_out))
+        return WDL_ERR_PROTO;
     *stream_bytes_out = (size_t) stream;
     return WDL_OK;
 }
@@ -212,7 +237,7 @@ int wdl_adi_element(MPI_Datatype type, struct wdl_element *out)
         return 1;
     }
     if (!HANDLE_IS_BUILTIN(type) || HANDLE_GET_MPI_KIND(type) != MPIR_DATATYPE ||
-        (type & 0xff) >= MPIR_DATATYPE_N_BUILTIN)
+        (type & 0xff) >= MPIR_DATATYPE_N_BUILTIN || MPIR_Datatype_builtin[type & 0xff].handle != type)
         return 0;
     MPI_Aint size = MPIR_Datatype_get_basic_size(type);
     if (size <= 0 || size > 64)
