@@ -26,7 +26,8 @@ test_scripts =                          \
     test/maint/test_get_mpich.sh        \
     test/maint/test_graft.sh            \
     test/maint/test_quickstart.sh       \
-    test/maint/test_testlist.py
+    test/maint/test_testlist.py         \
+    test/maint/test_tidy.py
 
 if HAVE_CHECK
 check_LIBRARIES = test/libsupport.a
