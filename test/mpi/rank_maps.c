@@ -26,12 +26,13 @@ static void check(MPI_Comm comm, const char *what)
     }
     MPI_Comm_group(MPI_COMM_WORLD, &world);
     MPI_Request request[2];
+    MPI_Status status[2];
     int both = size < remote ? size : remote;   /* ranks that have a partner on the other side */
     if (rank < both) {
         from = inter ? rank : (rank + size - 1) % size;
         MPI_Irecv(&got, 1, MPI_INT, from, 7, comm, &request[0]);
         MPI_Isend(&world_rank, 1, MPI_INT, inter ? rank : (rank + 1) % size, 7, comm, &request[1]);
-        MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
+        MPI_Waitall(2, request, status);
         MPI_Group_translate_ranks(group, 1, &from, world, &wanted);
         if (got != wanted) {
             errors++;
