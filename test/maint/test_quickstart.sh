@@ -67,6 +67,11 @@ says "MPICH's configure: FAILED, status 1, log $dir/work/log/configure.log"
 says 'output of configure'
 [ "$(tail -n 1 "$dir/steps")" = 'configure --' ] || fail "goes on after a failure: $(cat "$dir/steps")"
 
+tool "$dir/project/maint/build-mpich" '[ "$1" != build ] || { echo "  CC       a.lo"; sleep 2; }'
+PROGRESS_S=1 quickstart || fail "$(cat "$dir/out")"
+says '[6/8] build ... 0:01, 1 files compiled'
+! grep -q 'maint/quickstart: line' "$dir/out" || fail "the shell complains: $(cat "$dir/out")"
+
 ! BAD_EXAMPLE=1 quickstart || fail "a failed example goes unnoticed"
 says 'FAILED with status 3'
 
