@@ -12,11 +12,13 @@ windlass_core_sources = \
     %D%/mpid/proc/proc.c \
     %D%/mpid/rma/accumulate.c \
     %D%/mpid/rma/barrier.c \
+    %D%/mpid/rma/domain.c \
     %D%/mpid/rma/epoch.c \
     %D%/mpid/rma/fence.c \
     %D%/mpid/rma/grant.c \
     %D%/mpid/rma/handle.c \
     %D%/mpid/rma/issue.c \
+    %D%/mpid/rma/kernel.c \
     %D%/mpid/rma/lock.c \
     %D%/mpid/rma/lock_all.c \
     %D%/mpid/rma/mapped.c \
@@ -25,10 +27,12 @@ windlass_core_sources = \
     %D%/mpid/rma/passive.c \
     %D%/mpid/rma/pscw.c \
     %D%/mpid/rma/region.c \
+    %D%/mpid/rma/room.c \
     %D%/mpid/rma/send.c \
     %D%/mpid/rma/serve.c \
     %D%/mpid/rma/table.c \
-    %D%/mpid/rma/win.c
+    %D%/mpid/rma/win.c \
+    %D%/mpid/rma/words.c
 
 # Simulated network: standalone build only.
 windlass_sim_sources = \
@@ -73,9 +77,14 @@ windlass_headers = \
     %D%/host/host.h \
     %D%/mpid/proc/proc.h \
     %D%/mpid/rma/accumulate.h \
+    %D%/mpid/rma/control.h \
+    %D%/mpid/rma/domain.h \
     %D%/mpid/rma/epoch.h \
     %D%/mpid/rma/grant.h \
+    %D%/mpid/rma/kernel.h \
     %D%/mpid/rma/lock.h \
+    %D%/mpid/rma/quick.h \
+    %D%/mpid/rma/room.h \
     %D%/mpid/rma/win.h \
     %D%/mpid/rma/win_impl.h \
     %D%/mpid/rma/wire.h \

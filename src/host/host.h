@@ -50,6 +50,9 @@ struct wdl_host_ops {
     void *(*alloc) (void *ctx, size_t bytes);   /* zeroed; NULL when memory is short */
     void (*free) (void *ctx, void *ptr);
     uint64_t (*now_ns) (void *ctx);
+    /* Every processor that runs a process of this node passes a full memory barrier before this
+     * returns. NULL: the host cannot. */
+    void (*heavy_barrier) (void *ctx);
 
     /* Copy between a buffer of `count` elements of `type` at `addr` and its packed stream, `bytes` from `offset` on.
      * Returns the bytes done (less than asked only at the stream's end). */

@@ -121,7 +121,26 @@ static int step_own(struct world *w, int o, const struct step *s)
     }
 }
 
-static int step_do(struct world *w, int o, const struct step *s)
+/* As a host does: puts and gets of one piece go the short way where it is open. */
+static int operation(struct rank *r, struct step *s)
+{
+    struct wdl_win_quick *quick = wdl_win_quick(r->win);
+    struct wdl_rma_args *args = &s->args;
+    char *local = (char *) args->origin.addr + args->origin.lo, *at = NULL;
+    if ((args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_GET) && args->origin.contig && args->remote.contig &&
+        args->remote.lo == 0 && !args->request)
+        at = wdl_quick_reach(quick, args->target, args->disp, args->remote.bytes);
+    if (!at)
+        return wdl_rma_op(r->win, args);
+    if (args->kind == WDL_RMA_PUT)
+        memcpy(at, local, args->remote.bytes);
+    else
+        memcpy(local, at, args->remote.bytes);
+    quick->stored |= args->kind == WDL_RMA_PUT;
+    return WDL_OK;
+}
+
+static int step_do(struct world *w, int o, struct step *s)
 {
     struct rank *r = &w->ranks[o];
     int *at = &r->call_step;
@@ -147,7 +166,7 @@ static int step_do(struct world *w, int o, const struct step *s)
         case STEP_FLUSH:
             return wdl_win_flush(r->win, s->rank, s->flag, at);
         case STEP_OP:
-            return wdl_rma_op(r->win, &s->args);
+            return operation(r, s);
         case STEP_FREE: {
             int status = wdl_win_free(r->win);
             if (status == WDL_OK)
@@ -165,7 +184,7 @@ static int event(struct world *w, int o)
     struct rank *r = &w->ranks[o];
     int moved = wdl_proc_progress(r->proc);
     if (r->at < r->nsteps) {
-        const struct step *s = &r->steps[r->at];
+        struct step *s = &r->steps[r->at];
         int status = step_do(w, o, s);
         if (wdl_status_is_error(status)) {
             if (!w->failure[0])

@@ -34,18 +34,19 @@ struct viewer {
 static void rank_info(void *ctx, int rank, struct wdl_win_rank *info)
 {
     const struct viewer *v = ctx;
-    *info = (struct wdl_win_rank) {.base = (uint64_t) (uintptr_t) v->w->ranks[rank].memory,
-        .bytes = v->w->bytes,.disp_unit = v->w->disp_unit
-    };
+    (void) rank;
+    *info = (struct wdl_win_rank) {.bytes = v->w->bytes,.disp_unit = v->w->disp_unit };
 }
 
 static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
 {
     const struct viewer *v = ctx;
-    if (rank / v->w->options.node != v->rank / v->w->options.node)
+    const struct options *o = &v->w->options;
+    *control_out = NULL;
+    if (rank / o->node != v->rank / o->node)
         return NULL;
-    *control_out = &v->w->ranks[rank].control;
-    return v->w->ranks[rank].memory;
+    *control_out = &v->w->control[rank];
+    return o->own && rank != v->rank ? NULL : v->w->ranks[rank].memory;
 }
 
 static const void *address(void *ctx, int peer, size_t *bytes_out)
@@ -76,11 +77,18 @@ static void rank_open(struct world *w, int i)
     wdl_assert_cmp(status, ==, WDL_OK);
     status = wdl_rma_init(r->proc, &rma);
     wdl_assert_cmp(status, ==, WDL_OK);
-    r->memory = world_memory(w, w->bytes);
+    int first = i / o->node * o->node, whole = o->node >= w->n;
+    r->memory = w->memory + (size_t) i * w->bytes;
+    w->place[i] = (struct wdl_win_place) {.offset = (uint64_t) i * w->bytes,.bytes = w->bytes,
+        .disp_unit = w->disp_unit,.rank = i
+    };
     r->shadow = world_memory(w, w->bytes);
     struct wdl_win_params win = {.id = 7,.rank = i,.size = w->n,.base = r->memory,.bytes = w->bytes,
         .disp_unit = w->disp_unit,.ctx = v,.peer_of = peer_of,.rank_info = rank_info,.map = map,
-        .mapped_any = o->node > 1 && w->n > 1
+        .mapped_any = o->node > 1 && w->n > 1 && !o->own,.flavor = o->own ? WDL_WIN_CREATE : WDL_WIN_ALLOCATE,
+        .node = &w->control[first],.node_index = i - first,
+        .node_count = w->n - first < o->node ? w->n - first : o->node,.node_whole = whole,
+        .crowded = o->crowded,.place = whole && !o->own ? w->place : NULL,.place_base = w->memory
     };
     status = wdl_win_create(r->proc, &win, &r->win);
     wdl_assert_cmp(status, ==, WDL_OK);
@@ -121,9 +129,9 @@ static int world(const struct options *o)
         .am_bytes_max = 1024
     };
     snprintf(command, sizeof(command), "repeat: test/system/world --seed %llu --ranks %d --script %c "
-             "--ordered %d --refuse %d --delay %d --tiny %d --node %d --region %d --epochs %d\n",
+             "--ordered %d --refuse %d --delay %d --tiny %d --node %d --region %d --epochs %d --own %d --crowded %d\n",
              (unsigned long long) o->seed, o->ranks, o->script, o->ordered, o->refuse, o->delay, o->tiny,
-             o->node, o->region, o->epochs);
+             o->node, o->region, o->epochs, o->own, o->crowded);
     wdl_prng_init(&w.prng, o->seed);
     w.disp_unit = (int64_t) 1 << (o->seed % 4);
     w.bytes = 0;
@@ -131,6 +139,9 @@ static int world(const struct options *o)
     w.sim = wdl_sim_create(&sim);
     w.ranks = calloc((size_t) w.n, sizeof(w.ranks[0]));
     wdl_assert(w.sim && w.ranks);
+    w.memory = world_memory(&w, (size_t) w.n * w.bytes);
+    w.control = world_memory(&w, (size_t) w.n * sizeof(w.control[0]));
+    w.place = world_memory(&w, (size_t) w.n * sizeof(w.place[0]));
     for (int i = 0; i < w.n; i++)
         rank_open(&w, i);
     script_make(&w);
@@ -155,7 +166,10 @@ static struct options options_of(uint64_t seed)
     o.refuse = (int) wdl_prng_below(&p, 2) * 200;
     o.delay = (int) wdl_prng_below(&p, 3) * 3000;
     o.tiny = wdl_prng_chance(&p, 300);
-    o.node = wdl_prng_chance(&p, 600) ? 1 : 2;
+    int node = (int) wdl_prng_below(&p, 4);     /* none, pairs, one of all */
+    o.node = node < 2 ? node + 1 : o.ranks;
+    o.own = wdl_prng_chance(&p, 300);
+    o.crowded = wdl_prng_chance(&p, 500);
     o.region = wdl_prng_chance(&p, 200) && o.ranks < 8 ? 4096 : 256;
     o.epochs = o.ranks > 100 ? 1 : o.ranks > 8 ? 2 : 2 + (int) wdl_prng_below(&p, 3);
     return o;
@@ -178,7 +192,7 @@ int main(int argc, char **argv)
             int *to;
         } table[] = { {"--ranks", &o.ranks}, {"--ordered", &o.ordered}, {"--refuse", &o.refuse},
             {"--delay", &o.delay}, {"--tiny", &o.tiny}, {"--node", &o.node}, {"--region", &o.region},
-            {"--epochs", &o.epochs} };
+            {"--epochs", &o.epochs}, {"--own", &o.own}, {"--crowded", &o.crowded} };
         chosen = !strcmp(argv[i], "--seed");
         if (!strcmp(argv[i], "--script")) {
             o.script = argv[i + 1][0];

@@ -22,7 +22,7 @@ enum { FAN_MAX = 4, CELL = 16, CELLS = 4 * CELL, MISC_COUNTER = 0, MISC_SUM = CE
 
 struct options {
     uint64_t seed;
-    int ranks, ordered, refuse, delay, tiny, node, region, epochs;
+    int ranks, ordered, refuse, delay, tiny, node, region, epochs, own, crowded;
     char script;                /* f fence, p pscw, l lock, a lock_all, m one after the other */
 };
 
@@ -53,7 +53,6 @@ struct rank {
     struct wdl_proc *proc;
     struct wdl_win *win;
     char *memory, *shadow;
-    struct wdl_win_control control;
     struct step *steps;
     int nsteps, room, at, call_step, arrived;
     int exclusive, shared;      /* holders of this rank's lock, as the script knows them */
@@ -66,6 +65,9 @@ struct world {
     struct wdl_prng prng;
     struct wdl_sim *sim;
     struct rank *ranks;
+    char *memory;               /* of all ranks, one after the other */
+    struct wdl_win_control *control;    /* by rank */
+    struct wdl_win_place *place;        /* by rank, from memory */
     int n, fan, barriers_open;
     int64_t disp_unit;
     size_t bytes;

@@ -157,6 +157,9 @@ int MPID_Comm_free_hook(MPIR_Comm * comm)
 {
     map_release(&comm->dev.map);
     map_release(&comm->dev.local_map);
+    wdl_adi_spare_drop(comm);
+    comm->dev.spread = 0;
+    comm->dev.windows = 0;
     return MPI_SUCCESS;
 }
 

@@ -3,7 +3,10 @@
  * The host table of the core: what MPICH is to it. Datatypes are MPICH's engine's, operators MPICH's functions.
  */
 #include "rma.h"
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 static void *host_alloc(void *ctx, size_t bytes)
 {
@@ -23,6 +26,24 @@ static uint64_t host_now_ns(void *ctx)
     (void) ctx;
     clock_gettime(CLOCK_MONOTONIC, &now);
     return (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
+}
+
+/* --- barriers on all processors: membarrier(2) -------------------------------------------------------------------- */
+
+static int membarrier(int command)
+{
+    return (int) syscall(SYS_membarrier, command, 0, 0);
+}
+
+int wdl_adi_heavy_barrier_init(void)
+{
+    return membarrier(MEMBARRIER_CMD_REGISTER_GLOBAL_EXPEDITED) == 0;
+}
+
+static void host_heavy_barrier(void *ctx)
+{
+    (void) ctx;
+    membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
 
 /* --- layouts --------------------------------------------------------------------------------------------------- */
@@ -178,6 +199,7 @@ static int host_type_bounds(void *ctx, wdl_type type, int64_t count, int64_t * l
 /* --- elements and operators ------------------------------------------------------------------------------------ */
 
 static uint8_t basic_of[MPIR_DATATYPE_N_BUILTIN];       /* by index of a builtin type; filled once at start */
+struct wdl_element wdl_adi_builtin[256];
 
 static void mark(enum wdl_basic basic4[4], MPI_Datatype type)
 {
@@ -217,6 +239,11 @@ void wdl_adi_elements_init(void)
         mark(natural, naturals[i]);
     for (unsigned i = 0; i < sizeof reals / sizeof reals[0]; i++)
         mark(real, reals[i]);
+    for (int i = 0; i < MPIR_DATATYPE_N_BUILTIN; i++) {
+        MPI_Datatype type = MPIR_Datatype_builtin[i].handle;
+        if (type != MPI_DATATYPE_NULL && !wdl_adi_element(type, &wdl_adi_builtin[type & 0xff]))
+            wdl_adi_builtin[type & 0xff].host_type = 0;
+    }
 }
 
 static int is_pair(MPI_Datatype type)
@@ -307,6 +334,7 @@ const struct wdl_host_ops wdl_adi_host_ops = {
     .type_bounds = host_type_bounds,
     .reduce = host_reduce,
     .element = host_element,
+    .heavy_barrier = host_heavy_barrier,
     .op_valid = host_op_valid,
     .request_complete = host_request_complete,
     .address_of = wdl_adi_address_of,

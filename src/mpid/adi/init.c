@@ -113,7 +113,7 @@ static int open_proc(void)
     int mpi_errno = MPI_SUCCESS;
     char text[ERROR_TEXT_MAX] = "";
     struct wdl_proc_params params = {
-        .host = {.ops = &wdl_adi_host_ops,.ctx = &wdl_adi},
+        .host = {.ops = &wdl_adi.host_ops,.ctx = &wdl_adi},
         .netmod = &wdl_nm_ucx_ops,
         .rank = MPIR_Process.rank,
         .peers = MPIR_Process.size,
@@ -130,10 +130,13 @@ static int open_proc(void)
 }
 
 /* How patient waits are depends on the processors this process may use. */
+enum { MEMORY_LOOKS = 20 };
+
 static void plan_waiting(void)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     wdl_adi.spin_polls = MPIR_Process.local_size <= cores ? MPIR_CVAR_WINDLASS_SPIN_POLLS : 0;
+    wdl_adi.memory_looks = wdl_adi.spin_polls > 0 ? MEMORY_LOOKS : 0;
     wdl_adi.can_sleep = wdl_adi.proc->nm->ops->caps(wdl_adi.proc->nm)->has_wakeup;
 }
 
@@ -148,6 +151,9 @@ int MPID_Init(int required, int *provided)
     MPIR_Process.attrs.io = MPI_ANY_SOURCE;
     MPIR_Process.tag_bits = WDL_TAG_BITS;
 
+    wdl_adi.host_ops = wdl_adi_host_ops;
+    if (!wdl_adi_heavy_barrier_init())
+        wdl_adi.host_ops.heavy_barrier = NULL;
     mpi_errno = open_proc();
     MPIR_ERR_CHECK(mpi_errno);
     plan_waiting();

@@ -8,8 +8,8 @@
  *     nap       after MPIR_CVAR_WINDLASS_YIELD_US of that: sleep on the network's descriptor, 1 ms at first, rising
  *
  * A nap is bounded since some conditions are met without an event of the network (another thread, a process that stores
- * into shared memory although nobody said so). No nap when the caller says that memory may meet the condition, and none
- * while schedules are pending, whose steps are local work.
+ * into shared memory although nobody said so). It is short when the caller says that memory may meet the condition, and there
+ * is none while schedules are pending, whose steps are local work.
  */
 #include "wdl_adi.h"
 #include <poll.h>
@@ -86,22 +86,23 @@ static void nap(MPID_Progress_state * state)
     struct pollfd fd = {.events = POLLIN };
     if (nm->ops->arm(nm, &fd.fd) != WDL_OK)
         return;
-    int ms = state->naps < 4 ? 1 << state->naps : MPIR_CVAR_WINDLASS_NAP_MS;
+    long longest_us = 1000L * MPIR_CVAR_WINDLASS_NAP_MS;
+    long us = (state->by_memory ? 50L : 1000L) << (state->naps < 4 ? state->naps : 4);
 #ifdef MPICH_IS_THREADED
     if (MPIR_ThreadInfo.isThreaded)
-        ms = 1;                 /* another thread may do what we wait for */
+        us = MPL_MIN(us, 1000L);        /* another thread may do what we wait for */
 #endif
-    if (ms > MPIR_CVAR_WINDLASS_NAP_MS)
-        ms = MPIR_CVAR_WINDLASS_NAP_MS;
+    us = MPL_MIN(us, longest_us);
     state->naps++;
+    struct timespec time = {.tv_sec = us / 1000000,.tv_nsec = us % 1000000 * 1000 };
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    (void) poll(&fd, 1, ms);
+    (void) ppoll(&fd, 1, &time, NULL);
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
 static int may_nap(MPID_Progress_state * state)
 {
-    if (state->by_memory || !wdl_adi.can_sleep || wdl_adi.proc == NULL ||
+    if (!wdl_adi.can_sleep || wdl_adi.proc == NULL ||
         MPIR_CVAR_WINDLASS_YIELD_US < 0 || state->polls % YIELDS_PER_CLOCK)
         return 0;
     unsigned long long now = now_ns();

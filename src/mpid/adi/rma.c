@@ -50,29 +50,28 @@ static int element_fill(struct wdl_rma_args *args, MPI_Datatype datatype)
     return WDL_OK;
 }
 
+/* The operator of a predefined handle, or ROP_COUNT. The last byte tells them apart. */
+static enum wdl_rop rop_of(MPI_Op op)
+{
+    static const uint8_t rops[16] = {   /* one more than the operator, 0: none */
+        [MPI_SUM & 15] = 1 + WDL_ROP_SUM, [MPI_PROD & 15] = 1 + WDL_ROP_PROD, [MPI_MIN & 15] = 1 + WDL_ROP_MIN,
+        [MPI_MAX & 15] = 1 + WDL_ROP_MAX, [MPI_LAND & 15] = 1 + WDL_ROP_LAND, [MPI_LOR & 15] = 1 + WDL_ROP_LOR,
+        [MPI_LXOR & 15] = 1 + WDL_ROP_LXOR, [MPI_BAND & 15] = 1 + WDL_ROP_BAND, [MPI_BOR & 15] = 1 + WDL_ROP_BOR,
+        [MPI_BXOR & 15] = 1 + WDL_ROP_BXOR, [MPI_MINLOC & 15] = 1 + WDL_ROP_MINLOC,
+        [MPI_MAXLOC & 15] = 1 + WDL_ROP_MAXLOC, [MPI_REPLACE & 15] = 1 + WDL_ROP_REPLACE,
+        [MPI_NO_OP & 15] = 1 + WDL_ROP_NO_OP
+    };
+    return (op & ~15) == (MPI_SUM & ~15) && rops[op & 15] ? rops[op & 15] - 1 : WDL_ROP_COUNT;
+}
+
 static int op_fill(struct wdl_rma_args *args, MPI_Op op)
 {
-    static const struct {
-        MPI_Op handle;
-        enum wdl_rop rop;
-    } ops[] = {
-        {MPI_SUM, WDL_ROP_SUM}, {MPI_PROD, WDL_ROP_PROD}, {MPI_MIN, WDL_ROP_MIN}, {MPI_MAX, WDL_ROP_MAX},
-        {MPI_LAND, WDL_ROP_LAND}, {MPI_LOR, WDL_ROP_LOR}, {MPI_LXOR, WDL_ROP_LXOR},
-        {MPI_BAND, WDL_ROP_BAND}, {MPI_BOR, WDL_ROP_BOR}, {MPI_BXOR, WDL_ROP_BXOR},
-        {MPI_MINLOC, WDL_ROP_MINLOC}, {MPI_MAXLOC, WDL_ROP_MAXLOC}, {MPI_REPLACE, WDL_ROP_REPLACE},
-        {MPI_NO_OP, WDL_ROP_NO_OP}
-    };
-    for (unsigned i = 0; i < sizeof ops / sizeof ops[0]; i++) {
-        if (ops[i].handle == op) {
-            args->op = ops[i].rop;
-            return WDL_OK;
-        }
-    }
-    return WDL_ERR_OP;
+    args->op = rop_of(op);
+    return args->op < WDL_ROP_COUNT ? WDL_OK : WDL_ERR_OP;
 }
 
 static void args_begin(struct wdl_rma_args *args, enum wdl_rma_kind kind, int target_rank,
-                       MPI_Aint target_disp, int target_count, MPI_Datatype target_type)
+                       MPI_Aint target_disp, MPI_Aint target_count, MPI_Datatype target_type)
 {
     args->kind = kind;
     args->target = target_rank;
@@ -80,16 +79,17 @@ static void args_begin(struct wdl_rma_args *args, enum wdl_rma_kind kind, int ta
     args->compare = NULL;
     args->op = WDL_ROP_REPLACE;
     args->request = NULL;
+    args->done = 0;
     memset(&args->element, 0, sizeof args->element);
     buf_none(&args->result);
     buf_fill(&args->remote, NULL, target_count, target_type);
 }
 
 /* Begin it, waiting while the core has no room. */
-static int begin(MPIR_Win * win, const struct wdl_rma_args *args)
+static int begin(MPIR_Win * win, struct wdl_rma_args *args)
 {
     int mpi_errno = MPI_SUCCESS;
-    WDL_ADI_WAIT(wdl_rma_op(win->dev.wdl, args), mpi_errno);
+    WDL_WIN_WAIT(win, wdl_rma_op(win->dev.wdl, args), mpi_errno);
     return mpi_errno;
 }
 
@@ -129,17 +129,58 @@ static void get_fill(struct wdl_rma_args *args, WDL_RMA_RESULT, WDL_RMA_TARGET)
     buf_fill(&args->origin, result, result_count, result_type);
 }
 
+/* The address of a transfer that may go the short way: builtin types of one length on both sides; or NULL. */
+static inline char *short_reach(MPIR_Win * win, MPI_Aint local_count, MPI_Datatype local_type, WDL_RMA_TARGET,
+                                size_t * bytes_out)
+{
+    if (!HANDLE_IS_BUILTIN(local_type) || !HANDLE_IS_BUILTIN(target_type))
+        return NULL;
+    *bytes_out = (size_t) (MPIR_Datatype_get_basic_size(target_type) * target_count);
+    if (*bytes_out != (size_t) (MPIR_Datatype_get_basic_size(local_type) * local_count))
+        return NULL;
+    return wdl_quick_reach(wdl_win_quick(win->dev.wdl), target_rank, target_disp, *bytes_out);
+}
+
+static inline void copy(void *to, const void *from, size_t bytes)
+{
+    if (bytes == 8)
+        memcpy(to, from, 8);
+    else
+        memmove(to, from, bytes);
+}
+
 int MPID_Put(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
 {
     struct wdl_rma_args args;
+    size_t bytes;
+    char *at = short_reach(win, origin_count, origin_type, target_rank, target_disp, target_count, target_type, &bytes);
+    if (at) {
+        copy(at, origin, bytes);
+        wdl_win_quick(win->dev.wdl)->stored = 1;
+        return MPI_SUCCESS;
+    }
     put_fill(&args, origin, origin_count, origin_type, target_rank, target_disp, target_count,
              target_type);
     return begin(win, &args);
 }
 
+/* The request of an operation that is done: one for all. */
+static int done_request(MPIR_Request ** request)
+{
+    *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
+    return MPI_SUCCESS;
+}
+
 int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** request)
 {
     struct wdl_rma_args args;
+    size_t bytes;
+    char *at = short_reach(win, origin_count, origin_type, target_rank, target_disp, target_count, target_type, &bytes);
+    if (at) {
+        copy(at, origin, bytes);
+        wdl_win_quick(win->dev.wdl)->stored = 1;
+        return done_request(request);
+    }
     put_fill(&args, origin, origin_count, origin_type, target_rank, target_disp, target_count,
              target_type);
     return begin_request(win, &args, request);
@@ -148,6 +189,12 @@ int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
 int MPID_Get(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
 {
     struct wdl_rma_args args;
+    size_t bytes;
+    char *at = short_reach(win, result_count, result_type, target_rank, target_disp, target_count, target_type, &bytes);
+    if (at) {
+        copy(result, at, bytes);
+        return MPI_SUCCESS;
+    }
     get_fill(&args, result, result_count, result_type, target_rank, target_disp, target_count,
              target_type);
     return begin(win, &args);
@@ -156,12 +203,29 @@ int MPID_Get(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
 int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** request)
 {
     struct wdl_rma_args args;
+    size_t bytes;
+    char *at = short_reach(win, result_count, result_type, target_rank, target_disp, target_count, target_type, &bytes);
+    if (at) {
+        copy(result, at, bytes);
+        return done_request(request);
+    }
     get_fill(&args, result, result_count, result_type, target_rank, target_disp, target_count,
              target_type);
     return begin_request(win, &args, request);
 }
 
 /* --- accumulate ------------------------------------------------------------------------------------------------ */
+
+/* An accumulate the short way: one builtin type, few elements; 1 when done, 0: take the full path. */
+static int short_accumulate(WDL_RMA_ORIGIN, void *result, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
+{
+    const struct wdl_element *element = wdl_adi_element_of(target_type);
+    enum wdl_rop rop = rop_of(op);
+    if (!element || target_type != origin_type || origin_count != target_count || rop == WDL_ROP_COUNT)
+        return 0;
+    return wdl_win_accumulate_short(win->dev.wdl, target_rank, target_disp, (size_t) target_count, rop,
+                                    element, origin, result) == WDL_OK;
+}
 
 static int acc_fill(struct wdl_rma_args *args, WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op)
 {
@@ -187,6 +251,9 @@ static int get_acc_fill(struct wdl_rma_args *args, WDL_RMA_ORIGIN, WDL_RMA_RESUL
 int MPID_Accumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
     struct wdl_rma_args args;
+    if (short_accumulate(origin, origin_count, origin_type, NULL, target_rank, target_disp, target_count,
+                         target_type, op, win))
+        return MPI_SUCCESS;
     int status = acc_fill(&args, origin, origin_count, origin_type, target_rank, target_disp,
                           target_count, target_type, op);
     return status == WDL_OK ? begin(win, &args) : WDL_ADI_ERROR(status);
@@ -196,6 +263,9 @@ int MPID_Raccumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win,
                      MPIR_Request ** request)
 {
     struct wdl_rma_args args;
+    if (short_accumulate(origin, origin_count, origin_type, NULL, target_rank, target_disp, target_count,
+                         target_type, op, win))
+        return done_request(request);
     int status = acc_fill(&args, origin, origin_count, origin_type, target_rank, target_disp,
                           target_count, target_type, op);
     return status == WDL_OK ? begin_request(win, &args, request) : WDL_ADI_ERROR(status);
@@ -204,6 +274,10 @@ int MPID_Raccumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win,
 int MPID_Get_accumulate(WDL_RMA_ORIGIN, WDL_RMA_RESULT, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
     struct wdl_rma_args args;
+    if (result_type == target_type && result_count == target_count && op != MPI_NO_OP &&
+        short_accumulate(origin, origin_count, origin_type, result, target_rank, target_disp, target_count,
+                         target_type, op, win))
+        return MPI_SUCCESS;
     int status = get_acc_fill(&args, origin, origin_count, origin_type, result, result_count,
                               result_type, target_rank, target_disp, target_count, target_type, op);
     return status == WDL_OK ? begin(win, &args) : WDL_ADI_ERROR(status);
@@ -221,6 +295,8 @@ int MPID_Rget_accumulate(WDL_RMA_ORIGIN, WDL_RMA_RESULT, WDL_RMA_TARGET, MPI_Op 
 int MPID_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int target_rank,
                       MPI_Aint target_disp, MPI_Op op, MPIR_Win * win)
 {
+    if (short_accumulate(origin, 1, type, result, target_rank, target_disp, 1, type, op, win))
+        return MPI_SUCCESS;
     return MPID_Get_accumulate(origin, 1, type, result, 1, type, target_rank, target_disp, 1, type, op,
                                win);
 }
@@ -229,6 +305,9 @@ int MPID_Compare_and_swap(const void *origin, const void *compare, void *result,
                           int target_rank, MPI_Aint target_disp, MPIR_Win * win)
 {
     struct wdl_rma_args args;
+    const struct wdl_element *element = wdl_adi_element_of(type);
+    if (element && wdl_win_swap_short(win->dev.wdl, target_rank, target_disp, element, compare, origin, result) == WDL_OK)
+        return MPI_SUCCESS;
     args_begin(&args, WDL_RMA_CAS, target_rank, target_disp, 1, type);
     buf_fill(&args.origin, origin, 1, type);
     buf_fill(&args.result, result, 1, type);

@@ -5,25 +5,44 @@
 #include "wdl_adi.h"
 #include "mpid/rma/win.h"
 
-/* A node member's place in the segment. */
-struct wdl_adi_part {
-    int rank;                   /* of the window */
-    int disp_unit;
-    uint64_t offset, bytes;
-};
-
 /* host.c: the core's view of a predefined type; 0 when it is none. */
 int wdl_adi_element(MPI_Datatype type, struct wdl_element *out);
+/* The same for builtin types (HANDLE_IS_BUILTIN), by their last byte; NULL for what is no such type. */
+extern struct wdl_element wdl_adi_builtin[];
+static inline const struct wdl_element *wdl_adi_element_of(MPI_Datatype type)
+{
+    const struct wdl_element *el = &wdl_adi_builtin[type & 0xff];
+    return el->host_type == (uint32_t) type ? el : NULL;
+}
 void wdl_adi_elements_init(void);
 
-/* win_shm.c: collective over comm. */
-int wdl_adi_segment_create(MPIR_Win * win, MPI_Aint bytes, int disp_unit, int data, int contiguous,
-                           int differ);
-void wdl_adi_segment_free(struct wdl_adi_segment *segment);
+/* A window in the making. Creation is collective: whatever goes wrong on one rank is noted in its status, everyone goes on to the
+ * end, and there all learn of it. */
+struct wdl_adi_making {
+    MPIR_Comm *comm;
+    int status;
+    uint64_t id;
+    MPI_Aint bytes;             /* of this rank */
+    int disp_unit;
+    void *base;                 /* the user's memory, or NULL */
+    int data;                   /* memory is to be provided, */
+    int contiguous;             /* without gaps between ranks, */
+    size_t alignment;           /* aligned so for each */
+};
+
+/* win_shm.c: collective over m->comm. An MPI error is one of communication; everything else goes to m->status. */
+int wdl_adi_segment_create(struct wdl_adi_making *m, struct wdl_adi_segment *segment);
+/* Everyone has opened it. */
+void wdl_adi_segment_opened(struct wdl_adi_segment *segment);
+/* Unmap, or keep for the communicator's next window. */
+void wdl_adi_segment_free(MPIR_Comm * comm, struct wdl_adi_segment *segment);
 /* The member with this rank, or -1. */
 int wdl_adi_segment_member(const struct wdl_adi_segment *segment, int rank);
 /* The same status on every rank: an error code if any rank has one. */
 int wdl_adi_agree(MPIR_Comm * comm, int status, int *agreed_out);
+
+/* Wait for a call on a window: where its ranks share a node, a store of another process ends it. */
+#define WDL_WIN_WAIT(win, expr, mpi_errno) WDL_ADI_WAIT_(expr, mpi_errno, (win)->dev.segment.whole)
 
 /* win_info.c */
 int wdl_adi_info_set(MPIR_Win * win, MPIR_Info * info);

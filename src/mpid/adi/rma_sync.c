@@ -13,7 +13,7 @@ static int assertion_of(int assertion)
 int MPID_Win_fence(int assert, MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
-    WDL_ADI_WAIT(wdl_win_fence(win->dev.wdl, assertion_of(assert), &step), mpi_errno);
+    WDL_WIN_WAIT(win, wdl_win_fence(win->dev.wdl, assertion_of(assert), &step), mpi_errno);
     return mpi_errno;
 }
 
@@ -52,7 +52,7 @@ int MPID_Win_post(MPIR_Group * group, int assert, MPIR_Win * win)
     int *ranks = NULL, step = 0;
     int mpi_errno = ranks_of(win, group, &ranks);
     if (mpi_errno == MPI_SUCCESS)
-        WDL_ADI_WAIT(wdl_win_post(win->dev.wdl, ranks, group->size, assertion_of(assert), &step), mpi_errno);
+        WDL_WIN_WAIT(win, wdl_win_post(win->dev.wdl, ranks, group->size, assertion_of(assert), &step), mpi_errno);
     MPL_free(ranks);
     return mpi_errno;
 }
@@ -62,7 +62,7 @@ int MPID_Win_start(MPIR_Group * group, int assert, MPIR_Win * win)
     int *ranks = NULL, step = 0;
     int mpi_errno = ranks_of(win, group, &ranks);
     if (mpi_errno == MPI_SUCCESS)
-        WDL_ADI_WAIT(wdl_win_start(win->dev.wdl, ranks, group->size, assertion_of(assert), &step),
+        WDL_WIN_WAIT(win, wdl_win_start(win->dev.wdl, ranks, group->size, assertion_of(assert), &step),
                      mpi_errno);
     MPL_free(ranks);
     return mpi_errno;
@@ -71,14 +71,14 @@ int MPID_Win_start(MPIR_Group * group, int assert, MPIR_Win * win)
 int MPID_Win_complete(MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
-    WDL_ADI_WAIT(wdl_win_complete(win->dev.wdl, &step), mpi_errno);
+    WDL_WIN_WAIT(win, wdl_win_complete(win->dev.wdl, &step), mpi_errno);
     return mpi_errno;
 }
 
 int MPID_Win_wait(MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
-    WDL_ADI_WAIT(wdl_win_wait(win->dev.wdl, &step), mpi_errno);
+    WDL_WIN_WAIT(win, wdl_win_wait(win->dev.wdl, &step), mpi_errno);
     return mpi_errno;
 }
 
@@ -96,7 +96,7 @@ int MPID_Win_test(MPIR_Win * win, int *flag)
 int MPID_Win_lock(int lock_type, int rank, int assert, MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
-    WDL_ADI_WAIT(wdl_win_lock(win->dev.wdl, rank, lock_type == MPI_LOCK_EXCLUSIVE, assertion_of(assert),
+    WDL_WIN_WAIT(win, wdl_win_lock(win->dev.wdl, rank, lock_type == MPI_LOCK_EXCLUSIVE, assertion_of(assert),
                               &step), mpi_errno);
     return mpi_errno;
 }
@@ -106,9 +106,8 @@ int MPID_Win_lock(int lock_type, int rank, int assert, MPIR_Win * win)
  * then where all is mapped. */
 static int look_around(MPIR_Win * win)
 {
-    enum { MAPPED_PATIENCE = 16 };
-    int all_mapped = win->dev.segment.members == win->comm_ptr->local_size && !win->dev.own_control;
-    if (all_mapped && ++win->dev.calls % MAPPED_PATIENCE)
+    enum { MAPPED_PATIENCE = 32 };
+    if (wdl_win_quick(win->dev.wdl)->place && ++win->dev.calls % MAPPED_PATIENCE)
         return MPI_SUCCESS;
     return MPID_Progress_test(NULL);
 }
@@ -116,33 +115,35 @@ static int look_around(MPIR_Win * win)
 int MPID_Win_unlock(int rank, MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
-    WDL_ADI_WAIT(wdl_win_unlock(win->dev.wdl, rank, &step), mpi_errno);
+    WDL_WIN_WAIT(win, wdl_win_unlock(win->dev.wdl, rank, &step), mpi_errno);
     return mpi_errno ? mpi_errno : look_around(win);
 }
 
 int MPID_Win_lock_all(int assert, MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
-    WDL_ADI_WAIT(wdl_win_lock_all(win->dev.wdl, assertion_of(assert), &step), mpi_errno);
+    WDL_WIN_WAIT(win, wdl_win_lock_all(win->dev.wdl, assertion_of(assert), &step), mpi_errno);
     return mpi_errno;
 }
 
 int MPID_Win_unlock_all(MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
-    WDL_ADI_WAIT(wdl_win_unlock_all(win->dev.wdl, &step), mpi_errno);
+    WDL_WIN_WAIT(win, wdl_win_unlock_all(win->dev.wdl, &step), mpi_errno);
     return mpi_errno ? mpi_errno : look_around(win);
 }
 
 static int flush(MPIR_Win * win, int rank, int local)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
-    WDL_ADI_WAIT(wdl_win_flush(win->dev.wdl, rank, local, &step), mpi_errno);
+    WDL_WIN_WAIT(win, wdl_win_flush(win->dev.wdl, rank, local, &step), mpi_errno);
     return mpi_errno ? mpi_errno : look_around(win);
 }
 
 int MPID_Win_flush(int rank, MPIR_Win * win)
 {
+    if (wdl_quick_flush(wdl_win_quick(win->dev.wdl), rank))
+        return look_around(win);
     return flush(win, rank, 0);
 }
 
@@ -153,6 +154,8 @@ int MPID_Win_flush_all(MPIR_Win * win)
 
 int MPID_Win_flush_local(int rank, MPIR_Win * win)
 {
+    if (wdl_quick_flush(wdl_win_quick(win->dev.wdl), rank))
+        return look_around(win);
     return flush(win, rank, 1);
 }
 

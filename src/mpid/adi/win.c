@@ -14,88 +14,92 @@ static int peer_of(void *ctx, int rank)
 static void rank_info(void *ctx, int rank, struct wdl_win_rank *out)
 {
     const MPIR_Win *win = ctx;
+    const struct wdl_adi_segment *segment = &win->dev.segment;
     if (win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC)
         *out = (struct wdl_win_rank) {.bytes = UINT64_MAX,.disp_unit = 1 };
-    else if (win->dev.segment.table)
-        *out = win->dev.segment.table[rank];
+    else if (segment->whole)
+        *out = (struct wdl_win_rank) {.bytes = segment->place[rank].bytes,
+            .disp_unit = segment->place[rank].disp_unit };
+    else if (segment->table)
+        *out = segment->table[rank];
     else
         *out = (struct wdl_win_rank) {.bytes = (uint64_t) win->size,.disp_unit = win->disp_unit };
+}
+
+static int is_provided(const MPIR_Win * win)
+{
+    return win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE || win->create_flavor == MPI_WIN_FLAVOR_SHARED;
 }
 
 static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
 {
     const MPIR_Win *win = ctx;
     const struct wdl_adi_segment *segment = &win->dev.segment;
-    if (win->dev.own_control) { /* private memory */
-        *control_out = win->dev.own_control;
-        if (rank != win->comm_ptr->rank)
-            return NULL;
-        /* an empty or dynamic window has no address, but is reachable */
-        return win->base ? win->base : (void *) win->dev.own_control;
-    }
     int member = wdl_adi_segment_member(segment, rank);
+    *control_out = member < 0 ? NULL : &segment->control[member];
     if (member < 0)
         return NULL;
-    *control_out = (struct wdl_win_control *) (void *) segment->control + member;
-    return segment->base + segment->part[member].offset;
+    if (is_provided(win))
+        return segment->base + segment->place[member].offset;
+    if (member != segment->index)
+        return NULL;
+    /* an empty or dynamic window has no address, but is reachable */
+    return win->base ? win->base : (void *) segment->control;
 }
 
 /* --- creation -------------------------------------------------------------------------------------------------- */
 
 static void win_drop(MPIR_Win * win)
 {
-    wdl_adi_segment_free(&win->dev.segment);
-    MPL_free(win->dev.own_control);
-    wdl_adi_info_free(win);
-    if (win->comm_ptr)
-        MPIR_Comm_free_impl(win->comm_ptr);
     int thread_err;
+    if (win->comm_ptr) {
+        wdl_adi_segment_free(win->comm_ptr, &win->dev.segment);
+        MPIR_Comm_release(win->comm_ptr);
+    }
+    wdl_adi_info_free(win);
     MPID_Thread_mutex_destroy(&win->mutex, &thread_err);
     (void) thread_err;
     MPIR_Handle_obj_free(&MPIR_Win_mem, win);
 }
 
-static int win_begin(MPI_Aint size, int disp_unit, int flavor, MPIR_Info * info, MPIR_Comm * comm,
-                     MPIR_Win ** win_out)
+/* The object; NULL when memory is short. */
+static MPIR_Win *win_begin(const struct wdl_adi_making *m, int flavor, MPIR_Info * info)
 {
-    int mpi_errno = MPI_SUCCESS, thread_err;
+    int thread_err;
     MPIR_Win *win = (MPIR_Win *) MPIR_Handle_obj_alloc(&MPIR_Win_mem);
-    MPIR_ERR_CHKANDJUMP1(!win, mpi_errno, MPI_ERR_OTHER, "**nomem", "**nomem %s", "MPIR_Win_mem");
+    if (!win)
+        return NULL;
     MPIR_Object_set_ref(win, 1);
     MPID_Thread_mutex_create(&win->mutex, &thread_err);
+    (void) thread_err;
     win->errhandler = NULL;
-    win->base = NULL;
-    win->size = size;
-    win->disp_unit = disp_unit;
+    win->base = m->base;
+    win->size = m->bytes;
+    win->disp_unit = m->disp_unit;
     win->attributes = NULL;
-    win->comm_ptr = NULL;
+    win->comm_ptr = m->comm;
+    MPIR_Comm_add_ref(m->comm);
     win->name[0] = 0;
     win->create_flavor = flavor;
     win->model = MPI_WIN_UNIFIED;
     memset(&win->dev, 0, sizeof win->dev);
-    mpi_errno = MPIR_Comm_dup_impl(comm, &win->comm_ptr);
-    if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = wdl_adi_info_set(win, info);
-    if (mpi_errno) {
-        win_drop(win);
-        goto fn_fail;
-    }
-    *win_out = win;
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    win->dev.id = (uint32_t) m->id;
+    if (wdl_adi_info_set(win, info) == MPI_SUCCESS)
+        return win;
+    win_drop(win);
+    return NULL;
 }
 
-/* Do sizes or units differ among the ranks? */
-static int ranks_differ(MPIR_Win * win, int *differ_out)
+/* A number no living window of this process has, the same on every rank: all create and free windows of one communicator
+ * in the same order. */
+static uint64_t next_id(MPIR_Comm * comm)
 {
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    int64_t mine[4] = { win->size, -(int64_t) win->size, win->disp_unit, -(int64_t) win->disp_unit };
-    int64_t most[4];
-    int mpi_errno = MPIR_Allreduce(mine, most, 4, MPI_INT64_T, MPI_MAX, win->comm_ptr, &errflag);
-    *differ_out = most[0] != -most[1] || most[2] != -most[3];
-    return mpi_errno;
+    uint32_t id;
+    do {
+        comm->dev.windows = comm->dev.windows % 0xffff + 1;
+        id = (uint32_t) comm->context_id << 16 | comm->dev.windows;
+    } while (wdl_win_find(wdl_adi.proc, id));
+    return id;
 }
 
 static enum wdl_win_flavor flavor_of(const MPIR_Win * win)
@@ -112,12 +116,16 @@ static enum wdl_win_flavor flavor_of(const MPIR_Win * win)
     }
 }
 
-/* The core's window, on all ranks or on none; then everyone may be written to. */
-static int win_end(MPIR_Win * win)
+/* The core's window. */
+static int core_create(MPIR_Win * win)
 {
-    int mpi_errno = MPI_SUCCESS, agreed;
+    struct wdl_adi_segment *segment = &win->dev.segment;
+    int provided = is_provided(win);
+    struct wdl_win_control *control;
+    if (provided)
+        win->base = map(win, win->comm_ptr->rank, &control);
     struct wdl_win_params params = {
-        .id = win->comm_ptr->context_id,
+        .id = win->dev.id,
         .rank = win->comm_ptr->rank,
         .size = win->comm_ptr->local_size,
         .flavor = flavor_of(win),
@@ -128,121 +136,115 @@ static int win_end(MPIR_Win * win)
         .peer_of = peer_of,
         .rank_info = rank_info,
         .map = map,
-        .mapped_any = win->dev.segment.members > 0 && !win->dev.own_control,
+        .mapped_any = provided && segment->members > 1,
+        .node = segment->control,
+        .node_count = segment->members,
+        .node_index = segment->index,
+        .node_whole = segment->whole,
+        .crowded = wdl_adi.spin_polls == 0,
+        .place = provided && segment->whole ? segment->place : NULL,
+        .place_base = segment->base,
         .no_locks = wdl_adi_info_is(win, "no_locks", "true"),
         .acc_unordered = wdl_adi_info_is(win, "accumulate_ordering", "none"),
     };
-    int status = wdl_win_create(wdl_adi.proc, &params, &win->dev.wdl);
-    mpi_errno = wdl_adi_agree(win->comm_ptr, status, &agreed);  /* everyone has the window when this ends */
+    return wdl_win_create(wdl_adi.proc, &params, &win->dev.wdl);
+}
+
+/* An alignment asked for: a power of two, or nothing. */
+static size_t alignment_of(const MPIR_Win * win)
+{
+    const char *value = wdl_adi_info_value(win, "mpi_minimum_memory_alignment");
+    unsigned long long alignment = value ? strtoull(value, NULL, 10) : 0;
+    return alignment & (alignment - 1) ? 0 : (size_t) alignment;
+}
+
+static int win_create(struct wdl_adi_making *m, int flavor, MPIR_Info * info, MPIR_Win ** win_out)
+{
+    int mpi_errno = MPI_SUCCESS, agreed;
+    struct wdl_adi_segment segment = {.fd = -1 };
+    m->id = next_id(m->comm);
+    MPIR_Win *win = win_begin(m, flavor, info);
+    m->status = win ? WDL_OK : WDL_ERR_NOMEM;
+    if (win && m->data) {
+        m->alignment = alignment_of(win);
+        m->contiguous = flavor == MPI_WIN_FLAVOR_SHARED && !wdl_adi_info_is(win, "alloc_shared_noncontig", "true");
+    }
+    mpi_errno = wdl_adi_segment_create(m, &segment);
     MPIR_ERR_CHECK(mpi_errno);
-    if (agreed != WDL_OK && win->dev.wdl)
+    if (flavor == MPI_WIN_FLAVOR_SHARED && !segment.whole)
+        m->status = WDL_ERR_SHARED;
+    if (win)
+        win->dev.segment = segment;
+    if (m->status == WDL_OK)
+        m->status = core_create(win);
+    /* when this ends everyone has the window and may be written to, or nobody has it */
+    mpi_errno = wdl_adi_agree(m->comm, m->status, &agreed);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (agreed != WDL_OK && win && win->dev.wdl)
         wdl_win_free(win->dev.wdl);
     WDL_ADI_CHECK(agreed, mpi_errno);
+    wdl_adi_segment_opened(&win->dev.segment);
+    *win_out = win;
   fn_exit:
     return mpi_errno;
   fn_fail:
-    goto fn_exit;
-}
-
-static int control_make(MPIR_Win * win)
-{
-    win->dev.own_control = MPL_calloc(1, sizeof(struct wdl_win_control), MPL_MEM_RMA);
-    return win->dev.own_control ? MPI_SUCCESS : WDL_ADI_ERROR(WDL_ERR_NOMEM);
-}
-
-/* Windows on memory the user has: created and dynamic ones. */
-static int create_private(void *base, MPI_Aint size, int disp_unit, int flavor, MPIR_Info * info,
-                          MPIR_Comm * comm, MPIR_Win ** win_out)
-{
-    int differ = 0;
-    MPIR_Win *win = NULL;
-    int mpi_errno = win_begin(size, disp_unit, flavor, info, comm, &win);
-    MPIR_ERR_CHECK(mpi_errno);
-    win->base = base;
-    mpi_errno = control_make(win);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (flavor == MPI_WIN_FLAVOR_CREATE) {
-        mpi_errno = ranks_differ(win, &differ);
-        MPIR_ERR_CHECK(mpi_errno);
-        if (differ)
-            mpi_errno = wdl_adi_segment_create(win, size, disp_unit, 0, 0, 1);
-        MPIR_ERR_CHECK(mpi_errno);
+    if (win) {
+        win->dev.segment = segment;
+        win->dev.segment.id = 0;        /* half made: not to be kept */
+        win_drop(win);
+    } else {
+        segment.id = 0;
+        wdl_adi_segment_free(m->comm, &segment);
     }
-    mpi_errno = win_end(win);
-    MPIR_ERR_CHECK(mpi_errno);
-    *win_out = win;
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    if (win)
-        win_drop(win);
-    goto fn_exit;
-}
-
-/* Windows on memory we provide. */
-static int create_provided(MPI_Aint size, int disp_unit, int flavor, MPIR_Info * info, MPIR_Comm * comm,
-                           void **base_out, MPIR_Win ** win_out)
-{
-    int differ, contiguous;
-    MPIR_Win *win = NULL;
-    struct wdl_win_control *control;
-    int mpi_errno = win_begin(size, disp_unit, flavor, info, comm, &win);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = ranks_differ(win, &differ);
-    MPIR_ERR_CHECK(mpi_errno);
-    contiguous = flavor == MPI_WIN_FLAVOR_SHARED && !wdl_adi_info_is(win, "alloc_shared_noncontig", "true");
-    mpi_errno = wdl_adi_segment_create(win, size, disp_unit, 1, contiguous, differ);
-    MPIR_ERR_CHECK(mpi_errno);
-    if (flavor == MPI_WIN_FLAVOR_SHARED && win->dev.segment.members != win->comm_ptr->local_size)
-        WDL_ADI_CHECK(WDL_ERR_SHARED, mpi_errno);
-    win->base = map(win, win->comm_ptr->rank, &control);
-    mpi_errno = win_end(win);
-    MPIR_ERR_CHECK(mpi_errno);
-    *base_out = win->base;
-    *win_out = win;
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    if (win)
-        win_drop(win);
     goto fn_exit;
 }
 
 int MPID_Win_create(void *base, MPI_Aint size, int disp_unit, MPIR_Info * info, MPIR_Comm * comm,
                     MPIR_Win ** win)
 {
-    return create_private(base, size, disp_unit, MPI_WIN_FLAVOR_CREATE, info, comm, win);
+    struct wdl_adi_making m = {.comm = comm,.bytes = size,.disp_unit = disp_unit,.base = base };
+    return win_create(&m, MPI_WIN_FLAVOR_CREATE, info, win);
 }
 
 int MPID_Win_create_dynamic(MPIR_Info * info, MPIR_Comm * comm, MPIR_Win ** win)
 {
-    return create_private(NULL, 0, 1, MPI_WIN_FLAVOR_DYNAMIC, info, comm, win);
+    struct wdl_adi_making m = {.comm = comm,.disp_unit = 1 };
+    return win_create(&m, MPI_WIN_FLAVOR_DYNAMIC, info, win);
+}
+
+static int win_provide(MPI_Aint size, int disp_unit, int flavor, MPIR_Info * info, MPIR_Comm * comm,
+                       void **baseptr, MPIR_Win ** win)
+{
+    struct wdl_adi_making m = {.comm = comm,.bytes = size,.disp_unit = disp_unit,.data = 1 };
+    int mpi_errno = win_create(&m, flavor, info, win);
+    if (mpi_errno == MPI_SUCCESS)
+        *baseptr = (*win)->base;
+    return mpi_errno;
 }
 
 int MPID_Win_allocate(MPI_Aint size, int disp_unit, MPIR_Info * info, MPIR_Comm * comm,
                       void *baseptr, MPIR_Win ** win)
 {
-    return create_provided(size, disp_unit, MPI_WIN_FLAVOR_ALLOCATE, info, comm, (void **) baseptr, win);
+    return win_provide(size, disp_unit, MPI_WIN_FLAVOR_ALLOCATE, info, comm, (void **) baseptr, win);
 }
 
 int MPID_Win_allocate_shared(MPI_Aint size, int disp_unit, MPIR_Info * info, MPIR_Comm * comm,
                              void **baseptr, MPIR_Win ** win)
 {
-    return create_provided(size, disp_unit, MPI_WIN_FLAVOR_SHARED, info, comm, baseptr, win);
+    return win_provide(size, disp_unit, MPI_WIN_FLAVOR_SHARED, info, comm, baseptr, win);
 }
 
 /* --- freeing and queries --------------------------------------------------------------------------------------- */
 
 int MPID_Win_free(MPIR_Win ** win_ptr)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    int mpi_errno = MPI_SUCCESS, step = 0;
     MPIR_Win *win = *win_ptr;
     WDL_ADI_CHECK(wdl_win_may_free(win->dev.wdl), mpi_errno);
     /* nobody begins anything on the window after this */
-    mpi_errno = MPIR_Barrier(win->comm_ptr, &errflag);
+    WDL_WIN_WAIT(win, wdl_win_barrier(win->dev.wdl, &step), mpi_errno);
     MPIR_ERR_CHECK(mpi_errno);
-    WDL_ADI_WAIT(wdl_win_free(win->dev.wdl), mpi_errno);
+    WDL_WIN_WAIT(win, wdl_win_free(win->dev.wdl), mpi_errno);
     MPIR_ERR_CHECK(mpi_errno);
     win_drop(win);
     *win_ptr = NULL;
@@ -257,15 +259,15 @@ int MPID_Win_shared_query(MPIR_Win * win, int rank, MPI_Aint * size, int *disp_u
     int mpi_errno = MPI_SUCCESS, member = -1;
     const struct wdl_adi_segment *segment = &win->dev.segment;
     if (rank == MPI_PROC_NULL) {        /* the lowest rank that has memory */
-        for (member = 0; member < segment->members - 1 && segment->part[member].bytes == 0; member++);
+        for (member = 0; member < segment->members - 1 && segment->place[member].bytes == 0; member++);
     } else if (segment->members > 0) {
         member = wdl_adi_segment_member(segment, rank);
     }
-    if (member < 0 || win->dev.own_control)
+    if (member < 0 || !is_provided(win))
         WDL_ADI_CHECK(WDL_ERR_SHARED, mpi_errno);
-    *size = (MPI_Aint) segment->part[member].bytes;
-    *disp_unit = segment->part[member].disp_unit;
-    *(void **) baseptr = segment->base + segment->part[member].offset;
+    *size = (MPI_Aint) segment->place[member].bytes;
+    *disp_unit = (int) segment->place[member].disp_unit;
+    *(void **) baseptr = segment->base + segment->place[member].offset;
   fn_exit:
     return mpi_errno;
   fn_fail:

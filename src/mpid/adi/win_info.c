@@ -104,10 +104,9 @@ void wdl_adi_info_free(MPIR_Win * win)
 
 int MPID_Win_set_info(MPIR_Win * win, MPIR_Info * info)
 {
-    int mpi_errno = wdl_adi_info_set(win, info);
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = MPIR_Barrier(win->comm_ptr, &errflag);      /* collective: no hint is used before all gave it */
+    int mpi_errno = wdl_adi_info_set(win, info), step = 0;
+    if (mpi_errno == MPI_SUCCESS)       /* collective: no hint is used before all gave it */
+        WDL_WIN_WAIT(win, wdl_win_barrier(win->dev.wdl, &step), mpi_errno);
     return mpi_errno;
 }
 

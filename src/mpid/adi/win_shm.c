@@ -1,25 +1,44 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * The memory a node's processes share for one window: an unnamed file in /dev/shm, so that nothing is left there however
- * the job ends. The node's first process makes it and claims every page of it; the others open it through /proc. A full
- * /dev/shm is an error of the call that asks for the memory, never a signal later.
+ * the job ends. The node's first process makes it, the others open it through /proc, and each claims the pages of its own part,
+ * where it is about to use them. A full /dev/shm is an error of the call that asks for the memory, never a signal later.
  *
- * Layout: parts (one record a member), the table of all ranks (only where sizes or units differ), control blocks, data.
+ * Layout: places (one a member), the table of all ranks (only where sizes or units differ among nodes), control blocks, data.
+ *
+ * Memory of a freed window is kept for the communicator's next one: claiming pages is what costs time.
  */
 #include "rma.h"
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_WINDLASS_SPARE_MB
+      category    : WINDLASS
+      type        : int
+      default     : 64
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Megabytes of shared memory that a communicator keeps of a freed window for its next one. 0: none.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
 #ifndef O_TMPFILE
 #error "O_TMPFILE is needed: define _GNU_SOURCE"
 #endif
 
-enum { PAGE = 4096 };
+enum { PAGE = 4096, FEW = 64 };
 
-static size_t pages(size_t bytes)
+static size_t round_up(size_t bytes, size_t unit)
 {
-    return (bytes + PAGE - 1) & ~(size_t) (PAGE - 1);
+    return (bytes + unit - 1) / unit * unit;
 }
 
 int wdl_adi_agree(MPIR_Comm * comm, int status, int *agreed_out)
@@ -28,25 +47,112 @@ int wdl_adi_agree(MPIR_Comm * comm, int status, int *agreed_out)
     return MPIR_Allreduce(&status, agreed_out, 1, MPI_INT, MPI_MAX, comm, &errflag);
 }
 
+/* --- the layout -------------------------------------------------------------------------------------------------- */
+
+/* What a member asks for, told to all members. */
+struct claim {
+    uint64_t bytes;
+    int64_t disp_unit, rank;
+    uint64_t alignment;
+    uint64_t spare_id, spare_bytes;     /* memory it has left over; 0: none */
+};
+
+struct layout {
+    size_t table, control, data, end;   /* where each begins */
+    size_t skew;                /* of each rank's data within its first page */
+};
+
+/* Data begins in the middle of a page. A large buffer of malloc begins close behind a page's beginning, and a copy between two
+ * places that a processor takes for the same, which it does when their last twelve bits are close, costs twice the time. */
+enum { SKEW = PAGE / 2 };
+
+static size_t largest_alignment(const struct claim *claim, int members)
+{
+    size_t largest = 1;
+    for (int i = 0; i < members; i++)
+        largest = MPL_MAX(largest, claim[i].alignment);
+    return largest;
+}
+
+/* Where the next rank's data may begin, if `at` is free. */
+static size_t next_place(const struct wdl_adi_making *m, const struct claim *claim, size_t at, size_t skew)
+{
+    if (m->contiguous)
+        return round_up(at, MPL_MAX(claim->alignment, 1));
+    return round_up(at - skew, MPL_MAX(claim->alignment, PAGE)) + skew;
+}
+
+static struct layout layout_of(const struct wdl_adi_making *m, const struct claim *claim, int members, int table_rows)
+{
+    struct layout at = {.skew = largest_alignment(claim, members) > SKEW ? 0 : SKEW };
+    at.table = round_up((size_t) members * sizeof(struct wdl_win_place), 64);
+    at.control = round_up(at.table + (size_t) table_rows * sizeof(struct wdl_win_rank), 64);
+    at.data = round_up(at.control + (size_t) members * sizeof(struct wdl_win_control), PAGE) + at.skew;
+    at.end = at.data;
+    for (int i = 0; m->data && i < members; i++)
+        at.end = next_place(m, &claim[i], at.end, at.skew) + claim[i].bytes;
+    at.end = round_up(at.end, PAGE);
+    return at;
+}
+
+/* Where member `index` has its data. */
+static size_t data_of(const struct wdl_adi_making *m, const struct claim *claim, const struct layout *layout, int index)
+{
+    size_t at = layout->data;
+    for (int i = 0;; i++) {
+        at = next_place(m, &claim[i], at, layout->skew);
+        if (i == index)
+            return at;
+        at += claim[i].bytes;
+    }
+}
+
+/* --- the file ---------------------------------------------------------------------------------------------------- */
+
 /* What the node's first process tells the others. */
 struct offer {
     int status, pid, fd;
-    size_t bytes;
 };
 
 static struct offer file_make(size_t bytes)
 {
-    struct offer offer = {.status = WDL_ERR_NOMEM,.pid = (int) getpid(),.fd = -1,.bytes = bytes };
+    struct offer offer = {.status = WDL_ERR_NOMEM,.pid = (int) getpid(),.fd = -1 };
     offer.fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (offer.fd >= 0 && ftruncate(offer.fd, (off_t) bytes) == 0 &&
-        posix_fallocate(offer.fd, 0, (off_t) bytes) == 0)
+    if (offer.fd < 0)           /* no such directory, or no unnamed files there */
+        offer.fd = memfd_create("windlass-window", MFD_CLOEXEC);
+    if (offer.fd >= 0 && ftruncate(offer.fd, (off_t) bytes) == 0)
         offer.status = WDL_OK;
     return offer;
 }
 
-static int file_map(const struct offer *offer, int own, char **base_out)
+/* Address space for the segment, its base a multiple of alignment. */
+static char *map_aligned(int fd, size_t bytes, size_t alignment)
+{
+    int flags = fd < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED;
+    if (alignment <= PAGE) {
+        void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
+        return base == MAP_FAILED ? NULL : base;
+    }
+    char *space = mmap(NULL, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (space == MAP_FAILED)
+        return NULL;
+    char *base = (char *) round_up((uintptr_t) space, alignment), *end = base + bytes;
+    if (mmap(base, bytes, PROT_READ | PROT_WRITE, flags | MAP_FIXED, fd, 0) == MAP_FAILED) {
+        munmap(space, bytes + alignment);
+        return NULL;
+    }
+    if (base > space)
+        munmap(space, (size_t) (base - space));
+    if (space + bytes + alignment > end)
+        munmap(end, (size_t) (space + bytes + alignment - end));
+    return base;
+}
+
+/* Open and map the offered file. */
+static int file_open(struct wdl_adi_segment *segment, const struct offer *offer, size_t alignment)
 {
     char path[64];
+    int own = segment->index == 0;
     int fd = offer->fd;
     if (!own) {
         snprintf(path, sizeof path, "/proc/%d/fd/%d", offer->pid, offer->fd);
@@ -54,145 +160,287 @@ static int file_map(const struct offer *offer, int own, char **base_out)
         if (fd < 0)
             return WDL_ERR_SHARED;
     }
-    void *base = mmap(NULL, offer->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-    if (!own)
-        close(fd);
-    if (base == MAP_FAILED)
-        return WDL_ERR_NOMEM;
-    *base_out = base;
-    return WDL_OK;
+    segment->fd = fd;
+    segment->base = map_aligned(fd, segment->bytes, alignment);
+    return segment->base ? WDL_OK : WDL_ERR_NOMEM;
 }
 
-/* Make or open the node's file; collective over the node. */
-static int node_map(MPIR_Comm * node, size_t bytes, char **base_out, int *status_out)
+static int pages_claim(const struct wdl_adi_segment *segment, size_t from, size_t bytes)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    struct offer offer = { 0 };
-    int first = node->rank == 0;
-    if (first)
-        offer = file_make(bytes);
-    mpi_errno = MPIR_Bcast(&offer, sizeof offer, MPI_BYTE, 0, node, &errflag);
-    MPIR_ERR_CHECK(mpi_errno);
-    *status_out = offer.status == WDL_OK ? file_map(&offer, first, base_out) : offer.status;
-    mpi_errno = MPIR_Barrier(node, &errflag);   /* everyone has it open before the first closes it */
-    MPIR_ERR_CHECK(mpi_errno);
-    if (first && offer.fd >= 0)
-        close(offer.fd);
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
+    if (segment->fd < 0 || bytes == 0)
+        return WDL_OK;
+    return posix_fallocate(segment->fd, (off_t) from, (off_t) bytes) == 0 ? WDL_OK : WDL_ERR_NOMEM;
 }
 
-/* Places of the members' data; returns the end. */
-static size_t place(struct wdl_adi_part *part, int members, size_t from, int data, int contiguous)
+void wdl_adi_segment_opened(struct wdl_adi_segment *segment)
 {
-    size_t at = from;
-    for (int i = 0; i < members; i++) {
-        part[i].offset = at;
-        if (data)
-            at += contiguous ? part[i].bytes : pages(part[i].bytes);
+    if (segment->fd >= 0)
+        close(segment->fd);
+    segment->fd = -1;
+}
+
+/* --- memory kept ------------------------------------------------------------------------------------------------- */
+
+struct spare {
+    char *base;
+    size_t bytes;
+    uint64_t id;
+};
+
+static struct spare spare_take(MPIR_Comm * comm)
+{
+    struct spare spare = { 0 };
+    if (comm->dev.spare) {
+        spare = *(struct spare *) comm->dev.spare;
+        MPL_free(comm->dev.spare);
+        comm->dev.spare = NULL;
     }
-    return pages(at);
+    return spare;
+}
+
+static void spare_keep(MPIR_Comm * comm, struct spare spare)
+{
+    struct spare *kept = NULL;
+    wdl_adi_spare_drop(comm);
+    if (spare.bytes <= (size_t) MPIR_CVAR_WINDLASS_SPARE_MB << 20)
+        kept = MPL_malloc(sizeof *kept, MPL_MEM_RMA);
+    if (kept)
+        *kept = spare;
+    else
+        munmap(spare.base, spare.bytes);
+    comm->dev.spare = kept;
+}
+
+void wdl_adi_spare_drop(MPIR_Comm * comm)
+{
+    struct spare spare = spare_take(comm);
+    if (spare.base)
+        munmap(spare.base, spare.bytes);
+}
+
+/* Has everyone the same memory left over, and is it large enough? */
+static int spare_fits(const struct claim *claim, int members, size_t bytes)
+{
+    if (claim[0].spare_id == 0 || largest_alignment(claim, members) > PAGE)
+        return 0;
+    for (int i = 0; i < members; i++)
+        if (claim[i].spare_id != claim[0].spare_id || claim[i].spare_bytes < bytes)
+            return 0;
+    return 1;
+}
+
+/* --- making it --------------------------------------------------------------------------------------------------- */
+
+static int is_whole(MPIR_Comm * comm)
+{
+    const int *node = MPIR_Process.node_map;
+    if (comm->dev.spread == 0) {
+        comm->dev.spread = 1;
+        for (int i = 0; i < comm->local_size; i++)
+            if (node[wdl_adi_peer(comm, i)] != node[MPIR_Process.rank])
+                comm->dev.spread = 2;
+    }
+    return comm->dev.spread == 1;
+}
+
+/* Memory for n records that everyone will need together; a few are on the caller's stack. Beyond those all must have it before
+ * anyone uses it. */
+static int records(MPIR_Comm * comm, int n, size_t bytes, void *few, void **out, int *status)
+{
+    int agreed;
+    *out = few;
+    if (n <= FEW)
+        return MPI_SUCCESS;
+    *out = MPL_malloc((size_t) n * bytes, MPL_MEM_RMA);
+    int mpi_errno = wdl_adi_agree(comm, *out ? *status : WDL_ERR_NOMEM, &agreed);
+    if (agreed != WDL_OK) {
+        MPL_free(*out);
+        *out = NULL;
+        *status = agreed;
+    }
+    return mpi_errno;
 }
 
 /* The table of all ranks, where they differ: gathered by everyone, kept once per node. */
-static int fill_table(MPIR_Win * win, const struct wdl_adi_part *own, struct wdl_win_rank *table, int writer)
+static int fill_table(struct wdl_adi_making *m, struct wdl_win_rank *table)
 {
     int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    int size = win->comm_ptr->local_size;
-    struct wdl_adi_part *all = MPL_malloc((size_t) size * sizeof *all, MPL_MEM_RMA);
-    MPIR_ERR_CHKANDJUMP(!all, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    mpi_errno = MPIR_Allgather(own, sizeof *own, MPI_BYTE, all, sizeof *own, MPI_BYTE, win->comm_ptr,
-                               &errflag);
+    struct wdl_win_rank own = {.bytes = (uint64_t) m->bytes,.disp_unit = m->disp_unit };
+    struct wdl_win_rank few[FEW], *all = NULL;
+    int size = m->comm->local_size;
+    mpi_errno = records(m->comm, size, sizeof own, few, (void **) &all, &m->status);
     MPIR_ERR_CHECK(mpi_errno);
-    for (int i = 0; writer && i < size; i++)
-        table[i] = (struct wdl_win_rank) {.bytes = all[i].bytes,.disp_unit = all[i].disp_unit };
+    if (!all)
+        goto fn_exit;
+    mpi_errno = MPIR_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, m->comm, &errflag);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (table)
+        memcpy(table, all, (size_t) size * sizeof own);
   fn_exit:
-    MPL_free(all);
+    if (all != few)
+        MPL_free(all);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
 }
 
-static int by_rank(const void *a, const void *b)
+/* Do sizes or units differ among the ranks? A status that is bad anywhere becomes everyone's. */
+static int ranks_differ(struct wdl_adi_making *m, int *differ_out)
 {
-    return ((const struct wdl_adi_part *) a)->rank - ((const struct wdl_adi_part *) b)->rank;
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    int64_t mine[5] = { m->bytes, -(int64_t) m->bytes, m->disp_unit, -(int64_t) m->disp_unit, m->status };
+    int64_t most[5];
+    int mpi_errno = MPIR_Allreduce(mine, most, 5, MPI_INT64_T, MPI_MAX, m->comm, &errflag);
+    *differ_out = most[0] != -most[1] || most[2] != -most[3];
+    m->status = (int) most[4];
+    return mpi_errno;
 }
 
-int wdl_adi_segment_create(MPIR_Win * win, MPI_Aint bytes, int disp_unit, int data, int contiguous,
-                           int differ)
+/* Everyone's claims are known: get the memory. Collective over the node as long as the first has something to offer. */
+static int memory_get(struct wdl_adi_making *m, MPIR_Comm * node, const struct claim *claim,
+                      const struct layout *at, struct spare *spare, struct wdl_adi_segment *segment)
 {
-    int mpi_errno = MPI_SUCCESS, status = WDL_OK, agreed;
+    int mpi_errno = MPI_SUCCESS;
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    struct wdl_adi_segment *segment = &win->dev.segment;
-    struct wdl_adi_part own = {.rank = win->comm_ptr->rank,.disp_unit = disp_unit,.bytes = (uint64_t) bytes };
-    struct wdl_adi_part *part = NULL;
-    MPIR_Comm *node = NULL;
-    int size = win->comm_ptr->local_size;
+    int members = segment->members;
+    struct offer offer = { 0 };
+    if (spare_fits(claim, members, at->end)) {
+        segment->base = spare->base;
+        segment->bytes = spare->bytes;
+        segment->id = spare->id;
+        spare->base = NULL;
+        return MPI_SUCCESS;
+    }
+    segment->bytes = at->end;
+    segment->id = largest_alignment(claim, members) > PAGE ? 0 : m->id; /* 0: has gaps, which nobody claims; not kept */
+    if (members == 1) {
+        segment->base = map_aligned(-1, at->end, largest_alignment(claim, members));
+        m->status = segment->base ? WDL_OK : WDL_ERR_NOMEM;
+        return MPI_SUCCESS;
+    }
+    if (segment->index == 0)
+        offer = file_make(at->end);
+    mpi_errno = MPIR_Bcast(&offer, sizeof offer, MPI_BYTE, 0, node, &errflag);
+    if (mpi_errno)
+        return mpi_errno;
+    m->status = offer.status;
+    if (offer.status == WDL_OK)
+        m->status = file_open(segment, &offer, largest_alignment(claim, members));
+    else if (segment->index == 0)
+        segment->fd = offer.fd;
+    if (m->status == WDL_OK && segment->index == 0)
+        m->status = pages_claim(segment, 0, at->data);
+    if (m->status == WDL_OK && m->data)
+        m->status = pages_claim(segment, data_of(m, claim, at, segment->index), (size_t) m->bytes);
+    return MPI_SUCCESS;
+}
 
-    mpi_errno = MPIR_Comm_split_type_impl(win->comm_ptr, MPI_COMM_TYPE_SHARED, own.rank, NULL, &node);
-    MPIR_ERR_CHECK(mpi_errno);
-    int members = node->local_size;
-    part = MPL_malloc((size_t) members * sizeof *part, MPL_MEM_RMA);
-    MPIR_ERR_CHKANDJUMP(!part, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
-    mpi_errno = MPIR_Allgather(&own, sizeof own, MPI_BYTE, part, sizeof own, MPI_BYTE, node, &errflag);
-    MPIR_ERR_CHECK(mpi_errno);
-    qsort(part, (size_t) members, sizeof *part, by_rank);
+/* Our own records in the segment. */
+static void fill_own(const struct wdl_adi_making *m, const struct claim *claim, const struct layout *at,
+                     struct wdl_adi_segment *segment)
+{
+    struct wdl_win_place *own;
+    segment->place = (struct wdl_win_place *) (void *) segment->base;
+    segment->control = (struct wdl_win_control *) (void *) (segment->base + at->control);
+    own = &segment->place[segment->index];
+    own->rank = m->comm->rank;
+    own->bytes = (uint64_t) m->bytes;
+    own->disp_unit = m->disp_unit;
+    own->offset = m->data ? data_of(m, claim, at, segment->index) : (uint64_t) (uintptr_t) m->base;
+    memset(&segment->control[segment->index], 0, sizeof segment->control[0]);
+}
 
-    size_t table_at = pages((size_t) members * sizeof *part);
-    size_t control_at = table_at + (differ ? pages((size_t) size * sizeof(struct wdl_win_rank)) : 0);
-    size_t data_at = control_at + pages((size_t) members * sizeof(struct wdl_win_control));
-    size_t end = place(part, members, data_at, data, contiguous);
-    mpi_errno = node_map(node, end, &segment->base, &status);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = wdl_adi_agree(win->comm_ptr, status, &agreed);
-    MPIR_ERR_CHECK(mpi_errno);
-    segment->bytes = end;
-    WDL_ADI_CHECK(agreed, mpi_errno);
+static int claims_gather(struct wdl_adi_making *m, MPIR_Comm * node, const struct spare *spare, struct claim *all)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    struct claim own = {.bytes = (uint64_t) m->bytes,.disp_unit = m->disp_unit,.rank = m->comm->rank,
+        .alignment = m->alignment,.spare_id = spare->id,.spare_bytes = spare->bytes
+    };
+    return MPIR_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, node, &errflag);
+}
 
-    segment->members = members;
-    segment->part = (const struct wdl_adi_part *) (void *) segment->base;
-    segment->control = segment->base + control_at;
-    if (node->rank == 0)
-        memcpy(segment->base, part, (size_t) members * sizeof *part);
+int wdl_adi_segment_create(struct wdl_adi_making *m, struct wdl_adi_segment *segment)
+{
+    int mpi_errno = MPI_SUCCESS, differ = 0, size = m->comm->local_size;
+    MPIR_Comm *node = m->comm;
+    struct claim few[FEW], *claim = NULL;
+    struct spare spare = { 0 };
+    struct layout at;
+
+    memset(segment, 0, sizeof *segment);
+    segment->fd = -1;
+    segment->whole = is_whole(m->comm);
+    if (!segment->whole) {
+        mpi_errno = ranks_differ(m, &differ);
+        MPIR_ERR_CHECK(mpi_errno);
+        if (m->status != WDL_OK)
+            goto fn_exit;
+        mpi_errno = MPIR_Comm_split_type_impl(m->comm, MPI_COMM_TYPE_SHARED, m->comm->rank, NULL, &node);
+        MPIR_ERR_CHECK(mpi_errno);
+    } else {
+        spare = spare_take(m->comm);
+    }
+    segment->members = node->local_size;
+    segment->index = node->rank;
+    mpi_errno = records(m->comm, segment->whole ? segment->members : size, sizeof *claim, few, (void **) &claim,
+                        &m->status);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!claim)
+        goto fn_exit;
+    mpi_errno = claims_gather(m, node, &spare, claim);
+    MPIR_ERR_CHECK(mpi_errno);
+    at = layout_of(m, claim, segment->members, differ ? size : 0);
+    int status = m->status;
+    mpi_errno = memory_get(m, node, claim, &at, &spare, segment);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (m->status == WDL_OK && segment->base)
+        fill_own(m, claim, &at, segment);
     if (differ) {
-        segment->table = (const struct wdl_win_rank *) (void *) (segment->base + table_at);
-        mpi_errno = fill_table(win, &own, (struct wdl_win_rank *) (void *) (segment->base + table_at),
-                               node->rank == 0);
+        struct wdl_win_rank *table = NULL;
+        if (m->status == WDL_OK)
+            table = (struct wdl_win_rank *) (void *) (segment->base + at.table);
+        segment->table = table;
+        mpi_errno = fill_table(m, segment->index == 0 ? table : NULL);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    mpi_errno = MPIR_Barrier(node, &errflag);   /* what the first wrote is there for all */
-    MPIR_ERR_CHECK(mpi_errno);
+    if (status != WDL_OK)
+        m->status = status;
+
   fn_exit:
-    MPL_free(part);
-    if (node)
+    if (claim != few)
+        MPL_free(claim);
+    if (spare.base)
+        spare_keep(m->comm, spare);
+    if (node && node != m->comm)
         MPIR_Comm_free_impl(node);
     return mpi_errno;
   fn_fail:
-    wdl_adi_segment_free(segment);
     goto fn_exit;
 }
 
-void wdl_adi_segment_free(struct wdl_adi_segment *segment)
+void wdl_adi_segment_free(MPIR_Comm * comm, struct wdl_adi_segment *segment)
 {
-    if (segment->base)
+    struct spare spare = {.base = segment->base,.bytes = segment->bytes,.id = segment->id };
+    wdl_adi_segment_opened(segment);
+    if (segment->base && segment->whole && segment->members > 1 && segment->id)
+        spare_keep(comm, spare);
+    else if (segment->base)
         munmap(segment->base, segment->bytes);
     memset(segment, 0, sizeof *segment);
+    segment->fd = -1;
 }
 
 int wdl_adi_segment_member(const struct wdl_adi_segment *segment, int rank)
 {
     int lo = 0, hi = segment->members - 1;
-    if (rank < segment->members && segment->part[rank].rank == rank)
+    if (rank < segment->members && segment->place[rank].rank == rank)
         return rank;            /* all on one node, as is usual */
     while (lo <= hi) {
         int mid = (lo + hi) / 2;
-        if (segment->part[mid].rank == rank)
+        if (segment->place[mid].rank == rank)
             return mid;
-        if (segment->part[mid].rank < rank)
+        if (segment->place[mid].rank < rank)
             lo = mid + 1;
         else
             hi = mid - 1;

@@ -1,29 +1,26 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Atomic updates of window memory, the same for every caller: an origin that maps the memory and a target that serves a
- * message execute the same instructions, so they mix. No state, no waiting.
- *
- * Domain rule, a function of the element type and the address alone:
- *  1. Elements of 1, 2, 4 or 8 bytes at naturally aligned addresses: CPU atomics (a fetch-op instruction, or a
- *     compare-exchange loop, calling host->reduce where only the host knows the operator).
- *  2. Everything else: region locks (control->stripe), taken in ascending order, all or none.
+ * Accumulates on window memory, in pieces: which of a domain's ways (domain.h) each stretch takes. The choice is a function
+ * of the element's type, its address and the stretch's length; all ways respect each other, so every caller may choose for
+ * itself. No state, no waiting.
  */
 #ifndef WDL_MPID_RMA_ACCUMULATE_H_INCLUDED
 #define WDL_MPID_RMA_ACCUMULATE_H_INCLUDED
 
-#include "host/host.h"
-#include "mpid/rma/win.h"
+#include "mpid/rma/domain.h"
 
-/* Apply the packed elements `in` (NULL for WDL_ROP_NO_OP) to the target memory `target[0..npieces)`, given in stream
- * order; the pieces' bytes sum to a multiple of el->packed_bytes. out (may be NULL) receives the old values, packed.
- * in and out may be unaligned; out may equal in. WDL_OK, or WDL_AGAIN: a region lock is held, nothing has changed. */
-int wdl_accumulate(const struct wdl_host *host, struct wdl_win_control *control, enum wdl_rop op,
-                   const struct wdl_element *el, const struct wdl_piece *target, int npieces,
-                   const void *in, void *out);
+#define WDL_BULK_MIN 64         /* elements: from here on a stretch is worth closing its region */
 
-/* If the element at target equals *compare it becomes *value; *result is the old value. Results as above. */
-int wdl_compare_swap(const struct wdl_host *host, struct wdl_win_control *control,
-                     const struct wdl_element *el, void *target, const void *compare,
-                     const void *value, void *result);
+/* Apply the packed elements `in` (NULL for WDL_ROP_NO_OP) to the memory `target[0..npieces)`, given in stream order; the
+ * pieces' bytes sum to a multiple of el->packed_bytes. out (may be NULL) receives the old values, packed. in and out may be
+ * unaligned; out may equal in. *done counts the bytes of the stream that are done: 0 before the first call. WDL_OK, or
+ * WDL_AGAIN: come back with the same arguments, *done included; from there it goes on. */
+int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
+                   const struct wdl_piece *target, int npieces, const void *in, void *out, size_t *done);
+
+/* If the element at target equals *compare it becomes *value; *result is the old value. WDL_OK, or WDL_AGAIN: nothing has
+ * changed. */
+int wdl_compare_swap(const struct wdl_domain *d, const struct wdl_element *el, void *target,
+                     const void *compare, const void *value, void *result);
 
 #endif

@@ -1,33 +1,20 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Epoch states: lookups in the tables of epoch.h. */
 #include "mpid/rma/epoch.h"
+#include <stdint.h>
 #include "base/status.h"
 
-struct row {
-    int from, event, to;
-};
-
-static const struct row access_rows[] = {
-#define ACCESS_ROW(from, event, to) {WDL_ACCESS_##from, WDL_ACCESS_ON_##event, WDL_ACCESS_##to},
+/* The tables turned into look-ups: by state and event, one more than the state it leads to; 0: there is no row. */
+static const uint8_t access_to[WDL_ACCESS_STATE_COUNT][WDL_ACCESS_EVENT_COUNT] = {
+#define ACCESS_ROW(from, event, to) [WDL_ACCESS_##from][WDL_ACCESS_ON_##event] = 1 + WDL_ACCESS_##to,
     WDL_ACCESS_ROWS(ACCESS_ROW)
 #undef ACCESS_ROW
 };
 
-static const struct row expose_rows[] = {
-#define EXPOSE_ROW(from, event, to) {WDL_EXPOSE_##from, WDL_EXPOSE_ON_##event, WDL_EXPOSE_##to},
+static const uint8_t expose_to[2][2] = {
+#define EXPOSE_ROW(from, event, to) [WDL_EXPOSE_##from][WDL_EXPOSE_ON_##event] = 1 + WDL_EXPOSE_##to,
     WDL_EXPOSE_ROWS(EXPOSE_ROW)
 #undef EXPOSE_ROW
 };
-
-#define ROWS(table) (int) (sizeof(table) / sizeof((table)[0]))
-
-/* The state a row leads to, or -1. */
-static int row_to(const struct row *rows, int n, int from, int event)
-{
-    for (int i = 0; i < n; i++)
-        if (rows[i].from == from && rows[i].event == event)
-            return rows[i].to;
-    return -1;
-}
 
 void wdl_epoch_init(struct wdl_epoch *epoch)
 {
@@ -37,24 +24,24 @@ void wdl_epoch_init(struct wdl_epoch *epoch)
 
 int wdl_epoch_allows(const struct wdl_epoch *epoch, enum wdl_access_event event)
 {
-    return row_to(access_rows, ROWS(access_rows), epoch->access_state, event) >= 0;
+    return access_to[epoch->access_state][event] > 0;
 }
 
 int wdl_epoch_access(struct wdl_epoch *epoch, enum wdl_access_event event)
 {
-    int to = row_to(access_rows, ROWS(access_rows), epoch->access_state, event);
-    if (to < 0)
+    int to = access_to[epoch->access_state][event];
+    if (to == 0)
         return WDL_ERR_SYNC;
-    epoch->access_state = to;
+    epoch->access_state = to - 1;
     return WDL_OK;
 }
 
 int wdl_epoch_expose(struct wdl_epoch *epoch, enum wdl_expose_event event)
 {
-    int to = row_to(expose_rows, ROWS(expose_rows), epoch->expose_state, event);
-    if (to < 0)
+    int to = expose_to[epoch->expose_state][event];
+    if (to == 0)
         return WDL_ERR_SYNC;
-    epoch->expose_state = to;
+    epoch->expose_state = to - 1;
     return WDL_OK;
 }
 

@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * MPI_Win_fence (seed 001, Algorithm For FENCE; MPI-4, 12.5.1).
- *   NOPRECEDE: there is nothing to complete; the barrier is started and, where nobody's memory is mapped, left running:
- *              the first operation waits for it.
+ *   NOPRECEDE: there is nothing to complete; the barrier is started and, where it takes messages and nobody's memory is mapped,
+ *              left running: the first operation waits for it.
  *   NOSUCCEED: the epoch ends here.
  */
 #include "mpid/rma/win_impl.h"
@@ -15,6 +15,7 @@ static int fence_end(struct wdl_win *win, int assertion, int *step)
         int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_FENCE_LAST);
         wdl_assert_cmp(status, ==, WDL_OK);
     }
+    wdl_win_quick_set(win);
     *step = FENCE_BEGIN;
     return wdl_win_take_error(win);
 }
@@ -48,10 +49,12 @@ int wdl_win_fence(struct wdl_win *win, int assertion, int *step)
             fence_release_targets(win);
         status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_FENCE);
         wdl_assert_cmp(status, ==, WDL_OK);
-        win->fence_ops = 0;
+        win->ops_at_fence = win->quick.ops + win->stats.ops_message;
+        wdl_win_quick_set(win);
         wdl_barrier_begin(win);
         *step = FENCE_WAIT;
-        if ((assertion & WDL_MODE_NOPRECEDE) && !win->params.mapped_any) {
+        if ((assertion & WDL_MODE_NOPRECEDE) && !win->params.mapped_any &&
+            !win->params.node_whole) {
             wdl_barrier_progress(win);
             return fence_end(win, assertion, step);
         }

@@ -6,17 +6,6 @@
 #include <string.h>
 #include "mpid/rma/win_impl.h"
 
-static struct wdl_win *win_by_id(struct wdl_rma *rma, uint32_t id)
-{
-    struct wdl_list *node;
-    wdl_list_for(node, &rma->wins) {
-        struct wdl_win *win = wdl_container_of(node, struct wdl_win, link);
-        if (win->params.id == id)
-            return win;
-    }
-    return NULL;
-}
-
 /* Done with all that came before: say so. */
 static int handle_acknowledge(struct wdl_win *win, const struct wdl_pkt *pkt, enum wdl_pkt_kind kind)
 {
@@ -141,7 +130,7 @@ int wdl_rma_handle(void *module, int src, const void *data, size_t bytes)
     if (bytes < sizeof(pkt))
         return WDL_ERR_PROTO;
     memcpy(&pkt, data, sizeof(pkt));
-    struct wdl_win *win = win_by_id(rma, pkt.win);
+    struct wdl_win *win = wdl_win_find(rma->proc, pkt.win);
     if (!win || pkt.origin >= (uint32_t) win->params.size ||
         win->params.peer_of(win->params.ctx, (int) pkt.origin) != src)
         return WDL_ERR_PROTO;

@@ -88,12 +88,28 @@ static int target_issue(struct wdl_target *t)
     return n;
 }
 
+/* Locks by words: there is no request, only the attempt. */
+static int target_take_word(struct wdl_target *t)
+{
+    struct wdl_win *win = t->win;
+    int join = win->locks_held > 1 || win->held_rank >= 0;
+    if (wdl_words_lock(win, t->rank, t->lock.exclusive, join, &t->word) != WDL_OK)
+        return 0;
+    int status = wdl_lock_step(&t->lock, WDL_LOCK_ON_ISSUE);
+    wdl_assert_cmp(status, ==, WDL_OK);
+    status = wdl_lock_step(&t->lock, WDL_LOCK_ON_GRANT);
+    wdl_assert_cmp(status, ==, WDL_OK);
+    return 1;
+}
+
 /* The lock request goes out when somebody needs the lock. */
 static int target_issue_lock(struct wdl_target *t)
 {
     struct wdl_pkt pkt;
     if (!t->want_lock && wdl_list_empty(&t->waiting))
         return 0;
+    if (t->win->params.node_whole)
+        return target_take_word(t);
     wdl_pkt_init(&pkt, t->win, WDL_PKT_LOCK);
     pkt.flags = t->lock.exclusive ? WDL_PKT_EXCLUSIVE : 0;
     if (t->win->epoch.access_state != WDL_ACCESS_PER_TARGET && t->win->locked_targets > 1)

@@ -1,11 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. The origin's lock: lookups in the table of lock.h. */
 #include "mpid/rma/lock.h"
+#include <stdint.h>
 #include "base/status.h"
 
-static const struct {
-    int from, event, to;
-} lock_rows[] = {
-#define LOCK_ROW(from, event, to) {WDL_LOCK_##from, WDL_LOCK_ON_##event, WDL_LOCK_##to},
+/* The table turned into a look-up: by state and event, one more than the state it leads to; 0: there is no row. */
+static const uint8_t lock_to[WDL_LOCK_STATE_COUNT][WDL_LOCK_EVENT_COUNT] = {
+#define LOCK_ROW(from, event, to) [WDL_LOCK_##from][WDL_LOCK_ON_##event] = 1 + WDL_LOCK_##to,
     WDL_LOCK_ROWS(LOCK_ROW)
 #undef LOCK_ROW
 };
@@ -18,13 +18,11 @@ void wdl_lock_init(struct wdl_lock *lock)
 
 int wdl_lock_step(struct wdl_lock *lock, enum wdl_lock_event event)
 {
-    for (unsigned i = 0; i < sizeof(lock_rows) / sizeof(lock_rows[0]); i++) {
-        if (lock_rows[i].from == lock->state && lock_rows[i].event == (int) event) {
-            lock->state = lock_rows[i].to;
-            return WDL_OK;
-        }
-    }
-    return WDL_ERR_SYNC;
+    int to = lock_to[lock->state][event];
+    if (to == 0)
+        return WDL_ERR_SYNC;
+    lock->state = to - 1;
+    return WDL_OK;
 }
 
 int wdl_lock_open(const struct wdl_lock *lock)

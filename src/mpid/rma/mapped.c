@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include "mpid/rma/accumulate.h"
+#include "mpid/rma/kernel.h"
 #include "mpid/rma/win_impl.h"
 
 /* One derived layout against another, through the scratch buffer. */
@@ -37,9 +38,10 @@ static void copy(struct wdl_rma *rma, const struct wdl_buf *from, const void *fr
         copy_typed(rma, from, from_addr, to, to_addr, bytes);
 }
 
-/* One stretch [offset, offset + n) of an accumulate; the scratch buffer holds what has to be packed or unpacked. */
+/* One stretch [offset, offset + n) of an accumulate, from its byte *done on; the scratch buffer holds what has to be packed or
+ * unpacked. */
 static int accumulate_step(struct wdl_win *win, const struct wdl_rma_args *args, char *base,
-                           struct wdl_win_control *control, size_t offset, size_t n)
+                           const struct wdl_domain *domain, size_t offset, size_t n, size_t *done)
 {
     struct wdl_rma *rma = win->rma;
     const struct wdl_host *host = &win->proc->host;
@@ -62,38 +64,39 @@ static int accumulate_step(struct wdl_win *win, const struct wdl_rma_args *args,
     if (args->kind == WDL_RMA_GET_ACC)
         out = args->result.contig ? (char *) args->result.addr + args->result.lo + offset :
             rma->scratch + WDL_RMA_PIECES;
-    int status = wdl_accumulate(host, control, args->op, &args->element, pieces, npieces, in, out);
-    if (status == WDL_OK && out && !args->result.contig)
-        host->ops->unpack(host->ctx, args->result.addr, args->result.count, args->result.type, offset,
-                          out, n);
+    size_t before = *done;
+    int status = wdl_accumulate(domain, args->op, &args->element, pieces, npieces, in, out, done);
+    if (status == WDL_OK)
+        *done = n;
+    if (out && !args->result.contig && *done > before)
+        host->ops->unpack(host->ctx, args->result.addr, args->result.count, args->result.type,
+                          offset + before, out + before, *done - before);
     return status;
 }
 
-static int accumulate(struct wdl_win *win, const struct wdl_rma_args *args, char *base,
-                      struct wdl_win_control *control)
+/* args->done: bytes of whole steps that are done, and bytes within the step under way. */
+static int accumulate(struct wdl_win *win, struct wdl_rma_args *args, char *base, const struct wdl_domain *domain)
 {
     size_t step = WDL_RMA_PIECES - WDL_RMA_PIECES % args->element.packed_bytes;
     int plain = args->remote.contig && args->origin.contig &&
         (args->kind == WDL_RMA_ACC || args->result.contig);
     if (plain)
         step = args->remote.bytes;
-    for (size_t offset = 0; offset < args->remote.bytes;) {
+    while (args->done < args->remote.bytes) {
+        size_t inside = args->done % step, offset = args->done - inside;
         size_t n = args->remote.bytes - offset < step ? args->remote.bytes - offset : step;
-        int status = accumulate_step(win, args, base, control, offset, n);
-        /* Refused at the start: the caller comes back. Later, what is done cannot be undone: try again at once; a
-         * region lock is held by a running process for the time of one such step. */
-        if (status == WDL_AGAIN && offset == 0)
-            return WDL_AGAIN;
-        if (status == WDL_OK)
-            offset += n;
+        int status = accumulate_step(win, args, base, domain, offset, n, &inside);
+        args->done = offset + inside;
+        if (status != WDL_OK)
+            return status;
     }
     return WDL_OK;
 }
 
-int wdl_mapped_op(struct wdl_win *win, const struct wdl_rma_args *args, char *base,
+int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
                   struct wdl_win_control *control, int64_t disp_unit)
 {
-    const struct wdl_host *host = &win->proc->host;
+    struct wdl_domain domain;
     char *at = base + args->disp * disp_unit;
     switch (args->kind) {
         case WDL_RMA_PUT:
@@ -103,9 +106,63 @@ int wdl_mapped_op(struct wdl_win *win, const struct wdl_rma_args *args, char *ba
             copy(win->rma, &args->remote, at, &args->origin, args->origin.addr, args->remote.bytes);
             return WDL_OK;
         case WDL_RMA_CAS:
-            return wdl_compare_swap(host, control, &args->element, at + args->remote.lo, args->compare,
+            wdl_win_domain(win, args->target, base, control, &domain);
+            return wdl_compare_swap(&domain, &args->element, at + args->remote.lo, args->compare,
                                     args->origin.addr, args->result.addr);
         default:
-            return accumulate(win, args, at, control);
+            wdl_win_domain(win, args->target, base, control, &domain);
+            return accumulate(win, args, at, &domain);
     }
+}
+
+/* --- the short way ------------------------------------------------------------------------------------------------- */
+
+/* Begin a short update of aligned elements: their address, or NULL where the full path is to decide. */
+static char *short_begin(struct wdl_win *win, int rank, int64_t disp, size_t bytes, const struct wdl_element *el)
+{
+    struct wdl_win_quick *q = &win->quick;
+    char *at = wdl_kernel_has(el) ? wdl_quick_reach(q, rank, disp, bytes) : NULL;
+    if (!at)
+        return NULL;
+    uintptr_t from = (uintptr_t) (at - q->base) - q->place[rank].offset, region = from / WDL_REGION_BYTES;
+    if (((uintptr_t) at & (el->packed_bytes - 1)) == 0 && region == (from + bytes - 1) / WDL_REGION_BYTES &&
+        wdl_short_begin(&win->params.node[win->params.node_index], &win->params.node[rank], rank,
+                        (int) (region % WDL_WIN_REGIONS)) == WDL_OK)
+        return at;
+    q->ops--;
+    return NULL;
+}
+
+/* Are these operators of every type there are instructions for? What is left the full path judges. */
+static int is_plain_op(const struct wdl_element *el, enum wdl_rop op)
+{
+    if (el->basic >= WDL_BASIC_I8 && el->basic <= WDL_BASIC_U64)
+        return op != WDL_ROP_MINLOC && op != WDL_ROP_MAXLOC;
+    return op == WDL_ROP_REPLACE || op == WDL_ROP_NO_OP ||
+        (op <= WDL_ROP_MAX && (el->basic == WDL_BASIC_F32 || el->basic == WDL_BASIC_F64));
+}
+
+int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
+                             const struct wdl_element *el, const void *in, void *out)
+{
+    if (count - 1 >= WDL_BULK_MIN - 1 || !is_plain_op(el, op))
+        return WDL_AGAIN;
+    char *at = short_begin(win, rank, disp, count * el->packed_bytes, el);
+    if (!at)
+        return WDL_AGAIN;
+    const struct wdl_kernel_call call = { &win->proc->host, el, op };
+    wdl_kernel_find(el, op)->atomic(&call, at, in, out, count);
+    wdl_short_end(&win->params.node[win->params.node_index]);
+    return WDL_OK;
+}
+
+int wdl_win_swap_short(struct wdl_win *win, int rank, int64_t disp, const struct wdl_element *el,
+                       const void *compare, const void *value, void *result)
+{
+    char *at = short_begin(win, rank, disp, el->packed_bytes, el);
+    if (!at)
+        return WDL_AGAIN;
+    wdl_kernel_compare_swap(el->packed_bytes, at, compare, value, result);
+    wdl_short_end(&win->params.node[win->params.node_index]);
+    return WDL_OK;
 }

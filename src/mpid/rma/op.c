@@ -11,6 +11,8 @@ static int passive_target(struct wdl_win *win, int rank, struct wdl_target **t_o
     struct wdl_target *t = wdl_target_find(win, rank);
     int state = win->epoch.access_state;
     *t_out = t;
+    if (win->quick.place && (state == WDL_ACCESS_LOCK_ALL_GRANTED || win->held_rank == rank))
+        return WDL_OK;          /* nothing to keep: all is done in the call */
     if (t && t->lock.state == WDL_LOCK_RELEASING)
         return WDL_ERR_SYNC;
     if (t && t->lock.state != WDL_LOCK_IDLE) {
@@ -40,14 +42,13 @@ static int op_admit(struct wdl_win *win, int rank, struct wdl_target **t_out)
     *t_out = NULL;
     switch (win->epoch.access_state) {
         case WDL_ACCESS_FENCE_GRANTED:
-            win->fence_ops++;
             return WDL_OK;
         case WDL_ACCESS_FENCE_ISSUED:
             if (wdl_barrier_progress(win) != WDL_OK)
                 return WDL_AGAIN;
             status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_FENCE_DONE);
             wdl_assert_cmp(status, ==, WDL_OK);
-            win->fence_ops++;
+            wdl_win_quick_set(win);
             return WDL_OK;
         case WDL_ACCESS_PSCW_ISSUED:
         case WDL_ACCESS_PSCW_GRANTED:
@@ -147,7 +148,7 @@ static int mapped_ready(struct wdl_win *win, struct wdl_target *t)
     return WDL_AGAIN;
 }
 
-int wdl_rma_op(struct wdl_win *win, const struct wdl_rma_args *args)
+int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
 {
     const struct wdl_host *host = &win->proc->host;
     struct wdl_win_control *control = NULL;
@@ -164,6 +165,7 @@ int wdl_rma_op(struct wdl_win *win, const struct wdl_rma_args *args)
     if (status != WDL_OK)
         return status;
     if (args->kind != WDL_RMA_CAS && args->remote.bytes == 0) {
+        win->quick.ops++;
         if (args->request)
             host->ops->request_complete(host->ctx, args->request, WDL_OK);
         return WDL_OK;
@@ -180,7 +182,8 @@ int wdl_rma_op(struct wdl_win *win, const struct wdl_rma_args *args)
                                info.disp_unit);
     if (status != WDL_OK)
         return status;
-    win->stats.ops_mapped++;
+    win->quick.ops++;
+    win->quick.stored |= args->kind == WDL_RMA_PUT;
     if (args->request)
         host->ops->request_complete(host->ctx, args->request, WDL_OK);
     return WDL_OK;

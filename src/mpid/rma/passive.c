@@ -21,14 +21,54 @@ static void lock_take_row(struct wdl_target *t, enum wdl_lock_event event)
     wdl_assert_cmp(status, ==, WDL_OK);
 }
 
+/* May a passive epoch begin, or be widened? */
+static int may_lock(const struct wdl_win *win, enum wdl_access_event event)
+{
+    int fence = win->epoch.access_state == WDL_ACCESS_FENCE_GRANTED ||
+        win->epoch.access_state == WDL_ACCESS_FENCE_ISSUED;
+    return !win->params.no_locks && wdl_epoch_allows(&win->epoch, event) &&
+        !(fence && wdl_win_used(win)) && win->epoch.expose_state == WDL_EXPOSE_NONE;
+}
+
+/* --- the held lock: no element, no message ------------------------------------------------------------------------ */
+
+static int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion)
+{
+    int unchecked = (assertion & WDL_MODE_NOCHECK) != 0;
+    win->held_wanted = rank;
+    if (!unchecked && wdl_words_lock(win, rank, exclusive, win->locks_held > 0, &win->held_word) != WDL_OK)
+        return WDL_AGAIN;
+    win->held_wanted = -1;
+    win->held_rank = rank;
+    win->held_unchecked = unchecked;
+    int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LOCK);
+    wdl_assert_cmp(status, ==, WDL_OK);
+    win->quick.open = rank;
+    return WDL_OK;
+}
+
+static int held_unlock(struct wdl_win *win)
+{
+    int rank = win->held_rank;
+    win->held_rank = -1;
+    win->quick.open = WDL_OPEN_NONE;
+    if (!win->held_unchecked)
+        wdl_words_unlock(win, rank);    /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
+    else if (win->quick.stored)
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);        /* MEM_SYNC; pairs with the peer's own synchronization */
+    win->quick.stored = 0;
+    if (win->locks_held == 0) {
+        int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LAST_UNLOCK);
+        wdl_assert_cmp(status, ==, WDL_OK);
+    }
+    return WDL_OK;
+}
+
+/* --- lock and unlock ---------------------------------------------------------------------------------------------- */
+
 static int lock_begin(struct wdl_win *win, int rank, int exclusive, int assertion)
 {
     struct wdl_target *t = wdl_target_find(win, rank);
-    if (rank < 0 || rank >= win->params.size)
-        return WDL_ERR_RANK;
-    if (win->params.no_locks || !wdl_epoch_allows(&win->epoch, WDL_ACCESS_ON_LOCK) ||
-        win->fence_ops > 0 || win->epoch.expose_state != WDL_EXPOSE_NONE)
-        return WDL_ERR_SYNC;
     if (t && t->lock.state != WDL_LOCK_IDLE)
         return WDL_ERR_SYNC;
     t = wdl_target_get(win, rank);
@@ -38,7 +78,7 @@ static int lock_begin(struct wdl_win *win, int rank, int exclusive, int assertio
     wdl_assert_cmp(status, ==, WDL_OK);
     lock_take_row(t, assertion & WDL_MODE_NOCHECK ? WDL_LOCK_ON_NOCHECK : WDL_LOCK_ON_LOCK);
     t->lock.exclusive = exclusive;
-    t->want_lock = t->path == WDL_PATH_MAPPED;
+    t->want_lock = t->path == WDL_PATH_MAPPED || win->params.node_whole;
     win->locked_targets++;
     win->locks_held++;
     return WDL_OK;
@@ -46,11 +86,23 @@ static int lock_begin(struct wdl_win *win, int rank, int exclusive, int assertio
 
 int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, int *step)
 {
-    if (*step == 0) {
-        int status = lock_begin(win, rank, exclusive, assertion);
+    enum { BEGIN, ELEMENT, HELD };
+    if (*step == BEGIN) {
+        if (rank < 0 || rank >= win->params.size)
+            return WDL_ERR_RANK;
+        if (!may_lock(win, WDL_ACCESS_ON_LOCK) || win->held_rank == rank || win->held_wanted == rank)
+            return WDL_ERR_SYNC;
+        int held = win->quick.place && win->held_rank < 0 && win->held_wanted < 0 && !wdl_target_find(win, rank);
+        int status = held ? WDL_OK : lock_begin(win, rank, exclusive, assertion);
         if (status != WDL_OK)
             return status;
-        *step = 1;
+        *step = held ? HELD : ELEMENT;
+    }
+    if (*step == HELD) {
+        if (held_lock(win, rank, exclusive, assertion) != WDL_OK)
+            return WDL_AGAIN;
+        *step = BEGIN;
+        return WDL_OK;          /* taking the word was a full barrier, MEM_SYNC; NOCHECK: the user has synchronized */
     }
     struct wdl_target *t = wdl_target_find(win, rank);
     if (t && t->want_lock && !wdl_lock_open(&t->lock)) {
@@ -58,7 +110,7 @@ int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, in
         wdl_win_activate(win);
         return WDL_AGAIN;
     }
-    *step = 0;
+    *step = BEGIN;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* MEM_SYNC; pairs with the one of the last unlock */
     return WDL_OK;
 }
@@ -77,6 +129,13 @@ static int target_unlock(struct wdl_target *t)
         if (wdl_target_drain(t, 0) != WDL_OK)
             return WDL_AGAIN;
         lock_take_row(t, WDL_LOCK_ON_DROP);
+    }
+    if (t->lock.state == WDL_LOCK_GRANTED && win->params.node_whole) {
+        if (wdl_target_drain(t, 0) != WDL_OK)
+            return WDL_AGAIN;
+        lock_take_row(t, WDL_LOCK_ON_RELEASE);
+        wdl_words_unlock(win, t->rank); /* a full barrier, as below */
+        lock_take_row(t, WDL_LOCK_ON_ACK);
     }
     if (t->lock.state == WDL_LOCK_GRANTED) {
         struct wdl_pkt pkt;
@@ -129,6 +188,8 @@ int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
         return WDL_ERR_RANK;
     if (win->epoch.access_state != WDL_ACCESS_PER_TARGET)
         return WDL_ERR_SYNC;
+    if (win->held_rank == rank)
+        return held_unlock(win);
     if (*step == 0) {
         int status = locked_target(win, rank, &t);
         if (status != WDL_OK)
@@ -140,7 +201,7 @@ int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
     if (target_unlock(t) != WDL_OK)
         return WDL_AGAIN;
     *step = 0;
-    if (--win->locks_held == 0) {
+    if (--win->locks_held == 0 && win->held_rank < 0) {
         int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LAST_UNLOCK);
         wdl_assert_cmp(status, ==, WDL_OK);
     }
@@ -149,16 +210,20 @@ int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
 
 int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
 {
-    int nocheck = (assertion & WDL_MODE_NOCHECK) != 0;
-    (void) step;
-    if (win->params.no_locks || win->fence_ops > 0 || win->epoch.expose_state != WDL_EXPOSE_NONE)
+    int nocheck = (assertion & WDL_MODE_NOCHECK) != 0, words = win->params.node_whole;
+    if (*step == 0 && !may_lock(win, WDL_ACCESS_ON_LOCK_ALL))
         return WDL_ERR_SYNC;
-    int status = wdl_epoch_access(&win->epoch,
-                                  nocheck ? WDL_ACCESS_ON_LOCK_ALL_NOCHECK : WDL_ACCESS_ON_LOCK_ALL);
+    *step = 1;
+    if (words && !nocheck && wdl_words_lock_all(win) != WDL_OK)
+        return WDL_AGAIN;
+    *step = 0;
+    int status = wdl_epoch_access(&win->epoch, nocheck || words ? WDL_ACCESS_ON_LOCK_ALL_NOCHECK :
+                                  WDL_ACCESS_ON_LOCK_ALL);
     if (status != WDL_OK)
         return status;
     win->all_nocheck = nocheck;
     win->all_next = win->all_due = 0;
+    wdl_win_quick_set(win);
     return WDL_OK;
 }
 
@@ -189,6 +254,11 @@ static int unlock_all_targets(struct wdl_win *win)
 
 static int unlock_all_window(struct wdl_win *win)
 {
+    if (win->params.node_whole) {
+        if (!win->all_nocheck)
+            wdl_words_unlock_all(win);  /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
+        return WDL_OK;
+    }
     while (!win->all_nocheck && win->all_next < win->params.size) {
         struct wdl_pkt pkt;
         wdl_pkt_init(&pkt, win, WDL_PKT_UNLOCK);
@@ -223,6 +293,7 @@ int wdl_win_unlock_all(struct wdl_win *win, int *step)
         win->all_next = 0;
     }
     *step = UNLOCK_ALL_BEGIN;
+    win->quick.open = WDL_OPEN_NONE;
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_UNLOCK_ALL);
     wdl_assert_cmp(status, ==, WDL_OK);
     return wdl_win_take_error(win);
@@ -240,12 +311,13 @@ int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step)
             return WDL_AGAIN;
     } else {
         struct wdl_target *t = wdl_target_find(win, rank);
-        if (!t && win->epoch.access_state == WDL_ACCESS_PER_TARGET &&
+        if (!t && win->epoch.access_state == WDL_ACCESS_PER_TARGET && win->held_rank != rank &&
             win->locked_targets >= win->locks_held)
             return WDL_ERR_SYNC;
         if (t && wdl_target_drain(t, local) != WDL_OK)
             return WDL_AGAIN;
     }
+    win->quick.stored = 0;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* MEM_SYNC (seed 001, FLUSH); pairs with the peer's own synchronization */
     return wdl_win_take_error(win);
 }

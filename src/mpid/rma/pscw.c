@@ -3,6 +3,9 @@
  * Post, start, complete, wait (seed 001; MPI-4, 12.5.2). Post sends a packet to each origin, complete one to each target:
  * O(k) for groups of k. Start only notes the group; an operation waits for its own target's post. Posts that come
  * before their start are remembered by rank, at most one per rank.
+ *
+ * Where all ranks are on one node, post is a store into a free place of the origin's control block (a packet, should all be
+ * taken), complete an addition to a counter in the target's.
  */
 #include <string.h>
 #include "mpid/rma/win_impl.h"
@@ -65,12 +68,26 @@ int wdl_pscw_completed(struct wdl_win *win, int rank)
     return WDL_OK;
 }
 
+/* Leave word in the origin's block: 1 if there was room. */
+static int post_by_word(const struct wdl_win *win, int rank)
+{
+    struct wdl_win_control *control = &win->params.node[rank];
+    for (int i = 0; win->params.node_whole && i < WDL_WIN_POSTS; i++) {
+        uint32_t nobody = 0;
+        if (__atomic_load_n(&control->posted[i], __ATOMIC_RELAXED) == 0 &&
+            __atomic_compare_exchange_n(&control->posted[i], &nobody, (uint32_t) win->params.rank + 1, 0,
+                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))    /* pairs with the load in take_words */
+            return 1;
+    }
+    return 0;
+}
+
 int wdl_win_post(struct wdl_win *win, const int *group, int n, int assertion, int *step)
 {
     if (*step == 0) {
         int fence = win->epoch.access_state == WDL_ACCESS_FENCE_GRANTED ||
             win->epoch.access_state == WDL_ACCESS_FENCE_ISSUED;
-        if (fence && win->fence_ops > 0)
+        if (fence && wdl_win_used(win))
             return WDL_ERR_SYNC;
         int status = wdl_epoch_expose(&win->epoch, WDL_EXPOSE_ON_POST);
         if (status != WDL_OK)
@@ -84,7 +101,7 @@ int wdl_win_post(struct wdl_win *win, const int *group, int n, int assertion, in
     while (*step <= n) {
         struct wdl_pkt pkt;
         wdl_pkt_init(&pkt, win, WDL_PKT_POST);
-        int status = wdl_pkt_send(win, group[*step - 1], &pkt);
+        int status = post_by_word(win, group[*step - 1]) ? WDL_OK : wdl_pkt_send(win, group[*step - 1], &pkt);
         if (status == WDL_AGAIN)
             return WDL_AGAIN;
         if (wdl_status_is_error(status))
@@ -123,7 +140,8 @@ int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, i
 {
     const struct wdl_host *host = &win->proc->host;
     (void) step;
-    if (!wdl_epoch_allows(&win->epoch, WDL_ACCESS_ON_START) || win->fence_ops > 0)
+    if (!wdl_epoch_allows(&win->epoch, WDL_ACCESS_ON_START) ||
+        (win->epoch.access_state != WDL_ACCESS_NONE && wdl_win_used(win)))
         return WDL_ERR_SYNC;
     size_t room = n > 0 ? (size_t) n : 1;
     int *ranks = host->ops->alloc(host->ctx, room * sizeof(*ranks));
@@ -145,7 +163,26 @@ int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, i
         memset(posted, 1, room);
     else
         take_early_posts(win);
-    return wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_START);
+    int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_START);
+    wdl_win_quick_set(win);
+    return status;
+}
+
+/* Posts left in this rank's block by members of the access group; others stay for a later start. */
+static void take_words(struct wdl_win *win)
+{
+    struct wdl_win_control *own = win->params.node;
+    if (!win->params.node_whole)
+        return;
+    own += win->params.node_index;
+    for (int i = 0; i < WDL_WIN_POSTS; i++) {
+        uint32_t rank = __atomic_load_n(&own->posted[i], __ATOMIC_ACQUIRE);     /* pairs with the exchange in post_by_word */
+        int at = rank ? group_index(win, (int) rank - 1) : -1;
+        if (at < 0 || win->start_posted[at])
+            continue;
+        win->start_posted[at] = 1;
+        __atomic_store_n(&own->posted[i], 0, __ATOMIC_RELEASE);
+    }
 }
 
 static int all_posted(const struct wdl_win *win)
@@ -156,11 +193,13 @@ static int all_posted(const struct wdl_win *win)
     return 1;
 }
 
-int wdl_pscw_may_access(const struct wdl_win *win, int rank)
+int wdl_pscw_may_access(struct wdl_win *win, int rank)
 {
     int at = group_index(win, rank);
     if (at < 0)
         return WDL_ERR_SYNC;
+    if (!win->start_posted[at])
+        take_words(win);
     return win->start_posted[at] ? WDL_OK : WDL_AGAIN;
 }
 
@@ -170,13 +209,21 @@ int wdl_win_complete(struct wdl_win *win, int *step)
         return WDL_ERR_SYNC;
     /* every operation was admitted after its target's post; a COMPLETE must not come before the POST it answers */
     if (!all_posted(win))
+        take_words(win);
+    if (!all_posted(win))
         return WDL_AGAIN;
-    /* ordered network: COMPLETE travels behind the operations; otherwise they must be acknowledged first */
-    if (wdl_win_drain(win, win->proc->ordered) != WDL_OK)
+    /* ordered network: COMPLETE travels behind the operations; otherwise, and where it is no message,
+     * they must be acknowledged */
+    if (wdl_win_drain(win, win->proc->ordered && !win->params.node_whole) != WDL_OK)
         return WDL_AGAIN;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_win_wait */
     for (; win->complete_next < win->start_n; win->complete_next++) {
         struct wdl_pkt pkt;
+        if (win->params.node_whole) {
+            __atomic_fetch_add(&win->params.node[win->start_group[win->complete_next]].completed, 1,
+                               __ATOMIC_SEQ_CST);       /* pairs with the load in wdl_win_wait */
+            continue;
+        }
         wdl_pkt_init(&pkt, win, WDL_PKT_COMPLETE);
         int status = wdl_pkt_send(win, win->start_group[win->complete_next], &pkt);
         if (status == WDL_AGAIN)
@@ -200,6 +247,7 @@ int wdl_win_complete(struct wdl_win *win, int *step)
     *step = 0;
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_COMPLETE);
     wdl_assert_cmp(status, ==, WDL_OK);
+    wdl_win_quick_set(win);
     return wdl_win_take_error(win);
 }
 
@@ -208,6 +256,11 @@ int wdl_win_wait(struct wdl_win *win, int *step)
     (void) step;
     if (win->epoch.expose_state != WDL_EXPOSE_POSTED)
         return WDL_ERR_SYNC;
+    if (win->params.node_whole) {
+        uint32_t all = __atomic_load_n(&win->params.node[win->params.node_index].completed, __ATOMIC_ACQUIRE);
+        win->completed += (int) (all - win->completed_seen);
+        win->completed_seen = all;
+    }
     if (win->completed < win->exposed_n)
         return WDL_AGAIN;
     win->completed -= win->exposed_n;

@@ -216,28 +216,28 @@ static int serve_payload_fits(const struct serve *s)
     }
 }
 
-static int serve_accumulate(struct serve *s, void *out)
+static int serve_accumulate(struct serve *s, const struct wdl_domain *domain, void *out, size_t *done)
 {
     const struct wdl_host *host = &s->win->proc->host;
-    struct wdl_win_control *control;
     struct wdl_piece one = { s->addr, s->pkt->bytes }, *pieces = &one;
     int n = 1;
-    s->win->params.map(s->win->params.ctx, s->win->params.rank, &control);
     if (!s->contig) {
         pieces = s->win->rma->pieces;
         n = host->ops->pieces(host->ctx, s->addr, s->pkt->count, s->type, s->pkt->offset, s->pkt->bytes,
                               pieces, WDL_RMA_PIECES);
     }
-    return wdl_accumulate(host, control, s->pkt->rop, &s->element, pieces, n,
-                          s->bytes ? s->payload : NULL, out);
+    return wdl_accumulate(domain, s->pkt->rop, &s->element, pieces, n, s->bytes ? s->payload : NULL, out, done);
 }
 
-/* Apply; out is the answer's room or NULL. */
-static int serve_apply(struct serve *s, char *out)
+/* Apply; out is the answer's room or NULL. *done: as in wdl_accumulate. */
+static int serve_apply(struct serve *s, char *out, size_t *done)
 {
     const struct wdl_host *host = &s->win->proc->host;
     const struct wdl_pkt *pkt = s->pkt;
     struct wdl_win_control *control;
+    struct wdl_domain domain;
+    char *base = s->win->params.map(s->win->params.ctx, s->win->params.rank, &control);
+    wdl_win_domain(s->win, s->win->params.rank, base, control, &domain);
     switch (pkt->kind) {
         case WDL_PKT_PUT:
             if (s->contig)
@@ -253,12 +253,24 @@ static int serve_apply(struct serve *s, char *out)
                 host->ops->pack(host->ctx, s->addr, pkt->count, s->type, pkt->offset, out, pkt->bytes);
             return WDL_OK;
         case WDL_PKT_CAS:
-            s->win->params.map(s->win->params.ctx, s->win->params.rank, &control);
-            return wdl_compare_swap(host, control, &s->element, s->addr, s->payload,
-                                    s->payload + pkt->bytes, out);
+            return wdl_compare_swap(&domain, &s->element, s->addr, s->payload, s->payload + pkt->bytes, out);
         default:
-            return serve_accumulate(s, out);
+            return serve_accumulate(s, &domain, out, done);
     }
+}
+
+/* --- a half done accumulate: the network delivers its message again before any other (netmod.h, wdl_nm_am_fn) ------ */
+
+static int resume_is(const struct wdl_resume *resume, const struct wdl_pkt *pkt)
+{
+    return resume->done > 0 && resume->win == pkt->win && resume->origin == pkt->origin &&
+        resume->op == pkt->op && resume->offset == pkt->offset;
+}
+
+static void resume_keep(struct wdl_resume *resume, const struct wdl_pkt *pkt, struct wdl_bounce *answer, size_t done)
+{
+    *resume = (struct wdl_resume) {.answer = answer,.op = pkt->op,.offset = pkt->offset,
+        .win = pkt->win,.origin = pkt->origin,.done = done };
 }
 
 /* Served (or refused for good): count the stream of a type that came with it; the last byte frees the type. */
@@ -279,18 +291,28 @@ int wdl_serve_op(struct wdl_win *win, const struct wdl_pkt *pkt, const char *pay
     int reads = pkt->kind == WDL_PKT_GET || pkt->kind == WDL_PKT_GET_ACC || pkt->kind == WDL_PKT_CAS;
     int answers = reads || (pkt->flags & WDL_PKT_WANT_ACK);
     int status = serve_resolve(&s);
+    struct wdl_resume *resume = &win->rma->resume;
     struct wdl_bounce *bounce = NULL;
     struct wdl_pkt answer;
+    size_t done = 0;
 
     if (status == WDL_OK && !serve_payload_fits(&s))
         status = WDL_ERR_PROTO;
-    if (answers || wdl_status_is_error(status)) {
+    if (resume_is(resume, pkt)) {
+        bounce = resume->answer;
+        done = resume->done;
+        resume->done = 0;
+    } else if (answers || wdl_status_is_error(status)) {
         bounce = wdl_bounce_get(win->proc);
         if (!bounce)
             return WDL_AGAIN;
     }
     if (status == WDL_OK)
-        status = serve_apply(&s, bounce ? bounce->data + sizeof(answer) : NULL);
+        status = serve_apply(&s, bounce ? bounce->data + sizeof(answer) : NULL, &done);
+    if (status == WDL_AGAIN && done > 0) {
+        resume_keep(resume, pkt, bounce, done);
+        return WDL_AGAIN;
+    }
     if (status == WDL_AGAIN) {
         if (bounce)
             wdl_bounce_put(bounce);

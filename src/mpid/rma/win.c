@@ -68,7 +68,8 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
         return WDL_ERR_NOMEM;
     }
     proc->rma = rma;
-    wdl_step_register(proc, WDL_AM_RMA, wdl_rma_progress, rma);
+    proc->step = wdl_rma_progress;
+    proc->step_module = rma;
     wdl_am_register(proc, WDL_AM_RMA, wdl_rma_handle, rma);
     return WDL_OK;
 }
@@ -83,7 +84,7 @@ void wdl_rma_fini(struct wdl_proc *proc)
         wdl_bounce_put(wdl_container_of(node, struct wdl_bounce, link));
     }
     wdl_am_register(proc, WDL_AM_RMA, NULL, NULL);
-    wdl_step_register(proc, WDL_AM_RMA, NULL, NULL);
+    proc->step = NULL;
     proc->rma = NULL;
     rma_drop(rma);
 }
@@ -114,6 +115,13 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params, s
     win->rma = rma;
     win->params = *params;
     win->nslots = rma->params.win_slots < params->size ? rma->params.win_slots : params->size;
+    win->quick.open = WDL_OPEN_NONE;
+    win->quick.size = params->size;
+    win->quick.base = params->place_base;
+    win->quick.place = params->place;
+    win->held_rank = win->held_wanted = -1;
+    if (!host->ops->heavy_barrier)
+        params->node[params->node_index].bulk_mode = WDL_BULK_MODE;
     wdl_epoch_init(&win->epoch);
     wdl_grant_init(&win->grant);
     wdl_list_init(&win->targets);
@@ -134,6 +142,18 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params, s
     return WDL_OK;
 }
 
+struct wdl_win *wdl_win_find(struct wdl_proc *proc, uint32_t id)
+{
+    const struct wdl_rma *rma = proc->rma;
+    struct wdl_list *node;
+    wdl_list_for(node, &rma->wins) {
+        struct wdl_win *win = wdl_container_of(node, struct wdl_win, link);
+        if (win->params.id == id)
+            return win;
+    }
+    return NULL;
+}
+
 /* Free the elements of targets that are clean and not locked. */
 static void win_release_idle(struct wdl_win *win)
 {
@@ -145,11 +165,47 @@ static void win_release_idle(struct wdl_win *win)
     }
 }
 
+int wdl_win_used(const struct wdl_win *win)
+{
+    return win->quick.ops + win->stats.ops_message != win->ops_at_fence;
+}
+
+void wdl_win_quick_set(struct wdl_win *win)
+{
+    int open = WDL_OPEN_NONE;
+    switch (win->quick.place ? win->epoch.access_state : WDL_ACCESS_NONE) {
+        case WDL_ACCESS_FENCE_GRANTED:
+        case WDL_ACCESS_LOCK_ALL_GRANTED:
+            open = WDL_OPEN_ALL;
+            break;
+        case WDL_ACCESS_PER_TARGET:
+            open = win->held_rank >= 0 ? win->held_rank : WDL_OPEN_NONE;
+            break;
+        default:
+            break;
+    }
+    win->quick.open = open;
+}
+
+void wdl_win_domain(const struct wdl_win *win, int rank, const char *base, struct wdl_win_control *control,
+                    struct wdl_domain *out)
+{
+    const struct wdl_win_params *params = &win->params;
+    int shared = params->flavor == WDL_WIN_ALLOCATE || params->flavor == WDL_WIN_SHARED;
+    out->host = &win->proc->host;
+    out->rank = rank;
+    out->base = base;
+    out->control = control;
+    out->own = &params->node[params->node_index];
+    out->node = params->node;
+    out->node_count = shared ? params->node_count : 1;  /* private memory has one updater: its own process */
+}
+
 int wdl_win_may_free(const struct wdl_win *win)
 {
     int state = win->epoch.access_state;
     int fence = state == WDL_ACCESS_FENCE_ISSUED || state == WDL_ACCESS_FENCE_GRANTED;
-    if ((state != WDL_ACCESS_NONE && !fence) || (fence && win->fence_ops > 0) ||
+    if ((state != WDL_ACCESS_NONE && !fence) || (fence && wdl_win_used(win)) ||
         win->epoch.expose_state != WDL_EXPOSE_NONE)
         return WDL_ERR_SYNC;
     return WDL_OK;
@@ -183,6 +239,21 @@ int wdl_win_sync(struct wdl_win *win)
 void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out)
 {
     *out = win->stats;
+    out->ops_mapped = win->quick.ops;
+}
+
+int wdl_win_barrier(struct wdl_win *win, int *step)
+{
+    /* one barrier at a time: the last fence's may still be running */
+    if (*step == 0 && wdl_barrier_progress(win) != WDL_OK)
+        return WDL_AGAIN;
+    if (*step == 0)
+        wdl_barrier_begin(win);
+    *step = 1;
+    if (wdl_barrier_progress(win) != WDL_OK)
+        return WDL_AGAIN;
+    *step = 0;
+    return WDL_OK;
 }
 
 static void target_check(const struct wdl_win *win, const struct wdl_target *t)

@@ -9,6 +9,8 @@
 #define WDL_MPID_RMA_WIN_H_INCLUDED
 
 #include "mpid/proc/proc.h"
+#include "mpid/rma/control.h"
+#include "mpid/rma/quick.h"
 
 struct wdl_win;
 
@@ -26,17 +28,8 @@ enum wdl_win_flavor { WDL_WIN_CREATE, WDL_WIN_ALLOCATE, WDL_WIN_SHARED, WDL_WIN_
 
 /* What this process knows of a rank's exposed memory. */
 struct wdl_win_rank {
-    uint64_t base;              /* address in that rank's address space */
     uint64_t bytes;
     int64_t disp_unit;
-    uint64_t offset;            /* in its node's shared segment, when there is one */
-};
-
-/* Words shared by the processes of one node for one rank's memory: region locks of wide accumulates. Zeroed at creation. */
-#define WDL_WIN_STRIPES 64
-struct wdl_win_control {
-    uint32_t stripe[WDL_WIN_STRIPES];
-    char pad[256];
 };
 
 struct wdl_win_params {
@@ -52,9 +45,17 @@ struct wdl_win_params {
      * disp_unit 1. */
     void (*rank_info) (void *ctx, int rank, struct wdl_win_rank * info_out);
     /* The rank's memory in this address space (own rank included), NULL when it is not reachable by load/store;
-     * *control_out is that rank's control block, here. Constant while the window lives. */
+     * *control_out is that rank's control block, here (NULL: not on this node). Constant while the window lives. */
     void *(*map) (void *ctx, int rank, struct wdl_win_control ** control_out);
     int mapped_any;             /* some other rank, on any process, is reachable by load/store */
+    /* The control blocks of the ranks on this node, an array in shared memory, ascending by rank, zeroed; which is our own. */
+    struct wdl_win_control *node;
+    int node_count, node_index;
+    int node_whole;             /* all ranks are on this node: they synchronize through the blocks, without messages */
+    int crowded;                /* the node has more processes than processors (the same on every rank) */
+    /* Where all ranks' memory is mapped here: by rank, its place from place_base. NULL otherwise. Constant. */
+    const struct wdl_win_place *place;
+    char *place_base;
     int no_locks;               /* info key: no passive target calls will come */
     int acc_unordered;          /* info accumulate_ordering=none */
 };
@@ -65,6 +66,8 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params, s
 int wdl_win_free(struct wdl_win *win);
 /* WDL_OK where free would not find an epoch open, else ERR_SYNC. */
 int wdl_win_may_free(const struct wdl_win *win);
+/* The window with this number, or NULL. */
+struct wdl_win *wdl_win_find(struct wdl_proc *proc, uint32_t id);
 /* Dynamic windows. detach: ERR_ARG for memory that was not attached at base; attach: ERR_ATTACH on overlap. */
 int wdl_win_attach(struct wdl_win *win, void *base, uint64_t bytes);
 int wdl_win_detach(struct wdl_win *win, const void *base);
@@ -92,11 +95,19 @@ struct wdl_rma_args {
     enum wdl_rop op;
     struct wdl_element element; /* ACC, GET_ACC, CAS: the predefined type all of it is made of */
     void *request;              /* completed through host->request_complete when done locally, or NULL */
+    size_t done;                /* 0 at the first call; the callee's until the result is not WDL_AGAIN */
 };
 
 /* Begin an operation. WDL_OK: taken (or done; a request is completed either way); WDL_AGAIN: no resource, nothing
  * happened; errors: ERR_SYNC outside an epoch, ERR_RANK, ERR_RANGE, ERR_OP. */
-int wdl_rma_op(struct wdl_win *win, const struct wdl_rma_args *args);
+int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args);
+
+/* The short way of accumulates and compare-and-swaps (quick.h): `count` elements, contiguous on both
+ * sides; out may be NULL. WDL_OK, or WDL_AGAIN: nothing has been done, take the full path. */
+int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
+                             const struct wdl_element *el, const void *in, void *out);
+int wdl_win_swap_short(struct wdl_win *win, int rank, int64_t disp, const struct wdl_element *el,
+                       const void *compare, const void *value, void *result);
 
 /* Assertions of MPI, section 12.5.5. */
 enum { WDL_MODE_NOCHECK = 1, WDL_MODE_NOSTORE = 2, WDL_MODE_NOPUT = 4, WDL_MODE_NOPRECEDE = 8,
@@ -118,6 +129,8 @@ int wdl_win_unlock_all(struct wdl_win *win, int *step);
 /* rank < 0: all targets. local: local completion only. */
 int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step);
 int wdl_win_sync(struct wdl_win *win);
+/* Everyone is here: for the caller's own collective acts on the window. */
+int wdl_win_barrier(struct wdl_win *win, int *step);
 
 /* Figures for tests and pvars. */
 struct wdl_win_stats {

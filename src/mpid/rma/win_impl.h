@@ -15,9 +15,11 @@
 
 #include "base/assert.h"
 #include "base/pool.h"
+#include "mpid/rma/domain.h"
 #include "mpid/rma/epoch.h"
 #include "mpid/rma/grant.h"
 #include "mpid/rma/lock.h"
+#include "mpid/rma/room.h"
 #include "mpid/rma/win.h"
 #include "mpid/rma/wire.h"
 
@@ -33,6 +35,12 @@ struct wdl_rma {
     struct wdl_piece *pieces;           /* scratch of one accumulate */
     char *scratch;                      /* scratch of one mapped copy */
     size_t chunk_bytes;                 /* largest payload of a packet */
+    struct wdl_resume {                 /* the accumulate message that will be delivered again, half done */
+        struct wdl_bounce *answer;      /* with what it has fetched so far */
+        uint64_t op, offset;
+        uint32_t win, origin;
+        size_t done;                    /* 0: there is none */
+    } resume;
     uint32_t next_type;
     struct wdl_list dead_types;
 };
@@ -54,6 +62,11 @@ struct wdl_op {
     struct wdl_nm_comp comp;
 };
 
+struct wdl_word {                       /* a lock word being taken */
+    uint32_t ticket;
+    int at_gate;                        /* counted in the window's gate_users */
+};
+
 struct wdl_target {
     struct wdl_pool_node node;          /* link: in its slot */
     struct wdl_list link;               /* in win->targets */
@@ -62,6 +75,7 @@ struct wdl_target {
     int rank, path;
     struct wdl_lock lock;               /* origin side */
     int want_lock;                      /* take it now, not with the first operation */
+    struct wdl_word word;               /* locks by words */
     int evict;                          /* to be freed as soon as clean */
     int dirty;                          /* operations sent since the last FLUSH */
     int want_flush;
@@ -91,6 +105,7 @@ struct wdl_barrier {                    /* dissemination over all ranks, two may
 };
 
 struct wdl_win {
+    struct wdl_win_quick quick; /* first */
     struct wdl_proc *proc;
     struct wdl_rma *rma;
     struct wdl_win_params params;
@@ -101,7 +116,14 @@ struct wdl_win {
     struct wdl_list targets;
     int ntargets, targets_high;
     int locked_targets, locks_held;
-    uint64_t fence_ops;                 /* operations since the last fence */
+    /* locks by words (node_whole); where all memory is mapped too, one of them needs no element: the held one */
+    int held_rank, held_unchecked;      /* -1: none; it is NOCHECK */
+    int held_wanted;                    /* the rank being locked that way; -1: none */
+    struct wdl_word held_word;
+    uint32_t gate_ticket;               /* while waiting at the gate */
+    int gate_users, gate_in;            /* exclusive locks held or wanted; inside the gate for them */
+    uint32_t completed_seen;            /* of the own block's `completed`, ever */
+    uint64_t ops_at_fence;              /* operations there had been at the last fence */
     struct wdl_barrier barrier;
     /* access group of PSCW (sorted), and who of it has posted; early posts of others */
     int *start_group, start_n, complete_next;
@@ -160,7 +182,7 @@ int wdl_op_issue(struct wdl_op *op);
 int wdl_op_answer(struct wdl_op *op, const struct wdl_pkt *pkt, const char *payload, size_t bytes);
 
 /* --- mapped.c --- */
-int wdl_mapped_op(struct wdl_win *win, const struct wdl_rma_args *args, char *base,
+int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
                   struct wdl_win_control *control, int64_t disp_unit);
 
 /* --- handle.c --- */
@@ -180,7 +202,21 @@ int wdl_barrier_arrive(struct wdl_win *win, uint64_t sequence, int64_t round);
 /* --- pscw.c --- */
 int wdl_pscw_posted(struct wdl_win *win, int rank);     /* a POST came */
 int wdl_pscw_completed(struct wdl_win *win, int rank);  /* a COMPLETE came */
-int wdl_pscw_may_access(const struct wdl_win *win, int rank);   /* WDL_OK, WDL_AGAIN, ERR_SYNC */
+int wdl_pscw_may_access(struct wdl_win *win, int rank); /* WDL_OK, WDL_AGAIN, ERR_SYNC */
+/* --- words.c: windows whose ranks are all on one node --- */
+/* WDL_OK or WDL_AGAIN: come back with the same *w. join: this process holds another lock of the window. */
+int wdl_words_lock(struct wdl_win *win, int rank, int alone, int join, struct wdl_word *w);
+void wdl_words_unlock(struct wdl_win *win, int rank);
+int wdl_words_lock_all(struct wdl_win *win);
+void wdl_words_unlock_all(struct wdl_win *win);
+/* --- win.c --- */
+/* Recompute what the short way (quick.h) may do; after every change of the epoch or the held lock. */
+void wdl_win_quick_set(struct wdl_win *win);
+/* Have there been operations since the last fence? */
+int wdl_win_used(const struct wdl_win *win);
+/* The domain of a rank whose memory is mapped at base. */
+void wdl_win_domain(const struct wdl_win *win, int rank, const char *base, struct wdl_win_control *control,
+                    struct wdl_domain *out);
 /* --- lock_all.c --- */
 int wdl_lock_all_progress(struct wdl_win *win); /* window protocol: returns packets sent */
 void wdl_lock_all_switch(struct wdl_win *win);

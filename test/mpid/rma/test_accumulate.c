@@ -1,8 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/accumulate. */
 #include "mpid/rma/accumulate.h"
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "support/suite.h"
 
 /* The host knows one wide type, a pair of a double and an int, and how to take its maximum and its sum. */
@@ -28,8 +31,38 @@ static int host_reduce(void *ctx, uint32_t type, enum wdl_rop op, const void *in
     return WDL_OK;
 }
 
-static const struct wdl_host_ops ops = {.reduce = host_reduce };
+static void host_heavy_barrier(void *ctx)
+{
+    (void) ctx;
+    syscall(SYS_membarrier, 1 /* MEMBARRIER_CMD_GLOBAL */, 0, 0);
+}
+
+static const struct wdl_host_ops ops = {.reduce = host_reduce,.heavy_barrier = host_heavy_barrier };
 static const struct wdl_host host = { &ops, NULL };
+
+/* A domain of one process, or of two of which the other is idle. */
+static struct wdl_domain domain(int shared, struct wdl_win_control *control, const void *base)
+{
+    static struct wdl_win_control none[2];
+    return (struct wdl_domain) {.host = &host,.base = base,.control = control,.own = &none[0],.node = none,
+        .node_count = shared ? 2 : 1
+    };
+}
+
+static int accumulate(int shared, struct wdl_win_control *control, enum wdl_rop op, const struct wdl_element *el,
+                      const struct wdl_piece *target, int npieces, const void *in, void *out)
+{
+    size_t done = 0;
+    struct wdl_domain d = domain(shared, control, target->base);
+    return wdl_accumulate(&d, op, el, target, npieces, in, out, &done);
+}
+
+static int compare_swap(int shared, struct wdl_win_control *control, const struct wdl_element *el, void *target,
+                        const void *compare, const void *value, void *result)
+{
+    struct wdl_domain d = domain(shared, control, target);
+    return wdl_compare_swap(&d, el, target, compare, value, result);
+}
 
 static struct wdl_element element(enum wdl_basic basic, uint32_t packed, uint32_t extent)
 {
@@ -45,15 +78,16 @@ static struct wdl_element element(enum wdl_basic basic, uint32_t packed, uint32_
             {WDL_ROP_BAND, 12 & 10}, {WDL_ROP_BOR, 12 | 10}, {WDL_ROP_BXOR, 12 ^ 10},           \
             {WDL_ROP_REPLACE, 10}, {WDL_ROP_NO_OP, 12}                                          \
         };                                                                                     \
-        for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {                        \
+        for (unsigned i = 0; i < 2 * (sizeof(rows) / sizeof(rows[0])); i++) {                    \
+            unsigned k = i / 2;                                                                \
             struct wdl_win_control control = { 0 };                                            \
             type target = 12, in = 10, old = 0;                                                \
             char stream[2 * sizeof(type) + 1];                                                 \
             struct wdl_piece piece = { (char *) &target, sizeof(target) };                     \
             memcpy(stream + 1, &in, sizeof(in));        /* a stream may be unaligned */        \
-            ck_assert_int_eq(wdl_accumulate(&host, &control, rows[i].op, &el, &piece, 1, stream + 1, \
+            ck_assert_int_eq(accumulate(i % 2, &control, rows[k].op, &el, &piece, 1, stream + 1, \
                                             &old), WDL_OK);                                    \
-            ck_assert(target == rows[i].want);                                                 \
+            ck_assert(target == rows[k].want);                                                 \
             ck_assert(old == 12);                                                              \
         }                                                                                      \
     } while (0)
@@ -78,8 +112,8 @@ START_TEST(sign_matters)
     uint32_t u = 0xffffffffu;
     struct wdl_piece ps = { (char *) &s, 4 }, pu = { (char *) &u, 4 };
     struct wdl_element es = element(WDL_BASIC_I32, 4, 4), eu = element(WDL_BASIC_U32, 4, 4);
-    wdl_accumulate(&host, &control, WDL_ROP_MAX, &es, &ps, 1, &in, NULL);
-    wdl_accumulate(&host, &control, WDL_ROP_MAX, &eu, &pu, 1, &in, NULL);
+    accumulate(1, &control, WDL_ROP_MAX, &es, &ps, 1, &in, NULL);
+    accumulate(1, &control, WDL_ROP_MAX, &eu, &pu, 1, &in, NULL);
     ck_assert_int_eq(s, 1);
     ck_assert_uint_eq(u, 0xffffffffu);
 }
@@ -91,7 +125,7 @@ START_TEST(floats_in_pieces)
     double target[4] = { 1, 2, 3, 4 }, in[3] = { 10, 20, 30 }, old[3];
     struct wdl_piece pieces[2] = { {(char *) &target[0], 16}, {(char *) &target[3], 8} };
     struct wdl_element el = element(WDL_BASIC_F64, 8, 8);
-    ck_assert_int_eq(wdl_accumulate(&host, &control, WDL_ROP_SUM, &el, pieces, 2, in, old), WDL_OK);
+    ck_assert_int_eq(accumulate(1, &control, WDL_ROP_SUM, &el, pieces, 2, in, old), WDL_OK);
     ck_assert(target[0] == 11 && target[1] == 22 && target[2] == 3 && target[3] == 34);
     ck_assert(old[0] == 1 && old[1] == 2 && old[2] == 4);
 }
@@ -111,7 +145,7 @@ START_TEST(pairs_under_region_locks)
         memcpy(stream + 12 * i, &values[i], 8);
         memcpy(stream + 12 * i + 8, &indices[i], 4);
     }
-    ck_assert_int_eq(wdl_accumulate(&host, &control, WDL_ROP_MAXLOC, &el, pieces, 2, stream, old), WDL_OK);
+    ck_assert_int_eq(accumulate(1, &control, WDL_ROP_MAXLOC, &el, pieces, 2, stream, old), WDL_OK);
     ck_assert(target[0].value == 3 && target[0].index == 70);
     ck_assert(target[1].value == 5 && target[1].index == 8);
     int was;
@@ -131,7 +165,7 @@ START_TEST(a_held_region_changes_nothing)
     struct wdl_element el = element(WDL_BASIC_WIDE, 12, sizeof(struct pair));
     for (int i = 0; i < WDL_WIN_STRIPES; i++)
         control.stripe[i] = 1;
-    ck_assert_int_eq(wdl_accumulate(&host, &control, WDL_ROP_REPLACE, &el, &piece, 1, stream, NULL), WDL_AGAIN);
+    ck_assert_int_eq(accumulate(1, &control, WDL_ROP_REPLACE, &el, &piece, 1, stream, NULL), WDL_AGAIN);
     ck_assert(target.value == 1 && target.index == 7);
 }
 END_TEST
@@ -141,33 +175,49 @@ START_TEST(compare_and_swap)
     struct wdl_win_control control = { 0 };
     int64_t target = 5, compare = 4, value = 9, result = 0;
     struct wdl_element el = element(WDL_BASIC_I64, 8, 8);
-    ck_assert_int_eq(wdl_compare_swap(&host, &control, &el, &target, &compare, &value, &result), WDL_OK);
+    ck_assert_int_eq(compare_swap(1, &control, &el, &target, &compare, &value, &result), WDL_OK);
     ck_assert(target == 5 && result == 5);
     compare = 5;
-    wdl_compare_swap(&host, &control, &el, &target, &compare, &value, &result);
+    compare_swap(1, &control, &el, &target, &compare, &value, &result);
     ck_assert(target == 9 && result == 5);
 }
 END_TEST
 
-/* No update is lost: many threads on one location, by instruction and by region lock. */
-enum { THREADS = 4, UPDATES = 20000 };
+/* No update is lost: many threads, each with a control block as a process has, on one array: short updates of one element, bulk
+ * updates of many, some of them fetching, and unaligned ones under element locks. */
+enum { THREADS = 4, ROUNDS = 300, SHORTS = 40, CELLS = 4 * WDL_BULK_MIN };
 
 struct storm {
-    struct wdl_win_control control;
-    double sum;
-    char padding[7];
+    struct wdl_win_control control[THREADS];
+    double cells[CELLS];
     char misaligned[16];
+    int next;
 };
+
+static void insist(const struct wdl_domain *d, enum wdl_rop op, char *at, size_t bytes, const void *in, void *out)
+{
+    struct wdl_element el = element(WDL_BASIC_F64, 8, 8);
+    struct wdl_piece piece = { at, bytes };
+    size_t done = 0;
+    while (wdl_accumulate(d, op, &el, &piece, 1, in, out, &done) == WDL_AGAIN)
+        sched_yield();
+}
 
 static void *storm_thread(void *arg)
 {
     struct storm *storm = arg;
-    double one = 1;
-    struct wdl_piece aligned = { (char *) &storm->sum, 8 }, crooked = { storm->misaligned + 1, 8 };
-    struct wdl_element el = element(WDL_BASIC_F64, 8, 8);
-    for (int i = 0; i < UPDATES; i++) {
-        wdl_accumulate(&host, &storm->control, WDL_ROP_SUM, &el, &aligned, 1, &one, NULL);
-        while (wdl_accumulate(&host, &storm->control, WDL_ROP_REPLACE, &el, &crooked, 1, &one, NULL) == WDL_AGAIN);
+    int me = __atomic_fetch_add(&storm->next, 1, __ATOMIC_SEQ_CST);
+    struct wdl_domain d = {.host = &host,.base = (char *) storm->cells,.control = &storm->control[0],
+        .own = &storm->control[me],.node = storm->control,.node_count = THREADS
+    };
+    double one[CELLS], old[CELLS];
+    for (int i = 0; i < CELLS; i++)
+        one[i] = 1;
+    for (int i = 0; i < ROUNDS; i++) {
+        for (int k = 0; k < SHORTS; k++)
+            insist(&d, WDL_ROP_SUM, (char *) &storm->cells[(i + k) % CELLS], 8, one, NULL);
+        insist(&d, WDL_ROP_SUM, (char *) storm->cells, sizeof(storm->cells), one, i % 2 ? old : NULL);
+        insist(&d, WDL_ROP_SUM, storm->misaligned + 1, 8, one, NULL);
     }
     return NULL;
 }
@@ -176,14 +226,46 @@ START_TEST(storm)
 {
     pthread_t thread[THREADS];
     struct storm *storm = calloc(1, sizeof(*storm));
+    double sum = 0, crooked;
     for (int i = 0; i < THREADS; i++)
         pthread_create(&thread[i], NULL, storm_thread, storm);
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
-    ck_assert(storm->sum == (double) THREADS * UPDATES);
+    for (int i = 0; i < CELLS; i++)
+        sum += storm->cells[i];
+    memcpy(&crooked, storm->misaligned + 1, 8);
+    ck_assert(sum == (double) THREADS * ROUNDS * (SHORTS + CELLS));
+    ck_assert(crooked == (double) THREADS * ROUNDS);
     free(storm);
 }
 END_TEST
 
+/* A closed region refuses a long accumulate in its middle; it goes on from there. */
+START_TEST(resumes)
+{
+    enum { N = 3 * WDL_REGION_BYTES / 8 };
+    struct wdl_win_control control[2] = { 0 };
+    double *target = calloc(N, 8), *in = calloc(N, 8);
+    struct wdl_domain d = {.host = &host,.base = (char *) target,.control = &control[0],.own = &control[1],
+        .node = control,.node_count = 2
+    };
+    struct wdl_element el = element(WDL_BASIC_F64, 8, 8);
+    struct wdl_piece piece = { (char *) target, N * 8 };
+    size_t done = 0;
+    for (int i = 0; i < N; i++)
+        in[i] = i;
+    control[0].bulk[1] = 1;
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, &piece, 1, in, NULL, &done), WDL_AGAIN);
+    ck_assert_uint_eq(done, WDL_REGION_BYTES);
+    control[0].bulk[1] = 0;
+    control[1].announced = 0;
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, &piece, 1, in, NULL, &done), WDL_OK);
+    for (int i = 0; i < N; i++)
+        ck_assert(target[i] == i);
+    free(target);
+    free(in);
+}
+END_TEST
+
 WDL_SUITE("rma/accumulate", integers, sign_matters, floats_in_pieces, pairs_under_region_locks,
-          a_held_region_changes_nothing, compare_and_swap, storm)
+          a_held_region_changes_nothing, compare_and_swap, storm, resumes)

@@ -21,9 +21,9 @@ int MPID_Win_attach(MPIR_Win * win, void *base, MPI_Aint size);
 int MPID_Win_detach(MPIR_Win * win, const void *base);
 
 /* operations: origin, target, window */
-#define WDL_RMA_ORIGIN const void *origin, int origin_count, MPI_Datatype origin_type
-#define WDL_RMA_RESULT void *result, int result_count, MPI_Datatype result_type
-#define WDL_RMA_TARGET int target_rank, MPI_Aint target_disp, int target_count, \
+#define WDL_RMA_ORIGIN const void *origin, MPI_Aint origin_count, MPI_Datatype origin_type
+#define WDL_RMA_RESULT void *result, MPI_Aint result_count, MPI_Datatype result_type
+#define WDL_RMA_TARGET int target_rank, MPI_Aint target_disp, MPI_Aint target_count, \
     MPI_Datatype target_type
 int MPID_Put(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win);
 int MPID_Get(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win);

@@ -16,13 +16,17 @@ struct wdl_adi {
     char *cards;                /* what every peer published, in memory the node shares (init.c) */
     int card_bytes;             /* from one card to the next */
     int spin_polls;             /* polls of a wait before it begins to yield; 0 when oversubscribed */
+    int memory_looks;           /* looks at shared memory between two polls of the network; 0 when oversubscribed */
     int can_sleep;              /* the network can wake us up */
+    struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
     int closing;                /* MPID_Finalize is past its barrier: peers may vanish */
 };
 extern struct wdl_adi wdl_adi;
 
 /* host.c: the host table; its ctx is &wdl_adi. init.c has the two entries below. */
 extern const struct wdl_host_ops wdl_adi_host_ops;
+/* Prepare for the host's heavy barriers, one's own and the others'; 0 where the system has none. */
+int wdl_adi_heavy_barrier_init(void);
 int wdl_adi_address_of(void *ctx, int peer, const void **addr_out, size_t * bytes_out);
 void wdl_adi_peer_lost(void *ctx, int peer);
 
@@ -34,6 +38,9 @@ static inline struct wdl_proc *wdl_adi_proc(void)
 {
     return wdl_adi.proc;
 }
+
+/* win_shm.c: forget the memory kept for the communicator's next window. */
+void wdl_adi_spare_drop(MPIR_Comm * comm);
 
 /* The peer number of a rank of comm (of its remote group, if comm is an intercommunicator). */
 static inline int wdl_adi_peer(const MPIR_Comm * comm, int rank)
@@ -57,6 +64,12 @@ int wdl_adi_error(int status, const char *fcname, int line);
         }                                                                                      \
     } while (0)
 
+#if defined(__x86_64__) || defined(__i386__)
+#define WDL_ADI_RELAX() __builtin_ia32_pause()
+#else
+#define WDL_ADI_RELAX() ((void) 0)
+#endif
+
 /* Call expr until it is something else than WDL_AGAIN, making progress in between; mpi_errno becomes the MPI error
  * code of its result. BY_MEMORY: what expr waits for may be a plain store of another process. */
 #define WDL_ADI_WAIT(expr, mpi_errno) WDL_ADI_WAIT_(expr, mpi_errno, 0)
@@ -68,12 +81,17 @@ int wdl_adi_error(int status, const char *fcname, int line);
             MPID_Progress_state wdl_wait_;                                                     \
             MPID_Progress_start(&wdl_wait_);                                                   \
             wdl_wait_.by_memory = (memory);                                                    \
-            do {                                                                               \
+            while (wdl_status_ == WDL_AGAIN) {                                                 \
                 (mpi_errno) = MPID_Progress_wait(&wdl_wait_);                                  \
                 if (mpi_errno)                                                                 \
                     break;                                                                     \
                 wdl_status_ = (expr);                                                          \
-            } while (wdl_status_ == WDL_AGAIN);                                                \
+                for (int wdl_look_ = wdl_wait_.by_memory ? wdl_adi.memory_looks : 0;           \
+                     wdl_look_ > 0 && wdl_status_ == WDL_AGAIN; wdl_look_--) {                 \
+                    WDL_ADI_RELAX();                                                           \
+                    wdl_status_ = (expr);                                                      \
+                }                                                                              \
+            }                                                                                  \
             MPID_Progress_end(&wdl_wait_);                                                     \
             if (mpi_errno)                                                                     \
                 break;                                                                         \

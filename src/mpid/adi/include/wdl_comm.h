@@ -24,6 +24,9 @@ struct wdl_rank_map {
 struct wdl_adi_comm {
     struct wdl_rank_map map;    /* the ranks messages go to: the group, or an intercommunicator's remote group */
     struct wdl_rank_map local_map;      /* intercommunicators: the local group */
+    int spread;                 /* 0: not yet known; 1: all ranks are on this node; 2: they are not (win_shm.c) */
+    unsigned windows;           /* created so far, the same on all ranks: their numbers */
+    void *spare;                /* memory of the last window freed, for the next one (win_shm.c), or NULL */
 };
 
 static inline int wdl_rank_map_peer(const struct wdl_rank_map *map, int rank)

@@ -1,0 +1,53 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The control block: the words by which the processes of one node agree about one rank's exposed memory. It lies in memory
+ * they share, zeroed at creation, beside the blocks of the node's other ranks (or alone, where the window's memory is
+ * private). Each group of words has cache lines of its own; the block should begin on one.
+ *
+ *   stripe      domain.c   element locks of types without atomic instruction
+ *   lock, gate  room.c     the lock words (the gate is used on rank 0's block only)
+ *   announced .. bulk  domain.c   short updates against bulk updates
+ *   completed, posted  pscw.c     post and complete
+ *   arrived, phase, cell  barrier.c   the fence's barrier
+ */
+#ifndef WDL_MPID_RMA_CONTROL_H_INCLUDED
+#define WDL_MPID_RMA_CONTROL_H_INCLUDED
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/assert.h"
+
+#define WDL_WIN_STRIPES 64
+#define WDL_WIN_REGIONS 8
+#define WDL_WIN_POSTS 15
+#define WDL_WIN_ROUNDS 20       /* a node has fewer than 2^20 processes */
+
+struct wdl_win_control {
+    uint32_t stripe[WDL_WIN_STRIPES];
+
+    uint64_t lock, lock_pad[7];
+    uint64_t gate, gate_pad[7];
+
+    uint32_t announced, announced_pad[15];      /* written by the block's own rank alone */
+    uint32_t bulk_mode;         /* enum wdl_bulk_mode */
+    uint32_t bulk[WDL_WIN_REGIONS], bulk_pad[7];
+
+    uint32_t completed;         /* by how many origins, ever */
+    uint32_t posted[WDL_WIN_POSTS];     /* rank + 1 of a target that has posted to this rank, 0: free */
+
+    uint64_t arrived, arrived_pad[7];   /* rank 0's: crowded nodes count */
+    uint64_t phase, phase_pad[7];
+    struct {
+        uint64_t sequence, pad[7];
+    } cell[WDL_WIN_ROUNDS];
+};
+
+wdl_static_assert(offsetof(struct wdl_win_control, lock) % 64 == 0);
+wdl_static_assert(offsetof(struct wdl_win_control, announced) % 64 == 0);
+wdl_static_assert(offsetof(struct wdl_win_control, bulk_mode) % 64 == 0);
+wdl_static_assert(offsetof(struct wdl_win_control, completed) % 64 == 0);
+wdl_static_assert(offsetof(struct wdl_win_control, cell) % 64 == 0);
+wdl_static_assert(sizeof(struct wdl_win_control) % 64 == 0);
+wdl_static_assert(WDL_WIN_STRIPES == 64);       /* one bit each of a set; 64 stripes of 64 bytes are a page */
+
+#endif

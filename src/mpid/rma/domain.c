@@ -1,0 +1,102 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Closing regions for bulk updates; element locks. */
+#include "mpid/rma/domain.h"
+
+enum { TRIES = 500 };           /* looks at a word before the caller is sent away */
+
+static inline void relax(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+}
+
+/* Take a word that is 0 when free. */
+static int word_take(uint32_t *word)
+{
+    for (int i = 0; i < TRIES; i++) {
+        if (__atomic_load_n(word, __ATOMIC_RELAXED) == 0 &&
+            __atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE) == 0)        /* pairs with word_give */
+            return WDL_OK;
+        relax();
+    }
+    return WDL_AGAIN;
+}
+
+static void word_give(uint32_t *word)
+{
+    __atomic_store_n(word, 0, __ATOMIC_RELEASE);        /* pairs with the exchange in word_take */
+}
+
+static int region_is_quiet(const struct wdl_domain *d, uint32_t key)
+{
+    for (int i = 0, tries = TRIES; i < d->node_count; i++) {
+        while (__atomic_load_n(&d->node[i].announced, __ATOMIC_ACQUIRE) == key) {       /* pairs with wdl_short_end */
+            if (--tries == 0)
+                return 0;
+            relax();
+        }
+    }
+    return 1;
+}
+
+/* Short updates announce without a barrier until the mode is raised; the heavy barrier is theirs. Where the host has none, the
+ * mode was raised at creation. */
+static void mode_raise(const struct wdl_domain *d)
+{
+    uint32_t *mode = &d->control->bulk_mode;
+    if (__atomic_load_n(mode, __ATOMIC_ACQUIRE) == WDL_BULK_MODE)       /* pairs with the store below */
+        return;
+    __atomic_store_n(mode, WDL_BULK_RAISING, __ATOMIC_SEQ_CST);
+    d->host->ops->heavy_barrier(d->host->ctx);
+    __atomic_store_n(mode, WDL_BULK_MODE, __ATOMIC_RELEASE);
+}
+
+int wdl_bulk_begin(const struct wdl_domain *d, int region)
+{
+    uint32_t key = ((uint32_t) d->rank * WDL_WIN_REGIONS + (uint32_t) region) + 1;
+    wdl_assert_cmp(d->own->announced, ==, 0);
+    if (word_take(&d->control->bulk[region]) != WDL_OK)
+        return WDL_AGAIN;
+    mode_raise(d);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_short_begin */
+    if (region_is_quiet(d, key))
+        return WDL_OK;
+    word_give(&d->control->bulk[region]);
+    return WDL_AGAIN;
+}
+
+void wdl_bulk_end(const struct wdl_domain *d, int region)
+{
+    word_give(&d->control->bulk[region]);
+}
+
+uint64_t wdl_stripes_of(const char *from, size_t bytes)
+{
+    uintptr_t first = (uintptr_t) from >> 6, last = ((uintptr_t) from + bytes - 1) >> 6;
+    uint64_t set = 0;
+    if (last - first >= WDL_WIN_STRIPES - 1)
+        return ~(uint64_t) 0;
+    for (uintptr_t i = first; i <= last; i++)
+        set |= (uint64_t) 1 << (i % WDL_WIN_STRIPES);
+    return set;
+}
+
+void wdl_stripes_unlock(struct wdl_win_control *control, uint64_t set)
+{
+    for (; set; set &= set - 1)
+        word_give(&control->stripe[__builtin_ctzll(set)]);
+}
+
+int wdl_stripes_lock(struct wdl_win_control *control, uint64_t set)
+{
+    uint64_t held = 0;
+    for (uint64_t left = set; left; left &= left - 1) {
+        int i = __builtin_ctzll(left);
+        if (word_take(&control->stripe[i]) != WDL_OK) {
+            wdl_stripes_unlock(control, held);
+            return WDL_AGAIN;
+        }
+        held |= (uint64_t) 1 << i;
+    }
+    return WDL_OK;
+}

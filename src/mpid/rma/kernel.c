@@ -1,0 +1,319 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The loops are made by macros so that each is compiled for its own type. The plain ones work on short blocks held in local
+ * arrays: that is the form compilers turn into vector instructions without having to prove anything about overlap.
+ */
+#include "mpid/rma/kernel.h"
+#include <string.h>
+#include "base/assert.h"
+
+enum { BLOCK = 32 };            /* elements of a plain block */
+
+/* old = *target; *target = expression of (old, in); out = old. A compare-exchange loop works on the bits. */
+#define CAS_LOOP(name, type, bits, expression)                                                 \
+static void name##_atomic(const struct wdl_kernel_call *call, char *target, const char *from,  \
+                          char *out, size_t n)                                                 \
+{                                                                                              \
+    (void) call;                                                                               \
+    for (size_t i = 0; i < n; i++) {                                                           \
+        type old, in, new;                                                                     \
+        bits old_bits, new_bits, *at = (bits *) (void *) target + i;                           \
+        memcpy(&in, from + i * sizeof(in), sizeof(in));                                        \
+        old_bits = __atomic_load_n(at, __ATOMIC_RELAXED);                                      \
+        do {                                                                                   \
+            memcpy(&old, &old_bits, sizeof(old));                                              \
+            new = (type) (expression);                                                         \
+            memcpy(&new_bits, &new, sizeof(new));                                              \
+        } while (!__atomic_compare_exchange_n(at, &old_bits, new_bits, 0, __ATOMIC_SEQ_CST,    \
+                                              __ATOMIC_RELAXED));                              \
+        if (out)                                                                               \
+            memcpy(out + i * sizeof(old_bits), &old_bits, sizeof(old_bits));                   \
+    }                                                                                          \
+}
+
+/* The processor has an instruction for it. */
+#define FETCH_LOOP(name, bits, builtin)                                                        \
+static void name##_atomic(const struct wdl_kernel_call *call, char *target, const char *from,  \
+                          char *out, size_t n)                                                 \
+{                                                                                              \
+    (void) call;                                                                               \
+    for (size_t i = 0; i < n; i++) {                                                           \
+        bits in, old;                                                                          \
+        memcpy(&in, from + i * sizeof(in), sizeof(in));                                        \
+        old = builtin((bits *) (void *) target + i, in, __ATOMIC_SEQ_CST);                     \
+        if (out)                                                                               \
+            memcpy(out + i * sizeof(old), &old, sizeof(old));                                  \
+    }                                                                                          \
+}
+
+/* With old values wanted, through local arrays, since out may be in. Otherwise straight: an inner loop of known length, and no
+ * overlap, is the form compilers turn into vector instructions at every level of optimization. */
+#define PLAIN_BLOCK(type, expression, count)                                                   \
+    do {                                                                                       \
+        type old_v[BLOCK], in_v[BLOCK];                                                        \
+        memcpy(in_v, from, (count) * sizeof(type));                                            \
+        memcpy(old_v, target, (count) * sizeof(type));                                         \
+        if (out)                                                                               \
+            memcpy(out, old_v, (count) * sizeof(type));                                        \
+        for (size_t j = 0; j < (count); j++) {                                                 \
+            type old = old_v[j], in = in_v[j];                                                 \
+            in_v[j] = (type) (expression);                                                     \
+        }                                                                                      \
+        memcpy(target, in_v, (count) * sizeof(type));                                          \
+    } while (0)
+
+#define PLAIN_BODY(type, expression)                                                           \
+    typedef type __attribute__((aligned(1), may_alias)) loose;                                 \
+    typedef type __attribute__((may_alias)) exact;                                             \
+    (void) call;                                                                               \
+    for (; n >= BLOCK; n -= BLOCK) {                                                           \
+        if (out) {                                                                             \
+            PLAIN_BLOCK(type, expression, BLOCK);                                              \
+            out += BLOCK * sizeof(type);                                                       \
+        } else {                                                                               \
+            exact *restrict to = (exact *) (void *) target;                                    \
+            const loose *restrict by = (const loose *) (const void *) from;                    \
+            for (int j = 0; j < BLOCK; j++) {                                                  \
+                type old = to[j], in = by[j];                                                  \
+                to[j] = (type) (expression);                                                   \
+            }                                                                                  \
+        }                                                                                      \
+        target += BLOCK * sizeof(type);                                                        \
+        from += BLOCK * sizeof(type);                                                          \
+    }                                                                                          \
+    PLAIN_BLOCK(type, expression, n);
+
+#define PLAIN_LOOP(name, type, expression)                                                     \
+static void name##_plain(const struct wdl_kernel_call *call, char *target, const char *from,   \
+                         char *out, size_t n)                                                  \
+{                                                                                              \
+    PLAIN_BODY(type, expression)                                                               \
+}
+
+/* The same for processors with wider vectors than every one of this architecture has. */
+#if defined(__x86_64__)
+#define WIDE_LOOP(name, type, expression)                                                      \
+__attribute__((target("avx2")))                                                                \
+static void name##_wide(const struct wdl_kernel_call *call, char *target, const char *from,    \
+                        char *out, size_t n)                                                   \
+{                                                                                              \
+    PLAIN_BODY(type, expression)                                                               \
+}
+#define HAS_WIDE() __builtin_cpu_supports("avx2")
+#define WIDE(name) name##_wide
+#else
+#define WIDE_LOOP(name, type, expression)
+#define HAS_WIDE() 0
+#define WIDE(name) name##_plain
+#endif
+
+#define BY_COMPARE(name, type, bits, expression)                                               \
+    CAS_LOOP(name, type, bits, expression)                                                     \
+    PLAIN_LOOP(name, type, expression)
+#define BY_FETCH(name, bits, builtin, expression)                                              \
+    FETCH_LOOP(name, bits, builtin)                                                            \
+    PLAIN_LOOP(name, bits, expression)
+
+/* Integers wrap around in their unsigned form, so that no sum is undefined. */
+#define INTEGER_LOOPS(suffix, type, bits)                                                      \
+    BY_FETCH(sum_##suffix, bits, __atomic_fetch_add, (bits) (old + in))                        \
+    BY_FETCH(band_##suffix, bits, __atomic_fetch_and, old & in)                                \
+    BY_FETCH(bor_##suffix, bits, __atomic_fetch_or, old | in)                                  \
+    BY_FETCH(bxor_##suffix, bits, __atomic_fetch_xor, old ^ in)                                \
+    BY_COMPARE(prod_##suffix, type, bits, (bits) (1ull * (bits) old * (bits) in))              \
+    BY_COMPARE(min_##suffix, type, bits, in < old ? in : old)                                  \
+    BY_COMPARE(max_##suffix, type, bits, in > old ? in : old)                                  \
+    BY_COMPARE(land_##suffix, type, bits, old && in)                                           \
+    BY_COMPARE(lor_##suffix, type, bits, old || in)                                            \
+    BY_COMPARE(lxor_##suffix, type, bits, !old != !in)
+#define FLOAT_LOOPS(suffix, type, bits)                                                        \
+    BY_COMPARE(sum_##suffix, type, bits, old + in)                                             \
+    BY_COMPARE(prod_##suffix, type, bits, old * in)                                            \
+    BY_COMPARE(min_##suffix, type, bits, in < old ? in : old)                                  \
+    BY_COMPARE(max_##suffix, type, bits, in > old ? in : old)
+
+/* Reading is an update that changes nothing. */
+#define LOAD_LOOP(name, bits)                                                                  \
+static void name##_atomic(const struct wdl_kernel_call *call, char *target, const char *from,  \
+                          char *out, size_t n)                                                 \
+{                                                                                              \
+    (void) call;                                                                               \
+    (void) from;                                                                               \
+    for (size_t i = 0; out && i < n; i++) {                                                    \
+        bits old = __atomic_load_n((bits *) (void *) target + i, __ATOMIC_SEQ_CST);            \
+        memcpy(out + i * sizeof(old), &old, sizeof(old));                                      \
+    }                                                                                          \
+}
+
+/* An operator only the host knows, on bits of this width. */
+#define HOST_LOOP(name, bits)                                                                  \
+static void name##_atomic(const struct wdl_kernel_call *call, char *target, const char *from,  \
+                          char *out, size_t n)                                                 \
+{                                                                                              \
+    const struct wdl_host *host = call->host;                                                  \
+    for (size_t i = 0; i < n; i++) {                                                           \
+        bits in, old, new, *at = (bits *) (void *) target + i;                                 \
+        memcpy(&in, from + i * sizeof(in), sizeof(in));                                        \
+        old = __atomic_load_n(at, __ATOMIC_RELAXED);                                           \
+        do {                                                                                   \
+            new = old;                                                                         \
+            host->ops->reduce(host->ctx, call->element->host_type, call->op, &in, &new, 1);    \
+        } while (!__atomic_compare_exchange_n(at, &old, new, 0, __ATOMIC_SEQ_CST,              \
+                                              __ATOMIC_RELAXED));                              \
+        if (out)                                                                               \
+            memcpy(out + i * sizeof(old), &old, sizeof(old));                                  \
+    }                                                                                          \
+}
+
+#define WIDTH_LOOPS(suffix, bits)                                                              \
+    FETCH_LOOP(swap_##suffix, bits, __atomic_exchange_n)                                       \
+    LOAD_LOOP(load_##suffix, bits)                                                             \
+    HOST_LOOP(host_##suffix, bits)
+
+INTEGER_LOOPS(i8, int8_t, uint8_t)
+INTEGER_LOOPS(u8, uint8_t, uint8_t)
+INTEGER_LOOPS(i16, int16_t, uint16_t)
+INTEGER_LOOPS(u16, uint16_t, uint16_t)
+INTEGER_LOOPS(i32, int32_t, uint32_t)
+INTEGER_LOOPS(u32, uint32_t, uint32_t)
+INTEGER_LOOPS(i64, int64_t, uint64_t)
+INTEGER_LOOPS(u64, uint64_t, uint64_t)
+FLOAT_LOOPS(f32, float, uint32_t)
+FLOAT_LOOPS(f64, double, uint64_t)
+/* Sums, minima and maxima of 4 and 8 bytes are what long accumulates are made of. */
+#define WIDE_LOOPS(suffix, type)                                                               \
+    WIDE_LOOP(sum_##suffix, type, old + in)                                                    \
+    WIDE_LOOP(min_##suffix, type, in < old ? in : old)                                         \
+    WIDE_LOOP(max_##suffix, type, in > old ? in : old)
+WIDE_LOOPS(u32, uint32_t)
+WIDE_LOOPS(u64, uint64_t)
+WIDE_LOOPS(f32, float)
+WIDE_LOOPS(f64, double)
+WIDTH_LOOPS(8, uint8_t)
+WIDTH_LOOPS(16, uint16_t)
+WIDTH_LOOPS(32, uint32_t)
+WIDTH_LOOPS(64, uint64_t)
+
+/* Plain forms that are the same for every width. */
+static void swap_plain(const struct wdl_kernel_call *call, char *target, const char *in, char *out, size_t n)
+{
+    size_t bytes = n * call->element->packed_bytes;
+    char block[BLOCK * sizeof(uint64_t)];
+    for (size_t at = 0; at < bytes; at += sizeof(block)) {
+        size_t part = bytes - at < sizeof(block) ? bytes - at : sizeof(block);
+        memcpy(block, in + at, part);   /* in may be out */
+        if (out)
+            memcpy(out + at, target + at, part);
+        memcpy(target + at, block, part);
+    }
+}
+
+static void load_plain(const struct wdl_kernel_call *call, char *target, const char *in, char *out, size_t n)
+{
+    (void) in;
+    if (out)
+        memcpy(out, target, n * call->element->packed_bytes);
+}
+
+static void host_plain(const struct wdl_kernel_call *call, char *target, const char *in, char *out, size_t n)
+{
+    const struct wdl_host *host = call->host;
+    size_t bytes = n * call->element->packed_bytes;
+    _Alignas(16) char block[BLOCK * sizeof(uint64_t)];
+    for (size_t at = 0; at < bytes; at += sizeof(block)) {
+        size_t part = bytes - at < sizeof(block) ? bytes - at : sizeof(block);
+        memcpy(block, in + at, part);
+        if (out)
+            memcpy(out + at, target + at, part);
+        host->ops->reduce(host->ctx, call->element->host_type, call->op, block, target + at,
+                          (int64_t) (part / call->element->packed_bytes));
+    }
+}
+
+#define INTEGER_ROW(K, s)                                                                      \
+    {[WDL_ROP_SUM] = K(sum_##s), [WDL_ROP_PROD] = K(prod_##s), [WDL_ROP_MIN] = K(min_##s),     \
+     [WDL_ROP_MAX] = K(max_##s), [WDL_ROP_LAND] = K(land_##s), [WDL_ROP_LOR] = K(lor_##s),     \
+     [WDL_ROP_LXOR] = K(lxor_##s), [WDL_ROP_BAND] = K(band_##s), [WDL_ROP_BOR] = K(bor_##s),   \
+     [WDL_ROP_BXOR] = K(bxor_##s)}
+#define FLOAT_ROW(K, s)                                                                        \
+    {[WDL_ROP_SUM] = K(sum_##s), [WDL_ROP_PROD] = K(prod_##s), [WDL_ROP_MIN] = K(min_##s),     \
+     [WDL_ROP_MAX] = K(max_##s)}
+#define KERNEL(name) {name##_atomic, name##_plain}
+#define WIDE_KERNEL(name) {name##_atomic, WIDE(name)}
+#define WIDE_ROW(s)                                                                            \
+    {[WDL_ROP_SUM] = WIDE_KERNEL(sum_##s), [WDL_ROP_MIN] = WIDE_KERNEL(min_##s), [WDL_ROP_MAX] = WIDE_KERNEL(max_##s)}
+
+static const struct wdl_kernel typed[WDL_BASIC_COUNT][WDL_ROP_COUNT] = {
+    [WDL_BASIC_I8] = INTEGER_ROW(KERNEL, i8), [WDL_BASIC_U8] = INTEGER_ROW(KERNEL, u8),
+    [WDL_BASIC_I16] = INTEGER_ROW(KERNEL, i16), [WDL_BASIC_U16] = INTEGER_ROW(KERNEL, u16),
+    [WDL_BASIC_I32] = INTEGER_ROW(KERNEL, i32), [WDL_BASIC_U32] = INTEGER_ROW(KERNEL, u32),
+    [WDL_BASIC_I64] = INTEGER_ROW(KERNEL, i64), [WDL_BASIC_U64] = INTEGER_ROW(KERNEL, u64),
+    [WDL_BASIC_F32] = FLOAT_ROW(KERNEL, f32), [WDL_BASIC_F64] = FLOAT_ROW(KERNEL, f64)
+};
+
+/* Signed sums are the unsigned ones'; signed minima and maxima are not worth a wide form of their own. */
+static const struct wdl_kernel wide[WDL_BASIC_COUNT][WDL_ROP_COUNT] = {
+    [WDL_BASIC_I32] = {[WDL_ROP_SUM] = WIDE_KERNEL(sum_u32)},
+    [WDL_BASIC_I64] = {[WDL_ROP_SUM] = WIDE_KERNEL(sum_u64)},
+    [WDL_BASIC_U32] = WIDE_ROW(u32), [WDL_BASIC_U64] = WIDE_ROW(u64),
+    [WDL_BASIC_F32] = WIDE_ROW(f32), [WDL_BASIC_F64] = WIDE_ROW(f64)
+};
+
+enum { SWAP, LOAD, HOST };
+static const struct wdl_kernel by_width[4][3] = {       /* by log2 of the width */
+    {{swap_8_atomic, swap_plain}, {load_8_atomic, load_plain}, {host_8_atomic, host_plain}},
+    {{swap_16_atomic, swap_plain}, {load_16_atomic, load_plain}, {host_16_atomic, host_plain}},
+    {{swap_32_atomic, swap_plain}, {load_32_atomic, load_plain}, {host_32_atomic, host_plain}},
+    {{swap_64_atomic, swap_plain}, {load_64_atomic, load_plain}, {host_64_atomic, host_plain}},
+};
+
+static int width_index(size_t bytes)
+{
+    return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : -1;
+}
+
+int wdl_kernel_has(const struct wdl_element *element)
+{
+    return element->basic != WDL_BASIC_NONE && element->basic < WDL_BASIC_WIDE &&
+        element->extent == element->packed_bytes && width_index(element->packed_bytes) >= 0;
+}
+
+wdl_static_assert((int) WDL_BASIC_WIDE + 1 == (int) WDL_BASIC_COUNT);
+
+const struct wdl_kernel *wdl_kernel_find(const struct wdl_element *element, enum wdl_rop op)
+{
+    int width = width_index(element->packed_bytes);
+    wdl_assert(wdl_kernel_has(element));
+    wdl_assert_cmp(op, <, WDL_ROP_COUNT);
+    if (op == WDL_ROP_REPLACE)
+        return &by_width[width][SWAP];
+    if (op == WDL_ROP_NO_OP)
+        return &by_width[width][LOAD];
+    if (HAS_WIDE() && wide[element->basic][op].plain)
+        return &wide[element->basic][op];
+    return typed[element->basic][op].plain ? &typed[element->basic][op] : &by_width[width][HOST];
+}
+
+#define COMPARE_SWAP(name, bits)                                                               \
+static void name(char *target, const void *compare, const void *value, void *result)           \
+{                                                                                              \
+    bits expected, wanted;                                                                     \
+    memcpy(&expected, compare, sizeof(expected));                                              \
+    memcpy(&wanted, value, sizeof(wanted));                                                    \
+    __atomic_compare_exchange_n((bits *) (void *) target, &expected, wanted, 0, __ATOMIC_SEQ_CST, \
+                                __ATOMIC_SEQ_CST);                                             \
+    memcpy(result, &expected, sizeof(expected));                                               \
+}
+COMPARE_SWAP(compare_swap_8, uint8_t)
+COMPARE_SWAP(compare_swap_16, uint16_t)
+COMPARE_SWAP(compare_swap_32, uint32_t)
+COMPARE_SWAP(compare_swap_64, uint64_t)
+
+void wdl_kernel_compare_swap(size_t bytes, char *target, const void *compare, const void *value,
+                             void *result)
+{
+    static void (*const swap[4]) (char *, const void *, const void *, void *) = {
+        compare_swap_8, compare_swap_16, compare_swap_32, compare_swap_64
+    };
+    swap[width_index(bytes)] (target, compare, value, result);
+}

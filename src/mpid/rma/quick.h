@@ -1,0 +1,73 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The short way to mapped memory: what an operation or a flush needs when the target's memory is in
+ * this address space and the epoch is open, and nothing else. Whatever is unusual makes it decline,
+ * and the full path (wdl_rma_op) decides.
+ *
+ * Invariant: `open` never admits a rank that the full path would refuse or ask to wait. Changes of
+ * the epoch keep it (wdl_win_quick_set).
+ */
+#ifndef WDL_MPID_RMA_QUICK_H_INCLUDED
+#define WDL_MPID_RMA_QUICK_H_INCLUDED
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct wdl_win;
+
+/* Where a rank's memory is, from the start of what is mapped; one table a node, in memory it shares. */
+struct wdl_win_place {
+    uint64_t offset, bytes;
+    int64_t disp_unit;
+    int64_t rank;
+};
+
+enum { WDL_OPEN_NONE = -1, WDL_OPEN_ALL = -2 };
+
+struct wdl_win_quick {          /* the first member of every struct wdl_win */
+    int open;                   /* a rank, OPEN_ALL or OPEN_NONE */
+    int size;
+    char *base;
+    const struct wdl_win_place *place;
+    uint64_t ops;               /* operations on mapped memory, ever */
+    int stored;                 /* plain stores were made since the last full barrier */
+};
+
+static inline struct wdl_win_quick *wdl_win_quick(struct wdl_win *win)
+{
+    return (struct wdl_win_quick *) (void *) win;
+}
+
+static inline int wdl_quick_admits(const struct wdl_win_quick *q, int rank)
+{
+    return rank >= 0 && (q->open == rank || (q->open == WDL_OPEN_ALL && rank < q->size));
+}
+
+/* The address of `bytes` at displacement disp of that rank, counted as an operation; NULL: take the full path. */
+static inline char *wdl_quick_reach(struct wdl_win_quick *q, int rank, int64_t disp, uint64_t bytes)
+{
+    uint64_t at;
+    if (!wdl_quick_admits(q, rank))
+        return NULL;
+    const struct wdl_win_place *place = &q->place[rank];
+    if (disp < 0 || __builtin_mul_overflow((uint64_t) disp, (uint64_t) place->disp_unit, &at) ||
+        at > place->bytes || bytes > place->bytes - at)
+        return NULL;
+    q->ops++;
+    return q->base + place->offset + at;
+}
+
+/* Flush of one rank: 1 when it is done (everything was done when its call returned), 0: take the full path. */
+static inline int wdl_quick_flush(struct wdl_win_quick *q, int rank)
+{
+    if (!wdl_quick_admits(q, rank))
+        return 0;
+    if (q->stored) {
+        /* MEM_SYNC (seed 001, FLUSH); pairs with the peer's own synchronization */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        q->stored = 0;
+    }
+    return 1;
+}
+
+#endif
