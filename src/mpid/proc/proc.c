@@ -122,7 +122,8 @@ int wdl_proc_create(const struct wdl_proc_params *params, struct wdl_proc **proc
 void wdl_proc_destroy(struct wdl_proc *proc)
 {
     struct wdl_host host = proc->host;
-    wdl_assert(!proc->step);
+    for (int id = 0; id < WDL_AM_COUNT; id++)
+        wdl_assert(!proc->step[id].fn);
     /* What is still with the network is dropped there without completion (netmod.h, close). */
     proc->nm->ops->close(proc->nm);
     host.ops->free(host.ctx, proc->bounce_all);
@@ -134,8 +135,9 @@ void wdl_proc_destroy(struct wdl_proc *proc)
 int wdl_proc_progress(struct wdl_proc *proc)
 {
     int n = proc->nm->ops->poll(proc->nm);
-    if (proc->step)
-        n += proc->step(proc->step_module);
+    for (int id = 0; id < WDL_AM_COUNT; id++)
+        if (proc->step[id].fn)
+            n += proc->step[id].fn(proc->step[id].module);
     return n;
 }
 
@@ -144,6 +146,14 @@ void wdl_am_register(struct wdl_proc *proc, enum wdl_am_id id, wdl_am_fn fn, voi
     wdl_assert_cmp(id, <, WDL_AM_COUNT);
     proc->am[id].fn = fn;
     proc->am[id].module = module;
+}
+
+void wdl_step_register(struct wdl_proc *proc, enum wdl_am_id id, wdl_step_fn fn, void *module)
+{
+    wdl_assert_cmp(id, <, WDL_AM_COUNT);
+    wdl_assert(!fn || !proc->step[id].fn);
+    proc->step[id].fn = fn;
+    proc->step[id].module = module;
 }
 
 /* Send hdr behind the message header; hdr is small: both are copied into one piece on the stack. */

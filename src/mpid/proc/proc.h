@@ -17,7 +17,7 @@
 #include "host/host.h"
 #include "netmod/netmod.h"
 
-enum wdl_am_id { WDL_AM_RMA = 1, WDL_AM_TEST, WDL_AM_COUNT };   /* one per module that talks */
+enum wdl_am_id { WDL_AM_RMA = 1, WDL_AM_COLL, WDL_AM_TEST, WDL_AM_COUNT };     /* one per module that talks */
 
 /* In front of every active message. */
 struct wdl_am_hdr {
@@ -64,8 +64,10 @@ struct wdl_proc {
         wdl_am_fn fn;
         void *module;
     } am[WDL_AM_COUNT];
-    wdl_step_fn step;           /* RMA's (one module steps; the coll engine will be the second) */
-    void *step_module;
+    struct wdl_step_entry {
+        wdl_step_fn fn;         /* NULL: the module is not there */
+        void *module;
+    } step[WDL_AM_COUNT];       /* by enum wdl_am_id; stepped in that order */
     struct wdl_list bounce_free;
     struct wdl_bounce *bounce_all;
     int bounce_count, bounce_out;
@@ -73,6 +75,7 @@ struct wdl_proc {
     int lost_peers;             /* how many peers have been lost */
     unsigned char *lost;        /* bit per peer, NULL until the first loss */
     void *rma;                  /* struct wdl_rma *, set by wdl_rma_init */
+    void *coll;                 /* struct wdl_coll *, set by wdl_coll_init */
 };
 
 /* Open the process on its netmod. On error *proc_out is NULL and err (err_bytes long) says what to do. */
@@ -85,6 +88,8 @@ void wdl_proc_destroy(struct wdl_proc *proc);
 int wdl_proc_progress(struct wdl_proc *proc);
 
 void wdl_am_register(struct wdl_proc *proc, enum wdl_am_id id, wdl_am_fn fn, void *module);
+/* What wdl_proc_progress steps for module `id`; fn NULL takes it out. */
+void wdl_step_register(struct wdl_proc *proc, enum wdl_am_id id, wdl_step_fn fn, void *module);
 
 /* Send hdr + payload (payload may be NULL) to peer's module `id`. Results as in netmod.h rule 3. */
 int wdl_am_send(struct wdl_proc *proc, int peer, enum wdl_am_id id, const void *hdr, size_t hdr_bytes,

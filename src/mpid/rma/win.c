@@ -68,8 +68,7 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
         return WDL_ERR_NOMEM;
     }
     proc->rma = rma;
-    proc->step = wdl_rma_progress;
-    proc->step_module = rma;
+    wdl_step_register(proc, WDL_AM_RMA, wdl_rma_progress, rma);
     wdl_am_register(proc, WDL_AM_RMA, wdl_rma_handle, rma);
     return WDL_OK;
 }
@@ -84,7 +83,7 @@ void wdl_rma_fini(struct wdl_proc *proc)
         wdl_bounce_put(wdl_container_of(node, struct wdl_bounce, link));
     }
     wdl_am_register(proc, WDL_AM_RMA, NULL, NULL);
-    proc->step = NULL;
+    wdl_step_register(proc, WDL_AM_RMA, NULL, NULL);
     proc->rma = NULL;
     rma_drop(rma);
 }
