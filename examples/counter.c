@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * counter [TICKETS]: a work counter on rank 0. Every rank draws tickets with MPI_Fetch_and_op until they are used up and notes
- * which it got; every ticket must have been drawn exactly once. Ordinary MPI-3.
+ * counter [TICKETS]: a work counter on rank 0. Every rank draws tickets with MPI_Fetch_and_op until
+ * they are used up and notes which it got; every ticket must have been drawn exactly once. Ordinary
+ * MPI-3.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -20,7 +21,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     tickets = argc > 1 ? atol(argv[1]) : 20000;
     int *drawn = calloc((size_t) tickets, sizeof(int));
-    MPI_Win_allocate(rank == 0 ? sizeof(long) : 0, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD, &counter, &win);
+    MPI_Win_allocate(rank == 0 ? sizeof(long) : 0, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
+                     &counter, &win);
     MPI_Win_lock_all(0, win);
     if (rank == 0)
         *counter = 0;

@@ -1,8 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * gups [accumulate|fetch] [LOG2_WORDS] [UPDATES]: random access. A table of 64-bit words is spread over the ranks; every rank
- * exclusive-ors random words of it with MPI_Accumulate, or with MPI_Fetch_and_op. The same updates once more, in another
- * order, must leave the table as it was: every word is checked, no lost update is allowed. Ordinary MPI-3.
+ * gups [accumulate|fetch] [LOG2_WORDS] [UPDATES]: random access. A table of 64-bit words is spread
+ * over the ranks; every rank exclusive-ors random words of it with MPI_Accumulate, or with
+ * MPI_Fetch_and_op. The same updates once more, in another order, must leave the table as it was:
+ * every word is checked, no lost update is allowed. Ordinary MPI-3.
  */
 #include <mpi.h>
 #include <stdint.h>
@@ -64,8 +65,8 @@ int main(int argc, char **argv)
     t.words_per_rank = (uint64_t) 1 << (argc > 2 ? atoi(argv[2]) : 14);
     t.words_all = t.words_per_rank * (uint64_t) size;
     updates = argc > 3 ? atol(argv[3]) : 20000;
-    MPI_Win_allocate((MPI_Aint) (t.words_per_rank * sizeof(uint64_t)), sizeof(uint64_t), MPI_INFO_NULL,
-                     MPI_COMM_WORLD, &t.words, &t.win);
+    MPI_Win_allocate((MPI_Aint) (t.words_per_rank * sizeof(uint64_t)), sizeof(uint64_t),
+                     MPI_INFO_NULL, MPI_COMM_WORLD, &t.words, &t.win);
     for (uint64_t i = 0; i < t.words_per_rank; i++)
         t.words[i] = t.words_per_rank * (uint64_t) rank + i;
     MPI_Barrier(MPI_COMM_WORLD);

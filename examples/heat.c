@@ -1,8 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * heat [fence|pscw|lockall] [N] [STEPS]: a 2-D heat stencil on an N x N grid, rows divided among the ranks. Neighbours put
- * their boundary rows into each other's window; the argument chooses how the halo exchange is synchronized. Rank 0 repeats
- * the computation in a serial loop and compares every bit. Ordinary MPI-3.
+ * heat [fence|pscw|lockall] [N] [STEPS]: a 2-D heat stencil on an N x N grid, rows divided among
+ * the ranks. Neighbours put their boundary rows into each other's window; the argument chooses how
+ * the halo exchange is synchronized. Rank 0 repeats the computation in a serial loop and compares
+ * every bit. Ordinary MPI-3.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 
 enum sync { FENCE, PSCW, LOCKALL };
 
-struct part {                   /* one rank's rows, and a halo row above and below, twice: old and new */
+struct part {  /* one rank's rows, and a halo row above and below, twice: old and new */
     int n, rows, first, up, down;
     double *old, *new;          /* both in the window */
     MPI_Win win;
@@ -28,7 +29,8 @@ static int first_row(int n, int size, int rank)
     return (int) ((long long) n * rank / size);
 }
 
-static void step_row(const double *above, const double *row, const double *below, double *out, int n)
+static void step_row(const double *above, const double *row, const double *below, double *out,
+                     int n)
 {
     out[0] = row[0];
     out[n - 1] = row[n - 1];
@@ -36,14 +38,16 @@ static void step_row(const double *above, const double *row, const double *below
         out[j] = row[j] + 0.2 * (above[j] + below[j] + row[j - 1] + row[j + 1] - 4.0 * row[j]);
 }
 
-/* Put my first and last row of `old` into the neighbours' halos. plane: 0 or 1, which half of the window `old` is. */
+/* Put my first and last row of `old` into the neighbours' halos. plane: 0 or 1, which half of the
+ * window `old` is. */
 static void put_halos(const struct part *p, int plane, int size)
 {
     int n = p->n;
     if (p->up != MPI_PROC_NULL) {
         int rows_up = p->first - first_row(n, size, p->up);
         MPI_Put(p->old + n, n, MPI_DOUBLE, p->up,
-                (MPI_Aint) plane * (rows_up + 2) * n + (MPI_Aint) (rows_up + 1) * n, n, MPI_DOUBLE, p->win);
+                (MPI_Aint) plane * (rows_up + 2) * n + (MPI_Aint) (rows_up + 1) * n, n, MPI_DOUBLE,
+                p->win);
     }
     if (p->down != MPI_PROC_NULL) {
         int rows_down = first_row(n, size, p->down + 1) - first_row(n, size, p->down);
@@ -172,9 +176,9 @@ int main(int argc, char **argv)
     free(want);
     MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0)
-        printf("heat %-7s %d x %d, %d steps, %d ranks: %.2f us a step, %s\n", names[sync], p.n, p.n, steps,
-               size, seconds / steps * 1e6, bad ? "WRONG: differs from the serial loop" :
-               "equal to the serial loop to the bit");
+        printf("heat %-7s %d x %d, %d steps, %d ranks: %.2f us a step, %s\n", names[sync], p.n, p.n,
+               steps, size, seconds / steps * 1e6,
+               bad ? "WRONG: differs from the serial loop" : "equal to the serial loop to the bit");
     MPI_Group_free(&p.neighbours);
     MPI_Win_free(&p.win);
     MPI_Finalize();

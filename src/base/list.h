@@ -13,7 +13,8 @@ struct wdl_list {
 
 #define wdl_container_of(ptr, type, member) ((type *) ((char *) (ptr) - offsetof(type, member)))
 
-#define wdl_list_for(node, head) for ((node) = (head)->next; (node) != (head); (node) = (node)->next)
+#define wdl_list_for(node, head) \
+    for ((node) = (head)->next; (node) != (head); (node) = (node)->next)
 /* the same where the body may take `node` out; `after` is a second node pointer */
 #define wdl_list_for_safe(node, after, head)                                                   \
     for ((node) = (head)->next, (after) = (node)->next; (node) != (head);                      \

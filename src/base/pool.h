@@ -1,12 +1,12 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * A fixed pool of equal elements. Nothing on a data path allocates: a pool is filled when it is made, and get returns
- * NULL when it is dry. Two levels (a window's own pool, then the one of all windows; seed 001, Operation and Target
- * Element Pools) are two pools asked in turn: an element goes home to the pool it came from, so that no window can be
- * starved of its own elements.
+ * A fixed pool of equal elements. Nothing on a data path allocates: a pool is filled when it is
+ * made, and get returns NULL when it is dry. Two levels (a window's own pool, then the one of all
+ * windows; seed 001, Operation and Target Element Pools) are two pools asked in turn: an element
+ * goes home to the pool it came from, so that no window can be starved of its own elements.
  *
- * Invariants: in_use + free elements == count; in_use <= high <= count; a freed element's generation has changed.
- * The element's first member is a `struct wdl_pool_node`.
+ * Invariants: in_use + free elements == count; in_use <= high <= count; a freed element's
+ * generation has changed. The element's first member is a `struct wdl_pool_node`.
  */
 #ifndef WDL_BASE_POOL_H_INCLUDED
 #define WDL_BASE_POOL_H_INCLUDED
@@ -39,7 +39,8 @@ void wdl_pool_fini(struct wdl_pool *pool);
 /* An element, its content as it was left, or NULL. */
 void *wdl_pool_get(struct wdl_pool *pool);
 void wdl_pool_put(void *element);
-/* The element in use with this index and generation, or NULL: the arguments may come from the wire. */
+/* The element in use with this index and generation, or NULL: the arguments may come from the
+ * wire. */
 void *wdl_pool_find(const struct wdl_pool *pool, uint32_t index, uint32_t generation);
 void wdl_pool_check(const struct wdl_pool *pool);
 

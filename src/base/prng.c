@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Random numbers that a seed decides. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Random numbers that a seed
+ * decides. */
 #include "base/prng.h"
 #include "base/assert.h"
 

@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * The door below: what the core needs from a network. One `struct wdl_nm` is one process's endpoint
- * on one network. A netmod implements `struct wdl_nm_ops`; test/netmod/conformance.c is the suite every
- * netmod passes.
+ * on one network. A netmod implements `struct wdl_nm_ops`; test/netmod/conformance.c is the suite
+ * every netmod passes.
  *
  * Rules that hold for every entry:
  *  1. No re-entry. Messages and completions surface only inside poll(); no other entry calls back.
@@ -10,9 +10,10 @@
  *  2. Nothing waits. An entry begins something and returns.
  *  3. Results of the starting entries (am, put, get, atomic, flush, tag_*):
  *       WDL_OK       done in the call; the caller's memory is free again; comp is not called
- *       WDL_PENDING  accepted; comp->fn is called exactly once, from poll; until then the caller keeps the
- *                    payload memory and *comp alive and, for sends, unchanged
- *       WDL_AGAIN    nothing happened, ask later; such refusals end by themselves once poll is called
+ *       WDL_PENDING  accepted; comp->fn is called exactly once, from poll; until then the caller
+ *                    keeps the payload memory and *comp alive and, for sends, unchanged
+ *       WDL_AGAIN    nothing happened, ask later; such refusals end by themselves once poll is
+ *                    called
  *       an error     nothing happened and never will (peer gone, bad argument)
  *  4. Peers are small integers, 0 .. peers-1, given to open(). A peer's address is asked from
  *     params->address_of on first use; the connection is opened then, and never before.
@@ -49,9 +50,9 @@ struct wdl_nm_iov {
     size_t bytes;
 };
 
-/* A message has arrived from anyone. `data` is valid during the call only; the bytes are as they came:
- * check them. Return WDL_OK (consumed) or WDL_AGAIN (not now: the netmod keeps the message and delivers it
- * again from a later poll; messages behind it stay behind it). */
+/* A message has arrived from anyone. `data` is valid during the call only; the bytes are as they
+ * came: check them. Return WDL_OK (consumed) or WDL_AGAIN (not now: the netmod keeps the message
+ * and delivers it again from a later poll; messages behind it stay behind it). */
 typedef int (*wdl_nm_am_fn) (void *ctx, const void *data, size_t bytes);
 
 /* A peer was lost (reported once per peer, from poll); operations to it have failed or will. */
@@ -65,7 +66,7 @@ struct wdl_nm_params {
     /* The address a peer published; the memory stays valid until close. */
     int (*address_of) (void *ctx, int peer, const void **addr_out, size_t *bytes_out);
     void *fabric;               /* sim: the shared fabric object; ucx: NULL */
-    int local_peers;            /* processes expected on this node, for the network's sizing; 0 unknown */
+    int local_peers;  /* processes expected on this node, for the network's sizing; 0 unknown */
 };
 
 /* Atomic operations a network may carry natively. */
@@ -110,7 +111,8 @@ struct wdl_nm_type_ops {
 struct wdl_nm_ops {
     const char *name;
 
-    /* Open the endpoint. On error *nm_out is NULL and a line on what to do is in err (err_bytes long). */
+    /* Open the endpoint. On error *nm_out is NULL and a line on what to do is in err (err_bytes
+     * long). */
     int (*open) (const struct wdl_nm_params * params, struct wdl_nm ** nm_out, char *err,
                  size_t err_bytes);
     /* Close; everything pending is dropped without completion. All processes close together: the
@@ -119,19 +121,21 @@ struct wdl_nm_ops {
     /* This process's address; valid until close. */
     int (*address) (struct wdl_nm * nm, const void **addr_out, size_t * bytes_out);
     const struct wdl_nm_caps *(*caps) (struct wdl_nm * nm);
-    /* 1: AMs to one peer arrive in the order of the calls; 0: no such promise (seed 001, Ordering). */
+    /* 1: AMs to one peer arrive in the order of the calls; 0: no such promise (seed 001,
+     * Ordering). */
     int (*get_ordering) (struct wdl_nm * nm);
     /* One line for people: transports in use. */
     void (*describe) (struct wdl_nm * nm, char *text, size_t bytes);
 
     /* Deliver what has come and completed. Returns the number of events (0: nothing happened). */
     int (*poll) (struct wdl_nm * nm);
-    /* Prepare to sleep: WDL_OK and a descriptor that becomes readable with the next event, or WDL_AGAIN when
-     * something is there already (poll again). The descriptor belongs to the netmod and stays the same. */
+    /* Prepare to sleep: WDL_OK and a descriptor that becomes readable with the next event, or
+     * WDL_AGAIN when something is there already (poll again). The descriptor belongs to the netmod
+     * and stays the same. */
     int (*arm) (struct wdl_nm * nm, int *fd_out);
 
-    /* Send hdr followed by the iov pieces (at most 8) as one message of at most caps->am_bytes_max. hdr is always
-     * copied before return; payload memory follows rule 3. */
+    /* Send hdr followed by the iov pieces (at most 8) as one message of at most caps->am_bytes_max.
+     * hdr is always copied before return; payload memory follows rule 3. */
     int (*am) (struct wdl_nm * nm, int peer, const void *hdr, size_t hdr_bytes,
                const struct wdl_nm_iov * iov, int niov, struct wdl_nm_comp * comp);
 
@@ -149,7 +153,8 @@ struct wdl_nm_ops {
                 struct wdl_nm_rkey * rkey, struct wdl_nm_comp * comp);
     int (*get) (struct wdl_nm * nm, int peer, void *dst, size_t bytes, uint64_t remote,
                 struct wdl_nm_rkey * rkey, struct wdl_nm_comp * comp);
-    /* size is 4 or 8. fetched may be NULL except for CSWAP; value and compare are read in the call. */
+    /* size is 4 or 8. fetched may be NULL except for CSWAP; value and compare are read in the
+     * call. */
     int (*atomic) (struct wdl_nm * nm, int peer, enum wdl_nm_atomic op, size_t size, uint64_t value,
                    uint64_t compare, void *fetched, uint64_t remote, struct wdl_nm_rkey * rkey,
                    struct wdl_nm_comp * comp);
@@ -165,13 +170,14 @@ struct wdl_nm_ops {
     /* WDL_OK here fills *info_out instead of calling comp. */
     int (*tag_recv) (struct wdl_nm * nm, uint64_t tag, uint64_t mask, const struct wdl_nm_buf * buf,
                      struct wdl_nm_comp * comp, struct wdl_nm_info * info_out);
-    /* Is a message there? WDL_OK (info filled; *msg_out too when msg_out != NULL, and the message is then taken
-     * out of matching until tag_recv_msg) or WDL_AGAIN. */
-    int (*tag_probe) (struct wdl_nm * nm, uint64_t tag, uint64_t mask, struct wdl_nm_info * info_out,
-                      struct wdl_nm_msg ** msg_out);
+    /* Is a message there? WDL_OK (info filled; *msg_out too when msg_out != NULL, and the message
+     * is then taken out of matching until tag_recv_msg) or WDL_AGAIN. */
+    int (*tag_probe)(struct wdl_nm *nm, uint64_t tag, uint64_t mask, struct wdl_nm_info *info_out,
+                     struct wdl_nm_msg **msg_out);
     int (*tag_recv_msg) (struct wdl_nm * nm, struct wdl_nm_msg * msg, const struct wdl_nm_buf * buf,
                          struct wdl_nm_comp * comp, struct wdl_nm_info * info_out);
-    /* Ask to cancel a pending receive; its comp is still called once, with ERR_CANCELED or its result. */
+    /* Ask to cancel a pending receive; its comp is still called once, with ERR_CANCELED or its
+     * result. */
     void (*tag_cancel) (struct wdl_nm * nm, struct wdl_nm_comp * comp);
 };
 

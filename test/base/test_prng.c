@@ -48,4 +48,5 @@ START_TEST(chance_is_a_share_of_a_thousand)
 }
 END_TEST
 
-WDL_SUITE("base/prng", the_seed_decides, below_reaches_all_and_no_more, chance_is_a_share_of_a_thousand)
+WDL_SUITE("base/prng", the_seed_decides, below_reaches_all_and_no_more,
+          chance_is_a_share_of_a_thousand)

@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * MPI_Barrier with more processes than processors: nobody may burn a neighbour's time slice. It prints what it measured.
+ * MPI_Barrier with more processes than processors: nobody may burn a neighbour's time slice. It
+ * prints what it measured.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -27,8 +28,8 @@ int main(int argc, char **argv)
             best_us = us;
     }
     if (rank == 0) {
-        printf("MPI_Barrier, %d processes: %.1f microseconds, the best average of %d times %d\n", size, best_us,
-               TRIES, ROUNDS);
+        printf("MPI_Barrier, %d processes: %.1f microseconds, the best average of %d times %d\n",
+               size, best_us, TRIES, ROUNDS);
     }
     MPI_Finalize();
     return 0;

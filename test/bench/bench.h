@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * What the benchmark programs share: timing of batches, and rows of output. Ordinary MPI, so that every peer compiles the same
- * source. A row is one line: name, bytes, best and median microseconds of one operation, separated by tabs.
+ * What the benchmark programs share: timing of batches, and rows of output. Ordinary MPI, so that
+ * every peer compiles the same source. A row is one line: name, bytes, best and median microseconds
+ * of one operation, separated by tabs.
  */
 #ifndef WDL_BENCH_H_INCLUDED
 #define WDL_BENCH_H_INCLUDED
@@ -65,7 +66,8 @@ static inline long bench_batch(const struct bench *b, bench_fn fn, void *arg)
 }
 
 /* Rank 0 operates; the others are in a barrier meanwhile. */
-static inline void bench_alone(const struct bench *b, const char *name, long bytes, bench_fn fn, void *arg)
+static inline void bench_alone(const struct bench *b, const char *name, long bytes, bench_fn fn,
+                               void *arg)
 {
     double us[BATCHES];
     if (!bench_wanted(b, name))
@@ -84,7 +86,8 @@ static inline void bench_alone(const struct bench *b, const char *name, long byt
 }
 
 /* All ranks operate together; the slowest counts. */
-static inline void bench_together(const struct bench *b, const char *name, long bytes, bench_fn fn, void *arg)
+static inline void bench_together(const struct bench *b, const char *name, long bytes, bench_fn fn,
+                                  void *arg)
 {
     double us[BATCHES];
     long n = 1;
@@ -125,7 +128,8 @@ static inline const char *bench_option(int argc, char **argv, const char *name)
 
 static inline void bench_begin(struct bench *b, int argc, char **argv)
 {
-    const char *rows = bench_option(argc, argv, "--rows"), *batch = bench_option(argc, argv, "--batch");
+    const char *rows = bench_option(argc, argv, "--rows"),
+               *batch = bench_option(argc, argv, "--batch");
     MPI_Comm_rank(MPI_COMM_WORLD, &b->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b->size);
     b->batch_seconds = batch ? atof(batch) : 0.02;

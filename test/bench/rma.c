@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * One-sided communication: rank 0 works on rank 1's window, whose process waits in a barrier (or computes: --computing), and
- * the synchronizations in which all ranks take part. What was moved is checked at the end of each group of rows.
+ * One-sided communication: rank 0 works on rank 1's window, whose process waits in a barrier (or
+ * computes: --computing), and the synchronizations in which all ranks take part. What was moved is
+ * checked at the end of each group of rows.
  *
  * --window allocate|create|dynamic   --rows REGEX   --batch SECONDS   --computing   --no-sizes
  */
@@ -22,13 +23,14 @@ struct job {
     MPI_Group others;
 };
 
-/* --- operations under lock_all ------------------------------------------------------------------------------------ */
+/* --- operations under lock_all ---------------------------------------------------------------- */
 
 static void put_flush(void *arg, long n)
 {
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
-        MPI_Put(j->local, (int) j->bytes, MPI_BYTE, TARGET, j->at, (int) j->bytes, MPI_BYTE, j->win);
+        MPI_Put(j->local, (int) j->bytes, MPI_BYTE, TARGET, j->at, (int) j->bytes, MPI_BYTE,
+                j->win);
         MPI_Win_flush(TARGET, j->win);
     }
 }
@@ -37,7 +39,8 @@ static void get_flush(void *arg, long n)
 {
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
-        MPI_Get(j->local, (int) j->bytes, MPI_BYTE, TARGET, j->at, (int) j->bytes, MPI_BYTE, j->win);
+        MPI_Get(j->local, (int) j->bytes, MPI_BYTE, TARGET, j->at, (int) j->bytes, MPI_BYTE,
+                j->win);
         MPI_Win_flush(TARGET, j->win);
     }
 }
@@ -46,7 +49,8 @@ static void accumulate_flush(void *arg, long n)
 {
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
-        MPI_Accumulate(j->local, j->count, MPI_DOUBLE, TARGET, j->at, j->count, MPI_DOUBLE, MPI_SUM, j->win);
+        MPI_Accumulate(j->local, j->count, MPI_DOUBLE, TARGET, j->at, j->count, MPI_DOUBLE, MPI_SUM,
+                       j->win);
         MPI_Win_flush(TARGET, j->win);
     }
 }
@@ -56,7 +60,8 @@ static void get_accumulate_flush(void *arg, long n)
     struct job *j = arg;
     double old;
     for (long i = 0; i < n; i++) {
-        MPI_Get_accumulate(j->local, 1, MPI_DOUBLE, &old, 1, MPI_DOUBLE, TARGET, j->at, 1, MPI_DOUBLE, MPI_SUM, j->win);
+        MPI_Get_accumulate(j->local, 1, MPI_DOUBLE, &old, 1, MPI_DOUBLE, TARGET, j->at, 1,
+                           MPI_DOUBLE, MPI_SUM, j->win);
         MPI_Win_flush(TARGET, j->win);
     }
 }
@@ -97,7 +102,8 @@ static void accumulates_flush(void *arg, long n)
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
         for (int k = 0; k < 64; k++)
-            MPI_Accumulate(j->local, 1, MPI_DOUBLE, TARGET, j->at + 8 * k, 1, MPI_DOUBLE, MPI_SUM, j->win);
+            MPI_Accumulate(j->local, 1, MPI_DOUBLE, TARGET, j->at + 8 * k, 1, MPI_DOUBLE, MPI_SUM,
+                           j->win);
         MPI_Win_flush(TARGET, j->win);
     }
 }
@@ -139,7 +145,7 @@ static void rput_wait(void *arg, long n)
     }
 }
 
-/* --- locks -------------------------------------------------------------------------------------------------------- */
+/* --- locks ------------------------------------------------------------------------------------ */
 
 static void lock_put_unlock(void *arg, long n)
 {
@@ -160,7 +166,7 @@ static void lock_all(void *arg, long n)
     }
 }
 
-/* --- everybody ---------------------------------------------------------------------------------------------------- */
+/* --- everybody -------------------------------------------------------------------------------- */
 
 static void put_fence(void *arg, long n)
 {
@@ -199,7 +205,7 @@ static void barrier(void *arg, long n)
         MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* --- windows ------------------------------------------------------------------------------------------------------ */
+/* --- windows ---------------------------------------------------------------------------------- */
 
 static void make_allocate(void *arg, long n)
 {
@@ -243,7 +249,7 @@ static void make_dynamic(void *arg, long n)
     }
 }
 
-/* --- the target computes ------------------------------------------------------------------------------------------ */
+/* --- the target computes ---------------------------------------------------------------------- */
 
 static void spin(double seconds)
 {
@@ -253,7 +259,8 @@ static void spin(double seconds)
             x = x * 3 + 1;
 }
 
-/* Each operation on its own, spread over the time the target is away; the median and the 95th percentile of what one took. */
+/* Each operation on its own, spread over the time the target is away; the median and the 95th
+ * percentile of what one took. */
 static void computing(struct job *j, const char *name, bench_fn fn)
 {
     enum { SAMPLES = 100 };
@@ -279,7 +286,7 @@ static void computing(struct job *j, const char *name, bench_fn fn)
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
-/* --- the run ------------------------------------------------------------------------------------------------------ */
+/* --- the run ---------------------------------------------------------------------------------- */
 
 static void window_begin(struct job *j, const char *kind)
 {
@@ -294,8 +301,9 @@ static void window_begin(struct job *j, const char *kind)
         MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &j->win);
         MPI_Win_attach(j->win, j->memory, SPACE);
         MPI_Get_address(j->memory, &at);
-        MPI_Sendrecv(&at, 1, MPI_AINT, (j->bench.rank + j->bench.size - 1) % j->bench.size, 0, &j->at, 1, MPI_AINT,
-                     (j->bench.rank + 1) % j->bench.size, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Sendrecv(&at, 1, MPI_AINT, (j->bench.rank + j->bench.size - 1) % j->bench.size, 0,
+                     &j->at, 1, MPI_AINT, (j->bench.rank + 1) % j->bench.size, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
     } else {
         bench_die("--window wants allocate, create or dynamic");
     }
@@ -333,14 +341,18 @@ static void passive_rows(struct job *j, int sizes)
         bench_fn fn;
         int count;
         long bytes;
-    } rows[] = {
-        {"accumulate_flush", accumulate_flush, 1, 8}, {"accumulate_flush", accumulate_flush, 128, 1024},
-        {"accumulate_flush", accumulate_flush, DOUBLES, 8 * DOUBLES}, {"get_accumulate_flush", get_accumulate_flush, 1, 8},
-        {"fetch_and_op_flush", fetch_and_op_flush, 1, 8}, {"compare_and_swap_flush", compare_and_swap_flush, 1, 8},
-        {"puts64_flush", puts_flush, 1, 8}, {"accumulates64_flush", accumulates_flush, 1, 8},
-        {"vector_put_flush", vector_put, 1, 8 * BLOCKS}, {"vector_get_flush", vector_get, 1, 8 * BLOCKS},
-        {"vector_accumulate_flush", vector_accumulate, 1, 8 * BLOCKS}, {"rput_wait", rput_wait, 1, 8}
-    };
+    } rows[] = {{"accumulate_flush", accumulate_flush, 1, 8},
+                {"accumulate_flush", accumulate_flush, 128, 1024},
+                {"accumulate_flush", accumulate_flush, DOUBLES, 8 * DOUBLES},
+                {"get_accumulate_flush", get_accumulate_flush, 1, 8},
+                {"fetch_and_op_flush", fetch_and_op_flush, 1, 8},
+                {"compare_and_swap_flush", compare_and_swap_flush, 1, 8},
+                {"puts64_flush", puts_flush, 1, 8},
+                {"accumulates64_flush", accumulates_flush, 1, 8},
+                {"vector_put_flush", vector_put, 1, 8 * BLOCKS},
+                {"vector_get_flush", vector_get, 1, 8 * BLOCKS},
+                {"vector_accumulate_flush", vector_accumulate, 1, 8 * BLOCKS},
+                {"rput_wait", rput_wait, 1, 8}};
     MPI_Win_lock_all(0, j->win);
     for (j->bytes = 8; j->bytes <= SPACE; j->bytes *= 8) {
         if (j->bytes > 8 && !sizes)
@@ -360,10 +372,9 @@ static void lock_rows(struct job *j)
     static const struct {
         const char *name;
         int type, assertion;
-    } rows[] = {
-        {"lock_shared_put_unlock", MPI_LOCK_SHARED, 0}, {"lock_exclusive_put_unlock", MPI_LOCK_EXCLUSIVE, 0},
-        {"lock_nocheck_put_unlock", MPI_LOCK_SHARED, MPI_MODE_NOCHECK}
-    };
+    } rows[] = {{"lock_shared_put_unlock", MPI_LOCK_SHARED, 0},
+                {"lock_exclusive_put_unlock", MPI_LOCK_EXCLUSIVE, 0},
+                {"lock_nocheck_put_unlock", MPI_LOCK_SHARED, MPI_MODE_NOCHECK}};
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         j->locktype = rows[i].type;
         j->assertion = rows[i].assertion;
@@ -416,7 +427,8 @@ int main(int argc, char **argv)
     MPI_Type_vector(BLOCKS, 1, 2, MPI_DOUBLE, &j.vector);
     MPI_Type_commit(&j.vector);
     MPI_Comm_group(MPI_COMM_WORLD, &all);
-    int neighbours[2] = { (j.bench.rank + 1) % j.bench.size, (j.bench.rank + j.bench.size - 1) % j.bench.size };
+    int neighbours[2] = {(j.bench.rank + 1) % j.bench.size,
+                         (j.bench.rank + j.bench.size - 1) % j.bench.size};
     MPI_Group_incl(all, j.bench.size == 2 ? 1 : 2, neighbours, &j.others);
     check(&j);
     if (away) {

@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. The test host: memory, requests, datatypes, the table. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. The test host: memory, requests,
+ * datatypes, the table. */
 #include "host/testhost.h"
 #include <stdlib.h>
 #include <string.h>
@@ -96,7 +97,8 @@ static const struct test_block *view_block(const struct view *v, int64_t i)
 
 typedef int (*piece_fn) (void *arg, char *at, size_t bytes);
 
-/* Call fn for each piece of the stream [offset, offset + bytes) until it answers 0; returns the bytes visited. */
+/* Call fn for each piece of the stream [offset, offset + bytes) until it answers 0; returns the
+ * bytes visited. */
 static size_t walk(const void *addr, int64_t count, wdl_type type, size_t offset, size_t bytes,
                    piece_fn fn, void *arg)
 {
@@ -258,8 +260,8 @@ static void host_type_drop(void *ctx, wdl_type type)
     ((struct test_host *) ctx)->holds--;
 }
 
-static int host_type_bounds(void *ctx, wdl_type type, int64_t count, int64_t *lo_out, int64_t *hi_out,
-                            size_t *stream_bytes_out)
+static int host_type_bounds(void *ctx, wdl_type type, int64_t count, int64_t *lo_out,
+                            int64_t *hi_out, size_t *stream_bytes_out)
 {
     struct view v;
     int64_t lo = INT64_MAX, hi = INT64_MIN, last, stream;
@@ -300,8 +302,8 @@ static wdl_type made_new(struct test_host *host, enum test_type element, int cou
     return (wdl_type) (uintptr_t) made;
 }
 
-wdl_type test_type_indexed(struct test_host *host, enum test_type element, int count, const int *blocks,
-                           const int *displs)
+wdl_type test_type_indexed(struct test_host *host, enum test_type element, int count,
+                           const int *blocks, const int *displs)
 {
     wdl_type type = made_new(host, element, count);
     struct made_type *made = (struct made_type *) (uintptr_t) type;
@@ -317,7 +319,8 @@ wdl_type test_type_indexed(struct test_host *host, enum test_type element, int c
     return type;
 }
 
-wdl_type test_type_vector(struct test_host *host, enum test_type element, int count, int block, int stride)
+wdl_type test_type_vector(struct test_host *host, enum test_type element, int count, int block,
+                          int stride)
 {
     int blocks[64], displs[64];
     wdl_assert_cmp(count, <=, 64);
@@ -463,14 +466,25 @@ static void host_peer_lost(void *ctx, int peer)
     ((struct test_host *) ctx)->lost++;
 }
 
-static const struct wdl_host_ops host_ops = {
-    .alloc = host_alloc,.free = host_free,.now_ns = host_now,.pack = host_pack,.unpack = host_unpack,
-    .pieces = host_pieces,.flat_bytes = host_flat_bytes,.flatten = host_flatten,
-    .unflatten = host_unflatten,.type_free = host_type_free,.type_hold = host_type_hold,
-    .type_drop = host_type_drop,.type_bounds = host_type_bounds,.reduce = host_reduce,
-    .element = host_element,.op_valid = host_op_valid,.request_complete = host_request_complete,
-    .address_of = host_address_of,.peer_lost = host_peer_lost
-};
+static const struct wdl_host_ops host_ops = {.alloc = host_alloc,
+                                             .free = host_free,
+                                             .now_ns = host_now,
+                                             .pack = host_pack,
+                                             .unpack = host_unpack,
+                                             .pieces = host_pieces,
+                                             .flat_bytes = host_flat_bytes,
+                                             .flatten = host_flatten,
+                                             .unflatten = host_unflatten,
+                                             .type_free = host_type_free,
+                                             .type_hold = host_type_hold,
+                                             .type_drop = host_type_drop,
+                                             .type_bounds = host_type_bounds,
+                                             .reduce = host_reduce,
+                                             .element = host_element,
+                                             .op_valid = host_op_valid,
+                                             .request_complete = host_request_complete,
+                                             .address_of = host_address_of,
+                                             .peer_lost = host_peer_lost};
 
 void test_host_init(struct test_host *host)
 {

@@ -1,9 +1,10 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The test host (host/host.h): counted memory, a small datatype engine, recorded requests. One per rank.
+ * The test host (host/host.h): counted memory, a small datatype engine, recorded requests. One per
+ * rank.
  *
- * A type is a list of blocks in one extent. The predefined types are numbers of enum test_type; a made type is named by
- * a larger number.
+ * A type is a list of blocks in one extent. The predefined types are numbers of enum test_type; a
+ * made type is named by a larger number.
  */
 #ifndef WDL_TEST_HOST_TESTHOST_H_INCLUDED
 #define WDL_TEST_HOST_TESTHOST_H_INCLUDED
@@ -43,9 +44,10 @@ struct test_request {
 
 void test_host_init(struct test_host *host);
 /* A made type: `count` blocks of `block` elements of a predefined type, `stride` elements apart. */
-wdl_type test_type_vector(struct test_host *host, enum test_type element, int count, int block, int stride);
-wdl_type test_type_indexed(struct test_host *host, enum test_type element, int count, const int *blocks,
-                           const int *displs);
+wdl_type test_type_vector(struct test_host *host, enum test_type element, int count, int block,
+                          int stride);
+wdl_type test_type_indexed(struct test_host *host, enum test_type element, int count,
+                           const int *blocks, const int *displs);
 void test_type_end(struct test_host *host, wdl_type type);
 struct wdl_element test_element(enum test_type type);
 

@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * A process that waits long for a message sleeps: it uses little processor time and still wakes up soon.
+ * A process that waits long for a message sleeps: it uses little processor time and still wakes up
+ * soon.
  */
 #include <mpi.h>
 #include <stdio.h>

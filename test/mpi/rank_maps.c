@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Communicators of every shape of rank map: strides, reversals, irregular tables, duplicates of duplicates whose
- * originals are freed, intercommunicators, merges in both orders. In each, rank i must reach whom the group says.
+ * Communicators of every shape of rank map: strides, reversals, irregular tables, duplicates of
+ * duplicates whose originals are freed, intercommunicators, merges in both orders. In each, rank i
+ * must reach whom the group says.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -36,7 +37,8 @@ static void check(MPI_Comm comm, const char *what)
         MPI_Group_translate_ranks(group, 1, &from, world, &wanted);
         if (got != wanted) {
             errors++;
-            printf("%s: rank %d of %d got a message of %d instead of %d\n", what, rank, size, got, wanted);
+            printf("%s: rank %d of %d got a message of %d instead of %d\n", what, rank, size, got,
+                   wanted);
         }
     }
     MPI_Group_free(&group);

@@ -127,7 +127,8 @@ static const char *const t_flavour_name[] T_UNUSED = {"create", "allocate", "all
 
 struct t_win {
     MPI_Win win;
-    MPI_Comm comm; /* of the window: the node's ranks if it is shared, else a duplicate of the given */
+    /* of the window: the node's ranks if it is shared, else a duplicate of the given */
+    MPI_Comm comm;
     enum t_flavour flavour;
     int rank, size, unit;
     char *base;

@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * What the device does not have yet must be a clear MPI error of the right class, on every process, not a hang.
+ * What the device does not have yet must be a clear MPI error of the right class, on every process,
+ * not a hang.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -16,7 +17,8 @@ static void expect(const char *what, int code, int wanted, const char *word)
     MPI_Error_string(code, text, &length);
     if (class != wanted || !strstr(text, word)) {
         errors++;
-        printf("%s: class %d instead of %d, or no \"%s\" in: %s\n", what, class, wanted, word, text);
+        printf("%s: class %d instead of %d, or no \"%s\" in: %s\n", what, class, wanted, word,
+               text);
     }
 }
 

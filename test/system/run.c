@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Running a simulated world: one event at a time, then look. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Running a simulated world: one event
+ * at a time, then look. */
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -41,8 +42,8 @@ static int enter(struct world *w, int o, const struct step *s)
     else
         t->shared++;
     if (t->exclusive > 1 || (t->exclusive && t->shared))
-        return fail(w, o, "lock of %d has %d exclusive and %d shared holders", s->rank, t->exclusive,
-                    t->shared);
+        return fail(w, o, "lock of %d has %d exclusive and %d shared holders", s->rank,
+                    t->exclusive, t->shared);
     return WDL_OK;
 }
 
@@ -66,7 +67,8 @@ static int final(struct world *w, int o)
     for (int i = 0; i < 4; i++) {
         memcpy(&have, r->memory + world_misc(w) + (size_t) i * CELL, 8);
         if (have != want[i])
-            return fail(w, o, "misc cell %d is %lld, not %lld", i, (long long) have, (long long) want[i]);
+            return fail(w, o, "misc cell %d is %lld, not %lld", i, (long long) have,
+                        (long long) want[i]);
     }
     if (r->exclusive || r->shared || r->host.holds)
         return fail(w, o, "%d exclusive, %d shared holders, %d types held at the end", r->exclusive,
@@ -113,7 +115,8 @@ static int step_own(struct world *w, int o, const struct step *s)
         case STEP_REQUEST: {
             const struct test_request *request = s->a;
             if (!request->done || request->status != WDL_OK)
-                return fail(w, o, "request done %d status %s", request->done, wdl_status_name(request->status));
+                return fail(w, o, "request done %d status %s", request->done,
+                            wdl_status_name(request->status));
             return WDL_OK;
         }
         default:
@@ -127,8 +130,8 @@ static int operation(struct rank *r, struct step *s)
     struct wdl_win_quick *quick = wdl_win_quick(r->win);
     struct wdl_rma_args *args = &s->args;
     char *local = (char *) args->origin.addr + args->origin.lo, *at = NULL;
-    if ((args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_GET) && args->origin.contig && args->remote.contig &&
-        args->remote.lo == 0 && !args->request)
+    if ((args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_GET) && args->origin.contig &&
+        args->remote.contig && args->remote.lo == 0 && !args->request)
         at = wdl_quick_reach(quick, args->target, args->disp, args->remote.bytes);
     if (!at)
         return wdl_rma_op(r->win, args);

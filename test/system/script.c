@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. The scripts of the simulated worlds, and their shadows. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. The scripts of the simulated worlds,
+ * and their shadows. */
 #include <stdlib.h>
 #include <string.h>
 #include "base/assert.h"
@@ -71,7 +72,8 @@ static struct wdl_buf buf_of(struct world *w, void *addr, int64_t count, wdl_typ
     return buf;
 }
 
-static wdl_type vector(struct world *w, int o, enum test_type element, int blocks, int block, int stride)
+static wdl_type vector(struct world *w, int o, enum test_type element, int blocks, int block,
+                       int stride)
 {
     struct memo *m = memo_new(w);
     m->host = &w->ranks[o].host;
@@ -98,7 +100,8 @@ static struct step *add_op(struct world *w, int o, enum wdl_rma_kind kind, int t
 }
 
 /* n elements somewhere in `room` bytes: contiguous or strided, by the drawn bit. */
-static struct wdl_buf layout(struct world *w, int o, void *addr, enum test_type element, int n, int strided)
+static struct wdl_buf layout(struct world *w, int o, void *addr, enum test_type element, int n,
+                             int strided)
 {
     if (!strided || n < 2)
         return buf_of(w, addr, n, element);
@@ -108,8 +111,8 @@ static struct wdl_buf layout(struct world *w, int o, void *addr, enum test_type 
     return buf_of(w, addr, 1, vector(w, o, element, blocks, n / blocks, 2 * (n / blocks)));
 }
 
-static void shadow_stream(struct world *w, int t, size_t at, const struct wdl_buf *remote, char *stream,
-                          int out)
+static void shadow_stream(struct world *w, int t, size_t at, const struct wdl_buf *remote,
+                          char *stream, int out)
 {
     const struct wdl_host_ops *ops = w->ranks[t].host.host.ops;
     char *addr = w->ranks[t].shadow + at;
@@ -119,11 +122,13 @@ static void shadow_stream(struct world *w, int t, size_t at, const struct wdl_bu
         ops->unpack(NULL, addr, remote->count, remote->type, 0, stream, remote->bytes);
 }
 
-/* A put or an accumulate of 4-byte integers by o into its region of its k-th neighbour, and in the shadow. */
+/* A put or an accumulate of 4-byte integers by o into its region of its k-th neighbour, and in the
+ * shadow. */
 static void add_write(struct world *w, int o, int k, int half, enum wdl_rma_kind kind)
 {
     int t = neighbour(w, o, k), all = w->options.region / 4, strided = draw(w, 2);
-    int n = 1 + draw(w, strided ? all / 2 - 1 : all), from = draw(w, 2), slack = all - (strided ? 2 * n : n);
+    int n = 1 + draw(w, strided ? all / 2 - 1 : all), from = draw(w, 2),
+        slack = all - (strided ? 2 * n : n);
     size_t at = world_region(w, half, k) + 4u * (size_t) draw(w, slack / 2 + 1) / 8 * 8;
     struct step *s = add_op(w, o, kind, t, at);
     char *data = world_memory(w, 8u * (size_t) n + 8), *stream = world_memory(w, 4u * (size_t) n);
@@ -196,7 +201,8 @@ static void add_sum(struct world *w, int o, int t, int half)
     s->args.remote = buf_of(w, NULL, 1, types[cell]);
     s->args.element = test_element(types[cell]);
     s->args.op = WDL_ROP_SUM;
-    w->ranks[0].host.host.ops->reduce(NULL, types[cell], WDL_ROP_SUM, data, w->ranks[t].shadow + at, 1);
+    w->ranks[0].host.host.ops->reduce(NULL, types[cell], WDL_ROP_SUM, data, w->ranks[t].shadow + at,
+                                      1);
 }
 
 /* What the operations since step `from` must have given, once they are complete. */
@@ -227,7 +233,8 @@ static void equal_memory(struct world *w, int o, int t, size_t at, size_t bytes)
     memcpy(s->b, w->ranks[t].shadow + at, bytes);
 }
 
-/* Two puts of one epoch must not overlap: on an unordered network the last one is not the last to arrive. */
+/* Two puts of one epoch must not overlap: on an unordered network the last one is not the last to
+ * arrive. */
 static void one_put_each(struct world *w, int o, int half, int reads)
 {
     for (int k = 0; k < w->fan; k++) {
@@ -248,7 +255,7 @@ static void check_half(struct world *w, int t, int half)
     size_t cells = world_cells(w, half);
     equal_memory(w, t, t, world_region(w, half, 0), (size_t) (w->fan * w->options.region));
     equal_memory(w, t, t, cells, 2 * CELL);
-    equal_memory(w, t, t, cells + 2 * CELL, 10);        /* the value bytes of an 80-bit long double */
+    equal_memory(w, t, t, cells + 2 * CELL, 10);  /* the value bytes of an 80-bit long double */
     equal_memory(w, t, t, cells + 3 * CELL, 4);
 }
 
@@ -283,8 +290,8 @@ static void script_active(struct world *w, int pscw)
     }
 }
 
-static struct step *add_misc(struct world *w, int o, enum wdl_rma_kind kind, int t, int cell, void *origin,
-                             void *result, enum wdl_rop op)
+static struct step *add_misc(struct world *w, int o, enum wdl_rma_kind kind, int t, int cell,
+                             void *origin, void *result, enum wdl_rop op)
 {
     struct step *s = add_op(w, o, kind, t, world_misc(w) + (size_t) cell);
     s->args.origin = buf_of(w, origin, 1, TEST_I64);

@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Simulated worlds of RMA. Without arguments: many seeds, mostly small worlds, some large. A failure prints the command
- * that repeats it; --seed N and the others run that one world.
+ * Simulated worlds of RMA. Without arguments: many seeds, mostly small worlds, some large. A
+ * failure prints the command that repeats it; --seed N and the others run that one world.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -65,8 +65,8 @@ static void rank_open(struct world *w, int i)
     test_host_init(&r->host);
     r->host.address = address;
     r->host.address_ctx = w;
-    struct wdl_proc_params params = {.host = r->host.host,.netmod = &wdl_nm_sim_ops,.fabric = w->sim,
-        .rank = i,.peers = w->n,.bounce_count = o->tiny ? 2 : 8
+    struct wdl_proc_params params = {.host = r->host.host,.netmod = &wdl_nm_sim_ops,
+        .fabric = w->sim,.rank = i,.peers = w->n,.bounce_count = o->tiny ? 2 : 8
     };
     struct wdl_rma_params rma = {.global_ops = o->tiny ? 1 : 32,.global_targets = o->tiny ? 1 : 16,
         .win_ops = o->tiny ? 1 : 16,.win_targets = o->tiny ? 1 : 8,.win_slots = 4
@@ -83,13 +83,25 @@ static void rank_open(struct world *w, int i)
         .disp_unit = w->disp_unit,.rank = i
     };
     r->shadow = world_memory(w, w->bytes);
-    struct wdl_win_params win = {.id = 7,.rank = i,.size = w->n,.base = r->memory,.bytes = w->bytes,
-        .disp_unit = w->disp_unit,.ctx = v,.peer_of = peer_of,.rank_info = rank_info,.map = map,
-        .mapped_any = o->node > 1 && w->n > 1 && !o->own,.flavor = o->own ? WDL_WIN_CREATE : WDL_WIN_ALLOCATE,
-        .node = &w->control[first],.node_index = i - first,
-        .node_count = w->n - first < o->node ? w->n - first : o->node,.node_whole = whole,
-        .crowded = o->crowded,.place = whole && !o->own ? w->place : NULL,.place_base = w->memory
-    };
+    struct wdl_win_params win = {.id = 7,
+                                 .rank = i,
+                                 .size = w->n,
+                                 .base = r->memory,
+                                 .bytes = w->bytes,
+                                 .disp_unit = w->disp_unit,
+                                 .ctx = v,
+                                 .peer_of = peer_of,
+                                 .rank_info = rank_info,
+                                 .map = map,
+                                 .mapped_any = o->node > 1 && w->n > 1 && !o->own,
+                                 .flavor = o->own ? WDL_WIN_CREATE : WDL_WIN_ALLOCATE,
+                                 .node = &w->control[first],
+                                 .node_index = i - first,
+                                 .node_count = w->n - first < o->node ? w->n - first : o->node,
+                                 .node_whole = whole,
+                                 .crowded = o->crowded,
+                                 .place = whole && !o->own ? w->place : NULL,
+                                 .place_base = w->memory};
     status = wdl_win_create(r->proc, &win, &r->win);
     wdl_assert_cmp(status, ==, WDL_OK);
 }
@@ -128,10 +140,12 @@ static int world(const struct options *o)
         .delay_ns_max = (uint64_t) o->delay,.refuse_permille = o->refuse,.pending_permille = 300,
         .am_bytes_max = 1024
     };
-    snprintf(command, sizeof(command), "repeat: test/system/world --seed %llu --ranks %d --script %c "
-             "--ordered %d --refuse %d --delay %d --tiny %d --node %d --region %d --epochs %d --own %d --crowded %d\n",
-             (unsigned long long) o->seed, o->ranks, o->script, o->ordered, o->refuse, o->delay, o->tiny,
-             o->node, o->region, o->epochs, o->own, o->crowded);
+    snprintf(command, sizeof(command),
+             "repeat: test/system/world --seed %llu --ranks %d --script %c "
+             "--ordered %d --refuse %d --delay %d --tiny %d --node %d --region %d --epochs %d "
+             "--own %d --crowded %d\n",
+             (unsigned long long) o->seed, o->ranks, o->script, o->ordered, o->refuse, o->delay,
+             o->tiny, o->node, o->region, o->epochs, o->own, o->crowded);
     wdl_prng_init(&w.prng, o->seed);
     w.disp_unit = (int64_t) 1 << (o->seed % 4);
     w.bytes = 0;
@@ -191,8 +205,9 @@ int main(int argc, char **argv)
             const char *name;
             int *to;
         } table[] = { {"--ranks", &o.ranks}, {"--ordered", &o.ordered}, {"--refuse", &o.refuse},
-            {"--delay", &o.delay}, {"--tiny", &o.tiny}, {"--node", &o.node}, {"--region", &o.region},
-            {"--epochs", &o.epochs}, {"--own", &o.own}, {"--crowded", &o.crowded} };
+            {"--delay", &o.delay}, {"--tiny", &o.tiny}, {"--node", &o.node},
+            {"--region", &o.region}, {"--epochs", &o.epochs}, {"--own", &o.own},
+            {"--crowded", &o.crowded} };
         chosen = !strcmp(argv[i], "--seed");
         if (!strcmp(argv[i], "--script")) {
             o.script = argv[i + 1][0];

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Simulated worlds: N ranks in one process, each with a host, a network endpoint and windows, each with a list of steps.
- * A step repeats its call until the result is not WDL_AGAIN; the seed chooses which rank runs next.
+ * Simulated worlds: N ranks in one process, each with a host, a network endpoint and windows, each
+ * with a list of steps. A step repeats its call until the result is not WDL_AGAIN; the seed chooses
+ * which rank runs next.
  *
  * A rank o works on the ranks t = o + 1 + k (modulo N), k < world.fan. A window's memory on a rank:
  *   region[2][fan]   one writer each: rank t - 1 - k; the half alternates by epoch
@@ -16,8 +17,8 @@
 #include "mpid/rma/win.h"
 #include "netmod/sim/sim.h"
 
-enum { FAN_MAX = 4, CELL = 16, CELLS = 4 * CELL, MISC_COUNTER = 0, MISC_SUM = CELL, MISC_TICKET = 2 * CELL,
-    MISC_CAS = 3 * CELL, MISC = 4 * CELL
+enum { FAN_MAX = 4, CELL = 16, CELLS = 4 * CELL, MISC_COUNTER = 0, MISC_SUM = CELL,
+    MISC_TICKET = 2 * CELL, MISC_CAS = 3 * CELL, MISC = 4 * CELL
 };
 
 struct options {
@@ -26,9 +27,9 @@ struct options {
     char script;                /* f fence, p pscw, l lock, a lock_all, m one after the other */
 };
 
-enum step_kind { STEP_FENCE, STEP_POST, STEP_START, STEP_COMPLETE, STEP_WAIT, STEP_LOCK, STEP_UNLOCK,
-    STEP_LOCK_ALL, STEP_UNLOCK_ALL, STEP_FLUSH, STEP_OP, STEP_ENTER, STEP_LEAVE, STEP_NEXT,
-    STEP_TICKET, STEP_CAS, STEP_BARRIER, STEP_EQUAL, STEP_REQUEST, STEP_FINAL, STEP_FREE
+enum step_kind { STEP_FENCE, STEP_POST, STEP_START, STEP_COMPLETE, STEP_WAIT, STEP_LOCK,
+    STEP_UNLOCK, STEP_LOCK_ALL, STEP_UNLOCK_ALL, STEP_FLUSH, STEP_OP, STEP_ENTER, STEP_LEAVE,
+    STEP_NEXT, STEP_TICKET, STEP_CAS, STEP_BARRIER, STEP_EQUAL, STEP_REQUEST, STEP_FINAL, STEP_FREE
 };
 
 struct step {

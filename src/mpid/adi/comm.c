@@ -1,11 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Communicators: from MPICH's mappers to rank maps, and the questions asked of them. A process is known by its world
- * rank everywhere (peer number, lpid), since there are no dynamic processes.
+ * Communicators: from MPICH's mappers to rank maps, and the questions asked of them. A process is
+ * known by its world rank everywhere (peer number, lpid), since there are no dynamic processes.
  */
 #include "wdl_adi.h"
 
-/* --- rank maps ------------------------------------------------------------------------------------------------- */
+/* --- rank maps -------------------------------------------------------------------------------- */
 
 static void map_release(struct wdl_rank_map *map)
 {
@@ -38,7 +38,7 @@ int wdl_rank_map_build(struct wdl_rank_map *map, const int *peers, int size)
     return WDL_OK;
 }
 
-/* --- mappers --------------------------------------------------------------------------------------------------- */
+/* --- mappers ---------------------------------------------------------------------------------- */
 
 static int mapper_to_remote(const MPIR_Comm_map_t * mapper)
 {
@@ -75,7 +75,8 @@ static void map_share(struct wdl_rank_map *map, const struct wdl_rank_map *sourc
         map->table->refs++;
 }
 
-/* The map of one side of comm: its mappers' ranks one after the other. A side without mapper is left alone. */
+/* The map of one side of comm: its mappers' ranks one after the other. A side without mapper is
+ * left alone. */
 static int map_from_mappers(MPIR_Comm * comm, int to_remote, struct wdl_rank_map *map)
 {
     const MPIR_Comm_map_t *mapper, *only = NULL;
@@ -109,15 +110,16 @@ static int map_from_mappers(MPIR_Comm * comm, int to_remote, struct wdl_rank_map
     return status;
 }
 
-/* --- hooks ----------------------------------------------------------------------------------------------------- */
+/* --- hooks ------------------------------------------------------------------------------------ */
 
 static int check_limits(MPIR_Comm * comm)
 {
     int size = MPL_MAX(comm->local_size, comm->remote_size);
     if (size <= 1 << WDL_TAG_RANK_BITS)
         return MPI_SUCCESS;
-    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__, MPI_ERR_OTHER,
-                                "**wdl_ranks", "**wdl_ranks %d %d", size, 1 << WDL_TAG_RANK_BITS);
+    return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                MPI_ERR_OTHER, "**wdl_ranks", "**wdl_ranks %d %d", size,
+                                1 << WDL_TAG_RANK_BITS);
 }
 
 int MPID_Comm_commit_pre_hook(MPIR_Comm * comm)
@@ -170,7 +172,7 @@ int MPID_Comm_set_hints(MPIR_Comm * comm, MPIR_Info * info)
     return MPI_SUCCESS;
 }
 
-/* --- questions ------------------------------------------------------------------------------------------------- */
+/* --- questions -------------------------------------------------------------------------------- */
 
 int MPID_Comm_get_lpid(MPIR_Comm * comm, int rank, uint64_t * lpid_out, bool is_remote)
 {
@@ -187,6 +189,7 @@ int MPID_Get_node_id(MPIR_Comm * comm, int rank, int *id_out)
 
 int MPID_Comm_disconnect(MPIR_Comm * comm)
 {
-    /* MPI_Comm_disconnect waits for pending communication: operations hold a reference, the last of them frees. */
+    /* MPI_Comm_disconnect waits for pending communication: operations hold a reference, the last of
+     * them frees. */
     return MPIR_Comm_free_impl(comm);
 }

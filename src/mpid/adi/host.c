@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The host table of the core: what MPICH is to it. Datatypes are MPICH's engine's, operators MPICH's functions.
+ * The host table of the core: what MPICH is to it. Datatypes are MPICH's engine's, operators
+ * MPICH's functions.
  */
 #include "rma.h"
 #include <linux/membarrier.h>
@@ -28,7 +29,7 @@ static uint64_t host_now_ns(void *ctx)
     return (uint64_t) now.tv_sec * 1000000000 + (uint64_t) now.tv_nsec;
 }
 
-/* --- barriers on all processors: membarrier(2) -------------------------------------------------------------------- */
+/* --- barriers on all processors: membarrier(2) ------------------------------------------------ */
 
 static int membarrier(int command)
 {
@@ -46,14 +47,15 @@ static void host_heavy_barrier(void *ctx)
     membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
 
-/* --- layouts --------------------------------------------------------------------------------------------------- */
+/* --- layouts ---------------------------------------------------------------------------------- */
 
 static size_t host_pack(void *ctx, const void *addr, int64_t count, wdl_type type, size_t offset,
                         void *dst, size_t bytes)
 {
     MPI_Aint done = 0;
     (void) ctx;
-    MPIR_Typerep_pack(addr, count, (MPI_Datatype) type, (MPI_Aint) offset, dst, (MPI_Aint) bytes, &done);
+    MPIR_Typerep_pack(addr, count, (MPI_Datatype) type, (MPI_Aint) offset, dst, (MPI_Aint) bytes,
+                      &done);
     return (size_t) done;
 }
 
@@ -109,7 +111,8 @@ static int host_flatten(void *ctx, wdl_type type, void *dst, size_t bytes)
     return MPIR_Typerep_flatten(dt, dst) == MPI_SUCCESS ? WDL_OK : WDL_ERR_TYPE;
 }
 
-/* What stands in front of a flattened type; its reader believes all of it, so the numbers are checked here first. */
+/* What stands in front of a flattened type; its reader believes all of it, so the numbers are
+ * checked here first. */
 struct flat_head {
     MPI_Aint size, extent, ub, lb, true_ub, true_lb;
     int is_contig, basic_type;
@@ -196,9 +199,10 @@ static int host_type_bounds(void *ctx, wdl_type type, int64_t count, int64_t * l
     return WDL_OK;
 }
 
-/* --- elements and operators ------------------------------------------------------------------------------------ */
+/* --- elements and operators ------------------------------------------------------------------- */
 
-static uint8_t basic_of[MPIR_DATATYPE_N_BUILTIN];       /* by index of a builtin type; filled once at start */
+/* by index of a builtin type; filled once at start */
+static uint8_t basic_of[MPIR_DATATYPE_N_BUILTIN];
 struct wdl_element wdl_adi_builtin[256];
 
 static void mark(enum wdl_basic basic4[4], MPI_Datatype type)
@@ -218,13 +222,13 @@ void wdl_adi_elements_init(void)
     enum wdl_basic real[4] = { WDL_BASIC_BITS, WDL_BASIC_BITS, WDL_BASIC_F32, WDL_BASIC_F64 };
     enum wdl_basic bits[4] = { WDL_BASIC_BITS, WDL_BASIC_BITS, WDL_BASIC_BITS, WDL_BASIC_BITS };
     const MPI_Datatype integers[] = {
-        MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T, MPI_INT32_T,
-        MPI_INT64_T, MPI_AINT, MPI_OFFSET, MPI_COUNT, MPI_INTEGER, MPI_INTEGER1, MPI_INTEGER2,
-        MPI_INTEGER4, MPI_INTEGER8
+        MPI_SIGNED_CHAR, MPI_SHORT, MPI_INT, MPI_LONG, MPI_LONG_LONG, MPI_INT8_T, MPI_INT16_T,
+        MPI_INT32_T, MPI_INT64_T, MPI_AINT, MPI_OFFSET, MPI_COUNT, MPI_INTEGER, MPI_INTEGER1,
+        MPI_INTEGER2, MPI_INTEGER4, MPI_INTEGER8
     };
     const MPI_Datatype naturals[] = {
-        MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG, MPI_UNSIGNED_LONG_LONG,
-        MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T
+        MPI_UNSIGNED_CHAR, MPI_UNSIGNED_SHORT, MPI_UNSIGNED, MPI_UNSIGNED_LONG,
+        MPI_UNSIGNED_LONG_LONG, MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T
     };
     const MPI_Datatype reals[] = {
         MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8
@@ -248,7 +252,8 @@ void wdl_adi_elements_init(void)
 
 static int is_pair(MPI_Datatype type)
 {
-    return !HANDLE_IS_BUILTIN(type) && type != MPI_DATATYPE_NULL && MPIR_DATATYPE_IS_PREDEFINED(type);
+    return !HANDLE_IS_BUILTIN(type) && type != MPI_DATATYPE_NULL &&
+           MPIR_DATATYPE_IS_PREDEFINED(type);
 }
 
 int wdl_adi_element(MPI_Datatype type, struct wdl_element *out)
@@ -264,7 +269,8 @@ int wdl_adi_element(MPI_Datatype type, struct wdl_element *out)
         return 1;
     }
     if (!HANDLE_IS_BUILTIN(type) || HANDLE_GET_MPI_KIND(type) != MPIR_DATATYPE ||
-        (type & 0xff) >= MPIR_DATATYPE_N_BUILTIN || MPIR_Datatype_builtin[type & 0xff].handle != type)
+        (type & 0xff) >= MPIR_DATATYPE_N_BUILTIN ||
+        MPIR_Datatype_builtin[type & 0xff].handle != type)
         return 0;
     MPI_Aint size = MPIR_Datatype_get_basic_size(type);
     if (size <= 0 || size > 64)

@@ -2,11 +2,12 @@
  *
  * Beginning and end of the process.
  *
- * Every process publishes a card, its network address, through PMI; the cards are held once per node, in memory its
- * processes share. Connections are made on first use.
+ * Every process publishes a card, its network address, through PMI; the cards are held once per
+ * node, in memory its processes share. Connections are made on first use.
  *
- * The end: everything sent must have arrived before anyone closes, and a peer that waits inside PMI makes no progress.
- * So the network is flushed and then a barrier of messages, which everyone spends polling, precedes PMI's barrier.
+ * The end: everything sent must have arrived before anyone closes, and a peer that waits inside PMI
+ * makes no progress. So the network is flushed and then a barrier of messages, which everyone
+ * spends polling, precedes PMI's barrier.
  */
 #include "wdl_adi.h"
 #include "mpidu_bc.h"
@@ -25,8 +26,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Number of buffers in which messages wait for the network, each of the network's largest message. 0: the
-        device decides.
+        Number of buffers in which messages wait for the network, each of the network's largest
+        message. 0: the device decides.
 
     - name        : MPIR_CVAR_WINDLASS_TYPE_BYTES_MAX
       category    : WINDLASS
@@ -36,7 +37,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_DETAIL
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Longest description of a datatype accepted from another process, in bytes. 0: the device decides.
+        Longest description of a datatype accepted from another process, in bytes. 0: the device
+        decides.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -50,7 +52,7 @@ struct card_head {
     uint32_t bytes;
 };
 
-/* --- cards ----------------------------------------------------------------------------------------------------- */
+/* --- cards ------------------------------------------------------------------------------------ */
 
 static int publish(struct wdl_proc *proc)
 {
@@ -106,7 +108,7 @@ void wdl_adi_peer_lost(void *ctx, int peer)
     MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1, text);
 }
 
-/* --- begin ----------------------------------------------------------------------------------------------------- */
+/* --- begin ------------------------------------------------------------------------------------ */
 
 static int open_proc(void)
 {
@@ -175,7 +177,7 @@ int MPID_InitCompleted(void)
     return MPI_SUCCESS;
 }
 
-/* --- end ------------------------------------------------------------------------------------------------------- */
+/* --- end -------------------------------------------------------------------------------------- */
 
 struct waited {                 /* one operation of the end, waited for */
     struct wdl_nm_comp comp;
@@ -207,7 +209,8 @@ static int flush_all(struct wdl_nm *nm)
     return wait_done(status, &flush);
 }
 
-/* One round of a dissemination barrier: tell `to`, hear from `from`. Context 0 is free, the world being gone. */
+/* One round of a dissemination barrier: tell `to`, hear from `from`. Context 0 is free, the world
+ * being gone. */
 static int barrier_round(struct wdl_nm *nm, int round, int to, int from)
 {
     struct waited send = {.comp.fn = waited_done }, recv = {.comp.fn = waited_done };
@@ -265,7 +268,7 @@ int MPID_Finalize(void)
     goto fn_exit;
 }
 
-/* --- abort ----------------------------------------------------------------------------------------------------- */
+/* --- abort ------------------------------------------------------------------------------------ */
 
 /* May be called before MPID_Init (comm is NULL then) and from a callback. */
 int MPID_Abort(MPIR_Comm * comm, int mpi_errno, int exit_code, const char *error_msg)
@@ -282,7 +285,8 @@ int MPID_Abort(MPIR_Comm * comm, int mpi_errno, int exit_code, const char *error
     fflush(stdout);
     if (MPIR_CVAR_COREDUMP_ON_ABORT)
         abort();
-    if (MPIR_Process.size > 1)  /* alone, and perhaps without a process manager, there is nobody to tell */
+    /* alone, and perhaps without a process manager, there is nobody to tell */
+    if (MPIR_Process.size > 1)
         MPIR_pmi_abort(exit_code, error_msg);
     MPL_exit(exit_code);
     return MPI_ERR_INTERN;

@@ -1,11 +1,12 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Making an intercommunicator: the two leaders swap their groups (as world ranks) and tell their own.
+ * Making an intercommunicator: the two leaders swap their groups (as world ranks) and tell their
+ * own.
  */
 #include "wdl_adi.h"
 
 #define EXCHANGE_TAG (0 | MPIR_TAG_COLL_BIT)
-#define OVERLAP -1              /* instead of the remote group's size: the groups have a process in common */
+#define OVERLAP -1  /* instead of the remote group's size: the groups have a process in common */
 
 static int groups_overlap(const uint64_t * a, int a_size, const uint64_t * b, int b_size)
 {

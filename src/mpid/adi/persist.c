@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Persistent requests: arguments kept, started again and again. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Persistent requests: arguments kept,
+ * started again and again. */
 #include "pt2pt.h"
 
 enum { MODE_SEND, MODE_SSEND, MODE_RSEND, MODE_BSEND, MODE_RECV };

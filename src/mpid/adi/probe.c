@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Probing: the network's own look at what has arrived. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Probing: the network's own look at
+ * what has arrived. */
 #include "pt2pt.h"
 
 /* One look, after some progress: a message may be there already without having been polled in. */

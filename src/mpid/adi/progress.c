@@ -1,15 +1,17 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Progress and waiting. One engine: the core (which polls the network and steps RMA) and MPICH's hooks (schedules of
- * nonblocking collectives). A wait is adaptive:
+ * Progress and waiting. One engine: the core (which polls the network and steps RMA) and MPICH's
+ * hooks (schedules of nonblocking collectives). A wait is adaptive:
  *
  *     spin      spin_polls fruitless polls, only where every local process has a core of its own
  *     yield     the processor is given away after each fruitless poll
- *     nap       after MPIR_CVAR_WINDLASS_YIELD_US of that: sleep on the network's descriptor, 1 ms at first, rising
+ *     nap       after MPIR_CVAR_WINDLASS_YIELD_US of that: sleep on the network's descriptor, 1 ms
+ *               at first, rising
  *
- * A nap is bounded since some conditions are met without an event of the network (another thread, a process that stores
- * into shared memory although nobody said so). It is short when the caller says that memory may meet the condition, and there
- * is none while schedules are pending, whose steps are local work.
+ * A nap is bounded since some conditions are met without an event of the network (another thread, a
+ * process that stores into shared memory although nobody said so). It is short when the caller says
+ * that memory may meet the condition, and there is none while schedules are pending, whose steps
+ * are local work.
  */
 #include "wdl_adi.h"
 #include <poll.h>
@@ -31,8 +33,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        How often a waiting process polls before it begins to give its processor away. With more processes on the node
-        than processors it does so at once.
+        How often a waiting process polls before it begins to give its processor away. With more
+        processes on the node than processors it does so at once.
 
     - name        : MPIR_CVAR_WINDLASS_YIELD_US
       category    : WINDLASS
@@ -42,7 +44,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
-        Microseconds of fruitless waiting after which a process sleeps until the network wakes it up. Negative: never.
+        Microseconds of fruitless waiting after which a process sleeps until the network wakes it
+        up. Negative: never.
 
     - name        : MPIR_CVAR_WINDLASS_NAP_MS
       category    : WINDLASS
@@ -75,7 +78,8 @@ static unsigned long long now_ns(void)
 
 static void give_away(void)
 {
-    /* Threads wait for our lock, processes for our processor. CS_YIELD does both when there are threads. */
+    /* Threads wait for our lock, processes for our processor. CS_YIELD does both when there are
+     * threads. */
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     sched_yield();
 }
@@ -155,7 +159,8 @@ int MPID_Progress_test(MPID_Progress_state * state)
     (void) state;
     int mpi_errno = poll_once(&events);
     if (events == 0 && wdl_adi.spin_polls == 0)
-        sched_yield();          /* a program that loops over MPI_Test must not starve the others on its processor */
+        /* a program that loops over MPI_Test must not starve the others on its processor */
+        sched_yield();
     return mpi_errno;
 }
 

@@ -7,16 +7,16 @@
 
 #include "wdl_adi.h"
 
-/* type.c: the buffer as the network wants it. *held_out is the datatype to be held until the network is done with it, or
- * MPI_DATATYPE_NULL. WDL_OK or an error. */
+/* type.c: the buffer as the network wants it. *held_out is the datatype to be held until the
+ * network is done with it, or MPI_DATATYPE_NULL. WDL_OK or an error. */
 int wdl_adi_buf(const void *buf, MPI_Aint count, MPI_Datatype datatype, struct wdl_nm_buf *out,
                 MPI_Datatype * held_out);
 
 /* recv.c: a status from what the network says; returns an MPI error code. */
 int wdl_adi_status(MPI_Status * status, const struct wdl_nm_info *info);
 /* The tag and mask that a receive or probe of these arguments matches. */
-void wdl_adi_match(int rank, int tag, const MPIR_Comm * comm, int context_offset, uint64_t * tag_out,
-                   uint64_t * mask_out);
+void wdl_adi_match(int rank, int tag, const MPIR_Comm *comm, int context_offset, uint64_t *tag_out,
+                   uint64_t *mask_out);
 /* A request for an operation given to the network: two references, comm held. */
 MPIR_Request *wdl_adi_request(MPIR_Request_kind_t kind, MPIR_Comm * comm);
 void wdl_adi_request_hold(MPIR_Request * request, MPI_Datatype datatype);

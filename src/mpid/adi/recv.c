@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Receiving: a tagged receive of the network, with wildcards as masks. Of the MPI tag the two error bits are never
- * compared, and MPI_ANY_TAG leaves the collectives' bit to be compared, so that it matches no collective's message.
+ * Receiving: a tagged receive of the network, with wildcards as masks. Of the MPI tag the two error
+ * bits are never compared, and MPI_ANY_TAG leaves the collectives' bit to be compared, so that it
+ * matches no collective's message.
  */
 #include "pt2pt.h"
 
@@ -17,8 +18,8 @@ int wdl_adi_status(MPI_Status * status, const struct wdl_nm_info *info)
     return mpi_errno;
 }
 
-void wdl_adi_match(int rank, int tag, const MPIR_Comm * comm, int context_offset, uint64_t * tag_out,
-                   uint64_t * mask_out)
+void wdl_adi_match(int rank, int tag, const MPIR_Comm *comm, int context_offset, uint64_t *tag_out,
+                   uint64_t *mask_out)
 {
     uint64_t mask = ~(uint64_t) 0;
     mask &= ~(uint64_t) (MPIR_TAG_ERROR_BIT | MPIR_TAG_PROC_FAILURE_BIT);
@@ -67,7 +68,8 @@ static void recv_done(struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
     MPID_Request_complete(request);
 }
 
-/* Post a receive, or take a matched message: WDL_OK when it was done at once (info says how), WDL_PENDING. */
+/* Post a receive, or take a matched message: WDL_OK when it was done at once (info says how),
+ * WDL_PENDING. */
 static int post(MPIR_Request * request, const struct wdl_nm_buf *nmbuf, uint64_t tag, uint64_t mask,
                 struct wdl_nm_info *info)
 {
@@ -76,8 +78,8 @@ static int post(MPIR_Request * request, const struct wdl_nm_buf *nmbuf, uint64_t
     request->dev.comp.fn = recv_done;
     request->dev.is_recv = 1;
     if (request->dev.msg) {
-        WDL_ADI_INSIST(status, nm->ops->tag_recv_msg(nm, request->dev.msg, nmbuf, &request->dev.comp,
-                                                     info));
+        WDL_ADI_INSIST(status, nm->ops->tag_recv_msg(nm, request->dev.msg, nmbuf,
+                                                     &request->dev.comp, info));
         request->dev.msg = NULL;
     } else {
         WDL_ADI_INSIST(status, nm->ops->tag_recv(nm, tag, mask, nmbuf, &request->dev.comp, info));

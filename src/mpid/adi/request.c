@@ -9,7 +9,8 @@ void MPID_Request_create_hook(MPIR_Request * request)
     memset(&request->dev, 0, sizeof request->dev);
 }
 
-/* Called at every release of a reference, also on MPICH's shared completed requests: nothing may be changed here. */
+/* Called at every release of a reference, also on MPICH's shared completed requests: nothing may be
+ * changed here. */
 void MPID_Request_free_hook(MPIR_Request * request)
 {
     (void) request;

@@ -1,11 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * One-sided operations: MPI's arguments become one record, and the core is asked until it takes it. MPI_PROC_NULL targets
- * are the bindings' business.
+ * One-sided operations: MPI's arguments become one record, and the core is asked until it takes it.
+ * MPI_PROC_NULL targets are the bindings' business.
  */
 #include "rma.h"
 
-/* --- arguments ------------------------------------------------------------------------------------------------- */
+/* --- arguments -------------------------------------------------------------------------------- */
 
 static void buf_fill(struct wdl_buf *buf, const void *addr, MPI_Aint count, MPI_Datatype datatype)
 {
@@ -53,14 +53,15 @@ static int element_fill(struct wdl_rma_args *args, MPI_Datatype datatype)
 /* The operator of a predefined handle, or ROP_COUNT. The last byte tells them apart. */
 static enum wdl_rop rop_of(MPI_Op op)
 {
-    static const uint8_t rops[16] = {   /* one more than the operator, 0: none */
-        [MPI_SUM & 15] = 1 + WDL_ROP_SUM, [MPI_PROD & 15] = 1 + WDL_ROP_PROD, [MPI_MIN & 15] = 1 + WDL_ROP_MIN,
-        [MPI_MAX & 15] = 1 + WDL_ROP_MAX, [MPI_LAND & 15] = 1 + WDL_ROP_LAND, [MPI_LOR & 15] = 1 + WDL_ROP_LOR,
-        [MPI_LXOR & 15] = 1 + WDL_ROP_LXOR, [MPI_BAND & 15] = 1 + WDL_ROP_BAND, [MPI_BOR & 15] = 1 + WDL_ROP_BOR,
-        [MPI_BXOR & 15] = 1 + WDL_ROP_BXOR, [MPI_MINLOC & 15] = 1 + WDL_ROP_MINLOC,
-        [MPI_MAXLOC & 15] = 1 + WDL_ROP_MAXLOC, [MPI_REPLACE & 15] = 1 + WDL_ROP_REPLACE,
-        [MPI_NO_OP & 15] = 1 + WDL_ROP_NO_OP
-    };
+    static const uint8_t rops[16] = {
+        /* one more than the operator, 0: none */
+        [MPI_SUM & 15] = 1 + WDL_ROP_SUM,         [MPI_PROD & 15] = 1 + WDL_ROP_PROD,
+        [MPI_MIN & 15] = 1 + WDL_ROP_MIN,         [MPI_MAX & 15] = 1 + WDL_ROP_MAX,
+        [MPI_LAND & 15] = 1 + WDL_ROP_LAND,       [MPI_LOR & 15] = 1 + WDL_ROP_LOR,
+        [MPI_LXOR & 15] = 1 + WDL_ROP_LXOR,       [MPI_BAND & 15] = 1 + WDL_ROP_BAND,
+        [MPI_BOR & 15] = 1 + WDL_ROP_BOR,         [MPI_BXOR & 15] = 1 + WDL_ROP_BXOR,
+        [MPI_MINLOC & 15] = 1 + WDL_ROP_MINLOC,   [MPI_MAXLOC & 15] = 1 + WDL_ROP_MAXLOC,
+        [MPI_REPLACE & 15] = 1 + WDL_ROP_REPLACE, [MPI_NO_OP & 15] = 1 + WDL_ROP_NO_OP};
     return (op & ~15) == (MPI_SUM & ~15) && rops[op & 15] ? rops[op & 15] - 1 : WDL_ROP_COUNT;
 }
 
@@ -115,7 +116,7 @@ static int begin_request(MPIR_Win * win, struct wdl_rma_args *args, MPIR_Request
     goto fn_exit;
 }
 
-/* --- put and get ----------------------------------------------------------------------------------------------- */
+/* --- put and get ------------------------------------------------------------------------------ */
 
 static void put_fill(struct wdl_rma_args *args, WDL_RMA_ORIGIN, WDL_RMA_TARGET)
 {
@@ -129,9 +130,10 @@ static void get_fill(struct wdl_rma_args *args, WDL_RMA_RESULT, WDL_RMA_TARGET)
     buf_fill(&args->origin, result, result_count, result_type);
 }
 
-/* The address of a transfer that may go the short way: builtin types of one length on both sides; or NULL. */
-static inline char *short_reach(MPIR_Win * win, MPI_Aint local_count, MPI_Datatype local_type, WDL_RMA_TARGET,
-                                size_t * bytes_out)
+/* The address of a transfer that may go the short way: builtin types of one length on both sides;
+ * or NULL. */
+static inline char *short_reach(MPIR_Win *win, MPI_Aint local_count, MPI_Datatype local_type,
+                                WDL_RMA_TARGET, size_t *bytes_out)
 {
     if (!HANDLE_IS_BUILTIN(local_type) || !HANDLE_IS_BUILTIN(target_type))
         return NULL;
@@ -153,7 +155,8 @@ int MPID_Put(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
 {
     struct wdl_rma_args args;
     size_t bytes;
-    char *at = short_reach(win, origin_count, origin_type, target_rank, target_disp, target_count, target_type, &bytes);
+    char *at = short_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
+                           target_type, &bytes);
     if (at) {
         copy(at, origin, bytes);
         wdl_win_quick(win->dev.wdl)->stored = 1;
@@ -175,7 +178,8 @@ int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
 {
     struct wdl_rma_args args;
     size_t bytes;
-    char *at = short_reach(win, origin_count, origin_type, target_rank, target_disp, target_count, target_type, &bytes);
+    char *at = short_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
+                           target_type, &bytes);
     if (at) {
         copy(at, origin, bytes);
         wdl_win_quick(win->dev.wdl)->stored = 1;
@@ -190,7 +194,8 @@ int MPID_Get(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
 {
     struct wdl_rma_args args;
     size_t bytes;
-    char *at = short_reach(win, result_count, result_type, target_rank, target_disp, target_count, target_type, &bytes);
+    char *at = short_reach(win, result_count, result_type, target_rank, target_disp, target_count,
+                           target_type, &bytes);
     if (at) {
         copy(result, at, bytes);
         return MPI_SUCCESS;
@@ -204,7 +209,8 @@ int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
 {
     struct wdl_rma_args args;
     size_t bytes;
-    char *at = short_reach(win, result_count, result_type, target_rank, target_disp, target_count, target_type, &bytes);
+    char *at = short_reach(win, result_count, result_type, target_rank, target_disp, target_count,
+                           target_type, &bytes);
     if (at) {
         copy(result, at, bytes);
         return done_request(request);
@@ -214,17 +220,19 @@ int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
     return begin_request(win, &args, request);
 }
 
-/* --- accumulate ------------------------------------------------------------------------------------------------ */
+/* --- accumulate ------------------------------------------------------------------------------- */
 
-/* An accumulate the short way: one builtin type, few elements; 1 when done, 0: take the full path. */
+/* An accumulate the short way: one builtin type, few elements; 1 when done, 0: take the full
+ * path. */
 static int short_accumulate(WDL_RMA_ORIGIN, void *result, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
     const struct wdl_element *element = wdl_adi_element_of(target_type);
     enum wdl_rop rop = rop_of(op);
-    if (!element || target_type != origin_type || origin_count != target_count || rop == WDL_ROP_COUNT)
+    if (!element || target_type != origin_type || origin_count != target_count ||
+        rop == WDL_ROP_COUNT)
         return 0;
-    return wdl_win_accumulate_short(win->dev.wdl, target_rank, target_disp, (size_t) target_count, rop,
-                                    element, origin, result) == WDL_OK;
+    return wdl_win_accumulate_short(win->dev.wdl, target_rank, target_disp, (size_t) target_count,
+                                    rop, element, origin, result) == WDL_OK;
 }
 
 static int acc_fill(struct wdl_rma_args *args, WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op)
@@ -251,8 +259,8 @@ static int get_acc_fill(struct wdl_rma_args *args, WDL_RMA_ORIGIN, WDL_RMA_RESUL
 int MPID_Accumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
     struct wdl_rma_args args;
-    if (short_accumulate(origin, origin_count, origin_type, NULL, target_rank, target_disp, target_count,
-                         target_type, op, win))
+    if (short_accumulate(origin, origin_count, origin_type, NULL, target_rank, target_disp,
+                         target_count, target_type, op, win))
         return MPI_SUCCESS;
     int status = acc_fill(&args, origin, origin_count, origin_type, target_rank, target_disp,
                           target_count, target_type, op);
@@ -263,8 +271,8 @@ int MPID_Raccumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win,
                      MPIR_Request ** request)
 {
     struct wdl_rma_args args;
-    if (short_accumulate(origin, origin_count, origin_type, NULL, target_rank, target_disp, target_count,
-                         target_type, op, win))
+    if (short_accumulate(origin, origin_count, origin_type, NULL, target_rank, target_disp,
+                         target_count, target_type, op, win))
         return done_request(request);
     int status = acc_fill(&args, origin, origin_count, origin_type, target_rank, target_disp,
                           target_count, target_type, op);
@@ -275,8 +283,8 @@ int MPID_Get_accumulate(WDL_RMA_ORIGIN, WDL_RMA_RESULT, WDL_RMA_TARGET, MPI_Op o
 {
     struct wdl_rma_args args;
     if (result_type == target_type && result_count == target_count && op != MPI_NO_OP &&
-        short_accumulate(origin, origin_count, origin_type, result, target_rank, target_disp, target_count,
-                         target_type, op, win))
+        short_accumulate(origin, origin_count, origin_type, result, target_rank, target_disp,
+                         target_count, target_type, op, win))
         return MPI_SUCCESS;
     int status = get_acc_fill(&args, origin, origin_count, origin_type, result, result_count,
                               result_type, target_rank, target_disp, target_count, target_type, op);
@@ -297,8 +305,8 @@ int MPID_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int t
 {
     if (short_accumulate(origin, 1, type, result, target_rank, target_disp, 1, type, op, win))
         return MPI_SUCCESS;
-    return MPID_Get_accumulate(origin, 1, type, result, 1, type, target_rank, target_disp, 1, type, op,
-                               win);
+    return MPID_Get_accumulate(origin, 1, type, result, 1, type, target_rank, target_disp, 1, type,
+                               op, win);
 }
 
 int MPID_Compare_and_swap(const void *origin, const void *compare, void *result, MPI_Datatype type,
@@ -306,7 +314,8 @@ int MPID_Compare_and_swap(const void *origin, const void *compare, void *result,
 {
     struct wdl_rma_args args;
     const struct wdl_element *element = wdl_adi_element_of(type);
-    if (element && wdl_win_swap_short(win->dev.wdl, target_rank, target_disp, element, compare, origin, result) == WDL_OK)
+    if (element && wdl_win_swap_short(win->dev.wdl, target_rank, target_disp, element, compare,
+                                      origin, result) == WDL_OK)
         return MPI_SUCCESS;
     args_begin(&args, WDL_RMA_CAS, target_rank, target_disp, 1, type);
     buf_fill(&args.origin, origin, 1, type);

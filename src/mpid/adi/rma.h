@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. What the RMA files of the device share. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. What the RMA files of the device
+ * share. */
 #ifndef WDL_ADI_RMA_H_INCLUDED
 #define WDL_ADI_RMA_H_INCLUDED
 
@@ -7,7 +8,8 @@
 
 /* host.c: the core's view of a predefined type; 0 when it is none. */
 int wdl_adi_element(MPI_Datatype type, struct wdl_element *out);
-/* The same for builtin types (HANDLE_IS_BUILTIN), by their last byte; NULL for what is no such type. */
+/* The same for builtin types (HANDLE_IS_BUILTIN), by their last byte; NULL for what is no such
+ * type. */
 extern struct wdl_element wdl_adi_builtin[];
 static inline const struct wdl_element *wdl_adi_element_of(MPI_Datatype type)
 {
@@ -16,8 +18,8 @@ static inline const struct wdl_element *wdl_adi_element_of(MPI_Datatype type)
 }
 void wdl_adi_elements_init(void);
 
-/* A window in the making. Creation is collective: whatever goes wrong on one rank is noted in its status, everyone goes on to the
- * end, and there all learn of it. */
+/* A window in the making. Creation is collective: whatever goes wrong on one rank is noted in its
+ * status, everyone goes on to the end, and there all learn of it. */
 struct wdl_adi_making {
     MPIR_Comm *comm;
     int status;
@@ -30,7 +32,8 @@ struct wdl_adi_making {
     size_t alignment;           /* aligned so for each */
 };
 
-/* win_shm.c: collective over m->comm. An MPI error is one of communication; everything else goes to m->status. */
+/* win_shm.c: collective over m->comm. An MPI error is one of communication; everything else goes to
+ * m->status. */
 int wdl_adi_segment_create(struct wdl_adi_making *m, struct wdl_adi_segment *segment);
 /* Everyone has opened it. */
 void wdl_adi_segment_opened(struct wdl_adi_segment *segment);

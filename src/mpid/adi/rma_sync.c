@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. One-sided synchronization: the core's steps, waited for. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. One-sided synchronization: the core's
+ * steps, waited for. */
 #include "rma.h"
 
 static int assertion_of(int assertion)
@@ -52,7 +53,8 @@ int MPID_Win_post(MPIR_Group * group, int assert, MPIR_Win * win)
     int *ranks = NULL, step = 0;
     int mpi_errno = ranks_of(win, group, &ranks);
     if (mpi_errno == MPI_SUCCESS)
-        WDL_WIN_WAIT(win, wdl_win_post(win->dev.wdl, ranks, group->size, assertion_of(assert), &step), mpi_errno);
+        WDL_WIN_WAIT(win, wdl_win_post(win->dev.wdl, ranks, group->size, assertion_of(assert),
+        &step), mpi_errno);
     MPL_free(ranks);
     return mpi_errno;
 }
@@ -62,7 +64,8 @@ int MPID_Win_start(MPIR_Group * group, int assert, MPIR_Win * win)
     int *ranks = NULL, step = 0;
     int mpi_errno = ranks_of(win, group, &ranks);
     if (mpi_errno == MPI_SUCCESS)
-        WDL_WIN_WAIT(win, wdl_win_start(win->dev.wdl, ranks, group->size, assertion_of(assert), &step),
+        WDL_WIN_WAIT(win, wdl_win_start(win->dev.wdl, ranks, group->size, assertion_of(assert),
+        &step),
                      mpi_errno);
     MPL_free(ranks);
     return mpi_errno;
@@ -96,14 +99,15 @@ int MPID_Win_test(MPIR_Win * win, int *flag)
 int MPID_Win_lock(int lock_type, int rank, int assert, MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
-    WDL_WIN_WAIT(win, wdl_win_lock(win->dev.wdl, rank, lock_type == MPI_LOCK_EXCLUSIVE, assertion_of(assert),
+    WDL_WIN_WAIT(win, wdl_win_lock(win->dev.wdl, rank, lock_type == MPI_LOCK_EXCLUSIVE,
+    assertion_of(assert),
                               &step), mpi_errno);
     return mpi_errno;
 }
 
-/* A program may repeat an operation on memory it can reach until somebody else, whose message we must let in, changes it.
- * Every closing call therefore looks at the network: each time where the window has targets behind messages, and now and
- * then where all is mapped. */
+/* A program may repeat an operation on memory it can reach until somebody else, whose message we
+ * must let in, changes it. Every closing call therefore looks at the network: each time where the
+ * window has targets behind messages, and now and then where all is mapped. */
 static int look_around(MPIR_Win * win)
 {
     enum { MAPPED_PATIENCE = 32 };

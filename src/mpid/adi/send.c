@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Sending. Every mode is a tagged send of the network; synchronous modes complete when matched, ready is standard. Called
- * with ranks that exist: MPI_PROC_NULL is the bindings' business.
+ * Sending. Every mode is a tagged send of the network; synchronous modes complete when matched,
+ * ready is standard. Called with ranks that exist: MPI_PROC_NULL is the bindings' business.
  */
 #include "pt2pt.h"
 
@@ -26,7 +26,8 @@ static int isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int ran
     MPIR_ERR_CHKANDSTMT(req == NULL, mpi_errno, MPIX_ERR_NOREQ, goto fn_fail, "**nomemreq");
     req->dev.comp.fn = send_done;
     wdl_adi_request_hold(req, held);
-    uint64_t nmtag = wdl_tag_make((MPIR_Context_id_t) (comm->context_id + context_offset), comm->rank, tag);
+    uint64_t nmtag =
+        wdl_tag_make((MPIR_Context_id_t) (comm->context_id + context_offset), comm->rank, tag);
     WDL_ADI_INSIST(status, nm->ops->tag_send(nm, wdl_adi_peer(comm, rank), nmtag, &nmbuf, flags,
                                              &req->dev.comp));
     if (status != WDL_PENDING) {
@@ -93,8 +94,8 @@ int MPID_Irsend(WDL_SEND_PARAMS)
 
 int MPID_Send_coll(WDL_SEND_PARAMS, MPIR_Errflag_t * errflag)
 {
-    return isend(buf, count, datatype, rank, tag_with_errors(tag, *errflag), comm, context_offset, 0,
-                 request);
+    return isend(buf, count, datatype, rank, tag_with_errors(tag, *errflag), comm, context_offset,
+                 0, request);
 }
 
 int MPID_Isend_coll(WDL_SEND_PARAMS, MPIR_Errflag_t * errflag)
@@ -103,7 +104,8 @@ int MPID_Isend_coll(WDL_SEND_PARAMS, MPIR_Errflag_t * errflag)
                          context_offset, 0, request);
 }
 
-/* A send given to the network cannot be taken back (MPI-4, 3.8.4 lets a cancel fail): it completes normally. */
+/* A send given to the network cannot be taken back (MPI-4, 3.8.4 lets a cancel fail): it completes
+ * normally. */
 int MPID_Cancel_send(MPIR_Request * request)
 {
     (void) request;

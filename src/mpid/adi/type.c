@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Datatypes of messages: contiguous ones are an address and a length; others are packed and unpacked by MPICH's engine, a
- * stretch at a time, as the network asks for it.
+ * Datatypes of messages: contiguous ones are an address and a length; others are packed and
+ * unpacked by MPICH's engine, a stretch at a time, as the network asks for it.
  */
 #include "pt2pt.h"
 
@@ -70,7 +70,8 @@ int wdl_adi_buf(const void *buf, MPI_Aint count, MPI_Datatype datatype, struct w
     if (contig || bytes == 0)
         return WDL_OK;
     if (!type->dev.nm_type) {
-        int status = nm->ops->type_create(nm, &type_ops, (void *) (intptr_t) datatype, &type->dev.nm_type);
+        int status =
+            nm->ops->type_create(nm, &type_ops, (void *) (intptr_t) datatype, &type->dev.nm_type);
         if (status != WDL_OK)
             return status;
     }

@@ -1,10 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Windows: creation in four flavours, freeing, queries. Creation is collective; what can fail on one rank fails on all.
+ * Windows: creation in four flavours, freeing, queries. Creation is collective; what can fail on
+ * one rank fails on all.
  */
 #include "rma.h"
 
-/* --- what the core asks of a window ---------------------------------------------------------------------------- */
+/* --- what the core asks of a window ----------------------------------------------------------- */
 
 static int peer_of(void *ctx, int rank)
 {
@@ -28,7 +29,8 @@ static void rank_info(void *ctx, int rank, struct wdl_win_rank *out)
 
 static int is_provided(const MPIR_Win * win)
 {
-    return win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE || win->create_flavor == MPI_WIN_FLAVOR_SHARED;
+    return win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE ||
+           win->create_flavor == MPI_WIN_FLAVOR_SHARED;
 }
 
 static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
@@ -47,7 +49,7 @@ static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
     return win->base ? win->base : (void *) segment->control;
 }
 
-/* --- creation -------------------------------------------------------------------------------------------------- */
+/* --- creation --------------------------------------------------------------------------------- */
 
 static void win_drop(MPIR_Win * win)
 {
@@ -90,8 +92,8 @@ static MPIR_Win *win_begin(const struct wdl_adi_making *m, int flavor, MPIR_Info
     return NULL;
 }
 
-/* A number no living window of this process has, the same on every rank: all create and free windows of one communicator
- * in the same order. */
+/* A number no living window of this process has, the same on every rank: all create and free
+ * windows of one communicator in the same order. */
 static uint64_t next_id(MPIR_Comm * comm)
 {
     uint32_t id;
@@ -167,7 +169,8 @@ static int win_create(struct wdl_adi_making *m, int flavor, MPIR_Info * info, MP
     m->status = win ? WDL_OK : WDL_ERR_NOMEM;
     if (win && m->data) {
         m->alignment = alignment_of(win);
-        m->contiguous = flavor == MPI_WIN_FLAVOR_SHARED && !wdl_adi_info_is(win, "alloc_shared_noncontig", "true");
+        m->contiguous = flavor == MPI_WIN_FLAVOR_SHARED &&
+                        !wdl_adi_info_is(win, "alloc_shared_noncontig", "true");
     }
     mpi_errno = wdl_adi_segment_create(m, &segment);
     MPIR_ERR_CHECK(mpi_errno);
@@ -225,7 +228,8 @@ static int win_provide(MPI_Aint size, int disp_unit, int flavor, MPIR_Info * inf
 int MPID_Win_allocate(MPI_Aint size, int disp_unit, MPIR_Info * info, MPIR_Comm * comm,
                       void *baseptr, MPIR_Win ** win)
 {
-    return win_provide(size, disp_unit, MPI_WIN_FLAVOR_ALLOCATE, info, comm, (void **) baseptr, win);
+    return win_provide(size, disp_unit, MPI_WIN_FLAVOR_ALLOCATE, info, comm, (void **) baseptr,
+                       win);
 }
 
 int MPID_Win_allocate_shared(MPI_Aint size, int disp_unit, MPIR_Info * info, MPIR_Comm * comm,
@@ -234,7 +238,7 @@ int MPID_Win_allocate_shared(MPI_Aint size, int disp_unit, MPIR_Info * info, MPI
     return win_provide(size, disp_unit, MPI_WIN_FLAVOR_SHARED, info, comm, baseptr, win);
 }
 
-/* --- freeing and queries --------------------------------------------------------------------------------------- */
+/* --- freeing and queries ---------------------------------------------------------------------- */
 
 int MPID_Win_free(MPIR_Win ** win_ptr)
 {
@@ -259,7 +263,9 @@ int MPID_Win_shared_query(MPIR_Win * win, int rank, MPI_Aint * size, int *disp_u
     int mpi_errno = MPI_SUCCESS, member = -1;
     const struct wdl_adi_segment *segment = &win->dev.segment;
     if (rank == MPI_PROC_NULL) {        /* the lowest rank that has memory */
-        for (member = 0; member < segment->members - 1 && segment->place[member].bytes == 0; member++);
+        for (member = 0; member < segment->members - 1 && segment->place[member].bytes == 0;
+             member++)
+            ;
     } else if (segment->members > 0) {
         member = wdl_adi_segment_member(segment, rank);
     }
@@ -284,7 +290,7 @@ int MPID_Win_detach(MPIR_Win * win, const void *base)
     return WDL_ADI_ERROR(wdl_win_detach(win->dev.wdl, base));
 }
 
-/* --- the module ------------------------------------------------------------------------------------------------ */
+/* --- the module ------------------------------------------------------------------------------- */
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===

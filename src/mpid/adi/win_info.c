@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Info keys of windows: one table of keys with their defaults (MPI-4, 12.2.1 to 12.2.4), read, checked and returned. Unknown
- * keys and impossible values are ignored, as MPI asks.
+ * Info keys of windows: one table of keys with their defaults (MPI-4, 12.2.1 to 12.2.4), read,
+ * checked and returned. Unknown keys and impossible values are ignored, as MPI asks.
  */
 #include "rma.h"
 

@@ -1,12 +1,15 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The memory a node's processes share for one window: an unnamed file in /dev/shm, so that nothing is left there however
- * the job ends. The node's first process makes it, the others open it through /proc, and each claims the pages of its own part,
- * where it is about to use them. A full /dev/shm is an error of the call that asks for the memory, never a signal later.
+ * The memory a node's processes share for one window: an unnamed file in /dev/shm, so that nothing
+ * is left there however the job ends. The node's first process makes it, the others open it through
+ * /proc, and each claims the pages of its own part, where it is about to use them. A full /dev/shm
+ * is an error of the call that asks for the memory, never a signal later.
  *
- * Layout: places (one a member), the table of all ranks (only where sizes or units differ among nodes), control blocks, data.
+ * Layout: places (one a member), the table of all ranks (only where sizes or units differ among
+ * nodes), control blocks, data.
  *
- * Memory of a freed window is kept for the communicator's next one: claiming pages is what costs time.
+ * Memory of a freed window is kept for the communicator's next one: claiming pages is what costs
+ * time.
  */
 #include "rma.h"
 #include <fcntl.h>
@@ -25,7 +28,8 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
-        Megabytes of shared memory that a communicator keeps of a freed window for its next one. 0: none.
+        Megabytes of shared memory that a communicator keeps of a freed window for its next one. 0:
+        none.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -47,7 +51,7 @@ int wdl_adi_agree(MPIR_Comm * comm, int status, int *agreed_out)
     return MPIR_Allreduce(&status, agreed_out, 1, MPI_INT, MPI_MAX, comm, &errflag);
 }
 
-/* --- the layout -------------------------------------------------------------------------------------------------- */
+/* --- the layout ------------------------------------------------------------------------------- */
 
 /* What a member asks for, told to all members. */
 struct claim {
@@ -62,8 +66,9 @@ struct layout {
     size_t skew;                /* of each rank's data within its first page */
 };
 
-/* Data begins in the middle of a page. A large buffer of malloc begins close behind a page's beginning, and a copy between two
- * places that a processor takes for the same, which it does when their last twelve bits are close, costs twice the time. */
+/* Data begins in the middle of a page. A large buffer of malloc begins close behind a page's
+ * beginning, and a copy between two places that a processor takes for the same, which it does when
+ * their last twelve bits are close, costs twice the time. */
 enum { SKEW = PAGE / 2 };
 
 static size_t largest_alignment(const struct claim *claim, int members)
@@ -75,19 +80,22 @@ static size_t largest_alignment(const struct claim *claim, int members)
 }
 
 /* Where the next rank's data may begin, if `at` is free. */
-static size_t next_place(const struct wdl_adi_making *m, const struct claim *claim, size_t at, size_t skew)
+static size_t next_place(const struct wdl_adi_making *m, const struct claim *claim, size_t at,
+                         size_t skew)
 {
     if (m->contiguous)
         return round_up(at, MPL_MAX(claim->alignment, 1));
     return round_up(at - skew, MPL_MAX(claim->alignment, PAGE)) + skew;
 }
 
-static struct layout layout_of(const struct wdl_adi_making *m, const struct claim *claim, int members, int table_rows)
+static struct layout layout_of(const struct wdl_adi_making *m, const struct claim *claim,
+                               int members, int table_rows)
 {
     struct layout at = {.skew = largest_alignment(claim, members) > SKEW ? 0 : SKEW };
     at.table = round_up((size_t) members * sizeof(struct wdl_win_place), 64);
     at.control = round_up(at.table + (size_t) table_rows * sizeof(struct wdl_win_rank), 64);
-    at.data = round_up(at.control + (size_t) members * sizeof(struct wdl_win_control), PAGE) + at.skew;
+    at.data =
+        round_up(at.control + (size_t) members * sizeof(struct wdl_win_control), PAGE) + at.skew;
     at.end = at.data;
     for (int i = 0; m->data && i < members; i++)
         at.end = next_place(m, &claim[i], at.end, at.skew) + claim[i].bytes;
@@ -96,7 +104,8 @@ static struct layout layout_of(const struct wdl_adi_making *m, const struct clai
 }
 
 /* Where member `index` has its data. */
-static size_t data_of(const struct wdl_adi_making *m, const struct claim *claim, const struct layout *layout, int index)
+static size_t data_of(const struct wdl_adi_making *m, const struct claim *claim,
+                      const struct layout *layout, int index)
 {
     size_t at = layout->data;
     for (int i = 0;; i++) {
@@ -107,7 +116,7 @@ static size_t data_of(const struct wdl_adi_making *m, const struct claim *claim,
     }
 }
 
-/* --- the file ---------------------------------------------------------------------------------------------------- */
+/* --- the file --------------------------------------------------------------------------------- */
 
 /* What the node's first process tells the others. */
 struct offer {
@@ -133,7 +142,8 @@ static char *map_aligned(int fd, size_t bytes, size_t alignment)
         void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, fd, 0);
         return base == MAP_FAILED ? NULL : base;
     }
-    char *space = mmap(NULL, bytes + alignment, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    char *space = mmap(NULL, bytes + alignment, PROT_NONE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (space == MAP_FAILED)
         return NULL;
     char *base = (char *) round_up((uintptr_t) space, alignment), *end = base + bytes;
@@ -179,7 +189,7 @@ void wdl_adi_segment_opened(struct wdl_adi_segment *segment)
     segment->fd = -1;
 }
 
-/* --- memory kept ------------------------------------------------------------------------------------------------- */
+/* --- memory kept ------------------------------------------------------------------------------ */
 
 struct spare {
     char *base;
@@ -229,7 +239,7 @@ static int spare_fits(const struct claim *claim, int members, size_t bytes)
     return 1;
 }
 
-/* --- making it --------------------------------------------------------------------------------------------------- */
+/* --- making it -------------------------------------------------------------------------------- */
 
 static int is_whole(MPIR_Comm * comm)
 {
@@ -243,8 +253,8 @@ static int is_whole(MPIR_Comm * comm)
     return comm->dev.spread == 1;
 }
 
-/* Memory for n records that everyone will need together; a few are on the caller's stack. Beyond those all must have it before
- * anyone uses it. */
+/* Memory for n records that everyone will need together; a few are on the caller's stack. Beyond
+ * those all must have it before anyone uses it. */
 static int records(MPIR_Comm * comm, int n, size_t bytes, void *few, void **out, int *status)
 {
     int agreed;
@@ -273,7 +283,8 @@ static int fill_table(struct wdl_adi_making *m, struct wdl_win_rank *table)
     MPIR_ERR_CHECK(mpi_errno);
     if (!all)
         goto fn_exit;
-    mpi_errno = MPIR_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, m->comm, &errflag);
+    mpi_errno =
+        MPIR_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, m->comm, &errflag);
     MPIR_ERR_CHECK(mpi_errno);
     if (table)
         memcpy(table, all, (size_t) size * sizeof own);
@@ -289,7 +300,8 @@ static int fill_table(struct wdl_adi_making *m, struct wdl_win_rank *table)
 static int ranks_differ(struct wdl_adi_making *m, int *differ_out)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    int64_t mine[5] = { m->bytes, -(int64_t) m->bytes, m->disp_unit, -(int64_t) m->disp_unit, m->status };
+    int64_t mine[5] = {m->bytes, -(int64_t) m->bytes, m->disp_unit, -(int64_t) m->disp_unit,
+                       m->status};
     int64_t most[5];
     int mpi_errno = MPIR_Allreduce(mine, most, 5, MPI_INT64_T, MPI_MAX, m->comm, &errflag);
     *differ_out = most[0] != -most[1] || most[2] != -most[3];
@@ -297,7 +309,8 @@ static int ranks_differ(struct wdl_adi_making *m, int *differ_out)
     return mpi_errno;
 }
 
-/* Everyone's claims are known: get the memory. Collective over the node as long as the first has something to offer. */
+/* Everyone's claims are known: get the memory. Collective over the node as long as the first has
+ * something to offer. */
 static int memory_get(struct wdl_adi_making *m, MPIR_Comm * node, const struct claim *claim,
                       const struct layout *at, struct spare *spare, struct wdl_adi_segment *segment)
 {
@@ -313,7 +326,8 @@ static int memory_get(struct wdl_adi_making *m, MPIR_Comm * node, const struct c
         return MPI_SUCCESS;
     }
     segment->bytes = at->end;
-    segment->id = largest_alignment(claim, members) > PAGE ? 0 : m->id; /* 0: has gaps, which nobody claims; not kept */
+    /* 0: has gaps, which nobody claims; not kept */
+    segment->id = largest_alignment(claim, members) > PAGE ? 0 : m->id;
     if (members == 1) {
         segment->base = map_aligned(-1, at->end, largest_alignment(claim, members));
         m->status = segment->base ? WDL_OK : WDL_ERR_NOMEM;
@@ -337,8 +351,8 @@ static int memory_get(struct wdl_adi_making *m, MPIR_Comm * node, const struct c
 }
 
 /* Our own records in the segment. */
-static void fill_own(const struct wdl_adi_making *m, const struct claim *claim, const struct layout *at,
-                     struct wdl_adi_segment *segment)
+static void fill_own(const struct wdl_adi_making *m, const struct claim *claim,
+                     const struct layout *at, struct wdl_adi_segment *segment)
 {
     struct wdl_win_place *own;
     segment->place = (struct wdl_win_place *) (void *) segment->base;
@@ -351,12 +365,16 @@ static void fill_own(const struct wdl_adi_making *m, const struct claim *claim, 
     memset(&segment->control[segment->index], 0, sizeof segment->control[0]);
 }
 
-static int claims_gather(struct wdl_adi_making *m, MPIR_Comm * node, const struct spare *spare, struct claim *all)
+static int claims_gather(struct wdl_adi_making *m, MPIR_Comm *node, const struct spare *spare,
+                         struct claim *all)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    struct claim own = {.bytes = (uint64_t) m->bytes,.disp_unit = m->disp_unit,.rank = m->comm->rank,
-        .alignment = m->alignment,.spare_id = spare->id,.spare_bytes = spare->bytes
-    };
+    struct claim own = {.bytes = (uint64_t) m->bytes,
+                        .disp_unit = m->disp_unit,
+                        .rank = m->comm->rank,
+                        .alignment = m->alignment,
+                        .spare_id = spare->id,
+                        .spare_bytes = spare->bytes};
     return MPIR_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, node, &errflag);
 }
 
@@ -376,15 +394,16 @@ int wdl_adi_segment_create(struct wdl_adi_making *m, struct wdl_adi_segment *seg
         MPIR_ERR_CHECK(mpi_errno);
         if (m->status != WDL_OK)
             goto fn_exit;
-        mpi_errno = MPIR_Comm_split_type_impl(m->comm, MPI_COMM_TYPE_SHARED, m->comm->rank, NULL, &node);
+        mpi_errno =
+            MPIR_Comm_split_type_impl(m->comm, MPI_COMM_TYPE_SHARED, m->comm->rank, NULL, &node);
         MPIR_ERR_CHECK(mpi_errno);
     } else {
         spare = spare_take(m->comm);
     }
     segment->members = node->local_size;
     segment->index = node->rank;
-    mpi_errno = records(m->comm, segment->whole ? segment->members : size, sizeof *claim, few, (void **) &claim,
-                        &m->status);
+    mpi_errno = records(m->comm, segment->whole ? segment->members : size, sizeof *claim, few,
+                        (void **) &claim, &m->status);
     MPIR_ERR_CHECK(mpi_errno);
     if (!claim)
         goto fn_exit;

@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. One MPI process: opening, dispatch, progress, closing. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. One MPI process: opening, dispatch,
+ * progress, closing. */
 #include "mpid/proc/proc.h"
 #include <string.h>
 #include "base/assert.h"
@@ -104,7 +105,8 @@ int wdl_proc_create(const struct wdl_proc_params *params, struct wdl_proc **proc
     int status = params->netmod->open(&nm, &proc->nm, err, err_bytes);
     if (status == WDL_OK) {
         proc->ordered = proc->nm->ops->get_ordering(proc->nm);
-        proc->am_payload_max = proc->nm->ops->caps(proc->nm)->am_bytes_max - sizeof(struct wdl_am_hdr);
+        proc->am_payload_max =
+            proc->nm->ops->caps(proc->nm)->am_bytes_max - sizeof(struct wdl_am_hdr);
         status = bounces_make(proc, params->bounce_count ? params->bounce_count : BOUNCE_COUNT);
         if (status != WDL_OK) {
             proc->nm->ops->close(proc->nm);
@@ -157,8 +159,9 @@ void wdl_step_register(struct wdl_proc *proc, enum wdl_am_id id, wdl_step_fn fn,
 }
 
 /* Send hdr behind the message header; hdr is small: both are copied into one piece on the stack. */
-int wdl_am_send(struct wdl_proc *proc, int peer, enum wdl_am_id id, const void *hdr, size_t hdr_bytes,
-                const void *payload, size_t payload_bytes, struct wdl_nm_comp *comp)
+int wdl_am_send(struct wdl_proc *proc, int peer, enum wdl_am_id id, const void *hdr,
+                size_t hdr_bytes, const void *payload, size_t payload_bytes,
+                struct wdl_nm_comp *comp)
 {
     char head[sizeof(struct wdl_am_hdr) + 120];
     struct wdl_am_hdr am = { WDL_AM_MAGIC, (uint16_t) id, (uint32_t) proc->rank };

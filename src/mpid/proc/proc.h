@@ -1,11 +1,13 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * One MPI process: its host, its netmod, its active-message dispatch, its bounce buffers and its progress. Everything
- * the core knows hangs off `struct wdl_proc`, so that thousands of them live in one test process.
+ * One MPI process: its host, its netmod, its active-message dispatch, its bounce buffers and its
+ * progress. Everything the core knows hangs off `struct wdl_proc`, so that thousands of them live
+ * in one test process.
  *
  * Invariants:
  *  1. Message handlers run only inside wdl_proc_progress.
- *  2. Every bounce buffer is in the free list or in flight; wdl_proc_destroy proves that all came home.
+ *  2. Every bounce buffer is in the free list or in flight; wdl_proc_destroy proves that all came
+ *     home.
  *  3. A handler that returns WDL_AGAIN has changed nothing.
  *
  * One thread at a time; the caller serializes.
@@ -17,7 +19,8 @@
 #include "host/host.h"
 #include "netmod/netmod.h"
 
-enum wdl_am_id { WDL_AM_RMA = 1, WDL_AM_COLL, WDL_AM_TEST, WDL_AM_COUNT };     /* one per module that talks */
+/* one per module that talks */
+enum wdl_am_id { WDL_AM_RMA = 1, WDL_AM_COLL, WDL_AM_TEST, WDL_AM_COUNT };
 
 /* In front of every active message. */
 struct wdl_am_hdr {
@@ -27,8 +30,9 @@ struct wdl_am_hdr {
 };
 #define WDL_AM_MAGIC 0x57d1
 
-/* A message for module `id`; data (8-byte alignment not promised) is valid during the call only. WDL_OK, WDL_AGAIN
- * (nothing changed, deliver again), or an error (reported through trace and counted in malformed). */
+/* A message for module `id`; data (8-byte alignment not promised) is valid during the call only.
+ * WDL_OK, WDL_AGAIN (nothing changed, deliver again), or an error (reported through trace and
+ * counted in malformed). */
 typedef int (*wdl_am_fn) (void *module, int src, const void *data, size_t bytes);
 /* Steps a module's own work; returns the number of things done. */
 typedef int (*wdl_step_fn) (void *module);
@@ -42,7 +46,7 @@ struct wdl_proc_params {
     const struct wdl_nm_ops *netmod;
     void *fabric;               /* sim only */
     int rank, peers, local_peers;
-    int bounce_count;           /* bounce buffers, each of the netmod's largest message; 0: default 64 */
+    int bounce_count;  /* bounce buffers, each of the netmod's largest message; 0: default 64 */
 };
 
 struct wdl_bounce {             /* staging memory of one message in flight */
@@ -78,7 +82,8 @@ struct wdl_proc {
     void *coll;                 /* struct wdl_coll *, set by wdl_coll_init */
 };
 
-/* Open the process on its netmod. On error *proc_out is NULL and err (err_bytes long) says what to do. */
+/* Open the process on its netmod. On error *proc_out is NULL and err (err_bytes long) says what to
+ * do. */
 int wdl_proc_create(const struct wdl_proc_params *params, struct wdl_proc **proc_out, char *err,
                     size_t err_bytes);
 /* Close. All processes do this together, after a barrier; nothing may be in flight. */
@@ -92,14 +97,15 @@ void wdl_am_register(struct wdl_proc *proc, enum wdl_am_id id, wdl_am_fn fn, voi
 void wdl_step_register(struct wdl_proc *proc, enum wdl_am_id id, wdl_step_fn fn, void *module);
 
 /* Send hdr + payload (payload may be NULL) to peer's module `id`. Results as in netmod.h rule 3. */
-int wdl_am_send(struct wdl_proc *proc, int peer, enum wdl_am_id id, const void *hdr, size_t hdr_bytes,
-                const void *payload, size_t payload_bytes, struct wdl_nm_comp *comp);
+int wdl_am_send(struct wdl_proc *proc, int peer, enum wdl_am_id id, const void *hdr,
+                size_t hdr_bytes, const void *payload, size_t payload_bytes,
+                struct wdl_nm_comp *comp);
 
 /* Staging memory for one payload of at most am_payload_max bytes, or NULL under pressure. */
 struct wdl_bounce *wdl_bounce_get(struct wdl_proc *proc);
 void wdl_bounce_put(struct wdl_bounce *bounce);
-/* Send from a bounce buffer, which goes home by itself once the network is done with it. On WDL_AGAIN and on errors the
- * caller still owns it; WDL_OK otherwise. */
+/* Send from a bounce buffer, which goes home by itself once the network is done with it. On
+ * WDL_AGAIN and on errors the caller still owns it; WDL_OK otherwise. */
 int wdl_bounce_send(struct wdl_bounce *bounce, int peer, enum wdl_am_id id, const void *hdr,
                     size_t hdr_bytes, size_t payload_bytes);
 

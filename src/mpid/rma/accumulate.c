@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Accumulates, in two families. Elements with an atomic instruction are taken a stretch at a time: the part of a piece within
- * one region, short or bulk. All others are taken an element at a time under the locks of everything the call touches.
+ * Accumulates, in two families. Elements with an atomic instruction are taken a stretch at a time:
+ * the part of a piece within one region, short or bulk. All others are taken an element at a time
+ * under the locks of everything the call touches.
  */
 #include "mpid/rma/accumulate.h"
 #include <string.h>
@@ -17,9 +18,10 @@ struct cursor {                 /* a place in the pieces */
     size_t used;                /* bytes of it that are behind us */
 };
 
-/* Copy one packed element between the pieces and `packed`, and advance; `image` receives or gives the element laid out as
- * in memory, where the gaps between its pieces are. */
-static void element_gather(struct cursor *c, const struct wdl_element *el, char *packed, char *image)
+/* Copy one packed element between the pieces and `packed`, and advance; `image` receives or gives
+ * the element laid out as in memory, where the gaps between its pieces are. */
+static void element_gather(struct cursor *c, const struct wdl_element *el, char *packed,
+                           char *image)
 {
     char *base = NULL;
     for (size_t done = 0; done < el->packed_bytes;) {
@@ -61,7 +63,8 @@ static void element_scatter(struct cursor *c, const struct wdl_element *el, cons
 }
 
 /* Lay a packed element out like the one at the cursor. */
-static void element_spread(struct cursor c, const struct wdl_element *el, const char *packed, char *image)
+static void element_spread(struct cursor c, const struct wdl_element *el, const char *packed,
+                           char *image)
 {
     char *base = NULL;
     for (size_t done = 0; done < el->packed_bytes;) {
@@ -81,10 +84,11 @@ static void element_spread(struct cursor c, const struct wdl_element *el, const 
     }
 }
 
-static void element_locked(const struct wdl_host *host, const struct wdl_element *el, enum wdl_rop op,
-                           struct cursor *c, const char *in, char *out)
+static void element_locked(const struct wdl_host *host, const struct wdl_element *el,
+                           enum wdl_rop op, struct cursor *c, const char *in, char *out)
 {
-    _Alignas(16) char old[WIDE_BYTES_MAX], image[WIDE_BYTES_MAX] = { 0 }, operand[WIDE_BYTES_MAX] = { 0 };
+    _Alignas(16) char old[WIDE_BYTES_MAX];
+    _Alignas(16) char image[WIDE_BYTES_MAX] = { 0 }, operand[WIDE_BYTES_MAX] = { 0 };
     struct cursor start = *c;
     if (in)
         element_spread(start, el, in, operand);
@@ -99,8 +103,9 @@ static void element_locked(const struct wdl_host *host, const struct wdl_element
         memcpy(out, old, el->packed_bytes);
 }
 
-static int accumulate_locked(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
-                             const struct wdl_piece *target, int npieces, const char *in, char *out)
+static int accumulate_locked(const struct wdl_domain *d, enum wdl_rop op,
+                             const struct wdl_element *el, const struct wdl_piece *target,
+                             int npieces, const char *in, char *out)
 {
     struct cursor c = { target, 0 };
     uint64_t set = 0;
@@ -118,7 +123,7 @@ static int accumulate_locked(const struct wdl_domain *d, enum wdl_rop op, const 
     return WDL_OK;
 }
 
-/* --- elements with an instruction -------------------------------------------------------------------------------- */
+/* --- elements with an instruction ------------------------------------------------------------- */
 
 static int is_aligned(const struct wdl_element *el, const void *target)
 {
@@ -127,7 +132,8 @@ static int is_aligned(const struct wdl_element *el, const void *target)
 
 /* One stretch within one region. */
 static int stretch_update(const struct wdl_domain *d, const struct wdl_kernel *kernel,
-                          const struct wdl_kernel_call *call, char *target, const char *in, char *out, size_t n)
+                          const struct wdl_kernel_call *call, char *target, const char *in,
+                          char *out, size_t n)
 {
     int region = wdl_region_of(d, target);
     if (d->node_count == 1) {
@@ -148,7 +154,8 @@ static int stretch_update(const struct wdl_domain *d, const struct wdl_kernel *k
     return WDL_OK;
 }
 
-/* Bytes from `at` to the end of its region, whole elements (regions are multiples of every element's size). */
+/* Bytes from `at` to the end of its region, whole elements (regions are multiples of every
+ * element's size). */
 static size_t region_left(const struct wdl_domain *d, const char *at)
 {
     return WDL_REGION_BYTES - ((uintptr_t) at - (uintptr_t) d->base) % WDL_REGION_BYTES;
@@ -156,8 +163,8 @@ static size_t region_left(const struct wdl_domain *d, const char *at)
 
 /* One piece from byte `from` on; *done moves with it. */
 static int piece_update(const struct wdl_domain *d, const struct wdl_kernel *kernel,
-                        const struct wdl_kernel_call *call, const struct wdl_piece *piece, size_t from,
-                        const char *in, char *out, size_t *done)
+                        const struct wdl_kernel_call *call, const struct wdl_piece *piece,
+                        size_t from, const char *in, char *out, size_t *done)
 {
     if (!is_aligned(call->element, piece->base)) {
         struct wdl_piece rest = { piece->base + from, piece->bytes - from };
@@ -172,10 +179,11 @@ static int piece_update(const struct wdl_domain *d, const struct wdl_kernel *ker
         size_t bytes = piece->bytes - from, left = region_left(d, at);
         if (bytes > left)
             bytes = left - left % call->element->packed_bytes;
-        if (bytes == 0)         /* the base is less aligned than the element, which lies across the border */
+        /* the base is less aligned than the element, which lies across the border */
+        if (bytes == 0)
             bytes = call->element->packed_bytes;
-        int status = stretch_update(d, kernel, call, at, in ? in + *done : NULL, out ? out + *done : NULL,
-                                    bytes / call->element->packed_bytes);
+        int status = stretch_update(d, kernel, call, at, in ? in + *done : NULL,
+                                    out ? out + *done : NULL, bytes / call->element->packed_bytes);
         if (status != WDL_OK)
             return status;
         from += bytes;
@@ -185,7 +193,8 @@ static int piece_update(const struct wdl_domain *d, const struct wdl_kernel *ker
 }
 
 int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
-                   const struct wdl_piece *target, int npieces, const void *in, void *out, size_t *done)
+                   const struct wdl_piece *target, int npieces, const void *in, void *out,
+                   size_t *done)
 {
     wdl_assert_cmp(el->extent, <=, WIDE_BYTES_MAX);
     wdl_assert(in || op == WDL_ROP_NO_OP);
@@ -205,7 +214,7 @@ int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl
     return WDL_OK;
 }
 
-/* --- compare and swap -------------------------------------------------------------------------------------------- */
+/* --- compare and swap ------------------------------------------------------------------------- */
 
 static void swap_where_equal(const struct wdl_element *el, void *target, const void *compare,
                              const void *value, void *result)

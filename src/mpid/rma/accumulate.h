@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Accumulates on window memory, in pieces: which of a domain's ways (domain.h) each stretch takes. The choice is a function
- * of the element's type, its address and the stretch's length; all ways respect each other, so every caller may choose for
- * itself. No state, no waiting.
+ * Accumulates on window memory, in pieces: which of a domain's ways (domain.h) each stretch takes.
+ * The choice is a function of the element's type, its address and the stretch's length; all ways
+ * respect each other, so every caller may choose for itself. No state, no waiting.
  */
 #ifndef WDL_MPID_RMA_ACCUMULATE_H_INCLUDED
 #define WDL_MPID_RMA_ACCUMULATE_H_INCLUDED
@@ -11,15 +11,17 @@
 
 #define WDL_BULK_MIN 64         /* elements: from here on a stretch is worth closing its region */
 
-/* Apply the packed elements `in` (NULL for WDL_ROP_NO_OP) to the memory `target[0..npieces)`, given in stream order; the
- * pieces' bytes sum to a multiple of el->packed_bytes. out (may be NULL) receives the old values, packed. in and out may be
- * unaligned; out may equal in. *done counts the bytes of the stream that are done: 0 before the first call. WDL_OK, or
- * WDL_AGAIN: come back with the same arguments, *done included; from there it goes on. */
+/* Apply the packed elements `in` (NULL for WDL_ROP_NO_OP) to the memory `target[0..npieces)`, given
+ * in stream order; the pieces' bytes sum to a multiple of el->packed_bytes. out (may be NULL)
+ * receives the old values, packed. in and out may be unaligned; out may equal in. *done counts the
+ * bytes of the stream that are done: 0 before the first call. WDL_OK, or WDL_AGAIN: come back with
+ * the same arguments, *done included; from there it goes on. */
 int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
-                   const struct wdl_piece *target, int npieces, const void *in, void *out, size_t *done);
+                   const struct wdl_piece *target, int npieces, const void *in, void *out,
+                   size_t *done);
 
-/* If the element at target equals *compare it becomes *value; *result is the old value. WDL_OK, or WDL_AGAIN: nothing has
- * changed. */
+/* If the element at target equals *compare it becomes *value; *result is the old value. WDL_OK, or
+ * WDL_AGAIN: nothing has changed. */
 int wdl_compare_swap(const struct wdl_domain *d, const struct wdl_element *el, void *target,
                      const void *compare, const void *value, void *result);
 

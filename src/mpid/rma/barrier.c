@@ -2,9 +2,11 @@
  *
  * The fence's nonblocking barrier (seed 001, IBARRIER). A rank that has left barrier s knows that
  * all have entered it, so nobody is ever more than one ahead of another.
- *   messages   dissemination, ceil(log2 P) packets each; two sets of arrival marks, by the parity of s, are enough
+ *   messages   dissemination, ceil(log2 P) packets each; two sets of arrival marks, by the parity
+ *              of s, are enough
  *   node       the same on words of shared memory, where a round is one store
- *   crowded    one counter, where processes outnumber processors: every round would cost each of them a turn
+ *   crowded    one counter, where processes outnumber processors: every round would cost each of
+ *              them a turn
  * Words hold the sequence number and are never reset.
  */
 #include <string.h>
@@ -17,7 +19,8 @@ void wdl_barrier_begin(struct wdl_win *win)
     b->sequence++;
     b->round = b->sent = 0;
     b->running = win->params.size > 1;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* MEM_SYNC before PROC_SYNC (seed 001, FENCE); pairs with the one in progress */
+    /* MEM_SYNC before PROC_SYNC (seed 001, FENCE); pairs with the one in progress */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     win->quick.stored = 0;
     if (b->running && !win->params.node_whole)
         wdl_win_activate(win);
@@ -32,7 +35,8 @@ static int crowded_progress(struct wdl_win *win)
         uint64_t all = (uint64_t) win->params.size * b->sequence;
         b->sent = 1;
         if (__atomic_add_fetch(&first->arrived, 1, __ATOMIC_SEQ_CST) == all)
-            __atomic_store_n(&first->phase, b->sequence, __ATOMIC_RELEASE);     /* pairs with the load below */
+            /* pairs with the load below */
+            __atomic_store_n(&first->phase, b->sequence, __ATOMIC_RELEASE);
     }
     if (__atomic_load_n(&first->phase, __ATOMIC_ACQUIRE) < b->sequence)
         return WDL_AGAIN;
@@ -48,7 +52,8 @@ static int node_progress(struct wdl_win *win)
     while (b->running) {
         if (!b->sent) {
             int to = (int) (((int64_t) rank + ((int64_t) 1 << b->round)) % size);
-            __atomic_store_n(&node[to].cell[b->round].sequence, b->sequence, __ATOMIC_RELEASE); /* pairs with the load below */
+            /* pairs with the load below */
+            __atomic_store_n(&node[to].cell[b->round].sequence, b->sequence, __ATOMIC_RELEASE);
             b->sent = 1;
         }
         if (__atomic_load_n(&node[rank].cell[b->round].sequence, __ATOMIC_ACQUIRE) < b->sequence)
@@ -101,7 +106,8 @@ int wdl_barrier_progress(struct wdl_win *win)
     else
         status = win->params.crowded ? crowded_progress(win) : node_progress(win);
     if (status == WDL_OK)
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);        /* MEM_SYNC after PROC_SYNC; pairs with the one in begin */
+        /* MEM_SYNC after PROC_SYNC; pairs with the one in begin */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return status;
 }
 

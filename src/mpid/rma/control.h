@@ -1,8 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The control block: the words by which the processes of one node agree about one rank's exposed memory. It lies in memory
- * they share, zeroed at creation, beside the blocks of the node's other ranks (or alone, where the window's memory is
- * private). Each group of words has cache lines of its own; the block should begin on one.
+ * The control block: the words by which the processes of one node agree about one rank's exposed
+ * memory. It lies in memory they share, zeroed at creation, beside the blocks of the node's other
+ * ranks (or alone, where the window's memory is private). Each group of words has cache lines of
+ * its own; the block should begin on one.
  *
  *   stripe      domain.c   element locks of types without atomic instruction
  *   lock, gate  room.c     the lock words (the gate is used on rank 0's block only)
@@ -33,7 +34,8 @@ struct wdl_win_control {
     uint32_t bulk[WDL_WIN_REGIONS], bulk_pad[7];
 
     uint32_t completed;         /* by how many origins, ever */
-    uint32_t posted[WDL_WIN_POSTS];     /* rank + 1 of a target that has posted to this rank, 0: free */
+    /* rank + 1 of a target that has posted to this rank, 0: free */
+    uint32_t posted[WDL_WIN_POSTS];
 
     uint64_t arrived, arrived_pad[7];   /* rank 0's: crowded nodes count */
     uint64_t phase, phase_pad[7];
@@ -48,6 +50,7 @@ wdl_static_assert(offsetof(struct wdl_win_control, bulk_mode) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, completed) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, cell) % 64 == 0);
 wdl_static_assert(sizeof(struct wdl_win_control) % 64 == 0);
-wdl_static_assert(WDL_WIN_STRIPES == 64);       /* one bit each of a set; 64 stripes of 64 bytes are a page */
+/* one bit each of a set; 64 stripes of 64 bytes are a page */
+wdl_static_assert(WDL_WIN_STRIPES == 64);
 
 #endif

@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Closing regions for bulk updates; element locks. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Closing regions for bulk updates;
+ * element locks. */
 #include "mpid/rma/domain.h"
 
 enum { TRIES = 500 };           /* looks at a word before the caller is sent away */
@@ -30,7 +31,8 @@ static void word_give(uint32_t *word)
 static int region_is_quiet(const struct wdl_domain *d, uint32_t key)
 {
     for (int i = 0, tries = TRIES; i < d->node_count; i++) {
-        while (__atomic_load_n(&d->node[i].announced, __ATOMIC_ACQUIRE) == key) {       /* pairs with wdl_short_end */
+        /* pairs with wdl_short_end */
+        while (__atomic_load_n(&d->node[i].announced, __ATOMIC_ACQUIRE) == key) {
             if (--tries == 0)
                 return 0;
             relax();
@@ -39,12 +41,12 @@ static int region_is_quiet(const struct wdl_domain *d, uint32_t key)
     return 1;
 }
 
-/* Short updates announce without a barrier until the mode is raised; the heavy barrier is theirs. Where the host has none, the
- * mode was raised at creation. */
+/* Short updates announce without a barrier until the mode is raised; the heavy barrier is theirs.
+ * Where the host has none, the mode was raised at creation. */
 static void mode_raise(const struct wdl_domain *d)
 {
     uint32_t *mode = &d->control->bulk_mode;
-    if (__atomic_load_n(mode, __ATOMIC_ACQUIRE) == WDL_BULK_MODE)       /* pairs with the store below */
+    if (__atomic_load_n(mode, __ATOMIC_ACQUIRE) == WDL_BULK_MODE)  /* pairs with the store below */
         return;
     __atomic_store_n(mode, WDL_BULK_RAISING, __ATOMIC_SEQ_CST);
     d->host->ops->heavy_barrier(d->host->ctx);

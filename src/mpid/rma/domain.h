@@ -1,10 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Who keeps updates of one rank's window memory apart, the same for every process of its node: an origin that maps the memory
- * and a target that serves a message go through here, so they mix.
+ * Who keeps updates of one rank's window memory apart, the same for every process of its node: an
+ * origin that maps the memory and a target that serves a message go through here, so they mix.
  *
  * Elements with an atomic instruction (kernel.h) are updated in one of two ways.
- *   short   The atomic instruction. The updating process first announces which region of the memory it is in.
+ *   short   The atomic instruction. The updating process first announces which region of the memory
+ *           it is in.
  *   bulk    A plain, vectorized loop over one region, which is then closed: no short update is
  *           in it.
  * A bulk update closes its region, then waits until nobody announces it; a short one announces,
@@ -14,8 +15,8 @@
  * a full barrier on every processor (host->heavy_barrier); from BULK_MODE on short updates have
  * barriers of their own.
  *
- * Everything else (wide types, unaligned elements) is updated under element locks: stripes of 64 bytes of address within a page,
- * always taken in ascending order (seed 004).
+ * Everything else (wide types, unaligned elements) is updated under element locks: stripes of 64
+ * bytes of address within a page, always taken in ascending order (seed 004).
  *
  * Memory that only its own process updates (node_count 1) needs none of this.
  *
@@ -31,7 +32,8 @@
 #include "mpid/rma/control.h"
 
 enum wdl_bulk_mode { WDL_BULK_NEVER, WDL_BULK_RAISING, WDL_BULK_MODE };
-#define WDL_REGION_BYTES 65536  /* region r: the bytes [n * 64 KiB, (n + 1) * 64 KiB) from base with n % WDL_WIN_REGIONS == r */
+/* region r: the bytes [n * 64 KiB, (n + 1) * 64 KiB) from base with n % WDL_WIN_REGIONS == r */
+#define WDL_REGION_BYTES 65536
 
 struct wdl_domain {
     const struct wdl_host *host;
@@ -48,17 +50,20 @@ static inline int wdl_region_of(const struct wdl_domain *d, const char *at)
     return (int) (((uintptr_t) at - (uintptr_t) d->base) / WDL_REGION_BYTES % WDL_WIN_REGIONS);
 }
 
-/* Begin a short update in a region of `rank`, whose block is control: WDL_OK, or WDL_AGAIN where it is closed. */
-static inline int wdl_short_begin(struct wdl_win_control *own, struct wdl_win_control *control, int rank, int region)
+/* Begin a short update in a region of `rank`, whose block is control: WDL_OK, or WDL_AGAIN where it
+ * is closed. */
+static inline int wdl_short_begin(struct wdl_win_control *own, struct wdl_win_control *control,
+                                  int rank, int region)
 {
     uint32_t key = ((uint32_t) rank * WDL_WIN_REGIONS + (uint32_t) region) + 1;
     wdl_assert_cmp(own->announced, ==, 0);
     __atomic_store_n(&own->announced, key, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&control->bulk_mode, __ATOMIC_RELAXED) == WDL_BULK_NEVER)
-        return WDL_OK;          /* the raiser's heavy barrier makes the announcement visible to it */
+        return WDL_OK;  /* the raiser's heavy barrier makes the announcement visible to it */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_bulk_begin */
-    if (__atomic_load_n(&control->bulk[region], __ATOMIC_ACQUIRE) == 0) /* pairs with wdl_bulk_end */
+    /* pairs with wdl_bulk_end */
+    if (__atomic_load_n(&control->bulk[region], __ATOMIC_ACQUIRE) == 0)
         return WDL_OK;
     __atomic_store_n(&own->announced, 0, __ATOMIC_RELEASE);
     return WDL_AGAIN;
@@ -66,7 +71,8 @@ static inline int wdl_short_begin(struct wdl_win_control *own, struct wdl_win_co
 
 static inline void wdl_short_end(struct wdl_win_control *own)
 {
-    __atomic_store_n(&own->announced, 0, __ATOMIC_RELEASE);     /* pairs with the load in region_is_quiet */
+    /* pairs with the load in region_is_quiet */
+    __atomic_store_n(&own->announced, 0, __ATOMIC_RELEASE);
 }
 
 /* Close a region: WDL_OK, or WDL_AGAIN where somebody is in it. */

@@ -1,17 +1,21 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Epoch states: lookups in the tables of epoch.h. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Epoch states: lookups in the tables
+ * of epoch.h. */
 #include "mpid/rma/epoch.h"
 #include <stdint.h>
 #include "base/status.h"
 
-/* The tables turned into look-ups: by state and event, one more than the state it leads to; 0: there is no row. */
+/* The tables turned into look-ups: by state and event, one more than the state it leads to; 0:
+ * there is no row. */
 static const uint8_t access_to[WDL_ACCESS_STATE_COUNT][WDL_ACCESS_EVENT_COUNT] = {
-#define ACCESS_ROW(from, event, to) [WDL_ACCESS_##from][WDL_ACCESS_ON_##event] = 1 + WDL_ACCESS_##to,
+#define ACCESS_ROW(from, event, to) \
+    [WDL_ACCESS_##from][WDL_ACCESS_ON_##event] = 1 + WDL_ACCESS_##to,
     WDL_ACCESS_ROWS(ACCESS_ROW)
 #undef ACCESS_ROW
 };
 
 static const uint8_t expose_to[2][2] = {
-#define EXPOSE_ROW(from, event, to) [WDL_EXPOSE_##from][WDL_EXPOSE_ON_##event] = 1 + WDL_EXPOSE_##to,
+#define EXPOSE_ROW(from, event, to) \
+    [WDL_EXPOSE_##from][WDL_EXPOSE_ON_##event] = 1 + WDL_EXPOSE_##to,
     WDL_EXPOSE_ROWS(EXPOSE_ROW)
 #undef EXPOSE_ROW
 };

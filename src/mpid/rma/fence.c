@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * MPI_Win_fence (seed 001, Algorithm For FENCE; MPI-4, 12.5.1).
- *   NOPRECEDE: there is nothing to complete; the barrier is started and, where it takes messages and nobody's memory is mapped,
- *              left running: the first operation waits for it.
+ *   NOPRECEDE: there is nothing to complete; the barrier is started and, where it takes messages
+ *              and nobody's memory is mapped, left running: the first operation waits for it.
  *   NOSUCCEED: the epoch ends here.
  */
 #include "mpid/rma/win_impl.h"

@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. The target's queue of lock requests. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. The target's queue of lock
+ * requests. */
 #include "mpid/rma/grant.h"
 #include <string.h>
 #include "base/assert.h"
@@ -26,7 +27,8 @@ static void grant_step(struct wdl_grant *grant)
         grant->holders++;
         grant->granted++;
     }
-    for (int i = grant->granted; i < grant->length && grant->holders > 0 && !grant->exclusive; i++) {
+    for (int i = grant->granted; i < grant->length && grant->holders > 0 && !grant->exclusive;
+         i++) {
         struct wdl_grant_request join = grant->queue[i];
         if (!join.join || join.exclusive)
             continue;

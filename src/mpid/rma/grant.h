@@ -1,16 +1,19 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The target's side of its lock: a queue of requests, first come first served, shared or exclusive. Fair: a request is
- * overtaken by nobody who came later, so the number of grants before one's own is bounded by the requests before it.
+ * The target's side of its lock: a queue of requests, first come first served, shared or exclusive.
+ * Fair: a request is overtaken by nobody who came later, so the number of grants before one's own
+ * is bounded by the requests before it.
  *
- * One exception: lock_all takes its locks one target after the other, so two of them could each hold a shared lock and
- * wait elsewhere behind an exclusive request that waits for the other. A joining request is therefore granted as soon as
- * the lock is held shared, before exclusive requests that wait.
+ * One exception: lock_all takes its locks one target after the other, so two of them could each
+ * hold a shared lock and wait elsewhere behind an exclusive request that waits for the other. A
+ * joining request is therefore granted as soon as the lock is held shared, before exclusive
+ * requests that wait.
  *
- * The queue's memory grows with the number of requests waiting at one time, which is at most one per rank; never with
- * the size of the window's group as such.
+ * The queue's memory grows with the number of requests waiting at one time, which is at most one
+ * per rank; never with the size of the window's group as such.
  *
- * Invariants: exclusive => holders == 1; announced <= granted <= length; requests before `granted` hold the lock.
+ * Invariants: exclusive => holders == 1; announced <= granted <= length; requests before `granted`
+ * hold the lock.
  */
 #ifndef WDL_MPID_RMA_GRANT_H_INCLUDED
 #define WDL_MPID_RMA_GRANT_H_INCLUDED
@@ -24,7 +27,8 @@ struct wdl_grant_request {
 };
 
 struct wdl_grant {
-    struct wdl_grant_request *queue;    /* [0, granted): granted, to be announced; then the waiting ones */
+    /* [0, granted): granted, to be announced; then the waiting ones */
+    struct wdl_grant_request *queue;
     int length, room, granted;
     int holders, exclusive;
 };

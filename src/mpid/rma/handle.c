@@ -1,13 +1,14 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Where RMA packets arrive: the window is found, the sender is checked, the packet goes to the part it concerns. Handlers
- * queue what they cause; they never step another machine.
+ * Where RMA packets arrive: the window is found, the sender is checked, the packet goes to the part
+ * it concerns. Handlers queue what they cause; they never step another machine.
  */
 #include <string.h>
 #include "mpid/rma/win_impl.h"
 
 /* Done with all that came before: say so. */
-static int handle_acknowledge(struct wdl_win *win, const struct wdl_pkt *pkt, enum wdl_pkt_kind kind)
+static int handle_acknowledge(struct wdl_win *win, const struct wdl_pkt *pkt,
+                              enum wdl_pkt_kind kind)
 {
     struct wdl_bounce *bounce = wdl_bounce_get(win->proc);
     struct wdl_pkt ack;
@@ -30,7 +31,8 @@ static int handle_lock(struct wdl_win *win, const struct wdl_pkt *pkt)
 
 static int handle_unlock(struct wdl_win *win, const struct wdl_pkt *pkt)
 {
-    /* the releasing origin's stores are ordered before the next holder's by the packets themselves */
+    /* the releasing origin's stores are ordered before the next holder's by the packets
+     * themselves */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (win->grant.holders - win->grant.granted <= 0)
         return WDL_ERR_PROTO;
@@ -80,7 +82,8 @@ static int handle_answer(struct wdl_win *win, const struct wdl_pkt *pkt, const c
     return status;
 }
 
-static int handle_win(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload, size_t bytes)
+static int handle_win(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
+                      size_t bytes)
 {
     switch (pkt->kind) {
         case WDL_PKT_PUT:

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * ISSUE, CLEANUP and MAKE_RMA_PROGRESS of seed 001, for one target, one window, all active windows; and draining, on which
- * every closing synchronization stands. Issuing goes round-robin over the targets of a window.
+ * ISSUE, CLEANUP and MAKE_RMA_PROGRESS of seed 001, for one target, one window, all active windows;
+ * and draining, on which every closing synchronization stands. Issuing goes round-robin over the
+ * targets of a window.
  */
 #include "mpid/rma/win_impl.h"
 
@@ -57,7 +58,8 @@ static int target_cleanup(struct wdl_target *t)
     return n;
 }
 
-/* An unordered network could overtake one accumulate with the next: one at a time, unless the user waived the order. */
+/* An unordered network could overtake one accumulate with the next: one at a time, unless the user
+ * waived the order. */
 static int op_must_hold(const struct wdl_op *op)
 {
     return !op->win->proc->ordered && !op->win->params.acc_unordered &&

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The loops are made by macros so that each is compiled for its own type. The plain ones work on short blocks held in local
- * arrays: that is the form compilers turn into vector instructions without having to prove anything about overlap.
+ * The loops are made by macros so that each is compiled for its own type. The plain ones work on
+ * short blocks held in local arrays: that is the form compilers turn into vector instructions
+ * without having to prove anything about overlap.
  */
 #include "mpid/rma/kernel.h"
 #include <string.h>
@@ -9,7 +10,8 @@
 
 enum { BLOCK = 32 };            /* elements of a plain block */
 
-/* old = *target; *target = expression of (old, in); out = old. A compare-exchange loop works on the bits. */
+/* old = *target; *target = expression of (old, in); out = old. A compare-exchange loop works on the
+ * bits. */
 #define CAS_LOOP(name, type, bits, expression)                                                 \
 static void name##_atomic(const struct wdl_kernel_call *call, char *target, const char *from,  \
                           char *out, size_t n)                                                 \
@@ -46,8 +48,9 @@ static void name##_atomic(const struct wdl_kernel_call *call, char *target, cons
     }                                                                                          \
 }
 
-/* With old values wanted, through local arrays, since out may be in. Otherwise straight: an inner loop of known length, and no
- * overlap, is the form compilers turn into vector instructions at every level of optimization. */
+/* With old values wanted, through local arrays, since out may be in. Otherwise straight: an inner
+ * loop of known length, and no overlap, is the form compilers turn into vector instructions at
+ * every level of optimization. */
 #define PLAIN_BLOCK(type, expression, count)                                                   \
     do {                                                                                       \
         type old_v[BLOCK], in_v[BLOCK];                                                        \
@@ -195,7 +198,8 @@ WIDTH_LOOPS(32, uint32_t)
 WIDTH_LOOPS(64, uint64_t)
 
 /* Plain forms that are the same for every width. */
-static void swap_plain(const struct wdl_kernel_call *call, char *target, const char *in, char *out, size_t n)
+static void swap_plain(const struct wdl_kernel_call *call, char *target, const char *in, char *out,
+                       size_t n)
 {
     size_t bytes = n * call->element->packed_bytes;
     char block[BLOCK * sizeof(uint64_t)];
@@ -208,14 +212,16 @@ static void swap_plain(const struct wdl_kernel_call *call, char *target, const c
     }
 }
 
-static void load_plain(const struct wdl_kernel_call *call, char *target, const char *in, char *out, size_t n)
+static void load_plain(const struct wdl_kernel_call *call, char *target, const char *in, char *out,
+                       size_t n)
 {
     (void) in;
     if (out)
         memcpy(out, target, n * call->element->packed_bytes);
 }
 
-static void host_plain(const struct wdl_kernel_call *call, char *target, const char *in, char *out, size_t n)
+static void host_plain(const struct wdl_kernel_call *call, char *target, const char *in, char *out,
+                       size_t n)
 {
     const struct wdl_host *host = call->host;
     size_t bytes = n * call->element->packed_bytes;
@@ -240,8 +246,11 @@ static void host_plain(const struct wdl_kernel_call *call, char *target, const c
      [WDL_ROP_MAX] = K(max_##s)}
 #define KERNEL(name) {name##_atomic, name##_plain}
 #define WIDE_KERNEL(name) {name##_atomic, WIDE(name)}
-#define WIDE_ROW(s)                                                                            \
-    {[WDL_ROP_SUM] = WIDE_KERNEL(sum_##s), [WDL_ROP_MIN] = WIDE_KERNEL(min_##s), [WDL_ROP_MAX] = WIDE_KERNEL(max_##s)}
+#define WIDE_ROW(s)                                                                 \
+    {                                                                               \
+        [WDL_ROP_SUM] = WIDE_KERNEL(sum_##s), [WDL_ROP_MIN] = WIDE_KERNEL(min_##s), \
+        [WDL_ROP_MAX] = WIDE_KERNEL(max_##s)                                        \
+    }
 
 static const struct wdl_kernel typed[WDL_BASIC_COUNT][WDL_ROP_COUNT] = {
     [WDL_BASIC_I8] = INTEGER_ROW(KERNEL, i8), [WDL_BASIC_U8] = INTEGER_ROW(KERNEL, u8),
@@ -251,7 +260,8 @@ static const struct wdl_kernel typed[WDL_BASIC_COUNT][WDL_ROP_COUNT] = {
     [WDL_BASIC_F32] = FLOAT_ROW(KERNEL, f32), [WDL_BASIC_F64] = FLOAT_ROW(KERNEL, f64)
 };
 
-/* Signed sums are the unsigned ones'; signed minima and maxima are not worth a wide form of their own. */
+/* Signed sums are the unsigned ones'; signed minima and maxima are not worth a wide form of their
+ * own. */
 static const struct wdl_kernel wide[WDL_BASIC_COUNT][WDL_ROP_COUNT] = {
     [WDL_BASIC_I32] = {[WDL_ROP_SUM] = WIDE_KERNEL(sum_u32)},
     [WDL_BASIC_I64] = {[WDL_ROP_SUM] = WIDE_KERNEL(sum_u64)},

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The loops that combine elements, one per type and operator, each in two forms: with the processor's atomic instructions,
- * element by element, and plain, for memory nobody else is updating. No state, no waiting.
+ * The loops that combine elements, one per type and operator, each in two forms: with the
+ * processor's atomic instructions, element by element, and plain, for memory nobody else is
+ * updating. No state, no waiting.
  */
 #ifndef WDL_MPID_RMA_KERNEL_H_INCLUDED
 #define WDL_MPID_RMA_KERNEL_H_INCLUDED
@@ -14,8 +15,8 @@ struct wdl_kernel_call {
     enum wdl_rop op;
 };
 
-/* target[i] = target[i] op in[i] for n elements; out (may be NULL) gets the old values. target is naturally aligned; in and
- * out are packed, may be unaligned, and may be the same memory. */
+/* target[i] = target[i] op in[i] for n elements; out (may be NULL) gets the old values. target is
+ * naturally aligned; in and out are packed, may be unaligned, and may be the same memory. */
 typedef void (*wdl_kernel_fn) (const struct wdl_kernel_call * call, char *target, const char *in,
                                char *out, size_t n);
 
@@ -23,13 +24,15 @@ struct wdl_kernel {
     wdl_kernel_fn atomic, plain;
 };
 
-/* The loops for an element of 1, 2, 4 or 8 bytes (wdl_kernel_has); what only the host can compute goes through its reduce
- * function. in may be NULL for WDL_ROP_NO_OP. */
+/* The loops for an element of 1, 2, 4 or 8 bytes (wdl_kernel_has); what only the host can compute
+ * goes through its reduce function. in may be NULL for WDL_ROP_NO_OP. */
 const struct wdl_kernel *wdl_kernel_find(const struct wdl_element *element, enum wdl_rop op);
-/* Is there an atomic instruction for elements of this kind, at addresses that are multiples of their size? */
+/* Is there an atomic instruction for elements of this kind, at addresses that are multiples of
+ * their size? */
 int wdl_kernel_has(const struct wdl_element *element);
 
-/* If the element of `bytes` (1, 2, 4, 8) at target equals *compare it becomes *value; *result is the old one. */
+/* If the element of `bytes` (1, 2, 4, 8) at target equals *compare it becomes *value; *result is
+ * the old one. */
 void wdl_kernel_compare_swap(size_t bytes, char *target, const void *compare, const void *value,
                              void *result);
 

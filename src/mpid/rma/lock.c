@@ -1,9 +1,11 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. The origin's lock: lookups in the table of lock.h. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. The origin's lock: lookups in the
+ * table of lock.h. */
 #include "mpid/rma/lock.h"
 #include <stdint.h>
 #include "base/status.h"
 
-/* The table turned into a look-up: by state and event, one more than the state it leads to; 0: there is no row. */
+/* The table turned into a look-up: by state and event, one more than the state it leads to; 0:
+ * there is no row. */
 static const uint8_t lock_to[WDL_LOCK_STATE_COUNT][WDL_LOCK_EVENT_COUNT] = {
 #define LOCK_ROW(from, event, to) [WDL_LOCK_##from][WDL_LOCK_ON_##event] = 1 + WDL_LOCK_##to,
     WDL_LOCK_ROWS(LOCK_ROW)

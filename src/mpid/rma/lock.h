@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The origin's side of one lock on one target: a table of rows; wdl_lock_step is the only writer of the state.
+ * The origin's side of one lock on one target: a table of rows; wdl_lock_step is the only writer of
+ * the state.
  *
  *   LOCK     the user called lock: nothing is sent yet        ISSUE    the LOCK packet went
  *   NOCHECK  the user promised that nobody conflicts          GRANT    the target granted it

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The window protocol of lock_all (seed 001): when target elements run out under the per-target protocol, the lock of
- * every target that has none yet is requested, a bounded number at a time and without an element, until all are held.
+ * The window protocol of lock_all (seed 001): when target elements run out under the per-target
+ * protocol, the lock of every target that has none yet is requested, a bounded number at a time and
+ * without an element, until all are held.
  */
 #include "mpid/rma/win_impl.h"
 

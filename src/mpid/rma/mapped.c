@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The mapped path: the target's memory is in this address space. Loads, stores and CPU atomics; done in the call; no
- * operation element.
+ * The mapped path: the target's memory is in this address space. Loads, stores and CPU atomics;
+ * done in the call; no operation element.
  */
 #include <string.h>
 #include "mpid/rma/accumulate.h"
@@ -38,8 +38,8 @@ static void copy(struct wdl_rma *rma, const struct wdl_buf *from, const void *fr
         copy_typed(rma, from, from_addr, to, to_addr, bytes);
 }
 
-/* One stretch [offset, offset + n) of an accumulate, from its byte *done on; the scratch buffer holds what has to be packed or
- * unpacked. */
+/* One stretch [offset, offset + n) of an accumulate, from its byte *done on; the scratch buffer
+ * holds what has to be packed or unpacked. */
 static int accumulate_step(struct wdl_win *win, const struct wdl_rma_args *args, char *base,
                            const struct wdl_domain *domain, size_t offset, size_t n, size_t *done)
 {
@@ -51,8 +51,8 @@ static int accumulate_step(struct wdl_win *win, const struct wdl_rma_args *args,
     int npieces = 1;
     if (!args->remote.contig) {
         pieces = rma->pieces;
-        npieces = host->ops->pieces(host->ctx, base, args->remote.count, args->remote.type, offset, n,
-                                    pieces, WDL_RMA_PIECES);
+        npieces = host->ops->pieces(host->ctx, base, args->remote.count, args->remote.type, offset,
+                                    n, pieces, WDL_RMA_PIECES);
     }
     if (args->op != WDL_ROP_NO_OP && args->origin.contig) {
         in = (const char *) args->origin.addr + args->origin.lo + offset;
@@ -75,7 +75,8 @@ static int accumulate_step(struct wdl_win *win, const struct wdl_rma_args *args,
 }
 
 /* args->done: bytes of whole steps that are done, and bytes within the step under way. */
-static int accumulate(struct wdl_win *win, struct wdl_rma_args *args, char *base, const struct wdl_domain *domain)
+static int accumulate(struct wdl_win *win, struct wdl_rma_args *args, char *base,
+                      const struct wdl_domain *domain)
 {
     size_t step = WDL_RMA_PIECES - WDL_RMA_PIECES % args->element.packed_bytes;
     int plain = args->remote.contig && args->origin.contig &&
@@ -115,17 +116,21 @@ int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
     }
 }
 
-/* --- the short way ------------------------------------------------------------------------------------------------- */
+/* --- the short way ---------------------------------------------------------------------------- */
 
-/* Begin a short update of aligned elements: their address, or NULL where the full path is to decide. */
-static char *short_begin(struct wdl_win *win, int rank, int64_t disp, size_t bytes, const struct wdl_element *el)
+/* Begin a short update of aligned elements: their address, or NULL where the full path is to
+ * decide. */
+static char *short_begin(struct wdl_win *win, int rank, int64_t disp, size_t bytes,
+                         const struct wdl_element *el)
 {
     struct wdl_win_quick *q = &win->quick;
     char *at = wdl_kernel_has(el) ? wdl_quick_reach(q, rank, disp, bytes) : NULL;
     if (!at)
         return NULL;
-    uintptr_t from = (uintptr_t) (at - q->base) - q->place[rank].offset, region = from / WDL_REGION_BYTES;
-    if (((uintptr_t) at & (el->packed_bytes - 1)) == 0 && region == (from + bytes - 1) / WDL_REGION_BYTES &&
+    uintptr_t from = (uintptr_t) (at - q->base) - q->place[rank].offset,
+              region = from / WDL_REGION_BYTES;
+    if (((uintptr_t) at & (el->packed_bytes - 1)) == 0 &&
+        region == (from + bytes - 1) / WDL_REGION_BYTES &&
         wdl_short_begin(&win->params.node[win->params.node_index], &win->params.node[rank], rank,
                         (int) (region % WDL_WIN_REGIONS)) == WDL_OK)
         return at;
@@ -133,7 +138,8 @@ static char *short_begin(struct wdl_win *win, int rank, int64_t disp, size_t byt
     return NULL;
 }
 
-/* Are these operators of every type there are instructions for? What is left the full path judges. */
+/* Are these operators of every type there are instructions for? What is left the full path
+ * judges. */
 static int is_plain_op(const struct wdl_element *el, enum wdl_rop op)
 {
     if (el->basic >= WDL_BASIC_I8 && el->basic <= WDL_BASIC_U64)
@@ -142,8 +148,9 @@ static int is_plain_op(const struct wdl_element *el, enum wdl_rop op)
         (op <= WDL_ROP_MAX && (el->basic == WDL_BASIC_F32 || el->basic == WDL_BASIC_F64));
 }
 
-int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
-                             const struct wdl_element *el, const void *in, void *out)
+int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t count,
+                             enum wdl_rop op, const struct wdl_element *el, const void *in,
+                             void *out)
 {
     if (count - 1 >= WDL_BULK_MIN - 1 || !is_plain_op(el, op))
         return WDL_AGAIN;

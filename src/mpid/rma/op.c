@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The door of every operation: may it be done now (epoch, lock), is it in bounds, and by which path.
+ * The door of every operation: may it be done now (epoch, lock), is it in bounds, and by which
+ * path.
  */
 #include <string.h>
 #include "mpid/rma/win_impl.h"
@@ -69,7 +70,8 @@ static int op_in_bounds(const struct wdl_rma_args *args, const struct wdl_win_ra
     if (args->disp < 0)
         return WDL_ERR_DISP;
     if (__builtin_mul_overflow(args->disp, info->disp_unit, &at) ||
-        __builtin_add_overflow(at, args->remote.lo, &lo) || __builtin_add_overflow(at, args->remote.hi, &hi))
+        __builtin_add_overflow(at, args->remote.lo, &lo) ||
+        __builtin_add_overflow(at, args->remote.hi, &hi))
         return WDL_ERR_RANGE;
     if (args->remote.bytes > 0 && (lo < 0 || hi < lo || (uint64_t) hi > info->bytes))
         return WDL_ERR_RANGE;
@@ -85,7 +87,8 @@ static int op_valid(const struct wdl_win *win, const struct wdl_rma_args *args)
         return WDL_OK;
     if (args->element.packed_bytes == 0)
         return WDL_ERR_TYPE;
-    if (args->kind != WDL_RMA_CAS && !host->ops->op_valid(host->ctx, args->element.host_type, args->op))
+    if (args->kind != WDL_RMA_CAS &&
+        !host->ops->op_valid(host->ctx, args->element.host_type, args->op))
         return WDL_ERR_OP;
     return WDL_OK;
 }
@@ -178,8 +181,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
         !wdl_win_exposes(win, (uint64_t) args->disp, args->remote.lo, args->remote.hi))
         status = WDL_ERR_RANGE;
     if (status == WDL_OK)
-        status = wdl_mapped_op(win, args, win->params.flavor == WDL_WIN_DYNAMIC ? NULL : base, control,
-                               info.disp_unit);
+        status = wdl_mapped_op(win, args, win->params.flavor == WDL_WIN_DYNAMIC ? NULL : base,
+                               control, info.disp_unit);
     if (status != WDL_OK)
         return status;
     win->quick.ops++;

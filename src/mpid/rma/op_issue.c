@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The origin's side of one operation on the message path: its type (when the target's layout is derived), its packets, a
- * chunk at a time, and the answers. Large data is pipelined in chunks both ways, packed a chunk at a time, never whole
- * (seed 001, Datatype In RMA, 4).
+ * The origin's side of one operation on the message path: its type (when the target's layout is
+ * derived), its packets, a chunk at a time, and the answers. Large data is pipelined in chunks both
+ * ways, packed a chunk at a time, never whole (seed 001, Datatype In RMA, 4).
  */
 #include <string.h>
 #include "mpid/rma/win_impl.h"
@@ -53,8 +53,8 @@ static int op_send_stream(struct wdl_op *op, const struct wdl_pkt *pkt, size_t o
         struct wdl_bounce *bounce = wdl_bounce_get(win->proc);
         if (!bounce)
             return WDL_AGAIN;
-        size_t n = host->ops->pack(host->ctx, buf->addr, buf->count, buf->type, offset, bounce->data,
-                                   bytes);
+        size_t n = host->ops->pack(host->ctx, buf->addr, buf->count, buf->type, offset,
+                                   bounce->data, bytes);
         if (n != bytes) {
             wdl_bounce_put(bounce);
             return WDL_ERR_TYPE;
@@ -157,8 +157,9 @@ static int op_issue_cas(struct wdl_op *op)
     op_fill(op, &pkt, n);
     memcpy(bounce->data, op->args.compare, n);
     memcpy(bounce->data + n, op->args.origin.addr, n);
-    int status = wdl_bounce_send(bounce, op->win->params.peer_of(op->win->params.ctx, op->target->rank),
-                                 WDL_AM_RMA, &pkt, sizeof(pkt), 2 * n);
+    int status =
+        wdl_bounce_send(bounce, op->win->params.peer_of(op->win->params.ctx, op->target->rank),
+                        WDL_AM_RMA, &pkt, sizeof(pkt), 2 * n);
     if (status == WDL_AGAIN || wdl_status_is_error(status)) {
         wdl_bounce_put(bounce);
         return status;

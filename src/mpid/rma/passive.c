@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Lock, unlock, flush of one target and of all (seed 001, LOCK-UNLOCK, LOCK_ALL-UNLOCK_ALL, FLUSH; MPI-4, 12.5.3, 12.5.4).
- * The lock request goes out with the first operation; at once where the user could load and store the target's memory.
+ * Lock, unlock, flush of one target and of all (seed 001, LOCK-UNLOCK, LOCK_ALL-UNLOCK_ALL, FLUSH;
+ * MPI-4, 12.5.3, 12.5.4). The lock request goes out with the first operation; at once where the
+ * user could load and store the target's memory.
  */
 #include "mpid/rma/win_impl.h"
 
@@ -30,13 +31,14 @@ static int may_lock(const struct wdl_win *win, enum wdl_access_event event)
         !(fence && wdl_win_used(win)) && win->epoch.expose_state == WDL_EXPOSE_NONE;
 }
 
-/* --- the held lock: no element, no message ------------------------------------------------------------------------ */
+/* --- the held lock: no element, no message ---------------------------------------------------- */
 
 static int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion)
 {
     int unchecked = (assertion & WDL_MODE_NOCHECK) != 0;
     win->held_wanted = rank;
-    if (!unchecked && wdl_words_lock(win, rank, exclusive, win->locks_held > 0, &win->held_word) != WDL_OK)
+    if (!unchecked &&
+        wdl_words_lock(win, rank, exclusive, win->locks_held > 0, &win->held_word) != WDL_OK)
         return WDL_AGAIN;
     win->held_wanted = -1;
     win->held_rank = rank;
@@ -53,9 +55,11 @@ static int held_unlock(struct wdl_win *win)
     win->held_rank = -1;
     win->quick.open = WDL_OPEN_NONE;
     if (!win->held_unchecked)
-        wdl_words_unlock(win, rank);    /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
+        /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
+        wdl_words_unlock(win, rank);
     else if (win->quick.stored)
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);        /* MEM_SYNC; pairs with the peer's own synchronization */
+        /* MEM_SYNC; pairs with the peer's own synchronization */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
     win->quick.stored = 0;
     if (win->locks_held == 0) {
         int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LAST_UNLOCK);
@@ -64,7 +68,7 @@ static int held_unlock(struct wdl_win *win)
     return WDL_OK;
 }
 
-/* --- lock and unlock ---------------------------------------------------------------------------------------------- */
+/* --- lock and unlock -------------------------------------------------------------------------- */
 
 static int lock_begin(struct wdl_win *win, int rank, int exclusive, int assertion)
 {
@@ -90,9 +94,11 @@ int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, in
     if (*step == BEGIN) {
         if (rank < 0 || rank >= win->params.size)
             return WDL_ERR_RANK;
-        if (!may_lock(win, WDL_ACCESS_ON_LOCK) || win->held_rank == rank || win->held_wanted == rank)
+        if (!may_lock(win, WDL_ACCESS_ON_LOCK) || win->held_rank == rank ||
+            win->held_wanted == rank)
             return WDL_ERR_SYNC;
-        int held = win->quick.place && win->held_rank < 0 && win->held_wanted < 0 && !wdl_target_find(win, rank);
+        int held = win->quick.place && win->held_rank < 0 && win->held_wanted < 0 &&
+                   !wdl_target_find(win, rank);
         int status = held ? WDL_OK : lock_begin(win, rank, exclusive, assertion);
         if (status != WDL_OK)
             return status;
@@ -102,7 +108,8 @@ int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, in
         if (held_lock(win, rank, exclusive, assertion) != WDL_OK)
             return WDL_AGAIN;
         *step = BEGIN;
-        return WDL_OK;          /* taking the word was a full barrier, MEM_SYNC; NOCHECK: the user has synchronized */
+        /* taking the word was a full barrier, MEM_SYNC; NOCHECK: the user has synchronized */
+        return WDL_OK;
     }
     struct wdl_target *t = wdl_target_find(win, rank);
     if (t && t->want_lock && !wdl_lock_open(&t->lock)) {
@@ -111,7 +118,7 @@ int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, in
         return WDL_AGAIN;
     }
     *step = BEGIN;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* MEM_SYNC; pairs with the one of the last unlock */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);  /* MEM_SYNC; pairs with the one of the last unlock */
     return WDL_OK;
 }
 
@@ -143,7 +150,8 @@ static int target_unlock(struct wdl_target *t)
         if (!wdl_list_empty(&t->waiting) ||
             (!win->proc->ordered && !wdl_list_empty(&t->issued)))
             return WDL_AGAIN;
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);        /* MEM_SYNC; pairs with the next holder's in wdl_win_lock */
+        /* MEM_SYNC; pairs with the next holder's in wdl_win_lock */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
         wdl_pkt_init(&pkt, win, WDL_PKT_UNLOCK);
         if (wdl_pkt_send(win, t->rank, &pkt) != WDL_OK)
             return WDL_AGAIN;
@@ -256,7 +264,8 @@ static int unlock_all_window(struct wdl_win *win)
 {
     if (win->params.node_whole) {
         if (!win->all_nocheck)
-            wdl_words_unlock_all(win);  /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
+            /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
+            wdl_words_unlock_all(win);
         return WDL_OK;
     }
     while (!win->all_nocheck && win->all_next < win->params.size) {
@@ -318,6 +327,7 @@ int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step)
             return WDL_AGAIN;
     }
     win->quick.stored = 0;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* MEM_SYNC (seed 001, FLUSH); pairs with the peer's own synchronization */
+    /* MEM_SYNC (seed 001, FLUSH); pairs with the peer's own synchronization */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return wdl_win_take_error(win);
 }

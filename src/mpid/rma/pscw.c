@@ -1,11 +1,12 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Post, start, complete, wait (seed 001; MPI-4, 12.5.2). Post sends a packet to each origin, complete one to each target:
- * O(k) for groups of k. Start only notes the group; an operation waits for its own target's post. Posts that come
- * before their start are remembered by rank, at most one per rank.
+ * Post, start, complete, wait (seed 001; MPI-4, 12.5.2). Post sends a packet to each origin,
+ * complete one to each target: O(k) for groups of k. Start only notes the group; an operation waits
+ * for its own target's post. Posts that come before their start are remembered by rank, at most one
+ * per rank.
  *
- * Where all ranks are on one node, post is a store into a free place of the origin's control block (a packet, should all be
- * taken), complete an addition to a counter in the target's.
+ * Where all ranks are on one node, post is a store into a free place of the origin's control block
+ * (a packet, should all be taken), complete an addition to a counter in the target's.
  */
 #include <string.h>
 #include "mpid/rma/win_impl.h"
@@ -75,8 +76,10 @@ static int post_by_word(const struct wdl_win *win, int rank)
     for (int i = 0; win->params.node_whole && i < WDL_WIN_POSTS; i++) {
         uint32_t nobody = 0;
         if (__atomic_load_n(&control->posted[i], __ATOMIC_RELAXED) == 0 &&
-            __atomic_compare_exchange_n(&control->posted[i], &nobody, (uint32_t) win->params.rank + 1, 0,
-                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))    /* pairs with the load in take_words */
+            __atomic_compare_exchange_n(&control->posted[i], &nobody,
+                                        (uint32_t) win->params.rank + 1, 0,
+                                        /* pairs with the load in take_words */
+                                        __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
             return 1;
     }
     return 0;
@@ -101,7 +104,9 @@ int wdl_win_post(struct wdl_win *win, const int *group, int n, int assertion, in
     while (*step <= n) {
         struct wdl_pkt pkt;
         wdl_pkt_init(&pkt, win, WDL_PKT_POST);
-        int status = post_by_word(win, group[*step - 1]) ? WDL_OK : wdl_pkt_send(win, group[*step - 1], &pkt);
+        int status = post_by_word(win, group[*step - 1])
+                         ? WDL_OK
+                         : wdl_pkt_send(win, group[*step - 1], &pkt);
         if (status == WDL_AGAIN)
             return WDL_AGAIN;
         if (wdl_status_is_error(status))
@@ -176,7 +181,8 @@ static void take_words(struct wdl_win *win)
         return;
     own += win->params.node_index;
     for (int i = 0; i < WDL_WIN_POSTS; i++) {
-        uint32_t rank = __atomic_load_n(&own->posted[i], __ATOMIC_ACQUIRE);     /* pairs with the exchange in post_by_word */
+        /* pairs with the exchange in post_by_word */
+        uint32_t rank = __atomic_load_n(&own->posted[i], __ATOMIC_ACQUIRE);
         int at = rank ? group_index(win, (int) rank - 1) : -1;
         if (at < 0 || win->start_posted[at])
             continue;
@@ -207,13 +213,14 @@ int wdl_win_complete(struct wdl_win *win, int *step)
 {
     if (!in_access(win))
         return WDL_ERR_SYNC;
-    /* every operation was admitted after its target's post; a COMPLETE must not come before the POST it answers */
+    /* every operation was admitted after its target's post; a COMPLETE must not come before the
+     * POST it answers */
     if (!all_posted(win))
         take_words(win);
     if (!all_posted(win))
         return WDL_AGAIN;
-    /* ordered network: COMPLETE travels behind the operations; otherwise, and where it is no message,
-     * they must be acknowledged */
+    /* ordered network: COMPLETE travels behind the operations; otherwise, and where it is no
+     * message, they must be acknowledged */
     if (wdl_win_drain(win, win->proc->ordered && !win->params.node_whole) != WDL_OK)
         return WDL_AGAIN;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_win_wait */
@@ -257,7 +264,8 @@ int wdl_win_wait(struct wdl_win *win, int *step)
     if (win->epoch.expose_state != WDL_EXPOSE_POSTED)
         return WDL_ERR_SYNC;
     if (win->params.node_whole) {
-        uint32_t all = __atomic_load_n(&win->params.node[win->params.node_index].completed, __ATOMIC_ACQUIRE);
+        uint32_t all =
+            __atomic_load_n(&win->params.node[win->params.node_index].completed, __ATOMIC_ACQUIRE);
         win->completed += (int) (all - win->completed_seen);
         win->completed_seen = all;
     }

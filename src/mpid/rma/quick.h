@@ -15,7 +15,8 @@
 
 struct wdl_win;
 
-/* Where a rank's memory is, from the start of what is mapped; one table a node, in memory it shares. */
+/* Where a rank's memory is, from the start of what is mapped; one table a node, in memory it
+ * shares. */
 struct wdl_win_place {
     uint64_t offset, bytes;
     int64_t disp_unit;
@@ -43,7 +44,8 @@ static inline int wdl_quick_admits(const struct wdl_win_quick *q, int rank)
     return rank >= 0 && (q->open == rank || (q->open == WDL_OPEN_ALL && rank < q->size));
 }
 
-/* The address of `bytes` at displacement disp of that rank, counted as an operation; NULL: take the full path. */
+/* The address of `bytes` at displacement disp of that rank, counted as an operation; NULL: take the
+ * full path. */
 static inline char *wdl_quick_reach(struct wdl_win_quick *q, int rank, int64_t disp, uint64_t bytes)
 {
     uint64_t at;
@@ -57,7 +59,8 @@ static inline char *wdl_quick_reach(struct wdl_win_quick *q, int rank, int64_t d
     return q->base + place->offset + at;
 }
 
-/* Flush of one rank: 1 when it is done (everything was done when its call returned), 0: take the full path. */
+/* Flush of one rank: 1 when it is done (everything was done when its call returned), 0: take the
+ * full path. */
 static inline int wdl_quick_flush(struct wdl_win_quick *q, int rank)
 {
     if (!wdl_quick_admits(q, rank))

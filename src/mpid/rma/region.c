@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * What memory of this process a window exposes: its one block, or a dynamic window's attached regions, sorted by address.
+ * What memory of this process a window exposes: its one block, or a dynamic window's attached
+ * regions, sorted by address.
  */
 #include <string.h>
 #include "mpid/rma/win_impl.h"

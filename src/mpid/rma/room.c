@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Rooms: one compare-exchange in, one subtraction out. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Rooms: one compare-exchange in, one
+ * subtraction out. */
 #include "mpid/rma/room.h"
 #include "base/assert.h"
 #include "base/status.h"
@@ -54,7 +55,8 @@ int wdl_room_enter(uint64_t *word, enum wdl_room_kind kind, int join, uint32_t *
 
 void wdl_room_leave(uint64_t *word, enum wdl_room_kind kind)
 {
-    uint64_t before = __atomic_fetch_sub(word, ONE_HOLDER(kind), __ATOMIC_SEQ_CST);     /* pairs with wdl_room_enter */
+    /* pairs with wdl_room_enter */
+    uint64_t before = __atomic_fetch_sub(word, ONE_HOLDER(kind), __ATOMIC_SEQ_CST);
     wdl_assert_cmp(HOLDERS(before, kind), >, 0);
 }
 

@@ -10,8 +10,8 @@
  *
  * A caller who cannot go in at once draws a ticket and comes back with it. Tickets are served in
  * order, so whoever has drawn one is overtaken by nobody who comes later, except by those who enter
- * with `join`: they hold a lock already, and making them wait behind someone who waits for that very
- * lock would be a deadlock. Fewer than 65,536 processes share a word.
+ * with `join`: they hold a lock already, and making them wait behind someone who waits for that
+ * very lock would be a deadlock. Fewer than 65,536 processes share a word.
  *
  * Nothing here waits: WDL_AGAIN means come back with the same ticket.
  */

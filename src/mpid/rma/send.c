@@ -26,7 +26,8 @@ static int reply_try(struct wdl_rma *rma, struct wdl_bounce *bounce)
     return wdl_bounce_send(bounce, bounce->peer, WDL_AM_RMA, NULL, 0, bounce->bytes);
 }
 
-/* One attempt; 1 when the bounce is off our hands. A lost peer gets no answer: that loss is reported elsewhere. */
+/* One attempt; 1 when the bounce is off our hands. A lost peer gets no answer: that loss is
+ * reported elsewhere. */
 static int reply_settled(struct wdl_rma *rma, struct wdl_bounce *bounce)
 {
     int status = reply_try(rma, bounce);

@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The target's side of operations: put, get, accumulate and compare-and-swap packets applied to this process's memory.
- * Everything in a packet is checked before it is believed; nothing is changed before an answer, where one is due, has
- * its buffer, so that WDL_AGAIN is always safe.
+ * The target's side of operations: put, get, accumulate and compare-and-swap packets applied to
+ * this process's memory. Everything in a packet is checked before it is believed; nothing is
+ * changed before an answer, where one is due, has its buffer, so that WDL_AGAIN is always safe.
  */
 #include <string.h>
 #include "mpid/rma/accumulate.h"
@@ -80,14 +80,17 @@ static int rtype_finish(struct wdl_win *win, struct wdl_rtype *r)
     return status;
 }
 
-int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload, size_t bytes)
+int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
+                   size_t bytes)
 {
     struct wdl_rtype *r = rtype_find(win, pkt->origin, pkt->type);
     struct wdl_bounce *bounce = NULL;
-    if (bytes != pkt->bytes || bytes == 0 || pkt->total > (uint64_t) win->rma->params.type_bytes_max ||
-        pkt->offset > pkt->total || bytes > pkt->total - pkt->offset)
+    if (bytes != pkt->bytes || bytes == 0 ||
+        pkt->total > (uint64_t) win->rma->params.type_bytes_max || pkt->offset > pkt->total ||
+        bytes > pkt->total - pkt->offset)
         return WDL_ERR_PROTO;
-    if (pkt->type == WDL_PKT_CONTIG || pkt->type == WDL_PKT_PREDEFINED || (r && r->total != pkt->total))
+    if (pkt->type == WDL_PKT_CONTIG || pkt->type == WDL_PKT_PREDEFINED ||
+        (r && r->total != pkt->total))
         return WDL_ERR_PROTO;
     if (r && (r->whole || bytes > r->total - r->received))
         return WDL_ERR_PROTO;
@@ -119,7 +122,8 @@ int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *p
     return status;
 }
 
-/* disp * disp_unit + base without overflow; dynamic windows take the displacement as the address. */
+/* disp * disp_unit + base without overflow; dynamic windows take the displacement as the
+ * address. */
 static int target_address(const struct wdl_win *win, int64_t disp, uint64_t *addr_out)
 {
     int64_t offset;
@@ -216,17 +220,19 @@ static int serve_payload_fits(const struct serve *s)
     }
 }
 
-static int serve_accumulate(struct serve *s, const struct wdl_domain *domain, void *out, size_t *done)
+static int serve_accumulate(struct serve *s, const struct wdl_domain *domain, void *out,
+                            size_t *done)
 {
     const struct wdl_host *host = &s->win->proc->host;
     struct wdl_piece one = { s->addr, s->pkt->bytes }, *pieces = &one;
     int n = 1;
     if (!s->contig) {
         pieces = s->win->rma->pieces;
-        n = host->ops->pieces(host->ctx, s->addr, s->pkt->count, s->type, s->pkt->offset, s->pkt->bytes,
-                              pieces, WDL_RMA_PIECES);
+        n = host->ops->pieces(host->ctx, s->addr, s->pkt->count, s->type, s->pkt->offset,
+                              s->pkt->bytes, pieces, WDL_RMA_PIECES);
     }
-    return wdl_accumulate(domain, s->pkt->rop, &s->element, pieces, n, s->bytes ? s->payload : NULL, out, done);
+    return wdl_accumulate(domain, s->pkt->rop, &s->element, pieces, n, s->bytes ? s->payload : NULL,
+                          out, done);
 }
 
 /* Apply; out is the answer's room or NULL. *done: as in wdl_accumulate. */
@@ -250,16 +256,19 @@ static int serve_apply(struct serve *s, char *out, size_t *done)
             if (s->contig)
                 memcpy(out, s->addr, pkt->bytes);
             else
-                host->ops->pack(host->ctx, s->addr, pkt->count, s->type, pkt->offset, out, pkt->bytes);
+                host->ops->pack(host->ctx, s->addr, pkt->count, s->type, pkt->offset, out,
+                                pkt->bytes);
             return WDL_OK;
         case WDL_PKT_CAS:
-            return wdl_compare_swap(&domain, &s->element, s->addr, s->payload, s->payload + pkt->bytes, out);
+            return wdl_compare_swap(&domain, &s->element, s->addr, s->payload,
+                                    s->payload + pkt->bytes, out);
         default:
             return serve_accumulate(s, &domain, out, done);
     }
 }
 
-/* --- a half done accumulate: the network delivers its message again before any other (netmod.h, wdl_nm_am_fn) ------ */
+/* --- a half done accumulate: the network delivers its message again before any other (netmod.h,
+ * wdl_nm_am_fn)  */
 
 static int resume_is(const struct wdl_resume *resume, const struct wdl_pkt *pkt)
 {
@@ -267,13 +276,15 @@ static int resume_is(const struct wdl_resume *resume, const struct wdl_pkt *pkt)
         resume->op == pkt->op && resume->offset == pkt->offset;
 }
 
-static void resume_keep(struct wdl_resume *resume, const struct wdl_pkt *pkt, struct wdl_bounce *answer, size_t done)
+static void resume_keep(struct wdl_resume *resume, const struct wdl_pkt *pkt,
+                        struct wdl_bounce *answer, size_t done)
 {
     *resume = (struct wdl_resume) {.answer = answer,.op = pkt->op,.offset = pkt->offset,
         .win = pkt->win,.origin = pkt->origin,.done = done };
 }
 
-/* Served (or refused for good): count the stream of a type that came with it; the last byte frees the type. */
+/* Served (or refused for good): count the stream of a type that came with it; the last byte frees
+ * the type. */
 static void serve_done(struct serve *s)
 {
     if (!s->rtype)
@@ -288,7 +299,8 @@ static void serve_done(struct serve *s)
 int wdl_serve_op(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload, size_t bytes)
 {
     struct serve s = {.win = win,.pkt = pkt,.payload = payload,.bytes = bytes };
-    int reads = pkt->kind == WDL_PKT_GET || pkt->kind == WDL_PKT_GET_ACC || pkt->kind == WDL_PKT_CAS;
+    int reads =
+        pkt->kind == WDL_PKT_GET || pkt->kind == WDL_PKT_GET_ACC || pkt->kind == WDL_PKT_CAS;
     int answers = reads || (pkt->flags & WDL_PKT_WANT_ACK);
     int status = serve_resolve(&s);
     struct wdl_resume *resume = &win->rma->resume;
@@ -319,7 +331,8 @@ int wdl_serve_op(struct wdl_win *win, const struct wdl_pkt *pkt, const char *pay
         return WDL_AGAIN;
     }
     if (bounce) {
-        wdl_pkt_init(&answer, win, reads ? WDL_PKT_REPLY : answers ? WDL_PKT_OP_ACK : WDL_PKT_ERROR);
+        wdl_pkt_init(&answer, win,
+                     reads ? WDL_PKT_REPLY : answers ? WDL_PKT_OP_ACK : WDL_PKT_ERROR);
         answer.op = pkt->op;
         answer.offset = pkt->offset;
         answer.bytes = pkt->bytes;

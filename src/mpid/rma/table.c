@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The operation table (seed 001): slots, target elements, operation elements, and where they come from.
+ * The operation table (seed 001): slots, target elements, operation elements, and where they come
+ * from.
  */
 #include <string.h>
 #include "mpid/rma/win_impl.h"
@@ -27,7 +28,8 @@ int wdl_target_clean(const struct wdl_target *t)
         t->flush_sent == t->flush_acked;
 }
 
-/* How willing a target is to leave, higher is better: seed 001 asks for granted before issued before called. */
+/* How willing a target is to leave, higher is better: seed 001 asks for granted before issued
+ * before called. */
 static int victim_merit(const struct wdl_target *t)
 {
     switch (t->lock.state) {
@@ -45,8 +47,9 @@ static int victim_merit(const struct wdl_target *t)
     }
 }
 
-/* Pools are dry: choose who is to leave (seed 001, CLEANUP_WIN_AGGRESSIVE). Under the per-target protocol of lock_all a
- * freed element would lose the only record of its lock: the window protocol takes over first. */
+/* Pools are dry: choose who is to leave (seed 001, CLEANUP_WIN_AGGRESSIVE). Under the per-target
+ * protocol of lock_all a freed element would lose the only record of its lock: the window protocol
+ * takes over first. */
 static void target_evict_one(struct wdl_win *win)
 {
     struct wdl_target *victim = NULL;
@@ -124,7 +127,8 @@ struct wdl_op *wdl_op_get(struct wdl_target *t)
     if (!op)
         op = wdl_pool_get(&win->rma->ops);
     if (!op) {
-        /* every waiting operation is on its way: nothing is held back that only the user could release */
+        /* every waiting operation is on its way: nothing is held back that only the user could
+         * release */
         win->stats.pool_waits++;
         wdl_win_activate(win);
         return NULL;

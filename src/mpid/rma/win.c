@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. The RMA module and its windows: birth, death, invariants. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. The RMA module and its windows:
+ * birth, death, invariants. */
 #include <string.h>
 #include "mpid/rma/win_impl.h"
 
@@ -10,7 +11,8 @@ static int or_default(int value, int standard)
 }
 
 /* Memory and pool in one step; WDL_OK or ERR_NOMEM. count 0 is a pool that is always dry. */
-static int pool_make(const struct wdl_host *host, struct wdl_pool *pool, int id, size_t bytes, int count)
+static int pool_make(const struct wdl_host *host, struct wdl_pool *pool, int id, size_t bytes,
+                     int count)
 {
     void *memory = host->ops->alloc(host->ctx, bytes * (size_t) (count ? count : 1));
     if (!memory)
@@ -61,7 +63,8 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
     /* a mapped accumulate uses two stretches of WDL_RMA_PIECES bytes */
     rma->scratch = host->ops->alloc(host->ctx, rma->chunk_bytes + 2 * WDL_RMA_PIECES);
     if (!rma->pieces || !rma->scratch ||
-        pool_make(host, &rma->ops, POOL_GLOBAL, sizeof(struct wdl_op), rma->params.global_ops) != WDL_OK ||
+        pool_make(host, &rma->ops, POOL_GLOBAL, sizeof(struct wdl_op), rma->params.global_ops) !=
+            WDL_OK ||
         pool_make(host, &rma->targets, POOL_GLOBAL, sizeof(struct wdl_target),
                   rma->params.global_targets) != WDL_OK) {
         rma_drop(rma);
@@ -102,7 +105,8 @@ static void win_drop(struct wdl_win *win)
     host->ops->free(host->ctx, win);
 }
 
-int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params, struct wdl_win **win_out)
+int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
+                   struct wdl_win **win_out)
 {
     const struct wdl_host *host = &proc->host;
     struct wdl_rma *rma = proc->rma;
@@ -129,8 +133,10 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params, s
     win->slots = host->ops->alloc(host->ctx, (size_t) win->nslots * sizeof(win->slots[0]));
     int targets = rma->params.win_targets < params->size ? rma->params.win_targets : params->size;
     if (!win->slots ||
-        pool_make(host, &win->ops, POOL_WINDOW, sizeof(struct wdl_op), rma->params.win_ops) != WDL_OK ||
-        pool_make(host, &win->local_targets, POOL_WINDOW, sizeof(struct wdl_target), targets) != WDL_OK) {
+        pool_make(host, &win->ops, POOL_WINDOW, sizeof(struct wdl_op), rma->params.win_ops) !=
+            WDL_OK ||
+        pool_make(host, &win->local_targets, POOL_WINDOW, sizeof(struct wdl_target), targets) !=
+            WDL_OK) {
         win_drop(win);
         return WDL_ERR_NOMEM;
     }
@@ -186,8 +192,8 @@ void wdl_win_quick_set(struct wdl_win *win)
     win->quick.open = open;
 }
 
-void wdl_win_domain(const struct wdl_win *win, int rank, const char *base, struct wdl_win_control *control,
-                    struct wdl_domain *out)
+void wdl_win_domain(const struct wdl_win *win, int rank, const char *base,
+                    struct wdl_win_control *control, struct wdl_domain *out)
 {
     const struct wdl_win_params *params = &win->params;
     int shared = params->flavor == WDL_WIN_ALLOCATE || params->flavor == WDL_WIN_SHARED;
@@ -197,7 +203,8 @@ void wdl_win_domain(const struct wdl_win *win, int rank, const char *base, struc
     out->control = control;
     out->own = &params->node[params->node_index];
     out->node = params->node;
-    out->node_count = shared ? params->node_count : 1;  /* private memory has one updater: its own process */
+    /* private memory has one updater: its own process */
+    out->node_count = shared ? params->node_count : 1;
 }
 
 int wdl_win_may_free(const struct wdl_win *win)

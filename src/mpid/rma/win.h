@@ -1,9 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The interface of the RMA core to its caller (adi/ in libmpi, scripts in the tests). What is behind it is in
- * win_impl.h. Nothing here waits: a call that cannot finish returns WDL_AGAIN and the caller makes progress
- * (wdl_proc_progress) and calls it again with the same arguments, until the result is something else.
- * Ranks are ranks of the window. Any thread, one at a time.
+ * The interface of the RMA core to its caller (adi/ in libmpi, scripts in the tests). What is
+ * behind it is in win_impl.h. Nothing here waits: a call that cannot finish returns WDL_AGAIN and
+ * the caller makes progress (wdl_proc_progress) and calls it again with the same arguments, until
+ * the result is something else. Ranks are ranks of the window. Any thread, one at a time.
  */
 #ifndef WDL_MPID_RMA_WIN_H_INCLUDED
 #define WDL_MPID_RMA_WIN_H_INCLUDED
@@ -41,34 +41,40 @@ struct wdl_win_params {
     int64_t disp_unit;
     void *ctx;                  /* for the three callbacks */
     int (*peer_of) (void *ctx, int rank);       /* peer number of a rank */
-    /* What is known of a rank; the window keeps no table of its own. Dynamic windows: bytes = UINT64_MAX, base 0,
-     * disp_unit 1. */
+    /* What is known of a rank; the window keeps no table of its own. Dynamic windows: bytes =
+     * UINT64_MAX, base 0, disp_unit 1. */
     void (*rank_info) (void *ctx, int rank, struct wdl_win_rank * info_out);
-    /* The rank's memory in this address space (own rank included), NULL when it is not reachable by load/store;
-     * *control_out is that rank's control block, here (NULL: not on this node). Constant while the window lives. */
+    /* The rank's memory in this address space (own rank included), NULL when it is not reachable by
+     * load/store; *control_out is that rank's control block, here (NULL: not on this node).
+     * Constant while the window lives. */
     void *(*map) (void *ctx, int rank, struct wdl_win_control ** control_out);
     int mapped_any;             /* some other rank, on any process, is reachable by load/store */
-    /* The control blocks of the ranks on this node, an array in shared memory, ascending by rank, zeroed; which is our own. */
+    /* The control blocks of the ranks on this node, an array in shared memory, ascending by rank,
+     * zeroed; which is our own. */
     struct wdl_win_control *node;
     int node_count, node_index;
-    int node_whole;             /* all ranks are on this node: they synchronize through the blocks, without messages */
-    int crowded;                /* the node has more processes than processors (the same on every rank) */
-    /* Where all ranks' memory is mapped here: by rank, its place from place_base. NULL otherwise. Constant. */
+    /* all ranks are on this node: they synchronize through the blocks, without messages */
+    int node_whole;
+    int crowded;  /* the node has more processes than processors (the same on every rank) */
+    /* Where all ranks' memory is mapped here: by rank, its place from place_base. NULL otherwise.
+     * Constant. */
     const struct wdl_win_place *place;
     char *place_base;
     int no_locks;               /* info key: no passive target calls will come */
     int acc_unordered;          /* info accumulate_ordering=none */
 };
 
-/* Local part of creation and freeing; the caller synchronizes the ranks after create and before free. free returns
- * WDL_ERR_SYNC inside an epoch, WDL_AGAIN while something is in flight. */
-int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params, struct wdl_win **win_out);
+/* Local part of creation and freeing; the caller synchronizes the ranks after create and before
+ * free. free returns WDL_ERR_SYNC inside an epoch, WDL_AGAIN while something is in flight. */
+int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
+                   struct wdl_win **win_out);
 int wdl_win_free(struct wdl_win *win);
 /* WDL_OK where free would not find an epoch open, else ERR_SYNC. */
 int wdl_win_may_free(const struct wdl_win *win);
 /* The window with this number, or NULL. */
 struct wdl_win *wdl_win_find(struct wdl_proc *proc, uint32_t id);
-/* Dynamic windows. detach: ERR_ARG for memory that was not attached at base; attach: ERR_ATTACH on overlap. */
+/* Dynamic windows. detach: ERR_ARG for memory that was not attached at base; attach: ERR_ATTACH on
+ * overlap. */
 int wdl_win_attach(struct wdl_win *win, void *base, uint64_t bytes);
 int wdl_win_detach(struct wdl_win *win, const void *base);
 
@@ -82,10 +88,12 @@ struct wdl_buf {
     int64_t lo, hi;             /* [lo, hi): bytes touched, from addr */
 };
 
-enum wdl_rma_kind { WDL_RMA_PUT, WDL_RMA_GET, WDL_RMA_ACC, WDL_RMA_GET_ACC, WDL_RMA_CAS, WDL_RMA_KINDS };
+enum wdl_rma_kind { WDL_RMA_PUT, WDL_RMA_GET, WDL_RMA_ACC, WDL_RMA_GET_ACC, WDL_RMA_CAS,
+    WDL_RMA_KINDS };
 
-/* One operation. GET reads into `origin`; ACC and GET_ACC (fetch_and_op is GET_ACC of one element) combine `origin` into
- * the target, GET_ACC returns the old values in `result`; CAS stores origin where compare matches, old value to result. */
+/* One operation. GET reads into `origin`; ACC and GET_ACC (fetch_and_op is GET_ACC of one element)
+ * combine `origin` into the target, GET_ACC returns the old values in `result`; CAS stores origin
+ * where compare matches, old value to result. */
 struct wdl_rma_args {
     enum wdl_rma_kind kind;
     int target;                 /* rank */
@@ -94,18 +102,19 @@ struct wdl_rma_args {
     const void *compare;
     enum wdl_rop op;
     struct wdl_element element; /* ACC, GET_ACC, CAS: the predefined type all of it is made of */
-    void *request;              /* completed through host->request_complete when done locally, or NULL */
-    size_t done;                /* 0 at the first call; the callee's until the result is not WDL_AGAIN */
+    void *request;  /* completed through host->request_complete when done locally, or NULL */
+    size_t done;  /* 0 at the first call; the callee's until the result is not WDL_AGAIN */
 };
 
-/* Begin an operation. WDL_OK: taken (or done; a request is completed either way); WDL_AGAIN: no resource, nothing
- * happened; errors: ERR_SYNC outside an epoch, ERR_RANK, ERR_RANGE, ERR_OP. */
+/* Begin an operation. WDL_OK: taken (or done; a request is completed either way); WDL_AGAIN: no
+ * resource, nothing happened; errors: ERR_SYNC outside an epoch, ERR_RANK, ERR_RANGE, ERR_OP. */
 int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args);
 
-/* The short way of accumulates and compare-and-swaps (quick.h): `count` elements, contiguous on both
- * sides; out may be NULL. WDL_OK, or WDL_AGAIN: nothing has been done, take the full path. */
-int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
-                             const struct wdl_element *el, const void *in, void *out);
+/* The short way of accumulates and compare-and-swaps (quick.h): `count` elements, contiguous on
+ * both sides; out may be NULL. WDL_OK, or WDL_AGAIN: nothing has been done, take the full path. */
+int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t count,
+                             enum wdl_rop op, const struct wdl_element *el, const void *in,
+                             void *out);
 int wdl_win_swap_short(struct wdl_win *win, int rank, int64_t disp, const struct wdl_element *el,
                        const void *compare, const void *value, void *result);
 
@@ -114,8 +123,8 @@ enum { WDL_MODE_NOCHECK = 1, WDL_MODE_NOSTORE = 2, WDL_MODE_NOPUT = 4, WDL_MODE_
     WDL_MODE_NOSUCCEED = 16
 };
 
-/* Synchronization. `*step` is the caller's, 0 at the first call of each of these, and belongs to the callee until the result
- * is not WDL_AGAIN. */
+/* Synchronization. `*step` is the caller's, 0 at the first call of each of these, and belongs to
+ * the callee until the result is not WDL_AGAIN. */
 int wdl_win_fence(struct wdl_win *win, int assertion, int *step);
 /* group: ranks, copied. */
 int wdl_win_post(struct wdl_win *win, const int *group, int n, int assertion, int *step);

@@ -1,13 +1,16 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * What is inside the RMA module (seed 001): a window has a fixed array of slots, a slot a list of target elements, a
- * target element its operation elements, waiting and issued.
+ * What is inside the RMA module (seed 001): a window has a fixed array of slots, a slot a list of
+ * target elements, a target element its operation elements, waiting and issued.
  *
  * Invariants (wdl_win_check):
- *  1. A target element is in exactly one slot, slot = rank % nslots, and in the window's list of targets.
+ *  1. A target element is in exactly one slot, slot = rank % nslots, and in the window's list of
+ *     targets.
  *  2. An operation element is in exactly one list, `waiting` or `issued`, of one target element.
- *  3. locked_targets counts the target elements whose lock is not IDLE; locked_targets <= locks_held under PER_TARGET.
- *  4. A target element leaves the window only when it is clean: no operation, nothing unflushed, no ack due.
+ *  3. locked_targets counts the target elements whose lock is not IDLE; locked_targets <=
+ *     locks_held under PER_TARGET.
+ *  4. A target element leaves the window only when it is clean: no operation, nothing unflushed, no
+ *     ack due.
  *  5. A window with something to send is in the module's list of active windows.
  */
 #ifndef WDL_MPID_RMA_WIN_IMPL_H_INCLUDED
@@ -23,7 +26,8 @@
 #include "mpid/rma/win.h"
 #include "mpid/rma/wire.h"
 
-enum { WDL_PATH_MAPPED, WDL_PATH_DIRECT, WDL_PATH_MESSAGE };    /* chosen once per target (design 3.2) */
+/* chosen once per target (design 3.2) */
+enum { WDL_PATH_MAPPED, WDL_PATH_DIRECT, WDL_PATH_MESSAGE };
 
 struct wdl_rma {
     struct wdl_proc *proc;
@@ -35,7 +39,7 @@ struct wdl_rma {
     struct wdl_piece *pieces;           /* scratch of one accumulate */
     char *scratch;                      /* scratch of one mapped copy */
     size_t chunk_bytes;                 /* largest payload of a packet */
-    struct wdl_resume {                 /* the accumulate message that will be delivered again, half done */
+    struct wdl_resume {  /* the accumulate message that will be delivered again, half done */
         struct wdl_bounce *answer;      /* with what it has fetched so far */
         uint64_t op, offset;
         uint32_t win, origin;
@@ -45,7 +49,7 @@ struct wdl_rma {
     struct wdl_list dead_types;
 };
 
-#define WDL_RMA_PIECES 4096             /* also the bytes of one step of an accumulate on a derived type */
+#define WDL_RMA_PIECES 4096  /* also the bytes of one step of an accumulate on a derived type */
 
 struct wdl_op {
     struct wdl_pool_node node;          /* link: in target's waiting or issued list */
@@ -116,12 +120,13 @@ struct wdl_win {
     struct wdl_list targets;
     int ntargets, targets_high;
     int locked_targets, locks_held;
-    /* locks by words (node_whole); where all memory is mapped too, one of them needs no element: the held one */
+    /* locks by words (node_whole); where all memory is mapped too, one of them needs no element:
+     * the held one */
     int held_rank, held_unchecked;      /* -1: none; it is NOCHECK */
     int held_wanted;                    /* the rank being locked that way; -1: none */
     struct wdl_word held_word;
     uint32_t gate_ticket;               /* while waiting at the gate */
-    int gate_users, gate_in;            /* exclusive locks held or wanted; inside the gate for them */
+    int gate_users, gate_in;  /* exclusive locks held or wanted; inside the gate for them */
     uint32_t completed_seen;            /* of the own block's `completed`, ever */
     uint64_t ops_at_fence;              /* operations there had been at the last fence */
     struct wdl_barrier barrier;
@@ -137,7 +142,7 @@ struct wdl_win {
     struct wdl_list rtypes;
     struct wdl_region *regions;
     int nregions, regions_room;
-    int error;                          /* first failure at a target since the last synchronization */
+    int error;  /* first failure at a target since the last synchronization */
     struct wdl_pool ops, local_targets;
     struct wdl_win_stats stats;
 };
@@ -159,7 +164,8 @@ int wdl_target_progress(struct wdl_target *t);
 int wdl_win_progress(struct wdl_win *win);
 int wdl_rma_progress(void *rma);
 void wdl_win_activate(struct wdl_win *win);
-/* WDL_OK when everything to t (to all) is issued, and done locally (remotely when !local); WDL_AGAIN else. */
+/* WDL_OK when everything to t (to all) is issued, and done locally (remotely when !local);
+ * WDL_AGAIN else. */
 int wdl_target_drain(struct wdl_target *t, int local);
 int wdl_win_drain(struct wdl_win *win, int local);
 /* Record a failure at a target; taken by the next synchronization. */
@@ -170,7 +176,8 @@ int wdl_win_take_error(struct wdl_win *win);
 void wdl_pkt_init(struct wdl_pkt *pkt, const struct wdl_win *win, enum wdl_pkt_kind kind);
 /* A packet without payload to a rank: WDL_OK, WDL_AGAIN or an error. */
 int wdl_pkt_send(struct wdl_win *win, int rank, const struct wdl_pkt *pkt);
-/* An answer in a bounce buffer that begins with its packet; never refused: queued until the network takes it. */
+/* An answer in a bounce buffer that begins with its packet; never refused: queued until the network
+ * takes it. */
 void wdl_reply_send(struct wdl_win *win, int rank, struct wdl_bounce *bounce,
                     const struct wdl_pkt *pkt, size_t payload_bytes);
 int wdl_replies_progress(struct wdl_rma *rma);
@@ -192,7 +199,8 @@ int wdl_rma_handle(void *rma, int src, const void *data, size_t bytes);
 int wdl_win_exposes(const struct wdl_win *win, uint64_t addr, int64_t lo, int64_t hi);
 /* --- serve.c: operations of others on this process's memory --- */
 int wdl_serve_op(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload, size_t bytes);
-int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload, size_t bytes);
+int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
+                   size_t bytes);
 void wdl_rtypes_drop(struct wdl_win *win);
 
 /* --- barrier.c --- */
@@ -204,19 +212,21 @@ int wdl_pscw_posted(struct wdl_win *win, int rank);     /* a POST came */
 int wdl_pscw_completed(struct wdl_win *win, int rank);  /* a COMPLETE came */
 int wdl_pscw_may_access(struct wdl_win *win, int rank); /* WDL_OK, WDL_AGAIN, ERR_SYNC */
 /* --- words.c: windows whose ranks are all on one node --- */
-/* WDL_OK or WDL_AGAIN: come back with the same *w. join: this process holds another lock of the window. */
+/* WDL_OK or WDL_AGAIN: come back with the same *w. join: this process holds another lock of the
+ * window. */
 int wdl_words_lock(struct wdl_win *win, int rank, int alone, int join, struct wdl_word *w);
 void wdl_words_unlock(struct wdl_win *win, int rank);
 int wdl_words_lock_all(struct wdl_win *win);
 void wdl_words_unlock_all(struct wdl_win *win);
 /* --- win.c --- */
-/* Recompute what the short way (quick.h) may do; after every change of the epoch or the held lock. */
+/* Recompute what the short way (quick.h) may do; after every change of the epoch or the held
+ * lock. */
 void wdl_win_quick_set(struct wdl_win *win);
 /* Have there been operations since the last fence? */
 int wdl_win_used(const struct wdl_win *win);
 /* The domain of a rank whose memory is mapped at base. */
-void wdl_win_domain(const struct wdl_win *win, int rank, const char *base, struct wdl_win_control *control,
-                    struct wdl_domain *out);
+void wdl_win_domain(const struct wdl_win *win, int rank, const char *base,
+                    struct wdl_win_control *control, struct wdl_domain *out);
 /* --- lock_all.c --- */
 int wdl_lock_all_progress(struct wdl_win *win); /* window protocol: returns packets sent */
 void wdl_lock_all_switch(struct wdl_win *win);

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The RMA packet, the one wire format of this module. It follows struct wdl_am_hdr; the payload follows it. All processes
- * of a job share byte order and layout. Every field is checked by the receiver (handle.c).
+ * The RMA packet, the one wire format of this module. It follows struct wdl_am_hdr; the payload
+ * follows it. All processes of a job share byte order and layout. Every field is checked by the
+ * receiver (handle.c).
  *
  *   kind      payload                         answered by
  *   PUT       bytes of the stream             (unordered network: OP_ACK)
@@ -14,7 +15,8 @@
  *   UNLOCK    -                               UNLOCK_ACK
  *   FLUSH     -                               FLUSH_ACK (all that came before is done)
  *   POST, COMPLETE, BARRIER  -                nothing
- *   ERROR     -                               nothing: an operation without answer failed at the target
+ *   ERROR     -                               nothing: an operation without answer failed at
+ *                                             the target
  */
 #ifndef WDL_MPID_RMA_WIRE_H_INCLUDED
 #define WDL_MPID_RMA_WIRE_H_INCLUDED
@@ -47,8 +49,9 @@ struct wdl_pkt {
     uint8_t kind, flags, rop, status;
     uint32_t win;
     uint32_t origin;            /* window rank of the sender */
-    uint32_t type;              /* WDL_PKT_CONTIG, WDL_PKT_PREDEFINED, or the sender's number of a type it has sent */
-    uint64_t op;                /* the origin's operation, returned in answers; BARRIER: the sequence number */
+    /* WDL_PKT_CONTIG, WDL_PKT_PREDEFINED, or the sender's number of a type it has sent */
+    uint32_t type;
+    uint64_t op;  /* the origin's operation, returned in answers; BARRIER: the sequence number */
     int64_t disp;               /* in the target's displacement units */
     int64_t lo;                 /* contiguous: first byte, from the displacement */
     int64_t count;              /* elements of the type at the target; BARRIER: the round */

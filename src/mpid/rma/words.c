@@ -1,14 +1,16 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Locks by words (design 3.4), for windows whose ranks are all on one node: a room (room.h) in each rank's control block, and a
- * gate in rank 0's, so that lock_all is one word and the target's processor is never asked. Constant cost in P.
+ * Locks by words (design 3.4), for windows whose ranks are all on one node: a room (room.h) in each
+ * rank's control block, and a gate in rank 0's, so that lock_all is one word and the target's
+ * processor is never asked. Constant cost in P.
  *
  *             gate     the rank's word
  *   lock_all  SHARED   -
  *   exclusive OTHERS   ALONE
  *   shared    -        SHARED
  *
- * A process goes through the gate once for all its exclusive locks. One that holds a lock already joins (room.h).
+ * A process goes through the gate once for all its exclusive locks. One that holds a lock already
+ * joins (room.h).
  */
 #include "mpid/rma/win_impl.h"
 
@@ -33,7 +35,8 @@ int wdl_words_lock(struct wdl_win *win, int rank, int alone, int join, struct wd
             return WDL_AGAIN;
         win->gate_in = 1;
     }
-    int status = wdl_room_enter(lock_word(win, rank), alone ? WDL_ROOM_ALONE : WDL_ROOM_SHARED, join, &w->ticket);
+    int status = wdl_room_enter(lock_word(win, rank), alone ? WDL_ROOM_ALONE : WDL_ROOM_SHARED,
+                                join, &w->ticket);
     if (status == WDL_OK)
         w->at_gate = 0;
     return status;

@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. The simulated network: fabric, endpoints, messages, poll. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. The simulated network: fabric,
+ * endpoints, messages, poll. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -256,7 +257,8 @@ static int sim_am(struct wdl_nm *base, int peer, const void *hdr, size_t hdr_byt
     if (status != WDL_OK)
         return status;
     struct sim_msg *msg = malloc(sizeof(*msg) + bytes);
-    int borrow = comp && bytes > hdr_bytes && wdl_prng_chance(&sim->prng, sim->params.pending_permille);
+    int borrow =
+        comp && bytes > hdr_bytes && wdl_prng_chance(&sim->prng, sim->params.pending_permille);
     struct sim_op *op = msg && borrow ? sim_op_new(nm, SIM_AM, peer, comp) : NULL;
     if (!msg || (borrow && !op)) {
         free(msg);
@@ -284,8 +286,8 @@ static int sim_am(struct wdl_nm *base, int peer, const void *hdr, size_t hdr_byt
     return op ? WDL_PENDING : WDL_OK;
 }
 
-/* What is due in the inbox. A message not due, or refused by the receiver, holds back those behind it from the same
- * source where the network is ordered. */
+/* What is due in the inbox. A message not due, or refused by the receiver, holds back those behind
+ * it from the same source where the network is ordered. */
 static int poll_inbox(struct sim_nm *nm)
 {
     struct wdl_sim *sim = nm->sim;

@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The simulated network: every rank in one process, time is a number, the seed decides everything that happens.
- * A fabric joins the ranks; it is given to open() as params->fabric.
+ * The simulated network: every rank in one process, time is a number, the seed decides everything
+ * that happens. A fabric joins the ranks; it is given to open() as params->fabric.
  *
  * Invariants:
  *  1. Nothing is delivered or completed outside poll() of the rank it belongs to.
@@ -26,7 +26,8 @@ struct wdl_sim_params {
 };
 
 struct wdl_sim_counts {
-    uint64_t sent, delivered, dropped, deferred, refused;       /* messages; deferred: answered AGAIN by on_am */
+    /* messages; deferred: answered AGAIN by on_am */
+    uint64_t sent, delivered, dropped, deferred, refused;
     uint64_t bytes_sent, bytes_delivered, bytes_dropped;
     uint64_t puts, gets, atomics, flushes;
 };

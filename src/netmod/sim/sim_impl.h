@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. What the simulated network's files share. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. What the simulated network's files
+ * share. */
 #ifndef WDL_NETMOD_SIM_SIM_IMPL_H_INCLUDED
 #define WDL_NETMOD_SIM_SIM_IMPL_H_INCLUDED
 
@@ -67,7 +68,8 @@ struct wdl_sim {
 /* Checks peer, connects it, and draws a refusal: WDL_OK to go on. */
 int sim_begin(struct sim_nm *nm, int peer);
 uint64_t sim_due(struct wdl_sim *sim);
-struct sim_op *sim_op_new(struct sim_nm *nm, enum sim_kind kind, int peer, struct wdl_nm_comp *comp);
+struct sim_op *sim_op_new(struct sim_nm *nm, enum sim_kind kind, int peer,
+                          struct wdl_nm_comp *comp);
 void sim_op_end(struct sim_nm *nm, struct sim_op *op);
 
 /* sim_rma.c */

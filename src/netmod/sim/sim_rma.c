@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The simulated network's put, get, atomic and flush: done on the target's memory in poll of the initiator, late. A put
- * leaves its source first (completion) and arrives later; only flush says that it has arrived.
+ * The simulated network's put, get, atomic and flush: done on the target's memory in poll of the
+ * initiator, late. A put leaves its source first (completion) and arrives later; only flush says
+ * that it has arrived.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -138,9 +139,9 @@ int sim_get(struct wdl_nm *base, int peer, void *dst, size_t bytes, uint64_t rem
     return status;
 }
 
-int sim_atomic(struct wdl_nm *base, int peer, enum wdl_nm_atomic atomic, size_t size, uint64_t value,
-               uint64_t compare, void *fetched, uint64_t remote, struct wdl_nm_rkey *rkey,
-               struct wdl_nm_comp *comp)
+int sim_atomic(struct wdl_nm *base, int peer, enum wdl_nm_atomic atomic, size_t size,
+               uint64_t value, uint64_t compare, void *fetched, uint64_t remote,
+               struct wdl_nm_rkey *rkey, struct wdl_nm_comp *comp)
 {
     struct sim_op *op;
     if ((size != 4 && size != 8) || remote % size || (atomic == WDL_NM_CSWAP && !fetched))

@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. UCX netmod: opening, endpoints, polling, closing. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. UCX netmod: opening, endpoints,
+ * polling, closing. */
 #include "netmod/ucx/ucx_impl.h"
 #include <string.h>
 #include <time.h>
@@ -53,7 +54,8 @@ void ucx_complete(struct ucx_nm *nm, struct wdl_nm_comp *comp, const struct wdl_
     wdl_list_push(&nm->late, &late->link);
 }
 
-/* Sends, puts, gets, flushes: their user_data is the core's completion. They are completed by progress alone. */
+/* Sends, puts, gets, flushes: their user_data is the core's completion. They are completed by
+ * progress alone. */
 void ucx_send_cb(void *request, ucs_status_t status, void *user_data)
 {
     struct wdl_nm_comp *comp = user_data;
@@ -98,7 +100,8 @@ int ucx_ep(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out)
     return WDL_OK;
 }
 
-/* UCX speaks up by itself; in an MPI program its complaints reach the user as MPI errors. The user's setting wins. */
+/* UCX speaks up by itself; in an MPI program its complaints reach the user as MPI errors. The
+ * user's setting wins. */
 static void quiet(void)
 {
     if (!getenv("UCX_LOG_LEVEL"))
@@ -143,7 +146,8 @@ static ucs_status_t worker_open(struct ucx_nm *nm)
     return ucs;
 }
 
-/* Eager messages travel over one lane unless the user asked for more: then they may overtake each other. */
+/* Eager messages travel over one lane unless the user asked for more: then they may overtake each
+ * other. */
 static int lanes_ordered(void)
 {
     const char *lanes = getenv("UCX_MAX_EAGER_LANES");
@@ -189,15 +193,17 @@ static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, 
         ucs = UCS_ERR_NO_RESOURCE;
     if (ucs != UCS_OK) {
         const char *tls = getenv("UCX_TLS");
-        snprintf(err, err_bytes, "UCX cannot be started: %s. UCX_TLS is %s%s%s: unset it, or name transports that "
-                 "`ucx_info -d` lists", ucs_status_string(ucs), tls ? "'" : "not set", tls ? tls : "",
-                 tls ? "'" : "");
+        snprintf(err, err_bytes,
+                 "UCX cannot be started: %s. UCX_TLS is %s%s%s: unset it, or name transports that "
+                 "`ucx_info -d` lists",
+                 ucs_status_string(ucs), tls ? "'" : "not set", tls ? tls : "", tls ? "'" : "");
         ucx_drop(nm);
         return ucx_status(ucs) == WDL_AGAIN ? WDL_ERR_OTHER : ucx_status(ucs);
     }
     nm->ordered = lanes_ordered();
     nm->caps.am_bytes_max = UCX_AM_BYTES_MAX;
-    nm->caps.domain = WDL_NM_DOMAIN_NONE;       /* until an endpoint says otherwise (see ucx.md: ask, never assume) */
+    /* until an endpoint says otherwise (see ucx.md: ask, never assume) */
+    nm->caps.domain = WDL_NM_DOMAIN_NONE;
     nm->caps.has_rma = nm->caps.has_tag = nm->caps.has_wakeup = 1;
     *nm_out = &nm->base;
     return WDL_OK;
@@ -210,7 +216,8 @@ static uint64_t now_ns(void)
     return (uint64_t) t.tv_sec * 1000000000u + (uint64_t) t.tv_nsec;
 }
 
-/* Endpoints are closed in the orderly way, which sends what is still in them; a peer that is gone must not hold us. */
+/* Endpoints are closed in the orderly way, which sends what is still in them; a peer that is gone
+ * must not hold us. */
 static void endpoints_close(struct ucx_nm *nm)
 {
     uint64_t end = now_ns() + 2000000000u;
@@ -260,7 +267,8 @@ static void ucx_describe(struct wdl_nm *base, char *text, size_t bytes)
 {
     const char *tls = getenv("UCX_TLS");
     (void) base;
-    snprintf(text, bytes, "UCX %s, transports: %s", ucp_get_version_string(), tls ? tls : "all UCX finds");
+    snprintf(text, bytes, "UCX %s, transports: %s", ucp_get_version_string(),
+             tls ? tls : "all UCX finds");
 }
 
 static int late_deliver(struct ucx_nm *nm)

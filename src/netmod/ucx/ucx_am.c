@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * UCX netmod: active messages, always eager, so that they keep their order on one lane and arrive whole. Small ones are copied
- * together; larger ones go as an iov of header and pieces, which UCX packs.
+ * UCX netmod: active messages, always eager, so that they keep their order on one lane and arrive
+ * whole. Small ones are copied together; larger ones go as an iov of header and pieces, which UCX
+ * packs.
  */
 #include "netmod/ucx/ucx_impl.h"
 #include <string.h>
@@ -88,7 +89,8 @@ void ucx_am_fini(struct ucx_nm *nm)
 static struct ucx_am_send *send_get(struct ucx_nm *nm)
 {
     struct wdl_list *node = wdl_list_pop(&nm->sends_free);
-    return node ? wdl_container_of(node, struct ucx_am_send, link) : malloc(sizeof(struct ucx_am_send));
+    return node ? wdl_container_of(node, struct ucx_am_send, link)
+                : malloc(sizeof(struct ucx_am_send));
 }
 
 static void am_sent(void *request, ucs_status_t status, void *user_data)

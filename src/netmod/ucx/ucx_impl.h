@@ -3,8 +3,10 @@
  * Inside the UCX netmod: one context, one worker, endpoints opened on first use.
  *
  * Invariants:
- *  1. The core's callbacks run only inside ucx_poll: what UCX reports elsewhere (a cancelled receive) is kept in `late`.
- *  2. Messages the core refused (WDL_AGAIN) are in `kept`, in order; nothing that came later passes them.
+ *  1. The core's callbacks run only inside ucx_poll: what UCX reports elsewhere (a cancelled
+ *     receive) is kept in `late`.
+ *  2. Messages the core refused (WDL_AGAIN) are in `kept`, in order; nothing that came later passes
+ *     them.
  */
 #ifndef WDL_NETMOD_UCX_UCX_IMPL_H_INCLUDED
 #define WDL_NETMOD_UCX_UCX_IMPL_H_INCLUDED

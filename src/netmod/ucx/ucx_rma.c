@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. UCX netmod: registered memory, put, get, atomics, flush. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. UCX netmod: registered memory, put,
+ * get, atomics, flush. */
 #include "netmod/ucx/ucx_impl.h"
 #include <string.h>
 
@@ -161,7 +162,8 @@ int ucx_atomic(struct wdl_nm *base, int peer, enum wdl_nm_atomic op, size_t size
         param.op_attr_mask |= UCP_OP_ATTR_FIELD_REPLY_BUFFER;
         param.reply_buffer = reply;
     }
-    status = ucx_started(comp, ucp_atomic_op_nbx(ep, ops[op], a->operand, 1, remote, rkey->rkey, &param));
+    status = ucx_started(comp,
+                         ucp_atomic_op_nbx(ep, ops[op], a->operand, 1, remote, rkey->rkey, &param));
     if (status != WDL_PENDING)
         free(a);
     return status;

@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. UCX netmod: tagged messages, which UCX matches. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. UCX netmod: tagged messages, which
+ * UCX matches. */
 #include "netmod/ucx/ucx_impl.h"
 #include <string.h>
 
@@ -89,8 +90,8 @@ static ucp_datatype_t buf_datatype(const struct wdl_nm_buf *buf)
     return buf->type ? buf->type->dt : ucp_dt_make_contig(1);
 }
 
-int ucx_tag_send(struct wdl_nm *base, int peer, uint64_t tag, const struct wdl_nm_buf *buf, int flags,
-                 struct wdl_nm_comp *comp)
+int ucx_tag_send(struct wdl_nm *base, int peer, uint64_t tag, const struct wdl_nm_buf *buf,
+                 int flags, struct wdl_nm_comp *comp)
 {
     ucp_ep_h ep;
     int status = ucx_ep(ucx_of(base), peer, &ep);
@@ -115,8 +116,9 @@ static void info_fill(struct wdl_nm_info *out, ucs_status_t status, const ucp_ta
     out->bytes = info ? info->length : 0;
 }
 
-/* UCX reports a receive that is done in the call without saying what was received, unless it is told to call back even
- * then: the callback knows from `receiving` that it runs inside the call, and leaves the information there. */
+/* UCX reports a receive that is done in the call without saying what was received, unless it is
+ * told to call back even then: the callback knows from `receiving` that it runs inside the call,
+ * and leaves the information there. */
 static void recv_cb(void *request, ucs_status_t status, const ucp_tag_recv_info_t *tag_info,
                     void *user_data)
 {
@@ -173,7 +175,8 @@ int ucx_tag_probe(struct wdl_nm *base, uint64_t tag, uint64_t mask, struct wdl_n
                   struct wdl_nm_msg **msg_out)
 {
     ucp_tag_recv_info_t info;
-    ucp_tag_message_h msg = ucp_tag_probe_nb(ucx_of(base)->worker, tag, mask, msg_out != NULL, &info);
+    ucp_tag_message_h msg =
+        ucp_tag_probe_nb(ucx_of(base)->worker, tag, mask, msg_out != NULL, &info);
     if (!msg)
         return WDL_AGAIN;
     info_fill(info_out, UCS_OK, &info);

@@ -8,13 +8,15 @@
 #include <unistd.h>
 #include "support/suite.h"
 
-/* The host knows one wide type, a pair of a double and an int, and how to take its maximum and its sum. */
+/* The host knows one wide type, a pair of a double and an int, and how to take its maximum and its
+ * sum. */
 struct pair {
     double value;
     int index;
 };
 
-static int host_reduce(void *ctx, uint32_t type, enum wdl_rop op, const void *in, void *inout, int64_t count)
+static int host_reduce(void *ctx, uint32_t type, enum wdl_rop op, const void *in, void *inout,
+                       int64_t count)
 {
     const struct pair *a = in;
     struct pair *b = inout;
@@ -44,21 +46,25 @@ static const struct wdl_host host = { &ops, NULL };
 static struct wdl_domain domain(int shared, struct wdl_win_control *control, const void *base)
 {
     static struct wdl_win_control none[2];
-    return (struct wdl_domain) {.host = &host,.base = base,.control = control,.own = &none[0],.node = none,
-        .node_count = shared ? 2 : 1
-    };
+    return (struct wdl_domain){.host = &host,
+                               .base = base,
+                               .control = control,
+                               .own = &none[0],
+                               .node = none,
+                               .node_count = shared ? 2 : 1};
 }
 
-static int accumulate(int shared, struct wdl_win_control *control, enum wdl_rop op, const struct wdl_element *el,
-                      const struct wdl_piece *target, int npieces, const void *in, void *out)
+static int accumulate(int shared, struct wdl_win_control *control, enum wdl_rop op,
+                      const struct wdl_element *el, const struct wdl_piece *target, int npieces,
+                      const void *in, void *out)
 {
     size_t done = 0;
     struct wdl_domain d = domain(shared, control, target->base);
     return wdl_accumulate(&d, op, el, target, npieces, in, out, &done);
 }
 
-static int compare_swap(int shared, struct wdl_win_control *control, const struct wdl_element *el, void *target,
-                        const void *compare, const void *value, void *result)
+static int compare_swap(int shared, struct wdl_win_control *control, const struct wdl_element *el,
+                        void *target, const void *compare, const void *value, void *result)
 {
     struct wdl_domain d = domain(shared, control, target);
     return wdl_compare_swap(&d, el, target, compare, value, result);
@@ -85,8 +91,8 @@ static struct wdl_element element(enum wdl_basic basic, uint32_t packed, uint32_
             char stream[2 * sizeof(type) + 1];                                                 \
             struct wdl_piece piece = { (char *) &target, sizeof(target) };                     \
             memcpy(stream + 1, &in, sizeof(in));        /* a stream may be unaligned */        \
-            ck_assert_int_eq(accumulate(i % 2, &control, rows[k].op, &el, &piece, 1, stream + 1, \
-                                            &old), WDL_OK);                                    \
+            ck_assert_int_eq(accumulate(i % 2, &control, rows[k].op, &el, &piece, 1,      \
+                                            stream + 1, &old), WDL_OK);                        \
             ck_assert(target == rows[k].want);                                                 \
             ck_assert(old == 12);                                                              \
         }                                                                                      \
@@ -165,7 +171,8 @@ START_TEST(a_held_region_changes_nothing)
     struct wdl_element el = element(WDL_BASIC_WIDE, 12, sizeof(struct pair));
     for (int i = 0; i < WDL_WIN_STRIPES; i++)
         control.stripe[i] = 1;
-    ck_assert_int_eq(accumulate(1, &control, WDL_ROP_REPLACE, &el, &piece, 1, stream, NULL), WDL_AGAIN);
+    ck_assert_int_eq(accumulate(1, &control, WDL_ROP_REPLACE, &el, &piece, 1, stream, NULL),
+                     WDL_AGAIN);
     ck_assert(target.value == 1 && target.index == 7);
 }
 END_TEST
@@ -183,8 +190,9 @@ START_TEST(compare_and_swap)
 }
 END_TEST
 
-/* No update is lost: many threads, each with a control block as a process has, on one array: short updates of one element, bulk
- * updates of many, some of them fetching, and unaligned ones under element locks. */
+/* No update is lost: many threads, each with a control block as a process has, on one array: short
+ * updates of one element, bulk updates of many, some of them fetching, and unaligned ones under
+ * element locks. */
 enum { THREADS = 4, ROUNDS = 300, SHORTS = 40, CELLS = 4 * WDL_BULK_MIN };
 
 struct storm {
@@ -194,7 +202,8 @@ struct storm {
     int next;
 };
 
-static void insist(const struct wdl_domain *d, enum wdl_rop op, char *at, size_t bytes, const void *in, void *out)
+static void insist(const struct wdl_domain *d, enum wdl_rop op, char *at, size_t bytes,
+                   const void *in, void *out)
 {
     struct wdl_element el = element(WDL_BASIC_F64, 8, 8);
     struct wdl_piece piece = { at, bytes };
@@ -207,16 +216,20 @@ static void *storm_thread(void *arg)
 {
     struct storm *storm = arg;
     int me = __atomic_fetch_add(&storm->next, 1, __ATOMIC_SEQ_CST);
-    struct wdl_domain d = {.host = &host,.base = (char *) storm->cells,.control = &storm->control[0],
-        .own = &storm->control[me],.node = storm->control,.node_count = THREADS
-    };
+    struct wdl_domain d = {.host = &host,
+                           .base = (char *) storm->cells,
+                           .control = &storm->control[0],
+                           .own = &storm->control[me],
+                           .node = storm->control,
+                           .node_count = THREADS};
     double one[CELLS], old[CELLS];
     for (int i = 0; i < CELLS; i++)
         one[i] = 1;
     for (int i = 0; i < ROUNDS; i++) {
         for (int k = 0; k < SHORTS; k++)
             insist(&d, WDL_ROP_SUM, (char *) &storm->cells[(i + k) % CELLS], 8, one, NULL);
-        insist(&d, WDL_ROP_SUM, (char *) storm->cells, sizeof(storm->cells), one, i % 2 ? old : NULL);
+        insist(&d, WDL_ROP_SUM, (char *) storm->cells, sizeof(storm->cells), one,
+               i % 2 ? old : NULL);
         insist(&d, WDL_ROP_SUM, storm->misaligned + 1, 8, one, NULL);
     }
     return NULL;
@@ -246,9 +259,12 @@ START_TEST(resumes)
     enum { N = 3 * WDL_REGION_BYTES / 8 };
     struct wdl_win_control control[2] = { 0 };
     double *target = calloc(N, 8), *in = calloc(N, 8);
-    struct wdl_domain d = {.host = &host,.base = (char *) target,.control = &control[0],.own = &control[1],
-        .node = control,.node_count = 2
-    };
+    struct wdl_domain d = {.host = &host,
+                           .base = (char *) target,
+                           .control = &control[0],
+                           .own = &control[1],
+                           .node = control,
+                           .node_count = 2};
     struct wdl_element el = element(WDL_BASIC_F64, 8, 8);
     struct wdl_piece piece = { (char *) target, N * 8 };
     size_t done = 0;

@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/epoch and rma/lock: the tables. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/epoch and rma/lock: the
+ * tables. */
 #include "base/status.h"
 #include "mpid/rma/epoch.h"
 #include "mpid/rma/lock.h"
@@ -45,7 +46,8 @@ START_TEST(every_state_can_be_left)
         int ways = 0;
         for (int v = 0; v < WDL_ACCESS_EVENT_COUNT; v++) {
             struct wdl_epoch e = {.access_state = s };
-            ways += wdl_epoch_access(&e, (enum wdl_access_event) v) == WDL_OK && e.access_state != s;
+            ways +=
+                wdl_epoch_access(&e, (enum wdl_access_event) v) == WDL_OK && e.access_state != s;
         }
         ck_assert_msg(ways > 0, "%s cannot be left", wdl_epoch_access_name(s));
     }
@@ -94,5 +96,6 @@ START_TEST(an_unchecked_lock_becomes_real)
 }
 END_TEST
 
-WDL_SUITE("rma/epoch", fence_leads_to_other_epochs, lock_all_changes_protocol_once, every_state_can_be_left,
-          exposure_is_posted_once, a_lock_is_open_only_when_held, an_unchecked_lock_becomes_real)
+WDL_SUITE("rma/epoch", fence_leads_to_other_epochs, lock_all_changes_protocol_once,
+          every_state_can_be_left, exposure_is_posted_once, a_lock_is_open_only_when_held,
+          an_unchecked_lock_becomes_real)

@@ -110,5 +110,6 @@ START_TEST(random_requests)
 }
 END_TEST
 
-WDL_SUITE("rma/grant", an_exclusive_request_is_not_overtaken, what_is_not_announced_cannot_be_released,
-          memory_that_runs_out_is_an_error, random_requests)
+WDL_SUITE("rma/grant", an_exclusive_request_is_not_overtaken,
+          what_is_not_announced_cannot_be_released, memory_that_runs_out_is_an_error,
+          random_requests)

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Collectives: MPICH's algorithms over our point-to-point. The device adds nothing yet, so each entry simply is the
- * upper layer's implementation. (Never MPIR_<Coll> itself: that one calls the device.)
+ * Collectives: MPICH's algorithms over our point-to-point. The device adds nothing yet, so each
+ * entry simply is the upper layer's implementation. (Never MPIR_<Coll> itself: that one calls the
+ * device.)
  */
 #ifndef MPID_COLL_H_INCLUDED
 #define MPID_COLL_H_INCLUDED

@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Schedules of nonblocking collectives: MPICH's common library under the names the upper layer uses.
+ * Schedules of nonblocking collectives: MPICH's common library under the names the upper layer
+ * uses.
  */
 #ifndef MPID_SCHED_H_INCLUDED
 #define MPID_SCHED_H_INCLUDED

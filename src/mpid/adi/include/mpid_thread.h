@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Threads and critical sections: MPICH's own fallback implementation under the names the upper layer uses.
+ * Threads and critical sections: MPICH's own fallback implementation under the names the upper
+ * layer uses.
  */
 #ifndef MPID_THREAD_H_INCLUDED
 #define MPID_THREAD_H_INCLUDED

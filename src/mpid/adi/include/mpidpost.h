@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * What the upper layer of MPICH calls: the device's functions, by the file they are in. Included after all of MPICH's
- * own structures. Arguments are MPI's, checked by the bindings unless a file says otherwise.
+ * What the upper layer of MPICH calls: the device's functions, by the file they are in. Included
+ * after all of MPICH's own structures. Arguments are MPI's, checked by the bindings unless a file
+ * says otherwise.
  */
 #ifndef MPIDPOST_H_INCLUDED
 #define MPIDPOST_H_INCLUDED

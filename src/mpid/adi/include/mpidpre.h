@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * What MPICH's own structures must know of the device: included before them. The rest is in mpidpost.h.
+ * What MPICH's own structures must know of the device: included before them. The rest is in
+ * mpidpost.h.
  */
 #ifndef MPIDPRE_H_INCLUDED
 #define MPIDPRE_H_INCLUDED
@@ -13,10 +14,10 @@
 
 /* One wait of one caller: how patient it has been (progress.c). */
 typedef struct {
-    unsigned polls;             /* fruitless polls since the wait began or something last happened */
+    unsigned polls;  /* fruitless polls since the wait began or something last happened */
     unsigned naps;              /* sleeps since then */
     unsigned long long idle_since_ns;   /* when yielding began; 0: not yet */
-    int by_memory;              /* the condition can be met by a store of another process: sleep shortly */
+    int by_memory;  /* the condition can be met by a store of another process: sleep shortly */
 } MPID_Progress_state;
 
 #define MPID_DEV_REQUEST_DECL struct wdl_adi_request dev;

@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * What the files of adi/ share: the process, peers, waiting, errors. Called with MPICH's global lock held.
+ * What the files of adi/ share: the process, peers, waiting, errors. Called with MPICH's global
+ * lock held.
  */
 #ifndef WDL_ADI_H_INCLUDED
 #define WDL_ADI_H_INCLUDED
@@ -15,8 +16,9 @@ struct wdl_adi {
     struct wdl_proc *proc;      /* NULL before MPID_Init and after MPID_Finalize */
     char *cards;                /* what every peer published, in memory the node shares (init.c) */
     int card_bytes;             /* from one card to the next */
-    int spin_polls;             /* polls of a wait before it begins to yield; 0 when oversubscribed */
-    int memory_looks;           /* looks at shared memory between two polls of the network; 0 when oversubscribed */
+    int spin_polls;  /* polls of a wait before it begins to yield; 0 when oversubscribed */
+    /* looks at shared memory between two polls of the network; 0 when oversubscribed */
+    int memory_looks;
     int can_sleep;              /* the network can wake us up */
     struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
     int closing;                /* MPID_Finalize is past its barrier: peers may vanish */
@@ -70,8 +72,9 @@ int wdl_adi_error(int status, const char *fcname, int line);
 #define WDL_ADI_RELAX() ((void) 0)
 #endif
 
-/* Call expr until it is something else than WDL_AGAIN, making progress in between; mpi_errno becomes the MPI error
- * code of its result. BY_MEMORY: what expr waits for may be a plain store of another process. */
+/* Call expr until it is something else than WDL_AGAIN, making progress in between; mpi_errno
+ * becomes the MPI error code of its result. BY_MEMORY: what expr waits for may be a plain store of
+ * another process. */
 #define WDL_ADI_WAIT(expr, mpi_errno) WDL_ADI_WAIT_(expr, mpi_errno, 0)
 #define WDL_ADI_WAIT_BY_MEMORY(expr, mpi_errno) WDL_ADI_WAIT_(expr, mpi_errno, 1)
 #define WDL_ADI_WAIT_(expr, mpi_errno, memory)                                                 \

@@ -3,7 +3,8 @@
  * The device's part of a communicator: which peer (world rank) a rank is.
  *
  * Invariants:
- *  1. A map that a formula can say has no table: world, self, halves, strides and their duplicates cost no memory.
+ *  1. A map that a formula can say has no table: world, self, halves, strides and their duplicates
+ *     cost no memory.
  *  2. Tables are immutable once built and counted: duplicates of a communicator share one.
  *  3. The part of a communicator that is not alive is all zero (MPICH has no creation hook).
  */
@@ -22,11 +23,12 @@ struct wdl_rank_map {
 };
 
 struct wdl_adi_comm {
-    struct wdl_rank_map map;    /* the ranks messages go to: the group, or an intercommunicator's remote group */
+    /* the ranks messages go to: the group, or an intercommunicator's remote group */
+    struct wdl_rank_map map;
     struct wdl_rank_map local_map;      /* intercommunicators: the local group */
-    int spread;                 /* 0: not yet known; 1: all ranks are on this node; 2: they are not (win_shm.c) */
+    int spread;  /* 0: not yet known; 1: all ranks are on this node; 2: they are not (win_shm.c) */
     unsigned windows;           /* created so far, the same on all ranks: their numbers */
-    void *spare;                /* memory of the last window freed, for the next one (win_shm.c), or NULL */
+    void *spare;  /* memory of the last window freed, for the next one (win_shm.c), or NULL */
 };
 
 static inline int wdl_rank_map_peer(const struct wdl_rank_map *map, int rank)

@@ -26,7 +26,7 @@ struct wdl_adi_request {
 };
 
 struct wdl_adi_datatype {
-    struct wdl_nm_type *nm_type;        /* the layout as the network knows it; NULL until first used */
+    struct wdl_nm_type *nm_type;  /* the layout as the network knows it; NULL until first used */
 };
 
 #endif

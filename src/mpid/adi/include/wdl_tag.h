@@ -5,9 +5,10 @@
  *     63        48 47             28 27            0
  *    | context id | sender's rank   | MPI tag       |
  *
- * The sender's rank is its rank in the communicator (in an intercommunicator: in its own group). Of the MPI tag's bits
- * the three upper ones are MPICH's (two error bits, the collectives' bit), so MPI_TAG_UB is 2^25 - 1. What does not
- * fit is refused when a communicator is made (wdl_tag_check), never cut off.
+ * The sender's rank is its rank in the communicator (in an intercommunicator: in its own group). Of
+ * the MPI tag's bits the three upper ones are MPICH's (two error bits, the collectives' bit), so
+ * MPI_TAG_UB is 2^25 - 1. What does not fit is refused when a communicator is made (wdl_tag_check),
+ * never cut off.
  */
 #ifndef WDL_TAG_H_INCLUDED
 #define WDL_TAG_H_INCLUDED
@@ -33,8 +34,8 @@ wdl_static_assert((WDL_TAG_MASK ^ WDL_TAG_RANK_MASK ^ WDL_TAG_CONTEXT_MASK) == U
 
 static inline uint64_t wdl_tag_make(MPIR_Context_id_t context_id, int rank, int tag)
 {
-    return ((uint64_t) context_id << WDL_TAG_CONTEXT_SHIFT) | ((uint64_t) rank << WDL_TAG_RANK_SHIFT) |
-        (uint64_t) tag;
+    return ((uint64_t) context_id << WDL_TAG_CONTEXT_SHIFT) |
+           ((uint64_t) rank << WDL_TAG_RANK_SHIFT) | (uint64_t) tag;
 }
 
 static inline int wdl_tag_rank(uint64_t tag)

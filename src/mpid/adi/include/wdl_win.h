@@ -30,7 +30,7 @@ struct wdl_adi_win {
     struct wdl_adi_segment segment;
     uint32_t id;
     unsigned calls;             /* closing calls, for an occasional look at the network */
-    char *info[WDL_INFO_KEYS_MAX];      /* values set by the user, by key (win_info.c); NULL: default */
+    char *info[WDL_INFO_KEYS_MAX];  /* values set by the user, by key (win_info.c); NULL: default */
 };
 
 #endif
