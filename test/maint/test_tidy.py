@@ -67,7 +67,9 @@ class Tidy(unittest.TestCase):
         self.refuses("lines", "base/x.c", HEAD + "\tint x(void);\n")
         self.refuses("lines", "base/x.c", HEAD + "int x(void); \n")
         self.refuses("lines", "base/x.c", HEAD + "int x(void);")
-        self.refuses("lines", "base/x.c", HEAD + "/* " + "x" * 130 + " */\n")
+        self.refuses("lines", "base/x.c", HEAD + "/* " + "x" * 95 + " */\n")
+        self.accepts("base/x.c", HEAD + "/* " + "x" * 94 + " */\n")
+        self.refuses("lines", "../test/base/x.c", HEAD + "/* " + "x" * 95 + " */\n")
 
     def test_this_project(self):
         run = subprocess.run([sys.executable, TIDY], capture_output=True, text=True, check=False)
