@@ -94,7 +94,8 @@ START_TEST(a_fence_costs_one_flush_a_target)
 }
 END_TEST
 
-/* NOPRECEDE leaves the barrier running where nobody's memory is mapped: the first operation waits. */
+/* NOPRECEDE leaves the barrier running where nobody's memory is mapped: the first operation
+ * waits. */
 START_TEST(the_first_operation_waits_for_a_barrier_left_running)
 {
     struct test_world w;
