@@ -9,6 +9,21 @@ windlass_core_sources = \
     %D%/base/pool.c \
     %D%/base/prng.c \
     %D%/base/status.c \
+    %D%/mpid/coll/allreduce.c \
+    %D%/mpid/coll/barrier.c \
+    %D%/mpid/coll/broadcast.c \
+    %D%/mpid/coll/cell.c \
+    %D%/mpid/coll/exchange.c \
+    %D%/mpid/coll/gather.c \
+    %D%/mpid/coll/gather_all.c \
+    %D%/mpid/coll/graph.c \
+    %D%/mpid/coll/reduce.c \
+    %D%/mpid/coll/run.c \
+    %D%/mpid/coll/scan.c \
+    %D%/mpid/coll/scatter.c \
+    %D%/mpid/coll/select.c \
+    %D%/mpid/coll/sync.c \
+    %D%/mpid/coll/team.c \
     %D%/mpid/proc/proc.c \
     %D%/mpid/rma/accumulate.c \
     %D%/mpid/rma/barrier.c \
@@ -75,6 +90,11 @@ windlass_headers = \
     %D%/base/prng.h \
     %D%/base/status.h \
     %D%/host/host.h \
+    %D%/mpid/coll/algo.h \
+    %D%/mpid/coll/car.h \
+    %D%/mpid/coll/coll.h \
+    %D%/mpid/coll/coll_impl.h \
+    %D%/mpid/coll/wire.h \
     %D%/mpid/proc/proc.h \
     %D%/mpid/rma/accumulate.h \
     %D%/mpid/rma/control.h \

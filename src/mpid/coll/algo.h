@@ -1,0 +1,90 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * What the algorithms share: roles, trees, edges with and without a ready flag, entry and exit
+ * synchronization; and the functions select.c lists. An algorithm builds one rank's graph and does
+ * nothing else.
+ *
+ * Roles: a phase has team->links roles. In a tree, link 0 comes from the parent and link 1 + i
+ * from child i; in dissemination, link k from the rank 2^k below (its ready flag from the rank 2^k
+ * above). Roles from cell_roles on have no cell: only for messages to a rank that is known to have
+ * begun.
+ */
+#ifndef WDL_MPID_COLL_ALGO_H_INCLUDED
+#define WDL_MPID_COLL_ALGO_H_INCLUDED
+
+#include "mpid/coll/coll_impl.h"
+
+/* Two with room for data, their ready flags, flags of entry and exit synchronization. */
+enum wdl_phase {
+    WDL_PHASE_DATA,
+    WDL_PHASE_DATA2,
+    WDL_PHASE_READY,
+    WDL_PHASE_READY2,
+    WDL_PHASE_IN,
+    WDL_PHASE_IN2,
+    WDL_PHASE_OUT,
+    WDL_PHASE_OUT2,
+    WDL_PHASE_COUNT
+};
+
+uint32_t wdl_role(const struct wdl_build *b, enum wdl_phase phase, int link);
+uint32_t wdl_role_bare(const struct wdl_build *b, int index);
+
+static inline struct wdl_loc wdl_nowhere(void)
+{
+    return (struct wdl_loc){WDL_BUF_NONE, 0};
+}
+
+/* A rank's place in a binomial tree: subtrees are runs of consecutive ranks counted from the root.
+ * Child i has min(2^i, what is left) ranks, beginning 2^i behind us. */
+struct wdl_tree {
+    int parent, parent_link; /* -1 at the root; the link at the parent that is ours */
+    int nchild;
+    int place, ranks; /* distance from the root; ranks in our subtree */
+};
+void wdl_tree_init(struct wdl_tree *tree, int rank, int root, int size);
+int wdl_tree_child(const struct wdl_tree *tree, int i, int root, int size);
+int wdl_tree_child_ranks(const struct wdl_tree *tree, int i);
+
+int wdl_log2_up(int n);
+
+/* One side each of data from one rank to another. link_there: the role at the other rank;
+ * link_here: at this one. The RECV must have no prerequisites. */
+int wdl_edge_send(struct wdl_build *b, enum wdl_phase phase, int peer, int link_there,
+                  int link_here, struct wdl_loc from, size_t bytes);
+int wdl_edge_recv(struct wdl_build *b, enum wdl_phase phase, int peer, int link_here,
+                  int link_there, struct wdl_loc to, size_t bytes);
+
+/* Flags: this rank adds its own when `after` (or CAR_NONE) is complete. The CAR returned completes
+ * when those of the subtree (up), the root (down), or everybody (all) have been added. */
+int wdl_sync_up(struct wdl_build *b, enum wdl_phase phase, int root, int after);
+int wdl_sync_down(struct wdl_build *b, enum wdl_phase phase, int root, int after);
+int wdl_sync_all(struct wdl_build *b, enum wdl_phase phase, int after);
+
+/* How data flows in a kind: decides its entry and exit synchronization. */
+enum wdl_flow { WDL_FLOW_DOWN, WDL_FLOW_UP, WDL_FLOW_ALL };
+enum wdl_flow wdl_flow_of(enum wdl_coll_kind kind);
+
+size_t wdl_block_bytes(const struct wdl_coll_args *args, const struct wdl_coll_blocks *blocks,
+                       int rank);
+size_t wdl_block_at(const struct wdl_coll_args *args, const struct wdl_coll_blocks *blocks,
+                    int rank);
+
+/* The algorithms: add one rank's CARs for the data. */
+void wdl_barrier_dissemination(struct wdl_build *b);
+void wdl_broadcast_tree(struct wdl_build *b);
+void wdl_broadcast_scatter_ring(struct wdl_build *b);
+void wdl_scatter_tree(struct wdl_build *b);
+void wdl_scatter_direct(struct wdl_build *b);
+void wdl_gather_tree(struct wdl_build *b);
+void wdl_gather_direct(struct wdl_build *b);
+void wdl_gather_all_bruck(struct wdl_build *b);
+void wdl_gather_all_ring(struct wdl_build *b);
+void wdl_exchange_bruck(struct wdl_build *b);
+void wdl_exchange_pairwise(struct wdl_build *b);
+void wdl_reduce_tree(struct wdl_build *b);
+void wdl_allreduce_doubling(struct wdl_build *b);
+void wdl_allreduce_halving(struct wdl_build *b);
+void wdl_scan_doubling(struct wdl_build *b);
+
+#endif

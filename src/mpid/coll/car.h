@@ -1,0 +1,156 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Communication-agent requests and the graphs they form (seed 003). A graph is a template: it
+ * knows ranks, sizes and buffers by name, not addresses; a run (run.h) is one execution of it.
+ * Graphs are built by a `struct wdl_build`.
+ *
+ * Invariants:
+ *  1. A CAR's table (edges) names what depends on it; nobody searches for ready CARs.
+ *  2. A completion edge lets its CAR begin when all of them have come; a range edge lets it go on
+ *     as far as the producer's bytes reach, so that large data flows through a graph without being
+ *     cut up in it.
+ *  3. Every message a rank will be sent has exactly one RECV in that rank's graph: a finished run
+ *     leaves nothing behind.
+ *  4. A message too large for a cell is sent only to a RECV that is known to be armed.
+ */
+#ifndef WDL_MPID_COLL_CAR_H_INCLUDED
+#define WDL_MPID_COLL_CAR_H_INCLUDED
+
+#include <stddef.h>
+#include <stdint.h>
+#include "base/list.h"
+
+struct wdl_run;
+struct wdl_team;
+struct wdl_coll_args;
+
+/* X(name): SEND: bytes (perhaps none) to a role of a peer; RECV: the other side; COPY: b = a;
+ * REDUCE: b = a op b; CALL: a function; JOIN: nothing, a meeting point. */
+#define WDL_CAR_KINDS(X) X(SEND) X(RECV) X(COPY) X(REDUCE) X(CALL) X(JOIN)
+enum wdl_car_kind {
+#define WDL_CAR_KIND_ENUM(name) WDL_CAR_##name,
+    WDL_CAR_KINDS(WDL_CAR_KIND_ENUM)
+#undef WDL_CAR_KIND_ENUM
+};
+
+enum wdl_buf { WDL_BUF_NONE, WDL_BUF_SRC, WDL_BUF_DST, WDL_BUF_TMP };
+
+struct wdl_loc {
+    enum wdl_buf buf;
+    size_t at;
+};
+
+static inline struct wdl_loc wdl_src(size_t at)
+{
+    return (struct wdl_loc){WDL_BUF_SRC, at};
+}
+
+static inline struct wdl_loc wdl_dst(size_t at)
+{
+    return (struct wdl_loc){WDL_BUF_DST, at};
+}
+
+static inline struct wdl_loc wdl_tmp(size_t at)
+{
+    return (struct wdl_loc){WDL_BUF_TMP, at};
+}
+
+/* A CAR's own work. WDL_OK, or an error that becomes the request's. */
+typedef int (*wdl_car_fn)(struct wdl_run *run, int arg);
+
+#define WDL_CAR_NONE (-1)
+
+struct wdl_car {
+    enum wdl_car_kind kind;
+    int peer; /* SEND, RECV: team rank */
+    uint32_t role;
+    struct wdl_loc a, b; /* SEND: a; RECV: b */
+    size_t bytes;
+    wdl_car_fn fn; /* CALL */
+    /* CALL: its argument; whether it touches the user's memory: bits 1 reads, 2 writes */
+    int arg, touches;
+    int user; /* the request waits for it */
+    int waits; /* completion edges that lead here */
+    int edge, edge_count; /* in graph->edges: what depends on this */
+    int input, input_count; /* in graph->inputs: what bytes come from */
+    size_t chunk_map; /* RECV of several chunks: first word of its map in the run */
+};
+
+struct wdl_edge {
+    int car;
+    int range; /* it lists us among its inputs */
+};
+
+/* The consumer's bytes [at, at + bytes) come from the producer's [from, from + bytes). */
+struct wdl_input {
+    int car;
+    size_t at, from, bytes;
+};
+
+/* What a graph depends on: equal shapes in one team have equal graphs. */
+struct wdl_shape {
+    uint32_t row, flags; /* of select.c; of the args */
+    int32_t root, commutes;
+    uint64_t bytes, elem_bytes;
+};
+
+struct wdl_graph {
+    struct wdl_list link; /* team->graphs, last used first */
+    struct wdl_shape shape;
+    struct wdl_list idle; /* runs to use again */
+    int running;
+    int kept; /* in the cache: outlives its run */
+    int syncs; /* finished here means begun everywhere: carries credit */
+    int ncars, nusers;
+    uint32_t nroles;
+    struct wdl_car *cars;
+    struct wdl_edge *edges;
+    struct wdl_input *inputs;
+    int32_t *car_of_role; /* nroles of them: the RECV, or WDL_CAR_NONE */
+    size_t tmp_bytes, map_words;
+};
+
+/* Building. Every function may run out of memory: it then returns WDL_CAR_NONE, and wdl_build_end
+ * says so. */
+
+struct wdl_dep {
+    int before, after, range;
+    size_t at, from, bytes;
+};
+
+struct wdl_build {
+    struct wdl_team *team;
+    const struct wdl_coll_args *args;
+    int rank, size;
+    int status;
+    /* all RECVs without prerequisites are armed before data moves: no ready flags */
+    int armed;
+    struct wdl_car *cars;
+    struct wdl_dep *deps;
+    int ncars, ndeps, cars_room, deps_room;
+    size_t tmp_bytes;
+};
+
+void wdl_build_begin(struct wdl_build *b, struct wdl_team *team, const struct wdl_coll_args *args);
+/* The graph, or NULL when memory is short. Ends the building either way. */
+struct wdl_graph *wdl_build_end(struct wdl_build *b);
+void wdl_graph_free(struct wdl_team *team, struct wdl_graph *graph);
+
+int wdl_build_send(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc a, size_t bytes);
+int wdl_build_recv(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc to, size_t bytes);
+int wdl_build_copy(struct wdl_build *b, struct wdl_loc to, struct wdl_loc from, size_t bytes);
+int wdl_build_reduce(struct wdl_build *b, struct wdl_loc left, struct wdl_loc inout, size_t bytes);
+int wdl_build_call(struct wdl_build *b, wdl_car_fn fn, int arg, int touches);
+int wdl_build_join(struct wdl_build *b);
+/* `after` begins when `before` is complete; either may be WDL_CAR_NONE: nothing. */
+void wdl_build_order(struct wdl_build *b, int before, int after);
+/* after's bytes [at, at + bytes) come from before's [from, from + bytes). */
+void wdl_build_stream(struct wdl_build *b, int before, size_t from, int after, size_t at,
+                      size_t bytes);
+/* Room in the run's own memory, aligned for anything. */
+size_t wdl_build_tmp(struct wdl_build *b, size_t bytes);
+void wdl_build_user(struct wdl_build *b, int car);
+/* What user memory a CAR touches: bits 1 reads, 2 writes. */
+int wdl_car_touches(const struct wdl_car *car);
+
+#endif

@@ -1,0 +1,168 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Cells: where a message waits that comes before its RECV is armed. A team has W slots of cells,
+ * one per role: the first roles have room for data, the others are flags. A role has one writer
+ * per collective, which its graph knows, and a cell's value is the number of its collective, so
+ * that nothing is reset but what was taken and messages of different collectives never meet.
+ */
+#include <string.h>
+#include "mpid/coll/coll_impl.h"
+
+static struct wdl_cell *cell_of(const struct wdl_team *team, uint32_t seq, uint32_t role)
+{
+    size_t flags = team->cell_roles - team->data_roles;
+    size_t slot_bytes = team->data_roles * team->cell_stride + flags * sizeof(struct wdl_cell);
+    char *slot = team->cells + (seq % (uint32_t) team->window) * slot_bytes;
+    if (role < team->data_roles)
+        return (struct wdl_cell *) (void *) (slot + role * team->cell_stride);
+    return (struct wdl_cell *) (void *) (slot + team->data_roles * team->cell_stride +
+                                         (role - team->data_roles) * sizeof(struct wdl_cell));
+}
+
+int wdl_cells_make(struct wdl_team *team)
+{
+    const struct wdl_host *host = &team->coll->proc->host;
+    size_t flags = team->cell_roles - team->data_roles;
+    team->cell_stride = (sizeof(struct wdl_cell) + team->params.cell_bytes + 15) & ~(size_t) 15;
+    size_t slot_bytes = team->data_roles * team->cell_stride + flags * sizeof(struct wdl_cell);
+    team->cells = host->ops->alloc(host->ctx, slot_bytes * (size_t) team->window);
+    if (!team->cells)
+        return WDL_ERR_NOMEM;
+    for (uint32_t slot = 0; slot < (uint32_t) team->window; slot++)
+        for (uint32_t role = 0; role < team->cell_roles; role++)
+            cell_of(team, slot, role)->seq = slot + 1; /* never a number of this slot */
+    return WDL_OK;
+}
+
+void wdl_cells_free(struct wdl_team *team)
+{
+    const struct wdl_host *host = &team->coll->proc->host;
+    host->ops->free(host->ctx, team->cells);
+}
+
+static int cell_fill(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int src,
+                     const void *data, size_t bytes)
+{
+    size_t room = pkt->role < team->data_roles ? team->params.cell_bytes : 0;
+    if (pkt->role >= team->cell_roles || bytes > room || pkt->offset)
+        return WDL_ERR_PROTO;
+    struct wdl_cell *cell = cell_of(team, pkt->seq, pkt->role);
+    if (cell->seq == pkt->seq)
+        return WDL_ERR_PROTO;
+    cell->seq = pkt->seq;
+    cell->bytes = (uint32_t) bytes;
+    cell->src = src;
+    if (bytes)
+        memcpy(cell->data, data, bytes);
+    team->coll->stats.early++;
+    return WDL_OK;
+}
+
+static int comes_from(const struct wdl_run *run, int i, int src)
+{
+    const struct wdl_team *team = run->team;
+    return team->params.peer_of(team->params.ctx, run->graph->cars[i].peer) == src;
+}
+
+int wdl_cell_take(struct wdl_run *run, int i)
+{
+    struct wdl_team *team = run->team;
+    uint32_t role = run->graph->cars[i].role;
+    if (role >= team->cell_roles)
+        return 0;
+    struct wdl_cell *cell = cell_of(team, run->seq, role);
+    if (cell->seq != run->seq)
+        return 0;
+    cell->seq = run->seq + 1;
+    int status = comes_from(run, i, cell->src) ? wdl_run_deliver(run, i, 0, cell->data, cell->bytes)
+                                               : WDL_ERR_PROTO;
+    if (team->params.poison && role < team->data_roles)
+        memset(cell->data, 0xdb, team->params.cell_bytes);
+    if (status != WDL_OK)
+        team->coll->proc->stats.malformed++;
+    return status == WDL_OK;
+}
+
+static struct wdl_team *team_by_id(const struct wdl_coll *coll, uint32_t id)
+{
+    const struct wdl_list *bucket = &coll->teams[id % WDL_COLL_BUCKETS];
+    struct wdl_list *node;
+    wdl_list_for (node, bucket) {
+        struct wdl_team *team = wdl_container_of(node, struct wdl_team, link);
+        if (team->params.id == id)
+            return team;
+    }
+    return NULL;
+}
+
+static int team_handle(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int src,
+                       const void *data, size_t bytes)
+{
+    uint32_t slot = pkt->seq % (uint32_t) team->window;
+    struct wdl_run *run = team->slots[slot];
+    if (pkt->seq - team->done >= (uint32_t) team->window || (!run && team->finished[slot]))
+        return WDL_ERR_PROTO;
+    if (!run || run->seq != pkt->seq)
+        return cell_fill(team, pkt, src, data, bytes);
+    int i = pkt->role < run->graph->nroles ? run->graph->car_of_role[pkt->role] : WDL_CAR_NONE;
+    if (i == WDL_CAR_NONE || !comes_from(run, i, src) || run->cars[i].state == WDL_CAR_COMPLETE)
+        return WDL_ERR_PROTO;
+    if (run->cars[i].state == WDL_CAR_WAITING)
+        return cell_fill(team, pkt, src, data, bytes);
+    return wdl_run_deliver(run, i, pkt->offset, data, bytes);
+}
+
+/* Only the first, empty collective of a team is heard of before the team is made here. */
+static int stray_keep(struct wdl_coll *coll, const struct wdl_coll_pkt *pkt, int src, size_t bytes)
+{
+    const struct wdl_host *host = &coll->proc->host;
+    if (bytes || pkt->offset)
+        return WDL_ERR_PROTO;
+    if (coll->nstrays == WDL_COLL_STRAYS_MAX)
+        return WDL_AGAIN;
+    struct wdl_coll_stray *stray = host->ops->alloc(host->ctx, sizeof(*stray));
+    if (!stray)
+        return WDL_AGAIN;
+    stray->pkt = *pkt;
+    stray->src = src;
+    wdl_list_push(&coll->strays, &stray->link);
+    coll->nstrays++;
+    return WDL_OK;
+}
+
+void wdl_coll_strays_give(struct wdl_team *team)
+{
+    struct wdl_coll *coll = team->coll;
+    const struct wdl_host *host = &coll->proc->host;
+    struct wdl_list *node, *after;
+    wdl_list_for_safe (node, after, &coll->strays) {
+        struct wdl_coll_stray *stray = wdl_container_of(node, struct wdl_coll_stray, link);
+        if (stray->pkt.team != team->params.id)
+            continue;
+        wdl_list_remove(node);
+        coll->nstrays--;
+        if (team_handle(team, &stray->pkt, stray->src, NULL, 0) != WDL_OK)
+            coll->proc->stats.malformed++;
+        host->ops->free(host->ctx, stray);
+    }
+}
+
+int wdl_coll_handle(void *arg, int src, const void *data, size_t bytes)
+{
+    struct wdl_coll *coll = arg;
+    struct wdl_coll_pkt pkt;
+    if (bytes < sizeof(pkt))
+        return WDL_ERR_PROTO;
+    memcpy(&pkt, data, sizeof(pkt));
+    bytes -= sizeof(pkt);
+    struct wdl_team *team = team_by_id(coll, pkt.team);
+    /* a team that has left its first collective behind is an old one: this is for the next with
+     * its name */
+    if (!team || (team->open && pkt.seq == team->params.first_seq &&
+                  pkt.seq - team->done >= (uint32_t) team->window))
+        return stray_keep(coll, &pkt, src, bytes);
+    coll->busy++;
+    int status = team_handle(team, &pkt, src, (const char *) data + sizeof(pkt), bytes);
+    coll->busy--;
+    return status;
+}

@@ -1,0 +1,154 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Collectives: teams and what they do together. A call fills one `struct wdl_coll_args`, starts it
+ * with a request of its own, and looks at the request; wdl_proc_progress moves everything on.
+ *
+ * Invariants:
+ *  1. All ranks of a team start the same collectives in the same order, with kind, root, sizes,
+ *     operator and flags equal.
+ *  2. Starting never waits and never fails for want of room in the window: what does not fit
+ *     queues in its request.
+ *  3. A request's memory, and what its args point to, stay the caller's but untouched until
+ *     `done`.
+ *  4. req->fn is called from wdl_proc_progress or wdl_coll_start; it may start collectives, but
+ *     not make progress.
+ *
+ * One thread at a time; the caller serializes. Never called from a message handler.
+ */
+#ifndef WDL_MPID_COLL_COLL_H_INCLUDED
+#define WDL_MPID_COLL_COLL_H_INCLUDED
+
+#include "mpid/proc/proc.h"
+
+struct wdl_coll;
+struct wdl_team;
+
+/* X(name): what a team can do. Blocks are numbered by rank. */
+#define WDL_COLL_KINDS(X) \
+    X(BARRIER)            \
+    X(BROADCAST) X(SCATTER) X(GATHER) X(GATHER_ALL) X(EXCHANGE) X(REDUCE) X(ALLREDUCE) X(SCAN)
+
+enum wdl_coll_kind {
+#define WDL_COLL_KIND_ENUM(name) WDL_COLL_##name,
+    WDL_COLL_KINDS(WDL_COLL_KIND_ENUM)
+#undef WDL_COLL_KIND_ENUM
+        WDL_COLL_KIND_COUNT
+};
+
+enum wdl_coll_flag {
+    WDL_COLL_IN_NOSYNC = 1, /* data may move as soon as anyone has started */
+    WDL_COLL_IN_MYSYNC = 2, /* ... in or out of a rank's memory once that rank has started */
+    WDL_COLL_IN_ALLSYNC = 4, /* ... once all have started */
+    WDL_COLL_OUT_NOSYNC = 8, /* all data has moved when the last request is done */
+    WDL_COLL_OUT_MYSYNC = 16, /* my request: all data to and from my memory has moved */
+    WDL_COLL_OUT_ALLSYNC = 32, /* any request: all data of all ranks has moved */
+    /* addresses are known to all (never moved either way: messages carry data, not addresses) */
+    WDL_COLL_SINGLE = 64,
+    WDL_COLL_LOCAL = 128, /* every rank knows its own */
+    /* scan: without the own contribution; rank 0's destination is left alone */
+    WDL_COLL_EXCLUSIVE = 256
+};
+#define WDL_COLL_IN (WDL_COLL_IN_NOSYNC | WDL_COLL_IN_MYSYNC | WDL_COLL_IN_ALLSYNC)
+#define WDL_COLL_OUT (WDL_COLL_OUT_NOSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_OUT_ALLSYNC)
+/* What MPI's collectives promise. */
+#define WDL_COLL_MPI (WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL)
+
+/* inout[i] = left[i] op inout[i] for count elements; `left` holds the operands of lower ranks. */
+typedef void (*wdl_coll_reduce_fn)(void *ctx, const void *left, void *inout, size_t count);
+
+struct wdl_coll_op {
+    wdl_coll_reduce_fn fn;
+    void *ctx;
+    size_t elem_bytes;
+    int commutes; /* operands may change places; they may always be grouped */
+};
+
+/* Blocks of different sizes: rank r's has bytes[r] bytes, at[r] bytes from the buffer's start. */
+struct wdl_coll_blocks {
+    const size_t *bytes, *at; /* both NULL: all blocks are args->bytes, side by side */
+};
+
+/*              src          dst              bytes        src_blocks  dst_blocks
+ * barrier      -            -                -            -           -
+ * broadcast    root: bytes  others: bytes 1  the data     -           -
+ * scatter      root: blocks bytes            own block    root        -
+ * gather       bytes        root: blocks     own block    -           root
+ * gather_all   bytes 2      blocks           own block    -           all
+ * exchange     blocks       blocks           a block      all         all
+ * reduce       bytes 2      root: bytes      the vector   -           -
+ * allreduce    bytes 2      bytes            the vector   -           -
+ * scan         bytes 2      bytes            the vector   -           -
+ *
+ * 1: the root too, unless dst == src or NULL. 2: src may be dst (gather_all: the own block in it).
+ * Otherwise memory does not overlap. The last two columns: which ranks give block lists, if any.
+ */
+struct wdl_coll_args {
+    enum wdl_coll_kind kind;
+    uint32_t flags; /* one of IN, one of OUT, one of SINGLE and LOCAL */
+    int root;
+    const void *src;
+    void *dst;
+    size_t bytes;
+    int variable; /* block lists are in use (on every rank, or on none) */
+    struct wdl_coll_blocks src_blocks, dst_blocks;
+    struct wdl_coll_op op; /* reduce, allreduce, scan */
+    /* NULL: choose; else this row of select.c where it applies, or ERR_ARG */
+    const char *algorithm;
+};
+
+struct wdl_coll_req {
+    int done, status;
+    void (*fn)(struct wdl_coll_req *req); /* may be NULL; the caller sets it */
+    struct wdl_list link; /* the engine's, with what follows, until done */
+    struct wdl_coll_args args;
+};
+
+/* Costs of the network as the algorithms are chosen by; the same on all ranks. Times in ns. */
+struct wdl_coll_model {
+    /* end to end; between messages; per byte; per byte reduced */
+    double latency, gap, byte, reduce;
+};
+
+struct wdl_coll_shm; /* cells of the ranks of one node in shared memory: cell.h */
+
+struct wdl_team_params {
+    /* the same on all ranks; not in use by another team any of them knows */
+    uint32_t id;
+    int rank, size;
+    int (*peer_of)(void *ctx, int rank);
+    void *ctx;
+    /* collectives that run at a time, a power of two of at least 8; 0: 64 */
+    int window;
+    size_t cell_bytes; /* payload that may come before its receiver has started; 0: 256 */
+    uint32_t first_seq; /* any; the same on all ranks */
+    int poison; /* tests: overwrite cells once read */
+    struct wdl_coll_model model; /* all zero: a default */
+    const struct wdl_coll_shm *shm; /* or NULL */
+};
+
+struct wdl_coll_stats {
+    uint64_t sent, sent_bytes, started, finished, early, graphs_built, runs_made, live;
+};
+
+int wdl_coll_init(struct wdl_proc *proc);
+/* All teams are destroyed. */
+void wdl_coll_fini(struct wdl_proc *proc);
+const struct wdl_coll_stats *wdl_coll_stats(struct wdl_proc *proc);
+
+/* A team: local. Collectives may be started at once; they move when all ranks have created it.
+ * WDL_OK or ERR_NOMEM. */
+int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
+                    struct wdl_team **team_out);
+/* WDL_AGAIN while something of the team's still moves on this rank. */
+int wdl_team_destroy(struct wdl_team *team);
+int wdl_team_rank(const struct wdl_team *team);
+int wdl_team_size(const struct wdl_team *team);
+/* Asserts the invariants of the team and all that runs in it. */
+void wdl_team_check(const struct wdl_team *team);
+
+/* WDL_OK: req is the engine's until req->done; or ERR_ARG, ERR_OP: nothing happened. */
+int wdl_coll_start(struct wdl_team *team, const struct wdl_coll_args *args,
+                   struct wdl_coll_req *req);
+const char *wdl_coll_kind_name(enum wdl_coll_kind kind);
+
+#endif

@@ -1,0 +1,148 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Inside the collectives: the module, teams, cells, runs.
+ *
+ * Sequence and credit. Every collective that starts takes the team's next number s. Slot s mod W
+ * of the cells is its own while 0 <= s - done < W, where `done` counts the leading collectives
+ * finished here:
+ *  1. s starts when all ranks are known to have finished all before s - W + 1 (s < low + W).
+ *  2. A collective that nobody can finish before all have begun it carries credit: it starts when
+ *     all before s - W/2 are finished here, so whoever has finished it knows low >= s - W/2. No
+ *     number travels.
+ *  3. When CREDIT_EVERY(W) have started since the last one that carries credit, an empty one is
+ *     put between: up and down a binomial tree, two messages a rank.
+ *  4. The team's first collective is empty too: it ends when all ranks have made the team, and
+ *     nothing starts before. So every packet a rank gets has 0 <= seq - done < W, or is malformed.
+ */
+#ifndef WDL_MPID_COLL_COLL_IMPL_H_INCLUDED
+#define WDL_MPID_COLL_COLL_IMPL_H_INCLUDED
+
+#include "base/assert.h"
+#include "mpid/coll/car.h"
+#include "mpid/coll/coll.h"
+#include "mpid/coll/wire.h"
+
+/* What arrives before its RECV is armed waits here: one message of at most cell_bytes, or a
+ * flag. */
+struct wdl_cell {
+    uint32_t seq; /* whose it is: full when equal to the slot's collective */
+    uint32_t bytes;
+    int32_t src; /* peer */
+    uint32_t pad;
+    char data[];
+};
+
+enum wdl_car_state { WDL_CAR_WAITING, WDL_CAR_ARMED, WDL_CAR_COMPLETE };
+
+struct wdl_car_run {
+    struct wdl_list link; /* in coll->ready or coll->stalled, or alone */
+    struct wdl_run *run;
+    enum wdl_car_state state;
+    int waits; /* completion edges still to come */
+    int flight; /* SEND: pieces the network still reads */
+    /* leading bytes received, copied, reduced, or handed to the network */
+    size_t done;
+    size_t arrived; /* RECV: bytes in all */
+};
+
+struct wdl_run {
+    struct wdl_list link; /* graph->idle, or team->running */
+    struct wdl_graph *graph;
+    struct wdl_team *team;
+    struct wdl_coll_req *req; /* NULL once done, and for the empty ones */
+    struct wdl_coll_args args;
+    uint32_t seq;
+    int status;
+    int cars_left, users_left;
+    uint64_t *maps;
+    char *tmp;
+    struct wdl_car_run cars[];
+};
+
+struct wdl_team {
+    struct wdl_list link; /* coll->teams */
+    struct wdl_list kick; /* coll->kicks while something may start */
+    struct wdl_coll *coll;
+    struct wdl_team_params params;
+    int rank, size;
+    int window, links; /* W; roles of one phase */
+    uint32_t next, done, low; /* next to start; see the head of this file */
+    uint32_t sync; /* the last to start that carries credit */
+    int status; /* an error that no later collective survives */
+    int open; /* the first collective is finished: all ranks have made the team */
+    struct wdl_list queue; /* requests not started */
+    struct wdl_list graphs, running;
+    int ngraphs;
+    struct wdl_run **slots; /* by seq mod W: the run, or NULL */
+    unsigned char *finished; /* by seq mod W */
+    char *cells;
+    size_t cell_stride;
+    uint32_t data_roles, cell_roles; /* roles with room for data; with a cell at all */
+};
+
+struct wdl_coll_send { /* a piece the network still reads */
+    struct wdl_nm_comp comp;
+    struct wdl_list link;
+    struct wdl_car_run *car;
+};
+
+struct wdl_coll_stray { /* a flag for a team not made here yet */
+    struct wdl_list link;
+    struct wdl_coll_pkt pkt;
+    int src;
+};
+
+enum {
+    WDL_COLL_BUCKETS = 64,
+    WDL_COLL_SENDS = 64,
+    WDL_COLL_STRAYS_MAX = 1 << 16,
+    WDL_COLL_GRAPHS_MAX = 64
+};
+
+struct wdl_coll {
+    struct wdl_proc *proc;
+    struct wdl_list teams[WDL_COLL_BUCKETS]; /* by id */
+    struct wdl_list kicks;
+    struct wdl_list ready, stalled; /* CARs to step; CARs the network refused */
+    struct wdl_list sends_free;
+    struct wdl_coll_send sends[WDL_COLL_SENDS];
+    struct wdl_list strays;
+    int nstrays;
+    int busy; /* inside the engine: what starts now waits for the loop */
+    size_t chunk_bytes; /* data of one packet */
+    struct wdl_coll_stats stats;
+};
+
+/* run.c */
+/* Begin the graph as collective `seq`; WDL_OK or ERR_NOMEM. */
+int wdl_run_start(struct wdl_team *team, struct wdl_graph *graph, struct wdl_coll_req *req,
+                  uint32_t seq);
+int wdl_coll_step(void *coll);
+char *wdl_run_at(const struct wdl_run *run, struct wdl_loc loc);
+/* A RECV's bytes are here. WDL_OK or ERR_PROTO. */
+int wdl_run_deliver(struct wdl_run *run, int car, uint64_t offset, const void *data, size_t bytes);
+
+/* cell.c */
+int wdl_cells_make(struct wdl_team *team);
+void wdl_cells_free(struct wdl_team *team);
+/* A RECV has been armed: take what its cell holds. 1: there was something. */
+int wdl_cell_take(struct wdl_run *run, int car);
+int wdl_coll_handle(void *coll, int src, const void *data, size_t bytes);
+void wdl_coll_strays_give(struct wdl_team *team);
+
+/* team.c */
+void wdl_team_finished(struct wdl_run *run);
+void wdl_team_start_queued(struct wdl_team *team);
+void wdl_team_kick(struct wdl_team *team);
+
+/* select.c */
+/* The row for these arguments, or -1 with *status_out. */
+int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args, int *status_out);
+int wdl_select_syncs(int row, const struct wdl_coll_args *args);
+/* The graph for them, from the cache or new; NULL when memory is short. */
+struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_args *args,
+                                   int row);
+/* The empty collective: the team's first, and credit. */
+struct wdl_graph *wdl_select_credit(struct wdl_team *team, int first);
+
+#endif

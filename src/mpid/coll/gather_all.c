@@ -1,0 +1,60 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Gather to all: Bruck's doubling (ceil(log2 P) messages a rank) for small blocks, a ring (P - 1
+ * messages, each block flowing on while it comes) for large ones.
+ */
+#include "mpid/coll/algo.h"
+
+/* Blocks are collected in the order rank, rank + 1, ...; round k gets those of the rank 2^k
+ * above. */
+void wdl_gather_all_bruck(struct wdl_build *b)
+{
+    size_t m = b->args->bytes, all = (size_t) b->size * m, tmp = wdl_build_tmp(b, all);
+    int done = wdl_build_copy(b, wdl_tmp(tmp), wdl_src(0), m);
+    int rounds = wdl_log2_up(b->size);
+    for (int k = 0; k < rounds; k++) {
+        int have = 1 << k, more = b->size - have < have ? b->size - have : have;
+        int to = (b->rank - have + b->size) % b->size, from = (b->rank + have) % b->size;
+        int send = wdl_edge_send(b, WDL_PHASE_DATA, to, k, k, wdl_tmp(tmp), (size_t) more * m);
+        int recv = wdl_edge_recv(b, WDL_PHASE_DATA, from, k, k, wdl_tmp(tmp + (size_t) have * m),
+                                 (size_t) more * m);
+        int join = wdl_build_join(b);
+        wdl_build_order(b, done, send);
+        wdl_build_order(b, done, join);
+        wdl_build_order(b, recv, join);
+        done = join;
+    }
+    size_t head = (size_t) (b->size - b->rank) * m;
+    wdl_build_order(b, done, wdl_build_copy(b, wdl_dst((size_t) b->rank * m), wdl_tmp(tmp), head));
+    if (all > head)
+        wdl_build_order(b, done, wdl_build_copy(b, wdl_dst(0), wdl_tmp(tmp + head), all - head));
+}
+
+/* Step j gets the block of rank - j - 1 from the left and sends it to the right in step j + 1. */
+void wdl_gather_all_ring(struct wdl_build *b)
+{
+    const struct wdl_coll_args *args = b->args;
+    const struct wdl_coll_blocks *blocks = &args->dst_blocks;
+    int size = b->size, right = (b->rank + 1) % size, left = (b->rank - 1 + size) % size;
+    int go = WDL_CAR_NONE;
+    int have = wdl_build_copy(b, wdl_dst(wdl_block_at(args, blocks, b->rank)), wdl_src(0),
+                              wdl_block_bytes(args, blocks, b->rank));
+    if (size == 1)
+        return;
+    if (!b->armed) {
+        wdl_build_send(b, left, wdl_role(b, WDL_PHASE_READY, 0), wdl_nowhere(), 0);
+        go = wdl_build_recv(b, right, wdl_role(b, WDL_PHASE_READY, 0), wdl_nowhere(), 0);
+    }
+    for (int j = 0; j < size - 1; j++) {
+        int out = (b->rank - j + size) % size, in = (b->rank - j - 1 + size) % size;
+        size_t bytes = wdl_block_bytes(args, blocks, out);
+        int send = wdl_build_send(b, right, wdl_role_bare(b, j),
+                                  wdl_dst(wdl_block_at(args, blocks, out)), bytes);
+        wdl_build_order(b, go, send);
+        wdl_build_stream(b, have, 0, send, 0, bytes);
+        if (bytes == 0)
+            wdl_build_order(b, have, send);
+        have = wdl_build_recv(b, left, wdl_role_bare(b, j), wdl_dst(wdl_block_at(args, blocks, in)),
+                              wdl_block_bytes(args, blocks, in));
+    }
+}

@@ -1,0 +1,246 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Building graphs of CARs. */
+#include "mpid/coll/car.h"
+#include <string.h>
+#include "base/assert.h"
+#include "mpid/coll/coll_impl.h"
+
+enum { FIRST_ROOM = 32, TMP_ALIGN = 64 };
+
+void wdl_build_begin(struct wdl_build *b, struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    memset(b, 0, sizeof(*b));
+    b->team = team;
+    b->args = args;
+    b->rank = team->rank;
+    b->size = team->size;
+}
+
+/* Room for one more element; a bigger piece replaces the old one. NULL: out of memory. */
+static void *grow(struct wdl_build *b, void *old, int used, int *room, size_t element)
+{
+    const struct wdl_host *host = &b->team->coll->proc->host;
+    if (used < *room)
+        return old;
+    int wanted = *room ? 2 * *room : FIRST_ROOM;
+    void *memory = host->ops->alloc(host->ctx, (size_t) wanted * element);
+    if (!memory) {
+        b->status = WDL_ERR_NOMEM;
+        return NULL;
+    }
+    if (old) {
+        memcpy(memory, old, (size_t) used * element);
+        host->ops->free(host->ctx, old);
+    }
+    *room = wanted;
+    return memory;
+}
+
+static int car_new(struct wdl_build *b, const struct wdl_car *car)
+{
+    struct wdl_car *cars = grow(b, b->cars, b->ncars, &b->cars_room, sizeof(*cars));
+    if (!cars)
+        return WDL_CAR_NONE;
+    b->cars = cars;
+    cars[b->ncars] = *car;
+    return b->ncars++;
+}
+
+int wdl_build_send(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc a, size_t bytes)
+{
+    wdl_assert_cmp(peer, !=, b->rank);
+    wdl_assert_cmp(peer, <, b->size);
+    return car_new(b,
+                   &(struct wdl_car){
+                       .kind = WDL_CAR_SEND, .peer = peer, .role = role, .a = a, .bytes = bytes});
+}
+
+int wdl_build_recv(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc to, size_t bytes)
+{
+    wdl_assert_cmp(peer, !=, b->rank);
+    wdl_assert_cmp(peer, <, b->size);
+    return car_new(b,
+                   &(struct wdl_car){
+                       .kind = WDL_CAR_RECV, .peer = peer, .role = role, .b = to, .bytes = bytes});
+}
+
+int wdl_build_copy(struct wdl_build *b, struct wdl_loc to, struct wdl_loc from, size_t bytes)
+{
+    return car_new(b, &(struct wdl_car){.kind = WDL_CAR_COPY, .a = from, .b = to, .bytes = bytes});
+}
+
+int wdl_build_reduce(struct wdl_build *b, struct wdl_loc left, struct wdl_loc inout, size_t bytes)
+{
+    return car_new(
+        b, &(struct wdl_car){.kind = WDL_CAR_REDUCE, .a = left, .b = inout, .bytes = bytes});
+}
+
+int wdl_build_call(struct wdl_build *b, wdl_car_fn fn, int arg, int touches)
+{
+    return car_new(
+        b, &(struct wdl_car){.kind = WDL_CAR_CALL, .fn = fn, .arg = arg, .touches = touches});
+}
+
+int wdl_build_join(struct wdl_build *b)
+{
+    return car_new(b, &(struct wdl_car){.kind = WDL_CAR_JOIN});
+}
+
+static void dep_new(struct wdl_build *b, const struct wdl_dep *dep)
+{
+    if (dep->before == WDL_CAR_NONE || dep->after == WDL_CAR_NONE)
+        return;
+    wdl_assert_cmp(dep->before, !=, dep->after);
+    struct wdl_dep *deps = grow(b, b->deps, b->ndeps, &b->deps_room, sizeof(*deps));
+    if (!deps)
+        return;
+    b->deps = deps;
+    deps[b->ndeps++] = *dep;
+}
+
+void wdl_build_order(struct wdl_build *b, int before, int after)
+{
+    dep_new(b, &(struct wdl_dep){.before = before, .after = after});
+}
+
+void wdl_build_stream(struct wdl_build *b, int before, size_t from, int after, size_t at,
+                      size_t bytes)
+{
+    dep_new(
+        b,
+        &(struct wdl_dep){
+            .before = before, .after = after, .range = 1, .at = at, .from = from, .bytes = bytes});
+}
+
+size_t wdl_build_tmp(struct wdl_build *b, size_t bytes)
+{
+    size_t at = b->tmp_bytes;
+    b->tmp_bytes += (bytes + TMP_ALIGN - 1) & ~(size_t) (TMP_ALIGN - 1);
+    return at;
+}
+
+void wdl_build_user(struct wdl_build *b, int car)
+{
+    if (car != WDL_CAR_NONE)
+        b->cars[car].user = 1;
+}
+
+int wdl_car_touches(const struct wdl_car *car)
+{
+    int reads = car->a.buf == WDL_BUF_SRC || car->a.buf == WDL_BUF_DST;
+    int writes = car->b.buf == WDL_BUF_SRC || car->b.buf == WDL_BUF_DST;
+    return (reads ? 1 : 0) | (writes ? 2 : 0) | car->touches;
+}
+
+/* Sort the dependencies into each CAR's table and list of inputs. */
+static void deps_place(struct wdl_build *b, struct wdl_graph *g)
+{
+    int edges = 0, inputs = 0;
+    for (int i = 0; i < b->ndeps; i++) {
+        g->cars[b->deps[i].before].edge_count++;
+        if (b->deps[i].range)
+            g->cars[b->deps[i].after].input_count++;
+        else
+            g->cars[b->deps[i].after].waits++;
+    }
+    for (int i = 0; i < g->ncars; i++) {
+        struct wdl_car *car = &g->cars[i];
+        car->edge = edges;
+        car->input = inputs;
+        edges += car->edge_count;
+        inputs += car->input_count;
+        car->edge_count = car->input_count = 0;
+    }
+    for (int i = 0; i < b->ndeps; i++) {
+        const struct wdl_dep *d = &b->deps[i];
+        struct wdl_car *before = &g->cars[d->before], *after = &g->cars[d->after];
+        g->edges[before->edge + before->edge_count++] = (struct wdl_edge){d->after, d->range};
+        if (d->range)
+            g->inputs[after->input + after->input_count++] =
+                (struct wdl_input){d->before, d->at, d->from, d->bytes};
+    }
+}
+
+/* Whom the request waits for: OUT_NOSYNC, only what writes here (the writes of all ranks together
+ * are all data movement); otherwise all that touches memory here. What the builder marked counts
+ * in any case. */
+static void users_mark(struct wdl_build *b, struct wdl_graph *g)
+{
+    int wanted = b->args && (b->args->flags & WDL_COLL_OUT_NOSYNC) ? 2 : 3;
+    for (int i = 0; i < g->ncars; i++) {
+        if (wdl_car_touches(&g->cars[i]) & wanted)
+            g->cars[i].user = 1;
+        g->nusers += g->cars[i].user;
+    }
+}
+
+static void roles_place(struct wdl_build *b, struct wdl_graph *g)
+{
+    size_t chunk = b->team->coll->chunk_bytes;
+    for (uint32_t r = 0; r < g->nroles; r++)
+        g->car_of_role[r] = WDL_CAR_NONE;
+    for (int i = 0; i < g->ncars; i++) {
+        struct wdl_car *car = &g->cars[i];
+        if (car->kind != WDL_CAR_RECV)
+            continue;
+        wdl_assert_cmp(g->car_of_role[car->role], ==, WDL_CAR_NONE);
+        g->car_of_role[car->role] = i;
+        car->chunk_map = g->map_words;
+        if (car->bytes > chunk)
+            g->map_words += ((car->bytes + chunk - 1) / chunk + 63) / 64;
+    }
+}
+
+static uint32_t roles_count(const struct wdl_build *b)
+{
+    uint32_t n = 0;
+    for (int i = 0; i < b->ncars; i++)
+        if (b->cars[i].kind == WDL_CAR_RECV && b->cars[i].role >= n)
+            n = b->cars[i].role + 1;
+    return n;
+}
+
+struct wdl_graph *wdl_build_end(struct wdl_build *b)
+{
+    const struct wdl_host *host = &b->team->coll->proc->host;
+    uint32_t nroles = roles_count(b);
+    size_t cars = (size_t) b->ncars * sizeof(struct wdl_car);
+    size_t inputs = (size_t) b->ndeps * sizeof(struct wdl_input);
+    size_t edges = (size_t) b->ndeps * sizeof(struct wdl_edge);
+    struct wdl_graph *g = NULL;
+    if (b->status == WDL_OK)
+        g = host->ops->alloc(host->ctx,
+                             sizeof(*g) + cars + inputs + edges + nroles * sizeof(int32_t));
+    if (g) {
+        g->cars = (struct wdl_car *) (g + 1);
+        g->inputs = (struct wdl_input *) (void *) ((char *) g->cars + cars);
+        g->edges = (struct wdl_edge *) (void *) ((char *) g->inputs + inputs);
+        g->car_of_role = (int32_t *) (void *) ((char *) g->edges + edges);
+        g->ncars = b->ncars;
+        g->nroles = nroles;
+        g->tmp_bytes = b->tmp_bytes;
+        if (cars)
+            memcpy(g->cars, b->cars, cars);
+        wdl_list_init(&g->link);
+        wdl_list_init(&g->idle);
+        deps_place(b, g);
+        roles_place(b, g);
+        users_mark(b, g);
+        b->team->coll->stats.graphs_built++;
+    }
+    host->ops->free(host->ctx, b->cars);
+    host->ops->free(host->ctx, b->deps);
+    b->cars = NULL;
+    b->deps = NULL;
+    return g;
+}
+
+void wdl_graph_free(struct wdl_team *team, struct wdl_graph *graph)
+{
+    const struct wdl_host *host = &team->coll->proc->host;
+    struct wdl_list *node;
+    wdl_assert_cmp(graph->running, ==, 0);
+    while ((node = wdl_list_pop(&graph->idle)) != NULL)
+        host->ops->free(host->ctx, wdl_container_of(node, struct wdl_run, link));
+    wdl_list_remove(&graph->link);
+    host->ops->free(host->ctx, graph);
+}

@@ -1,0 +1,372 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Running graphs: the one loop that steps the CARs of all runs of all teams. A CAR enters the
+ * ready list when the last of its completion edges comes, and again whenever a producer of its
+ * bytes gets further.
+ */
+#include <string.h>
+#include "mpid/coll/coll_impl.h"
+
+enum { INLINE_BYTES = 96 }; /* data that travels in the header's copy, without a completion */
+
+static struct wdl_car *car_of(const struct wdl_car_run *c)
+{
+    return &c->run->graph->cars[c - c->run->cars];
+}
+
+char *wdl_run_at(const struct wdl_run *run, struct wdl_loc loc)
+{
+    switch (loc.buf) {
+    case WDL_BUF_SRC:
+        return (char *) (uintptr_t) run->args.src + loc.at;
+    case WDL_BUF_DST:
+        return (char *) run->args.dst + loc.at;
+    case WDL_BUF_TMP:
+        return run->tmp + loc.at;
+    default:
+        return NULL;
+    }
+}
+
+static void car_ready(struct wdl_car_run *c)
+{
+    if (wdl_list_empty(&c->link))
+        wdl_list_push(&c->run->team->coll->ready, &c->link);
+}
+
+static void req_end(struct wdl_run *run)
+{
+    struct wdl_coll_req *req = run->req;
+    run->req = NULL;
+    if (!req)
+        return;
+    req->status = run->status;
+    req->done = 1;
+    run->team->coll->stats.finished++;
+    run->team->coll->stats.live--;
+    if (req->fn)
+        req->fn(req);
+}
+
+/* The run has nothing left: its slot is free, its memory goes back to the graph. */
+static void run_end(struct wdl_run *run)
+{
+    struct wdl_graph *g = run->graph;
+    wdl_assert_cmp(run->users_left, ==, 0);
+    wdl_list_remove(&run->link);
+    wdl_team_finished(run);
+    g->running--;
+    wdl_list_push_front(&g->idle, &run->link);
+    if (!g->kept && !g->running)
+        wdl_graph_free(run->team, g);
+}
+
+static void car_arm(struct wdl_run *run, int i)
+{
+    struct wdl_car_run *c = &run->cars[i];
+    wdl_assert_cmp(c->state, ==, WDL_CAR_WAITING);
+    c->state = WDL_CAR_ARMED;
+    if (run->graph->cars[i].kind == WDL_CAR_RECV)
+        (void) wdl_cell_take(run, i);
+    else
+        car_ready(c);
+}
+
+/* More bytes of this CAR are there: tell those that read them. */
+static void car_progress(struct wdl_car_run *c)
+{
+    const struct wdl_car *car = car_of(c);
+    struct wdl_run *run = c->run;
+    for (int i = 0; i < car->edge_count; i++) {
+        const struct wdl_edge *e = &run->graph->edges[car->edge + i];
+        if (e->range && run->cars[e->car].state == WDL_CAR_ARMED)
+            car_ready(&run->cars[e->car]);
+    }
+}
+
+static void car_complete(struct wdl_car_run *c)
+{
+    const struct wdl_car *car = car_of(c);
+    struct wdl_run *run = c->run;
+    wdl_assert_cmp(c->state, ==, WDL_CAR_ARMED);
+    wdl_assert(wdl_list_empty(&c->link));
+    c->state = WDL_CAR_COMPLETE;
+    c->done = car->bytes;
+    car_progress(c);
+    for (int i = 0; i < car->edge_count; i++) {
+        const struct wdl_edge *e = &run->graph->edges[car->edge + i];
+        if (!e->range && --run->cars[e->car].waits == 0)
+            car_arm(run, e->car);
+    }
+    if (car->user && --run->users_left == 0)
+        req_end(run);
+    /* arming may have completed others: whoever takes the last one out ends the run */
+    if (--run->cars_left == 0)
+        run_end(run);
+}
+
+/* How far the CAR may go by what its inputs have. */
+static size_t car_limit(const struct wdl_car_run *c)
+{
+    const struct wdl_car *car = car_of(c);
+    size_t limit = car->bytes;
+    for (int i = 0; i < car->input_count; i++) {
+        const struct wdl_input *in = &c->run->graph->inputs[car->input + i];
+        size_t have = c->run->cars[in->car].done;
+        have = have > in->from ? have - in->from : 0;
+        if (have < in->bytes && in->at + have < limit)
+            limit = in->at + have;
+    }
+    return limit;
+}
+
+static void send_done(struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
+{
+    struct wdl_coll_send *send = wdl_container_of(comp, struct wdl_coll_send, comp);
+    struct wdl_car_run *c = send->car;
+    if (wdl_status_is_error(info->status))
+        c->run->status = info->status;
+    wdl_list_push_front(&c->run->team->coll->sends_free, &send->link);
+    c->flight--;
+    car_ready(c);
+}
+
+/* Hand one piece to the network. */
+static int send_piece(struct wdl_car_run *c, size_t bytes)
+{
+    const struct wdl_car *car = car_of(c);
+    struct wdl_team *team = c->run->team;
+    struct wdl_coll *coll = team->coll;
+    struct {
+        struct wdl_coll_pkt pkt;
+        char data[INLINE_BYTES];
+    } head = {{team->params.id, c->run->seq, car->role, 0, c->done}, {0}};
+    const char *data = bytes ? wdl_run_at(c->run, car->a) + c->done : NULL;
+    int peer = team->params.peer_of(team->params.ctx, car->peer);
+    int status;
+    if (bytes <= INLINE_BYTES) {
+        if (bytes)
+            memcpy(head.data, data, bytes);
+        status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &head, sizeof(head.pkt) + bytes, NULL,
+                             0, NULL);
+    } else {
+        struct wdl_list *node = coll->sends_free.next;
+        struct wdl_coll_send *send = wdl_container_of(node, struct wdl_coll_send, link);
+        if (node == &coll->sends_free)
+            return WDL_AGAIN;
+        send->comp.fn = send_done;
+        send->car = c;
+        status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &head, sizeof(head.pkt), data, bytes,
+                             &send->comp);
+        if (status == WDL_PENDING) {
+            wdl_list_remove(node);
+            c->flight++;
+        }
+    }
+    if (status == WDL_OK || status == WDL_PENDING) {
+        coll->stats.sent++;
+        coll->stats.sent_bytes += bytes;
+    }
+    return status;
+}
+
+/* Pieces are whole chunks but for the last, so that the receiver can count them. */
+static int step_send(struct wdl_car_run *c)
+{
+    const struct wdl_car *car = car_of(c);
+    size_t chunk = c->run->team->coll->chunk_bytes, limit = car_limit(c);
+    int sent = c->arrived != 0; /* a flag has no bytes to tell that it went */
+    while (c->done < limit || (car->bytes == 0 && !sent)) {
+        size_t bytes = limit - c->done;
+        if (bytes > chunk)
+            bytes = chunk;
+        else if (limit < car->bytes && bytes < chunk)
+            break;
+        int status = send_piece(c, bytes);
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        if (wdl_status_is_error(status)) {
+            c->run->status = status;
+            c->done = car->bytes;
+            break;
+        }
+        c->done += bytes;
+        sent = 1;
+        c->arrived = 1;
+    }
+    if (c->done == car->bytes && c->flight == 0 && wdl_list_empty(&c->link))
+        car_complete(c);
+    return WDL_OK;
+}
+
+static void step_bytes(struct wdl_car_run *c)
+{
+    const struct wdl_car *car = car_of(c);
+    struct wdl_run *run = c->run;
+    const struct wdl_coll_op *op = &run->args.op;
+    size_t limit = car_limit(c), from = c->done;
+    char *a = wdl_run_at(run, car->a), *b = wdl_run_at(run, car->b);
+    if (car->kind == WDL_CAR_REDUCE && limit < car->bytes)
+        limit -= limit % op->elem_bytes;
+    if (limit > from) {
+        if (car->kind == WDL_CAR_REDUCE)
+            op->fn(op->ctx, a + from, b + from, (limit - from) / op->elem_bytes);
+        else if (a != b)
+            memcpy(b + from, a + from, limit - from);
+        c->done = limit;
+        if (limit < car->bytes)
+            car_progress(c);
+    }
+    if (c->done == car->bytes)
+        car_complete(c);
+}
+
+/* One step of one CAR; WDL_AGAIN: the network refused. */
+static int car_step(struct wdl_car_run *c)
+{
+    const struct wdl_car *car = car_of(c);
+    if (c->state != WDL_CAR_ARMED)
+        return WDL_OK;
+    switch (car->kind) {
+    case WDL_CAR_SEND:
+        return step_send(c);
+    case WDL_CAR_COPY:
+    case WDL_CAR_REDUCE:
+        step_bytes(c);
+        return WDL_OK;
+    case WDL_CAR_CALL: {
+        int status = car->fn(c->run, car->arg);
+        if (wdl_status_is_error(status))
+            c->run->status = status;
+        car_complete(c);
+        return WDL_OK;
+    }
+    default:
+        wdl_assert_cmp(car->kind, ==, WDL_CAR_JOIN);
+        car_complete(c);
+        return WDL_OK;
+    }
+}
+
+int wdl_coll_step(void *arg)
+{
+    struct wdl_coll *coll = arg;
+    struct wdl_list *node;
+    int n = 0;
+    while ((node = wdl_list_pop(&coll->stalled)) != NULL)
+        wdl_list_push(&coll->ready, node);
+    for (;;) {
+        node = wdl_list_pop(&coll->ready);
+        if (node) {
+            struct wdl_car_run *c = wdl_container_of(node, struct wdl_car_run, link);
+            if (car_step(c) == WDL_AGAIN)
+                wdl_list_push(&coll->stalled, &c->link);
+            else
+                n++;
+            continue;
+        }
+        node = wdl_list_pop(&coll->kicks);
+        if (!node)
+            return n;
+        wdl_team_start_queued(wdl_container_of(node, struct wdl_team, kick));
+    }
+}
+
+/* --- receiving --- */
+
+int wdl_run_deliver(struct wdl_run *run, int i, uint64_t offset, const void *data, size_t bytes)
+{
+    const struct wdl_car *car = &run->graph->cars[i];
+    struct wdl_car_run *c = &run->cars[i];
+    size_t chunk = run->team->coll->chunk_bytes;
+    if (offset > car->bytes || bytes > car->bytes - offset)
+        return WDL_ERR_PROTO;
+    if (car->bytes > chunk) {
+        uint64_t *map = run->maps + car->chunk_map;
+        size_t n = offset / chunk, last = (car->bytes - 1) / chunk;
+        if (offset % chunk || bytes != (n == last ? car->bytes - offset : chunk) ||
+            (map[n / 64] >> (n % 64) & 1))
+            return WDL_ERR_PROTO;
+        map[n / 64] |= (uint64_t) 1 << (n % 64);
+        for (n = c->done / chunk; n <= last && (map[n / 64] >> (n % 64) & 1); n++)
+            c->done = n == last ? car->bytes : (n + 1) * chunk;
+    } else if (bytes != car->bytes) {
+        return WDL_ERR_PROTO;
+    } else {
+        c->done = bytes;
+    }
+    if (bytes)
+        memcpy(wdl_run_at(run, car->b) + offset, data, bytes);
+    c->arrived += bytes;
+    if (c->arrived == car->bytes)
+        car_complete(c);
+    else
+        car_progress(c);
+    return WDL_OK;
+}
+
+/* --- starting --- */
+
+static struct wdl_run *run_make(struct wdl_team *team, struct wdl_graph *g)
+{
+    const struct wdl_host *host = &team->coll->proc->host;
+    struct wdl_list *node = wdl_list_pop(&g->idle);
+    if (node)
+        return wdl_container_of(node, struct wdl_run, link);
+    size_t cars = (size_t) g->ncars * sizeof(struct wdl_car_run),
+           maps = g->map_words * sizeof(uint64_t);
+    size_t head = (sizeof(struct wdl_run) + cars + maps + 63) & ~(size_t) 63;
+    struct wdl_run *run = host->ops->alloc(host->ctx, head + g->tmp_bytes + 64);
+    if (!run)
+        return NULL;
+    wdl_list_init(&run->link);
+    run->graph = g;
+    run->team = team;
+    run->maps = (uint64_t *) (void *) ((char *) run->cars + cars);
+    run->tmp = (char *) (((uintptr_t) run + head + 63) & ~(uintptr_t) 63);
+    for (int i = 0; i < g->ncars; i++) {
+        run->cars[i].run = run;
+        wdl_list_init(&run->cars[i].link);
+    }
+    team->coll->stats.runs_made++;
+    return run;
+}
+
+int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_req *req,
+                  uint32_t seq)
+{
+    struct wdl_run *run = run_make(team, g);
+    uint32_t slot = seq % (uint32_t) team->window;
+    if (!run)
+        return WDL_ERR_NOMEM;
+    run->req = req;
+    run->seq = seq;
+    run->status = WDL_OK;
+    run->cars_left = g->ncars;
+    run->users_left = g->nusers;
+    if (req)
+        run->args = req->args;
+    if (g->map_words)
+        memset(run->maps, 0, g->map_words * sizeof(uint64_t));
+    for (int i = 0; i < g->ncars; i++) {
+        struct wdl_car_run *c = &run->cars[i];
+        c->state = WDL_CAR_WAITING;
+        c->waits = g->cars[i].waits;
+        c->flight = 0;
+        c->done = c->arrived = 0;
+    }
+    g->running++;
+    wdl_list_push(&team->running, &run->link);
+    wdl_assert(!team->slots[slot]);
+    team->slots[slot] = run;
+    team->coll->stats.started++;
+    run->cars_left++; /* held until all that can begin has */
+    for (int i = 0; i < g->ncars; i++)
+        if (g->cars[i].waits == 0)
+            car_arm(run, i);
+    if (run->users_left == 0)
+        req_end(run);
+    if (--run->cars_left == 0)
+        run_end(run);
+    return WDL_OK;
+}

@@ -1,0 +1,86 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Scatter: down a binomial tree, each rank passing on its children's blocks as they come; or
+ * straight from the root.
+ */
+#include "mpid/coll/algo.h"
+
+enum { SENDING = 8 }; /* ranks the root sends to at a time */
+
+static void tree_root(struct wdl_build *b, const struct wdl_tree *tree)
+{
+    size_t m = b->args->bytes;
+    for (int i = tree->nchild - 1; i >= 0; i--) {
+        int child = wdl_tree_child(tree, i, b->rank, b->size);
+        size_t all = (size_t) wdl_tree_child_ranks(tree, i) * m,
+               head = (size_t) (b->size - child) * m;
+        struct wdl_loc from = wdl_src((size_t) child * m);
+        if (all <= head) {
+            wdl_edge_send(b, WDL_PHASE_DATA, child, 0, 1 + i, from, all);
+            continue;
+        }
+        size_t tmp = wdl_build_tmp(b, all);
+        int one = wdl_build_copy(b, wdl_tmp(tmp), from, head);
+        int two = wdl_build_copy(b, wdl_tmp(tmp + head), wdl_src(0), all - head);
+        int send = wdl_edge_send(b, WDL_PHASE_DATA, child, 0, 1 + i, wdl_tmp(tmp), all);
+        wdl_build_order(b, one, send);
+        wdl_build_order(b, two, send);
+    }
+    wdl_build_copy(b, wdl_dst(0), wdl_src((size_t) b->rank * m), m);
+}
+
+void wdl_scatter_tree(struct wdl_build *b)
+{
+    int root = b->args->root;
+    size_t m = b->args->bytes;
+    struct wdl_tree tree;
+    wdl_tree_init(&tree, b->rank, root, b->size);
+    if (tree.parent < 0) {
+        tree_root(b, &tree);
+        return;
+    }
+    if (tree.nchild == 0) {
+        wdl_edge_recv(b, WDL_PHASE_DATA, tree.parent, 0, tree.parent_link, wdl_dst(0), m);
+        return;
+    }
+    size_t all = (size_t) tree.ranks * m, tmp = wdl_build_tmp(b, all);
+    int recv =
+        wdl_edge_recv(b, WDL_PHASE_DATA, tree.parent, 0, tree.parent_link, wdl_tmp(tmp), all);
+    for (int i = tree.nchild - 1; i >= 0; i--) {
+        size_t at = m << i, bytes = (size_t) wdl_tree_child_ranks(&tree, i) * m;
+        int send = wdl_edge_send(b, WDL_PHASE_DATA, wdl_tree_child(&tree, i, root, b->size), 0,
+                                 1 + i, wdl_tmp(tmp + at), bytes);
+        wdl_build_stream(b, recv, at, send, 0, bytes);
+        if (all == 0)
+            wdl_build_order(b, recv, send);
+    }
+    wdl_build_stream(b, recv, 0, wdl_build_copy(b, wdl_dst(0), wdl_tmp(tmp), m), 0, m);
+}
+
+/* Few ranks: each has a link for its ready flag. Many: the entry synchronization has told that
+ * they are there. */
+void wdl_scatter_direct(struct wdl_build *b)
+{
+    const struct wdl_coll_args *args = b->args;
+    int root = args->root, sends[SENDING];
+    if (b->rank != root) {
+        int i = (b->rank - root + b->size) % b->size;
+        if (!args->variable || args->bytes)
+            wdl_edge_recv(b, WDL_PHASE_DATA, root, 0, b->armed ? 0 : i, wdl_dst(0), args->bytes);
+        return;
+    }
+    for (int i = 1; i < b->size; i++) {
+        int rank = (root + i) % b->size, *send = &sends[i % SENDING];
+        size_t bytes = wdl_block_bytes(args, &args->src_blocks, rank);
+        if (args->variable && bytes == 0) {
+            *send = WDL_CAR_NONE;
+            continue;
+        }
+        int before = i > SENDING ? *send : WDL_CAR_NONE;
+        *send = wdl_edge_send(b, WDL_PHASE_DATA, rank, 0, b->armed ? 0 : i,
+                              wdl_src(wdl_block_at(args, &args->src_blocks, rank)), bytes);
+        wdl_build_order(b, before, *send);
+    }
+    wdl_build_copy(b, wdl_dst(0), wdl_src(wdl_block_at(args, &args->src_blocks, root)),
+                   wdl_block_bytes(args, &args->src_blocks, root));
+}

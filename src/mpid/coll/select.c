@@ -1,0 +1,341 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Which algorithm: one table, a test per row that says where it applies and a cost by the team's
+ * model; the cheapest that applies is taken, by every rank alike. And the graphs: entry
+ * synchronization, the algorithm's data, exit synchronization; kept by shape.
+ */
+#include <string.h>
+#include "mpid/coll/algo.h"
+
+enum { ROW_FIRST = 1 << 16, ROW_CREDIT }; /* rows of the empty collectives */
+
+struct row {
+    enum wdl_coll_kind kind;
+    const char *name;
+    void (*build)(struct wdl_build *b);
+    int (*applies)(const struct wdl_team *team, const struct wdl_coll_args *args);
+    /* ns; p ranks, log rounds, m bytes */
+    double (*cost)(const struct wdl_coll_model *n, double p, double log, double m);
+    int entry; /* stands on all having begun before data moves */
+};
+
+static int always(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    (void) team;
+    (void) args;
+    return 1;
+}
+
+static int equal_blocks(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    (void) team;
+    return !args->variable;
+}
+
+/* Every other rank has a link of its own. */
+static int few(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    (void) args;
+    return team->size < team->links;
+}
+
+static int many(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    return !few(team, args);
+}
+
+/* Something for every rank to own. */
+static int divisible(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    size_t unit = args->kind == WDL_COLL_BROADCAST ? 1 : args->op.elem_bytes;
+    return args->bytes / unit >= (size_t) team->size;
+}
+
+static double cost_rounds(const struct wdl_coll_model *n, double p, double log, double m)
+{
+    (void) p;
+    (void) m;
+    return log * n->latency;
+}
+
+static double cost_broadcast_tree(const struct wdl_coll_model *n, double p, double log, double m)
+{
+    (void) p;
+    return log * (n->latency + m * n->byte);
+}
+
+static double cost_broadcast_ring(const struct wdl_coll_model *n, double p, double log, double m)
+{
+    return (log + p) * n->latency + 2 * m * n->byte;
+}
+
+static double cost_tree(const struct wdl_coll_model *n, double p, double log, double m)
+{
+    return log * n->latency + 1.5 * p * m * n->byte;
+}
+
+static double cost_direct(const struct wdl_coll_model *n, double p, double log, double m)
+{
+    (void) log;
+    return 2 * n->latency + p * (n->gap + m * n->byte);
+}
+
+static double cost_direct_entry(const struct wdl_coll_model *n, double p, double log, double m)
+{
+    return log * n->latency + cost_direct(n, p, log, m);
+}
+
+static double cost_bruck(const struct wdl_coll_model *n, double p, double log, double m)
+{
+    return log * n->latency + 1.5 * p * m * n->byte;
+}
+
+static double cost_ring(const struct wdl_coll_model *n, double p, double log, double m)
+{
+    (void) log;
+    return p * (n->latency + m * n->byte);
+}
+
+static double cost_exchange_bruck(const struct wdl_coll_model *n, double p, double log, double m)
+{
+    return log * (n->latency + p * m * n->byte);
+}
+
+static double cost_vector(const struct wdl_coll_model *n, double p, double log, double m)
+{
+    (void) p;
+    return log * (n->latency + m * (n->byte + n->reduce));
+}
+
+static double cost_halving(const struct wdl_coll_model *n, double p, double log, double m)
+{
+    (void) p;
+    return 2 * log * n->latency + m * (2 * n->byte + 2 * n->reduce);
+}
+
+static const struct row rows[] = {
+    {WDL_COLL_BARRIER, "dissemination", wdl_barrier_dissemination, always, cost_rounds, 0},
+    {WDL_COLL_BROADCAST, "tree", wdl_broadcast_tree, always, cost_broadcast_tree, 0},
+    {WDL_COLL_BROADCAST, "scatter_ring", wdl_broadcast_scatter_ring, divisible, cost_broadcast_ring,
+     0},
+    {WDL_COLL_SCATTER, "tree", wdl_scatter_tree, equal_blocks, cost_tree, 0},
+    {WDL_COLL_SCATTER, "direct", wdl_scatter_direct, few, cost_direct, 0},
+    {WDL_COLL_SCATTER, "direct_entry", wdl_scatter_direct, many, cost_direct_entry, 1},
+    {WDL_COLL_GATHER, "tree", wdl_gather_tree, equal_blocks, cost_tree, 0},
+    {WDL_COLL_GATHER, "direct", wdl_gather_direct, always, cost_direct, 0},
+    {WDL_COLL_GATHER_ALL, "bruck", wdl_gather_all_bruck, equal_blocks, cost_bruck, 0},
+    {WDL_COLL_GATHER_ALL, "ring", wdl_gather_all_ring, always, cost_ring, 0},
+    {WDL_COLL_EXCHANGE, "bruck", wdl_exchange_bruck, equal_blocks, cost_exchange_bruck, 0},
+    {WDL_COLL_EXCHANGE, "pairwise", wdl_exchange_pairwise, few, cost_direct, 0},
+    {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, many, cost_direct_entry, 1},
+    {WDL_COLL_REDUCE, "tree", wdl_reduce_tree, always, cost_vector, 0},
+    {WDL_COLL_ALLREDUCE, "doubling", wdl_allreduce_doubling, always, cost_vector, 0},
+    {WDL_COLL_ALLREDUCE, "halving", wdl_allreduce_halving, divisible, cost_halving, 0},
+    {WDL_COLL_SCAN, "doubling", wdl_scan_doubling, always, cost_vector, 0},
+};
+enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
+
+static int one_of(uint32_t flags, uint32_t set)
+{
+    uint32_t chosen = flags & set;
+    return chosen && !(chosen & (chosen - 1));
+}
+
+static int args_check(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    int reduces = args->kind == WDL_COLL_REDUCE || args->kind == WDL_COLL_ALLREDUCE ||
+                  args->kind == WDL_COLL_SCAN;
+    if ((int) args->kind < 0 || args->kind >= WDL_COLL_KIND_COUNT)
+        return WDL_ERR_ARG;
+    if (args->kind == WDL_COLL_BARRIER)
+        return WDL_OK;
+    if (!one_of(args->flags, WDL_COLL_IN) || !one_of(args->flags, WDL_COLL_OUT) ||
+        !one_of(args->flags, WDL_COLL_SINGLE | WDL_COLL_LOCAL))
+        return WDL_ERR_ARG;
+    if (wdl_flow_of(args->kind) != WDL_FLOW_ALL && (args->root < 0 || args->root >= team->size))
+        return WDL_ERR_RANK;
+    if (reduces && !args->op.fn)
+        return WDL_ERR_OP;
+    if (reduces &&
+        (args->variable || args->op.elem_bytes == 0 || args->bytes % args->op.elem_bytes))
+        return WDL_ERR_ARG;
+    if (args->kind == WDL_COLL_BROADCAST && args->variable)
+        return WDL_ERR_ARG;
+    return WDL_OK;
+}
+
+int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args, int *status_out)
+{
+    double p = team->size, log = wdl_log2_up(team->size), best = 0;
+    int chosen = -1;
+    *status_out = args_check(team, args);
+    if (*status_out != WDL_OK)
+        return -1;
+    for (int i = 0; i < ROWS; i++) {
+        const struct row *row = &rows[i];
+        if (row->kind != args->kind || !row->applies(team, args))
+            continue;
+        if (args->algorithm && strcmp(args->algorithm, row->name) != 0)
+            continue;
+        double cost = row->cost(&team->params.model, p, log, (double) args->bytes);
+        if (chosen < 0 || cost < best) {
+            chosen = i;
+            best = cost;
+        }
+        if (args->variable) /* sizes that not all ranks know may not decide */
+            break;
+    }
+    if (chosen < 0)
+        *status_out = WDL_ERR_ARG;
+    return chosen;
+}
+
+int wdl_select_syncs(int row, const struct wdl_coll_args *args)
+{
+    enum wdl_flow flow = wdl_flow_of(args->kind);
+    if (args->kind == WDL_COLL_BARRIER || args->kind == WDL_COLL_ALLREDUCE ||
+        args->kind == WDL_COLL_GATHER_ALL)
+        return 1;
+    if (args->kind == WDL_COLL_EXCHANGE && !args->variable)
+        return 1;
+    if (args->flags & WDL_COLL_OUT_ALLSYNC)
+        return 1;
+    /* downwards the news travels with the data, and an empty block does not travel */
+    return ((args->flags & WDL_COLL_IN_ALLSYNC) || rows[row].entry) &&
+           !(flow == WDL_FLOW_DOWN && args->variable);
+}
+
+/* --- graphs --- */
+
+static int entry_build(struct wdl_build *b, enum wdl_flow flow, int root)
+{
+    b->armed = 1;
+    if (flow == WDL_FLOW_ALL)
+        return wdl_sync_all(b, WDL_PHASE_IN, WDL_CAR_NONE);
+    int up = wdl_sync_up(b, WDL_PHASE_IN, root, WDL_CAR_NONE);
+    if (flow == WDL_FLOW_UP)
+        return wdl_sync_down(b, WDL_PHASE_IN2, root, up);
+    /* downwards, what moves here has come from the root: it is late enough by itself */
+    return b->rank == root ? up : WDL_CAR_NONE;
+}
+
+static void exit_build(struct wdl_build *b, enum wdl_flow flow, int root, int first)
+{
+    int all = wdl_build_join(b), last;
+    for (int i = first; i < all; i++)
+        if (wdl_car_touches(&b->cars[i]))
+            wdl_build_order(b, i, all);
+    if (flow == WDL_FLOW_ALL)
+        last = wdl_sync_all(b, WDL_PHASE_OUT, all);
+    else if (flow == WDL_FLOW_UP)
+        last = wdl_sync_down(b, WDL_PHASE_OUT, root, all);
+    else
+        last = wdl_sync_down(b, WDL_PHASE_OUT2, root, wdl_sync_up(b, WDL_PHASE_OUT, root, all));
+    wdl_build_user(b, last);
+}
+
+static struct wdl_graph *graph_build(struct wdl_team *team, const struct wdl_coll_args *args,
+                                     int row)
+{
+    struct wdl_build b;
+    enum wdl_flow flow = wdl_flow_of(args->kind);
+    int synced = args->kind != WDL_COLL_BARRIER, entered = WDL_CAR_NONE;
+    wdl_build_begin(&b, team, args);
+    if (synced && (rows[row].entry || (args->flags & WDL_COLL_IN_ALLSYNC)))
+        entered = entry_build(&b, flow, args->root);
+    int first = b.ncars;
+    rows[row].build(&b);
+    for (int i = first, n = b.ncars; i < n; i++)
+        if (wdl_car_touches(&b.cars[i]) && b.cars[i].kind != WDL_CAR_RECV)
+            wdl_build_order(&b, entered, i);
+    if (synced && (args->flags & WDL_COLL_OUT_ALLSYNC))
+        exit_build(&b, flow, args->root, first);
+    return wdl_build_end(&b);
+}
+
+static struct wdl_graph *graph_find(struct wdl_team *team, const struct wdl_shape *shape)
+{
+    struct wdl_list *node;
+    wdl_list_for (node, &team->graphs) {
+        struct wdl_graph *g = wdl_container_of(node, struct wdl_graph, link);
+        if (memcmp(&g->shape, shape, sizeof(*shape)) == 0) {
+            wdl_list_remove(node);
+            wdl_list_push_front(&team->graphs, node);
+            return g;
+        }
+    }
+    return NULL;
+}
+
+/* Into the cache; the one used longest ago that nobody runs leaves. */
+static void graph_keep(struct wdl_team *team, struct wdl_graph *g, const struct wdl_shape *shape)
+{
+    g->shape = *shape;
+    g->kept = 1;
+    for (struct wdl_list *node = team->graphs.prev; node != &team->graphs; node = node->prev) {
+        struct wdl_graph *old = wdl_container_of(node, struct wdl_graph, link);
+        if (team->ngraphs < WDL_COLL_GRAPHS_MAX)
+            break;
+        if (old->running)
+            continue;
+        wdl_graph_free(team, old);
+        team->ngraphs--;
+        break;
+    }
+    wdl_list_push_front(&team->graphs, &g->link);
+    team->ngraphs++;
+}
+
+struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_args *args, int row)
+{
+    struct wdl_shape shape;
+    memset(&shape, 0, sizeof(shape));
+    shape.row = (uint32_t) row;
+    shape.flags = args->flags;
+    shape.root = args->root;
+    shape.commutes = args->op.commutes;
+    shape.bytes = args->bytes;
+    shape.elem_bytes = args->op.elem_bytes;
+    struct wdl_graph *g = args->variable ? NULL : graph_find(team, &shape);
+    if (g)
+        return g;
+    g = graph_build(team, args, row);
+    if (!g)
+        return NULL;
+    g->syncs = wdl_select_syncs(row, args);
+    if (!args->variable)
+        graph_keep(team, g, &shape);
+    return g;
+}
+
+struct wdl_graph *wdl_select_credit(struct wdl_team *team, int first)
+{
+    struct wdl_shape shape;
+    struct wdl_build b;
+    memset(&shape, 0, sizeof(shape));
+    shape.row = first ? ROW_FIRST : ROW_CREDIT;
+    struct wdl_graph *g = graph_find(team, &shape);
+    if (g)
+        return g;
+    wdl_build_begin(&b, team, NULL);
+    if (first)
+        (void) wdl_sync_all(&b, WDL_PHASE_IN, WDL_CAR_NONE);
+    else
+        (void) wdl_sync_down(&b, WDL_PHASE_IN2, 0, wdl_sync_up(&b, WDL_PHASE_IN, 0, WDL_CAR_NONE));
+    g = wdl_build_end(&b);
+    if (g) {
+        g->syncs = 1;
+        graph_keep(team, g, &shape);
+    }
+    return g;
+}
+
+const char *wdl_coll_kind_name(enum wdl_coll_kind kind)
+{
+    static const char *const name[] = {
+#define WDL_COLL_KIND_NAME(name) #name,
+        WDL_COLL_KINDS(WDL_COLL_KIND_NAME)
+#undef WDL_COLL_KIND_NAME
+    };
+    return (int) kind >= 0 && kind < WDL_COLL_KIND_COUNT ? name[kind] : "unknown";
+}

@@ -1,0 +1,146 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Roles, binomial trees, edges,
+ * synchronization by flags. */
+#include "mpid/coll/algo.h"
+
+uint32_t wdl_role(const struct wdl_build *b, enum wdl_phase phase, int link)
+{
+    wdl_assert_cmp(link, <, b->team->links);
+    return (uint32_t) ((int) phase * b->team->links + link);
+}
+
+uint32_t wdl_role_bare(const struct wdl_build *b, int index)
+{
+    return b->team->cell_roles + (uint32_t) index;
+}
+
+int wdl_log2_up(int n)
+{
+    int log = 0;
+    while (((int64_t) 1 << log) < n)
+        log++;
+    return log;
+}
+
+void wdl_tree_init(struct wdl_tree *tree, int rank, int root, int size)
+{
+    int place = (rank - root + size) % size, left = size - place;
+    int span = place ? place & -place : 1 << wdl_log2_up(size);
+    tree->place = place;
+    tree->ranks = span < left ? span : left;
+    tree->nchild = wdl_log2_up(tree->ranks);
+    tree->parent = place ? (place - span + root) % size : -1;
+    tree->parent_link = place ? 1 + wdl_log2_up(span) : 0;
+}
+
+int wdl_tree_child(const struct wdl_tree *tree, int i, int root, int size)
+{
+    return (int) (((int64_t) tree->place + (1 << i) + root) % size);
+}
+
+int wdl_tree_child_ranks(const struct wdl_tree *tree, int i)
+{
+    int left = tree->ranks - (1 << i);
+    return left < 1 << i ? left : 1 << i;
+}
+
+static int needs_ready(const struct wdl_build *b, size_t bytes)
+{
+    return !b->armed && bytes > b->team->params.cell_bytes;
+}
+
+int wdl_edge_send(struct wdl_build *b, enum wdl_phase phase, int peer, int link_there,
+                  int link_here, struct wdl_loc from, size_t bytes)
+{
+    int send = wdl_build_send(b, peer, wdl_role(b, phase, link_there), from, bytes);
+    if (needs_ready(b, bytes))
+        wdl_build_order(b,
+                        wdl_build_recv(b, peer, wdl_role(b, phase + WDL_PHASE_READY, link_here),
+                                       wdl_nowhere(), 0),
+                        send);
+    return send;
+}
+
+int wdl_edge_recv(struct wdl_build *b, enum wdl_phase phase, int peer, int link_here,
+                  int link_there, struct wdl_loc to, size_t bytes)
+{
+    if (needs_ready(b, bytes))
+        wdl_build_send(b, peer, wdl_role(b, phase + WDL_PHASE_READY, link_there), wdl_nowhere(), 0);
+    return wdl_build_recv(b, peer, wdl_role(b, phase, link_here), to, bytes);
+}
+
+int wdl_sync_up(struct wdl_build *b, enum wdl_phase phase, int root, int after)
+{
+    struct wdl_tree tree;
+    int join = wdl_build_join(b);
+    wdl_tree_init(&tree, b->rank, root, b->size);
+    wdl_build_order(b, after, join);
+    for (int i = 0; i < tree.nchild; i++)
+        wdl_build_order(b,
+                        wdl_build_recv(b, wdl_tree_child(&tree, i, root, b->size),
+                                       wdl_role(b, phase, 1 + i), wdl_nowhere(), 0),
+                        join);
+    if (tree.parent >= 0)
+        wdl_build_order(b, join,
+                        wdl_build_send(b, tree.parent, wdl_role(b, phase, tree.parent_link),
+                                       wdl_nowhere(), 0));
+    return join;
+}
+
+int wdl_sync_down(struct wdl_build *b, enum wdl_phase phase, int root, int after)
+{
+    struct wdl_tree tree;
+    int come = after;
+    wdl_tree_init(&tree, b->rank, root, b->size);
+    if (tree.parent >= 0)
+        come = wdl_build_recv(b, tree.parent, wdl_role(b, phase, 0), wdl_nowhere(), 0);
+    for (int i = tree.nchild - 1; i >= 0; i--)
+        wdl_build_order(b, come,
+                        wdl_build_send(b, wdl_tree_child(&tree, i, root, b->size),
+                                       wdl_role(b, phase, 0), wdl_nowhere(), 0));
+    return come;
+}
+
+int wdl_sync_all(struct wdl_build *b, enum wdl_phase phase, int after)
+{
+    int last = after;
+    for (int k = 0; k < wdl_log2_up(b->size); k++) {
+        int up = (int) ((b->rank + ((int64_t) 1 << k)) % b->size);
+        int down = (int) ((b->rank - ((int64_t) 1 << k) + b->size) % b->size);
+        int send = wdl_build_send(b, up, wdl_role(b, phase, k), wdl_nowhere(), 0);
+        int recv = wdl_build_recv(b, down, wdl_role(b, phase, k), wdl_nowhere(), 0);
+        int join = wdl_build_join(b);
+        wdl_build_order(b, last, send);
+        wdl_build_order(b, last, join);
+        wdl_build_order(b, recv, join);
+        last = join;
+    }
+    if (last == WDL_CAR_NONE)
+        last = wdl_build_join(b);
+    return last;
+}
+
+enum wdl_flow wdl_flow_of(enum wdl_coll_kind kind)
+{
+    switch (kind) {
+    case WDL_COLL_BROADCAST:
+    case WDL_COLL_SCATTER:
+        return WDL_FLOW_DOWN;
+    case WDL_COLL_GATHER:
+    case WDL_COLL_REDUCE:
+        return WDL_FLOW_UP;
+    default:
+        return WDL_FLOW_ALL;
+    }
+}
+
+size_t wdl_block_bytes(const struct wdl_coll_args *args, const struct wdl_coll_blocks *blocks,
+                       int rank)
+{
+    return args->variable ? blocks->bytes[rank] : args->bytes;
+}
+
+size_t wdl_block_at(const struct wdl_coll_args *args, const struct wdl_coll_blocks *blocks,
+                    int rank)
+{
+    return args->variable ? blocks->at[rank] : (size_t) rank * args->bytes;
+}

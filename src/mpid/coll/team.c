@@ -1,0 +1,305 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. The module, teams, their sequence
+ * and credit. */
+#include <string.h>
+#include "mpid/coll/coll_impl.h"
+
+enum {
+    WINDOW = 64,
+    WINDOW_MIN = 8,
+    CELL_BYTES = 256,
+    PHASES_DATA = 2,
+    PHASES_FLAG = 6,
+    LINKS_MIN = 16
+};
+
+/* Every how many collectives one must carry credit; below W/2, so that the next can start when
+ * this one is done. */
+static uint32_t credit_every(const struct wdl_team *team)
+{
+    return (uint32_t) team->window * 3 / 8;
+}
+
+int wdl_coll_init(struct wdl_proc *proc)
+{
+    const struct wdl_host *host = &proc->host;
+    struct wdl_coll *coll = host->ops->alloc(host->ctx, sizeof(*coll));
+    if (!coll)
+        return WDL_ERR_NOMEM;
+    coll->proc = proc;
+    for (int i = 0; i < WDL_COLL_BUCKETS; i++)
+        wdl_list_init(&coll->teams[i]);
+    wdl_list_init(&coll->kicks);
+    wdl_list_init(&coll->ready);
+    wdl_list_init(&coll->stalled);
+    wdl_list_init(&coll->strays);
+    wdl_list_init(&coll->sends_free);
+    for (int i = 0; i < WDL_COLL_SENDS; i++)
+        wdl_list_push(&coll->sends_free, &coll->sends[i].link);
+    wdl_assert_cmp(proc->am_payload_max, >, sizeof(struct wdl_coll_pkt) + 256);
+    coll->chunk_bytes = (proc->am_payload_max - sizeof(struct wdl_coll_pkt)) & ~(size_t) 63;
+    proc->coll = coll;
+    wdl_am_register(proc, WDL_AM_COLL, wdl_coll_handle, coll);
+    wdl_step_register(proc, WDL_AM_COLL, wdl_coll_step, coll);
+    return WDL_OK;
+}
+
+void wdl_coll_fini(struct wdl_proc *proc)
+{
+    struct wdl_coll *coll = proc->coll;
+    const struct wdl_host *host = &proc->host;
+    struct wdl_list *node;
+    int sends = 0;
+    for (int i = 0; i < WDL_COLL_BUCKETS; i++)
+        wdl_assert(wdl_list_empty(&coll->teams[i]));
+    wdl_assert(wdl_list_empty(&coll->ready) && wdl_list_empty(&coll->stalled));
+    wdl_list_for (node, &coll->sends_free)
+        sends++;
+    wdl_assert_cmp(sends, ==, WDL_COLL_SENDS);
+    /* flags for a team that was never made here: malformed, or another rank's mistake */
+    while ((node = wdl_list_pop(&coll->strays)) != NULL)
+        host->ops->free(host->ctx, wdl_container_of(node, struct wdl_coll_stray, link));
+    wdl_am_register(proc, WDL_AM_COLL, NULL, NULL);
+    wdl_step_register(proc, WDL_AM_COLL, NULL, NULL);
+    proc->coll = NULL;
+    host->ops->free(host->ctx, coll);
+}
+
+const struct wdl_coll_stats *wdl_coll_stats(struct wdl_proc *proc)
+{
+    return &((struct wdl_coll *) proc->coll)->stats;
+}
+
+static void team_drop(struct wdl_team *team)
+{
+    const struct wdl_host *host = &team->coll->proc->host;
+    while (!wdl_list_empty(&team->graphs))
+        wdl_graph_free(team, wdl_container_of(team->graphs.next, struct wdl_graph, link));
+    if (team->cells)
+        wdl_cells_free(team);
+    host->ops->free(host->ctx, team->slots);
+    host->ops->free(host->ctx, team->finished);
+    wdl_list_remove(&team->link);
+    wdl_list_remove(&team->kick);
+    host->ops->free(host->ctx, team);
+}
+
+/* Enough roles a phase for dissemination and for every tree the algorithms use. */
+static int links_for(int size)
+{
+    int log = 0;
+    while (((int64_t) 1 << log) < size)
+        log++;
+    return log + 1 > LINKS_MIN ? log + 1 : size < LINKS_MIN ? size + 1 : LINKS_MIN;
+}
+
+static int team_begin(struct wdl_team *team)
+{
+    struct wdl_graph *g = wdl_select_credit(team, 1);
+    if (!g)
+        return WDL_ERR_NOMEM;
+    wdl_coll_strays_give(team);
+    team->sync = team->next++;
+    return wdl_run_start(team, g, NULL, team->sync);
+}
+
+int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
+                    struct wdl_team **team_out)
+{
+    static const struct wdl_coll_model model = {1500, 400, 0.1, 0.25};
+    struct wdl_coll *coll = proc->coll;
+    const struct wdl_host *host = &proc->host;
+    struct wdl_team *team = host->ops->alloc(host->ctx, sizeof(*team));
+    *team_out = NULL;
+    if (!team)
+        return WDL_ERR_NOMEM;
+    team->coll = coll;
+    team->params = *params;
+    if (params->model.latency <= 0)
+        team->params.model = model;
+    if (!team->params.cell_bytes)
+        team->params.cell_bytes = CELL_BYTES;
+    if (team->params.cell_bytes > coll->chunk_bytes)
+        team->params.cell_bytes = coll->chunk_bytes;
+    team->rank = params->rank;
+    team->size = params->size;
+    team->window = params->window ? params->window : WINDOW;
+    wdl_assert_cmp(team->window, >=, WINDOW_MIN);
+    wdl_assert_cmp(team->window & (team->window - 1), ==, 0);
+    team->links = links_for(team->size);
+    team->data_roles = (uint32_t) (PHASES_DATA * team->links);
+    team->cell_roles = team->data_roles + (uint32_t) (PHASES_FLAG * team->links);
+    team->next = team->done = team->low = params->first_seq;
+    wdl_list_init(&team->kick);
+    wdl_list_init(&team->queue);
+    wdl_list_init(&team->graphs);
+    wdl_list_init(&team->running);
+    wdl_list_init(&team->link);
+    team->slots = host->ops->alloc(host->ctx, (size_t) team->window * sizeof(team->slots[0]));
+    team->finished = host->ops->alloc(host->ctx, (size_t) team->window);
+    if (!team->slots || !team->finished || wdl_cells_make(team) != WDL_OK ||
+        team_begin(team) != WDL_OK) {
+        team_drop(team);
+        return WDL_ERR_NOMEM;
+    }
+    wdl_list_push(&coll->teams[team->params.id % WDL_COLL_BUCKETS], &team->link);
+    if (!coll->busy)
+        (void) wdl_coll_step(coll);
+    *team_out = team;
+    return WDL_OK;
+}
+
+int wdl_team_destroy(struct wdl_team *team)
+{
+    if (!wdl_list_empty(&team->queue) || !wdl_list_empty(&team->running))
+        return WDL_AGAIN;
+    wdl_team_check(team);
+    team_drop(team);
+    return WDL_OK;
+}
+
+int wdl_team_rank(const struct wdl_team *team)
+{
+    return team->rank;
+}
+
+int wdl_team_size(const struct wdl_team *team)
+{
+    return team->size;
+}
+
+void wdl_team_check(const struct wdl_team *team)
+{
+    int running = 0, slots = 0;
+    struct wdl_list *node;
+    wdl_list_for (node, &team->running) {
+        const struct wdl_run *run = wdl_container_of(node, struct wdl_run, link);
+        wdl_assert(team->slots[run->seq % (uint32_t) team->window] == run);
+        wdl_assert_cmp(run->seq - team->done, <, (uint32_t) team->window);
+        wdl_assert_cmp(run->cars_left, >, 0);
+        wdl_assert(run->users_left > 0 || !run->req);
+        running++;
+    }
+    for (int i = 0; i < team->window; i++) {
+        slots += team->slots[i] != NULL;
+        wdl_assert(!(team->slots[i] && team->finished[i]));
+    }
+    wdl_assert_cmp(running, ==, slots);
+    wdl_assert_cmp(team->done - team->low, <=, (uint32_t) team->window);
+    wdl_assert_cmp(team->next - team->low, <=, (uint32_t) team->window);
+    wdl_assert_cmp(team->next - team->done, <=, (uint32_t) team->window);
+}
+
+void wdl_team_kick(struct wdl_team *team)
+{
+    if (wdl_list_empty(&team->kick))
+        wdl_list_push(&team->coll->kicks, &team->kick);
+}
+
+void wdl_team_finished(struct wdl_run *run)
+{
+    struct wdl_team *team = run->team;
+    uint32_t mask = (uint32_t) team->window - 1, half = (uint32_t) team->window / 2;
+    wdl_assert(team->slots[run->seq & mask] == run);
+    team->slots[run->seq & mask] = NULL;
+    team->finished[run->seq & mask] = 1;
+    while (team->done != team->next && team->finished[team->done & mask]) {
+        team->finished[team->done & mask] = 0;
+        team->done++;
+    }
+    team->open = 1;
+    if (run->graph->syncs && (int32_t) (run->seq - half - team->low) > 0)
+        team->low = run->seq - half;
+    if (!wdl_list_empty(&team->queue))
+        wdl_team_kick(team);
+}
+
+/* May the next number start, with or without credit to carry? (head of coll_impl.h) */
+static int may_start(const struct wdl_team *team, int syncs)
+{
+    uint32_t seq = team->next, half = (uint32_t) team->window / 2;
+    if (!team->open)
+        return 0;
+    if (seq - team->low >= (uint32_t) team->window)
+        return 0;
+    return !syncs || (int32_t) (seq - half - team->done) <= 0;
+}
+
+static void req_fail(struct wdl_team *team, struct wdl_coll_req *req, int status)
+{
+    team->coll->stats.live--;
+    req->status = status;
+    req->done = 1;
+    if (req->fn)
+        req->fn(req);
+}
+
+/* Start a graph as the next number. */
+static int start_next(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_req *req)
+{
+    uint32_t seq = team->next;
+    if (!g)
+        return WDL_ERR_NOMEM;
+    if (g->syncs)
+        team->sync = seq;
+    team->next++;
+    int status = wdl_run_start(team, g, req, seq);
+    if (status != WDL_OK)
+        team->next--;
+    return status;
+}
+
+void wdl_team_start_queued(struct wdl_team *team)
+{
+    team->coll->busy++;
+    while (!wdl_list_empty(&team->queue)) {
+        struct wdl_coll_req *req = wdl_container_of(team->queue.next, struct wdl_coll_req, link);
+        int status = team->status,
+            row = status == WDL_OK ? wdl_select_row(team, &req->args, &status) : -1;
+        if (row >= 0) {
+            int syncs = wdl_select_syncs(row, &req->args);
+            int credit = !syncs && team->next - team->sync >= credit_every(team);
+            if (!may_start(team, syncs || credit))
+                break;
+            if (credit) {
+                status = start_next(team, wdl_select_credit(team, 0), NULL);
+                if (status == WDL_OK)
+                    continue;
+            } else {
+                wdl_list_remove(&req->link);
+                status = start_next(team, wdl_select_graph(team, &req->args, row), req);
+                if (status == WDL_OK)
+                    continue;
+                wdl_list_push_front(&team->queue, &req->link);
+            }
+        }
+        /* out of memory: the others go on without us; nothing after this one can be right here */
+        wdl_assert_cmp(status, !=, WDL_OK);
+        team->status = status;
+        wdl_list_remove(&req->link);
+        req_fail(team, req, status);
+    }
+    team->coll->busy--;
+}
+
+int wdl_coll_start(struct wdl_team *team, const struct wdl_coll_args *args,
+                   struct wdl_coll_req *req)
+{
+    struct wdl_coll *coll = team->coll;
+    int status = team->status;
+    if (status != WDL_OK)
+        return status;
+    if (wdl_select_row(team, args, &status) < 0)
+        return status;
+    req->done = 0;
+    req->status = WDL_OK;
+    req->args = *args;
+    wdl_list_push(&team->queue, &req->link);
+    coll->stats.live++;
+    if (coll->busy) {
+        wdl_team_kick(team);
+        return WDL_OK;
+    }
+    wdl_team_start_queued(team);
+    (void) wdl_coll_step(coll);
+    return WDL_OK;
+}
