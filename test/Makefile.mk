@@ -8,22 +8,18 @@ unit_tests =                            \
     test/base/test_list                 \
     test/base/test_prng                 \
     test/base/test_pool                 \
-    test/mpid/proc/test_proc            \
+    test/mpid/coll/test_run             \
     test/mpid/rma/test_accumulate       \
-    test/mpid/rma/test_barrier          \
     test/mpid/rma/test_epoch            \
-    test/mpid/rma/test_fence            \
     test/mpid/rma/test_grant            \
-    test/mpid/rma/test_passive          \
-    test/mpid/rma/test_pscw             \
     test/base/test_status
 
 # What several tests use: the test host, the simulated worlds, the runner's main().
 test_support_sources =                  \
     test/host/testhost.c                \
     test/host/testhost.h                \
-    test/host/testworld.c               \
-    test/host/testworld.h               \
+    test/mpid/coll/ranks.c              \
+    test/mpid/coll/ranks.h              \
     test/support/suite.c                \
     test/support/suite.h
 
@@ -39,10 +35,11 @@ test_scripts =                          \
 if HAVE_CHECK
 check_LIBRARIES = test/libsupport.a
 test_libsupport_a_SOURCES = $(test_support_sources)
-check_PROGRAMS = $(unit_tests) test/system/world
+check_PROGRAMS = $(unit_tests) test/mpid/coll/world test/system/world
+test_mpid_coll_world_SOURCES = test/mpid/coll/world.c test/mpid/coll/oracle.c test/mpid/coll/world.h
 test_system_world_SOURCES = test/system/run.c test/system/script.c test/system/world.c test/system/world.h
 LDADD = test/libsupport.a libwindlass.a $(CHECK_LIBS) $(UCX_LIBS)
-TESTS = $(unit_tests) test/system/world $(test_scripts)
+TESTS = $(unit_tests) test/mpid/coll/world test/system/world $(test_scripts)
 AM_TESTS_ENVIRONMENT = WDL_SRCDIR='$(abs_srcdir)'; export WDL_SRCDIR;
 else
 check-local:

@@ -1,0 +1,127 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Ranks with collectives on a
+ * simulated network. */
+#include "mpid/coll/ranks.h"
+#include <stdlib.h>
+#include <string.h>
+#include "base/assert.h"
+
+static const void *address(void *ctx, int peer, size_t *bytes_out)
+{
+    struct ranks *r = ctx;
+    const void *addr = NULL;
+    r->one[peer].proc->nm->ops->address(r->one[peer].proc->nm, &addr, bytes_out);
+    return addr;
+}
+
+void ranks_open(struct ranks *r, const struct wdl_sim_params *sim)
+{
+    char err[128];
+    r->n = sim->ranks;
+    r->sim = wdl_sim_create(sim);
+    r->one = calloc((size_t) r->n, sizeof(r->one[0]));
+    wdl_assert(r->sim && r->one);
+    wdl_prng_init(&r->prng, sim->seed);
+    for (int i = 0; i < r->n; i++) {
+        struct ranks_one *one = &r->one[i];
+        test_host_init(&one->host);
+        one->host.address = address;
+        one->host.address_ctx = r;
+        struct wdl_proc_params params = {.host = one->host.host,
+                                         .netmod = &wdl_nm_sim_ops,
+                                         .fabric = r->sim,
+                                         .rank = i,
+                                         .peers = r->n,
+                                         .bounce_count = 2};
+        int status = wdl_proc_create(&params, &one->proc, err, sizeof(err));
+        wdl_assert_cmp(status, ==, WDL_OK);
+        status = wdl_coll_init(one->proc);
+        wdl_assert_cmp(status, ==, WDL_OK);
+    }
+}
+
+void ranks_close(struct ranks *r)
+{
+    while (!wdl_sim_quiescent(r->sim))
+        ranks_step(r);
+    for (int i = 0; i < r->n; i++) {
+        wdl_assert_cmp(wdl_coll_stats(r->one[i].proc)->live, ==, 0);
+        wdl_assert_cmp(r->one[i].proc->stats.malformed, ==, 0);
+        wdl_coll_fini(r->one[i].proc);
+        wdl_proc_destroy(r->one[i].proc);
+        wdl_assert_cmp(r->one[i].host.live, ==, 0);
+    }
+    wdl_sim_destroy(r->sim);
+    free(r->one);
+}
+
+static int same_peer(void *ctx, int rank)
+{
+    (void) ctx;
+    return rank;
+}
+
+void ranks_team(struct ranks *r, const struct wdl_team_params *params, struct wdl_team **teams)
+{
+    for (int i = 0; i < r->n; i++) {
+        struct wdl_team_params p = *params;
+        p.rank = i;
+        p.size = r->n;
+        p.peer_of = same_peer;
+        int status = wdl_team_create(r->one[i].proc, &p, &teams[i]);
+        wdl_assert_cmp(status, ==, WDL_OK);
+    }
+}
+
+int ranks_step(struct ranks *r)
+{
+    int i = (int) wdl_prng_below(&r->prng, (uint64_t) r->n);
+    wdl_proc_progress(r->one[i].proc);
+    wdl_sim_check(r->sim);
+    wdl_sim_advance(r->sim, wdl_prng_below(&r->prng, (uint64_t) (2000 / r->n + 2)));
+    return i;
+}
+
+int ranks_finish(struct ranks *r, struct wdl_coll_req *reqs, int count)
+{
+    for (int rounds = 0; rounds < 1000000; rounds++) {
+        int left = 0;
+        for (int i = 0; i < r->n * count; i++)
+            left += !reqs[i].done;
+        if (!left)
+            return rounds;
+        for (int i = 0; i < r->n; i++)
+            wdl_proc_progress(r->one[i].proc);
+        wdl_sim_advance(r->sim, 1);
+    }
+    wdl_assert(!"a collective hangs");
+    return -1;
+}
+
+void ranks_drop(struct ranks *r, struct wdl_team **teams)
+{
+    for (int i = 0; i < r->n; i++)
+        while (wdl_team_destroy(teams[i]) == WDL_AGAIN)
+            ranks_step(r);
+}
+
+void ranks_compose(void *ctx, const void *left, void *inout, size_t count)
+{
+    const uint16_t *l = left;
+    uint16_t *r = inout;
+    (void) ctx;
+    for (size_t i = 0; i < count; i++, l += 2, r += 2) {
+        uint32_t k = l[0];
+        uint16_t a = (uint16_t) (k * r[0]), b = (uint16_t) (k * r[1] + l[1]);
+        r[0] = a;
+        r[1] = b;
+    }
+}
+
+void ranks_sum(void *ctx, const void *left, void *inout, size_t count)
+{
+    const uint32_t *l = left;
+    uint32_t *r = inout;
+    (void) ctx;
+    for (size_t i = 0; i < count; i++)
+        r[i] += l[i];
+}

@@ -1,0 +1,41 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Ranks with collectives on a simulated network: what the tests of mpid/coll stand on.
+ */
+#ifndef WDL_TEST_MPID_COLL_RANKS_H_INCLUDED
+#define WDL_TEST_MPID_COLL_RANKS_H_INCLUDED
+
+#include "base/prng.h"
+#include "host/testhost.h"
+#include "mpid/coll/coll.h"
+#include "netmod/sim/sim.h"
+
+struct ranks {
+    int n;
+    struct wdl_sim *sim;
+    struct wdl_prng prng;
+    struct ranks_one {
+        struct test_host host;
+        struct wdl_proc *proc;
+    } * one;
+};
+
+void ranks_open(struct ranks *r, const struct wdl_sim_params *sim);
+/* Asserts that nothing is left: no allocation, no message. */
+void ranks_close(struct ranks *r);
+/* A team of all; window, cell_bytes and first_seq from params. */
+void ranks_team(struct ranks *r, const struct wdl_team_params *params, struct wdl_team **teams);
+/* One random rank makes progress, and time passes. Returns the rank. */
+int ranks_step(struct ranks *r);
+/* Progress on all, round after round, until reqs[0 .. count) of every rank (row-major) are done;
+ * the rounds it took. */
+int ranks_finish(struct ranks *r, struct wdl_coll_req *reqs, int count);
+/* Destroy teams[0 .. n), making progress as long as they refuse. */
+void ranks_drop(struct ranks *r, struct wdl_team **teams);
+
+/* An operator that may be grouped but not turned round: maps x -> a x + b of 16-bit numbers, 4
+ * bytes each. */
+void ranks_compose(void *ctx, const void *left, void *inout, size_t count);
+void ranks_sum(void *ctx, const void *left, void *inout, size_t count);
+
+#endif

@@ -1,0 +1,85 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. First runs of the collectives:
+ * results and message counts. */
+#include <stdlib.h>
+#include <string.h>
+#include "mpid/coll/ranks.h"
+#include "support/suite.h"
+
+static struct ranks r;
+static struct wdl_team **teams;
+
+static void open_world(int n, int ordered)
+{
+    struct wdl_sim_params sim = {.seed = 5, .ranks = n, .ordered = ordered, .am_bytes_max = 1024};
+    struct wdl_team_params team = {.id = 3};
+    ranks_open(&r, &sim);
+    teams = calloc((size_t) n, sizeof(teams[0]));
+    ranks_team(&r, &team, teams);
+}
+
+static void close_world(void)
+{
+    ranks_drop(&r, teams);
+    free(teams);
+    ranks_close(&r);
+}
+
+static uint64_t messages(void)
+{
+    return wdl_sim_counts(r.sim)->sent;
+}
+
+START_TEST(a_barrier_costs_p_log_p_messages)
+{
+    for (int n = 1; n <= 20; n++) {
+        open_world(n, 1);
+        struct wdl_coll_req *reqs = calloc((size_t) n, sizeof(*reqs));
+        struct wdl_coll_args args = {.kind = WDL_COLL_BARRIER};
+        for (int round = 0; round < 100; round++) {
+            uint64_t before = messages();
+            for (int i = 0; i < n; i++)
+                ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+            ranks_finish(&r, reqs, 1);
+            int log = 0;
+            while (1 << log < n)
+                log++;
+            if (round > 0) /* the first comes with the making of the team */
+                ck_assert_uint_eq(messages() - before, (uint64_t) (n * log));
+        }
+        free(reqs);
+        close_world();
+    }
+}
+END_TEST
+
+START_TEST(a_broadcast_of_any_length_arrives)
+{
+    static const size_t lengths[] = {0, 1, 8, 256, 257, 959, 960, 961, 5000, 100000};
+    for (int n = 1; n <= 9; n++)
+        for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++) {
+            size_t m = lengths[l];
+            open_world(n, (int) l & 1);
+            char *mem = calloc((size_t) n + 1, m + 1);
+            struct wdl_coll_req *reqs = calloc((size_t) n, sizeof(*reqs));
+            for (size_t k = 0; k < m; k++)
+                mem[k] = (char) (k * 7 + 1);
+            for (int i = 0; i < n; i++) {
+                struct wdl_coll_args args = {.kind = WDL_COLL_BROADCAST,
+                                             .flags = WDL_COLL_MPI,
+                                             .root = n / 2,
+                                             .src = mem,
+                                             .dst = mem + (size_t) (i + 1) * m,
+                                             .bytes = m};
+                ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+            }
+            ranks_finish(&r, reqs, 1);
+            for (int i = 0; i < n; i++)
+                ck_assert_int_eq(memcmp(mem, mem + (size_t) (i + 1) * m, m), 0);
+            free(mem);
+            free(reqs);
+            close_world();
+        }
+}
+END_TEST
+
+WDL_SUITE("mpid/coll/run", a_barrier_costs_p_log_p_messages, a_broadcast_of_any_length_arrives)

@@ -1,0 +1,331 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Runs simulated worlds of collectives. Without arguments: many seeds, and lies that must be
+ * caught. A failure prints the command that repeats it.
+ */
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "base/assert.h"
+#include "mpid/coll/world.h"
+
+static char command[320]; /* repeats the world that runs now */
+
+static void on_abort(int sig)
+{
+    (void) sig;
+    ssize_t n = write(2, command, strlen(command));
+    _exit(n > 0 ? 1 : 2);
+}
+
+static void req_done(struct wdl_coll_req *req)
+{
+    struct side *s = wdl_container_of(req, struct side, req);
+    s->op->w->out[s->op->group->members[s->rank]]--;
+    op_done(s);
+}
+
+static void groups_make(struct world *w)
+{
+    int n = w->options.ranks;
+    w->groups = calloc((size_t) w->options.teams, sizeof(w->groups[0]));
+    for (int g = 0; g < w->options.teams; g++) {
+        struct group *group = &w->groups[g];
+        group->index = g;
+        group->members = calloc((size_t) n, sizeof(int));
+        group->rank_of = calloc((size_t) n, sizeof(int));
+        group->teams = calloc((size_t) n, sizeof(group->teams[0]));
+        for (int i = 0; i < n; i++) {
+            group->rank_of[i] = -1;
+            if (g == 0 || wdl_prng_chance(&w->prng, 600))
+                group->members[group->size++] = i;
+        }
+        if (!group->size)
+            group->members[group->size++] = g % n;
+        for (int i = group->size - 1; g > 0 && i > 0; i--) {
+            int j = (int) wdl_prng_below(&w->prng, (uint64_t) i + 1), t = group->members[i];
+            group->members[i] = group->members[j];
+            group->members[j] = t;
+        }
+        for (int i = 0; i < group->size; i++)
+            group->rank_of[group->members[i]] = i;
+    }
+}
+
+static int pick(struct wdl_prng *prng, int fixed, int n)
+{
+    return fixed >= 0 ? fixed : (int) wdl_prng_below(prng, (uint64_t) n);
+}
+
+/* An element of seven: its size divides no piece of a message. */
+static void compose_wide(void *ctx, const void *left, void *inout, size_t count)
+{
+    ranks_compose(ctx, left, inout, 7 * count);
+}
+
+static void op_choose(struct world *w, struct op *op, int index)
+{
+    const struct options *o = &w->options;
+    struct wdl_prng *p = &w->prng;
+    op->w = w;
+    op->index = index;
+    op->group = &w->groups[wdl_prng_below(p, (uint64_t) o->teams)];
+    int size = op->group->size;
+    struct wdl_coll_args *a = &op->args;
+    a->kind = (enum wdl_coll_kind) pick(p, o->kind, WDL_COLL_KIND_COUNT);
+    a->flags = (uint32_t) (WDL_COLL_IN_NOSYNC << pick(p, o->in, 3) | WDL_COLL_OUT_NOSYNC
+                                                                         << pick(p, o->out, 3));
+    a->flags |= wdl_prng_chance(p, 500) ? WDL_COLL_SINGLE : WDL_COLL_LOCAL;
+    a->root = (int) wdl_prng_below(p, (uint64_t) size);
+    a->bytes =
+        wdl_prng_chance(p, 500) ? wdl_prng_below(p, 64) : wdl_prng_below(p, (uint64_t) o->bytes);
+    a->op = (struct wdl_coll_op){compose_wide, NULL, 28, 0};
+    if (wdl_prng_chance(p, 300))
+        a->op = (struct wdl_coll_op){ranks_sum, NULL, 4, 1};
+    int moves = a->kind == WDL_COLL_SCATTER || a->kind == WDL_COLL_GATHER ||
+                a->kind == WDL_COLL_GATHER_ALL || a->kind == WDL_COLL_EXCHANGE;
+    if (a->kind >= WDL_COLL_REDUCE)
+        a->bytes -= a->bytes % a->op.elem_bytes;
+    if (a->kind == WDL_COLL_SCAN && wdl_prng_chance(p, 500))
+        a->flags |= WDL_COLL_EXCLUSIVE;
+    if ((a->kind == WDL_COLL_GATHER_ALL || a->kind >= WDL_COLL_REDUCE) &&
+        (a->flags & WDL_COLL_IN_MYSYNC))
+        op->in_place = wdl_prng_chance(p, 300);
+    if (moves && wdl_prng_chance(p, 300)) {
+        a->variable = 1;
+        op->counts = calloc((size_t) size * (size_t) size, sizeof(size_t));
+        for (int i = 0; i < size * size; i++)
+            op->counts[i] = wdl_prng_chance(p, 300) ? 0 : wdl_prng_below(p, a->bytes + 1);
+    }
+    op_make(op);
+}
+
+static const char *const names[WDL_COLL_KIND_COUNT][3] = {
+    [WDL_COLL_BROADCAST] = {"tree", "scatter_ring"},
+    [WDL_COLL_SCATTER] = {"tree", "direct", "direct_entry"},
+    [WDL_COLL_GATHER] = {"tree", "direct"},
+    [WDL_COLL_GATHER_ALL] = {"bruck", "ring"},
+    [WDL_COLL_EXCHANGE] = {"bruck", "pairwise", "pairwise_entry"},
+    [WDL_COLL_ALLREDUCE] = {"doubling", "halving"}};
+
+static int peer_of(void *ctx, int rank)
+{
+    return ((const struct group *) ctx)->members[rank];
+}
+
+/* Start the side's collective, now and then by an algorithm that would not have been chosen. */
+static void side_start(struct world *w, struct side *s)
+{
+    struct wdl_coll_args args;
+    struct wdl_team *team = s->op->group->teams[s->rank];
+    op_starting(s, &args);
+    s->req.fn = req_done;
+    int choice = s->op->index % 4;
+    args.algorithm = choice < 3 ? names[args.kind][choice] : NULL;
+    if (args.algorithm && wdl_coll_start(team, &args, &s->req) == WDL_OK)
+        return;
+    args.algorithm = NULL;
+    int status = wdl_coll_start(team, &args, &s->req);
+    if (status != WDL_OK)
+        world_fail(w, s->op, s->rank, wdl_status_name(status), 0);
+}
+
+static void team_make(struct world *w, int rank, struct group *group)
+{
+    struct wdl_team_params params = {.id = 100 + (uint32_t) group->index,
+                                     .rank = group->rank_of[rank],
+                                     .size = group->size,
+                                     .peer_of = peer_of,
+                                     .ctx = group,
+                                     .window = w->options.window,
+                                     .cell_bytes = w->options.seed & 1 ? 64 : 0,
+                                     .first_seq = 0xfffffff0u + (uint32_t) group->index,
+                                     .poison = 1};
+    int status = wdl_team_create(w->ranks.one[rank].proc, &params, &group->teams[params.rank]);
+    wdl_assert_cmp(status, ==, WDL_OK);
+}
+
+/* One thing for a rank to do: make its next team, start its next collective; 1 when it has
+ * nothing left. */
+static int rank_act(struct world *w, int rank)
+{
+    if (w->made[rank] < w->options.teams) {
+        struct group *group = &w->groups[w->made[rank]++];
+        if (group->rank_of[rank] >= 0)
+            team_make(w, rank, group);
+        return 0;
+    }
+    while (w->at[rank] < w->options.ops && w->ops[w->at[rank]].group->rank_of[rank] < 0)
+        w->at[rank]++;
+    if (w->at[rank] == w->options.ops)
+        return w->out[rank] == 0;
+    if (w->out[rank] >= w->options.depth)
+        return 0;
+    struct op *op = &w->ops[w->at[rank]++];
+    struct side *s = &op->sides[op->group->rank_of[rank]];
+    w->out[rank]++;
+    side_start(w, s);
+    return 0;
+}
+
+static void world_steps(struct world *w)
+{
+    int n = w->options.ranks, idle = 0;
+    long limit = 400000 + 4000L * n * (w->options.ops + 10);
+    while (idle < n && !w->failure[0]) {
+        int rank = ranks_step(&w->ranks), finished = 0;
+        if (wdl_prng_chance(&w->prng, 300))
+            finished = rank_act(w, rank);
+        for (int g = 0; g < w->made[rank] && n < 10; g++)
+            if (w->groups[g].rank_of[rank] >= 0)
+                wdl_team_check(w->groups[g].teams[w->groups[g].rank_of[rank]]);
+        if (finished)
+            for (idle = 0; idle < n && w->at[idle] == w->options.ops && w->out[idle] == 0; idle++)
+                ;
+        if (limit-- == 0)
+            snprintf(w->failure, sizeof(w->failure), "stuck");
+    }
+}
+
+static int world(const struct options *o)
+{
+    struct world w = {.options = *o};
+    struct wdl_sim_params sim = {.seed = o->seed,
+                                 .ranks = o->ranks,
+                                 .ordered = o->ordered,
+                                 .delay_ns_max = (uint64_t) o->delay,
+                                 .refuse_permille = o->refuse,
+                                 .pending_permille = 300,
+                                 .am_bytes_max = 1024};
+    snprintf(command, sizeof(command),
+             "repeat: test/mpid/coll/world --seed %llu --ranks %d --ordered %d --refuse %d "
+             "--delay %d --teams %d --ops %d --depth %d --window %d --bytes %d --kind %d --in %d "
+             "--out %d --lie %d\n",
+             (unsigned long long) o->seed, o->ranks, o->ordered, o->refuse, o->delay, o->teams,
+             o->ops, o->depth, o->window, o->bytes, o->kind, o->in, o->out, o->lie);
+    wdl_prng_init(&w.prng, o->seed);
+    ranks_open(&w.ranks, &sim);
+    groups_make(&w);
+    w.ops = calloc((size_t) o->ops, sizeof(w.ops[0]));
+    w.at = calloc((size_t) o->ranks * 3, sizeof(int));
+    w.out = w.at + o->ranks;
+    w.made = w.out + o->ranks;
+    for (int i = 0; i < o->ops; i++)
+        op_choose(&w, &w.ops[i], i);
+    world_steps(&w);
+    for (int i = 0; i < o->ops && !w.failure[0]; i++)
+        op_final(&w.ops[i]);
+    if (w.failure[0]) {
+        if (!o->lie)
+            fprintf(stderr, "world: %s\n%s", w.failure, command);
+        return 1; /* what it holds is lost: the program ends soon */
+    }
+    for (int g = 0; g < o->teams; g++)
+        for (int i = 0; i < w.groups[g].size; i++)
+            while (wdl_team_destroy(w.groups[g].teams[i]) == WDL_AGAIN)
+                ranks_step(&w.ranks);
+    ranks_close(&w.ranks);
+    for (int i = 0; i < o->ops; i++)
+        op_final(&w.ops[i]);
+    for (int i = 0; i < o->ops; i++)
+        op_free(&w.ops[i]);
+    for (int g = 0; g < o->teams; g++) {
+        free(w.groups[g].members);
+        free(w.groups[g].rank_of);
+        free(w.groups[g].teams);
+    }
+    free(w.groups);
+    free(w.ops);
+    free(w.at);
+    return w.failure[0] != 0;
+}
+
+static struct options options_of(uint64_t seed)
+{
+    struct options o = {.seed = seed, .kind = -1, .in = -1, .out = -1};
+    struct wdl_prng p;
+    wdl_prng_init(&p, seed * 77 + 1);
+    o.ranks = wdl_prng_chance(&p, 20)    ? 100 + (int) wdl_prng_below(&p, 60)
+              : wdl_prng_chance(&p, 200) ? 10 + (int) wdl_prng_below(&p, 30)
+                                         : 1 + (int) wdl_prng_below(&p, 9);
+    o.ordered = wdl_prng_chance(&p, 500);
+    o.refuse = wdl_prng_chance(&p, 500) ? 0 : 300;
+    o.delay = (int) wdl_prng_below(&p, 3) * 3000;
+    o.teams = 1 + (int) wdl_prng_below(&p, 3);
+    o.ops = o.ranks > 60 ? 10 : o.ranks > 9 ? 30 : 60;
+    o.depth = 1 << wdl_prng_below(&p, 8);
+    o.window = 8 << wdl_prng_below(&p, 4);
+    o.bytes = o.ranks > 60 ? 300 : o.ranks > 9 ? 2000 : 5000;
+    return o;
+}
+
+/* Worlds in which the engine is told less than the oracle checks; the seeds of which at least
+ * one must fail. */
+static int lies_caught(int lie, int kind)
+{
+    for (uint64_t seed = 1; seed < 60; seed++) {
+        struct options o = options_of(seed);
+        o.ranks = 2 + (int) (seed % 6);
+        o.kind = kind;
+        o.delay = 3000;
+        o.in = lie == 1 ? 2 : 1;
+        o.out = lie == 2 ? 2 : 1;
+        o.lie = lie;
+        if (world(&o))
+            return 1;
+    }
+    fprintf(stderr, "world: lie %d about %s was not caught\n", lie,
+            wdl_coll_kind_name((enum wdl_coll_kind) kind));
+    return 0;
+}
+
+static int option_set(struct options *o, const char *name, const char *value)
+{
+    struct {
+        const char *name;
+        int *to;
+    } table[] = {{"--ranks", &o->ranks}, {"--ordered", &o->ordered}, {"--refuse", &o->refuse},
+                 {"--delay", &o->delay}, {"--teams", &o->teams},     {"--ops", &o->ops},
+                 {"--depth", &o->depth}, {"--window", &o->window},   {"--bytes", &o->bytes},
+                 {"--kind", &o->kind},   {"--in", &o->in},           {"--out", &o->out},
+                 {"--lie", &o->lie}};
+    for (unsigned k = 0; k < sizeof(table) / sizeof(table[0]); k++)
+        if (!strcmp(name, table[k].name)) {
+            *table[k].to = atoi(value);
+            return 1;
+        }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t first = 1, count = 500;
+    struct options o = {0};
+    int failed = 0, one = 0;
+    signal(SIGABRT, on_abort);
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (!strcmp(argv[i], "--seed")) {
+            o = options_of(strtoull(argv[i + 1], NULL, 0));
+            one = 1;
+        } else if (!strcmp(argv[i], "--first")) {
+            first = strtoull(argv[i + 1], NULL, 0);
+        } else if (!strcmp(argv[i], "--count")) {
+            count = strtoull(argv[i + 1], NULL, 0);
+        } else if (!option_set(&o, argv[i], argv[i + 1])) {
+            fprintf(stderr, "world: unknown option %s\n", argv[i]);
+            return 2;
+        }
+    }
+    if (one)
+        return world(&o);
+    for (uint64_t seed = first; seed < first + count && !failed; seed++) {
+        o = options_of(seed);
+        failed += world(&o);
+    }
+    for (int kind = WDL_COLL_BROADCAST; kind < WDL_COLL_KIND_COUNT && !failed; kind++)
+        for (int lie = 1; lie <= 2; lie++)
+            failed += !lies_caught(lie, kind);
+    printf("coll world: %llu seeds, %d failed\n", (unsigned long long) count, failed);
+    return failed > 0;
+}

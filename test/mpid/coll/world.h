@@ -1,0 +1,73 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Simulated worlds of collectives: teams that overlap, each with the same list of collectives on
+ * all its ranks, started as fast as a depth allows, on a network that delays, reorders and
+ * refuses.
+ *
+ * The oracle knows, byte by byte, when memory may be touched. Sources hold garbage and
+ * destinations poison until the IN mode lets data move; results are looked at the moment the OUT
+ * mode says they are there, and what is free again is scribbled over at once. At the end nobody
+ * has touched a scribble.
+ */
+#ifndef WDL_TEST_MPID_COLL_WORLD_H_INCLUDED
+#define WDL_TEST_MPID_COLL_WORLD_H_INCLUDED
+
+#include "mpid/coll/ranks.h"
+
+enum { POISON = 0xa5, GARBAGE = 0x5a, SCRIBBLE = 0xc3 };
+
+struct options {
+    uint64_t seed;
+    int ranks, ordered, refuse, delay, teams, ops, depth, window, bytes, kind, in, out;
+    /* 1: the engine is told a weaker IN than the oracle checks; 2: a weaker OUT */
+    int lie;
+};
+
+struct side { /* one rank's part of one collective */
+    struct op *op;
+    int rank; /* in the team */
+    char *src, *dst;
+    size_t src_bytes, dst_bytes;
+    struct wdl_coll_req req;
+    size_t *lists; /* src bytes, src at, dst bytes, dst at */
+    int started, done, loose; /* loose: scribbled over, nobody may write any more */
+};
+
+struct op {
+    struct world *w;
+    struct group *group;
+    int index, started, done, in_place, exact;
+    struct wdl_coll_args args;
+    size_t *counts; /* variable: [from * size + to], or [rank] */
+    struct side *sides;
+};
+
+struct group {
+    int size, index;
+    int *members; /* rank of the world by team rank */
+    int *rank_of; /* and back, -1 */
+    struct wdl_team **teams; /* by team rank */
+};
+
+struct world {
+    struct options options;
+    struct ranks ranks;
+    struct wdl_prng prng;
+    struct group *groups;
+    struct op *ops;
+    int *at, *out, *made; /* by rank: next op, running, teams made */
+    char failure[256];
+};
+
+/* oracle.c: make memory, say what must be where. */
+void op_make(struct op *op);
+void op_free(struct op *op);
+/* A rank is about to start: prepare and check memory; the arguments to start with. */
+void op_starting(struct side *s, struct wdl_coll_args *args);
+/* A rank's request is done. */
+void op_done(struct side *s);
+/* At the end of the world. */
+void op_final(struct op *op);
+void world_fail(struct world *w, const struct op *op, int rank, const char *what, size_t byte);
+
+#endif
