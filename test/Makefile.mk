@@ -9,15 +9,22 @@ unit_tests =                            \
     test/base/test_prng                 \
     test/base/test_pool                 \
     test/mpid/coll/test_run             \
+    test/mpid/proc/test_proc            \
     test/mpid/rma/test_accumulate       \
+    test/mpid/rma/test_barrier          \
     test/mpid/rma/test_epoch            \
+    test/mpid/rma/test_fence            \
     test/mpid/rma/test_grant            \
+    test/mpid/rma/test_passive          \
+    test/mpid/rma/test_pscw             \
     test/base/test_status
 
 # What several tests use: the test host, the simulated worlds, the runner's main().
 test_support_sources =                  \
     test/host/testhost.c                \
     test/host/testhost.h                \
+    test/host/testworld.c               \
+    test/host/testworld.h               \
     test/mpid/coll/ranks.c              \
     test/mpid/coll/ranks.h              \
     test/support/suite.c                \

@@ -19,6 +19,9 @@
 /* Run `count` tests as one suite; returns main()'s exit status. */
 int wdl_suite_run(const char *name, const TTest *const *tests, size_t count);
 
+/* Does fn(arg) end in a failed assertion? It runs in a process of its own, unheard. */
+int wdl_suite_aborts(void (*fn) (void *arg), void *arg);
+
 #define WDL_SUITE(name, ...)                                                                   \
     int main(void)                                                                             \
     {                                                                                          \

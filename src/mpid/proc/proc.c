@@ -126,7 +126,9 @@ void wdl_proc_destroy(struct wdl_proc *proc)
     struct wdl_host host = proc->host;
     for (int id = 0; id < WDL_AM_COUNT; id++)
         wdl_assert(!proc->step[id].fn);
-    /* What is still with the network is dropped there without completion (netmod.h, close). */
+    /* To a lost peer a message may be under way for ever; the network drops it when it closes. */
+    if (proc->lost_peers == 0)
+        wdl_assert_cmp(proc->bounce_out, ==, 0);
     proc->nm->ops->close(proc->nm);
     host.ops->free(host.ctx, proc->bounce_all);
     if (proc->lost)

@@ -117,7 +117,8 @@ int wdl_barrier_arrive(struct wdl_win *win, uint64_t sequence, int64_t round)
     uint64_t next = b->sequence + 1;
     if (sequence != next && !(b->running && sequence == b->sequence))
         return WDL_ERR_PROTO;
-    if (round < 0 || round >= 32 || b->arrived[sequence & 1][round])
+    if (round < 0 || round >= 32 || (int64_t) 1 << round >= win->params.size ||
+        b->arrived[sequence & 1][round])
         return WDL_ERR_PROTO;
     b->arrived[sequence & 1][round] = 1;
     wdl_win_activate(win);

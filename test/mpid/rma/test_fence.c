@@ -1,0 +1,211 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/fence. */
+#include "host/testworld.h"
+#include "support/suite.h"
+
+static const struct test_world_params kinds[] = {
+    {.node = 1 }, {.node = 1,.unordered = 1,.delay_ns_max = 3000,.refuse_permille = 200 },
+    {.node = 2 }, {.node = TEST_RANKS_MAX }, {.node = TEST_RANKS_MAX,.crowded = 1 }
+};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static void open_kind(struct test_world *w, int kind, int ranks)
+{
+    struct test_world_params p = kinds[kind];
+    p.ranks = ranks;
+    p.seed = (uint64_t) ranks;
+    test_world_open(w, &p);
+}
+
+#define FENCE(w, assertion) TEST_ALL(w, wdl_win_fence(r->win, assertion, &r->step))
+
+static int rounds_of(int size)
+{
+    int rounds = 0;
+    while (1 << rounds < size)
+        rounds++;
+    return rounds;
+}
+
+/* Every rank puts its number into every rank's memory; after the fence all must be there, and what
+ * is there may be overwritten at once by its owner. */
+START_TEST(what_was_put_is_there_after_the_fence)
+{
+    struct test_world w;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int ranks = 1; ranks <= TEST_RANKS_MAX; ranks++) {
+            open_kind(&w, kind, ranks);
+            FENCE(&w, WDL_MODE_NOPRECEDE);
+            for (int epoch = 1; epoch <= 4; epoch++) {
+                int64_t value[TEST_RANKS_MAX];
+                for (int o = 0; o < ranks; o++) {
+                    value[o] = epoch * 100 + o;
+                    for (int t = 0; t < ranks; t++)
+                        test_op(&w, o, test_put(t, 8 * o, &value[o], 8));
+                }
+                FENCE(&w, epoch == 4 ? WDL_MODE_NOSUCCEED : 0);
+                for (int t = 0; t < ranks; t++)
+                    for (int o = 0; o < ranks; o++)
+                        ck_assert_int_eq(((int64_t *) (void *) w.rank[t].memory)[o], value[o]);
+            }
+            test_world_close(&w);
+        }
+}
+END_TEST
+
+START_TEST(a_fence_without_operations_costs_its_barrier)
+{
+    struct test_world w;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int ranks = 1; ranks <= TEST_RANKS_MAX; ranks++) {
+            int words = kinds[kind].node >= ranks;
+            open_kind(&w, kind, ranks);
+            int live = w.rank[0].host.live;
+            for (int i = 0; i < 3; i++) {
+                FENCE(&w, 0);
+                ck_assert_int_eq(test_world_messages(&w), words ? 0 : ranks * rounds_of(ranks));
+            }
+            ck_assert_int_eq(w.rank[0].host.live, live);        /* and no memory */
+            test_world_close(&w);
+        }
+}
+END_TEST
+
+/* Ordered: a put, a flush and its answer for each target there are operations to. Unordered: a put
+ * and its answer. */
+START_TEST(a_fence_costs_one_flush_a_target)
+{
+    struct test_world w;
+    char data[8] = "seven..";
+    for (int unordered = 0; unordered < 2; unordered++)
+        for (int puts = 1; puts < 5; puts++) {
+            struct test_world_params p = {.ranks = 4,.unordered = unordered };
+            test_world_open(&w, &p);
+            FENCE(&w, 0);
+            test_world_messages(&w);
+            for (int t = 1; t < 3; t++)
+                for (int i = 0; i < puts; i++)
+                    test_op(&w, 0, test_put(t, 8 * i, data, 8));
+            FENCE(&w, 0);
+            int want = 4 * 2 + 2 * (unordered ? 2 * puts : puts + 2);
+            ck_assert_int_eq(test_world_messages(&w), want);
+            ck_assert_int_eq(w.rank[0].win->ntargets, 0);
+            test_world_close(&w);
+        }
+}
+END_TEST
+
+/* NOPRECEDE leaves the barrier running where nobody's memory is mapped: the first operation
+ * waits. */
+START_TEST(the_first_operation_waits_for_a_barrier_left_running)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 2 };
+    char data[8] = "early..";
+    test_world_open(&w, &p);
+    struct test_rank *r = &w.rank[0];
+    struct wdl_rma_args put = test_put(1, 0, data, 8);
+    ck_assert_int_eq(wdl_win_fence(r->win, WDL_MODE_NOPRECEDE, &r->step), WDL_OK);
+    ck_assert_int_eq(r->win->epoch.access_state, WDL_ACCESS_FENCE_ISSUED);
+    for (int i = 0; i < 20; i++) {
+        ck_assert_int_eq(wdl_rma_op(r->win, &put), WDL_AGAIN);
+        test_world_turn(&w);
+    }
+    r = &w.rank[1];
+    TEST_DONE(&w, wdl_win_fence(r->win, WDL_MODE_NOPRECEDE, &r->step));
+    test_op(&w, 0, put);
+    FENCE(&w, WDL_MODE_NOSUCCEED);
+    ck_assert_mem_eq(w.rank[1].memory, data, 8);
+    test_world_close(&w);
+    /* mapped memory: the call itself waits */
+    p.node = 2;
+    for (p.ranks = 2; p.ranks <= 3; p.ranks++) {
+        test_world_open(&w, &p);
+        r = &w.rank[0];
+        for (int i = 0; i < 20; i++) {
+            ck_assert_int_eq(wdl_win_fence(r->win, WDL_MODE_NOPRECEDE, &r->step), WDL_AGAIN);
+            test_world_turn(&w);
+        }
+        FENCE(&w, WDL_MODE_NOPRECEDE);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+START_TEST(nosucceed_ends_the_epoch)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 2 };
+    char data[8] = "";
+    for (p.node = 1; p.node <= 2; p.node++) {
+        test_world_open(&w, &p);
+        struct wdl_rma_args put = test_put(1, 0, data, 8);
+        FENCE(&w, 0);
+        test_op(&w, 0, put);
+        ck_assert_int_eq(wdl_win_may_free(w.rank[0].win), WDL_ERR_SYNC);
+        FENCE(&w, WDL_MODE_NOSUCCEED);
+        ck_assert_int_eq(wdl_rma_op(w.rank[0].win, &put), WDL_ERR_SYNC);
+        ck_assert_int_eq(w.rank[0].win->epoch.access_state, WDL_ACCESS_NONE);
+        ck_assert_int_eq(wdl_win_may_free(w.rank[0].win), WDL_OK);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+/* The rows there are not: a fence inside any other epoch. */
+START_TEST(a_fence_in_another_epoch_is_an_error)
+{
+    struct test_world w;
+    int none = 0, other = 1, step = 0;
+    for (int node = 1; node <= 2; node++) {
+        struct test_world_params p = {.ranks = 2,.node = node };
+        test_world_open(&w, &p);
+        struct test_rank *r = &w.rank[0];
+        TEST_DONE(&w, wdl_win_lock(r->win, 1, 0, 0, &r->step));
+        ck_assert_int_eq(wdl_win_fence(r->win, 0, &step), WDL_ERR_SYNC);
+        TEST_DONE(&w, wdl_win_unlock(r->win, 1, &r->step));
+        TEST_DONE(&w, wdl_win_lock_all(r->win, 0, &r->step));
+        ck_assert_int_eq(wdl_win_fence(r->win, 0, &step), WDL_ERR_SYNC);
+        TEST_DONE(&w, wdl_win_unlock_all(r->win, &r->step));
+        TEST_DONE(&w, wdl_win_start(r->win, &other, 0, 0, &r->step));
+        ck_assert_int_eq(wdl_win_fence(r->win, 0, &step), WDL_ERR_SYNC);
+        TEST_DONE(&w, wdl_win_complete(r->win, &r->step));
+        TEST_DONE(&w, wdl_win_post(r->win, &none, 0, 0, &r->step));
+        ck_assert_int_eq(wdl_win_fence(r->win, 0, &step), WDL_ERR_SYNC);
+        TEST_DONE(&w, wdl_win_wait(r->win, &r->step));
+        ck_assert_int_eq(step, 0);
+        FENCE(&w, 0);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+/* An operation that failed at its target is the next fence's error, once. */
+START_TEST(a_failure_at_the_target_is_reported_once)
+{
+    struct test_world w;
+    for (int unordered = 0; unordered < 2; unordered++) {
+        struct test_world_params p = {.ranks = 2,.unordered = unordered };
+        char data[8] = "";
+        test_world_open(&w, &p);
+        FENCE(&w, 0);
+        test_op(&w, 0, test_put(1, 0, data, 8));
+        w.rank[1].win->params.bytes = 4;        /* the target knows better than the origin */
+        int status[2] = { WDL_AGAIN, WDL_AGAIN };
+        while (status[0] == WDL_AGAIN || status[1] == WDL_AGAIN) {
+            for (int i = 0; i < 2; i++)
+                if (status[i] == WDL_AGAIN)
+                    status[i] = wdl_win_fence(w.rank[i].win, 0, &w.rank[i].step);
+            test_world_turn(&w);
+        }
+        ck_assert_int_eq(status[0], WDL_ERR_RANGE);
+        ck_assert_int_eq(status[1], WDL_OK);
+        FENCE(&w, 0);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+WDL_SUITE("rma/fence", what_was_put_is_there_after_the_fence,
+          a_fence_without_operations_costs_its_barrier, a_fence_costs_one_flush_a_target,
+          the_first_operation_waits_for_a_barrier_left_running, nosucceed_ends_the_epoch,
+          a_fence_in_another_epoch_is_an_error, a_failure_at_the_target_is_reported_once)

@@ -1,0 +1,290 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/passive: lock, unlock,
+ * lock_all, unlock_all, flush. */
+#include "host/testworld.h"
+#include "support/suite.h"
+
+static const struct test_world_params kinds[] = {
+    {.node = 1 }, {.node = 1,.delay_ns_max = 3000,.refuse_permille = 500 },
+    {.node = 1,.unordered = 1,.delay_ns_max = 30000,.refuse_permille = 200 },
+    {.node = 2 }, {.node = TEST_RANKS_MAX }, {.node = TEST_RANKS_MAX,.no_place = 1 },
+    {.node = TEST_RANKS_MAX,.own = 1 }
+};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static void open_kind(struct test_world *w, int kind, int ranks)
+{
+    struct test_world_params p = kinds[kind];
+    p.ranks = ranks;
+    p.seed = (uint64_t) (ranks + kind);
+    test_world_open(w, &p);
+}
+
+enum { IDLE, ASKING, READING, FLUSHING, INSIDE, LEAVING };
+
+struct visitor {                /* of rank 0's lock */
+    int state, exclusive, left;
+    int64_t value;
+};
+
+/* One attempt at the visitor's next call; 1 when it succeeded. */
+static int visit(struct test_world *w, struct test_rank *r, struct visitor *v)
+{
+    struct wdl_rma_args get = test_get(0, 0, &v->value, 8);
+    switch (v->state) {
+        case IDLE:
+            v->exclusive = wdl_prng_chance(&w->prng, 500);
+            return v->left > 0;
+        case ASKING:
+            return wdl_win_lock(r->win, 0, v->exclusive, 0, &r->step) == WDL_OK;
+        case READING:
+            return wdl_rma_op(r->win, &get) == WDL_OK;
+        case FLUSHING:          /* a lock by message is held when an answer has come through it */
+            return wdl_win_flush(r->win, 0, 0, &r->step) == WDL_OK;
+        case INSIDE:
+            v->value++;
+            if (v->exclusive)
+                test_op(w, r->rank, test_put(0, 0, &v->value, 8));
+            return 1;
+        default:
+            return wdl_win_unlock(r->win, 0, &r->step) == WDL_OK;
+    }
+}
+
+/* Every rank locks rank 0 again and again, exclusively or shared; nobody may be inside with an
+ * exclusive one, and a counter that only exclusive ones touch, without atomics, must be right. */
+START_TEST(an_exclusive_holder_is_alone)
+{
+    struct test_world w;
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct visitor visitor[TEST_RANKS_MAX] = { {0} };
+        int inside[2] = { 0, 0 }, over = 0;
+        int64_t want = 0;
+        open_kind(&w, kind, 5);
+        for (int i = 0; i < w.n; i++)
+            visitor[i].left = 25;
+        for (int turns = 0; over < w.n; turns++) {
+            int i = (int) wdl_prng_below(&w.prng, (uint64_t) w.n);
+            struct visitor *v = &visitor[i];
+            wdl_assert_cmp(turns, <, TEST_TURNS_MAX);
+            if (visit(&w, &w.rank[i], v)) {
+                if (v->state == FLUSHING)
+                    inside[v->exclusive]++;
+                ck_assert(inside[1] == 0 || (inside[1] == 1 && inside[0] == 0));
+                if (v->state == INSIDE) {
+                    inside[v->exclusive]--;
+                    want += v->exclusive;
+                }
+                if (v->state == LEAVING)
+                    over += --v->left == 0;
+                v->state = v->state == LEAVING ? IDLE : v->state + 1;
+            }
+            test_world_turn(&w);
+        }
+        ck_assert_int_eq(*(int64_t *) (void *) w.rank[0].memory, want);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+/* LOCK, GRANT, PUT, UNLOCK and its answer: nothing is piggybacked yet. By words: no message. */
+START_TEST(a_locked_put_costs_five_messages)
+{
+    struct test_world w;
+    char data[8] = "locked.";
+    for (int node = 1; node <= 2; node++) {
+        struct test_world_params p = {.ranks = 2,.node = node };
+        test_world_open(&w, &p);
+        struct test_rank *o = &w.rank[0];
+        for (int exclusive = 0; exclusive < 2; exclusive++) {
+            TEST_DONE(&w, wdl_win_lock(o->win, 1, exclusive, 0, &o->step));
+            ck_assert_int_eq(test_world_messages(&w), 0);       /* with the first operation */
+            test_op(&w, 0, test_put(1, 8 * exclusive, data, 8));
+            TEST_DONE(&w, wdl_win_unlock(o->win, 1, &o->step));
+            ck_assert_mem_eq(w.rank[1].memory + 8 * exclusive, data, 8);
+            ck_assert_int_eq(test_world_messages(&w), node > 1 ? 0 : 5);
+            /* unused, it costs nothing; NOCHECK: the put, a flush and its answer */
+            TEST_DONE(&w, wdl_win_lock(o->win, 1, exclusive, 0, &o->step));
+            TEST_DONE(&w, wdl_win_unlock(o->win, 1, &o->step));
+            ck_assert_int_eq(test_world_messages(&w), 0);
+            TEST_DONE(&w, wdl_win_lock(o->win, 1, exclusive, WDL_MODE_NOCHECK, &o->step));
+            test_op(&w, 0, test_put(1, 16, data, 8));
+            TEST_DONE(&w, wdl_win_unlock(o->win, 1, &o->step));
+            ck_assert_int_eq(test_world_messages(&w), node > 1 ? 0 : 3);
+        }
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+START_TEST(lock_all_costs_what_its_operations_need)
+{
+    struct test_world w;
+    char data[8] = "for all";
+    for (int node = 1; node <= TEST_RANKS_MAX; node += TEST_RANKS_MAX - 1) {
+        struct test_world_params p = {.ranks = TEST_RANKS_MAX,.node = node };
+        test_world_open(&w, &p);
+        struct test_rank *o = &w.rank[0];
+        for (int k = 0; k < TEST_RANKS_MAX; k++) {
+            TEST_DONE(&w, wdl_win_lock_all(o->win, 0, &o->step));
+            for (int t = 1; t <= k; t++)
+                test_op(&w, 0, test_put(t, 0, data, 8));
+            TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
+            for (int t = 1; t <= k; t++)
+                ck_assert_mem_eq(w.rank[t].memory, data, 8);
+            ck_assert_int_eq(test_world_messages(&w), node > 1 ? 0 : 5 * k);
+        }
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+/* Flush: done at the target; local flush: the origin's buffer is free; neither closes the epoch. */
+START_TEST(a_flush_completes_at_the_target)
+{
+    struct test_world w;
+    for (int kind = 0; kind < KINDS; kind++) {
+        open_kind(&w, kind, 3);
+        struct test_rank *o = &w.rank[0];
+        TEST_DONE(&w, wdl_win_lock_all(o->win, 0, &o->step));
+        for (int i = 1; i < 10; i++)
+            for (int t = 1; t < 3; t++) {
+                char data[8] = { (char) i, (char) t }, back[8] = "";
+                test_op(&w, 0, test_put(t, 0, data, 8));
+                if (i % 2) {
+                    TEST_DONE(&w, wdl_win_flush(o->win, t, 0, &o->step));
+                    ck_assert_mem_eq(w.rank[t].memory, data, 8);
+                } else {
+                    TEST_DONE(&w, wdl_win_flush(o->win, i % 4 ? t : -1, 1, &o->step));
+                    data[0] = 77;       /* it is ours again */
+                    TEST_DONE(&w, wdl_win_flush(o->win, -1, 0, &o->step));
+                    ck_assert_int_eq(w.rank[t].memory[0], i);
+                }
+                test_op(&w, 0, test_get(t, 0, back, 8));
+                TEST_DONE(&w, wdl_win_flush(o->win, t, 1, &o->step));
+                ck_assert_int_eq(back[0], i);
+            }
+        TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+START_TEST(a_flush_costs_one_question_where_something_is_unflushed)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 4 };
+    char data[8] = "";
+    test_world_open(&w, &p);
+    struct test_rank *o = &w.rank[0];
+    TEST_DONE(&w, wdl_win_lock_all(o->win, 0, &o->step));
+    for (int t = 1; t < 4; t++)
+        for (int i = 0; i < 3; i++)
+            test_op(&w, 0, test_put(t, 0, data, 8));
+    test_world_messages(&w);
+    TEST_DONE(&w, wdl_win_flush(o->win, 1, 1, &o->step));
+    ck_assert_int_eq(test_world_messages(&w), 0);
+    TEST_DONE(&w, wdl_win_flush(o->win, 1, 0, &o->step));
+    ck_assert_int_eq(test_world_messages(&w), 2);
+    TEST_DONE(&w, wdl_win_flush(o->win, -1, 0, &o->step));
+    ck_assert_int_eq(test_world_messages(&w), 4);       /* the other two */
+    TEST_DONE(&w, wdl_win_flush(o->win, -1, 0, &o->step));
+    ck_assert_int_eq(test_world_messages(&w), 0);
+    TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
+    test_world_close(&w);
+}
+END_TEST
+
+START_TEST(calls_out_of_order_are_errors)
+{
+    struct test_world w;
+    for (int kind = 0; kind < KINDS; kind++) {
+        int step = 0, none = 0;
+        char data[8] = "";
+        open_kind(&w, kind, 3);
+        struct wdl_win *win = w.rank[0].win;
+        struct wdl_rma_args put = test_put(2, 0, data, 8);
+        /* no epoch */
+        ck_assert_int_eq(wdl_win_unlock(win, 1, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_unlock_all(win, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_flush(win, 1, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_flush(win, -1, 1, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_lock(win, -1, 0, 0, &step), WDL_ERR_RANK);
+        ck_assert_int_eq(wdl_win_lock(win, 3, 0, 0, &step), WDL_ERR_RANK);
+        /* one target */
+        TEST_DONE(&w, wdl_win_lock(win, 1, 0, 0, &step));
+        ck_assert_int_eq(wdl_win_lock(win, 1, 1, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_unlock(win, 2, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_unlock(win, 3, &step), WDL_ERR_RANK);
+        ck_assert_int_eq(wdl_win_unlock(win, -1, &step), WDL_ERR_RANK);
+        ck_assert_int_eq(wdl_win_flush(win, 2, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_flush(win, 3, 0, &step), WDL_ERR_RANK);
+        ck_assert_int_eq(wdl_rma_op(win, &put), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_lock_all(win, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_unlock_all(win, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_start(win, &none, 0, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_free(win), WDL_ERR_SYNC);
+        TEST_DONE(&w, wdl_win_lock(win, 2, 1, 0, &step));       /* a second target is allowed */
+        TEST_DONE(&w, wdl_win_unlock(win, 1, &step));
+        ck_assert_int_eq(wdl_win_unlock(win, 1, &step), WDL_ERR_SYNC);
+        TEST_DONE(&w, wdl_win_unlock(win, 2, &step));
+        /* all */
+        TEST_DONE(&w, wdl_win_lock_all(win, 0, &step));
+        ck_assert_int_eq(wdl_win_lock_all(win, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_lock(win, 1, 0, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_unlock(win, 1, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_start(win, &none, 0, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_free(win), WDL_ERR_SYNC);
+        TEST_DONE(&w, wdl_win_unlock_all(win, &step));
+        /* a used fence epoch must be closed first */
+        TEST_ALL(&w, wdl_win_fence(r->win, 0, &r->step));
+        test_op(&w, 0, put);
+        ck_assert_int_eq(wdl_win_lock(win, 1, 0, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_lock_all(win, 0, &step), WDL_ERR_SYNC);
+        TEST_ALL(&w, wdl_win_fence(r->win, 0, &r->step));
+        TEST_DONE(&w, wdl_win_lock_all(win, WDL_MODE_NOCHECK, &step));
+        TEST_DONE(&w, wdl_win_unlock_all(win, &step));
+        ck_assert_int_eq(step, 0);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+START_TEST(a_window_without_locks_refuses_them)
+{
+    struct test_world w;
+    for (int node = 1; node <= 2; node++) {
+        struct test_world_params p = {.ranks = 2,.node = node,.no_locks = 1 };
+        int step = 0;
+        test_world_open(&w, &p);
+        ck_assert_int_eq(wdl_win_lock(w.rank[0].win, 1, 0, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_lock_all(w.rank[0].win, 0, &step), WDL_ERR_SYNC);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+START_TEST(a_failure_at_the_target_is_the_next_calls_error)
+{
+    struct test_world w;
+    for (int unordered = 0; unordered < 2; unordered++) {
+        struct test_world_params p = {.ranks = 2,.unordered = unordered };
+        char data[8] = "";
+        test_world_open(&w, &p);
+        struct test_rank *o = &w.rank[0];
+        w.rank[1].win->params.bytes = 4;
+        TEST_DONE(&w, wdl_win_lock(o->win, 1, 0, 0, &o->step));
+        test_op(&w, 0, test_put(1, 0, data, 8));
+        ck_assert_int_eq(TEST_WAIT(&w, wdl_win_flush(o->win, 1, 0, &o->step)), WDL_ERR_RANGE);
+        TEST_DONE(&w, wdl_win_flush(o->win, 1, 0, &o->step));
+        test_op(&w, 0, test_put(1, 0, data, 8));
+        ck_assert_int_eq(TEST_WAIT(&w, wdl_win_unlock(o->win, 1, &o->step)), WDL_ERR_RANGE);
+        ck_assert_int_eq(o->win->epoch.access_state, WDL_ACCESS_NONE);  /* closed all the same */
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_locked_put_costs_five_messages,
+          lock_all_costs_what_its_operations_need, a_flush_completes_at_the_target,
+          a_flush_costs_one_question_where_something_is_unflushed, calls_out_of_order_are_errors,
+          a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error)

@@ -1,0 +1,281 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/pscw. */
+#include "host/testworld.h"
+#include "support/suite.h"
+
+static const struct test_world_params kinds[] = {
+    {.node = 1 }, {.node = 1,.unordered = 1,.delay_ns_max = 3000,.refuse_permille = 200 },
+    {.node = 2 }, {.node = TEST_RANKS_MAX,.own = 1,.delay_ns_max = 3000 },
+    {.node = TEST_RANKS_MAX }
+};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static void open_kind(struct test_world *w, int kind, int ranks)
+{
+    struct test_world_params p = kinds[kind];
+    p.ranks = ranks;
+    p.seed = (uint64_t) (ranks + kind);
+    test_world_open(w, &p);
+}
+
+/* The ranks of a window but `me`, in descending order: groups need not be sorted. */
+static int others(const struct test_world *w, int me, int *group)
+{
+    int n = 0;
+    for (int i = w->n - 1; i >= 0; i--)
+        if (i != me)
+            group[n++] = i;
+    return n;
+}
+
+/* Everyone exposes to everyone and puts to everyone; after wait all of it must be there. */
+START_TEST(what_was_put_is_there_after_wait)
+{
+    struct test_world w;
+    int group[TEST_RANKS_MAX][TEST_RANKS_MAX], n = 0;
+    int64_t value[TEST_RANKS_MAX];
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int ranks = 2; ranks <= TEST_RANKS_MAX; ranks++) {
+            open_kind(&w, kind, ranks);
+            for (int i = 0; i < ranks; i++)
+                n = others(&w, i, group[i]);
+            for (int epoch = 1; epoch <= 3; epoch++) {
+                TEST_ALL(&w, wdl_win_post(r->win, group[r->rank], n, 0, &r->step));
+                TEST_ALL(&w, wdl_win_start(r->win, group[r->rank], n, 0, &r->step));
+                for (int o = 0; o < ranks; o++) {
+                    value[o] = epoch * 100 + o;
+                    for (int i = 0; i < n; i++)
+                        test_op(&w, o, test_put(group[o][i], 8 * o, &value[o], 8));
+                }
+                TEST_ALL(&w, wdl_win_complete(r->win, &r->step));
+                TEST_ALL(&w, wdl_win_wait(r->win, &r->step));
+                for (int t = 0; t < ranks; t++)
+                    for (int i = 0; i < n; i++)
+                        ck_assert_int_eq(((int64_t *) (void *) w.rank[t].memory)[group[t][i]],
+                                         value[group[t][i]]);
+            }
+            test_world_close(&w);
+        }
+}
+END_TEST
+
+START_TEST(post_and_complete_cost_one_message_a_member_start_and_wait_none)
+{
+    struct test_world w;
+    int group[TEST_RANKS_MAX], origin = 0;
+    for (int kind = 0; kind < 2; kind++)
+        for (int k = 0; k < TEST_RANKS_MAX; k++) {
+            open_kind(&w, kind, TEST_RANKS_MAX);
+            struct test_rank *o = &w.rank[0];
+            for (int i = 0; i < k; i++)
+                group[i] = i + 1;
+            int live = o->host.live;
+            TEST_DONE(&w, wdl_win_start(o->win, group, k, 0, &o->step));
+            ck_assert_int_eq(test_world_messages(&w), 0);
+            for (int i = 0; i < k; i++)
+                TEST_DONE(&w, wdl_win_post(w.rank[group[i]].win, &origin, 1, 0, &w.rank[i].step));
+            ck_assert_int_eq(test_world_messages(&w), k);
+            TEST_DONE(&w, wdl_win_complete(o->win, &o->step));
+            ck_assert_int_eq(test_world_messages(&w), k);
+            for (int i = 0; i < k; i++)
+                TEST_DONE(&w, wdl_win_wait(w.rank[group[i]].win, &w.rank[i].step));
+            ck_assert_int_eq(test_world_messages(&w), 0);
+            ck_assert_int_eq(o->host.live, live);
+            test_world_close(&w);
+        }
+    /* on one node nobody sends anything */
+    open_kind(&w, KINDS - 1, 2);
+    origin = 1;
+    TEST_DONE(&w, wdl_win_post(w.rank[0].win, &origin, 1, 0, &w.rank[0].step));
+    origin = 0;
+    TEST_DONE(&w, wdl_win_start(w.rank[1].win, &origin, 1, 0, &w.rank[1].step));
+    TEST_DONE(&w, wdl_win_complete(w.rank[1].win, &w.rank[1].step));
+    TEST_DONE(&w, wdl_win_wait(w.rank[0].win, &w.rank[0].step));
+    ck_assert_int_eq(test_world_messages(&w), 0);
+    test_world_close(&w);
+}
+END_TEST
+
+START_TEST(an_operation_waits_for_its_own_targets_post)
+{
+    struct test_world w;
+    for (int kind = 0; kind < KINDS; kind++) {
+        int targets[] = { 1, 2 }, origin = 0, step = 0;
+        char data[8] = "waited.";
+        open_kind(&w, kind, 3);
+        struct test_rank *o = &w.rank[0];
+        struct wdl_rma_args put = test_put(1, 0, data, 8), late = test_put(2, 0, data, 8);
+        TEST_DONE(&w, wdl_win_start(o->win, targets, 2, 0, &o->step));
+        ck_assert_int_eq(wdl_rma_op(o->win, &put), WDL_AGAIN);
+        TEST_DONE(&w, wdl_win_post(w.rank[1].win, &origin, 1, 0, &step));
+        test_op(&w, 0, put);
+        for (int i = 0; i < 20; i++) {
+            ck_assert_int_eq(wdl_rma_op(o->win, &late), WDL_AGAIN);
+            ck_assert_int_eq(wdl_win_complete(o->win, &o->step), WDL_AGAIN);
+            ck_assert_int_eq(wdl_win_wait(w.rank[1].win, &w.rank[1].step), WDL_AGAIN);
+            test_world_turn(&w);
+        }
+        TEST_DONE(&w, wdl_win_post(w.rank[2].win, &origin, 1, 0, &step));
+        test_op(&w, 0, late);
+        TEST_DONE(&w, wdl_win_complete(o->win, &o->step));
+        for (int t = 1; t < 3; t++) {
+            TEST_DONE(&w, wdl_win_wait(w.rank[t].win, &w.rank[t].step));
+            ck_assert_mem_eq(w.rank[t].memory, data, 8);
+        }
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+/* Posts that come before their start are kept by rank, and count for that rank's start only. */
+START_TEST(early_posts_are_remembered)
+{
+    struct test_world w;
+    for (int kind = 0; kind < KINDS; kind++) {
+        int origin = 0, step = 0;
+        open_kind(&w, kind, TEST_RANKS_MAX);
+        struct test_rank *o = &w.rank[0];
+        for (int t = 1; t < TEST_RANKS_MAX; t++)
+            TEST_DONE(&w, wdl_win_post(w.rank[t].win, &origin, 1, 0, &step));
+        test_world_settle(&w);
+        for (int t = TEST_RANKS_MAX - 1; t > 0; t--) {
+            char data = (char) t;
+            TEST_DONE(&w, wdl_win_start(o->win, &t, 1, 0, &o->step));
+            test_op(&w, 0, test_put(t, 0, &data, 1));
+            TEST_DONE(&w, wdl_win_complete(o->win, &o->step));
+            TEST_DONE(&w, wdl_win_wait(w.rank[t].win, &step));
+            ck_assert_int_eq(w.rank[t].memory[0], t);
+        }
+        /* used up: the next start waits */
+        int t = 3;
+        TEST_DONE(&w, wdl_win_start(o->win, &t, 1, 0, &o->step));
+        ck_assert_int_eq(wdl_win_complete(o->win, &o->step), WDL_AGAIN);
+        TEST_DONE(&w, wdl_win_post(w.rank[t].win, &origin, 1, 0, &step));
+        TEST_DONE(&w, wdl_win_complete(o->win, &o->step));
+        TEST_DONE(&w, wdl_win_wait(w.rank[t].win, &step));
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+/* More posts than the origin's block has places: the rest are messages. */
+START_TEST(a_full_block_takes_posts_by_message)
+{
+    struct test_world w;
+    int origin = 0, step = 0, t = 1;
+    open_kind(&w, KINDS - 1, 3);
+    for (int i = 0; i < WDL_WIN_POSTS; i++)
+        w.control[0].posted[i] = 3;     /* of rank 2 */
+    TEST_DONE(&w, wdl_win_post(w.rank[1].win, &origin, 1, 0, &step));
+    ck_assert_int_eq(test_world_messages(&w), 1);
+    TEST_DONE(&w, wdl_win_start(w.rank[0].win, &t, 1, 0, &step));
+    TEST_DONE(&w, wdl_win_complete(w.rank[0].win, &step));
+    TEST_DONE(&w, wdl_win_wait(w.rank[1].win, &step));
+    ck_assert_uint_eq(w.control[0].posted[0], 3);       /* another's is left alone */
+    test_world_close(&w);
+}
+END_TEST
+
+START_TEST(nocheck_sends_no_post)
+{
+    struct test_world w;
+    int origin = 0, t = 1, step = 0;
+    char data[8] = "trusted";
+    open_kind(&w, 0, 2);
+    TEST_DONE(&w, wdl_win_post(w.rank[1].win, &origin, 1, WDL_MODE_NOCHECK, &step));
+    TEST_DONE(&w, wdl_win_start(w.rank[0].win, &t, 1, WDL_MODE_NOCHECK, &step));
+    test_op(&w, 0, test_put(1, 0, data, 8));
+    TEST_DONE(&w, wdl_win_complete(w.rank[0].win, &step));
+    TEST_DONE(&w, wdl_win_wait(w.rank[1].win, &step));
+    ck_assert_mem_eq(w.rank[1].memory, data, 8);
+    ck_assert_int_eq(test_world_messages(&w), 2);       /* put, complete */
+    test_world_close(&w);
+}
+END_TEST
+
+START_TEST(calls_out_of_order_are_errors)
+{
+    struct test_world w;
+    for (int kind = 0; kind < KINDS; kind += KINDS - 1) {
+        int target = 1, origin = 0, step = 0;
+        char data[8] = "";
+        open_kind(&w, kind, 3);
+        struct wdl_win *win = w.rank[0].win;
+        struct wdl_rma_args put = test_put(1, 0, data, 8), outside = test_put(2, 0, data, 8);
+        ck_assert_int_eq(wdl_rma_op(win, &put), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_complete(win, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_wait(win, &step), WDL_ERR_SYNC);
+        TEST_DONE(&w, wdl_win_start(win, &target, 1, 0, &step));
+        ck_assert_int_eq(wdl_win_start(win, &target, 1, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_lock(win, 1, 0, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_lock_all(win, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_flush(win, 1, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_may_free(win), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_free(win), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_rma_op(win, &outside), WDL_ERR_SYNC);
+        win = w.rank[1].win;
+        TEST_DONE(&w, wdl_win_post(win, &origin, 1, 0, &step));
+        ck_assert_int_eq(wdl_win_post(win, &origin, 1, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_lock(win, 0, 0, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_lock_all(win, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_free(win), WDL_ERR_SYNC);
+        TEST_DONE(&w, wdl_win_complete(w.rank[0].win, &step));
+        TEST_DONE(&w, wdl_win_wait(win, &step));
+        ck_assert_int_eq(wdl_win_wait(win, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(step, 0);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+START_TEST(a_fence_epoch_that_was_used_must_be_closed_first)
+{
+    struct test_world w;
+    for (int kind = 0; kind < KINDS; kind += KINDS - 1) {
+        int target = 1, step = 0;
+        char data[8] = "";
+        open_kind(&w, kind, 2);
+        struct wdl_win *win = w.rank[0].win;
+        TEST_ALL(&w, wdl_win_fence(r->win, 0, &r->step));
+        test_op(&w, 0, test_put(1, 0, data, 8));
+        ck_assert_int_eq(wdl_win_start(win, &target, 1, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_post(win, &target, 1, 0, &step), WDL_ERR_SYNC);
+        TEST_ALL(&w, wdl_win_fence(r->win, 0, &r->step));
+        TEST_DONE(&w, wdl_win_start(win, &target, 0, 0, &step));
+        TEST_DONE(&w, wdl_win_complete(win, &step));
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+START_TEST(memory_that_runs_out_is_an_error_of_start)
+{
+    struct test_world w;
+    int target = 1, step = 0;
+    open_kind(&w, 0, 2);
+    struct test_rank *o = &w.rank[0];
+    int live = o->host.live;
+    for (int left = 1; left <= 2; left++) {
+        o->host.fail_after = left;
+        ck_assert_int_eq(wdl_win_start(o->win, &target, 1, 0, &step), WDL_ERR_NOMEM);
+        ck_assert_int_eq(o->host.live, live);
+        ck_assert_int_eq(o->win->epoch.access_state, WDL_ACCESS_NONE);
+    }
+    /* an early post that finds no memory comes again */
+    ck_assert_int_eq(wdl_pscw_posted(o->win, 1), WDL_AGAIN);
+    o->host.fail_after = 0;
+    ck_assert_int_eq(wdl_pscw_posted(o->win, 1), WDL_OK);
+    ck_assert_int_eq(wdl_pscw_posted(o->win, 1), WDL_OK);
+    ck_assert_int_eq(wdl_pscw_posted(o->win, 1), WDL_ERR_PROTO);        /* more than ranks */
+    ck_assert_int_eq(wdl_pscw_completed(o->win, 1), WDL_OK);
+    ck_assert_int_eq(wdl_pscw_completed(o->win, 1), WDL_OK);
+    ck_assert_int_eq(wdl_pscw_completed(o->win, 1), WDL_ERR_PROTO);
+    test_world_close(&w);
+}
+END_TEST
+
+WDL_SUITE("rma/pscw", what_was_put_is_there_after_wait,
+          post_and_complete_cost_one_message_a_member_start_and_wait_none,
+          an_operation_waits_for_its_own_targets_post, early_posts_are_remembered,
+          a_full_block_takes_posts_by_message, nocheck_sends_no_post,
+          calls_out_of_order_are_errors, a_fence_epoch_that_was_used_must_be_closed_first,
+          memory_that_runs_out_is_an_error_of_start)
