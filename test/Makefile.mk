@@ -8,7 +8,9 @@ unit_tests =                            \
     test/base/test_list                 \
     test/base/test_prng                 \
     test/base/test_pool                 \
+    test/mpid/coll/test_cost            \
     test/mpid/coll/test_run             \
+    test/mpid/coll/test_team            \
     test/mpid/proc/test_proc            \
     test/mpid/rma/test_accumulate       \
     test/mpid/rma/test_barrier          \

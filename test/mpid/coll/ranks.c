@@ -83,11 +83,11 @@ int ranks_step(struct ranks *r)
 
 int ranks_finish(struct ranks *r, struct wdl_coll_req *reqs, int count)
 {
+    int done = 0;
     for (int rounds = 0; rounds < 1000000; rounds++) {
-        int left = 0;
-        for (int i = 0; i < r->n * count; i++)
-            left += !reqs[i].done;
-        if (!left)
+        while (done < r->n * count && reqs[done].done)
+            done++;
+        if (done == r->n * count)
             return rounds;
         for (int i = 0; i < r->n; i++)
             wdl_proc_progress(r->one[i].proc);
