@@ -17,6 +17,7 @@ windlass_core_sources = \
     %D%/mpid/coll/gather.c \
     %D%/mpid/coll/gather_all.c \
     %D%/mpid/coll/graph.c \
+    %D%/mpid/coll/pattern.c \
     %D%/mpid/coll/reduce.c \
     %D%/mpid/coll/run.c \
     %D%/mpid/coll/scan.c \
@@ -24,6 +25,7 @@ windlass_core_sources = \
     %D%/mpid/coll/select.c \
     %D%/mpid/coll/sync.c \
     %D%/mpid/coll/team.c \
+    %D%/mpid/coll/tree.c \
     %D%/mpid/proc/proc.c \
     %D%/mpid/rma/accumulate.c \
     %D%/mpid/rma/barrier.c \
@@ -94,6 +96,8 @@ windlass_headers = \
     %D%/mpid/coll/car.h \
     %D%/mpid/coll/coll.h \
     %D%/mpid/coll/coll_impl.h \
+    %D%/mpid/coll/pattern.h \
+    %D%/mpid/coll/tree.h \
     %D%/mpid/coll/wire.h \
     %D%/mpid/proc/proc.h \
     %D%/mpid/rma/accumulate.h \

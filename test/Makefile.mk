@@ -9,8 +9,10 @@ unit_tests =                            \
     test/base/test_prng                 \
     test/base/test_pool                 \
     test/mpid/coll/test_cost            \
+    test/mpid/coll/test_pattern         \
     test/mpid/coll/test_run             \
     test/mpid/coll/test_team            \
+    test/mpid/coll/test_tree            \
     test/mpid/proc/test_proc            \
     test/mpid/rma/test_accumulate       \
     test/mpid/rma/test_barrier          \
@@ -29,6 +31,7 @@ test_support_sources =                  \
     test/host/testworld.h               \
     test/mpid/coll/ranks.c              \
     test/mpid/coll/ranks.h              \
+    test/support/must.h                 \
     test/support/suite.c                \
     test/support/suite.h
 

@@ -1,0 +1,181 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Patterns of rounds. */
+#include "mpid/coll/pattern.h"
+#include "base/assert.h"
+
+/* (rank + distance) mod ranks, 0 <= distance < ranks */
+static int ahead(int ranks, int rank, int distance)
+{
+    return rank < ranks - distance ? rank + distance : rank - (ranks - distance);
+}
+
+static int behind(int ranks, int rank, int distance)
+{
+    return rank >= distance ? rank - distance : rank + (ranks - distance);
+}
+
+/* arity^round; at least `ranks` is as good as more. */
+static int64_t power(int ranks, int arity, int round)
+{
+    int64_t weight = 1;
+    for (int i = 0; i < round && weight < ranks; i++)
+        weight *= arity;
+    return weight;
+}
+
+static void check_rank(int ranks, int rank)
+{
+    wdl_assert_cmp(rank, >=, 0);
+    wdl_assert_cmp(rank, <, ranks);
+}
+
+int wdl_pattern_rounds(int ranks, int arity)
+{
+    int rounds = 0;
+    wdl_assert_cmp(arity, >=, 2);
+    for (int64_t weight = 1; weight < ranks; weight *= arity)
+        rounds++;
+    return rounds;
+}
+
+int wdl_pattern_disseminate(int ranks, int arity, int rank, int round, int port,
+                            struct wdl_pattern_step *step_out)
+{
+    check_rank(ranks, rank);
+    int64_t weight = power(ranks, arity, round), distance = weight * (port + 1);
+    if (port >= arity - 1 || distance >= ranks)
+        return 0;
+    int hop = (int) distance;
+    int count = weight < ranks - distance ? (int) weight : ranks - hop;
+    int from = behind(ranks, rank, hop);
+    *step_out = (struct wdl_pattern_step) {.to = ahead(ranks, rank, hop),.from = from,
+        .send_first = behind(ranks, rank, count - 1),.send_count = count,
+        .recv_first = behind(ranks, from, count - 1),.recv_count = count
+    };
+    return 1;
+}
+
+int wdl_pattern_bruck(int ranks, int arity, int rank, int round, int port,
+                      struct wdl_pattern_step *step_out)
+{
+    check_rank(ranks, rank);
+    int64_t weight = power(ranks, arity, round), distance = weight * (port + 1);
+    if (port >= arity - 1 || distance >= ranks)
+        return 0;
+    int64_t cycle = weight * arity, rest = ranks % cycle - distance;
+    int64_t slots = ranks / cycle * weight + (rest < 0 ? 0 : rest < weight ? rest : weight);
+    *step_out = (struct wdl_pattern_step) {.to = ahead(ranks, rank, (int) distance),
+        .from = behind(ranks, rank, (int) distance),.send_count = (int) slots,
+        .recv_count = (int) slots
+    };
+    return (int) slots;
+}
+
+int wdl_pattern_bruck_slot(int ranks, int arity, int round, int port, int slot)
+{
+    int64_t weight = power(ranks, arity, round), cycle = weight * arity;
+    int64_t lo = weight * (port + 1), next = slot + 1, phase = next % cycle;
+    if (phase < lo)
+        next += lo - phase;
+    else if (phase >= lo + weight)
+        next += cycle + lo - phase;
+    return next < ranks ? (int) next : 0;
+}
+
+struct wdl_pattern_step wdl_pattern_ring_gather(int ranks, int rank, int round)
+{
+    check_rank(ranks, rank);
+    wdl_assert(round >= 0 && round < ranks - 1);
+    int left = behind(ranks, rank, 1);
+    return (struct wdl_pattern_step) {.to = ahead(ranks, rank, 1),.from = left,
+        .send_first = behind(ranks, rank, round),.send_count = 1,
+        .recv_first = behind(ranks, left, round),.recv_count = 1
+    };
+}
+
+struct wdl_pattern_step wdl_pattern_ring_fold(int ranks, int rank, int round)
+{
+    check_rank(ranks, rank);
+    wdl_assert(round >= 0 && round < ranks - 1);
+    return (struct wdl_pattern_step) {.to = ahead(ranks, rank, 1),.from = behind(ranks, rank, 1),
+        .send_first = behind(ranks, rank, round + 1),.send_count = 1,
+        .recv_first = behind(ranks, behind(ranks, rank, round + 1), 1),.recv_count = 1
+    };
+}
+
+struct wdl_pattern_step wdl_pattern_pairwise(int ranks, int rank, int round)
+{
+    check_rank(ranks, rank);
+    wdl_assert(round >= 0 && round < ranks - 1);
+    int to = ahead(ranks, rank, round + 1), from = behind(ranks, rank, round + 1);
+    return (struct wdl_pattern_step) {.to = to,.from = from,.send_first = to,.send_count = 1,
+        .recv_first = from,.recv_count = 1
+    };
+}
+
+static int log2_floor(int ranks)
+{
+    wdl_assert_cmp(ranks, >=, 1);
+    return 31 - __builtin_clz((unsigned) ranks);
+}
+
+struct wdl_pattern_group wdl_pattern_group_of(int ranks, int rank)
+{
+    check_rank(ranks, rank);
+    int rounds = log2_floor(ranks), extra = ranks - (1 << rounds);
+    struct wdl_pattern_group group = {.rounds = rounds,.giver = -1,.taker = -1 };
+    if (rank >= 2 * extra) {
+        group.place = rank - extra;
+    } else if (rank % 2 == 0) {
+        group.place = rank / 2;
+        group.giver = rank + 1;
+    } else {
+        group.place = -1;
+        group.taker = rank - 1;
+    }
+    return group;
+}
+
+int wdl_pattern_group_rank(int ranks, int place)
+{
+    int extra = ranks - (1 << log2_floor(ranks));
+    wdl_assert(place >= 0 && place <= ranks - extra);
+    return place < extra ? 2 * place : place + extra;
+}
+
+struct wdl_pattern_pair wdl_pattern_double(int ranks, int place, int round)
+{
+    wdl_assert(round >= 0 && round < log2_floor(ranks));
+    int bit = 1 << round, lo = place & -bit, other = lo ^ bit;
+    struct wdl_pattern_pair pair = {.partner = wdl_pattern_group_rank(ranks, place ^ bit),
+        .upper = (place & bit) != 0,
+        .keep_first = wdl_pattern_group_rank(ranks, lo),
+        .give_first = wdl_pattern_group_rank(ranks, other)
+    };
+    pair.keep_count = wdl_pattern_group_rank(ranks, lo + bit) - pair.keep_first;
+    pair.give_count = wdl_pattern_group_rank(ranks, other + bit) - pair.give_first;
+    return pair;
+}
+
+struct wdl_pattern_pair wdl_pattern_halve(int ranks, int place, int round, enum wdl_pattern_way way,
+                                          int64_t count)
+{
+    int rounds = log2_floor(ranks), upper = 0, bit = 0;
+    int64_t lo = 0, mid = 0, hi = count;
+    wdl_assert(round >= 0 && round < rounds);
+    wdl_assert(place >= 0 && place < 1 << rounds);
+    for (int r = 0; r <= round; r++) {
+        if (r > 0) {
+            lo = upper ? mid : lo;
+            hi = upper ? hi : mid;
+        }
+        bit = 1 << (way == WDL_PATTERN_NEAR ? r : rounds - 1 - r);
+        upper = (place & bit) != 0;
+        mid = lo + (hi - lo) / 2;
+    }
+    struct wdl_pattern_pair pair = {.partner = wdl_pattern_group_rank(ranks, place ^ bit),
+        .upper = upper,
+        .keep_first = upper ? mid : lo,.keep_count = upper ? hi - mid : mid - lo,
+        .give_first = upper ? lo : mid,.give_count = upper ? mid - lo : hi - mid
+    };
+    return pair;
+}

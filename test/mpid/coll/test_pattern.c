@@ -1,0 +1,291 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Tests of coll/pattern: every pattern is run by all ranks with sets of blocks, or with runs of
+ * ranks that may only be joined in order, for every P up to 300.
+ */
+#include "mpid/coll/pattern.h"
+#include <string.h>
+#include "support/must.h"
+#include "support/suite.h"
+
+#define RANKS_MAX 300
+
+typedef unsigned char grid[RANKS_MAX][RANKS_MAX];       /* [rank][block] */
+
+static grid has, next;
+
+static void check_ring_step(int p, const struct wdl_pattern_step *mine,
+                            const struct wdl_pattern_step *theirs, int rank)
+{
+    must_cmp(theirs->from, ==, rank);
+    must_cmp(theirs->recv_first, ==, mine->send_first);
+    must_cmp(theirs->recv_count, ==, mine->send_count);
+    must(mine->to >= 0 && mine->to < p && mine->send_count >= 1 && mine->send_count <= p);
+}
+
+static void disseminate_all(int p, int arity, int rounds)
+{
+    memset(has, 0, sizeof(has));
+    for (int rank = 0; rank < p; rank++)
+        has[rank][rank] = 1;
+    for (int round = 0; round < rounds; round++) {
+        memcpy(next, has, sizeof(has));
+        for (int rank = 0; rank < p; rank++)
+            for (int port = 0; port < arity - 1; port++) {
+                struct wdl_pattern_step mine, theirs;
+                if (!wdl_pattern_disseminate(p, arity, rank, round, port, &mine))
+                    continue;
+                must(wdl_pattern_disseminate(p, arity, mine.to, round, port, &theirs));
+                check_ring_step(p, &mine, &theirs, rank);
+                for (int i = 0; i < mine.send_count; i++) {
+                    int block = (mine.send_first + i) % p;
+                    must(has[rank][block]);
+                    must(!next[mine.to][block]);        /* nothing comes twice */
+                    next[mine.to][block] = 1;
+                }
+            }
+        memcpy(has, next, sizeof(has));
+    }
+    for (int rank = 0; rank < p; rank++)
+        for (int block = 0; block < p; block++)
+            must(has[rank][block]);
+}
+
+START_TEST(dissemination)
+{
+    for (int p = 1; p <= RANKS_MAX; p++)
+        for (int arity = 2; arity <= 5; arity += 1 + p % 3) {
+            int rounds = wdl_pattern_rounds(p, arity);
+            int64_t reach = 1;
+            struct wdl_pattern_step step;
+            disseminate_all(p, arity, rounds);
+            for (int i = 0; i < rounds; i++, reach *= arity)
+                must_cmp(reach, <, p);
+            must_cmp(reach, >=, p);
+            must(!wdl_pattern_disseminate(p, arity, 0, rounds, 0, &step));
+            must(!wdl_pattern_disseminate(p, arity, 0, 0, arity - 1, &step));
+        }
+}
+END_TEST
+
+static int whose[RANKS_MAX][RANKS_MAX], whose_next[RANKS_MAX][RANKS_MAX];     /* [rank][slot] */
+
+START_TEST(bruck)
+{
+    for (int p = 1; p <= RANKS_MAX; p++) {
+        int arity = 2 + p % 4;
+        for (int rank = 0; rank < p; rank++)
+            for (int slot = 0; slot < p; slot++)
+                whose[rank][slot] = rank * p + (rank + slot) % p;       /* from, to */
+        for (int round = 0; round < wdl_pattern_rounds(p, arity); round++) {
+            memcpy(whose_next, whose, sizeof(whose));
+            for (int rank = 0; rank < p; rank++)
+                for (int port = 0; port < arity - 1; port++) {
+                    struct wdl_pattern_step mine, theirs;
+                    int count = wdl_pattern_bruck(p, arity, rank, round, port, &mine), slots = 0;
+                    if (count == 0) {
+                        must_cmp(wdl_pattern_bruck_slot(p, arity, round, port, 0), ==, 0);
+                        continue;
+                    }
+                    must_cmp(wdl_pattern_bruck(p, arity, mine.to, round, port, &theirs), ==, count);
+                    must_cmp(theirs.from, ==, rank);
+                    for (int s = 0; (s = wdl_pattern_bruck_slot(p, arity, round, port, s)) > 0;) {
+                        slots++;
+                        whose_next[mine.to][s] = whose[rank][s];
+                    }
+                    must_cmp(slots, ==, count);
+                    must_cmp(mine.send_count, ==, count);
+                }
+            memcpy(whose, whose_next, sizeof(whose));
+        }
+        for (int rank = 0; rank < p; rank++)
+            for (int slot = 0; slot < p; slot++)
+                must_cmp(whose[rank][slot], ==, (rank - slot + p) % p * p + rank);
+    }
+}
+END_TEST
+
+START_TEST(ring_gather)
+{
+    for (int p = 2; p <= RANKS_MAX; p += 1 + p / 64) {
+        memset(has, 0, sizeof(has));
+        for (int rank = 0; rank < p; rank++)
+            has[rank][rank] = 1;
+        for (int round = 0; round < p - 1; round++)
+            for (int rank = 0; rank < p; rank++) {
+                struct wdl_pattern_step mine = wdl_pattern_ring_gather(p, rank, round);
+                struct wdl_pattern_step theirs = wdl_pattern_ring_gather(p, mine.to, round);
+                check_ring_step(p, &mine, &theirs, rank);
+                must(has[rank][mine.send_first]);
+                must(!has[mine.to][mine.send_first]);
+                has[mine.to][mine.send_first] = 1;      /* sent by it in later rounds alone */
+                must(round + 2 > p - 1 ||
+                     wdl_pattern_ring_gather(p, mine.to, round + 1).send_first == mine.send_first);
+            }
+        for (int rank = 0; rank < p; rank++)
+            must(!memchr(has[rank], 0, (size_t) p));
+    }
+}
+END_TEST
+
+START_TEST(ring_fold)
+{
+    static int folded[RANKS_MAX][RANKS_MAX], old[RANKS_MAX][RANKS_MAX]; /* contributions */
+    for (int p = 2; p <= RANKS_MAX; p += 1 + p / 64) {
+        for (int rank = 0; rank < p; rank++)
+            for (int block = 0; block < p; block++)
+                folded[rank][block] = 1;
+        for (int round = 0; round < p - 1; round++) {
+            memcpy(old, folded, sizeof(old));
+            for (int rank = 0; rank < p; rank++) {
+                struct wdl_pattern_step mine = wdl_pattern_ring_fold(p, rank, round);
+                struct wdl_pattern_step theirs = wdl_pattern_ring_fold(p, mine.to, round);
+                check_ring_step(p, &mine, &theirs, rank);
+                must_cmp(old[rank][mine.send_first], ==, round + 1);
+                folded[mine.to][mine.send_first] += old[rank][mine.send_first];
+            }
+        }
+        for (int rank = 0; rank < p; rank++)
+            must_cmp(folded[rank][rank], ==, p);
+    }
+}
+END_TEST
+
+START_TEST(pairwise)
+{
+    for (int p = 2; p <= RANKS_MAX; p++) {
+        memset(has, 0, sizeof(has));
+        for (int round = 0; round < p - 1; round++)
+            for (int rank = 0; rank < p; rank++) {
+                struct wdl_pattern_step mine = wdl_pattern_pairwise(p, rank, round);
+                struct wdl_pattern_step theirs = wdl_pattern_pairwise(p, mine.to, round);
+                must_cmp(theirs.from, ==, rank);        /* so everyone is sent to once */
+                must_cmp(theirs.recv_first, ==, rank);
+                must_cmp(mine.send_first, ==, mine.to);
+                must(mine.to != rank && !has[rank][mine.to]);
+                has[rank][mine.to] = 1;
+            }
+    }
+}
+END_TEST
+
+/* A fold of the ranks [lo, hi), in order. */
+struct run {
+    int lo, hi;
+};
+
+static struct run join(struct run a, struct run b)
+{
+    must_cmp(a.hi, ==, b.lo);
+    return (struct run) { a.lo, b.hi };
+}
+
+static void group_start(int p, struct run *runs, struct wdl_pattern_group *groups)
+{
+    for (int rank = 0; rank < p; rank++) {
+        groups[rank] = wdl_pattern_group_of(p, rank);
+        runs[rank] = (struct run) { rank, rank + 1 };
+    }
+    for (int rank = 0; rank < p; rank++) {
+        const struct wdl_pattern_group *group = &groups[rank];
+        must_cmp(group->place < 0, ==, group->taker >= 0);
+        if (group->place >= 0)
+            must_cmp(wdl_pattern_group_rank(p, group->place), ==, rank);
+        if (group->giver >= 0)
+            must_cmp(groups[group->giver].taker, ==, rank);
+        if (group->taker >= 0) {
+            must_cmp(groups[group->taker].giver, ==, rank);
+            runs[group->taker] = join(runs[group->taker], runs[rank]);
+        }
+    }
+}
+
+START_TEST(doubling)
+{
+    for (int p = 1; p <= RANKS_MAX; p++) {
+        struct run runs[RANKS_MAX], old[RANKS_MAX];
+        struct wdl_pattern_group groups[RANKS_MAX];
+        group_start(p, runs, groups);
+        must_cmp(1 << groups[0].rounds, <=, p);
+        must_cmp(2 << groups[0].rounds, >, p);
+        for (int round = 0; round < groups[0].rounds; round++) {
+            memcpy(old, runs, sizeof(old));
+            for (int rank = 0; rank < p; rank++) {
+                if (groups[rank].place < 0)
+                    continue;
+                struct wdl_pattern_pair pair = wdl_pattern_double(p, groups[rank].place, round);
+                struct run mine = old[rank], theirs = old[pair.partner];
+                must_cmp(pair.keep_first, ==, mine.lo);
+                must_cmp(pair.keep_count, ==, mine.hi - mine.lo);
+                must_cmp(pair.give_first, ==, theirs.lo);
+                must_cmp(pair.give_count, ==, theirs.hi - theirs.lo);
+                runs[rank] = pair.upper ? join(theirs, mine) : join(mine, theirs);
+            }
+        }
+        for (int rank = 0; rank < p; rank++)
+            must(groups[rank].place < 0 || (runs[rank].lo == 0 && runs[rank].hi == p));
+    }
+}
+END_TEST
+
+/* Each element of the vector by itself; far halving joins what is no neighbour, so counts there. */
+static void halve_all(int p, enum wdl_pattern_way way, int count)
+{
+    static struct run vec[RANKS_MAX][RANKS_MAX], old[RANKS_MAX][RANKS_MAX];
+    static int64_t lo[RANKS_MAX], hi[RANKS_MAX];
+    struct run runs[RANKS_MAX];
+    struct wdl_pattern_group groups[RANKS_MAX];
+    int rounds, place, owned = 0;
+    group_start(p, runs, groups);
+    rounds = groups[0].rounds;
+    for (int rank = 0; rank < p; rank++) {
+        lo[rank] = 0, hi[rank] = count;
+        for (int i = 0; i < count; i++)
+            vec[rank][i] = runs[rank];
+    }
+    for (int round = 0; round < rounds; round++) {
+        memcpy(old, vec, sizeof(old));
+        for (int rank = 0; rank < p; rank++) {
+            if ((place = groups[rank].place) < 0)
+                continue;
+            struct wdl_pattern_pair pair = wdl_pattern_halve(p, place, round, way, count);
+            struct wdl_pattern_pair back =
+                wdl_pattern_halve(p, groups[pair.partner].place, round, way, count);
+            must_cmp(back.partner, ==, rank);
+            must_cmp(back.give_first, ==, pair.keep_first);
+            must_cmp(back.give_count, ==, pair.keep_count);
+            must_cmp(back.upper, ==, !pair.upper);
+            must_cmp(pair.keep_count + pair.give_count, ==, hi[rank] - lo[rank]);
+            must(pair.keep_first >= lo[rank] && pair.keep_first + pair.keep_count <= hi[rank]);
+            lo[rank] = pair.keep_first, hi[rank] = pair.keep_first + pair.keep_count;
+            for (int64_t i = lo[rank]; i < hi[rank]; i++) {
+                struct run a = old[rank][i], b = old[pair.partner][i];
+                if (way == WDL_PATTERN_FAR)
+                    vec[rank][i].hi = a.hi + b.hi - b.lo;       /* a count, from lo */
+                else
+                    vec[rank][i] = pair.upper ? join(b, a) : join(a, b);
+            }
+        }
+    }
+    for (int rank = 0; rank < p; rank++) {
+        if ((place = groups[rank].place) < 0)
+            continue;
+        for (int64_t i = lo[rank]; i < hi[rank]; i++, owned++)
+            must_cmp(vec[rank][i].hi - vec[rank][i].lo, ==, p);
+        if (way == WDL_PATTERN_FAR && place > 0)        /* parts in the order of places */
+            must_cmp(lo[rank], ==, hi[wdl_pattern_group_rank(p, place - 1)]);
+    }
+    must_cmp(owned, ==, count);
+}
+
+START_TEST(halving)
+{
+    for (int p = 1; p <= RANKS_MAX; p++) {
+        halve_all(p, WDL_PATTERN_NEAR, p);
+        halve_all(p, WDL_PATTERN_FAR, p);
+        halve_all(p, p % 2 ? WDL_PATTERN_NEAR : WDL_PATTERN_FAR, p * 7 % 31);   /* odd, few, none */
+    }
+}
+END_TEST
+
+WDL_SUITE("coll/pattern", dissemination, bruck, ring_gather, ring_fold, pairwise, doubling, halving)
