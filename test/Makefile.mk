@@ -19,8 +19,11 @@ unit_tests =                            \
     test/mpid/rma/test_epoch            \
     test/mpid/rma/test_fence            \
     test/mpid/rma/test_grant            \
+    test/mpid/rma/test_handle           \
     test/mpid/rma/test_passive          \
     test/mpid/rma/test_pscw             \
+    test/mpid/rma/test_region           \
+    test/mpid/rma/test_serve            \
     test/base/test_status
 
 # What several tests use: the test host, the simulated worlds, the runner's main().

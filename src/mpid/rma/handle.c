@@ -22,11 +22,14 @@ static int handle_acknowledge(struct wdl_win *win, const struct wdl_pkt *pkt,
 
 static int handle_lock(struct wdl_win *win, const struct wdl_pkt *pkt)
 {
+    if (win->grant.length >= win->params.size)
+        return WDL_ERR_PROTO;   /* a rank has one request at a time */
     int status = wdl_grant_request(&win->grant, &win->proc->host, (int) pkt->origin,
                                    (pkt->flags & WDL_PKT_EXCLUSIVE) != 0,
                                    (pkt->flags & WDL_PKT_JOIN) != 0);
     wdl_win_activate(win);
-    return status;
+    /* no memory now: the request is to come again, since its sender waits for an answer */
+    return status == WDL_ERR_NOMEM ? WDL_AGAIN : status;
 }
 
 static int handle_unlock(struct wdl_win *win, const struct wdl_pkt *pkt)

@@ -83,6 +83,8 @@ static int op_issue_type(struct wdl_op *op)
 {
     struct wdl_win *win = op->win;
     const struct wdl_host *host = &win->proc->host;
+    if (op->next == 0 && wdl_status_is_error(op->status))
+        return op->status;      /* the target could not take the type */
     if (!op->type_flat && op->type_bytes == 0) {
         int status = op_flatten(op);
         if (status != WDL_OK)
@@ -212,16 +214,19 @@ int wdl_op_answer(struct wdl_op *op, const struct wdl_pkt *pkt, const char *payl
 
     if (pkt->kind == WDL_PKT_TYPE_ACK) {
         op->type_waiting = 0;
+        if (pkt->status < WDL_STATUS_COUNT && wdl_status_is_error(pkt->status))
+            op->status = pkt->status;
         return WDL_OK;
     }
+    int reads = args->kind != WDL_RMA_PUT && args->kind != WDL_RMA_ACC;
     if (n == 0 || n > op->next - op->done || pkt->offset > op->total - n)
         return WDL_ERR_PROTO;
-    if (pkt->status >= WDL_STATUS_COUNT)
+    if (pkt->status >= WDL_STATUS_COUNT || reads != (pkt->kind == WDL_PKT_REPLY))
         return WDL_ERR_PROTO;
     if (wdl_status_is_error(pkt->status)) {
         op->status = pkt->status;
-    } else if (pkt->kind == WDL_PKT_REPLY) {
-        if (bytes != n || args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_ACC)
+    } else if (reads) {
+        if (bytes != n)
             return WDL_ERR_PROTO;
         if (into->contig)
             memcpy((char *) into->addr + into->lo + pkt->offset, payload, n);

@@ -27,7 +27,7 @@ static int block_holds(uint64_t base, uint64_t bytes, uint64_t from, uint64_t n)
 
 int wdl_win_exposes(const struct wdl_win *win, uint64_t addr, int64_t lo, int64_t hi)
 {
-    uint64_t from = addr + (uint64_t) lo, n = (uint64_t) (hi - lo);
+    uint64_t from = addr + (uint64_t) lo, n = (uint64_t) hi - (uint64_t) lo;
     if (hi <= lo)
         return hi == lo;
     if (win->params.flavor != WDL_WIN_DYNAMIC)
@@ -36,8 +36,10 @@ int wdl_win_exposes(const struct wdl_win *win, uint64_t addr, int64_t lo, int64_
     if (i > 0 && block_holds(win->regions[i - 1].base, win->regions[i - 1].bytes, from, n))
         return 1;
     /* neighbours that touch are one stretch of memory */
-    while (i > 0 && n > 0) {
-        const struct wdl_region *r = &win->regions[i - 1];
+    for (i = i > 0 ? i - 1 : 0; i < win->nregions; i++) {
+        const struct wdl_region *r = &win->regions[i];
+        if (r->bytes == 0)
+            continue;
         if (from < r->base || from - r->base >= r->bytes)
             return 0;
         uint64_t here = r->bytes - (from - r->base);
@@ -45,9 +47,6 @@ int wdl_win_exposes(const struct wdl_win *win, uint64_t addr, int64_t lo, int64_
             return 1;
         from += here;
         n -= here;
-        i++;
-        if (i > win->nregions)
-            return 0;
     }
     return 0;
 }

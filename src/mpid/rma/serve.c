@@ -110,7 +110,7 @@ int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *p
         if (whole)
             status = rtype_finish(win, r);
     }
-    if (bounce && whole) {
+    if (bounce && (whole || status != WDL_OK)) {
         struct wdl_pkt ack;
         wdl_pkt_init(&ack, win, WDL_PKT_TYPE_ACK);
         ack.op = pkt->op;
@@ -187,7 +187,7 @@ static int serve_resolve(struct serve *s)
     const struct wdl_pkt *pkt = s->pkt;
     const struct wdl_host *host = &s->win->proc->host;
     uint64_t addr;
-    if (pkt->bytes > s->win->rma->chunk_bytes)
+    if (pkt->bytes == 0 || pkt->bytes > s->win->rma->chunk_bytes)
         return WDL_ERR_PROTO;
     int status = target_address(s->win, pkt->disp, &addr);
     if (status != WDL_OK)
