@@ -110,7 +110,7 @@ void test_world_open(struct test_world *w, const struct test_world_params *param
     p->rma.win_targets = or_default(p->rma.win_targets, 16);
     p->rma.win_slots = or_default(p->rma.win_slots, 4);
     w->n = p->ranks;
-    wdl_assert_cmp(w->n, <=, TEST_RANKS_MAX);
+    wdl_assert_cmp(w->n, <=, TEST_RANKS_ROOM);
     struct wdl_sim_params sim = {.seed = p->seed,.ranks = p->ranks,.ordered = !p->unordered,
         .delay_ns_max = p->delay_ns_max,.refuse_permille = p->refuse_permille,
         .pending_permille = p->pending_permille,.am_bytes_max = p->am_bytes_max

@@ -15,7 +15,8 @@
 #include "mpid/rma/win_impl.h"
 #include "netmod/sim/sim.h"
 
-enum { TEST_RANKS_MAX = 8, TEST_TURNS_MAX = 20000 };
+/* the usual largest world, and how many ranks there is room for */
+enum { TEST_RANKS_MAX = 8, TEST_RANKS_ROOM = 40, TEST_TURNS_MAX = 20000 };
 
 struct test_world_params {      /* 0: the default, in brackets */
     int ranks;
@@ -49,9 +50,9 @@ struct test_world {
     struct test_world_params params;
     struct wdl_sim *sim;
     int n;
-    struct test_rank rank[TEST_RANKS_MAX];
+    struct test_rank rank[TEST_RANKS_ROOM];
     struct wdl_win_control *control;
-    struct wdl_win_place place[TEST_RANKS_MAX];
+    struct wdl_win_place place[TEST_RANKS_ROOM];
     char *memory;
     struct wdl_prng prng;
     uint64_t sent, bytes_sent;  /* messages of the network when they were last asked for */
@@ -87,7 +88,7 @@ int test_world_bytes(struct test_world *w);
  * &r->step the call's step. */
 #define TEST_ALL(w, expr)                                                                      \
     do {                                                                                       \
-        int all_left_ = (w)->n, all_turns_ = 0, all_over_[TEST_RANKS_MAX] = { 0 };             \
+        int all_left_ = (w)->n, all_turns_ = 0, all_over_[TEST_RANKS_ROOM] = { 0 };             \
         while (all_left_ > 0) {                                                                \
             for (int all_i_ = 0; all_i_ < (w)->n; all_i_++) {                                  \
                 struct test_rank *r = &(w)->rank[all_i_];                                      \

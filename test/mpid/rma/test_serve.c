@@ -1,5 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/serve: what packets do to
- * this process's memory. Rank 1 is the origin, given packets by hand; rank 0 serves. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/serve: what packets do
+ * to this process's memory. Rank 1 is the origin, given packets by hand; rank 0 serves. */
 #include <string.h>
 #include "host/testworld.h"
 #include "support/suite.h"
@@ -34,7 +34,8 @@ static int is_untouched(const struct test_world *w)
     return 1;
 }
 
-/* What rank 0 last sent, as rank 1's handler would see it: the answers go to a module of the test. */
+/* What rank 0 last sent, as rank 1's handler would see it: the answers go to a module of the
+ * test. */
 struct answer {
     struct wdl_pkt pkt;
     char data[64];
