@@ -23,6 +23,7 @@ windlass_core_sources = \
     %D%/mpid/coll/scan.c \
     %D%/mpid/coll/scatter.c \
     %D%/mpid/coll/select.c \
+    %D%/mpid/coll/shm.c \
     %D%/mpid/coll/sync.c \
     %D%/mpid/coll/team.c \
     %D%/mpid/coll/tree.c \

@@ -21,6 +21,7 @@
 #include "base/list.h"
 
 struct wdl_run;
+struct wdl_shm_cell;
 struct wdl_team;
 struct wdl_coll_args;
 
@@ -73,6 +74,7 @@ struct wdl_car {
     int waits; /* completion edges that lead here */
     int edge, edge_count; /* in graph->edges: what depends on this */
     int input, input_count; /* in graph->inputs: what bytes come from */
+    struct wdl_shm_cell *shm; /* SEND, RECV within the node: the role's cell in slot 0 */
     size_t chunk_map; /* RECV of several chunks: first word of its map in the run */
 };
 

@@ -109,7 +109,14 @@ struct wdl_coll_model {
     double latency, gap, byte, reduce;
 };
 
-struct wdl_coll_shm; /* cells of the ranks of one node in shared memory: cell.h */
+/* Cells in memory that the ranks of a node share: a segment per rank, wdl_coll_shm_bytes() long,
+ * 64-byte aligned. All of them are there, zeroed, before any rank makes the team, and are the
+ * team's alone until it is destroyed everywhere. */
+struct wdl_coll_shm {
+    void *(*segment)(void *ctx, int rank); /* NULL: another node; for the own rank, its own */
+    void (*wake)(void *ctx, int rank); /* called behind each store; or NULL */
+    void *ctx;
+};
 
 struct wdl_team_params {
     /* the same on all ranks; not in use by another team any of them knows */
@@ -123,10 +130,11 @@ struct wdl_team_params {
     uint32_t first_seq; /* any; the same on all ranks */
     int poison; /* tests: overwrite cells once read */
     struct wdl_coll_model model; /* all zero: a default */
-    const struct wdl_coll_shm *shm; /* or NULL */
+    const struct wdl_coll_shm *shm; /* NULL: messages only; else as long as the team */
 };
 
 struct wdl_coll_stats {
+    uint64_t stored; /* cells of the node's ranks written */
     uint64_t sent, sent_bytes, started, finished, early, graphs_built, runs_made, live;
 };
 
@@ -134,6 +142,9 @@ int wdl_coll_init(struct wdl_proc *proc);
 /* All teams are destroyed. */
 void wdl_coll_fini(struct wdl_proc *proc);
 const struct wdl_coll_stats *wdl_coll_stats(struct wdl_proc *proc);
+
+/* Bytes of one rank's segment (struct wdl_coll_shm) for these parameters. */
+size_t wdl_coll_shm_bytes(struct wdl_proc *proc, const struct wdl_team_params *params);
 
 /* A team: local. Collectives may be started at once; they move when all ranks have created it.
  * WDL_OK or ERR_NOMEM. */

@@ -35,7 +35,7 @@ struct wdl_cell {
 enum wdl_car_state { WDL_CAR_WAITING, WDL_CAR_ARMED, WDL_CAR_COMPLETE };
 
 struct wdl_car_run {
-    struct wdl_list link; /* in coll->ready or coll->stalled, or alone */
+    struct wdl_list link; /* in coll->ready, stalled or polled, or alone */
     struct wdl_run *run;
     enum wdl_car_state state;
     int waits; /* completion edges still to come */
@@ -52,6 +52,7 @@ struct wdl_run {
     struct wdl_coll_req *req; /* NULL once done, and for the empty ones */
     struct wdl_coll_args args;
     uint32_t seq;
+    uint64_t stamp; /* the same, counted from 1 and never wrapping: what shared cells hold */
     int status;
     int cars_left, users_left;
     uint64_t *maps;
@@ -67,6 +68,7 @@ struct wdl_team {
     int rank, size;
     int window, links; /* W; roles of one phase */
     uint32_t next, done, low; /* next to start; see the head of this file */
+    uint64_t started;
     uint32_t sync; /* the last to start that carries credit */
     int status; /* an error that no later collective survives */
     int open; /* the first collective is finished: all ranks have made the team */
@@ -103,7 +105,8 @@ struct wdl_coll {
     struct wdl_proc *proc;
     struct wdl_list teams[WDL_COLL_BUCKETS]; /* by id */
     struct wdl_list kicks;
-    struct wdl_list ready, stalled; /* CARs to step; CARs the network refused */
+    /* CARs to step; SENDs the network refused; RECVs from shared cells */
+    struct wdl_list ready, stalled, polled;
     struct wdl_list sends_free;
     struct wdl_coll_send sends[WDL_COLL_SENDS];
     struct wdl_list strays;
@@ -130,7 +133,14 @@ int wdl_cell_take(struct wdl_run *run, int car);
 int wdl_coll_handle(void *coll, int src, const void *data, size_t bytes);
 void wdl_coll_strays_give(struct wdl_team *team);
 
+/* shm.c */
+struct wdl_shm_cell *wdl_shm_cell_of(const struct wdl_team *team, const struct wdl_car *car);
+void wdl_shm_store(struct wdl_run *run, const struct wdl_car *car, const void *data);
+/* The RECV's data, or NULL: not yet. */
+const void *wdl_shm_load(const struct wdl_run *run, const struct wdl_car *car);
+
 /* team.c */
+void wdl_team_shape(struct wdl_team *team);
 void wdl_team_finished(struct wdl_run *run);
 void wdl_team_start_queued(struct wdl_team *team);
 void wdl_team_kick(struct wdl_team *team);

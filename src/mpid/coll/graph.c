@@ -220,6 +220,8 @@ struct wdl_graph *wdl_build_end(struct wdl_build *b)
         g->tmp_bytes = b->tmp_bytes;
         if (cars)
             memcpy(g->cars, b->cars, cars);
+        for (int i = 0; i < g->ncars; i++)
+            g->cars[i].shm = wdl_shm_cell_of(b->team, &g->cars[i]);
         wdl_list_init(&g->link);
         wdl_list_init(&g->idle);
         deps_place(b, g);

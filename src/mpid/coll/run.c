@@ -66,10 +66,12 @@ static void car_arm(struct wdl_run *run, int i)
     struct wdl_car_run *c = &run->cars[i];
     wdl_assert_cmp(c->state, ==, WDL_CAR_WAITING);
     c->state = WDL_CAR_ARMED;
-    if (run->graph->cars[i].kind == WDL_CAR_RECV)
-        (void) wdl_cell_take(run, i);
-    else
+    if (run->graph->cars[i].kind != WDL_CAR_RECV)
         car_ready(c);
+    else if (run->graph->cars[i].shm)
+        wdl_list_push(&run->team->coll->polled, &c->link);
+    else
+        (void) wdl_cell_take(run, i);
 }
 
 /* More bytes of this CAR are there: tell those that read them. */
@@ -176,6 +178,13 @@ static int step_send(struct wdl_car_run *c)
     const struct wdl_car *car = car_of(c);
     size_t chunk = c->run->team->coll->chunk_bytes, limit = car_limit(c);
     int sent = c->arrived != 0; /* a flag has no bytes to tell that it went */
+    if (car->shm) {
+        if (limit == car->bytes) {
+            wdl_shm_store(c->run, car, wdl_run_at(c->run, car->a));
+            car_complete(c); /* the run, and with it car, may be gone */
+        }
+        return WDL_OK;
+    }
     while (c->done < limit || (car->bytes == 0 && !sent)) {
         size_t bytes = limit - c->done;
         if (bytes > chunk)
@@ -248,11 +257,36 @@ static int car_step(struct wdl_car_run *c)
     }
 }
 
+/* RECVs whose shared cell has been written. */
+static int polled_step(struct wdl_coll *coll)
+{
+    struct wdl_list *node = coll->polled.next, come;
+    int n = 0;
+    wdl_list_init(&come);
+    while (node != &coll->polled) {
+        struct wdl_car_run *c = wdl_container_of(node, struct wdl_car_run, link);
+        node = node->next;
+        if (wdl_shm_load(c->run, car_of(c))) {
+            wdl_list_remove(&c->link);
+            wdl_list_push(&come, &c->link);
+            n++;
+        }
+    }
+    while ((node = wdl_list_pop(&come)) != NULL) {
+        struct wdl_car_run *c = wdl_container_of(node, struct wdl_car_run, link);
+        const struct wdl_car *car = car_of(c);
+        int status = wdl_run_deliver(c->run, (int) (c - c->run->cars), 0, wdl_shm_load(c->run, car),
+                                     car->bytes);
+        wdl_assert_cmp(status, ==, WDL_OK);
+    }
+    return n;
+}
+
 int wdl_coll_step(void *arg)
 {
     struct wdl_coll *coll = arg;
     struct wdl_list *node;
-    int n = 0;
+    int n = polled_step(coll);
     while ((node = wdl_list_pop(&coll->stalled)) != NULL)
         wdl_list_push(&coll->ready, node);
     for (;;) {
@@ -266,8 +300,13 @@ int wdl_coll_step(void *arg)
             continue;
         }
         node = wdl_list_pop(&coll->kicks);
-        if (!node)
+        if (!node) {
+            int more = polled_step(coll);
+            n += more;
+            if (more)
+                continue;
             return n;
+        }
         wdl_team_start_queued(wdl_container_of(node, struct wdl_team, kick));
     }
 }
@@ -341,6 +380,7 @@ int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_re
         return WDL_ERR_NOMEM;
     run->req = req;
     run->seq = seq;
+    run->stamp = ++team->started;
     run->status = WDL_OK;
     run->cars_left = g->ncars;
     run->users_left = g->nusers;

@@ -31,6 +31,7 @@ int wdl_coll_init(struct wdl_proc *proc)
     wdl_list_init(&coll->kicks);
     wdl_list_init(&coll->ready);
     wdl_list_init(&coll->stalled);
+    wdl_list_init(&coll->polled);
     wdl_list_init(&coll->strays);
     wdl_list_init(&coll->sends_free);
     for (int i = 0; i < WDL_COLL_SENDS; i++)
@@ -52,6 +53,7 @@ void wdl_coll_fini(struct wdl_proc *proc)
     for (int i = 0; i < WDL_COLL_BUCKETS; i++)
         wdl_assert(wdl_list_empty(&coll->teams[i]));
     wdl_assert(wdl_list_empty(&coll->ready) && wdl_list_empty(&coll->stalled));
+    wdl_assert(wdl_list_empty(&coll->polled));
     wdl_list_for (node, &coll->sends_free)
         sends++;
     wdl_assert_cmp(sends, ==, WDL_COLL_SENDS);
@@ -92,6 +94,24 @@ static int links_for(int size)
     return log + 1 > LINKS_MIN ? log + 1 : size < LINKS_MIN ? size + 1 : LINKS_MIN;
 }
 
+/* What follows from coll and params alone. */
+void wdl_team_shape(struct wdl_team *team)
+{
+    size_t chunk = team->coll->chunk_bytes;
+    if (!team->params.cell_bytes)
+        team->params.cell_bytes = CELL_BYTES;
+    if (team->params.cell_bytes > chunk)
+        team->params.cell_bytes = chunk;
+    team->rank = team->params.rank;
+    team->size = team->params.size;
+    team->window = team->params.window ? team->params.window : WINDOW;
+    wdl_assert_cmp(team->window, >=, WINDOW_MIN);
+    wdl_assert_cmp(team->window & (team->window - 1), ==, 0);
+    team->links = links_for(team->size);
+    team->data_roles = (uint32_t) (PHASES_DATA * team->links);
+    team->cell_roles = team->data_roles + (uint32_t) (PHASES_FLAG * team->links);
+}
+
 static int team_begin(struct wdl_team *team)
 {
     struct wdl_graph *g = wdl_select_credit(team, 1);
@@ -116,18 +136,7 @@ int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
     team->params = *params;
     if (params->model.latency <= 0)
         team->params.model = model;
-    if (!team->params.cell_bytes)
-        team->params.cell_bytes = CELL_BYTES;
-    if (team->params.cell_bytes > coll->chunk_bytes)
-        team->params.cell_bytes = coll->chunk_bytes;
-    team->rank = params->rank;
-    team->size = params->size;
-    team->window = params->window ? params->window : WINDOW;
-    wdl_assert_cmp(team->window, >=, WINDOW_MIN);
-    wdl_assert_cmp(team->window & (team->window - 1), ==, 0);
-    team->links = links_for(team->size);
-    team->data_roles = (uint32_t) (PHASES_DATA * team->links);
-    team->cell_roles = team->data_roles + (uint32_t) (PHASES_FLAG * team->links);
+    wdl_team_shape(team);
     team->next = team->done = team->low = params->first_seq;
     wdl_list_init(&team->kick);
     wdl_list_init(&team->queue);

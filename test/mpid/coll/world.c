@@ -131,6 +131,34 @@ static void side_start(struct world *w, struct side *s)
         world_fail(w, s->op, s->rank, wdl_status_name(status), 0);
 }
 
+/* Segments are there for the ranks of one node: options.node consecutive ranks of the world. */
+static void *segment(void *ctx, int rank)
+{
+    const struct seat *seat = ctx;
+    const struct group *group = seat->group;
+    if (group->members[rank] / seat->node != group->members[seat->rank] / seat->node)
+        return NULL;
+    return group->segments[rank];
+}
+
+static void segments_make(struct world *w, struct group *group, struct wdl_team_params *params)
+{
+    struct wdl_proc *proc = w->ranks.one[group->members[params->rank]].proc;
+    size_t bytes = wdl_coll_shm_bytes(proc, params);
+    if (!group->segments) {
+        group->segments = calloc((size_t) group->size, sizeof(char *));
+        group->shm = calloc((size_t) group->size, sizeof(group->shm[0]));
+        group->seats = calloc((size_t) group->size, sizeof(group->seats[0]));
+        for (int i = 0; i < group->size; i++) {
+            group->segments[i] = aligned_alloc(64, (bytes + 63) & ~(size_t) 63);
+            memset(group->segments[i], 0, bytes);
+        }
+    }
+    group->seats[params->rank] = (struct seat){group, params->rank, w->options.node};
+    group->shm[params->rank] = (struct wdl_coll_shm){segment, NULL, &group->seats[params->rank]};
+    params->shm = &group->shm[params->rank];
+}
+
 static void team_make(struct world *w, int rank, struct group *group)
 {
     struct wdl_team_params params = {.id = 100 + (uint32_t) group->index,
@@ -142,6 +170,8 @@ static void team_make(struct world *w, int rank, struct group *group)
                                      .cell_bytes = w->options.seed & 1 ? 64 : 0,
                                      .first_seq = 0xfffffff0u + (uint32_t) group->index,
                                      .poison = 1};
+    if (w->options.node > 1)
+        segments_make(w, group, &params);
     int status = wdl_team_create(w->ranks.one[rank].proc, &params, &group->teams[params.rank]);
     wdl_assert_cmp(status, ==, WDL_OK);
 }
@@ -201,9 +231,9 @@ static int world(const struct options *o)
     snprintf(command, sizeof(command),
              "repeat: test/mpid/coll/world --seed %llu --ranks %d --ordered %d --refuse %d "
              "--delay %d --teams %d --ops %d --depth %d --window %d --bytes %d --kind %d --in %d "
-             "--out %d --lie %d\n",
+             "--out %d --lie %d --node %d\n",
              (unsigned long long) o->seed, o->ranks, o->ordered, o->refuse, o->delay, o->teams,
-             o->ops, o->depth, o->window, o->bytes, o->kind, o->in, o->out, o->lie);
+             o->ops, o->depth, o->window, o->bytes, o->kind, o->in, o->out, o->lie, o->node);
     wdl_prng_init(&w.prng, o->seed);
     ranks_open(&w.ranks, &sim);
     groups_make(&w);
@@ -234,6 +264,11 @@ static int world(const struct options *o)
         free(w.groups[g].members);
         free(w.groups[g].rank_of);
         free(w.groups[g].teams);
+        for (int i = 0; w.groups[g].segments && i < w.groups[g].size; i++)
+            free(w.groups[g].segments[i]);
+        free(w.groups[g].segments);
+        free(w.groups[g].shm);
+        free(w.groups[g].seats);
     }
     free(w.groups);
     free(w.ops);
@@ -249,6 +284,7 @@ static struct options options_of(uint64_t seed)
     o.ranks = wdl_prng_chance(&p, 20)    ? 100 + (int) wdl_prng_below(&p, 60)
               : wdl_prng_chance(&p, 200) ? 10 + (int) wdl_prng_below(&p, 30)
                                          : 1 + (int) wdl_prng_below(&p, 9);
+    o.node = 1 + (int) (seed % 3) * 2;
     o.ordered = wdl_prng_chance(&p, 500);
     o.refuse = wdl_prng_chance(&p, 500) ? 0 : 300;
     o.delay = (int) wdl_prng_below(&p, 3) * 3000;
@@ -289,7 +325,7 @@ static int option_set(struct options *o, const char *name, const char *value)
                  {"--delay", &o->delay}, {"--teams", &o->teams},     {"--ops", &o->ops},
                  {"--depth", &o->depth}, {"--window", &o->window},   {"--bytes", &o->bytes},
                  {"--kind", &o->kind},   {"--in", &o->in},           {"--out", &o->out},
-                 {"--lie", &o->lie}};
+                 {"--lie", &o->lie},     {"--node", &o->node}};
     for (unsigned k = 0; k < sizeof(table) / sizeof(table[0]); k++)
         if (!strcmp(name, table[k].name)) {
             *table[k].to = atoi(value);

@@ -18,7 +18,7 @@ enum { POISON = 0xa5, GARBAGE = 0x5a, SCRIBBLE = 0xc3 };
 
 struct options {
     uint64_t seed;
-    int ranks, ordered, refuse, delay, teams, ops, depth, window, bytes, kind, in, out;
+    int ranks, ordered, refuse, delay, teams, ops, depth, window, bytes, kind, in, out, node;
     /* 1: the engine is told a weaker IN than the oracle checks; 2: a weaker OUT */
     int lie;
 };
@@ -42,11 +42,19 @@ struct op {
     struct side *sides;
 };
 
+struct seat { /* whose view of the shared memory it is */
+    struct group *group;
+    int rank, node;
+};
+
 struct group {
     int size, index;
     int *members; /* rank of the world by team rank */
     int *rank_of; /* and back, -1 */
     struct wdl_team **teams; /* by team rank */
+    struct wdl_coll_shm *shm; /* by team rank */
+    struct seat *seats;
+    char **segments;
 };
 
 struct world {

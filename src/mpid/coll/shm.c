@@ -1,0 +1,77 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Cells in shared memory: within a node, what fits a cell is stored into the receiver's segment
+ * instead of being sent. Same slots, roles and rules as the cells of messages (cell.c), a cache
+ * line at least for each. A stamp counts collectives from 1 in 64 bits, so that zeroed memory is
+ * empty and nothing is ever reset.
+ */
+#include <string.h>
+#include "mpid/coll/coll_impl.h"
+
+enum { LINE = 64 };
+
+struct wdl_shm_cell {
+    uint64_t stamp; /* written last, with release; read first, with acquire */
+    char data[];
+};
+
+static size_t data_stride(const struct wdl_team *team)
+{
+    return (sizeof(struct wdl_shm_cell) + team->params.cell_bytes + LINE - 1) &
+           ~(size_t) (LINE - 1);
+}
+
+static size_t slot_bytes(const struct wdl_team *team)
+{
+    return team->data_roles * data_stride(team) + (team->cell_roles - team->data_roles) * LINE;
+}
+
+size_t wdl_coll_shm_bytes(struct wdl_proc *proc, const struct wdl_team_params *params)
+{
+    struct wdl_team team = {.coll = proc->coll, .params = *params};
+    wdl_team_shape(&team);
+    return slot_bytes(&team) * (size_t) team.window;
+}
+
+struct wdl_shm_cell *wdl_shm_cell_of(const struct wdl_team *team, const struct wdl_car *car)
+{
+    const struct wdl_coll_shm *shm = team->params.shm;
+    int sends = car->kind == WDL_CAR_SEND;
+    if (!shm || (!sends && car->kind != WDL_CAR_RECV))
+        return NULL;
+    if (car->role >= team->cell_roles ||
+        car->bytes > (car->role < team->data_roles ? team->params.cell_bytes : 0) ||
+        !shm->segment(shm->ctx, car->peer))
+        return NULL;
+    char *segment = shm->segment(shm->ctx, sends ? car->peer : team->rank);
+    size_t at = car->role < team->data_roles
+                    ? car->role * data_stride(team)
+                    : team->data_roles * data_stride(team) + (car->role - team->data_roles) * LINE;
+    return (struct wdl_shm_cell *) (void *) (segment + at);
+}
+
+static struct wdl_shm_cell *cell_of(const struct wdl_run *run, const struct wdl_car *car)
+{
+    size_t slot = run->seq % (uint32_t) run->team->window;
+    return (struct wdl_shm_cell *) (void *) ((char *) car->shm + slot * slot_bytes(run->team));
+}
+
+void wdl_shm_store(struct wdl_run *run, const struct wdl_car *car, const void *data)
+{
+    const struct wdl_coll_shm *shm = run->team->params.shm;
+    struct wdl_shm_cell *cell = cell_of(run, car);
+    if (car->bytes)
+        memcpy(cell->data, data, car->bytes);
+    /* pairs with the load in wdl_shm_load: the data, and all this rank did before, is seen there */
+    __atomic_store_n(&cell->stamp, run->stamp, __ATOMIC_RELEASE);
+    run->team->coll->stats.stored++;
+    if (shm->wake)
+        shm->wake(shm->ctx, car->peer);
+}
+
+const void *wdl_shm_load(const struct wdl_run *run, const struct wdl_car *car)
+{
+    const struct wdl_shm_cell *cell = cell_of(run, car);
+    /* pairs with the store in wdl_shm_store */
+    return __atomic_load_n(&cell->stamp, __ATOMIC_ACQUIRE) == run->stamp ? cell->data : NULL;
+}
