@@ -107,6 +107,8 @@ struct wdl_nm_type_ops {
 };
 
 #define WDL_NM_TAG_SYNC 1       /* tag_send: complete only when matched */
+/* tag_send: done in the call, or WDL_AGAIN where it could not be; no completion, comp may be NULL */
+#define WDL_NM_TAG_NOW 2
 
 struct wdl_nm_ops {
     const char *name;

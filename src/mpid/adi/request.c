@@ -6,7 +6,12 @@
 
 void MPID_Request_create_hook(MPIR_Request * request)
 {
-    memset(&request->dev, 0, sizeof request->dev);
+    /* every request is made here: only what is read without having been written */
+    request->dev.comp.handle = NULL;
+    request->dev.comp.owner = NULL;
+    request->dev.held = MPI_DATATYPE_NULL;
+    request->dev.is_recv = 0;
+    request->dev.msg = NULL;
 }
 
 /* Called at every release of a reference, also on MPICH's shared completed requests: nothing may be

@@ -97,6 +97,12 @@ int ucx_tag_send(struct wdl_nm *base, int peer, uint64_t tag, const struct wdl_n
     int status = ucx_ep(ucx_of(base), peer, &ep);
     if (status != WDL_OK)
         return status;
+    if (flags & WDL_NM_TAG_NOW) {
+        const ucp_request_param_t now = {.op_attr_mask = UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL };
+        if (buf->type)
+            return WDL_AGAIN;
+        return ucx_started(NULL, ucp_tag_send_nbx(ep, buf->addr, buf->count, tag, &now));
+    }
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
             UCP_OP_ATTR_FIELD_DATATYPE,
