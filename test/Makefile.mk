@@ -49,14 +49,30 @@ test_scripts =                          \
     test/maint/test_testlist.py         \
     test/maint/test_tidy.py
 
+# Every netmod passes one suite.
+conformance_sources =                   \
+    test/netmod/bed.c                   \
+    test/netmod/bed.h                   \
+    test/netmod/conformance.c           \
+    test/netmod/conformance.h           \
+    test/netmod/conformance_rma.c       \
+    test/netmod/conformance_tag.c       \
+    test/netmod/suites.h
+netmod_tests = test/netmod/test_sim
+test_netmod_test_sim_SOURCES = test/netmod/test_sim.c $(conformance_sources)
+if HAVE_UCX
+netmod_tests += test/netmod/test_ucx
+test_netmod_test_ucx_SOURCES = test/netmod/test_ucx.c $(conformance_sources)
+endif
+
 if HAVE_CHECK
 check_LIBRARIES = test/libsupport.a
 test_libsupport_a_SOURCES = $(test_support_sources)
-check_PROGRAMS = $(unit_tests) test/mpid/coll/world test/system/world
+check_PROGRAMS = $(unit_tests) $(netmod_tests) test/mpid/coll/world test/system/world
 test_mpid_coll_world_SOURCES = test/mpid/coll/world.c test/mpid/coll/oracle.c test/mpid/coll/world.h
 test_system_world_SOURCES = test/system/run.c test/system/script.c test/system/world.c test/system/world.h
 LDADD = test/libsupport.a libwindlass.a $(CHECK_LIBS) $(UCX_LIBS)
-TESTS = $(unit_tests) test/mpid/coll/world test/system/world $(test_scripts)
+TESTS = $(unit_tests) $(netmod_tests) test/mpid/coll/world test/system/world $(test_scripts)
 AM_TESTS_ENVIRONMENT = WDL_SRCDIR='$(abs_srcdir)'; export WDL_SRCDIR;
 else
 check-local:

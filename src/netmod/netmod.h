@@ -107,7 +107,7 @@ struct wdl_nm_type_ops {
 };
 
 #define WDL_NM_TAG_SYNC 1       /* tag_send: complete only when matched */
-/* tag_send: done in the call, or WDL_AGAIN where it could not be; no completion, comp may be NULL */
+/* tag_send: done in the call, or WDL_AGAIN where it could not be; comp is not used */
 #define WDL_NM_TAG_NOW 2
 
 struct wdl_nm_ops {
@@ -131,9 +131,10 @@ struct wdl_nm_ops {
 
     /* Deliver what has come and completed. Returns the number of events (0: nothing happened). */
     int (*poll) (struct wdl_nm * nm);
-    /* Prepare to sleep: WDL_OK and a descriptor that becomes readable with the next event, or
-     * WDL_AGAIN when something is there already (poll again). The descriptor belongs to the netmod
-     * and stays the same. */
+    /* Prepare to sleep: WDL_OK and a descriptor that becomes readable with the next event (of a
+     * peer that this process has sent to before; another's first may go unnoticed: bound the
+     * sleep), or WDL_AGAIN when something is there already (poll again). The descriptor belongs to
+     * the netmod and stays the same. */
     int (*arm) (struct wdl_nm * nm, int *fd_out);
 
     /* Send hdr followed by the iov pieces (at most 8) as one message of at most caps->am_bytes_max.
@@ -156,7 +157,8 @@ struct wdl_nm_ops {
     int (*get) (struct wdl_nm * nm, int peer, void *dst, size_t bytes, uint64_t remote,
                 struct wdl_nm_rkey * rkey, struct wdl_nm_comp * comp);
     /* size is 4 or 8. fetched may be NULL except for CSWAP; value and compare are read in the
-     * call. */
+     * call. What caps does not call native may take the target's processor, in its poll, or be
+     * refused with ERR_UNSUPPORTED. */
     int (*atomic) (struct wdl_nm * nm, int peer, enum wdl_nm_atomic op, size_t size, uint64_t value,
                    uint64_t compare, void *fetched, uint64_t remote, struct wdl_nm_rkey * rkey,
                    struct wdl_nm_comp * comp);

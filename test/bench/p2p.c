@@ -1,6 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Point-to-point between ranks 0 and 1: half round trips, bandwidth with a window of messages under way, message rate.
+ * Point-to-point between ranks 0 and 1: round trips, and streams of messages with many under way.
  *
  * --rows REGEX   --batch SECONDS
  */
@@ -76,7 +76,7 @@ int main(int argc, char **argv)
         bench_die("two ranks are needed");
     j.memory = calloc(1, LARGEST);
     check(&j);
-    /* a trip is two halves, a stream is UNDER_WAY messages: the row says how many operations one call is */
+    /* the row's name says how many messages one operation is */
     for (j.bytes = 8; j.bytes <= LARGEST; j.bytes *= 8) {
         bench_together(&j.bench, "round_trip/2", j.bytes, round_trip, &j);
         bench_together(&j.bench, "stream/64", j.bytes, stream, &j);

@@ -28,7 +28,8 @@ static int isend(const void *buf, MPI_Aint count, MPI_Datatype datatype, int ran
         wdl_tag_make((MPIR_Context_id_t) (comm->context_id + context_offset), comm->rank, tag);
     /* most short messages are gone when the call returns: they need no request */
     if (flags == 0 && nmbuf.count <= SHORT_BYTES && !nmbuf.type &&
-        nm->ops->tag_send(nm, wdl_adi_peer(comm, rank), nmtag, &nmbuf, WDL_NM_TAG_NOW, NULL) == WDL_OK) {
+        nm->ops->tag_send(nm, wdl_adi_peer(comm, rank), nmtag, &nmbuf, WDL_NM_TAG_NOW,
+                          NULL) == WDL_OK) {
         *request = NULL;
         return MPI_SUCCESS;
     }

@@ -80,6 +80,8 @@ int ucx_ep(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out)
 {
     const void *address;
     size_t bytes;
+    if (peer < 0 || peer >= nm->params.peers)
+        return WDL_ERR_ARG;
     if (nm->ep[peer]) {
         *ep_out = nm->ep[peer];
         return WDL_OK;
