@@ -82,6 +82,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/rma.c                  \
     %D%/mpid/adi/rma_sync.c             \
     %D%/mpid/adi/unsupported.c          \
+    %D%/mpid/adi/watch.c                \
     %D%/mpid/adi/win.c                  \
     %D%/mpid/adi/win_info.c             \
     %D%/mpid/adi/win_shm.c

@@ -2,12 +2,12 @@
  *
  * The one table from the core's statuses to MPI error classes. The texts are base/status.h's.
  */
-#include "wdl_adi.h"
+#include "rma.h"
 
 static const int class_of[WDL_STATUS_COUNT] = {
     [WDL_OK] = MPI_SUCCESS,
     [WDL_PENDING] = MPI_SUCCESS,
-    [WDL_AGAIN] = MPI_ERR_INTERN,       /* pressure is waited for, never reported */
+    [WDL_AGAIN] = MPI_ERR_INTERN, /* pressure is waited for, never reported */
     [WDL_ERR_NOMEM] = MPI_ERR_NO_MEM,
     [WDL_ERR_ARG] = MPI_ERR_ARG,
     [WDL_ERR_RANK] = MPI_ERR_RANK,
@@ -27,7 +27,7 @@ static const int class_of[WDL_STATUS_COUNT] = {
     [WDL_ERR_OTHER] = MPI_ERR_OTHER,
 };
 
-int wdl_adi_error(int status, const char *fcname, int line)
+static int error_say(int status, const char *text, const char *fcname, int line)
 {
     int errclass = MPI_ERR_INTERN;
     if (status >= 0 && status < WDL_STATUS_COUNT)
@@ -35,5 +35,33 @@ int wdl_adi_error(int status, const char *fcname, int line)
     if (errclass == MPI_SUCCESS)
         return MPI_SUCCESS;
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, fcname, line, errclass,
-                                "**wdl_status", "**wdl_status %s", wdl_status_text(status));
+                                "**wdl_status", "**wdl_status %s", text);
+}
+
+int wdl_adi_error(int status, const char *fcname, int line)
+{
+    return error_say(status, wdl_status_text(status), fcname, line);
+}
+
+int wdl_adi_win_error(const MPIR_Win *win, int status, const char *fcname, int line)
+{
+    char epoch[192], text[256];
+    if (status != WDL_ERR_SYNC)
+        return wdl_adi_error(status, fcname, line);
+    wdl_win_epoch_text(win->dev.wdl, epoch, sizeof epoch);
+    snprintf(text, sizeof text, "%s: %s", wdl_status_text(status), epoch);
+    return error_say(status, text, fcname, line);
+}
+
+int wdl_adi_range_error(const struct wdl_rma_args *args, const struct wdl_win_rank *there,
+                        const char *fcname, int line)
+{
+    char text[256];
+    snprintf(text, sizeof text,
+             "%s: bytes %lld to %lld from displacement %lld, units of %lld, of rank %d, which has "
+             "%llu bytes",
+             wdl_status_text(WDL_ERR_RANGE), (long long) args->remote.lo,
+             (long long) args->remote.hi, (long long) args->disp, (long long) there->disp_unit,
+             args->target, (unsigned long long) there->bytes);
+    return error_say(WDL_ERR_RANGE, text, fcname, line);
 }

@@ -9,10 +9,35 @@
 #include <time.h>
 #include <unistd.h>
 
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_WINDLASS_FAIL_ALLOCATION
+      category    : WINDLASS
+      type        : int
+      default     : 0
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_MPIDEV_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        For tests: n > 0 refuses the n-th allocation of memory the device makes from now on. 0:
+        none.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+void *wdl_adi_alloc(size_t bytes)
+{
+    if (MPIR_CVAR_WINDLASS_FAIL_ALLOCATION > 0 && --MPIR_CVAR_WINDLASS_FAIL_ALLOCATION == 0)
+        return NULL;
+    return MPL_calloc(1, bytes, MPL_MEM_OTHER);
+}
+
 static void *host_alloc(void *ctx, size_t bytes)
 {
     (void) ctx;
-    return MPL_calloc(1, bytes, MPL_MEM_OTHER);
+    return wdl_adi_alloc(bytes);
 }
 
 static void host_free(void *ctx, void *ptr)

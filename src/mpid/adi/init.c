@@ -12,6 +12,7 @@
 #include "wdl_adi.h"
 #include "mpidu_bc.h"
 #include "mpidu_init_shm.h"
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /*
@@ -153,6 +154,7 @@ int MPID_Init(int required, int *provided)
     MPIR_Process.attrs.io = MPI_ANY_SOURCE;
     MPIR_Process.tag_bits = WDL_TAG_BITS;
 
+    wdl_adi_watch_begin();      /* early: there is little yet that it would get a copy of */
     wdl_adi.host_ops = wdl_adi_host_ops;
     if (!wdl_adi_heavy_barrier_init())
         wdl_adi.host_ops.heavy_barrier = NULL;
@@ -163,6 +165,7 @@ int MPID_Init(int required, int *provided)
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = publish(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
+    wdl_adi_watch_join();
     mpi_errno = wdl_adi_rma_init(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -259,6 +262,7 @@ int MPID_Finalize(void)
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDU_Init_shm_finalize();
     MPIR_ERR_CHECK(mpi_errno);
+    wdl_adi_watch_end();
     MPIR_pmi_finalize();
     memset(&wdl_adi, 0, sizeof wdl_adi);
 
@@ -269,6 +273,22 @@ int MPID_Finalize(void)
 }
 
 /* --- abort ------------------------------------------------------------------------------------ */
+
+/* The process manager ends the job at once, and with it what it has not read from our pipes. So
+ * it gets a moment to. */
+static void last_words(void)
+{
+    static const int fds[] = { STDERR_FILENO, STDOUT_FILENO };
+    for (int ms = 0; ms < 500; ms++) {
+        int unread = 0, all = 0;
+        for (unsigned i = 0; i < sizeof fds / sizeof fds[0]; i++)
+            if (ioctl(fds[i], FIONREAD, &unread) == 0)
+                all += unread;
+        if (all == 0)
+            return;
+        usleep(1000);
+    }
+}
 
 /* May be called before MPID_Init (comm is NULL then) and from a callback. */
 int MPID_Abort(MPIR_Comm * comm, int mpi_errno, int exit_code, const char *error_msg)
@@ -283,11 +303,14 @@ int MPID_Abort(MPIR_Comm * comm, int mpi_errno, int exit_code, const char *error
                      text[0] ? ": " : "", text);
     fflush(stderr);
     fflush(stdout);
+    wdl_adi_watch_quiet();
     if (MPIR_CVAR_COREDUMP_ON_ABORT)
         abort();
     /* alone, and perhaps without a process manager, there is nobody to tell */
-    if (MPIR_Process.size > 1)
+    if (MPIR_Process.size > 1) {
+        last_words();
         MPIR_pmi_abort(exit_code, error_msg);
+    }
     MPL_exit(exit_code);
     return MPI_ERR_INTERN;
 }

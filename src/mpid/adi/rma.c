@@ -86,11 +86,23 @@ static void args_begin(struct wdl_rma_args *args, enum wdl_rma_kind kind, int ta
     buf_fill(&args->remote, NULL, target_count, target_type);
 }
 
+static int begin_error(const MPIR_Win * win, const struct wdl_rma_args *args, int status)
+{
+    struct wdl_win_rank there;
+    if (likely(status == WDL_OK))
+        return MPI_SUCCESS;
+    if (status != WDL_ERR_RANGE || win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC)
+        return WDL_ADI_WIN_ERROR(win, status);
+    wdl_adi_rank_info((void *) (uintptr_t) win, args->target, &there);
+    return wdl_adi_range_error(args, &there, __func__, __LINE__);
+}
+
 /* Begin it, waiting while the core has no room. */
 static int begin(MPIR_Win * win, struct wdl_rma_args *args)
 {
     int mpi_errno = MPI_SUCCESS;
-    WDL_WIN_WAIT(win, wdl_rma_op(win->dev.wdl, args), mpi_errno);
+    WDL_ADI_WAIT_(wdl_rma_op(win->dev.wdl, args), mpi_errno, win->dev.segment.whole,
+                  begin_error(win, args, wdl_status_));
     return mpi_errno;
 }
 

@@ -17,6 +17,8 @@ static inline const struct wdl_element *wdl_adi_element_of(MPI_Datatype type)
     return el->host_type == (uint32_t) type ? el : NULL;
 }
 void wdl_adi_elements_init(void);
+/* host.c: zeroed memory for what is made once, to be given to MPL_free; NULL: none. */
+void *wdl_adi_alloc(size_t bytes);
 
 /* A window in the making. Creation is collective: whatever goes wrong on one rank is noted in its
  * status, everyone goes on to the end, and there all learn of it. */
@@ -32,8 +34,11 @@ struct wdl_adi_making {
     size_t alignment;           /* aligned so for each */
 };
 
-/* win_shm.c: collective over m->comm. An MPI error is one of communication; everything else goes to
- * m->status. */
+/* win.c: what is known of a rank of the window (ctx). */
+void wdl_adi_rank_info(void *ctx, int rank, struct wdl_win_rank *out);
+
+/* win_shm.c: collective over m->comm. An MPI error is one of communication; everything else goes
+ * to m->status. */
 int wdl_adi_segment_create(struct wdl_adi_making *m, struct wdl_adi_segment *segment);
 /* Everyone has opened it. */
 void wdl_adi_segment_opened(struct wdl_adi_segment *segment);
@@ -44,10 +49,17 @@ int wdl_adi_segment_member(const struct wdl_adi_segment *segment, int rank);
 /* The same status on every rank: an error code if any rank has one. */
 int wdl_adi_agree(MPIR_Comm * comm, int status, int *agreed_out);
 
-/* Wait for a call on a window: where its ranks share a node, a store of another process ends it. */
-#define WDL_WIN_WAIT(win, expr, mpi_errno) WDL_ADI_WAIT_(expr, mpi_errno, (win)->dev.segment.whole)
+/* errors.c: the same as WDL_ADI_ERROR, with words about the window where they help. */
+int wdl_adi_win_error(const MPIR_Win * win, int status, const char *fcname, int line);
+int wdl_adi_range_error(const struct wdl_rma_args *args, const struct wdl_win_rank *there,
+                        const char *fcname, int line);
+#define WDL_ADI_WIN_ERROR(win, status) wdl_adi_win_error((win), (status), __func__, __LINE__)
 
-/* win_info.c */
+/* Wait for a call on a window: where its ranks share a node, a store of another process ends it. */
+#define WDL_WIN_WAIT(win, expr, mpi_errno)                                                     \
+    WDL_ADI_WAIT_(expr, mpi_errno, (win)->dev.segment.whole, WDL_ADI_WIN_ERROR(win, wdl_status_))
+
+/* win_info.c; set gives a status. */
 int wdl_adi_info_set(MPIR_Win * win, MPIR_Info * info);
 int wdl_adi_info_is(const MPIR_Win * win, const char *key, const char *value);
 const char *wdl_adi_info_value(const MPIR_Win * win, const char *key);

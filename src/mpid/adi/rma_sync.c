@@ -92,7 +92,7 @@ int MPID_Win_test(MPIR_Win * win, int *flag)
     int status = wdl_win_wait(win->dev.wdl, &step);
     *flag = status != WDL_AGAIN;
     if (*flag && mpi_errno == MPI_SUCCESS)
-        mpi_errno = WDL_ADI_ERROR(status);
+        mpi_errno = WDL_ADI_WIN_ERROR(win, status);
     return mpi_errno;
 }
 

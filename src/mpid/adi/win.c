@@ -12,7 +12,7 @@ static int peer_of(void *ctx, int rank)
     return wdl_adi_peer(((MPIR_Win *) ctx)->comm_ptr, rank);
 }
 
-static void rank_info(void *ctx, int rank, struct wdl_win_rank *out)
+void wdl_adi_rank_info(void *ctx, int rank, struct wdl_win_rank *out)
 {
     const MPIR_Win *win = ctx;
     const struct wdl_adi_segment *segment = &win->dev.segment;
@@ -85,8 +85,9 @@ static MPIR_Win *win_begin(const struct wdl_adi_making *m, int flavor, MPIR_Info
     win->create_flavor = flavor;
     win->model = MPI_WIN_UNIFIED;
     memset(&win->dev, 0, sizeof win->dev);
+    win->dev.segment.fd = -1;
     win->dev.id = (uint32_t) m->id;
-    if (wdl_adi_info_set(win, info) == MPI_SUCCESS)
+    if (wdl_adi_info_set(win, info) == WDL_OK)
         return win;
     win_drop(win);
     return NULL;
@@ -136,7 +137,7 @@ static int core_create(MPIR_Win * win)
         .disp_unit = win->disp_unit,
         .ctx = win,
         .peer_of = peer_of,
-        .rank_info = rank_info,
+        .rank_info = wdl_adi_rank_info,
         .map = map,
         .mapped_any = provided && segment->members > 1,
         .node = segment->control,
@@ -244,7 +245,8 @@ int MPID_Win_free(MPIR_Win ** win_ptr)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
     MPIR_Win *win = *win_ptr;
-    WDL_ADI_CHECK(wdl_win_may_free(win->dev.wdl), mpi_errno);
+    mpi_errno = WDL_ADI_WIN_ERROR(win, wdl_win_may_free(win->dev.wdl));
+    MPIR_ERR_CHECK(mpi_errno);
     /* nobody begins anything on the window after this */
     WDL_WIN_WAIT(win, wdl_win_barrier(win->dev.wdl, &step), mpi_errno);
     MPIR_ERR_CHECK(mpi_errno);

@@ -75,10 +75,13 @@ int wdl_adi_info_set(MPIR_Win * win, MPIR_Info * info)
         int i = key_index(entry->key);
         if (i < 0 || !is_possible(keys[i].kind, entry->value))
             continue;
+        char *value = wdl_adi_alloc(strlen(entry->value) + 1);
+        if (!value)
+            return WDL_ERR_NOMEM;
         MPL_free(win->dev.info[i]);
-        win->dev.info[i] = MPL_strdup(entry->value);
+        win->dev.info[i] = strcpy(value, entry->value);
     }
-    return MPI_SUCCESS;
+    return WDL_OK;
 }
 
 const char *wdl_adi_info_value(const MPIR_Win * win, const char *key)
@@ -104,10 +107,10 @@ void wdl_adi_info_free(MPIR_Win * win)
 
 int MPID_Win_set_info(MPIR_Win * win, MPIR_Info * info)
 {
-    int mpi_errno = wdl_adi_info_set(win, info), step = 0;
-    if (mpi_errno == MPI_SUCCESS)       /* collective: no hint is used before all gave it */
-        WDL_WIN_WAIT(win, wdl_win_barrier(win->dev.wdl, &step), mpi_errno);
-    return mpi_errno;
+    int mpi_errno, status = wdl_adi_info_set(win, info), step = 0;
+    /* no hint is used before all gave it */
+    WDL_WIN_WAIT(win, wdl_win_barrier(win->dev.wdl, &step), mpi_errno);
+    return mpi_errno ? mpi_errno : WDL_ADI_ERROR(status);
 }
 
 int MPID_Win_get_info(MPIR_Win * win, MPIR_Info ** info)

@@ -213,7 +213,7 @@ static void spare_keep(MPIR_Comm * comm, struct spare spare)
     struct spare *kept = NULL;
     wdl_adi_spare_drop(comm);
     if (spare.bytes <= (size_t) MPIR_CVAR_WINDLASS_SPARE_MB << 20)
-        kept = MPL_malloc(sizeof *kept, MPL_MEM_RMA);
+        kept = wdl_adi_alloc(sizeof *kept);
     if (kept)
         *kept = spare;
     else
@@ -261,7 +261,7 @@ static int records(MPIR_Comm * comm, int n, size_t bytes, void *few, void **out,
     *out = few;
     if (n <= FEW)
         return MPI_SUCCESS;
-    *out = MPL_malloc((size_t) n * bytes, MPL_MEM_RMA);
+    *out = wdl_adi_alloc((size_t) n * bytes);
     int mpi_errno = wdl_adi_agree(comm, *out ? *status : WDL_ERR_NOMEM, &agreed);
     if (agreed != WDL_OK) {
         MPL_free(*out);
@@ -369,7 +369,8 @@ static int claims_gather(struct wdl_adi_making *m, MPIR_Comm *node, const struct
                          struct claim *all)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    struct claim own = {.bytes = (uint64_t) m->bytes,
+    const MPI_Aint most = (MPI_Aint) 1 << 48; /* no machine has it; sums do not overflow */
+    struct claim own = {.bytes = (uint64_t) MPL_MIN(m->bytes, most),
                         .disp_unit = m->disp_unit,
                         .rank = m->comm->rank,
                         .alignment = m->alignment,

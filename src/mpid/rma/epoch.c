@@ -58,3 +58,21 @@ const char *wdl_epoch_access_name(int state)
     };
     return state >= 0 && state < WDL_ACCESS_STATE_COUNT ? name[state] : "?";
 }
+
+const char *wdl_epoch_access_text(int state)
+{
+    switch (state) {
+        case WDL_ACCESS_NONE:
+            return "no access epoch is open (MPI_Win_fence, _start, _lock and _lock_all open one)";
+        case WDL_ACCESS_FENCE_ISSUED:
+        case WDL_ACCESS_FENCE_GRANTED:
+            return "the access epoch is MPI_Win_fence's";
+        case WDL_ACCESS_PSCW_ISSUED:
+        case WDL_ACCESS_PSCW_GRANTED:
+            return "the access epoch is MPI_Win_start's, for the processes of its group";
+        case WDL_ACCESS_PER_TARGET:
+            return "the access epoch is MPI_Win_lock's, for the processes locked";
+        default:
+            return "the access epoch is MPI_Win_lock_all's";
+    }
+}

@@ -74,6 +74,15 @@ int wdl_epoch_allows(const struct wdl_epoch *epoch, enum wdl_access_event event)
 /* Take the row: WDL_OK, or ERR_SYNC and nothing changed. */
 int wdl_epoch_access(struct wdl_epoch *epoch, enum wdl_access_event event);
 int wdl_epoch_expose(struct wdl_epoch *epoch, enum wdl_expose_event event);
+/* Is the access epoch one of active targets (fence, start)? */
+static inline int wdl_epoch_is_active(const struct wdl_epoch *epoch)
+{
+    int state = epoch->access_state;
+    return state >= WDL_ACCESS_FENCE_ISSUED && state <= WDL_ACCESS_PSCW_GRANTED;
+}
+
 const char *wdl_epoch_access_name(int state);
+/* For people: what accesses are allowed now. */
+const char *wdl_epoch_access_text(int state);
 
 #endif

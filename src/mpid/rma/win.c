@@ -1,5 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. The RMA module and its windows:
  * birth, death, invariants. */
+#include <stdio.h>
 #include <string.h>
 #include "mpid/rma/win_impl.h"
 
@@ -240,6 +241,13 @@ int wdl_win_sync(struct wdl_win *win)
     (void) win;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return WDL_OK;
+}
+
+void wdl_win_epoch_text(const struct wdl_win *win, char *text, size_t bytes)
+{
+    int exposed = win->epoch.expose_state != WDL_EXPOSE_NONE;
+    snprintf(text, bytes, "%s%s", wdl_epoch_access_text(win->epoch.access_state),
+             exposed ? "; MPI_Win_post's exposure epoch is open" : "");
 }
 
 void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out)

@@ -141,6 +141,9 @@ int wdl_win_sync(struct wdl_win *win);
 /* Everyone is here: for the caller's own collective acts on the window. */
 int wdl_win_barrier(struct wdl_win *win, int *step);
 
+/* For people: the epochs that are open, as an answer to ERR_SYNC. */
+void wdl_win_epoch_text(const struct wdl_win *win, char *text, size_t bytes);
+
 /* Figures for tests and pvars. */
 struct wdl_win_stats {
     uint64_t ops_mapped, ops_message, messages, pool_waits;

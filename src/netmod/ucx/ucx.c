@@ -195,10 +195,15 @@ static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, 
         ucs = UCS_ERR_NO_RESOURCE;
     if (ucs != UCS_OK) {
         const char *tls = getenv("UCX_TLS");
-        snprintf(err, err_bytes,
-                 "UCX cannot be started: %s. UCX_TLS is %s%s%s: unset it, or name transports that "
-                 "`ucx_info -d` lists",
-                 ucs_status_string(ucs), tls ? "'" : "not set", tls ? tls : "", tls ? "'" : "");
+        if (ucs == UCS_ERR_NO_RESOURCE || ucs == UCS_ERR_NO_MEMORY)
+            snprintf(err, err_bytes, "UCX cannot be started: %s. Is there room in /dev/shm?",
+                     ucs_status_string(ucs));
+        else
+            snprintf(err, err_bytes,
+                     "UCX cannot be started: %s. UCX_TLS is %s%s%s: unset it, or name transports "
+                     "that `ucx_info -d` lists",
+                     ucs_status_string(ucs), tls ? "'" : "not set", tls ? tls : "",
+                     tls ? "'" : "");
         ucx_drop(nm);
         return ucx_status(ucs) == WDL_AGAIN ? WDL_ERR_OTHER : ucx_status(ucs);
     }

@@ -32,6 +32,14 @@ int wdl_adi_heavy_barrier_init(void);
 int wdl_adi_address_of(void *ctx, int peer, const void **addr_out, size_t * bytes_out);
 void wdl_adi_peer_lost(void *ctx, int peer);
 
+/* watch.c: who names a process that dies. begin: after PMI is there; join: when the node's first
+ * process has begun; quiet: what happens next is on purpose; end: when every process is past its
+ * last message. */
+void wdl_adi_watch_begin(void);
+void wdl_adi_watch_join(void);
+void wdl_adi_watch_quiet(void);
+void wdl_adi_watch_end(void);
+
 /* win.c: begin and end of the RMA module; MPI error codes. */
 int wdl_adi_rma_init(struct wdl_proc *proc);
 int wdl_adi_rma_fini(struct wdl_proc *proc);
@@ -75,9 +83,11 @@ int wdl_adi_error(int status, const char *fcname, int line);
 /* Call expr until it is something else than WDL_AGAIN, making progress in between; mpi_errno
  * becomes the MPI error code of its result. BY_MEMORY: what expr waits for may be a plain store of
  * another process. */
-#define WDL_ADI_WAIT(expr, mpi_errno) WDL_ADI_WAIT_(expr, mpi_errno, 0)
-#define WDL_ADI_WAIT_BY_MEMORY(expr, mpi_errno) WDL_ADI_WAIT_(expr, mpi_errno, 1)
-#define WDL_ADI_WAIT_(expr, mpi_errno, memory)                                                 \
+#define WDL_ADI_WAIT(expr, mpi_errno) WDL_ADI_WAIT_(expr, mpi_errno, 0, WDL_ADI_ERROR(wdl_status_))
+#define WDL_ADI_WAIT_BY_MEMORY(expr, mpi_errno)                                                \
+    WDL_ADI_WAIT_(expr, mpi_errno, 1, WDL_ADI_ERROR(wdl_status_))
+/* code: the MPI error code of wdl_status_ */
+#define WDL_ADI_WAIT_(expr, mpi_errno, memory, code)                                           \
     do {                                                                                       \
         int wdl_status_ = (expr);                                                              \
         if (wdl_status_ == WDL_AGAIN) {                                                        \
@@ -99,7 +109,7 @@ int wdl_adi_error(int status, const char *fcname, int line);
             if (mpi_errno)                                                                     \
                 break;                                                                         \
         }                                                                                      \
-        (mpi_errno) = WDL_ADI_ERROR(wdl_status_);                                              \
+        (mpi_errno) = (code);                                                                  \
     } while (0)
 
 #endif

@@ -1,0 +1,186 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * no_memory full|refused|limited: a window that cannot be had is MPI_ERR_NO_MEM on every rank, and
+ * the program goes on.
+ *
+ *   full     /dev/shm is too small for it (no_memory.sh makes it so)
+ *   refused  every single allocation of the device is refused once, on one rank alone
+ *   limited  one rank alone may not have more address space
+ */
+#include "testing.h"
+#include <sys/resource.h>
+
+enum { BYTES = 4096, ALLOCATIONS_MAX = 60 };
+
+/* Make a window of this flavour; the error code. */
+static int make(enum t_flavour flavour, MPI_Aint bytes, MPI_Comm comm, char **base, MPI_Win *win)
+{
+    static char own[BYTES];
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "accumulate_ordering", "none");
+    int code = MPI_SUCCESS;
+    *base = own;
+    switch (flavour) {
+    case T_CREATE:
+        code = MPI_Win_create(own, bytes, 1, info, comm, win);
+        break;
+    case T_ALLOCATE:
+        code = MPI_Win_allocate(bytes, 1, info, comm, base, win);
+        break;
+    case T_SHARED:
+        code = MPI_Win_allocate_shared(bytes, 1, info, comm, base, win);
+        break;
+    default:
+        code = MPI_Win_create_dynamic(info, comm, win);
+        break;
+    }
+    MPI_Info_free(&info);
+    return code;
+}
+
+/* A window works: everyone writes to the next rank, and all of the own memory can be touched. */
+static void use(enum t_flavour flavour, MPI_Aint bytes, MPI_Comm comm, char *base, MPI_Win win)
+{
+    int rank, size, from = -1;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    if (flavour == T_DYNAMIC)
+        return;
+    MPI_Win_lock_all(0, win);
+    memset(base, 1, (size_t) bytes);
+    MPI_Win_sync(win);
+    MPI_Barrier(comm);
+    MPI_Put(&rank, 1, MPI_INT, (rank + 1) % size, 0, 1, MPI_INT, win);
+    MPI_Win_unlock_all(win);
+    MPI_Barrier(comm);
+    MPI_Win_lock(MPI_LOCK_SHARED, rank, 0, win);
+    memcpy(&from, base, sizeof from);
+    MPI_Win_unlock(rank, win);
+    t_check(from == (rank + size - 1) % size, "%s: a window after a failure holds %d",
+            t_flavour_name[flavour], from);
+}
+
+/* Try it; on all ranks it is there or on none, with this error. 1 if it is. */
+static int attempt(enum t_flavour flavour, MPI_Aint bytes, MPI_Comm comm, const char *what)
+{
+    char *base;
+    MPI_Win win = MPI_WIN_NULL;
+    int code = make(flavour, bytes, comm, &base, &win), class = t_class(code), least, most;
+    MPI_Allreduce(&class, &least, 1, MPI_INT, MPI_MIN, comm);
+    MPI_Allreduce(&class, &most, 1, MPI_INT, MPI_MAX, comm);
+    t_check(least == most, "%s, %s: classes from %d to %d", t_flavour_name[flavour], what, least,
+            most);
+    t_check(class == MPI_SUCCESS || class == MPI_ERR_NO_MEM, "%s, %s: %s", t_flavour_name[flavour],
+            what, t_text(code));
+    if (class == MPI_SUCCESS) {
+        use(flavour, bytes, comm, base, win);
+        MPI_Win_free(&win);
+    }
+    return class == MPI_SUCCESS;
+}
+
+static void full(MPI_Comm node)
+{
+    for (int f = T_ALLOCATE; f <= T_SHARED; f++) {
+        MPI_Comm comm = f == T_SHARED ? node : MPI_COMM_WORLD;
+        for (int k = 0; k < 3; k++) {
+            t_check(!attempt((enum t_flavour) f, 1 << 28, comm, "256 MiB"),
+                    "/dev/shm is not full at 256 MiB");
+            t_check(attempt((enum t_flavour) f, BYTES, comm, "a small one"),
+                    "no small window after the failure");
+        }
+        /* more than any machine has, and sums that overflow */
+        t_check(!attempt((enum t_flavour) f, (MPI_Aint) 1 << 46, comm, "2^46"),
+                "2^46 bytes are there");
+        t_check(!attempt((enum t_flavour) f, INT64_MAX, comm, "all"), "all bytes are there");
+        t_check(attempt((enum t_flavour) f, BYTES, comm, "a small one"),
+                "no small window after the failure");
+    }
+}
+
+static void refuse(int n)
+{
+    int index, count;
+    MPI_T_cvar_handle handle;
+    MPI_T_cvar_get_index("MPIR_CVAR_WINDLASS_FAIL_ALLOCATION", &index);
+    MPI_T_cvar_handle_alloc(index, NULL, &handle, &count);
+    MPI_T_cvar_write(handle, &n);
+    MPI_T_cvar_handle_free(&handle);
+}
+
+static void refused(MPI_Comm node)
+{
+    for (int f = 0; f < T_FLAVOURS; f++) {
+        MPI_Comm comm = f == T_SHARED ? node : MPI_COMM_WORLD;
+        int rank, size, n = 1, failed = 0;
+        MPI_Comm_rank(comm, &rank);
+        MPI_Comm_size(comm, &size);
+        for (; n < ALLOCATIONS_MAX; n++) {
+            char what[64];
+            snprintf(what, sizeof what, "allocation %d of rank %d", n, n % size);
+            refuse(rank == n % size ? n : 0);
+            /* sizes that differ take more steps */
+            if (attempt((enum t_flavour) f, BYTES - (n % 2) * 16 * rank, comm, what))
+                failed = 0;
+            else
+                failed++;
+            refuse(0);
+            int all = failed;
+            MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MAX, comm);
+            if (n > 2 && all == 0)
+                break;
+        }
+        t_check(n > 3 && n < ALLOCATIONS_MAX, "%s: %d allocations were refused", t_flavour_name[f],
+                n - 1);
+    }
+}
+
+static void limited(MPI_Comm node)
+{
+    enum { BIG = 64 << 20 };
+    for (int f = T_ALLOCATE; f <= T_SHARED; f++) {
+        MPI_Comm comm = f == T_SHARED ? node : MPI_COMM_WORLD;
+        struct rlimit before, now;
+        int rank, size;
+        MPI_Comm_rank(comm, &rank);
+        MPI_Comm_size(comm, &size);
+        attempt((enum t_flavour) f, BYTES, comm, "first"); /* connections are open */
+        getrlimit(RLIMIT_AS, &before);
+        if (rank == size - 1) {
+            long pages = 0;
+            FILE *statm = fopen("/proc/self/statm", "r");
+            t_check(statm && fscanf(statm, "%ld", &pages) == 1, "no /proc/self/statm");
+            if (statm)
+                fclose(statm);
+            now = before;
+            now.rlim_cur = (rlim_t) pages * 4096 + BIG / 2;
+            setrlimit(RLIMIT_AS, &now);
+        }
+        t_check(!attempt((enum t_flavour) f, BIG, comm, "limited"), "the limit was not met");
+        setrlimit(RLIMIT_AS, &before);
+        t_check(attempt((enum t_flavour) f, BYTES, comm, "after the limit"),
+                "no small window after the limit");
+    }
+}
+
+int main(int argc, char **argv)
+{
+    int provided;
+    const char *way = argc > 1 ? argv[1] : "refused";
+    MPI_Comm node;
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+    t_begin(&argc, &argv);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
+    if (strcmp(way, "full") == 0)
+        full(node);
+    else if (strcmp(way, "limited") == 0)
+        limited(node);
+    else
+        refused(node);
+    MPI_Comm_free(&node);
+    MPI_T_finalize();
+    return t_end();
+}

@@ -1,0 +1,308 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Mistakes with windows: each is an MPI error of the right class whose text says what is wrong, at
+ * the call that makes it, and the window works afterwards. Only what a process can know by itself
+ * is asked of it; a dynamic target's bounds, which only the target knows, come back with the call
+ * that completes the operation.
+ */
+#include "testing.h"
+
+enum { BYTES = 256 };
+
+static struct t_win w;
+static int buffer[1024], result[1024], next;
+
+/* `call` must fail with this class and these words in its text. */
+#define expect_text(class, words, call)                                                     \
+    do {                                                                                    \
+        int x_code = (call);                                                                \
+        t_check(t_class(x_code) == (class), "%s, %s: class %d instead of %s: %s",           \
+                t_flavour_name[w.flavour], #call, t_class(x_code), #class, t_text(x_code)); \
+        t_check(t_class(x_code) != (class) || strstr(t_text(x_code), words),                \
+                "%s: no \"%s\" in: %s", #call, words, t_text(x_code));                      \
+    } while (0)
+
+static void check_works(const char *after)
+{
+    int value = 1000 + t_rank, from;
+    MPI_Barrier(w.comm);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, w.win);
+    MPI_Put(&value, 1, MPI_INT, next, w.at[next], 1, MPI_INT, w.win);
+    MPI_Win_unlock(next, w.win);
+    MPI_Barrier(w.comm);
+    MPI_Win_lock(MPI_LOCK_SHARED, w.rank, 0, w.win);
+    memcpy(&from, w.base, sizeof from);
+    MPI_Win_unlock(w.rank, w.win);
+    MPI_Barrier(w.comm);
+    t_check(from >= 1000 && from < 1000 + t_size, "%s: after %s the window holds %d",
+            t_flavour_name[w.flavour], after, from);
+}
+
+/* All calls, with one target. */
+static void all_calls(int class, const char *words, int rank, MPI_Aint disp, int count,
+                      MPI_Datatype type)
+{
+    expect_text(class, words, MPI_Put(buffer, count, type, rank, disp, count, type, w.win));
+    expect_text(class, words, MPI_Get(result, count, type, rank, disp, count, type, w.win));
+    expect_text(class, words,
+                MPI_Accumulate(buffer, count, type, rank, disp, count, type, MPI_REPLACE, w.win));
+    expect_text(class, words,
+                MPI_Get_accumulate(buffer, count, type, result, count, type, rank, disp, count,
+                                   type, MPI_REPLACE, w.win));
+}
+
+static void one_element_calls(int class, const char *words, int rank, MPI_Aint disp)
+{
+    expect_text(class, words,
+                MPI_Fetch_and_op(buffer, result, MPI_INT, rank, disp, MPI_SUM, w.win));
+    expect_text(class, words,
+                MPI_Compare_and_swap(buffer, buffer, result, MPI_INT, rank, disp, w.win));
+}
+
+static void request_calls(int class, const char *words, int rank, MPI_Aint disp, int count)
+{
+    MPI_Request r;
+    expect_text(class, words,
+                MPI_Rput(buffer, count, MPI_INT, rank, disp, count, MPI_INT, w.win, &r));
+    expect_text(class, words,
+                MPI_Rget(result, count, MPI_INT, rank, disp, count, MPI_INT, w.win, &r));
+    expect_text(class, words,
+                MPI_Raccumulate(buffer, count, MPI_INT, rank, disp, count, MPI_INT, MPI_SUM, w.win,
+                                &r));
+    expect_text(class, words,
+                MPI_Rget_accumulate(buffer, count, MPI_INT, result, count, MPI_INT, rank, disp,
+                                    count, MPI_INT, MPI_SUM, w.win, &r));
+}
+
+static void arguments(void)
+{
+    MPI_Datatype raw, pair;
+    MPI_Type_contiguous(2, MPI_INT, &raw); /* not committed */
+    int length[2] = {1, 1};
+    MPI_Aint place[2] = {0, 8};
+    MPI_Datatype part[2] = {MPI_INT, MPI_DOUBLE};
+    MPI_Type_create_struct(2, length, place, part, &pair);
+    MPI_Type_commit(&pair);
+    MPI_Win_lock_all(0, w.win);
+    all_calls(MPI_ERR_RANK, "rank", w.size, 0, 1, MPI_INT);
+    all_calls(MPI_ERR_RANK, "rank", -7, 0, 1, MPI_INT);
+    one_element_calls(MPI_ERR_RANK, "rank", w.size, 0);
+    all_calls(MPI_ERR_COUNT, "count", next, w.at[next], -1, MPI_INT);
+    all_calls(MPI_ERR_TYPE, "datatype", next, w.at[next], 1, MPI_DATATYPE_NULL);
+    all_calls(MPI_ERR_TYPE, "datatype", next, w.at[next], 1, raw);
+    if (w.flavour != T_DYNAMIC)
+        all_calls(MPI_ERR_DISP, "disp", next, -4, 1, MPI_INT);
+    expect_text(MPI_ERR_OP, "op",
+                MPI_Accumulate(buffer, 1, MPI_DOUBLE, next, w.at[next], 1, MPI_DOUBLE, MPI_BAND,
+                               w.win));
+    expect_text(MPI_ERR_OP, "op",
+                MPI_Accumulate(buffer, 1, MPI_INT, next, w.at[next], 1, MPI_INT, MPI_MINLOC,
+                               w.win));
+    expect_text(MPI_ERR_OP, "Op",
+                MPI_Accumulate(buffer, 1, MPI_INT, next, w.at[next], 1, MPI_INT, MPI_OP_NULL,
+                               w.win));
+    expect_text(MPI_ERR_TYPE, "type",
+                MPI_Accumulate(buffer, 1, pair, next, w.at[next], 1, pair, MPI_SUM, w.win));
+    expect_text(MPI_ERR_TYPE, "type",
+                MPI_Compare_and_swap(buffer, buffer, result, MPI_DOUBLE, next, w.at[next], w.win));
+    MPI_Win_unlock_all(w.win);
+    /* the classes here are those of MPICH's bindings */
+    expect_text(MPI_ERR_ARG, "locktype", MPI_Win_lock(4711, next, 0, w.win));
+    expect_text(MPI_ERR_RANK, "rank", MPI_Win_lock(MPI_LOCK_SHARED, w.size, 0, w.win));
+    expect_text(MPI_ERR_ARG, "assert", MPI_Win_lock(MPI_LOCK_SHARED, next, MPI_MODE_NOPUT, w.win));
+    expect_text(MPI_ERR_ARG, "assert", MPI_Win_fence(MPI_MODE_NOCHECK, w.win));
+    MPI_Type_free(&raw);
+    MPI_Type_free(&pair);
+    check_works("wrong arguments");
+}
+
+/* Outside the target's memory, by one byte or by much; rank r's window has BYTES + 4 * r bytes. */
+static void ranges(void)
+{
+    const char *words = "outside the target's window";
+    MPI_Aint end = BYTES + 4 * next;
+    MPI_Datatype vector, before;
+    MPI_Type_vector(2, 1, (int) end, MPI_BYTE, &vector); /* ends one byte behind the window */
+    MPI_Type_commit(&vector);
+    MPI_Type_create_hindexed_block(1, 1, (MPI_Aint[]){-4}, MPI_INT, &before);
+    MPI_Type_commit(&before);
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, w.win);
+    all_calls(MPI_ERR_RMA_RANGE, words, next, end - 3, 1, MPI_INT);
+    all_calls(MPI_ERR_RMA_RANGE, words, next, 0, (int) end / 4 + 1, MPI_INT);
+    all_calls(MPI_ERR_RMA_RANGE, words, next, end, 1, MPI_BYTE);
+    all_calls(MPI_ERR_RMA_RANGE, words, next, INT64_MAX - 2, 1, MPI_INT);
+    all_calls(MPI_ERR_RMA_RANGE, words, next, 0, 1, vector);
+    all_calls(MPI_ERR_RMA_RANGE, words, next, 0, 1, before);
+    one_element_calls(MPI_ERR_RMA_RANGE, words, next, end - 2);
+    request_calls(MPI_ERR_RMA_RANGE, words, next, end - 4, 2);
+    char numbers[64];
+    snprintf(numbers, sizeof numbers, "of rank %d, which has %ld bytes", next, (long) end);
+    expect_text(MPI_ERR_RMA_RANGE, numbers,
+                MPI_Put(buffer, 2, MPI_INT, next, end - 4, 2, MPI_INT, w.win));
+    /* the last byte, and nothing at the very end, are inside */
+    t_expect(MPI_SUCCESS, MPI_Put(buffer, 1, MPI_BYTE, next, end - 1, 1, MPI_BYTE, w.win));
+    t_expect(MPI_SUCCESS, MPI_Put(buffer, 0, MPI_INT, next, end, 0, MPI_INT, w.win));
+    MPI_Win_unlock(next, w.win);
+    MPI_Type_free(&vector);
+    MPI_Type_free(&before);
+    check_works("ranges");
+}
+
+/* What is attached nowhere: an error at the operation or at the call that completes it. */
+static void dynamic_ranges(void)
+{
+    int codes[2];
+    for (int k = 0; k < 3; k++) {
+        MPI_Win_lock(MPI_LOCK_SHARED, next, 0, w.win);
+        codes[0] = k == 0 ? MPI_Put(buffer, 2, MPI_INT, next, w.at[next] + BYTES + 4 * next - 4, 2,
+                                    MPI_INT, w.win)
+                   : k == 1
+                       ? MPI_Get(result, 2, MPI_INT, next, w.at[next] - 4, 2, MPI_INT, w.win)
+                       : MPI_Accumulate(buffer, 1, MPI_INT, next, 64, 1, MPI_INT, MPI_SUM, w.win);
+        codes[1] = MPI_Win_flush(next, w.win);
+        t_check(t_class(codes[0]) == MPI_ERR_RMA_RANGE || t_class(codes[1]) == MPI_ERR_RMA_RANGE,
+                "dynamic, case %d: neither the operation nor its completion fails: %s, %s", k,
+                t_text(codes[0]), t_text(codes[1]));
+        MPI_Win_unlock(next, w.win);
+    }
+    char other[8];
+    expect_text(MPI_ERR_RMA_ATTACH, "attach", MPI_Win_attach(w.win, w.base + 8, 8));
+    t_check(MPI_Win_detach(w.win, other) != MPI_SUCCESS, "what was not attached is detached");
+    t_check(MPI_Win_detach(w.win, w.base + 8) != MPI_SUCCESS, "the middle is detached");
+    check_works("unattached memory");
+}
+
+static void epochs(void)
+{
+    MPI_Group all, self;
+    MPI_Aint at = w.at[next];
+    MPI_Comm_group(w.comm, &all);
+    MPI_Group_incl(all, 1, &w.rank, &self);
+
+    all_calls(MPI_ERR_RMA_SYNC, "no access epoch is open", next, at, 1, MPI_INT);
+    one_element_calls(MPI_ERR_RMA_SYNC, "no access epoch is open", next, at);
+    request_calls(MPI_ERR_RMA_SYNC, "no access epoch is open", next, at, 1);
+    expect_text(MPI_ERR_RMA_SYNC, "no access epoch is open", MPI_Win_unlock(next, w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "no access epoch is open", MPI_Win_unlock_all(w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "no access epoch is open", MPI_Win_flush(next, w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "no access epoch is open", MPI_Win_flush_all(w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "no access epoch is open", MPI_Win_flush_local(next, w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "no access epoch is open", MPI_Win_complete(w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "no access epoch is open", MPI_Win_wait(w.win));
+    int flag;
+    expect_text(MPI_ERR_RMA_SYNC, "no access epoch is open", MPI_Win_test(w.win, &flag));
+
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, w.win);
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_lock's", MPI_Win_lock(MPI_LOCK_SHARED, next, 0, w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_lock's", MPI_Win_lock_all(0, w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_lock's", MPI_Win_unlock_all(w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_lock's", MPI_Win_fence(0, w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_lock's", MPI_Win_start(all, 0, w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_lock's", MPI_Win_complete(w.win));
+    if (w.size > 1) {
+        int other = (next + 1) % w.size;
+        all_calls(MPI_ERR_RMA_SYNC, "MPI_Win_lock's", other, w.at[other], 1, MPI_INT);
+        expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_lock's", MPI_Win_unlock(other, w.win));
+        expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_lock's", MPI_Win_flush(other, w.win));
+    }
+    MPI_Win copy = w.win;
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_lock's", MPI_Win_free(&copy));
+    MPI_Win_unlock(next, w.win);
+
+    MPI_Win_lock_all(0, w.win);
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_lock_all's", MPI_Win_lock_all(0, w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_lock_all's",
+                MPI_Win_lock(MPI_LOCK_SHARED, next, 0, w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_lock_all's", MPI_Win_unlock(next, w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_lock_all's", MPI_Win_fence(0, w.win));
+    MPI_Win_unlock_all(w.win);
+    check_works("passive epochs");
+
+    MPI_Win_fence(0, w.win);
+    t_expect(MPI_SUCCESS, MPI_Put(buffer, 1, MPI_INT, next, at, 1, MPI_INT, w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_fence's", MPI_Win_unlock(next, w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_fence's", MPI_Win_complete(w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_fence's", MPI_Win_flush(next, w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_fence's",
+                MPI_Rput(buffer, 1, MPI_INT, next, at, 1, MPI_INT, w.win,
+                         &(MPI_Request){MPI_REQUEST_NULL}));
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, w.win);
+    check_works("fences");
+
+    MPI_Win_post(self, 0, w.win);
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_post's", MPI_Win_post(self, 0, w.win));
+    MPI_Win_start(self, 0, w.win);
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_start's", MPI_Win_start(self, 0, w.win));
+    if (w.size > 1)
+        all_calls(MPI_ERR_RMA_SYNC, "MPI_Win_start's", next, at, 1, MPI_INT);
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_start's", MPI_Win_lock(MPI_LOCK_SHARED, next, 0, w.win));
+    expect_text(MPI_ERR_RMA_SYNC, "MPI_Win_start's", MPI_Win_fence(0, w.win));
+    MPI_Win_complete(w.win);
+    MPI_Win_wait(w.win);
+    check_works("post and start");
+    MPI_Group_free(&self);
+    MPI_Group_free(&all);
+}
+
+static void flavour(enum t_flavour f)
+{
+    w = t_win_make(MPI_COMM_WORLD, f, BYTES + 4 * (size_t) t_rank, 1);
+    next = (w.rank + 1) % w.size;
+    MPI_Win_set_errhandler(w.win, MPI_ERRORS_RETURN);
+    arguments();
+    if (f == T_DYNAMIC)
+        dynamic_ranges();
+    else if (f != T_SHARED || w.size == t_size)
+        ranges();
+    epochs();
+    if (f != T_DYNAMIC) {
+        MPI_Aint bytes;
+        int unit;
+        void *at;
+        t_check(MPI_Win_attach(w.win, buffer, 8) != MPI_SUCCESS, "attached to %s",
+                t_flavour_name[f]);
+        if (f == T_CREATE)
+            t_check(MPI_Win_shared_query(w.win, 0, &bytes, &unit, &at) != MPI_SUCCESS,
+                    "shared_query of a created window");
+    }
+    t_win_free(&w);
+}
+
+static void creation(void)
+{
+    MPI_Win win = MPI_WIN_NULL;
+    void *base;
+    MPI_Comm node;
+    int nodes;
+    w.flavour = T_CREATE;
+    expect_text(MPI_ERR_SIZE, "size",
+                MPI_Win_create(buffer, -1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win));
+    expect_text(MPI_ERR_SIZE, "size",
+                MPI_Win_allocate(-1, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
+    t_check(MPI_Win_create(buffer, 8, 0, MPI_INFO_NULL, MPI_COMM_WORLD, &win) != MPI_SUCCESS,
+            "unit 0");
+    t_check(MPI_Win_create(buffer, 8, -4, MPI_INFO_NULL, MPI_COMM_WORLD, &win) != MPI_SUCCESS,
+            "unit -4");
+    t_expect(MPI_ERR_COMM, MPI_Win_create(buffer, 8, 1, MPI_INFO_NULL, MPI_COMM_NULL, &win));
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &nodes);
+    w.flavour = T_SHARED;
+    /* some rank's node is smaller than the world wherever one is */
+    int apart = nodes < t_size;
+    MPI_Allreduce(MPI_IN_PLACE, &apart, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (apart)
+        expect_text(MPI_ERR_RMA_SHARED, "shared",
+                    MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &base, &win));
+    MPI_Comm_free(&node);
+}
+
+int main(int argc, char **argv)
+{
+    t_begin(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    for (int f = 0; f < T_FLAVOURS; f++)
+        flavour((enum t_flavour) f);
+    creation();
+    return t_end();
+}

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Part of Windlass. See COPYRIGHT in the top-level directory.
+# A /dev/shm that is full: windows that do not fit are MPI_ERR_NO_MEM on all ranks, smaller ones still work. /dev/shm is
+# replaced by a small one, which nobody else sees. Needs the right to mount: without it this is a failure, not a pass.
+set -u
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+"$MPICC" -std=gnu11 -O2 -I"$WDL_TOP/test/mpi" -o "$dir/no_memory" "$WDL_TOP/test/mpi/no_memory.c" || exit 1
+unshare -m true || { echo "unshare -m is not permitted: the test needs root"; exit 1; }
+
+# in_small SIZE COMMAND...: run it where /dev/shm has that size.
+in_small()
+{
+    size=$1
+    shift
+    unshare -m sh -c 'size=$1; shift
+        mount -t tmpfs -o size="$size" tmpfs /dev/shm || exit 1
+        "$@"' sh "$size" "$@"
+}
+
+for n in 1 2 5; do
+    in_small 64m timeout 100 "$MPIEXEC" -n $n "$dir/no_memory" full > "$dir/out" 2>&1
+    status=$?
+    if [ $status -ne 0 ] || [ "$(cat "$dir/out")" != ' No Errors' ]; then
+        echo "with $n ranks: status $status, $(cat "$dir/out")"
+        failures=$((failures + 1))
+    fi
+done
+# Too little for UCX's shared memory: it says so. Without that, a window's few pages are enough.
+case ${UCX_TLS:-} in
+    tcp*) want='^ No Errors$' ;;
+    *) want='Is there room in /dev/shm?' ;;
+esac
+in_small 1m timeout 100 "$MPIEXEC" -n 2 "$dir/no_memory" full > "$dir/out" 2>&1
+grep -q "$want" "$dir/out" || { cat "$dir/out"; failures=$((failures + 1)); }
+[ $failures -eq 0 ]
