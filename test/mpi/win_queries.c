@@ -111,6 +111,27 @@ static void info_keys(void)
     MPI_Win_free(&win);
 }
 
+/* How many nodes there are, really or by the settings that divide one. */
+static void nodes(void)
+{
+    MPI_Comm node;
+    int size, nodes_n;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &size);
+    double share = 1.0 / size, all;
+    MPI_Allreduce(&share, &all, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    nodes_n = (int) (all + 0.5);
+    int divided = getenv("MPIR_CVAR_NUM_CLIQUES") || getenv("MPIR_CVAR_ODD_EVEN_CLIQUES");
+    int want = divided && t_size > 1 ? 2 : 1;
+    t_check(nodes_n == want, "MPI_COMM_TYPE_SHARED makes %d nodes of %d", nodes_n, want);
+    MPI_Comm_free(&node);
+    MPI_Comm_split_type(MPI_COMM_WORLD, t_rank % 2 ? MPI_UNDEFINED : MPI_COMM_TYPE_SHARED, 0,
+                        MPI_INFO_NULL, &node);
+    t_check((node == MPI_COMM_NULL) == (t_rank % 2), "MPI_UNDEFINED is not left out");
+    if (node != MPI_COMM_NULL)
+        MPI_Comm_free(&node);
+}
+
 /* Ranks of a node without memory of their own; the others' is found and shared, contiguous or
  * page by page. */
 static void shared_empty(const char *noncontig)
@@ -247,6 +268,7 @@ int main(int argc, char **argv)
     t_begin(&argc, &argv);
     for (int f = 0; f < T_FLAVOURS; f++)
         attributes((enum t_flavour) f);
+    nodes();
     info_keys();
     shared_empty("false");
     shared_empty("true");

@@ -172,6 +172,30 @@ int MPID_Comm_set_hints(MPIR_Comm * comm, MPIR_Info * info)
     return MPI_SUCCESS;
 }
 
+/* --- the processes of a node ----------------------------------------------------------------- */
+
+/* MPI_Comm_split_type: without a device's word MPICH takes every process to be alone on a node. */
+static int split_type(MPIR_Comm *comm, int type, int key, MPIR_Info *info, MPIR_Comm **out)
+{
+    MPIR_Comm *members = NULL;
+    if (type != MPI_COMM_TYPE_SHARED && type != MPI_UNDEFINED)
+        return MPIR_Comm_split_type(comm, type, key, info, out);
+    int color = type == MPI_UNDEFINED ? MPI_UNDEFINED : 0;
+    int mpi_errno = MPIR_Comm_split_impl(comm, color, key, &members);
+    *out = NULL;
+    if (mpi_errno == MPI_SUCCESS && members) {
+        mpi_errno = MPIR_Comm_split_type_node_topo(members, key, info, out);
+        MPIR_Comm_free_impl(members);
+    }
+    return mpi_errno;
+}
+
+void wdl_adi_comm_init(void)
+{
+    static struct MPIR_Commops ops = {.split_type = split_type};
+    MPIR_Comm_fns = &ops;
+}
+
 /* --- questions -------------------------------------------------------------------------------- */
 
 int MPID_Comm_get_lpid(MPIR_Comm * comm, int rank, uint64_t * lpid_out, bool is_remote)

@@ -153,6 +153,7 @@ int MPID_Init(int required, int *provided)
     MPIR_Process.attrs.appnum = MPIR_Process.appnum;
     MPIR_Process.attrs.io = MPI_ANY_SOURCE;
     MPIR_Process.tag_bits = WDL_TAG_BITS;
+    wdl_adi_comm_init();
 
     wdl_adi_watch_begin();      /* early: there is little yet that it would get a copy of */
     wdl_adi.host_ops = wdl_adi_host_ops;

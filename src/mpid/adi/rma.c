@@ -179,6 +179,12 @@ int MPID_Put(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
     return begin(win, &args);
 }
 
+/* Operations with a request are not for fences: the full path says so. */
+static inline int may_request(MPIR_Win *win)
+{
+    return wdl_win_quick(win->dev.wdl)->open != WDL_OPEN_FENCE;
+}
+
 /* The request of an operation that is done: one for all. */
 static int done_request(MPIR_Request ** request)
 {
@@ -190,8 +196,10 @@ int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
 {
     struct wdl_rma_args args;
     size_t bytes;
-    char *at = short_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
-                           target_type, &bytes);
+    char *at = NULL;
+    if (may_request(win))
+        at = short_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
+                         target_type, &bytes);
     if (at) {
         copy(at, origin, bytes);
         wdl_win_quick(win->dev.wdl)->stored = 1;
@@ -221,8 +229,10 @@ int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
 {
     struct wdl_rma_args args;
     size_t bytes;
-    char *at = short_reach(win, result_count, result_type, target_rank, target_disp, target_count,
-                           target_type, &bytes);
+    char *at = NULL;
+    if (may_request(win))
+        at = short_reach(win, result_count, result_type, target_rank, target_disp, target_count,
+                         target_type, &bytes);
     if (at) {
         copy(result, at, bytes);
         return done_request(request);
@@ -283,7 +293,8 @@ int MPID_Raccumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win,
                      MPIR_Request ** request)
 {
     struct wdl_rma_args args;
-    if (short_accumulate(origin, origin_count, origin_type, NULL, target_rank, target_disp,
+    if (may_request(win) &&
+        short_accumulate(origin, origin_count, origin_type, NULL, target_rank, target_disp,
                          target_count, target_type, op, win))
         return done_request(request);
     int status = acc_fill(&args, origin, origin_count, origin_type, target_rank, target_disp,

@@ -124,9 +124,8 @@ static int core_create(MPIR_Win * win)
 {
     struct wdl_adi_segment *segment = &win->dev.segment;
     int provided = is_provided(win);
-    struct wdl_win_control *control;
-    if (provided)
-        win->base = map(win, win->comm_ptr->rank, &control);
+    if (provided) /* the others' places may not be written yet */
+        win->base = segment->base + segment->place[segment->index].offset;
     struct wdl_win_params params = {
         .id = win->dev.id,
         .rank = win->comm_ptr->rank,

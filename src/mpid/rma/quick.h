@@ -23,10 +23,11 @@ struct wdl_win_place {
     int64_t rank;
 };
 
-enum { WDL_OPEN_NONE = -1, WDL_OPEN_ALL = -2 };
+/* OPEN_FENCE: all ranks, but flushes and operations with a request are mistakes. */
+enum { WDL_OPEN_NONE = -1, WDL_OPEN_ALL = -2, WDL_OPEN_FENCE = -3 };
 
 struct wdl_win_quick {          /* the first member of every struct wdl_win */
-    int open;                   /* a rank, OPEN_ALL or OPEN_NONE */
+    int open;                   /* a rank, or one of WDL_OPEN_ */
     int size;
     char *base;
     const struct wdl_win_place *place;
@@ -41,7 +42,7 @@ static inline struct wdl_win_quick *wdl_win_quick(struct wdl_win *win)
 
 static inline int wdl_quick_admits(const struct wdl_win_quick *q, int rank)
 {
-    return rank >= 0 && (q->open == rank || (q->open == WDL_OPEN_ALL && rank < q->size));
+    return rank >= 0 && (q->open == rank || (q->open <= WDL_OPEN_ALL && rank < q->size));
 }
 
 /* The address of `bytes` at displacement disp of that rank, counted as an operation; NULL: take the
@@ -63,7 +64,7 @@ static inline char *wdl_quick_reach(struct wdl_win_quick *q, int rank, int64_t d
  * full path. */
 static inline int wdl_quick_flush(struct wdl_win_quick *q, int rank)
 {
-    if (!wdl_quick_admits(q, rank))
+    if (!wdl_quick_admits(q, rank) || q->open == WDL_OPEN_FENCE)
         return 0;
     if (q->stored) {
         /* MEM_SYNC (seed 001, FLUSH); pairs with the peer's own synchronization */

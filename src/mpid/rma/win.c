@@ -181,6 +181,8 @@ void wdl_win_quick_set(struct wdl_win *win)
     int open = WDL_OPEN_NONE;
     switch (win->quick.place ? win->epoch.access_state : WDL_ACCESS_NONE) {
         case WDL_ACCESS_FENCE_GRANTED:
+            open = WDL_OPEN_FENCE;
+            break;
         case WDL_ACCESS_LOCK_ALL_GRANTED:
             open = WDL_OPEN_ALL;
             break;

@@ -58,6 +58,9 @@ static inline int wdl_adi_peer(const MPIR_Comm * comm, int rank)
     return wdl_rank_map_peer(&comm->dev.map, rank);
 }
 
+/* comm.c: what MPICH asks of a device about communicators. */
+void wdl_adi_comm_init(void);
+
 /* comm.c: the smallest map that says peers[0 .. size-1]; WDL_OK or WDL_ERR_NOMEM. */
 int wdl_rank_map_build(struct wdl_rank_map *map, const int *peers, int size);
 
