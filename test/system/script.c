@@ -277,9 +277,6 @@ static void script_active(struct world *w, int pscw)
             }
             from[o] = w->ranks[o].nsteps;
             one_put_each(w, o, e & 1, e > 0);
-            /* requests are for passive epochs */
-            for (int i = from[o]; i < w->ranks[o].nsteps; i++)
-                w->ranks[o].steps[i].args.request = NULL;
         }
         for (int o = 0; o < w->n; o++) {
             if (pscw) {

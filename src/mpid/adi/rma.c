@@ -110,6 +110,8 @@ static int begin(MPIR_Win * win, struct wdl_rma_args *args)
 static int begin_request(MPIR_Win * win, struct wdl_rma_args *args, MPIR_Request ** request)
 {
     int mpi_errno = MPI_SUCCESS;
+    if (wdl_win_is_active(win->dev.wdl)) /* MPI-4, 12.3.5 */
+        return WDL_ADI_WIN_ERROR(win, WDL_ERR_SYNC);
     MPIR_Request *req = MPIR_Request_create_from_pool(MPIR_REQUEST_KIND__RMA, 0, 2);
     MPIR_ERR_CHKANDSTMT(req == NULL, mpi_errno, MPIX_ERR_NOREQ, goto fn_fail, "**nomemreq");
     req->u.rma.win = win;

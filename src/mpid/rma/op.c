@@ -37,13 +37,10 @@ static int passive_target(struct wdl_win *win, int rank, struct wdl_target **t_o
 }
 
 /* May this process access that rank now? Fills *t_out where the epoch is passive. */
-static int op_admit(struct wdl_win *win, int rank, int requested, struct wdl_target **t_out)
+static int op_admit(struct wdl_win *win, int rank, struct wdl_target **t_out)
 {
     int status;
     *t_out = NULL;
-    /* MPI-4, 12.3.5: operations with a request are of passive epochs */
-    if (requested && wdl_epoch_is_active(&win->epoch))
-        return WDL_ERR_SYNC;
     switch (win->epoch.access_state) {
         case WDL_ACCESS_FENCE_GRANTED:
             return WDL_OK;
@@ -163,7 +160,7 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     int status = op_valid(win, args);
     if (status != WDL_OK)
         return status;
-    status = op_admit(win, args->target, args->request != NULL, &t);
+    status = op_admit(win, args->target, &t);
     if (status != WDL_OK)
         return status;
     win->params.rank_info(win->params.ctx, args->target, &info);

@@ -245,6 +245,11 @@ int wdl_win_sync(struct wdl_win *win)
     return WDL_OK;
 }
 
+int wdl_win_is_active(const struct wdl_win *win)
+{
+    return wdl_epoch_is_active(&win->epoch);
+}
+
 void wdl_win_epoch_text(const struct wdl_win *win, char *text, size_t bytes)
 {
     int exposed = win->epoch.expose_state != WDL_EXPOSE_NONE;

@@ -141,6 +141,8 @@ int wdl_win_sync(struct wdl_win *win);
 /* Everyone is here: for the caller's own collective acts on the window. */
 int wdl_win_barrier(struct wdl_win *win, int *step);
 
+/* Is the access epoch one of active targets (fence, start)? */
+int wdl_win_is_active(const struct wdl_win *win);
 /* For people: the epochs that are open, as an answer to ERR_SYNC. */
 void wdl_win_epoch_text(const struct wdl_win *win, char *text, size_t bytes);
 
