@@ -35,16 +35,16 @@ static inline struct wdl_loc wdl_nowhere(void)
     return (struct wdl_loc){WDL_BUF_NONE, 0};
 }
 
-/* A rank's place in a binomial tree: subtrees are runs of consecutive ranks counted from the root.
- * Child i has min(2^i, what is left) ranks, beginning 2^i behind us. */
-struct wdl_tree {
-    int parent, parent_link; /* -1 at the root; the link at the parent that is ours */
-    int nchild;
-    int place, ranks; /* distance from the root; ranks in our subtree */
+/* A rank's place in the tree for `root`, and its children in sending order. Subtrees are runs
+ * of consecutive ranks that begin at their head (tree.h); with `ordered`, runs do not wrap. */
+struct wdl_place {
+    struct wdl_tree_node node;
+    struct wdl_tree_child child[WDL_CHILDREN_MAX];
 };
-void wdl_tree_init(struct wdl_tree *tree, int rank, int root, int size);
-int wdl_tree_child(const struct wdl_tree *tree, int i, int root, int size);
-int wdl_tree_child_ranks(const struct wdl_tree *tree, int i);
+void wdl_place_find(const struct wdl_build *b, int root, int rank, int ordered,
+                    struct wdl_place *place_out);
+/* How many ranks behind `from`, round the ring. */
+int wdl_ring_distance(const struct wdl_build *b, int from, int to);
 
 int wdl_log2_up(int n);
 

@@ -15,22 +15,18 @@ static void own_copy(struct wdl_build *b)
 void wdl_broadcast_tree(struct wdl_build *b)
 {
     size_t bytes = b->args->bytes;
-    int root = b->args->root, recv = WDL_CAR_NONE;
-    struct wdl_tree tree;
-    wdl_tree_init(&tree, b->rank, root, b->size);
-    if (tree.parent >= 0)
-        recv =
-            wdl_edge_recv(b, WDL_PHASE_DATA, tree.parent, 0, tree.parent_link, wdl_dst(0), bytes);
-    for (int i = tree.nchild - 1; i >= 0; i--) {
-        int child = wdl_tree_child(&tree, i, root, b->size);
-        int send = wdl_edge_send(b, WDL_PHASE_DATA, child, 0, 1 + i,
-                                 recv == WDL_CAR_NONE ? wdl_src(0) : wdl_dst(0), bytes);
-        if (bytes)
-            wdl_build_stream(b, recv, 0, send, 0, bytes);
-        else
-            wdl_build_order(b, recv, send);
+    int root = b->args->root, recv = WDL_CAR_NONE, is_root = b->rank == root;
+    struct wdl_place place;
+    wdl_place_find(b, root, b->rank, 0, &place);
+    if (!is_root)
+        recv = wdl_edge_recv(b, WDL_PHASE_DATA, place.node.parent, 0, 1 + place.node.link,
+                             wdl_dst(0), bytes);
+    for (int i = 0; i < place.node.children; i++) {
+        int send = wdl_edge_send(b, WDL_PHASE_DATA, place.child[i].rank, 0, 1 + i,
+                                 is_root ? wdl_src(0) : wdl_dst(0), bytes);
+        wdl_build_stream(b, recv, 0, send, 0, bytes);
     }
-    if (tree.parent < 0)
+    if (is_root)
         own_copy(b);
 }
 
@@ -41,37 +37,43 @@ static size_t part_at(const struct wdl_build *b, int place)
     return each * (size_t) place + ((size_t) place < more ? (size_t) place : more);
 }
 
-static int owns(const struct wdl_build *b, const struct wdl_tree *tree, int place)
+/* Distance from the root, and from one subtree's head. */
+static int away(const struct wdl_build *b, int rank)
 {
-    return (place - tree->place + b->size) % b->size < tree->ranks;
+    return wdl_ring_distance(b, b->args->root, rank);
 }
 
-/* The ring: in step j this place sends part place - j to the right, unless the scatter has brought
- * it there already, and gets part place - j - 1 from the left. `recv` is the scatter's, of the
- * bytes from `lo` on. */
-static void ring(struct wdl_build *b, const struct wdl_tree *tree, int recv, size_t lo)
+static int owns(const struct wdl_build *b, const struct wdl_tree_node *node, int part)
+{
+    return (part - away(b, node->rank) + b->size) % b->size < node->size;
+}
+
+/* The ring: in step j this rank, i parts from the root, sends part i - j to the right, unless the
+ * scatter has brought it there already, and gets part i - j - 1 from the left. `recv` is the
+ * scatter's, of the bytes from `lo` on. */
+static void ring(struct wdl_build *b, const struct wdl_tree_node *node, int recv, size_t lo)
 {
     int size = b->size, right = (b->rank + 1) % size, left = (b->rank - 1 + size) % size;
-    int go = WDL_CAR_NONE, before = WDL_CAR_NONE;
-    struct wdl_tree next;
-    wdl_tree_init(&next, right, b->args->root, size);
-    if (!b->armed && tree->ranks < size)
+    int go = WDL_CAR_NONE, before = WDL_CAR_NONE, i = away(b, b->rank);
+    struct wdl_place next;
+    wdl_place_find(b, b->args->root, right, 0, &next);
+    if (!b->armed && node->size < size)
         wdl_build_send(b, left, wdl_role(b, WDL_PHASE_READY2, 0), wdl_nowhere(), 0);
-    if (!b->armed && next.ranks < size)
+    if (!b->armed && next.node.size < size)
         go = wdl_build_recv(b, right, wdl_role(b, WDL_PHASE_READY2, 0), wdl_nowhere(), 0);
     for (int j = 0; j < size - 1; j++) {
-        int out = (tree->place - j + size) % size, in = (tree->place - j - 1 + size) % size;
-        if (!owns(b, &next, out)) {
+        int out = (i - j + size) % size, in = (i - j - 1 + size) % size;
+        if (!owns(b, &next.node, out)) {
             size_t at = part_at(b, out), bytes = part_at(b, out + 1) - at;
-            int send = wdl_build_send(b, right, wdl_role_bare(b, j),
-                                      tree->parent < 0 ? wdl_src(at) : wdl_dst(at), bytes);
+            int send =
+                wdl_build_send(b, right, wdl_role_bare(b, j), i ? wdl_dst(at) : wdl_src(at), bytes);
             wdl_build_order(b, go, send);
-            if (owns(b, tree, out))
+            if (owns(b, node, out))
                 wdl_build_stream(b, recv, at - lo, send, 0, bytes);
             else
                 wdl_build_stream(b, before, 0, send, 0, bytes);
         }
-        if (!owns(b, tree, in)) {
+        if (!owns(b, node, in)) {
             size_t at = part_at(b, in), bytes = part_at(b, in + 1) - at;
             before = wdl_build_recv(b, left, wdl_role_bare(b, j), wdl_dst(at), bytes);
         }
@@ -80,21 +82,23 @@ static void ring(struct wdl_build *b, const struct wdl_tree *tree, int recv, siz
 
 void wdl_broadcast_scatter_ring(struct wdl_build *b)
 {
-    int root = b->args->root, recv = WDL_CAR_NONE;
-    struct wdl_tree tree;
-    wdl_tree_init(&tree, b->rank, root, b->size);
-    size_t lo = part_at(b, tree.place), hi = part_at(b, tree.place + tree.ranks);
-    if (tree.parent >= 0)
-        recv = wdl_edge_recv(b, WDL_PHASE_DATA, tree.parent, 0, tree.parent_link, wdl_dst(lo),
-                             hi - lo);
-    for (int i = tree.nchild - 1; i >= 0; i--) {
-        int first = tree.place + (1 << i);
-        size_t at = part_at(b, first), end = part_at(b, first + wdl_tree_child_ranks(&tree, i));
-        int send = wdl_edge_send(b, WDL_PHASE_DATA, wdl_tree_child(&tree, i, root, b->size), 0,
-                                 1 + i, tree.parent < 0 ? wdl_src(at) : wdl_dst(at), end - at);
-        wdl_build_stream(b, recv, at - lo, send, 0, end - at);
+    int root = b->args->root, recv = WDL_CAR_NONE, is_root = b->rank == root;
+    struct wdl_place place;
+    wdl_place_find(b, root, b->rank, 0, &place);
+    int i = away(b, b->rank);
+    size_t lo = part_at(b, i), hi = part_at(b, i + place.node.size);
+    if (!is_root)
+        recv = wdl_edge_recv(b, WDL_PHASE_DATA, place.node.parent, 0, 1 + place.node.link,
+                             wdl_dst(lo), hi - lo);
+    for (int c = 0; c < place.node.children; c++) {
+        const struct wdl_tree_child *child = &place.child[c];
+        int first = away(b, child->rank);
+        size_t at = part_at(b, first), bytes = part_at(b, first + child->size) - at;
+        int send = wdl_edge_send(b, WDL_PHASE_DATA, child->rank, 0, 1 + c,
+                                 is_root ? wdl_src(at) : wdl_dst(at), bytes);
+        wdl_build_stream(b, recv, at - lo, send, 0, bytes);
     }
-    ring(b, &tree, recv, lo);
-    if (tree.parent < 0)
+    ring(b, &place.node, recv, lo);
+    if (is_root)
         own_copy(b);
 }

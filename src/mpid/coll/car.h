@@ -146,7 +146,7 @@ int wdl_build_call(struct wdl_build *b, wdl_car_fn fn, int arg, int touches);
 int wdl_build_join(struct wdl_build *b);
 /* `after` begins when `before` is complete; either may be WDL_CAR_NONE: nothing. */
 void wdl_build_order(struct wdl_build *b, int before, int after);
-/* after's bytes [at, at + bytes) come from before's [from, from + bytes). */
+/* after's bytes [at, at + bytes) come from before's [from, from + bytes). No bytes: as _order. */
 void wdl_build_stream(struct wdl_build *b, int before, size_t from, int after, size_t at,
                       size_t bytes);
 /* Room in the run's own memory, aligned for anything. */

@@ -10,7 +10,7 @@
  *     all before s - W/2 are finished here, so whoever has finished it knows low >= s - W/2. No
  *     number travels.
  *  3. When CREDIT_EVERY(W) have started since the last one that carries credit, an empty one is
- *     put between: up and down a binomial tree, two messages a rank.
+ *     put between: up and down the tree, two messages a rank.
  *  4. The team's first collective is empty too: it ends when all ranks have made the team, and
  *     nothing starts before. So every packet a rank gets has 0 <= seq - done < W, or is malformed.
  */
@@ -20,6 +20,7 @@
 #include "base/assert.h"
 #include "mpid/coll/car.h"
 #include "mpid/coll/coll.h"
+#include "mpid/coll/tree.h"
 #include "mpid/coll/wire.h"
 
 /* What arrives before its RECV is armed waits here: one message of at most cell_bytes, or a
@@ -67,6 +68,7 @@ struct wdl_team {
     struct wdl_team_params params;
     int rank, size;
     int window, links; /* W; roles of one phase */
+    struct wdl_tree_shape tree; /* for rooted collectives and flags */
     uint32_t next, done, low; /* next to start; see the head of this file */
     uint64_t started;
     uint32_t sync; /* the last to start that carries credit */
@@ -95,6 +97,7 @@ struct wdl_coll_stray { /* a flag for a team not made here yet */
 };
 
 enum {
+    WDL_CHILDREN_MAX = 64,
     WDL_COLL_BUCKETS = 64,
     WDL_COLL_SENDS = 64,
     WDL_COLL_STRAYS_MAX = 1 << 16,

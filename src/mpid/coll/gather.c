@@ -1,6 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Gather: up a binomial tree, each rank sending its subtree's blocks as one message that flows
+ * Gather: up a tree, each rank sending its subtree's blocks as one message that flows
  * while it fills; or straight to the root, which asks a few ranks at a time when the blocks are
  * large.
  */
@@ -8,53 +8,52 @@
 
 enum { ASKED = 8 }; /* ranks that send to the root at a time */
 
-/* Blocks of the places [place, place + ranks) in the root's buffer: at most two runs. A run
- * begins at its rank's block. */
-static int tree_recv_root(struct wdl_build *b, const struct wdl_tree *tree, int i)
+/* A child's blocks go into the root's buffer: one run of ranks, or two where it wraps. */
+static void tree_recv_root(struct wdl_build *b, const struct wdl_place *place, int i)
 {
-    int child = wdl_tree_child(tree, i, b->rank, b->size), ranks = wdl_tree_child_ranks(tree, i);
-    size_t m = b->args->bytes, head = (size_t) (b->size - child) * m, all = (size_t) ranks * m;
-    if (all <= head)
-        return wdl_edge_recv(b, WDL_PHASE_DATA, child, 1 + i, 0, wdl_dst((size_t) child * m), all);
+    const struct wdl_tree_child *child = &place->child[i];
+    size_t m = b->args->bytes, all = (size_t) child->size * m;
+    size_t head = (size_t) (b->size - child->rank) * m;
+    struct wdl_loc to = wdl_dst((size_t) child->rank * m);
+    if (all <= head) {
+        wdl_edge_recv(b, WDL_PHASE_DATA, child->rank, 1 + i, 0, to, all);
+        return;
+    }
     size_t tmp = wdl_build_tmp(b, all);
-    int recv = wdl_edge_recv(b, WDL_PHASE_DATA, child, 1 + i, 0, wdl_tmp(tmp), all);
-    wdl_build_stream(b, recv, 0, wdl_build_copy(b, wdl_dst((size_t) child * m), wdl_tmp(tmp), head),
-                     0, head);
-    wdl_build_stream(b, recv, head, wdl_build_copy(b, wdl_dst(0), wdl_tmp(tmp + head), all - head),
-                     0, all - head);
-    return recv;
+    int recv = wdl_edge_recv(b, WDL_PHASE_DATA, child->rank, 1 + i, 0, wdl_tmp(tmp), all);
+    int one = wdl_build_copy(b, to, wdl_tmp(tmp), head);
+    int two = wdl_build_copy(b, wdl_dst(0), wdl_tmp(tmp + head), all - head);
+    wdl_build_stream(b, recv, 0, one, 0, head);
+    wdl_build_stream(b, recv, head, two, 0, all - head);
 }
 
 void wdl_gather_tree(struct wdl_build *b)
 {
     int root = b->args->root;
     size_t m = b->args->bytes;
-    struct wdl_tree tree;
-    wdl_tree_init(&tree, b->rank, root, b->size);
-    if (tree.parent < 0) {
-        for (int i = 0; i < tree.nchild; i++)
-            (void) tree_recv_root(b, &tree, i);
+    struct wdl_place place;
+    wdl_place_find(b, root, b->rank, 0, &place);
+    int parent = place.node.parent, link = 1 + place.node.link;
+    if (parent < 0) {
+        for (int i = 0; i < place.node.children; i++)
+            tree_recv_root(b, &place, i);
         wdl_build_copy(b, wdl_dst((size_t) root * m), wdl_src(0), m);
         return;
     }
-    if (tree.nchild == 0) {
-        wdl_edge_send(b, WDL_PHASE_DATA, tree.parent, tree.parent_link, 0, wdl_src(0), m);
+    if (place.node.children == 0) {
+        wdl_edge_send(b, WDL_PHASE_DATA, parent, link, 0, wdl_src(0), m);
         return;
     }
-    size_t all = (size_t) tree.ranks * m, tmp = wdl_build_tmp(b, all);
-    int send =
-        wdl_edge_send(b, WDL_PHASE_DATA, tree.parent, tree.parent_link, 0, wdl_tmp(tmp), all);
-    int own = wdl_build_copy(b, wdl_tmp(tmp), wdl_src(0), m);
-    wdl_build_stream(b, own, 0, send, 0, m);
-    if (all == 0)
-        wdl_build_order(b, own, send);
-    for (int i = 0; i < tree.nchild; i++) {
-        size_t at = m << i, bytes = (size_t) wdl_tree_child_ranks(&tree, i) * m;
-        int recv = wdl_edge_recv(b, WDL_PHASE_DATA, wdl_tree_child(&tree, i, root, b->size), 1 + i,
-                                 0, wdl_tmp(tmp + at), bytes);
+    size_t all = (size_t) place.node.size * m, tmp = wdl_build_tmp(b, all);
+    int send = wdl_edge_send(b, WDL_PHASE_DATA, parent, link, 0, wdl_tmp(tmp), all);
+    wdl_build_stream(b, wdl_build_copy(b, wdl_tmp(tmp), wdl_src(0), m), 0, send, 0, m);
+    for (int i = 0; i < place.node.children; i++) {
+        const struct wdl_tree_child *child = &place.child[i];
+        size_t at = (size_t) wdl_ring_distance(b, b->rank, child->rank) * m;
+        size_t bytes = (size_t) child->size * m;
+        int recv =
+            wdl_edge_recv(b, WDL_PHASE_DATA, child->rank, 1 + i, 0, wdl_tmp(tmp + at), bytes);
         wdl_build_stream(b, recv, 0, send, at, bytes);
-        if (all == 0)
-            wdl_build_order(b, recv, send);
     }
 }
 

@@ -52,8 +52,6 @@ void wdl_gather_all_ring(struct wdl_build *b)
                                   wdl_dst(wdl_block_at(args, blocks, out)), bytes);
         wdl_build_order(b, go, send);
         wdl_build_stream(b, have, 0, send, 0, bytes);
-        if (bytes == 0)
-            wdl_build_order(b, have, send);
         have = wdl_build_recv(b, left, wdl_role_bare(b, j), wdl_dst(wdl_block_at(args, blocks, in)),
                               wdl_block_bytes(args, blocks, in));
     }

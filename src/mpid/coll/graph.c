@@ -105,10 +105,12 @@ void wdl_build_order(struct wdl_build *b, int before, int after)
 void wdl_build_stream(struct wdl_build *b, int before, size_t from, int after, size_t at,
                       size_t bytes)
 {
-    dep_new(
-        b,
-        &(struct wdl_dep){
-            .before = before, .after = after, .range = 1, .at = at, .from = from, .bytes = bytes});
+    dep_new(b, &(struct wdl_dep){.before = before,
+                                 .after = after,
+                                 .range = bytes > 0,
+                                 .at = at,
+                                 .from = from,
+                                 .bytes = bytes});
 }
 
 size_t wdl_build_tmp(struct wdl_build *b, size_t bytes)

@@ -1,42 +1,52 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Reduce: up a binomial tree whose subtrees are runs of consecutive ranks, folded from the left in
- * a fixed order: the same result in every run, and right for operators that do not commute. For
- * those, another root than 0 gets the result in one more message, since the tree must begin at
- * rank 0.
+ * Reduce: up a tree whose subtrees are runs of consecutive ranks, folded in a fixed order, each
+ * child at the end of what its parent has already: the same result in every run, and right for
+ * operators that do not commute, for which the runs do not wrap.
  */
 #include "mpid/coll/algo.h"
+
+/* What a rank has folded so far: the CAR and where it puts it. */
+struct part {
+    int car;
+    struct wdl_loc at;
+};
+
+/* Fold what came from a child, above our own run of ranks or below it. */
+static void part_fold(struct wdl_build *b, struct part *part, int recv, struct wdl_loc come,
+                      int above)
+{
+    size_t m = b->args->bytes;
+    if (!above && part->at.buf == WDL_BUF_SRC) { /* the result may not go into the source */
+        struct wdl_loc own = wdl_tmp(wdl_build_tmp(b, m));
+        part->car = wdl_build_copy(b, own, part->at, m);
+        part->at = own;
+    }
+    struct wdl_loc left = above ? part->at : come, inout = above ? come : part->at;
+    int reduce = wdl_build_reduce(b, left, inout, m);
+    wdl_build_stream(b, recv, 0, reduce, 0, m);
+    wdl_build_stream(b, part->car, 0, reduce, 0, m);
+    *part = (struct part){reduce, inout};
+}
 
 void wdl_reduce_tree(struct wdl_build *b)
 {
     const struct wdl_coll_args *args = b->args;
     size_t m = args->bytes;
-    int top = args->op.commutes ? args->root : 0, done = WDL_CAR_NONE;
-    struct wdl_tree tree;
-    struct wdl_loc sum = wdl_src(0);
-    wdl_tree_init(&tree, b->rank, top, b->size);
-    for (int i = 0; i < tree.nchild; i++) {
+    struct wdl_place place;
+    struct part part = {WDL_CAR_NONE, wdl_src(0)};
+    int ordered = !args->op.commutes, next;
+    wdl_place_find(b, args->root, b->rank, ordered, &place);
+    for (int i = place.node.children - 1; i >= 0; i--) {
+        const struct wdl_tree_child *child = &place.child[i];
         struct wdl_loc come = wdl_tmp(wdl_build_tmp(b, m));
-        int recv = wdl_edge_recv(b, WDL_PHASE_DATA, wdl_tree_child(&tree, i, top, b->size), 1 + i,
-                                 0, come, m);
-        int reduce = wdl_build_reduce(b, sum, come, m);
-        wdl_build_stream(b, recv, 0, reduce, 0, m);
-        wdl_build_stream(b, done, 0, reduce, 0, m);
-        if (m == 0)
-            wdl_build_order(b, recv, reduce);
-        sum = come;
-        done = reduce;
+        int recv = wdl_edge_recv(b, WDL_PHASE_DATA, child->rank, 1 + i, 0, come, m);
+        part_fold(b, &part, recv, come, !ordered || child->first > b->rank);
     }
-    int next;
-    if (tree.parent >= 0)
-        next = wdl_edge_send(b, WDL_PHASE_DATA, tree.parent, tree.parent_link, 0, sum, m);
-    else if (b->rank == args->root)
-        next = wdl_build_copy(b, wdl_dst(0), sum, m);
+    if (place.node.parent >= 0)
+        next =
+            wdl_edge_send(b, WDL_PHASE_DATA, place.node.parent, 1 + place.node.link, 0, part.at, m);
     else
-        next = wdl_edge_send(b, WDL_PHASE_DATA2, args->root, 0, 0, sum, m);
-    wdl_build_stream(b, done, 0, next, 0, m);
-    if (m == 0)
-        wdl_build_order(b, done, next);
-    if (b->rank == args->root && tree.parent >= 0 && top != args->root)
-        wdl_edge_recv(b, WDL_PHASE_DATA2, top, 0, 0, wdl_dst(0), m);
+        next = wdl_build_copy(b, wdl_dst(0), part.at, m);
+    wdl_build_stream(b, part.car, 0, next, 0, m);
 }

@@ -1,58 +1,56 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Scatter: down a binomial tree, each rank passing on its children's blocks as they come; or
+ * Scatter: down a tree, each rank passing on its children's blocks as they come; or
  * straight from the root.
  */
 #include "mpid/coll/algo.h"
 
 enum { SENDING = 8 }; /* ranks the root sends to at a time */
 
-static void tree_root(struct wdl_build *b, const struct wdl_tree *tree)
+static void tree_root(struct wdl_build *b, const struct wdl_place *place)
 {
     size_t m = b->args->bytes;
-    for (int i = tree->nchild - 1; i >= 0; i--) {
-        int child = wdl_tree_child(tree, i, b->rank, b->size);
-        size_t all = (size_t) wdl_tree_child_ranks(tree, i) * m,
-               head = (size_t) (b->size - child) * m;
-        struct wdl_loc from = wdl_src((size_t) child * m);
+    for (int i = 0; i < place->node.children; i++) {
+        const struct wdl_tree_child *child = &place->child[i];
+        size_t all = (size_t) child->size * m, head = (size_t) (b->size - child->rank) * m;
+        struct wdl_loc from = wdl_src((size_t) child->rank * m);
         if (all <= head) {
-            wdl_edge_send(b, WDL_PHASE_DATA, child, 0, 1 + i, from, all);
+            wdl_edge_send(b, WDL_PHASE_DATA, child->rank, 0, 1 + i, from, all);
             continue;
         }
         size_t tmp = wdl_build_tmp(b, all);
         int one = wdl_build_copy(b, wdl_tmp(tmp), from, head);
         int two = wdl_build_copy(b, wdl_tmp(tmp + head), wdl_src(0), all - head);
-        int send = wdl_edge_send(b, WDL_PHASE_DATA, child, 0, 1 + i, wdl_tmp(tmp), all);
-        wdl_build_order(b, one, send);
-        wdl_build_order(b, two, send);
+        int send = wdl_edge_send(b, WDL_PHASE_DATA, child->rank, 0, 1 + i, wdl_tmp(tmp), all);
+        wdl_build_stream(b, one, 0, send, 0, head);
+        wdl_build_stream(b, two, 0, send, head, all - head);
     }
     wdl_build_copy(b, wdl_dst(0), wdl_src((size_t) b->rank * m), m);
 }
 
 void wdl_scatter_tree(struct wdl_build *b)
 {
-    int root = b->args->root;
     size_t m = b->args->bytes;
-    struct wdl_tree tree;
-    wdl_tree_init(&tree, b->rank, root, b->size);
-    if (tree.parent < 0) {
-        tree_root(b, &tree);
+    struct wdl_place place;
+    wdl_place_find(b, b->args->root, b->rank, 0, &place);
+    int parent = place.node.parent, link = 1 + place.node.link;
+    if (parent < 0) {
+        tree_root(b, &place);
         return;
     }
-    if (tree.nchild == 0) {
-        wdl_edge_recv(b, WDL_PHASE_DATA, tree.parent, 0, tree.parent_link, wdl_dst(0), m);
+    if (place.node.children == 0) {
+        wdl_edge_recv(b, WDL_PHASE_DATA, parent, 0, link, wdl_dst(0), m);
         return;
     }
-    size_t all = (size_t) tree.ranks * m, tmp = wdl_build_tmp(b, all);
-    int recv =
-        wdl_edge_recv(b, WDL_PHASE_DATA, tree.parent, 0, tree.parent_link, wdl_tmp(tmp), all);
-    for (int i = tree.nchild - 1; i >= 0; i--) {
-        size_t at = m << i, bytes = (size_t) wdl_tree_child_ranks(&tree, i) * m;
-        int send = wdl_edge_send(b, WDL_PHASE_DATA, wdl_tree_child(&tree, i, root, b->size), 0,
-                                 1 + i, wdl_tmp(tmp + at), bytes);
+    size_t all = (size_t) place.node.size * m, tmp = wdl_build_tmp(b, all);
+    int recv = wdl_edge_recv(b, WDL_PHASE_DATA, parent, 0, link, wdl_tmp(tmp), all);
+    for (int i = 0; i < place.node.children; i++) {
+        const struct wdl_tree_child *child = &place.child[i];
+        size_t at = (size_t) wdl_ring_distance(b, b->rank, child->rank) * m;
+        size_t bytes = (size_t) child->size * m;
+        int send =
+            wdl_edge_send(b, WDL_PHASE_DATA, child->rank, 0, 1 + i, wdl_tmp(tmp + at), bytes);
         wdl_build_stream(b, recv, at, send, 0, bytes);
-        if (all == 0)
-            wdl_build_order(b, recv, send);
     }
     wdl_build_stream(b, recv, 0, wdl_build_copy(b, wdl_dst(0), wdl_tmp(tmp), m), 0, m);
 }

@@ -1,6 +1,7 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Roles, binomial trees, edges,
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Roles, trees, edges,
  * synchronization by flags. */
 #include "mpid/coll/algo.h"
+#include "mpid/coll/pattern.h"
 
 uint32_t wdl_role(const struct wdl_build *b, enum wdl_phase phase, int link)
 {
@@ -15,32 +16,22 @@ uint32_t wdl_role_bare(const struct wdl_build *b, int index)
 
 int wdl_log2_up(int n)
 {
-    int log = 0;
-    while (((int64_t) 1 << log) < n)
-        log++;
-    return log;
+    return wdl_pattern_rounds(n, 2);
 }
 
-void wdl_tree_init(struct wdl_tree *tree, int rank, int root, int size)
+void wdl_place_find(const struct wdl_build *b, int root, int rank, int ordered,
+                    struct wdl_place *place_out)
 {
-    int place = (rank - root + size) % size, left = size - place;
-    int span = place ? place & -place : 1 << wdl_log2_up(size);
-    tree->place = place;
-    tree->ranks = span < left ? span : left;
-    tree->nchild = wdl_log2_up(tree->ranks);
-    tree->parent = place ? (place - span + root) % size : -1;
-    tree->parent_link = place ? 1 + wdl_log2_up(span) : 0;
+    struct wdl_tree_shape shape = b->team->tree;
+    shape.ordered = ordered;
+    wdl_tree_find(&shape, root, rank, &place_out->node);
+    wdl_assert_cmp(place_out->node.children, <=, WDL_CHILDREN_MAX);
+    (void) wdl_tree_children(&shape, root, &place_out->node, place_out->child, WDL_CHILDREN_MAX);
 }
 
-int wdl_tree_child(const struct wdl_tree *tree, int i, int root, int size)
+int wdl_ring_distance(const struct wdl_build *b, int from, int to)
 {
-    return (int) (((int64_t) tree->place + (1 << i) + root) % size);
-}
-
-int wdl_tree_child_ranks(const struct wdl_tree *tree, int i)
-{
-    int left = tree->ranks - (1 << i);
-    return left < 1 << i ? left : 1 << i;
+    return (to - from + b->size) % b->size;
 }
 
 static int needs_ready(const struct wdl_build *b, size_t bytes)
@@ -70,33 +61,32 @@ int wdl_edge_recv(struct wdl_build *b, enum wdl_phase phase, int peer, int link_
 
 int wdl_sync_up(struct wdl_build *b, enum wdl_phase phase, int root, int after)
 {
-    struct wdl_tree tree;
-    int join = wdl_build_join(b);
-    wdl_tree_init(&tree, b->rank, root, b->size);
+    struct wdl_place place;
+    int join = wdl_build_join(b), parent;
+    wdl_place_find(b, root, b->rank, 0, &place);
+    parent = place.node.parent;
     wdl_build_order(b, after, join);
-    for (int i = 0; i < tree.nchild; i++)
-        wdl_build_order(b,
-                        wdl_build_recv(b, wdl_tree_child(&tree, i, root, b->size),
-                                       wdl_role(b, phase, 1 + i), wdl_nowhere(), 0),
-                        join);
-    if (tree.parent >= 0)
-        wdl_build_order(b, join,
-                        wdl_build_send(b, tree.parent, wdl_role(b, phase, tree.parent_link),
-                                       wdl_nowhere(), 0));
+    for (int i = 0; i < place.node.children; i++) {
+        uint32_t role = wdl_role(b, phase, 1 + i);
+        wdl_build_order(b, wdl_build_recv(b, place.child[i].rank, role, wdl_nowhere(), 0), join);
+    }
+    if (parent >= 0) {
+        uint32_t role = wdl_role(b, phase, 1 + place.node.link);
+        wdl_build_order(b, join, wdl_build_send(b, parent, role, wdl_nowhere(), 0));
+    }
     return join;
 }
 
 int wdl_sync_down(struct wdl_build *b, enum wdl_phase phase, int root, int after)
 {
-    struct wdl_tree tree;
+    struct wdl_place place;
+    uint32_t role = wdl_role(b, phase, 0);
     int come = after;
-    wdl_tree_init(&tree, b->rank, root, b->size);
-    if (tree.parent >= 0)
-        come = wdl_build_recv(b, tree.parent, wdl_role(b, phase, 0), wdl_nowhere(), 0);
-    for (int i = tree.nchild - 1; i >= 0; i--)
-        wdl_build_order(b, come,
-                        wdl_build_send(b, wdl_tree_child(&tree, i, root, b->size),
-                                       wdl_role(b, phase, 0), wdl_nowhere(), 0));
+    wdl_place_find(b, root, b->rank, 0, &place);
+    if (place.node.parent >= 0)
+        come = wdl_build_recv(b, place.node.parent, role, wdl_nowhere(), 0);
+    for (int i = 0; i < place.node.children; i++)
+        wdl_build_order(b, come, wdl_build_send(b, place.child[i].rank, role, wdl_nowhere(), 0));
     return come;
 }
 

@@ -2,6 +2,7 @@
  * and credit. */
 #include <string.h>
 #include "mpid/coll/coll_impl.h"
+#include "mpid/coll/pattern.h"
 
 enum {
     WINDOW = 64,
@@ -9,7 +10,7 @@ enum {
     CELL_BYTES = 256,
     PHASES_DATA = 2,
     PHASES_FLAG = 6,
-    LINKS_MIN = 16
+    LINKS_FEW = 16
 };
 
 /* Every how many collectives one must carry credit; below W/2, so that the next can start when
@@ -85,18 +86,35 @@ static void team_drop(struct wdl_team *team)
     host->ops->free(host->ctx, team);
 }
 
-/* Enough roles a phase for dissemination and for every tree the algorithms use. */
-static int links_for(int size)
+/* The optimal tree by the model, or a binomial one where its root would have too many children. */
+static struct wdl_tree_shape tree_for(const struct wdl_team *team, int *children_out)
 {
-    int log = 0;
-    while (((int64_t) 1 << log) < size)
-        log++;
-    return log + 1 > LINKS_MIN ? log + 1 : size < LINKS_MIN ? size + 1 : LINKS_MIN;
+    uint64_t eel = (uint64_t) (team->params.model.latency * 1000) + 1;
+    uint64_t gap = (uint64_t) (team->params.model.gap * 1000) + 1;
+    struct wdl_tree_shape shape = wdl_tree_optimal(team->size, eel, gap);
+    struct wdl_tree_node root;
+    wdl_tree_find(&shape, 0, 0, &root);
+    if (root.children > WDL_CHILDREN_MAX) {
+        shape = wdl_tree_knomial(team->size, 2, eel, gap);
+        wdl_tree_find(&shape, 0, 0, &root);
+    }
+    *children_out = root.children;
+    return shape;
+}
+
+/* Enough roles a phase for dissemination, for the tree, and for each other where there are few. */
+static int links_for(int size, int children)
+{
+    int links = wdl_pattern_rounds(size, 2) + 1;
+    if (links < children + 1)
+        links = children + 1;
+    return links > LINKS_FEW ? links : size < LINKS_FEW ? size + 1 : LINKS_FEW;
 }
 
 /* What follows from coll and params alone. */
 void wdl_team_shape(struct wdl_team *team)
 {
+    static const struct wdl_coll_model model = {1500, 400, 0.1, 0.25};
     size_t chunk = team->coll->chunk_bytes;
     if (!team->params.cell_bytes)
         team->params.cell_bytes = CELL_BYTES;
@@ -107,7 +125,11 @@ void wdl_team_shape(struct wdl_team *team)
     team->window = team->params.window ? team->params.window : WINDOW;
     wdl_assert_cmp(team->window, >=, WINDOW_MIN);
     wdl_assert_cmp(team->window & (team->window - 1), ==, 0);
-    team->links = links_for(team->size);
+    if (team->params.model.latency <= 0)
+        team->params.model = model;
+    int children;
+    team->tree = tree_for(team, &children);
+    team->links = links_for(team->size, children);
     team->data_roles = (uint32_t) (PHASES_DATA * team->links);
     team->cell_roles = team->data_roles + (uint32_t) (PHASES_FLAG * team->links);
 }
@@ -125,7 +147,6 @@ static int team_begin(struct wdl_team *team)
 int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
                     struct wdl_team **team_out)
 {
-    static const struct wdl_coll_model model = {1500, 400, 0.1, 0.25};
     struct wdl_coll *coll = proc->coll;
     const struct wdl_host *host = &proc->host;
     struct wdl_team *team = host->ops->alloc(host->ctx, sizeof(*team));
@@ -134,8 +155,6 @@ int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
         return WDL_ERR_NOMEM;
     team->coll = coll;
     team->params = *params;
-    if (params->model.latency <= 0)
-        team->params.model = model;
     wdl_team_shape(team);
     team->next = team->done = team->low = params->first_seq;
     wdl_list_init(&team->kick);

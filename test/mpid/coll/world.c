@@ -159,6 +159,11 @@ static void segments_make(struct world *w, struct group *group, struct wdl_team_
     params->shm = &group->shm[params->rank];
 }
 
+/* Trees from binomial to flat. */
+static const struct wdl_coll_model models[] = {{1000, 1000, 0.1, 0.25},
+                                               {1500, 400, 0.1, 0.25},
+                                               {8000, 300, 0.1, 0.25}};
+
 static void team_make(struct world *w, int rank, struct group *group)
 {
     struct wdl_team_params params = {.id = 100 + (uint32_t) group->index,
@@ -170,6 +175,7 @@ static void team_make(struct world *w, int rank, struct group *group)
                                      .cell_bytes = w->options.seed & 1 ? 64 : 0,
                                      .first_seq = 0xfffffff0u + (uint32_t) group->index,
                                      .poison = 1};
+    params.model = models[group->index % 3];
     if (w->options.node > 1)
         segments_make(w, group, &params);
     int status = wdl_team_create(w->ranks.one[rank].proc, &params, &group->teams[params.rank]);
