@@ -11,6 +11,7 @@ windlass_core_sources = \
     %D%/base/status.c \
     %D%/mpid/coll/allreduce.c \
     %D%/mpid/coll/barrier.c \
+    %D%/mpid/coll/blockcyclic.c \
     %D%/mpid/coll/broadcast.c \
     %D%/mpid/coll/cell.c \
     %D%/mpid/coll/exchange.c \
@@ -18,6 +19,7 @@ windlass_core_sources = \
     %D%/mpid/coll/gather_all.c \
     %D%/mpid/coll/graph.c \
     %D%/mpid/coll/pattern.c \
+    %D%/mpid/coll/prefix.c \
     %D%/mpid/coll/reduce.c \
     %D%/mpid/coll/run.c \
     %D%/mpid/coll/scan.c \
@@ -95,10 +97,12 @@ windlass_headers = \
     %D%/base/status.h \
     %D%/host/host.h \
     %D%/mpid/coll/algo.h \
+    %D%/mpid/coll/blockcyclic.h \
     %D%/mpid/coll/car.h \
     %D%/mpid/coll/coll.h \
     %D%/mpid/coll/coll_impl.h \
     %D%/mpid/coll/pattern.h \
+    %D%/mpid/coll/prefix.h \
     %D%/mpid/coll/tree.h \
     %D%/mpid/coll/wire.h \
     %D%/mpid/proc/proc.h \

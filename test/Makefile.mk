@@ -8,8 +8,10 @@ unit_tests =                            \
     test/base/test_list                 \
     test/base/test_prng                 \
     test/base/test_pool                 \
+    test/mpid/coll/test_blockcyclic     \
     test/mpid/coll/test_cost            \
     test/mpid/coll/test_pattern         \
+    test/mpid/coll/test_prefix          \
     test/mpid/coll/test_run             \
     test/mpid/coll/test_team            \
     test/mpid/coll/test_tree            \

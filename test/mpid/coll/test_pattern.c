@@ -4,6 +4,7 @@
  * ranks that may only be joined in order, for every P up to 300.
  */
 #include "mpid/coll/pattern.h"
+#include <stdlib.h>
 #include <string.h>
 #include "support/must.h"
 #include "support/suite.h"
@@ -255,6 +256,7 @@ static void halve_all(int p, enum wdl_pattern_way way, int count)
             must_cmp(back.give_first, ==, pair.keep_first);
             must_cmp(back.give_count, ==, pair.keep_count);
             must_cmp(back.upper, ==, !pair.upper);
+            must(llabs(pair.keep_count - pair.give_count) <= 1);
             must_cmp(pair.keep_count + pair.give_count, ==, hi[rank] - lo[rank]);
             must(pair.keep_first >= lo[rank] && pair.keep_first + pair.keep_count <= hi[rank]);
             lo[rank] = pair.keep_first, hi[rank] = pair.keep_first + pair.keep_count;
