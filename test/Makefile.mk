@@ -22,6 +22,8 @@ unit_tests =                            \
     test/mpid/rma/test_fence            \
     test/mpid/rma/test_grant            \
     test/mpid/rma/test_handle           \
+    test/mpid/rma/test_lock             \
+    test/mpid/rma/test_mapped           \
     test/mpid/rma/test_op               \
     test/mpid/rma/test_op_issue         \
     test/mpid/rma/test_passive          \

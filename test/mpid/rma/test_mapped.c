@@ -1,0 +1,256 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/mapped: operations on
+ * memory in this address space, by the full path and by the short way, against a shadow. */
+#include <string.h>
+#include "host/testworld.h"
+#include "mpid/rma/accumulate.h"
+#include "support/suite.h"
+
+enum { BYTES = 1 << 15, HALF = BYTES / 2 };
+
+#define FENCE(w) TEST_ALL(w, wdl_win_fence(r->win, 0, &r->step))
+
+static void open_world(struct test_world *w, uint64_t seed)
+{
+    struct test_world_params p = {.ranks = 2,.node = 2,.bytes = BYTES,.seed = seed };
+    test_world_open(w, &p);
+    FENCE(w);
+    test_world_messages(w);
+}
+
+static void fill(struct test_world *w, void *data, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        ((char *) data)[i] = (char) wdl_prng_below(&w->prng, 64);
+}
+
+/* A buffer of n 4-byte integers, contiguous or with gaps. */
+static struct wdl_buf layout(struct test_world *w, void *addr, int n, wdl_type *type)
+{
+    if (*type)
+        return test_typed(&w->rank[0].host, addr, n / 8, *type);
+    return test_bytes(addr, 4 * (size_t) n);
+}
+
+/* The stream of a buffer, out of or into memory. */
+static void stream_of(struct test_world *w, const struct wdl_buf *buf, char *at, char *stream,
+                      int into)
+{
+    const struct wdl_host_ops *ops = w->rank[0].host.host.ops;
+    wdl_type type = buf->contig ? TEST_U8 : buf->type;
+    size_t n = into ? ops->unpack(NULL, at, buf->count, type, 0, stream, buf->bytes) :
+        ops->pack(NULL, at, buf->count, type, 0, stream, buf->bytes);
+    ck_assert_uint_eq(n, buf->bytes);
+}
+
+/* Every kind, each of its buffers contiguous or not: 2 x 2 x 2 layouts of random length. */
+START_TEST(every_kind_and_layout_agrees_with_the_shadow)
+{
+    struct test_world w;
+    static char shadow[BYTES], origin[BYTES], result[BYTES], in[HALF], old[HALF], got[HALF];
+    open_world(&w, 11);
+    struct test_host *host = &w.rank[0].host;
+    wdl_type gaps = test_type_vector(host, TEST_I32, 4, 2, 3);  /* 8 of 11 integers */
+    char *memory = w.rank[1].memory;
+    fill(&w, memory, BYTES);
+    memcpy(shadow, memory, BYTES);
+    for (int round = 0; round < 1200; round++) {
+        int kind = (int) wdl_prng_below(&w.prng, WDL_RMA_CAS), shape = round % 8;
+        int n = 8 * (1 + (int) wdl_prng_below(&w.prng, round % 10 ? 20 : 300));
+        int64_t disp = 4 * (int64_t) wdl_prng_below(&w.prng, 400);
+        wdl_type type[3] = { shape & 1 ? gaps : 0, shape & 2 ? gaps : 0, shape & 4 ? gaps : 0 };
+        struct wdl_rma_args args = test_acc(1, disp, WDL_ROP_SUM, TEST_I32, n, origin, result);
+        args.kind = (enum wdl_rma_kind) kind;
+        args.op = wdl_prng_chance(&w.prng, 200) ? WDL_ROP_REPLACE : WDL_ROP_SUM;
+        args.origin = layout(&w, origin, n, &type[0]);
+        args.remote = layout(&w, NULL, n, &type[1]);
+        if (kind == WDL_RMA_GET_ACC)
+            args.result = layout(&w, result, n, &type[2]);
+        fill(&w, origin, BYTES);
+        stream_of(&w, &args.origin, origin, in, 0);
+        stream_of(&w, &args.remote, shadow + disp, old, 0);
+        test_op(&w, 0, args);
+        if (kind == WDL_RMA_GET) {
+            stream_of(&w, &args.origin, origin, got, 0);
+            ck_assert_mem_eq(got, old, args.remote.bytes);
+            continue;
+        }
+        if (kind == WDL_RMA_GET_ACC) {
+            stream_of(&w, &args.result, result, got, 0);
+            ck_assert_mem_eq(got, old, args.remote.bytes);
+        }
+        if (kind != WDL_RMA_PUT && args.op == WDL_ROP_SUM)
+            for (int i = 0; i < n; i++) {
+                int32_t a, b;
+                memcpy(&a, in + 4 * i, 4);
+                memcpy(&b, old + 4 * i, 4);
+                a = (int32_t) ((uint32_t) a + (uint32_t) b);
+                memcpy(in + 4 * i, &a, 4);
+            }
+        stream_of(&w, &args.remote, shadow + disp, in, 1);
+        ck_assert_mem_eq(memory, shadow, BYTES);
+    }
+    ck_assert_int_eq(test_world_messages(&w), 0);
+    FENCE(&w);
+    test_type_end(host, gaps);
+    test_world_close(&w);
+}
+END_TEST
+
+START_TEST(compare_and_swap_by_the_shadow)
+{
+    struct test_world w;
+    open_world(&w, 12);
+    for (int i = 0; i < 300; i++) {
+        int64_t *cell = (int64_t *) (void *) w.rank[1].memory + i % 9, before = *cell;
+        int64_t compare = wdl_prng_chance(&w.prng, 500) ? before : before + 1;
+        int64_t value = (int64_t) wdl_prng_next(&w.prng), result = 0;
+        test_op(&w, 0, test_cas(1, 8 * (i % 9), TEST_I64, &compare, &value, &result));
+        ck_assert_int_eq(result, before);
+        ck_assert_int_eq(*cell, compare == before ? value : before);
+    }
+    FENCE(&w);
+    test_world_close(&w);
+}
+END_TEST
+
+/* An accumulate that comes to a closed region says AGAIN, keeps what it did, and goes on from
+ * there: every element is combined once, and the old values are as they were. */
+START_TEST(an_interrupted_accumulate_goes_on_where_it_was)
+{
+    /* elements; where the first is; which is the first one of the second region */
+    enum { N = 12288, FIRST = 100, EDGE = WDL_REGION_BYTES / 8 - FIRST };
+    static int64_t in[2 * N], old[2 * N], other[2 * N];
+    for (int gaps = 0; gaps < 2; gaps++) {
+        struct test_world w;
+        struct test_world_params p = {.ranks = 2,.node = 2,.bytes = 8 * (N + FIRST) };
+        test_world_open(&w, &p);
+        FENCE(&w);
+        struct test_host *host = &w.rank[0].host;
+        int64_t *memory = (int64_t *) (void *) w.rank[1].memory + FIRST;
+        wdl_type type = test_type_vector(host, TEST_I64, 64, 1, 2);
+        struct wdl_rma_args acc = test_acc(1, 8 * FIRST, WDL_ROP_SUM, TEST_I64, N, in,
+                                            old);
+        if (gaps) {
+            acc.origin = test_typed(host, in, N / 64, type);
+            acc.result = test_typed(host, old, N / 64, type);
+        }
+        for (int i = 0; i < N; i++) {
+            memory[i] = 3 * i;
+            in[gaps ? i / 64 * 127 + i % 64 * 2 : i] = i + 1;
+        }
+        w.control[1].bulk_mode = WDL_BULK_MODE;
+        w.control[1].bulk[1] = 1;       /* somebody else's */
+        for (int i = 0; i < 3; i++) {
+            ck_assert_int_eq(wdl_rma_op(w.rank[0].win, &acc), WDL_AGAIN);
+            ck_assert_uint_eq(acc.done, 8 * EDGE);
+            ck_assert_int_eq(memory[EDGE - 1], 4 * EDGE - 3);
+            ck_assert_int_eq(memory[EDGE], 3 * EDGE);
+        }
+        ck_assert_int_eq(wdl_win_accumulate_short(w.rank[0].win, 1, 8 * (FIRST + EDGE - 1), 2,
+                                                  WDL_ROP_SUM, &acc.element, in, NULL), WDL_AGAIN);
+        /* another operation meanwhile, with the same scratch memory */
+        struct wdl_rma_args fetch = test_acc(1, 0, WDL_ROP_NO_OP, TEST_I64, 512, NULL, other);
+        fetch.result = test_typed(host, other, 8, type);
+        test_op(&w, 0, fetch);
+        w.control[1].bulk[1] = 0;
+        ck_assert_int_eq(wdl_rma_op(w.rank[0].win, &acc), WDL_OK);
+        for (int i = 0; i < N; i++) {
+            ck_assert_int_eq(memory[i], 4 * i + 1);
+            ck_assert_int_eq(old[gaps ? i / 64 * 127 + i % 64 * 2 : i], 3 * i);
+        }
+        FENCE(&w);
+        test_type_end(host, type);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+/* --- the short way ---------------------------------------------------------------------------- */
+
+/* It does what the full path does, or declines and does nothing. */
+START_TEST(the_short_way_agrees_or_declines)
+{
+    struct test_world w;
+    int taken = 0, declined = 0;
+    open_world(&w, 14);
+    struct wdl_win *win = w.rank[0].win;
+    char *memory = w.rank[1].memory;
+    for (int round = 0; round < 4000; round++) {
+        enum test_type type = (enum test_type) (1 + wdl_prng_below(&w.prng, TEST_TYPE_COUNT - 1));
+        struct wdl_element el = test_element(type);
+        enum wdl_rop op = (enum wdl_rop) wdl_prng_below(&w.prng, WDL_ROP_COUNT);
+        size_t count = wdl_prng_below(&w.prng, round % 4 ? 8 : 80);
+        int64_t disp = (int64_t) wdl_prng_below(&w.prng, round % 16 ? 2000 : BYTES + 8);
+        int rank = round % 32 ? 1 : (int) wdl_prng_below(&w.prng, 5) - 1;
+        _Alignas(16) char in[80 * 16], out[80 * 16], before[BYTES], want[BYTES];
+        disp = round % 8 ? disp / 16 * 16 : disp;
+        fill(&w, in, sizeof(in));
+        fill(&w, memory, BYTES);
+        memcpy(before, memory, BYTES);
+        memcpy(want, memory, BYTES);
+        uint64_t ops = win->quick.ops;
+        int status = wdl_win_accumulate_short(win, rank, disp, count, op, &el, in, out);
+        if (status != WDL_OK) {
+            ck_assert_int_eq(status, WDL_AGAIN);
+            if (rank == 1)
+                ck_assert_mem_eq(memory, before, BYTES);
+            ck_assert_uint_eq(win->quick.ops, ops);
+            ck_assert_uint_eq(w.control[0].announced, 0);
+            declined++;
+            continue;
+        }
+        ck_assert(count > 0 && count < WDL_BULK_MIN);
+        ck_assert(rank == 0 || rank == 1);
+        ck_assert_uint_eq(win->quick.ops, ops + 1);
+        if (rank == 0)
+            continue;
+        if (op != WDL_ROP_NO_OP) {
+            /* reduce into an aligned copy */
+            _Alignas(16) char cells[80 * 16];
+            memcpy(cells, before + disp, count * el.extent);
+            int done = w.rank[0].host.host.ops->reduce(NULL, el.host_type, op, in, cells,
+                                                       (int64_t) count);
+            ck_assert_int_eq(done, WDL_OK);
+            memcpy(want + disp, cells, count * el.extent);
+        }
+        ck_assert_mem_eq(out, before + disp, count * el.packed_bytes);
+        ck_assert_mem_eq(memory, want, BYTES);
+        taken++;
+    }
+    ck_assert_int_gt(taken, 700);
+    ck_assert_int_gt(declined, 700);
+    FENCE(&w);
+    test_world_close(&w);
+}
+END_TEST
+
+START_TEST(the_short_swap_declines_what_is_unusual)
+{
+    struct test_world w;
+    open_world(&w, 15);
+    struct wdl_win *win = w.rank[0].win;
+    int64_t *cell = (int64_t *) (void *) w.rank[1].memory, compare = 0, value = 9, result = 1;
+    struct wdl_element el = test_element(TEST_I64), wide = test_element(TEST_LD);
+    ck_assert_int_eq(wdl_win_swap_short(win, 1, 0, &el, &compare, &value, &result), WDL_OK);
+    ck_assert(*cell == 9 && result == 0);
+    ck_assert_int_eq(wdl_win_swap_short(win, 1, 0, &el, &compare, &value, &result), WDL_OK);
+    ck_assert(*cell == 9 && result == 9);
+    ck_assert_int_eq(wdl_win_swap_short(win, 1, 4, &el, &compare, &value, &result), WDL_AGAIN);
+    ck_assert_int_eq(wdl_win_swap_short(win, 1, BYTES - 4, &el, &compare, &value, &result),
+                     WDL_AGAIN);
+    ck_assert_int_eq(wdl_win_swap_short(win, 1, 16, &wide, &compare, &value, &result), WDL_AGAIN);
+    ck_assert_int_eq(wdl_win_swap_short(win, 2, 0, &el, &compare, &value, &result), WDL_AGAIN);
+    /* a bulk update has the region */
+    w.control[1].bulk_mode = WDL_BULK_MODE;
+    w.control[1].bulk[0] = 1;
+    ck_assert_int_eq(wdl_win_swap_short(win, 1, 0, &el, &compare, &value, &result), WDL_AGAIN);
+    w.control[1].bulk[0] = 0;
+    TEST_ALL(&w, wdl_win_fence(r->win, WDL_MODE_NOSUCCEED, &r->step));
+    ck_assert_int_eq(wdl_win_swap_short(win, 1, 0, &el, &compare, &value, &result), WDL_AGAIN);
+    test_world_close(&w);
+}
+END_TEST
+
+WDL_SUITE("rma/mapped", every_kind_and_layout_agrees_with_the_shadow,
+          compare_and_swap_by_the_shadow, an_interrupted_accumulate_goes_on_where_it_was,
+          the_short_way_agrees_or_declines, the_short_swap_declines_what_is_unusual)
