@@ -32,6 +32,7 @@ windlass_core_sources = \
     %D%/mpid/proc/proc.c \
     %D%/mpid/rma/accumulate.c \
     %D%/mpid/rma/barrier.c \
+    %D%/mpid/rma/copy.c \
     %D%/mpid/rma/domain.c \
     %D%/mpid/rma/epoch.c \
     %D%/mpid/rma/fence.c \
@@ -69,6 +70,7 @@ windlass_ucx_sources =                  \
 # The device: the only sources that know MPICH; MPICH's build only.
 windlass_adi_sources =                  \
     %D%/mpid/adi/comm.c                 \
+    %D%/mpid/adi/copy.c                 \
     %D%/mpid/adi/env.c                  \
     %D%/mpid/adi/errors.c               \
     %D%/mpid/adi/host.c                 \

@@ -18,6 +18,7 @@ unit_tests =                            \
     test/mpid/proc/test_proc            \
     test/mpid/rma/test_accumulate       \
     test/mpid/rma/test_barrier          \
+    test/mpid/rma/test_copy             \
     test/mpid/rma/test_epoch            \
     test/mpid/rma/test_fence            \
     test/mpid/rma/test_grant            \
@@ -29,6 +30,7 @@ unit_tests =                            \
     test/mpid/rma/test_passive          \
     test/mpid/rma/test_pscw             \
     test/mpid/rma/test_region           \
+    test/mpid/rma/test_room             \
     test/mpid/rma/test_serve            \
     test/base/test_status
 

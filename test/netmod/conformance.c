@@ -270,6 +270,9 @@ START_TEST(closes_with_things_pending)
     struct wdl_nm_iov iov = {payload, sizeof(payload)};
     bed_open(&bed, &nm_ways[_i], 2);
     struct wdl_nm *nm = bed.rank[0].nm;
+    send_number(&bed, 0, 1, 1);
+    send_number(&bed, 1, 0, 1);
+    BED_UNTIL(&bed, bed.rank[0].logged == 1 && bed.rank[1].logged == 1);
     bed.rank[1].refuse = 1 << 20;
     int before = 0;
     for (int i = 0; i < 20; i++) {

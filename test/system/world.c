@@ -34,8 +34,9 @@ struct viewer {
 static void rank_info(void *ctx, int rank, struct wdl_win_rank *info)
 {
     const struct viewer *v = ctx;
-    (void) rank;
-    *info = (struct wdl_win_rank) {.bytes = v->w->bytes,.disp_unit = v->w->disp_unit };
+    *info = (struct wdl_win_rank) {.base = (uint64_t) (uintptr_t) v->w->ranks[rank].memory,
+        .bytes = v->w->bytes,.disp_unit = v->w->disp_unit
+    };
 }
 
 static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
@@ -47,6 +48,31 @@ static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
         return NULL;
     *control_out = &v->w->control[rank];
     return o->own && rank != v->rank ? NULL : v->w->ranks[rank].memory;
+}
+
+/* Private memory of the same node, as the system would move it. */
+static int copy(void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
+                struct wdl_piece *remote, int nremote)
+{
+    size_t in = 0, out = 0;
+    (void) ctx;
+    (void) rank;
+    for (int l = 0, r = 0; l < nlocal && r < nremote;) {
+        size_t a = local[l].bytes - in, b = remote[r].bytes - out, n = a < b ? a : b;
+        memcpy(to_rank ? remote[r].base + out : local[l].base + in,
+               to_rank ? local[l].base + in : remote[r].base + out, n);
+        in += n;
+        out += n;
+        if (in == local[l].bytes) {
+            l++;
+            in = 0;
+        }
+        if (out == remote[r].bytes) {
+            r++;
+            out = 0;
+        }
+    }
+    return WDL_OK;
 }
 
 static const void *address(void *ctx, int peer, size_t *bytes_out)
@@ -92,7 +118,7 @@ static void rank_open(struct world *w, int i)
                                  .ctx = v,
                                  .peer_of = peer_of,
                                  .rank_info = rank_info,
-                                 .map = map,
+                                 .map = map,.copy = o->own == 2 ? copy : NULL,
                                  .mapped_any = o->node > 1 && w->n > 1 && !o->own,
                                  .flavor = o->own ? WDL_WIN_CREATE : WDL_WIN_ALLOCATE,
                                  .node = &w->control[first],
@@ -182,7 +208,8 @@ static struct options options_of(uint64_t seed)
     o.tiny = wdl_prng_chance(&p, 300);
     int node = (int) wdl_prng_below(&p, 4);     /* none, pairs, one of all */
     o.node = node < 2 ? node + 1 : o.ranks;
-    o.own = wdl_prng_chance(&p, 300);
+    /* memory of one's own, reached by message; by copy */
+    o.own = (int) wdl_prng_below(&p, 4) % 3;
     o.crowded = wdl_prng_chance(&p, 500);
     o.region = wdl_prng_chance(&p, 200) && o.ranks < 8 ? 4096 : 256;
     o.epochs = o.ranks > 100 ? 1 : o.ranks > 8 ? 2 : 2 + (int) wdl_prng_below(&p, 3);

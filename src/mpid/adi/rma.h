@@ -34,6 +34,11 @@ struct wdl_adi_making {
     size_t alignment;           /* aligned so for each */
 };
 
+/* copy.c: the core's params.copy, for ctx an MPIR_Win, and whether the system permits it. */
+int wdl_adi_copy(void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
+                 struct wdl_piece *remote, int nremote);
+int wdl_adi_copy_permitted(const MPIR_Win * win);
+
 /* win.c: what is known of a rank of the window (ctx). */
 void wdl_adi_rank_info(void *ctx, int rank, struct wdl_win_rank *out);
 

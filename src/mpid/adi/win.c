@@ -16,15 +16,20 @@ void wdl_adi_rank_info(void *ctx, int rank, struct wdl_win_rank *out)
 {
     const MPIR_Win *win = ctx;
     const struct wdl_adi_segment *segment = &win->dev.segment;
-    if (win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC)
+    int member = segment->whole ? rank : -1;
+    if (win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC) {
         *out = (struct wdl_win_rank) {.bytes = UINT64_MAX,.disp_unit = 1 };
-    else if (segment->whole)
-        *out = (struct wdl_win_rank) {.bytes = segment->place[rank].bytes,
-            .disp_unit = segment->place[rank].disp_unit };
-    else if (segment->table)
+        return;
+    }
+    if (segment->table)
         *out = segment->table[rank];
-    else
+    else if (!segment->whole)
         *out = (struct wdl_win_rank) {.bytes = (uint64_t) win->size,.disp_unit = win->disp_unit };
+    if (!segment->whole && win->create_flavor == MPI_WIN_FLAVOR_CREATE)
+        member = wdl_adi_segment_member(segment, rank);
+    if (member >= 0)            /* private memory: its place is its address */
+        *out = (struct wdl_win_rank) {.base = segment->place[member].offset,
+            .bytes = segment->place[member].bytes,.disp_unit = segment->place[member].disp_unit };
 }
 
 static int is_provided(const MPIR_Win * win)
@@ -138,6 +143,7 @@ static int core_create(MPIR_Win * win)
         .peer_of = peer_of,
         .rank_info = wdl_adi_rank_info,
         .map = map,
+        .copy = !provided && wdl_adi_copy_permitted(win) ? wdl_adi_copy : NULL,
         .mapped_any = provided && segment->members > 1,
         .node = segment->control,
         .node_count = segment->members,

@@ -9,6 +9,7 @@
  *   lock, gate  room.c     the lock words (the gate is used on rank 0's block only)
  *   announced .. bulk  domain.c   short updates against bulk updates
  *   completed, posted  pscw.c     post and complete
+ *   regions     region.c          what a dynamic window exposes (read by copy.c)
  *   arrived, phase, cell  barrier.c   the fence's barrier
  */
 #ifndef WDL_MPID_RMA_CONTROL_H_INCLUDED
@@ -36,6 +37,10 @@ struct wdl_win_control {
     uint32_t completed;         /* by how many origins, ever */
     /* rank + 1 of a target that has posted to this rank, 0: free */
     uint32_t posted[WDL_WIN_POSTS];
+
+    /* a dynamic window's attached memory: a list in its process */
+    uint64_t regions_version;   /* odd while it changes */
+    uint64_t regions_at, regions_count, regions_pad[5];
 
     uint64_t arrived, arrived_pad[7];   /* rank 0's: crowded nodes count */
     uint64_t phase, phase_pad[7];

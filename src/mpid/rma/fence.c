@@ -49,7 +49,7 @@ int wdl_win_fence(struct wdl_win *win, int assertion, int *step)
             fence_release_targets(win);
         status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_FENCE);
         wdl_assert_cmp(status, ==, WDL_OK);
-        win->ops_at_fence = win->quick.ops + win->stats.ops_message;
+        win->ops_at_fence = wdl_win_ops(win);
         wdl_win_quick_set(win);
         wdl_barrier_begin(win);
         *step = FENCE_WAIT;

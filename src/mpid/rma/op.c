@@ -151,6 +151,22 @@ static int mapped_ready(struct wdl_win *win, struct wdl_target *t)
     return WDL_AGAIN;
 }
 
+/* Done in the call, like a mapped one. */
+static int op_copy(struct wdl_win *win, struct wdl_rma_args *args,
+                   const struct wdl_win_control *control, const struct wdl_win_rank *info,
+                   int ready)
+{
+    const struct wdl_host *host = &win->proc->host;
+    int status = ready == WDL_OK ? wdl_copy_op(win, args, control, info) : ready;
+    if (status != WDL_OK)
+        return status;
+    win->stats.ops_copied++;
+    win->quick.stored |= args->kind == WDL_RMA_PUT;
+    if (args->request)
+        host->ops->request_complete(host->ctx, args->request, WDL_OK);
+    return WDL_OK;
+}
+
 int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
 {
     const struct wdl_host *host = &win->proc->host;
@@ -174,9 +190,12 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
         return WDL_OK;
     }
     char *base = win->params.map(win->params.ctx, args->target, &control);
-    if (!base)
+    int copied = !base && control && win->params.copy && args->kind <= WDL_RMA_GET;
+    if (!base && !copied)
         return op_enqueue(win, args, t);
     status = mapped_ready(win, t);
+    if (copied)
+        return op_copy(win, args, control, &info, status);
     if (status == WDL_OK && win->params.flavor == WDL_WIN_DYNAMIC &&
         !wdl_win_exposes(win, (uint64_t) args->disp, args->remote.lo, args->remote.hi))
         status = WDL_ERR_RANGE;

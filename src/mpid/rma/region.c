@@ -67,6 +67,21 @@ static int regions_grow(struct wdl_win *win)
     return WDL_OK;
 }
 
+/* The list is about to change, or has changed: tell those who read it (copy.c). */
+static void list_change(struct wdl_win *win, int begin)
+{
+    struct wdl_win_control *own = &win->params.node[win->params.node_index];
+    if (begin) {
+        __atomic_store_n(&own->regions_version, own->regions_version + 1, __ATOMIC_RELAXED);
+        __atomic_thread_fence(__ATOMIC_RELEASE);        /* pairs with the fence in regions_hold */
+        return;
+    }
+    own->regions_at = (uint64_t) (uintptr_t) win->regions;
+    own->regions_count = (uint64_t) win->nregions;
+    /* pairs with the first load in regions_hold */
+    __atomic_store_n(&own->regions_version, own->regions_version + 1, __ATOMIC_RELEASE);
+}
+
 int wdl_win_attach(struct wdl_win *win, void *base, uint64_t bytes)
 {
     uint64_t from = (uint64_t) (uintptr_t) base;
@@ -79,16 +94,18 @@ int wdl_win_attach(struct wdl_win *win, void *base, uint64_t bytes)
         return WDL_ERR_ATTACH;
     if (i < win->nregions && from + bytes > win->regions[i].base)
         return WDL_ERR_ATTACH;
-    if (win->nregions == win->regions_room) {
-        int status = regions_grow(win);
-        if (status != WDL_OK)
-            return status;
+    list_change(win, 1);
+    int status = win->nregions == win->regions_room ? regions_grow(win) : WDL_OK;
+    if (status != WDL_OK) {
+        list_change(win, 0);
+        return status;
     }
     memmove(&win->regions[i + 1], &win->regions[i],
             (size_t) (win->nregions - i) * sizeof(win->regions[0]));
     win->regions[i].base = from;
     win->regions[i].bytes = bytes;
     win->nregions++;
+    list_change(win, 0);
     return WDL_OK;
 }
 
@@ -98,8 +115,10 @@ int wdl_win_detach(struct wdl_win *win, const void *base)
     int i = region_above(win, from);
     if (i == 0 || win->regions[i - 1].base != from)
         return WDL_ERR_ARG;
+    list_change(win, 1);
     win->nregions--;
     memmove(&win->regions[i - 1], &win->regions[i],
             (size_t) (win->nregions - (i - 1)) * sizeof(win->regions[0]));
+    list_change(win, 0);
     return WDL_OK;
 }

@@ -123,7 +123,7 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     win->quick.size = params->size;
     win->quick.base = params->place_base;
     win->quick.place = params->place;
-    win->held_rank = win->held_wanted = -1;
+    win->held_rank = win->held_wanted = win->seen.rank = -1;
     if (!host->ops->heavy_barrier)
         params->node[params->node_index].bulk_mode = WDL_BULK_MODE;
     wdl_epoch_init(&win->epoch);
@@ -171,9 +171,14 @@ static void win_release_idle(struct wdl_win *win)
     }
 }
 
+uint64_t wdl_win_ops(const struct wdl_win *win)
+{
+    return win->quick.ops + win->stats.ops_copied + win->stats.ops_message;
+}
+
 int wdl_win_used(const struct wdl_win *win)
 {
-    return win->quick.ops + win->stats.ops_message != win->ops_at_fence;
+    return wdl_win_ops(win) != win->ops_at_fence;
 }
 
 void wdl_win_quick_set(struct wdl_win *win)

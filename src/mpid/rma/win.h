@@ -28,6 +28,7 @@ enum wdl_win_flavor { WDL_WIN_CREATE, WDL_WIN_ALLOCATE, WDL_WIN_SHARED, WDL_WIN_
 
 /* What this process knows of a rank's exposed memory. */
 struct wdl_win_rank {
+    uint64_t base;              /* in its own address space; needed where there is params.copy */
     uint64_t bytes;
     int64_t disp_unit;
 };
@@ -48,6 +49,11 @@ struct wdl_win_params {
      * load/store; *control_out is that rank's control block, here (NULL: not on this node).
      * Constant while the window lives. */
     void *(*map) (void *ctx, int rank, struct wdl_win_control ** control_out);
+    /* Move bytes between this process and a rank of this node whose memory is not mapped, without
+     * its help; NULL: not possible. Pieces in stream order, of equal sums; they are used up. WDL_OK
+     * or an error: ERR_RANGE where the rank has no such memory. */
+    int (*copy) (void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
+                 struct wdl_piece *remote, int nremote);
     int mapped_any;             /* some other rank, on any process, is reachable by load/store */
     /* The control blocks of the ranks on this node, an array in shared memory, ascending by rank,
      * zeroed; which is our own. */
@@ -148,7 +154,7 @@ void wdl_win_epoch_text(const struct wdl_win *win, char *text, size_t bytes);
 
 /* Figures for tests and pvars. */
 struct wdl_win_stats {
-    uint64_t ops_mapped, ops_message, messages, pool_waits;
+    uint64_t ops_mapped, ops_copied, ops_message, messages, pool_waits;
     int ops_high, targets_high;
 };
 void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out);

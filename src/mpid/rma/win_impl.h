@@ -139,6 +139,12 @@ struct wdl_win {
     /* lock_all, window protocol: next rank to lock or unlock, answers due */
     int all_next, all_due, all_nocheck;
     struct wdl_grant grant;             /* target side */
+    /* a region of a dynamic window, as last read from its list */
+    struct wdl_seen {
+        int rank;                       /* -1: none */
+        uint64_t version;
+        struct wdl_region region;
+    } seen;
     struct wdl_list rtypes;
     struct wdl_region *regions;
     int nregions, regions_room;
@@ -192,6 +198,10 @@ int wdl_op_answer(struct wdl_op *op, const struct wdl_pkt *pkt, const char *payl
 int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
                   struct wdl_win_control *control, int64_t disp_unit);
 
+/* --- copy.c: put and get on unmapped memory of this node; WDL_OK, WDL_AGAIN, or an error --- */
+int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
+                const struct wdl_win_control *control, const struct wdl_win_rank *info);
+
 /* --- handle.c --- */
 int wdl_rma_handle(void *rma, int src, const void *data, size_t bytes);
 /* --- region.c --- */
@@ -222,7 +232,8 @@ void wdl_words_unlock_all(struct wdl_win *win);
 /* Recompute what the short way (quick.h) may do; after every change of the epoch or the held
  * lock. */
 void wdl_win_quick_set(struct wdl_win *win);
-/* Have there been operations since the last fence? */
+/* Operations there have been, ever; have there been any since the last fence? */
+uint64_t wdl_win_ops(const struct wdl_win *win);
 int wdl_win_used(const struct wdl_win *win);
 /* The domain of a rank whose memory is mapped at base. */
 void wdl_win_domain(const struct wdl_win *win, int rank, const char *base,

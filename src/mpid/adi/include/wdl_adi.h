@@ -30,6 +30,8 @@ extern const struct wdl_host_ops wdl_adi_host_ops;
 /* Prepare for the host's heavy barriers, one's own and the others'; 0 where the system has none. */
 int wdl_adi_heavy_barrier_init(void);
 int wdl_adi_address_of(void *ctx, int peer, const void **addr_out, size_t * bytes_out);
+/* The process id of a peer, as its own node knows it. */
+int wdl_adi_pid(int peer);
 void wdl_adi_peer_lost(void *ctx, int peer);
 
 /* watch.c: who names a process that dies. begin: after PMI is there; join: when the node's first

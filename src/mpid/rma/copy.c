@@ -1,0 +1,127 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Put and get on private memory of this node: the system moves the bytes without the target's help
+ * (design 3.2, cross-memory attach). Done in the call; no operation element. Accumulates are not
+ * for this path: nobody would keep them atomic.
+ *
+ * What a dynamic window of another process exposes is read in that process, where its control block
+ * says the list is. The list's version is odd while it changes, and is looked at before and after.
+ */
+#include <string.h>
+#include "mpid/rma/win_impl.h"
+
+enum { SIDE = WDL_RMA_PIECES / 2 }; /* pieces of one side at a time */
+
+/* The pieces of a buffer's stream from `offset` on, at most `bytes` of it; *bytes_out: how much. */
+static int pieces_of(const struct wdl_host *host, const struct wdl_buf *buf, char *addr,
+                     size_t offset, size_t bytes, struct wdl_piece *pieces, size_t *bytes_out)
+{
+    if (buf->contig) {
+        pieces[0] = (struct wdl_piece){addr + buf->lo + offset, bytes};
+        *bytes_out = bytes;
+        return 1;
+    }
+    int n = host->ops->pieces(host->ctx, addr, buf->count, buf->type, offset, bytes, pieces, SIDE);
+    *bytes_out = 0;
+    for (int i = 0; i < n; i++)
+        *bytes_out += pieces[i].bytes;
+    return n;
+}
+
+/* Shorten the pieces to `bytes`; returns how many are left. */
+static int pieces_cut(struct wdl_piece *pieces, int n, size_t bytes)
+{
+    for (int i = 0; i < n; i++) {
+        if (pieces[i].bytes >= bytes) {
+            pieces[i].bytes = bytes;
+            return i + 1;
+        }
+        bytes -= pieces[i].bytes;
+    }
+    return n;
+}
+
+static int copy_stream(struct wdl_win *win, const struct wdl_rma_args *args, uint64_t at)
+{
+    const struct wdl_host *host = &win->proc->host;
+    struct wdl_piece *local = win->rma->pieces, *remote = local + SIDE;
+    char *there = (char *) (uintptr_t) at;
+    for (size_t offset = 0; offset < args->remote.bytes;) {
+        size_t far, near;
+        int nremote = pieces_of(host, &args->remote, there, offset, args->remote.bytes - offset,
+                                remote, &far);
+        int nlocal = pieces_of(host, &args->origin, args->origin.addr, offset, far, local, &near);
+        if (near == 0)
+            return WDL_ERR_TYPE;
+        int status = win->params.copy(win->params.ctx, args->target, args->kind == WDL_RMA_PUT,
+                                      local, nlocal, remote, pieces_cut(remote, nremote, near));
+        if (status != WDL_OK)
+            return status;
+        offset += near;
+    }
+    return WDL_OK;
+}
+
+static int read_words(struct wdl_win *win, int rank, uint64_t at, void *to, size_t bytes)
+{
+    struct wdl_piece here = {to, bytes}, there = {(char *) (uintptr_t) at, bytes};
+    return win->params.copy(win->params.ctx, rank, 0, &here, 1, &there, 1);
+}
+
+/* Is [from, from + bytes) in the target's attached memory? One look at its list, a part at a time;
+ * neighbours that touch are one stretch. WDL_OK, ERR_RANGE, or WDL_AGAIN where the list changed. */
+static int regions_hold(struct wdl_win *win, int rank, const struct wdl_win_control *control,
+                        uint64_t from, uint64_t bytes, struct wdl_region *found)
+{
+    enum { PART = 32 };
+    struct wdl_region part[PART];
+    uint64_t version = __atomic_load_n(&control->regions_version, __ATOMIC_ACQUIRE);
+    uint64_t list = control->regions_at, count = control->regions_count, to = from;
+    int status = WDL_ERR_RANGE;
+    if (version % 2)
+        return WDL_AGAIN;
+    for (uint64_t i = 0; i < count && status == WDL_ERR_RANGE; i += PART) {
+        uint64_t n = count - i < PART ? count - i : PART;
+        if (read_words(win, rank, list + i * sizeof(part[0]), part, n * sizeof(part[0])) != WDL_OK)
+            break;
+        for (uint64_t k = 0; k < n && status == WDL_ERR_RANGE; k++) {
+            if (to < part[k].base || to - part[k].base >= part[k].bytes)
+                continue;
+            if (to == from)
+                *found = part[k];
+            to = part[k].base + part[k].bytes;
+            if (to - from >= bytes)
+                status = WDL_OK;
+        }
+    }
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* pairs with the stores in region.c */
+    if (__atomic_load_n(&control->regions_version, __ATOMIC_RELAXED) != version)
+        return WDL_AGAIN;
+    return status;
+}
+
+/* The same, from the list's last look where it is still valid. */
+static int target_exposes(struct wdl_win *win, const struct wdl_rma_args *args,
+                          const struct wdl_win_control *control)
+{
+    struct wdl_seen *seen = &win->seen;
+    uint64_t from = (uint64_t) args->disp + (uint64_t) args->remote.lo;
+    uint64_t bytes = (uint64_t) (args->remote.hi - args->remote.lo);
+    uint64_t version = __atomic_load_n(&control->regions_version, __ATOMIC_ACQUIRE);
+    if (seen->rank == args->target && seen->version == version && from >= seen->region.base &&
+        bytes <= seen->region.bytes && from - seen->region.base <= seen->region.bytes - bytes)
+        return WDL_OK;
+    int status = regions_hold(win, args->target, control, from, bytes, &seen->region);
+    seen->rank = status == WDL_OK ? args->target : -1;
+    seen->version = version;
+    return status;
+}
+
+int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
+                const struct wdl_win_control *control, const struct wdl_win_rank *info)
+{
+    if (win->params.flavor != WDL_WIN_DYNAMIC)
+        return copy_stream(win, args, info->base + (uint64_t) (args->disp * info->disp_unit));
+    int status = target_exposes(win, args, control);
+    return status == WDL_OK ? copy_stream(win, args, (uint64_t) args->disp) : status;
+}
