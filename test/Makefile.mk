@@ -6,8 +6,9 @@
 
 unit_tests =                            \
     test/base/test_list                 \
-    test/base/test_prng                 \
     test/base/test_pool                 \
+    test/base/test_prng                 \
+    test/base/test_status               \
     test/mpid/coll/test_blockcyclic     \
     test/mpid/coll/test_cost            \
     test/mpid/coll/test_pattern         \
@@ -23,6 +24,7 @@ unit_tests =                            \
     test/mpid/rma/test_fence            \
     test/mpid/rma/test_grant            \
     test/mpid/rma/test_handle           \
+    test/mpid/rma/test_issue            \
     test/mpid/rma/test_lock             \
     test/mpid/rma/test_mapped           \
     test/mpid/rma/test_op               \
@@ -31,8 +33,9 @@ unit_tests =                            \
     test/mpid/rma/test_pscw             \
     test/mpid/rma/test_region           \
     test/mpid/rma/test_room             \
+    test/mpid/rma/test_send             \
     test/mpid/rma/test_serve            \
-    test/base/test_status
+    test/mpid/rma/test_table
 
 # What several tests use: the test host, the simulated worlds, the runner's main().
 test_support_sources =                  \

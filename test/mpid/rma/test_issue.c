@@ -1,0 +1,205 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/issue: what goes out
+ * when, and when it is done. */
+#include <string.h>
+#include "host/testworld.h"
+#include "support/suite.h"
+
+static struct wdl_target *locked(struct test_world *w, int rank)
+{
+    struct test_rank *o = &w->rank[0];
+    TEST_DONE(w, wdl_win_lock(o->win, rank, 0, WDL_MODE_NOCHECK, &o->step));
+    return wdl_target_find(o->win, rank);
+}
+
+static void unlock(struct test_world *w, int rank)
+{
+    struct test_rank *o = &w->rank[0];
+    TEST_DONE(w, wdl_win_unlock(o->win, rank, &o->step));
+}
+
+/* MPI's order of accumulates: on an unordered network one at a time, unless the user waived it. */
+START_TEST(accumulates_to_one_target_keep_their_order)
+{
+    for (int unordered = 0; unordered < 2; unordered++)
+        for (int waived = 0; waived < 2; waived++) {
+            struct test_world w;
+            struct test_world_params p = {.ranks = 2,.unordered = unordered,
+                .acc_unordered = waived,.delay_ns_max = 5000,.seed = 8
+            };
+            int64_t value[10];
+            int most = 0;
+            test_world_open(&w, &p);
+            struct wdl_target *t = locked(&w, 1);
+            for (int i = 0; i < 10; i++) {
+                value[i] = i + 1;
+                test_op(&w, 0, test_acc(1, 0, WDL_ROP_REPLACE, TEST_I64, 1, &value[i], NULL));
+                most = t->acc_in_flight > most ? t->acc_in_flight : most;
+            }
+            unlock(&w, 1);
+            if (!unordered)
+                ck_assert_int_eq(most, 0);      /* not counted: the network keeps the order */
+            else if (waived)
+                ck_assert_int_gt(most, 3);
+            else
+                ck_assert_int_eq(most, 1);
+            if (!unordered || !waived)
+                ck_assert_int_eq(*(int64_t *) (void *) w.rank[1].memory, 10);
+            test_world_close(&w);
+        }
+}
+END_TEST
+
+/* Puts are not held back, neither for one another nor for an accumulate. */
+START_TEST(puts_are_not_ordered)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 2,.unordered = 1,.delay_ns_max = 100000 };
+    char data[8] = "";
+    test_world_open(&w, &p);
+    struct wdl_target *t = locked(&w, 1);
+    test_op(&w, 0, test_acc(1, 0, WDL_ROP_SUM, TEST_I64, 1, data, NULL));
+    for (int i = 1; i < 10; i++)
+        test_op(&w, 0, test_put(1, 8 * i, data, 8));
+    ck_assert(wdl_list_empty(&t->waiting));
+    ck_assert_uint_eq(wdl_sim_counts(w.sim)->sent, 10);
+    unlock(&w, 1);
+    test_world_close(&w);
+}
+END_TEST
+
+/* Nothing to do costs nothing: a silent window is in no list, and progress finds no event. */
+START_TEST(a_window_without_work_is_not_visited)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 2 };
+    char data[8] = "";
+    test_world_open(&w, &p);
+    struct test_rank *o = &w.rank[0];
+    struct wdl_target *t = locked(&w, 1);
+    test_op(&w, 0, test_put(1, 0, data, 8));
+    test_world_settle(&w);
+    ck_assert(wdl_list_empty(&o->rma->active));
+    ck_assert_int_eq(wdl_rma_progress(o->rma), 0);
+    ck_assert(t->dirty && !wdl_target_clean(t));
+    ck_assert_int_eq(wdl_target_drain(t, 1), WDL_OK);   /* locally all is done */
+    ck_assert_int_eq(wdl_target_drain(t, 0), WDL_AGAIN);        /* there it is being asked for */
+    ck_assert(!wdl_list_empty(&o->rma->active));
+    test_world_settle(&w);
+    ck_assert_int_eq(wdl_target_drain(t, 0), WDL_OK);
+    ck_assert(wdl_target_clean(t));
+    test_world_settle(&w);
+    ck_assert(wdl_list_empty(&o->rma->active));
+    unlock(&w, 1);
+    test_world_close(&w);
+}
+END_TEST
+
+/* A drain of many targets is a flush to each, begun together. */
+START_TEST(a_drain_asks_all_targets_at_once)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 8 };
+    char data[8] = "";
+    test_world_open(&w, &p);
+    struct wdl_win *win = w.rank[0].win;
+    for (int t = 1; t < 8; t++) {
+        locked(&w, t);
+        test_op(&w, 0, test_put(t, 0, data, 8));
+    }
+    uint64_t sent = wdl_sim_counts(w.sim)->sent;
+    ck_assert_uint_eq(sent, 7);
+    ck_assert_int_eq(wdl_win_drain(win, 0), WDL_AGAIN);
+    ck_assert_uint_eq(wdl_sim_counts(w.sim)->sent, sent + 7);
+    ck_assert_int_eq(wdl_win_drain(win, 0), WDL_AGAIN);
+    ck_assert_uint_eq(wdl_sim_counts(w.sim)->sent, sent + 7);   /* once */
+    TEST_DONE(&w, wdl_win_drain(win, 0));
+    for (int t = 1; t < 8; t++)
+        unlock(&w, t);
+    test_world_close(&w);
+}
+END_TEST
+
+/* The targets of a window take turns when buffers are few: nobody is served only after all
+ * others. */
+START_TEST(issuing_goes_round)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 4,.bounce_count = 1,.pending_permille = 1000,
+        .delay_ns_max = 1000,.rma = {.win_ops = 64}
+    };
+    static char data[256];
+    int first[4] = { 0 };
+    test_world_open(&w, &p);
+    struct test_host *host = &w.rank[0].host;
+    wdl_type type = test_type_vector(host, TEST_U8, 4, 1, 2);
+    memset(data, 1, sizeof(data));
+    for (int t = 1; t < 4; t++) {
+        locked(&w, t);
+        for (int i = 0; i < 8; i++) {   /* a layout with gaps at the origin needs a bounce buffer */
+            struct wdl_rma_args put = test_put(t, 4 * i, NULL, 4);
+            put.origin = test_typed(host, data, 1, type);
+            test_op(&w, 0, put);
+        }
+    }
+    for (int turn = 1; !first[1] || !first[2] || !first[3]; turn++) {
+        for (int t = 1; t < 4; t++)
+            if (!first[t] && w.rank[t].memory[0])
+                first[t] = turn;
+        ck_assert_int_lt(turn, 40);
+        test_world_turn(&w);
+    }
+    for (int t = 1; t < 4; t++) {
+        unlock(&w, t);
+        ck_assert_int_eq(w.rank[t].memory[31], 1);
+    }
+    test_type_end(host, type);
+    test_world_close(&w);
+}
+END_TEST
+
+START_TEST(the_first_failure_is_kept_until_it_is_taken)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 1 };
+    test_world_open(&w, &p);
+    struct wdl_win *win = w.rank[0].win;
+    ck_assert_int_eq(wdl_win_take_error(win), WDL_OK);
+    wdl_win_fail(win, WDL_ERR_RANGE);
+    wdl_win_fail(win, WDL_ERR_OP);
+    ck_assert_int_eq(wdl_win_take_error(win), WDL_ERR_RANGE);
+    ck_assert_int_eq(wdl_win_take_error(win), WDL_OK);
+    test_world_close(&w);
+}
+END_TEST
+
+/* Several windows, one module: each makes progress. */
+START_TEST(all_windows_make_progress)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 2 };
+    struct wdl_win *win[2][4];
+    int step[2] = { 0, 0 };
+    test_world_open(&w, &p);
+    for (int i = 0; i < 2; i++)
+        for (uint32_t k = 0; k < 4; k++) {
+            struct wdl_win_params params = test_win_params(&w.rank[i]);
+            params.id = 100 + k;
+            ck_assert_int_eq(wdl_win_create(w.rank[i].proc, &params, &win[i][k]), WDL_OK);
+        }
+    for (int k = 0; k < 4; k++)         /* left running: only progress can end them */
+        for (int i = 0; i < 2; i++)
+            TEST_DONE(&w, wdl_win_fence(win[i][k], WDL_MODE_NOPRECEDE, &step[i]));
+    test_world_settle(&w);
+    for (int k = 0; k < 4; k++)
+        for (int i = 0; i < 2; i++) {
+            ck_assert(!win[i][k]->barrier.running);
+            ck_assert_int_eq(wdl_win_free(win[i][k]), WDL_OK);
+        }
+    test_world_close(&w);
+}
+END_TEST
+
+WDL_SUITE("rma/issue", accumulates_to_one_target_keep_their_order, puts_are_not_ordered,
+          a_window_without_work_is_not_visited, a_drain_asks_all_targets_at_once,
+          issuing_goes_round, the_first_failure_is_kept_until_it_is_taken,
+          all_windows_make_progress)
