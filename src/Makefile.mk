@@ -69,6 +69,7 @@ windlass_ucx_sources =                  \
 
 # The device: the only sources that know MPICH; MPICH's build only.
 windlass_adi_sources =                  \
+    %D%/mpid/adi/coll.c                 \
     %D%/mpid/adi/comm.c                 \
     %D%/mpid/adi/copy.c                 \
     %D%/mpid/adi/env.c                  \

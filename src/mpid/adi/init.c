@@ -178,6 +178,8 @@ int MPID_Init(int required, int *provided)
     mpi_errno = publish(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
     wdl_adi_watch_join();
+    mpi_errno = wdl_adi_coll_init(wdl_adi.proc);
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = wdl_adi_rma_init(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -261,6 +263,8 @@ int MPID_Finalize(void)
     int mpi_errno = MPI_SUCCESS;
 
     mpi_errno = wdl_adi_rma_fini(wdl_adi.proc);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = wdl_adi_coll_fini(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = flush_all(wdl_adi.proc->nm);
     MPIR_ERR_CHECK(mpi_errno);

@@ -46,6 +46,13 @@ void wdl_adi_watch_end(void);
 int wdl_adi_rma_init(struct wdl_proc *proc);
 int wdl_adi_rma_fini(struct wdl_proc *proc);
 
+/* coll.c: begin and end of the collectives' engine. Teams of communicators are numbered below
+ * WDL_TEAM_GASNET, GASNet's from there on. */
+#define WDL_TEAM_GASNET 0x80000000u
+int wdl_adi_coll_init(struct wdl_proc *proc);
+/* All teams are destroyed. */
+int wdl_adi_coll_fini(struct wdl_proc *proc);
+
 static inline struct wdl_proc *wdl_adi_proc(void)
 {
     return wdl_adi.proc;
