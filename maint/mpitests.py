@@ -15,12 +15,13 @@ MPICH_FOLDERS = ["attr", "group", "info", "init", "errhan", "datatype", "topo", 
 # Directories below them that belong to what is not asked for here: they need MPI_Comm_spawn or MPI-IO.
 NOT_ENTERED = ("spawn", "io")
 # Our folders and where their sources and lists are. `install` is about the installation, not about messages.
-OUR_FOLDERS = {"install": "test/install", "mpi": "test/mpi", "examples": "examples"}
+OUR_FOLDERS = {"install": "test/install", "mpi": "test/mpi", "examples": "examples", "memory": "test/memory"}
+NOT_QUICK = ("memory",)
 QUICK_FOLDERS = ["attr", "group", "info", "init", "errhan", "topo"]
 
 # Set-up -> (environment, folders).
 SETUPS = {
-    "shm": ({}, ["install", "mpi", "examples"] + MPICH_FOLDERS),
+    "shm": ({}, ["install", "mpi", "examples", "memory"] + MPICH_FOLDERS),
     "cliques": ({"MPIR_CVAR_NUM_CLIQUES": "2"}, ["mpi", "examples"] + MPICH_FOLDERS),
     "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, ["mpi", "examples", "pt2pt", "rma"]),
 }
@@ -54,7 +55,7 @@ class Suite:
             return [folder for folder in folders
                     if any(only.split("/")[0] == folder for only in self.option.only)]
         if self.option.quick:
-            return [folder for folder in folders if folder in OUR_FOLDERS or folder in QUICK_FOLDERS]
+            return [folder for folder in folders if (folder in OUR_FOLDERS and folder not in NOT_QUICK) or folder in QUICK_FOLDERS]
         return folders
 
     def programs(self, setup):

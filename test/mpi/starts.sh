@@ -1,0 +1,34 @@
+#!/bin/sh
+# Part of Windlass. See COPYRIGHT in the top-level directory.
+# Starting: without mpiexec, with 64 processes in seconds, and with transports that cannot be used.
+set -u
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+fail()
+{
+    echo "$*"
+    failures=$((failures + 1))
+}
+"$MPICC" -std=gnu11 -O2 -I"$WDL_TOP/test/mpi" -o "$dir/hello" "$WDL_TOP/test/mpi/hello.c" || exit 1
+
+(cd "$dir" && timeout 20 ./hello > out 2>&1) || fail "without mpiexec: status $?"
+[ "$(cat "$dir/out")" = ' No Errors' ] || fail "without mpiexec: $(cat "$dir/out")"
+
+begin=$(date +%s)
+timeout 60 "$MPIEXEC" -n 64 "$dir/hello" > "$dir/out" 2>&1 || fail "64 processes: status $?"
+[ "$(cat "$dir/out")" = ' No Errors' ] || fail "64 processes: $(cat "$dir/out")"
+took=$(($(date +%s) - begin))
+[ $took -le 30 ] || fail "64 processes took $took s"
+
+# refused TLS TEXT: two processes end with an error that holds TEXT, soon.
+refused()
+{
+    UCX_TLS=$1 timeout 30 "$MPIEXEC" -n 2 "$dir/hello" > "$dir/out" 2>&1
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 124 ] || fail "UCX_TLS=$1: status $status"
+    grep -qF -- "$2" "$dir/out" || fail "UCX_TLS=$1: no '$2' in: $(cat "$dir/out")"
+}
+refused nonsense "UCX_TLS is 'nonsense': unset it, or name transports that \`ucx_info -d\` lists"
+refused self 'cannot be reached'
+[ $failures -eq 0 ]
