@@ -37,3 +37,34 @@ seconds_text()
 {
     printf '%d:%02d' $(($1 / 60)) $(($1 % 60))
 }
+
+# missing_packages NAMES: those of these Debian packages that are not installed.
+missing_packages()
+{
+    for package in $1; do
+        case $(dpkg-query -W -f '${Status}' "$package" 2> /dev/null || :) in
+            'install ok installed') ;;
+            *) printf '%s ' "$package" ;;
+        esac
+    done
+}
+
+# The user who may install: prints the command to put before apt-get; fails if there is none.
+privilege()
+{
+    if [ "$(id -u)" -eq 0 ]; then
+        echo env
+    elif command -v sudo > /dev/null && { sudo -n true 2> /dev/null || { [ -t 0 ] && sudo -v; }; }; then
+        echo 'sudo env'
+    else
+        return 1
+    fi
+}
+
+# install_packages PRIVILEGE NAMES
+install_packages()
+{
+    # shellcheck disable=SC2086
+    $1 apt-get -q update &&
+        $1 DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends $2
+}
