@@ -1,123 +1,64 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * What the benchmark programs share: timing of batches, and rows of output. Ordinary MPI, so that
- * every peer compiles the same source. A row is one line: name, bytes, best and median microseconds
- * of one operation, separated by tabs.
+ * What the benchmark programs share: rows, batches, output. Ordinary MPI, so that every peer
+ * compiles the same source. Timing functions are called by all ranks of MPI_COMM_WORLD.
+ *
+ * 1. Operations are timed in batches, never singly: reading the clock costs as much as a put.
+ *    The rows of a computing target are the exception, and say so.
+ * 2. Rows are numbered in the order of the program text, whether they are wanted or not.
+ * 3. A row's data are checked; where wrong bytes were moved, the program goes on but fails.
+ *
+ * Rank 0 prints lines of fields separated by tabs:
+ *   >  number  name  bytes                      the row begins
+ *   =  number  name  bytes  microseconds...     its samples, each an average over a batch
+ *   !  number  name  bytes                      its data are wrong
+ *   .                                           the program reached its end
  */
 #ifndef WDL_BENCH_H_INCLUDED
 #define WDL_BENCH_H_INCLUDED
 
 #include <mpi.h>
 #include <regex.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-enum { BATCHES = 7 };
+enum { BATCHES = 7, SAMPLES_MAX = 1000 };
 
 struct bench {
     int rank, size;
     double batch_seconds;       /* what one batch should take */
-    regex_t rows;               /* which rows are wanted */
+    double row_seconds;         /* a row that took this long ends after the batch under way */
+    regex_t rows;               /* which rows are wanted, by name/bytes */
     int chosen;                 /* rows is set */
+    int first;                  /* rows before this number are left out */
+    const char *skip;           /* numbers of rows to leave out, a comma behind each; or NULL */
+    int per;                    /* operations counted for each call of what is timed */
+    int number;                 /* of the row under way */
+    const char *name;
+    long bytes;
+    int wrong;                  /* some row's data were */
 };
 
 /* n times the operation. */
 typedef void (*bench_fn) (void *arg, long n);
 
-static inline int by_value(const void *a, const void *b)
+static inline double bench_now(void)
 {
-    double x = *(const double *) a, y = *(const double *) b;
-    return (x > y) - (x < y);
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double) now.tv_sec + 1e-9 * (double) now.tv_nsec;
 }
 
 static inline void bench_die(const char *what)
 {
     fprintf(stderr, "benchmark: %s\n", what);
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    MPI_Abort(MPI_COMM_WORLD, 2);
+    abort();
 }
 
-static inline int bench_wanted(const struct bench *b, const char *name)
-{
-    return !b->chosen || regexec(&b->rows, name, 0, NULL, 0) == 0;
-}
-
-static inline void bench_row(const char *name, long bytes, double *us, int n)
-{
-    qsort(us, (size_t) n, sizeof *us, by_value);
-    printf("%s\t%ld\t%.5f\t%.5f\n", name, bytes, us[0], us[n / 2]);
-    fflush(stdout);
-}
-
-/* How many operations make a batch, measured on this process. */
-static inline long bench_batch(const struct bench *b, bench_fn fn, void *arg)
-{
-    long n = 1;
-    for (;;) {
-        double begin = MPI_Wtime();
-        fn(arg, n);
-        double took = MPI_Wtime() - begin;
-        if (took > b->batch_seconds / 4 || n > 100000000)
-            return n * b->batch_seconds / (took > 1e-9 ? took : 1e-9) < 1 ? 1 :
-                (long) (n * b->batch_seconds / (took > 1e-9 ? took : 1e-9));
-        n *= 4;
-    }
-}
-
-/* Rank 0 operates; the others are in a barrier meanwhile. */
-static inline void bench_alone(const struct bench *b, const char *name, long bytes, bench_fn fn,
-                               void *arg)
-{
-    double us[BATCHES];
-    if (!bench_wanted(b, name))
-        return;
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (b->rank == 0) {
-        long n = bench_batch(b, fn, arg);
-        for (int i = 0; i < BATCHES; i++) {
-            double begin = MPI_Wtime();
-            fn(arg, n);
-            us[i] = (MPI_Wtime() - begin) / (double) n * 1e6;
-        }
-        bench_row(name, bytes, us, BATCHES);
-    }
-    MPI_Barrier(MPI_COMM_WORLD);
-}
-
-/* All ranks operate together; the slowest counts. */
-static inline void bench_together(const struct bench *b, const char *name, long bytes, bench_fn fn,
-                                  void *arg)
-{
-    double us[BATCHES];
-    long n = 1;
-    if (!bench_wanted(b, name))
-        return;
-    for (;;) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        double begin = MPI_Wtime();
-        fn(arg, n);
-        double took = MPI_Wtime() - begin;
-        MPI_Bcast(&took, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);
-        if (took > b->batch_seconds / 4 || n > 100000000) {
-            double want = (double) n * b->batch_seconds / (took > 1e-9 ? took : 1e-9);
-            n = want < 1 ? 1 : (long) want;
-            break;
-        }
-        n *= 4;
-    }
-    for (int i = 0; i < BATCHES; i++) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        double begin = MPI_Wtime();
-        fn(arg, n);
-        double took = (MPI_Wtime() - begin) / (double) n * 1e6;
-        MPI_Reduce(&took, &us[i], 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
-    }
-    if (b->rank == 0)
-        bench_row(name, bytes, us, BATCHES);
-}
-
-/* --rows REGEX --batch SECONDS; returns the value of another option, or NULL. */
+/* The word after `name` among the arguments, or NULL. */
 static inline const char *bench_option(int argc, char **argv, const char *name)
 {
     for (int i = 1; i + 1 < argc; i++)
@@ -126,16 +67,180 @@ static inline const char *bench_option(int argc, char **argv, const char *name)
     return NULL;
 }
 
+static inline int bench_flag(int argc, char **argv, const char *name)
+{
+    for (int i = 1; i < argc; i++)
+        if (!strcmp(argv[i], name))
+            return 1;
+    return 0;
+}
+
+/* --rows REGEX   --batch SECONDS   --row SECONDS   --first N   --skip N,N,... */
 static inline void bench_begin(struct bench *b, int argc, char **argv)
 {
-    const char *rows = bench_option(argc, argv, "--rows"),
-               *batch = bench_option(argc, argv, "--batch");
+    const char *rows = bench_option(argc, argv, "--rows");
+    const char *batch = bench_option(argc, argv, "--batch");
+    const char *row = bench_option(argc, argv, "--row");
+    const char *first = bench_option(argc, argv, "--first");
     MPI_Comm_rank(MPI_COMM_WORLD, &b->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b->size);
-    b->batch_seconds = batch ? atof(batch) : 0.02;
+    b->batch_seconds = batch ? atof(batch) : 0.01;
+    b->row_seconds = row ? atof(row) : 1.0;
+    b->first = first ? atoi(first) : 0;
+    b->skip = bench_option(argc, argv, "--skip");
     b->chosen = rows != NULL;
+    b->number = -1;
+    b->per = 1;
+    b->wrong = 0;
     if (rows && regcomp(&b->rows, rows, REG_EXTENDED | REG_NOSUB))
         bench_die("--rows wants an extended regular expression");
+}
+
+/* The status to end with. */
+static inline int bench_end(struct bench *b)
+{
+    if (b->rank == 0)
+        puts(".");
+    fflush(stdout);
+    if (b->chosen)
+        regfree(&b->rows);
+    return b->wrong ? 3 : 0;
+}
+
+static inline void bench_mark(const struct bench *b, const char *mark)
+{
+    if (b->rank == 0) {
+        printf("%s\t%d\t%s\t%ld\n", mark, b->number, b->name, b->bytes);
+        fflush(stdout);
+    }
+}
+
+/* Begins the next row; false if it is not wanted. */
+static inline int bench_next(struct bench *b, const char *name, long bytes)
+{
+    char text[100];
+    b->number++;
+    b->name = name;
+    b->bytes = bytes;
+    snprintf(text, sizeof text, "%s/%ld", name, bytes);
+    if (b->number < b->first)
+        return 0;
+    if (b->chosen && regexec(&b->rows, text, 0, NULL, 0) != 0)
+        return 0;
+    for (const char *at = b->skip; at && *at; at = strchr(at, ',') + 1)
+        if (atoi(at) == b->number)
+            return 0;
+    bench_mark(b, ">");
+    return 1;
+}
+
+static inline void bench_row(const struct bench *b, const double *us, int n)
+{
+    if (b->rank != 0)
+        return;
+    printf("=\t%d\t%s\t%ld", b->number, b->name, b->bytes);
+    for (int i = 0; i < n; i++)
+        printf("\t%.5f", us[i] / b->per);
+    putchar('\n');
+    fflush(stdout);
+}
+
+/* Every rank says whether what it sees is wrong. */
+static inline void bench_check(struct bench *b, int wrong)
+{
+    MPI_Allreduce(MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+    if (wrong)
+        bench_mark(b, "!");
+    b->wrong |= wrong;
+}
+
+static inline double bench_time(bench_fn fn, void *arg, long n)
+{
+    double begin = bench_now();
+    fn(arg, n);
+    return bench_now() - begin;
+}
+
+/* From how long n operations took, how many make a batch; 0 if n were too few to tell. */
+static inline long bench_count(const struct bench *b, long n, double took)
+{
+    double count = (double) n * b->batch_seconds / (took > 1e-9 ? took : 1e-9);
+    if (took < b->batch_seconds / 4)
+        return 0;
+    return count < 1 ? 1 : (long) count;
+}
+
+/* Rank 0 operates while the others are in a barrier. Returns how many operations there were. */
+static inline long bench_alone(const struct bench *b, bench_fn fn, void *arg)
+{
+    double us[BATCHES], begin = bench_now();
+    long total = 0, n = 0;
+    int batches = 0;
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (b->rank == 0) {
+        for (long tried = 1; !n; tried *= 4) {
+            n = bench_count(b, tried, bench_time(fn, arg, tried));
+            total += tried;
+        }
+        while (batches < BATCHES && (!batches || bench_now() - begin < b->row_seconds)) {
+            us[batches++] = bench_time(fn, arg, n) / (double) n * 1e6;
+            total += n;
+        }
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    bench_row(b, us, batches);
+    MPI_Bcast(&total, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    return total;
+}
+
+/* All ranks operate together and the slowest counts. Returns how many operations there were. */
+static inline long bench_together(const struct bench *b, bench_fn fn, void *arg)
+{
+    double us[BATCHES], begin = bench_now();
+    long total = 0, n = 0;
+    int batches = 0, go_on = 1;
+    for (long tried = 1; !n; tried *= 4) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        n = bench_count(b, tried, bench_time(fn, arg, tried));
+        MPI_Bcast(&n, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+        total += tried;
+    }
+    while (go_on) {
+        MPI_Barrier(MPI_COMM_WORLD);
+        double took = bench_time(fn, arg, n) / (double) n * 1e6;
+        MPI_Reduce(&took, &us[batches++], 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+        total += n;
+        go_on = batches < BATCHES && bench_now() - begin < b->row_seconds;
+        MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+    }
+    bench_row(b, us, batches);
+    return total;
+}
+
+/* Sizes of messages and transfers; 8, 1024 and 65536 bytes are 1, 128 and 8192 doubles. */
+static const long bench_sizes[] = { 8, 64, 1024, 8192, 65536, 262144, 1048576, 4194304 };
+
+enum { BENCH_SIZES = sizeof bench_sizes / sizeof bench_sizes[0], BENCH_BYTES_MAX = 4194304 };
+
+/* Bytes that tell their place and `salt`, a number that says whose they are or when written. */
+static inline void bench_fill(char *at, long bytes, unsigned salt)
+{
+    unsigned x = salt * 2654435761u + 1;
+    for (long i = 0; i < bytes; i++) {
+        x = x * 1664525u + 1013904223u;
+        at[i] = (char) (x >> 24);
+    }
+}
+
+static inline int bench_differs(const char *at, long bytes, unsigned salt)
+{
+    unsigned x = salt * 2654435761u + 1;
+    for (long i = 0; i < bytes; i++) {
+        x = x * 1664525u + 1013904223u;
+        if (at[i] != (char) (x >> 24))
+            return 1;
+    }
+    return 0;
 }
 
 #endif

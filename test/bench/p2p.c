@@ -1,89 +1,133 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Point-to-point between ranks 0 and 1: round trips, and streams of messages with many under way.
+ * Messages. Ranks 0 and 1 exchange them when there are two; with more there is the barrier alone,
+ * where nobody may burn a neighbour's time slice.
  *
- * --rows REGEX   --batch SECONDS
+ *   half_round_trip   MPI_Send and MPI_Recv there and back, half of it
+ *   bandwidth         windows of 64 messages, each window acknowledged; per message
+ *   rate              1024 messages of 8 bytes between acknowledgements; per message
  */
 #include "bench.h"
 
-enum { LARGEST = 4 << 20, UNDER_WAY = 64 };
+enum { WINDOW = 64, RATE_WINDOWS = 16 };
 
 struct job {
     struct bench bench;
-    char *memory;
-    int bytes;
-    MPI_Request request[UNDER_WAY];
-    MPI_Status status[UNDER_WAY];
+    long bytes;
+    char *out, *in;             /* rank 1 of half_round_trip sends back what came in */
+    unsigned salt;
 };
 
-/* One operation is a round trip; half of it is reported. */
-static void round_trip(void *arg, long n)
+/* --- there and back --------------------------------------------------------------------------- */
+
+static void round_trips(void *arg, long n)
 {
     struct job *j = arg;
-    int other = 1 - j->bench.rank;
+    int bytes = (int) j->bytes;
     for (long i = 0; i < n; i++) {
         if (j->bench.rank == 0) {
-            MPI_Send(j->memory, j->bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD);
-            MPI_Recv(j->memory, j->bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        } else if (j->bench.rank == 1) {
-            MPI_Recv(j->memory, j->bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-            MPI_Send(j->memory, j->bytes, MPI_BYTE, other, 1, MPI_COMM_WORLD);
+            MPI_Send(j->out, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
+            MPI_Recv(j->in, bytes, MPI_BYTE, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        } else {
+            MPI_Recv(j->in, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Send(j->in, bytes, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
         }
     }
 }
 
-/* One operation is UNDER_WAY messages one way, and a word back. */
-static void stream(void *arg, long n)
+/* --- windows ---------------------------------------------------------------------------------- */
+
+static void acknowledge(const struct job *j)
 {
-    struct job *j = arg;
     char word = 0;
-    for (long i = 0; i < n; i++) {
-        for (int k = 0; k < UNDER_WAY; k++)
-            if (j->bench.rank == 0)
-                MPI_Isend(j->memory, j->bytes, MPI_BYTE, 1, 2, MPI_COMM_WORLD, &j->request[k]);
-            else
-                MPI_Irecv(j->memory, j->bytes, MPI_BYTE, 0, 2, MPI_COMM_WORLD, &j->request[k]);
-        MPI_Waitall(UNDER_WAY, j->request, j->status);
+    if (j->bench.rank == 1)
+        MPI_Send(&word, 1, MPI_BYTE, 0, 2, MPI_COMM_WORLD);
+    else
+        MPI_Recv(&word, 1, MPI_BYTE, 1, 2, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* A slot of the receiver's memory per message: receives under way may not share memory. */
+static void window(const struct job *j)
+{
+    MPI_Request requests[WINDOW];
+    MPI_Status statuses[WINDOW];        /* gcc takes MPICH's MPI_STATUSES_IGNORE for an array */
+    int bytes = (int) j->bytes;
+    for (int k = 0; k < WINDOW; k++) {
         if (j->bench.rank == 0)
-            MPI_Recv(&word, 1, MPI_BYTE, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+            MPI_Isend(j->out, bytes, MPI_BYTE, 1, 3, MPI_COMM_WORLD, &requests[k]);
         else
-            MPI_Send(&word, 1, MPI_BYTE, 0, 3, MPI_COMM_WORLD);
+            MPI_Irecv(j->in + k * j->bytes, bytes, MPI_BYTE, 0, 3, MPI_COMM_WORLD, &requests[k]);
+    }
+    MPI_Waitall(WINDOW, requests, statuses);
+}
+
+static void one_window(void *arg, long n)
+{
+    for (long i = 0; i < n; i++) {
+        window(arg);
+        acknowledge(arg);
     }
 }
 
-/* What a receiver gets is what was sent. */
-static void check(struct job *j)
+static void many_windows(void *arg, long n)
 {
-    for (int bytes = 1; bytes <= LARGEST; bytes *= 7) {
-        for (int i = 0; i < bytes; i++)
-            j->memory[i] = (char) (j->bench.rank == 0 ? i * 7 + i / 251 + bytes : 0);
-        if (j->bench.rank == 0)
-            MPI_Send(j->memory, bytes, MPI_BYTE, 1, 4, MPI_COMM_WORLD);
-        if (j->bench.rank == 1)
-            MPI_Recv(j->memory, bytes, MPI_BYTE, 0, 4, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        for (int i = 0; i < bytes && j->bench.rank < 2; i++)
-            if (j->memory[i] != (char) (i * 7 + i / 251 + bytes))
-                bench_die("bytes were not moved");
+    for (long i = 0; i < n; i++) {
+        for (int k = 0; k < RATE_WINDOWS; k++)
+            window(arg);
+        acknowledge(arg);
     }
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+static void message_row(struct job *j, const char *name, long bytes, bench_fn fn, int slots,
+                        int messages)
+{
+    int wrong = 0;
+    if (!bench_next(&j->bench, name, bytes))
+        return;
+    j->bytes = bytes;
+    j->salt++;
+    j->out = malloc((size_t) bytes);
+    j->in = calloc((size_t) slots, (size_t) bytes);
+    if (!j->out || !j->in)
+        bench_die("out of memory");
+    bench_fill(j->out, bytes, j->salt);
+    fn(j, 1);                   /* the first touch of memory */
+    j->bench.per = messages;
+    bench_together(&j->bench, fn, j);
+    j->bench.per = 1;
+    if (j->bench.rank == 1 || slots == 1)
+        for (int k = 0; k < slots; k++)
+            wrong |= bench_differs(j->in + k * bytes, bytes, j->salt);
+    bench_check(&j->bench, wrong);
+    free(j->out);
+    free(j->in);
+}
+
+static void barriers(void *arg, long n)
+{
+    (void) arg;
+    for (long i = 0; i < n; i++)
+        MPI_Barrier(MPI_COMM_WORLD);
 }
 
 int main(int argc, char **argv)
 {
     struct job j = { 0 };
+    int status;
     MPI_Init(&argc, &argv);
     bench_begin(&j.bench, argc, argv);
-    if (j.bench.size != 2)
-        bench_die("two ranks are needed");
-    j.memory = calloc(1, LARGEST);
-    check(&j);
-    /* the row's name says how many messages one operation is */
-    for (j.bytes = 8; j.bytes <= LARGEST; j.bytes *= 8) {
-        bench_together(&j.bench, "round_trip/2", j.bytes, round_trip, &j);
-        bench_together(&j.bench, "stream/64", j.bytes, stream, &j);
+    if (j.bench.size == 2) {
+        for (long bytes = 8; bytes <= BENCH_BYTES_MAX; bytes *= 2)
+            message_row(&j, "half_round_trip", bytes, round_trips, 1, 2);
+        for (long bytes = 8; bytes <= BENCH_BYTES_MAX; bytes *= 2)
+            message_row(&j, "bandwidth", bytes, one_window, WINDOW, WINDOW);
+        message_row(&j, "rate", 8, many_windows, WINDOW, WINDOW * RATE_WINDOWS);
     }
-    j.bytes = 1 << 20;
-    bench_together(&j.bench, "stream/64", j.bytes, stream, &j);
-    free(j.memory);
+    if (bench_next(&j.bench, "barrier", 0))
+        bench_together(&j.bench, barriers, &j);
+    status = bench_end(&j.bench);
     MPI_Finalize();
-    return 0;
+    return status;
 }

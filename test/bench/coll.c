@@ -1,0 +1,265 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Collectives, blocking, and started then waited for; all ranks together, the slowest counts. Roots
+ * go round. `bytes` is one rank's contribution, for alltoall what one rank has for another, and
+ * every operation has other buffers than the one before, with another first element.
+ */
+#include "bench.h"
+
+enum { SETS_MAX = 16, SETS_BYTES = 32 << 20, STAMPS = 1000 };
+
+struct job {
+    struct bench bench;
+    int count;                  /* doubles of a contribution */
+    int sets;
+    double *out[SETS_MAX], *in[SETS_MAX];
+    long done;                  /* operations so far */
+    const struct coll *coll;
+};
+
+/* Starts operation number `i`; blocking ones leave the request alone. */
+typedef void (*start_fn) (const struct job *j, long i, double *out, double *in, MPI_Request *r);
+
+struct coll {
+    const char *name;
+    start_fn start;
+    int blocking;
+    enum {
+        MOVES_NOTHING, IS_BCAST, IS_REDUCE, IS_ALLREDUCE, IS_SCAN, IS_ALLGATHER, IS_ALLTOALL
+    } is;
+};
+
+static int root_of(const struct job *j, long i)
+{
+    return (int) (i % j->bench.size);
+}
+
+/* --- the operations --------------------------------------------------------------------------- */
+
+#define START(name_)                                                                             \
+    static void name_(const struct job *j, long i, double *out, double *in, MPI_Request *r)
+#define WORLD MPI_COMM_WORLD
+#define UNUSED(x) ((void) (x))
+
+START(barrier)
+{
+    UNUSED(j), UNUSED(i), UNUSED(out), UNUSED(in), UNUSED(r);
+    MPI_Barrier(WORLD);
+}
+
+START(ibarrier)
+{
+    UNUSED(j), UNUSED(i), UNUSED(out), UNUSED(in);
+    MPI_Ibarrier(WORLD, r);
+}
+
+START(bcast)
+{
+    int root = root_of(j, i);
+    UNUSED(r);
+    MPI_Bcast(j->bench.rank == root ? out : in, j->count, MPI_DOUBLE, root, WORLD);
+}
+
+START(ibcast)
+{
+    int root = root_of(j, i);
+    MPI_Ibcast(j->bench.rank == root ? out : in, j->count, MPI_DOUBLE, root, WORLD, r);
+}
+
+START(reduce)
+{
+    UNUSED(r);
+    MPI_Reduce(out, in, j->count, MPI_DOUBLE, MPI_SUM, root_of(j, i), WORLD);
+}
+
+START(ireduce)
+{
+    MPI_Ireduce(out, in, j->count, MPI_DOUBLE, MPI_SUM, root_of(j, i), WORLD, r);
+}
+
+START(allreduce)
+{
+    UNUSED(i), UNUSED(r);
+    MPI_Allreduce(out, in, j->count, MPI_DOUBLE, MPI_SUM, WORLD);
+}
+
+START(iallreduce)
+{
+    UNUSED(i);
+    MPI_Iallreduce(out, in, j->count, MPI_DOUBLE, MPI_SUM, WORLD, r);
+}
+
+START(scan)
+{
+    UNUSED(i), UNUSED(r);
+    MPI_Scan(out, in, j->count, MPI_DOUBLE, MPI_SUM, WORLD);
+}
+
+START(iscan)
+{
+    UNUSED(i);
+    MPI_Iscan(out, in, j->count, MPI_DOUBLE, MPI_SUM, WORLD, r);
+}
+
+START(allgather)
+{
+    UNUSED(i), UNUSED(r);
+    MPI_Allgather(out, j->count, MPI_DOUBLE, in, j->count, MPI_DOUBLE, WORLD);
+}
+
+START(iallgather)
+{
+    UNUSED(i);
+    MPI_Iallgather(out, j->count, MPI_DOUBLE, in, j->count, MPI_DOUBLE, WORLD, r);
+}
+
+START(alltoall)
+{
+    UNUSED(i), UNUSED(r);
+    MPI_Alltoall(out, j->count, MPI_DOUBLE, in, j->count, MPI_DOUBLE, WORLD);
+}
+
+START(ialltoall)
+{
+    UNUSED(i);
+    MPI_Ialltoall(out, j->count, MPI_DOUBLE, in, j->count, MPI_DOUBLE, WORLD, r);
+}
+
+static const struct coll colls[] = {
+    {"barrier", barrier, 1, MOVES_NOTHING}, {"ibarrier", ibarrier, 0, MOVES_NOTHING},
+    {"bcast", bcast, 1, IS_BCAST}, {"ibcast", ibcast, 0, IS_BCAST},
+    {"reduce", reduce, 1, IS_REDUCE}, {"ireduce", ireduce, 0, IS_REDUCE},
+    {"allreduce", allreduce, 1, IS_ALLREDUCE}, {"iallreduce", iallreduce, 0, IS_ALLREDUCE},
+    {"scan", scan, 1, IS_SCAN}, {"iscan", iscan, 0, IS_SCAN},
+    {"allgather", allgather, 1, IS_ALLGATHER}, {"iallgather", iallgather, 0, IS_ALLGATHER},
+    {"alltoall", alltoall, 1, IS_ALLTOALL}, {"ialltoall", ialltoall, 0, IS_ALLTOALL},
+    {NULL, NULL, 0, MOVES_NOTHING}
+};
+
+static void timed(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long k = 0; k < n; k++, j->done++) {
+        int set = (int) (j->done % j->sets);
+        MPI_Request request;
+        if (j->count)
+            j->out[set][0] = (double) (j->done % STAMPS + j->bench.rank);
+        j->coll->start(j, j->done, j->out[set], j->in[set], &request);
+        if (!j->coll->blocking)
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
+/* --- the data --------------------------------------------------------------------------------- */
+
+/* Element e of what `rank` sends in operation i. Whole numbers: their sums are exact. */
+static double sent(int rank, long e, long i)
+{
+    return e == 0 ? (double) (i % STAMPS + rank) : (double) (1 + (7 * rank + e) % 13);
+}
+
+static double sum(int ranks, long e, long i)
+{
+    double sum = 0;
+    for (int rank = 0; rank < ranks; rank++)
+        sum += sent(rank, e, i);
+    return sum;
+}
+
+static long out_length(const struct job *j)
+{
+    return j->coll->is == IS_ALLTOALL ? (long) j->count * j->bench.size : j->count;
+}
+
+static long in_length(const struct job *j)
+{
+    return j->coll->is >= IS_ALLGATHER ? (long) j->count * j->bench.size : j->count;
+}
+
+/* Element e of what this rank got in operation i; -1: nothing is to arrive. */
+static double wanted(const struct job *j, long e, long i)
+{
+    int rank = j->bench.rank, root = root_of(j, i);
+    switch (j->coll->is) {
+        case IS_BCAST:
+            return rank == root ? -1 : sent(root, e, i);
+        case IS_REDUCE:
+            return rank == root ? sum(j->bench.size, e, i) : -1;
+        case IS_ALLREDUCE:
+            return sum(j->bench.size, e, i);
+        case IS_SCAN:
+            return sum(rank + 1, e, i);
+        case IS_ALLGATHER:
+            return sent((int) (e / j->count), e % j->count, i);
+        case IS_ALLTOALL:
+            return sent((int) (e / j->count), (long) rank * j->count + e % j->count, i);
+        default:
+            return -1;
+    }
+}
+
+/* What the last operation of each set brought. */
+static int is_wrong(const struct job *j)
+{
+    for (long i = j->done > j->sets ? j->done - j->sets : 0; i < j->done; i++) {
+        const double *in = j->in[i % j->sets];
+        for (long e = 0; e < in_length(j) && wanted(j, e, i) >= 0; e++)
+            if (in[e] != wanted(j, e, i))
+                return 1;
+    }
+    return 0;
+}
+
+static void buffers_begin(struct job *j)
+{
+    long sets = SETS_BYTES / (8 * (out_length(j) + in_length(j)) + 1);
+    j->sets = sets > SETS_MAX ? SETS_MAX : sets < 2 ? 2 : (int) sets;
+    for (int set = 0; set < j->sets; set++) {
+        j->out[set] = malloc((size_t) (8 * out_length(j) + 8));
+        j->in[set] = malloc((size_t) (8 * in_length(j) + 8));
+        if (!j->out[set] || !j->in[set])
+            bench_die("out of memory");
+        for (long e = 0; e < out_length(j); e++)
+            j->out[set][e] = sent(j->bench.rank, e, 0);
+        memset(j->in[set], 0, (size_t) (8 * in_length(j)));
+    }
+}
+
+static void buffers_end(struct job *j)
+{
+    for (int set = 0; set < j->sets; set++) {
+        free(j->out[set]);
+        free(j->in[set]);
+    }
+}
+
+static void row(struct job *j, long bytes)
+{
+    if (!bench_next(&j->bench, j->coll->name, bytes))
+        return;
+    j->count = (int) (bytes / 8);
+    j->done = 0;
+    buffers_begin(j);
+    timed(j, j->sets);          /* the first touch of memory */
+    bench_together(&j->bench, timed, j);
+    bench_check(&j->bench, is_wrong(j));
+    buffers_end(j);
+}
+
+int main(int argc, char **argv)
+{
+    struct job j = { 0 };
+    int status;
+    MPI_Init(&argc, &argv);
+    bench_begin(&j.bench, argc, argv);
+    for (j.coll = colls; j.coll->name; j.coll++) {
+        if (j.coll->is == MOVES_NOTHING)
+            row(&j, 0);
+        else
+            for (int i = 0; i < BENCH_SIZES; i++)
+                row(&j, bench_sizes[i]);
+    }
+    status = bench_end(&j.bench);
+    MPI_Finalize();
+    return status;
+}

@@ -1,0 +1,103 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Calls whose instructions are counted: valgrind --tool=callgrind runs rank 0 and is told to
+ * collect inside the called function alone, while rank 1 waits in a barrier. The window is of
+ * MPI_Win_allocate; the data are 8 bytes.
+ *
+ *   counts --call put|get|accumulate|fetch_and_op|flush --times N
+ */
+#include <stdint.h>
+#include "bench.h"
+
+struct job {
+    MPI_Win win;
+    int64_t *memory, local, result;
+    double one;
+};
+
+static void put(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++)
+        MPI_Put(&j->local, 8, MPI_BYTE, 1, 0, 8, MPI_BYTE, j->win);
+}
+
+static void get(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++)
+        MPI_Get(&j->result, 8, MPI_BYTE, 1, 0, 8, MPI_BYTE, j->win);
+}
+
+static void accumulate(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++)
+        MPI_Accumulate(&j->one, 1, MPI_DOUBLE, 1, 0, 1, MPI_DOUBLE, MPI_SUM, j->win);
+}
+
+static void fetch_and_op(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++)
+        MPI_Fetch_and_op(&j->local, &j->result, MPI_INT64_T, 1, 0, MPI_SUM, j->win);
+}
+
+static void flush(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++)
+        MPI_Win_flush(1, j->win);
+}
+
+static const struct {
+    const char *name;
+    bench_fn fn;
+} calls[] = {{"put", put}, {"get", get}, {"accumulate", accumulate},
+             {"fetch_and_op", fetch_and_op}, {"flush", flush}};
+
+/* After n times the call on memory that was zero. */
+static int is_wrong(const struct job *j, bench_fn fn, long n)
+{
+    double sum;
+    memcpy(&sum, j->memory, sizeof sum);
+    if (fn == put)
+        return j->memory[0] != j->local;
+    if (fn == accumulate)
+        return sum != (double) n * j->one;
+    if (fn == fetch_and_op)
+        return j->memory[0] != n * j->local;
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    struct job j = {.local = 3,.one = 1 };
+    struct bench b;
+    const char *call = bench_option(argc, argv, "--call");
+    const char *times = bench_option(argc, argv, "--times");
+    bench_fn fn = NULL;
+    int status;
+    MPI_Init(&argc, &argv);
+    bench_begin(&b, argc, argv);
+    for (unsigned i = 0; i < sizeof calls / sizeof calls[0]; i++)
+        if (call && !strcmp(call, calls[i].name))
+            fn = calls[i].fn;
+    if (!fn || !times)
+        bench_die("--call put|get|accumulate|fetch_and_op|flush --times N are wanted");
+    MPI_Win_allocate(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &j.memory, &j.win);
+    memset(j.memory, 0, 4096);
+    MPI_Barrier(MPI_COMM_WORLD);
+    bench_next(&b, call, 8);
+    if (b.rank == 0) {
+        MPI_Win_lock_all(0, j.win);
+        fn(&j, atol(times));
+        MPI_Win_unlock_all(j.win);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    bench_check(&b, b.rank == 1 && is_wrong(&j, fn, atol(times)));
+    status = bench_end(&b);
+    MPI_Win_free(&j.win);
+    MPI_Finalize();
+    return status;
+}

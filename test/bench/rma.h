@@ -1,0 +1,66 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The operations rma.c and counts.c time: what each does n times, and how its data are checked.
+ */
+#ifndef WDL_BENCH_RMA_H_INCLUDED
+#define WDL_BENCH_RMA_H_INCLUDED
+
+#include <stdint.h>
+#include "bench.h"
+
+enum { SPACE = BENCH_BYTES_MAX, BLOCKS = 512, MANY = 64, TARGET = 1 };
+
+struct rma_op;
+
+/* A window, and memory of our own for operations. */
+struct job {
+    struct bench bench;
+    MPI_Win win;
+    char *memory;               /* SPACE bytes, what this rank exposes */
+    char *local, *result;       /* SPACE bytes each */
+    int left, right;            /* neighbours in a ring; rank 0's right one is TARGET */
+    MPI_Aint at;                /* displacement of the right neighbour's memory */
+    long bytes;
+    int count;                  /* doubles in `bytes` */
+    int lock_type, lock_assertion;
+    MPI_Datatype vector;        /* BLOCKS doubles, every other one */
+    MPI_Group from, to;         /* left; right */
+    const struct rma_op *op;    /* of the row under way */
+    long total;                 /* operations so far, in a row that counts them; see rma.c */
+    long surprises;             /* of compare_and_swap: it found another value than it left */
+    int64_t last;               /* what fetch_and_op or compare_and_swap found last */
+};
+
+/* What the row leaves behind if every byte went where it should. */
+enum leaves {
+    LEAVES_NOTHING,             /* it moves no data */
+    LEAVES_PUT,                 /* the target has the origin's `local` */
+    LEAVES_GET,                 /* the origin's `result` is the target's memory */
+    LEAVES_SUM,                 /* the target's doubles are `total` times the origin's */
+    LEAVES_SUM_FETCHED,         /* and `result` is what they were before the last */
+    LEAVES_COUNT,               /* the target's first int64_t is `total` */
+    LEAVES_PUT_VECTOR, LEAVES_GET_VECTOR, LEAVES_SUM_VECTOR     /* every other double */
+};
+
+struct rma_op {
+    const char *name;
+    bench_fn run;
+    enum leaves leaves;
+    enum { ON_LOCK_ALL, ON_LOCK, ON_RING } how;
+    enum { ONE_SIZE, ALL_SIZES } sizes;
+    long bytes;                 /* with ONE_SIZE */
+    int lock_type, lock_assertion;
+};
+
+/* Ends with one without a name. */
+extern const struct rma_op rma_ops[];
+
+/* All ranks, before and after the operations: memory as they expect it, and the check. */
+void rma_prepare(struct job *j);
+int rma_is_wrong(struct job *j);
+
+/* All ranks: kind is allocate, create or dynamic. */
+void rma_window_begin(struct job *j, const char *kind);
+void rma_window_end(struct job *j, const char *kind);
+
+#endif

@@ -1,0 +1,170 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The windows, what their memory is before a row, and what it must be after it.
+ */
+#include "rma.h"
+
+/* Small whole numbers: any sum of them that a row can reach is exact. */
+static double value(long i)
+{
+    return (double) (1 + i % 13);
+}
+
+static int is_sum(enum leaves leaves)
+{
+    return leaves == LEAVES_SUM || leaves == LEAVES_SUM_FETCHED || leaves == LEAVES_SUM_VECTOR;
+}
+
+/* Bytes of memory that operations of the row may touch. */
+static long reach(const struct job *j, const struct rma_op *op)
+{
+    return op->leaves >= LEAVES_PUT_VECTOR ? 16 * BLOCKS : j->bytes;
+}
+
+static int touches(const struct rma_op *op, long i)
+{
+    return op->leaves < LEAVES_PUT_VECTOR || i % 2 == 0;
+}
+
+static void own_memory_begin(struct job *j)
+{
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, j->bench.rank, 0, j->win);
+}
+
+static void own_memory_end(struct job *j)
+{
+    MPI_Win_unlock(j->bench.rank, j->win);
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+void rma_prepare(struct job *j)
+{
+    const struct rma_op *op = j->op;
+    long bytes = reach(j, op);
+    j->count = (int) (j->bytes / 8);
+    j->total = j->surprises = 0;
+    j->last = -1;
+    j->lock_type = op->lock_type;
+    j->lock_assertion = op->lock_assertion;
+    memset(j->result, 0, (size_t) bytes);
+    if (is_sum(op->leaves))
+        for (long i = 0; i < bytes / 8; i++)
+            ((double *) j->local)[i] = value(i);
+    else
+        bench_fill(j->local, bytes, (unsigned) j->bench.rank);
+    own_memory_begin(j);
+    if (op->leaves == LEAVES_GET || op->leaves == LEAVES_GET_VECTOR)
+        bench_fill(j->memory, bytes, (unsigned) j->bench.rank);
+    else
+        memset(j->memory, 0, (size_t) bytes);
+    own_memory_end(j);
+}
+
+static int sums_are_wrong(const struct job *j, const struct rma_op *op, const double *sums,
+                          long total)
+{
+    for (long i = 0; i < reach(j, op) / 8; i++)
+        if (sums[i] != (touches(op, i) ? (double) total * value(i) : 0))
+            return 1;
+    return 0;
+}
+
+/* Of bytes that came from rank `from`; the ones between a vector's blocks are still zero. */
+static int bytes_are_wrong(const struct job *j, const struct rma_op *op, const char *at, int from)
+{
+    static char wanted[16 * BLOCKS];
+    const char zeros[8] = { 0 };
+    if (op->leaves < LEAVES_PUT_VECTOR)
+        return bench_differs(at, j->bytes, (unsigned) from);
+    bench_fill(wanted, sizeof wanted, (unsigned) from);
+    /* A vector ends with its last block: the double behind that is nobody's. */
+    for (long i = 0; i < 2 * BLOCKS - 1; i++)
+        if (memcmp(at + 8 * i, touches(op, i) ? wanted + 8 * i : zeros, 8) != 0)
+            return 1;
+    return 0;
+}
+
+/* What the row left in this rank's exposed memory. */
+static int target_is_wrong(const struct job *j, const struct rma_op *op)
+{
+    switch (op->leaves) {
+        case LEAVES_PUT:
+        case LEAVES_PUT_VECTOR:
+            return bytes_are_wrong(j, op, j->memory, j->left);
+        case LEAVES_SUM:
+        case LEAVES_SUM_FETCHED:
+        case LEAVES_SUM_VECTOR:
+            return sums_are_wrong(j, op, (const double *) j->memory, j->total);
+        case LEAVES_COUNT:
+            return *(const int64_t *) j->memory != j->total;
+        default:
+            return 0;
+    }
+}
+
+/* What the row brought to this rank's own memory. */
+static int origin_is_wrong(const struct job *j, const struct rma_op *op)
+{
+    switch (op->leaves) {
+        case LEAVES_GET:
+        case LEAVES_GET_VECTOR:
+            return bytes_are_wrong(j, op, j->result, j->right);
+        case LEAVES_SUM_FETCHED:
+            return sums_are_wrong(j, op, (const double *) j->result, j->total - 1);
+        case LEAVES_COUNT:
+            return j->surprises > 0 || j->last != j->total - 1;
+        default:
+            return 0;
+    }
+}
+
+int rma_is_wrong(struct job *j)
+{
+    const struct rma_op *op = j->op;
+    int wrong = 0;
+    own_memory_begin(j);
+    if (op->how == ON_RING || j->bench.rank == TARGET)
+        wrong |= target_is_wrong(j, op);
+    if (op->how == ON_RING || j->bench.rank == 0)
+        wrong |= origin_is_wrong(j, op);
+    own_memory_end(j);
+    return wrong;
+}
+
+/* --- windows ---------------------------------------------------------------------------------- */
+
+void rma_window_begin(struct job *j, const char *kind)
+{
+    MPI_Aint at = 0;
+    if (!strcmp(kind, "allocate")) {
+        MPI_Win_allocate(SPACE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &j->memory, &j->win);
+    } else if (!strcmp(kind, "create")) {
+        j->memory = malloc(SPACE);
+        MPI_Win_create(j->memory, SPACE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &j->win);
+    } else if (!strcmp(kind, "dynamic")) {
+        j->memory = malloc(SPACE);
+        MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &j->win);
+        MPI_Win_attach(j->win, j->memory, SPACE);
+        MPI_Get_address(j->memory, &at);
+        MPI_Sendrecv(&at, 1, MPI_AINT, j->left, 0, &j->at, 1, MPI_AINT, j->right, 0, MPI_COMM_WORLD,
+                     MPI_STATUS_IGNORE);
+    } else {
+        bench_die("--window wants allocate, create or dynamic");
+    }
+    j->local = malloc(SPACE);
+    j->result = malloc(SPACE);
+    if (!j->memory || !j->local || !j->result)
+        bench_die("out of memory");
+}
+
+void rma_window_end(struct job *j, const char *kind)
+{
+    if (!strcmp(kind, "dynamic"))
+        MPI_Win_detach(j->win, j->memory);
+    MPI_Win_free(&j->win);
+    if (strcmp(kind, "allocate") != 0)
+        free(j->memory);
+    free(j->local);
+    free(j->result);
+}

@@ -1,0 +1,213 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The one-sided operations: each n times. Rank 0 works on rank TARGET, or every rank on its right
+ * neighbour.
+ */
+#include "rma.h"
+
+/* --- operations under lock_all ---------------------------------------------------------------- */
+
+static void put(struct job *j)
+{
+    MPI_Put(j->local, (int) j->bytes, MPI_BYTE, j->right, j->at, (int) j->bytes, MPI_BYTE, j->win);
+}
+
+static void put_flush(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        put(j);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
+static void get_flush(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        MPI_Get(j->result, (int) j->bytes, MPI_BYTE, TARGET, j->at, (int) j->bytes, MPI_BYTE,
+                j->win);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
+static void accumulate_flush(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        MPI_Accumulate(j->local, j->count, MPI_DOUBLE, TARGET, j->at, j->count, MPI_DOUBLE, MPI_SUM,
+                       j->win);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
+static void get_accumulate_flush(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        MPI_Get_accumulate(j->local, j->count, MPI_DOUBLE, j->result, j->count, MPI_DOUBLE, TARGET,
+                           j->at, j->count, MPI_DOUBLE, MPI_SUM, j->win);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
+static void fetch_and_op_flush(void *arg, long n)
+{
+    struct job *j = arg;
+    int64_t one = 1;
+    for (long i = 0; i < n; i++) {
+        MPI_Fetch_and_op(&one, &j->last, MPI_INT64_T, TARGET, j->at, MPI_SUM, j->win);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
+static void compare_and_swap_flush(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        int64_t seen = j->total + i, next = seen + 1;
+        MPI_Compare_and_swap(&next, &seen, &j->last, MPI_INT64_T, TARGET, j->at, j->win);
+        MPI_Win_flush(TARGET, j->win);
+        j->surprises += j->last != seen;
+    }
+}
+
+static void puts_flush(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        for (int k = 0; k < MANY; k++)
+            MPI_Put(j->local + 8 * k, 8, MPI_BYTE, TARGET, j->at + 8 * k, 8, MPI_BYTE, j->win);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
+static void accumulates_flush(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        for (int k = 0; k < MANY; k++)
+            MPI_Accumulate(j->local + 8 * k, 1, MPI_DOUBLE, TARGET, j->at + 8 * k, 1, MPI_DOUBLE,
+                           MPI_SUM, j->win);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
+static void vector_put(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        MPI_Put(j->local, 1, j->vector, TARGET, j->at, 1, j->vector, j->win);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
+static void vector_get(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        MPI_Get(j->result, 1, j->vector, TARGET, j->at, 1, j->vector, j->win);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
+static void vector_accumulate(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        MPI_Accumulate(j->local, 1, j->vector, TARGET, j->at, 1, j->vector, MPI_SUM, j->win);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
+/* The wait completes at the origin; unlock_all, outside the batches, at the target. */
+static void rput_wait(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        MPI_Request request;
+        MPI_Rput(j->local, (int) j->bytes, MPI_BYTE, TARGET, j->at, (int) j->bytes, MPI_BYTE,
+                 j->win, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+}
+
+/* --- locks ------------------------------------------------------------------------------------ */
+
+static void lock_put_unlock(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        MPI_Win_lock(j->lock_type, TARGET, j->lock_assertion, j->win);
+        put(j);
+        MPI_Win_unlock(TARGET, j->win);
+    }
+}
+
+static void lock_all(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        MPI_Win_lock_all(0, j->win);
+        MPI_Win_unlock_all(j->win);
+    }
+}
+
+/* --- every rank to its right neighbour -------------------------------------------------------- */
+
+static void put_fence(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        put(j);
+        MPI_Win_fence(0, j->win);
+    }
+}
+
+static void fence(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++)
+        MPI_Win_fence(0, j->win);
+}
+
+static void pscw(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        MPI_Win_post(j->from, 0, j->win);
+        MPI_Win_start(j->to, 0, j->win);
+        put(j);
+        MPI_Win_complete(j->win);
+        MPI_Win_wait(j->win);
+    }
+}
+
+const struct rma_op rma_ops[] = {
+    {"put_flush", put_flush, LEAVES_PUT, ON_LOCK_ALL, ALL_SIZES, 0, 0, 0},
+    {"get_flush", get_flush, LEAVES_GET, ON_LOCK_ALL, ALL_SIZES, 0, 0, 0},
+    {"accumulate_flush", accumulate_flush, LEAVES_SUM, ON_LOCK_ALL, ALL_SIZES, 0, 0, 0},
+    {"get_accumulate_flush", get_accumulate_flush, LEAVES_SUM_FETCHED, ON_LOCK_ALL, ALL_SIZES, 0, 0,
+     0},
+    {"fetch_and_op_flush", fetch_and_op_flush, LEAVES_COUNT, ON_LOCK_ALL, ONE_SIZE, 8, 0, 0},
+    {"compare_and_swap_flush", compare_and_swap_flush, LEAVES_COUNT, ON_LOCK_ALL, ONE_SIZE, 8, 0,
+     0},
+    {"put_x64_flush", puts_flush, LEAVES_PUT, ON_LOCK_ALL, ONE_SIZE, 8 * MANY, 0, 0},
+    {"accumulate_x64_flush", accumulates_flush, LEAVES_SUM, ON_LOCK_ALL, ONE_SIZE, 8 * MANY, 0, 0},
+    {"vector512_put_flush", vector_put, LEAVES_PUT_VECTOR, ON_LOCK_ALL, ONE_SIZE, 8 * BLOCKS, 0, 0},
+    {"vector512_get_flush", vector_get, LEAVES_GET_VECTOR, ON_LOCK_ALL, ONE_SIZE, 8 * BLOCKS, 0, 0},
+    {"vector512_accumulate_flush", vector_accumulate, LEAVES_SUM_VECTOR, ON_LOCK_ALL, ONE_SIZE,
+     8 * BLOCKS, 0, 0},
+    {"rput_wait", rput_wait, LEAVES_PUT, ON_LOCK_ALL, ALL_SIZES, 0, 0, 0},
+    {"lock_shared_put_unlock", lock_put_unlock, LEAVES_PUT, ON_LOCK, ALL_SIZES, 0, MPI_LOCK_SHARED,
+     0},
+    {"lock_exclusive_put_unlock", lock_put_unlock, LEAVES_PUT, ON_LOCK, ALL_SIZES, 0,
+     MPI_LOCK_EXCLUSIVE, 0},
+    {"lock_nocheck_put_unlock", lock_put_unlock, LEAVES_PUT, ON_LOCK, ALL_SIZES, 0, MPI_LOCK_SHARED,
+     MPI_MODE_NOCHECK},
+    {"lock_all_unlock_all", lock_all, LEAVES_NOTHING, ON_LOCK, ONE_SIZE, 0, 0, 0},
+    {"put_fence", put_fence, LEAVES_PUT, ON_RING, ALL_SIZES, 0, 0, 0},
+    {"fence", fence, LEAVES_NOTHING, ON_RING, ONE_SIZE, 0, 0, 0},
+    {"pscw_put", pscw, LEAVES_PUT, ON_RING, ALL_SIZES, 0, 0, 0},
+    {NULL, NULL, LEAVES_NOTHING, ON_LOCK, ONE_SIZE, 0, 0, 0}
+};
