@@ -14,14 +14,16 @@ MPICH_FOLDERS = ["attr", "group", "info", "init", "errhan", "datatype", "topo", 
                  "coll"]
 # Directories below them that belong to what is not asked for here: they need MPI_Comm_spawn or MPI-IO.
 NOT_ENTERED = ("spawn", "io")
-# Our folders and where their sources and lists are. `install` is about the installation, not about messages.
-OUR_FOLDERS = {"install": "test/install", "mpi": "test/mpi", "examples": "examples", "memory": "test/memory"}
+# Our folders and where their sources and lists are. `install` and `bench` hold scripts about the installation and
+# about maint/bench.
+OUR_FOLDERS = {"install": "test/install", "bench": "test/bench", "mpi": "test/mpi", "examples": "examples",
+               "memory": "test/memory"}
 NOT_QUICK = ("memory",)
 QUICK_FOLDERS = ["attr", "group", "info", "init", "errhan", "topo"]
 
 # Set-up -> (environment, folders).
 SETUPS = {
-    "shm": ({}, ["install", "mpi", "examples", "memory"] + MPICH_FOLDERS),
+    "shm": ({}, ["install", "bench", "mpi", "examples", "memory"] + MPICH_FOLDERS),
     "cliques": ({"MPIR_CVAR_NUM_CLIQUES": "2"}, ["mpi", "examples"] + MPICH_FOLDERS),
     "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, ["mpi", "examples", "pt2pt", "rma"]),
 }

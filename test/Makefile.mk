@@ -51,6 +51,7 @@ test_support_sources =                  \
 
 # Not programs of check(3), but run like them.
 test_scripts =                          \
+    test/maint/test_bench.py            \
     test/maint/test_check.py            \
     test/maint/test_get_mpich.sh        \
     test/maint/test_graft.sh            \

@@ -1,0 +1,83 @@
+# Part of Windlass. See COPYRIGHT in the top-level directory.
+"""Instructions of a call, counted by valgrind's callgrind: `maint/bench rma --instructions`.
+
+Rank 0 runs under callgrind, which collects inside the called function alone. Two runs with
+different numbers of calls; their difference, divided, is the cost of one call: what the first call
+does more falls out.
+"""
+
+import os
+import re
+import subprocess
+
+FEW, MANY = 200, 1200
+TIME_LIMIT_S = 300
+
+# What counts.c calls it -> the function.
+CALLS = {
+    "put": "MPI_Put",
+    "get": "MPI_Get",
+    "accumulate": "MPI_Accumulate",
+    "fetch_and_op": "MPI_Fetch_and_op",
+    "flush": "MPI_Win_flush",
+}
+
+
+def per_call(few, many):
+    """Instructions of one call from the totals of FEW and MANY."""
+    return (many - few) / (MANY - FEW)
+
+
+def command(peer, program, call, times, output):
+    args = ["-n", "1", "valgrind", "--tool=callgrind", f"--callgrind-out-file={output}",
+            f"--toggle-collect=*{CALLS[call]}", program, "--call", call, "--times", str(times)]
+    rest = [":", "-n", "1", program, "--call", call, "--times", str(times)]
+    return peer.prefix(2) + args + rest
+
+
+def total(path):
+    with open(path) as file:
+        found = re.search(r"^(?:totals|summary): (\d+)", file.read(), re.MULTILINE)
+    return int(found[1]) if found else 0
+
+
+def count(peer, build, call, out):
+    """Instructions of one call, or why there are none."""
+    totals = []
+    for times in (FEW, MANY):
+        output = os.path.join(out, f"callgrind.{peer.name}.{call}.{times}")
+        try:
+            done = subprocess.run(command(peer, peer.path(build, "counts"), call, times, output),
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT, timeout=TIME_LIMIT_S)
+        except subprocess.TimeoutExpired:
+            return "late"
+        if done.returncode != 0 or not os.path.exists(output):
+            return "crash"
+        totals.append(total(output))
+    return per_call(*totals) if totals[1] > totals[0] else "not counted"
+
+
+def text(value):
+    return value if isinstance(value, str) else f"{value:.1f}"
+
+
+def run(peers, build, out):
+    """Prints and writes the table; the status is 0 if every peer's calls were counted."""
+    counts = {}
+    for peer in peers:
+        for call in CALLS:
+            counts[peer.name, call] = count(peer, build, call, out)
+    lines = ["instructions of a call, 8 bytes, window of MPI_Win_allocate",
+             "  " + "call".ljust(20) + "".join(peer.name.rjust(14) for peer in peers)]
+    for call, name in CALLS.items():
+        lines.append("  " + name.ljust(20) +
+                     "".join(text(counts[peer.name, call]).rjust(14) for peer in peers))
+    print("\n".join(lines))
+    with open(os.path.join(out, "instructions.txt"), "w") as file:
+        file.write("\n".join(lines) + "\n")
+    with open(os.path.join(out, "instructions.tsv"), "w") as file:
+        file.write("call\tpeer\tinstructions\n")
+        for (peer, call), value in counts.items():
+            file.write(f"{CALLS[call]}\t{peer}\t{text(value)}\n")
+    return 1 if any(isinstance(value, str) for value in counts.values()) else 0

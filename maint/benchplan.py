@@ -1,0 +1,180 @@
+# Part of Windlass. See COPYRIGHT in the top-level directory.
+"""What maint/bench runs: the peers, and the runs of a kind (p2p, rma, coll)."""
+
+import os
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+
+KINDS = ("p2p", "rma", "coll")
+CFLAGS = ["-std=gnu11", "-O2"]
+OURS = "windlass"
+
+# Program -> its sources in test/bench.
+PROGRAMS = {
+    "p2p": ["p2p.c"],
+    "rma": ["rma.c", "rma_ops.c", "rma_check.c"],
+    "coll": ["coll.c"],
+    "counts": ["counts.c"],
+}
+
+
+def cores():
+    return len(os.sched_getaffinity(0))
+
+
+@dataclass
+class Job:
+    """One way to run one program; done once per round by every peer."""
+    title: str
+    program: str
+    np: int
+    args: list = field(default_factory=list)
+    computing: bool = False     # samples are single operations: median and 95th percentile
+    rows: str = ""              # regular expression, beside the user's
+
+    @property
+    def crowded(self):
+        return self.np > cores()
+
+    def slug(self):
+        return "-".join(word.strip(",").lower() for word in self.title.split())
+
+
+def jobs(kind, quick, ranks):
+    """The runs of a kind. `ranks`: the numbers of ranks wanted, or None for all."""
+    made = {"p2p": p2p_jobs, "rma": rma_jobs, "coll": coll_jobs}[kind](quick)
+    return [job for job in made if not ranks or job.np in ranks]
+
+
+def p2p_jobs(quick):
+    few = r"^(half_round_trip|bandwidth)/(8|4096|65536|1048576)$|^(rate|barrier)/" if quick else ""
+    return [Job("2 ranks", "p2p", 2, rows=few), Job("8 ranks", "p2p", 8)]
+
+
+RMA_FEW = (r"^(put_flush|get_flush|accumulate_flush)/(8|65536)$"
+           r"|^(fetch_and_op_flush|compare_and_swap_flush|lock_exclusive_put_unlock)/8$"
+           r"|^(lock_all_unlock_all|fence)/0$|^(put_fence|pscw_put)/8$")
+RMA_FEW_COMPUTING = r"^(put_flush|fetch_and_op_flush)/8$"
+
+
+def rma_jobs(quick):
+    made = []
+    windows = ("allocate", "create") if quick else ("allocate", "create", "dynamic")
+    for window in windows:
+        made.append(Job(f"window {window}, 2 ranks", "rma", 2, ["--window", window],
+                        rows=RMA_FEW if quick else ""))
+    for window in windows:
+        # Of the sizes, 8 bytes: what is measured is who is waited for.
+        made.append(Job(f"window {window}, target computing, 2 ranks", "rma", 2,
+                        ["--window", window, "--computing", "--one-size"], True,
+                        rows=RMA_FEW_COMPUTING if quick else ""))
+    made.append(Job("window creation, 2 ranks", "rma", 2, ["--creation"]))
+    if quick:
+        return made
+    for np in (4, 8):
+        for window in windows:
+            made.append(Job(f"window {window}, {np} ranks", "rma", np,
+                            ["--window", window, "--one-size"]))
+        made.append(Job(f"window creation, {np} ranks", "rma", np, ["--creation"]))
+    return made
+
+
+def coll_jobs(quick):
+    few = r"^i?(bcast|allreduce|alltoall)/(8|65536)$|^i?barrier/" if quick else ""
+    return [Job(f"{np} ranks", "coll", np, rows=few) for np in ((2, 8) if quick else (2, 4, 8))]
+
+
+# --- peers --------------------------------------------------------------------------------------
+
+
+class Peer:
+    """An MPI: its compiler, its mpiexec, and what its mpiexec must be told."""
+
+    def __init__(self, name, mpicc, mpiexec, style, parameters=(), packages=()):
+        self.name, self.mpicc, self.mpiexec = name, mpicc, mpiexec
+        self.style = style              # "hydra" or "orte": whose options mpiexec has
+        self.parameters = list(parameters)
+        self.packages = list(packages)  # Debian's, that hold it
+        self.absent = ""                # why it cannot be used
+
+    def find(self):
+        """Is it there? Sets `absent`."""
+        for tool in (self.mpicc, self.mpiexec):
+            if not shutil.which(tool):
+                self.absent = f"there is no {tool}"
+                return
+
+    def compile(self, source, build, name):
+        """The program `name`; sets `absent` if that fails."""
+        directory = os.path.join(build, self.name)
+        os.makedirs(directory, exist_ok=True)
+        sources = [os.path.join(source, file) for file in PROGRAMS[name]]
+        done = subprocess.run([self.mpicc] + CFLAGS + ["-o", self.path(build, name)] + sources,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True, errors="replace")
+        if done.returncode != 0:
+            self.absent = f"{self.mpicc} fails: " + done.stdout.strip().split("\n")[0]
+
+    def path(self, build, name):
+        return os.path.join(build, self.name, name)
+
+    def prefix(self, np):
+        """mpiexec with its options; with a core for every rank, every rank is bound to one."""
+        bound = np <= cores()
+        if self.style == "hydra":
+            return [self.mpiexec] + (["-bind-to", "core"] if bound else [])
+        command = [self.mpiexec]
+        if os.geteuid() == 0:
+            command.append("--allow-run-as-root")
+        command += ["--bind-to", "core", "--map-by", "core"] if bound else \
+            ["--bind-to", "none", "--oversubscribe"]
+        return command + self.parameters
+
+    def command(self, program, np, args):
+        return self.prefix(np) + ["-n", str(np), program] + args
+
+
+def mca(*pairs):
+    return [word for name, value in pairs for word in ("--mca", name, value)]
+
+
+# UCX without InfiniBand is refused unless asked for.
+ANY_UCX = (("pml", "ucx"), ("opal_common_ucx_tls", "any"), ("opal_common_ucx_devices", "any"))
+
+
+def openmpi(name, *parameters):
+    # By their full names: plain mpicc and mpiexec are whichever package came last.
+    return Peer(name, "mpicc.openmpi", "mpiexec.openmpi", "orte", mca(*parameters),
+                ["openmpi-bin", "libopenmpi-dev"])
+
+
+def hydra_at(name, prefix):
+    return Peer(name, os.path.join(prefix, "bin", "mpicc"), os.path.join(prefix, "bin", "mpiexec"),
+                "hydra")
+
+
+def default_peers(kind):
+    if kind == "rma":
+        return [OURS, "mpich", "nemesis", "openmpi-sm", "openmpi-rdma", "openmpi-ucx"]
+    return [OURS, "mpich", "openmpi"]
+
+
+def peer(word, prefix, nemesis):
+    """The peer a word of --peers means."""
+    name, equals, where = word.partition("=")
+    if equals:
+        return hydra_at(name, os.path.abspath(where))
+    known = {
+        OURS: lambda: hydra_at(OURS, prefix),
+        "mpich": lambda: Peer("mpich", "mpicc.mpich", "mpiexec.mpich", "hydra", (),
+                              ["mpich", "libmpich-dev"]),
+        "nemesis": lambda: hydra_at("nemesis", os.path.join(nemesis, "install")),
+        "openmpi": lambda: openmpi("openmpi"),
+        "openmpi-sm": lambda: openmpi("openmpi-sm", ("osc", "sm")),
+        "openmpi-rdma": lambda: openmpi("openmpi-rdma", ("osc", "rdma")),
+        "openmpi-ucx": lambda: openmpi("openmpi-ucx", ("osc", "ucx"), *ANY_UCX),
+    }
+    if name not in known:
+        raise SystemExit(f"bench: no peer {name}; there are: {' '.join(known)}, NAME=PREFIX")
+    return known[name]()

@@ -1,0 +1,195 @@
+# Part of Windlass. See COPYRIGHT in the top-level directory.
+"""Running maint/bench's programs: rounds, time limits, and what a failed run leaves.
+
+1. Peers take turns: every round runs a job by all of them, one after the other, and every round
+   begins with the next peer. What disturbs the machine for a while disturbs all.
+2. A row in which a program dies, hangs or finds wrong data is marked and never tried again; where
+   it died or hung, it is started again behind that row. Nothing a peer does ends the run.
+"""
+
+import os
+import signal
+import subprocess
+import threading
+import time
+
+import benchstat
+
+FAULTS_MAX = 30     # of a peer in a job; then the rest of its rows are given up
+GRACE_S = 5         # mpiexec gets this much to end its processes itself
+
+
+def turns(rounds, jobs, peers):
+    """(round, job, peer) in the order in which they are run."""
+    for number in range(rounds):
+        for job in jobs:
+            for step in range(len(peers)):
+                yield number, job, peers[(number + step) % len(peers)]
+
+
+class Results:
+    """What was measured."""
+
+    def __init__(self):
+        self.rows = {}          # (job's title, number) -> Row
+        self.faults = {}        # (job's title, peer's name) -> why it was given up
+        self.given_up = set()   # (job's title, peer's name)
+        self.interrupted = False
+
+    def row(self, job, number, name, size):
+        return self.rows.setdefault((job.title, number),
+                                    benchstat.Row(job, number, name, size))
+
+    def of(self, job):
+        return [row for (title, _), row in sorted(self.rows.items(), key=lambda item: item[0][1])
+                if title == job.title]
+
+    def skipped(self, job, peer):
+        """Numbers of rows in which this peer failed."""
+        return [row.number for row in self.of(job) if row.cell(peer).fault]
+
+
+class Reader:
+    """Takes a program's lines as they come."""
+
+    def __init__(self, results, job, peer):
+        self.results, self.job, self.peer = results, job, peer
+        self.open = None        # the row under way
+        self.ended = False
+        self.wrong = False
+
+    def line(self, text):
+        fields = text.rstrip("\n").split("\t")
+        if fields == ["."]:
+            self.ended, self.open = True, None
+            return True
+        if fields[0] not in (">", "=", "!") or len(fields) < 4:
+            return False
+        row = self.results.row(self.job, int(fields[1]), fields[2], int(fields[3]))
+        if fields[0] == ">":
+            self.open = row
+        elif fields[0] == "=":
+            row.cell(self.peer).samples += [float(field) for field in fields[4:]]
+        else:
+            row.cell(self.peer).fault = "wrong data"
+            self.wrong = True
+        return True
+
+
+def session(leader):
+    """The processes of a session."""
+    found = []
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat") as file:
+                    # Behind the name, in parentheses: state, parent, group, session.
+                    if int(file.read().rpartition(")")[2].split()[3]) == leader:
+                        found.append(int(name))
+            except (OSError, ValueError, IndexError):
+                pass
+    return found
+
+
+class Runner:
+    def __init__(self, results, log, limit_s, environment):
+        self.results, self.log = results, log
+        self.limit_s = limit_s          # for a row; a whole program gets ten times that
+        self.environment = environment
+        self.process = None
+
+    def stop(self):
+        """Ends the running program: mpiexec first, which knows its processes; then what is left of
+        the session that began with it."""
+        process = self.process
+        if not process:
+            return
+        try:
+            os.killpg(process.pid, signal.SIGTERM)
+            process.wait(GRACE_S)
+        except (ProcessLookupError, subprocess.TimeoutExpired):
+            pass
+        for pid in session(process.pid):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+
+    def program(self, command, reader):
+        """Run it to its end; returns (status, late, last lines that were no rows)."""
+        other = []
+        started = touched = time.monotonic()
+        late = threading.Event()
+        done = threading.Event()
+        self.process = subprocess.Popen(command, env=self.environment, stdin=subprocess.DEVNULL,
+                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                                        text=True, errors="replace", start_new_session=True)
+
+        def watch():
+            while not done.wait(0.2):
+                now = time.monotonic()
+                if now - touched > self.limit_s or now - started > 10 * self.limit_s:
+                    late.set()
+                    self.stop()
+                    return
+        watcher = threading.Thread(target=watch)
+        watcher.start()
+        try:
+            for text in self.process.stdout:
+                if reader.line(text):
+                    touched = time.monotonic()
+                else:
+                    other.append(text)
+            status = self.process.wait()
+        finally:
+            done.set()
+            watcher.join()
+            self.process.stdout.close()
+            self.process = None
+        return status, late.is_set(), other
+
+    def run(self, job, peer, path, args):
+        """One turn: the job by this peer, again behind each row it fails in."""
+        key = (job.title, peer.name)
+        if key in self.results.given_up:
+            return
+        first = 0
+        while True:
+            skip = "".join(f"{number}," for number in self.results.skipped(job, peer.name))
+            more = (["--first", str(first)] if first else []) + (["--skip", skip] if skip else [])
+            command = peer.command(path, job.np, job.args + args + more)
+            reader = Reader(self.results, job, peer.name)
+            status, late, other = self.program(command, reader)
+            fault = "late" if late else "fails"
+            if reader.ended and (status == 0 or reader.wrong):
+                return
+            self.write(command, status, late, other)
+            if not reader.open:
+                # Before its first row, or behind its last: no row's fault.
+                where = " at its end" if reader.ended else " at its start"
+                self.results.given_up.add(key)
+                self.results.faults[key] = fault + where + reason(other)
+                return
+            failed = reader.open
+            stuck = failed.number < first or failed.cell(peer.name).fault
+            failed.cell(peer.name).fault = fault
+            first = failed.number + 1
+            count = len(self.results.skipped(job, peer.name))
+            if stuck or count >= FAULTS_MAX:
+                self.results.given_up.add(key)
+                self.results.faults[key] = f"given up after {count} failures"
+                return
+
+    def write(self, command, status, late, other):
+        with open(self.log, "a") as file:
+            file.write(f"=== {' '.join(command)}\n")
+            file.writelines(other[-40:])
+            file.write(f"=== status {status}{', stopped: out of time' if late else ''}\n\n")
+
+
+def reason(lines):
+    """The first line that says something about an error, for people."""
+    for text in lines:
+        if "rror" in text or "MPI_ERR" in text or "cannot" in text:
+            return ": " + text.strip()[:110]
+    return ""

@@ -1,0 +1,188 @@
+# Part of Windlass. See COPYRIGHT in the top-level directory.
+"""What maint/bench prints and writes: tables for people, one TSV for programs, plots by gnuplot."""
+
+import os
+import shutil
+import subprocess
+
+import benchstat
+from benchstat import median, percentile, usable
+
+# Rows shown as a rate, higher is better: name -> (unit, units of one operation per microsecond).
+# Ratios stay those of the times.
+RATES = {
+    "bandwidth": ("MB/s", lambda row: row.bytes),
+    "rate": ("M/s", lambda row: 1),
+}
+
+
+def number(value):
+    """Three digits that mean something."""
+    if value is None:
+        return "-"
+    for limit, digits in ((1, 4), (10, 3), (100, 2), (1000, 1)):
+        if value < limit:
+            return f"{value:.{digits}f}"
+    return f"{value:.0f}"
+
+
+def second(job):
+    """The statistic beside the median: (its name, the function)."""
+    if job.computing:
+        return "95%", lambda samples: percentile(samples, 95)
+    return "min", min
+
+
+def shown(row, value):
+    if value is None or row.name not in RATES:
+        return number(value)
+    return number(RATES[row.name][1](row) / max(value, 1e-9))
+
+
+def cell_text(row, peer, gave_up):
+    cell = row.cells.get(peer)
+    if usable(cell):
+        return f"{shown(row, median(cell.samples))}/{shown(row, second(row.job)[1](cell.samples))}"
+    if cell is not None and cell.fault:
+        return cell.fault
+    return "no" if gave_up else "-"
+
+
+def row_words(row, peers, ours, floors, faults):
+    floor = benchstat.floor(row, floors)
+    found = benchstat.best(row, ours, median)
+    mine = row.cells.get(ours)
+    to_floor = median(mine.samples) / floor if floor and usable(mine) else None
+    name = row.name + (f" [{RATES[row.name][0]}]" if row.name in RATES else "")
+    words = [name, str(row.bytes) if row.bytes else "", shown(row, floor)]
+    words += [cell_text(row, peer, (row.job.title, peer) in faults) for peer in peers]
+    words += [ratio_text(benchstat.ratio(row, ours, median)),
+              ratio_text(benchstat.ratio(row, ours, second(row.job)[1])),
+              found[0] if found else "-", ratio_text(to_floor)]
+    return words
+
+
+def ratio_text(value):
+    return "-" if value is None else f"{value:.2f}" if value < 100 else f"{value:.0f}"
+
+
+def layout(table):
+    """Lines of columns: the first and the one before the last are words, the rest numbers."""
+    widths = [max(len(words[k]) for words in table) for k in range(len(table[0]))]
+    left = (0, len(widths) - 2)
+    return ["  ".join(word.ljust(width) if k in left else word.rjust(width)
+                      for k, (word, width) in enumerate(zip(words, widths))).rstrip()
+            for words in table]
+
+
+def job_table(job, rows, peers, ours, floors, faults):
+    """The lines of one job's table."""
+    name, of = second(job)
+    head = ["operation", "bytes", "floor"] + list(peers) + \
+        ["ratio", f"({name})", "best peer", "/floor"]
+    lines = [f"{job.title}: microseconds, median/{name}"]
+    if not rows:
+        lines.append("  no rows")
+    else:
+        lines += ["  " + line for line in
+                  layout([head] + [row_words(row, peers, ours, floors, faults) for row in rows])]
+        by_median, compared = benchstat.tally(rows, ours, median)
+        by_second, _ = benchstat.tally(rows, ours, of)
+        lines.append(f"  at most 1.00 of the best peer: {by_median} of {compared} rows by the "
+                     f"median, {by_second} by the {'95th percentile' if job.computing else name}")
+    for peer in peers:
+        if (job.title, peer) in faults:
+            lines.append(f"  {peer}: {faults[job.title, peer]}")
+    return lines
+
+
+TSV_HEAD = ["job", "ranks", "number", "operation", "bytes", "peer", "samples", "median_us",
+            "min_us", "p95_us", "floor_us", "ratio_of_ours", "fault"]
+
+
+def tsv_lines(results, jobs, peers, ours, floors):
+    yield TSV_HEAD
+    for (name, size), samples in sorted(floors.items()):
+        yield ["floor", "", "", name, str(size), "machine", str(len(samples)),
+               f"{median(samples):.5f}", f"{min(samples):.5f}", f"{percentile(samples, 95):.5f}",
+               "", "", ""]
+    for job in jobs:
+        for row in results.of(job):
+            floor = benchstat.floor(row, floors)
+            ratio = benchstat.ratio(row, ours, median)
+            for peer in peers:
+                cell = row.cells.get(peer) or benchstat.Cell()
+                figures = [f"{median(cell.samples):.5f}", f"{min(cell.samples):.5f}",
+                           f"{percentile(cell.samples, 95):.5f}"] if cell.samples else ["", "", ""]
+                yield [job.title, str(job.np), str(row.number), row.name, str(row.bytes), peer,
+                       str(len(cell.samples))] + figures + \
+                    [f"{floor:.5f}" if floor else "",
+                     f"{ratio:.4f}" if ratio is not None and peer == ours else "",
+                     cell.fault or results.faults.get((job.title, peer), "")]
+
+
+# --- plots --------------------------------------------------------------------------------------
+
+PLOT = """set terminal svg size 1100,480 dynamic background rgb 'white'
+set output '{output}'
+set multiplot layout 1,2 title "{title}"
+set logscale xy
+set format x '%.0f'
+set grid
+set xlabel 'bytes'
+set key top left
+set ylabel 'microseconds, median'
+plot {latency}
+set ylabel 'MB/s'
+plot {bandwidth}
+unset multiplot
+"""
+
+
+def series(rows, peers, floors):
+    """Curve -> [(bytes, microseconds)], of rows of one operation."""
+    curves = {}
+    for row in rows:
+        for peer in peers:
+            if usable(row.cells.get(peer)):
+                curves.setdefault(peer, []).append((row.bytes, median(row.cells[peer].samples)))
+        floor = benchstat.floor(row, floors)
+        if floor:
+            curves.setdefault("floor", []).append((row.bytes, floor))
+    return curves
+
+
+def plot_text(title, curves, output):
+    data, latency, bandwidth = [], [], []
+    for index, (name, points) in enumerate(curves.items()):
+        data.append(f"$d{index} << END")
+        data += [f"{size} {us:.6g} {size / max(us, 1e-9):.6g}" for size, us in points]
+        data.append("END")
+        line = "with lines dashtype 2 linecolor 'gray'" if name == "floor" else "with linespoints"
+        latency.append(f"$d{index} using 1:2 {line} title '{name}'")
+        bandwidth.append(f"$d{index} using 1:3 {line} title '{name}'")
+    return "\n".join(data) + "\n" + PLOT.format(
+        output=output, title=title, latency=", ".join(latency), bandwidth=", ".join(bandwidth))
+
+
+def plots(results, jobs, peers, floors, out):
+    """An SVG for each operation of each job with several sizes; returns how many, or why not."""
+    if not shutil.which("gnuplot"):
+        return "no plots: there is no gnuplot"
+    made = 0
+    for job in jobs:
+        operations = {}
+        for row in results.of(job):
+            operations.setdefault(row.name, []).append(row)
+        for name, rows in operations.items():
+            curves = series(rows, peers, floors)
+            if len({row.bytes for row in rows}) < 3 or not curves:
+                continue
+            output = os.path.join(out, f"{job.slug()}-{name}.svg")
+            text = plot_text(f"{name}, {job.title}".replace("_", r"\\_"), curves, output)
+            done = subprocess.run(["gnuplot"], input=text, text=True, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+            if done.returncode != 0:
+                return f"no plots: gnuplot says {done.stdout.strip()[:200]}"
+            made += 1
+    return f"{made} plots"

@@ -1,0 +1,297 @@
+#!/usr/bin/env python3
+# Part of Windlass. See COPYRIGHT in the top-level directory.
+"""Tests of maint/bench: its arithmetic, and the driver with peers that are scripts."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.environ.get("WDL_SRCDIR", os.path.join(HERE, "../.."))
+sys.path.insert(0, os.path.join(TOP, "maint"))
+
+import benchcount       # noqa: E402
+import benchplan        # noqa: E402
+import benchrun         # noqa: E402
+import benchstat        # noqa: E402
+import benchtable       # noqa: E402
+
+
+def job(title="2 ranks", np=1, **more):
+    return benchplan.Job(title, "p2p", np, **more)
+
+
+def row(name="put_flush", size=8, of=None, **samples):
+    made = benchstat.Row(of or job(), 0, name, size)
+    for peer, values in samples.items():
+        made.cells[peer] = benchstat.Cell(values)
+    return made
+
+
+class Arithmetic(unittest.TestCase):
+    def test_median(self):
+        self.assertEqual(benchstat.median([5]), 5)
+        self.assertEqual(benchstat.median([9, 1, 2]), 2)
+        self.assertEqual(benchstat.median([4, 1, 2, 9]), 3)
+
+    def test_percentile(self):
+        self.assertEqual(benchstat.percentile([7], 95), 7)
+        self.assertEqual(benchstat.percentile(list(range(1, 101)), 95), 95)
+        self.assertEqual(benchstat.percentile(list(range(20, 0, -1)), 95), 19)
+        self.assertEqual(benchstat.percentile([3, 1, 2], 95), 3)
+
+    def test_ratio_is_to_the_best_other(self):
+        one = row(windlass=[3, 1, 2], mpich=[8, 4, 4], openmpi=[9, 9, 1])
+        self.assertEqual(benchstat.best(one, "windlass", benchstat.median), ("mpich", 4))
+        self.assertEqual(benchstat.ratio(one, "windlass", benchstat.median), 0.5)
+        self.assertEqual(benchstat.ratio(one, "windlass", min), 1)
+
+    def test_no_ratio(self):
+        self.assertIsNone(benchstat.ratio(row(windlass=[1]), "windlass", min))
+        self.assertIsNone(benchstat.ratio(row(mpich=[1]), "windlass", min))
+
+    def test_a_row_that_failed_once_is_not_believed(self):
+        one = row(windlass=[2], mpich=[1], openmpi=[4])
+        one.cells["mpich"].fault = "fails"
+        self.assertEqual(benchstat.best(one, "windlass", min), ("openmpi", 4))
+        one.cells["windlass"].fault = "late"
+        self.assertIsNone(benchstat.ratio(one, "windlass", min))
+
+    def test_floor(self):
+        measured = {("memcpy", 64): [4, 3, 9], ("fence", 0): [1], ("atomic", 0): [10],
+                    ("hand_over", 0): [100]}
+        self.assertEqual(benchstat.floor(row("put_flush", 64), measured), 4)
+        self.assertEqual(benchstat.floor(row("fetch_and_op_flush", 8), measured), 10)
+        self.assertEqual(benchstat.floor(row("allreduce", 64), measured), 203)
+        self.assertEqual(benchstat.floor(row("iallreduce", 64), measured), 203)
+        self.assertIsNone(benchstat.floor(row("put_flush", 65), measured))
+        self.assertIsNone(benchstat.floor(row("win_allocate_free", 64), measured))
+
+    def test_no_floor_with_more_ranks_than_processors(self):
+        crowd = job(np=benchplan.cores() + 1)
+        self.assertIsNone(benchstat.floor(row("barrier", 0, crowd), {("hand_over", 0): [1]}))
+
+    def test_tally(self):
+        rows = [row(windlass=[1], mpich=[1]), row(windlass=[2], mpich=[1]), row(windlass=[2])]
+        self.assertEqual(benchstat.tally(rows, "windlass", min), (1, 2))
+
+    def test_instructions(self):
+        few, many = benchcount.FEW, benchcount.MANY
+        self.assertEqual(benchcount.per_call(500 + 176 * few, 500 + 176 * many), 176)
+
+
+class Plan(unittest.TestCase):
+    def test_peers_take_turns(self):
+        order = [(number, peer) for number, _, peer in benchrun.turns(3, ["j"], ["a", "b", "c"])]
+        self.assertEqual(order, [(0, "a"), (0, "b"), (0, "c"), (1, "b"), (1, "c"), (1, "a"),
+                                 (2, "c"), (2, "a"), (2, "b")])
+
+    def test_all_peers_of_a_job_are_neighbours(self):
+        order = [(one, peer) for _, one, peer in benchrun.turns(1, ["j", "k"], ["a", "b"])]
+        self.assertEqual(order, [("j", "a"), ("j", "b"), ("k", "a"), ("k", "b")])
+
+    def test_jobs(self):
+        titles = [one.title for one in benchplan.jobs("rma", False, None)]
+        self.assertEqual(len(titles), len(set(titles)))
+        for window in ("allocate", "create", "dynamic"):
+            for rest in (", 2 ranks", ", target computing, 2 ranks", ", 4 ranks", ", 8 ranks"):
+                self.assertIn(f"window {window}{rest}", titles)
+        self.assertEqual([one.np for one in benchplan.jobs("coll", False, [8, 2])], [2, 8])
+
+    def test_openmpi_is_told_its_component(self):
+        words = benchplan.peer("openmpi-rdma", "/p", "/n").command("/x", 2, ["-a"])
+        self.assertEqual(words[0], "mpiexec.openmpi")
+        self.assertIn("--mca osc rdma -n 2 /x -a", " ".join(words))
+
+    def test_binding(self):
+        ours = benchplan.peer("windlass", "/p", "/n")
+        self.assertEqual(ours.command("/x", 1, []),
+                         ["/p/bin/mpiexec", "-bind-to", "core", "-n", "1", "/x"])
+        crowd = benchplan.cores() + 1
+        self.assertEqual(ours.command("/x", crowd, []), ["/p/bin/mpiexec", "-n", str(crowd), "/x"])
+        openmpi = benchplan.peer("openmpi", "/p", "/n").command("/x", crowd, [])
+        self.assertIn("--oversubscribe", openmpi)
+
+    def test_unknown_peer(self):
+        with self.assertRaises(SystemExit):
+            benchplan.peer("nonsense", "/p", "/n")
+
+
+class Tables(unittest.TestCase):
+    def lines(self, rows, faults=None, of=None):
+        return benchtable.job_table(of or rows[0].job, rows, ["windlass", "mpich"], "windlass",
+                                    {("memcpy", 8): [1], ("fence", 0): [1]}, faults or {})
+
+    def test_columns(self):
+        head, first, second = self.lines([row(windlass=[2, 4, 3], mpich=[6]),
+                                          row("fence", 0, windlass=[1000.4], mpich=[1])])[1:4]
+        self.assertEqual(head.split(), ["operation", "bytes", "floor", "windlass", "mpich", "ratio",
+                                        "(min)", "best", "peer", "/floor"])
+        self.assertEqual(first.split(), ["put_flush", "8", "2.000", "3.000/2.000", "6.000/6.000",
+                                         "0.50", "0.33", "mpich", "1.50"])
+        self.assertEqual(second.split(), ["fence", "-", "1000/1000", "1.000/1.000", "1000", "1000",
+                                          "mpich", "-"])
+        for word in ("windlass", "mpich"):
+            end = head.index(word) + len(word)
+            self.assertTrue(first[end - 1] != " " and first[end] == " ", first)
+
+    def test_tally_line(self):
+        self.assertEqual(self.lines([row(windlass=[2, 4, 3], mpich=[2.5])])[-1],
+                         "  at most 1.00 of the best peer: 0 of 1 rows by the median, 1 by the min")
+
+    def test_faults_are_shown(self):
+        one = row(windlass=[2], mpich=[1])
+        one.cells["mpich"].fault = "wrong data"
+        self.assertIn("wrong data", self.lines([one])[2])
+        lines = self.lines([row(windlass=[2])], {("2 ranks", "mpich"): "fails at its start"})
+        self.assertEqual(lines[2].split()[4], "no")
+        self.assertEqual(lines[-1], "  mpich: fails at its start")
+
+    def test_computing_shows_the_95th_percentile(self):
+        away = job("away", computing=True)
+        lines = self.lines([row(of=away, windlass=list(range(1, 101)), mpich=[1])])
+        self.assertIn("median/95%", lines[0])
+        self.assertIn("50.50/95.00", lines[2])
+
+    def test_bandwidth_is_a_rate_and_its_ratio_one_of_times(self):
+        words = self.lines([row("bandwidth", 8, windlass=[2, 4, 8], mpich=[1])])[2].split()
+        self.assertEqual(words[:2], ["bandwidth", "[MB/s]"])
+        self.assertEqual(words[4:7], ["2.000/4.000", "8.000/8.000", "4.00"])
+
+    def test_plot_text(self):
+        curves = benchtable.series([row(size=8, windlass=[2]), row(size=16, windlass=[4])],
+                                   ["windlass", "mpich"], {})
+        self.assertEqual(curves, {"windlass": [(8, 2), (16, 4)]})
+        text = benchtable.plot_text("t", curves, "o.svg")
+        self.assertIn("16 4 4", text)
+        self.assertIn("title 'windlass'", text)
+
+
+# What a peer's program does: it is a shell script.
+PROGRAMS = {
+    "windlass": r"""printf '>\t0\tbarrier\t0\n=\t0\tbarrier\t0\t2\t4\n'
+                    printf '>\t1\trate\t8\n=\t1\trate\t8\t1\n.\n'""",
+    "slow": r"""printf '>\t0\tbarrier\t0\n=\t0\tbarrier\t0\t5\t9\n'
+                printf '>\t1\trate\t8\n=\t1\trate\t8\t4\n.\n'""",
+    "dies": r"""case "$*" in
+                *--first*) printf '>\t1\trate\t8\n=\t1\trate\t8\t0.5\n.\n' ;;
+                *--skip\ 0,*) printf '>\t1\trate\t8\n=\t1\trate\t8\t0.5\n.\n' ;;
+                *) printf '>\t0\tbarrier\t0\n'; kill -9 $$ ;;
+                esac""",
+    "hangs": r"""case "$*" in
+                *--first*) echo . ;;
+                *--skip*) echo . ;;
+                *) printf '>\t0\tbarrier\t0\n'; sleep 100 ;;
+                esac""",
+    "wrong": r"""printf '>\t0\tbarrier\t0\n=\t0\tbarrier\t0\t1\n!\t0\tbarrier\t0\n.\n'; exit 3""",
+    "refuses": "echo 'an error occurred: unsupported'; exit 1",
+}
+
+
+def state(pid):
+    """A process's state as the kernel names it; empty if there is none."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+class Driver(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.addCleanup(self.directory.cleanup)
+        self.dir = self.directory.name
+        for name, program in PROGRAMS.items():
+            self.peer(name, program)
+
+    def peer(self, name, program):
+        """An installation whose compiler makes `program` of any source."""
+        binaries = os.path.join(self.dir, name, "bin")
+        os.makedirs(binaries, exist_ok=True)
+        self.tool(os.path.join(binaries, "program"), program)
+        self.tool(os.path.join(binaries, "mpicc"),
+                  'while [ "$1" != -o ]; do shift; done; cp "$(dirname "$0")/program" "$2"')
+        self.tool(os.path.join(binaries, "mpiexec"),
+                  f'echo {name} >> {self.dir}/calls\n'
+                  'while [ "$1" != -n ]; do shift; done; shift 2; exec "$@"')
+
+    @staticmethod
+    def tool(path, text):
+        with open(path, "w") as file:
+            file.write("#!/bin/sh\n" + text + "\n")
+        os.chmod(path, 0o755)
+
+    def bench(self, peers, *args):
+        words = [name if name == "windlass" else f"{name}={self.dir}/{name}" for name in peers]
+        environment = dict(os.environ, PREFIX=os.path.join(self.dir, "windlass"))
+        done = subprocess.run([os.path.join(TOP, "maint", "bench"), "p2p", "--ranks", "2",
+                               "--no-packages", "--out", os.path.join(self.dir, "out"),
+                               "--peers", ",".join(words)] + list(args),
+                              env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=100)
+        return done.returncode, done.stdout
+
+    def cells(self):
+        """(operation, peer) -> (median, fault)"""
+        with open(os.path.join(self.dir, "out", "rows.tsv")) as file:
+            lines = [line.rstrip("\n").split("\t") for line in file]
+        at = {name: index for index, name in enumerate(lines[0])}
+        return {(line[at["operation"]], line[at["peer"]]):
+                (line[at["median_us"]], line[at["fault"]]) for line in lines[1:]}
+
+    def test_every_kind_of_peer(self):
+        status, output = self.bench(["windlass", "slow", "dies", "hangs", "wrong", "refuses",
+                                     "absent"], "--rounds", "2", "--limit", "1")
+        self.assertEqual(status, 0, output)
+        cells = self.cells()
+        self.assertEqual(cells["barrier", "windlass"], ("3.00000", ""))
+        self.assertEqual(cells["barrier", "slow"], ("7.00000", ""))
+        self.assertEqual(cells["barrier", "dies"], ("", "fails"))
+        self.assertEqual(cells["rate", "dies"], ("0.50000", ""))
+        self.assertEqual(cells["barrier", "hangs"], ("", "late"))
+        self.assertEqual(cells["barrier", "wrong"][1], "wrong data")
+        self.assertIn("unsupported", cells["barrier", "refuses"][1])
+        self.assertIn("absent: not here", output)
+        self.assertRegex(output, r"barrier .* 0\.43 .* slow")
+        self.assertRegex(output, r"rate .* 2\.00 .* dies")
+
+    def test_interleaved(self):
+        self.bench(["windlass", "slow"], "--rounds", "3")
+        with open(os.path.join(self.dir, "calls")) as file:
+            self.assertEqual(file.read().split(),
+                             ["windlass", "slow", "slow", "windlass", "windlass", "slow"])
+
+    def test_a_row_that_failed_is_not_tried_again(self):
+        self.bench(["windlass", "dies"], "--rounds", "2")
+        with open(os.path.join(self.dir, "calls")) as file:
+            # Its second start goes on behind the row; its third leaves the row out.
+            self.assertEqual(file.read().split().count("dies"), 3)
+
+    def test_our_own_faults_are_failures(self):
+        for program, said in (("wrong", "barrier 0: wrong data"), ("dies", "barrier 0: fails"),
+                              ("refuses", "fails at its start")):
+            self.peer("windlass", PROGRAMS[program])
+            status, output = self.bench(["windlass", "slow"], "--rounds", "1")
+            self.assertEqual(status, 1, output)
+            self.assertRegex(output, f"windlass FAILED .*{said}")
+
+    def test_nothing_is_left_running(self):
+        self.peer("hangs", r"printf '>\t0\tbarrier\t0\n'; trap '' TERM; "
+                  f"sleep 100 & echo $! > {self.dir}/pid; wait; wait")
+        self.bench(["windlass", "hangs"], "--rounds", "1", "--limit", "1")
+        with open(os.path.join(self.dir, "pid")) as file:
+            self.assertIn(state(file.read().strip()), ("", "Z"))
+
+    def test_refused_options(self):
+        for args in (["p3p"], ["p2p", "--instructions"], ["p2p", "--peers", "nonsense"]):
+            done = subprocess.run([os.path.join(TOP, "maint", "bench")] + args,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.assertNotEqual(done.returncode, 0, args)
+
+
+if __name__ == "__main__":
+    unittest.main()
