@@ -20,11 +20,13 @@ unit_tests =                            \
     test/mpid/rma/test_accumulate       \
     test/mpid/rma/test_barrier          \
     test/mpid/rma/test_copy             \
+    test/mpid/rma/test_domain           \
     test/mpid/rma/test_epoch            \
     test/mpid/rma/test_fence            \
     test/mpid/rma/test_grant            \
     test/mpid/rma/test_handle           \
     test/mpid/rma/test_issue            \
+    test/mpid/rma/test_kernel           \
     test/mpid/rma/test_lock             \
     test/mpid/rma/test_mapped           \
     test/mpid/rma/test_op               \
@@ -35,7 +37,8 @@ unit_tests =                            \
     test/mpid/rma/test_room             \
     test/mpid/rma/test_send             \
     test/mpid/rma/test_serve            \
-    test/mpid/rma/test_table
+    test/mpid/rma/test_table            \
+    test/mpid/rma/test_words
 
 # What several tests use: the test host, the simulated worlds, the runner's main().
 test_support_sources =                  \

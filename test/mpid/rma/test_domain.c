@@ -1,0 +1,312 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/domain: short updates
+ * against closed regions, element locks. */
+#include "mpid/rma/domain.h"
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "base/prng.h"
+#include "support/must.h"
+#include "support/suite.h"
+
+enum { RANKS = 4 };
+
+/* A node of four ranks; the memory is rank 2's, seen by rank 1. */
+struct node {
+    struct wdl_win_control control[RANKS];
+    struct wdl_host host;
+    struct wdl_domain d;
+    int barriers;               /* heavy ones there have been */
+    uint32_t mode_then, closed_then;
+};
+
+static void heavy_barrier(void *ctx)
+{
+    struct node *n = ctx;
+    n->barriers++;
+    n->mode_then = n->control[2].bulk_mode;
+    n->closed_then = n->control[2].bulk[3];
+}
+
+static const struct wdl_host_ops ops = {.heavy_barrier = heavy_barrier};
+
+static void node_open(struct node *n)
+{
+    memset(n, 0, sizeof(*n));
+    n->host = (struct wdl_host){&ops, n};
+    n->d = (struct wdl_domain){.host = &n->host, .rank = 2, .control = &n->control[2],
+                               .own = &n->control[1], .node = n->control, .node_count = RANKS};
+}
+
+static int short_of(struct node *n, int who, int region)
+{
+    return wdl_short_begin(&n->control[who], &n->control[2], 2, region);
+}
+
+START_TEST(regions_count_from_the_base)
+{
+    struct wdl_domain d = {.base = (const char *) 0x12345678};
+    for (int i = 0; i < 3 * WDL_WIN_REGIONS; i++)
+        for (int edge = 0; edge < 2; edge++) {
+            const char *at = d.base + (size_t) i * WDL_REGION_BYTES;
+            int region = wdl_region_of(&d, edge ? at + WDL_REGION_BYTES - 1 : at);
+            ck_assert_int_eq(region, i % WDL_WIN_REGIONS);
+        }
+}
+END_TEST
+
+/* Who has never met a bulk update pays for no barrier and looks at no region. */
+START_TEST(a_short_update_announces_where_it_is)
+{
+    struct node n;
+    uint32_t seen[RANKS * WDL_WIN_REGIONS];
+    int nseen = 0;
+    node_open(&n);
+    for (int rank = 0; rank < RANKS; rank++)
+        for (int region = 0; region < WDL_WIN_REGIONS; region++) {
+            int status = wdl_short_begin(&n.control[1], &n.control[2], rank, region);
+            ck_assert_int_eq(status, WDL_OK);
+            ck_assert_uint_ne(n.control[1].announced, 0);
+            for (int i = 0; i < nseen; i++) /* no two places look the same */
+                ck_assert_uint_ne(n.control[1].announced, seen[i]);
+            seen[nseen++] = n.control[1].announced;
+            wdl_short_end(&n.control[1]);
+            ck_assert_uint_eq(n.control[1].announced, 0);
+        }
+    ck_assert_int_eq(n.barriers, 0);
+}
+END_TEST
+
+START_TEST(the_first_bulk_update_raises_the_mode_once)
+{
+    struct node n;
+    node_open(&n);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(wdl_bulk_begin(&n.d, 3), WDL_OK);
+        ck_assert_int_eq(n.barriers, 1);
+        ck_assert_uint_eq(n.control[2].bulk_mode, WDL_BULK_MODE);
+        wdl_bulk_end(&n.d, 3);
+    }
+    /* when the barrier ran, whoever began after it could see both */
+    ck_assert_uint_eq(n.mode_then, WDL_BULK_RAISING);
+    ck_assert_uint_eq(n.closed_then, 1);
+    for (int rank = 0; rank < RANKS; rank++) /* of that memory, not of all */
+        ck_assert(rank == 2 || n.control[rank].bulk_mode == WDL_BULK_NEVER);
+}
+END_TEST
+
+START_TEST(a_closed_region_refuses_short_updates_and_bulk_ones)
+{
+    struct node n;
+    node_open(&n);
+    for (int closed = 0; closed < WDL_WIN_REGIONS; closed++) {
+        struct wdl_domain other = n.d;
+        other.own = &n.control[3];
+        ck_assert_int_eq(wdl_bulk_begin(&n.d, closed), WDL_OK);
+        for (int region = 0; region < WDL_WIN_REGIONS; region++) {
+            int want = region == closed ? WDL_AGAIN : WDL_OK;
+            ck_assert_int_eq(short_of(&n, 0, region), want);
+            ck_assert_int_eq(n.control[0].announced != 0, want == WDL_OK);
+            wdl_short_end(&n.control[0]);
+            ck_assert_int_eq(wdl_bulk_begin(&other, region), want);
+            if (want == WDL_OK)
+                wdl_bulk_end(&other, region);
+            ck_assert_uint_eq(n.control[2].bulk[region], want == WDL_AGAIN);
+        }
+        wdl_bulk_end(&n.d, closed);
+        ck_assert_int_eq(short_of(&n, 0, closed), WDL_OK);
+        wdl_short_end(&n.control[0]);
+    }
+    n.control[2].bulk_mode = WDL_BULK_RAISING; /* the barrier is under way */
+    n.control[2].bulk[6] = 1;
+    ck_assert_int_eq(short_of(&n, 0, 6), WDL_AGAIN);
+    ck_assert_int_eq(n.barriers, 1);
+}
+END_TEST
+
+/* Whoever is in the region, whichever rank of the node: the region stays open. */
+START_TEST(a_region_somebody_is_in_is_not_closed)
+{
+    for (int who = 0; who < RANKS; who++)
+        for (int mode = WDL_BULK_NEVER; mode <= WDL_BULK_MODE; mode++) {
+            struct node n;
+            node_open(&n);
+            n.d.own = &n.control[(who + 1) % RANKS];
+            n.control[2].bulk_mode = (uint32_t) mode;
+            ck_assert_int_eq(short_of(&n, who, 5), WDL_OK);
+            ck_assert_int_eq(wdl_bulk_begin(&n.d, 5), WDL_AGAIN);
+            ck_assert_uint_eq(n.control[2].bulk[5], 0);
+            ck_assert_int_eq(wdl_bulk_begin(&n.d, 4), WDL_OK); /* the neighbour is quiet */
+            wdl_bulk_end(&n.d, 4);
+            wdl_short_end(&n.control[who]);
+            ck_assert_int_eq(wdl_short_begin(&n.control[who], &n.control[1], 1, 5), WDL_OK);
+            ck_assert_int_eq(wdl_bulk_begin(&n.d, 5), WDL_OK); /* the same of another rank */
+            wdl_bulk_end(&n.d, 5);
+            ck_assert_int_eq(n.barriers, mode != WDL_BULK_MODE);
+        }
+}
+END_TEST
+
+/* Private memory: nobody else's block is looked at. */
+START_TEST(memory_of_one_updater_asks_nobody)
+{
+    struct node n;
+    node_open(&n);
+    n.d.node_count = 1;
+    ck_assert_int_eq(short_of(&n, 3, 5), WDL_OK);
+    ck_assert_int_eq(wdl_bulk_begin(&n.d, 5), WDL_OK);
+}
+END_TEST
+
+static void close_while_inside(void *arg)
+{
+    struct node *n = arg;
+    wdl_bulk_begin(&n->d, 0);
+}
+
+static void enter_twice(void *arg)
+{
+    short_of(arg, 1, 0);
+}
+
+START_TEST(one_announcement_at_a_time)
+{
+    struct node n;
+    node_open(&n);
+    ck_assert(!wdl_suite_aborts(close_while_inside, &n));
+    ck_assert(!wdl_suite_aborts(enter_twice, &n));
+    ck_assert_int_eq(short_of(&n, 1, 7), WDL_OK);
+    ck_assert(wdl_suite_aborts(close_while_inside, &n));
+    ck_assert(wdl_suite_aborts(enter_twice, &n));
+}
+END_TEST
+
+/* --- element locks ---------------------------------------------------------------------------- */
+
+START_TEST(a_stripe_is_64_bytes_of_a_page)
+{
+    static const char page[1];
+    const char *base = page - (uintptr_t) page % 4096;
+    for (size_t from = 0; from < 4096; from += 7)
+        for (size_t bytes = 1; bytes < 4400; bytes += bytes < 140 ? 1 : 83) {
+            uint64_t want = 0;
+            for (size_t i = from / 64; i <= (from + bytes - 1) / 64; i++)
+                want |= (uint64_t) 1 << i % 64;
+            must(wdl_stripes_of(base + from, bytes) == want);
+        }
+    ck_assert(wdl_stripes_of(base, 1 << 20) == UINT64_MAX);
+}
+END_TEST
+
+START_TEST(all_stripes_of_a_set_or_none)
+{
+    struct wdl_prng prng;
+    int again = 0;
+    wdl_prng_init(&prng, 3);
+    for (int turn = 0; turn < 300; turn++) {
+        struct wdl_win_control control = {0};
+        uint64_t set = wdl_prng_next(&prng) & wdl_prng_next(&prng), held = 0;
+        if (turn % 2)
+            held = (uint64_t) 1 << wdl_prng_below(&prng, 64);
+        for (int i = 0; i < 64; i++)
+            control.stripe[i] = held >> i & 1;
+        int status = wdl_stripes_lock(&control, set);
+        ck_assert_int_eq(status, set & held ? WDL_AGAIN : WDL_OK);
+        again += status == WDL_AGAIN;
+        for (int i = 0; i < 64; i++)
+            must_cmp(control.stripe[i], ==, (held | (status == WDL_OK ? set : 0)) >> i & 1);
+        if (status == WDL_OK)
+            wdl_stripes_unlock(&control, set);
+        for (int i = 0; i < 64; i++)
+            must_cmp(control.stripe[i], ==, held >> i & 1);
+    }
+    ck_assert_int_gt(again, 10);
+}
+END_TEST
+
+/* --- several threads, as the processes of a node ---------------------------------------------- */
+
+enum { ROUNDS = 1000000 };
+
+static void membarrier(void *ctx)
+{
+    (void) ctx;
+    syscall(SYS_membarrier, 1 /* MEMBARRIER_CMD_GLOBAL */, 0, 0);
+}
+
+static const struct wdl_host_ops real_ops = {.heavy_barrier = membarrier};
+
+struct storm {
+    struct wdl_win_control control[RANKS];
+    pthread_barrier_t start;    /* all at once */
+    int next, shorts, bulks;    /* inside region 0 of rank 0's memory */
+    long updates, striped;
+};
+
+static void storm_short(struct storm *s, const struct wdl_domain *d)
+{
+    while (wdl_short_begin(d->own, d->control, 0, 0) != WDL_OK)
+        sched_yield();
+    __atomic_fetch_add(&s->shorts, 1, __ATOMIC_RELAXED);
+    must_cmp(__atomic_load_n(&s->bulks, __ATOMIC_RELAXED), ==, 0);
+    __atomic_fetch_add(&s->updates, 1, __ATOMIC_RELAXED);
+    __atomic_fetch_sub(&s->shorts, 1, __ATOMIC_RELAXED);
+    wdl_short_end(d->own);
+}
+
+static void storm_bulk(struct storm *s, const struct wdl_domain *d)
+{
+    while (wdl_bulk_begin(d, 0) != WDL_OK)
+        sched_yield();
+    must_cmp(__atomic_fetch_add(&s->bulks, 1, __ATOMIC_RELAXED), ==, 0);
+    must_cmp(__atomic_load_n(&s->shorts, __ATOMIC_RELAXED), ==, 0);
+    long before = __atomic_load_n(&s->updates, __ATOMIC_RELAXED);
+    __atomic_store_n(&s->updates, before + 1, __ATOMIC_RELAXED); /* alone: it need not be atomic */
+    __atomic_fetch_sub(&s->bulks, 1, __ATOMIC_RELAXED);
+    wdl_bulk_end(d, 0);
+}
+
+static void *storm_thread(void *arg)
+{
+    struct storm *s = arg;
+    struct wdl_host host = {&real_ops, NULL};
+    int me = __atomic_fetch_add(&s->next, 1, __ATOMIC_SEQ_CST);
+    struct wdl_domain d = {.host = &host, .control = &s->control[0], .own = &s->control[me],
+                           .node = s->control, .node_count = RANKS};
+    pthread_barrier_wait(&s->start);
+    for (int i = 0; i < ROUNDS; i++) {
+        uint64_t set = (uint64_t) 1 << (me + i) % 64 | 1 << 5;
+        if (i % 8 == me)
+            storm_bulk(s, &d);
+        else
+            storm_short(s, &d);
+        while (wdl_stripes_lock(&s->control[0], set) != WDL_OK)
+            sched_yield();
+        s->striped++;
+        wdl_stripes_unlock(&s->control[0], set);
+    }
+    return NULL;
+}
+
+START_TEST(short_and_bulk_updates_never_meet)
+{
+    struct storm s = {.next = 0};
+    pthread_t thread[RANKS];
+    ck_assert_int_eq(pthread_barrier_init(&s.start, NULL, RANKS), 0);
+    for (int i = 0; i < RANKS; i++)
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, storm_thread, &s), 0);
+    for (int i = 0; i < RANKS; i++)
+        pthread_join(thread[i], NULL);
+    pthread_barrier_destroy(&s.start);
+    ck_assert_int_eq(s.updates, RANKS * ROUNDS);
+    ck_assert_int_eq(s.striped, RANKS * ROUNDS);
+}
+END_TEST
+
+WDL_SUITE("rma/domain", regions_count_from_the_base, a_short_update_announces_where_it_is,
+          the_first_bulk_update_raises_the_mode_once,
+          a_closed_region_refuses_short_updates_and_bulk_ones,
+          a_region_somebody_is_in_is_not_closed, memory_of_one_updater_asks_nobody,
+          one_announcement_at_a_time, a_stripe_is_64_bytes_of_a_page, all_stripes_of_a_set_or_none,
+          short_and_bulk_updates_never_meet)

@@ -1,0 +1,264 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/words: locks by words of
+ * shared memory. */
+#include <string.h>
+#include "host/testworld.h"
+#include "support/must.h"
+#include "support/suite.h"
+
+enum { RANKS = 5, SHARED = 0, ALONE = 1 };
+
+/* A node of five ranks; word[p][t] is process p's attempt at target t. */
+struct node {
+    struct test_world w;
+    struct wdl_word word[RANKS][RANKS];
+};
+
+static void node_open(struct node *n)
+{
+    struct test_world_params p = {.ranks = RANKS, .node = RANKS};
+    memset(n, 0, sizeof(*n));
+    test_world_open(&n->w, &p);
+}
+
+static void node_close(struct node *n)
+{
+    for (int i = 0; i < RANKS; i++) {
+        const struct wdl_win *win = n->w.rank[i].win;
+        ck_assert_uint_eq(n->w.control[i].lock & 0xffffffff, 0); /* nobody inside */
+        ck_assert_uint_eq(n->w.control[i].gate & 0xffffffff, 0);
+        ck_assert(win->gate_users == 0 && !win->gate_in && win->gate_ticket == 0);
+    }
+    ck_assert_int_eq(test_world_messages(&n->w), 0);
+    test_world_close(&n->w);
+}
+
+static int take(struct node *n, int who, int target, int alone, int join)
+{
+    return wdl_words_lock(n->w.rank[who].win, target, alone, join, &n->word[who][target]);
+}
+
+static void give(struct node *n, int who, int target)
+{
+    wdl_words_unlock(n->w.rank[who].win, target);
+}
+
+static int take_all(struct node *n, int who)
+{
+    return wdl_words_lock_all(n->w.rank[who].win);
+}
+
+static void give_all(struct node *n, int who)
+{
+    wdl_words_unlock_all(n->w.rank[who].win);
+}
+
+START_TEST(shared_locks_meet_each_other_and_lock_all)
+{
+    struct node n;
+    node_open(&n);
+    for (int who = 0; who < RANKS - 1; who++)
+        ck_assert_int_eq(take(&n, who, 2, SHARED, 0), WDL_OK);
+    ck_assert_uint_eq(n.w.control[0].gate, 0); /* they do not pass the gate */
+    ck_assert_int_eq(take_all(&n, 4), WDL_OK);
+    ck_assert_int_eq(take(&n, 4, 2, SHARED, 0), WDL_OK);
+    give(&n, 4, 2);
+    give_all(&n, 4);
+    for (int who = 0; who < RANKS - 1; who++)
+        give(&n, who, 2);
+    node_close(&n);
+}
+END_TEST
+
+START_TEST(an_exclusive_lock_is_alone_on_its_rank)
+{
+    struct node n;
+    node_open(&n);
+    ck_assert_int_eq(take(&n, 0, 3, ALONE, 0), WDL_OK);
+    ck_assert_int_eq(take(&n, 1, 3, ALONE, 0), WDL_AGAIN);
+    ck_assert_int_eq(take(&n, 2, 3, SHARED, 0), WDL_AGAIN);
+    ck_assert_int_eq(take(&n, 2, 1, ALONE, 0), WDL_OK); /* on another rank: at the same time */
+    ck_assert_int_eq(take(&n, 4, 4, SHARED, 0), WDL_OK);
+    give(&n, 0, 3);
+    ck_assert_int_eq(take(&n, 2, 3, SHARED, 0), WDL_AGAIN); /* first come, first served */
+    ck_assert_int_eq(take(&n, 1, 3, ALONE, 0), WDL_OK);
+    ck_assert_int_eq(take(&n, 2, 3, SHARED, 0), WDL_AGAIN);
+    give(&n, 1, 3);
+    ck_assert_int_eq(take(&n, 2, 3, SHARED, 0), WDL_OK);
+    give(&n, 2, 3);
+    give(&n, 2, 1);
+    give(&n, 4, 4);
+    node_close(&n);
+}
+END_TEST
+
+START_TEST(lock_all_and_exclusive_locks_exclude_each_other)
+{
+    struct node n;
+    node_open(&n);
+    ck_assert_int_eq(take_all(&n, 0), WDL_OK);
+    ck_assert_int_eq(take_all(&n, 1), WDL_OK);
+    ck_assert_int_eq(take(&n, 2, 4, ALONE, 0), WDL_AGAIN);
+    ck_assert_int_eq(take_all(&n, 3), WDL_AGAIN); /* behind the exclusive one */
+    give_all(&n, 0);
+    ck_assert_int_eq(take(&n, 2, 4, ALONE, 0), WDL_AGAIN);
+    give_all(&n, 1);
+    ck_assert_int_eq(take_all(&n, 3), WDL_AGAIN);
+    ck_assert_int_eq(take(&n, 2, 4, ALONE, 0), WDL_OK);
+    ck_assert_int_eq(take_all(&n, 3), WDL_AGAIN);
+    give(&n, 2, 4);
+    ck_assert_int_eq(take_all(&n, 3), WDL_OK);
+    give_all(&n, 3);
+    node_close(&n);
+}
+END_TEST
+
+/* All exclusive locks of a process are one at the gate, and the last to go leaves it; an attempt
+ * counts once, however often it is made. */
+START_TEST(a_process_passes_the_gate_once)
+{
+    struct node n;
+    node_open(&n);
+    ck_assert_int_eq(take(&n, 1, 0, SHARED, 0), WDL_OK);
+    for (int i = 0; i < 10; i++)
+        ck_assert_int_eq(take(&n, 0, 0, ALONE, 0), WDL_AGAIN);
+    ck_assert_int_eq(take(&n, 0, 3, ALONE, 0), WDL_OK);
+    ck_assert_int_eq(n.w.rank[0].win->gate_users, 2); /* one held, one wanted */
+    ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN);
+    give(&n, 0, 3);
+    ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN); /* for the one that is wanted */
+    give(&n, 1, 0);
+    ck_assert_int_eq(take(&n, 0, 0, ALONE, 0), WDL_OK);
+    ck_assert_int_eq(take(&n, 0, 4, ALONE, 1), WDL_OK);
+    give(&n, 0, 0);
+    ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN);
+    give(&n, 0, 4);
+    ck_assert_int_eq(take_all(&n, 2), WDL_OK);
+    give_all(&n, 2);
+    node_close(&n);
+}
+END_TEST
+
+/* Who holds a lock already does not wait behind those who may be waiting for it. */
+START_TEST(a_holder_joins)
+{
+    for (int join = 0; join < 2; join++) {
+        int want = join ? WDL_OK : WDL_AGAIN;
+        struct node n;
+        node_open(&n);
+        /* at a rank's word: process 2 waits there for process 0 */
+        ck_assert_int_eq(take(&n, 0, 1, SHARED, 0), WDL_OK);
+        ck_assert_int_eq(take(&n, 1, 0, SHARED, 0), WDL_OK);
+        ck_assert_int_eq(take(&n, 2, 1, ALONE, 0), WDL_AGAIN);
+        ck_assert_int_eq(take(&n, 1, 1, SHARED, join), want);
+        /* at the gate: process 3's lock_all waits there for process 2 */
+        ck_assert_int_eq(take_all(&n, 3), WDL_AGAIN);
+        ck_assert_int_eq(take(&n, 1, 4, ALONE, join), want);
+        if (join) {
+            give(&n, 1, 4);
+            give(&n, 1, 1);
+        }
+        give(&n, 0, 1);
+        ck_assert_int_eq(take(&n, 2, 1, ALONE, 0), WDL_OK);
+        give(&n, 2, 1);
+        ck_assert_int_eq(take_all(&n, 3), WDL_OK);
+        give_all(&n, 3);
+        give(&n, 1, 0);
+        if (!join) {            /* what is still wanted */
+            ck_assert_int_eq(take(&n, 1, 1, SHARED, 0), WDL_OK);
+            ck_assert_int_eq(take(&n, 1, 4, ALONE, 0), WDL_OK);
+            give(&n, 1, 1);
+            give(&n, 1, 4);
+        }
+        node_close(&n);
+    }
+}
+END_TEST
+
+static void give_what_nobody_has(void *arg)
+{
+    give(arg, 0, 1);
+}
+
+static void give_all_of_nobody(void *arg)
+{
+    give_all(arg, 0);
+}
+
+START_TEST(only_what_is_held_can_be_given)
+{
+    struct node n;
+    node_open(&n);
+    ck_assert(wdl_suite_aborts(give_what_nobody_has, &n));
+    ck_assert(wdl_suite_aborts(give_all_of_nobody, &n));
+    node_close(&n);
+}
+END_TEST
+
+/* --- random visitors -------------------------------------------------------------------------- */
+
+enum { ALL = 2, VISITS = 400 };
+
+struct visitor {
+    int target, kind, inside, asking, left;
+};
+
+static int compatible(const struct visitor *a, const struct visitor *b)
+{
+    if (a->kind == ALL || b->kind == ALL)
+        return a->kind != ALONE && b->kind != ALONE;
+    return a->target != b->target || (a->kind == SHARED && b->kind == SHARED);
+}
+
+static int visitor_step(struct node *n, int who, struct visitor *v)
+{
+    if (v->inside) {
+        if (v->kind == ALL)
+            give_all(n, who);
+        else
+            give(n, who, v->target);
+        *v = (struct visitor){.left = v->left - 1};
+        return 1;
+    }
+    if (!v->asking) {
+        v->kind = (int) wdl_prng_below(&n->w.prng, 3);
+        v->target = (int) wdl_prng_below(&n->w.prng, RANKS);
+        v->asking = 1;
+    }
+    int status = v->kind == ALL ? take_all(n, who) : take(n, who, v->target, v->kind, 0);
+    v->inside = status == WDL_OK;
+    return v->inside;
+}
+
+/* Whatever the order of their attempts: those inside agree with each other, and nobody waits for
+ * ever. */
+START_TEST(random_visitors)
+{
+    struct node n;
+    struct visitor v[RANKS] = {{0}};
+    int left = RANKS, idle = 0, together = 0;
+    node_open(&n);
+    for (int i = 0; i < RANKS; i++)
+        v[i].left = VISITS;
+    while (left > 0) {
+        int who = (int) wdl_prng_below(&n.w.prng, RANKS), inside = 0;
+        if (v[who].left == 0)
+            continue;
+        idle = visitor_step(&n, who, &v[who]) ? 0 : idle + 1;
+        must_cmp(idle, <, 1000);
+        left -= v[who].left == 0;
+        for (int a = 0; a < RANKS; a++) {
+            inside += v[a].inside;
+            for (int b = 0; b < a; b++)
+                must(!v[a].inside || !v[b].inside || compatible(&v[a], &v[b]));
+        }
+        together += inside > 1;
+    }
+    ck_assert_int_gt(together, VISITS / 4); /* they do meet where they may */
+    node_close(&n);
+}
+END_TEST
+
+WDL_SUITE("rma/words", shared_locks_meet_each_other_and_lock_all,
+          an_exclusive_lock_is_alone_on_its_rank, lock_all_and_exclusive_locks_exclude_each_other,
+          a_process_passes_the_gate_once, a_holder_joins, only_what_is_held_can_be_given,
+          random_visitors)
