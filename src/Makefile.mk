@@ -15,6 +15,10 @@ windlass_core_sources = \
     %D%/mpid/coll/broadcast.c \
     %D%/mpid/coll/cell.c \
     %D%/mpid/coll/exchange.c \
+    %D%/mpid/coll/gasnet_bundle.c \
+    %D%/mpid/coll/gasnet_move.c \
+    %D%/mpid/coll/gasnet_op.c \
+    %D%/mpid/coll/gasnet_team.c \
     %D%/mpid/coll/gather.c \
     %D%/mpid/coll/gather_all.c \
     %D%/mpid/coll/graph.c \
@@ -74,6 +78,9 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/copy.c                 \
     %D%/mpid/adi/env.c                  \
     %D%/mpid/adi/errors.c               \
+    %D%/mpid/adi/gas_calls.c            \
+    %D%/mpid/adi/gas_sync.c             \
+    %D%/mpid/adi/gas_team.c             \
     %D%/mpid/adi/host.c                 \
     %D%/mpid/adi/init.c                 \
     %D%/mpid/adi/intercomm.c            \
@@ -104,6 +111,8 @@ windlass_headers = \
     %D%/mpid/coll/car.h \
     %D%/mpid/coll/coll.h \
     %D%/mpid/coll/coll_impl.h \
+    %D%/mpid/coll/gasnet_core.h \
+    %D%/mpid/coll/gasnet_impl.h \
     %D%/mpid/coll/pattern.h \
     %D%/mpid/coll/prefix.h \
     %D%/mpid/coll/tree.h \
@@ -140,5 +149,10 @@ windlass_adi_headers =                  \
     %D%/mpid/adi/include/wdl_request.h  \
     %D%/mpid/adi/include/wdl_tag.h      \
     %D%/mpid/adi/include/wdl_win.h      \
+    %D%/mpid/adi/gas.h                  \
     %D%/mpid/adi/pt2pt.h                \
     %D%/mpid/adi/rma.h
+
+# Installed beside mpi.h.
+windlass_public_headers =               \
+    %D%/mpid/adi/include/gasnet_coll.h

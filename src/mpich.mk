@@ -11,6 +11,7 @@ AM_CPPFLAGS +=                                          \
     -I$(top_srcdir)/src/mpid/windlass/mpid/adi/include  \
     -I$(top_srcdir)/src/mpid/windlass
 
+include_HEADERS += $(windlass_public_headers)
 noinst_HEADERS += $(windlass_headers) $(windlass_adi_headers)
 
 mpi_core_sources +=                     \

@@ -264,6 +264,8 @@ int MPID_Finalize(void)
 
     mpi_errno = wdl_adi_rma_fini(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = wdl_adi_gasnet_fini();
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = wdl_adi_coll_fini(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = flush_all(wdl_adi.proc->nm);

@@ -61,9 +61,7 @@ int wdl_sync_up(struct wdl_build *b, enum wdl_phase phase, int root, int after);
 int wdl_sync_down(struct wdl_build *b, enum wdl_phase phase, int root, int after);
 int wdl_sync_all(struct wdl_build *b, enum wdl_phase phase, int after);
 
-/* How data flows in a kind: decides its entry and exit synchronization. */
-enum wdl_flow { WDL_FLOW_DOWN, WDL_FLOW_UP, WDL_FLOW_ALL };
-enum wdl_flow wdl_flow_of(enum wdl_coll_kind kind);
+enum wdl_flow wdl_flow_of(const struct wdl_coll_args *args);
 
 size_t wdl_block_bytes(const struct wdl_coll_args *args, const struct wdl_coll_blocks *blocks,
                        int rank);

@@ -20,13 +20,15 @@
 
 #include "mpid/proc/proc.h"
 
+struct wdl_build;
 struct wdl_coll;
 struct wdl_team;
 
 /* X(name): what a team can do. Blocks are numbered by rank. */
 #define WDL_COLL_KINDS(X) \
     X(BARRIER)            \
-    X(BROADCAST) X(SCATTER) X(GATHER) X(GATHER_ALL) X(EXCHANGE) X(REDUCE) X(ALLREDUCE) X(SCAN)
+    X(BROADCAST)          \
+    X(SCATTER) X(GATHER) X(GATHER_ALL) X(EXCHANGE) X(REDUCE) X(ALLREDUCE) X(SCAN) X(CUSTOM)
 
 enum wdl_coll_kind {
 #define WDL_COLL_KIND_ENUM(name) WDL_COLL_##name,
@@ -53,6 +55,10 @@ enum wdl_coll_flag {
 /* What MPI's collectives promise. */
 #define WDL_COLL_MPI (WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL)
 
+/* How data flows: decides the entry and exit synchronization. From the root, to it, or from all to
+ * all. */
+enum wdl_flow { WDL_FLOW_ALL, WDL_FLOW_DOWN, WDL_FLOW_UP };
+
 /* inout[i] = left[i] op inout[i] for count elements; `left` holds the operands of lower ranks. */
 typedef void (*wdl_coll_reduce_fn)(void *ctx, const void *left, void *inout, size_t count);
 
@@ -78,6 +84,7 @@ struct wdl_coll_blocks {
  * reduce       bytes 2      root: bytes      the vector   -           -
  * allreduce    bytes 2      bytes            the vector   -           -
  * scan         bytes 2      bytes            the vector   -           -
+ * custom       as `build` likes
  *
  * 1: the root too, unless dst == src or NULL. 2: src may be dst (gather_all: the own block in it).
  * Otherwise memory does not overlap. The last two columns: which ranks give block lists, if any.
@@ -92,6 +99,19 @@ struct wdl_coll_args {
     int variable; /* block lists are in use (on every rank, or on none) */
     struct wdl_coll_blocks src_blocks, dst_blocks;
     struct wdl_coll_op op; /* reduce, allreduce, scan */
+    /* Local work as a part of the collective: `before` fills src from the user's memory, `after`
+     * takes dst apart into it; NULL: none. On every rank or none, but for ranks without src or
+     * dst. */
+    void (*before)(void *local);
+    void (*after)(void *local);
+    void *local;
+    /* Called when nothing of the collective on this rank uses `local` any more, which may be after
+     * the request is done; or NULL. Not if the start is refused. */
+    void (*release)(void *local);
+    /* CUSTOM: adds this rank's part of the graph (algo.h) */
+    void (*build)(struct wdl_build *b);
+    enum wdl_flow flow; /* CUSTOM */
+    int entry;          /* CUSTOM: no data moves before all have begun */
     /* NULL: choose; else this row of select.c where it applies, or ERR_ARG */
     const char *algorithm;
 };
@@ -99,6 +119,7 @@ struct wdl_coll_args {
 struct wdl_coll_req {
     int done, status;
     void (*fn)(struct wdl_coll_req *req); /* may be NULL; the caller sets it */
+    void *ctx; /* the caller's */
     struct wdl_list link; /* the engine's, with what follows, until done */
     struct wdl_coll_args args;
 };

@@ -52,6 +52,7 @@ struct wdl_run {
     struct wdl_team *team;
     struct wdl_coll_req *req; /* NULL once done, and for the empty ones */
     struct wdl_coll_args args;
+    int held; /* args are a request's */
     uint32_t seq;
     uint64_t stamp; /* the same, counted from 1 and never wrapping: what shared cells hold */
     int status;

@@ -54,6 +54,8 @@ static void run_end(struct wdl_run *run)
     struct wdl_graph *g = run->graph;
     wdl_assert_cmp(run->users_left, ==, 0);
     wdl_list_remove(&run->link);
+    if (run->held && run->args.release)
+        run->args.release(run->args.local);
     wdl_team_finished(run);
     g->running--;
     wdl_list_push_front(&g->idle, &run->link);
@@ -379,6 +381,7 @@ int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_re
     if (!run)
         return WDL_ERR_NOMEM;
     run->req = req;
+    run->held = req != NULL;
     run->seq = seq;
     run->stamp = ++team->started;
     run->status = WDL_OK;

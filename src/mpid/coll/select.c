@@ -8,6 +8,7 @@
 #include "mpid/coll/algo.h"
 
 enum { ROW_FIRST = 1 << 16, ROW_CREDIT }; /* rows of the empty collectives */
+enum { HAS_BEFORE = 1 << 28, HAS_AFTER = 1 << 29 }; /* in a shape's flags */
 
 struct row {
     enum wdl_coll_kind kind;
@@ -113,6 +114,11 @@ static double cost_halving(const struct wdl_coll_model *n, double p, double log,
     return 2 * log * n->latency + m * (2 * n->byte + 2 * n->reduce);
 }
 
+static void custom(struct wdl_build *b)
+{
+    b->args->build(b);
+}
+
 static const struct row rows[] = {
     {WDL_COLL_BARRIER, "dissemination", wdl_barrier_dissemination, always, cost_rounds, 0},
     {WDL_COLL_BROADCAST, "tree", wdl_broadcast_tree, always, cost_broadcast_tree, 0},
@@ -132,6 +138,7 @@ static const struct row rows[] = {
     {WDL_COLL_ALLREDUCE, "doubling", wdl_allreduce_doubling, always, cost_vector, 0},
     {WDL_COLL_ALLREDUCE, "halving", wdl_allreduce_halving, divisible, cost_halving, 0},
     {WDL_COLL_SCAN, "doubling", wdl_scan_doubling, always, cost_vector, 0},
+    {WDL_COLL_CUSTOM, "custom", custom, always, cost_rounds, 0},
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
@@ -152,7 +159,7 @@ static int args_check(const struct wdl_team *team, const struct wdl_coll_args *a
     if (!one_of(args->flags, WDL_COLL_IN) || !one_of(args->flags, WDL_COLL_OUT) ||
         !one_of(args->flags, WDL_COLL_SINGLE | WDL_COLL_LOCAL))
         return WDL_ERR_ARG;
-    if (wdl_flow_of(args->kind) != WDL_FLOW_ALL && (args->root < 0 || args->root >= team->size))
+    if (wdl_flow_of(args) != WDL_FLOW_ALL && (args->root < 0 || args->root >= team->size))
         return WDL_ERR_RANK;
     if (reduces && !args->op.fn)
         return WDL_ERR_OP;
@@ -160,6 +167,8 @@ static int args_check(const struct wdl_team *team, const struct wdl_coll_args *a
         (args->variable || args->op.elem_bytes == 0 || args->bytes % args->op.elem_bytes))
         return WDL_ERR_ARG;
     if (args->kind == WDL_COLL_BROADCAST && args->variable)
+        return WDL_ERR_ARG;
+    if ((args->kind == WDL_COLL_CUSTOM) != (args->build != NULL))
         return WDL_ERR_ARG;
     return WDL_OK;
 }
@@ -192,7 +201,7 @@ int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args
 
 int wdl_select_syncs(int row, const struct wdl_coll_args *args)
 {
-    enum wdl_flow flow = wdl_flow_of(args->kind);
+    enum wdl_flow flow = wdl_flow_of(args);
     if (args->kind == WDL_COLL_BARRIER || args->kind == WDL_COLL_ALLREDUCE ||
         args->kind == WDL_COLL_GATHER_ALL)
         return 1;
@@ -201,7 +210,7 @@ int wdl_select_syncs(int row, const struct wdl_coll_args *args)
     if (args->flags & WDL_COLL_OUT_ALLSYNC)
         return 1;
     /* downwards the news travels with the data, and an empty block does not travel */
-    return ((args->flags & WDL_COLL_IN_ALLSYNC) || rows[row].entry) &&
+    return ((args->flags & WDL_COLL_IN_ALLSYNC) || rows[row].entry || args->entry) &&
            !(flow == WDL_FLOW_DOWN && args->variable);
 }
 
@@ -234,17 +243,52 @@ static void exit_build(struct wdl_build *b, enum wdl_flow flow, int root, int fi
     wdl_build_user(b, last);
 }
 
+static int call_before(struct wdl_run *run, int arg)
+{
+    (void) arg;
+    run->args.before(run->args.local);
+    return WDL_OK;
+}
+
+static int call_after(struct wdl_run *run, int arg)
+{
+    (void) arg;
+    run->args.after(run->args.local);
+    return WDL_OK;
+}
+
+/* The local work: in front of what reads the source, behind what writes the destination. */
+static void hooks_build(struct wdl_build *b, int first)
+{
+    int last = b->ncars, before = WDL_CAR_NONE, after = WDL_CAR_NONE;
+    if (b->args->before)
+        before = wdl_build_call(b, call_before, 0, 1);
+    if (b->args->after)
+        after = wdl_build_call(b, call_after, 0, 2);
+    for (int i = first; i < last; i++) {
+        if (wdl_car_touches(&b->cars[i]) & 1)
+            wdl_build_order(b, before, i);
+        if (wdl_car_touches(&b->cars[i]) & 2)
+            wdl_build_order(b, i, after);
+    }
+    wdl_build_order(b, before, after);
+    /* they read lists that are the call's until it is done, and no longer */
+    wdl_build_user(b, before);
+    wdl_build_user(b, after);
+}
+
 static struct wdl_graph *graph_build(struct wdl_team *team, const struct wdl_coll_args *args,
                                      int row)
 {
     struct wdl_build b;
-    enum wdl_flow flow = wdl_flow_of(args->kind);
+    enum wdl_flow flow = wdl_flow_of(args);
     int synced = args->kind != WDL_COLL_BARRIER, entered = WDL_CAR_NONE;
     wdl_build_begin(&b, team, args);
-    if (synced && (rows[row].entry || (args->flags & WDL_COLL_IN_ALLSYNC)))
+    if (synced && (rows[row].entry || args->entry || (args->flags & WDL_COLL_IN_ALLSYNC)))
         entered = entry_build(&b, flow, args->root);
     int first = b.ncars;
     rows[row].build(&b);
+    hooks_build(&b, first);
     for (int i = first, n = b.ncars; i < n; i++)
         if (wdl_car_touches(&b.cars[i]) && b.cars[i].kind != WDL_CAR_RECV)
             wdl_build_order(&b, entered, i);
@@ -291,19 +335,20 @@ struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_
     struct wdl_shape shape;
     memset(&shape, 0, sizeof(shape));
     shape.row = (uint32_t) row;
-    shape.flags = args->flags;
+    shape.flags = args->flags | (args->before ? HAS_BEFORE : 0) | (args->after ? HAS_AFTER : 0);
     shape.root = args->root;
     shape.commutes = args->op.commutes;
     shape.bytes = args->bytes;
     shape.elem_bytes = args->op.elem_bytes;
-    struct wdl_graph *g = args->variable ? NULL : graph_find(team, &shape);
+    int once = args->variable || args->kind == WDL_COLL_CUSTOM;
+    struct wdl_graph *g = once ? NULL : graph_find(team, &shape);
     if (g)
         return g;
     g = graph_build(team, args, row);
     if (!g)
         return NULL;
     g->syncs = wdl_select_syncs(row, args);
-    if (!args->variable)
+    if (!once)
         graph_keep(team, g, &shape);
     return g;
 }

@@ -109,15 +109,17 @@ int wdl_sync_all(struct wdl_build *b, enum wdl_phase phase, int after)
     return last;
 }
 
-enum wdl_flow wdl_flow_of(enum wdl_coll_kind kind)
+enum wdl_flow wdl_flow_of(const struct wdl_coll_args *args)
 {
-    switch (kind) {
+    switch (args->kind) {
     case WDL_COLL_BROADCAST:
     case WDL_COLL_SCATTER:
         return WDL_FLOW_DOWN;
     case WDL_COLL_GATHER:
     case WDL_COLL_REDUCE:
         return WDL_FLOW_UP;
+    case WDL_COLL_CUSTOM:
+        return args->flow;
     default:
         return WDL_FLOW_ALL;
     }

@@ -254,11 +254,14 @@ static int may_start(const struct wdl_team *team, int syncs)
 
 static void req_fail(struct wdl_team *team, struct wdl_coll_req *req, int status)
 {
+    struct wdl_coll_args args = req->args;
     team->coll->stats.live--;
     req->status = status;
     req->done = 1;
     if (req->fn)
         req->fn(req);
+    if (args.release)
+        args.release(args.local);
 }
 
 /* Start a graph as the next number. */

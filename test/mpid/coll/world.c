@@ -73,7 +73,7 @@ static void op_choose(struct world *w, struct op *op, int index)
     op->group = &w->groups[wdl_prng_below(p, (uint64_t) o->teams)];
     int size = op->group->size;
     struct wdl_coll_args *a = &op->args;
-    a->kind = (enum wdl_coll_kind) pick(p, o->kind, WDL_COLL_KIND_COUNT);
+    a->kind = (enum wdl_coll_kind) pick(p, o->kind, WDL_COLL_CUSTOM);
     a->flags = (uint32_t) (WDL_COLL_IN_NOSYNC << pick(p, o->in, 3) | WDL_COLL_OUT_NOSYNC
                                                                          << pick(p, o->out, 3));
     a->flags |= wdl_prng_chance(p, 500) ? WDL_COLL_SINGLE : WDL_COLL_LOCAL;
@@ -365,7 +365,7 @@ int main(int argc, char **argv)
         o = options_of(seed);
         failed += world(&o);
     }
-    for (int kind = WDL_COLL_BROADCAST; kind < WDL_COLL_KIND_COUNT && !failed; kind++)
+    for (int kind = WDL_COLL_BROADCAST; kind < WDL_COLL_CUSTOM && !failed; kind++)
         for (int lie = 1; lie <= 2; lie++)
             failed += !lies_caught(lie, kind);
     printf("coll world: %llu seeds, %d failed\n", (unsigned long long) count, failed);

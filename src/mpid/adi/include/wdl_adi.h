@@ -52,6 +52,8 @@ int wdl_adi_rma_fini(struct wdl_proc *proc);
 int wdl_adi_coll_init(struct wdl_proc *proc);
 /* All teams are destroyed. */
 int wdl_adi_coll_fini(struct wdl_proc *proc);
+/* gas_team.c: destroy GASNet's teams. */
+int wdl_adi_gasnet_fini(void);
 
 static inline struct wdl_proc *wdl_adi_proc(void)
 {

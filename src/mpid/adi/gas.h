@@ -1,0 +1,37 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * What the files behind gasnet_coll.h and gasnet.h share: teams as the client sees them, errors,
+ * waiting. Called with MPICH's global lock held, which WDL_GAS_ENTER takes.
+ */
+#ifndef WDL_ADI_GAS_H_INCLUDED
+#define WDL_ADI_GAS_H_INCLUDED
+
+#include "wdl_adi.h"
+#include "gasnet_coll.h"
+#include "mpid/coll/gasnet_core.h"
+
+struct gasnet_coll_team {
+    struct wdl_gas_team *core; /* NULL: before gasnet_coll_init, and when freed */
+    struct gasnet_coll_team *next; /* of those split off */
+    gasnet_coll_error_fn_t on_error;
+    void *on_error_arg;
+    /* a barrier notified and not yet found done, and what its ranks have agreed on */
+    int notified, agreed;
+    wdl_gas_handle barrier;
+};
+
+#define WDL_GAS_ENTER() MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX)
+#define WDL_GAS_LEAVE() MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX)
+
+/* The team's core; before gasnet_coll_init the program is aborted. */
+struct wdl_gas_team *wdl_gas_core(gasnet_team_handle_t team, const char *call);
+/* Say what is wrong; then the callback is called, or the program aborted. */
+void wdl_gas_wrong(const char *call, int code);
+void wdl_gas_punish(gasnet_coll_error_fn_t fn, void *arg, int code);
+/* A call has begun: a misuse is said at once, and dealt with if nobody will synchronize. */
+gasnet_coll_handle_t wdl_gas_begun(gasnet_team_handle_t team, const char *call, int flags,
+                                   wdl_gas_handle handle);
+void wdl_gas_finish(gasnet_coll_handle_t handle);
+const char *wdl_gas_error_text(int code);
+
+#endif

@@ -1,0 +1,67 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * GASNet's collectives: the calls, each in its blocking and its other form. What they do is the
+ * core's (mpid/coll/gasnet_*.c).
+ */
+#include "gas.h"
+
+/* Parameters in parentheses; the core's arguments behind the team. */
+#define CALL(name, parameters, ...)                                                       \
+    gasnet_coll_handle_t gasnet_coll_##name##_nb parameters                               \
+    {                                                                                     \
+        WDL_GAS_ENTER();                                                                  \
+        struct wdl_gas_team *core = wdl_gas_core(team, #name);                            \
+        gasnet_coll_handle_t handle =                                                     \
+            wdl_gas_begun(team, #name, flags, wdl_gas_##name##_nb(core, __VA_ARGS__));    \
+        WDL_GAS_LEAVE();                                                                  \
+        return handle;                                                                    \
+    }                                                                                     \
+                                                                                          \
+    void gasnet_coll_##name parameters                                                    \
+    {                                                                                     \
+        WDL_GAS_ENTER();                                                                  \
+        struct wdl_gas_team *core = wdl_gas_core(team, #name);                            \
+        flags |= WDL_GAS_BLOCKING;                                                        \
+        wdl_gas_finish(                                                                   \
+            wdl_gas_begun(team, #name, 0, wdl_gas_##name##_nb(core, __VA_ARGS__)));       \
+        WDL_GAS_LEAVE();                                                                  \
+    }
+
+CALL(broadcast,
+     (gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src, size_t nbytes,
+      int flags),
+     dst, srcimage, src, nbytes, flags)
+CALL(broadcastM,
+     (gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage, void *src,
+      size_t nbytes, int flags),
+     dstlist, srcimage, src, nbytes, flags)
+CALL(scatter,
+     (gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src, size_t nbytes,
+      int flags),
+     dst, srcimage, src, nbytes, flags)
+CALL(scatterM,
+     (gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage, void *src,
+      size_t nbytes, int flags),
+     dstlist, srcimage, src, nbytes, flags)
+CALL(gather,
+     (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src, size_t nbytes,
+      int flags),
+     dstimage, dst, src, nbytes, flags)
+CALL(gatherM,
+     (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *const srclist[],
+      size_t nbytes, int flags),
+     dstimage, dst, srclist, nbytes, flags)
+CALL(gather_all,
+     (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags),
+     dst, src, nbytes, flags)
+CALL(gather_allM,
+     (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[], size_t nbytes,
+      int flags),
+     dstlist, srclist, nbytes, flags)
+CALL(exchange,
+     (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags),
+     dst, src, nbytes, flags)
+CALL(exchangeM,
+     (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[], size_t nbytes,
+      int flags),
+     dstlist, srclist, nbytes, flags)

@@ -1,0 +1,233 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * GASNet's collectives: begin and end, teams, barriers.
+ */
+#include "gas.h"
+#include "rma.h"
+
+static int world_peer(void *ctx, int rank)
+{
+    (void) ctx;
+    return rank;
+}
+
+static int init(const gasnet_image_t images[], const gasnet_coll_fn_entry_t fns[], size_t fn_count)
+{
+    int size = MPIR_Process.size;
+    size_t *counts = images ? wdl_adi_alloc((size_t) size * sizeof counts[0]) : NULL;
+    struct wdl_gas_fn *fn = wdl_adi_alloc((fn_count + 1) * sizeof fn[0]);
+    struct wdl_gas_params params = {.team = {.id = WDL_TEAM_GASNET,
+                                             .rank = MPIR_Process.rank,
+                                             .size = size,
+                                             .peer_of = world_peer},
+                                    .images = counts,
+                                    .fns = fn,
+                                    .fn_count = fn_count};
+    int status = (images && !counts) || !fn ? WDL_ERR_NOMEM : WDL_OK;
+    for (int i = 0; i < size && counts; i++)
+        counts[i] = images[i];
+    for (size_t i = 0; i < fn_count && fn; i++) {
+        fn[i].fn = fns[i].fnptr;
+        fn[i].flags = fns[i].flags;
+    }
+    if (status == WDL_OK)
+        status = wdl_gas_init(wdl_adi.proc, &params, &gasnet_coll_team_all.core);
+    MPL_free(counts);
+    MPL_free(fn);
+    return status;
+}
+
+void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
+                      gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags)
+{
+    int status = WDL_ERR_ARG;
+    (void) my_image; /* one thread at a time makes all of a node's calls */
+    WDL_GAS_ENTER();
+    if (wdl_adi.proc && !gasnet_coll_team_all.core && !init_flags && (fn_tbl || !fn_count))
+        status = init(images, fn_tbl, fn_count);
+    if (status != WDL_OK) {
+        int code = status == WDL_ERR_ARG ? GASNET_COLL_ERR_INIT : GASNET_COLL_ERR_NOMEM;
+        wdl_gas_wrong("init", code);
+        wdl_gas_punish(gasnet_coll_team_all.on_error, gasnet_coll_team_all.on_error_arg, code);
+    }
+    WDL_GAS_LEAVE();
+}
+
+static int team_close(gasnet_team_handle_t team)
+{
+    int mpi_errno = MPI_SUCCESS;
+    if (team->core)
+        WDL_ADI_WAIT(wdl_gas_team_destroy(team->core), mpi_errno);
+    team->core = NULL;
+    return mpi_errno;
+}
+
+int wdl_adi_gasnet_fini(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    while (gasnet_coll_team_all.next) {
+        struct gasnet_coll_team *team = gasnet_coll_team_all.next;
+        gasnet_coll_team_all.next = team->next;
+        int error = team_close(team);
+        mpi_errno = mpi_errno ? mpi_errno : error;
+        MPL_free(team);
+    }
+    int error = team_close(&gasnet_coll_team_all);
+    return mpi_errno ? mpi_errno : error;
+}
+
+/* --- teams ------------------------------------------------------------------------------------ */
+
+gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t team, gasnet_node_t color,
+                                            gasnet_node_t relrank, int flags)
+{
+    WDL_GAS_ENTER();
+    struct wdl_gas_team *core = wdl_gas_core(team, "team_split");
+    struct gasnet_coll_team *made = wdl_adi_alloc(sizeof *made);
+    (void) flags;
+    if (!made) {
+        wdl_gas_wrong("team_split", GASNET_COLL_ERR_NOMEM);
+        wdl_gas_punish(NULL, NULL, GASNET_COLL_ERR_NOMEM);
+    } else {
+        made->on_error = team->on_error;
+        made->on_error_arg = team->on_error_arg;
+        made->next = gasnet_coll_team_all.next;
+        gasnet_coll_team_all.next = made;
+        wdl_gas_finish(wdl_gas_begun(
+            team, "team_split", 0,
+            wdl_gas_team_split_nb(core, (int) color, (int) relrank, &made->core)));
+    }
+    WDL_GAS_LEAVE();
+    return made;
+}
+
+void gasnet_coll_team_free(gasnet_team_handle_t team)
+{
+    WDL_GAS_ENTER();
+    (void) wdl_gas_core(team, "team_free");
+    struct gasnet_coll_team **at = &gasnet_coll_team_all.next;
+    while (*at && *at != team)
+        at = &(*at)->next;
+    if (!*at) { /* TEAM_ALL lives as long as MPI */
+        wdl_gas_wrong("team_free", GASNET_COLL_ERR_INIT);
+        wdl_gas_punish(team->on_error, team->on_error_arg, GASNET_COLL_ERR_INIT);
+    } else {
+        *at = team->next;
+        if (team_close(team))
+            wdl_gas_punish(NULL, NULL, GASNET_COLL_ERR_NETWORK);
+        MPL_free(team);
+    }
+    WDL_GAS_LEAVE();
+}
+
+gasnet_node_t gasnet_coll_team_size(gasnet_team_handle_t team)
+{
+    return (gasnet_node_t) wdl_gas_team_size(wdl_gas_core(team, "team_size"));
+}
+
+gasnet_node_t gasnet_coll_team_rank(gasnet_team_handle_t team)
+{
+    return (gasnet_node_t) wdl_gas_team_rank(wdl_gas_core(team, "team_rank"));
+}
+
+gasnet_image_t gasnet_coll_team_images(gasnet_team_handle_t team)
+{
+    return (gasnet_image_t) wdl_gas_images(wdl_gas_core(team, "team_images"));
+}
+
+gasnet_node_t gasnet_coll_team_rank2node(gasnet_team_handle_t team, gasnet_node_t rank)
+{
+    struct wdl_gas_team *core = wdl_gas_core(team, "team_rank2node");
+    int inside = rank < (gasnet_node_t) wdl_gas_team_size(core);
+    return inside ? (gasnet_node_t) wdl_gas_team_peer(core, (int) rank) : (gasnet_node_t) -1;
+}
+
+gasnet_node_t gasnet_coll_team_node2rank(gasnet_team_handle_t team, gasnet_node_t node)
+{
+    struct wdl_gas_team *core = wdl_gas_core(team, "team_node2rank");
+    for (int rank = 0; rank < wdl_gas_team_size(core); rank++)
+        if (wdl_gas_team_peer(core, rank) == (int) node)
+            return (gasnet_node_t) rank;
+    return (gasnet_node_t) -1;
+}
+
+/* --- barriers --------------------------------------------------------------------------------- */
+
+static void notify(gasnet_team_handle_t team, const char *call, int id, int flags)
+{
+    struct wdl_gas_team *core = wdl_gas_core(team, call);
+    int given = !(flags & GASNET_BARRIERFLAG_ANONYMOUS);
+    if (team->notified) {
+        wdl_gas_wrong(call, GASNET_COLL_ERR_BARRIER);
+        wdl_gas_punish(team->on_error, team->on_error_arg, GASNET_COLL_ERR_BARRIER);
+        return;
+    }
+    team->notified = 1;
+    team->barrier = (wdl_gas_handle) wdl_gas_begun(
+        team, call, 0, wdl_gas_agree_nb(core, given, id, &team->agreed));
+}
+
+/* 0: no barrier has been notified. */
+static int notified(gasnet_team_handle_t team, const char *call)
+{
+    (void) wdl_gas_core(team, call);
+    if (!team->notified) {
+        wdl_gas_wrong(call, GASNET_COLL_ERR_BARRIER);
+        wdl_gas_punish(team->on_error, team->on_error_arg, GASNET_COLL_ERR_BARRIER);
+    }
+    return team->notified;
+}
+
+static int barrier_end(gasnet_team_handle_t team)
+{
+    team->notified = 0;
+    return team->agreed ? GASNET_OK : GASNET_ERR_BARRIER_MISMATCH;
+}
+
+static int barrier_finish(gasnet_team_handle_t team)
+{
+    wdl_gas_finish((gasnet_coll_handle_t) team->barrier);
+    return barrier_end(team);
+}
+
+int gasnet_coll_barrier(gasnet_team_handle_t team, int id, int flags)
+{
+    WDL_GAS_ENTER();
+    notify(team, "barrier", id, flags);
+    int result = barrier_finish(team);
+    WDL_GAS_LEAVE();
+    return result;
+}
+
+void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int id, int flags)
+{
+    WDL_GAS_ENTER();
+    notify(team, "barrier_notify", id, flags);
+    WDL_GAS_LEAVE();
+}
+
+/* The id and the flags of notify hold. */
+int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int id, int flags)
+{
+    (void) id;
+    (void) flags;
+    WDL_GAS_ENTER();
+    int result = notified(team, "barrier_wait") ? barrier_finish(team) : GASNET_ERR_BAD_ARG;
+    WDL_GAS_LEAVE();
+    return result;
+}
+
+int gasnet_coll_barrier_try(gasnet_team_handle_t team, int id, int flags)
+{
+    int result = GASNET_ERR_BAD_ARG;
+    (void) id;
+    (void) flags;
+    WDL_GAS_ENTER();
+    int begun = notified(team, "barrier_try");
+    WDL_GAS_LEAVE();
+    if (begun)
+        result = gasnet_coll_try_sync((gasnet_coll_handle_t) team->barrier)
+                     ? barrier_end(team)
+                     : GASNET_ERR_NOT_READY;
+    return result;
+}

@@ -1,0 +1,186 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * GASNet's collectives, for programs and runtimes over MPI. Usable between MPI_Init and
+ * MPI_Finalize, once gasnet_coll_init has been called on every process. A node is a rank of
+ * MPI_COMM_WORLD (in a team that was split off: a rank of the team); it has one or more images,
+ * which are numbered through in the order of nodes.
+ *
+ * Every call but the handles' is collective over its team: all nodes make the same calls in the
+ * same order, with equal sizes, roots, functions and flags, and with addresses as SINGLE or LOCAL
+ * says.
+ * One thread of a process is in these calls at a time. Memory that a call names is the call's until
+ * the handle has been synchronized, and so are lists of addresses, sizes and nodes.
+ */
+#ifndef GASNET_COLL_H_INCLUDED
+#define GASNET_COLL_H_INCLUDED
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(__GNUC__)
+#define GASNET_API __attribute__((visibility("default")))
+#else
+#define GASNET_API
+#endif
+
+typedef uint32_t gasnet_node_t;
+typedef uint32_t gasnet_image_t;
+
+typedef struct gasnet_coll_op *gasnet_coll_handle_t;
+#define GASNET_COLL_INVALID_HANDLE ((gasnet_coll_handle_t) 0)
+
+typedef struct gasnet_coll_team *gasnet_team_handle_t;
+extern struct gasnet_coll_team gasnet_coll_team_all GASNET_API;
+#define GASNET_TEAM_ALL (&gasnet_coll_team_all)
+
+/* Flags: exactly one of each of the first three groups. */
+#define GASNET_COLL_IN_NOSYNC 0x1  /* data may move as soon as any node has made the call */
+#define GASNET_COLL_IN_MYSYNC 0x2  /* ... in or out of a node's memory, once it has */
+#define GASNET_COLL_IN_ALLSYNC 0x4 /* ... once all have */
+#define GASNET_COLL_OUT_NOSYNC 0x8 /* all data has moved when the last node has synchronized */
+#define GASNET_COLL_OUT_MYSYNC 0x10  /* synchronized: all to and from this node's memory has */
+#define GASNET_COLL_OUT_ALLSYNC 0x20 /* synchronized on any node: all of it has */
+#define GASNET_COLL_SINGLE 0x40 /* addresses are those of all nodes, the same on all */
+#define GASNET_COLL_LOCAL 0x80  /* addresses are this node's own */
+/* The others. */
+#define GASNET_COLL_SCAN_EXCLUSIVE 0x100 /* prefixes without the element itself */
+#define GASNET_COLL_SCAN_INCLUSIVE 0     /* with it */
+/* One operation together with the calls that follow, up to and with the first one without this
+ * flag, which gives the handle for all. No handle comes from the others. */
+#define GASNET_COLL_AGGREGATE 0x200
+#define GASNET_COLL_DST_IN_SEGMENT 0x400 /* all destinations are in attached segments */
+#define GASNET_COLL_SRC_IN_SEGMENT 0x800
+/* reduce, scan: no block-cyclic array; every node has a vector of elem_count elements, and they are
+ * reduced element by element. Block sizes and offsets are 0. */
+#define GASNET_COLL_ELEMENTWISE 0x1000
+
+/* results[i] = left_operands[i] op right_operands[i] for result_count elements; left_count is the
+ * same. The three do not overlap. flags and arg are those of the function's entry and the
+ * call's. */
+typedef void (*gasnet_coll_reduce_fn_t)(void *results, size_t result_count,
+                                        const void *left_operands, size_t left_count,
+                                        const void *right_operands, size_t elem_size, int flags,
+                                        int arg);
+typedef struct {
+    gasnet_coll_reduce_fn_t fnptr;
+    unsigned int flags;
+} gasnet_coll_fn_entry_t;
+typedef size_t gasnet_coll_fn_handle_t; /* index in the table given to gasnet_coll_init */
+#define GASNET_COLL_AMSAFE 1   /* may be called anywhere; no difference is made */
+#define GASNET_COLL_NONCOMM 2  /* operands may be grouped but not change places */
+#define GASNET_COLL_NONASSOC 4 /* one after the other from the left, nothing else */
+
+/* X(name, code, text): what can be wrong. Code 0 is success. */
+#define GASNET_COLL_ERRORS(X)                                                                     \
+    X(FLAGS, 1, "unknown flag")                                                                   \
+    X(SYNC, 2, "not exactly one IN and one OUT synchronization flag")                             \
+    X(ADDRESSES, 3, "not exactly one of SINGLE and LOCAL")                                        \
+    X(ROOT, 4, "root outside the team")                                                           \
+    X(SIZE, 5, "a size of zero, or sizes that do not fit together")                               \
+    X(ALIGNMENT, 6, "data of a computational collective is not aligned")                          \
+    X(FUNCTION, 7, "no such function in the table given to gasnet_coll_init")                     \
+    X(LAYOUT, 8, "impossible block size or offset of an array")                                   \
+    X(AGGREGATE, 9, "AGGREGATE on a blocking call, or with a call that cannot be aggregated")     \
+    X(SEGMENT, 10, "memory said to be in a segment is outside of those attached")                 \
+    X(HANDLE, 11, "handle is dead: it has been synchronized before")                              \
+    X(NODES, 12, "a list of nodes or images is impossible")                                       \
+    X(BARRIER, 13, "barrier calls out of order")                                                  \
+    X(INIT, 14, "gasnet_coll_init has not been called, or a second time, or with bad arguments")  \
+    X(NOMEM, 15, "out of memory")                                                                 \
+    X(NETWORK, 16, "the network failed")
+enum {
+#define GASNET_COLL_ERROR_ENUM(name, code, text) GASNET_COLL_ERR_##name = code,
+    GASNET_COLL_ERRORS(GASNET_COLL_ERROR_ENUM)
+#undef GASNET_COLL_ERROR_ENUM
+};
+
+/* A call that goes wrong says so on stderr. Its handle is done; when it is synchronized the
+ * callback is called, the handle's own or the one its team had when the call was made. Without a
+ * callback the program is aborted. */
+typedef void (*gasnet_coll_error_fn_t)(void *arg, int code, const char *text);
+GASNET_API void gasnet_coll_team_on_error(gasnet_team_handle_t team, gasnet_coll_error_fn_t fn,
+                                          void *arg);
+GASNET_API void gasnet_coll_on_error(gasnet_coll_handle_t handle, gasnet_coll_error_fn_t fn,
+                                     void *arg);
+
+/* Collective over all processes, first and once. images[i] > 0: of node i; NULL: one each.
+ * my_image: of the calling thread. init_flags: 0. */
+GASNET_API void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
+                                 gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags);
+
+/* Try: 1 when it is done, and the handle dead. Invalid handles count as done; those that are found
+ * done become invalid. _some: at least one, _all: all of them. */
+GASNET_API int gasnet_coll_try_sync(gasnet_coll_handle_t handle);
+GASNET_API int gasnet_coll_try_sync_some(gasnet_coll_handle_t *handles, size_t n);
+GASNET_API int gasnet_coll_try_sync_all(gasnet_coll_handle_t *handles, size_t n);
+GASNET_API void gasnet_coll_wait_sync(gasnet_coll_handle_t handle);
+GASNET_API void gasnet_coll_wait_sync_some(gasnet_coll_handle_t *handles, size_t n);
+GASNET_API void gasnet_coll_wait_sync_all(gasnet_coll_handle_t *handles, size_t n);
+
+/* Each call has a blocking form and one, with _nb behind its name, that gives a handle. */
+#define GASNET_COLL_CALL(name, ...)                                     \
+    GASNET_API void gasnet_coll_##name(__VA_ARGS__);                    \
+    GASNET_API gasnet_coll_handle_t gasnet_coll_##name##_nb(__VA_ARGS__);
+
+/* --- moving blocks of nbytes bytes ---
+ * broadcast: src to every dst. scatter: the i-th block of src to node i. gather: the other way.
+ * gather_all: to all nodes. exchange: the j-th block of node i becomes the i-th of node j.
+ * M: an address per image: of all of them (SINGLE), or of the own ones (LOCAL). */
+GASNET_COLL_CALL(broadcast, gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage,
+                 void *src, size_t nbytes, int flags)
+GASNET_COLL_CALL(broadcastM, gasnet_team_handle_t team, void *const dstlist[],
+                 gasnet_image_t srcimage, void *src, size_t nbytes, int flags)
+GASNET_COLL_CALL(scatter, gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src,
+                 size_t nbytes, int flags)
+GASNET_COLL_CALL(scatterM, gasnet_team_handle_t team, void *const dstlist[],
+                 gasnet_image_t srcimage, void *src, size_t nbytes, int flags)
+GASNET_COLL_CALL(gather, gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src,
+                 size_t nbytes, int flags)
+GASNET_COLL_CALL(gatherM, gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
+                 void *const srclist[], size_t nbytes, int flags)
+GASNET_COLL_CALL(gather_all, gasnet_team_handle_t team, void *dst, void *src, size_t nbytes,
+                 int flags)
+GASNET_COLL_CALL(gather_allM, gasnet_team_handle_t team, void *const dstlist[],
+                 void *const srclist[], size_t nbytes, int flags)
+GASNET_COLL_CALL(exchange, gasnet_team_handle_t team, void *dst, void *src, size_t nbytes,
+                 int flags)
+GASNET_COLL_CALL(exchangeM, gasnet_team_handle_t team, void *const dstlist[], void *const srclist[],
+                 size_t nbytes, int flags)
+
+/* --- barriers and teams --- */
+#define GASNET_BARRIERFLAG_ANONYMOUS 1 /* the id does not matter */
+#define GASNET_OK 0
+#define GASNET_ERR_NOT_INIT 10001
+#define GASNET_ERR_RESOURCE 10002
+#define GASNET_ERR_BAD_ARG 10003
+#define GASNET_ERR_NOT_READY 10004
+#define GASNET_ERR_BARRIER_MISMATCH 10005
+/* OK, or ERR_BARRIER_MISMATCH: two nodes gave different ids. _try: ERR_NOT_READY too. */
+GASNET_API int gasnet_coll_barrier(gasnet_team_handle_t team, int id, int flags);
+GASNET_API void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int id, int flags);
+GASNET_API int gasnet_coll_barrier_try(gasnet_team_handle_t team, int id, int flags);
+GASNET_API int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int id, int flags);
+
+/* The nodes with the same color become a team, in the order of `relrank`, then of nodes; each
+ * brings its images. The team's callback for errors is the parent's. */
+GASNET_API gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t team,
+                                                       gasnet_node_t color, gasnet_node_t relrank,
+                                                       int flags);
+/* Collective; all handles of the team have been synchronized. */
+GASNET_API void gasnet_coll_team_free(gasnet_team_handle_t team);
+GASNET_API gasnet_node_t gasnet_coll_team_size(gasnet_team_handle_t team);
+GASNET_API gasnet_node_t gasnet_coll_team_rank(gasnet_team_handle_t team);
+GASNET_API gasnet_image_t gasnet_coll_team_images(gasnet_team_handle_t team);
+/* Between a rank of the team and a node of GASNET_TEAM_ALL; (gasnet_node_t) -1: not in the team */
+GASNET_API gasnet_node_t gasnet_coll_team_rank2node(gasnet_team_handle_t team, gasnet_node_t rank);
+GASNET_API gasnet_node_t gasnet_coll_team_node2rank(gasnet_team_handle_t team, gasnet_node_t node);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,120 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * GASNet's collectives (seeds 000 and 002) on the engine: everything of gasnet_coll.h that does not
+ * wait. Calls start an operation and give its handle; the blocking forms, and the names clients
+ * use, are a thin layer above.
+ *
+ * A node is a rank of the team; it has images, numbered through in the order of nodes. In the M
+ * forms a list names an address per image: SINGLE: of all images of the team; LOCAL: of the own
+ * ones.
+ *
+ * Invariants:
+ *  1. An operation that needs several collectives one after the other runs in the team's second,
+ *     inner team, and those run in the order of their calls: so all ranks agree on the order of
+ *     everything.
+ *  2. A handle lives until a try_sync finds it done; lists it was given stay untouched until then.
+ *  3. A misuse that can be seen is told by a handle that is done at once with an error.
+ *
+ * One thread at a time; never from a message handler.
+ */
+#ifndef WDL_MPID_COLL_GASNET_CORE_H_INCLUDED
+#define WDL_MPID_COLL_GASNET_CORE_H_INCLUDED
+
+#include "mpid/coll/coll.h"
+
+struct wdl_gas_op;
+struct wdl_gas_team;
+/* An operation and the count of its uses; NULL, all zero bits: invalid. */
+typedef struct wdl_gas_handle *wdl_gas_handle;
+
+/* Beside enum wdl_coll_flag. */
+enum wdl_gas_flag {
+    WDL_GAS_AGGREGATE = 1 << 9, /* one operation with the calls that follow; no handle */
+    WDL_GAS_DST_IN_SEGMENT = 1 << 10,
+    WDL_GAS_SRC_IN_SEGMENT = 1 << 11,
+    WDL_GAS_ELEMENTWISE = 1 << 12, /* reduce, scan: vectors, element by element */
+    WDL_GAS_BLOCKING = 1 << 30     /* the caller waits: AGGREGATE is an error */
+};
+
+#define WDL_GAS_ERRORS(X)                                                                     \
+    X(FLAGS) X(SYNC) X(ADDRESSES) X(ROOT) X(SIZE) X(ALIGNMENT) X(FUNCTION) X(LAYOUT)          \
+    X(AGGREGATE) X(SEGMENT) X(HANDLE) X(NODES) X(BARRIER) X(INIT) X(NOMEM) X(NETWORK)
+enum wdl_gas_error {
+    WDL_GAS_FINE,
+#define WDL_GAS_ERROR_ENUM(name) WDL_GAS_ERR_##name,
+    WDL_GAS_ERRORS(WDL_GAS_ERROR_ENUM)
+#undef WDL_GAS_ERROR_ENUM
+        WDL_GAS_ERROR_COUNT
+};
+
+/* results[i] = left_operands[i] op right_operands[i]; the three do not overlap. */
+typedef void (*wdl_gas_reduce_fn)(void *results, size_t result_count, const void *left_operands,
+                                  size_t left_count, const void *right_operands, size_t elem_size,
+                                  int flags, int arg);
+
+enum wdl_gas_fn_flag { WDL_GAS_NONCOMM = 2, WDL_GAS_NONASSOC = 4 };
+
+struct wdl_gas_fn {
+    wdl_gas_reduce_fn fn;
+    unsigned flags;
+};
+
+struct wdl_gas_params {
+    struct wdl_team_params team; /* of all; the inner team's id is the next one */
+    const size_t *images;        /* of each node, > 0; NULL: one */
+    const struct wdl_gas_fn *fns;
+    size_t fn_count;
+};
+
+/* WDL_OK, ERR_ARG, ERR_NOMEM. If *team_out is filled on an error it is good for destroy only. */
+int wdl_gas_init(struct wdl_proc *proc, const struct wdl_gas_params *params,
+                 struct wdl_gas_team **team_out);
+/* WDL_AGAIN while something moves. Handles not synchronized die with it. */
+int wdl_gas_team_destroy(struct wdl_gas_team *team);
+int wdl_gas_team_rank(const struct wdl_gas_team *team);
+int wdl_gas_team_size(const struct wdl_gas_team *team);
+/* A rank's number among all peers. */
+int wdl_gas_team_peer(const struct wdl_gas_team *team, int rank);
+size_t wdl_gas_images(const struct wdl_gas_team *team);
+/* What IN_SEGMENT promises to be inside of; bytes 0: nothing is checked. */
+void wdl_gas_segment(struct wdl_gas_team *team, void *base, size_t bytes);
+
+/* Collective: ranks with one color become a team, ordered by key, then by rank. *team_out is filled
+ * when the handle is done. A process takes part in one split at a time. */
+wdl_gas_handle wdl_gas_team_split_nb(struct wdl_gas_team *team, int color, int key,
+                                     struct wdl_gas_team **team_out);
+
+/* 1: done, and the handle is dead; *error_out says how it went. */
+int wdl_gas_try_sync(wdl_gas_handle handle, enum wdl_gas_error *error_out);
+/* The client's: kept with the handle; NULL if it is dead or invalid. Room for two pointers. */
+void **wdl_gas_client(wdl_gas_handle handle);
+/* How a handle that may be done at once went: for what is told before it is synchronized. */
+enum wdl_gas_error wdl_gas_early(wdl_gas_handle handle);
+
+wdl_gas_handle wdl_gas_barrier_nb(struct wdl_gas_team *team);
+/* All ranks' (given, id) where given is set agree: *agreed_out, on all ranks. */
+wdl_gas_handle wdl_gas_agree_nb(struct wdl_gas_team *team, int given, int id, int *agreed_out);
+
+/* --- gasnet_move.c --- */
+wdl_gas_handle wdl_gas_broadcast_nb(struct wdl_gas_team *team, void *dst, size_t srcimage,
+                                    const void *src, size_t nbytes, int flags);
+wdl_gas_handle wdl_gas_scatter_nb(struct wdl_gas_team *team, void *dst, size_t srcimage,
+                                  const void *src, size_t nbytes, int flags);
+wdl_gas_handle wdl_gas_gather_nb(struct wdl_gas_team *team, size_t dstimage, void *dst,
+                                 const void *src, size_t nbytes, int flags);
+wdl_gas_handle wdl_gas_gather_all_nb(struct wdl_gas_team *team, void *dst, const void *src,
+                                     size_t nbytes, int flags);
+wdl_gas_handle wdl_gas_exchange_nb(struct wdl_gas_team *team, void *dst, const void *src,
+                                   size_t nbytes, int flags);
+wdl_gas_handle wdl_gas_broadcastM_nb(struct wdl_gas_team *team, void *const dstlist[],
+                                     size_t srcimage, const void *src, size_t nbytes, int flags);
+wdl_gas_handle wdl_gas_scatterM_nb(struct wdl_gas_team *team, void *const dstlist[],
+                                   size_t srcimage, const void *src, size_t nbytes, int flags);
+wdl_gas_handle wdl_gas_gatherM_nb(struct wdl_gas_team *team, size_t dstimage, void *dst,
+                                  void *const srclist[], size_t nbytes, int flags);
+wdl_gas_handle wdl_gas_gather_allM_nb(struct wdl_gas_team *team, void *const dstlist[],
+                                      void *const srclist[], size_t nbytes, int flags);
+wdl_gas_handle wdl_gas_exchangeM_nb(struct wdl_gas_team *team, void *const dstlist[],
+                                    void *const srclist[], size_t nbytes, int flags);
+
+#endif

@@ -1,0 +1,121 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Inside GASNet's collectives: teams and operations. An operation is one collective of the outer
+ * team, which starts at once, or a sequence of stages in the inner team, where operations run one
+ * after the other; a stage is any number of collectives at a time.
+ */
+#ifndef WDL_MPID_COLL_GASNET_IMPL_H_INCLUDED
+#define WDL_MPID_COLL_GASNET_IMPL_H_INCLUDED
+
+#include "base/assert.h"
+#include "mpid/coll/gasnet_core.h"
+
+struct wdl_gas { /* of a process; the teams share it */
+    struct wdl_proc *proc;
+    struct wdl_gas_fn *fns;
+    size_t fn_count;
+    uint32_t next_id; /* of teams: nobody in any team of ours uses it or a greater one */
+    int teams;
+};
+
+struct wdl_gas_team {
+    struct wdl_gas *gas;
+    struct wdl_team *outer, *inner;
+    struct wdl_team_params params;
+    int rank, size;
+    size_t *first; /* node -> its first image; first[size]: all images */
+    size_t each;   /* images of every node, or 0: they differ */
+    int *peers;    /* node -> peer */
+    char *segment; /* wdl_gas_segment */
+    size_t segment_bytes;
+    struct wdl_list queue;    /* operations of several stages; the first one runs */
+    struct wdl_list open;     /* members of an aggregate not yet closed */
+    struct wdl_list idle;     /* operations to use again */
+    struct wdl_list all;      /* operations, by `known` */
+    struct wdl_gas_op *nomem; /* what a call returns that finds no memory */
+};
+
+enum wdl_gas_state { WDL_GAS_IDLE, WDL_GAS_RUNNING, WDL_GAS_DONE };
+enum { WDL_GAS_END = -1 };
+
+struct wdl_gas_op {
+    struct wdl_list known; /* team->all */
+    struct wdl_list link;  /* team->queue, open or idle, a list of members, or alone */
+    struct wdl_gas_team *team;
+    unsigned uses; /* a handle remembers which use it is of */
+    void *client[2];
+    struct wdl_coll_req req;
+    enum wdl_gas_state state;
+    enum wdl_gas_error error;
+    struct wdl_coll_args args; /* all operations: the flags; those of one collective: all of it */
+    int stage, left;           /* left: collectives of the stage not done */
+    /* Begins the stage `stage`: WDL_OK, an error, or GAS_END: no more. NULL: one collective */
+    int (*next)(struct wdl_gas_op *op);
+    struct wdl_list members; /* of an aggregate's last operation: what goes with it */
+    struct wdl_gas_op *all;  /* on a member: that last operation */
+    void *memory;            /* given back when the operation is */
+    int holds;               /* collectives that use the operation */
+    /* what is left is the kinds' own: lists of addresses of the own images */
+    void *const *dst;
+    void *const *src;
+    size_t nbytes;
+    void *own;   /* in `memory` */
+    int color, key;
+    struct wdl_gas_team **team_out;
+    int *agreed_out;
+    struct wdl_gas_op **bundled;
+    int bundled_count;
+};
+
+/* --- gasnet_op.c --- */
+
+/* An operation to fill, its flags checked. NULL: return *handle_out. */
+struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags,
+                                  wdl_gas_handle *handle_out);
+/* Done at once, with this error. */
+wdl_gas_handle wdl_gas_op_fail(struct wdl_gas_op *op, enum wdl_gas_error error);
+wdl_gas_handle wdl_gas_handle_of(struct wdl_gas_op *op);
+/* Room that is given back with the operation, zeroed; NULL: out of memory. One piece. */
+void *wdl_gas_op_memory(struct wdl_gas_op *op, size_t bytes);
+/* Begin op->args, as it is. */
+wdl_gas_handle wdl_gas_op_begin(struct wdl_gas_op *op);
+/* ... alone or as a member of an aggregate. */
+wdl_gas_handle wdl_gas_op_start(struct wdl_gas_op *op, int flags);
+/* Begin an operation of several stages, likewise. */
+wdl_gas_handle wdl_gas_op_stages(struct wdl_gas_op *op, int flags,
+                                 int (*next)(struct wdl_gas_op *op));
+/* One collective as (part of) a stage, with op->req or another that is free. */
+int wdl_gas_stage_start(struct wdl_gas_op *op, const struct wdl_coll_args *args,
+                        struct wdl_coll_req *req);
+/* Dead: its memory goes when no collective uses it. */
+void wdl_gas_op_free(struct wdl_gas_op *op);
+struct wdl_gas_op *wdl_gas_op_alloc(struct wdl_gas_team *team);
+
+/* gasnet_bundle.c: the aggregate's members that make one collective begin as a part of head's
+ * stage, together where they go the same way. */
+int wdl_gas_bundles_start(struct wdl_gas_op *head, struct wdl_list *members);
+
+/* gasnet_team.c: the node of an image, or -1. */
+int wdl_gas_node_of(const struct wdl_gas_team *team, size_t image);
+
+static inline const struct wdl_host *wdl_gas_host(const struct wdl_gas_team *team)
+{
+    return &team->gas->proc->host;
+}
+
+static inline size_t wdl_gas_images_of(const struct wdl_gas_team *team, int node)
+{
+    return team->first[node + 1] - team->first[node];
+}
+
+/* Memory said to be in the segment must be. */
+static inline int wdl_gas_outside(const struct wdl_gas_team *team, const void *at, size_t bytes)
+{
+    const char *p = at;
+    if (!team->segment_bytes)
+        return 0;
+    return p < team->segment || bytes > team->segment_bytes ||
+           p > team->segment + (team->segment_bytes - bytes);
+}
+
+#endif

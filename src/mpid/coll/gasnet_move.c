@@ -1,0 +1,280 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * GASNet's data movement: broadcast, scatter, gather, gather_all, exchange; with an address per
+ * node, or (M) per image. Blocks of a node's images travel together; where a node has several, they
+ * are packed and taken apart by the collective itself, when its entry synchronization lets it.
+ */
+#include <string.h>
+#include "mpid/coll/gasnet_impl.h"
+
+/* What touches this rank's memory must be where the flags say. */
+static enum wdl_gas_error segment_error(const struct wdl_gas_op *op, int flags, const void *src,
+                                        size_t src_bytes, const void *dst, size_t dst_bytes)
+{
+    int out = (flags & WDL_GAS_SRC_IN_SEGMENT) && src_bytes &&
+              wdl_gas_outside(op->team, src, src_bytes);
+    out |= (flags & WDL_GAS_DST_IN_SEGMENT) && dst_bytes &&
+           wdl_gas_outside(op->team, dst, dst_bytes);
+    return out ? WDL_GAS_ERR_SEGMENT : WDL_GAS_FINE;
+}
+
+/* An operation with what all have in common; NULL: return *handle_out. */
+static struct wdl_gas_op *move_new(struct wdl_gas_team *team, enum wdl_coll_kind kind, int root,
+                                   size_t nbytes, int flags, wdl_gas_handle *handle_out)
+{
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, handle_out);
+    if (!op)
+        return NULL;
+    enum wdl_gas_error error = root < 0 ? WDL_GAS_ERR_ROOT : WDL_GAS_FINE;
+    if (nbytes == 0)
+        error = WDL_GAS_ERR_SIZE;
+    if (flags & (WDL_COLL_EXCLUSIVE | WDL_GAS_ELEMENTWISE))
+        error = WDL_GAS_ERR_FLAGS;
+    if (error) {
+        *handle_out = wdl_gas_op_fail(op, error);
+        return NULL;
+    }
+    op->nbytes = nbytes;
+    op->args.kind = kind;
+    op->args.root = root;
+    op->args.bytes = nbytes;
+    return op;
+}
+
+static wdl_gas_handle move_basic(struct wdl_gas_team *team, enum wdl_coll_kind kind, int root,
+                                 void *dst, const void *src, size_t nbytes, int flags)
+{
+    wdl_gas_handle handle;
+    struct wdl_gas_op *op = move_new(team, kind, root, nbytes, flags, &handle);
+    if (!op)
+        return handle;
+    int is_root = team->rank == root, down = kind == WDL_COLL_BROADCAST || kind == WDL_COLL_SCATTER;
+    size_t all = (size_t) team->size * nbytes;
+    size_t src_bytes = kind == WDL_COLL_EXCHANGE ? all : nbytes, dst_bytes = all;
+    if (down) {
+        src_bytes = !is_root ? 0 : kind == WDL_COLL_SCATTER ? all : nbytes;
+        dst_bytes = nbytes;
+    } else if (kind == WDL_COLL_GATHER && !is_root) {
+        dst_bytes = 0;
+    }
+    enum wdl_gas_error error = segment_error(op, flags, src, src_bytes, dst, dst_bytes);
+    if (error)
+        return wdl_gas_op_fail(op, error);
+    op->args.src = src;
+    op->args.dst = dst;
+    return wdl_gas_op_start(op, flags);
+}
+
+wdl_gas_handle wdl_gas_broadcast_nb(struct wdl_gas_team *team, void *dst, size_t srcimage,
+                                    const void *src, size_t nbytes, int flags)
+{
+    return move_basic(team, WDL_COLL_BROADCAST, wdl_gas_node_of(team, srcimage), dst, src, nbytes,
+                      flags);
+}
+
+wdl_gas_handle wdl_gas_scatter_nb(struct wdl_gas_team *team, void *dst, size_t srcimage,
+                                  const void *src, size_t nbytes, int flags)
+{
+    return move_basic(team, WDL_COLL_SCATTER, wdl_gas_node_of(team, srcimage), dst, src, nbytes,
+                      flags);
+}
+
+wdl_gas_handle wdl_gas_gather_nb(struct wdl_gas_team *team, size_t dstimage, void *dst,
+                                 const void *src, size_t nbytes, int flags)
+{
+    return move_basic(team, WDL_COLL_GATHER, wdl_gas_node_of(team, dstimage), dst, src, nbytes,
+                      flags);
+}
+
+wdl_gas_handle wdl_gas_gather_all_nb(struct wdl_gas_team *team, void *dst, const void *src,
+                                     size_t nbytes, int flags)
+{
+    return move_basic(team, WDL_COLL_GATHER_ALL, 0, dst, src, nbytes, flags);
+}
+
+wdl_gas_handle wdl_gas_exchange_nb(struct wdl_gas_team *team, void *dst, const void *src,
+                                   size_t nbytes, int flags)
+{
+    return move_basic(team, WDL_COLL_EXCHANGE, 0, dst, src, nbytes, flags);
+}
+
+/* --- an address per image --- */
+
+/* The own images' part of a list. */
+static size_t own_at(const struct wdl_gas_team *team, int flags)
+{
+    return flags & WDL_COLL_SINGLE ? team->first[team->rank] : 0;
+}
+
+/* Blocks of all nodes: `each` blocks an image. Four lists of P numbers at `room` if they differ. */
+static void blocks_set(struct wdl_gas_op *op, size_t each, size_t *room)
+{
+    const struct wdl_gas_team *team = op->team;
+    size_t one = each * op->nbytes, n = (size_t) team->size;
+    op->args.bytes = wdl_gas_images_of(team, team->rank) * one;
+    op->args.variable = team->each == 0;
+    for (size_t i = 0; i < n && op->args.variable; i++) {
+        room[i] = wdl_gas_images_of(team, (int) i) * one;
+        room[n + i] = team->first[i] * one;
+    }
+    op->args.src_blocks = op->args.dst_blocks = (struct wdl_coll_blocks){room, room + n};
+}
+
+static size_t lists_bytes(const struct wdl_gas_team *team)
+{
+    return ((2 * (size_t) team->size * sizeof(size_t)) + 63) & ~(size_t) 63;
+}
+
+/* Memory: block lists, then `out` bytes for what is packed, then `in` bytes for what comes. */
+static char *move_memory(struct wdl_gas_op *op, size_t out, size_t in)
+{
+    return wdl_gas_op_memory(op, lists_bytes(op->team) + out + in);
+}
+
+static void broadcast_copy(void *local)
+{
+    const struct wdl_gas_op *op = local;
+    for (size_t i = 1; i < wdl_gas_images_of(op->team, op->team->rank); i++)
+        memcpy(op->dst[i], op->args.dst, op->args.bytes);
+}
+
+wdl_gas_handle wdl_gas_broadcastM_nb(struct wdl_gas_team *team, void *const dstlist[],
+                                     size_t srcimage, const void *src, size_t nbytes, int flags)
+{
+    wdl_gas_handle handle;
+    int root = wdl_gas_node_of(team, srcimage);
+    struct wdl_gas_op *op = move_new(team, WDL_COLL_BROADCAST, root, nbytes, flags, &handle);
+    if (!op)
+        return handle;
+    op->dst = dstlist + own_at(team, flags);
+    op->args.src = src;
+    op->args.dst = op->dst[0];
+    op->args.after = broadcast_copy;
+    return wdl_gas_op_start(op, flags);
+}
+
+static void own_unpack(void *local)
+{
+    const struct wdl_gas_op *op = local;
+    for (size_t i = 0; i < wdl_gas_images_of(op->team, op->team->rank); i++)
+        memcpy(op->dst[i], (char *) op->args.dst + i * op->nbytes, op->nbytes);
+}
+
+static void own_pack(void *local)
+{
+    struct wdl_gas_op *op = local;
+    char *to = (char *) (uintptr_t) op->args.src;
+    for (size_t i = 0; i < wdl_gas_images_of(op->team, op->team->rank); i++)
+        memcpy(to + i * op->nbytes, op->src[i], op->nbytes);
+}
+
+wdl_gas_handle wdl_gas_scatterM_nb(struct wdl_gas_team *team, void *const dstlist[],
+                                   size_t srcimage, const void *src, size_t nbytes, int flags)
+{
+    wdl_gas_handle handle;
+    int root = wdl_gas_node_of(team, srcimage);
+    struct wdl_gas_op *op = move_new(team, WDL_COLL_SCATTER, root, nbytes, flags, &handle);
+    if (!op)
+        return handle;
+    char *memory = move_memory(op, 0, wdl_gas_images_of(team, team->rank) * nbytes);
+    if (!memory)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+    blocks_set(op, 1, (size_t *) (void *) memory);
+    op->dst = dstlist + own_at(team, flags);
+    op->args.src = src;
+    op->args.dst = memory + lists_bytes(team);
+    op->args.after = own_unpack;
+    return wdl_gas_op_start(op, flags);
+}
+
+wdl_gas_handle wdl_gas_gatherM_nb(struct wdl_gas_team *team, size_t dstimage, void *dst,
+                                  void *const srclist[], size_t nbytes, int flags)
+{
+    wdl_gas_handle handle;
+    int root = wdl_gas_node_of(team, dstimage);
+    struct wdl_gas_op *op = move_new(team, WDL_COLL_GATHER, root, nbytes, flags, &handle);
+    if (!op)
+        return handle;
+    char *memory = move_memory(op, wdl_gas_images_of(team, team->rank) * nbytes, 0);
+    if (!memory)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+    blocks_set(op, 1, (size_t *) (void *) memory);
+    op->src = srclist + own_at(team, flags);
+    op->args.src = memory + lists_bytes(team);
+    op->args.dst = dst;
+    op->args.before = own_pack;
+    return wdl_gas_op_start(op, flags);
+}
+
+static void gather_all_copy(void *local)
+{
+    const struct wdl_gas_op *op = local;
+    size_t all = wdl_gas_images(op->team) * op->nbytes;
+    for (size_t i = 1; i < wdl_gas_images_of(op->team, op->team->rank); i++)
+        memcpy(op->dst[i], op->args.dst, all);
+}
+
+wdl_gas_handle wdl_gas_gather_allM_nb(struct wdl_gas_team *team, void *const dstlist[],
+                                      void *const srclist[], size_t nbytes, int flags)
+{
+    wdl_gas_handle handle;
+    struct wdl_gas_op *op = move_new(team, WDL_COLL_GATHER_ALL, 0, nbytes, flags, &handle);
+    if (!op)
+        return handle;
+    char *memory = move_memory(op, wdl_gas_images_of(team, team->rank) * nbytes, 0);
+    if (!memory)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+    blocks_set(op, 1, (size_t *) (void *) memory);
+    op->src = srclist + own_at(team, flags);
+    op->dst = dstlist + own_at(team, flags);
+    op->args.src = memory + lists_bytes(team);
+    op->args.dst = op->dst[0];
+    op->args.before = own_pack;
+    op->args.after = gather_all_copy;
+    return wdl_gas_op_start(op, flags);
+}
+
+/* Between two nodes: for each image of the sender, a block for each of the receiver. */
+static void exchange_pack(void *local)
+{
+    struct wdl_gas_op *op = local;
+    const struct wdl_gas_team *team = op->team;
+    size_t own = wdl_gas_images_of(team, team->rank), m = op->nbytes;
+    char *to = (char *) (uintptr_t) op->args.src;
+    for (int node = 0; node < team->size; node++)
+        for (size_t i = 0; i < own; i++, to += wdl_gas_images_of(team, node) * m)
+            memcpy(to, (const char *) op->src[i] + team->first[node] * m,
+                   wdl_gas_images_of(team, node) * m);
+}
+
+static void exchange_unpack(void *local)
+{
+    struct wdl_gas_op *op = local;
+    const struct wdl_gas_team *team = op->team;
+    size_t own = wdl_gas_images_of(team, team->rank), m = op->nbytes;
+    const char *from = op->args.dst;
+    for (size_t image = 0; image < wdl_gas_images(team); image++)
+        for (size_t i = 0; i < own; i++, from += m)
+            memcpy((char *) op->dst[i] + image * m, from, m);
+}
+
+wdl_gas_handle wdl_gas_exchangeM_nb(struct wdl_gas_team *team, void *const dstlist[],
+                                    void *const srclist[], size_t nbytes, int flags)
+{
+    wdl_gas_handle handle;
+    struct wdl_gas_op *op = move_new(team, WDL_COLL_EXCHANGE, 0, nbytes, flags, &handle);
+    if (!op)
+        return handle;
+    size_t own = wdl_gas_images_of(team, team->rank), all = own * wdl_gas_images(team) * nbytes;
+    char *memory = move_memory(op, all, all);
+    if (!memory)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+    blocks_set(op, own, (size_t *) (void *) memory);
+    op->src = srclist + own_at(team, flags);
+    op->dst = dstlist + own_at(team, flags);
+    op->args.src = memory + lists_bytes(team);
+    op->args.dst = memory + lists_bytes(team) + all;
+    op->args.before = exchange_pack;
+    op->args.after = exchange_unpack;
+    return wdl_gas_op_start(op, flags);
+}

@@ -1,0 +1,339 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * GASNet's operations: their memory, handles, stages, aggregates.
+ *
+ * An aggregate becomes a head, which synchronizes the entry and runs all members of one collective
+ * at a time; the members of several stages; and a tail, which synchronizes the exit and has the
+ * handle. They stand one behind the other in the queue of stages.
+ */
+#include <string.h>
+#include "mpid/coll/gasnet_impl.h"
+
+enum { USES = 8 }; /* told apart by a handle: the low bits of an operation's address */
+
+struct wdl_gas_op *wdl_gas_op_alloc(struct wdl_gas_team *team)
+{
+    const struct wdl_host *host = wdl_gas_host(team);
+    struct wdl_list *node = wdl_list_pop(&team->idle);
+    struct wdl_gas_op *op;
+    unsigned uses = 0;
+    if (node) {
+        op = wdl_container_of(node, struct wdl_gas_op, link);
+        uses = op->uses + 1;
+        wdl_list_remove(&op->known);
+    } else {
+        op = host->ops->alloc(host->ctx, sizeof(*op));
+        if (!op)
+            return NULL;
+    }
+    memset(op, 0, sizeof(*op));
+    op->uses = uses;
+    op->team = team;
+    op->state = WDL_GAS_RUNNING;
+    op->args.local = op;
+    wdl_list_init(&op->link);
+    wdl_list_init(&op->members);
+    wdl_list_push(&team->all, &op->known);
+    return op;
+}
+
+static enum wdl_gas_error flags_error(int flags)
+{
+    int in = flags & WDL_COLL_IN, out = flags & WDL_COLL_OUT;
+    int scope = flags & (WDL_COLL_SINGLE | WDL_COLL_LOCAL);
+    int known = (WDL_GAS_ELEMENTWISE << 1) - 1;
+    if (flags & ~(known | WDL_GAS_BLOCKING))
+        return WDL_GAS_ERR_FLAGS;
+    if (!in || !out || (in & (in - 1)) || (out & (out - 1)))
+        return WDL_GAS_ERR_SYNC;
+    if (!scope || (scope & (scope - 1)))
+        return WDL_GAS_ERR_ADDRESSES;
+    return (flags & WDL_GAS_AGGREGATE) && (flags & WDL_GAS_BLOCKING) ? WDL_GAS_ERR_AGGREGATE
+                                                                     : WDL_GAS_FINE;
+}
+
+struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, wdl_gas_handle *handle_out)
+{
+    struct wdl_gas_op *op = wdl_gas_op_alloc(team);
+    enum wdl_gas_error error = flags_error(flags);
+    if (!op) {
+        *handle_out = wdl_gas_handle_of(team->nomem);
+        return NULL;
+    }
+    if (error) {
+        *handle_out = wdl_gas_op_fail(op, error);
+        return NULL;
+    }
+    op->args.flags =
+        (uint32_t) flags & (WDL_COLL_IN | WDL_COLL_OUT | WDL_COLL_SINGLE | WDL_COLL_LOCAL);
+    return op;
+}
+
+void *wdl_gas_op_memory(struct wdl_gas_op *op, size_t bytes)
+{
+    const struct wdl_host *host = wdl_gas_host(op->team);
+    wdl_assert(!op->memory);
+    op->memory = host->ops->alloc(host->ctx, bytes ? bytes : 1);
+    return op->memory;
+}
+
+static void op_recycle(struct wdl_gas_op *op)
+{
+    const struct wdl_host *host = wdl_gas_host(op->team);
+    wdl_assert(wdl_list_empty(&op->link));
+    host->ops->free(host->ctx, op->memory);
+    op->memory = NULL;
+    wdl_list_push_front(&op->team->idle, &op->link);
+}
+
+void wdl_gas_op_free(struct wdl_gas_op *op)
+{
+    struct wdl_list *node;
+    while ((node = wdl_list_pop(&op->members)) != NULL)
+        wdl_gas_op_free(wdl_container_of(node, struct wdl_gas_op, link));
+    op->state = WDL_GAS_IDLE;
+    if (op->holds == 0)
+        op_recycle(op);
+}
+
+static void op_release(void *local)
+{
+    struct wdl_gas_op *op = local;
+    if (--op->holds == 0 && op->state == WDL_GAS_IDLE)
+        op_recycle(op);
+}
+
+/* Start a collective that may use the operation args->local after it is done. */
+static int op_engine(struct wdl_team *team, const struct wdl_coll_args *args,
+                     struct wdl_coll_req *req)
+{
+    struct wdl_gas_op *op = args->local;
+    struct wdl_coll_args held = *args;
+    if (!op)
+        return wdl_coll_start(team, args, req);
+    held.release = op_release;
+    op->holds++;
+    int status = wdl_coll_start(team, &held, req);
+    if (status != WDL_OK)
+        op->holds--;
+    return status;
+}
+
+static enum wdl_gas_error error_of(int status)
+{
+    return status == WDL_OK ? WDL_GAS_FINE
+                            : status == WDL_ERR_NOMEM ? WDL_GAS_ERR_NOMEM : WDL_GAS_ERR_NETWORK;
+}
+
+static void op_done(struct wdl_gas_op *op)
+{
+    op->state = WDL_GAS_DONE;
+    if (op->all && op->error)
+        op->all->error = op->error;
+}
+
+wdl_gas_handle wdl_gas_op_fail(struct wdl_gas_op *op, enum wdl_gas_error error)
+{
+    op->error = error;
+    op_done(op);
+    return wdl_gas_handle_of(op);
+}
+
+/* --- stages --- */
+
+/* The first in the queue goes to its next stage once all of the last one is done. */
+static void stage_run(struct wdl_gas_team *team)
+{
+    while (!wdl_list_empty(&team->queue)) {
+        struct wdl_gas_op *op = wdl_container_of(team->queue.next, struct wdl_gas_op, link);
+        if (op->left > 0)
+            return;
+        op->left++; /* held while the stage is begun: it may be done in the call */
+        int more = op->error ? WDL_GAS_END : op->next(op);
+        op->left--;
+        op->stage++;
+        if (more != WDL_GAS_END) {
+            if (more != WDL_OK)
+                op->error = error_of(more);
+            continue;
+        }
+        wdl_list_remove(&op->link);
+        if (op->all)
+            wdl_list_push(&op->all->members, &op->link);
+        op_done(op);
+    }
+}
+
+static void stage_done(struct wdl_coll_req *req)
+{
+    struct wdl_gas_op *op = req->ctx;
+    if (req->status != WDL_OK)
+        op->error = error_of(req->status);
+    op->left--;
+    stage_run(op->team);
+}
+
+int wdl_gas_stage_start(struct wdl_gas_op *op, const struct wdl_coll_args *args,
+                        struct wdl_coll_req *req)
+{
+    op->left++;
+    req->fn = stage_done;
+    req->ctx = op;
+    int status = op_engine(op->team->inner, args, req);
+    if (status != WDL_OK)
+        op->left--;
+    return status;
+}
+
+static void queue_push(struct wdl_gas_op *op)
+{
+    struct wdl_gas_team *team = op->team;
+    wdl_list_push(&team->queue, &op->link);
+    if (team->queue.next == &op->link)
+        stage_run(team);
+}
+
+/* --- aggregates --- */
+
+static int barrier_start(struct wdl_gas_op *op)
+{
+    struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
+    return wdl_gas_stage_start(op, &barrier, &op->req);
+}
+
+static int head_next(struct wdl_gas_op *head)
+{
+    if (head->stage == 0)
+        return head->args.flags & WDL_COLL_IN_ALLSYNC ? barrier_start(head) : WDL_OK;
+    return head->stage == 1 ? wdl_gas_bundles_start(head, &head->members) : WDL_GAS_END;
+}
+
+static int tail_next(struct wdl_gas_op *tail)
+{
+    return tail->stage == 0 && (tail->args.flags & WDL_COLL_OUT_ALLSYNC) ? barrier_start(tail)
+                                                                         : WDL_GAS_END;
+}
+
+/* A member synchronizes nothing that the head or the tail does for all. */
+static void member_weaken(struct wdl_gas_op *member, uint32_t all)
+{
+    uint32_t both = WDL_COLL_IN | WDL_COLL_OUT, out = WDL_COLL_OUT_MYSYNC | WDL_COLL_OUT_ALLSYNC;
+    member->args.flags = (member->args.flags & ~both) | WDL_COLL_IN_MYSYNC |
+                         (all & out ? WDL_COLL_OUT_MYSYNC : WDL_COLL_OUT_NOSYNC);
+}
+
+static wdl_gas_handle aggregate_close(struct wdl_gas_team *team)
+{
+    struct wdl_gas_op *head = wdl_gas_op_alloc(team), *tail = wdl_gas_op_alloc(team);
+    struct wdl_list *node, *after, staged;
+    uint32_t all = 0;
+    if (!head || !tail)
+        return wdl_gas_handle_of(team->nomem);
+    wdl_list_init(&staged);
+    wdl_list_for (node, &team->open)
+        all |= wdl_container_of(node, struct wdl_gas_op, link)->args.flags;
+    head->args.flags = tail->args.flags = all;
+    head->next = head_next;
+    tail->next = tail_next;
+    head->all = tail;
+    wdl_list_for_safe (node, after, &team->open) {
+        struct wdl_gas_op *member = wdl_container_of(node, struct wdl_gas_op, link);
+        wdl_list_remove(node);
+        member_weaken(member, all);
+        member->all = tail;
+        wdl_list_push(member->next ? &staged : &head->members, node);
+    }
+    queue_push(head);
+    while ((node = wdl_list_pop(&staged)) != NULL)
+        queue_push(wdl_container_of(node, struct wdl_gas_op, link));
+    queue_push(tail);
+    return wdl_gas_handle_of(tail);
+}
+
+static void single_done(struct wdl_coll_req *req)
+{
+    struct wdl_gas_op *op = wdl_container_of(req, struct wdl_gas_op, req);
+    op->error = error_of(req->status);
+    op_done(op);
+}
+
+/* Into the open aggregate, if there is one or this begins one: 1 and its handle. */
+static int aggregated(struct wdl_gas_op *op, int flags, wdl_gas_handle *handle_out)
+{
+    struct wdl_gas_team *team = op->team;
+    if (!(flags & WDL_GAS_AGGREGATE) && wdl_list_empty(&team->open))
+        return 0;
+    wdl_list_push(&team->open, &op->link);
+    *handle_out = flags & WDL_GAS_AGGREGATE ? NULL : aggregate_close(team);
+    return 1;
+}
+
+wdl_gas_handle wdl_gas_op_begin(struct wdl_gas_op *op)
+{
+    op->req.fn = single_done;
+    int status = op_engine(op->team->outer, &op->args, &op->req);
+    return status == WDL_OK ? wdl_gas_handle_of(op) : wdl_gas_op_fail(op, error_of(status));
+}
+
+wdl_gas_handle wdl_gas_op_start(struct wdl_gas_op *op, int flags)
+{
+    wdl_gas_handle handle;
+    return aggregated(op, flags, &handle) ? handle : wdl_gas_op_begin(op);
+}
+
+wdl_gas_handle wdl_gas_op_stages(struct wdl_gas_op *op, int flags,
+                                 int (*next)(struct wdl_gas_op *op))
+{
+    wdl_gas_handle handle;
+    op->next = next;
+    if (aggregated(op, flags, &handle))
+        return handle;
+    queue_push(op);
+    return wdl_gas_handle_of(op);
+}
+
+/* --- handles --- */
+
+wdl_gas_handle wdl_gas_handle_of(struct wdl_gas_op *op)
+{
+    wdl_static_assert(_Alignof(struct wdl_gas_op) >= USES);
+    return (wdl_gas_handle) (void *) ((char *) op + op->uses % USES);
+}
+
+/* NULL: it is dead. */
+static struct wdl_gas_op *op_of(wdl_gas_handle handle)
+{
+    uintptr_t word = (uintptr_t) handle;
+    struct wdl_gas_op *op = (struct wdl_gas_op *) (word & ~(uintptr_t) (USES - 1));
+    return op->state != WDL_GAS_IDLE && op->uses % USES == word % USES ? op : NULL;
+}
+
+int wdl_gas_try_sync(wdl_gas_handle handle, enum wdl_gas_error *error_out)
+{
+    *error_out = WDL_GAS_FINE;
+    if (!handle)
+        return 1;
+    struct wdl_gas_op *op = op_of(handle);
+    if (!op) {
+        *error_out = WDL_GAS_ERR_HANDLE;
+        return 1;
+    }
+    if (op->state != WDL_GAS_DONE)
+        return 0;
+    *error_out = op->error;
+    if (op != op->team->nomem)
+        wdl_gas_op_free(op);
+    return 1;
+}
+
+enum wdl_gas_error wdl_gas_early(wdl_gas_handle handle)
+{
+    struct wdl_gas_op *op = handle ? op_of(handle) : NULL;
+    return op && op->state == WDL_GAS_DONE ? op->error : WDL_GAS_FINE;
+}
+
+void **wdl_gas_client(wdl_gas_handle handle)
+{
+    struct wdl_gas_op *op = handle ? op_of(handle) : NULL;
+    return op ? op->client : NULL;
+}

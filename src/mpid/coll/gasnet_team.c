@@ -1,0 +1,314 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. GASNet's teams: begin and end, split,
+ * barriers. */
+#include <string.h>
+#include "mpid/coll/gasnet_impl.h"
+
+int wdl_gas_node_of(const struct wdl_gas_team *team, size_t image)
+{
+    int lo = 0, hi = team->size;
+    if (image >= team->first[team->size])
+        return -1;
+    while (hi - lo > 1) {
+        int mid = lo + (hi - lo) / 2;
+        if (team->first[mid] <= image)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+static int team_peer(void *ctx, int rank)
+{
+    return ((const struct wdl_gas_team *) ctx)->peers[rank];
+}
+
+static void team_free(struct wdl_gas_team *team)
+{
+    struct wdl_gas *gas = team->gas;
+    const struct wdl_host *host = &gas->proc->host;
+    struct wdl_list *node;
+    while ((node = wdl_list_pop(&team->all)) != NULL) {
+        struct wdl_gas_op *op = wdl_container_of(node, struct wdl_gas_op, known);
+        host->ops->free(host->ctx, op->memory);
+        host->ops->free(host->ctx, op);
+    }
+    host->ops->free(host->ctx, team->first);
+    host->ops->free(host->ctx, team->peers);
+    host->ops->free(host->ctx, team);
+    if (--gas->teams == 0) {
+        host->ops->free(host->ctx, gas->fns);
+        host->ops->free(host->ctx, gas);
+    }
+}
+
+/* A team with room for its lists; nothing is made in the engine yet. */
+static struct wdl_gas_team *team_new(struct wdl_gas *gas, int size)
+{
+    const struct wdl_host *host = &gas->proc->host;
+    struct wdl_gas_team *team = host->ops->alloc(host->ctx, sizeof(*team));
+    if (!team)
+        return NULL;
+    team->gas = gas;
+    team->size = size;
+    gas->teams++;
+    wdl_list_init(&team->queue);
+    wdl_list_init(&team->open);
+    wdl_list_init(&team->idle);
+    wdl_list_init(&team->all);
+    team->first = host->ops->alloc(host->ctx, ((size_t) size + 1) * sizeof(team->first[0]));
+    team->peers = host->ops->alloc(host->ctx, (size_t) size * sizeof(team->peers[0]));
+    team->nomem = wdl_gas_op_alloc(team);
+    if (!team->first || !team->peers || !team->nomem) {
+        team_free(team);
+        return NULL;
+    }
+    team->nomem->error = WDL_GAS_ERR_NOMEM;
+    team->nomem->state = WDL_GAS_DONE;
+    return team;
+}
+
+/* Both teams of the engine, with the lists filled. */
+static int team_open(struct wdl_gas_team *team, const struct wdl_team_params *params)
+{
+    struct wdl_proc *proc = team->gas->proc;
+    team->params = *params;
+    team->params.peer_of = team_peer;
+    team->params.ctx = team;
+    team->rank = params->rank;
+    team->each = wdl_gas_images_of(team, 0);
+    for (int i = 1; i < team->size; i++)
+        if (wdl_gas_images_of(team, i) != team->each)
+            team->each = 0;
+    int status = wdl_team_create(proc, &team->params, &team->outer);
+    team->params.id++;
+    team->params.shm = NULL; /* its cells are the outer team's */
+    if (status == WDL_OK)
+        status = wdl_team_create(proc, &team->params, &team->inner);
+    if (status == WDL_OK && team->params.id >= team->gas->next_id)
+        team->gas->next_id = team->params.id + 1;
+    return status;
+}
+
+static struct wdl_gas *gas_new(struct wdl_proc *proc, const struct wdl_gas_params *params)
+{
+    const struct wdl_host *host = &proc->host;
+    struct wdl_gas *gas = host->ops->alloc(host->ctx, sizeof(*gas));
+    if (!gas)
+        return NULL;
+    gas->proc = proc;
+    gas->fn_count = params->fn_count;
+    gas->fns = host->ops->alloc(host->ctx, (params->fn_count + 1) * sizeof(gas->fns[0]));
+    if (!gas->fns) {
+        host->ops->free(host->ctx, gas);
+        return NULL;
+    }
+    if (params->fn_count)
+        memcpy(gas->fns, params->fns, params->fn_count * sizeof(gas->fns[0]));
+    return gas;
+}
+
+int wdl_gas_init(struct wdl_proc *proc, const struct wdl_gas_params *params,
+                 struct wdl_gas_team **team_out)
+{
+    const struct wdl_host *host = &proc->host;
+    int size = params->team.size;
+    *team_out = NULL;
+    for (int i = 0; i < size && params->images; i++)
+        if (params->images[i] == 0)
+            return WDL_ERR_ARG;
+    struct wdl_gas *gas = gas_new(proc, params);
+    if (!gas)
+        return WDL_ERR_NOMEM;
+    gas->teams = 1; /* held until the team is made, or not */
+    struct wdl_gas_team *team = team_new(gas, size);
+    gas->teams = 1;
+    if (!team) {
+        host->ops->free(host->ctx, gas->fns);
+        host->ops->free(host->ctx, gas);
+        return WDL_ERR_NOMEM;
+    }
+    for (int i = 0; i < size; i++) {
+        team->first[i + 1] = team->first[i] + (params->images ? params->images[i] : 1);
+        team->peers[i] = params->team.peer_of(params->team.ctx, i);
+    }
+    *team_out = team;
+    return team_open(team, &params->team);
+}
+
+int wdl_gas_team_destroy(struct wdl_gas_team *team)
+{
+    if (!wdl_list_empty(&team->queue))
+        return WDL_AGAIN;
+    if (team->outer && wdl_team_destroy(team->outer) == WDL_AGAIN)
+        return WDL_AGAIN;
+    team->outer = NULL;
+    if (team->inner && wdl_team_destroy(team->inner) == WDL_AGAIN)
+        return WDL_AGAIN;
+    team_free(team);
+    return WDL_OK;
+}
+
+int wdl_gas_team_rank(const struct wdl_gas_team *team)
+{
+    return team->rank;
+}
+
+int wdl_gas_team_size(const struct wdl_gas_team *team)
+{
+    return team->size;
+}
+
+int wdl_gas_team_peer(const struct wdl_gas_team *team, int rank)
+{
+    return team->peers[rank];
+}
+
+size_t wdl_gas_images(const struct wdl_gas_team *team)
+{
+    return team->first[team->size];
+}
+
+void wdl_gas_segment(struct wdl_gas_team *team, void *base, size_t bytes)
+{
+    team->segment = base;
+    team->segment_bytes = bytes;
+}
+
+/* --- barriers: not members of an aggregate --- */
+
+wdl_gas_handle wdl_gas_barrier_nb(struct wdl_gas_team *team)
+{
+    struct wdl_gas_op *op = wdl_gas_op_alloc(team);
+    if (!op)
+        return wdl_gas_handle_of(team->nomem);
+    op->args.kind = WDL_COLL_BARRIER;
+    return wdl_gas_op_begin(op);
+}
+
+struct word { /* what a barrier's ranks agree on */
+    int32_t given, differ, id, pad;
+};
+
+static void words_meet(void *ctx, const void *left, void *inout, size_t count)
+{
+    const struct word *a = left;
+    struct word *b = inout;
+    (void) ctx;
+    for (size_t i = 0; i < count; i++, a++, b++) {
+        b->differ |= a->differ || (a->given && b->given && a->id != b->id);
+        if (!b->given)
+            b->id = a->id;
+        b->given |= a->given;
+    }
+}
+
+static void agreed(void *local)
+{
+    struct wdl_gas_op *op = local;
+    *op->agreed_out = !((const struct word *) op->args.dst)->differ;
+}
+
+wdl_gas_handle wdl_gas_agree_nb(struct wdl_gas_team *team, int given, int id, int *agreed_out)
+{
+    struct wdl_gas_op *op = wdl_gas_op_alloc(team);
+    struct word *words = op ? wdl_gas_op_memory(op, 2 * sizeof(*words)) : NULL;
+    if (!op)
+        return wdl_gas_handle_of(team->nomem);
+    if (!words)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+    words[0] = (struct word){given != 0, 0, id, 0};
+    op->agreed_out = agreed_out;
+    op->args.kind = WDL_COLL_ALLREDUCE;
+    op->args.flags = WDL_COLL_MPI;
+    op->args.src = &words[0];
+    op->args.dst = &words[1];
+    op->args.bytes = sizeof(*words);
+    op->args.op = (struct wdl_coll_op){words_meet, NULL, sizeof(*words), 1};
+    op->args.after = agreed;
+    return wdl_gas_op_begin(op);
+}
+
+/* --- split: all ranks hear each other's color, key and next free number --- */
+
+struct split_word {
+    int32_t color, key, rank;
+    uint32_t id;
+};
+
+static int by_color(const void *a, const void *b)
+{
+    const struct split_word *x = a, *y = b;
+    if (x->color != y->color)
+        return x->color < y->color ? -1 : 1;
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
+    return x->rank < y->rank ? -1 : 1;
+}
+
+static int split_finish(struct wdl_gas_op *op)
+{
+    struct wdl_gas_team *team = op->team;
+    struct split_word *words = op->memory;
+    int begin = -1, size = 0, colors = 0, before = 0;
+    uint32_t id = 0;
+    qsort(words, (size_t) team->size, sizeof(words[0]), by_color);
+    for (int i = 0; i < team->size; i++) {
+        id = words[i].id > id ? words[i].id : id;
+        colors += i == 0 || words[i].color != words[i - 1].color;
+        if (words[i].color != op->color)
+            continue;
+        if (begin < 0) {
+            begin = i;
+            before = colors - 1;
+        }
+        size++;
+    }
+    struct wdl_gas_team *made = team_new(team->gas, size);
+    if (!made)
+        return WDL_ERR_NOMEM;
+    struct wdl_team_params params = team->params;
+    params.id = id + 2 * (uint32_t) before;
+    params.size = size;
+    for (int i = 0; i < size; i++) {
+        int old = words[begin + i].rank;
+        if (old == team->rank)
+            params.rank = i;
+        made->first[i + 1] = made->first[i] + wdl_gas_images_of(team, old);
+        made->peers[i] = team->peers[old];
+    }
+    int status = team_open(made, &params);
+    team->gas->next_id = id + 2 * (uint32_t) colors;
+    *op->team_out = made;
+    return status == WDL_OK ? WDL_GAS_END : status;
+}
+
+static int split_next(struct wdl_gas_op *op)
+{
+    struct wdl_gas_team *team = op->team;
+    struct split_word *words = op->memory;
+    if (op->stage > 0)
+        return split_finish(op);
+    words[team->rank] = (struct split_word){op->color, op->key, team->rank, team->gas->next_id};
+    struct wdl_coll_args args = {.kind = WDL_COLL_GATHER_ALL,
+                                 .flags = WDL_COLL_MPI,
+                                 .src = &words[team->rank],
+                                 .dst = words,
+                                 .bytes = sizeof(words[0])};
+    return wdl_gas_stage_start(op, &args, &op->req);
+}
+
+wdl_gas_handle wdl_gas_team_split_nb(struct wdl_gas_team *team, int color, int key,
+                                     struct wdl_gas_team **team_out)
+{
+    struct wdl_gas_op *op = wdl_gas_op_alloc(team);
+    *team_out = NULL;
+    if (!op)
+        return wdl_gas_handle_of(team->nomem);
+    if (!wdl_gas_op_memory(op, (size_t) team->size * sizeof(struct split_word)))
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+    op->color = color;
+    op->key = key;
+    op->team_out = team_out;
+    return wdl_gas_op_stages(op, 0, split_next);
+}
