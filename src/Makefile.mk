@@ -16,6 +16,8 @@ windlass_core_sources = \
     %D%/mpid/coll/cell.c \
     %D%/mpid/coll/exchange.c \
     %D%/mpid/coll/gasnet_bundle.c \
+    %D%/mpid/coll/gasnet_deal.c \
+    %D%/mpid/coll/gasnet_fold.c \
     %D%/mpid/coll/gasnet_move.c \
     %D%/mpid/coll/gasnet_op.c \
     %D%/mpid/coll/gasnet_team.c \
@@ -112,6 +114,7 @@ windlass_headers = \
     %D%/mpid/coll/coll.h \
     %D%/mpid/coll/coll_impl.h \
     %D%/mpid/coll/gasnet_core.h \
+    %D%/mpid/coll/gasnet_deal.h \
     %D%/mpid/coll/gasnet_impl.h \
     %D%/mpid/coll/pattern.h \
     %D%/mpid/coll/prefix.h \

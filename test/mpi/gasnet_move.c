@@ -22,8 +22,8 @@ struct group {
     gasnet_team_handle_t team;
     int size, rank;
     unsigned images;
-    int node[64];        /* rank -> node */
-    unsigned first[65];  /* rank -> first image */
+    int node[64]; /* rank -> node */
+    unsigned first[65]; /* rank -> first image */
 };
 
 struct run { /* one operation */
@@ -235,8 +235,8 @@ static void together(const struct group *g, int aggregate)
         for (int i = 0; i < TOGETHER; i++) {
             unsigned x = (unsigned) (t_random(9, stamps) % 1000);
             int kind = aggregate && round % 2 ? round % KINDS : (int) x % KINDS;
-            runs[i] = choose(g, (enum kind) kind,
-                             (int) (x / 5 % 2), (int) (x / 10 % 9), size_of((int) x / 90));
+            runs[i] = choose(g, (enum kind) kind, (int) (x / 5 % 2), (int) (x / 10 % 9),
+                             size_of((int) x / 90));
             if (aggregate && i < TOGETHER - 1)
                 runs[i].flags |= GASNET_COLL_AGGREGATE;
             prepare(&runs[i], g);
@@ -317,8 +317,8 @@ int main(int argc, char **argv)
     together(&world, 1);
     /* the last node first; a team of one where there are three */
     unsigned color = (unsigned) t_rank % 2;
-    gasnet_team_handle_t team = gasnet_coll_team_split(GASNET_TEAM_ALL, color,
-                                                       (gasnet_node_t) (t_size - t_rank), 0);
+    gasnet_team_handle_t team =
+        gasnet_coll_team_split(GASNET_TEAM_ALL, color, (gasnet_node_t) (t_size - t_rank), 0);
     describe(&half, team);
     t_check(half.size == (t_size + (color == 0)) / 2, "half of %d: %d", t_size, half.size);
     t_check(half.rank == (half.size - 1) - t_rank / 2, "rank %d of %d", half.rank, half.size);

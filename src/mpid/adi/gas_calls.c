@@ -6,25 +6,24 @@
 #include "gas.h"
 
 /* Parameters in parentheses; the core's arguments behind the team. */
-#define CALL(name, parameters, ...)                                                       \
-    gasnet_coll_handle_t gasnet_coll_##name##_nb parameters                               \
-    {                                                                                     \
-        WDL_GAS_ENTER();                                                                  \
-        struct wdl_gas_team *core = wdl_gas_core(team, #name);                            \
-        gasnet_coll_handle_t handle =                                                     \
-            wdl_gas_begun(team, #name, flags, wdl_gas_##name##_nb(core, __VA_ARGS__));    \
-        WDL_GAS_LEAVE();                                                                  \
-        return handle;                                                                    \
-    }                                                                                     \
-                                                                                          \
-    void gasnet_coll_##name parameters                                                    \
-    {                                                                                     \
-        WDL_GAS_ENTER();                                                                  \
-        struct wdl_gas_team *core = wdl_gas_core(team, #name);                            \
-        flags |= WDL_GAS_BLOCKING;                                                        \
-        wdl_gas_finish(                                                                   \
-            wdl_gas_begun(team, #name, 0, wdl_gas_##name##_nb(core, __VA_ARGS__)));       \
-        WDL_GAS_LEAVE();                                                                  \
+#define CALL(name, parameters, ...)                                                            \
+    gasnet_coll_handle_t gasnet_coll_##name##_nb parameters                                    \
+    {                                                                                          \
+        WDL_GAS_ENTER();                                                                       \
+        struct wdl_gas_team *core = wdl_gas_core(team, #name);                                 \
+        gasnet_coll_handle_t handle =                                                          \
+            wdl_gas_begun(team, #name, flags, wdl_gas_##name##_nb(core, __VA_ARGS__));         \
+        WDL_GAS_LEAVE();                                                                       \
+        return handle;                                                                         \
+    }                                                                                          \
+                                                                                               \
+    void gasnet_coll_##name parameters                                                         \
+    {                                                                                          \
+        WDL_GAS_ENTER();                                                                       \
+        struct wdl_gas_team *core = wdl_gas_core(team, #name);                                 \
+        flags |= WDL_GAS_BLOCKING;                                                             \
+        wdl_gas_finish(wdl_gas_begun(team, #name, 0, wdl_gas_##name##_nb(core, __VA_ARGS__))); \
+        WDL_GAS_LEAVE();                                                                       \
     }
 
 CALL(broadcast,
@@ -51,17 +50,49 @@ CALL(gatherM,
      (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *const srclist[],
       size_t nbytes, int flags),
      dstimage, dst, srclist, nbytes, flags)
-CALL(gather_all,
-     (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags),
-     dst, src, nbytes, flags)
+CALL(gather_all, (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags), dst,
+     src, nbytes, flags)
 CALL(gather_allM,
      (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[], size_t nbytes,
       int flags),
      dstlist, srclist, nbytes, flags)
-CALL(exchange,
-     (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags),
-     dst, src, nbytes, flags)
+CALL(exchange, (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags), dst,
+     src, nbytes, flags)
 CALL(exchangeM,
      (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[], size_t nbytes,
       int flags),
      dstlist, srclist, nbytes, flags)
+
+/* --- computing: the core has one form, M where there is a list ------------------------------- */
+
+/* Of one array. */
+#define REDUCE_PARAMETERS                                                     \
+    size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count, \
+        gasnet_coll_fn_handle_t func, int func_arg, int flags
+#define ARRAY(list, src)                                                                   \
+    list, (struct wdl_gas_array){src, src_blksz, src_offset}, elem_size, elem_count, func, \
+        func_arg, flags
+#define wdl_gas_reduce_nb wdl_gas_reduceM_nb
+#define wdl_gas_reduce_all_nb wdl_gas_reduceM_nb
+#define wdl_gas_reduce_allM_nb wdl_gas_reduceM_nb
+#define wdl_gas_scan_nb wdl_gas_scanM_nb
+
+CALL(reduce,
+     (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src, REDUCE_PARAMETERS),
+     dstimage, dst, ARRAY(NULL, src))
+CALL(reduceM,
+     (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *const srclist[],
+      REDUCE_PARAMETERS),
+     dstimage, dst, ARRAY(srclist, NULL))
+CALL(reduce_all, (gasnet_team_handle_t team, void *dst, void *src, REDUCE_PARAMETERS),
+     WDL_GAS_EVERYWHERE, dst, ARRAY(NULL, src))
+CALL(reduce_allM, (gasnet_team_handle_t team, void *dst, void *const srclist[], REDUCE_PARAMETERS),
+     WDL_GAS_EVERYWHERE, dst, ARRAY(srclist, NULL))
+CALL(scan,
+     (gasnet_team_handle_t team, void *dst, size_t dst_blksz, size_t dst_offset, void *src,
+      REDUCE_PARAMETERS),
+     NULL, (struct wdl_gas_array){dst, dst_blksz, dst_offset}, ARRAY(NULL, src))
+CALL(scanM,
+     (gasnet_team_handle_t team, void *const dstlist[], size_t dst_blksz, size_t dst_offset,
+      void *const srclist[], REDUCE_PARAMETERS),
+     dstlist, (struct wdl_gas_array){NULL, dst_blksz, dst_offset}, ARRAY(srclist, NULL))

@@ -93,9 +93,9 @@ gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t team, gasnet_no
         made->on_error_arg = team->on_error_arg;
         made->next = gasnet_coll_team_all.next;
         gasnet_coll_team_all.next = made;
-        wdl_gas_finish(wdl_gas_begun(
-            team, "team_split", 0,
-            wdl_gas_team_split_nb(core, (int) color, (int) relrank, &made->core)));
+        wdl_gas_finish(
+            wdl_gas_begun(team, "team_split", 0,
+                          wdl_gas_team_split_nb(core, (int) color, (int) relrank, &made->core)));
     }
     WDL_GAS_LEAVE();
     return made;
@@ -163,8 +163,9 @@ static void notify(gasnet_team_handle_t team, const char *call, int id, int flag
         return;
     }
     team->notified = 1;
-    team->barrier = (wdl_gas_handle) wdl_gas_begun(
-        team, call, 0, wdl_gas_agree_nb(core, given, id, &team->agreed));
+    team->barrier =
+        (wdl_gas_handle) wdl_gas_begun(team, call, 0,
+                                       wdl_gas_agree_nb(core, given, id, &team->agreed));
 }
 
 /* 0: no barrier has been notified. */
@@ -226,8 +227,7 @@ int gasnet_coll_barrier_try(gasnet_team_handle_t team, int id, int flags)
     int begun = notified(team, "barrier_try");
     WDL_GAS_LEAVE();
     if (begun)
-        result = gasnet_coll_try_sync((gasnet_coll_handle_t) team->barrier)
-                     ? barrier_end(team)
-                     : GASNET_ERR_NOT_READY;
+        result = gasnet_coll_try_sync((gasnet_coll_handle_t) team->barrier) ? barrier_end(team)
+                                                                            : GASNET_ERR_NOT_READY;
     return result;
 }

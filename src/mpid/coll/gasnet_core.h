@@ -33,12 +33,13 @@ enum wdl_gas_flag {
     WDL_GAS_DST_IN_SEGMENT = 1 << 10,
     WDL_GAS_SRC_IN_SEGMENT = 1 << 11,
     WDL_GAS_ELEMENTWISE = 1 << 12, /* reduce, scan: vectors, element by element */
-    WDL_GAS_BLOCKING = 1 << 30     /* the caller waits: AGGREGATE is an error */
+    WDL_GAS_BLOCKING = 1 << 30 /* the caller waits: AGGREGATE is an error */
 };
 
-#define WDL_GAS_ERRORS(X)                                                                     \
-    X(FLAGS) X(SYNC) X(ADDRESSES) X(ROOT) X(SIZE) X(ALIGNMENT) X(FUNCTION) X(LAYOUT)          \
-    X(AGGREGATE) X(SEGMENT) X(HANDLE) X(NODES) X(BARRIER) X(INIT) X(NOMEM) X(NETWORK)
+#define WDL_GAS_ERRORS(X)                                                                \
+    X(FLAGS)                                                                             \
+    X(SYNC) X(ADDRESSES) X(ROOT) X(SIZE) X(ALIGNMENT) X(FUNCTION) X(LAYOUT) X(AGGREGATE) \
+        X(SEGMENT) X(HANDLE) X(NODES) X(BARRIER) X(INIT) X(NOMEM) X(NETWORK)
 enum wdl_gas_error {
     WDL_GAS_FINE,
 #define WDL_GAS_ERROR_ENUM(name) WDL_GAS_ERR_##name,
@@ -61,7 +62,7 @@ struct wdl_gas_fn {
 
 struct wdl_gas_params {
     struct wdl_team_params team; /* of all; the inner team's id is the next one */
-    const size_t *images;        /* of each node, > 0; NULL: one */
+    const size_t *images; /* of each node, > 0; NULL: one */
     const struct wdl_gas_fn *fns;
     size_t fn_count;
 };
@@ -116,5 +117,21 @@ wdl_gas_handle wdl_gas_gather_allM_nb(struct wdl_gas_team *team, void *const dst
                                       void *const srclist[], size_t nbytes, int flags);
 wdl_gas_handle wdl_gas_exchangeM_nb(struct wdl_gas_team *team, void *const dstlist[],
                                     void *const srclist[], size_t nbytes, int flags);
+
+/* --- gasnet_fold.c: arrays dealt to the nodes, or (lists not NULL) images, in blocks --- */
+struct wdl_gas_array {
+    void *base; /* of this node's place 0 (blockcyclic.h); with a list: not used */
+    size_t blk, offset; /* blk 0: all on unit `offset` */
+};
+#define WDL_GAS_EVERYWHERE ((size_t) -1)
+/* The fold of the elements in their order, to dst on the node of dstimage, or EVERYWHERE. */
+wdl_gas_handle wdl_gas_reduceM_nb(struct wdl_gas_team *team, size_t dstimage, void *dst,
+                                  void *const srclist[], struct wdl_gas_array src, size_t elem_size,
+                                  size_t elem_count, size_t func, int func_arg, int flags);
+/* All prefixes; EXCLUSIVE: without the element itself, the first one's is left as it is. */
+wdl_gas_handle wdl_gas_scanM_nb(struct wdl_gas_team *team, void *const dstlist[],
+                                struct wdl_gas_array dst, void *const srclist[],
+                                struct wdl_gas_array src, size_t elem_size, size_t elem_count,
+                                size_t func, int func_arg, int flags);
 
 #endif

@@ -24,14 +24,14 @@ struct wdl_gas_team {
     struct wdl_team_params params;
     int rank, size;
     size_t *first; /* node -> its first image; first[size]: all images */
-    size_t each;   /* images of every node, or 0: they differ */
-    int *peers;    /* node -> peer */
+    size_t each; /* images of every node, or 0: they differ */
+    int *peers; /* node -> peer */
     char *segment; /* wdl_gas_segment */
     size_t segment_bytes;
-    struct wdl_list queue;    /* operations of several stages; the first one runs */
-    struct wdl_list open;     /* members of an aggregate not yet closed */
-    struct wdl_list idle;     /* operations to use again */
-    struct wdl_list all;      /* operations, by `known` */
+    struct wdl_list queue; /* operations of several stages; the first one runs */
+    struct wdl_list open; /* members of an aggregate not yet closed */
+    struct wdl_list idle; /* operations to use again */
+    struct wdl_list all; /* operations, by `known` */
     struct wdl_gas_op *nomem; /* what a call returns that finds no memory */
 };
 
@@ -40,7 +40,7 @@ enum { WDL_GAS_END = -1 };
 
 struct wdl_gas_op {
     struct wdl_list known; /* team->all */
-    struct wdl_list link;  /* team->queue, open or idle, a list of members, or alone */
+    struct wdl_list link; /* team->queue, open or idle, a list of members, or alone */
     struct wdl_gas_team *team;
     unsigned uses; /* a handle remembers which use it is of */
     void *client[2];
@@ -48,18 +48,18 @@ struct wdl_gas_op {
     enum wdl_gas_state state;
     enum wdl_gas_error error;
     struct wdl_coll_args args; /* all operations: the flags; those of one collective: all of it */
-    int stage, left;           /* left: collectives of the stage not done */
+    int stage, left; /* left: collectives of the stage not done */
     /* Begins the stage `stage`: WDL_OK, an error, or GAS_END: no more. NULL: one collective */
     int (*next)(struct wdl_gas_op *op);
     struct wdl_list members; /* of an aggregate's last operation: what goes with it */
-    struct wdl_gas_op *all;  /* on a member: that last operation */
-    void *memory;            /* given back when the operation is */
-    int holds;               /* collectives that use the operation */
+    struct wdl_gas_op *all; /* on a member: that last operation */
+    void *memory; /* given back when the operation is */
+    int holds; /* collectives that use the operation */
     /* what is left is the kinds' own: lists of addresses of the own images */
     void *const *dst;
     void *const *src;
     size_t nbytes;
-    void *own;   /* in `memory` */
+    void *own; /* in `memory` */
     int color, key;
     struct wdl_gas_team **team_out;
     int *agreed_out;
@@ -70,8 +70,7 @@ struct wdl_gas_op {
 /* --- gasnet_op.c --- */
 
 /* An operation to fill, its flags checked. NULL: return *handle_out. */
-struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags,
-                                  wdl_gas_handle *handle_out);
+struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, wdl_gas_handle *handle_out);
 /* Done at once, with this error. */
 wdl_gas_handle wdl_gas_op_fail(struct wdl_gas_op *op, enum wdl_gas_error error);
 wdl_gas_handle wdl_gas_handle_of(struct wdl_gas_op *op);

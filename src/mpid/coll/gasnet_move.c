@@ -11,10 +11,10 @@
 static enum wdl_gas_error segment_error(const struct wdl_gas_op *op, int flags, const void *src,
                                         size_t src_bytes, const void *dst, size_t dst_bytes)
 {
-    int out = (flags & WDL_GAS_SRC_IN_SEGMENT) && src_bytes &&
-              wdl_gas_outside(op->team, src, src_bytes);
-    out |= (flags & WDL_GAS_DST_IN_SEGMENT) && dst_bytes &&
-           wdl_gas_outside(op->team, dst, dst_bytes);
+    int out =
+        (flags & WDL_GAS_SRC_IN_SEGMENT) && src_bytes && wdl_gas_outside(op->team, src, src_bytes);
+    out |=
+        (flags & WDL_GAS_DST_IN_SEGMENT) && dst_bytes && wdl_gas_outside(op->team, dst, dst_bytes);
     return out ? WDL_GAS_ERR_SEGMENT : WDL_GAS_FINE;
 }
 

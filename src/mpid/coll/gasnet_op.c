@@ -121,8 +121,9 @@ static int op_engine(struct wdl_team *team, const struct wdl_coll_args *args,
 
 static enum wdl_gas_error error_of(int status)
 {
-    return status == WDL_OK ? WDL_GAS_FINE
-                            : status == WDL_ERR_NOMEM ? WDL_GAS_ERR_NOMEM : WDL_GAS_ERR_NETWORK;
+    return status == WDL_OK          ? WDL_GAS_FINE
+           : status == WDL_ERR_NOMEM ? WDL_GAS_ERR_NOMEM
+                                     : WDL_GAS_ERR_NETWORK;
 }
 
 static void op_done(struct wdl_gas_op *op)

@@ -151,6 +151,34 @@ GASNET_COLL_CALL(exchange, gasnet_team_handle_t team, void *dst, void *src, size
 GASNET_COLL_CALL(exchangeM, gasnet_team_handle_t team, void *const dstlist[], void *const srclist[],
                  size_t nbytes, int flags)
 
+/* --- computing ---
+ * An array of elem_count elements of elem_size bytes is dealt to the nodes (M: to the images) in
+ * blocks of blksz elements, as UPC deals its arrays; the first element is `offset` elements behind
+ * the beginning of the first unit's first block, whose address src is, on each unit. blksz 0: all
+ * elements are on unit `offset`. func: a function of the table given to gasnet_coll_init.
+ * reduce: the fold of all elements, in their order, to dst on the node of dstimage; reduce_all: to
+ * dst on every node. scan: each element's prefix, to an array dealt in its own way; EXCLUSIVE: the
+ * first element's is not written. src may be dst, if they are dealt alike. */
+GASNET_COLL_CALL(reduce, gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src,
+                 size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count,
+                 gasnet_coll_fn_handle_t func, int func_arg, int flags)
+GASNET_COLL_CALL(reduceM, gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
+                 void *const srclist[], size_t src_blksz, size_t src_offset, size_t elem_size,
+                 size_t elem_count, gasnet_coll_fn_handle_t func, int func_arg, int flags)
+GASNET_COLL_CALL(reduce_all, gasnet_team_handle_t team, void *dst, void *src, size_t src_blksz,
+                 size_t src_offset, size_t elem_size, size_t elem_count,
+                 gasnet_coll_fn_handle_t func, int func_arg, int flags)
+GASNET_COLL_CALL(reduce_allM, gasnet_team_handle_t team, void *dst, void *const srclist[],
+                 size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count,
+                 gasnet_coll_fn_handle_t func, int func_arg, int flags)
+GASNET_COLL_CALL(scan, gasnet_team_handle_t team, void *dst, size_t dst_blksz, size_t dst_offset,
+                 void *src, size_t src_blksz, size_t src_offset, size_t elem_size,
+                 size_t elem_count, gasnet_coll_fn_handle_t func, int func_arg, int flags)
+GASNET_COLL_CALL(scanM, gasnet_team_handle_t team, void *const dstlist[], size_t dst_blksz,
+                 size_t dst_offset, void *const srclist[], size_t src_blksz, size_t src_offset,
+                 size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func, int func_arg,
+                 int flags)
+
 /* --- barriers and teams --- */
 #define GASNET_BARRIERFLAG_ANONYMOUS 1 /* the id does not matter */
 #define GASNET_OK 0

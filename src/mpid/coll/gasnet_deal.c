@@ -1,0 +1,185 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Dealing an array anew. */
+#include "mpid/coll/gasnet_deal.h"
+#include <string.h>
+
+static int unit_first(const struct wdl_deal_side *side, int node)
+{
+    return side->first ? (int) side->first[node] : node;
+}
+
+static int node_of(const struct wdl_deal *deal, const struct wdl_deal_side *side, int unit)
+{
+    int lo = 0, hi = deal->size;
+    if (!side->first)
+        return unit;
+    while (hi - lo > 1) {
+        int mid = lo + (hi - lo) / 2;
+        if (side->first[mid] <= (size_t) unit)
+            lo = mid;
+        else
+            hi = mid;
+    }
+    return lo;
+}
+
+/* --- a walk over what this node has on one side, in the order of elements --- */
+
+struct piece {
+    int unit; /* own, from 0 */
+    int64_t g, place, count;
+    int node; /* on the other side */
+};
+
+static int64_t block_rest(const struct wdl_cyclic *layout, int64_t g)
+{
+    return layout->blk - (g + layout->off) % layout->blk;
+}
+
+static void walk_begin(struct wdl_deal *deal, const struct wdl_deal_side *own)
+{
+    int first = unit_first(own, deal->rank), end = unit_first(own, deal->rank + 1);
+    memset(deal->next, 0, (size_t) (end - first) * sizeof(deal->next[0]));
+    memset(deal->fill, 0, (size_t) deal->size * sizeof(deal->fill[0]));
+}
+
+static int walk_next(struct wdl_deal *deal, const struct wdl_deal_side *own,
+                     const struct wdl_deal_side *other, struct piece *piece_out)
+{
+    int first = unit_first(own, deal->rank), end = unit_first(own, deal->rank + 1), best = -1;
+    int64_t best_g = 0, left = 0, place;
+    for (int unit = first; unit < end; unit++) {
+        int64_t next = deal->next[unit - first];
+        int64_t local = wdl_cyclic_local(&own->layout, unit, &place);
+        if (next == local)
+            continue;
+        int64_t g = wdl_cyclic_element(&own->layout, unit, next);
+        if (best >= 0 && g > best_g)
+            continue;
+        best = unit - first;
+        best_g = g;
+        left = local - next;
+    }
+    if (best < 0)
+        return 0;
+    int64_t a = block_rest(&own->layout, best_g), b = block_rest(&other->layout, best_g);
+    int64_t count = a < b ? a : b;
+    count = count < left ? count : left;
+    deal->next[best] += count;
+    *piece_out = (struct piece){best, best_g, wdl_cyclic_place(&own->layout, best_g), count,
+                                node_of(deal, other, wdl_cyclic_rank(&other->layout, best_g))};
+    return 1;
+}
+
+/* --- the plan --- */
+
+size_t wdl_deal_words(int size, size_t units)
+{
+    return 5 * (size_t) size + units + 1;
+}
+
+static void parcels(struct wdl_deal *deal, const struct wdl_deal_side *own,
+                    const struct wdl_deal_side *other, int64_t *counts, int64_t *at)
+{
+    struct piece piece;
+    int64_t sum = 0;
+    walk_begin(deal, own);
+    while (walk_next(deal, own, other, &piece))
+        counts[piece.node] += piece.count;
+    for (int i = 0; i < deal->size; i++) {
+        at[i] = sum;
+        sum += counts[i];
+    }
+}
+
+void wdl_deal_plan(struct wdl_deal *deal, int64_t *words)
+{
+    size_t n = (size_t) deal->size;
+    deal->out = words;
+    deal->out_at = words + n;
+    deal->in = words + 2 * n;
+    deal->in_at = words + 3 * n;
+    deal->fill = words + 4 * n;
+    deal->next = words + 5 * n;
+    parcels(deal, &deal->from, &deal->to, deal->out, deal->out_at);
+    parcels(deal, &deal->to, &deal->from, deal->in, deal->in_at);
+    wdl_assert_cmp(deal->out[deal->rank], ==, deal->in[deal->rank]);
+}
+
+/* --- the work --- */
+
+static char *address(const struct wdl_deal *deal, const struct wdl_deal_side *side, int unit,
+                     int64_t place, char *tmp)
+{
+    int64_t skip;
+    if (side->list)
+        return (char *) side->list[unit] + (size_t) place * deal->bytes;
+    (void) wdl_cyclic_local(&side->layout, deal->rank, &skip);
+    return tmp + side->tmp + (size_t) (place - skip) * deal->bytes;
+}
+
+void wdl_deal_pack(struct wdl_deal *deal, char *tmp)
+{
+    struct piece piece;
+    walk_begin(deal, &deal->from);
+    while (walk_next(deal, &deal->from, &deal->to, &piece)) {
+        int64_t at = deal->out_at[piece.node] + deal->fill[piece.node];
+        memcpy(tmp + deal->out_tmp + (size_t) at * deal->bytes,
+               address(deal, &deal->from, piece.unit, piece.place, tmp),
+               (size_t) piece.count * deal->bytes);
+        deal->fill[piece.node] += piece.count;
+    }
+}
+
+/* What stays here is in the parcel that went out. */
+void wdl_deal_unpack(struct wdl_deal *deal, char *tmp)
+{
+    struct piece piece;
+    walk_begin(deal, &deal->to);
+    while (walk_next(deal, &deal->to, &deal->from, &piece)) {
+        int own = piece.node == deal->rank;
+        int64_t at = (own ? deal->out_at : deal->in_at)[piece.node] + deal->fill[piece.node];
+        int64_t left = deal->leave_first && piece.g == 0;
+        memcpy(address(deal, &deal->to, piece.unit, piece.place + left, tmp),
+               tmp + (own ? deal->out_tmp : deal->in_tmp) + (size_t) (at + left) * deal->bytes,
+               (size_t) (piece.count - left) * deal->bytes);
+        deal->fill[piece.node] += piece.count;
+    }
+}
+
+static size_t total(const struct wdl_deal *deal, const int64_t *counts, const int64_t *at)
+{
+    int last = deal->size - 1;
+    return (size_t) (at[last] + counts[last]) * deal->bytes;
+}
+
+int wdl_deal_build(struct wdl_build *b, struct wdl_deal *deal, wdl_car_fn pack, wdl_car_fn unpack,
+                   enum wdl_phase ready, int bare, int after)
+{
+    deal->out_tmp = wdl_build_tmp(b, total(deal, deal->out, deal->out_at));
+    deal->in_tmp = wdl_build_tmp(b, total(deal, deal->in, deal->in_at));
+    int packed = wdl_build_call(b, pack, 0, deal->from.list ? 1 : 0);
+    int unpacked = wdl_build_call(b, unpack, 0, deal->to.list ? 2 : 0);
+    wdl_build_order(b, after, packed);
+    wdl_build_order(b, packed, unpacked);
+    for (int d = 1; d < b->size; d++) {
+        int up = (b->rank + d) % b->size, down = (b->rank - d + b->size) % b->size;
+        uint32_t role = wdl_role_bare(b, bare + d);
+        if (deal->in[down]) {
+            struct wdl_loc to = wdl_tmp(deal->in_tmp + (size_t) deal->in_at[down] * deal->bytes);
+            wdl_build_order(
+                b, wdl_build_recv(b, down, role, to, (size_t) deal->in[down] * deal->bytes),
+                unpacked);
+            if (!b->armed)
+                wdl_build_send(b, down, wdl_role(b, ready, d), wdl_nowhere(), 0);
+        }
+        if (deal->out[up]) {
+            struct wdl_loc from = wdl_tmp(deal->out_tmp + (size_t) deal->out_at[up] * deal->bytes);
+            int send = wdl_build_send(b, up, role, from, (size_t) deal->out[up] * deal->bytes);
+            wdl_build_order(b, packed, send);
+            if (!b->armed)
+                wdl_build_order(b, wdl_build_recv(b, up, wdl_role(b, ready, d), wdl_nowhere(), 0),
+                                send);
+        }
+    }
+    return unpacked;
+}

@@ -1,0 +1,45 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Dealing the elements of an array anew: from one block-cyclic layout (blockcyclic.h) to another,
+ * as a part of a graph. A layout's units are nodes, or images of which a node has several; each
+ * side of a move is in the units' own memory or in that of the run.
+ *
+ * A parcel goes from each node to each other that has to do with it, its elements in the order of
+ * the array; both ends compute what is in it. Memory is the caller's, wdl_deal_words() numbers.
+ */
+#ifndef WDL_MPID_COLL_GASNET_DEAL_H_INCLUDED
+#define WDL_MPID_COLL_GASNET_DEAL_H_INCLUDED
+
+#include "mpid/coll/algo.h"
+#include "mpid/coll/blockcyclic.h"
+
+struct wdl_deal_side {
+    struct wdl_cyclic layout;
+    const size_t *first; /* node -> its first unit; NULL: units are nodes */
+    void *const *list; /* where each own unit has place 0; NULL: in the run's memory */
+    size_t tmp; /* there: where the first element of this node is */
+};
+
+struct wdl_deal {
+    struct wdl_deal_side from, to;
+    size_t bytes; /* of an element */
+    int rank, size;
+    int leave_first; /* the first element's destination is not written */
+    int64_t *out, *out_at, *in, *in_at; /* elements of the parcels, by node */
+    int64_t *fill, *next; /* of a walk: by node; by own unit */
+    size_t out_tmp, in_tmp; /* the parcels in the run's memory */
+};
+
+size_t wdl_deal_words(int size, size_t units);
+/* With from, to, bytes, rank and size set. */
+void wdl_deal_plan(struct wdl_deal *deal, int64_t *words);
+/* The two steps that are not messages, as the graph's CALLs do them. */
+void wdl_deal_pack(struct wdl_deal *deal, char *tmp);
+void wdl_deal_unpack(struct wdl_deal *deal, char *tmp);
+/* Adds the move, which begins behind `after`; the CAR behind which all is there. Ready flags have
+ * the roles of phase `ready`, unless all ranks are known to have begun (which more ranks than links
+ * need); parcels have bare roles from `bare` on, one a rank. */
+int wdl_deal_build(struct wdl_build *b, struct wdl_deal *deal, wdl_car_fn pack, wdl_car_fn unpack,
+                   enum wdl_phase ready, int bare, int after);
+
+#endif

@@ -1,0 +1,521 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * GASNet's reduce and scan, each one graph: the elements are brought into a layout of nodes, unless
+ * the client's is one; the prefix algorithm or a tree over runs of nodes (prefix.h); the way out.
+ *
+ *   several images a node, as many on all   the node's images side by side: nothing travels for it
+ *   ..., different numbers                  one block a node
+ *   operators that may not be grouped       all elements on one node
+ *   reduce by an operator that commutes     one fold a node, instead of one a block
+ *
+ * ELEMENTWISE is an array whose elements are the vectors, one a unit.
+ */
+#include <string.h>
+#include "mpid/coll/gasnet_deal.h"
+#include "mpid/coll/gasnet_impl.h"
+#include "mpid/coll/prefix.h"
+
+enum { SCRATCH = 1024 };
+
+struct join { /* in a reduce: [lo, mid) and [mid, hi) become one */
+    int lo, mid, hi;
+    size_t left, inout; /* in the run's memory */
+};
+
+struct fold {
+    const struct wdl_gas_fn *fn;
+    int arg, exclusive, everywhere, serial, scan;
+    size_t elem, inner; /* bytes the client calls an element; of them in one of the array */
+    char *scratch; /* of results, as many elements as fit, at least one of the array */
+    size_t scratch_elems;
+    struct wdl_cyclic node; /* the layout of nodes */
+    struct wdl_prefix prefix; /* over it, or over one element a node */
+    struct wdl_deal in, out;
+    int move_in, move_out, single_sum; /* one fold a node */
+    void *src, *dst; /* lists of one, of the basic forms */
+    size_t data, sums, before, carry, result; /* in the run's memory */
+    size_t sent[64], come[64]; /* of the rounds */
+    struct join joins[WDL_CHILDREN_MAX];
+    int njoins;
+};
+
+static struct fold *fold_of(struct wdl_run *run)
+{
+    return ((struct wdl_gas_op *) run->args.local)->own;
+}
+
+/* The client's function on elements of the array, into memory that is none of its operands'. */
+static void apply(void *ctx, const void *left, void *inout, size_t count)
+{
+    struct fold *f = ctx;
+    size_t elems = count * f->inner;
+    for (size_t at = 0, n; at < elems; at += n) {
+        n = elems - at < f->scratch_elems ? elems - at : f->scratch_elems;
+        f->fn->fn(f->scratch, n, (const char *) left + at * f->elem, n,
+                  (char *) inout + at * f->elem, f->elem, (int) f->fn->flags, f->arg);
+        memcpy((char *) inout + at * f->elem, f->scratch, n * f->elem);
+    }
+}
+
+/* --- local work --- */
+
+/* Where the node would have place 0 of the elements. */
+static char *base(struct wdl_run *run, const struct fold *f)
+{
+    int64_t place;
+    if (!f->move_in)
+        return f->in.from.list[0];
+    (void) wdl_cyclic_local(&f->node, run->team->rank, &place);
+    return run->tmp + f->data - (size_t) place * f->prefix.op.bytes;
+}
+
+/* From the left, one after the other. */
+static void fold_serially(struct fold *f, const char *at, int64_t count, char *sum)
+{
+    size_t bytes = f->prefix.op.bytes;
+    memcpy(sum, at, bytes);
+    for (int64_t i = 1; i < count; i++) {
+        const char *right = at + (size_t) i * bytes;
+        f->fn->fn(f->scratch, f->inner, sum, f->inner, right, f->elem, (int) f->fn->flags, f->arg);
+        memcpy(sum, f->scratch, bytes);
+    }
+}
+
+static int do_sums(struct wdl_run *run, int arg)
+{
+    struct fold *f = fold_of(run);
+    int64_t place, local = wdl_cyclic_local(&f->node, run->team->rank, &place);
+    size_t bytes = f->prefix.op.bytes;
+    (void) arg;
+    if (!f->single_sum && !f->serial)
+        wdl_prefix_blocks(&f->prefix, base(run, f), run->tmp + f->sums);
+    if (local == 0 || !(f->single_sum || (f->serial && !f->scan)))
+        return WDL_OK;
+    int64_t row = 0, rows = wdl_cyclic_local(&f->prefix.layout, run->team->rank, &row);
+    if (f->serial) /* all of it is one block of row 0 */
+        row = 0;
+    wdl_assert_cmp(rows, >, 0);
+    fold_serially(f, base(run, f) + (size_t) place * bytes, local,
+                  run->tmp + f->sums + (size_t) row * bytes);
+    return WDL_OK;
+}
+
+static int do_send(struct wdl_run *run, int round)
+{
+    struct fold *f = fold_of(run);
+    wdl_prefix_send(&f->prefix, round, run->tmp + f->before, run->tmp + f->sums,
+                    run->tmp + f->sent[round]);
+    return WDL_OK;
+}
+
+static int do_take(struct wdl_run *run, int round)
+{
+    struct fold *f = fold_of(run);
+    wdl_prefix_take(&f->prefix, round, run->tmp + f->come[round], run->tmp + f->before);
+    return WDL_OK;
+}
+
+static int do_scan(struct wdl_run *run, int arg)
+{
+    struct fold *f = fold_of(run);
+    char *from = base(run, f), *to = f->move_out ? from : f->out.to.list[0];
+    int64_t place, local = wdl_cyclic_local(&f->node, run->team->rank, &place);
+    (void) arg;
+    if (f->move_out && !f->move_in) { /* the source stays as it is */
+        to = run->tmp + f->data - (size_t) place * f->prefix.op.bytes;
+        if (f->exclusive && local > 0) /* the first one's destination is not written */
+            memcpy(run->tmp + f->data, from + (size_t) place * f->prefix.op.bytes,
+                   f->prefix.op.bytes);
+    }
+    wdl_prefix_finish(&f->prefix, run->tmp + f->sums, run->tmp + f->before, run->tmp + f->carry);
+    wdl_prefix_scan(&f->prefix, f->exclusive, from, run->tmp + f->before, to, run->tmp + f->carry);
+    return WDL_OK;
+}
+
+static int do_join(struct wdl_run *run, int i)
+{
+    struct fold *f = fold_of(run);
+    const struct join *j = &f->joins[i];
+    wdl_prefix_join(&f->prefix, j->lo, j->mid, j->hi, run->tmp + j->left, run->tmp + j->inout);
+    return WDL_OK;
+}
+
+/* arg: where the folds of the whole are in the run's memory, in units of 64 bytes. */
+static int do_result(struct wdl_run *run, int arg)
+{
+    struct fold *f = fold_of(run);
+    void *to = f->everywhere ? run->tmp + f->result : run->args.dst;
+    (void) wdl_prefix_fold_rows(&f->prefix, run->tmp + (size_t) arg * 64, to);
+    return WDL_OK;
+}
+
+static int in_pack(struct wdl_run *run, int arg)
+{
+    (void) arg;
+    wdl_deal_pack(&fold_of(run)->in, run->tmp);
+    return WDL_OK;
+}
+
+static int in_unpack(struct wdl_run *run, int arg)
+{
+    (void) arg;
+    wdl_deal_unpack(&fold_of(run)->in, run->tmp);
+    return WDL_OK;
+}
+
+static int out_pack(struct wdl_run *run, int arg)
+{
+    (void) arg;
+    wdl_deal_pack(&fold_of(run)->out, run->tmp);
+    return WDL_OK;
+}
+
+static int out_unpack(struct wdl_run *run, int arg)
+{
+    (void) arg;
+    wdl_deal_unpack(&fold_of(run)->out, run->tmp);
+    return WDL_OK;
+}
+
+/* --- the graphs --- */
+
+/* The elements in the layout of nodes, and the fold of each block. */
+static int sums_build(struct wdl_build *b, struct fold *f)
+{
+    int64_t place;
+    int done = WDL_CAR_NONE;
+    size_t bytes = f->prefix.op.bytes;
+    if (f->move_in || f->move_out) {
+        int64_t local = wdl_cyclic_local(&f->node, b->rank, &place);
+        f->data = wdl_build_tmp(b, (size_t) local * bytes);
+        f->in.to.tmp = f->out.from.tmp = f->data;
+    }
+    f->sums = wdl_build_tmp(b, (size_t) f->prefix.rows * bytes);
+    if (f->move_in)
+        done = wdl_deal_build(b, &f->in, in_pack, in_unpack, WDL_PHASE_OUT2, 0, done);
+    int sums = wdl_build_call(b, do_sums, 0, f->move_in ? 0 : 1);
+    wdl_build_order(b, done, sums);
+    return sums;
+}
+
+static void scan_build(struct wdl_build *b)
+{
+    struct fold *f = ((struct wdl_gas_op *) b->args->local)->own;
+    size_t bytes = f->prefix.op.bytes, vector = (size_t) f->prefix.rows * bytes;
+    int done = sums_build(b, f);
+    f->before = wdl_build_tmp(b, vector);
+    f->carry = wdl_build_tmp(b, bytes);
+    for (int k = 0; k < f->prefix.rounds; k++) {
+        struct wdl_prefix_round r;
+        int pack = WDL_CAR_NONE;
+        wdl_prefix_round(&f->prefix, k, &r);
+        if (r.send_rows) {
+            f->sent[k] = wdl_build_tmp(b, vector);
+            pack = wdl_build_call(b, do_send, k, 0);
+            wdl_build_order(b, done, pack);
+            wdl_build_order(b, pack,
+                            wdl_edge_send(b, WDL_PHASE_DATA, r.to, k, k, wdl_tmp(f->sent[k]),
+                                          (size_t) r.send_rows * bytes));
+        }
+        if (r.recv_rows) {
+            f->come[k] = wdl_build_tmp(b, vector);
+            int take = wdl_build_call(b, do_take, k, 0);
+            wdl_build_order(b,
+                            wdl_edge_recv(b, WDL_PHASE_DATA, r.from, k, k, wdl_tmp(f->come[k]),
+                                          (size_t) r.recv_rows * bytes),
+                            take);
+            wdl_build_order(b, done, take);
+            wdl_build_order(b, pack, take);
+            done = take;
+        } else if (r.send_rows) {
+            done = pack;
+        }
+    }
+    int scan = wdl_build_call(b, do_scan, 0, (f->move_in ? 0 : 1) | (f->move_out ? 0 : 2));
+    wdl_build_order(b, done, scan);
+    if (f->move_out)
+        wdl_deal_build(b, &f->out, out_pack, out_unpack, WDL_PHASE_IN2, b->size, scan);
+}
+
+/* A child's folds joined to those of the run of nodes [*lo, *hi). */
+static int join_build(struct wdl_build *b, struct fold *f, const struct wdl_tree_child *child,
+                      int link, int *lo, int *hi, size_t *at, int done)
+{
+    size_t bytes = f->prefix.op.bytes;
+    int above = child->first > b->rank, end = child->first + child->size, recv = WDL_CAR_NONE;
+    int64_t first, rows = wdl_prefix_rows(&f->prefix, child->first, end, &first);
+    size_t come = wdl_build_tmp(b, (size_t) f->prefix.rows * bytes);
+    if (rows)
+        recv = wdl_edge_recv(b, WDL_PHASE_DATA, child->rank, link, 0,
+                             wdl_tmp(come + (size_t) first * bytes), (size_t) rows * bytes);
+    wdl_assert_cmp(above ? child->first : end, ==, above ? *hi : *lo);
+    struct join *j = &f->joins[f->njoins];
+    *j = (struct join){above ? *lo : child->first, above ? child->first : *lo, above ? end : *hi,
+                       above ? *at : come, above ? come : *at};
+    int join = wdl_build_call(b, do_join, f->njoins++, 0);
+    wdl_build_order(b, recv, join);
+    wdl_build_order(b, done, join);
+    *lo = j->lo;
+    *hi = j->hi;
+    *at = j->inout;
+    return join;
+}
+
+/* The result goes down again. */
+static void spread_build(struct wdl_build *b, struct fold *f, const struct wdl_place *place,
+                         int result)
+{
+    size_t bytes = f->prefix.op.bytes;
+    int done = result;
+    if (place->node.parent >= 0)
+        done = wdl_edge_recv(b, WDL_PHASE_DATA2, place->node.parent, 0, 1 + place->node.link,
+                             wdl_tmp(f->result), bytes);
+    for (int i = 0; i < place->node.children; i++)
+        wdl_build_order(b, done,
+                        wdl_edge_send(b, WDL_PHASE_DATA2, place->child[i].rank, 0, 1 + i,
+                                      wdl_tmp(f->result), bytes));
+    wdl_build_order(b, done, wdl_build_copy(b, wdl_dst(0), wdl_tmp(f->result), bytes));
+}
+
+static void reduce_build(struct wdl_build *b)
+{
+    struct fold *f = ((struct wdl_gas_op *) b->args->local)->own;
+    struct wdl_place place;
+    size_t bytes = f->prefix.op.bytes;
+    int done = sums_build(b, f), lo = b->rank, hi = b->rank + 1;
+    size_t at = f->sums;
+    f->njoins = 0;
+    f->result = wdl_build_tmp(b, bytes);
+    wdl_place_find(b, b->args->root, b->rank, 1, &place);
+    for (int i = place.node.children - 1; i >= 0; i--)
+        done = join_build(b, f, &place.child[i], 1 + i, &lo, &hi, &at, done);
+    if (place.node.parent >= 0) {
+        int64_t first, rows = wdl_prefix_rows(&f->prefix, lo, hi, &first);
+        if (rows)
+            wdl_build_order(b, done,
+                            wdl_edge_send(b, WDL_PHASE_DATA, place.node.parent, 1 + place.node.link,
+                                          0, wdl_tmp(at + (size_t) first * bytes),
+                                          (size_t) rows * bytes));
+    } else {
+        int result = wdl_build_call(b, do_result, (int) (at / 64), f->everywhere ? 0 : 2);
+        wdl_build_order(b, done, result);
+        done = result;
+    }
+    if (f->everywhere)
+        spread_build(b, f, &place, done);
+}
+
+/* --- the calls --- */
+
+struct want { /* what a call says */
+    struct wdl_gas_array dst, src;
+    void *const *dst_list, *const *src_list; /* M; else NULL */
+    size_t elem, count, func;
+    int arg, flags, scan;
+};
+
+static int natural_alignment(size_t elem)
+{
+    return elem % 4 == 0 ? 4 : elem % 2 == 0 ? 2 : 1;
+}
+
+static enum wdl_gas_error want_error(const struct wdl_gas_team *team, const struct want *w)
+{
+    uintptr_t bits = (w->src_list ? 0 : (uintptr_t) w->src.base) | (uintptr_t) w->dst.base;
+    if (w->elem == 0 || w->count == 0 || w->elem > PTRDIFF_MAX / w->count)
+        return WDL_GAS_ERR_SIZE;
+    if (w->func >= team->gas->fn_count || !team->gas->fns[w->func].fn)
+        return WDL_GAS_ERR_FUNCTION;
+    if (bits % (uintptr_t) natural_alignment(w->elem))
+        return WDL_GAS_ERR_ALIGNMENT;
+    if ((w->flags & WDL_GAS_ELEMENTWISE) &&
+        (w->src.blk || w->src.offset || w->dst.blk || w->dst.offset))
+        return WDL_GAS_ERR_LAYOUT;
+    return !w->scan && (w->flags & WDL_COLL_EXCLUSIVE) ? WDL_GAS_ERR_FLAGS : WDL_GAS_FINE;
+}
+
+static int side_init(struct wdl_deal_side *side, const struct wdl_gas_team *team,
+                     const struct wdl_gas_array *array, void *const *list, int own_at,
+                     const struct want *w)
+{
+    int vectors = (w->flags & WDL_GAS_ELEMENTWISE) != 0;
+    int units = list ? (int) team->first[team->size] : team->size;
+    side->first = list ? team->first : NULL;
+    side->list = list ? list + own_at : NULL;
+    return wdl_cyclic_init(&side->layout, units, vectors ? 1 : (int64_t) array->blk,
+                           vectors ? 0 : (int64_t) array->offset,
+                           vectors ? units : (int64_t) w->count);
+}
+
+/* The layout of nodes that the work is done in. */
+static int node_layout(struct fold *f, const struct wdl_gas_team *team, const struct want *w,
+                       int root)
+{
+    const struct wdl_cyclic *from = &f->in.from.layout;
+    int64_t count = from->count, size = team->size;
+    int64_t units = f->in.from.first ? (int64_t) team->each : 1;
+    (void) w;
+    if (f->serial)
+        return wdl_cyclic_init(&f->node, team->size, 0, root, count);
+    if (units > 0) /* all nodes have as many */
+        return wdl_cyclic_init(&f->node, team->size, units * from->blk, from->off, count);
+    return wdl_cyclic_init(&f->node, team->size, (count + size - 1) / size, 0, count);
+}
+
+static int side_outside(const struct wdl_gas_team *team, const struct wdl_deal_side *side,
+                        size_t bytes)
+{
+    int first = side->first ? (int) team->first[team->rank] : team->rank;
+    int own = side->first ? (int) wdl_gas_images_of(team, team->rank) : 1, outside = 0;
+    for (int i = 0; i < own; i++) {
+        int64_t place, local = wdl_cyclic_local(&side->layout, first + i, &place);
+        outside |= local && wdl_gas_outside(team, (char *) side->list[i] + (size_t) place * bytes,
+                                            (size_t) local * bytes);
+    }
+    return outside;
+}
+
+static int same_layout(const struct wdl_cyclic *a, const struct wdl_cyclic *b)
+{
+    return a->ranks == b->ranks && a->blk == b->blk && a->off == b->off;
+}
+
+/* A reduce whose operator commutes: one element a node, from the node of the first one on. */
+static void prefix_over(struct fold *f, const struct wdl_gas_team *team, size_t bytes)
+{
+    struct wdl_prefix_op op = {apply, f, bytes};
+    struct wdl_cyclic one = f->node;
+    f->single_sum = !f->scan && !f->serial && !(f->fn->flags & WDL_GAS_NONCOMM);
+    if (f->single_sum) {
+        int64_t blocks =
+            (f->node.off + f->node.count - 1) / f->node.blk - f->node.off / f->node.blk;
+        int64_t nodes = blocks + 1 < team->size ? blocks + 1 : team->size;
+        int status = wdl_cyclic_init(&one, team->size, 1, wdl_cyclic_rank(&f->node, 0), nodes);
+        wdl_assert_cmp(status, ==, WDL_OK);
+    }
+    wdl_prefix_init(&f->prefix, &one, team->rank, &op);
+}
+
+static void deal_init(struct wdl_deal *deal, const struct wdl_gas_team *team, size_t bytes,
+                      int64_t *words)
+{
+    deal->bytes = bytes;
+    deal->rank = team->rank;
+    deal->size = team->size;
+    wdl_deal_plan(deal, words);
+}
+
+/* Fill op->own; the client's addresses are in op->src and op->dst, lists of the own units. */
+static enum wdl_gas_error fold_plan(struct wdl_gas_op *op, const struct want *w, int root)
+{
+    struct wdl_gas_team *team = op->team;
+    const struct wdl_gas_fn *fn = &team->gas->fns[w->func];
+    size_t inner = w->flags & WDL_GAS_ELEMENTWISE ? w->count : 1, bytes = inner * w->elem;
+    size_t own = wdl_gas_images_of(team, team->rank), words = wdl_deal_words(team->size, own);
+    size_t scratch = (bytes > SCRATCH ? bytes : SCRATCH) + 63;
+    char *memory = wdl_gas_op_memory(op, sizeof(struct fold) + 2 * words * 8 + 64 + scratch);
+    if (!memory)
+        return WDL_GAS_ERR_NOMEM;
+    struct fold *f = op->own = (void *) memory;
+    int64_t *numbers = (int64_t *) (void *) (memory + ((sizeof(*f) + 7) & ~(size_t) 7));
+    f->scratch = (char *) (((uintptr_t) (numbers + 2 * words) + 63) & ~(uintptr_t) 63);
+    f->scratch_elems = (bytes > SCRATCH ? bytes : SCRATCH) / w->elem;
+    f->fn = fn;
+    f->arg = w->arg;
+    f->elem = w->elem;
+    f->inner = inner;
+    f->scan = w->scan;
+    f->exclusive = (w->flags & WDL_COLL_EXCLUSIVE) != 0;
+    f->serial = (fn->flags & WDL_GAS_NONASSOC) != 0;
+    f->src = w->src.base;
+    f->dst = w->dst.base;
+    int at = w->flags & WDL_COLL_SINGLE ? (int) team->first[team->rank] : 0;
+    if (side_init(&f->in.from, team, &w->src, w->src_list, at, w) != WDL_OK ||
+        node_layout(f, team, w, root) != WDL_OK ||
+        (w->scan && side_init(&f->out.to, team, &w->dst, w->dst_list, at, w) != WDL_OK))
+        return WDL_GAS_ERR_LAYOUT;
+    if (!w->src_list)
+        f->in.from.list = &f->src;
+    if (!w->dst_list)
+        f->out.to.list = &f->dst;
+    int plain = !w->src_list || team->each == 1;
+    f->move_in = !plain || !same_layout(&f->in.from.layout, &f->node);
+    f->in.to.layout = f->out.from.layout = f->node;
+    prefix_over(f, team, bytes);
+    if (f->move_in)
+        deal_init(&f->in, team, bytes, numbers);
+    plain = !w->dst_list || team->each == 1;
+    f->move_out = w->scan && (!plain || !same_layout(&f->out.to.layout, &f->node));
+    f->out.leave_first = f->exclusive;
+    if (f->move_out)
+        deal_init(&f->out, team, bytes, numbers + words);
+    op->args.entry = (f->move_in || f->move_out) && team->size >= wdl_team_links(team->outer);
+    int outside = (w->flags & WDL_GAS_SRC_IN_SEGMENT) && side_outside(team, &f->in.from, bytes);
+    outside |=
+        w->scan && (w->flags & WDL_GAS_DST_IN_SEGMENT) && side_outside(team, &f->out.to, bytes);
+    outside |= !w->scan && w->dst.base && (w->flags & WDL_GAS_DST_IN_SEGMENT) &&
+               wdl_gas_outside(team, w->dst.base, bytes);
+    return outside ? WDL_GAS_ERR_SEGMENT : WDL_GAS_FINE;
+}
+
+static wdl_gas_handle fold_start(struct wdl_gas_op *op, const struct want *w, int root,
+                                 int everywhere)
+{
+    enum wdl_gas_error error = want_error(op->team, w);
+    op->args.kind = WDL_COLL_CUSTOM;
+    op->args.build = w->scan ? scan_build : reduce_build;
+    op->args.flow = w->scan || everywhere ? WDL_FLOW_ALL : WDL_FLOW_UP;
+    op->args.root = root;
+    op->args.dst = w->dst.base;
+    if (!error)
+        error = fold_plan(op, w, root);
+    if (error)
+        return wdl_gas_op_fail(op, error);
+    ((struct fold *) op->own)->everywhere = everywhere;
+    return wdl_gas_op_start(op, w->flags);
+}
+
+wdl_gas_handle wdl_gas_reduceM_nb(struct wdl_gas_team *team, size_t dstimage, void *dst,
+                                  void *const srclist[], struct wdl_gas_array src, size_t elem_size,
+                                  size_t elem_count, size_t func, int func_arg, int flags)
+{
+    struct want w = {.dst = {dst, 0, 0},
+                     .src = src,
+                     .src_list = srclist,
+                     .elem = elem_size,
+                     .count = elem_count,
+                     .func = func,
+                     .arg = func_arg,
+                     .flags = flags};
+    wdl_gas_handle handle;
+    int everywhere = dstimage == WDL_GAS_EVERYWHERE;
+    int root = everywhere ? 0 : wdl_gas_node_of(team, dstimage);
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, &handle);
+    if (!op)
+        return handle;
+    if (root < 0)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_ROOT);
+    if (!everywhere && team->rank != root)
+        w.dst.base = NULL;
+    return fold_start(op, &w, root, everywhere);
+}
+
+wdl_gas_handle wdl_gas_scanM_nb(struct wdl_gas_team *team, void *const dstlist[],
+                                struct wdl_gas_array dst, void *const srclist[],
+                                struct wdl_gas_array src, size_t elem_size, size_t elem_count,
+                                size_t func, int func_arg, int flags)
+{
+    struct want w = {.dst = dst,
+                     .src = src,
+                     .dst_list = dstlist,
+                     .src_list = srclist,
+                     .elem = elem_size,
+                     .count = elem_count,
+                     .func = func,
+                     .arg = func_arg,
+                     .flags = flags,
+                     .scan = 1};
+    wdl_gas_handle handle;
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, &handle);
+    return op ? fold_start(op, &w, 0, 0) : handle;
+}
