@@ -80,6 +80,7 @@ static int lock_begin(struct wdl_win *win, int rank, int exclusive, int assertio
         return WDL_AGAIN;
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LOCK);
     wdl_assert_cmp(status, ==, WDL_OK);
+    wdl_win_quick_set(win);     /* a fence's epoch ends here */
     lock_take_row(t, assertion & WDL_MODE_NOCHECK ? WDL_LOCK_ON_NOCHECK : WDL_LOCK_ON_LOCK);
     t->lock.exclusive = exclusive;
     t->want_lock = t->path == WDL_PATH_MAPPED || win->params.node_whole;

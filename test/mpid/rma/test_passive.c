@@ -284,7 +284,34 @@ START_TEST(a_failure_at_the_target_is_the_next_calls_error)
 }
 END_TEST
 
+/* Two threads lock behind a fence that nothing followed: while one waits, the other's epoch is not
+ * the fence's any more, and admits the locked rank alone. */
+START_TEST(the_fence_epoch_ends_with_the_first_lock)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 4,.node = 4 };
+    int first = 0, second = 0;
+    char data[8] = "";
+    test_world_open(&w, &p);
+    struct test_rank *o = &w.rank[0], *other = &w.rank[1];
+    TEST_ALL(&w, wdl_win_fence(r->win, 0, &r->step));
+    TEST_DONE(&w, wdl_win_lock(other->win, 1, 1, 0, &other->step));
+    ck_assert_int_eq(wdl_win_lock(o->win, 1, 0, 0, &first), WDL_AGAIN);
+    TEST_DONE(&w, wdl_win_lock(o->win, 2, 0, 0, &second));
+    struct wdl_rma_args put = test_put(3, 0, data, 8);
+    ck_assert_int_eq(wdl_rma_op(o->win, &put), WDL_ERR_SYNC);
+    for (int t = 0; t < 4; t++) /* the short way admits nobody the full path refuses */
+        ck_assert(t == 2 || !wdl_quick_admits(wdl_win_quick(o->win), t));
+    TEST_DONE(&w, wdl_win_unlock(other->win, 1, &other->step));
+    TEST_DONE(&w, wdl_win_lock(o->win, 1, 0, 0, &first));
+    TEST_DONE(&w, wdl_win_unlock(o->win, 2, &second));
+    TEST_DONE(&w, wdl_win_unlock(o->win, 1, &first));
+    test_world_close(&w);
+}
+END_TEST
+
 WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_locked_put_costs_five_messages,
           lock_all_costs_what_its_operations_need, a_flush_completes_at_the_target,
           a_flush_costs_one_question_where_something_is_unflushed, calls_out_of_order_are_errors,
-          a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error)
+          a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error,
+          the_fence_epoch_ends_with_the_first_lock)
