@@ -28,6 +28,7 @@ unit_tests =                            \
     test/mpid/rma/test_issue            \
     test/mpid/rma/test_kernel           \
     test/mpid/rma/test_lock             \
+    test/mpid/rma/test_lock_all         \
     test/mpid/rma/test_mapped           \
     test/mpid/rma/test_op               \
     test/mpid/rma/test_op_issue         \
@@ -38,6 +39,7 @@ unit_tests =                            \
     test/mpid/rma/test_send             \
     test/mpid/rma/test_serve            \
     test/mpid/rma/test_table            \
+    test/mpid/rma/test_win              \
     test/mpid/rma/test_words
 
 # What several tests use: the test host, the simulated worlds, the runner's main().

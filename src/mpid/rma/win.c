@@ -81,11 +81,7 @@ void wdl_rma_fini(struct wdl_proc *proc)
 {
     struct wdl_rma *rma = proc->rma;
     wdl_assert(wdl_list_empty(&rma->wins));
-    /* answers nobody waits for any more (the window they belong to is freed everywhere) */
-    while (!wdl_list_empty(&rma->replies)) {
-        struct wdl_list *node = wdl_list_pop(&rma->replies);
-        wdl_bounce_put(wdl_container_of(node, struct wdl_bounce, link));
-    }
+    wdl_assert(wdl_list_empty(&rma->replies));  /* a window is not freed before they are sent */
     wdl_am_register(proc, WDL_AM_RMA, NULL, NULL);
     wdl_step_register(proc, WDL_AM_RMA, NULL, NULL);
     proc->rma = NULL;
