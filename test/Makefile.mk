@@ -64,7 +64,7 @@ test_scripts =                          \
     test/maint/test_testlist.py         \
     test/maint/test_tidy.py
 
-# Every netmod passes one suite.
+# Every netmod passes one suite; beyond it, the simulated one has promises of its own.
 conformance_sources =                   \
     test/netmod/bed.c                   \
     test/netmod/bed.h                   \
@@ -73,7 +73,12 @@ conformance_sources =                   \
     test/netmod/conformance_rma.c       \
     test/netmod/conformance_tag.c       \
     test/netmod/suites.h
-netmod_tests = test/netmod/test_sim
+netmod_tests =                          \
+    test/netmod/sim/test_sim            \
+    test/netmod/sim/test_sim_rma        \
+    test/netmod/test_sim
+test_netmod_sim_test_sim_SOURCES = test/netmod/sim/test_sim.c test/netmod/bed.c test/netmod/bed.h
+test_netmod_sim_test_sim_rma_SOURCES = test/netmod/sim/test_sim_rma.c test/netmod/bed.c test/netmod/bed.h
 test_netmod_test_sim_SOURCES = test/netmod/test_sim.c $(conformance_sources)
 if HAVE_UCX
 netmod_tests += test/netmod/test_ucx
