@@ -13,24 +13,37 @@ TIDY = os.path.join(os.environ.get("WDL_SRCDIR", os.path.join(os.path.dirname(os
 HEAD = "/* Part of Windlass. See COPYRIGHT in the top-level directory. */\n"
 
 
-def tidy(path, text):
+def write(top, path, text):
+    full = os.path.join(top, path)
+    os.makedirs(os.path.dirname(full), exist_ok=True)
+    with open(full, "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def test_of(path):
+    return os.path.join("test", os.path.dirname(path), "test_" + os.path.basename(path)[:-2])
+
+
+def tidy(path, text, test=None, makefile=None):
+    """A project of this one source, and of its test and the list of tests."""
+    test = test_of(path) if test is None else test
     with tempfile.TemporaryDirectory() as top:
-        full = os.path.join(top, "src", path)
-        os.makedirs(os.path.dirname(full))
-        with open(full, "w", encoding="utf-8") as file:
-            file.write(text)
+        write(top, os.path.join("src", path), text)
+        if test:
+            write(top, test + ".c", HEAD)
+        write(top, "test/Makefile.mk", "unit_tests = \\\n    " + (test if makefile is None else makefile) + "\n")
         run = subprocess.run([sys.executable, TIDY, top], capture_output=True, text=True, check=False)
     return run.returncode, run.stdout
 
 
 class Tidy(unittest.TestCase):
-    def refuses(self, rule, path, text):
-        status, out = tidy(path, text)
+    def refuses(self, rule, path, text, **tests):
+        status, out = tidy(path, text, **tests)
         self.assertEqual(status, 1, out)
         self.assertIn(rule + ":", out)
 
-    def accepts(self, path, text):
-        status, out = tidy(path, text)
+    def accepts(self, path, text, **tests):
+        status, out = tidy(path, text, **tests)
         self.assertEqual(status, 0, out)
 
     def test_good(self):
@@ -50,7 +63,7 @@ class Tidy(unittest.TestCase):
     def test_waiting(self):
         self.refuses("waiting", "mpid/proc/x.c", HEAD + "void f(void)\n{\n    sched_yield();\n}\n")
         self.refuses("waiting", "mpid/rma/x.c", HEAD + "static int counter;\n")
-        self.accepts("netmod/ucx/x.c", HEAD + "void f(void)\n{\n    poll(0, 0, 0);\n}\n")
+        self.accepts("netmod/ucx/x.c", HEAD + "void f(void)\n{\n    poll(0, 0, 0);\n}\n", test="test/netmod/test_ucx")
         self.accepts("mpid/proc/x.c", HEAD + "void f(struct n *n)\n{\n    n->ops->poll(n);\n}\n")
 
     def test_states(self):
@@ -70,6 +83,19 @@ class Tidy(unittest.TestCase):
         self.refuses("lines", "base/x.c", HEAD + "/* " + "x" * 95 + " */\n")
         self.accepts("base/x.c", HEAD + "/* " + "x" * 94 + " */\n")
         self.refuses("lines", "../test/base/x.c", HEAD + "/* " + "x" * 95 + " */\n")
+
+    def test_tests(self):
+        source = HEAD + "int f(void);\n"
+        for folder in ("base", "host", "netmod/sim", "mpid/proc", "mpid/rma"):
+            self.accepts(folder + "/x.c", source)
+            self.refuses("tests", folder + "/x.c", source, test="")
+            self.refuses("tests", folder + "/x.c", source, test="test/test_x")
+            self.refuses("tests", folder + "/x.c", source, makefile="")
+            self.refuses("tests", folder + "/x.c", source, makefile=test_of(folder + "/x.c") + "y")
+            self.accepts(folder + "/x.h", source, test="")
+        self.accepts("netmod/other/x.c", source, test="test/netmod/test_other")
+        self.refuses("tests", "netmod/other/x.c", source)
+        self.accepts("mpid/adi/x.c", source, test="")
 
     def test_this_project(self):
         run = subprocess.run([sys.executable, TIDY], capture_output=True, text=True, check=False)
