@@ -90,7 +90,7 @@ check_LIBRARIES = test/libsupport.a
 test_libsupport_a_SOURCES = $(test_support_sources)
 check_PROGRAMS = $(unit_tests) $(netmod_tests) test/mpid/coll/world test/system/world
 test_mpid_coll_world_SOURCES = test/mpid/coll/world.c test/mpid/coll/oracle.c test/mpid/coll/world.h
-test_system_world_SOURCES = test/system/run.c test/system/script.c test/system/world.c test/system/world.h
+test_system_world_SOURCES = test/system/fair.c test/system/run.c test/system/script.c test/system/world.c test/system/world.h
 LDADD = test/libsupport.a libwindlass.a $(CHECK_LIBS) $(UCX_LIBS)
 TESTS = $(unit_tests) $(netmod_tests) test/mpid/coll/world test/system/world $(test_scripts)
 AM_TESTS_ENVIRONMENT = WDL_SRCDIR='$(abs_srcdir)'; export WDL_SRCDIR;

@@ -199,7 +199,13 @@ static int event(struct world *w, int o)
             r->at++;
             moved = 1;
         }
+        if (status == WDL_OK && s->kind == STEP_FLUSH && !s->flag && s->rank >= 0 &&
+            fair_inside(w, o, s->rank) != WDL_OK)
+            return WDL_ERR_OTHER;
+        if (status == WDL_OK && (s->kind == STEP_LOCK || s->kind == STEP_LOCK_ALL))
+            fair_begin(w, o);
     }
+    fair_look(w, o);
     if (r->win && (moved || w->n < 8))
         wdl_win_check(r->win);
     wdl_sim_check(w->sim);

@@ -400,12 +400,33 @@ static void script_lock_all(struct world *w)
         }
 }
 
+/* Some ranks lock all again and again and access the first two, which the others want for
+ * themselves. */
+static void script_stream(struct world *w)
+{
+    for (int o = 0; o < w->n; o++)
+        for (int e = 0; e < 4 * w->options.epochs; e++) {
+            int t = draw(w, w->n < 2 ? w->n : 2);
+            if (o % 3 == 2) {
+                lock_exclusive(w, o, t);
+                continue;
+            }
+            add(w, o, STEP_LOCK_ALL);
+            add_atomics(w, o, t);
+            if (w->n > 1)
+                add_atomics(w, o, !t);
+            add(w, o, STEP_UNLOCK_ALL);
+        }
+}
+
 static void script_one(struct world *w, char script)
 {
     if (script == 'f' || script == 'p')
         script_active(w, script == 'p');
     else if (script == 'l')
         script_lock(w);
+    else if (script == 's')
+        script_stream(w);
     else
         script_lock_all(w);
     add_all(w, STEP_BARRIER, 0);

@@ -201,7 +201,7 @@ static struct options options_of(uint64_t seed)
         o.ranks = 64;
     if (seed % 500 == 499)
         o.ranks = 512;
-    o.script = "fplam"[wdl_prng_below(&p, 5)];
+    o.script = "fplams"[wdl_prng_below(&p, 6)];
     o.ordered = (int) wdl_prng_below(&p, 2);
     o.refuse = (int) wdl_prng_below(&p, 2) * 200;
     o.delay = (int) wdl_prng_below(&p, 3) * 3000;

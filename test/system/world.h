@@ -24,7 +24,8 @@ enum { FAN_MAX = 4, CELL = 16, CELLS = 4 * CELL, MISC_COUNTER = 0, MISC_SUM = CE
 struct options {
     uint64_t seed;
     int ranks, ordered, refuse, delay, tiny, node, region, epochs, own, crowded;
-    char script;                /* f fence, p pscw, l lock, a lock_all, m one after the other */
+    /* f fence, p pscw, l lock, a lock_all, s streams of lock_all, m one after the other */
+    char script;
 };
 
 enum step_kind { STEP_FENCE, STEP_POST, STEP_START, STEP_COMPLETE, STEP_WAIT, STEP_LOCK,
@@ -59,6 +60,9 @@ struct rank {
     int exclusive, shared;      /* holders of this rank's lock, as the script knows them */
     int64_t counter, sum, tickets, swaps;       /* what must be in misc at the end */
     unsigned char *ticket_seen;
+    struct wait *waits;         /* fair.c: who waits for this rank's lock, how many when last seen */
+    int waited;
+    uint64_t begun;             /* the event at which this rank's epoch began */
 };
 
 struct world {
@@ -72,6 +76,7 @@ struct world {
     int n, fan, barriers_open;
     int64_t disp_unit;
     size_t bytes;
+    uint64_t events;
     struct memo *memos;
     char failure[256];
 };
@@ -82,6 +87,11 @@ void *world_memory(struct world *w, size_t bytes);
 size_t world_region(const struct world *w, int half, int k);
 size_t world_cells(const struct world *w, int half);
 size_t world_misc(const struct world *w);
+/* fair.c: after every event on a rank; when a passive epoch has begun; when o has been inside t's
+ * lock: WDL_OK, or an error with w->failure. */
+void fair_look(struct world *w, int target);
+void fair_begin(struct world *w, int o);
+int fair_inside(struct world *w, int o, int target);
 /* run.c: 0, or 1 with w->failure. */
 int world_run(struct world *w);
 

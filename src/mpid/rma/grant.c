@@ -13,7 +13,35 @@ void wdl_grant_fini(struct wdl_grant *grant, const struct wdl_host *host)
 {
     if (grant->queue)
         host->ops->free(host->ctx, grant->queue);
+    if (grant->debt)
+        host->ops->free(host->ctx, grant->debt);
     grant->queue = NULL;
+    grant->debt = NULL;
+}
+
+/* The first of those that waited is granted in its turn. */
+static void debts_pay(struct wdl_grant *grant)
+{
+    for (int i = 0; i < grant->debts; i++)
+        if (grant->debt[i].ahead > 0)
+            grant->debt[i].ahead--;
+}
+
+/* Grant the joining request at i before those ahead of it. */
+static void grant_join(struct wdl_grant *grant, int i)
+{
+    struct wdl_grant_request join = grant->queue[i];
+    int ahead = i - grant->granted;
+    join.overtook = ahead > 0;
+    if (join.overtook) {
+        wdl_assert_cmp(grant->debts, <, grant->debts_room);
+        grant->debt[grant->debts++] = (struct wdl_grant_debt) {.rank = join.rank,.ahead = ahead };
+    }
+    memmove(&grant->queue[grant->granted + 1], &grant->queue[grant->granted],
+            (size_t) ahead * sizeof(join));
+    grant->queue[grant->granted++] = join;
+    grant->holders++;
+    grant->joins--;
 }
 
 /* Grant from the front as far as the rules allow. */
@@ -24,48 +52,64 @@ static void grant_step(struct wdl_grant *grant)
         if (next->exclusive && grant->holders > 0)
             break;
         grant->exclusive = next->exclusive;
+        grant->joins -= next->join;
         grant->holders++;
         grant->granted++;
+        debts_pay(grant);
     }
-    for (int i = grant->granted; i < grant->length && grant->holders > 0 && !grant->exclusive;
-         i++) {
-        struct wdl_grant_request join = grant->queue[i];
-        if (!join.join || join.exclusive)
-            continue;
-        memmove(&grant->queue[grant->granted + 1], &grant->queue[grant->granted],
-                (size_t) (i - grant->granted) * sizeof(join));
-        grant->queue[grant->granted++] = join;
-        grant->holders++;
-    }
+    for (int i = grant->granted; i < grant->length && grant->holders > 0 && !grant->exclusive; i++)
+        if (grant->queue[i].join)
+            grant_join(grant, i);
 }
 
-static int grant_grow(struct wdl_grant *grant, const struct wdl_host *host)
+/* Room for twice as many elements; WDL_OK or ERR_NOMEM. */
+static int array_grow(const struct wdl_host *host, void **array, int *room, size_t bytes)
 {
-    int room = grant->room ? 2 * grant->room : 8;
-    struct wdl_grant_request *queue = host->ops->alloc(host->ctx, (size_t) room * sizeof(*queue));
-    if (!queue)
+    int more = *room ? 2 * *room : 8;
+    void *copy = host->ops->alloc(host->ctx, (size_t) more * bytes);
+    if (!copy)
         return WDL_ERR_NOMEM;
-    if (grant->queue) {
-        memcpy(queue, grant->queue, (size_t) grant->length * sizeof(*queue));
-        host->ops->free(host->ctx, grant->queue);
+    if (*array) {
+        memcpy(copy, *array, (size_t) *room * bytes);
+        host->ops->free(host->ctx, *array);
     }
-    grant->queue = queue;
-    grant->room = room;
+    *array = copy;
+    *room = more;
     return WDL_OK;
+}
+
+static int queue_grow(struct wdl_grant *grant, const struct wdl_host *host)
+{
+    void *queue = grant->queue;
+    int status = array_grow(host, &queue, &grant->room, sizeof(grant->queue[0]));
+    grant->queue = queue;
+    return status;
+}
+
+static int debts_grow(struct wdl_grant *grant, const struct wdl_host *host)
+{
+    void *debt = grant->debt;
+    int status = array_grow(host, &debt, &grant->debts_room, sizeof(grant->debt[0]));
+    grant->debt = debt;
+    return status;
 }
 
 int wdl_grant_request(struct wdl_grant *grant, const struct wdl_host *host, int rank, int exclusive,
                       int join)
 {
-    if (grant->length == grant->room) {
-        int status = grant_grow(grant, host);
-        if (status != WDL_OK)
-            return status;
-    }
-    grant->queue[grant->length].rank = rank;
-    grant->queue[grant->length].exclusive = exclusive;
-    grant->queue[grant->length].join = join;
-    grant->length++;
+    int status = WDL_OK;
+    join = join && !exclusive;
+    if (grant->length == grant->room)
+        status = queue_grow(grant, host);
+    /* a release must not need memory: every request that may overtake has room for its debt */
+    if (status == WDL_OK && join && grant->debts + grant->joins == grant->debts_room)
+        status = debts_grow(grant, host);
+    if (status != WDL_OK)
+        return status;
+    grant->queue[grant->length++] = (struct wdl_grant_request) {.rank = rank,
+        .exclusive = exclusive,.join = join
+    };
+    grant->joins += join;
     grant_step(grant);
     return WDL_OK;
 }
@@ -94,6 +138,22 @@ void wdl_grant_announced(struct wdl_grant *grant)
     memmove(grant->queue, grant->queue + 1, (size_t) grant->length * sizeof(grant->queue[0]));
 }
 
+int wdl_grant_settled(const struct wdl_grant *grant)
+{
+    for (int i = 0; i < grant->debts; i++)
+        if (grant->debt[i].ahead == 0)
+            return grant->debt[i].rank;
+    return -1;
+}
+
+void wdl_grant_told(struct wdl_grant *grant, int rank)
+{
+    int i = 0;
+    while (grant->debt[i].rank != rank || grant->debt[i].ahead > 0)
+        wdl_assert_cmp(++i, <, grant->debts);
+    grant->debt[i] = grant->debt[--grant->debts];
+}
+
 void wdl_grant_check(const struct wdl_grant *grant)
 {
     wdl_assert_cmp(grant->granted, <=, grant->length);
@@ -101,4 +161,7 @@ void wdl_grant_check(const struct wdl_grant *grant)
     wdl_assert_cmp(grant->length, <=, grant->room);
     if (grant->exclusive)
         wdl_assert_cmp(grant->holders, ==, 1);
+    wdl_assert_cmp(grant->debts + grant->joins, <=, grant->debts_room);
+    for (int i = 0; i < grant->debts; i++)
+        wdl_assert_cmp(grant->debt[i].ahead, <=, grant->length - grant->granted);
 }

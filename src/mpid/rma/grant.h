@@ -1,19 +1,20 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * The target's side of its lock: a queue of requests, first come first served, shared or exclusive.
- * Fair: a request is overtaken by nobody who came later, so the number of grants before one's own
- * is bounded by the requests before it.
  *
  * One exception: lock_all takes its locks one target after the other, so two of them could each
  * hold a shared lock and wait elsewhere behind an exclusive request that waits for the other. A
- * joining request is therefore granted as soon as the lock is held shared, before exclusive
- * requests that wait.
+ * joining request is therefore granted as soon as the lock is held shared, before what waits.
  *
- * The queue's memory grows with the number of requests waiting at one time, which is at most one
- * per rank; never with the size of the window's group as such.
+ * Fair all the same: who has overtaken owes a debt, which is settled when all it has overtaken are
+ * granted, and lock_all does not begin with a debt. So a request is overtaken once by each other
+ * rank at most (test/model/lock_message.pml).
+ *
+ * Memory grows with the number of requests waiting and of debts at one time, of which each rank has
+ * at most one each; never with the size of the window's group as such.
  *
  * Invariants: exclusive => holders == 1; announced <= granted <= length; requests before `granted`
- * hold the lock.
+ * hold the lock; a debt's `ahead` <= length - granted, 0 where it is settled.
  */
 #ifndef WDL_MPID_RMA_GRANT_H_INCLUDED
 #define WDL_MPID_RMA_GRANT_H_INCLUDED
@@ -24,6 +25,12 @@ struct wdl_grant_request {
     int rank;
     int exclusive;
     int join;                   /* shared, by a process that may hold other targets' locks */
+    int overtook;               /* granted before others, to whom the rank has a debt */
+};
+
+struct wdl_grant_debt {
+    int rank;
+    int ahead;                  /* requests it has overtaken that still wait */
 };
 
 struct wdl_grant {
@@ -31,6 +38,9 @@ struct wdl_grant {
     struct wdl_grant_request *queue;
     int length, room, granted;
     int holders, exclusive;
+    int joins;                  /* waiting requests that may overtake */
+    struct wdl_grant_debt *debt;
+    int debts, debts_room;
 };
 
 void wdl_grant_init(struct wdl_grant *grant);
@@ -43,6 +53,9 @@ int wdl_grant_release(struct wdl_grant *grant);
 /* The next request to announce, or NULL; announced() takes it out. */
 const struct wdl_grant_request *wdl_grant_next(const struct wdl_grant *grant);
 void wdl_grant_announced(struct wdl_grant *grant);
+/* A rank whose debt is settled, to be told so, or -1; told() forgets the debt. */
+int wdl_grant_settled(const struct wdl_grant *grant);
+void wdl_grant_told(struct wdl_grant *grant, int rank);
 void wdl_grant_check(const struct wdl_grant *grant);
 
 #endif

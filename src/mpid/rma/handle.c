@@ -22,8 +22,9 @@ static int handle_acknowledge(struct wdl_win *win, const struct wdl_pkt *pkt,
 
 static int handle_lock(struct wdl_win *win, const struct wdl_pkt *pkt)
 {
-    if (win->grant.length >= win->params.size)
-        return WDL_ERR_PROTO;   /* a rank has one request at a time */
+    /* a rank has one request at a time, and no debt when its lock_all asks again */
+    if (win->grant.length >= win->params.size || win->grant.debts >= win->params.size)
+        return WDL_ERR_PROTO;
     int status = wdl_grant_request(&win->grant, &win->proc->host, (int) pkt->origin,
                                    (pkt->flags & WDL_PKT_EXCLUSIVE) != 0,
                                    (pkt->flags & WDL_PKT_JOIN) != 0);
@@ -49,10 +50,19 @@ static int handle_unlock(struct wdl_win *win, const struct wdl_pkt *pkt)
 static int handle_grant(struct wdl_win *win, const struct wdl_pkt *pkt)
 {
     struct wdl_target *t = wdl_target_find(win, (int) pkt->origin);
+    int status = t && t->lock.state == WDL_LOCK_ISSUED ?
+        wdl_lock_step(&t->lock, WDL_LOCK_ON_GRANT) : wdl_lock_all_answer(win);
     wdl_win_activate(win);
-    if (t && t->lock.state == WDL_LOCK_ISSUED)
-        return wdl_lock_step(&t->lock, WDL_LOCK_ON_GRANT);
-    return wdl_lock_all_answer(win);
+    win->debts += status == WDL_OK && (pkt->flags & WDL_PKT_OVERTOOK);
+    return status;
+}
+
+static int handle_settled(struct wdl_win *win)
+{
+    if (win->debts == 0)
+        return WDL_ERR_PROTO;
+    win->debts--;
+    return WDL_OK;
 }
 
 static int handle_unlock_ack(struct wdl_win *win, const struct wdl_pkt *pkt)
@@ -115,6 +125,8 @@ static int handle_win(struct wdl_win *win, const struct wdl_pkt *pkt, const char
             return handle_answer(win, pkt, payload, bytes);
         case WDL_PKT_GRANT:
             return handle_grant(win, pkt);
+        case WDL_PKT_SETTLED:
+            return handle_settled(win);
         case WDL_PKT_UNLOCK_ACK:
             return handle_unlock_ack(win, pkt);
         case WDL_PKT_FLUSH_ACK:

@@ -114,8 +114,8 @@ static int target_issue_lock(struct wdl_target *t)
         return target_take_word(t);
     wdl_pkt_init(&pkt, t->win, WDL_PKT_LOCK);
     pkt.flags = t->lock.exclusive ? WDL_PKT_EXCLUSIVE : 0;
-    if (t->win->epoch.access_state != WDL_ACCESS_PER_TARGET && t->win->locked_targets > 1)
-        pkt.flags = WDL_PKT_JOIN;
+    if (t->win->epoch.access_state != WDL_ACCESS_PER_TARGET)
+        pkt.flags = WDL_PKT_JOIN;       /* the first one too: others may be granted before it */
     int status = wdl_pkt_send(t->win, t->rank, &pkt);
     if (wdl_status_is_error(status))
         wdl_win_fail(t->win, status);
@@ -168,18 +168,29 @@ int wdl_target_progress(struct wdl_target *t)
     return n + target_leave(t);
 }
 
-/* Locks granted by this process, to be told to their new holders. */
+/* A word about a lock of this process; 0: not now. A lost peer needs none. */
+static int tell(struct wdl_win *win, int rank, enum wdl_pkt_kind kind, int flags)
+{
+    struct wdl_pkt pkt;
+    wdl_pkt_init(&pkt, win, kind);
+    pkt.flags = (uint8_t) flags;
+    return wdl_pkt_send(win, rank, &pkt) != WDL_AGAIN;
+}
+
+/* Locks granted by this process and debts settled, to be told to those concerned. */
 static int grants_announce(struct wdl_win *win)
 {
-    int n = 0;
+    int n = 0, rank;
     const struct wdl_grant_request *next;
-    while ((next = wdl_grant_next(&win->grant)) != NULL) {
-        struct wdl_pkt pkt;
-        wdl_pkt_init(&pkt, win, WDL_PKT_GRANT);
-        if (wdl_pkt_send(win, next->rank, &pkt) == WDL_AGAIN)
-            break;
+    for (; (next = wdl_grant_next(&win->grant)) != NULL; n++) {
+        if (!tell(win, next->rank, WDL_PKT_GRANT, next->overtook ? WDL_PKT_OVERTOOK : 0))
+            return n;
         wdl_grant_announced(&win->grant);
-        n++;
+    }
+    for (; (rank = wdl_grant_settled(&win->grant)) >= 0; n++) {
+        if (!tell(win, rank, WDL_PKT_SETTLED, 0))
+            return n;
+        wdl_grant_told(&win->grant, rank);
     }
     return n;
 }
@@ -187,7 +198,7 @@ static int grants_announce(struct wdl_win *win)
 static int win_has_work(const struct wdl_win *win)
 {
     struct wdl_list *node;
-    if (win->barrier.running || wdl_grant_next(&win->grant))
+    if (win->barrier.running || wdl_grant_next(&win->grant) || wdl_grant_settled(&win->grant) >= 0)
         return 1;
     if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_ISSUED)
         return 1;

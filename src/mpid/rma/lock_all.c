@@ -43,7 +43,7 @@ int wdl_lock_all_progress(struct wdl_win *win)
         if (t && t->lock.state != WDL_LOCK_IDLE)
             continue;
         wdl_pkt_init(&pkt, win, WDL_PKT_LOCK);
-        pkt.flags = win->all_next > 0 || win->ntargets > 0 ? WDL_PKT_JOIN : 0;
+        pkt.flags = WDL_PKT_JOIN;
         if (wdl_pkt_send(win, win->all_next, &pkt) != WDL_OK)
             return n;
         win->all_due++;

@@ -225,6 +225,8 @@ int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
     *step = 1;
     if (words && !nocheck && wdl_words_lock_all(win) != WDL_OK)
         return WDL_AGAIN;
+    if (!nocheck && win->debts > 0)
+        return WDL_AGAIN;       /* those it has overtaken come first (grant.h) */
     *step = 0;
     int status = wdl_epoch_access(&win->epoch, nocheck || words ? WDL_ACCESS_ON_LOCK_ALL_NOCHECK :
                                   WDL_ACCESS_ON_LOCK_ALL);

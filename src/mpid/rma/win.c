@@ -229,7 +229,8 @@ int wdl_win_free(struct wdl_win *win)
         return WDL_AGAIN;
     if (wdl_win_drain(win, 0) != WDL_OK)
         return WDL_AGAIN;
-    if (wdl_grant_next(&win->grant) || !wdl_list_empty(&win->rma->replies))
+    if (wdl_grant_next(&win->grant) || wdl_grant_settled(&win->grant) >= 0 || win->debts > 0 ||
+        !wdl_list_empty(&win->rma->replies))
         return WDL_AGAIN;
     win_release_idle(win);
     wdl_assert_cmp(win->ntargets, ==, 0);

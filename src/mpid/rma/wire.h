@@ -12,6 +12,7 @@
  *   CAS       compare, value                  REPLY with the old element
  *   TYPE      a stretch of a flattened type   (unordered network: TYPE_ACK when whole)
  *   LOCK      -                               GRANT, when its turn comes
+ *             (a lock_all's that has overtaken: later SETTLED, grant.h)
  *   UNLOCK    -                               UNLOCK_ACK
  *   FLUSH     -                               FLUSH_ACK (all that came before is done)
  *   POST, COMPLETE, BARRIER  -                nothing
@@ -27,7 +28,8 @@
 
 #define WDL_PKT_TABLE(X)                                                                       \
     X(PUT) X(GET) X(ACC) X(GET_ACC) X(CAS) X(TYPE) X(LOCK) X(UNLOCK) X(FLUSH) X(POST) X(COMPLETE) \
-    X(BARRIER) X(REPLY) X(OP_ACK) X(TYPE_ACK) X(GRANT) X(UNLOCK_ACK) X(FLUSH_ACK) X(ERROR)
+    X(BARRIER) X(REPLY) X(OP_ACK) X(TYPE_ACK) X(GRANT) X(SETTLED) X(UNLOCK_ACK) X(FLUSH_ACK)    \
+    X(ERROR)
 
 enum wdl_pkt_kind {
 #define WDL_PKT_ENUM(name) WDL_PKT_##name,
@@ -39,7 +41,8 @@ enum wdl_pkt_kind {
 enum {                          /* flags */
     WDL_PKT_EXCLUSIVE = 1,      /* LOCK */
     WDL_PKT_WANT_ACK = 2,       /* PUT, ACC, TYPE: answer when done */
-    WDL_PKT_JOIN = 4            /* LOCK of lock_all, whose sender has asked other targets before */
+    WDL_PKT_JOIN = 4,           /* LOCK of lock_all, whose sender may hold other targets' locks */
+    WDL_PKT_OVERTOOK = 8        /* GRANT: others waited; SETTLED follows when they are granted */
 };
 
 #define WDL_PKT_CONTIG 0u               /* type: one contiguous stretch */

@@ -110,6 +110,69 @@ START_TEST(random_requests)
 }
 END_TEST
 
-WDL_SUITE("rma/grant", an_exclusive_request_is_not_overtaken,
+/* The lock is held shared, an exclusive and a shared request wait, a lock_all joins. */
+START_TEST(who_overtakes_owes_until_the_others_are_granted)
+{
+    int left = 100;
+    struct wdl_host host = { &ops, &left };
+    struct wdl_grant grant;
+    wdl_grant_init(&grant);
+    ck_assert_int_eq(wdl_grant_request(&grant, &host, 0, 0, 1), WDL_OK);
+    ck_assert(!wdl_grant_next(&grant)->overtook);
+    ck_assert_int_eq(announced(&grant), 0);
+    ck_assert_int_eq(wdl_grant_request(&grant, &host, 1, 1, 0), WDL_OK);
+    ck_assert_int_eq(wdl_grant_request(&grant, &host, 2, 0, 0), WDL_OK);
+    ck_assert_int_eq(announced(&grant), -1);
+    ck_assert_int_eq(wdl_grant_request(&grant, &host, 3, 0, 1), WDL_OK);
+    ck_assert(wdl_grant_next(&grant)->overtook);
+    ck_assert_int_eq(announced(&grant), 3);
+    ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+    ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+    ck_assert_int_eq(announced(&grant), 1);
+    ck_assert_int_eq(wdl_grant_settled(&grant), -1);    /* one of the two is granted */
+    ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+    ck_assert_int_eq(announced(&grant), 2);
+    ck_assert_int_eq(wdl_grant_settled(&grant), 3);
+    wdl_grant_told(&grant, 3);
+    wdl_grant_check(&grant);
+    ck_assert_int_eq(wdl_grant_settled(&grant), -1);
+    ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+    wdl_grant_fini(&grant, &host);
+}
+END_TEST
+
+/* Who comes behind an exclusive holder overtakes when shared requests are granted again, and a
+ * release needs no memory for that. */
+START_TEST(waiting_joins_have_room_for_their_debts)
+{
+    int left = 100, n = 0;
+    struct wdl_host host = { &ops, &left };
+    struct wdl_grant grant;
+    wdl_grant_init(&grant);
+    ck_assert_int_eq(wdl_grant_request(&grant, &host, 0, 1, 0), WDL_OK);
+    ck_assert_int_eq(announced(&grant), 0);
+    ck_assert_int_eq(wdl_grant_request(&grant, &host, 1, 0, 0), WDL_OK);
+    ck_assert_int_eq(wdl_grant_request(&grant, &host, 2, 1, 0), WDL_OK);
+    for (int i = 3; i < 40; i++)
+        ck_assert_int_eq(wdl_grant_request(&grant, &host, i, 0, 1), WDL_OK);
+    left = 0;
+    ck_assert_int_eq(announced(&grant), -1);
+    ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+    for (int i = 1; i < 40; i++, n++)
+        if (i != 2)
+            ck_assert_int_eq(announced(&grant), i);
+    ck_assert_int_eq(announced(&grant), -1);
+    for (int i = 0; i < 38; i++)
+        ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+    ck_assert_int_eq(announced(&grant), 2);
+    for (n = 0; wdl_grant_settled(&grant) >= 0; n++)
+        wdl_grant_told(&grant, wdl_grant_settled(&grant));
+    ck_assert_int_eq(n, 37);
+    wdl_grant_fini(&grant, &host);
+}
+END_TEST
+
+WDL_SUITE("rma/grant", who_overtakes_owes_until_the_others_are_granted,
+          waiting_joins_have_room_for_their_debts, an_exclusive_request_is_not_overtaken,
           what_is_not_announced_cannot_be_released, memory_that_runs_out_is_an_error,
           random_requests)
