@@ -13,6 +13,7 @@ TOP = os.path.abspath(os.environ.get("WDL_SRCDIR",
                                      os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")))
 sys.path.insert(0, os.path.join(TOP, "maint"))
 
+import models       # noqa: E402
 import mpitests     # noqa: E402
 import unittests    # noqa: E402
 
@@ -99,6 +100,31 @@ class Check(unittest.TestCase):
         status, output = self.check("--setup", "shm")
         self.assertNotEqual(status, 0)
         self.assertIn("run ./maint/quickstart first", output)
+
+
+class Models(unittest.TestCase):
+    def test_every_model_is_tested_itself(self):
+        found = models.titles(TOP)
+        for model in models.models(TOP):
+            name = os.path.basename(model)
+            for expectation in ("holds", "fails"):
+                self.assertTrue(any(line.startswith(f"model: {name} {expectation} ") for line in found), name)
+
+    def test_a_line_that_cannot_be_read_is_an_error(self):
+        with tempfile.TemporaryDirectory() as directory:
+            path = os.path.join(directory, "a.pml")
+            for text in ("/*\n * check holds safety\n */", "/*\n * check fails safety A\n * check hold safety\n */"):
+                with open(path, "w") as file:
+                    file.write(text)
+                self.assertRaises(ValueError, models.runs, path)
+
+    def test_only_a_finished_search_has_a_verdict(self):
+        end = "State-vector 9 byte, depth reached 9, errors: "
+        self.assertEqual(models.verdict(end + "0"), "holds")
+        self.assertEqual(models.verdict("pan:1: acceptance cycle (at depth 9)\nSearch not completed\n" + end + "1"), "fails")
+        for text in ("", "error: max search depth too small\n" + end + "0", "Search not completed\n" + end + "0",
+                     end + "1"):
+            self.assertIsNone(models.verdict(text))
 
 
 class Mirror(unittest.TestCase):

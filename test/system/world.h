@@ -60,7 +60,7 @@ struct rank {
     int exclusive, shared;      /* holders of this rank's lock, as the script knows them */
     int64_t counter, sum, tickets, swaps;       /* what must be in misc at the end */
     unsigned char *ticket_seen;
-    struct wait *waits;         /* fair.c: who waits for this rank's lock, how many when last seen */
+    struct wait *waits;         /* fair.c: who waits for this rank's lock; how many, last time */
     int waited;
     uint64_t begun;             /* the event at which this rank's epoch began */
 };

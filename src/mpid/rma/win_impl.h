@@ -138,7 +138,7 @@ struct wdl_win {
     int exposed_n, completed;
     /* lock_all, window protocol: next rank to lock or unlock, answers due */
     int all_next, all_due, all_nocheck;
-    int debts;                          /* targets where a lock_all has overtaken others (grant.h) */
+    int debts;                          /* targets where a lock_all has overtaken (grant.h) */
     struct wdl_grant grant;             /* target side */
     /* a region of a dynamic window, as last read from its list */
     struct wdl_seen {

@@ -1,0 +1,175 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Locks by words in shared memory (src/mpid/rma/room.c, words.c): a room for a rank, the gate of the
+ * window, and processes that, again and again, lock the rank shared, lock it for themselves, or lock
+ * all. wdl_room_enter reads a word and changes it if it has not changed since: SPLIT models the two
+ * steps. Otherwise they are one, since who loses the race for a word for ever is not the protocol's
+ * matter.
+ *
+ * check holds safety SPLIT
+ * check holds safety
+ * check holds ltl one_enters
+ * check holds ltl all_enter
+ * check fails safety SPLIT BREAK_SWAP: the word is stored without a look whether it has changed
+ * check fails safety BREAK_PLACE: who has the turn goes in, whoever is inside
+ * check fails safety BREAK_GATE: an exclusive lock does not pass the gate
+ * check fails ltl one_enters BREAK_SERVED: the next ticket is not served
+ * check fails ltl all_enter BREAK_LEAVE: the gate is not left
+ * check fails ltl one_enters BREAK_TICKET: whoever finds place goes in
+ * check fails ltl all_enter BREAK_TICKET: the same at the gate
+ */
+#define TICKETS 4               /* the field wraps around; more than there are processes */
+#define RANK 0                  /* the two words */
+#define GATE 1
+
+mtype = { SHARED, OTHERS, ALONE };
+
+typedef room {
+    byte shared, others, served, next
+};
+room word[2];
+
+/* What an observer sees. */
+byte inside_shared, inside_alone, inside_all;
+bit wants_one, wants_all;
+
+#ifdef BREAK_PLACE
+#define has_place 1
+#else
+#define has_place \
+    (kind == SHARED && now.others == 0 || \
+     kind == OTHERS && now.shared == 0 || \
+     kind == ALONE && now.shared == 0 && now.others == 0)
+#endif
+#ifdef BREAK_TICKET
+#define has_turn 1
+#else
+#define has_turn (drawn && now.served == ticket || !drawn && now.served == now.next)
+#endif
+#ifdef BREAK_SWAP
+#define unchanged 1
+#else
+#define unchanged \
+    (word[w].shared == now.shared && word[w].others == now.others && \
+     word[w].served == now.served && word[w].next == now.next)
+#endif
+
+inline look(w) {
+    now.shared = word[w].shared;
+    now.others = word[w].others;
+    now.served = word[w].served;
+    now.next = word[w].next
+}
+
+inline act(w) {
+    if
+    :: !unchanged
+    :: unchanged && has_turn && has_place ->
+        word[w].shared = now.shared + (kind == SHARED);
+        word[w].others = now.others + (kind != SHARED);
+#ifndef BREAK_SERVED
+        word[w].served = (now.served + drawn) % TICKETS;
+#endif
+        drawn = 0;
+        ticket = 0;
+        in = 1
+    :: unchanged && !(has_turn && has_place) && !drawn ->
+        word[w].next = (now.next + 1) % TICKETS;
+        ticket = now.next;
+        drawn = 1
+    :: unchanged && !(has_turn && has_place) && drawn
+    fi;
+    now.shared = 0;
+    now.others = 0;
+    now.served = 0;
+    now.next = 0
+}
+
+/* wdl_room_enter, called until it is inside. */
+inline enter(w, how) {
+    kind = how;
+    do
+#ifdef SPLIT
+    :: !in -> atomic { look(w) }; atomic { act(w) }
+#else
+    :: !in -> atomic { look(w); act(w) }
+#endif
+    :: in -> break
+    od;
+    in = 0
+}
+
+inline leave(w, how) {
+    atomic {
+        if
+        :: how == SHARED -> assert(word[w].shared > 0); word[w].shared--
+        :: else -> assert(word[w].others > 0); word[w].others--
+        fi
+    }
+}
+
+proctype lock_shared() {
+    room now;
+    byte ticket;
+    bit drawn, in;
+    mtype kind;
+    do
+    :: enter(RANK, SHARED);
+        inside_shared++;
+        assert(inside_alone == 0);
+        inside_shared--;
+        leave(RANK, SHARED)
+    od
+}
+
+proctype lock_alone(bit watched) {
+    room now;
+    byte ticket;
+    bit drawn, in;
+    mtype kind;
+    do
+    :: wants_one = watched | wants_one;
+#ifndef BREAK_GATE
+        enter(GATE, OTHERS);
+#endif
+        enter(RANK, ALONE);
+        wants_one = wants_one & !watched;
+        inside_alone++;
+        assert(inside_alone == 1 && inside_shared == 0 && inside_all == 0);
+        inside_alone--;
+        leave(RANK, ALONE);
+#if !defined(BREAK_GATE) && !defined(BREAK_LEAVE)
+        leave(GATE, OTHERS)
+#endif
+    od
+}
+
+proctype lock_all() {
+    room now;
+    byte ticket;
+    bit drawn, in;
+    mtype kind;
+    do
+    :: wants_all = 1;
+        enter(GATE, SHARED);
+        wants_all = 0;
+        inside_all++;
+        assert(inside_alone == 0);
+        inside_all--;
+        leave(GATE, SHARED)
+    od
+}
+
+init {
+    atomic {
+        run lock_shared();
+        run lock_alone(1);
+#ifndef SPLIT
+        run lock_alone(0);
+#endif
+        run lock_all()
+    }
+}
+
+ltl one_enters { [] (wants_one -> <> !wants_one) }
+ltl all_enter { [] (wants_all -> <> !wants_all) }
