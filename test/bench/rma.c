@@ -19,25 +19,44 @@ static void timed(void *arg, long n)
     j->total += n;
 }
 
-/* Rank 0 operates on a target that waits in a barrier. */
-static void passive_row(struct job *j)
+/* What must be open around the row's operations. */
+static void epoch_begin(const struct job *j)
 {
-    int epoch = j->op->how == ON_LOCK_ALL && j->bench.rank == 0;
-    if (epoch)
+    if (j->op->how == ON_LOCK_ALL && j->bench.rank == 0)
         MPI_Win_lock_all(0, j->win);
-    j->total = bench_alone(&j->bench, timed, j);
-    if (epoch)
-        MPI_Win_unlock_all(j->win);
+    if (j->op->how == ON_FENCES)
+        MPI_Win_fence(MPI_MODE_NOPRECEDE, j->win);
 }
 
-static void active_row(struct job *j)
+static void epoch_end(const struct job *j)
 {
-    int fences = strstr(j->op->name, "fence") != NULL;
-    if (fences)
-        MPI_Win_fence(MPI_MODE_NOPRECEDE, j->win);
-    bench_together(&j->bench, timed, j);
-    if (fences)
+    if (j->op->how == ON_LOCK_ALL && j->bench.rank == 0)
+        MPI_Win_unlock_all(j->win);
+    if (j->op->how == ON_FENCES)
         MPI_Win_fence(MPI_MODE_NOSUCCEED, j->win);
+}
+
+/* All ranks operate, or rank 0 alone on a target that waits in a barrier. */
+static void idle_row(struct job *j)
+{
+    epoch_begin(j);
+    if (rma_is_active(j->op))
+        bench_together(&j->bench, timed, j);
+    else
+        j->total = bench_alone(&j->bench, timed, j);
+    epoch_end(j);
+}
+
+/* One operation more, of other data: it has to move all of them. */
+static void last_operation(struct job *j)
+{
+    rma_renew(j);
+    epoch_begin(j);
+    if (rma_is_active(j->op) || j->bench.rank == 0)
+        timed(j, 1);
+    else
+        j->total++;
+    epoch_end(j);
 }
 
 /* --- the target computes ---------------------------------------------------------------------- */
@@ -71,9 +90,8 @@ static int sample_away(struct job *j, double *us)
 static void computing_row(struct job *j)
 {
     double us[SAMPLES_MAX];
-    int n = 0, epoch = j->op->how == ON_LOCK_ALL && j->bench.rank == 0;
-    if (epoch)
-        MPI_Win_lock_all(0, j->win);
+    int n = 0;
+    epoch_begin(j);
     if (j->bench.rank == 0)
         timed(j, 1);            /* connections and caches; the target is in the barrier */
     MPI_Barrier(MPI_COMM_WORLD);
@@ -82,8 +100,7 @@ static void computing_row(struct job *j)
     if (j->bench.rank == 0)
         n = sample_away(j, us);
     MPI_Barrier(MPI_COMM_WORLD);
-    if (epoch)
-        MPI_Win_unlock_all(j->win);
+    epoch_end(j);
     bench_row(&j->bench, us, n);
     MPI_Bcast(&j->total, 1, MPI_LONG, 0, MPI_COMM_WORLD);
 }
@@ -159,17 +176,16 @@ static void row(struct job *j, long bytes, int computing)
     rma_prepare(j);
     if (computing)
         computing_row(j);
-    else if (j->op->how == ON_RING)
-        active_row(j);
     else
-        passive_row(j);
+        idle_row(j);
+    last_operation(j);
     bench_check(&j->bench, rma_is_wrong(j));
 }
 
 static void rows(struct job *j, int sizes, int computing)
 {
     for (j->op = rma_ops; j->op->name; j->op++) {
-        if (computing && j->op->how == ON_RING)
+        if (computing && rma_is_active(j->op))
             continue;
         if (j->op->sizes == ONE_SIZE)
             row(j, j->op->bytes, computing);

@@ -26,9 +26,10 @@ struct job {
     MPI_Datatype vector;        /* BLOCKS doubles, every other one */
     MPI_Group from, to;         /* left; right */
     const struct rma_op *op;    /* of the row under way */
-    long total;                 /* operations so far, in a row that counts them; see rma.c */
+    long total;                 /* operations of the row so far */
+    int last;                   /* this one is not timed; its data are new */
     long surprises;             /* of compare_and_swap: it found another value than it left */
-    int64_t last;               /* what fetch_and_op or compare_and_swap found last */
+    int64_t found;              /* what fetch_and_op or compare_and_swap found last */
 };
 
 /* What the row leaves behind if every byte went where it should. */
@@ -36,7 +37,7 @@ enum leaves {
     LEAVES_NOTHING,             /* it moves no data */
     LEAVES_PUT,                 /* the target has the origin's `local` */
     LEAVES_GET,                 /* the origin's `result` is the target's memory */
-    LEAVES_SUM,                 /* the target's doubles are `total` times the origin's */
+    LEAVES_SUM,                 /* the target's doubles are sums of `total` times the origin's */
     LEAVES_SUM_FETCHED,         /* and `result` is what they were before the last */
     LEAVES_COUNT,               /* the target's first int64_t is `total` */
     LEAVES_PUT_VECTOR, LEAVES_GET_VECTOR, LEAVES_SUM_VECTOR     /* every other double */
@@ -46,7 +47,7 @@ struct rma_op {
     const char *name;
     bench_fn run;
     enum leaves leaves;
-    enum { ON_LOCK_ALL, ON_LOCK, ON_RING } how;
+    enum { ON_LOCK_ALL, ON_LOCK, ON_FENCES, ON_PSCW } how;
     enum { ONE_SIZE, ALL_SIZES } sizes;
     long bytes;                 /* with ONE_SIZE */
     int lock_type, lock_assertion;
@@ -55,9 +56,23 @@ struct rma_op {
 /* Ends with one without a name. */
 extern const struct rma_op rma_ops[];
 
-/* All ranks, before and after the operations: memory as they expect it, and the check. */
+/* All ranks take part, each with its neighbours in the ring. */
+static inline int rma_is_active(const struct rma_op *op)
+{
+    return op->how == ON_FENCES || op->how == ON_PSCW;
+}
+
+/* All ranks. Before the operations: memory as they expect it; before the last: other data, where it
+ * was told; after them: the check. */
 void rma_prepare(struct job *j);
+void rma_renew(struct job *j);
 int rma_is_wrong(struct job *j);
+
+/* What the first double of operation number i adds; the others do not change. */
+static inline double rma_addend(long i)
+{
+    return (double) (1 + (i & 7));
+}
 
 /* All ranks: kind is allocate, create or dynamic. */
 void rma_window_begin(struct job *j, const char *kind);

@@ -15,6 +15,25 @@ static int is_sum(enum leaves leaves)
     return leaves == LEAVES_SUM || leaves == LEAVES_SUM_FETCHED || leaves == LEAVES_SUM_VECTOR;
 }
 
+/* What the first double of the first `total` operations sums up to. */
+static double first_sum(long total)
+{
+    double sum = (double) (total / 8) * 36;
+    for (long i = 0; i < total % 8; i++)
+        sum += rma_addend(i);
+    return sum;
+}
+
+static unsigned salt(const struct job *j, int rank)
+{
+    return (unsigned) (2 * rank + j->last);
+}
+
+static int is_got(enum leaves leaves)
+{
+    return leaves == LEAVES_GET || leaves == LEAVES_GET_VECTOR;
+}
+
 /* Bytes of memory that operations of the row may touch. */
 static long reach(const struct job *j, const struct rma_op *op)
 {
@@ -44,7 +63,8 @@ void rma_prepare(struct job *j)
     long bytes = reach(j, op);
     j->count = (int) (j->bytes / 8);
     j->total = j->surprises = 0;
-    j->last = -1;
+    j->found = -1;
+    j->last = 0;
     j->lock_type = op->lock_type;
     j->lock_assertion = op->lock_assertion;
     memset(j->result, 0, (size_t) bytes);
@@ -52,34 +72,54 @@ void rma_prepare(struct job *j)
         for (long i = 0; i < bytes / 8; i++)
             ((double *) j->local)[i] = value(i);
     else
-        bench_fill(j->local, bytes, (unsigned) j->bench.rank);
+        bench_fill(j->local, bytes, salt(j, j->bench.rank));
     own_memory_begin(j);
-    if (op->leaves == LEAVES_GET || op->leaves == LEAVES_GET_VECTOR)
-        bench_fill(j->memory, bytes, (unsigned) j->bench.rank);
+    if (is_got(op->leaves))
+        bench_fill(j->memory, bytes, salt(j, j->bench.rank));
     else
         memset(j->memory, 0, (size_t) bytes);
+    own_memory_end(j);
+}
+
+/* Sums need none: every operation adds to every element. */
+void rma_renew(struct job *j)
+{
+    long bytes = reach(j, j->op);
+    j->last = 1;
+    if (is_sum(j->op->leaves))
+        return;
+    bench_fill(j->local, bytes, salt(j, j->bench.rank));
+    own_memory_begin(j);
+    if (is_got(j->op->leaves))
+        bench_fill(j->memory, bytes, salt(j, j->bench.rank));
     own_memory_end(j);
 }
 
 static int sums_are_wrong(const struct job *j, const struct rma_op *op, const double *sums,
                           long total)
 {
-    for (long i = 0; i < reach(j, op) / 8; i++)
+    if (sums[0] != first_sum(total))
+        return 1;
+    for (long i = 1; i < reach(j, op) / 8; i++)
         if (sums[i] != (touches(op, i) ? (double) total * value(i) : 0))
             return 1;
     return 0;
 }
 
-/* Of bytes that came from rank `from`; the ones between a vector's blocks are still zero. */
+/* Of bytes that came from rank `from`; the ones between a vector's blocks are still zero. Those put
+ * begin with a stamp. */
 static int bytes_are_wrong(const struct job *j, const struct rma_op *op, const char *at, int from)
 {
     static char wanted[16 * BLOCKS];
     const char zeros[8] = { 0 };
+    int stamped = !is_got(op->leaves);
+    if (stamped && bench_stamp_differs(at, j->total - 1, j->last))
+        return 1;
     if (op->leaves < LEAVES_PUT_VECTOR)
-        return bench_differs(at, j->bytes, (unsigned) from);
-    bench_fill(wanted, sizeof wanted, (unsigned) from);
+        return bench_differs(at, 8 * stamped, j->bytes, salt(j, from));
+    bench_fill(wanted, sizeof wanted, salt(j, from));
     /* A vector ends with its last block: the double behind that is nobody's. */
-    for (long i = 0; i < 2 * BLOCKS - 1; i++)
+    for (long i = stamped; i < 2 * BLOCKS - 1; i++)
         if (memcmp(at + 8 * i, touches(op, i) ? wanted + 8 * i : zeros, 8) != 0)
             return 1;
     return 0;
@@ -113,7 +153,7 @@ static int origin_is_wrong(const struct job *j, const struct rma_op *op)
         case LEAVES_SUM_FETCHED:
             return sums_are_wrong(j, op, (const double *) j->result, j->total - 1);
         case LEAVES_COUNT:
-            return j->surprises > 0 || j->last != j->total - 1;
+            return j->surprises > 0 || j->found != j->total - 1;
         default:
             return 0;
     }
@@ -124,9 +164,9 @@ int rma_is_wrong(struct job *j)
     const struct rma_op *op = j->op;
     int wrong = 0;
     own_memory_begin(j);
-    if (op->how == ON_RING || j->bench.rank == TARGET)
+    if (rma_is_active(op) || j->bench.rank == TARGET)
         wrong |= target_is_wrong(j, op);
-    if (op->how == ON_RING || j->bench.rank == 0)
+    if (rma_is_active(op) || j->bench.rank == 0)
         wrong |= origin_is_wrong(j, op);
     own_memory_end(j);
     return wrong;

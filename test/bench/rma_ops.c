@@ -7,8 +7,26 @@
 
 /* --- operations under lock_all ---------------------------------------------------------------- */
 
-static void put(struct job *j)
+/* Operation number i of the call puts what the one before did not. */
+static void stamp(struct job *j, long i)
 {
+    bench_stamp(j->local, j->total + i, j->last);
+}
+
+static void stamp_sum(struct job *j, long i)
+{
+    ((double *) j->local)[0] = rma_addend(j->total + i);
+}
+
+/* What the operation before got is not there any more. */
+static void spoil(struct job *j)
+{
+    memset(j->result, 0, 8);
+}
+
+static void put(struct job *j, long i)
+{
+    stamp(j, i);
     MPI_Put(j->local, (int) j->bytes, MPI_BYTE, j->right, j->at, (int) j->bytes, MPI_BYTE, j->win);
 }
 
@@ -16,7 +34,7 @@ static void put_flush(void *arg, long n)
 {
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
-        put(j);
+        put(j, i);
         MPI_Win_flush(TARGET, j->win);
     }
 }
@@ -25,6 +43,7 @@ static void get_flush(void *arg, long n)
 {
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
+        spoil(j);
         MPI_Get(j->result, (int) j->bytes, MPI_BYTE, TARGET, j->at, (int) j->bytes, MPI_BYTE,
                 j->win);
         MPI_Win_flush(TARGET, j->win);
@@ -35,6 +54,7 @@ static void accumulate_flush(void *arg, long n)
 {
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
+        stamp_sum(j, i);
         MPI_Accumulate(j->local, j->count, MPI_DOUBLE, TARGET, j->at, j->count, MPI_DOUBLE, MPI_SUM,
                        j->win);
         MPI_Win_flush(TARGET, j->win);
@@ -45,6 +65,7 @@ static void get_accumulate_flush(void *arg, long n)
 {
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
+        stamp_sum(j, i);
         MPI_Get_accumulate(j->local, j->count, MPI_DOUBLE, j->result, j->count, MPI_DOUBLE, TARGET,
                            j->at, j->count, MPI_DOUBLE, MPI_SUM, j->win);
         MPI_Win_flush(TARGET, j->win);
@@ -56,7 +77,7 @@ static void fetch_and_op_flush(void *arg, long n)
     struct job *j = arg;
     int64_t one = 1;
     for (long i = 0; i < n; i++) {
-        MPI_Fetch_and_op(&one, &j->last, MPI_INT64_T, TARGET, j->at, MPI_SUM, j->win);
+        MPI_Fetch_and_op(&one, &j->found, MPI_INT64_T, TARGET, j->at, MPI_SUM, j->win);
         MPI_Win_flush(TARGET, j->win);
     }
 }
@@ -66,9 +87,9 @@ static void compare_and_swap_flush(void *arg, long n)
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
         int64_t seen = j->total + i, next = seen + 1;
-        MPI_Compare_and_swap(&next, &seen, &j->last, MPI_INT64_T, TARGET, j->at, j->win);
+        MPI_Compare_and_swap(&next, &seen, &j->found, MPI_INT64_T, TARGET, j->at, j->win);
         MPI_Win_flush(TARGET, j->win);
-        j->surprises += j->last != seen;
+        j->surprises += j->found != seen;
     }
 }
 
@@ -76,6 +97,7 @@ static void puts_flush(void *arg, long n)
 {
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
+        stamp(j, i);
         for (int k = 0; k < MANY; k++)
             MPI_Put(j->local + 8 * k, 8, MPI_BYTE, TARGET, j->at + 8 * k, 8, MPI_BYTE, j->win);
         MPI_Win_flush(TARGET, j->win);
@@ -86,6 +108,7 @@ static void accumulates_flush(void *arg, long n)
 {
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
+        stamp_sum(j, i);
         for (int k = 0; k < MANY; k++)
             MPI_Accumulate(j->local + 8 * k, 1, MPI_DOUBLE, TARGET, j->at + 8 * k, 1, MPI_DOUBLE,
                            MPI_SUM, j->win);
@@ -97,6 +120,7 @@ static void vector_put(void *arg, long n)
 {
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
+        stamp(j, i);
         MPI_Put(j->local, 1, j->vector, TARGET, j->at, 1, j->vector, j->win);
         MPI_Win_flush(TARGET, j->win);
     }
@@ -106,6 +130,7 @@ static void vector_get(void *arg, long n)
 {
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
+        spoil(j);
         MPI_Get(j->result, 1, j->vector, TARGET, j->at, 1, j->vector, j->win);
         MPI_Win_flush(TARGET, j->win);
     }
@@ -115,6 +140,7 @@ static void vector_accumulate(void *arg, long n)
 {
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
+        stamp_sum(j, i);
         MPI_Accumulate(j->local, 1, j->vector, TARGET, j->at, 1, j->vector, MPI_SUM, j->win);
         MPI_Win_flush(TARGET, j->win);
     }
@@ -126,6 +152,7 @@ static void rput_wait(void *arg, long n)
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
         MPI_Request request;
+        stamp(j, i);
         MPI_Rput(j->local, (int) j->bytes, MPI_BYTE, TARGET, j->at, (int) j->bytes, MPI_BYTE,
                  j->win, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -139,7 +166,7 @@ static void lock_put_unlock(void *arg, long n)
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
         MPI_Win_lock(j->lock_type, TARGET, j->lock_assertion, j->win);
-        put(j);
+        put(j, i);
         MPI_Win_unlock(TARGET, j->win);
     }
 }
@@ -159,7 +186,7 @@ static void put_fence(void *arg, long n)
 {
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
-        put(j);
+        put(j, i);
         MPI_Win_fence(0, j->win);
     }
 }
@@ -177,7 +204,7 @@ static void pscw(void *arg, long n)
     for (long i = 0; i < n; i++) {
         MPI_Win_post(j->from, 0, j->win);
         MPI_Win_start(j->to, 0, j->win);
-        put(j);
+        put(j, i);
         MPI_Win_complete(j->win);
         MPI_Win_wait(j->win);
     }
@@ -206,8 +233,8 @@ const struct rma_op rma_ops[] = {
     {"lock_nocheck_put_unlock", lock_put_unlock, LEAVES_PUT, ON_LOCK, ALL_SIZES, 0, MPI_LOCK_SHARED,
      MPI_MODE_NOCHECK},
     {"lock_all_unlock_all", lock_all, LEAVES_NOTHING, ON_LOCK, ONE_SIZE, 0, 0, 0},
-    {"put_fence", put_fence, LEAVES_PUT, ON_RING, ALL_SIZES, 0, 0, 0},
-    {"fence", fence, LEAVES_NOTHING, ON_RING, ONE_SIZE, 0, 0, 0},
-    {"pscw_put", pscw, LEAVES_PUT, ON_RING, ALL_SIZES, 0, 0, 0},
+    {"put_fence", put_fence, LEAVES_PUT, ON_FENCES, ALL_SIZES, 0, 0, 0},
+    {"fence", fence, LEAVES_NOTHING, ON_FENCES, ONE_SIZE, 0, 0, 0},
+    {"pscw_put", pscw, LEAVES_PUT, ON_PSCW, ALL_SIZES, 0, 0, 0},
     {NULL, NULL, LEAVES_NOTHING, ON_LOCK, ONE_SIZE, 0, 0, 0}
 };
