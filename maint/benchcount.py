@@ -62,22 +62,19 @@ def text(value):
     return value if isinstance(value, str) else f"{value:.1f}"
 
 
-def run(peers, build, out):
-    """Prints and writes the table; the status is 0 if every peer's calls were counted."""
+def table(peers, build, out):
+    """(lines of the table, whether every call was counted)"""
     counts = {}
     for peer in peers:
         for call in CALLS:
             counts[peer.name, call] = count(peer, build, call, out)
-    lines = ["instructions of a call, 8 bytes, window of MPI_Win_allocate",
+    lines = ["instructions of a call, 8 bytes, window allocate, 2 ranks",
              "  " + "call".ljust(20) + "".join(peer.name.rjust(14) for peer in peers)]
     for call, name in CALLS.items():
         lines.append("  " + name.ljust(20) +
                      "".join(text(counts[peer.name, call]).rjust(14) for peer in peers))
-    print("\n".join(lines))
-    with open(os.path.join(out, "instructions.txt"), "w") as file:
-        file.write("\n".join(lines) + "\n")
     with open(os.path.join(out, "instructions.tsv"), "w") as file:
         file.write("call\tpeer\tinstructions\n")
         for (peer, call), value in counts.items():
             file.write(f"{CALLS[call]}\t{peer}\t{text(value)}\n")
-    return 1 if any(isinstance(value, str) for value in counts.values()) else 0
+    return lines, not any(isinstance(value, str) for value in counts.values())

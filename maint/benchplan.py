@@ -25,13 +25,14 @@ def cores():
 
 @dataclass
 class Job:
-    """One way to run one program; done once per round by every peer."""
+    """One way to run one program; done once in a round by every peer."""
     title: str
     program: str
     np: int
     args: list = field(default_factory=list)
     computing: bool = False     # samples are single operations: median and 95th percentile
     rows: str = ""              # regular expression, beside the user's
+    every: int = 1              # in one of so many rounds, the first included
 
     @property
     def crowded(self):
@@ -56,6 +57,10 @@ RMA_FEW = (r"^(put_flush|get_flush|accumulate_flush)/(8|65536)$"
            r"|^(fetch_and_op_flush|compare_and_swap_flush|lock_exclusive_put_unlock)/8$"
            r"|^(lock_all_unlock_all|fence)/0$|^(put_fence|pscw_put)/8$")
 RMA_FEW_COMPUTING = r"^(put_flush|fetch_and_op_flush)/8$"
+# Half a second each, whoever is measured: one of a kind.
+RMA_COMPUTING = (r"^(put|get|accumulate|get_accumulate|fetch_and_op|compare_and_swap"
+                 r"|vector512_put|vector512_accumulate)_flush/"
+                 r"|^(rput_wait|lock_exclusive_put_unlock)/8$|^lock_all_unlock_all/")
 
 
 def rma_jobs(quick):
@@ -68,15 +73,15 @@ def rma_jobs(quick):
         # Of the sizes, 8 bytes: what is measured is who is waited for.
         made.append(Job(f"window {window}, target computing, 2 ranks", "rma", 2,
                         ["--window", window, "--computing", "--one-size"], True,
-                        rows=RMA_FEW_COMPUTING if quick else ""))
+                        rows=RMA_FEW_COMPUTING if quick else RMA_COMPUTING, every=3))
     made.append(Job("window creation, 2 ranks", "rma", 2, ["--creation"]))
     if quick:
         return made
     for np in (4, 8):
         for window in windows:
             made.append(Job(f"window {window}, {np} ranks", "rma", np,
-                            ["--window", window, "--one-size"]))
-        made.append(Job(f"window creation, {np} ranks", "rma", np, ["--creation"]))
+                            ["--window", window, "--one-size"], every=4))
+        made.append(Job(f"window creation, {np} ranks", "rma", np, ["--creation"], every=4))
     return made
 
 
@@ -96,6 +101,7 @@ class Peer:
         self.style = style              # "hydra" or "orte": whose options mpiexec has
         self.parameters = list(parameters)
         self.packages = list(packages)  # Debian's, that hold it
+        self.settings = {}              # environment variables of its own
         self.absent = ""                # why it cannot be used
 
     def find(self):
@@ -107,8 +113,7 @@ class Peer:
 
     def compile(self, source, build, name):
         """The program `name`; sets `absent` if that fails."""
-        directory = os.path.join(build, self.name)
-        os.makedirs(directory, exist_ok=True)
+        os.makedirs(os.path.dirname(self.path(build, name)), exist_ok=True)
         sources = [os.path.join(source, file) for file in PROGRAMS[name]]
         done = subprocess.run([self.mpicc] + CFLAGS + ["-o", self.path(build, name)] + sources,
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -117,7 +122,7 @@ class Peer:
             self.absent = f"{self.mpicc} fails: " + done.stdout.strip().split("\n")[0]
 
     def path(self, build, name):
-        return os.path.join(build, self.name, name)
+        return os.path.join(build, self.name.replace(":", "-"), name)
 
     def prefix(self, np):
         """mpiexec with its options; with a core for every rank, every rank is bound to one."""
@@ -154,6 +159,16 @@ def hydra_at(name, prefix):
                 "hydra")
 
 
+def with_settings(word, prefix):
+    """windlass:LABEL@NAME=VALUE[@NAME=VALUE...]"""
+    name, *settings = word.split("@")
+    if not name.startswith(OURS + ":") or any("=" not in setting for setting in settings):
+        raise SystemExit(f"bench: {word} is not {OURS}:LABEL@NAME=VALUE")
+    made = hydra_at(name, prefix)
+    made.settings = dict(setting.split("=", 1) for setting in settings)
+    return made
+
+
 def default_peers(kind):
     if kind == "rma":
         return [OURS, "mpich", "nemesis", "openmpi-sm", "openmpi-rdma", "openmpi-ucx"]
@@ -161,7 +176,9 @@ def default_peers(kind):
 
 
 def peer(word, prefix, nemesis):
-    """The peer a word of --peers means."""
+    """The peer a word of --peers means. `nemesis`: the directory given to build-nemesis."""
+    if "@" in word:
+        return with_settings(word, prefix)
     name, equals, where = word.partition("=")
     if equals:
         return hydra_at(name, os.path.abspath(where))
@@ -176,5 +193,6 @@ def peer(word, prefix, nemesis):
         "openmpi-ucx": lambda: openmpi("openmpi-ucx", ("osc", "ucx"), *ANY_UCX),
     }
     if name not in known:
-        raise SystemExit(f"bench: no peer {name}; there are: {' '.join(known)}, NAME=PREFIX")
+        raise SystemExit(f"bench: no peer {name}; there are: {' '.join(known)}, NAME=PREFIX, "
+                         f"{OURS}:LABEL@NAME=VALUE")
     return known[name]()

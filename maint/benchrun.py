@@ -2,7 +2,8 @@
 """Running maint/bench's programs: rounds, time limits, and what a failed run leaves.
 
 1. Peers take turns: every round runs a job by all of them, one after the other, and every round
-   begins with the next peer. What disturbs the machine for a while disturbs all.
+   begins with the next peer. What disturbs the machine for a while disturbs all. A job is run by
+   all of them or by none, however short of time the run is.
 2. A row in which a program dies, hangs or finds wrong data is marked and never tried again; where
    it died or hung, it is started again behind that row. Nothing a peer does ends the run.
 """
@@ -19,12 +20,28 @@ FAULTS_MAX = 30     # of a peer in a job; then the rest of its rows are given up
 GRACE_S = 5         # mpiexec gets this much to end its processes itself
 
 
-def turns(rounds, jobs, peers):
-    """(round, job, peer) in the order in which they are run."""
+class Budget:
+    """Seconds for all rounds. Every job is done once, whatever it takes."""
+
+    def __init__(self, seconds, now=time.monotonic):
+        self.seconds, self.now, self.began = seconds, now, now()
+        self.took = {}          # job's title -> seconds of its last time
+
+    def allows(self, job):
+        last = self.took.get(job.title)
+        return last is None or self.now() - self.began + last <= self.seconds
+
+
+def turns(rounds, jobs, peers, budget):
+    """(round, job, peer) in the order in which they are run; the caller runs them in between."""
     for number in range(rounds):
         for job in jobs:
+            if number % job.every or not budget.allows(job):
+                continue
+            began = budget.now()
             for step in range(len(peers)):
                 yield number, job, peers[(number + step) % len(peers)]
+            budget.took[job.title] = budget.now() - began
 
 
 class Results:
@@ -34,6 +51,7 @@ class Results:
         self.rows = {}          # (job's title, number) -> Row
         self.faults = {}        # (job's title, peer's name) -> why it was given up
         self.given_up = set()   # (job's title, peer's name)
+        self.rounds = {}        # job's title -> set of the rounds it was part of
         self.interrupted = False
 
     def row(self, job, number, name, size):
@@ -115,15 +133,16 @@ class Runner:
             except ProcessLookupError:
                 pass
 
-    def program(self, command, reader):
+    def program(self, command, settings, reader):
         """Run it to its end; returns (status, late, last lines that were no rows)."""
         other = []
         started = touched = time.monotonic()
         late = threading.Event()
         done = threading.Event()
-        self.process = subprocess.Popen(command, env=self.environment, stdin=subprocess.DEVNULL,
-                                        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                        text=True, errors="replace", start_new_session=True)
+        self.process = subprocess.Popen(command, env={**self.environment, **settings},
+                                        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                        stderr=subprocess.STDOUT, text=True, errors="replace",
+                                        start_new_session=True)
 
         def watch():
             while not done.wait(0.2):
@@ -159,7 +178,7 @@ class Runner:
             more = (["--first", str(first)] if first else []) + (["--skip", skip] if skip else [])
             command = peer.command(path, job.np, job.args + args + more)
             reader = Reader(self.results, job, peer.name)
-            status, late, other = self.program(command, reader)
+            status, late, other = self.program(command, peer.settings, reader)
             fault = "late" if late else "fails"
             if reader.ended and (status == 0 or reader.wrong):
                 return

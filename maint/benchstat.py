@@ -47,9 +47,10 @@ def usable(cell):
 
 
 def best(row, ours, of):
-    """(name, value) of the best peer that is not `ours`; None if nobody else did the row."""
+    """(name, value) of the best peer that is not `ours`, with or without settings ("ours:LABEL");
+    None if nobody else did the row."""
     values = [(of(cell.samples), peer) for peer, cell in row.cells.items()
-              if peer != ours and usable(cell)]
+              if peer.partition(":")[0] != ours and usable(cell)]
     if not values:
         return None
     value, peer = min(values)
@@ -118,6 +119,17 @@ def floor(row, measured):
                 return None
             total += count * min(measured[key])
     return total
+
+
+def behind(rows, ours, second):
+    """[(ratio by the median, by second(row's job), row)] of rows above 1.0 by both, worst first: by
+    the better of the two, since what disturbs the machine only makes them worse."""
+    found = []
+    for row in rows:
+        by_median, by_second = ratio(row, ours, median), ratio(row, ours, second(row.job))
+        if by_median is not None and min(by_median, by_second) > 1.0:
+            found.append((by_median, by_second, row))
+    return sorted(found, key=lambda item: -min(item[:2]))
 
 
 def tally(rows, ours, of):

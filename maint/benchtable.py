@@ -66,26 +66,26 @@ def ratio_text(value):
     return "-" if value is None else f"{value:.2f}" if value < 100 else f"{value:.0f}"
 
 
-def layout(table):
-    """Lines of columns: the first and the one before the last are words, the rest numbers."""
+def layout(table, left):
+    """Lines of columns; `left`: those that are words, the rest are numbers."""
     widths = [max(len(words[k]) for words in table) for k in range(len(table[0]))]
-    left = (0, len(widths) - 2)
     return ["  ".join(word.ljust(width) if k in left else word.rjust(width)
                       for k, (word, width) in enumerate(zip(words, widths))).rstrip()
             for words in table]
 
 
-def job_table(job, rows, peers, ours, floors, faults):
+def job_table(job, rows, peers, ours, floors, faults, rounds):
     """The lines of one job's table."""
     name, of = second(job)
     head = ["operation", "bytes", "floor"] + list(peers) + \
         ["ratio", f"({name})", "best peer", "/floor"]
-    lines = [f"{job.title}: microseconds, median/{name}"]
+    lines = [f"{job.title}: microseconds, median/{name} of {rounds} rounds"]
     if not rows:
         lines.append("  no rows")
     else:
         lines += ["  " + line for line in
-                  layout([head] + [row_words(row, peers, ours, floors, faults) for row in rows])]
+                  layout([head] + [row_words(row, peers, ours, floors, faults) for row in rows],
+                         (0, len(head) - 2))]
         by_median, compared = benchstat.tally(rows, ours, median)
         by_second, _ = benchstat.tally(rows, ours, of)
         lines.append(f"  at most 1.00 of the best peer: {by_median} of {compared} rows by the "
@@ -94,6 +94,30 @@ def job_table(job, rows, peers, ours, floors, faults):
         if (job.title, peer) in faults:
             lines.append(f"  {peer}: {faults[job.title, peer]}")
     return lines
+
+
+BEHIND_SHOWN = 30
+
+
+def summary(results, jobs, ours):
+    """All rows: how many are at most 1.00, and which are not."""
+    rows = [row for job in jobs for row in results.of(job)]
+    done, compared = benchstat.tally(rows, ours, median)
+    if not compared:
+        return []
+    found = benchstat.behind(rows, ours, lambda job: second(job)[1])
+    lines = [f"all: at most 1.00 of the best peer by the median: {done} of {compared} rows; above "
+             f"it by the median and by the minimum (95%, target computing): {len(found)}"]
+    table = [["ratio", "(min)", "operation", "bytes", "window, ranks", "best peer"]]
+    for by_median, by_second, row in found[:BEHIND_SHOWN]:
+        table.append([ratio_text(by_median), ratio_text(by_second), row.name,
+                      str(row.bytes) if row.bytes else "", row.job.title,
+                      benchstat.best(row, ours, median)[0]])
+    if found:
+        lines += ["  " + line for line in layout(table, (2, 4, 5))]
+    if len(found) > BEHIND_SHOWN:
+        lines.append(f"  and {len(found) - BEHIND_SHOWN} more")
+    return lines + [""]
 
 
 TSV_HEAD = ["job", "ranks", "number", "operation", "bytes", "peer", "samples", "median_us",
@@ -127,7 +151,7 @@ PLOT = """set terminal svg size 1100,480 dynamic background rgb 'white'
 set output '{output}'
 set multiplot layout 1,2 title "{title}"
 set logscale xy
-set format x '%.0f'
+set xtics ({tics})
 set grid
 set xlabel 'bytes'
 set key top left
@@ -152,6 +176,23 @@ def series(rows, peers, floors):
     return curves
 
 
+def size_text(size):
+    for unit, name in ((1 << 20, "M"), (1 << 10, "K")):
+        if size >= unit and size % unit == 0:
+            return f"{size // unit}{name}"
+    return str(size)
+
+
+TICS_MAX = 10
+
+
+def tics(curves):
+    """Sizes at the bottom of a plot: all of them, or every second, third..."""
+    sizes = sorted({size for points in curves.values() for size, _ in points})
+    return ", ".join(f"'{size_text(size)}' {size}"
+                     for size in sizes[::-(-len(sizes) // TICS_MAX)])
+
+
 def plot_text(title, curves, output):
     data, latency, bandwidth = [], [], []
     for index, (name, points) in enumerate(curves.items()):
@@ -162,7 +203,8 @@ def plot_text(title, curves, output):
         latency.append(f"$d{index} using 1:2 {line} title '{name}'")
         bandwidth.append(f"$d{index} using 1:3 {line} title '{name}'")
     return "\n".join(data) + "\n" + PLOT.format(
-        output=output, title=title, latency=", ".join(latency), bandwidth=", ".join(bandwidth))
+        output=output, title=title, tics=tics(curves), latency=", ".join(latency),
+        bandwidth=", ".join(bandwidth))
 
 
 def plots(results, jobs, peers, floors, out):

@@ -89,9 +89,10 @@ void rma_renew(struct job *j)
     if (is_sum(j->op->leaves))
         return;
     bench_fill(j->local, bytes, salt(j, j->bench.rank));
+    if (!is_got(j->op->leaves))
+        return;
     own_memory_begin(j);
-    if (is_got(j->op->leaves))
-        bench_fill(j->memory, bytes, salt(j, j->bench.rank));
+    bench_fill(j->memory, bytes, salt(j, j->bench.rank));
     own_memory_end(j);
 }
 

@@ -7,7 +7,7 @@ trap 'rm -rf "$dir"' EXIT
 status=0
 for kind in p2p rma coll; do
     if ! PREFIX=$(dirname "$(dirname "$MPICC")") "$WDL_TOP/maint/bench" $kind --quick --rounds 1 \
-        --batch 0.0005 --peers windlass --no-packages --out "$dir/$kind" > "$dir/out" 2>&1; then
+        --batch 0.0005 --limit 100 --peers windlass --no-packages --out "$dir/$kind" > "$dir/out" 2>&1; then
         echo "maint/bench $kind fails:"
         cat "$dir/out" "$dir/$kind/log"
         status=1

@@ -78,6 +78,17 @@ class Arithmetic(unittest.TestCase):
         rows = [row(windlass=[1], mpich=[1]), row(windlass=[2], mpich=[1]), row(windlass=[2])]
         self.assertEqual(benchstat.tally(rows, "windlass", min), (1, 2))
 
+    def test_settings_of_ours_are_no_peer(self):
+        one = row(windlass=[4], mpich=[8], **{"windlass:off": [1]})
+        self.assertEqual(benchstat.best(one, "windlass", min), ("mpich", 8))
+
+    def test_behind_is_worst_first_by_the_better_ratio(self):
+        rows = [row("a", windlass=[4, 4, 4], mpich=[2]), row("b", windlass=[1, 9, 9], mpich=[2]),
+                row("c", windlass=[3, 9, 9], mpich=[1]), row("d", windlass=[1])]
+        found = benchstat.behind(rows, "windlass", lambda job: min)
+        self.assertEqual([(one, two, found.name) for one, two, found in found],
+                         [(9, 3, "c"), (2, 2, "a")])
+
     def test_instructions(self):
         few, many = benchcount.FEW, benchcount.MANY
         self.assertEqual(benchcount.per_call(500 + 176 * few, 500 + 176 * many), 176)
@@ -85,12 +96,14 @@ class Arithmetic(unittest.TestCase):
 
 class Plan(unittest.TestCase):
     def test_peers_take_turns(self):
-        order = [(number, peer) for number, _, peer in benchrun.turns(3, ["j"], ["a", "b", "c"])]
+        order = [(number, peer) for number, _, peer in benchrun.turns(
+            3, [job()], ["a", "b", "c"], benchrun.Budget(100))]
         self.assertEqual(order, [(0, "a"), (0, "b"), (0, "c"), (1, "b"), (1, "c"), (1, "a"),
                                  (2, "c"), (2, "a"), (2, "b")])
 
     def test_all_peers_of_a_job_are_neighbours(self):
-        order = [(one, peer) for _, one, peer in benchrun.turns(1, ["j", "k"], ["a", "b"])]
+        order = [(one.title, peer) for _, one, peer in benchrun.turns(
+            1, [job("j"), job("k")], ["a", "b"], benchrun.Budget(100))]
         self.assertEqual(order, [("j", "a"), ("j", "b"), ("k", "a"), ("k", "b")])
 
     def test_jobs(self):
@@ -100,6 +113,42 @@ class Plan(unittest.TestCase):
             for rest in (", 2 ranks", ", target computing, 2 ranks", ", 4 ranks", ", 8 ranks"):
                 self.assertIn(f"window {window}{rest}", titles)
         self.assertEqual([one.np for one in benchplan.jobs("coll", False, [8, 2])], [2, 8])
+
+    def test_jobs_of_every_third_round(self):
+        jobs = [job("j"), job("k", every=3)]
+        order = [(number, one.title) for number, one, _ in
+                 benchrun.turns(5, jobs, ["a"], benchrun.Budget(100))]
+        self.assertEqual(order, [(0, "j"), (0, "k"), (1, "j"), (2, "j"), (3, "j"), (3, "k"),
+                                 (4, "j")])
+
+    def test_no_time_for_a_job_leaves_it_out_for_all_peers(self):
+        now = [0]
+        order = []
+        took = {"short": 1, "long": 20}
+        for number, one, peer in benchrun.turns(3, [job("short"), job("long")], ["a", "b"],
+                                                benchrun.Budget(50, lambda: now[0])):
+            order.append((number, one.title, peer))
+            now[0] += took[one.title]
+        self.assertEqual(order, [(0, "short", "a"), (0, "short", "b"), (0, "long", "a"),
+                                 (0, "long", "b"), (1, "short", "b"), (1, "short", "a"),
+                                 (2, "short", "a"), (2, "short", "b")])
+
+    def test_every_job_is_done_once_however_late_it_is(self):
+        now = [0]
+        order = []
+        for _, one, _ in benchrun.turns(2, [job("j"), job("k")], ["a"],
+                                        benchrun.Budget(1, lambda: now[0])):
+            order.append(one.title)
+            now[0] += 100
+        self.assertEqual(order, ["j", "k"])
+
+    def test_windlass_with_settings(self):
+        made = benchplan.peer("windlass:off@A=1@B=x=y", "/p", "/n")
+        self.assertEqual((made.name, made.mpicc, made.settings),
+                         ("windlass:off", "/p/bin/mpicc", {"A": "1", "B": "x=y"}))
+        for word in ("mpich@A=1", "windlass:off@A"):
+            with self.assertRaises(SystemExit):
+                benchplan.peer(word, "/p", "/n")
 
     def test_openmpi_is_told_its_component(self):
         words = benchplan.peer("openmpi-rdma", "/p", "/n").command("/x", 2, ["-a"])
@@ -123,7 +172,7 @@ class Plan(unittest.TestCase):
 class Tables(unittest.TestCase):
     def lines(self, rows, faults=None, of=None):
         return benchtable.job_table(of or rows[0].job, rows, ["windlass", "mpich"], "windlass",
-                                    {("memcpy", 8): [1], ("fence", 0): [1]}, faults or {})
+                                    {("memcpy", 8): [1], ("fence", 0): [1]}, faults or {}, 3)
 
     def test_columns(self):
         head, first, second = self.lines([row(windlass=[2, 4, 3], mpich=[6]),
@@ -161,6 +210,23 @@ class Tables(unittest.TestCase):
         self.assertEqual(words[:2], ["bandwidth", "[MB/s]"])
         self.assertEqual(words[4:7], ["2.000/4.000", "8.000/8.000", "4.00"])
 
+    def test_summary(self):
+        results = benchrun.Results()
+        results.rows = {("2 ranks", 0): row("a", windlass=[4], mpich=[2]),
+                        ("2 ranks", 1): row("b", windlass=[1], mpich=[2])}
+        lines = benchtable.summary(results, [job()], "windlass")
+        self.assertIn("1 of 2 rows", lines[0])
+        self.assertEqual(lines[2].split(), ["2.00", "2.00", "a", "8", "2", "ranks", "mpich"])
+        self.assertEqual(len(lines), 4)
+        self.assertEqual(benchtable.summary(benchrun.Results(), [job()], "windlass"), [])
+
+    def test_tics(self):
+        self.assertEqual(benchtable.tics({"p": [(8, 1), (1024, 1)], "q": [(2 << 20, 1), (8, 2)]}),
+                         "'8' 8, '1K' 1024, '2M' 2097152")
+        many = benchtable.tics({"p": [(size, 1) for size in range(1, 26)]})
+        self.assertEqual([word.split()[1] for word in many.split(", ")],
+                         ["1", "4", "7", "10", "13", "16", "19", "22", "25"])
+
     def test_plot_text(self):
         curves = benchtable.series([row(size=8, windlass=[2]), row(size=16, windlass=[4])],
                                    ["windlass", "mpich"], {})
@@ -170,7 +236,8 @@ class Tables(unittest.TestCase):
         self.assertIn("title 'windlass'", text)
 
 
-# What a peer's program does: it is a shell script.
+# What the program of the floors does, and a peer's program: they are shell scripts.
+FLOORS = r"printf '=\t0\thand_over\t0\t1.5\t2\n'"
 PROGRAMS = {
     "windlass": r"""printf '>\t0\tbarrier\t0\n=\t0\tbarrier\t0\t2\t4\n'
                     printf '>\t1\trate\t8\n=\t1\trate\t8\t1\n.\n'""",
@@ -187,6 +254,7 @@ PROGRAMS = {
                 *) printf '>\t0\tbarrier\t0\n'; sleep 100 ;;
                 esac""",
     "wrong": r"""printf '>\t0\tbarrier\t0\n=\t0\tbarrier\t0\t1\n!\t0\tbarrier\t0\n.\n'; exit 3""",
+    "shows": """printf ">\\t0\\tbarrier\\t0\\n=\\t0\\tbarrier\\t0\\t${GIVEN:-1}\\n.\\n" """,
     "refuses": "echo 'an error occurred: unsupported'; exit 1",
 }
 
@@ -207,6 +275,10 @@ class Driver(unittest.TestCase):
         self.dir = self.directory.name
         for name, program in PROGRAMS.items():
             self.peer(name, program)
+        os.mkdir(os.path.join(self.dir, "bin"))
+        self.tool(os.path.join(self.dir, "bin", "cc"),
+                  'while [ "$1" != -o ]; do shift; done; cp "$(dirname "$0")/floor" "$2"')
+        self.tool(os.path.join(self.dir, "bin", "floor"), FLOORS)
 
     def peer(self, name, program):
         """An installation whose compiler makes `program` of any source."""
@@ -226,9 +298,12 @@ class Driver(unittest.TestCase):
         os.chmod(path, 0o755)
 
     def bench(self, peers, *args):
-        words = [name if name == "windlass" else f"{name}={self.dir}/{name}" for name in peers]
+        words = [name if name.startswith("windlass") else f"{name}={self.dir}/{name}"
+                 for name in peers]
         environment = dict(os.environ, PREFIX=os.path.join(self.dir, "windlass"))
-        done = subprocess.run([os.path.join(TOP, "maint", "bench"), "p2p", "--ranks", "2",
+        environment.pop("GIVEN", None)
+        environment["PATH"] = os.path.join(self.dir, "bin") + os.pathsep + environment["PATH"]
+        done = subprocess.run([os.path.join(TOP, "maint", "bench"), "p2p", "--np", "2",
                                "--no-packages", "--out", os.path.join(self.dir, "out"),
                                "--peers", ",".join(words)] + list(args),
                               env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
@@ -256,8 +331,16 @@ class Driver(unittest.TestCase):
         self.assertEqual(cells["barrier", "wrong"][1], "wrong data")
         self.assertIn("unsupported", cells["barrier", "refuses"][1])
         self.assertIn("absent: not here", output)
-        self.assertRegex(output, r"barrier .* 0\.43 .* slow")
+        # Its floor is two hand-overs.
+        self.assertRegex(output, r"barrier +3\.000 .* 0\.43 .* slow +1\.00")
         self.assertRegex(output, r"rate .* 2\.00 .* dies")
+
+    def test_settings_reach_the_programs_of_their_column_alone(self):
+        self.peer("windlass", PROGRAMS["shows"])
+        self.bench(["windlass", "windlass:seven@GIVEN=7", "slow"], "--rounds", "1")
+        cells = self.cells()
+        self.assertEqual(cells["barrier", "windlass"], ("1.00000", ""))
+        self.assertEqual(cells["barrier", "windlass:seven"], ("7.00000", ""))
 
     def test_interleaved(self):
         self.bench(["windlass", "slow"], "--rounds", "3")
@@ -287,7 +370,8 @@ class Driver(unittest.TestCase):
             self.assertIn(state(file.read().strip()), ("", "Z"))
 
     def test_refused_options(self):
-        for args in (["p3p"], ["p2p", "--instructions"], ["p2p", "--peers", "nonsense"]):
+        for args in (["p3p"], ["p2p", "--instructions"], ["p2p", "--fast", "/x"],
+                     ["p2p", "--peers", "nonsense"]):
             done = subprocess.run([os.path.join(TOP, "maint", "bench")] + args,
                                   stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
             self.assertNotEqual(done.returncode, 0, args)
