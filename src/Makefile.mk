@@ -20,7 +20,10 @@ windlass_core_sources = \
     %D%/mpid/coll/gasnet_fold.c \
     %D%/mpid/coll/gasnet_move.c \
     %D%/mpid/coll/gasnet_op.c \
+    %D%/mpid/coll/gasnet_put.c \
+    %D%/mpid/coll/gasnet_sort.c \
     %D%/mpid/coll/gasnet_team.c \
+    %D%/mpid/coll/gasnet_xfer.c \
     %D%/mpid/coll/gather.c \
     %D%/mpid/coll/gather_all.c \
     %D%/mpid/coll/graph.c \
@@ -32,6 +35,7 @@ windlass_core_sources = \
     %D%/mpid/coll/scatter.c \
     %D%/mpid/coll/select.c \
     %D%/mpid/coll/shm.c \
+    %D%/mpid/coll/sortplan.c \
     %D%/mpid/coll/sync.c \
     %D%/mpid/coll/team.c \
     %D%/mpid/coll/tree.c \
@@ -116,8 +120,10 @@ windlass_headers = \
     %D%/mpid/coll/gasnet_core.h \
     %D%/mpid/coll/gasnet_deal.h \
     %D%/mpid/coll/gasnet_impl.h \
+    %D%/mpid/coll/gasnet_xfer.h \
     %D%/mpid/coll/pattern.h \
     %D%/mpid/coll/prefix.h \
+    %D%/mpid/coll/sortplan.h \
     %D%/mpid/coll/tree.h \
     %D%/mpid/coll/wire.h \
     %D%/mpid/proc/proc.h \

@@ -14,6 +14,7 @@ unit_tests =                            \
     test/mpid/coll/test_pattern         \
     test/mpid/coll/test_prefix          \
     test/mpid/coll/test_run             \
+    test/mpid/coll/test_sortplan        \
     test/mpid/coll/test_team            \
     test/mpid/coll/test_tree            \
     test/mpid/proc/test_proc            \

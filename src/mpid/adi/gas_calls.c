@@ -63,7 +63,7 @@ CALL(exchangeM,
       int flags),
      dstlist, srclist, nbytes, flags)
 
-/* --- computing: the core has one form, M where there is a list ------------------------------- */
+/* --- computing: the core has one form, M where there is a list -------------------------------- */
 
 /* Of one array. */
 #define REDUCE_PARAMETERS                                                     \
@@ -96,3 +96,73 @@ CALL(scanM,
      (gasnet_team_handle_t team, void *const dstlist[], size_t dst_blksz, size_t dst_offset,
       void *const srclist[], REDUCE_PARAMETERS),
      dstlist, (struct wdl_gas_array){NULL, dst_blksz, dst_offset}, ARRAY(srclist, NULL))
+
+#define wdl_gas_sort_nb wdl_gas_sortM_nb
+#define SORT_PARAMETERS                                                       \
+    size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count, \
+        int (*fn)(const void *, const void *), int flags
+#define SORTED(list, src) \
+    list, (struct wdl_gas_array){src, src_blksz, src_offset}, elem_size, elem_count, fn, flags
+
+CALL(sort,
+     (gasnet_team_handle_t team, void *dst, size_t dst_blksz, size_t dst_offset, void *src,
+      SORT_PARAMETERS),
+     NULL, (struct wdl_gas_array){dst, dst_blksz, dst_offset}, SORTED(NULL, src))
+CALL(sortM,
+     (gasnet_team_handle_t team, void *const dstlist[], size_t dst_blksz, size_t dst_offset,
+      void *const srclist[], SORT_PARAMETERS),
+     dstlist, (struct wdl_gas_array){NULL, dst_blksz, dst_offset}, SORTED(srclist, NULL))
+
+/* --- from place to place */
+
+#define wdl_gas_permute_nb wdl_gas_permuteM_nb
+CALL(permute,
+     (gasnet_team_handle_t team, void *dst, void *src, const gasnet_image_t perm[], size_t nbytes,
+      int flags),
+     dst, NULL, src, NULL, perm, nbytes, flags)
+CALL(permuteM,
+     (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[],
+      const gasnet_image_t perm[], size_t nbytes, int flags),
+     NULL, dstlist, NULL, srclist, perm, nbytes, flags)
+
+#define wdl_gas_get_nb wdl_gas_put_nb
+#define wdl_gas_putM_nb wdl_gas_put_nb
+#define wdl_gas_getM_nb wdl_gas_put_nb
+#define PUT_PARAMETERS \
+    const gasnet_node_t partnerlist[], size_t partnercount, size_t nbytes, int flags
+#define PUT(...)                                                                                 \
+    &((struct wdl_gas_put){                                                                      \
+        .partners = partnerlist, .partner_count = partnercount, .nbytes = nbytes, __VA_ARGS__}), \
+        flags
+#define PUT_LISTS \
+    .many = 1, .nodes = nodelist, .dst_list = dstlist, .src_list = srclist, .count = listlen
+
+CALL(put, (gasnet_team_handle_t team, gasnet_node_t dstnode, void *dst, void *src, PUT_PARAMETERS),
+     PUT(.node = dstnode, .dst = dst, .src = src))
+CALL(get, (gasnet_team_handle_t team, void *dst, gasnet_node_t srcnode, void *src, PUT_PARAMETERS),
+     PUT(.gets = 1, .node = srcnode, .dst = dst, .src = src))
+CALL(putM,
+     (gasnet_team_handle_t team, const gasnet_node_t nodelist[], void *const dstlist[],
+      void *const srclist[], size_t listlen, PUT_PARAMETERS),
+     PUT(PUT_LISTS))
+CALL(getM,
+     (gasnet_team_handle_t team, void *const dstlist[], const gasnet_node_t nodelist[],
+      void *const srclist[], size_t listlen, PUT_PARAMETERS),
+     PUT(.gets = 1, PUT_LISTS))
+
+CALL(scatterv,
+     (gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src,
+      const size_t src_offsets[], const size_t nbytes[], int flags),
+     dst, srcimage, src, src_offsets, nbytes, flags)
+CALL(gatherv,
+     (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, const size_t dst_offsets[],
+      void *src, const size_t nbytes[], int flags),
+     dstimage, dst, dst_offsets, src, nbytes, flags)
+CALL(gather_allv,
+     (gasnet_team_handle_t team, void *dst, const size_t dst_offsets[], void *src, size_t nbytes[],
+      int flags),
+     dst, dst_offsets, src, nbytes, flags)
+CALL(exchangev,
+     (gasnet_team_handle_t team, void *dst, const size_t dst_offsets[], size_t dst_nbytes[],
+      void *src, const size_t src_offsets[], const size_t src_nbytes[], int flags),
+     dst, dst_offsets, dst_nbytes, src, src_offsets, src_nbytes, flags)

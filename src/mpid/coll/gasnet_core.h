@@ -36,10 +36,11 @@ enum wdl_gas_flag {
     WDL_GAS_BLOCKING = 1 << 30 /* the caller waits: AGGREGATE is an error */
 };
 
-#define WDL_GAS_ERRORS(X)                                                                \
-    X(FLAGS)                                                                             \
-    X(SYNC) X(ADDRESSES) X(ROOT) X(SIZE) X(ALIGNMENT) X(FUNCTION) X(LAYOUT) X(AGGREGATE) \
-        X(SEGMENT) X(HANDLE) X(NODES) X(BARRIER) X(INIT) X(NOMEM) X(NETWORK)
+#define WDL_GAS_ERRORS(X)                                                                   \
+    X(FLAGS)                                                                                \
+    X(SYNC)                                                                                 \
+    X(ADDRESSES) X(ROOT) X(SIZE) X(ALIGNMENT) X(FUNCTION) X(LAYOUT) X(AGGREGATE) X(SEGMENT) \
+        X(HANDLE) X(NODES) X(BARRIER) X(INIT) X(NOMEM) X(NETWORK)
 enum wdl_gas_error {
     WDL_GAS_FINE,
 #define WDL_GAS_ERROR_ENUM(name) WDL_GAS_ERR_##name,
@@ -133,5 +134,43 @@ wdl_gas_handle wdl_gas_scanM_nb(struct wdl_gas_team *team, void *const dstlist[]
                                 struct wdl_gas_array dst, void *const srclist[],
                                 struct wdl_gas_array src, size_t elem_size, size_t elem_count,
                                 size_t func, int func_arg, int flags);
+
+/* --- gasnet_xfer.c: M where there are lists; `at`: NULL or the places of blocks --- */
+wdl_gas_handle wdl_gas_permuteM_nb(struct wdl_gas_team *team, void *dst, void *const dstlist[],
+                                   void *src, void *const srclist[], const uint32_t *perm,
+                                   size_t nbytes, int flags);
+wdl_gas_handle wdl_gas_scatterv_nb(struct wdl_gas_team *team, void *dst, size_t srcimage,
+                                   const void *src, const size_t *src_at, const size_t *nbytes,
+                                   int flags);
+wdl_gas_handle wdl_gas_gatherv_nb(struct wdl_gas_team *team, size_t dstimage, void *dst,
+                                  const size_t *dst_at, const void *src, const size_t *nbytes,
+                                  int flags);
+/* LOCAL: the sizes of what comes are filled in. */
+wdl_gas_handle wdl_gas_gather_allv_nb(struct wdl_gas_team *team, void *dst, const size_t *dst_at,
+                                      const void *src, size_t *nbytes, int flags);
+wdl_gas_handle wdl_gas_exchangev_nb(struct wdl_gas_team *team, void *dst, const size_t *dst_at,
+                                    size_t *dst_bytes, const void *src, const size_t *src_at,
+                                    const size_t *src_bytes, int flags);
+
+/* --- gasnet_put.c --- */
+struct wdl_gas_put {
+    int gets; /* or puts */
+    int many; /* lists of `count`, or one */
+    uint32_t node;
+    void *dst, *src;
+    const uint32_t *nodes;
+    void *const *dst_list, *const *src_list;
+    size_t count;
+    const uint32_t *partners; /* nodes whose blocks are here; NULL: all, if there are any */
+    size_t partner_count;
+    size_t nbytes;
+};
+wdl_gas_handle wdl_gas_put_nb(struct wdl_gas_team *team, const struct wdl_gas_put *call, int flags);
+
+/* --- gasnet_sort.c --- */
+wdl_gas_handle wdl_gas_sortM_nb(struct wdl_gas_team *team, void *const dstlist[],
+                                struct wdl_gas_array dst, void *const srclist[],
+                                struct wdl_gas_array src, size_t elem_size, size_t elem_count,
+                                int (*fn)(const void *a, const void *b), int flags);
 
 #endif

@@ -331,7 +331,7 @@ static enum wdl_gas_error want_error(const struct wdl_gas_team *team, const stru
     if ((w->flags & WDL_GAS_ELEMENTWISE) &&
         (w->src.blk || w->src.offset || w->dst.blk || w->dst.offset))
         return WDL_GAS_ERR_LAYOUT;
-    return !w->scan && (w->flags & WDL_COLL_EXCLUSIVE) ? WDL_GAS_ERR_FLAGS : WDL_GAS_FINE;
+    return WDL_GAS_FINE;
 }
 
 static int side_init(struct wdl_deal_side *side, const struct wdl_gas_team *team,
@@ -490,7 +490,7 @@ wdl_gas_handle wdl_gas_reduceM_nb(struct wdl_gas_team *team, size_t dstimage, vo
     wdl_gas_handle handle;
     int everywhere = dstimage == WDL_GAS_EVERYWHERE;
     int root = everywhere ? 0 : wdl_gas_node_of(team, dstimage);
-    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, &handle);
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, WDL_GAS_ELEMENTWISE, &handle);
     if (!op)
         return handle;
     if (root < 0)
@@ -516,6 +516,7 @@ wdl_gas_handle wdl_gas_scanM_nb(struct wdl_gas_team *team, void *const dstlist[]
                      .flags = flags,
                      .scan = 1};
     wdl_gas_handle handle;
-    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, &handle);
+    struct wdl_gas_op *op =
+        wdl_gas_op_new(team, flags, WDL_GAS_ELEMENTWISE | WDL_COLL_EXCLUSIVE, &handle);
     return op ? fold_start(op, &w, 0, 0) : handle;
 }

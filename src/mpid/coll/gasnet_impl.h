@@ -69,13 +69,16 @@ struct wdl_gas_op {
 
 /* --- gasnet_op.c --- */
 
-/* An operation to fill, its flags checked. NULL: return *handle_out. */
-struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, wdl_gas_handle *handle_out);
+/* An operation to fill, its flags checked; `more`: those allowed that not all kinds have. NULL:
+ * return *handle_out. */
+struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, int more,
+                                  wdl_gas_handle *handle_out);
 /* Done at once, with this error. */
 wdl_gas_handle wdl_gas_op_fail(struct wdl_gas_op *op, enum wdl_gas_error error);
 wdl_gas_handle wdl_gas_handle_of(struct wdl_gas_op *op);
-/* Room that is given back with the operation, zeroed; NULL: out of memory. One piece. */
+/* Room that is given back with the operation, zeroed; NULL: out of memory. */
 void *wdl_gas_op_memory(struct wdl_gas_op *op, size_t bytes);
+void wdl_gas_op_memory_free(struct wdl_gas_op *op);
 /* Begin op->args, as it is. */
 wdl_gas_handle wdl_gas_op_begin(struct wdl_gas_op *op);
 /* ... alone or as a member of an aggregate. */
@@ -83,6 +86,8 @@ wdl_gas_handle wdl_gas_op_start(struct wdl_gas_op *op, int flags);
 /* Begin an operation of several stages, likewise. */
 wdl_gas_handle wdl_gas_op_stages(struct wdl_gas_op *op, int flags,
                                  int (*next)(struct wdl_gas_op *op));
+/* The flags of a stage that is the first one or the last one, or both. */
+uint32_t wdl_gas_stage_flags(const struct wdl_gas_op *op, int first, int last);
 /* One collective as (part of) a stage, with op->req or another that is free. */
 int wdl_gas_stage_start(struct wdl_gas_op *op, const struct wdl_coll_args *args,
                         struct wdl_coll_req *req);

@@ -22,14 +22,12 @@ static enum wdl_gas_error segment_error(const struct wdl_gas_op *op, int flags, 
 static struct wdl_gas_op *move_new(struct wdl_gas_team *team, enum wdl_coll_kind kind, int root,
                                    size_t nbytes, int flags, wdl_gas_handle *handle_out)
 {
-    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, handle_out);
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, handle_out);
     if (!op)
         return NULL;
     enum wdl_gas_error error = root < 0 ? WDL_GAS_ERR_ROOT : WDL_GAS_FINE;
     if (nbytes == 0)
         error = WDL_GAS_ERR_SIZE;
-    if (flags & (WDL_COLL_EXCLUSIVE | WDL_GAS_ELEMENTWISE))
-        error = WDL_GAS_ERR_FLAGS;
     if (error) {
         *handle_out = wdl_gas_op_fail(op, error);
         return NULL;

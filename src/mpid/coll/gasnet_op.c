@@ -37,12 +37,13 @@ struct wdl_gas_op *wdl_gas_op_alloc(struct wdl_gas_team *team)
     return op;
 }
 
-static enum wdl_gas_error flags_error(int flags)
+static enum wdl_gas_error flags_error(int flags, int more)
 {
     int in = flags & WDL_COLL_IN, out = flags & WDL_COLL_OUT;
     int scope = flags & (WDL_COLL_SINGLE | WDL_COLL_LOCAL);
-    int known = (WDL_GAS_ELEMENTWISE << 1) - 1;
-    if (flags & ~(known | WDL_GAS_BLOCKING))
+    int known = WDL_COLL_IN | WDL_COLL_OUT | WDL_COLL_SINGLE | WDL_COLL_LOCAL | WDL_GAS_AGGREGATE |
+                WDL_GAS_DST_IN_SEGMENT | WDL_GAS_SRC_IN_SEGMENT | WDL_GAS_BLOCKING;
+    if (flags & ~(known | more))
         return WDL_GAS_ERR_FLAGS;
     if (!in || !out || (in & (in - 1)) || (out & (out - 1)))
         return WDL_GAS_ERR_SYNC;
@@ -52,10 +53,11 @@ static enum wdl_gas_error flags_error(int flags)
                                                                      : WDL_GAS_FINE;
 }
 
-struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, wdl_gas_handle *handle_out)
+struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, int more,
+                                  wdl_gas_handle *handle_out)
 {
     struct wdl_gas_op *op = wdl_gas_op_alloc(team);
-    enum wdl_gas_error error = flags_error(flags);
+    enum wdl_gas_error error = flags_error(flags, more);
     if (!op) {
         *handle_out = wdl_gas_handle_of(team->nomem);
         return NULL;
@@ -69,20 +71,36 @@ struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, wdl_gas_
     return op;
 }
 
+struct piece { /* in front of a piece of memory */
+    struct piece *next;
+    uint64_t pad; /* what follows is aligned for anything */
+};
+
 void *wdl_gas_op_memory(struct wdl_gas_op *op, size_t bytes)
 {
     const struct wdl_host *host = wdl_gas_host(op->team);
-    wdl_assert(!op->memory);
-    op->memory = host->ops->alloc(host->ctx, bytes ? bytes : 1);
-    return op->memory;
+    struct piece *piece = host->ops->alloc(host->ctx, sizeof(*piece) + bytes);
+    if (!piece)
+        return NULL;
+    piece->next = op->memory;
+    op->memory = piece;
+    return piece + 1;
+}
+
+void wdl_gas_op_memory_free(struct wdl_gas_op *op)
+{
+    const struct wdl_host *host = wdl_gas_host(op->team);
+    struct piece *piece;
+    while ((piece = op->memory) != NULL) {
+        op->memory = piece->next;
+        host->ops->free(host->ctx, piece);
+    }
 }
 
 static void op_recycle(struct wdl_gas_op *op)
 {
-    const struct wdl_host *host = wdl_gas_host(op->team);
     wdl_assert(wdl_list_empty(&op->link));
-    host->ops->free(host->ctx, op->memory);
-    op->memory = NULL;
+    wdl_gas_op_memory_free(op);
     wdl_list_push_front(&op->team->idle, &op->link);
 }
 
@@ -184,6 +202,13 @@ int wdl_gas_stage_start(struct wdl_gas_op *op, const struct wdl_coll_args *args,
     if (status != WDL_OK)
         op->left--;
     return status;
+}
+
+uint32_t wdl_gas_stage_flags(const struct wdl_gas_op *op, int first, int last)
+{
+    uint32_t flags = op->args.flags & (WDL_COLL_SINGLE | WDL_COLL_LOCAL);
+    flags |= first ? op->args.flags & WDL_COLL_IN : WDL_COLL_IN_MYSYNC;
+    return flags | (last ? op->args.flags & WDL_COLL_OUT : WDL_COLL_OUT_MYSYNC);
 }
 
 static void queue_push(struct wdl_gas_op *op)

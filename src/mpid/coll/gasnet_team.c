@@ -30,7 +30,7 @@ static void team_free(struct wdl_gas_team *team)
     struct wdl_list *node;
     while ((node = wdl_list_pop(&team->all)) != NULL) {
         struct wdl_gas_op *op = wdl_container_of(node, struct wdl_gas_op, known);
-        host->ops->free(host->ctx, op->memory);
+        wdl_gas_op_memory_free(op);
         host->ops->free(host->ctx, op);
     }
     host->ops->free(host->ctx, team->first);
@@ -249,7 +249,7 @@ static int by_color(const void *a, const void *b)
 static int split_finish(struct wdl_gas_op *op)
 {
     struct wdl_gas_team *team = op->team;
-    struct split_word *words = op->memory;
+    struct split_word *words = op->own;
     int begin = -1, size = 0, colors = 0, before = 0;
     uint32_t id = 0;
     qsort(words, (size_t) team->size, sizeof(words[0]), by_color);
@@ -286,7 +286,7 @@ static int split_finish(struct wdl_gas_op *op)
 static int split_next(struct wdl_gas_op *op)
 {
     struct wdl_gas_team *team = op->team;
-    struct split_word *words = op->memory;
+    struct split_word *words = op->own;
     if (op->stage > 0)
         return split_finish(op);
     words[team->rank] = (struct split_word){op->color, op->key, team->rank, team->gas->next_id};
@@ -305,7 +305,8 @@ wdl_gas_handle wdl_gas_team_split_nb(struct wdl_gas_team *team, int color, int k
     *team_out = NULL;
     if (!op)
         return wdl_gas_handle_of(team->nomem);
-    if (!wdl_gas_op_memory(op, (size_t) team->size * sizeof(struct split_word)))
+    op->own = wdl_gas_op_memory(op, (size_t) team->size * sizeof(struct split_word));
+    if (!op->own)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
     op->color = color;
     op->key = key;

@@ -179,6 +179,52 @@ GASNET_COLL_CALL(scanM, gasnet_team_handle_t team, void *const dstlist[], size_t
                  size_t elem_size, size_t elem_count, gasnet_coll_fn_handle_t func, int func_arg,
                  int flags)
 
+/* Stable: equal elements keep their order. fn as qsort's. */
+GASNET_COLL_CALL(sort, gasnet_team_handle_t team, void *dst, size_t dst_blksz, size_t dst_offset,
+                 void *src, size_t src_blksz, size_t src_offset, size_t elem_size,
+                 size_t elem_count, int (*fn)(const void *, const void *), int flags)
+GASNET_COLL_CALL(sortM, gasnet_team_handle_t team, void *const dstlist[], size_t dst_blksz,
+                 size_t dst_offset, void *const srclist[], size_t src_blksz, size_t src_offset,
+                 size_t elem_size, size_t elem_count, int (*fn)(const void *, const void *),
+                 int flags)
+
+/* --- moving blocks from place to place ---
+ * permute: the block of node (M: image) i goes to node perm[i]. SINGLE: perm has all of them;
+ * LOCAL: it has the own ones'. */
+GASNET_COLL_CALL(permute, gasnet_team_handle_t team, void *dst, void *src,
+                 const gasnet_image_t perm[], size_t nbytes, int flags)
+GASNET_COLL_CALL(permuteM, gasnet_team_handle_t team, void *const dstlist[], void *const srclist[],
+                 const gasnet_image_t perm[], size_t nbytes, int flags)
+
+/* put: src here to dst on node dstnode. get: src on node srcnode to dst here. M: listlen of them,
+ * on the nodes of nodelist; none is right too. Always LOCAL, but an address on another node is what
+ * it is there. partnerlist: each node whose blocks come here (get: are taken here), once; NULL: all,
+ * where partnercount says so. */
+GASNET_COLL_CALL(put, gasnet_team_handle_t team, gasnet_node_t dstnode, void *dst, void *src,
+                 const gasnet_node_t partnerlist[], size_t partnercount, size_t nbytes, int flags)
+GASNET_COLL_CALL(get, gasnet_team_handle_t team, void *dst, gasnet_node_t srcnode, void *src,
+                 const gasnet_node_t partnerlist[], size_t partnercount, size_t nbytes, int flags)
+GASNET_COLL_CALL(putM, gasnet_team_handle_t team, const gasnet_node_t nodelist[],
+                 void *const dstlist[], void *const srclist[], size_t listlen,
+                 const gasnet_node_t partnerlist[], size_t partnercount, size_t nbytes, int flags)
+GASNET_COLL_CALL(getM, gasnet_team_handle_t team, void *const dstlist[],
+                 const gasnet_node_t nodelist[], void *const srclist[], size_t listlen,
+                 const gasnet_node_t partnerlist[], size_t partnercount, size_t nbytes, int flags)
+
+/* Blocks of different sizes, none at all too. nbytes[i] is of the block of node i; offsets: where
+ * it begins, in bytes; NULL: one behind the other. scatterv, gatherv: the root needs all of nbytes,
+ * others their own. gather_allv, exchangev: all of both (SINGLE), or only what the node itself
+ * gives, and the sizes of the others' blocks are filled in (LOCAL). */
+GASNET_COLL_CALL(scatterv, gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage,
+                 void *src, const size_t src_offsets[], const size_t nbytes[], int flags)
+GASNET_COLL_CALL(gatherv, gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst,
+                 const size_t dst_offsets[], void *src, const size_t nbytes[], int flags)
+GASNET_COLL_CALL(gather_allv, gasnet_team_handle_t team, void *dst, const size_t dst_offsets[],
+                 void *src, size_t nbytes[], int flags)
+GASNET_COLL_CALL(exchangev, gasnet_team_handle_t team, void *dst, const size_t dst_offsets[],
+                 size_t dst_nbytes[], void *src, const size_t src_offsets[],
+                 const size_t src_nbytes[], int flags)
+
 /* --- barriers and teams --- */
 #define GASNET_BARRIERFLAG_ANONYMOUS 1 /* the id does not matter */
 #define GASNET_OK 0

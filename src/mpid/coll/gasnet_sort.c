@@ -1,0 +1,377 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * GASNet's sort, in stages. The array is dealt into one block a node; each sorts its own; rounds
+ * (sortplan.h) find where each node's sorted run is to be cut; the parts go where they belong and
+ * are merged; the array is dealt as the client wants it. Stable, and the same for every number of
+ * nodes.
+ *
+ *   IN        elements into one block a node
+ *   COUNTS    how many offers each node makes   \
+ *   OFFERS    the offers                         > until all cuts are known
+ *   SUMS      how many elements are up to each  /
+ *   SIZES     of the parts
+ *   PARTS     the parts
+ *   OUT       elements to their places
+ */
+#include <string.h>
+#include "mpid/coll/gasnet_deal.h"
+#include "mpid/coll/gasnet_xfer.h"
+#include "mpid/coll/sortplan.h"
+
+enum step { IN, COUNTS, OFFERS, SUMS, SIZES, PARTS, OUT, END };
+
+struct sort {
+    enum step step;
+    struct wdl_sortplan_order order;
+    int (*compare)(const void *a, const void *b);
+    struct wdl_sortplan plan;
+    struct wdl_sortplan_goal *goals;
+    struct wdl_deal in, out;
+    void *src, *dst; /* lists of one, of the basic form */
+    void *block; /* ... and of the deals: this node's one block */
+    int64_t local; /* elements in it */
+    char *data, *other; /* the block, and as much room */
+    int64_t *numbers, *other_numbers;
+    int64_t *offers; /* of each node; then the parts' sizes, out and in */
+    char *records, *all; /* own offers, and everybody's */
+    int64_t *counts, *sums;
+    int64_t all_count;
+    struct wdl_xfer xfer;
+};
+
+static int compare(void *ctx, const void *a, const void *b)
+{
+    return ((struct sort *) ctx)->compare(a, b);
+}
+
+static struct sort *sort_of(struct wdl_run *run)
+{
+    return ((struct wdl_gas_op *) run->args.local)->own;
+}
+
+/* --- dealing --- */
+
+static int in_pack(struct wdl_run *run, int arg)
+{
+    (void) arg;
+    wdl_deal_pack(&sort_of(run)->in, run->tmp);
+    return WDL_OK;
+}
+
+static int in_unpack(struct wdl_run *run, int arg)
+{
+    (void) arg;
+    wdl_deal_unpack(&sort_of(run)->in, run->tmp);
+    return WDL_OK;
+}
+
+static int out_pack(struct wdl_run *run, int arg)
+{
+    (void) arg;
+    wdl_deal_pack(&sort_of(run)->out, run->tmp);
+    return WDL_OK;
+}
+
+static int out_unpack(struct wdl_run *run, int arg)
+{
+    (void) arg;
+    wdl_deal_unpack(&sort_of(run)->out, run->tmp);
+    return WDL_OK;
+}
+
+static void in_build(struct wdl_build *b)
+{
+    struct sort *s = ((struct wdl_gas_op *) b->args->local)->own;
+    wdl_deal_build(b, &s->in, in_pack, in_unpack, WDL_PHASE_OUT2, 0, WDL_CAR_NONE);
+}
+
+static void out_build(struct wdl_build *b)
+{
+    struct sort *s = ((struct wdl_gas_op *) b->args->local)->own;
+    wdl_deal_build(b, &s->out, out_pack, out_unpack, WDL_PHASE_OUT2, 0, WDL_CAR_NONE);
+}
+
+static int deal_go(struct wdl_gas_op *op, void (*build)(struct wdl_build *b), int first, int last)
+{
+    struct wdl_coll_args args = {.kind = WDL_COLL_CUSTOM,
+                                 .flags = wdl_gas_stage_flags(op, first, last),
+                                 .build = build,
+                                 .flow = WDL_FLOW_ALL,
+                                 .local = op};
+    args.entry = op->team->size >= wdl_team_links(op->team->inner);
+    return wdl_gas_stage_start(op, &args, &op->req);
+}
+
+/* --- the rounds --- */
+
+static int gather_go(struct wdl_gas_op *op, const void *src, void *dst, size_t bytes)
+{
+    struct wdl_coll_args args = {
+        .kind = WDL_COLL_GATHER_ALL, .flags = WDL_COLL_MPI, .src = src, .dst = dst, .bytes = bytes};
+    return wdl_gas_stage_start(op, &args, &op->req);
+}
+
+static int counts_go(struct wdl_gas_op *op)
+{
+    struct sort *s = op->own;
+    int rank = op->team->rank;
+    s->offers[rank] = wdl_sortplan_offer(&s->plan, s->records);
+    return gather_go(op, &s->offers[rank], s->offers, sizeof(int64_t));
+}
+
+/* Memory for all offers of this round; that of the last one goes with the operation. */
+static int offers_go(struct wdl_gas_op *op)
+{
+    struct sort *s = op->own;
+    size_t record = wdl_sortplan_record_bytes(&s->order);
+    s->all_count = 0;
+    for (int i = 0; i < op->team->size; i++) {
+        s->xfer.in[i] = (size_t) s->offers[i] * record;
+        s->all_count += s->offers[i];
+    }
+    (void) wdl_xfer_places(s->xfer.in, s->xfer.in_at, op->team->size);
+    s->all = wdl_gas_op_memory(op, (size_t) s->all_count * (record + 2 * sizeof(int64_t)));
+    if (!s->all)
+        return WDL_ERR_NOMEM;
+    s->counts = (int64_t *) (void *) (s->all + (size_t) s->all_count * record);
+    s->sums = s->counts + s->all_count;
+    struct wdl_coll_args args = {.kind = WDL_COLL_GATHER_ALL,
+                                 .flags = WDL_COLL_MPI,
+                                 .src = s->records,
+                                 .dst = s->all,
+                                 .bytes = s->xfer.in[op->team->rank],
+                                 .variable = 1,
+                                 .dst_blocks = {s->xfer.in, s->xfer.in_at}};
+    return wdl_gas_stage_start(op, &args, &op->req);
+}
+
+static void add(void *ctx, const void *left, void *inout, size_t count)
+{
+    const int64_t *a = left;
+    int64_t *b = inout;
+    (void) ctx;
+    for (size_t i = 0; i < count; i++)
+        b[i] += a[i];
+}
+
+static int sums_go(struct wdl_gas_op *op)
+{
+    struct sort *s = op->own;
+    wdl_sortplan_count(&s->plan, s->all, s->all_count, s->counts);
+    struct wdl_coll_args args = {.kind = WDL_COLL_ALLREDUCE,
+                                 .flags = WDL_COLL_MPI,
+                                 .src = s->counts,
+                                 .dst = s->sums,
+                                 .bytes = (size_t) s->all_count * sizeof(int64_t),
+                                 .op = {add, NULL, sizeof(int64_t), 1}};
+    return wdl_gas_stage_start(op, &args, &op->req);
+}
+
+/* --- the parts --- */
+
+/* Elements of the own run that go to node i are [cut(i), cut(i + 1)). */
+static int64_t cut(const struct sort *s, int i)
+{
+    return i == 0 ? 0 : i <= s->plan.count ? s->goals[i - 1].lo : s->local;
+}
+
+static int sizes_go(struct wdl_gas_op *op)
+{
+    struct sort *s = op->own;
+    int64_t *out = s->offers, *in = s->offers + op->team->size;
+    for (int i = 0; i < op->team->size; i++)
+        out[i] = cut(s, i + 1) - cut(s, i);
+    struct wdl_coll_args args = {.kind = WDL_COLL_EXCHANGE,
+                                 .flags = WDL_COLL_MPI,
+                                 .src = out,
+                                 .dst = in,
+                                 .bytes = sizeof(int64_t)};
+    return wdl_gas_stage_start(op, &args, &op->req);
+}
+
+static int parts_go(struct wdl_gas_op *op)
+{
+    struct sort *s = op->own;
+    struct wdl_coll_args args;
+    int size = op->team->size;
+    for (int i = 0; i < size; i++) {
+        s->xfer.out[i] = (size_t) s->offers[i] * s->order.bytes;
+        s->xfer.in[i] = (size_t) s->offers[size + i] * s->order.bytes;
+    }
+    (void) wdl_xfer_places(s->xfer.out, s->xfer.out_at, size);
+    size_t in = wdl_xfer_places(s->xfer.in, s->xfer.in_at, size);
+    wdl_assert_cmp(in, ==, (size_t) s->local * s->order.bytes);
+    wdl_xfer_args(op, &s->xfer, WDL_COLL_MPI, &args);
+    args.src = s->data;
+    args.dst = s->other;
+    return wdl_gas_stage_start(op, &args, &op->req);
+}
+
+/* The parts come in the order of nodes, which is that of equal elements. */
+static int merge(struct wdl_gas_op *op)
+{
+    struct sort *s = op->own;
+    int size = op->team->size;
+    struct wdl_sortplan_run *runs =
+        wdl_gas_op_memory(op, (size_t) size * (sizeof(*runs) + sizeof(int)));
+    if (!runs)
+        return WDL_ERR_NOMEM;
+    int *heap = (int *) (void *) (runs + size);
+    int64_t at = 0;
+    for (int i = 0; i < size; i++) {
+        runs[i] = (struct wdl_sortplan_run){s->other + s->xfer.in_at[i], s->numbers + at,
+                                            s->offers[size + i]};
+        at += s->offers[size + i];
+    }
+    for (int64_t i = 0; i < s->local; i++)
+        s->numbers[i] = i;
+    wdl_sortplan_merge(&s->order, runs, size, s->data, s->other_numbers, heap);
+    return WDL_OK;
+}
+
+/* --- stages --- */
+
+/* The node's elements are there: sorted, and what to ask for. */
+static int plan(struct wdl_gas_op *op)
+{
+    struct sort *s = op->own;
+    struct wdl_gas_team *team = op->team;
+    const struct wdl_cyclic *node = &s->in.to.layout;
+    for (int64_t i = 0; i < s->local; i++)
+        s->numbers[i] = node->blk * team->rank + i;
+    wdl_sortplan_local(&s->order, s->data, s->numbers, s->local, s->other, s->other_numbers);
+    int64_t *goals = s->offers; /* room for two a node */
+    int count = (int) wdl_sortplan_goals(node, goals, team->size);
+    s->goals = wdl_gas_op_memory(op, ((size_t) count + 1) * sizeof(s->goals[0]));
+    if (!s->goals)
+        return WDL_ERR_NOMEM;
+    for (int i = 0; i < count; i++)
+        s->goals[i].goal = goals[i];
+    struct wdl_sortplan_run run = {s->data, s->numbers, s->local};
+    wdl_sortplan_init(&s->plan, &s->order, &run, node->count, s->goals, count,
+                      (uint64_t) team->rank);
+    s->records = wdl_gas_op_memory(op, (size_t) wdl_sortplan_offers_max(&s->plan) *
+                                           wdl_sortplan_record_bytes(&s->order));
+    return s->records ? WDL_OK : WDL_ERR_NOMEM;
+}
+
+static int step_go(struct wdl_gas_op *op)
+{
+    switch (((struct sort *) op->own)->step) {
+    case IN:
+        return deal_go(op, in_build, 1, 0);
+    case COUNTS:
+        return counts_go(op);
+    case OFFERS:
+        return offers_go(op);
+    case SUMS:
+        return sums_go(op);
+    case SIZES:
+        return sizes_go(op);
+    case PARTS:
+        return parts_go(op);
+    case OUT:
+        return deal_go(op, out_build, 0, 1);
+    default:
+        return WDL_GAS_END;
+    }
+}
+
+/* What a step has brought; then the next. */
+static int sort_next(struct wdl_gas_op *op)
+{
+    struct sort *s = op->own;
+    int status = WDL_OK;
+    if (op->stage == 0)
+        return step_go(op);
+    if (s->step == IN)
+        status = plan(op);
+    else if (s->step == PARTS)
+        status = merge(op);
+    if (s->step == SUMS)
+        wdl_sortplan_narrow(&s->plan, s->counts, s->sums, s->all_count);
+    if (s->step == IN || s->step == SUMS)
+        s->step = status == WDL_OK && wdl_sortplan_done(&s->plan) ? SIZES : COUNTS;
+    else
+        s->step++;
+    return status == WDL_OK ? step_go(op) : status;
+}
+
+/* --- the call --- */
+
+static enum wdl_gas_error side_init(struct wdl_deal_side *side, const struct wdl_gas_team *team,
+                                    const struct wdl_gas_array *array, void *const *list,
+                                    void **one, size_t count, int flags)
+{
+    size_t at = flags & WDL_COLL_SINGLE ? team->first[team->rank] : 0;
+    int units = list ? (int) team->first[team->size] : team->size;
+    *one = array->base;
+    side->first = list ? team->first : NULL;
+    side->list = list ? list + at : one;
+    int status = wdl_cyclic_init(&side->layout, units, (int64_t) array->blk,
+                                 (int64_t) array->offset, (int64_t) count);
+    return status == WDL_OK ? WDL_GAS_FINE : WDL_GAS_ERR_LAYOUT;
+}
+
+static void deal_init(struct wdl_deal *deal, const struct wdl_gas_team *team, size_t bytes,
+                      int64_t *words)
+{
+    deal->bytes = bytes;
+    deal->rank = team->rank;
+    deal->size = team->size;
+    wdl_deal_plan(deal, words);
+}
+
+static enum wdl_gas_error room(struct wdl_gas_op *op, struct sort *s)
+{
+    size_t n = (size_t) s->local + 1, size = (size_t) op->team->size;
+    size_t words = wdl_deal_words(op->team->size, wdl_gas_images_of(op->team, op->team->rank));
+    int64_t *numbers = wdl_gas_op_memory(op, (2 * n + 2 * size + 2 * words) * sizeof(*numbers));
+    s->data = wdl_gas_op_memory(op, n * s->order.bytes);
+    s->other = wdl_gas_op_memory(op, n * s->order.bytes);
+    if (!numbers || !s->data || !s->other || wdl_xfer_init(op, &s->xfer) != WDL_OK)
+        return WDL_GAS_ERR_NOMEM;
+    s->numbers = numbers;
+    s->other_numbers = numbers + n;
+    s->offers = numbers + 2 * n;
+    s->block = s->data;
+    deal_init(&s->in, op->team, s->order.bytes, s->offers + 2 * size);
+    deal_init(&s->out, op->team, s->order.bytes, s->offers + 2 * size + words);
+    return WDL_GAS_FINE;
+}
+
+wdl_gas_handle wdl_gas_sortM_nb(struct wdl_gas_team *team, void *const dstlist[],
+                                struct wdl_gas_array dst, void *const srclist[],
+                                struct wdl_gas_array src, size_t elem_size, size_t elem_count,
+                                int (*fn)(const void *a, const void *b), int flags)
+{
+    wdl_gas_handle handle;
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, &handle);
+    struct sort *s = op ? wdl_gas_op_memory(op, sizeof(*s)) : NULL;
+    if (!op)
+        return handle;
+    if (!s)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+    if (elem_size == 0 || elem_count == 0 || elem_size > PTRDIFF_MAX / elem_count)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_SIZE);
+    if (!fn)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_FUNCTION);
+    op->own = s;
+    s->compare = fn;
+    s->order = (struct wdl_sortplan_order){compare, s, elem_size};
+    size_t each = (elem_count + (size_t) team->size - 1) / (size_t) team->size;
+    struct wdl_gas_array node = {NULL, each, 0};
+    enum wdl_gas_error error =
+        side_init(&s->in.from, team, &src, srclist, &s->src, elem_count, flags);
+    if (!error)
+        error = side_init(&s->in.to, team, &node, NULL, &s->block, elem_count, flags);
+    s->out.from = s->in.to;
+    if (!error)
+        error = side_init(&s->out.to, team, &dst, dstlist, &s->dst, elem_count, flags);
+    int64_t place;
+    if (!error) {
+        s->local = wdl_cyclic_local(&s->in.to.layout, team->rank, &place);
+        error = room(op, s);
+    }
+    return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_stages(op, flags, sort_next);
+}

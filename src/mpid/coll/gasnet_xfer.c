@@ -1,0 +1,320 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Exchanges of parcels; permute, and
+ * the data movement with blocks of different sizes. */
+#include "mpid/coll/gasnet_xfer.h"
+#include <string.h>
+
+int wdl_xfer_init(struct wdl_gas_op *op, struct wdl_xfer *xfer)
+{
+    size_t n = (size_t) op->team->size;
+    size_t *lists = wdl_gas_op_memory(op, 4 * n * sizeof(*lists));
+    if (!lists)
+        return WDL_ERR_NOMEM;
+    *xfer = (struct wdl_xfer){lists, lists + n, lists + 2 * n, lists + 3 * n};
+    return WDL_OK;
+}
+
+size_t wdl_xfer_places(const size_t *bytes, size_t *at, int size)
+{
+    size_t sum = 0;
+    for (int i = 0; i < size; i++) {
+        at[i] = sum;
+        sum += bytes[i];
+    }
+    return sum;
+}
+
+void wdl_xfer_args(const struct wdl_gas_op *op, const struct wdl_xfer *xfer, uint32_t flags,
+                   struct wdl_coll_args *args_out)
+{
+    *args_out = (struct wdl_coll_args){.kind = WDL_COLL_EXCHANGE,
+                                       .flags = flags,
+                                       .variable = 1,
+                                       .src_blocks = {xfer->out, xfer->out_at},
+                                       .dst_blocks = {xfer->in, xfer->in_at},
+                                       .local = (void *) (uintptr_t) op};
+}
+
+/* --- permute: the i-th unit's block goes to unit perm[i] --- */
+
+struct permute {
+    struct wdl_xfer xfer;
+    const uint32_t *perm; /* of all units */
+    uint32_t *gathered;
+    void *src, *dst; /* lists of one, of the basic form */
+    int units_are_nodes;
+};
+
+static size_t unit_first(const struct wdl_gas_team *team, const struct permute *p, int node)
+{
+    return p->units_are_nodes ? (size_t) node : team->first[node];
+}
+
+static int unit_node(const struct wdl_gas_team *team, const struct permute *p, size_t unit)
+{
+    return p->units_are_nodes ? (int) unit : wdl_gas_node_of(team, unit);
+}
+
+/* Each unit once? The lists of the exchange are still zero: they serve as marks. */
+static int is_permutation(const struct wdl_gas_team *team, const struct permute *p,
+                          unsigned char *marks)
+{
+    size_t n = unit_first(team, p, team->size);
+    for (size_t i = 0; i < n; i++)
+        if (p->perm[i] >= n || marks[p->perm[i]]++)
+            return 0;
+    return 1;
+}
+
+/* Blocks from the own units by receiver, in the order of senders. */
+static void permute_pack(void *local)
+{
+    struct wdl_gas_op *op = local;
+    struct permute *p = op->own;
+    struct wdl_gas_team *team = op->team;
+    size_t first = unit_first(team, p, team->rank), end = unit_first(team, p, team->rank + 1);
+    char *out = (char *) (uintptr_t) op->args.src;
+    for (int node = 0; node < team->size; node++)
+        for (size_t i = first; i < end; i++)
+            if (unit_node(team, p, p->perm[i]) == node) {
+                memcpy(out, op->src[i - first], op->nbytes);
+                out += op->nbytes;
+            }
+}
+
+static void permute_unpack(void *local)
+{
+    struct wdl_gas_op *op = local;
+    struct permute *p = op->own;
+    struct wdl_gas_team *team = op->team;
+    size_t first = unit_first(team, p, team->rank), end = unit_first(team, p, team->rank + 1);
+    const char *in = op->args.dst;
+    for (size_t i = 0; i < unit_first(team, p, team->size); i++)
+        if (p->perm[i] >= first && p->perm[i] < end) {
+            memcpy(op->dst[p->perm[i] - first], in, op->nbytes);
+            in += op->nbytes;
+        }
+}
+
+/* The exchange, once all know the whole permutation. */
+static enum wdl_gas_error permute_plan(struct wdl_gas_op *op, uint32_t flags)
+{
+    struct permute *p = op->own;
+    struct wdl_gas_team *team = op->team;
+    size_t first = unit_first(team, p, team->rank), end = unit_first(team, p, team->rank + 1);
+    size_t n = unit_first(team, p, team->size);
+    unsigned char *marks = wdl_gas_op_memory(op, n);
+    if (!marks || wdl_xfer_init(op, &p->xfer) != WDL_OK)
+        return WDL_GAS_ERR_NOMEM;
+    if (!is_permutation(team, p, marks))
+        return WDL_GAS_ERR_NODES;
+    for (size_t i = 0; i < n; i++) {
+        int from = unit_node(team, p, i), to = unit_node(team, p, p->perm[i]);
+        p->xfer.out[to] += from == team->rank ? op->nbytes : 0;
+        p->xfer.in[from] += to == team->rank ? op->nbytes : 0;
+    }
+    (void) wdl_xfer_places(p->xfer.out, p->xfer.out_at, team->size);
+    (void) wdl_xfer_places(p->xfer.in, p->xfer.in_at, team->size);
+    wdl_xfer_args(op, &p->xfer, flags, &op->args);
+    if (end - first == 1) { /* one block: from its place to its place */
+        op->args.src = op->src[0];
+        op->args.dst = op->dst[0];
+        return WDL_GAS_FINE;
+    }
+    char *memory = wdl_gas_op_memory(op, 2 * (end - first) * op->nbytes);
+    if (!memory)
+        return WDL_GAS_ERR_NOMEM;
+    op->args.src = memory;
+    op->args.dst = memory + (end - first) * op->nbytes;
+    op->args.before = permute_pack;
+    op->args.after = permute_unpack;
+    return WDL_GAS_FINE;
+}
+
+/* LOCAL: hear what the others know first; so all have begun when data moves. */
+static int permute_next(struct wdl_gas_op *op)
+{
+    struct permute *p = op->own;
+    struct wdl_gas_team *team = op->team;
+    if (op->stage == 0) {
+        size_t own = unit_first(team, p, team->rank + 1) - unit_first(team, p, team->rank);
+        struct wdl_coll_args args = {.kind = WDL_COLL_GATHER_ALL, .flags = WDL_COLL_MPI};
+        args.variable = !p->units_are_nodes && !team->each;
+        args.src = p->perm;
+        args.dst = p->gathered;
+        args.bytes = own * sizeof(uint32_t);
+        if (args.variable) {
+            if (wdl_xfer_init(op, &p->xfer) != WDL_OK)
+                return WDL_ERR_NOMEM;
+            for (int i = 0; i < team->size; i++)
+                p->xfer.in[i] =
+                    (unit_first(team, p, i + 1) - unit_first(team, p, i)) * sizeof(uint32_t);
+            (void) wdl_xfer_places(p->xfer.in, p->xfer.in_at, team->size);
+            args.dst_blocks = (struct wdl_coll_blocks){p->xfer.in, p->xfer.in_at};
+        }
+        return wdl_gas_stage_start(op, &args, &op->req);
+    }
+    if (op->stage > 1)
+        return WDL_GAS_END;
+    p->perm = p->gathered;
+    op->error = permute_plan(op, wdl_gas_stage_flags(op, 0, 1));
+    return op->error ? WDL_OK : wdl_gas_stage_start(op, &op->args, &op->req);
+}
+
+wdl_gas_handle wdl_gas_permuteM_nb(struct wdl_gas_team *team, void *dst, void *const dstlist[],
+                                   void *src, void *const srclist[], const uint32_t *perm,
+                                   size_t nbytes, int flags)
+{
+    wdl_gas_handle handle;
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, &handle);
+    if (!op)
+        return handle;
+    if (nbytes == 0)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_SIZE);
+    struct permute *p = op->own = wdl_gas_op_memory(op, sizeof(*p));
+    if (!p)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+    size_t at = flags & WDL_COLL_SINGLE ? team->first[team->rank] : 0;
+    p->src = src;
+    p->dst = dst;
+    p->units_are_nodes = !srclist;
+    op->src = srclist ? srclist + at : &p->src;
+    op->dst = dstlist ? dstlist + at : &p->dst;
+    op->nbytes = nbytes;
+    p->perm = perm;
+    if (flags & WDL_COLL_LOCAL) {
+        p->gathered = wdl_gas_op_memory(op, unit_first(team, p, team->size) * sizeof(uint32_t));
+        return p->gathered ? wdl_gas_op_stages(op, flags, permute_next)
+                           : wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+    }
+    enum wdl_gas_error error = permute_plan(op, op->args.flags);
+    return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_start(op, flags);
+}
+
+/* --- blocks of different sizes --- */
+
+struct vary {
+    const size_t *out, *out_at; /* what this node gives: of each block, or the one */
+    const size_t *in, *in_at;
+    size_t *sizes; /* LOCAL: to be heard from the others */
+};
+
+/* The client's places, or one block behind the other. NULL: out of memory. */
+static const size_t *places(struct wdl_gas_op *op, const size_t *at, const size_t *bytes)
+{
+    size_t *room;
+    if (at)
+        return at;
+    room = wdl_gas_op_memory(op, (size_t) op->team->size * sizeof(*room));
+    if (room)
+        (void) wdl_xfer_places(bytes, room, op->team->size);
+    return room;
+}
+
+/* scatterv, gatherv: only the root needs all sizes. */
+static wdl_gas_handle rooted_start(struct wdl_gas_team *team, enum wdl_coll_kind kind, size_t image,
+                                   void *dst, const void *src, const size_t *at,
+                                   const size_t *nbytes, int flags)
+{
+    wdl_gas_handle handle;
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, &handle);
+    if (!op)
+        return handle;
+    op->args.kind = kind;
+    op->args.root = wdl_gas_node_of(team, image);
+    if (op->args.root < 0)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_ROOT);
+    op->args.src = src;
+    op->args.dst = dst;
+    op->args.variable = 1;
+    op->args.bytes = nbytes[team->rank];
+    if (op->args.root == team->rank) {
+        struct wdl_coll_blocks blocks = {nbytes, places(op, at, nbytes)};
+        if (!blocks.at)
+            return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+        op->args.src_blocks = op->args.dst_blocks = blocks;
+    }
+    return wdl_gas_op_start(op, flags);
+}
+
+wdl_gas_handle wdl_gas_scatterv_nb(struct wdl_gas_team *team, void *dst, size_t srcimage,
+                                   const void *src, const size_t *src_at, const size_t *nbytes,
+                                   int flags)
+{
+    return rooted_start(team, WDL_COLL_SCATTER, srcimage, dst, src, src_at, nbytes, flags);
+}
+
+wdl_gas_handle wdl_gas_gatherv_nb(struct wdl_gas_team *team, size_t dstimage, void *dst,
+                                  const size_t *dst_at, const void *src, const size_t *nbytes,
+                                  int flags)
+{
+    return rooted_start(team, WDL_COLL_GATHER, dstimage, dst, src, dst_at, nbytes, flags);
+}
+
+/* The data, all sizes known. */
+static enum wdl_gas_error vary_args(struct wdl_gas_op *op, uint32_t flags)
+{
+    struct vary *v = op->own;
+    const size_t *out_at = v->out ? places(op, v->out_at, v->out) : NULL;
+    const size_t *in_at = places(op, v->in_at, v->in);
+    if ((v->out && !out_at) || !in_at)
+        return WDL_GAS_ERR_NOMEM;
+    op->args.flags = flags;
+    op->args.variable = 1;
+    op->args.bytes = v->out ? 0 : v->in[op->team->rank];
+    op->args.src_blocks = (struct wdl_coll_blocks){v->out, out_at};
+    op->args.dst_blocks = (struct wdl_coll_blocks){v->in, in_at};
+    return WDL_GAS_FINE;
+}
+
+static int vary_next(struct wdl_gas_op *op)
+{
+    struct vary *v = op->own;
+    if (op->stage == 0) {
+        struct wdl_coll_args args = {.kind = op->args.kind,
+                                     .flags = WDL_COLL_MPI,
+                                     .src = v->out ? v->out : v->sizes + op->team->rank,
+                                     .dst = v->sizes,
+                                     .bytes = sizeof(size_t)};
+        return wdl_gas_stage_start(op, &args, &op->req);
+    }
+    if (op->stage > 1)
+        return WDL_GAS_END;
+    op->error = vary_args(op, wdl_gas_stage_flags(op, 0, 1));
+    return op->error ? WDL_OK : wdl_gas_stage_start(op, &op->args, &op->req);
+}
+
+static wdl_gas_handle vary_start(struct wdl_gas_team *team, enum wdl_coll_kind kind, void *dst,
+                                 const void *src, const struct vary *vary, int flags)
+{
+    wdl_gas_handle handle;
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, &handle);
+    struct vary *v = op ? wdl_gas_op_memory(op, sizeof(*v)) : NULL;
+    if (!op)
+        return handle;
+    if (!v)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+    *v = *vary;
+    op->own = v;
+    op->args.kind = kind;
+    op->args.src = src;
+    op->args.dst = dst;
+    if (flags & WDL_COLL_LOCAL)
+        return wdl_gas_op_stages(op, flags, vary_next);
+    enum wdl_gas_error error = vary_args(op, op->args.flags);
+    return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_start(op, flags);
+}
+
+wdl_gas_handle wdl_gas_gather_allv_nb(struct wdl_gas_team *team, void *dst, const size_t *dst_at,
+                                      const void *src, size_t *nbytes, int flags)
+{
+    struct vary v = {.in = nbytes, .in_at = dst_at, .sizes = nbytes};
+    return vary_start(team, WDL_COLL_GATHER_ALL, dst, src, &v, flags);
+}
+
+wdl_gas_handle wdl_gas_exchangev_nb(struct wdl_gas_team *team, void *dst, const size_t *dst_at,
+                                    size_t *dst_bytes, const void *src, const size_t *src_at,
+                                    const size_t *src_bytes, int flags)
+{
+    struct vary v = {src_bytes, src_at, dst_bytes, dst_at, dst_bytes};
+    return vary_start(team, WDL_COLL_EXCHANGE, dst, src, &v, flags);
+}
