@@ -197,9 +197,9 @@ GASNET_COLL_CALL(permuteM, gasnet_team_handle_t team, void *const dstlist[], voi
                  const gasnet_image_t perm[], size_t nbytes, int flags)
 
 /* put: src here to dst on node dstnode. get: src on node srcnode to dst here. M: listlen of them,
- * on the nodes of nodelist; none is right too. Always LOCAL, but an address on another node is what
- * it is there. partnerlist: each node whose blocks come here (get: are taken here), once; NULL: all,
- * where partnercount says so. */
+ * on the nodes of nodelist; none is right too. Always LOCAL, but an address on another node is
+ * what it is there. partnerlist: each node whose blocks come here (get: are taken here), once;
+ * NULL: all, where partnercount says so. */
 GASNET_COLL_CALL(put, gasnet_team_handle_t team, gasnet_node_t dstnode, void *dst, void *src,
                  const gasnet_node_t partnerlist[], size_t partnercount, size_t nbytes, int flags)
 GASNET_COLL_CALL(get, gasnet_team_handle_t team, void *dst, gasnet_node_t srcnode, void *src,
