@@ -68,12 +68,14 @@ windlass_core_sources = \
 # Simulated network: standalone build only.
 windlass_sim_sources = \
     %D%/netmod/sim/sim.c \
+    %D%/netmod/sim/sim_mem.c \
     %D%/netmod/sim/sim_rma.c
 
 # UCX: MPICH's build, and the standalone one where UCX is found.
 windlass_ucx_sources =                  \
     %D%/netmod/ucx/ucx.c                \
     %D%/netmod/ucx/ucx_am.c             \
+    %D%/netmod/ucx/ucx_info.c           \
     %D%/netmod/ucx/ucx_rma.c            \
     %D%/netmod/ucx/ucx_tag.c
 
@@ -140,6 +142,7 @@ windlass_headers = \
     %D%/mpid/rma/win_impl.h \
     %D%/mpid/rma/wire.h \
     %D%/netmod/netmod.h \
+    %D%/netmod/sum.h \
     %D%/netmod/sim/sim.h \
     %D%/netmod/sim/sim_impl.h \
     %D%/netmod/ucx/ucx_impl.h

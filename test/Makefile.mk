@@ -71,14 +71,20 @@ conformance_sources =                   \
     test/netmod/bed.h                   \
     test/netmod/conformance.c           \
     test/netmod/conformance.h           \
+    test/netmod/conformance_caps.c      \
+    test/netmod/conformance_close.c     \
     test/netmod/conformance_rma.c       \
     test/netmod/conformance_tag.c       \
+    test/netmod/exposed.c               \
+    test/netmod/exposed.h               \
     test/netmod/suites.h
 netmod_tests =                          \
     test/netmod/sim/test_sim            \
+    test/netmod/sim/test_sim_mem        \
     test/netmod/sim/test_sim_rma        \
     test/netmod/test_sim
 test_netmod_sim_test_sim_SOURCES = test/netmod/sim/test_sim.c test/netmod/bed.c test/netmod/bed.h
+test_netmod_sim_test_sim_mem_SOURCES = test/netmod/sim/test_sim_mem.c test/netmod/bed.c test/netmod/bed.h
 test_netmod_sim_test_sim_rma_SOURCES = test/netmod/sim/test_sim_rma.c test/netmod/bed.c test/netmod/bed.h
 test_netmod_test_sim_SOURCES = test/netmod/test_sim.c $(conformance_sources)
 if HAVE_UCX

@@ -15,8 +15,10 @@
  *       WDL_AGAIN    nothing happened, ask later; such refusals end by themselves once poll is
  *                    called
  *       an error     nothing happened and never will (peer gone, bad argument)
- *  4. Peers are small integers, 0 .. peers-1, given to open(). A peer's address is asked from
- *     params->address_of on first use; the connection is opened then, and never before.
+ *  4. Peers are small integers, 0 .. peers-1, given to open(); any other is WDL_ERR_ARG. A peer's
+ *     address is asked from params->address_of on first use, once; the connection is opened then,
+ *     and never before. flush() is no use: where nothing was begun, nothing is to be flushed. What
+ *     address_of answers other than WDL_OK is the entry's result, and the next use asks again.
  *  5. One thread at a time (the caller serializes).
  */
 #ifndef WDL_NETMOD_NETMOD_H_INCLUDED
@@ -50,9 +52,15 @@ struct wdl_nm_iov {
     size_t bytes;
 };
 
+#define WDL_NM_IOV_MAX 8        /* pieces of one am() */
+#define WDL_NM_HDR_BYTES_MAX 1024       /* its header; every netmod carries messages of this size */
+#define WDL_NM_KEY_BYTES_MAX 512        /* a key of mem_key() */
+
 /* A message has arrived from anyone. `data` is valid during the call only; the bytes are as they
  * came: check them. Return WDL_OK (consumed) or WDL_AGAIN (not now: the netmod keeps the message
- * and delivers it again from a later poll; messages behind it stay behind it). */
+ * and delivers it again from a later poll). Where get_ordering() is 1, what the same sender sent
+ * after it stays behind it; what others sent may wait too, so refuse only for what comes back
+ * without another message. */
 typedef int (*wdl_nm_am_fn) (void *ctx, const void *data, size_t bytes);
 
 /* A peer was lost (reported once per peer, from poll); operations to it have failed or will. */
@@ -80,11 +88,18 @@ enum wdl_nm_domain {            /* what a native atomic is atomic against */
     WDL_NM_DOMAIN_NIC           /* each other only */
 };
 
+/* What a network can do. caps() answers for every peer and all attached memory, so it promises
+ * what holds everywhere; rkey_caps() answers for the memory of one key, and promises no less. */
 struct wdl_nm_caps {
     size_t am_bytes_max;        /* largest message of am(), header included; at least 1024 */
-    uint32_t atomic32, atomic64;        /* bit (1 << enum wdl_nm_atomic): native in this size */
-    enum wdl_nm_domain domain;
-    int has_rma;                /* put, get, flush, mem_* are there */
+    size_t key_bytes_max;       /* mem_key never needs more; at most WDL_NM_KEY_BYTES_MAX */
+    /* bit (1 << enum wdl_nm_atomic): native in this size, that is, done without the target's
+     * processor. What is not native works too: the target's processor does it in its poll, with
+     * CPU instructions, and so only while the target polls. */
+    uint32_t atomic32, atomic64;
+    enum wdl_nm_domain domain;  /* of the native ones */
+    int rma_needs_target;       /* put, get and flush make progress only while the target polls */
+    int has_rma;                /* put, get, atomic, flush, mem_*, rkey_*, map are there */
     int has_tag;                /* tag_* and type_* are there */
     int has_wakeup;             /* arm() is there */
 };
@@ -117,8 +132,9 @@ struct wdl_nm_ops {
      * long). */
     int (*open) (const struct wdl_nm_params * params, struct wdl_nm ** nm_out, char *err,
                  size_t err_bytes);
-    /* Close; everything pending is dropped without completion. All processes close together: the
-     * caller has synchronized before, and has flushed what matters. */
+    /* Close; messages and receives pending are dropped without completion, and memory, keys and
+     * types that are still there are released. All processes close together: the caller has
+     * flushed all puts, gets and atomics before, and synchronized. */
     void (*close) (struct wdl_nm * nm);
     /* This process's address; valid until close. */
     int (*address) (struct wdl_nm * nm, const void **addr_out, size_t * bytes_out);
@@ -126,7 +142,7 @@ struct wdl_nm_ops {
     /* 1: AMs to one peer arrive in the order of the calls; 0: no such promise (seed 001,
      * Ordering). */
     int (*get_ordering) (struct wdl_nm * nm);
-    /* One line for people: transports in use. */
+    /* One line for people: the transports of the connections there are, by class of peer. */
     void (*describe) (struct wdl_nm * nm, char *text, size_t bytes);
 
     /* Deliver what has come and completed. Returns the number of events (0: nothing happened). */
@@ -137,32 +153,45 @@ struct wdl_nm_ops {
      * the netmod and stays the same. */
     int (*arm) (struct wdl_nm * nm, int *fd_out);
 
-    /* Send hdr followed by the iov pieces (at most 8) as one message of at most caps->am_bytes_max.
-     * hdr is always copied before return; payload memory follows rule 3. */
+    /* Send hdr followed by the iov pieces (at most WDL_NM_IOV_MAX) as one message of at most
+     * caps->am_bytes_max. hdr (at most WDL_NM_HDR_BYTES_MAX) is always copied before return;
+     * payload memory follows rule 3. comp may be NULL when there is no payload. */
     int (*am) (struct wdl_nm * nm, int peer, const void *hdr, size_t hdr_bytes,
                const struct wdl_nm_iov * iov, int niov, struct wdl_nm_comp * comp);
 
-    /* --- caps->has_rma --- */
+    /* --- caps->has_rma (else ERR_UNSUPPORTED). Only the target's memory is attached; what put,
+     *     get and atomic read and write here is any memory. Who opens keeps: the opener of a key
+     *     closes it, and the owner detaches, when every operation on it is done, puts and atomics
+     *     by a flush. Taking it away earlier is the caller's mistake: no netmod waits. --- */
+    /* ERR_NOMEM when the network will not take more; what is attached stays so. */
     int (*mem_attach) (struct wdl_nm * nm, void *base, size_t bytes, struct wdl_nm_mem ** mem_out);
     void (*mem_detach) (struct wdl_nm * nm, struct wdl_nm_mem * mem);
-    /* The key a peer needs; *bytes: in: room, out: used (ERR_ARG when the room is too small). */
+    /* The key a peer needs; *bytes: in: room, out: needed (ERR_ARG when the room is too small). */
     int (*mem_key) (struct wdl_nm * nm, struct wdl_nm_mem * mem, void *key, size_t * bytes);
+    /* ERR_ARG for what is no key of this peer: the bytes are checked. */
     int (*rkey_open) (struct wdl_nm * nm, int peer, const void *key, size_t bytes,
                       struct wdl_nm_rkey ** rkey_out);
     void (*rkey_close) (struct wdl_nm * nm, struct wdl_nm_rkey * rkey);
+    /* Costs some microseconds: ask once a key. */
+    void (*rkey_caps) (struct wdl_nm * nm, struct wdl_nm_rkey * rkey,
+                       struct wdl_nm_caps * caps_out);
     /* A load/store pointer to the peer's memory, or ERR_UNSUPPORTED. */
     int (*map) (struct wdl_nm * nm, struct wdl_nm_rkey * rkey, uint64_t remote, void **ptr_out);
+    /* put, get, atomic: ERR_ARG where a byte is not the key's, or the key not the peer's. There is
+     * no order between them but by flush. A put's completion frees the source; only a flush says
+     * that the bytes have arrived. comp may be NULL where the caller will flush: then the memory
+     * here is the netmod's until the flush is done, and WDL_PENDING is followed by nothing. */
     int (*put) (struct wdl_nm * nm, int peer, const void *src, size_t bytes, uint64_t remote,
                 struct wdl_nm_rkey * rkey, struct wdl_nm_comp * comp);
     int (*get) (struct wdl_nm * nm, int peer, void *dst, size_t bytes, uint64_t remote,
                 struct wdl_nm_rkey * rkey, struct wdl_nm_comp * comp);
-    /* size is 4 or 8. fetched may be NULL except for CSWAP; value and compare are read in the
-     * call. What caps does not call native may take the target's processor, in its poll, or be
-     * refused with ERR_UNSUPPORTED. */
+    /* size is 4 or 8, remote a multiple of it. fetched may be NULL except for CSWAP; value and
+     * compare are read in the call, and *fetched is written with the completion. */
     int (*atomic) (struct wdl_nm * nm, int peer, enum wdl_nm_atomic op, size_t size, uint64_t value,
                    uint64_t compare, void *fetched, uint64_t remote, struct wdl_nm_rkey * rkey,
                    struct wdl_nm_comp * comp);
-    /* All puts and atomics to peer (-1: to every peer) begun before are done at the target. */
+    /* All puts, gets and atomics to peer (-1: to every peer) begun before are done, here and at the
+     * target. */
     int (*flush) (struct wdl_nm * nm, int peer, struct wdl_nm_comp * comp);
 
     /* --- caps->has_tag --- */

@@ -42,12 +42,15 @@ void bed_open(struct bed *bed, const struct nm_way *way, int n)
     if (way->tls)
         setenv("UCX_TLS", way->tls, 1);
     if (way->seed) {
-        struct wdl_sim_params sim = {.seed = way->seed,
-                                     .ranks = n,
-                                     .ordered = way->ordered,
-                                     .delay_ns_max = way->delay_ns,
-                                     .refuse_permille = way->refuse_permille,
-                                     .pending_permille = way->pending_permille};
+        struct wdl_sim_params sim = {0};
+        if (way->limits)
+            sim = *way->limits;
+        sim.seed = way->seed;
+        sim.ranks = n;
+        sim.ordered = way->ordered;
+        sim.delay_ns_max = way->delay_ns;
+        sim.refuse_permille = way->refuse_permille;
+        sim.pending_permille = way->pending_permille;
         bed->sim = wdl_sim_create(&sim);
         ck_assert_ptr_nonnull(bed->sim);
     }

@@ -19,6 +19,7 @@ START_TEST(opens)
         size_t bytes = 0;
         char text[128] = "";
         ck_assert_uint_ge(caps->am_bytes_max, 1024);
+        ck_assert_uint_le(caps->key_bytes_max, WDL_NM_KEY_BYTES_MAX);
         ck_assert(caps->domain != WDL_NM_DOMAIN_NONE || (caps->atomic32 | caps->atomic64) == 0);
         ck_assert_int_eq(nm->ops->get_ordering(nm), nm_ways[_i].ordered);
         ck_assert_int_eq(nm->ops->address(nm, &addr, &bytes), WDL_OK);
@@ -290,7 +291,7 @@ START_TEST(closes_with_things_pending)
 }
 END_TEST
 
-int conformance_run(const char *name, const struct nm_way *ways, int count)
+int conformance_run(const char *name, const struct nm_way *ways, int count, const TTest *const *own)
 {
     const TTest *const messages[] = {opens,
                                      connects_on_first_use,
@@ -302,14 +303,15 @@ int conformance_run(const char *name, const struct nm_way *ways, int count)
                                      wakes_a_sleeper,
                                      closes_with_things_pending,
                                      NULL};
-    const TTest *const *const suites[] = {messages, nm_rma_tests(), nm_tag_tests()};
+    const TTest *const *const suites[] = {messages,         nm_rma_tests(), nm_caps_tests(),
+                                          nm_close_tests(), nm_tag_tests(), own};
     Suite *suite = suite_create(name);
     nm_ways = ways;
     for (unsigned s = 0; s < sizeof(suites) / sizeof(suites[0]); s++) {
         TCase *tcase = tcase_create(name);
         tcase_set_timeout(tcase, 120);
         for (int i = 0; suites[s][i]; i++)
-            tcase_add_loop_test(tcase, suites[s][i], 0, count);
+            tcase_add_loop_test(tcase, suites[s][i], 0, suites[s] == own ? 1 : count);
         suite_add_tcase(suite, tcase);
     }
     SRunner *runner = srunner_create(suite);

@@ -7,20 +7,35 @@
 #ifndef WDL_TEST_NETMOD_CONFORMANCE_H_INCLUDED
 #define WDL_TEST_NETMOD_CONFORMANCE_H_INCLUDED
 
+#include <check.h>
 #include "netmod/netmod.h"
+
+struct wdl_sim_params;
+
+enum nm_answer { NM_NO, NM_YES, NM_ANY };
+
+/* What the capabilities of another rank's memory (rkey_caps) are to be. */
+struct nm_expected {
+    enum nm_answer alone; /* puts and gets do without the target */
+    enum nm_answer native; /* every atomic does */
+    enum wdl_nm_domain domain; /* of native atomics */
+};
 
 struct nm_way {
     const char *name;
     const struct wdl_nm_ops *ops;
     const char *tls; /* UCX_TLS, or NULL */
     int ordered; /* what get_ordering is to answer */
+    struct nm_expected expected;
     /* the simulated network's parameters (sim.h); seed 0: another network */
     uint64_t seed;
     int refuse_permille, pending_permille;
     uint64_t delay_ns;
+    const struct wdl_sim_params *limits; /* what it lacks, or NULL: those above are filled in */
 };
 
-/* Returns main()'s exit status. */
-int conformance_run(const char *name, const struct nm_way *ways, int count);
+/* own: the netmod's own tests, NULL-terminated, each run once. Returns main()'s exit status. */
+int conformance_run(const char *name, const struct nm_way *ways, int count,
+                    const TTest *const *own);
 
 #endif

@@ -2,102 +2,29 @@
  * atomics, flush. Networks without them (caps->has_rma) have nothing to show. */
 #include <stdlib.h>
 #include <string.h>
-#include "netmod/bed.h"
+#include "netmod/exposed.h"
 #include "netmod/suites.h"
-
-enum { SPACE = 1 << 20 };
-
-/* Every rank exposes SPACE bytes to every other. */
-struct exposed {
-    struct bed bed;
-    unsigned char *memory[BED_RANKS_MAX];
-    struct wdl_nm_mem *mem[BED_RANKS_MAX];
-    struct wdl_nm_rkey *rkey[BED_RANKS_MAX][BED_RANKS_MAX]; /* [holder][owner] */
-};
-
-static int expose(struct exposed *e, const struct nm_way *way, int n)
-{
-    memset(e, 0, sizeof(*e));
-    bed_open(&e->bed, way, n);
-    if (!e->bed.rank[0].nm->ops->caps(e->bed.rank[0].nm)->has_rma)
-        return 0;
-    for (int i = 0; i < n; i++) {
-        unsigned char key[1024];
-        size_t small = 1, bytes = sizeof(key);
-        struct wdl_nm *nm = e->bed.rank[i].nm;
-        e->memory[i] = aligned_alloc(4096, SPACE);
-        memset(e->memory[i], 0, SPACE);
-        ck_assert_int_eq(nm->ops->mem_attach(nm, e->memory[i], SPACE, &e->mem[i]), WDL_OK);
-        ck_assert_int_eq(nm->ops->mem_key(nm, e->mem[i], key, &small), WDL_ERR_ARG);
-        ck_assert_int_eq(nm->ops->mem_key(nm, e->mem[i], key, &bytes), WDL_OK);
-        for (int k = 0; k < n; k++) {
-            int status;
-            BED_START(&e->bed, status,
-                      e->bed.rank[k].nm->ops->rkey_open(e->bed.rank[k].nm, i, key, bytes,
-                                                        &e->rkey[k][i]));
-            ck_assert_int_eq(status, WDL_OK);
-        }
-    }
-    return 1;
-}
-
-static void flush(struct exposed *e, int from, int to)
-{
-    struct bed_comp c;
-    struct wdl_nm *nm = e->bed.rank[from].nm;
-    BED_DO(&e->bed, c, nm->ops->flush(nm, to, &c.comp));
-}
-
-/* close wants what matters flushed: connections that are still being made, too. */
-static void conceal(struct exposed *e)
-{
-    for (int i = 0; i < e->bed.n && e->mem[i]; i++)
-        flush(e, i, -1);
-    for (int i = 0; i < e->bed.n; i++) {
-        for (int k = 0; k < e->bed.n; k++)
-            if (e->rkey[i][k])
-                e->bed.rank[i].nm->ops->rkey_close(e->bed.rank[i].nm, e->rkey[i][k]);
-    }
-    for (int i = 0; i < e->bed.n; i++)
-        if (e->mem[i])
-            e->bed.rank[i].nm->ops->mem_detach(e->bed.rank[i].nm, e->mem[i]);
-    bed_close(&e->bed);
-    for (int i = 0; i < e->bed.n; i++)
-        free(e->memory[i]);
-}
-
-static uint64_t at(const struct exposed *e, int rank, size_t offset)
-{
-    return (uint64_t) (uintptr_t) (e->memory[rank] + offset);
-}
-
-static void put(struct exposed *e, int from, int to, const void *src, size_t bytes, size_t offset)
-{
-    struct bed_comp c;
-    struct wdl_nm *nm = e->bed.rank[from].nm;
-    BED_DO(&e->bed, c,
-           nm->ops->put(nm, to, src, bytes, at(e, to, offset), e->rkey[from][to], &c.comp));
-}
 
 /* A put has arrived when a flush begun after it is done; a get brings what is there. */
 START_TEST(puts_and_gets)
 {
     struct exposed e;
-    const size_t sizes[] = {1, 3, 8, 100, 4096, 65536, SPACE};
+    const size_t sizes[] = {1, 3, 8, 100, 4096, 65536, EXPOSED_BYTES};
     if (expose(&e, &nm_ways[_i], 2)) {
-        unsigned char *mine = malloc(SPACE), *back = malloc(SPACE);
+        unsigned char *mine = malloc(EXPOSED_BYTES), *back = malloc(EXPOSED_BYTES);
         for (unsigned s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++) {
             struct wdl_nm *nm = e.bed.rank[0].nm;
             struct bed_comp c;
-            size_t offset = (SPACE - sizes[s]) / 2;
+            size_t offset = (EXPOSED_BYTES - sizes[s]) / 2;
             for (size_t i = 0; i < sizes[s]; i++)
                 mine[i] = (unsigned char) (i * 13 + s + i / 255);
-            put(&e, 0, 1, mine, sizes[s], offset);
-            memset(back, 0, SPACE);
-            flush(&e, 0, s % 2 ? 1 : -1);
+            exposed_put(&e, 0, 1, mine, sizes[s], offset);
+            memset(back, 0, EXPOSED_BYTES);
+            exposed_flush(&e, 0, s % 2 ? 1 : -1);
             ck_assert_mem_eq(e.memory[1] + offset, mine, sizes[s]);
             BED_DO(&e.bed, c,
-                   nm->ops->get(nm, 1, back, sizes[s], at(&e, 1, offset), e.rkey[0][1], &c.comp));
+                   nm->ops->get(nm, 1, back, sizes[s], exposed_at(&e, 1, offset), e.rkey[0][1],
+                                &c.comp));
             ck_assert_mem_eq(back, mine, sizes[s]);
         }
         free(mine);
@@ -117,8 +44,8 @@ START_TEST(flush_of_all)
         memset(one, 0x5a, sizeof(one));
         for (int k = 0; k < 10; k++)
             for (int to = 0; to < RANKS; to++)
-                put(&e, 0, to, one, sizeof(one), (size_t) k * 64);
-        flush(&e, 0, -1);
+                exposed_put(&e, 0, to, one, sizeof(one), (size_t) k * 64);
+        exposed_flush(&e, 0, -1);
         for (int to = 0; to < RANKS; to++)
             for (int i = 0; i < 640; i++)
                 ck_assert_uint_eq(e.memory[to][i], 0x5a);
@@ -162,7 +89,7 @@ static int atomic(struct exposed *e, int from, int to, enum wdl_nm_atomic op, si
     struct bed_comp c = bed_comp();
     int status;
     BED_START(&e->bed, status,
-              nm->ops->atomic(nm, to, op, size, value, compare, fetched, at(e, to, offset),
+              nm->ops->atomic(nm, to, op, size, value, compare, fetched, exposed_at(e, to, offset),
                               e->rkey[from][to], &c.comp));
     if (status == WDL_ERR_UNSUPPORTED) {
         ck_assert(!native);
@@ -190,7 +117,7 @@ START_TEST(atomics)
             memcpy(e.memory[1] + 64, &old, sizeof(old));
             if (!atomic(&e, 0, 1, op, size, value, compare, fetch ? &got : NULL, 64))
                 continue;
-            flush(&e, 0, 1);
+            exposed_flush(&e, 0, 1);
             if (fetch)
                 ck_assert_uint_eq(word_of(&got, size), old);
             ck_assert_uint_eq(word_of(e.memory[1] + 64, size),
@@ -217,8 +144,9 @@ START_TEST(no_update_is_lost)
                 int status;
                 c[r][k] = bed_comp();
                 BED_START(&e.bed, status,
-                          nm->ops->atomic(nm, 0, WDL_NM_ADD, 8, 1, 0, &got[r][k], at(&e, 0, 128),
-                                          e.rkey[r][0], &c[r][k].comp));
+                          nm->ops->atomic(nm, 0, WDL_NM_ADD, 8, 1, 0, &got[r][k],
+                                          exposed_at(&e, 0, 128), e.rkey[r][0],
+                                          &c[r][k].comp));
                 supported = status != WDL_ERR_UNSUPPORTED;
                 due += status == WDL_PENDING;
             }
@@ -245,7 +173,7 @@ START_TEST(maps_or_says_no)
     if (expose(&e, &nm_ways[_i], 2)) {
         void *here = NULL;
         struct wdl_nm *nm = e.bed.rank[0].nm;
-        int status = nm->ops->map(nm, e.rkey[0][1], at(&e, 1, 4096), &here);
+        int status = nm->ops->map(nm, e.rkey[0][1], exposed_at(&e, 1, 4096), &here);
         ck_assert(status == WDL_OK || status == WDL_ERR_UNSUPPORTED);
         if (status == WDL_OK) {
             *(unsigned char *) here = 77;

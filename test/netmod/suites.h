@@ -11,6 +11,8 @@
 extern const struct nm_way *nm_ways; /* of the program that runs; a test's _i is one of them */
 /* NULL-terminated. */
 const TTest *const *nm_rma_tests(void);
+const TTest *const *nm_caps_tests(void);
+const TTest *const *nm_close_tests(void);
 const TTest *const *nm_tag_tests(void);
 
 #endif

@@ -1,13 +1,158 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. UCX conforms, over the transports
- * there are on every machine. */
+ * there are on every machine; or, called as `test_ucx TRANSPORTS`, over those, which are to put and
+ * get without the target (maint/check --rdma does so). */
 #include "netmod/conformance.h"
+#include <stdlib.h>
+#include <string.h>
 
-int main(void)
+static int no_address(void *ctx, int peer, const void **addr_out, size_t *bytes_out)
 {
-    static const struct nm_way ways[] = {
-        {.name = "all transports", .ops = &wdl_nm_ucx_ops, .ordered = 1},
-        {.name = "posix,self", .ops = &wdl_nm_ucx_ops, .tls = "posix,self", .ordered = 1},
-        {.name = "tcp,self", .ops = &wdl_nm_ucx_ops, .tls = "tcp,self", .ordered = 1},
+    (void) ctx;
+    (void) peer;
+    (void) addr_out;
+    (void) bytes_out;
+    return WDL_ERR_PEER;
+}
+
+static int on_am(void *ctx, const void *data, size_t bytes)
+{
+    (void) ctx;
+    (void) data;
+    (void) bytes;
+    return WDL_OK;
+}
+
+/* No transport to be had: the line says which setting did it and what to do. */
+START_TEST(unusable_transports)
+{
+    struct wdl_nm_params params = {
+        .peers = 1, .on_am = on_am, .address_of = no_address, .local_peers = 1};
+    struct wdl_nm *nm = (struct wdl_nm *) &params;
+    char err[300] = "";
+    setenv("UCX_TLS", "nonsense", 1);
+    ck_assert(wdl_status_is_error(wdl_nm_ucx_ops.open(&params, &nm, err, sizeof(err))));
+    ck_assert_ptr_null(nm);
+    ck_assert_msg(strstr(err, "UCX_TLS is 'nonsense'") && strstr(err, "ucx_info -d"), "%s", err);
+}
+END_TEST
+
+static int own_address(void *ctx, int peer, const void **addr_out, size_t *bytes_out)
+{
+    struct wdl_nm **nm = ctx;
+    return nm[peer]->ops->address(nm[peer], addr_out, bytes_out);
+}
+
+static void two_open(struct wdl_nm **nm, const char *tls)
+{
+    char err[300] = "";
+    setenv("UCX_TLS", tls, 1);
+    for (int i = 0; i < 2; i++) {
+        struct wdl_nm_params params = {.rank = i,
+                                       .peers = 2,
+                                       .ctx = nm,
+                                       .on_am = on_am,
+                                       .address_of = own_address,
+                                       .local_peers = 2};
+        ck_assert_int_eq(wdl_nm_ucx_ops.open(&params, &nm[i], err, sizeof(err)), WDL_OK);
+    }
+}
+
+/* The transports of connections, by class of peer. */
+static void describes(const char *tls, const char *want0, const char *want1)
+{
+    struct wdl_nm *nm[2];
+    char text[300];
+    two_open(nm, tls);
+    wdl_nm_ucx_ops.describe(nm[0], text, sizeof(text));
+    ck_assert_msg(strstr(text, "no connection yet") != NULL, "%s", text);
+    for (int to = 0; to < 2; to++)
+        ck_assert_int_eq(wdl_nm_ucx_ops.am(nm[0], to, "x", 1, NULL, 0, NULL), WDL_OK);
+    wdl_nm_ucx_ops.describe(nm[0], text, sizeof(text));
+    ck_assert_msg(strstr(text, want0) != NULL, "%s", text);
+    ck_assert_msg(strstr(text, want1) != NULL, "%s", text);
+    for (int length = 1; length < 40; length++) { /* however little room there is */
+        char little[41];
+        memset(little, 'x', sizeof(little));
+        wdl_nm_ucx_ops.describe(nm[0], little, (size_t) length);
+        ck_assert_uint_lt(strlen(little), (size_t) length);
+        ck_assert_int_eq(little[length], 'x');
+    }
+    for (int turn = 0; turn < 2000; turn++)
+        for (int i = 0; i < 2; i++)
+            wdl_nm_ucx_ops.poll(nm[i]);
+    for (int i = 0; i < 2; i++)
+        wdl_nm_ucx_ops.close(nm[i]);
+}
+
+START_TEST(describes_the_same_node)
+{
+    describes("posix,self", "itself: self/memory", "same node: posix/memory");
+}
+END_TEST
+
+START_TEST(describes_the_network)
+{
+    describes("tcp,self", "itself: self/memory", "network: tcp/");
+}
+END_TEST
+
+/* One's own memory is reached by CPU instructions, whatever there is for others. */
+START_TEST(oneself_needs_nobody)
+{
+    struct wdl_nm *nm[2];
+    struct wdl_nm_mem *mem;
+    struct wdl_nm_rkey *rkey;
+    struct wdl_nm_caps caps;
+    static uint64_t memory[8];
+    unsigned char key[WDL_NM_KEY_BYTES_MAX];
+    size_t bytes = sizeof(key);
+    const struct wdl_nm_ops *ops = &wdl_nm_ucx_ops;
+    two_open(nm, "tcp,self");
+    ck_assert_int_eq(ops->mem_attach(nm[0], memory, sizeof(memory), &mem), WDL_OK);
+    ck_assert_int_eq(ops->mem_key(nm[0], mem, key, &bytes), WDL_OK);
+    ck_assert_int_eq(ops->rkey_open(nm[0], 0, key, bytes, &rkey), WDL_OK);
+    ops->rkey_caps(nm[0], rkey, &caps);
+    ck_assert_int_eq(caps.rma_needs_target, 0);
+    ck_assert_uint_eq(caps.atomic32 & caps.atomic64, (1u << WDL_NM_ATOMIC_COUNT) - 1);
+    ck_assert_int_eq(caps.domain, WDL_NM_DOMAIN_CPU);
+    for (int i = 0; i < 2; i++)
+        ops->close(nm[i]);
+}
+END_TEST
+
+static int run_over(const char *tls)
+{
+    const struct nm_way way = {.name = tls,
+                               .ops = &wdl_nm_ucx_ops,
+                               .tls = tls,
+                               .ordered = 1,
+                               .expected = {.alone = NM_YES, .native = NM_NO}};
+    const TTest *const own[] = {NULL};
+    return conformance_run("netmod/ucx", &way, 1, own);
+}
+
+int main(int argc, char **argv)
+{
+    const struct nm_expected by_target = {.alone = NM_NO, .native = NM_NO};
+    const struct nm_way ways[] = {
+        {.name = "all transports",
+         .ops = &wdl_nm_ucx_ops,
+         .ordered = 1,
+         .expected = {.alone = NM_ANY, .native = NM_ANY}},
+        {.name = "posix,self",
+         .ops = &wdl_nm_ucx_ops,
+         .tls = "posix,self",
+         .ordered = 1,
+         .expected = by_target},
+        {.name = "tcp,self",
+         .ops = &wdl_nm_ucx_ops,
+         .tls = "tcp,self",
+         .ordered = 1,
+         .expected = by_target},
     };
-    return conformance_run("netmod/ucx", ways, sizeof(ways) / sizeof(ways[0]));
+    if (argc > 1)
+        return run_over(argv[1]);
+    const TTest *const own[] = {unusable_transports, describes_the_same_node,
+                                describes_the_network, oneself_needs_nobody, NULL};
+    return conformance_run("netmod/ucx", ways, sizeof(ways) / sizeof(ways[0]), own);
 }

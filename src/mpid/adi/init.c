@@ -258,6 +258,15 @@ static int message_barrier(struct wdl_nm *nm)
     return mpi_errno;
 }
 
+static void summary(struct wdl_nm *nm)
+{
+    char text[512];
+    if (!MPIR_CVAR_DEBUG_SUMMARY || MPIR_Process.rank != 0)
+        return;
+    nm->ops->describe(nm, text, sizeof text);
+    fprintf(stdout, "windlass: transports of rank 0: %s\n", text);
+}
+
 int MPID_Finalize(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -272,6 +281,7 @@ int MPID_Finalize(void)
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = message_barrier(wdl_adi.proc->nm);
     MPIR_ERR_CHECK(mpi_errno);
+    summary(wdl_adi.proc->nm);
     wdl_adi.closing = 1;
     mpi_errno = MPIR_pmi_barrier();
     MPIR_ERR_CHECK(mpi_errno);

@@ -11,7 +11,9 @@ enum { SIM_ADDRESS = 0x51a00000, AM_BYTES = 4096, AM_BYTES_MIN = 1024 };
 struct wdl_sim *wdl_sim_create(const struct wdl_sim_params *params)
 {
     struct wdl_sim *sim;
-    if (params->ranks < 1 || (params->am_bytes_max && params->am_bytes_max < AM_BYTES_MIN))
+    if (params->ranks < 1 || (params->am_bytes_max && params->am_bytes_max < AM_BYTES_MIN) ||
+        (params->key_bytes && params->key_bytes < sim_key_bytes()) ||
+        params->key_bytes > WDL_NM_KEY_BYTES_MAX)
         return NULL;
     sim = calloc(1, sizeof(*sim));
     if (!sim)
@@ -24,6 +26,10 @@ struct wdl_sim *wdl_sim_create(const struct wdl_sim_params *params)
     sim->params = *params;
     if (!sim->params.am_bytes_max)
         sim->params.am_bytes_max = AM_BYTES;
+    if (!sim->params.key_bytes)
+        sim->params.key_bytes = sim_key_bytes();
+    if (sim->params.rma_needs_target)
+        sim->params.atomics = WDL_SIM_ATOMICS_TARGET;
     wdl_prng_init(&sim->prng, params->seed);
     return sim;
 }
@@ -73,7 +79,7 @@ uint64_t sim_due(struct wdl_sim *sim)
     return sim->now + wdl_prng_below(&sim->prng, sim->params.delay_ns_max + 1);
 }
 
-int sim_begin(struct sim_nm *nm, int peer)
+int sim_connect(struct sim_nm *nm, int peer)
 {
     if (peer < 0 || peer >= nm->params.peers)
         return WDL_ERR_ARG;
@@ -93,6 +99,17 @@ int sim_begin(struct sim_nm *nm, int peer)
     }
     if (!nm->sim->nms[peer])
         return WDL_ERR_PEER;
+    return WDL_OK;
+}
+
+int sim_begin(struct sim_nm *nm, int peer)
+{
+    int status = sim_connect(nm, peer);
+    return status == WDL_OK ? sim_refuse(nm) : status;
+}
+
+int sim_refuse(struct sim_nm *nm)
+{
     if (wdl_prng_chance(&nm->sim->prng, nm->sim->params.refuse_permille)) {
         nm->sim->counts.refused++;
         return WDL_AGAIN;
@@ -111,6 +128,7 @@ struct sim_op *sim_op_new(struct sim_nm *nm, enum sim_kind kind, int peer, struc
     op->due = sim_due(nm->sim);
     op->apply_due = op->due + sim_due(nm->sim) - nm->sim->now;
     wdl_list_push(&nm->ops, &op->link);
+    nm->ops_count++;
     nm->sim->ops_in_flight++;
     return op;
 }
@@ -118,9 +136,23 @@ struct sim_op *sim_op_new(struct sim_nm *nm, enum sim_kind kind, int peer, struc
 void sim_op_end(struct sim_nm *nm, struct sim_op *op)
 {
     wdl_list_remove(&op->link);
+    sim_rma_forget(nm, op);
+    nm->ops_count--;
     nm->sim->ops_in_flight--;
     free(op->staged);
     free(op);
+}
+
+static void caps_fill(struct wdl_nm_caps *caps, const struct wdl_sim_params *params)
+{
+    int native = !params->no_rma && params->atomics != WDL_SIM_ATOMICS_TARGET;
+    caps->am_bytes_max = params->am_bytes_max;
+    caps->key_bytes_max = params->key_bytes;
+    caps->atomic32 = caps->atomic64 = native ? (1u << WDL_NM_ATOMIC_COUNT) - 1 : 0;
+    caps->domain = !native ? WDL_NM_DOMAIN_NONE
+        : params->atomics == WDL_SIM_ATOMICS_NIC ? WDL_NM_DOMAIN_NIC : WDL_NM_DOMAIN_CPU;
+    caps->rma_needs_target = params->rma_needs_target;
+    caps->has_rma = !params->no_rma;
 }
 
 static int sim_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, char *err,
@@ -151,13 +183,11 @@ static int sim_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, 
     nm->sim = sim;
     nm->params = *params;
     nm->address = SIM_ADDRESS + (uint32_t) params->rank;
-    nm->caps = (struct wdl_nm_caps) {
-        .am_bytes_max = sim->params.am_bytes_max,
-        .atomic32 = (1u << WDL_NM_ATOMIC_COUNT) - 1,.atomic64 = (1u << WDL_NM_ATOMIC_COUNT) - 1,
-        .domain = WDL_NM_DOMAIN_CPU,.has_rma = 1
-    };
+    caps_fill(&nm->caps, &sim->params);
     wdl_list_init(&nm->inbox);
     wdl_list_init(&nm->ops);
+    wdl_list_init(&nm->mems);
+    wdl_list_init(&nm->rkeys);
     sim->nms[params->rank] = nm;
     sim->open++;
     *nm_out = &nm->nm;
@@ -193,6 +223,7 @@ static void sim_close(struct wdl_nm *base)
     }
     wdl_list_for_safe(node, after, &nm->inbox)
         msg_drop(nm->sim, wdl_container_of(node, struct sim_msg, link));
+    sim_mem_close(nm);
     nm->sim->nms[nm->params.rank] = NULL;
     nm->sim->open--;
     free(nm->blocked);
@@ -247,7 +278,7 @@ static int sim_am(struct wdl_nm *base, int peer, const void *hdr, size_t hdr_byt
     struct sim_nm *nm = (struct sim_nm *) base;
     struct wdl_sim *sim = nm->sim;
     size_t bytes = hdr_bytes;
-    if (niov < 0 || niov > SIM_IOV_MAX)
+    if (niov < 0 || niov > WDL_NM_IOV_MAX || hdr_bytes > WDL_NM_HDR_BYTES_MAX)
         return WDL_ERR_ARG;
     for (int i = 0; i < niov; i++)
         bytes += iov[i].bytes;
@@ -286,63 +317,58 @@ static int sim_am(struct wdl_nm *base, int peer, const void *hdr, size_t hdr_byt
     return op ? WDL_PENDING : WDL_OK;
 }
 
-/* What is due in the inbox. A message not due, or refused by the receiver, holds back those behind
- * it from the same source where the network is ordered. */
-static int poll_inbox(struct sim_nm *nm)
+/* A message not due, or refused by the receiver, holds back those behind it from the same source
+ * where the network is ordered. Returns 1 if it was delivered. */
+static int msg_deliver(struct sim_nm *nm, struct sim_msg *msg)
 {
     struct wdl_sim *sim = nm->sim;
-    struct wdl_list *node, *after;
-    int events = 0;
-    wdl_list_for_safe(node, after, &nm->inbox) {
-        struct sim_msg *msg = wdl_container_of(node, struct sim_msg, link);
-        if (nm->blocked[msg->src] == nm->polls)
-            continue;
-        int status = WDL_AGAIN;
-        if (msg->due <= sim->now) {
-            msg_fill(msg);
-            status = nm->params.on_am(nm->params.ctx, msg->data, msg->bytes);
-            if (status == WDL_AGAIN)
-                sim->counts.deferred++;
-        }
-        after = node->next;     /* the callback may have sent to this very rank */
-        if (status == WDL_AGAIN) {
-            if (sim->params.ordered)
-                nm->blocked[msg->src] = nm->polls;
-            continue;
-        }
-        sim->counts.delivered++;
-        sim->counts.bytes_delivered += msg->bytes;
-        msg_end(sim, msg);
-        events++;
+    int status = WDL_AGAIN;
+    if (nm->blocked[msg->src] == nm->polls)
+        return 0;
+    if (msg->due <= sim->now) {
+        msg_fill(msg);
+        status = nm->params.on_am(nm->params.ctx, msg->data, msg->bytes);
+        if (status == WDL_AGAIN)
+            sim->counts.deferred++;
     }
-    return events;
+    if (status == WDL_AGAIN) {
+        if (sim->params.ordered)
+            nm->blocked[msg->src] = nm->polls;
+        return 0;
+    }
+    sim->counts.delivered++;
+    sim->counts.bytes_delivered += msg->bytes;
+    msg_end(sim, msg);
+    return 1;
 }
 
-static int poll_ops(struct sim_nm *nm)
+/* Step an operation; returns 1 if its completion was called. */
+static int op_step(struct sim_nm *nm, struct sim_op *op)
 {
-    struct wdl_list *node, *after;
+    if (op->due > nm->sim->now)
+        return 0;
+    if (op->kind != SIM_AM)
+        return sim_rma_step(nm, op);
+    struct wdl_nm_info info = { WDL_OK, 0, 0 };
+    if (op->msg)
+        msg_fill(op->msg);
+    op->comp->fn(op->comp, &info);
+    sim_op_end(nm, op);
+    return 1;
+}
+
+/* What is there now: what a callback begins waits for the next poll, so that a poll ends. */
+static int poll_list(struct sim_nm *nm, struct wdl_list *list, int is_inbox)
+{
+    struct wdl_list *last = list->prev, *node = list, *after = list->next;
     int events = 0;
-    for (node = nm->ops.next; node != &nm->ops; node = after) {
-        struct sim_op *op = wdl_container_of(node, struct sim_op, link);
-        if (op->due > nm->sim->now) {
-            after = node->next;
-            continue;
-        }
-        if (op->kind == SIM_AM) {
-            struct wdl_nm_info info = { WDL_OK, 0, 0 };
-            if (op->msg)
-                msg_fill(op->msg);
-            op->comp->fn(op->comp, &info);
-            after = node->next;
-            sim_op_end(nm, op);
-            events++;
-            continue;
-        }
-        after = NULL;
-        events += sim_rma_step(nm, op);
+    while (node != last) {
+        node = after;
         after = node->next;
-        if (!op->comp && !op->staged)
-            sim_op_end(nm, op);
+        if (is_inbox)
+            events += msg_deliver(nm, wdl_container_of(node, struct sim_msg, link));
+        else
+            events += op_step(nm, wdl_container_of(node, struct sim_op, link));
     }
     return events;
 }
@@ -353,7 +379,7 @@ static int sim_poll(struct wdl_nm *base)
     wdl_assert(!nm->polling);   /* rule 1 */
     nm->polling = 1;
     nm->polls++;
-    int events = poll_inbox(nm) + poll_ops(nm);
+    int events = poll_list(nm, &nm->inbox, 1) + poll_list(nm, &nm->ops, 0);
     nm->polling = 0;
     return events;
 }
@@ -369,6 +395,7 @@ const struct wdl_nm_ops wdl_nm_sim_ops = {
     .name = "sim",.open = sim_open,.close = sim_close,.address = sim_address,.caps = sim_caps,
     .get_ordering = sim_get_ordering,.describe = sim_describe,.poll = sim_poll,.arm = sim_arm,
     .am = sim_am,.mem_attach = sim_mem_attach,.mem_detach = sim_mem_detach,.mem_key = sim_mem_key,
-    .rkey_open = sim_rkey_open,.rkey_close = sim_rkey_close,.map = sim_map,.put = sim_put,
+    .rkey_open = sim_rkey_open,.rkey_close = sim_rkey_close,
+    .rkey_caps = sim_rkey_caps,.map = sim_map,.put = sim_put,
     .get = sim_get,.atomic = sim_atomic,.flush = sim_flush
 };

@@ -7,6 +7,7 @@
  *  1. Nothing is delivered or completed outside poll() of the rank it belongs to.
  *  2. The same seed and the same calls give the same run.
  *  3. sent == delivered + in flight (+ dropped at close), for messages and for bytes.
+ *  4. Who takes memory or a key away from under an operation is stopped by an assertion.
  */
 #ifndef WDL_NETMOD_SIM_SIM_H_INCLUDED
 #define WDL_NETMOD_SIM_SIM_H_INCLUDED
@@ -15,6 +16,11 @@
 
 struct wdl_sim;
 
+/* How atomics are done: natively, against the CPU's or against each other only (then each reads the
+ * word and writes it some time later), or by the target's processor in its poll. */
+enum wdl_sim_atomics { WDL_SIM_ATOMICS_CPU, WDL_SIM_ATOMICS_NIC, WDL_SIM_ATOMICS_TARGET };
+
+/* Zero in all but seed and ranks: the most capable network, at once, unordered. */
 struct wdl_sim_params {
     uint64_t seed;
     int ranks;
@@ -23,6 +29,14 @@ struct wdl_sim_params {
     int refuse_permille;        /* how often a starting entry answers WDL_AGAIN */
     int pending_permille;       /* how often am() borrows the payload and answers WDL_PENDING */
     size_t am_bytes_max;        /* 0: 4096; at least 1024 */
+    int no_rma;                 /* has_rma is 0 */
+    int rma_needs_target;       /* puts, gets and atomics wait for a poll of the target */
+    enum wdl_sim_atomics atomics;
+    int no_map;                 /* map() answers ERR_UNSUPPORTED */
+    size_t key_bytes;           /* of a key; 0: the least */
+    int attach_max;             /* regions a rank may have attached, then ERR_NOMEM; 0: no limit */
+    int ops_max;                /* puts, gets, atomics, flushes of a rank in flight, then WDL_AGAIN;
+                                 * 0: no limit */
 };
 
 struct wdl_sim_counts {

@@ -9,87 +9,16 @@
 #include "base/assert.h"
 #include "netmod/sim/sim_impl.h"
 
-struct wdl_nm_mem {
-    char *base;
-    size_t bytes;
-};
+/* --- beginning -------------------------------------------------------------------------------- */
 
-struct sim_key {
-    uint64_t base, bytes, rank;
-};
-
-struct wdl_nm_rkey {
-    struct sim_key key;
-};
-
-int sim_mem_attach(struct wdl_nm *nm, void *base, size_t bytes, struct wdl_nm_mem **mem_out)
+static int rma_refuse(struct sim_nm *nm)
 {
-    struct wdl_nm_mem *mem = malloc(sizeof(*mem));
-    (void) nm;
-    *mem_out = mem;
-    if (!mem)
-        return WDL_ERR_NOMEM;
-    *mem = (struct wdl_nm_mem) { base, bytes };
-    return WDL_OK;
-}
-
-void sim_mem_detach(struct wdl_nm *nm, struct wdl_nm_mem *mem)
-{
-    (void) nm;
-    free(mem);
-}
-
-int sim_mem_key(struct wdl_nm *base, struct wdl_nm_mem *mem, void *key, size_t *bytes)
-{
-    struct sim_nm *nm = (struct sim_nm *) base;
-    struct sim_key k = { (uint64_t) (uintptr_t) mem->base, mem->bytes, (uint64_t) nm->params.rank };
-    if (*bytes < sizeof(k))
-        return WDL_ERR_ARG;
-    memcpy(key, &k, sizeof(k));
-    *bytes = sizeof(k);
-    return WDL_OK;
-}
-
-int sim_rkey_open(struct wdl_nm *nm, int peer, const void *key, size_t bytes,
-                  struct wdl_nm_rkey **rkey_out)
-{
-    struct wdl_nm_rkey *rkey;
-    struct sim_key k;
-    (void) nm;
-    *rkey_out = NULL;
-    if (bytes < sizeof(k))
-        return WDL_ERR_ARG;
-    memcpy(&k, key, sizeof(k));
-    if (k.rank != (uint64_t) peer)
-        return WDL_ERR_ARG;
-    rkey = malloc(sizeof(*rkey));
-    if (!rkey)
-        return WDL_ERR_NOMEM;
-    rkey->key = k;
-    *rkey_out = rkey;
-    return WDL_OK;
-}
-
-void sim_rkey_close(struct wdl_nm *nm, struct wdl_nm_rkey *rkey)
-{
-    (void) nm;
-    free(rkey);
-}
-
-static int in_key(const struct wdl_nm_rkey *rkey, uint64_t remote, size_t bytes)
-{
-    const struct sim_key *k = &rkey->key;
-    return remote >= k->base && bytes <= k->bytes && remote - k->base <= k->bytes - bytes;
-}
-
-int sim_map(struct wdl_nm *nm, struct wdl_nm_rkey *rkey, uint64_t remote, void **ptr_out)
-{
-    (void) nm;
-    *ptr_out = NULL;
-    if (!in_key(rkey, remote, 0))
-        return WDL_ERR_ARG;
-    *ptr_out = (void *) (uintptr_t) remote;
-    return WDL_OK;
+    int ops_max = nm->sim->params.ops_max;
+    if (ops_max && nm->ops_count >= ops_max) {
+        nm->sim->counts.refused++;
+        return WDL_AGAIN;
+    }
+    return sim_refuse(nm);
 }
 
 static int rma_new(struct wdl_nm *base, enum sim_kind kind, int peer, uint64_t remote, size_t bytes,
@@ -97,9 +26,11 @@ static int rma_new(struct wdl_nm *base, enum sim_kind kind, int peer, uint64_t r
 {
     struct sim_nm *nm = (struct sim_nm *) base;
     *op_out = NULL;
-    if (!in_key(rkey, remote, bytes) || rkey->key.rank != (uint64_t) peer)
+    if (!sim_in_key(rkey, peer, remote, bytes))
         return WDL_ERR_ARG;
-    int status = sim_begin(nm, peer);
+    int status = sim_connect(nm, peer);
+    if (status == WDL_OK)
+        status = rma_refuse(nm);
     if (status != WDL_OK)
         return status;
     *op_out = sim_op_new(nm, kind, peer, comp);
@@ -107,6 +38,8 @@ static int rma_new(struct wdl_nm *base, enum sim_kind kind, int peer, uint64_t r
         return WDL_ERR_NOMEM;
     (*op_out)->remote = (char *) (uintptr_t) remote;
     (*op_out)->bytes = bytes;
+    (*op_out)->rkey = rkey;
+    rkey->in_flight++;
     return WDL_PENDING;
 }
 
@@ -144,14 +77,15 @@ int sim_atomic(struct wdl_nm *base, int peer, enum wdl_nm_atomic atomic, size_t 
                struct wdl_nm_rkey *rkey, struct wdl_nm_comp *comp)
 {
     struct sim_op *op;
-    if ((size != 4 && size != 8) || remote % size || (atomic == WDL_NM_CSWAP && !fetched))
+    if ((unsigned) atomic >= WDL_NM_ATOMIC_COUNT || (size != 4 && size != 8) || remote % size ||
+        (atomic == WDL_NM_CSWAP && !fetched))
         return WDL_ERR_ARG;
     int status = rma_new(base, SIM_ATOMIC, peer, remote, size, rkey, comp, &op);
     if (!op)
         return status;
     op->atomic = atomic;
     op->value = value;
-    op->compare = compare;
+    op->compare = size == 4 ? (uint32_t) compare : compare;
     op->local = fetched;
     ((struct sim_nm *) base)->sim->counts.atomics++;
     return status;
@@ -160,7 +94,13 @@ int sim_atomic(struct wdl_nm *base, int peer, enum wdl_nm_atomic atomic, size_t 
 int sim_flush(struct wdl_nm *base, int peer, struct wdl_nm_comp *comp)
 {
     struct sim_nm *nm = (struct sim_nm *) base;
-    int status = sim_begin(nm, peer < 0 ? nm->params.rank : peer);
+    if (peer < -1 || peer >= nm->params.peers)
+        return WDL_ERR_ARG;
+    if (nm->sim->params.no_rma)
+        return WDL_ERR_UNSUPPORTED;
+    if (peer >= 0 && !nm->connected[peer])
+        return WDL_OK;
+    int status = rma_refuse(nm);
     if (status != WDL_OK)
         return status;
     if (!sim_op_new(nm, SIM_FLUSH, peer, comp))
@@ -168,6 +108,8 @@ int sim_flush(struct wdl_nm *base, int peer, struct wdl_nm_comp *comp)
     nm->sim->counts.flushes++;
     return WDL_PENDING;
 }
+
+/* --- atomics ---------------------------------------------------------------------------------- */
 
 static uint64_t atomic_value(const struct sim_op *op, uint64_t old)
 {
@@ -187,24 +129,79 @@ static uint64_t atomic_value(const struct sim_op *op, uint64_t old)
     }
 }
 
-static void atomic_do(struct sim_op *op)
+static void atomic_read(struct sim_op *op)
 {
+    uint32_t old32;
     if (op->bytes == 8) {
-        uint64_t old, new;
-        memcpy(&old, op->remote, 8);
-        new = atomic_value(op, old);
-        memcpy(op->remote, &new, 8);
-        if (op->local)
-            memcpy(op->local, &old, 8);
+        memcpy(&op->old, op->remote, 8);
     } else {
-        uint32_t old, new;
-        op->compare = (uint32_t) op->compare;
-        memcpy(&old, op->remote, 4);
-        new = (uint32_t) atomic_value(op, old);
-        memcpy(op->remote, &new, 4);
-        if (op->local)
-            memcpy(op->local, &old, 4);
+        memcpy(&old32, op->remote, 4);
+        op->old = old32;
     }
+    op->new = atomic_value(op, op->old);
+}
+
+static void atomic_write(const struct sim_op *op)
+{
+    uint32_t new32 = (uint32_t) op->new;
+    if (op->bytes == 8)
+        memcpy(op->remote, &op->new, 8);
+    else
+        memcpy(op->remote, &new32, 4);
+}
+
+static void atomic_answer(const struct sim_op *op)
+{
+    uint32_t old32 = (uint32_t) op->old;
+    if (op->local && op->bytes == 8)
+        memcpy(op->local, &op->old, 8);
+    else if (op->local)
+        memcpy(op->local, &old32, 4);
+}
+
+/* Is the target's NIC free for another atomic? It ends the one it has by itself. */
+static int nic_free(struct sim_nm *target)
+{
+    struct sim_op *op = target->nic;
+    if (!op)
+        return 1;
+    if (op->apply_due > target->sim->now)
+        return 0;
+    atomic_write(op);
+    op->nic = SIM_NIC_AFTER;
+    target->nic = NULL;
+    return 1;
+}
+
+/* Returns 1 when it is done. */
+static int atomic_step(struct sim_op *op, struct sim_nm *target)
+{
+    if (target->sim->params.atomics != WDL_SIM_ATOMICS_NIC) {
+        atomic_read(op);
+        atomic_write(op);
+        op->nic = SIM_NIC_AFTER;
+    } else if (op->nic == SIM_NIC_BEFORE && nic_free(target)) {
+        atomic_read(op);
+        op->nic = SIM_NIC_BETWEEN;
+        target->nic = op;
+    }
+    if (op->nic == SIM_NIC_BETWEEN)
+        (void) nic_free(target);
+    if (op->nic != SIM_NIC_AFTER)
+        return 0;
+    atomic_answer(op);
+    return 1;
+}
+
+/* --- progress --------------------------------------------------------------------------------- */
+
+void sim_rma_forget(struct sim_nm *nm, struct sim_op *op)
+{
+    struct sim_nm *target = op->rkey ? nm->sim->nms[op->peer] : NULL;
+    if (op->rkey)
+        op->rkey->in_flight--;
+    if (target && target->nic == op)
+        target->nic = NULL;
 }
 
 /* Is a put or atomic begun before this flush still on its way? */
@@ -213,36 +210,70 @@ static int flush_waits(const struct sim_nm *nm, const struct sim_op *flush)
     const struct wdl_list *node;
     for (node = nm->ops.next; node != &flush->link; node = node->next) {
         const struct sim_op *op = wdl_container_of(node, struct sim_op, link);
-        if ((op->kind == SIM_PUT || op->kind == SIM_ATOMIC) &&
-            (flush->peer < 0 || op->peer == flush->peer))
+        if (op->rkey && (flush->peer < 0 || op->peer == flush->peer))
             return 1;
     }
     return 0;
 }
 
-int sim_rma_step(struct sim_nm *nm, struct sim_op *op)
+/* Has the target, where it is needed, polled since the operation came to it? */
+static int target_served(struct sim_op *op, const struct sim_nm *target)
 {
-    struct wdl_nm_info info = { WDL_OK, 0, 0 };
-    struct wdl_nm_comp *comp = op->comp;
-    if (op->kind == SIM_FLUSH && flush_waits(nm, op))
+    const struct wdl_sim_params *params = &target->sim->params;
+    if (!params->rma_needs_target &&
+        !(op->kind == SIM_ATOMIC && params->atomics == WDL_SIM_ATOMICS_TARGET))
+        return 1;
+    if (!op->target_polls)
+        op->target_polls = target->polls + 1;
+    return target->polls >= op->target_polls;
+}
+
+/* What the operation does at the target. Returns 1 when it is done. */
+static int op_apply(struct sim_op *op, struct sim_nm *target)
+{
+    if (op->kind == SIM_PUT && op->apply_due > target->sim->now)
         return 0;
+    if (!target_served(op, target))
+        return 0;
+    wdl_assert(sim_is_attached(target, op->rkey->key.id));      /* netmod.h: not before a flush */
+    if (op->kind == SIM_ATOMIC)
+        return atomic_step(op, target);
+    if (op->kind == SIM_PUT && op->bytes)
+        memcpy(op->remote, op->staged, op->bytes);
     if (op->kind == SIM_GET && op->bytes)
         memcpy(op->local, op->remote, op->bytes);
-    if (op->kind == SIM_ATOMIC)
-        atomic_do(op);
-    if (op->kind == SIM_PUT) {
-        if (comp && op->bytes)
+    return 1;
+}
+
+static int op_end(struct sim_nm *nm, struct sim_op *op, int status)
+{
+    struct wdl_nm_info info = { status, 0, 0 };
+    struct wdl_nm_comp *comp = op->comp;
+    sim_op_end(nm, op);
+    if (comp)
+        comp->fn(comp, &info);
+    return comp != NULL;
+}
+
+int sim_rma_step(struct sim_nm *nm, struct sim_op *op)
+{
+    struct sim_nm *target = op->peer < 0 ? nm : nm->sim->nms[op->peer];
+    if (!target)
+        return op_end(nm, op, WDL_ERR_PEER);
+    if (op->kind == SIM_FLUSH)
+        return flush_waits(nm, op) ? 0 : op_end(nm, op, WDL_OK);
+    if (op->kind == SIM_PUT && op->src) {
+        if (op->bytes)
             memcpy(op->staged, op->src, op->bytes);
-        if (op->apply_due <= nm->sim->now) {
-            if (op->bytes)
-                memcpy(op->remote, op->staged, op->bytes);
-            free(op->staged);
-            op->staged = NULL;
-        }
+        op->src = NULL;
     }
-    if (!comp)
+    if (op_apply(op, target))
+        return op_end(nm, op, WDL_OK);
+    if (op->kind != SIM_PUT || !op->comp)
         return 0;
-    op->comp = NULL;
+    struct wdl_nm_info info = { WDL_OK, 0, 0 };
+    struct wdl_nm_comp *comp = op->comp;
+    op->comp = NULL;            /* the source is the caller's again; the put is on its way */
     comp->fn(comp, &info);
     return 1;
 }

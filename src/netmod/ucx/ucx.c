@@ -41,9 +41,12 @@ void ucx_complete(struct ucx_nm *nm, struct wdl_nm_comp *comp, const struct wdl_
 {
     struct ucx_late *late;
     comp->handle = NULL;
-    if (nm->polling) {
-        nm->events++;
+    if (nm->closing)
+        return;
+    if (ucx_may_call(nm)) {
+        nm->in_core = 1;
         comp->fn(comp, info);
+        nm->in_core = 0;
         return;
     }
     late = malloc(sizeof(*late));
@@ -54,15 +57,31 @@ void ucx_complete(struct ucx_nm *nm, struct wdl_nm_comp *comp, const struct wdl_
     wdl_list_push(&nm->late, &late->link);
 }
 
-/* Sends, puts, gets, flushes: their user_data is the core's completion. They are completed by
- * progress alone. */
-void ucx_send_cb(void *request, ucs_status_t status, void *user_data)
+static void forget_cb(void *request, ucs_status_t status, void *user_data)
+{
+    (void) status;              /* the flush that follows reports it */
+    (void) user_data;
+    ucp_request_free(request);
+}
+
+static void status_cb(void *request, ucs_status_t status, void *user_data)
 {
     struct wdl_nm_comp *comp = user_data;
     struct wdl_nm_info info = {.status = ucx_status(status) };
-    comp->handle = NULL;
-    comp->fn(comp, &info);
     ucp_request_free(request);
+    ucx_complete(comp->owner, comp, &info);
+}
+
+ucp_request_param_t ucx_param(struct ucx_nm *nm, struct wdl_nm_comp *comp)
+{
+    ucp_request_param_t param = {
+        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
+        .cb.send = comp ? status_cb : forget_cb,
+        .user_data = comp
+    };
+    if (comp)
+        comp->owner = nm;
+    return param;
 }
 
 int ucx_started(struct wdl_nm_comp *comp, ucs_status_ptr_t request)
@@ -158,14 +177,34 @@ static int lanes_ordered(void)
     return !lanes || atoi(lanes) <= 1;
 }
 
+void ucx_list_free(struct wdl_list *list)
+{
+    struct wdl_list *node;
+    while ((node = wdl_list_pop(list)) != NULL)
+        free(node);
+}
+
+/* Descriptors go after the worker, which may report on them until it is gone; memory goes before
+ * the context that knows it. */
 static void ucx_drop(struct ucx_nm *nm)
 {
+    nm->closing = 1;
     if (nm->address)
         ucp_worker_release_address(nm->worker, nm->address);
     if (nm->worker)
         ucp_worker_destroy(nm->worker);
+    while (!wdl_list_empty(&nm->mems))
+        ucx_mem_detach(&nm->base, wdl_container_of(nm->mems.next, struct wdl_nm_mem, link));
+    while (!wdl_list_empty(&nm->types))
+        ucx_type_destroy(&nm->base, wdl_container_of(nm->types.next, struct wdl_nm_type, link));
     if (nm->context)
         ucp_cleanup(nm->context);
+    ucx_list_free(&nm->states);
+    ucx_list_free(&nm->sends_busy);
+    ucx_list_free(&nm->sends_free);
+    ucx_list_free(&nm->atomics_busy);
+    ucx_list_free(&nm->atomics_free);
+    ucx_list_free(&nm->late);
     free(nm->ep);
     free(nm);
 }
@@ -184,9 +223,12 @@ static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, 
     }
     nm->base.ops = &wdl_nm_ucx_ops;
     nm->params = *params;
-    wdl_list_init(&nm->sends_free);
-    wdl_list_init(&nm->kept);
-    wdl_list_init(&nm->late);
+    struct wdl_list *lists[] = {
+        &nm->sends_free, &nm->sends_busy, &nm->atomics_free, &nm->atomics_busy, &nm->kept,
+        &nm->late, &nm->mems, &nm->rkeys, &nm->types, &nm->states
+    };
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
+        wdl_list_init(lists[i]);
     quiet();
     ucs_status_t ucs = context_open(nm);
     if (ucs == UCS_OK)
@@ -209,8 +251,10 @@ static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, 
     }
     nm->ordered = lanes_ordered();
     nm->caps.am_bytes_max = UCX_AM_BYTES_MAX;
-    /* until an endpoint says otherwise (see ucx.md: ask, never assume) */
+    nm->caps.key_bytes_max = WDL_NM_KEY_BYTES_MAX;
+    /* what holds everywhere, which is little: rkey_caps knows more about each memory */
     nm->caps.domain = WDL_NM_DOMAIN_NONE;
+    nm->caps.rma_needs_target = 1;
     nm->caps.has_rma = nm->caps.has_tag = nm->caps.has_wakeup = 1;
     *nm_out = &nm->base;
     return WDL_OK;
@@ -244,12 +288,11 @@ static void endpoints_close(struct ucx_nm *nm)
 static void ucx_close(struct wdl_nm *base)
 {
     struct ucx_nm *nm = ucx_of(base);
-    struct wdl_list *node;
-    nm->params.on_am = NULL;    /* what still comes is dropped */
+    nm->closing = 1;
     endpoints_close(nm);
-    while ((node = wdl_list_pop(&nm->late)) != NULL)
-        free(wdl_container_of(node, struct ucx_late, link));
-    ucx_am_fini(nm);
+    while (!wdl_list_empty(&nm->rkeys))
+        ucx_rkey_close(base, wdl_container_of(nm->rkeys.next, struct wdl_nm_rkey, link));
+    ucx_am_release(nm);
     ucx_drop(nm);
 }
 
@@ -270,24 +313,18 @@ static int ucx_get_ordering(struct wdl_nm *base)
     return ucx_of(base)->ordered;
 }
 
-static void ucx_describe(struct wdl_nm *base, char *text, size_t bytes)
-{
-    const char *tls = getenv("UCX_TLS");
-    (void) base;
-    snprintf(text, bytes, "UCX %s, transports: %s", ucp_get_version_string(),
-             tls ? tls : "all UCX finds");
-}
-
+/* What there is now; what a callback adds waits for the next poll. */
 static int late_deliver(struct ucx_nm *nm)
 {
+    struct wdl_list *last = nm->late.prev, *node;
     int n = 0;
-    struct wdl_list *node;
-    while ((node = wdl_list_pop(&nm->late)) != NULL) {
+    do {
+        node = wdl_list_pop(&nm->late);
         struct ucx_late *late = wdl_container_of(node, struct ucx_late, link);
-        late->comp->fn(late->comp, &late->info);
+        ucx_complete(nm, late->comp, &late->info);
         free(late);
         n++;
-    }
+    } while (node != last);
     return n;
 }
 
@@ -332,6 +369,7 @@ const struct wdl_nm_ops wdl_nm_ucx_ops = {
     .mem_key = ucx_mem_key,
     .rkey_open = ucx_rkey_open,
     .rkey_close = ucx_rkey_close,
+    .rkey_caps = ucx_rkey_caps,
     .map = ucx_map,
     .put = ucx_put,
     .get = ucx_get,

@@ -25,6 +25,14 @@ static ucs_status_t am_keep(struct ucx_nm *nm, void *data, size_t bytes, int per
     return persistent ? UCS_INPROGRESS : UCS_OK;
 }
 
+static int am_deliver(struct ucx_nm *nm, const void *data, size_t bytes)
+{
+    nm->in_core = 1;
+    int status = nm->params.on_am(nm->params.ctx, data, bytes);
+    nm->in_core = 0;
+    return status;
+}
+
 static ucs_status_t am_received(void *arg, const void *header, size_t header_length, void *data,
                                 size_t length, const ucp_am_recv_param_t *param)
 {
@@ -32,11 +40,11 @@ static ucs_status_t am_received(void *arg, const void *header, size_t header_len
     int persistent = (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_DATA) != 0;
     (void) header;
     (void) header_length;
-    if (!nm->params.on_am || (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV))
-        return UCS_OK;          /* closing, or not one of ours: we never send by rendezvous */
-    if (!wdl_list_empty(&nm->kept) || !nm->polling)
+    if (nm->closing || (param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV))
+        return UCS_OK;          /* dropped, or not one of ours: we never send by rendezvous */
+    if (!wdl_list_empty(&nm->kept) || !ucx_may_call(nm))
         return am_keep(nm, data, length, persistent);
-    if (nm->params.on_am(nm->params.ctx, data, length) == WDL_AGAIN)
+    if (am_deliver(nm, data, length) == WDL_AGAIN)
         return am_keep(nm, data, length, persistent);
     return UCS_OK;
 }
@@ -50,17 +58,20 @@ static void am_kept_free(struct ucx_nm *nm, struct ucx_am_kept *kept)
     free(kept);
 }
 
+/* What was kept before this call; what a callback adds waits for the next poll. */
 int ucx_am_redeliver(struct ucx_nm *nm)
 {
+    struct wdl_list *last = nm->kept.prev, *node;
     int n = 0;
-    while (!wdl_list_empty(&nm->kept)) {
-        struct ucx_am_kept *kept = wdl_container_of(nm->kept.next, struct ucx_am_kept, link);
-        if (nm->params.on_am(nm->params.ctx, kept->data, kept->bytes) == WDL_AGAIN)
+    do {
+        node = nm->kept.next;
+        struct ucx_am_kept *kept = wdl_container_of(node, struct ucx_am_kept, link);
+        if (am_deliver(nm, kept->data, kept->bytes) == WDL_AGAIN)
             break;
         wdl_list_remove(&kept->link);
         am_kept_free(nm, kept);
         n++;
-    }
+    } while (node != last);
     return n;
 }
 
@@ -76,21 +87,28 @@ int ucx_am_init(struct ucx_nm *nm)
     return ucx_status(ucp_worker_set_am_recv_handler(nm->worker, &param));
 }
 
-void ucx_am_fini(struct ucx_nm *nm)
+void ucx_am_release(struct ucx_nm *nm)
 {
     struct wdl_list *node;
     while ((node = wdl_list_pop(&nm->kept)) != NULL)
         am_kept_free(nm, wdl_container_of(node, struct ucx_am_kept, link));
-    while ((node = wdl_list_pop(&nm->sends_free)) != NULL)
-        free(wdl_container_of(node, struct ucx_am_send, link));
 }
 
 /* Descriptors of messages in flight are kept for reuse: in a steady state nothing is allocated. */
 static struct ucx_am_send *send_get(struct ucx_nm *nm)
 {
     struct wdl_list *node = wdl_list_pop(&nm->sends_free);
-    return node ? wdl_container_of(node, struct ucx_am_send, link)
-                : malloc(sizeof(struct ucx_am_send));
+    struct ucx_am_send *send = node ? wdl_container_of(node, struct ucx_am_send, link)
+                                    : malloc(sizeof(*send));
+    if (send)
+        wdl_list_push(&nm->sends_busy, &send->link);
+    return send;
+}
+
+static void send_put(struct ucx_am_send *send)
+{
+    wdl_list_remove(&send->link);
+    wdl_list_push_front(&send->nm->sends_free, &send->link);
 }
 
 static void am_sent(void *request, ucs_status_t status, void *user_data)
@@ -98,7 +116,7 @@ static void am_sent(void *request, ucs_status_t status, void *user_data)
     struct ucx_am_send *send = user_data;
     struct wdl_nm_comp *comp = send->comp;
     struct ucx_nm *nm = send->nm;
-    wdl_list_push(&nm->sends_free, &send->link);
+    send_put(send);
     ucp_request_free(request);
     if (comp) {
         struct wdl_nm_info info = {.status = ucx_status(status) };
@@ -106,18 +124,17 @@ static void am_sent(void *request, ucs_status_t status, void *user_data)
     }
 }
 
-static size_t send_fill(struct ucx_am_send *send, const void *hdr, size_t hdr_bytes,
+static size_t send_fill(struct ucx_am_send *send, const void *hdr, size_t hdr_bytes, size_t bytes,
                         const struct wdl_nm_iov *iov, int niov, ucp_request_param_t *param,
                         const void **buffer)
 {
-    size_t bytes = hdr_bytes;
-    for (int i = 0; i < niov; i++)
-        bytes += iov[i].bytes;
-    memcpy(send->small, hdr, hdr_bytes);
+    if (hdr_bytes)
+        memcpy(send->small, hdr, hdr_bytes);
     if (bytes <= UCX_AM_SMALL) {
         size_t at = hdr_bytes;
         for (int i = 0; i < niov; at += iov[i].bytes, i++)
-            memcpy(send->small + at, iov[i].base, iov[i].bytes);
+            if (iov[i].bytes)
+                memcpy(send->small + at, iov[i].base, iov[i].bytes);
         *buffer = send->small;
         return bytes;
     }
@@ -139,14 +156,20 @@ int ucx_am(struct wdl_nm *base, int peer, const void *hdr, size_t hdr_bytes,
     struct ucx_nm *nm = ucx_of(base);
     const void *buffer;
     ucp_ep_h ep;
-    wdl_assert_cmp(niov, <=, UCX_IOV_MAX);
-    wdl_assert_cmp(hdr_bytes, <=, UCX_AM_SMALL);
+    size_t bytes = hdr_bytes;
+    if (niov < 0 || niov > WDL_NM_IOV_MAX || hdr_bytes > WDL_NM_HDR_BYTES_MAX)
+        return WDL_ERR_ARG;
+    for (int i = 0; i < niov; i++)
+        bytes += iov[i].bytes;
+    if (bytes > UCX_AM_BYTES_MAX)
+        return WDL_ERR_ARG;
     int status = ucx_ep(nm, peer, &ep);
     if (status != WDL_OK)
         return status;
     struct ucx_am_send *send = send_get(nm);
     if (!send)
-        return WDL_AGAIN;
+        return WDL_ERR_NOMEM;
+    send->nm = nm;
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
             UCP_OP_ATTR_FIELD_FLAGS,
@@ -154,13 +177,12 @@ int ucx_am(struct wdl_nm *base, int peer, const void *hdr, size_t hdr_bytes,
         .cb.send = am_sent,
         .user_data = send
     };
-    size_t count = send_fill(send, hdr, hdr_bytes, iov, niov, &param, &buffer);
+    size_t count = send_fill(send, hdr, hdr_bytes, bytes, iov, niov, &param, &buffer);
     int copied = buffer == send->small;
     send->comp = copied ? NULL : comp;
-    send->nm = nm;
     status = ucx_started(NULL, ucp_am_send_nbx(ep, UCX_AM_ID, NULL, 0, buffer, count, &param));
     if (status == WDL_PENDING)
         return copied ? WDL_OK : WDL_PENDING;
-    wdl_list_push(&nm->sends_free, &send->link);
+    send_put(send);
     return status;
 }

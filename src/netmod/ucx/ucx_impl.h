@@ -3,10 +3,13 @@
  * Inside the UCX netmod: one context, one worker, endpoints opened on first use.
  *
  * Invariants:
- *  1. The core's callbacks run only inside ucx_poll: what UCX reports elsewhere (a cancelled
- *     receive) is kept in `late`.
+ *  1. The core's callbacks run only inside ucx_poll and never inside each other: UCX reports from
+ *     inside other calls too (a cancelled receive, everything a process sends to itself), and that
+ *     waits in `late` and `kept`.
  *  2. Messages the core refused (WDL_AGAIN) are in `kept`, in order; nothing that came later passes
  *     them.
+ *  3. What we allocate for UCX to hold is in a list of struct ucx_nm until UCX gives it back, so
+ *     that closing in the middle of anything leaks nothing.
  */
 #ifndef WDL_NETMOD_UCX_UCX_IMPL_H_INCLUDED
 #define WDL_NETMOD_UCX_UCX_IMPL_H_INCLUDED
@@ -19,7 +22,9 @@
 #define UCX_AM_ID 7             /* the one UCX active-message id; the core has its own ids inside */
 #define UCX_AM_BYTES_MAX (64 * 1024 + 512)
 #define UCX_AM_SMALL 2048       /* messages copied whole rather than sent from pieces */
-#define UCX_IOV_MAX 8
+#define UCX_KEY_MAGIC 0x57d15eedu
+
+wdl_static_assert(UCX_AM_SMALL >= WDL_NM_HDR_BYTES_MAX);
 
 struct ucx_nm;
 
@@ -27,7 +32,7 @@ struct ucx_am_send {            /* one message being sent */
     struct wdl_list link;
     struct ucx_nm *nm;
     struct wdl_nm_comp *comp;   /* the core's, or NULL */
-    ucp_dt_iov_t iov[UCX_IOV_MAX + 1];
+    ucp_dt_iov_t iov[WDL_NM_IOV_MAX + 1];
     char small[UCX_AM_SMALL];
 };
 
@@ -36,6 +41,15 @@ struct ucx_am_kept {            /* a message refused by the core */
     void *data;
     size_t bytes;
     int ours;                   /* data is our copy; else UCX's, to be released */
+};
+
+struct ucx_atomic {             /* one atomic: UCX reads and writes here until it is done */
+    struct wdl_list link;
+    struct ucx_nm *nm;
+    struct wdl_nm_comp *comp;
+    uint64_t operand, reply;
+    void *fetched;              /* where the core wants the reply, or NULL */
+    size_t size;
 };
 
 struct ucx_late {               /* a completion to be reported from the next poll */
@@ -53,21 +67,40 @@ struct ucx_nm {
     ucp_address_t *address;
     size_t address_bytes;
     ucp_ep_h *ep;               /* by peer, NULL until used */
-    struct wdl_list sends_free, kept, late;
+    struct wdl_list sends_free, sends_busy, atomics_free, atomics_busy;
+    struct wdl_list kept, late;
+    struct wdl_list mems, rkeys, types, states;         /* what the core has made here */
     struct wdl_nm_comp *receiving;      /* the receive being posted; NULL again once it is done */
     struct wdl_nm_info received;
-    int polling, events, ordered, fd;
+    int polling, ordered, fd;
+    int in_core;                /* a callback of the core is running */
+    int closing;                /* nothing is reported any more */
 };
 
 struct wdl_nm_mem {
+    struct wdl_list link;
     ucp_mem_h memh;
+    void *base;
+    size_t bytes;
+};
+
+struct ucx_key {                /* a key on the wire: this, then UCX's */
+    uint32_t magic, owner;
+    uint64_t base, bytes;       /* of the memory */
+    uint64_t ucx_bytes;
+    uint64_t sum;               /* of all the others, UCX's included; last */
 };
 
 struct wdl_nm_rkey {
+    struct wdl_list link;
     ucp_rkey_h rkey;
+    uint64_t base, bytes;
+    int peer;
 };
 
 struct wdl_nm_type {
+    struct wdl_list link;
+    struct ucx_nm *nm;
     const struct wdl_nm_type_ops *ops;
     void *ctx;
     ucp_datatype_t dt;
@@ -83,13 +116,21 @@ int ucx_status(ucs_status_t status);
 int ucx_ep(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out);      /* WDL_OK or an error */
 /* Report a completion from inside poll, or keep it for the next one. */
 void ucx_complete(struct ucx_nm *nm, struct wdl_nm_comp *comp, const struct wdl_nm_info *info);
+/* May the core be called now? */
+static inline int ucx_may_call(const struct ucx_nm *nm)
+{
+    return nm->polling && !nm->in_core && !nm->closing;
+}
+/* The parameters of everything that is completed by its status alone. */
+ucp_request_param_t ucx_param(struct ucx_nm *nm, struct wdl_nm_comp *comp);
 /* The result of a starting call: comp is called later when UCX returned a request. */
 int ucx_started(struct wdl_nm_comp *comp, ucs_status_ptr_t request);
-void ucx_send_cb(void *request, ucs_status_t status, void *user_data);
+/* Free the objects of a list that have `link` as their first member. */
+void ucx_list_free(struct wdl_list *list);
 
 /* ucx_am.c */
 int ucx_am_init(struct ucx_nm *nm);
-void ucx_am_fini(struct ucx_nm *nm);
+void ucx_am_release(struct ucx_nm *nm);         /* before the worker goes: UCX's own buffers */
 int ucx_am(struct wdl_nm *nm, int peer, const void *hdr, size_t hdr_bytes,
            const struct wdl_nm_iov *iov, int niov, struct wdl_nm_comp *comp);
 int ucx_am_redeliver(struct ucx_nm *nm);
@@ -110,6 +151,10 @@ int ucx_atomic(struct wdl_nm *nm, int peer, enum wdl_nm_atomic op, size_t size, 
                uint64_t compare, void *fetched, uint64_t remote, struct wdl_nm_rkey *rkey,
                struct wdl_nm_comp *comp);
 int ucx_flush(struct wdl_nm *nm, int peer, struct wdl_nm_comp *comp);
+
+/* ucx_info.c */
+void ucx_describe(struct wdl_nm *nm, char *text, size_t bytes);
+void ucx_rkey_caps(struct wdl_nm *nm, struct wdl_nm_rkey *rkey, struct wdl_nm_caps *caps_out);
 
 /* ucx_tag.c */
 int ucx_type_create(struct wdl_nm *nm, const struct wdl_nm_type_ops *ops, void *type_ctx,

@@ -6,6 +6,7 @@
 /* --- non-contiguous layouts: UCX asks for stretches of the packed stream --- */
 
 struct type_state {
+    struct wdl_list link;
     struct wdl_nm_type *type;
     void *buffer;
     size_t count;
@@ -18,6 +19,7 @@ static void *state_start(void *context, void *buffer, size_t count)
         state->type = context;
         state->buffer = buffer;
         state->count = count;
+        wdl_list_push(&state->type->nm->states, &state->link);
     }
     return state;
 }
@@ -48,7 +50,9 @@ static ucs_status_t state_unpack(void *arg, size_t offset, const void *src, size
 
 static void state_finish(void *arg)
 {
-    free(arg);
+    struct type_state *s = arg;
+    wdl_list_remove(&s->link);
+    free(s);
 }
 
 int ucx_type_create(struct wdl_nm *base, const struct wdl_nm_type_ops *ops, void *type_ctx,
@@ -63,10 +67,10 @@ int ucx_type_create(struct wdl_nm *base, const struct wdl_nm_type_ops *ops, void
         .finish = state_finish
     };
     struct wdl_nm_type *type = malloc(sizeof(*type));
-    (void) base;
     *type_out = NULL;
     if (!type)
         return WDL_ERR_NOMEM;
+    type->nm = ucx_of(base);
     type->ops = ops;
     type->ctx = type_ctx;
     ucs_status_t ucs = ucp_dt_create_generic(&generic, type, &type->dt);
@@ -74,6 +78,7 @@ int ucx_type_create(struct wdl_nm *base, const struct wdl_nm_type_ops *ops, void
         free(type);
         return ucx_status(ucs);
     }
+    wdl_list_push(&type->nm->types, &type->link);
     *type_out = type;
     return WDL_OK;
 }
@@ -82,6 +87,7 @@ void ucx_type_destroy(struct wdl_nm *base, struct wdl_nm_type *type)
 {
     (void) base;
     ucp_dt_destroy(type->dt);
+    wdl_list_remove(&type->link);
     free(type);
 }
 
@@ -103,13 +109,9 @@ int ucx_tag_send(struct wdl_nm *base, int peer, uint64_t tag, const struct wdl_n
             return WDL_AGAIN;
         return ucx_started(NULL, ucp_tag_send_nbx(ep, buf->addr, buf->count, tag, &now));
     }
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-            UCP_OP_ATTR_FIELD_DATATYPE,
-        .cb.send = ucx_send_cb,
-        .user_data = comp,
-        .datatype = buf_datatype(buf)
-    };
+    ucp_request_param_t param = ucx_param(ucx_of(base), comp);
+    param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
+    param.datatype = buf_datatype(buf);
     if (flags & WDL_NM_TAG_SYNC)
         return ucx_started(comp, ucp_tag_send_sync_nbx(ep, buf->addr, buf->count, tag, &param));
     return ucx_started(comp, ucp_tag_send_nbx(ep, buf->addr, buf->count, tag, &param));

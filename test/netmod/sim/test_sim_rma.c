@@ -287,7 +287,7 @@ START_TEST(a_refusal_leaves_nothing)
     ck_assert(wdl_sim_quiescent(f.bed.sim) && value == 9 && f.memory[1][0] == 0);
     wdl_sim_heal(f.bed.sim);
     ck_assert_int_eq(put(&f, 1, &value, 8, 0, &c), WDL_PENDING);
-    field_close(&f);            /* closed with a put under way: it never arrives */
+    bed_close(&f.bed);          /* with a put under way: it never arrives */
     ck_assert(c.called == 0 && f.memory[1][0] == 0);
 }
 END_TEST
