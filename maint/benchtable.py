@@ -79,7 +79,8 @@ def job_table(job, rows, peers, ours, floors, faults, rounds):
     name, of = second(job)
     head = ["operation", "bytes", "floor"] + list(peers) + \
         ["ratio", f"({name})", "best peer", "/floor"]
-    lines = [f"{job.title}: microseconds, median/{name} of {rounds} rounds"]
+    lines = [f"{job.title}: microseconds, median/{name} of {rounds} " +
+             ("round" if rounds == 1 else "rounds")]
     if not rows:
         lines.append("  no rows")
     else:
@@ -88,8 +89,9 @@ def job_table(job, rows, peers, ours, floors, faults, rounds):
                          (0, len(head) - 2))]
         by_median, compared = benchstat.tally(rows, ours, median)
         by_second, _ = benchstat.tally(rows, ours, of)
-        lines.append(f"  at most 1.00 of the best peer: {by_median} of {compared} rows by the "
-                     f"median, {by_second} by the {'95th percentile' if job.computing else name}")
+        if compared:
+            lines.append(f"  at most 1.00 of the best peer: {by_median} of {compared} rows by the "
+                         f"median, {by_second} by the {'95th percentile' if job.computing else name}")
     for peer in peers:
         if (job.title, peer) in faults:
             lines.append(f"  {peer}: {faults[job.title, peer]}")
