@@ -90,8 +90,9 @@ def job_table(job, rows, peers, ours, floors, faults, rounds):
         by_median, compared = benchstat.tally(rows, ours, median)
         by_second, _ = benchstat.tally(rows, ours, of)
         if compared:
+            also = "95th percentile" if job.computing else name
             lines.append(f"  at most 1.00 of the best peer: {by_median} of {compared} rows by the "
-                         f"median, {by_second} by the {'95th percentile' if job.computing else name}")
+                         f"median, {by_second} by the {also}")
     for peer in peers:
         if (job.title, peer) in faults:
             lines.append(f"  {peer}: {faults[job.title, peer]}")
