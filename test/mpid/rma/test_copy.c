@@ -4,223 +4,322 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "host/testhost.h"
-#include "mpid/rma/win_impl.h"
-#include "netmod/sim/sim.h"
+#include "host/testworld.h"
+#include "support/must.h"
 #include "support/suite.h"
 
-enum { BYTES = 4096 };
+enum { RANKS = 3, BYTES = 16384, UNIT = 8 };
 
-/* Two ranks of one process; rank 1's memory is private to it. */
+/* Three ranks of one node, each with private memory, and a window where bytes can be moved. */
 struct bed {
-    struct test_host host[2];
-    struct wdl_sim *sim;
-    struct wdl_proc *proc[2];
-    struct wdl_win *win[2];
-    struct wdl_win_control control[2];
-    char *memory[2];
-    int copies;
-    enum wdl_win_flavor flavor;
+    struct test_world w;
+    struct wdl_win *win[RANKS];
+    int step;
 };
 
-struct viewer {
-    struct bed *bed;
-    int rank;
-};
-
-static int peer_of(void *ctx, int rank)
-{
-    (void) ctx;
-    return rank;
-}
+static struct {                 /* the system that moves the bytes */
+    int calls, fail_at;         /* the call that fails, 0: none */
+    uint64_t *meanwhile;        /* what changes during the next call, or NULL */
+} mover;
 
 static void rank_info(void *ctx, int rank, struct wdl_win_rank *out)
 {
-    struct bed *bed = ((struct viewer *) ctx)->bed;
-    int dynamic = bed->flavor == WDL_WIN_DYNAMIC;
-    *out = (struct wdl_win_rank) {
-        .base = (uint64_t) (uintptr_t) bed->memory[rank],
-        .bytes = dynamic ? UINT64_MAX : BYTES,
-        .disp_unit = 1,
-    };
+    const struct test_world *w = ((struct test_rank *) ctx)->world;
+    out->base = w->params.dynamic ? 0 : (uint64_t) (uintptr_t) w->rank[rank].memory;
+    out->bytes = w->params.dynamic ? UINT64_MAX : BYTES;
+    out->disp_unit = w->params.dynamic ? 1 : UNIT;
 }
 
-static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
+static size_t sum(const struct wdl_piece *pieces, int n)
 {
-    struct viewer *v = ctx;
-    *control_out = &v->bed->control[rank];
-    return rank == v->rank ? v->bed->memory[rank] : NULL;
+    size_t bytes = 0;
+    for (int i = 0; i < n; i++)
+        bytes += pieces[i].bytes;
+    return bytes;
 }
 
-static int copy(void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
+static int move(void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
                 struct wdl_piece *remote, int nremote)
 {
-    size_t in = 0, out = 0;
-    (void) rank;
-    ((struct viewer *) ctx)->bed->copies++;
-    for (int l = 0, r = 0; l < nlocal && r < nremote;) {
-        char *from = to_rank ? local[l].base + in : remote[r].base + out;
-        char *to = to_rank ? remote[r].base + out : local[l].base + in;
-        *to = *from;
-        if (++in == local[l].bytes) {
-            l++;
-            in = 0;
-        }
-        if (++out == remote[r].bytes) {
-            r++;
-            out = 0;
-        }
+    struct wdl_piece *to = to_rank ? remote : local, *from = to_rank ? local : remote;
+    must_cmp(rank, !=, ((struct test_rank *) ctx)->rank);
+    must_cmp(sum(local, nlocal), ==, sum(remote, nremote));
+    if (++mover.calls == mover.fail_at)
+        return WDL_ERR_RANGE;
+    if (mover.meanwhile)
+        *mover.meanwhile += 2;
+    mover.meanwhile = NULL;
+    for (size_t left = sum(local, nlocal); left > 0;) {
+        size_t n = to->bytes < from->bytes ? to->bytes : from->bytes;
+        memcpy(to->base, from->base, n);
+        *to = (struct wdl_piece){to->base + n, to->bytes - n};
+        *from = (struct wdl_piece){from->base + n, from->bytes - n};
+        to += to->bytes == 0;
+        from += from->bytes == 0;
+        left -= n;
     }
     return WDL_OK;
 }
 
-static void bed_open(struct bed *bed, enum wdl_win_flavor flavor)
+static void bed_open(struct bed *bed, int dynamic)
 {
-    struct wdl_sim_params sim = {.seed = 1, .ranks = 2, .ordered = 1};
+    struct test_world_params p = {.ranks = RANKS, .node = RANKS, .own = 1, .dynamic = dynamic,
+                                  .bytes = BYTES, .disp_unit = UNIT};
     memset(bed, 0, sizeof(*bed));
-    bed->flavor = flavor;
-    bed->sim = wdl_sim_create(&sim);
-    for (int i = 0; i < 2; i++) {
-        static struct viewer viewer[2];
-        char err[64];
-        test_host_init(&bed->host[i]);
-        struct wdl_proc_params params = {.host = bed->host[i].host,
-                                         .netmod = &wdl_nm_sim_ops,
-                                         .fabric = bed->sim,
-                                         .rank = i,
-                                         .peers = 2};
-        viewer[i] = (struct viewer) {bed, i};
-        ck_assert_int_eq(wdl_proc_create(&params, &bed->proc[i], err, sizeof(err)), WDL_OK);
-        ck_assert_int_eq(wdl_rma_init(bed->proc[i], &(struct wdl_rma_params) {0}), WDL_OK);
-        bed->memory[i] = calloc(1, BYTES);
-        struct wdl_win_params win = {.id = 3,
-                                     .rank = i,
-                                     .size = 2,
-                                     .flavor = flavor,
-                                     .base = flavor == WDL_WIN_CREATE ? bed->memory[i] : NULL,
-                                     .bytes = flavor == WDL_WIN_CREATE ? BYTES : 0,
-                                     .disp_unit = 1,
-                                     .ctx = &viewer[i],
-                                     .peer_of = peer_of,
-                                     .rank_info = rank_info,
-                                     .map = map,
-                                     .copy = copy,
-                                     .node = bed->control,
-                                     .node_count = 2,
-                                     .node_index = i,
-                                     .node_whole = 1};
-        ck_assert_int_eq(wdl_win_create(bed->proc[i], &win, &bed->win[i]), WDL_OK);
+    memset(&mover, 0, sizeof(mover));
+    test_world_open(&bed->w, &p);
+    for (int i = 0; i < RANKS; i++) {
+        struct wdl_win_params params = test_win_params(&bed->w.rank[i]);
+        params.id = 3;
+        params.rank_info = rank_info;
+        params.copy = move;
+        ck_assert_int_eq(wdl_win_create(bed->w.rank[i].proc, &params, &bed->win[i]), WDL_OK);
     }
+    ck_assert_int_eq(wdl_win_lock_all(bed->win[0], 0, &bed->step), WDL_OK);
 }
 
 static void bed_close(struct bed *bed)
 {
-    for (int i = 0; i < 2; i++) {
+    struct wdl_win_stats stats;
+    ck_assert_int_eq(wdl_win_unlock_all(bed->win[0], &bed->step), WDL_OK);
+    wdl_win_stats_get(bed->win[0], &stats);
+    ck_assert_uint_eq(stats.messages, 0);
+    for (int i = 0; i < RANKS; i++)
         ck_assert_int_eq(wdl_win_free(bed->win[i]), WDL_OK);
-        wdl_rma_fini(bed->proc[i]);
-        wdl_proc_destroy(bed->proc[i]);
-        ck_assert_int_eq(bed->host[i].live, 0);
-        free(bed->memory[i]);
-    }
-    wdl_sim_destroy(bed->sim);
+    ck_assert_int_eq(test_world_messages(&bed->w), 0);
+    test_world_close(&bed->w);
 }
 
-static struct wdl_buf bytes_at(void *addr, size_t bytes)
+static int operate(struct bed *bed, struct wdl_rma_args args)
 {
-    return (struct wdl_buf) {
-        .addr = addr, .count = (int64_t) bytes, .bytes = bytes, .contig = 1, .hi = (int64_t) bytes};
-}
-
-static int operate(struct bed *bed, enum wdl_rma_kind kind, int64_t disp, char *local, size_t bytes)
-{
-    struct wdl_rma_args args = {.kind = kind,
-                                .target = 1,
-                                .disp = disp,
-                                .origin = bytes_at(local, bytes),
-                                .result = bytes_at(NULL, 0),
-                                .remote = bytes_at(NULL, bytes)};
     return wdl_rma_op(bed->win[0], &args);
 }
 
-static void lock(struct bed *bed)
+/* A put of eight bytes. */
+static int put8(struct bed *bed, int target, int64_t disp)
 {
-    int step = 0;
-    ck_assert_int_eq(wdl_win_lock_all(bed->win[0], 0, &step), WDL_OK);
+    return operate(bed, test_put(target, disp, "windlas", 8));
 }
 
-static void unlock(struct bed *bed)
-{
-    int step = 0;
-    ck_assert_int_eq(wdl_win_unlock_all(bed->win[0], &step), WDL_OK);
-}
-
-/* Without a message, and without anything of rank 1 being called. */
 START_TEST(needs_no_target)
 {
     struct bed bed;
     char out[64], in[64] = {0};
     struct wdl_win_stats stats;
-    bed_open(&bed, WDL_WIN_CREATE);
+    struct test_request request = {0};
+    bed_open(&bed, 0);
     for (int i = 0; i < 64; i++)
         out[i] = (char) (i + 1);
-    lock(&bed);
-    ck_assert_int_eq(operate(&bed, WDL_RMA_PUT, 100, out, 64), WDL_OK);
-    ck_assert_mem_eq(bed.memory[1] + 100, out, 64);
-    ck_assert_int_eq(operate(&bed, WDL_RMA_GET, 100, in, 64), WDL_OK);
+    struct wdl_rma_args put = test_put(1, 100, out, 64);
+    put.request = &request;
+    ck_assert_int_eq(operate(&bed, put), WDL_OK);
+    ck_assert(request.done && request.status == WDL_OK);
+    ck_assert_mem_eq(bed.w.rank[1].memory + 100 * UNIT, out, 64);
+    ck_assert_int_eq(operate(&bed, test_get(1, 100, in, 64)), WDL_OK);
     ck_assert_mem_eq(in, out, 64);
-    ck_assert_int_eq(operate(&bed, WDL_RMA_PUT, BYTES - 63, out, 64), WDL_ERR_RANGE);
-    unlock(&bed);
+    ck_assert_int_eq(put8(&bed, 1, BYTES / UNIT - 1), WDL_OK);
+    ck_assert_int_eq(put8(&bed, 1, BYTES / UNIT), WDL_ERR_RANGE);
     wdl_win_stats_get(bed.win[0], &stats);
-    ck_assert_uint_eq(stats.ops_copied, 2);
-    ck_assert_uint_eq(stats.messages, 0);
-    ck_assert_int_eq(bed.copies, 2);
+    ck_assert_uint_eq(stats.ops_copied, 3);
+    ck_assert_int_eq(mover.calls, 3);
     bed_close(&bed);
 }
 END_TEST
 
-/* A dynamic window's memory is what is attached now; its list is read once while it does not
- * change. */
-START_TEST(dynamic_memory)
+/* A buffer of 6400 bytes: in one piece, in 6400, or in 100 of which the first is not at its
+ * beginning. */
+static struct wdl_buf buffer(struct test_host *host, const wdl_type *type, int layout, char *addr)
+{
+    return layout ? test_typed(host, addr, 100, type[layout]) : test_bytes(addr, 6400);
+}
+
+START_TEST(every_layout_agrees_with_packing)
+{
+    static const int blocks[1] = {64}, displs[1] = {40};
+    static char here[BYTES], want[BYTES], stream[6400];
+    struct bed bed;
+    bed_open(&bed, 0);
+    struct test_host *host = &bed.w.rank[0].host;
+    const struct wdl_host_ops *ops = host->host.ops;
+    wdl_type type[3] = {0, test_type_vector(host, TEST_U8, 64, 1, 2),
+                        test_type_indexed(host, TEST_U8, 1, blocks, displs)};
+    for (int i = 0; i < 3 * 3 * 2; i++) {
+        int put = i % 2;
+        char *there = bed.w.rank[2].memory, *to = put ? there : here;
+        for (int k = 0; k < BYTES; k++) {
+            here[k] = (char) (k * 7 + i);
+            there[k] = (char) (k * 13 - i);
+        }
+        memcpy(want, to, BYTES);
+        struct wdl_buf local = buffer(host, type, i / 2 % 3, here);
+        struct wdl_buf remote = buffer(host, type, i / 6, there);
+        struct wdl_buf from = put ? local : remote, at = put ? remote : local;
+        ops->pack(host, from.addr, from.count, from.type, 0, stream, 6400);
+        ops->unpack(host, want, at.count, at.type, 0, stream, 6400);
+        struct wdl_rma_args args = test_get(2, 0, here, 6400);
+        args.kind = put ? WDL_RMA_PUT : WDL_RMA_GET;
+        args.origin = local;
+        args.remote = remote;
+        ck_assert_int_eq(operate(&bed, args), WDL_OK);
+        ck_assert_mem_eq(to, want, BYTES);
+    }
+    test_type_end(host, type[1]);
+    test_type_end(host, type[2]);
+    bed_close(&bed);
+}
+END_TEST
+
+START_TEST(failures_are_the_operations_own)
 {
     struct bed bed;
-    char word[8] = "windlas";
-    bed_open(&bed, WDL_WIN_DYNAMIC);
-    int64_t at = (int64_t) (uintptr_t) bed.memory[1];
-    lock(&bed);
-    ck_assert_int_eq(operate(&bed, WDL_RMA_PUT, at, word, 8), WDL_ERR_RANGE);
-    for (int i = 40; i > 0; i--) /* more than one reading of the list, touching neighbours */
-        ck_assert_int_eq(wdl_win_attach(bed.win[1], bed.memory[1] + i * 64, 64), WDL_OK);
-    ck_assert_int_eq(operate(&bed, WDL_RMA_PUT, at, word, 8), WDL_ERR_RANGE);
-    bed.copies = 0;
-    ck_assert_int_eq(operate(&bed, WDL_RMA_PUT, at + 40 * 64, word, 8), WDL_OK);
-    ck_assert_int_eq(bed.copies, 3); /* two parts of the list, and the bytes */
-    ck_assert_int_eq(operate(&bed, WDL_RMA_PUT, at + 40 * 64 + 8, word, 8), WDL_OK);
-    ck_assert_int_eq(bed.copies, 4);
-    ck_assert_int_eq(operate(&bed, WDL_RMA_PUT, at + 40 * 64 - 4, word, 8), WDL_OK);
-    ck_assert_mem_eq(bed.memory[1] + 40 * 64 - 4, word, 8);
-    ck_assert_int_eq(wdl_win_detach(bed.win[1], bed.memory[1] + 40 * 64), WDL_OK);
-    ck_assert_int_eq(operate(&bed, WDL_RMA_PUT, at + 40 * 64, word, 8), WDL_ERR_RANGE);
-    unlock(&bed);
+    char data[64] = "";
+    struct wdl_win_stats stats;
+    struct test_request request = {0};
+    bed_open(&bed, 0);
+    struct wdl_rma_args put = test_put(1, 0, data, 64);
+    put.request = &request;
+    mover.fail_at = 1;
+    ck_assert_int_eq(operate(&bed, put), WDL_ERR_RANGE);
+    put.origin = test_bytes(data, 0); /* shorter than what is to be written */
+    put.origin.contig = 0;
+    ck_assert_int_eq(operate(&bed, put), WDL_ERR_TYPE);
+    wdl_win_stats_get(bed.win[0], &stats);
+    ck_assert_uint_eq(stats.ops_copied, 0);
+    ck_assert_int_eq(request.done, 0);
     bed_close(&bed);
 }
 END_TEST
 
-/* A list that is being changed is not believed. */
-START_TEST(changing_list)
+/* --- dynamic windows -------------------------------------------------------------------------- */
+
+static int64_t attach(struct bed *bed, int rank, int offset, int bytes)
+{
+    char *at = bed->w.rank[rank].memory + offset;
+    ck_assert_int_eq(wdl_win_attach(bed->win[rank], at, (uint64_t) bytes), WDL_OK);
+    return (int64_t) (uintptr_t) at;
+}
+
+/* Memory is exposed to the byte; its list is read once while it does not change. */
+START_TEST(what_is_attached_is_exposed)
 {
     struct bed bed;
-    char word[8] = {0};
-    bed_open(&bed, WDL_WIN_DYNAMIC);
-    int64_t at = (int64_t) (uintptr_t) bed.memory[1];
-    ck_assert_int_eq(wdl_win_attach(bed.win[1], bed.memory[1], BYTES), WDL_OK);
-    lock(&bed);
-    bed.control[1].regions_version++;
-    ck_assert_int_eq(operate(&bed, WDL_RMA_PUT, at, word, 8), WDL_AGAIN);
-    bed.control[1].regions_version++;
-    ck_assert_int_eq(operate(&bed, WDL_RMA_PUT, at, word, 8), WDL_OK);
-    unlock(&bed);
+    bed_open(&bed, 1);
+    int64_t at = (int64_t) (uintptr_t) bed.w.rank[1].memory;
+    ck_assert_int_eq(put8(&bed, 1, at), WDL_ERR_RANGE);
+    attach(&bed, 1, 1024, 64);
+    for (int offset = 1024 - 9; offset <= 1024 + 64; offset++) {
+        int inside = offset >= 1024 && offset + 8 <= 1024 + 64;
+        ck_assert_int_eq(put8(&bed, 1, at + offset), inside ? WDL_OK : WDL_ERR_RANGE);
+    }
+    mover.calls = 0;
+    ck_assert_int_eq(put8(&bed, 1, at + 1024), WDL_OK);
+    ck_assert_int_eq(mover.calls, 2); /* the list, and the bytes */
+    ck_assert_int_eq(put8(&bed, 1, at + 1024 + 56), WDL_OK);
+    ck_assert_int_eq(mover.calls, 3);
+    ck_assert_int_eq(put8(&bed, 1, at + 1024 + 57), WDL_ERR_RANGE); /* known, but too long */
+    ck_assert_int_eq(put8(&bed, 1, at + 1024 - 1), WDL_ERR_RANGE);
+    ck_assert_int_eq(put8(&bed, 1, at + 1024), WDL_OK);
+    ck_assert_int_eq(wdl_win_detach(bed.win[1], bed.w.rank[1].memory + 1024), WDL_OK);
+    ck_assert_int_eq(put8(&bed, 1, at + 1024), WDL_ERR_RANGE);
     bed_close(&bed);
 }
 END_TEST
 
-WDL_SUITE("rma/copy", needs_no_target, dynamic_memory, changing_list)
+START_TEST(neighbours_that_touch_are_one_stretch)
+{
+    struct bed bed;
+    char *big = malloc(BYTES);
+    bed_open(&bed, 1);
+    int64_t at = (int64_t) (uintptr_t) bed.w.rank[1].memory;
+    for (int i = 40; i > 0; i--) /* more than one part of the list; a gap before the last */
+        attach(&bed, 1, i * 64 + (i == 40), 64);
+    mover.calls = 0;
+    ck_assert_int_eq(put8(&bed, 1, at + 40 * 64 + 1), WDL_OK);
+    ck_assert_int_eq(mover.calls, 3); /* two parts of the list, and the bytes */
+    memset(big, 7, BYTES);
+    ck_assert_int_eq(operate(&bed, test_put(1, at + 64, big, 39 * 64)), WDL_OK);
+    ck_assert_int_eq(bed.w.rank[1].memory[63], 0);
+    ck_assert_int_eq(bed.w.rank[1].memory[64], 7);
+    ck_assert_int_eq(bed.w.rank[1].memory[40 * 64 - 1], 7);
+    ck_assert_int_eq(operate(&bed, test_put(1, at + 64, big, 39 * 64 + 1)), WDL_ERR_RANGE);
+    ck_assert_int_eq(operate(&bed, test_put(1, at + 63, big, 39 * 64)), WDL_ERR_RANGE);
+    /* known is the first of them alone */
+    ck_assert_int_eq(put8(&bed, 1, at + 64), WDL_OK);
+    mover.calls = 0;
+    ck_assert_int_eq(put8(&bed, 1, at + 64 + 60), WDL_OK);
+    ck_assert_int_eq(mover.calls, 2);
+    ck_assert_int_eq(put8(&bed, 1, at + 64 + 8), WDL_OK);
+    ck_assert_int_eq(mover.calls, 3);
+    free(big);
+    bed_close(&bed);
+}
+END_TEST
+
+/* What is known is known of one rank, at one state of its list. */
+START_TEST(what_is_known_of_one_rank_says_nothing_of_another)
+{
+    struct bed bed;
+    bed_open(&bed, 1);
+    int64_t one = attach(&bed, 1, 0, 64), two = attach(&bed, 2, 0, 64);
+    ck_assert_uint_eq(bed.w.control[1].regions_version, bed.w.control[2].regions_version);
+    ck_assert_int_eq(put8(&bed, 1, one), WDL_OK);
+    ck_assert_int_eq(put8(&bed, 2, one), WDL_ERR_RANGE);
+    ck_assert_int_eq(put8(&bed, 1, two), WDL_ERR_RANGE);
+    ck_assert_int_eq(put8(&bed, 2, two), WDL_OK);
+    bed_close(&bed);
+}
+END_TEST
+
+/* The bytes a layout touches, not where its displacement points, are looked up. */
+START_TEST(a_layout_may_begin_elsewhere)
+{
+    static const int blocks[1] = {8}, displs[1] = {32};
+    struct bed bed;
+    bed_open(&bed, 1);
+    struct test_host *host = &bed.w.rank[0].host;
+    wdl_type type = test_type_indexed(host, TEST_U8, 1, blocks, displs);
+    int64_t at = attach(&bed, 1, 64, 8);
+    for (int i = 0; i < 3 * 2; i++) {
+        int offset = i / 2 - 33;
+        struct wdl_rma_args put = test_put(1, at + offset, "windlas", 8);
+        put.remote = test_typed(host, NULL, 1, type);
+        put.remote.contig = i % 2;
+        memset(bed.w.rank[1].memory + 64, 0, 8);
+        ck_assert_int_eq(operate(&bed, put), offset == -32 ? WDL_OK : WDL_ERR_RANGE);
+        ck_assert_str_eq(bed.w.rank[1].memory + 64, offset == -32 ? "windlas" : "");
+    }
+    test_type_end(host, type);
+    bed_close(&bed);
+}
+END_TEST
+
+/* A list that is being changed is not believed, and one that cannot be read exposes nothing. */
+START_TEST(a_changing_list_is_read_again)
+{
+    struct bed bed;
+    bed_open(&bed, 1);
+    uint64_t *version = &bed.w.control[1].regions_version;
+    int64_t at = attach(&bed, 1, 0, 64);
+    ++*version;
+    ck_assert_int_eq(put8(&bed, 1, at), WDL_AGAIN);
+    ++*version;
+    mover.meanwhile = version;
+    ck_assert_int_eq(put8(&bed, 1, at), WDL_AGAIN);
+    ck_assert_int_eq(bed.w.rank[1].memory[0], 0);
+    mover.calls = 0;
+    mover.fail_at = 1;
+    ck_assert_int_eq(put8(&bed, 1, at), WDL_ERR_RANGE);
+    ck_assert_int_eq(mover.calls, 1);
+    ck_assert_int_eq(put8(&bed, 1, at), WDL_OK);
+    ck_assert_int_eq(mover.calls, 3);
+    *version += 2;              /* changed since: it is looked at again */
+    ck_assert_int_eq(put8(&bed, 1, at), WDL_OK);
+    ck_assert_int_eq(mover.calls, 5);
+    bed_close(&bed);
+}
+END_TEST
+
+WDL_SUITE("rma/copy", needs_no_target, every_layout_agrees_with_packing,
+          failures_are_the_operations_own, what_is_attached_is_exposed,
+          neighbours_that_touch_are_one_stretch, what_is_known_of_one_rank_says_nothing_of_another,
+          a_layout_may_begin_elsewhere, a_changing_list_is_read_again)
