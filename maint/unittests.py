@@ -1,5 +1,5 @@
 # Part of Windlass. See COPYRIGHT in the top-level directory.
-"""The standalone library's `make check` in several builds, from a copy of the source.
+"""The standalone library's `make check` in several builds, and `make distcheck`, from a copy of the source.
 
 The copy lets the source tree itself be configured, or not have been through autogen.sh, as it likes.
 """
@@ -15,7 +15,11 @@ SETUPS = {
     "unit": [],
     "clang": ["CC=clang"],
     "sanitize": ["--enable-sanitize=address,undefined"],
+    "dist": [],
 }
+
+# From the tarball everything is built; of the tests, those run that read the tree they come with.
+DISTCHECK = ["distcheck", "TESTS=$(test_scripts)"]
 
 # Built things and other people's files stay behind.
 SKIPPED = re.compile(r"^(\..*|_.*|.*~|autom4te\.cache|build-aux|configure|Makefile|Makefile\.in|aclocal\.m4"
@@ -49,7 +53,10 @@ def run(top, work, name, jobs, report):
     if not os.path.exists(os.path.join(build, "config.status")):
         if not step("configure", ["../source/configure", "--quiet"] + SETUPS[name], build):
             return
-    make_check(name, build, environment, jobs, report)
+    if name != "dist":
+        make_check(name, build, environment, jobs, report)
+    elif step("make distcheck", ["make", f"-j{jobs}"] + DISTCHECK, build):
+        report.result("dist: make distcheck", True)
 
 
 def make_check(name, build, environment, jobs, report):
