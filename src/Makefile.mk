@@ -83,6 +83,7 @@ windlass_ucx_sources =                  \
 windlass_adi_sources =                  \
     %D%/mpid/adi/coll.c                 \
     %D%/mpid/adi/comm.c                 \
+    %D%/mpid/adi/asynch.c               \
     %D%/mpid/adi/copy.c                 \
     %D%/mpid/adi/env.c                  \
     %D%/mpid/adi/errors.c               \

@@ -66,6 +66,7 @@ static int poll_once(int *events_out)
 {
     int made = 0;
     int mpi_errno = MPIR_Progress_hook_exec_all(&made);
+    wdl_adi.polls++;
     int events = wdl_adi.proc ? wdl_proc_progress(wdl_adi.proc) : 0;
     *events_out = events + made;
     return mpi_errno;
@@ -99,9 +100,11 @@ static void nap(MPID_Progress_state * state)
     us = MPL_MIN(us, longest_us);
     state->naps++;
     struct timespec time = {.tv_sec = us / 1000000,.tv_nsec = us % 1000000 * 1000 };
+    wdl_adi.naps++;
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     (void) ppoll(&fd, 1, &time, NULL);
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    wdl_adi.naps--;
 }
 
 static int may_nap(MPID_Progress_state * state)
@@ -146,6 +149,7 @@ static int quick_look(MPID_Progress_state * state)
     enum { LOOKS = 4, HOOKS_EVERY = 16 };
     if (wdl_adi.spin_polls == 0 || !wdl_adi.proc || ++state->looks % HOOKS_EVERY == 0)
         return 0;
+    wdl_adi.polls++;
     for (int i = 0; i < LOOKS; i++)
         if (wdl_proc_progress(wdl_adi.proc) > 0)
             return 1;

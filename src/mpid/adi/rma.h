@@ -42,6 +42,11 @@ int wdl_adi_copy_permitted(const MPIR_Win * win);
 /* win.c: what is known of a rank of the window (ctx). */
 void wdl_adi_rank_info(void *ctx, int rank, struct wdl_win_rank *out);
 
+/* asynch.c: the progress thread works while a window wants it; at the end it is gone. */
+void wdl_adi_asynch_hold(MPIR_Win * win);
+void wdl_adi_asynch_release(MPIR_Win * win);
+void wdl_adi_asynch_end(void);
+
 /* win_shm.c: collective over m->comm. An MPI error is one of communication; everything else goes
  * to m->status. */
 int wdl_adi_segment_create(struct wdl_adi_making *m, struct wdl_adi_segment *segment);

@@ -193,6 +193,7 @@ static int win_create(struct wdl_adi_making *m, int flavor, MPIR_Info * info, MP
         wdl_win_free(win->dev.wdl);
     WDL_ADI_CHECK(agreed, mpi_errno);
     wdl_adi_segment_opened(&win->dev.segment);
+    wdl_adi_asynch_hold(win);
     *win_out = win;
   fn_exit:
     return mpi_errno;
@@ -257,6 +258,7 @@ int MPID_Win_free(MPIR_Win ** win_ptr)
     MPIR_ERR_CHECK(mpi_errno);
     WDL_WIN_WAIT(win, wdl_win_free(win->dev.wdl), mpi_errno);
     MPIR_ERR_CHECK(mpi_errno);
+    wdl_adi_asynch_release(win);
     win_drop(win);
     *win_ptr = NULL;
   fn_exit:
@@ -280,7 +282,7 @@ int MPID_Win_shared_query(MPIR_Win * win, int rank, MPI_Aint * size, int *disp_u
         WDL_ADI_CHECK(WDL_ERR_SHARED, mpi_errno);
     *size = (MPI_Aint) segment->place[member].bytes;
     *disp_unit = (int) segment->place[member].disp_unit;
-    *(void **) baseptr = segment->base + segment->place[member].offset;
+    *(void **) baseptr = *size > 0 ? segment->base + segment->place[member].offset : NULL;
   fn_exit:
     return mpi_errno;
   fn_fail:
@@ -371,6 +373,7 @@ int wdl_adi_rma_init(struct wdl_proc *proc)
 
 int wdl_adi_rma_fini(struct wdl_proc *proc)
 {
+    wdl_adi_asynch_end();
     wdl_rma_fini(proc);
     return MPI_SUCCESS;
 }

@@ -21,6 +21,9 @@ struct wdl_adi {
     int memory_looks;
     int can_sleep;              /* the network can wake us up */
     struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
+    unsigned polls;             /* the program's, of the network */
+    int naps;                   /* threads of the program asleep in a wait */
+    struct wdl_adi_asynch *asynch;      /* the progress thread (asynch.c), or NULL */
     int closing;                /* MPID_Finalize is past its barrier: peers may vanish */
 };
 extern struct wdl_adi wdl_adi;

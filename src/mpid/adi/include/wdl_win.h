@@ -29,6 +29,7 @@ struct wdl_adi_win {
     struct wdl_win *wdl;        /* the core's window */
     struct wdl_adi_segment segment;
     uint32_t id;
+    int is_served;              /* the progress thread works for it */
     unsigned calls;             /* closing calls, for an occasional look at the network */
     char *info[WDL_INFO_KEYS_MAX];  /* values set by the user, by key (win_info.c); NULL: default */
 };

@@ -1,0 +1,250 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The progress thread: serves what needs this process's processor (operations that come as
+ * messages, operations UCX carries out by its own software) while the program computes. It lives
+ * from the first window that wants it to MPID_Finalize, and works while there is such a window.
+ *
+ * It sleeps on the network's descriptor, so a quiet process costs nothing. Where the program
+ * itself polls, that descriptor would wake the thread for nothing: then it only looks, every
+ * millisecond, whether the program has turned away from MPI since.
+ *
+ * A window that wants the thread makes MPICH take its global lock in every call, as it does for
+ * MPI_THREAD_MULTIPLE; with the last such window that ends. The thread itself takes the lock by
+ * hand, since what MPICH's macros do depends on that switch.
+ */
+#define _GNU_SOURCE
+#include "rma.h"
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_WINDLASS_PROGRESS_THREAD
+      category    : WINDLASS
+      type        : enum
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : |-
+        Whether a thread serves one-sided operations while the program computes.
+        auto - while there is a window that can receive messages
+        on   - while there is a window
+        off  - never: operations wait for the target to call MPI
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+enum {
+    LOOK_US = 1000,             /* between two looks at a program that polls by itself */
+    SLEEP_MS = 20,              /* longest sleep: a peer's first message may not wake us up */
+    SLICE_NS = 100000           /* of the processor, asked for so that we get it soon */
+};
+
+struct wdl_adi_asynch {
+    pthread_t thread;
+    int bell;                   /* eventfd: look around */
+    int windows;                /* that want the thread; the rest under the global lock too */
+    int lifted;                 /* we made MPICH take its lock */
+    int ending;
+};
+
+#ifdef MPICH_IS_THREADED
+
+static void enter(void)
+{
+    MPID_Thread_mutex_t *lock = &MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX;
+    int err;
+    MPID_Thread_mutex_lock(lock, &err);
+    (void) err;
+    MPL_thread_self(&lock->owner);
+    lock->count = 1;
+}
+
+static void leave(void)
+{
+    MPID_Thread_mutex_t *lock = &MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX;
+    int err;
+    lock->count = 0;
+    lock->owner = 0;
+    MPID_Thread_mutex_unlock(lock, &err);
+    (void) err;
+}
+
+/* A short slice lets the kernel run us soon after a wake-up though others want the processor too.
+ * Refused by old kernels: then we only wait longer. */
+static void ask_for_short_slices(void)
+{
+#ifdef SYS_sched_setattr
+    struct {
+        uint32_t size, policy;
+        uint64_t flags;
+        int32_t nice;
+        uint32_t priority;
+        uint64_t runtime, deadline, period;
+    } attr = {.size = sizeof attr,.policy = SCHED_OTHER,.runtime = SLICE_NS };
+    errno = 0;
+    attr.nice = (int32_t) getpriority(PRIO_PROCESS, 0);
+    (void) syscall(SYS_sched_setattr, 0, &attr, 0);
+#endif
+}
+
+/* Serve what is there. Returns the descriptor to sleep on, or -1: only on the bell. */
+static int serve(struct wdl_adi_asynch *asynch, unsigned *seen, int *program_polls)
+{
+    int fd = -1;
+    enter();
+    unsigned polls = wdl_adi.polls;
+    *program_polls = polls != *seen || wdl_adi.naps > 0;
+    *seen = polls;
+    if (asynch->windows > 0 && !*program_polls) {
+        struct wdl_nm *nm = wdl_adi.proc->nm;
+        do {
+            while (wdl_proc_progress(wdl_adi.proc) > 0);
+        } while (nm->ops->arm(nm, &fd) == WDL_AGAIN);
+    }
+    leave();
+    return fd;
+}
+
+static void *serve_all(void *arg)
+{
+    struct wdl_adi_asynch *asynch = arg;
+    unsigned seen = 0;
+    ask_for_short_slices();
+    while (!__atomic_load_n(&asynch->ending, __ATOMIC_ACQUIRE)) {
+        int program_polls = 0, fd = -1;
+        int idle = __atomic_load_n(&asynch->windows, __ATOMIC_ACQUIRE) == 0;
+        if (!idle)
+            fd = serve(asynch, &seen, &program_polls);
+        struct pollfd fds[] = { {.fd = asynch->bell,.events = POLLIN},
+            {.fd = fd,.events = POLLIN}     /* -1: none */
+        };
+        struct timespec look = {.tv_nsec = LOOK_US * 1000L }, sleep = {.tv_nsec =
+                SLEEP_MS * 1000000L
+        };
+        uint64_t rung;
+        if (ppoll(fds, 2, idle ? NULL : program_polls ? &look : &sleep, NULL) > 0 &&
+            fds[0].revents)
+            (void) !read(asynch->bell, &rung, sizeof rung);
+    }
+    return NULL;
+}
+
+static void ring(const struct wdl_adi_asynch *asynch)
+{
+    uint64_t one = 1;
+    (void) !write(asynch->bell, &one, sizeof one);
+}
+
+static struct wdl_adi_asynch *asynch_start(void)
+{
+    struct wdl_adi_asynch *asynch = wdl_adi_alloc(sizeof *asynch);
+    sigset_t all, before;
+    int err;
+    if (!asynch)
+        return NULL;
+    asynch->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (asynch->bell < 0)
+        goto fn_fail;
+    sigfillset(&all);           /* signals are the program's */
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    err = pthread_create(&asynch->thread, NULL, serve_all, asynch);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (err == 0)
+        return asynch;
+    close(asynch->bell);
+  fn_fail:
+    MPL_free(asynch);
+    return NULL;
+}
+
+/* Can another process's operation need this process's processor? */
+static int wants(const MPIR_Win * win)
+{
+    int provided = win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE ||
+                   win->create_flavor == MPI_WIN_FLAVOR_SHARED;
+    if (win->comm_ptr->local_size < 2 || !wdl_adi.can_sleep)
+        return 0;
+    switch (MPIR_CVAR_WINDLASS_PROGRESS_THREAD) {
+        case MPIR_CVAR_WINDLASS_PROGRESS_THREAD_off:
+            return 0;
+        case MPIR_CVAR_WINDLASS_PROGRESS_THREAD_on:
+            return 1;
+        default:
+            return !provided || !win->dev.segment.whole;
+    }
+}
+
+void wdl_adi_asynch_hold(MPIR_Win * win)
+{
+    struct wdl_adi_asynch *asynch = wdl_adi.asynch;
+    if (!wants(win))
+        return;
+    if (!asynch)
+        asynch = wdl_adi.asynch = asynch_start();
+    if (!asynch)
+        return; /* no thread to be had: operations wait for the target's calls */
+    win->dev.is_served = 1;
+    if (!MPIR_ThreadInfo.isThreaded) {
+        enter();                /* this call's exit leaves */
+        MPIR_ThreadInfo.isThreaded = 1;
+        asynch->lifted = 1;
+    }
+    __atomic_store_n(&asynch->windows, asynch->windows + 1, __ATOMIC_RELEASE);
+    if (asynch->windows == 1)
+        ring(asynch);
+}
+
+void wdl_adi_asynch_release(MPIR_Win * win)
+{
+    struct wdl_adi_asynch *asynch = wdl_adi.asynch;
+    if (!win->dev.is_served)
+        return;
+    win->dev.is_served = 0;
+    __atomic_store_n(&asynch->windows, asynch->windows - 1, __ATOMIC_RELEASE);
+    if (asynch->windows == 0 && asynch->lifted) {
+        asynch->lifted = 0;
+        MPIR_ThreadInfo.isThreaded = 0;
+        leave();
+    }
+}
+
+void wdl_adi_asynch_end(void)
+{
+    struct wdl_adi_asynch *asynch = wdl_adi.asynch;
+    if (!asynch)
+        return;
+    __atomic_store_n(&asynch->ending, 1, __ATOMIC_RELEASE);
+    ring(asynch);
+    pthread_join(asynch->thread, NULL);
+    close(asynch->bell);
+    MPL_free(asynch);
+    wdl_adi.asynch = NULL;
+}
+
+#else /* without threads nobody serves */
+
+void wdl_adi_asynch_hold(MPIR_Win * win)
+{
+    (void) win;
+}
+
+void wdl_adi_asynch_release(MPIR_Win * win)
+{
+    (void) win;
+}
+
+void wdl_adi_asynch_end(void)
+{
+}
+
+#endif

@@ -1,0 +1,91 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * A target that computes, and does not call MPI, delays nobody: it turns in a loop until it sees
+ * the operations of rank 0 in its memory, and gives up after long. On every flavour of window, and
+ * for every kind of operation, with locks of both kinds. With the argument "quiet": what the
+ * progress thread costs a process that has nothing to do.
+ */
+#include "testing.h"
+#include <time.h>
+#include <unistd.h>
+
+enum { CELLS = 64, ROUNDS = 20 };
+static const double GIVE_UP_S = 20;
+
+static void operate(const struct t_win *w, int target, int64_t round)
+{
+    int64_t one = 1, old, big[CELLS / 2];
+    MPI_Win_lock(round % 2 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, target, 0, w->win);
+    MPI_Accumulate(&one, 1, MPI_INT64_T, target, w->at[target] + 8, 1, MPI_INT64_T, MPI_SUM,
+                   w->win);
+    MPI_Fetch_and_op(&one, &old, MPI_INT64_T, target, w->at[target] + 16, MPI_SUM, w->win);
+    MPI_Win_flush(target, w->win);
+    t_check(old == round, "ticket %d instead of %d", (int) old, (int) round);
+    for (int i = 0; i < CELLS / 2; i++)
+        big[i] = round * 100 + i;
+    MPI_Put(big, CELLS / 2, MPI_INT64_T, target, w->at[target] + 24, CELLS / 2, MPI_INT64_T,
+            w->win);
+    MPI_Win_flush(target, w->win);
+    memset(big, 0, sizeof big);
+    MPI_Get(big, CELLS / 2, MPI_INT64_T, target, w->at[target] + 24, CELLS / 2, MPI_INT64_T,
+            w->win);
+    MPI_Win_unlock(target, w->win);
+    for (int i = 0; i < CELLS / 2; i++)
+        t_check(big[i] == round * 100 + i, "cell %d is %d", i, (int) big[i]);
+}
+
+/* Rank 0 operates on the last rank, and then says so there. */
+static void one_flavour(enum t_flavour flavour)
+{
+    struct t_win w = t_win_make(MPI_COMM_WORLD, flavour, CELLS * 8, 1);
+    int target = w.size - 1;
+    MPI_Barrier(w.comm);
+    if (w.rank == 0) {
+        int64_t done = 1;
+        for (int64_t round = 0; round < ROUNDS; round++)
+            operate(&w, target, round);
+        MPI_Win_lock(MPI_LOCK_SHARED, target, 0, w.win);
+        MPI_Accumulate(&done, 1, MPI_INT64_T, target, w.at[target], 1, MPI_INT64_T, MPI_REPLACE,
+                       w.win);
+        MPI_Win_unlock(target, w.win);
+    } else if (w.rank == target) {
+        const volatile int64_t *done = (int64_t *) w.base;
+        double start = MPI_Wtime(); /* a clock, no progress */
+        while (!*done && MPI_Wtime() - start < GIVE_UP_S)
+            ;
+        t_check(*done, "%s: nothing came while the target computed", t_flavour_name[flavour]);
+    }
+    MPI_Barrier(w.comm);
+    t_win_free(&w);
+}
+
+static double processor_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
+}
+
+static void quiet(void)
+{
+    struct t_win w = t_win_make(MPI_COMM_WORLD, T_CREATE, CELLS * 8, 1);
+    double used = processor_seconds();
+    sleep(2);
+    used = processor_seconds() - used;
+    t_check(used < 0.02, "two seconds of sleep took %g s of processor time", used);
+    MPI_Barrier(w.comm);
+    t_win_free(&w);
+}
+
+int main(int argc, char **argv)
+{
+    t_begin(&argc, &argv);
+    if (argc > 1 && strcmp(argv[1], "quiet") == 0) {
+        quiet();
+        return t_end();
+    }
+    for (int flavour = 0; flavour < T_FLAVOURS; flavour++)
+        if (flavour != T_SHARED || !getenv("MPIR_CVAR_NUM_CLIQUES"))
+            one_flavour((enum t_flavour) flavour);
+    return t_end();
+}
