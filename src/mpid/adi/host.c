@@ -262,6 +262,7 @@ void wdl_adi_elements_init(void)
         basic_of[i] = WDL_BASIC_WIDE;
         mark(bits, MPIR_Datatype_builtin[i].handle);
     }
+    mark(CHAR_MIN < 0 ? integer : natural, MPI_CHAR);   /* MPICH counts with it */
     for (unsigned i = 0; i < sizeof integers / sizeof integers[0]; i++)
         mark(integer, integers[i]);
     for (unsigned i = 0; i < sizeof naturals / sizeof naturals[0]; i++)

@@ -48,9 +48,9 @@ static void name##_atomic(const struct wdl_kernel_call *call, char *target, cons
     }                                                                                          \
 }
 
-/* With old values wanted, through local arrays, since out may be in. Otherwise straight: an inner
- * loop of known length, and no overlap, is the form compilers turn into vector instructions at
- * every level of optimization. */
+/* With old values wanted, through local arrays, since out may be in. Otherwise straight: two
+ * parameters that do not overlap, and an inner loop of known length, are the form compilers turn
+ * into vector instructions at every level of optimization. */
 #define PLAIN_BLOCK(type, expression, count)                                                   \
     do {                                                                                       \
         type old_v[BLOCK], in_v[BLOCK];                                                        \
@@ -65,43 +65,51 @@ static void name##_atomic(const struct wdl_kernel_call *call, char *target, cons
         memcpy(target, in_v, (count) * sizeof(type));                                          \
     } while (0)
 
-#define PLAIN_BODY(type, expression)                                                           \
-    typedef type __attribute__((aligned(1), may_alias)) loose;                                 \
-    typedef type __attribute__((may_alias)) exact;                                             \
-    (void) call;                                                                               \
-    for (; n >= BLOCK; n -= BLOCK) {                                                           \
-        if (out) {                                                                             \
-            PLAIN_BLOCK(type, expression, BLOCK);                                              \
-            out += BLOCK * sizeof(type);                                                       \
-        } else {                                                                               \
-            exact *restrict to = (exact *) (void *) target;                                    \
-            const loose *restrict by = (const loose *) (const void *) from;                    \
-            for (int j = 0; j < BLOCK; j++) {                                                  \
-                type old = to[j], in = by[j];                                                  \
-                to[j] = (type) (expression);                                                   \
-            }                                                                                  \
-        }                                                                                      \
-        target += BLOCK * sizeof(type);                                                        \
-        from += BLOCK * sizeof(type);                                                          \
-    }                                                                                          \
-    PLAIN_BLOCK(type, expression, n);
-
-#define PLAIN_LOOP(name, type, expression)                                                     \
-static void name##_plain(const struct wdl_kernel_call *call, char *target, const char *from,   \
-                         char *out, size_t n)                                                  \
+#define PLAIN_FORMS(name, form, attribute, type, expression)                                   \
+typedef type __attribute__((aligned(1), may_alias)) name##_##form##_loose;                     \
+typedef type __attribute__((may_alias)) name##_##form##_exact;                                 \
+attribute __attribute__((noinline))                                                            \
+static void name##_##form##_straight(name##_##form##_exact *restrict to,                       \
+                                     const name##_##form##_loose *restrict by, size_t blocks)  \
 {                                                                                              \
-    PLAIN_BODY(type, expression)                                                               \
+    for (; blocks > 0; blocks--) {                                                             \
+        for (int j = 0; j < BLOCK; j++) {                                                      \
+            type old = to[j], in = by[j];                                                      \
+            to[j] = (type) (expression);                                                       \
+        }                                                                                      \
+        to += BLOCK;                                                                           \
+        by += BLOCK;                                                                           \
+    }                                                                                          \
+}                                                                                              \
+attribute                                                                                      \
+static void name##_##form(const struct wdl_kernel_call *call, char *target, const char *from,  \
+                          char *out, size_t n)                                                 \
+{                                                                                              \
+    const size_t step = BLOCK * sizeof(type);                                                  \
+    (void) call;                                                                               \
+    if (!out && n >= BLOCK) {                                                                  \
+        size_t blocks = n / BLOCK;                                                             \
+        name##_##form##_straight((name##_##form##_exact *) (void *) target,                    \
+                                 (const name##_##form##_loose *) (const void *) from, blocks); \
+        target += blocks * step;                                                               \
+        from += blocks * step;                                                                 \
+        n -= blocks * BLOCK;                                                                   \
+    }                                                                                          \
+    for (; n >= BLOCK; n -= BLOCK) {                                                           \
+        PLAIN_BLOCK(type, expression, BLOCK);                                                  \
+        out += step;                                                                           \
+        target += step;                                                                        \
+        from += step;                                                                          \
+    }                                                                                          \
+    PLAIN_BLOCK(type, expression, n);                                                          \
 }
+
+#define PLAIN_LOOP(name, type, expression) PLAIN_FORMS(name, plain, , type, expression)
 
 /* The same for processors with wider vectors than every one of this architecture has. */
 #if defined(__x86_64__)
 #define WIDE_LOOP(name, type, expression)                                                      \
-__attribute__((target("avx2")))                                                                \
-static void name##_wide(const struct wdl_kernel_call *call, char *target, const char *from,    \
-                        char *out, size_t n)                                                   \
-{                                                                                              \
-    PLAIN_BODY(type, expression)                                                               \
-}
+    PLAIN_FORMS(name, wide, __attribute__((target("avx2"))), type, expression)
 #define HAS_WIDE() __builtin_cpu_supports("avx2")
 #define WIDE(name) name##_wide
 #else
@@ -225,6 +233,10 @@ static void host_plain(const struct wdl_kernel_call *call, char *target, const c
 {
     const struct wdl_host *host = call->host;
     size_t bytes = n * call->element->packed_bytes;
+    if (!out && ((uintptr_t) in & (call->element->packed_bytes - 1)) == 0) {
+        host->ops->reduce(host->ctx, call->element->host_type, call->op, in, target, (int64_t) n);
+        return;
+    }
     _Alignas(16) char block[BLOCK * sizeof(uint64_t)];
     for (size_t at = 0; at < bytes; at += sizeof(block)) {
         size_t part = bytes - at < sizeof(block) ? bytes - at : sizeof(block);
