@@ -105,6 +105,10 @@ int ucx_ep(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out)
         *ep_out = nm->ep[peer];
         return WDL_OK;
     }
+    /* UCX over TCP crashes where a connection is opened while one the same peer has opened is being
+     * read from: it takes the second for the first, and its buffer away */
+    if (nm->progressing)
+        return WDL_AGAIN;
     int status = nm->params.address_of(nm->params.ctx, peer, &address, &bytes);
     if (status != WDL_OK)
         return status;
@@ -338,7 +342,9 @@ static int ucx_poll(struct wdl_nm *base)
         n += late_deliver(nm);
     if (!wdl_list_empty(&nm->kept))
         n += ucx_am_redeliver(nm);
+    nm->progressing = 1;
     n += (int) ucp_worker_progress(nm->worker);
+    nm->progressing = 0;
     nm->polling = 0;
     return n;
 }

@@ -72,6 +72,8 @@ struct ucx_nm {
     struct wdl_list mems, rkeys, types, states;         /* what the core has made here */
     struct wdl_nm_comp *receiving;      /* the receive being posted; NULL again once it is done */
     struct wdl_nm_info received;
+    int rma_used;               /* there may be something to flush */
+    int progressing;            /* UCX is */
     int polling, ordered, fd;
     int in_core;                /* a callback of the core is running */
     int closing;                /* nothing is reported any more */
@@ -113,7 +115,8 @@ static inline struct ucx_nm *ucx_of(struct wdl_nm *nm)
 
 /* ucx.c */
 int ucx_status(ucs_status_t status);
-int ucx_ep(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out);      /* WDL_OK or an error */
+/* WDL_OK, WDL_AGAIN (the first, from within a callback) or an error */
+int ucx_ep(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out);
 /* Report a completion from inside poll, or keep it for the next one. */
 void ucx_complete(struct ucx_nm *nm, struct wdl_nm_comp *comp, const struct wdl_nm_info *info);
 /* May the core be called now? */
