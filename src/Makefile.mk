@@ -90,6 +90,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/gas_calls.c            \
     %D%/mpid/adi/gas_sync.c             \
     %D%/mpid/adi/gas_team.c             \
+    %D%/mpid/adi/gasnet.c               \
     %D%/mpid/adi/host.c                 \
     %D%/mpid/adi/init.c                 \
     %D%/mpid/adi/intercomm.c            \
@@ -168,4 +169,5 @@ windlass_adi_headers =                  \
 
 # Installed beside mpi.h.
 windlass_public_headers =               \
+    %D%/mpid/adi/include/gasnet.h       \
     %D%/mpid/adi/include/gasnet_coll.h

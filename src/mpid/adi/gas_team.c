@@ -156,7 +156,9 @@ gasnet_node_t gasnet_coll_team_node2rank(gasnet_team_handle_t team, gasnet_node_
 static void notify(gasnet_team_handle_t team, const char *call, int id, int flags)
 {
     struct wdl_gas_team *core = wdl_gas_core(team, call);
-    int given = !(flags & GASNET_BARRIERFLAG_ANONYMOUS);
+    enum wdl_gas_given given = flags & GASNET_BARRIERFLAG_MISMATCH    ? WDL_GAS_MISMATCH
+                               : flags & GASNET_BARRIERFLAG_ANONYMOUS ? WDL_GAS_ANONYMOUS
+                                                                      : WDL_GAS_NAMED;
     if (team->notified) {
         wdl_gas_wrong(call, GASNET_COLL_ERR_BARRIER);
         wdl_gas_punish(team->on_error, team->on_error_arg, GASNET_COLL_ERR_BARRIER);

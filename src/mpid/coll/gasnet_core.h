@@ -94,8 +94,10 @@ void **wdl_gas_client(wdl_gas_handle handle);
 enum wdl_gas_error wdl_gas_early(wdl_gas_handle handle);
 
 wdl_gas_handle wdl_gas_barrier_nb(struct wdl_gas_team *team);
-/* All ranks' (given, id) where given is set agree: *agreed_out, on all ranks. */
-wdl_gas_handle wdl_gas_agree_nb(struct wdl_gas_team *team, int given, int id, int *agreed_out);
+/* A barrier that says whether the ids of all ranks that give one agree: *agreed_out. */
+enum wdl_gas_given { WDL_GAS_ANONYMOUS, WDL_GAS_NAMED, WDL_GAS_MISMATCH };
+wdl_gas_handle wdl_gas_agree_nb(struct wdl_gas_team *team, enum wdl_gas_given given, int id,
+                                int *agreed_out);
 
 /* --- gasnet_move.c --- */
 wdl_gas_handle wdl_gas_broadcast_nb(struct wdl_gas_team *team, void *dst, size_t srcimage,

@@ -209,7 +209,8 @@ static void agreed(void *local)
     *op->agreed_out = !((const struct word *) op->args.dst)->differ;
 }
 
-wdl_gas_handle wdl_gas_agree_nb(struct wdl_gas_team *team, int given, int id, int *agreed_out)
+wdl_gas_handle wdl_gas_agree_nb(struct wdl_gas_team *team, enum wdl_gas_given given, int id,
+                                int *agreed_out)
 {
     struct wdl_gas_op *op = wdl_gas_op_alloc(team);
     struct word *words = op ? wdl_gas_op_memory(op, 2 * sizeof(*words)) : NULL;
@@ -217,7 +218,7 @@ wdl_gas_handle wdl_gas_agree_nb(struct wdl_gas_team *team, int given, int id, in
         return wdl_gas_handle_of(team->nomem);
     if (!words)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
-    words[0] = (struct word){given != 0, 0, id, 0};
+    words[0] = (struct word){given == WDL_GAS_NAMED, given == WDL_GAS_MISMATCH, id, 0};
     op->agreed_out = agreed_out;
     op->args.kind = WDL_COLL_ALLREDUCE;
     op->args.flags = WDL_COLL_MPI;

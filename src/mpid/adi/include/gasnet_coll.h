@@ -227,6 +227,7 @@ GASNET_COLL_CALL(exchangev, gasnet_team_handle_t team, void *dst, const size_t d
 
 /* --- barriers and teams --- */
 #define GASNET_BARRIERFLAG_ANONYMOUS 1 /* the id does not matter */
+#define GASNET_BARRIERFLAG_MISMATCH 2  /* a mismatch, whatever the ids are */
 #define GASNET_OK 0
 #define GASNET_ERR_NOT_INIT 10001
 #define GASNET_ERR_RESOURCE 10002
