@@ -98,6 +98,8 @@ static int try_sync(gasnet_coll_handle_t handle)
     enum wdl_gas_error early = wdl_gas_early((wdl_gas_handle) handle);
     if (!wdl_gas_try_sync((wdl_gas_handle) handle, &error))
         return 0;
+    if (error == WDL_GAS_ERR_HANDLE) /* it has no callback any more */
+        client = (struct client){gasnet_coll_team_all.on_error, gasnet_coll_team_all.on_error_arg};
     if (error && !early)
         wdl_gas_wrong("sync", (int) error);
     if (error)

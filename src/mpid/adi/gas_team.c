@@ -53,6 +53,13 @@ void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
     WDL_GAS_LEAVE();
 }
 
+void gasnet_coll_segment_attach(gasnet_team_handle_t team, void *base, size_t nbytes)
+{
+    WDL_GAS_ENTER();
+    wdl_gas_segment(wdl_gas_core(team, "segment_attach"), base, nbytes);
+    WDL_GAS_LEAVE();
+}
+
 static int team_close(gasnet_team_handle_t team)
 {
     int mpi_errno = MPI_SUCCESS;

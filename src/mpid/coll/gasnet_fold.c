@@ -314,19 +314,26 @@ struct want { /* what a call says */
     int arg, flags, scan;
 };
 
-static int natural_alignment(size_t elem)
+/* The addresses of lists are looked at too: those of the own units. */
+static int misaligned(const struct wdl_gas_team *team, const struct want *w)
 {
-    return elem % 4 == 0 ? 4 : elem % 2 == 0 ? 2 : 1;
+    size_t at = w->flags & WDL_COLL_SINGLE ? team->first[team->rank] : 0;
+    int bad = 0;
+    for (size_t i = 0; i < wdl_gas_images_of(team, team->rank); i++) {
+        bad |= w->src_list && wdl_gas_misaligned(w->src_list[at + i], w->elem);
+        bad |= w->dst_list && wdl_gas_misaligned(w->dst_list[at + i], w->elem);
+    }
+    bad |= !w->src_list && wdl_gas_misaligned(w->src.base, w->elem);
+    return bad | (!w->dst_list && wdl_gas_misaligned(w->dst.base, w->elem));
 }
 
 static enum wdl_gas_error want_error(const struct wdl_gas_team *team, const struct want *w)
 {
-    uintptr_t bits = (w->src_list ? 0 : (uintptr_t) w->src.base) | (uintptr_t) w->dst.base;
     if (w->elem == 0 || w->count == 0 || w->elem > PTRDIFF_MAX / w->count)
         return WDL_GAS_ERR_SIZE;
     if (w->func >= team->gas->fn_count || !team->gas->fns[w->func].fn)
         return WDL_GAS_ERR_FUNCTION;
-    if (bits % (uintptr_t) natural_alignment(w->elem))
+    if (misaligned(team, w))
         return WDL_GAS_ERR_ALIGNMENT;
     if ((w->flags & WDL_GAS_ELEMENTWISE) &&
         (w->src.blk || w->src.offset || w->dst.blk || w->dst.offset))

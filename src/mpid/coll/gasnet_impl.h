@@ -112,6 +112,13 @@ static inline size_t wdl_gas_images_of(const struct wdl_gas_team *team, int node
     return team->first[node + 1] - team->first[node];
 }
 
+/* Of an element of this size: as much as any type of it needs on any machine we know, and no more
+ * than a structure of ints does. */
+static inline int wdl_gas_misaligned(const void *at, size_t elem)
+{
+    return (uintptr_t) at % (elem % 4 == 0 ? 4 : elem % 2 == 0 ? 2 : 1) != 0;
+}
+
 /* Memory said to be in the segment must be. */
 static inline int wdl_gas_outside(const struct wdl_gas_team *team, const void *at, size_t bytes)
 {

@@ -356,6 +356,9 @@ wdl_gas_handle wdl_gas_sortM_nb(struct wdl_gas_team *team, void *const dstlist[]
         return wdl_gas_op_fail(op, WDL_GAS_ERR_SIZE);
     if (!fn)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_FUNCTION);
+    if ((!srclist && wdl_gas_misaligned(src.base, elem_size)) ||
+        (!dstlist && wdl_gas_misaligned(dst.base, elem_size)))
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_ALIGNMENT);
     op->own = s;
     s->compare = fn;
     s->order = (struct wdl_sortplan_order){compare, s, elem_size};

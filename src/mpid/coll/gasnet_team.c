@@ -278,6 +278,7 @@ static int split_finish(struct wdl_gas_op *op)
         made->first[i + 1] = made->first[i] + wdl_gas_images_of(team, old);
         made->peers[i] = team->peers[old];
     }
+    wdl_gas_segment(made, team->segment, team->segment_bytes);
     int status = team_open(made, &params);
     team->gas->next_id = id + 2 * (uint32_t) colors;
     *op->team_out = made;

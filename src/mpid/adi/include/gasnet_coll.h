@@ -112,6 +112,10 @@ GASNET_API void gasnet_coll_on_error(gasnet_coll_handle_t handle, gasnet_coll_er
 GASNET_API void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
                                  gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags);
 
+/* This node's segment in the team, and in those split off later: what DST_IN_SEGMENT and
+ * SRC_IN_SEGMENT say is inside of it. Without one nothing is checked. */
+GASNET_API void gasnet_coll_segment_attach(gasnet_team_handle_t team, void *base, size_t nbytes);
+
 /* Try: 1 when it is done, and the handle dead. Invalid handles count as done; those that are found
  * done become invalid. _some: at least one, _all: all of them. */
 GASNET_API int gasnet_coll_try_sync(gasnet_coll_handle_t handle);

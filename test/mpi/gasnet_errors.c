@@ -1,0 +1,159 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Misuse of gasnet_coll.h: each kind, on all nodes, calls the callback with its code, and the team
+ * is as good as before. What is said on stderr is not looked at.
+ */
+#include <gasnet_coll.h>
+#include "testing.h"
+
+static int seen, calls;
+
+static void on_error(void *arg, int code, const char *text)
+{
+    t_check(arg == &seen && text && strlen(text) > 10, "what the callback gets");
+    seen = code;
+    calls++;
+}
+
+static void add(void *results, size_t result_count, const void *left, size_t left_count,
+                const void *right, size_t elem_size, int flags, int arg)
+{
+    int *r = results;
+    const int *x = left, *y = right;
+    (void) left_count;
+    (void) elem_size;
+    (void) flags;
+    (void) arg;
+    for (size_t i = 0; i < result_count; i++)
+        r[i] = x[i] + y[i];
+}
+
+static gasnet_coll_fn_entry_t table[] = {{add, 0}};
+
+enum { FINE = GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC | GASNET_COLL_LOCAL, SOME = 16 };
+
+static int a[64 * SOME], b[64 * SOME];
+static gasnet_team_handle_t t = GASNET_TEAM_ALL;
+
+/* The call, which gives a handle, must go wrong with this code when it is synchronized. */
+#define wrong(code, call)                                                                   \
+    do {                                                                                    \
+        seen = calls = 0;                                                                   \
+        gasnet_coll_wait_sync(call);                                                        \
+        t_check(seen == (code) && calls == 1, "line %d: code %d, %d calls", __LINE__, seen, \
+                calls);                                                                     \
+    } while (0)
+
+static void works(void)
+{
+    a[0] = t_rank + 3;
+    seen = 0;
+    gasnet_coll_broadcast(t, b, (gasnet_image_t) t_size - 1, a, sizeof(int), FINE);
+    t_check(seen == 0 && b[0] == t_size + 2, "the team does not work any more: %d", b[0]);
+}
+
+static void flags(void)
+{
+    int in = GASNET_COLL_IN_MYSYNC, out = GASNET_COLL_OUT_MYSYNC, local = GASNET_COLL_LOCAL;
+    wrong(GASNET_COLL_ERR_FLAGS, gasnet_coll_broadcast_nb(t, b, 0, a, 4, FINE | 0x100000));
+    wrong(GASNET_COLL_ERR_FLAGS,
+          gasnet_coll_exchange_nb(t, b, a, 4, FINE | GASNET_COLL_SCAN_EXCLUSIVE));
+    wrong(GASNET_COLL_ERR_SYNC, gasnet_coll_broadcast_nb(t, b, 0, a, 4, out | local));
+    wrong(GASNET_COLL_ERR_SYNC, gasnet_coll_scatter_nb(t, b, 0, a, 4, in | local));
+    wrong(GASNET_COLL_ERR_SYNC,
+          gasnet_coll_gather_all_nb(t, b, a, 4, FINE | GASNET_COLL_IN_NOSYNC));
+    wrong(GASNET_COLL_ERR_ADDRESSES, gasnet_coll_gather_nb(t, 0, b, a, 4, in | out));
+    wrong(GASNET_COLL_ERR_ADDRESSES,
+          gasnet_coll_gather_nb(t, 0, b, a, 4, FINE | GASNET_COLL_SINGLE));
+    wrong(GASNET_COLL_ERR_ADDRESSES,
+          gasnet_coll_put_nb(t, 0, b, a, NULL, 0, 4, in | out | GASNET_COLL_SINGLE));
+    seen = calls = 0;
+    gasnet_coll_gather_all(t, b, a, 4, FINE | GASNET_COLL_AGGREGATE);
+    t_check(seen == GASNET_COLL_ERR_AGGREGATE && calls == 1, "aggregate: %d", seen);
+    works();
+}
+
+static void arguments(void)
+{
+    gasnet_image_t perm[64] = {0}, images = gasnet_coll_team_images(t);
+    gasnet_node_t twice[2] = {0, 0};
+    void *list[1] = {b};
+    char *odd = (char *) a + 1;
+    wrong(GASNET_COLL_ERR_ROOT, gasnet_coll_broadcast_nb(t, b, images, a, 4, FINE));
+    wrong(GASNET_COLL_ERR_ROOT, gasnet_coll_reduce_nb(t, images, b, a, 1, 0, 4, 1, 0, 0, FINE));
+    wrong(GASNET_COLL_ERR_SIZE, gasnet_coll_exchange_nb(t, b, a, 0, FINE));
+    wrong(GASNET_COLL_ERR_SIZE, gasnet_coll_reduce_nb(t, 0, b, a, 1, 0, 0, 1, 0, 0, FINE));
+    wrong(GASNET_COLL_ERR_SIZE, gasnet_coll_scan_nb(t, b, 1, 0, a, 1, 0, 4, 0, 0, 0, FINE));
+    wrong(GASNET_COLL_ERR_ALIGNMENT, gasnet_coll_reduce_all_nb(t, b, odd, 1, 0, 4, 1, 0, 0, FINE));
+    wrong(GASNET_COLL_ERR_FUNCTION, gasnet_coll_reduce_all_nb(t, b, a, 1, 0, 4, 1, 1, 0, FINE));
+    wrong(GASNET_COLL_ERR_FUNCTION, gasnet_coll_sort_nb(t, b, 1, 0, a, 1, 0, 4, 1, NULL, FINE));
+    wrong(GASNET_COLL_ERR_LAYOUT,
+          gasnet_coll_scan_nb(t, b, 0, (size_t) t_size, a, 1, 0, 4, 1, 0, 0, FINE));
+    wrong(GASNET_COLL_ERR_LAYOUT,
+          gasnet_coll_reduce_nb(t, 0, b, a, 2, 0, 4, 1, 0, 0, FINE | GASNET_COLL_ELEMENTWISE));
+    if (t_size > 1) /* two nodes to node 0 */
+        wrong(GASNET_COLL_ERR_NODES, gasnet_coll_permute_nb(t, b, a, perm, 4, FINE));
+    wrong(GASNET_COLL_ERR_NODES,
+          gasnet_coll_put_nb(t, (gasnet_node_t) t_size, b, a, NULL, 0, 4, FINE));
+    wrong(GASNET_COLL_ERR_NODES, gasnet_coll_get_nb(t, b, 0, a, twice, 2, 4, FINE));
+    wrong(GASNET_COLL_ERR_NODES,
+          gasnet_coll_putM_nb(t, twice, list, list, 0, NULL, (size_t) t_size + 1, 4, FINE));
+    works();
+}
+
+static void order(void)
+{
+    gasnet_coll_handle_t handle = gasnet_coll_gather_all_nb(t, b, a, 4, FINE);
+    gasnet_coll_wait_sync(handle);
+    wrong(GASNET_COLL_ERR_HANDLE, handle);
+    seen = 0;
+    t_check(gasnet_coll_barrier_wait(t, 0, 0) == GASNET_ERR_BAD_ARG &&
+                seen == GASNET_COLL_ERR_BARRIER,
+            "a wait without notify: %d", seen);
+    gasnet_coll_barrier_notify(t, 0, 0);
+    seen = 0;
+    gasnet_coll_barrier_notify(t, 0, 0);
+    t_check(seen == GASNET_COLL_ERR_BARRIER, "two notifies: %d", seen);
+    t_check(gasnet_coll_barrier_wait(t, 0, 0) == GASNET_OK, "the first one's barrier");
+    seen = 0;
+    gasnet_coll_init(NULL, 0, table, 1, 0);
+    t_check(seen == GASNET_COLL_ERR_INIT, "a second init: %d", seen);
+    works();
+}
+
+static void segment(void)
+{
+    int src = GASNET_COLL_SRC_IN_SEGMENT, dst = GASNET_COLL_DST_IN_SEGMENT;
+    gasnet_coll_segment_attach(t, b, sizeof b);
+    wrong(GASNET_COLL_ERR_SEGMENT, gasnet_coll_gather_all_nb(t, b, a, 4, FINE | src | dst));
+    wrong(GASNET_COLL_ERR_SEGMENT, gasnet_coll_exchange_nb(t, a, b, 4, FINE | dst));
+    wrong(GASNET_COLL_ERR_SEGMENT,
+          gasnet_coll_scan_nb(t, b, 1, 0, a, 1, 0, 4, (size_t) t_size, 0, 0, FINE | src));
+    seen = 0;
+    gasnet_coll_exchange(t, b + t_size, b, 4, FINE | src | dst);
+    gasnet_coll_gather_all(t, b, a, 4, FINE | dst);
+    t_check(seen == 0, "what is inside: %d", seen);
+    works();
+}
+
+int main(int argc, char **argv)
+{
+    t_begin(&argc, &argv);
+    if (!freopen("/dev/null", "w", stderr))
+        t_fault("stderr");
+    gasnet_coll_init(NULL, 0, table, 1, 0);
+    gasnet_coll_team_on_error(t, on_error, &seen);
+    works();
+    flags();
+    arguments();
+    order();
+    segment();
+    /* of one handle alone */
+    gasnet_coll_team_on_error(t, NULL, NULL);
+    seen = 0;
+    gasnet_coll_handle_t handle = gasnet_coll_broadcast_nb(t, b, 0, a, 0, FINE);
+    gasnet_coll_on_error(handle, on_error, &seen);
+    gasnet_coll_wait_sync(handle);
+    t_check(seen == GASNET_COLL_ERR_SIZE, "the handle's own callback: %d", seen);
+    return t_end();
+}
