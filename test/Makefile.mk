@@ -11,6 +11,7 @@ unit_tests =                            \
     test/base/test_status               \
     test/mpid/coll/test_blockcyclic     \
     test/mpid/coll/test_cost            \
+    test/mpid/coll/test_gasnet          \
     test/mpid/coll/test_pattern         \
     test/mpid/coll/test_prefix          \
     test/mpid/coll/test_run             \
