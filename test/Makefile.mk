@@ -11,7 +11,8 @@ unit_tests =                            \
     test/base/test_status               \
     test/mpid/coll/test_blockcyclic     \
     test/mpid/coll/test_cost            \
-    test/mpid/coll/test_gasnet          \
+    test/mpid/coll/test_gasnet_fold     \
+    test/mpid/coll/test_gasnet_op       \
     test/mpid/coll/test_pattern         \
     test/mpid/coll/test_prefix          \
     test/mpid/coll/test_run             \
@@ -50,6 +51,8 @@ test_support_sources =                  \
     test/host/testhost.h                \
     test/host/testworld.c               \
     test/host/testworld.h               \
+    test/mpid/coll/gasnet_ranks.c       \
+    test/mpid/coll/gasnet_ranks.h       \
     test/mpid/coll/ranks.c              \
     test/mpid/coll/ranks.h              \
     test/support/must.h                 \

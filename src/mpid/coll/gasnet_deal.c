@@ -35,10 +35,22 @@ static int64_t block_rest(const struct wdl_cyclic *layout, int64_t g)
     return layout->blk - (g + layout->off) % layout->blk;
 }
 
+/* The element at a place of a unit, as wdl_cyclic_element has it. */
+static int64_t element_at(const struct wdl_cyclic *layout, int unit, int64_t place)
+{
+    int64_t row = place / layout->blk;
+    return (row * layout->ranks + unit) * layout->blk + (place - row * layout->blk) - layout->off;
+}
+
 static void walk_begin(struct wdl_deal *deal, const struct wdl_deal_side *own)
 {
     int first = unit_first(own, deal->rank), end = unit_first(own, deal->rank + 1);
-    memset(deal->next, 0, (size_t) (end - first) * sizeof(deal->next[0]));
+    deal->local = deal->next + (end - first);
+    deal->place = deal->local + (end - first);
+    for (int unit = 0; unit < end - first; unit++) {
+        deal->next[unit] = 0;
+        deal->local[unit] = wdl_cyclic_local(&own->layout, first + unit, &deal->place[unit]);
+    }
     memset(deal->fill, 0, (size_t) deal->size * sizeof(deal->fill[0]));
 }
 
@@ -46,26 +58,25 @@ static int walk_next(struct wdl_deal *deal, const struct wdl_deal_side *own,
                      const struct wdl_deal_side *other, struct piece *piece_out)
 {
     int first = unit_first(own, deal->rank), end = unit_first(own, deal->rank + 1), best = -1;
-    int64_t best_g = 0, left = 0, place;
-    for (int unit = first; unit < end; unit++) {
-        int64_t next = deal->next[unit - first];
-        int64_t local = wdl_cyclic_local(&own->layout, unit, &place);
-        if (next == local)
+    int64_t best_g = 0;
+    for (int unit = 0; unit < end - first; unit++) {
+        if (deal->next[unit] == deal->local[unit])
             continue;
-        int64_t g = wdl_cyclic_element(&own->layout, unit, next);
+        int64_t g = element_at(&own->layout, first + unit, deal->place[unit] + deal->next[unit]);
         if (best >= 0 && g > best_g)
             continue;
-        best = unit - first;
+        best = unit;
         best_g = g;
-        left = local - next;
     }
     if (best < 0)
         return 0;
+    int64_t place = deal->place[best] + deal->next[best];
+    int64_t left = deal->local[best] - deal->next[best];
     int64_t a = block_rest(&own->layout, best_g), b = block_rest(&other->layout, best_g);
     int64_t count = a < b ? a : b;
     count = count < left ? count : left;
     deal->next[best] += count;
-    *piece_out = (struct piece){best, best_g, wdl_cyclic_place(&own->layout, best_g), count,
+    *piece_out = (struct piece){best, best_g, place, count,
                                 node_of(deal, other, wdl_cyclic_rank(&other->layout, best_g))};
     return 1;
 }
@@ -74,7 +85,7 @@ static int walk_next(struct wdl_deal *deal, const struct wdl_deal_side *own,
 
 size_t wdl_deal_words(int size, size_t units)
 {
-    return 5 * (size_t) size + units + 1;
+    return 5 * (size_t) size + 3 * units;
 }
 
 static void parcels(struct wdl_deal *deal, const struct wdl_deal_side *own,

@@ -26,7 +26,8 @@ struct wdl_deal {
     int rank, size;
     int leave_first; /* the first element's destination is not written */
     int64_t *out, *out_at, *in, *in_at; /* elements of the parcels, by node */
-    int64_t *fill, *next; /* of a walk: by node; by own unit */
+    /* of a walk: by node; by own unit, elements behind us, all, and the first one's place */
+    int64_t *fill, *next, *local, *place;
     size_t out_tmp, in_tmp; /* the parcels in the run's memory */
 };
 

@@ -1,0 +1,158 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Ranks with GASNet's collectives. */
+#include "mpid/coll/gasnet_ranks.h"
+#include <check.h>
+#include <stdlib.h>
+
+struct ranks r;
+struct wdl_gas_team *team[RANKS_MAX];
+wdl_gas_handle handle[RANKS_MAX];
+size_t images[RANKS_MAX], first[RANKS_MAX + 1];
+char *src[RANKS_MAX][IMAGES_MAX], *dst[RANKS_MAX][IMAGES_MAX];
+static struct wdl_prng prng;
+
+uint32_t gasnet_apply(int op, uint32_t x, uint32_t y)
+{
+    uint32_t a = x & 0xffff, b = x >> 16, c = y & 0xffff, d = y >> 16;
+    if (op == COMPOSE)
+        return ((a * c) & 0xffff) | ((a * d + b) & 0xffff) << 16;
+    return op == SUM ? x + y : x * 31 + (y ^ x >> 7);
+}
+
+static void fn(void *results, size_t result_count, const void *left_operands, size_t left_count,
+               const void *right_operands, size_t elem_size, int flags, int arg)
+{
+    uint32_t *out = results;
+    const uint32_t *x = left_operands, *y = right_operands;
+    (void) flags;
+    ck_assert_uint_eq(result_count, left_count);
+    ck_assert_uint_eq(elem_size, sizeof(*out));
+    for (size_t i = 0; i < result_count; i++)
+        out[i] = gasnet_apply(arg, x[i], y[i]);
+}
+
+static const struct wdl_gas_fn fns[FNS] = {{fn, WDL_GAS_NONCOMM},
+                                           {fn, 0},
+                                           {fn, WDL_GAS_NONCOMM | WDL_GAS_NONASSOC}};
+
+/* --- the world --- */
+
+static int same_peer(void *ctx, int rank)
+{
+    (void) ctx;
+    return rank;
+}
+
+void gasnet_open(const struct wdl_sim_params *sim, size_t images_each)
+{
+    ranks_open(&r, sim);
+    wdl_prng_init(&prng, sim->seed);
+    for (int i = 0; i < r.n; i++) {
+        images[i] = images_each ? images_each : 1 + (size_t) i % IMAGES_MAX;
+        first[i + 1] = first[i] + images[i];
+    }
+    for (int i = 0; i < r.n; i++) {
+        struct wdl_gas_params params = {.team = {.id = 100, .rank = i, .size = r.n},
+                                        .images = images,
+                                        .fns = fns,
+                                        .fn_count = FNS};
+        params.team.peer_of = same_peer;
+        params.team.cell_bytes = 64;
+        params.team.poison = 1;
+        params.team.model = (struct wdl_coll_model){1000, 1000, 0.1, 0.25};
+        ck_assert_int_eq(wdl_gas_init(r.one[i].proc, &params, &team[i]), WDL_OK);
+        for (int k = 0; k < IMAGES_MAX; k++) {
+            src[i][k] = calloc(1, ROOM);
+            dst[i][k] = calloc(1, ROOM);
+        }
+    }
+}
+
+void gasnet_close(void)
+{
+    for (int i = 0; i < r.n; i++) {
+        while (wdl_gas_team_destroy(team[i]) == WDL_AGAIN)
+            ranks_step(&r);
+        for (int k = 0; k < IMAGES_MAX; k++) {
+            free(src[i][k]);
+            free(dst[i][k]);
+        }
+    }
+    ranks_close(&r);
+}
+
+size_t draw(size_t below)
+{
+    return wdl_prng_below(&prng, below);
+}
+
+/* All handles synchronized, each as soon as it can be. */
+void gasnet_finish(void)
+{
+    int left = r.n;
+    for (long steps = 0; left > 0; steps++) {
+        ck_assert_int_lt(steps, 3000000);
+        int i = ranks_step(&r);
+        enum wdl_gas_error error;
+        if (handle[i] && wdl_gas_try_sync(handle[i], &error)) {
+            ck_assert_int_eq(error, WDL_GAS_FINE);
+            handle[i] = NULL;
+            left--;
+        }
+    }
+}
+
+int draw_flags(int scope)
+{
+    int flags = WDL_COLL_IN_NOSYNC << draw(3) | WDL_COLL_OUT_NOSYNC << draw(3);
+    return flags | (scope ? scope : draw(2) ? WDL_COLL_SINGLE : WDL_COLL_LOCAL);
+}
+
+/* The lists of each rank's units: of its own, or all with the own ones in their places. */
+void *src_list[RANKS_MAX][UNITS_MAX], *dst_list[RANKS_MAX][UNITS_MAX];
+
+void gasnet_lists(int m, int flags)
+{
+    for (int i = 0; i < r.n; i++) {
+        size_t at = m && (flags & WDL_COLL_SINGLE) ? first[i] : 0;
+        for (size_t k = 0; k < (m ? images[i] : 1); k++) {
+            src_list[i][at + k] = src[i][k];
+            dst_list[i][at + k] = dst[i][k];
+        }
+    }
+}
+
+char *unit_memory(char *memory[][IMAGES_MAX], int m, size_t unit)
+{
+    int node = 0;
+    if (!m)
+        return memory[unit][0];
+    while (first[node + 1] <= unit)
+        node++;
+    return memory[node][unit - first[node]];
+}
+
+/* Start on the ranks in any order, with progress in between. */
+static int order[RANKS_MAX];
+
+static void shuffle(void)
+{
+    for (int i = 0; i < r.n; i++)
+        order[i] = i;
+    for (int i = r.n - 1; i > 0; i--) {
+        int j = (int) draw((size_t) i + 1), swap = order[i];
+        order[i] = order[j];
+        order[j] = swap;
+    }
+}
+
+/* The ranks begin in any order, with progress in between. */
+void gasnet_all(void (*start)(int i))
+{
+    shuffle();
+    for (int k = 0; k < r.n; k++) {
+        start(order[k]);
+        for (size_t steps = draw(20); steps > 0; steps--)
+            ranks_step(&r);
+    }
+    gasnet_finish();
+}

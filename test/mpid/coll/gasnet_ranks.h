@@ -1,0 +1,40 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Ranks with GASNet's collectives on a simulated network: one world at a time, in variables that
+ * its tests share. Ranks have 1, 2, 3, 1, ... images, or as many each as asked for.
+ */
+#ifndef WDL_TEST_MPID_COLL_GASNET_RANKS_H_INCLUDED
+#define WDL_TEST_MPID_COLL_GASNET_RANKS_H_INCLUDED
+
+#include "mpid/coll/gasnet_core.h"
+#include "mpid/coll/ranks.h"
+
+enum { RANKS_MAX = 33, IMAGES_MAX = 3, UNITS_MAX = RANKS_MAX * IMAGES_MAX, ROOM = 60000 };
+/* The table of functions, on 32-bit words; COMPOSE: x -> a x + b of 16 bits. */
+enum { COMPOSE, SUM, SERIAL, FNS };
+
+extern struct ranks r;
+extern struct wdl_gas_team *team[RANKS_MAX];
+extern wdl_gas_handle handle[RANKS_MAX];
+extern size_t images[RANKS_MAX], first[RANKS_MAX + 1];
+extern char *src[RANKS_MAX][IMAGES_MAX], *dst[RANKS_MAX][IMAGES_MAX];
+/* Lists of each rank's units, as gasnet_lists has filled them. */
+extern void *src_list[RANKS_MAX][UNITS_MAX], *dst_list[RANKS_MAX][UNITS_MAX];
+
+uint32_t gasnet_apply(int op, uint32_t x, uint32_t y);
+void gasnet_open(const struct wdl_sim_params *sim, size_t images_each);
+/* Asserts, by ranks_close, that every allocation has come home. */
+void gasnet_close(void);
+/* Random, by the world's seed. */
+size_t draw(size_t below);
+/* Flags: any synchronization, this of SINGLE and LOCAL, or any (0). */
+int draw_flags(int scope);
+/* Of the own units, or all with the own ones in their places; m: units are images. */
+void gasnet_lists(int m, int flags);
+char *unit_memory(char *memory[][IMAGES_MAX], int m, size_t unit);
+/* start(i), which sets handle[i], on the ranks in any order with progress in between; then all
+ * handles are synchronized, each as soon as it can be. */
+void gasnet_all(void (*start)(int i));
+void gasnet_finish(void);
+
+#endif

@@ -1,0 +1,173 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * GASNet's operations: what aggregates cost, whom a late rank delays, dead handles, teams of teams.
+ */
+#include <string.h>
+#include "mpid/coll/gasnet_ranks.h"
+#include "support/suite.h"
+
+static int flags;
+
+/* --- aggregates --- */
+
+static uint64_t quiet(void)
+{
+    while (!wdl_sim_quiescent(r.sim))
+        ranks_step(&r);
+    for (int k = 0; k < 30 * r.n; k++)
+        ranks_step(&r);
+    return wdl_sim_counts(r.sim)->sent;
+}
+
+static uint64_t broadcasts(int n, int together)
+{
+    int sync = WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC | WDL_COLL_LOCAL;
+    wdl_gas_handle all[RANKS_MAX][8];
+    uint64_t before = quiet();
+    enum wdl_gas_error error;
+    for (int i = 0; i < r.n; i++)
+        for (int k = 0; k < n; k++) {
+            src[0][0][k] = (char) (k + 1);
+            all[i][k] =
+                wdl_gas_broadcast_nb(team[i], dst[i][0] + k, 0, src[0][0] + k, 1,
+                                     sync | (together && k < n - 1 ? WDL_GAS_AGGREGATE : 0));
+            ck_assert(!together || k == n - 1 || !all[i][k]);
+        }
+    for (int i = 0; i < r.n; i++)
+        for (int k = 0; k < n; k++)
+            while (!wdl_gas_try_sync(all[i][k], &error))
+                ranks_step(&r);
+    for (int i = 0; i < r.n; i++)
+        for (int k = 0; k < n; k++)
+            ck_assert_int_eq(dst[i][0][k], k + 1);
+    return quiet() - before;
+}
+
+/* k broadcasts that synchronize all: 4 messages a rank but one each (up, down, up, down); as an
+ * aggregate, two barriers and one broadcast whatever k is. */
+START_TEST(an_aggregate_synchronizes_once)
+{
+    struct wdl_sim_params sim = {.seed = 3, .ranks = 8, .ordered = 1, .am_bytes_max = 1024};
+    gasnet_open(&sim, 1);
+    (void) broadcasts(1, 0);
+    (void) broadcasts(8, 1);
+    ck_assert_uint_eq(broadcasts(8, 0), 8 * 4 * 7);
+    ck_assert_uint_eq(broadcasts(8, 1), 2 * 8 * 3 + 7);
+    gasnet_close();
+}
+END_TEST
+
+/* --- whom a late rank delays --- */
+
+static int done_without(int late, void (*start)(int i))
+{
+    int done = 0;
+    enum wdl_gas_error error;
+    for (int i = 0; i < r.n; i++)
+        if (i != late)
+            start(i);
+    for (int k = 0; k < 400 * r.n; k++)
+        ranks_step(&r);
+    for (int i = 0; i < r.n; i++)
+        if (i != late && wdl_gas_try_sync(handle[i], &error)) {
+            handle[i] = NULL;
+            done++;
+        }
+    start(late);
+    for (int i = 0; i < r.n; i++)
+        while (handle[i] && !wdl_gas_try_sync(handle[i], &error))
+            ranks_step(&r);
+    memset(handle, 0, sizeof(handle));
+    return done;
+}
+
+/* An element a rank, to rank 0 */
+static void reduce_start(int i)
+{
+    struct wdl_gas_array s = {src[i][0], 1, 0};
+    handle[i] =
+        wdl_gas_reduceM_nb(team[i], 0, dst[i][0], NULL, s, 4, (size_t) r.n, SUM, SUM, flags);
+}
+
+static void neighbour_start(int i)
+{
+    uint32_t partner = (uint32_t) ((i + r.n - 1) % r.n);
+    struct wdl_gas_put put = {.node = (uint32_t) ((i + 1) % r.n),
+                              .dst = dst[(i + 1) % r.n][0],
+                              .src = src[i][0],
+                              .partners = &partner,
+                              .partner_count = 1,
+                              .nbytes = 4};
+    handle[i] = wdl_gas_put_nb(team[i], &put, flags);
+}
+
+START_TEST(a_late_rank_delays_whom_it_must)
+{
+    struct wdl_sim_params sim = {.seed = 4, .ranks = 8, .ordered = 1, .am_bytes_max = 1024};
+    int late = 7, weak = WDL_COLL_IN_NOSYNC | WDL_COLL_OUT_NOSYNC | WDL_COLL_LOCAL;
+    int mine = WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL;
+    gasnet_open(&sim, 1);
+    (void) broadcasts(1, 0);
+    flags = weak;
+    ck_assert_int_eq(done_without(late, reduce_start), 6); /* all but the root */
+    flags = WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_ALLSYNC | WDL_COLL_LOCAL;
+    ck_assert_int_eq(done_without(late, reduce_start), 0);
+    flags = WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL;
+    ck_assert_int_eq(done_without(late, reduce_start), 0);
+    flags = mine; /* rank 0 waits for what rank 7 puts there */
+    ck_assert_int_eq(done_without(late, neighbour_start), 6);
+    gasnet_close();
+}
+END_TEST
+
+/* --- handles, teams --- */
+
+START_TEST(dead_handles_are_told)
+{
+    struct wdl_sim_params sim = {.seed = 4, .ranks = 1, .ordered = 1, .am_bytes_max = 1024};
+    enum wdl_gas_error error;
+    gasnet_open(&sim, 1);
+    wdl_gas_handle h = wdl_gas_barrier_nb(team[0]);
+    while (!wdl_gas_try_sync(h, &error))
+        ranks_step(&r);
+    ck_assert_int_eq(error, WDL_GAS_FINE);
+    ck_assert_int_eq(wdl_gas_try_sync(h, &error), 1);
+    ck_assert_int_eq(error, WDL_GAS_ERR_HANDLE);
+    wdl_gas_handle other = wdl_gas_barrier_nb(team[0]); /* in the same memory */
+    ck_assert_int_eq(wdl_gas_try_sync(h, &error), 1);
+    ck_assert_int_eq(error, WDL_GAS_ERR_HANDLE);
+    while (!wdl_gas_try_sync(other, &error))
+        ranks_step(&r);
+    ck_assert_int_eq(wdl_gas_try_sync(NULL, &error), 1);
+    gasnet_close();
+}
+END_TEST
+
+START_TEST(teams_of_teams)
+{
+    struct wdl_sim_params sim = {.seed = 8, .ranks = 9, .delay_ns_max = 3000, .am_bytes_max = 1024};
+    struct wdl_gas_team *part[RANKS_MAX];
+    gasnet_open(&sim, 0);
+    for (int i = 0; i < r.n; i++)
+        handle[i] = wdl_gas_team_split_nb(team[i], i % 3, r.n - i, &part[i]);
+    gasnet_finish();
+    for (int i = 0; i < r.n; i++) {
+        ck_assert_int_eq(wdl_gas_team_size(part[i]), 3);
+        ck_assert_int_eq(wdl_gas_team_rank(part[i]), 2 - i / 3);
+        ck_assert_int_eq(wdl_gas_team_peer(part[i], 0), 6 + i % 3);
+        memset(src[i][0], i, 8);
+        handle[i] = wdl_gas_gather_all_nb(part[i], dst[i][0], src[i][0], 8, WDL_COLL_MPI);
+    }
+    gasnet_finish();
+    for (int i = 0; i < r.n; i++)
+        for (int k = 0; k < 3; k++)
+            ck_assert_int_eq(dst[i][0][8 * k], wdl_gas_team_peer(part[i], k));
+    for (int i = 0; i < r.n; i++)
+        while (wdl_gas_team_destroy(part[i]) == WDL_AGAIN)
+            ranks_step(&r);
+    gasnet_close();
+}
+END_TEST
+
+WDL_SUITE("mpid/coll/gasnet_op", an_aggregate_synchronizes_once, a_late_rank_delays_whom_it_must,
+          dead_handles_are_told, teams_of_teams)
