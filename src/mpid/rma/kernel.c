@@ -294,13 +294,14 @@ static int width_index(size_t bytes)
     return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : -1;
 }
 
-int wdl_kernel_has(const struct wdl_element *element)
-{
-    return element->basic != WDL_BASIC_NONE && element->basic < WDL_BASIC_WIDE &&
-        element->extent == element->packed_bytes && width_index(element->packed_bytes) >= 0;
-}
-
 wdl_static_assert((int) WDL_BASIC_WIDE + 1 == (int) WDL_BASIC_COUNT);
+
+wdl_kernel_fn wdl_kernel_atomic(const struct wdl_element *element, enum wdl_rop op)
+{
+    if (op < WDL_ROP_REPLACE)
+        return typed[element->basic][op].atomic;
+    return by_width[width_index(element->packed_bytes)][op == WDL_ROP_REPLACE ? SWAP : LOAD].atomic;
+}
 
 const struct wdl_kernel *wdl_kernel_find(const struct wdl_element *element, enum wdl_rop op)
 {

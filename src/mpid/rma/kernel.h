@@ -27,9 +27,18 @@ struct wdl_kernel {
 /* The loops for an element of 1, 2, 4 or 8 bytes (wdl_kernel_has); what only the host can compute
  * goes through its reduce function. in may be NULL for WDL_ROP_NO_OP. */
 const struct wdl_kernel *wdl_kernel_find(const struct wdl_element *element, enum wdl_rop op);
+/* Its atomic loop alone; op: REPLACE, NO_OP, or one that the basic type has a loop of its own for
+ * (integers all but MINLOC and MAXLOC, floating point SUM, PROD, MIN, MAX). */
+wdl_kernel_fn wdl_kernel_atomic(const struct wdl_element *element, enum wdl_rop op);
 /* Is there an atomic instruction for elements of this kind, at addresses that are multiples of
  * their size? */
-int wdl_kernel_has(const struct wdl_element *element);
+static inline int wdl_kernel_has(const struct wdl_element *element)
+{
+    const uint32_t widths = 1 << 1 | 1 << 2 | 1 << 4 | 1 << 8;
+    return element->basic != WDL_BASIC_NONE && element->basic < WDL_BASIC_WIDE &&
+           element->extent == element->packed_bytes && element->packed_bytes <= 8 &&
+           (widths >> element->packed_bytes & 1);
+}
 
 /* If the element of `bytes` (1, 2, 4, 8) at target equals *compare it becomes *value; *result is
  * the old one. */

@@ -158,7 +158,7 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
     if (!at)
         return WDL_AGAIN;
     const struct wdl_kernel_call call = { &win->proc->host, el, op };
-    wdl_kernel_find(el, op)->atomic(&call, at, in, out, count);
+    wdl_kernel_atomic(el, op) (&call, at, in, out, count);
     wdl_short_end(&win->params.node[win->params.node_index]);
     return WDL_OK;
 }
