@@ -98,7 +98,8 @@ int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
                   struct wdl_win_control *control, int64_t disp_unit)
 {
     struct wdl_domain domain;
-    char *at = base + args->disp * disp_unit;
+    /* a dynamic window's base is no address, and its displacements are */
+    char *at = (char *) ((uintptr_t) base + (uintptr_t) (args->disp * disp_unit));
     switch (args->kind) {
         case WDL_RMA_PUT:
             copy(win->rma, &args->origin, args->origin.addr, &args->remote, at, args->remote.bytes);

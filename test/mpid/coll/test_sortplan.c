@@ -55,6 +55,12 @@ static int by_key_and_number(const void *a, const void *b)
     return sign ? sign : x - y;
 }
 
+/* The byte with this weight. */
+static char byte_of(uint64_t number, size_t weight)
+{
+    return weight < sizeof(number) ? (char) (number >> 8 * weight) : 0;
+}
+
 /* An array with `values` different keys, and what its sort is. */
 static void array_make(struct wdl_sortplan_order *order, int count, int values,
                        struct wdl_prng *prng)
@@ -65,8 +71,8 @@ static void array_make(struct wdl_sortplan_order *order, int count, int values,
         char *at = whole + (size_t) g * bytes;
         uint64_t value = wdl_prng_below(prng, (uint64_t) values);
         for (size_t i = 0; i < bytes; i++)
-            at[i] = i < key->key_bytes ? (char) (value >> 8 * (key->key_bytes - 1 - i))
-                                       : (char) (g >> 8 * (i - key->key_bytes));
+            at[i] = i < key->key_bytes ? byte_of(value, key->key_bytes - 1 - i)
+                                       : byte_of((uint64_t) g, i - key->key_bytes);
         order_of[g] = g;
     }
     qsort_order = order;

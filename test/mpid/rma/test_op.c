@@ -150,7 +150,10 @@ END_TEST
 START_TEST(a_dry_pool_says_again)
 {
     struct test_world w;
-    struct test_world_params p = {.ranks = 2,.rma = {1, 1, 1, 1, 1} };
+    struct test_world_params p = {.ranks = 2,.rma = {
+            .global_ops = 1, .global_targets = 1, .win_ops = 1, .win_targets = 1, .win_slots = 1
+        }
+    };
     char back[8][8], want[8][8];
     test_world_open(&w, &p);
     for (int i = 0; i < 64; i++)
