@@ -108,12 +108,14 @@ class Suite:
     # Building
 
     def build(self, setups):
+        self.build_programs([program for setup in setups for program in self.programs(setup)])
+
+    def build_programs(self, wanted):
         programs = {}           # directory -> names, in order
         folder_of = {}
-        for setup in setups:
-            for program in self.programs(setup):
-                programs.setdefault(program.directory, {})[program.name] = None
-                folder_of[program.directory] = program.folder
+        for program in wanted:
+            programs.setdefault(program.directory, {})[program.name] = None
+            folder_of[program.directory] = program.folder
         environment = dict(os.environ)
         if os.path.isdir("/usr/lib/ccache"):
             environment["PATH"] = "/usr/lib/ccache:" + environment["PATH"]

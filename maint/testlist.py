@@ -35,6 +35,7 @@ class Program:
     mpiexec_args: list = field(default_factory=list)
     time_limit_s: int = TIME_LIMIT_S
     result: str = ""            # resultTest=
+    command: str = ""           # where it is run otherwise than by run()
 
     @property
     def is_script(self):

@@ -26,7 +26,18 @@ SKIPPED = re.compile(r"^(\..*|_.*|.*~|autom4te\.cache|build-aux|configure|Makefi
                      r"|config\.(log|status)|.*\.(o|a|log|trs)|windlass-.*)$")
 
 
-def run(top, work, name, jobs, report):
+def step(title, command, directory, environment, name, report):
+    """Run it; a failure is a failed test of its own."""
+    done = subprocess.run(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
+    if done.returncode != 0:
+        report.result(f"{name}: {title}", False, f"ended with status {done.returncode}",
+                      "\n".join(done.stdout.splitlines()[-200:]))
+    return done.returncode == 0
+
+
+def prepare(top, work, name, report):
+    """Copy and configure; (directory of the build, environment), or (None, None) if that failed."""
     source = os.path.join(work, "check", "source")
     build = os.path.join(work, "check", name)
     environment = dict(os.environ)
@@ -35,27 +46,26 @@ def run(top, work, name, jobs, report):
         environment["CCACHE_BASEDIR"] = work
         environment["CCACHE_NOHASHDIR"] = "1"
 
-    def step(title, command, directory):
-        """Run it; a failure is a failed test of its own."""
-        done = subprocess.run(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-        if done.returncode != 0:
-            report.result(f"{name}: {title}", False, f"ended with status {done.returncode}",
-                          "\n".join(done.stdout.splitlines()[-200:]))
-        return done.returncode == 0
-
     report.note(f"{name}: building")
     mirror(top, source)
     if not newer(os.path.join(source, "Makefile.in"), source):
-        if not step("autogen.sh", ["./autogen.sh"], source):
-            return
+        if not step("autogen.sh", ["./autogen.sh"], source, environment, name, report):
+            return None, None
     os.makedirs(build, exist_ok=True)
     if not os.path.exists(os.path.join(build, "config.status")):
-        if not step("configure", ["../source/configure", "--quiet"] + SETUPS[name], build):
-            return
+        configure = ["../source/configure", "--quiet"] + SETUPS[name]
+        if not step("configure", configure, build, environment, name, report):
+            return None, None
+    return build, environment
+
+
+def run(top, work, name, jobs, report):
+    build, environment = prepare(top, work, name, report)
+    if build is None:
+        return
     if name != "dist":
         make_check(name, build, environment, jobs, report)
-    elif step("make distcheck", ["make", f"-j{jobs}"] + DISTCHECK, build):
+    elif step("make distcheck", ["make", f"-j{jobs}"] + DISTCHECK, build, environment, name, report):
         report.result("dist: make distcheck", True)
 
 
