@@ -60,7 +60,7 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-#define YIELDS_PER_CLOCK 16     /* yields between two looks at the clock */
+#define POLLS_PER_YIELD 16      /* polls of a spinning thread between two offers of the lock */
 
 static int poll_once(int *events_out)
 {
@@ -109,8 +109,7 @@ static void nap(MPID_Progress_state * state)
 
 static int may_nap(MPID_Progress_state * state)
 {
-    if (!wdl_adi.can_sleep || wdl_adi.proc == NULL ||
-        MPIR_CVAR_WINDLASS_YIELD_US < 0 || state->polls % YIELDS_PER_CLOCK)
+    if (!wdl_adi.can_sleep || wdl_adi.proc == NULL || MPIR_CVAR_WINDLASS_YIELD_US < 0)
         return 0;
     unsigned long long now = now_ns();
     if (state->idle_since_ns == 0)
@@ -123,7 +122,7 @@ static void be_patient(MPID_Progress_state * state)
 {
     state->polls++;
     if (state->polls <= (unsigned) wdl_adi.spin_polls) {
-        if (state->polls % YIELDS_PER_CLOCK == 0)
+        if (state->polls % POLLS_PER_YIELD == 0)
             MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     } else if (may_nap(state)) {
         nap(state);
