@@ -211,9 +211,11 @@ void wdl_adi_asynch_release(MPIR_Win * win)
         return;
     win->dev.is_served = 0;
     __atomic_store_n(&asynch->windows, asynch->windows - 1, __ATOMIC_RELEASE);
-    if (asynch->windows == 0 && asynch->lifted) {
-        asynch->lifted = 0;
-        MPIR_ThreadInfo.isThreaded = 0;
+    if (asynch->windows > 0 || !asynch->lifted)
+        return;
+    asynch->lifted = 0;
+    if (MPIR_ThreadInfo.isThreaded) {   /* else MPI_Finalize has ended the locking, and this call */
+        MPIR_ThreadInfo.isThreaded = 0; /* came without the lock */
         leave();
     }
 }
