@@ -1,16 +1,21 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * no_memory full|refused|limited: a window that cannot be had is MPI_ERR_NO_MEM on every rank, and
- * the program goes on.
+ * no_memory full|filled|refused|limited: a window that cannot be had is MPI_ERR_NO_MEM on every
+ * rank, and the program goes on.
  *
- *   full     /dev/shm is too small for it (no_memory.sh makes it so)
+ *   full     /dev/shm is too small for it (shm_full.sh makes it so)
+ *   filled   /dev/shm has not a page left, or a few (the same)
  *   refused  every single allocation of the device is refused once, on one rank alone
  *   limited  one rank alone may not have more address space
  */
+#define _GNU_SOURCE /* O_TMPFILE */
 #include "testing.h"
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
 
-enum { BYTES = 4096, ALLOCATIONS_MAX = 60 };
+enum { BYTES = 4096, PAGE = 4096, ALLOCATIONS_MAX = 60 };
 
 /* Make a window of this flavour; the error code. */
 static int make(enum t_flavour flavour, MPI_Aint bytes, MPI_Comm comm, char **base, MPI_Win *win)
@@ -105,6 +110,86 @@ static void full(MPI_Comm node)
     }
 }
 
+/* Take all of /dev/shm but so many pages; the file that holds them has no name. */
+static int fill(unsigned long spare_pages)
+{
+    struct statvfs room;
+    int file = open("/dev/shm", O_TMPFILE | O_RDWR, 0600);
+    t_check(file >= 0 && statvfs("/dev/shm", &room) == 0, "no file in /dev/shm");
+    unsigned long free_pages = room.f_bavail * room.f_bsize / PAGE;
+    if (free_pages > spare_pages) {
+        off_t bytes = (off_t) (free_pages - spare_pages) * PAGE;
+        int code = posix_fallocate(file, 0, bytes);
+        t_check(code == 0, "/dev/shm cannot be filled: %s", strerror(code));
+    }
+    return file;
+}
+
+/* Memory of a freed window serves the communicator's next one, which may use other pages of it: all
+ * of them are there, though /dev/shm is full. Only the first process has any memory. */
+static void kept(MPI_Comm node)
+{
+    static const MPI_Aint sizes[] = {100, 4000, 6000, 3, 8000, 2047, 2049, 6144};
+    enum { SIZES = sizeof sizes / sizeof sizes[0] };
+    int rank;
+    MPI_Comm_rank(node, &rank);
+    for (int i = 0; i < SIZES * SIZES; i++) {
+        MPI_Aint first = rank ? 0 : sizes[i / SIZES], then = rank ? 0 : sizes[i % SIZES];
+        char *base;
+        int file = -1;
+        MPI_Win win;
+        MPI_Comm comm;
+        MPI_Comm_dup(node, &comm);
+        MPI_Win_allocate(first, 1, MPI_INFO_NULL, comm, &base, &win);
+        MPI_Win_free(&win);
+        if (t_rank == 0)
+            file = fill(0);
+        MPI_Barrier(MPI_COMM_WORLD);
+        int code = MPI_Win_allocate(then, 1, MPI_INFO_NULL, comm, &base, &win);
+        t_check(code == MPI_SUCCESS || t_class(code) == MPI_ERR_NO_MEM, "after %ld bytes: %s",
+                (long) first, t_text(code));
+        if (code == MPI_SUCCESS) {
+            memset(base, 1, (size_t) then);
+            MPI_Win_free(&win);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+        if (t_rank == 0)
+            close(file);
+        MPI_Comm_free(&comm);
+    }
+}
+
+/* Not a page is left, or a few: every flavour needs some where processes share a node, and there it
+ * is an error or a window, the same everywhere, never a signal. */
+static void filled(MPI_Comm node)
+{
+    enum { SPARE_MAX = 12 };
+    for (unsigned long spare = 0; spare <= SPARE_MAX; spare++) {
+        for (int f = 0; f < T_FLAVOURS; f++) {
+            char what[64];
+            int file = -1, shared;
+            MPI_Comm comm; /* a new one each time: it has no memory left over */
+            MPI_Comm_dup(f == T_SHARED ? node : MPI_COMM_WORLD, &comm);
+            MPI_Comm_size(node, &shared);
+            MPI_Allreduce(MPI_IN_PLACE, &shared, 1, MPI_INT, MPI_MAX, comm);
+            if (t_rank == 0)
+                file = fill(spare);
+            MPI_Barrier(MPI_COMM_WORLD);
+            snprintf(what, sizeof what, "%lu pages left", spare);
+            int there = attempt((enum t_flavour) f, BYTES, comm, what);
+            t_check(!there || spare > 0 || shared == 1, "%s: a window without a page of memory",
+                    t_flavour_name[f]);
+            MPI_Barrier(MPI_COMM_WORLD);
+            if (t_rank == 0)
+                close(file);
+            MPI_Barrier(MPI_COMM_WORLD);
+            t_check(attempt((enum t_flavour) f, BYTES, comm, "room again"),
+                    "%s: no window when there is room again", t_flavour_name[f]);
+            MPI_Comm_free(&comm);
+        }
+    }
+}
+
 static void refuse(int n)
 {
     int index, count;
@@ -182,6 +267,10 @@ int main(int argc, char **argv)
     MPI_Comm_set_errhandler(node, MPI_ERRORS_RETURN);
     if (strcmp(way, "full") == 0)
         full(node);
+    else if (strcmp(way, "kept") == 0)
+        kept(node);
+    else if (strcmp(way, "filled") == 0)
+        filled(node);
     else if (strcmp(way, "limited") == 0)
         limited(node);
     else

@@ -49,6 +49,13 @@ dies 4 2 KILL window 'was killed by signal 9'
 dies 4 0 KILL collectives 'was killed by signal 9'
 dies 5 3 KILL computing 'was killed by signal 9'
 dies 8 6 KILL collectives 'was killed by signal 9'
+dies 4 1 KILL private 'was killed by signal 9'
+dies 3 2 KILL long 'was killed by signal 9'
+# The others wait for the one that dies.
+for place in recv recv_any ssend probe lock private_lock fence pscw free finalize; do
+    dies 3 1 KILL $place 'was killed by signal 9'
+done
+dies 3 1 EXIT fence 'ended with status 3'
 dies 3 1 SEGV window 'was killed by signal 11'
 dies 3 0 EXIT messages 'ended with status 3'
 dies 3 2 ABORT computing 'Abort(4) on rank 2 of MPI_COMM_WORLD'

@@ -19,13 +19,15 @@ in_small()
         "$@"' sh "$size" "$@"
 }
 
-for n in 1 2 5; do
-    in_small 64m timeout 100 "$MPIEXEC" -n $n "$dir/no_memory" full > "$dir/out" 2>&1
-    status=$?
-    if [ $status -ne 0 ] || [ "$(cat "$dir/out")" != ' No Errors' ]; then
-        echo "with $n ranks: status $status, $(cat "$dir/out")"
-        failures=$((failures + 1))
-    fi
+for way in full filled kept; do
+    for n in 1 2 5; do
+        in_small 64m timeout 100 "$MPIEXEC" -n $n "$dir/no_memory" $way > "$dir/out" 2>&1
+        status=$?
+        if [ $status -ne 0 ] || [ "$(cat "$dir/out")" != ' No Errors' ]; then
+            echo "$way with $n ranks: status $status, $(cat "$dir/out")"
+            failures=$((failures + 1))
+        fi
+    done
 done
 # Too little for UCX's shared memory: it says so. Without that, a window's few pages are enough.
 case ${UCX_TLS:-} in
@@ -34,4 +36,8 @@ case ${UCX_TLS:-} in
 esac
 in_small 1m timeout 100 "$MPIEXEC" -n 2 "$dir/no_memory" full > "$dir/out" 2>&1
 grep -q "$want" "$dir/out" || { cat "$dir/out"; failures=$((failures + 1)); }
+# Not even room for what the start shares on a node.
+in_small 4k env UCX_TLS=tcp,self MPIR_CVAR_ODD_EVEN_CLIQUES=0 MPIR_CVAR_NUM_CLIQUES=1 \
+    timeout 100 "$MPIEXEC" -n 4 "$dir/no_memory" full > "$dir/out" 2>&1
+grep -q '/dev/shm has no room for [0-9]* bytes' "$dir/out" || { cat "$dir/out"; failures=$((failures + 1)); }
 [ $failures -eq 0 ]

@@ -213,6 +213,11 @@ int MPID_Get_node_id(MPIR_Comm * comm, int rank, int *id_out)
 
 int MPID_Comm_disconnect(MPIR_Comm * comm)
 {
+    int mpi_errno = MPI_SUCCESS;
+    if (HANDLE_IS_BUILTIN(comm->handle)) {      /* the bindings ask this of MPI_Comm_free alone */
+        MPIR_ERR_SET1(mpi_errno, MPI_ERR_COMM, "**commperm", "**commperm %s", comm->name);
+        return mpi_errno;
+    }
     /* MPI_Comm_disconnect waits for pending communication: operations hold a reference, the last of
      * them frees. */
     return MPIR_Comm_free_impl(comm);

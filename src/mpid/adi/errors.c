@@ -34,6 +34,8 @@ static int error_say(int status, const char *text, const char *fcname, int line)
         errclass = class_of[status];
     if (errclass == MPI_SUCCESS)
         return MPI_SUCCESS;
+    if (status == WDL_ERR_PEER)
+        wdl_adi.lost = 1;
     return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, fcname, line, errclass,
                                 "**wdl_status", "**wdl_status %s", text);
 }

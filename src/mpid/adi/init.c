@@ -12,6 +12,7 @@
 #include "wdl_adi.h"
 #include "mpidu_bc.h"
 #include "mpidu_init_shm.h"
+#include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -115,6 +116,7 @@ void wdl_adi_peer_lost(void *ctx, int peer)
     (void) ctx;
     if (wdl_adi.closing)
         return;
+    wdl_adi.lost = 1;
     snprintf(text, sizeof text, "the process with rank %d in MPI_COMM_WORLD is gone", peer);
     MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1, text);
 }
@@ -153,6 +155,30 @@ static void plan_waiting(void)
     wdl_adi.can_sleep = wdl_adi.proc->nm->ops->caps(wdl_adi.proc->nm)->has_wakeup;
 }
 
+/* What MPICH's start-up shares on a node (cards and a block a process) is written to without a
+ * look at whether /dev/shm has room for it, which would end in a signal. So that is seen first, by
+ * the process that will make it. */
+static int shm_room(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    enum { BLOCKS = 1 << 12 };
+    off_t bytes = (off_t) MPIR_Process.size * MPID_MAX_BC_SIZE + BLOCKS +
+                  (off_t) MPIR_Process.local_size * (off_t) sizeof(MPIDU_Init_shm_block_t);
+    char text[ERROR_TEXT_MAX];
+    if (MPIR_Process.local_size < 2 || MPIR_Process.local_rank != 0)
+        return MPI_SUCCESS;
+    int fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    int full = fd >= 0 && posix_fallocate(fd, 0, bytes) == ENOSPC;
+    if (fd >= 0)
+        close(fd);
+    snprintf(text, sizeof text, "/dev/shm has no room for %lld bytes", (long long) bytes);
+    MPIR_ERR_CHKANDJUMP1(full, mpi_errno, MPI_ERR_NO_MEM, "**wdl_start", "**wdl_start %s", text);
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
 int MPID_Init(int required, int *provided)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -173,6 +199,8 @@ int MPID_Init(int required, int *provided)
     mpi_errno = open_proc();
     MPIR_ERR_CHECK(mpi_errno);
     plan_waiting();
+    mpi_errno = shm_room();
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDU_Init_shm_init();
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = publish(wdl_adi.proc);
@@ -318,10 +346,20 @@ static void last_words(void)
     }
 }
 
+/* A process that is lost may be heard of here first. The watch of its node names it and has the
+ * process manager end this one too; only if that does not happen there is something to say here. */
+static void let_watch_speak(void)
+{
+    enum { PATIENCE_US = 500000 };
+    if (wdl_adi.lost)
+        usleep(PATIENCE_US);
+}
+
 /* May be called before MPID_Init (comm is NULL then) and from a callback. */
 int MPID_Abort(MPIR_Comm * comm, int mpi_errno, int exit_code, const char *error_msg)
 {
     char text[MPI_MAX_ERROR_STRING] = "";
+    let_watch_speak();
     if (mpi_errno != MPI_SUCCESS)
         MPIR_Err_get_string(mpi_errno, text, sizeof text, NULL);
     if (!error_msg)

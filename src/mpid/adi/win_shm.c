@@ -123,13 +123,15 @@ struct offer {
     int status, pid, fd;
 };
 
-static struct offer file_make(size_t bytes)
+/* `head` bytes are claimed here: the others write there as soon as they have the offer. */
+static struct offer file_make(size_t bytes, size_t head)
 {
     struct offer offer = {.status = WDL_ERR_NOMEM,.pid = (int) getpid(),.fd = -1 };
     offer.fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (offer.fd < 0)           /* no such directory, or no unnamed files there */
         offer.fd = memfd_create("windlass-window", MFD_CLOEXEC);
-    if (offer.fd >= 0 && ftruncate(offer.fd, (off_t) bytes) == 0)
+    if (offer.fd >= 0 && ftruncate(offer.fd, (off_t) bytes) == 0 &&
+        posix_fallocate(offer.fd, 0, (off_t) head) == 0)
         offer.status = WDL_OK;
     return offer;
 }
@@ -309,6 +311,18 @@ static int ranks_differ(struct wdl_adi_making *m, int *differ_out)
     return mpi_errno;
 }
 
+/* Claim the pages of our own data; where the segment will be kept also what is between it and the
+ * next one's, or the end: the next window's data may lie there. */
+static int data_claim(const struct wdl_adi_making *m, const struct claim *claim,
+                      const struct layout *at, const struct wdl_adi_segment *segment)
+{
+    int next = segment->index + 1;
+    size_t from = data_of(m, claim, at, segment->index), to = from + (size_t) m->bytes;
+    if (segment->id)
+        to = next < segment->members ? data_of(m, claim, at, next) : at->end;
+    return pages_claim(segment, from, to - from);
+}
+
 /* Everyone's claims are known: get the memory. Collective over the node as long as the first has
  * something to offer. */
 static int memory_get(struct wdl_adi_making *m, MPIR_Comm * node, const struct claim *claim,
@@ -334,7 +348,7 @@ static int memory_get(struct wdl_adi_making *m, MPIR_Comm * node, const struct c
         return MPI_SUCCESS;
     }
     if (segment->index == 0)
-        offer = file_make(at->end);
+        offer = file_make(at->end, at->data);
     mpi_errno = MPIR_Bcast(&offer, sizeof offer, MPI_BYTE, 0, node, &errflag);
     if (mpi_errno)
         return mpi_errno;
@@ -343,10 +357,8 @@ static int memory_get(struct wdl_adi_making *m, MPIR_Comm * node, const struct c
         m->status = file_open(segment, &offer, largest_alignment(claim, members));
     else if (segment->index == 0)
         segment->fd = offer.fd;
-    if (m->status == WDL_OK && segment->index == 0)
-        m->status = pages_claim(segment, 0, at->data);
     if (m->status == WDL_OK && m->data)
-        m->status = pages_claim(segment, data_of(m, claim, at, segment->index), (size_t) m->bytes);
+        m->status = data_claim(m, claim, at, segment);
     return MPI_SUCCESS;
 }
 

@@ -25,6 +25,7 @@ struct wdl_adi {
     int naps;                   /* threads of the program asleep in a wait */
     struct wdl_adi_asynch *asynch;      /* the progress thread (asynch.c), or NULL */
     int closing;                /* MPID_Finalize is past its barrier: peers may vanish */
+    int lost;                   /* a peer was found to be gone */
 };
 extern struct wdl_adi wdl_adi;
 
