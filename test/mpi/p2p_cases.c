@@ -59,38 +59,115 @@ static void to_self(int n)
     free(attached);
 }
 
+static void nobody_sends(void)
+{
+    typedef int send_fn(const void *, int, MPI_Datatype, int, int, MPI_Comm);
+    typedef int isend_fn(const void *, int, MPI_Datatype, int, int, MPI_Comm, MPI_Request *);
+    static send_fn *const sends[] = {MPI_Send, MPI_Ssend, MPI_Bsend, MPI_Rsend};
+    static isend_fn *const isends[] = {MPI_Isend, MPI_Issend, MPI_Ibsend, MPI_Irsend};
+    static isend_fn *const inits[] = {MPI_Send_init, MPI_Ssend_init, MPI_Bsend_init,
+                                      MPI_Rsend_init};
+    MPI_Request request;
+    for (int k = 0; k < 4; k++) {
+        t_expect(MPI_SUCCESS, sends[k](out, LONG, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD));
+        t_expect(MPI_SUCCESS,
+                 isends[k](out, LONG, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request));
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        t_expect(MPI_SUCCESS,
+                 inits[k](out, LONG, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request));
+        for (int i = 0; i < 3; i++) {
+            MPI_Start(&request);
+            MPI_Wait(&request, MPI_STATUS_IGNORE);
+        }
+        MPI_Request_free(&request);
+    }
+}
+
+static void expect_nobody(const MPI_Status *status, const char *what)
+{
+    int n = -1;
+    MPI_Get_count(status, MPI_INT, &n);
+    t_check(status->MPI_SOURCE == MPI_PROC_NULL && status->MPI_TAG == MPI_ANY_TAG && n == 0,
+            "%s: a message from nobody has source %d, tag %d, %d words", what, status->MPI_SOURCE,
+            status->MPI_TAG, n);
+}
+
 static void to_nobody(void)
 {
-    MPI_Request request[4];
+    MPI_Request request;
     MPI_Status status;
     MPI_Message message;
-    int n = -1, flag = 0;
-    MPI_Send(out, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
-    MPI_Ssend(out, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD);
+    int flag = 0;
+    nobody_sends();
     MPI_Recv(in, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status);
-    MPI_Get_count(&status, MPI_INT, &n);
-    t_check(status.MPI_SOURCE == MPI_PROC_NULL && status.MPI_TAG == MPI_ANY_TAG && n == 0,
-            "a message from nobody has source %d, tag %d, %d words", status.MPI_SOURCE,
-            status.MPI_TAG, n);
-    MPI_Isend(out, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request[0]);
-    MPI_Irecv(in, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request[1]);
-    MPI_Send_init(out, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request[2]);
-    MPI_Recv_init(in, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request[3]);
+    expect_nobody(&status, "recv");
+    MPI_Irecv(in, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, &status);
+    expect_nobody(&status, "irecv");
+    MPI_Recv_init(in, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_COMM_WORLD, &request);
     for (int i = 0; i < 3; i++) {
-        MPI_Startall(2, &request[2]);
-        MPI_Waitall(2, &request[2], MPI_STATUSES_IGNORE);
+        MPI_Start(&request);
+        MPI_Wait(&request, &status);
+        expect_nobody(&status, "persistent");
     }
-    MPI_Waitall(2, request, MPI_STATUSES_IGNORE);
-    MPI_Request_free(&request[2]);
-    MPI_Request_free(&request[3]);
+    MPI_Request_free(&request);
+    MPI_Probe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &status);
+    expect_nobody(&status, "probe");
     MPI_Iprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &flag, &status);
-    t_check(flag && status.MPI_SOURCE == MPI_PROC_NULL, "Iprobe of nobody");
-    MPI_Mprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &message, &status);
-    t_check(message == MPI_MESSAGE_NO_PROC, "Mprobe of nobody");
-    MPI_Mrecv(in, 1, MPI_INT, &message, &status);
-    t_check(message == MPI_MESSAGE_NULL, "Mrecv from nobody");
+    t_check(flag, "iprobe of nobody finds nothing");
+    expect_nobody(&status, "iprobe");
+    for (int k = 0; k < 4; k++) {
+        flag = 1;
+        if (k < 2)
+            MPI_Mprobe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &message, &status);
+        else
+            MPI_Improbe(MPI_PROC_NULL, 0, MPI_COMM_WORLD, &flag, &message, &status);
+        t_check(flag && message == MPI_MESSAGE_NO_PROC, "mprobe %d of nobody", k);
+        expect_nobody(&status, "mprobe");
+        if (k % 2) {
+            MPI_Mrecv(in, 1, MPI_INT, &message, &status);
+        } else {
+            MPI_Imrecv(in, 1, MPI_INT, &message, &request);
+            MPI_Wait(&request, &status);
+        }
+        expect_nobody(&status, "mrecv");
+        t_check(message == MPI_MESSAGE_NULL, "mrecv from nobody leaves the message");
+    }
     MPI_Sendrecv(out, 1, MPI_INT, MPI_PROC_NULL, 0, in, 1, MPI_INT, MPI_PROC_NULL, 0,
                  MPI_COMM_WORLD, &status);
+    expect_nobody(&status, "sendrecv");
+    MPI_Sendrecv_replace(in, 1, MPI_INT, MPI_PROC_NULL, 0, MPI_PROC_NULL, 0, MPI_COMM_WORLD,
+                         &status);
+    expect_nobody(&status, "sendrecv_replace");
+    MPI_Isendrecv(out, 1, MPI_INT, MPI_PROC_NULL, 0, in, 1, MPI_INT, MPI_PROC_NULL, 0,
+                  MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    /* one side nobody, the other somebody */
+    fill(1, 70 + t_rank);
+    MPI_Sendrecv(out, 1, MPI_INT, t_rank ? t_rank - 1 : MPI_PROC_NULL, 4, in, 1, MPI_INT,
+                 t_rank < t_size - 1 ? t_rank + 1 : MPI_PROC_NULL, 4, MPI_COMM_WORLD, &status);
+    t_check(in[0] == (t_rank < t_size - 1 ? 71 + t_rank : -1), "the open chain brings %d", in[0]);
+}
+
+/* A send that is cancelled is received whole, or not at all; it may not be lost by half. */
+static void cancelled_send(int n)
+{
+    MPI_Request request;
+    MPI_Status status;
+    int flag, there;
+    fill(n, 11);
+    MPI_Isend(out, n, MPI_INT, next, 79, MPI_COMM_WORLD, &request);
+    t_expect(MPI_SUCCESS, MPI_Cancel(&request));
+    MPI_Sendrecv(NULL, 0, MPI_INT, next, 80, NULL, 0, MPI_INT, previous, 80, MPI_COMM_WORLD,
+                 MPI_STATUS_IGNORE);
+    do { /* it may be on its way still, and is behind nothing that was received */
+        MPI_Iprobe(previous, 79, MPI_COMM_WORLD, &there, &status);
+    } while (!there);
+    MPI_Recv(in, n, MPI_INT, previous, 79, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    check(n, 11, "a send that could not be cancelled");
+    MPI_Wait(&request, &status);
+    MPI_Test_cancelled(&status, &flag);
+    t_check(!flag, "a message that came was cancelled");
 }
 
 static void cancelled(int n)
@@ -129,21 +206,34 @@ static void cancelled(int n)
 static void truncated(int n, int room)
 {
     MPI_Request request[2];
+    MPI_Status status[2];
+    MPI_Message message;
     fill(n, 9);
     MPI_Isend(out, n, MPI_INT, next, 5, MPI_COMM_WORLD, &request[0]);
-    t_expect(MPI_ERR_TRUNCATE,
-             MPI_Recv(in, room, MPI_INT, previous, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    t_expect(MPI_ERR_TRUNCATE, MPI_Recv(in, room, MPI_INT, MPI_ANY_SOURCE, MPI_ANY_TAG,
+                                        MPI_COMM_WORLD, &status[0]));
+    t_check(status[0].MPI_SOURCE == previous && status[0].MPI_TAG == 5,
+            "a truncated message has source %d, tag %d", status[0].MPI_SOURCE, status[0].MPI_TAG);
     t_check(in[room] == -1, "%d words into %d: written behind the buffer", n, room);
     MPI_Wait(&request[0], MPI_STATUS_IGNORE);
 
     /* the same with the receive first, and in Waitall */
-    MPI_Status status[2];
     MPI_Irecv(in, room, MPI_INT, previous, 6, MPI_COMM_WORLD, &request[0]);
     MPI_Barrier(MPI_COMM_WORLD);
     MPI_Isend(out, n, MPI_INT, next, 6, MPI_COMM_WORLD, &request[1]);
     t_expect(MPI_ERR_IN_STATUS, MPI_Waitall(2, request, status));
     t_check(t_class(status[0].MPI_ERROR) == MPI_ERR_TRUNCATE, "the status of a truncated message");
+    t_check(status[0].MPI_SOURCE == previous && status[0].MPI_TAG == 6,
+            "a truncated message, early, has source %d, tag %d", status[0].MPI_SOURCE,
+            status[0].MPI_TAG);
     t_check(in[room] == -1, "%d words into %d, early: written behind the buffer", n, room);
+
+    /* and matched by a probe */
+    MPI_Isend(out, n, MPI_INT, next, 8, MPI_COMM_WORLD, &request[0]);
+    MPI_Mprobe(previous, MPI_ANY_TAG, MPI_COMM_WORLD, &message, &status[0]);
+    t_expect(MPI_ERR_TRUNCATE, MPI_Mrecv(in, room, MPI_INT, &message, &status[0]));
+    t_check(in[room] == -1, "%d words into %d, matched: written behind the buffer", n, room);
+    MPI_Wait(&request[0], MPI_STATUS_IGNORE);
     fill(n, 10);
     MPI_Sendrecv(out, n, MPI_INT, next, 7, in, n, MPI_INT, previous, 7, MPI_COMM_WORLD,
                  MPI_STATUS_IGNORE);
@@ -214,6 +304,10 @@ static void mistakes(void)
     MPI_Type_contiguous(2, MPI_INT, &raw);
     t_expect(MPI_ERR_RANK, MPI_Send(out, 1, MPI_INT, t_size, 0, MPI_COMM_WORLD));
     t_expect(MPI_ERR_RANK, MPI_Send(out, 1, MPI_INT, -9, 0, MPI_COMM_WORLD));
+    t_expect(MPI_ERR_RANK, MPI_Send(out, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD));
+    t_expect(MPI_ERR_TAG, MPI_Send(out, 1, MPI_INT, next, MPI_ANY_TAG, MPI_COMM_WORLD));
+    t_expect(MPI_ERR_BUFFER, MPI_Bsend(out, 1, MPI_INT, next, 0, MPI_COMM_WORLD));
+    t_expect(MPI_ERR_RANK, MPI_Probe(-9, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     t_expect(MPI_ERR_RANK, MPI_Irecv(in, 1, MPI_INT, t_size, 0, MPI_COMM_WORLD, &request));
     t_expect(MPI_ERR_TAG, MPI_Send(out, 1, MPI_INT, next, -5, MPI_COMM_WORLD));
     t_expect(MPI_ERR_COUNT, MPI_Send(out, -1, MPI_INT, next, 0, MPI_COMM_WORLD));
@@ -239,6 +333,7 @@ int main(int argc, char **argv)
     for (int n = SHORT; n <= LONG; n *= 1 << 7) {
         to_self(n);
         cancelled(n);
+        cancelled_send(n);
         truncated(n, n / 2);
         truncated(n, n - 1);
         truncated(n, 0);

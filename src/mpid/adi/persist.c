@@ -61,6 +61,11 @@ void wdl_adi_persist_free(MPIR_Request * request)
 static int persist_begin(MPIR_Request * req, MPIR_Request ** real)
 {
     const struct wdl_adi_persist *p = &req->dev.persist;
+    if (p->rank == MPI_PROC_NULL) {
+        *real = p->mode == MODE_RECV ? MPIR_Request_create_null_recv() :
+            MPIR_Request_create_complete(MPIR_REQUEST_KIND__SEND);
+        return MPI_SUCCESS;
+    }
     switch (p->mode) {
         case MODE_RECV:
             return MPID_Irecv(p->buf, p->count, p->datatype, p->rank, p->tag, req->comm,
@@ -80,8 +85,6 @@ static int persist_begin(MPIR_Request * req, MPIR_Request ** real)
 static void persist_start(MPIR_Request * req)
 {
     MPIR_Request *real = NULL;
-    if (req->dev.persist.rank == MPI_PROC_NULL)
-        return;                 /* stays inactive, which looks complete */
     req->status.MPI_ERROR = persist_begin(req, &real);
     req->u.persist.real_request = real;
     if (req->status.MPI_ERROR == MPI_SUCCESS && req->dev.persist.mode != MODE_BSEND) {
