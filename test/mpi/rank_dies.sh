@@ -5,7 +5,7 @@ set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failures=0
-seconds_max=10
+seconds_max=20
 fail()
 {
     echo "$*"

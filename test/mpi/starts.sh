@@ -15,11 +15,9 @@ fail()
 (cd "$dir" && timeout 20 ./hello > out 2>&1) || fail "without mpiexec: status $?"
 [ "$(cat "$dir/out")" = ' No Errors' ] || fail "without mpiexec: $(cat "$dir/out")"
 
-begin=$(date +%s)
+# A few seconds on two free cores; the limit is for a machine that has other work.
 timeout 60 "$MPIEXEC" -n 64 "$dir/hello" > "$dir/out" 2>&1 || fail "64 processes: status $?"
 [ "$(cat "$dir/out")" = ' No Errors' ] || fail "64 processes: $(cat "$dir/out")"
-took=$(($(date +%s) - begin))
-[ $took -le 30 ] || fail "64 processes took $took s"
 
 # refused TLS TEXT: two processes end with an error that holds TEXT, soon.
 refused()
@@ -29,6 +27,8 @@ refused()
     [ $status -ne 0 ] && [ $status -ne 124 ] || fail "UCX_TLS=$1: status $status"
     grep -qF -- "$2" "$dir/out" || fail "UCX_TLS=$1: no '$2' in: $(cat "$dir/out")"
 }
+(cd "$dir" && timeout 20 ./hello session > out 2>&1) || fail "sessions without mpiexec: status $?"
+[ "$(cat "$dir/out")" = ' No Errors' ] || fail "sessions without mpiexec: $(cat "$dir/out")"
 refused nonsense "UCX_TLS is 'nonsense': unset it, or name transports that \`ucx_info -d\` lists"
 refused self 'cannot be reached'
 [ $failures -eq 0 ]

@@ -278,7 +278,9 @@ int MPID_Win_shared_query(MPIR_Win * win, int rank, MPI_Aint * size, int *disp_u
     } else if (segment->members > 0) {
         member = wdl_adi_segment_member(segment, rank);
     }
-    if (member < 0 || !is_provided(win))
+    MPIR_ERR_CHKANDJUMP1(!is_provided(win), mpi_errno, MPI_ERR_RMA_FLAVOR, "**winflavor",
+                         "**winflavor %s", "MPI_WIN_FLAVOR_SHARED");
+    if (member < 0)
         WDL_ADI_CHECK(WDL_ERR_SHARED, mpi_errno);
     *size = (MPI_Aint) segment->place[member].bytes;
     *disp_unit = (int) segment->place[member].disp_unit;
@@ -289,13 +291,28 @@ int MPID_Win_shared_query(MPIR_Win * win, int rank, MPI_Aint * size, int *disp_u
     goto fn_exit;
 }
 
+static int expect_dynamic(const MPIR_Win *win)
+{
+    int mpi_errno = MPI_SUCCESS;
+    if (win->create_flavor != MPI_WIN_FLAVOR_DYNAMIC)
+        MPIR_ERR_SET1(mpi_errno, MPI_ERR_RMA_FLAVOR, "**winflavor", "**winflavor %s",
+                      "MPI_WIN_FLAVOR_DYNAMIC");
+    return mpi_errno;
+}
+
 int MPID_Win_attach(MPIR_Win * win, void *base, MPI_Aint size)
 {
+    int mpi_errno = expect_dynamic(win);
+    if (mpi_errno)
+        return mpi_errno;
     return WDL_ADI_ERROR(wdl_win_attach(win->dev.wdl, base, (uint64_t) size));
 }
 
 int MPID_Win_detach(MPIR_Win * win, const void *base)
 {
+    int mpi_errno = expect_dynamic(win);
+    if (mpi_errno)
+        return mpi_errno;
     return WDL_ADI_ERROR(wdl_win_detach(win->dev.wdl, base));
 }
 

@@ -101,19 +101,51 @@ static int regions_hold(struct wdl_win *win, int rank, const struct wdl_win_cont
 }
 
 /* The same, from the list's last look where it is still valid. */
+static int stretch_exposed(struct wdl_win *win, int rank, const struct wdl_win_control *control,
+                           uint64_t from, uint64_t bytes)
+{
+    struct wdl_seen *seen = &win->seen;
+    uint64_t version = __atomic_load_n(&control->regions_version, __ATOMIC_ACQUIRE);
+    if (seen->rank == rank && seen->version == version && from >= seen->region.base &&
+        bytes <= seen->region.bytes && from - seen->region.base <= seen->region.bytes - bytes)
+        return WDL_OK;
+    int status = regions_hold(win, rank, control, from, bytes, &seen->region);
+    seen->rank = status == WDL_OK ? rank : -1;
+    seen->version = version;
+    return status;
+}
+
+/* What lies between the pieces of a layout need not be attached. */
+static int pieces_exposed(struct wdl_win *win, const struct wdl_rma_args *args,
+                          const struct wdl_win_control *control)
+{
+    const struct wdl_host *host = &win->proc->host;
+    struct wdl_piece *pieces = win->rma->pieces;
+    char *there = (char *) (uintptr_t) args->disp;
+    size_t got;
+    for (size_t offset = 0; offset < args->remote.bytes; offset += got) {
+        int n = pieces_of(host, &args->remote, there, offset, args->remote.bytes - offset, pieces,
+                          &got);
+        for (int i = 0; i < n; i++) {
+            int status = stretch_exposed(win, args->target, control,
+                                         (uint64_t) (uintptr_t) pieces[i].base, pieces[i].bytes);
+            if (status != WDL_OK)
+                return status;
+        }
+        if (got == 0)
+            return WDL_ERR_TYPE;
+    }
+    return WDL_OK;
+}
+
 static int target_exposes(struct wdl_win *win, const struct wdl_rma_args *args,
                           const struct wdl_win_control *control)
 {
-    struct wdl_seen *seen = &win->seen;
     uint64_t from = (uint64_t) args->disp + (uint64_t) args->remote.lo;
     uint64_t bytes = (uint64_t) (args->remote.hi - args->remote.lo);
-    uint64_t version = __atomic_load_n(&control->regions_version, __ATOMIC_ACQUIRE);
-    if (seen->rank == args->target && seen->version == version && from >= seen->region.base &&
-        bytes <= seen->region.bytes && from - seen->region.base <= seen->region.bytes - bytes)
-        return WDL_OK;
-    int status = regions_hold(win, args->target, control, from, bytes, &seen->region);
-    seen->rank = status == WDL_OK ? args->target : -1;
-    seen->version = version;
+    int status = stretch_exposed(win, args->target, control, from, bytes);
+    if (status == WDL_ERR_RANGE && !args->remote.contig)
+        status = pieces_exposed(win, args, control);
     return status;
 }
 

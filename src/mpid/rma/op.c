@@ -167,6 +167,16 @@ static int op_copy(struct wdl_win *win, struct wdl_rma_args *args,
     return WDL_OK;
 }
 
+/* Does our own dynamic window expose what the operation touches? */
+static int own_exposed(struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    const struct wdl_buf *remote = &args->remote;
+    uint64_t addr = (uint64_t) args->disp;
+    return wdl_win_exposes(win, addr, remote->lo, remote->hi) ||
+        (!remote->contig &&
+         wdl_win_exposes_stream(win, addr, remote->count, remote->type, 0, remote->bytes));
+}
+
 int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
 {
     const struct wdl_host *host = &win->proc->host;
@@ -196,8 +206,7 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     status = mapped_ready(win, t);
     if (copied)
         return op_copy(win, args, control, &info, status);
-    if (status == WDL_OK && win->params.flavor == WDL_WIN_DYNAMIC &&
-        !wdl_win_exposes(win, (uint64_t) args->disp, args->remote.lo, args->remote.hi))
+    if (status == WDL_OK && win->params.flavor == WDL_WIN_DYNAMIC && !own_exposed(win, args))
         status = WDL_ERR_RANGE;
     if (status == WDL_OK)
         status = wdl_mapped_op(win, args, win->params.flavor == WDL_WIN_DYNAMIC ? NULL : base,

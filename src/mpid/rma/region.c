@@ -51,6 +51,27 @@ int wdl_win_exposes(const struct wdl_win *win, uint64_t addr, int64_t lo, int64_
     return 0;
 }
 
+int wdl_win_exposes_stream(struct wdl_win *win, uint64_t addr, int64_t count, wdl_type type,
+                           uint64_t offset, uint64_t bytes)
+{
+    const struct wdl_host *host = &win->proc->host;
+    struct wdl_piece *pieces = win->rma->pieces;
+    while (bytes > 0) {
+        int n = host->ops->pieces(host->ctx, (void *) (uintptr_t) addr, count, type, offset, bytes,
+                                  pieces, WDL_RMA_PIECES);
+        if (n == 0)
+            return 0;
+        for (int i = 0; i < n; i++) {
+            if (!wdl_win_exposes(win, (uint64_t) (uintptr_t) pieces[i].base, 0,
+                                 (int64_t) pieces[i].bytes))
+                return 0;
+            offset += pieces[i].bytes;
+            bytes -= pieces[i].bytes;
+        }
+    }
+    return 1;
+}
+
 static int regions_grow(struct wdl_win *win)
 {
     const struct wdl_host *host = &win->proc->host;

@@ -175,7 +175,8 @@ static int serve_typed(struct serve *s, uint64_t addr)
         return status;
     if (stream != pkt->total || pkt->offset > stream || pkt->bytes > stream - pkt->offset)
         return WDL_ERR_PROTO;
-    if (!wdl_win_exposes(s->win, addr, lo, hi))
+    if (!wdl_win_exposes(s->win, addr, lo, hi) &&
+        !wdl_win_exposes_stream(s->win, addr, pkt->count, s->type, pkt->offset, pkt->bytes))
         return WDL_ERR_RANGE;
     s->addr = (char *) (uintptr_t) addr;
     return WDL_OK;

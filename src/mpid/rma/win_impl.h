@@ -208,6 +208,10 @@ int wdl_rma_handle(void *rma, int src, const void *data, size_t bytes);
 /* --- region.c --- */
 /* Are the bytes [addr + lo, addr + hi) of this process exposed by the window? */
 int wdl_win_exposes(const struct wdl_win *win, uint64_t addr, int64_t lo, int64_t hi);
+/* Are the bytes of a layout's stream at addr, from `offset` on, in memory the window exposes? What
+ * lies between them need not be: a type of a dynamic window may hold addresses far apart. */
+int wdl_win_exposes_stream(struct wdl_win *win, uint64_t addr, int64_t count, wdl_type type,
+                           uint64_t offset, uint64_t bytes);
 /* --- serve.c: operations of others on this process's memory --- */
 int wdl_serve_op(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload, size_t bytes);
 int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,

@@ -293,6 +293,37 @@ START_TEST(a_layout_may_begin_elsewhere)
 }
 END_TEST
 
+/* What lies between a layout's pieces need not be attached; each piece must be. */
+START_TEST(holes_of_a_layout_need_no_memory)
+{
+    enum { PIECES = 40, STRIDE = 96 };
+    struct bed bed;
+    char out[8 * PIECES];
+    bed_open(&bed, 1);
+    struct test_host *host = &bed.w.rank[0].host;
+    wdl_type type = test_type_vector(host, TEST_U8, PIECES, 8, STRIDE);
+    int64_t at = (int64_t) (uintptr_t) bed.w.rank[1].memory;
+    for (int i = 0; i < PIECES; i++)
+        attach(&bed, 1, (i * 7 % PIECES) * STRIDE, 8);
+    memset(out, 7, sizeof(out));
+    struct wdl_rma_args put = test_put(1, at, out, sizeof(out));
+    put.remote = test_typed(host, NULL, 1, type);
+    ck_assert_int_eq(operate(&bed, put), WDL_OK);
+    for (int i = 0; i < PIECES * STRIDE; i++)
+        ck_assert_int_eq(bed.w.rank[1].memory[i], i % STRIDE < 8 ? 7 : 0);
+    memset(out, 8, sizeof(out));
+    put.disp = at + 1;
+    ck_assert_int_eq(operate(&bed, put), WDL_ERR_RANGE);
+    put.disp = at;
+    ck_assert_int_eq(wdl_win_detach(bed.win[1], bed.w.rank[1].memory + 39 * STRIDE), WDL_OK);
+    ck_assert_int_eq(operate(&bed, put), WDL_ERR_RANGE);
+    for (int i = 0; i < PIECES * STRIDE; i++)       /* refused as a whole */
+        ck_assert_int_eq(bed.w.rank[1].memory[i], i % STRIDE < 8 ? 7 : 0);
+    test_type_end(host, type);
+    bed_close(&bed);
+}
+END_TEST
+
 /* A list that is being changed is not believed, and one that cannot be read exposes nothing. */
 START_TEST(a_changing_list_is_read_again)
 {
@@ -322,4 +353,5 @@ END_TEST
 WDL_SUITE("rma/copy", needs_no_target, every_layout_agrees_with_packing,
           failures_are_the_operations_own, what_is_attached_is_exposed,
           neighbours_that_touch_are_one_stretch, what_is_known_of_one_rank_says_nothing_of_another,
-          a_layout_may_begin_elsewhere, a_changing_list_is_read_again)
+          a_layout_may_begin_elsewhere, holes_of_a_layout_need_no_memory,
+          a_changing_list_is_read_again)

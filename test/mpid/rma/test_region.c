@@ -168,5 +168,35 @@ START_TEST(a_block_is_exposed_to_the_byte)
 }
 END_TEST
 
+/* A layout whose blocks are attached is exposed, whatever lies between: every stretch of its
+ * stream. */
+START_TEST(holes_of_a_layout_need_no_memory)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 1,.dynamic = 1 };
+    const int blocks[] = { 2, 1, 3 }, displs[] = { 0, 5, 9 };
+    const int at_of[] = { 0, 1, 5, 9, 10, 11 }; /* of each element */
+    enum { BASE = 16, MISSING = 10, ELEMENTS = 6 };
+    test_world_open(&w, &p);
+    struct test_rank *r = &w.rank[0];
+    wdl_type type = test_type_indexed(&r->host, TEST_I8, 3, blocks, displs);
+    for (int i = 0; i < ELEMENTS; i++)
+        if (at_of[i] != MISSING)
+            ck_assert_int_eq(wdl_win_attach(r->win, at(BASE + at_of[i]), 1), WDL_OK);
+    for (int from = 0; from < ELEMENTS; from++)
+        for (int to = from; to <= ELEMENTS; to++) {
+            int want = 1;
+            for (int i = from; i < to; i++)
+                want = want && at_of[i] != MISSING;
+            ck_assert_int_eq(wdl_win_exposes_stream(r->win, BASE, 1, type, (uint64_t) from,
+                                                    (uint64_t) (to - from)), want);
+        }
+    ck_assert(!wdl_win_exposes(r->win, BASE, 0, 12));
+    test_type_end(&r->host, type);
+    test_world_close(&w);
+}
+END_TEST
+
 WDL_SUITE("rma/region", exactly_what_is_attached_is_exposed, neighbours_are_one_stretch,
-          extreme_bounds_expose_nothing, what_cannot_be_attached, a_block_is_exposed_to_the_byte)
+          extreme_bounds_expose_nothing, what_cannot_be_attached, a_block_is_exposed_to_the_byte,
+          holes_of_a_layout_need_no_memory)
