@@ -28,7 +28,7 @@ static int64_t put_value, add_value, got;
 
 static void access_next(int k, int updates)
 {
-    put_value = 100 * k + t_rank;
+    put_value = 100 * k + w.rank;
     add_value = 1;
     got = -1;
     if (updates) {
@@ -60,7 +60,7 @@ static void fences(void)
                 after &= ~MPI_MODE_NOSUCCEED;
             k++;
             if (!(first & 1))
-                own[2] = want[2] = 7 * k + t_rank;
+                own[2] = want[2] = 7 * k + w.rank;
             int theirs = !(first & 1);
             MPI_Win_fence(before, w.win);
             access_next(k, updates);
@@ -91,7 +91,7 @@ static void rings(void)
         int assertion = (k & 1 ? MPI_MODE_NOCHECK : 0) | (k & 2 ? MPI_MODE_NOSTORE : 0) |
                         (updates ? 0 : MPI_MODE_NOPUT);
         if (!(k & 2))
-            own[2] = want[2] = 9 * k + t_rank;
+            own[2] = want[2] = 9 * k + w.rank;
         MPI_Win_post(from, assertion, w.win);
         if (k & 1)
             MPI_Barrier(w.comm); /* every post is made: start and post need no check */

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * MPI_THREAD_MULTIPLE: threads that send to the same thread elsewhere, that work on one window
- * together and each on its own, and that wait for requests of each other.
+ * threads [create|allocate|dynamic]: MPI_THREAD_MULTIPLE. Threads that send to the same thread
+ * elsewhere, that work on one window of this flavour together and each on its own, and that wait
+ * for requests of each other.
  */
 #include "testing.h"
 #include <pthread.h>
@@ -77,11 +78,11 @@ static void same_window(int me)
 {
     int target = (t_rank + me) % t_size;
     long one_more = 1, ticket[ROUNDS], value, back;
-    MPI_Aint slot = 8 * (MPI_Aint) (8 + t_rank * THREADS + me);
+    MPI_Aint at = one.at[target], slot = at + 8 * (MPI_Aint) (8 + t_rank * THREADS + me);
     for (int k = 0; k < ROUNDS; k++) {
         MPI_Request request;
-        MPI_Accumulate(&one_more, 1, MPI_LONG, target, 0, 1, MPI_LONG, MPI_SUM, one.win);
-        MPI_Fetch_and_op(&one_more, &ticket[k], MPI_LONG, 0, 8, MPI_SUM, one.win);
+        MPI_Accumulate(&one_more, 1, MPI_LONG, target, at, 1, MPI_LONG, MPI_SUM, one.win);
+        MPI_Fetch_and_op(&one_more, &ticket[k], MPI_LONG, 0, one.at[0] + 8, MPI_SUM, one.win);
         value = 100 * k + me;
         MPI_Rput(&value, 1, MPI_LONG, target, slot, 1, MPI_LONG, one.win, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -126,7 +127,12 @@ int main(int argc, char **argv)
 {
     pthread_t id[THREADS];
     t_begin_at(&argc, &argv, MPI_THREAD_MULTIPLE);
-    one = t_win_make(MPI_COMM_WORLD, T_ALLOCATE, 8 * (8 + (size_t) t_size * THREADS), 1);
+    int flavour = T_ALLOCATE;
+    for (int f = 0; f < T_FLAVOURS; f++)
+        if (argc > 1 && f != T_SHARED && strcmp(argv[1], t_flavour_name[f]) == 0)
+            flavour = f;
+    one = t_win_make(MPI_COMM_WORLD, (enum t_flavour) flavour,
+                     8 * (8 + (size_t) t_size * THREADS), 1);
     for (int i = 0; i < THREADS; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm_of[i]);
     pthread_barrier_init(&meet, NULL, THREADS);
