@@ -142,8 +142,8 @@ static ucs_status_t context_open(struct ucx_nm *nm)
     /* the mere presence of a device must not take the processor's atomics away */
     if (!getenv("UCX_ATOMIC_MODE"))
         ucp_config_modify(config, "ATOMIC_MODE", "cpu");
-    /* UCX 1.13: with puts of its own in the rendezvous, tcp now and then gives one receive buffer
-     * back twice, a fault at the receiver */
+    /* Programs over tcp crashed inside UCX 1.13, as if a receive buffer were given back twice, and
+     * seemed to do so less without tcp's own puts. The cause is not known. */
     if (!getenv("UCX_TCP_PUT_ENABLE"))
         ucp_config_modify(config, "PUT_ENABLE", "n"); /* of tcp alone */
     ucp_params_t params = {
