@@ -101,7 +101,7 @@ END_TEST
 
 START_TEST(nothing_is_allocated_once_a_shape_is_known)
 {
-    struct wdl_coll_req reqs[4];
+    struct wdl_coll_req reqs[4] = {{0}};
     char memory[4][4096];
     open_world(4, 1);
     memset(memory, 0, sizeof(memory));
@@ -158,7 +158,7 @@ END_TEST
 
 START_TEST(what_is_asked_wrongly_is_refused)
 {
-    struct wdl_coll_req req;
+    struct wdl_coll_req req = {0};
     char word[8];
     struct wdl_coll_args good = broadcast(word, 8), args;
     open_world(2, 1);
