@@ -142,6 +142,7 @@ static void kept(MPI_Comm node)
         MPI_Comm_dup(node, &comm);
         MPI_Win_allocate(first, 1, MPI_INFO_NULL, comm, &base, &win);
         MPI_Win_free(&win);
+        MPI_Barrier(MPI_COMM_WORLD); /* nobody takes pages, on whatever node */
         if (t_rank == 0)
             file = fill(0);
         MPI_Barrier(MPI_COMM_WORLD);
@@ -172,6 +173,7 @@ static void filled(MPI_Comm node)
             MPI_Comm_dup(f == T_SHARED ? node : MPI_COMM_WORLD, &comm);
             MPI_Comm_size(node, &shared);
             MPI_Allreduce(MPI_IN_PLACE, &shared, 1, MPI_INT, MPI_MAX, comm);
+            MPI_Barrier(MPI_COMM_WORLD); /* nobody takes pages, on whatever node */
             if (t_rank == 0)
                 file = fill(spare);
             MPI_Barrier(MPI_COMM_WORLD);
