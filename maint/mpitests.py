@@ -57,11 +57,13 @@ class Suite:
             return [folder for folder in folders
                     if any(only.split("/")[0] == folder for only in self.option.only)]
         if self.option.quick:
-            return [folder for folder in folders if (folder in OUR_FOLDERS and folder not in NOT_QUICK) or folder in QUICK_FOLDERS]
+            return [folder for folder in folders
+                    if folder in QUICK_FOLDERS or (folder in OUR_FOLDERS and folder not in NOT_QUICK)]
         return folders
 
     def programs(self, setup):
-        programs = [program for folder in self.folders(setup) for program in self.lists[folder]]
+        programs = [program for folder in self.folders(setup) for program in self.lists[folder]
+                    if not (self.option.quick and program.slow)]
         if self.option.only:
             programs = [program for program in programs
                         if any((program.folder + "/").startswith(only + "/") for only in self.option.only)]

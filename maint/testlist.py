@@ -8,6 +8,7 @@ definition; differences are named here:
 2. resultTest=AnyOutput asks for status 0 and looks at no output (our lists only).
 3. resultTest=TestStatus asks for a non-zero status and nothing more. runtests means to look at the
    output as well but its pattern accepts every line.
+4. slow=yes marks what is left out where only the quick part is wanted (our lists only).
 """
 
 import os
@@ -35,6 +36,7 @@ class Program:
     mpiexec_args: list = field(default_factory=list)
     time_limit_s: int = TIME_LIMIT_S
     result: str = ""            # resultTest=
+    slow: bool = False
     command: str = ""           # where it is run otherwise than by run()
 
     @property
@@ -101,6 +103,8 @@ def parse_line(words, folder, directory, path):
             if value not in RESULTS:
                 raise SystemExit(f"{path}: unknown resultTest={value}")
             program.result = value
+        elif key == "slow":
+            program.slow = True
         elif key not in ("strict", "mpix", "mpiversion", "lock", "mem", "init"):
             raise SystemExit(f"{path}: unknown key {key} in the line of {name}")
     return program

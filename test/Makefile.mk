@@ -92,18 +92,19 @@ test_netmod_sim_test_sim_mem_SOURCES = test/netmod/sim/test_sim_mem.c test/netmo
 test_netmod_sim_test_sim_rma_SOURCES = test/netmod/sim/test_sim_rma.c test/netmod/bed.c test/netmod/bed.h
 test_netmod_test_sim_SOURCES = test/netmod/test_sim.c $(conformance_sources)
 if HAVE_UCX
-netmod_tests += test/netmod/test_ucx
+network_tests = test/netmod/test_ucx
 test_netmod_test_ucx_SOURCES = test/netmod/test_ucx.c $(conformance_sources)
 endif
 
 if HAVE_CHECK
 check_LIBRARIES = test/libsupport.a
 test_libsupport_a_SOURCES = $(test_support_sources)
-check_PROGRAMS = $(unit_tests) $(netmod_tests) test/mpid/coll/world test/system/world
+check_PROGRAMS = $(unit_tests) $(netmod_tests) $(network_tests) test/mpid/coll/world test/system/world
 test_mpid_coll_world_SOURCES = test/mpid/coll/world.c test/mpid/coll/oracle.c test/mpid/coll/world.h
 test_system_world_SOURCES = test/system/fair.c test/system/run.c test/system/script.c test/system/world.c test/system/world.h
 LDADD = test/libsupport.a libwindlass.a $(CHECK_LIBS) $(UCX_LIBS)
-TESTS = $(unit_tests) $(netmod_tests) test/mpid/coll/world test/system/world $(test_scripts)
+# Long ones first: what runs beside them fills the cores.
+TESTS = $(network_tests) test/mpid/coll/world test/system/world $(unit_tests) $(netmod_tests) $(test_scripts)
 AM_TESTS_ENVIRONMENT = WDL_SRCDIR='$(abs_srcdir)'; export WDL_SRCDIR;
 else
 check-local:

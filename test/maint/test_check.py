@@ -89,6 +89,12 @@ class Check(unittest.TestCase):
         _, output = self.check("--list", "--setup", "shm", "--only", "errors")
         self.assertEqual(output, "shm: errors/rma/err_rma np 2\n")
 
+    def test_quick_leaves_slow_ones_out(self):
+        self.write("attr/testlist", "fast 2\nslow 2 slow=yes\n")
+        self.assertIn("shm: attr/slow np 2\n", self.check("--list", "--setup", "shm", "--only", "attr")[1])
+        _, output = self.check("--list", "--setup", "shm", "--only", "attr", "--quick")
+        self.assertEqual(output, "shm: attr/fast np 2\n")
+
     def test_nothing_run_is_no_success(self):
         status, output = self.check("--setup", "shm", "--only", "rma")
         self.assertEqual(status, 1, output)

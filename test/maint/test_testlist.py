@@ -42,6 +42,9 @@ class Lists(unittest.TestCase):
         self.assertEqual(below, "BELOW")
         self.assertEqual((program.folder, program.name), ("rma/sub", "p"))
 
+    def test_slow_is_marked(self):
+        self.assertEqual([program.slow for program in self.read("p 2 slow=yes\nq 2\n")], [True, False])
+
     def test_xfail_is_left_out(self):
         self.assertEqual(self.read("p 2 xfail=ticket1\n"), [])
 
