@@ -42,6 +42,8 @@ windlass_core_sources = \
     %D%/mpid/proc/proc.c \
     %D%/mpid/rma/accumulate.c \
     %D%/mpid/rma/barrier.c \
+    %D%/mpid/rma/bundle.c \
+    %D%/mpid/rma/combine.c \
     %D%/mpid/rma/copy.c \
     %D%/mpid/rma/domain.c \
     %D%/mpid/rma/epoch.c \

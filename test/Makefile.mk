@@ -7,6 +7,7 @@
 unit_tests =                            \
     test/base/test_list                 \
     test/base/test_pool                 \
+    test/cost/test_rma                  \
     test/base/test_prng                 \
     test/base/test_status               \
     test/mpid/coll/test_blockcyclic     \
@@ -22,6 +23,8 @@ unit_tests =                            \
     test/mpid/proc/test_proc            \
     test/mpid/rma/test_accumulate       \
     test/mpid/rma/test_barrier          \
+    test/mpid/rma/test_bundle           \
+    test/mpid/rma/test_combine          \
     test/mpid/rma/test_copy             \
     test/mpid/rma/test_domain           \
     test/mpid/rma/test_epoch            \

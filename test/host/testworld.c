@@ -61,6 +61,7 @@ struct wdl_win_params test_win_params(struct test_rank *r)
     win.place_base = w->memory;
     win.no_locks = p->no_locks;
     win.acc_unordered = p->acc_unordered;
+    win.combine = p->combine;
     return win;
 }
 

@@ -26,6 +26,7 @@ struct test_world_params {      /* 0: the default, in brackets */
     int own;                    /* the memory is private: nobody else maps it */
     int no_place;               /* no table of places: the short way is closed */
     int crowded, no_locks, acc_unordered;
+    enum wdl_combine combine;
     int refuse_permille, pending_permille;
     uint64_t delay_ns_max, seed;
     size_t bytes;               /* of each rank's memory [256] */

@@ -1,12 +1,13 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Locks by messages (src/mpid/rma/grant.c, lock.c, lock_all.c): targets with their queues of
- * requests; two origins that lock all targets, again and again, in any order; and one for each
- * target that wants it for itself, by LOCK and UNLOCK or by LOCK + operation + UNLOCK in one
- * message (WHOLE), which the target keeps until its turn or, short of memory, has sent again.
+ * Locks by messages (src/mpid/rma/grant.c, lock.c, lock_all.c, bundle.c): targets with their queues
+ * of requests; two origins that lock all targets, again and again, in any order; and one for each
+ * target that wants it for itself, by LOCK and UNLOCK or by LOCK + operation + UNLOCK in one message
+ * (WHOLE), which the target keeps until its turn (KEPT) or, short of memory, has sent again.
  *
- * A target serves one message at a time; a message that is late is one that is sent late, so requests
- * are served in the step that sends them, and only answers travel. A lock_all that overtakes owes a debt, which is settled when all it has overtaken are served, and no lock_all
+ * A target serves one message at a time; a message that is late is one that is sent late, so
+ * requests are served in the step that sends them, and only answers travel. A lock_all that
+ * overtakes owes a debt, which is settled when all it has overtaken are served, and no lock_all
  * begins with a debt: so nobody is overtaken twice by the same origin.
  *
  * check holds safety

@@ -66,8 +66,8 @@ static void key(MPI_Win win, const char *name, const char *want)
     t_check(strcmp(value, want) == 0, "%s is '%s' instead of '%s'", name, value, want);
 }
 
-/* Every key MPI-4 has for windows: its default, another value given at creation, a third one
- * later; nonsense stays out. */
+/* Every key MPI-4 has for windows, and ours: its default, another value given at creation, a third
+ * one later; nonsense stays out. */
 static void info_keys(void)
 {
     static const struct {
@@ -79,6 +79,7 @@ static void info_keys(void)
         {"same_size", "false", "true", "false", "1"},
         {"same_disp_unit", "false", "true", "false", ""},
         {"mpi_accumulate_granularity", "", "8", "16", "-1"},
+        {"windlass_aggregation", "auto", "eager", "combine", "never"},
     };
     enum { KEYS = sizeof keys / sizeof keys[0] };
     MPI_Info info;

@@ -185,6 +185,7 @@ static int step_do(struct world *w, int o, struct step *s)
 static int event(struct world *w, int o)
 {
     struct rank *r = &w->ranks[o];
+    r->host.now_ns = wdl_sim_now(w->sim);
     int moved = wdl_proc_progress(r->proc);
     if (r->at < r->nsteps) {
         struct step *s = &r->steps[r->at];

@@ -95,7 +95,8 @@ static void rank_open(struct world *w, int i)
         .fabric = w->sim,.rank = i,.peers = w->n,.bounce_count = o->tiny ? 2 : 8
     };
     struct wdl_rma_params rma = {.global_ops = o->tiny ? 1 : 32,.global_targets = o->tiny ? 1 : 16,
-        .win_ops = o->tiny ? 1 : 16,.win_targets = o->tiny ? 1 : 8,.win_slots = 4
+        .win_ops = o->tiny ? 1 : 16,.win_targets = o->tiny ? 1 : 8,.win_slots = 4,
+        .short_bytes = o->tiny ? 16 : 0,.stashes = o->tiny ? 1 : 0
     };
     struct viewer *v = world_memory(w, sizeof(*v));
     *v = (struct viewer) { w, i };
@@ -125,7 +126,7 @@ static void rank_open(struct world *w, int i)
                                  .node_index = i - first,
                                  .node_count = w->n - first < o->node ? w->n - first : o->node,
                                  .node_whole = whole,
-                                 .crowded = o->crowded,
+                                 .crowded = o->crowded,.combine = (enum wdl_combine) o->combine,
                                  .place = whole && !o->own ? w->place : NULL,
                                  .place_base = w->memory};
     status = wdl_win_create(r->proc, &win, &r->win);
@@ -169,9 +170,9 @@ static int world(const struct options *o)
     snprintf(command, sizeof(command),
              "repeat: test/system/world --seed %llu --ranks %d --script %c "
              "--ordered %d --refuse %d --delay %d --tiny %d --node %d --region %d --epochs %d "
-             "--own %d --crowded %d\n",
+             "--own %d --crowded %d --combine %d\n",
              (unsigned long long) o->seed, o->ranks, o->script, o->ordered, o->refuse, o->delay,
-             o->tiny, o->node, o->region, o->epochs, o->own, o->crowded);
+             o->tiny, o->node, o->region, o->epochs, o->own, o->crowded, o->combine);
     wdl_prng_init(&w.prng, o->seed);
     w.disp_unit = (int64_t) 1 << (o->seed % 4);
     w.bytes = 0;
@@ -211,6 +212,7 @@ static struct options options_of(uint64_t seed)
     /* memory of one's own, reached by message; by copy */
     o.own = (int) wdl_prng_below(&p, 4) % 3;
     o.crowded = wdl_prng_chance(&p, 500);
+    o.combine = (int) wdl_prng_below(&p, 3);
     o.region = wdl_prng_chance(&p, 200) && o.ranks < 8 ? 4096 : 256;
     o.epochs = o.ranks > 100 ? 1 : o.ranks > 8 ? 2 : 2 + (int) wdl_prng_below(&p, 3);
     return o;
@@ -234,7 +236,7 @@ int main(int argc, char **argv)
         } table[] = { {"--ranks", &o.ranks}, {"--ordered", &o.ordered}, {"--refuse", &o.refuse},
             {"--delay", &o.delay}, {"--tiny", &o.tiny}, {"--node", &o.node},
             {"--region", &o.region}, {"--epochs", &o.epochs}, {"--own", &o.own},
-            {"--crowded", &o.crowded} };
+            {"--crowded", &o.crowded}, {"--combine", &o.combine} };
         chosen = !strcmp(argv[i], "--seed");
         if (!strcmp(argv[i], "--script")) {
             o.script = argv[i + 1][0];

@@ -71,6 +71,7 @@ int wdl_adi_range_error(const struct wdl_rma_args *args, const struct wdl_win_ra
 
 /* win_info.c; set gives a status. */
 int wdl_adi_info_set(MPIR_Win * win, MPIR_Info * info);
+enum wdl_combine wdl_adi_info_combine(const MPIR_Win * win);
 int wdl_adi_info_is(const MPIR_Win * win, const char *key, const char *value);
 const char *wdl_adi_info_value(const MPIR_Win * win, const char *key);
 void wdl_adi_info_free(MPIR_Win * win);

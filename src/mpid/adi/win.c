@@ -154,6 +154,7 @@ static int core_create(MPIR_Win * win)
         .place_base = segment->base,
         .no_locks = wdl_adi_info_is(win, "no_locks", "true"),
         .acc_unordered = wdl_adi_info_is(win, "accumulate_ordering", "none"),
+        .combine = wdl_adi_info_combine(win),
     };
     return wdl_win_create(wdl_adi.proc, &params, &win->dev.wdl);
 }
@@ -372,6 +373,40 @@ cvars:
       description : >-
         Slots of each window's operation table.
 
+    - name        : MPIR_CVAR_WINDLASS_AGGREGATION
+      category    : WINDLASS
+      type        : string
+      default     : "auto"
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        When short one-sided operations to one target travel in one message: auto (where they
+        follow one another), eager (each is sent at once) or combine (they wait for more, or for
+        the next synchronization). The info key windlass_aggregation says it for one window.
+
+    - name        : MPIR_CVAR_WINDLASS_SHORT_BYTES
+      category    : WINDLASS
+      type        : int
+      default     : 256
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Longest one-sided operation that travels with others, or with its lock and unlock, in one
+        message.
+
+    - name        : MPIR_CVAR_WINDLASS_STASHES
+      category    : WINDLASS
+      type        : int
+      default     : 32
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Messages with operations of at most 1 KiB that a process keeps until the lock they ask for
+        is free; further ones are sent twice.
+
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
@@ -383,6 +418,8 @@ int wdl_adi_rma_init(struct wdl_proc *proc)
         .win_ops = MPIR_CVAR_WINDLASS_WIN_OPS,
         .win_targets = MPIR_CVAR_WINDLASS_WIN_TARGETS,
         .win_slots = MPIR_CVAR_WINDLASS_WIN_SLOTS,
+        .short_bytes = MPIR_CVAR_WINDLASS_SHORT_BYTES,
+        .stashes = MPIR_CVAR_WINDLASS_STASHES,
     };
     wdl_adi_elements_init();
     return WDL_ADI_ERROR(wdl_rma_init(proc, &params));

@@ -5,7 +5,7 @@
  */
 #include "rma.h"
 
-enum kind { FLAG, ORDER, OPS, WHICH, NUMBER };
+enum kind { FLAG, ORDER, OPS, WHICH, NUMBER, PACE };
 
 static const struct {
     const char *key;
@@ -22,10 +22,24 @@ static const struct {
     {"which_accumulate_ops", NULL, WHICH},
     {"mpi_accumulate_granularity", NULL, NUMBER},
     {"mpi_minimum_memory_alignment", NULL, NUMBER},
+    {"windlass_aggregation", NULL, PACE},       /* MPIR_CVAR_WINDLASS_AGGREGATION */
 };
 
 enum { KEYS = sizeof keys / sizeof keys[0] };
 wdl_static_assert((int) KEYS <= (int) WDL_INFO_KEYS_MAX);
+
+static const char *const paces[] = {
+    [WDL_COMBINE_AUTO] = "auto",[WDL_COMBINE_NEVER] = "eager",[WDL_COMBINE_ALWAYS] = "combine"
+};
+
+/* The index of a pace, or -1. */
+static int pace_of(const char *value)
+{
+    for (int i = 0; i < (int) (sizeof paces / sizeof paces[0]); i++)
+        if (strcmp(paces[i], value) == 0)
+            return i;
+    return -1;
+}
 
 /* Does the comma-separated list consist of these words only? */
 static int is_list_of(const char *value, const char *const words[])
@@ -56,6 +70,8 @@ static int is_possible(enum kind kind, const char *value)
             return strcmp(value, "same_op") == 0 || strcmp(value, "same_op_no_op") == 0;
         case NUMBER:
             return *value && strspn(value, "0123456789") == strlen(value);
+        case PACE:
+            return pace_of(value) >= 0;
         default:
             return 1;
     }
@@ -84,11 +100,23 @@ int wdl_adi_info_set(MPIR_Win * win, MPIR_Info * info)
     return WDL_OK;
 }
 
+static const char *pace_standard(void)
+{
+    const char *value = MPIR_CVAR_WINDLASS_AGGREGATION;
+    return value && pace_of(value) >= 0 ? value : paces[WDL_COMBINE_AUTO];
+}
+
 const char *wdl_adi_info_value(const MPIR_Win * win, const char *key)
 {
     int i = key_index(key);
     wdl_assert_cmp(i, >=, 0);
-    return win->dev.info[i] ? win->dev.info[i] : keys[i].standard;
+    const char *standard = keys[i].kind == PACE ? pace_standard() : keys[i].standard;
+    return win->dev.info[i] ? win->dev.info[i] : standard;
+}
+
+enum wdl_combine wdl_adi_info_combine(const MPIR_Win * win)
+{
+    return (enum wdl_combine) pace_of(wdl_adi_info_value(win, "windlass_aggregation"));
 }
 
 int wdl_adi_info_is(const MPIR_Win * win, const char *key, const char *value)
@@ -108,6 +136,7 @@ void wdl_adi_info_free(MPIR_Win * win)
 int MPID_Win_set_info(MPIR_Win * win, MPIR_Info * info)
 {
     int mpi_errno, status = wdl_adi_info_set(win, info), step = 0;
+    wdl_win_combine_set(win->dev.wdl, wdl_adi_info_combine(win));
     /* no hint is used before all gave it */
     WDL_WIN_WAIT(win, wdl_win_barrier(win->dev.wdl, &step), mpi_errno);
     return mpi_errno ? mpi_errno : WDL_ADI_ERROR(status);

@@ -94,24 +94,44 @@ static int debts_grow(struct wdl_grant *grant, const struct wdl_host *host)
     return status;
 }
 
-int wdl_grant_request(struct wdl_grant *grant, const struct wdl_host *host, int rank, int exclusive,
-                      int join)
+int wdl_grant_queue(struct wdl_grant *grant, const struct wdl_host *host,
+                    const struct wdl_grant_request *request)
 {
     int status = WDL_OK;
-    join = join && !exclusive;
     if (grant->length == grant->room)
         status = queue_grow(grant, host);
     /* a release must not need memory: every request that may overtake has room for its debt */
-    if (status == WDL_OK && join && grant->debts + grant->joins == grant->debts_room)
+    if (status == WDL_OK && request->join && grant->debts + grant->joins == grant->debts_room)
         status = debts_grow(grant, host);
     if (status != WDL_OK)
         return status;
-    grant->queue[grant->length++] = (struct wdl_grant_request) {.rank = rank,
-        .exclusive = exclusive,.join = join
-    };
-    grant->joins += join;
+    grant->queue[grant->length++] = *request;
+    grant->joins += request->join;
     grant_step(grant);
     return WDL_OK;
+}
+
+int wdl_grant_request(struct wdl_grant *grant, const struct wdl_host *host, int rank, int exclusive,
+                      int join)
+{
+    struct wdl_grant_request request = {.rank = rank,.exclusive = exclusive,
+        .join = join && !exclusive
+    };
+    return wdl_grant_queue(grant, host, &request);
+}
+
+int wdl_grant_may_ask(const struct wdl_grant *grant, int ranks)
+{
+    return grant->length < ranks && grant->debts < ranks;
+}
+
+int wdl_grant_take(struct wdl_grant *grant, int exclusive)
+{
+    if (grant->length > 0 || grant->exclusive || (exclusive && grant->holders > 0))
+        return 0;
+    grant->exclusive = exclusive;
+    grant->holders++;
+    return 1;
 }
 
 int wdl_grant_release(struct wdl_grant *grant)

@@ -26,6 +26,8 @@ struct wdl_grant_request {
     int exclusive;
     int join;                   /* shared, by a process that may hold other targets' locks */
     int overtook;               /* granted before others, to whom the rank has a debt */
+    int again;                  /* it came with operations that could not be kept */
+    void *stash;                /* it came with operations: they are here (bundle.c) */
 };
 
 struct wdl_grant_debt {
@@ -48,6 +50,12 @@ void wdl_grant_fini(struct wdl_grant *grant, const struct wdl_host *host);
 /* WDL_OK or ERR_NOMEM. */
 int wdl_grant_request(struct wdl_grant *grant, const struct wdl_host *host, int rank, int exclusive,
                       int join);
+int wdl_grant_queue(struct wdl_grant *grant, const struct wdl_host *host,
+                    const struct wdl_grant_request *request);
+/* May another request come? A rank has one at a time, and one debt at most. */
+int wdl_grant_may_ask(const struct wdl_grant *grant, int ranks);
+/* Take the lock at once, where nobody holds it otherwise nor waits: 1, or 0 and nothing changed. */
+int wdl_grant_take(struct wdl_grant *grant, int exclusive);
 /* One holder leaves: WDL_OK, or ERR_PROTO when there is none. */
 int wdl_grant_release(struct wdl_grant *grant);
 /* The next request to announce, or NULL; announced() takes it out. */

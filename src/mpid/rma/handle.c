@@ -22,8 +22,7 @@ static int handle_acknowledge(struct wdl_win *win, const struct wdl_pkt *pkt,
 
 static int handle_lock(struct wdl_win *win, const struct wdl_pkt *pkt)
 {
-    /* a rank has one request at a time, and no debt when its lock_all asks again */
-    if (win->grant.length >= win->params.size || win->grant.debts >= win->params.size)
+    if (!wdl_grant_may_ask(&win->grant, win->params.size))
         return WDL_ERR_PROTO;
     int status = wdl_grant_request(&win->grant, &win->proc->host, (int) pkt->origin,
                                    (pkt->flags & WDL_PKT_EXCLUSIVE) != 0,
@@ -35,25 +34,56 @@ static int handle_lock(struct wdl_win *win, const struct wdl_pkt *pkt)
 
 static int handle_unlock(struct wdl_win *win, const struct wdl_pkt *pkt)
 {
-    /* the releasing origin's stores are ordered before the next holder's by the packets
-     * themselves */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (win->grant.holders - win->grant.granted <= 0)
+    if (!wdl_serve_is_held(win))
         return WDL_ERR_PROTO;
     int status = handle_acknowledge(win, pkt, WDL_PKT_UNLOCK_ACK);
     if (status == WDL_OK)
-        status = wdl_grant_release(&win->grant);
-    wdl_win_activate(win);
+        wdl_serve_unlock(win);
     return status;
 }
 
-static int handle_grant(struct wdl_win *win, const struct wdl_pkt *pkt)
+static int lock_granted(struct wdl_win *win, const struct wdl_pkt *pkt)
 {
     struct wdl_target *t = wdl_target_find(win, (int) pkt->origin);
-    int status = t && t->lock.state == WDL_LOCK_ISSUED ?
-        wdl_lock_step(&t->lock, WDL_LOCK_ON_GRANT) : wdl_lock_all_answer(win);
-    wdl_win_activate(win);
+    int asked = t && wdl_lock_asked(&t->lock);
+    int status = asked ? wdl_lock_step(&t->lock, WDL_LOCK_ON_GRANT) : wdl_lock_all_answer(win);
+    if (status == WDL_OK && asked && (pkt->flags & WDL_PKT_AGAIN))
+        wdl_combine_again(t);
     win->debts += status == WDL_OK && (pkt->flags & WDL_PKT_OVERTOOK);
+    return status;
+}
+
+static int lock_released(struct wdl_win *win, int rank)
+{
+    struct wdl_target *t = wdl_target_find(win, rank);
+    if (t && t->lock.state >= WDL_LOCK_RELEASING)
+        return wdl_lock_step(&t->lock, WDL_LOCK_ON_ACK);
+    return wdl_lock_all_answer(win);
+}
+
+static int flush_done(struct wdl_win *win, int rank)
+{
+    struct wdl_target *t = wdl_target_find(win, rank);
+    if (!t || t->flush_acked == t->flush_sent)
+        return WDL_ERR_PROTO;
+    t->flush_acked++;
+    return WDL_OK;
+}
+
+/* What an answer says besides. A whole epoch that is acknowledged has neither grant nor flush. */
+static int handle_more(struct wdl_win *win, const struct wdl_pkt *pkt)
+{
+    int status = WDL_OK;
+    wdl_win_activate(win);
+    if (pkt->flags & WDL_PKT_WITH_UNLOCK) {
+        status = lock_released(win, (int) pkt->origin);
+        win->debts += status == WDL_OK && (pkt->flags & WDL_PKT_OVERTOOK);
+        return status;
+    }
+    if (pkt->flags & WDL_PKT_WITH_LOCK)
+        status = lock_granted(win, pkt);
+    if (status == WDL_OK && (pkt->flags & WDL_PKT_WITH_FLUSH))
+        status = flush_done(win, (int) pkt->origin);
     return status;
 }
 
@@ -62,25 +92,6 @@ static int handle_settled(struct wdl_win *win)
     if (win->debts == 0)
         return WDL_ERR_PROTO;
     win->debts--;
-    return WDL_OK;
-}
-
-static int handle_unlock_ack(struct wdl_win *win, const struct wdl_pkt *pkt)
-{
-    struct wdl_target *t = wdl_target_find(win, (int) pkt->origin);
-    if (t && t->lock.state == WDL_LOCK_RELEASING)
-        return wdl_lock_step(&t->lock, WDL_LOCK_ON_ACK);
-    return wdl_lock_all_answer(win);
-}
-
-static int handle_flush_ack(struct wdl_win *win, const struct wdl_pkt *pkt)
-{
-    struct wdl_target *t = wdl_target_find(win, (int) pkt->origin);
-    if (!t || t->flush_acked == t->flush_sent)
-        return WDL_ERR_PROTO;
-    t->flush_acked++;
-    if (t->evict)
-        wdl_win_activate(win);
     return WDL_OK;
 }
 
@@ -93,6 +104,44 @@ static int handle_answer(struct wdl_win *win, const struct wdl_pkt *pkt, const c
     int status = wdl_op_answer(op, pkt, payload, bytes);
     wdl_win_activate(win);
     return status;
+}
+
+static int handle_error(struct wdl_win *win, const struct wdl_pkt *pkt)
+{
+    if (pkt->status >= WDL_STATUS_COUNT)
+        return WDL_ERR_PROTO;
+    wdl_win_fail(win, wdl_status_is_error(pkt->status) ? pkt->status : WDL_ERR_PROTO);
+    return WDL_OK;
+}
+
+/* The answers to a bundle's operations. */
+static int handle_answers(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
+                          size_t bytes)
+{
+    for (size_t at = 0; at < bytes;) {
+        struct wdl_pkt part;
+        if (bytes - at < sizeof(part))
+            return WDL_ERR_PROTO;
+        memcpy(&part, payload + at, sizeof(part));
+        at += sizeof(part);
+        if (part.reserved > bytes - at || part.origin != pkt->origin || part.flags)
+            return WDL_ERR_PROTO;
+        int status = WDL_ERR_PROTO;
+        if (part.kind == WDL_PKT_REPLY || part.kind == WDL_PKT_OP_ACK)
+            status = handle_answer(win, &part, payload + at, part.reserved);
+        else if (part.kind == WDL_PKT_ERROR)
+            status = handle_error(win, &part);
+        if (status != WDL_OK)
+            return status;
+        at += part.reserved;
+    }
+    return WDL_OK;
+}
+
+/* An answer, whose flags count only where it is one. */
+static int is_answer(const struct wdl_pkt *pkt)
+{
+    return pkt->kind >= WDL_PKT_REPLY && pkt->kind != WDL_PKT_GRANT && pkt->kind != WDL_PKT_SETTLED;
 }
 
 static int handle_win(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
@@ -119,23 +168,25 @@ static int handle_win(struct wdl_win *win, const struct wdl_pkt *pkt, const char
             return wdl_pscw_completed(win, (int) pkt->origin);
         case WDL_PKT_BARRIER:
             return wdl_barrier_arrive(win, pkt->op, pkt->count);
+        case WDL_PKT_BUNDLE:
+            return wdl_serve_bundle(win, pkt, payload, bytes);
         case WDL_PKT_REPLY:
         case WDL_PKT_OP_ACK:
         case WDL_PKT_TYPE_ACK:
             return handle_answer(win, pkt, payload, bytes);
+        case WDL_PKT_ANSWERS:
+            return handle_answers(win, pkt, payload, bytes);
         case WDL_PKT_GRANT:
-            return handle_grant(win, pkt);
+            wdl_win_activate(win);
+            return lock_granted(win, pkt);
         case WDL_PKT_SETTLED:
             return handle_settled(win);
         case WDL_PKT_UNLOCK_ACK:
-            return handle_unlock_ack(win, pkt);
+            return pkt->flags ? WDL_OK : lock_released(win, (int) pkt->origin);
         case WDL_PKT_FLUSH_ACK:
-            return handle_flush_ack(win, pkt);
+            return pkt->flags ? WDL_OK : flush_done(win, (int) pkt->origin);
         case WDL_PKT_ERROR:
-            if (pkt->status >= WDL_STATUS_COUNT)
-                return WDL_ERR_PROTO;
-            wdl_win_fail(win, wdl_status_is_error(pkt->status) ? pkt->status : WDL_ERR_PROTO);
-            return WDL_OK;
+            return handle_error(win, pkt);
         default:
             return WDL_ERR_PROTO;
     }
@@ -152,5 +203,8 @@ int wdl_rma_handle(void *module, int src, const void *data, size_t bytes)
     if (!win || pkt.origin >= (uint32_t) win->params.size ||
         win->params.peer_of(win->params.ctx, (int) pkt.origin) != src)
         return WDL_ERR_PROTO;
-    return handle_win(win, &pkt, (const char *) data + sizeof(pkt), bytes - sizeof(pkt));
+    int status = handle_win(win, &pkt, (const char *) data + sizeof(pkt), bytes - sizeof(pkt));
+    if (status == WDL_OK && is_answer(&pkt) && pkt.flags)
+        status = handle_more(win, &pkt);
+    return status;
 }

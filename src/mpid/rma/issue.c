@@ -34,7 +34,8 @@ static int op_waits_for_answer(const struct wdl_op *op)
 
 static int op_over(const struct wdl_op *op)
 {
-    if (op->sending)
+    /* what went with the request for the lock may have to go again */
+    if (op->sending || wdl_lock_asked(&op->target->lock))
         return 0;
     if (wdl_status_is_error(op->status) && op->next < op->total)
         return op->done == op->next || !op_waits_for_answer(op);
@@ -70,10 +71,17 @@ static int op_must_hold(const struct wdl_op *op)
 static int target_issue(struct wdl_target *t)
 {
     int n = 0;
-    while (!wdl_list_empty(&t->waiting)) {
+    while (!wdl_list_empty(&t->waiting) && !wdl_combine_holds(t)) {
         struct wdl_op *op = wdl_container_of(t->waiting.next, struct wdl_op, node.link);
         if (op->next == 0 && op_must_hold(op))
             break;
+        int together = wdl_combine_count(t);
+        if (together > 1) {
+            if (wdl_combine_send(t, together, 0) == WDL_AGAIN)
+                break;
+            n += together;
+            continue;
+        }
         size_t before = op->next + op->type_next;
         int status = wdl_op_issue(op);
         n += op->next + op->type_next != before;
@@ -104,18 +112,35 @@ static int target_take_word(struct wdl_target *t)
     return 1;
 }
 
-/* The lock request goes out when somebody needs the lock. */
+/* All that waits fits in one message, and nothing is on its way that could be sent twice. */
+static int goes_with_lock(const struct wdl_target *t)
+{
+    struct wdl_list *node;
+    int n = 0;
+    wdl_list_for(node, &t->waiting)
+        n++;
+    return n > 0 && n == wdl_combine_count(t) && wdl_list_empty(&t->issued) ? n : 0;
+}
+
+/* The lock request goes out when somebody needs the lock; with the operations where they are
+ * short. */
 static int target_issue_lock(struct wdl_target *t)
 {
     struct wdl_pkt pkt;
+    int flags = t->lock.exclusive ? WDL_PKT_EXCLUSIVE : 0;
     if (!t->want_lock && wdl_list_empty(&t->waiting))
         return 0;
     if (t->win->params.node_whole)
         return target_take_word(t);
-    wdl_pkt_init(&pkt, t->win, WDL_PKT_LOCK);
-    pkt.flags = t->lock.exclusive ? WDL_PKT_EXCLUSIVE : 0;
+    if (wdl_combine_holds(t))
+        return 0;
     if (t->win->epoch.access_state != WDL_ACCESS_PER_TARGET)
-        pkt.flags = WDL_PKT_JOIN;       /* the first one too: others may be granted before it */
+        flags = WDL_PKT_JOIN;   /* the first one too: others may be granted before it */
+    int together = goes_with_lock(t);
+    if (together > 0)
+        return wdl_combine_send(t, together, flags | WDL_PKT_WITH_LOCK) != WDL_AGAIN;
+    wdl_pkt_init(&pkt, t->win, WDL_PKT_LOCK);
+    pkt.flags = (uint8_t) flags;
     int status = wdl_pkt_send(t->win, t->rank, &pkt);
     if (wdl_status_is_error(status))
         wdl_win_fail(t->win, status);
@@ -140,6 +165,20 @@ static int target_issue_flush(struct wdl_target *t)
     return 1;
 }
 
+/* The lock goes back where it could not travel with an operation. */
+static int target_issue_unlock(struct wdl_target *t)
+{
+    struct wdl_pkt pkt;
+    if (!t->want_unlock || t->lock.state != WDL_LOCK_GRANTED || !wdl_list_empty(&t->waiting) ||
+        (!t->win->proc->ordered && !wdl_list_empty(&t->issued)))
+        return 0;
+    wdl_pkt_init(&pkt, t->win, WDL_PKT_UNLOCK);
+    if (wdl_pkt_send(t->win, t->rank, &pkt) != WDL_OK)
+        return 0;
+    wdl_closing_sent(t, WDL_PKT_WITH_UNLOCK);
+    return 1;
+}
+
 /* A victim that has become clean leaves; its lock stays with the target. */
 static int target_leave(struct wdl_target *t)
 {
@@ -161,10 +200,11 @@ int wdl_target_progress(struct wdl_target *t)
     int n = 0;
     if (t->lock.state == WDL_LOCK_CALLED)
         n += target_issue_lock(t);
-    if (t->lock.state != WDL_LOCK_CALLED && t->lock.state != WDL_LOCK_ISSUED)
+    if (t->lock.state != WDL_LOCK_CALLED && !wdl_lock_asked(&t->lock))
         n += target_issue(t);
     n += target_cleanup(t);
     n += target_issue_flush(t);
+    n += target_issue_unlock(t);
     return n + target_leave(t);
 }
 
@@ -183,9 +223,13 @@ static int grants_announce(struct wdl_win *win)
     int n = 0, rank;
     const struct wdl_grant_request *next;
     for (; (next = wdl_grant_next(&win->grant)) != NULL; n++) {
-        if (!tell(win, next->rank, WDL_PKT_GRANT, next->overtook ? WDL_PKT_OVERTOOK : 0))
+        int flags = (next->overtook ? WDL_PKT_OVERTOOK : 0) | (next->again ? WDL_PKT_AGAIN : 0);
+        int stashed = next->stash != NULL;
+        if (stashed ? wdl_stash_serve(win) != WDL_OK :
+            !tell(win, next->rank, WDL_PKT_GRANT, flags))
             return n;
-        wdl_grant_announced(&win->grant);
+        if (!stashed)
+            wdl_grant_announced(&win->grant);
     }
     for (; (rank = wdl_grant_settled(&win->grant)) >= 0; n++) {
         if (!tell(win, rank, WDL_PKT_SETTLED, 0))
@@ -204,9 +248,9 @@ static int win_has_work(const struct wdl_win *win)
         return 1;
     wdl_list_for(node, &win->targets) {
         const struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
-        int blocked = t->lock.state == WDL_LOCK_ISSUED;
-        if ((!wdl_list_empty(&t->waiting) && !blocked) || t->evict || (t->want_flush && t->dirty) ||
-            (t->want_lock && t->lock.state == WDL_LOCK_CALLED))
+        int blocked = wdl_lock_asked(&t->lock);
+        if ((!wdl_list_empty(&t->waiting) && !blocked) || t->evict || t->want_unlock ||
+            (t->want_flush && t->dirty) || (t->want_lock && t->lock.state == WDL_LOCK_CALLED))
             return 1;
     }
     return 0;
@@ -249,10 +293,25 @@ int wdl_rma_progress(void *module)
     return n;
 }
 
+void wdl_rma_push(struct wdl_rma *rma)
+{
+    struct wdl_list *at, *node;
+    wdl_list_for(at, &rma->wins) {
+        struct wdl_win *win = wdl_container_of(at, struct wdl_win, link);
+        wdl_list_for(node, &win->targets)
+            wdl_container_of(node, struct wdl_target, link)->push = 1;
+        wdl_win_activate(win);
+    }
+}
+
 int wdl_target_drain(struct wdl_target *t, int local)
 {
-    if (!local && t->dirty)
-        t->want_flush = 1;
+    if (!t->push && (!wdl_list_empty(&t->waiting) || t->dirty))
+        wdl_combine_sync(t);
+    if (!local) {
+        wdl_combine_tail(t);
+        t->want_flush = t->dirty || !wdl_list_empty(&t->waiting);
+    }
     t->evict = 0;               /* it must not leave under the caller's feet */
     wdl_target_progress(t);
     if (!wdl_list_empty(&t->waiting) || !wdl_list_empty(&t->issued) ||

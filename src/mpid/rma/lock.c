@@ -31,3 +31,8 @@ int wdl_lock_open(const struct wdl_lock *lock)
 {
     return lock->state == WDL_LOCK_GRANTED || lock->state == WDL_LOCK_UNCHECKED;
 }
+
+int wdl_lock_asked(const struct wdl_lock *lock)
+{
+    return lock->state == WDL_LOCK_ISSUED || lock->state == WDL_LOCK_PASSING;
+}

@@ -9,14 +9,18 @@
  *   CONVERT  a NOCHECK lock is taken for real, so that its element may be evicted
  *   DROP     ended without a packet (never issued, or NOCHECK)
  *   RELEASE  the UNLOCK packet went                           ACK      the target has released it
+ *   PASS     a message with the whole epoch went: lock, operations, unlock; where the target cannot
+ *            keep it until its turn comes, the answer is a GRANT
  *   EVICT    the element leaves while the lock stays
  */
 #ifndef WDL_MPID_RMA_LOCK_H_INCLUDED
 #define WDL_MPID_RMA_LOCK_H_INCLUDED
 
-#define WDL_LOCK_STATES(X) X(IDLE) X(CALLED) X(ISSUED) X(GRANTED) X(UNCHECKED) X(RELEASING)
+#define WDL_LOCK_STATES(X) X(IDLE) X(CALLED) X(ISSUED) X(GRANTED) X(UNCHECKED) X(RELEASING) \
+    X(PASSING)
 #define WDL_LOCK_EVENTS(X)                                                                     \
-    X(LOCK) X(NOCHECK) X(ASSUME) X(ISSUE) X(GRANT) X(CONVERT) X(DROP) X(RELEASE) X(ACK) X(EVICT)
+    X(LOCK) X(NOCHECK) X(ASSUME) X(ISSUE) X(GRANT) X(CONVERT) X(DROP) X(RELEASE) X(ACK) X(EVICT) \
+    X(PASS)
 
 /*    from       event     to */
 #define WDL_LOCK_ROWS(X)                                                                       \
@@ -30,7 +34,10 @@
     X(UNCHECKED, DROP,     IDLE)                                                               \
     X(GRANTED,   RELEASE,  RELEASING)                                                          \
     X(GRANTED,   EVICT,    IDLE)                                                               \
-    X(RELEASING, ACK,      IDLE)
+    X(RELEASING, ACK,      IDLE)                                                               \
+    X(CALLED,    PASS,     PASSING)                                                            \
+    X(PASSING,   ACK,      IDLE)                                                               \
+    X(PASSING,   GRANT,    GRANTED)
 
 enum wdl_lock_state {
 #define WDL_LOCK_STATE(s) WDL_LOCK_##s,
@@ -55,5 +62,7 @@ void wdl_lock_init(struct wdl_lock *lock);
 int wdl_lock_step(struct wdl_lock *lock, enum wdl_lock_event event);
 /* May operations be sent? */
 int wdl_lock_open(const struct wdl_lock *lock);
+/* Has the lock been asked for, and perhaps more with it, without an answer yet? */
+int wdl_lock_asked(const struct wdl_lock *lock);
 
 #endif

@@ -14,7 +14,7 @@ static int passive_target(struct wdl_win *win, int rank, struct wdl_target **t_o
     *t_out = t;
     if (win->quick.place && (state == WDL_ACCESS_LOCK_ALL_GRANTED || win->held_rank == rank))
         return WDL_OK;          /* nothing to keep: all is done in the call */
-    if (t && t->lock.state == WDL_LOCK_RELEASING)
+    if (t && t->lock.state >= WDL_LOCK_RELEASING)
         return WDL_ERR_SYNC;
     if (t && t->lock.state != WDL_LOCK_IDLE) {
         t->evict = 0;
@@ -136,6 +136,7 @@ static int op_enqueue(struct wdl_win *win, const struct wdl_rma_args *args, stru
     wdl_list_push(&t->waiting, &op->node.link);
     win->stats.ops_message++;
     t->evict = 0;
+    wdl_combine_op(t);
     wdl_target_progress(t);
     wdl_win_activate(win);
     return WDL_OK;

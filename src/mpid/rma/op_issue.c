@@ -123,7 +123,7 @@ static int op_issue_type(struct wdl_op *op)
     return op->type_waiting ? WDL_AGAIN : WDL_OK;
 }
 
-static void op_fill(const struct wdl_op *op, struct wdl_pkt *pkt, size_t bytes)
+void wdl_op_fill(const struct wdl_op *op, struct wdl_pkt *pkt, size_t bytes)
 {
     static const uint8_t kind[WDL_RMA_KINDS] = {
         [WDL_RMA_PUT] = WDL_PKT_PUT, [WDL_RMA_GET] = WDL_PKT_GET, [WDL_RMA_ACC] = WDL_PKT_ACC,
@@ -147,18 +147,46 @@ static void op_fill(const struct wdl_op *op, struct wdl_pkt *pkt, size_t bytes)
         pkt->flags |= WDL_PKT_WANT_ACK;
 }
 
-static int op_issue_cas(struct wdl_op *op)
+int wdl_op_reads(const struct wdl_op *op)
 {
-    char both[64];
+    return op->args.kind != WDL_RMA_PUT && op->args.kind != WDL_RMA_ACC;
+}
+
+size_t wdl_op_payload_bytes(const struct wdl_op *op)
+{
+    if (op->args.kind == WDL_RMA_CAS)
+        return 2 * op->total;
+    return op->args.kind == WDL_RMA_GET ||
+        (op->args.kind == WDL_RMA_GET_ACC && op->args.op == WDL_ROP_NO_OP) ? 0 : op->total;
+}
+
+int wdl_op_payload(const struct wdl_op *op, char *to)
+{
+    const struct wdl_host *host = &op->win->proc->host;
+    const struct wdl_buf *buf = &op->args.origin;
+    size_t bytes = wdl_op_payload_bytes(op), n = op->total;
+    if (op->args.kind == WDL_RMA_CAS) {
+        memcpy(to, op->args.compare, n);
+        memcpy(to + n, buf->addr, n);
+    } else if (bytes > 0 && buf->contig) {
+        memcpy(to, (const char *) buf->addr + buf->lo, bytes);
+    } else if (bytes > 0) {
+        n = host->ops->pack(host->ctx, buf->addr, buf->count, buf->type, 0, to, bytes);
+        return n == bytes ? WDL_OK : WDL_ERR_TYPE;
+    }
+    return WDL_OK;
+}
+
+static int op_issue_cas(struct wdl_op *op, int flags)
+{
     struct wdl_pkt pkt;
     struct wdl_bounce *bounce = wdl_bounce_get(op->win->proc);
     size_t n = op->args.element.packed_bytes;
     if (!bounce)
         return WDL_AGAIN;
-    wdl_assert_cmp(2 * n, <=, sizeof(both));
-    op_fill(op, &pkt, n);
-    memcpy(bounce->data, op->args.compare, n);
-    memcpy(bounce->data + n, op->args.origin.addr, n);
+    wdl_op_fill(op, &pkt, n);
+    pkt.flags |= (uint8_t) flags;
+    wdl_op_payload(op, bounce->data);
     int status =
         wdl_bounce_send(bounce, op->win->params.peer_of(op->win->params.ctx, op->target->rank),
                         WDL_AM_RMA, &pkt, sizeof(pkt), 2 * n);
@@ -169,14 +197,14 @@ static int op_issue_cas(struct wdl_op *op)
     return WDL_OK;
 }
 
-static int op_issue_chunk(struct wdl_op *op, size_t bytes)
+static int op_issue_chunk(struct wdl_op *op, size_t bytes, int flags)
 {
     struct wdl_pkt pkt;
     if (op->args.kind == WDL_RMA_CAS)
-        return op_issue_cas(op);
-    op_fill(op, &pkt, bytes);
-    if (op->args.kind == WDL_RMA_GET ||
-        (op->args.kind == WDL_RMA_GET_ACC && op->args.op == WDL_ROP_NO_OP)) {
+        return op_issue_cas(op, flags);
+    wdl_op_fill(op, &pkt, bytes);
+    pkt.flags |= (uint8_t) flags;
+    if (wdl_op_payload_bytes(op) == 0) {
         int peer = op->win->params.peer_of(op->win->params.ctx, op->target->rank);
         return wdl_am_send(op->win->proc, peer, WDL_AM_RMA, &pkt, sizeof(pkt), NULL, 0, NULL);
     }
@@ -194,13 +222,20 @@ int wdl_op_issue(struct wdl_op *op)
     }
     while (op->next < op->total) {
         size_t bytes = op->total - op->next < chunk ? op->total - op->next : chunk;
-        int status = op_issue_chunk(op, bytes);
+        int last = op->next + bytes == op->total, reads = wdl_op_reads(op);
+        int whole = op->win->proc->ordered || op->next == 0;
+        int flags = last && whole ? wdl_closing_flags(op->target, 1) : 0;
+        if (reads)
+            flags &= ~WDL_PKT_WITH_FLUSH;
+        int status = op_issue_chunk(op, bytes, flags);
         if (status != WDL_OK)
             return status;
         op->next += bytes;
         op->win->stats.messages++;
+        /* ordered: the reply to a read says that all before it is done */
         if (op->win->proc->ordered)
-            op->target->dirty = 1;
+            op->target->dirty = !reads;
+        wdl_closing_sent(op->target, flags);
     }
     return WDL_OK;
 }

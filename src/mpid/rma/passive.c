@@ -127,39 +127,26 @@ int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, in
 static int target_unlock(struct wdl_target *t)
 {
     struct wdl_win *win = t->win;
+    int words = win->params.node_whole;
     if (t->lock.state == WDL_LOCK_CALLED && !t->want_lock && wdl_list_empty(&t->waiting))
         lock_take_row(t, WDL_LOCK_ON_DROP);
-    if (t->lock.state == WDL_LOCK_CALLED || t->lock.state == WDL_LOCK_ISSUED) {
-        wdl_target_drain(t, 1);
-        return WDL_AGAIN;
-    }
-    if (t->lock.state == WDL_LOCK_UNCHECKED) {
+    if (t->lock.state == WDL_LOCK_UNCHECKED || (t->lock.state == WDL_LOCK_GRANTED && words)) {
         if (wdl_target_drain(t, 0) != WDL_OK)
             return WDL_AGAIN;
+    }
+    if (t->lock.state == WDL_LOCK_UNCHECKED)
         lock_take_row(t, WDL_LOCK_ON_DROP);
-    }
-    if (t->lock.state == WDL_LOCK_GRANTED && win->params.node_whole) {
-        if (wdl_target_drain(t, 0) != WDL_OK)
-            return WDL_AGAIN;
+    if (t->lock.state == WDL_LOCK_GRANTED && words) {
         lock_take_row(t, WDL_LOCK_ON_RELEASE);
         wdl_words_unlock(win, t->rank); /* a full barrier, as below */
         lock_take_row(t, WDL_LOCK_ON_ACK);
     }
-    if (t->lock.state == WDL_LOCK_GRANTED) {
-        struct wdl_pkt pkt;
-        wdl_target_drain(t, win->proc->ordered);
-        if (!wdl_list_empty(&t->waiting) ||
-            (!win->proc->ordered && !wdl_list_empty(&t->issued)))
-            return WDL_AGAIN;
-        /* MEM_SYNC; pairs with the next holder's in wdl_win_lock */
+    if (t->lock.state != WDL_LOCK_IDLE) {
+        /* the release is the last packet, or part of it (wdl_closing_flags); MEM_SYNC; pairs with
+         * the next holder's in wdl_win_lock */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        wdl_pkt_init(&pkt, win, WDL_PKT_UNLOCK);
-        if (wdl_pkt_send(win, t->rank, &pkt) != WDL_OK)
-            return WDL_AGAIN;
-        lock_take_row(t, WDL_LOCK_ON_RELEASE);
-        t->dirty = 0;           /* the release's acknowledgement says it too */
-    }
-    if (t->lock.state == WDL_LOCK_RELEASING) {
+        t->want_unlock = !words && t->lock.state < WDL_LOCK_RELEASING;
+        wdl_combine_tail(t);
         wdl_target_drain(t, 1);
         return WDL_AGAIN;
     }

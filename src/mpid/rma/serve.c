@@ -268,20 +268,24 @@ static int serve_apply(struct serve *s, char *out, size_t *done)
     }
 }
 
-/* --- a half done accumulate: the network delivers its message again before any other (netmod.h,
- * wdl_nm_am_fn)  */
+/* --- a half done message: the network delivers it again before any other (netmod.h,
+ * wdl_nm_am_fn) --- */
 
-static int resume_is(const struct wdl_resume *resume, const struct wdl_pkt *pkt)
+int wdl_resume_take(struct wdl_resume *resume, const struct wdl_pkt *pkt, struct wdl_pass *pass_out)
 {
-    return resume->done > 0 && resume->win == pkt->win && resume->origin == pkt->origin &&
-        resume->op == pkt->op && resume->offset == pkt->offset;
+    if (!resume->waiting || resume->win != pkt->win || resume->origin != pkt->origin ||
+        resume->op != pkt->op || resume->offset != pkt->offset)
+        return 0;
+    resume->waiting = 0;
+    *pass_out = resume->pass;
+    return 1;
 }
 
-static void resume_keep(struct wdl_resume *resume, const struct wdl_pkt *pkt,
-                        struct wdl_bounce *answer, size_t done)
+void wdl_resume_keep(struct wdl_resume *resume, const struct wdl_pkt *pkt,
+                     const struct wdl_pass *pass)
 {
-    *resume = (struct wdl_resume) {.answer = answer,.op = pkt->op,.offset = pkt->offset,
-        .win = pkt->win,.origin = pkt->origin,.done = done };
+    *resume = (struct wdl_resume) {.pass = *pass,.op = pkt->op,.offset = pkt->offset,
+        .win = pkt->win,.origin = pkt->origin,.waiting = 1 };
 }
 
 /* Served (or refused for good): count the stream of a type that came with it; the last byte frees
@@ -297,51 +301,103 @@ static void serve_done(struct serve *s)
         rtype_drop(s->win, s->rtype);
 }
 
-int wdl_serve_op(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload, size_t bytes)
+static int is_reading(const struct wdl_pkt *pkt)
 {
-    struct serve s = {.win = win,.pkt = pkt,.payload = payload,.bytes = bytes };
-    int reads =
-        pkt->kind == WDL_PKT_GET || pkt->kind == WDL_PKT_GET_ACC || pkt->kind == WDL_PKT_CAS;
-    int answers = reads || (pkt->flags & WDL_PKT_WANT_ACK);
-    int status = serve_resolve(&s);
-    struct wdl_resume *resume = &win->rma->resume;
-    struct wdl_bounce *bounce = NULL;
-    struct wdl_pkt answer;
-    size_t done = 0;
+    return pkt->kind == WDL_PKT_GET || pkt->kind == WDL_PKT_GET_ACC || pkt->kind == WDL_PKT_CAS;
+}
 
-    if (status == WDL_OK && !serve_payload_fits(&s))
-        status = WDL_ERR_PROTO;
-    if (resume_is(resume, pkt)) {
-        bounce = resume->answer;
-        done = resume->done;
-        resume->done = 0;
-    } else if (answers || wdl_status_is_error(status)) {
-        bounce = wdl_bounce_get(win->proc);
-        if (!bounce)
-            return WDL_AGAIN;
-    }
+static int is_answered(const struct wdl_pkt *pkt)
+{
+    return is_reading(pkt) || (pkt->flags & WDL_PKT_WANT_ACK);
+}
+
+static int serve_prepare(struct serve *s)
+{
+    int status = serve_resolve(s);
+    return status == WDL_OK && !serve_payload_fits(s) ? WDL_ERR_PROTO : status;
+}
+
+/* Apply what was prepared with this status; the answer, or the error where none is due, goes to
+ * room. */
+static int serve_finish(struct serve *s, int status, char *room, size_t *used, size_t *done)
+{
+    const struct wdl_pkt *pkt = s->pkt;
+    struct wdl_pkt answer;
+    *used = 0;
     if (status == WDL_OK)
-        status = serve_apply(&s, bounce ? bounce->data + sizeof(answer) : NULL, &done);
-    if (status == WDL_AGAIN && done > 0) {
-        resume_keep(resume, pkt, bounce, done);
+        status = serve_apply(s, room ? room + sizeof(answer) : NULL, done);
+    if (status == WDL_AGAIN)
         return WDL_AGAIN;
-    }
-    if (status == WDL_AGAIN) {
-        if (bounce)
-            wdl_bounce_put(bounce);
-        return WDL_AGAIN;
-    }
-    if (bounce) {
-        wdl_pkt_init(&answer, win,
-                     reads ? WDL_PKT_REPLY : answers ? WDL_PKT_OP_ACK : WDL_PKT_ERROR);
+    if (room && (is_answered(pkt) || status != WDL_OK)) {
+        wdl_pkt_init(&answer, s->win, is_reading(pkt) ? WDL_PKT_REPLY :
+                     is_answered(pkt) ? WDL_PKT_OP_ACK : WDL_PKT_ERROR);
         answer.op = pkt->op;
         answer.offset = pkt->offset;
         answer.bytes = pkt->bytes;
         answer.status = (uint8_t) status;
-        wdl_reply_send(win, (int) pkt->origin, bounce, &answer,
-                       reads && status == WDL_OK ? pkt->bytes : 0);
+        answer.reserved = is_reading(pkt) && status == WDL_OK ? pkt->bytes : 0;
+        memcpy(room, &answer, sizeof(answer));
+        *used = sizeof(answer) + answer.reserved;
     }
     if (pkt->type != WDL_PKT_CONTIG && pkt->type != WDL_PKT_PREDEFINED)
-        serve_done(&s);
+        serve_done(s);
     return status == WDL_ERR_PROTO ? WDL_ERR_PROTO : WDL_OK;
+}
+
+int wdl_serve_part(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
+                   size_t bytes, char *room, size_t *used, size_t *done)
+{
+    struct serve s = {.win = win,.pkt = pkt,.payload = payload,.bytes = bytes };
+    return serve_finish(&s, serve_prepare(&s), room, used, done);
+}
+
+size_t wdl_serve_room(const struct wdl_pkt *pkt)
+{
+    return sizeof(*pkt) + (is_reading(pkt) ? pkt->bytes : 0);
+}
+
+/* Send the answer that lies in the bounce buffer, with what else the packet asked for. */
+static void serve_answer(struct wdl_win *win, const struct wdl_pkt *pkt, struct wdl_bounce *bounce,
+                         size_t used)
+{
+    int more = pkt->flags & (WDL_PKT_WITH_UNLOCK | WDL_PKT_WITH_FLUSH);
+    struct wdl_pkt answer;
+    if (used > 0) {
+        memcpy(&answer, bounce->data, sizeof(answer));
+    } else {
+        wdl_pkt_init(&answer, win,
+                     more & WDL_PKT_WITH_UNLOCK ? WDL_PKT_UNLOCK_ACK : WDL_PKT_FLUSH_ACK);
+        answer.op = pkt->op;
+    }
+    answer.flags = (uint8_t) more;
+    wdl_reply_send(win, (int) pkt->origin, bounce, &answer, answer.reserved);
+}
+
+int wdl_serve_op(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload, size_t bytes)
+{
+    struct serve s = {.win = win,.pkt = pkt,.payload = payload,.bytes = bytes };
+    int more = pkt->flags & (WDL_PKT_WITH_UNLOCK | WDL_PKT_WITH_FLUSH);
+    struct wdl_pass pass = { NULL };
+    size_t used;
+    if ((more & WDL_PKT_WITH_UNLOCK) && !wdl_serve_is_held(win))
+        return WDL_ERR_PROTO;
+    int status = serve_prepare(&s);
+    if (!wdl_resume_take(&win->rma->resume, pkt, &pass) &&
+        (is_answered(pkt) || more || wdl_status_is_error(status))) {
+        pass.answer = wdl_bounce_get(win->proc);
+        if (!pass.answer)
+            return WDL_AGAIN;
+    }
+    status = serve_finish(&s, status, pass.answer ? pass.answer->data : NULL, &used, &pass.done);
+    if (status == WDL_AGAIN && pass.done > 0) {
+        wdl_resume_keep(&win->rma->resume, pkt, &pass);
+        return WDL_AGAIN;
+    }
+    if (pass.answer && (status == WDL_AGAIN || (used == 0 && !more)))
+        wdl_bounce_put(pass.answer);
+    else if (pass.answer)
+        serve_answer(win, pkt, pass.answer, used);
+    if (status != WDL_AGAIN && (more & WDL_PKT_WITH_UNLOCK))
+        wdl_serve_unlock(win);
+    return status;
 }

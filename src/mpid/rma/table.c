@@ -127,8 +127,8 @@ struct wdl_op *wdl_op_get(struct wdl_target *t)
     if (!op)
         op = wdl_pool_get(&win->rma->ops);
     if (!op) {
-        /* every waiting operation is on its way: nothing is held back that only the user could
-         * release */
+        /* nothing is held back any longer that only the user could release */
+        wdl_rma_push(win->rma);
         win->stats.pool_waits++;
         wdl_win_activate(win);
         return NULL;

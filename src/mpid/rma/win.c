@@ -4,7 +4,7 @@
 #include <string.h>
 #include "mpid/rma/win_impl.h"
 
-enum { POOL_GLOBAL = 1, POOL_WINDOW = 2 };
+enum { POOL_GLOBAL = 1, POOL_WINDOW = 2, POOL_STASH = 3 };
 
 static int or_default(int value, int standard)
 {
@@ -35,6 +35,7 @@ static void rma_drop(struct wdl_rma *rma)
     const struct wdl_host *host = &rma->proc->host;
     pool_drop(host, &rma->ops);
     pool_drop(host, &rma->targets);
+    pool_drop(host, &rma->stashes);
     if (rma->pieces)
         host->ops->free(host->ctx, rma->pieces);
     if (rma->scratch)
@@ -55,6 +56,8 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
     rma->params.win_targets = or_default(params->win_targets, 64);
     rma->params.win_slots = or_default(params->win_slots, 64);
     rma->params.type_bytes_max = or_default(params->type_bytes_max, 64 << 20);
+    rma->params.short_bytes = or_default(params->short_bytes, 256);
+    rma->params.stashes = or_default(params->stashes, 32);
     wdl_list_init(&rma->wins);
     wdl_list_init(&rma->active);
     wdl_list_init(&rma->replies);
@@ -67,7 +70,9 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
         pool_make(host, &rma->ops, POOL_GLOBAL, sizeof(struct wdl_op), rma->params.global_ops) !=
             WDL_OK ||
         pool_make(host, &rma->targets, POOL_GLOBAL, sizeof(struct wdl_target),
-                  rma->params.global_targets) != WDL_OK) {
+                  rma->params.global_targets) != WDL_OK ||
+        pool_make(host, &rma->stashes, POOL_STASH, sizeof(struct wdl_stash),
+                  rma->params.stashes) != WDL_OK) {
         rma_drop(rma);
         return WDL_ERR_NOMEM;
     }
@@ -93,6 +98,7 @@ static void win_drop(struct wdl_win *win)
     const struct wdl_host *host = &win->proc->host;
     void *owned[] = { win->slots, win->start_group, win->start_posted, win->posted, win->regions };
     wdl_rtypes_drop(win);
+    wdl_stashes_drop(win);
     wdl_grant_fini(&win->grant, host);
     pool_drop(host, &win->ops);
     pool_drop(host, &win->local_targets);
@@ -307,7 +313,7 @@ void wdl_win_check(const struct wdl_win *win)
     wdl_list_for(node, &win->targets) {
         const struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
         target_check(win, t);
-        locked += t->lock.state != WDL_LOCK_IDLE && t->lock.state != WDL_LOCK_RELEASING;
+        locked += t->lock.state != WDL_LOCK_IDLE && t->lock.state < WDL_LOCK_RELEASING;
         n++;
     }
     wdl_assert_cmp(n, ==, win->ntargets);

@@ -18,11 +18,17 @@ struct wdl_rma_params {         /* sizes set by the user; 0: default */
     int global_ops, global_targets;     /* pools shared by all windows: 4096, 1024 */
     int win_ops, win_targets, win_slots;        /* per window: 256, 64, 64 */
     int type_bytes_max;         /* longest flattened type accepted from the wire: 64 MiB */
+    int short_bytes;            /* longest operation that may wait to be combined: 256 */
+    int stashes;                /* bundles kept at a target until their lock is free: 32 */
 };
 
 /* Begin and end the module; at the end no window may be left. */
 int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params);
 void wdl_rma_fini(struct wdl_proc *proc);
+
+/* When short operations to one target are combined in one message: where they follow one another,
+ * never, always (design 3.9). */
+enum wdl_combine { WDL_COMBINE_AUTO, WDL_COMBINE_NEVER, WDL_COMBINE_ALWAYS };
 
 enum wdl_win_flavor { WDL_WIN_CREATE, WDL_WIN_ALLOCATE, WDL_WIN_SHARED, WDL_WIN_DYNAMIC };
 
@@ -68,8 +74,11 @@ struct wdl_win_params {
     char *place_base;
     int no_locks;               /* info key: no passive target calls will come */
     int acc_unordered;          /* info accumulate_ordering=none */
+    enum wdl_combine combine;   /* info windlass_aggregation */
 };
 
+/* Another mode of combining, from now on; local. */
+void wdl_win_combine_set(struct wdl_win *win, enum wdl_combine combine);
 /* Local part of creation and freeing; the caller synchronizes the ranks after create and before
  * free. free returns WDL_ERR_SYNC inside an epoch, WDL_AGAIN while something is in flight. */
 int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,

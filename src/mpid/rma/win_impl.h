@@ -29,6 +29,13 @@
 /* chosen once per target (design 3.2) */
 enum { WDL_PATH_MAPPED, WDL_PATH_DIRECT, WDL_PATH_MESSAGE };
 
+/* How far the operations of a message have been served. */
+struct wdl_pass {
+    struct wdl_bounce *answer;          /* with what has been answered and fetched so far */
+    size_t at, filled;                  /* bundle: bytes served, bytes of answers */
+    size_t done;                        /* of the operation that is half done (accumulate.h) */
+};
+
 struct wdl_rma {
     struct wdl_proc *proc;
     struct wdl_rma_params params;
@@ -39,14 +46,25 @@ struct wdl_rma {
     struct wdl_piece *pieces;           /* scratch of one accumulate */
     char *scratch;                      /* scratch of one mapped copy */
     size_t chunk_bytes;                 /* largest payload of a packet */
-    struct wdl_resume {  /* the accumulate message that will be delivered again, half done */
-        struct wdl_bounce *answer;      /* with what it has fetched so far */
+    struct wdl_resume {         /* the message that will be delivered again, half done */
+        struct wdl_pass pass;
         uint64_t op, offset;
         uint32_t win, origin;
-        size_t done;                    /* 0: there is none */
+        int waiting;                    /* there is one */
     } resume;
+    struct wdl_pool stashes;            /* bundles that wait for their lock */
     uint32_t next_type;
     struct wdl_list dead_types;
+};
+
+enum { WDL_STASH_BYTES = 1024 };        /* longer bundles are sent again when the lock is there */
+
+struct wdl_stash {              /* a bundle at its target, while its lock request waits */
+    struct wdl_pool_node node;
+    struct wdl_pkt pkt;
+    struct wdl_pass pass;
+    size_t bytes;
+    char payload[WDL_STASH_BYTES];
 };
 
 #define WDL_RMA_PIECES 4096  /* also the bytes of one step of an accumulate on a derived type */
@@ -82,7 +100,10 @@ struct wdl_target {
     struct wdl_word word;               /* locks by words */
     int evict;                          /* to be freed as soon as clean */
     int dirty;                          /* operations sent since the last FLUSH */
-    int want_flush;
+    int want_flush, want_unlock;
+    int push;                           /* nothing is held back (combine.c) */
+    uint64_t held_ns;                   /* the first operation waits since then */
+    int asked;                          /* flags of the bundle that asked for the lock */
     uint32_t flush_sent, flush_acked;
     int acc_in_flight;                  /* unordered network: accumulates not yet acknowledged */
 };
@@ -138,6 +159,8 @@ struct wdl_win {
     int exposed_n, completed;
     /* lock_all, window protocol: next rank to lock or unlock, answers due */
     int all_next, all_due, all_nocheck;
+    uint64_t op_ns;                     /* when the last operation came; 0: a synchronization did */
+    int hold;                           /* operations follow one another: combine them */
     int debts;                          /* targets where a lock_all has overtaken (grant.h) */
     struct wdl_grant grant;             /* target side */
     /* a region of a dynamic window, as last read from its list */
@@ -168,6 +191,8 @@ struct wdl_op *wdl_op_find(struct wdl_win *win, uint64_t ref);
 
 /* --- issue.c: ISSUE / CLEANUP / MAKE_RMA_PROGRESS for one target, one window, all windows --- */
 int wdl_target_progress(struct wdl_target *t);
+/* Elements are short: what waits to be combined goes. */
+void wdl_rma_push(struct wdl_rma *rma);
 int wdl_win_progress(struct wdl_win *win);
 int wdl_rma_progress(void *rma);
 void wdl_win_activate(struct wdl_win *win);
@@ -195,6 +220,30 @@ int wdl_op_issue(struct wdl_op *op);
 /* Answers */
 int wdl_op_answer(struct wdl_op *op, const struct wdl_pkt *pkt, const char *payload, size_t bytes);
 
+/* What a packet with `bytes` of an operation's stream says, and a short one's payload. */
+void wdl_op_fill(const struct wdl_op *op, struct wdl_pkt *pkt, size_t bytes);
+int wdl_op_reads(const struct wdl_op *op);
+size_t wdl_op_payload_bytes(const struct wdl_op *op);
+int wdl_op_payload(const struct wdl_op *op, char *to);
+
+/* --- combine.c: short operations in one message; origin --- */
+/* A new operation waits at t; a synchronization of t begins. */
+void wdl_combine_op(struct wdl_target *t);
+void wdl_combine_sync(struct wdl_target *t);
+/* May what waits be held back, to travel with what comes? */
+int wdl_combine_holds(const struct wdl_target *t);
+/* How many of the first operations go in one message. */
+int wdl_combine_count(const struct wdl_target *t);
+/* Send them with these flags: WDL_OK (they are issued), WDL_AGAIN, or an error. */
+int wdl_combine_send(struct wdl_target *t, int count, int flags);
+/* A read at the end: its reply says that all is done. */
+void wdl_combine_tail(struct wdl_target *t);
+/* The target has granted the lock, but not kept the operations that came with the request. */
+void wdl_combine_again(struct wdl_target *t);
+/* What the packet with the first operations may say besides, if they are the last; it has gone. */
+int wdl_closing_flags(const struct wdl_target *t, int count);
+void wdl_closing_sent(struct wdl_target *t, int flags);
+
 /* --- mapped.c --- */
 int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
                   struct wdl_win_control *control, int64_t disp_unit);
@@ -214,9 +263,27 @@ int wdl_win_exposes_stream(struct wdl_win *win, uint64_t addr, int64_t count, wd
                            uint64_t offset, uint64_t bytes);
 /* --- serve.c: operations of others on this process's memory --- */
 int wdl_serve_op(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload, size_t bytes);
+/* One operation of a bundle: its answer, if any, goes to room. WDL_OK, WDL_AGAIN or ERR_PROTO. */
+int wdl_serve_part(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
+                   size_t bytes, char *room, size_t *used, size_t *done);
+size_t wdl_serve_room(const struct wdl_pkt *pkt);       /* the longest answer */
+int wdl_resume_take(struct wdl_resume *resume, const struct wdl_pkt *pkt,
+                    struct wdl_pass *pass_out);
+void wdl_resume_keep(struct wdl_resume *resume, const struct wdl_pkt *pkt,
+                     const struct wdl_pass *pass);
 int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
                    size_t bytes);
 void wdl_rtypes_drop(struct wdl_win *win);
+
+/* --- bundle.c: bundles at the target --- */
+int wdl_serve_bundle(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
+                     size_t bytes);
+/* The next lock to announce is one a kept bundle waited for: WDL_OK when it is served. */
+int wdl_stash_serve(struct wdl_win *win);
+void wdl_stashes_drop(struct wdl_win *win);
+/* Has the lock of this process a holder who knows it? One holder leaves. */
+int wdl_serve_is_held(const struct wdl_win *win);
+void wdl_serve_unlock(struct wdl_win *win);
 
 /* --- barrier.c --- */
 void wdl_barrier_begin(struct wdl_win *win);

@@ -14,10 +14,16 @@
  *   LOCK      -                               GRANT, when its turn comes
  *             (a lock_all's that has overtaken: later SETTLED, grant.h)
  *   UNLOCK    -                               UNLOCK_ACK
+ *   BUNDLE    operations, each a packet and    ANSWERS: what they are answered by, in one message
+ *             its payload (`reserved` bytes)
  *   FLUSH     -                               FLUSH_ACK (all that came before is done)
  *   POST, COMPLETE, BARRIER  -                nothing
  *   ERROR     -                               nothing: an operation without answer failed at
  *                                             the target
+ *
+ * The last packet to a target may say more than its operation (seed 001, piggybacking): WITH_UNLOCK
+ * and WITH_FLUSH on an operation or a bundle, WITH_LOCK on a bundle. The operation's answer, an
+ * UNLOCK_ACK or a FLUSH_ACK says by the same flags what has been done.
  */
 #ifndef WDL_MPID_RMA_WIRE_H_INCLUDED
 #define WDL_MPID_RMA_WIRE_H_INCLUDED
@@ -28,8 +34,8 @@
 
 #define WDL_PKT_TABLE(X)                                                                       \
     X(PUT) X(GET) X(ACC) X(GET_ACC) X(CAS) X(TYPE) X(LOCK) X(UNLOCK) X(FLUSH) X(POST) X(COMPLETE) \
-    X(BARRIER) X(REPLY) X(OP_ACK) X(TYPE_ACK) X(GRANT) X(SETTLED) X(UNLOCK_ACK) X(FLUSH_ACK)    \
-    X(ERROR)
+    X(BARRIER) X(BUNDLE) X(REPLY) X(OP_ACK) X(TYPE_ACK) X(ANSWERS) X(GRANT) X(SETTLED)        \
+    X(UNLOCK_ACK) X(FLUSH_ACK) X(ERROR)
 
 enum wdl_pkt_kind {
 #define WDL_PKT_ENUM(name) WDL_PKT_##name,
@@ -42,7 +48,11 @@ enum {                          /* flags */
     WDL_PKT_EXCLUSIVE = 1,      /* LOCK */
     WDL_PKT_WANT_ACK = 2,       /* PUT, ACC, TYPE: answer when done */
     WDL_PKT_JOIN = 4,           /* LOCK of lock_all, whose sender may hold other targets' locks */
-    WDL_PKT_OVERTOOK = 8        /* GRANT: others waited; SETTLED follows when they are granted */
+    WDL_PKT_OVERTOOK = 8,       /* GRANT: others waited; SETTLED follows when they are granted */
+    WDL_PKT_WITH_LOCK = 16,
+    WDL_PKT_WITH_UNLOCK = 32,
+    WDL_PKT_WITH_FLUSH = 64,
+    WDL_PKT_AGAIN = 128         /* GRANT: the bundle that asked was not kept, send it again */
 };
 
 #define WDL_PKT_CONTIG 0u               /* type: one contiguous stretch */
@@ -61,7 +71,7 @@ struct wdl_pkt {
     uint64_t offset;            /* of this packet's bytes in the operation's (or type's) stream */
     uint64_t total;             /* bytes of that stream */
     uint32_t bytes;             /* of the stream that this packet is about */
-    uint32_t reserved;
+    uint32_t reserved;          /* in a bundle or its answers: bytes of payload behind the packet */
     struct wdl_element element;
 };
 

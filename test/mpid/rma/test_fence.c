@@ -78,7 +78,9 @@ START_TEST(a_fence_costs_one_flush_a_target)
     char data[8] = "seven..";
     for (int unordered = 0; unordered < 2; unordered++)
         for (int puts = 1; puts < 5; puts++) {
-            struct test_world_params p = {.ranks = 4,.unordered = unordered };
+            struct test_world_params p = {.ranks = 4,.unordered = unordered,
+                .combine = WDL_COMBINE_NEVER
+            };
             test_world_open(&w, &p);
             FENCE(&w, 0);
             test_world_messages(&w);

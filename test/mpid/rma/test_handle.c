@@ -117,6 +117,9 @@ START_TEST(an_answer_counts_from_its_target_alone)
     struct wdl_target *t = wdl_target_find(o->win, 1);
     struct wdl_op *op = wdl_container_of(t->waiting.next, struct wdl_op, node.link);
     struct wdl_pkt grant = test_packet(&w, 2, WDL_PKT_GRANT);
+    ck_assert_int_eq(t->lock.state, WDL_LOCK_CALLED);   /* the operation waits for company */
+    t->want_lock = t->push = 1;
+    wdl_target_progress(t);
     ck_assert_int_eq(test_deliver(&w, 2, 0, &grant, NULL, 0), WDL_ERR_PROTO);
     ck_assert_int_eq(t->lock.state, WDL_LOCK_ISSUED);
     grant = test_packet(&w, 1, WDL_PKT_GRANT);

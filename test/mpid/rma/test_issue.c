@@ -24,7 +24,8 @@ START_TEST(accumulates_to_one_target_keep_their_order)
         for (int waived = 0; waived < 2; waived++) {
             struct test_world w;
             struct test_world_params p = {.ranks = 2,.unordered = unordered,
-                .acc_unordered = waived,.delay_ns_max = 5000,.seed = 8
+                .acc_unordered = waived,.delay_ns_max = 5000,.seed = 8,
+                .combine = WDL_COMBINE_NEVER
             };
             int64_t value[10];
             int most = 0;
@@ -53,7 +54,9 @@ END_TEST
 START_TEST(puts_are_not_ordered)
 {
     struct test_world w;
-    struct test_world_params p = {.ranks = 2,.unordered = 1,.delay_ns_max = 100000 };
+    struct test_world_params p = {.ranks = 2,.unordered = 1,.delay_ns_max = 100000,
+        .combine = WDL_COMBINE_NEVER
+    };
     char data[8] = "";
     test_world_open(&w, &p);
     struct wdl_target *t = locked(&w, 1);
@@ -98,7 +101,7 @@ END_TEST
 START_TEST(a_drain_asks_all_targets_at_once)
 {
     struct test_world w;
-    struct test_world_params p = {.ranks = 8 };
+    struct test_world_params p = {.ranks = 8,.combine = WDL_COMBINE_NEVER };
     char data[8] = "";
     test_world_open(&w, &p);
     struct wdl_win *win = w.rank[0].win;
@@ -125,7 +128,7 @@ START_TEST(issuing_goes_round)
 {
     struct test_world w;
     struct test_world_params p = {.ranks = 4,.bounce_count = 1,.pending_permille = 1000,
-        .delay_ns_max = 1000,.rma = {.win_ops = 64}
+        .delay_ns_max = 1000,.combine = WDL_COMBINE_NEVER,.rma = {.win_ops = 64}
     };
     static char data[256];
     int first[4] = { 0 };

@@ -5,18 +5,19 @@
 
 /* The table once more, as a drawing: a state a line, an event a column; '.' is no row. */
 static const char *const drawing[WDL_LOCK_STATE_COUNT] = {
-    /*                      LOCK NOCHECK ASSUME ISSUE GRANT CONVERT DROP RELEASE ACK EVICT */
-    [WDL_LOCK_IDLE] =      "C    U       G      .     .     .       .    .       .   .",
-    [WDL_LOCK_CALLED] =    ".    .       .      I     .     .       -    .       .   .",
-    [WDL_LOCK_ISSUED] =    ".    .       .      .     G     .       .    .       .   .",
-    [WDL_LOCK_GRANTED] =   ".    .       .      .     .     .       .    R       .   -",
-    [WDL_LOCK_UNCHECKED] = ".    .       .      .     .     C       -    .       .   .",
-    [WDL_LOCK_RELEASING] = ".    .       .      .     .     .       .    .       -   ."
+    /*                      LOCK NOCHECK ASSUME ISSUE GRANT CONVERT DROP RELEASE ACK EVICT PASS */
+    [WDL_LOCK_IDLE] =      "C    U       G      .     .     .       .    .       .   .     .",
+    [WDL_LOCK_CALLED] =    ".    .       .      I     .     .       -    .       .   .     P",
+    [WDL_LOCK_ISSUED] =    ".    .       .      .     G     .       .    .       .   .     .",
+    [WDL_LOCK_GRANTED] =   ".    .       .      .     .     .       .    R       .   -     .",
+    [WDL_LOCK_UNCHECKED] = ".    .       .      .     .     C       -    .       .   .     .",
+    [WDL_LOCK_RELEASING] = ".    .       .      .     .     .       .    .       -   .     .",
+    [WDL_LOCK_PASSING] =   ".    .       .      .     G     .       .    .       -   .     ."
 };
 
 static int drawn(int state, int event)
 {
-    static const char letters[WDL_LOCK_STATE_COUNT] = "-CIGUR";
+    static const char letters[WDL_LOCK_STATE_COUNT] = "-CIGURP";
     const char *at = drawing[state];
     for (int i = 0; *at; at++)
         if (*at != ' ' && i++ == event) {
@@ -41,7 +42,7 @@ START_TEST(every_row_and_every_missing_row)
             ck_assert_int_eq(lock.exclusive, 1);
             rows += to >= 0;
         }
-    ck_assert_int_eq(rows, 11);
+    ck_assert_int_eq(rows, 14);
 }
 END_TEST
 
@@ -51,6 +52,8 @@ START_TEST(operations_pass_only_while_it_is_held)
         struct wdl_lock lock = {.state = state };
         ck_assert_int_eq(wdl_lock_open(&lock) != 0,
                          state == WDL_LOCK_GRANTED || state == WDL_LOCK_UNCHECKED);
+        ck_assert_int_eq(wdl_lock_asked(&lock) != 0,
+                         state == WDL_LOCK_ISSUED || state == WDL_LOCK_PASSING);
     }
 }
 END_TEST

@@ -93,7 +93,7 @@ END_TEST
 START_TEST(memory_within_reach_takes_no_message)
 {
     struct test_world w;
-    struct test_world_params p = {.ranks = 4,.node = 2 };
+    struct test_world_params p = {.ranks = 4,.node = 2,.combine = WDL_COMBINE_NEVER };
     struct wdl_win_stats stats;
     char data[8] = "near";
     test_world_open(&w, &p);

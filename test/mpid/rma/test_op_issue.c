@@ -12,7 +12,8 @@ enum { BYTES = 8192, HEADER = sizeof(struct wdl_am_hdr) + sizeof(struct wdl_pkt)
 static void open_world(struct test_world *w, int unordered, int pending)
 {
     struct test_world_params p = {.ranks = 2,.unordered = unordered,.bytes = BYTES,
-        .pending_permille = pending,.delay_ns_max = (uint64_t) (pending ? 3000 : 0),.seed = 3
+        .pending_permille = pending,.delay_ns_max = (uint64_t) (pending ? 3000 : 0),.seed = 3,
+        .combine = WDL_COMBINE_NEVER
     };
     test_world_open(w, &p);
     FENCE(w);

@@ -86,58 +86,6 @@ START_TEST(an_exclusive_holder_is_alone)
 }
 END_TEST
 
-/* LOCK, GRANT, PUT, UNLOCK and its answer: nothing is piggybacked yet. By words: no message. */
-START_TEST(a_locked_put_costs_five_messages)
-{
-    struct test_world w;
-    char data[8] = "locked.";
-    for (int node = 1; node <= 2; node++) {
-        struct test_world_params p = {.ranks = 2,.node = node };
-        test_world_open(&w, &p);
-        struct test_rank *o = &w.rank[0];
-        for (int exclusive = 0; exclusive < 2; exclusive++) {
-            TEST_DONE(&w, wdl_win_lock(o->win, 1, exclusive, 0, &o->step));
-            ck_assert_int_eq(test_world_messages(&w), 0);       /* with the first operation */
-            test_op(&w, 0, test_put(1, 8 * exclusive, data, 8));
-            TEST_DONE(&w, wdl_win_unlock(o->win, 1, &o->step));
-            ck_assert_mem_eq(w.rank[1].memory + 8 * exclusive, data, 8);
-            ck_assert_int_eq(test_world_messages(&w), node > 1 ? 0 : 5);
-            /* unused, it costs nothing; NOCHECK: the put, a flush and its answer */
-            TEST_DONE(&w, wdl_win_lock(o->win, 1, exclusive, 0, &o->step));
-            TEST_DONE(&w, wdl_win_unlock(o->win, 1, &o->step));
-            ck_assert_int_eq(test_world_messages(&w), 0);
-            TEST_DONE(&w, wdl_win_lock(o->win, 1, exclusive, WDL_MODE_NOCHECK, &o->step));
-            test_op(&w, 0, test_put(1, 16, data, 8));
-            TEST_DONE(&w, wdl_win_unlock(o->win, 1, &o->step));
-            ck_assert_int_eq(test_world_messages(&w), node > 1 ? 0 : 3);
-        }
-        test_world_close(&w);
-    }
-}
-END_TEST
-
-START_TEST(lock_all_costs_what_its_operations_need)
-{
-    struct test_world w;
-    char data[8] = "for all";
-    for (int node = 1; node <= TEST_RANKS_MAX; node += TEST_RANKS_MAX - 1) {
-        struct test_world_params p = {.ranks = TEST_RANKS_MAX,.node = node };
-        test_world_open(&w, &p);
-        struct test_rank *o = &w.rank[0];
-        for (int k = 0; k < TEST_RANKS_MAX; k++) {
-            TEST_DONE(&w, wdl_win_lock_all(o->win, 0, &o->step));
-            for (int t = 1; t <= k; t++)
-                test_op(&w, 0, test_put(t, 0, data, 8));
-            TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
-            for (int t = 1; t <= k; t++)
-                ck_assert_mem_eq(w.rank[t].memory, data, 8);
-            ck_assert_int_eq(test_world_messages(&w), node > 1 ? 0 : 5 * k);
-        }
-        test_world_close(&w);
-    }
-}
-END_TEST
-
 /* Flush: done at the target; local flush: the origin's buffer is free; neither closes the epoch. */
 START_TEST(a_flush_completes_at_the_target)
 {
@@ -172,7 +120,7 @@ END_TEST
 START_TEST(a_flush_costs_one_question_where_something_is_unflushed)
 {
     struct test_world w;
-    struct test_world_params p = {.ranks = 4 };
+    struct test_world_params p = {.ranks = 4,.combine = WDL_COMBINE_NEVER };
     char data[8] = "";
     test_world_open(&w, &p);
     struct test_rank *o = &w.rank[0];
@@ -310,8 +258,7 @@ START_TEST(the_fence_epoch_ends_with_the_first_lock)
 }
 END_TEST
 
-WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_locked_put_costs_five_messages,
-          lock_all_costs_what_its_operations_need, a_flush_completes_at_the_target,
+WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_flush_completes_at_the_target,
           a_flush_costs_one_question_where_something_is_unflushed, calls_out_of_order_are_errors,
           a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error,
           the_fence_epoch_ends_with_the_first_lock)

@@ -1,0 +1,252 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Short operations to one target in one message, with the request for its lock and with what closes
+ * the epoch (seed 001, Performance optimizations 1 and 2; design 3.9).
+ *
+ * What may wait for company:
+ *   one short operation under a lock not asked for yet, until the next call for its target
+ *   several, when operations follow one another (or the window's mode says so): `hold` remembers
+ *   whether the last operation was followed by the next call at once
+ * Nothing is held back that has a request, is not short, or does not fit in a message together; nor
+ * for longer than HELD_NS, where the mode is automatic and the target's lock was not asked for by
+ * name; nor when elements run short.
+ */
+#include <string.h>
+#include "mpid/rma/win_impl.h"
+
+enum { FOLLOWS_NS = 5000, HELD_NS = 20000 };
+
+static uint64_t now_ns(const struct wdl_win *win)
+{
+    const struct wdl_host *host = &win->proc->host;
+    return host->ops->now_ns(host->ctx);
+}
+
+/* Another call has come: did it follow the last operation at once? */
+static void judge(struct wdl_win *win, uint64_t now)
+{
+    if (win->op_ns > 0)
+        win->hold = now - win->op_ns <= FOLLOWS_NS;
+}
+
+void wdl_win_combine_set(struct wdl_win *win, enum wdl_combine combine)
+{
+    win->params.combine = combine;
+    wdl_win_activate(win);
+}
+
+void wdl_combine_op(struct wdl_target *t)
+{
+    struct wdl_win *win = t->win;
+    uint64_t now = now_ns(win) + 1;     /* 0 says that there is none */
+    judge(win, now);
+    win->op_ns = now;
+    if (t->waiting.next == t->waiting.prev) {
+        t->held_ns = now;
+        t->push = 0;
+    }
+}
+
+void wdl_combine_sync(struct wdl_target *t)
+{
+    struct wdl_win *win = t->win;
+    if (win->op_ns > 0)
+        judge(win, now_ns(win) + 1);
+    win->op_ns = 0;
+    t->push = 1;
+}
+
+static int is_short(const struct wdl_op *op)
+{
+    return op->next == 0 && op->total <= (size_t) op->win->rma->params.short_bytes &&
+        (op->type == WDL_PKT_CONTIG || op->type == WDL_PKT_PREDEFINED);
+}
+
+int wdl_combine_count(const struct wdl_target *t)
+{
+    size_t there = 0, back = 0, room = t->win->rma->chunk_bytes;
+    struct wdl_list *node;
+    int n = 0, acc = 0;
+    wdl_list_for(node, &t->waiting) {
+        const struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
+        there += sizeof(struct wdl_pkt) + wdl_op_payload_bytes(op);
+        back += sizeof(struct wdl_pkt) + (wdl_op_reads(op) ? op->total : 0);
+        /* unordered network: one message with accumulates at a time */
+        acc += op->args.kind >= WDL_RMA_ACC;
+        if (!is_short(op) || there > room || back > room ||
+            (acc > 0 && t->acc_in_flight > 0 && !t->win->params.acc_unordered))
+            break;
+        n++;
+    }
+    return n;
+}
+
+int wdl_combine_holds(const struct wdl_target *t)
+{
+    const struct wdl_win *win = t->win;
+    int n = 0, count = wdl_combine_count(t);
+    struct wdl_list *node;
+    if (t->push || t->want_lock || t->want_flush || t->want_unlock || t->evict || count == 0)
+        return 0;
+    wdl_list_for(node, &t->waiting) {
+        const struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
+        if (++n > count || op->args.request)
+            return 0;
+    }
+    int first = n == 1 && t->lock.state == WDL_LOCK_CALLED;
+    if (first && win->epoch.access_state == WDL_ACCESS_PER_TARGET)
+        return 1;
+    if (win->params.combine != WDL_COMBINE_AUTO)
+        return win->params.combine == WDL_COMBINE_ALWAYS;
+    return (first || win->hold) && now_ns(win) + 1 - t->held_ns < HELD_NS;
+}
+
+void wdl_combine_tail(struct wdl_target *t)
+{
+    struct wdl_list *node;
+    if (wdl_list_empty(&t->waiting) || !t->win->proc->ordered ||
+        wdl_op_reads(wdl_container_of(t->waiting.prev, struct wdl_op, node.link)))
+        return;
+    wdl_list_for(node, &t->waiting) {
+        struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
+        if (op->args.kind != WDL_RMA_GET || op->next > 0 || op->type_next > 0)
+            continue;
+        wdl_list_remove(node);
+        wdl_list_push(&t->waiting, node);
+        return;
+    }
+}
+
+/* The operations' packets and payloads, one behind the other. */
+static int bundle_fill(const struct wdl_target *t, int count, char *to, size_t *bytes_out)
+{
+    struct wdl_list *node;
+    size_t at = 0;
+    wdl_list_for(node, &t->waiting) {
+        const struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
+        struct wdl_pkt pkt;
+        if (count-- == 0)
+            break;
+        wdl_op_fill(op, &pkt, op->total);
+        pkt.reserved = (uint32_t) wdl_op_payload_bytes(op);
+        memcpy(to + at, &pkt, sizeof(pkt));
+        if (wdl_op_payload(op, to + at + sizeof(pkt)) != WDL_OK)
+            return WDL_ERR_TYPE;
+        at += sizeof(pkt) + pkt.reserved;
+    }
+    *bytes_out = at;
+    return WDL_OK;
+}
+
+/* They are with the target, or refused with an error. */
+static void bundle_sent(struct wdl_target *t, int count, int status)
+{
+    while (count-- > 0) {
+        struct wdl_list *node = wdl_list_pop(&t->waiting);
+        struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
+        wdl_list_push(&t->issued, node);
+        if (!t->win->proc->ordered && op->args.kind >= WDL_RMA_ACC)
+            t->acc_in_flight++;
+        if (status != WDL_OK)
+            op->status = status;
+        else
+            op->next = op->total;
+    }
+}
+
+static int bundle_reads(const struct wdl_target *t, int count)
+{
+    struct wdl_list *node;
+    wdl_list_for(node, &t->waiting) {
+        if (count-- == 0)
+            break;
+        if (wdl_op_reads(wdl_container_of(node, struct wdl_op, node.link)))
+            return 1;
+    }
+    return 0;
+}
+
+int wdl_combine_send(struct wdl_target *t, int count, int flags)
+{
+    struct wdl_win *win = t->win;
+    struct wdl_bounce *bounce = wdl_bounce_get(win->proc);
+    int reads = bundle_reads(t, count), ordered = win->proc->ordered;
+    struct wdl_pkt pkt;
+    size_t bytes = 0;
+    if (!bounce)
+        return WDL_AGAIN;
+    flags |= wdl_closing_flags(t, count);
+    int answered = reads || (flags & WDL_PKT_WITH_LOCK);        /* when all of it is done */
+    if (answered)
+        flags &= ~WDL_PKT_WITH_FLUSH;
+    wdl_pkt_init(&pkt, win, WDL_PKT_BUNDLE);
+    pkt.flags = (uint8_t) flags;
+    pkt.op = wdl_op_ref(wdl_container_of(t->waiting.next, struct wdl_op, node.link));
+    pkt.count = count;
+    int status = bundle_fill(t, count, bounce->data, &bytes);
+    if (status == WDL_OK)
+        status = wdl_bounce_send(bounce, win->params.peer_of(win->params.ctx, t->rank), WDL_AM_RMA,
+                                 &pkt, sizeof(pkt), bytes);
+    if (status == WDL_AGAIN || wdl_status_is_error(status))
+        wdl_bounce_put(bounce);
+    if (status == WDL_AGAIN)
+        return WDL_AGAIN;
+    bundle_sent(t, count, status);
+    if (status != WDL_OK)
+        return status;
+    win->stats.messages++;
+    t->held_ns = win->op_ns;
+    if (ordered)
+        t->dirty = !answered;
+    t->asked = flags;
+    wdl_closing_sent(t, flags);
+    return WDL_OK;
+}
+
+void wdl_combine_again(struct wdl_target *t)
+{
+    while (!wdl_list_empty(&t->issued)) {
+        struct wdl_list *node = t->issued.prev;
+        struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
+        wdl_list_remove(node);
+        wdl_list_push_front(&t->waiting, node);
+        op->next = 0;
+        if (!t->win->proc->ordered && op->args.kind >= WDL_RMA_ACC)
+            t->acc_in_flight--;
+    }
+    t->want_unlock |= (t->asked & WDL_PKT_WITH_UNLOCK) != 0;
+    t->push = 1;
+}
+
+int wdl_closing_flags(const struct wdl_target *t, int count)
+{
+    int ordered = t->win->proc->ordered;
+    int may = t->lock.state == WDL_LOCK_GRANTED || t->lock.state == WDL_LOCK_CALLED;
+    struct wdl_list *node;
+    wdl_list_for(node, &t->waiting)
+        if (count-- == 0)
+            return 0;
+    /* unordered network: the packet may be there before those that are not acknowledged */
+    if (!ordered && !wdl_list_empty(&t->issued))
+        return 0;
+    if (t->want_unlock && may)
+        return WDL_PKT_WITH_UNLOCK;
+    return ordered && (t->want_flush || t->evict) ? WDL_PKT_WITH_FLUSH : 0;
+}
+
+void wdl_closing_sent(struct wdl_target *t, int flags)
+{
+    if (flags & WDL_PKT_WITH_FLUSH) {
+        t->flush_sent++;
+        t->want_flush = t->dirty = 0;
+    }
+    if (flags & WDL_PKT_WITH_UNLOCK)
+        t->want_unlock = t->dirty = 0;
+    if (flags & (WDL_PKT_WITH_UNLOCK | WDL_PKT_WITH_LOCK)) {
+        int whole = (flags & WDL_PKT_WITH_LOCK) && (flags & WDL_PKT_WITH_UNLOCK);
+        int status = wdl_lock_step(&t->lock, whole ? WDL_LOCK_ON_PASS :
+                                   flags & WDL_PKT_WITH_LOCK ? WDL_LOCK_ON_ISSUE :
+                                   WDL_LOCK_ON_RELEASE);
+        wdl_assert_cmp(status, ==, WDL_OK);
+    }
+}

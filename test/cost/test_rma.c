@@ -1,0 +1,277 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Exact numbers of messages of one-sided calls, on windows whose ranks share no memory: both
+ * directions, everything included.
+ */
+#include "host/testworld.h"
+#include "support/suite.h"
+
+static struct wdl_rma_args operation(int kind, char *data, int64_t *result)
+{
+    static const int64_t zero;
+    switch (kind) {
+        case 0: return test_put(1, 0, data, 8);
+        case 1: return test_get(1, 0, data, 8);
+        case 2: return test_acc(1, 0, WDL_ROP_SUM, TEST_I64, 1, data, NULL);
+        case 3: return test_acc(1, 0, WDL_ROP_SUM, TEST_I64, 1, data, result);
+        default: return test_cas(1, 0, TEST_I64, &zero, data, result);
+    }
+}
+
+static void open_world(struct test_world *w, int ranks, int unordered, enum wdl_combine combine)
+{
+    struct test_world_params p = {.ranks = ranks,.unordered = unordered,.combine = combine,
+        .bytes = 4096
+    };
+    test_world_open(w, &p);
+}
+
+static void lock(struct test_world *w, int o, int t, int exclusive)
+{
+    TEST_DONE(w, wdl_win_lock(w->rank[o].win, t, exclusive, 0, &w->rank[o].step));
+}
+
+static void unlock(struct test_world *w, int o, int t)
+{
+    TEST_DONE(w, wdl_win_unlock(w->rank[o].win, t, &w->rank[o].step));
+}
+
+static void flush(struct test_world *w, int o, int t)
+{
+    TEST_DONE(w, wdl_win_flush(w->rank[o].win, t, 0, &w->rank[o].step));
+}
+
+/* Lock, one short operation, unlock: there and back, whatever it is. */
+START_TEST(a_short_epoch_costs_two_messages)
+{
+    for (int i = 0; i < 2 * 3 * 5 * 2; i++) {
+        struct test_world w;
+        char data[8] = "eight b";
+        int64_t result;
+        open_world(&w, 2, i % 2, (enum wdl_combine) (i / 2 % 3));
+        lock(&w, 0, 1, i / 6 % 2);
+        test_op(&w, 0, operation(i / 12, data, &result));
+        ck_assert_int_eq(test_world_messages(&w), 0);
+        unlock(&w, 0, 1);
+        ck_assert_int_eq(test_world_messages(&w), 2);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+START_TEST(an_unused_lock_costs_nothing_and_nocheck_two_messages)
+{
+    struct test_world w;
+    char data[8] = "";
+    open_world(&w, 2, 0, WDL_COMBINE_ALWAYS);
+    lock(&w, 0, 1, 1);
+    unlock(&w, 0, 1);
+    ck_assert_int_eq(test_world_messages(&w), 0);
+    TEST_DONE(&w, wdl_win_lock(w.rank[0].win, 1, 0, WDL_MODE_NOCHECK, &w.rank[0].step));
+    test_op(&w, 0, test_put(1, 0, data, 8));
+    unlock(&w, 0, 1);
+    ck_assert_int_eq(test_world_messages(&w), 2);       /* put and flush; its answer */
+    test_world_close(&w);
+}
+END_TEST
+
+/* 1,024 bytes of message: nine puts of 8 bytes with their packets. */
+START_TEST(short_operations_share_messages)
+{
+    for (int unordered = 0; unordered < 2; unordered++) {
+        struct test_world w;
+        char data[64][8];
+        memset(data, 7, sizeof(data));
+        open_world(&w, 2, unordered, WDL_COMBINE_ALWAYS);
+        lock(&w, 0, 1, 1);
+        for (int i = 0; i < 9; i++)
+            test_op(&w, 0, test_put(1, 8 * i, data[i], 8));
+        unlock(&w, 0, 1);
+        ck_assert_int_eq(test_world_messages(&w), 2);
+        ck_assert_mem_eq(w.rank[1].memory, data, 72);
+        lock(&w, 0, 1, 1);
+        test_op(&w, 0, test_put(1, 0, data[0], 8));
+        flush(&w, 0, 1);
+        ck_assert_int_eq(test_world_messages(&w), 2);   /* lock, put and flush; granted and done */
+        for (int i = 0; i < 12; i++)
+            test_op(&w, 0, test_put(1, 8 * i, data[i], 8));
+        flush(&w, 0, 1);
+        /* unordered: each of the two is acknowledged */
+        ck_assert_int_eq(test_world_messages(&w), unordered ? 4 : 3);
+        unlock(&w, 0, 1);
+        ck_assert_int_eq(test_world_messages(&w), 2);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+START_TEST(a_flush_travels_with_the_last_operation)
+{
+    struct test_world w;
+    char data[8] = "flushed", back[8];
+    int64_t result;
+    open_world(&w, 2, 0, WDL_COMBINE_ALWAYS);
+    lock(&w, 0, 1, 0);
+    test_op(&w, 0, test_put(1, 0, data, 8));
+    flush(&w, 0, 1);
+    test_world_messages(&w);
+    for (int kind = 0; kind < 5; kind++) {
+        test_op(&w, 0, operation(kind, data, &result));
+        flush(&w, 0, 1);
+        ck_assert_int_eq(test_world_messages(&w), 2);
+    }
+    test_op(&w, 0, test_put(1, 8, data, 8));
+    test_op(&w, 0, test_get(1, 16, back, 8));
+    flush(&w, 0, 1);
+    ck_assert_int_eq(test_world_messages(&w), 2);
+    flush(&w, 0, 1);
+    ck_assert_int_eq(test_world_messages(&w), 0);
+    test_op(&w, 0, test_put(1, 8, data, 8));
+    unlock(&w, 0, 1);
+    ck_assert_int_eq(test_world_messages(&w), 2);
+    test_world_close(&w);
+}
+END_TEST
+
+/* What is not short waits for its lock, and has the unlock with it; a get goes to the tail, where
+ * its reply is the acknowledgement. */
+START_TEST(long_operations_are_followed_by_nothing)
+{
+    struct test_world w;
+    static char data[2000], back[8];
+    open_world(&w, 2, 0, WDL_COMBINE_AUTO);
+    lock(&w, 0, 1, 1);
+    test_op(&w, 0, test_put(1, 0, data, 600));
+    unlock(&w, 0, 1);
+    ck_assert_int_eq(test_world_messages(&w), 4);       /* LOCK, GRANT, PUT, UNLOCK_ACK */
+    lock(&w, 0, 1, 1);
+    test_op(&w, 0, test_put(1, 0, data, 2000));
+    unlock(&w, 0, 1);
+    ck_assert_int_eq(test_world_messages(&w), 6);       /* in three packets */
+    lock(&w, 0, 1, 1);
+    test_op(&w, 0, test_get(1, 2000, back, 8));
+    test_op(&w, 0, test_put(1, 0, data, 600));
+    unlock(&w, 0, 1);
+    ck_assert_int_eq(test_world_messages(&w), 5);       /* LOCK, GRANT, PUT, GET, REPLY */
+    test_world_close(&w);
+}
+END_TEST
+
+START_TEST(a_bundle_waits_for_its_lock_at_the_target)
+{
+    struct test_world w;
+    char data[3][8] = { "holder", "second", "third" };
+    struct test_world_params p = {.ranks = 4,.rma = {.stashes = 1} };
+    test_world_open(&w, &p);
+    lock(&w, 1, 0, 1);
+    test_op(&w, 1, test_put(0, 0, data[0], 8));
+    flush(&w, 1, 0);
+    for (int o = 2; o < 4; o++) {
+        lock(&w, o, 0, 1);
+        test_op(&w, o, test_put(0, 8 * (o - 1), data[o - 1], 8));
+        ck_assert_int_eq(wdl_win_unlock(w.rank[o].win, 0, &w.rank[o].step), WDL_AGAIN);
+        test_world_settle(&w);
+    }
+    ck_assert_int_eq(wdl_win_unlock(w.rank[2].win, 0, &w.rank[2].step), WDL_AGAIN);
+    test_world_messages(&w);
+    unlock(&w, 1, 0);
+    /* one waited with its operation: its answer; the other has it sent again: GRANT, PUT, ACK */
+    unlock(&w, 2, 0);
+    unlock(&w, 3, 0);
+    ck_assert_int_eq(test_world_messages(&w), 2 + 1 + 3);
+    for (int i = 0; i < 3; i++)
+        ck_assert_mem_eq(w.rank[0].memory + 8 * i, data[i], 8);
+    test_world_close(&w);
+}
+END_TEST
+
+START_TEST(lock_all_costs_two_messages_for_each_target_used)
+{
+    for (int k = 0; k < TEST_RANKS_MAX; k++) {
+        struct test_world w;
+        char data[8] = "for all";
+        open_world(&w, TEST_RANKS_MAX, k % 2, WDL_COMBINE_AUTO);
+        struct test_rank *o = &w.rank[0];
+        TEST_DONE(&w, wdl_win_lock_all(o->win, 0, &o->step));
+        for (int t = 1; t <= k; t++)
+            test_op(&w, 0, test_put(t, 0, data, 8));
+        TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
+        ck_assert_int_eq(test_world_messages(&w), 2 * k);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+/* Two target elements, eight ranks: a lock and its grant, a release and its answer for each rank.
+ * The first two puts come with the lock requests, the third with its flush. */
+START_TEST(lock_all_under_the_window_protocol)
+{
+    struct test_world w;
+    char data[8] = "window";
+    struct test_world_params p = {.ranks = TEST_RANKS_MAX,
+        .rma = {.win_targets = 1,.global_targets = 1}
+    };
+    test_world_open(&w, &p);
+    struct test_rank *o = &w.rank[0];
+    TEST_DONE(&w, wdl_win_lock_all(o->win, 0, &o->step));
+    for (int t = 1; t <= 3; t++) {
+        struct wdl_rma_args put = test_put(t, 0, data, 8);
+        TEST_DONE(&w, wdl_rma_op(o->win, &put));
+    }
+    TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
+    ck_assert_int_eq(test_world_messages(&w), 4 * TEST_RANKS_MAX + 2);
+    test_world_close(&w);
+}
+END_TEST
+
+/* By words no rank's processor is asked, whatever the number of ranks. */
+START_TEST(locks_by_words_cost_no_message)
+{
+    for (int ranks = 2; ranks <= TEST_RANKS_ROOM; ranks += 19) {
+        struct test_world w;
+        struct test_world_params p = {.ranks = ranks,.node = ranks };
+        char data[8] = "words";
+        test_world_open(&w, &p);
+        struct test_rank *o = &w.rank[0];
+        TEST_DONE(&w, wdl_win_lock_all(o->win, 0, &o->step));
+        for (int t = 0; t < ranks; t++)
+            test_op(&w, 0, test_put(t, 0, data, 8));
+        TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
+        lock(&w, 0, 1, 1);
+        test_op(&w, 0, test_put(1, 0, data, 8));
+        unlock(&w, 0, 1);
+        ck_assert_int_eq(test_world_messages(&w), 0);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+/* ceil(log2 P) messages of each rank, and for an operation itself and an answer. */
+START_TEST(a_fence_costs_its_barrier)
+{
+    for (int ranks = 1; ranks <= TEST_RANKS_MAX; ranks++) {
+        struct test_world w;
+        int rounds = 0;
+        char data[8] = "fenced";
+        while (1 << rounds < ranks)
+            rounds++;
+        open_world(&w, ranks, 0, WDL_COMBINE_ALWAYS);
+        for (int i = 0; i < 2; i++) {
+            TEST_ALL(&w, wdl_win_fence(r->win, 0, &r->step));
+            ck_assert_int_eq(test_world_messages(&w), rounds * ranks);
+        }
+        for (int i = 0; i < 5 && ranks > 1; i++)
+            test_op(&w, 0, test_put(1, 8 * i, data, 8));
+        TEST_ALL(&w, wdl_win_fence(r->win, WDL_MODE_NOSUCCEED, &r->step));
+        ck_assert_int_eq(test_world_messages(&w), rounds * ranks + 2 * (ranks > 1));
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+WDL_SUITE("cost/rma", a_short_epoch_costs_two_messages,
+          an_unused_lock_costs_nothing_and_nocheck_two_messages, short_operations_share_messages,
+          a_flush_travels_with_the_last_operation, long_operations_are_followed_by_nothing,
+          a_bundle_waits_for_its_lock_at_the_target,
+          lock_all_costs_two_messages_for_each_target_used, lock_all_under_the_window_protocol,
+          locks_by_words_cost_no_message, a_fence_costs_its_barrier)

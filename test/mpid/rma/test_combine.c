@@ -1,0 +1,139 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/combine: what waits for
+ * company, and for how long. */
+#include "host/testworld.h"
+#include "support/suite.h"
+
+static struct wdl_target *locked(struct test_world *w, enum wdl_combine combine)
+{
+    struct test_world_params p = {.ranks = 2,.combine = combine,.bytes = 4096 };
+    static char data[8];
+    test_world_open(w, &p);
+    struct test_rank *o = &w->rank[0];
+    TEST_DONE(w, wdl_win_lock(o->win, 1, 0, 0, &o->step));
+    test_op(w, 0, test_put(1, 0, data, 8));
+    TEST_DONE(w, wdl_win_flush(o->win, 1, 0, &o->step));
+    test_world_messages(w);
+    return wdl_target_find(o->win, 1);
+}
+
+static void done(struct test_world *w)
+{
+    TEST_DONE(w, wdl_win_unlock(w->rank[0].win, 1, &w->rank[0].step));
+    test_world_close(w);
+}
+
+START_TEST(always_and_never)
+{
+    for (int never = 0; never < 2; never++) {
+        struct test_world w;
+        char data[8] = "";
+        struct wdl_target *t = locked(&w, never ? WDL_COMBINE_NEVER : WDL_COMBINE_ALWAYS);
+        for (int i = 0; i < 5; i++) {
+            test_op(&w, 0, test_put(1, 8 * i, data, 8));
+            ck_assert_int_eq(wdl_combine_count(t), never ? 0 : i + 1);
+        }
+        w.rank[0].host.now_ns += 1000000;
+        ck_assert_int_eq(test_world_messages(&w), never ? 5 : 0);
+        done(&w);
+    }
+}
+END_TEST
+
+/* The first one is sent; when the second follows at once, it and those behind it wait, but not for
+ * long; after a pause they are sent one by one again. */
+START_TEST(automatic_mode_follows_the_pace)
+{
+    struct test_world w;
+    char data[8] = "";
+    struct wdl_target *t = locked(&w, WDL_COMBINE_AUTO);
+    uint64_t *now = &w.rank[0].host.now_ns;
+    *now += 1000000;
+    for (int i = 0; i < 3; i++, *now += 100000) {
+        test_op(&w, 0, test_put(1, 0, data, 8));
+        if (i > 0)
+            ck_assert_int_eq(test_world_messages(&w), 1);
+    }
+    test_world_messages(&w);
+    test_op(&w, 0, test_put(1, 0, data, 8));
+    for (int i = 0; i < 4; i++, *now += 100)
+        test_op(&w, 0, test_put(1, 0, data, 8));
+    ck_assert_int_eq(wdl_combine_count(t), 4);
+    ck_assert_int_eq(test_world_messages(&w), 1);
+    *now += 100000;
+    ck_assert_int_eq(test_world_messages(&w), 1);
+    ck_assert_int_eq(wdl_combine_count(t), 0);
+    done(&w);
+}
+END_TEST
+
+/* An operation that a flush follows at once waits for it the next time. */
+START_TEST(an_operation_waits_for_the_flush_that_follows_it)
+{
+    struct test_world w;
+    char data[8] = "";
+    locked(&w, WDL_COMBINE_AUTO);
+    struct test_rank *o = &w.rank[0];
+    uint64_t *now = &o->host.now_ns;
+    for (int i = 0; i < 6; i++) {
+        int late = i == 3;
+        *now += 1000000;
+        test_op(&w, 0, test_put(1, 0, data, 8));
+        *now += late ? 1000000 : 100;
+        TEST_DONE(&w, wdl_win_flush(o->win, 1, 0, &o->step));
+        ck_assert_int_eq(test_world_messages(&w), i == 4 ? 3 : 2);
+    }
+    done(&w);
+}
+END_TEST
+
+START_TEST(what_does_not_wait)
+{
+    struct test_world w;
+    struct test_request request = { 0 };
+    static char data[600];
+    struct wdl_target *t = locked(&w, WDL_COMBINE_ALWAYS);
+    struct wdl_rma_args put = test_put(1, 0, data, 8);
+    put.request = &request;
+    test_op(&w, 0, put);
+    ck_assert_int_eq(wdl_combine_count(t), 0);
+    test_op(&w, 0, test_put(1, 0, data, 8));
+    ck_assert_int_eq(wdl_combine_count(t), 1);
+    test_op(&w, 0, test_put(1, 0, data, 600));
+    ck_assert(wdl_list_empty(&t->waiting));
+    ck_assert_int_eq(test_world_messages(&w), 3);
+    /* what does not fit in a message goes, the rest waits */
+    for (int i = 0; i < 10; i++)
+        test_op(&w, 0, test_put(1, 0, data, 8));
+    ck_assert_int_eq(test_world_messages(&w), 1);
+    ck_assert(request.done);
+    done(&w);
+}
+END_TEST
+
+/* One element: the second operation sends the first on its way, though nobody closes the epoch. */
+START_TEST(nothing_is_held_back_when_elements_run_short)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 3,.combine = WDL_COMBINE_ALWAYS,
+        .rma = {.win_ops = 1,.global_ops = 1}
+    };
+    char data[8] = "element";
+    test_world_open(&w, &p);
+    struct test_rank *o = &w.rank[0];
+    TEST_DONE(&w, wdl_win_lock(o->win, 1, 0, 0, &o->step));
+    TEST_DONE(&w, wdl_win_lock(o->win, 2, 0, 0, &o->step));
+    for (int i = 0; i < 12; i++) {
+        struct wdl_rma_args put = test_put(1 + i % 2, 8 * i, data, 8);
+        TEST_DONE(&w, wdl_rma_op(o->win, &put));
+    }
+    TEST_DONE(&w, wdl_win_unlock(o->win, 2, &o->step));
+    TEST_DONE(&w, wdl_win_unlock(o->win, 1, &o->step));
+    for (int i = 0; i < 12; i++)
+        ck_assert_mem_eq(w.rank[1 + i % 2].memory + 8 * i, data, 8);
+    test_world_close(&w);
+}
+END_TEST
+
+WDL_SUITE("rma/combine", always_and_never, automatic_mode_follows_the_pace,
+          an_operation_waits_for_the_flush_that_follows_it, what_does_not_wait,
+          nothing_is_held_back_when_elements_run_short)
