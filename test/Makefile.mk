@@ -14,6 +14,7 @@ unit_tests =                            \
     test/mpid/coll/test_cost            \
     test/mpid/coll/test_gasnet_fold     \
     test/mpid/coll/test_gasnet_op       \
+    test/mpid/coll/test_gasnet_sync     \
     test/mpid/coll/test_pattern         \
     test/mpid/coll/test_prefix          \
     test/mpid/coll/test_run             \

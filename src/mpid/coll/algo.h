@@ -6,8 +6,8 @@
  *
  * Roles: a phase has team->links roles. In a tree, link 0 comes from the parent and link 1 + i
  * from child i; in dissemination, link k from the rank 2^k below (its ready flag from the rank 2^k
- * above). Roles from cell_roles on have no cell: only for messages to a rank that is known to have
- * begun.
+ * above). Roles from cell_roles on have no cell: for flags, and for messages to a rank that is
+ * known to have begun.
  */
 #ifndef WDL_MPID_COLL_ALGO_H_INCLUDED
 #define WDL_MPID_COLL_ALGO_H_INCLUDED
@@ -29,6 +29,9 @@ enum wdl_phase {
 
 uint32_t wdl_role(const struct wdl_build *b, enum wdl_phase phase, int link);
 uint32_t wdl_role_bare(const struct wdl_build *b, int index);
+/* Of the ready flag for what goes to wdl_role_bare(b, index), between two ranks that are d apart: a
+ * link of `phase` where there are as many. */
+uint32_t wdl_role_ready(const struct wdl_build *b, enum wdl_phase phase, int index, int d);
 
 static inline struct wdl_loc wdl_nowhere(void)
 {

@@ -4,6 +4,9 @@
  * one per role: the first roles have room for data, the others are flags. A role has one writer
  * per collective, which its graph knows, and a cell's value is the number of its collective, so
  * that nothing is reset but what was taken and messages of different collectives never meet.
+ *
+ * Roles behind these have no cell: among many ranks there may be one for every other. Flags for
+ * them that come early are allocated, at most one per role and slot.
  */
 #include <string.h>
 #include "mpid/coll/coll_impl.h"
@@ -28,6 +31,8 @@ int wdl_cells_make(struct wdl_team *team)
     team->cells = host->ops->alloc(host->ctx, slot_bytes * (size_t) team->window);
     if (!team->cells)
         return WDL_ERR_NOMEM;
+    for (int i = 0; i < WDL_EARLY_BUCKETS; i++)
+        wdl_list_init(&team->early[i]);
     for (uint32_t slot = 0; slot < (uint32_t) team->window; slot++)
         for (uint32_t role = 0; role < team->cell_roles; role++)
             cell_of(team, slot, role)->seq = slot + 1; /* never a number of this slot */
@@ -37,14 +42,47 @@ int wdl_cells_make(struct wdl_team *team)
 void wdl_cells_free(struct wdl_team *team)
 {
     const struct wdl_host *host = &team->coll->proc->host;
+    struct wdl_list *node;
+    for (int i = 0; i < WDL_EARLY_BUCKETS; i++) /* there are some only after an error */
+        while ((node = wdl_list_pop(&team->early[i])) != NULL)
+            host->ops->free(host->ctx, wdl_container_of(node, struct wdl_coll_stray, link));
     host->ops->free(host->ctx, team->cells);
+}
+
+static struct wdl_coll_stray *early_find(struct wdl_team *team, uint32_t seq, uint32_t role)
+{
+    struct wdl_list *node;
+    wdl_list_for (node, &team->early[role % WDL_EARLY_BUCKETS]) {
+        struct wdl_coll_stray *stray = wdl_container_of(node, struct wdl_coll_stray, link);
+        if (stray->pkt.seq == seq && stray->pkt.role == role)
+            return stray;
+    }
+    return NULL;
+}
+
+static int early_keep(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int src, size_t bytes)
+{
+    const struct wdl_host *host = &team->coll->proc->host;
+    if (bytes || pkt->offset || pkt->role - team->cell_roles >= wdl_roles_bare_max(team) ||
+        early_find(team, pkt->seq, pkt->role))
+        return WDL_ERR_PROTO;
+    struct wdl_coll_stray *stray = host->ops->alloc(host->ctx, sizeof(*stray));
+    if (!stray)
+        return WDL_AGAIN;
+    stray->pkt = *pkt;
+    stray->src = src;
+    wdl_list_push(&team->early[pkt->role % WDL_EARLY_BUCKETS], &stray->link);
+    team->coll->stats.early++;
+    return WDL_OK;
 }
 
 static int cell_fill(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int src,
                      const void *data, size_t bytes)
 {
     size_t room = pkt->role < team->data_roles ? team->params.cell_bytes : 0;
-    if (pkt->role >= team->cell_roles || bytes > room || pkt->offset)
+    if (pkt->role >= team->cell_roles)
+        return early_keep(team, pkt, src, bytes);
+    if (bytes > room || pkt->offset)
         return WDL_ERR_PROTO;
     struct wdl_cell *cell = cell_of(team, pkt->seq, pkt->role);
     if (cell->seq == pkt->seq)
@@ -64,12 +102,28 @@ static int comes_from(const struct wdl_run *run, int i, int src)
     return team->params.peer_of(team->params.ctx, run->graph->cars[i].peer) == src;
 }
 
+static int early_take(struct wdl_run *run, int i)
+{
+    struct wdl_team *team = run->team;
+    const struct wdl_host *host = &team->coll->proc->host;
+    struct wdl_coll_stray *stray = early_find(team, run->seq, run->graph->cars[i].role);
+    if (!stray)
+        return 0;
+    wdl_list_remove(&stray->link);
+    int status =
+        comes_from(run, i, stray->src) ? wdl_run_deliver(run, i, 0, NULL, 0) : WDL_ERR_PROTO;
+    host->ops->free(host->ctx, stray);
+    if (status != WDL_OK)
+        team->coll->proc->stats.malformed++;
+    return status == WDL_OK;
+}
+
 int wdl_cell_take(struct wdl_run *run, int i)
 {
     struct wdl_team *team = run->team;
     uint32_t role = run->graph->cars[i].role;
     if (role >= team->cell_roles)
-        return 0;
+        return early_take(run, i);
     struct wdl_cell *cell = cell_of(team, run->seq, role);
     if (cell->seq != run->seq)
         return 0;

@@ -111,7 +111,6 @@ struct wdl_coll_args {
     /* CUSTOM: adds this rank's part of the graph (algo.h) */
     void (*build)(struct wdl_build *b);
     enum wdl_flow flow; /* CUSTOM */
-    int entry;          /* CUSTOM: no data moves before all have begun */
     /* NULL: choose; else this row of select.c where it applies, or ERR_ARG */
     const char *algorithm;
 };
@@ -175,8 +174,6 @@ int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
 int wdl_team_destroy(struct wdl_team *team);
 int wdl_team_rank(const struct wdl_team *team);
 int wdl_team_size(const struct wdl_team *team);
-/* Roles of a phase: with fewer ranks each has one for every other. */
-int wdl_team_links(const struct wdl_team *team);
 /* Asserts the invariants of the team and all that runs in it. */
 void wdl_team_check(const struct wdl_team *team);
 

@@ -23,6 +23,15 @@
 #include "mpid/coll/tree.h"
 #include "mpid/coll/wire.h"
 
+enum {
+    WDL_CHILDREN_MAX = 64,
+    WDL_COLL_BUCKETS = 64,
+    WDL_COLL_SENDS = 64,
+    WDL_COLL_STRAYS_MAX = 1 << 16,
+    WDL_COLL_GRAPHS_MAX = 64,
+    WDL_EARLY_BUCKETS = 32
+};
+
 /* What arrives before its RECV is armed waits here: one message of at most cell_bytes, or a
  * flag. */
 struct wdl_cell {
@@ -83,6 +92,7 @@ struct wdl_team {
     char *cells;
     size_t cell_stride;
     uint32_t data_roles, cell_roles; /* roles with room for data; with a cell at all */
+    struct wdl_list early[WDL_EARLY_BUCKETS]; /* by role: flags for roles without a cell */
 };
 
 struct wdl_coll_send { /* a piece the network still reads */
@@ -91,18 +101,10 @@ struct wdl_coll_send { /* a piece the network still reads */
     struct wdl_car_run *car;
 };
 
-struct wdl_coll_stray { /* a flag for a team not made here yet */
+struct wdl_coll_stray { /* a flag for a team not made here yet, or for a role without a cell */
     struct wdl_list link;
     struct wdl_coll_pkt pkt;
     int src;
-};
-
-enum {
-    WDL_CHILDREN_MAX = 64,
-    WDL_COLL_BUCKETS = 64,
-    WDL_COLL_SENDS = 64,
-    WDL_COLL_STRAYS_MAX = 1 << 16,
-    WDL_COLL_GRAPHS_MAX = 64
 };
 
 struct wdl_coll {
@@ -132,6 +134,11 @@ int wdl_run_deliver(struct wdl_run *run, int car, uint64_t offset, const void *d
 /* cell.c */
 int wdl_cells_make(struct wdl_team *team);
 void wdl_cells_free(struct wdl_team *team);
+/* Roles without a cell that an algorithm may use: two kinds of data, their ready flags. */
+static inline uint32_t wdl_roles_bare_max(const struct wdl_team *team)
+{
+    return 4 * (uint32_t) team->size;
+}
 /* A RECV has been armed: take what its cell holds. 1: there was something. */
 int wdl_cell_take(struct wdl_run *run, int car);
 int wdl_coll_handle(void *coll, int src, const void *data, size_t bytes);

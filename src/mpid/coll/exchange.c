@@ -7,7 +7,7 @@
 #include <string.h>
 #include "mpid/coll/algo.h"
 
-enum { SENDING = 8 }; /* ranks one sends to at a time */
+enum { SENDING = 8 }; /* ranks one sends to at a time, if all are known to be there */
 
 /* Memory of a Bruck run: the blocks by distance, then a parcel out and one in per round. */
 struct bruck {
@@ -101,31 +101,54 @@ void wdl_exchange_bruck(struct wdl_build *b)
     wdl_build_order(b, done, wdl_build_call(b, bruck_last, 0, 2));
 }
 
+/* One side each of what goes from one rank to that d above it. Many ranks, of which not all are
+ * known to have begun: a ready flag for each block, whatever its size. */
+static int pair_send(struct wdl_build *b, int up, int d, struct wdl_loc from, size_t bytes)
+{
+    if (!b->armed && b->size < b->team->links)
+        return wdl_edge_send(b, WDL_PHASE_DATA, up, d, d, from, bytes);
+    int send = wdl_build_send(b, up, wdl_role_bare(b, d), from, bytes);
+    if (!b->armed)
+        wdl_build_order(
+            b, wdl_build_recv(b, up, wdl_role_ready(b, WDL_PHASE_READY, d, d), wdl_nowhere(), 0),
+            send);
+    return send;
+}
+
+static void pair_recv(struct wdl_build *b, int down, int d, struct wdl_loc to, size_t bytes)
+{
+    if (!b->armed && b->size < b->team->links) {
+        wdl_edge_recv(b, WDL_PHASE_DATA, down, d, d, to, bytes);
+        return;
+    }
+    if (!b->armed)
+        wdl_build_send(b, down, wdl_role_ready(b, WDL_PHASE_READY, d, d), wdl_nowhere(), 0);
+    wdl_build_recv(b, down, wdl_role_bare(b, d), to, bytes);
+}
+
 void wdl_exchange_pairwise(struct wdl_build *b)
 {
     const struct wdl_coll_args *args = b->args;
     int sends[SENDING];
+    for (int i = 0; i < SENDING; i++)
+        sends[i] = WDL_CAR_NONE;
     wdl_build_copy(b, wdl_dst(wdl_block_at(args, &args->dst_blocks, b->rank)),
                    wdl_src(wdl_block_at(args, &args->src_blocks, b->rank)),
                    wdl_block_bytes(args, &args->src_blocks, b->rank));
     for (int d = 1; d < b->size; d++) {
-        int up = (b->rank + d) % b->size, down = (b->rank - d + b->size) % b->size,
-            *send = &sends[d % SENDING];
+        int up = (b->rank + d) % b->size, down = (b->rank - d + b->size) % b->size;
         size_t out = wdl_block_bytes(args, &args->src_blocks, up),
                in = wdl_block_bytes(args, &args->dst_blocks, down);
         struct wdl_loc from = wdl_src(wdl_block_at(args, &args->src_blocks, up));
         struct wdl_loc to = wdl_dst(wdl_block_at(args, &args->dst_blocks, down));
-        int before = d > SENDING ? *send : WDL_CAR_NONE;
-        *send = WDL_CAR_NONE;
-        if (!args->variable || out)
-            *send = b->armed ? wdl_build_send(b, up, wdl_role_bare(b, d), from, out)
-                             : wdl_edge_send(b, WDL_PHASE_DATA, up, d, d, from, out);
-        wdl_build_order(b, before, *send);
-        if (args->variable && !in)
-            continue;
-        if (b->armed)
-            wdl_build_recv(b, down, wdl_role_bare(b, d), to, in);
-        else
-            wdl_edge_recv(b, WDL_PHASE_DATA, down, d, d, to, in);
+        if (!args->variable || out) {
+            int send = pair_send(b, up, d, from, out);
+            if (b->armed) { /* else nobody waits but for the rank it sends to */
+                wdl_build_order(b, sends[d % SENDING], send);
+                sends[d % SENDING] = send;
+            }
+        }
+        if (!args->variable || in)
+            pair_recv(b, down, d, to, in);
     }
 }

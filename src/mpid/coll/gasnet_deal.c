@@ -181,14 +181,16 @@ int wdl_deal_build(struct wdl_build *b, struct wdl_deal *deal, wdl_car_fn pack, 
                 b, wdl_build_recv(b, down, role, to, (size_t) deal->in[down] * deal->bytes),
                 unpacked);
             if (!b->armed)
-                wdl_build_send(b, down, wdl_role(b, ready, d), wdl_nowhere(), 0);
+                wdl_build_send(b, down, wdl_role_ready(b, ready, bare + d, d), wdl_nowhere(), 0);
         }
         if (deal->out[up]) {
             struct wdl_loc from = wdl_tmp(deal->out_tmp + (size_t) deal->out_at[up] * deal->bytes);
             int send = wdl_build_send(b, up, role, from, (size_t) deal->out[up] * deal->bytes);
             wdl_build_order(b, packed, send);
             if (!b->armed)
-                wdl_build_order(b, wdl_build_recv(b, up, wdl_role(b, ready, d), wdl_nowhere(), 0),
+                wdl_build_order(b,
+                                wdl_build_recv(b, up, wdl_role_ready(b, ready, bare + d, d),
+                                               wdl_nowhere(), 0),
                                 send);
         }
     }

@@ -37,9 +37,8 @@ void wdl_deal_plan(struct wdl_deal *deal, int64_t *words);
 /* The two steps that are not messages, as the graph's CALLs do them. */
 void wdl_deal_pack(struct wdl_deal *deal, char *tmp);
 void wdl_deal_unpack(struct wdl_deal *deal, char *tmp);
-/* Adds the move, which begins behind `after`; the CAR behind which all is there. Ready flags have
- * the roles of phase `ready`, unless all ranks are known to have begun (which more ranks than links
- * need); parcels have bare roles from `bare` on, one a rank. */
+/* Adds the move, which begins behind `after`; the CAR behind which all is there. Parcels have bare
+ * roles from `bare` on, one a rank; where their ready flags have links, those of phase `ready`. */
 int wdl_deal_build(struct wdl_build *b, struct wdl_deal *deal, wdl_car_fn pack, wdl_car_fn unpack,
                    enum wdl_phase ready, int bare, int after);
 

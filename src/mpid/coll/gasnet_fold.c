@@ -456,7 +456,6 @@ static enum wdl_gas_error fold_plan(struct wdl_gas_op *op, const struct want *w,
     f->out.leave_first = f->exclusive;
     if (f->move_out)
         deal_init(&f->out, team, bytes, numbers + words);
-    op->args.entry = (f->move_in || f->move_out) && team->size >= wdl_team_links(team->outer);
     int outside = (w->flags & WDL_GAS_SRC_IN_SEGMENT) && side_outside(team, &f->in.from, bytes);
     outside |=
         w->scan && (w->flags & WDL_GAS_DST_IN_SEGMENT) && side_outside(team, &f->out.to, bytes);

@@ -98,7 +98,6 @@ static int deal_go(struct wdl_gas_op *op, void (*build)(struct wdl_build *b), in
                                  .build = build,
                                  .flow = WDL_FLOW_ALL,
                                  .local = op};
-    args.entry = op->team->size >= wdl_team_links(op->team->inner);
     return wdl_gas_stage_start(op, &args, &op->req);
 }
 

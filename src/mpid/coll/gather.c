@@ -1,12 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Gather: up a tree, each rank sending its subtree's blocks as one message that flows
- * while it fills; or straight to the root, which asks a few ranks at a time when the blocks are
- * large.
+ * while it fills; or straight to the root, which asks when the blocks are large.
  */
 #include "mpid/coll/algo.h"
-
-enum { ASKED = 8 }; /* ranks that send to the root at a time */
 
 /* A child's blocks go into the root's buffer: one run of ranks, or two where it wraps. */
 static void tree_recv_root(struct wdl_build *b, const struct wdl_place *place, int i)
@@ -60,23 +57,17 @@ void wdl_gather_tree(struct wdl_build *b)
 static void direct_root(struct wdl_build *b)
 {
     const struct wdl_coll_args *args = b->args;
-    int few = b->size < b->team->links, recvs[ASKED];
+    int few = b->size < b->team->links;
     for (int i = 1; i < b->size; i++) {
-        int rank = (b->rank + i) % b->size, ready = WDL_CAR_NONE, *recv = &recvs[i % ASKED];
+        int rank = (b->rank + i) % b->size;
         size_t bytes = wdl_block_bytes(args, &args->dst_blocks, rank);
         struct wdl_loc to = wdl_dst(wdl_block_at(args, &args->dst_blocks, rank));
-        int asked = !b->armed && (!few || bytes > b->team->params.cell_bytes);
-        if (args->variable && bytes == 0) {
-            *recv = WDL_CAR_NONE;
+        if (args->variable && bytes == 0)
             continue;
-        }
-        if (asked) {
-            ready = wdl_build_send(b, rank, wdl_role(b, WDL_PHASE_READY, 0), wdl_nowhere(), 0);
-            if (i > ASKED)
-                wdl_build_order(b, *recv, ready);
-        }
-        *recv = wdl_build_recv(b, rank, few ? wdl_role(b, WDL_PHASE_DATA, i) : wdl_role_bare(b, i),
-                               to, bytes);
+        if (!b->armed && (!few || bytes > b->team->params.cell_bytes))
+            wdl_build_send(b, rank, wdl_role(b, WDL_PHASE_READY, 0), wdl_nowhere(), 0);
+        wdl_build_recv(b, rank, few ? wdl_role(b, WDL_PHASE_DATA, i) : wdl_role_bare(b, i), to,
+                       bytes);
     }
     wdl_build_copy(b, wdl_dst(wdl_block_at(args, &args->dst_blocks, b->rank)), wdl_src(0),
                    wdl_block_bytes(args, &args->dst_blocks, b->rank));

@@ -5,7 +5,7 @@
  */
 #include "mpid/coll/algo.h"
 
-enum { SENDING = 8 }; /* ranks the root sends to at a time */
+enum { SENDING = 8 }; /* ranks that have not asked, to which the root sends at a time */
 
 static void tree_root(struct wdl_build *b, const struct wdl_place *place)
 {
@@ -55,29 +55,46 @@ void wdl_scatter_tree(struct wdl_build *b)
     wdl_build_stream(b, recv, 0, wdl_build_copy(b, wdl_dst(0), wdl_tmp(tmp), m), 0, m);
 }
 
-/* Few ranks: each has a link for its ready flag. Many: the entry synchronization has told that
- * they are there. */
+/* The root has a ready flag from each other rank: in a link of its own where there are as many. */
+static uint32_t direct_ready(const struct wdl_build *b, int d)
+{
+    return wdl_role_ready(b, WDL_PHASE_READY, d, d);
+}
+
+static int is_asked(const struct wdl_build *b, size_t bytes)
+{
+    return !b->armed && bytes > b->team->params.cell_bytes;
+}
+
 void wdl_scatter_direct(struct wdl_build *b)
 {
     const struct wdl_coll_args *args = b->args;
     int root = args->root, sends[SENDING];
     if (b->rank != root) {
         int i = (b->rank - root + b->size) % b->size;
-        if (!args->variable || args->bytes)
-            wdl_edge_recv(b, WDL_PHASE_DATA, root, 0, b->armed ? 0 : i, wdl_dst(0), args->bytes);
+        if (args->variable && args->bytes == 0)
+            return;
+        if (is_asked(b, args->bytes))
+            wdl_build_send(b, root, direct_ready(b, i), wdl_nowhere(), 0);
+        wdl_build_recv(b, root, wdl_role(b, WDL_PHASE_DATA, 0), wdl_dst(0), args->bytes);
         return;
     }
+    for (int i = 0; i < SENDING; i++)
+        sends[i] = WDL_CAR_NONE;
     for (int i = 1; i < b->size; i++) {
-        int rank = (root + i) % b->size, *send = &sends[i % SENDING];
+        int rank = (root + i) % b->size, *lane = &sends[i % SENDING];
         size_t bytes = wdl_block_bytes(args, &args->src_blocks, rank);
-        if (args->variable && bytes == 0) {
-            *send = WDL_CAR_NONE;
+        if (args->variable && bytes == 0)
+            continue;
+        int send = wdl_build_send(b, rank, wdl_role(b, WDL_PHASE_DATA, 0),
+                                  wdl_src(wdl_block_at(args, &args->src_blocks, rank)), bytes);
+        if (is_asked(b, bytes)) { /* waits for its rank alone */
+            int ready = wdl_build_recv(b, rank, direct_ready(b, i), wdl_nowhere(), 0);
+            wdl_build_order(b, ready, send);
             continue;
         }
-        int before = i > SENDING ? *send : WDL_CAR_NONE;
-        *send = wdl_edge_send(b, WDL_PHASE_DATA, rank, 0, b->armed ? 0 : i,
-                              wdl_src(wdl_block_at(args, &args->src_blocks, rank)), bytes);
-        wdl_build_order(b, before, *send);
+        wdl_build_order(b, *lane, send);
+        *lane = send;
     }
     wdl_build_copy(b, wdl_dst(0), wdl_src(wdl_block_at(args, &args->src_blocks, root)),
                    wdl_block_bytes(args, &args->src_blocks, root));

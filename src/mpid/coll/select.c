@@ -40,9 +40,15 @@ static int few(const struct wdl_team *team, const struct wdl_coll_args *args)
     return team->size < team->links;
 }
 
-static int many(const struct wdl_team *team, const struct wdl_coll_args *args)
+static int few_or_sparse(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
-    return !few(team, args);
+    return args->variable || few(team, args);
+}
+
+/* Everybody waits for everybody in any case: the entry's flags are fewer than ready flags. */
+static int many_and_dense(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    return !few_or_sparse(team, args);
 }
 
 /* Something for every rank to own. */
@@ -125,15 +131,15 @@ static const struct row rows[] = {
     {WDL_COLL_BROADCAST, "scatter_ring", wdl_broadcast_scatter_ring, divisible, cost_broadcast_ring,
      0},
     {WDL_COLL_SCATTER, "tree", wdl_scatter_tree, equal_blocks, cost_tree, 0},
-    {WDL_COLL_SCATTER, "direct", wdl_scatter_direct, few, cost_direct, 0},
-    {WDL_COLL_SCATTER, "direct_entry", wdl_scatter_direct, many, cost_direct_entry, 1},
+    {WDL_COLL_SCATTER, "direct", wdl_scatter_direct, always, cost_direct, 0},
     {WDL_COLL_GATHER, "tree", wdl_gather_tree, equal_blocks, cost_tree, 0},
     {WDL_COLL_GATHER, "direct", wdl_gather_direct, always, cost_direct, 0},
     {WDL_COLL_GATHER_ALL, "bruck", wdl_gather_all_bruck, equal_blocks, cost_bruck, 0},
     {WDL_COLL_GATHER_ALL, "ring", wdl_gather_all_ring, always, cost_ring, 0},
     {WDL_COLL_EXCHANGE, "bruck", wdl_exchange_bruck, equal_blocks, cost_exchange_bruck, 0},
-    {WDL_COLL_EXCHANGE, "pairwise", wdl_exchange_pairwise, few, cost_direct, 0},
-    {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, many, cost_direct_entry, 1},
+    {WDL_COLL_EXCHANGE, "pairwise", wdl_exchange_pairwise, few_or_sparse, cost_direct, 0},
+    {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, many_and_dense, cost_direct_entry,
+     1},
     {WDL_COLL_REDUCE, "tree", wdl_reduce_tree, always, cost_vector, 0},
     {WDL_COLL_ALLREDUCE, "doubling", wdl_allreduce_doubling, always, cost_vector, 0},
     {WDL_COLL_ALLREDUCE, "halving", wdl_allreduce_halving, divisible, cost_halving, 0},
@@ -210,7 +216,7 @@ int wdl_select_syncs(int row, const struct wdl_coll_args *args)
     if (args->flags & WDL_COLL_OUT_ALLSYNC)
         return 1;
     /* downwards the news travels with the data, and an empty block does not travel */
-    return ((args->flags & WDL_COLL_IN_ALLSYNC) || rows[row].entry || args->entry) &&
+    return ((args->flags & WDL_COLL_IN_ALLSYNC) || rows[row].entry) &&
            !(flow == WDL_FLOW_DOWN && args->variable);
 }
 
@@ -284,7 +290,7 @@ static struct wdl_graph *graph_build(struct wdl_team *team, const struct wdl_col
     enum wdl_flow flow = wdl_flow_of(args);
     int synced = args->kind != WDL_COLL_BARRIER, entered = WDL_CAR_NONE;
     wdl_build_begin(&b, team, args);
-    if (synced && (rows[row].entry || args->entry || (args->flags & WDL_COLL_IN_ALLSYNC)))
+    if (synced && (rows[row].entry || (args->flags & WDL_COLL_IN_ALLSYNC)))
         entered = entry_build(&b, flow, args->root);
     int first = b.ncars;
     rows[row].build(&b);

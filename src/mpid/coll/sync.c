@@ -14,6 +14,11 @@ uint32_t wdl_role_bare(const struct wdl_build *b, int index)
     return b->team->cell_roles + (uint32_t) index;
 }
 
+uint32_t wdl_role_ready(const struct wdl_build *b, enum wdl_phase phase, int index, int d)
+{
+    return b->size < b->team->links ? wdl_role(b, phase, d) : wdl_role_bare(b, 2 * b->size + index);
+}
+
 int wdl_log2_up(int n)
 {
     return wdl_pattern_rounds(n, 2);

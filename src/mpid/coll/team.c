@@ -195,11 +195,6 @@ int wdl_team_size(const struct wdl_team *team)
     return team->size;
 }
 
-int wdl_team_links(const struct wdl_team *team)
-{
-    return team->links;
-}
-
 void wdl_team_check(const struct wdl_team *team)
 {
     int running = 0, slots = 0;

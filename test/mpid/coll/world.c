@@ -104,7 +104,7 @@ static void op_choose(struct world *w, struct op *op, int index)
 
 static const char *const names[WDL_COLL_KIND_COUNT][3] = {
     [WDL_COLL_BROADCAST] = {"tree", "scatter_ring"},
-    [WDL_COLL_SCATTER] = {"tree", "direct", "direct_entry"},
+    [WDL_COLL_SCATTER] = {"tree", "direct"},
     [WDL_COLL_GATHER] = {"tree", "direct"},
     [WDL_COLL_GATHER_ALL] = {"bruck", "ring"},
     [WDL_COLL_EXCHANGE] = {"bruck", "pairwise", "pairwise_entry"},
