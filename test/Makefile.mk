@@ -103,12 +103,18 @@ endif
 if HAVE_CHECK
 check_LIBRARIES = test/libsupport.a
 test_libsupport_a_SOURCES = $(test_support_sources)
-check_PROGRAMS = $(unit_tests) $(netmod_tests) $(network_tests) test/mpid/coll/world test/system/world
+world_tests = test/mpid/coll/gasnet_world test/mpid/coll/world test/system/world
+check_PROGRAMS = $(unit_tests) $(netmod_tests) $(network_tests) $(world_tests)
+test_mpid_coll_gasnet_world_SOURCES =   \
+    test/mpid/coll/gasnet_kinds.c       \
+    test/mpid/coll/gasnet_oracle.c      \
+    test/mpid/coll/gasnet_world.c       \
+    test/mpid/coll/gasnet_world.h
 test_mpid_coll_world_SOURCES = test/mpid/coll/world.c test/mpid/coll/oracle.c test/mpid/coll/world.h
 test_system_world_SOURCES = test/system/fair.c test/system/run.c test/system/script.c test/system/world.c test/system/world.h
 LDADD = test/libsupport.a libwindlass.a $(CHECK_LIBS) $(UCX_LIBS)
 # Long ones first: what runs beside them fills the cores.
-TESTS = $(network_tests) test/mpid/coll/world test/system/world $(unit_tests) $(netmod_tests) $(test_scripts)
+TESTS = $(network_tests) $(world_tests) $(unit_tests) $(netmod_tests) $(test_scripts)
 AM_TESTS_ENVIRONMENT = WDL_SRCDIR='$(abs_srcdir)'; export WDL_SRCDIR;
 else
 check-local:

@@ -172,6 +172,10 @@ int wdl_deal_build(struct wdl_build *b, struct wdl_deal *deal, wdl_car_fn pack, 
     int unpacked = wdl_build_call(b, unpack, 0, deal->to.list ? 2 : 0);
     wdl_build_order(b, after, packed);
     wdl_build_order(b, packed, unpacked);
+    if (deal->from.list) /* which is the call's until it is done, and no longer */
+        wdl_build_user(b, packed);
+    if (deal->to.list)
+        wdl_build_user(b, unpacked);
     for (int d = 1; d < b->size; d++) {
         int up = (b->rank + d) % b->size, down = (b->rank - d + b->size) % b->size;
         uint32_t role = wdl_role_bare(b, bare + d);

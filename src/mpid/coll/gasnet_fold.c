@@ -194,6 +194,8 @@ static int sums_build(struct wdl_build *b, struct fold *f)
     if (f->move_in)
         done = wdl_deal_build(b, &f->in, in_pack, in_unpack, WDL_PHASE_OUT2, 0, done);
     int sums = wdl_build_call(b, do_sums, 0, f->move_in ? 0 : 1);
+    if (!f->move_in) /* its list is the call's until that is done, and no longer */
+        wdl_build_user(b, sums);
     wdl_build_order(b, done, sums);
     return sums;
 }

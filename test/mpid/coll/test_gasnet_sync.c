@@ -130,8 +130,8 @@ static int is_done(int i)
 }
 
 /* Node i: 1: must wait for the late one, which gives to it or has to be known to be through; 0:
- * must not; -1: may: a source is in use until it has gone where it goes, unless the exit does not care;
- * and who does not care may leave an entry that all have to come to. */
+ * must not; -1: may: a source is in use until it has gone where it goes, unless the exit does not
+ * care; and who does not care may leave an entry that all have to come to. */
 static int waits(const struct kind *kind, int i)
 {
     if ((flags & WDL_COLL_OUT_ALLSYNC) || (kind->exact && kind->gives(late, i)))

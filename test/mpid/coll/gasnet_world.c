@@ -1,0 +1,335 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Runs simulated worlds of GASNet's collectives. Without arguments: many seeds, lies that must be
+ * caught, and a few worlds of many nodes. A failure prints the command that repeats it.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "base/assert.h"
+#include "mpid/coll/gasnet_world.h"
+
+enum { FEW_KINDS = 10, CAUGHT = 42 }; /* the first kinds: for any number of nodes */
+
+static char command[320]; /* repeats the world that runs now */
+
+static void on_abort(int sig)
+{
+    (void) sig;
+    ssize_t n = write(2, command, strlen(command));
+    _exit(n > 0 ? 1 : 2);
+}
+
+static int pick(struct world *w, int fixed, int n)
+{
+    return fixed >= 0 ? fixed : (int) world_draw(w, (size_t) n);
+}
+
+static void op_choose(struct world *w, struct op *op, int index)
+{
+    const struct options *o = &w->options;
+    op->w = w;
+    op->index = index;
+    op->kind = &kinds[pick(w, o->kind, o->ranks > 100 ? FEW_KINDS : kind_count)];
+    op->flags = WDL_COLL_IN_NOSYNC << pick(w, o->in, 3) | WDL_COLL_OUT_NOSYNC << pick(w, o->out, 3);
+    op->flags |= op->kind->scope    ? op->kind->scope
+                 : world_draw(w, 2) ? WDL_COLL_SINGLE
+                                    : WDL_COLL_LOCAL;
+    op->flags |= world_draw(w, 2) ? op->kind->more : 0;
+    op->m = op->kind->lists ? (int) world_draw(w, 2) : 0;
+    op->units = op->m ? w->first[o->ranks] : (size_t) o->ranks;
+    op->image = world_draw(w, w->first[o->ranks]);
+    while (w->first[op->root + 1] <= op->image)
+        op->root++;
+    op->bytes = 1 + world_draw(w, world_draw(w, 2) ? 64 : (size_t) o->bytes);
+    op->sides = calloc((size_t) o->ranks, sizeof(op->sides[0]));
+    for (int i = 0; i < o->ranks; i++) {
+        op->sides[i].op = op;
+        op->sides[i].node = i;
+    }
+    op->kind->make(op);
+}
+
+/* Now and then calls that follow each other are one operation. */
+static void aggregates_choose(struct world *w)
+{
+    for (int i = 0; i + 1 < w->options.ops; i++)
+        w->ops[i].together =
+            w->ops[i].kind->moves && w->ops[i + 1].kind->moves && world_draw(w, 4) == 0;
+}
+
+static int same_peer(void *ctx, int rank)
+{
+    (void) ctx;
+    return rank;
+}
+
+static void teams_make(struct world *w)
+{
+    /* trees from binomial to flat */
+    static const struct wdl_coll_model models[] = {{1000, 1000, 0.1, 0.25},
+                                                   {1500, 400, 0.1, 0.25},
+                                                   {8000, 300, 0.1, 0.25}};
+    int n = w->options.ranks;
+    w->images = calloc((size_t) n, sizeof(size_t));
+    w->first = calloc((size_t) n + 1, sizeof(size_t));
+    w->teams = calloc((size_t) n, sizeof(w->teams[0]));
+    for (int i = 0; i < n; i++) {
+        w->images[i] = w->options.images ? (size_t) w->options.images : 1 + (size_t) i % IMAGES_MAX;
+        w->first[i + 1] = w->first[i] + w->images[i];
+    }
+    for (int i = 0; i < n; i++) {
+        struct wdl_gas_params params = {.team = {.id = 100,
+                                                 .rank = i,
+                                                 .size = n,
+                                                 .peer_of = same_peer,
+                                                 .window = w->options.window,
+                                                 .cell_bytes = 64,
+                                                 .poison = 1},
+                                        .images = w->images,
+                                        .fns = world_fns,
+                                        .fn_count = FNS};
+        params.team.model = models[w->options.seed % 3];
+        int status = wdl_gas_init(w->ranks.one[i].proc, &params, &w->teams[i]);
+        wdl_assert_cmp(status, ==, WDL_OK);
+    }
+}
+
+static void start_next(struct world *w, int node)
+{
+    struct op *op = &w->ops[w->at[node]++];
+    struct side *s = &op->sides[node];
+    int flags = op_starting(s) | (op->together ? WDL_GAS_AGGREGATE : 0);
+    w->out[node]++;
+    s->handle = op->kind->start(s, w->teams[node], flags);
+    wdl_assert_cmp(s->handle == NULL, ==, op->together != 0);
+}
+
+/* Handles that are done: the calls that went with it, too. */
+static void sync_all(struct world *w, int node)
+{
+    for (int i = w->at[node] - 1, left = w->out[node]; left > 0; i--) {
+        struct side *s = &w->ops[i].sides[node];
+        enum wdl_gas_error error;
+        left -= !s->done;
+        if (!s->handle || !wdl_gas_try_sync(s->handle, &error))
+            continue;
+        s->handle = NULL;
+        int first = i;
+        while (first > 0 && w->ops[first - 1].together)
+            first--;
+        for (int k = i; k >= first; k--, w->out[node]--)
+            op_done(&w->ops[k].sides[node], error);
+        left -= i - first;
+        i = first;
+    }
+}
+
+static void world_steps(struct world *w)
+{
+    int n = w->options.ranks, ended = 0;
+    unsigned char *has_ended = calloc((size_t) n, 1);
+    long limit = 400000 + 6000L * n * (w->options.ops + 10);
+    while (ended < n && !w->failure[0]) {
+        int node = ranks_step(&w->ranks);
+        int may = w->at[node] < w->options.ops &&
+                  (w->out[node] < w->options.depth || w->ops[w->at[node] - 1].together);
+        sync_all(w, node);
+        if (may && world_draw(w, 3) == 0)
+            start_next(w, node);
+        if (w->at[node] == w->options.ops && w->out[node] == 0 && !has_ended[node]) {
+            has_ended[node] = 1;
+            ended++;
+        }
+        if (limit-- == 0)
+            snprintf(w->failure, sizeof(w->failure), "stuck");
+    }
+    free(has_ended);
+}
+
+static void command_set(const struct options *o)
+{
+    snprintf(command, sizeof(command),
+             "repeat: test/mpid/coll/gasnet_world --seed %llu --ranks %d --ordered %d --refuse %d "
+             "--delay %d --ops %d --depth %d --window %d --bytes %d --images %d --kind %d --in %d "
+             "--out %d --lie %d\n",
+             (unsigned long long) o->seed, o->ranks, o->ordered, o->refuse, o->delay, o->ops,
+             o->depth, o->window, o->bytes, o->images, o->kind, o->in, o->out, o->lie);
+}
+
+static int world(const struct options *o)
+{
+    struct world w = {.options = *o};
+    struct wdl_sim_params sim = {.seed = o->seed,
+                                 .ranks = o->ranks,
+                                 .ordered = o->ordered,
+                                 .delay_ns_max = (uint64_t) o->delay,
+                                 .refuse_permille = o->refuse,
+                                 .pending_permille = 300,
+                                 .am_bytes_max = 1024};
+    command_set(o);
+    wdl_prng_init(&w.prng, o->seed);
+    ranks_open(&w.ranks, &sim);
+    teams_make(&w);
+    w.ops = calloc((size_t) o->ops, sizeof(w.ops[0]));
+    w.at = calloc((size_t) o->ranks * 2, sizeof(int));
+    w.out = w.at + o->ranks;
+    for (int i = 0; i < o->ops; i++)
+        op_choose(&w, &w.ops[i], i);
+    aggregates_choose(&w);
+    world_steps(&w);
+    for (int i = 0; i < o->ranks && !w.failure[0]; i++)
+        while (wdl_gas_team_destroy(w.teams[i]) == WDL_AGAIN)
+            ranks_step(&w.ranks);
+    for (int i = 0; i < o->ops && !w.failure[0]; i++)
+        op_final(&w.ops[i]);
+    if (w.failure[0]) {
+        if (!o->lie)
+            fprintf(stderr, "gasnet_world: %s\n%s", w.failure, command);
+        return 1; /* what it holds is lost: the program ends soon */
+    }
+    ranks_close(&w.ranks);
+    for (int i = 0; i < o->ops; i++)
+        op_free(&w.ops[i]);
+    free(w.ops);
+    free(w.at);
+    free(w.images);
+    free(w.first);
+    free(w.teams);
+    return 0;
+}
+
+static struct options options_of(uint64_t seed)
+{
+    struct options o = {.seed = seed, .kind = -1, .in = -1, .out = -1};
+    struct wdl_prng p;
+    wdl_prng_init(&p, seed * 77 + 1);
+    o.ranks = wdl_prng_chance(&p, 200) ? 10 + (int) wdl_prng_below(&p, 24)
+                                       : 2 + (int) wdl_prng_below(&p, 8);
+    o.ordered = wdl_prng_chance(&p, 500);
+    o.refuse = wdl_prng_chance(&p, 500) ? 0 : 300;
+    o.delay = (int) wdl_prng_below(&p, 3) * 3000;
+    o.ops = o.ranks > 9 ? 25 : 50;
+    o.depth = 1 << wdl_prng_below(&p, 6);
+    o.window = 8 << wdl_prng_below(&p, 4);
+    o.bytes = o.ranks > 9 ? 500 : 3000;
+    o.images = (int) wdl_prng_below(&p, 3);
+    return o;
+}
+
+/* In a process of its own: a world that fails keeps what it holds. 1: it failed; -1: it broke. */
+static int world_apart(const struct options *o)
+{
+    int status = 0;
+    pid_t child = fork();
+    if (child == 0)
+        _exit(world(o) ? CAUGHT : 0);
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
+        return -1;
+    return WEXITSTATUS(status) == CAUGHT ? 1 : WEXITSTATUS(status) == 0 ? 0 : -1;
+}
+
+/* Worlds in which the engine is told less than the oracle checks; at least one must fail. */
+static int lie_caught(int lie, int kind)
+{
+    for (uint64_t seed = 1; seed < 80; seed++) {
+        struct options o = options_of(seed);
+        o.ranks = 2 + (int) (seed % 6);
+        o.kind = kind;
+        o.ops = 20;
+        o.delay = 3000;
+        o.in = lie == 1 ? 2 : 1;
+        o.out = lie == 2 ? 2 : 1;
+        o.lie = lie;
+        int caught = world_apart(&o);
+        if (caught)
+            return caught > 0;
+    }
+    fprintf(stderr, "gasnet_world: lie %d about %s was not caught\n", lie, kinds[kind].name);
+    return 0;
+}
+
+static int lies_caught(void)
+{
+    for (int kind = 0; kind < kind_count; kind++)
+        for (int lie = 1; lie <= 2 && kinds[kind].moves; lie++)
+            if (!lie_caught(lie, kind))
+                return 0;
+    return 1;
+}
+
+/* A call or two of each of the first kinds, among many; where there are very many, only those whose
+ * memory does not grow with their number. */
+static int many_nodes(int ranks)
+{
+    for (int kind = 0; kind < FEW_KINDS; kind++) {
+        if (ranks > 1000 && !kinds[kind].few_bytes)
+            continue;
+        struct options o = {.seed = (uint64_t) ranks + (uint64_t) kind,
+                            .ranks = ranks,
+                            .delay = 2000,
+                            .ops = ranks > 1000 ? 1 : 2,
+                            .depth = 2,
+                            .window = 8,
+                            .bytes = 64,
+                            .images = 1,
+                            .kind = kind,
+                            .in = -1,
+                            .out = -1};
+        if (world(&o))
+            return 0;
+    }
+    return 1;
+}
+
+static int option_set(struct options *o, const char *name, const char *value)
+{
+    struct {
+        const char *name;
+        int *to;
+    } table[] = {{"--ranks", &o->ranks},   {"--ordered", &o->ordered}, {"--refuse", &o->refuse},
+                 {"--delay", &o->delay},   {"--ops", &o->ops},         {"--depth", &o->depth},
+                 {"--window", &o->window}, {"--bytes", &o->bytes},     {"--images", &o->images},
+                 {"--kind", &o->kind},     {"--in", &o->in},           {"--out", &o->out},
+                 {"--lie", &o->lie}};
+    for (unsigned k = 0; k < sizeof(table) / sizeof(table[0]); k++)
+        if (!strcmp(name, table[k].name)) {
+            *table[k].to = atoi(value);
+            return 1;
+        }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    uint64_t first = 1, count = 300;
+    struct options o = {0};
+    int failed = 0, one = 0;
+    signal(SIGABRT, on_abort);
+    for (int i = 1; i + 1 < argc; i += 2) {
+        if (!strcmp(argv[i], "--seed")) {
+            o = options_of(strtoull(argv[i + 1], NULL, 0));
+            one = 1;
+        } else if (!strcmp(argv[i], "--first")) {
+            first = strtoull(argv[i + 1], NULL, 0);
+        } else if (!strcmp(argv[i], "--count")) {
+            count = strtoull(argv[i + 1], NULL, 0);
+        } else if (!option_set(&o, argv[i], argv[i + 1])) {
+            fprintf(stderr, "gasnet_world: unknown option %s\n", argv[i]);
+            return 2;
+        }
+    }
+    if (one)
+        return world(&o);
+    for (uint64_t seed = first; seed < first + count && !failed; seed++) {
+        o = options_of(seed);
+        failed += world(&o);
+    }
+    failed += !failed && !lies_caught();
+    failed += !failed && !(many_nodes(512) && many_nodes(4096));
+    printf("gasnet world: %llu seeds, %d failed\n", (unsigned long long) count, failed);
+    return failed > 0;
+}
