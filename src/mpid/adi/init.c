@@ -149,8 +149,11 @@ enum { MEMORY_LOOKS = 20 };
 
 static void plan_waiting(void)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    wdl_adi.spin_polls = MPIR_Process.local_size <= cores ? MPIR_CVAR_WINDLASS_SPIN_POLLS : 0;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN), sharers = MPIR_Process.local_size;
+    const char *ranks = getenv("MPI_LOCALNRANKS");
+    if (ranks)                  /* hydra counts those of cliques that act as other nodes as well */
+        sharers = MPL_MAX(sharers, strtol(ranks, NULL, 10));
+    wdl_adi.spin_polls = sharers <= cores ? MPIR_CVAR_WINDLASS_SPIN_POLLS : 0;
     wdl_adi.memory_looks = wdl_adi.spin_polls > 0 ? MEMORY_LOOKS : 0;
     wdl_adi.can_sleep = wdl_adi.proc->nm->ops->caps(wdl_adi.proc->nm)->has_wakeup;
 }
