@@ -9,6 +9,7 @@
 #include "base/assert.h"
 
 enum { BLOCK = 32 };            /* elements of a plain block */
+enum { CHUNK_BYTES = 4096 };    /* of blocks whose old values are copied at once: still in the cache */
 
 /* old = *target; *target = expression of (old, in); out = old. A compare-exchange loop works on the
  * bits. */
@@ -48,9 +49,15 @@ static void name##_atomic(const struct wdl_kernel_call *call, char *target, cons
     }                                                                                          \
 }
 
-/* With old values wanted, through local arrays, since out may be in. Otherwise straight: two
- * parameters that do not overlap, and an inner loop of known length, are the form compilers turn
- * into vector instructions at every level of optimization. */
+static inline int are_apart(const char *out, const char *in, size_t bytes)
+{
+    return !out || ((uintptr_t) out - (uintptr_t) in >= bytes &&
+                    (uintptr_t) in - (uintptr_t) out >= bytes);
+}
+
+/* Where out is in, through local arrays. Otherwise straight: two parameters that do not overlap,
+ * and an inner loop of known length, are the form compilers turn into vector instructions at every
+ * level of optimization. */
 #define PLAIN_BLOCK(type, expression, count)                                                   \
     do {                                                                                       \
         type old_v[BLOCK], in_v[BLOCK];                                                        \
@@ -87,8 +94,12 @@ static void name##_##form(const struct wdl_kernel_call *call, char *target, cons
 {                                                                                              \
     const size_t step = BLOCK * sizeof(type);                                                  \
     (void) call;                                                                               \
-    if (!out && n >= BLOCK) {                                                                  \
-        size_t blocks = n / BLOCK;                                                             \
+    while (n >= BLOCK && are_apart(out, from, n * sizeof(type))) {                             \
+        size_t blocks = n / BLOCK < CHUNK_BYTES / step ? n / BLOCK : CHUNK_BYTES / step;       \
+        if (out) {                                                                             \
+            memcpy(out, target, blocks * step);                                                \
+            out += blocks * step;                                                              \
+        }                                                                                      \
         name##_##form##_straight((name##_##form##_exact *) (void *) target,                    \
                                  (const name##_##form##_loose *) (const void *) from, blocks); \
         target += blocks * step;                                                               \

@@ -9,7 +9,7 @@
 #include "support/must.h"
 #include "support/suite.h"
 
-enum { N_MAX = 97, ROOM = N_MAX * 8 + 16, GUARD = 0x5a };
+enum { N_MAX = 1100, ROOM = N_MAX * 8 + 16, GUARD = 0x5a };
 
 static int is_float(enum test_type type)
 {
