@@ -95,7 +95,9 @@ static void name##_##form(const struct wdl_kernel_call *call, char *target, cons
     const size_t step = BLOCK * sizeof(type);                                                  \
     (void) call;                                                                               \
     while (n >= BLOCK && are_apart(out, from, n * sizeof(type))) {                             \
-        size_t blocks = n / BLOCK < CHUNK_BYTES / step ? n / BLOCK : CHUNK_BYTES / step;       \
+        size_t blocks = n / BLOCK;                                                             \
+        if (out && blocks > CHUNK_BYTES / step)                                                \
+            blocks = CHUNK_BYTES / step;                                                       \
         if (out) {                                                                             \
             memcpy(out, target, blocks * step);                                                \
             out += blocks * step;                                                              \
