@@ -9,7 +9,7 @@
 #include "base/assert.h"
 
 enum { BLOCK = 32 };            /* elements of a plain block */
-enum { CHUNK_BYTES = 4096 };    /* of blocks whose old values are copied at once: still in the cache */
+enum { CHUNK_BYTES = 4096 };    /* whose old values are copied at once, then still in the cache */
 
 /* old = *target; *target = expression of (old, in); out = old. A compare-exchange loop works on the
  * bits. */
