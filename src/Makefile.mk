@@ -105,10 +105,14 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/request.c              \
     %D%/mpid/adi/rma.c                  \
     %D%/mpid/adi/rma_sync.c             \
+    %D%/mpid/adi/share.c                \
+    %D%/mpid/adi/share_plain.c          \
+    %D%/mpid/adi/share_stop.c           \
     %D%/mpid/adi/unsupported.c          \
     %D%/mpid/adi/watch.c                \
     %D%/mpid/adi/win.c                  \
     %D%/mpid/adi/win_info.c             \
+    %D%/mpid/adi/win_share.c            \
     %D%/mpid/adi/win_shm.c
 
 windlass_headers = \
@@ -167,7 +171,8 @@ windlass_adi_headers =                  \
     %D%/mpid/adi/include/wdl_win.h      \
     %D%/mpid/adi/gas.h                  \
     %D%/mpid/adi/pt2pt.h                \
-    %D%/mpid/adi/rma.h
+    %D%/mpid/adi/rma.h                  \
+    %D%/mpid/adi/share.h
 
 # Installed beside mpi.h.
 windlass_public_headers =               \

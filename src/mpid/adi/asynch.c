@@ -14,6 +14,7 @@
  */
 #define _GNU_SOURCE
 #include "rma.h"
+#include "share.h"
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
@@ -155,7 +156,8 @@ static struct wdl_adi_asynch *asynch_start(void)
     asynch->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (asynch->bell < 0)
         goto fn_fail;
-    sigfillset(&all);           /* signals are the program's */
+    sigfillset(&all);           /* signals are the program's, */
+    sigdelset(&all, WDL_STOP_SIGNAL);   /* but we are stopped with its threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
     err = pthread_create(&asynch->thread, NULL, serve_all, asynch);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
@@ -172,6 +174,7 @@ static int wants(const MPIR_Win * win)
 {
     int provided = win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE ||
                    win->create_flavor == MPI_WIN_FLAVOR_SHARED;
+    int mapped = provided || win->dev.shared.base;
     if (win->comm_ptr->local_size < 2 || !wdl_adi.can_sleep)
         return 0;
     switch (MPIR_CVAR_WINDLASS_PROGRESS_THREAD) {
@@ -180,7 +183,7 @@ static int wants(const MPIR_Win * win)
         case MPIR_CVAR_WINDLASS_PROGRESS_THREAD_on:
             return 1;
         default:
-            return !provided || !win->dev.segment.whole;
+            return !mapped || !win->dev.segment.whole;
     }
 }
 

@@ -32,12 +32,27 @@ struct wdl_adi_making {
     int data;                   /* memory is to be provided, */
     int contiguous;             /* without gaps between ranks, */
     size_t alignment;           /* aligned so for each */
+    int dynamic;
+    int share;                  /* the user's memory is to be shared; agreed by segment_create */
 };
 
 /* copy.c: the core's params.copy, for ctx an MPIR_Win, and whether the system permits it. */
 int wdl_adi_copy(void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
                  struct wdl_piece *remote, int nremote);
 int wdl_adi_copy_permitted(const MPIR_Win * win);
+
+/* win_share.c. wanted: do the info key and the setting ask for it? window: collective over m->comm
+ * where m->share; win may be NULL; shared.on says whether it was done. */
+int wdl_adi_share_wanted(const MPIR_Win * win);
+int wdl_adi_share_window(struct wdl_adi_making *m, MPIR_Win * win);
+/* Of dynamic windows that are shared: attach, with a status; release what was detached. */
+int wdl_adi_share_attach(MPIR_Win * win, void *base, MPI_Aint size);
+void wdl_adi_share_detached(MPIR_Win * win, const void *base);
+/* The core's params.reach. */
+void *wdl_adi_share_reach(void *ctx, int rank, const struct wdl_region *region);
+/* All that the window has here is shared. */
+int wdl_adi_is_shared(const MPIR_Win * win);
+void wdl_adi_share_free(MPIR_Win * win);
 
 /* win.c: what is known of a rank of the window (ctx). */
 void wdl_adi_rank_info(void *ctx, int rank, struct wdl_win_rank *out);

@@ -48,8 +48,8 @@ static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
         return NULL;
     if (is_provided(win))
         return segment->base + segment->place[member].offset;
-    if (member != segment->index)
-        return NULL;
+    if (member != segment->index)       /* created windows whose pages are shared: mapped, too */
+        return win->dev.shared.base ? win->dev.shared.base + segment->place[member].offset : NULL;
     /* an empty or dynamic window has no address, but is reachable */
     return win->base ? win->base : (void *) segment->control;
 }
@@ -60,6 +60,7 @@ static void win_drop(MPIR_Win * win)
 {
     int thread_err;
     if (win->comm_ptr) {
+        wdl_adi_share_free(win);
         wdl_adi_segment_free(win->comm_ptr, &win->dev.segment);
         MPIR_Comm_release(win->comm_ptr);
     }
@@ -128,7 +129,8 @@ static enum wdl_win_flavor flavor_of(const MPIR_Win * win)
 static int core_create(MPIR_Win * win)
 {
     struct wdl_adi_segment *segment = &win->dev.segment;
-    int provided = is_provided(win);
+    int provided = is_provided(win), dynamic = win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    int shared = win->dev.shared.on, mapped = provided || (shared && !dynamic);
     if (provided) /* the others' places may not be written yet */
         win->base = segment->base + segment->place[segment->index].offset;
     struct wdl_win_params params = {
@@ -143,15 +145,16 @@ static int core_create(MPIR_Win * win)
         .peer_of = peer_of,
         .rank_info = wdl_adi_rank_info,
         .map = map,
-        .copy = !provided && wdl_adi_copy_permitted(win) ? wdl_adi_copy : NULL,
-        .mapped_any = provided && segment->members > 1,
+        .copy = !mapped && wdl_adi_copy_permitted(win) ? wdl_adi_copy : NULL,
+        .reach = shared && dynamic ? wdl_adi_share_reach : NULL,
+        .mapped_any = (provided || shared) && segment->members > 1,
         .node = segment->control,
         .node_count = segment->members,
         .node_index = segment->index,
         .node_whole = segment->whole,
         .crowded = wdl_adi.spin_polls == 0,
-        .place = provided && segment->whole ? segment->place : NULL,
-        .place_base = segment->base,
+        .place = mapped && segment->whole ? segment->place : NULL,
+        .place_base = provided ? segment->base : win->dev.shared.base,
         .no_locks = wdl_adi_info_is(win, "no_locks", "true"),
         .acc_unordered = wdl_adi_info_is(win, "accumulate_ordering", "none"),
         .combine = wdl_adi_info_combine(win),
@@ -179,12 +182,17 @@ static int win_create(struct wdl_adi_making *m, int flavor, MPIR_Info * info, MP
         m->contiguous = flavor == MPI_WIN_FLAVOR_SHARED &&
                         !wdl_adi_info_is(win, "alloc_shared_noncontig", "true");
     }
+    m->dynamic = flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    m->share = win && wdl_adi_share_wanted(win);
     mpi_errno = wdl_adi_segment_create(m, &segment);
     MPIR_ERR_CHECK(mpi_errno);
     if (flavor == MPI_WIN_FLAVOR_SHARED && !segment.whole)
         m->status = WDL_ERR_SHARED;
     if (win)
         win->dev.segment = segment;
+    if (m->share)
+        mpi_errno = wdl_adi_share_window(m, win);
+    MPIR_ERR_CHECK(mpi_errno);
     if (m->status == WDL_OK)
         m->status = core_create(win);
     /* when this ends everyone has the window and may be written to, or nobody has it */
@@ -306,6 +314,8 @@ int MPID_Win_attach(MPIR_Win * win, void *base, MPI_Aint size)
     int mpi_errno = expect_dynamic(win);
     if (mpi_errno)
         return mpi_errno;
+    if (win->dev.shared.on)
+        return WDL_ADI_ERROR(wdl_adi_share_attach(win, base, size));
     return WDL_ADI_ERROR(wdl_win_attach(win->dev.wdl, base, (uint64_t) size));
 }
 
@@ -314,7 +324,10 @@ int MPID_Win_detach(MPIR_Win * win, const void *base)
     int mpi_errno = expect_dynamic(win);
     if (mpi_errno)
         return mpi_errno;
-    return WDL_ADI_ERROR(wdl_win_detach(win->dev.wdl, base));
+    mpi_errno = WDL_ADI_ERROR(wdl_win_detach(win->dev.wdl, base));
+    if (mpi_errno == MPI_SUCCESS)
+        wdl_adi_share_detached(win, base);
+    return mpi_errno;
 }
 
 /* --- the module ------------------------------------------------------------------------------- */

@@ -23,6 +23,7 @@ static const struct {
     {"mpi_accumulate_granularity", NULL, NUMBER},
     {"mpi_minimum_memory_alignment", NULL, NUMBER},
     {"windlass_aggregation", NULL, PACE},       /* MPIR_CVAR_WINDLASS_AGGREGATION */
+    {"windlass_share_pages", NULL, FLAG},
 };
 
 enum { KEYS = sizeof keys / sizeof keys[0] };
@@ -142,11 +143,22 @@ int MPID_Win_set_info(MPIR_Win * win, MPIR_Info * info)
     return mpi_errno ? mpi_errno : WDL_ADI_ERROR(status);
 }
 
+/* Whether it was done; nothing for memory that is shared anyway. */
+static const char *share_told(const MPIR_Win *win)
+{
+    if (win->create_flavor != MPI_WIN_FLAVOR_CREATE &&
+        win->create_flavor != MPI_WIN_FLAVOR_DYNAMIC)
+        return NULL;
+    return wdl_adi_is_shared(win) ? "true" : "false";
+}
+
 int MPID_Win_get_info(MPIR_Win * win, MPIR_Info ** info)
 {
     int mpi_errno = MPIR_Info_alloc(info);
     for (int i = 0; i < (int) KEYS && mpi_errno == MPI_SUCCESS; i++) {
         const char *value = wdl_adi_info_value(win, keys[i].key);
+        if (strcmp(keys[i].key, "windlass_share_pages") == 0)   /* not what was asked for */
+            value = share_told(win);
         if (value)
             mpi_errno = MPIR_Info_set_impl(*info, keys[i].key, value);
     }

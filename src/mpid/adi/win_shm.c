@@ -6,12 +6,13 @@
  * is an error of the call that asks for the memory, never a signal later.
  *
  * Layout: places (one a member), the table of all ranks (only where sizes or units differ among
- * nodes), control blocks, data.
+ * nodes), control blocks, offers of private memory (only where it is to be shared), data.
  *
  * Memory of a freed window is kept for the communicator's next one: claiming pages is what costs
  * time.
  */
 #include "rma.h"
+#include "share.h"
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -59,10 +60,11 @@ struct claim {
     int64_t disp_unit, rank;
     uint64_t alignment;
     uint64_t spare_id, spare_bytes;     /* memory it has left over; 0: none */
+    uint64_t share;             /* its own memory is to be shared */
 };
 
 struct layout {
-    size_t table, control, data, end;   /* where each begins */
+    size_t table, control, offer, data, end;   /* where each begins */
     size_t skew;                /* of each rank's data within its first page */
 };
 
@@ -94,8 +96,11 @@ static struct layout layout_of(const struct wdl_adi_making *m, const struct clai
     struct layout at = {.skew = largest_alignment(claim, members) > SKEW ? 0 : SKEW };
     at.table = round_up((size_t) members * sizeof(struct wdl_win_place), 64);
     at.control = round_up(at.table + (size_t) table_rows * sizeof(struct wdl_win_rank), 64);
-    at.data =
-        round_up(at.control + (size_t) members * sizeof(struct wdl_win_control), PAGE) + at.skew;
+    at.offer = at.control + (size_t) members * sizeof(struct wdl_win_control);
+    at.data = at.offer;
+    if (m->share && !m->dynamic)
+        at.data += (size_t) members * sizeof(struct wdl_share_offer);
+    at.data = round_up(at.data, PAGE) + at.skew;
     at.end = at.data;
     for (int i = 0; m->data && i < members; i++)
         at.end = next_place(m, &claim[i], at.end, at.skew) + claim[i].bytes;
@@ -298,16 +303,18 @@ static int fill_table(struct wdl_adi_making *m, struct wdl_win_rank *table)
     goto fn_exit;
 }
 
-/* Do sizes or units differ among the ranks? A status that is bad anywhere becomes everyone's. */
+/* Do sizes or units differ among the ranks? A status that is bad anywhere becomes everyone's, and
+ * memory is shared where all want it. */
 static int ranks_differ(struct wdl_adi_making *m, int *differ_out)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    int64_t mine[5] = {m->bytes, -(int64_t) m->bytes, m->disp_unit, -(int64_t) m->disp_unit,
-                       m->status};
-    int64_t most[5];
-    int mpi_errno = MPIR_Allreduce(mine, most, 5, MPI_INT64_T, MPI_MAX, m->comm, &errflag);
+    int64_t mine[6] = {m->bytes,  -(int64_t) m->bytes, m->disp_unit, -(int64_t) m->disp_unit,
+                       m->status, !m->share};
+    int64_t most[6];
+    int mpi_errno = MPIR_Allreduce(mine, most, 6, MPI_INT64_T, MPI_MAX, m->comm, &errflag);
     *differ_out = most[0] != -most[1] || most[2] != -most[3];
     m->status = (int) most[4];
+    m->share = !most[5];
     return mpi_errno;
 }
 
@@ -375,6 +382,8 @@ static void fill_own(const struct wdl_adi_making *m, const struct claim *claim,
     own->disp_unit = m->disp_unit;
     own->offset = m->data ? data_of(m, claim, at, segment->index) : (uint64_t) (uintptr_t) m->base;
     memset(&segment->control[segment->index], 0, sizeof segment->control[0]);
+    if (m->share && !m->dynamic)
+        segment->offer = (struct wdl_share_offer *) (void *) (segment->base + at->offer);
 }
 
 static int claims_gather(struct wdl_adi_making *m, MPIR_Comm *node, const struct spare *spare,
@@ -387,8 +396,13 @@ static int claims_gather(struct wdl_adi_making *m, MPIR_Comm *node, const struct
                         .rank = m->comm->rank,
                         .alignment = m->alignment,
                         .spare_id = spare->id,
-                        .spare_bytes = spare->bytes};
-    return MPIR_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, node, &errflag);
+                        .spare_bytes = spare->bytes,
+                        .share = m->share};
+    int mpi_errno =
+        MPIR_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, node, &errflag);
+    for (int i = 0; i < node->local_size && mpi_errno == MPI_SUCCESS; i++)
+        m->share &= (int) all[i].share;
+    return mpi_errno;
 }
 
 int wdl_adi_segment_create(struct wdl_adi_making *m, struct wdl_adi_segment *segment)

@@ -104,7 +104,7 @@ static int regions_hold(struct wdl_win *win, int rank, const struct wdl_win_cont
 static int stretch_exposed(struct wdl_win *win, int rank, const struct wdl_win_control *control,
                            uint64_t from, uint64_t bytes)
 {
-    struct wdl_seen *seen = &win->seen;
+    struct wdl_seen *seen = &win->seen[rank % WDL_SEEN];
     uint64_t version = __atomic_load_n(&control->regions_version, __ATOMIC_ACQUIRE);
     if (seen->rank == rank && seen->version == version && from >= seen->region.base &&
         bytes <= seen->region.bytes && from - seen->region.base <= seen->region.bytes - bytes)
@@ -147,6 +147,25 @@ static int target_exposes(struct wdl_win *win, const struct wdl_rma_args *args,
     if (status == WDL_ERR_RANGE && !args->remote.contig)
         status = pieces_exposed(win, args, control);
     return status;
+}
+
+int wdl_copy_reach(struct wdl_win *win, const struct wdl_rma_args *args,
+                   const struct wdl_win_control *control, int *mapped_out, uintptr_t *shift_out)
+{
+    const struct wdl_region *region = &win->seen[args->target % WDL_SEEN].region;
+    uint64_t from = (uint64_t) args->disp + (uint64_t) args->remote.lo;
+    uint64_t bytes = (uint64_t) (args->remote.hi - args->remote.lo);
+    *mapped_out = 0;
+    int status = stretch_exposed(win, args->target, control, from, bytes);
+    if (status != WDL_OK) /* what is wrong is found by the path it takes instead */
+        return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK;
+    /* one that goes on in a neighbour is not in one piece here */
+    if (region->offer == 0 || bytes > region->bytes - (from - region->base))
+        return WDL_OK;
+    const void *at = win->params.reach(win->params.ctx, args->target, region);
+    *mapped_out = at != NULL;
+    *shift_out = (uintptr_t) at - (uintptr_t) region->base;
+    return WDL_OK;
 }
 
 int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,

@@ -178,6 +178,38 @@ static int own_exposed(struct wdl_win *win, const struct wdl_rma_args *args)
          wdl_win_exposes_stream(win, addr, remote->count, remote->type, 0, remote->bytes));
 }
 
+/* A dynamic window's target: *mapped: what the operation touches is mapped here, *base_out: our
+ * address of its address 0. An accumulate waits for those that went by message: their places may be
+ * its own. */
+static int reach(struct wdl_win *win, const struct wdl_rma_args *args,
+                 const struct wdl_win_control *control, int *mapped, char **base_out)
+{
+    uintptr_t shift = 0;
+    int status = wdl_copy_reach(win, args, control, mapped, &shift);
+    if (status != WDL_OK || !*mapped)
+        return status;
+    *base_out = (char *) shift;
+    struct wdl_target *t = wdl_target_find(win, args->target);
+    if (args->kind > WDL_RMA_GET && t)
+        status = wdl_target_drain(t, 0);
+    return status;
+}
+
+/* On memory that is mapped at base. */
+static int op_mapped(struct wdl_win *win, struct wdl_rma_args *args, char *base,
+                     struct wdl_win_control *control, int64_t disp_unit)
+{
+    const struct wdl_host *host = &win->proc->host;
+    int status = wdl_mapped_op(win, args, base, control, disp_unit);
+    if (status != WDL_OK)
+        return status;
+    win->quick.ops++;
+    win->quick.stored |= args->kind == WDL_RMA_PUT;
+    if (args->request)
+        host->ops->request_complete(host->ctx, args->request, WDL_OK);
+    return WDL_OK;
+}
+
 int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
 {
     const struct wdl_host *host = &win->proc->host;
@@ -201,22 +233,22 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
         return WDL_OK;
     }
     char *base = win->params.map(win->params.ctx, args->target, &control);
-    int copied = !base && control && win->params.copy && args->kind <= WDL_RMA_GET;
-    if (!base && !copied)
+    int mapped = base != NULL, dynamic = win->params.flavor == WDL_WIN_DYNAMIC;
+    if (base && dynamic) {
+        mapped = own_exposed(win, args);
+        if (!mapped)
+            return WDL_ERR_RANGE;
+        base = NULL;
+    } else if (!base && control && win->params.reach) {
+        status = reach(win, args, control, &mapped, &base);
+        if (status != WDL_OK)
+            return status;
+    }
+    int copied = !mapped && control && win->params.copy && args->kind <= WDL_RMA_GET;
+    if (!mapped && !copied)
         return op_enqueue(win, args, t);
     status = mapped_ready(win, t);
     if (copied)
         return op_copy(win, args, control, &info, status);
-    if (status == WDL_OK && win->params.flavor == WDL_WIN_DYNAMIC && !own_exposed(win, args))
-        status = WDL_ERR_RANGE;
-    if (status == WDL_OK)
-        status = wdl_mapped_op(win, args, win->params.flavor == WDL_WIN_DYNAMIC ? NULL : base,
-                               control, info.disp_unit);
-    if (status != WDL_OK)
-        return status;
-    win->quick.ops++;
-    win->quick.stored |= args->kind == WDL_RMA_PUT;
-    if (args->request)
-        host->ops->request_complete(host->ctx, args->request, WDL_OK);
-    return WDL_OK;
+    return status == WDL_OK ? op_mapped(win, args, base, control, info.disp_unit) : status;
 }

@@ -105,7 +105,13 @@ static void list_change(struct wdl_win *win, int begin)
 
 int wdl_win_attach(struct wdl_win *win, void *base, uint64_t bytes)
 {
-    uint64_t from = (uint64_t) (uintptr_t) base;
+    const struct wdl_region region = {.base = (uint64_t) (uintptr_t) base, .bytes = bytes};
+    return wdl_win_attach_region(win, &region);
+}
+
+int wdl_win_attach_region(struct wdl_win *win, const struct wdl_region *region)
+{
+    uint64_t from = region->base, bytes = region->bytes;
     if (win->params.flavor != WDL_WIN_DYNAMIC)
         return WDL_ERR_ARG;
     if (bytes > UINT64_MAX - from)
@@ -123,8 +129,7 @@ int wdl_win_attach(struct wdl_win *win, void *base, uint64_t bytes)
     }
     memmove(&win->regions[i + 1], &win->regions[i],
             (size_t) (win->nregions - i) * sizeof(win->regions[0]));
-    win->regions[i].base = from;
-    win->regions[i].bytes = bytes;
+    win->regions[i] = *region;
     win->nregions++;
     list_change(win, 0);
     return WDL_OK;

@@ -244,6 +244,8 @@ static int serve_apply(struct serve *s, char *out, size_t *done)
     struct wdl_win_control *control;
     struct wdl_domain domain;
     char *base = s->win->params.map(s->win->params.ctx, s->win->params.rank, &control);
+    if (s->win->params.flavor == WDL_WIN_DYNAMIC)
+        base = NULL; /* as for those who map it: regions count from address 0 */
     wdl_win_domain(s->win, s->win->params.rank, base, control, &domain);
     switch (pkt->kind) {
         case WDL_PKT_PUT:

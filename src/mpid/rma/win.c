@@ -125,7 +125,9 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     win->quick.size = params->size;
     win->quick.base = params->place_base;
     win->quick.place = params->place;
-    win->held_rank = win->held_wanted = win->seen.rank = -1;
+    win->held_rank = win->held_wanted = -1;
+    for (int i = 0; i < WDL_SEEN; i++)
+        win->seen[i].rank = -1;
     if (!host->ops->heavy_barrier)
         params->node[params->node_index].bulk_mode = WDL_BULK_MODE;
     wdl_epoch_init(&win->epoch);
@@ -206,15 +208,14 @@ void wdl_win_domain(const struct wdl_win *win, int rank, const char *base,
                     struct wdl_win_control *control, struct wdl_domain *out)
 {
     const struct wdl_win_params *params = &win->params;
-    int shared = params->flavor == WDL_WIN_ALLOCATE || params->flavor == WDL_WIN_SHARED;
     out->host = &win->proc->host;
     out->rank = rank;
     out->base = base;
     out->control = control;
     out->own = &params->node[params->node_index];
     out->node = params->node;
-    /* private memory has one updater: its own process */
-    out->node_count = shared ? params->node_count : 1;
+    /* memory nobody else maps has one updater: its own process */
+    out->node_count = params->mapped_any ? params->node_count : 1;
 }
 
 int wdl_win_may_free(const struct wdl_win *win)

@@ -39,6 +39,14 @@ struct wdl_win_rank {
     int64_t disp_unit;
 };
 
+/* Attached memory of a dynamic window. */
+struct wdl_region {
+    uint64_t base, bytes;
+    /* params.reach: where in its process it is said how to map it (0: it cannot be), and a number
+     * that no other region of the process ever has */
+    uint64_t offer, serial;
+};
+
 struct wdl_win_params {
     uint32_t id;                /* the same on every rank, unique among a process's live windows */
     int rank, size;
@@ -46,7 +54,7 @@ struct wdl_win_params {
     void *base;                 /* this rank's memory (NULL allowed when bytes == 0) */
     uint64_t bytes;
     int64_t disp_unit;
-    void *ctx;                  /* for the three callbacks */
+    void *ctx;                  /* for the callbacks */
     int (*peer_of) (void *ctx, int rank);       /* peer number of a rank */
     /* What is known of a rank; the window keeps no table of its own. Dynamic windows: bytes =
      * UINT64_MAX, base 0, disp_unit 1. */
@@ -60,6 +68,9 @@ struct wdl_win_params {
      * or an error: ERR_RANGE where the rank has no such memory. */
     int (*copy) (void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
                  struct wdl_piece *remote, int nremote);
+    /* Dynamic windows, on top of copy: a region of a rank of this node in this address space, or
+     * NULL. Until the next call. */
+    void *(*reach) (void *ctx, int rank, const struct wdl_region *region);
     int mapped_any;             /* some other rank, on any process, is reachable by load/store */
     /* The control blocks of the ranks on this node, an array in shared memory, ascending by rank,
      * zeroed; which is our own. */
@@ -91,6 +102,7 @@ struct wdl_win *wdl_win_find(struct wdl_proc *proc, uint32_t id);
 /* Dynamic windows. detach: ERR_ARG for memory that was not attached at base; attach: ERR_ATTACH on
  * overlap. */
 int wdl_win_attach(struct wdl_win *win, void *base, uint64_t bytes);
+int wdl_win_attach_region(struct wdl_win *win, const struct wdl_region *region);
 int wdl_win_detach(struct wdl_win *win, const void *base);
 
 /* A buffer of the local process or of the target, resolved by the caller. */

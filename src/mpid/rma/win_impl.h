@@ -67,6 +67,8 @@ struct wdl_stash {              /* a bundle at its target, while its lock reques
     char payload[WDL_STASH_BYTES];
 };
 
+enum { WDL_SEEN = 8 };
+
 #define WDL_RMA_PIECES 4096  /* also the bytes of one step of an accumulate on a derived type */
 
 struct wdl_op {
@@ -119,10 +121,6 @@ struct wdl_rtype {
     char *flat;
 };
 
-struct wdl_region {                     /* attached memory of a dynamic window */
-    uint64_t base, bytes;
-};
-
 struct wdl_barrier {                    /* dissemination over all ranks, two may overlap */
     uint64_t sequence;
     int running, round, sent;
@@ -163,12 +161,12 @@ struct wdl_win {
     int hold;                           /* operations follow one another: combine them */
     int debts;                          /* targets where a lock_all has overtaken (grant.h) */
     struct wdl_grant grant;             /* target side */
-    /* a region of a dynamic window, as last read from its list */
+    /* regions of a dynamic window, as last read from their lists; by rank % WDL_SEEN */
     struct wdl_seen {
         int rank;                       /* -1: none */
         uint64_t version;
         struct wdl_region region;
-    } seen;
+    } seen[WDL_SEEN];
     struct wdl_list rtypes;
     struct wdl_region *regions;
     int nregions, regions_room;
@@ -251,6 +249,10 @@ int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
 /* --- copy.c: put and get on unmapped memory of this node; WDL_OK, WDL_AGAIN, or an error --- */
 int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
                 const struct wdl_win_control *control, const struct wdl_win_rank *info);
+/* Dynamic windows: is what the operation touches mapped here? *shift_out: from the rank's addresses
+ * to ours. WDL_OK or WDL_AGAIN. */
+int wdl_copy_reach(struct wdl_win *win, const struct wdl_rma_args *args,
+                   const struct wdl_win_control *control, int *mapped_out, uintptr_t *shift_out);
 
 /* --- handle.c --- */
 int wdl_rma_handle(void *rma, int src, const void *data, size_t bytes);

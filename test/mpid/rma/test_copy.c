@@ -22,6 +22,23 @@ static struct {                 /* the system that moves the bytes */
     uint64_t *meanwhile;        /* what changes during the next call, or NULL */
 } mover;
 
+static struct {                 /* what is offered, mapped at another address */
+    char memory[BYTES];
+    int refuse, calls, rank;
+    uint64_t serial;
+} view;
+
+static void *reach(void *ctx, int rank, const struct wdl_region *region)
+{
+    const struct test_world *w = ((struct test_rank *) ctx)->world;
+    view.calls++;
+    view.rank = rank;
+    view.serial = region->serial;
+    must_cmp(region->offer, !=, 0);
+    return view.refuse ? NULL :
+        view.memory + (region->base - (uint64_t) (uintptr_t) w->rank[rank].memory);
+}
+
 static void rank_info(void *ctx, int rank, struct wdl_win_rank *out)
 {
     const struct test_world *w = ((struct test_rank *) ctx)->world;
@@ -61,33 +78,45 @@ static int move(void *ctx, int rank, int to_rank, struct wdl_piece *local, int n
     return WDL_OK;
 }
 
+/* dynamic: 2: with memory that is offered, too */
 static void bed_open(struct bed *bed, int dynamic)
 {
     struct test_world_params p = {.ranks = RANKS, .node = RANKS, .own = 1, .dynamic = dynamic,
                                   .bytes = BYTES, .disp_unit = UNIT};
     memset(bed, 0, sizeof(*bed));
     memset(&mover, 0, sizeof(mover));
+    memset(&view, 0, sizeof(view));
     test_world_open(&bed->w, &p);
     for (int i = 0; i < RANKS; i++) {
         struct wdl_win_params params = test_win_params(&bed->w.rank[i]);
         params.id = 3;
         params.rank_info = rank_info;
         params.copy = move;
+        if (dynamic > 1) {
+            params.reach = reach;
+            params.mapped_any = 1;
+        }
         ck_assert_int_eq(wdl_win_create(bed->w.rank[i].proc, &params, &bed->win[i]), WDL_OK);
     }
     ck_assert_int_eq(wdl_win_lock_all(bed->win[0], 0, &bed->step), WDL_OK);
 }
 
+static void bed_end(struct bed *bed)
+{
+    TEST_DONE(&bed->w, wdl_win_unlock_all(bed->win[0], &bed->step));
+    for (int i = 0; i < RANKS; i++)
+        TEST_DONE(&bed->w, wdl_win_free(bed->win[i]));
+    test_world_close(&bed->w);
+}
+
+/* Nothing was sent. */
 static void bed_close(struct bed *bed)
 {
     struct wdl_win_stats stats;
-    ck_assert_int_eq(wdl_win_unlock_all(bed->win[0], &bed->step), WDL_OK);
     wdl_win_stats_get(bed->win[0], &stats);
     ck_assert_uint_eq(stats.messages, 0);
-    for (int i = 0; i < RANKS; i++)
-        ck_assert_int_eq(wdl_win_free(bed->win[i]), WDL_OK);
     ck_assert_int_eq(test_world_messages(&bed->w), 0);
-    test_world_close(&bed->w);
+    bed_end(bed);
 }
 
 static int operate(struct bed *bed, struct wdl_rma_args args)
@@ -350,8 +379,86 @@ START_TEST(a_changing_list_is_read_again)
 }
 END_TEST
 
+/* --- memory that is offered ------------------------------------------------------------------- */
+
+static int64_t offer(struct bed *bed, int rank, int offset, int bytes, uint64_t serial)
+{
+    struct wdl_region region = {.bytes = (uint64_t) bytes, .offer = 99, .serial = serial};
+    region.base = (uint64_t) (uintptr_t) bed->w.rank[rank].memory + (uint64_t) offset;
+    ck_assert_int_eq(wdl_win_attach_region(bed->win[rank], &region), WDL_OK);
+    return (int64_t) region.base;
+}
+
+/* Where it is mapped it is loaded and stored to; where it is not, everything is as if it were not
+ * offered. */
+START_TEST(what_is_offered_is_mapped)
+{
+    struct bed bed;
+    struct wdl_win_stats stats;
+    uint64_t one = 1, old = 9;
+    bed_open(&bed, 2);
+    int64_t at = offer(&bed, 1, 0, 64, 5), beside = attach(&bed, 1, 64, 64);
+    ck_assert_int_eq(put8(&bed, 1, at + 56), WDL_OK);
+    ck_assert_str_eq(view.memory + 56, "windlas");
+    ck_assert_int_eq(bed.w.rank[1].memory[56], 0);
+    ck_assert_int_eq(view.rank, 1);
+    ck_assert_uint_eq(view.serial, 5);
+    ck_assert_int_eq(mover.calls, 1); /* the list */
+    struct wdl_rma_args acc = test_acc(1, at, WDL_ROP_SUM, TEST_U64, 1, &one, &old);
+    ck_assert_int_eq(operate(&bed, acc), WDL_OK);
+    ck_assert_int_eq(operate(&bed, acc), WDL_OK);
+    ck_assert_uint_eq(old, 1);
+    ck_assert_int_eq(view.memory[0], 2);
+    ck_assert_int_eq(mover.calls, 1);
+    wdl_win_stats_get(bed.win[0], &stats);
+    ck_assert_uint_eq(stats.ops_mapped, 3);
+    view.calls = 0;
+    ck_assert_int_eq(put8(&bed, 1, beside), WDL_OK); /* not offered */
+    ck_assert_str_eq(bed.w.rank[1].memory + 64, "windlas");
+    ck_assert_int_eq(put8(&bed, 1, at + 60), WDL_OK); /* not all of it */
+    ck_assert_str_eq(bed.w.rank[1].memory + 60, "windlas");
+    ck_assert_int_eq(put8(&bed, 1, beside + 57), WDL_ERR_RANGE);
+    ck_assert_int_eq(view.calls, 0);
+    view.refuse = 1;
+    ck_assert_int_eq(put8(&bed, 1, at), WDL_OK);
+    ck_assert_str_eq(bed.w.rank[1].memory, "windlas");
+    wdl_win_stats_get(bed.win[0], &stats);
+    ck_assert_uint_eq(stats.ops_copied, 3);
+    ck_assert_int_eq(wdl_win_detach(bed.win[1], (void *) (uintptr_t) at), WDL_OK);
+    view.refuse = 0;
+    ck_assert_int_eq(put8(&bed, 1, at), WDL_ERR_RANGE);
+    bed_close(&bed);
+}
+END_TEST
+
+/* An accumulate that goes by message is done before one behind it touches what is mapped. */
+START_TEST(an_accumulate_waits_for_those_by_message)
+{
+    struct bed bed;
+    uint64_t one = 1, pair[2] = {7, 7}, old = 0;
+    struct wdl_win_stats stats;
+    bed_open(&bed, 2);
+    int64_t at = offer(&bed, 1, 0, 64, 1), border = at + 56;
+    attach(&bed, 1, 64, 64);
+    ck_assert_int_eq(operate(&bed, test_acc(1, border, WDL_ROP_SUM, TEST_U64, 2, pair, NULL)),
+                     WDL_OK);
+    struct wdl_rma_args acc = test_acc(1, border, WDL_ROP_SUM, TEST_U64, 1, &one, &old);
+    ck_assert_int_eq(operate(&bed, acc), WDL_AGAIN);
+    ck_assert_int_eq(put8(&bed, 1, at), WDL_OK); /* puts need not wait */
+    ck_assert_int_eq(view.memory[56], 0);
+    TEST_DONE(&bed.w, operate(&bed, acc));
+    ck_assert_int_eq(view.memory[56], 1);
+    ck_assert_int_eq(bed.w.rank[1].memory[56], 7);
+    ck_assert_int_eq(bed.w.rank[1].memory[64], 7);
+    wdl_win_stats_get(bed.win[0], &stats);
+    ck_assert_uint_eq(stats.ops_message, 1);
+    bed_end(&bed);
+}
+END_TEST
+
 WDL_SUITE("rma/copy", needs_no_target, every_layout_agrees_with_packing,
           failures_are_the_operations_own, what_is_attached_is_exposed,
           neighbours_that_touch_are_one_stretch, what_is_known_of_one_rank_says_nothing_of_another,
           a_layout_may_begin_elsewhere, holes_of_a_layout_need_no_memory,
-          a_changing_list_is_read_again)
+          a_changing_list_is_read_again, what_is_offered_is_mapped,
+          an_accumulate_waits_for_those_by_message)

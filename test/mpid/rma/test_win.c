@@ -373,19 +373,17 @@ END_TEST
 
 START_TEST(a_domain_is_shared_where_the_memory_is)
 {
-    static const struct {
-        enum wdl_win_flavor flavor;
-        int shared;
-    } rows[] = {{WDL_WIN_CREATE, 0}, {WDL_WIN_ALLOCATE, 1}, {WDL_WIN_SHARED, 1},
-                {WDL_WIN_DYNAMIC, 0}};
+    static const enum wdl_win_flavor flavors[] = {WDL_WIN_CREATE, WDL_WIN_ALLOCATE, WDL_WIN_SHARED,
+                                                  WDL_WIN_DYNAMIC};
     struct test_world w;
     open_world(&w, 6, 3);
     struct wdl_win *win = w.rank[4].win;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 8; i++) {
         struct wdl_domain d;
-        win->params.flavor = rows[i].flavor;
+        win->params.flavor = flavors[i / 2];
+        win->params.mapped_any = i % 2; /* memory of any flavour may be */
         wdl_win_domain(win, 3, w.rank[3].memory, &w.control[3], &d);
-        ck_assert_int_eq(d.node_count, rows[i].shared ? 3 : 1);
+        ck_assert_int_eq(d.node_count, i % 2 ? 3 : 1);
         ck_assert(d.rank == 3 && d.base == w.rank[3].memory && d.control == &w.control[3]);
         ck_assert(d.own == &w.control[4] && d.node == &w.control[3]);
     }

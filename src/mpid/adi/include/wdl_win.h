@@ -9,6 +9,9 @@ struct wdl_win;
 struct wdl_win_rank;
 struct wdl_win_place;
 struct wdl_win_control;
+struct wdl_share_offer;
+struct wdl_adi_attached;
+struct wdl_adi_view;
 
 /* One block of memory shared by the processes of a node (win_shm.c). */
 struct wdl_adi_segment {
@@ -20,7 +23,17 @@ struct wdl_adi_segment {
     struct wdl_win_place *place;        /* by node member, sorted by rank */
     const struct wdl_win_rank *table;   /* by rank of the window, where ranks differ; or NULL */
     struct wdl_win_control *control;    /* by node member */
+    struct wdl_share_offer *offer;      /* by node member, where pages are to be shared; or NULL */
     int fd;                     /* -1 once everyone has opened it */
+};
+
+/* Private memory shared on request (win_share.c). */
+struct wdl_adi_shared {
+    int on;                     /* on every rank */
+    char *base;                 /* a created window: the pages of all members */
+    size_t bytes;
+    struct wdl_adi_attached *attached;  /* a dynamic one: our own memory, */
+    struct wdl_adi_view *views; /* and others' */
 };
 
 enum { WDL_INFO_KEYS_MAX = 16 };
@@ -28,6 +41,7 @@ enum { WDL_INFO_KEYS_MAX = 16 };
 struct wdl_adi_win {
     struct wdl_win *wdl;        /* the core's window */
     struct wdl_adi_segment segment;
+    struct wdl_adi_shared shared;
     uint32_t id;
     int is_served;              /* the progress thread works for it */
     unsigned calls;             /* closing calls, for an occasional look at the network */

@@ -1,0 +1,278 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * share_hazards: what sharing a window's pages in place (info key windlass_share_pages) must not
+ * harm: memory that is not plain, processes out of descriptors, children, threads beside it. Where
+ * it is refused, the window works all the same.
+ */
+#define _GNU_SOURCE
+#include "shared.h"
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static int node_size;
+
+/* --- memory that is refused ------------------------------------------------------------------- */
+
+/* A window of whose ranks one has such memory: not shared anywhere, and correct. */
+static void refused(const char *what, char *odd)
+{
+    enum { BYTES = 3 * PAGE };
+    size_t n[64];
+    char *plain = t_alloc(BYTES), *base = t_rank == t_size - 1 ? odd : plain;
+    for (int r = 0; r < t_size; r++)
+        n[r] = BYTES;
+    memset(plain, 5, BYTES);
+    char before[8];
+    strcpy(before, rights(base));
+    MPI_Win win = create(base, BYTES);
+    t_check(!told(win), "%s is shared", what);
+    t_check(strcmp(rights(base), before) == 0, "%s: rights were %s and are %s", what, before,
+            rights(base));
+    use(win, base, n);
+    MPI_Win_free(&win);
+    t_check(plain[0] == 5 && plain[BYTES - 9] == 5, "%s: contents", what);
+    free(plain);
+}
+
+static void *mapping(int flags, int fd)
+{
+    void *at = mmap(NULL, 3 * PAGE, PROT_READ | PROT_WRITE, flags, fd, 0);
+    if (at == MAP_FAILED) {
+        printf("no memory\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    return at;
+}
+
+static void odd_memory(void)
+{
+    char stack[3 * PAGE], *at;
+    memset(stack, 1, sizeof stack);
+    refused("the stack", stack);
+
+    FILE *file = tmpfile();
+    t_check(file && ftruncate(fileno(file), 3 * PAGE) == 0, "no file to map");
+    at = mapping(MAP_SHARED, fileno(file));
+    refused("a file", at);
+    munmap(at, 3 * PAGE);
+    at = mapping(MAP_PRIVATE, fileno(file));
+    refused("a file mapped privately", at);
+    munmap(at, 3 * PAGE);
+    fclose(file);
+
+    at = mapping(MAP_SHARED | MAP_ANONYMOUS, -1);
+    refused("shared memory", at);
+    munmap(at, 3 * PAGE);
+
+    at = mapping(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    madvise(at, 3 * PAGE, MADV_DONTFORK);
+    refused("memory that children do not have", at);
+    munmap(at, 3 * PAGE);
+
+    at = mapping(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    t_check(mlock(at + PAGE, PAGE) == 0, "a page cannot be locked");
+    refused("locked memory", at);
+    munmap(at, 3 * PAGE);
+}
+
+/* One rank is out of descriptors: for its own pages, or for the others'. The window's other shared
+ * memory takes one, if there is another rank on the node. */
+static void denied(int spare)
+{
+    enum { BYTES = 2 * PAGE };
+    MPI_Comm fresh; /* has no memory left over from another window */
+    struct rlimit before, less;
+    size_t n[64];
+    char *base = mapping(MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    for (int r = 0; r < t_size; r++)
+        n[r] = BYTES;
+    MPI_Comm_dup(MPI_COMM_WORLD, &fresh);
+    getrlimit(RLIMIT_NOFILE, &before);
+    less = before;
+    int fd = open("/dev/null", O_RDONLY);
+    close(fd);
+    less.rlim_cur = (rlim_t) (fd + spare + (node_size > 1));
+    memset(base, 3, BYTES);
+    if (t_rank == t_size - 1)
+        setrlimit(RLIMIT_NOFILE, &less);
+    MPI_Win win;
+    t_expect(MPI_SUCCESS, MPI_Win_create(base, BYTES, 1, wish, fresh, &win));
+    setrlimit(RLIMIT_NOFILE, &before);
+    t_check(!told(win), "shared with %d descriptors", spare);
+    expect_rights(base, BYTES, "rw-p", "denied");
+    use(win, base, n);
+    MPI_Win_free(&win);
+    t_check(base[0] == 3 && base[BYTES - 9] == 3, "denied: contents");
+    MPI_Comm_free(&fresh);
+    munmap(base, 3 * PAGE);
+}
+
+/* --- children --------------------------------------------------------------------------------- */
+
+/* A child has memory of its own, and so has its parent: the window's whole pages from the child's
+ * first stores on, what is beside it from the beginning. */
+static void children(void)
+{
+    enum { BYTES = 5 * PAGE };
+    volatile char *before = t_alloc(64), *base = t_alloc(BYTES), *behind = t_alloc(64);
+    int go[2], stored[2], status = -1;
+    char byte = 'x';
+    before[3] = behind[3] = 1;
+    memset((void *) (uintptr_t) base, 2, BYTES);
+    MPI_Win win = create((void *) (uintptr_t) base, BYTES);
+    t_check(told(win), "children: not shared");
+    if (pipe(go) != 0 || pipe(stored) != 0)
+        t_fault("no pipe");
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        usleep(1000);
+        int good = before[3] == 1 && behind[3] == 1;
+        for (int i = 0; i < BYTES; i++)
+            good &= base[i] == 2;
+        for (int i = 0; i < BYTES; i += 100)
+            base[i] = 77;
+        before[3] = behind[3] = 77;
+        void *more = malloc(3000);
+        good &= more != NULL && strcmp(rights((void *) (uintptr_t) base), "rw-p") == 0;
+        free(more);
+        good &= write(stored[1], &byte, 1) == 1;
+        good &= read(go[0], &byte, 1) == 1; /* the parent has written meanwhile */
+        for (int i = 0; i < BYTES; i += 100)
+            good &= base[i] == 77;
+        good &= before[3] == 77 && behind[3] == 77;
+        _exit(good ? 0 : 9);
+    }
+    before[3] = behind[3] = 4;
+    t_check(read(stored[0], &byte, 1) == 1, "the child does not store");
+    for (int i = 0; i < BYTES; i += 100)
+        base[i] = 5;
+    t_check(write(go[1], &byte, 1) == 1, "no child listens");
+    t_check(waitpid(child, &status, 0) == child && status == 0, "the child ends with %d", status);
+    for (int i = 0; i < BYTES; i++)
+        t_check(base[i] == (i % 100 ? 2 : 5), "byte %d is %d after a child", i, base[i]);
+    t_check(before[3] == 4 && behind[3] == 4, "neighbours after a child: %d %d", before[3],
+            behind[3]);
+    expect_rights((void *) (uintptr_t) base, BYTES, "rw-s", "after a child");
+    MPI_Win_free(&win);
+    for (int i = 0; i < 2; i++) {
+        close(go[i]);
+        close(stored[i]);
+    }
+    free((void *) (uintptr_t) before);
+    free((void *) (uintptr_t) base);
+    free((void *) (uintptr_t) behind);
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+static struct {
+    volatile uint64_t *left, *right; /* on the window's first and last page */
+    volatile uint64_t ended[2];
+    volatile int stop;
+} busy;
+
+static void *count(void *arg)
+{
+    int i = arg != NULL;
+    volatile uint64_t *at = i ? busy.right : busy.left;
+    uint64_t n = 0;
+    for (; !busy.stop; n++) {
+        if (*at != n) {
+            busy.ended[i] = 1;
+            return NULL;
+        }
+        *at = n + 1;
+    }
+    return NULL;
+}
+
+static void *blocked(void *arg)
+{
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, NULL);
+    while (!busy.stop)
+        usleep(1000);
+    return arg;
+}
+
+/* Threads that count beside the window, on its pages, lose nothing. */
+static void threads(void)
+{
+    enum { BYTES = 2 * PAGE + 500 };
+    pthread_t thread[2], deaf;
+    char *block = NULL;
+    if (posix_memalign((void **) &block, PAGE, 4 * PAGE) != 0)
+        t_fault("no memory");
+    memset(block, 0, 4 * PAGE);
+    busy.left = (uint64_t *) (void *) block;
+    busy.right = (uint64_t *) (void *) (block + 4 * PAGE - 8 - PAGE);
+    char *base = block + 100;
+    busy.stop = 0;
+    for (int i = 0; i < 2; i++)
+        pthread_create(&thread[i], NULL, count, i ? &busy : NULL);
+    for (int k = 0; k < 30; k++) {
+        MPI_Win win = create(base, BYTES);
+        t_check(told(win), "beside threads: not shared");
+        memset(base + 400, k, 100);
+        MPI_Win_free(&win);
+        expect_rights(base, BYTES, "rw-p", "beside threads");
+        t_check(base[400] == k && base[499] == k, "beside threads: contents");
+    }
+    busy.stop = 1;
+    for (int i = 0; i < 2; i++)
+        pthread_join(thread[i], NULL);
+    t_check(!busy.ended[0] && !busy.ended[1], "a thread's store is lost: %d %d",
+            (int) busy.ended[0], (int) busy.ended[1]);
+
+    /* a thread that cannot be stopped: pages with others' data are refused, whole ones are not */
+    busy.stop = 0;
+    pthread_create(&deaf, NULL, blocked, NULL);
+    MPI_Win win = create(base, BYTES);
+    t_check(!told(win), "beside a thread that blocks all signals: shared");
+    MPI_Win_free(&win);
+    win = create(block, 2 * PAGE);
+    t_check(told(win), "whole pages beside a thread that blocks all signals: not shared");
+    MPI_Win_free(&win);
+    busy.stop = 1;
+    pthread_join(deaf, NULL);
+
+    /* made while there was no such thread, freed beside one: private all the same */
+    win = create(base, BYTES);
+    t_check(told(win), "not shared");
+    memset(base, 9, BYTES);
+    busy.stop = 0;
+    pthread_create(&deaf, NULL, blocked, NULL);
+    MPI_Win_free(&win);
+    busy.stop = 1;
+    pthread_join(deaf, NULL);
+    expect_rights(base, BYTES, "rw-p", "freed beside a thread that blocks all signals");
+    t_check(base[0] == 9 && base[BYTES - 1] == 9, "freed beside a thread: contents");
+    win = create(base, BYTES);
+    t_check(told(win), "a second time: not shared");
+    t_check(base[0] == 9 && base[BYTES - 1] == 9, "a second time: contents");
+    MPI_Win_free(&win);
+    free(block);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Comm node;
+    begin(&argc, &argv);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &node_size);
+    MPI_Comm_free(&node);
+    odd_memory();
+    denied(0);
+    denied(1);
+    children();
+    threads();
+    MPI_Info_free(&wish);
+    return t_end();
+}
