@@ -98,15 +98,21 @@ static void ask_for_short_slices(void)
 #endif
 }
 
+/* Whether the program has looked at the network since the last time, or sleeps on it. */
+static int program_polls(unsigned *seen)
+{
+    unsigned polls = __atomic_load_n(&wdl_adi.polls, __ATOMIC_RELAXED);
+    int does = polls != *seen || __atomic_load_n(&wdl_adi.naps, __ATOMIC_RELAXED) > 0;
+    *seen = polls;
+    return does;
+}
+
 /* Serve what is there. Returns the descriptor to sleep on, or -1: only on the bell. */
-static int serve(struct wdl_adi_asynch *asynch, unsigned *seen, int *program_polls)
+static int serve(struct wdl_adi_asynch *asynch)
 {
     int fd = -1;
     enter();
-    unsigned polls = wdl_adi.polls;
-    *program_polls = polls != *seen || wdl_adi.naps > 0;
-    *seen = polls;
-    if (asynch->windows > 0 && !*program_polls) {
+    if (asynch->windows > 0) {
         struct wdl_nm *nm = wdl_adi.proc->nm;
         do {
             while (wdl_proc_progress(wdl_adi.proc) > 0);
@@ -122,10 +128,10 @@ static void *serve_all(void *arg)
     unsigned seen = 0;
     ask_for_short_slices();
     while (!__atomic_load_n(&asynch->ending, __ATOMIC_ACQUIRE)) {
-        int program_polls = 0, fd = -1;
         int idle = __atomic_load_n(&asynch->windows, __ATOMIC_ACQUIRE) == 0;
-        if (!idle)
-            fd = serve(asynch, &seen, &program_polls);
+        /* Asked without the lock: a holder without a processor keeps the program waiting. */
+        int polls = !idle && program_polls(&seen);
+        int fd = idle || polls ? -1 : serve(asynch);
         struct pollfd fds[] = { {.fd = asynch->bell,.events = POLLIN},
             {.fd = fd,.events = POLLIN}     /* -1: none */
         };
@@ -133,7 +139,7 @@ static void *serve_all(void *arg)
                 SLEEP_MS * 1000000L
         };
         uint64_t rung;
-        if (ppoll(fds, 2, idle ? NULL : program_polls ? &look : &sleep, NULL) > 0 &&
+        if (ppoll(fds, 2, idle ? NULL : polls ? &look : &sleep, NULL) > 0 &&
             fds[0].revents)
             (void) !read(asynch->bell, &rung, sizeof rung);
     }

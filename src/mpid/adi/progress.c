@@ -62,11 +62,17 @@ cvars:
 
 #define POLLS_PER_YIELD 16      /* polls of a spinning thread between two offers of the lock */
 
+/* The progress thread reads the count without our lock. */
+static void count_poll(void)
+{
+    __atomic_store_n(&wdl_adi.polls, wdl_adi.polls + 1, __ATOMIC_RELAXED);
+}
+
 static int poll_once(int *events_out)
 {
     int made = 0;
     int mpi_errno = MPIR_Progress_hook_exec_all(&made);
-    wdl_adi.polls++;
+    count_poll();
     int events = wdl_adi.proc ? wdl_proc_progress(wdl_adi.proc) : 0;
     *events_out = events + made;
     return mpi_errno;
@@ -100,11 +106,11 @@ static void nap(MPID_Progress_state * state)
     us = MPL_MIN(us, longest_us);
     state->naps++;
     struct timespec time = {.tv_sec = us / 1000000,.tv_nsec = us % 1000000 * 1000 };
-    wdl_adi.naps++;
+    __atomic_store_n(&wdl_adi.naps, wdl_adi.naps + 1, __ATOMIC_RELAXED);
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     (void) ppoll(&fd, 1, &time, NULL);
     MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    wdl_adi.naps--;
+    __atomic_store_n(&wdl_adi.naps, wdl_adi.naps - 1, __ATOMIC_RELAXED);
 }
 
 static int may_nap(MPID_Progress_state * state)
@@ -148,7 +154,7 @@ static int quick_look(MPID_Progress_state * state)
     enum { LOOKS = 4, HOOKS_EVERY = 16 };
     if (wdl_adi.spin_polls == 0 || !wdl_adi.proc || ++state->looks % HOOKS_EVERY == 0)
         return 0;
-    wdl_adi.polls++;
+    count_poll();
     for (int i = 0; i < LOOKS; i++)
         if (wdl_proc_progress(wdl_adi.proc) > 0)
             return 1;
