@@ -11,7 +11,7 @@ import testlist
 
 # Folders of MPICH's test/mpi, in the order they are run.
 MPICH_FOLDERS = ["attr", "group", "info", "init", "errhan", "datatype", "topo", "comm", "pt2pt", "rma", "errors",
-                 "coll"]
+                 "coll", "threads/rma", "threads/init", "threads/mpi_t"]
 # Directories below them that belong to what is not asked for here: they need MPI_Comm_spawn or MPI-IO.
 NOT_ENTERED = ("spawn", "io")
 # Our folders and where their sources and lists are. `install` and `bench` hold scripts about the installation and
@@ -25,6 +25,7 @@ QUICK_FOLDERS = ["attr", "group", "info", "init", "errhan", "topo"]
 SETUPS = {
     "shm": ({}, ["install", "bench", "mpi", "examples", "memory"] + MPICH_FOLDERS),
     "cliques": ({"MPIR_CVAR_NUM_CLIQUES": "2"}, ["mpi", "examples"] + MPICH_FOLDERS),
+    "thread": ({"MPIR_CVAR_WINDLASS_PROGRESS_THREAD": "on"}, ["mpi", "rma"]),
     "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, ["mpi", "examples", "pt2pt", "rma"]),
 }
 
@@ -50,12 +51,12 @@ class Suite:
     def folders(self, setup):
         folders = SETUPS[setup][1]
         if self.option.only:
-            known = list(OUR_FOLDERS) + MPICH_FOLDERS
+            known = [folder.split("/")[0] for folder in list(OUR_FOLDERS) + MPICH_FOLDERS]
             for folder in self.option.only:
                 if folder.split("/")[0] not in known:
-                    raise SystemExit(f"check: no folder {folder}; there are: {' '.join(known)}")
+                    raise SystemExit(f"check: no folder {folder}; there are: {' '.join(dict.fromkeys(known))}")
             return [folder for folder in folders
-                    if any(only.split("/")[0] == folder for only in self.option.only)]
+                    if any(only.split("/")[0] == folder.split("/")[0] for only in self.option.only)]
         if self.option.quick:
             return [folder for folder in folders
                     if folder in QUICK_FOLDERS or (folder in OUR_FOLDERS and folder not in NOT_QUICK)]

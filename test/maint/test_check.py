@@ -76,10 +76,12 @@ class Check(unittest.TestCase):
         self.assertIn("unbuilt.c is wrong", output)
 
     def test_set_ups_set_up(self):
-        self.write("pt2pt/testlist", "show 2\n")
-        self.program("pt2pt/show", "#!/bin/sh\necho $UCX_TLS+$MPIR_CVAR_NUM_CLIQUES+$MPIR_CVAR_ODD_EVEN_CLIQUES\n")
-        for name, seen in (("shm", "++"), ("cliques", "+2+"), ("tcp", "tcp,self++1")):
-            _, output = self.check("--setup", name, "--only", "pt2pt")
+        show = "#!/bin/sh\necho $UCX_TLS+$MPIR_CVAR_NUM_CLIQUES+$MPIR_CVAR_ODD_EVEN_CLIQUES" \
+               "+$MPIR_CVAR_WINDLASS_PROGRESS_THREAD\n"
+        self.write("rma/testlist", "show 2\n")
+        self.program("rma/show", show)
+        for name, seen in (("shm", "+++"), ("cliques", "+2++"), ("tcp", "tcp,self++1+"), ("thread", "+++on")):
+            _, output = self.check("--setup", name, "--only", "rma")
             self.assertIn(f"unexpected output: {seen}\n", output)
 
     def test_errors_without_spawn_and_io(self):
@@ -88,6 +90,15 @@ class Check(unittest.TestCase):
             self.write(f"errors/{part}/testlist", f"err_{part} 2\n")
         _, output = self.check("--list", "--setup", "shm", "--only", "errors")
         self.assertEqual(output, "shm: errors/rma/err_rma np 2\n")
+
+    def test_some_folders_of_threads(self):
+        for part in ("rma", "init", "pt2pt", "spawn"):
+            self.write(f"threads/{part}/testlist", f"{part}s 2\n")
+        for name in ("shm", "cliques"):
+            _, output = self.check("--list", "--setup", name, "--only", "threads")
+            self.assertEqual(output, f"{name}: threads/rma/rmas np 2\n{name}: threads/init/inits np 2\n")
+        _, output = self.check("--list", "--setup", "shm", "--only", "threads/init")
+        self.assertEqual(output, "shm: threads/init/inits np 2\n")
 
     def test_quick_leaves_slow_ones_out(self):
         self.write("attr/testlist", "fast 2\nslow 2 slow=yes\n")
