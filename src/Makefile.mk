@@ -12,9 +12,11 @@ windlass_core_sources = \
     %D%/mpid/coll/allreduce.c \
     %D%/mpid/coll/barrier.c \
     %D%/mpid/coll/blockcyclic.c \
+    %D%/mpid/coll/board.c \
     %D%/mpid/coll/broadcast.c \
     %D%/mpid/coll/cell.c \
     %D%/mpid/coll/exchange.c \
+    %D%/mpid/coll/express.c \
     %D%/mpid/coll/gasnet_bundle.c \
     %D%/mpid/coll/gasnet_deal.c \
     %D%/mpid/coll/gasnet_fold.c \
@@ -27,9 +29,12 @@ windlass_core_sources = \
     %D%/mpid/coll/gather.c \
     %D%/mpid/coll/gather_all.c \
     %D%/mpid/coll/graph.c \
+    %D%/mpid/coll/node.c \
+    %D%/mpid/coll/node_fold.c \
     %D%/mpid/coll/pattern.c \
     %D%/mpid/coll/prefix.c \
     %D%/mpid/coll/reduce.c \
+    %D%/mpid/coll/reduce_scatter.c \
     %D%/mpid/coll/run.c \
     %D%/mpid/coll/scan.c \
     %D%/mpid/coll/scatter.c \
@@ -124,6 +129,7 @@ windlass_headers = \
     %D%/host/host.h \
     %D%/mpid/coll/algo.h \
     %D%/mpid/coll/blockcyclic.h \
+    %D%/mpid/coll/board.h \
     %D%/mpid/coll/car.h \
     %D%/mpid/coll/coll.h \
     %D%/mpid/coll/coll_impl.h \
@@ -131,6 +137,7 @@ windlass_headers = \
     %D%/mpid/coll/gasnet_deal.h \
     %D%/mpid/coll/gasnet_impl.h \
     %D%/mpid/coll/gasnet_xfer.h \
+    %D%/mpid/coll/node.h \
     %D%/mpid/coll/pattern.h \
     %D%/mpid/coll/prefix.h \
     %D%/mpid/coll/sortplan.h \

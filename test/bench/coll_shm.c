@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Time of small collectives of the standalone engine through shared cells: processes on one node,
- * no network. coll_shm [RANKS] [ITERATIONS]: a line per collective, microseconds per call on rank
- * 0.
+ * no network. coll_shm [RANKS] [ITERATIONS] [request]: a line per collective, microseconds per call
+ * on rank 0; with a third argument by requests instead of the express lane.
  */
 #include <sched.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@
 #include "mpid/coll/coll.h"
 #include "netmod/sim/sim.h"
 
-static int ranks = 2, iterations = 100000;
+static int ranks = 2, iterations = 100000, by_request;
 static char *memory;
 static size_t segment_bytes;
 
@@ -49,15 +49,28 @@ static double seconds(void)
     return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
+enum { SPINS = 200 };
+
+static void give_way(int spins)
+{
+    if (spins > SPINS || ranks > 2) /* let the others run */
+        sched_yield();
+}
+
 static void once(struct wdl_proc *proc, struct wdl_team *team, const struct wdl_coll_args *args)
 {
+    struct wdl_run *lane = by_request ? NULL : wdl_coll_express(team, args);
+    if (lane) {
+        for (int spins = 0; wdl_coll_express_look(lane) == WDL_AGAIN; spins++)
+            give_way(spins);
+        return;
+    }
     struct wdl_coll_req req = {.done = 0};
     int status = wdl_coll_start(team, args, &req);
     wdl_assert_cmp(status, ==, WDL_OK);
     for (int spins = 0; !req.done; spins++) {
         wdl_proc_progress(proc);
-        if (spins > 200) /* more ranks than cores: let the others run */
-            sched_yield();
+        give_way(spins);
     }
 }
 
@@ -83,7 +96,7 @@ static void run(int rank)
     struct wdl_proc *proc;
     struct wdl_team *team;
     char err[128];
-    struct wdl_coll_shm shm = {segment, NULL, NULL};
+    struct wdl_coll_shm shm = {.segment = segment};
     struct wdl_team_params params = {
         .id = 1, .rank = rank, .size = ranks, .peer_of = peer_of, .shm = &shm};
     test_host_init(&host);
@@ -122,6 +135,7 @@ int main(int argc, char **argv)
 {
     ranks = argc > 1 ? atoi(argv[1]) : ranks;
     iterations = argc > 2 ? atoi(argv[2]) : iterations;
+    by_request = argc > 3;
     memory =
         mmap(NULL, (size_t) ranks << 24, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     wdl_assert(memory != MAP_FAILED);

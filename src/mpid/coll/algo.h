@@ -58,6 +58,11 @@ int wdl_edge_send(struct wdl_build *b, enum wdl_phase phase, int peer, int link_
 int wdl_edge_recv(struct wdl_build *b, enum wdl_phase phase, int peer, int link_here,
                   int link_there, struct wdl_loc to, size_t bytes);
 
+/* The same from one rank to that d above it, for pairwise exchange. Many ranks, of which not all
+ * are known to have begun: a ready flag for each block, whatever its size. */
+int wdl_pair_send(struct wdl_build *b, int up, int d, struct wdl_loc from, size_t bytes);
+int wdl_pair_recv(struct wdl_build *b, int down, int d, struct wdl_loc to, size_t bytes);
+
 /* Flags: this rank adds its own when `after` (or CAR_NONE) is complete. The CAR returned completes
  * when those of the subtree (up), the root (down), or everybody (all) have been added. */
 int wdl_sync_up(struct wdl_build *b, enum wdl_phase phase, int root, int after);
@@ -87,5 +92,10 @@ void wdl_reduce_tree(struct wdl_build *b);
 void wdl_allreduce_doubling(struct wdl_build *b);
 void wdl_allreduce_halving(struct wdl_build *b);
 void wdl_scan_doubling(struct wdl_build *b);
+void wdl_reduce_scatter_pairwise(struct wdl_build *b);
+
+/* node.c: all kinds, all ranks on one node */
+enum { WDL_NODE_RANKS_MAX = 32 }; /* everyone looks at everyone's board */
+void wdl_all_node(struct wdl_build *b);
 
 #endif

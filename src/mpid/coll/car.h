@@ -26,8 +26,9 @@ struct wdl_team;
 struct wdl_coll_args;
 
 /* X(name): SEND: bytes (perhaps none) to a role of a peer; RECV: the other side; COPY: b = a;
- * REDUCE: b = a op b; CALL: a function; JOIN: nothing, a meeting point. */
-#define WDL_CAR_KINDS(X) X(SEND) X(RECV) X(COPY) X(REDUCE) X(CALL) X(JOIN)
+ * REDUCE: b = a op b; CALL: a function; WATCH: a function asked until it is done; JOIN:
+ * nothing, a meeting point. */
+#define WDL_CAR_KINDS(X) X(SEND) X(RECV) X(COPY) X(REDUCE) X(CALL) X(WATCH) X(JOIN)
 enum wdl_car_kind {
 #define WDL_CAR_KIND_ENUM(name) WDL_CAR_##name,
     WDL_CAR_KINDS(WDL_CAR_KIND_ENUM)
@@ -59,6 +60,11 @@ static inline struct wdl_loc wdl_tmp(size_t at)
 /* A CAR's own work. WDL_OK, or an error that becomes the request's. */
 typedef int (*wdl_car_fn)(struct wdl_run *run, int arg);
 
+/* A step of a WATCH: WDL_OK, WDL_AGAIN, or an error. What it keeps is in the CAR's run, all zero at
+ * first. */
+struct wdl_car_run;
+typedef int (*wdl_watch_fn)(struct wdl_run *run, struct wdl_car_run *c);
+
 #define WDL_CAR_NONE (-1)
 
 struct wdl_car {
@@ -68,7 +74,9 @@ struct wdl_car {
     struct wdl_loc a, b; /* SEND: a; RECV: b */
     size_t bytes;
     wdl_car_fn fn; /* CALL */
-    /* CALL: its argument; whether it touches the user's memory: bits 1 reads, 2 writes */
+    wdl_watch_fn watch;
+    /* CALL: its argument. CALL, WATCH: whether they touch the user's memory: bits 1 reads, 2
+     * writes */
     int arg, touches;
     int user; /* the request waits for it */
     int waits; /* completion edges that lead here */
@@ -143,6 +151,7 @@ int wdl_build_recv(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc 
 int wdl_build_copy(struct wdl_build *b, struct wdl_loc to, struct wdl_loc from, size_t bytes);
 int wdl_build_reduce(struct wdl_build *b, struct wdl_loc left, struct wdl_loc inout, size_t bytes);
 int wdl_build_call(struct wdl_build *b, wdl_car_fn fn, int arg, int touches);
+int wdl_build_watch(struct wdl_build *b, wdl_watch_fn watch, int touches);
 int wdl_build_join(struct wdl_build *b);
 /* `after` begins when `before` is complete; either may be WDL_CAR_NONE: nothing. */
 void wdl_build_order(struct wdl_build *b, int before, int after);

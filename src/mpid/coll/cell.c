@@ -24,7 +24,7 @@ static struct wdl_cell *cell_of(const struct wdl_team *team, uint32_t seq, uint3
 
 int wdl_cells_make(struct wdl_team *team)
 {
-    const struct wdl_host *host = &team->coll->proc->host;
+    const struct wdl_host *host = &team->coll->host;
     size_t flags = team->cell_roles - team->data_roles;
     team->cell_stride = (sizeof(struct wdl_cell) + team->params.cell_bytes + 15) & ~(size_t) 15;
     size_t slot_bytes = team->data_roles * team->cell_stride + flags * sizeof(struct wdl_cell);
@@ -41,7 +41,7 @@ int wdl_cells_make(struct wdl_team *team)
 
 void wdl_cells_free(struct wdl_team *team)
 {
-    const struct wdl_host *host = &team->coll->proc->host;
+    const struct wdl_host *host = &team->coll->host;
     struct wdl_list *node;
     for (int i = 0; i < WDL_EARLY_BUCKETS; i++) /* there are some only after an error */
         while ((node = wdl_list_pop(&team->early[i])) != NULL)
@@ -62,7 +62,7 @@ static struct wdl_coll_stray *early_find(struct wdl_team *team, uint32_t seq, ui
 
 static int early_keep(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int src, size_t bytes)
 {
-    const struct wdl_host *host = &team->coll->proc->host;
+    const struct wdl_host *host = &team->coll->host;
     if (bytes || pkt->offset || pkt->role - team->cell_roles >= wdl_roles_bare_max(team) ||
         early_find(team, pkt->seq, pkt->role))
         return WDL_ERR_PROTO;
@@ -105,7 +105,7 @@ static int comes_from(const struct wdl_run *run, int i, int src)
 static int early_take(struct wdl_run *run, int i)
 {
     struct wdl_team *team = run->team;
-    const struct wdl_host *host = &team->coll->proc->host;
+    const struct wdl_host *host = &team->coll->host;
     struct wdl_coll_stray *stray = early_find(team, run->seq, run->graph->cars[i].role);
     if (!stray)
         return 0;
@@ -166,19 +166,24 @@ static int team_handle(struct wdl_team *team, const struct wdl_coll_pkt *pkt, in
     return wdl_run_deliver(run, i, pkt->offset, data, bytes);
 }
 
-/* Only the first, empty collective of a team is heard of before the team is made here. */
-static int stray_keep(struct wdl_coll *coll, const struct wdl_coll_pkt *pkt, int src, size_t bytes)
+/* Only the first collective of a team, which is empty or carries cards, is heard of before the team
+ * is made here. */
+static int stray_keep(struct wdl_coll *coll, const struct wdl_coll_pkt *pkt, int src,
+                      const void *data, size_t bytes)
 {
-    const struct wdl_host *host = &coll->proc->host;
-    if (bytes || pkt->offset)
+    const struct wdl_host *host = &coll->host;
+    if (bytes > coll->chunk_bytes || bytes % sizeof(uint64_t) || pkt->offset)
         return WDL_ERR_PROTO;
     if (coll->nstrays == WDL_COLL_STRAYS_MAX)
         return WDL_AGAIN;
-    struct wdl_coll_stray *stray = host->ops->alloc(host->ctx, sizeof(*stray));
+    struct wdl_coll_stray *stray = host->ops->alloc(host->ctx, sizeof(*stray) + bytes);
     if (!stray)
         return WDL_AGAIN;
     stray->pkt = *pkt;
     stray->src = src;
+    stray->bytes = bytes;
+    if (bytes)
+        memcpy(stray->data, data, bytes);
     wdl_list_push(&coll->strays, &stray->link);
     coll->nstrays++;
     return WDL_OK;
@@ -187,7 +192,7 @@ static int stray_keep(struct wdl_coll *coll, const struct wdl_coll_pkt *pkt, int
 void wdl_coll_strays_give(struct wdl_team *team)
 {
     struct wdl_coll *coll = team->coll;
-    const struct wdl_host *host = &coll->proc->host;
+    const struct wdl_host *host = &coll->host;
     struct wdl_list *node, *after;
     wdl_list_for_safe (node, after, &coll->strays) {
         struct wdl_coll_stray *stray = wdl_container_of(node, struct wdl_coll_stray, link);
@@ -195,7 +200,7 @@ void wdl_coll_strays_give(struct wdl_team *team)
             continue;
         wdl_list_remove(node);
         coll->nstrays--;
-        if (team_handle(team, &stray->pkt, stray->src, NULL, 0) != WDL_OK)
+        if (team_handle(team, &stray->pkt, stray->src, stray->data, stray->bytes) != WDL_OK)
             coll->proc->stats.malformed++;
         host->ops->free(host->ctx, stray);
     }
@@ -214,7 +219,7 @@ int wdl_coll_handle(void *arg, int src, const void *data, size_t bytes)
      * its name */
     if (!team || (team->open && pkt.seq == team->params.first_seq &&
                   pkt.seq - team->done >= (uint32_t) team->window))
-        return stray_keep(coll, &pkt, src, bytes);
+        return stray_keep(coll, &pkt, src, (const char *) data + sizeof(pkt), bytes);
     coll->busy++;
     int status = team_handle(team, &pkt, src, (const char *) data + sizeof(pkt), bytes);
     coll->busy--;

@@ -22,13 +22,18 @@
 
 struct wdl_build;
 struct wdl_coll;
+struct wdl_run;
 struct wdl_team;
 
 /* X(name): what a team can do. Blocks are numbered by rank. */
 #define WDL_COLL_KINDS(X) \
     X(BARRIER)            \
     X(BROADCAST)          \
-    X(SCATTER) X(GATHER) X(GATHER_ALL) X(EXCHANGE) X(REDUCE) X(ALLREDUCE) X(SCAN) X(CUSTOM)
+    X(SCATTER)            \
+    X(GATHER)             \
+    X(GATHER_ALL)         \
+    X(EXCHANGE)           \
+    X(REDUCE) X(ALLREDUCE) X(SCAN) X(REDUCE_SCATTER) X(CUSTOM)
 
 enum wdl_coll_kind {
 #define WDL_COLL_KIND_ENUM(name) WDL_COLL_##name,
@@ -36,6 +41,11 @@ enum wdl_coll_kind {
 #undef WDL_COLL_KIND_ENUM
         WDL_COLL_KIND_COUNT
 };
+
+static inline int wdl_coll_reduces(enum wdl_coll_kind kind)
+{
+    return kind >= WDL_COLL_REDUCE && kind < WDL_COLL_CUSTOM;
+}
 
 enum wdl_coll_flag {
     WDL_COLL_IN_NOSYNC = 1, /* data may move as soon as anyone has started */
@@ -84,10 +94,12 @@ struct wdl_coll_blocks {
  * reduce       bytes 2      root: bytes      the vector   -           -
  * allreduce    bytes 2      bytes            the vector   -           -
  * scan         bytes 2      bytes            the vector   -           -
+ * red_scatter  blocks 2     own block        own block    all 3       -
  * custom       as `build` likes
  *
  * 1: the root too, unless dst == src or NULL. 2: src may be dst (gather_all: the own block in it).
- * Otherwise memory does not overlap. The last two columns: which ranks give block lists, if any.
+ * 3: the same list on all ranks. Otherwise memory does not overlap. The last two columns: which
+ * ranks give block lists, if any.
  */
 struct wdl_coll_args {
     enum wdl_coll_kind kind;
@@ -98,7 +110,7 @@ struct wdl_coll_args {
     size_t bytes;
     int variable; /* block lists are in use (on every rank, or on none) */
     struct wdl_coll_blocks src_blocks, dst_blocks;
-    struct wdl_coll_op op; /* reduce, allreduce, scan */
+    struct wdl_coll_op op; /* reductions */
     /* Local work as a part of the collective: `before` fills src from the user's memory, `after`
      * takes dst apart into it; NULL: none. On every rank or none, but for ranks without src or
      * dst. */
@@ -135,6 +147,10 @@ struct wdl_coll_model {
 struct wdl_coll_shm {
     void *(*segment)(void *ctx, int rank); /* NULL: another node; for the own rank, its own */
     void (*wake)(void *ctx, int rank); /* called behind each store; or NULL */
+    /* Copy from, and to, the private memory of a rank of this node. WDL_OK or an error. NULL: that
+     * cannot be done, on none of the ranks of a node. */
+    int (*peek)(void *ctx, int rank, const void *there, void *here, size_t bytes);
+    int (*poke)(void *ctx, int rank, const void *here, void *there, size_t bytes);
     void *ctx;
 };
 
@@ -147,10 +163,17 @@ struct wdl_team_params {
     /* collectives that run at a time, a power of two of at least 8; 0: 64 */
     int window;
     size_t cell_bytes; /* payload that may come before its receiver has started; 0: 256 */
+    /* what a rank can show to all others of its node at a time; 0: 2048 */
+    size_t board_bytes;
     uint32_t first_seq; /* any; the same on all ranks */
     int poison; /* tests: overwrite cells once read */
     struct wdl_coll_model model; /* all zero: a default */
     const struct wdl_coll_shm *shm; /* NULL: messages only; else as long as the team */
+    /* Not NULL: the team's first collective tells every rank the cards of all, by rank; shm is
+     * used from then on only, so that segments may be found by what is on the cards. */
+    void (*opened)(void *ctx, const uint64_t *cards);
+    void *opened_ctx;
+    uint64_t card;
 };
 
 struct wdl_coll_stats {
@@ -159,6 +182,8 @@ struct wdl_coll_stats {
 };
 
 int wdl_coll_init(struct wdl_proc *proc);
+/* Memory comes from this host, and not from the process's, from now on. Before the first team. */
+void wdl_coll_host(struct wdl_proc *proc, const struct wdl_host *host);
 /* All teams are destroyed. */
 void wdl_coll_fini(struct wdl_proc *proc);
 const struct wdl_coll_stats *wdl_coll_stats(struct wdl_proc *proc);
@@ -177,9 +202,24 @@ int wdl_team_size(const struct wdl_team *team);
 /* Asserts the invariants of the team and all that runs in it. */
 void wdl_team_check(const struct wdl_team *team);
 
+/* Steps all collectives of this process, as wdl_proc_progress does, without a look at the network:
+ * for the wait for a store of a neighbour. Returns the number of things done. */
+int wdl_coll_progress(struct wdl_proc *proc);
+/* Does anything here wait for a store of a neighbour? */
+int wdl_coll_by_memory(struct wdl_proc *proc);
+
 /* WDL_OK: req is the engine's until req->done; or ERR_ARG, ERR_OP: nothing happened. */
 int wdl_coll_start(struct wdl_team *team, const struct wdl_coll_args *args,
                    struct wdl_coll_req *req);
+
+/* The express lane, for who waits for nothing else: what starts here has no request, and does not
+ * move by itself. NULL: not this way, nothing happened: wdl_coll_start. Only among the ranks of a
+ * node, when nothing else of the team's is under way, without local work, synchronized as MPI's
+ * collectives are (WDL_COLL_MPI), and little. Other ranks may come by either way. */
+struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_args *args);
+/* WDL_AGAIN; else its status, and it is over. */
+int wdl_coll_express_look(struct wdl_run *run);
+
 const char *wdl_coll_kind_name(enum wdl_coll_kind kind);
 
 #endif

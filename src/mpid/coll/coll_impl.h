@@ -11,8 +11,11 @@
  *     number travels.
  *  3. When CREDIT_EVERY(W) have started since the last one that carries credit, an empty one is
  *     put between: up and down the tree, two messages a rank.
- *  4. The team's first collective is empty too: it ends when all ranks have made the team, and
- *     nothing starts before. So every packet a rank gets has 0 <= seq - done < W, or is malformed.
+ *     On a node none of this is needed: each rank says how many it has finished, in memory that
+ *     all see (shm.c), and who finds the window full looks there for `low`.
+ *  4. The team's first collective is empty too, or carries cards: it ends when all ranks have made
+ *     the team, and nothing starts before. So every packet a rank gets has 0 <= seq - done < W, or
+ *     is malformed.
  */
 #ifndef WDL_MPID_COLL_COLL_IMPL_H_INCLUDED
 #define WDL_MPID_COLL_COLL_IMPL_H_INCLUDED
@@ -53,6 +56,7 @@ struct wdl_car_run {
     /* leading bytes received, copied, reduced, or handed to the network */
     size_t done;
     size_t arrived; /* RECV: bytes in all */
+    int step, next; /* WATCH: its own */
 };
 
 struct wdl_run {
@@ -68,12 +72,15 @@ struct wdl_run {
     int cars_left, users_left;
     uint64_t *maps;
     char *tmp;
+    size_t shown; /* node.c: bytes for a board, or too many for it */
+    void *apart; /* a result that may not be where it belongs yet */
     struct wdl_car_run cars[];
 };
 
 struct wdl_team {
     struct wdl_list link; /* coll->teams */
     struct wdl_list kick; /* coll->kicks while something may start */
+    struct wdl_list wait; /* coll->waiting while others on the node are too far behind */
     struct wdl_coll *coll;
     struct wdl_team_params params;
     int rank, size;
@@ -90,9 +97,14 @@ struct wdl_team {
     struct wdl_run **slots; /* by seq mod W: the run, or NULL */
     unsigned char *finished; /* by seq mod W */
     char *cells;
+    uint64_t *cards; /* of all ranks, until the team is open; or NULL */
     size_t cell_stride;
     uint32_t data_roles, cell_roles; /* roles with room for data; with a cell at all */
     struct wdl_list early[WDL_EARLY_BUCKETS]; /* by role: flags for roles without a cell */
+    char **node; /* all ranks' segments, by rank; or NULL */
+    int on_node; /* all of them are there: the team is open, and on one node */
+    struct wdl_run *express; /* express.c; or NULL */
+    size_t board_at, slot_bytes; /* of the segments */
 };
 
 struct wdl_coll_send { /* a piece the network still reads */
@@ -101,16 +113,20 @@ struct wdl_coll_send { /* a piece the network still reads */
     struct wdl_car_run *car;
 };
 
-struct wdl_coll_stray { /* a flag for a team not made here yet, or for a role without a cell */
+/* A flag or cards for a team not made here yet, or a flag for a role without a cell. */
+struct wdl_coll_stray {
     struct wdl_list link;
     struct wdl_coll_pkt pkt;
     int src;
+    size_t bytes;
+    char data[];
 };
 
 struct wdl_coll {
     struct wdl_proc *proc;
+    struct wdl_host host; /* whose memory is used */
     struct wdl_list teams[WDL_COLL_BUCKETS]; /* by id */
-    struct wdl_list kicks;
+    struct wdl_list kicks, waiting;
     /* CARs to step; SENDs the network refused; RECVs from shared cells */
     struct wdl_list ready, stalled, polled;
     struct wdl_list sends_free;
@@ -149,12 +165,31 @@ struct wdl_shm_cell *wdl_shm_cell_of(const struct wdl_team *team, const struct w
 void wdl_shm_store(struct wdl_run *run, const struct wdl_car *car, const void *data);
 /* The RECV's data, or NULL: not yet. */
 const void *wdl_shm_load(const struct wdl_run *run, const struct wdl_car *car);
+/* Where the boards begin in a segment's slots, and the way from slot to slot. */
+size_t wdl_shm_board_at(const struct wdl_team *team);
+size_t wdl_shm_slot_bytes(const struct wdl_team *team);
+
+/* On a node: how many leading collectives this rank has finished; and how many all have. */
+void wdl_shm_say_finished(const struct wdl_team *team, uint32_t finished);
+uint32_t wdl_shm_finished(const struct wdl_team *team);
+
+/* express.c: the team is open, and on one node */
+void wdl_express_make(struct wdl_team *team);
+
+/* board.c: bytes of a board in a slot */
+size_t wdl_board_bytes(const struct wdl_team *team);
 
 /* team.c */
 void wdl_team_shape(struct wdl_team *team);
 void wdl_team_finished(struct wdl_run *run);
 void wdl_team_start_queued(struct wdl_team *team);
 void wdl_team_kick(struct wdl_team *team);
+/* Is nothing of it under way here, and may the next collective start at once? */
+int wdl_team_is_idle(struct wdl_team *team);
+/* Are teams that had to wait for others on the node free to go on? How many. */
+int wdl_teams_look(struct wdl_coll *coll);
+/* The collective that tells all ranks all cards; nothing where there are none. */
+struct wdl_coll_args wdl_team_cards_args(const struct wdl_team *team);
 
 /* select.c */
 /* The row for these arguments, or -1 with *status_out. */

@@ -101,9 +101,7 @@ void wdl_exchange_bruck(struct wdl_build *b)
     wdl_build_order(b, done, wdl_build_call(b, bruck_last, 0, 2));
 }
 
-/* One side each of what goes from one rank to that d above it. Many ranks, of which not all are
- * known to have begun: a ready flag for each block, whatever its size. */
-static int pair_send(struct wdl_build *b, int up, int d, struct wdl_loc from, size_t bytes)
+int wdl_pair_send(struct wdl_build *b, int up, int d, struct wdl_loc from, size_t bytes)
 {
     if (!b->armed && b->size < b->team->links)
         return wdl_edge_send(b, WDL_PHASE_DATA, up, d, d, from, bytes);
@@ -115,15 +113,13 @@ static int pair_send(struct wdl_build *b, int up, int d, struct wdl_loc from, si
     return send;
 }
 
-static void pair_recv(struct wdl_build *b, int down, int d, struct wdl_loc to, size_t bytes)
+int wdl_pair_recv(struct wdl_build *b, int down, int d, struct wdl_loc to, size_t bytes)
 {
-    if (!b->armed && b->size < b->team->links) {
-        wdl_edge_recv(b, WDL_PHASE_DATA, down, d, d, to, bytes);
-        return;
-    }
+    if (!b->armed && b->size < b->team->links)
+        return wdl_edge_recv(b, WDL_PHASE_DATA, down, d, d, to, bytes);
     if (!b->armed)
         wdl_build_send(b, down, wdl_role_ready(b, WDL_PHASE_READY, d, d), wdl_nowhere(), 0);
-    wdl_build_recv(b, down, wdl_role_bare(b, d), to, bytes);
+    return wdl_build_recv(b, down, wdl_role_bare(b, d), to, bytes);
 }
 
 void wdl_exchange_pairwise(struct wdl_build *b)
@@ -142,13 +138,13 @@ void wdl_exchange_pairwise(struct wdl_build *b)
         struct wdl_loc from = wdl_src(wdl_block_at(args, &args->src_blocks, up));
         struct wdl_loc to = wdl_dst(wdl_block_at(args, &args->dst_blocks, down));
         if (!args->variable || out) {
-            int send = pair_send(b, up, d, from, out);
+            int send = wdl_pair_send(b, up, d, from, out);
             if (b->armed) { /* else nobody waits but for the rank it sends to */
                 wdl_build_order(b, sends[d % SENDING], send);
                 sends[d % SENDING] = send;
             }
         }
         if (!args->variable || in)
-            pair_recv(b, down, d, to, in);
+            (void) wdl_pair_recv(b, down, d, to, in);
     }
 }

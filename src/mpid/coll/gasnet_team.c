@@ -82,7 +82,8 @@ static int team_open(struct wdl_gas_team *team, const struct wdl_team_params *pa
             team->each = 0;
     int status = wdl_team_create(proc, &team->params, &team->outer);
     team->params.id++;
-    team->params.shm = NULL; /* its cells are the outer team's */
+    team->params.shm = NULL; /* the outer team's alone */
+    team->params.opened = NULL;
     if (status == WDL_OK)
         status = wdl_team_create(proc, &team->params, &team->inner);
     if (status == WDL_OK && team->params.id >= team->gas->next_id)

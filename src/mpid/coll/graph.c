@@ -18,7 +18,7 @@ void wdl_build_begin(struct wdl_build *b, struct wdl_team *team, const struct wd
 /* Room for one more element; a bigger piece replaces the old one. NULL: out of memory. */
 static void *grow(struct wdl_build *b, void *old, int used, int *room, size_t element)
 {
-    const struct wdl_host *host = &b->team->coll->proc->host;
+    const struct wdl_host *host = &b->team->coll->host;
     if (used < *room)
         return old;
     int wanted = *room ? 2 * *room : FIRST_ROOM;
@@ -78,6 +78,12 @@ int wdl_build_call(struct wdl_build *b, wdl_car_fn fn, int arg, int touches)
 {
     return car_new(
         b, &(struct wdl_car){.kind = WDL_CAR_CALL, .fn = fn, .arg = arg, .touches = touches});
+}
+
+int wdl_build_watch(struct wdl_build *b, wdl_watch_fn watch, int touches)
+{
+    return car_new(
+        b, &(struct wdl_car){.kind = WDL_CAR_WATCH, .watch = watch, .touches = touches});
 }
 
 int wdl_build_join(struct wdl_build *b)
@@ -164,12 +170,13 @@ static void deps_place(struct wdl_build *b, struct wdl_graph *g)
 
 /* Whom the request waits for: OUT_NOSYNC, only what writes here (the writes of all ranks together
  * are all data movement); otherwise all that touches memory here. What the builder marked counts
- * in any case. */
+ * in any case, and what uses the operator, whose context is the caller's again when the request is
+ * done. */
 static void users_mark(struct wdl_build *b, struct wdl_graph *g)
 {
     int wanted = b->args && (b->args->flags & WDL_COLL_OUT_NOSYNC) ? 2 : 3;
     for (int i = 0; i < g->ncars; i++) {
-        if (wdl_car_touches(&g->cars[i]) & wanted)
+        if (wdl_car_touches(&g->cars[i]) & wanted || g->cars[i].kind == WDL_CAR_REDUCE)
             g->cars[i].user = 1;
         g->nusers += g->cars[i].user;
     }
@@ -203,7 +210,7 @@ static uint32_t roles_count(const struct wdl_build *b)
 
 struct wdl_graph *wdl_build_end(struct wdl_build *b)
 {
-    const struct wdl_host *host = &b->team->coll->proc->host;
+    const struct wdl_host *host = &b->team->coll->host;
     uint32_t nroles = roles_count(b);
     size_t cars = (size_t) b->ncars * sizeof(struct wdl_car);
     size_t inputs = (size_t) b->ndeps * sizeof(struct wdl_input);
@@ -240,7 +247,7 @@ struct wdl_graph *wdl_build_end(struct wdl_build *b)
 
 void wdl_graph_free(struct wdl_team *team, struct wdl_graph *graph)
 {
-    const struct wdl_host *host = &team->coll->proc->host;
+    const struct wdl_host *host = &team->coll->host;
     struct wdl_list *node;
     wdl_assert_cmp(graph->running, ==, 0);
     while ((node = wdl_list_pop(&graph->idle)) != NULL)

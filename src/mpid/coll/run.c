@@ -68,12 +68,13 @@ static void car_arm(struct wdl_run *run, int i)
     struct wdl_car_run *c = &run->cars[i];
     wdl_assert_cmp(c->state, ==, WDL_CAR_WAITING);
     c->state = WDL_CAR_ARMED;
-    if (run->graph->cars[i].kind != WDL_CAR_RECV)
-        car_ready(c);
-    else if (run->graph->cars[i].shm)
+    const struct wdl_car *car = &run->graph->cars[i];
+    if (car->kind == WDL_CAR_WATCH || (car->kind == WDL_CAR_RECV && car->shm))
         wdl_list_push(&run->team->coll->polled, &c->link);
-    else
+    else if (car->kind == WDL_CAR_RECV)
         (void) wdl_cell_take(run, i);
+    else
+        car_ready(c);
 }
 
 /* More bytes of this CAR are there: tell those that read them. */
@@ -259,16 +260,33 @@ static int car_step(struct wdl_car_run *c)
     }
 }
 
-/* RECVs whose shared cell has been written. */
+/* Has what a polled CAR looks out for come? Counts what a WATCH has done on the way. */
+static int polled_look(struct wdl_car_run *c, int *events)
+{
+    const struct wdl_car *car = car_of(c);
+    if (car->kind == WDL_CAR_RECV)
+        return wdl_shm_load(c->run, car) != NULL;
+    int step = c->step, next = c->next;
+    int status = car->watch(c->run, c);
+    if (status == WDL_AGAIN) {
+        *events += c->step != step || c->next != next;
+        return 0;
+    }
+    if (wdl_status_is_error(status))
+        c->run->status = status;
+    return 1;
+}
+
+/* RECVs whose shared cell has been written, and WATCHes that are done. */
 static int polled_step(struct wdl_coll *coll)
 {
     struct wdl_list *node = coll->polled.next, come;
-    int n = 0;
+    int n = wdl_teams_look(coll);
     wdl_list_init(&come);
     while (node != &coll->polled) {
         struct wdl_car_run *c = wdl_container_of(node, struct wdl_car_run, link);
         node = node->next;
-        if (wdl_shm_load(c->run, car_of(c))) {
+        if (polled_look(c, &n)) {
             wdl_list_remove(&c->link);
             wdl_list_push(&come, &c->link);
             n++;
@@ -277,6 +295,10 @@ static int polled_step(struct wdl_coll *coll)
     while ((node = wdl_list_pop(&come)) != NULL) {
         struct wdl_car_run *c = wdl_container_of(node, struct wdl_car_run, link);
         const struct wdl_car *car = car_of(c);
+        if (car->kind == WDL_CAR_WATCH) {
+            car_complete(c);
+            continue;
+        }
         int status = wdl_run_deliver(c->run, (int) (c - c->run->cars), 0, wdl_shm_load(c->run, car),
                                      car->bytes);
         wdl_assert_cmp(status, ==, WDL_OK);
@@ -311,6 +333,17 @@ int wdl_coll_step(void *arg)
         }
         wdl_team_start_queued(wdl_container_of(node, struct wdl_team, kick));
     }
+}
+
+int wdl_coll_progress(struct wdl_proc *proc)
+{
+    return wdl_coll_step(proc->coll);
+}
+
+int wdl_coll_by_memory(struct wdl_proc *proc)
+{
+    const struct wdl_coll *coll = proc->coll;
+    return coll && (!wdl_list_empty(&coll->polled) || !wdl_list_empty(&coll->waiting));
 }
 
 /* --- receiving --- */
@@ -350,7 +383,7 @@ int wdl_run_deliver(struct wdl_run *run, int i, uint64_t offset, const void *dat
 
 static struct wdl_run *run_make(struct wdl_team *team, struct wdl_graph *g)
 {
-    const struct wdl_host *host = &team->coll->proc->host;
+    const struct wdl_host *host = &team->coll->host;
     struct wdl_list *node = wdl_list_pop(&g->idle);
     if (node)
         return wdl_container_of(node, struct wdl_run, link);
@@ -389,6 +422,8 @@ int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_re
     run->users_left = g->nusers;
     if (req)
         run->args = req->args;
+    else
+        run->args = wdl_team_cards_args(team);
     if (g->map_words)
         memset(run->maps, 0, g->map_words * sizeof(uint64_t));
     for (int i = 0; i < g->ncars; i++) {
@@ -397,6 +432,7 @@ int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_re
         c->waits = g->cars[i].waits;
         c->flight = 0;
         c->done = c->arrived = 0;
+        c->step = c->next = 0;
     }
     g->running++;
     wdl_list_push(&team->running, &run->link);

@@ -1,11 +1,12 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Which algorithm: one table, a test per row that says where it applies and a cost by the team's
- * model; the cheapest that applies is taken, by every rank alike. And the graphs: entry
+ * model (none for what needs no network); the cheapest that applies is taken, by every rank alike.
+ * And the graphs: entry
  * synchronization, the algorithm's data, exit synchronization; kept by shape.
  */
 #include <string.h>
-#include "mpid/coll/algo.h"
+#include "mpid/coll/node.h"
 
 enum { ROW_FIRST = 1 << 16, ROW_CREDIT }; /* rows of the empty collectives */
 enum { HAS_BEFORE = 1 << 28, HAS_AFTER = 1 << 29 }; /* in a shape's flags */
@@ -56,6 +57,25 @@ static int divisible(const struct wdl_team *team, const struct wdl_coll_args *ar
 {
     size_t unit = args->kind == WDL_COLL_BROADCAST ? 1 : args->op.elem_bytes;
     return args->bytes / unit >= (size_t) team->size;
+}
+
+/* All ranks are on this node, and what they show fits on a board or can be fetched. */
+static int node(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    if (!team->on_node)
+        return 0;
+    /* a source is in use until others have fetched from it: OUT_NOSYNC does not wait for that */
+    return (team->params.shm->peek && !(args->flags & WDL_COLL_OUT_NOSYNC)) ||
+           wdl_node_shown(team, args) <= team->params.board_bytes;
+}
+
+static double cost_nothing(const struct wdl_coll_model *n, double p, double log, double m)
+{
+    (void) n;
+    (void) p;
+    (void) log;
+    (void) m;
+    return 0;
 }
 
 static double cost_rounds(const struct wdl_coll_model *n, double p, double log, double m)
@@ -126,24 +146,38 @@ static void custom(struct wdl_build *b)
 }
 
 static const struct row rows[] = {
+    {WDL_COLL_BARRIER, "node", wdl_all_node, node, cost_nothing, 0},
     {WDL_COLL_BARRIER, "dissemination", wdl_barrier_dissemination, always, cost_rounds, 0},
+    {WDL_COLL_BROADCAST, "node", wdl_all_node, node, cost_nothing, 0},
     {WDL_COLL_BROADCAST, "tree", wdl_broadcast_tree, always, cost_broadcast_tree, 0},
     {WDL_COLL_BROADCAST, "scatter_ring", wdl_broadcast_scatter_ring, divisible, cost_broadcast_ring,
      0},
+    {WDL_COLL_SCATTER, "node", wdl_all_node, node, cost_nothing, 0},
     {WDL_COLL_SCATTER, "tree", wdl_scatter_tree, equal_blocks, cost_tree, 0},
     {WDL_COLL_SCATTER, "direct", wdl_scatter_direct, always, cost_direct, 0},
+    {WDL_COLL_GATHER, "node", wdl_all_node, node, cost_nothing, 0},
     {WDL_COLL_GATHER, "tree", wdl_gather_tree, equal_blocks, cost_tree, 0},
     {WDL_COLL_GATHER, "direct", wdl_gather_direct, always, cost_direct, 0},
+    {WDL_COLL_GATHER_ALL, "node", wdl_all_node, node, cost_nothing, 0},
     {WDL_COLL_GATHER_ALL, "bruck", wdl_gather_all_bruck, equal_blocks, cost_bruck, 0},
     {WDL_COLL_GATHER_ALL, "ring", wdl_gather_all_ring, always, cost_ring, 0},
+    {WDL_COLL_EXCHANGE, "node", wdl_all_node, node, cost_nothing, 0},
     {WDL_COLL_EXCHANGE, "bruck", wdl_exchange_bruck, equal_blocks, cost_exchange_bruck, 0},
     {WDL_COLL_EXCHANGE, "pairwise", wdl_exchange_pairwise, few_or_sparse, cost_direct, 0},
     {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, many_and_dense, cost_direct_entry,
      1},
+    {WDL_COLL_REDUCE, "node", wdl_all_node, node, cost_nothing, 0},
     {WDL_COLL_REDUCE, "tree", wdl_reduce_tree, always, cost_vector, 0},
+    {WDL_COLL_ALLREDUCE, "node", wdl_all_node, node, cost_nothing, 0},
     {WDL_COLL_ALLREDUCE, "doubling", wdl_allreduce_doubling, always, cost_vector, 0},
     {WDL_COLL_ALLREDUCE, "halving", wdl_allreduce_halving, divisible, cost_halving, 0},
+    {WDL_COLL_SCAN, "node", wdl_all_node, node, cost_nothing, 0},
     {WDL_COLL_SCAN, "doubling", wdl_scan_doubling, always, cost_vector, 0},
+    {WDL_COLL_REDUCE_SCATTER, "node", wdl_all_node, node, cost_nothing, 0},
+    {WDL_COLL_REDUCE_SCATTER, "pairwise", wdl_reduce_scatter_pairwise, few_or_sparse, cost_direct,
+     0},
+    {WDL_COLL_REDUCE_SCATTER, "pairwise_entry", wdl_reduce_scatter_pairwise, many_and_dense,
+     cost_direct_entry, 1},
     {WDL_COLL_CUSTOM, "custom", custom, always, cost_rounds, 0},
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
@@ -156,8 +190,8 @@ static int one_of(uint32_t flags, uint32_t set)
 
 static int args_check(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
-    int reduces = args->kind == WDL_COLL_REDUCE || args->kind == WDL_COLL_ALLREDUCE ||
-                  args->kind == WDL_COLL_SCAN;
+    int reduces = wdl_coll_reduces(args->kind);
+    int blocks = !reduces || args->kind == WDL_COLL_REDUCE_SCATTER;
     if ((int) args->kind < 0 || args->kind >= WDL_COLL_KIND_COUNT)
         return WDL_ERR_ARG;
     if (args->kind == WDL_COLL_BARRIER)
@@ -169,10 +203,9 @@ static int args_check(const struct wdl_team *team, const struct wdl_coll_args *a
         return WDL_ERR_RANK;
     if (reduces && !args->op.fn)
         return WDL_ERR_OP;
-    if (reduces &&
-        (args->variable || args->op.elem_bytes == 0 || args->bytes % args->op.elem_bytes))
+    if (reduces && (args->op.elem_bytes == 0 || args->bytes % args->op.elem_bytes))
         return WDL_ERR_ARG;
-    if (args->kind == WDL_COLL_BROADCAST && args->variable)
+    if ((args->kind == WDL_COLL_BROADCAST || !blocks) && args->variable)
         return WDL_ERR_ARG;
     if ((args->kind == WDL_COLL_CUSTOM) != (args->build != NULL))
         return WDL_ERR_ARG;
@@ -211,7 +244,8 @@ int wdl_select_syncs(int row, const struct wdl_coll_args *args)
     if (args->kind == WDL_COLL_BARRIER || args->kind == WDL_COLL_ALLREDUCE ||
         args->kind == WDL_COLL_GATHER_ALL)
         return 1;
-    if (args->kind == WDL_COLL_EXCHANGE && !args->variable)
+    if ((args->kind == WDL_COLL_EXCHANGE || args->kind == WDL_COLL_REDUCE_SCATTER) &&
+        !args->variable)
         return 1;
     if (args->flags & WDL_COLL_OUT_ALLSYNC)
         return 1;
@@ -368,8 +402,11 @@ struct wdl_graph *wdl_select_credit(struct wdl_team *team, int first)
     struct wdl_graph *g = graph_find(team, &shape);
     if (g)
         return g;
-    wdl_build_begin(&b, team, NULL);
-    if (first)
+    struct wdl_coll_args cards = wdl_team_cards_args(team);
+    wdl_build_begin(&b, team, first && team->cards ? &cards : NULL);
+    if (b.args)
+        wdl_gather_all_bruck(&b);
+    else if (first)
         (void) wdl_sync_all(&b, WDL_PHASE_IN, WDL_CAR_NONE);
     else
         (void) wdl_sync_down(&b, WDL_PHASE_IN2, 0, wdl_sync_up(&b, WDL_PHASE_IN, 0, WDL_CAR_NONE));

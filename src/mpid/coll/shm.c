@@ -3,7 +3,8 @@
  * Cells in shared memory: within a node, what fits a cell is stored into the receiver's segment
  * instead of being sent. Same slots, roles and rules as the cells of messages (cell.c), a cache
  * line at least for each. A stamp counts collectives from 1 in 64 bits, so that zeroed memory is
- * empty and nothing is ever reset.
+ * empty and nothing is ever reset. Behind the cells of a slot stands its owner's board (board.c);
+ * behind the slots, how far the owner is.
  */
 #include <string.h>
 #include "mpid/coll/coll_impl.h"
@@ -21,23 +22,57 @@ static size_t data_stride(const struct wdl_team *team)
            ~(size_t) (LINE - 1);
 }
 
-static size_t slot_bytes(const struct wdl_team *team)
+size_t wdl_shm_board_at(const struct wdl_team *team)
 {
     return team->data_roles * data_stride(team) + (team->cell_roles - team->data_roles) * LINE;
+}
+
+size_t wdl_shm_slot_bytes(const struct wdl_team *team)
+{
+    return wdl_shm_board_at(team) + wdl_board_bytes(team);
 }
 
 size_t wdl_coll_shm_bytes(struct wdl_proc *proc, const struct wdl_team_params *params)
 {
     struct wdl_team team = {.coll = proc->coll, .params = *params};
     wdl_team_shape(&team);
-    return slot_bytes(&team) * (size_t) team.window;
+    return wdl_shm_slot_bytes(&team) * (size_t) team.window + LINE;
+}
+
+/* Behind the slots: how many leading collectives the owner has finished. */
+static uint32_t *finished_of(const struct wdl_team *team, int rank)
+{
+    return (uint32_t *) (void *) (team->node[rank] + team->slot_bytes * (size_t) team->window);
+}
+
+void wdl_shm_say_finished(const struct wdl_team *team, uint32_t finished)
+{
+    const struct wdl_coll_shm *shm = team->params.shm;
+    /* pairs with the load in wdl_shm_finished: what was read of others' slots is read */
+    __atomic_store_n(finished_of(team, team->rank), finished, __ATOMIC_RELEASE);
+    if (shm->wake)
+        for (int r = 0; r < team->size; r++)
+            if (r != team->rank)
+                shm->wake(shm->ctx, r);
+}
+
+uint32_t wdl_shm_finished(const struct wdl_team *team)
+{
+    uint32_t own = team->done - team->params.first_seq, least = own;
+    for (int r = 0; r < team->size; r++) {
+        /* pairs with the store in wdl_shm_say_finished */
+        uint32_t finished = __atomic_load_n(finished_of(team, r), __ATOMIC_ACQUIRE);
+        if ((int32_t) (finished - least) < 0)
+            least = finished;
+    }
+    return least;
 }
 
 struct wdl_shm_cell *wdl_shm_cell_of(const struct wdl_team *team, const struct wdl_car *car)
 {
     const struct wdl_coll_shm *shm = team->params.shm;
     int sends = car->kind == WDL_CAR_SEND;
-    if (!shm || (!sends && car->kind != WDL_CAR_RECV))
+    if (!shm || (team->params.opened && !team->open) || (!sends && car->kind != WDL_CAR_RECV))
         return NULL;
     if (car->role >= team->cell_roles ||
         car->bytes > (car->role < team->data_roles ? team->params.cell_bytes : 0) ||
@@ -53,7 +88,7 @@ struct wdl_shm_cell *wdl_shm_cell_of(const struct wdl_team *team, const struct w
 static struct wdl_shm_cell *cell_of(const struct wdl_run *run, const struct wdl_car *car)
 {
     size_t slot = run->seq % (uint32_t) run->team->window;
-    return (struct wdl_shm_cell *) (void *) ((char *) car->shm + slot * slot_bytes(run->team));
+    return (struct wdl_shm_cell *) (void *) ((char *) car->shm + slot * run->team->slot_bytes);
 }
 
 void wdl_shm_store(struct wdl_run *run, const struct wdl_car *car, const void *data)

@@ -1,13 +1,14 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. The module, teams, their sequence
  * and credit. */
 #include <string.h>
-#include "mpid/coll/coll_impl.h"
+#include "mpid/coll/algo.h"
 #include "mpid/coll/pattern.h"
 
 enum {
     WINDOW = 64,
     WINDOW_MIN = 8,
     CELL_BYTES = 256,
+    BOARD_BYTES = 2048,
     PHASES_DATA = 2,
     PHASES_FLAG = 6,
     LINKS_FEW = 16
@@ -27,9 +28,11 @@ int wdl_coll_init(struct wdl_proc *proc)
     if (!coll)
         return WDL_ERR_NOMEM;
     coll->proc = proc;
+    coll->host = proc->host;
     for (int i = 0; i < WDL_COLL_BUCKETS; i++)
         wdl_list_init(&coll->teams[i]);
     wdl_list_init(&coll->kicks);
+    wdl_list_init(&coll->waiting);
     wdl_list_init(&coll->ready);
     wdl_list_init(&coll->stalled);
     wdl_list_init(&coll->polled);
@@ -43,6 +46,11 @@ int wdl_coll_init(struct wdl_proc *proc)
     wdl_am_register(proc, WDL_AM_COLL, wdl_coll_handle, coll);
     wdl_step_register(proc, WDL_AM_COLL, wdl_coll_step, coll);
     return WDL_OK;
+}
+
+void wdl_coll_host(struct wdl_proc *proc, const struct wdl_host *host)
+{
+    ((struct wdl_coll *) proc->coll)->host = *host;
 }
 
 void wdl_coll_fini(struct wdl_proc *proc)
@@ -74,15 +82,19 @@ const struct wdl_coll_stats *wdl_coll_stats(struct wdl_proc *proc)
 
 static void team_drop(struct wdl_team *team)
 {
-    const struct wdl_host *host = &team->coll->proc->host;
+    const struct wdl_host *host = &team->coll->host;
     while (!wdl_list_empty(&team->graphs))
         wdl_graph_free(team, wdl_container_of(team->graphs.next, struct wdl_graph, link));
     if (team->cells)
         wdl_cells_free(team);
+    host->ops->free(host->ctx, team->cards);
+    host->ops->free(host->ctx, team->express);
+    host->ops->free(host->ctx, team->node);
     host->ops->free(host->ctx, team->slots);
     host->ops->free(host->ctx, team->finished);
     wdl_list_remove(&team->link);
     wdl_list_remove(&team->kick);
+    wdl_list_remove(&team->wait);
     host->ops->free(host->ctx, team);
 }
 
@@ -118,6 +130,8 @@ void wdl_team_shape(struct wdl_team *team)
     size_t chunk = team->coll->chunk_bytes;
     if (!team->params.cell_bytes)
         team->params.cell_bytes = CELL_BYTES;
+    if (!team->params.board_bytes)
+        team->params.board_bytes = BOARD_BYTES;
     if (team->params.cell_bytes > chunk)
         team->params.cell_bytes = chunk;
     team->rank = team->params.rank;
@@ -132,6 +146,8 @@ void wdl_team_shape(struct wdl_team *team)
     team->links = links_for(team->size, children);
     team->data_roles = (uint32_t) (PHASES_DATA * team->links);
     team->cell_roles = team->data_roles + (uint32_t) (PHASES_FLAG * team->links);
+    team->board_at = wdl_shm_board_at(team);
+    team->slot_bytes = wdl_shm_slot_bytes(team);
 }
 
 static int team_begin(struct wdl_team *team)
@@ -148,7 +164,7 @@ int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
                     struct wdl_team **team_out)
 {
     struct wdl_coll *coll = proc->coll;
-    const struct wdl_host *host = &proc->host;
+    const struct wdl_host *host = &coll->host;
     struct wdl_team *team = host->ops->alloc(host->ctx, sizeof(*team));
     *team_out = NULL;
     if (!team)
@@ -158,13 +174,19 @@ int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
     wdl_team_shape(team);
     team->next = team->done = team->low = params->first_seq;
     wdl_list_init(&team->kick);
+    wdl_list_init(&team->wait);
     wdl_list_init(&team->queue);
     wdl_list_init(&team->graphs);
     wdl_list_init(&team->running);
     wdl_list_init(&team->link);
     team->slots = host->ops->alloc(host->ctx, (size_t) team->window * sizeof(team->slots[0]));
     team->finished = host->ops->alloc(host->ctx, (size_t) team->window);
-    if (!team->slots || !team->finished || wdl_cells_make(team) != WDL_OK ||
+    if (params->opened)
+        team->cards = host->ops->alloc(host->ctx, (size_t) team->size * sizeof(team->cards[0]));
+    if (params->shm)
+        team->node = host->ops->alloc(host->ctx, (size_t) team->size * sizeof(team->node[0]));
+    if (!team->slots || !team->finished || (params->opened && !team->cards) ||
+        (params->shm && !team->node) || wdl_cells_make(team) != WDL_OK ||
         team_begin(team) != WDL_OK) {
         team_drop(team);
         return WDL_ERR_NOMEM;
@@ -223,6 +245,45 @@ void wdl_team_kick(struct wdl_team *team)
         wdl_list_push(&team->coll->kicks, &team->kick);
 }
 
+struct wdl_coll_args wdl_team_cards_args(const struct wdl_team *team)
+{
+    struct wdl_coll_args args = {.kind = WDL_COLL_GATHER_ALL, .flags = WDL_COLL_MPI};
+    if (team->cards) {
+        args.bytes = sizeof(team->cards[0]);
+        args.src = &team->params.card;
+        args.dst = team->cards;
+    }
+    return args;
+}
+
+/* The first collective is finished: all ranks have made the team. */
+static void team_opened(struct wdl_team *team)
+{
+    const struct wdl_host *host = &team->coll->host;
+    team->open = 1;
+    if (team->cards)
+        team->params.opened(team->params.opened_ctx, team->cards);
+    host->ops->free(host->ctx, team->cards);
+    team->cards = NULL;
+    team->on_node = team->node && team->size > 1 && team->size <= WDL_NODE_RANKS_MAX;
+    for (int r = 0; r < team->size && team->on_node; r++) {
+        team->node[r] = team->params.shm->segment(team->params.shm->ctx, r);
+        team->on_node = team->node[r] != NULL;
+    }
+    if (team->on_node)
+        wdl_express_make(team);
+}
+
+/* On a node: what all have finished, by what each says of itself (shm.c). */
+static int low_refresh(struct wdl_team *team)
+{
+    uint32_t low = team->params.first_seq + wdl_shm_finished(team);
+    if (low == team->low)
+        return 0;
+    team->low = low;
+    return 1;
+}
+
 void wdl_team_finished(struct wdl_run *run)
 {
     struct wdl_team *team = run->team;
@@ -234,8 +295,11 @@ void wdl_team_finished(struct wdl_run *run)
         team->finished[team->done & mask] = 0;
         team->done++;
     }
-    team->open = 1;
-    if (run->graph->syncs && (int32_t) (run->seq - half - team->low) > 0)
+    if (!team->open)
+        team_opened(team);
+    if (team->on_node)
+        wdl_shm_say_finished(team, team->done - team->params.first_seq);
+    else if (run->graph->syncs && (int32_t) (run->seq - half - team->low) > 0)
         team->low = run->seq - half;
     if (!wdl_list_empty(&team->queue))
         wdl_team_kick(team);
@@ -249,7 +313,33 @@ static int may_start(const struct wdl_team *team, int syncs)
         return 0;
     if (seq - team->low >= (uint32_t) team->window)
         return 0;
-    return !syncs || (int32_t) (seq - half - team->done) <= 0;
+    return !syncs || team->on_node || (int32_t) (seq - half - team->done) <= 0;
+}
+
+static int can_start(struct wdl_team *team, int syncs)
+{
+    return may_start(team, syncs) || (team->on_node && low_refresh(team) && may_start(team, syncs));
+}
+
+int wdl_team_is_idle(struct wdl_team *team)
+{
+    return team->status == WDL_OK && team->next == team->done && !team->coll->busy &&
+           wdl_list_empty(&team->queue) && can_start(team, 0);
+}
+
+int wdl_teams_look(struct wdl_coll *coll)
+{
+    struct wdl_list *node, *after;
+    int n = 0;
+    wdl_list_for_safe (node, after, &coll->waiting) {
+        struct wdl_team *team = wdl_container_of(node, struct wdl_team, wait);
+        if (!wdl_list_empty(&team->queue) && !low_refresh(team))
+            continue;
+        wdl_list_remove(node);
+        wdl_team_kick(team);
+        n++;
+    }
+    return n;
 }
 
 static void req_fail(struct wdl_team *team, struct wdl_coll_req *req, int status)
@@ -288,9 +378,12 @@ void wdl_team_start_queued(struct wdl_team *team)
             row = status == WDL_OK ? wdl_select_row(team, &req->args, &status) : -1;
         if (row >= 0) {
             int syncs = wdl_select_syncs(row, &req->args);
-            int credit = !syncs && team->next - team->sync >= credit_every(team);
-            if (!may_start(team, syncs || credit))
+            int credit = !syncs && !team->on_node && team->next - team->sync >= credit_every(team);
+            if (!can_start(team, syncs || credit)) {
+                if (team->on_node && wdl_list_empty(&team->wait))
+                    wdl_list_push(&team->coll->waiting, &team->wait);
                 break;
+            }
             if (credit) {
                 status = start_next(team, wdl_select_credit(team, 0), NULL);
                 if (status == WDL_OK)

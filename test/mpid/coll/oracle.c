@@ -22,18 +22,27 @@ static size_t count_of(const struct op *op, int from, int to)
         return op->args.bytes;
     return op->args.kind == WDL_COLL_EXCHANGE
                ? op->counts[from * op->group->size + to]
-               : op->counts[op->args.kind == WDL_COLL_SCATTER ? to : from];
+               : op->counts[op->args.kind == WDL_COLL_SCATTER ||
+                                    op->args.kind == WDL_COLL_REDUCE_SCATTER
+                                ? to
+                                : from];
 }
 
 /* Byte i of what rank `from` gives to rank `to`. */
 static char byte_of(const struct op *op, int from, int to, size_t i)
 {
     uint64_t x = (uint64_t) op->index * 1000003 + (uint64_t) from * 7919 + i * 131;
-    if (op->args.kind == WDL_COLL_SCATTER || op->args.kind == WDL_COLL_EXCHANGE)
+    if (op->args.kind == WDL_COLL_SCATTER || op->args.kind == WDL_COLL_EXCHANGE ||
+        op->args.kind == WDL_COLL_REDUCE_SCATTER)
         x += (uint64_t) to * 104729;
     x ^= x >> 13;
     x *= 0x9e3779b97f4a7c15u;
     return (char) (x >> 56);
+}
+
+static int reduces(const struct op *op)
+{
+    return wdl_coll_reduces(op->args.kind);
 }
 
 static int is_root(const struct side *s)
@@ -51,6 +60,8 @@ static int side_blocks(const struct side *s, int dst)
         return dst && is_root(s);
     case WDL_COLL_GATHER_ALL:
         return dst;
+    case WDL_COLL_REDUCE_SCATTER:
+        return !dst;
     case WDL_COLL_EXCHANGE:
         return 1;
     default:
@@ -94,14 +105,17 @@ static size_t side_make(struct side *s, int dst)
     if (!side_uses(s, dst))
         return 0;
     if (!side_blocks(s, dst))
-        return block_bytes(
-            s, dst, dst && s->op->args.kind != WDL_COLL_SCATTER ? s->op->args.root : s->rank);
+        return block_bytes(s, dst,
+                           dst && s->op->args.kind != WDL_COLL_SCATTER &&
+                                   s->op->args.kind != WDL_COLL_REDUCE_SCATTER
+                               ? s->op->args.root
+                               : s->rank);
     for (int r = 0; r < size; r++) {
         size_t n = block_bytes(s, dst, r);
         if (s->op->args.variable) {
             s->lists[(dst ? 2 : 0) * size + r] = n;
             s->lists[(dst ? 3 : 1) * size + r] = all;
-            all += (size_t) (r % 3); /* gaps */
+            all += (size_t) (r % 3) * (reduces(s->op) ? s->op->args.op.elem_bytes : 1); /* gaps */
         }
         all += n;
     }
@@ -160,28 +174,22 @@ static void source_fill(struct side *s)
     }
 }
 
-/* The fold of the vectors of ranks first .. last, from the left. */
-static void fold(const struct op *op, int first, int last, char *out)
+/* The fold of what ranks first .. last have for rank `to`, from the left. */
+static void fold(const struct op *op, int first, int last, int to, char *out)
 {
-    size_t m = op->args.bytes;
+    size_t m = count_of(op, first, to);
     char *left = malloc(m + 1), *right = malloc(m + 1);
     for (size_t i = 0; i < m; i++)
-        left[i] = byte_of(op, first, 0, i);
+        left[i] = byte_of(op, first, to, i);
     for (int r = first + 1; r <= last; r++) {
         for (size_t i = 0; i < m; i++)
-            right[i] = byte_of(op, r, 0, i);
+            right[i] = byte_of(op, r, to, i);
         op->args.op.fn(NULL, left, right, m / op->args.op.elem_bytes);
         memcpy(left, right, m);
     }
     memcpy(out, left, m);
     free(left);
     free(right);
-}
-
-static int reduces(const struct op *op)
-{
-    return op->args.kind == WDL_COLL_REDUCE || op->args.kind == WDL_COLL_ALLREDUCE ||
-           op->args.kind == WDL_COLL_SCAN;
 }
 
 /* The whole destination as it must be, gaps and all. */
@@ -195,7 +203,7 @@ static void destination_want(const struct side *s, char *want)
         int last = op->args.kind != WDL_COLL_SCAN        ? op->group->size - 1
                    : op->args.flags & WDL_COLL_EXCLUSIVE ? s->rank - 1
                                                          : s->rank;
-        fold(op, 0, last, want);
+        fold(op, 0, last, s->rank, want);
     } else if (!side_blocks(s, 1)) {
         for (size_t i = 0; i < s->dst_bytes; i++)
             want[i] = byte_of(op, op->args.root, s->rank, i);

@@ -215,7 +215,7 @@ START_TEST(bytes_from_the_wire_are_checked)
         ck_assert_int_eq(wdl_coll_start(teams[i], &barrier, &reqs[i]), WDL_OK);
     ranks_finish(&r, reqs, 1);
     uint32_t next = FIRST + 2;
-    ck_assert(refused((struct wdl_coll_pkt){4, next, 0, 0, 0}, 8)); /* data for no team */
+    ck_assert(refused((struct wdl_coll_pkt){4, next, 0, 0, 0}, 7)); /* no cards for no team */
     ck_assert(refused((struct wdl_coll_pkt){3, next - 1, 0, 0, 0}, 8)); /* what is over */
     ck_assert(refused((struct wdl_coll_pkt){3, next + 64, 0, 0, 0}, 8));
     ck_assert(refused((struct wdl_coll_pkt){3, next, 1u << 31, 0, 0}, 0));

@@ -59,10 +59,18 @@ static int pick(struct wdl_prng *prng, int fixed, int n)
     return fixed >= 0 ? fixed : (int) wdl_prng_below(prng, (uint64_t) n);
 }
 
-/* An element of seven: its size divides no piece of a message. */
+/* The operator's context is the caller's again when the request is done. An element of seven: its
+ * size divides no piece of a message. */
 static void compose_wide(void *ctx, const void *left, void *inout, size_t count)
 {
-    ranks_compose(ctx, left, inout, 7 * count);
+    wdl_assert(!ctx || !((const struct side *) ctx)->done); /* the oracle has none */
+    ranks_compose(NULL, left, inout, 7 * count);
+}
+
+static void sum(void *ctx, const void *left, void *inout, size_t count)
+{
+    wdl_assert(!ctx || !((const struct side *) ctx)->done); /* the oracle has none */
+    ranks_sum(NULL, left, inout, count);
 }
 
 static void op_choose(struct world *w, struct op *op, int index)
@@ -78,15 +86,19 @@ static void op_choose(struct world *w, struct op *op, int index)
     a->flags = (uint32_t) (WDL_COLL_IN_NOSYNC << pick(p, o->in, 3) | WDL_COLL_OUT_NOSYNC
                                                                          << pick(p, o->out, 3));
     a->flags |= wdl_prng_chance(p, 500) ? WDL_COLL_SINGLE : WDL_COLL_LOCAL;
+    if (o->in < 0 && o->out < 0 && wdl_prng_chance(p, 300))
+        a->flags = WDL_COLL_MPI;
     a->root = (int) wdl_prng_below(p, (uint64_t) size);
     a->bytes =
         wdl_prng_chance(p, 500) ? wdl_prng_below(p, 64) : wdl_prng_below(p, (uint64_t) o->bytes);
     a->op = (struct wdl_coll_op){compose_wide, NULL, 28, 0};
     if (wdl_prng_chance(p, 300))
-        a->op = (struct wdl_coll_op){ranks_sum, NULL, 4, 1};
+        a->op = (struct wdl_coll_op){sum, NULL, 4, 1};
     int moves = a->kind == WDL_COLL_SCATTER || a->kind == WDL_COLL_GATHER ||
-                a->kind == WDL_COLL_GATHER_ALL || a->kind == WDL_COLL_EXCHANGE;
-    if (a->kind >= WDL_COLL_REDUCE)
+                a->kind == WDL_COLL_GATHER_ALL || a->kind == WDL_COLL_EXCHANGE ||
+                a->kind == WDL_COLL_REDUCE_SCATTER;
+    size_t unit = wdl_coll_reduces(a->kind) ? a->op.elem_bytes : 1;
+    if (wdl_coll_reduces(a->kind))
         a->bytes -= a->bytes % a->op.elem_bytes;
     if (a->kind == WDL_COLL_SCAN && wdl_prng_chance(p, 500))
         a->flags |= WDL_COLL_EXCLUSIVE;
@@ -97,22 +109,27 @@ static void op_choose(struct world *w, struct op *op, int index)
         a->variable = 1;
         op->counts = calloc((size_t) size * (size_t) size, sizeof(size_t));
         for (int i = 0; i < size * size; i++)
-            op->counts[i] = wdl_prng_chance(p, 300) ? 0 : wdl_prng_below(p, a->bytes + 1);
+            op->counts[i] =
+                wdl_prng_chance(p, 300) ? 0 : unit * wdl_prng_below(p, a->bytes / unit + 1);
     }
     op_make(op);
 }
 
-static const char *const names[WDL_COLL_KIND_COUNT][3] = {
-    [WDL_COLL_BROADCAST] = {"tree", "scatter_ring"},
-    [WDL_COLL_SCATTER] = {"tree", "direct"},
-    [WDL_COLL_GATHER] = {"tree", "direct"},
-    [WDL_COLL_GATHER_ALL] = {"bruck", "ring"},
-    [WDL_COLL_EXCHANGE] = {"bruck", "pairwise", "pairwise_entry"},
-    [WDL_COLL_ALLREDUCE] = {"doubling", "halving"}};
+static const char *const names[WDL_COLL_KIND_COUNT][4] = {
+    [WDL_COLL_BARRIER] = {"dissemination", "node"},
+    [WDL_COLL_BROADCAST] = {"tree", "scatter_ring", "node"},
+    [WDL_COLL_SCATTER] = {"tree", "direct", "node"},
+    [WDL_COLL_GATHER] = {"tree", "direct", "node"},
+    [WDL_COLL_GATHER_ALL] = {"bruck", "ring", "node"},
+    [WDL_COLL_EXCHANGE] = {"bruck", "pairwise", "pairwise_entry", "node"},
+    [WDL_COLL_REDUCE] = {"tree", "node"},
+    [WDL_COLL_ALLREDUCE] = {"doubling", "halving", "node"},
+    [WDL_COLL_SCAN] = {"doubling", "node"},
+    [WDL_COLL_REDUCE_SCATTER] = {"pairwise", "pairwise_entry", "node"}};
 
 static int peer_of(void *ctx, int rank)
 {
-    return ((const struct group *) ctx)->members[rank];
+    return ((const struct seat *) ctx)->group->members[rank];
 }
 
 /* Start the side's collective, now and then by an algorithm that would not have been chosen. */
@@ -121,9 +138,17 @@ static void side_start(struct world *w, struct side *s)
     struct wdl_coll_args args;
     struct wdl_team *team = s->op->group->teams[s->rank];
     op_starting(s, &args);
+    args.op.ctx = s;
     s->req.fn = req_done;
-    int choice = s->op->index % 4;
-    args.algorithm = choice < 3 ? names[args.kind][choice] : NULL;
+    int me = s->op->group->members[s->rank];
+    int choice = s->op->index % 5;
+    const char *name = choice < 4 ? names[args.kind][choice] : NULL;
+    if ((!name || !strcmp(name, "node")) && !w->express[me] && wdl_prng_chance(&w->prng, 700) &&
+        (s->express = wdl_coll_express(team, &args))) {
+        w->express[me] = s;
+        return;
+    }
+    args.algorithm = name;
     if (args.algorithm && wdl_coll_start(team, &args, &s->req) == WDL_OK)
         return;
     args.algorithm = NULL;
@@ -132,14 +157,53 @@ static void side_start(struct world *w, struct side *s)
         world_fail(w, s->op, s->rank, wdl_status_name(status), 0);
 }
 
-/* Segments are there for the ranks of one node: options.node consecutive ranks of the world. */
+static void express_look(struct world *w, int rank)
+{
+    struct side *s = w->express[rank];
+    int status = s ? wdl_coll_express_look(s->express) : WDL_AGAIN;
+    if (status == WDL_AGAIN)
+        return;
+    w->express[rank] = NULL;
+    s->req.status = status;
+    req_done(&s->req);
+}
+
+/* Segments are there for the ranks of one node: options.node consecutive ranks of the world. Where
+ * there are cards, not before those are known. */
 static void *segment(void *ctx, int rank)
 {
     const struct seat *seat = ctx;
     const struct group *group = seat->group;
+    wdl_assert(seat->open);
     if (group->members[rank] / seat->node != group->members[seat->rank] / seat->node)
         return NULL;
     return group->segments[rank];
+}
+
+/* All ranks live in one process. */
+static int peek(void *ctx, int rank, const void *there, void *here, size_t bytes)
+{
+    wdl_assert(segment(ctx, rank));
+    memcpy(here, there, bytes);
+    return WDL_OK;
+}
+
+static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes)
+{
+    return peek(ctx, rank, here, there, bytes);
+}
+
+static uint64_t card_of(const struct group *group, int rank)
+{
+    return ((uint64_t) group->index << 40) + 77 * (uint64_t) rank + 1;
+}
+
+static void opened(void *ctx, const uint64_t *cards)
+{
+    struct seat *seat = ctx;
+    for (int i = 0; i < seat->group->size; i++)
+        wdl_assert_cmp(cards[i], ==, card_of(seat->group, i));
+    seat->open = 1;
 }
 
 static void segments_make(struct world *w, struct group *group, struct wdl_team_params *params)
@@ -149,14 +213,15 @@ static void segments_make(struct world *w, struct group *group, struct wdl_team_
     if (!group->segments) {
         group->segments = calloc((size_t) group->size, sizeof(char *));
         group->shm = calloc((size_t) group->size, sizeof(group->shm[0]));
-        group->seats = calloc((size_t) group->size, sizeof(group->seats[0]));
         for (int i = 0; i < group->size; i++) {
             group->segments[i] = aligned_alloc(64, (bytes + 63) & ~(size_t) 63);
             memset(group->segments[i], 0, bytes);
         }
     }
-    group->seats[params->rank] = (struct seat){group, params->rank, w->options.node};
-    group->shm[params->rank] = (struct wdl_coll_shm){segment, NULL, &group->seats[params->rank]};
+    group->shm[params->rank] = (struct wdl_coll_shm){.segment = segment,
+                                                     .peek = w->options.seed % 5 ? peek : NULL,
+                                                     .poke = w->options.seed % 5 ? poke : NULL,
+                                                     .ctx = &group->seats[params->rank]};
     params->shm = &group->shm[params->rank];
 }
 
@@ -167,16 +232,25 @@ static const struct wdl_coll_model models[] = {{1000, 1000, 0.1, 0.25},
 
 static void team_make(struct world *w, int rank, struct group *group)
 {
+    if (!group->seats)
+        group->seats = calloc((size_t) group->size, sizeof(group->seats[0]));
+    struct seat *seat = &group->seats[group->rank_of[rank]];
+    *seat = (struct seat){group, group->rank_of[rank], w->options.node, w->options.seed & 2};
     struct wdl_team_params params = {.id = 100 + (uint32_t) group->index,
                                      .rank = group->rank_of[rank],
                                      .size = group->size,
                                      .peer_of = peer_of,
-                                     .ctx = group,
+                                     .ctx = seat,
                                      .window = w->options.window,
                                      .cell_bytes = w->options.seed & 1 ? 64 : 0,
                                      .first_seq = 0xfffffff0u + (uint32_t) group->index,
                                      .poison = 1};
     params.model = models[group->index % 3];
+    if (!seat->open) {
+        params.opened = opened;
+        params.opened_ctx = seat;
+        params.card = card_of(group, params.rank);
+    }
     if (w->options.node > 1)
         segments_make(w, group, &params);
     int status = wdl_team_create(w->ranks.one[rank].proc, &params, &group->teams[params.rank]);
@@ -187,6 +261,7 @@ static void team_make(struct world *w, int rank, struct group *group)
  * nothing left. */
 static int rank_act(struct world *w, int rank)
 {
+    express_look(w, rank);
     if (w->made[rank] < w->options.teams) {
         struct group *group = &w->groups[w->made[rank]++];
         if (group->rank_of[rank] >= 0)
@@ -246,6 +321,7 @@ static int world(const struct options *o)
     groups_make(&w);
     w.ops = calloc((size_t) o->ops, sizeof(w.ops[0]));
     w.at = calloc((size_t) o->ranks * 3, sizeof(int));
+    w.express = calloc((size_t) o->ranks, sizeof(w.express[0]));
     w.out = w.at + o->ranks;
     w.made = w.out + o->ranks;
     for (int i = 0; i < o->ops; i++)
@@ -280,6 +356,7 @@ static int world(const struct options *o)
     free(w.groups);
     free(w.ops);
     free(w.at);
+    free(w.express);
     return w.failure[0] != 0;
 }
 
@@ -291,7 +368,8 @@ static struct options options_of(uint64_t seed)
     o.ranks = wdl_prng_chance(&p, 20)    ? 100 + (int) wdl_prng_below(&p, 60)
               : wdl_prng_chance(&p, 200) ? 10 + (int) wdl_prng_below(&p, 30)
                                          : 1 + (int) wdl_prng_below(&p, 9);
-    o.node = 1 + (int) (seed % 3) * 2;
+    static const int node[] = {1, 3, 64}; /* none, some, all ranks on one */
+    o.node = node[seed % 3];
     o.ordered = wdl_prng_chance(&p, 500);
     o.refuse = wdl_prng_chance(&p, 500) ? 0 : 300;
     o.delay = (int) wdl_prng_below(&p, 3) * 3000;

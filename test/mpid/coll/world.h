@@ -29,6 +29,7 @@ struct side { /* one rank's part of one collective */
     char *src, *dst;
     size_t src_bytes, dst_bytes;
     struct wdl_coll_req req;
+    struct wdl_run *express; /* or this, while it is under way */
     size_t *lists; /* src bytes, src at, dst bytes, dst at */
     int started, done, loose; /* loose: scribbled over, nobody may write any more */
 };
@@ -44,7 +45,7 @@ struct op {
 
 struct seat { /* whose view of the shared memory it is */
     struct group *group;
-    int rank, node;
+    int rank, node, open; /* open: segments may be asked for */
 };
 
 struct group {
@@ -64,6 +65,7 @@ struct world {
     struct group *groups;
     struct op *ops;
     int *at, *out, *made; /* by rank: next op, running, teams made */
+    struct side **express; /* by rank: who is in the express lane, one at a time */
     char failure[256];
 };
 

@@ -1,0 +1,80 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Boards in shared memory (board.h). */
+#include "mpid/coll/board.h"
+#include <string.h>
+
+enum { LINE = 64, STAMP = 16 }; /* data begins behind the stamp, aligned for any element */
+
+static size_t sheet_bytes(const struct wdl_team *team)
+{
+    return (STAMP + team->params.board_bytes + LINE - 1) & ~(size_t) (LINE - 1);
+}
+
+size_t wdl_board_bytes(const struct wdl_team *team)
+{
+    return sheet_bytes(team) + (WDL_BOARD_PLACES - 1) * LINE;
+}
+
+static char *board_of(const struct wdl_run *run, int rank)
+{
+    const struct wdl_team *team = run->team;
+    return team->node[rank] + (run->seq & ((uint32_t) team->window - 1)) * team->slot_bytes +
+           team->board_at;
+}
+
+char *wdl_board_sheet(const struct wdl_run *run, int rank)
+{
+    return board_of(run, rank) + STAMP;
+}
+
+static uint64_t *place_of(const struct wdl_run *run, int rank, enum wdl_place_on_board place)
+{
+    char *board = board_of(run, rank);
+    if (place != WDL_BOARD_DATA)
+        board += sheet_bytes(run->team) + (size_t) (place - 1) * LINE;
+    return (uint64_t *) (void *) board;
+}
+
+void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place)
+{
+    const struct wdl_coll_shm *shm = run->team->params.shm;
+    uint64_t *at = place_of(run, run->team->rank, place);
+    /* pairs with the load in wdl_board_seen: the sheet and the memory behind its addresses */
+    __atomic_store_n(at, run->stamp, __ATOMIC_RELEASE);
+    run->team->coll->stats.stored++;
+    if (shm->wake)
+        for (int r = 0; r < run->team->size; r++)
+            if (r != run->team->rank)
+                shm->wake(shm->ctx, r);
+}
+
+int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board place)
+{
+    /* pairs with the store in wdl_board_post */
+    return __atomic_load_n(place_of(run, rank, place), __ATOMIC_ACQUIRE) == run->stamp;
+}
+
+int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void *here,
+                    size_t bytes)
+{
+    const struct wdl_coll_shm *shm = run->team->params.shm;
+    if (bytes == 0)
+        return WDL_OK;
+    if (rank == run->team->rank) {
+        memcpy(here, there, bytes);
+        return WDL_OK;
+    }
+    return shm->peek(shm->ctx, rank, there, here, bytes);
+}
+
+int wdl_board_give(const struct wdl_run *run, int rank, const void *here, void *there,
+                   size_t bytes)
+{
+    const struct wdl_coll_shm *shm = run->team->params.shm;
+    if (bytes == 0)
+        return WDL_OK;
+    if (rank == run->team->rank) {
+        memcpy(there, here, bytes);
+        return WDL_OK;
+    }
+    return shm->poke(shm->ctx, rank, here, there, bytes);
+}

@@ -1,0 +1,38 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Boards: what a rank shows to all ranks of its node at once, in its own segment: one store and as
+ * many loads as there are readers, where cells would take a store for each.
+ *
+ * Invariants:
+ *  1. A board has three places per slot, each written once by its owner in a collective: DATA, with
+ *     a sheet of data or of addresses, and the flags DONE and LAST.
+ *  2. A slot's next collective begins when all ranks have finished this one (coll_impl.h), so a
+ *     reader never meets anything but this collective's stamp or an older one.
+ *  3. What lies in the private memory of its owner is read between the owner's DATA and the flag
+ *     by which the reader says that it has read.
+ */
+#ifndef WDL_MPID_COLL_BOARD_H_INCLUDED
+#define WDL_MPID_COLL_BOARD_H_INCLUDED
+
+#include "mpid/coll/coll_impl.h"
+
+enum wdl_place_on_board { WDL_BOARD_DATA, WDL_BOARD_DONE, WDL_BOARD_LAST, WDL_BOARD_PLACES };
+
+/* Where a rank's data is, for others to fetch. */
+struct wdl_sheet {
+    const char *src;
+    char *dst;
+    const size_t *at; /* where blocks begin in one of them, if they vary */
+};
+
+/* The sheet's memory; written by its owner before DATA is posted. */
+char *wdl_board_sheet(const struct wdl_run *run, int rank);
+void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place);
+int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board place);
+/* Copy from and to the private memory of a rank that has posted. */
+int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void *here,
+                    size_t bytes);
+int wdl_board_give(const struct wdl_run *run, int rank, const void *here, void *there,
+                   size_t bytes);
+
+#endif

@@ -1,0 +1,347 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Showing and taking (node.h); barrier, broadcast, and the collectives that move blocks.
+ */
+#include <string.h>
+#include "mpid/coll/node.h"
+
+size_t wdl_node_shown(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    size_t size = (size_t) team->size, all = 0, end;
+    switch (args->kind) {
+    case WDL_COLL_BARRIER:
+        return 0;
+    case WDL_COLL_REDUCE_SCATTER:
+        for (int r = 0; r < team->size; r++) {
+            end = wdl_block_at(args, &args->src_blocks, r) +
+                  wdl_block_bytes(args, &args->src_blocks, r);
+            all = end > all ? end : all;
+        }
+        return all;
+    case WDL_COLL_SCATTER:
+    case WDL_COLL_EXCHANGE:
+        return args->variable ? SIZE_MAX : args->bytes * size;
+    default:
+        return args->variable ? SIZE_MAX : args->bytes;
+    }
+}
+
+int wdl_node_post(struct wdl_run *run, enum wdl_place_on_board place)
+{
+    wdl_board_post(run, place);
+    return WDL_OK;
+}
+
+/* Show `bytes` at `data` on the board itself, or where things are. */
+static int show_data(struct wdl_run *run, const void *data, size_t bytes)
+{
+    if (bytes)
+        memcpy(wdl_board_sheet(run, run->team->rank), data, bytes);
+    return wdl_node_post(run, WDL_BOARD_DATA);
+}
+
+static int show_place(struct wdl_run *run, const void *src, const size_t *at)
+{
+    char *sheet = wdl_board_sheet(run, run->team->rank);
+    struct wdl_sheet *s = (struct wdl_sheet *) (void *) sheet;
+    *s = (struct wdl_sheet){src, run->args.dst, at};
+    return wdl_node_post(run, WDL_BOARD_DATA);
+}
+
+int wdl_node_show(struct wdl_run *run, const void *data, size_t bytes)
+{
+    return wdl_node_on_board(run) ? show_data(run, data, bytes)
+                                  : show_place(run, data, run->args.src_blocks.at);
+}
+
+const struct wdl_sheet *wdl_node_sheet(const struct wdl_run *run, int rank)
+{
+    return (const struct wdl_sheet *) (const void *) wdl_board_sheet(run, rank);
+}
+
+int wdl_node_take(const struct wdl_run *run, int rank, size_t at, void *here, size_t bytes)
+{
+    if (!wdl_node_on_board(run))
+        return wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->src + at, here, bytes);
+    if (bytes)
+        memcpy(here, wdl_board_sheet(run, rank) + at, bytes);
+    return WDL_OK;
+}
+
+/* Every other rank for which `wanted`, or all. */
+static int each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place,
+                int (*wanted)(const struct wdl_run *run, int rank),
+                int (*fn)(struct wdl_run *run, int rank))
+{
+    int size = run->team->size;
+    for (; c->next < size - 1; c->next++) {
+        int rank = run->team->rank + 1 + c->next;
+        rank -= rank < size ? 0 : size;
+        if (wanted && !wanted(run, rank))
+            continue;
+        if (!wdl_board_seen(run, rank, place))
+            return WDL_AGAIN;
+        int status = fn ? fn(run, rank) : WDL_OK;
+        if (status != WDL_OK)
+            return status;
+    }
+    c->next = 0;
+    return WDL_OK;
+}
+
+int wdl_node_each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place,
+                  int (*fn)(struct wdl_run *run, int rank))
+{
+    return each(run, c, place, NULL, fn);
+}
+
+/* The same for a single rank. */
+static int one(struct wdl_run *run, int rank, enum wdl_place_on_board place,
+               int (*fn)(struct wdl_run *run, int rank))
+{
+    if (!wdl_board_seen(run, rank, place))
+        return WDL_AGAIN;
+    return fn ? fn(run, rank) : WDL_OK;
+}
+
+/* Does the rank give us a block? Who has none for us is not waited for. */
+static int gives(const struct wdl_run *run, int rank)
+{
+    const struct wdl_coll_args *a = &run->args;
+    return !a->variable || wdl_block_bytes(a, &a->dst_blocks, rank) > 0;
+}
+
+static int takes(const struct wdl_run *run, int rank)
+{
+    const struct wdl_coll_args *a = &run->args;
+    return !a->variable || wdl_block_bytes(a, &a->src_blocks, rank) > 0;
+}
+
+/* What is fetched from me stays until all who fetch have said so. */
+static int until_fetched(struct wdl_run *run, struct wdl_car_run *c)
+{
+    return wdl_node_on_board(run) ? WDL_OK : each(run, c, WDL_BOARD_DONE, takes, NULL);
+}
+
+static int fetched(struct wdl_run *run)
+{
+    return wdl_node_on_board(run) ? WDL_OK : wdl_node_post(run, WDL_BOARD_DONE);
+}
+
+/* --- barrier, broadcast ----------------------------------------------------------------------- */
+
+static int barrier(struct wdl_run *run, struct wdl_car_run *c)
+{
+    WDL_NODE_STEP(c, 0, wdl_node_post(run, WDL_BOARD_DATA));
+    WDL_NODE_STEP(c, 1, wdl_node_each(run, c, WDL_BOARD_DATA, NULL));
+    return WDL_OK;
+}
+
+static int take_all(struct wdl_run *run, int rank)
+{
+    return wdl_node_take(run, rank, 0, run->args.dst, run->args.bytes);
+}
+
+static void own_block(const void *from, void *to, size_t bytes)
+{
+    if (bytes && to && from != to)
+        memcpy(to, from, bytes);
+}
+
+static int broadcast(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    if (run->team->rank == a->root) {
+        WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
+        WDL_NODE_STEP(c, 1, (own_block(a->src, a->dst, a->bytes), WDL_OK));
+        return until_fetched(run, c);
+    }
+    WDL_NODE_STEP(c, 0, one(run, a->root, WDL_BOARD_DATA, take_all));
+    return fetched(run);
+}
+
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+/* Blocks that are gathered go by their own lengths, which both sides know. */
+static int is_short(const struct wdl_run *run, size_t bytes)
+{
+    return bytes <= run->team->params.board_bytes;
+}
+
+static int take_block(struct wdl_run *run, int rank)
+{
+    const struct wdl_coll_args *a = &run->args;
+    size_t bytes = wdl_block_bytes(a, &a->dst_blocks, rank);
+    char *here = (char *) a->dst + wdl_block_at(a, &a->dst_blocks, rank);
+    if (!is_short(run, bytes))
+        return wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->src, here, bytes);
+    if (bytes)
+        memcpy(here, wdl_board_sheet(run, rank), bytes);
+    return WDL_OK;
+}
+
+static int keep_block(struct wdl_run *run, const void *from)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int me = run->team->rank;
+    own_block(from, (char *) a->dst + wdl_block_at(a, &a->dst_blocks, me),
+              wdl_block_bytes(a, &a->dst_blocks, me));
+    return WDL_OK;
+}
+
+static int show_block(struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    return is_short(run, a->bytes) ? show_data(run, a->src, a->bytes)
+                                   : show_place(run, a->src, NULL);
+}
+
+/* Where blocks vary, all say that they have fetched: they need not know who has a long one. */
+static int gather_all(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int is_long = !is_short(run, a->bytes);
+    WDL_NODE_STEP(c, 0, show_block(run));
+    WDL_NODE_STEP(c, 1, keep_block(run, a->src));
+    WDL_NODE_STEP(c, 2, each(run, c, WDL_BOARD_DATA, gives, take_block));
+    WDL_NODE_STEP(c, 3, a->variable || is_long ? wdl_node_post(run, WDL_BOARD_DONE) : WDL_OK);
+    return is_long ? each(run, c, WDL_BOARD_DONE, NULL, NULL) : WDL_OK;
+}
+
+/* Short blocks are taken from the boards; who has a long one puts it where the root wants it. */
+static int gather_root(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int size = run->team->size;
+    WDL_NODE_STEP(c, 0,
+                  a->variable || !is_short(run, a->bytes) ? show_place(run, NULL, a->dst_blocks.at)
+                                                          : WDL_OK);
+    WDL_NODE_STEP(c, 1, keep_block(run, a->src));
+    for (; c->next < size - 1; c->next++) {
+        int rank = (run->team->rank + 1 + c->next) % size;
+        int shows = is_short(run, wdl_block_bytes(a, &a->dst_blocks, rank));
+        if (!gives(run, rank))
+            continue;
+        if (!wdl_board_seen(run, rank, shows ? WDL_BOARD_DATA : WDL_BOARD_DONE))
+            return WDL_AGAIN;
+        if (shows)
+            (void) take_block(run, rank);
+    }
+    return WDL_OK;
+}
+
+static int give_block(struct wdl_run *run, int root)
+{
+    const struct wdl_coll_args *a = &run->args;
+    const struct wdl_sheet *sheet = wdl_node_sheet(run, root);
+    size_t me = (size_t) run->team->rank, at = me * a->bytes;
+    int status = WDL_OK;
+    if (a->variable)
+        status = wdl_board_fetch(run, root, sheet->at + me, &at, sizeof(at));
+    if (status == WDL_OK)
+        status = wdl_board_give(run, root, a->src, sheet->dst + at, a->bytes);
+    return status == WDL_OK ? wdl_node_post(run, WDL_BOARD_DONE) : status;
+}
+
+static int gather(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    if (run->team->rank == a->root)
+        return gather_root(run, c);
+    if (a->variable && a->bytes == 0)
+        return WDL_OK;
+    return is_short(run, a->bytes) ? show_block(run)
+                                   : one(run, a->root, WDL_BOARD_DATA, give_block);
+}
+
+/* Where the block for this rank begins in what another shows. */
+static int place_of_mine(struct wdl_run *run, int rank, size_t *at_out)
+{
+    int me = run->team->rank;
+    if (!run->args.variable) {
+        *at_out = (size_t) me * run->args.bytes;
+        return WDL_OK;
+    }
+    return wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->at + me, at_out, sizeof(*at_out));
+}
+
+static int take_mine(struct wdl_run *run, int root)
+{
+    size_t at;
+    int status = place_of_mine(run, root, &at);
+    return status == WDL_OK ? wdl_node_take(run, root, at, run->args.dst, run->args.bytes) : status;
+}
+
+static int scatter(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int me = run->team->rank;
+    if (me == a->root) {
+        WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes * (size_t) run->team->size));
+        WDL_NODE_STEP(c, 1,
+                      (own_block((const char *) a->src + wdl_block_at(a, &a->src_blocks, me),
+                                 a->dst, wdl_block_bytes(a, &a->src_blocks, me)),
+                       WDL_OK));
+        return until_fetched(run, c);
+    }
+    if (a->variable && a->bytes == 0)
+        return WDL_OK;
+    WDL_NODE_STEP(c, 0, one(run, a->root, WDL_BOARD_DATA, take_mine));
+    return fetched(run);
+}
+
+static int take_from(struct wdl_run *run, int rank)
+{
+    const struct wdl_coll_args *a = &run->args;
+    size_t at, bytes = wdl_block_bytes(a, &a->dst_blocks, rank);
+    if (bytes == 0)
+        return WDL_OK;
+    int status = place_of_mine(run, rank, &at);
+    return status == WDL_OK
+               ? wdl_node_take(run, rank, at,
+                               (char *) a->dst + wdl_block_at(a, &a->dst_blocks, rank), bytes)
+               : status;
+}
+
+static int exchange(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int me = run->team->rank;
+    WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes * (size_t) run->team->size));
+    WDL_NODE_STEP(c, 1,
+                  keep_block(run, (const char *) a->src + wdl_block_at(a, &a->src_blocks, me)));
+    WDL_NODE_STEP(c, 2, each(run, c, WDL_BOARD_DATA, gives, take_from));
+    WDL_NODE_STEP(c, 3, fetched(run));
+    return until_fetched(run, c);
+}
+
+/* --- all kinds -------------------------------------------------------------------------------- */
+
+wdl_watch_fn wdl_node_watch(enum wdl_coll_kind kind)
+{
+    static const wdl_watch_fn watches[WDL_COLL_KIND_COUNT] = {
+        [WDL_COLL_BARRIER] = barrier,        [WDL_COLL_BROADCAST] = broadcast,
+        [WDL_COLL_SCATTER] = scatter,        [WDL_COLL_GATHER] = gather,
+        [WDL_COLL_GATHER_ALL] = gather_all,  [WDL_COLL_EXCHANGE] = exchange,
+        [WDL_COLL_REDUCE] = wdl_node_reduce, [WDL_COLL_ALLREDUCE] = wdl_node_allreduce,
+        [WDL_COLL_SCAN] = wdl_node_scan,     [WDL_COLL_REDUCE_SCATTER] = wdl_node_reduce_scatter,
+    };
+    return watches[kind];
+}
+
+static int watch_first(struct wdl_run *run, struct wdl_car_run *c)
+{
+    run->shown = wdl_node_shown(run->team, &run->args);
+    return wdl_node_watch(run->args.kind)(run, c);
+}
+
+void wdl_all_node(struct wdl_build *b)
+{
+    const struct wdl_coll_args *args = b->args;
+    if (wdl_coll_reduces(args->kind) && wdl_node_shown(b->team, args) > b->team->params.board_bytes)
+        (void) wdl_build_tmp(b, wdl_node_fold_room(args));
+    int nothing = args->kind == WDL_COLL_BARRIER;
+    int watch = wdl_build_watch(b, watch_first, nothing ? 0 : 3);
+    if (nothing)
+        wdl_build_user(b, watch);
+}

@@ -1,0 +1,60 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Collectives of ranks that share a node, through boards: every rank shows its data, or where it
+ * is, and takes what it needs from the others; no rank passes anything on. One WATCH does it all,
+ * so that what comes is used where it is.
+ *
+ * Little data lies on the board itself: who has shown it is done with it. More stays in its
+ * owner's memory and is fetched from there; its owner waits until all who fetch have said DONE.
+ */
+#ifndef WDL_MPID_COLL_NODE_H_INCLUDED
+#define WDL_MPID_COLL_NODE_H_INCLUDED
+
+#include "mpid/coll/algo.h"
+#include "mpid/coll/board.h"
+
+/* --- node.c --- */
+
+/* Bytes a rank that shows something would have to put on its board; SIZE_MAX: it shows an address,
+ * for not all ranks know how long the others' blocks are. The same on all ranks. */
+size_t wdl_node_shown(const struct wdl_team *team, const struct wdl_coll_args *args);
+/* What does a collective of this kind; NULL: none here. */
+wdl_watch_fn wdl_node_watch(enum wdl_coll_kind kind);
+
+/* Is this much shown on the board itself? */
+static inline int wdl_node_on_board(const struct wdl_run *run)
+{
+    return run->shown <= run->team->params.board_bytes;
+}
+
+/* Show `bytes` at `data`; an address is enough where they are many. */
+int wdl_node_show(struct wdl_run *run, const void *data, size_t bytes);
+const struct wdl_sheet *wdl_node_sheet(const struct wdl_run *run, int rank);
+/* Bytes [at, at + bytes) of what a rank shows. */
+int wdl_node_take(const struct wdl_run *run, int rank, size_t at, void *here, size_t bytes);
+
+/* Every other rank, the next one first so that not all turn to one, once it has posted: `fn`,
+ * which may be NULL. */
+int wdl_node_each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place,
+                  int (*fn)(struct wdl_run *run, int rank));
+int wdl_node_post(struct wdl_run *run, enum wdl_place_on_board place);
+
+/* A watch is asked again and again: this part of it is done once. */
+#define WDL_NODE_STEP(c, n, expr)   \
+    if ((c)->step == (n)) {         \
+        int step_status_ = (expr);  \
+        if (step_status_ != WDL_OK) \
+            return step_status_;    \
+        (c)->step++;                \
+    }
+
+/* --- node_fold.c --- */
+
+int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c);
+int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c);
+int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c);
+int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c);
+/* The run's own memory a long fold needs. */
+size_t wdl_node_fold_room(const struct wdl_coll_args *args);
+
+#endif

@@ -1,0 +1,196 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Reductions of ranks that share a node (node.h). Folds go from the highest rank to the lowest,
+ * each operand on the left of what is there: the same bits on every rank, right for operators that
+ * do not commute.
+ */
+#include <string.h>
+#include "mpid/coll/node.h"
+
+enum { CHUNK = 32 << 10 }; /* of a fold: what comes stays in the cache until it is folded */
+
+/* Elements a rank folds for all: nearly equal parts. */
+static size_t part_at(const struct wdl_run *run, int rank)
+{
+    size_t unit = run->args.op.elem_bytes, n = run->args.bytes / unit;
+    size_t size = (size_t) run->team->size, each_n = n / size, more = n % size;
+    return unit * (each_n * (size_t) rank + ((size_t) rank < more ? (size_t) rank : more));
+}
+
+static size_t chunk_of(const struct wdl_coll_args *args)
+{
+    size_t unit = args->op.elem_bytes;
+    return unit > CHUNK ? unit : CHUNK - CHUNK % unit;
+}
+
+/* to = what ranks 0 .. hi show at [at, at + bytes), folded; all of them have posted. `come` has
+ * room for as much, unless all is on boards. */
+static int fold(struct wdl_run *run, int hi, size_t at, size_t bytes, char *to, char *come)
+{
+    const struct wdl_coll_op *op = &run->args.op;
+    int status = wdl_node_take(run, hi, at, to, bytes);
+    for (int r = hi - 1; r >= 0 && status == WDL_OK; r--) {
+        const char *left = come;
+        if (wdl_node_on_board(run))
+            left = wdl_board_sheet(run, r) + at;
+        else if (r == run->team->rank)
+            left = (const char *) run->args.src + at;
+        else
+            status = wdl_node_take(run, r, at, come, bytes);
+        if (status == WDL_OK && bytes)
+            op->fn(op->ctx, left, to, bytes / op->elem_bytes);
+    }
+    return status;
+}
+
+/* The same for any length, through two chunks of the run's own memory, into this process's or the
+ * memory of rank `owner`. That may be a source: nobody else folds from there. */
+static int fold_long(struct wdl_run *run, int hi, size_t at, size_t bytes, int owner, char *to)
+{
+    size_t chunk = chunk_of(&run->args);
+    int status = WDL_OK;
+    for (size_t done = 0; done < bytes && status == WDL_OK; done += chunk) {
+        size_t n = bytes - done < chunk ? bytes - done : chunk;
+        status = fold(run, hi, at + done, n, run->tmp, run->tmp + chunk);
+        if (status == WDL_OK)
+            status = wdl_board_give(run, owner, run->tmp, to + done, n);
+    }
+    return status;
+}
+
+/* Our part of everybody's data, into the destination of rank `owner`. */
+static int fold_part(struct wdl_run *run, int owner)
+{
+    int me = run->team->rank, hi = run->team->size - 1;
+    size_t at = part_at(run, me), end = part_at(run, me + 1);
+    char *to = owner == me ? run->args.dst : wdl_node_sheet(run, owner)->dst;
+    return fold_long(run, hi, at, end - at, owner, to + at);
+}
+
+static int fetch_part(struct wdl_run *run, int rank)
+{
+    size_t at = part_at(run, rank), end = part_at(run, rank + 1);
+    return wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->dst + at,
+                           (char *) run->args.dst + at, end - at);
+}
+
+/* Little: everyone folds everything. */
+static int fold_shown(struct wdl_run *run, int hi)
+{
+    return fold(run, hi, 0, run->args.bytes, run->args.dst, NULL);
+}
+
+/* In place is no matter: each part of a source is folded, and then overwritten, by one rank. */
+int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
+    WDL_NODE_STEP(c, 1, wdl_node_each(run, c, WDL_BOARD_DATA, NULL));
+    if (wdl_node_on_board(run))
+        return fold_shown(run, run->team->size - 1);
+    WDL_NODE_STEP(c, 2, fold_part(run, run->team->rank));
+    WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
+    WDL_NODE_STEP(c, 4, wdl_node_each(run, c, WDL_BOARD_DONE, fetch_part));
+    WDL_NODE_STEP(c, 5, wdl_node_post(run, WDL_BOARD_LAST));
+    return wdl_node_each(run, c, WDL_BOARD_LAST, NULL);
+}
+
+/* Much: everyone folds a part and puts it where the root wants it. */
+int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
+    if (wdl_node_on_board(run) && run->team->rank != a->root)
+        return WDL_OK;
+    WDL_NODE_STEP(c, 1, wdl_node_each(run, c, WDL_BOARD_DATA, NULL));
+    if (wdl_node_on_board(run))
+        return fold_shown(run, run->team->size - 1);
+    WDL_NODE_STEP(c, 2, fold_part(run, a->root));
+    WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
+    return wdl_node_each(run, c, WDL_BOARD_DONE, NULL);
+}
+
+/* Only ranks below have something for us, only ranks above take from us. */
+static int below(struct wdl_run *run, struct wdl_car_run *c)
+{
+    for (; c->next < run->team->rank; c->next++)
+        if (!wdl_board_seen(run, c->next, WDL_BOARD_DATA))
+            return WDL_AGAIN;
+    c->next = 0;
+    return WDL_OK;
+}
+
+static int above(struct wdl_run *run, struct wdl_car_run *c)
+{
+    int me = run->team->rank;
+    for (; me + 1 + c->next < run->team->size; c->next++)
+        if (!wdl_board_seen(run, me + 1 + c->next, WDL_BOARD_DONE))
+            return WDL_AGAIN;
+    return WDL_OK;
+}
+
+/* In place, others still want what the result would overwrite: it is kept apart until they have
+ * it. */
+static int fold_apart(struct wdl_run *run, int hi, size_t at)
+{
+    const struct wdl_coll_args *a = &run->args;
+    const struct wdl_host *host = &run->team->coll->host;
+    if (wdl_node_on_board(run))
+        return fold(run, hi, at, a->bytes, a->dst, NULL);
+    if (a->src == a->dst && a->bytes > 0) {
+        run->apart = host->ops->alloc(host->ctx, a->bytes);
+        if (!run->apart) { /* the others go on */
+            run->status = WDL_ERR_NOMEM;
+            return WDL_OK;
+        }
+    }
+    return fold_long(run, hi, at, a->bytes, run->team->rank, run->apart ? run->apart : a->dst);
+}
+
+static int apart_end(struct wdl_run *run)
+{
+    const struct wdl_host *host = &run->team->coll->host;
+    if (run->apart)
+        memcpy(run->args.dst, run->apart, run->args.bytes);
+    host->ops->free(host->ctx, run->apart);
+    run->apart = NULL;
+    return WDL_OK;
+}
+
+int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    size_t mine = wdl_block_at(a, &a->src_blocks, run->team->rank);
+    WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, run->shown));
+    WDL_NODE_STEP(c, 1, wdl_node_each(run, c, WDL_BOARD_DATA, NULL));
+    WDL_NODE_STEP(c, 2, fold_apart(run, run->team->size - 1, mine));
+    if (wdl_node_on_board(run))
+        return WDL_OK;
+    WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
+    WDL_NODE_STEP(c, 4, wdl_node_each(run, c, WDL_BOARD_DONE, NULL));
+    return apart_end(run);
+}
+
+static int scan_fold(struct wdl_run *run)
+{
+    int hi = run->team->rank - ((run->args.flags & WDL_COLL_EXCLUSIVE) != 0);
+    return hi < 0 ? WDL_OK : fold_apart(run, hi, 0);
+}
+
+int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
+    WDL_NODE_STEP(c, 1, below(run, c));
+    WDL_NODE_STEP(c, 2, scan_fold(run));
+    if (wdl_node_on_board(run))
+        return WDL_OK;
+    WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
+    WDL_NODE_STEP(c, 4, above(run, c));
+    return apart_end(run);
+}
+
+size_t wdl_node_fold_room(const struct wdl_coll_args *args)
+{
+    return 2 * chunk_of(args);
+}
