@@ -26,6 +26,7 @@ SETUPS = {
     "shm": ({}, ["install", "bench", "mpi", "examples", "memory"] + MPICH_FOLDERS),
     "cliques": ({"MPIR_CVAR_NUM_CLIQUES": "2"}, ["mpi", "examples"] + MPICH_FOLDERS),
     "thread": ({"MPIR_CVAR_WINDLASS_PROGRESS_THREAD": "on"}, ["mpi", "rma"]),
+    "engine": ({"MPIR_CVAR_WINDLASS_COLL": "engine", "MPIR_CVAR_NUM_CLIQUES": "2"}, ["coll"]),
     "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, ["mpi", "examples", "pt2pt", "rma"]),
 }
 

@@ -89,6 +89,11 @@ windlass_ucx_sources =                  \
 # The device: the only sources that know MPICH; MPICH's build only.
 windlass_adi_sources =                  \
     %D%/mpid/adi/coll.c                 \
+    %D%/mpid/adi/coll_call.c            \
+    %D%/mpid/adi/coll_mpi.c             \
+    %D%/mpid/adi/coll_ops.c             \
+    %D%/mpid/adi/coll_shm.c             \
+    %D%/mpid/adi/coll_team.c            \
     %D%/mpid/adi/comm.c                 \
     %D%/mpid/adi/asynch.c               \
     %D%/mpid/adi/copy.c                 \
@@ -164,6 +169,7 @@ windlass_headers = \
 
 # Headers that need MPICH's; src/mpid/adi/include is on MPICH's include path.
 windlass_adi_headers =                  \
+    %D%/mpid/adi/coll.h                 \
     %D%/mpid/adi/include/mpid_coll.h    \
     %D%/mpid/adi/include/mpid_sched.h   \
     %D%/mpid/adi/include/mpid_thread.h  \
@@ -172,6 +178,7 @@ windlass_adi_headers =                  \
     %D%/mpid/adi/include/mpidpost_rma.h \
     %D%/mpid/adi/include/mpidpre.h      \
     %D%/mpid/adi/include/wdl_adi.h      \
+    %D%/mpid/adi/include/wdl_coll_calls.h \
     %D%/mpid/adi/include/wdl_comm.h     \
     %D%/mpid/adi/include/wdl_request.h  \
     %D%/mpid/adi/include/wdl_tag.h      \

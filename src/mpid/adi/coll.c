@@ -4,17 +4,36 @@
  * them; their numbers must be the same on all ranks and differ from those of every other team a
  * rank is in, so each user has a range (wdl_adi.h).
  */
-#include "wdl_adi.h"
-#include "mpid/coll/coll.h"
+#include "coll.h"
+
+/* Nothing here is ever refused for a test's sake: a rank alone cannot give up a collective. */
+static void *host_alloc(void *ctx, size_t bytes)
+{
+    (void) ctx;
+    return MPL_calloc(1, bytes, MPL_MEM_COLL);
+}
+
+static void host_free(void *ctx, void *ptr)
+{
+    (void) ctx;
+    MPL_free(ptr);
+}
 
 int wdl_adi_coll_init(struct wdl_proc *proc)
 {
-    return WDL_ADI_ERROR(wdl_coll_init(proc));
+    static const struct wdl_host_ops memory = {.alloc = host_alloc,.free = host_free };
+    int status = wdl_coll_init(proc);
+    if (status != WDL_OK)
+        return WDL_ADI_ERROR(status);
+    wdl_coll_host(proc, &(struct wdl_host) {.ops = &memory});
+    return wdl_arena_open();
 }
 
 int wdl_adi_coll_fini(struct wdl_proc *proc)
 {
+    int mpi_errno = wdl_adi_teams_end();
     if (proc->coll)
         wdl_coll_fini(proc);
-    return MPI_SUCCESS;
+    wdl_arena_close();
+    return mpi_errno;
 }

@@ -7,7 +7,7 @@
 
 /* --- rank maps -------------------------------------------------------------------------------- */
 
-static void map_release(struct wdl_rank_map *map)
+void wdl_rank_map_release(struct wdl_rank_map *map)
 {
     if (map->table && --map->table->refs == 0)
         MPL_free(map->table);
@@ -68,7 +68,7 @@ static int mapper_peer(const MPIR_Comm_map_t * mapper, int i)
     return wdl_rank_map_peer(mapper_source(mapper), rank);
 }
 
-static void map_share(struct wdl_rank_map *map, const struct wdl_rank_map *source)
+void wdl_rank_map_share(struct wdl_rank_map *map, const struct wdl_rank_map *source)
 {
     *map = *source;
     if (map->table)
@@ -91,7 +91,7 @@ static int map_from_mappers(MPIR_Comm * comm, int to_remote, struct wdl_rank_map
     if (n == 0)
         return WDL_OK;
     if (n == 1 && only->type == MPIR_COMM_MAP_TYPE__DUP) {
-        map_share(map, mapper_source(only));
+        wdl_rank_map_share(map, mapper_source(only));
         return WDL_OK;
     }
     int *peers = MPL_malloc((size_t) (size ? size : 1) * sizeof *peers, MPL_MEM_COMM);
@@ -157,8 +157,9 @@ int MPID_Comm_commit_post_hook(MPIR_Comm * comm)
 
 int MPID_Comm_free_hook(MPIR_Comm * comm)
 {
-    map_release(&comm->dev.map);
-    map_release(&comm->dev.local_map);
+    wdl_adi_team_drop(comm);
+    wdl_rank_map_release(&comm->dev.map);
+    wdl_rank_map_release(&comm->dev.local_map);
     wdl_adi_spare_drop(comm);
     comm->dev.spread = 0;
     comm->dev.windows = 0;
@@ -173,6 +174,18 @@ int MPID_Comm_set_hints(MPIR_Comm * comm, MPIR_Info * info)
 }
 
 /* --- the processes of a node ----------------------------------------------------------------- */
+
+int wdl_adi_comm_on_node(MPIR_Comm *comm)
+{
+    const int *node = MPIR_Process.node_map;
+    if (comm->dev.spread == 0) {
+        comm->dev.spread = 1;
+        for (int i = 0; i < comm->local_size; i++)
+            if (node[wdl_adi_peer(comm, i)] != node[MPIR_Process.rank])
+                comm->dev.spread = 2;
+    }
+    return comm->dev.spread == 1;
+}
 
 /* MPI_Comm_split_type: without a device's word MPICH takes every process to be alone on a node. */
 static int split_type(MPIR_Comm *comm, int type, int key, MPIR_Info *info, MPIR_Comm **out)

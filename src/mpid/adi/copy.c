@@ -53,15 +53,38 @@ int wdl_adi_copy(void *ctx, int rank, int to_rank, struct wdl_piece *local, int 
     return WDL_OK;
 }
 
+int wdl_adi_copy_one(int peer, int to_peer, void *near, void *far, size_t bytes)
+{
+    struct iovec local = {.iov_base = near,.iov_len = bytes };
+    struct iovec remote = {.iov_base = far,.iov_len = bytes };
+    int pid = wdl_adi_pid(peer);
+    while (local.iov_len > 0) {
+        ssize_t done = transfer(pid, to_peer, &local, 1, &remote, 1);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return errno == EFAULT ? WDL_ERR_RANGE : WDL_ERR_PEER;
+        local.iov_base = (char *) local.iov_base + done;
+        remote.iov_base = (char *) remote.iov_base + done;
+        local.iov_len -= (size_t) done;
+        remote.iov_len -= (size_t) done;
+    }
+    return WDL_OK;
+}
+
 /* Nobody has memory at address 0: who may look is told so, who may not is told that. */
+int wdl_adi_peer_open(int peer)
+{
+    char byte;
+    struct iovec near = {.iov_base = &byte,.iov_len = 1 }, far = {.iov_base = NULL,.iov_len = 1 };
+    return process_vm_readv(wdl_adi_pid(peer), &near, 1, &far, 1, 0) < 0 && errno == EFAULT;
+}
+
 int wdl_adi_copy_permitted(const MPIR_Win * win)
 {
     const struct wdl_adi_segment *segment = &win->dev.segment;
-    char byte;
-    struct iovec near = {.iov_base = &byte,.iov_len = 1 }, far = {.iov_base = NULL,.iov_len = 1 };
     if (segment->members < 2)
         return 0;
     int rank = (int) segment->place[(segment->index + 1) % segment->members].rank;
-    int pid = wdl_adi_pid(wdl_adi_peer(win->comm_ptr, rank));
-    return process_vm_readv(pid, &near, 1, &far, 1, 0) < 0 && errno == EFAULT;
+    return wdl_adi_peer_open(wdl_adi_peer(win->comm_ptr, rank));
 }

@@ -108,7 +108,7 @@ int MPID_Startall(int count, MPIR_Request * requests[])
                 persist_start(requests[i]);
                 break;
             case MPIR_REQUEST_KIND__PREQUEST_COLL:
-                mpi_errno = MPIR_Persist_coll_start(requests[i]);
+                mpi_errno = wdl_adi_persist_coll_start(requests[i]);
                 break;
             default:
                 mpi_errno = WDL_ADI_ERROR(WDL_ERR_UNSUPPORTED);

@@ -14,6 +14,7 @@
  * are local work.
  */
 #include "wdl_adi.h"
+#include "mpid/coll/coll.h"
 #include <poll.h>
 #include <sched.h>
 
@@ -98,7 +99,8 @@ static void nap(MPID_Progress_state * state)
     if (nm->ops->arm(nm, &fd.fd) != WDL_OK)
         return;
     long longest_us = 1000L * MPIR_CVAR_WINDLASS_NAP_MS;
-    long us = (state->by_memory ? 50L : 1000L) << (state->naps < 4 ? state->naps : 4);
+    int by_memory = state->by_memory || wdl_coll_by_memory(wdl_adi.proc);
+    long us = (by_memory ? 50L : 1000L) << (state->naps < 4 ? state->naps : 4);
 #ifdef MPICH_IS_THREADED
     if (MPIR_ThreadInfo.isThreaded)
         us = MPL_MIN(us, 1000L);        /* another thread may do what we wait for */

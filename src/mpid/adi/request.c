@@ -23,7 +23,8 @@ void MPID_Request_free_hook(MPIR_Request * request)
 
 void MPID_Request_destroy_hook(MPIR_Request * request)
 {
-    (void) request;
+    if (request->kind == MPIR_REQUEST_KIND__PREQUEST_COLL && request->dev.coll)
+        wdl_adi_persist_coll_free(request);
 }
 
 int MPID_Request_complete(MPIR_Request * request)

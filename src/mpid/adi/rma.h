@@ -17,8 +17,6 @@ static inline const struct wdl_element *wdl_adi_element_of(MPI_Datatype type)
     return el->host_type == (uint32_t) type ? el : NULL;
 }
 void wdl_adi_elements_init(void);
-/* host.c: zeroed memory for what is made once, to be given to MPL_free; NULL: none. */
-void *wdl_adi_alloc(size_t bytes);
 
 /* A window in the making. Creation is collective: whatever goes wrong on one rank is noted in its
  * status, everyone goes on to the end, and there all learn of it. */

@@ -248,18 +248,6 @@ static int spare_fits(const struct claim *claim, int members, size_t bytes)
 
 /* --- making it -------------------------------------------------------------------------------- */
 
-static int is_whole(MPIR_Comm * comm)
-{
-    const int *node = MPIR_Process.node_map;
-    if (comm->dev.spread == 0) {
-        comm->dev.spread = 1;
-        for (int i = 0; i < comm->local_size; i++)
-            if (node[wdl_adi_peer(comm, i)] != node[MPIR_Process.rank])
-                comm->dev.spread = 2;
-    }
-    return comm->dev.spread == 1;
-}
-
 /* Memory for n records that everyone will need together; a few are on the caller's stack. Beyond
  * those all must have it before anyone uses it. */
 static int records(MPIR_Comm * comm, int n, size_t bytes, void *few, void **out, int *status)
@@ -415,7 +403,7 @@ int wdl_adi_segment_create(struct wdl_adi_making *m, struct wdl_adi_segment *seg
 
     memset(segment, 0, sizeof *segment);
     segment->fd = -1;
-    segment->whole = is_whole(m->comm);
+    segment->whole = wdl_adi_comm_on_node(m->comm);
     if (!segment->whole) {
         mpi_errno = ranks_differ(m, &differ);
         MPIR_ERR_CHECK(mpi_errno);

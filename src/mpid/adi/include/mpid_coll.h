@@ -1,30 +1,23 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Collectives: MPICH's algorithms over our point-to-point. The device adds nothing yet, so each
- * entry simply is the upper layer's implementation. (Never MPIR_<Coll> itself: that one calls the
- * device.)
+ * Collectives. What the engine takes is in coll_mpi.c; the other entries simply are the upper
+ * layer's implementation: MPICH's algorithms over our point-to-point. (Never MPIR_<Coll> itself:
+ * that one calls the device.)
  */
 #ifndef MPID_COLL_H_INCLUDED
 #define MPID_COLL_H_INCLUDED
 
+#include "wdl_coll_calls.h"
+
+#define WDL_COLL_PROTOTYPES(Name, name, params, args, mpi)                                     \
+    int MPID_##Name(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Errflag_t * errflag);          \
+    int MPID_I##name(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Request ** request);          \
+    int MPID_##Name##_init(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Info * info,            \
+                           MPIR_Request ** request);
+WDL_COLL_CALLS(WDL_COLL_PROTOTYPES)
+
 /* blocking */
-#define MPID_Barrier MPIR_Barrier_impl
-#define MPID_Bcast MPIR_Bcast_impl
-#define MPID_Gather MPIR_Gather_impl
-#define MPID_Gatherv MPIR_Gatherv_impl
-#define MPID_Scatter MPIR_Scatter_impl
-#define MPID_Scatterv MPIR_Scatterv_impl
-#define MPID_Allgather MPIR_Allgather_impl
-#define MPID_Allgatherv MPIR_Allgatherv_impl
-#define MPID_Alltoall MPIR_Alltoall_impl
-#define MPID_Alltoallv MPIR_Alltoallv_impl
 #define MPID_Alltoallw MPIR_Alltoallw_impl
-#define MPID_Reduce MPIR_Reduce_impl
-#define MPID_Allreduce MPIR_Allreduce_impl
-#define MPID_Reduce_scatter MPIR_Reduce_scatter_impl
-#define MPID_Reduce_scatter_block MPIR_Reduce_scatter_block_impl
-#define MPID_Scan MPIR_Scan_impl
-#define MPID_Exscan MPIR_Exscan_impl
 #define MPID_Neighbor_allgather MPIR_Neighbor_allgather_impl
 #define MPID_Neighbor_allgatherv MPIR_Neighbor_allgatherv_impl
 #define MPID_Neighbor_alltoall MPIR_Neighbor_alltoall_impl
@@ -32,23 +25,7 @@
 #define MPID_Neighbor_alltoallw MPIR_Neighbor_alltoallw_impl
 
 /* nonblocking */
-#define MPID_Ibarrier MPIR_Ibarrier_impl
-#define MPID_Ibcast MPIR_Ibcast_impl
-#define MPID_Igather MPIR_Igather_impl
-#define MPID_Igatherv MPIR_Igatherv_impl
-#define MPID_Iscatter MPIR_Iscatter_impl
-#define MPID_Iscatterv MPIR_Iscatterv_impl
-#define MPID_Iallgather MPIR_Iallgather_impl
-#define MPID_Iallgatherv MPIR_Iallgatherv_impl
-#define MPID_Ialltoall MPIR_Ialltoall_impl
-#define MPID_Ialltoallv MPIR_Ialltoallv_impl
 #define MPID_Ialltoallw MPIR_Ialltoallw_impl
-#define MPID_Ireduce MPIR_Ireduce_impl
-#define MPID_Iallreduce MPIR_Iallreduce_impl
-#define MPID_Ireduce_scatter MPIR_Ireduce_scatter_impl
-#define MPID_Ireduce_scatter_block MPIR_Ireduce_scatter_block_impl
-#define MPID_Iscan MPIR_Iscan_impl
-#define MPID_Iexscan MPIR_Iexscan_impl
 #define MPID_Ineighbor_allgather MPIR_Ineighbor_allgather_impl
 #define MPID_Ineighbor_allgatherv MPIR_Ineighbor_allgatherv_impl
 #define MPID_Ineighbor_alltoall MPIR_Ineighbor_alltoall_impl
@@ -56,23 +33,7 @@
 #define MPID_Ineighbor_alltoallw MPIR_Ineighbor_alltoallw_impl
 
 /* persistent; MPID_Startall starts them */
-#define MPID_Barrier_init MPIR_Barrier_init_impl
-#define MPID_Bcast_init MPIR_Bcast_init_impl
-#define MPID_Gather_init MPIR_Gather_init_impl
-#define MPID_Gatherv_init MPIR_Gatherv_init_impl
-#define MPID_Scatter_init MPIR_Scatter_init_impl
-#define MPID_Scatterv_init MPIR_Scatterv_init_impl
-#define MPID_Allgather_init MPIR_Allgather_init_impl
-#define MPID_Allgatherv_init MPIR_Allgatherv_init_impl
-#define MPID_Alltoall_init MPIR_Alltoall_init_impl
-#define MPID_Alltoallv_init MPIR_Alltoallv_init_impl
 #define MPID_Alltoallw_init MPIR_Alltoallw_init_impl
-#define MPID_Reduce_init MPIR_Reduce_init_impl
-#define MPID_Allreduce_init MPIR_Allreduce_init_impl
-#define MPID_Reduce_scatter_init MPIR_Reduce_scatter_init_impl
-#define MPID_Reduce_scatter_block_init MPIR_Reduce_scatter_block_init_impl
-#define MPID_Scan_init MPIR_Scan_init_impl
-#define MPID_Exscan_init MPIR_Exscan_init_impl
 #define MPID_Neighbor_allgather_init MPIR_Neighbor_allgather_init_impl
 #define MPID_Neighbor_allgatherv_init MPIR_Neighbor_allgatherv_init_impl
 #define MPID_Neighbor_alltoall_init MPIR_Neighbor_alltoall_init_impl

@@ -29,6 +29,8 @@ struct wdl_adi {
 };
 extern struct wdl_adi wdl_adi;
 
+/* host.c: zeroed memory for what is made once, to be given to MPL_free; NULL: none. */
+void *wdl_adi_alloc(size_t bytes);
 /* host.c: the host table; its ctx is &wdl_adi. init.c has the two entries below. */
 extern const struct wdl_host_ops wdl_adi_host_ops;
 /* Prepare for the host's heavy barriers, one's own and the others'; 0 where the system has none. */
@@ -37,6 +39,10 @@ int wdl_adi_address_of(void *ctx, int peer, const void **addr_out, size_t * byte
 /* The process id of a peer, as its own node knows it. */
 int wdl_adi_pid(int peer);
 void wdl_adi_peer_lost(void *ctx, int peer);
+
+/* copy.c: between our memory and that of a peer on this node; may we? */
+int wdl_adi_copy_one(int peer, int to_peer, void *near, void *far, size_t bytes);
+int wdl_adi_peer_open(int peer);
 
 /* watch.c: who names a process that dies. begin: after PMI is there; join: when the node's first
  * process has begun; quiet: what happens next is on purpose; end: when every process is past its
@@ -59,6 +65,14 @@ int wdl_adi_coll_fini(struct wdl_proc *proc);
 /* gas_team.c: destroy GASNet's teams. */
 int wdl_adi_gasnet_fini(void);
 
+/* coll_team.c: the communicator is about to be freed; end all teams of freed communicators. */
+void wdl_adi_team_drop(MPIR_Comm * comm);
+int wdl_adi_teams_end(void);
+
+/* coll_mpi.c: persistent collectives. */
+int wdl_adi_persist_coll_start(MPIR_Request * request);
+void wdl_adi_persist_coll_free(MPIR_Request * request);
+
 static inline struct wdl_proc *wdl_adi_proc(void)
 {
     return wdl_adi.proc;
@@ -75,6 +89,12 @@ static inline int wdl_adi_peer(const MPIR_Comm * comm, int rank)
 
 /* comm.c: what MPICH asks of a device about communicators. */
 void wdl_adi_comm_init(void);
+
+/* comm.c: are all ranks on this node? */
+int wdl_adi_comm_on_node(MPIR_Comm * comm);
+/* Another owner for a map, and one less. */
+void wdl_rank_map_share(struct wdl_rank_map *map, const struct wdl_rank_map *source);
+void wdl_rank_map_release(struct wdl_rank_map *map);
 
 /* comm.c: the smallest map that says peers[0 .. size-1]; WDL_OK or WDL_ERR_NOMEM. */
 int wdl_rank_map_build(struct wdl_rank_map *map, const int *peers, int size);

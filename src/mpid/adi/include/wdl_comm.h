@@ -11,6 +11,8 @@
 #ifndef WDL_COMM_H_INCLUDED
 #define WDL_COMM_H_INCLUDED
 
+struct wdl_adi_team;
+
 struct wdl_rank_table {
     int refs;
     int peer[];
@@ -26,8 +28,9 @@ struct wdl_adi_comm {
     /* the ranks messages go to: the group, or an intercommunicator's remote group */
     struct wdl_rank_map map;
     struct wdl_rank_map local_map;      /* intercommunicators: the local group */
-    int spread;  /* 0: not yet known; 1: all ranks are on this node; 2: they are not (win_shm.c) */
+    int spread;  /* 0: not yet known; 1: all ranks are on this node; 2: they are not (comm.c) */
     unsigned windows;           /* created so far, the same on all ranks: their numbers */
+    struct wdl_adi_team *team;  /* its collectives' (coll_team.c), made on first use; or NULL */
     void *spare;  /* memory of the last window freed, for the next one (win_shm.c), or NULL */
 };
 

@@ -1,0 +1,121 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * What the files of MPI's collectives share: the team of a communicator, memory the node shares
+ * for it, and MPI's buffers and operators in the engine's words.
+ */
+#ifndef WDL_ADI_COLL_H_INCLUDED
+#define WDL_ADI_COLL_H_INCLUDED
+
+#include "wdl_adi.h"
+#include "mpid/coll/coll.h"
+
+/* --- coll_shm.c: the arena, memory the node's processes share from the start. Each gives away
+ * blocks of its own part and can address all of everybody's. --- */
+
+struct wdl_arena_block;         /* of the own part */
+
+/* Collective over the node. Without memory there is no arena, for all alike. */
+int wdl_arena_open(void);
+void wdl_arena_close(void);
+/* A zeroed block that `users` processes will use, or NULL; *card_out says where it is. */
+struct wdl_arena_block *wdl_arena_take(size_t bytes, int users, uint64_t *card_out);
+/* The block a process of this node has put on its card; NULL for an empty card. */
+char *wdl_arena_at(int peer, uint64_t card);
+/* Each of a block's users has done with it, its owner too. */
+void wdl_arena_leave(char *block);
+/* Is there one? Can this node's processes also fetch from each other's private memory? */
+int wdl_arena_is_open(void);
+int wdl_arena_fetches(void);
+
+/* --- coll_team.c --- */
+
+enum { WDL_ADI_BOARD = 8192 };  /* bytes a rank can show to its node's others at a time */
+
+/* The team of an intracommunicator of two or more, made on first use by all its ranks alike. WDL_OK
+ * or an error of our own. */
+int wdl_adi_team(MPIR_Comm * comm, struct wdl_team **team_out);
+/* The number of a persistent collective, agreed on by the order they are made in; 0: no more. And
+ * its team, made on its first start and left in the end. */
+uint32_t wdl_adi_persistent_id(MPIR_Comm * comm);
+int wdl_adi_persistent_team(MPIR_Comm * comm, uint32_t id, struct wdl_adi_team **t,
+                            struct wdl_team **team_out);
+void wdl_adi_team_leave(struct wdl_adi_team *t);
+
+/* --- coll_ops.c --- */
+
+struct wdl_adi_op {             /* an operator at work; the ctx of wdl_coll_op */
+    MPI_Op op;
+    MPI_Datatype type;
+    MPIR_op_function *builtin;  /* or NULL: the user's */
+};
+
+/* Can the engine reduce elements of this type, and how long are they? */
+int wdl_adi_op_takes(MPI_Datatype type, size_t *bytes_out);
+void wdl_adi_op_make(MPI_Op op, MPI_Datatype type, struct wdl_adi_op *ctx,
+                     struct wdl_coll_op *op_out);
+
+/* A user's buffer as contiguous bytes, or contiguous blocks of them: in place, or packed into
+ * memory of ours. */
+struct wdl_adi_data {
+    char *at;
+    void *copy;                 /* memory of ours, or NULL */
+    void *user;
+    MPI_Aint count;             /* per block, where they are equal */
+    const MPI_Aint *counts, *displs;
+    MPI_Datatype type;
+    int blocks;
+    size_t *lists;              /* of blocks that vary: bytes, places; the caller's lists */
+};
+enum wdl_adi_data_how { WDL_ADI_FILL = 1, WDL_ADI_APART = 2 }; /* contents matter; never in place */
+/* WDL_OK or ERR_NOMEM. counts NULL: `blocks` blocks of `count` elements side by side. */
+int wdl_adi_data_open(struct wdl_adi_data *data, int how, struct wdl_coll_blocks *blocks_out);
+/* `store`: it has been written to. */
+void wdl_adi_data_close(struct wdl_adi_data *data, int store);
+
+static inline size_t wdl_adi_data_bytes(MPI_Aint count, MPI_Datatype type)
+{
+    MPI_Aint size;
+    MPIR_Datatype_get_size_macro(type, size);
+    return (size_t) (size * count);
+}
+
+/* --- coll_call.c --- */
+
+/* A call of MPI's. One side's counts and displacements where blocks vary. */
+struct wdl_adi_mpi {
+    enum wdl_coll_kind kind;
+    int root, variable, exclusive;
+    const void *sendbuf;
+    void *recvbuf;
+    MPI_Aint sendcount, recvcount;
+    MPI_Datatype sendtype, recvtype;
+    const MPI_Aint *sendcounts, *sdispls, *recvcounts, *rdispls;
+    MPI_Op op;
+    MPIR_Comm *comm;
+};
+
+/* The same in the engine's words, and what must live until it is done. Opening it sets what stands
+ * between req and mpi. */
+struct wdl_adi_call {
+    struct wdl_coll_req req;
+    struct wdl_coll_args args;
+    struct wdl_adi_op op;
+    struct wdl_adi_data src, dst;
+    int stores;                 /* dst is written to */
+    struct wdl_adi_mpi mpi;     /* of a nonblocking call: what it holds */
+    MPIR_Request *request;
+};
+
+/* Does this rank's side matter? What does not may hold anything. */
+int wdl_adi_call_sends(const struct wdl_adi_mpi *m);
+int wdl_adi_call_receives(const struct wdl_adi_mpi *m);
+/* Other owners for, and fewer owners of, the call's types and operator. */
+void wdl_adi_call_hold(const struct wdl_adi_mpi *m);
+void wdl_adi_call_drop(const struct wdl_adi_mpi *m);
+/* Bytes of the call's block or vector: the same on all ranks, unless blocks vary. */
+size_t wdl_adi_call_bytes(const struct wdl_adi_mpi *m);
+/* WDL_OK or ERR_NOMEM. */
+int wdl_adi_call_open(struct wdl_adi_call *call, const struct wdl_adi_mpi *m);
+void wdl_adi_call_close(struct wdl_adi_call *call);
+
+#endif

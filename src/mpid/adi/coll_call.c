@@ -1,0 +1,229 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * A collective call of MPI's in the words of the engine: who gives and gets what, from and to
+ * contiguous memory.
+ */
+#include "coll.h"
+
+static int in_place(const struct wdl_adi_mpi *m)
+{
+    return m->sendbuf == MPI_IN_PLACE;
+}
+
+static int is_root(const struct wdl_adi_mpi *m)
+{
+    return m->comm->rank == m->root;
+}
+
+size_t wdl_adi_call_bytes(const struct wdl_adi_mpi *m)
+{
+    int sends = (m->kind == WDL_COLL_GATHER && !is_root(m)) ||
+        (m->kind == WDL_COLL_SCATTER && is_root(m));
+    if (m->kind == WDL_COLL_BARRIER)
+        return 0;
+    if (m->kind == WDL_COLL_REDUCE_SCATTER)
+        return wdl_adi_data_bytes(m->recvcount, m->recvtype) * (size_t) m->comm->local_size;
+    return sends ? wdl_adi_data_bytes(m->sendcount, m->sendtype)
+        : wdl_adi_data_bytes(m->recvcount, m->recvtype);
+}
+
+int wdl_adi_call_sends(const struct wdl_adi_mpi *m)
+{
+    int blocks = m->kind == WDL_COLL_GATHER || m->kind == WDL_COLL_SCATTER ||
+        m->kind == WDL_COLL_GATHER_ALL || m->kind == WDL_COLL_EXCHANGE;
+    return blocks && !in_place(m) && (m->kind != WDL_COLL_SCATTER || is_root(m));
+}
+
+int wdl_adi_call_receives(const struct wdl_adi_mpi *m)
+{
+    return m->kind != WDL_COLL_BARRIER && (m->kind != WDL_COLL_GATHER || is_root(m)) &&
+        (m->kind != WDL_COLL_SCATTER || m->recvbuf != MPI_IN_PLACE);
+}
+
+void wdl_adi_call_hold(const struct wdl_adi_mpi *m)
+{
+    if (wdl_adi_call_sends(m))
+        MPIR_Datatype_add_ref_if_not_builtin(m->sendtype);
+    if (wdl_adi_call_receives(m))
+        MPIR_Datatype_add_ref_if_not_builtin(m->recvtype);
+    if (m->op)
+        MPIR_Op_add_ref_if_not_builtin(m->op);
+}
+
+void wdl_adi_call_drop(const struct wdl_adi_mpi *m)
+{
+    if (wdl_adi_call_sends(m))
+        MPIR_Datatype_release_if_not_builtin(m->sendtype);
+    if (wdl_adi_call_receives(m))
+        MPIR_Datatype_release_if_not_builtin(m->recvtype);
+    if (m->op)
+        MPIR_Op_release_if_not_builtin(m->op);
+}
+
+/* --- one side: a block, or a block for each rank ---------------------------------------------- */
+
+static int open_send(struct wdl_adi_call *call, const struct wdl_adi_mpi *m, int blocks)
+{
+    call->src.user = (void *) (uintptr_t) m->sendbuf;
+    call->src.count = m->sendcount;
+    call->src.type = m->sendtype;
+    call->src.blocks = blocks;
+    if (blocks > 1 && m->variable) {
+        call->src.counts = m->sendcounts;
+        call->src.displs = m->sdispls;
+    }
+    int status = wdl_adi_data_open(&call->src, WDL_ADI_FILL, &call->args.src_blocks);
+    call->args.src = call->src.at;
+    return status;
+}
+
+static void name_recv(struct wdl_adi_data *data, const struct wdl_adi_mpi *m, int blocks)
+{
+    data->user = m->recvbuf;
+    data->count = m->recvcount;
+    data->type = m->recvtype;
+    data->blocks = blocks;
+    if (blocks > 1 && m->variable) {
+        data->counts = m->recvcounts;
+        data->displs = m->rdispls;
+    }
+}
+
+static int open_recv(struct wdl_adi_call *call, const struct wdl_adi_mpi *m, int blocks, int how)
+{
+    name_recv(&call->dst, m, blocks);
+    int status = wdl_adi_data_open(&call->dst, how, &call->args.dst_blocks);
+    call->args.dst = call->dst.at;
+    call->stores = 1;
+    return status;
+}
+
+/* Our own block among those we receive is what we give. */
+static void own_block_given(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
+{
+    size_t at = (size_t) m->comm->rank * call->args.bytes;
+    if (m->variable)
+        at = call->args.dst_blocks.at[m->comm->rank];
+    call->args.src = call->dst.at + at;
+}
+
+/* --- kinds ------------------------------------------------------------------------------------ */
+
+static int open_broadcast(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
+{
+    int status = open_recv(call, m, 1, is_root(m) ? WDL_ADI_FILL : 0);
+    call->args.src = call->args.dst;
+    call->stores = !is_root(m);
+    return status;
+}
+
+/* Blocks of all come here; ours is one of them. */
+static int open_gathering(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
+{
+    int status = open_recv(call, m, m->comm->local_size, in_place(m) ? WDL_ADI_FILL : 0);
+    if (status == WDL_OK && in_place(m))
+        own_block_given(call, m);
+    else if (status == WDL_OK)
+        status = open_send(call, m, 1);
+    if (m->variable && call->args.dst_blocks.bytes)
+        call->args.bytes = call->args.dst_blocks.bytes[m->comm->rank];
+    return status;
+}
+
+static int open_gather(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
+{
+    return is_root(m) ? open_gathering(call, m) : open_send(call, m, 1);
+}
+
+static int open_scatter(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
+{
+    int rank = m->comm->rank;
+    if (!is_root(m))
+        return open_recv(call, m, 1, 0);
+    int status = open_send(call, m, m->comm->local_size);
+    if (status != WDL_OK)
+        return status;
+    size_t at = (size_t) rank * call->args.bytes;
+    if (m->variable) {
+        call->args.bytes = call->args.src_blocks.bytes[rank];
+        at = call->args.src_blocks.at[rank];
+    }
+    if (m->recvbuf != MPI_IN_PLACE)
+        return open_recv(call, m, 1, 0);
+    call->args.dst = call->src.at + at; /* it is there */
+    return WDL_OK;
+}
+
+static int open_exchange(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
+{
+    int size = m->comm->local_size, status;
+    if (!in_place(m)) {
+        status = open_send(call, m, size);
+    } else {
+        name_recv(&call->src, m, size);
+        status = wdl_adi_data_open(&call->src, WDL_ADI_FILL | WDL_ADI_APART,
+                                   &call->args.src_blocks);
+        call->args.src = call->src.at;
+    }
+    return status == WDL_OK ? open_recv(call, m, size, 0) : status;
+}
+
+/* The blocks of the vector, side by side. */
+static int open_parts(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
+{
+    size_t n = (size_t) m->comm->local_size, at = 0;
+    size_t *lists = MPL_malloc(2 * n * sizeof lists[0], MPL_MEM_COLL);
+    if (!lists)
+        return WDL_ERR_NOMEM;
+    for (size_t i = 0; i < n; i++) {
+        lists[i] = (size_t) m->recvcounts[i] * call->args.op.elem_bytes;
+        lists[n + i] = at;
+        at += lists[i];
+    }
+    call->src.lists = lists;
+    call->args.src_blocks = (struct wdl_coll_blocks) {.bytes = lists,.at = lists + n };
+    call->args.bytes = lists[m->comm->rank];
+    return WDL_OK;
+}
+
+static int open_reduction(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
+{
+    wdl_adi_op_make(m->op, m->recvtype, &call->op, &call->args.op);
+    call->args.bytes = (size_t) m->recvcount * call->args.op.elem_bytes;
+    call->args.src = in_place(m) ? m->recvbuf : m->sendbuf;
+    call->args.dst = m->recvbuf;
+    return m->variable ? open_parts(call, m) : WDL_OK;
+}
+
+int wdl_adi_call_open(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
+{
+    memset(&call->args, 0, offsetof(struct wdl_adi_call, mpi) - offsetof(struct wdl_adi_call, args));
+    call->req.fn = NULL;
+    call->args.kind = m->kind;
+    call->args.flags = WDL_COLL_MPI | (m->exclusive ? WDL_COLL_EXCLUSIVE : 0);
+    call->args.root = m->root;
+    call->args.variable = m->variable;
+    call->args.bytes = wdl_adi_call_bytes(m);
+    switch (m->kind) {
+        case WDL_COLL_BARRIER:
+            return WDL_OK;
+        case WDL_COLL_BROADCAST:
+            return open_broadcast(call, m);
+        case WDL_COLL_GATHER:
+            return open_gather(call, m);
+        case WDL_COLL_SCATTER:
+            return open_scatter(call, m);
+        case WDL_COLL_GATHER_ALL:
+            return open_gathering(call, m);
+        case WDL_COLL_EXCHANGE:
+            return open_exchange(call, m);
+        default:
+            return open_reduction(call, m);
+    }
+}
+
+void wdl_adi_call_close(struct wdl_adi_call *call)
+{
+    wdl_adi_data_close(&call->dst, call->stores);
+    wdl_adi_data_close(&call->src, 0);
+}

@@ -1,0 +1,279 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * MPI's collectives, blocking, nonblocking and persistent: on the engine (mpid/coll) where it wins,
+ * else by MPICH's algorithms. The choice looks at nothing but what all ranks know alike: kind,
+ * bytes, members, operator.
+ *
+ * A rank that has no memory for its part ends the job, since the others wait for it.
+ */
+#include "coll.h"
+#include <sched.h>
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_WINDLASS_COLL
+      category    : WINDLASS
+      type        : enum
+      default     : auto
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : |-
+        Who carries out collectives.
+        auto   - The engine of windlass where it is faster, else MPICH's algorithms
+        mpich  - MPICH's algorithms
+        engine - The engine of windlass, for everything it can
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+/* --- the choice ------------------------------------------------------------------------------- */
+
+/* Beyond, everyone looking at everyone is not the best. */
+enum { NODE_RANKS = 32 };
+
+/* Within a node, where the data fits the boards or can be fetched. */
+static int wins(const struct wdl_adi_mpi *m, size_t bytes)
+{
+    int blocks = m->kind == WDL_COLL_SCATTER || m->kind == WDL_COLL_EXCHANGE;
+    if (m->comm->local_size > NODE_RANKS || !wdl_arena_is_open() || !wdl_adi_comm_on_node(m->comm))
+        return 0;
+    return wdl_arena_fetches() ||
+        (!m->variable && bytes <= WDL_ADI_BOARD / (blocks ? (size_t) m->comm->local_size : 1));
+}
+
+static int takes(const struct wdl_adi_mpi *m)
+{
+    size_t element;
+    if (m->comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || m->comm->local_size < 2 ||
+        MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_mpich)
+        return 0;
+    size_t bytes = m->variable ? 0 : wdl_adi_call_bytes(m);
+    if (bytes == 0 && m->kind != WDL_COLL_BARRIER && !m->variable)
+        return 0;
+    if (wdl_coll_reduces(m->kind) && !wdl_adi_op_takes(m->recvtype, &element))
+        return 0;
+    return MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_engine || wins(m, bytes);
+}
+
+/* --- blocking --------------------------------------------------------------------------------- */
+
+static int result(MPIR_Comm * comm, int status)
+{
+    if (status == WDL_ERR_NOMEM)
+        MPID_Abort(comm, MPI_SUCCESS, 1, "no memory for a collective that others are in");
+    return WDL_ADI_ERROR(status);
+}
+
+/* The partners are usually about to come: looks at their boards before the network's turn; where
+ * they may need this processor, it is given to them. */
+enum { LOOKS = 400, OFFERS = 8 };
+
+static int wait_express(struct wdl_run *lane, int *mpi_errno)
+{
+    int status = wdl_coll_express_look(lane);
+    for (int n = wdl_adi.memory_looks ? LOOKS : 0; n > 0 && status == WDL_AGAIN; n--)
+        status = wdl_coll_express_look(lane);
+    for (int n = wdl_adi.memory_looks ? 0 : OFFERS; n > 0 && status == WDL_AGAIN; n--) {
+        sched_yield();
+        status = wdl_coll_express_look(lane);
+    }
+    if (status == WDL_AGAIN)
+        WDL_ADI_WAIT_BY_MEMORY((status = wdl_coll_express_look(lane)) == WDL_AGAIN ? WDL_AGAIN
+                               : WDL_OK, *mpi_errno);
+    return status;
+}
+
+static int look(const struct wdl_coll_req *req)
+{
+    if (!req->done)
+        (void) wdl_coll_progress(wdl_adi.proc);
+    return req->done ? WDL_OK : WDL_AGAIN;
+}
+
+static int wait_for(const struct wdl_coll_req *req, int *mpi_errno)
+{
+    for (int looks = 4 * wdl_adi.memory_looks; !req->done && looks > 0; looks--) {
+        WDL_ADI_RELAX();
+        (void) wdl_coll_progress(wdl_adi.proc);
+    }
+    if (!req->done)
+        WDL_ADI_WAIT_BY_MEMORY(look(req), *mpi_errno);
+    return req->status;
+}
+
+static int run(const struct wdl_adi_mpi *m, struct wdl_team *team)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct wdl_adi_call call;
+    int status = wdl_adi_call_open(&call, m);
+    struct wdl_run *lane = status == WDL_OK ? wdl_coll_express(team, &call.args) : NULL;
+    if (lane) {
+        status = wait_express(lane, &mpi_errno);
+    } else {
+        if (status == WDL_OK)
+            status = wdl_coll_start(team, &call.args, &call.req);
+        if (status == WDL_OK)
+            status = wait_for(&call.req, &mpi_errno);
+    }
+    wdl_adi_call_close(&call);
+    return mpi_errno ? mpi_errno : result(m->comm, status);
+}
+
+/* --- nonblocking ------------------------------------------------------------------------------ */
+
+static void finish(struct wdl_adi_call *call, int status)
+{
+    MPIR_Request *request = call->request;
+    wdl_adi_call_close(call);
+    wdl_adi_call_drop(&call->mpi);
+    request->status.MPI_ERROR = result(request->comm, status);
+    MPL_free(call);
+    MPID_Request_complete(request);
+}
+
+static void done(struct wdl_coll_req *req)
+{
+    finish(wdl_container_of(req, struct wdl_adi_call, req), req->status);
+}
+
+static int begin(const struct wdl_adi_mpi *m, struct wdl_team *team, MPIR_Request ** request)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct wdl_adi_call *call = MPL_malloc(sizeof *call, MPL_MEM_COLL);
+    if (!call)
+        return result(m->comm, WDL_ERR_NOMEM);
+    int status = wdl_adi_call_open(call, m);
+    call->mpi = *m;
+    wdl_adi_call_hold(m);
+    MPIR_Request *req = MPIR_Request_create(MPIR_REQUEST_KIND__COLL);
+    MPIR_ERR_CHKANDJUMP(!req, mpi_errno, MPI_ERR_OTHER, "**nomem");
+    MPIR_Comm_add_ref(m->comm);
+    req->comm = m->comm;
+    MPIR_Request_add_ref(req);
+    call->request = *request = req;
+    call->req.fn = done;
+    if (status == WDL_OK)
+        status = wdl_coll_start(team, &call->args, &call->req);
+    if (status != WDL_OK)
+        finish(call, status);
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+/* 1: the engine takes the call, *mpi_errno is its result; *request, where request is not NULL, ends
+ * with it. 0: nothing happened. */
+static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_errno)
+{
+    struct wdl_team *team;
+    if (!takes(m))
+        return 0;
+    int status = wdl_adi_team(m->comm, &team);
+    if (status != WDL_OK)
+        *mpi_errno = result(m->comm, status);
+    else
+        *mpi_errno = request ? begin(m, team, request) : run(m, team);
+    return 1;
+}
+
+/* --- persistent ------------------------------------------------------------------------------- */
+
+/* The arguments, kept for every start; counts and displacements are copies. */
+struct kept {
+    struct wdl_adi_mpi m;
+    uint32_t id;
+    struct wdl_adi_team *team;  /* made on the first start */
+    MPI_Aint lists[];
+};
+
+static const MPI_Aint *list_keep(struct kept *kept, int which, const MPI_Aint *list, size_t n)
+{
+    if (!list)
+        return NULL;
+    memcpy(kept->lists + (size_t) which * n, list, n * sizeof list[0]);
+    return kept->lists + (size_t) which * n;
+}
+
+/* MPICH has made the request and a schedule, which is used where the engine does not win. */
+static int keep(const struct wdl_adi_mpi *m, MPIR_Request * request)
+{
+    size_t n = m->variable ? (size_t) m->comm->local_size : 0;
+    uint32_t id = takes(m) ? wdl_adi_persistent_id(m->comm) : 0;
+    if (id == 0)
+        return MPI_SUCCESS;
+    struct kept *kept = MPL_malloc(sizeof *kept + 4 * n * sizeof kept->lists[0], MPL_MEM_COLL);
+    if (!kept)
+        return result(m->comm, WDL_ERR_NOMEM);
+    kept->m = *m;
+    kept->id = id;
+    kept->team = NULL;
+    if (wdl_adi_call_sends(m)) {
+        kept->m.sendcounts = list_keep(kept, 0, m->sendcounts, n);
+        kept->m.sdispls = list_keep(kept, 1, m->sdispls, n);
+    }
+    if (wdl_adi_call_receives(m)) {
+        kept->m.recvcounts = list_keep(kept, 2, m->recvcounts, n);
+        kept->m.rdispls = list_keep(kept, 3, m->rdispls, n);
+    }
+    wdl_adi_call_hold(m);
+    request->dev.coll = kept;
+    return MPI_SUCCESS;
+}
+
+int wdl_adi_persist_coll_start(MPIR_Request * request)
+{
+    struct kept *kept = request->dev.coll;
+    MPIR_Request *real = NULL;
+    struct wdl_team *team;
+    if (!kept)
+        return MPIR_Persist_coll_start(request);
+    int status = wdl_adi_persistent_team(request->comm, kept->id, &kept->team, &team);
+    int mpi_errno = status == WDL_OK ? begin(&kept->m, team, &real) : result(request->comm, status);
+    if (mpi_errno)
+        return mpi_errno;
+    request->u.persist_coll.real_request = real;
+    request->status.MPI_ERROR = MPI_SUCCESS;
+    request->cc_ptr = &real->cc;
+    return MPI_SUCCESS;
+}
+
+void wdl_adi_persist_coll_free(MPIR_Request * request)
+{
+    struct kept *kept = request->dev.coll;
+    wdl_adi_call_drop(&kept->m);
+    wdl_adi_team_leave(kept->team);
+    MPL_free(kept);
+    request->dev.coll = NULL;
+}
+
+/* --- the calls -------------------------------------------------------------------------------- */
+
+#define CALLS(Name, name, params, args, mpi)                                                   \
+    int MPID_##Name(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Errflag_t * errflag)           \
+    {                                                                                          \
+        int mpi_errno;                                                                         \
+        const struct wdl_adi_mpi m = { WDL_COLL_LIST mpi,.comm = comm };                       \
+        if (try(&m, NULL, &mpi_errno))                                            \
+            return mpi_errno;                                                                  \
+        return MPIR_##Name##_impl(WDL_COLL_LIST args comm, errflag);                           \
+    }                                                                                          \
+    int MPID_I##name(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Request ** request)           \
+    {                                                                                          \
+        int mpi_errno;                                                                         \
+        const struct wdl_adi_mpi m = { WDL_COLL_LIST mpi,.comm = comm };                       \
+        if (try(&m, request, &mpi_errno))                                         \
+            return mpi_errno;                                                                  \
+        return MPIR_I##name##_impl(WDL_COLL_LIST args comm, request);                          \
+    }                                                                                          \
+    int MPID_##Name##_init(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Info * info,            \
+                           MPIR_Request ** request)                                            \
+    {                                                                                          \
+        const struct wdl_adi_mpi m = { WDL_COLL_LIST mpi,.comm = comm };                       \
+        int mpi_errno = MPIR_##Name##_init_impl(WDL_COLL_LIST args comm, info, request);       \
+        return mpi_errno ? mpi_errno : keep(&m, *request);                                     \
+    }
+WDL_COLL_CALLS(CALLS)

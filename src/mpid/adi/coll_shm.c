@@ -1,0 +1,224 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The arena: memory the node's processes share for collectives, an unnamed file as a window's
+ * (win_shm.c), made once at the start: to make memory for a team is then no collective act. Every
+ * process has a part of it and gives away blocks of its own; it claims a block's pages first, so
+ * that a full /dev/shm shows here and not as a signal later.
+ *
+ * A block is free again when all who used it have left it: who has finished a collective may be
+ * read from by ranks that have not.
+ */
+#include "coll.h"
+#include "mpidu_init_shm.h"
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { HEAD = 64, PAGE = 4096, PART = 64 << 20 };
+
+struct wdl_arena_block {
+    struct wdl_arena_block *next;
+    size_t at, bytes;
+    int users;
+};
+
+static struct {
+    char *base;                 /* NULL: no arena */
+    int fd, parts, mine, fetches;
+    size_t top;                 /* of the own part: claimed so far */
+    struct wdl_arena_block *blocks;
+} arena;
+
+/* In front of each block, in the shared memory. */
+struct head {
+    int left;                   /* how many of its users have left it */
+};
+wdl_static_assert(sizeof(struct head) <= HEAD);
+
+/* What the node's first process tells the others, and each of them all. */
+struct offer {
+    int ok, pid, fd, fetches;
+};
+
+static struct offer file_make(size_t bytes)
+{
+    struct offer offer = {.pid = (int) getpid() };
+    offer.fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+    if (offer.fd < 0)
+        offer.fd = memfd_create("windlass-collectives", MFD_CLOEXEC);
+    offer.ok = offer.fd >= 0 && ftruncate(offer.fd, (off_t) bytes) == 0;
+    return offer;
+}
+
+static int file_open(const struct offer *offer)
+{
+    char path[64];
+    if (!offer->ok || MPIR_Process.local_rank == 0)
+        return offer->fd;
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", offer->pid, offer->fd);
+    return open(path, O_RDWR | O_CLOEXEC);
+}
+
+static int map_all(const struct offer *offer, size_t bytes)
+{
+    arena.fd = file_open(offer);
+    if (!offer->ok || arena.fd < 0)
+        return 0;
+    void *base = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, arena.fd, 0);
+    arena.base = base == MAP_FAILED ? NULL : base;
+    return arena.base != NULL;
+}
+
+/* Is it there for everybody? Can everybody fetch from the next one? */
+static int agree(int mine, int *all_out)
+{
+    int next = MPIR_Process.node_local_map[(arena.mine + 1) % arena.parts];
+    struct offer offer = {.ok = mine,.fetches = wdl_adi_peer_open(next) };
+    int mpi_errno = MPIDU_Init_shm_put(&offer, sizeof offer);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIDU_Init_shm_barrier();
+    *all_out = arena.fetches = 1;
+    for (int i = 0; i < MPIR_Process.local_size && mpi_errno == MPI_SUCCESS; i++) {
+        mpi_errno = MPIDU_Init_shm_get(i, sizeof offer, &offer);
+        *all_out &= offer.ok;
+        arena.fetches &= offer.fetches;
+    }
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIDU_Init_shm_barrier();   /* the places are free for others' use */
+    return mpi_errno;
+}
+
+int wdl_arena_open(void)
+{
+    int mpi_errno = MPI_SUCCESS, all = 0;
+    struct offer offer = { 0 };
+    size_t bytes = (size_t) MPIR_Process.local_size * PART;
+    memset(&arena, 0, sizeof arena);
+    arena.fd = -1;
+    arena.parts = MPIR_Process.local_size;
+    arena.mine = MPIR_Process.local_rank;
+    if (arena.parts < 2)
+        return MPI_SUCCESS;
+    if (arena.mine == 0) {
+        offer = file_make(bytes);
+        mpi_errno = MPIDU_Init_shm_put(&offer, sizeof offer);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    mpi_errno = MPIDU_Init_shm_barrier();
+    MPIR_ERR_CHECK(mpi_errno);
+    if (arena.mine != 0) {
+        mpi_errno = MPIDU_Init_shm_get(0, sizeof offer, &offer);
+        MPIR_ERR_CHECK(mpi_errno);
+    }
+    int mapped = map_all(&offer, bytes);
+    mpi_errno = MPIDU_Init_shm_barrier();       /* everyone has read the offer */
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = agree(mapped, &all);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (!all)
+        wdl_arena_close();
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}
+
+void wdl_arena_close(void)
+{
+    while (arena.blocks) {
+        struct wdl_arena_block *block = arena.blocks;
+        arena.blocks = block->next;
+        MPL_free(block);
+    }
+    if (arena.base)
+        munmap(arena.base, (size_t) arena.parts * PART);
+    if (arena.fd >= 0)
+        close(arena.fd);
+    memset(&arena, 0, sizeof arena);
+    arena.fd = -1;
+}
+
+int wdl_arena_is_open(void)
+{
+    return arena.base != NULL;
+}
+
+int wdl_arena_fetches(void)
+{
+    return arena.fetches;
+}
+
+static char *own_at(size_t at)
+{
+    return arena.base + (size_t) arena.mine * PART + at;
+}
+
+static struct head *head_of(const struct wdl_arena_block *block)
+{
+    return (struct head *) (void *) own_at(block->at);
+}
+
+/* A block everybody has left; not much larger than wanted. */
+static struct wdl_arena_block *block_reuse(size_t bytes)
+{
+    for (struct wdl_arena_block * block = arena.blocks; block; block = block->next) {
+        if (block->bytes < bytes || block->bytes > 2 * bytes)
+            continue;
+        /* pairs with the addition in wdl_arena_leave: what its users did is over */
+        if (__atomic_load_n(&head_of(block)->left, __ATOMIC_ACQUIRE) < block->users)
+            continue;
+        memset(own_at(block->at), 0, block->bytes);
+        return block;
+    }
+    return NULL;
+}
+
+static struct wdl_arena_block *block_new(size_t bytes)
+{
+    size_t at = arena.top, file_at = (size_t) arena.mine * PART + at;
+    if (bytes > PART - at)
+        return NULL;
+    if (posix_fallocate(arena.fd, (off_t) file_at, (off_t) bytes) != 0)
+        return NULL;
+    struct wdl_arena_block *block = MPL_calloc(1, sizeof *block, MPL_MEM_COLL);
+    if (!block)
+        return NULL;
+    block->at = at;
+    block->bytes = bytes;
+    block->next = arena.blocks;
+    arena.blocks = block;
+    arena.top += bytes;
+    return block;
+}
+
+struct wdl_arena_block *wdl_arena_take(size_t bytes, int users, uint64_t *card_out)
+{
+    *card_out = 0;
+    if (!arena.base)
+        return NULL;
+    bytes = (HEAD + bytes + PAGE - 1) / PAGE * PAGE;
+    struct wdl_arena_block *block = block_reuse(bytes);
+    if (!block)
+        block = block_new(bytes);
+    if (!block)
+        return NULL;
+    block->users = users;
+    *card_out = block->at + HEAD;
+    return block;
+}
+
+char *wdl_arena_at(int peer, uint64_t card)
+{
+    if (!arena.base || card == 0)
+        return NULL;
+    for (int i = 0; i < arena.parts; i++)
+        if (MPIR_Process.node_local_map[i] == peer)
+            return arena.base + (size_t) i * PART + card;
+    return NULL;
+}
+
+void wdl_arena_leave(char *block)
+{
+    struct head *head = (struct head *) (void *) (block - HEAD);
+    __atomic_fetch_add(&head->left, 1, __ATOMIC_RELEASE); /* pairs with the load in block_reuse */
+}

@@ -1,0 +1,212 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The team of a communicator. It is made by the first collective that wants it, which all ranks
+ * call in the same order, and made locally: the team's own first collective tells the ranks where
+ * everyone's memory is. A duplicate that is never used for collectives so costs nothing.
+ *
+ * Invariants:
+ *  1. A team's number is its communicator's context id: nobody is in two communicators of one.
+ *     Persistent collectives match in the order they were made in, whatever order they are started
+ *     in, so each has a team of its own: the number above the context id is their order.
+ *  2. A rank without shared memory to give is reached by messages; no other rank is affected.
+ *  3. A team that something still moves in outlives its communicator, and is gone before another
+ *     with its number is made. What the program has not freed ends with the process.
+ */
+#include "coll.h"
+
+struct wdl_adi_team {
+    struct wdl_list link;       /* in teams */
+    int left;                   /* its communicator or request is gone */
+    struct wdl_team *team;
+    struct wdl_rank_map map;
+    struct wdl_coll_shm shm;
+    uint32_t id;
+    int size;
+    uint32_t persistent;        /* made so far on this communicator */
+    char *segment[];            /* by rank; NULL: none that we can address */
+};
+
+static struct wdl_list teams = { &teams, &teams };
+
+static unsigned old;             /* how many of them are left */
+
+enum { WINDOW = 16, WINDOW_PERSISTENT = 8, PERSISTENT_MAX = 0x7fff };
+wdl_static_assert(sizeof(MPIR_Context_id_t) == 2);
+
+/* --- what the engine asks --------------------------------------------------------------------- */
+
+static int peer_of(void *ctx, int rank)
+{
+    return wdl_rank_map_peer(&((struct wdl_adi_team *) ctx)->map, rank);
+}
+
+static void *segment(void *ctx, int rank)
+{
+    return ((struct wdl_adi_team *) ctx)->segment[rank];
+}
+
+static int peek(void *ctx, int rank, const void *there, void *here, size_t bytes)
+{
+    return wdl_adi_copy_one(peer_of(ctx, rank), 0, here, (void *) (uintptr_t) there, bytes);
+}
+
+static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes)
+{
+    return wdl_adi_copy_one(peer_of(ctx, rank), 1, (void *) (uintptr_t) here, there, bytes);
+}
+
+static void opened(void *ctx, const uint64_t *cards)
+{
+    struct wdl_adi_team *t = ctx;
+    const int *node = MPIR_Process.node_map;
+    for (int i = 0; i < t->size; i++) {
+        int peer = peer_of(t, i);
+        if (node[peer] == node[MPIR_Process.rank])
+            t->segment[i] = wdl_arena_at(peer, cards[i]);
+    }
+}
+
+/* --- making one ------------------------------------------------------------------------------- */
+
+static int neighbours(const struct wdl_adi_team *t)
+{
+    const int *node = MPIR_Process.node_map;
+    int n = 0;
+    for (int i = 0; i < t->size; i++)
+        n += node[wdl_rank_map_peer(&t->map, i)] == node[MPIR_Process.rank];
+    return n;
+}
+
+static int team_create(MPIR_Comm * comm, struct wdl_adi_team *t)
+{
+    struct wdl_team_params params = {.id = t->id,.rank = comm->rank,.size = t->size,
+        .peer_of = peer_of,.ctx = t,.board_bytes = WDL_ADI_BOARD,.opened = opened,
+        .window = t->id > UINT16_MAX ? WINDOW_PERSISTENT : WINDOW
+    };
+    struct wdl_arena_block *block = NULL;
+    int n = neighbours(t);
+    t->shm = (struct wdl_coll_shm) {.segment = segment,.ctx = t };
+    if (wdl_arena_fetches()) {
+        t->shm.peek = peek;
+        t->shm.poke = poke;
+    }
+    if (n > 1) {
+        params.shm = &t->shm;
+        block = wdl_arena_take(wdl_coll_shm_bytes(wdl_adi.proc, &params), n, &params.card);
+    }
+    int status = wdl_team_create(wdl_adi.proc, &params, &t->team);
+    if (status != WDL_OK && block)      /* nobody has heard of it */
+        for (int i = 0; i < n; i++)
+            wdl_arena_leave(wdl_arena_at(MPIR_Process.rank, params.card));
+    return status;
+}
+
+/* --- ending ----------------------------------------------------------------------------------- */
+
+static int team_end(struct wdl_adi_team *t)
+{
+    if (wdl_team_destroy(t->team) == WDL_AGAIN)
+        return WDL_AGAIN;
+    for (int i = 0; i < t->size; i++)
+        if (t->segment[i])
+            wdl_arena_leave(t->segment[i]);
+    wdl_rank_map_release(&t->map);
+    wdl_list_remove(&t->link);
+    old -= (unsigned) t->left;
+    MPL_free(t);
+    return WDL_OK;
+}
+
+/* End what can be ended; WDL_AGAIN while one of this number, or with id 0 any, is left. */
+static int old_end(uint32_t id)
+{
+    struct wdl_list *node, *after;
+    int status = WDL_OK;
+    wdl_list_for_safe (node, after, &teams) {
+        struct wdl_adi_team *t = wdl_container_of(node, struct wdl_adi_team, link);
+        uint32_t own = t->id;
+        if (t->left && team_end(t) == WDL_AGAIN && (id == 0 || id == own))
+            status = WDL_AGAIN;
+    }
+    return status;
+}
+
+void wdl_adi_team_leave(struct wdl_adi_team *t)
+{
+    if (!t || team_end(t) == WDL_OK)
+        return;
+    t->left = 1;
+    old++;
+}
+
+void wdl_adi_team_drop(MPIR_Comm * comm)
+{
+    wdl_adi_team_leave(comm->dev.team);
+    comm->dev.team = NULL;
+}
+
+int wdl_adi_teams_end(void)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct wdl_list *node;
+    wdl_list_for (node, &teams) {
+        struct wdl_adi_team *t = wdl_container_of(node, struct wdl_adi_team, link);
+        old += !t->left;
+        t->left = 1;
+    }
+    WDL_ADI_WAIT_BY_MEMORY(old_end(0), mpi_errno);
+    return mpi_errno;
+}
+
+/* --- using one -------------------------------------------------------------------------------- */
+
+static int team_make(MPIR_Comm * comm, uint32_t id, struct wdl_adi_team **team_out)
+{
+    int mpi_errno, status, size = comm->local_size;
+    struct wdl_adi_team *t;
+    WDL_ADI_WAIT_BY_MEMORY(old ? old_end(id) : WDL_OK, mpi_errno);
+    if (mpi_errno)
+        return WDL_ERR_PEER;
+    t = MPL_calloc(1, sizeof *t + (size_t) size * sizeof t->segment[0], MPL_MEM_COLL);
+    if (!t)
+        return WDL_ERR_NOMEM;
+    t->id = id;
+    t->size = size;
+    wdl_rank_map_share(&t->map, &comm->dev.map);
+    status = team_create(comm, t);
+    if (status == WDL_OK) {
+        wdl_list_push(&teams, &t->link);
+        *team_out = t;
+    } else {
+        wdl_rank_map_release(&t->map);
+        MPL_free(t);
+    }
+    return status;
+}
+
+int wdl_adi_team(MPIR_Comm * comm, struct wdl_team **team_out)
+{
+    int status = WDL_OK;
+    if (!comm->dev.team)
+        status = team_make(comm, comm->context_id, &comm->dev.team);
+    if (status == WDL_OK)
+        *team_out = comm->dev.team->team;
+    return status;
+}
+
+uint32_t wdl_adi_persistent_id(MPIR_Comm * comm)
+{
+    struct wdl_team *team;
+    if (wdl_adi_team(comm, &team) != WDL_OK || comm->dev.team->persistent == PERSISTENT_MAX)
+        return 0;
+    return ++comm->dev.team->persistent << 16 | comm->context_id;
+}
+
+int wdl_adi_persistent_team(MPIR_Comm * comm, uint32_t id, struct wdl_adi_team **t,
+                            struct wdl_team **team_out)
+{
+    int status = *t ? WDL_OK : team_make(comm, id, t);
+    if (status == WDL_OK)
+        *team_out = (*t)->team;
+    return status;
+}
