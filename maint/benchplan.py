@@ -15,6 +15,7 @@ PROGRAMS = {
     "p2p": ["p2p.c"],
     "rma": ["rma.c", "rma_ops.c", "rma_check.c"],
     "coll": ["coll.c"],
+    "gasnet": ["gasnet.c"],
     "counts": ["counts.c"],
 }
 
@@ -87,7 +88,10 @@ def rma_jobs(quick):
 
 def coll_jobs(quick):
     few = r"^i?(bcast|allreduce|alltoall)/(8|65536)$|^i?barrier/" if quick else ""
-    return [Job(f"{np} ranks", "coll", np, rows=few) for np in ((2, 8) if quick else (2, 4, 8))]
+    made = [Job(f"{np} ranks", "coll", np, rows=few) for np in ((2, 8) if quick else (2, 4, 8))]
+    modes = r"^(broadcast|gather_all):(no,no|my,my|all,all|mpi)/8$" if quick else ""
+    return made + [Job(f"gasnet_coll, {np} ranks", "gasnet", np, rows=modes, every=3)
+                   for np in ((2,) if quick else (2, 8))]
 
 
 # --- peers --------------------------------------------------------------------------------------

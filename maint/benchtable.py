@@ -167,12 +167,15 @@ unset multiplot
 
 
 def series(rows, peers, floors):
-    """Curve -> [(bytes, microseconds)], of rows of one operation."""
+    """Curve -> [(bytes, microseconds)], of rows of one operation: a peer, or a variant of a peer's,
+    where rows are named operation:variant."""
     curves = {}
     for row in rows:
+        variant = row.name.partition(":")[2]
         for peer in peers:
             if usable(row.cells.get(peer)):
-                curves.setdefault(peer, []).append((row.bytes, median(row.cells[peer].samples)))
+                curves.setdefault(f"{peer} {variant}".strip(), []).append(
+                    (row.bytes, median(row.cells[peer].samples)))
         floor = benchstat.floor(row, floors)
         if floor:
             curves.setdefault("floor", []).append((row.bytes, floor))
@@ -218,7 +221,7 @@ def plots(results, jobs, peers, floors, out):
     for job in jobs:
         operations = {}
         for row in results.of(job):
-            operations.setdefault(row.name, []).append(row)
+            operations.setdefault(row.name.partition(":")[0], []).append(row)
         for name, rows in operations.items():
             curves = series(rows, peers, floors)
             if len({row.bytes for row in rows}) < 3 or not curves:

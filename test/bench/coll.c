@@ -1,13 +1,17 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Collectives, blocking, and started then waited for; all ranks together, the slowest counts. Roots
- * go round. `bytes` is one rank's contribution, for alltoall what one rank has for another, and
+ * Collectives, blocking, and started then waited for; all ranks together, the slowest counts. In
+ * rows with "overlap" each rank computes for 100 microseconds between start and wait: what is
+ * beyond 100 is what the computation did not hide. Roots go round. `bytes` is one rank's contribution, for alltoall what one rank has for another, and
  * every operation has other buffers than the one before, with another first element; the last
  * operations, which are not timed, have all elements new.
  */
 #include "bench.h"
 
-enum { SETS_MAX = 16, SETS_BYTES = 32 << 20, STAMPS = 1000 };
+enum { STARTED, BLOCKING, OVERLAPS };   /* struct coll, blocking */
+enum { SETS_MAX = 16, SETS_BYTES = 32 << 20, STAMPS = 1000,
+    OVERLAP_BYTES_MAX = 262144
+};
 
 struct job {
     struct bench bench;
@@ -25,7 +29,7 @@ typedef void (*start_fn) (const struct job *j, long i, double *out, double *in, 
 struct coll {
     const char *name;
     start_fn start;
-    int blocking;
+    int blocking;               /* OVERLAPS: it is not, and something is computed meanwhile */
     enum {
         MOVES_NOTHING, IS_BCAST, IS_REDUCE, IS_ALLREDUCE, IS_SCAN, IS_ALLGATHER, IS_ALLTOALL
     } is;
@@ -135,6 +139,9 @@ static const struct coll colls[] = {
     {"scan", scan, 1, IS_SCAN}, {"iscan", iscan, 0, IS_SCAN},
     {"allgather", allgather, 1, IS_ALLGATHER}, {"iallgather", iallgather, 0, IS_ALLGATHER},
     {"alltoall", alltoall, 1, IS_ALLTOALL}, {"ialltoall", ialltoall, 0, IS_ALLTOALL},
+    {"ibcast_overlap", ibcast, OVERLAPS, IS_BCAST},
+    {"iallreduce_overlap", iallreduce, OVERLAPS, IS_ALLREDUCE},
+    {"ialltoall_overlap", ialltoall, OVERLAPS, IS_ALLTOALL},
     {NULL, NULL, 0, MOVES_NOTHING}
 };
 
@@ -142,6 +149,13 @@ static const struct coll colls[] = {
 static double stamp(const struct job *j, int rank, long i)
 {
     return (double) (i % STAMPS + rank + 10 * STAMPS * j->last);
+}
+
+static void compute(void)
+{
+    const double until = bench_now() + 100e-6;
+    while (bench_now() < until) {
+    }
 }
 
 static void timed(void *arg, long n)
@@ -153,7 +167,9 @@ static void timed(void *arg, long n)
         if (j->count)
             j->out[set][0] = stamp(j, j->bench.rank, j->done);
         j->coll->start(j, j->done, j->out[set], j->in[set], &request);
-        if (!j->coll->blocking)
+        if (j->coll->blocking == OVERLAPS)
+            compute();
+        if (j->coll->blocking != BLOCKING)
             MPI_Wait(&request, MPI_STATUS_IGNORE);
     }
 }
@@ -275,7 +291,8 @@ int main(int argc, char **argv)
             row(&j, 0);
         else
             for (int i = 0; i < BENCH_SIZES; i++)
-                row(&j, bench_sizes[i]);
+                if (j.coll->blocking != OVERLAPS || bench_sizes[i] <= OVERLAP_BYTES_MAX)
+                    row(&j, bench_sizes[i]);
     }
     status = bench_end(&j.bench);
     MPI_Finalize();

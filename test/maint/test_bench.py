@@ -112,7 +112,8 @@ class Plan(unittest.TestCase):
         for window in ("allocate", "create", "dynamic"):
             for rest in (", 2 ranks", ", target computing, 2 ranks", ", 4 ranks", ", 8 ranks"):
                 self.assertIn(f"window {window}{rest}", titles)
-        self.assertEqual([one.np for one in benchplan.jobs("coll", False, [8, 2])], [2, 8])
+        self.assertEqual([(one.np, one.program) for one in benchplan.jobs("coll", False, [8, 2])],
+                         [(2, "coll"), (8, "coll"), (2, "gasnet"), (8, "gasnet")])
 
     def test_jobs_of_every_third_round(self):
         jobs = [job("j"), job("k", every=3)]
@@ -231,6 +232,9 @@ class Tables(unittest.TestCase):
         curves = benchtable.series([row(size=8, windlass=[2]), row(size=16, windlass=[4])],
                                    ["windlass", "mpich"], {})
         self.assertEqual(curves, {"windlass": [(8, 2), (16, 4)]})
+        curves = benchtable.series([row("a:no,my", size=8, windlass=[2])], ["windlass"], {})
+        self.assertEqual(curves, {"windlass no,my": [(8, 2)]})
+        curves = {"windlass": [(8, 2), (16, 4)]}
         text = benchtable.plot_text("t", curves, "o.svg")
         self.assertIn("16 4 4", text)
         self.assertIn("title 'windlass'", text)
