@@ -92,6 +92,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/coll_call.c            \
     %D%/mpid/adi/coll_mpi.c             \
     %D%/mpid/adi/coll_ops.c             \
+    %D%/mpid/adi/coll_share.c           \
     %D%/mpid/adi/coll_shm.c             \
     %D%/mpid/adi/coll_team.c            \
     %D%/mpid/adi/comm.c                 \

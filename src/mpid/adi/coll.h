@@ -27,9 +27,18 @@ void wdl_arena_leave(char *block);
 int wdl_arena_is_open(void);
 int wdl_arena_fetches(void);
 
-/* --- coll_team.c --- */
+/* --- coll_share.c --- */
 
 enum { WDL_ADI_BOARD = 8192 };  /* bytes a rank can show to its node's others at a time */
+
+/* A team's memory within its node, of what is in params already: adds what the team needs to know
+ * of it. NULL: out of memory. */
+struct wdl_adi_share *wdl_adi_share_make(struct wdl_team_params *params);
+/* The team is destroyed; the team has not been made. */
+void wdl_adi_share_leave(struct wdl_adi_share *share);
+void wdl_adi_share_drop(struct wdl_adi_share *share);
+
+/* --- coll_team.c --- */
 
 /* The team of an intracommunicator of two or more, made on first use by all its ranks alike. WDL_OK
  * or an error of our own. */

@@ -19,11 +19,9 @@ struct wdl_adi_team {
     int left;                   /* its communicator or request is gone */
     struct wdl_team *team;
     struct wdl_rank_map map;
-    struct wdl_coll_shm shm;
+    struct wdl_adi_share *share;
     uint32_t id;
-    int size;
     uint32_t persistent;        /* made so far on this communicator */
-    char *segment[];            /* by rank; NULL: none that we can address */
 };
 
 static struct wdl_list teams = { &teams, &teams };
@@ -33,71 +31,24 @@ static unsigned old;             /* how many of them are left */
 enum { WINDOW = 16, WINDOW_PERSISTENT = 8, PERSISTENT_MAX = 0x7fff };
 wdl_static_assert(sizeof(MPIR_Context_id_t) == 2);
 
-/* --- what the engine asks --------------------------------------------------------------------- */
+/* --- making one ------------------------------------------------------------------------------- */
 
 static int peer_of(void *ctx, int rank)
 {
     return wdl_rank_map_peer(&((struct wdl_adi_team *) ctx)->map, rank);
 }
 
-static void *segment(void *ctx, int rank)
-{
-    return ((struct wdl_adi_team *) ctx)->segment[rank];
-}
-
-static int peek(void *ctx, int rank, const void *there, void *here, size_t bytes)
-{
-    return wdl_adi_copy_one(peer_of(ctx, rank), 0, here, (void *) (uintptr_t) there, bytes);
-}
-
-static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes)
-{
-    return wdl_adi_copy_one(peer_of(ctx, rank), 1, (void *) (uintptr_t) here, there, bytes);
-}
-
-static void opened(void *ctx, const uint64_t *cards)
-{
-    struct wdl_adi_team *t = ctx;
-    const int *node = MPIR_Process.node_map;
-    for (int i = 0; i < t->size; i++) {
-        int peer = peer_of(t, i);
-        if (node[peer] == node[MPIR_Process.rank])
-            t->segment[i] = wdl_arena_at(peer, cards[i]);
-    }
-}
-
-/* --- making one ------------------------------------------------------------------------------- */
-
-static int neighbours(const struct wdl_adi_team *t)
-{
-    const int *node = MPIR_Process.node_map;
-    int n = 0;
-    for (int i = 0; i < t->size; i++)
-        n += node[wdl_rank_map_peer(&t->map, i)] == node[MPIR_Process.rank];
-    return n;
-}
-
 static int team_create(MPIR_Comm * comm, struct wdl_adi_team *t)
 {
-    struct wdl_team_params params = {.id = t->id,.rank = comm->rank,.size = t->size,
-        .peer_of = peer_of,.ctx = t,.board_bytes = WDL_ADI_BOARD,.opened = opened,
-        .window = t->id > UINT16_MAX ? WINDOW_PERSISTENT : WINDOW
+    struct wdl_team_params params = {.id = t->id,.rank = comm->rank,.size = comm->local_size,
+        .peer_of = peer_of,.ctx = t,.window = t->id > UINT16_MAX ? WINDOW_PERSISTENT : WINDOW
     };
-    struct wdl_arena_block *block = NULL;
-    int n = neighbours(t);
-    t->shm = (struct wdl_coll_shm) {.segment = segment,.ctx = t };
-    if (wdl_arena_fetches()) {
-        t->shm.peek = peek;
-        t->shm.poke = poke;
-    }
-    if (n > 1) {
-        params.shm = &t->shm;
-        block = wdl_arena_take(wdl_coll_shm_bytes(wdl_adi.proc, &params), n, &params.card);
-    }
+    t->share = wdl_adi_share_make(&params);
+    if (!t->share)
+        return WDL_ERR_NOMEM;
     int status = wdl_team_create(wdl_adi.proc, &params, &t->team);
-    if (status != WDL_OK && block)      /* nobody has heard of it */
-        for (int i = 0; i < n; i++)
-            wdl_arena_leave(wdl_arena_at(MPIR_Process.rank, params.card));
+    if (status != WDL_OK)
+        wdl_adi_share_drop(t->share);
     return status;
 }
 
@@ -107,9 +58,7 @@ static int team_end(struct wdl_adi_team *t)
 {
     if (wdl_team_destroy(t->team) == WDL_AGAIN)
         return WDL_AGAIN;
-    for (int i = 0; i < t->size; i++)
-        if (t->segment[i])
-            wdl_arena_leave(t->segment[i]);
+    wdl_adi_share_leave(t->share);
     wdl_rank_map_release(&t->map);
     wdl_list_remove(&t->link);
     old -= (unsigned) t->left;
@@ -162,16 +111,15 @@ int wdl_adi_teams_end(void)
 
 static int team_make(MPIR_Comm * comm, uint32_t id, struct wdl_adi_team **team_out)
 {
-    int mpi_errno, status, size = comm->local_size;
+    int mpi_errno, status;
     struct wdl_adi_team *t;
     WDL_ADI_WAIT_BY_MEMORY(old ? old_end(id) : WDL_OK, mpi_errno);
     if (mpi_errno)
         return WDL_ERR_PEER;
-    t = MPL_calloc(1, sizeof *t + (size_t) size * sizeof t->segment[0], MPL_MEM_COLL);
+    t = MPL_calloc(1, sizeof *t, MPL_MEM_COLL);
     if (!t)
         return WDL_ERR_NOMEM;
     t->id = id;
-    t->size = size;
     wdl_rank_map_share(&t->map, &comm->dev.map);
     status = team_create(comm, t);
     if (status == WDL_OK) {

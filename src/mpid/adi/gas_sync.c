@@ -121,10 +121,20 @@ gasnet_coll_handle_t wdl_gas_begun(gasnet_team_handle_t team, const char *call, 
     return (gasnet_coll_handle_t) handle;
 }
 
+static int look(gasnet_coll_handle_t handle)
+{
+    (void) wdl_coll_progress(wdl_adi.proc);
+    return try_sync(handle) ? WDL_OK : WDL_AGAIN;
+}
+
 void wdl_gas_finish(gasnet_coll_handle_t handle)
 {
-    int mpi_errno = MPI_SUCCESS;
-    WDL_ADI_WAIT(try_sync(handle) ? WDL_OK : WDL_AGAIN, mpi_errno);
+    int mpi_errno = MPI_SUCCESS, status = try_sync(handle) ? WDL_OK : WDL_AGAIN;
+    /* neighbours are usually about to come: looks at their memory before the network's turn */
+    for (int n = 4 * wdl_adi.memory_looks; n > 0 && status == WDL_AGAIN; n--)
+        status = look(handle);
+    if (status == WDL_AGAIN)
+        WDL_ADI_WAIT_BY_MEMORY(look(handle), mpi_errno);
     if (mpi_errno)
         wdl_gas_punish(NULL, NULL, GASNET_COLL_ERR_NETWORK);
 }

@@ -4,6 +4,9 @@
  */
 #include "gas.h"
 #include "rma.h"
+#include "coll.h"
+
+static struct wdl_adi_share *share;     /* TEAM_ALL's memory within the node */
 
 static int world_peer(void *ctx, int rank)
 {
@@ -30,8 +33,10 @@ static int init(const gasnet_image_t images[], const gasnet_coll_fn_entry_t fns[
         fn[i].fn = fns[i].fnptr;
         fn[i].flags = fns[i].flags;
     }
-    if (status == WDL_OK)
-        status = wdl_gas_init(wdl_adi.proc, &params, &gasnet_coll_team_all.core);
+    share = status == WDL_OK ? wdl_adi_share_make(&params.team) : NULL;
+    status = share ? wdl_gas_init(wdl_adi.proc, &params, &gasnet_coll_team_all.core) : WDL_ERR_NOMEM;
+    if (status != WDL_OK && share)
+        wdl_adi_share_drop(share);
     MPL_free(counts);
     MPL_free(fn);
     return status;
@@ -79,7 +84,10 @@ int wdl_adi_gasnet_fini(void)
         mpi_errno = mpi_errno ? mpi_errno : error;
         MPL_free(team);
     }
+    int is_open = gasnet_coll_team_all.core != NULL;
     int error = team_close(&gasnet_coll_team_all);
+    if (is_open)
+        wdl_adi_share_leave(share);
     return mpi_errno ? mpi_errno : error;
 }
 

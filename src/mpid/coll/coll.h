@@ -172,6 +172,7 @@ struct wdl_team_params {
     /* Not NULL: the team's first collective tells every rank the cards of all, by rank; shm is
      * used from then on only, so that segments may be found by what is on the cards. */
     void (*opened)(void *ctx, const uint64_t *cards);
+    void *opened_ctx;
     uint64_t card;
 };
 

@@ -262,7 +262,7 @@ static void team_opened(struct wdl_team *team)
     const struct wdl_host *host = &team->coll->host;
     team->open = 1;
     if (team->cards)
-        team->params.opened(team->params.ctx, team->cards);
+        team->params.opened(team->params.opened_ctx, team->cards);
     host->ops->free(host->ctx, team->cards);
     team->cards = NULL;
     team->on_node = team->node && team->size > 1 && team->size <= WDL_NODE_RANKS_MAX;

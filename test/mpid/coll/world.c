@@ -248,6 +248,7 @@ static void team_make(struct world *w, int rank, struct group *group)
     params.model = models[group->index % 3];
     if (!seat->open) {
         params.opened = opened;
+        params.opened_ctx = seat;
         params.card = card_of(group, params.rank);
     }
     if (w->options.node > 1)

@@ -1,0 +1,99 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * A team's memory within its node: a block of each rank's part of the arena (coll_shm.c), found by
+ * what the ranks' cards say once the team's first collective has told them.
+ *
+ * A rank without memory to give is reached by messages; no other rank is affected.
+ */
+#include "coll.h"
+
+struct wdl_adi_share {
+    struct wdl_coll_shm shm;
+    int (*peer_of)(void *ctx, int rank);
+    void *ctx;
+    uint64_t card;
+    int size, users;
+    char *segment[];            /* by rank; NULL: none that we can address */
+};
+
+static int peer_of(const struct wdl_adi_share *share, int rank)
+{
+    return share->peer_of(share->ctx, rank);
+}
+
+static int is_near(const struct wdl_adi_share *share, int rank)
+{
+    const int *node = MPIR_Process.node_map;
+    return node[peer_of(share, rank)] == node[MPIR_Process.rank];
+}
+
+/* --- what the engine asks --------------------------------------------------------------------- */
+
+static void *segment(void *ctx, int rank)
+{
+    return ((struct wdl_adi_share *) ctx)->segment[rank];
+}
+
+static int peek(void *ctx, int rank, const void *there, void *here, size_t bytes)
+{
+    return wdl_adi_copy_one(peer_of(ctx, rank), 0, here, (void *) (uintptr_t) there, bytes);
+}
+
+static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes)
+{
+    return wdl_adi_copy_one(peer_of(ctx, rank), 1, (void *) (uintptr_t) here, there, bytes);
+}
+
+static void opened(void *ctx, const uint64_t *cards)
+{
+    struct wdl_adi_share *share = ctx;
+    for (int i = 0; i < share->size; i++)
+        if (is_near(share, i))
+            share->segment[i] = wdl_arena_at(peer_of(share, i), cards[i]);
+}
+
+/* --- begin and end ---------------------------------------------------------------------------- */
+
+struct wdl_adi_share *wdl_adi_share_make(struct wdl_team_params *params)
+{
+    size_t size = (size_t) params->size;
+    struct wdl_adi_share *share =
+        MPL_calloc(1, sizeof *share + size * sizeof share->segment[0], MPL_MEM_COLL);
+    if (!share)
+        return NULL;
+    share->peer_of = params->peer_of;
+    share->ctx = params->ctx;
+    share->size = params->size;
+    share->shm = (struct wdl_coll_shm) {.segment = segment,.ctx = share };
+    if (wdl_arena_fetches()) {
+        share->shm.peek = peek;
+        share->shm.poke = poke;
+    }
+    for (int i = 0; i < share->size; i++)
+        share->users += is_near(share, i);
+    params->board_bytes = WDL_ADI_BOARD;
+    params->opened = opened;
+    params->opened_ctx = share;
+    if (share->users > 1) {
+        params->shm = &share->shm;
+        (void) wdl_arena_take(wdl_coll_shm_bytes(wdl_adi.proc, params), share->users,
+                              &params->card);
+    }
+    share->card = params->card;
+    return share;
+}
+
+void wdl_adi_share_leave(struct wdl_adi_share *share)
+{
+    for (int i = 0; i < share->size; i++)
+        if (share->segment[i])
+            wdl_arena_leave(share->segment[i]);
+    MPL_free(share);
+}
+
+void wdl_adi_share_drop(struct wdl_adi_share *share)
+{
+    for (int i = 0; i < share->users && share->card; i++)
+        wdl_arena_leave(wdl_arena_at(MPIR_Process.rank, share->card));
+    MPL_free(share);
+}
