@@ -2,9 +2,10 @@
  *
  * Collectives, blocking, and started then waited for; all ranks together, the slowest counts. In
  * rows with "overlap" each rank computes for 100 microseconds between start and wait: what is
- * beyond 100 is what the computation did not hide. Roots go round. `bytes` is one rank's contribution, for alltoall what one rank has for another, and
- * every operation has other buffers than the one before, with another first element; the last
- * operations, which are not timed, have all elements new.
+ * beyond 100 is what the computation did not hide. Roots go round. `bytes` is one rank's
+ * contribution, for alltoall what one rank has for another, and every operation has other buffers
+ * than the one before, with another first element; the last operations, which are not timed, have
+ * all elements new.
  */
 #include "bench.h"
 

@@ -143,7 +143,7 @@ static double number(const struct job *j, int rank, int set, long e)
 
 static unsigned salt(const struct job *j, int from, int to, int set)
 {
-    return (((unsigned) (j->last * SETS_MAX + set) * 1024) + (unsigned) from) * 1024 + (unsigned) to;
+    return ((unsigned) ((j->last * SETS_MAX + set) * 1024 + from)) * 1024 + (unsigned) to;
 }
 
 static void fill(const struct job *j)

@@ -197,7 +197,7 @@ static int open_reduction(struct wdl_adi_call *call, const struct wdl_adi_mpi *m
 
 int wdl_adi_call_open(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
 {
-    memset(&call->args, 0, offsetof(struct wdl_adi_call, mpi) - offsetof(struct wdl_adi_call, args));
+    memset(&call->args, 0, (size_t) ((char *) &call->mpi - (char *) &call->args));
     call->req.fn = NULL;
     call->args.kind = m->kind;
     call->args.flags = WDL_COLL_MPI | (m->exclusive ? WDL_COLL_EXCLUSIVE : 0);

@@ -34,7 +34,9 @@ static int init(const gasnet_image_t images[], const gasnet_coll_fn_entry_t fns[
         fn[i].flags = fns[i].flags;
     }
     share = status == WDL_OK ? wdl_adi_share_make(&params.team) : NULL;
-    status = share ? wdl_gas_init(wdl_adi.proc, &params, &gasnet_coll_team_all.core) : WDL_ERR_NOMEM;
+    status = WDL_ERR_NOMEM;
+    if (share)
+        status = wdl_gas_init(wdl_adi.proc, &params, &gasnet_coll_team_all.core);
     if (status != WDL_OK && share)
         wdl_adi_share_drop(share);
     MPL_free(counts);

@@ -58,8 +58,8 @@ int wdl_edge_send(struct wdl_build *b, enum wdl_phase phase, int peer, int link_
 int wdl_edge_recv(struct wdl_build *b, enum wdl_phase phase, int peer, int link_here,
                   int link_there, struct wdl_loc to, size_t bytes);
 
-/* The same from one rank to that d above it, for pairwise exchange. Many ranks, of which not all are
- * known to have begun: a ready flag for each block, whatever its size. */
+/* The same from one rank to that d above it, for pairwise exchange. Many ranks, of which not all
+ * are known to have begun: a ready flag for each block, whatever its size. */
 int wdl_pair_send(struct wdl_build *b, int up, int d, struct wdl_loc from, size_t bytes);
 int wdl_pair_recv(struct wdl_build *b, int down, int d, struct wdl_loc to, size_t bytes);
 

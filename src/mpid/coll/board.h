@@ -22,7 +22,7 @@ enum wdl_place_on_board { WDL_BOARD_DATA, WDL_BOARD_DONE, WDL_BOARD_LAST, WDL_BO
 struct wdl_sheet {
     const char *src;
     char *dst;
-    const size_t *src_at; /* where blocks begin in the source, if they vary */
+    const size_t *at; /* where blocks begin in one of them, if they vary */
 };
 
 /* The sheet's memory; written by its owner before DATA is posted. */

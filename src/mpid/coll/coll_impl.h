@@ -113,8 +113,8 @@ struct wdl_coll_send { /* a piece the network still reads */
     struct wdl_car_run *car;
 };
 
-struct
-    wdl_coll_stray { /* a flag or cards for a team not made here yet, or a flag for a role without a cell */
+/* A flag or cards for a team not made here yet, or a flag for a role without a cell. */
+struct wdl_coll_stray {
     struct wdl_list link;
     struct wdl_coll_pkt pkt;
     int src;

@@ -26,20 +26,32 @@ size_t wdl_node_shown(const struct wdl_team *team, const struct wdl_coll_args *a
     }
 }
 
-int wdl_node_show(struct wdl_run *run, const void *data, size_t bytes)
+int wdl_node_post(struct wdl_run *run, enum wdl_place_on_board place)
+{
+    wdl_board_post(run, place);
+    return WDL_OK;
+}
+
+/* Show `bytes` at `data` on the board itself, or where things are. */
+static int show_data(struct wdl_run *run, const void *data, size_t bytes)
+{
+    if (bytes)
+        memcpy(wdl_board_sheet(run, run->team->rank), data, bytes);
+    return wdl_node_post(run, WDL_BOARD_DATA);
+}
+
+static int show_place(struct wdl_run *run, const void *src, const size_t *at)
 {
     char *sheet = wdl_board_sheet(run, run->team->rank);
-    if (wdl_node_on_board(run)) {
-        if (bytes)
-            memcpy(sheet, data, bytes);
-    } else {
-        struct wdl_sheet *s = (struct wdl_sheet *) (void *) sheet;
-        s->src = data;
-        s->dst = run->args.dst;
-        s->src_at = run->args.src_blocks.at;
-    }
-    wdl_board_post(run, WDL_BOARD_DATA);
-    return WDL_OK;
+    struct wdl_sheet *s = (struct wdl_sheet *) (void *) sheet;
+    *s = (struct wdl_sheet){src, run->args.dst, at};
+    return wdl_node_post(run, WDL_BOARD_DATA);
+}
+
+int wdl_node_show(struct wdl_run *run, const void *data, size_t bytes)
+{
+    return wdl_node_on_board(run) ? show_data(run, data, bytes)
+                                  : show_place(run, data, run->args.src_blocks.at);
 }
 
 const struct wdl_sheet *wdl_node_sheet(const struct wdl_run *run, int rank)
@@ -56,13 +68,17 @@ int wdl_node_take(const struct wdl_run *run, int rank, size_t at, void *here, si
     return WDL_OK;
 }
 
-int wdl_node_each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place,
-                  int (*fn)(struct wdl_run *run, int rank))
+/* Every other rank for which `wanted`, or all. */
+static int each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place,
+                int (*wanted)(const struct wdl_run *run, int rank),
+                int (*fn)(struct wdl_run *run, int rank))
 {
     int size = run->team->size;
     for (; c->next < size - 1; c->next++) {
         int rank = run->team->rank + 1 + c->next;
         rank -= rank < size ? 0 : size;
+        if (wanted && !wanted(run, rank))
+            continue;
         if (!wdl_board_seen(run, rank, place))
             return WDL_AGAIN;
         int status = fn ? fn(run, rank) : WDL_OK;
@@ -71,6 +87,12 @@ int wdl_node_each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_
     }
     c->next = 0;
     return WDL_OK;
+}
+
+int wdl_node_each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place,
+                  int (*fn)(struct wdl_run *run, int rank))
+{
+    return each(run, c, place, NULL, fn);
 }
 
 /* The same for a single rank. */
@@ -82,16 +104,23 @@ static int one(struct wdl_run *run, int rank, enum wdl_place_on_board place,
     return fn ? fn(run, rank) : WDL_OK;
 }
 
-int wdl_node_post(struct wdl_run *run, enum wdl_place_on_board place)
+/* Does the rank give us a block? Who has none for us is not waited for. */
+static int gives(const struct wdl_run *run, int rank)
 {
-    wdl_board_post(run, place);
-    return WDL_OK;
+    const struct wdl_coll_args *a = &run->args;
+    return !a->variable || wdl_block_bytes(a, &a->dst_blocks, rank) > 0;
 }
 
-/* What is fetched from me stays until all have said so. */
+static int takes(const struct wdl_run *run, int rank)
+{
+    const struct wdl_coll_args *a = &run->args;
+    return !a->variable || wdl_block_bytes(a, &a->src_blocks, rank) > 0;
+}
+
+/* What is fetched from me stays until all who fetch have said so. */
 static int until_fetched(struct wdl_run *run, struct wdl_car_run *c)
 {
-    return wdl_node_on_board(run) ? WDL_OK : wdl_node_each(run, c, WDL_BOARD_DONE, NULL);
+    return wdl_node_on_board(run) ? WDL_OK : each(run, c, WDL_BOARD_DONE, takes, NULL);
 }
 
 static int fetched(struct wdl_run *run)
@@ -133,11 +162,22 @@ static int broadcast(struct wdl_run *run, struct wdl_car_run *c)
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
+/* Blocks that are gathered go by their own lengths, which both sides know. */
+static int is_short(const struct wdl_run *run, size_t bytes)
+{
+    return bytes <= run->team->params.board_bytes;
+}
+
 static int take_block(struct wdl_run *run, int rank)
 {
     const struct wdl_coll_args *a = &run->args;
-    return wdl_node_take(run, rank, 0, (char *) a->dst + wdl_block_at(a, &a->dst_blocks, rank),
-                         wdl_block_bytes(a, &a->dst_blocks, rank));
+    size_t bytes = wdl_block_bytes(a, &a->dst_blocks, rank);
+    char *here = (char *) a->dst + wdl_block_at(a, &a->dst_blocks, rank);
+    if (!is_short(run, bytes))
+        return wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->src, here, bytes);
+    if (bytes)
+        memcpy(here, wdl_board_sheet(run, rank), bytes);
+    return WDL_OK;
 }
 
 static int keep_block(struct wdl_run *run, const void *from)
@@ -149,27 +189,69 @@ static int keep_block(struct wdl_run *run, const void *from)
     return WDL_OK;
 }
 
+static int show_block(struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    return is_short(run, a->bytes) ? show_data(run, a->src, a->bytes)
+                                   : show_place(run, a->src, NULL);
+}
+
+/* Where blocks vary, all say that they have fetched: they need not know who has a long one. */
 static int gather_all(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
-    WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
+    int is_long = !is_short(run, a->bytes);
+    WDL_NODE_STEP(c, 0, show_block(run));
     WDL_NODE_STEP(c, 1, keep_block(run, a->src));
-    WDL_NODE_STEP(c, 2, wdl_node_each(run, c, WDL_BOARD_DATA, take_block));
-    WDL_NODE_STEP(c, 3, fetched(run));
-    return until_fetched(run, c);
+    WDL_NODE_STEP(c, 2, each(run, c, WDL_BOARD_DATA, gives, take_block));
+    WDL_NODE_STEP(c, 3, a->variable || is_long ? wdl_node_post(run, WDL_BOARD_DONE) : WDL_OK);
+    return is_long ? each(run, c, WDL_BOARD_DONE, NULL, NULL) : WDL_OK;
 }
 
-/* The bytes of our own block are ours to know, at the root and elsewhere alike. */
+/* Short blocks are taken from the boards; who has a long one puts it where the root wants it. */
+static int gather_root(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int size = run->team->size;
+    WDL_NODE_STEP(c, 0,
+                  a->variable || !is_short(run, a->bytes) ? show_place(run, NULL, a->dst_blocks.at)
+                                                          : WDL_OK);
+    WDL_NODE_STEP(c, 1, keep_block(run, a->src));
+    for (; c->next < size - 1; c->next++) {
+        int rank = (run->team->rank + 1 + c->next) % size;
+        int shows = is_short(run, wdl_block_bytes(a, &a->dst_blocks, rank));
+        if (!gives(run, rank))
+            continue;
+        if (!wdl_board_seen(run, rank, shows ? WDL_BOARD_DATA : WDL_BOARD_DONE))
+            return WDL_AGAIN;
+        if (shows)
+            (void) take_block(run, rank);
+    }
+    return WDL_OK;
+}
+
+static int give_block(struct wdl_run *run, int root)
+{
+    const struct wdl_coll_args *a = &run->args;
+    const struct wdl_sheet *sheet = wdl_node_sheet(run, root);
+    size_t me = (size_t) run->team->rank, at = me * a->bytes;
+    int status = WDL_OK;
+    if (a->variable)
+        status = wdl_board_fetch(run, root, sheet->at + me, &at, sizeof(at));
+    if (status == WDL_OK)
+        status = wdl_board_give(run, root, a->src, sheet->dst + at, a->bytes);
+    return status == WDL_OK ? wdl_node_post(run, WDL_BOARD_DONE) : status;
+}
+
 static int gather(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
-    if (run->team->rank == a->root) {
-        WDL_NODE_STEP(c, 0, keep_block(run, a->src));
-        WDL_NODE_STEP(c, 1, wdl_node_each(run, c, WDL_BOARD_DATA, take_block));
-        return fetched(run);
-    }
-    WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
-    return wdl_node_on_board(run) ? WDL_OK : one(run, a->root, WDL_BOARD_DONE, NULL);
+    if (run->team->rank == a->root)
+        return gather_root(run, c);
+    if (a->variable && a->bytes == 0)
+        return WDL_OK;
+    return is_short(run, a->bytes) ? show_block(run)
+                                   : one(run, a->root, WDL_BOARD_DATA, give_block);
 }
 
 /* Where the block for this rank begins in what another shows. */
@@ -180,8 +262,7 @@ static int place_of_mine(struct wdl_run *run, int rank, size_t *at_out)
         *at_out = (size_t) me * run->args.bytes;
         return WDL_OK;
     }
-    return wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->src_at + me, at_out,
-                           sizeof(*at_out));
+    return wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->at + me, at_out, sizeof(*at_out));
 }
 
 static int take_mine(struct wdl_run *run, int root)
@@ -203,6 +284,8 @@ static int scatter(struct wdl_run *run, struct wdl_car_run *c)
                        WDL_OK));
         return until_fetched(run, c);
     }
+    if (a->variable && a->bytes == 0)
+        return WDL_OK;
     WDL_NODE_STEP(c, 0, one(run, a->root, WDL_BOARD_DATA, take_mine));
     return fetched(run);
 }
@@ -227,7 +310,7 @@ static int exchange(struct wdl_run *run, struct wdl_car_run *c)
     WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes * (size_t) run->team->size));
     WDL_NODE_STEP(c, 1,
                   keep_block(run, (const char *) a->src + wdl_block_at(a, &a->src_blocks, me)));
-    WDL_NODE_STEP(c, 2, wdl_node_each(run, c, WDL_BOARD_DATA, take_from));
+    WDL_NODE_STEP(c, 2, each(run, c, WDL_BOARD_DATA, gives, take_from));
     WDL_NODE_STEP(c, 3, fetched(run));
     return until_fetched(run, c);
 }

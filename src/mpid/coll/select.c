@@ -64,7 +64,9 @@ static int node(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     if (!team->on_node)
         return 0;
-    return team->params.shm->peek || wdl_node_shown(team, args) <= team->params.board_bytes;
+    /* a source is in use until others have fetched from it: OUT_NOSYNC does not wait for that */
+    return (team->params.shm->peek && !(args->flags & WDL_COLL_OUT_NOSYNC)) ||
+           wdl_node_shown(team, args) <= team->params.board_bytes;
 }
 
 static double cost_nothing(const struct wdl_coll_model *n, double p, double log, double m)
