@@ -50,6 +50,7 @@ windlass_core_sources = \
     %D%/mpid/rma/bundle.c \
     %D%/mpid/rma/combine.c \
     %D%/mpid/rma/copy.c \
+    %D%/mpid/rma/direct.c \
     %D%/mpid/rma/domain.c \
     %D%/mpid/rma/epoch.c \
     %D%/mpid/rma/fence.c \
@@ -57,6 +58,7 @@ windlass_core_sources = \
     %D%/mpid/rma/handle.c \
     %D%/mpid/rma/issue.c \
     %D%/mpid/rma/kernel.c \
+    %D%/mpid/rma/keys.c \
     %D%/mpid/rma/lock.c \
     %D%/mpid/rma/lock_all.c \
     %D%/mpid/rma/mapped.c \
@@ -152,6 +154,7 @@ windlass_headers = \
     %D%/mpid/proc/proc.h \
     %D%/mpid/rma/accumulate.h \
     %D%/mpid/rma/control.h \
+    %D%/mpid/rma/direct.h \
     %D%/mpid/rma/domain.h \
     %D%/mpid/rma/epoch.h \
     %D%/mpid/rma/grant.h \

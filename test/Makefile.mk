@@ -27,6 +27,7 @@ unit_tests =                            \
     test/mpid/rma/test_bundle           \
     test/mpid/rma/test_combine          \
     test/mpid/rma/test_copy             \
+    test/mpid/rma/test_direct           \
     test/mpid/rma/test_domain           \
     test/mpid/rma/test_epoch            \
     test/mpid/rma/test_fence            \
@@ -34,6 +35,7 @@ unit_tests =                            \
     test/mpid/rma/test_handle           \
     test/mpid/rma/test_issue            \
     test/mpid/rma/test_kernel           \
+    test/mpid/rma/test_keys             \
     test/mpid/rma/test_lock             \
     test/mpid/rma/test_lock_all         \
     test/mpid/rma/test_mapped           \

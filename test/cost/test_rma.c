@@ -269,9 +269,45 @@ START_TEST(a_fence_costs_its_barrier)
 }
 END_TEST
 
+/* The network does it alone: no message, whatever the size; the first contact asks for the key. */
+START_TEST(the_direct_path_costs_no_message)
+{
+    static char data[2000];
+    for (int unordered = 0; unordered < 2; unordered++) {
+        struct test_world w;
+        struct test_world_params p = {.ranks = 2,.unordered = unordered,.direct = 1,.bytes = 4096,
+            .combine = WDL_COMBINE_ALWAYS
+        };
+        test_world_open(&w, &p);
+        lock(&w, 0, 1, 0);
+        test_op(&w, 0, test_put(1, 0, data, 8));
+        flush(&w, 0, 1);
+        /* question and answer; lock, put and flush in one message, and its answer */
+        ck_assert_int_eq(test_world_messages(&w), 4);
+        for (size_t bytes = 8; bytes <= sizeof(data); bytes *= 5) {
+            test_op(&w, 0, test_put(1, 0, data, bytes));
+            flush(&w, 0, 1);
+            test_op(&w, 0, test_get(1, 0, data, bytes));
+            flush(&w, 0, 1);
+            ck_assert_int_eq(test_world_messages(&w), 0);
+        }
+        test_op(&w, 0, test_put(1, 0, data, 8));
+        unlock(&w, 0, 1);
+        ck_assert_int_eq(test_world_messages(&w), 2);   /* the lock is the target's work */
+        TEST_ALL(&w, wdl_win_fence(r->win, 0, &r->step));
+        test_world_messages(&w);
+        test_op(&w, 0, test_put(1, 0, data, sizeof(data)));
+        TEST_ALL(&w, wdl_win_fence(r->win, WDL_MODE_NOSUCCEED, &r->step));
+        ck_assert_int_eq(test_world_messages(&w), 2);   /* its barrier */
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 WDL_SUITE("cost/rma", a_short_epoch_costs_two_messages,
           an_unused_lock_costs_nothing_and_nocheck_two_messages, short_operations_share_messages,
           a_flush_travels_with_the_last_operation, long_operations_are_followed_by_nothing,
           a_bundle_waits_for_its_lock_at_the_target,
           lock_all_costs_two_messages_for_each_target_used, lock_all_under_the_window_protocol,
-          locks_by_words_cost_no_message, a_fence_costs_its_barrier)
+          locks_by_words_cost_no_message, a_fence_costs_its_barrier,
+          the_direct_path_costs_no_message)

@@ -60,6 +60,7 @@ struct wdl_win_params test_win_params(struct test_rank *r)
     win.place = whole && !p->own && !p->no_place && !p->dynamic ? w->place : NULL;
     win.place_base = w->memory;
     win.no_locks = p->no_locks;
+    win.direct = p->direct;
     win.acc_unordered = p->acc_unordered;
     win.combine = p->combine;
     return win;
@@ -114,7 +115,8 @@ void test_world_open(struct test_world *w, const struct test_world_params *param
     wdl_assert_cmp(w->n, <=, TEST_RANKS_ROOM);
     struct wdl_sim_params sim = {.seed = p->seed,.ranks = p->ranks,.ordered = !p->unordered,
         .delay_ns_max = p->delay_ns_max,.refuse_permille = p->refuse_permille,
-        .pending_permille = p->pending_permille,.am_bytes_max = p->am_bytes_max
+        .pending_permille = p->pending_permille,.am_bytes_max = p->am_bytes_max,
+        .rma_needs_target = p->needs_target,.ops_max = p->ops_max
     };
     wdl_prng_init(&w->prng, p->seed);
     w->sim = wdl_sim_create(&sim);

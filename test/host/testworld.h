@@ -26,6 +26,9 @@ struct test_world_params {      /* 0: the default, in brackets */
     int own;                    /* the memory is private: nobody else maps it */
     int no_place;               /* no table of places: the short way is closed */
     int crowded, no_locks, acc_unordered;
+    int direct;                 /* the network puts and gets by itself */
+    int needs_target;           /* it says so of nothing */
+    int ops_max;                /* puts and gets of a rank in flight; 0: no limit */
     enum wdl_combine combine;
     int refuse_permille, pending_permille;
     uint64_t delay_ns_max, seed;

@@ -11,6 +11,7 @@
 #include "system/world.h"
 
 static char command[256];       /* repeats the world that runs now */
+static uint64_t puts_and_gets;  /* of the networks of all worlds: the direct path */
 
 static void on_abort(int sig)
 {
@@ -127,6 +128,7 @@ static void rank_open(struct world *w, int i)
                                  .node_count = w->n - first < o->node ? w->n - first : o->node,
                                  .node_whole = whole,
                                  .crowded = o->crowded,.combine = (enum wdl_combine) o->combine,
+                                 .direct = o->direct,
                                  .place = whole && !o->own ? w->place : NULL,
                                  .place_base = w->memory};
     status = wdl_win_create(r->proc, &win, &r->win);
@@ -154,6 +156,7 @@ static int world_close(struct world *w, int failed)
         }
         free(w->ranks[i].steps);
     }
+    puts_and_gets += wdl_sim_counts(w->sim)->puts + wdl_sim_counts(w->sim)->gets;
     if (!failed)
         wdl_sim_destroy(w->sim);
     free(w->ranks);
@@ -165,14 +168,14 @@ static int world(const struct options *o)
     struct world w = {.options = *o,.n = o->ranks,.fan = o->ranks < FAN_MAX ? o->ranks : FAN_MAX };
     struct wdl_sim_params sim = {.seed = o->seed,.ranks = o->ranks,.ordered = o->ordered,
         .delay_ns_max = (uint64_t) o->delay,.refuse_permille = o->refuse,.pending_permille = 300,
-        .am_bytes_max = 1024
+        .am_bytes_max = 1024,.ops_max = o->tiny ? 2 : 0
     };
     snprintf(command, sizeof(command),
              "repeat: test/system/world --seed %llu --ranks %d --script %c "
              "--ordered %d --refuse %d --delay %d --tiny %d --node %d --region %d --epochs %d "
-             "--own %d --crowded %d --combine %d\n",
+             "--own %d --crowded %d --combine %d --direct %d\n",
              (unsigned long long) o->seed, o->ranks, o->script, o->ordered, o->refuse, o->delay,
-             o->tiny, o->node, o->region, o->epochs, o->own, o->crowded, o->combine);
+             o->tiny, o->node, o->region, o->epochs, o->own, o->crowded, o->combine, o->direct);
     wdl_prng_init(&w.prng, o->seed);
     w.disp_unit = (int64_t) 1 << (o->seed % 4);
     w.bytes = 0;
@@ -214,6 +217,7 @@ static struct options options_of(uint64_t seed)
     o.crowded = wdl_prng_chance(&p, 500);
     o.combine = (int) wdl_prng_below(&p, 3);
     o.region = wdl_prng_chance(&p, 200) && o.ranks < 8 ? 4096 : 256;
+    o.direct = (int) wdl_prng_below(&p, 2);
     o.epochs = o.ranks > 100 ? 1 : o.ranks > 8 ? 2 : 2 + (int) wdl_prng_below(&p, 3);
     return o;
 }
@@ -236,7 +240,8 @@ int main(int argc, char **argv)
         } table[] = { {"--ranks", &o.ranks}, {"--ordered", &o.ordered}, {"--refuse", &o.refuse},
             {"--delay", &o.delay}, {"--tiny", &o.tiny}, {"--node", &o.node},
             {"--region", &o.region}, {"--epochs", &o.epochs}, {"--own", &o.own},
-            {"--crowded", &o.crowded}, {"--combine", &o.combine} };
+            {"--crowded", &o.crowded}, {"--combine", &o.combine},
+            {"--direct", &o.direct} };
         chosen = !strcmp(argv[i], "--seed");
         if (!strcmp(argv[i], "--script")) {
             o.script = argv[i + 1][0];
@@ -266,6 +271,7 @@ int main(int argc, char **argv)
         o = options_of(seed);
         failed += world(&o);
     }
-    printf("world: %llu seeds, %d failed\n", (unsigned long long) count, failed);
-    return failed > 0;
+    printf("world: %llu seeds, %d failed, %llu puts and gets of the network\n",
+           (unsigned long long) count, failed, (unsigned long long) puts_and_gets);
+    return failed > 0 || (count >= 100 && puts_and_gets == 0);
 }

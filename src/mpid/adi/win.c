@@ -146,6 +146,7 @@ static int core_create(MPIR_Win * win)
         .rank_info = wdl_adi_rank_info,
         .map = map,
         .copy = !mapped && wdl_adi_copy_permitted(win) ? wdl_adi_copy : NULL,
+        .direct = !segment->whole && MPIR_CVAR_WINDLASS_DIRECT,
         .reach = shared && dynamic ? wdl_adi_share_reach : NULL,
         .mapped_any = (provided || shared) && segment->members > 1,
         .node = segment->control,
@@ -385,6 +386,17 @@ cvars:
       scope       : MPI_T_SCOPE_LOCAL
       description : >-
         Slots of each window's operation table.
+
+    - name        : MPIR_CVAR_WINDLASS_DIRECT
+      category    : WINDLASS
+      type        : boolean
+      default     : true
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Puts and gets are left to the network where it needs no help of the target's processor.
+        Otherwise they go by message.
 
     - name        : MPIR_CVAR_WINDLASS_AGGREGATION
       category    : WINDLASS

@@ -229,7 +229,7 @@ int wdl_closing_flags(const struct wdl_target *t, int count)
     /* unordered network: the packet may be there before those that are not acknowledged */
     if (!ordered && !wdl_list_empty(&t->issued))
         return 0;
-    if (t->want_unlock && may)
+    if (t->want_unlock && may && !wdl_direct_busy(t))
         return WDL_PKT_WITH_UNLOCK;
     return ordered && (t->want_flush || t->evict) ? WDL_PKT_WITH_FLUSH : 0;
 }

@@ -170,6 +170,10 @@ static int handle_win(struct wdl_win *win, const struct wdl_pkt *pkt, const char
             return wdl_barrier_arrive(win, pkt->op, pkt->count);
         case WDL_PKT_BUNDLE:
             return wdl_serve_bundle(win, pkt, payload, bytes);
+        case WDL_PKT_KEY:
+            return wdl_key_asked(win, pkt);
+        case WDL_PKT_KEY_REPLY:
+            return wdl_key_answered(win, pkt, payload, bytes);
         case WDL_PKT_REPLY:
         case WDL_PKT_OP_ACK:
         case WDL_PKT_TYPE_ACK:

@@ -170,7 +170,7 @@ static int target_issue_unlock(struct wdl_target *t)
 {
     struct wdl_pkt pkt;
     if (!t->want_unlock || t->lock.state != WDL_LOCK_GRANTED || !wdl_list_empty(&t->waiting) ||
-        (!t->win->proc->ordered && !wdl_list_empty(&t->issued)))
+        wdl_direct_busy(t) || (!t->win->proc->ordered && !wdl_list_empty(&t->issued)))
         return 0;
     wdl_pkt_init(&pkt, t->win, WDL_PKT_UNLOCK);
     if (wdl_pkt_send(t->win, t->rank, &pkt) != WDL_OK)
@@ -204,6 +204,7 @@ int wdl_target_progress(struct wdl_target *t)
         n += target_issue(t);
     n += target_cleanup(t);
     n += target_issue_flush(t);
+    n += wdl_direct_progress(t);
     n += target_issue_unlock(t);
     return n + target_leave(t);
 }
@@ -250,7 +251,8 @@ static int win_has_work(const struct wdl_win *win)
         const struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
         int blocked = wdl_lock_asked(&t->lock);
         if ((!wdl_list_empty(&t->waiting) && !blocked) || t->evict || t->want_unlock ||
-            (t->want_flush && t->dirty) || (t->want_lock && t->lock.state == WDL_LOCK_CALLED))
+            (t->want_flush && t->dirty) || wdl_direct_has_work(t) ||
+            (t->want_lock && t->lock.state == WDL_LOCK_CALLED))
             return 1;
     }
     return 0;
@@ -312,10 +314,11 @@ int wdl_target_drain(struct wdl_target *t, int local)
         wdl_combine_tail(t);
         t->want_flush = t->dirty || !wdl_list_empty(&t->waiting);
     }
+    t->direct.want = t->direct.begun;
     t->evict = 0;               /* it must not leave under the caller's feet */
     wdl_target_progress(t);
-    if (!wdl_list_empty(&t->waiting) || !wdl_list_empty(&t->issued) ||
-        (!local && (t->dirty || t->flush_sent != t->flush_acked))) {
+    if (!wdl_list_empty(&t->waiting) || !wdl_list_empty(&t->issued) || t->direct.begun ||
+        t->direct.flushing || (!local && !wdl_target_clean(t))) {
         wdl_win_activate(t->win);
         return WDL_AGAIN;
     }

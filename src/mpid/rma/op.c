@@ -245,8 +245,10 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
             return status;
     }
     int copied = !mapped && control && win->params.copy && args->kind <= WDL_RMA_GET;
-    if (!mapped && !copied)
-        return op_enqueue(win, args, t);
+    if (!mapped && !copied) {
+        status = wdl_direct_op(win, args, t, &info);
+        return status == WDL_ERR_UNSUPPORTED ? op_enqueue(win, args, t) : status;
+    }
     status = mapped_ready(win, t);
     if (copied)
         return op_copy(win, args, control, &info, status);

@@ -83,7 +83,7 @@ static int lock_begin(struct wdl_win *win, int rank, int exclusive, int assertio
     wdl_win_quick_set(win);     /* a fence's epoch ends here */
     lock_take_row(t, assertion & WDL_MODE_NOCHECK ? WDL_LOCK_ON_NOCHECK : WDL_LOCK_ON_LOCK);
     t->lock.exclusive = exclusive;
-    t->want_lock = t->path == WDL_PATH_MAPPED || win->params.node_whole;
+    t->want_lock = t->mapped || win->params.node_whole;
     win->locked_targets++;
     win->locks_held++;
     return WDL_OK;

@@ -240,7 +240,7 @@ int wdl_win_complete(struct wdl_win *win, int *step)
     }
     while (!wdl_list_empty(&win->targets)) {
         struct wdl_target *t = wdl_container_of(win->targets.next, struct wdl_target, link);
-        if (t->flush_sent != t->flush_acked)
+        if (t->flush_sent != t->flush_acked || t->direct.key_due)
             return WDL_AGAIN;
         t->dirty = 0;           /* the target's wait closes over what COMPLETE follows */
         wdl_target_release(t);

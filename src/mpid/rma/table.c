@@ -25,7 +25,8 @@ struct wdl_target *wdl_target_find(const struct wdl_win *win, int rank)
 int wdl_target_clean(const struct wdl_target *t)
 {
     return wdl_list_empty(&t->waiting) && wdl_list_empty(&t->issued) && !t->dirty &&
-        t->flush_sent == t->flush_acked;
+        t->flush_sent == t->flush_acked && !t->direct.key_due && !t->direct.begun &&
+        !t->direct.flushing;
 }
 
 /* How willing a target is to leave, higher is better: seed 001 asks for granted before issued
@@ -99,7 +100,7 @@ struct wdl_target *wdl_target_get(struct wdl_win *win, int rank)
     t->node = node;
     t->win = win;
     t->rank = rank;
-    t->path = win->params.map(win->params.ctx, rank, &control) ? WDL_PATH_MAPPED : WDL_PATH_MESSAGE;
+    t->mapped = win->params.map(win->params.ctx, rank, &control) != NULL;
     wdl_lock_init(&t->lock);
     wdl_list_init(&t->waiting);
     wdl_list_init(&t->issued);

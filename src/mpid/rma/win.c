@@ -99,6 +99,7 @@ static void win_drop(struct wdl_win *win)
     void *owned[] = { win->slots, win->start_group, win->start_posted, win->posted, win->regions };
     wdl_rtypes_drop(win);
     wdl_stashes_drop(win);
+    wdl_keys_fini(win);
     wdl_grant_fini(&win->grant, host);
     pool_drop(host, &win->ops);
     pool_drop(host, &win->local_targets);
@@ -141,7 +142,7 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
         pool_make(host, &win->ops, POOL_WINDOW, sizeof(struct wdl_op), rma->params.win_ops) !=
             WDL_OK ||
         pool_make(host, &win->local_targets, POOL_WINDOW, sizeof(struct wdl_target), targets) !=
-            WDL_OK) {
+            WDL_OK || wdl_keys_init(win) != WDL_OK) {
         win_drop(win);
         return WDL_ERR_NOMEM;
     }
@@ -177,7 +178,7 @@ static void win_release_idle(struct wdl_win *win)
 
 uint64_t wdl_win_ops(const struct wdl_win *win)
 {
-    return win->quick.ops + win->stats.ops_copied + win->stats.ops_message;
+    return win->quick.ops + win->stats.ops_copied + win->stats.ops_direct + win->stats.ops_message;
 }
 
 int wdl_win_used(const struct wdl_win *win)

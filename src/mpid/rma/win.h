@@ -71,6 +71,8 @@ struct wdl_win_params {
     /* Dynamic windows, on top of copy: a region of a rank of this node in this address space, or
      * NULL. Until the next call. */
     void *(*reach) (void *ctx, int rank, const struct wdl_region *region);
+    /* the network may reach the ranks' memory by itself where it can (the same on every rank) */
+    int direct;
     int mapped_any;             /* some other rank, on any process, is reachable by load/store */
     /* The control blocks of the ranks on this node, an array in shared memory, ascending by rank,
      * zeroed; which is our own. */
@@ -175,7 +177,7 @@ void wdl_win_epoch_text(const struct wdl_win *win, char *text, size_t bytes);
 
 /* Figures for tests and pvars. */
 struct wdl_win_stats {
-    uint64_t ops_mapped, ops_copied, ops_message, messages, pool_waits;
+    uint64_t ops_mapped, ops_copied, ops_direct, ops_message, messages, pool_waits;
     int ops_high, targets_high;
 };
 void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out);

@@ -18,6 +18,7 @@
 
 #include "base/assert.h"
 #include "base/pool.h"
+#include "mpid/rma/direct.h"
 #include "mpid/rma/domain.h"
 #include "mpid/rma/epoch.h"
 #include "mpid/rma/grant.h"
@@ -25,9 +26,6 @@
 #include "mpid/rma/room.h"
 #include "mpid/rma/win.h"
 #include "mpid/rma/wire.h"
-
-/* chosen once per target (design 3.2) */
-enum { WDL_PATH_MAPPED, WDL_PATH_DIRECT, WDL_PATH_MESSAGE };
 
 /* How far the operations of a message have been served. */
 struct wdl_pass {
@@ -53,6 +51,7 @@ struct wdl_rma {
         int waiting;                    /* there is one */
     } resume;
     struct wdl_pool stashes;            /* bundles that wait for their lock */
+    int keys_useful, keys_useless;      /* keys got, ever (keys.c) */
     uint32_t next_type;
     struct wdl_list dead_types;
 };
@@ -96,7 +95,7 @@ struct wdl_target {
     struct wdl_list link;               /* in win->targets */
     struct wdl_list waiting, issued;    /* of struct wdl_op */
     struct wdl_win *win;
-    int rank, path;
+    int rank, mapped;
     struct wdl_lock lock;               /* origin side */
     int want_lock;                      /* take it now, not with the first operation */
     struct wdl_word word;               /* locks by words */
@@ -107,6 +106,7 @@ struct wdl_target {
     uint64_t held_ns;                   /* the first operation waits since then */
     int asked;                          /* flags of the bundle that asked for the lock */
     uint32_t flush_sent, flush_acked;
+    struct wdl_direct direct;
     int acc_in_flight;                  /* unordered network: accumulates not yet acknowledged */
 };
 
@@ -167,6 +167,9 @@ struct wdl_win {
         uint64_t version;
         struct wdl_region region;
     } seen[WDL_SEEN];
+    struct wdl_key *keys;               /* direct path; NULL: there is none */
+    int nkeys;
+    struct wdl_nm_mem *mem;             /* this rank's memory, once its key was asked for */
     struct wdl_list rtypes;
     struct wdl_region *regions;
     int nregions, regions_room;

@@ -17,6 +17,8 @@
  *   BUNDLE    operations, each a packet and    ANSWERS: what they are answered by, in one message
  *             its payload (`reserved` bytes)
  *   FLUSH     -                               FLUSH_ACK (all that came before is done)
+ *   KEY       -                               KEY_REPLY: base in `offset`, the network's key of
+ *                                             the window's memory, or nothing
  *   POST, COMPLETE, BARRIER  -                nothing
  *   ERROR     -                               nothing: an operation without answer failed at
  *                                             the target
@@ -34,8 +36,8 @@
 
 #define WDL_PKT_TABLE(X)                                                                       \
     X(PUT) X(GET) X(ACC) X(GET_ACC) X(CAS) X(TYPE) X(LOCK) X(UNLOCK) X(FLUSH) X(POST) X(COMPLETE) \
-    X(BARRIER) X(BUNDLE) X(REPLY) X(OP_ACK) X(TYPE_ACK) X(ANSWERS) X(GRANT) X(SETTLED)        \
-    X(UNLOCK_ACK) X(FLUSH_ACK) X(ERROR)
+    X(BARRIER) X(BUNDLE) X(KEY) X(REPLY) X(OP_ACK) X(TYPE_ACK) X(ANSWERS) X(GRANT) X(SETTLED)  \
+    X(UNLOCK_ACK) X(FLUSH_ACK) X(KEY_REPLY) X(ERROR)
 
 enum wdl_pkt_kind {
 #define WDL_PKT_ENUM(name) WDL_PKT_##name,

@@ -21,7 +21,7 @@ START_TEST(targets_are_found_by_rank_whatever_the_slots)
             ck_assert_ptr_null(wdl_target_find(win, rank));
             t[rank] = wdl_target_get(win, rank);
             ck_assert_ptr_nonnull(t[rank]);
-            ck_assert_int_eq(t[rank]->path, rank == 0 ? WDL_PATH_MAPPED : WDL_PATH_MESSAGE);
+            ck_assert_int_eq(t[rank]->mapped, rank == 0);
             wdl_win_check(win);
         }
         for (int rank = 0; rank < 8; rank++) {

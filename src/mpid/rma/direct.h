@@ -1,0 +1,68 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The direct path (design 3.2): puts and gets that the network does without the target's processor.
+ * They are counted, not queued: what has begun is complete, here and there, when a flush of the
+ * network is.
+ *
+ * What the network must know of a rank's memory, its key, is fetched on first contact, and kept in
+ * a table of the window whose size does not grow with the number of ranks: rank r's place is
+ * r modulo its size. The target makes the key, and registers its memory, when it is first asked.
+ * Until the key is there, and where there is none, operations go by message.
+ *
+ * Invariants:
+ *  1. A key is closed only when no target element has begun anything with it that is not flushed.
+ *  2. A key that was asked for has a target element with key_due, which is not clean: the answer
+ *     comes before the epoch ends.
+ */
+#ifndef WDL_MPID_RMA_DIRECT_H_INCLUDED
+#define WDL_MPID_RMA_DIRECT_H_INCLUDED
+
+#include "netmod/netmod.h"
+
+struct wdl_win;
+struct wdl_target;
+struct wdl_pkt;
+struct wdl_rma_args;
+struct wdl_win_rank;
+
+struct wdl_key {                /* one place of the table */
+    int rank;                   /* whose it is; meaningless when EMPTY */
+    enum { WDL_KEY_EMPTY, WDL_KEY_ASKED, WDL_KEY_OPEN, WDL_KEY_USELESS } phase;
+    int rivals;                 /* how often another rank has wanted the place since it was used */
+    struct wdl_nm_rkey *rkey;   /* OPEN */
+    uint64_t base;              /* of the window's memory, in its process */
+};
+
+struct wdl_direct {             /* of a target element */
+    int begun;                  /* there is something that no flush covers yet */
+    int flushing;               /* comp is with the network */
+    int want;                   /* somebody waits for a flush */
+    int key_due;                /* the key was asked for */
+    struct wdl_nm_comp comp;
+};
+
+/* --- direct.c --- */
+/* WDL_OK: begun; WDL_AGAIN; ERR_UNSUPPORTED: go by message (nothing has been done); other errors.
+ * t: the target's element where the epoch is passive. */
+int wdl_direct_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,
+                  const struct wdl_win_rank *info);
+/* Has t begun anything that is not known to be complete? */
+int wdl_direct_busy(const struct wdl_target *t);
+/* Is there something to be flushed now? */
+int wdl_direct_has_work(const struct wdl_target *t);
+/* Begin the flush that somebody waits for; 1 where something was done. */
+int wdl_direct_progress(struct wdl_target *t);
+
+/* --- keys.c --- */
+/* WDL_OK or ERR_NOMEM */
+int wdl_keys_init(struct wdl_win *win);
+/* Close all keys and give the memory back to its process: nothing is in flight. */
+void wdl_keys_fini(struct wdl_win *win);
+/* The rank's open key; or NULL, and it has perhaps been asked for. */
+struct wdl_key *wdl_key_get(struct wdl_target *t);
+/* The target's side: a KEY packet came; the origin's: its answer came. */
+int wdl_key_asked(struct wdl_win *win, const struct wdl_pkt *pkt);
+int wdl_key_answered(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
+                     size_t bytes);
+
+#endif
