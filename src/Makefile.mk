@@ -112,6 +112,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/progress.c             \
     %D%/mpid/adi/persist.c              \
     %D%/mpid/adi/probe.c                \
+    %D%/mpid/adi/pvar.c                 \
     %D%/mpid/adi/recv.c                 \
     %D%/mpid/adi/send.c                 \
     %D%/mpid/adi/type.c                 \

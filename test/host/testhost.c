@@ -35,6 +35,8 @@ struct wdl_element test_element(enum test_type type)
     return elements[type];
 }
 
+enum { HEAD = 16 };             /* before each allocation: its size */
+
 static void *host_alloc(void *ctx, size_t bytes)
 {
     struct test_host *host = ctx;
@@ -42,16 +44,25 @@ static void *host_alloc(void *ctx, size_t bytes)
         host->fail_after = 1;
         return NULL;
     }
+    char *memory = calloc(1, HEAD + bytes);
+    if (!memory)
+        return NULL;
+    memcpy(memory, &bytes, sizeof(bytes));
     host->live++;
-    return calloc(1, bytes ? bytes : 1);
+    host->bytes += bytes;
+    return memory + HEAD;
 }
 
 static void host_free(void *ctx, void *ptr)
 {
     struct test_host *host = ctx;
-    if (ptr)
-        host->live--;
-    free(ptr);
+    size_t bytes;
+    if (!ptr)
+        return;
+    memcpy(&bytes, (char *) ptr - HEAD, sizeof(bytes));
+    host->live--;
+    host->bytes -= bytes;
+    free((char *) ptr - HEAD);
 }
 
 static uint64_t host_now(void *ctx)

@@ -42,8 +42,10 @@ struct wdl_win_params test_win_params(struct test_rank *r)
 {
     struct test_world *w = r->world;
     const struct test_world_params *p = &w->params;
-    int first = r->rank / p->node * p->node, whole = p->node >= w->n;
-    struct wdl_win_params win = {.id = 7,.rank = r->rank,.size = w->n,.ctx = r };
+    int first = r->rank / p->node * p->node, whole = p->node >= w->n + p->absent;
+    struct wdl_win_params win = {.id = 7,.rank = r->rank,
+        .size = w->n + p->absent,.ctx = r
+    };
     win.flavor = p->dynamic ? WDL_WIN_DYNAMIC : p->own ? WDL_WIN_CREATE : WDL_WIN_ALLOCATE;
     win.base = p->dynamic ? NULL : r->memory;
     win.bytes = p->dynamic ? 0 : p->bytes;
@@ -77,7 +79,7 @@ static void rank_open(struct test_world *w, int i)
     r->host.address = address;
     r->host.address_ctx = w;
     struct wdl_proc_params proc = {.host = r->host.host,.netmod = &wdl_nm_sim_ops,
-        .fabric = w->sim,.rank = i,.peers = w->n,.bounce_count = p->bounce_count
+        .fabric = w->sim,.rank = i,.peers = w->n + p->absent,.bounce_count = p->bounce_count
     };
     int status = wdl_proc_create(&proc, &r->proc, err, sizeof(err));
     wdl_assert_cmp(status, ==, WDL_OK);
@@ -113,7 +115,8 @@ void test_world_open(struct test_world *w, const struct test_world_params *param
     p->rma.win_slots = or_default(p->rma.win_slots, 4);
     w->n = p->ranks;
     wdl_assert_cmp(w->n, <=, TEST_RANKS_ROOM);
-    struct wdl_sim_params sim = {.seed = p->seed,.ranks = p->ranks,.ordered = !p->unordered,
+    struct wdl_sim_params sim = {.seed = p->seed,.ranks = p->ranks + p->absent,
+        .ordered = !p->unordered,
         .delay_ns_max = p->delay_ns_max,.refuse_permille = p->refuse_permille,
         .pending_permille = p->pending_permille,.am_bytes_max = p->am_bytes_max,
         .rma_needs_target = p->needs_target,.ops_max = p->ops_max

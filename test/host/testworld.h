@@ -20,6 +20,7 @@ enum { TEST_RANKS_MAX = 8, TEST_RANKS_ROOM = 40, TEST_TURNS_MAX = 20000 };
 
 struct test_world_params {      /* 0: the default, in brackets */
     int ranks;
+    int absent;                 /* further ranks, which nobody may contact */
     int unordered;              /* the network keeps no order */
     int node;                   /* ranks a node; their memory is mapped among them [1] */
     int dynamic;                /* a dynamic window, nothing attached; else an allocated one */

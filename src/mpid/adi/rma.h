@@ -82,6 +82,9 @@ int wdl_adi_range_error(const struct wdl_rma_args *args, const struct wdl_win_ra
 #define WDL_WIN_WAIT(win, expr, mpi_errno)                                                     \
     WDL_ADI_WAIT_(expr, mpi_errno, (win)->dev.segment.whole, WDL_ADI_WIN_ERROR(win, wdl_status_))
 
+/* pvar.c: the performance variables are there from now on. */
+void wdl_adi_pvars_init(void);
+
 /* win_info.c; set gives a status. */
 int wdl_adi_info_set(MPIR_Win * win, MPIR_Info * info);
 enum wdl_combine wdl_adi_info_combine(const MPIR_Win * win);

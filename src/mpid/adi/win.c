@@ -447,6 +447,7 @@ int wdl_adi_rma_init(struct wdl_proc *proc)
         .stashes = MPIR_CVAR_WINDLASS_STASHES,
     };
     wdl_adi_elements_init();
+    wdl_adi_pvars_init();
     return WDL_ADI_ERROR(wdl_rma_init(proc, &params));
 }
 

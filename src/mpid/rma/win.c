@@ -271,6 +271,19 @@ void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out)
 {
     *out = win->stats;
     out->ops_mapped = win->quick.ops;
+    out->bytes = sizeof(*win) + (size_t) win->nslots * sizeof(win->slots[0]) +
+        (size_t) win->ops.count * sizeof(struct wdl_op) +
+        (size_t) win->local_targets.count * sizeof(struct wdl_target) +
+        (size_t) win->nkeys * sizeof(struct wdl_key);
+}
+
+void wdl_rma_stats_get(const struct wdl_proc *proc, struct wdl_rma_stats *out)
+{
+    const struct wdl_rma *rma = proc->rma;
+    out->ops_high = rma->ops.high;
+    out->targets_high = rma->targets.high;
+    out->stashes_high = rma->stashes.high;
+    out->messages = proc->stats.am_sent;
 }
 
 int wdl_win_barrier(struct wdl_win *win, int *step)

@@ -179,7 +179,13 @@ void wdl_win_epoch_text(const struct wdl_win *win, char *text, size_t bytes);
 struct wdl_win_stats {
     uint64_t ops_mapped, ops_copied, ops_direct, ops_message, messages, pool_waits;
     int ops_high, targets_high;
+    size_t bytes;               /* of this process's memory: what the window was created with */
 };
+struct wdl_rma_stats {          /* of the whole process */
+    int ops_high, targets_high, stashes_high;   /* of the pools shared by all windows */
+    uint64_t messages;                          /* sent by all modules */
+};
+void wdl_rma_stats_get(const struct wdl_proc *proc, struct wdl_rma_stats *out);
 void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out);
 /* Walk every structure and assert its invariants. */
 void wdl_win_check(const struct wdl_win *win);

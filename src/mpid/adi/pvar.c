@@ -1,0 +1,103 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Performance variables (MPI_T): what the core counts about a window, and about the process. They
+ * are there however MPICH was configured: they are read from counts that are kept anyway, and cost
+ * nothing. All are of unsigned long long and read-only.
+ */
+#include "rma.h"
+
+struct pvar {
+    const char *name, *text;
+    MPIR_T_pvar_class_t class;
+    size_t at;                  /* in the record */
+    size_t bytes;               /* of the field there */
+};
+
+#define FIELD(record, field) offsetof(struct record, field), sizeof ((struct record *) 0)->field
+#define COUNT MPI_T_PVAR_CLASS_COUNTER
+#define HIGH MPI_T_PVAR_CLASS_HIGHWATERMARK
+
+static const struct pvar of_window[] = {
+    {"windlass_win_bytes", "Bytes of this process's memory that the window takes, its data aside.",
+     MPI_T_PVAR_CLASS_LEVEL, FIELD(wdl_win_stats, bytes)},
+    {"windlass_win_ops_mapped", "Operations done by load and store in the call.", COUNT,
+     FIELD(wdl_win_stats, ops_mapped)},
+    {"windlass_win_ops_copied", "Puts and gets done by a copy between processes in the call.",
+     COUNT, FIELD(wdl_win_stats, ops_copied)},
+    {"windlass_win_ops_direct", "Puts and gets left to the network.", COUNT,
+     FIELD(wdl_win_stats, ops_direct)},
+    {"windlass_win_ops_message", "Operations done by messages to the target.", COUNT,
+     FIELD(wdl_win_stats, ops_message)},
+    {"windlass_win_messages", "Messages this process has sent for the window, answers included.",
+     COUNT, FIELD(wdl_win_stats, messages)},
+    {"windlass_win_waits", "How often a call has waited for an operation or target element.", COUNT,
+     FIELD(wdl_win_stats, pool_waits)},
+    {"windlass_win_ops_high", "Most elements of the window's pool of operations in use at once.",
+     HIGH, FIELD(wdl_win_stats, ops_high)},
+    {"windlass_win_targets_high", "Most targets the window has had elements for at once.", HIGH,
+     FIELD(wdl_win_stats, targets_high)},
+};
+
+static const struct pvar of_process[] = {
+    {"windlass_global_ops_high", "Most operation elements shared by all windows in use at once.",
+     HIGH, FIELD(wdl_rma_stats, ops_high)},
+    {"windlass_global_targets_high", "Most target elements shared by all windows in use at once.",
+     HIGH, FIELD(wdl_rma_stats, targets_high)},
+    {"windlass_stashes_high", "Most messages kept until their lock was free.", HIGH,
+     FIELD(wdl_rma_stats, stashes_high)},
+    {"windlass_messages", "Active messages this process has sent.", COUNT,
+     FIELD(wdl_rma_stats, messages)},
+};
+
+static unsigned long long field(const struct pvar *pvar, const void *record)
+{
+    const char *at = (const char *) record + pvar->at;
+    if (pvar->bytes == sizeof(int))
+        return (unsigned long long) *(const int *) (const void *) at;
+    wdl_assert_cmp(pvar->bytes, ==, sizeof(uint64_t));
+    return *(const uint64_t *) (const void *) at;
+}
+
+/* `object` is the address of a window's handle. */
+static void read_window(void *pvar, void *object, int count, void *value)
+{
+    struct wdl_win_stats stats;
+    MPIR_Win *win = NULL;
+    (void) count;
+    *(unsigned long long *) value = 0;
+    if (object && HANDLE_GET_MPI_KIND(*(MPI_Win *) object) == MPIR_WIN)
+        MPIR_Win_get_ptr(*(MPI_Win *) object, win);
+    if (!win || !win->dev.wdl)
+        return;
+    wdl_win_stats_get(win->dev.wdl, &stats);
+    *(unsigned long long *) value = field(pvar, &stats);
+}
+
+static void read_process(void *pvar, void *object, int count, void *value)
+{
+    struct wdl_rma_stats stats;
+    (void) object;
+    (void) count;
+    *(unsigned long long *) value = 0;
+    if (!wdl_adi.proc || !wdl_adi.proc->rma)
+        return;
+    wdl_rma_stats_get(wdl_adi.proc, &stats);
+    *(unsigned long long *) value = field(pvar, &stats);
+}
+
+static void offer(const struct pvar *pvar, size_t n, int bind, MPIR_T_pvar_get_value_cb *read)
+{
+    for (size_t i = 0; i < n; i++)
+        MPIR_T_PVAR_REGISTER_impl(pvar[i].class, MPI_UNSIGNED_LONG_LONG, pvar[i].name,
+                                  (void *) (uintptr_t) &pvar[i], 1, MPI_T_ENUM_NULL,
+                                  MPI_T_VERBOSITY_USER_BASIC, bind,
+                                  MPIR_T_PVAR_FLAG_READONLY | MPIR_T_PVAR_FLAG_CONTINUOUS, read,
+                                  NULL, "WINDLASS", pvar[i].text);
+}
+
+void wdl_adi_pvars_init(void)
+{
+    offer(of_window, sizeof of_window / sizeof of_window[0], MPI_T_BIND_MPI_WIN, read_window);
+    offer(of_process, sizeof of_process / sizeof of_process[0], MPI_T_BIND_NO_OBJECT,
+          read_process);
+}

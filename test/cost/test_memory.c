@@ -1,0 +1,97 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The memory a process spends on a window does not depend on the number of ranks (design 3.7): what
+ * a process of 64 ranks has allocated, one of 4,096 has to the byte, after creation, in the middle
+ * of an epoch and after every kind of use.
+ */
+#include <string.h>
+#include "host/testworld.h"
+#include "support/suite.h"
+
+enum { CONTACTS = 12, POINTS = 5 };
+
+struct course {
+    size_t bytes[POINTS], window;       /* allocated at rank 0, by point; at creation */
+    uint64_t direct;
+};
+
+static void look(const struct test_world *w, struct course *c, int point)
+{
+    c->bytes[point] = w->rank[0].host.bytes;
+}
+
+static void use(struct test_world *w)
+{
+    static char data[600];
+    int64_t one = 1, got;
+    for (int t = 1; t < CONTACTS; t++) {
+        test_op(w, 0, test_put(t, 0, data, 8));
+        TEST_DONE(w, wdl_win_flush(w->rank[0].win, t, 0, &w->rank[0].step));
+        test_op(w, 0, test_put(t, 0, data, sizeof(data)));
+        test_op(w, 0, test_acc(t, 0, WDL_ROP_SUM, TEST_I64, 1, &one, &got));
+        test_op(w, 0, test_get(t, 0, data, sizeof(data)));
+    }
+}
+
+static struct course run(int ranks, int direct, int unordered)
+{
+    struct test_world w;
+    struct course c = {.window = 0};
+    struct wdl_win_stats stats;
+    int group[CONTACTS], to = 0;
+    struct test_world_params p = {.ranks = CONTACTS,.absent = ranks - CONTACTS,.direct = direct,
+        .unordered = unordered,.bytes = 1024,
+        .rma = {.win_targets = 8,.global_targets = 8,.win_ops = 4,.global_ops = 4}
+    };
+    test_world_open(&w, &p);
+    struct test_rank *o = &w.rank[0];
+    look(&w, &c, 0);
+    wdl_win_stats_get(o->win, &stats);
+    struct wdl_win_params another = test_win_params(o);
+    struct wdl_win *win;
+    another.id = 8;
+    ck_assert_int_eq(wdl_win_create(o->proc, &another, &win), WDL_OK);
+    c.window = o->host.bytes - c.bytes[0];
+    ck_assert_uint_eq(c.window, stats.bytes);   /* as the window says */
+    ck_assert_int_eq(wdl_win_free(win), WDL_OK);
+    /* more targets than elements would make lock_all ask every rank: not here */
+    for (int i = 0; i < CONTACTS; i++) {
+        TEST_DONE(&w, wdl_win_lock(o->win, i, 0, 0, &o->step));
+        group[i] = i;
+    }
+    use(&w);
+    look(&w, &c, 1);
+    for (int i = 0; i < CONTACTS; i++)
+        TEST_DONE(&w, wdl_win_unlock(o->win, i, &o->step));
+    look(&w, &c, 2);
+    TEST_DONE(&w, wdl_win_lock_all(o->win, WDL_MODE_NOCHECK, &o->step));
+    use(&w);
+    TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
+    look(&w, &c, 3);
+    for (int i = 1; i < CONTACTS; i++)
+        TEST_DONE(&w, wdl_win_post(w.rank[i].win, &to, 1, 0, &w.rank[i].step));
+    TEST_DONE(&w, wdl_win_start(o->win, group + 1, CONTACTS - 1, 0, &o->step));
+    TEST_DONE(&w, wdl_win_complete(o->win, &o->step));
+    for (int i = 1; i < CONTACTS; i++)
+        TEST_DONE(&w, wdl_win_wait(w.rank[i].win, &w.rank[i].step));
+    look(&w, &c, 4);
+    wdl_win_stats_get(o->win, &stats);
+    c.direct = stats.ops_direct;
+    test_world_close(&w);
+    return c;
+}
+
+START_TEST(memory_does_not_grow_with_the_number_of_ranks)
+{
+    for (int i = 0; i < 4; i++) {
+        struct course few = run(64, i % 2, i / 2), many = run(4096, i % 2, i / 2);
+        ck_assert_uint_gt(few.window, 0);
+        ck_assert_uint_eq(few.window, many.window);
+        for (int point = 0; point < POINTS; point++)
+            ck_assert_uint_eq(few.bytes[point], many.bytes[point]);
+        ck_assert_int_eq(few.direct > 0, i % 2);
+    }
+}
+END_TEST
+
+WDL_SUITE("cost/memory", memory_does_not_grow_with_the_number_of_ranks)
