@@ -17,6 +17,7 @@ enum nm_answer { NM_NO, NM_YES, NM_ANY };
 /* What the capabilities of another rank's memory (rkey_caps) are to be. */
 struct nm_expected {
     enum nm_answer alone; /* puts and gets do without the target */
+    enum nm_answer own; /* they do on memory of mem_alloc */
     enum nm_answer native; /* every atomic does */
     enum wdl_nm_domain domain; /* of native atomics */
 };

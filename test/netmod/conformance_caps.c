@@ -15,6 +15,9 @@ START_TEST(says_what_is_missing)
         struct bed_comp c = bed_comp();
         ck_assert_int_eq(nm->ops->mem_attach(nm, &c, sizeof(c), &mem), WDL_ERR_UNSUPPORTED);
         ck_assert_ptr_null(mem);
+        void *base;
+        ck_assert_int_eq(nm->ops->mem_alloc(nm, 64, &base, &mem), WDL_ERR_UNSUPPORTED);
+        ck_assert_ptr_null(mem);
         ck_assert_int_eq(nm->ops->flush(nm, -1, &c.comp), WDL_ERR_UNSUPPORTED);
         ck_assert_uint_eq(nm->ops->caps(nm)->atomic32 | nm->ops->caps(nm)->atomic64, 0);
     }
@@ -249,9 +252,50 @@ START_TEST(native_is_true)
 }
 END_TEST
 
+/* Memory of the network's own: zeroed, and reached as natively as its key says. */
+START_TEST(memory_of_its_own)
+{
+    enum { BYTES = 200000 };
+    struct exposed e;
+    if (expose(&e, &nm_ways[_i], 2)) {
+        struct wdl_nm *nm = e.bed.rank[0].nm, *owner = e.bed.rank[1].nm;
+        struct wdl_nm_mem *mem;
+        struct wdl_nm_rkey *rkey;
+        struct wdl_nm_caps caps;
+        unsigned char key[WDL_NM_KEY_BYTES_MAX], *mine = calloc(2, BYTES), *back = mine + BYTES;
+        size_t key_bytes = sizeof(key);
+        void *base;
+        int status, alone;
+        connect_all(&e);
+        ck_assert_int_eq(owner->ops->mem_alloc(owner, BYTES, &base, &mem), WDL_OK);
+        ck_assert_mem_eq(base, mine, BYTES);
+        ck_assert_int_eq(owner->ops->mem_key(owner, mem, key, &key_bytes), WDL_OK);
+        BED_START(&e.bed, status, nm->ops->rkey_open(nm, 1, key, key_bytes, &rkey));
+        ck_assert_int_eq(status, WDL_OK);
+        nm->ops->rkey_caps(nm, rkey, &caps);
+        expect(nm_ways[_i].expected.own, !caps.rma_needs_target);
+        uint64_t at = (uint64_t) (uintptr_t) base;
+        for (size_t n = 8; n < BYTES; n *= 20) {
+            memset(mine, (int) n + 1, n);
+            ALONE(&e, alone, nm->ops->put(nm, 1, mine, n, at, rkey, &c.comp));
+            ALONE(&e, alone, nm->ops->flush(nm, 1, &c.comp));
+            ck_assert(alone || caps.rma_needs_target);
+            ck_assert_mem_eq(base, mine, n);
+            ALONE(&e, alone, nm->ops->get(nm, 1, back, n, at, rkey, &c.comp));
+            ck_assert(alone || caps.rma_needs_target);
+            ck_assert_mem_eq(back, mine, n);
+        }
+        nm->ops->rkey_close(nm, rkey);
+        owner->ops->mem_detach(owner, mem);
+        free(mine);
+    }
+    conceal(&e);
+}
+END_TEST
+
 const TTest *const *nm_caps_tests(void)
 {
-    static const TTest *tests[8];
+    static const TTest *tests[9];
     tests[0] = says_what_is_missing;
     tests[1] = room_of_a_key;
     tests[2] = bad_keys;
@@ -259,5 +303,6 @@ const TTest *const *nm_caps_tests(void)
     tests[4] = bad_atomics;
     tests[5] = needs_target_is_true;
     tests[6] = native_is_true;
+    tests[7] = memory_of_its_own;
     return tests;
 }

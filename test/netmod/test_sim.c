@@ -4,7 +4,8 @@
 #include "netmod/sim/sim.h"
 
 #define SIM .ops = &wdl_nm_sim_ops
-#define ALL .expected = {.alone = NM_YES, .native = NM_YES, .domain = WDL_NM_DOMAIN_CPU}
+#define ALL                                                                                    \
+    .expected = {.alone = NM_YES, .own = NM_YES, .native = NM_YES, .domain = WDL_NM_DOMAIN_CPU}
 
 int main(void)
 {
@@ -46,13 +47,14 @@ int main(void)
          .seed = 7,
          .delay_ns = 3000,
          .limits = &software,
-         .expected = {.alone = NM_YES, .native = NM_NO}},
+         .expected = {.alone = NM_YES, .own = NM_YES, .native = NM_NO}},
         {.name = "atomics of a NIC",
          SIM,
          .seed = 8,
          .delay_ns = 3000,
          .limits = &nic,
-         .expected = {.alone = NM_YES, .native = NM_YES, .domain = WDL_NM_DOMAIN_NIC}},
+         .expected = {.alone = NM_YES, .own = NM_YES, .native = NM_YES,
+                      .domain = WDL_NM_DOMAIN_NIC}},
         {.name = "one at a time, long keys",
          SIM,
          ALL,

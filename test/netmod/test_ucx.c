@@ -130,24 +130,25 @@ static int run_over(const char *tls)
                                .ops = &wdl_nm_ucx_ops,
                                .tls = tls,
                                .ordered = 1,
-                               .expected = {.alone = NM_YES, .native = NM_NO}};
+                               .expected = {.alone = NM_YES, .own = NM_YES, .native = NM_NO}};
     const TTest *const own[] = {NULL};
     return conformance_run("netmod/ucx", &way, 1, own);
 }
 
 int main(int argc, char **argv)
 {
-    const struct nm_expected by_target = {.alone = NM_NO, .native = NM_NO};
+    const struct nm_expected by_target = {.alone = NM_NO, .own = NM_NO, .native = NM_NO};
+    const struct nm_expected own_only = {.alone = NM_NO, .own = NM_YES, .native = NM_NO};
     const struct nm_way ways[] = {
         {.name = "all transports",
          .ops = &wdl_nm_ucx_ops,
          .ordered = 1,
-         .expected = {.alone = NM_ANY, .native = NM_ANY}},
+         .expected = {.alone = NM_ANY, .own = NM_YES, .native = NM_ANY}},
         {.name = "posix,self",
          .ops = &wdl_nm_ucx_ops,
          .tls = "posix,self",
          .ordered = 1,
-         .expected = by_target},
+         .expected = own_only},
         {.name = "tcp,self",
          .ops = &wdl_nm_ucx_ops,
          .tls = "tcp,self",

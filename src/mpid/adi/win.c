@@ -149,6 +149,7 @@ static int core_create(MPIR_Win * win)
         .direct = !segment->whole && MPIR_CVAR_WINDLASS_DIRECT,
         .reach = shared && dynamic ? wdl_adi_share_reach : NULL,
         .mapped_any = (provided || shared) && segment->members > 1,
+        .mem = segment->mem,
         .node = segment->control,
         .node_count = segment->members,
         .node_index = segment->index,

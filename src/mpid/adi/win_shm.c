@@ -318,6 +318,20 @@ static int data_claim(const struct wdl_adi_making *m, const struct claim *claim,
     return pages_claim(segment, from, to - from);
 }
 
+/* A window that is alone on its node, but not in the world, gets memory the network reaches best;
+ * NULL: there is none. */
+static char *network_memory(const struct wdl_adi_making *m, const struct claim *claim, size_t bytes,
+                            struct wdl_adi_segment *segment)
+{
+    struct wdl_nm *nm = wdl_adi.proc->nm;
+    void *base;
+    if (segment->whole || !m->data || !MPIR_CVAR_WINDLASS_DIRECT ||
+        largest_alignment(claim, 1) > PAGE ||
+        nm->ops->mem_alloc(nm, bytes, &base, &segment->mem) != WDL_OK)
+        return NULL;
+    return base;
+}
+
 /* Everyone's claims are known: get the memory. Collective over the node as long as the first has
  * something to offer. */
 static int memory_get(struct wdl_adi_making *m, MPIR_Comm * node, const struct claim *claim,
@@ -338,7 +352,9 @@ static int memory_get(struct wdl_adi_making *m, MPIR_Comm * node, const struct c
     /* 0: has gaps, which nobody claims; not kept */
     segment->id = largest_alignment(claim, members) > PAGE ? 0 : m->id;
     if (members == 1) {
-        segment->base = map_aligned(-1, at->end, largest_alignment(claim, members));
+        segment->base = network_memory(m, claim, at->end, segment);
+        if (!segment->base)
+            segment->base = map_aligned(-1, at->end, largest_alignment(claim, members));
         m->status = segment->base ? WDL_OK : WDL_ERR_NOMEM;
         return MPI_SUCCESS;
     }
@@ -457,7 +473,9 @@ void wdl_adi_segment_free(MPIR_Comm * comm, struct wdl_adi_segment *segment)
 {
     struct spare spare = {.base = segment->base,.bytes = segment->bytes,.id = segment->id };
     wdl_adi_segment_opened(segment);
-    if (segment->base && segment->whole && segment->members > 1 && segment->id)
+    if (segment->mem)
+        wdl_adi.proc->nm->ops->mem_detach(wdl_adi.proc->nm, segment->mem);
+    else if (segment->base && segment->whole && segment->members > 1 && segment->id)
         spare_keep(comm, spare);
     else if (segment->base)
         munmap(segment->base, segment->bytes);

@@ -98,10 +98,10 @@ static void own_key(struct wdl_win *win, void *key, size_t *bytes)
 {
     struct wdl_nm *nm = win->proc->nm;
     int status = win->keys && win->params.bytes > 0 ? WDL_OK : WDL_ERR_UNSUPPORTED;
-    if (status == WDL_OK && !win->mem)
+    if (status == WDL_OK && !win->mem && !win->params.mem)
         status = nm->ops->mem_attach(nm, win->params.base, win->params.bytes, &win->mem);
     if (status == WDL_OK)
-        status = nm->ops->mem_key(nm, win->mem, key, bytes);
+        status = nm->ops->mem_key(nm, win->params.mem ? win->params.mem : win->mem, key, bytes);
     if (status != WDL_OK)
         *bytes = 0;
 }

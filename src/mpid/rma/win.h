@@ -73,6 +73,7 @@ struct wdl_win_params {
     void *(*reach) (void *ctx, int rank, const struct wdl_region *region);
     /* the network may reach the ranks' memory by itself where it can (the same on every rank) */
     int direct;
+    struct wdl_nm_mem *mem;     /* network memory that base lies in; NULL: attached when needed */
     int mapped_any;             /* some other rank, on any process, is reachable by load/store */
     /* The control blocks of the ranks on this node, an array in shared memory, ascending by rank,
      * zeroed; which is our own. */

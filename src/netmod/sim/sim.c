@@ -394,7 +394,8 @@ static int sim_arm(struct wdl_nm *nm, int *fd_out)
 const struct wdl_nm_ops wdl_nm_sim_ops = {
     .name = "sim",.open = sim_open,.close = sim_close,.address = sim_address,.caps = sim_caps,
     .get_ordering = sim_get_ordering,.describe = sim_describe,.poll = sim_poll,.arm = sim_arm,
-    .am = sim_am,.mem_attach = sim_mem_attach,.mem_detach = sim_mem_detach,.mem_key = sim_mem_key,
+    .am = sim_am,.mem_attach = sim_mem_attach,.mem_alloc = sim_mem_alloc,
+    .mem_detach = sim_mem_detach,.mem_key = sim_mem_key,
     .rkey_open = sim_rkey_open,.rkey_close = sim_rkey_close,
     .rkey_caps = sim_rkey_caps,.map = sim_map,.put = sim_put,
     .get = sim_get,.atomic = sim_atomic,.flush = sim_flush

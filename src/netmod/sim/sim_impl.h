@@ -49,6 +49,7 @@ struct wdl_nm_mem {             /* a region */
     char *base;
     size_t bytes;
     uint64_t id;
+    void *owned;                /* of mem_alloc; or NULL */
 };
 
 struct sim_key {                /* a key on the wire, and bytes behind it as the parameters say */
@@ -102,6 +103,7 @@ void sim_op_end(struct sim_nm *nm, struct sim_op *op);
 
 /* sim_mem.c */
 int sim_mem_attach(struct wdl_nm *nm, void *base, size_t bytes, struct wdl_nm_mem **mem_out);
+int sim_mem_alloc(struct wdl_nm *nm, size_t bytes, void **base_out, struct wdl_nm_mem **mem_out);
 void sim_mem_detach(struct wdl_nm *nm, struct wdl_nm_mem *mem);
 int sim_mem_key(struct wdl_nm *nm, struct wdl_nm_mem *mem, void *key, size_t *bytes);
 int sim_rkey_open(struct wdl_nm *nm, int peer, const void *key, size_t bytes,

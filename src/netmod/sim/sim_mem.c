@@ -33,12 +33,27 @@ int sim_mem_attach(struct wdl_nm *base, void *addr, size_t bytes, struct wdl_nm_
     return WDL_OK;
 }
 
+int sim_mem_alloc(struct wdl_nm *base, size_t bytes, void **base_out, struct wdl_nm_mem **mem_out)
+{
+    void *memory = calloc(1, bytes);
+    int status = memory ? sim_mem_attach(base, memory, bytes, mem_out) : WDL_ERR_NOMEM;
+    if (status != WDL_OK) {
+        *mem_out = NULL;
+        free(memory);
+        return status;
+    }
+    (*mem_out)->owned = memory;
+    *base_out = memory;
+    return WDL_OK;
+}
+
 void sim_mem_detach(struct wdl_nm *base, struct wdl_nm_mem *mem)
 {
     struct sim_nm *nm = (struct sim_nm *) base;
     wdl_assert(mem->nm == nm);
     wdl_list_remove(&mem->link);
     nm->mems_count--;
+    free(mem->owned);
     free(mem);
 }
 

@@ -375,6 +375,7 @@ const struct wdl_nm_ops wdl_nm_ucx_ops = {
     .arm = ucx_arm,
     .am = ucx_am,
     .mem_attach = ucx_mem_attach,
+    .mem_alloc = ucx_mem_alloc,
     .mem_detach = ucx_mem_detach,
     .mem_key = ucx_mem_key,
     .rkey_open = ucx_rkey_open,

@@ -140,6 +140,7 @@ int ucx_am_redeliver(struct ucx_nm *nm);
 
 /* ucx_rma.c */
 int ucx_mem_attach(struct wdl_nm *nm, void *base, size_t bytes, struct wdl_nm_mem **mem_out);
+int ucx_mem_alloc(struct wdl_nm *nm, size_t bytes, void **base_out, struct wdl_nm_mem **mem_out);
 void ucx_mem_detach(struct wdl_nm *nm, struct wdl_nm_mem *mem);
 int ucx_mem_key(struct wdl_nm *nm, struct wdl_nm_mem *mem, void *key, size_t *bytes);
 int ucx_rkey_open(struct wdl_nm *nm, int peer, const void *key, size_t bytes,

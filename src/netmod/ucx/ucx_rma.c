@@ -4,26 +4,53 @@
 #include <string.h>
 #include "netmod/sum.h"
 
-int ucx_mem_attach(struct wdl_nm *base, void *addr, size_t bytes, struct wdl_nm_mem **mem_out)
+static int map(struct ucx_nm *nm, const ucp_mem_map_params_t *params, struct wdl_nm_mem **mem_out)
 {
     struct wdl_nm_mem *mem = malloc(sizeof(*mem));
     *mem_out = NULL;
     if (!mem)
         return WDL_ERR_NOMEM;
+    ucs_status_t ucs = ucp_mem_map(nm->context, params, &mem->memh);
+    if (ucs != UCS_OK) {
+        free(mem);              /* IO_ERROR: a device's registrations or our limits are used up */
+        return ucs == UCS_ERR_IO_ERROR ? WDL_ERR_NOMEM : ucx_status(ucs);
+    }
+    mem->base = params->address;
+    mem->bytes = params->length;
+    wdl_list_push(&nm->mems, &mem->link);
+    *mem_out = mem;
+    return WDL_OK;
+}
+
+int ucx_mem_attach(struct wdl_nm *base, void *addr, size_t bytes, struct wdl_nm_mem **mem_out)
+{
     ucp_mem_map_params_t params = {
         .field_mask = UCP_MEM_MAP_PARAM_FIELD_ADDRESS | UCP_MEM_MAP_PARAM_FIELD_LENGTH,
         .address = addr,
         .length = bytes
     };
-    ucs_status_t ucs = ucp_mem_map(ucx_of(base)->context, &params, &mem->memh);
+    return map(ucx_of(base), &params, mem_out);
+}
+
+int ucx_mem_alloc(struct wdl_nm *base, size_t bytes, void **base_out, struct wdl_nm_mem **mem_out)
+{
+    ucp_mem_attr_t attr = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS };
+    ucp_mem_map_params_t params = {
+        .field_mask = UCP_MEM_MAP_PARAM_FIELD_LENGTH | UCP_MEM_MAP_PARAM_FIELD_FLAGS,
+        .length = bytes,
+        .flags = UCP_MEM_MAP_ALLOCATE
+    };
+    int status = map(ucx_of(base), &params, mem_out);
+    if (status != WDL_OK)
+        return status;
+    ucs_status_t ucs = ucp_mem_query((*mem_out)->memh, &attr);
     if (ucs != UCS_OK) {
-        free(mem);              /* IO_ERROR: a device's registrations or our limits are used up */
-        return ucs == UCS_ERR_IO_ERROR ? WDL_ERR_NOMEM : ucx_status(ucs);
+        ucx_mem_detach(base, *mem_out);
+        *mem_out = NULL;
+        return ucx_status(ucs);
     }
-    mem->base = addr;
-    mem->bytes = bytes;
-    wdl_list_push(&ucx_of(base)->mems, &mem->link);
-    *mem_out = mem;
+    *base_out = (*mem_out)->base = attr.address;
+    memset(attr.address, 0, bytes);
     return WDL_OK;
 }
 

@@ -25,6 +25,7 @@ struct wdl_adi_segment {
     struct wdl_win_control *control;    /* by node member */
     struct wdl_share_offer *offer;      /* by node member, where pages are to be shared; or NULL */
     int fd;                     /* -1 once everyone has opened it */
+    struct wdl_nm_mem *mem;     /* the network's own memory, with base in it; or NULL */
 };
 
 /* Private memory shared on request (win_share.c). */
