@@ -124,7 +124,6 @@ int ucx_rkey_open(struct wdl_nm *base, int peer, const void *key, size_t bytes,
         free(rkey);
         return ucx_status(ucs);
     }
-    ucx_of(base)->rma_used = 1;
     wdl_list_push(&ucx_of(base)->rkeys, &rkey->link);
     *rkey_out = rkey;
     return WDL_OK;
@@ -160,6 +159,7 @@ int ucx_put(struct wdl_nm *base, int peer, const void *src, size_t bytes, uint64
     ucp_request_param_t param = ucx_param(ucx_of(base), comp);
     if (!in_key(rkey, peer, remote, bytes))
         return WDL_ERR_ARG;
+    ucx_of(base)->rma_used = 1;
     return ucx_started(comp, ucp_put_nbx(ucx_of(base)->ep[peer], src, bytes, remote, rkey->rkey,
                                          &param));
 }
@@ -170,6 +170,7 @@ int ucx_get(struct wdl_nm *base, int peer, void *dst, size_t bytes, uint64_t rem
     ucp_request_param_t param = ucx_param(ucx_of(base), comp);
     if (!in_key(rkey, peer, remote, bytes))
         return WDL_ERR_ARG;
+    ucx_of(base)->rma_used = 1;
     return ucx_started(comp, ucp_get_nbx(ucx_of(base)->ep[peer], dst, bytes, remote, rkey->rkey,
                                          &param));
 }
@@ -227,6 +228,7 @@ int ucx_atomic(struct wdl_nm *base, int peer, enum wdl_nm_atomic op, size_t size
     struct ucx_atomic *a = atomic_get(nm);
     if (!a)
         return WDL_ERR_NOMEM;
+    nm->rma_used = 1;
     a->comp = comp;
     a->fetched = fetched;
     a->size = size;
