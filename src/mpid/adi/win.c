@@ -59,6 +59,7 @@ static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
 static void win_drop(MPIR_Win * win)
 {
     int thread_err;
+    win->dev.wdl = NULL;
     if (win->comm_ptr) {
         wdl_adi_share_free(win);
         wdl_adi_segment_free(win->comm_ptr, &win->dev.segment);
