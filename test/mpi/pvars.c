@@ -7,6 +7,7 @@
 #include "testing.h"
 
 static MPI_T_pvar_session session;
+static int want_direct;                 /* argument "direct": the network is one that can */
 
 /* The variable's number, or -1; checks what it says of itself. */
 static int find(const char *name, int want_bind)
@@ -77,6 +78,8 @@ static void window(enum t_flavour flavour)
     MPI_Win_unlock_all(w.win);
     t_check(operations(&w.win) == PUTS + 2, "%s: %llu operations, not %d", name,
             operations(&w.win), PUTS + 2);
+    t_check(!want_direct || flavour != T_ALLOCATE || t_size == 1 ||
+            value("windlass_win_ops_direct", &w.win) > 0, "nothing was left to the network");
     unsigned long long by_message = value("windlass_win_ops_message", &w.win);
     t_check(by_message == 0 || value("windlass_win_messages", &w.win) > 0,
             "%s: %llu operations without messages", name, by_message);
@@ -93,6 +96,7 @@ int main(int argc, char **argv)
 {
     int provided;
     t_begin(&argc, &argv);
+    want_direct = argc > 1 && !strcmp(argv[1], "direct");
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_T_pvar_session_create(&session);
     for (int flavour = 0; flavour < T_FLAVOURS; flavour++)
