@@ -1,11 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Keys of the direct path: asked for, answered, kept. A process that has got several keys of which
- * none was of use stops asking: its network needs the target's processor.
+ * Keys of the direct path: asked for, answered, kept. Where a window has got several keys of which
+ * none was of use it stops asking: the network needs the targets' processors for such memory.
  */
 #include "mpid/rma/win_impl.h"
 
-/* keys in vain before a process gives up; how often a rank may be turned away from a place */
+/* keys in vain before a window gives up; how often a rank may be turned away from a place */
 enum { KEYS_TRIED = 4, RIVALS = 8 };
 
 int wdl_keys_init(struct wdl_win *win)
@@ -65,7 +65,7 @@ static void key_ask(struct wdl_target *t, struct wdl_key *key)
 {
     struct wdl_win *win = t->win;
     struct wdl_pkt pkt;
-    if (win->rma->keys_useful == 0 && win->rma->keys_useless >= KEYS_TRIED)
+    if (win->keys_useful == 0 && win->keys_useless >= KEYS_TRIED)
         return;
     wdl_pkt_init(&pkt, win, WDL_PKT_KEY);
     if (wdl_pkt_send(win, t->rank, &pkt) != WDL_OK)
@@ -134,8 +134,8 @@ static int key_open(struct wdl_win *win, struct wdl_key *key, const char *bytes,
     if (status != WDL_OK)
         return status;
     nm->ops->rkey_caps(nm, key->rkey, &caps);
-    win->rma->keys_useful += !caps.rma_needs_target;
-    win->rma->keys_useless += caps.rma_needs_target;
+    win->keys_useful += !caps.rma_needs_target;
+    win->keys_useless += caps.rma_needs_target;
     if (!caps.rma_needs_target)
         return WDL_OK;
     nm->ops->rkey_close(nm, key->rkey);

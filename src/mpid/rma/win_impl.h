@@ -51,7 +51,6 @@ struct wdl_rma {
         int waiting;                    /* there is one */
     } resume;
     struct wdl_pool stashes;            /* bundles that wait for their lock */
-    int keys_useful, keys_useless;      /* keys got, ever (keys.c) */
     uint32_t next_type;
     struct wdl_list dead_types;
 };
@@ -168,7 +167,7 @@ struct wdl_win {
         struct wdl_region region;
     } seen[WDL_SEEN];
     struct wdl_key *keys;               /* direct path; NULL: there is none */
-    int nkeys;
+    int nkeys, keys_useful, keys_useless;       /* places; keys got, ever */
     struct wdl_nm_mem *mem;             /* this rank's memory, once its key was asked for */
     struct wdl_list rtypes;
     struct wdl_region *regions;

@@ -35,13 +35,14 @@ int sim_mem_attach(struct wdl_nm *base, void *addr, size_t bytes, struct wdl_nm_
 
 int sim_mem_alloc(struct wdl_nm *base, size_t bytes, void **base_out, struct wdl_nm_mem **mem_out)
 {
-    void *memory = calloc(1, bytes);
+    void *memory = malloc(bytes);
     int status = memory ? sim_mem_attach(base, memory, bytes, mem_out) : WDL_ERR_NOMEM;
     if (status != WDL_OK) {
         *mem_out = NULL;
         free(memory);
         return status;
     }
+    memset(memory, 0xcd, bytes);
     (*mem_out)->owned = memory;
     *base_out = memory;
     return WDL_OK;

@@ -50,7 +50,6 @@ int ucx_mem_alloc(struct wdl_nm *base, size_t bytes, void **base_out, struct wdl
         return ucx_status(ucs);
     }
     *base_out = (*mem_out)->base = attr.address;
-    memset(attr.address, 0, bytes);
     return WDL_OK;
 }
 
