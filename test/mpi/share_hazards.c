@@ -192,14 +192,22 @@ static void *count(void *arg)
     return NULL;
 }
 
-static void *blocked(void *arg)
+static void *idle(void *arg)
 {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, NULL);
     while (!busy.stop)
         usleep(1000);
     return arg;
+}
+
+/* A thread that blocks all signals from its first moment on. */
+static void deaf_begin(pthread_t *thread)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    busy.stop = 0;
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pthread_create(thread, NULL, idle, NULL);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 /* Threads that count beside the window, on its pages, lose nothing. */
@@ -232,8 +240,7 @@ static void threads(void)
             (int) busy.ended[0], (int) busy.ended[1]);
 
     /* a thread that cannot be stopped: pages with others' data are refused, whole ones are not */
-    busy.stop = 0;
-    pthread_create(&deaf, NULL, blocked, NULL);
+    deaf_begin(&deaf);
     MPI_Win win = create(base, BYTES);
     t_check(!told(win), "beside a thread that blocks all signals: shared");
     MPI_Win_free(&win);
@@ -247,8 +254,7 @@ static void threads(void)
     win = create(base, BYTES);
     t_check(told(win), "not shared");
     memset(base, 9, BYTES);
-    busy.stop = 0;
-    pthread_create(&deaf, NULL, blocked, NULL);
+    deaf_begin(&deaf);
     MPI_Win_free(&win);
     busy.stop = 1;
     pthread_join(deaf, NULL);
