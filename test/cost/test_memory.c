@@ -23,7 +23,7 @@ static void look(const struct test_world *w, struct course *c, int point)
 static void use(struct test_world *w)
 {
     static char data[600];
-    int64_t one = 1, got;
+    static int64_t one = 1, got; /* until the next flush */
     for (int t = 1; t < CONTACTS; t++) {
         test_op(w, 0, test_put(t, 0, data, 8));
         TEST_DONE(w, wdl_win_flush(w->rank[0].win, t, 0, &w->rank[0].step));

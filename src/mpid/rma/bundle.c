@@ -98,7 +98,7 @@ static int bundle_queue(struct wdl_win *win, const struct wdl_pkt *pkt, const ch
     };
     if (stash) {
         stash->pkt = *pkt;
-        stash->pass = (struct wdl_pass) { NULL };
+        stash->pass = (struct wdl_pass) {.answer = NULL };
         stash->bytes = bytes;
         memcpy(stash->payload, payload, bytes);
     }
@@ -113,7 +113,7 @@ static int bundle_queue(struct wdl_win *win, const struct wdl_pkt *pkt, const ch
 int wdl_serve_bundle(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
                      size_t bytes)
 {
-    struct wdl_pass pass = { NULL };
+    struct wdl_pass pass = {.answer = NULL };
     int lock = pkt->flags & WDL_PKT_WITH_LOCK;
     if (!wdl_resume_take(&win->rma->resume, pkt, &pass)) {
         if (!bundle_valid(win, pkt, payload, bytes) ||

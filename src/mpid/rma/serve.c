@@ -379,7 +379,7 @@ int wdl_serve_op(struct wdl_win *win, const struct wdl_pkt *pkt, const char *pay
 {
     struct serve s = {.win = win,.pkt = pkt,.payload = payload,.bytes = bytes };
     int more = pkt->flags & (WDL_PKT_WITH_UNLOCK | WDL_PKT_WITH_FLUSH);
-    struct wdl_pass pass = { NULL };
+    struct wdl_pass pass = {.answer = NULL };
     size_t used;
     if ((more & WDL_PKT_WITH_UNLOCK) && !wdl_serve_is_held(win))
         return WDL_ERR_PROTO;
