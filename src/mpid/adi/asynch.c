@@ -55,6 +55,7 @@ struct wdl_adi_asynch {
     int bell;                   /* eventfd: look around */
     int windows;                /* that want the thread; the rest under the global lock too */
     int lifted;                 /* we made MPICH take its lock */
+    int stopped;                /* MPI_Finalize has begun */
     int ending;
 };
 
@@ -112,7 +113,7 @@ static int serve(struct wdl_adi_asynch *asynch)
 {
     int fd = -1;
     enter();
-    if (asynch->windows > 0) {
+    if (asynch->windows > 0 && !asynch->stopped) {
         struct wdl_nm *nm = wdl_adi.proc->nm;
         do {
             while (wdl_proc_progress(wdl_adi.proc) > 0);
@@ -229,6 +230,16 @@ void wdl_adi_asynch_release(MPIR_Win * win)
     }
 }
 
+void wdl_adi_asynch_stop(void)
+{
+    struct wdl_adi_asynch *asynch = wdl_adi.asynch;
+    if (MPIR_ThreadInfo.isThreaded || asynch->stopped || asynch->windows == 0)
+        return;
+    enter();                    /* the thread may be at it */
+    asynch->stopped = 1;
+    leave();
+}
+
 void wdl_adi_asynch_end(void)
 {
     struct wdl_adi_asynch *asynch = wdl_adi.asynch;
@@ -243,6 +254,10 @@ void wdl_adi_asynch_end(void)
 }
 
 #else /* without threads nobody serves */
+
+void wdl_adi_asynch_stop(void)
+{
+}
 
 void wdl_adi_asynch_hold(MPIR_Win * win)
 {

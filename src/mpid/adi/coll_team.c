@@ -16,7 +16,8 @@
 
 struct wdl_adi_team {
     struct wdl_list link;       /* in teams */
-    int left;                   /* its communicator or request is gone */
+    struct wdl_adi_team **owner;        /* where its communicator or request holds it */
+    int left;                   /* that is gone */
     struct wdl_team *team;
     struct wdl_rank_map map;
     struct wdl_adi_share *share;
@@ -100,8 +101,11 @@ int wdl_adi_teams_end(void)
     struct wdl_list *node;
     wdl_list_for (node, &teams) {
         struct wdl_adi_team *t = wdl_container_of(node, struct wdl_adi_team, link);
-        old += !t->left;
+        if (t->left)
+            continue;
+        *t->owner = NULL;       /* a late completion may yet free the communicator */
         t->left = 1;
+        old++;
     }
     WDL_ADI_WAIT_BY_MEMORY(old_end(0), mpi_errno);
     return mpi_errno;
@@ -124,6 +128,7 @@ static int team_make(MPIR_Comm * comm, uint32_t id, struct wdl_adi_team **team_o
     status = team_create(comm, t);
     if (status == WDL_OK) {
         wdl_list_push(&teams, &t->link);
+        t->owner = team_out;
         *team_out = t;
     } else {
         wdl_rank_map_release(&t->map);

@@ -2,7 +2,7 @@
 #include "mpid/coll/board.h"
 #include <string.h>
 
-enum { LINE = 64, STAMP = 16 }; /* data begins behind the stamp, aligned for any element */
+enum { LINE = 64, STAMP = 16 }; /* data begins behind stamp and length, aligned for any element */
 
 static size_t sheet_bytes(const struct wdl_team *team)
 {
@@ -38,6 +38,8 @@ void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place)
 {
     const struct wdl_coll_shm *shm = run->team->params.shm;
     uint64_t *at = place_of(run, run->team->rank, place);
+    if (place == WDL_BOARD_DATA)
+        at[1] = run->args.bytes;
     /* pairs with the load in wdl_board_seen: the sheet and the memory behind its addresses */
     __atomic_store_n(at, run->stamp, __ATOMIC_RELEASE);
     run->team->coll->stats.stored++;
@@ -51,6 +53,11 @@ int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board 
 {
     /* pairs with the store in wdl_board_post */
     return __atomic_load_n(place_of(run, rank, place), __ATOMIC_ACQUIRE) == run->stamp;
+}
+
+size_t wdl_board_length(const struct wdl_run *run, int rank)
+{
+    return place_of(run, rank, WDL_BOARD_DATA)[1];
 }
 
 int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void *here,

@@ -29,6 +29,8 @@ struct wdl_sheet {
 char *wdl_board_sheet(const struct wdl_run *run, int rank);
 void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place);
 int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board place);
+/* The args.bytes of a rank that has posted DATA. */
+size_t wdl_board_length(const struct wdl_run *run, int rank);
 /* Copy from and to the private memory of a rank that has posted. */
 int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void *here,
                     size_t bytes);

@@ -137,9 +137,21 @@ static int barrier(struct wdl_run *run, struct wdl_car_run *c)
     return WDL_OK;
 }
 
+/* Does the root mean as much as we do? Where not, it learns that it need not wait for us. */
+static int agreed(struct wdl_run *run, int root)
+{
+    if (run->args.variable || wdl_board_length(run, root) == run->args.bytes)
+        return WDL_OK;
+    (void) wdl_node_post(run, WDL_BOARD_DONE);
+    return WDL_ERR_TRUNCATE;
+}
+
 static int take_all(struct wdl_run *run, int rank)
 {
-    return wdl_node_take(run, rank, 0, run->args.dst, run->args.bytes);
+    int status = agreed(run, rank);
+    if (status == WDL_OK)
+        status = wdl_node_take(run, rank, 0, run->args.dst, run->args.bytes);
+    return status;
 }
 
 static void own_block(const void *from, void *to, size_t bytes)
@@ -268,7 +280,9 @@ static int place_of_mine(struct wdl_run *run, int rank, size_t *at_out)
 static int take_mine(struct wdl_run *run, int root)
 {
     size_t at;
-    int status = place_of_mine(run, root, &at);
+    int status = agreed(run, root);
+    if (status == WDL_OK)
+        status = place_of_mine(run, root, &at);
     return status == WDL_OK ? wdl_node_take(run, root, at, run->args.dst, run->args.bytes) : status;
 }
 

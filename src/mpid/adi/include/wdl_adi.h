@@ -52,6 +52,10 @@ void wdl_adi_watch_join(void);
 void wdl_adi_watch_quiet(void);
 void wdl_adi_watch_end(void);
 
+/* asynch.c: MPI_Finalize begins with the end of MPICH's locking; from here on the thread serves
+ * nobody. Called, if there is a thread, before anything that may touch the network then. */
+void wdl_adi_asynch_stop(void);
+
 /* win.c: begin and end of the RMA module; MPI error codes. */
 int wdl_adi_rma_init(struct wdl_proc *proc);
 int wdl_adi_rma_fini(struct wdl_proc *proc);
