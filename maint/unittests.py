@@ -21,6 +21,9 @@ SETUPS = {
 # From the tarball everything is built; of the tests, those run that read the tree they come with.
 DISTCHECK = ["distcheck", "TESTS=$(test_scripts)"]
 
+# The quick part leaves out the tests of the scripts but that of tidy, which looks at the source.
+QUICK = ["TESTS=test/maint/test_tidy.py $(library_tests)"]
+
 # Built things and other people's files stay behind.
 SKIPPED = re.compile(r"^(\..*|_.*|.*~|autom4te\.cache|build-aux|configure|Makefile|Makefile\.in|aclocal\.m4"
                      r"|config\.(log|status)|.*\.(o|a|log|trs)|windlass-.*)$")
@@ -59,20 +62,21 @@ def prepare(top, work, name, report):
     return build, environment
 
 
-def run(top, work, name, jobs, report):
+def run(top, work, name, option, report):
+    jobs = option.jobs
     build, environment = prepare(top, work, name, report)
     if build is None:
         return
     if name != "dist":
-        make_check(name, build, environment, jobs, report)
+        make_check(name, build, environment, jobs, QUICK if option.quick else [], report)
     elif step("make distcheck", ["make", f"-j{jobs}"] + DISTCHECK, build, environment, name, report):
         report.result("dist: make distcheck", True)
 
 
-def make_check(name, build, environment, jobs, report):
+def make_check(name, build, environment, jobs, tests, report):
     """`make check`, a result for each line of its test harness."""
-    process = subprocess.Popen(["make", "-k", f"-j{jobs}", "check", "AM_COLOR_TESTS=no"], cwd=build,
-                               env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+    process = subprocess.Popen(["make", "-k", f"-j{jobs}", "check", "AM_COLOR_TESTS=no"] + tests,
+                               cwd=build, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.STDOUT, text=True, errors="replace")
     output = []
     seen = 0

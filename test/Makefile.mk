@@ -116,8 +116,10 @@ test_mpid_coll_gasnet_world_SOURCES =   \
 test_mpid_coll_world_SOURCES = test/mpid/coll/world.c test/mpid/coll/oracle.c test/mpid/coll/world.h
 test_system_world_SOURCES = test/system/fair.c test/system/run.c test/system/script.c test/system/world.c test/system/world.h
 LDADD = test/libsupport.a libwindlass.a $(CHECK_LIBS) $(UCX_LIBS)
-# Long ones first: what runs beside them fills the cores.
-TESTS = $(network_tests) $(world_tests) $(unit_tests) $(netmod_tests) $(test_scripts)
+# Long ones first, what runs beside them fills the cores; but over a real network many processes wait for one another,
+# which takes four times as long where they share the cores with other tests.
+library_tests = $(world_tests) $(unit_tests) $(netmod_tests) $(network_tests)
+TESTS = $(test_scripts) $(library_tests)
 AM_TESTS_ENVIRONMENT = WDL_SRCDIR='$(abs_srcdir)'; export WDL_SRCDIR;
 else
 check-local:
