@@ -3,6 +3,7 @@
  * Opening, polling and closing a bed.
  */
 #include "netmod/bed.h"
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -70,11 +71,33 @@ void bed_open(struct bed *bed, const struct nm_way *way, int n)
     }
 }
 
+static void *closer(void *arg)
+{
+    struct wdl_nm *nm = arg;
+    nm->ops->close(nm);
+    return NULL;
+}
+
+void bed_close_together(struct wdl_nm *const *nm, int n)
+{
+    pthread_t thread[BED_RANKS_MAX];
+    for (int i = 0; i < n; i++)
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, closer, nm[i]), 0);
+    for (int i = 0; i < n; i++)
+        ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
+}
+
 void bed_close(struct bed *bed)
 {
+    struct wdl_nm *nm[BED_RANKS_MAX];
+    for (int i = 0; i < bed->n; i++)
+        nm[i] = bed->rank[i].nm;
+    if (!bed->sim)
+        bed_close_together(nm, bed->n);
     for (int i = 0; i < bed->n; i++) {
         struct bed_rank *r = &bed->rank[i];
-        r->nm->ops->close(r->nm);
+        if (bed->sim)
+            nm[i]->ops->close(nm[i]);
         for (int k = 0; k < r->logged; k++)
             free(r->log[k].data);
         free(r->log);

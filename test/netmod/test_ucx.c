@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. UCX conforms, over the transports
  * there are on every machine; or, called as `test_ucx TRANSPORTS`, over those, which are to put and
  * get without the target (maint/check --rdma does so). */
-#include "netmod/conformance.h"
+#include "netmod/bed.h"
 #include <stdlib.h>
 #include <string.h>
 
@@ -84,8 +84,7 @@ static void describes(const char *tls, const char *want0, const char *want1)
     for (int turn = 0; turn < 2000 || arrived < 2; turn++)
         for (int i = 0; i < 2; i++)
             wdl_nm_ucx_ops.poll(nm[i]);
-    for (int i = 0; i < 2; i++)
-        wdl_nm_ucx_ops.close(nm[i]);
+    bed_close_together(nm, 2);
 }
 
 START_TEST(describes_the_same_node)
@@ -119,8 +118,7 @@ START_TEST(oneself_needs_nobody)
     ck_assert_int_eq(caps.rma_needs_target, 0);
     ck_assert_uint_eq(caps.atomic32 & caps.atomic64, (1u << WDL_NM_ATOMIC_COUNT) - 1);
     ck_assert_int_eq(caps.domain, WDL_NM_DOMAIN_CPU);
-    for (int i = 0; i < 2; i++)
-        ops->close(nm[i]);
+    bed_close_together(nm, 2);
 }
 END_TEST
 
