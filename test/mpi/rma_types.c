@@ -113,12 +113,9 @@ static void run(const struct t_type *o, const struct t_type *t, int requests)
 
 int main(int argc, char **argv)
 {
-    int flavour = T_ALLOCATE;
     MPI_Aint span_max = 0, window_max = 0;
     t_begin(&argc, &argv);
-    for (int f = 0; f < T_FLAVOURS; f++)
-        if (argc > 1 && strcmp(argv[1], t_flavour_name[f]) == 0)
-            flavour = f;
+    enum t_flavour flavour = t_flavour_of(argc, argv);
     for (int s = 0; s < T_SHAPES; s++) {
         type[s] = t_type_make((enum t_shape) s);
         MPI_Aint span = type[s].high - type[s].low, window = type[s].high + window_disp(&type[s]);
@@ -127,7 +124,7 @@ int main(int argc, char **argv)
     }
     origin = t_alloc((size_t) span_max);
     result = t_alloc((size_t) span_max);
-    w = t_win_make(MPI_COMM_WORLD, (enum t_flavour) flavour, (size_t) window_max, 1);
+    w = t_win_make(MPI_COMM_WORLD, flavour, (size_t) window_max, 1);
     for (int s = 0; s < T_SHAPES; s++) {
         run(&type[s], &type[(s * 5 + 3) % T_SHAPES], s % 2);
         run(&type[s], &type[(s + 1) % T_SHAPES], !(s % 2));

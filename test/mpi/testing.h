@@ -135,6 +135,16 @@ struct t_win {
     MPI_Aint *at; /* displacement of each rank's memory: 0, or its address if dynamic */
 };
 
+/* The flavour that the program's argument names; without one T_ALLOCATE. */
+static inline enum t_flavour t_flavour_of(int argc, char **argv)
+{
+    for (int f = 0; argc > 1 && f < T_FLAVOURS; f++)
+        if (strcmp(argv[1], t_flavour_name[f]) == 0)
+            return (enum t_flavour) f;
+    t_check(argc < 2, "%s is no flavour of windows", argv[1]);
+    return T_ALLOCATE;
+}
+
 /* A window of `bytes` bytes a rank, all zero; displacement unit 1 where the flavour has no
  * other. Collective over comm. */
 static inline struct t_win t_win_make(MPI_Comm comm, enum t_flavour flavour, size_t bytes, int unit)

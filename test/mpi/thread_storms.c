@@ -172,12 +172,9 @@ int main(int argc, char **argv)
 {
     pthread_t id[THREADS];
     t_begin_at(&argc, &argv, MPI_THREAD_MULTIPLE);
-    int flavour = T_ALLOCATE;
-    for (int f = 0; f < T_FLAVOURS; f++)
-        if (argc > 1 && f != T_SHARED && strcmp(argv[1], t_flavour_name[f]) == 0)
-            flavour = f;
+    enum t_flavour flavour = t_flavour_of(argc, argv);
     for (int w = 0; w < WINDOWS; w++) {
-        window[w] = t_win_make(MPI_COMM_WORLD, (enum t_flavour) flavour, BYTES, 1);
+        window[w] = t_win_make(MPI_COMM_WORLD, flavour, BYTES, 1);
         MPI_Win_lock_all(0, window[w].win);
     }
     for (int i = 0; i < THREADS; i++)

@@ -127,12 +127,8 @@ int main(int argc, char **argv)
 {
     pthread_t id[THREADS];
     t_begin_at(&argc, &argv, MPI_THREAD_MULTIPLE);
-    int flavour = T_ALLOCATE;
-    for (int f = 0; f < T_FLAVOURS; f++)
-        if (argc > 1 && f != T_SHARED && strcmp(argv[1], t_flavour_name[f]) == 0)
-            flavour = f;
-    one = t_win_make(MPI_COMM_WORLD, (enum t_flavour) flavour,
-                     8 * (8 + (size_t) t_size * THREADS), 1);
+    enum t_flavour flavour = t_flavour_of(argc, argv);
+    one = t_win_make(MPI_COMM_WORLD, flavour, 8 * (8 + (size_t) t_size * THREADS), 1);
     for (int i = 0; i < THREADS; i++)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm_of[i]);
     pthread_barrier_init(&meet, NULL, THREADS);

@@ -179,9 +179,7 @@ static struct wdl_adi_asynch *asynch_start(void)
 /* Can another process's operation need this process's processor? */
 static int wants(const MPIR_Win * win)
 {
-    int provided = win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE ||
-                   win->create_flavor == MPI_WIN_FLAVOR_SHARED;
-    int mapped = provided || win->dev.shared.base;
+    int mapped = wdl_adi_is_provided(win) || win->dev.shared.base;
     if (win->comm_ptr->local_size < 2 || !wdl_adi.can_sleep)
         return 0;
     switch (MPIR_CVAR_WINDLASS_PROGRESS_THREAD) {

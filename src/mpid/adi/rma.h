@@ -34,6 +34,13 @@ struct wdl_adi_making {
     int share;                  /* the user's memory is to be shared; agreed by segment_create */
 };
 
+/* The window's memory is ours, not the user's. */
+static inline int wdl_adi_is_provided(const MPIR_Win * win)
+{
+    return win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE ||
+           win->create_flavor == MPI_WIN_FLAVOR_SHARED;
+}
+
 /* copy.c: the core's params.copy, for ctx an MPIR_Win, and whether the system permits it. */
 int wdl_adi_copy(void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
                  struct wdl_piece *remote, int nremote);

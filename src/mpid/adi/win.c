@@ -32,12 +32,6 @@ void wdl_adi_rank_info(void *ctx, int rank, struct wdl_win_rank *out)
             .bytes = segment->place[member].bytes,.disp_unit = segment->place[member].disp_unit };
 }
 
-static int is_provided(const MPIR_Win * win)
-{
-    return win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE ||
-           win->create_flavor == MPI_WIN_FLAVOR_SHARED;
-}
-
 static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
 {
     const MPIR_Win *win = ctx;
@@ -46,7 +40,7 @@ static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
     *control_out = member < 0 ? NULL : &segment->control[member];
     if (member < 0)
         return NULL;
-    if (is_provided(win))
+    if (wdl_adi_is_provided(win))
         return segment->base + segment->place[member].offset;
     if (member != segment->index)       /* created windows whose pages are shared: mapped, too */
         return win->dev.shared.base ? win->dev.shared.base + segment->place[member].offset : NULL;
@@ -130,7 +124,7 @@ static enum wdl_win_flavor flavor_of(const MPIR_Win * win)
 static int core_create(MPIR_Win * win)
 {
     struct wdl_adi_segment *segment = &win->dev.segment;
-    int provided = is_provided(win), dynamic = win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC;
+    int provided = wdl_adi_is_provided(win), dynamic = win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC;
     int shared = win->dev.shared.on, mapped = provided || (shared && !dynamic);
     if (provided) /* the others' places may not be written yet */
         win->base = segment->base + segment->place[segment->index].offset;
@@ -290,7 +284,7 @@ int MPID_Win_shared_query(MPIR_Win * win, int rank, MPI_Aint * size, int *disp_u
     } else if (segment->members > 0) {
         member = wdl_adi_segment_member(segment, rank);
     }
-    MPIR_ERR_CHKANDJUMP1(!is_provided(win), mpi_errno, MPI_ERR_RMA_FLAVOR, "**winflavor",
+    MPIR_ERR_CHKANDJUMP1(!wdl_adi_is_provided(win), mpi_errno, MPI_ERR_RMA_FLAVOR, "**winflavor",
                          "**winflavor %s", "MPI_WIN_FLAVOR_SHARED");
     if (member < 0)
         WDL_ADI_CHECK(WDL_ERR_SHARED, mpi_errno);
