@@ -64,7 +64,9 @@ test_support_sources =                  \
     test/mpid/coll/ranks.h              \
     test/support/must.h                 \
     test/support/suite.c                \
-    test/support/suite.h
+    test/support/suite.h                \
+    test/support/worlds.c               \
+    test/support/worlds.h
 
 # Not programs of check(3), but run like them.
 test_scripts =                          \

@@ -3,22 +3,13 @@
  * Simulated worlds of RMA. Without arguments: many seeds, mostly small worlds, some large. A
  * failure prints the command that repeats it; --seed N and the others run that one world.
  */
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include "base/assert.h"
+#include "support/worlds.h"
 #include "system/world.h"
 
-static char command[256];       /* repeats the world that runs now */
 static uint64_t puts_and_gets;  /* of the networks of all worlds: the direct path */
-
-static void on_abort(int sig)
-{
-    (void) sig;
-    ssize_t n = write(2, command, strlen(command));
-    _exit(n > 0 ? 1 : 2);
-}
 
 static int peer_of(void *ctx, int rank)
 {
@@ -163,19 +154,14 @@ static int world_close(struct world *w, int failed)
     return failed;
 }
 
-static int world(const struct options *o)
+static int world(const void *options)
 {
+    const struct options *o = options;
     struct world w = {.options = *o,.n = o->ranks,.fan = o->ranks < FAN_MAX ? o->ranks : FAN_MAX };
     struct wdl_sim_params sim = {.seed = o->seed,.ranks = o->ranks,.ordered = o->ordered,
         .delay_ns_max = (uint64_t) o->delay,.refuse_permille = o->refuse,.pending_permille = 300,
         .am_bytes_max = 1024,.ops_max = o->tiny ? 2 : 0
     };
-    snprintf(command, sizeof(command),
-             "repeat: test/system/world --seed %llu --ranks %d --script %c "
-             "--ordered %d --refuse %d --delay %d --tiny %d --node %d --region %d --epochs %d "
-             "--own %d --crowded %d --combine %d --direct %d\n",
-             (unsigned long long) o->seed, o->ranks, o->script, o->ordered, o->refuse, o->delay,
-             o->tiny, o->node, o->region, o->epochs, o->own, o->crowded, o->combine, o->direct);
     wdl_prng_init(&w.prng, o->seed);
     w.disp_unit = (int64_t) 1 << (o->seed % 4);
     w.bytes = 0;
@@ -189,13 +175,10 @@ static int world(const struct options *o)
     for (int i = 0; i < w.n; i++)
         rank_open(&w, i);
     script_make(&w);
-    int failed = world_close(&w, world_run(&w));
-    if (failed)
-        fprintf(stderr, "failed: %s\n%s", w.failure, command);
-    return failed;
+    return world_close(&w, world_run(&w)) ? worlds_failed(w.failure) : 0;
 }
 
-static struct options options_of(uint64_t seed)
+static void options_of(uint64_t seed, void *options_out)
 {
     struct wdl_prng p;
     struct options o = {.seed = seed };
@@ -219,59 +202,31 @@ static struct options options_of(uint64_t seed)
     o.region = wdl_prng_chance(&p, 200) && o.ranks < 8 ? 4096 : 256;
     o.direct = (int) wdl_prng_below(&p, 2);
     o.epochs = o.ranks > 100 ? 1 : o.ranks > 8 ? 2 : 2 + (int) wdl_prng_below(&p, 3);
-    return o;
+    *(struct options *) options_out = o;
+}
+
+/* Among many worlds there must be some of the direct path. */
+static int more(uint64_t seeds)
+{
+    printf("%llu puts and gets of the network\n", (unsigned long long) puts_and_gets);
+    return seeds >= 100 && puts_and_gets == 0;
 }
 
 int main(int argc, char **argv)
 {
-    uint64_t first = 1, count = 1000;
-    struct options o = { 0 };
-    int failed = 0, one = 0, chosen = 0;
-    signal(SIGABRT, on_abort);
-    for (int i = 1; i + 1 < argc; i += 2)
-        if (!strcmp(argv[i], "--seed")) {
-            o = options_of(strtoull(argv[i + 1], NULL, 0));
-            one = 1;
-        }
-    for (int i = 1; i + 1 < argc; i += 2) {
-        struct {
-            const char *name;
-            int *to;
-        } table[] = { {"--ranks", &o.ranks}, {"--ordered", &o.ordered}, {"--refuse", &o.refuse},
-            {"--delay", &o.delay}, {"--tiny", &o.tiny}, {"--node", &o.node},
-            {"--region", &o.region}, {"--epochs", &o.epochs}, {"--own", &o.own},
-            {"--crowded", &o.crowded}, {"--combine", &o.combine},
-            {"--direct", &o.direct} };
-        chosen = !strcmp(argv[i], "--seed");
-        if (!strcmp(argv[i], "--script")) {
-            o.script = argv[i + 1][0];
-            chosen = 1;
-        }
-        if (!strcmp(argv[i], "--first")) {
-            first = strtoull(argv[i + 1], NULL, 0);
-            chosen = 1;
-        }
-        if (!strcmp(argv[i], "--count")) {
-            count = strtoull(argv[i + 1], NULL, 0);
-            chosen = 1;
-        }
-        for (unsigned k = 0; k < sizeof(table) / sizeof(table[0]); k++)
-            if (!strcmp(argv[i], table[k].name)) {
-                *table[k].to = atoi(argv[i + 1]);
-                chosen = 1;
-            }
-        if (!chosen) {
-            fprintf(stderr, "world: unknown option %s\n", argv[i]);
-            return 2;
-        }
-    }
-    if (one)
-        return world(&o);
-    for (uint64_t seed = first; seed < first + count; seed++) {
-        o = options_of(seed);
-        failed += world(&o);
-    }
-    printf("world: %llu seeds, %d failed, %llu puts and gets of the network\n",
-           (unsigned long long) count, failed, (unsigned long long) puts_and_gets);
-    return failed > 0 || (count >= 100 && puts_and_gets == 0);
+    static const struct worlds_option table[] = {
+        WORLDS_OPTION(options, ranks),  WORLDS_LETTER(options, script),
+        WORLDS_OPTION(options, ordered), WORLDS_OPTION(options, refuse),
+        WORLDS_OPTION(options, delay),  WORLDS_OPTION(options, tiny),
+        WORLDS_OPTION(options, node),   WORLDS_OPTION(options, region),
+        WORLDS_OPTION(options, epochs), WORLDS_OPTION(options, own),
+        WORLDS_OPTION(options, crowded), WORLDS_OPTION(options, combine),
+        WORLDS_OPTION(options, direct)
+    };
+    static const struct worlds worlds = {.program = "test/system/world",.count = 1000,
+        .options_bytes = sizeof(struct options),.options = table,
+        .noptions = sizeof(table) / sizeof(table[0]),.options_of = options_of,.world = world,
+        .more = more
+    };
+    return worlds_main(&worlds, argc, argv);
 }

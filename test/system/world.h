@@ -25,7 +25,7 @@ struct options {
     uint64_t seed;
     int ranks, ordered, refuse, delay, tiny, node, region, epochs, own, crowded, combine, direct;
     /* f fence, p pscw, l lock, a lock_all, s streams of lock_all, m one after the other */
-    char script;
+    int script;
 };
 
 enum step_kind { STEP_FENCE, STEP_POST, STEP_START, STEP_COMPLETE, STEP_WAIT, STEP_LOCK,

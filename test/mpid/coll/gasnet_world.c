@@ -3,25 +3,14 @@
  * Runs simulated worlds of GASNet's collectives. Without arguments: many seeds, lies that must be
  * caught, and a few worlds of many nodes. A failure prints the command that repeats it.
  */
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "base/assert.h"
 #include "mpid/coll/gasnet_world.h"
+#include "support/worlds.h"
 
-enum { FEW_KINDS = 10, CAUGHT = 42 }; /* the first kinds: for any number of nodes */
-
-static char command[320]; /* repeats the world that runs now */
-
-static void on_abort(int sig)
-{
-    (void) sig;
-    ssize_t n = write(2, command, strlen(command));
-    _exit(n > 0 ? 1 : 2);
-}
+enum { FEW_KINDS = 10 }; /* the first kinds: for any number of nodes */
 
 static int pick(struct world *w, int fixed, int n)
 {
@@ -150,18 +139,9 @@ static void world_steps(struct world *w)
     free(has_ended);
 }
 
-static void command_set(const struct options *o)
+static int world(const void *options)
 {
-    snprintf(command, sizeof(command),
-             "repeat: test/mpid/coll/gasnet_world --seed %llu --ranks %d --ordered %d --refuse %d "
-             "--delay %d --ops %d --depth %d --window %d --bytes %d --images %d --kind %d --in %d "
-             "--out %d --lie %d\n",
-             (unsigned long long) o->seed, o->ranks, o->ordered, o->refuse, o->delay, o->ops,
-             o->depth, o->window, o->bytes, o->images, o->kind, o->in, o->out, o->lie);
-}
-
-static int world(const struct options *o)
-{
+    const struct options *o = options;
     struct world w = {.options = *o};
     struct wdl_sim_params sim = {.seed = o->seed,
                                  .ranks = o->ranks,
@@ -170,7 +150,6 @@ static int world(const struct options *o)
                                  .refuse_permille = o->refuse,
                                  .pending_permille = 300,
                                  .am_bytes_max = 1024};
-    command_set(o);
     wdl_prng_init(&w.prng, o->seed);
     ranks_open(&w.ranks, &sim);
     teams_make(&w);
@@ -186,11 +165,8 @@ static int world(const struct options *o)
             ranks_step(&w.ranks);
     for (int i = 0; i < o->ops && !w.failure[0]; i++)
         op_final(&w.ops[i]);
-    if (w.failure[0]) {
-        if (!o->lie)
-            fprintf(stderr, "gasnet_world: %s\n%s", w.failure, command);
-        return 1; /* what it holds is lost: the program ends soon */
-    }
+    if (w.failure[0])
+        return worlds_failed(w.failure);
     ranks_close(&w.ranks);
     for (int i = 0; i < o->ops; i++)
         op_free(&w.ops[i]);
@@ -202,7 +178,7 @@ static int world(const struct options *o)
     return 0;
 }
 
-static struct options options_of(uint64_t seed)
+static void options_of(uint64_t seed, void *options_out)
 {
     struct options o = {.seed = seed, .kind = -1, .in = -1, .out = -1};
     struct wdl_prng p;
@@ -217,46 +193,52 @@ static struct options options_of(uint64_t seed)
     o.window = 8 << wdl_prng_below(&p, 4);
     o.bytes = o.ranks > 9 ? 500 : 3000;
     o.images = (int) wdl_prng_below(&p, 3);
-    return o;
+    *(struct options *) options_out = o;
 }
 
-/* In a process of its own: a world that fails keeps what it holds. 1: it failed; -1: it broke. */
-static int world_apart(const struct options *o)
+/* The engine is told less than the oracle checks. */
+static void lie(void *options, int lie, int kind)
 {
-    int status = 0;
-    pid_t child = fork();
-    if (child == 0)
-        _exit(world(o) ? CAUGHT : 0);
-    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
-        return -1;
-    return WEXITSTATUS(status) == CAUGHT ? 1 : WEXITSTATUS(status) == 0 ? 0 : -1;
+    struct options *o = options;
+    o->ranks = 2 + (int) (o->seed % 6);
+    o->kind = kind;
+    o->ops = 20;
+    o->delay = 3000;
+    o->in = lie == 1 ? 2 : 1;
+    o->out = lie == 2 ? 2 : 1;
+    o->lie = lie;
 }
 
-/* Worlds in which the engine is told less than the oracle checks; at least one must fail. */
-static int lie_caught(int lie, int kind)
+static const char *kind_name(int kind)
 {
-    for (uint64_t seed = 1; seed < 80; seed++) {
-        struct options o = options_of(seed);
-        o.ranks = 2 + (int) (seed % 6);
-        o.kind = kind;
-        o.ops = 20;
-        o.delay = 3000;
-        o.in = lie == 1 ? 2 : 1;
-        o.out = lie == 2 ? 2 : 1;
-        o.lie = lie;
-        int caught = world_apart(&o);
-        if (caught)
-            return caught > 0;
-    }
-    fprintf(stderr, "gasnet_world: lie %d about %s was not caught\n", lie, kinds[kind].name);
-    return 0;
+    return kinds[kind].name;
 }
+
+static int more(uint64_t seeds);
+
+static const struct worlds_option table[] = {
+    WORLDS_OPTION(options, ranks),  WORLDS_OPTION(options, ordered), WORLDS_OPTION(options, refuse),
+    WORLDS_OPTION(options, delay),  WORLDS_OPTION(options, ops),     WORLDS_OPTION(options, depth),
+    WORLDS_OPTION(options, window), WORLDS_OPTION(options, bytes),   WORLDS_OPTION(options, images),
+    WORLDS_OPTION(options, kind),   WORLDS_OPTION(options, in),      WORLDS_OPTION(options, out),
+    WORLDS_OPTION(options, lie)};
+static const struct worlds worlds = {.program = "test/mpid/coll/gasnet_world",
+                                     .count = 300,
+                                     .options_bytes = sizeof(struct options),
+                                     .options = table,
+                                     .noptions = sizeof(table) / sizeof(table[0]),
+                                     .options_of = options_of,
+                                     .world = world,
+                                     .more = more,
+                                     .lie = lie,
+                                     .kind_name = kind_name,
+                                     .lie_seeds = 79};
 
 static int lies_caught(void)
 {
     for (int kind = 0; kind < kind_count; kind++)
         for (int lie = 1; lie <= 2 && kinds[kind].moves; lie++)
-            if (!lie_caught(lie, kind))
+            if (!worlds_lie_caught(&worlds, lie, kind))
                 return 0;
     return 1;
 }
@@ -279,57 +261,19 @@ static int many_nodes(int ranks)
                             .kind = kind,
                             .in = -1,
                             .out = -1};
-        if (world(&o))
+        if (worlds_run(&worlds, &o))
             return 0;
     }
     return 1;
 }
 
-static int option_set(struct options *o, const char *name, const char *value)
+static int more(uint64_t seeds)
 {
-    struct {
-        const char *name;
-        int *to;
-    } table[] = {{"--ranks", &o->ranks},   {"--ordered", &o->ordered}, {"--refuse", &o->refuse},
-                 {"--delay", &o->delay},   {"--ops", &o->ops},         {"--depth", &o->depth},
-                 {"--window", &o->window}, {"--bytes", &o->bytes},     {"--images", &o->images},
-                 {"--kind", &o->kind},     {"--in", &o->in},           {"--out", &o->out},
-                 {"--lie", &o->lie}};
-    for (unsigned k = 0; k < sizeof(table) / sizeof(table[0]); k++)
-        if (!strcmp(name, table[k].name)) {
-            *table[k].to = atoi(value);
-            return 1;
-        }
-    return 0;
+    (void) seeds;
+    return !(lies_caught() && many_nodes(512) && many_nodes(4096));
 }
 
 int main(int argc, char **argv)
 {
-    uint64_t first = 1, count = 300;
-    struct options o = {0};
-    int failed = 0, one = 0;
-    signal(SIGABRT, on_abort);
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--seed")) {
-            o = options_of(strtoull(argv[i + 1], NULL, 0));
-            one = 1;
-        } else if (!strcmp(argv[i], "--first")) {
-            first = strtoull(argv[i + 1], NULL, 0);
-        } else if (!strcmp(argv[i], "--count")) {
-            count = strtoull(argv[i + 1], NULL, 0);
-        } else if (!option_set(&o, argv[i], argv[i + 1])) {
-            fprintf(stderr, "gasnet_world: unknown option %s\n", argv[i]);
-            return 2;
-        }
-    }
-    if (one)
-        return world(&o);
-    for (uint64_t seed = first; seed < first + count && !failed; seed++) {
-        o = options_of(seed);
-        failed += world(&o);
-    }
-    failed += !failed && !lies_caught();
-    failed += !failed && !(many_nodes(512) && many_nodes(4096));
-    printf("gasnet world: %llu seeds, %d failed\n", (unsigned long long) count, failed);
-    return failed > 0;
+    return worlds_main(&worlds, argc, argv);
 }

@@ -3,22 +3,12 @@
  * Runs simulated worlds of collectives. Without arguments: many seeds, and lies that must be
  * caught. A failure prints the command that repeats it.
  */
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "base/assert.h"
 #include "mpid/coll/world.h"
-
-static char command[320]; /* repeats the world that runs now */
-
-static void on_abort(int sig)
-{
-    (void) sig;
-    ssize_t n = write(2, command, strlen(command));
-    _exit(n > 0 ? 1 : 2);
-}
+#include "support/worlds.h"
 
 static void req_done(struct wdl_coll_req *req)
 {
@@ -300,8 +290,9 @@ static void world_steps(struct world *w)
     }
 }
 
-static int world(const struct options *o)
+static int world(const void *options)
 {
+    const struct options *o = options;
     struct world w = {.options = *o};
     struct wdl_sim_params sim = {.seed = o->seed,
                                  .ranks = o->ranks,
@@ -310,12 +301,6 @@ static int world(const struct options *o)
                                  .refuse_permille = o->refuse,
                                  .pending_permille = 300,
                                  .am_bytes_max = 1024};
-    snprintf(command, sizeof(command),
-             "repeat: test/mpid/coll/world --seed %llu --ranks %d --ordered %d --refuse %d "
-             "--delay %d --teams %d --ops %d --depth %d --window %d --bytes %d --kind %d --in %d "
-             "--out %d --lie %d --node %d\n",
-             (unsigned long long) o->seed, o->ranks, o->ordered, o->refuse, o->delay, o->teams,
-             o->ops, o->depth, o->window, o->bytes, o->kind, o->in, o->out, o->lie, o->node);
     wdl_prng_init(&w.prng, o->seed);
     ranks_open(&w.ranks, &sim);
     groups_make(&w);
@@ -329,11 +314,8 @@ static int world(const struct options *o)
     world_steps(&w);
     for (int i = 0; i < o->ops && !w.failure[0]; i++)
         op_final(&w.ops[i]);
-    if (w.failure[0]) {
-        if (!o->lie)
-            fprintf(stderr, "world: %s\n%s", w.failure, command);
-        return 1; /* what it holds is lost: the program ends soon */
-    }
+    if (w.failure[0])
+        return worlds_failed(w.failure);
     for (int g = 0; g < o->teams; g++)
         for (int i = 0; i < w.groups[g].size; i++)
             while (wdl_team_destroy(w.groups[g].teams[i]) == WDL_AGAIN)
@@ -360,7 +342,7 @@ static int world(const struct options *o)
     return w.failure[0] != 0;
 }
 
-static struct options options_of(uint64_t seed)
+static void options_of(uint64_t seed, void *options_out)
 {
     struct options o = {.seed = seed, .kind = -1, .in = -1, .out = -1};
     struct wdl_prng p;
@@ -378,85 +360,57 @@ static struct options options_of(uint64_t seed)
     o.depth = 1 << wdl_prng_below(&p, 8);
     o.window = 8 << wdl_prng_below(&p, 4);
     o.bytes = o.ranks > 60 ? 300 : o.ranks > 9 ? 2000 : 5000;
-    return o;
+    *(struct options *) options_out = o;
 }
 
-/* Worlds in which the engine is told less than the oracle checks; the seeds of which at least
- * one must fail. */
-static int lies_caught(int lie, int kind)
+/* The engine is told less than the oracle checks. */
+static void lie(void *options, int lie, int kind)
 {
-    enum { CAUGHT = 42 };
-    for (uint64_t seed = 1; seed < 60; seed++) {
-        struct options o = options_of(seed);
-        o.ranks = 2 + (int) (seed % 6);
-        o.kind = kind;
-        o.delay = 3000;
-        o.in = lie == 1 ? 2 : 1;
-        o.out = lie == 2 ? 2 : 1;
-        o.lie = lie;
-        /* in a process of its own: a world that fails keeps what it holds */
-        int status = 0;
-        pid_t child = fork();
-        if (child == 0)
-            _exit(world(&o) ? CAUGHT : 0);
-        if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
-            break;
-        if (WEXITSTATUS(status) == CAUGHT)
-            return 1;
-        if (WEXITSTATUS(status) != 0)
-            break;
-    }
-    fprintf(stderr, "world: lie %d about %s was not caught\n", lie,
-            wdl_coll_kind_name((enum wdl_coll_kind) kind));
-    return 0;
+    struct options *o = options;
+    o->ranks = 2 + (int) (o->seed % 6);
+    o->kind = kind;
+    o->delay = 3000;
+    o->in = lie == 1 ? 2 : 1;
+    o->out = lie == 2 ? 2 : 1;
+    o->lie = lie;
 }
 
-static int option_set(struct options *o, const char *name, const char *value)
+static const char *kind_name(int kind)
 {
-    struct {
-        const char *name;
-        int *to;
-    } table[] = {{"--ranks", &o->ranks}, {"--ordered", &o->ordered}, {"--refuse", &o->refuse},
-                 {"--delay", &o->delay}, {"--teams", &o->teams},     {"--ops", &o->ops},
-                 {"--depth", &o->depth}, {"--window", &o->window},   {"--bytes", &o->bytes},
-                 {"--kind", &o->kind},   {"--in", &o->in},           {"--out", &o->out},
-                 {"--lie", &o->lie},     {"--node", &o->node}};
-    for (unsigned k = 0; k < sizeof(table) / sizeof(table[0]); k++)
-        if (!strcmp(name, table[k].name)) {
-            *table[k].to = atoi(value);
-            return 1;
-        }
-    return 0;
+    return wdl_coll_kind_name((enum wdl_coll_kind) kind);
+}
+
+static int lies_not_caught(uint64_t seeds);
+
+static const struct worlds_option table[] = {
+    WORLDS_OPTION(options, ranks), WORLDS_OPTION(options, ordered), WORLDS_OPTION(options, refuse),
+    WORLDS_OPTION(options, delay), WORLDS_OPTION(options, teams),   WORLDS_OPTION(options, ops),
+    WORLDS_OPTION(options, depth), WORLDS_OPTION(options, window),  WORLDS_OPTION(options, bytes),
+    WORLDS_OPTION(options, kind),  WORLDS_OPTION(options, in),      WORLDS_OPTION(options, out),
+    WORLDS_OPTION(options, lie),   WORLDS_OPTION(options, node)};
+static const struct worlds worlds = {.program = "test/mpid/coll/world",
+                                     .count = 500,
+                                     .options_bytes = sizeof(struct options),
+                                     .options = table,
+                                     .noptions = sizeof(table) / sizeof(table[0]),
+                                     .options_of = options_of,
+                                     .world = world,
+                                     .more = lies_not_caught,
+                                     .lie = lie,
+                                     .kind_name = kind_name,
+                                     .lie_seeds = 59};
+
+static int lies_not_caught(uint64_t seeds)
+{
+    (void) seeds;
+    int missed = 0;
+    for (int kind = WDL_COLL_BROADCAST; kind < WDL_COLL_CUSTOM && !missed; kind++)
+        for (int lie = 1; lie <= 2; lie++)
+            missed += !worlds_lie_caught(&worlds, lie, kind);
+    return missed;
 }
 
 int main(int argc, char **argv)
 {
-    uint64_t first = 1, count = 500;
-    struct options o = {0};
-    int failed = 0, one = 0;
-    signal(SIGABRT, on_abort);
-    for (int i = 1; i + 1 < argc; i += 2) {
-        if (!strcmp(argv[i], "--seed")) {
-            o = options_of(strtoull(argv[i + 1], NULL, 0));
-            one = 1;
-        } else if (!strcmp(argv[i], "--first")) {
-            first = strtoull(argv[i + 1], NULL, 0);
-        } else if (!strcmp(argv[i], "--count")) {
-            count = strtoull(argv[i + 1], NULL, 0);
-        } else if (!option_set(&o, argv[i], argv[i + 1])) {
-            fprintf(stderr, "world: unknown option %s\n", argv[i]);
-            return 2;
-        }
-    }
-    if (one)
-        return world(&o);
-    for (uint64_t seed = first; seed < first + count && !failed; seed++) {
-        o = options_of(seed);
-        failed += world(&o);
-    }
-    for (int kind = WDL_COLL_BROADCAST; kind < WDL_COLL_CUSTOM && !failed; kind++)
-        for (int lie = 1; lie <= 2; lie++)
-            failed += !lies_caught(lie, kind);
-    printf("coll world: %llu seeds, %d failed\n", (unsigned long long) count, failed);
-    return failed > 0;
+    return worlds_main(&worlds, argc, argv);
 }
