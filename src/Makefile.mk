@@ -15,6 +15,7 @@ windlass_core_sources = \
     %D%/mpid/coll/board.c \
     %D%/mpid/coll/broadcast.c \
     %D%/mpid/coll/cell.c \
+    %D%/mpid/coll/direct.c \
     %D%/mpid/coll/exchange.c \
     %D%/mpid/coll/express.c \
     %D%/mpid/coll/gasnet_bundle.c \

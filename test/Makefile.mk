@@ -13,6 +13,7 @@ unit_tests =                            \
     test/base/test_status               \
     test/mpid/coll/test_blockcyclic     \
     test/mpid/coll/test_cost            \
+    test/mpid/coll/test_direct          \
     test/mpid/coll/test_gasnet_fold     \
     test/mpid/coll/test_gasnet_op       \
     test/mpid/coll/test_gasnet_sync     \

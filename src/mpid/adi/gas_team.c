@@ -63,7 +63,13 @@ void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
 void gasnet_coll_segment_attach(gasnet_team_handle_t team, void *base, size_t nbytes)
 {
     WDL_GAS_ENTER();
-    wdl_gas_segment(wdl_gas_core(team, "segment_attach"), base, nbytes);
+    int mpi_errno = MPI_SUCCESS;
+    struct wdl_gas_team *core = wdl_gas_core(team, "segment_attach");
+    WDL_ADI_WAIT(wdl_gas_segment(core, base, nbytes), mpi_errno);
+    if (mpi_errno) {
+        wdl_gas_wrong("segment_attach", GASNET_COLL_ERR_NOMEM);
+        wdl_gas_punish(team->on_error, team->on_error_arg, GASNET_COLL_ERR_NOMEM);
+    }
     WDL_GAS_LEAVE();
 }
 

@@ -233,8 +233,12 @@ static int win_provide(MPI_Aint size, int disp_unit, int flavor, MPIR_Info * inf
 {
     struct wdl_adi_making m = {.comm = comm,.bytes = size,.disp_unit = disp_unit,.data = 1 };
     int mpi_errno = win_create(&m, flavor, info, win);
-    if (mpi_errno == MPI_SUCCESS)
-        *baseptr = (*win)->base;
+    if (mpi_errno)
+        return mpi_errno;
+    *baseptr = (*win)->base;
+    /* what collectives bring there is not copied on its way; where this fails, it is */
+    if (flavor == MPI_WIN_FLAVOR_ALLOCATE)
+        (void) wdl_coll_attach(wdl_adi.proc, (*win)->base, (size_t) size);
     return mpi_errno;
 }
 
@@ -261,6 +265,9 @@ int MPID_Win_free(MPIR_Win ** win_ptr)
     MPIR_ERR_CHECK(mpi_errno);
     /* nobody begins anything on the window after this */
     WDL_WIN_WAIT(win, wdl_win_barrier(win->dev.wdl, &step), mpi_errno);
+    MPIR_ERR_CHECK(mpi_errno);
+    if (win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE)
+        WDL_WIN_WAIT(win, wdl_coll_detach(wdl_adi.proc, win->base), mpi_errno);
     MPIR_ERR_CHECK(mpi_errno);
     WDL_WIN_WAIT(win, wdl_win_free(win->dev.wdl), mpi_errno);
     MPIR_ERR_CHECK(mpi_errno);

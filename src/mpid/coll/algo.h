@@ -51,6 +51,16 @@ int wdl_ring_distance(const struct wdl_build *b, int from, int to);
 
 int wdl_log2_up(int n);
 
+/* The two sides of a ready flag: for bytes that go `to`; for a SEND, to the place `at` in what has
+ * been said to be ready. */
+void wdl_ready_send(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc to, size_t bytes);
+int wdl_ready_recv(struct wdl_build *b, int peer, uint32_t role);
+void wdl_ready_for(struct wdl_build *b, int ready, int send, size_t at);
+/* Do so many bytes wait for a ready flag? If there is a cell for them; and if there is none. Those
+ * of several packets do in any case: the flag may say where they go. */
+int wdl_ready_wanted(const struct wdl_build *b, size_t bytes);
+int wdl_ready_wanted_bare(const struct wdl_build *b, size_t bytes);
+
 /* One side each of data from one rank to another. link_there: the role at the other rank;
  * link_here: at this one. The RECV must have no prerequisites. */
 int wdl_edge_send(struct wdl_build *b, enum wdl_phase phase, int peer, int link_there,

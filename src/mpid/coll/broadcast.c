@@ -57,17 +57,18 @@ static void ring(struct wdl_build *b, const struct wdl_tree_node *node, int recv
     int go = WDL_CAR_NONE, before = WDL_CAR_NONE, i = away(b, b->rank);
     struct wdl_place next;
     wdl_place_find(b, b->args->root, right, 0, &next);
-    if (!b->armed && node->size < size)
-        wdl_build_send(b, left, wdl_role(b, WDL_PHASE_READY2, 0), wdl_nowhere(), 0);
-    if (!b->armed && next.node.size < size)
-        go = wdl_build_recv(b, right, wdl_role(b, WDL_PHASE_READY2, 0), wdl_nowhere(), 0);
+    int asked = wdl_ready_wanted_bare(b, b->args->bytes);
+    if (asked && node->size < size)
+        wdl_ready_send(b, left, wdl_role(b, WDL_PHASE_READY2, 0), wdl_dst(0), b->args->bytes);
+    if (asked && next.node.size < size)
+        go = wdl_ready_recv(b, right, wdl_role(b, WDL_PHASE_READY2, 0));
     for (int j = 0; j < size - 1; j++) {
         int out = (i - j + size) % size, in = (i - j - 1 + size) % size;
         if (!owns(b, &next.node, out)) {
             size_t at = part_at(b, out), bytes = part_at(b, out + 1) - at;
             int send =
                 wdl_build_send(b, right, wdl_role_bare(b, j), i ? wdl_dst(at) : wdl_src(at), bytes);
-            wdl_build_order(b, go, send);
+            wdl_ready_for(b, go, send, at);
             if (owns(b, node, out))
                 wdl_build_stream(b, recv, at - lo, send, 0, bytes);
             else

@@ -84,6 +84,13 @@ struct wdl_car {
     int input, input_count; /* in graph->inputs: what bytes come from */
     struct wdl_shm_cell *shm; /* SEND, RECV within the node: the role's cell in slot 0 */
     size_t chunk_map; /* RECV of several chunks: first word of its map in the run */
+    /* SEND that is a ready flag: the memory it is for; SEND of data: its ready flag's RECV and one,
+     * or 0, and how far into that memory it goes */
+    struct wdl_loc offered;
+    size_t offered_bytes;
+    int ready;
+    int asks; /* RECV: of a ready flag */
+    size_t place_at;
 };
 
 struct wdl_edge {

@@ -11,6 +11,11 @@
 #include <string.h>
 #include "mpid/coll/coll_impl.h"
 
+static enum wdl_pkt kind_of(const struct wdl_coll_pkt *pkt)
+{
+    return (enum wdl_pkt)(pkt->what & ((1u << WDL_PKT_BITS) - 1));
+}
+
 static struct wdl_cell *cell_of(const struct wdl_team *team, uint32_t seq, uint32_t role)
 {
     size_t flags = team->cell_roles - team->data_roles;
@@ -60,10 +65,18 @@ static struct wdl_coll_stray *early_find(struct wdl_team *team, uint32_t seq, ui
     return NULL;
 }
 
+/* May it come before its RECV is armed? Data from its beginning; a ready flag that says where. */
+static int may_be_early(const struct wdl_coll_pkt *pkt, size_t bytes)
+{
+    return kind_of(pkt) == WDL_PKT_DATA ? pkt->offset == 0
+                                        : kind_of(pkt) == WDL_PKT_OFFER && bytes == 0;
+}
+
 static int early_keep(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int src, size_t bytes)
 {
     const struct wdl_host *host = &team->coll->host;
-    if (bytes || pkt->offset || pkt->role - team->cell_roles >= wdl_roles_bare_max(team) ||
+    if (bytes || !may_be_early(pkt, bytes) ||
+        pkt->role - team->cell_roles >= wdl_roles_bare_max(team) ||
         early_find(team, pkt->seq, pkt->role))
         return WDL_ERR_PROTO;
     struct wdl_coll_stray *stray = host->ops->alloc(host->ctx, sizeof(*stray));
@@ -82,7 +95,7 @@ static int cell_fill(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int 
     size_t room = pkt->role < team->data_roles ? team->params.cell_bytes : 0;
     if (pkt->role >= team->cell_roles)
         return early_keep(team, pkt, src, bytes);
-    if (bytes > room || pkt->offset)
+    if (bytes > room || !may_be_early(pkt, bytes))
         return WDL_ERR_PROTO;
     struct wdl_cell *cell = cell_of(team, pkt->seq, pkt->role);
     if (cell->seq == pkt->seq)
@@ -90,6 +103,9 @@ static int cell_fill(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int 
     cell->seq = pkt->seq;
     cell->bytes = (uint32_t) bytes;
     cell->src = src;
+    cell->what = pkt->what;
+    cell->offset = pkt->offset;
+    team->coll->stats.copied_bytes += bytes;
     if (bytes)
         memcpy(cell->data, data, bytes);
     team->coll->stats.early++;
@@ -102,6 +118,28 @@ static int comes_from(const struct wdl_run *run, int i, int src)
     return team->params.peer_of(team->params.ctx, run->graph->cars[i].peer) == src;
 }
 
+static int deliver(struct wdl_run *run, int i, const struct wdl_coll_pkt *pkt, const void *data,
+                   size_t bytes)
+{
+    uint64_t placed;
+    switch (kind_of(pkt)) {
+    case WDL_PKT_DATA:
+        return wdl_run_deliver(run, i, pkt->offset, data, bytes);
+    case WDL_PKT_OFFER:
+        if (run->graph->cars[i].bytes || bytes)
+            return WDL_ERR_PROTO;
+        run->cars[i].offer = (struct wdl_offer){pkt->offset, pkt->what >> WDL_PKT_BITS};
+        return wdl_run_deliver(run, i, 0, NULL, 0);
+    case WDL_PKT_PLACED:
+        if (bytes != sizeof(placed))
+            return WDL_ERR_PROTO;
+        memcpy(&placed, data, sizeof(placed));
+        return wdl_run_placed(run, i, pkt->offset, placed);
+    default:
+        return WDL_ERR_PROTO;
+    }
+}
+
 static int early_take(struct wdl_run *run, int i)
 {
     struct wdl_team *team = run->team;
@@ -111,7 +149,7 @@ static int early_take(struct wdl_run *run, int i)
         return 0;
     wdl_list_remove(&stray->link);
     int status =
-        comes_from(run, i, stray->src) ? wdl_run_deliver(run, i, 0, NULL, 0) : WDL_ERR_PROTO;
+        comes_from(run, i, stray->src) ? deliver(run, i, &stray->pkt, NULL, 0) : WDL_ERR_PROTO;
     host->ops->free(host->ctx, stray);
     if (status != WDL_OK)
         team->coll->proc->stats.malformed++;
@@ -128,7 +166,8 @@ int wdl_cell_take(struct wdl_run *run, int i)
     if (cell->seq != run->seq)
         return 0;
     cell->seq = run->seq + 1;
-    int status = comes_from(run, i, cell->src) ? wdl_run_deliver(run, i, 0, cell->data, cell->bytes)
+    struct wdl_coll_pkt pkt = {.what = cell->what, .offset = cell->offset};
+    int status = comes_from(run, i, cell->src) ? deliver(run, i, &pkt, cell->data, cell->bytes)
                                                : WDL_ERR_PROTO;
     if (team->params.poison && role < team->data_roles)
         memset(cell->data, 0xdb, team->params.cell_bytes);
@@ -163,7 +202,7 @@ static int team_handle(struct wdl_team *team, const struct wdl_coll_pkt *pkt, in
         return WDL_ERR_PROTO;
     if (run->cars[i].state == WDL_CAR_WAITING)
         return cell_fill(team, pkt, src, data, bytes);
-    return wdl_run_deliver(run, i, pkt->offset, data, bytes);
+    return deliver(run, i, pkt, data, bytes);
 }
 
 /* Only the first collective of a team, which is empty or carries cards, is heard of before the team
@@ -214,6 +253,13 @@ int wdl_coll_handle(void *arg, int src, const void *data, size_t bytes)
         return WDL_ERR_PROTO;
     memcpy(&pkt, data, sizeof(pkt));
     bytes -= sizeof(pkt);
+    enum wdl_pkt what = kind_of(&pkt);
+    if (what == WDL_PKT_KEY)
+        return wdl_direct_key(coll, src, &pkt, (const char *) data + sizeof(pkt), bytes);
+    if (what == WDL_PKT_FORGET) {
+        wdl_direct_forget(coll, src, &pkt);
+        return WDL_OK;
+    }
     struct wdl_team *team = team_by_id(coll, pkt.team);
     /* a team that has left its first collective behind is an old one: this is for the next with
      * its name */

@@ -58,7 +58,9 @@ enum wdl_coll_flag {
     WDL_COLL_SINGLE = 64,
     WDL_COLL_LOCAL = 128, /* every rank knows its own */
     /* scan: without the own contribution; rank 0's destination is left alone */
-    WDL_COLL_EXCLUSIVE = 256
+    WDL_COLL_EXCLUSIVE = 256,
+    /* the destinations of all ranks are attached: no detour through other memory */
+    WDL_COLL_PLACED = 1 << 16
 };
 #define WDL_COLL_IN (WDL_COLL_IN_NOSYNC | WDL_COLL_IN_MYSYNC | WDL_COLL_IN_ALLSYNC)
 #define WDL_COLL_OUT (WDL_COLL_OUT_NOSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_OUT_ALLSYNC)
@@ -178,6 +180,8 @@ struct wdl_team_params {
 
 struct wdl_coll_stats {
     uint64_t stored; /* cells of the node's ranks written */
+    /* bytes put in their places; copied out of messages and cells */
+    uint64_t placed_bytes, copied_bytes;
     uint64_t sent, sent_bytes, started, finished, early, graphs_built, runs_made, live;
 };
 
@@ -187,6 +191,13 @@ void wdl_coll_host(struct wdl_proc *proc, const struct wdl_host *host);
 /* All teams are destroyed. */
 void wdl_coll_fini(struct wdl_proc *proc);
 const struct wdl_coll_stats *wdl_coll_stats(struct wdl_proc *proc);
+
+/* Memory of this process that others may write directly: what goes into it from any rank, and is
+ * longer than one message, is not copied on its way. Regions may overlap. WDL_OK or ERR_NOMEM. */
+int wdl_coll_attach(struct wdl_proc *proc, void *base, size_t bytes);
+/* The region attached last at `base`: nothing moves there any more. WDL_AGAIN: make progress, and
+ * call again. */
+int wdl_coll_detach(struct wdl_proc *proc, void *base);
 
 /* Bytes of one rank's segment (struct wdl_coll_shm) for these parameters. */
 size_t wdl_coll_shm_bytes(struct wdl_proc *proc, const struct wdl_team_params *params);

@@ -41,8 +41,21 @@ struct wdl_cell {
     uint32_t seq; /* whose it is: full when equal to the slot's collective */
     uint32_t bytes;
     int32_t src; /* peer */
-    uint32_t pad;
+    uint32_t what; /* of the packet; with its offset */
+    uint64_t offset;
     char data[];
+};
+
+struct wdl_offer { /* memory of the receiver, as its ready flag says; 0: by messages */
+    uint64_t address;
+    uint64_t region;
+};
+
+enum wdl_direct_stage {
+    WDL_DIRECT_IDLE,
+    WDL_DIRECT_PUT, /* to be flushed */
+    WDL_DIRECT_THERE, /* to be told of */
+    WDL_DIRECT_BROKEN
 };
 
 enum wdl_car_state { WDL_CAR_WAITING, WDL_CAR_ARMED, WDL_CAR_COMPLETE };
@@ -57,6 +70,9 @@ struct wdl_car_run {
     size_t done;
     size_t arrived; /* RECV: bytes in all */
     int step, next; /* WATCH: its own */
+    struct wdl_offer offer; /* RECV of a ready flag: what came with it */
+    enum wdl_direct_stage stage; /* SEND to such memory: of the piece on its way */
+    size_t piece;
 };
 
 struct wdl_run {
@@ -135,6 +151,8 @@ struct wdl_coll {
     int nstrays;
     int busy; /* inside the engine: what starts now waits for the loop */
     size_t chunk_bytes; /* data of one packet */
+    struct wdl_list regions, keys[WDL_COLL_BUCKETS]; /* direct.c; keys by peer */
+    uint32_t region_id;
     struct wdl_coll_stats stats;
 };
 
@@ -159,6 +177,24 @@ static inline uint32_t wdl_roles_bare_max(const struct wdl_team *team)
 int wdl_cell_take(struct wdl_run *run, int car);
 int wdl_coll_handle(void *coll, int src, const void *data, size_t bytes);
 void wdl_coll_strays_give(struct wdl_team *team);
+
+/* ... and are in its place already. */
+int wdl_run_placed(struct wdl_run *run, int car, uint64_t offset, uint64_t bytes);
+void wdl_car_ready(struct wdl_car_run *c);
+
+/* direct.c */
+void wdl_direct_fini(struct wdl_coll *coll);
+/* What to say to `peer` of memory that it is to fill. WDL_OK or WDL_AGAIN. */
+int wdl_direct_offer(struct wdl_coll *coll, int peer, const char *at, size_t bytes,
+                     struct wdl_offer *offer_out);
+/* A key has come: WDL_OK, WDL_AGAIN, ERR_PROTO; or is no more. */
+int wdl_direct_key(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt, const void *data,
+                   size_t bytes);
+void wdl_direct_forget(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt);
+/* A SEND whose bytes up to `limit` are there goes on, and c->done with it: WDL_OK, WDL_AGAIN, an
+ * error; ERR_UNSUPPORTED: by messages. */
+int wdl_direct_step(struct wdl_car_run *c, const struct wdl_car *car, const struct wdl_offer *offer,
+                    size_t limit);
 
 /* shm.c */
 struct wdl_shm_cell *wdl_shm_cell_of(const struct wdl_team *team, const struct wdl_car *car);

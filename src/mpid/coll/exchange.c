@@ -106,10 +106,8 @@ int wdl_pair_send(struct wdl_build *b, int up, int d, struct wdl_loc from, size_
     if (!b->armed && b->size < b->team->links)
         return wdl_edge_send(b, WDL_PHASE_DATA, up, d, d, from, bytes);
     int send = wdl_build_send(b, up, wdl_role_bare(b, d), from, bytes);
-    if (!b->armed)
-        wdl_build_order(
-            b, wdl_build_recv(b, up, wdl_role_ready(b, WDL_PHASE_READY, d, d), wdl_nowhere(), 0),
-            send);
+    if (wdl_ready_wanted_bare(b, bytes))
+        wdl_ready_for(b, wdl_ready_recv(b, up, wdl_role_ready(b, WDL_PHASE_READY, d, d)), send, 0);
     return send;
 }
 
@@ -117,8 +115,8 @@ int wdl_pair_recv(struct wdl_build *b, int down, int d, struct wdl_loc to, size_
 {
     if (!b->armed && b->size < b->team->links)
         return wdl_edge_recv(b, WDL_PHASE_DATA, down, d, d, to, bytes);
-    if (!b->armed)
-        wdl_build_send(b, down, wdl_role_ready(b, WDL_PHASE_READY, d, d), wdl_nowhere(), 0);
+    if (wdl_ready_wanted_bare(b, bytes))
+        wdl_ready_send(b, down, wdl_role_ready(b, WDL_PHASE_READY, d, d), to, bytes);
     return wdl_build_recv(b, down, wdl_role_bare(b, d), to, bytes);
 }
 

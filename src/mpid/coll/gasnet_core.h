@@ -36,11 +36,12 @@ enum wdl_gas_flag {
     WDL_GAS_BLOCKING = 1 << 30 /* the caller waits: AGGREGATE is an error */
 };
 
-#define WDL_GAS_ERRORS(X)                                                                   \
-    X(FLAGS)                                                                                \
-    X(SYNC)                                                                                 \
-    X(ADDRESSES) X(ROOT) X(SIZE) X(ALIGNMENT) X(FUNCTION) X(LAYOUT) X(AGGREGATE) X(SEGMENT) \
-        X(HANDLE) X(NODES) X(BARRIER) X(INIT) X(NOMEM) X(NETWORK)
+#define WDL_GAS_ERRORS(X)                                                                         \
+    X(FLAGS)                                                                                      \
+    X(SYNC)                                                                                       \
+    X(ADDRESSES)                                                                                  \
+    X(ROOT) X(SIZE) X(ALIGNMENT) X(FUNCTION) X(LAYOUT) X(AGGREGATE) X(SEGMENT) X(HANDLE) X(NODES) \
+        X(BARRIER) X(INIT) X(NOMEM) X(NETWORK)
 enum wdl_gas_error {
     WDL_GAS_FINE,
 #define WDL_GAS_ERROR_ENUM(name) WDL_GAS_ERR_##name,
@@ -78,8 +79,10 @@ int wdl_gas_team_size(const struct wdl_gas_team *team);
 /* A rank's number among all peers. */
 int wdl_gas_team_peer(const struct wdl_gas_team *team, int rank);
 size_t wdl_gas_images(const struct wdl_gas_team *team);
-/* What IN_SEGMENT promises to be inside of; bytes 0: nothing is checked. */
-void wdl_gas_segment(struct wdl_gas_team *team, void *base, size_t bytes);
+/* This node's segment, in place of the one before: what IN_SEGMENT promises to be inside of (bytes
+ * 0: nothing is checked), and what data goes to without copies. Nothing moves there. WDL_OK,
+ * ERR_NOMEM, or WDL_AGAIN: make progress and call again. */
+int wdl_gas_segment(struct wdl_gas_team *team, void *base, size_t bytes);
 
 /* Collective: ranks with one color become a team, ordered by key, then by rank. *team_out is filled
  * when the handle is done. A process takes part in one split at a time. */

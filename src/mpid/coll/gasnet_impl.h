@@ -28,6 +28,7 @@ struct wdl_gas_team {
     int *peers; /* node -> peer */
     char *segment; /* wdl_gas_segment */
     size_t segment_bytes;
+    int attached; /* by this team, not by the one it was split from */
     struct wdl_list queue; /* operations of several stages; the first one runs */
     struct wdl_list open; /* members of an aggregate not yet closed */
     struct wdl_list idle; /* operations to use again */
@@ -119,14 +120,38 @@ static inline int wdl_gas_misaligned(const void *at, size_t elem)
     return (uintptr_t) at % (elem % 4 == 0 ? 4 : elem % 2 == 0 ? 2 : 1) != 0;
 }
 
-/* Memory said to be in the segment must be. */
+/* Memory said to be in the segment must be; none is. */
 static inline int wdl_gas_outside(const struct wdl_gas_team *team, const void *at, size_t bytes)
 {
     const char *p = at;
-    if (!team->segment_bytes)
+    if (!team->segment_bytes || !bytes)
         return 0;
     return p < team->segment || bytes > team->segment_bytes ||
            p > team->segment + (team->segment_bytes - bytes);
+}
+
+/* What this node reads and writes must be where the flags say. */
+static inline enum wdl_gas_error wdl_gas_segment_error(const struct wdl_gas_team *team, int flags,
+                                                       const void *src, size_t src_bytes,
+                                                       const void *dst, size_t dst_bytes)
+{
+    return ((flags & WDL_GAS_SRC_IN_SEGMENT) && wdl_gas_outside(team, src, src_bytes)) ||
+                   ((flags & WDL_GAS_DST_IN_SEGMENT) && wdl_gas_outside(team, dst, dst_bytes))
+               ? WDL_GAS_ERR_SEGMENT
+               : WDL_GAS_FINE;
+}
+
+/* ... and the lists of its units, which may be NULL. */
+static inline enum wdl_gas_error wdl_gas_lists_error(const struct wdl_gas_team *team, int flags,
+                                                     size_t units, void *const *src,
+                                                     size_t src_bytes, void *const *dst,
+                                                     size_t dst_bytes)
+{
+    enum wdl_gas_error error = WDL_GAS_FINE;
+    for (size_t i = 0; i < units && !error; i++)
+        error = wdl_gas_segment_error(team, flags, src ? src[i] : NULL, src ? src_bytes : 0,
+                                      dst ? dst[i] : NULL, dst ? dst_bytes : 0);
+    return error;
 }
 
 #endif

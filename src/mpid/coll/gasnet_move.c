@@ -7,17 +7,6 @@
 #include <string.h>
 #include "mpid/coll/gasnet_impl.h"
 
-/* What touches this rank's memory must be where the flags say. */
-static enum wdl_gas_error segment_error(const struct wdl_gas_op *op, int flags, const void *src,
-                                        size_t src_bytes, const void *dst, size_t dst_bytes)
-{
-    int out =
-        (flags & WDL_GAS_SRC_IN_SEGMENT) && src_bytes && wdl_gas_outside(op->team, src, src_bytes);
-    out |=
-        (flags & WDL_GAS_DST_IN_SEGMENT) && dst_bytes && wdl_gas_outside(op->team, dst, dst_bytes);
-    return out ? WDL_GAS_ERR_SEGMENT : WDL_GAS_FINE;
-}
-
 /* An operation with what all have in common; NULL: return *handle_out. */
 static struct wdl_gas_op *move_new(struct wdl_gas_team *team, enum wdl_coll_kind kind, int root,
                                    size_t nbytes, int flags, wdl_gas_handle *handle_out)
@@ -55,7 +44,7 @@ static wdl_gas_handle move_basic(struct wdl_gas_team *team, enum wdl_coll_kind k
     } else if (kind == WDL_COLL_GATHER && !is_root) {
         dst_bytes = 0;
     }
-    enum wdl_gas_error error = segment_error(op, flags, src, src_bytes, dst, dst_bytes);
+    enum wdl_gas_error error = wdl_gas_segment_error(team, flags, src, src_bytes, dst, dst_bytes);
     if (error)
         return wdl_gas_op_fail(op, error);
     op->args.src = src;
@@ -129,6 +118,20 @@ static char *move_memory(struct wdl_gas_op *op, size_t out, size_t in)
     return wdl_gas_op_memory(op, lists_bytes(op->team) + out + in);
 }
 
+/* Start, if what the own lists name is where the flags say: so many bytes at args.src, at each of
+ * op->src and of op->dst. */
+static wdl_gas_handle move_lists(struct wdl_gas_op *op, int flags, size_t root_bytes,
+                                 size_t src_bytes, size_t dst_bytes)
+{
+    struct wdl_gas_team *team = op->team;
+    size_t own = wdl_gas_images_of(team, team->rank);
+    enum wdl_gas_error error =
+        wdl_gas_segment_error(team, flags, op->args.src, root_bytes, NULL, 0);
+    if (!error)
+        error = wdl_gas_lists_error(team, flags, own, op->src, src_bytes, op->dst, dst_bytes);
+    return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_start(op, flags);
+}
+
 static void broadcast_copy(void *local)
 {
     const struct wdl_gas_op *op = local;
@@ -148,7 +151,7 @@ wdl_gas_handle wdl_gas_broadcastM_nb(struct wdl_gas_team *team, void *const dstl
     op->args.src = src;
     op->args.dst = op->dst[0];
     op->args.after = broadcast_copy;
-    return wdl_gas_op_start(op, flags);
+    return move_lists(op, flags, team->rank == root ? nbytes : 0, 0, nbytes);
 }
 
 static void own_unpack(void *local)
@@ -170,6 +173,8 @@ wdl_gas_handle wdl_gas_scatterM_nb(struct wdl_gas_team *team, void *const dstlis
                                    size_t srcimage, const void *src, size_t nbytes, int flags)
 {
     wdl_gas_handle handle;
+    if (team->each == 1)
+        return wdl_gas_scatter_nb(team, dstlist[own_at(team, flags)], srcimage, src, nbytes, flags);
     int root = wdl_gas_node_of(team, srcimage);
     struct wdl_gas_op *op = move_new(team, WDL_COLL_SCATTER, root, nbytes, flags, &handle);
     if (!op)
@@ -182,13 +187,16 @@ wdl_gas_handle wdl_gas_scatterM_nb(struct wdl_gas_team *team, void *const dstlis
     op->args.src = src;
     op->args.dst = memory + lists_bytes(team);
     op->args.after = own_unpack;
-    return wdl_gas_op_start(op, flags);
+    size_t all = wdl_gas_images(team) * nbytes;
+    return move_lists(op, flags, team->rank == root ? all : 0, 0, nbytes);
 }
 
 wdl_gas_handle wdl_gas_gatherM_nb(struct wdl_gas_team *team, size_t dstimage, void *dst,
                                   void *const srclist[], size_t nbytes, int flags)
 {
     wdl_gas_handle handle;
+    if (team->each == 1)
+        return wdl_gas_gather_nb(team, dstimage, dst, srclist[own_at(team, flags)], nbytes, flags);
     int root = wdl_gas_node_of(team, dstimage);
     struct wdl_gas_op *op = move_new(team, WDL_COLL_GATHER, root, nbytes, flags, &handle);
     if (!op)
@@ -201,7 +209,10 @@ wdl_gas_handle wdl_gas_gatherM_nb(struct wdl_gas_team *team, size_t dstimage, vo
     op->args.src = memory + lists_bytes(team);
     op->args.dst = dst;
     op->args.before = own_pack;
-    return wdl_gas_op_start(op, flags);
+    enum wdl_gas_error error =
+        wdl_gas_segment_error(team, flags, NULL, 0, dst,
+                              team->rank == root ? wdl_gas_images(team) * nbytes : 0);
+    return error ? wdl_gas_op_fail(op, error) : move_lists(op, flags, 0, nbytes, 0);
 }
 
 static void gather_all_copy(void *local)
@@ -216,6 +227,9 @@ wdl_gas_handle wdl_gas_gather_allM_nb(struct wdl_gas_team *team, void *const dst
                                       void *const srclist[], size_t nbytes, int flags)
 {
     wdl_gas_handle handle;
+    size_t at = own_at(team, flags);
+    if (team->each == 1)
+        return wdl_gas_gather_all_nb(team, dstlist[at], srclist[at], nbytes, flags);
     struct wdl_gas_op *op = move_new(team, WDL_COLL_GATHER_ALL, 0, nbytes, flags, &handle);
     if (!op)
         return handle;
@@ -229,7 +243,7 @@ wdl_gas_handle wdl_gas_gather_allM_nb(struct wdl_gas_team *team, void *const dst
     op->args.dst = op->dst[0];
     op->args.before = own_pack;
     op->args.after = gather_all_copy;
-    return wdl_gas_op_start(op, flags);
+    return move_lists(op, flags, 0, nbytes, wdl_gas_images(team) * nbytes);
 }
 
 /* Between two nodes: for each image of the sender, a block for each of the receiver. */
@@ -260,6 +274,9 @@ wdl_gas_handle wdl_gas_exchangeM_nb(struct wdl_gas_team *team, void *const dstli
                                     void *const srclist[], size_t nbytes, int flags)
 {
     wdl_gas_handle handle;
+    size_t at = own_at(team, flags);
+    if (team->each == 1)
+        return wdl_gas_exchange_nb(team, dstlist[at], srclist[at], nbytes, flags);
     struct wdl_gas_op *op = move_new(team, WDL_COLL_EXCHANGE, 0, nbytes, flags, &handle);
     if (!op)
         return handle;
@@ -274,5 +291,5 @@ wdl_gas_handle wdl_gas_exchangeM_nb(struct wdl_gas_team *team, void *const dstli
     op->args.dst = memory + lists_bytes(team) + all;
     op->args.before = exchange_pack;
     op->args.after = exchange_unpack;
-    return wdl_gas_op_start(op, flags);
+    return move_lists(op, flags, 0, all / own, all / own);
 }

@@ -68,6 +68,9 @@ struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, int more
     }
     op->args.flags =
         (uint32_t) flags & (WDL_COLL_IN | WDL_COLL_OUT | WDL_COLL_SINGLE | WDL_COLL_LOCAL);
+    if ((flags & WDL_COLL_SINGLE) &&
+        (flags & WDL_GAS_DST_IN_SEGMENT)) /* on all nodes, or on none */
+        op->args.flags |= WDL_COLL_PLACED;
     return op;
 }
 

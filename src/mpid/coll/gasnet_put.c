@@ -189,7 +189,8 @@ static int put_next(struct wdl_gas_op *op)
 
 /* --- the calls --- */
 
-static enum wdl_gas_error put_plan(struct wdl_gas_op *op)
+/* Of the memory only this node's own is known to be in a segment or not. */
+static enum wdl_gas_error put_plan(struct wdl_gas_op *op, int flags)
 {
     struct put *p = op->own;
     uint32_t size = (uint32_t) op->team->size;
@@ -212,6 +213,11 @@ static enum wdl_gas_error put_plan(struct wdl_gas_op *op)
         if (partner(p, i) >= size || p->from[partner(p, i)]++)
             return WDL_GAS_ERR_NODES;
     }
+    enum wdl_gas_error error =
+        wdl_gas_lists_error(op->team, flags, p->count, p->gets ? NULL : op->src, op->nbytes,
+                            p->gets ? op->dst : NULL, op->nbytes);
+    if (error)
+        return error;
     if (p->many) /* to be heard */
         memset(p->from, 0, (size_t) size * sizeof(uint64_t));
     return WDL_GAS_FINE;
@@ -245,6 +251,6 @@ wdl_gas_handle wdl_gas_put_nb(struct wdl_gas_team *team, const struct wdl_gas_pu
         op->dst = &p->dst;
         op->src = &p->src;
     }
-    enum wdl_gas_error error = put_plan(op);
+    enum wdl_gas_error error = put_plan(op, flags);
     return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_stages(op, flags, put_next);
 }

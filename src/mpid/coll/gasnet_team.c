@@ -139,7 +139,7 @@ int wdl_gas_init(struct wdl_proc *proc, const struct wdl_gas_params *params,
 
 int wdl_gas_team_destroy(struct wdl_gas_team *team)
 {
-    if (!wdl_list_empty(&team->queue))
+    if (!wdl_list_empty(&team->queue) || wdl_gas_segment(team, NULL, 0) == WDL_AGAIN)
         return WDL_AGAIN;
     if (team->outer && wdl_team_destroy(team->outer) == WDL_AGAIN)
         return WDL_AGAIN;
@@ -170,10 +170,15 @@ size_t wdl_gas_images(const struct wdl_gas_team *team)
     return team->first[team->size];
 }
 
-void wdl_gas_segment(struct wdl_gas_team *team, void *base, size_t bytes)
+int wdl_gas_segment(struct wdl_gas_team *team, void *base, size_t bytes)
 {
+    if (team->attached && wdl_coll_detach(team->gas->proc, team->segment) == WDL_AGAIN)
+        return WDL_AGAIN;
+    int status = bytes ? wdl_coll_attach(team->gas->proc, base, bytes) : WDL_OK;
+    team->attached = bytes && status == WDL_OK;
     team->segment = base;
     team->segment_bytes = bytes;
+    return status;
 }
 
 /* --- barriers: not members of an aggregate --- */
@@ -279,7 +284,8 @@ static int split_finish(struct wdl_gas_op *op)
         made->first[i + 1] = made->first[i] + wdl_gas_images_of(team, old);
         made->peers[i] = team->peers[old];
     }
-    wdl_gas_segment(made, team->segment, team->segment_bytes);
+    made->segment = team->segment;
+    made->segment_bytes = team->segment_bytes;
     int status = team_open(made, &params);
     team->gas->next_id = id + 2 * (uint32_t) colors;
     *op->team_out = made;

@@ -181,12 +181,17 @@ wdl_gas_handle wdl_gas_permuteM_nb(struct wdl_gas_team *team, void *dst, void *c
     op->dst = dstlist ? dstlist + at : &p->dst;
     op->nbytes = nbytes;
     p->perm = perm;
+    size_t own = unit_first(team, p, team->rank + 1) - unit_first(team, p, team->rank);
+    enum wdl_gas_error error =
+        wdl_gas_lists_error(team, flags, own, op->src, nbytes, op->dst, nbytes);
+    if (error)
+        return wdl_gas_op_fail(op, error);
     if (flags & WDL_COLL_LOCAL) {
         p->gathered = wdl_gas_op_memory(op, unit_first(team, p, team->size) * sizeof(uint32_t));
         return p->gathered ? wdl_gas_op_stages(op, flags, permute_next)
                            : wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
     }
-    enum wdl_gas_error error = permute_plan(op, op->args.flags);
+    error = permute_plan(op, op->args.flags);
     return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_start(op, flags);
 }
 

@@ -64,8 +64,8 @@ static void direct_root(struct wdl_build *b)
         struct wdl_loc to = wdl_dst(wdl_block_at(args, &args->dst_blocks, rank));
         if (args->variable && bytes == 0)
             continue;
-        if (!b->armed && (!few || bytes > b->team->params.cell_bytes))
-            wdl_build_send(b, rank, wdl_role(b, WDL_PHASE_READY, 0), wdl_nowhere(), 0);
+        if (few ? wdl_ready_wanted(b, bytes) : wdl_ready_wanted_bare(b, bytes))
+            wdl_ready_send(b, rank, wdl_role(b, WDL_PHASE_READY, 0), to, bytes);
         wdl_build_recv(b, rank, few ? wdl_role(b, WDL_PHASE_DATA, i) : wdl_role_bare(b, i), to,
                        bytes);
     }
@@ -86,8 +86,6 @@ void wdl_gather_direct(struct wdl_build *b)
     int send =
         wdl_build_send(b, args->root, few ? wdl_role(b, WDL_PHASE_DATA, i) : wdl_role_bare(b, i),
                        wdl_src(0), args->bytes);
-    if (!b->armed && (!few || args->bytes > b->team->params.cell_bytes))
-        wdl_build_order(
-            b, wdl_build_recv(b, args->root, wdl_role(b, WDL_PHASE_READY, 0), wdl_nowhere(), 0),
-            send);
+    if (few ? wdl_ready_wanted(b, args->bytes) : wdl_ready_wanted_bare(b, args->bytes))
+        wdl_ready_for(b, wdl_ready_recv(b, args->root, wdl_role(b, WDL_PHASE_READY, 0)), send, 0);
 }

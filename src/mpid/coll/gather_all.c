@@ -41,16 +41,18 @@ void wdl_gather_all_ring(struct wdl_build *b)
                               wdl_block_bytes(args, blocks, b->rank));
     if (size == 1)
         return;
-    if (!b->armed) {
-        wdl_build_send(b, left, wdl_role(b, WDL_PHASE_READY, 0), wdl_nowhere(), 0);
-        go = wdl_build_recv(b, right, wdl_role(b, WDL_PHASE_READY, 0), wdl_nowhere(), 0);
+    /* blocks of different sizes may be elsewhere on every rank: one address would not do */
+    size_t all = args->variable ? 0 : (size_t) size * args->bytes;
+    if (wdl_ready_wanted_bare(b, args->variable ? 0 : args->bytes)) {
+        wdl_ready_send(b, left, wdl_role(b, WDL_PHASE_READY, 0), wdl_dst(0), all);
+        go = wdl_ready_recv(b, right, wdl_role(b, WDL_PHASE_READY, 0));
     }
     for (int j = 0; j < size - 1; j++) {
         int out = (b->rank - j + size) % size, in = (b->rank - j - 1 + size) % size;
         size_t bytes = wdl_block_bytes(args, blocks, out);
         int send = wdl_build_send(b, right, wdl_role_bare(b, j),
                                   wdl_dst(wdl_block_at(args, blocks, out)), bytes);
-        wdl_build_order(b, go, send);
+        wdl_ready_for(b, go, send, wdl_block_at(args, blocks, out));
         wdl_build_stream(b, have, 0, send, 0, bytes);
         have = wdl_build_recv(b, left, wdl_role_bare(b, j), wdl_dst(wdl_block_at(args, blocks, in)),
                               wdl_block_bytes(args, blocks, in));

@@ -28,7 +28,7 @@ char *wdl_run_at(const struct wdl_run *run, struct wdl_loc loc)
     }
 }
 
-static void car_ready(struct wdl_car_run *c)
+void wdl_car_ready(struct wdl_car_run *c)
 {
     if (wdl_list_empty(&c->link))
         wdl_list_push(&c->run->team->coll->ready, &c->link);
@@ -74,7 +74,7 @@ static void car_arm(struct wdl_run *run, int i)
     else if (car->kind == WDL_CAR_RECV)
         (void) wdl_cell_take(run, i);
     else
-        car_ready(c);
+        wdl_car_ready(c);
 }
 
 /* More bytes of this CAR are there: tell those that read them. */
@@ -85,7 +85,7 @@ static void car_progress(struct wdl_car_run *c)
     for (int i = 0; i < car->edge_count; i++) {
         const struct wdl_edge *e = &run->graph->edges[car->edge + i];
         if (e->range && run->cars[e->car].state == WDL_CAR_ARMED)
-            car_ready(&run->cars[e->car]);
+            wdl_car_ready(&run->cars[e->car]);
     }
 }
 
@@ -133,7 +133,16 @@ static void send_done(struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
         c->run->status = info->status;
     wdl_list_push_front(&c->run->team->coll->sends_free, &send->link);
     c->flight--;
-    car_ready(c);
+    wdl_car_ready(c);
+}
+
+/* What a ready flag says of the memory it is for. */
+static int offer_of(const struct wdl_car_run *c, const struct wdl_car *car,
+                    struct wdl_offer *offer_out)
+{
+    const struct wdl_team *team = c->run->team;
+    return wdl_direct_offer(team->coll, team->params.peer_of(team->params.ctx, car->peer),
+                            wdl_run_at(c->run, car->offered), car->offered_bytes, offer_out);
 }
 
 /* Hand one piece to the network. */
@@ -145,10 +154,20 @@ static int send_piece(struct wdl_car_run *c, size_t bytes)
     struct {
         struct wdl_coll_pkt pkt;
         char data[INLINE_BYTES];
-    } head = {{team->params.id, c->run->seq, car->role, 0, c->done}, {0}};
+    } head = {{team->params.id, c->run->seq, car->role, WDL_PKT_DATA, c->done}, {0}};
     const char *data = bytes ? wdl_run_at(c->run, car->a) + c->done : NULL;
     int peer = team->params.peer_of(team->params.ctx, car->peer);
-    int status;
+    int status = WDL_OK;
+    if (car->offered_bytes) {
+        struct wdl_offer offer;
+        status = offer_of(c, car, &offer);
+        if (status != WDL_OK)
+            return status;
+        if (offer.address) {
+            head.pkt.what = WDL_PKT_OFFER | (uint32_t) offer.region << WDL_PKT_BITS;
+            head.pkt.offset = offer.address;
+        }
+    }
     if (bytes <= INLINE_BYTES) {
         if (bytes)
             memcpy(head.data, data, bytes);
@@ -182,11 +201,27 @@ static int step_send(struct wdl_car_run *c)
     size_t chunk = c->run->team->coll->chunk_bytes, limit = car_limit(c);
     int sent = c->arrived != 0; /* a flag has no bytes to tell that it went */
     if (car->shm) {
+        struct wdl_offer offer;
         if (limit == car->bytes) {
-            wdl_shm_store(c->run, car, wdl_run_at(c->run, car->a));
+            if (car->offered_bytes && offer_of(c, car, &offer) != WDL_OK)
+                return WDL_AGAIN;
+            wdl_shm_store(c->run, car,
+                          car->offered_bytes ? (void *) &offer : wdl_run_at(c->run, car->a));
             car_complete(c); /* the run, and with it car, may be gone */
         }
         return WDL_OK;
+    }
+    const struct wdl_offer *to = car->ready ? &c->run->cars[car->ready - 1].offer : NULL;
+    if (to && to->address && car->bytes > c->run->team->coll->chunk_bytes) {
+        int status = wdl_direct_step(c, car, to, limit);
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        if (wdl_status_is_error(status) && status != WDL_ERR_UNSUPPORTED) {
+            c->run->status = status;
+            c->done = car->bytes;
+        }
+        if (status != WDL_ERR_UNSUPPORTED)
+            limit = c->done; /* nothing is left for messages */
     }
     while (c->done < limit || (car->bytes == 0 && !sent)) {
         size_t bytes = limit - c->done;
@@ -299,8 +334,10 @@ static int polled_step(struct wdl_coll *coll)
             car_complete(c);
             continue;
         }
-        int status = wdl_run_deliver(c->run, (int) (c - c->run->cars), 0, wdl_shm_load(c->run, car),
-                                     car->bytes);
+        const void *data = wdl_shm_load(c->run, car);
+        if (car->asks)
+            memcpy(&c->offer, data, sizeof(c->offer));
+        int status = wdl_run_deliver(c->run, (int) (c - c->run->cars), 0, data, car->bytes);
         wdl_assert_cmp(status, ==, WDL_OK);
     }
     return n;
@@ -348,34 +385,63 @@ int wdl_coll_by_memory(struct wdl_proc *proc)
 
 /* --- receiving --- */
 
+/* Whole chunks but for the last one, each once: mark them. */
+static int chunks_come(struct wdl_run *run, int i, uint64_t offset, uint64_t bytes)
+{
+    const struct wdl_car *car = &run->graph->cars[i];
+    size_t chunk = run->team->coll->chunk_bytes, *done = &run->cars[i].done;
+    uint64_t *map = run->maps + car->chunk_map;
+    size_t last = (car->bytes - 1) / chunk;
+    if (offset % chunk || bytes == 0 || (offset + bytes != car->bytes && bytes % chunk))
+        return WDL_ERR_PROTO;
+    for (size_t n = offset / chunk; n * chunk < offset + bytes; n++) {
+        if (map[n / 64] >> (n % 64) & 1)
+            return WDL_ERR_PROTO;
+        map[n / 64] |= (uint64_t) 1 << (n % 64);
+    }
+    for (size_t n = *done / chunk; n <= last && (map[n / 64] >> (n % 64) & 1); n++)
+        *done = n == last ? car->bytes : (n + 1) * chunk;
+    return WDL_OK;
+}
+
+static void bytes_come(struct wdl_run *run, int i, size_t bytes)
+{
+    struct wdl_car_run *c = &run->cars[i];
+    c->arrived += bytes;
+    if (c->arrived == run->graph->cars[i].bytes)
+        car_complete(c);
+    else
+        car_progress(c);
+}
+
 int wdl_run_deliver(struct wdl_run *run, int i, uint64_t offset, const void *data, size_t bytes)
 {
     const struct wdl_car *car = &run->graph->cars[i];
-    struct wdl_car_run *c = &run->cars[i];
     size_t chunk = run->team->coll->chunk_bytes;
     if (offset > car->bytes || bytes > car->bytes - offset)
         return WDL_ERR_PROTO;
     if (car->bytes > chunk) {
-        uint64_t *map = run->maps + car->chunk_map;
-        size_t n = offset / chunk, last = (car->bytes - 1) / chunk;
-        if (offset % chunk || bytes != (n == last ? car->bytes - offset : chunk) ||
-            (map[n / 64] >> (n % 64) & 1))
+        if (bytes > chunk || chunks_come(run, i, offset, bytes) != WDL_OK)
             return WDL_ERR_PROTO;
-        map[n / 64] |= (uint64_t) 1 << (n % 64);
-        for (n = c->done / chunk; n <= last && (map[n / 64] >> (n % 64) & 1); n++)
-            c->done = n == last ? car->bytes : (n + 1) * chunk;
     } else if (bytes != car->bytes) {
         return WDL_ERR_PROTO;
     } else {
-        c->done = bytes;
+        run->cars[i].done = bytes;
     }
     if (bytes)
         memcpy(wdl_run_at(run, car->b) + offset, data, bytes);
-    c->arrived += bytes;
-    if (c->arrived == car->bytes)
-        car_complete(c);
-    else
-        car_progress(c);
+    run->team->coll->stats.copied_bytes += bytes;
+    bytes_come(run, i, bytes);
+    return WDL_OK;
+}
+
+int wdl_run_placed(struct wdl_run *run, int i, uint64_t offset, uint64_t bytes)
+{
+    const struct wdl_car *car = &run->graph->cars[i];
+    if (car->bytes <= run->team->coll->chunk_bytes || offset > car->bytes ||
+        bytes > car->bytes - offset || chunks_come(run, i, offset, bytes) != WDL_OK)
+        return WDL_ERR_PROTO;
+    bytes_come(run, i, bytes);
     return WDL_OK;
 }
 
@@ -433,6 +499,8 @@ int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_re
         c->flight = 0;
         c->done = c->arrived = 0;
         c->step = c->next = 0;
+        c->stage = WDL_DIRECT_IDLE;
+        c->offer.address = 0;
     }
     g->running++;
     wdl_list_push(&team->running, &run->link);

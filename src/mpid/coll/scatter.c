@@ -61,11 +61,6 @@ static uint32_t direct_ready(const struct wdl_build *b, int d)
     return wdl_role_ready(b, WDL_PHASE_READY, d, d);
 }
 
-static int is_asked(const struct wdl_build *b, size_t bytes)
-{
-    return !b->armed && bytes > b->team->params.cell_bytes;
-}
-
 void wdl_scatter_direct(struct wdl_build *b)
 {
     const struct wdl_coll_args *args = b->args;
@@ -74,8 +69,8 @@ void wdl_scatter_direct(struct wdl_build *b)
         int i = (b->rank - root + b->size) % b->size;
         if (args->variable && args->bytes == 0)
             return;
-        if (is_asked(b, args->bytes))
-            wdl_build_send(b, root, direct_ready(b, i), wdl_nowhere(), 0);
+        if (wdl_ready_wanted(b, args->bytes))
+            wdl_ready_send(b, root, direct_ready(b, i), wdl_dst(0), args->bytes);
         wdl_build_recv(b, root, wdl_role(b, WDL_PHASE_DATA, 0), wdl_dst(0), args->bytes);
         return;
     }
@@ -88,9 +83,8 @@ void wdl_scatter_direct(struct wdl_build *b)
             continue;
         int send = wdl_build_send(b, rank, wdl_role(b, WDL_PHASE_DATA, 0),
                                   wdl_src(wdl_block_at(args, &args->src_blocks, rank)), bytes);
-        if (is_asked(b, bytes)) { /* waits for its rank alone */
-            int ready = wdl_build_recv(b, rank, direct_ready(b, i), wdl_nowhere(), 0);
-            wdl_build_order(b, ready, send);
+        if (wdl_ready_wanted(b, bytes)) { /* waits for its rank alone */
+            wdl_ready_for(b, wdl_ready_recv(b, rank, direct_ready(b, i)), send, 0);
             continue;
         }
         wdl_build_order(b, *lane, send);

@@ -28,10 +28,11 @@ static int always(const struct wdl_team *team, const struct wdl_coll_args *args)
     return 1;
 }
 
-static int equal_blocks(const struct wdl_team *team, const struct wdl_coll_args *args)
+/* Through memory in between, and so not where one copy can be saved. */
+static int stages(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
-    (void) team;
-    return !args->variable;
+    int placed = (args->flags & WDL_COLL_PLACED) && args->bytes > team->coll->chunk_bytes;
+    return !placed && !args->variable;
 }
 
 /* Every other rank has a link of its own. */
@@ -153,16 +154,16 @@ static const struct row rows[] = {
     {WDL_COLL_BROADCAST, "scatter_ring", wdl_broadcast_scatter_ring, divisible, cost_broadcast_ring,
      0},
     {WDL_COLL_SCATTER, "node", wdl_all_node, node, cost_nothing, 0},
-    {WDL_COLL_SCATTER, "tree", wdl_scatter_tree, equal_blocks, cost_tree, 0},
+    {WDL_COLL_SCATTER, "tree", wdl_scatter_tree, stages, cost_tree, 0},
     {WDL_COLL_SCATTER, "direct", wdl_scatter_direct, always, cost_direct, 0},
     {WDL_COLL_GATHER, "node", wdl_all_node, node, cost_nothing, 0},
-    {WDL_COLL_GATHER, "tree", wdl_gather_tree, equal_blocks, cost_tree, 0},
+    {WDL_COLL_GATHER, "tree", wdl_gather_tree, stages, cost_tree, 0},
     {WDL_COLL_GATHER, "direct", wdl_gather_direct, always, cost_direct, 0},
     {WDL_COLL_GATHER_ALL, "node", wdl_all_node, node, cost_nothing, 0},
-    {WDL_COLL_GATHER_ALL, "bruck", wdl_gather_all_bruck, equal_blocks, cost_bruck, 0},
+    {WDL_COLL_GATHER_ALL, "bruck", wdl_gather_all_bruck, stages, cost_bruck, 0},
     {WDL_COLL_GATHER_ALL, "ring", wdl_gather_all_ring, always, cost_ring, 0},
     {WDL_COLL_EXCHANGE, "node", wdl_all_node, node, cost_nothing, 0},
-    {WDL_COLL_EXCHANGE, "bruck", wdl_exchange_bruck, equal_blocks, cost_exchange_bruck, 0},
+    {WDL_COLL_EXCHANGE, "bruck", wdl_exchange_bruck, stages, cost_exchange_bruck, 0},
     {WDL_COLL_EXCHANGE, "pairwise", wdl_exchange_pairwise, few_or_sparse, cost_direct, 0},
     {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, many_and_dense, cost_direct_entry,
      1},

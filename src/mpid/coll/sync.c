@@ -39,28 +39,57 @@ int wdl_ring_distance(const struct wdl_build *b, int from, int to)
     return (to - from + b->size) % b->size;
 }
 
-static int needs_ready(const struct wdl_build *b, size_t bytes)
+int wdl_ready_wanted(const struct wdl_build *b, size_t bytes)
 {
-    return !b->armed && bytes > b->team->params.cell_bytes;
+    return bytes > (b->armed ? b->team->coll->chunk_bytes : b->team->params.cell_bytes);
+}
+
+int wdl_ready_wanted_bare(const struct wdl_build *b, size_t bytes)
+{
+    return !b->armed || bytes > b->team->coll->chunk_bytes;
+}
+
+void wdl_ready_send(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc to, size_t bytes)
+{
+    int send = wdl_build_send(b, peer, role, wdl_nowhere(), 0);
+    if (send == WDL_CAR_NONE)
+        return;
+    b->cars[send].offered = to;
+    b->cars[send].offered_bytes = bytes;
+}
+
+int wdl_ready_recv(struct wdl_build *b, int peer, uint32_t role)
+{
+    int recv = wdl_build_recv(b, peer, role, wdl_nowhere(), 0);
+    if (recv != WDL_CAR_NONE)
+        b->cars[recv].asks = 1;
+    return recv;
+}
+
+void wdl_ready_for(struct wdl_build *b, int ready, int send, size_t at)
+{
+    wdl_build_order(b, ready, send);
+    if (ready == WDL_CAR_NONE || send == WDL_CAR_NONE)
+        return;
+    b->cars[send].ready = ready + 1;
+    b->cars[send].place_at = at;
 }
 
 int wdl_edge_send(struct wdl_build *b, enum wdl_phase phase, int peer, int link_there,
                   int link_here, struct wdl_loc from, size_t bytes)
 {
     int send = wdl_build_send(b, peer, wdl_role(b, phase, link_there), from, bytes);
-    if (needs_ready(b, bytes))
-        wdl_build_order(b,
-                        wdl_build_recv(b, peer, wdl_role(b, phase + WDL_PHASE_READY, link_here),
-                                       wdl_nowhere(), 0),
-                        send);
+    if (wdl_ready_wanted(b, bytes))
+        wdl_ready_for(b, wdl_ready_recv(b, peer, wdl_role(b, phase + WDL_PHASE_READY, link_here)),
+                      send, 0);
     return send;
 }
 
 int wdl_edge_recv(struct wdl_build *b, enum wdl_phase phase, int peer, int link_here,
                   int link_there, struct wdl_loc to, size_t bytes)
 {
-    if (needs_ready(b, bytes))
-        wdl_build_send(b, peer, wdl_role(b, phase + WDL_PHASE_READY, link_there), wdl_nowhere(), 0);
+    if (wdl_ready_wanted(b, bytes))
+        wdl_ready_send(b, peer, wdl_role(b, phase + WDL_PHASE_READY, link_there), to, bytes);
     return wdl_build_recv(b, peer, wdl_role(b, phase, link_here), to, bytes);
 }
 

@@ -37,6 +37,9 @@ int wdl_coll_init(struct wdl_proc *proc)
     wdl_list_init(&coll->stalled);
     wdl_list_init(&coll->polled);
     wdl_list_init(&coll->strays);
+    wdl_list_init(&coll->regions);
+    for (int i = 0; i < WDL_COLL_BUCKETS; i++)
+        wdl_list_init(&coll->keys[i]);
     wdl_list_init(&coll->sends_free);
     for (int i = 0; i < WDL_COLL_SENDS; i++)
         wdl_list_push(&coll->sends_free, &coll->sends[i].link);
@@ -69,6 +72,7 @@ void wdl_coll_fini(struct wdl_proc *proc)
     /* flags for a team that was never made here: malformed, or another rank's mistake */
     while ((node = wdl_list_pop(&coll->strays)) != NULL)
         host->ops->free(host->ctx, wdl_container_of(node, struct wdl_coll_stray, link));
+    wdl_direct_fini(coll);
     wdl_am_register(proc, WDL_AM_COLL, NULL, NULL);
     wdl_step_register(proc, WDL_AM_COLL, NULL, NULL);
     proc->coll = NULL;

@@ -77,6 +77,8 @@ void areas_make(struct op *op, size_t src_each, size_t dst_each)
         memset(s->src, GARBAGE, s->src_bytes);
         memset(s->dst, POISON, s->dst_bytes);
         memset(s->want, POISON, s->dst_bytes);
+        if (w->options.attach)
+            (void) wdl_coll_attach(w->ranks.one[i].proc, s->dst, s->dst_bytes);
         uint64_t x = (uint64_t) op->index * 1000003 + (uint64_t) i * 7919 + 1;
         for (size_t b = 0; b < s->src_bytes; b++) {
             x = x * 6364136223846793005u + 1442695040888963407u;

@@ -149,7 +149,10 @@ static int world(const void *options)
                                  .delay_ns_max = (uint64_t) o->delay,
                                  .refuse_permille = o->refuse,
                                  .pending_permille = 300,
-                                 .am_bytes_max = 1024};
+                                 .am_bytes_max = 1024,
+                                 .no_map = o->attach == 1,
+                                 .no_rma = o->attach == 3,
+                                 .rma_needs_target = o->attach == 1 && o->ordered};
     wdl_prng_init(&w.prng, o->seed);
     ranks_open(&w.ranks, &sim);
     teams_make(&w);
@@ -193,6 +196,7 @@ static void options_of(uint64_t seed, void *options_out)
     o.window = 8 << wdl_prng_below(&p, 4);
     o.bytes = o.ranks > 9 ? 500 : 3000;
     o.images = (int) wdl_prng_below(&p, 3);
+    o.attach = (int) wdl_prng_below(&p, 4);
     *(struct options *) options_out = o;
 }
 
@@ -221,7 +225,7 @@ static const struct worlds_option table[] = {
     WORLDS_OPTION(options, delay),  WORLDS_OPTION(options, ops),     WORLDS_OPTION(options, depth),
     WORLDS_OPTION(options, window), WORLDS_OPTION(options, bytes),   WORLDS_OPTION(options, images),
     WORLDS_OPTION(options, kind),   WORLDS_OPTION(options, in),      WORLDS_OPTION(options, out),
-    WORLDS_OPTION(options, lie)};
+    WORLDS_OPTION(options, lie),    WORLDS_OPTION(options, attach)};
 static const struct worlds worlds = {.program = "test/mpid/coll/gasnet_world",
                                      .count = 300,
                                      .options_bytes = sizeof(struct options),

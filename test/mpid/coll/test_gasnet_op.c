@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * GASNet's operations: what aggregates cost, whom a late rank delays, dead handles, teams of teams.
+ * GASNet's operations: what aggregates cost, whom a late rank delays, dead handles, teams of teams,
+ * segments.
  */
 #include <string.h>
 #include "mpid/coll/gasnet_ranks.h"
@@ -169,5 +170,107 @@ START_TEST(teams_of_teams)
 }
 END_TEST
 
+/* --- segments --- */
+
+enum { LARGE = 6000 };
+
+static uint64_t copied(void)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < r.n; i++)
+        sum += wdl_coll_stats(r.one[i].proc)->copied_bytes;
+    return sum;
+}
+
+static void segments(size_t bytes)
+{
+    for (int i = 0; i < r.n; i++)
+        while (wdl_gas_segment(team[i], dst[i][0], bytes) == WDL_AGAIN)
+            ranks_step(&r);
+}
+
+static void gather_start(int i)
+{
+    handle[i] = wdl_gas_gather_allM_nb(team[i], dst_list[i], src_list[i], LARGE, flags);
+}
+
+static void exchange_start(int i)
+{
+    handle[i] = wdl_gas_exchange_nb(team[i], dst[i][0], src[i][0], LARGE, flags);
+}
+
+/* Bytes copied out of messages by a gather of all and an exchange, which bring what they must. */
+static uint64_t copies(void)
+{
+    uint64_t before = copied();
+    gasnet_lists(1, flags);
+    for (int i = 0; i < r.n; i++)
+        for (int k = 0; k < r.n; k++)
+            memset(src[i][0] + k * LARGE, 10 * i + k, LARGE);
+    gasnet_all(gather_start);
+    for (int i = 0; i < r.n * r.n; i++)
+        ck_assert_int_eq(dst[i / r.n][0][(i % r.n + 1) * LARGE - 1], 10 * (i % r.n));
+    gasnet_all(exchange_start);
+    for (int i = 0; i < r.n * r.n; i++)
+        ck_assert_int_eq(dst[i / r.n][0][(i % r.n + 1) * LARGE - 1], 10 * (i % r.n) + i / r.n);
+    return copied() - before;
+}
+
+START_TEST(what_goes_to_the_segment_is_not_copied)
+{
+    struct wdl_sim_params sim = {.seed = 9, .ranks = 5, .no_map = 1, .am_bytes_max = 1024};
+    size_t all = 5 * LARGE;
+    gasnet_open(&sim, 1);
+    for (int in = WDL_COLL_IN_NOSYNC; in <= WDL_COLL_IN_ALLSYNC; in <<= 1) {
+        flags = in | WDL_COLL_OUT_MYSYNC | WDL_COLL_SINGLE;
+        segments(0);
+        ck_assert_uint_eq(copies(), 2 * 5 * 4 * LARGE);
+        flags |= WDL_GAS_DST_IN_SEGMENT;
+        segments(all);
+        ck_assert_uint_eq(copies(), 0);
+        segments(all); /* anew */
+        ck_assert_uint_eq(copies(), 0);
+    }
+    gasnet_close();
+}
+END_TEST
+
+static void outside(wdl_gas_handle h)
+{
+    enum wdl_gas_error error;
+    ck_assert_int_eq(wdl_gas_try_sync(h, &error), 1);
+    ck_assert_int_eq(error, WDL_GAS_ERR_SEGMENT);
+}
+
+/* Each call's own memory, in lists too. */
+START_TEST(what_is_outside_of_the_segment_is_told)
+{
+    struct wdl_sim_params sim = {.seed = 9, .ranks = 1, .am_bytes_max = 1024};
+    uint32_t perm[] = {0, 1}, node = 0;
+    gasnet_open(&sim, 2);
+    flags = WDL_COLL_MPI | WDL_GAS_DST_IN_SEGMENT;
+    gasnet_lists(1, flags);
+    segments(8);
+    void **to = dst_list[0], **from = src_list[0], *s = src[0][0], *d = dst[0][0];
+    outside(wdl_gas_broadcastM_nb(team[0], to, 0, s, 8, flags)); /* the second image's */
+    outside(wdl_gas_scatterM_nb(team[0], to, 0, s, 8, flags));
+    outside(wdl_gas_gatherM_nb(team[0], 0, d, from, 8, flags));
+    outside(wdl_gas_gather_allM_nb(team[0], to, from, 4, flags));
+    outside(wdl_gas_exchangeM_nb(team[0], to, from, 4, flags));
+    outside(wdl_gas_permuteM_nb(team[0], NULL, to, NULL, from, perm, 4, flags));
+    struct wdl_gas_put get = {.gets = 1, .many = 1, .nodes = &node, .count = 1, .nbytes = 9};
+    get.dst_list = to;
+    get.src_list = from;
+    outside(wdl_gas_put_nb(team[0], &get, flags));
+    flags = WDL_COLL_MPI | WDL_GAS_SRC_IN_SEGMENT;
+    get.gets = 0;
+    outside(wdl_gas_put_nb(team[0], &get, flags));
+    outside(wdl_gas_scatterM_nb(team[0], to, 0, s, 8, flags));
+    outside(wdl_gas_broadcastM_nb(team[0], to, 0, s, 8, flags));
+    gasnet_close();
+}
+END_TEST
+
 WDL_SUITE("mpid/coll/gasnet_op", an_aggregate_synchronizes_once, a_late_rank_delays_whom_it_must,
-          dead_handles_are_told, teams_of_teams)
+          dead_handles_are_told, teams_of_teams, what_goes_to_the_segment_is_not_copied,
+          what_is_outside_of_the_segment_is_told)

@@ -1,0 +1,328 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Memory others write directly. A ready flag for memory that is attached carries its address; the
+ * sender then puts the data there, or copies it where the memory is mapped, and says so by a
+ * message without data. The key goes ahead, once to each rank that needs it; where it is slower
+ * than the flag, the sender waits for it.
+ *
+ * Invariants:
+ *  1. A region's number is not used again, so a key that outlives its region is never asked for.
+ *  2. What PLACED says is there is there: the put has been flushed.
+ *  3. One piece of a SEND is on its way at a time: as much as has come so far, so that data flows
+ *     through a tree.
+ */
+#include <string.h>
+#include "mpid/coll/coll_impl.h"
+
+struct wdl_region { /* of this process */
+    struct wdl_list link;
+    uint32_t id;
+    char *base;
+    size_t bytes;
+    struct wdl_nm_mem *mem; /* NULL: nobody has been told of it */
+    int useless; /* the network does not take it */
+    unsigned char *told; /* a bit a peer */
+};
+
+struct wdl_key { /* of another's region */
+    struct wdl_list link;
+    uint32_t id;
+    int peer;
+    uint64_t base, bytes;
+    struct wdl_nm_rkey *rkey; /* NULL: it cannot be used */
+    char *mapped; /* or NULL */
+};
+
+struct key_text { /* behind a KEY's packet, then the key */
+    uint64_t bytes;
+};
+
+/* --- regions --- */
+
+static const struct wdl_nm_ops *net(const struct wdl_coll *coll)
+{
+    return coll->proc->nm->ops;
+}
+
+int wdl_coll_attach(struct wdl_proc *proc, void *base, size_t bytes)
+{
+    struct wdl_coll *coll = proc->coll;
+    const struct wdl_host *host = &coll->host;
+    if (!bytes || !net(coll)->caps(proc->nm)->has_rma)
+        return WDL_OK;
+    struct wdl_region *region = host->ops->alloc(host->ctx, sizeof(*region));
+    size_t bits = ((size_t) proc->peers + 7) / 8;
+    unsigned char *told = host->ops->alloc(host->ctx, bits);
+    if (!region || !told) {
+        host->ops->free(host->ctx, region);
+        host->ops->free(host->ctx, told);
+        return WDL_ERR_NOMEM;
+    }
+    memset(told, 0, bits);
+    *region = (struct wdl_region){.base = base, .bytes = bytes, .told = told};
+    region->id = ++coll->region_id & WDL_REGION_ID_MAX;
+    wdl_list_push_front(&coll->regions, &region->link);
+    return WDL_OK;
+}
+
+static void region_free(struct wdl_coll *coll, struct wdl_region *region)
+{
+    const struct wdl_host *host = &coll->host;
+    wdl_list_remove(&region->link);
+    if (region->mem)
+        net(coll)->mem_detach(coll->proc->nm, region->mem);
+    host->ops->free(host->ctx, region->told);
+    host->ops->free(host->ctx, region);
+}
+
+/* Those who have the key are told that it is for nothing. */
+static int region_forget(struct wdl_coll *coll, struct wdl_region *region)
+{
+    struct wdl_coll_pkt pkt = {.what = WDL_PKT_FORGET | region->id << WDL_PKT_BITS};
+    for (int peer = 0; peer < coll->proc->peers; peer++) {
+        if (!(region->told[peer / 8] >> peer % 8 & 1))
+            continue;
+        int status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &pkt, sizeof(pkt), NULL, 0, NULL);
+        if (status == WDL_AGAIN)
+            return status;
+        region->told[peer / 8] &= (unsigned char) ~(1 << peer % 8);
+    }
+    return WDL_OK;
+}
+
+int wdl_coll_detach(struct wdl_proc *proc, void *base)
+{
+    struct wdl_coll *coll = proc->coll;
+    struct wdl_list *node;
+    wdl_list_for (node, &coll->regions) {
+        struct wdl_region *region = wdl_container_of(node, struct wdl_region, link);
+        if (region->base != base)
+            continue;
+        int status = region_forget(coll, region);
+        if (status == WDL_OK)
+            region_free(coll, region);
+        return status;
+    }
+    return WDL_OK;
+}
+
+static void key_free(struct wdl_coll *coll, struct wdl_key *key)
+{
+    const struct wdl_host *host = &coll->host;
+    wdl_list_remove(&key->link);
+    if (key->rkey)
+        net(coll)->rkey_close(coll->proc->nm, key->rkey);
+    host->ops->free(host->ctx, key);
+}
+
+void wdl_direct_fini(struct wdl_coll *coll)
+{
+    while (!wdl_list_empty(&coll->regions))
+        region_free(coll, wdl_container_of(coll->regions.next, struct wdl_region, link));
+    for (int i = 0; i < WDL_COLL_BUCKETS; i++)
+        while (!wdl_list_empty(&coll->keys[i]))
+            key_free(coll, wdl_container_of(coll->keys[i].next, struct wdl_key, link));
+}
+
+static struct wdl_region *region_of(struct wdl_coll *coll, const char *at, size_t bytes)
+{
+    struct wdl_list *node;
+    wdl_list_for (node, &coll->regions) {
+        struct wdl_region *region = wdl_container_of(node, struct wdl_region, link);
+        if (at >= region->base && bytes <= region->bytes &&
+            at <= region->base + (region->bytes - bytes))
+            return region;
+    }
+    return NULL;
+}
+
+/* The key, to a rank that has not got it yet. */
+static int region_tell(struct wdl_coll *coll, struct wdl_region *region, int peer)
+{
+    struct wdl_nm *nm = coll->proc->nm;
+    struct {
+        struct wdl_coll_pkt pkt;
+        struct key_text text;
+        char key[WDL_NM_KEY_BYTES_MAX];
+    } head;
+    size_t bytes = sizeof(head.key);
+    if (region->told[peer / 8] >> peer % 8 & 1)
+        return WDL_OK;
+    if (!region->mem && net(coll)->mem_attach(nm, region->base, region->bytes, &region->mem))
+        region->useless = 1;
+    if (region->useless || net(coll)->mem_key(nm, region->mem, head.key, &bytes) != WDL_OK) {
+        region->useless = 1;
+        return WDL_ERR_UNSUPPORTED;
+    }
+    head.pkt = (struct wdl_coll_pkt){.what = WDL_PKT_KEY | region->id << WDL_PKT_BITS,
+                                     .offset = (uint64_t) (uintptr_t) region->base};
+    head.text = (struct key_text){region->bytes};
+    int status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &head,
+                             sizeof(head.pkt) + sizeof(head.text) + bytes, NULL, 0, NULL);
+    if (status == WDL_OK)
+        region->told[peer / 8] |= (unsigned char) (1 << peer % 8);
+    return status;
+}
+
+int wdl_direct_offer(struct wdl_coll *coll, int peer, const char *at, size_t bytes,
+                     struct wdl_offer *offer_out)
+{
+    *offer_out = (struct wdl_offer){0};
+    if (bytes <= coll->chunk_bytes || wdl_list_empty(&coll->regions))
+        return WDL_OK;
+    struct wdl_region *region = region_of(coll, at, bytes);
+    if (!region || region->useless)
+        return WDL_OK;
+    int status = region_tell(coll, region, peer);
+    if (status == WDL_OK)
+        *offer_out = (struct wdl_offer){(uint64_t) (uintptr_t) at, region->id};
+    return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK; /* without an address it goes by messages */
+}
+
+/* --- keys --- */
+
+static struct wdl_list *bucket_of(struct wdl_coll *coll, int peer)
+{
+    return &coll->keys[peer % WDL_COLL_BUCKETS];
+}
+
+static struct wdl_key *key_find(struct wdl_coll *coll, int peer, uint32_t id)
+{
+    struct wdl_list *node;
+    wdl_list_for (node, bucket_of(coll, peer)) {
+        struct wdl_key *key = wdl_container_of(node, struct wdl_key, link);
+        if (key->peer == peer && key->id == id)
+            return key;
+    }
+    return NULL;
+}
+
+int wdl_direct_key(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt, const void *data,
+                   size_t bytes)
+{
+    const struct wdl_host *host = &coll->host;
+    struct wdl_nm *nm = coll->proc->nm;
+    struct key_text text;
+    void *mapped;
+    uint32_t id = pkt->what >> WDL_PKT_BITS;
+    if (bytes <= sizeof(text) || key_find(coll, src, id))
+        return WDL_ERR_PROTO;
+    memcpy(&text, data, sizeof(text));
+    struct wdl_key *key = host->ops->alloc(host->ctx, sizeof(*key));
+    if (!key)
+        return WDL_AGAIN;
+    *key = (struct wdl_key){.id = id, .peer = src, .base = pkt->offset, .bytes = text.bytes};
+    if (net(coll)->rkey_open(nm, src, (const char *) data + sizeof(text), bytes - sizeof(text),
+                             &key->rkey) != WDL_OK)
+        key->rkey = NULL;
+    else if (net(coll)->map(nm, key->rkey, key->base, &mapped) == WDL_OK)
+        key->mapped = mapped;
+    wdl_list_push_front(bucket_of(coll, src), &key->link);
+    return WDL_OK;
+}
+
+void wdl_direct_forget(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt)
+{
+    struct wdl_key *key = key_find(coll, src, pkt->what >> WDL_PKT_BITS);
+    if (key)
+        key_free(coll, key);
+}
+
+/* --- sending --- */
+
+static void flushed(struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
+{
+    struct wdl_coll_send *send = wdl_container_of(comp, struct wdl_coll_send, comp);
+    struct wdl_car_run *c = send->car;
+    int broken = wdl_status_is_error(info->status);
+    if (broken)
+        c->run->status = info->status;
+    wdl_list_push_front(&c->run->team->coll->sends_free, &send->link);
+    c->flight--;
+    c->stage = broken ? WDL_DIRECT_BROKEN : WDL_DIRECT_THERE;
+    wdl_car_ready(c);
+}
+
+static int flush(struct wdl_car_run *c, int peer)
+{
+    struct wdl_coll *coll = c->run->team->coll;
+    struct wdl_list *node = coll->sends_free.next;
+    struct wdl_coll_send *send = wdl_container_of(node, struct wdl_coll_send, link);
+    if (node == &coll->sends_free)
+        return WDL_AGAIN;
+    send->comp.fn = flushed;
+    send->car = c;
+    int status = net(coll)->flush(coll->proc->nm, peer, &send->comp);
+    if (status == WDL_PENDING) {
+        wdl_list_remove(node);
+        c->flight++;
+    } else if (status == WDL_OK) {
+        c->stage = WDL_DIRECT_THERE;
+    }
+    return status;
+}
+
+/* Begin the piece that is there to go. */
+static int place(struct wdl_car_run *c, int peer, const struct wdl_key *key, uint64_t address,
+                 const char *data)
+{
+    struct wdl_coll *coll = c->run->team->coll;
+    if (key->mapped) {
+        memcpy(key->mapped + (address - key->base), data, c->piece);
+        c->stage = WDL_DIRECT_THERE;
+        return WDL_OK;
+    }
+    int status = net(coll)->put(coll->proc->nm, peer, data, c->piece, address, key->rkey, NULL);
+    if (status == WDL_OK || status == WDL_PENDING)
+        c->stage = WDL_DIRECT_PUT;
+    return status;
+}
+
+static int tell(struct wdl_car_run *c, int peer, const struct wdl_car *car)
+{
+    struct wdl_team *team = c->run->team;
+    struct {
+        struct wdl_coll_pkt pkt;
+        uint64_t bytes;
+    } head = {{team->params.id, c->run->seq, car->role, WDL_PKT_PLACED, c->done}, c->piece};
+    int status =
+        wdl_am_send(team->coll->proc, peer, WDL_AM_COLL, &head, sizeof(head), NULL, 0, NULL);
+    if (status == WDL_OK) {
+        team->coll->stats.sent++;
+        team->coll->stats.placed_bytes += c->piece;
+        c->done += c->piece;
+        c->stage = WDL_DIRECT_IDLE;
+    }
+    return status;
+}
+
+int wdl_direct_step(struct wdl_car_run *c, const struct wdl_car *car, const struct wdl_offer *offer,
+                    size_t limit)
+{
+    struct wdl_team *team = c->run->team;
+    int peer = team->params.peer_of(team->params.ctx, car->peer), status = WDL_OK;
+    const struct wdl_key *key = key_find(team->coll, peer, offer->region);
+    if (!key)
+        return WDL_AGAIN; /* it is on its way */
+    if (!key->rkey)
+        return WDL_ERR_UNSUPPORTED;
+    while (c->flight == 0 && (status == WDL_OK || status == WDL_PENDING)) {
+        size_t left = limit - c->done;
+        if (c->stage == WDL_DIRECT_BROKEN)
+            return c->run->status;
+        if (c->stage == WDL_DIRECT_IDLE) {
+            if (limit < car->bytes) /* whole chunks, so that the receiver can count them */
+                left -= left % team->coll->chunk_bytes;
+            if (left == 0)
+                return WDL_OK;
+            c->piece = left;
+            status = place(c, peer, key, offer->address + car->place_at + c->done,
+                           wdl_run_at(c->run, car->a) + c->done);
+        } else if (c->stage == WDL_DIRECT_PUT) {
+            status = flush(c, peer);
+        } else {
+            status = tell(c, peer, car);
+        }
+    }
+    return status == WDL_PENDING ? WDL_OK : status;
+}
