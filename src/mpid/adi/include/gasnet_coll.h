@@ -114,9 +114,9 @@ GASNET_API void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t m
                                  gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags);
 
 /* This node's segment in the team, and in those split off later: what DST_IN_SEGMENT and
- * SRC_IN_SEGMENT say is inside of it, and memory to which data goes without copies; that of windows of
- * MPI_Win_allocate is such memory by itself. Nothing of the team's is going on, and the memory stays
- * until another is attached in its place (nbytes 0: none). Without one nothing is checked. */
+ * SRC_IN_SEGMENT say is inside of it, and memory to which data goes without copies; windows of
+ * MPI_Win_allocate are such memory by themselves. Nothing of the team's is going on, and the memory
+ * stays until another is attached in its place (nbytes 0: none). Without one nothing is checked. */
 GASNET_API void gasnet_coll_segment_attach(gasnet_team_handle_t team, void *base, size_t nbytes);
 
 /* Try: 1 when it is done, and the handle dead. Invalid handles count as done; those that are found
