@@ -139,7 +139,10 @@ int wdl_gas_init(struct wdl_proc *proc, const struct wdl_gas_params *params,
 
 int wdl_gas_team_destroy(struct wdl_gas_team *team)
 {
-    if (!wdl_list_empty(&team->queue) || wdl_gas_segment(team, NULL, 0) == WDL_AGAIN)
+    if (!wdl_list_empty(&team->queue))
+        return WDL_AGAIN;
+    /* with the last team all ends, and nobody needs to be told of the segment */
+    if (team->gas->teams > 1 && wdl_gas_segment(team, NULL, 0) == WDL_AGAIN)
         return WDL_AGAIN;
     if (team->outer && wdl_team_destroy(team->outer) == WDL_AGAIN)
         return WDL_AGAIN;
