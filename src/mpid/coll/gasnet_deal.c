@@ -102,7 +102,7 @@ static void parcels(struct wdl_deal *deal, const struct wdl_deal_side *own,
     }
 }
 
-void wdl_deal_plan(struct wdl_deal *deal, int64_t *words)
+static void deal_plan(struct wdl_deal *deal, int64_t *words)
 {
     size_t n = (size_t) deal->size;
     deal->out = words;
@@ -114,6 +114,47 @@ void wdl_deal_plan(struct wdl_deal *deal, int64_t *words)
     parcels(deal, &deal->from, &deal->to, deal->out, deal->out_at);
     parcels(deal, &deal->to, &deal->from, deal->in, deal->in_at);
     wdl_assert_cmp(deal->out[deal->rank], ==, deal->in[deal->rank]);
+}
+
+/* --- arrays of GASNet's calls --- */
+
+int wdl_deal_side(struct wdl_deal_side *side, const struct wdl_gas_team *team,
+                  const struct wdl_gas_array *array, void *const *list, void **one, size_t count,
+                  int flags)
+{
+    size_t at = flags & WDL_COLL_SINGLE ? team->first[team->rank] : 0;
+    int units = list ? (int) wdl_gas_images(team) : team->size;
+    *one = array->base;
+    side->first = list ? team->first : NULL;
+    side->list = list ? list + at : one;
+    return wdl_cyclic_init(&side->layout, units, (int64_t) array->blk, (int64_t) array->offset,
+                           (int64_t) count);
+}
+
+enum wdl_gas_error wdl_deal_error(const struct wdl_gas_team *team, const struct wdl_deal_side *side,
+                                  size_t bytes, size_t align, int in_segment)
+{
+    int first = unit_first(side, team->rank), end = unit_first(side, team->rank + 1);
+    for (int unit = first; unit < end; unit++) {
+        const char *base = side->list[unit - first];
+        int64_t place, local = wdl_cyclic_local(&side->layout, unit, &place);
+        if (wdl_gas_misaligned(base, align))
+            return WDL_GAS_ERR_ALIGNMENT;
+        if (in_segment &&
+            wdl_gas_outside(team, base + (size_t) place * bytes, (size_t) local * bytes))
+            return WDL_GAS_ERR_SEGMENT;
+    }
+    return WDL_GAS_FINE;
+}
+
+void wdl_deal_init(struct wdl_gas_op *op, enum wdl_deal_which which, struct wdl_deal *deal,
+                   size_t bytes, int64_t *words)
+{
+    op->deals[which] = deal;
+    deal->bytes = bytes;
+    deal->rank = op->team->rank;
+    deal->size = op->team->size;
+    deal_plan(deal, words);
 }
 
 /* --- the work --- */
@@ -128,7 +169,7 @@ static char *address(const struct wdl_deal *deal, const struct wdl_deal_side *si
     return tmp + side->tmp + (size_t) (place - skip) * deal->bytes;
 }
 
-void wdl_deal_pack(struct wdl_deal *deal, char *tmp)
+static void deal_pack(struct wdl_deal *deal, char *tmp)
 {
     struct piece piece;
     walk_begin(deal, &deal->from);
@@ -142,7 +183,7 @@ void wdl_deal_pack(struct wdl_deal *deal, char *tmp)
 }
 
 /* What stays here is in the parcel that went out. */
-void wdl_deal_unpack(struct wdl_deal *deal, char *tmp)
+static void deal_unpack(struct wdl_deal *deal, char *tmp)
 {
     struct piece piece;
     walk_begin(deal, &deal->to);
@@ -163,13 +204,31 @@ static size_t total(const struct wdl_deal *deal, const int64_t *counts, const in
     return (size_t) (at[last] + counts[last]) * deal->bytes;
 }
 
-int wdl_deal_build(struct wdl_build *b, struct wdl_deal *deal, wdl_car_fn pack, wdl_car_fn unpack,
-                   enum wdl_phase ready, int bare, int after)
+static struct wdl_deal *deal_of(const struct wdl_coll_args *args, int which)
 {
+    return ((const struct wdl_gas_op *) args->local)->deals[which];
+}
+
+static int do_pack(struct wdl_run *run, int which)
+{
+    deal_pack(deal_of(&run->args, which), run->tmp);
+    return WDL_OK;
+}
+
+static int do_unpack(struct wdl_run *run, int which)
+{
+    deal_unpack(deal_of(&run->args, which), run->tmp);
+    return WDL_OK;
+}
+
+int wdl_deal_build(struct wdl_build *b, enum wdl_deal_which which, enum wdl_phase ready, int bare,
+                   int after)
+{
+    struct wdl_deal *deal = deal_of(b->args, which);
     deal->out_tmp = wdl_build_tmp(b, total(deal, deal->out, deal->out_at));
     deal->in_tmp = wdl_build_tmp(b, total(deal, deal->in, deal->in_at));
-    int packed = wdl_build_call(b, pack, 0, deal->from.list ? 1 : 0);
-    int unpacked = wdl_build_call(b, unpack, 0, deal->to.list ? 2 : 0);
+    int packed = wdl_build_call(b, do_pack, which, deal->from.list ? 1 : 0);
+    int unpacked = wdl_build_call(b, do_unpack, which, deal->to.list ? 2 : 0);
     wdl_build_order(b, after, packed);
     wdl_build_order(b, packed, unpacked);
     if (deal->from.list) /* which is the call's until it is done, and no longer */

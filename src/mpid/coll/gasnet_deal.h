@@ -12,6 +12,7 @@
 
 #include "mpid/coll/algo.h"
 #include "mpid/coll/blockcyclic.h"
+#include "mpid/coll/gasnet_impl.h"
 
 struct wdl_deal_side {
     struct wdl_cyclic layout;
@@ -32,14 +33,23 @@ struct wdl_deal {
 };
 
 size_t wdl_deal_words(int size, size_t units);
-/* With from, to, bytes, rank and size set. */
-void wdl_deal_plan(struct wdl_deal *deal, int64_t *words);
-/* The two steps that are not messages, as the graph's CALLs do them. */
-void wdl_deal_pack(struct wdl_deal *deal, char *tmp);
-void wdl_deal_unpack(struct wdl_deal *deal, char *tmp);
+
+/* An operation may have one on the way in and one on the way out. */
+enum wdl_deal_which { WDL_DEAL_IN, WDL_DEAL_OUT };
+/* A client's array as a side; `one`: room for the list of one that an array without a list is.
+ * WDL_OK, or what the layout lacks. */
+int wdl_deal_side(struct wdl_deal_side *side, const struct wdl_gas_team *team,
+                  const struct wdl_gas_array *array, void *const *list, void **one, size_t count,
+                  int flags);
+/* Is this node's part of it aligned and, if it has to be, in the segment? */
+enum wdl_gas_error wdl_deal_error(const struct wdl_gas_team *team, const struct wdl_deal_side *side,
+                                  size_t bytes, size_t align, int in_segment);
+/* Plan it as this one of the operation's; its sides are set. */
+void wdl_deal_init(struct wdl_gas_op *op, enum wdl_deal_which which, struct wdl_deal *deal,
+                   size_t bytes, int64_t *words);
 /* Adds the move, which begins behind `after`; the CAR behind which all is there. Parcels have bare
  * roles from `bare` on, one a rank; where their ready flags have links, those of phase `ready`. */
-int wdl_deal_build(struct wdl_build *b, struct wdl_deal *deal, wdl_car_fn pack, wdl_car_fn unpack,
-                   enum wdl_phase ready, int bare, int after);
+int wdl_deal_build(struct wdl_build *b, enum wdl_deal_which which, enum wdl_phase ready, int bare,
+                   int after);
 
 #endif

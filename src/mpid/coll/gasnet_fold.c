@@ -149,34 +149,6 @@ static int do_result(struct wdl_run *run, int arg)
     return WDL_OK;
 }
 
-static int in_pack(struct wdl_run *run, int arg)
-{
-    (void) arg;
-    wdl_deal_pack(&fold_of(run)->in, run->tmp);
-    return WDL_OK;
-}
-
-static int in_unpack(struct wdl_run *run, int arg)
-{
-    (void) arg;
-    wdl_deal_unpack(&fold_of(run)->in, run->tmp);
-    return WDL_OK;
-}
-
-static int out_pack(struct wdl_run *run, int arg)
-{
-    (void) arg;
-    wdl_deal_pack(&fold_of(run)->out, run->tmp);
-    return WDL_OK;
-}
-
-static int out_unpack(struct wdl_run *run, int arg)
-{
-    (void) arg;
-    wdl_deal_unpack(&fold_of(run)->out, run->tmp);
-    return WDL_OK;
-}
-
 /* --- the graphs --- */
 
 /* The elements in the layout of nodes, and the fold of each block. */
@@ -192,7 +164,7 @@ static int sums_build(struct wdl_build *b, struct fold *f)
     }
     f->sums = wdl_build_tmp(b, (size_t) f->prefix.rows * bytes);
     if (f->move_in)
-        done = wdl_deal_build(b, &f->in, in_pack, in_unpack, WDL_PHASE_OUT2, 0, done);
+        done = wdl_deal_build(b, WDL_DEAL_IN, WDL_PHASE_OUT2, 0, done);
     int sums = wdl_build_call(b, do_sums, 0, f->move_in ? 0 : 1);
     if (!f->move_in) /* its list is the call's until that is done, and no longer */
         wdl_build_user(b, sums);
@@ -236,7 +208,7 @@ static void scan_build(struct wdl_build *b)
     int scan = wdl_build_call(b, do_scan, 0, (f->move_in ? 0 : 1) | (f->move_out ? 0 : 2));
     wdl_build_order(b, done, scan);
     if (f->move_out)
-        wdl_deal_build(b, &f->out, out_pack, out_unpack, WDL_PHASE_IN2, b->size, scan);
+        wdl_deal_build(b, WDL_DEAL_OUT, WDL_PHASE_IN2, b->size, scan);
 }
 
 /* A child's folds joined to those of the run of nodes [*lo, *hi). */
@@ -316,26 +288,13 @@ struct want { /* what a call says */
     int arg, flags, scan;
 };
 
-/* The addresses of lists are looked at too: those of the own units. */
-static int misaligned(const struct wdl_gas_team *team, const struct want *w)
-{
-    size_t at = w->flags & WDL_COLL_SINGLE ? team->first[team->rank] : 0;
-    int bad = 0;
-    for (size_t i = 0; i < wdl_gas_images_of(team, team->rank); i++) {
-        bad |= w->src_list && wdl_gas_misaligned(w->src_list[at + i], w->elem);
-        bad |= w->dst_list && wdl_gas_misaligned(w->dst_list[at + i], w->elem);
-    }
-    bad |= !w->src_list && wdl_gas_misaligned(w->src.base, w->elem);
-    return bad | (!w->dst_list && wdl_gas_misaligned(w->dst.base, w->elem));
-}
-
 static enum wdl_gas_error want_error(const struct wdl_gas_team *team, const struct want *w)
 {
     if (w->elem == 0 || w->count == 0 || w->elem > PTRDIFF_MAX / w->count)
         return WDL_GAS_ERR_SIZE;
     if (w->func >= team->gas->fn_count || !team->gas->fns[w->func].fn)
         return WDL_GAS_ERR_FUNCTION;
-    if (misaligned(team, w))
+    if (!w->scan && wdl_gas_misaligned(w->dst.base, w->elem))
         return WDL_GAS_ERR_ALIGNMENT;
     if ((w->flags & WDL_GAS_ELEMENTWISE) &&
         (w->src.blk || w->src.offset || w->dst.blk || w->dst.offset))
@@ -343,17 +302,16 @@ static enum wdl_gas_error want_error(const struct wdl_gas_team *team, const stru
     return WDL_GAS_FINE;
 }
 
+/* Vectors are an array of one element a unit. */
 static int side_init(struct wdl_deal_side *side, const struct wdl_gas_team *team,
-                     const struct wdl_gas_array *array, void *const *list, int own_at,
+                     const struct wdl_gas_array *array, void *const *list, void **one,
                      const struct want *w)
 {
-    int vectors = (w->flags & WDL_GAS_ELEMENTWISE) != 0;
-    int units = list ? (int) team->first[team->size] : team->size;
-    side->first = list ? team->first : NULL;
-    side->list = list ? list + own_at : NULL;
-    return wdl_cyclic_init(&side->layout, units, vectors ? 1 : (int64_t) array->blk,
-                           vectors ? 0 : (int64_t) array->offset,
-                           vectors ? units : (int64_t) w->count);
+    struct wdl_gas_array vectors = {array->base, 1, 0};
+    int elementwise = (w->flags & WDL_GAS_ELEMENTWISE) != 0;
+    size_t units = list ? wdl_gas_images(team) : (size_t) team->size;
+    return wdl_deal_side(side, team, elementwise ? &vectors : array, list, one,
+                         elementwise ? units : w->count, w->flags);
 }
 
 /* The layout of nodes that the work is done in. */
@@ -369,19 +327,6 @@ static int node_layout(struct fold *f, const struct wdl_gas_team *team, const st
     if (units > 0) /* all nodes have as many */
         return wdl_cyclic_init(&f->node, team->size, units * from->blk, from->off, count);
     return wdl_cyclic_init(&f->node, team->size, (count + size - 1) / size, 0, count);
-}
-
-static int side_outside(const struct wdl_gas_team *team, const struct wdl_deal_side *side,
-                        size_t bytes)
-{
-    int first = side->first ? (int) team->first[team->rank] : team->rank;
-    int own = side->first ? (int) wdl_gas_images_of(team, team->rank) : 1, outside = 0;
-    for (int i = 0; i < own; i++) {
-        int64_t place, local = wdl_cyclic_local(&side->layout, first + i, &place);
-        outside |= local && wdl_gas_outside(team, (char *) side->list[i] + (size_t) place * bytes,
-                                            (size_t) local * bytes);
-    }
-    return outside;
 }
 
 static int same_layout(const struct wdl_cyclic *a, const struct wdl_cyclic *b)
@@ -403,15 +348,6 @@ static void prefix_over(struct fold *f, const struct wdl_gas_team *team, size_t 
         wdl_assert_cmp(status, ==, WDL_OK);
     }
     wdl_prefix_init(&f->prefix, &one, team->rank, &op);
-}
-
-static void deal_init(struct wdl_deal *deal, const struct wdl_gas_team *team, size_t bytes,
-                      int64_t *words)
-{
-    deal->bytes = bytes;
-    deal->rank = team->rank;
-    deal->size = team->size;
-    wdl_deal_plan(deal, words);
 }
 
 /* Fill op->own; the client's addresses are in op->src and op->dst, lists of the own units. */
@@ -436,34 +372,29 @@ static enum wdl_gas_error fold_plan(struct wdl_gas_op *op, const struct want *w,
     f->scan = w->scan;
     f->exclusive = (w->flags & WDL_COLL_EXCLUSIVE) != 0;
     f->serial = (fn->flags & WDL_GAS_NONASSOC) != 0;
-    f->src = w->src.base;
-    f->dst = w->dst.base;
-    int at = w->flags & WDL_COLL_SINGLE ? (int) team->first[team->rank] : 0;
-    if (side_init(&f->in.from, team, &w->src, w->src_list, at, w) != WDL_OK ||
+    if (side_init(&f->in.from, team, &w->src, w->src_list, &f->src, w) != WDL_OK ||
         node_layout(f, team, w, root) != WDL_OK ||
-        (w->scan && side_init(&f->out.to, team, &w->dst, w->dst_list, at, w) != WDL_OK))
+        (w->scan && side_init(&f->out.to, team, &w->dst, w->dst_list, &f->dst, w) != WDL_OK))
         return WDL_GAS_ERR_LAYOUT;
-    if (!w->src_list)
-        f->in.from.list = &f->src;
-    if (!w->dst_list)
-        f->out.to.list = &f->dst;
     int plain = !w->src_list || team->each == 1;
     f->move_in = !plain || !same_layout(&f->in.from.layout, &f->node);
     f->in.to.layout = f->out.from.layout = f->node;
     prefix_over(f, team, bytes);
     if (f->move_in)
-        deal_init(&f->in, team, bytes, numbers);
+        wdl_deal_init(op, WDL_DEAL_IN, &f->in, bytes, numbers);
     plain = !w->dst_list || team->each == 1;
     f->move_out = w->scan && (!plain || !same_layout(&f->out.to.layout, &f->node));
     f->out.leave_first = f->exclusive;
     if (f->move_out)
-        deal_init(&f->out, team, bytes, numbers + words);
-    int outside = (w->flags & WDL_GAS_SRC_IN_SEGMENT) && side_outside(team, &f->in.from, bytes);
-    outside |=
-        w->scan && (w->flags & WDL_GAS_DST_IN_SEGMENT) && side_outside(team, &f->out.to, bytes);
-    outside |= !w->scan && w->dst.base && (w->flags & WDL_GAS_DST_IN_SEGMENT) &&
-               wdl_gas_outside(team, w->dst.base, bytes);
-    return outside ? WDL_GAS_ERR_SEGMENT : WDL_GAS_FINE;
+        wdl_deal_init(op, WDL_DEAL_OUT, &f->out, bytes, numbers + words);
+    int in_dst = w->flags & WDL_GAS_DST_IN_SEGMENT;
+    enum wdl_gas_error error =
+        wdl_deal_error(team, &f->in.from, bytes, w->elem, w->flags & WDL_GAS_SRC_IN_SEGMENT);
+    if (!error && w->scan)
+        error = wdl_deal_error(team, &f->out.to, bytes, w->elem, in_dst);
+    if (!error && !w->scan && w->dst.base && in_dst && wdl_gas_outside(team, w->dst.base, bytes))
+        error = WDL_GAS_ERR_SEGMENT;
+    return error;
 }
 
 static wdl_gas_handle fold_start(struct wdl_gas_op *op, const struct want *w, int root,

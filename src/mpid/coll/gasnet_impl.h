@@ -61,6 +61,7 @@ struct wdl_gas_op {
     void *const *src;
     size_t nbytes;
     void *own; /* in `memory` */
+    struct wdl_deal *deals[2]; /* of arrays (gasnet_deal.h) */
     int color, key;
     struct wdl_gas_team **team_out;
     int *agreed_out;

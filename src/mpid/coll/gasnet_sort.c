@@ -44,51 +44,16 @@ static int compare(void *ctx, const void *a, const void *b)
     return ((struct sort *) ctx)->compare(a, b);
 }
 
-static struct sort *sort_of(struct wdl_run *run)
-{
-    return ((struct wdl_gas_op *) run->args.local)->own;
-}
-
 /* --- dealing --- */
-
-static int in_pack(struct wdl_run *run, int arg)
-{
-    (void) arg;
-    wdl_deal_pack(&sort_of(run)->in, run->tmp);
-    return WDL_OK;
-}
-
-static int in_unpack(struct wdl_run *run, int arg)
-{
-    (void) arg;
-    wdl_deal_unpack(&sort_of(run)->in, run->tmp);
-    return WDL_OK;
-}
-
-static int out_pack(struct wdl_run *run, int arg)
-{
-    (void) arg;
-    wdl_deal_pack(&sort_of(run)->out, run->tmp);
-    return WDL_OK;
-}
-
-static int out_unpack(struct wdl_run *run, int arg)
-{
-    (void) arg;
-    wdl_deal_unpack(&sort_of(run)->out, run->tmp);
-    return WDL_OK;
-}
 
 static void in_build(struct wdl_build *b)
 {
-    struct sort *s = ((struct wdl_gas_op *) b->args->local)->own;
-    wdl_deal_build(b, &s->in, in_pack, in_unpack, WDL_PHASE_OUT2, 0, WDL_CAR_NONE);
+    wdl_deal_build(b, WDL_DEAL_IN, WDL_PHASE_OUT2, 0, WDL_CAR_NONE);
 }
 
 static void out_build(struct wdl_build *b)
 {
-    struct sort *s = ((struct wdl_gas_op *) b->args->local)->own;
-    wdl_deal_build(b, &s->out, out_pack, out_unpack, WDL_PHASE_OUT2, 0, WDL_CAR_NONE);
+    wdl_deal_build(b, WDL_DEAL_OUT, WDL_PHASE_OUT2, 0, WDL_CAR_NONE);
 }
 
 static int deal_go(struct wdl_gas_op *op, void (*build)(struct wdl_build *b), int first, int last)
@@ -298,29 +263,6 @@ static int sort_next(struct wdl_gas_op *op)
 
 /* --- the call --- */
 
-static enum wdl_gas_error side_init(struct wdl_deal_side *side, const struct wdl_gas_team *team,
-                                    const struct wdl_gas_array *array, void *const *list,
-                                    void **one, size_t count, int flags)
-{
-    size_t at = flags & WDL_COLL_SINGLE ? team->first[team->rank] : 0;
-    int units = list ? (int) team->first[team->size] : team->size;
-    *one = array->base;
-    side->first = list ? team->first : NULL;
-    side->list = list ? list + at : one;
-    int status = wdl_cyclic_init(&side->layout, units, (int64_t) array->blk,
-                                 (int64_t) array->offset, (int64_t) count);
-    return status == WDL_OK ? WDL_GAS_FINE : WDL_GAS_ERR_LAYOUT;
-}
-
-static void deal_init(struct wdl_deal *deal, const struct wdl_gas_team *team, size_t bytes,
-                      int64_t *words)
-{
-    deal->bytes = bytes;
-    deal->rank = team->rank;
-    deal->size = team->size;
-    wdl_deal_plan(deal, words);
-}
-
 static enum wdl_gas_error room(struct wdl_gas_op *op, struct sort *s)
 {
     size_t n = (size_t) s->local + 1, size = (size_t) op->team->size;
@@ -334,8 +276,8 @@ static enum wdl_gas_error room(struct wdl_gas_op *op, struct sort *s)
     s->other_numbers = numbers + n;
     s->offers = numbers + 2 * n;
     s->block = s->data;
-    deal_init(&s->in, op->team, s->order.bytes, s->offers + 2 * size);
-    deal_init(&s->out, op->team, s->order.bytes, s->offers + 2 * size + words);
+    wdl_deal_init(op, WDL_DEAL_IN, &s->in, s->order.bytes, s->offers + 2 * size);
+    wdl_deal_init(op, WDL_DEAL_OUT, &s->out, s->order.bytes, s->offers + 2 * size + words);
     return WDL_GAS_FINE;
 }
 
@@ -355,25 +297,24 @@ wdl_gas_handle wdl_gas_sortM_nb(struct wdl_gas_team *team, void *const dstlist[]
         return wdl_gas_op_fail(op, WDL_GAS_ERR_SIZE);
     if (!fn)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_FUNCTION);
-    if ((!srclist && wdl_gas_misaligned(src.base, elem_size)) ||
-        (!dstlist && wdl_gas_misaligned(dst.base, elem_size)))
-        return wdl_gas_op_fail(op, WDL_GAS_ERR_ALIGNMENT);
     op->own = s;
     s->compare = fn;
     s->order = (struct wdl_sortplan_order){compare, s, elem_size};
     size_t each = (elem_count + (size_t) team->size - 1) / (size_t) team->size;
     struct wdl_gas_array node = {NULL, each, 0};
-    enum wdl_gas_error error =
-        side_init(&s->in.from, team, &src, srclist, &s->src, elem_count, flags);
-    if (!error)
-        error = side_init(&s->in.to, team, &node, NULL, &s->block, elem_count, flags);
+    if (wdl_deal_side(&s->in.from, team, &src, srclist, &s->src, elem_count, flags) != WDL_OK ||
+        wdl_deal_side(&s->in.to, team, &node, NULL, &s->block, elem_count, flags) != WDL_OK ||
+        wdl_deal_side(&s->out.to, team, &dst, dstlist, &s->dst, elem_count, flags) != WDL_OK)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_LAYOUT);
     s->out.from = s->in.to;
+    enum wdl_gas_error error =
+        wdl_deal_error(team, &s->in.from, elem_size, elem_size, flags & WDL_GAS_SRC_IN_SEGMENT);
     if (!error)
-        error = side_init(&s->out.to, team, &dst, dstlist, &s->dst, elem_count, flags);
+        error =
+            wdl_deal_error(team, &s->out.to, elem_size, elem_size, flags & WDL_GAS_DST_IN_SEGMENT);
     int64_t place;
-    if (!error) {
-        s->local = wdl_cyclic_local(&s->in.to.layout, team->rank, &place);
+    s->local = wdl_cyclic_local(&s->in.to.layout, team->rank, &place);
+    if (!error)
         error = room(op, s);
-    }
     return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_stages(op, flags, sort_next);
 }
