@@ -307,11 +307,12 @@ wdl_gas_handle wdl_gas_sortM_nb(struct wdl_gas_team *team, void *const dstlist[]
         wdl_deal_side(&s->out.to, team, &dst, dstlist, &s->dst, elem_count, flags) != WDL_OK)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_LAYOUT);
     s->out.from = s->in.to;
-    enum wdl_gas_error error =
-        wdl_deal_error(team, &s->in.from, elem_size, elem_size, flags & WDL_GAS_SRC_IN_SEGMENT);
+    /* elements of a list may be anything, strings too: only whole arrays are looked at */
+    enum wdl_gas_error error = wdl_deal_error(team, &s->in.from, elem_size, srclist ? 1 : elem_size,
+                                              flags & WDL_GAS_SRC_IN_SEGMENT);
     if (!error)
-        error =
-            wdl_deal_error(team, &s->out.to, elem_size, elem_size, flags & WDL_GAS_DST_IN_SEGMENT);
+        error = wdl_deal_error(team, &s->out.to, elem_size, dstlist ? 1 : elem_size,
+                               flags & WDL_GAS_DST_IN_SEGMENT);
     int64_t place;
     s->local = wdl_cyclic_local(&s->in.to.layout, team->rank, &place);
     if (!error)
