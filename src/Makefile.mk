@@ -40,6 +40,7 @@ windlass_core_sources = \
     %D%/mpid/coll/scan.c \
     %D%/mpid/coll/scatter.c \
     %D%/mpid/coll/select.c \
+    %D%/mpid/coll/send.c \
     %D%/mpid/coll/shm.c \
     %D%/mpid/coll/sortplan.c \
     %D%/mpid/coll/sync.c \
@@ -143,6 +144,7 @@ windlass_headers = \
     %D%/mpid/coll/car.h \
     %D%/mpid/coll/coll.h \
     %D%/mpid/coll/coll_impl.h \
+    %D%/mpid/coll/direct.h \
     %D%/mpid/coll/gasnet_core.h \
     %D%/mpid/coll/gasnet_deal.h \
     %D%/mpid/coll/gasnet_impl.h \

@@ -9,7 +9,7 @@
  * them that come early are allocated, at most one per role and slot.
  */
 #include <string.h>
-#include "mpid/coll/coll_impl.h"
+#include "mpid/coll/direct.h"
 
 static enum wdl_pkt kind_of(const struct wdl_coll_pkt *pkt)
 {

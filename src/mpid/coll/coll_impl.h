@@ -164,6 +164,20 @@ int wdl_coll_step(void *coll);
 char *wdl_run_at(const struct wdl_run *run, struct wdl_loc loc);
 /* A RECV's bytes are here. WDL_OK or ERR_PROTO. */
 int wdl_run_deliver(struct wdl_run *run, int car, uint64_t offset, const void *data, size_t bytes);
+/* ... or are in their place already. */
+int wdl_run_placed(struct wdl_run *run, int car, uint64_t offset, uint64_t bytes);
+/* A CAR has something to do; is complete: the run, and with it the CAR, may be gone then. */
+void wdl_car_ready(struct wdl_car_run *c);
+void wdl_car_complete(struct wdl_car_run *c);
+/* How far it may go by what its inputs have. */
+size_t wdl_car_limit(const struct wdl_car_run *c);
+static inline const struct wdl_car *wdl_car_of(const struct wdl_car_run *c)
+{
+    return &c->run->graph->cars[c - c->run->cars];
+}
+
+/* send.c: one step of a SEND; WDL_AGAIN: the network refused */
+int wdl_send_step(struct wdl_car_run *c);
 
 /* cell.c */
 int wdl_cells_make(struct wdl_team *team);
@@ -177,24 +191,6 @@ static inline uint32_t wdl_roles_bare_max(const struct wdl_team *team)
 int wdl_cell_take(struct wdl_run *run, int car);
 int wdl_coll_handle(void *coll, int src, const void *data, size_t bytes);
 void wdl_coll_strays_give(struct wdl_team *team);
-
-/* ... and are in its place already. */
-int wdl_run_placed(struct wdl_run *run, int car, uint64_t offset, uint64_t bytes);
-void wdl_car_ready(struct wdl_car_run *c);
-
-/* direct.c */
-void wdl_direct_fini(struct wdl_coll *coll);
-/* What to say to `peer` of memory that it is to fill. WDL_OK or WDL_AGAIN. */
-int wdl_direct_offer(struct wdl_coll *coll, int peer, const char *at, size_t bytes,
-                     struct wdl_offer *offer_out);
-/* A key has come: WDL_OK, WDL_AGAIN, ERR_PROTO; or is no more. */
-int wdl_direct_key(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt, const void *data,
-                   size_t bytes);
-void wdl_direct_forget(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt);
-/* A SEND whose bytes up to `limit` are there goes on, and c->done with it: WDL_OK, WDL_AGAIN, an
- * error; ERR_UNSUPPORTED: by messages. */
-int wdl_direct_step(struct wdl_car_run *c, const struct wdl_car *car, const struct wdl_offer *offer,
-                    size_t limit);
 
 /* shm.c */
 struct wdl_shm_cell *wdl_shm_cell_of(const struct wdl_team *team, const struct wdl_car *car);

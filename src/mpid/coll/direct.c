@@ -12,7 +12,7 @@
  *     through a tree.
  */
 #include <string.h>
-#include "mpid/coll/coll_impl.h"
+#include "mpid/coll/direct.h"
 
 struct wdl_region { /* of this process */
     struct wdl_list link;

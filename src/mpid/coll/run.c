@@ -7,13 +7,6 @@
 #include <string.h>
 #include "mpid/coll/coll_impl.h"
 
-enum { INLINE_BYTES = 96 }; /* data that travels in the header's copy, without a completion */
-
-static struct wdl_car *car_of(const struct wdl_car_run *c)
-{
-    return &c->run->graph->cars[c - c->run->cars];
-}
-
 char *wdl_run_at(const struct wdl_run *run, struct wdl_loc loc)
 {
     switch (loc.buf) {
@@ -80,7 +73,7 @@ static void car_arm(struct wdl_run *run, int i)
 /* More bytes of this CAR are there: tell those that read them. */
 static void car_progress(struct wdl_car_run *c)
 {
-    const struct wdl_car *car = car_of(c);
+    const struct wdl_car *car = wdl_car_of(c);
     struct wdl_run *run = c->run;
     for (int i = 0; i < car->edge_count; i++) {
         const struct wdl_edge *e = &run->graph->edges[car->edge + i];
@@ -89,9 +82,9 @@ static void car_progress(struct wdl_car_run *c)
     }
 }
 
-static void car_complete(struct wdl_car_run *c)
+void wdl_car_complete(struct wdl_car_run *c)
 {
-    const struct wdl_car *car = car_of(c);
+    const struct wdl_car *car = wdl_car_of(c);
     struct wdl_run *run = c->run;
     wdl_assert_cmp(c->state, ==, WDL_CAR_ARMED);
     wdl_assert(wdl_list_empty(&c->link));
@@ -110,10 +103,9 @@ static void car_complete(struct wdl_car_run *c)
         run_end(run);
 }
 
-/* How far the CAR may go by what its inputs have. */
-static size_t car_limit(const struct wdl_car_run *c)
+size_t wdl_car_limit(const struct wdl_car_run *c)
 {
-    const struct wdl_car *car = car_of(c);
+    const struct wdl_car *car = wdl_car_of(c);
     size_t limit = car->bytes;
     for (int i = 0; i < car->input_count; i++) {
         const struct wdl_input *in = &c->run->graph->inputs[car->input + i];
@@ -125,133 +117,12 @@ static size_t car_limit(const struct wdl_car_run *c)
     return limit;
 }
 
-static void send_done(struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
-{
-    struct wdl_coll_send *send = wdl_container_of(comp, struct wdl_coll_send, comp);
-    struct wdl_car_run *c = send->car;
-    if (wdl_status_is_error(info->status))
-        c->run->status = info->status;
-    wdl_list_push_front(&c->run->team->coll->sends_free, &send->link);
-    c->flight--;
-    wdl_car_ready(c);
-}
-
-/* What a ready flag says of the memory it is for. */
-static int offer_of(const struct wdl_car_run *c, const struct wdl_car *car,
-                    struct wdl_offer *offer_out)
-{
-    const struct wdl_team *team = c->run->team;
-    return wdl_direct_offer(team->coll, team->params.peer_of(team->params.ctx, car->peer),
-                            wdl_run_at(c->run, car->offered), car->offered_bytes, offer_out);
-}
-
-/* Hand one piece to the network. */
-static int send_piece(struct wdl_car_run *c, size_t bytes)
-{
-    const struct wdl_car *car = car_of(c);
-    struct wdl_team *team = c->run->team;
-    struct wdl_coll *coll = team->coll;
-    struct {
-        struct wdl_coll_pkt pkt;
-        char data[INLINE_BYTES];
-    } head = {{team->params.id, c->run->seq, car->role, WDL_PKT_DATA, c->done}, {0}};
-    const char *data = bytes ? wdl_run_at(c->run, car->a) + c->done : NULL;
-    int peer = team->params.peer_of(team->params.ctx, car->peer);
-    int status = WDL_OK;
-    if (car->offered_bytes) {
-        struct wdl_offer offer;
-        status = offer_of(c, car, &offer);
-        if (status != WDL_OK)
-            return status;
-        if (offer.address) {
-            head.pkt.what = WDL_PKT_OFFER | (uint32_t) offer.region << WDL_PKT_BITS;
-            head.pkt.offset = offer.address;
-        }
-    }
-    if (bytes <= INLINE_BYTES) {
-        if (bytes)
-            memcpy(head.data, data, bytes);
-        status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &head, sizeof(head.pkt) + bytes, NULL,
-                             0, NULL);
-    } else {
-        struct wdl_list *node = coll->sends_free.next;
-        struct wdl_coll_send *send = wdl_container_of(node, struct wdl_coll_send, link);
-        if (node == &coll->sends_free)
-            return WDL_AGAIN;
-        send->comp.fn = send_done;
-        send->car = c;
-        status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &head, sizeof(head.pkt), data, bytes,
-                             &send->comp);
-        if (status == WDL_PENDING) {
-            wdl_list_remove(node);
-            c->flight++;
-        }
-    }
-    if (status == WDL_OK || status == WDL_PENDING) {
-        coll->stats.sent++;
-        coll->stats.sent_bytes += bytes;
-    }
-    return status;
-}
-
-/* Pieces are whole chunks but for the last, so that the receiver can count them. */
-static int step_send(struct wdl_car_run *c)
-{
-    const struct wdl_car *car = car_of(c);
-    size_t chunk = c->run->team->coll->chunk_bytes, limit = car_limit(c);
-    int sent = c->arrived != 0; /* a flag has no bytes to tell that it went */
-    if (car->shm) {
-        struct wdl_offer offer;
-        if (limit == car->bytes) {
-            if (car->offered_bytes && offer_of(c, car, &offer) != WDL_OK)
-                return WDL_AGAIN;
-            wdl_shm_store(c->run, car,
-                          car->offered_bytes ? (void *) &offer : wdl_run_at(c->run, car->a));
-            car_complete(c); /* the run, and with it car, may be gone */
-        }
-        return WDL_OK;
-    }
-    const struct wdl_offer *to = car->ready ? &c->run->cars[car->ready - 1].offer : NULL;
-    if (to && to->address && car->bytes > c->run->team->coll->chunk_bytes) {
-        int status = wdl_direct_step(c, car, to, limit);
-        if (status == WDL_AGAIN)
-            return WDL_AGAIN;
-        if (wdl_status_is_error(status) && status != WDL_ERR_UNSUPPORTED) {
-            c->run->status = status;
-            c->done = car->bytes;
-        }
-        if (status != WDL_ERR_UNSUPPORTED)
-            limit = c->done; /* nothing is left for messages */
-    }
-    while (c->done < limit || (car->bytes == 0 && !sent)) {
-        size_t bytes = limit - c->done;
-        if (bytes > chunk)
-            bytes = chunk;
-        else if (limit < car->bytes && bytes < chunk)
-            break;
-        int status = send_piece(c, bytes);
-        if (status == WDL_AGAIN)
-            return WDL_AGAIN;
-        if (wdl_status_is_error(status)) {
-            c->run->status = status;
-            c->done = car->bytes;
-            break;
-        }
-        c->done += bytes;
-        sent = 1;
-        c->arrived = 1;
-    }
-    if (c->done == car->bytes && c->flight == 0 && wdl_list_empty(&c->link))
-        car_complete(c);
-    return WDL_OK;
-}
-
 static void step_bytes(struct wdl_car_run *c)
 {
-    const struct wdl_car *car = car_of(c);
+    const struct wdl_car *car = wdl_car_of(c);
     struct wdl_run *run = c->run;
     const struct wdl_coll_op *op = &run->args.op;
-    size_t limit = car_limit(c), from = c->done;
+    size_t limit = wdl_car_limit(c), from = c->done;
     char *a = wdl_run_at(run, car->a), *b = wdl_run_at(run, car->b);
     if (car->kind == WDL_CAR_REDUCE && limit < car->bytes)
         limit -= limit % op->elem_bytes;
@@ -265,18 +136,18 @@ static void step_bytes(struct wdl_car_run *c)
             car_progress(c);
     }
     if (c->done == car->bytes)
-        car_complete(c);
+        wdl_car_complete(c);
 }
 
 /* One step of one CAR; WDL_AGAIN: the network refused. */
 static int car_step(struct wdl_car_run *c)
 {
-    const struct wdl_car *car = car_of(c);
+    const struct wdl_car *car = wdl_car_of(c);
     if (c->state != WDL_CAR_ARMED)
         return WDL_OK;
     switch (car->kind) {
     case WDL_CAR_SEND:
-        return step_send(c);
+        return wdl_send_step(c);
     case WDL_CAR_COPY:
     case WDL_CAR_REDUCE:
         step_bytes(c);
@@ -285,12 +156,12 @@ static int car_step(struct wdl_car_run *c)
         int status = car->fn(c->run, car->arg);
         if (wdl_status_is_error(status))
             c->run->status = status;
-        car_complete(c);
+        wdl_car_complete(c);
         return WDL_OK;
     }
     default:
         wdl_assert_cmp(car->kind, ==, WDL_CAR_JOIN);
-        car_complete(c);
+        wdl_car_complete(c);
         return WDL_OK;
     }
 }
@@ -298,7 +169,7 @@ static int car_step(struct wdl_car_run *c)
 /* Has what a polled CAR looks out for come? Counts what a WATCH has done on the way. */
 static int polled_look(struct wdl_car_run *c, int *events)
 {
-    const struct wdl_car *car = car_of(c);
+    const struct wdl_car *car = wdl_car_of(c);
     if (car->kind == WDL_CAR_RECV)
         return wdl_shm_load(c->run, car) != NULL;
     int step = c->step, next = c->next;
@@ -329,9 +200,9 @@ static int polled_step(struct wdl_coll *coll)
     }
     while ((node = wdl_list_pop(&come)) != NULL) {
         struct wdl_car_run *c = wdl_container_of(node, struct wdl_car_run, link);
-        const struct wdl_car *car = car_of(c);
+        const struct wdl_car *car = wdl_car_of(c);
         if (car->kind == WDL_CAR_WATCH) {
-            car_complete(c);
+            wdl_car_complete(c);
             continue;
         }
         const void *data = wdl_shm_load(c->run, car);
@@ -409,7 +280,7 @@ static void bytes_come(struct wdl_run *run, int i, size_t bytes)
     struct wdl_car_run *c = &run->cars[i];
     c->arrived += bytes;
     if (c->arrived == run->graph->cars[i].bytes)
-        car_complete(c);
+        wdl_car_complete(c);
     else
         car_progress(c);
 }

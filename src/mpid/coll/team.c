@@ -2,6 +2,7 @@
  * and credit. */
 #include <string.h>
 #include "mpid/coll/algo.h"
+#include "mpid/coll/direct.h"
 #include "mpid/coll/pattern.h"
 
 enum {
@@ -71,7 +72,7 @@ void wdl_coll_fini(struct wdl_proc *proc)
     wdl_assert_cmp(sends, ==, WDL_COLL_SENDS);
     /* flags for a team that was never made here: malformed, or another rank's mistake */
     while ((node = wdl_list_pop(&coll->strays)) != NULL)
-        host->ops->free(host->ctx, wdl_container_of(node, struct wdl_coll_stray, link));
+        coll->host.ops->free(coll->host.ctx, wdl_container_of(node, struct wdl_coll_stray, link));
     wdl_direct_fini(coll);
     wdl_am_register(proc, WDL_AM_COLL, NULL, NULL);
     wdl_step_register(proc, WDL_AM_COLL, NULL, NULL);

@@ -1,0 +1,130 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * SENDs: a flag or a cell's worth is stored within the node; the rest goes by messages, or into
+ * attached memory (direct.c) where the ready flag has said so.
+ */
+#include <string.h>
+#include "mpid/coll/direct.h"
+
+enum { INLINE_BYTES = 96 }; /* data that travels in the header's copy, without a completion */
+
+static void send_done(struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
+{
+    struct wdl_coll_send *send = wdl_container_of(comp, struct wdl_coll_send, comp);
+    struct wdl_car_run *c = send->car;
+    if (wdl_status_is_error(info->status))
+        c->run->status = info->status;
+    wdl_list_push_front(&c->run->team->coll->sends_free, &send->link);
+    c->flight--;
+    wdl_car_ready(c);
+}
+
+/* What a ready flag says of the memory it is for. */
+static int offer_of(const struct wdl_car_run *c, const struct wdl_car *car,
+                    struct wdl_offer *offer_out)
+{
+    const struct wdl_team *team = c->run->team;
+    return wdl_direct_offer(team->coll, team->params.peer_of(team->params.ctx, car->peer),
+                            wdl_run_at(c->run, car->offered), car->offered_bytes, offer_out);
+}
+
+/* Hand one piece to the network. */
+static int send_piece(struct wdl_car_run *c, size_t bytes)
+{
+    const struct wdl_car *car = wdl_car_of(c);
+    struct wdl_team *team = c->run->team;
+    struct wdl_coll *coll = team->coll;
+    struct {
+        struct wdl_coll_pkt pkt;
+        char data[INLINE_BYTES];
+    } head = {{team->params.id, c->run->seq, car->role, WDL_PKT_DATA, c->done}, {0}};
+    const char *data = bytes ? wdl_run_at(c->run, car->a) + c->done : NULL;
+    int peer = team->params.peer_of(team->params.ctx, car->peer);
+    int status = WDL_OK;
+    if (car->offered_bytes) {
+        struct wdl_offer offer;
+        status = offer_of(c, car, &offer);
+        if (status != WDL_OK)
+            return status;
+        if (offer.address) {
+            head.pkt.what = WDL_PKT_OFFER | (uint32_t) offer.region << WDL_PKT_BITS;
+            head.pkt.offset = offer.address;
+        }
+    }
+    if (bytes <= INLINE_BYTES) {
+        if (bytes)
+            memcpy(head.data, data, bytes);
+        status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &head, sizeof(head.pkt) + bytes, NULL,
+                             0, NULL);
+    } else {
+        struct wdl_list *node = coll->sends_free.next;
+        struct wdl_coll_send *send = wdl_container_of(node, struct wdl_coll_send, link);
+        if (node == &coll->sends_free)
+            return WDL_AGAIN;
+        send->comp.fn = send_done;
+        send->car = c;
+        status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &head, sizeof(head.pkt), data, bytes,
+                             &send->comp);
+        if (status == WDL_PENDING) {
+            wdl_list_remove(node);
+            c->flight++;
+        }
+    }
+    if (status == WDL_OK || status == WDL_PENDING) {
+        coll->stats.sent++;
+        coll->stats.sent_bytes += bytes;
+    }
+    return status;
+}
+
+/* Pieces are whole chunks but for the last, so that the receiver can count them. */
+int wdl_send_step(struct wdl_car_run *c)
+{
+    const struct wdl_car *car = wdl_car_of(c);
+    size_t chunk = c->run->team->coll->chunk_bytes, limit = wdl_car_limit(c);
+    int sent = c->arrived != 0; /* a flag has no bytes to tell that it went */
+    if (car->shm) {
+        struct wdl_offer offer;
+        if (limit == car->bytes) {
+            if (car->offered_bytes && offer_of(c, car, &offer) != WDL_OK)
+                return WDL_AGAIN;
+            wdl_shm_store(c->run, car,
+                          car->offered_bytes ? (void *) &offer : wdl_run_at(c->run, car->a));
+            wdl_car_complete(c); /* the run, and with it car, may be gone */
+        }
+        return WDL_OK;
+    }
+    const struct wdl_offer *to = car->ready ? &c->run->cars[car->ready - 1].offer : NULL;
+    if (to && to->address && car->bytes > c->run->team->coll->chunk_bytes) {
+        int status = wdl_direct_step(c, car, to, limit);
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        if (wdl_status_is_error(status) && status != WDL_ERR_UNSUPPORTED) {
+            c->run->status = status;
+            c->done = car->bytes;
+        }
+        if (status != WDL_ERR_UNSUPPORTED)
+            limit = c->done; /* nothing is left for messages */
+    }
+    while (c->done < limit || (car->bytes == 0 && !sent)) {
+        size_t bytes = limit - c->done;
+        if (bytes > chunk)
+            bytes = chunk;
+        else if (limit < car->bytes && bytes < chunk)
+            break;
+        int status = send_piece(c, bytes);
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        if (wdl_status_is_error(status)) {
+            c->run->status = status;
+            c->done = car->bytes;
+            break;
+        }
+        c->done += bytes;
+        sent = 1;
+        c->arrived = 1;
+    }
+    if (c->done == car->bytes && c->flight == 0 && wdl_list_empty(&c->link))
+        wdl_car_complete(c);
+    return WDL_OK;
+}
