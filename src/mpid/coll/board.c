@@ -70,6 +70,7 @@ int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void
         memcpy(here, there, bytes);
         return WDL_OK;
     }
+    run->team->coll->stats.placed_bytes += bytes;
     return shm->peek(shm->ctx, rank, there, here, bytes);
 }
 
@@ -83,5 +84,6 @@ int wdl_board_give(const struct wdl_run *run, int rank, const void *here, void *
         memcpy(there, here, bytes);
         return WDL_OK;
     }
+    run->team->coll->stats.placed_bytes += bytes;
     return shm->poke(shm->ctx, rank, here, there, bytes);
 }

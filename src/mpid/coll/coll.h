@@ -180,7 +180,8 @@ struct wdl_team_params {
 
 struct wdl_coll_stats {
     uint64_t stored; /* cells of the node's ranks written */
-    /* bytes put in their places; copied out of messages and cells */
+    /* bytes put in or fetched from their places; copied out of messages, in or out of cells and
+     * boards */
     uint64_t placed_bytes, copied_bytes;
     uint64_t sent, sent_bytes, started, finished, early, graphs_built, runs_made, live;
 };

@@ -37,6 +37,7 @@ static int show_data(struct wdl_run *run, const void *data, size_t bytes)
 {
     if (bytes)
         memcpy(wdl_board_sheet(run, run->team->rank), data, bytes);
+    run->team->coll->stats.copied_bytes += bytes;
     return wdl_node_post(run, WDL_BOARD_DATA);
 }
 
@@ -59,13 +60,19 @@ const struct wdl_sheet *wdl_node_sheet(const struct wdl_run *run, int rank)
     return (const struct wdl_sheet *) (const void *) wdl_board_sheet(run, rank);
 }
 
-int wdl_node_take(const struct wdl_run *run, int rank, size_t at, void *here, size_t bytes)
+static int take_copy(const struct wdl_run *run, int rank, size_t at, void *here, size_t bytes)
 {
-    if (!wdl_node_on_board(run))
-        return wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->src + at, here, bytes);
     if (bytes)
         memcpy(here, wdl_board_sheet(run, rank) + at, bytes);
+    run->team->coll->stats.copied_bytes += bytes;
     return WDL_OK;
+}
+
+int wdl_node_take(const struct wdl_run *run, int rank, size_t at, void *here, size_t bytes)
+{
+    return wdl_node_on_board(run)
+               ? take_copy(run, rank, at, here, bytes)
+               : wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->src + at, here, bytes);
 }
 
 /* Every other rank for which `wanted`, or all. */
@@ -185,11 +192,9 @@ static int take_block(struct wdl_run *run, int rank)
     const struct wdl_coll_args *a = &run->args;
     size_t bytes = wdl_block_bytes(a, &a->dst_blocks, rank);
     char *here = (char *) a->dst + wdl_block_at(a, &a->dst_blocks, rank);
-    if (!is_short(run, bytes))
-        return wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->src, here, bytes);
-    if (bytes)
-        memcpy(here, wdl_board_sheet(run, rank), bytes);
-    return WDL_OK;
+    return is_short(run, bytes)
+               ? take_copy(run, rank, 0, here, bytes)
+               : wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->src, here, bytes);
 }
 
 static int keep_block(struct wdl_run *run, const void *from)

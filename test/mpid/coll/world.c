@@ -103,6 +103,9 @@ static void op_choose(struct world *w, struct op *op, int index)
                 wdl_prng_chance(p, 300) ? 0 : unit * wdl_prng_below(p, a->bytes / unit + 1);
     }
     op_make(op);
+    for (int i = 0; i < op->group->size && w->options.attach; i++)
+        (void) wdl_coll_attach(w->ranks.one[op->group->members[i]].proc, op->sides[i].dst,
+                               op->sides[i].dst_bytes);
 }
 
 static const char *const names[WDL_COLL_KIND_COUNT][4] = {
@@ -300,7 +303,8 @@ static int world(const void *options)
                                  .delay_ns_max = (uint64_t) o->delay,
                                  .refuse_permille = o->refuse,
                                  .pending_permille = 300,
-                                 .am_bytes_max = 1024};
+                                 .am_bytes_max = 1024,
+                                 .no_map = o->attach == 1};
     wdl_prng_init(&w.prng, o->seed);
     ranks_open(&w.ranks, &sim);
     groups_make(&w);
@@ -360,6 +364,7 @@ static void options_of(uint64_t seed, void *options_out)
     o.depth = 1 << wdl_prng_below(&p, 8);
     o.window = 8 << wdl_prng_below(&p, 4);
     o.bytes = o.ranks > 60 ? 300 : o.ranks > 9 ? 2000 : 5000;
+    o.attach = (int) wdl_prng_below(&p, 3);
     *(struct options *) options_out = o;
 }
 
@@ -387,7 +392,7 @@ static const struct worlds_option table[] = {
     WORLDS_OPTION(options, delay), WORLDS_OPTION(options, teams),   WORLDS_OPTION(options, ops),
     WORLDS_OPTION(options, depth), WORLDS_OPTION(options, window),  WORLDS_OPTION(options, bytes),
     WORLDS_OPTION(options, kind),  WORLDS_OPTION(options, in),      WORLDS_OPTION(options, out),
-    WORLDS_OPTION(options, lie),   WORLDS_OPTION(options, node)};
+    WORLDS_OPTION(options, lie),   WORLDS_OPTION(options, node),    WORLDS_OPTION(options, attach)};
 static const struct worlds worlds = {.program = "test/mpid/coll/world",
                                      .count = 500,
                                      .options_bytes = sizeof(struct options),

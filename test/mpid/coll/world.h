@@ -19,6 +19,7 @@ enum { POISON = 0xa5, GARBAGE = 0x5a, SCRIBBLE = 0xc3 };
 struct options {
     uint64_t seed;
     int ranks, ordered, refuse, delay, teams, ops, depth, window, bytes, kind, in, out, node;
+    int attach; /* destinations; 1: the network puts; 2: memory is mapped */
     /* 1: the engine is told a weaker IN than the oracle checks; 2: a weaker OUT */
     int lie;
 };
