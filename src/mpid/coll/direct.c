@@ -21,7 +21,7 @@ struct wdl_region { /* of this process */
     size_t bytes;
     struct wdl_nm_mem *mem; /* NULL: nobody has been told of it */
     int useless; /* the network does not take it */
-    unsigned char *told; /* a bit a peer */
+    unsigned char *told; /* a bit a peer; NULL: nobody */
 };
 
 struct wdl_key { /* of another's region */
@@ -51,15 +51,9 @@ int wdl_coll_attach(struct wdl_proc *proc, void *base, size_t bytes)
     if (!bytes || !net(coll)->caps(proc->nm)->has_rma)
         return WDL_OK;
     struct wdl_region *region = host->ops->alloc(host->ctx, sizeof(*region));
-    size_t bits = ((size_t) proc->peers + 7) / 8;
-    unsigned char *told = host->ops->alloc(host->ctx, bits);
-    if (!region || !told) {
-        host->ops->free(host->ctx, region);
-        host->ops->free(host->ctx, told);
+    if (!region)
         return WDL_ERR_NOMEM;
-    }
-    memset(told, 0, bits);
-    *region = (struct wdl_region){.base = base, .bytes = bytes, .told = told};
+    *region = (struct wdl_region){.base = base, .bytes = bytes};
     region->id = ++coll->region_id & WDL_REGION_ID_MAX;
     wdl_list_push_front(&coll->regions, &region->link);
     return WDL_OK;
@@ -79,7 +73,7 @@ static void region_free(struct wdl_coll *coll, struct wdl_region *region)
 static int region_forget(struct wdl_coll *coll, struct wdl_region *region)
 {
     struct wdl_coll_pkt pkt = {.what = WDL_PKT_FORGET | region->id << WDL_PKT_BITS};
-    for (int peer = 0; peer < coll->proc->peers; peer++) {
+    for (int peer = 0; region->told && peer < coll->proc->peers; peer++) {
         if (!(region->told[peer / 8] >> peer % 8 & 1))
             continue;
         int status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &pkt, sizeof(pkt), NULL, 0, NULL);
@@ -136,6 +130,16 @@ static struct wdl_region *region_of(struct wdl_coll *coll, const char *at, size_
     return NULL;
 }
 
+static int told_make(const struct wdl_coll *coll, struct wdl_region *region)
+{
+    const struct wdl_host *host = &coll->host;
+    size_t bytes = ((size_t) coll->proc->peers + 7) / 8;
+    region->told = host->ops->alloc(host->ctx, bytes);
+    if (region->told)
+        memset(region->told, 0, bytes);
+    return region->told != NULL;
+}
+
 /* The key, to a rank that has not got it yet. */
 static int region_tell(struct wdl_coll *coll, struct wdl_region *region, int peer)
 {
@@ -146,6 +150,8 @@ static int region_tell(struct wdl_coll *coll, struct wdl_region *region, int pee
         char key[WDL_NM_KEY_BYTES_MAX];
     } head;
     size_t bytes = sizeof(head.key);
+    if (!region->told && !told_make(coll, region))
+        return WDL_ERR_NOMEM;
     if (region->told[peer / 8] >> peer % 8 & 1)
         return WDL_OK;
     if (!region->mem && net(coll)->mem_attach(nm, region->base, region->bytes, &region->mem))
