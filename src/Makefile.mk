@@ -79,6 +79,7 @@ windlass_core_sources = \
 # Simulated network: standalone build only.
 windlass_sim_sources = \
     %D%/netmod/sim/sim.c \
+    %D%/netmod/sim/sim_loggp.c \
     %D%/netmod/sim/sim_mem.c \
     %D%/netmod/sim/sim_rma.c
 

@@ -20,6 +20,7 @@ unit_tests =                            \
     test/mpid/coll/test_pattern         \
     test/mpid/coll/test_prefix          \
     test/mpid/coll/test_run             \
+    test/mpid/coll/test_simtime         \
     test/mpid/coll/test_sortplan        \
     test/mpid/coll/test_team            \
     test/mpid/coll/test_tree            \
@@ -63,6 +64,9 @@ test_support_sources =                  \
     test/mpid/coll/gasnet_ranks.h       \
     test/mpid/coll/ranks.c              \
     test/mpid/coll/ranks.h              \
+    test/mpid/coll/simtime.c            \
+    test/mpid/coll/simtime.h            \
+    test/mpid/coll/walk.c               \
     test/support/must.h                 \
     test/support/suite.c                \
     test/support/suite.h                \
@@ -94,10 +98,12 @@ conformance_sources =                   \
     test/netmod/suites.h
 netmod_tests =                          \
     test/netmod/sim/test_sim            \
+    test/netmod/sim/test_sim_loggp      \
     test/netmod/sim/test_sim_mem        \
     test/netmod/sim/test_sim_rma        \
     test/netmod/test_sim
 test_netmod_sim_test_sim_SOURCES = test/netmod/sim/test_sim.c test/netmod/bed.c test/netmod/bed.h
+test_netmod_sim_test_sim_loggp_SOURCES = test/netmod/sim/test_sim_loggp.c
 test_netmod_sim_test_sim_mem_SOURCES = test/netmod/sim/test_sim_mem.c test/netmod/bed.c test/netmod/bed.h
 test_netmod_sim_test_sim_rma_SOURCES = test/netmod/sim/test_sim_rma.c test/netmod/bed.c test/netmod/bed.h
 test_netmod_test_sim_SOURCES = test/netmod/test_sim.c $(conformance_sources)

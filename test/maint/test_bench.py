@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(TOP, "maint"))
 import benchcount       # noqa: E402
 import benchplan        # noqa: E402
 import benchrun         # noqa: E402
+import benchsim         # noqa: E402
 import benchstat        # noqa: E402
 import benchtable       # noqa: E402
 
@@ -29,6 +30,43 @@ def row(name="put_flush", size=8, of=None, **samples):
     for peer, values in samples.items():
         made.cells[peer] = benchstat.Cell(values)
     return made
+
+
+class Simulated(unittest.TestCase):
+    LINES = ["=\tgm\tbcast\t8\t2\t7000\t1\t7000", "noise", "=\tgm\tbcast\t8\t4\t15400\t3\t14000",
+             "=\tgm\tbcast\t64\t4\t15000\t3\t15000", "=\tgm\tbarrier\t0\t4\t14000\t8\t14000"]
+
+    def setUp(self):
+        self.rows = list(benchsim.rows_of(self.LINES))
+
+    def test_rows(self):
+        self.assertEqual([(row.operation, row.bytes, row.ranks, row.messages) for row in self.rows],
+                         [("bcast", 8, 2, 1), ("bcast", 8, 4, 3), ("bcast", 64, 4, 3),
+                          ("barrier", 0, 4, 8)])
+        self.assertAlmostEqual(self.rows[1].ratio, 1.1)
+
+    def test_less_that_is_slower_is_found(self):
+        (less, more), = benchsim.turned(self.rows, "bytes")
+        self.assertEqual((less.bytes, more.bytes), (8, 64))
+        self.assertEqual(benchsim.turned(self.rows, "ranks"), [])
+
+    def test_table(self):
+        text = "\n".join(benchsim.table(self.rows))
+        self.assertIn("bcast, at most 8 bytes: at most 1.100 of the least time (gm, 4 ranks)", text)
+        self.assertIn("15 (1.10)", text)
+        self.assertIn("slower with fewer bytes: 1 pairs", text)
+
+    def test_plot(self):
+        text = benchsim.plot_text("bcast", self.rows[:3], "x.svg")
+        self.assertIn("4 15.400 14.000\n", text)
+        self.assertEqual(text.count("with linespoints"), 2)
+
+    def test_sources_are_those_of_the_build(self):
+        with open(os.path.join(TOP, "src", "Makefile.mk")) as file:
+            found = benchsim.library_sources(file.read())
+        for name in ("base/status.c", "mpid/rma/words.c", "netmod/sim/sim_rma.c"):
+            self.assertIn(name, found)
+        self.assertFalse([name for name in found if "ucx" in name or "adi" in name])
 
 
 class Arithmetic(unittest.TestCase):

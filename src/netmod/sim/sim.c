@@ -284,9 +284,12 @@ static int sim_am(struct wdl_nm *base, int peer, const void *hdr, size_t hdr_byt
         bytes += iov[i].bytes;
     if (bytes > nm->caps.am_bytes_max)
         return WDL_ERR_ARG;
+    uint64_t due = 0;
     int status = sim_begin(nm, peer);
     if (status != WDL_OK)
         return status;
+    if (sim->params.loggp.l_ns && !sim_loggp_send(nm, bytes, &due))
+        return WDL_AGAIN;
     struct sim_msg *msg = malloc(sizeof(*msg) + bytes);
     int borrow =
         comp && bytes > hdr_bytes && wdl_prng_chance(&sim->prng, sim->params.pending_permille);
@@ -297,7 +300,8 @@ static int sim_am(struct wdl_nm *base, int peer, const void *hdr, size_t hdr_byt
     }
     struct sim_op now = {.niov = niov,.msg = msg };
     msg->src = nm->params.rank;
-    msg->due = sim_due(sim);
+    msg->due = sim->params.loggp.l_ns ? due : sim_due(sim);
+    msg->begun = 0;
     msg->bytes = bytes;
     msg->filled = hdr_bytes;
     if (hdr_bytes)
@@ -325,7 +329,7 @@ static int msg_deliver(struct sim_nm *nm, struct sim_msg *msg)
     int status = WDL_AGAIN;
     if (nm->blocked[msg->src] == nm->polls)
         return 0;
-    if (msg->due <= sim->now) {
+    if (sim->params.loggp.l_ns ? sim_loggp_receive(nm, msg) : msg->due <= sim->now) {
         msg_fill(msg);
         status = nm->params.on_am(nm->params.ctx, msg->data, msg->bytes);
         if (status == WDL_AGAIN)
@@ -378,6 +382,7 @@ static int sim_poll(struct wdl_nm *base)
     struct sim_nm *nm = (struct sim_nm *) base;
     wdl_assert(!nm->polling);   /* rule 1 */
     nm->polling = 1;
+    nm->wants_to_send = 0;
     nm->polls++;
     int events = poll_list(nm, &nm->inbox, 1) + poll_list(nm, &nm->ops, 0);
     nm->polling = 0;

@@ -20,12 +20,22 @@ struct wdl_sim;
  * word and writes it some time later), or by the target's processor in its poll. */
 enum wdl_sim_atomics { WDL_SIM_ATOMICS_CPU, WDL_SIM_ATOMICS_NIC, WDL_SIM_ATOMICS_TARGET };
 
+/* Time as LogGP has it, in place of delays. A message of k bytes takes its sender's processor for
+ * o, is at its receiver (k - 1) G + L later, takes that processor for o and is delivered then. A
+ * rank begins to send, and to receive, max(o, g) + (k - 1) G after it last did. A send that cannot
+ * begin is refused. Puts, gets and atomics take no time. */
+struct wdl_sim_loggp {
+    uint64_t o_ns, l_ns, g_ns, byte_ps;
+    size_t free_bytes;          /* of a message are not among its k: headers */
+};
+
 /* Zero in all but seed and ranks: the most capable network, at once, unordered. */
 struct wdl_sim_params {
     uint64_t seed;
     int ranks;
     int ordered;                /* messages between two ranks keep their order */
     uint64_t delay_ns_max;      /* each message and operation takes 0 .. delay_ns_max */
+    struct wdl_sim_loggp loggp; /* with l_ns > 0: this is when messages move */
     int refuse_permille;        /* how often a starting entry answers WDL_AGAIN */
     int pending_permille;       /* how often am() borrows the payload and answers WDL_PENDING */
     size_t am_bytes_max;        /* 0: 4096; at least 1024 */
@@ -52,6 +62,8 @@ struct wdl_sim *wdl_sim_create(const struct wdl_sim_params *params);
 void wdl_sim_destroy(struct wdl_sim *sim);
 uint64_t wdl_sim_now(const struct wdl_sim *sim);
 void wdl_sim_advance(struct wdl_sim *sim, uint64_t ns);
+/* When a poll of this rank has something to do, for all that is known; UINT64_MAX: never. */
+uint64_t wdl_sim_next(const struct wdl_sim *sim, int rank);
 /* From now on nothing is refused (the network heals). */
 void wdl_sim_heal(struct wdl_sim *sim);
 const struct wdl_sim_counts *wdl_sim_counts(const struct wdl_sim *sim);

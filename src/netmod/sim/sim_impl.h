@@ -14,6 +14,7 @@ struct sim_msg {                /* in the inbox of its receiver */
     int src;
     uint64_t due;
     struct sim_op *op;          /* the sender's, while the payload is still borrowed */
+    int begun;                  /* LogGP: the receiver's processor has it until `due` */
     size_t filled;              /* bytes of data that are there already */
     size_t bytes;
     char data[];
@@ -76,6 +77,8 @@ struct sim_nm {
     int ops_count, mems_count;
     struct sim_op *nic;         /* the atomic between its two halves here, of whatever rank */
     uint32_t address;
+    uint64_t processor_free, send_free, receive_free;   /* LogGP */
+    int wants_to_send;          /* LogGP: has been refused since its last poll */
 };
 
 struct wdl_sim {
@@ -100,6 +103,12 @@ uint64_t sim_due(struct wdl_sim *sim);
 struct sim_op *sim_op_new(struct sim_nm *nm, enum sim_kind kind, int peer,
                           struct wdl_nm_comp *comp);
 void sim_op_end(struct sim_nm *nm, struct sim_op *op);
+
+/* sim_loggp.c */
+/* May the rank begin to send now? Then *due_out is when the message reaches its receiver. */
+int sim_loggp_send(struct sim_nm *nm, size_t bytes, uint64_t *due_out);
+/* Is the receiver through with it? If not, it begins when it can. */
+int sim_loggp_receive(struct sim_nm *nm, struct sim_msg *msg);
 
 /* sim_mem.c */
 int sim_mem_attach(struct wdl_nm *nm, void *base, size_t bytes, struct wdl_nm_mem **mem_out);

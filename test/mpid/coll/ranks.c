@@ -97,6 +97,44 @@ int ranks_finish(struct ranks *r, struct wdl_coll_req *reqs, int count)
     return -1;
 }
 
+/* All that can move at this instant; returns when something can move next. */
+static uint64_t instant(struct ranks *r)
+{
+    uint64_t now = wdl_sim_now(r->sim), next = UINT64_MAX;
+    int moved = 1;
+    for (int tries = 0; moved; tries++) {
+        wdl_assert_cmp(tries, <, 1000);
+        moved = 0;
+        next = UINT64_MAX;
+        for (int i = 0; i < r->n; i++) {
+            uint64_t at = wdl_sim_next(r->sim, i);
+            if (at <= now) {
+                wdl_proc_progress(r->one[i].proc);
+                moved = 1;
+            } else if (at < next) {
+                next = at;
+            }
+        }
+    }
+    return next;
+}
+
+uint64_t ranks_timed(struct ranks *r, const struct wdl_coll_req *reqs)
+{
+    uint64_t began = wdl_sim_now(r->sim), last = began;
+    int done = reqs ? 0 : r->n;
+    for (;;) {
+        uint64_t next = instant(r);
+        for (; done < r->n && reqs[done].done; done++)
+            last = wdl_sim_now(r->sim);
+        if (next == UINT64_MAX)
+            break;
+        wdl_sim_advance(r->sim, next - wdl_sim_now(r->sim));
+    }
+    wdl_assert_cmp(done, ==, r->n);
+    return last - began;
+}
+
 void ranks_drop(struct ranks *r, struct wdl_team **teams)
 {
     for (int i = 0; i < r->n; i++)

@@ -30,6 +30,9 @@ int ranks_step(struct ranks *r);
 /* Progress on all, round after round, until reqs[0 .. count) of every rank (row-major) are done;
  * the rounds it took. */
 int ranks_finish(struct ranks *r, struct wdl_coll_req *reqs, int count);
+/* On a LogGP network: progress until nothing moves any more. Returns the time that the last of
+ * reqs[0 .. n) took to be done; with reqs NULL 0. */
+uint64_t ranks_timed(struct ranks *r, const struct wdl_coll_req *reqs);
 /* Destroy teams[0 .. n), making progress as long as they refuse. */
 void ranks_drop(struct ranks *r, struct wdl_team **teams);
 

@@ -1,0 +1,74 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Collectives in simulated time. coll_simulated [RANKS_MAX]: for three networks, from 2 ranks to
+ * RANKS_MAX (default 65536), lines of
+ *
+ *   = network operation bytes ranks nanoseconds messages least-nanoseconds
+ *
+ * Up to 256 ranks the engine runs; beyond, its graphs are walked through, where they send nothing
+ * longer than a packet and not more than MESSAGES_MAX messages; what is neither has no line.
+ * `least` is a bound that no algorithm can beat: all must hear of one (LogP's optimal tree), and
+ * each rank's data must come through its port.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include "mpid/coll/simtime.h"
+
+enum { ENGINE_RANKS_MAX = 256, ENGINE_BYTES_MAX = 1 << 28, MESSAGES_MAX = 1 << 22 };
+
+static const struct {
+    enum wdl_coll_kind kind;
+    const char *name;
+    int blocks; /* every rank gets one from each */
+} operations[] = {{WDL_COLL_BARRIER, "barrier", 0},
+                  {WDL_COLL_BROADCAST, "bcast", 0},
+                  {WDL_COLL_REDUCE, "reduce", 0},
+                  {WDL_COLL_ALLREDUCE, "allreduce", 0},
+                  {WDL_COLL_GATHER_ALL, "allgather", 1},
+                  {WDL_COLL_EXCHANGE, "alltoall", 1},
+                  {WDL_COLL_SCAN, "scan", 0}};
+static const size_t sizes[] = {8, 64, 512, 4096, 32768, 262144};
+static const int ranks[] = {2,    3,    4,    5,    7,    8,     12,    16,    24,
+                            32,   48,   64,   100,  128,  256,   512,   1000,  1024,
+                            1025, 2048, 4096, 5000, 8192, 16384, 32768, 65535, 65536};
+enum {
+    OPERATIONS = sizeof(operations) / sizeof(operations[0]),
+    SIZES = sizeof(sizes) / sizeof(sizes[0]),
+    RANKS = sizeof(ranks) / sizeof(ranks[0])
+};
+
+static uint64_t least(const struct simtime_network *network, int operation, size_t bytes, int p)
+{
+    const struct wdl_sim_loggp *l = &network->loggp;
+    size_t come = bytes * (operations[operation].blocks ? (size_t) p - 1 : 1);
+    uint64_t tree = simtime_optimum(network, p, 0);
+    uint64_t port = 2 * l->o_ns + l->l_ns + (come ? (come - 1) * l->byte_ps / 1000 : 0);
+    return tree > port ? tree : port;
+}
+
+static void row(const struct simtime_network *network, int operation, size_t bytes, int p)
+{
+    struct simtime_call call = {.kind = operations[operation].kind, .bytes = bytes};
+    struct simtime_result result;
+    size_t memory = bytes * (size_t) p * (operations[operation].blocks ? (size_t) p : 1);
+    if (p <= ENGINE_RANKS_MAX && memory <= ENGINE_BYTES_MAX)
+        result = simtime_engine(network, p, &call);
+    else if (!simtime_walk(network, p, &call, MESSAGES_MAX, &result))
+        return;
+    printf("=\t%s\t%s\t%zu\t%d\t%llu\t%llu\t%llu\n", network->name, operations[operation].name,
+           bytes, p, (unsigned long long) result.ns, (unsigned long long) result.messages,
+           (unsigned long long) least(network, operation, bytes, p));
+    fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    int most = argc > 1 ? atoi(argv[1]) : 65536;
+    for (int n = 0; n < SIMTIME_NETWORKS; n++)
+        for (int k = 0; k < OPERATIONS; k++)
+            for (int s = 0; s < (operations[k].kind == WDL_COLL_BARRIER ? 1 : SIZES); s++)
+                for (int i = 0; i < RANKS && ranks[i] <= most; i++)
+                    row(&simtime_networks[n], k,
+                        operations[k].kind == WDL_COLL_BARRIER ? 0 : sizes[s], ranks[i]);
+    return 0;
+}
