@@ -1,0 +1,152 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Exact numbers of messages and of rounds, per algorithm of the collectives, beside what no
+ * algorithm can do without. A round: every rank sends and receives one message at most; small data,
+ * for which nobody must be ready. What synchronization and long data add: test/mpid/coll/test_cost.
+ */
+#include "mpid/coll/simtime.h"
+#include "support/must.h"
+#include "support/suite.h"
+
+enum { ROUND_NS = 1000 };
+
+/* The next message may follow when this one has arrived. */
+static const struct simtime_network rounds = {
+    "rounds", {.l_ns = ROUND_NS, .g_ns = ROUND_NS, .free_bytes = 1 << 20}};
+
+static int log2_down(int p)
+{
+    int log = 0;
+    while (2 << log <= p)
+        log++;
+    return log;
+}
+
+static int log2_up(int p)
+{
+    return log2_down(p) + (p & (p - 1) ? 1 : 0);
+}
+
+struct cost {
+    int rounds;
+    long long messages;
+};
+
+/* Once to all others: each must get a message, and those who have it double at best in a round. */
+static struct cost least_rooted(int p)
+{
+    return (struct cost){log2_up(p), p - 1};
+}
+
+/* All from all: each must hear of p - 1 others, which doubles at best. The fewest messages are
+ * those of a reduction and a broadcast. */
+static struct cost least_all(int p)
+{
+    return (struct cost){log2_up(p), 2 * (p - 1)};
+}
+
+/* log rounds of p messages */
+static struct cost every_round(int p)
+{
+    return (struct cost){log2_up(p), (long long) p * log2_up(p)};
+}
+
+/* Ranks beyond a power of two give their data to a neighbour, and get the result from it. */
+static struct cost doubling(int p)
+{
+    int log = log2_down(p), more = p - (1 << log);
+    return (struct cost){log + (more ? 2 : 0), (long long) log * (1 << log) + 2 * more};
+}
+
+/* The same, there and back. */
+static struct cost halving(int p)
+{
+    struct cost cost = doubling(p);
+    cost.rounds += log2_down(p);
+    cost.messages += (long long) log2_down(p) << log2_down(p);
+    return cost;
+}
+
+/* Rank r hears from r - 1, r - 2, r - 4, .. as far as there are ranks. */
+static struct cost scan(int p)
+{
+    struct cost cost = {log2_up(p), 0};
+    for (int k = 1; k < p; k *= 2)
+        cost.messages += p - k;
+    return cost;
+}
+
+/* To each of the others, one after another. */
+static struct cost pairwise(int p)
+{
+    return (struct cost){p - 1, (long long) p * (p - 1)};
+}
+
+static struct cost from_root(int p)
+{
+    return (struct cost){p - 1, p - 1};
+}
+
+/* Before the data go round the ring, each says to its left that it is ready. */
+static struct cost ring(int p)
+{
+    return (struct cost){p, (long long) p * p};
+}
+
+static const struct {
+    enum wdl_coll_kind kind;
+    const char *algorithm;
+    struct cost (*least)(int p), (*ours)(int p);
+    int most; /* ranks for which it may be asked for like that */
+} rows[] = {
+    {WDL_COLL_BARRIER, "dissemination", least_all, every_round, 5000},
+    {WDL_COLL_BROADCAST, "tree", least_rooted, least_rooted, 5000},
+    {WDL_COLL_REDUCE, "tree", least_rooted, least_rooted, 5000},
+    {WDL_COLL_SCATTER, "tree", least_rooted, least_rooted, 32},
+    {WDL_COLL_SCATTER, "direct", least_rooted, from_root, 15},
+    {WDL_COLL_GATHER, "tree", least_rooted, least_rooted, 32},
+    {WDL_COLL_GATHER, "direct", least_rooted, from_root, 15},
+    {WDL_COLL_GATHER_ALL, "bruck", least_all, every_round, 32},
+    {WDL_COLL_GATHER_ALL, "ring", least_all, ring, 100},
+    {WDL_COLL_EXCHANGE, "bruck", least_all, every_round, 32},
+    {WDL_COLL_EXCHANGE, "pairwise", least_all, pairwise, 15},
+    {WDL_COLL_ALLREDUCE, "doubling", least_all, doubling, 5000},
+    {WDL_COLL_ALLREDUCE, "halving", least_all, halving, 32},
+    {WDL_COLL_SCAN, "doubling", least_rooted, scan, 5000},
+    {WDL_COLL_REDUCE_SCATTER, "pairwise", least_all, pairwise, 15},
+};
+
+static void look(unsigned i, int p)
+{
+    struct simtime_call call = {.kind = rows[i].kind, .algorithm = rows[i].algorithm, .bytes = 4};
+    struct simtime_result result;
+    struct cost least = rows[i].least(p), ours = rows[i].ours(p);
+    if (rows[i].kind == WDL_COLL_BARRIER)
+        call.bytes = 0;
+    if (rows[i].algorithm[0] == 'h')
+        call.bytes = 4 * (size_t) p; /* something for each to own */
+    must(simtime_walk(&rounds, p, &call, 1 << 30, &result));
+    if (result.ns != (uint64_t) ours.rounds * ROUND_NS ||
+        result.messages != (uint64_t) ours.messages)
+        ck_abort_msg("%s %s, %d ranks: %llu ns, %llu messages; not %d rounds, %lld messages",
+                     wdl_coll_kind_name(call.kind), call.algorithm, p,
+                     (unsigned long long) result.ns, (unsigned long long) result.messages,
+                     ours.rounds, ours.messages);
+    must_cmp(ours.rounds, >=, least.rounds);
+    must_cmp(ours.messages, >=, least.messages);
+}
+
+START_TEST(messages_and_rounds)
+{
+    static const int many[] = {31, 32, 33, 63, 64, 65, 100, 1000, 1023, 1024, 1025, 4095, 5000};
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        for (int p = 2; p <= 30 && p <= rows[i].most; p++)
+            look(i, p);
+        for (unsigned k = 0; k < sizeof(many) / sizeof(many[0]); k++)
+            if (many[k] <= rows[i].most)
+                look(i, many[k]);
+    }
+}
+END_TEST
+
+WDL_SUITE("cost/coll", messages_and_rounds)
