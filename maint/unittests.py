@@ -15,6 +15,7 @@ SETUPS = {
     "unit": [],
     "clang": ["CC=clang"],
     "sanitize": ["--enable-sanitize=address,undefined"],
+    "tsan": ["--enable-sanitize=thread"],
     "dist": [],
 }
 
@@ -23,6 +24,11 @@ DISTCHECK = ["distcheck", "TESTS=$(test_scripts)"]
 
 # The quick part leaves out the tests of the scripts but that of tidy, which looks at the source.
 QUICK = ["TESTS=test/maint/test_tidy.py $(library_tests)"]
+
+# Set-up -> arguments of make check: the tests that have threads, and nothing else is built.
+TESTS = {
+    "tsan": ["TESTS=$(thread_tests)", "check_PROGRAMS=$(thread_tests)"],
+}
 
 # Built things and other people's files stay behind.
 SKIPPED = re.compile(r"^(\..*|_.*|.*~|autom4te\.cache|build-aux|configure|Makefile|Makefile\.in|aclocal\.m4"
@@ -68,7 +74,7 @@ def run(top, work, name, option, report):
     if build is None:
         return
     if name != "dist":
-        make_check(name, build, environment, jobs, QUICK if option.quick else [], report)
+        make_check(name, build, environment, jobs, QUICK if option.quick else TESTS.get(name, []), report)
     elif step("make distcheck", ["make", f"-j{jobs}"] + DISTCHECK, build, environment, name, report):
         report.result("dist: make distcheck", True)
 

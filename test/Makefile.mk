@@ -24,6 +24,7 @@ unit_tests =                            \
     test/mpid/coll/test_simtime         \
     test/mpid/coll/test_sortplan        \
     test/mpid/coll/test_team            \
+    test/mpid/coll/test_threads         \
     test/mpid/coll/test_tree            \
     test/mpid/proc/test_proc            \
     test/mpid/rma/test_accumulate       \
@@ -52,6 +53,7 @@ unit_tests =                            \
     test/mpid/rma/test_send             \
     test/mpid/rma/test_serve            \
     test/mpid/rma/test_table            \
+    test/mpid/rma/test_threads          \
     test/mpid/rma/test_win              \
     test/mpid/rma/test_words
 
@@ -109,7 +111,7 @@ test_netmod_sim_test_sim_mem_SOURCES = test/netmod/sim/test_sim_mem.c test/netmo
 test_netmod_sim_test_sim_rma_SOURCES = test/netmod/sim/test_sim_rma.c test/netmod/bed.c test/netmod/bed.h
 test_netmod_test_sim_SOURCES = test/netmod/test_sim.c $(conformance_sources)
 if HAVE_UCX
-network_tests = test/netmod/test_ucx
+network_tests = test/netmod/test_ucx test/netmod/test_ucx_threads
 test_netmod_test_ucx_SOURCES = test/netmod/test_ucx.c $(conformance_sources)
 endif
 
@@ -126,13 +128,16 @@ test_mpid_coll_gasnet_world_SOURCES =   \
 test_mpid_coll_world_SOURCES = test/mpid/coll/world.c test/mpid/coll/oracle.c test/mpid/coll/world.h
 test_system_world_SOURCES = test/system/fair.c test/system/run.c test/system/script.c test/system/world.c test/system/world.h
 LDADD = test/libsupport.a libwindlass.a $(CHECK_LIBS) $(UCX_LIBS)
+# Those with threads, for the thread sanitizer.
+thread_tests = test/mpid/coll/test_threads test/mpid/rma/test_accumulate test/mpid/rma/test_domain \
+    test/mpid/rma/test_kernel test/mpid/rma/test_room test/mpid/rma/test_threads $(network_tests)
 # Long ones first, what runs beside them fills the cores; but over a real network many processes wait for one another,
 # which takes four times as long where they share the cores with other tests.
 library_tests = $(world_tests) $(unit_tests) $(netmod_tests) $(network_tests)
 TESTS = $(test_scripts) $(library_tests)
-AM_TESTS_ENVIRONMENT = WDL_SRCDIR='$(abs_srcdir)'; export WDL_SRCDIR;
+AM_TESTS_ENVIRONMENT = WDL_SRCDIR='$(abs_srcdir)'; export WDL_SRCDIR; $(WDL_TESTS_ENVIRONMENT)
 else
 check-local:
 	@echo 'make check: missing:$(wdl_missing) (Debian: apt-get install$(wdl_missing)); then configure again' >&2; exit 1
 endif
-EXTRA_DIST += $(test_scripts)
+EXTRA_DIST += $(test_scripts) test/netmod/ucx.supp

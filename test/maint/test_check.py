@@ -3,6 +3,7 @@
 """Tests of maint/check on a fake installation: what it chooses, how it counts, its status."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -117,6 +118,26 @@ class Check(unittest.TestCase):
         status, output = self.check("--setup", "shm")
         self.assertNotEqual(status, 0)
         self.assertIn("run ./maint/quickstart first", output)
+
+
+class Threads(unittest.TestCase):
+    def test_every_test_with_threads_is_run_under_their_sanitizer(self):
+        with open(os.path.join(TOP, "test/Makefile.mk")) as file:
+            text = file.read().replace("\\\n", " ")
+        network = re.search(r"^network_tests = (.*)$", text, re.M)[1]
+        listed = re.search(r"^thread_tests = (.*)$", text, re.M)[1].replace("$(network_tests)", network).split()
+        found = []
+        for part in ("base", "cost", "host", "mpid", "netmod", "system"):
+            for directory, _, names in os.walk(os.path.join(TOP, "test", part)):
+                for name in names:
+                    with open(os.path.join(directory, name), errors="replace") as file:
+                        if name.endswith(".c") and "pthread_create(" in file.read():
+                            path = os.path.relpath(os.path.join(directory, name), TOP)
+                            found.append(path[:-len(".c")])
+        # what both netmods use: the real one closes with threads
+        found[found.index("test/netmod/bed")] = "test/netmod/test_ucx"
+        self.assertEqual(sorted(found), sorted(listed))
+        self.assertIn("$(thread_tests)", " ".join(unittests.TESTS["tsan"]))
 
 
 class Models(unittest.TestCase):

@@ -76,7 +76,9 @@ static int regions_hold(struct wdl_win *win, int rank, const struct wdl_win_cont
     enum { PART = 32 };
     struct wdl_region part[PART];
     uint64_t version = __atomic_load_n(&control->regions_version, __ATOMIC_ACQUIRE);
-    uint64_t list = control->regions_at, count = control->regions_count, to = from;
+    /* they may change meanwhile: the version tells, afterwards */
+    uint64_t list = __atomic_load_n(&control->regions_at, __ATOMIC_RELAXED);
+    uint64_t count = __atomic_load_n(&control->regions_count, __ATOMIC_RELAXED), to = from;
     int status = WDL_ERR_RANGE;
     if (version % 2)
         return WDL_AGAIN;

@@ -97,8 +97,8 @@ static void list_change(struct wdl_win *win, int begin)
         __atomic_thread_fence(__ATOMIC_RELEASE);        /* pairs with the fence in regions_hold */
         return;
     }
-    own->regions_at = (uint64_t) (uintptr_t) win->regions;
-    own->regions_count = (uint64_t) win->nregions;
+    __atomic_store_n(&own->regions_at, (uint64_t) (uintptr_t) win->regions, __ATOMIC_RELAXED);
+    __atomic_store_n(&own->regions_count, (uint64_t) win->nregions, __ATOMIC_RELAXED);
     /* pairs with the first load in regions_hold */
     __atomic_store_n(&own->regions_version, own->regions_version + 1, __ATOMIC_RELEASE);
 }

@@ -1,0 +1,184 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Cells, boards and the private memory that neighbours fetch from, with a thread as each process of
+ * a node: every kind of collective, short and long, by boards and by cells, with and without the
+ * express lane. Results are compared here; whether each load may see its store is for the thread
+ * sanitizer to judge (maint/check --setup tsan).
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include "mpid/coll/ranks.h"
+#include "support/must.h"
+#include "support/suite.h"
+
+enum { RANKS = 4, WORDS_MAX = 5000, ROUNDS = 60 };
+
+static char *segments[RANKS];
+
+static void *segment(void *ctx, int rank)
+{
+    (void) ctx;
+    return segments[rank];
+}
+
+static int peek(void *ctx, int rank, const void *there, void *here, size_t bytes)
+{
+    (void) ctx;
+    (void) rank;
+    memcpy(here, there, bytes);
+    return WDL_OK;
+}
+
+static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes)
+{
+    return peek(ctx, rank, here, there, bytes);
+}
+
+static const struct wdl_coll_shm shm = {.segment = segment, .peek = peek, .poke = poke};
+
+struct player {
+    pthread_t id;
+    int rank;
+    struct wdl_proc *proc;
+    struct wdl_team *team;
+    int cells; /* not by boards */
+    uint32_t src[RANKS * WORDS_MAX], dst[RANKS * WORDS_MAX];
+};
+
+/* Word k that a rank contributes. */
+static uint32_t word(int rank, size_t k, int round)
+{
+    return (uint32_t) rank * 1000003u + (uint32_t) k * 7u + (uint32_t) round;
+}
+
+/* What word k of a rank's destination is to be; 1: it is to be something. */
+static int expected(const struct wdl_coll_args *args, int rank, size_t k, int round, uint32_t *out)
+{
+    size_t words = args->bytes / 4;
+    *out = 0;
+    switch (args->kind) {
+        case WDL_COLL_BROADCAST:
+            *out = word(args->root, k, round);
+            return k < words && rank != args->root;
+        case WDL_COLL_GATHER_ALL:
+            *out = words ? word((int) (k / words), k % words, round) : 0;
+            return 1;
+        case WDL_COLL_EXCHANGE:
+            *out = words ? word((int) (k / words), (size_t) rank * words + k % words, round) : 0;
+            return 1;
+        case WDL_COLL_ALLREDUCE:
+            for (int r = 0; r < RANKS; r++)
+                *out += word(r, k, round);
+            return k < words;
+        case WDL_COLL_SCAN:
+            for (int r = 0; r <= rank; r++)
+                *out += word(r, k, round);
+            return k < words;
+        default:
+            return 0;
+    }
+}
+
+static void go_through(struct player *p, const struct wdl_coll_args *args, int by_request)
+{
+    struct wdl_coll_req req = {.done = 0};
+    struct wdl_run *run = by_request ? NULL : wdl_coll_express(p->team, args);
+    int status;
+    if (run) {
+        while ((status = wdl_coll_express_look(run)) == WDL_AGAIN) {
+            wdl_coll_progress(p->proc);
+            sched_yield();
+        }
+    } else {
+        must_cmp(wdl_coll_start(p->team, args, &req), ==, WDL_OK);
+        while (!req.done) {
+            wdl_coll_progress(p->proc);
+            sched_yield();
+        }
+        status = req.status;
+    }
+    must_cmp(status, ==, WDL_OK);
+}
+
+static void *play(void *arg)
+{
+    static const struct {
+        enum wdl_coll_kind kind;
+        const char *by_cells;
+    } kinds[] = {{WDL_COLL_BARRIER, "dissemination"}, {WDL_COLL_BROADCAST, "tree"},
+                 {WDL_COLL_GATHER_ALL, "bruck"},      {WDL_COLL_EXCHANGE, "bruck"},
+                 {WDL_COLL_ALLREDUCE, "doubling"},    {WDL_COLL_SCAN, "doubling"}};
+    static const size_t words[] = {1, 60, 600, WORDS_MAX};
+    enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), SIZES = sizeof(words) / sizeof(words[0]) };
+    struct player *p = arg;
+    for (int round = 0; round < ROUNDS * KINDS; round++) {
+        int k = round % KINDS;
+        size_t n = words[round / KINDS % (p->cells ? 2 : SIZES)]; /* what fits in a cell */
+        struct wdl_coll_args args = {.kind = kinds[k].kind, .flags = WDL_COLL_MPI,
+                                     .root = round / KINDS % RANKS, .src = p->src, .dst = p->dst,
+                                     .bytes = 4 * n, .op = {ranks_sum, NULL, 4, 1},
+                                     .algorithm = p->cells ? kinds[k].by_cells : NULL};
+        for (size_t i = 0; i < RANKS * n; i++)
+            p->src[i] = word(p->rank, i, round);
+        memset(p->dst, 0, RANKS * args.bytes);
+        go_through(p, &args, round / 3 % 2);
+        for (size_t i = 0; i < RANKS * n; i++) {
+            uint32_t want;
+            if (expected(&args, p->rank, i, round, &want))
+                must_cmp(p->dst[i], ==, want);
+        }
+    }
+    while (wdl_team_destroy(p->team) == WDL_AGAIN) {
+        wdl_coll_progress(p->proc);
+        sched_yield();
+    }
+    return NULL;
+}
+
+static void run(int cells)
+{
+    struct ranks r;
+    struct wdl_team *teams[RANKS];
+    const struct wdl_sim_params sim = {.seed = 4, .ranks = RANKS, .ordered = 1};
+    struct wdl_team_params params = {.id = 9, .size = RANKS, .shm = &shm, .window = 8,
+                                     .cell_bytes = 1024};
+    struct player *players = calloc(RANKS, sizeof(players[0]));
+    ranks_open(&r, &sim);
+    size_t bytes = (wdl_coll_shm_bytes(r.one[0].proc, &params) + 63) & ~(size_t) 63;
+    for (int i = 0; i < RANKS; i++) {
+        segments[i] = aligned_alloc(64, bytes);
+        memset(segments[i], 0, bytes);
+    }
+    ranks_team(&r, &params, teams);
+    for (int i = 0; i < RANKS; i++) {
+        struct player *p = &players[i];
+        p->rank = i;
+        p->proc = r.one[i].proc;
+        p->team = teams[i];
+        p->cells = cells;
+        ck_assert_int_eq(pthread_create(&p->id, NULL, play, p), 0);
+    }
+    for (int i = 0; i < RANKS; i++)
+        ck_assert_int_eq(pthread_join(players[i].id, NULL), 0);
+    ck_assert_uint_eq(wdl_sim_counts(r.sim)->sent, 0); /* the network was nobody's to touch */
+    ranks_close(&r);
+    for (int i = 0; i < RANKS; i++)
+        free(segments[i]);
+    free(players);
+}
+
+START_TEST(by_boards)
+{
+    run(0);
+}
+END_TEST
+
+START_TEST(by_cells)
+{
+    run(1);
+}
+END_TEST
+
+WDL_SUITE("coll/threads", by_boards, by_cells)

@@ -1,0 +1,322 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * All that the processes of a node share for a window, with a thread as each process: lock words
+ * and gate, barriers, posts, element locks, atomic updates, the list of a dynamic window's regions.
+ * What one rank has stored plainly another loads plainly, once the window's synchronization says
+ * that it may: beyond the values compared here, that is for the thread sanitizer to judge
+ * (maint/check --setup tsan).
+ */
+#include <pthread.h>
+#include <sched.h>
+#include <string.h>
+#include "host/testworld.h"
+#include "mpid/rma/accumulate.h"
+#include "support/must.h"
+#include "support/suite.h"
+
+enum { RANKS = 4, ROUNDS = 300, DOUBLES = 2 * WDL_BULK_MIN };
+
+/* What a rank exposes. */
+struct exposed {
+    double sums[DOUBLES];
+    struct test_double_int pair;        /* no instruction adds to it */
+    uint64_t lock, guarded;             /* a lock of the program's own, by compare and swap */
+    uint64_t slots[2][RANKS];
+};
+
+#define AT(member) ((int64_t) offsetof(struct exposed, member))
+
+/* Called again and again, while other threads run, until it is done. */
+#define INSIST(call)                                                                           \
+    do {                                                                                       \
+        int insist_status_;                                                                    \
+        while ((insist_status_ = (call)) == WDL_AGAIN)                                         \
+            sched_yield();                                                                     \
+        must_cmp(insist_status_, ==, WDL_OK);                                                  \
+    } while (0)
+
+static void operate(struct test_rank *r, struct wdl_rma_args args)
+{
+    INSIST(wdl_rma_op(r->win, &args));
+}
+
+static uint64_t fetch(struct test_rank *r, int from, int64_t disp)
+{
+    uint64_t value;
+    operate(r, test_get(from, disp, &value, sizeof(value)));
+    return value;
+}
+
+static void store(struct test_rank *r, int to, int64_t disp, uint64_t value)
+{
+    operate(r, test_put(to, disp, &value, sizeof(value)));
+}
+
+static void increase(struct test_rank *r, int at, int64_t disp)
+{
+    store(r, at, disp, fetch(r, at, disp) + 1);
+}
+
+static struct exposed *own(const struct test_rank *r)
+{
+    return (struct exposed *) (void *) r->memory;
+}
+
+struct thread {
+    pthread_t id;
+    struct test_rank *r;
+    void (*play)(struct test_rank *r);
+};
+
+static void *thread_play(void *arg)
+{
+    const struct thread *t = arg;
+    t->play(t->r);
+    return NULL;
+}
+
+/* The world's ranks, each in a thread. Not a message is sent: the network is nobody's to touch. */
+static void play_all(struct test_world *w, void (*play)(struct test_rank *r))
+{
+    struct thread thread[RANKS];
+    for (int i = 0; i < RANKS; i++) {
+        thread[i] = (struct thread){.r = &w->rank[i], .play = play};
+        ck_assert_int_eq(pthread_create(&thread[i].id, NULL, thread_play, &thread[i]), 0);
+    }
+    for (int i = 0; i < RANKS; i++)
+        ck_assert_int_eq(pthread_join(thread[i].id, NULL), 0);
+    ck_assert_int_eq(test_world_messages(w), 0);
+}
+
+static void run(int crowded, int no_place, void (*play)(struct test_rank *r))
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = RANKS, .node = RANKS, .crowded = crowded,
+                                  .no_place = no_place, .bytes = sizeof(struct exposed)};
+    test_world_open(&w, &p);
+    play_all(&w, play);
+    test_world_close(&w);
+}
+
+/* --- active target ---------------------------------------------------------------------------- */
+
+static void to_everybody(struct test_rank *r, int set, uint64_t value)
+{
+    for (int to = 0; to < RANKS; to++)
+        store(r, to, AT(slots) + 8 * (set * RANKS + r->rank), value);
+}
+
+static void play_fence(struct test_rank *r)
+{
+    INSIST(wdl_win_fence(r->win, 0, &r->step));
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        to_everybody(r, i % 2, i);
+        INSIST(wdl_win_fence(r->win, 0, &r->step));
+        for (int from = 0; from < RANKS; from++)
+            must_cmp(own(r)->slots[i % 2][from], ==, i);
+    }
+    INSIST(wdl_win_fence(r->win, WDL_MODE_NOSUCCEED, &r->step));
+}
+
+START_TEST(fences)
+{
+    for (int kind = 0; kind < 4; kind++)
+        run(kind & 1, kind >> 1, play_fence);
+}
+END_TEST
+
+static void play_post(struct test_rank *r)
+{
+    const int left = (r->rank + RANKS - 1) % RANKS, right = (r->rank + 1) % RANKS;
+    const int others[2] = {left, right};
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        INSIST(wdl_win_post(r->win, others, 2, 0, &r->step));
+        INSIST(wdl_win_start(r->win, others, 2, 0, &r->step));
+        for (int k = 0; k < 2; k++)
+            store(r, others[k], AT(slots) + 8 * r->rank, i);
+        INSIST(wdl_win_complete(r->win, &r->step));
+        INSIST(wdl_win_wait(r->win, &r->step));
+        for (int k = 0; k < 2; k++)
+            must_cmp(own(r)->slots[0][others[k]], ==, i);
+    }
+}
+
+START_TEST(posts)
+{
+    run(0, 0, play_post);
+    run(0, 1, play_post);
+}
+END_TEST
+
+/* --- locks ------------------------------------------------------------------------------------ */
+
+static void play_locks(struct test_rank *r)
+{
+    int second;                 /* lock's step */
+    for (int i = 0; i < ROUNDS; i++) {
+        int t = (r->rank + i) % RANKS;
+        INSIST(wdl_win_lock(r->win, t, 1, 0, &r->step));
+        increase(r, t, AT(guarded));
+        second = 0;
+        if (i % 5 == 0 && t + 1 < RANKS) {      /* ascending: nobody waits in a circle */
+            INSIST(wdl_win_lock(r->win, t + 1, 1, 0, &second));
+            increase(r, t + 1, AT(slots));
+            INSIST(wdl_win_unlock(r->win, t + 1, &second));
+        }
+        INSIST(wdl_win_unlock(r->win, t, &r->step));
+        INSIST(wdl_win_lock(r->win, 0, 0, 0, &r->step));
+        must_cmp(fetch(r, 0, AT(guarded)), <=, RANKS * ROUNDS);
+        INSIST(wdl_win_unlock(r->win, 0, &r->step));
+        if (i % 3)
+            continue;
+        INSIST(wdl_win_lock_all(r->win, 0, &r->step));
+        for (t = 0; t < RANKS; t++)
+            must_cmp(fetch(r, t, AT(guarded)), <=, RANKS * ROUNDS);
+        INSIST(wdl_win_unlock_all(r->win, &r->step));
+    }
+    INSIST(wdl_win_barrier(r->win, &r->step));
+    must_cmp(own(r)->guarded, ==, ROUNDS);
+}
+
+START_TEST(locks)
+{
+    run(0, 0, play_locks);
+    run(0, 1, play_locks);
+}
+END_TEST
+
+/* --- atomic updates --------------------------------------------------------------------------- */
+
+/* Through the short way where it is open. */
+static uint64_t swap(struct test_rank *r, int at, uint64_t expected, uint64_t value)
+{
+    struct wdl_element word = test_element(TEST_U64);
+    uint64_t old;
+    if (wdl_win_swap_short(r->win, at, AT(lock), &word, &expected, &value, &old) != WDL_OK)
+        operate(r, test_cas(at, AT(lock), TEST_U64, &expected, &value, &old));
+    return old;
+}
+
+static void add(struct test_rank *r, int at, int n, const double *by, double *old)
+{
+    struct wdl_element el = test_element(TEST_F64);
+    if (wdl_win_accumulate_short(r->win, at, AT(sums), (size_t) n, WDL_ROP_SUM, &el, by, old) !=
+        WDL_OK)
+        operate(r, test_acc(at, AT(sums), WDL_ROP_SUM, TEST_F64, n, by, old));
+}
+
+static void play_updates(struct test_rank *r)
+{
+    double ones[DOUBLES], old[DOUBLES];
+    const struct test_double_int pair = {.value = r->rank, .index = r->rank};
+    char packed[12];            /* a pair without its gap */
+    memcpy(packed, &pair.value, 8);
+    memcpy(packed + 8, &pair.index, 4);
+    for (int i = 0; i < DOUBLES; i++)
+        ones[i] = 1;
+    INSIST(wdl_win_lock_all(r->win, 0, &r->step));
+    for (int i = 0; i < ROUNDS; i++) {
+        int t = (r->rank + i) % RANKS;
+        const uint64_t zero = 0;
+        add(r, t, 1, ones, i % 2 ? old : NULL);
+        add(r, t, DOUBLES, ones, i % 2 ? NULL : old);
+        operate(r, test_acc(t, AT(pair), WDL_ROP_MAXLOC, TEST_DOUBLE_INT, 1, packed, NULL));
+        while (swap(r, t, 0, 1) != 0)
+            sched_yield();
+        increase(r, t, AT(guarded));
+        INSIST(wdl_win_flush(r->win, t, 0, &r->step));
+        operate(r, test_acc(t, AT(lock), WDL_ROP_REPLACE, TEST_U64, 1, &zero, NULL));
+    }
+    INSIST(wdl_win_unlock_all(r->win, &r->step));
+    INSIST(wdl_win_barrier(r->win, &r->step));
+    must_cmp(own(r)->guarded, ==, ROUNDS);
+    must_cmp(own(r)->pair.index, ==, RANKS - 1);
+    for (int i = 0; i < DOUBLES; i++)
+        must(own(r)->sums[i] == ROUNDS + (i ? 0 : ROUNDS));
+}
+
+START_TEST(updates)
+{
+    run(0, 0, play_updates);
+    run(0, 1, play_updates);
+}
+END_TEST
+
+/* --- dynamic windows -------------------------------------------------------------------------- */
+
+/* The system copies: it takes no part in what threads agree on. */
+__attribute__((no_sanitize_thread))
+static int copy_by_system(void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
+                          struct wdl_piece *remote, int nremote)
+{
+    const volatile char *from = to_rank ? local->base : remote->base;
+    volatile char *to = to_rank ? remote->base : local->base;
+    (void) ctx;
+    (void) rank;
+    must_cmp(nlocal, ==, 1);
+    must_cmp(nremote, ==, 1);
+    for (size_t i = 0; i < local->bytes; i++)
+        to[i] = from[i];
+    return WDL_OK;
+}
+
+static void rank_info(void *ctx, int rank, struct wdl_win_rank *out)
+{
+    (void) ctx;
+    (void) rank;
+    *out = (struct wdl_win_rank){.bytes = UINT64_MAX, .disp_unit = 1};
+}
+
+static int region_users;        /* ranks that use the region */
+
+/* Rank 0's list of regions changes all the time around the one that the others use. */
+static void play_regions(struct test_rank *r)
+{
+    struct exposed *there = own(&r->world->rank[0]);
+    int64_t slot = (int64_t) (uintptr_t) &there->slots[0][r->rank];
+    if (r->rank == 0) {
+        for (int i = 0; __atomic_load_n(&region_users, __ATOMIC_RELAXED) > 0; i++) {
+            char *base = (char *) there + i % 2 * 64;
+            must_cmp(wdl_win_attach(r->win, base, 8), ==, WDL_OK);
+            must_cmp(wdl_win_detach(r->win, base), ==, WDL_OK);
+            sched_yield();
+        }
+        return;
+    }
+    INSIST(wdl_win_lock_all(r->win, 0, &r->step));
+    for (uint64_t i = 0; i < ROUNDS; i++) {
+        store(r, 0, slot, i);
+        must_cmp(fetch(r, 0, slot), ==, i);
+    }
+    INSIST(wdl_win_unlock_all(r->win, &r->step));
+    __atomic_sub_fetch(&region_users, 1, __ATOMIC_RELAXED);
+}
+
+START_TEST(regions)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = RANKS, .node = RANKS, .own = 1, .dynamic = 1,
+                                  .bytes = sizeof(struct exposed)};
+    test_world_open(&w, &p);
+    struct wdl_win *first[RANKS];
+    for (int i = 0; i < RANKS; i++) {
+        struct wdl_win_params params = test_win_params(&w.rank[i]);
+        params.id = 3;
+        params.rank_info = rank_info;
+        params.copy = copy_by_system;
+        first[i] = w.rank[i].win;
+        ck_assert_int_eq(wdl_win_create(w.rank[i].proc, &params, &w.rank[i].win), WDL_OK);
+    }
+    struct exposed *there = own(&w.rank[0]);
+    ck_assert_int_eq(wdl_win_attach(w.rank[0].win, there->slots, sizeof(there->slots)), WDL_OK);
+    region_users = RANKS - 1;
+    play_all(&w, play_regions);
+    for (int i = 0; i < RANKS; i++) {
+        TEST_DONE(&w, wdl_win_free(w.rank[i].win));
+        w.rank[i].win = first[i];
+    }
+    test_world_close(&w);
+}
+END_TEST
+
+WDL_SUITE("rma/threads", fences, posts, locks, updates, regions)
