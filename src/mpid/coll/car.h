@@ -86,6 +86,7 @@ struct wdl_car {
     size_t chunk_map; /* RECV of several chunks: first word of its map in the run */
     /* SEND that is a ready flag: the memory it is for; SEND of data: its ready flag's RECV and one,
      * or 0, and how far into that memory it goes */
+    int offers;
     struct wdl_loc offered;
     size_t offered_bytes;
     int ready;

@@ -41,7 +41,7 @@ static int send_piece(struct wdl_car_run *c, size_t bytes)
     const char *data = bytes ? wdl_run_at(c->run, car->a) + c->done : NULL;
     int peer = team->params.peer_of(team->params.ctx, car->peer);
     int status = WDL_OK;
-    if (car->offered_bytes) {
+    if (car->offers) {
         struct wdl_offer offer;
         status = offer_of(c, car, &offer);
         if (status != WDL_OK)
@@ -86,10 +86,10 @@ int wdl_send_step(struct wdl_car_run *c)
     if (car->shm) {
         struct wdl_offer offer;
         if (limit == car->bytes) {
-            if (car->offered_bytes && offer_of(c, car, &offer) != WDL_OK)
+            if (car->offers && offer_of(c, car, &offer) != WDL_OK)
                 return WDL_AGAIN;
             wdl_shm_store(c->run, car,
-                          car->offered_bytes ? (void *) &offer : wdl_run_at(c->run, car->a));
+                          car->offers ? (void *) &offer : wdl_run_at(c->run, car->a));
             wdl_car_complete(c); /* the run, and with it car, may be gone */
         }
         return WDL_OK;

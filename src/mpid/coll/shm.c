@@ -97,7 +97,7 @@ void wdl_shm_store(struct wdl_run *run, const struct wdl_car *car, const void *d
     struct wdl_shm_cell *cell = cell_of(run, car);
     if (car->bytes)
         memcpy(cell->data, data, car->bytes);
-    else if (car->offered_bytes)
+    else if (car->offers) /* none, too: the cell has an old one */
         memcpy(cell->data, data, sizeof(struct wdl_offer));
     run->team->coll->stats.copied_bytes += car->bytes;
     /* pairs with the load in wdl_shm_load: the data, and all this rank did before, is seen there */

@@ -54,6 +54,7 @@ void wdl_ready_send(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc
     int send = wdl_build_send(b, peer, role, wdl_nowhere(), 0);
     if (send == WDL_CAR_NONE)
         return;
+    b->cars[send].offers = 1;
     b->cars[send].offered = to;
     b->cars[send].offered_bytes = bytes;
 }
