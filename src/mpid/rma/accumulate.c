@@ -140,7 +140,7 @@ static int stretch_update(const struct wdl_domain *d, const struct wdl_kernel *k
         kernel->plain(call, target, in, out, n);
         return WDL_OK;
     }
-    if (n >= WDL_BULK_MIN) {
+    if (wdl_is_bulk(call->element, call->op, n)) {
         if (wdl_bulk_begin(d, region) != WDL_OK)
             return WDL_AGAIN;
         kernel->plain(call, target, in, out, n);

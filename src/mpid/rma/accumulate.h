@@ -11,6 +11,15 @@
 
 #define WDL_BULK_MIN 64         /* elements: from here on a stretch is worth closing its region */
 
+/* Are n elements in a row updated in bulk? Many are, for that is faster; and several of one byte
+ * that are read or replaced, for they are the bytes of something larger, a structure given as
+ * MPI_BYTE, half of which nobody wants to see (MPI promises no more than whole bytes). */
+static inline int wdl_is_bulk(const struct wdl_element *el, enum wdl_rop op, size_t n)
+{
+    return n >= WDL_BULK_MIN ||
+        (el->packed_bytes == 1 && n > 1 && (op == WDL_ROP_REPLACE || op == WDL_ROP_NO_OP));
+}
+
 /* Apply the packed elements `in` (NULL for WDL_ROP_NO_OP) to the memory `target[0..npieces)`, given
  * in stream order; the pieces' bytes sum to a multiple of el->packed_bytes. out (may be NULL)
  * receives the old values, packed. in and out may be unaligned; out may equal in. *done counts the

@@ -153,7 +153,7 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
                              enum wdl_rop op, const struct wdl_element *el, const void *in,
                              void *out)
 {
-    if (count - 1 >= WDL_BULK_MIN - 1 || !is_plain_op(el, op))
+    if (count == 0 || wdl_is_bulk(el, op, count) || !is_plain_op(el, op))
         return WDL_AGAIN;
     char *at = short_begin(win, rank, disp, count * el->packed_bytes, el);
     if (!at)

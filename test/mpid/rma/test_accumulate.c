@@ -283,5 +283,38 @@ START_TEST(resumes)
 }
 END_TEST
 
+/* While one process replaces a structure byte by byte nobody reads it, and the other way round. */
+START_TEST(bytes_of_a_structure_stay_together)
+{
+    struct wdl_win_control control[2] = { 0 };
+    char target[16] = "fifteen letters", other[16] = "those of others", old[16] = "";
+    struct wdl_domain d = {.host = &host,
+                           .base = target,
+                           .control = &control[0],
+                           .own = &control[1],
+                           .node = control,
+                           .node_count = 2};
+    struct wdl_element byte = element(WDL_BASIC_U8, 1, 1);
+    struct wdl_piece all = {target, sizeof(target)}, first = {target, 1};
+    size_t done = 0;
+    control[0].announced = wdl_region_of(&d, target) + 1;       /* somebody is in it */
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_REPLACE, &byte, &all, 1, other, NULL, &done),
+                     WDL_AGAIN);
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_NO_OP, &byte, &all, 1, NULL, old, &done),
+                     WDL_AGAIN);
+    ck_assert_uint_eq(done, 0);
+    ck_assert_str_eq(target, "fifteen letters");
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_REPLACE, &byte, &first, 1, "F", NULL, &done),
+                     WDL_OK);
+    control[0].announced = 0;
+    done = 0;
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_REPLACE, &byte, &all, 1, other, old, &done),
+                     WDL_OK);
+    ck_assert_str_eq(old, "Fifteen letters");
+    ck_assert_str_eq(target, other);
+}
+END_TEST
+
 WDL_SUITE("rma/accumulate", integers, sign_matters, floats_in_pieces, pairs_under_region_locks,
-          a_held_region_changes_nothing, compare_and_swap, storm, resumes)
+          a_held_region_changes_nothing, compare_and_swap, storm, resumes,
+          bytes_of_a_structure_stay_together)
