@@ -1,8 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Receiving: a tagged receive of the network, with wildcards as masks. Of the MPI tag the two error
- * bits are never compared, and MPI_ANY_TAG leaves the collectives' bit to be compared, so that it
- * matches no collective's message.
+ * Receiving: a tagged receive of the network, with wildcards as masks (pt2pt.h).
  */
 #include "pt2pt.h"
 
@@ -16,23 +14,6 @@ int wdl_adi_status(MPI_Status * status, const struct wdl_nm_info *info)
     MPIR_STATUS_SET_COUNT(*status, (MPI_Count) info->bytes);
     MPIR_STATUS_SET_CANCEL_BIT(*status, info->status == WDL_ERR_CANCELED);
     return mpi_errno;
-}
-
-void wdl_adi_match(int rank, int tag, const MPIR_Comm *comm, int context_offset, uint64_t *tag_out,
-                   uint64_t *mask_out)
-{
-    uint64_t mask = ~(uint64_t) 0;
-    mask &= ~(uint64_t) (MPIR_TAG_ERROR_BIT | MPIR_TAG_PROC_FAILURE_BIT);
-    if (tag == MPI_ANY_TAG) {
-        mask &= ~(uint64_t) MPIR_TAG_USABLE_BITS;
-        tag = 0;
-    }
-    if (rank == MPI_ANY_SOURCE) {
-        mask &= ~WDL_TAG_RANK_MASK;
-        rank = 0;
-    }
-    *tag_out = wdl_tag_make((MPIR_Context_id_t) (comm->recvcontext_id + context_offset), rank, tag);
-    *mask_out = mask;
 }
 
 MPIR_Request *wdl_adi_request(MPIR_Request_kind_t kind, MPIR_Comm * comm)

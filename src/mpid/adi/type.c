@@ -42,29 +42,16 @@ static const struct wdl_nm_type_ops type_ops = {
     .unpack = type_unpack,
 };
 
-int wdl_adi_buf(const void *buf, MPI_Aint count, MPI_Datatype datatype, struct wdl_nm_buf *out,
-                MPI_Datatype * held_out)
+int wdl_adi_buf_derived(const void *buf, MPI_Aint count, MPI_Datatype datatype,
+                        struct wdl_nm_buf *out, MPI_Datatype * held_out)
 {
-    int contig;
-    MPI_Aint bytes, lb;
-    MPIR_Datatype *type;
     struct wdl_nm *nm = wdl_adi.proc->nm;
-
-    if (HANDLE_IS_BUILTIN(datatype)) {
-        MPI_Aint size;
-        type = NULL;
-        MPIR_Datatype_get_size_macro(datatype, size);
-        MPIR_Datatype_is_contig(datatype, &contig);
-        bytes = size * count;
-        lb = 0;
-    } else {
-        MPIR_Datatype_get_ptr(datatype, type);
-        contig = type->is_contig;
-        bytes = type->size * count;
-        lb = type->true_lb;
-    }
+    MPIR_Datatype *type;
+    MPIR_Datatype_get_ptr(datatype, type);
+    int contig = type->is_contig;
+    MPI_Aint bytes = type->size * count;
     *held_out = MPI_DATATYPE_NULL;
-    out->addr = (char *) (uintptr_t) buf + (contig ? lb : 0);
+    out->addr = (char *) (uintptr_t) buf + (contig ? type->true_lb : 0);
     out->count = (size_t) bytes;
     out->type = NULL;
     if (contig || bytes == 0)

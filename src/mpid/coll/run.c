@@ -214,10 +214,20 @@ static int polled_step(struct wdl_coll *coll)
     return n;
 }
 
+/* Every poll of every wait asks. */
+static int is_idle(const struct wdl_coll *coll)
+{
+    return wdl_list_empty(&coll->polled) && wdl_list_empty(&coll->waiting) &&
+           wdl_list_empty(&coll->ready) && wdl_list_empty(&coll->stalled) &&
+           wdl_list_empty(&coll->kicks);
+}
+
 int wdl_coll_step(void *arg)
 {
     struct wdl_coll *coll = arg;
     struct wdl_list *node;
+    if (is_idle(coll))
+        return 0;
     int n = polled_step(coll);
     while ((node = wdl_list_pop(&coll->stalled)) != NULL)
         wdl_list_push(&coll->ready, node);

@@ -281,6 +281,8 @@ int wdl_rma_progress(void *module)
 {
     struct wdl_rma *rma = module;
     struct wdl_list round, *node;
+    if (wdl_list_empty(&rma->replies) && wdl_list_empty(&rma->active))
+        return 0;               /* every poll of every wait asks */
     int n = wdl_replies_progress(rma);
     /* one pass over those active now; what becomes active meanwhile waits for the next pass */
     wdl_list_init(&round);

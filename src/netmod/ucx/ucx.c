@@ -84,27 +84,10 @@ ucp_request_param_t ucx_param(struct ucx_nm *nm, struct wdl_nm_comp *comp)
     return param;
 }
 
-int ucx_started(struct wdl_nm_comp *comp, ucs_status_ptr_t request)
-{
-    if (request == NULL)
-        return WDL_OK;
-    if (UCS_PTR_IS_ERR(request))
-        return ucx_status(UCS_PTR_STATUS(request));
-    if (comp)
-        comp->handle = request;
-    return WDL_PENDING;
-}
-
-int ucx_ep(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out)
+int ucx_ep_open(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out)
 {
     const void *address;
     size_t bytes;
-    if (peer < 0 || peer >= nm->params.peers)
-        return WDL_ERR_ARG;
-    if (nm->ep[peer]) {
-        *ep_out = nm->ep[peer];
-        return WDL_OK;
-    }
     /* UCX over TCP crashes where a connection is opened while one the same peer has opened is being
      * read from: it takes the second for the first, and its buffer away */
     if (nm->progressing)

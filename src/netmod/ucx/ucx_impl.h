@@ -115,8 +115,15 @@ static inline struct ucx_nm *ucx_of(struct wdl_nm *nm)
 
 /* ucx.c */
 int ucx_status(ucs_status_t status);
-/* WDL_OK, WDL_AGAIN (the first, from within a callback) or an error */
-int ucx_ep(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out);
+/* The first use of a peer: WDL_OK, WDL_AGAIN (from within a callback) or an error. */
+int ucx_ep_open(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out);
+static inline int ucx_ep(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out)
+{
+    if (peer < 0 || peer >= nm->params.peers)
+        return WDL_ERR_ARG;
+    *ep_out = nm->ep[peer];
+    return *ep_out ? WDL_OK : ucx_ep_open(nm, peer, ep_out);
+}
 /* Report a completion from inside poll, or keep it for the next one. */
 void ucx_complete(struct ucx_nm *nm, struct wdl_nm_comp *comp, const struct wdl_nm_info *info);
 /* May the core be called now? */
@@ -127,7 +134,16 @@ static inline int ucx_may_call(const struct ucx_nm *nm)
 /* The parameters of everything that is completed by its status alone. */
 ucp_request_param_t ucx_param(struct ucx_nm *nm, struct wdl_nm_comp *comp);
 /* The result of a starting call: comp is called later when UCX returned a request. */
-int ucx_started(struct wdl_nm_comp *comp, ucs_status_ptr_t request);
+static inline int ucx_started(struct wdl_nm_comp *comp, ucs_status_ptr_t request)
+{
+    if (request == NULL)
+        return WDL_OK;
+    if (UCS_PTR_IS_ERR(request))
+        return ucx_status(UCS_PTR_STATUS(request));
+    if (comp)
+        comp->handle = request;
+    return WDL_PENDING;
+}
 /* Free the objects of a list that have `link` as their first member. */
 void ucx_list_free(struct wdl_list *list);
 

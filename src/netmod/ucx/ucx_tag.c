@@ -104,7 +104,7 @@ int ucx_tag_send(struct wdl_nm *base, int peer, uint64_t tag, const struct wdl_n
     if (status != WDL_OK)
         return status;
     if (flags & WDL_NM_TAG_NOW) {
-        const ucp_request_param_t now = {.op_attr_mask = UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL };
+        static const ucp_request_param_t now = {.op_attr_mask = UCP_OP_ATTR_FLAG_FORCE_IMM_CMPL };
         if (buf->type)
             return WDL_AGAIN;
         return ucx_started(NULL, ucp_tag_send_nbx(ep, buf->addr, buf->count, tag, &now));

@@ -105,7 +105,12 @@ int wdl_rank_map_build(struct wdl_rank_map *map, const int *peers, int size);
 
 /* errors.c: an MPI error code of the class that fits the status; MPI_SUCCESS for WDL_OK. */
 int wdl_adi_error(int status, const char *fcname, int line);
-#define WDL_ADI_ERROR(status) wdl_adi_error((status), __func__, __LINE__)
+static inline int wdl_adi_code(int status, const char *fcname, int line)
+{
+    return likely(status == WDL_OK) ? MPI_SUCCESS : wdl_adi_error(status, fcname, line);
+}
+
+#define WDL_ADI_ERROR(status) wdl_adi_code((status), __func__, __LINE__)
 /* Leave through fn_fail when status is an error. */
 #define WDL_ADI_CHECK(status, mpi_errno)                                                       \
     do {                                                                                       \
