@@ -83,7 +83,12 @@ int wdl_adi_agree(MPIR_Comm * comm, int status, int *agreed_out);
 int wdl_adi_win_error(const MPIR_Win * win, int status, const char *fcname, int line);
 int wdl_adi_range_error(const struct wdl_rma_args *args, const struct wdl_win_rank *there,
                         const char *fcname, int line);
-#define WDL_ADI_WIN_ERROR(win, status) wdl_adi_win_error((win), (status), __func__, __LINE__)
+static inline int wdl_adi_win_code(const MPIR_Win * win, int status, const char *fcname, int line)
+{
+    return likely(status == WDL_OK) ? MPI_SUCCESS : wdl_adi_win_error(win, status, fcname, line);
+}
+
+#define WDL_ADI_WIN_ERROR(win, status) wdl_adi_win_code((win), (status), __func__, __LINE__)
 
 /* Wait for a call on a window: where its ranks share a node, a store of another process ends it. */
 #define WDL_WIN_WAIT(win, expr, mpi_errno)                                                     \

@@ -4,6 +4,8 @@
 
 static int assertion_of(int assertion)
 {
+    if (assertion == 0)
+        return 0;
     return (assertion & MPI_MODE_NOCHECK ? WDL_MODE_NOCHECK : 0) |
         (assertion & MPI_MODE_NOSTORE ? WDL_MODE_NOSTORE : 0) |
         (assertion & MPI_MODE_NOPUT ? WDL_MODE_NOPUT : 0) |

@@ -16,7 +16,8 @@ static int word_take(uint32_t *word)
 {
     for (int i = 0; i < TRIES; i++) {
         if (__atomic_load_n(word, __ATOMIC_RELAXED) == 0 &&
-            __atomic_exchange_n(word, 1, __ATOMIC_ACQUIRE) == 0)        /* pairs with word_give */
+            /* pairs with word_give; a bulk update's also with the fence in wdl_short_begin */
+            __atomic_exchange_n(word, 1, __ATOMIC_SEQ_CST) == 0)
             return WDL_OK;
         relax();
     }
@@ -31,8 +32,9 @@ static void word_give(uint32_t *word)
 static int region_is_quiet(const struct wdl_domain *d, uint32_t key)
 {
     for (int i = 0, tries = TRIES; i < d->node_count; i++) {
-        /* pairs with wdl_short_end */
-        while (__atomic_load_n(&d->node[i].announced, __ATOMIC_ACQUIRE) == key) {
+        /* pairs with wdl_short_end, and follows the exchange in word_take as the load of a short
+         * update follows its fence: one of the two sees the other */
+        while (__atomic_load_n(&d->node[i].announced, __ATOMIC_SEQ_CST) == key) {
             if (--tries == 0)
                 return 0;
             relax();
@@ -60,7 +62,6 @@ int wdl_bulk_begin(const struct wdl_domain *d, int region)
     if (word_take(&d->control->bulk[region]) != WDL_OK)
         return WDL_AGAIN;
     mode_raise(d);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_short_begin */
     if (region_is_quiet(d, key))
         return WDL_OK;
     word_give(&d->control->bulk[region]);

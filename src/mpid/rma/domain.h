@@ -61,7 +61,7 @@ static inline int wdl_short_begin(struct wdl_win_control *own, struct wdl_win_co
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (__atomic_load_n(&control->bulk_mode, __ATOMIC_RELAXED) == WDL_BULK_NEVER)
         return WDL_OK;  /* the raiser's heavy barrier makes the announcement visible to it */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_bulk_begin */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the exchange of wdl_bulk_begin */
     /* pairs with wdl_bulk_end */
     if (__atomic_load_n(&control->bulk[region], __ATOMIC_ACQUIRE) == 0)
         return WDL_OK;

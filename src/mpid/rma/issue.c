@@ -277,13 +277,10 @@ int wdl_win_progress(struct wdl_win *win)
     return n;
 }
 
-int wdl_rma_progress(void *module)
+static int active_progress(struct wdl_rma *rma)
 {
-    struct wdl_rma *rma = module;
     struct wdl_list round, *node;
-    if (wdl_list_empty(&rma->replies) && wdl_list_empty(&rma->active))
-        return 0;               /* every poll of every wait asks */
-    int n = wdl_replies_progress(rma);
+    int n = 0;
     /* one pass over those active now; what becomes active meanwhile waits for the next pass */
     wdl_list_init(&round);
     while ((node = wdl_list_pop(&rma->active)) != NULL)
@@ -295,6 +292,14 @@ int wdl_rma_progress(void *module)
             wdl_win_activate(win);
     }
     return n;
+}
+
+/* Every poll of every wait asks. */
+int wdl_rma_progress(void *module)
+{
+    struct wdl_rma *rma = module;
+    int n = wdl_list_empty(&rma->replies) ? 0 : wdl_replies_progress(rma);
+    return wdl_list_empty(&rma->active) ? n : n + active_progress(rma);
 }
 
 void wdl_rma_push(struct wdl_rma *rma)

@@ -119,10 +119,10 @@ int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
 
 /* --- the short way ---------------------------------------------------------------------------- */
 
-/* Begin a short update of aligned elements: their address, or NULL where the full path is to
- * decide. */
-static char *short_begin(struct wdl_win *win, int rank, int64_t disp, size_t bytes,
-                         const struct wdl_element *el)
+/* Aligned elements within one region: their address and the region; or NULL where the full path is
+ * to decide. */
+static inline char *region_reach(struct wdl_win *win, int rank, int64_t disp, size_t bytes,
+                                 const struct wdl_element *el, int *region_out)
 {
     struct wdl_win_quick *q = &win->quick;
     char *at = wdl_kernel_has(el) ? wdl_quick_reach(q, rank, disp, bytes) : NULL;
@@ -130,13 +130,47 @@ static char *short_begin(struct wdl_win *win, int rank, int64_t disp, size_t byt
         return NULL;
     uintptr_t from = (uintptr_t) (at - q->base) - q->place[rank].offset,
               region = from / WDL_REGION_BYTES;
+    *region_out = (int) (region % WDL_WIN_REGIONS);
     if (((uintptr_t) at & (el->packed_bytes - 1)) == 0 &&
-        region == (from + bytes - 1) / WDL_REGION_BYTES &&
-        wdl_short_begin(&win->params.node[win->params.node_index], &win->params.node[rank], rank,
-                        (int) (region % WDL_WIN_REGIONS)) == WDL_OK)
+        region == (from + bytes - 1) / WDL_REGION_BYTES)
         return at;
     q->ops--;
     return NULL;
+}
+
+/* Begin a short update: its address, or NULL. */
+static char *short_begin(struct wdl_win *win, int rank, int64_t disp, size_t bytes,
+                         const struct wdl_element *el)
+{
+    int region;
+    char *at = region_reach(win, rank, disp, bytes, el, &region);
+    if (at && wdl_short_begin(&win->params.node[win->params.node_index], &win->params.node[rank],
+                              rank, region) != WDL_OK) {
+        win->quick.ops--;
+        at = NULL;
+    }
+    return at;
+}
+
+/* Many elements, within one region. */
+static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
+                       const struct wdl_element *el, const void *in, void *out)
+{
+    struct wdl_win_quick *q = &win->quick;
+    const struct wdl_kernel_call call = { &win->proc->host, el, op };
+    struct wdl_domain d;
+    int region;
+    char *at = region_reach(win, rank, disp, count * el->packed_bytes, el, &region);
+    if (!at)
+        return WDL_AGAIN;
+    wdl_win_domain(win, rank, q->base + q->place[rank].offset, &win->params.node[rank], &d);
+    if (wdl_bulk_begin(&d, region) != WDL_OK) {
+        q->ops--;
+        return WDL_AGAIN;
+    }
+    wdl_kernel_find(el, op)->plain(&call, at, in, out, count);
+    wdl_bulk_end(&d, region);
+    return WDL_OK;
 }
 
 /* Are these operators of every type there are instructions for? What is left the full path
@@ -153,8 +187,10 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
                              enum wdl_rop op, const struct wdl_element *el, const void *in,
                              void *out)
 {
-    if (count == 0 || wdl_is_bulk(el, op, count) || !is_plain_op(el, op))
+    if (count - 1 >= WDL_REGION_BYTES || !is_plain_op(el, op))
         return WDL_AGAIN;
+    if (wdl_is_bulk(el, op, count))
+        return bulk_update(win, rank, disp, count, op, el, in, out);
     char *at = short_begin(win, rank, disp, count * el->packed_bytes, el);
     if (!at)
         return WDL_AGAIN;

@@ -26,17 +26,18 @@ static uint64_t *gate_word(const struct wdl_win *win)
 
 int wdl_words_lock(struct wdl_win *win, int rank, int alone, int join, struct wdl_word *w)
 {
-    if (alone && !w->at_gate) {
+    if (!alone)
+        return wdl_room_enter(lock_word(win, rank), WDL_ROOM_SHARED, join, &w->ticket);
+    if (!w->at_gate) {
         w->at_gate = 1;
         win->gate_users++;
     }
-    if (alone && !win->gate_in) {
+    if (!win->gate_in) {
         if (wdl_room_enter(gate_word(win), WDL_ROOM_OTHERS, join, &win->gate_ticket) != WDL_OK)
             return WDL_AGAIN;
         win->gate_in = 1;
     }
-    int status = wdl_room_enter(lock_word(win, rank), alone ? WDL_ROOM_ALONE : WDL_ROOM_SHARED,
-                                join, &w->ticket);
+    int status = wdl_room_enter(lock_word(win, rank), WDL_ROOM_ALONE, join, &w->ticket);
     if (status == WDL_OK)
         w->at_gate = 0;
     return status;

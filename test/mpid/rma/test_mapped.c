@@ -146,8 +146,16 @@ START_TEST(an_interrupted_accumulate_goes_on_where_it_was)
             ck_assert_int_eq(memory[EDGE - 1], 4 * EDGE - 3);
             ck_assert_int_eq(memory[EDGE], 3 * EDGE);
         }
+        /* the short way declines what is in two regions, and what is in the closed one */
         ck_assert_int_eq(wdl_win_accumulate_short(w.rank[0].win, 1, 8 * (FIRST + EDGE - 1), 2,
                                                   WDL_ROP_SUM, &acc.element, in, NULL), WDL_AGAIN);
+        for (int n = 1; n <= 2 * WDL_BULK_MIN; n *= 2) {
+            int status = wdl_win_accumulate_short(w.rank[0].win, 1, 8 * (FIRST + EDGE), (size_t) n,
+                                                  WDL_ROP_SUM, &acc.element, in, NULL);
+            ck_assert_int_eq(status, WDL_AGAIN);
+            ck_assert_int_eq(memory[EDGE], 3 * EDGE);
+            ck_assert_uint_eq(w.control[1].bulk[1], 1);
+        }
         /* another operation meanwhile, with the same scratch memory */
         struct wdl_rma_args fetch = test_acc(1, 0, WDL_ROP_NO_OP, TEST_I64, 512, NULL, other);
         fetch.result = test_typed(host, other, 8, type);
@@ -171,7 +179,7 @@ END_TEST
 START_TEST(the_short_way_agrees_or_declines)
 {
     struct test_world w;
-    int taken = 0, declined = 0;
+    int taken = 0, bulk = 0, declined = 0;
     open_world(&w, 14);
     struct wdl_win *win = w.rank[0].win;
     char *memory = w.rank[1].memory;
@@ -199,7 +207,8 @@ START_TEST(the_short_way_agrees_or_declines)
             declined++;
             continue;
         }
-        ck_assert(count > 0 && count < WDL_BULK_MIN);
+        ck_assert_uint_gt(count, 0);
+        ck_assert_uint_eq(w.control[rank].bulk[0], 0);
         ck_assert(rank == 0 || rank == 1);
         ck_assert_uint_eq(win->quick.ops, ops + 1);
         if (rank == 0)
@@ -216,8 +225,10 @@ START_TEST(the_short_way_agrees_or_declines)
         ck_assert_mem_eq(out, before + disp, count * el.packed_bytes);
         ck_assert_mem_eq(memory, want, BYTES);
         taken++;
+        bulk += count >= WDL_BULK_MIN;
     }
     ck_assert_int_gt(taken, 700);
+    ck_assert_int_gt(bulk, 40);
     ck_assert_int_gt(declined, 700);
     FENCE(&w);
     test_world_close(&w);
