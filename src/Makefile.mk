@@ -15,6 +15,7 @@ windlass_core_sources = \
     %D%/mpid/coll/board.c \
     %D%/mpid/coll/broadcast.c \
     %D%/mpid/coll/cell.c \
+    %D%/mpid/coll/cost.c \
     %D%/mpid/coll/direct.c \
     %D%/mpid/coll/exchange.c \
     %D%/mpid/coll/express.c \
@@ -30,6 +31,7 @@ windlass_core_sources = \
     %D%/mpid/coll/gather.c \
     %D%/mpid/coll/gather_all.c \
     %D%/mpid/coll/graph.c \
+    %D%/mpid/coll/model.c \
     %D%/mpid/coll/node.c \
     %D%/mpid/coll/node_fold.c \
     %D%/mpid/coll/pattern.c \
@@ -95,6 +97,7 @@ windlass_ucx_sources =                  \
 windlass_adi_sources =                  \
     %D%/mpid/adi/coll.c                 \
     %D%/mpid/adi/coll_call.c            \
+    %D%/mpid/adi/coll_model.c           \
     %D%/mpid/adi/coll_mpi.c             \
     %D%/mpid/adi/coll_ops.c             \
     %D%/mpid/adi/coll_share.c           \
@@ -145,6 +148,7 @@ windlass_headers = \
     %D%/mpid/coll/car.h \
     %D%/mpid/coll/coll.h \
     %D%/mpid/coll/coll_impl.h \
+    %D%/mpid/coll/cost.h \
     %D%/mpid/coll/direct.h \
     %D%/mpid/coll/gasnet_core.h \
     %D%/mpid/coll/gasnet_deal.h \

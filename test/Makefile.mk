@@ -18,6 +18,7 @@ unit_tests =                            \
     test/mpid/coll/test_gasnet_fold     \
     test/mpid/coll/test_gasnet_op       \
     test/mpid/coll/test_gasnet_sync     \
+    test/mpid/coll/test_model           \
     test/mpid/coll/test_pattern         \
     test/mpid/coll/test_prefix          \
     test/mpid/coll/test_run             \
@@ -84,7 +85,8 @@ test_scripts =                          \
     test/maint/test_graft.sh            \
     test/maint/test_quickstart.sh       \
     test/maint/test_testlist.py         \
-    test/maint/test_tidy.py
+    test/maint/test_tidy.py             \
+    test/maint/test_tune.py
 
 # Every netmod passes one suite; beyond it, the simulated one has promises of its own.
 conformance_sources =                   \

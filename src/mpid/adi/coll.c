@@ -26,7 +26,8 @@ int wdl_adi_coll_init(struct wdl_proc *proc)
     if (status != WDL_OK)
         return WDL_ADI_ERROR(status);
     wdl_coll_host(proc, &(struct wdl_host) {.ops = &memory});
-    return wdl_arena_open();
+    int mpi_errno = wdl_adi_coll_model_init(proc);
+    return mpi_errno ? mpi_errno : wdl_arena_open();
 }
 
 int wdl_adi_coll_fini(struct wdl_proc *proc)

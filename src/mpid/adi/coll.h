@@ -27,6 +27,10 @@ void wdl_arena_leave(char *block);
 int wdl_arena_is_open(void);
 int wdl_arena_fetches(void);
 
+/* --- coll_model.c: collective over all processes, when there are no teams --- */
+
+int wdl_adi_coll_model_init(struct wdl_proc *proc);
+
 /* --- coll_share.c --- */
 
 enum { WDL_ADI_BOARD = 8192 };  /* bytes a rank can show to its node's others at a time */

@@ -1,5 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Barrier: dissemination, ceil(log2
- * P) flags a rank. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Barrier: everyone hears of
+ * everyone as fast as the model allows (wdl_pattern_spread). */
 #include "mpid/coll/algo.h"
 
 void wdl_barrier_dissemination(struct wdl_build *b)

@@ -169,7 +169,7 @@ struct wdl_team_params {
     size_t board_bytes;
     uint32_t first_seq; /* any; the same on all ranks */
     int poison; /* tests: overwrite cells once read */
-    struct wdl_coll_model model; /* all zero: a default */
+    struct wdl_coll_model model; /* all zero: the process's (wdl_coll_model_set), or a default */
     const struct wdl_coll_shm *shm; /* NULL: messages only; else as long as the team */
     /* Not NULL: the team's first collective tells every rank the cards of all, by rank; shm is
      * used from then on only, so that segments may be found by what is on the cards. */
@@ -189,6 +189,16 @@ struct wdl_coll_stats {
 int wdl_coll_init(struct wdl_proc *proc);
 /* Memory comes from this host, and not from the process's, from now on. Before the first team. */
 void wdl_coll_host(struct wdl_proc *proc, const struct wdl_host *host);
+/* Costs for the teams that do not say their own; the same on all ranks. Before the first team. */
+void wdl_coll_model_set(struct wdl_proc *proc, const struct wdl_coll_model *model);
+/* Lines `latency N`, `gap N`, `byte N`, `reduce N`; blank lines; # begins a remark. WDL_OK, or
+ * ERR_ARG and a text. */
+int wdl_coll_model_read(const char *text, struct wdl_coll_model *model_out, char *err,
+                        size_t err_bytes);
+/* Words `kind:row`, with commas between (broadcast:tree): the row for that kind wherever it
+ * applies. The same on all ranks, before the first team. WDL_OK, or ERR_ARG and a text: nothing is
+ * preferred that was not before. */
+int wdl_coll_prefer(struct wdl_proc *proc, const char *text, char *err, size_t err_bytes);
 /* All teams are destroyed. */
 void wdl_coll_fini(struct wdl_proc *proc);
 const struct wdl_coll_stats *wdl_coll_stats(struct wdl_proc *proc);

@@ -23,6 +23,7 @@
 #include "base/assert.h"
 #include "mpid/coll/car.h"
 #include "mpid/coll/coll.h"
+#include "mpid/coll/pattern.h"
 #include "mpid/coll/tree.h"
 #include "mpid/coll/wire.h"
 
@@ -102,6 +103,9 @@ struct wdl_team {
     int rank, size;
     int window, links; /* W; roles of one phase */
     struct wdl_tree_shape tree; /* for rooted collectives and flags */
+    struct wdl_pattern_spread spread; /* for flags of all to all */
+    int root_children; /* of that tree's root */
+    uint64_t tree_ps; /* its time */
     uint32_t next, done, low; /* next to start; see the head of this file */
     uint64_t started;
     uint32_t sync; /* the last to start that carries credit */
@@ -153,6 +157,8 @@ struct wdl_coll {
     size_t chunk_bytes; /* data of one packet */
     struct wdl_list regions, keys[WDL_COLL_BUCKETS]; /* direct.c; keys by peer */
     uint32_t region_id;
+    struct wdl_coll_model model; /* for teams without one */
+    const char *preferred[WDL_COLL_KIND_COUNT]; /* rows' names, or NULL */
     struct wdl_coll_stats stats;
 };
 

@@ -22,7 +22,8 @@ void wdl_express_make(struct wdl_team *team)
 static int takes(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     return args->flags == (WDL_COLL_MPI | (args->flags & WDL_COLL_EXCLUSIVE)) && !args->before &&
-           !args->after && !args->release && !args->algorithm && wdl_node_watch(args->kind) &&
+           !args->after && !args->release && !args->algorithm &&
+           !team->coll->preferred[args->kind] && wdl_node_watch(args->kind) &&
            wdl_node_shown(team, args) <= team->params.board_bytes;
 }
 

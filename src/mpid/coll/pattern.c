@@ -54,6 +54,61 @@ int wdl_pattern_disseminate(int ranks, int arity, int rank, int round, int port,
     return 1;
 }
 
+/* Whether a step of a plan waits a while for what is about to come, to tell of it too: as the bits
+ * of `waits` say, over and over again; from step `then` on, always. */
+struct policy {
+    unsigned waits;
+    int period, then;
+    uint64_t patience;
+};
+
+static void spread_plan(int ranks, uint64_t eel, uint64_t gap, const struct policy *policy,
+                        struct wdl_pattern_spread *plan)
+{
+    uint64_t sent[WDL_PATTERN_SPREAD_MAX];
+    int64_t told[WDL_PATTERN_SPREAD_MAX], heard = 1, known = 1;
+    int i = 0, after = 0;
+    for (; heard < ranks && i < WDL_PATTERN_SPREAD_MAX; i++) {
+        int waits = i >= policy->then || (policy->waits >> i % policy->period & 1);
+        uint64_t first = i ? sent[i - 1] + gap : 0;
+        uint64_t last = first + (waits ? policy->patience : 0);
+        sent[i] = first;
+        for (; after < i && sent[after] + eel <= last; after++) {
+            uint64_t come = sent[after] + eel;
+            sent[i] = come > sent[i] ? come : sent[i];
+            known += told[after];
+        }
+        told[i] = known;
+        plan->hop[i] = (int) heard;
+        plan->after[i] = after;
+        heard += known;
+    }
+    plan->steps = i;
+    plan->time_ps = heard < ranks ? UINT64_MAX : i ? sent[i - 1] + eel : 0;
+}
+
+void wdl_pattern_spread(int ranks, uint64_t eel_ps, uint64_t gap_ps,
+                        struct wdl_pattern_spread *spread_out)
+{
+    enum { PERIODS = 4, PATIENCES = 4 };
+    /* with all patience it is dissemination: the fewest messages */
+    struct policy policy = {.waits = 1,.period = 1,.patience = eel_ps > gap_ps ? eel_ps : gap_ps };
+    struct wdl_pattern_spread plan;
+    int rounds = wdl_pattern_rounds(ranks, 2);
+    wdl_assert(eel_ps > 0 && gap_ps > 0);
+    spread_plan(ranks, eel_ps, gap_ps, &policy, spread_out);
+    for (policy.period = 1; policy.period <= PERIODS; policy.period++)
+        for (policy.waits = 0; policy.waits < 1u << policy.period; policy.waits++)
+            for (uint64_t part = 1; part <= PATIENCES; part++)
+                for (policy.then = 1; policy.then <= 2 * rounds; policy.then++) {
+                    policy.patience = gap_ps * part / PATIENCES;
+                    spread_plan(ranks, eel_ps, gap_ps, &policy, &plan);
+                    if (plan.time_ps < spread_out->time_ps ||
+                        (plan.time_ps == spread_out->time_ps && plan.steps < spread_out->steps))
+                        *spread_out = plan;
+                }
+}
+
 int wdl_pattern_bruck(int ranks, int arity, int rank, int round, int port,
                       struct wdl_pattern_step *step_out)
 {

@@ -5,7 +5,10 @@
  * And the graphs: entry
  * synchronization, the algorithm's data, exit synchronization; kept by shape.
  */
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
+#include "mpid/coll/cost.h"
 #include "mpid/coll/node.h"
 
 enum { ROW_FIRST = 1 << 16, ROW_CREDIT }; /* rows of the empty collectives */
@@ -16,8 +19,7 @@ struct row {
     const char *name;
     void (*build)(struct wdl_build *b);
     int (*applies)(const struct wdl_team *team, const struct wdl_coll_args *args);
-    /* ns; p ranks, log rounds, m bytes */
-    double (*cost)(const struct wdl_coll_model *n, double p, double log, double m);
+    double (*cost)(const struct wdl_cost *c); /* ns */
     int entry; /* stands on all having begun before data moves */
 };
 
@@ -70,116 +72,45 @@ static int node(const struct wdl_team *team, const struct wdl_coll_args *args)
            wdl_node_shown(team, args) <= team->params.board_bytes;
 }
 
-static double cost_nothing(const struct wdl_coll_model *n, double p, double log, double m)
-{
-    (void) n;
-    (void) p;
-    (void) log;
-    (void) m;
-    return 0;
-}
-
-static double cost_rounds(const struct wdl_coll_model *n, double p, double log, double m)
-{
-    (void) p;
-    (void) m;
-    return log * n->latency;
-}
-
-static double cost_broadcast_tree(const struct wdl_coll_model *n, double p, double log, double m)
-{
-    (void) p;
-    return log * (n->latency + m * n->byte);
-}
-
-static double cost_broadcast_ring(const struct wdl_coll_model *n, double p, double log, double m)
-{
-    return (log + p) * n->latency + 2 * m * n->byte;
-}
-
-static double cost_tree(const struct wdl_coll_model *n, double p, double log, double m)
-{
-    return log * n->latency + 1.5 * p * m * n->byte;
-}
-
-static double cost_direct(const struct wdl_coll_model *n, double p, double log, double m)
-{
-    (void) log;
-    return 2 * n->latency + p * (n->gap + m * n->byte);
-}
-
-static double cost_direct_entry(const struct wdl_coll_model *n, double p, double log, double m)
-{
-    return log * n->latency + cost_direct(n, p, log, m);
-}
-
-static double cost_bruck(const struct wdl_coll_model *n, double p, double log, double m)
-{
-    return log * n->latency + 1.5 * p * m * n->byte;
-}
-
-static double cost_ring(const struct wdl_coll_model *n, double p, double log, double m)
-{
-    (void) log;
-    return p * (n->latency + m * n->byte);
-}
-
-static double cost_exchange_bruck(const struct wdl_coll_model *n, double p, double log, double m)
-{
-    return log * (n->latency + p * m * n->byte);
-}
-
-static double cost_vector(const struct wdl_coll_model *n, double p, double log, double m)
-{
-    (void) p;
-    return log * (n->latency + m * (n->byte + n->reduce));
-}
-
-static double cost_halving(const struct wdl_coll_model *n, double p, double log, double m)
-{
-    (void) p;
-    return 2 * log * n->latency + m * (2 * n->byte + 2 * n->reduce);
-}
-
 static void custom(struct wdl_build *b)
 {
     b->args->build(b);
 }
 
 static const struct row rows[] = {
-    {WDL_COLL_BARRIER, "node", wdl_all_node, node, cost_nothing, 0},
-    {WDL_COLL_BARRIER, "dissemination", wdl_barrier_dissemination, always, cost_rounds, 0},
-    {WDL_COLL_BROADCAST, "node", wdl_all_node, node, cost_nothing, 0},
-    {WDL_COLL_BROADCAST, "tree", wdl_broadcast_tree, always, cost_broadcast_tree, 0},
-    {WDL_COLL_BROADCAST, "scatter_ring", wdl_broadcast_scatter_ring, divisible, cost_broadcast_ring,
-     0},
-    {WDL_COLL_SCATTER, "node", wdl_all_node, node, cost_nothing, 0},
-    {WDL_COLL_SCATTER, "tree", wdl_scatter_tree, stages, cost_tree, 0},
-    {WDL_COLL_SCATTER, "direct", wdl_scatter_direct, always, cost_direct, 0},
-    {WDL_COLL_GATHER, "node", wdl_all_node, node, cost_nothing, 0},
-    {WDL_COLL_GATHER, "tree", wdl_gather_tree, stages, cost_tree, 0},
-    {WDL_COLL_GATHER, "direct", wdl_gather_direct, always, cost_direct, 0},
-    {WDL_COLL_GATHER_ALL, "node", wdl_all_node, node, cost_nothing, 0},
-    {WDL_COLL_GATHER_ALL, "bruck", wdl_gather_all_bruck, stages, cost_bruck, 0},
-    {WDL_COLL_GATHER_ALL, "ring", wdl_gather_all_ring, always, cost_ring, 0},
-    {WDL_COLL_EXCHANGE, "node", wdl_all_node, node, cost_nothing, 0},
-    {WDL_COLL_EXCHANGE, "bruck", wdl_exchange_bruck, stages, cost_exchange_bruck, 0},
-    {WDL_COLL_EXCHANGE, "pairwise", wdl_exchange_pairwise, few_or_sparse, cost_direct, 0},
-    {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, many_and_dense, cost_direct_entry,
-     1},
-    {WDL_COLL_REDUCE, "node", wdl_all_node, node, cost_nothing, 0},
-    {WDL_COLL_REDUCE, "tree", wdl_reduce_tree, always, cost_vector, 0},
-    {WDL_COLL_ALLREDUCE, "node", wdl_all_node, node, cost_nothing, 0},
-    {WDL_COLL_ALLREDUCE, "doubling", wdl_allreduce_doubling, always, cost_vector, 0},
-    {WDL_COLL_ALLREDUCE, "halving", wdl_allreduce_halving, divisible, cost_halving, 0},
-    {WDL_COLL_SCAN, "node", wdl_all_node, node, cost_nothing, 0},
-    {WDL_COLL_SCAN, "doubling", wdl_scan_doubling, always, cost_vector, 0},
-    {WDL_COLL_REDUCE_SCATTER, "node", wdl_all_node, node, cost_nothing, 0},
-    {WDL_COLL_REDUCE_SCATTER, "pairwise", wdl_reduce_scatter_pairwise, few_or_sparse, cost_direct,
-     0},
+    {WDL_COLL_BARRIER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_BARRIER, "dissemination", wdl_barrier_dissemination, always, wdl_cost_rounds, 0},
+    {WDL_COLL_BROADCAST, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_BROADCAST, "tree", wdl_broadcast_tree, always, wdl_cost_broadcast_tree, 0},
+    {WDL_COLL_BROADCAST, "scatter_ring", wdl_broadcast_scatter_ring, divisible,
+     wdl_cost_broadcast_ring, 0},
+    {WDL_COLL_SCATTER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_SCATTER, "tree", wdl_scatter_tree, stages, wdl_cost_tree, 0},
+    {WDL_COLL_SCATTER, "direct", wdl_scatter_direct, always, wdl_cost_direct, 0},
+    {WDL_COLL_GATHER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_GATHER, "tree", wdl_gather_tree, stages, wdl_cost_tree, 0},
+    {WDL_COLL_GATHER, "direct", wdl_gather_direct, always, wdl_cost_direct, 0},
+    {WDL_COLL_GATHER_ALL, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_GATHER_ALL, "bruck", wdl_gather_all_bruck, stages, wdl_cost_bruck, 0},
+    {WDL_COLL_GATHER_ALL, "ring", wdl_gather_all_ring, always, wdl_cost_ring, 0},
+    {WDL_COLL_EXCHANGE, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_EXCHANGE, "bruck", wdl_exchange_bruck, stages, wdl_cost_exchange_bruck, 0},
+    {WDL_COLL_EXCHANGE, "pairwise", wdl_exchange_pairwise, few_or_sparse, wdl_cost_pairwise, 0},
+    {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, many_and_dense,
+     wdl_cost_pairwise_entry, 1},
+    {WDL_COLL_REDUCE, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_REDUCE, "tree", wdl_reduce_tree, always, wdl_cost_broadcast_tree, 0},
+    {WDL_COLL_ALLREDUCE, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_ALLREDUCE, "doubling", wdl_allreduce_doubling, always, wdl_cost_doubling, 0},
+    {WDL_COLL_ALLREDUCE, "halving", wdl_allreduce_halving, divisible, wdl_cost_halving, 0},
+    {WDL_COLL_SCAN, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_SCAN, "doubling", wdl_scan_doubling, always, wdl_cost_vector, 0},
+    {WDL_COLL_REDUCE_SCATTER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_REDUCE_SCATTER, "pairwise", wdl_reduce_scatter_pairwise, few_or_sparse,
+     wdl_cost_pairwise, 0},
     {WDL_COLL_REDUCE_SCATTER, "pairwise_entry", wdl_reduce_scatter_pairwise, many_and_dense,
-     cost_direct_entry, 1},
-    {WDL_COLL_CUSTOM, "custom", custom, always, cost_rounds, 0},
+     wdl_cost_pairwise_entry, 1},
+    {WDL_COLL_CUSTOM, "custom", custom, always, wdl_cost_rounds, 0},
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
@@ -213,9 +144,18 @@ static int args_check(const struct wdl_team *team, const struct wdl_coll_args *a
     return WDL_OK;
 }
 
+/* Whatever it is preferred by, a row that does not apply is not taken. */
+static int is_preferred(const struct wdl_team *team, const struct wdl_coll_args *args,
+                        const struct row *row)
+{
+    const char *name = team->coll->preferred[args->kind];
+    return name && !args->algorithm && strcmp(name, row->name) == 0;
+}
+
 int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args, int *status_out)
 {
-    double p = team->size, log = wdl_log2_up(team->size), best = 0;
+    struct wdl_cost c = wdl_cost_of(team, args);
+    double best = 0;
     int chosen = -1;
     *status_out = args_check(team, args);
     if (*status_out != WDL_OK)
@@ -226,17 +166,54 @@ int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args
             continue;
         if (args->algorithm && strcmp(args->algorithm, row->name) != 0)
             continue;
-        double cost = row->cost(&team->params.model, p, log, (double) args->bytes);
+        if (is_preferred(team, args, row))
+            return i;
+        double cost = row->cost(&c);
         if (chosen < 0 || cost < best) {
             chosen = i;
             best = cost;
         }
-        if (args->variable) /* sizes that not all ranks know may not decide */
-            break;
+        if (args->variable && !team->coll->preferred[args->kind])
+            break; /* sizes that not all ranks know may not decide */
     }
     if (chosen < 0)
         *status_out = WDL_ERR_ARG;
     return chosen;
+}
+
+/* The row's own name for what has `bytes` letters at `word`, kind:row; or NULL. */
+static const char *row_named(const char *word, size_t bytes, int *kind_out)
+{
+    for (int i = 0; i < ROWS; i++) {
+        const char *kind = wdl_coll_kind_name(rows[i].kind);
+        size_t length = strlen(kind);
+        if (bytes != length + 1 + strlen(rows[i].name) || strncasecmp(word, kind, length) ||
+            word[length] != ':' || memcmp(word + length + 1, rows[i].name, bytes - length - 1))
+            continue;
+        *kind_out = (int) rows[i].kind;
+        return rows[i].name;
+    }
+    return NULL;
+}
+
+int wdl_coll_prefer(struct wdl_proc *proc, const char *text, char *err, size_t err_bytes)
+{
+    struct wdl_coll *coll = proc->coll;
+    const char *preferred[WDL_COLL_KIND_COUNT];
+    memcpy(preferred, coll->preferred, sizeof(preferred));
+    for (const char *at = text; *at; at += *at == ',') {
+        size_t bytes = strcspn(at, ",");
+        int kind = 0;
+        const char *name = row_named(at, bytes, &kind);
+        if (!name) {
+            snprintf(err, err_bytes, "%.*s: no such algorithm", (int) bytes, at);
+            return WDL_ERR_ARG;
+        }
+        preferred[kind] = name;
+        at += bytes;
+    }
+    memcpy(coll->preferred, preferred, sizeof(preferred));
+    return WDL_OK;
 }
 
 int wdl_select_syncs(int row, const struct wdl_coll_args *args)

@@ -127,21 +127,21 @@ int wdl_sync_down(struct wdl_build *b, enum wdl_phase phase, int root, int after
 
 int wdl_sync_all(struct wdl_build *b, enum wdl_phase phase, int after)
 {
-    int last = after;
-    for (int k = 0; k < wdl_log2_up(b->size); k++) {
-        int up = (int) ((b->rank + ((int64_t) 1 << k)) % b->size);
-        int down = (int) ((b->rank - ((int64_t) 1 << k) + b->size) % b->size);
+    const struct wdl_pattern_spread *spread = &b->team->spread;
+    int heard[WDL_PATTERN_SPREAD_MAX + 1] = {after}; /* by the number of steps */
+    if (spread->steps == 0 && after == WDL_CAR_NONE)
+        return wdl_build_join(b);
+    for (int k = 0; k < spread->steps; k++) {
+        int up = (int) (((int64_t) b->rank + spread->hop[k]) % b->size);
         int send = wdl_build_send(b, up, wdl_role(b, phase, k), wdl_nowhere(), 0);
-        int recv = wdl_build_recv(b, down, wdl_role(b, phase, k), wdl_nowhere(), 0);
-        int join = wdl_build_join(b);
-        wdl_build_order(b, last, send);
-        wdl_build_order(b, last, join);
-        wdl_build_order(b, recv, join);
-        last = join;
+        int recv = wdl_build_recv(b, (b->rank - spread->hop[k] + b->size) % b->size,
+                                  wdl_role(b, phase, k), wdl_nowhere(), 0);
+        wdl_build_order(b, heard[spread->after[k]], send);
+        heard[k + 1] = wdl_build_join(b);
+        wdl_build_order(b, heard[k], heard[k + 1]);
+        wdl_build_order(b, recv, heard[k + 1]);
     }
-    if (last == WDL_CAR_NONE)
-        last = wdl_build_join(b);
-    return last;
+    return heard[spread->steps];
 }
 
 enum wdl_flow wdl_flow_of(const struct wdl_coll_args *args)

@@ -29,6 +29,7 @@ int wdl_coll_init(struct wdl_proc *proc)
     if (!coll)
         return WDL_ERR_NOMEM;
     coll->proc = proc;
+    coll->model = (struct wdl_coll_model){1500, 400, 0.1, 0.25};
     coll->host = proc->host;
     for (int i = 0; i < WDL_COLL_BUCKETS; i++)
         wdl_list_init(&coll->teams[i]);
@@ -104,10 +105,9 @@ static void team_drop(struct wdl_team *team)
 }
 
 /* The optimal tree by the model, or a binomial one where its root would have too many children. */
-static struct wdl_tree_shape tree_for(const struct wdl_team *team, int *children_out)
+static struct wdl_tree_shape tree_for(const struct wdl_team *team, uint64_t eel, uint64_t gap,
+                                      int *children_out)
 {
-    uint64_t eel = (uint64_t) (team->params.model.latency * 1000) + 1;
-    uint64_t gap = (uint64_t) (team->params.model.gap * 1000) + 1;
     struct wdl_tree_shape shape = wdl_tree_optimal(team->size, eel, gap);
     struct wdl_tree_node root;
     wdl_tree_find(&shape, 0, 0, &root);
@@ -119,19 +119,21 @@ static struct wdl_tree_shape tree_for(const struct wdl_team *team, int *children
     return shape;
 }
 
-/* Enough roles a phase for dissemination, for the tree, and for each other where there are few. */
-static int links_for(int size, int children)
+/* Enough roles a phase for dissemination in any time, for the tree, and for each other where there
+ * are few. */
+static int links_for(int size, int children, int steps)
 {
     int links = wdl_pattern_rounds(size, 2) + 1;
     if (links < children + 1)
         links = children + 1;
+    if (links < steps)
+        links = steps;
     return links > LINKS_FEW ? links : size < LINKS_FEW ? size + 1 : LINKS_FEW;
 }
 
 /* What follows from coll and params alone. */
 void wdl_team_shape(struct wdl_team *team)
 {
-    static const struct wdl_coll_model model = {1500, 400, 0.1, 0.25};
     size_t chunk = team->coll->chunk_bytes;
     if (!team->params.cell_bytes)
         team->params.cell_bytes = CELL_BYTES;
@@ -145,10 +147,13 @@ void wdl_team_shape(struct wdl_team *team)
     wdl_assert_cmp(team->window, >=, WINDOW_MIN);
     wdl_assert_cmp(team->window & (team->window - 1), ==, 0);
     if (team->params.model.latency <= 0)
-        team->params.model = model;
-    int children;
-    team->tree = tree_for(team, &children);
-    team->links = links_for(team->size, children);
+        team->params.model = team->coll->model;
+    uint64_t eel = (uint64_t) (team->params.model.latency * 1000) + 1;
+    uint64_t gap = (uint64_t) (team->params.model.gap * 1000) + 1;
+    team->tree = tree_for(team, eel, gap, &team->root_children);
+    team->tree_ps = wdl_tree_time_ps(&team->tree, 0);
+    wdl_pattern_spread(team->size, eel, gap, &team->spread);
+    team->links = links_for(team->size, team->root_children, team->spread.steps);
     team->data_roles = (uint32_t) (PHASES_DATA * team->links);
     team->cell_roles = team->data_roles + (uint32_t) (PHASES_FLAG * team->links);
     team->board_at = wdl_shm_board_at(team);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/assert.h"
+#include "mpid/coll/pattern.h"
 
 static const void *address(void *ctx, int peer, size_t *bytes_out)
 {
@@ -95,6 +96,13 @@ int ranks_finish(struct ranks *r, struct wdl_coll_req *reqs, int count)
     }
     wdl_assert(!"a collective hangs");
     return -1;
+}
+
+int ranks_spread_steps(int n)
+{
+    struct wdl_pattern_spread spread;
+    wdl_pattern_spread(n, 1500001, 400001, &spread);
+    return spread.steps;
 }
 
 /* All that can move at this instant; returns when something can move next. */

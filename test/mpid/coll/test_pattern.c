@@ -6,6 +6,7 @@
 #include "mpid/coll/pattern.h"
 #include <stdlib.h>
 #include <string.h>
+#include "mpid/coll/tree.h"
 #include "support/must.h"
 #include "support/suite.h"
 
@@ -290,4 +291,61 @@ START_TEST(halving)
 }
 END_TEST
 
-WDL_SUITE("coll/pattern", dissemination, bruck, ring_gather, ring_fold, pairwise, doubling, halving)
+/* Messages by hops: when each can be sent, and that it tells what has come by then. */
+static void spread_times(int p, uint64_t eel, uint64_t gap, const struct wdl_pattern_spread *s)
+{
+    uint64_t sent[WDL_PATTERN_SPREAD_MAX];
+    for (int i = 0; i < s->steps; i++) {
+        must(s->hop[i] > (i ? s->hop[i - 1] : 0) && s->hop[i] < p);
+        must(s->after[i] >= (i ? s->after[i - 1] : 0) && s->after[i] <= i);
+        sent[i] = i ? sent[i - 1] + gap : 0;
+        if (s->after[i] && sent[s->after[i] - 1] + eel > sent[i])
+            sent[i] = sent[s->after[i] - 1] + eel;
+    }
+    must(s->time_ps == (s->steps ? sent[s->steps - 1] + eel : 0));
+}
+
+/* Everyone has heard of everyone at the end. Ranks are alike: what 0 hears is enough. */
+static void spread_all(int p, const struct wdl_pattern_spread *s)
+{
+    static grid by; /* [steps done][how far below] */
+    memset(by, 0, sizeof(by));
+    by[0][0] = 1;
+    for (int i = 0; i < s->steps; i++) {
+        memcpy(by[i + 1], by[i], sizeof(by[0]));
+        for (int d = 0; d < p; d++)
+            if (by[s->after[i]][d])
+                by[i + 1][(d + s->hop[i]) % p] = 1;
+    }
+    for (int d = 0; d < p; d++)
+        must(by[s->steps][d]);
+}
+
+START_TEST(spread)
+{
+    /* eel, gap: seed 002's networks, the engine's default, and odd ones */
+    static const uint64_t nets[][2] = {{7000, 6000}, {10000, 3500}, {190000, 24000}, {1500, 400},
+                                       {1000, 1000}, {1000, 3000}, {1, 1}, {1000, 1}};
+    for (int n = 0; n < 8; n++) {
+        uint64_t eel = nets[n][0], gap = nets[n][1];
+        for (int p = 1; p <= 70000; p += p < RANKS_MAX ? 1 : p < 5000 ? 101 : 7919) {
+            struct wdl_pattern_spread s;
+            struct wdl_tree_shape tree = wdl_tree_optimal(p, eel, gap);
+            wdl_pattern_spread(p, eel, gap, &s);
+            spread_times(p, eel, gap, &s);
+            if (p <= RANKS_MAX)
+                spread_all(p, &s);
+            uint64_t least = wdl_tree_time_ps(&tree, 0);
+            if (eel >= gap && eel < 1000 * gap && 1000 * s.time_ps > 1103 * least)
+                ck_abort_msg("eel %d, gap %d, %d ranks: %llu ps, optimum %llu", (int) eel,
+                             (int) gap, p, (unsigned long long) s.time_ps,
+                             (unsigned long long) least);
+            if (eel <= gap)
+                must_cmp(s.steps, ==, wdl_pattern_rounds(p, 2));
+        }
+    }
+}
+END_TEST
+
+WDL_SUITE("coll/pattern", dissemination, spread, bruck, ring_gather, ring_fold, pairwise, doubling,
+          halving)

@@ -1,0 +1,95 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * What the user says about the choice of the collectives' algorithms: rank 0 reads it, and tells
+ * the others, for they must choose alike. What is wrong is said on stderr, and then nothing of it
+ * counts.
+ */
+#include "coll.h"
+#include <errno.h>
+
+/*
+=== BEGIN_MPI_T_CVAR_INFO_BLOCK ===
+
+cvars:
+    - name        : MPIR_CVAR_WINDLASS_COLL_MODEL
+      category    : WINDLASS
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        A file with the network's costs (maint/tune measures and writes it), by which the engine of
+        windlass chooses the algorithms of collectives and the shape of trees. Rank 0 reads it.
+
+    - name        : MPIR_CVAR_WINDLASS_COLL_ALGORITHM
+      category    : WINDLASS
+      type        : string
+      default     : NULL
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_ALL_EQ
+      description : >-
+        Algorithms of the engine of windlass, as in broadcast:tree,exchange:bruck. They are taken
+        wherever they apply. The names are those of the table in src/mpid/coll/select.c.
+
+=== END_MPI_T_CVAR_INFO_BLOCK ===
+*/
+
+enum { TEXT_BYTES = 4096 };
+
+struct said {
+    char model[TEXT_BYTES], algorithm[TEXT_BYTES];      /* "": nothing */
+};
+
+static void complain(const char *cvar, const char *text, const char *what)
+{
+    if (MPIR_Process.rank == 0)
+        fprintf(stderr, "windlass: %s: %s: %s; it is not used\n", cvar, text, what);
+}
+
+/* The file's text, or "". */
+static void file_read(const char *path, char *text_out)
+{
+    FILE *file = fopen(path, "r");
+    size_t bytes = file ? fread(text_out, 1, TEXT_BYTES, file) : 0;
+    int bad = !file || ferror(file);
+    if (bad || bytes == TEXT_BYTES)
+        complain("MPIR_CVAR_WINDLASS_COLL_MODEL", path, bad ? strerror(errno) : "it is too long");
+    else if (bytes == 0)
+        complain("MPIR_CVAR_WINDLASS_COLL_MODEL", path, "it is empty");
+    text_out[bad || bytes == TEXT_BYTES ? 0 : bytes] = 0;
+    if (file)
+        fclose(file);
+}
+
+static void said_by_0(struct said *said)
+{
+    const char *algorithm = MPIR_CVAR_WINDLASS_COLL_ALGORITHM;
+    if (MPIR_CVAR_WINDLASS_COLL_MODEL && MPIR_CVAR_WINDLASS_COLL_MODEL[0])
+        file_read(MPIR_CVAR_WINDLASS_COLL_MODEL, said->model);
+    if (algorithm && strlen(algorithm) < TEXT_BYTES)
+        MPL_strncpy(said->algorithm, algorithm, TEXT_BYTES);
+}
+
+int wdl_adi_coll_model_init(struct wdl_proc *proc)
+{
+    struct said said = { "", "" };
+    struct wdl_coll_model model;
+    char err[128];
+    int mpi_errno = MPI_SUCCESS;
+    if (!MPIR_CVAR_WINDLASS_COLL_MODEL && !MPIR_CVAR_WINDLASS_COLL_ALGORITHM)
+        return MPI_SUCCESS;
+    if (MPIR_Process.rank == 0)
+        said_by_0(&said);
+    mpi_errno = MPIR_pmi_bcast(&said, sizeof said, MPIR_PMI_DOMAIN_ALL);
+    if (mpi_errno)
+        return mpi_errno;
+    if (said.model[0] && wdl_coll_model_read(said.model, &model, err, sizeof err) == WDL_OK)
+        wdl_coll_model_set(proc, &model);
+    else if (said.model[0])
+        complain("MPIR_CVAR_WINDLASS_COLL_MODEL", MPIR_CVAR_WINDLASS_COLL_MODEL, err);
+    if (wdl_coll_prefer(proc, said.algorithm, err, sizeof err) != WDL_OK)
+        complain("MPIR_CVAR_WINDLASS_COLL_ALGORITHM", said.algorithm, err);
+    return MPI_SUCCESS;
+}

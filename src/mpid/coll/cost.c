@@ -1,0 +1,145 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. What the algorithms take by the
+ * team's model. */
+#include "mpid/coll/cost.h"
+#include "mpid/coll/algo.h"
+
+struct wdl_cost wdl_cost_of(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    const struct wdl_coll_model *n = &team->params.model;
+    return (struct wdl_cost){.team = team,
+                             .p = team->size,
+                             .log = wdl_log2_up(team->size),
+                             .m = (double) args->bytes,
+                             .latency = n->latency,
+                             .gap = n->gap,
+                             .byte = n->byte,
+                             .reduce = n->reduce,
+                             .chunk = (double) team->coll->chunk_bytes,
+                             .cell = (double) team->params.cell_bytes,
+                             .few = team->size < team->links};
+}
+
+/* How long a message keeps a port, more than an empty one. */
+static double more(const struct wdl_cost *c, double bytes)
+{
+    double pieces = (double) (uint64_t) ((bytes + c->chunk - 1) / c->chunk);
+    return bytes * c->byte + (pieces > 1 ? (pieces - 1) * c->gap : 0);
+}
+
+static double hop(const struct wdl_cost *c, double bytes)
+{
+    return c->latency + more(c, bytes);
+}
+
+/* For the first message: that its receiver is ready. Later ones hear of it in the meantime. */
+static double ready(const struct wdl_cost *c, double bytes)
+{
+    return bytes > c->cell ? c->latency : 0;
+}
+
+static double tree(const struct wdl_cost *c)
+{
+    return (double) c->team->tree_ps / 1000;
+}
+
+double wdl_cost_nothing(const struct wdl_cost *c)
+{
+    (void) c;
+    return 0;
+}
+
+double wdl_cost_rounds(const struct wdl_cost *c)
+{
+    return (double) c->team->spread.time_ps / 1000;
+}
+
+/* No way down the tree has more hops and waits than the last child of the root has: each of them
+ * takes longer by the data. */
+double wdl_cost_broadcast_tree(const struct wdl_cost *c)
+{
+    return ready(c, c->m) + tree(c) + c->team->root_children * more(c, c->m);
+}
+
+/* The root sends all parts but its own, and then each rank as much. */
+double wdl_cost_broadcast_ring(const struct wdl_cost *c)
+{
+    double part = c->m / c->p, step = c->gap + more(c, part);
+    if (step < hop(c, part < c->chunk ? part : c->chunk))
+        step = hop(c, part < c->chunk ? part : c->chunk);
+    return ready(c, c->m / 2) + tree(c) + more(c, c->m - part) + (c->p - 1) * step;
+}
+
+/* The root's port is what all of the data passes. */
+double wdl_cost_tree(const struct wdl_cost *c)
+{
+    return ready(c, c->m * c->p / 2) + tree(c) + more(c, c->m * (c->p - 1));
+}
+
+static double direct(const struct wdl_cost *c)
+{
+    return c->latency + (c->p - 2) * c->gap + (c->p - 1) * more(c, c->m) + c->m * c->reduce;
+}
+
+/* Ready flags and data flow one behind the other. */
+double wdl_cost_direct(const struct wdl_cost *c)
+{
+    return direct(c) + (c->few ? ready(c, c->m) : c->latency);
+}
+
+/* Everybody's ready flags and data pass the same ports. */
+double wdl_cost_pairwise(const struct wdl_cost *c)
+{
+    return direct(c) + (c->few && c->m <= c->cell ? 0 : c->latency + (c->p - 2) * c->gap);
+}
+
+double wdl_cost_pairwise_entry(const struct wdl_cost *c)
+{
+    return wdl_cost_rounds(c) + direct(c);
+}
+
+double wdl_cost_bruck(const struct wdl_cost *c)
+{
+    return ready(c, c->m * c->p / 2) + c->log * c->latency + more(c, (c->p - 1) * c->m);
+}
+
+double wdl_cost_ring(const struct wdl_cost *c)
+{
+    return c->latency + (c->p - 1) * hop(c, c->m);
+}
+
+double wdl_cost_exchange_bruck(const struct wdl_cost *c)
+{
+    return ready(c, c->m * c->p / 2) + c->log * hop(c, c->m * c->p / 2);
+}
+
+double wdl_cost_vector(const struct wdl_cost *c)
+{
+    return ready(c, c->m) + c->log * (hop(c, c->m) + c->m * c->reduce);
+}
+
+/* Ranks beyond a power of two give before, and are given to behind. */
+static double beyond(const struct wdl_cost *c)
+{
+    int size = c->team->size;
+    return size & (size - 1) ? 2 * hop(c, c->m) + c->m * c->reduce : 0;
+}
+
+static double rounds_of_two(const struct wdl_cost *c)
+{
+    int size = c->team->size;
+    return size & (size - 1) ? c->log - 1 : c->log;
+}
+
+double wdl_cost_doubling(const struct wdl_cost *c)
+{
+    /* who has no neighbour to hear first sends at once, and shares the port with him */
+    double shared = beyond(c) > 0 ? more(c, c->m) : 0;
+    return ready(c, c->m) + beyond(c) + shared +
+           rounds_of_two(c) * (hop(c, c->m) + c->m * c->reduce);
+}
+
+double wdl_cost_halving(const struct wdl_cost *c)
+{
+    return ready(c, c->m) + beyond(c) + 2 * rounds_of_two(c) * c->latency + 2 * more(c, c->m) +
+           c->m * c->reduce;
+}

@@ -1,0 +1,37 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * What the algorithms of select.c's table take by the team's model, in ns: as near to the truth on
+ * an idle LogGP network as a formula is, so that the cheapest by them is no slower for less data or
+ * fewer ranks. test_simtime holds them to simulated time.
+ */
+#ifndef WDL_MPID_COLL_COST_H_INCLUDED
+#define WDL_MPID_COLL_COST_H_INCLUDED
+
+#include "mpid/coll/coll_impl.h"
+
+struct wdl_cost {
+    const struct wdl_team *team;
+    double p, log, m; /* ranks, ceil(log2 p), args->bytes */
+    double latency, gap, byte, reduce;
+    double chunk, cell; /* bytes of a packet's data; that nobody must be ready for */
+    int few; /* every other rank has a link of its own */
+};
+
+struct wdl_cost wdl_cost_of(const struct wdl_team *team, const struct wdl_coll_args *args);
+
+double wdl_cost_nothing(const struct wdl_cost *c);
+double wdl_cost_rounds(const struct wdl_cost *c);
+double wdl_cost_broadcast_tree(const struct wdl_cost *c);
+double wdl_cost_broadcast_ring(const struct wdl_cost *c);
+double wdl_cost_tree(const struct wdl_cost *c);
+double wdl_cost_direct(const struct wdl_cost *c);
+double wdl_cost_pairwise(const struct wdl_cost *c);
+double wdl_cost_pairwise_entry(const struct wdl_cost *c);
+double wdl_cost_bruck(const struct wdl_cost *c);
+double wdl_cost_ring(const struct wdl_cost *c);
+double wdl_cost_exchange_bruck(const struct wdl_cost *c);
+double wdl_cost_vector(const struct wdl_cost *c);
+double wdl_cost_doubling(const struct wdl_cost *c);
+double wdl_cost_halving(const struct wdl_cost *c);
+
+#endif
