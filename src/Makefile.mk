@@ -75,6 +75,7 @@ windlass_core_sources = \
     %D%/mpid/rma/send.c \
     %D%/mpid/rma/serve.c \
     %D%/mpid/rma/table.c \
+    %D%/mpid/rma/types.c \
     %D%/mpid/rma/win.c \
     %D%/mpid/rma/words.c
 
@@ -164,6 +165,7 @@ windlass_headers = \
     %D%/mpid/rma/accumulate.h \
     %D%/mpid/rma/control.h \
     %D%/mpid/rma/direct.h \
+    %D%/mpid/rma/types.h \
     %D%/mpid/rma/domain.h \
     %D%/mpid/rma/epoch.h \
     %D%/mpid/rma/grant.h \

@@ -55,6 +55,7 @@ unit_tests =                            \
     test/mpid/rma/test_serve            \
     test/mpid/rma/test_table            \
     test/mpid/rma/test_threads          \
+    test/mpid/rma/test_types            \
     test/mpid/rma/test_win              \
     test/mpid/rma/test_words
 

@@ -304,10 +304,48 @@ START_TEST(the_direct_path_costs_no_message)
 }
 END_TEST
 
+/* The first operation brings the type's description along; those after it name it. */
+START_TEST(a_type_is_described_once)
+{
+    for (int unordered = 0; unordered < 2; unordered++) {
+        struct test_world w;
+        char data[64] = "";
+        int sent[3], bytes[3];
+        open_world(&w, 2, unordered, WDL_COMBINE_AUTO);
+        struct wdl_host *host = &w.rank[0].host.host;
+        wdl_type type = test_type_vector(&w.rank[0].host, TEST_U8, 32, 2, 3);
+        int description = (int) host->ops->flat_bytes(host->ctx, type);
+        int packet = (int) (sizeof(struct wdl_am_hdr) + sizeof(struct wdl_pkt));
+        lock(&w, 0, 1, 1);
+        test_op(&w, 0, test_put(1, 0, data, 1));
+        flush(&w, 0, 1);
+        test_world_messages(&w);
+        test_world_bytes(&w);
+        for (int i = 0; i < 3; i++) {
+            struct wdl_rma_args put = test_put(1, 0, data, sizeof(data));
+            put.remote = test_typed(&w.rank[0].host, NULL, 1, type);
+            test_op(&w, 0, put);
+            flush(&w, 0, 1);
+            sent[i] = test_world_messages(&w);
+            bytes[i] = test_world_bytes(&w);
+        }
+        /* unordered: each message is acknowledged */
+        ck_assert_int_eq(sent[0], 4);
+        ck_assert_int_eq(sent[1], unordered ? 2 : 3);
+        ck_assert_int_eq(sent[2], sent[1]);
+        ck_assert_int_eq(bytes[0] - bytes[1], packet + description + (unordered ? packet : 0));
+        ck_assert_int_eq(bytes[2], bytes[1]);
+        unlock(&w, 0, 1);
+        test_type_end(&w.rank[0].host, type);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 WDL_SUITE("cost/rma", a_short_epoch_costs_two_messages,
           an_unused_lock_costs_nothing_and_nocheck_two_messages, short_operations_share_messages,
           a_flush_travels_with_the_last_operation, long_operations_are_followed_by_nothing,
           a_bundle_waits_for_its_lock_at_the_target,
           lock_all_costs_two_messages_for_each_target_used, lock_all_under_the_window_protocol,
           locks_by_words_cost_no_message, a_fence_costs_its_barrier,
-          the_direct_path_costs_no_message)
+          the_direct_path_costs_no_message, a_type_is_described_once)

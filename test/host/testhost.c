@@ -9,6 +9,7 @@ struct made_type {
     uint64_t magic;
     int64_t extent, size;
     int64_t nblocks;
+    int32_t holds, ended;       /* it goes when it is ended and not held */
     struct test_block block[];
 };
 
@@ -214,7 +215,7 @@ static int host_flatten(void *ctx, wdl_type type, void *dst, size_t bytes)
     char *at = dst;
     (void) ctx;
     view_of(type, &v);
-    struct made_type head = { MADE_MAGIC, v.extent, v.size, v.nblocks };
+    struct made_type head = { MADE_MAGIC, v.extent, v.size, v.nblocks, 0, 0 };
     wdl_assert_cmp(bytes, ==, made_bytes(v.nblocks));
     memcpy(at, &head, sizeof(head));
     for (int64_t i = 0; i < v.nblocks; i++)
@@ -231,8 +232,8 @@ static int host_unflatten(void *ctx, const void *src, size_t bytes, wdl_type *ty
     if (bytes < sizeof(head))
         return WDL_ERR_PROTO;
     memcpy(&head, src, sizeof(head));
-    if (head.magic != MADE_MAGIC || head.nblocks < 1 || head.nblocks > BLOCKS_MAX ||
-        bytes != made_bytes(head.nblocks))
+    if (head.magic != MADE_MAGIC || head.holds || head.ended || head.nblocks < 1 ||
+        head.nblocks > BLOCKS_MAX || bytes != made_bytes(head.nblocks))
         return WDL_ERR_PROTO;
     struct made_type *made = malloc(bytes);
     if (!made)
@@ -260,15 +261,32 @@ static void host_type_free(void *ctx, wdl_type type)
 
 static void host_type_hold(void *ctx, wdl_type type)
 {
-    (void) type;
+    if (!is_predefined(type))
+        ((struct made_type *) (uintptr_t) type)->holds++;
     ((struct test_host *) ctx)->holds++;
+}
+
+static void made_go(struct test_host *host, struct made_type *made)
+{
+    if (!made->ended || made->holds > 0)
+        return;
+    made->magic = 0;
+    host->live--;
+    free(made);
 }
 
 static void host_type_drop(void *ctx, wdl_type type)
 {
+    struct test_host *host = ctx;
     struct view v;
     view_of(type, &v);          /* still alive */
-    ((struct test_host *) ctx)->holds--;
+    host->holds--;
+    if (is_predefined(type))
+        return;
+    struct made_type *made = (struct made_type *) (uintptr_t) type;
+    wdl_assert_cmp(made->holds, >, 0);
+    made->holds--;
+    made_go(host, made);
 }
 
 static int host_type_bounds(void *ctx, wdl_type type, int64_t count, int64_t *lo_out,
@@ -346,9 +364,9 @@ void test_type_end(struct test_host *host, wdl_type type)
 {
     struct made_type *made = (struct made_type *) (uintptr_t) type;
     wdl_assert(made->magic == MADE_MAGIC);
-    made->magic = 0;
-    host->live--;
-    free(made);
+    wdl_assert(!made->ended);
+    made->ended = 1;
+    made_go(host, made);
 }
 
 /* --- reductions --- */

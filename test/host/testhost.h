@@ -49,6 +49,7 @@ wdl_type test_type_vector(struct test_host *host, enum test_type element, int co
                           int stride);
 wdl_type test_type_indexed(struct test_host *host, enum test_type element, int count,
                            const int *blocks, const int *displs);
+/* No more used here; it lives on while it is held. */
 void test_type_end(struct test_host *host, wdl_type type);
 struct wdl_element test_element(enum test_type type);
 

@@ -88,7 +88,8 @@ static void rank_open(struct world *w, int i)
     };
     struct wdl_rma_params rma = {.global_ops = o->tiny ? 1 : 32,.global_targets = o->tiny ? 1 : 16,
         .win_ops = o->tiny ? 1 : 16,.win_targets = o->tiny ? 1 : 8,.win_slots = 4,
-        .short_bytes = o->tiny ? 16 : 0,.stashes = o->tiny ? 1 : 0
+        .short_bytes = o->tiny ? 16 : 0,.stashes = o->tiny ? 1 : 0,
+        .win_types = o->tiny ? 1 : 3
     };
     struct viewer *v = world_memory(w, sizeof(*v));
     *v = (struct viewer) { w, i };

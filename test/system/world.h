@@ -47,6 +47,7 @@ struct memo {                   /* memory or a type given back at the end of the
     struct memo *next;
     struct test_host *host;
     wdl_type type;
+    int shape[4];               /* of the type */
     void *data;
 };
 

@@ -435,6 +435,17 @@ cvars:
         Messages with operations of at most 1 KiB that a process keeps until the lock they ask for
         is free; further ones are sent twice.
 
+    - name        : MPIR_CVAR_WINDLASS_WIN_TYPES
+      category    : WINDLASS
+      type        : int
+      default     : 32
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Derived target types a window remembers as known to its targets, and keeps of others; they
+        are not described again.
+
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
@@ -448,6 +459,7 @@ int wdl_adi_rma_init(struct wdl_proc *proc)
         .win_slots = MPIR_CVAR_WINDLASS_WIN_SLOTS,
         .short_bytes = MPIR_CVAR_WINDLASS_SHORT_BYTES,
         .stashes = MPIR_CVAR_WINDLASS_STASHES,
+        .win_types = MPIR_CVAR_WINDLASS_WIN_TYPES,
     };
     wdl_adi_elements_init();
     wdl_adi_pvars_init();

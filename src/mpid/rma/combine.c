@@ -109,7 +109,7 @@ void wdl_combine_tail(struct wdl_target *t)
         return;
     wdl_list_for(node, &t->waiting) {
         struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
-        if (op->args.kind != WDL_RMA_GET || op->next > 0 || op->type_next > 0)
+        if (op->args.kind != WDL_RMA_GET || op->next > 0)
             continue;
         wdl_list_remove(node);
         wdl_list_push(&t->waiting, node);

@@ -111,6 +111,7 @@ static int handle_error(struct wdl_win *win, const struct wdl_pkt *pkt)
     if (pkt->status >= WDL_STATUS_COUNT)
         return WDL_ERR_PROTO;
     wdl_win_fail(win, wdl_status_is_error(pkt->status) ? pkt->status : WDL_ERR_PROTO);
+    wdl_types_distrust(win, (int) pkt->origin);
     return WDL_OK;
 }
 
@@ -156,6 +157,10 @@ static int handle_win(struct wdl_win *win, const struct wdl_pkt *pkt, const char
             return wdl_serve_op(win, pkt, payload, bytes);
         case WDL_PKT_TYPE:
             return wdl_serve_type(win, pkt, payload, bytes);
+        case WDL_PKT_FORGET:
+            return wdl_serve_forget(win, pkt);
+        case WDL_PKT_EVICT:
+            return wdl_type_evicted(win, pkt);
         case WDL_PKT_LOCK:
             return handle_lock(win, pkt);
         case WDL_PKT_UNLOCK:
@@ -204,6 +209,8 @@ int wdl_rma_handle(void *module, int src, const void *data, size_t bytes)
         return WDL_ERR_PROTO;
     memcpy(&pkt, data, sizeof(pkt));
     struct wdl_win *win = wdl_win_find(rma->proc, pkt.win);
+    if (!win && (pkt.kind == WDL_PKT_FORGET || pkt.kind == WDL_PKT_EVICT))
+        return WDL_OK;          /* the types went with the window */
     if (!win || pkt.origin >= (uint32_t) win->params.size ||
         win->params.peer_of(win->params.ctx, (int) pkt.origin) != src)
         return WDL_ERR_PROTO;

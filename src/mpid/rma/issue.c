@@ -67,6 +67,11 @@ static int op_must_hold(const struct wdl_op *op)
         op->args.kind >= WDL_RMA_ACC && op->target->acc_in_flight > 0;
 }
 
+static size_t op_sent(const struct wdl_op *op)
+{
+    return op->next + (op->told ? op->told->next : 0);
+}
+
 /* ISSUE: send what may be sent. */
 static int target_issue(struct wdl_target *t)
 {
@@ -82,9 +87,9 @@ static int target_issue(struct wdl_target *t)
             n += together;
             continue;
         }
-        size_t before = op->next + op->type_next;
+        size_t before = op_sent(op);
         int status = wdl_op_issue(op);
-        n += op->next + op->type_next != before;
+        n += op_sent(op) != before;
         if (status == WDL_AGAIN)
             break;
         if (wdl_status_is_error(status))
@@ -245,7 +250,7 @@ static int win_has_work(const struct wdl_win *win)
     struct wdl_list *node;
     if (win->barrier.running || wdl_grant_next(&win->grant) || wdl_grant_settled(&win->grant) >= 0)
         return 1;
-    if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_ISSUED)
+    if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_ISSUED || wdl_types_have_work(win))
         return 1;
     wdl_list_for(node, &win->targets) {
         const struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
@@ -272,6 +277,7 @@ int wdl_win_progress(struct wdl_win *win)
         n += win->barrier.round * 2 + win->barrier.sent != sent;
     }
     n += grants_announce(win);
+    n += wdl_types_progress(win);
     if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_ISSUED)
         n += wdl_lock_all_progress(win);
     return n;

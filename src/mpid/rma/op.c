@@ -93,20 +93,24 @@ static int op_valid(const struct wdl_win *win, const struct wdl_rma_args *args)
     return WDL_OK;
 }
 
-/* How the target's layout is named in packets. */
-static uint32_t op_type(struct wdl_win *win, const struct wdl_rma_args *args)
+/* How the target's layout is named in packets: WDL_OK or ERR_NOMEM. */
+static int op_name_type(struct wdl_op *op)
 {
-    const struct wdl_host *host = &win->proc->host;
+    const struct wdl_host *host = &op->win->proc->host;
+    const struct wdl_buf *remote = &op->args.remote;
     struct wdl_element element;
-    if (args->remote.contig)
-        return WDL_PKT_CONTIG;
-    if (args->remote.type <= UINT32_MAX &&
-        host->ops->element(host->ctx, (uint32_t) args->remote.type, &element))
-        return WDL_PKT_PREDEFINED;
-    do
-        win->rma->next_type++;
-    while (win->rma->next_type == WDL_PKT_CONTIG || win->rma->next_type == WDL_PKT_PREDEFINED);
-    return win->rma->next_type;
+    if (remote->contig) {
+        op->type = WDL_PKT_CONTIG;
+    } else if (remote->type <= UINT32_MAX &&
+               host->ops->element(host->ctx, (uint32_t) remote->type, &element)) {
+        op->type = WDL_PKT_PREDEFINED;
+    } else {
+        op->told = wdl_type_use(op->win, op->args.target, remote->type);
+        if (!op->told)
+            return WDL_ERR_NOMEM;
+        op->type = op->told->id;
+    }
+    return WDL_OK;
 }
 
 static void hold_types(const struct wdl_host *host, const struct wdl_rma_args *args)
@@ -131,7 +135,10 @@ static int op_enqueue(struct wdl_win *win, const struct wdl_rma_args *args, stru
         return WDL_AGAIN;
     op->args = *args;
     op->total = args->kind == WDL_RMA_CAS ? args->element.packed_bytes : args->remote.bytes;
-    op->type = op_type(win, args);
+    if (op_name_type(op) != WDL_OK) {
+        wdl_pool_put(op);
+        return WDL_ERR_NOMEM;
+    }
     hold_types(&win->proc->host, args);
     wdl_list_push(&t->waiting, &op->node.link);
     win->stats.ops_message++;

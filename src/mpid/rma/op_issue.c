@@ -66,63 +66,6 @@ static int op_send_stream(struct wdl_op *op, const struct wdl_pkt *pkt, size_t o
     return status == WDL_PENDING ? WDL_OK : status;
 }
 
-/* Make the flattened form of the target's type, once. */
-static int op_flatten(struct wdl_op *op)
-{
-    const struct wdl_host *host = &op->win->proc->host;
-    size_t bytes = host->ops->flat_bytes(host->ctx, op->args.remote.type);
-    op->type_flat = host->ops->alloc(host->ctx, bytes);
-    if (!op->type_flat)
-        return WDL_ERR_NOMEM;
-    op->type_bytes = bytes;
-    return host->ops->flatten(host->ctx, op->args.remote.type, op->type_flat, bytes);
-}
-
-/* Send the type ahead of the operation. On an unordered network wait until it is there. */
-static int op_issue_type(struct wdl_op *op)
-{
-    struct wdl_win *win = op->win;
-    const struct wdl_host *host = &win->proc->host;
-    if (op->next == 0 && wdl_status_is_error(op->status))
-        return op->status;      /* the target could not take the type */
-    if (!op->type_flat && op->type_bytes == 0) {
-        int status = op_flatten(op);
-        if (status != WDL_OK)
-            return status;
-    }
-    while (op->type_next < op->type_bytes) {
-        struct wdl_bounce *bounce = wdl_bounce_get(win->proc);
-        struct wdl_pkt pkt;
-        size_t n = op->type_bytes - op->type_next;
-        if (!bounce)
-            return WDL_AGAIN;
-        if (n > win->rma->chunk_bytes)
-            n = win->rma->chunk_bytes;
-        wdl_pkt_init(&pkt, win, WDL_PKT_TYPE);
-        pkt.type = op->type;
-        pkt.op = wdl_op_ref(op);
-        pkt.flags = win->proc->ordered ? 0 : WDL_PKT_WANT_ACK;
-        pkt.offset = op->type_next;
-        pkt.total = op->type_bytes;
-        pkt.bytes = (uint32_t) n;
-        memcpy(bounce->data, op->type_flat + op->type_next, n);
-        int status = wdl_bounce_send(bounce, win->params.peer_of(win->params.ctx, op->target->rank),
-                                     WDL_AM_RMA, &pkt, sizeof(pkt), n);
-        if (status == WDL_AGAIN || wdl_status_is_error(status)) {
-            wdl_bounce_put(bounce);
-            return status;
-        }
-        win->stats.messages++;
-        op->type_next += n;
-        op->type_waiting = !win->proc->ordered;
-    }
-    if (op->type_flat) {
-        host->ops->free(host->ctx, op->type_flat);
-        op->type_flat = NULL;
-    }
-    return op->type_waiting ? WDL_AGAIN : WDL_OK;
-}
-
 void wdl_op_fill(const struct wdl_op *op, struct wdl_pkt *pkt, size_t bytes)
 {
     static const uint8_t kind[WDL_RMA_KINDS] = {
@@ -215,8 +158,8 @@ int wdl_op_issue(struct wdl_op *op)
 {
     size_t chunk = op_chunk(op);
     op->comp.fn = op_sent;
-    if (op->type != WDL_PKT_CONTIG && op->type != WDL_PKT_PREDEFINED) {
-        int status = op_issue_type(op);
+    if (op->told) {
+        int status = wdl_type_send(op);
         if (status != WDL_OK)
             return status;
     }
@@ -248,9 +191,9 @@ int wdl_op_answer(struct wdl_op *op, const struct wdl_pkt *pkt, const char *payl
     size_t n = pkt->bytes;
 
     if (pkt->kind == WDL_PKT_TYPE_ACK) {
-        op->type_waiting = 0;
-        if (pkt->status < WDL_STATUS_COUNT && wdl_status_is_error(pkt->status))
-            op->status = pkt->status;
+        if (!op->told)
+            return WDL_ERR_PROTO;
+        wdl_type_there(op, pkt);
         return WDL_OK;
     }
     int reads = args->kind != WDL_RMA_PUT && args->kind != WDL_RMA_ACC;

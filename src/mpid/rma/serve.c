@@ -21,107 +21,6 @@ struct serve {
     struct wdl_element element;
 };
 
-static struct wdl_rtype *rtype_find(struct wdl_win *win, uint32_t origin, uint32_t id)
-{
-    struct wdl_list *node;
-    wdl_list_for(node, &win->rtypes) {
-        struct wdl_rtype *r = wdl_container_of(node, struct wdl_rtype, link);
-        if (r->origin == origin && r->id == id)
-            return r;
-    }
-    return NULL;
-}
-
-static void rtype_drop(struct wdl_win *win, struct wdl_rtype *r)
-{
-    const struct wdl_host *host = &win->proc->host;
-    wdl_list_remove(&r->link);
-    if (r->whole)
-        host->ops->type_free(host->ctx, r->type);
-    if (r->flat)
-        host->ops->free(host->ctx, r->flat);
-    host->ops->free(host->ctx, r);
-}
-
-void wdl_rtypes_drop(struct wdl_win *win)
-{
-    while (!wdl_list_empty(&win->rtypes))
-        rtype_drop(win, wdl_container_of(win->rtypes.next, struct wdl_rtype, link));
-}
-
-static struct wdl_rtype *rtype_begin(struct wdl_win *win, const struct wdl_pkt *pkt)
-{
-    const struct wdl_host *host = &win->proc->host;
-    struct wdl_rtype *r = host->ops->alloc(host->ctx, sizeof(*r));
-    if (!r)
-        return NULL;
-    r->flat = host->ops->alloc(host->ctx, pkt->total);
-    if (!r->flat) {
-        host->ops->free(host->ctx, r);
-        return NULL;
-    }
-    r->origin = pkt->origin;
-    r->id = pkt->type;
-    r->total = pkt->total;
-    wdl_list_push(&win->rtypes, &r->link);
-    return r;
-}
-
-/* The last stretch has come: make the type. */
-static int rtype_finish(struct wdl_win *win, struct wdl_rtype *r)
-{
-    const struct wdl_host *host = &win->proc->host;
-    int status = host->ops->unflatten(host->ctx, r->flat, r->total, &r->type);
-    host->ops->free(host->ctx, r->flat);
-    r->flat = NULL;
-    r->whole = status == WDL_OK;
-    if (status != WDL_OK)
-        rtype_drop(win, r);
-    return status;
-}
-
-int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
-                   size_t bytes)
-{
-    struct wdl_rtype *r = rtype_find(win, pkt->origin, pkt->type);
-    struct wdl_bounce *bounce = NULL;
-    if (bytes != pkt->bytes || bytes == 0 ||
-        pkt->total > (uint64_t) win->rma->params.type_bytes_max || pkt->offset > pkt->total ||
-        bytes > pkt->total - pkt->offset)
-        return WDL_ERR_PROTO;
-    if (pkt->type == WDL_PKT_CONTIG || pkt->type == WDL_PKT_PREDEFINED ||
-        (r && r->total != pkt->total))
-        return WDL_ERR_PROTO;
-    if (r && (r->whole || bytes > r->total - r->received))
-        return WDL_ERR_PROTO;
-    if (pkt->flags & WDL_PKT_WANT_ACK) {
-        bounce = wdl_bounce_get(win->proc);
-        if (!bounce)
-            return WDL_AGAIN;
-    }
-    if (!r)
-        r = rtype_begin(win, pkt);
-    int status = r ? WDL_OK : WDL_ERR_NOMEM;
-    int whole = 0;
-    if (r) {
-        memcpy(r->flat + pkt->offset, payload, bytes);
-        r->received += bytes;
-        whole = r->received == r->total;
-        if (whole)
-            status = rtype_finish(win, r);
-    }
-    if (bounce && (whole || status != WDL_OK)) {
-        struct wdl_pkt ack;
-        wdl_pkt_init(&ack, win, WDL_PKT_TYPE_ACK);
-        ack.op = pkt->op;
-        ack.status = (uint8_t) status;
-        wdl_reply_send(win, (int) pkt->origin, bounce, &ack, 0);
-    } else if (bounce) {
-        wdl_bounce_put(bounce);
-    }
-    return status;
-}
-
 /* disp * disp_unit + base without overflow; dynamic windows take the displacement as the
  * address. */
 static int target_address(const struct wdl_win *win, int64_t disp, uint64_t *addr_out)
@@ -164,7 +63,7 @@ static int serve_typed(struct serve *s, uint64_t addr)
         if (!host->ops->element(host->ctx, pkt->element.host_type, &element))
             return WDL_ERR_PROTO;
     } else {
-        s->rtype = rtype_find(s->win, pkt->origin, pkt->type);
+        s->rtype = wdl_rtype_find(s->win, pkt->origin, pkt->type);
         if (!s->rtype || !s->rtype->whole)
             return WDL_ERR_PROTO;
         s->type = s->rtype->type;
@@ -290,19 +189,6 @@ void wdl_resume_keep(struct wdl_resume *resume, const struct wdl_pkt *pkt,
         .win = pkt->win,.origin = pkt->origin,.waiting = 1 };
 }
 
-/* Served (or refused for good): count the stream of a type that came with it; the last byte frees
- * the type. */
-static void serve_done(struct serve *s)
-{
-    if (!s->rtype)
-        s->rtype = rtype_find(s->win, s->pkt->origin, s->pkt->type);
-    if (!s->rtype)
-        return;
-    s->rtype->stream_done += s->pkt->bytes;
-    if (s->rtype->stream_done >= s->pkt->total)
-        rtype_drop(s->win, s->rtype);
-}
-
 static int is_reading(const struct wdl_pkt *pkt)
 {
     return pkt->kind == WDL_PKT_GET || pkt->kind == WDL_PKT_GET_ACC || pkt->kind == WDL_PKT_CAS;
@@ -341,8 +227,10 @@ static int serve_finish(struct serve *s, int status, char *room, size_t *used, s
         memcpy(room, &answer, sizeof(answer));
         *used = sizeof(answer) + answer.reserved;
     }
-    if (pkt->type != WDL_PKT_CONTIG && pkt->type != WDL_PKT_PREDEFINED)
-        serve_done(s);
+    /* served, or refused for good, before its type was looked at */
+    if (!s->rtype && pkt->type != WDL_PKT_CONTIG && pkt->type != WDL_PKT_PREDEFINED)
+        s->rtype = wdl_rtype_find(s->win, pkt->origin, pkt->type);
+    wdl_rtype_served(s->win, s->rtype, pkt);
     return status == WDL_ERR_PROTO ? WDL_ERR_PROTO : WDL_OK;
 }
 

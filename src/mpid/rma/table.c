@@ -165,8 +165,8 @@ void wdl_op_finish(struct wdl_op *op, int status)
         wdl_win_fail(win, status);
     if (op->args.request)
         host->ops->request_complete(host->ctx, op->args.request, status);
-    if (op->type_flat)
-        host->ops->free(host->ctx, op->type_flat);
+    if (op->told)
+        wdl_type_used(win, op->told, status);
     op_types(op, host->ops->type_drop, host->ctx);
     wdl_list_remove(&op->node.link);
     wdl_pool_put(op);

@@ -55,6 +55,7 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
     rma->params.win_ops = or_default(params->win_ops, 256);
     rma->params.win_targets = or_default(params->win_targets, 64);
     rma->params.win_slots = or_default(params->win_slots, 64);
+    rma->params.win_types = or_default(params->win_types, 32);
     rma->params.type_bytes_max = or_default(params->type_bytes_max, 64 << 20);
     rma->params.short_bytes = or_default(params->short_bytes, 256);
     rma->params.stashes = or_default(params->stashes, 32);
@@ -97,7 +98,7 @@ static void win_drop(struct wdl_win *win)
 {
     const struct wdl_host *host = &win->proc->host;
     void *owned[] = { win->slots, win->start_group, win->start_posted, win->posted, win->regions };
-    wdl_rtypes_drop(win);
+    wdl_types_drop(win);
     wdl_stashes_drop(win);
     wdl_keys_fini(win);
     wdl_grant_fini(&win->grant, host);
@@ -134,6 +135,7 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     wdl_epoch_init(&win->epoch);
     wdl_grant_init(&win->grant);
     wdl_list_init(&win->targets);
+    wdl_list_init(&win->told);
     wdl_list_init(&win->rtypes);
     wdl_list_init(&win->active_link);
     win->slots = host->ops->alloc(host->ctx, (size_t) win->nslots * sizeof(win->slots[0]));

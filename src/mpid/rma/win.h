@@ -20,6 +20,7 @@ struct wdl_rma_params {         /* sizes set by the user; 0: default */
     int type_bytes_max;         /* longest flattened type accepted from the wire: 64 MiB */
     int short_bytes;            /* longest operation that may wait to be combined: 256 */
     int stashes;                /* bundles kept at a target until their lock is free: 32 */
+    int win_types;              /* derived types of targets, and of origins, per window: 32 */
 };
 
 /* Begin and end the module; at the end no window may be left. */

@@ -24,6 +24,7 @@
 #include "mpid/rma/grant.h"
 #include "mpid/rma/lock.h"
 #include "mpid/rma/room.h"
+#include "mpid/rma/types.h"
 #include "mpid/rma/win.h"
 #include "mpid/rma/wire.h"
 
@@ -52,7 +53,6 @@ struct wdl_rma {
     } resume;
     struct wdl_pool stashes;            /* bundles that wait for their lock */
     uint32_t next_type;
-    struct wdl_list dead_types;
 };
 
 enum { WDL_STASH_BYTES = 1024 };        /* longer bundles are sent again when the lock is there */
@@ -76,9 +76,7 @@ struct wdl_op {
     struct wdl_rma_args args;
     size_t total, next, done;           /* bytes of the stream: all, sent, answered */
     uint32_t type;                      /* as in struct wdl_pkt */
-    size_t type_bytes, type_next;       /* flattened type: all, sent */
-    char *type_flat;                    /* while being sent */
-    int type_waiting;                   /* for TYPE_ACK */
+    struct wdl_told *told;              /* or NULL: no derived type at the target */
     int sending;                        /* comp is with the network */
     int status;
     struct wdl_nm_comp comp;
@@ -107,17 +105,6 @@ struct wdl_target {
     uint32_t flush_sent, flush_acked;
     struct wdl_direct direct;
     int acc_in_flight;                  /* unordered network: accumulates not yet acknowledged */
-};
-
-/* A type got from an origin, until the operation that uses it has seen its whole stream. */
-struct wdl_rtype {
-    struct wdl_list link;
-    uint32_t origin, id;
-    size_t total, received;             /* of the flattened form */
-    uint64_t stream_done;               /* bytes of the using operation served */
-    int whole;
-    wdl_type type;
-    char *flat;
 };
 
 struct wdl_barrier {                    /* dissemination over all ranks, two may overlap */
@@ -169,7 +156,9 @@ struct wdl_win {
     struct wdl_key *keys;               /* direct path; NULL: there is none */
     int nkeys, keys_useful, keys_useless;       /* places; keys got, ever */
     struct wdl_nm_mem *mem;             /* this rank's memory, once its key was asked for */
-    struct wdl_list rtypes;
+    struct wdl_list told, rtypes;       /* types.h: derived types of targets, of origins */
+    int ntold;                          /* in our table */
+    int rtypes_kept, rtypes_asked;      /* in theirs; of these, asked to leave */
     struct wdl_region *regions;
     int nregions, regions_room;
     int error;  /* first failure at a target since the last synchronization */
@@ -275,9 +264,6 @@ int wdl_resume_take(struct wdl_resume *resume, const struct wdl_pkt *pkt,
                     struct wdl_pass *pass_out);
 void wdl_resume_keep(struct wdl_resume *resume, const struct wdl_pkt *pkt,
                      const struct wdl_pass *pass);
-int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
-                   size_t bytes);
-void wdl_rtypes_drop(struct wdl_win *win);
 
 /* --- bundle.c: bundles at the target --- */
 int wdl_serve_bundle(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,

@@ -20,6 +20,8 @@
  *   KEY       -                               KEY_REPLY: base in `offset`, the network's key of
  *                                             the window's memory, or nothing
  *   POST, COMPLETE, BARRIER  -                nothing
+ *   EVICT     -                               FORGET, sooner or later: of a type (types.h)
+ *   FORGET    -                               nothing
  *   ERROR     -                               nothing: an operation without answer failed at
  *                                             the target
  *
@@ -36,8 +38,8 @@
 
 #define WDL_PKT_TABLE(X)                                                                       \
     X(PUT) X(GET) X(ACC) X(GET_ACC) X(CAS) X(TYPE) X(LOCK) X(UNLOCK) X(FLUSH) X(POST) X(COMPLETE) \
-    X(BARRIER) X(BUNDLE) X(KEY) X(REPLY) X(OP_ACK) X(TYPE_ACK) X(ANSWERS) X(GRANT) X(SETTLED)  \
-    X(UNLOCK_ACK) X(FLUSH_ACK) X(KEY_REPLY) X(ERROR)
+    X(BARRIER) X(BUNDLE) X(KEY) X(FORGET) X(EVICT) X(REPLY) X(OP_ACK) X(TYPE_ACK) X(ANSWERS)   \
+    X(GRANT) X(SETTLED) X(UNLOCK_ACK) X(FLUSH_ACK) X(KEY_REPLY) X(ERROR)
 
 enum wdl_pkt_kind {
 #define WDL_PKT_ENUM(name) WDL_PKT_##name,
@@ -48,6 +50,7 @@ enum wdl_pkt_kind {
 
 enum {                          /* flags */
     WDL_PKT_EXCLUSIVE = 1,      /* LOCK */
+    WDL_PKT_ONCE = 1,           /* TYPE: for one operation */
     WDL_PKT_WANT_ACK = 2,       /* PUT, ACC, TYPE: answer when done */
     WDL_PKT_JOIN = 4,           /* LOCK of lock_all, whose sender may hold other targets' locks */
     WDL_PKT_OVERTOOK = 8,       /* GRANT: others waited; SETTLED follows when they are granted */

@@ -251,9 +251,9 @@ static struct wdl_pkt type_packet(struct test_world *w, uint32_t id, uint64_t of
     return pkt;
 }
 
-/* A type comes in stretches, in any order; its operation's stream in stretches too; the last byte
- * served takes the type away. */
-START_TEST(a_type_lives_until_its_stream_is_served)
+/* A type comes in stretches, in any order; its operation's stream in stretches too; where it is for
+ * one operation, the last byte served takes the type away. */
+START_TEST(a_type_for_one_operation_lives_until_its_stream_is_served)
 {
     struct test_world w;
     struct answer a;
@@ -268,6 +268,7 @@ START_TEST(a_type_lives_until_its_stream_is_served)
         for (size_t i = 0; i < total; i++) {
             size_t at = backwards ? total - 1 - i : i;
             struct wdl_pkt t = type_packet(&w, 5, at, 1, total);
+            t.flags = WDL_PKT_ONCE;
             ck_assert_int_eq(serve(&w, &t, flat + at, 1, &a), WDL_OK);
         }
         for (uint32_t at = 0; at < 12; at += 3) {
@@ -343,5 +344,5 @@ START_TEST(types_that_are_none_are_refused)
 END_TEST
 
 WDL_SUITE("rma/serve", each_kind_does_what_it_says, each_wrong_field_is_refused,
-          no_answer_no_change, a_type_lives_until_its_stream_is_served,
+          no_answer_no_change, a_type_for_one_operation_lives_until_its_stream_is_served,
           types_that_are_none_are_refused)
