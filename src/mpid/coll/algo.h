@@ -105,7 +105,6 @@ void wdl_scan_doubling(struct wdl_build *b);
 void wdl_reduce_scatter_pairwise(struct wdl_build *b);
 
 /* node.c: all kinds, all ranks on one node */
-enum { WDL_NODE_RANKS_MAX = 32 }; /* everyone looks at everyone's board */
 void wdl_all_node(struct wdl_build *b);
 
 #endif

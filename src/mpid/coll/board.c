@@ -4,9 +4,14 @@
 
 enum { LINE = 64, STAMP = 16 }; /* data begins behind stamp and length, aligned for any element */
 
+/* Of data, or of addresses. */
 static size_t sheet_bytes(const struct wdl_team *team)
 {
-    return (STAMP + team->params.board_bytes + LINE - 1) & ~(size_t) (LINE - 1);
+    size_t ranks = team->size < WDL_NODE_RANKS_MAX ? (size_t) team->size : WDL_NODE_RANKS_MAX;
+    size_t most = sizeof(struct wdl_sheet) + ranks * sizeof(struct wdl_sheet_block);
+    if (most < team->params.board_bytes)
+        most = team->params.board_bytes;
+    return (STAMP + most + LINE - 1) & ~(size_t) (LINE - 1);
 }
 
 size_t wdl_board_bytes(const struct wdl_team *team)
@@ -39,7 +44,7 @@ void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place)
     const struct wdl_coll_shm *shm = run->team->params.shm;
     uint64_t *at = place_of(run, run->team->rank, place);
     if (place == WDL_BOARD_DATA)
-        at[1] = run->args.bytes;
+        at[1] = wdl_board_own_length(run);
     /* pairs with the load in wdl_board_seen: the sheet and the memory behind its addresses */
     __atomic_store_n(at, run->stamp, __ATOMIC_RELEASE);
     run->team->coll->stats.stored++;
@@ -53,6 +58,11 @@ int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board 
 {
     /* pairs with the store in wdl_board_post */
     return __atomic_load_n(place_of(run, rank, place), __ATOMIC_ACQUIRE) == run->stamp;
+}
+
+size_t wdl_board_own_length(const struct wdl_run *run)
+{
+    return run->args.kind == WDL_COLL_REDUCE_SCATTER ? run->shown : run->args.bytes;
 }
 
 size_t wdl_board_length(const struct wdl_run *run, int rank)

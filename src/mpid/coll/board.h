@@ -22,15 +22,19 @@ enum wdl_place_on_board { WDL_BOARD_DATA, WDL_BOARD_DONE, WDL_BOARD_LAST, WDL_BO
 struct wdl_sheet {
     const char *src;
     char *dst;
-    const size_t *at; /* where blocks begin in one of them, if they vary */
+    struct wdl_sheet_block {
+        size_t at, bytes;
+    } block[]; /* by rank, of one of them, if they vary */
 };
 
 /* The sheet's memory; written by its owner before DATA is posted. */
 char *wdl_board_sheet(const struct wdl_run *run, int rank);
 void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place);
 int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board place);
-/* The args.bytes of a rank that has posted DATA. */
+/* What a rank that has posted DATA says of its length: args.bytes; of the whole vector where parts
+ * of it may vary. */
 size_t wdl_board_length(const struct wdl_run *run, int rank);
+size_t wdl_board_own_length(const struct wdl_run *run);
 /* Copy from and to the private memory of a rank that has posted. */
 int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void *here,
                     size_t bytes);

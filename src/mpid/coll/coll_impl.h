@@ -33,7 +33,8 @@ enum {
     WDL_COLL_SENDS = 64,
     WDL_COLL_STRAYS_MAX = 1 << 16,
     WDL_COLL_GRAPHS_MAX = 64,
-    WDL_EARLY_BUCKETS = 32
+    WDL_EARLY_BUCKETS = 32,
+    WDL_NODE_RANKS_MAX = 32 /* everyone looks at everyone's board */
 };
 
 /* What arrives before its RECV is armed waits here: one message of at most cell_bytes, or a

@@ -41,18 +41,21 @@ static int show_data(struct wdl_run *run, const void *data, size_t bytes)
     return wdl_node_post(run, WDL_BOARD_DATA);
 }
 
-static int show_place(struct wdl_run *run, const void *src, const size_t *at)
+static int show_place(struct wdl_run *run, const void *src, const struct wdl_coll_blocks *blocks)
 {
     char *sheet = wdl_board_sheet(run, run->team->rank);
     struct wdl_sheet *s = (struct wdl_sheet *) (void *) sheet;
-    *s = (struct wdl_sheet){src, run->args.dst, at};
+    s->src = src;
+    s->dst = run->args.dst;
+    for (int r = 0; r < run->team->size && blocks && blocks->at; r++)
+        s->block[r] = (struct wdl_sheet_block){blocks->at[r], blocks->bytes[r]};
     return wdl_node_post(run, WDL_BOARD_DATA);
 }
 
 int wdl_node_show(struct wdl_run *run, const void *data, size_t bytes)
 {
     return wdl_node_on_board(run) ? show_data(run, data, bytes)
-                                  : show_place(run, data, run->args.src_blocks.at);
+                                  : show_place(run, data, &run->args.src_blocks);
 }
 
 const struct wdl_sheet *wdl_node_sheet(const struct wdl_run *run, int rank)
@@ -88,9 +91,8 @@ static int each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_bo
             continue;
         if (!wdl_board_seen(run, rank, place))
             return WDL_AGAIN;
-        int status = fn ? fn(run, rank) : WDL_OK;
-        if (status != WDL_OK)
-            return status;
+        if (fn)
+            (void) wdl_node_note(run, fn(run, rank));
     }
     c->next = 0;
     return WDL_OK;
@@ -108,7 +110,12 @@ static int one(struct wdl_run *run, int rank, enum wdl_place_on_board place,
 {
     if (!wdl_board_seen(run, rank, place))
         return WDL_AGAIN;
-    return fn ? fn(run, rank) : WDL_OK;
+    return wdl_node_note(run, fn(run, rank));
+}
+
+int wdl_node_agrees(struct wdl_run *run, int rank)
+{
+    return wdl_board_length(run, rank) == wdl_board_own_length(run) ? WDL_OK : WDL_ERR_TRUNCATE;
 }
 
 /* Does the rank give us a block? Who has none for us is not waited for. */
@@ -132,7 +139,8 @@ static int until_fetched(struct wdl_run *run, struct wdl_car_run *c)
 
 static int fetched(struct wdl_run *run)
 {
-    return wdl_node_on_board(run) ? WDL_OK : wdl_node_post(run, WDL_BOARD_DONE);
+    return wdl_node_on_board(run) && run->status == WDL_OK ? WDL_OK
+                                                           : wdl_node_post(run, WDL_BOARD_DONE);
 }
 
 /* --- barrier, broadcast ----------------------------------------------------------------------- */
@@ -144,21 +152,10 @@ static int barrier(struct wdl_run *run, struct wdl_car_run *c)
     return WDL_OK;
 }
 
-/* Does the root mean as much as we do? Where not, it learns that it need not wait for us. */
-static int agreed(struct wdl_run *run, int root)
-{
-    if (run->args.variable || wdl_board_length(run, root) == run->args.bytes)
-        return WDL_OK;
-    (void) wdl_node_post(run, WDL_BOARD_DONE);
-    return WDL_ERR_TRUNCATE;
-}
-
 static int take_all(struct wdl_run *run, int rank)
 {
-    int status = agreed(run, rank);
-    if (status == WDL_OK)
-        status = wdl_node_take(run, rank, 0, run->args.dst, run->args.bytes);
-    return status;
+    int status = wdl_node_agrees(run, rank);
+    return status == WDL_OK ? wdl_node_take(run, rank, 0, run->args.dst, run->args.bytes) : status;
 }
 
 static void own_block(const void *from, void *to, size_t bytes)
@@ -192,17 +189,20 @@ static int take_block(struct wdl_run *run, int rank)
     const struct wdl_coll_args *a = &run->args;
     size_t bytes = wdl_block_bytes(a, &a->dst_blocks, rank);
     char *here = (char *) a->dst + wdl_block_at(a, &a->dst_blocks, rank);
+    if (wdl_board_length(run, rank) != bytes)
+        return WDL_ERR_TRUNCATE;
     return is_short(run, bytes)
                ? take_copy(run, rank, 0, here, bytes)
                : wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->src, here, bytes);
 }
 
-static int keep_block(struct wdl_run *run, const void *from)
+static int keep_block(struct wdl_run *run, const void *from, size_t given)
 {
     const struct wdl_coll_args *a = &run->args;
     int me = run->team->rank;
-    own_block(from, (char *) a->dst + wdl_block_at(a, &a->dst_blocks, me),
-              wdl_block_bytes(a, &a->dst_blocks, me));
+    if (wdl_block_bytes(a, &a->dst_blocks, me) != given)
+        return wdl_node_note(run, WDL_ERR_TRUNCATE);
+    own_block(from, (char *) a->dst + wdl_block_at(a, &a->dst_blocks, me), given);
     return WDL_OK;
 }
 
@@ -219,10 +219,29 @@ static int gather_all(struct wdl_run *run, struct wdl_car_run *c)
     const struct wdl_coll_args *a = &run->args;
     int is_long = !is_short(run, a->bytes);
     WDL_NODE_STEP(c, 0, show_block(run));
-    WDL_NODE_STEP(c, 1, keep_block(run, a->src));
+    WDL_NODE_STEP(c, 1, keep_block(run, a->src, a->bytes));
     WDL_NODE_STEP(c, 2, each(run, c, WDL_BOARD_DATA, gives, take_block));
-    WDL_NODE_STEP(c, 3, a->variable || is_long ? wdl_node_post(run, WDL_BOARD_DONE) : WDL_OK);
+    WDL_NODE_STEP(c, 3,
+                  a->variable || is_long || run->status != WDL_OK
+                      ? wdl_node_post(run, WDL_BOARD_DONE)
+                      : WDL_OK);
     return is_long ? each(run, c, WDL_BOARD_DONE, NULL, NULL) : WDL_OK;
+}
+
+/* A block for the root, whose owner has posted DATA. Who gives a long one where we want a short
+ * one, or less of it, waits to be told so. */
+static int gather_one(struct wdl_run *run, int rank)
+{
+    const struct wdl_coll_args *a = &run->args;
+    size_t bytes = wdl_block_bytes(a, &a->dst_blocks, rank);
+    if (wdl_board_length(run, rank) != bytes) {
+        if (!wdl_board_seen(run, run->team->rank, WDL_BOARD_DATA))
+            (void) show_place(run, NULL, NULL);
+        return wdl_node_note(run, WDL_ERR_TRUNCATE);
+    }
+    if (is_short(run, bytes))
+        return wdl_node_note(run, take_block(run, rank));
+    return wdl_board_seen(run, rank, WDL_BOARD_DONE) ? WDL_OK : WDL_AGAIN;
 }
 
 /* Short blocks are taken from the boards; who has a long one puts it where the root wants it. */
@@ -231,18 +250,15 @@ static int gather_root(struct wdl_run *run, struct wdl_car_run *c)
     const struct wdl_coll_args *a = &run->args;
     int size = run->team->size;
     WDL_NODE_STEP(c, 0,
-                  a->variable || !is_short(run, a->bytes) ? show_place(run, NULL, a->dst_blocks.at)
+                  a->variable || !is_short(run, a->bytes) ? show_place(run, NULL, &a->dst_blocks)
                                                           : WDL_OK);
-    WDL_NODE_STEP(c, 1, keep_block(run, a->src));
+    WDL_NODE_STEP(c, 1, keep_block(run, a->src, a->bytes));
     for (; c->next < size - 1; c->next++) {
         int rank = (run->team->rank + 1 + c->next) % size;
-        int shows = is_short(run, wdl_block_bytes(a, &a->dst_blocks, rank));
         if (!gives(run, rank))
             continue;
-        if (!wdl_board_seen(run, rank, shows ? WDL_BOARD_DATA : WDL_BOARD_DONE))
+        if (!wdl_board_seen(run, rank, WDL_BOARD_DATA) || gather_one(run, rank) == WDL_AGAIN)
             return WDL_AGAIN;
-        if (shows)
-            (void) take_block(run, rank);
     }
     return WDL_OK;
 }
@@ -251,13 +267,15 @@ static int give_block(struct wdl_run *run, int root)
 {
     const struct wdl_coll_args *a = &run->args;
     const struct wdl_sheet *sheet = wdl_node_sheet(run, root);
-    size_t me = (size_t) run->team->rank, at = me * a->bytes;
-    int status = WDL_OK;
+    size_t me = (size_t) run->team->rank;
+    struct wdl_sheet_block to = {me * a->bytes, wdl_board_length(run, root)};
     if (a->variable)
-        status = wdl_board_fetch(run, root, sheet->at + me, &at, sizeof(at));
-    if (status == WDL_OK)
-        status = wdl_board_give(run, root, a->src, sheet->dst + at, a->bytes);
-    return status == WDL_OK ? wdl_node_post(run, WDL_BOARD_DONE) : status;
+        to = sheet->block[me];
+    int status = to.bytes == a->bytes
+                     ? wdl_board_give(run, root, a->src, sheet->dst + to.at, a->bytes)
+                     : WDL_ERR_TRUNCATE;
+    (void) wdl_node_post(run, WDL_BOARD_DONE);
+    return status;
 }
 
 static int gather(struct wdl_run *run, struct wdl_car_run *c)
@@ -267,28 +285,25 @@ static int gather(struct wdl_run *run, struct wdl_car_run *c)
         return gather_root(run, c);
     if (a->variable && a->bytes == 0)
         return WDL_OK;
-    return is_short(run, a->bytes) ? show_block(run)
-                                   : one(run, a->root, WDL_BOARD_DATA, give_block);
+    WDL_NODE_STEP(c, 0, show_block(run));
+    return is_short(run, a->bytes) ? WDL_OK : one(run, a->root, WDL_BOARD_DATA, give_block);
 }
 
-/* Where the block for this rank begins in what another shows. */
-static int place_of_mine(struct wdl_run *run, int rank, size_t *at_out)
+/* The block for this rank in what another shows. */
+static struct wdl_sheet_block block_of_mine(const struct wdl_run *run, int rank)
 {
-    int me = run->team->rank;
-    if (!run->args.variable) {
-        *at_out = (size_t) me * run->args.bytes;
-        return WDL_OK;
-    }
-    return wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->at + me, at_out, sizeof(*at_out));
+    size_t me = (size_t) run->team->rank;
+    if (run->args.variable)
+        return wdl_node_sheet(run, rank)->block[me];
+    return (struct wdl_sheet_block){me * run->args.bytes, wdl_board_length(run, rank)};
 }
 
 static int take_mine(struct wdl_run *run, int root)
 {
-    size_t at;
-    int status = agreed(run, root);
-    if (status == WDL_OK)
-        status = place_of_mine(run, root, &at);
-    return status == WDL_OK ? wdl_node_take(run, root, at, run->args.dst, run->args.bytes) : status;
+    struct wdl_sheet_block block = block_of_mine(run, root);
+    return block.bytes == run->args.bytes
+               ? wdl_node_take(run, root, block.at, run->args.dst, block.bytes)
+               : WDL_ERR_TRUNCATE;
 }
 
 static int scatter(struct wdl_run *run, struct wdl_car_run *c)
@@ -303,8 +318,8 @@ static int scatter(struct wdl_run *run, struct wdl_car_run *c)
                        WDL_OK));
         return until_fetched(run, c);
     }
-    if (a->variable && a->bytes == 0)
-        return WDL_OK;
+    if (a->variable && a->bytes == 0) /* the root may believe otherwise */
+        return fetched(run);
     WDL_NODE_STEP(c, 0, one(run, a->root, WDL_BOARD_DATA, take_mine));
     return fetched(run);
 }
@@ -312,14 +327,12 @@ static int scatter(struct wdl_run *run, struct wdl_car_run *c)
 static int take_from(struct wdl_run *run, int rank)
 {
     const struct wdl_coll_args *a = &run->args;
-    size_t at, bytes = wdl_block_bytes(a, &a->dst_blocks, rank);
-    if (bytes == 0)
-        return WDL_OK;
-    int status = place_of_mine(run, rank, &at);
-    return status == WDL_OK
-               ? wdl_node_take(run, rank, at,
-                               (char *) a->dst + wdl_block_at(a, &a->dst_blocks, rank), bytes)
-               : status;
+    size_t bytes = wdl_block_bytes(a, &a->dst_blocks, rank);
+    struct wdl_sheet_block block = block_of_mine(run, rank);
+    if (block.bytes != bytes)
+        return WDL_ERR_TRUNCATE;
+    return wdl_node_take(run, rank, block.at,
+                         (char *) a->dst + wdl_block_at(a, &a->dst_blocks, rank), bytes);
 }
 
 static int exchange(struct wdl_run *run, struct wdl_car_run *c)
@@ -328,7 +341,8 @@ static int exchange(struct wdl_run *run, struct wdl_car_run *c)
     int me = run->team->rank;
     WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes * (size_t) run->team->size));
     WDL_NODE_STEP(c, 1,
-                  keep_block(run, (const char *) a->src + wdl_block_at(a, &a->src_blocks, me)));
+                  keep_block(run, (const char *) a->src + wdl_block_at(a, &a->src_blocks, me),
+                             wdl_block_bytes(a, &a->src_blocks, me)));
     WDL_NODE_STEP(c, 2, each(run, c, WDL_BOARD_DATA, gives, take_from));
     WDL_NODE_STEP(c, 3, fetched(run));
     return until_fetched(run, c);

@@ -6,6 +6,10 @@
  *
  * Little data lies on the board itself: who has shown it is done with it. More stays in its
  * owner's memory and is fetched from there; its owner waits until all who fetch have said DONE.
+ *
+ * The program may give lengths that do not fit together. Boards say how long what they show is;
+ * nothing is moved between two ranks that do not agree. Who sees it fails, and posts all that the
+ * other may wait for, whose own length may make it wait for more.
  */
 #ifndef WDL_MPID_COLL_NODE_H_INCLUDED
 #define WDL_MPID_COLL_NODE_H_INCLUDED
@@ -34,10 +38,21 @@ const struct wdl_sheet *wdl_node_sheet(const struct wdl_run *run, int rank);
 int wdl_node_take(const struct wdl_run *run, int rank, size_t at, void *here, size_t bytes);
 
 /* Every other rank, the next one first so that not all turn to one, once it has posted: `fn`,
- * which may be NULL. */
+ * which may be NULL and whose errors are noted. */
 int wdl_node_each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place,
                   int (*fn)(struct wdl_run *run, int rank));
 int wdl_node_post(struct wdl_run *run, enum wdl_place_on_board place);
+
+/* Something went wrong on this rank; the collective goes on, so that nobody waits for ever, and
+ * tells in the end. WDL_OK. */
+static inline int wdl_node_note(struct wdl_run *run, int status)
+{
+    if (status != WDL_OK)
+        run->status = status;
+    return WDL_OK;
+}
+/* Does a rank that has posted DATA mean as much as we do? WDL_OK or ERR_TRUNCATE. */
+int wdl_node_agrees(struct wdl_run *run, int rank);
 
 /* A watch is asked again and again: this part of it is done once. */
 #define WDL_NODE_STEP(c, n, expr)   \

@@ -80,15 +80,23 @@ static int fold_shown(struct wdl_run *run, int hi)
     return fold(run, hi, 0, run->args.bytes, run->args.dst, NULL);
 }
 
+/* All have posted, and nobody has begun to fold: who differs from another leaves, as that one
+ * does. */
+static int all_agree(struct wdl_run *run, struct wdl_car_run *c)
+{
+    int status = wdl_node_each(run, c, WDL_BOARD_DATA, wdl_node_agrees);
+    return status == WDL_OK ? run->status : status;
+}
+
 /* In place is no matter: each part of a source is folded, and then overwritten, by one rank. */
 int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
     WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
-    WDL_NODE_STEP(c, 1, wdl_node_each(run, c, WDL_BOARD_DATA, NULL));
+    WDL_NODE_STEP(c, 1, all_agree(run, c));
     if (wdl_node_on_board(run))
         return fold_shown(run, run->team->size - 1);
-    WDL_NODE_STEP(c, 2, fold_part(run, run->team->rank));
+    WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_part(run, run->team->rank)));
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     WDL_NODE_STEP(c, 4, wdl_node_each(run, c, WDL_BOARD_DONE, fetch_part));
     WDL_NODE_STEP(c, 5, wdl_node_post(run, WDL_BOARD_LAST));
@@ -102,10 +110,10 @@ int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c)
     WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
     if (wdl_node_on_board(run) && run->team->rank != a->root)
         return WDL_OK;
-    WDL_NODE_STEP(c, 1, wdl_node_each(run, c, WDL_BOARD_DATA, NULL));
+    WDL_NODE_STEP(c, 1, all_agree(run, c));
     if (wdl_node_on_board(run))
         return fold_shown(run, run->team->size - 1);
-    WDL_NODE_STEP(c, 2, fold_part(run, a->root));
+    WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_part(run, a->root)));
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     return wdl_node_each(run, c, WDL_BOARD_DONE, NULL);
 }
@@ -113,9 +121,11 @@ int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c)
 /* Only ranks below have something for us, only ranks above take from us. */
 static int below(struct wdl_run *run, struct wdl_car_run *c)
 {
-    for (; c->next < run->team->rank; c->next++)
+    for (; c->next < run->team->rank; c->next++) {
         if (!wdl_board_seen(run, c->next, WDL_BOARD_DATA))
             return WDL_AGAIN;
+        (void) wdl_node_note(run, wdl_node_agrees(run, c->next));
+    }
     c->next = 0;
     return WDL_OK;
 }
@@ -162,8 +172,8 @@ int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c)
     const struct wdl_coll_args *a = &run->args;
     size_t mine = wdl_block_at(a, &a->src_blocks, run->team->rank);
     WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, run->shown));
-    WDL_NODE_STEP(c, 1, wdl_node_each(run, c, WDL_BOARD_DATA, NULL));
-    WDL_NODE_STEP(c, 2, fold_apart(run, run->team->size - 1, mine));
+    WDL_NODE_STEP(c, 1, all_agree(run, c));
+    WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_apart(run, run->team->size - 1, mine)));
     if (wdl_node_on_board(run))
         return WDL_OK;
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
@@ -174,7 +184,7 @@ int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c)
 static int scan_fold(struct wdl_run *run)
 {
     int hi = run->team->rank - ((run->args.flags & WDL_COLL_EXCLUSIVE) != 0);
-    return hi < 0 ? WDL_OK : fold_apart(run, hi, 0);
+    return hi < 0 || run->status != WDL_OK ? WDL_OK : wdl_node_note(run, fold_apart(run, hi, 0));
 }
 
 int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c)
@@ -183,8 +193,8 @@ int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c)
     WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
     WDL_NODE_STEP(c, 1, below(run, c));
     WDL_NODE_STEP(c, 2, scan_fold(run));
-    if (wdl_node_on_board(run))
-        return WDL_OK;
+    if (wdl_node_on_board(run)) /* one below may believe that we fetch from it */
+        return run->status == WDL_OK ? WDL_OK : wdl_node_post(run, WDL_BOARD_DONE);
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     WDL_NODE_STEP(c, 4, above(run, c));
     return apart_end(run);

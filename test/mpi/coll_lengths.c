@@ -1,0 +1,151 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Collectives in which one rank gives another length than the others, among the ranks of a node:
+ * who can see it gets MPI_ERR_TRUNCATE, nobody's memory is written to where it may not be, nobody
+ * waits for ever, and the communicator is as good as before. Lengths on both sides of what fits a
+ * board.
+ */
+#include "testing.h"
+
+enum { LONG = 9000, SPOILT = -77 };
+
+static const int counts[] = {1, 300, LONG};
+static MPI_Comm comm;
+static int rank, size;
+static int64_t *from, *to;
+
+/* Who is told: all; all but the root, or the one; the root; the one and those above it. */
+enum told { ALL, RECEIVERS, ROOT, ABOVE };
+
+static const struct kind {
+    const char *name;
+    int blocks; /* written, of so many words; 0: one at the root alone; -1: a block a rank there */
+    enum told told;
+} kinds[] = {{"bcast", 1, RECEIVERS},   {"scatter", 1, RECEIVERS}, {"gather", -1, ROOT},
+             {"allgather", 2, ALL},     {"alltoall", 2, ALL},      {"reduce", 0, ROOT},
+             {"allreduce", 1, ALL},     {"scan", 1, ABOVE},        {"exscan", 1, ABOVE},
+             {"reduce_scatter", 1, ALL}};
+
+static int begin(int kind, int n, int root, MPI_Request *r)
+{
+    MPI_Datatype w = MPI_INT64_T;
+    switch (kind) {
+    case 0:
+        return MPI_Ibcast(to, n, w, root, comm, r);
+    case 1:
+        return MPI_Iscatter(from, n, w, to, n, w, root, comm, r);
+    case 2:
+        return MPI_Igather(from, n, w, to, n, w, root, comm, r);
+    case 3:
+        return MPI_Iallgather(from, n, w, to, n, w, comm, r);
+    case 4:
+        return MPI_Ialltoall(from, n, w, to, n, w, comm, r);
+    case 5:
+        return MPI_Ireduce(from, to, n, w, MPI_SUM, root, comm, r);
+    case 6:
+        return MPI_Iallreduce(from, to, n, w, MPI_SUM, comm, r);
+    case 7:
+        return MPI_Iscan(from, to, n, w, MPI_SUM, comm, r);
+    case 8:
+        return MPI_Iexscan(from, to, n, w, MPI_SUM, comm, r);
+    default:
+        return MPI_Ireduce_scatter_block(from, to, n, w, MPI_SUM, comm, r);
+    }
+}
+
+static int call(int kind, int n, int root)
+{
+    MPI_Datatype w = MPI_INT64_T;
+    switch (kind) {
+    case 0:
+        return MPI_Bcast(to, n, w, root, comm);
+    case 1:
+        return MPI_Scatter(from, n, w, to, n, w, root, comm);
+    case 2:
+        return MPI_Gather(from, n, w, to, n, w, root, comm);
+    case 3:
+        return MPI_Allgather(from, n, w, to, n, w, comm);
+    case 4:
+        return MPI_Alltoall(from, n, w, to, n, w, comm);
+    case 5:
+        return MPI_Reduce(from, to, n, w, MPI_SUM, root, comm);
+    case 6:
+        return MPI_Allreduce(from, to, n, w, MPI_SUM, comm);
+    case 7:
+        return MPI_Scan(from, to, n, w, MPI_SUM, comm);
+    case 8:
+        return MPI_Exscan(from, to, n, w, MPI_SUM, comm);
+    default:
+        return MPI_Reduce_scatter_block(from, to, n, w, MPI_SUM, comm);
+    }
+}
+
+static int is_told(enum told told, int one, int root)
+{
+    switch (told) {
+    case RECEIVERS:
+        return rank != root && (one == root || rank == one);
+    case ROOT:
+        return rank == root;
+    case ABOVE:
+        return rank > one || (rank == one && one > 0);
+    default:
+        return 1;
+    }
+}
+
+static void differ(int kind, int most, int ones, int one, int root, int waits)
+{
+    const struct kind *k = &kinds[kind];
+    int n = rank == one ? ones : most, error;
+    MPI_Aint all = (MPI_Aint) size * LONG, mine = n;
+    if (k->blocks < 1)
+        mine = rank == root ? (k->blocks < 0 ? (MPI_Aint) size * n : n) : 0;
+    else if (k->blocks == 2)
+        mine = (MPI_Aint) size * n;
+    for (MPI_Aint i = 0; i < all; i++)
+        to[i] = SPOILT, from[i] = i;
+    if (waits) {
+        MPI_Request request = MPI_REQUEST_NULL;
+        error = begin(kind, n, root, &request);
+        if (error == MPI_SUCCESS)
+            error = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    } else {
+        error = call(kind, n, root);
+    }
+    int class = t_class(error);
+    const char *form = waits ? "i" : "";
+    t_check(class == MPI_ERR_TRUNCATE || (class == MPI_SUCCESS && !is_told(k->told, one, root)),
+            "%s%s of %d, rank %d of %d gives %d, root %d: class %d", form, k->name, most, one, size,
+            ones, root, class);
+    MPI_Aint spoilt = mine;
+    while (spoilt < all && to[spoilt] == SPOILT)
+        spoilt++;
+    t_check(spoilt == all, "%s%s of %d, rank %d gives %d, root %d: word %ld of %ld is written to",
+            form, k->name, most, one, ones, root, (long) spoilt, (long) mine);
+    int64_t sum = 0, given = rank + 1;
+    error = MPI_Allreduce(&given, &sum, 1, MPI_INT64_T, MPI_SUM, comm);
+    t_check(error == MPI_SUCCESS && sum == (int64_t) size * (size + 1) / 2,
+            "after %s%s the communicator gives %ld", form, k->name, (long) sum);
+}
+
+int main(int argc, char **argv)
+{
+    t_begin(&argc, &argv);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, t_rank, MPI_INFO_NULL, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    from = malloc((size_t) size * LONG * sizeof *from);
+    to = malloc((size_t) size * LONG * sizeof *to);
+    for (int kind = 0; size > 1 && kind < (int) (sizeof kinds / sizeof kinds[0]); kind++)
+        for (int i = 0; i < 9; i++)
+            for (int one = 0; i / 3 != i % 3 && one < size && one < 3; one++) {
+                differ(kind, counts[i / 3], counts[i % 3], one, size - 1, i % 2);
+                differ(kind, counts[i / 3], counts[i % 3], one, one, 1 - i % 2);
+            }
+    free(from);
+    free(to);
+    MPI_Comm_free(&comm);
+    return t_end();
+}
