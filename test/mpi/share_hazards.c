@@ -10,7 +10,10 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -267,6 +270,47 @@ static void threads(void)
     free(block);
 }
 
+static void *named(void *tid)
+{
+    __atomic_store_n((pid_t *) tid, (pid_t) syscall(SYS_gettid), __ATOMIC_RELEASE);
+    return idle(tid);
+}
+
+/* A thread that gets no processor for two seconds is waited for; a child holds it. */
+static void starved(void)
+{
+    enum { BYTES = 500 };
+    pthread_t thread;
+    pid_t tid = 0, child;
+    int told_us[2];
+    char *base = t_alloc(BYTES), answer = 'n';
+    memset(base, 3, BYTES);
+    busy.stop = 0;
+    pthread_create(&thread, NULL, named, &tid);
+    while (__atomic_load_n(&tid, __ATOMIC_ACQUIRE) == 0)
+        usleep(1000);
+    (void) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
+    if (pipe(told_us) != 0)
+        t_fault("no pipe");
+    if ((child = fork()) == 0) {
+        int held = ptrace(PTRACE_ATTACH, tid, 0, 0) == 0 && waitpid(tid, NULL, __WALL) == tid;
+        (void) !write(told_us[1], held ? "y" : "n", 1);
+        sleep(2); /* the end of who holds it lets it go */
+        _exit(0);
+    }
+    t_check(read(told_us[0], &answer, 1) == 1 && answer == 'y', "a thread cannot be held");
+    MPI_Win win = create(base, BYTES);
+    t_check(told(win), "beside a thread that gets no processor: not shared");
+    t_check(base[0] == 3 && base[BYTES - 1] == 3, "beside a thread held: contents");
+    MPI_Win_free(&win);
+    waitpid(child, NULL, 0);
+    busy.stop = 1;
+    pthread_join(thread, NULL);
+    close(told_us[0]);
+    close(told_us[1]);
+    free(base);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm node;
@@ -279,6 +323,7 @@ int main(int argc, char **argv)
     denied(1);
     children();
     threads();
+    starved();
     MPI_Info_free(&wish);
     return t_end();
 }

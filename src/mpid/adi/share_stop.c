@@ -17,7 +17,8 @@
 
 enum {
     THREADS_MAX = 1024,
-    PATIENCE_MS = 1000,         /* a thread that blocks the signal never comes */
+    PATIENCE_MS = 1000,         /* for a thread that blocks the signal: perhaps not for long */
+    STARVED_MS = 30000,         /* for others: they come when they get a processor */
     LOOK_NS = 50000,            /* between two looks at the threads */
     FRAME_BYTES = 16384         /* around a handler's frame: the signal's, and its callees' */
 };
@@ -100,8 +101,24 @@ struct entry {
     char name[];
 };
 
-/* Are all stopped? -1: cannot be known. ask: send those that are not the signal. */
-static int all_stopped(int tasks, pid_t self, int ask)
+/* Does the thread block the signal, or is that not to be known? Again without the C library. */
+static int is_blocking(int tasks, const char *tid)
+{
+    char path[32], text[4096];
+    snprintf(path, sizeof path, "%s/status", tid);
+    int fd = (int) syscall(SYS_openat, tasks, path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return errno != ENOENT; /* it has ended */
+    long n = syscall(SYS_read, fd, text, sizeof text - 1);
+    (void) syscall(SYS_close, fd);
+    text[n > 0 ? n : 0] = '\0';
+    const char *mask = strstr(text, "SigBlk:");
+    return !mask || (strtoull(mask + 7, NULL, 16) >> (WDL_STOP_SIGNAL - 1) & 1);
+}
+
+/* Are all stopped? -1: cannot be known. ask: send those that are not the signal. blocked, if not
+ * NULL: does one of them block it? */
+static int all_stopped(int tasks, pid_t self, int ask, int *blocked)
 {
     _Alignas(8) char names[2048];
     int before = registered(), all = 1; /* before the look begins */
@@ -117,6 +134,8 @@ static int all_stopped(int tasks, pid_t self, int ask)
             if (tid <= 0 || tid == self || is_registered(tid, before))
                 continue;
             all = 0;
+            if (ask && blocked)
+                *blocked |= is_blocking(tasks, e->name);
             if (ask)
                 (void) syscall(SYS_tgkill, getpid(), tid, WDL_STOP_SIGNAL);
         }
@@ -145,7 +164,7 @@ int wdl_share_stop(const char *from, size_t bytes)
 {
     pid_t self = (pid_t) syscall(SYS_gettid);
     sigset_t all;
-    int64_t begin = now_ms();
+    int64_t begin = now_ms(), willing = begin;  /* when nobody was known to block the signal */
     int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), stopped = 0;
     if (tasks < 0)
         return 0;
@@ -159,11 +178,16 @@ int wdl_share_stop(const char *from, size_t bytes)
     __atomic_store_n(&gate.turn, gate.turn + 1, __ATOMIC_RELEASE);
     /* Ask again now and then: threads may have been made. A signal that is pending is not sent
      * twice, and a second handler's run comes too late. */
-    for (int look = 0; stopped == 0 && now_ms() - begin < PATIENCE_MS; look++) {
+    for (int look = 0; stopped == 0; look++) {
         struct timespec pause = {.tv_nsec = LOOK_NS };
+        int blocked = 0, ask = look % 64 == 0;
         if (look > 0)
             (void) syscall(SYS_nanosleep, &pause, NULL);
-        stopped = all_stopped(tasks, self, look % 64 == 0);
+        stopped = all_stopped(tasks, self, ask, look > 0 ? &blocked : NULL);
+        if (look > 0 && ask && !blocked)
+            willing = now_ms();
+        if (now_ms() - willing >= PATIENCE_MS || now_ms() - begin >= STARVED_MS)
+            break;
     }
     close(tasks);
     if (stopped == 1 && frames_avoid((uintptr_t) from, (uintptr_t) from + bytes))
