@@ -4,7 +4,9 @@
  * windlass_share_pages). What is in the memory stays, others' stores are seen by plain loads, and
  * afterwards it is private memory as before, in the midst of a busy heap, too.
  */
+#define _GNU_SOURCE
 #include "shared.h"
+#include <unistd.h>
 
 /* --- contents --------------------------------------------------------------------------------- */
 
@@ -109,6 +111,21 @@ static void in_the_heap(void)
     for (int k = 0; k < WINDOWS; k += 2)
         free(block[k * 5 % WINDOWS]);
     heap_end();
+}
+
+/* Where the heap lies across an address at which, elsewhere, an arena of malloc may begin. */
+static void at_an_arenas_place(void)
+{
+    enum { ARENA = 64 << 20, BYTES = 3000 };
+    char *more = sbrk(ARENA + PAGE);
+    t_check(more != (void *) -1, "the heap cannot grow");
+    char *base = more + (ARENA - (uintptr_t) more % ARENA) % ARENA;
+    memset(base, 6, BYTES);
+    MPI_Win win = create(base, BYTES);
+    t_check(told(win), "the heap at a multiple of 64 MiB: not shared");
+    expect_rights(base, BYTES, "rw-s", "at a multiple");
+    t_check(base[0] == 6 && base[BYTES - 1] == 6, "at a multiple: contents");
+    MPI_Win_free(&win);
 }
 
 /* --- atomics ---------------------------------------------------------------------------------- */
@@ -310,6 +327,7 @@ int main(int argc, char **argv)
         contents(sizes[i], i % 2 ? 0 : 13);
     contents(4096, 0);
     in_the_heap();
+    at_an_arenas_place();
     atomics();
     overlapping();
     dynamic();

@@ -99,11 +99,17 @@ static void tell_hooks(char *at, size_t bytes, int fd, size_t offset)
                  (off_t) offset);
 }
 
+/* May an arena begin in the page? Its data is in use by threads that malloc and free. */
+static int may_be_arena(const char *at)
+{
+    return (uintptr_t) at % ARENA_BYTES == 0 && !wdl_share_is_brk(at);
+}
+
 static int pages_share(char *at, size_t bytes, int fd, size_t offset, int edge)
 {
     if (posix_fallocate(fd, (off_t) offset, (off_t) bytes) != 0)
         return 0;
-    if (edge && ((uintptr_t) at % ARENA_BYTES == 0 || !wdl_share_stop(at, bytes)))
+    if (edge && (may_be_arena(at) || !wdl_share_stop(at, bytes)))
         return 0;
     int copied = copy_out(fd, at, bytes, offset);
     int done = copied && map_over(at, bytes, MAP_SHARED, fd, offset);
