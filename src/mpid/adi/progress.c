@@ -152,15 +152,17 @@ void MPID_Progress_end(MPID_Progress_state * state)
 }
 
 /* Looks at the network alone, where nobody else wants the processor: most waits end here, without a
- * look at the hooks. Those are not forgotten even where every look finds something. */
+ * look at the hooks, nor at the core's modules unless something has come for them or they watch
+ * memory. Hooks are not forgotten even where every look finds something. */
 static int quick_look(MPID_Progress_state * state)
 {
     enum { LOOKS = 4, HOOKS_EVERY = 16 };
     if (wdl_adi.spin_polls == 0 || !wdl_adi.proc || ++state->looks % HOOKS_EVERY == 0)
         return 0;
     count_poll();
+    int by_memory = wdl_coll_by_memory(wdl_adi.proc);
     for (int i = 0; i < LOOKS; i++)
-        if (wdl_proc_progress(wdl_adi.proc) > 0)
+        if ((by_memory ? wdl_proc_progress(wdl_adi.proc) : wdl_proc_look(wdl_adi.proc)) > 0)
             return 1;
     return 0;
 }

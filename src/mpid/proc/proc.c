@@ -136,13 +136,25 @@ void wdl_proc_destroy(struct wdl_proc *proc)
     host.ops->free(host.ctx, proc);
 }
 
-int wdl_proc_progress(struct wdl_proc *proc)
+static int modules_step(struct wdl_proc *proc)
 {
-    int n = proc->nm->ops->poll(proc->nm);
+    int n = 0;
     for (int id = 0; id < WDL_AM_COUNT; id++)
         if (proc->step[id].fn)
             n += proc->step[id].fn(proc->step[id].module);
     return n;
+}
+
+int wdl_proc_progress(struct wdl_proc *proc)
+{
+    int n = proc->nm->ops->poll(proc->nm);
+    return n + modules_step(proc);
+}
+
+int wdl_proc_look(struct wdl_proc *proc)
+{
+    int n = proc->nm->ops->poll(proc->nm);
+    return n > 0 ? n + modules_step(proc) : 0;
 }
 
 void wdl_am_register(struct wdl_proc *proc, enum wdl_am_id id, wdl_am_fn fn, void *module)

@@ -5,7 +5,7 @@
  * in one test process.
  *
  * Invariants:
- *  1. Message handlers run only inside wdl_proc_progress.
+ *  1. Message handlers run only inside wdl_proc_progress and wdl_proc_look.
  *  2. Every bounce buffer is in the free list or in flight; wdl_proc_destroy proves that all came
  *     home.
  *  3. A handler that returns WDL_AGAIN has changed nothing.
@@ -91,6 +91,9 @@ void wdl_proc_destroy(struct wdl_proc *proc);
 
 /* Poll the network and step the modules once; returns the number of events (0: nothing to do). */
 int wdl_proc_progress(struct wdl_proc *proc);
+/* The same, but the modules are stepped only where the network brought something: for a loop that
+ * waits, and in between does the other. */
+int wdl_proc_look(struct wdl_proc *proc);
 
 void wdl_am_register(struct wdl_proc *proc, enum wdl_am_id id, wdl_am_fn fn, void *module);
 /* What wdl_proc_progress steps for module `id`; fn NULL takes it out. */

@@ -330,6 +330,20 @@ START_TEST(progress_polls_and_steps_each_module)
 }
 END_TEST
 
+START_TEST(a_look_steps_modules_where_something_came)
+{
+    struct world w;
+    int calls = 0;
+    open_world(&w, 2);
+    wdl_step_register(w.proc, WDL_AM_TEST, step, &calls);
+    ck_assert_int_eq(wdl_proc_look(w.proc), 2);         /* an event of the network, and a step */
+    ck_assert_int_eq(wdl_proc_look(w.proc), 0);
+    ck_assert_int_eq(calls, 1);
+    wdl_step_register(w.proc, WDL_AM_TEST, NULL, NULL);
+    close_world(&w);
+}
+END_TEST
+
 START_TEST(a_process_that_cannot_open_leaves_nothing)
 {
     struct world w;
@@ -368,4 +382,5 @@ WDL_SUITE("proc/proc", a_message_reaches_its_module_as_it_was_sent,
           bounce_buffers_are_as_many_as_said_and_do_not_overlap,
           a_sent_bounce_buffer_comes_home_when_the_network_is_done,
           destroying_proves_that_bounce_buffers_came_home, a_lost_peer_is_reported_once,
-          progress_polls_and_steps_each_module, a_process_that_cannot_open_leaves_nothing)
+          progress_polls_and_steps_each_module, a_look_steps_modules_where_something_came,
+          a_process_that_cannot_open_leaves_nothing)
