@@ -45,8 +45,8 @@ struct bed_comp {
 
 void bed_open(struct bed *bed, const struct nm_way *way, int n);
 void bed_close(struct bed *bed);
-/* Close endpoints as a job's end does, all at the same time, each on a thread of its own: UCX waits
- * for peers that must answer before an orderly close is over, and gives up after two seconds. */
+/* Close endpoints as a job's end does, all at the same time, each on a thread of its own: over UCX
+ * peers must answer before an orderly close is over, and are waited for at most two seconds. */
 void bed_close_together(struct wdl_nm *const *nm, int n);
 /* Poll every endpoint once. */
 void bed_poll(struct bed *bed);

@@ -68,7 +68,9 @@ static void said_by_0(struct said *said)
     const char *algorithm = MPIR_CVAR_WINDLASS_COLL_ALGORITHM;
     if (MPIR_CVAR_WINDLASS_COLL_MODEL && MPIR_CVAR_WINDLASS_COLL_MODEL[0])
         file_read(MPIR_CVAR_WINDLASS_COLL_MODEL, said->model);
-    if (algorithm && strlen(algorithm) < TEXT_BYTES)
+    if (algorithm && strlen(algorithm) >= TEXT_BYTES)
+        complain("MPIR_CVAR_WINDLASS_COLL_ALGORITHM", "its value", "it is too long");
+    else if (algorithm)
         MPL_strncpy(said->algorithm, algorithm, TEXT_BYTES);
 }
 
