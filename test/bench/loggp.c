@@ -18,6 +18,7 @@ enum { ROUNDS = 20, TURNS = 200, TRAIN = 256, SHORT = 16384, LONG = 262144, TAG 
 
 static int rank, other;
 static char *data;
+static MPI_Status status[TRAIN];
 
 static void turn(int bytes)
 {
@@ -51,7 +52,7 @@ static double train(int count)
         else
             MPI_Irecv(data + i, 1, MPI_CHAR, other, TAG, MPI_COMM_WORLD, &requests[i]);
     }
-    MPI_Waitall(count, requests, MPI_STATUSES_IGNORE);
+    MPI_Waitall(count, requests, status);
     if (rank == 0)
         MPI_Recv(data, 1, MPI_CHAR, other, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
     else
