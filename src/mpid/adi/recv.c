@@ -101,17 +101,67 @@ int MPID_Irecv(void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int t
     goto fn_exit;
 }
 
+/* A receive that is waited for in the call: it needs no request. */
+struct waited {
+    struct wdl_nm_comp comp;
+    struct wdl_nm_info info;
+    int done;
+};
+
+static void waited_done(struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
+{
+    struct waited *waited = wdl_container_of(comp, struct waited, comp);
+    waited->info = *info;
+    waited->done = 1;
+}
+
+static int wait_done(struct waited *waited)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPID_Progress_state state;
+    MPID_Progress_start(&state);
+    while (!waited->done && mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPID_Progress_wait(&state);
+    MPID_Progress_end(&state);
+    if (!waited->done) {        /* the network must not keep what is on our stack */
+        struct wdl_nm *nm = wdl_adi.proc->nm;
+        nm->ops->tag_cancel(nm, &waited->comp);
+        while (!waited->done)
+            wdl_proc_progress(wdl_adi.proc);
+    }
+    return mpi_errno;
+}
+
 int MPID_Recv(void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
               MPIR_Comm * comm, int context_offset, MPI_Status * status, MPIR_Request ** request)
 {
-    int mpi_errno = MPID_Irecv(buf, count, datatype, rank, tag, comm, context_offset, request);
-    if (mpi_errno == MPI_SUCCESS && MPIR_Request_is_complete(*request)) {
-        mpi_errno = (*request)->status.MPI_ERROR;
-        MPIR_Request_extract_status(*request, status);
-        MPIR_Request_free(*request);
-        *request = NULL;
+    struct wdl_nm *nm = wdl_adi.proc->nm;
+    struct waited waited = {.comp.fn = waited_done };
+    struct wdl_nm_buf nmbuf;
+    MPI_Datatype held;
+    uint64_t nmtag, mask;
+    int mpi_errno = MPI_SUCCESS, started;
+    *request = NULL;
+    WDL_ADI_CHECK(wdl_adi_buf(buf, count, datatype, &nmbuf, &held), mpi_errno);
+    wdl_adi_match(rank, tag, comm, context_offset, &nmtag, &mask);
+    WDL_ADI_INSIST(started, nm->ops->tag_recv(nm, nmtag, mask, &nmbuf, &waited.comp,
+                                              &waited.info));
+    if (started == WDL_PENDING) {
+        MPIR_Datatype_add_ref_if_not_builtin(held);
+        mpi_errno = wait_done(&waited);
+        MPIR_Datatype_release_if_not_builtin(held);
+        MPIR_ERR_CHECK(mpi_errno);
+    } else {
+        WDL_ADI_CHECK(started, mpi_errno);
     }
+    mpi_errno = wdl_adi_status(status, &waited.info);
+    /* MPICH's collectives read the field that MPI_Recv leaves alone (MPI-4, 3.2.5) */
+    if (context_offset != MPIR_CONTEXT_INTRA_PT2PT && status != MPI_STATUS_IGNORE)
+        status->MPI_ERROR = mpi_errno;
+  fn_exit:
     return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 int MPID_Imrecv(void *buf, MPI_Aint count, MPI_Datatype datatype, MPIR_Request * message,

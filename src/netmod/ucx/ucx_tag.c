@@ -124,8 +124,9 @@ static void info_fill(struct wdl_nm_info *out, ucs_status_t status, const ucp_ta
     out->bytes = info ? info->length : 0;
 }
 
-/* UCX reports a receive that is done in the call without saying what was received, unless it is
- * told to call back even then: the callback knows from `receiving` that it runs inside the call,
+/* Of a receive that is done in the call UCX does not always say what was received (of some in
+ * several pieces and of those cut short it does not, UCP_OP_ATTR_FIELD_RECV_INFO or not), unless it
+ * is told to call back even then: the callback knows from `receiving` that it runs inside the call,
  * and leaves the information there. */
 static void recv_cb(void *request, ucs_status_t status, const ucp_tag_recv_info_t *tag_info,
                     void *user_data)
