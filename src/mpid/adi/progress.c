@@ -62,6 +62,7 @@ cvars:
 */
 
 #define POLLS_PER_YIELD 16      /* polls of a spinning thread between two offers of the lock */
+#define HOOKS_EVERY 16          /* quick waits between two that look at everything */
 
 /* The progress thread reads the count without our lock. */
 static void count_poll(void)
@@ -156,7 +157,7 @@ void MPID_Progress_end(MPID_Progress_state * state)
  * memory. Hooks are not forgotten even where every look finds something. */
 static int quick_look(MPID_Progress_state * state)
 {
-    enum { LOOKS = 4, HOOKS_EVERY = 16 };
+    enum { LOOKS = 4 };
     if (wdl_adi.spin_polls == 0 || !wdl_adi.proc || ++state->looks % HOOKS_EVERY == 0)
         return 0;
     count_poll();
@@ -165,6 +166,38 @@ static int quick_look(MPID_Progress_state * state)
         if ((by_memory ? wdl_proc_progress(wdl_adi.proc) : wdl_proc_look(wdl_adi.proc)) > 0)
             return 1;
     return 0;
+}
+
+/* The same for one message: where it is all that came, nothing else has to be looked at. */
+static void quick_wait(const int *done)
+{
+    enum { LOOKS = 32 };
+    struct wdl_nm *nm = wdl_adi.proc->nm;
+    count_poll();
+    if (wdl_adi.spin_polls == 0 || wdl_adi.polls % HOOKS_EVERY == 0 ||
+        wdl_coll_by_memory(wdl_adi.proc))
+        return;
+    for (int i = 0; i < LOOKS && !*done; i++) {
+        int events = nm->ops->poll(nm);
+        if (events > *done)
+            wdl_proc_progress(wdl_adi.proc);
+    }
+}
+
+int wdl_adi_wait(const int *done)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPID_Progress_state state;
+    if (wdl_adi.asynch)
+        wdl_adi_asynch_stop();
+    quick_wait(done);
+    if (*done)
+        return MPI_SUCCESS;
+    MPID_Progress_start(&state);
+    while (!*done && mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPID_Progress_wait(&state);
+    MPID_Progress_end(&state);
+    return mpi_errno;
 }
 
 int MPID_Progress_wait(MPID_Progress_state * state)

@@ -117,12 +117,7 @@ static void waited_done(struct wdl_nm_comp *comp, const struct wdl_nm_info *info
 
 static int wait_done(struct waited *waited)
 {
-    int mpi_errno = MPI_SUCCESS;
-    MPID_Progress_state state;
-    MPID_Progress_start(&state);
-    while (!waited->done && mpi_errno == MPI_SUCCESS)
-        mpi_errno = MPID_Progress_wait(&state);
-    MPID_Progress_end(&state);
+    int mpi_errno = wdl_adi_wait(&waited->done);
     if (!waited->done) {        /* the network must not keep what is on our stack */
         struct wdl_nm *nm = wdl_adi.proc->nm;
         nm->ops->tag_cancel(nm, &waited->comp);

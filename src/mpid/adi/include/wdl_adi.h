@@ -56,6 +56,10 @@ void wdl_adi_watch_end(void);
  * nobody. Called, if there is a thread, before anything that may touch the network then. */
 void wdl_adi_asynch_stop(void);
 
+/* progress.c: wait, with all progress there is to make, until *done, which a completion of the
+ * network sets, or until a hook of MPICH fails (an MPI error code). */
+int wdl_adi_wait(const int *done);
+
 /* win.c: begin and end of the RMA module; MPI error codes. */
 int wdl_adi_rma_init(struct wdl_proc *proc);
 int wdl_adi_rma_fini(struct wdl_proc *proc);
