@@ -74,6 +74,17 @@ def layout(table, left):
             for words in table]
 
 
+TAGS = "ucx_tags"       # the name of its rows in test/bench/floor_ucx.c
+
+
+def tags_line(rows, floors):
+    """What UCX alone takes for the messages of these rows, as a line, or none."""
+    shares = [(row.bytes, floors[TAGS, row.bytes]) for row in rows
+              if row.name == "half_round_trip" and floors.get((TAGS, row.bytes))]
+    texts = [f"{size} bytes {median(samples):.3f}/{min(samples):.3f}" for size, samples in shares]
+    return ["  half_round_trip by UCX alone: " + ", ".join(texts)] if texts else []
+
+
 def job_table(job, rows, peers, ours, floors, faults, rounds):
     """The lines of one job's table."""
     name, of = second(job)
@@ -87,6 +98,7 @@ def job_table(job, rows, peers, ours, floors, faults, rounds):
         lines += ["  " + line for line in
                   layout([head] + [row_words(row, peers, ours, floors, faults) for row in rows],
                          (0, len(head) - 2))]
+        lines += tags_line(rows, floors)
         by_median, compared = benchstat.tally(rows, ours, median)
         by_second, _ = benchstat.tally(rows, ours, of)
         if compared:

@@ -7,11 +7,11 @@
  *   atomic     a locked add nobody contends for
  *   fence      a store and a full fence
  *   hand_over  a cache line from one processor to the other: half of there and back
+ *   ucx_tags   a message by UCX's tags, of so many bytes: half of there and back (floor_ucx.c)
  */
 #define _GNU_SOURCE
-#include <sched.h>
+#include "floor.h"
 #include <signal.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,22 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { BATCHES = 7, BYTES_MAX = 4 << 20 };
-
-struct shared {
-    _Alignas(128) atomic_long ping;
-    _Alignas(128) atomic_long pong;
-    _Alignas(128) atomic_long counter;
-    _Alignas(128) char bytes[BYTES_MAX];
-};
-
-struct job {
-    struct shared *shared;
-    char *private;
-    long bytes;
-    long turn;                  /* of the hand-over */
-    int number;
-};
+enum { BATCHES = 7 };
 
 static double now(void)
 {
@@ -44,13 +29,11 @@ static double now(void)
     return (double) t.tv_sec + 1e-9 * (double) t.tv_nsec;
 }
 
-/* The nth processor this process may use; false if there are not so many. */
-static int pin(int nth)
+int floor_pin(const struct job *j, int nth)
 {
-    cpu_set_t may, one;
-    sched_getaffinity(0, sizeof may, &may);
+    cpu_set_t one;
     for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
-        if (CPU_ISSET(cpu, &may) && nth-- == 0) {
+        if (CPU_ISSET(cpu, &j->may) && nth-- == 0) {
             CPU_ZERO(&one);
             CPU_SET(cpu, &one);
             return sched_setaffinity(0, sizeof one, &one) == 0;
@@ -101,14 +84,14 @@ static void answer(struct shared *shared)
     }
 }
 
-static double took(struct job *j, void (*fn) (struct job *, long), long n)
+static double took(struct job *j, floor_fn fn, long n)
 {
     double begin = now();
     fn(j, n);
     return now() - begin;
 }
 
-static void row(struct job *j, const char *name, void (*fn) (struct job *, long), double per)
+void floor_row(struct job *j, const char *name, floor_fn fn, double per)
 {
     const double batch = 0.005;
     long n = 1;
@@ -128,12 +111,12 @@ static int hand_over_row(struct job *j)
     if (partner < 0)
         return 1;
     if (partner == 0) {
-        if (pin(1))
+        if (floor_pin(j, 1))
             answer(j->shared);
         _exit(1);
     }
-    pin(0);
-    row(j, "hand_over", hand_over, 2);
+    floor_pin(j, 0);
+    floor_row(j, "hand_over", hand_over, 2);
     kill(partner, SIGKILL);
     waitpid(partner, NULL, 0);
     return 0;
@@ -141,22 +124,22 @@ static int hand_over_row(struct job *j)
 
 int main(void)
 {
-    struct job j = {.private = malloc(BYTES_MAX) };
-    cpu_set_t may;
+    struct job j = {.private = malloc(FLOOR_BYTES_MAX) };
     j.shared = mmap(NULL, sizeof *j.shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
                     0);
     if (j.shared == MAP_FAILED || !j.private)
         return 1;
-    memset(j.private, 1, BYTES_MAX);
+    memset(j.private, 1, FLOOR_BYTES_MAX);
     memset(j.shared, 0, sizeof *j.shared);
-    sched_getaffinity(0, sizeof may, &may);
+    sched_getaffinity(0, sizeof j.may, &j.may);
     /* With one processor a line is handed over nowhere. */
-    if (CPU_COUNT(&may) > 1 && hand_over_row(&j))
+    if (CPU_COUNT(&j.may) > 1 && (hand_over_row(&j) || floor_ucx_rows(&j)))
         return 1;
-    row(&j, "atomic", add, 1);
-    row(&j, "fence", fence, 1);
-    for (j.bytes = 8; j.bytes <= BYTES_MAX; j.bytes *= 2)
-        row(&j, "memcpy", copy, 1);
+    j.bytes = 0;
+    floor_row(&j, "atomic", add, 1);
+    floor_row(&j, "fence", fence, 1);
+    for (j.bytes = 8; j.bytes <= FLOOR_BYTES_MAX; j.bytes *= 2)
+        floor_row(&j, "memcpy", copy, 1);
     puts(".");
     return 0;
 }

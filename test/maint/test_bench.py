@@ -108,6 +108,13 @@ class Arithmetic(unittest.TestCase):
         self.assertIsNone(benchstat.floor(row("put_flush", 65), measured))
         self.assertIsNone(benchstat.floor(row("win_allocate_free", 64), measured))
 
+    def test_ucx_alone(self):
+        rows = [row("half_round_trip", 8), row("half_round_trip", 9), row("bandwidth", 64)]
+        measured = {("ucx_tags", 8): [.3, .2, .4], ("ucx_tags", 64): [1]}
+        self.assertEqual(benchtable.tags_line(rows, measured),
+                         ["  half_round_trip by UCX alone: 8 bytes 0.300/0.200"])
+        self.assertEqual(benchtable.tags_line(rows, {}), [])
+
     def test_no_floor_with_more_ranks_than_processors(self):
         crowd = job(np=benchplan.cores() + 1)
         self.assertIsNone(benchstat.floor(row("barrier", 0, crowd), {("hand_over", 0): [1]}))
