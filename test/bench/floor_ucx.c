@@ -89,8 +89,12 @@ static void answer(struct job *j)
 
 static int open_worker(struct floor_ucx *ucx)
 {
-    const ucp_params_t params = {.field_mask = UCP_PARAM_FIELD_FEATURES,.features = UCP_FEATURE_TAG };
-    const ucp_worker_params_t single = {.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
+    const ucp_params_t params = {
+        .field_mask = UCP_PARAM_FIELD_FEATURES,
+        .features = UCP_FEATURE_TAG
+    };
+    const ucp_worker_params_t single = {
+        .field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE,
         .thread_mode = UCS_THREAD_MODE_SINGLE
     };
     ucp_config_t *config;
