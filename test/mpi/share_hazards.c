@@ -52,11 +52,49 @@ static void *mapping(int flags, int fd)
     return at;
 }
 
+/* --- memory of malloc's arenas ---------------------------------------------------------------- */
+
+enum { ARENA = 64 << 20, ARENAS = 8 };
+static pthread_barrier_t all_have;
+
+static void *first_of_arena(void *arg)
+{
+    char **block = arg;
+    *block = malloc(3 * PAGE);
+    pthread_barrier_wait(&all_have);    /* the arena is not free for the next thread */
+    pthread_barrier_wait(&all_have);
+    free(*block);
+    return NULL;
+}
+
+/* The page that begins with an arena's own data. */
+static void arena_head(void)
+{
+    pthread_t thread[ARENAS];
+    char *block[ARENAS], *found = NULL;
+    pthread_barrier_init(&all_have, NULL, ARENAS + 1);
+    for (int i = 0; i < ARENAS; i++)
+        pthread_create(&thread[i], NULL, first_of_arena, &block[i]);
+    pthread_barrier_wait(&all_have);
+    for (int i = 0; i < ARENAS; i++)
+        if (block[i] && (uintptr_t) block[i] % ARENA < PAGE)
+            found = block[i];
+    t_check(found, "no arena begins with a block");
+    if (found) {
+        memset(found, 2, 3 * PAGE);
+        refused("the head of an arena", found);
+    }
+    pthread_barrier_wait(&all_have);
+    for (int i = 0; i < ARENAS; i++)
+        pthread_join(thread[i], NULL);
+}
+
 static void odd_memory(void)
 {
     char stack[3 * PAGE], *at;
     memset(stack, 1, sizeof stack);
     refused("the stack", stack);
+    arena_head();
 
     FILE *file = tmpfile();
     t_check(file && ftruncate(fileno(file), 3 * PAGE) == 0, "no file to map");

@@ -6,6 +6,7 @@
  */
 #define _GNU_SOURCE
 #include "shared.h"
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* --- contents --------------------------------------------------------------------------------- */
@@ -113,19 +114,31 @@ static void in_the_heap(void)
     heap_end();
 }
 
-/* Where the heap lies across an address at which, elsewhere, an arena of malloc may begin. */
-static void at_an_arenas_place(void)
+enum { ARENA = 64 << 20 };
+
+/* Memory, the first `spare` bytes of it left alone, at an address at which, elsewhere, an arena of
+ * malloc may begin. */
+static void at_an_arenas_place(char *more, size_t spare, const char *what)
 {
-    enum { ARENA = 64 << 20, BYTES = 3000 };
-    char *more = sbrk(ARENA + PAGE);
-    t_check(more != (void *) -1, "the heap cannot grow");
-    char *base = more + (ARENA - (uintptr_t) more % ARENA) % ARENA;
+    enum { BYTES = 3000 };
+    char *base = more + (ARENA - (uintptr_t) more % ARENA) % ARENA + spare;
     memset(base, 6, BYTES);
     MPI_Win win = create(base, BYTES);
-    t_check(told(win), "the heap at a multiple of 64 MiB: not shared");
-    expect_rights(base, BYTES, "rw-s", "at a multiple");
-    t_check(base[0] == 6 && base[BYTES - 1] == 6, "at a multiple: contents");
+    t_check(told(win), "%s at a multiple of 64 MiB: not shared", what);
+    expect_rights(base, BYTES, "rw-s", what);
+    t_check(base[0] == 6 && base[BYTES - 1] == 6, "%s at a multiple: contents", what);
     MPI_Win_free(&win);
+}
+
+static void at_arenas_places(void)
+{
+    char *heap = sbrk(ARENA + PAGE);
+    char *map = mmap(NULL, ARENA + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+                     0);
+    t_check(heap != (void *) -1 && map != MAP_FAILED, "no memory");
+    at_an_arenas_place(heap, 0, "the heap");
+    at_an_arenas_place(map, 16, "a mapping");
+    munmap(map, ARENA + PAGE);
 }
 
 /* --- atomics ---------------------------------------------------------------------------------- */
@@ -327,7 +340,7 @@ int main(int argc, char **argv)
         contents(sizes[i], i % 2 ? 0 : 13);
     contents(4096, 0);
     in_the_heap();
-    at_an_arenas_place();
+    at_arenas_places();
     atomics();
     overlapping();
     dynamic();

@@ -22,9 +22,6 @@ enum { WDL_SHARE_PAGE = 4096 };
 /* share_plain.c: is [from, from + bytes), whole pages, nothing but plain private anonymous memory
  * that may be replaced page by page? No where that cannot be known. */
 int wdl_share_is_plain(const char *from, size_t bytes);
-/* Is it in the heap that brk() makes, where no arena of another thread begins? No where that cannot
- * be known. */
-int wdl_share_is_brk(const char *at);
 
 /* share_stop.c: from stop to resume no other thread of this process runs, or is in a system call,
  * or has a signal handler's frame within [from, from + bytes). 0 when it cannot be done: then

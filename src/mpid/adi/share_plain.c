@@ -120,17 +120,3 @@ int wdl_share_is_plain(const char *from, size_t bytes)
         fclose(list);
     return plain;
 }
-
-int wdl_share_is_brk(const char *at)
-{
-    FILE *list = fopen("/proc/self/maps", "re");
-    struct mapping m;
-    char line[512];
-    int found = 0;
-    while (list && !found && fgets(line, sizeof line, list))
-        found = strstr(line, " [heap]") && parse_head(line, &m) && (uintptr_t) at >= m.from &&
-            (uintptr_t) at < m.to;
-    if (list)
-        fclose(list);
-    return found;
-}
