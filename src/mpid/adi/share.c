@@ -100,9 +100,9 @@ static void tell_hooks(char *at, size_t bytes, int fd, size_t offset)
 }
 
 /* May an arena of malloc, or a further heap of one, begin in the page? Its data is in use by
- * threads that malloc and free. Its first word points to the arena, which lies right behind the head of its
- * first heap; what malloc maps for a large block begins with zero. (Where the system overcommits,
- * an arena's mapping has been refused for its flags already.) */
+ * threads that malloc and free. Its first word points to the arena, which lies right behind the
+ * head of its first heap; what malloc maps for a large block begins with zero. (Where the system
+ * overcommits, an arena's mapping has been refused for its flags already.) */
 static int may_be_arena(const char *at)
 {
     uintptr_t arena = (uintptr_t) __atomic_load_n((char *const *) (const void *) at,
