@@ -20,6 +20,8 @@ CALLS = {
     "accumulate": "MPI_Accumulate",
     "fetch_and_op": "MPI_Fetch_and_op",
     "flush": "MPI_Win_flush",
+    "send": "MPI_Send",
+    "recv": "MPI_Recv",
 }
 
 

@@ -1,10 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Calls whose instructions are counted: valgrind --tool=callgrind runs rank 0 and is told to
- * collect inside the called function alone, while rank 1 waits in a barrier. The window is of
- * MPI_Win_allocate; the data are 8 bytes.
+ * collect inside the called function alone, while rank 1 waits in a barrier, or takes or has sent
+ * messages. The window is of MPI_Win_allocate; the data are 8 bytes. What MPI_Recv receives is
+ * there.
  *
- *   counts --call put|get|accumulate|fetch_and_op|flush --times N
+ *   counts --call put|get|accumulate|fetch_and_op|flush|send|recv --times N
  */
 #include <stdint.h>
 #include "bench.h"
@@ -13,6 +14,7 @@ struct job {
     MPI_Win win;
     int64_t *memory, local, result;
     double one;
+    int peer;
 };
 
 static void put(void *arg, long n)
@@ -50,17 +52,51 @@ static void flush(void *arg, long n)
         MPI_Win_flush(1, j->win);
 }
 
-static const struct {
-    const char *name;
-    bench_fn fn;
-} calls[] = {{"put", put}, {"get", get}, {"accumulate", accumulate},
-             {"fetch_and_op", fetch_and_op}, {"flush", flush}};
+enum { DATA = 1, LAST = 2 };    /* tags */
 
-/* After n times the call on memory that was zero. */
+static void send(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++)
+        MPI_Send(&j->local, 8, MPI_BYTE, j->peer, DATA, MPI_COMM_WORLD);
+}
+
+static void recv(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++)
+        MPI_Recv(&j->result, 8, MPI_BYTE, j->peer, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void recv_there(void *arg, long n)
+{
+    struct job *j = arg;
+    MPI_Probe(1, LAST, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    recv(arg, n);
+    MPI_Recv(&j->result, 8, MPI_BYTE, 1, LAST, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+static void send_all(void *arg, long n)
+{
+    struct job *j = arg;
+    send(arg, n);
+    MPI_Send(&j->local, 8, MPI_BYTE, 0, LAST, MPI_COMM_WORLD);
+}
+
+static const struct call {
+    const char *name;
+    bench_fn fn, partner;       /* what ranks 0 and 1 do */
+} calls[] = {{"put", put, NULL}, {"get", get, NULL}, {"accumulate", accumulate, NULL},
+             {"fetch_and_op", fetch_and_op, NULL}, {"flush", flush, NULL}, {"send", send, recv},
+             {"recv", recv_there, send_all}};
+
+/* Rank 1's, after n times the call on memory that was zero. */
 static int is_wrong(const struct job *j, bench_fn fn, long n)
 {
     double sum;
     memcpy(&sum, j->memory, sizeof sum);
+    if (fn == send)
+        return j->result != j->local;
     if (fn == put)
         return j->memory[0] != j->local;
     if (fn == accumulate)
@@ -76,26 +112,29 @@ int main(int argc, char **argv)
     struct bench b;
     const char *call = bench_option(argc, argv, "--call");
     const char *times = bench_option(argc, argv, "--times");
-    bench_fn fn = NULL;
+    const struct call *c = NULL;
     int status;
     MPI_Init(&argc, &argv);
     bench_begin(&b, argc, argv);
     for (unsigned i = 0; i < sizeof calls / sizeof calls[0]; i++)
         if (call && !strcmp(call, calls[i].name))
-            fn = calls[i].fn;
-    if (!fn || !times)
-        bench_die("--call put|get|accumulate|fetch_and_op|flush --times N are wanted");
+            c = &calls[i];
+    if (!c || !times)
+        bench_die("--call put|get|accumulate|fetch_and_op|flush|send|recv --times N are wanted");
+    j.peer = 1 - b.rank;
     MPI_Win_allocate(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &j.memory, &j.win);
     memset(j.memory, 0, 4096);
     MPI_Barrier(MPI_COMM_WORLD);
     bench_next(&b, call, 8);
     if (b.rank == 0) {
         MPI_Win_lock_all(0, j.win);
-        fn(&j, atol(times));
+        c->fn(&j, atol(times));
         MPI_Win_unlock_all(j.win);
+    } else if (b.rank == 1 && c->partner) {
+        c->partner(&j, atol(times));
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    bench_check(&b, b.rank == 1 && is_wrong(&j, fn, atol(times)));
+    bench_check(&b, b.rank == 1 && is_wrong(&j, c->fn, atol(times)));
     status = bench_end(&b);
     MPI_Win_free(&j.win);
     MPI_Finalize();
