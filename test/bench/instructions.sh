@@ -23,7 +23,7 @@ MPI_Get 190
 MPI_Accumulate 380
 MPI_Fetch_and_op 340
 MPI_Win_flush 110
-MPI_Send 430
-MPI_Recv 1000
+MPI_Send 450
+MPI_Recv 600
 END
 test ! -e "$dir/failed"
