@@ -31,9 +31,11 @@ windlass_core_sources = \
     %D%/mpid/coll/gather.c \
     %D%/mpid/coll/gather_all.c \
     %D%/mpid/coll/graph.c \
+    %D%/mpid/coll/levels.c \
     %D%/mpid/coll/model.c \
     %D%/mpid/coll/node.c \
     %D%/mpid/coll/node_fold.c \
+    %D%/mpid/coll/nodes.c \
     %D%/mpid/coll/pattern.c \
     %D%/mpid/coll/prefix.c \
     %D%/mpid/coll/reduce.c \
@@ -156,6 +158,7 @@ windlass_headers = \
     %D%/mpid/coll/gasnet_impl.h \
     %D%/mpid/coll/gasnet_xfer.h \
     %D%/mpid/coll/node.h \
+    %D%/mpid/coll/nodes.h \
     %D%/mpid/coll/pattern.h \
     %D%/mpid/coll/prefix.h \
     %D%/mpid/coll/sortplan.h \

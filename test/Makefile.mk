@@ -18,7 +18,9 @@ unit_tests =                            \
     test/mpid/coll/test_gasnet_fold     \
     test/mpid/coll/test_gasnet_op       \
     test/mpid/coll/test_gasnet_sync     \
+    test/mpid/coll/test_levels          \
     test/mpid/coll/test_model           \
+    test/mpid/coll/test_nodes           \
     test/mpid/coll/test_pattern         \
     test/mpid/coll/test_prefix          \
     test/mpid/coll/test_run             \

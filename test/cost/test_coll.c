@@ -93,6 +93,34 @@ static struct cost ring(int p)
     return (struct cost){p, (long long) p * p};
 }
 
+/* Between the heads of nodes of NODE ranks each. */
+enum { NODE = 4 };
+
+static int heads(int p)
+{
+    return (p + NODE - 1) / NODE;
+}
+
+static struct cost heads_rooted(int p)
+{
+    return least_rooted(heads(p));
+}
+
+static struct cost heads_all(int p)
+{
+    return least_all(heads(p));
+}
+
+static struct cost heads_every_round(int p)
+{
+    return every_round(heads(p));
+}
+
+static struct cost heads_doubling(int p)
+{
+    return doubling(heads(p));
+}
+
 static const struct {
     enum wdl_coll_kind kind;
     const char *algorithm;
@@ -114,6 +142,10 @@ static const struct {
     {WDL_COLL_ALLREDUCE, "halving", least_all, halving, 32},
     {WDL_COLL_SCAN, "doubling", least_rooted, scan, 5000},
     {WDL_COLL_REDUCE_SCATTER, "pairwise", least_all, pairwise, 15},
+    {WDL_COLL_BARRIER, "levels", heads_all, heads_every_round, 130},
+    {WDL_COLL_BROADCAST, "levels", heads_rooted, heads_rooted, 130},
+    {WDL_COLL_REDUCE, "levels", heads_rooted, heads_rooted, 130},
+    {WDL_COLL_ALLREDUCE, "levels", heads_all, heads_doubling, 130},
 };
 
 static void look(unsigned i, int p)
@@ -125,6 +157,10 @@ static void look(unsigned i, int p)
         call.bytes = 0;
     if (rows[i].algorithm[0] == 'h')
         call.bytes = 4 * (size_t) p; /* something for each to own */
+    if (rows[i].algorithm[0] == 'l') {
+        call.node = NODE;
+        call.root = p - 1; /* of a node that may be smaller than the others */
+    }
     must(simtime_walk(&rounds, p, &call, 1 << 30, &result));
     if (result.ns != (uint64_t) ours.rounds * ROUND_NS ||
         result.messages != (uint64_t) ours.messages)
@@ -138,9 +174,12 @@ static void look(unsigned i, int p)
 
 START_TEST(messages_and_rounds)
 {
-    static const int many[] = {31, 32, 33, 63, 64, 65, 100, 1000, 1023, 1024, 1025, 4095, 5000};
+    int least;
+    static const int many[] = {31,  32,  33,   63,   64,   65,   100, 129,
+                               130, 1000, 1023, 1024, 1025, 4095, 5000};
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        for (int p = 2; p <= 30 && p <= rows[i].most; p++)
+        least = rows[i].algorithm[0] == 'l' ? NODE + 1 : 2; /* one node has no levels */
+        for (int p = least; p <= 30 && p <= rows[i].most; p++)
             look(i, p);
         for (unsigned k = 0; k < sizeof(many) / sizeof(many[0]); k++)
             if (many[k] <= rows[i].most)

@@ -26,8 +26,8 @@ static int fold_with(struct wdl_build *b, struct wdl_loc *sum, struct wdl_loc co
 static void give(struct wdl_build *b, const struct wdl_pattern_group *g)
 {
     size_t m = b->args->bytes;
-    wdl_edge_send(b, WDL_PHASE_DATA, g->taker, g->rounds, g->rounds, wdl_src(0), m);
-    wdl_edge_recv(b, WDL_PHASE_DATA2, g->taker, g->rounds, g->rounds, wdl_dst(0), m);
+    wdl_edge_send(b, WDL_PHASE_DATA, g->taker, g->rounds, g->rounds, b->from, m);
+    wdl_edge_recv(b, WDL_PHASE_DATA2, g->taker, g->rounds, g->rounds, b->to, m);
 }
 
 /* The vector, with that of the rank we work for folded in. */
@@ -35,7 +35,7 @@ static int take(struct wdl_build *b, const struct wdl_pattern_group *g, struct w
 {
     size_t m = b->args->bytes;
     *sum = wdl_tmp(wdl_build_tmp(b, m));
-    int own = wdl_build_copy(b, *sum, wdl_src(0), m);
+    int own = wdl_build_copy(b, *sum, b->from, m);
     if (g->giver < 0)
         return own;
     struct wdl_loc come = wdl_tmp(wdl_build_tmp(b, m));
@@ -51,7 +51,7 @@ static void finish(struct wdl_build *b, const struct wdl_pattern_group *g, struc
     if (g->giver >= 0)
         wdl_build_order(b, done,
                         wdl_edge_send(b, WDL_PHASE_DATA2, g->giver, g->rounds, g->rounds, sum, m));
-    wdl_build_order(b, done, wdl_build_copy(b, wdl_dst(0), sum, m));
+    wdl_build_order(b, done, wdl_build_copy(b, b->to, sum, m));
 }
 
 void wdl_allreduce_doubling(struct wdl_build *b)

@@ -50,7 +50,7 @@ void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place)
     run->team->coll->stats.stored++;
     if (shm->wake)
         for (int r = 0; r < run->team->size; r++)
-            if (r != run->team->rank)
+            if (r != run->team->rank && run->team->node[r])
                 shm->wake(shm->ctx, r);
 }
 

@@ -22,6 +22,7 @@
 
 struct wdl_run;
 struct wdl_shm_cell;
+struct wdl_span;
 struct wdl_team;
 struct wdl_coll_args;
 
@@ -65,11 +66,16 @@ typedef int (*wdl_car_fn)(struct wdl_run *run, int arg);
 struct wdl_car_run;
 typedef int (*wdl_watch_fn)(struct wdl_run *run, struct wdl_car_run *c);
 
+static inline struct wdl_loc wdl_loc_at(struct wdl_loc loc, size_t at)
+{
+    return (struct wdl_loc){loc.buf, loc.at + at};
+}
+
 #define WDL_CAR_NONE (-1)
 
 struct wdl_car {
     enum wdl_car_kind kind;
-    int peer; /* SEND, RECV: team rank */
+    int peer; /* SEND, RECV: team rank; WATCH: its own, as a and b */
     uint32_t role;
     struct wdl_loc a, b; /* SEND: a; RECV: b */
     size_t bytes;
@@ -139,7 +145,12 @@ struct wdl_dep {
 struct wdl_build {
     struct wdl_team *team;
     const struct wdl_coll_args *args;
-    int rank, size;
+    /* Between whom it is built: the team, or the heads of its nodes (nodes.h), numbered by node. */
+    int rank, size, root;
+    const struct wdl_span *span;
+    const int *leader; /* NULL: the team; else the head of each node but the root's ... */
+    int head; /* ... which is this one */
+    struct wdl_loc from, to; /* what they give; where the result goes */
     int status;
     /* all RECVs without prerequisites are armed before data moves: no ready flags */
     int armed;
@@ -150,6 +161,8 @@ struct wdl_build {
 };
 
 void wdl_build_begin(struct wdl_build *b, struct wdl_team *team, const struct wdl_coll_args *args);
+/* Between all ranks of the team, with src and dst. */
+void wdl_build_flat(struct wdl_build *b);
 /* The graph, or NULL when memory is short. Ends the building either way. */
 struct wdl_graph *wdl_build_end(struct wdl_build *b);
 void wdl_graph_free(struct wdl_team *team, struct wdl_graph *graph);

@@ -174,6 +174,9 @@ struct wdl_team_params {
     /* Not NULL: the team's first collective tells every rank the cards of all, by rank; shm is
      * used from then on only, so that segments may be found by what is on the cards. */
     void (*opened)(void *ctx, const uint64_t *cards);
+    /* Which node a rank is on: any number, the same on all ranks; -1: its memory is not shared with
+     * its node, or there is no peek. Asked once the team is open; NULL: nobody knows. */
+    int (*node_of)(void *ctx, int rank);
     void *opened_ctx;
     uint64_t card;
 };

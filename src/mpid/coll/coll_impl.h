@@ -95,6 +95,14 @@ struct wdl_run {
     struct wdl_car_run cars[];
 };
 
+/* Shapes of trees and rounds among so many ranks, by the model (nodes.c). */
+struct wdl_span {
+    int size, root_children; /* of the tree's root */
+    uint64_t tree_ps; /* the tree's time */
+    struct wdl_tree_shape tree; /* for rooted collectives and flags */
+    struct wdl_pattern_spread spread; /* for flags of all to all */
+};
+
 struct wdl_team {
     struct wdl_list link; /* coll->teams */
     struct wdl_list kick; /* coll->kicks while something may start */
@@ -103,10 +111,7 @@ struct wdl_team {
     struct wdl_team_params params;
     int rank, size;
     int window, links; /* W; roles of one phase */
-    struct wdl_tree_shape tree; /* for rooted collectives and flags */
-    struct wdl_pattern_spread spread; /* for flags of all to all */
-    int root_children; /* of that tree's root */
-    uint64_t tree_ps; /* its time */
+    struct wdl_span span; /* of all ranks */
     uint32_t next, done, low; /* next to start; see the head of this file */
     uint64_t started;
     uint32_t sync; /* the last to start that carries credit */
@@ -124,6 +129,7 @@ struct wdl_team {
     struct wdl_list early[WDL_EARLY_BUCKETS]; /* by role: flags for roles without a cell */
     char **node; /* all ranks' segments, by rank; or NULL */
     int on_node; /* all of them are there: the team is open, and on one node */
+    struct wdl_nodes *nodes; /* the team is open, and on several nodes; or NULL (nodes.h) */
     struct wdl_run *express; /* express.c; or NULL */
     size_t board_at, slot_bytes; /* of the segments */
 };

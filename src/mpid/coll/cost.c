@@ -2,11 +2,17 @@
  * team's model. */
 #include "mpid/coll/cost.h"
 #include "mpid/coll/algo.h"
+#include "mpid/coll/nodes.h"
+
+/* Between the ranks of a node: until one sees what another has stored; a byte. */
+static const double NEAR = 100, NEAR_BYTE = 0.1;
 
 struct wdl_cost wdl_cost_of(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     const struct wdl_coll_model *n = &team->params.model;
     return (struct wdl_cost){.team = team,
+                             .args = args,
+                             .span = &team->span,
                              .p = team->size,
                              .log = wdl_log2_up(team->size),
                              .m = (double) args->bytes,
@@ -39,7 +45,7 @@ static double ready(const struct wdl_cost *c, double bytes)
 
 static double tree(const struct wdl_cost *c)
 {
-    return (double) c->team->tree_ps / 1000;
+    return (double) c->span->tree_ps / 1000;
 }
 
 double wdl_cost_nothing(const struct wdl_cost *c)
@@ -50,14 +56,14 @@ double wdl_cost_nothing(const struct wdl_cost *c)
 
 double wdl_cost_rounds(const struct wdl_cost *c)
 {
-    return (double) c->team->spread.time_ps / 1000;
+    return (double) c->span->spread.time_ps / 1000;
 }
 
 /* No way down the tree has more hops and waits than the last child of the root has: each of them
  * takes longer by the data. */
 double wdl_cost_broadcast_tree(const struct wdl_cost *c)
 {
-    return ready(c, c->m) + tree(c) + c->team->root_children * more(c, c->m);
+    return ready(c, c->m) + tree(c) + c->span->root_children * more(c, c->m);
 }
 
 /* The root sends all parts but its own, and then each rank as much. */
@@ -120,13 +126,13 @@ double wdl_cost_vector(const struct wdl_cost *c)
 /* Ranks beyond a power of two give before, and are given to behind. */
 static double beyond(const struct wdl_cost *c)
 {
-    int size = c->team->size;
+    int size = c->span->size;
     return size & (size - 1) ? 2 * hop(c, c->m) + c->m * c->reduce : 0;
 }
 
 static double rounds_of_two(const struct wdl_cost *c)
 {
-    int size = c->team->size;
+    int size = c->span->size;
     return size & (size - 1) ? c->log - 1 : c->log;
 }
 
@@ -142,4 +148,63 @@ double wdl_cost_halving(const struct wdl_cost *c)
 {
     return ready(c, c->m) + beyond(c) + 2 * rounds_of_two(c) * c->latency + 2 * more(c, c->m) +
            c->m * c->reduce;
+}
+
+/* --- two levels ------------------------------------------------------------------------------- */
+
+struct wdl_cost wdl_cost_between(const struct wdl_cost *c)
+{
+    struct wdl_cost between = *c;
+    between.span = &c->team->nodes->span;
+    between.p = between.span->size;
+    between.log = wdl_log2_up(between.span->size);
+    between.few = between.span->size < c->team->links;
+    return between;
+}
+
+/* The parts of a vector that every head owns are worth it: enough of them, and cheaper. */
+int wdl_cost_prefers_parts(const struct wdl_cost *b)
+{
+    int broadcasts = b->args->kind == WDL_COLL_BROADCAST;
+    double unit = broadcasts ? 1 : (double) b->args->op.elem_bytes;
+    if (b->m / unit < b->p)
+        return 0;
+    return broadcasts ? wdl_cost_broadcast_ring(b) < wdl_cost_broadcast_tree(b)
+                      : wdl_cost_halving(b) < wdl_cost_doubling(b);
+}
+
+static double between_heads(const struct wdl_cost *b)
+{
+    switch (b->args->kind) {
+    case WDL_COLL_BARRIER:
+        return wdl_cost_rounds(b);
+    case WDL_COLL_ALLREDUCE:
+        return wdl_cost_prefers_parts(b) ? wdl_cost_halving(b) : wdl_cost_doubling(b);
+    default:
+        return b->args->kind == WDL_COLL_BROADCAST && wdl_cost_prefers_parts(b)
+                   ? wdl_cost_broadcast_ring(b)
+                   : wdl_cost_broadcast_tree(b);
+    }
+}
+
+/* What is shown on boards its reader folds alone; of what is not, every rank folds a part. */
+static double fold_in_node(const struct wdl_cost *c)
+{
+    double others = c->team->nodes->most - 1, bytes = c->m * (NEAR_BYTE + c->reduce) * others;
+    if (c->m > (double) c->team->params.board_bytes)
+        return 2 * others * NEAR + bytes / (others + 1);
+    return others * NEAR + bytes;
+}
+
+double wdl_cost_levels(const struct wdl_cost *c)
+{
+    struct wdl_cost between = wdl_cost_between(c);
+    double cost = between_heads(&between), others = c->team->nodes->most - 1;
+    if (c->args->kind == WDL_COLL_BARRIER)
+        return cost + (others + 1) * NEAR;
+    if (c->args->kind != WDL_COLL_BROADCAST)
+        cost += fold_in_node(c);
+    if (c->args->kind != WDL_COLL_REDUCE)
+        cost += NEAR + c->m * NEAR_BYTE;
+    return cost;
 }

@@ -11,7 +11,9 @@
 
 struct wdl_cost {
     const struct wdl_team *team;
-    double p, log, m; /* ranks, ceil(log2 p), args->bytes */
+    const struct wdl_coll_args *args;
+    const struct wdl_span *span; /* of those who send */
+    double p, log, m; /* how many they are, ceil(log2 p), args->bytes */
     double latency, gap, byte, reduce;
     double chunk, cell; /* bytes of a packet's data; that nobody must be ready for */
     int few; /* every other rank has a link of its own */
@@ -33,5 +35,12 @@ double wdl_cost_exchange_bruck(const struct wdl_cost *c);
 double wdl_cost_vector(const struct wdl_cost *c);
 double wdl_cost_doubling(const struct wdl_cost *c);
 double wdl_cost_halving(const struct wdl_cost *c);
+
+/* The same between the heads of a team's nodes (nodes.h); what is done within the nodes, and all of
+ * a collective that is done in these two steps. */
+struct wdl_cost wdl_cost_between(const struct wdl_cost *c);
+double wdl_cost_levels(const struct wdl_cost *c);
+/* Which of the two is right between the heads. */
+int wdl_cost_prefers_parts(const struct wdl_cost *between);
 
 #endif

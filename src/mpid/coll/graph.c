@@ -11,8 +11,27 @@ void wdl_build_begin(struct wdl_build *b, struct wdl_team *team, const struct wd
     memset(b, 0, sizeof(*b));
     b->team = team;
     b->args = args;
-    b->rank = team->rank;
-    b->size = team->size;
+    wdl_build_flat(b);
+}
+
+void wdl_build_flat(struct wdl_build *b)
+{
+    b->rank = b->team->rank;
+    b->size = b->team->size;
+    b->root = b->args ? b->args->root : 0;
+    b->span = &b->team->span;
+    b->leader = NULL;
+    b->from = (struct wdl_loc){WDL_BUF_SRC, 0};
+    b->to = (struct wdl_loc){WDL_BUF_DST, 0};
+}
+
+static int team_rank(const struct wdl_build *b, int peer)
+{
+    wdl_assert_cmp(peer, !=, b->rank);
+    wdl_assert_cmp(peer, <, b->size);
+    if (!b->leader)
+        return peer;
+    return peer == b->root ? b->head : b->leader[peer];
 }
 
 /* Room for one more element; a bigger piece replaces the old one. NULL: out of memory. */
@@ -47,20 +66,20 @@ static int car_new(struct wdl_build *b, const struct wdl_car *car)
 
 int wdl_build_send(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc a, size_t bytes)
 {
-    wdl_assert_cmp(peer, !=, b->rank);
-    wdl_assert_cmp(peer, <, b->size);
-    return car_new(b,
-                   &(struct wdl_car){
-                       .kind = WDL_CAR_SEND, .peer = peer, .role = role, .a = a, .bytes = bytes});
+    return car_new(b, &(struct wdl_car){.kind = WDL_CAR_SEND,
+                                        .peer = team_rank(b, peer),
+                                        .role = role,
+                                        .a = a,
+                                        .bytes = bytes});
 }
 
 int wdl_build_recv(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc to, size_t bytes)
 {
-    wdl_assert_cmp(peer, !=, b->rank);
-    wdl_assert_cmp(peer, <, b->size);
-    return car_new(b,
-                   &(struct wdl_car){
-                       .kind = WDL_CAR_RECV, .peer = peer, .role = role, .b = to, .bytes = bytes});
+    return car_new(b, &(struct wdl_car){.kind = WDL_CAR_RECV,
+                                        .peer = team_rank(b, peer),
+                                        .role = role,
+                                        .b = to,
+                                        .bytes = bytes});
 }
 
 int wdl_build_copy(struct wdl_build *b, struct wdl_loc to, struct wdl_loc from, size_t bytes)

@@ -41,15 +41,23 @@ static int show_data(struct wdl_run *run, const void *data, size_t bytes)
     return wdl_node_post(run, WDL_BOARD_DATA);
 }
 
+static struct wdl_sheet *own_sheet(struct wdl_run *run)
+{
+    return (struct wdl_sheet *) (void *) wdl_board_sheet(run, run->team->rank);
+}
+
+int wdl_node_show_places(struct wdl_run *run, const void *src, void *dst)
+{
+    *own_sheet(run) = (struct wdl_sheet){.src = src, .dst = dst};
+    return wdl_node_post(run, WDL_BOARD_DATA);
+}
+
 static int show_place(struct wdl_run *run, const void *src, const struct wdl_coll_blocks *blocks)
 {
-    char *sheet = wdl_board_sheet(run, run->team->rank);
-    struct wdl_sheet *s = (struct wdl_sheet *) (void *) sheet;
-    s->src = src;
-    s->dst = run->args.dst;
+    struct wdl_sheet *s = own_sheet(run);
     for (int r = 0; r < run->team->size && blocks && blocks->at; r++)
         s->block[r] = (struct wdl_sheet_block){blocks->at[r], blocks->bytes[r]};
-    return wdl_node_post(run, WDL_BOARD_DATA);
+    return wdl_node_show_places(run, src, run->args.dst);
 }
 
 int wdl_node_show(struct wdl_run *run, const void *data, size_t bytes)
@@ -83,10 +91,11 @@ static int each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_bo
                 int (*wanted)(const struct wdl_run *run, int rank),
                 int (*fn)(struct wdl_run *run, int rank))
 {
-    int size = run->team->size;
+    const struct wdl_team *team = run->team;
+    int size = wdl_node_size(team);
     for (; c->next < size - 1; c->next++) {
-        int rank = run->team->rank + 1 + c->next;
-        rank -= rank < size ? 0 : size;
+        int i = wdl_node_place(team) + 1 + c->next;
+        int rank = wdl_node_rank(team, i < size ? i : i - size);
         if (wanted && !wanted(run, rank))
             continue;
         if (!wdl_board_seen(run, rank, place))
@@ -104,13 +113,12 @@ int wdl_node_each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_
     return each(run, c, place, NULL, fn);
 }
 
-/* The same for a single rank. */
-static int one(struct wdl_run *run, int rank, enum wdl_place_on_board place,
-               int (*fn)(struct wdl_run *run, int rank))
+int wdl_node_one(struct wdl_run *run, int rank, enum wdl_place_on_board place,
+                 int (*fn)(struct wdl_run *run, int rank))
 {
     if (!wdl_board_seen(run, rank, place))
         return WDL_AGAIN;
-    return wdl_node_note(run, fn(run, rank));
+    return fn ? wdl_node_note(run, fn(run, rank)) : WDL_OK;
 }
 
 int wdl_node_agrees(struct wdl_run *run, int rank)
@@ -137,7 +145,7 @@ static int until_fetched(struct wdl_run *run, struct wdl_car_run *c)
     return wdl_node_on_board(run) ? WDL_OK : each(run, c, WDL_BOARD_DONE, takes, NULL);
 }
 
-static int fetched(struct wdl_run *run)
+int wdl_node_fetched(struct wdl_run *run)
 {
     return wdl_node_on_board(run) && run->status == WDL_OK ? WDL_OK
                                                            : wdl_node_post(run, WDL_BOARD_DONE);
@@ -152,7 +160,7 @@ static int barrier(struct wdl_run *run, struct wdl_car_run *c)
     return WDL_OK;
 }
 
-static int take_all(struct wdl_run *run, int rank)
+int wdl_node_take_all(struct wdl_run *run, int rank)
 {
     int status = wdl_node_agrees(run, rank);
     return status == WDL_OK ? wdl_node_take(run, rank, 0, run->args.dst, run->args.bytes) : status;
@@ -172,8 +180,8 @@ static int broadcast(struct wdl_run *run, struct wdl_car_run *c)
         WDL_NODE_STEP(c, 1, (own_block(a->src, a->dst, a->bytes), WDL_OK));
         return until_fetched(run, c);
     }
-    WDL_NODE_STEP(c, 0, one(run, a->root, WDL_BOARD_DATA, take_all));
-    return fetched(run);
+    WDL_NODE_STEP(c, 0, wdl_node_one(run, a->root, WDL_BOARD_DATA, wdl_node_take_all));
+    return wdl_node_fetched(run);
 }
 
 /* --- blocks ----------------------------------------------------------------------------------- */
@@ -286,7 +294,8 @@ static int gather(struct wdl_run *run, struct wdl_car_run *c)
     if (a->variable && a->bytes == 0)
         return WDL_OK;
     WDL_NODE_STEP(c, 0, show_block(run));
-    return is_short(run, a->bytes) ? WDL_OK : one(run, a->root, WDL_BOARD_DATA, give_block);
+    return is_short(run, a->bytes) ? WDL_OK
+                                   : wdl_node_one(run, a->root, WDL_BOARD_DATA, give_block);
 }
 
 /* The block for this rank in what another shows. */
@@ -319,9 +328,9 @@ static int scatter(struct wdl_run *run, struct wdl_car_run *c)
         return until_fetched(run, c);
     }
     if (a->variable && a->bytes == 0) /* the root may believe otherwise */
-        return fetched(run);
-    WDL_NODE_STEP(c, 0, one(run, a->root, WDL_BOARD_DATA, take_mine));
-    return fetched(run);
+        return wdl_node_fetched(run);
+    WDL_NODE_STEP(c, 0, wdl_node_one(run, a->root, WDL_BOARD_DATA, take_mine));
+    return wdl_node_fetched(run);
 }
 
 static int take_from(struct wdl_run *run, int rank)
@@ -344,7 +353,7 @@ static int exchange(struct wdl_run *run, struct wdl_car_run *c)
                   keep_block(run, (const char *) a->src + wdl_block_at(a, &a->src_blocks, me),
                              wdl_block_bytes(a, &a->src_blocks, me)));
     WDL_NODE_STEP(c, 2, each(run, c, WDL_BOARD_DATA, gives, take_from));
-    WDL_NODE_STEP(c, 3, fetched(run));
+    WDL_NODE_STEP(c, 3, wdl_node_fetched(run));
     return until_fetched(run, c);
 }
 

@@ -16,6 +16,24 @@
 
 #include "mpid/coll/algo.h"
 #include "mpid/coll/board.h"
+#include "mpid/coll/nodes.h"
+
+/* The ranks that show each other their data, numbered from 0: all of the team, or those of the own
+ * node (nodes.h). How many; which of them we are; which rank is the i-th. */
+static inline int wdl_node_size(const struct wdl_team *team)
+{
+    return team->nodes ? team->nodes->size : team->size;
+}
+
+static inline int wdl_node_place(const struct wdl_team *team)
+{
+    return team->nodes ? team->nodes->place : team->rank;
+}
+
+static inline int wdl_node_rank(const struct wdl_team *team, int i)
+{
+    return team->nodes ? team->nodes->member[i] : i;
+}
 
 /* --- node.c --- */
 
@@ -33,6 +51,8 @@ static inline int wdl_node_on_board(const struct wdl_run *run)
 
 /* Show `bytes` at `data`; an address is enough where they are many. */
 int wdl_node_show(struct wdl_run *run, const void *data, size_t bytes);
+/* ... the addresses of a source and of where the result goes. */
+int wdl_node_show_places(struct wdl_run *run, const void *src, void *dst);
 const struct wdl_sheet *wdl_node_sheet(const struct wdl_run *run, int rank);
 /* Bytes [at, at + bytes) of what a rank shows. */
 int wdl_node_take(const struct wdl_run *run, int rank, size_t at, void *here, size_t bytes);
@@ -42,6 +62,12 @@ int wdl_node_take(const struct wdl_run *run, int rank, size_t at, void *here, si
 int wdl_node_each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place,
                   int (*fn)(struct wdl_run *run, int rank));
 int wdl_node_post(struct wdl_run *run, enum wdl_place_on_board place);
+/* The same for a single rank. */
+int wdl_node_one(struct wdl_run *run, int rank, enum wdl_place_on_board place,
+                 int (*fn)(struct wdl_run *run, int rank));
+/* A broadcast: all that a rank has shown; it has been taken. */
+int wdl_node_take_all(struct wdl_run *run, int rank);
+int wdl_node_fetched(struct wdl_run *run);
 
 /* Something went wrong on this rank; the collective goes on, so that nobody waits for ever, and
  * tells in the end. WDL_OK. */
@@ -65,6 +91,10 @@ int wdl_node_agrees(struct wdl_run *run, int rank);
 
 /* --- node_fold.c --- */
 
+/* What the node's ranks have in src, folded in their order, to `to` at rank `head`. Little is
+ * folded by the head alone, and is there when this has ended there; of much all fold parts, and it
+ * is there when this has ended anywhere. */
+int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to);
 int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c);
 int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c);
 int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c);

@@ -9,12 +9,12 @@
 
 enum { CHUNK = 32 << 10 }; /* of a fold: what comes stays in the cache until it is folded */
 
-/* Elements a rank folds for all: nearly equal parts. */
-static size_t part_at(const struct wdl_run *run, int rank)
+/* Elements that the i-th rank folds for all: nearly equal parts. */
+static size_t part_at(const struct wdl_run *run, int i)
 {
-    size_t unit = run->args.op.elem_bytes, n = run->args.bytes / unit;
-    size_t size = (size_t) run->team->size, each_n = n / size, more = n % size;
-    return unit * (each_n * (size_t) rank + ((size_t) rank < more ? (size_t) rank : more));
+    size_t unit = run->args.op.elem_bytes, n = run->args.bytes / unit, before = (size_t) i;
+    size_t size = (size_t) wdl_node_size(run->team), each_n = n / size, more = n % size;
+    return unit * (each_n * before + (before < more ? before : more));
 }
 
 static size_t chunk_of(const struct wdl_coll_args *args)
@@ -23,14 +23,15 @@ static size_t chunk_of(const struct wdl_coll_args *args)
     return unit > CHUNK ? unit : CHUNK - CHUNK % unit;
 }
 
-/* to = what ranks 0 .. hi show at [at, at + bytes), folded; all of them have posted. `come` has
- * room for as much, unless all is on boards. */
+/* to = what the node's ranks 0 .. hi show at [at, at + bytes), folded; all of them have posted.
+ * `come` has room for as much, unless all is on boards. */
 static int fold(struct wdl_run *run, int hi, size_t at, size_t bytes, char *to, char *come)
 {
     const struct wdl_coll_op *op = &run->args.op;
-    int status = wdl_node_take(run, hi, at, to, bytes);
-    for (int r = hi - 1; r >= 0 && status == WDL_OK; r--) {
+    int status = wdl_node_take(run, wdl_node_rank(run->team, hi), at, to, bytes);
+    for (int i = hi - 1; i >= 0 && status == WDL_OK; i--) {
         const char *left = come;
+        int r = wdl_node_rank(run->team, i);
         if (wdl_node_on_board(run))
             left = wdl_board_sheet(run, r) + at;
         else if (r == run->team->rank)
@@ -58,12 +59,11 @@ static int fold_long(struct wdl_run *run, int hi, size_t at, size_t bytes, int o
     return status;
 }
 
-/* Our part of everybody's data, into the destination of rank `owner`. */
-static int fold_part(struct wdl_run *run, int owner)
+/* Our part of everybody's data, to `to` at rank `owner`. */
+static int fold_part(struct wdl_run *run, int owner, char *to)
 {
-    int me = run->team->rank, hi = run->team->size - 1;
-    size_t at = part_at(run, me), end = part_at(run, me + 1);
-    char *to = owner == me ? run->args.dst : wdl_node_sheet(run, owner)->dst;
+    int place = wdl_node_place(run->team), hi = wdl_node_size(run->team) - 1;
+    size_t at = part_at(run, place), end = part_at(run, place + 1);
     return fold_long(run, hi, at, end - at, owner, to + at);
 }
 
@@ -72,12 +72,6 @@ static int fetch_part(struct wdl_run *run, int rank)
     size_t at = part_at(run, rank), end = part_at(run, rank + 1);
     return wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->dst + at,
                            (char *) run->args.dst + at, end - at);
-}
-
-/* Little: everyone folds everything. */
-static int fold_shown(struct wdl_run *run, int hi)
-{
-    return fold(run, hi, 0, run->args.bytes, run->args.dst, NULL);
 }
 
 /* All have posted, and nobody has begun to fold: who differs from another leaves, as that one
@@ -94,28 +88,46 @@ int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c)
     const struct wdl_coll_args *a = &run->args;
     WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
     WDL_NODE_STEP(c, 1, all_agree(run, c));
-    if (wdl_node_on_board(run))
-        return fold_shown(run, run->team->size - 1);
-    WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_part(run, run->team->rank)));
+    if (wdl_node_on_board(run)) /* little: everyone folds everything */
+        return fold(run, run->team->size - 1, 0, a->bytes, a->dst, NULL);
+    WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_part(run, run->team->rank, a->dst)));
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     WDL_NODE_STEP(c, 4, wdl_node_each(run, c, WDL_BOARD_DONE, fetch_part));
     WDL_NODE_STEP(c, 5, wdl_node_post(run, WDL_BOARD_LAST));
     return wdl_node_each(run, c, WDL_BOARD_LAST, NULL);
 }
 
-/* Much: everyone folds a part and puts it where the root wants it. */
-int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c)
+static int show_to_fold(struct wdl_run *run, int head, char *to)
 {
     const struct wdl_coll_args *a = &run->args;
-    WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
-    if (wdl_node_on_board(run) && run->team->rank != a->root)
+    if (!wdl_node_on_board(run))
+        return wdl_node_show_places(run, a->src, to);
+    if (run->team->rank != head || a->kind != WDL_COLL_ALLREDUCE)
+        return wdl_node_show(run, a->src, a->bytes);
+    /* what the head will post there is the result */
+    memcpy(wdl_board_sheet(run, head), a->src, a->bytes);
+    return WDL_OK;
+}
+
+/* Much: everyone folds a part and puts it where the head wants it. */
+int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to)
+{
+    int is_head = run->team->rank == head;
+    WDL_NODE_STEP(c, 0, show_to_fold(run, head, to));
+    if (wdl_node_on_board(run) && !is_head)
         return WDL_OK;
     WDL_NODE_STEP(c, 1, all_agree(run, c));
     if (wdl_node_on_board(run))
-        return fold_shown(run, run->team->size - 1);
-    WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_part(run, a->root)));
+        return fold(run, wdl_node_size(run->team) - 1, 0, run->args.bytes, to, NULL);
+    char *there = is_head ? to : wdl_node_sheet(run, head)->dst;
+    WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_part(run, head, there)));
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     return wdl_node_each(run, c, WDL_BOARD_DONE, NULL);
+}
+
+int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c)
+{
+    return wdl_node_fold(run, c, run->args.root, run->args.dst);
 }
 
 /* Only ranks below have something for us, only ranks above take from us. */

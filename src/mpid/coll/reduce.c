@@ -34,9 +34,9 @@ void wdl_reduce_tree(struct wdl_build *b)
     const struct wdl_coll_args *args = b->args;
     size_t m = args->bytes;
     struct wdl_place place;
-    struct part part = {WDL_CAR_NONE, wdl_src(0)};
+    struct part part = {WDL_CAR_NONE, b->from};
     int ordered = !args->op.commutes, next;
-    wdl_place_find(b, args->root, b->rank, ordered, &place);
+    wdl_place_find(b, b->root, b->rank, ordered, &place);
     for (int i = place.node.children - 1; i >= 0; i--) {
         const struct wdl_tree_child *child = &place.child[i];
         struct wdl_loc come = wdl_tmp(wdl_build_tmp(b, m));
@@ -47,6 +47,6 @@ void wdl_reduce_tree(struct wdl_build *b)
         next =
             wdl_edge_send(b, WDL_PHASE_DATA, place.node.parent, 1 + place.node.link, 0, part.at, m);
     else
-        next = wdl_build_copy(b, wdl_dst(0), part.at, m);
+        next = wdl_build_copy(b, b->to, part.at, m);
     wdl_build_stream(b, part.car, 0, next, 0, m);
 }

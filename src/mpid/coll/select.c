@@ -72,6 +72,17 @@ static int node(const struct wdl_team *team, const struct wdl_coll_args *args)
            wdl_node_shown(team, args) <= team->params.board_bytes;
 }
 
+/* Several nodes, some with several ranks. Operands of a node are folded together: an operator that
+ * does not commute wants them side by side. */
+static int levels(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    const struct wdl_nodes *nodes = team->nodes;
+    if (!nodes || (wdl_coll_reduces(args->kind) && !args->op.commutes && !nodes->in_order))
+        return 0;
+    return !(args->flags & WDL_COLL_OUT_NOSYNC) ||
+           wdl_node_shown(team, args) <= team->params.board_bytes;
+}
+
 static void custom(struct wdl_build *b)
 {
     b->args->build(b);
@@ -79,8 +90,10 @@ static void custom(struct wdl_build *b)
 
 static const struct row rows[] = {
     {WDL_COLL_BARRIER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_BARRIER, "levels", wdl_levels_barrier, levels, wdl_cost_levels, 0},
     {WDL_COLL_BARRIER, "dissemination", wdl_barrier_dissemination, always, wdl_cost_rounds, 0},
     {WDL_COLL_BROADCAST, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_BROADCAST, "levels", wdl_levels_broadcast, levels, wdl_cost_levels, 0},
     {WDL_COLL_BROADCAST, "tree", wdl_broadcast_tree, always, wdl_cost_broadcast_tree, 0},
     {WDL_COLL_BROADCAST, "scatter_ring", wdl_broadcast_scatter_ring, divisible,
      wdl_cost_broadcast_ring, 0},
@@ -99,8 +112,10 @@ static const struct row rows[] = {
     {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, many_and_dense,
      wdl_cost_pairwise_entry, 1},
     {WDL_COLL_REDUCE, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_REDUCE, "levels", wdl_levels_reduce, levels, wdl_cost_levels, 0},
     {WDL_COLL_REDUCE, "tree", wdl_reduce_tree, always, wdl_cost_broadcast_tree, 0},
     {WDL_COLL_ALLREDUCE, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_ALLREDUCE, "levels", wdl_levels_allreduce, levels, wdl_cost_levels, 0},
     {WDL_COLL_ALLREDUCE, "doubling", wdl_allreduce_doubling, always, wdl_cost_doubling, 0},
     {WDL_COLL_ALLREDUCE, "halving", wdl_allreduce_halving, divisible, wdl_cost_halving, 0},
     {WDL_COLL_SCAN, "node", wdl_all_node, node, wdl_cost_nothing, 0},
@@ -384,6 +399,8 @@ struct wdl_graph *wdl_select_credit(struct wdl_team *team, int first)
     wdl_build_begin(&b, team, first && team->cards ? &cards : NULL);
     if (b.args)
         wdl_gather_all_bruck(&b);
+    else if (team->nodes)
+        wdl_levels_barrier(&b);
     else if (first)
         (void) wdl_sync_all(&b, WDL_PHASE_IN, WDL_CAR_NONE);
     else

@@ -27,7 +27,7 @@ int wdl_log2_up(int n)
 void wdl_place_find(const struct wdl_build *b, int root, int rank, int ordered,
                     struct wdl_place *place_out)
 {
-    struct wdl_tree_shape shape = b->team->tree;
+    struct wdl_tree_shape shape = b->span->tree;
     shape.ordered = ordered;
     wdl_tree_find(&shape, root, rank, &place_out->node);
     wdl_assert_cmp(place_out->node.children, <=, WDL_CHILDREN_MAX);
@@ -127,7 +127,7 @@ int wdl_sync_down(struct wdl_build *b, enum wdl_phase phase, int root, int after
 
 int wdl_sync_all(struct wdl_build *b, enum wdl_phase phase, int after)
 {
-    const struct wdl_pattern_spread *spread = &b->team->spread;
+    const struct wdl_pattern_spread *spread = &b->span->spread;
     int heard[WDL_PATTERN_SPREAD_MAX + 1] = {after}; /* by the number of steps */
     if (spread->steps == 0 && after == WDL_CAR_NONE)
         return wdl_build_join(b);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "mpid/coll/algo.h"
 #include "mpid/coll/direct.h"
+#include "mpid/coll/nodes.h"
 #include "mpid/coll/pattern.h"
 
 enum {
@@ -96,27 +97,13 @@ static void team_drop(struct wdl_team *team)
     host->ops->free(host->ctx, team->cards);
     host->ops->free(host->ctx, team->express);
     host->ops->free(host->ctx, team->node);
+    host->ops->free(host->ctx, team->nodes);
     host->ops->free(host->ctx, team->slots);
     host->ops->free(host->ctx, team->finished);
     wdl_list_remove(&team->link);
     wdl_list_remove(&team->kick);
     wdl_list_remove(&team->wait);
     host->ops->free(host->ctx, team);
-}
-
-/* The optimal tree by the model, or a binomial one where its root would have too many children. */
-static struct wdl_tree_shape tree_for(const struct wdl_team *team, uint64_t eel, uint64_t gap,
-                                      int *children_out)
-{
-    struct wdl_tree_shape shape = wdl_tree_optimal(team->size, eel, gap);
-    struct wdl_tree_node root;
-    wdl_tree_find(&shape, 0, 0, &root);
-    if (root.children > WDL_CHILDREN_MAX) {
-        shape = wdl_tree_knomial(team->size, 2, eel, gap);
-        wdl_tree_find(&shape, 0, 0, &root);
-    }
-    *children_out = root.children;
-    return shape;
 }
 
 /* Enough roles a phase for dissemination in any time, for the tree, and for each other where there
@@ -148,12 +135,8 @@ void wdl_team_shape(struct wdl_team *team)
     wdl_assert_cmp(team->window & (team->window - 1), ==, 0);
     if (team->params.model.latency <= 0)
         team->params.model = team->coll->model;
-    uint64_t eel = (uint64_t) (team->params.model.latency * 1000) + 1;
-    uint64_t gap = (uint64_t) (team->params.model.gap * 1000) + 1;
-    team->tree = tree_for(team, eel, gap, &team->root_children);
-    team->tree_ps = wdl_tree_time_ps(&team->tree, 0);
-    wdl_pattern_spread(team->size, eel, gap, &team->spread);
-    team->links = links_for(team->size, team->root_children, team->spread.steps);
+    wdl_span_make(team, team->size, 0, &team->span);
+    team->links = links_for(team->size, team->span.root_children, team->span.spread.steps);
     team->data_roles = (uint32_t) (PHASES_DATA * team->links);
     team->cell_roles = team->data_roles + (uint32_t) (PHASES_FLAG * team->links);
     team->board_at = wdl_shm_board_at(team);
@@ -276,12 +259,14 @@ static void team_opened(struct wdl_team *team)
     host->ops->free(host->ctx, team->cards);
     team->cards = NULL;
     team->on_node = team->node && team->size > 1 && team->size <= WDL_NODE_RANKS_MAX;
-    for (int r = 0; r < team->size && team->on_node; r++) {
+    for (int r = 0; r < team->size && team->node; r++) {
         team->node[r] = team->params.shm->segment(team->params.shm->ctx, r);
-        team->on_node = team->node[r] != NULL;
+        team->on_node &= team->node[r] != NULL;
     }
     if (team->on_node)
         wdl_express_make(team);
+    else if (wdl_nodes_make(team, &team->nodes) != WDL_OK)
+        team->status = WDL_ERR_NOMEM; /* the others go on without us */
 }
 
 /* On a node: what all have finished, by what each says of itself (shm.c). */

@@ -86,7 +86,7 @@ START_TEST(teams_take_the_model_that_is_set)
     close_world();
     open_world(&slow, "");
     ck_assert(teams[0]->params.model.latency == 100000);
-    ck_assert_int_eq(teams[0]->spread.steps, N - 1); /* everyone tells everyone */
+    ck_assert_int_eq(teams[0]->span.spread.steps, N - 1); /* everyone tells everyone */
     close_world();
 }
 END_TEST

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "base/assert.h"
 #include "host/testhost.h"
-#include "mpid/coll/coll_impl.h"
+#include "mpid/coll/nodes.h"
 #include "mpid/coll/simtime.h"
 
 enum { NONE = -1 };
@@ -113,6 +113,20 @@ static uint64_t sends_of(const struct wdl_graph *g)
     return n;
 }
 
+static int node_of(void *ctx, int rank)
+{
+    const struct simtime_call *call = ctx;
+    return rank / call->node;
+}
+
+static void nodes_find(struct wdl_team *team, const struct simtime_call *call)
+{
+    int status = WDL_OK;
+    if (call->node)
+        status = wdl_nodes_make(team, &team->nodes);
+    wdl_assert_cmp(status, ==, WDL_OK);
+}
+
 static int graphs_keep(struct walk *w, const struct simtime_network *network,
                        const struct simtime_call *call, uint64_t messages_max)
 {
@@ -120,7 +134,12 @@ static int graphs_keep(struct walk *w, const struct simtime_network *network,
     test_host_init(&host);
     struct wdl_coll coll = {.host = host.host, .chunk_bytes = SIMTIME_PACKET};
     struct wdl_team team = {
-        .coll = &coll, .params = {.size = w->ranks, .window = 8, .model = simtime_model(network)}};
+        .coll = &coll,
+        .params = {.size = w->ranks,
+                   .window = 8,
+                   .model = simtime_model(network),
+                   .node_of = node_of,
+                   .opened_ctx = (void *) (uintptr_t) call}};
     struct wdl_coll_args args = simtime_args(call);
     char somewhere[2];
     uint64_t sends = 0;
@@ -129,10 +148,11 @@ static int graphs_keep(struct walk *w, const struct simtime_network *network,
     args.dst = somewhere + 1;
     wdl_team_shape(&team);
     wdl_list_init(&team.graphs);
-    int row = wdl_select_row(&team, &args, &status);
-    wdl_assert_cmp(row, >=, 0);
     for (int rank = 0; rank < w->ranks && possible; rank++) {
         team.rank = rank;
+        nodes_find(&team, call);
+        int row = wdl_select_row(&team, &args, &status);
+        wdl_assert_cmp(row, >=, 0);
         struct wdl_graph *g = wdl_select_graph(&team, &args, row);
         wdl_assert(g);
         sends += sends_of(g);
@@ -141,6 +161,7 @@ static int graphs_keep(struct walk *w, const struct simtime_network *network,
             keep(w, rank, g);
         wdl_graph_free(&team, g);
         team.ngraphs = 0;
+        host.host.ops->free(host.host.ctx, team.nodes);
     }
     return possible;
 }

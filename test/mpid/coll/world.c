@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/assert.h"
+#include "mpid/coll/coll_impl.h"
 #include "mpid/coll/world.h"
 #include "support/worlds.h"
 
@@ -109,14 +110,14 @@ static void op_choose(struct world *w, struct op *op, int index)
 }
 
 static const char *const names[WDL_COLL_KIND_COUNT][4] = {
-    [WDL_COLL_BARRIER] = {"dissemination", "node"},
-    [WDL_COLL_BROADCAST] = {"tree", "scatter_ring", "node"},
+    [WDL_COLL_BARRIER] = {"dissemination", "node", "levels"},
+    [WDL_COLL_BROADCAST] = {"tree", "scatter_ring", "node", "levels"},
     [WDL_COLL_SCATTER] = {"tree", "direct", "node"},
     [WDL_COLL_GATHER] = {"tree", "direct", "node"},
     [WDL_COLL_GATHER_ALL] = {"bruck", "ring", "node"},
     [WDL_COLL_EXCHANGE] = {"bruck", "pairwise", "pairwise_entry", "node"},
-    [WDL_COLL_REDUCE] = {"tree", "node"},
-    [WDL_COLL_ALLREDUCE] = {"doubling", "halving", "node"},
+    [WDL_COLL_REDUCE] = {"tree", "node", "levels"},
+    [WDL_COLL_ALLREDUCE] = {"doubling", "halving", "node", "levels"},
     [WDL_COLL_SCAN] = {"doubling", "node"},
     [WDL_COLL_REDUCE_SCATTER] = {"pairwise", "pairwise_entry", "node"}};
 
@@ -125,7 +126,21 @@ static int peer_of(void *ctx, int rank)
     return ((const struct seat *) ctx)->group->members[rank];
 }
 
-/* Start the side's collective, now and then by an algorithm that would not have been chosen. */
+/* Now and then an algorithm that would not have been chosen. */
+static const char *name_of(const struct op *op)
+{
+    int choice = op->index % 5;
+    return choice < 4 ? names[op->args.kind][choice] : NULL;
+}
+
+/* Whether that applies is known when the team is open, and must be known to all ranks alike. */
+static int is_too_early(const struct op *op, int rank)
+{
+    const char *name = name_of(op);
+    return name && !strcmp(name, "levels") && !op->group->teams[op->group->rank_of[rank]]->open;
+}
+
+/* Start the side's collective. */
 static void side_start(struct world *w, struct side *s)
 {
     struct wdl_coll_args args;
@@ -134,8 +149,7 @@ static void side_start(struct world *w, struct side *s)
     args.op.ctx = s;
     s->req.fn = req_done;
     int me = s->op->group->members[s->rank];
-    int choice = s->op->index % 5;
-    const char *name = choice < 4 ? names[args.kind][choice] : NULL;
+    const char *name = name_of(s->op);
     if ((!name || !strcmp(name, "node")) && !w->express[me] && wdl_prng_chance(&w->prng, 700) &&
         (s->express = wdl_coll_express(team, &args))) {
         w->express[me] = s;
@@ -186,6 +200,13 @@ static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes
     return peek(ctx, rank, here, there, bytes);
 }
 
+static int node_of(void *ctx, int rank)
+{
+    const struct seat *seat = ctx;
+    const struct group *group = seat->group;
+    return group->shm[seat->rank].peek ? group->members[rank] / seat->node : -1;
+}
+
 static uint64_t card_of(const struct group *group, int rank)
 {
     return ((uint64_t) group->index << 40) + 77 * (uint64_t) rank + 1;
@@ -216,6 +237,7 @@ static void segments_make(struct world *w, struct group *group, struct wdl_team_
                                                      .poke = w->options.seed % 5 ? poke : NULL,
                                                      .ctx = &group->seats[params->rank]};
     params->shm = &group->shm[params->rank];
+    params->node_of = node_of;
 }
 
 /* Trees from binomial to flat. */
@@ -239,9 +261,9 @@ static void team_make(struct world *w, int rank, struct group *group)
                                      .first_seq = 0xfffffff0u + (uint32_t) group->index,
                                      .poison = 1};
     params.model = models[group->index % 3];
+    params.opened_ctx = seat;
     if (!seat->open) {
         params.opened = opened;
-        params.opened_ctx = seat;
         params.card = card_of(group, params.rank);
     }
     if (w->options.node > 1)
@@ -265,7 +287,7 @@ static int rank_act(struct world *w, int rank)
         w->at[rank]++;
     if (w->at[rank] == w->options.ops)
         return w->out[rank] == 0;
-    if (w->out[rank] >= w->options.depth)
+    if (w->out[rank] >= w->options.depth || is_too_early(&w->ops[w->at[rank]], rank))
         return 0;
     struct op *op = &w->ops[w->at[rank]++];
     struct side *s = &op->sides[op->group->rank_of[rank]];

@@ -1,0 +1,242 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Collectives in two levels on teams of several nodes: results, with operators that want their
+ * order; messages, exactly: none within a node, those of one level between the heads.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include "mpid/coll/coll_impl.h"
+#include "mpid/coll/ranks.h"
+#include "support/suite.h"
+
+/* More than a cell, and what fits a packet; more than a board. */
+enum { RANKS_MAX = 13, SMALL = 4, LARGE = 900, LONG = 5000 };
+
+static struct ranks r;
+static struct wdl_team *teams[RANKS_MAX];
+static struct wdl_coll_req reqs[RANKS_MAX];
+static struct wdl_coll_shm shm[RANKS_MAX];
+static char *segments[RANKS_MAX], *src[RANKS_MAX], *dst[RANKS_MAX];
+static int per_node, nodes, interleaved;
+
+static int node_of(void *ctx, int rank)
+{
+    (void) ctx;
+    return 7 + (interleaved ? rank % nodes : rank / per_node);
+}
+
+static void *segment(void *ctx, int rank)
+{
+    int own = (int) ((struct wdl_coll_shm *) ctx - shm);
+    return node_of(NULL, own) == node_of(NULL, rank) ? segments[rank] : NULL;
+}
+
+static int peek(void *ctx, int rank, const void *there, void *here, size_t bytes)
+{
+    ck_assert_ptr_nonnull(segment(ctx, rank));
+    memcpy(here, there, bytes);
+    return WDL_OK;
+}
+
+static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes)
+{
+    return peek(ctx, rank, here, there, bytes);
+}
+
+static int peer_of(void *ctx, int rank)
+{
+    (void) ctx;
+    return rank;
+}
+
+static void finish(struct wdl_coll_args args)
+{
+    for (int i = 0; i < r.n; i++) {
+        args.src = src[i];
+        args.dst = dst[i];
+        ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+    }
+    ranks_finish(&r, reqs, 1);
+    for (int i = 0; i < r.n; i++)
+        ck_assert_int_eq(reqs[i].status, WDL_OK);
+    while (!wdl_sim_quiescent(r.sim))
+        ranks_step(&r);
+    for (int k = 0; k < 20 * r.n; k++)
+        ranks_step(&r);
+}
+
+static void open_world(int n, int per, int turned)
+{
+    struct wdl_sim_params sim = {.seed = 5, .ranks = n, .ordered = 1, .am_bytes_max = 1024};
+    struct wdl_team_params p = {.id = 3, .size = n, .peer_of = peer_of, .node_of = node_of};
+    p.model = (struct wdl_coll_model){1000, 1000, 0.1, 0.25}; /* trees are binomial */
+    per_node = per;
+    nodes = (n + per - 1) / per;
+    interleaved = turned;
+    ranks_open(&r, &sim);
+    for (p.rank = 0; p.rank < n; p.rank++) {
+        shm[p.rank] = (struct wdl_coll_shm){
+            .segment = segment, .peek = peek, .poke = poke, .ctx = &shm[p.rank]};
+        size_t bytes = (wdl_coll_shm_bytes(r.one[p.rank].proc, &p) + 63) & ~(size_t) 63;
+        segments[p.rank] = aligned_alloc(64, bytes);
+        memset(segments[p.rank], 0, bytes);
+        src[p.rank] = calloc(1, LONG);
+        dst[p.rank] = calloc(1, LONG);
+    }
+    for (p.rank = 0; p.rank < n; p.rank++) {
+        p.shm = &shm[p.rank];
+        ck_assert_int_eq(wdl_team_create(r.one[p.rank].proc, &p, &teams[p.rank]), WDL_OK);
+    }
+    finish((struct wdl_coll_args){.kind = WDL_COLL_BARRIER});
+    for (int i = 0; i < n; i++)
+        ck_assert_ptr_nonnull(teams[i]->nodes);
+}
+
+static void close_world(void)
+{
+    ranks_drop(&r, teams);
+    for (int i = 0; i < r.n; i++) {
+        free(segments[i]);
+        free(src[i]);
+        free(dst[i]);
+    }
+    ranks_close(&r);
+}
+
+/* --- results ---------------------------------------------------------------------------------- */
+
+static struct wdl_coll_args args_of(enum wdl_coll_kind kind, size_t bytes)
+{
+    return (struct wdl_coll_args){.kind = kind,
+                                  .flags = WDL_COLL_MPI,
+                                  .algorithm = "levels",
+                                  .bytes = bytes,
+                                  .op = {ranks_compose, NULL, 4, 0}};
+}
+
+/* In order, from rank 0 on. */
+static void fold_expected(char *sum, size_t bytes)
+{
+    memcpy(sum, src[r.n - 1], bytes);
+    for (int i = r.n - 2; i >= 0; i--)
+        ranks_compose(NULL, src[i], sum, bytes / 4);
+}
+
+static void call(struct wdl_coll_args args)
+{
+    static unsigned char salt;
+    char expected[LONG];
+    salt++;
+    for (int i = 0; i < r.n; i++)
+        for (size_t k = 0; k < LONG; k++) {
+            src[i][k] = (char) (salt + 31 * i + (int) (k * 7 / 4));
+            dst[i][k] = 0x77;
+        }
+    fold_expected(expected, args.bytes);
+    if (args.kind == WDL_COLL_BROADCAST)
+        memcpy(expected, src[args.root], args.bytes);
+    finish(args);
+    for (int i = 0; i < r.n; i++)
+        if (args.kind != WDL_COLL_REDUCE || i == args.root)
+            ck_assert_msg(memcmp(dst[i], expected, args.bytes) == 0, "%s of %zu, root %d, rank %d",
+                          wdl_coll_kind_name(args.kind), args.bytes, args.root, i);
+}
+
+static const enum wdl_coll_kind kinds[] = {WDL_COLL_BROADCAST, WDL_COLL_REDUCE, WDL_COLL_ALLREDUCE};
+
+START_TEST(every_root_and_order)
+{
+    static const size_t sizes[] = {0, SMALL, LARGE, LONG};
+    for (int n = 3; n <= RANKS_MAX; n += 2)
+        for (int per = 2; per < n && per < 6; per++) {
+            open_world(n, per, 0);
+            for (int k = 0; k < 12; k++)
+                for (int root = 0; root < n; root += 1 + n / 4) {
+                    struct wdl_coll_args args = args_of(kinds[k % 3], sizes[k / 3]);
+                    args.root = root;
+                    call(args);
+                }
+            close_world();
+        }
+}
+END_TEST
+
+START_TEST(nodes_that_interleave_keep_the_order_of_operands)
+{
+    open_world(8, 4, 1);
+    struct wdl_coll_args args = args_of(WDL_COLL_REDUCE, SMALL);
+    ck_assert_int_eq(wdl_coll_start(teams[0], &args, &reqs[0]), WDL_ERR_ARG);
+    args.algorithm = NULL;
+    call(args);
+    args.kind = WDL_COLL_ALLREDUCE;
+    call(args);
+    call(args_of(WDL_COLL_BROADCAST, LONG));
+    args = args_of(WDL_COLL_ALLREDUCE, SMALL);
+    args.op = (struct wdl_coll_op){ranks_sum, NULL, 4, 1};
+    finish(args);
+    for (int i = 1; i < r.n; i++)
+        ck_assert_int_eq(memcmp(dst[i], dst[0], SMALL), 0);
+    close_world();
+}
+END_TEST
+
+/* --- messages --------------------------------------------------------------------------------- */
+
+static int messages(struct wdl_coll_args args)
+{
+    uint64_t before = 0;
+    for (int round = 0; round < 2; round++) { /* the second time nothing is built any more */
+        finish((struct wdl_coll_args){.kind = WDL_COLL_BARRIER}); /* credit for many more */
+        before = wdl_sim_counts(r.sim)->sent;
+        finish(args);
+    }
+    return (int) (wdl_sim_counts(r.sim)->sent - before);
+}
+
+static int doubling(int n)
+{
+    int group = 1, log = 0;
+    for (; 2 * group <= n; log++)
+        group *= 2;
+    return group * log + 2 * (n - group);
+}
+
+START_TEST(only_heads_send)
+{
+    for (int n = 3; n <= RANKS_MAX; n++) {
+        open_world(n, 2, 0);
+        int log = wdl_pattern_rounds(nodes, 2);
+        struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER, .algorithm = "levels"};
+        ck_assert_int_eq(messages(barrier), nodes * log);
+        for (int k = 0; k < 2; k++) {
+            struct wdl_coll_args args = args_of(kinds[k], SMALL);
+            args.root = n / 2;
+            ck_assert_int_eq(messages(args), nodes - 1);
+            args.bytes = LARGE; /* a ready flag for each */
+            ck_assert_int_eq(messages(args), 2 * (nodes - 1));
+        }
+        ck_assert_int_eq(messages(args_of(WDL_COLL_ALLREDUCE, SMALL)), doubling(nodes));
+        close_world();
+    }
+}
+END_TEST
+
+START_TEST(chosen_where_there_are_nodes)
+{
+    open_world(12, 4, 0);
+    struct wdl_coll_args args = args_of(WDL_COLL_BROADCAST, SMALL);
+    args.algorithm = NULL;
+    ck_assert_int_eq(messages(args), nodes - 1);
+    args.kind = WDL_COLL_REDUCE;
+    ck_assert_int_eq(messages(args), nodes - 1);
+    args.kind = WDL_COLL_ALLREDUCE;
+    ck_assert_int_eq(messages(args), doubling(nodes));
+    args.kind = WDL_COLL_BARRIER;
+    ck_assert_int_eq(messages(args), nodes * 2);
+    close_world();
+}
+END_TEST
+
+WDL_SUITE("mpid/coll/levels", every_root_and_order,
+          nodes_that_interleave_keep_the_order_of_operands, only_heads_send,
+          chosen_where_there_are_nodes)

@@ -1,0 +1,119 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * The ranks of a team by node: every rank finds the same, for any names of nodes; trees and rounds
+ * among heads need no more roles than the team has.
+ */
+#include <string.h>
+#include "base/prng.h"
+#include "host/testhost.h"
+#include "mpid/coll/nodes.h"
+#include "support/suite.h"
+
+enum { RANKS_MAX = 40 };
+
+static int names[RANKS_MAX];
+
+static int node_of(void *ctx, int rank)
+{
+    (void) ctx;
+    return names[rank];
+}
+
+static int same_node(int a, int b)
+{
+    return a == b || (names[a] >= 0 && names[a] == names[b]);
+}
+
+/* By brute force: what `nodes`, of rank `me` of n, must be. */
+static void check(const struct wdl_nodes *nodes, int n, int me)
+{
+    int count = 0, most = 0, members = 0, in_order = 1;
+    for (int i = 0; i < n; i++) {
+        int first = 0, size = 0;
+        while (!same_node(first, i))
+            first++;
+        for (int k = 0; k < n; k++)
+            size += same_node(i, k);
+        for (int k = i + 2; k < n; k++)
+            in_order &= !same_node(i, k) || same_node(i, k - 1);
+        most = size > most ? size : most;
+        if (first == i)
+            ck_assert_int_eq(nodes->leader[count++], i);
+        ck_assert_int_eq(nodes->leader[nodes->node_of[i]], first);
+        if (!same_node(i, me))
+            continue;
+        ck_assert_int_eq(nodes->mine, nodes->node_of[i]);
+        if (i == me)
+            ck_assert_int_eq(nodes->place, members);
+        ck_assert_int_eq(nodes->member[members++], i);
+    }
+    ck_assert_int_eq(nodes->size, members);
+    ck_assert_int_eq(nodes->span.size, count);
+    ck_assert_int_eq(nodes->most, most);
+    ck_assert_int_eq(nodes->in_order, in_order);
+    ck_assert_int_gt(most, 1);
+    ck_assert_int_gt(count, 1);
+}
+
+static int several_share(int n)
+{
+    int shared = 0, apart = 0;
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < i; k++) {
+            shared |= same_node(i, k);
+            apart |= !same_node(i, k);
+        }
+    return shared && apart;
+}
+
+START_TEST(all_ranks_find_the_same_nodes)
+{
+    struct wdl_prng prng;
+    struct test_host host;
+    test_host_init(&host);
+    struct wdl_coll coll = {.host = host.host, .chunk_bytes = 1024};
+    wdl_prng_init(&prng, 11);
+    for (int round = 0; round < 3000; round++) {
+        int n = 1 + (int) wdl_prng_below(&prng, RANKS_MAX), kinds = 1 + round % 9;
+        for (int i = 0; i < n; i++) {
+            names[i] = 1000 * (int) wdl_prng_below(&prng, (uint64_t) kinds);
+            if (i > 0 && wdl_prng_chance(&prng, 700))
+                names[i] = names[i - 1];
+            if (round % 4 == 0 && wdl_prng_chance(&prng, 300))
+                names[i] = -1;
+        }
+        struct wdl_team team = {.coll = &coll, .params = {.size = n, .node_of = node_of}};
+        team.params.model = (struct wdl_coll_model){1500, 400, 0.1, 0.25};
+        wdl_team_shape(&team);
+        team.rank = (int) wdl_prng_below(&prng, (uint64_t) n);
+        ck_assert_int_eq(wdl_nodes_make(&team, &team.nodes), WDL_OK);
+        ck_assert_int_eq(team.nodes != NULL, several_share(n));
+        if (team.nodes)
+            check(team.nodes, n, team.rank);
+        host.host.ops->free(host.host.ctx, team.nodes);
+    }
+    ck_assert_int_eq(host.live, 0);
+}
+END_TEST
+
+START_TEST(heads_have_roles_enough)
+{
+    static const struct wdl_coll_model models[] = {
+        {1000, 1000, 0, 0}, {1500, 400, 0, 0}, {10000, 100, 0, 0}, {90000, 100, 0, 0}};
+    struct wdl_coll coll = {.chunk_bytes = 1024};
+    for (int k = 0; k < 4; k++)
+        for (int n = 3; n < 700; n += 1 + n / 20) {
+            struct wdl_team team = {.coll = &coll, .params = {.size = n, .model = models[k]}};
+            wdl_team_shape(&team);
+            for (int count = 2; count < n; count += 1 + count / 20) {
+                struct wdl_span span;
+                wdl_span_make(&team, count, team.links, &span);
+                ck_assert_int_eq(span.tree.ranks, count);
+                ck_assert_int_le(span.root_children + 1, team.links);
+                ck_assert_int_le(span.spread.steps, team.links);
+            }
+        }
+}
+END_TEST
+
+WDL_SUITE("mpid/coll/nodes", all_ranks_find_the_same_nodes, heads_have_roles_enough)
