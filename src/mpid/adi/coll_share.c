@@ -13,8 +13,12 @@ struct wdl_adi_share {
     void *ctx;
     uint64_t card;
     int size, users;
+    char *fetches;              /* by rank: can its memory be looked at by its node? */
     char *segment[];            /* by rank; NULL: none that we can address */
 };
+
+/* On a card, whose blocks begin at multiples of more: this node's processes can fetch. */
+enum { FETCHES = 1 };
 
 static int peer_of(const struct wdl_adi_share *share, int rank)
 {
@@ -47,9 +51,17 @@ static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes
 static void opened(void *ctx, const uint64_t *cards)
 {
     struct wdl_adi_share *share = ctx;
-    for (int i = 0; i < share->size; i++)
+    for (int i = 0; i < share->size; i++) {
+        share->fetches[i] = cards[i] & FETCHES;
         if (is_near(share, i))
-            share->segment[i] = wdl_arena_at(peer_of(share, i), cards[i]);
+            share->segment[i] = wdl_arena_at(peer_of(share, i), cards[i] & ~(uint64_t) FETCHES);
+    }
+}
+
+static int node_of(void *ctx, int rank)
+{
+    const struct wdl_adi_share *share = ctx;
+    return share->fetches[rank] ? MPIR_Process.node_map[peer_of(share, rank)] : -1;
 }
 
 /* --- begin and end ---------------------------------------------------------------------------- */
@@ -58,9 +70,10 @@ struct wdl_adi_share *wdl_adi_share_make(struct wdl_team_params *params)
 {
     size_t size = (size_t) params->size;
     struct wdl_adi_share *share =
-        MPL_calloc(1, sizeof *share + size * sizeof share->segment[0], MPL_MEM_COLL);
+        MPL_calloc(1, sizeof *share + size * (sizeof share->segment[0] + 1), MPL_MEM_COLL);
     if (!share)
         return NULL;
+    share->fetches = (char *) (share->segment + size);
     share->peer_of = params->peer_of;
     share->ctx = params->ctx;
     share->size = params->size;
@@ -73,6 +86,7 @@ struct wdl_adi_share *wdl_adi_share_make(struct wdl_team_params *params)
         share->users += is_near(share, i);
     params->board_bytes = WDL_ADI_BOARD;
     params->opened = opened;
+    params->node_of = node_of;
     params->opened_ctx = share;
     if (share->users > 1) {
         params->shm = &share->shm;
@@ -80,6 +94,8 @@ struct wdl_adi_share *wdl_adi_share_make(struct wdl_team_params *params)
                               &params->card);
     }
     share->card = params->card;
+    if (params->card && wdl_arena_fetches())
+        params->card |= FETCHES;
     return share;
 }
 
