@@ -67,7 +67,8 @@ static int takes(const struct wdl_adi_mpi *m)
         MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_mpich)
         return 0;
     size_t bytes = m->variable ? 0 : wdl_adi_call_bytes(m);
-    if (bytes == 0 && m->kind != WDL_COLL_BARRIER && !m->variable)
+    /* on a node others may give more, by mistake, and are told of it */
+    if (bytes == 0 && m->kind != WDL_COLL_BARRIER && !m->variable && !wdl_adi_comm_on_node(m->comm))
         return 0;
     if (wdl_coll_reduces(m->kind) && !wdl_adi_op_takes(m->recvtype, &element))
         return 0;
