@@ -407,7 +407,7 @@ static const char *kind_name(int kind)
     return wdl_coll_kind_name((enum wdl_coll_kind) kind);
 }
 
-static int lies_not_caught(uint64_t seeds);
+static int more(uint64_t seeds);
 
 static const struct worlds_option table[] = {
     WORLDS_OPTION(options, ranks), WORLDS_OPTION(options, ordered), WORLDS_OPTION(options, refuse),
@@ -422,15 +422,34 @@ static const struct worlds worlds = {.program = "test/mpid/coll/world",
                                      .noptions = sizeof(table) / sizeof(table[0]),
                                      .options_of = options_of,
                                      .world = world,
-                                     .more = lies_not_caught,
+                                     .more = more,
                                      .lie = lie,
                                      .kind_name = kind_name,
                                      .lie_seeds = 59};
 
-static int lies_not_caught(uint64_t seeds)
+/* Worlds that found what the first seeds do not: a ready flag that tells of no memory, in a shared
+ * cell where an older one did. */
+static const struct options found[] = {{.seed = 3179,
+                                        .ranks = 4,
+                                        .ordered = 1,
+                                        .delay = 6000,
+                                        .teams = 1,
+                                        .ops = 60,
+                                        .depth = 2,
+                                        .window = 8,
+                                        .bytes = 5000,
+                                        .kind = -1,
+                                        .in = -1,
+                                        .out = -1,
+                                        .node = 64,
+                                        .attach = 1}};
+
+static int more(uint64_t seeds)
 {
     (void) seeds;
     int missed = 0;
+    for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++)
+        missed += worlds_run(&worlds, &found[i]);
     for (int kind = WDL_COLL_BROADCAST; kind < WDL_COLL_CUSTOM && !missed; kind++)
         for (int lie = 1; lie <= 2; lie++)
             missed += !worlds_lie_caught(&worlds, lie, kind);
