@@ -83,6 +83,7 @@ static int team_open(struct wdl_gas_team *team, const struct wdl_team_params *pa
     int status = wdl_team_create(proc, &team->params, &team->outer);
     team->params.id++;
     team->params.shm = NULL; /* the outer team's alone */
+    team->params.node_of = NULL;
     team->params.opened = NULL;
     if (status == WDL_OK)
         status = wdl_team_create(proc, &team->params, &team->inner);

@@ -43,13 +43,21 @@ static int same_peer(void *ctx, int rank)
     return rank;
 }
 
-/* In every other world all ranks share a node. */
+/* In every other world ranks share a node: all, or in turn two by two. */
 static char *segments[RANKS_MAX];
+static struct wdl_coll_shm node[RANKS_MAX];
+static int node_ranks;
+
+static int node_of(void *ctx, int rank)
+{
+    (void) ctx;
+    return rank / node_ranks;
+}
 
 static void *segment(void *ctx, int rank)
 {
-    (void) ctx;
-    return segments[rank];
+    int own = (int) ((struct wdl_coll_shm *) ctx - node);
+    return node_of(NULL, own) == node_of(NULL, rank) ? segments[rank] : NULL;
 }
 
 static int fetch(void *ctx, int rank, const void *there, void *here, size_t bytes)
@@ -65,8 +73,6 @@ static int give(void *ctx, int rank, const void *here, void *there, size_t bytes
     return fetch(ctx, rank, here, there, bytes);
 }
 
-static const struct wdl_coll_shm node = {.segment = segment, .peek = fetch, .poke = give};
-
 static void node_make(struct wdl_team_params *params)
 {
     size_t bytes = wdl_coll_shm_bytes(r.one[params->rank].proc, params);
@@ -74,13 +80,17 @@ static void node_make(struct wdl_team_params *params)
         segments[i] = aligned_alloc(64, (bytes + 63) & ~(size_t) 63);
         memset(segments[i], 0, bytes);
     }
-    params->shm = &node;
+    node[params->rank] = (struct wdl_coll_shm){
+        .segment = segment, .peek = fetch, .poke = give, .ctx = &node[params->rank]};
+    params->shm = &node[params->rank];
+    params->node_of = node_of;
 }
 
 void gasnet_open(const struct wdl_sim_params *sim, size_t images_each)
 {
     ranks_open(&r, sim);
     wdl_prng_init(&prng, sim->seed);
+    node_ranks = sim->seed & 2 ? 2 : RANKS_MAX;
     for (int i = 0; i < r.n; i++) {
         images[i] = images_each ? images_each : 1 + (size_t) i % IMAGES_MAX;
         first[i + 1] = first[i] + images[i];
