@@ -32,6 +32,7 @@ windlass_core_sources = \
     %D%/mpid/coll/gather_all.c \
     %D%/mpid/coll/graph.c \
     %D%/mpid/coll/levels.c \
+    %D%/mpid/coll/levels_gather.c \
     %D%/mpid/coll/model.c \
     %D%/mpid/coll/node.c \
     %D%/mpid/coll/node_fold.c \
@@ -157,6 +158,7 @@ windlass_headers = \
     %D%/mpid/coll/gasnet_deal.h \
     %D%/mpid/coll/gasnet_impl.h \
     %D%/mpid/coll/gasnet_xfer.h \
+    %D%/mpid/coll/levels.h \
     %D%/mpid/coll/node.h \
     %D%/mpid/coll/nodes.h \
     %D%/mpid/coll/pattern.h \

@@ -196,9 +196,20 @@ static double fold_in_node(const struct wdl_cost *c)
     return others * NEAR + bytes;
 }
 
+/* A node's blocks go round as one; its head takes them one by one, the others all at once. */
+static double cost_gather(const struct wdl_cost *c, struct wdl_cost *between)
+{
+    double others = c->team->nodes->most - 1;
+    between->m = c->m * (others + 1);
+    return wdl_cost_ring(between) + others * (NEAR + c->m * NEAR_BYTE) + NEAR +
+           c->m * c->p * NEAR_BYTE;
+}
+
 double wdl_cost_levels(const struct wdl_cost *c)
 {
     struct wdl_cost between = wdl_cost_between(c);
+    if (c->args->kind == WDL_COLL_GATHER_ALL)
+        return cost_gather(c, &between);
     double cost = between_heads(&between), others = c->team->nodes->most - 1;
     if (c->args->kind == WDL_COLL_BARRIER)
         return cost + (others + 1) * NEAR;

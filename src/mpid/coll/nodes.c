@@ -45,8 +45,8 @@ static int node_find(const struct wdl_team *team, const struct wdl_nodes *nodes,
     return count;
 }
 
-/* Returns the most ranks on one node. */
-static int nodes_fill(const struct wdl_team *team, struct wdl_nodes *nodes, int *ranks_on)
+/* first[node + 1]: how many ranks it has, for the time being. */
+static void nodes_fill(const struct wdl_team *team, struct wdl_nodes *nodes)
 {
     const struct wdl_team_params *p = &team->params;
     nodes->in_order = 1;
@@ -57,22 +57,27 @@ static int nodes_fill(const struct wdl_team *team, struct wdl_nodes *nodes, int 
         else if (nodes->node_of[r - 1] != node)
             nodes->in_order = 0;
         nodes->node_of[r] = node;
-        if (++ranks_on[node] > nodes->most)
-            nodes->most = ranks_on[node];
+        if (++nodes->first[node + 1] > nodes->most)
+            nodes->most = nodes->first[node + 1];
     }
-    return nodes->most;
 }
 
-static void members_find(const struct wdl_team *team, struct wdl_nodes *nodes)
+/* Counts become places; each node's moves on with its ranks, and is where the next one's begins. */
+static void order_find(const struct wdl_team *team, struct wdl_nodes *nodes)
 {
+    int count = nodes->span.size, *first = nodes->first;
+    for (int node = 1; node <= count; node++)
+        first[node] += first[node - 1];
+    for (int r = 0; r < team->size; r++)
+        nodes->order[first[nodes->node_of[r]]++] = r;
+    for (int node = count; node > 0; node--)
+        first[node] = first[node - 1];
+    first[0] = 0;
     nodes->mine = nodes->node_of[team->rank];
-    for (int r = 0; r < team->size; r++) {
-        if (nodes->node_of[r] != nodes->mine)
-            continue;
-        if (r == team->rank)
-            nodes->place = nodes->size;
-        nodes->member[nodes->size++] = r;
-    }
+    nodes->size = first[nodes->mine + 1] - first[nodes->mine];
+    nodes->member = nodes->order + first[nodes->mine];
+    while (nodes->member[nodes->place] != team->rank)
+        nodes->place++;
 }
 
 int wdl_nodes_make(const struct wdl_team *team, struct wdl_nodes **nodes_out)
@@ -82,18 +87,20 @@ int wdl_nodes_make(const struct wdl_team *team, struct wdl_nodes **nodes_out)
     *nodes_out = NULL;
     if (!team->params.node_of || team->size < 3)
         return WDL_OK;
-    struct wdl_nodes *nodes = host->ops->alloc(host->ctx, sizeof(*nodes) + 3 * size * sizeof(int));
+    struct wdl_nodes *nodes =
+        host->ops->alloc(host->ctx, sizeof(*nodes) + (4 * size + 1) * sizeof(int));
     if (!nodes)
         return WDL_ERR_NOMEM;
     nodes->leader = (int *) (nodes + 1);
     nodes->node_of = nodes->leader + size;
-    nodes->member = nodes->node_of + size; /* at first: how many ranks each node has */
-    int most = nodes_fill(team, nodes, nodes->member);
-    if (most < 2 || nodes->span.size < 2) {
+    nodes->order = nodes->node_of + size;
+    nodes->first = nodes->order + size;
+    nodes_fill(team, nodes);
+    if (nodes->most < 2 || nodes->span.size < 2) {
         host->ops->free(host->ctx, nodes);
         return WDL_OK;
     }
-    members_find(team, nodes);
+    order_find(team, nodes);
     wdl_span_make(team, nodes->span.size, team->links, &nodes->span);
     *nodes_out = nodes;
     return WDL_OK;

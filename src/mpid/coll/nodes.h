@@ -20,9 +20,11 @@ struct wdl_nodes {
     int most; /* ranks on the node that has most */
     int in_order; /* the ranks of every node are consecutive */
     int mine, place, size; /* the own node, our place in it, its ranks */
-    int *member; /* ranks of the own node, ascending */
     int *leader; /* by node */
     int *node_of; /* by rank */
+    int *order; /* all ranks, node after node, ascending in each */
+    int *first; /* by node: where its ranks begin there; behind the last node: all */
+    int *member; /* of order: the ranks of the own node */
 };
 
 /* The trees among `size` ranks: no more links than `links`, if not 0. */

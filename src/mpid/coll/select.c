@@ -77,7 +77,9 @@ static int node(const struct wdl_team *team, const struct wdl_coll_args *args)
 static int levels(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     const struct wdl_nodes *nodes = team->nodes;
-    if (!nodes || (wdl_coll_reduces(args->kind) && !args->op.commutes && !nodes->in_order))
+    int blocks = args->kind == WDL_COLL_GATHER_ALL, reduces = wdl_coll_reduces(args->kind);
+    if (!nodes || (reduces && !args->op.commutes && !nodes->in_order) ||
+        (blocks && !stages(team, args)))
         return 0;
     return !(args->flags & WDL_COLL_OUT_NOSYNC) ||
            wdl_node_shown(team, args) <= team->params.board_bytes;
@@ -104,6 +106,7 @@ static const struct row rows[] = {
     {WDL_COLL_GATHER, "tree", wdl_gather_tree, stages, wdl_cost_tree, 0},
     {WDL_COLL_GATHER, "direct", wdl_gather_direct, always, wdl_cost_direct, 0},
     {WDL_COLL_GATHER_ALL, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_GATHER_ALL, "levels", wdl_levels_gather_all, levels, wdl_cost_levels, 0},
     {WDL_COLL_GATHER_ALL, "bruck", wdl_gather_all_bruck, stages, wdl_cost_bruck, 0},
     {WDL_COLL_GATHER_ALL, "ring", wdl_gather_all_ring, always, wdl_cost_ring, 0},
     {WDL_COLL_EXCHANGE, "node", wdl_all_node, node, wdl_cost_nothing, 0},

@@ -81,7 +81,7 @@ static void open_world(int n, int per, int turned)
         segments[p.rank] = aligned_alloc(64, bytes);
         memset(segments[p.rank], 0, bytes);
         src[p.rank] = calloc(1, LONG);
-        dst[p.rank] = calloc(1, LONG);
+        dst[p.rank] = calloc(RANKS_MAX, LONG);
     }
     for (p.rank = 0; p.rank < n; p.rank++) {
         p.shm = &shm[p.rank];
@@ -125,7 +125,8 @@ static void fold_expected(char *sum, size_t bytes)
 static void call(struct wdl_coll_args args)
 {
     static unsigned char salt;
-    char expected[LONG];
+    static char expected[LONG * RANKS_MAX];
+    size_t bytes = args.bytes;
     salt++;
     for (int i = 0; i < r.n; i++)
         for (size_t k = 0; k < LONG; k++) {
@@ -135,14 +136,20 @@ static void call(struct wdl_coll_args args)
     fold_expected(expected, args.bytes);
     if (args.kind == WDL_COLL_BROADCAST)
         memcpy(expected, src[args.root], args.bytes);
+    if (args.kind == WDL_COLL_GATHER_ALL) {
+        bytes *= (size_t) r.n;
+        for (int i = 0; i < r.n; i++)
+            memcpy(expected + (size_t) i * args.bytes, src[i], args.bytes);
+    }
     finish(args);
     for (int i = 0; i < r.n; i++)
         if (args.kind != WDL_COLL_REDUCE || i == args.root)
-            ck_assert_msg(memcmp(dst[i], expected, args.bytes) == 0, "%s of %zu, root %d, rank %d",
+            ck_assert_msg(memcmp(dst[i], expected, bytes) == 0, "%s of %zu, root %d, rank %d",
                           wdl_coll_kind_name(args.kind), args.bytes, args.root, i);
 }
 
-static const enum wdl_coll_kind kinds[] = {WDL_COLL_BROADCAST, WDL_COLL_REDUCE, WDL_COLL_ALLREDUCE};
+static const enum wdl_coll_kind kinds[] = {WDL_COLL_BROADCAST, WDL_COLL_REDUCE, WDL_COLL_ALLREDUCE,
+                                           WDL_COLL_GATHER_ALL};
 
 START_TEST(every_root_and_order)
 {
@@ -150,14 +157,25 @@ START_TEST(every_root_and_order)
     for (int n = 3; n <= RANKS_MAX; n += 2)
         for (int per = 2; per < n && per < 6; per++) {
             open_world(n, per, 0);
-            for (int k = 0; k < 12; k++)
+            for (int k = 0; k < 16; k++)
                 for (int root = 0; root < n; root += 1 + n / 4) {
-                    struct wdl_coll_args args = args_of(kinds[k % 3], sizes[k / 3]);
+                    struct wdl_coll_args args = args_of(kinds[k % 4], sizes[k / 4]);
                     args.root = root;
                     call(args);
                 }
             close_world();
         }
+}
+END_TEST
+
+START_TEST(blocks_of_nodes_that_interleave)
+{
+    for (int n = 7; n < 10; n++) { /* of 7 ranks on 4 nodes one is alone */
+        open_world(n, 2, 1);
+        for (size_t bytes = SMALL; bytes <= LONG; bytes += LONG / 8)
+            call(args_of(WDL_COLL_GATHER_ALL, bytes));
+        close_world();
+    }
 }
 END_TEST
 
@@ -216,6 +234,7 @@ START_TEST(only_heads_send)
             ck_assert_int_eq(messages(args), 2 * (nodes - 1));
         }
         ck_assert_int_eq(messages(args_of(WDL_COLL_ALLREDUCE, SMALL)), doubling(nodes));
+        ck_assert_int_eq(messages(args_of(WDL_COLL_GATHER_ALL, SMALL)), nodes * nodes);
         close_world();
     }
 }
@@ -238,5 +257,5 @@ START_TEST(chosen_where_there_are_nodes)
 END_TEST
 
 WDL_SUITE("mpid/coll/levels", every_root_and_order,
-          nodes_that_interleave_keep_the_order_of_operands, only_heads_send,
-          chosen_where_there_are_nodes)
+          nodes_that_interleave_keep_the_order_of_operands, blocks_of_nodes_that_interleave,
+          only_heads_send, chosen_where_there_are_nodes)

@@ -24,6 +24,15 @@ static int same_node(int a, int b)
     return a == b || (names[a] >= 0 && names[a] == names[b]);
 }
 
+/* Whose the i-th place of the order is. */
+static int node_of_place(const struct wdl_nodes *nodes, int i)
+{
+    int node = 0;
+    while (nodes->first[node + 1] <= i)
+        node++;
+    return node;
+}
+
 /* By brute force: what `nodes`, of rank `me` of n, must be. */
 static void check(const struct wdl_nodes *nodes, int n, int me)
 {
@@ -40,6 +49,9 @@ static void check(const struct wdl_nodes *nodes, int n, int me)
         if (first == i)
             ck_assert_int_eq(nodes->leader[count++], i);
         ck_assert_int_eq(nodes->leader[nodes->node_of[i]], first);
+        ck_assert_int_eq(nodes->node_of[nodes->order[i]], node_of_place(nodes, i));
+        ck_assert(i == 0 || node_of_place(nodes, i) > node_of_place(nodes, i - 1) ||
+                  nodes->order[i] > nodes->order[i - 1]);
         if (!same_node(i, me))
             continue;
         ck_assert_int_eq(nodes->mine, nodes->node_of[i]);
@@ -48,6 +60,7 @@ static void check(const struct wdl_nodes *nodes, int n, int me)
         ck_assert_int_eq(nodes->member[members++], i);
     }
     ck_assert_int_eq(nodes->size, members);
+    ck_assert_int_eq(nodes->first[count], n);
     ck_assert_int_eq(nodes->span.size, count);
     ck_assert_int_eq(nodes->most, most);
     ck_assert_int_eq(nodes->in_order, in_order);

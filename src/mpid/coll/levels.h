@@ -1,0 +1,41 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Collectives in two levels, for teams of several nodes of which some have several ranks (nodes.h):
+ * within a node by boards, as node.c does them, and between one rank of each node, its head, by the
+ * algorithms of one level. The head is the node's lowest rank, or the root.
+ *
+ * A head's graph: a WATCH that hears from its node, what the algorithm builds between heads, a
+ * WATCH that shows its node the result; the others' graphs are the other sides of these. A WATCH
+ * has its node's head in `peer`, and `a` and `b` as other CARs have.
+ */
+#ifndef WDL_MPID_COLL_LEVELS_H_INCLUDED
+#define WDL_MPID_COLL_LEVELS_H_INCLUDED
+
+#include "mpid/coll/cost.h"
+#include "mpid/coll/node.h"
+
+/* --- levels.c --- */
+
+/* The head of the own node; is it this rank? */
+int wdl_levels_head(const struct wdl_build *b);
+int wdl_levels_is_head(const struct wdl_build *b);
+/* From here on, until wdl_build_flat, the build is between the heads of the nodes. */
+void wdl_levels_climb(struct wdl_build *b);
+/* A WATCH, which the request waits for. */
+int wdl_levels_watch(struct wdl_build *b, wdl_watch_fn fn, struct wdl_loc from, struct wdl_loc to);
+/* Of the CARs `first` .. `last` - 1: those that send or fold go behind `before`; `after` goes
+ * behind those that write the result. */
+void wdl_levels_embed(struct wdl_build *b, int first, int last, int before, int after);
+
+/* A node without others than its head needs nothing within. */
+static inline int wdl_levels_alone(const struct wdl_build *b)
+{
+    return b->team->nodes->size == 1;
+}
+
+static inline int wdl_levels_leads(const struct wdl_run *run, const struct wdl_car_run *c)
+{
+    return wdl_car_of(c)->peer == run->team->rank;
+}
+
+#endif

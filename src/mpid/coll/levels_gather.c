@@ -1,0 +1,131 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Gather to all in two levels (levels.h): a head has its node's blocks from their boards, or their
+ * owners' memory, and the heads pass them on round a ring, a node's as one message. They are
+ * collected node after node: in the destination where that is the order of ranks, else apart.
+ */
+#include <string.h>
+#include "mpid/coll/levels.h"
+
+/* Where the blocks of a node begin in what is collected; behind the last one: all of it. */
+static size_t node_at(const struct wdl_build *b, int node)
+{
+    return (size_t) b->team->nodes->first[node] * b->args->bytes;
+}
+
+static char *collection(const struct wdl_run *run, const struct wdl_car_run *c)
+{
+    return wdl_run_at(run, wdl_car_of(c)->b);
+}
+
+/* The head's place for the block of the i-th rank of its node. */
+static int block_take(struct wdl_run *run, int i, char *all)
+{
+    const struct wdl_nodes *nodes = run->team->nodes;
+    size_t bytes = run->args.bytes;
+    char *to = all + (size_t) (nodes->first[nodes->mine] + i) * bytes;
+    int rank = wdl_node_rank(run->team, i);
+    if (rank != run->team->rank) {
+        int status = wdl_node_agrees(run, rank);
+        return status == WDL_OK ? wdl_node_take(run, rank, 0, to, bytes) : status;
+    }
+    if (bytes && to != run->args.src)
+        memcpy(to, run->args.src, bytes);
+    return WDL_OK;
+}
+
+static int collected(struct wdl_run *run, struct wdl_car_run *c)
+{
+    run->shown = run->args.bytes;
+    if (!wdl_levels_leads(run, c))
+        return wdl_node_show(run, run->args.src, run->args.bytes);
+    for (; c->next < wdl_node_size(run->team); c->next++) {
+        int rank = wdl_node_rank(run->team, c->next);
+        if (rank != run->team->rank && !wdl_board_seen(run, rank, WDL_BOARD_DATA))
+            return WDL_AGAIN;
+        (void) wdl_node_note(run, block_take(run, c->next, collection(run, c)));
+    }
+    return WDL_OK;
+}
+
+/* Blocks that were collected go to their places. */
+static void deal(const struct wdl_run *run, const char *all)
+{
+    size_t bytes = run->args.bytes;
+    for (int i = 0; i < run->team->size && bytes; i++)
+        memcpy((char *) run->args.dst + (size_t) run->team->nodes->order[i] * bytes,
+               all + (size_t) i * bytes, bytes);
+}
+
+/* From the head's board, or its memory by way of ours where the order is not that of ranks. */
+static int all_take(struct wdl_run *run, int head, char *apart)
+{
+    size_t bytes = run->args.bytes * (size_t) run->team->size;
+    char *to = apart ? apart : run->args.dst;
+    int status = wdl_node_agrees(run, head);
+    if (status == WDL_OK)
+        status = wdl_node_take(run, head, 0, to, bytes);
+    if (status == WDL_OK && apart)
+        deal(run, apart);
+    return status;
+}
+
+static int dealt(struct wdl_run *run, struct wdl_car_run *c)
+{
+    int head = wdl_car_of(c)->peer, in_order = run->team->nodes->in_order;
+    char *all = collection(run, c);
+    run->shown = run->args.bytes * (size_t) run->team->size;
+    if (!wdl_levels_leads(run, c)) {
+        if (!wdl_board_seen(run, head, WDL_BOARD_DATA))
+            return WDL_AGAIN;
+        (void) wdl_node_note(run, all_take(run, head, in_order ? NULL : all));
+        return wdl_node_fetched(run);
+    }
+    int alone = wdl_node_size(run->team) == 1; /* and perhaps without a board */
+    WDL_NODE_STEP(c, 0, alone ? WDL_OK : wdl_node_show(run, all, run->shown));
+    WDL_NODE_STEP(c, 1, in_order ? WDL_OK : (deal(run, all), WDL_OK));
+    return wdl_node_on_board(run) ? WDL_OK : wdl_node_each(run, c, WDL_BOARD_DONE, NULL);
+}
+
+/* In step j the node's head sends what it got in the step before, at first its own node's. */
+static int ring(struct wdl_build *b, struct wdl_loc all, int have)
+{
+    int size = b->size, right = (b->rank + 1) % size, left = (b->rank - 1 + size) % size;
+    int join = wdl_build_join(b);
+    wdl_ready_send(b, left, wdl_role(b, WDL_PHASE_READY, 0), all, node_at(b, size));
+    int go = wdl_ready_recv(b, right, wdl_role(b, WDL_PHASE_READY, 0));
+    wdl_build_order(b, have, join);
+    for (int j = 0; j < size - 1; j++) {
+        int out = (b->rank - j + size) % size, in = (b->rank - j - 1 + size) % size;
+        size_t at = node_at(b, out), bytes = node_at(b, out + 1) - at;
+        int send = wdl_build_send(b, right, wdl_role_bare(b, j), wdl_loc_at(all, at), bytes);
+        wdl_ready_for(b, go, send, at);
+        if (j == 0)
+            wdl_build_order(b, have, send);
+        else
+            wdl_build_stream(b, have, 0, send, 0, bytes);
+        at = node_at(b, in);
+        have = wdl_build_recv(b, left, wdl_role_bare(b, j), wdl_loc_at(all, at),
+                              node_at(b, in + 1) - at);
+        wdl_build_order(b, have, join);
+    }
+    return join;
+}
+
+void wdl_levels_gather_all(struct wdl_build *b)
+{
+    const struct wdl_nodes *nodes = b->team->nodes;
+    struct wdl_loc all = b->to;
+    if (!nodes->in_order)
+        all = wdl_tmp(wdl_build_tmp(b, node_at(b, nodes->span.size)));
+    int have = wdl_levels_watch(b, collected, b->from, all);
+    if (wdl_levels_is_head(b)) {
+        wdl_levels_climb(b);
+        have = ring(b, all, have);
+        wdl_build_flat(b);
+    }
+    int last = wdl_levels_watch(b, dealt, wdl_nowhere(), all);
+    if (last != WDL_CAR_NONE)
+        b->cars[last].touches = 2;
+    wdl_build_order(b, have, last);
+}
