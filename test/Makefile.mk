@@ -35,6 +35,7 @@ unit_tests =                            \
     test/mpid/rma/test_bundle           \
     test/mpid/rma/test_combine          \
     test/mpid/rma/test_copy             \
+    test/mpid/rma/test_copy_pieces      \
     test/mpid/rma/test_direct           \
     test/mpid/rma/test_domain           \
     test/mpid/rma/test_epoch            \
@@ -74,6 +75,8 @@ test_support_sources =                  \
     test/mpid/coll/simtime.c            \
     test/mpid/coll/simtime.h            \
     test/mpid/coll/walk.c               \
+    test/mpid/rma/copybed.c             \
+    test/mpid/rma/copybed.h             \
     test/support/must.h                 \
     test/support/suite.c                \
     test/support/suite.h                \

@@ -351,8 +351,9 @@ wdl_type test_type_indexed(struct test_host *host, enum test_type element, int c
 wdl_type test_type_vector(struct test_host *host, enum test_type element, int count, int block,
                           int stride)
 {
-    int blocks[64], displs[64];
-    wdl_assert_cmp(count, <=, 64);
+    enum { MAX = 512 };
+    int blocks[MAX], displs[MAX];
+    wdl_assert_cmp(count, <=, MAX);
     for (int i = 0; i < count; i++) {
         blocks[i] = block;
         displs[i] = i * stride;

@@ -113,6 +113,7 @@ static void rank_open(struct world *w, int i)
                                  .peer_of = peer_of,
                                  .rank_info = rank_info,
                                  .map = map,.copy = o->own == 2 ? copy : NULL,
+                                 .attended = o->attended,
                                  .mapped_any = o->node > 1 && w->n > 1 && !o->own,
                                  .flavor = o->own ? WDL_WIN_CREATE : WDL_WIN_ALLOCATE,
                                  .node = &w->control[first],
@@ -202,6 +203,7 @@ static void options_of(uint64_t seed, void *options_out)
     o.combine = (int) wdl_prng_below(&p, 3);
     o.region = wdl_prng_chance(&p, 200) && o.ranks < 8 ? 4096 : 256;
     o.direct = (int) wdl_prng_below(&p, 2);
+    o.attended = (int) wdl_prng_below(&p, 2);
     o.epochs = o.ranks > 100 ? 1 : o.ranks > 8 ? 2 : 2 + (int) wdl_prng_below(&p, 3);
     *(struct options *) options_out = o;
 }
@@ -222,7 +224,7 @@ int main(int argc, char **argv)
         WORLDS_OPTION(options, node),   WORLDS_OPTION(options, region),
         WORLDS_OPTION(options, epochs), WORLDS_OPTION(options, own),
         WORLDS_OPTION(options, crowded), WORLDS_OPTION(options, combine),
-        WORLDS_OPTION(options, direct)
+        WORLDS_OPTION(options, direct), WORLDS_OPTION(options, attended)
     };
     static const struct worlds worlds = {.program = "test/system/world",.count = 1000,
         .options_bytes = sizeof(struct options),.options = table,

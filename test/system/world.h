@@ -23,7 +23,8 @@ enum { FAN_MAX = 4, CELL = 16, CELLS = 4 * CELL, MISC_COUNTER = 0, MISC_SUM = CE
 
 struct options {
     uint64_t seed;
-    int ranks, ordered, refuse, delay, tiny, node, region, epochs, own, crowded, combine, direct;
+    int ranks, ordered, refuse, delay, tiny, node, region, epochs, own, crowded, combine, direct,
+        attended;
     /* f fence, p pscw, l lock, a lock_all, s streams of lock_all, m one after the other */
     int script;
 };

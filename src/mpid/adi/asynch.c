@@ -177,7 +177,7 @@ static struct wdl_adi_asynch *asynch_start(void)
 }
 
 /* Can another process's operation need this process's processor? */
-static int wants(const MPIR_Win * win)
+int wdl_adi_asynch_wanted(const MPIR_Win * win)
 {
     int mapped = wdl_adi_is_provided(win) || win->dev.shared.base;
     if (win->comm_ptr->local_size < 2 || !wdl_adi.can_sleep)
@@ -195,7 +195,7 @@ static int wants(const MPIR_Win * win)
 void wdl_adi_asynch_hold(MPIR_Win * win)
 {
     struct wdl_adi_asynch *asynch = wdl_adi.asynch;
-    if (!wants(win))
+    if (!wdl_adi_asynch_wanted(win))
         return;
     if (!asynch)
         asynch = wdl_adi.asynch = asynch_start();
@@ -252,6 +252,12 @@ void wdl_adi_asynch_end(void)
 }
 
 #else /* without threads nobody serves */
+
+int wdl_adi_asynch_wanted(const MPIR_Win * win)
+{
+    (void) win;
+    return 0;
+}
 
 void wdl_adi_asynch_stop(void)
 {

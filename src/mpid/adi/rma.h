@@ -63,6 +63,7 @@ void wdl_adi_share_free(MPIR_Win * win);
 void wdl_adi_rank_info(void *ctx, int rank, struct wdl_win_rank *out);
 
 /* asynch.c: the progress thread works while a window wants it; at the end it is gone. */
+int wdl_adi_asynch_wanted(const MPIR_Win * win);
 void wdl_adi_asynch_hold(MPIR_Win * win);
 void wdl_adi_asynch_release(MPIR_Win * win);
 void wdl_adi_asynch_end(void);

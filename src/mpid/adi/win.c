@@ -141,6 +141,7 @@ static int core_create(MPIR_Win * win)
         .rank_info = wdl_adi_rank_info,
         .map = map,
         .copy = !mapped && wdl_adi_copy_permitted(win) ? wdl_adi_copy : NULL,
+        .attended = wdl_adi_asynch_wanted(win),
         .direct = !segment->whole && MPIR_CVAR_WINDLASS_DIRECT,
         .reach = shared && dynamic ? wdl_adi_share_reach : NULL,
         .mapped_any = (provided || shared) && segment->members > 1,

@@ -4,6 +4,10 @@
  * (design 3.2, cross-memory attach). Done in the call; no operation element. Accumulates are not
  * for this path: nobody would keep them atomic.
  *
+ * The system looks up every piece of the target's memory, however short: 512 blocks of 8 bytes take
+ * it as long as 1 MB in one piece. So a get whose pieces lie close reads what is between them, too,
+ * and leaves it; and what else is in many short pieces goes by message, where somebody serves it.
+ *
  * What a dynamic window of another process exposes is read in that process, where its control block
  * says the list is. The list's version is odd while it changes, and is looked at before and after.
  */
@@ -11,6 +15,38 @@
 #include "mpid/rma/win_impl.h"
 
 enum { SIDE = WDL_RMA_PIECES / 2 }; /* pieces of one side at a time */
+
+/* Measured: a call costs 1.2 us, each piece of the target .33 us, 4 KiB in one piece .3 us; a
+ * message and its answer 3 us, 20 where the target computes and its thread has to be woken. */
+enum { GAP = 2048,              /* bytes that are read in vain to save a piece */
+    MANY = 32,                  /* pieces that take longer than a message */
+    SHORT = 1024                /* a piece; longer ones are no dearer than the messages' copies */
+};
+
+enum way { BY_PIECES, BY_SPAN, BY_MESSAGE };
+
+/* How an operation's bytes are moved. Judged by its first pieces and its extent. */
+static enum way way_of(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    const struct wdl_host *host = &win->proc->host;
+    const struct wdl_buf *remote = &args->remote;
+    struct wdl_piece first[MANY + 1];
+    if (remote->contig)
+        return BY_PIECES;
+    size_t bytes = 0, span = (size_t) (remote->hi - remote->lo);
+    int n = host->ops->pieces(host->ctx, win->rma->stage, remote->count, remote->type, 0,
+                              MANY * SHORT + 1, first, MANY + 1);
+    for (int i = 0; i < n; i++)
+        bytes += first[i].bytes;
+    if (bytes == 0)
+        return BY_PIECES;
+    if (args->kind == WDL_RMA_GET && n > 1 && span <= WDL_RMA_STAGE) {
+        size_t pieces = remote->bytes * (size_t) n / bytes;
+        if (span <= remote->bytes + (pieces - 1) * GAP)
+            return BY_SPAN;
+    }
+    return n > MANY && win->params.attended ? BY_MESSAGE : BY_PIECES;
+}
 
 /* The pieces of a buffer's stream from `offset` on, at most `bytes` of it; *bytes_out: how much. */
 static int pieces_of(const struct wdl_host *host, const struct wdl_buf *buf, char *addr,
@@ -60,6 +96,23 @@ static int copy_stream(struct wdl_win *win, const struct wdl_rma_args *args, uin
         offset += near;
     }
     return WDL_OK;
+}
+
+/* A get of pieces that lie close: all from the first to the last of them. */
+static int copy_span(struct wdl_win *win, const struct wdl_rma_args *args, uint64_t at)
+{
+    const struct wdl_buf *remote = &args->remote;
+    size_t span = (size_t) (remote->hi - remote->lo);
+    char *stage = win->rma->stage;
+    struct wdl_piece here = {stage, span};
+    struct wdl_piece there = {(char *) (uintptr_t) (at + (uint64_t) remote->lo), span};
+    if (args->origin.bytes < remote->bytes)
+        return WDL_ERR_TYPE;
+    int status = win->params.copy(win->params.ctx, args->target, 0, &here, 1, &there, 1);
+    if (status == WDL_OK)
+        wdl_mapped_copy(win->rma, remote, (void *) ((uintptr_t) stage - (uintptr_t) remote->lo),
+                        &args->origin, args->origin.addr, remote->bytes);
+    return status;
 }
 
 static int read_words(struct wdl_win *win, int rank, uint64_t at, void *to, size_t bytes)
@@ -173,8 +226,22 @@ int wdl_copy_reach(struct wdl_win *win, const struct wdl_rma_args *args,
 int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
                 const struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
-    if (win->params.flavor != WDL_WIN_DYNAMIC)
-        return copy_stream(win, args, info->base + (uint64_t) (args->disp * info->disp_unit));
-    int status = target_exposes(win, args, control);
-    return status == WDL_OK ? copy_stream(win, args, (uint64_t) args->disp) : status;
+    uint64_t at = (uint64_t) args->disp;
+    int status = WDL_OK;
+    if (win->params.flavor == WDL_WIN_DYNAMIC)
+        status = target_exposes(win, args, control);
+    else
+        at = info->base + (uint64_t) (args->disp * info->disp_unit);
+    if (status != WDL_OK)
+        return status;
+    switch (way_of(win, args)) {
+        case BY_MESSAGE:
+            return WDL_ERR_UNSUPPORTED;
+        case BY_SPAN:
+            status = copy_span(win, args, at);
+            /* what lies between the pieces need not be memory at all */
+            return status == WDL_ERR_RANGE ? copy_stream(win, args, at) : status;
+        default:
+            return copy_stream(win, args, at);
+    }
 }

@@ -22,8 +22,8 @@ static void copy_typed(struct wdl_rma *rma, const struct wdl_buf *from, const vo
     }
 }
 
-static void copy(struct wdl_rma *rma, const struct wdl_buf *from, const void *from_addr,
-                 const struct wdl_buf *to, void *to_addr, size_t bytes)
+void wdl_mapped_copy(struct wdl_rma *rma, const struct wdl_buf *from, const void *from_addr,
+                     const struct wdl_buf *to, void *to_addr, size_t bytes)
 {
     const struct wdl_host *host = &rma->proc->host;
     const char *src = (const char *) from_addr + from->lo;
@@ -102,10 +102,12 @@ int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
     char *at = (char *) ((uintptr_t) base + (uintptr_t) (args->disp * disp_unit));
     switch (args->kind) {
         case WDL_RMA_PUT:
-            copy(win->rma, &args->origin, args->origin.addr, &args->remote, at, args->remote.bytes);
+            wdl_mapped_copy(win->rma, &args->origin, args->origin.addr, &args->remote, at,
+                            args->remote.bytes);
             return WDL_OK;
         case WDL_RMA_GET:
-            copy(win->rma, &args->remote, at, &args->origin, args->origin.addr, args->remote.bytes);
+            wdl_mapped_copy(win->rma, &args->remote, at, &args->origin, args->origin.addr,
+                            args->remote.bytes);
             return WDL_OK;
         case WDL_RMA_CAS:
             wdl_win_domain(win, args->target, base, control, &domain);

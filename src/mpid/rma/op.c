@@ -257,7 +257,9 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
         return status == WDL_ERR_UNSUPPORTED ? op_enqueue(win, args, t) : status;
     }
     status = mapped_ready(win, t);
-    if (copied)
-        return op_copy(win, args, control, &info, status);
+    if (copied) {
+        status = op_copy(win, args, control, &info, status);
+        return status == WDL_ERR_UNSUPPORTED ? op_enqueue(win, args, t) : status;
+    }
     return status == WDL_OK ? op_mapped(win, args, base, control, info.disp_unit) : status;
 }

@@ -66,7 +66,8 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
     rma->chunk_bytes = (proc->am_payload_max - sizeof(struct wdl_pkt)) & ~(size_t) 63;
     rma->pieces = host->ops->alloc(host->ctx, WDL_RMA_PIECES * sizeof(rma->pieces[0]));
     /* a mapped accumulate uses two stretches of WDL_RMA_PIECES bytes */
-    rma->scratch = host->ops->alloc(host->ctx, rma->chunk_bytes + 2 * WDL_RMA_PIECES);
+    size_t scratch_bytes = rma->chunk_bytes + 2 * WDL_RMA_PIECES;
+    rma->scratch = host->ops->alloc(host->ctx, scratch_bytes + WDL_RMA_STAGE);
     if (!rma->pieces || !rma->scratch ||
         pool_make(host, &rma->ops, POOL_GLOBAL, sizeof(struct wdl_op), rma->params.global_ops) !=
             WDL_OK ||
@@ -77,6 +78,7 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
         rma_drop(rma);
         return WDL_ERR_NOMEM;
     }
+    rma->stage = rma->scratch + scratch_bytes;
     proc->rma = rma;
     wdl_step_register(proc, WDL_AM_RMA, wdl_rma_progress, rma);
     wdl_am_register(proc, WDL_AM_RMA, wdl_rma_handle, rma);

@@ -69,6 +69,7 @@ struct wdl_win_params {
      * or an error: ERR_RANGE where the rank has no such memory. */
     int (*copy) (void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
                  struct wdl_piece *remote, int nremote);
+    int attended;               /* the ranks serve messages while they compute */
     /* Dynamic windows, on top of copy: a region of a rank of this node in this address space, or
      * NULL. Until the next call. */
     void *(*reach) (void *ctx, int rank, const struct wdl_region *region);

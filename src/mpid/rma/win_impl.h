@@ -44,6 +44,7 @@ struct wdl_rma {
     struct wdl_list replies;            /* bounces filled, not yet taken by the network; in order */
     struct wdl_piece *pieces;           /* scratch of one accumulate */
     char *scratch;                      /* scratch of one mapped copy */
+    char *stage;                        /* what one get has read, WDL_RMA_STAGE bytes */
     size_t chunk_bytes;                 /* largest payload of a packet */
     struct wdl_resume {         /* the message that will be delivered again, half done */
         struct wdl_pass pass;
@@ -67,6 +68,7 @@ struct wdl_stash {              /* a bundle at its target, while its lock reques
 
 enum { WDL_SEEN = 8 };
 
+#define WDL_RMA_STAGE 65536
 #define WDL_RMA_PIECES 4096  /* also the bytes of one step of an accumulate on a derived type */
 
 struct wdl_op {
@@ -236,8 +238,12 @@ void wdl_closing_sent(struct wdl_target *t, int flags);
 /* --- mapped.c --- */
 int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
                   struct wdl_win_control *control, int64_t disp_unit);
+/* The first `bytes` of one buffer's stream into another's, both in this address space. */
+void wdl_mapped_copy(struct wdl_rma *rma, const struct wdl_buf *from, const void *from_addr,
+                     const struct wdl_buf *to, void *to_addr, size_t bytes);
 
-/* --- copy.c: put and get on unmapped memory of this node; WDL_OK, WDL_AGAIN, or an error --- */
+/* --- copy.c: put and get on unmapped memory of this node; WDL_OK, WDL_AGAIN, or an error;
+ * ERR_UNSUPPORTED: nothing has been done, a message is cheaper --- */
 int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
                 const struct wdl_win_control *control, const struct wdl_win_rank *info);
 /* Dynamic windows: is what the operation touches mapped here? *shift_out: from the rank's addresses

@@ -1,0 +1,52 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Three ranks of one node, each with private memory, and a window where bytes can be moved: what
+ * the tests of rma/copy and rma/batch stand on.
+ */
+#ifndef WDL_TEST_COPYBED_H_INCLUDED
+#define WDL_TEST_COPYBED_H_INCLUDED
+
+#include "host/testworld.h"
+
+enum { RANKS = 3, BYTES = 1 << 17, UNIT = 8 };
+
+struct bed {
+    struct test_world w;
+    struct wdl_win *win[RANKS];
+    int step;
+};
+
+struct bed_mover {              /* the system that moves the bytes */
+    int calls, fail_at;         /* the call that fails, 0: none */
+    int pieces;                 /* of the target's memory, in the last call */
+    uint64_t *meanwhile;        /* what changes during the next call, or NULL */
+};
+extern struct bed_mover mover;
+
+struct bed_view {               /* what is offered, mapped at another address */
+    char memory[BYTES];
+    int refuse, calls, rank;
+    uint64_t serial;
+};
+extern struct bed_view view;
+
+struct bed_kind {
+    int dynamic;                /* 2: with memory that is offered, too */
+    int attended;               /* somebody serves messages */
+    enum wdl_combine combine;
+};
+
+/* Rank 0 has locked all. */
+void bed_open_as(struct bed *bed, struct bed_kind kind);
+/* One where nothing is held back. */
+void bed_open(struct bed *bed, int dynamic);
+void bed_end(struct bed *bed);
+/* The same; nothing was sent. */
+void bed_close(struct bed *bed);
+/* By rank 0; a put of eight bytes. */
+int operate(struct bed *bed, struct wdl_rma_args args);
+int put8(struct bed *bed, int target, int64_t disp);
+/* Memory of a rank at that offset: its address. */
+int64_t attach(struct bed *bed, int rank, int offset, int bytes);
+
+#endif
