@@ -54,6 +54,7 @@ windlass_core_sources = \
     %D%/mpid/proc/proc.c \
     %D%/mpid/rma/accumulate.c \
     %D%/mpid/rma/barrier.c \
+    %D%/mpid/rma/batch.c \
     %D%/mpid/rma/bundle.c \
     %D%/mpid/rma/combine.c \
     %D%/mpid/rma/copy.c \
@@ -169,6 +170,7 @@ windlass_headers = \
     %D%/mpid/proc/proc.h \
     %D%/mpid/rma/accumulate.h \
     %D%/mpid/rma/control.h \
+    %D%/mpid/rma/batch.h \
     %D%/mpid/rma/direct.h \
     %D%/mpid/rma/types.h \
     %D%/mpid/rma/domain.h \

@@ -32,6 +32,7 @@ unit_tests =                            \
     test/mpid/proc/test_proc            \
     test/mpid/rma/test_accumulate       \
     test/mpid/rma/test_barrier          \
+    test/mpid/rma/test_batch            \
     test/mpid/rma/test_bundle           \
     test/mpid/rma/test_combine          \
     test/mpid/rma/test_copy             \

@@ -204,6 +204,14 @@ static int target_exposes(struct wdl_win *win, const struct wdl_rma_args *args,
     return status;
 }
 
+int wdl_copy_exposed(struct wdl_win *win, int rank, const struct wdl_win_control *control,
+                     uint64_t from, uint64_t bytes)
+{
+    if (win->params.flavor != WDL_WIN_DYNAMIC)
+        return WDL_OK;
+    return stretch_exposed(win, rank, control, from, bytes);
+}
+
 int wdl_copy_reach(struct wdl_win *win, const struct wdl_rma_args *args,
                    const struct wdl_win_control *control, int *mapped_out, uintptr_t *shift_out)
 {
@@ -232,8 +240,12 @@ int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
         status = target_exposes(win, args, control);
     else
         at = info->base + (uint64_t) (args->disp * info->disp_unit);
-    if (status != WDL_OK)
+    if (status == WDL_OK)
+        status = wdl_batch_op(win, args, control, at);
+    if (status != WDL_ERR_UNSUPPORTED)
         return status;
+    if (wdl_batches_run(win, args->target) != WDL_OK)
+        return WDL_AGAIN;
     switch (way_of(win, args)) {
         case BY_MESSAGE:
             return WDL_ERR_UNSUPPORTED;

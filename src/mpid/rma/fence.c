@@ -29,7 +29,9 @@ static void fence_release_targets(struct wdl_win *win)
 
 int wdl_win_fence(struct wdl_win *win, int assertion, int *step)
 {
-    int status;
+    int status = wdl_batches_run(win, -1);
+    if (status != WDL_OK)
+        return status;
     if (*step == FENCE_BEGIN) {
         if (!wdl_epoch_allows(&win->epoch, WDL_ACCESS_ON_FENCE) ||
             win->epoch.expose_state != WDL_EXPOSE_NONE)

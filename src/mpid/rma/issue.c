@@ -305,6 +305,8 @@ int wdl_rma_progress(void *module)
 {
     struct wdl_rma *rma = module;
     int n = wdl_list_empty(&rma->replies) ? 0 : wdl_replies_progress(rma);
+    if (rma->batched > 0)
+        n += wdl_batches_progress(rma);
     return wdl_list_empty(&rma->active) ? n : n + active_progress(rma);
 }
 

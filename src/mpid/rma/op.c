@@ -252,6 +252,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
             return status;
     }
     int copied = !mapped && control && win->params.copy && args->kind <= WDL_RMA_GET;
+    if (!copied && wdl_batches_run(win, args->target) != WDL_OK)
+        return WDL_AGAIN;
     if (!mapped && !copied) {
         status = wdl_direct_op(win, args, t, &info);
         return status == WDL_ERR_UNSUPPORTED ? op_enqueue(win, args, t) : status;

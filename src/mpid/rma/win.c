@@ -239,6 +239,7 @@ int wdl_win_free(struct wdl_win *win)
         return WDL_ERR_SYNC;
     if (win->barrier.running && wdl_barrier_progress(win) != WDL_OK)
         return WDL_AGAIN;
+    wdl_assert_cmp(win->batched, ==, 0);
     if (wdl_win_drain(win, 0) != WDL_OK)
         return WDL_AGAIN;
     if (wdl_grant_next(&win->grant) || wdl_grant_settled(&win->grant) >= 0 || win->debts > 0 ||
@@ -336,6 +337,10 @@ void wdl_win_check(const struct wdl_win *win)
         n++;
     }
     wdl_assert_cmp(n, ==, win->ntargets);
+    n = 0;
+    for (int i = 0; i < WDL_BATCHES; i++)
+        n += win->rma->batch[i].win == win;
+    wdl_assert_cmp(n, ==, win->batched);
     wdl_assert_cmp(locked, <=, win->locked_targets);
     if (win->epoch.access_state == WDL_ACCESS_PER_TARGET)
         wdl_assert_cmp(win->locked_targets, <=, win->locks_held);

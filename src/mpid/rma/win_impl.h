@@ -18,6 +18,7 @@
 
 #include "base/assert.h"
 #include "base/pool.h"
+#include "mpid/rma/batch.h"
 #include "mpid/rma/direct.h"
 #include "mpid/rma/domain.h"
 #include "mpid/rma/epoch.h"
@@ -54,6 +55,8 @@ struct wdl_rma {
     } resume;
     struct wdl_pool stashes;            /* bundles that wait for their lock */
     uint32_t next_type;
+    struct wdl_batch batch[WDL_BATCHES];
+    unsigned batched, next_batch;       /* batches that are not empty; the next victim */
 };
 
 enum { WDL_STASH_BYTES = 1024 };        /* longer bundles are sent again when the lock is there */
@@ -147,6 +150,7 @@ struct wdl_win {
     int all_next, all_due, all_nocheck;
     uint64_t op_ns;                     /* when the last operation came; 0: a synchronization did */
     int hold;                           /* operations follow one another: combine them */
+    int batched;                        /* batches that hold operations of this window */
     int debts;                          /* targets where a lock_all has overtaken (grant.h) */
     struct wdl_grant grant;             /* target side */
     /* regions of a dynamic window, as last read from their lists; by rank % WDL_SEEN */
@@ -246,6 +250,9 @@ void wdl_mapped_copy(struct wdl_rma *rma, const struct wdl_buf *from, const void
  * ERR_UNSUPPORTED: nothing has been done, a message is cheaper --- */
 int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
                 const struct wdl_win_control *control, const struct wdl_win_rank *info);
+/* May these bytes of the rank still be touched? WDL_OK, WDL_AGAIN, or ERR_RANGE. */
+int wdl_copy_exposed(struct wdl_win *win, int rank, const struct wdl_win_control *control,
+                     uint64_t from, uint64_t bytes);
 /* Dynamic windows: is what the operation touches mapped here? *shift_out: from the rank's addresses
  * to ours. WDL_OK or WDL_AGAIN. */
 int wdl_copy_reach(struct wdl_win *win, const struct wdl_rma_args *args,

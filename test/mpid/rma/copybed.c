@@ -48,6 +48,9 @@ static int move(void *ctx, int rank, int to_rank, struct wdl_piece *local, int n
         *mover.meanwhile += 2;
     mover.meanwhile = NULL;
     for (size_t left = sum(local, nlocal); left > 0;) {
+        const struct wdl_piece *far = to_rank ? to : from;
+        if (mover.broken >= far->base && mover.broken < far->base + far->bytes)
+            return WDL_ERR_RANGE;
         size_t n = to->bytes < from->bytes ? to->bytes : from->bytes;
         memcpy(to->base, from->base, n);
         *to = (struct wdl_piece){to->base + n, to->bytes - n};

@@ -285,8 +285,11 @@ static void play_regions(struct test_rank *r)
     }
     INSIST(wdl_win_lock_all(r->win, 0, &r->step));
     for (uint64_t i = 0; i < ROUNDS; i++) {
+        uint64_t seen = i + 1;
         store(r, 0, slot, i);
-        must_cmp(fetch(r, 0, slot), ==, i);
+        operate(r, test_get(0, slot, &seen, sizeof(seen)));
+        INSIST(wdl_win_flush(r->win, 0, 0, &r->step));
+        must_cmp(seen, ==, i);
     }
     INSIST(wdl_win_unlock_all(r->win, &r->step));
     __atomic_sub_fetch(&region_users, 1, __ATOMIC_RELAXED);

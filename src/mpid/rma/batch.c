@@ -1,0 +1,155 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Short puts and gets in one call of
+ * the system (batch.h). */
+#include <string.h>
+#include "mpid/rma/win_impl.h"
+
+static void batch_empty(struct wdl_batch *b)
+{
+    b->win->batched--;
+    b->win->rma->batched--;
+    b->win = NULL;
+}
+
+/* A piece at the end of a list, or of its last piece. */
+static int pieces_add(struct wdl_piece *pieces, int n, const struct wdl_piece *piece)
+{
+    if (n > 0 && pieces[n - 1].base + pieces[n - 1].bytes == piece->base) {
+        pieces[n - 1].bytes += piece->bytes;
+        return n;
+    }
+    pieces[n] = *piece;
+    return n + 1;
+}
+
+static int run_together(struct wdl_batch *b)
+{
+    struct wdl_win *win = b->win;
+    struct wdl_piece here[WDL_BATCH_OPS], there[WDL_BATCH_OPS];
+    int nhere = 0, nthere = 0;
+    for (int i = b->first; i < b->n; i++) {
+        nhere = pieces_add(here, nhere, &b->here[i]);
+        nthere = pieces_add(there, nthere, &b->there[i]);
+    }
+    return win->params.copy(win->params.ctx, b->rank, b->put, here, nhere, there, nthere);
+}
+
+/* One after the other, so that one that fails is the only one. */
+static int run_singly(struct wdl_batch *b)
+{
+    struct wdl_win *win = b->win;
+    for (; b->first < b->n; b->first++) {
+        struct wdl_piece here = b->here[b->first], there = b->there[b->first];
+        int status = wdl_copy_exposed(win, b->rank, b->control, (uint64_t) (uintptr_t) there.base,
+                                      there.bytes);
+        if (status == WDL_OK)
+            status = win->params.copy(win->params.ctx, b->rank, b->put, &here, 1, &there, 1);
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        if (status != WDL_OK)
+            wdl_win_fail(win, status);
+    }
+    return WDL_OK;
+}
+
+static uint64_t regions_version(const struct wdl_batch *b)
+{
+    return __atomic_load_n(&b->control->regions_version, __ATOMIC_ACQUIRE);
+}
+
+static int batch_run(struct wdl_batch *b)
+{
+    /* what was attached when an operation came may have gone */
+    if (b->first > 0 || regions_version(b) != b->version || run_together(b) != WDL_OK) {
+        if (run_singly(b) != WDL_OK)
+            return WDL_AGAIN;
+    }
+    batch_empty(b);
+    return WDL_OK;
+}
+
+static int is_held_back(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    return args->remote.bytes <= WDL_BATCH_SHORT && args->origin.contig && args->remote.contig &&
+           args->origin.bytes >= args->remote.bytes && !args->request &&
+           win->params.combine != WDL_COMBINE_NEVER;
+}
+
+static int has_room(const struct wdl_batch *b, const struct wdl_rma_args *args, uint64_t version)
+{
+    int put = args->kind == WDL_RMA_PUT;
+    return b->put == put && b->n < WDL_BATCH_OPS && b->version == version &&
+           (!put || b->used + args->remote.bytes <= sizeof(b->data));
+}
+
+/* The target's batch; else an empty one; else another target's, which is run for it. NULL: not now.
+ */
+static struct wdl_batch *batch_find(struct wdl_win *win, int rank)
+{
+    struct wdl_rma *rma = win->rma;
+    struct wdl_batch *empty = NULL;
+    for (int i = 0; i < WDL_BATCHES; i++) {
+        struct wdl_batch *b = &rma->batch[i];
+        if (b->win == win && b->rank == rank)
+            return b;
+        if (!b->win)
+            empty = b;
+    }
+    if (empty)
+        return empty;
+    struct wdl_batch *b = &rma->batch[rma->next_batch++ % WDL_BATCHES];
+    return batch_run(b) == WDL_OK ? b : NULL;
+}
+
+int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
+                 const struct wdl_win_control *control, uint64_t at)
+{
+    size_t bytes = args->remote.bytes;
+    char *from = (char *) args->origin.addr + args->origin.lo;
+    if (!is_held_back(win, args))
+        return WDL_ERR_UNSUPPORTED;
+    struct wdl_batch *b = batch_find(win, args->target);
+    uint64_t version = __atomic_load_n(&control->regions_version, __ATOMIC_ACQUIRE);
+    if (b && b->win && !has_room(b, args, version) && batch_run(b) != WDL_OK)
+        b = NULL;
+    if (!b)
+        return WDL_AGAIN;
+    if (!b->win) {
+        b->win = win;
+        b->rank = args->target;
+        b->put = args->kind == WDL_RMA_PUT;
+        b->first = b->n = 0;
+        b->used = 0;
+        b->control = control;
+        b->version = version;
+        win->batched++;
+        win->rma->batched++;
+    }
+    if (b->put) {
+        from = memcpy(b->data + b->used, from, bytes);
+        b->used += bytes;
+    }
+    b->here[b->n] = (struct wdl_piece){from, bytes};
+    b->there[b->n] = (struct wdl_piece){(char *) (uintptr_t) (at + (uint64_t) args->remote.lo),
+                                        bytes};
+    b->n++;
+    return WDL_OK;
+}
+
+int wdl_batches_run(struct wdl_win *win, int rank)
+{
+    int status = WDL_OK;
+    for (int i = 0; i < WDL_BATCHES && win->batched > 0; i++) {
+        struct wdl_batch *b = &win->rma->batch[i];
+        if (b->win == win && (rank < 0 || b->rank == rank) && batch_run(b) != WDL_OK)
+            status = WDL_AGAIN;
+    }
+    return status;
+}
+
+int wdl_batches_progress(struct wdl_rma *rma)
+{
+    int n = 0;
+    for (int i = 0; i < WDL_BATCHES && rma->batched > 0; i++)
+        n += rma->batch[i].win && batch_run(&rma->batch[i]) == WDL_OK;
+    return n;
+}
