@@ -122,6 +122,38 @@ static void crumbs(enum t_flavour flavour)
     t_win_free(&w);
 }
 
+/* Many short operations on two targets by turns, completed together. */
+static void swarm(enum t_flavour flavour)
+{
+    enum { WORDS = 307, ROUNDS = 20 }; /* a prime: all its multiples are different places */
+    static int64_t in[WORDS], out[WORDS];
+    struct t_win w = t_win_make(MPI_COMM_WORLD, flavour, 8 * WORDS * (size_t) t_size, 1);
+    MPI_Win_lock_all(0, w.win);
+    for (int k = 0; k < ROUNDS; k++) {
+        for (int step = 0; step < 2; step++) {
+            for (int i = 0; i < WORDS; i++) {
+                int t = i % 2 ? next : previous, slot = t_rank * WORDS + i * (k + 1) % WORDS;
+                out[i] = k * 1000 + i;
+                if (step == 0)
+                    MPI_Put(&out[i], 8, MPI_BYTE, t, w.at[t] + 8 * slot, 8, MPI_BYTE, w.win);
+                else
+                    MPI_Get(&in[i], 8, MPI_BYTE, t, w.at[t] + 8 * slot, 8, MPI_BYTE, w.win);
+            }
+            if (k % 3 == 0 || step == 0)
+                MPI_Win_flush_all(w.win);
+            else if (k % 3 == 1)
+                MPI_Win_flush_local_all(w.win);
+            MPI_Win_unlock_all(w.win);
+            MPI_Win_lock_all(0, w.win);
+        }
+        for (int i = 0; i < WORDS; i++)
+            t_check(in[i] == k * 1000 + i, "%s, round %d: word %d is %lld", t_flavour_name[flavour],
+                    k, i, (long long) in[i]);
+    }
+    MPI_Win_unlock_all(w.win);
+    t_win_free(&w);
+}
+
 /* --- order ------------------------------------------------------------------------------------ */
 
 /* One operation on *value at `at` of the next rank, completed. */
@@ -447,6 +479,7 @@ int main(int argc, char **argv)
     for (int f = T_CREATE; f <= T_DYNAMIC; f += T_DYNAMIC - T_CREATE) {
         stretches((enum t_flavour) f);
         crumbs((enum t_flavour) f);
+        swarm((enum t_flavour) f);
         one_after_the_other((enum t_flavour) f);
         counted((enum t_flavour) f);
         owner_sees((enum t_flavour) f);

@@ -26,7 +26,7 @@ static uint64_t serve_next(uint64_t word)
     return (word & ~((uint64_t) 0xffff << 32)) | ((uint64_t) ((SERVED(word) + 1) & 0xffff) << 32);
 }
 
-int wdl_room_enter(uint64_t *word, enum wdl_room_kind kind, int join, uint32_t *ticket)
+int wdl_room_enter_in_turn(uint64_t *word, enum wdl_room_kind kind, int join, uint32_t *ticket)
 {
     uint64_t now = __atomic_load_n(word, __ATOMIC_RELAXED), then;
     for (;;) {
