@@ -86,7 +86,7 @@ static int result(MPIR_Comm * comm, int status)
 
 /* The partners are usually about to come: looks at their boards before the network's turn; where
  * they may need this processor, it is given to them. */
-enum { LOOKS = 400, OFFERS = 8 };
+enum { LOOKS = 400, STEPS = 80, OFFERS = 8 };
 
 static int wait_express(struct wdl_run *lane, int *mpi_errno)
 {
@@ -117,7 +117,7 @@ static int wait_for(MPIR_Comm * comm, const struct wdl_coll_req *req, int *mpi_e
         WDL_ADI_WAIT(req->done ? WDL_OK : WDL_AGAIN, *mpi_errno);
         return req->status;
     }
-    for (int looks = 4 * wdl_adi.memory_looks; !req->done && looks > 0; looks--) {
+    for (int steps = wdl_adi.memory_looks ? STEPS : 0; !req->done && steps > 0; steps--) {
         WDL_ADI_RELAX();
         (void) wdl_coll_progress(wdl_adi.proc);
     }

@@ -131,7 +131,8 @@ void wdl_gas_finish(gasnet_coll_handle_t handle)
 {
     int mpi_errno = MPI_SUCCESS, status = try_sync(handle) ? WDL_OK : WDL_AGAIN;
     /* neighbours are usually about to come: looks at their memory before the network's turn */
-    for (int n = 4 * wdl_adi.memory_looks; n > 0 && status == WDL_AGAIN; n--)
+    enum { LOOKS = 80 };
+    for (int n = wdl_adi.memory_looks ? LOOKS : 0; n > 0 && status == WDL_AGAIN; n--)
         status = look(handle);
     if (status == WDL_AGAIN)
         WDL_ADI_WAIT_BY_MEMORY(look(handle), mpi_errno);

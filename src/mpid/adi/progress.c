@@ -157,12 +157,12 @@ void MPID_Progress_end(MPID_Progress_state * state)
  * memory. Hooks are not forgotten even where every look finds something. */
 static int quick_look(MPID_Progress_state * state)
 {
-    enum { LOOKS = 4 };
+    int looks = state->by_memory ? 1 : 4;       /* memory has its turn, too */
     if (wdl_adi.spin_polls == 0 || !wdl_adi.proc || ++state->looks % HOOKS_EVERY == 0)
         return 0;
     count_poll();
     int by_memory = wdl_coll_by_memory(wdl_adi.proc);
-    for (int i = 0; i < LOOKS; i++)
+    for (int i = 0; i < looks; i++)
         if ((by_memory ? wdl_proc_progress(wdl_adi.proc) : wdl_proc_look(wdl_adi.proc)) > 0)
             return 1;
     return 0;

@@ -101,7 +101,8 @@ static int begin_error(const MPIR_Win * win, const struct wdl_rma_args *args, in
 static int begin(MPIR_Win * win, struct wdl_rma_args *args)
 {
     int mpi_errno = MPI_SUCCESS;
-    WDL_ADI_WAIT_(wdl_rma_op(win->dev.wdl, args), mpi_errno, win->dev.segment.whole,
+    WDL_ADI_WAIT_(wdl_rma_op(win->dev.wdl, args), mpi_errno,
+                  win->dev.segment.whole ? WDL_ADI_BY_MEMORY_DEAR : WDL_ADI_BY_NETWORK,
                   begin_error(win, args, wdl_status_));
     return mpi_errno;
 }

@@ -91,9 +91,15 @@ static inline int wdl_adi_win_code(const MPIR_Win * win, int status, const char 
 
 #define WDL_ADI_WIN_ERROR(win, status) wdl_adi_win_code((win), (status), __func__, __LINE__)
 
-/* Wait for a call on a window: where its ranks share a node, a store of another process ends it. */
+/* Wait for a call on a window: where its ranks share a node, a store of another process ends it. OPS:
+ * it is likelier to be operations' end, of which the network tells. */
+#define WDL_WIN_WAIT_(win, expr, mpi_errno, memory)                                            \
+    WDL_ADI_WAIT_(expr, mpi_errno, (win)->dev.segment.whole ? (memory) : WDL_ADI_BY_NETWORK,   \
+                  WDL_ADI_WIN_ERROR(win, wdl_status_))
 #define WDL_WIN_WAIT(win, expr, mpi_errno)                                                     \
-    WDL_ADI_WAIT_(expr, mpi_errno, (win)->dev.segment.whole, WDL_ADI_WIN_ERROR(win, wdl_status_))
+    WDL_WIN_WAIT_(win, expr, mpi_errno, WDL_ADI_BY_MEMORY)
+#define WDL_WIN_WAIT_OPS(win, expr, mpi_errno)                                                 \
+    WDL_WIN_WAIT_(win, expr, mpi_errno, WDL_ADI_BY_MEMORY_DEAR)
 
 /* pvar.c: the performance variables are there from now on. */
 void wdl_adi_pvars_init(void);

@@ -131,8 +131,8 @@ __attribute__((noinline))
 static int unlock_on(MPIR_Win * win, int rank, int step, int first)
 {
     int mpi_errno = MPI_SUCCESS, begun = 0;
-    WDL_WIN_WAIT(win, begun++ ? wdl_win_unlock(win->dev.wdl, rank, &step) : first, mpi_errno);
-    return mpi_errno ? mpi_errno : look_around(win);
+    WDL_WIN_WAIT_OPS(win, begun++ ? wdl_win_unlock(win->dev.wdl, rank, &step) : first, mpi_errno);
+    return mpi_errno;           /* who waited has looked */
 }
 
 int MPID_Win_unlock(int rank, MPIR_Win * win)
@@ -151,14 +151,14 @@ int MPID_Win_lock_all(int assert, MPIR_Win * win)
 int MPID_Win_unlock_all(MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
-    WDL_WIN_WAIT(win, wdl_win_unlock_all(win->dev.wdl, &step), mpi_errno);
+    WDL_WIN_WAIT_OPS(win, wdl_win_unlock_all(win->dev.wdl, &step), mpi_errno);
     return mpi_errno ? mpi_errno : look_around(win);
 }
 
 static int flush(MPIR_Win * win, int rank, int local)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
-    WDL_WIN_WAIT(win, wdl_win_flush(win->dev.wdl, rank, local, &step), mpi_errno);
+    WDL_WIN_WAIT_OPS(win, wdl_win_flush(win->dev.wdl, rank, local, &step), mpi_errno);
     return mpi_errno ? mpi_errno : look_around(win);
 }
 

@@ -133,10 +133,13 @@ static inline int wdl_adi_code(int status, const char *fcname, int line)
 
 /* Call expr until it is something else than WDL_AGAIN, making progress in between; mpi_errno
  * becomes the MPI error code of its result. BY_MEMORY: what expr waits for may be a plain store of
- * another process. */
-#define WDL_ADI_WAIT(expr, mpi_errno) WDL_ADI_WAIT_(expr, mpi_errno, 0, WDL_ADI_ERROR(wdl_status_))
+ * another process, for which it looks several times between two looks at the network, unless
+ * looking is DEAR. */
+enum wdl_adi_memory { WDL_ADI_BY_NETWORK, WDL_ADI_BY_MEMORY_DEAR, WDL_ADI_BY_MEMORY };
+#define WDL_ADI_WAIT(expr, mpi_errno)                                                          \
+    WDL_ADI_WAIT_(expr, mpi_errno, WDL_ADI_BY_NETWORK, WDL_ADI_ERROR(wdl_status_))
 #define WDL_ADI_WAIT_BY_MEMORY(expr, mpi_errno)                                                \
-    WDL_ADI_WAIT_(expr, mpi_errno, 1, WDL_ADI_ERROR(wdl_status_))
+    WDL_ADI_WAIT_(expr, mpi_errno, WDL_ADI_BY_MEMORY, WDL_ADI_ERROR(wdl_status_))
 /* code: the MPI error code of wdl_status_ */
 #define WDL_ADI_WAIT_(expr, mpi_errno, memory, code)                                           \
     do {                                                                                       \
@@ -144,13 +147,13 @@ static inline int wdl_adi_code(int status, const char *fcname, int line)
         if (wdl_status_ == WDL_AGAIN) {                                                        \
             MPID_Progress_state wdl_wait_;                                                     \
             MPID_Progress_start(&wdl_wait_);                                                   \
-            wdl_wait_.by_memory = (memory);                                                    \
+            wdl_wait_.by_memory = (memory) != WDL_ADI_BY_NETWORK;                              \
             while (wdl_status_ == WDL_AGAIN) {                                                 \
                 (mpi_errno) = MPID_Progress_wait(&wdl_wait_);                                  \
                 if (mpi_errno)                                                                 \
                     break;                                                                     \
                 wdl_status_ = (expr);                                                          \
-                for (int wdl_look_ = wdl_wait_.by_memory ? wdl_adi.memory_looks : 0;           \
+                for (int wdl_look_ = (memory) == WDL_ADI_BY_MEMORY ? wdl_adi.memory_looks : 0; \
                      wdl_look_ > 0 && wdl_status_ == WDL_AGAIN; wdl_look_--) {                 \
                     WDL_ADI_RELAX();                                                           \
                     wdl_status_ = (expr);                                                      \
