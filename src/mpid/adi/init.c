@@ -145,7 +145,7 @@ static int open_proc(void)
 }
 
 /* How patient waits are depends on the processors this process may use. */
-enum { MEMORY_LOOKS = 4 };
+enum { MEMORY_LOOKS = 20 };
 
 static void plan_waiting(void)
 {

@@ -17,7 +17,7 @@ struct wdl_adi {
     char *cards;                /* what every peer published, in memory the node shares (init.c) */
     int card_bytes;             /* from one card to the next */
     int spin_polls;  /* polls of a wait before it begins to yield; 0 when oversubscribed */
-    /* looks at shared memory between two polls of the network; 0 when oversubscribed */
+    /* looks at shared memory before the network has its turn; 0 when oversubscribed */
     int memory_looks;
     int can_sleep;              /* the network can wake us up */
     struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
@@ -133,8 +133,8 @@ static inline int wdl_adi_code(int status, const char *fcname, int line)
 
 /* Call expr until it is something else than WDL_AGAIN, making progress in between; mpi_errno
  * becomes the MPI error code of its result. BY_MEMORY: what expr waits for may be a plain store of
- * another process, for which it looks several times between two looks at the network, unless
- * looking is DEAR. */
+ * another process, which is usually about to come: it looks several times before the network has
+ * its turn, unless looking is DEAR. */
 enum wdl_adi_memory { WDL_ADI_BY_NETWORK, WDL_ADI_BY_MEMORY_DEAR, WDL_ADI_BY_MEMORY };
 #define WDL_ADI_WAIT(expr, mpi_errno)                                                          \
     WDL_ADI_WAIT_(expr, mpi_errno, WDL_ADI_BY_NETWORK, WDL_ADI_ERROR(wdl_status_))
@@ -148,16 +148,16 @@ enum wdl_adi_memory { WDL_ADI_BY_NETWORK, WDL_ADI_BY_MEMORY_DEAR, WDL_ADI_BY_MEM
             MPID_Progress_state wdl_wait_;                                                     \
             MPID_Progress_start(&wdl_wait_);                                                   \
             wdl_wait_.by_memory = (memory) != WDL_ADI_BY_NETWORK;                              \
+            for (int wdl_look_ = (memory) == WDL_ADI_BY_MEMORY ? wdl_adi.memory_looks : 0;     \
+                 wdl_look_ > 0 && wdl_status_ == WDL_AGAIN; wdl_look_--) {                     \
+                WDL_ADI_RELAX();                                                               \
+                wdl_status_ = (expr);                                                          \
+            }                                                                                  \
             while (wdl_status_ == WDL_AGAIN) {                                                 \
                 (mpi_errno) = MPID_Progress_wait(&wdl_wait_);                                  \
                 if (mpi_errno)                                                                 \
                     break;                                                                     \
                 wdl_status_ = (expr);                                                          \
-                for (int wdl_look_ = (memory) == WDL_ADI_BY_MEMORY ? wdl_adi.memory_looks : 0; \
-                     wdl_look_ > 0 && wdl_status_ == WDL_AGAIN; wdl_look_--) {                 \
-                    WDL_ADI_RELAX();                                                           \
-                    wdl_status_ = (expr);                                                      \
-                }                                                                              \
             }                                                                                  \
             MPID_Progress_end(&wdl_wait_);                                                     \
             if (mpi_errno)                                                                     \
