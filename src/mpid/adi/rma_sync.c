@@ -157,9 +157,9 @@ int MPID_Win_unlock_all(MPIR_Win * win)
 
 static int flush(MPIR_Win * win, int rank, int local)
 {
-    int mpi_errno = MPI_SUCCESS, step = 0;
-    WDL_WIN_WAIT_OPS(win, wdl_win_flush(win->dev.wdl, rank, local, &step), mpi_errno);
-    return mpi_errno ? mpi_errno : look_around(win);
+    int mpi_errno = MPI_SUCCESS, step = 0, tries = 0;
+    WDL_WIN_WAIT_OPS(win, (tries++, wdl_win_flush(win->dev.wdl, rank, local, &step)), mpi_errno);
+    return mpi_errno || tries > 1 ? mpi_errno : look_around(win);       /* who waited has looked */
 }
 
 int MPID_Win_flush(int rank, MPIR_Win * win)
