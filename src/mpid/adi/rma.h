@@ -91,8 +91,8 @@ static inline int wdl_adi_win_code(const MPIR_Win * win, int status, const char 
 
 #define WDL_ADI_WIN_ERROR(win, status) wdl_adi_win_code((win), (status), __func__, __LINE__)
 
-/* Wait for a call on a window: where its ranks share a node, a store of another process ends it. OPS:
- * it is likelier to be operations' end, of which the network tells. */
+/* Wait for a call on a window: where its ranks share a node, a store of another process ends it.
+ * OPS: it is likelier to be operations' end, of which the network tells. */
 #define WDL_WIN_WAIT_(win, expr, mpi_errno, memory)                                            \
     WDL_ADI_WAIT_(expr, mpi_errno, (win)->dev.segment.whole ? (memory) : WDL_ADI_BY_NETWORK,   \
                   WDL_ADI_WIN_ERROR(win, wdl_status_))
