@@ -117,8 +117,9 @@ int MPID_Win_lock(int lock_type, int rank, int assert, MPIR_Win * win)
 }
 
 /* A program may repeat an operation on memory it can reach until somebody else, whose message we
- * must let in, changes it. Every closing call therefore looks at the network: each time where the
- * window has targets behind messages, and now and then where all is mapped. */
+ * must let in, changes it. Every closing call therefore looks at the network, unless it has done so
+ * while it waited: each time where the window has targets behind messages, and now and then where
+ * all is mapped. */
 static int look_around(MPIR_Win * win)
 {
     enum { MAPPED_PATIENCE = 32 };
@@ -132,7 +133,7 @@ static int unlock_on(MPIR_Win * win, int rank, int step, int first)
 {
     int mpi_errno = MPI_SUCCESS, begun = 0;
     WDL_WIN_WAIT_OPS(win, begun++ ? wdl_win_unlock(win->dev.wdl, rank, &step) : first, mpi_errno);
-    return mpi_errno;           /* who waited has looked */
+    return mpi_errno;
 }
 
 int MPID_Win_unlock(int rank, MPIR_Win * win)
@@ -141,25 +142,41 @@ int MPID_Win_unlock(int rank, MPIR_Win * win)
     return likely(status == WDL_OK) ? look_around(win) : unlock_on(win, rank, step, status);
 }
 
+__attribute__((noinline))
+static int lock_all_on(MPIR_Win * win, int assertion, int step, int first)
+{
+    int mpi_errno = MPI_SUCCESS, begun = 0;
+    WDL_WIN_WAIT(win, begun++ ? wdl_win_lock_all(win->dev.wdl, assertion, &step) : first,
+                 mpi_errno);
+    return mpi_errno;
+}
+
 int MPID_Win_lock_all(int assert, MPIR_Win * win)
 {
-    int mpi_errno = MPI_SUCCESS, step = 0;
-    WDL_WIN_WAIT(win, wdl_win_lock_all(win->dev.wdl, assertion_of(assert), &step), mpi_errno);
+    int step = 0, assertion = assertion_of(assert);
+    int status = wdl_win_lock_all(win->dev.wdl, assertion, &step);
+    return likely(status == WDL_OK) ? MPI_SUCCESS : lock_all_on(win, assertion, step, status);
+}
+
+__attribute__((noinline))
+static int unlock_all_on(MPIR_Win * win, int step, int first)
+{
+    int mpi_errno = MPI_SUCCESS, begun = 0;
+    WDL_WIN_WAIT_OPS(win, begun++ ? wdl_win_unlock_all(win->dev.wdl, &step) : first, mpi_errno);
     return mpi_errno;
 }
 
 int MPID_Win_unlock_all(MPIR_Win * win)
 {
-    int mpi_errno = MPI_SUCCESS, step = 0;
-    WDL_WIN_WAIT_OPS(win, wdl_win_unlock_all(win->dev.wdl, &step), mpi_errno);
-    return mpi_errno ? mpi_errno : look_around(win);
+    int step = 0, status = wdl_win_unlock_all(win->dev.wdl, &step);
+    return likely(status == WDL_OK) ? look_around(win) : unlock_all_on(win, step, status);
 }
 
 static int flush(MPIR_Win * win, int rank, int local)
 {
     int mpi_errno = MPI_SUCCESS, step = 0, tries = 0;
     WDL_WIN_WAIT_OPS(win, (tries++, wdl_win_flush(win->dev.wdl, rank, local, &step)), mpi_errno);
-    return mpi_errno || tries > 1 ? mpi_errno : look_around(win);       /* who waited has looked */
+    return mpi_errno || tries > 1 ? mpi_errno : look_around(win);
 }
 
 int MPID_Win_flush(int rank, MPIR_Win * win)

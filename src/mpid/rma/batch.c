@@ -135,7 +135,7 @@ int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
     return WDL_OK;
 }
 
-int wdl_batches_run(struct wdl_win *win, int rank)
+int wdl_batches_run_now(struct wdl_win *win, int rank)
 {
     int status = WDL_OK;
     for (int i = 0; i < WDL_BATCHES && win->batched > 0; i++) {

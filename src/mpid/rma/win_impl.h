@@ -239,6 +239,12 @@ void wdl_combine_again(struct wdl_target *t);
 int wdl_closing_flags(const struct wdl_target *t, int count);
 void wdl_closing_sent(struct wdl_target *t, int flags);
 
+/* --- batch.c --- */
+static inline int wdl_batches_run(struct wdl_win *win, int rank)
+{
+    return win->batched == 0 ? WDL_OK : wdl_batches_run_now(win, rank);
+}
+
 /* --- mapped.c --- */
 int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
                   struct wdl_win_control *control, int64_t disp_unit);
