@@ -63,8 +63,8 @@ struct wdl_host_ops {
                     void *dst, size_t bytes);
     size_t (*unpack) (void *ctx, void *addr, int64_t count, wdl_type type, size_t offset,
                       const void *src, size_t bytes);
-    /* The contiguous pieces of the buffer's packed stream from byte `offset` on, at most `max` of
-     * them and at most `bytes` bytes; returns how many. */
+    /* The contiguous pieces of `bytes` of the buffer's packed stream from byte `offset` on, all of
+     * which there are; at most `max` of them. Returns how many. */
     int (*pieces) (void *ctx, const void *addr, int64_t count, wdl_type type, size_t offset,
                    size_t bytes, struct wdl_piece * pieces, int max);
 

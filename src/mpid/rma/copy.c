@@ -34,8 +34,9 @@ static enum way way_of(const struct wdl_win *win, const struct wdl_rma_args *arg
     if (remote->contig)
         return BY_PIECES;
     size_t bytes = 0, span = (size_t) (remote->hi - remote->lo);
-    int n = host->ops->pieces(host->ctx, win->rma->stage, remote->count, remote->type, 0,
-                              MANY * SHORT + 1, first, MANY + 1);
+    size_t look = remote->bytes < MANY * SHORT + 1 ? remote->bytes : MANY * SHORT + 1;
+    int n = host->ops->pieces(host->ctx, win->rma->stage, remote->count, remote->type, 0, look,
+                              first, MANY + 1);
     for (int i = 0; i < n; i++)
         bytes += first[i].bytes;
     if (bytes == 0)
@@ -106,8 +107,6 @@ static int copy_span(struct wdl_win *win, const struct wdl_rma_args *args, uint6
     char *stage = win->rma->stage;
     struct wdl_piece here = {stage, span};
     struct wdl_piece there = {(char *) (uintptr_t) (at + (uint64_t) remote->lo), span};
-    if (args->origin.bytes < remote->bytes)
-        return WDL_ERR_TYPE;
     int status = win->params.copy(win->params.ctx, args->target, 0, &here, 1, &there, 1);
     if (status == WDL_OK)
         wdl_mapped_copy(win->rma, remote, (void *) ((uintptr_t) stage - (uintptr_t) remote->lo),
@@ -246,6 +245,8 @@ int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
         return status;
     if (wdl_batches_run(win, args->target) != WDL_OK)
         return WDL_AGAIN;
+    if (args->origin.bytes < args->remote.bytes)
+        return WDL_ERR_TYPE;
     switch (way_of(win, args)) {
         case BY_MESSAGE:
             return WDL_ERR_UNSUPPORTED;
