@@ -61,6 +61,7 @@ windlass_core_sources = \
     %D%/mpid/rma/direct.c \
     %D%/mpid/rma/domain.c \
     %D%/mpid/rma/epoch.c \
+    %D%/mpid/rma/far.c \
     %D%/mpid/rma/fence.c \
     %D%/mpid/rma/grant.c \
     %D%/mpid/rma/handle.c \
@@ -70,6 +71,7 @@ windlass_core_sources = \
     %D%/mpid/rma/lock.c \
     %D%/mpid/rma/lock_all.c \
     %D%/mpid/rma/mapped.c \
+    %D%/mpid/rma/net.c \
     %D%/mpid/rma/op.c \
     %D%/mpid/rma/op_issue.c \
     %D%/mpid/rma/passive.c \
@@ -175,9 +177,11 @@ windlass_headers = \
     %D%/mpid/rma/types.h \
     %D%/mpid/rma/domain.h \
     %D%/mpid/rma/epoch.h \
+    %D%/mpid/rma/far.h \
     %D%/mpid/rma/grant.h \
     %D%/mpid/rma/kernel.h \
     %D%/mpid/rma/lock.h \
+    %D%/mpid/rma/net.h \
     %D%/mpid/rma/quick.h \
     %D%/mpid/rma/room.h \
     %D%/mpid/rma/win.h \

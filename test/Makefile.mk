@@ -40,6 +40,7 @@ unit_tests =                            \
     test/mpid/rma/test_direct           \
     test/mpid/rma/test_domain           \
     test/mpid/rma/test_epoch            \
+    test/mpid/rma/test_far              \
     test/mpid/rma/test_fence            \
     test/mpid/rma/test_grant            \
     test/mpid/rma/test_handle           \
@@ -49,6 +50,7 @@ unit_tests =                            \
     test/mpid/rma/test_lock             \
     test/mpid/rma/test_lock_all         \
     test/mpid/rma/test_mapped           \
+    test/mpid/rma/test_net              \
     test/mpid/rma/test_op               \
     test/mpid/rma/test_op_issue         \
     test/mpid/rma/test_passive          \

@@ -246,6 +246,59 @@ START_TEST(locks_by_words_cost_no_message)
 }
 END_TEST
 
+/* Atomics of the network since the last question. */
+static int atomics(struct test_world *w, int *before)
+{
+    int all = (int) wdl_sim_counts(w->sim)->atomics, n = all - *before;
+    *before = all;
+    return n;
+}
+
+/* At the network they cost an atomic in and one out, exclusive ones two, whatever the number of
+ * ranks; the first lock of a rank asks for the key of its word. */
+START_TEST(locks_by_words_at_the_network)
+{
+    for (int i = 0; i < 2 * 3; i++) {
+        struct test_world w;
+        struct test_world_params p = {.ranks = 2 + i / 2 * 19,.direct = 1,.atomics = 1 + i % 2,
+            .combine = WDL_COMBINE_ALWAYS
+        };
+        char data[8] = "far off";
+        int before = 0;
+        test_world_open(&w, &p);
+        struct test_rank *o = &w.rank[0];
+        struct test_rank *last = &w.rank[w.n - 1];
+        TEST_DONE(&w, wdl_win_lock_all(last->win, 0, &last->step));
+        ck_assert_int_eq(atomics(&w, &before), 1);
+        TEST_DONE(&w, wdl_win_unlock_all(last->win, &last->step));
+        ck_assert_int_eq(atomics(&w, &before), 1);
+        ck_assert_int_eq(test_world_messages(&w), 0);
+        lock(&w, 0, 1, 0);
+        test_op(&w, 0, test_put(1, 0, data, 8));
+        unlock(&w, 0, 1);
+        /* two keys; put and flush, its answer */
+        ck_assert_int_eq(test_world_messages(&w), 2 * 2 + 2);
+        ck_assert_int_eq(atomics(&w, &before), 2);
+        for (int exclusive = 0; exclusive < 2; exclusive++) {
+            uint64_t puts = wdl_sim_counts(w.sim)->puts, flushes = wdl_sim_counts(w.sim)->flushes;
+            int gate = exclusive && i % 2;      /* rank 0's own: else the processor's */
+            lock(&w, 0, 1, exclusive);
+            ck_assert_int_eq(atomics(&w, &before), 1 + gate);
+            test_op(&w, 0, test_put(1, 0, data, 8));
+            unlock(&w, 0, 1);
+            ck_assert_int_eq(atomics(&w, &before), 1 + gate);
+            ck_assert_uint_eq(wdl_sim_counts(w.sim)->puts, puts + 1);
+            ck_assert_uint_eq(wdl_sim_counts(w.sim)->flushes, flushes + 1);
+        }
+        TEST_DONE(&w, wdl_win_lock(o->win, 1, 1, WDL_MODE_NOCHECK, &o->step));
+        test_op(&w, 0, test_put(1, 0, data, 8));
+        unlock(&w, 0, 1);
+        ck_assert_int_eq(test_world_messages(&w) + atomics(&w, &before), 0);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 /* ceil(log2 P) messages of each rank, and for an operation itself and an answer. */
 START_TEST(a_fence_costs_its_barrier)
 {
@@ -347,5 +400,5 @@ WDL_SUITE("cost/rma", a_short_epoch_costs_two_messages,
           a_flush_travels_with_the_last_operation, long_operations_are_followed_by_nothing,
           a_bundle_waits_for_its_lock_at_the_target,
           lock_all_costs_two_messages_for_each_target_used, lock_all_under_the_window_protocol,
-          locks_by_words_cost_no_message, a_fence_costs_its_barrier,
+          locks_by_words_cost_no_message, locks_by_words_at_the_network, a_fence_costs_its_barrier,
           the_direct_path_costs_no_message, a_type_is_described_once)

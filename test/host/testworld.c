@@ -93,6 +93,29 @@ static void rank_open(struct test_world *w, int i)
     wdl_assert_cmp(status, ==, WDL_OK);
 }
 
+void test_net_agree(struct wdl_win *const *win, int ranks)
+{
+    struct wdl_net_offer first, other;
+    int lacks[WDL_NET_LACKS];
+    wdl_win_net_offer(win[0], &first);
+    memcpy(lacks, first.lacks, sizeof(lacks));
+    for (int i = 1; i < ranks; i++) {
+        wdl_win_net_offer(win[i], &other);
+        for (int j = 0; j < WDL_NET_LACKS; j++)
+            lacks[j] |= other.lacks[j];
+    }
+    for (int i = 0; i < ranks; i++)
+        wdl_win_net_begin(win[i], lacks, &first);
+}
+
+static void agree(struct test_world *w)
+{
+    struct wdl_win *win[TEST_RANKS_ROOM];
+    for (int i = 0; i < w->n; i++)
+        win[i] = w->rank[i].win;
+    test_net_agree(win, w->n);
+}
+
 static int or_default(int value, int standard)
 {
     return value ? value : standard;
@@ -119,7 +142,10 @@ void test_world_open(struct test_world *w, const struct test_world_params *param
         .ordered = !p->unordered,
         .delay_ns_max = p->delay_ns_max,.refuse_permille = p->refuse_permille,
         .pending_permille = p->pending_permille,.am_bytes_max = p->am_bytes_max,
-        .rma_needs_target = p->needs_target,.ops_max = p->ops_max
+        .rma_needs_target = p->needs_target,.ops_max = p->ops_max,
+        .attach_max = p->attach_max,
+        .atomics = p->atomics == 0 ? WDL_SIM_ATOMICS_TARGET : p->atomics == 1 ?
+            WDL_SIM_ATOMICS_CPU : WDL_SIM_ATOMICS_NIC
     };
     wdl_prng_init(&w->prng, p->seed);
     w->sim = wdl_sim_create(&sim);
@@ -130,6 +156,8 @@ void test_world_open(struct test_world *w, const struct test_world_params *param
     memset(w->memory, 0, (size_t) w->n * p->bytes);
     for (int i = 0; i < w->n; i++)
         rank_open(w, i);
+    if (p->direct)
+        agree(w);
 }
 
 static int turn(struct test_world *w)

@@ -28,7 +28,9 @@ struct test_world_params {      /* 0: the default, in brackets */
     int no_place;               /* no table of places: the short way is closed */
     int crowded, no_locks, acc_unordered;
     int direct;                 /* the network puts and gets by itself */
+    int atomics;                /* and has atomics: 1 coherent with the processors', 2 not */
     int needs_target;           /* it says so of nothing */
+    int attach_max;             /* regions a rank may have attached; 0: no limit */
     int ops_max;                /* puts and gets of a rank in flight; 0: no limit */
     enum wdl_combine combine;
     int refuse_permille, pending_permille;
@@ -66,6 +68,8 @@ struct test_world {
 
 void test_world_open(struct test_world *w, const struct test_world_params *params);
 void test_world_close(struct test_world *w);
+/* What those who create a window agree about, given all ranks' windows. */
+void test_net_agree(struct wdl_win *const *win, int ranks);
 /* What wdl_win_create got on this rank, for windows of the test's own. */
 struct wdl_win_params test_win_params(struct test_rank *r);
 /* One round of progress on every rank; time goes on. */

@@ -1,15 +1,22 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Locks by words in shared memory (src/mpid/rma/room.c, words.c): a room for a rank, the gate of the
- * window, and processes that, again and again, lock the rank shared, lock it for themselves, or lock
- * all. wdl_room_enter reads a word and changes it if it has not changed since: SPLIT models the two
- * steps. Otherwise they are one, since who loses the race for a word for ever is not the protocol's
- * matter.
+ * Locks by words (src/mpid/rma/room.c, words.c): a room for a rank, the gate of the window, and
+ * processes that, again and again, lock the rank shared, lock it for themselves, or lock all.
+ * wdl_room_enter reads a word and changes it if it has not changed since: SPLIT models the two steps.
+ * Otherwise they are one, since who loses the race for a word for ever is not the protocol's matter.
+ *
+ * FAR: words that the network changes (far.c). Whoever must wait, or has lost the race twice, draws a
+ * ticket by an addition, which cannot be in vain: so nobody loses for ever.
  *
  * check holds safety SPLIT
  * check holds safety
  * check holds ltl one_enters
  * check holds ltl all_enter
+ * check holds safety SPLIT FAR
+ * check holds ltl one_enters SPLIT FAR
+ * check holds ltl all_enter SPLIT FAR
+ * check fails ltl one_enters SPLIT: the race is lost for ever
+ * check fails safety SPLIT FAR BREAK_ADD: a ticket is drawn by storing the word as it was seen
  * check fails safety SPLIT BREAK_SWAP: the word is stored without a look whether it has changed
  * check fails safety BREAK_PLACE: who has the turn goes in, whoever is inside
  * check fails safety BREAK_GATE: an exclusive lock does not pass the gate
@@ -61,9 +68,36 @@ inline look(w) {
     now.next = word[w].next
 }
 
+#ifdef FAR
+#define SWAPS_MAX 2
+#define must_draw (!drawn && (tries == SWAPS_MAX || !(has_turn && has_place)))
+#else
+#define SWAPS_MAX 0
+#define must_draw 0
+#endif
+#ifdef BREAK_ADD
+#define before now
+#else
+#define before word[w]
+#endif
+
 inline act(w) {
     if
-    :: !unchanged
+    :: must_draw ->
+        ticket = before.next;
+#ifdef BREAK_ADD
+        word[w].shared = now.shared;
+        word[w].others = now.others;
+        word[w].served = now.served;
+#endif
+        word[w].next = (ticket + 1) % TICKETS;
+        drawn = 1
+    :: !must_draw ->
+    if
+    :: !unchanged -> if
+        :: !drawn && tries < SWAPS_MAX -> tries++
+        :: else
+        fi
     :: unchanged && has_turn && has_place ->
         word[w].shared = now.shared + (kind == SHARED);
         word[w].others = now.others + (kind != SHARED);
@@ -78,6 +112,7 @@ inline act(w) {
         ticket = now.next;
         drawn = 1
     :: unchanged && !(has_turn && has_place) && drawn
+    fi
     fi;
     now.shared = 0;
     now.others = 0;
@@ -96,7 +131,8 @@ inline enter(w, how) {
 #endif
     :: in -> break
     od;
-    in = 0
+    in = 0;
+    tries = 0
 }
 
 inline leave(w, how) {
@@ -112,6 +148,7 @@ proctype lock_shared() {
     room now;
     byte ticket;
     bit drawn, in;
+    byte tries;
     mtype kind;
     do
     :: enter(RANK, SHARED);
@@ -126,6 +163,7 @@ proctype lock_alone(bit watched) {
     room now;
     byte ticket;
     bit drawn, in;
+    byte tries;
     mtype kind;
     do
     :: wants_one = watched | wants_one;
@@ -148,6 +186,7 @@ proctype lock_all() {
     room now;
     byte ticket;
     bit drawn, in;
+    byte tries;
     mtype kind;
     do
     :: wants_all = 1;

@@ -1,7 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Bounded overtaking, as an observer sees it: while a rank waits in the queue of another one's
- * lock, each third rank gets in at most once with an epoch begun later.
+ * Bounded overtaking, as an observer sees it. Locks by message: while a rank waits in the queue of
+ * another one's lock, each third rank gets in at most once with an epoch begun later. Locks by
+ * words: nobody who asks later gets in before one who has a ticket, for a rank's word or for the
+ * gate. (Who holds a lock already would; no script asks for two.)
  */
 #include <stdlib.h>
 #include <string.h>
@@ -23,10 +25,49 @@ static int is_waiting(const struct rank *t, int rank)
     return 0;
 }
 
+/* --- by words --------------------------------------------------------------------------------- */
+
+static void set_since(struct world *w, uint64_t **since, int o, int waiting)
+{
+    if (!*since && waiting)
+        *since = world_memory(w, (size_t) w->n * sizeof(**since));
+    if (*since && waiting != ((*since)[o] > 0))
+        (*since)[o] = waiting ? w->events : 0;
+}
+
+static void look_at_words(struct world *w, int o)
+{
+    const struct wdl_win *win = w->ranks[o].win;
+    const struct wdl_list *node;
+    set_since(w, &w->gate_since, o, win->gate_ticket != 0);
+    if (win->held_wanted >= 0)
+        set_since(w, &w->ranks[win->held_wanted].since, o, win->held_word.ticket != 0);
+    wdl_list_for(node, &win->targets) {
+        const struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
+        set_since(w, &w->ranks[t->rank].since, o, t->word.ticket != 0);
+    }
+}
+
+/* Does o come in before somebody who waits there since before it asked? */
+static int overtakes(struct world *w, int o, const uint64_t *since, const char *where)
+{
+    for (int i = 0; since && i < w->n; i++) {
+        if (i == o || since[i] == 0 || since[i] >= w->ranks[o].asked)
+            continue;
+        snprintf(w->failure, sizeof(w->failure), "rank %d has overtaken %d at the %s", o, i, where);
+        return WDL_ERR_OTHER;
+    }
+    return WDL_OK;
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
 void fair_look(struct world *w, int target)
 {
     struct rank *t = &w->ranks[target];
     w->events++;
+    if (t->win && t->win->words != WDL_WORDS_NONE)
+        look_at_words(w, target);
     if (!t->waits)
         t->waits = world_memory(w, (size_t) w->n * sizeof(t->waits[0]));
     if (t->win && t->win->grant.length == 0 && !t->waited)
@@ -45,9 +86,20 @@ void fair_look(struct world *w, int target)
     }
 }
 
-void fair_begin(struct world *w, int o)
+int fair_begin(struct world *w, int o, const struct step *s)
 {
-    w->ranks[o].begun = w->events;
+    struct rank *r = &w->ranks[o];
+    int status = WDL_OK;
+    r->begun = w->events;
+    if (r->win->words == WDL_WORDS_NONE)
+        return WDL_OK;
+    if (s->kind == STEP_LOCK) {
+        set_since(w, &w->ranks[s->rank].since, o, 0);
+        status = overtakes(w, o, w->ranks[s->rank].since, "lock");
+    }
+    if (status == WDL_OK && (s->kind == STEP_LOCK_ALL || s->flag))
+        status = overtakes(w, o, w->gate_since, "gate");
+    return status;
 }
 
 int fair_inside(struct world *w, int o, int target)

@@ -200,6 +200,7 @@ static int event(struct world *w, int o)
     int moved = wdl_proc_progress(r->proc);
     if (r->at < r->nsteps) {
         struct step *s = &r->steps[r->at];
+        r->asked = r->asked ? r->asked : w->events + 1;
         int status = step_do(w, o, s);
         if (wdl_status_is_error(status)) {
             if (!w->failure[0])
@@ -214,8 +215,10 @@ static int event(struct world *w, int o)
         if (status == WDL_OK && s->kind == STEP_FLUSH && !s->flag && s->rank >= 0 &&
             fair_inside(w, o, s->rank) != WDL_OK)
             return WDL_ERR_OTHER;
-        if (status == WDL_OK && (s->kind == STEP_LOCK || s->kind == STEP_LOCK_ALL))
-            fair_begin(w, o);
+        if (status == WDL_OK && (s->kind == STEP_LOCK || s->kind == STEP_LOCK_ALL) &&
+            fair_begin(w, o, s) != WDL_OK)
+            return WDL_ERR_OTHER;
+        r->asked = status == WDL_OK ? 0 : r->asked;
     }
     fair_look(w, o);
     if (r->win && (moved || w->n < 8))

@@ -6,10 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/assert.h"
+#include "host/testworld.h"
 #include "support/worlds.h"
 #include "system/world.h"
 
-static uint64_t puts_and_gets;  /* of the networks of all worlds: the direct path */
+/* of the networks of all worlds: the direct path; locks by words */
+static uint64_t puts_and_gets, atomics;
 
 static int peer_of(void *ctx, int rank)
 {
@@ -128,6 +130,15 @@ static void rank_open(struct world *w, int i)
     wdl_assert_cmp(status, ==, WDL_OK);
 }
 
+/* What the network's atomics do is agreed when all have the window. */
+static void agree(struct world *w)
+{
+    struct wdl_win **win = world_memory(w, (size_t) w->n * sizeof(win[0]));
+    for (int i = 0; i < w->n; i++)
+        win[i] = w->ranks[i].win;
+    test_net_agree(win, w->n);
+}
+
 static int world_close(struct world *w, int failed)
 {
     for (int i = 0; i < w->n && !failed; i++) {
@@ -150,6 +161,7 @@ static int world_close(struct world *w, int failed)
         free(w->ranks[i].steps);
     }
     puts_and_gets += wdl_sim_counts(w->sim)->puts + wdl_sim_counts(w->sim)->gets;
+    atomics += wdl_sim_counts(w->sim)->atomics;
     if (!failed)
         wdl_sim_destroy(w->sim);
     free(w->ranks);
@@ -162,7 +174,9 @@ static int world(const void *options)
     struct world w = {.options = *o,.n = o->ranks,.fan = o->ranks < FAN_MAX ? o->ranks : FAN_MAX };
     struct wdl_sim_params sim = {.seed = o->seed,.ranks = o->ranks,.ordered = o->ordered,
         .delay_ns_max = (uint64_t) o->delay,.refuse_permille = o->refuse,.pending_permille = 300,
-        .am_bytes_max = 1024,.ops_max = o->tiny ? 2 : 0
+        .am_bytes_max = 1024,.ops_max = o->tiny ? 2 : 0,
+        .atomics = o->atomics == 0 ? WDL_SIM_ATOMICS_TARGET : o->atomics == 1 ?
+            WDL_SIM_ATOMICS_CPU : WDL_SIM_ATOMICS_NIC
     };
     wdl_prng_init(&w.prng, o->seed);
     w.disp_unit = (int64_t) 1 << (o->seed % 4);
@@ -176,6 +190,8 @@ static int world(const void *options)
     w.place = world_memory(&w, (size_t) w.n * sizeof(w.place[0]));
     for (int i = 0; i < w.n; i++)
         rank_open(&w, i);
+    if (o->direct)
+        agree(&w);
     script_make(&w);
     return world_close(&w, world_run(&w)) ? worlds_failed(w.failure) : 0;
 }
@@ -204,15 +220,17 @@ static void options_of(uint64_t seed, void *options_out)
     o.region = wdl_prng_chance(&p, 200) && o.ranks < 8 ? 4096 : 256;
     o.direct = (int) wdl_prng_below(&p, 2);
     o.attended = (int) wdl_prng_below(&p, 2);
+    o.atomics = (int) wdl_prng_below(&p, 3);
     o.epochs = o.ranks > 100 ? 1 : o.ranks > 8 ? 2 : 2 + (int) wdl_prng_below(&p, 3);
     *(struct options *) options_out = o;
 }
 
-/* Among many worlds there must be some of the direct path. */
+/* Among many worlds there must be some of the direct path, and of locks by words at the network. */
 static int more(uint64_t seeds)
 {
-    printf("%llu puts and gets of the network\n", (unsigned long long) puts_and_gets);
-    return seeds >= 100 && puts_and_gets == 0;
+    printf("%llu puts and gets of the network, %llu atomics\n", (unsigned long long) puts_and_gets,
+           (unsigned long long) atomics);
+    return seeds >= 100 && (puts_and_gets == 0 || atomics == 0);
 }
 
 int main(int argc, char **argv)
@@ -224,7 +242,8 @@ int main(int argc, char **argv)
         WORLDS_OPTION(options, node),   WORLDS_OPTION(options, region),
         WORLDS_OPTION(options, epochs), WORLDS_OPTION(options, own),
         WORLDS_OPTION(options, crowded), WORLDS_OPTION(options, combine),
-        WORLDS_OPTION(options, direct), WORLDS_OPTION(options, attended)
+        WORLDS_OPTION(options, direct), WORLDS_OPTION(options, attended),
+        WORLDS_OPTION(options, atomics)
     };
     static const struct worlds worlds = {.program = "test/system/world",.count = 1000,
         .options_bytes = sizeof(struct options),.options = table,

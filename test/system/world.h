@@ -25,6 +25,7 @@ struct options {
     uint64_t seed;
     int ranks, ordered, refuse, delay, tiny, node, region, epochs, own, crowded, combine, direct,
         attended;
+    int atomics;                /* of the network: 1 coherent with the processors', 2 not */
     /* f fence, p pscw, l lock, a lock_all, s streams of lock_all, m one after the other */
     int script;
 };
@@ -65,6 +66,8 @@ struct rank {
     struct wait *waits;         /* fair.c: who waits for this rank's lock; how many, last time */
     int waited;
     uint64_t begun;             /* the event at which this rank's epoch began */
+    uint64_t asked;             /* 1 + the event at which its step was tried first; 0: not yet */
+    uint64_t *since;            /* by rank: the event that saw it wait with a ticket; 0: none */
 };
 
 struct world {
@@ -79,6 +82,7 @@ struct world {
     int64_t disp_unit;
     size_t bytes;
     uint64_t events;
+    uint64_t *gate_since;       /* as since, at the window's gate */
     struct memo *memos;
     char failure[256];
 };
@@ -89,10 +93,10 @@ void *world_memory(struct world *w, size_t bytes);
 size_t world_region(const struct world *w, int half, int k);
 size_t world_cells(const struct world *w, int half);
 size_t world_misc(const struct world *w);
-/* fair.c: after every event on a rank; when a passive epoch has begun; when o has been inside t's
- * lock: WDL_OK, or an error with w->failure. */
-void fair_look(struct world *w, int target);
-void fair_begin(struct world *w, int o);
+/* fair.c: after every event on a rank; when a passive epoch has begun by step s; when o has been
+ * inside t's lock: WDL_OK, or an error with w->failure. */
+void fair_look(struct world *w, int o);
+int fair_begin(struct world *w, int o, const struct step *s);
 int fair_inside(struct world *w, int o, int target);
 /* run.c: 0, or 1 with w->failure. */
 int world_run(struct world *w);

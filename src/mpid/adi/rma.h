@@ -79,6 +79,8 @@ void wdl_adi_segment_free(MPIR_Comm * comm, struct wdl_adi_segment *segment);
 int wdl_adi_segment_member(const struct wdl_adi_segment *segment, int rank);
 /* The same status on every rank: an error code if any rank has one. */
 int wdl_adi_agree(MPIR_Comm * comm, int status, int *agreed_out);
+/* The same of n numbers: the largest of all ranks. */
+int wdl_adi_agree_all(MPIR_Comm * comm, const int *own, int *agreed_out, int n);
 
 /* errors.c: the same as WDL_ADI_ERROR, with words about the window where they help. */
 int wdl_adi_win_error(const MPIR_Win * win, int status, const char *fcname, int line);

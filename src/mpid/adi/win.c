@@ -160,6 +160,27 @@ static int core_create(MPIR_Win * win)
     return wdl_win_create(wdl_adi.proc, &params, &win->dev.wdl);
 }
 
+/* The end of creation: the status all have, and what the network's atomics do for the window. When
+ * this ends everyone has the window and may be written to, or nobody has it. */
+static int core_agree(MPIR_Win *win, const struct wdl_adi_making *m, int *agreed_out)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    int own[1 + WDL_NET_LACKS], all[1 + WDL_NET_LACKS], *lacks = all + 1;
+    struct wdl_net_offer offer = {.bytes = 0};
+    own[0] = m->status;
+    if (m->status == WDL_OK)
+        wdl_win_net_offer(win->dev.wdl, &offer);
+    for (int i = 0; i < WDL_NET_LACKS; i++)
+        own[1 + i] = m->status == WDL_OK ? offer.lacks[i] : 1;
+    int mpi_errno = wdl_adi_agree_all(m->comm, own, all, 1 + WDL_NET_LACKS);
+    *agreed_out = all[0];
+    if (mpi_errno == MPI_SUCCESS && !lacks[WDL_NET_NO_WORDS])
+        mpi_errno = MPIR_Bcast(&offer, sizeof offer, MPI_BYTE, 0, m->comm, &errflag);
+    if (mpi_errno == MPI_SUCCESS && *agreed_out == WDL_OK)
+        wdl_win_net_begin(win->dev.wdl, lacks, &offer);
+    return mpi_errno;
+}
+
 /* An alignment asked for: a power of two, or nothing. */
 static size_t alignment_of(const MPIR_Win * win)
 {
@@ -193,8 +214,7 @@ static int win_create(struct wdl_adi_making *m, int flavor, MPIR_Info * info, MP
     MPIR_ERR_CHECK(mpi_errno);
     if (m->status == WDL_OK)
         m->status = core_create(win);
-    /* when this ends everyone has the window and may be written to, or nobody has it */
-    mpi_errno = wdl_adi_agree(m->comm, m->status, &agreed);
+    mpi_errno = core_agree(win, m, &agreed);
     MPIR_ERR_CHECK(mpi_errno);
     if (agreed != WDL_OK && win && win->dev.wdl)
         wdl_win_free(win->dev.wdl);

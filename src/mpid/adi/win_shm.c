@@ -48,8 +48,13 @@ static size_t round_up(size_t bytes, size_t unit)
 
 int wdl_adi_agree(MPIR_Comm * comm, int status, int *agreed_out)
 {
+    return wdl_adi_agree_all(comm, &status, agreed_out, 1);
+}
+
+int wdl_adi_agree_all(MPIR_Comm * comm, const int *own, int *agreed_out, int n)
+{
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    return MPIR_Allreduce(&status, agreed_out, 1, MPI_INT, MPI_MAX, comm, &errflag);
+    return MPIR_Allreduce(own, agreed_out, n, MPI_INT, MPI_MAX, comm, &errflag);
 }
 
 /* --- the layout ------------------------------------------------------------------------------- */

@@ -6,7 +6,7 @@
  * its own; the block should begin on one.
  *
  *   stripe      domain.c   element locks of types without atomic instruction
- *   lock, gate  room.c     the lock words (the gate is used on rank 0's block only)
+ *   lock, gate  room.c, far.c  the lock words (the gate is used on rank 0's block only)
  *   announced .. bulk  domain.c   short updates against bulk updates
  *   completed, posted  pscw.c     post and complete
  *   regions     region.c          what a dynamic window exposes (read by copy.c)

@@ -117,13 +117,14 @@ int wdl_direct_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_tar
 {
     const struct wdl_host *host = &win->proc->host;
     struct side near, far;
-    if (!win->keys || args->kind > WDL_RMA_GET || args->origin.bytes < args->remote.bytes)
+    if (!win->keys[WDL_KEYS_DATA].at || args->kind > WDL_RMA_GET ||
+        args->origin.bytes < args->remote.bytes)
         return WDL_ERR_UNSUPPORTED;
     if (!t)
         t = wdl_target_get(win, args->target);
     if (!t)
         return WDL_AGAIN;
-    struct wdl_key *key = wdl_key_get(t);
+    struct wdl_key *key = wdl_key_get(t, WDL_KEYS_DATA);
     int status = key ? lock_ready(t, args) : WDL_ERR_UNSUPPORTED;
     if (status != WDL_OK)
         return status;

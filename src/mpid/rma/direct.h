@@ -9,6 +9,8 @@
  * r modulo its size. The target makes the key, and registers its memory, when it is first asked.
  * Until the key is there, and where there is none, operations go by message.
  *
+ * There is a second such table for the lock words of windows that have them at the network (net.h).
+ *
  * Invariants:
  *  1. A key is closed only when no target element has begun anything with it that is not flushed.
  *  2. A key that was asked for has a target element with key_due, which is not clean: the answer
@@ -30,14 +32,24 @@ struct wdl_key {                /* one place of the table */
     enum { WDL_KEY_EMPTY, WDL_KEY_ASKED, WDL_KEY_OPEN, WDL_KEY_USELESS } phase;
     int rivals;                 /* how often another rank has wanted the place since it was used */
     struct wdl_nm_rkey *rkey;   /* OPEN */
-    uint64_t base;              /* of the window's memory, in its process */
+    uint64_t base;              /* of the memory, in its process */
+    uint64_t guess;             /* WORDS: as the lock word was left (far.h) */
+};
+
+/* What the keys are of: the windows' memory, the ranks' lock words. */
+enum wdl_keys_of { WDL_KEYS_DATA, WDL_KEYS_WORDS, WDL_KEYS_KINDS };
+
+struct wdl_keys {
+    struct wdl_key *at;         /* the table; NULL: there is none */
+    int count, useful, useless; /* places; keys got, ever */
+    struct wdl_nm_mem *mem;     /* this rank's own such memory, once it is registered */
 };
 
 struct wdl_direct {             /* of a target element */
     int begun;                  /* there is something that no flush covers yet */
     int flushing;               /* comp is with the network */
     int want;                   /* somebody waits for a flush */
-    int key_due;                /* the key was asked for */
+    int key_due;                /* bit (1 << enum wdl_keys_of): the key was asked for */
     struct wdl_nm_comp comp;
 };
 
@@ -54,12 +66,15 @@ int wdl_direct_has_work(const struct wdl_target *t);
 int wdl_direct_progress(struct wdl_target *t);
 
 /* --- keys.c --- */
-/* WDL_OK or ERR_NOMEM */
+/* The table of the window's memory, where there is to be one: WDL_OK or ERR_NOMEM. */
 int wdl_keys_init(struct wdl_win *win);
+int wdl_keys_make(struct wdl_win *win, enum wdl_keys_of of);
 /* Close all keys and give the memory back to its process: nothing is in flight. */
-void wdl_keys_fini(struct wdl_win *win);
+void wdl_keys_drop(struct wdl_win *win, enum wdl_keys_of of);
 /* The rank's open key; or NULL, and it has perhaps been asked for. */
-struct wdl_key *wdl_key_get(struct wdl_target *t);
+struct wdl_key *wdl_key_get(struct wdl_target *t, enum wdl_keys_of of);
+/* It was asked for, and there is none. */
+int wdl_key_is_useless(const struct wdl_target *t, enum wdl_keys_of of);
 /* The target's side: a KEY packet came; the origin's: its answer came. */
 int wdl_key_asked(struct wdl_win *win, const struct wdl_pkt *pkt);
 int wdl_key_answered(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,

@@ -108,9 +108,13 @@ static int target_take_word(struct wdl_target *t)
 {
     struct wdl_win *win = t->win;
     int join = win->locks_held > 1 || win->held_rank >= 0;
-    if (wdl_words_lock(win, t->rank, t->lock.exclusive, join, &t->word) != WDL_OK)
+    int status = wdl_words_lock(win, t->rank, t->lock.exclusive, join, &t->word);
+    if (wdl_status_is_error(status))
+        t->want_lock = 0;       /* whoever waits for it is told (wdl_win_lock) */
+    if (status != WDL_OK)
         return 0;
-    int status = wdl_lock_step(&t->lock, WDL_LOCK_ON_ISSUE);
+    t->want_lock = 0;           /* what comes may be combined */
+    status = wdl_lock_step(&t->lock, WDL_LOCK_ON_ISSUE);
     wdl_assert_cmp(status, ==, WDL_OK);
     status = wdl_lock_step(&t->lock, WDL_LOCK_ON_GRANT);
     wdl_assert_cmp(status, ==, WDL_OK);
@@ -135,7 +139,7 @@ static int target_issue_lock(struct wdl_target *t)
     int flags = t->lock.exclusive ? WDL_PKT_EXCLUSIVE : 0;
     if (!t->want_lock && wdl_list_empty(&t->waiting))
         return 0;
-    if (t->win->params.node_whole)
+    if (t->win->words != WDL_WORDS_NONE)
         return target_take_word(t);
     if (wdl_combine_holds(t))
         return 0;

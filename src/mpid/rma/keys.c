@@ -1,26 +1,33 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Keys of the direct path: asked for, answered, kept. Where a window has got several keys of which
- * none was of use it stops asking: the network needs the targets' processors for such memory.
+ * Keys of the direct path, and of lock words: asked for, answered, kept. Where a window has got
+ * several keys of which none was of use it stops asking: the network needs the targets' processors
+ * for such memory.
  */
 #include "mpid/rma/win_impl.h"
 
 /* keys in vain before a window gives up; how often a rank may be turned away from a place */
 enum { KEYS_TRIED = 4, RIVALS = 8 };
 
-int wdl_keys_init(struct wdl_win *win)
+int wdl_keys_make(struct wdl_win *win, enum wdl_keys_of of)
 {
     const struct wdl_host *host = &win->proc->host;
+    struct wdl_keys *keys = &win->keys[of];
     int most = win->rma->params.win_targets;
+    most = most < win->params.size ? most : win->params.size;
+    keys->at = host->ops->alloc(host->ctx, (size_t) most * sizeof(keys->at[0]));
+    if (!keys->at)
+        return WDL_ERR_NOMEM;
+    keys->count = most;
+    return WDL_OK;
+}
+
+int wdl_keys_init(struct wdl_win *win)
+{
     if (!win->params.direct || !win->proc->nm->ops->caps(win->proc->nm)->has_rma ||
         win->params.flavor == WDL_WIN_DYNAMIC)
         return WDL_OK;
-    most = most < win->params.size ? most : win->params.size;
-    win->keys = host->ops->alloc(host->ctx, (size_t) most * sizeof(win->keys[0]));
-    if (!win->keys)
-        return WDL_ERR_NOMEM;
-    win->nkeys = most;
-    return WDL_OK;
+    return wdl_keys_make(win, WDL_KEYS_DATA);
 }
 
 static void key_empty(struct wdl_win *win, struct wdl_key *key)
@@ -32,91 +39,113 @@ static void key_empty(struct wdl_win *win, struct wdl_key *key)
     key->rkey = NULL;
 }
 
-void wdl_keys_fini(struct wdl_win *win)
+void wdl_keys_drop(struct wdl_win *win, enum wdl_keys_of of)
 {
     const struct wdl_host *host = &win->proc->host;
     struct wdl_nm *nm = win->proc->nm;
-    for (int i = 0; i < win->nkeys; i++)
-        key_empty(win, &win->keys[i]);
-    if (win->keys)
-        host->ops->free(host->ctx, win->keys);
-    win->keys = NULL;
-    win->nkeys = 0;
-    if (win->mem)
-        nm->ops->mem_detach(nm, win->mem);
-    win->mem = NULL;
+    struct wdl_keys *keys = &win->keys[of];
+    for (int i = 0; i < keys->count; i++)
+        key_empty(win, &keys->at[i]);
+    if (keys->at)
+        host->ops->free(host->ctx, keys->at);
+    if (keys->mem)
+        nm->ops->mem_detach(nm, keys->mem);
+    *keys = (struct wdl_keys) {.count = 0};
 }
 
-static struct wdl_key *key_place(const struct wdl_win *win, int rank)
+static struct wdl_key *key_place(const struct wdl_win *win, int rank, enum wdl_keys_of of)
 {
-    return &win->keys[rank % win->nkeys];
+    return &win->keys[of].at[rank % win->keys[of].count];
 }
 
 /* May the place be taken from the rank that has it? */
-static int may_leave(const struct wdl_win *win, struct wdl_key *key)
+static int may_leave(const struct wdl_win *win, struct wdl_key *key, enum wdl_keys_of of)
 {
     const struct wdl_target *t = wdl_target_find(win, key->rank);
     if (key->phase == WDL_KEY_EMPTY)
         return 1;
-    return key->phase != WDL_KEY_ASKED && ++key->rivals > RIVALS && !(t && wdl_direct_busy(t));
+    if (key->phase == WDL_KEY_ASKED || ++key->rivals <= RIVALS)
+        return 0;
+    return !t || !(of == WDL_KEYS_DATA ? wdl_direct_busy(t) : wdl_far_busy(&t->word.far));
 }
 
-static void key_ask(struct wdl_target *t, struct wdl_key *key)
+static void key_ask(struct wdl_target *t, struct wdl_key *key, enum wdl_keys_of of)
 {
     struct wdl_win *win = t->win;
+    const struct wdl_keys *keys = &win->keys[of];
     struct wdl_pkt pkt;
-    if (win->keys_useful == 0 && win->keys_useless >= KEYS_TRIED)
+    if (keys->useful == 0 && keys->useless >= KEYS_TRIED)
         return;
     wdl_pkt_init(&pkt, win, WDL_PKT_KEY);
+    pkt.type = of;
     if (wdl_pkt_send(win, t->rank, &pkt) != WDL_OK)
         return;                 /* the next operation asks again */
     key->rank = t->rank;
     key->rivals = 0;
+    key->guess = 0;
     key->phase = WDL_KEY_ASKED;
-    t->direct.key_due = 1;
+    t->direct.key_due |= 1 << of;
 }
 
-struct wdl_key *wdl_key_get(struct wdl_target *t)
+struct wdl_key *wdl_key_get(struct wdl_target *t, enum wdl_keys_of of)
 {
     struct wdl_win *win = t->win;
-    struct wdl_key *key = key_place(win, t->rank);
+    struct wdl_key *key = key_place(win, t->rank, of);
     if (key->rank == t->rank && key->phase == WDL_KEY_OPEN) {
         key->rivals = 0;
         return key;
     }
-    if (key->rank != t->rank && may_leave(win, key))
+    if (key->rank != t->rank && may_leave(win, key, of))
         key_empty(win, key);
     if (key->phase == WDL_KEY_EMPTY)
-        key_ask(t, key);
+        key_ask(t, key, of);
     return NULL;
+}
+
+int wdl_key_is_useless(const struct wdl_target *t, enum wdl_keys_of of)
+{
+    const struct wdl_key *key = key_place(t->win, t->rank, of);
+    return key->rank == t->rank && key->phase == WDL_KEY_USELESS;
 }
 
 /* --- the target ------------------------------------------------------------------------------- */
 
-/* This process's own key: WDL_OK and *bytes of it, 0: there is none to give. */
-static void own_key(struct wdl_win *win, void *key, size_t *bytes)
+/* This process's own key: WDL_OK and *bytes of it, 0: there is none to give. *base: of its
+ * memory. */
+static void own_key(struct wdl_win *win, enum wdl_keys_of of, uint64_t *base, void *key,
+                    size_t *bytes)
 {
     struct wdl_nm *nm = win->proc->nm;
-    int status = win->keys && win->params.bytes > 0 ? WDL_OK : WDL_ERR_UNSUPPORTED;
-    if (status == WDL_OK && !win->mem && !win->params.mem)
-        status = nm->ops->mem_attach(nm, win->params.base, win->params.bytes, &win->mem);
+    struct wdl_keys *keys = &win->keys[of];
+    const struct wdl_win_params *params = &win->params;
+    struct wdl_nm_mem *mem = of == WDL_KEYS_DATA && params->mem ? params->mem : keys->mem;
+    void *memory = of == WDL_KEYS_DATA ? params->base : wdl_net_words(win);
+    int status = keys->at && (mem || params->bytes > 0) ? WDL_OK : WDL_ERR_UNSUPPORTED;
+    if (status == WDL_OK && !mem) {     /* that of words came with the table (net.c) */
+        status = nm->ops->mem_attach(nm, memory, params->bytes, &keys->mem);
+        mem = keys->mem;
+    }
     if (status == WDL_OK)
-        status = nm->ops->mem_key(nm, win->params.mem ? win->params.mem : win->mem, key, bytes);
+        status = nm->ops->mem_key(nm, mem, key, bytes);
     if (status != WDL_OK)
         *bytes = 0;
+    *base = (uint64_t) (uintptr_t) memory;
 }
 
 int wdl_key_asked(struct wdl_win *win, const struct wdl_pkt *pkt)
 {
-    struct wdl_bounce *bounce = wdl_bounce_get(win->proc);
     struct wdl_pkt answer;
     size_t bytes = WDL_NM_KEY_BYTES_MAX;
+    if (pkt->type >= WDL_KEYS_KINDS)
+        return WDL_ERR_PROTO;
+    struct wdl_bounce *bounce = wdl_bounce_get(win->proc);
     if (!bounce)
         return WDL_AGAIN;
     wdl_assert_cmp(win->rma->chunk_bytes, >=, bytes);
     wdl_pkt_init(&answer, win, WDL_PKT_KEY_REPLY);
-    own_key(win, bounce->data + sizeof(answer), &bytes);
-    answer.offset = (uint64_t) (uintptr_t) win->params.base;
+    own_key(win, (enum wdl_keys_of) pkt->type, &answer.offset, bounce->data + sizeof(answer),
+            &bytes);
+    answer.type = pkt->type;
     answer.bytes = (uint32_t) bytes;
     wdl_reply_send(win, (int) pkt->origin, bounce, &answer, bytes);
     return WDL_OK;
@@ -125,17 +154,19 @@ int wdl_key_asked(struct wdl_win *win, const struct wdl_pkt *pkt)
 /* --- the answer ------------------------------------------------------------------------------- */
 
 /* Open it: WDL_OK, WDL_AGAIN, or an error where it is of no use. */
-static int key_open(struct wdl_win *win, struct wdl_key *key, const char *bytes, size_t n)
+static int key_open(struct wdl_win *win, struct wdl_key *key, enum wdl_keys_of of,
+                    const char *bytes, size_t n)
 {
     struct wdl_nm *nm = win->proc->nm;
+    struct wdl_keys *keys = &win->keys[of];
     struct wdl_nm_caps caps;
     int status = nm->ops->rkey_open(nm, win->params.peer_of(win->params.ctx, key->rank), bytes, n,
                                     &key->rkey);
-    if (status != WDL_OK)
+    if (status != WDL_OK || of == WDL_KEYS_WORDS)       /* of which all has been agreed (net.h) */
         return status;
     nm->ops->rkey_caps(nm, key->rkey, &caps);
-    win->keys_useful += !caps.rma_needs_target;
-    win->keys_useless += caps.rma_needs_target;
+    keys->useful += !caps.rma_needs_target;
+    keys->useless += caps.rma_needs_target;
     if (!caps.rma_needs_target)
         return WDL_OK;
     nm->ops->rkey_close(nm, key->rkey);
@@ -147,15 +178,16 @@ int wdl_key_answered(struct wdl_win *win, const struct wdl_pkt *pkt, const char 
                      size_t bytes)
 {
     struct wdl_target *t = wdl_target_find(win, (int) pkt->origin);
-    if (!t || !t->direct.key_due || pkt->bytes != bytes)
+    enum wdl_keys_of of = (enum wdl_keys_of) pkt->type;
+    if (pkt->type >= WDL_KEYS_KINDS || !t || !(t->direct.key_due & 1 << of) || pkt->bytes != bytes)
         return WDL_ERR_PROTO;
-    struct wdl_key *key = key_place(win, t->rank);
-    int status = bytes > 0 ? key_open(win, key, payload, bytes) : WDL_ERR_UNSUPPORTED;
+    struct wdl_key *key = key_place(win, t->rank, of);
+    int status = bytes > 0 ? key_open(win, key, of, payload, bytes) : WDL_ERR_UNSUPPORTED;
     if (status == WDL_AGAIN)
         return WDL_AGAIN;
     key->base = pkt->offset;
     key->phase = status == WDL_OK ? WDL_KEY_OPEN : WDL_KEY_USELESS;
-    t->direct.key_due = 0;
+    t->direct.key_due &= ~(1 << of);
     wdl_win_activate(win);
     return status == WDL_ERR_ARG ? WDL_ERR_PROTO : WDL_OK;
 }

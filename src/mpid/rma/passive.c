@@ -55,8 +55,8 @@ static int held_unlock(struct wdl_win *win)
     win->held_rank = -1;
     win->quick.open = WDL_OPEN_NONE;
     if (!win->held_unchecked)
-        /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
-        wdl_words_unlock(win, rank);
+        /* a full barrier: MEM_SYNC; pairs with the next holder's entry; and done at once */
+        (void) wdl_words_unlock(win, rank, &win->held_word);
     else if (win->quick.stored)
         /* MEM_SYNC; pairs with the peer's own synchronization */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -83,10 +83,27 @@ static int lock_begin(struct wdl_win *win, int rank, int exclusive, int assertio
     wdl_win_quick_set(win);     /* a fence's epoch ends here */
     lock_take_row(t, assertion & WDL_MODE_NOCHECK ? WDL_LOCK_ON_NOCHECK : WDL_LOCK_ON_LOCK);
     t->lock.exclusive = exclusive;
-    t->want_lock = t->mapped || win->params.node_whole;
+    t->want_lock = t->mapped || win->words != WDL_WORDS_NONE;
     win->locked_targets++;
     win->locks_held++;
     return WDL_OK;
+}
+
+/* Its word cannot be had: as if it had not been asked for. */
+static int lock_fails(struct wdl_target *t)
+{
+    struct wdl_win *win = t->win;
+    int status = t->word.status;
+    lock_take_row(t, WDL_LOCK_ON_DROP);
+    t->word = (struct wdl_word) {.status = WDL_OK};
+    t->evict = 1;               /* it leaves when the answer about its key is there */
+    wdl_win_activate(win);
+    win->locked_targets--;
+    if (--win->locks_held == 0 && win->held_rank < 0) {
+        int ended = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LAST_UNLOCK);
+        wdl_assert_cmp(ended, ==, WDL_OK);
+    }
+    return status;
 }
 
 /* No epoch, no element: any rank can be the held lock. */
@@ -132,6 +149,8 @@ int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, in
         return WDL_AGAIN;
     }
     *step = BEGIN;
+    if (t && wdl_status_is_error(t->word.status))
+        return lock_fails(t);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);  /* MEM_SYNC; pairs with the one of the last unlock */
     return WDL_OK;
 }
@@ -140,7 +159,7 @@ int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, in
 static int target_unlock(struct wdl_target *t)
 {
     struct wdl_win *win = t->win;
-    int words = win->params.node_whole;
+    int words = win->words != WDL_WORDS_NONE;
     if (t->lock.state == WDL_LOCK_CALLED && !t->want_lock && wdl_list_empty(&t->waiting))
         lock_take_row(t, WDL_LOCK_ON_DROP);
     if (t->lock.state == WDL_LOCK_UNCHECKED || (t->lock.state == WDL_LOCK_GRANTED && words)) {
@@ -149,9 +168,14 @@ static int target_unlock(struct wdl_target *t)
     }
     if (t->lock.state == WDL_LOCK_UNCHECKED)
         lock_take_row(t, WDL_LOCK_ON_DROP);
-    if (t->lock.state == WDL_LOCK_GRANTED && words) {
+    if (t->lock.state == WDL_LOCK_GRANTED && words)
         lock_take_row(t, WDL_LOCK_ON_RELEASE);
-        wdl_words_unlock(win, t->rank); /* a full barrier, as below */
+    if (t->lock.state == WDL_LOCK_RELEASING && words) {
+        int status = wdl_words_unlock(win, t->rank, &t->word);  /* a full barrier, as below */
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        if (status != WDL_OK)
+            wdl_win_fail(win, status);
         lock_take_row(t, WDL_LOCK_ON_ACK);
     }
     if (t->lock.state != WDL_LOCK_IDLE) {
@@ -221,16 +245,19 @@ int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
 
 int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
 {
-    int nocheck = (assertion & WDL_MODE_NOCHECK) != 0, words = win->params.node_whole;
+    int nocheck = (assertion & WDL_MODE_NOCHECK) != 0, words = win->words != WDL_WORDS_NONE;
     if (*step == 0 && !may_lock(win, WDL_ACCESS_ON_LOCK_ALL))
         return WDL_ERR_SYNC;
     *step = 1;
-    if (words && !nocheck && wdl_words_lock_all(win) != WDL_OK)
-        return WDL_AGAIN;
-    if (!nocheck && win->debts > 0)
+    int status = words && !nocheck ? wdl_words_lock_all(win) : WDL_OK;
+    if (status == WDL_OK && !nocheck && win->debts > 0)
         return WDL_AGAIN;       /* those it has overtaken come first (grant.h) */
+    if (status == WDL_AGAIN)
+        return WDL_AGAIN;
     *step = 0;
-    int status = wdl_epoch_access(&win->epoch, nocheck || words ? WDL_ACCESS_ON_LOCK_ALL_NOCHECK :
+    if (status != WDL_OK)
+        return status;
+    status = wdl_epoch_access(&win->epoch, nocheck || words ? WDL_ACCESS_ON_LOCK_ALL_NOCHECK :
                                   WDL_ACCESS_ON_LOCK_ALL);
     if (status != WDL_OK)
         return status;
@@ -267,11 +294,12 @@ static int unlock_all_targets(struct wdl_win *win)
 
 static int unlock_all_window(struct wdl_win *win)
 {
-    if (win->params.node_whole) {
-        if (!win->all_nocheck)
-            /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
-            wdl_words_unlock_all(win);
-        return WDL_OK;
+    if (win->words != WDL_WORDS_NONE) {
+        /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
+        int status = win->all_nocheck ? WDL_OK : wdl_words_unlock_all(win);
+        if (wdl_status_is_error(status))
+            wdl_win_fail(win, status);
+        return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK;
     }
     while (!win->all_nocheck && win->all_next < win->params.size) {
         struct wdl_pkt pkt;

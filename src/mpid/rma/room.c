@@ -8,7 +8,6 @@
 #define ONE_HOLDER(kind) ((uint64_t) 1 << ((kind) == WDL_ROOM_SHARED ? 0 : 16))
 #define SERVED(word) ((uint32_t) ((word) >> 32 & 0xffff))
 #define NEXT(word) ((uint32_t) ((word) >> 48))
-#define ONE_TICKET ((uint64_t) 1 << 48)
 #define DRAWN 0x10000u          /* marks a ticket that has been drawn */
 
 static int has_place(uint64_t word, enum wdl_room_kind kind)
@@ -20,36 +19,39 @@ static int has_place(uint64_t word, enum wdl_room_kind kind)
     return kind == WDL_ROOM_OTHERS || HOLDERS(word, WDL_ROOM_OTHERS) == 0;
 }
 
-/* The next ticket is served; the field wraps around. */
-static uint64_t serve_next(uint64_t word)
+/* The field wraps around. */
+static uint64_t with_served(uint64_t word, uint32_t served)
 {
-    return (word & ~((uint64_t) 0xffff << 32)) | ((uint64_t) ((SERVED(word) + 1) & 0xffff) << 32);
+    return (word & ~((uint64_t) 0xffff << 32)) | (uint64_t) (served & 0xffff) << 32;
+}
+
+static inline enum wdl_room_move move_of(uint64_t now, enum wdl_room_kind kind, int join,
+                                         uint32_t ticket, uint64_t *then)
+{
+    int drawn = ticket != 0;
+    int turn = drawn ? SERVED(now) == (ticket & 0xffff) : SERVED(now) == NEXT(now) || join;
+    if (turn && has_place(now, kind)) {
+        *then = now + ONE_HOLDER(kind);
+        if (drawn)
+            *then = with_served(*then, SERVED(now) + 1);
+        return WDL_ROOM_GO;
+    }
+    *then = now + WDL_ROOM_ONE_TICKET;
+    return drawn || join ? WDL_ROOM_WAIT : WDL_ROOM_DRAW;
 }
 
 int wdl_room_enter_in_turn(uint64_t *word, enum wdl_room_kind kind, int join, uint32_t *ticket)
 {
     uint64_t now = __atomic_load_n(word, __ATOMIC_RELAXED), then;
     for (;;) {
-        int drawn = *ticket != 0;
-        int turn = drawn ? SERVED(now) == (*ticket & 0xffff) : SERVED(now) == NEXT(now) || join;
-        if (turn && has_place(now, kind)) {
-            then = now + ONE_HOLDER(kind);
-            if (drawn)
-                then = serve_next(then);
-        } else if (drawn || join) {
+        enum wdl_room_move move = move_of(now, kind, join, *ticket, &then);
+        if (move == WDL_ROOM_WAIT)
             return WDL_AGAIN;
-        } else {
-            then = now + ONE_TICKET;
-        }
         /* pairs with the subtraction in wdl_room_leave */
         if (!__atomic_compare_exchange_n(word, &now, then, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
             continue;
-        if (then - now == ONE_TICKET) {
-            *ticket = DRAWN | NEXT(now);
-            return WDL_AGAIN;
-        }
-        *ticket = 0;
-        return WDL_OK;
+        *ticket = move == WDL_ROOM_GO ? 0 : wdl_room_drawn(now);
+        return move == WDL_ROOM_GO ? WDL_OK : WDL_AGAIN;
     }
 }
 
@@ -64,4 +66,35 @@ enum wdl_room_kind wdl_room_kind_inside(const uint64_t *word)
 {
     uint64_t now = __atomic_load_n(word, __ATOMIC_RELAXED);
     return HOLDERS(now, WDL_ROOM_OTHERS) > 0 ? WDL_ROOM_ALONE : WDL_ROOM_SHARED;
+}
+
+enum wdl_room_move wdl_room_move(uint64_t now, enum wdl_room_kind kind, int join, uint32_t ticket,
+                                 uint64_t *then_out)
+{
+    return move_of(now, kind, join, ticket, then_out);
+}
+
+uint32_t wdl_room_drawn(uint64_t before)
+{
+    return DRAWN | NEXT(before);
+}
+
+int wdl_room_ahead(uint64_t now, uint32_t ticket)
+{
+    return (int) ((ticket - SERVED(now)) & 0xffff);
+}
+
+uint64_t wdl_room_one_holder(enum wdl_room_kind kind)
+{
+    return ONE_HOLDER(kind);
+}
+
+int wdl_room_has_holder(uint64_t now, enum wdl_room_kind kind)
+{
+    return HOLDERS(now, kind) > 0;
+}
+
+uint64_t wdl_room_quiet(uint64_t now)
+{
+    return with_served(now & ~(uint64_t) 0xffffffff, NEXT(now));
 }

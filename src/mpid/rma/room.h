@@ -1,9 +1,10 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * A room: one 64-bit word in shared memory that lets in processes of two kinds, never both kinds at
- * once, in the order in which they came. It is the lock word of a window's rank, where SHARED
- * holders meet and an ALONE one is alone; and the window's gate, where SHARED means lock_all and
- * OTHERS hold exclusive locks on single ranks.
+ * A room: one 64-bit word that lets in processes of two kinds, never both kinds at once, in the
+ * order in which they came. It is the lock word of a window's rank, where SHARED holders meet and
+ * an ALONE one is alone; and the window's gate, where SHARED means lock_all and OTHERS hold
+ * exclusive locks on single ranks. In shared memory it is changed by the processor (below);
+ * elsewhere by the network (far.h), by the same rules.
  *
  *   bits  0..15  holders of SHARED kind   bits 32..47  ticket being served
  *   bits 16..31  holders of other kind    bits 48..63  next ticket
@@ -42,5 +43,23 @@ static inline int wdl_room_enter(uint64_t *word, enum wdl_room_kind kind, int jo
 void wdl_room_leave(uint64_t *word, enum wdl_room_kind kind);
 /* Of somebody inside: SHARED, or one of the other two (ALONE). */
 enum wdl_room_kind wdl_room_kind_inside(const uint64_t *word);
+
+/* --- the rules, for whoever changes the word otherwise --- */
+
+/* What somebody who finds the word as `now` may do: make it *then_out, if it has not changed since,
+ * and be inside (GO) or have a ticket (DRAW); or WAIT. */
+enum wdl_room_move { WDL_ROOM_WAIT, WDL_ROOM_DRAW, WDL_ROOM_GO };
+enum wdl_room_move wdl_room_move(uint64_t now, enum wdl_room_kind kind, int join, uint32_t ticket,
+                                 uint64_t *then_out);
+/* A ticket may be drawn at any time: by adding ONE_TICKET to the word, which was `before`. */
+#define WDL_ROOM_ONE_TICKET ((uint64_t) 1 << 48)
+uint32_t wdl_room_drawn(uint64_t before);
+/* How many are to be served before this ticket. */
+int wdl_room_ahead(uint64_t now, uint32_t ticket);
+/* What a holder has added to the word, and subtracts when it goes; are there such holders? */
+uint64_t wdl_room_one_holder(enum wdl_room_kind kind);
+int wdl_room_has_holder(uint64_t now, enum wdl_room_kind kind);
+/* The word with nobody inside and nobody waiting. */
+uint64_t wdl_room_quiet(uint64_t now);
 
 #endif

@@ -102,7 +102,8 @@ static void win_drop(struct wdl_win *win)
     void *owned[] = { win->slots, win->start_group, win->start_posted, win->posted, win->regions };
     wdl_types_drop(win);
     wdl_stashes_drop(win);
-    wdl_keys_fini(win);
+    wdl_keys_drop(win, WDL_KEYS_DATA);
+    wdl_net_drop(win);
     wdl_grant_fini(&win->grant, host);
     pool_drop(host, &win->ops);
     pool_drop(host, &win->local_targets);
@@ -130,6 +131,7 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     win->quick.base = params->place_base;
     win->quick.place = params->place;
     win->held_rank = win->held_wanted = -1;
+    win->words = params->node_whole ? WDL_WORDS_NODE : WDL_WORDS_NONE;
     for (int i = 0; i < WDL_SEEN; i++)
         win->seen[i].rank = -1;
     if (!host->ops->heavy_barrier)
@@ -279,7 +281,8 @@ void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out)
     out->bytes = sizeof(*win) + (size_t) win->nslots * sizeof(win->slots[0]) +
         (size_t) win->ops.count * sizeof(struct wdl_op) +
         (size_t) win->local_targets.count * sizeof(struct wdl_target) +
-        (size_t) win->nkeys * sizeof(struct wdl_key);
+        (size_t) (win->keys[WDL_KEYS_DATA].count + win->keys[WDL_KEYS_WORDS].count) *
+            sizeof(struct wdl_key) + (win->gate_offer ? sizeof(*win->gate_offer) : 0);
 }
 
 void wdl_rma_stats_get(const struct wdl_proc *proc, struct wdl_rma_stats *out)

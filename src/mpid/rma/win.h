@@ -10,6 +10,7 @@
 
 #include "mpid/proc/proc.h"
 #include "mpid/rma/control.h"
+#include "mpid/rma/net.h"
 #include "mpid/rma/quick.h"
 
 struct wdl_win;
@@ -100,6 +101,10 @@ void wdl_win_combine_set(struct wdl_win *win, enum wdl_combine combine);
 int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
                    struct wdl_win **win_out);
 int wdl_win_free(struct wdl_win *win);
+/* Once it is created, before its first use: what this rank's network can do for the window; and
+ * what all can, with rank 0's offer (net.h). Where nobody asks the network has no atomics. */
+void wdl_win_net_offer(struct wdl_win *win, struct wdl_net_offer *offer_out);
+void wdl_win_net_begin(struct wdl_win *win, const int *lacks, const struct wdl_net_offer *first);
 /* WDL_OK where free would not find an epoch open, else ERR_SYNC. */
 int wdl_win_may_free(const struct wdl_win *win);
 /* The window with this number, or NULL. */

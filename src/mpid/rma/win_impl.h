@@ -22,6 +22,7 @@
 #include "mpid/rma/direct.h"
 #include "mpid/rma/domain.h"
 #include "mpid/rma/epoch.h"
+#include "mpid/rma/far.h"
 #include "mpid/rma/grant.h"
 #include "mpid/rma/lock.h"
 #include "mpid/rma/room.h"
@@ -87,9 +88,14 @@ struct wdl_op {
     struct wdl_nm_comp comp;
 };
 
-struct wdl_word {                       /* a lock word being taken */
+struct wdl_word {                       /* a lock word being taken, and given back */
     uint32_t ticket;
     int at_gate;                        /* counted in the window's gate_users */
+    enum { WDL_WORD_IN, WDL_WORD_LEAVING, WDL_WORD_OUT } leaving;
+    int known;                          /* kind: as what we are inside */
+    enum wdl_room_kind kind;
+    int status;                         /* why it cannot be had */
+    struct wdl_far far;                 /* of a word that is not in our memory */
 };
 
 struct wdl_target {
@@ -130,13 +136,17 @@ struct wdl_win {
     struct wdl_list targets;
     int ntargets, targets_high;
     int locked_targets, locks_held;
-    /* locks by words (node_whole); where all memory is mapped too, one of them needs no element:
-     * the held one */
+    /* locks by words; where all memory is mapped too, one of them needs no element: the held one */
+    enum { WDL_WORDS_NONE, WDL_WORDS_NODE, WDL_WORDS_NETWORK, WDL_WORDS_MIXED } words;
     int held_rank, held_unchecked;      /* -1: none; it is NOCHECK */
     int held_wanted;                    /* the rank being locked that way; -1: none */
     struct wdl_word held_word;
     uint32_t gate_ticket;               /* while waiting at the gate */
     int gate_users, gate_in;  /* exclusive locks held or wanted; inside the gate for them */
+    struct wdl_far gate_far;            /* where it is not in our memory */
+    struct wdl_net_offer *gate_offer;   /* rank 0's words at the network; NULL: there are none */
+    struct wdl_nm_rkey *gate_rkey;      /* opened when it is needed first */
+    uint64_t first_guess[2];            /* rank 0's lock word and the gate, as in struct wdl_key */
     uint32_t completed_seen;            /* of the own block's `completed`, ever */
     uint64_t ops_at_fence;              /* operations there had been at the last fence */
     struct wdl_barrier barrier;
@@ -159,9 +169,7 @@ struct wdl_win {
         uint64_t version;
         struct wdl_region region;
     } seen[WDL_SEEN];
-    struct wdl_key *keys;               /* direct path; NULL: there is none */
-    int nkeys, keys_useful, keys_useless;       /* places; keys got, ever */
-    struct wdl_nm_mem *mem;             /* this rank's memory, once its key was asked for */
+    struct wdl_keys keys[WDL_KEYS_KINDS];
     struct wdl_list told, rtypes;       /* types.h: derived types of targets, of origins */
     int ntold;                          /* in our table */
     int rtypes_kept, rtypes_asked;      /* in theirs; of these, asked to leave */
@@ -302,13 +310,17 @@ int wdl_barrier_arrive(struct wdl_win *win, uint64_t sequence, int64_t round);
 int wdl_pscw_posted(struct wdl_win *win, int rank);     /* a POST came */
 int wdl_pscw_completed(struct wdl_win *win, int rank);  /* a COMPLETE came */
 int wdl_pscw_may_access(struct wdl_win *win, int rank); /* WDL_OK, WDL_AGAIN, ERR_SYNC */
-/* --- words.c: windows whose ranks are all on one node --- */
-/* WDL_OK or WDL_AGAIN: come back with the same *w. join: this process holds another lock of the
- * window. */
+/* --- words.c: windows whose locks are words. Each is called again, with the same *w, while it
+ *     answers WDL_AGAIN, which those of WDL_WORDS_NODE never do to go out; an error is the
+ *     network's. A rank whose word is not in our memory has an element. --- */
+/* join: this process holds another lock of the window. */
 int wdl_words_lock(struct wdl_win *win, int rank, int alone, int join, struct wdl_word *w);
-void wdl_words_unlock(struct wdl_win *win, int rank);
+int wdl_words_unlock(struct wdl_win *win, int rank, struct wdl_word *w);
 int wdl_words_lock_all(struct wdl_win *win);
-void wdl_words_unlock_all(struct wdl_win *win);
+int wdl_words_unlock_all(struct wdl_win *win);
+/* --- net.c --- */
+uint64_t *wdl_net_words(const struct wdl_win *win);     /* our own lock word; the gate behind it */
+void wdl_net_drop(struct wdl_win *win);
 /* --- win.c --- */
 /* Recompute what the short way (quick.h) may do; after every change of the epoch or the held
  * lock. */

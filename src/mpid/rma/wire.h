@@ -18,7 +18,7 @@
  *             its payload (`reserved` bytes)
  *   FLUSH     -                               FLUSH_ACK (all that came before is done)
  *   KEY       -                               KEY_REPLY: base in `offset`, the network's key of
- *                                             the window's memory, or nothing
+ *                                             what `type` (enum wdl_keys_of) says, or nothing
  *   POST, COMPLETE, BARRIER  -                nothing
  *   EVICT     -                               FORGET, sooner or later: of a type (types.h)
  *   FORGET    -                               nothing

@@ -1,8 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Locks by words (design 3.4), for windows whose ranks are all on one node: a room (room.h) in each
- * rank's control block, and a gate in rank 0's, so that lock_all is one word and the target's
- * processor is never asked. Constant cost in P.
+ * Locks by words (design 3.4): a room (room.h) in each rank's control block, and a gate in rank
+ * 0's, so that lock_all is one word and the target's processor is never asked. Constant cost in P.
  *
  *             gate     the rank's word
  *   lock_all  SHARED   -
@@ -11,58 +10,227 @@
  *
  * A process goes through the gate once for all its exclusive locks. One that holds a lock already
  * joins (room.h).
+ *
+ * Where all ranks are on one node the words are in memory they share. Otherwise a word is changed
+ * by the network's atomics (far.h), and, where these respect the processor's (WDL_WORDS_MIXED), by
+ * the processors of its own node, too. Going out is waited for there: nothing else keeps this
+ * process's next atomic on the word behind it.
  */
 #include "mpid/rma/win_impl.h"
 
-static uint64_t *lock_word(const struct wdl_win *win, int rank)
+enum { GATE_OUT, GATE_IN, GATE_LEAVING };       /* win->gate_in */
+
+struct place {                  /* of a word */
+    uint64_t *here;             /* NULL: it is there */
+    struct wdl_far_word there;
+};
+
+/* --- where the words are ---------------------------------------------------------------------- */
+
+/* Rank 0's words have the key every rank has got at creation. WDL_OK, WDL_AGAIN or an error. */
+static int first_find(struct wdl_win *win, int gate, struct place *p)
 {
-    return &win->params.node[rank].lock;
+    struct wdl_nm *nm = win->proc->nm;
+    const struct wdl_net_offer *offer = win->gate_offer;
+    int peer = win->params.peer_of(win->params.ctx, 0), status = WDL_OK;
+    if (!win->gate_rkey)
+        status = nm->ops->rkey_open(nm, peer, offer->key, offer->bytes, &win->gate_rkey);
+    p->there = (struct wdl_far_word) {nm, peer, win->gate_rkey,
+        offer->base + (gate ? WDL_NET_GATE_AT : 0), &win->first_guess[gate]};
+    return status;
 }
 
-static uint64_t *gate_word(const struct wdl_win *win)
+static struct wdl_win_control *control_here(const struct wdl_win *win, int rank)
 {
-    return &win->params.node[0].gate;
+    struct wdl_win_control *control = NULL;
+    if (win->words == WDL_WORDS_MIXED)
+        (void) win->params.map(win->params.ctx, rank, &control);
+    return control;
+}
+
+static int gate_find(struct wdl_win *win, struct place *p)
+{
+    struct wdl_win_control *control =
+        win->words == WDL_WORDS_NODE ? win->params.node : control_here(win, 0);
+    p->here = control ? &control->gate : NULL;
+    return control ? WDL_OK : first_find(win, 1, p);
+}
+
+static int lock_find(struct wdl_win *win, int rank, struct place *p)
+{
+    struct wdl_win_control *control =
+        win->words == WDL_WORDS_NODE ? &win->params.node[rank] : control_here(win, rank);
+    p->here = control ? &control->lock : NULL;
+    if (control)
+        return WDL_OK;
+    if (rank == 0)
+        return first_find(win, 0, p);
+    struct wdl_target *t = wdl_target_find(win, rank);
+    struct wdl_key *key = wdl_key_get(t, WDL_KEYS_WORDS);
+    if (!key)
+        return wdl_key_is_useless(t, WDL_KEYS_WORDS) ? WDL_ERR_OTHER : WDL_AGAIN;
+    p->there = (struct wdl_far_word) {win->proc->nm,
+        win->params.peer_of(win->params.ctx, rank), key->rkey, key->base, &key->guess};
+    return WDL_OK;
+}
+
+/* Both are full barriers, as the processor's instructions are: MEM_SYNC; the one who goes out pairs
+ * with the next one inside. */
+static int room_in(const struct place *p, struct wdl_far *far, enum wdl_room_kind kind, int join,
+                   uint32_t *ticket)
+{
+    if (p->here)
+        return wdl_room_enter(p->here, kind, join, ticket);
+    int status = wdl_far_enter(far, &p->there, kind, join, ticket);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return status;
+}
+
+static int room_out(const struct place *p, struct wdl_far *far, enum wdl_room_kind kind)
+{
+    if (!p->here) {
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        return wdl_far_leave(far, &p->there, kind);
+    }
+    wdl_room_leave(p->here, kind);
+    return WDL_OK;
+}
+
+/* --- the gate --------------------------------------------------------------------------------- */
+
+/* The last exclusive lock has gone: WDL_OK when the gate is left. */
+static int gate_left(struct wdl_win *win)
+{
+    struct place p;
+    int status = WDL_OK;
+    if (win->gate_in == GATE_LEAVING) {
+        status = gate_find(win, &p);
+        if (status == WDL_OK)
+            status = room_out(&p, &win->gate_far, WDL_ROOM_OTHERS);
+        if (status != WDL_AGAIN)
+            win->gate_in = GATE_OUT;
+    }
+    return status;
+}
+
+static int gate_enter(struct wdl_win *win, enum wdl_room_kind kind, int join)
+{
+    struct place p;
+    int status = gate_left(win);
+    if (status == WDL_OK)
+        status = gate_find(win, &p);
+    return status == WDL_OK ? room_in(&p, &win->gate_far, kind, join, &win->gate_ticket) : status;
+}
+
+static int gate_pass(struct wdl_win *win, int join)
+{
+    if (win->gate_in == GATE_IN)
+        return WDL_OK;
+    int status = gate_enter(win, WDL_ROOM_OTHERS, join);
+    if (status == WDL_OK)
+        win->gate_in = GATE_IN;
+    return status;
+}
+
+/* --- locks ------------------------------------------------------------------------------------ */
+
+static void gate_user_goes(struct wdl_win *win)
+{
+    wdl_assert_cmp(win->gate_users, >, 0);
+    if (--win->gate_users == 0 && win->gate_in == GATE_IN)
+        win->gate_in = GATE_LEAVING;
+}
+
+/* The word cannot be had: the error, when the gate is left. */
+static int lock_fails(struct wdl_win *win, struct wdl_word *w, int status)
+{
+    if (w->at_gate)
+        gate_user_goes(win);
+    w->at_gate = 0;
+    w->status = status;
+    return gate_left(win) == WDL_AGAIN ? WDL_AGAIN : status;
 }
 
 int wdl_words_lock(struct wdl_win *win, int rank, int alone, int join, struct wdl_word *w)
 {
-    if (!alone)
-        return wdl_room_enter(lock_word(win, rank), WDL_ROOM_SHARED, join, &w->ticket);
-    if (!w->at_gate) {
+    if (w->status != WDL_OK)
+        return lock_fails(win, w, w->status);
+    enum wdl_room_kind kind = alone ? WDL_ROOM_ALONE : WDL_ROOM_SHARED;
+    struct place p;
+    int found = lock_find(win, rank, &p);       /* a key may come while we are at the gate */
+    if (alone && !w->at_gate) {
         w->at_gate = 1;
         win->gate_users++;
     }
-    if (!win->gate_in) {
-        if (wdl_room_enter(gate_word(win), WDL_ROOM_OTHERS, join, &win->gate_ticket) != WDL_OK)
-            return WDL_AGAIN;
-        win->gate_in = 1;
-    }
-    int status = wdl_room_enter(lock_word(win, rank), WDL_ROOM_ALONE, join, &w->ticket);
+    int status = alone ? gate_pass(win, join) : WDL_OK;
     if (status == WDL_OK)
-        w->at_gate = 0;
+        status = found;
+    if (status == WDL_OK)
+        status = room_in(&p, &w->far, kind, join, &w->ticket);
+    if (status != WDL_OK)
+        return status == WDL_AGAIN ? WDL_AGAIN : lock_fails(win, w, status);
+    w->at_gate = 0;
+    w->known = 1;
+    w->kind = kind;
+    return WDL_OK;
+}
+
+/* As what are we inside? An element that has been evicted has forgotten it. */
+static int kind_find(const struct place *p, struct wdl_word *w)
+{
+    int status = WDL_OK;
+    if (p->here) {
+        w->kind = wdl_room_kind_inside(p->here);
+    } else if (!w->known) {
+        status = wdl_far_look(&w->far, &p->there);
+        w->kind = wdl_room_has_holder(w->far.seen, WDL_ROOM_ALONE) ? WDL_ROOM_ALONE :
+            WDL_ROOM_SHARED;
+    }
+    w->known = status == WDL_OK;
     return status;
 }
 
-void wdl_words_unlock(struct wdl_win *win, int rank)
+static int word_leave(struct wdl_win *win, int rank, struct wdl_word *w)
 {
-    uint64_t *word = lock_word(win, rank);
-    enum wdl_room_kind kind = wdl_room_kind_inside(word);
-    wdl_room_leave(word, kind);
-    if (kind != WDL_ROOM_ALONE)
-        return;
-    wdl_assert_cmp(win->gate_users, >, 0);
-    if (--win->gate_users == 0) {
-        win->gate_in = 0;
-        wdl_room_leave(gate_word(win), WDL_ROOM_OTHERS);
+    struct place p;
+    int status = lock_find(win, rank, &p);
+    if (status == WDL_OK && w->leaving == WDL_WORD_IN) {
+        status = kind_find(&p, w);
+        if (status == WDL_OK && w->kind == WDL_ROOM_ALONE)
+            gate_user_goes(win);
+        if (status == WDL_OK)
+            w->leaving = WDL_WORD_LEAVING;
     }
+    return status == WDL_OK ? room_out(&p, &w->far, w->kind) : status;
+}
+
+int wdl_words_unlock(struct wdl_win *win, int rank, struct wdl_word *w)
+{
+    int status = w->leaving == WDL_WORD_OUT ? w->status : word_leave(win, rank, w);
+    if (status != WDL_AGAIN) {
+        w->leaving = WDL_WORD_OUT;
+        w->status = status;
+    }
+    if (w->leaving == WDL_WORD_IN)
+        return WDL_AGAIN;
+    /* both words at the same time: whoever comes through the gate finds the rank's taken */
+    int gate = w->kind == WDL_ROOM_ALONE ? gate_left(win) : WDL_OK;
+    if (w->leaving != WDL_WORD_OUT || gate == WDL_AGAIN)
+        return WDL_AGAIN;
+    w->leaving = WDL_WORD_IN;
+    w->known = 0;
+    w->status = WDL_OK;
+    return status != WDL_OK ? status : gate;
 }
 
 int wdl_words_lock_all(struct wdl_win *win)
 {
-    return wdl_room_enter(gate_word(win), WDL_ROOM_SHARED, 0, &win->gate_ticket);
+    return gate_enter(win, WDL_ROOM_SHARED, 0);
 }
 
-void wdl_words_unlock_all(struct wdl_win *win)
+int wdl_words_unlock_all(struct wdl_win *win)
 {
-    wdl_room_leave(gate_word(win), WDL_ROOM_SHARED);
+    struct place p;
+    int status = gate_find(win, &p);
+    return status == WDL_OK ? room_out(&p, &win->gate_far, WDL_ROOM_SHARED) : status;
 }

@@ -43,7 +43,7 @@ static void flush(struct test_world *w, int o, int t, int local)
 static void contact(struct test_world *w, int o, int t)
 {
     char byte = 0;
-    while (w->rank[o].win->keys[t].phase != WDL_KEY_OPEN) {
+    while (w->rank[o].win->keys[WDL_KEYS_DATA].at[t].phase != WDL_KEY_OPEN) {
         test_op(w, o, test_put(t, BYTES - 1, &byte, 1));
         flush(w, o, t, 0);
     }

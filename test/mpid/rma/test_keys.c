@@ -42,10 +42,10 @@ START_TEST(the_first_contact_costs_a_question)
 {
     struct test_world w;
     open_world(&w, (struct test_world_params){.ranks = 2});
-    ck_assert_ptr_null(w.rank[1].win->mem);
+    ck_assert_ptr_null(w.rank[1].win->keys[WDL_KEYS_DATA].mem);
     put(&w, 0, 1);
     ck_assert_int_eq(test_world_messages(&w), 4);       /* question, answer; put, flushed */
-    ck_assert_ptr_nonnull(w.rank[1].win->mem);  /* registered when asked */
+    ck_assert_ptr_nonnull(w.rank[1].win->keys[WDL_KEYS_DATA].mem);  /* registered when asked */
     ck_assert_uint_eq(direct(&w, 0), 0);
     for (int i = 0; i < 3; i++)
         put(&w, 0, 1);
@@ -74,7 +74,7 @@ START_TEST(places_change_hands)
 {
     struct test_world w;
     open_world(&w, (struct test_world_params){.ranks = 8,.rma = {.win_targets = 2}});
-    ck_assert_int_eq(w.rank[0].win->nkeys, 2);
+    ck_assert_int_eq(w.rank[0].win->keys[WDL_KEYS_DATA].count, 2);
     for (int t = 1; t < 8; t++) {
         for (int i = 0; i < 30; i++)
             put(&w, 0, t);
@@ -90,7 +90,7 @@ START_TEST(where_there_is_no_key)
     struct test_world w;
     struct wdl_win *win;
     test_world_open(&w, &(struct test_world_params){.ranks = 2});
-    ck_assert_ptr_null(w.rank[0].win->keys);
+    ck_assert_ptr_null(w.rank[0].win->keys[WDL_KEYS_DATA].at);
     struct wdl_pkt pkt = test_packet(&w, 0, WDL_PKT_KEY);
     ck_assert_int_eq(test_deliver(&w, 0, 1, &pkt, NULL, 0), WDL_OK);    /* a liar */
     w.malformed++;              /* its answer comes to somebody who has not asked */
@@ -103,7 +103,7 @@ START_TEST(where_there_is_no_key)
     pkt.win = 8;
     pkt.origin = 1;
     test_deliver(&w, 1, 0, &pkt, NULL, 0);
-    ck_assert_ptr_null(win->mem);
+    ck_assert_ptr_null(win->keys[WDL_KEYS_DATA].mem);
     test_world_settle(&w);
     w.malformed++;              /* there is no such window at the other */
     ck_assert_int_eq(wdl_win_free(win), WDL_OK);
@@ -125,7 +125,7 @@ START_TEST(answers_are_checked)
     ck_assert_int_eq(test_deliver(&w, 1, 0, &pkt, key, 8), WDL_ERR_PROTO);
     pkt.bytes = 40;
     ck_assert_int_eq(test_deliver(&w, 1, 0, &pkt, key, 40), WDL_ERR_PROTO);
-    ck_assert_int_eq(w.rank[0].win->keys[1].phase, WDL_KEY_USELESS);
+    ck_assert_int_eq(w.rank[0].win->keys[WDL_KEYS_DATA].at[1].phase, WDL_KEY_USELESS);
     w.malformed++;              /* the true answer, which nobody waits for */
     test_world_settle(&w);
     put(&w, 0, 1);

@@ -258,7 +258,37 @@ START_TEST(the_fence_epoch_ends_with_the_first_lock)
 }
 END_TEST
 
+/* The key of a rank's lock word is not to be had: the lock is not taken, nothing else is wrong. */
+START_TEST(a_word_that_cannot_be_had)
+{
+    struct test_world w;
+    char data[8] = "by other";
+    test_world_open(&w, &(struct test_world_params){.ranks = 3,.direct = 1,.atomics = 2});
+    struct test_rank *o = &w.rank[0];
+    struct wdl_pkt none = test_packet(&w, 1, WDL_PKT_KEY_REPLY);
+    none.type = WDL_KEYS_WORDS;
+    ck_assert_int_eq(wdl_win_lock(o->win, 1, 1, 0, &o->step), WDL_AGAIN);
+    none.type = WDL_KEYS_KINDS;
+    ck_assert_int_eq(test_deliver(&w, 1, 0, &none, NULL, 0), WDL_ERR_PROTO);
+    none.type = WDL_KEYS_WORDS;
+    ck_assert_int_eq(test_deliver(&w, 1, 0, &none, NULL, 0), WDL_OK);
+    ck_assert_int_eq(TEST_WAIT(&w, wdl_win_lock(o->win, 1, 1, 0, &o->step)), WDL_ERR_OTHER);
+    ck_assert_int_eq(o->win->epoch.access_state, WDL_ACCESS_NONE);
+    w.malformed++;              /* the true answer, for which nobody waits */
+    test_world_settle(&w);
+    ck_assert_int_eq(o->win->ntargets, 0);
+    ck_assert_uint_eq(w.control[0].gate & 0xffffffff, 0);
+    ck_assert_int_eq(o->win->gate_users + o->win->gate_in, 0);
+    TEST_DONE(&w, wdl_win_lock(o->win, 2, 0, 0, &o->step));
+    test_op(&w, 0, test_put(2, 0, data, 8));
+    TEST_DONE(&w, wdl_win_unlock(o->win, 2, &o->step));
+    ck_assert_mem_eq(w.rank[2].memory, data, 8);
+    test_world_close(&w);
+}
+END_TEST
+
 WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_flush_completes_at_the_target,
           a_flush_costs_one_question_where_something_is_unflushed, calls_out_of_order_are_errors,
           a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error,
-          the_fence_epoch_ends_with_the_first_lock)
+          the_fence_epoch_ends_with_the_first_lock,
+          a_word_that_cannot_be_had)

@@ -1,5 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/words: locks by words of
- * shared memory. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/words: locks by words,
+ * in shared memory and at the network. */
 #include <string.h>
 #include "host/testworld.h"
 #include "support/must.h"
@@ -7,17 +7,35 @@
 
 enum { RANKS = 5, SHARED = 0, ALONE = 1 };
 
-/* A node of five ranks; word[p][t] is process p's attempt at target t. */
+/* Where the words are: in memory all share; at the network, and pairs of ranks use the processor on
+ * their own; at the network alone. */
+enum { NODE, MIXED, NETWORK, PLACES };
+enum { TURNS = 60 };            /* in which everything comes back that is under way */
+
+/* Five ranks; word[p][t] is process p's attempt at target t. */
 struct node {
     struct test_world w;
+    int place;
     struct wdl_word word[RANKS][RANKS];
 };
 
-static void node_open(struct node *n)
+static void node_open_with(struct node *n, int place, struct test_world_params p)
 {
-    struct test_world_params p = {.ranks = RANKS, .node = RANKS};
+    static const int words[] = {WDL_WORDS_NODE, WDL_WORDS_MIXED, WDL_WORDS_NETWORK};
     memset(n, 0, sizeof(*n));
+    p.ranks = RANKS;
+    p.node = place == NODE ? RANKS : 2;
+    p.direct = place != NODE;
+    p.atomics = place;
+    n->place = place;
     test_world_open(&n->w, &p);
+    for (int i = 0; i < RANKS; i++)
+        ck_assert_int_eq(n->w.rank[i].win->words, words[place]);
+}
+
+static void node_open(struct node *n, int place)
+{
+    node_open_with(n, place, (struct test_world_params){.ranks = RANKS});
 }
 
 static void node_close(struct node *n)
@@ -28,87 +46,123 @@ static void node_close(struct node *n)
         ck_assert_uint_eq(n->w.control[i].gate & 0xffffffff, 0);
         ck_assert(win->gate_users == 0 && !win->gate_in && win->gate_ticket == 0);
     }
-    ck_assert_int_eq(test_world_messages(&n->w), 0);
+    if (n->place == NODE)
+        ck_assert_int_eq(test_world_messages(&n->w), 0);
     test_world_close(&n->w);
+}
+
+/* The result of expr once nothing of it is under way. */
+#define SETTLED(n, expr)                                                                       \
+    ({                                                                                         \
+        int settled_ = (expr);                                                                 \
+        for (int turn_ = 0; settled_ == WDL_AGAIN && (n)->place && turn_ < TURNS; turn_++) {   \
+            test_world_turn(&(n)->w);                                                          \
+            settled_ = (expr);                                                                 \
+        }                                                                                      \
+        settled_;                                                                              \
+    })
+
+static int try_word(struct node *n, int who, int target, int alone, int join)
+{
+    struct wdl_win *win = n->w.rank[who].win;
+    if (n->place != NODE)
+        must(wdl_target_get(win, target) != NULL);
+    return wdl_words_lock(win, target, alone, join, &n->word[who][target]);
 }
 
 static int take(struct node *n, int who, int target, int alone, int join)
 {
-    return wdl_words_lock(n->w.rank[who].win, target, alone, join, &n->word[who][target]);
+    return SETTLED(n, try_word(n, who, target, alone, join));
+}
+
+static int try_give(struct node *n, int who, int target)
+{
+    return wdl_words_unlock(n->w.rank[who].win, target, &n->word[who][target]);
 }
 
 static void give(struct node *n, int who, int target)
 {
-    wdl_words_unlock(n->w.rank[who].win, target);
+    must_cmp(SETTLED(n, try_give(n, who, target)), ==, WDL_OK);
 }
 
 static int take_all(struct node *n, int who)
 {
-    return wdl_words_lock_all(n->w.rank[who].win);
+    return SETTLED(n, wdl_words_lock_all(n->w.rank[who].win));
+}
+
+static int try_give_all(struct node *n, int who)
+{
+    return wdl_words_unlock_all(n->w.rank[who].win);
 }
 
 static void give_all(struct node *n, int who)
 {
-    wdl_words_unlock_all(n->w.rank[who].win);
+    must_cmp(SETTLED(n, try_give_all(n, who)), ==, WDL_OK);
 }
 
 START_TEST(shared_locks_meet_each_other_and_lock_all)
 {
-    struct node n;
-    node_open(&n);
-    for (int who = 0; who < RANKS - 1; who++)
-        ck_assert_int_eq(take(&n, who, 2, SHARED, 0), WDL_OK);
-    ck_assert_uint_eq(n.w.control[0].gate, 0); /* they do not pass the gate */
-    ck_assert_int_eq(take_all(&n, 4), WDL_OK);
-    ck_assert_int_eq(take(&n, 4, 2, SHARED, 0), WDL_OK);
-    give(&n, 4, 2);
-    give_all(&n, 4);
-    for (int who = 0; who < RANKS - 1; who++)
-        give(&n, who, 2);
-    node_close(&n);
+    for (int place = NODE; place < PLACES; place++) {
+        struct node n;
+        node_open(&n, place);
+        for (int who = 0; who < RANKS - 1; who++)
+            ck_assert_int_eq(take(&n, who, 2, SHARED, 0), WDL_OK);
+        ck_assert_uint_eq(n.w.control[0].gate, 0); /* they do not pass the gate */
+        ck_assert_int_eq(take_all(&n, 4), WDL_OK);
+        ck_assert_int_eq(take(&n, 4, 2, SHARED, 0), WDL_OK);
+        give(&n, 4, 2);
+        give_all(&n, 4);
+        for (int who = 0; who < RANKS - 1; who++)
+            give(&n, who, 2);
+        node_close(&n);
+    }
 }
 END_TEST
 
 START_TEST(an_exclusive_lock_is_alone_on_its_rank)
 {
-    struct node n;
-    node_open(&n);
-    ck_assert_int_eq(take(&n, 0, 3, ALONE, 0), WDL_OK);
-    ck_assert_int_eq(take(&n, 1, 3, ALONE, 0), WDL_AGAIN);
-    ck_assert_int_eq(take(&n, 2, 3, SHARED, 0), WDL_AGAIN);
-    ck_assert_int_eq(take(&n, 2, 1, ALONE, 0), WDL_OK); /* on another rank: at the same time */
-    ck_assert_int_eq(take(&n, 4, 4, SHARED, 0), WDL_OK);
-    give(&n, 0, 3);
-    ck_assert_int_eq(take(&n, 2, 3, SHARED, 0), WDL_AGAIN); /* first come, first served */
-    ck_assert_int_eq(take(&n, 1, 3, ALONE, 0), WDL_OK);
-    ck_assert_int_eq(take(&n, 2, 3, SHARED, 0), WDL_AGAIN);
-    give(&n, 1, 3);
-    ck_assert_int_eq(take(&n, 2, 3, SHARED, 0), WDL_OK);
-    give(&n, 2, 3);
-    give(&n, 2, 1);
-    give(&n, 4, 4);
-    node_close(&n);
+    for (int place = NODE; place < PLACES; place++) {
+        struct node n;
+        node_open(&n, place);
+        ck_assert_int_eq(take(&n, 0, 3, ALONE, 0), WDL_OK);
+        ck_assert_int_eq(take(&n, 1, 3, ALONE, 0), WDL_AGAIN);
+        ck_assert_int_eq(take(&n, 2, 3, SHARED, 0), WDL_AGAIN);
+        ck_assert_int_eq(take(&n, 2, 1, ALONE, 0), WDL_OK); /* on another rank: at the same time */
+        ck_assert_int_eq(take(&n, 4, 4, SHARED, 0), WDL_OK);
+        give(&n, 0, 3);
+        ck_assert_int_eq(take(&n, 2, 3, SHARED, 0), WDL_AGAIN); /* first come, first served */
+        ck_assert_int_eq(take(&n, 1, 3, ALONE, 0), WDL_OK);
+        ck_assert_int_eq(take(&n, 2, 3, SHARED, 0), WDL_AGAIN);
+        give(&n, 1, 3);
+        ck_assert_int_eq(take(&n, 2, 3, SHARED, 0), WDL_OK);
+        give(&n, 2, 3);
+        give(&n, 2, 1);
+        give(&n, 4, 4);
+        node_close(&n);
+    }
 }
 END_TEST
 
 START_TEST(lock_all_and_exclusive_locks_exclude_each_other)
 {
-    struct node n;
-    node_open(&n);
-    ck_assert_int_eq(take_all(&n, 0), WDL_OK);
-    ck_assert_int_eq(take_all(&n, 1), WDL_OK);
-    ck_assert_int_eq(take(&n, 2, 4, ALONE, 0), WDL_AGAIN);
-    ck_assert_int_eq(take_all(&n, 3), WDL_AGAIN); /* behind the exclusive one */
-    give_all(&n, 0);
-    ck_assert_int_eq(take(&n, 2, 4, ALONE, 0), WDL_AGAIN);
-    give_all(&n, 1);
-    ck_assert_int_eq(take_all(&n, 3), WDL_AGAIN);
-    ck_assert_int_eq(take(&n, 2, 4, ALONE, 0), WDL_OK);
-    ck_assert_int_eq(take_all(&n, 3), WDL_AGAIN);
-    give(&n, 2, 4);
-    ck_assert_int_eq(take_all(&n, 3), WDL_OK);
-    give_all(&n, 3);
-    node_close(&n);
+    for (int place = NODE; place < PLACES; place++) {
+        struct node n;
+        node_open(&n, place);
+        ck_assert_int_eq(take_all(&n, 0), WDL_OK);
+        ck_assert_int_eq(take_all(&n, 1), WDL_OK);
+        ck_assert_int_eq(take(&n, 2, 4, ALONE, 0), WDL_AGAIN);
+        ck_assert_int_eq(take_all(&n, 3), WDL_AGAIN); /* behind the exclusive one */
+        give_all(&n, 0);
+        ck_assert_int_eq(take(&n, 2, 4, ALONE, 0), WDL_AGAIN);
+        give_all(&n, 1);
+        ck_assert_int_eq(take_all(&n, 3), WDL_AGAIN);
+        ck_assert_int_eq(take(&n, 2, 4, ALONE, 0), WDL_OK);
+        ck_assert_int_eq(take_all(&n, 3), WDL_AGAIN);
+        give(&n, 2, 4);
+        ck_assert_int_eq(take_all(&n, 3), WDL_OK);
+        give_all(&n, 3);
+        node_close(&n);
+    }
 }
 END_TEST
 
@@ -116,35 +170,37 @@ END_TEST
  * counts once, however often it is made. */
 START_TEST(a_process_passes_the_gate_once)
 {
-    struct node n;
-    node_open(&n);
-    ck_assert_int_eq(take(&n, 1, 0, SHARED, 0), WDL_OK);
-    for (int i = 0; i < 10; i++)
-        ck_assert_int_eq(take(&n, 0, 0, ALONE, 0), WDL_AGAIN);
-    ck_assert_int_eq(take(&n, 0, 3, ALONE, 0), WDL_OK);
-    ck_assert_int_eq(n.w.rank[0].win->gate_users, 2); /* one held, one wanted */
-    ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN);
-    give(&n, 0, 3);
-    ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN); /* for the one that is wanted */
-    give(&n, 1, 0);
-    ck_assert_int_eq(take(&n, 0, 0, ALONE, 0), WDL_OK);
-    ck_assert_int_eq(take(&n, 0, 4, ALONE, 1), WDL_OK);
-    give(&n, 0, 0);
-    ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN);
-    give(&n, 0, 4);
-    ck_assert_int_eq(take_all(&n, 2), WDL_OK);
-    give_all(&n, 2);
-    node_close(&n);
+    for (int place = NODE; place < PLACES; place++) {
+        struct node n;
+        node_open(&n, place);
+        ck_assert_int_eq(take(&n, 1, 0, SHARED, 0), WDL_OK);
+        for (int i = 0; i < 10; i++)
+            ck_assert_int_eq(take(&n, 0, 0, ALONE, 0), WDL_AGAIN);
+        ck_assert_int_eq(take(&n, 0, 3, ALONE, 0), WDL_OK);
+        ck_assert_int_eq(n.w.rank[0].win->gate_users, 2); /* one held, one wanted */
+        ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN);
+        give(&n, 0, 3);
+        ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN); /* for the one that is wanted */
+        give(&n, 1, 0);
+        ck_assert_int_eq(take(&n, 0, 0, ALONE, 0), WDL_OK);
+        ck_assert_int_eq(take(&n, 0, 4, ALONE, 1), WDL_OK);
+        give(&n, 0, 0);
+        ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN);
+        give(&n, 0, 4);
+        ck_assert_int_eq(take_all(&n, 2), WDL_OK);
+        give_all(&n, 2);
+        node_close(&n);
+    }
 }
 END_TEST
 
 /* Who holds a lock already does not wait behind those who may be waiting for it. */
 START_TEST(a_holder_joins)
 {
-    for (int join = 0; join < 2; join++) {
-        int want = join ? WDL_OK : WDL_AGAIN;
+    for (int i = 0; i < 2 * PLACES; i++) {
+        int join = i % 2, want = join ? WDL_OK : WDL_AGAIN;
         struct node n;
-        node_open(&n);
+        node_open(&n, i / 2);
         /* at a rank's word: process 2 waits there for process 0 */
         ck_assert_int_eq(take(&n, 0, 1, SHARED, 0), WDL_OK);
         ck_assert_int_eq(take(&n, 1, 0, SHARED, 0), WDL_OK);
@@ -187,10 +243,66 @@ static void give_all_of_nobody(void *arg)
 START_TEST(only_what_is_held_can_be_given)
 {
     struct node n;
-    node_open(&n);
+    node_open(&n, NODE);
     ck_assert(wdl_suite_aborts(give_what_nobody_has, &n));
     ck_assert(wdl_suite_aborts(give_all_of_nobody, &n));
     node_close(&n);
+    node_open(&n, NETWORK); /* another process's memory: it may hold anything */
+    must(wdl_target_get(n.w.rank[0].win, 1) != NULL);
+    ck_assert_int_eq(SETTLED(&n, try_give(&n, 0, 1)), WDL_ERR_PROTO);
+    ck_assert_int_eq(SETTLED(&n, try_give_all(&n, 0)), WDL_ERR_PROTO);
+    test_world_close(&n.w);
+}
+END_TEST
+
+/* Two that lost the race for the word do not lose it for ever: a ticket is drawn without one. */
+START_TEST(an_attempt_costs_so_many_atomics)
+{
+    struct node n;
+    node_open(&n, NETWORK);
+    const struct wdl_sim_counts *counts = wdl_sim_counts(n.w.sim);
+    ck_assert_int_eq(take(&n, 0, 3, SHARED, 0), WDL_OK);
+    ck_assert_uint_eq(counts->atomics, 1);
+    give(&n, 0, 3);
+    ck_assert_uint_eq(counts->atomics, 2);
+    ck_assert_int_eq(take(&n, 0, 3, ALONE, 0), WDL_OK); /* and the gate */
+    ck_assert_uint_eq(counts->atomics, 4);
+    give(&n, 0, 3);
+    ck_assert_uint_eq(counts->atomics, 6);
+    /* behind others: a swap, a ticket, looks; then the swap that takes it in */
+    ck_assert_int_eq(take(&n, 0, 3, ALONE, 0), WDL_OK);
+    ck_assert_int_eq(try_word(&n, 1, 3, SHARED, 0), WDL_AGAIN);
+    for (int i = 0; i < TURNS && !n.word[1][3].ticket; i++) {
+        test_world_turn(&n.w);
+        try_word(&n, 1, 3, SHARED, 0);
+    }
+    ck_assert_uint_eq(counts->atomics, 8 + 2);
+    give(&n, 0, 3);
+    ck_assert_int_eq(take(&n, 1, 3, SHARED, 0), WDL_OK);
+    ck_assert_uint_eq(counts->atomics, 10 + 2 + 2);
+    give(&n, 1, 3);
+    /* the word has tickets in it now: who has not seen them guesses wrong once */
+    ck_assert_int_eq(take(&n, 1, 3, SHARED, 0), WDL_OK);
+    ck_assert_uint_eq(counts->atomics, 15 + 1);
+    ck_assert_int_eq(take(&n, 2, 3, SHARED, 0), WDL_OK);
+    ck_assert_uint_eq(counts->atomics, 16 + 2);
+    give(&n, 1, 3);
+    give(&n, 2, 3);
+    node_close(&n);
+}
+END_TEST
+
+/* An element that was evicted while its lock was held does not know the lock's kind. */
+START_TEST(the_word_says_what_is_to_be_given_back)
+{
+    for (int i = 0; i < 2 * PLACES; i++) {
+        struct node n;
+        node_open(&n, i / 2);
+        ck_assert_int_eq(take(&n, 0, 3, i % 2, 0), WDL_OK);
+        n.word[0][3] = (struct wdl_word) {.ticket = 0};
+        give(&n, 0, 3);
+        node_close(&n);
+    }
 }
 END_TEST
 
@@ -199,7 +311,7 @@ END_TEST
 enum { ALL = 2, VISITS = 400 };
 
 struct visitor {
-    int target, kind, inside, asking, left;
+    int target, kind, inside, leaving, asking, left;
 };
 
 static int compatible(const struct visitor *a, const struct visitor *b)
@@ -211,11 +323,12 @@ static int compatible(const struct visitor *a, const struct visitor *b)
 
 static int visitor_step(struct node *n, int who, struct visitor *v)
 {
-    if (v->inside) {
-        if (v->kind == ALL)
-            give_all(n, who);
-        else
-            give(n, who, v->target);
+    if (v->inside || v->leaving) {
+        v->inside = 0;
+        v->leaving = 1;
+        int given = v->kind == ALL ? try_give_all(n, who) : try_give(n, who, v->target);
+        if (given == WDL_AGAIN)
+            return 0;
         *v = (struct visitor){.left = v->left - 1};
         return 1;
     }
@@ -224,27 +337,28 @@ static int visitor_step(struct node *n, int who, struct visitor *v)
         v->target = (int) wdl_prng_below(&n->w.prng, RANKS);
         v->asking = 1;
     }
-    int status = v->kind == ALL ? take_all(n, who) : take(n, who, v->target, v->kind, 0);
+    int status = v->kind == ALL ? wdl_words_lock_all(n->w.rank[who].win) :
+        try_word(n, who, v->target, v->kind, 0);
     v->inside = status == WDL_OK;
     return v->inside;
 }
 
 /* Whatever the order of their attempts: those inside agree with each other, and nobody waits for
  * ever. */
-START_TEST(random_visitors)
+static void visit(struct node *n)
 {
-    struct node n;
     struct visitor v[RANKS] = {{0}};
     int left = RANKS, idle = 0, together = 0;
-    node_open(&n);
     for (int i = 0; i < RANKS; i++)
         v[i].left = VISITS;
     while (left > 0) {
-        int who = (int) wdl_prng_below(&n.w.prng, RANKS), inside = 0;
+        int who = (int) wdl_prng_below(&n->w.prng, RANKS), inside = 0;
+        if (n->place != NODE)
+            test_world_turn(&n->w);
         if (v[who].left == 0)
             continue;
-        idle = visitor_step(&n, who, &v[who]) ? 0 : idle + 1;
-        must_cmp(idle, <, 1000);
+        idle = visitor_step(n, who, &v[who]) ? 0 : idle + 1;
+        must_cmp(idle, <, 2000);
         left -= v[who].left == 0;
         for (int a = 0; a < RANKS; a++) {
             inside += v[a].inside;
@@ -254,11 +368,25 @@ START_TEST(random_visitors)
         together += inside > 1;
     }
     ck_assert_int_gt(together, VISITS / 4); /* they do meet where they may */
-    node_close(&n);
+}
+
+START_TEST(random_visitors)
+{
+    for (int i = 0; i < PLACES + 4; i++) {
+        struct node n;
+        struct test_world_params p = {.seed = (uint64_t) i};
+        if (i >= PLACES)
+            p = (struct test_world_params) {.seed = (uint64_t) i,.delay_ns_max = 3000,
+                .refuse_permille = 200,.unordered = i % 2,.ops_max = i / 2 % 2};
+        node_open_with(&n, i < PLACES ? i : 1 + i % 2, p);
+        visit(&n);
+        node_close(&n);
+    }
 }
 END_TEST
 
 WDL_SUITE("rma/words", shared_locks_meet_each_other_and_lock_all,
           an_exclusive_lock_is_alone_on_its_rank, lock_all_and_exclusive_locks_exclude_each_other,
           a_process_passes_the_gate_once, a_holder_joins, only_what_is_held_can_be_given,
+          an_attempt_costs_so_many_atomics, the_word_says_what_is_to_be_given_back,
           random_visitors)

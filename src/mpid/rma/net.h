@@ -1,0 +1,33 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * What the network's atomics do for a window that spans nodes. It must be the same on every rank,
+ * so it is agreed when the window is created: each rank makes an offer, which says what its network
+ * lacks; what one lacks all do without. Of rank 0 everybody gets the key of its lock words, among
+ * which is the window's gate (words.c).
+ *
+ *   the network's atomics           locks                        accumulates
+ *   none, or the target's work      by message                   the target's work
+ *   against each other only         words, network alone         the target's work
+ *   against the processor's, too    words, of a node's own       see below
+ *                                   ranks by the processor
+ */
+#ifndef WDL_MPID_RMA_NET_H_INCLUDED
+#define WDL_MPID_RMA_NET_H_INCLUDED
+
+#include "netmod/netmod.h"
+
+/* Each 1 or 0; all ranks' largest is the window's. */
+enum wdl_net_lack { WDL_NET_NO_WORDS, WDL_NET_NOT_COHERENT, WDL_NET_NO_32, WDL_NET_NO_64,
+    WDL_NET_LACKS
+};
+
+struct wdl_net_offer {
+    int lacks[WDL_NET_LACKS];
+    uint64_t base;              /* of the rank's lock words */
+    size_t bytes;               /* of their key */
+    char key[WDL_NM_KEY_BYTES_MAX];
+};
+
+#define WDL_NET_GATE_AT 64      /* the gate's place, from the lock word */
+
+#endif
