@@ -53,6 +53,7 @@ windlass_core_sources = \
     %D%/mpid/coll/tree.c \
     %D%/mpid/proc/proc.c \
     %D%/mpid/rma/accumulate.c \
+    %D%/mpid/rma/atomic.c \
     %D%/mpid/rma/barrier.c \
     %D%/mpid/rma/batch.c \
     %D%/mpid/rma/bundle.c \

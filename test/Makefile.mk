@@ -31,6 +31,7 @@ unit_tests =                            \
     test/mpid/coll/test_tree            \
     test/mpid/proc/test_proc            \
     test/mpid/rma/test_accumulate       \
+    test/mpid/rma/test_atomic           \
     test/mpid/rma/test_barrier          \
     test/mpid/rma/test_batch            \
     test/mpid/rma/test_bundle           \

@@ -357,6 +357,46 @@ START_TEST(the_direct_path_costs_no_message)
 }
 END_TEST
 
+/* A few integers cost as many atomics; more, and other types, a message and its answer. */
+START_TEST(atomics_cost_no_message)
+{
+    for (int unordered = 0; unordered < 2; unordered++) {
+        struct test_world w;
+        struct test_world_params p = {.ranks = 2,.unordered = unordered,.direct = 1,.atomics = 1,
+            .combine = WDL_COMBINE_ALWAYS
+        };
+        int64_t data[9] = {1}, result[9];
+        int before = 0;
+        test_world_open(&w, &p);
+        lock(&w, 0, 1, 0);
+        test_op(&w, 0, test_put(1, 0, data, 8));
+        unlock(&w, 0, 1);
+        test_world_messages(&w);
+        atomics(&w, &before);
+        for (int kind = 2; kind < 5; kind++) {
+            uint64_t flushes = wdl_sim_counts(w.sim)->flushes;
+            lock(&w, 0, 1, 0);
+            test_op(&w, 0, operation(kind, (char *) data, result));
+            unlock(&w, 0, 1);
+            ck_assert_int_eq(atomics(&w, &before), 1 + 1 + 1);
+            ck_assert_uint_eq(wdl_sim_counts(w.sim)->flushes, flushes + 1);
+            ck_assert_int_eq(test_world_messages(&w), 0);
+        }
+        lock(&w, 0, 1, 0);
+        test_op(&w, 0, test_acc(1, 0, WDL_ROP_SUM, TEST_I64, 8, data, result));
+        flush(&w, 0, 1);
+        ck_assert_int_eq(atomics(&w, &before), 1 + 8);
+        ck_assert_int_eq(test_world_messages(&w), 0);
+        test_op(&w, 0, test_acc(1, 0, WDL_ROP_SUM, TEST_I64, 9, data, result));
+        test_op(&w, 0, test_acc(1, 0, WDL_ROP_SUM, TEST_F64, 1, data, NULL));
+        unlock(&w, 0, 1);
+        ck_assert_int_eq(test_world_messages(&w), 2);
+        ck_assert_int_eq(atomics(&w, &before), 1);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 /* The first operation brings the type's description along; those after it name it. */
 START_TEST(a_type_is_described_once)
 {
@@ -401,4 +441,4 @@ WDL_SUITE("cost/rma", a_short_epoch_costs_two_messages,
           a_bundle_waits_for_its_lock_at_the_target,
           lock_all_costs_two_messages_for_each_target_used, lock_all_under_the_window_protocol,
           locks_by_words_cost_no_message, locks_by_words_at_the_network, a_fence_costs_its_barrier,
-          the_direct_path_costs_no_message, a_type_is_described_once)
+          the_direct_path_costs_no_message, atomics_cost_no_message, a_type_is_described_once)

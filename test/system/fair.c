@@ -48,13 +48,30 @@ static void look_at_words(struct world *w, int o)
     }
 }
 
-/* Does o come in before somebody who waits there since before it asked? */
-static int overtakes(struct world *w, int o, const uint64_t *since, const char *where)
+static uint32_t ticket_of(const struct wdl_win *win, int rank)
 {
+    const struct wdl_target *t;
+    if (rank < 0)
+        return win->gate_ticket;
+    if (win->held_wanted == rank)
+        return win->held_word.ticket;
+    t = wdl_target_find(win, rank);
+    return t ? t->word.ticket : 0;
+}
+
+/* Does o come in, through the gate (rank < 0) or into a rank's room, before somebody who waits
+ * there since before it asked? Who has been served is inside, though it may not know yet. */
+static int overtakes(struct world *w, int o, int rank)
+{
+    const uint64_t *since = rank < 0 ? w->gate_since : w->ranks[rank].since;
+    uint64_t word = rank < 0 ? w->control[0].gate : w->control[rank].lock;
     for (int i = 0; since && i < w->n; i++) {
-        if (i == o || since[i] == 0 || since[i] >= w->ranks[o].asked)
+        if (i == o || since[i] == 0 || since[i] >= w->ranks[o].asked || !w->ranks[i].win)
             continue;
-        snprintf(w->failure, sizeof(w->failure), "rank %d has overtaken %d at the %s", o, i, where);
+        uint32_t ticket = ticket_of(w->ranks[i].win, rank);
+        if (ticket == 0 || wdl_room_ahead(word, ticket) > 0x7fff)
+            continue;
+        snprintf(w->failure, sizeof(w->failure), "rank %d has overtaken %d at room %d", o, i, rank);
         return WDL_ERR_OTHER;
     }
     return WDL_OK;
@@ -95,10 +112,10 @@ int fair_begin(struct world *w, int o, const struct step *s)
         return WDL_OK;
     if (s->kind == STEP_LOCK) {
         set_since(w, &w->ranks[s->rank].since, o, 0);
-        status = overtakes(w, o, w->ranks[s->rank].since, "lock");
+        status = overtakes(w, o, s->rank);
     }
     if (status == WDL_OK && (s->kind == STEP_LOCK_ALL || s->flag))
-        status = overtakes(w, o, w->gate_since, "gate");
+        status = overtakes(w, o, -1);
     return status;
 }
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/assert.h"
 #include "mpid/rma/kernel.h"
+#include "mpid/rma/net.h"
 
 enum { WIDE_BYTES_MAX = 64 };
 
@@ -135,12 +136,12 @@ static int stretch_update(const struct wdl_domain *d, const struct wdl_kernel *k
                           const struct wdl_kernel_call *call, char *target, const char *in,
                           char *out, size_t n)
 {
-    int region = wdl_region_of(d, target);
-    if (d->node_count == 1) {
+    int region = wdl_region_of(d, target), network = wdl_net_has(d->network, call->element);
+    if (d->node_count == 1 && !network) {
         kernel->plain(call, target, in, out, n);
         return WDL_OK;
     }
-    if (wdl_is_bulk(call->element, call->op, n)) {
+    if (wdl_is_bulk(call->element, call->op, n) && !network) {
         if (wdl_bulk_begin(d, region) != WDL_OK)
             return WDL_AGAIN;
         kernel->plain(call, target, in, out, n);
@@ -228,7 +229,7 @@ static void swap_where_equal(const struct wdl_element *el, void *target, const v
 int wdl_compare_swap(const struct wdl_domain *d, const struct wdl_element *el, void *target,
                      const void *compare, const void *value, void *result)
 {
-    if (d->node_count == 1) {
+    if (d->node_count == 1 && !wdl_net_has(d->network, el)) {
         swap_where_equal(el, target, compare, value, result);
         return WDL_OK;
     }

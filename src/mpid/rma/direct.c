@@ -98,9 +98,7 @@ static int begin(struct wdl_target *t, const struct wdl_key *key, struct wdl_rma
     return WDL_OK;
 }
 
-/* Before the lock is granted what fits in a packet goes behind the request, by message; what is
- * longer waits. */
-static int lock_ready(struct wdl_target *t, const struct wdl_rma_args *args)
+int wdl_direct_lock_ready(struct wdl_target *t, const struct wdl_rma_args *args)
 {
     if (t->lock.state == WDL_LOCK_IDLE || wdl_lock_open(&t->lock))
         return WDL_OK;
@@ -117,15 +115,14 @@ int wdl_direct_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_tar
 {
     const struct wdl_host *host = &win->proc->host;
     struct side near, far;
-    if (!win->keys[WDL_KEYS_DATA].at || args->kind > WDL_RMA_GET ||
-        args->origin.bytes < args->remote.bytes)
+    if (!win->keys[WDL_KEYS_DATA].at || args->origin.bytes < args->remote.bytes)
         return WDL_ERR_UNSUPPORTED;
     if (!t)
         t = wdl_target_get(win, args->target);
     if (!t)
         return WDL_AGAIN;
     struct wdl_key *key = wdl_key_get(t, WDL_KEYS_DATA);
-    int status = key ? lock_ready(t, args) : WDL_ERR_UNSUPPORTED;
+    int status = key ? wdl_direct_lock_ready(t, args) : WDL_ERR_UNSUPPORTED;
     if (status != WDL_OK)
         return status;
     char *at = (char *) (uintptr_t) (key->base + (uint64_t) (args->disp * info->disp_unit));
@@ -159,11 +156,19 @@ int wdl_direct_busy(const struct wdl_target *t)
     return 0;
 }
 
+/* A flush is over: what began after it goes on. */
+static void flush_over(struct wdl_direct *d)
+{
+    d->flushing = 0;
+    if (!d->begun)
+        d->lo = d->hi = 0;
+}
+
 static void flushed(struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
 {
     struct wdl_direct *direct = wdl_container_of(comp, struct wdl_direct, comp);
     struct wdl_target *t = wdl_container_of(direct, struct wdl_target, direct);
-    direct->flushing = 0;
+    flush_over(direct);
     if (wdl_status_is_error(info->status))
         wdl_win_fail(t->win, info->status);
     wdl_win_activate(t->win);
@@ -186,7 +191,9 @@ int wdl_direct_progress(struct wdl_target *t)
     if (status == WDL_AGAIN)
         return 0;
     t->direct.begun = t->direct.want = 0;
-    t->direct.flushing = status == WDL_PENDING;
+    t->direct.flushing = 1;
+    if (status != WDL_PENDING)
+        flush_over(&t->direct);
     if (wdl_status_is_error(status))
         wdl_win_fail(t->win, status);
     return 1;

@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The direct path (design 3.2): puts and gets that the network does without the target's processor.
- * They are counted, not queued: what has begun is complete, here and there, when a flush of the
- * network is.
+ * The direct path (design 3.2): puts and gets, and some accumulates (atomic.c), that the network
+ * does without the target's processor. They are counted, not queued: what has begun is complete,
+ * here and there, when a flush of the network is.
  *
  * What the network must know of a rank's memory, its key, is fetched on first contact, and kept in
  * a table of the window whose size does not grow with the number of ranks: rank r's place is
@@ -50,6 +50,10 @@ struct wdl_direct {             /* of a target element */
     int flushing;               /* comp is with the network */
     int want;                   /* somebody waits for a flush */
     int key_due;                /* bit (1 << enum wdl_keys_of): the key was asked for */
+    /* atomics that no flush covers yet: of [lo, hi) of the target's memory; all of them this enum
+     * wdl_nm_atomic, with nothing fetched, or -1 */
+    int64_t lo, hi;
+    int atomic;
     struct wdl_nm_comp comp;
 };
 
@@ -58,6 +62,9 @@ struct wdl_direct {             /* of a target element */
  * t: the target's element where the epoch is passive. */
 int wdl_direct_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,
                   const struct wdl_win_rank *info);
+/* May it begin? Before the lock is granted what fits in a packet goes behind the request, by
+ * message (ERR_UNSUPPORTED); what is longer waits (WDL_AGAIN). */
+int wdl_direct_lock_ready(struct wdl_target *t, const struct wdl_rma_args *args);
 /* Has t begun anything that is not known to be complete? */
 int wdl_direct_busy(const struct wdl_target *t);
 /* Is there something to be flushed now? */

@@ -18,7 +18,8 @@
  * Everything else (wide types, unaligned elements) is updated under element locks: stripes of 64
  * bytes of address within a page, always taken in ascending order (seed 004).
  *
- * Memory that only its own process updates (node_count 1) needs none of this.
+ * Memory that only its own process updates (node_count 1) needs none of this. Elements that the
+ * network updates, too, are updated by atomic instructions alone: it announces nothing.
  *
  * Invariants:
  *  1. A process announces at most one region at a time, and none while it closes one.
@@ -43,6 +44,7 @@ struct wdl_domain {
     struct wdl_win_control *own;        /* this process's */
     struct wdl_win_control *node;       /* all of the node's, an array */
     int node_count;
+    int network;                /* sizes of elements the network updates, too (net.h) */
 };
 
 static inline int wdl_region_of(const struct wdl_domain *d, const char *at)

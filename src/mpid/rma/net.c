@@ -29,6 +29,14 @@ static int words_offer(struct wdl_win *win, struct wdl_net_offer *offer)
     return status;
 }
 
+/* Of the elements whose updates may be the network's. */
+static int sizes_of(const struct wdl_win *win, const int *lacks)
+{
+    if (lacks[WDL_NET_NOT_COHERENT] || !win->keys[WDL_KEYS_DATA].at)
+        return 0;
+    return (lacks[WDL_NET_NO_32] ? 0 : 4) | (lacks[WDL_NET_NO_64] ? 0 : 8);
+}
+
 void wdl_win_net_offer(struct wdl_win *win, struct wdl_net_offer *offer)
 {
     const struct wdl_nm_caps *caps = win->proc->nm->ops->caps(win->proc->nm);
@@ -38,6 +46,7 @@ void wdl_win_net_offer(struct wdl_win *win, struct wdl_net_offer *offer)
     offer->lacks[WDL_NET_NOT_COHERENT] = caps->domain != WDL_NM_DOMAIN_CPU;
     offer->lacks[WDL_NET_NO_32] = !native || caps->atomic32 != all;
     offer->lacks[WDL_NET_NO_64] = !native || caps->atomic64 != all;
+    win->net_sizes = sizes_of(win, offer->lacks);       /* from now on, for others may begin */
     offer->lacks[WDL_NET_NO_WORDS] =
         offer->lacks[WDL_NET_NO_64] || win->params.node_whole || win->params.no_locks ||
         words_offer(win, offer) != WDL_OK;
@@ -46,6 +55,7 @@ void wdl_win_net_offer(struct wdl_win *win, struct wdl_net_offer *offer)
 void wdl_win_net_begin(struct wdl_win *win, const int *lacks, const struct wdl_net_offer *first)
 {
     wdl_assert_cmp(win->epoch.access_state, ==, WDL_ACCESS_NONE);
+    win->net_sizes = sizes_of(win, lacks);
     if (lacks[WDL_NET_NO_WORDS]) {
         wdl_net_drop(win);
         return;

@@ -8,12 +8,18 @@
  *   the network's atomics           locks                        accumulates
  *   none, or the target's work      by message                   the target's work
  *   against each other only         words, network alone         the target's work
- *   against the processor's, too    words, of a node's own       see below
- *                                   ranks by the processor
+ *   against the processor's, too    words, of a node's own       a few integers (atomic.c);
+ *                                   ranks by the processor       else the target's work
+ *
+ * A target's own process and its node's always use the processor's atomics. Where the network's
+ * respect these, everybody may choose for each operation; where they do not, an update that was not
+ * theirs could be lost, so nobody uses the network's. An element the network may update is updated
+ * by nothing but atomics: not in bulk (domain.h), nor plainly by a process alone on its node.
  */
 #ifndef WDL_MPID_RMA_NET_H_INCLUDED
 #define WDL_MPID_RMA_NET_H_INCLUDED
 
+#include "host/host.h"
 #include "netmod/netmod.h"
 
 /* Each 1 or 0; all ranks' largest is the window's. */
@@ -27,6 +33,13 @@ struct wdl_net_offer {
     size_t bytes;               /* of their key */
     char key[WDL_NM_KEY_BYTES_MAX];
 };
+
+/* Are such elements updated by the network? sizes: of those that are, 4 | 8. */
+static inline int wdl_net_has(int sizes, const struct wdl_element *el)
+{
+    return el->basic >= WDL_BASIC_I32 && el->basic <= WDL_BASIC_U64 &&
+           el->extent == el->packed_bytes && ((uint32_t) sizes & el->packed_bytes);
+}
 
 #define WDL_NET_GATE_AT 64      /* the gate's place, from the lock word */
 

@@ -255,7 +255,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     if (!copied && wdl_batches_run(win, args->target) != WDL_OK)
         return WDL_AGAIN;
     if (!mapped && !copied) {
-        status = wdl_direct_op(win, args, t, &info);
+        status = args->kind <= WDL_RMA_GET ? wdl_direct_op(win, args, t, &info) :
+            wdl_atomic_op(win, args, t, &info);
         return status == WDL_ERR_UNSUPPORTED ? op_enqueue(win, args, t) : status;
     }
     status = mapped_ready(win, t);

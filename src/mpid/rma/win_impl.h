@@ -170,6 +170,7 @@ struct wdl_win {
         struct wdl_region region;
     } seen[WDL_SEEN];
     struct wdl_keys keys[WDL_KEYS_KINDS];
+    int net_sizes;                      /* of elements the network updates, 4 | 8 (net.h) */
     struct wdl_list told, rtypes;       /* types.h: derived types of targets, of origins */
     int ntold;                          /* in our table */
     int rtypes_kept, rtypes_asked;      /* in theirs; of these, asked to leave */
@@ -271,6 +272,11 @@ int wdl_copy_exposed(struct wdl_win *win, int rank, const struct wdl_win_control
  * to ours. WDL_OK or WDL_AGAIN. */
 int wdl_copy_reach(struct wdl_win *win, const struct wdl_rma_args *args,
                    const struct wdl_win_control *control, int *mapped_out, uintptr_t *shift_out);
+
+/* --- atomic.c: accumulates by the network; results as wdl_direct_op's, with which ERR_UNSUPPORTED
+ *     may follow those under way --- */
+int wdl_atomic_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,
+                  const struct wdl_win_rank *info);
 
 /* --- handle.c --- */
 int wdl_rma_handle(void *rma, int src, const void *data, size_t bytes);

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+#include "support/must.h"
 #include "support/suite.h"
 
 /* The host knows one wide type, a pair of a double and an int, and how to take its maximum and its
@@ -315,6 +317,70 @@ START_TEST(bytes_of_a_structure_stay_together)
 }
 END_TEST
 
+/* --- beside the network, which announces nothing and takes no locks --- */
+
+enum { FAR_CELLS = 2 * WDL_BULK_MIN };
+
+struct far {
+    int64_t cells[FAR_CELLS], rounds;
+    int stop;
+};
+
+static void *network_thread(void *arg)
+{
+    struct far *far = arg;
+    for (; !__atomic_load_n(&far->stop, __ATOMIC_RELAXED); far->rounds++)
+        for (int k = 0; k < FAR_CELLS; k++)
+            __atomic_fetch_add(&far->cells[k], 1, __ATOMIC_RELAXED);
+    return NULL;
+}
+
+static int64_t increment(const struct wdl_domain *d, const struct wdl_element *el, int64_t *cell)
+{
+    int64_t old = __atomic_load_n(cell, __ATOMIC_RELAXED), new = old + 1, was;
+    must_cmp(wdl_compare_swap(d, el, cell, &old, &new, &was), ==, WDL_OK);
+    return was == old;
+}
+
+START_TEST(what_the_network_updates_too)
+{
+    for (int i = 0; i < 4; i++) {
+        struct wdl_win_control control[2] = {0};
+        struct wdl_element el = element(WDL_BASIC_I64, 8, 8);
+        struct far far = {.rounds = 0};
+        int64_t ones[FAR_CELLS], sum = 0, want = 0;
+        struct wdl_piece piece = {(char *) far.cells, sizeof(far.cells)};
+        struct wdl_domain d = {.host = &host,
+                               .base = (char *) far.cells,
+                               .control = &control[0],
+                               .own = &control[1],
+                               .node = control,
+                               .node_count = 1 + i % 2,
+                               .network = 8};
+        pthread_t thread;
+        for (int k = 0; k < FAR_CELLS; k++)
+            ones[k] = 1;
+        pthread_create(&thread, NULL, network_thread, &far);
+        for (clock_t end = clock() + CLOCKS_PER_SEC / 20; clock() < end;)
+            for (int round = 0; round < 1000; round++) {
+                size_t done = 0;
+                if (i / 2 == 0) {
+                    must_cmp(wdl_accumulate(&d, WDL_ROP_SUM, &el, &piece, 1, ones, NULL, &done),
+                             ==, WDL_OK);
+                    want += FAR_CELLS;
+                } else {
+                    want += increment(&d, &el, &far.cells[round % FAR_CELLS]);
+                }
+            }
+        __atomic_store_n(&far.stop, 1, __ATOMIC_RELAXED);
+        pthread_join(thread, NULL);
+        for (int k = 0; k < FAR_CELLS; k++)
+            sum += far.cells[k];
+        ck_assert_int_eq(sum, want + far.rounds * FAR_CELLS);
+    }
+}
+END_TEST
+
 WDL_SUITE("rma/accumulate", integers, sign_matters, floats_in_pieces, pairs_under_region_locks,
           a_held_region_changes_nothing, compare_and_swap, storm, resumes,
-          bytes_of_a_structure_stay_together)
+          bytes_of_a_structure_stay_together, what_the_network_updates_too)
