@@ -40,6 +40,7 @@ static struct course run(int ranks, int direct, int unordered)
     struct wdl_win_stats stats;
     int group[CONTACTS], to = 0;
     struct test_world_params p = {.ranks = CONTACTS,.absent = ranks - CONTACTS,.direct = direct,
+        .atomics = direct,
         .unordered = unordered,.bytes = 1024,
         .rma = {.win_targets = 8,.global_targets = 8,.win_ops = 4,.global_ops = 4}
     };
@@ -51,6 +52,8 @@ static struct course run(int ranks, int direct, int unordered)
     struct wdl_win *win;
     another.id = 8;
     ck_assert_int_eq(wdl_win_create(o->proc, &another, &win), WDL_OK);
+    struct wdl_net_offer offer;
+    wdl_win_net_offer(win, &offer);
     c.window = o->host.bytes - c.bytes[0];
     ck_assert_uint_eq(c.window, stats.bytes);   /* as the window says */
     ck_assert_int_eq(wdl_win_free(win), WDL_OK);
