@@ -25,6 +25,43 @@ struct place {                  /* of a word */
     struct wdl_far_word there;
 };
 
+/* --- words of one node: nothing has to be found, nothing to be waited for but one's turn ------- */
+
+static int node_lock(struct wdl_win *win, int rank, int alone, int join, struct wdl_word *w)
+{
+    struct wdl_win_control *node = win->params.node;
+    if (!alone)
+        return wdl_room_enter(&node[rank].lock, WDL_ROOM_SHARED, join, &w->ticket);
+    if (!w->at_gate) {
+        w->at_gate = 1;
+        win->gate_users++;
+    }
+    if (win->gate_in != GATE_IN) {
+        if (wdl_room_enter(&node[0].gate, WDL_ROOM_OTHERS, join, &win->gate_ticket) != WDL_OK)
+            return WDL_AGAIN;
+        win->gate_in = GATE_IN;
+    }
+    int status = wdl_room_enter(&node[rank].lock, WDL_ROOM_ALONE, join, &w->ticket);
+    if (status == WDL_OK)
+        w->at_gate = 0;
+    return status;
+}
+
+static int node_unlock(struct wdl_win *win, int rank)
+{
+    uint64_t *word = &win->params.node[rank].lock;
+    enum wdl_room_kind kind = wdl_room_kind_inside(word);
+    wdl_room_leave(word, kind);
+    if (kind != WDL_ROOM_ALONE)
+        return WDL_OK;
+    wdl_assert_cmp(win->gate_users, >, 0);
+    if (--win->gate_users == 0) {
+        win->gate_in = GATE_OUT;
+        wdl_room_leave(&win->params.node[0].gate, WDL_ROOM_OTHERS);
+    }
+    return WDL_OK;
+}
+
 /* --- where the words are ---------------------------------------------------------------------- */
 
 /* Rank 0's words have the key every rank has got at creation. WDL_OK, WDL_AGAIN or an error. */
@@ -50,16 +87,14 @@ static struct wdl_win_control *control_here(const struct wdl_win *win, int rank)
 
 static int gate_find(struct wdl_win *win, struct place *p)
 {
-    struct wdl_win_control *control =
-        win->words == WDL_WORDS_NODE ? win->params.node : control_here(win, 0);
+    struct wdl_win_control *control = control_here(win, 0);
     p->here = control ? &control->gate : NULL;
     return control ? WDL_OK : first_find(win, 1, p);
 }
 
 static int lock_find(struct wdl_win *win, int rank, struct place *p)
 {
-    struct wdl_win_control *control =
-        win->words == WDL_WORDS_NODE ? &win->params.node[rank] : control_here(win, rank);
+    struct wdl_win_control *control = control_here(win, rank);
     p->here = control ? &control->lock : NULL;
     if (control)
         return WDL_OK;
@@ -153,6 +188,8 @@ static int lock_fails(struct wdl_win *win, struct wdl_word *w, int status)
 
 int wdl_words_lock(struct wdl_win *win, int rank, int alone, int join, struct wdl_word *w)
 {
+    if (win->words == WDL_WORDS_NODE)
+        return node_lock(win, rank, alone, join, w);
     if (w->status != WDL_OK)
         return lock_fails(win, w, w->status);
     enum wdl_room_kind kind = alone ? WDL_ROOM_ALONE : WDL_ROOM_SHARED;
@@ -206,6 +243,8 @@ static int word_leave(struct wdl_win *win, int rank, struct wdl_word *w)
 
 int wdl_words_unlock(struct wdl_win *win, int rank, struct wdl_word *w)
 {
+    if (win->words == WDL_WORDS_NODE)
+        return node_unlock(win, rank);
     int status = w->leaving == WDL_WORD_OUT ? w->status : word_leave(win, rank, w);
     if (status != WDL_AGAIN) {
         w->leaving = WDL_WORD_OUT;
@@ -225,12 +264,18 @@ int wdl_words_unlock(struct wdl_win *win, int rank, struct wdl_word *w)
 
 int wdl_words_lock_all(struct wdl_win *win)
 {
+    if (win->words == WDL_WORDS_NODE)
+        return wdl_room_enter(&win->params.node[0].gate, WDL_ROOM_SHARED, 0, &win->gate_ticket);
     return gate_enter(win, WDL_ROOM_SHARED, 0);
 }
 
 int wdl_words_unlock_all(struct wdl_win *win)
 {
     struct place p;
+    if (win->words == WDL_WORDS_NODE) {
+        wdl_room_leave(&win->params.node[0].gate, WDL_ROOM_SHARED);
+        return WDL_OK;
+    }
     int status = gate_find(win, &p);
     return status == WDL_OK ? room_out(&p, &win->gate_far, WDL_ROOM_SHARED) : status;
 }
