@@ -25,7 +25,7 @@ struct place {                  /* of a word */
     struct wdl_far_word there;
 };
 
-/* --- words of one node, where nothing has to be found ------------------------------------------ */
+/* --- words of one node, where nothing has to be found ----------------------------------------- */
 
 static int node_lock(struct wdl_win *win, int rank, int alone, int join, struct wdl_word *w)
 {
