@@ -52,34 +52,50 @@ static void flush(void *arg, long n)
         MPI_Win_flush(1, j->win);
 }
 
-enum { DATA = 1, LAST = 2 };    /* tags */
+enum { DATA = 1, LAST = 2, ROOM = 16 };     /* tags; messages that any network takes at once */
 
+static void send_one(struct job *j)
+{
+    MPI_Send(&j->local, 8, MPI_BYTE, j->peer, DATA, MPI_COMM_WORLD);
+}
+
+static void recv_one(struct job *j, int tag)
+{
+    MPI_Recv(&j->result, 8, MPI_BYTE, j->peer, tag, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
+/* A sender that has to wait for room would count its waiting. */
 static void send(void *arg, long n)
 {
-    struct job *j = arg;
-    for (long i = 0; i < n; i++)
-        MPI_Send(&j->local, 8, MPI_BYTE, j->peer, DATA, MPI_COMM_WORLD);
+    for (long i = 1; i <= n; i++) {
+        send_one(arg);
+        if (i % ROOM == 0)
+            recv_one(arg, DATA);
+    }
+}
+
+static void take(void *arg, long n)
+{
+    for (long i = 1; i <= n; i++) {
+        recv_one(arg, DATA);
+        if (i % ROOM == 0)
+            send_one(arg);
+    }
 }
 
 static void recv(void *arg, long n)
 {
-    struct job *j = arg;
-    for (long i = 0; i < n; i++)
-        MPI_Recv(&j->result, 8, MPI_BYTE, j->peer, DATA, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-}
-
-static void recv_there(void *arg, long n)
-{
-    struct job *j = arg;
     MPI_Probe(1, LAST, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    recv(arg, n);
-    MPI_Recv(&j->result, 8, MPI_BYTE, 1, LAST, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    for (long i = 0; i < n; i++)
+        recv_one(arg, DATA);
+    recv_one(arg, LAST);
 }
 
 static void send_all(void *arg, long n)
 {
     struct job *j = arg;
-    send(arg, n);
+    for (long i = 0; i < n; i++)
+        send_one(j);
     MPI_Send(&j->local, 8, MPI_BYTE, 0, LAST, MPI_COMM_WORLD);
 }
 
@@ -87,8 +103,8 @@ static const struct call {
     const char *name;
     bench_fn fn, partner;       /* what ranks 0 and 1 do */
 } calls[] = {{"put", put, NULL}, {"get", get, NULL}, {"accumulate", accumulate, NULL},
-             {"fetch_and_op", fetch_and_op, NULL}, {"flush", flush, NULL}, {"send", send, recv},
-             {"recv", recv_there, send_all}};
+             {"fetch_and_op", fetch_and_op, NULL}, {"flush", flush, NULL}, {"send", send, take},
+             {"recv", recv, send_all}};
 
 /* Rank 1's, after n times the call on memory that was zero. */
 static int is_wrong(const struct job *j, bench_fn fn, long n)
