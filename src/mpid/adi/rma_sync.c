@@ -102,9 +102,9 @@ int MPID_Win_test(MPIR_Win * win, int *flag)
 __attribute__((noinline))
 static int lock_on(MPIR_Win * win, int rank, int exclusive, int assertion, int step, int first)
 {
-    int mpi_errno = MPI_SUCCESS, begun = 0;
-    WDL_WIN_WAIT(win, begun++ ? wdl_win_lock(win->dev.wdl, rank, exclusive, assertion, &step) :
-                 first, mpi_errno);
+    int mpi_errno = MPI_SUCCESS;
+    WDL_WIN_WAIT_ON(win, first, wdl_win_lock(win->dev.wdl, rank, exclusive, assertion, &step),
+                    mpi_errno);
     return mpi_errno;
 }
 
@@ -131,8 +131,8 @@ static int look_around(MPIR_Win * win)
 __attribute__((noinline))
 static int unlock_on(MPIR_Win * win, int rank, int step, int first)
 {
-    int mpi_errno = MPI_SUCCESS, begun = 0;
-    WDL_WIN_WAIT_OPS(win, begun++ ? wdl_win_unlock(win->dev.wdl, rank, &step) : first, mpi_errno);
+    int mpi_errno = MPI_SUCCESS;
+    WDL_WIN_WAIT_ON_OPS(win, first, wdl_win_unlock(win->dev.wdl, rank, &step), mpi_errno);
     return mpi_errno;
 }
 
@@ -145,9 +145,8 @@ int MPID_Win_unlock(int rank, MPIR_Win * win)
 __attribute__((noinline))
 static int lock_all_on(MPIR_Win * win, int assertion, int step, int first)
 {
-    int mpi_errno = MPI_SUCCESS, begun = 0;
-    WDL_WIN_WAIT(win, begun++ ? wdl_win_lock_all(win->dev.wdl, assertion, &step) : first,
-                 mpi_errno);
+    int mpi_errno = MPI_SUCCESS;
+    WDL_WIN_WAIT_ON(win, first, wdl_win_lock_all(win->dev.wdl, assertion, &step), mpi_errno);
     return mpi_errno;
 }
 
@@ -161,8 +160,8 @@ int MPID_Win_lock_all(int assert, MPIR_Win * win)
 __attribute__((noinline))
 static int unlock_all_on(MPIR_Win * win, int step, int first)
 {
-    int mpi_errno = MPI_SUCCESS, begun = 0;
-    WDL_WIN_WAIT_OPS(win, begun++ ? wdl_win_unlock_all(win->dev.wdl, &step) : first, mpi_errno);
+    int mpi_errno = MPI_SUCCESS;
+    WDL_WIN_WAIT_ON_OPS(win, first, wdl_win_unlock_all(win->dev.wdl, &step), mpi_errno);
     return mpi_errno;
 }
 
@@ -174,9 +173,12 @@ int MPID_Win_unlock_all(MPIR_Win * win)
 
 static int flush(MPIR_Win * win, int rank, int local)
 {
-    int mpi_errno = MPI_SUCCESS, step = 0, tries = 0;
-    WDL_WIN_WAIT_OPS(win, (tries++, wdl_win_flush(win->dev.wdl, rank, local, &step)), mpi_errno);
-    return mpi_errno || tries > 1 ? mpi_errno : look_around(win);
+    int mpi_errno = MPI_SUCCESS, step = 0;
+    int first = wdl_win_flush(win->dev.wdl, rank, local, &step);
+    if (first == WDL_OK)
+        return look_around(win);
+    WDL_WIN_WAIT_ON_OPS(win, first, wdl_win_flush(win->dev.wdl, rank, local, &step), mpi_errno);
+    return mpi_errno;
 }
 
 int MPID_Win_flush(int rank, MPIR_Win * win)

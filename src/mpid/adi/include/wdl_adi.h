@@ -142,8 +142,11 @@ enum wdl_adi_memory { WDL_ADI_BY_NETWORK, WDL_ADI_BY_MEMORY_DEAR, WDL_ADI_BY_MEM
     WDL_ADI_WAIT_(expr, mpi_errno, WDL_ADI_BY_MEMORY, WDL_ADI_ERROR(wdl_status_))
 /* code: the MPI error code of wdl_status_ */
 #define WDL_ADI_WAIT_(expr, mpi_errno, memory, code)                                           \
+    WDL_ADI_WAIT_ON_(expr, expr, mpi_errno, memory, code)
+/* The same where expr has been called once, with this status. */
+#define WDL_ADI_WAIT_ON_(status, expr, mpi_errno, memory, code)                                \
     do {                                                                                       \
-        int wdl_status_ = (expr);                                                              \
+        int wdl_status_ = (status);                                                            \
         if (wdl_status_ == WDL_AGAIN) {                                                        \
             MPID_Progress_state wdl_wait_;                                                     \
             MPID_Progress_start(&wdl_wait_);                                                   \
