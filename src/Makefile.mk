@@ -71,6 +71,7 @@ windlass_core_sources = \
     %D%/mpid/rma/keys.c \
     %D%/mpid/rma/lock.c \
     %D%/mpid/rma/lock_all.c \
+    %D%/mpid/rma/mailbox.c \
     %D%/mpid/rma/mapped.c \
     %D%/mpid/rma/net.c \
     %D%/mpid/rma/op.c \
@@ -182,6 +183,7 @@ windlass_headers = \
     %D%/mpid/rma/grant.h \
     %D%/mpid/rma/kernel.h \
     %D%/mpid/rma/lock.h \
+    %D%/mpid/rma/mailbox.h \
     %D%/mpid/rma/net.h \
     %D%/mpid/rma/quick.h \
     %D%/mpid/rma/room.h \

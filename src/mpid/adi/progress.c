@@ -15,6 +15,7 @@
  */
 #include "wdl_adi.h"
 #include "mpid/coll/coll.h"
+#include "mpid/rma/win.h"
 #include <poll.h>
 #include <sched.h>
 
@@ -152,6 +153,12 @@ void MPID_Progress_end(MPID_Progress_state * state)
     (void) state;
 }
 
+/* Does something come by stores of other processes, too? */
+static int memory_matters(void)
+{
+    return wdl_coll_by_memory(wdl_adi.proc) || wdl_rma_by_memory(wdl_adi.proc);
+}
+
 /* Looks at the network alone, where nobody else wants the processor: most waits end here, without a
  * look at the hooks, nor at the core's modules unless something has come for them or they watch
  * memory. Hooks are not forgotten even where every look finds something. */
@@ -161,7 +168,7 @@ static int quick_look(MPID_Progress_state * state)
     if (wdl_adi.spin_polls == 0 || !wdl_adi.proc || ++state->looks % HOOKS_EVERY == 0)
         return 0;
     count_poll();
-    int by_memory = wdl_coll_by_memory(wdl_adi.proc);
+    int by_memory = memory_matters();
     for (int i = 0; i < looks; i++)
         if ((by_memory ? wdl_proc_progress(wdl_adi.proc) : wdl_proc_look(wdl_adi.proc)) > 0)
             return 1;
@@ -175,7 +182,7 @@ static void quick_wait(const int *done)
     struct wdl_nm *nm = wdl_adi.proc->nm;
     count_poll();
     if (wdl_adi.spin_polls == 0 || wdl_adi.polls % HOOKS_EVERY == 0 ||
-        wdl_coll_by_memory(wdl_adi.proc))
+        memory_matters())
         return;
     for (int i = 0; i < LOOKS && !*done; i++) {
         int events = nm->ops->poll(nm);

@@ -24,6 +24,8 @@ static const struct pvar of_window[] = {
      FIELD(wdl_win_stats, ops_mapped)},
     {"windlass_win_ops_copied", "Puts and gets done by a copy between processes in the call.",
      COUNT, FIELD(wdl_win_stats, ops_copied)},
+    {"windlass_win_ops_mailed", "Operations a rank of this node did for us, asked through memory.",
+     COUNT, FIELD(wdl_win_stats, ops_mailed)},
     {"windlass_win_ops_direct", "Puts and gets left to the network.", COUNT,
      FIELD(wdl_win_stats, ops_direct)},
     {"windlass_win_ops_message", "Operations done by messages to the target.", COUNT,

@@ -95,7 +95,7 @@ static inline int wdl_adi_win_code(const MPIR_Win * win, int status, const char 
 
 /* Wait for a call on a window: where its ranks share a node, a store of another process ends it.
  * ON: it has been called once, with this status. OPS: what it waits for is likelier to be
- * operations' end, of which the network tells. */
+ * operations' end, of which the network tells, unless they were handed over in memory. */
 #define WDL_WIN_WAIT_ON_(win, status, expr, mpi_errno, memory)                                 \
     WDL_ADI_WAIT_ON_(status, expr, mpi_errno,                                                  \
                      (win)->dev.segment.whole ? (memory) : WDL_ADI_BY_NETWORK,                 \
@@ -105,7 +105,9 @@ static inline int wdl_adi_win_code(const MPIR_Win * win, int status, const char 
 #define WDL_WIN_WAIT_ON(win, status, expr, mpi_errno)                                          \
     WDL_WIN_WAIT_ON_(win, status, expr, mpi_errno, WDL_ADI_BY_MEMORY)
 #define WDL_WIN_WAIT_ON_OPS(win, status, expr, mpi_errno)                                      \
-    WDL_WIN_WAIT_ON_(win, status, expr, mpi_errno, WDL_ADI_BY_MEMORY_DEAR)
+    WDL_WIN_WAIT_ON_(win, status, expr, mpi_errno,                                             \
+                     wdl_win_is_handed((win)->dev.wdl) ? WDL_ADI_BY_MEMORY :                   \
+                     WDL_ADI_BY_MEMORY_DEAR)
 
 /* pvar.c: the performance variables are there from now on. */
 void wdl_adi_pvars_init(void);

@@ -10,6 +10,7 @@
  *   announced .. bulk  domain.c   short updates against bulk updates
  *   completed, posted  pscw.c     post and complete
  *   regions     region.c          what a dynamic window exposes (read by copy.c)
+ *   mail        mailbox.c         short operations handed over; cells that others write
  *   arrived, phase, cell  barrier.c   the fence's barrier
  */
 #ifndef WDL_MPID_RMA_CONTROL_H_INCLUDED
@@ -22,7 +23,17 @@
 #define WDL_WIN_STRIPES 64
 #define WDL_WIN_REGIONS 8
 #define WDL_WIN_POSTS 15
+#define WDL_WIN_MAILS 8
+#define WDL_MAIL_BYTES 40
 #define WDL_WIN_ROUNDS 20       /* a node has fewer than 2^20 processes */
+
+struct wdl_mail {               /* a cache line */
+    uint32_t state;             /* enum wdl_mail_state */
+    uint32_t origin, host_type;
+    uint8_t kind, rop, bytes, status;   /* enum wdl_rma_kind, wdl_rop; of an element or of all */
+    int64_t disp;
+    char data[WDL_MAIL_BYTES];  /* what goes, then what comes back */
+};
 
 struct wdl_win_control {
     uint32_t stripe[WDL_WIN_STRIPES];
@@ -40,13 +51,16 @@ struct wdl_win_control {
 
     /* a dynamic window's attached memory: a list in its process */
     uint64_t regions_version;   /* odd while it changes */
-    uint64_t regions_at, regions_count, regions_pad[5];
+    uint64_t regions_at, regions_count;
+    uint64_t mail_open, regions_pad[4]; /* the rank looks at its mail */
 
     uint64_t arrived, arrived_pad[7];   /* rank 0's: crowded nodes count */
     uint64_t phase, phase_pad[7];
     struct {
         uint64_t sequence, pad[7];
     } cell[WDL_WIN_ROUNDS];
+
+    struct wdl_mail mail[WDL_WIN_MAILS];
 };
 
 wdl_static_assert(offsetof(struct wdl_win_control, lock) % 64 == 0);
@@ -54,6 +68,8 @@ wdl_static_assert(offsetof(struct wdl_win_control, announced) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, bulk_mode) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, completed) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, cell) % 64 == 0);
+wdl_static_assert(offsetof(struct wdl_win_control, mail) % 64 == 0);
+wdl_static_assert(sizeof(struct wdl_mail) == 64);
 wdl_static_assert(sizeof(struct wdl_win_control) % 64 == 0);
 /* one bit each of a set; 64 stripes of 64 bytes are a page */
 wdl_static_assert(WDL_WIN_STRIPES == 64);

@@ -29,7 +29,7 @@ static void fence_release_targets(struct wdl_win *win)
 
 int wdl_win_fence(struct wdl_win *win, int assertion, int *step)
 {
-    int status = wdl_batches_run(win, -1);
+    int status = wdl_win_settle(win, -1);
     if (status != WDL_OK)
         return status;
     if (*step == FENCE_BEGIN) {

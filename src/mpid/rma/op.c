@@ -251,6 +251,11 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
         if (status != WDL_OK)
             return status;
     }
+    if (win->mailbox.on && control && !mapped) {
+        status = wdl_mailbox_op(win, args, t, control);
+        if (status != WDL_ERR_UNSUPPORTED)
+            return status;
+    }
     int copied = !mapped && control && win->params.copy && args->kind <= WDL_RMA_GET;
     if (!copied && wdl_batches_run(win, args->target) != WDL_OK)
         return WDL_AGAIN;

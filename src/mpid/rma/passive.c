@@ -223,7 +223,7 @@ int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
         return WDL_ERR_SYNC;
     if (win->held_rank == rank)
         return held_unlock(win);
-    if (wdl_batches_run(win, rank) != WDL_OK)
+    if (wdl_win_settle(win, rank) != WDL_OK)
         return WDL_AGAIN;
     if (*step == 0) {
         int status = locked_target(win, rank, &t);
@@ -318,7 +318,7 @@ int wdl_win_unlock_all(struct wdl_win *win, int *step)
         return WDL_ERR_SYNC;
     if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_ISSUED)
         return WDL_AGAIN;
-    if (wdl_batches_run(win, -1) != WDL_OK)
+    if (wdl_win_settle(win, -1) != WDL_OK)
         return WDL_AGAIN;
     if (*step == UNLOCK_ALL_BEGIN)
         *step = win->epoch.access_state == WDL_ACCESS_LOCK_ALL_CALLED ? UNLOCK_ALL_TARGETS :
@@ -350,7 +350,7 @@ int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step)
         return WDL_ERR_SYNC;
     if (rank >= win->params.size)
         return WDL_ERR_RANK;
-    if (wdl_batches_run(win, rank) != WDL_OK)
+    if (wdl_win_settle(win, rank) != WDL_OK)
         return WDL_AGAIN;
     if (rank < 0) {
         if (wdl_win_drain(win, local) != WDL_OK)

@@ -213,7 +213,7 @@ int wdl_win_complete(struct wdl_win *win, int *step)
 {
     if (!in_access(win))
         return WDL_ERR_SYNC;
-    if (wdl_batches_run(win, -1) != WDL_OK)
+    if (wdl_win_settle(win, -1) != WDL_OK)
         return WDL_AGAIN;
     /* every operation was admitted after its target's post; a COMPLETE must not come before the
      * POST it answers */

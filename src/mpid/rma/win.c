@@ -155,6 +155,7 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     for (int i = 0; i < win->nslots; i++)
         wdl_list_init(&win->slots[i]);
     wdl_list_push(&rma->wins, &win->link);
+    wdl_mailbox_open(win);
     *win_out = win;
     return WDL_OK;
 }
@@ -184,7 +185,8 @@ static void win_release_idle(struct wdl_win *win)
 
 uint64_t wdl_win_ops(const struct wdl_win *win)
 {
-    return win->quick.ops + win->stats.ops_copied + win->stats.ops_direct + win->stats.ops_message;
+    return win->quick.ops + win->stats.ops_copied + win->stats.ops_mailed +
+           win->stats.ops_direct + win->stats.ops_message;
 }
 
 int wdl_win_used(const struct wdl_win *win)
@@ -243,6 +245,7 @@ int wdl_win_free(struct wdl_win *win)
     if (win->barrier.running && wdl_barrier_progress(win) != WDL_OK)
         return WDL_AGAIN;
     wdl_assert_cmp(win->batched, ==, 0);
+    wdl_assert(!wdl_mailbox_under_way(win));
     if (wdl_win_drain(win, 0) != WDL_OK)
         return WDL_AGAIN;
     if (wdl_grant_next(&win->grant) || wdl_grant_settled(&win->grant) >= 0 || win->debts > 0 ||
@@ -250,6 +253,7 @@ int wdl_win_free(struct wdl_win *win)
         return WDL_AGAIN;
     win_release_idle(win);
     wdl_assert_cmp(win->ntargets, ==, 0);
+    wdl_mailbox_close(win);
     wdl_list_remove(&win->link);
     wdl_list_remove(&win->active_link);
     win_drop(win);

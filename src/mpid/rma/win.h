@@ -71,6 +71,8 @@ struct wdl_win_params {
     int (*copy) (void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
                  struct wdl_piece *remote, int nremote);
     int attended;               /* the ranks serve messages while they compute */
+    /* who waits in MPI has a processor to itself: short operations go by mailbox (mailbox.h) */
+    int mail;
     /* Dynamic windows, on top of copy: a region of a rank of this node in this address space, or
      * NULL. Until the next call. */
     void *(*reach) (void *ctx, int rank, const struct wdl_region *region);
@@ -183,9 +185,16 @@ int wdl_win_is_active(const struct wdl_win *win);
 /* For people: the epochs that are open, as an answer to ERR_SYNC. */
 void wdl_win_epoch_text(const struct wdl_win *win, char *text, size_t bytes);
 
+/* May a store of another process be what this one is to act on? Then a look at the network alone
+ * does not see everything. */
+int wdl_rma_by_memory(const struct wdl_proc *proc);
+/* Is an operation handed over to a rank of this node, which shows its end in memory? */
+int wdl_win_is_handed(const struct wdl_win *win);
+
 /* Figures for tests and pvars. */
 struct wdl_win_stats {
-    uint64_t ops_mapped, ops_copied, ops_direct, ops_message, messages, pool_waits;
+    uint64_t ops_mapped, ops_copied, ops_mailed, ops_direct, ops_message;
+    uint64_t messages, pool_waits;
     int ops_high, targets_high;
     size_t bytes;               /* of this process's memory: what the window was created with */
 };

@@ -25,6 +25,7 @@
 #include "mpid/rma/far.h"
 #include "mpid/rma/grant.h"
 #include "mpid/rma/lock.h"
+#include "mpid/rma/mailbox.h"
 #include "mpid/rma/room.h"
 #include "mpid/rma/types.h"
 #include "mpid/rma/win.h"
@@ -58,6 +59,8 @@ struct wdl_rma {
     uint32_t next_type;
     struct wdl_batch batch[WDL_BATCHES];
     unsigned batched, next_batch;       /* batches that are not empty; the next victim */
+    struct wdl_win *mailed[WDL_MAIL_WINDOWS];   /* windows with mailboxes, or NULL */
+    int nmailed;
 };
 
 enum { WDL_STASH_BYTES = 1024 };        /* longer bundles are sent again when the lock is there */
@@ -161,6 +164,7 @@ struct wdl_win {
     uint64_t op_ns;                     /* when the last operation came; 0: a synchronization did */
     int hold;                           /* operations follow one another: combine them */
     int batched;                        /* batches that hold operations of this window */
+    struct wdl_mailbox mailbox;
     int debts;                          /* targets where a lock_all has overtaken (grant.h) */
     struct wdl_grant grant;             /* target side */
     /* regions of a dynamic window, as last read from their lists; by rank % WDL_SEEN */
@@ -252,6 +256,26 @@ void wdl_closing_sent(struct wdl_target *t, int flags);
 static inline int wdl_batches_run(struct wdl_win *win, int rank)
 {
     return win->batched == 0 ? WDL_OK : wdl_batches_run_now(win, rank);
+}
+
+/* --- mailbox.c --- */
+static inline int wdl_mailbox_under_way(const struct wdl_win *win)
+{
+    return win->mailbox.mail || win->mailbox.withdrawn;
+}
+
+/* Before a synchronization of that rank, of all (rank < 0): what was handed over is done, what is
+ * held is done. WDL_OK or WDL_AGAIN. */
+static inline int wdl_win_settle(struct wdl_win *win, int rank)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    if (wdl_mailbox_under_way(win) && wdl_mailbox_settle(win) != WDL_OK)
+        return WDL_AGAIN;
+    if (box->run > 0) {
+        box->follows = box->run > 1;
+        box->run = 0;
+    }
+    return wdl_batches_run(win, rank);
 }
 
 /* --- mapped.c --- */

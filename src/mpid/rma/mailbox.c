@@ -1,0 +1,310 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Short operations handed over in
+ * memory a node shares (mailbox.h). */
+#include <string.h>
+#include "mpid/rma/win_impl.h"
+
+/* --- the origin ------------------------------------------------------------------------------- */
+
+static uint32_t state_of(const struct wdl_mail *mail)
+{
+    return __atomic_load_n(&mail->state, __ATOMIC_ACQUIRE); /* pairs with mail_put */
+}
+
+static void mail_put(struct wdl_mail *mail, enum wdl_mail_state state)
+{
+    __atomic_store_n(&mail->state, (uint32_t) state, __ATOMIC_RELEASE);
+}
+
+static int mail_swap(struct wdl_mail *mail, enum wdl_mail_state from, enum wdl_mail_state to)
+{
+    uint32_t expected = (uint32_t) from;
+    return __atomic_compare_exchange_n(&mail->state, &expected, (uint32_t) to, 0, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE);
+}
+
+static int own_cells(const struct wdl_win *win)
+{
+    return win->params.node_count <= WDL_WIN_MAILS;
+}
+
+static struct wdl_mail *cell_get(const struct wdl_win *win, struct wdl_win_control *control)
+{
+    struct wdl_mail *mail = &control->mail[win->params.node_index % WDL_WIN_MAILS];
+    return own_cells(win) || mail_swap(mail, WDL_MAIL_FREE, WDL_MAIL_FILLING) ? mail : NULL;
+}
+
+/* Bytes of the origin's that travel, and whether all there is to it fits. */
+static int fits(const struct wdl_rma_args *args, size_t *payload_out)
+{
+    const struct wdl_buf *remote = &args->remote, *in = &args->origin, *out = &args->result;
+    size_t bytes = remote->bytes, n = bytes;
+    int reads = args->kind == WDL_RMA_GET_ACC || args->kind == WDL_RMA_CAS;
+    if (args->kind == WDL_RMA_CAS)
+        n = 2 * (bytes = args->element.packed_bytes);
+    else if (args->kind == WDL_RMA_GET_ACC && args->op == WDL_ROP_NO_OP)
+        in = out;
+    *payload_out = args->kind == WDL_RMA_GET || in == out ? 0 : n;
+    return n <= WDL_MAIL_BYTES && remote->contig && remote->lo == 0 && in->contig &&
+           in->bytes >= bytes && (!reads || (out->contig && out->bytes >= bytes));
+}
+
+/* May an operation go to that target now, ahead of nothing? */
+static int is_clear(const struct wdl_win *win, const struct wdl_target *t, int rank)
+{
+    if (t && !wdl_lock_open(&t->lock))
+        return 0;
+    if (!t)
+        t = wdl_target_find(win, rank);
+    return win->batched == 0 && (!t || wdl_target_clean(t));
+}
+
+/* A target that did not come is asked less and less often. */
+static int is_expected(struct wdl_mailbox *box, int rank)
+{
+    if (box->history[rank % WDL_MAIL_RANKS].pass == 0)
+        return 1;
+    box->history[rank % WDL_MAIL_RANKS].pass--;
+    return 0;
+}
+
+static void missed(struct wdl_mailbox *box)
+{
+    uint8_t *n = &box->history[box->args.target % WDL_MAIL_RANKS].missed;
+    *n += *n < 8;
+    box->history[box->args.target % WDL_MAIL_RANKS].pass = (uint8_t) ((1 << *n) - 1);
+}
+
+static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args,
+                 size_t payload)
+{
+    const char *from = (const char *) args->origin.addr + args->origin.lo;
+    size_t n = args->element.packed_bytes;
+    mail->origin = (uint32_t) win->params.rank;
+    mail->kind = (uint8_t) args->kind;
+    mail->rop = (uint8_t) args->op;
+    mail->bytes = (uint8_t) (args->kind == WDL_RMA_CAS ? n : args->remote.bytes);
+    mail->host_type = args->element.host_type;
+    mail->disp = args->disp;
+    if (args->kind == WDL_RMA_CAS) {
+        memcpy(mail->data, args->compare, n);
+        memcpy(mail->data + n, from, n);
+    } else {
+        memcpy(mail->data, from, payload);
+    }
+}
+
+/* The operation under way is over. */
+static void finish(struct wdl_win *win, int status)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    const struct wdl_host *host = &win->proc->host;
+    box->mail = NULL;
+    box->withdrawn = 0;
+    if (box->args.request)
+        host->ops->request_complete(host->ctx, box->args.request, status);
+    else if (wdl_status_is_error(status))
+        wdl_win_fail(win, status);
+}
+
+static void answered(struct wdl_win *win)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    struct wdl_mail *mail = box->mail;
+    const struct wdl_rma_args *args = &box->args;
+    const struct wdl_buf *into = args->kind == WDL_RMA_GET ? &args->origin : &args->result;
+    int status = mail->status < WDL_STATUS_COUNT ? mail->status : WDL_ERR_PROTO;
+    if (status == WDL_OK && args->kind != WDL_RMA_PUT && args->kind != WDL_RMA_ACC)
+        memcpy((char *) into->addr + into->lo, mail->data, mail->bytes);
+    if (!own_cells(win))
+        mail_put(mail, WDL_MAIL_FREE);
+    box->history[args->target % WDL_MAIL_RANKS].missed = 0;
+    win->stats.ops_mailed++;
+    finish(win, status);
+}
+
+/* 0: it has been taken. */
+static int withdraw(struct wdl_win *win)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    if (!mail_swap(box->mail, WDL_MAIL_POSTED, WDL_MAIL_FREE))
+        return 0;
+    box->mail = NULL;
+    box->withdrawn = 1;
+    return 1;
+}
+
+/* What was withdrawn goes the way it would have gone. */
+static int begin_again(struct wdl_win *win)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    int on = box->on;
+    box->on = 0;
+    int status = wdl_rma_op(win, &box->args);
+    box->on = on;
+    if (status == WDL_AGAIN)
+        return WDL_AGAIN;
+    if (status == WDL_OK)
+        box->args.request = NULL; /* whoever has taken it completes it */
+    finish(win, status);
+    return WDL_OK;
+}
+
+int wdl_mailbox_settle(struct wdl_win *win)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    if (box->mail && state_of(box->mail) == WDL_MAIL_DONE)
+        answered(win);
+    else if (box->mail && ++box->looks >= WDL_MAIL_LOOKS && withdraw(win))
+        missed(box);
+    if (box->withdrawn)
+        return begin_again(win);
+    return box->mail ? WDL_AGAIN : WDL_OK;
+}
+
+int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
+                   struct wdl_win_control *control)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    struct wdl_mail *mail;
+    size_t payload;
+    if (wdl_mailbox_under_way(win) && wdl_mailbox_settle(win) != WDL_OK &&
+        (!box->mail || !withdraw(win) || begin_again(win) != WDL_OK))
+        return WDL_AGAIN;
+    box->run += box->run < 2;
+    if (box->follows || box->run > 1 || !__atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) ||
+        (args->kind >= WDL_RMA_ACC && win->net_sizes) || !fits(args, &payload) ||
+        !is_clear(win, t, args->target) || !is_expected(box, args->target))
+        return WDL_ERR_UNSUPPORTED;
+    mail = cell_get(win, control);
+    if (!mail)
+        return WDL_ERR_UNSUPPORTED;
+    fill(win, mail, args, payload);
+    mail_put(mail, WDL_MAIL_POSTED);
+    box->mail = mail;
+    box->args = *args;
+    box->looks = 0;
+    return WDL_OK;
+}
+
+/* --- the target ------------------------------------------------------------------------------- */
+
+/* What a message would have said. */
+static int packet_of(const struct wdl_win *win, const struct wdl_mail *mail, struct wdl_pkt *pkt,
+                     size_t *payload_out)
+{
+    static const uint8_t kind[WDL_RMA_KINDS] = {
+        [WDL_RMA_PUT] = WDL_PKT_PUT, [WDL_RMA_GET] = WDL_PKT_GET, [WDL_RMA_ACC] = WDL_PKT_ACC,
+        [WDL_RMA_GET_ACC] = WDL_PKT_GET_ACC, [WDL_RMA_CAS] = WDL_PKT_CAS
+    };
+    size_t n = mail->bytes;
+    if (mail->kind >= WDL_RMA_KINDS || n > WDL_MAIL_BYTES ||
+        mail->origin >= (uint32_t) win->params.size)
+        return WDL_ERR_PROTO;
+    wdl_pkt_init(pkt, win, kind[mail->kind]);
+    pkt->origin = mail->origin;
+    pkt->rop = mail->rop;
+    pkt->type = WDL_PKT_CONTIG;
+    pkt->disp = mail->disp;
+    pkt->bytes = mail->bytes;
+    pkt->total = n;
+    pkt->element.host_type = mail->host_type;
+    *payload_out = mail->kind == WDL_RMA_CAS ? 2 * n :
+        mail->kind == WDL_RMA_GET ||
+        (mail->kind == WDL_RMA_GET_ACC && mail->rop == WDL_ROP_NO_OP) ? 0 : n;
+    return *payload_out <= WDL_MAIL_BYTES ? WDL_OK : WDL_ERR_PROTO;
+}
+
+/* Do what is in a cell that is ours: WDL_AGAIN, or what its status is to be. */
+static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
+{
+    struct wdl_mail asked = *mail;      /* the sender could still write to it */
+    char room[sizeof(struct wdl_pkt) + WDL_MAIL_BYTES];
+    struct wdl_pkt pkt, answer;
+    size_t payload, used = 0;
+    int status = packet_of(win, &asked, &pkt, &payload);
+    if (status == WDL_OK)
+        status = wdl_serve_part(win, &pkt, asked.data, payload, room, &used, done);
+    if (status == WDL_AGAIN)
+        return WDL_AGAIN;
+    if (used > 0) {
+        memcpy(&answer, room, sizeof(answer));
+        memcpy(mail->data, room + sizeof(answer), answer.reserved);
+        status = answer.status;
+    }
+    return status;
+}
+
+static int serve_window(struct wdl_win *win)
+{
+    struct wdl_win_control *own = &win->params.node[win->params.node_index];
+    int n = 0, cells = own_cells(win) ? win->params.node_count : WDL_WIN_MAILS;
+    for (int i = 0; i < cells; i++) {
+        struct wdl_mail *mail = &own->mail[i];
+        uint32_t state = state_of(mail);
+        if (state == WDL_MAIL_POSTED && mail_swap(mail, WDL_MAIL_POSTED, WDL_MAIL_TAKEN)) {
+            win->mailbox.served[i] = 0;
+            state = WDL_MAIL_TAKEN;
+        }
+        int status = state == WDL_MAIL_TAKEN ? serve(win, mail, &win->mailbox.served[i]) :
+            WDL_AGAIN;
+        if (status == WDL_AGAIN)
+            continue;
+        mail->status = (uint8_t) status;
+        mail_put(mail, WDL_MAIL_DONE);
+        n++;
+    }
+    return n;
+}
+
+/* --- both ------------------------------------------------------------------------------------- */
+
+void wdl_mailbox_open(struct wdl_win *win)
+{
+    struct wdl_rma *rma = win->rma;
+    struct wdl_win_control *own = &win->params.node[win->params.node_index];
+    if (!win->params.mail || win->params.node_count < 2)
+        return;
+    for (int i = 0; i < WDL_MAIL_WINDOWS && !win->mailbox.on; i++) {
+        if (rma->mailed[i])
+            continue;
+        rma->mailed[i] = win;
+        rma->nmailed++;
+        win->mailbox.on = 1;
+        __atomic_store_n(&own->mail_open, 1, __ATOMIC_RELAXED);
+    }
+}
+
+void wdl_mailbox_close(struct wdl_win *win)
+{
+    struct wdl_rma *rma = win->rma;
+    for (int i = 0; i < WDL_MAIL_WINDOWS; i++)
+        if (rma->mailed[i] == win) {
+            rma->mailed[i] = NULL;
+            rma->nmailed--;
+        }
+}
+
+int wdl_mailboxes_progress(struct wdl_rma *rma)
+{
+    int n = 0;
+    for (int i = 0; i < WDL_MAIL_WINDOWS; i++) {
+        struct wdl_win *win = rma->mailed[i];
+        if (!win)
+            continue;
+        n += serve_window(win);
+        if (wdl_mailbox_under_way(win))
+            n += wdl_mailbox_settle(win) == WDL_OK;
+    }
+    return n;
+}
+
+int wdl_rma_by_memory(const struct wdl_proc *proc)
+{
+    const struct wdl_rma *rma = proc->rma;
+    return rma && rma->nmailed > 0;
+}
+
+int wdl_win_is_handed(const struct wdl_win *win)
+{
+    return win->mailbox.mail != NULL;
+}

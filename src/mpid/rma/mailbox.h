@@ -1,0 +1,65 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Short operations handed over in memory a node shares: where a rank's memory is private and the
+ * rank is in MPI, it does them itself, at the price of a cache line that goes there and back. The
+ * origin posts one in a cell of the target's control block; the target takes it when it makes
+ * progress, does what a message would have caused, and shows the result in the same cell. Where
+ * nobody takes it soon the origin withdraws it and goes another way.
+ *
+ *     FREE, DONE --origin--> POSTED --target--> TAKEN --target--> DONE
+ *                            POSTED --origin--> FREE         (withdrawn)
+ *
+ * Both steps out of POSTED are atomic exchanges, so an operation is done once. A cell has one
+ * origin at a time: where the node has no more ranks than there are cells, each has its own;
+ * otherwise they take turns (FILLING), and give a cell back FREE.
+ *
+ * Invariants:
+ *  1. A window has at most one operation under way in a mailbox; every other operation on the
+ *     window, and every synchronization, first settles or withdraws it. So what follows one another
+ *     stays in order.
+ *  2. It goes only to a target with nothing else under way and whose lock, if one is needed, is
+ *     held.
+ *  3. What was withdrawn has not touched the target.
+ */
+#ifndef WDL_MPID_RMA_MAILBOX_H_INCLUDED
+#define WDL_MPID_RMA_MAILBOX_H_INCLUDED
+
+#include "mpid/rma/win.h"
+
+struct wdl_rma;
+struct wdl_target;
+
+enum wdl_mail_state { WDL_MAIL_FREE, WDL_MAIL_FILLING, WDL_MAIL_POSTED, WDL_MAIL_TAKEN,
+    WDL_MAIL_DONE };
+
+enum { WDL_MAIL_WINDOWS = 4,    /* of a process that have mailboxes at a time */
+    WDL_MAIL_LOOKS = 100,       /* after so many in vain an operation is withdrawn */
+    WDL_MAIL_RANKS = 8          /* ranks' histories, by rank % this */
+};
+
+struct wdl_mailbox {
+    int on;                     /* the window has one, and may use others' */
+    struct wdl_mail *mail;      /* where our operation is; NULL: nowhere */
+    struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
+    int withdrawn, looks;
+    int run, follows;           /* operations since the last synchronization; before it: several */
+    struct {
+        uint8_t missed, pass;   /* withdrawn in a row; operations that go another way */
+    } history[WDL_MAIL_RANKS];
+    size_t served[WDL_WIN_MAILS];       /* of operations half done here (wdl_accumulate) */
+};
+
+/* A window's own is opened, closed. */
+void wdl_mailbox_open(struct wdl_win *win);
+void wdl_mailbox_close(struct wdl_win *win);
+/* Hand an operation over: WDL_OK, WDL_AGAIN (one before it is not over), or ERR_UNSUPPORTED: it is
+ * to go another way. control: the target's; t: its element, or NULL. */
+int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
+                   struct wdl_win_control *control);
+/* WDL_OK when nothing is under way; else WDL_AGAIN. Failures are the window's (wdl_win_fail).
+ * (wdl_mailbox_sync in win_impl.h asks first.) */
+int wdl_mailbox_settle(struct wdl_win *win);
+/* Serve all windows' mailboxes and settle what is under way; how much was done. */
+int wdl_mailboxes_progress(struct wdl_rma *rma);
+
+#endif
