@@ -234,7 +234,7 @@ static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
     return status;
 }
 
-static int serve_window(struct wdl_win *win)
+int wdl_mailbox_serve(struct wdl_win *win)
 {
     struct wdl_win_control *own = &win->params.node[win->params.node_index];
     int n = 0, cells = own_cells(win) ? win->params.node_count : WDL_WIN_MAILS;
@@ -291,7 +291,7 @@ int wdl_mailboxes_progress(struct wdl_rma *rma)
         struct wdl_win *win = rma->mailed[i];
         if (!win)
             continue;
-        n += serve_window(win);
+        n += wdl_mailbox_serve(win);
         if (wdl_mailbox_under_way(win))
             n += wdl_mailbox_settle(win) == WDL_OK;
     }

@@ -59,6 +59,8 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
 /* WDL_OK when nothing is under way; else WDL_AGAIN. Failures are the window's (wdl_win_fail).
  * (wdl_mailbox_sync in win_impl.h asks first.) */
 int wdl_mailbox_settle(struct wdl_win *win);
+/* Serve the window's own: for calls that wait by looking at memory alone. How much was done. */
+int wdl_mailbox_serve(struct wdl_win *win);
 /* Serve all windows' mailboxes and settle what is under way; how much was done. */
 int wdl_mailboxes_progress(struct wdl_rma *rma);
 

@@ -265,6 +265,8 @@ int wdl_win_wait(struct wdl_win *win, int *step)
     (void) step;
     if (win->epoch.expose_state != WDL_EXPOSE_POSTED)
         return WDL_ERR_SYNC;
+    if (win->mailbox.on)
+        wdl_mailbox_serve(win);
     if (win->params.node_whole) {
         uint32_t all =
             __atomic_load_n(&win->params.node[win->params.node_index].completed, __ATOMIC_ACQUIRE);

@@ -269,6 +269,8 @@ static inline int wdl_mailbox_under_way(const struct wdl_win *win)
 static inline int wdl_win_settle(struct wdl_win *win, int rank)
 {
     struct wdl_mailbox *box = &win->mailbox;
+    if (box->on)
+        wdl_mailbox_serve(win);
     if (wdl_mailbox_under_way(win) && wdl_mailbox_settle(win) != WDL_OK)
         return WDL_AGAIN;
     if (box->run > 0) {
