@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Short operations handed over in
  * memory a node shares (mailbox.h). */
 #include <string.h>
+#include "mpid/rma/kernel.h"
 #include "mpid/rma/win_impl.h"
 
 /* --- the origin ------------------------------------------------------------------------------- */
@@ -188,6 +189,59 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
 
 /* --- the target ------------------------------------------------------------------------------- */
 
+/* Where `bytes` of our memory are, or NULL: the whole path says why not. */
+static char *place_of(const struct wdl_win *win, const struct wdl_mail *mail)
+{
+    uint64_t at;
+    if (win->params.flavor == WDL_WIN_DYNAMIC || mail->disp < 0 ||
+        __builtin_mul_overflow((uint64_t) mail->disp, (uint64_t) win->params.disp_unit, &at) ||
+        at > win->params.bytes || mail->bytes > win->params.bytes - at)
+        return NULL;
+    return (char *) win->params.base + at;
+}
+
+/* One element of memory that this process alone updates. */
+static int update(const struct wdl_win *win, const struct wdl_mail *mail, char *at, char *out)
+{
+    const struct wdl_host *host = &win->proc->host;
+    struct wdl_element el;
+    if (win->params.mapped_any || win->net_sizes ||
+        !host->ops->element(host->ctx, mail->host_type, &el) || !wdl_kernel_has(&el) ||
+        el.packed_bytes != mail->bytes || (uintptr_t) at % el.packed_bytes != 0)
+        return WDL_ERR_UNSUPPORTED;
+    if (mail->kind == WDL_RMA_CAS) {
+        wdl_kernel_compare_swap(mail->bytes, at, mail->data, mail->data + mail->bytes, out);
+        return WDL_OK;
+    }
+    if (mail->rop >= WDL_ROP_COUNT || !host->ops->op_valid(host->ctx, mail->host_type, mail->rop))
+        return WDL_ERR_UNSUPPORTED;
+    const struct wdl_kernel_call call = {host, &el, mail->rop};
+    wdl_kernel_find(&el, mail->rop)->plain(&call, at, mail->data, out, 1);
+    return WDL_OK;
+}
+
+/* What most operations are, without a packet: WDL_OK, or ERR_UNSUPPORTED. */
+static int serve_short(const struct wdl_win *win, const struct wdl_mail *mail, char *out)
+{
+    char *at = place_of(win, mail);
+    if (!at || mail->bytes > WDL_MAIL_BYTES / 2)
+        return WDL_ERR_UNSUPPORTED;
+    switch (mail->kind) {
+        case WDL_RMA_PUT:
+            memcpy(at, mail->data, mail->bytes);
+            return WDL_OK;
+        case WDL_RMA_GET:
+            memcpy(out, at, mail->bytes);
+            return WDL_OK;
+        case WDL_RMA_ACC:
+        case WDL_RMA_GET_ACC:
+        case WDL_RMA_CAS:
+            return update(win, mail, at, out);
+        default:
+            return WDL_ERR_UNSUPPORTED;
+    }
+}
+
 /* What a message would have said. */
 static int packet_of(const struct wdl_win *win, const struct wdl_mail *mail, struct wdl_pkt *pkt,
                      size_t *payload_out)
@@ -221,6 +275,8 @@ static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
     char room[sizeof(struct wdl_pkt) + WDL_MAIL_BYTES];
     struct wdl_pkt pkt, answer;
     size_t payload, used = 0;
+    if (*done == 0 && serve_short(win, &asked, mail->data) == WDL_OK)
+        return WDL_OK;
     int status = packet_of(win, &asked, &pkt, &payload);
     if (status == WDL_OK)
         status = wdl_serve_part(win, &pkt, asked.data, payload, room, &used, done);

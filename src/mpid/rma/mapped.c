@@ -189,7 +189,7 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
                              enum wdl_rop op, const struct wdl_element *el, const void *in,
                              void *out)
 {
-    if (count - 1 >= WDL_REGION_BYTES || !is_plain_op(el, op))
+    if (!win->quick.place || count - 1 >= WDL_REGION_BYTES || !is_plain_op(el, op))
         return WDL_AGAIN;
     if (wdl_is_bulk(el, op, count))
         return bulk_update(win, rank, disp, count, op, el, in, out);
