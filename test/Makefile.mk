@@ -50,6 +50,7 @@ unit_tests =                            \
     test/mpid/rma/test_keys             \
     test/mpid/rma/test_lock             \
     test/mpid/rma/test_lock_all         \
+    test/mpid/rma/test_mailbox          \
     test/mpid/rma/test_mapped           \
     test/mpid/rma/test_net              \
     test/mpid/rma/test_op               \

@@ -182,7 +182,10 @@ static int step_do(struct world *w, int o, struct step *s)
         case STEP_OP:
             return operation(r, s);
         case STEP_FREE: {
+            struct wdl_win_stats stats;
+            wdl_win_stats_get(r->win, &stats);
             int status = wdl_win_free(r->win);
+            w->mailed += status == WDL_OK ? stats.ops_mailed : 0;
             if (status == WDL_OK)
                 r->win = NULL;
             return status;

@@ -11,7 +11,7 @@
 #include "system/world.h"
 
 /* of the networks of all worlds: the direct path; locks by words */
-static uint64_t puts_and_gets, atomics;
+static uint64_t puts_and_gets, atomics, mailed;
 
 static int peer_of(void *ctx, int rank)
 {
@@ -116,6 +116,7 @@ static void rank_open(struct world *w, int i)
                                  .rank_info = rank_info,
                                  .map = map,.copy = o->own == 2 ? copy : NULL,
                                  .attended = o->attended,
+                                 .mail = o->mail,
                                  .mapped_any = o->node > 1 && w->n > 1 && !o->own,
                                  .flavor = o->own ? WDL_WIN_CREATE : WDL_WIN_ALLOCATE,
                                  .node = &w->control[first],
@@ -160,6 +161,7 @@ static int world_close(struct world *w, int failed)
         }
         free(w->ranks[i].steps);
     }
+    mailed += w->mailed;
     puts_and_gets += wdl_sim_counts(w->sim)->puts + wdl_sim_counts(w->sim)->gets;
     atomics += wdl_sim_counts(w->sim)->atomics;
     if (!failed)
@@ -222,15 +224,18 @@ static void options_of(uint64_t seed, void *options_out)
     o.attended = (int) wdl_prng_below(&p, 2);
     o.atomics = (int) wdl_prng_below(&p, 3);
     o.epochs = o.ranks > 100 ? 1 : o.ranks > 8 ? 2 : 2 + (int) wdl_prng_below(&p, 3);
+    o.mail = o.own && wdl_prng_chance(&p, 500);
     *(struct options *) options_out = o;
 }
 
-/* Among many worlds there must be some of the direct path, and of locks by words at the network. */
+/* Among many worlds there must be some of the direct path, of locks by words at the network, and of
+ * mailboxes. */
 static int more(uint64_t seeds)
 {
-    printf("%llu puts and gets of the network, %llu atomics\n", (unsigned long long) puts_and_gets,
-           (unsigned long long) atomics);
-    return seeds >= 100 && (puts_and_gets == 0 || atomics == 0);
+    printf("%llu puts and gets of the network, %llu atomics, %llu operations by mailbox\n",
+           (unsigned long long) puts_and_gets, (unsigned long long) atomics,
+           (unsigned long long) mailed);
+    return seeds >= 100 && (puts_and_gets == 0 || atomics == 0 || mailed == 0);
 }
 
 int main(int argc, char **argv)
@@ -243,7 +248,7 @@ int main(int argc, char **argv)
         WORLDS_OPTION(options, epochs), WORLDS_OPTION(options, own),
         WORLDS_OPTION(options, crowded), WORLDS_OPTION(options, combine),
         WORLDS_OPTION(options, direct), WORLDS_OPTION(options, attended),
-        WORLDS_OPTION(options, atomics)
+        WORLDS_OPTION(options, atomics), WORLDS_OPTION(options, mail)
     };
     static const struct worlds worlds = {.program = "test/system/world",.count = 1000,
         .options_bytes = sizeof(struct options),.options = table,

@@ -24,7 +24,7 @@ enum { FAN_MAX = 4, CELL = 16, CELLS = 4 * CELL, MISC_COUNTER = 0, MISC_SUM = CE
 struct options {
     uint64_t seed;
     int ranks, ordered, refuse, delay, tiny, node, region, epochs, own, crowded, combine, direct,
-        attended;
+        attended, mail;
     int atomics;                /* of the network: 1 coherent with the processors', 2 not */
     /* f fence, p pscw, l lock, a lock_all, s streams of lock_all, m one after the other */
     int script;
@@ -78,6 +78,7 @@ struct world {
     char *memory;               /* of all ranks, one after the other */
     struct wdl_win_control *control;    /* by rank */
     struct wdl_win_place *place;        /* by rank, from memory */
+    uint64_t mailed;            /* operations by mailbox, of windows that are gone */
     int n, fan, barriers_open;
     int64_t disp_unit;
     size_t bytes;

@@ -194,6 +194,7 @@ static char *place_of(const struct wdl_win *win, const struct wdl_mail *mail)
 {
     uint64_t at;
     if (win->params.flavor == WDL_WIN_DYNAMIC || mail->disp < 0 ||
+        mail->bytes > WDL_MAIL_BYTES || mail->origin >= (uint32_t) win->params.size ||
         __builtin_mul_overflow((uint64_t) mail->disp, (uint64_t) win->params.disp_unit, &at) ||
         at > win->params.bytes || mail->bytes > win->params.bytes - at)
         return NULL;
@@ -224,7 +225,7 @@ static int update(const struct wdl_win *win, const struct wdl_mail *mail, char *
 static int serve_short(const struct wdl_win *win, const struct wdl_mail *mail, char *out)
 {
     char *at = place_of(win, mail);
-    if (!at || mail->bytes > WDL_MAIL_BYTES / 2)
+    if (!at)
         return WDL_ERR_UNSUPPORTED;
     switch (mail->kind) {
         case WDL_RMA_PUT:

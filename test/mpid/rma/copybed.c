@@ -76,6 +76,7 @@ void bed_open_as(struct bed *bed, struct bed_kind kind)
         params.rank_info = rank_info;
         params.copy = move;
         params.attended = kind.attended;
+        params.mail = kind.mail;
         params.combine = kind.combine;
         if (kind.dynamic > 1) {
             params.reach = reach;

@@ -34,6 +34,7 @@ extern struct bed_view view;
 struct bed_kind {
     int dynamic;                /* 2: with memory that is offered, too */
     int attended;               /* somebody serves messages */
+    int mail;                   /* short operations go by mailbox */
     enum wdl_combine combine;
 };
 

@@ -322,4 +322,80 @@ START_TEST(regions)
 }
 END_TEST
 
-WDL_SUITE("rma/threads", fences, posts, locks, updates, regions)
+/* --- mailboxes -------------------------------------------------------------------------------- */
+
+static int mail_users;          /* ranks that still hand something over */
+
+/* What this rank itself waits for comes when the others look at their mail. */
+static int settled(struct test_rank *r, int status)
+{
+    wdl_mailbox_serve(r->win);
+    return status;
+}
+
+static void hand(struct test_rank *r, struct wdl_rma_args args, int to)
+{
+    INSIST(settled(r, wdl_rma_op(r->win, &args)));
+    INSIST(settled(r, wdl_win_flush(r->win, to, 0, &r->step)));
+}
+
+/* All to all, each with a processor of its own or not: what is not served in time is copied. */
+static void play_mail(struct test_rank *r)
+{
+    uint64_t back;
+    INSIST(wdl_win_lock_all(r->win, 0, &r->step));
+    for (uint64_t i = 1; i <= ROUNDS; i++) {
+        int to = (r->rank + 1 + (int) i % (RANKS - 1)) % RANKS;
+        int64_t slot = (int64_t) offsetof(struct exposed, slots) + 8 * r->rank;
+        hand(r, test_put(to, slot, &i, 8), to);
+        hand(r, test_get(to, slot, &back, 8), to);
+        must_cmp(back, ==, i);
+    }
+    __atomic_sub_fetch(&mail_users, 1, __ATOMIC_ACQ_REL);
+    while (__atomic_load_n(&mail_users, __ATOMIC_ACQUIRE) > 0) {
+        wdl_mailbox_serve(r->win);
+        sched_yield();
+    }
+    INSIST(wdl_win_unlock_all(r->win, &r->step));
+}
+
+static void rank_memory(void *ctx, int rank, struct wdl_win_rank *out)
+{
+    const struct test_world *w = ((struct test_rank *) ctx)->world;
+    *out = (struct wdl_win_rank){.base = (uint64_t) (uintptr_t) w->rank[rank].memory,
+                                 .bytes = sizeof(struct exposed), .disp_unit = 1};
+}
+
+START_TEST(mailboxes)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = RANKS, .node = RANKS, .own = 1,
+                                  .bytes = sizeof(struct exposed)};
+    struct wdl_win *first[RANKS];
+    uint64_t mailed = 0;
+    test_world_open(&w, &p);
+    for (int i = 0; i < RANKS; i++) {
+        struct wdl_win_params params = test_win_params(&w.rank[i]);
+        params.id = 3;
+        params.rank_info = rank_memory;
+        params.copy = copy_by_system;
+        params.mail = 1;
+        first[i] = w.rank[i].win;
+        ck_assert_int_eq(wdl_win_create(w.rank[i].proc, &params, &w.rank[i].win), WDL_OK);
+    }
+    mail_users = RANKS;
+    play_all(&w, play_mail);
+    for (int i = 0; i < RANKS; i++) {
+        struct wdl_win_stats stats;
+        wdl_win_stats_get(w.rank[i].win, &stats);
+        ck_assert_uint_eq(stats.ops_mailed + stats.ops_copied, 2 * ROUNDS);
+        mailed += stats.ops_mailed;
+        TEST_DONE(&w, wdl_win_free(w.rank[i].win));
+        w.rank[i].win = first[i];
+    }
+    ck_assert_uint_gt(mailed, 0);
+    test_world_close(&w);
+}
+END_TEST
+
+WDL_SUITE("rma/threads", fences, posts, locks, updates, regions, mailboxes)

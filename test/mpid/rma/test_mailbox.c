@@ -1,0 +1,366 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Tests of rma/mailbox: what goes by mailbox and what does not, what becomes of an operation that
+ * nobody takes, and what a target makes of a cell full of nonsense.
+ */
+#include <string.h>
+#include "mpid/rma/copybed.h"
+#include "mpid/rma/win_impl.h"
+#include "support/suite.h"
+
+static void open(struct bed *bed)
+{
+    bed_open_as(bed, (struct bed_kind){.mail = 1});
+}
+
+static struct wdl_win_stats stats_of(const struct bed *bed)
+{
+    struct wdl_win_stats stats;
+    wdl_win_stats_get(bed->win[0], &stats);
+    return stats;
+}
+
+static struct wdl_mail *cell(struct bed *bed, int target)
+{
+    return &bed->w.control[target].mail[0];
+}
+
+static uint64_t at(struct bed *bed, int rank, int64_t disp)
+{
+    uint64_t value;
+    memcpy(&value, bed->w.rank[rank].memory + disp * UNIT, 8);
+    return value;
+}
+
+static int flush(struct bed *bed, int rank)
+{
+    return wdl_win_flush(bed->win[0], rank, 0, &bed->step);
+}
+
+/* The target is in MPI and looks. */
+static void served(struct bed *bed, int target)
+{
+    ck_assert_int_eq(wdl_mailbox_serve(bed->win[target]), 1);
+    ck_assert_int_eq(wdl_mailbox_serve(bed->win[target]), 0);
+}
+
+/* Looks in vain, one less than what makes it go another way. */
+static void look_in_vain(struct bed *bed, int target)
+{
+    for (int i = 1; i < WDL_MAIL_LOOKS; i++)
+        ck_assert_int_eq(flush(bed, target), WDL_AGAIN);
+}
+
+static const uint64_t one = 1, five = 5;
+
+/* Nobody's system is called and no message is sent: the target does it. */
+START_TEST(every_kind_is_done_by_the_target)
+{
+    struct bed bed;
+    uint64_t back = 0;
+    open(&bed);
+    const struct wdl_rma_args ops[] = {
+        test_put(1, 3, &five, 8), test_get(1, 3, &back, 8),
+        test_acc(1, 3, WDL_ROP_SUM, TEST_U64, 1, &one, NULL),
+        test_acc(1, 3, WDL_ROP_SUM, TEST_U64, 1, &one, &back),
+        test_acc(1, 3, WDL_ROP_NO_OP, TEST_U64, 1, NULL, &back),
+        test_cas(1, 3, TEST_U64, &(uint64_t){7}, &five, &back)};
+    const uint64_t read[] = {0, 5, 5, 6, 7, 7}, left[] = {5, 5, 6, 7, 7, 5};
+    for (int i = 0; i < 6; i++) {
+        ck_assert_int_eq(operate(&bed, ops[i]), WDL_OK);
+        ck_assert_int_eq(flush(&bed, 1), WDL_AGAIN);
+        served(&bed, 1);
+        ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+        ck_assert_uint_eq(back, read[i]);
+        ck_assert_uint_eq(at(&bed, 1, 3), left[i]);
+    }
+    ck_assert_uint_eq(stats_of(&bed).ops_mailed, 6);
+    ck_assert_int_eq(mover.calls, 0);
+    bed_close(&bed);
+}
+END_TEST
+
+/* Several elements, elements without an instruction, no multiple of anything: as by message. */
+START_TEST(what_is_not_one_word_is_done_as_well)
+{
+    struct bed bed;
+    const uint32_t add[4] = {1, 2, 3, 4};
+    uint32_t sums[4], old[4] = {9, 9, 9, 9};
+    const long double half = 0.5L;
+    long double sum, before = 1;
+    char text[WDL_MAIL_BYTES] = "";
+    open(&bed);
+    memcpy(bed.w.rank[2].memory + 16, add, sizeof(add));
+    const struct wdl_rma_args ops[] = {
+        test_acc(2, 2, WDL_ROP_SUM, TEST_U32, 4, add, old),
+        test_acc(2, 4, WDL_ROP_SUM, TEST_LD, 1, &half, &before),
+        test_put(2, 8, "as many bytes as a cell has room for....", 40),
+        test_get(2, 8, text, 40)};
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(operate(&bed, ops[i]), WDL_OK);
+        served(&bed, 2);
+        ck_assert_int_eq(flush(&bed, 2), WDL_OK);
+    }
+    memcpy(sums, bed.w.rank[2].memory + 16, sizeof(sums));
+    memcpy(&sum, bed.w.rank[2].memory + 32, sizeof(sum));
+    for (uint32_t i = 0; i < 4; i++)
+        ck_assert(old[i] == i + 1 && sums[i] == 2 * i + 2);
+    ck_assert(sum == half && before == 0);
+    ck_assert_mem_eq(text, "as many bytes as a cell has room for....", WDL_MAIL_BYTES);
+    ck_assert_uint_eq(stats_of(&bed).ops_mailed, 4);
+    bed_close(&bed);
+}
+END_TEST
+
+/* A target that computes: after so many looks a put is copied, an accumulate a message. */
+START_TEST(what_nobody_takes_goes_another_way)
+{
+    struct bed bed;
+    struct test_request request = {0};
+    open(&bed);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
+    look_in_vain(&bed, 1);
+    ck_assert_int_eq(mover.calls, 0);
+    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(mover.calls, 1);
+    ck_assert_uint_eq(at(&bed, 1, 0), 5);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
+    struct wdl_rma_args put = test_put(2, 0, &five, 8);
+    put.request = &request;
+    ck_assert_int_eq(operate(&bed, put), WDL_OK);
+    look_in_vain(&bed, 2);
+    ck_assert(!request.done);
+    ck_assert_int_eq(wdl_rma_progress(bed.win[0]->rma), 1);
+    ck_assert(request.done && request.status == WDL_OK);
+    ck_assert_uint_eq(at(&bed, 2, 0), 5);
+    ck_assert_int_eq(flush(&bed, 2), WDL_OK);
+    ck_assert_int_eq(mover.calls, 2);
+    /* it is asked again after one that goes the other way at once */
+    ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)), WDL_OK);
+    ck_assert(!bed.win[0]->mailbox.mail);
+    TEST_DONE(&bed.w, flush(&bed, 1));
+    ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)), WDL_OK);
+    ck_assert(bed.win[0]->mailbox.mail);
+    look_in_vain(&bed, 1);
+    TEST_DONE(&bed.w, flush(&bed, 1));
+    ck_assert_uint_eq(at(&bed, 1, 0), 7);
+    ck_assert_uint_eq(stats_of(&bed).ops_mailed, 0);
+    ck_assert_uint_eq(stats_of(&bed).ops_message, 2);
+    bed_end(&bed);
+}
+END_TEST
+
+/* Each time it does not come, twice as many go another way before it is asked again. */
+START_TEST(who_does_not_come_is_asked_less_often)
+{
+    struct bed bed;
+    int asked = 0;
+    open(&bed);
+    for (int i = 0; i < 1024; i++) {
+        ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
+        asked += bed.win[0]->mailbox.mail != NULL;
+        while (flush(&bed, 1) == WDL_AGAIN)
+            ;
+    }
+    ck_assert_int_eq(mover.calls, 1024);
+    ck_assert_int_eq(asked, 8 + (1024 - 511 + 255) / 256);
+    while (!bed.win[0]->mailbox.mail) {
+        ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+        ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
+    }
+    served(&bed, 1);
+    for (int i = 0; i < 10; i++) {      /* it has come back */
+        ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+        ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
+        served(&bed, 1);
+    }
+    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    bed_close(&bed);
+}
+END_TEST
+
+/* One at a time: the next one calls it back, and both go together, in order. */
+START_TEST(what_follows_calls_it_back)
+{
+    struct bed bed;
+    uint64_t old = 0;
+    open(&bed);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
+    ck_assert(bed.win[0]->mailbox.mail);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
+    ck_assert(!bed.win[0]->mailbox.mail);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
+    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(mover.calls, 1);
+    ck_assert_uint_eq(at(&bed, 1, 0), 5);
+    /* where several followed one another the first does not go by mailbox, until one is alone */
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
+    ck_assert(!bed.win[0]->mailbox.mail);
+    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)), WDL_OK);
+    ck_assert(bed.win[0]->mailbox.mail);
+    struct wdl_rma_args fetch = test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, &old);
+    ck_assert_int_eq(operate(&bed, fetch), WDL_OK);
+    TEST_DONE(&bed.w, flush(&bed, 1));
+    ck_assert_uint_eq(old, 2);
+    ck_assert_uint_eq(at(&bed, 1, 0), 3);
+    /* what is taken cannot be called back: the next one waits */
+    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
+    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
+    cell(&bed, 1)->state = WDL_MAIL_TAKEN;
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_AGAIN);
+    for (int i = 0; i < 2 * WDL_MAIL_LOOKS; i++)
+        ck_assert_int_eq(flush(&bed, 1), WDL_AGAIN);
+    cell(&bed, 1)->state = WDL_MAIL_POSTED;
+    served(&bed, 1);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
+    ck_assert_uint_eq(at(&bed, 1, 0), 1);
+    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_uint_eq(at(&bed, 1, 0), 5);
+    bed_end(&bed);
+}
+END_TEST
+
+/* Too long, in pieces, to oneself, and where something is under way already. */
+START_TEST(what_does_not_go_by_mailbox)
+{
+    static const int blocks_[2] = {2, 2}, displs[2] = {0, 4};
+    struct bed bed;
+    char long_one[WDL_MAIL_BYTES + 1] = "";
+    open(&bed);
+    struct test_host *host = &bed.w.rank[0].host;
+    wdl_type type = test_type_indexed(host, TEST_U8, 2, blocks_, displs);
+    struct wdl_rma_args typed = test_put(1, 0, long_one, 4);
+    typed.remote = test_typed(host, NULL, 1, type);
+    const struct wdl_rma_args ops[] = {test_put(1, 0, long_one, WDL_MAIL_BYTES + 1), typed,
+                                       test_put(0, 0, long_one, 8)};
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(operate(&bed, ops[i]), WDL_OK);
+        ck_assert_msg(!bed.win[0]->mailbox.mail, "operation %d", i);
+        ck_assert_int_eq(flush(&bed, -1), WDL_OK);
+    }
+    ck_assert_int_eq(operate(&bed, test_put(1, BYTES / UNIT, &one, 8)), WDL_ERR_RANGE);
+    test_type_end(host, type);
+    bed_close(&bed);
+}
+END_TEST
+
+/* A node with more ranks than cells: they take turns, and who finds none goes another way. */
+START_TEST(ranks_share_the_cells)
+{
+    enum { MANY = WDL_WIN_MAILS + 2, LAST = MANY - 1, SAME = LAST - WDL_WIN_MAILS };
+    struct test_world w;
+    struct test_world_params p = {.ranks = MANY, .node = MANY, .own = 1};
+    struct wdl_win *win[MANY];
+    int steps[MANY] = {0};
+    test_world_open(&w, &p);
+    for (int i = 0; i < MANY; i++) {
+        struct wdl_win_params params = test_win_params(&w.rank[i]);
+        params.id = 5;
+        params.mail = 1;
+        ck_assert_int_eq(wdl_win_create(w.rank[i].proc, &params, &win[i]), WDL_OK);
+        TEST_DONE(&w, wdl_win_lock_all(win[i], 0, &steps[i]));
+    }
+    for (int round = 0; round < 3; round++) {
+        struct wdl_rma_args add = test_acc(0, 0, WDL_ROP_SUM, TEST_U64, 1, &one, NULL);
+        ck_assert_int_eq(wdl_rma_op(win[SAME], &add), WDL_OK);
+        ck_assert(win[SAME]->mailbox.mail);
+        ck_assert_int_eq(wdl_rma_op(win[LAST], &add), WDL_OK);
+        ck_assert(!win[LAST]->mailbox.mail);
+        TEST_DONE(&w, wdl_win_flush(win[LAST], 0, 0, &steps[LAST]));
+        TEST_DONE(&w, wdl_win_flush(win[SAME], 0, 0, &steps[SAME]));
+        ck_assert_int_eq(wdl_rma_op(win[LAST], &add), WDL_OK);
+        ck_assert(win[LAST]->mailbox.mail);
+        TEST_DONE(&w, wdl_win_flush(win[LAST], 0, 0, &steps[LAST]));
+    }
+    uint64_t sum;
+    memcpy(&sum, w.rank[0].memory, 8);
+    ck_assert_uint_eq(sum, 9);
+    for (int i = 0; i < MANY; i++)
+        TEST_DONE(&w, wdl_win_unlock_all(win[i], &steps[i]));
+    for (int i = 0; i < MANY; i++)
+        TEST_DONE(&w, wdl_win_free(win[i]));
+    test_world_close(&w);
+}
+END_TEST
+
+/* A few windows have mailboxes; when one goes another may. */
+START_TEST(so_many_windows)
+{
+    struct bed bed;
+    struct wdl_win *more[WDL_MAIL_WINDOWS];
+    open(&bed);
+    for (int i = 0; i < WDL_MAIL_WINDOWS; i++) {
+        struct wdl_win_params params = bed.win[0]->params;
+        params.id = 10 + (uint32_t) i;
+        ck_assert_int_eq(wdl_win_create(bed.w.rank[0].proc, &params, &more[i]), WDL_OK);
+        ck_assert_int_eq(more[i]->mailbox.on, i < WDL_MAIL_WINDOWS - 1);
+    }
+    ck_assert_int_eq(wdl_rma_by_memory(bed.w.rank[0].proc), 1);
+    TEST_DONE(&bed.w, wdl_win_free(more[0]));
+    struct wdl_win_params params = bed.win[0]->params;
+    params.id = 20;
+    ck_assert_int_eq(wdl_win_create(bed.w.rank[0].proc, &params, &more[0]), WDL_OK);
+    ck_assert_int_eq(more[0]->mailbox.on, 1);
+    for (int i = 0; i < WDL_MAIL_WINDOWS; i++)
+        TEST_DONE(&bed.w, wdl_win_free(more[i]));
+    bed_close(&bed);
+}
+END_TEST
+
+/* A cell says anything: it is refused, and nothing is touched. */
+START_TEST(nonsense_is_refused)
+{
+    struct bed bed;
+    open(&bed);
+    for (int what = 0; what < 7; what++) {
+        struct wdl_mail *mail = cell(&bed, 1);
+        ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)),
+                         WDL_OK);
+        ck_assert(bed.win[0]->mailbox.mail == mail);
+        mail->kind = what == 0 ? WDL_RMA_KINDS : what == 1 ? 255 : mail->kind;
+        mail->bytes = what == 2 ? WDL_MAIL_BYTES + 1 : what == 3 ? 0 : mail->bytes;
+        mail->origin = what == 4 ? RANKS : mail->origin;
+        mail->host_type = what == 5 ? 0xdead : mail->host_type;
+        mail->disp = what == 6 ? INT64_MAX : mail->disp;
+        served(&bed, 1);
+        ck_assert(wdl_status_is_error(flush(&bed, 1)));
+        ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+        ck_assert_uint_eq(at(&bed, 1, 0), 0);
+    }
+    bed_close(&bed);
+}
+END_TEST
+
+/* An element whose lock another process holds: it goes on when it can, once. */
+START_TEST(an_operation_goes_on_where_it_was)
+{
+    struct bed bed;
+    const long double half = 0.5L;
+    long double sum = 0;
+    bed_open_as(&bed, (struct bed_kind){.dynamic = 2, .mail = 1});
+    int64_t there = attach(&bed, 1, 0, 64);
+    uint32_t *stripes = bed.w.control[1].stripe;
+    ck_assert_int_eq(operate(&bed, test_acc(1, there, WDL_ROP_SUM, TEST_LD, 1, &half, NULL)),
+                     WDL_OK);
+    ck_assert(bed.win[0]->mailbox.mail);
+    for (int i = 0; i < WDL_WIN_STRIPES; i++)
+        stripes[i] = 1;
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
+    for (int i = 0; i < 2 * WDL_MAIL_LOOKS; i++)
+        ck_assert_int_eq(flush(&bed, 1), WDL_AGAIN);
+    memset(stripes, 0, WDL_WIN_STRIPES * sizeof(stripes[0]));
+    served(&bed, 1);
+    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    memcpy(&sum, bed.w.rank[1].memory, sizeof(sum));
+    ck_assert(sum == half);
+    bed_close(&bed);
+}
+END_TEST
+
+WDL_SUITE("rma/mailbox", every_kind_is_done_by_the_target, what_is_not_one_word_is_done_as_well,
+          what_nobody_takes_goes_another_way, who_does_not_come_is_asked_less_often,
+          what_follows_calls_it_back, what_does_not_go_by_mailbox, ranks_share_the_cells,
+          so_many_windows, nonsense_is_refused, an_operation_goes_on_where_it_was)
