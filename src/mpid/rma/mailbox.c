@@ -162,15 +162,18 @@ int wdl_mailbox_settle(struct wdl_win *win)
     return box->mail ? WDL_AGAIN : WDL_OK;
 }
 
+int wdl_mailbox_clear(struct wdl_win *win)
+{
+    int status = wdl_mailbox_settle(win);
+    return status == WDL_AGAIN && win->mailbox.mail && withdraw(win) ? begin_again(win) : status;
+}
+
 int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                    struct wdl_win_control *control)
 {
     struct wdl_mailbox *box = &win->mailbox;
     struct wdl_mail *mail;
     size_t payload;
-    if (wdl_mailbox_under_way(win) && wdl_mailbox_settle(win) != WDL_OK &&
-        (!box->mail || !withdraw(win) || begin_again(win) != WDL_OK))
-        return WDL_AGAIN;
     box->run += box->run < 2;
     if (box->follows || box->run > 1 || !__atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) ||
         (args->kind >= WDL_RMA_ACC && win->net_sizes) || !fits(args, &payload) ||

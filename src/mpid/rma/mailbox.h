@@ -52,13 +52,15 @@ struct wdl_mailbox {
 /* A window's own is opened, closed. */
 void wdl_mailbox_open(struct wdl_win *win);
 void wdl_mailbox_close(struct wdl_win *win);
-/* Hand an operation over: WDL_OK, WDL_AGAIN (one before it is not over), or ERR_UNSUPPORTED: it is
- * to go another way. control: the target's; t: its element, or NULL. */
+/* Hand an operation over, with none under way: WDL_OK, or ERR_UNSUPPORTED: it is to go another way.
+ * control: the target's; t: its element, or NULL. */
 int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                    struct wdl_win_control *control);
 /* WDL_OK when nothing is under way; else WDL_AGAIN. Failures are the window's (wdl_win_fail).
  * (wdl_mailbox_sync in win_impl.h asks first.) */
 int wdl_mailbox_settle(struct wdl_win *win);
+/* The same at once, where nobody has taken it. */
+int wdl_mailbox_clear(struct wdl_win *win);
 /* Serve the window's own: for calls that wait by looking at memory alone. How much was done. */
 int wdl_mailbox_serve(struct wdl_win *win);
 /* Serve all windows' mailboxes and settle what is under way; how much was done. */

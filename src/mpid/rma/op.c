@@ -239,6 +239,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
             host->ops->request_complete(host->ctx, args->request, WDL_OK);
         return WDL_OK;
     }
+    if (win->mailbox.on && wdl_mailbox_under_way(win) && wdl_mailbox_clear(win) != WDL_OK)
+        return WDL_AGAIN;
     char *base = win->params.map(win->params.ctx, args->target, &control);
     int mapped = base != NULL, dynamic = win->params.flavor == WDL_WIN_DYNAMIC;
     if (base && dynamic) {
@@ -251,11 +253,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
         if (status != WDL_OK)
             return status;
     }
-    if (win->mailbox.on && control && !mapped) {
-        status = wdl_mailbox_op(win, args, t, control);
-        if (status != WDL_ERR_UNSUPPORTED)
-            return status;
-    }
+    if (win->mailbox.on && control && !mapped && wdl_mailbox_op(win, args, t, control) == WDL_OK)
+        return WDL_OK;
     int copied = !mapped && control && win->params.copy && args->kind <= WDL_RMA_GET;
     if (!copied && wdl_batches_run(win, args->target) != WDL_OK)
         return WDL_AGAIN;

@@ -360,7 +360,32 @@ START_TEST(an_operation_goes_on_where_it_was)
 }
 END_TEST
 
+/* Memory of a dynamic window that is mapped is changed behind what was handed over. */
+START_TEST(what_is_mapped_stays_behind)
+{
+    struct bed bed;
+    uint64_t old = 0;
+    bed_open_as(&bed, (struct bed_kind){.dynamic = 2, .mail = 1});
+    int64_t plain = attach(&bed, 1, 0, 64);
+    ck_assert_int_eq(operate(&bed, test_acc(1, plain, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)),
+                     WDL_OK);
+    ck_assert(bed.win[0]->mailbox.mail);
+    struct wdl_region offered = {.base = (uint64_t) (uintptr_t) bed.w.rank[1].memory + 1024,
+                                 .bytes = 64, .offer = 1, .serial = 9};
+    ck_assert_int_eq(wdl_win_attach_region(bed.win[1], &offered), WDL_OK);
+    ck_assert_int_eq(TEST_WAIT(&bed.w, operate(&bed, test_acc(1, (int64_t) offered.base,
+                                                              WDL_ROP_SUM, TEST_U64, 1, &one,
+                                                              &old))), WDL_OK);
+    ck_assert(!bed.win[0]->mailbox.mail);
+    ck_assert_uint_eq(at(&bed, 1, 0), 1);
+    TEST_DONE(&bed.w, flush(&bed, 1));
+    ck_assert_int_gt(view.calls, 0);
+    bed_end(&bed);
+}
+END_TEST
+
 WDL_SUITE("rma/mailbox", every_kind_is_done_by_the_target, what_is_not_one_word_is_done_as_well,
           what_nobody_takes_goes_another_way, who_does_not_come_is_asked_less_often,
           what_follows_calls_it_back, what_does_not_go_by_mailbox, ranks_share_the_cells,
-          so_many_windows, nonsense_is_refused, an_operation_goes_on_where_it_was)
+          so_many_windows, nonsense_is_refused, an_operation_goes_on_where_it_was,
+          what_is_mapped_stays_behind)
