@@ -51,7 +51,8 @@ static unsigned long long value(const char *name, MPI_Win *win)
 static unsigned long long operations(MPI_Win *win)
 {
     return value("windlass_win_ops_mapped", win) + value("windlass_win_ops_copied", win) +
-           value("windlass_win_ops_mailed", win) + value("windlass_win_ops_direct", win) + value("windlass_win_ops_message", win);
+           value("windlass_win_ops_mailed", win) + value("windlass_win_ops_direct", win) +
+           value("windlass_win_ops_message", win);
 }
 
 static MPI_Aint place(const struct t_win *w, int rank, int i)
