@@ -121,6 +121,11 @@ static struct cost heads_doubling(int p)
     return doubling(heads(p));
 }
 
+static struct cost heads_scan(int p)
+{
+    return scan(heads(p));
+}
+
 static struct cost heads_ring(int p)
 {
     return ring(heads(p));
@@ -151,6 +156,7 @@ static const struct {
     {WDL_COLL_BROADCAST, "levels", heads_rooted, heads_rooted, 130},
     {WDL_COLL_REDUCE, "levels", heads_rooted, heads_rooted, 130},
     {WDL_COLL_ALLREDUCE, "levels", heads_all, heads_doubling, 130},
+    {WDL_COLL_SCAN, "levels", heads_rooted, heads_scan, 130},
     {WDL_COLL_GATHER_ALL, "levels", heads_all, heads_ring, 130},
 };
 

@@ -107,11 +107,12 @@ void wdl_reduce_scatter_pairwise(struct wdl_build *b);
 /* node.c: all kinds, all ranks on one node */
 void wdl_all_node(struct wdl_build *b);
 
-/* levels.c, levels_gather.c: within nodes, and between one rank of each */
+/* levels*.c: within nodes, and between one rank of each */
 void wdl_levels_barrier(struct wdl_build *b);
 void wdl_levels_broadcast(struct wdl_build *b);
 void wdl_levels_reduce(struct wdl_build *b);
 void wdl_levels_allreduce(struct wdl_build *b);
 void wdl_levels_gather_all(struct wdl_build *b);
+void wdl_levels_scan(struct wdl_build *b);
 
 #endif

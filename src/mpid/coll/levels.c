@@ -39,6 +39,26 @@ void wdl_levels_embed(struct wdl_build *b, int first, int last, int before, int 
     }
 }
 
+void wdl_levels_place(struct wdl_build *b, int first, struct wdl_loc from, struct wdl_loc to,
+                      int before, int after)
+{
+    for (int i = first, last = b->ncars; i < last; i++) {
+        struct wdl_car *car = &b->cars[i];
+        if (car->a.buf == WDL_BUF_SRC) {
+            car->a = wdl_loc_at(from, car->a.at);
+            wdl_build_order(b, before, i);
+        } else if (car->a.buf == WDL_BUF_DST) {
+            car->a = wdl_loc_at(to, car->a.at);
+        }
+        if (car->b.buf == WDL_BUF_DST) {
+            car->b = wdl_loc_at(to, car->b.at);
+            wdl_build_order(b, i, after);
+        }
+        if (car->offered.buf == WDL_BUF_DST)
+            car->offered = wdl_loc_at(to, car->offered.at);
+    }
+}
+
 static int prefers_parts(const struct wdl_build *b)
 {
     struct wdl_cost cost = wdl_cost_of(b->team, b->args), between = wdl_cost_between(&cost);
@@ -59,15 +79,16 @@ int wdl_levels_watch(struct wdl_build *b, wdl_watch_fn fn, struct wdl_loc from, 
     return car;
 }
 
-static void begin(struct wdl_run *run)
+size_t wdl_levels_shown(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
-    run->shown = wdl_node_shown(run->team, &run->args);
+    size_t shown = wdl_node_shown(team, args);
+    return args->kind == WDL_COLL_SCAN ? 2 * wdl_levels_behind(shown) : shown;
 }
 
 /* The head has heard from all; the others have spoken. */
 static int gathered(struct wdl_run *run, struct wdl_car_run *c)
 {
-    begin(run);
+    wdl_levels_begin(run);
     if (!wdl_levels_leads(run, c))
         return wdl_node_post(run, WDL_BOARD_DATA);
     return wdl_node_each(run, c, WDL_BOARD_DATA, NULL);
@@ -75,7 +96,7 @@ static int gathered(struct wdl_run *run, struct wdl_car_run *c)
 
 static int released(struct wdl_run *run, struct wdl_car_run *c)
 {
-    begin(run);
+    wdl_levels_begin(run);
     if (wdl_levels_leads(run, c))
         return wdl_node_post(run, WDL_BOARD_DATA);
     return wdl_node_one(run, wdl_car_of(c)->peer, WDL_BOARD_DATA, NULL);
@@ -85,7 +106,7 @@ static int released(struct wdl_run *run, struct wdl_car_run *c)
 static int spread(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_car *car = wdl_car_of(c);
-    begin(run);
+    wdl_levels_begin(run);
     if (!wdl_levels_leads(run, c)) {
         WDL_NODE_STEP(c, 0, wdl_node_one(run, car->peer, WDL_BOARD_DATA, wdl_node_take_all));
         return wdl_node_fetched(run);
@@ -97,7 +118,7 @@ static int spread(struct wdl_run *run, struct wdl_car_run *c)
 static int folded(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_car *car = wdl_car_of(c);
-    begin(run);
+    wdl_levels_begin(run);
     return wdl_node_fold(run, c, car->peer, wdl_run_at(run, car->b));
 }
 
@@ -164,23 +185,26 @@ void wdl_levels_broadcast(struct wdl_build *b)
 }
 
 /* Parts of long data are folded in memory that the run has first of all. */
-static void fold_room(struct wdl_build *b)
+void wdl_levels_fold_room(struct wdl_build *b)
 {
-    if (!wdl_levels_alone(b) && wdl_node_shown(b->team, b->args) > b->team->params.board_bytes)
+    if (!wdl_levels_alone(b) && wdl_levels_shown(b->team, b->args) > b->team->params.board_bytes)
         (void) wdl_build_tmp(b, wdl_node_fold_room(b->args));
+}
+
+int wdl_levels_fold(struct wdl_build *b, struct wdl_loc to)
+{
+    return wdl_levels_watch(b, folded, b->from, wdl_levels_is_head(b) ? to : wdl_nowhere());
 }
 
 void wdl_levels_reduce(struct wdl_build *b)
 {
     int fold = WDL_CAR_NONE, first, is_root = b->rank == b->args->root;
     struct wdl_loc from = b->from;
-    fold_room(b);
+    wdl_levels_fold_room(b);
     if (!wdl_levels_alone(b)) {
         if (wdl_levels_is_head(b))
             from = is_root ? b->to : wdl_tmp(wdl_build_tmp(b, b->args->bytes));
-        else
-            from = wdl_nowhere();
-        fold = wdl_levels_watch(b, folded, b->from, from);
+        fold = wdl_levels_fold(b, from);
     }
     if (!wdl_levels_is_head(b))
         return;
@@ -195,9 +219,9 @@ void wdl_levels_reduce(struct wdl_build *b)
 void wdl_levels_allreduce(struct wdl_build *b)
 {
     int fold = WDL_CAR_NONE, share = WDL_CAR_NONE, first;
-    fold_room(b);
+    wdl_levels_fold_room(b);
     if (!wdl_levels_alone(b)) {
-        fold = wdl_levels_watch(b, folded, b->from, wdl_levels_is_head(b) ? b->to : wdl_nowhere());
+        fold = wdl_levels_fold(b, b->to);
         share = wdl_levels_watch(b, shared, wdl_levels_is_head(b) ? b->to : wdl_nowhere(), b->to);
         wdl_build_order(b, fold, share);
     }

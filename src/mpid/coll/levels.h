@@ -23,6 +23,21 @@ int wdl_levels_is_head(const struct wdl_build *b);
 void wdl_levels_climb(struct wdl_build *b);
 /* A WATCH, which the request waits for. */
 int wdl_levels_watch(struct wdl_build *b, wdl_watch_fn fn, struct wdl_loc from, struct wdl_loc to);
+/* Bytes a rank would have to have room for on its board, as wdl_node_shown: what it shows at first,
+ * and what its head is to show behind that. */
+size_t wdl_levels_shown(const struct wdl_team *team, const struct wdl_coll_args *args);
+static inline void wdl_levels_begin(struct wdl_run *run)
+{
+    run->shown = wdl_levels_shown(run->team, &run->args);
+}
+/* The node's vectors, folded to `to` at the head. Parts of long ones are folded in memory that the
+ * run has first of all. */
+void wdl_levels_fold_room(struct wdl_build *b);
+int wdl_levels_fold(struct wdl_build *b, struct wdl_loc to);
+/* The CARs from `first` on were built for the user's memory: theirs is `from` and `to`. Those that
+ * read the first go behind `before`, those that write the second in front of `after`. */
+void wdl_levels_place(struct wdl_build *b, int first, struct wdl_loc from, struct wdl_loc to,
+                      int before, int after);
 /* Of the CARs `first` .. `last` - 1: those that send or fold go behind `before`; `after` goes
  * behind those that write the result. */
 void wdl_levels_embed(struct wdl_build *b, int first, int last, int before, int after);
@@ -37,5 +52,11 @@ static inline int wdl_levels_leads(const struct wdl_run *run, const struct wdl_c
 {
     return wdl_car_of(c)->peer == run->team->rank;
 }
+
+/* --- levels_fold.c --- */
+
+/* What a head shows second is so far behind what it has shown at first. */
+size_t wdl_levels_behind(size_t bytes);
+double wdl_cost_levels_scan(const struct wdl_cost *c);
 
 #endif

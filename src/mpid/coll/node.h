@@ -99,6 +99,15 @@ int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c);
 int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c);
 int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c);
 int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c);
+/* The parts of a scan: what our ranks below and, unless it is exclusive, we ourselves give, folded;
+ * where others may still want what it would overwrite, it is in run->apart until _apart_end. WDL_OK,
+ * with errors noted, or WDL_AGAIN. */
+int wdl_node_prefix(struct wdl_run *run, struct wdl_car_run *c);
+/* ... with `left` in front of it: on a board, or in memory of rank `owner` */
+int wdl_node_put_before(struct wdl_run *run, int owner, const char *left);
+/* All ranks above have posted. */
+int wdl_node_above(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place);
+int wdl_node_apart_end(struct wdl_run *run);
 /* The run's own memory a long fold needs. */
 size_t wdl_node_fold_room(const struct wdl_coll_args *args);
 

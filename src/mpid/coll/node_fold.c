@@ -12,7 +12,8 @@ enum { CHUNK = 32 << 10 }; /* of a fold: what comes stays in the cache until it 
 /* Elements that the i-th rank folds for all: nearly equal parts. */
 static size_t part_at(const struct wdl_run *run, int i)
 {
-    size_t unit = run->args.op.elem_bytes, n = run->args.bytes / unit, before = (size_t) i;
+    size_t unit = run->args.op.elem_bytes, n = wdl_board_own_length(run) / unit;
+    size_t before = (size_t) i;
     size_t size = (size_t) wdl_node_size(run->team), each_n = n / size, more = n % size;
     return unit * (each_n * before + (before < more ? before : more));
 }
@@ -133,20 +134,21 @@ int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c)
 /* Only ranks below have something for us, only ranks above take from us. */
 static int below(struct wdl_run *run, struct wdl_car_run *c)
 {
-    for (; c->next < run->team->rank; c->next++) {
-        if (!wdl_board_seen(run, c->next, WDL_BOARD_DATA))
+    for (; c->next < wdl_node_place(run->team); c->next++) {
+        int rank = wdl_node_rank(run->team, c->next);
+        if (!wdl_board_seen(run, rank, WDL_BOARD_DATA))
             return WDL_AGAIN;
-        (void) wdl_node_note(run, wdl_node_agrees(run, c->next));
+        (void) wdl_node_note(run, wdl_node_agrees(run, rank));
     }
     c->next = 0;
     return WDL_OK;
 }
 
-static int above(struct wdl_run *run, struct wdl_car_run *c)
+int wdl_node_above(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place)
 {
-    int me = run->team->rank;
-    for (; me + 1 + c->next < run->team->size; c->next++)
-        if (!wdl_board_seen(run, me + 1 + c->next, WDL_BOARD_DONE))
+    int first = wdl_node_place(run->team) + 1;
+    for (; first + c->next < wdl_node_size(run->team); c->next++)
+        if (!wdl_board_seen(run, wdl_node_rank(run->team, first + c->next), place))
             return WDL_AGAIN;
     return WDL_OK;
 }
@@ -169,7 +171,7 @@ static int fold_apart(struct wdl_run *run, int hi, size_t at)
     return fold_long(run, hi, at, a->bytes, run->team->rank, run->apart ? run->apart : a->dst);
 }
 
-static int apart_end(struct wdl_run *run)
+int wdl_node_apart_end(struct wdl_run *run)
 {
     const struct wdl_host *host = &run->team->coll->host;
     if (run->apart)
@@ -190,26 +192,43 @@ int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c)
         return WDL_OK;
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     WDL_NODE_STEP(c, 4, wdl_node_each(run, c, WDL_BOARD_DONE, NULL));
-    return apart_end(run);
+    return wdl_node_apart_end(run);
 }
 
-static int scan_fold(struct wdl_run *run)
+int wdl_node_prefix(struct wdl_run *run, struct wdl_car_run *c)
 {
-    int hi = run->team->rank - ((run->args.flags & WDL_COLL_EXCLUSIVE) != 0);
+    int hi = wdl_node_place(run->team) - ((run->args.flags & WDL_COLL_EXCLUSIVE) != 0);
+    if (below(run, c) == WDL_AGAIN)
+        return WDL_AGAIN;
     return hi < 0 || run->status != WDL_OK ? WDL_OK : wdl_node_note(run, fold_apart(run, hi, 0));
+}
+
+int wdl_node_put_before(struct wdl_run *run, int owner, const char *left)
+{
+    const struct wdl_coll_op *op = &run->args.op;
+    size_t chunk = chunk_of(&run->args), bytes = run->args.bytes;
+    int far = owner != run->team->rank && !wdl_node_on_board(run), status = WDL_OK;
+    char *to = run->apart ? run->apart : run->args.dst;
+    for (size_t done = 0; done < bytes && status == WDL_OK; done += chunk) {
+        size_t n = bytes - done < chunk ? bytes - done : chunk;
+        if (far)
+            status = wdl_board_fetch(run, owner, left + done, run->tmp, n);
+        if (status == WDL_OK)
+            op->fn(op->ctx, far ? run->tmp : left + done, to + done, n / op->elem_bytes);
+    }
+    return status;
 }
 
 int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
     WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
-    WDL_NODE_STEP(c, 1, below(run, c));
-    WDL_NODE_STEP(c, 2, scan_fold(run));
+    WDL_NODE_STEP(c, 1, wdl_node_prefix(run, c));
     if (wdl_node_on_board(run)) /* one below may believe that we fetch from it */
         return run->status == WDL_OK ? WDL_OK : wdl_node_post(run, WDL_BOARD_DONE);
-    WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
-    WDL_NODE_STEP(c, 4, above(run, c));
-    return apart_end(run);
+    WDL_NODE_STEP(c, 2, wdl_node_post(run, WDL_BOARD_DONE));
+    WDL_NODE_STEP(c, 3, wdl_node_above(run, c, WDL_BOARD_DONE));
+    return wdl_node_apart_end(run);
 }
 
 size_t wdl_node_fold_room(const struct wdl_coll_args *args)

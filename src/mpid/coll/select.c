@@ -9,7 +9,7 @@
 #include <string.h>
 #include <strings.h>
 #include "mpid/coll/cost.h"
-#include "mpid/coll/node.h"
+#include "mpid/coll/levels.h"
 
 enum { ROW_FIRST = 1 << 16, ROW_CREDIT }; /* rows of the empty collectives */
 enum { HAS_BEFORE = 1 << 28, HAS_AFTER = 1 << 29 }; /* in a shape's flags */
@@ -73,16 +73,18 @@ static int node(const struct wdl_team *team, const struct wdl_coll_args *args)
 }
 
 /* Several nodes, some with several ranks. Operands of a node are folded together: an operator that
- * does not commute wants them side by side. */
+ * does not commute wants them side by side, and so does who wants those below it. */
 static int levels(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     const struct wdl_nodes *nodes = team->nodes;
-    int blocks = args->kind == WDL_COLL_GATHER_ALL, reduces = wdl_coll_reduces(args->kind);
-    if (!nodes || (reduces && !args->op.commutes && !nodes->in_order) ||
+    int blocks = args->kind == WDL_COLL_GATHER_ALL;
+    int in_order = args->kind == WDL_COLL_SCAN ||
+                   (wdl_coll_reduces(args->kind) && !args->op.commutes);
+    if (!nodes || (in_order && !nodes->in_order) ||
         (blocks && !stages(team, args)))
         return 0;
     return !(args->flags & WDL_COLL_OUT_NOSYNC) ||
-           wdl_node_shown(team, args) <= team->params.board_bytes;
+           wdl_levels_shown(team, args) <= team->params.board_bytes;
 }
 
 static void custom(struct wdl_build *b)
@@ -122,6 +124,7 @@ static const struct row rows[] = {
     {WDL_COLL_ALLREDUCE, "doubling", wdl_allreduce_doubling, always, wdl_cost_doubling, 0},
     {WDL_COLL_ALLREDUCE, "halving", wdl_allreduce_halving, divisible, wdl_cost_halving, 0},
     {WDL_COLL_SCAN, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_SCAN, "levels", wdl_levels_scan, levels, wdl_cost_levels_scan, 0},
     {WDL_COLL_SCAN, "doubling", wdl_scan_doubling, always, wdl_cost_vector, 0},
     {WDL_COLL_REDUCE_SCATTER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
     {WDL_COLL_REDUCE_SCATTER, "pairwise", wdl_reduce_scatter_pairwise, few_or_sparse,

@@ -5,24 +5,24 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "mpid/coll/coll_impl.h"
+#include "mpid/coll/nodes.h"
 #include "mpid/coll/ranks.h"
 #include "support/suite.h"
 
-/* More than a cell, and what fits a packet; more than a board. */
-enum { RANKS_MAX = 13, SMALL = 4, LARGE = 900, LONG = 5000 };
+/* More than a cell, and what fits a packet; half a board and more; more than a board. */
+enum { RANKS_MAX = 13, SMALL = 4, LARGE = 900, MIDDLE = 1500, LONG = 5000 };
 
 static struct ranks r;
 static struct wdl_team *teams[RANKS_MAX];
 static struct wdl_coll_req reqs[RANKS_MAX];
 static struct wdl_coll_shm shm[RANKS_MAX];
 static char *segments[RANKS_MAX], *src[RANKS_MAX], *dst[RANKS_MAX];
-static int per_node, nodes, interleaved;
+static int node_by_rank[RANKS_MAX], nodes;
 
 static int node_of(void *ctx, int rank)
 {
     (void) ctx;
-    return 7 + (interleaved ? rank % nodes : rank / per_node);
+    return 7 + node_by_rank[rank];
 }
 
 static void *segment(void *ctx, int rank)
@@ -65,14 +65,12 @@ static void finish(struct wdl_coll_args args)
         ranks_step(&r);
 }
 
-static void open_world(int n, int per, int turned)
+/* On the nodes of node_by_rank. */
+static void open_ranks(int n)
 {
     struct wdl_sim_params sim = {.seed = 5, .ranks = n, .ordered = 1, .am_bytes_max = 1024};
     struct wdl_team_params p = {.id = 3, .size = n, .peer_of = peer_of, .node_of = node_of};
     p.model = (struct wdl_coll_model){1000, 1000, 0.1, 0.25}; /* trees are binomial */
-    per_node = per;
-    nodes = (n + per - 1) / per;
-    interleaved = turned;
     ranks_open(&r, &sim);
     for (p.rank = 0; p.rank < n; p.rank++) {
         shm[p.rank] = (struct wdl_coll_shm){
@@ -80,7 +78,7 @@ static void open_world(int n, int per, int turned)
         size_t bytes = (wdl_coll_shm_bytes(r.one[p.rank].proc, &p) + 63) & ~(size_t) 63;
         segments[p.rank] = aligned_alloc(64, bytes);
         memset(segments[p.rank], 0, bytes);
-        src[p.rank] = calloc(1, LONG);
+        src[p.rank] = calloc(RANKS_MAX, LONG);
         dst[p.rank] = calloc(RANKS_MAX, LONG);
     }
     for (p.rank = 0; p.rank < n; p.rank++) {
@@ -90,6 +88,14 @@ static void open_world(int n, int per, int turned)
     finish((struct wdl_coll_args){.kind = WDL_COLL_BARRIER});
     for (int i = 0; i < n; i++)
         ck_assert_ptr_nonnull(teams[i]->nodes);
+}
+
+static void open_world(int n, int per, int interleaved)
+{
+    nodes = (n + per - 1) / per;
+    for (int i = 0; i < n; i++)
+        node_by_rank[i] = interleaved ? i % nodes : i / per;
+    open_ranks(n);
 }
 
 static void close_world(void)
@@ -115,65 +121,109 @@ static struct wdl_coll_args args_of(enum wdl_coll_kind kind, size_t bytes)
 }
 
 /* In order, from rank 0 on. */
-static void fold_expected(char *sum, size_t bytes)
+static void fold_expected(char *sum, size_t bytes, int last)
 {
-    memcpy(sum, src[r.n - 1], bytes);
-    for (int i = r.n - 2; i >= 0; i--)
+    memcpy(sum, src[last], bytes);
+    for (int i = last - 1; i >= 0; i--)
         ranks_compose(NULL, src[i], sum, bytes / 4);
+}
+
+/* What a rank must have in the end, and how long it is. */
+static size_t expected(struct wdl_coll_args a, int rank, char *want)
+{
+    int is_root = rank == a.root;
+    switch (a.kind) {
+    case WDL_COLL_BROADCAST:
+        memcpy(want, src[a.root], a.bytes);
+        return a.bytes;
+    case WDL_COLL_GATHER_ALL:
+        for (int i = 0; i < r.n; i++)
+            memcpy(want + (size_t) i * a.bytes, src[i], a.bytes);
+        return a.bytes * (size_t) r.n;
+    case WDL_COLL_SCAN:
+        rank -= (a.flags & WDL_COLL_EXCLUSIVE) != 0;
+        if (rank < 0)
+            return 0;
+        fold_expected(want, a.bytes, rank);
+        return a.bytes;
+    default:
+        fold_expected(want, a.bytes, r.n - 1);
+        return a.kind == WDL_COLL_ALLREDUCE || is_root ? a.bytes : 0;
+    }
 }
 
 static void call(struct wdl_coll_args args)
 {
     static unsigned char salt;
-    static char expected[LONG * RANKS_MAX];
-    size_t bytes = args.bytes;
+    static char want[LONG * RANKS_MAX], wants[RANKS_MAX][LONG * RANKS_MAX];
+    size_t bytes[RANKS_MAX];
     salt++;
     for (int i = 0; i < r.n; i++)
-        for (size_t k = 0; k < LONG; k++) {
+        for (size_t k = 0; k < LONG * RANKS_MAX; k++) {
             src[i][k] = (char) (salt + 31 * i + (int) (k * 7 / 4));
             dst[i][k] = 0x77;
         }
-    fold_expected(expected, args.bytes);
-    if (args.kind == WDL_COLL_BROADCAST)
-        memcpy(expected, src[args.root], args.bytes);
-    if (args.kind == WDL_COLL_GATHER_ALL) {
-        bytes *= (size_t) r.n;
-        for (int i = 0; i < r.n; i++)
-            memcpy(expected + (size_t) i * args.bytes, src[i], args.bytes);
-    }
-    finish(args);
+    memset(want, 0x77, sizeof(want));
     for (int i = 0; i < r.n; i++)
-        if (args.kind != WDL_COLL_REDUCE || i == args.root)
-            ck_assert_msg(memcmp(dst[i], expected, bytes) == 0, "%s of %zu, root %d, rank %d",
-                          wdl_coll_kind_name(args.kind), args.bytes, args.root, i);
+        bytes[i] = expected(args, i, wants[i]);
+    finish(args);
+    for (int i = 0; i < r.n; i++) {
+        ck_assert_msg(memcmp(dst[i], wants[i], bytes[i]) == 0, "%s of %zu, root %d, rank %d",
+                      wdl_coll_kind_name(args.kind), args.bytes, args.root, i);
+        ck_assert_msg(memcmp(dst[i] + bytes[i], want, sizeof(want) - bytes[i]) == 0,
+                      "%s of %zu, root %d, rank %d: more is written", wdl_coll_kind_name(args.kind),
+                      args.bytes, args.root, i);
+    }
 }
 
 static const enum wdl_coll_kind kinds[] = {WDL_COLL_BROADCAST, WDL_COLL_REDUCE, WDL_COLL_ALLREDUCE,
-                                           WDL_COLL_GATHER_ALL};
+                                           WDL_COLL_SCAN, WDL_COLL_GATHER_ALL};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/* Every kind that applies here, of each length, to and from some roots. */
+static void call_all(int step)
+{
+    static const size_t sizes[] = {0, SMALL, LARGE, MIDDLE, LONG};
+    for (int k = 0; k < 5 * KINDS; k++)
+        for (int root = 0; root < r.n; root += step) {
+            struct wdl_coll_args args = args_of(kinds[k % KINDS], sizes[k / KINDS]);
+            args.root = root;
+            if (root % 2)
+                args.flags |= WDL_COLL_EXCLUSIVE;
+            if (teams[0]->nodes->in_order || !wdl_coll_reduces(args.kind))
+                call(args);
+        }
+}
 
 START_TEST(every_root_and_order)
 {
-    static const size_t sizes[] = {0, SMALL, LARGE, LONG};
     for (int n = 3; n <= RANKS_MAX; n += 2)
         for (int per = 2; per < n && per < 6; per++) {
             open_world(n, per, 0);
-            for (int k = 0; k < 16; k++)
-                for (int root = 0; root < n; root += 1 + n / 4) {
-                    struct wdl_coll_args args = args_of(kinds[k % 4], sizes[k / 4]);
-                    args.root = root;
-                    call(args);
-                }
+            call_all(1 + n / 4);
             close_world();
         }
 }
 END_TEST
 
-START_TEST(blocks_of_nodes_that_interleave)
+START_TEST(nodes_of_any_size_and_order)
 {
-    for (int n = 7; n < 10; n++) { /* of 7 ranks on 4 nodes one is alone */
-        open_world(n, 2, 1);
-        for (size_t bytes = SMALL; bytes <= LONG; bytes += LONG / 8)
-            call(args_of(WDL_COLL_GATHER_ALL, bytes));
+    struct wdl_prng prng;
+    wdl_prng_init(&prng, 3);
+    for (int round = 0; round < 24; round++) {
+        int n = 3 + (int) wdl_prng_below(&prng, RANKS_MAX - 2), in_order = round % 2, shared = 0;
+        nodes = 1;
+        for (int i = 0; i < n; i++) {
+            int choice = (int) wdl_prng_below(&prng, 4);
+            nodes += !choice;
+            node_by_rank[i] = in_order ? nodes : choice;
+            for (int k = 0; k < i; k++)
+                shared += node_by_rank[k] == node_by_rank[i];
+        }
+        if (shared == 0 || shared == n * (n - 1) / 2)
+            continue; /* no levels */
+        open_ranks(n);
+        call_all(1 + n / 3);
         close_world();
     }
 }
@@ -234,6 +284,7 @@ START_TEST(only_heads_send)
             ck_assert_int_eq(messages(args), 2 * (nodes - 1));
         }
         ck_assert_int_eq(messages(args_of(WDL_COLL_ALLREDUCE, SMALL)), doubling(nodes));
+        ck_assert_int_eq(messages(args_of(WDL_COLL_SCAN, SMALL)), nodes * log - (1 << log) + 1);
         ck_assert_int_eq(messages(args_of(WDL_COLL_GATHER_ALL, SMALL)), nodes * nodes);
         close_world();
     }
@@ -257,5 +308,5 @@ START_TEST(chosen_where_there_are_nodes)
 END_TEST
 
 WDL_SUITE("mpid/coll/levels", every_root_and_order,
-          nodes_that_interleave_keep_the_order_of_operands, blocks_of_nodes_that_interleave,
+          nodes_that_interleave_keep_the_order_of_operands, nodes_of_any_size_and_order,
           only_heads_send, chosen_where_there_are_nodes)
