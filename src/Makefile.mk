@@ -32,6 +32,8 @@ windlass_core_sources = \
     %D%/mpid/coll/gather_all.c \
     %D%/mpid/coll/graph.c \
     %D%/mpid/coll/levels.c \
+    %D%/mpid/coll/levels_blocks.c \
+    %D%/mpid/coll/levels_exchange.c \
     %D%/mpid/coll/levels_fold.c \
     %D%/mpid/coll/levels_gather.c \
     %D%/mpid/coll/model.c \

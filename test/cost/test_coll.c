@@ -126,6 +126,11 @@ static struct cost heads_scan(int p)
     return scan(heads(p));
 }
 
+static struct cost heads_pairwise(int p)
+{
+    return pairwise(heads(p));
+}
+
 static struct cost heads_ring(int p)
 {
     return ring(heads(p));
@@ -156,6 +161,9 @@ static const struct {
     {WDL_COLL_BROADCAST, "levels", heads_rooted, heads_rooted, 130},
     {WDL_COLL_REDUCE, "levels", heads_rooted, heads_rooted, 130},
     {WDL_COLL_ALLREDUCE, "levels", heads_all, heads_doubling, 130},
+    {WDL_COLL_SCATTER, "levels", heads_rooted, heads_rooted, 64},
+    {WDL_COLL_GATHER, "levels", heads_rooted, heads_rooted, 64},
+    {WDL_COLL_EXCHANGE, "levels", heads_all, heads_pairwise, 60},
     {WDL_COLL_SCAN, "levels", heads_rooted, heads_scan, 130},
     {WDL_COLL_GATHER_ALL, "levels", heads_all, heads_ring, 130},
 };

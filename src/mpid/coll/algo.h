@@ -114,5 +114,13 @@ void wdl_levels_reduce(struct wdl_build *b);
 void wdl_levels_allreduce(struct wdl_build *b);
 void wdl_levels_gather_all(struct wdl_build *b);
 void wdl_levels_scan(struct wdl_build *b);
+void wdl_levels_gather(struct wdl_build *b);
+void wdl_levels_scatter(struct wdl_build *b);
+void wdl_levels_exchange(struct wdl_build *b);
+
+/* levels_blocks.c: between the ranks of a node through memory, between all others straight */
+void wdl_near_gather(struct wdl_build *b);
+void wdl_near_scatter(struct wdl_build *b);
+void wdl_near_exchange(struct wdl_build *b);
 
 #endif

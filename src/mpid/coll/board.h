@@ -24,7 +24,7 @@ struct wdl_sheet {
     char *dst;
     struct wdl_sheet_block {
         size_t at, bytes;
-    } block[]; /* by rank, of one of them, if they vary */
+    } block[]; /* by place on the node, of one of them, if they vary */
 };
 
 /* The sheet's memory; written by its owner before DATA is posted. */

@@ -135,7 +135,7 @@ struct wdl_graph {
 };
 
 /* Building. Every function may run out of memory: it then returns WDL_CAR_NONE, and wdl_build_end
- * says so. */
+ * says so; so does a message's that `far` leaves out. */
 
 struct wdl_dep {
     int before, after, range;
@@ -150,6 +150,7 @@ struct wdl_build {
     const struct wdl_span *span;
     const int *leader; /* NULL: the team; else the head of each node but the root's ... */
     int head; /* ... which is this one */
+    int far; /* the ranks of the own node get and give nothing by messages */
     struct wdl_loc from, to; /* what they give; where the result goes */
     int status;
     /* all RECVs without prerequisites are armed before data moves: no ready flags */

@@ -2,7 +2,7 @@
 #include "mpid/coll/car.h"
 #include <string.h>
 #include "base/assert.h"
-#include "mpid/coll/coll_impl.h"
+#include "mpid/coll/nodes.h"
 
 enum { FIRST_ROOM = 32, TMP_ALIGN = 64 };
 
@@ -64,8 +64,16 @@ static int car_new(struct wdl_build *b, const struct wdl_car *car)
     return b->ncars++;
 }
 
+static int is_left_out(const struct wdl_build *b, int peer)
+{
+    const struct wdl_nodes *nodes = b->team->nodes;
+    return b->far && nodes->node_of[peer] == nodes->mine;
+}
+
 int wdl_build_send(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc a, size_t bytes)
 {
+    if (is_left_out(b, peer))
+        return WDL_CAR_NONE;
     return car_new(b, &(struct wdl_car){.kind = WDL_CAR_SEND,
                                         .peer = team_rank(b, peer),
                                         .role = role,
@@ -75,6 +83,8 @@ int wdl_build_send(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc 
 
 int wdl_build_recv(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc to, size_t bytes)
 {
+    if (is_left_out(b, peer))
+        return WDL_CAR_NONE;
     return car_new(b, &(struct wdl_car){.kind = WDL_CAR_RECV,
                                         .peer = team_rank(b, peer),
                                         .role = role,

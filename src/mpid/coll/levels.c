@@ -81,8 +81,17 @@ int wdl_levels_watch(struct wdl_build *b, wdl_watch_fn fn, struct wdl_loc from, 
 
 size_t wdl_levels_shown(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
-    size_t shown = wdl_node_shown(team, args);
-    return args->kind == WDL_COLL_SCAN ? 2 * wdl_levels_behind(shown) : shown;
+    size_t most = (size_t) team->nodes->most, all = (size_t) team->size * args->bytes;
+    switch (args->kind) {
+    case WDL_COLL_SCAN:
+        return 2 * wdl_levels_behind(args->bytes);
+    case WDL_COLL_SCATTER:
+        return most * args->bytes;
+    case WDL_COLL_EXCHANGE:
+        return (1 + most) * all;
+    default:
+        return wdl_node_shown(team, args);
+    }
 }
 
 /* The head has heard from all; the others have spoken. */

@@ -53,6 +53,22 @@ static inline int wdl_levels_leads(const struct wdl_run *run, const struct wdl_c
     return wdl_car_of(c)->peer == run->team->rank;
 }
 
+/* --- levels_gather.c --- */
+
+/* Where the blocks of a node begin in what is collected; behind the last one: all of it. */
+size_t wdl_levels_at(const struct wdl_build *b, int node);
+/* The blocks of the node come to its head: to their places, where `to` is the user's memory, or one
+ * behind another. */
+int wdl_levels_collect(struct wdl_build *b, struct wdl_loc to);
+
+/* --- levels_blocks.c, levels_exchange.c --- */
+
+double wdl_cost_levels_tree(const struct wdl_cost *c);
+double wdl_cost_levels_exchange(const struct wdl_cost *c);
+double wdl_cost_near(const struct wdl_cost *c);
+double wdl_cost_near_pairwise(const struct wdl_cost *c);
+double wdl_cost_near_entry(const struct wdl_cost *c);
+
 /* --- levels_fold.c --- */
 
 /* What a head shows second is so far behind what it has shown at first. */

@@ -7,8 +7,7 @@
 #include <string.h>
 #include "mpid/coll/levels.h"
 
-/* Where the blocks of a node begin in what is collected; behind the last one: all of it. */
-static size_t node_at(const struct wdl_build *b, int node)
+size_t wdl_levels_at(const struct wdl_build *b, int node)
 {
     return (size_t) b->team->nodes->first[node] * b->args->bytes;
 }
@@ -18,13 +17,13 @@ static char *collection(const struct wdl_run *run, const struct wdl_car_run *c)
     return wdl_run_at(run, wdl_car_of(c)->b);
 }
 
-/* The head's place for the block of the i-th rank of its node. */
-static int block_take(struct wdl_run *run, int i, char *all)
+/* The block of the i-th rank of the node comes to its head: to its place, or one behind another. */
+static int block_take(struct wdl_run *run, const struct wdl_car *car, int i)
 {
-    const struct wdl_nodes *nodes = run->team->nodes;
     size_t bytes = run->args.bytes;
-    char *to = all + (size_t) (nodes->first[nodes->mine] + i) * bytes;
     int rank = wdl_node_rank(run->team, i);
+    char *to = wdl_run_at(run, car->b) +
+               (size_t) (car->b.buf == WDL_BUF_DST ? rank : i) * run->args.bytes;
     if (rank != run->team->rank) {
         int status = wdl_node_agrees(run, rank);
         return status == WDL_OK ? wdl_node_take(run, rank, 0, to, bytes) : status;
@@ -36,16 +35,26 @@ static int block_take(struct wdl_run *run, int i, char *all)
 
 static int collected(struct wdl_run *run, struct wdl_car_run *c)
 {
+    const struct wdl_car *car = wdl_car_of(c);
+    int ends = run->args.kind == WDL_COLL_GATHER; /* and nobody is told of anything later */
     run->shown = run->args.bytes;
-    if (!wdl_levels_leads(run, c))
-        return wdl_node_show(run, run->args.src, run->args.bytes);
+    if (!wdl_levels_leads(run, c)) {
+        WDL_NODE_STEP(c, 0, wdl_node_show(run, run->args.src, run->args.bytes));
+        return ends && !wdl_node_on_board(run) ? wdl_node_one(run, car->peer, WDL_BOARD_DONE, NULL)
+                                               : WDL_OK;
+    }
     for (; c->next < wdl_node_size(run->team); c->next++) {
         int rank = wdl_node_rank(run->team, c->next);
         if (rank != run->team->rank && !wdl_board_seen(run, rank, WDL_BOARD_DATA))
             return WDL_AGAIN;
-        (void) wdl_node_note(run, block_take(run, c->next, collection(run, c)));
+        (void) wdl_node_note(run, block_take(run, car, c->next));
     }
-    return WDL_OK;
+    return ends && wdl_node_size(run->team) > 1 ? wdl_node_fetched(run) : WDL_OK;
+}
+
+int wdl_levels_collect(struct wdl_build *b, struct wdl_loc to)
+{
+    return wdl_levels_watch(b, collected, b->from, wdl_levels_is_head(b) ? to : wdl_nowhere());
 }
 
 /* Blocks that were collected go to their places. */
@@ -92,21 +101,21 @@ static int ring(struct wdl_build *b, struct wdl_loc all, int have)
 {
     int size = b->size, right = (b->rank + 1) % size, left = (b->rank - 1 + size) % size;
     int join = wdl_build_join(b);
-    wdl_ready_send(b, left, wdl_role(b, WDL_PHASE_READY, 0), all, node_at(b, size));
+    wdl_ready_send(b, left, wdl_role(b, WDL_PHASE_READY, 0), all, wdl_levels_at(b, size));
     int go = wdl_ready_recv(b, right, wdl_role(b, WDL_PHASE_READY, 0));
     wdl_build_order(b, have, join);
     for (int j = 0; j < size - 1; j++) {
         int out = (b->rank - j + size) % size, in = (b->rank - j - 1 + size) % size;
-        size_t at = node_at(b, out), bytes = node_at(b, out + 1) - at;
+        size_t at = wdl_levels_at(b, out), bytes = wdl_levels_at(b, out + 1) - at;
         int send = wdl_build_send(b, right, wdl_role_bare(b, j), wdl_loc_at(all, at), bytes);
         wdl_ready_for(b, go, send, at);
         if (j == 0)
             wdl_build_order(b, have, send);
         else
             wdl_build_stream(b, have, 0, send, 0, bytes);
-        at = node_at(b, in);
+        at = wdl_levels_at(b, in);
         have = wdl_build_recv(b, left, wdl_role_bare(b, j), wdl_loc_at(all, at),
-                              node_at(b, in + 1) - at);
+                              wdl_levels_at(b, in + 1) - at);
         wdl_build_order(b, have, join);
     }
     return join;
@@ -117,8 +126,9 @@ void wdl_levels_gather_all(struct wdl_build *b)
     const struct wdl_nodes *nodes = b->team->nodes;
     struct wdl_loc all = b->to;
     if (!nodes->in_order)
-        all = wdl_tmp(wdl_build_tmp(b, node_at(b, nodes->span.size)));
-    int have = wdl_levels_watch(b, collected, b->from, all);
+        all = wdl_tmp(wdl_build_tmp(b, wdl_levels_at(b, nodes->span.size)));
+    int have = wdl_levels_collect(
+        b, nodes->in_order ? all : wdl_loc_at(all, wdl_levels_at(b, nodes->mine)));
     if (wdl_levels_is_head(b)) {
         wdl_levels_climb(b);
         have = ring(b, all, have);

@@ -55,8 +55,10 @@ int wdl_node_show_places(struct wdl_run *run, const void *src, void *dst)
 static int show_place(struct wdl_run *run, const void *src, const struct wdl_coll_blocks *blocks)
 {
     struct wdl_sheet *s = own_sheet(run);
-    for (int r = 0; r < run->team->size && blocks && blocks->at; r++)
-        s->block[r] = (struct wdl_sheet_block){blocks->at[r], blocks->bytes[r]};
+    for (int i = 0; i < wdl_node_size(run->team) && blocks && blocks->at; i++) {
+        int r = wdl_node_rank(run->team, i);
+        s->block[i] = (struct wdl_sheet_block){blocks->at[r], blocks->bytes[r]};
+    }
     return wdl_node_show_places(run, src, run->args.dst);
 }
 
@@ -256,13 +258,13 @@ static int gather_one(struct wdl_run *run, int rank)
 static int gather_root(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
-    int size = run->team->size;
+    int size = wdl_node_size(run->team), place = wdl_node_place(run->team);
     WDL_NODE_STEP(c, 0,
                   a->variable || !is_short(run, a->bytes) ? show_place(run, NULL, &a->dst_blocks)
                                                           : WDL_OK);
     WDL_NODE_STEP(c, 1, keep_block(run, a->src, a->bytes));
     for (; c->next < size - 1; c->next++) {
-        int rank = (run->team->rank + 1 + c->next) % size;
+        int rank = wdl_node_rank(run->team, (place + 1 + c->next) % size);
         if (!gives(run, rank))
             continue;
         if (!wdl_board_seen(run, rank, WDL_BOARD_DATA) || gather_one(run, rank) == WDL_AGAIN)
@@ -278,7 +280,7 @@ static int give_block(struct wdl_run *run, int root)
     size_t me = (size_t) run->team->rank;
     struct wdl_sheet_block to = {me * a->bytes, wdl_board_length(run, root)};
     if (a->variable)
-        to = sheet->block[me];
+        to = sheet->block[wdl_node_place(run->team)];
     int status = to.bytes == a->bytes
                      ? wdl_board_give(run, root, a->src, sheet->dst + to.at, a->bytes)
                      : WDL_ERR_TRUNCATE;
@@ -303,7 +305,7 @@ static struct wdl_sheet_block block_of_mine(const struct wdl_run *run, int rank)
 {
     size_t me = (size_t) run->team->rank;
     if (run->args.variable)
-        return wdl_node_sheet(run, rank)->block[me];
+        return wdl_node_sheet(run, rank)->block[wdl_node_place(run->team)];
     return (struct wdl_sheet_block){me * run->args.bytes, wdl_board_length(run, rank)};
 }
 

@@ -77,7 +77,7 @@ static int node(const struct wdl_team *team, const struct wdl_coll_args *args)
 static int levels(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     const struct wdl_nodes *nodes = team->nodes;
-    int blocks = args->kind == WDL_COLL_GATHER_ALL;
+    int blocks = !wdl_coll_reduces(args->kind) && args->kind >= WDL_COLL_SCATTER;
     int in_order = args->kind == WDL_COLL_SCAN ||
                    (wdl_coll_reduces(args->kind) && !args->op.commutes);
     if (!nodes || (in_order && !nodes->in_order) ||
@@ -85,6 +85,31 @@ static int levels(const struct wdl_team *team, const struct wdl_coll_args *args)
         return 0;
     return !(args->flags & WDL_COLL_OUT_NOSYNC) ||
            wdl_levels_shown(team, args) <= team->params.board_bytes;
+}
+
+/* Blocks so short that the boards hold all that comes to a node for its ranks. */
+static int levels_short(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    return levels(team, args) && wdl_levels_shown(team, args) <= team->params.board_bytes;
+}
+
+/* The ranks of a node have memory in common; who has a block for whom is not asked elsewhere. */
+static int near(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    if (!team->nodes || (args->variable && team->nodes->most > WDL_NODE_RANKS_MAX))
+        return 0;
+    return !(args->flags & WDL_COLL_OUT_NOSYNC) ||
+           wdl_node_shown(team, args) <= team->params.board_bytes;
+}
+
+static int near_few_or_sparse(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    return near(team, args) && few_or_sparse(team, args);
+}
+
+static int near_many_and_dense(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    return near(team, args) && many_and_dense(team, args);
 }
 
 static void custom(struct wdl_build *b)
@@ -102,9 +127,13 @@ static const struct row rows[] = {
     {WDL_COLL_BROADCAST, "scatter_ring", wdl_broadcast_scatter_ring, divisible,
      wdl_cost_broadcast_ring, 0},
     {WDL_COLL_SCATTER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_SCATTER, "levels", wdl_levels_scatter, levels, wdl_cost_levels_tree, 0},
+    {WDL_COLL_SCATTER, "near", wdl_near_scatter, near, wdl_cost_near, 0},
     {WDL_COLL_SCATTER, "tree", wdl_scatter_tree, stages, wdl_cost_tree, 0},
     {WDL_COLL_SCATTER, "direct", wdl_scatter_direct, always, wdl_cost_direct, 0},
     {WDL_COLL_GATHER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_GATHER, "levels", wdl_levels_gather, levels, wdl_cost_levels_tree, 0},
+    {WDL_COLL_GATHER, "near", wdl_near_gather, near, wdl_cost_near, 0},
     {WDL_COLL_GATHER, "tree", wdl_gather_tree, stages, wdl_cost_tree, 0},
     {WDL_COLL_GATHER, "direct", wdl_gather_direct, always, wdl_cost_direct, 0},
     {WDL_COLL_GATHER_ALL, "node", wdl_all_node, node, wdl_cost_nothing, 0},
@@ -112,6 +141,10 @@ static const struct row rows[] = {
     {WDL_COLL_GATHER_ALL, "bruck", wdl_gather_all_bruck, stages, wdl_cost_bruck, 0},
     {WDL_COLL_GATHER_ALL, "ring", wdl_gather_all_ring, always, wdl_cost_ring, 0},
     {WDL_COLL_EXCHANGE, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_EXCHANGE, "levels", wdl_levels_exchange, levels_short, wdl_cost_levels_exchange, 0},
+    {WDL_COLL_EXCHANGE, "near", wdl_near_exchange, near_few_or_sparse, wdl_cost_near_pairwise, 0},
+    {WDL_COLL_EXCHANGE, "near_entry", wdl_near_exchange, near_many_and_dense, wdl_cost_near_entry,
+     1},
     {WDL_COLL_EXCHANGE, "bruck", wdl_exchange_bruck, stages, wdl_cost_exchange_bruck, 0},
     {WDL_COLL_EXCHANGE, "pairwise", wdl_exchange_pairwise, few_or_sparse, wdl_cost_pairwise, 0},
     {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, many_and_dense,

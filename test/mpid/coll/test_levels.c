@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "mpid/coll/nodes.h"
+#include "mpid/coll/levels.h"
 #include "mpid/coll/ranks.h"
 #include "support/suite.h"
 
@@ -140,6 +140,16 @@ static size_t expected(struct wdl_coll_args a, int rank, char *want)
         for (int i = 0; i < r.n; i++)
             memcpy(want + (size_t) i * a.bytes, src[i], a.bytes);
         return a.bytes * (size_t) r.n;
+    case WDL_COLL_GATHER:
+        a.kind = WDL_COLL_GATHER_ALL;
+        return is_root ? expected(a, rank, want) : 0;
+    case WDL_COLL_SCATTER:
+        memcpy(want, src[a.root] + (size_t) rank * a.bytes, a.bytes);
+        return a.bytes;
+    case WDL_COLL_EXCHANGE:
+        for (int i = 0; i < r.n; i++)
+            memcpy(want + (size_t) i * a.bytes, src[i] + (size_t) rank * a.bytes, a.bytes);
+        return a.bytes * (size_t) r.n;
     case WDL_COLL_SCAN:
         rank -= (a.flags & WDL_COLL_EXCLUSIVE) != 0;
         if (rank < 0)
@@ -177,8 +187,22 @@ static void call(struct wdl_coll_args args)
 }
 
 static const enum wdl_coll_kind kinds[] = {WDL_COLL_BROADCAST, WDL_COLL_REDUCE, WDL_COLL_ALLREDUCE,
-                                           WDL_COLL_SCAN, WDL_COLL_GATHER_ALL};
+                                           WDL_COLL_SCAN,      WDL_COLL_GATHER,
+                                           WDL_COLL_SCATTER,   WDL_COLL_EXCHANGE,
+                                           WDL_COLL_GATHER_ALL};
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/* In two levels, unless boards have no room for it; and near, if it is of blocks. */
+static void call_twice(struct wdl_coll_args args)
+{
+    size_t board = teams[0]->params.board_bytes;
+    if (args.kind != WDL_COLL_EXCHANGE || wdl_levels_shown(teams[0], &args) <= board)
+        call(args);
+    args.algorithm = "near";
+    if (args.kind == WDL_COLL_GATHER || args.kind == WDL_COLL_SCATTER ||
+        args.kind == WDL_COLL_EXCHANGE)
+        call(args);
+}
 
 /* Every kind that applies here, of each length, to and from some roots. */
 static void call_all(int step)
@@ -191,7 +215,7 @@ static void call_all(int step)
             if (root % 2)
                 args.flags |= WDL_COLL_EXCLUSIVE;
             if (teams[0]->nodes->in_order || !wdl_coll_reduces(args.kind))
-                call(args);
+                call_twice(args);
         }
 }
 
@@ -283,6 +307,15 @@ START_TEST(only_heads_send)
             args.bytes = LARGE; /* a ready flag for each */
             ck_assert_int_eq(messages(args), 2 * (nodes - 1));
         }
+        for (int k = WDL_COLL_SCATTER; k <= WDL_COLL_GATHER; k++) {
+            struct wdl_coll_args args = args_of((enum wdl_coll_kind) k, SMALL);
+            args.root = n / 2;
+            ck_assert_int_eq(messages(args), nodes - 1);
+            args.algorithm = "near"; /* one each, but for the root's node */
+            int near = n % 2 && args.root == n - 1 ? 1 : 2;
+            ck_assert_int_eq(messages(args), n - near);
+        }
+        ck_assert_int_eq(messages(args_of(WDL_COLL_EXCHANGE, SMALL)), nodes * (nodes - 1));
         ck_assert_int_eq(messages(args_of(WDL_COLL_ALLREDUCE, SMALL)), doubling(nodes));
         ck_assert_int_eq(messages(args_of(WDL_COLL_SCAN, SMALL)), nodes * log - (1 << log) + 1);
         ck_assert_int_eq(messages(args_of(WDL_COLL_GATHER_ALL, SMALL)), nodes * nodes);

@@ -109,13 +109,14 @@ static void op_choose(struct world *w, struct op *op, int index)
                                op->sides[i].dst_bytes);
 }
 
-static const char *const names[WDL_COLL_KIND_COUNT][4] = {
+static const char *const names[WDL_COLL_KIND_COUNT][7] = {
     [WDL_COLL_BARRIER] = {"dissemination", "node", "levels"},
     [WDL_COLL_BROADCAST] = {"tree", "scatter_ring", "node", "levels"},
-    [WDL_COLL_SCATTER] = {"tree", "direct", "node"},
-    [WDL_COLL_GATHER] = {"tree", "direct", "node"},
+    [WDL_COLL_SCATTER] = {"tree", "direct", "node", "levels", "near"},
+    [WDL_COLL_GATHER] = {"tree", "direct", "node", "levels", "near"},
     [WDL_COLL_GATHER_ALL] = {"bruck", "ring", "node", "levels"},
-    [WDL_COLL_EXCHANGE] = {"bruck", "pairwise", "pairwise_entry", "node"},
+    [WDL_COLL_EXCHANGE] = {"bruck", "pairwise", "pairwise_entry", "node", "levels", "near",
+                           "near_entry"},
     [WDL_COLL_REDUCE] = {"tree", "node", "levels"},
     [WDL_COLL_ALLREDUCE] = {"doubling", "halving", "node", "levels"},
     [WDL_COLL_SCAN] = {"doubling", "node", "levels"},
@@ -129,15 +130,16 @@ static int peer_of(void *ctx, int rank)
 /* Now and then an algorithm that would not have been chosen. */
 static const char *name_of(const struct op *op)
 {
-    int choice = op->index % 5;
-    return choice < 4 ? names[op->args.kind][choice] : NULL;
+    int choice = op->index % 8;
+    return choice < 7 ? names[op->args.kind][choice] : NULL;
 }
 
 /* Whether that applies is known when the team is open, and must be known to all ranks alike. */
 static int is_too_early(const struct op *op, int rank)
 {
     const char *name = name_of(op);
-    return name && !strcmp(name, "levels") && !op->group->teams[op->group->rank_of[rank]]->open;
+    int tells = name && (!strcmp(name, "levels") || !strncmp(name, "near", 4));
+    return tells && !op->group->teams[op->group->rank_of[rank]]->open;
 }
 
 /* Start the side's collective. */
