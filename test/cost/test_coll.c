@@ -166,6 +166,7 @@ static const struct {
     {WDL_COLL_EXCHANGE, "levels", heads_all, heads_pairwise, 60},
     {WDL_COLL_SCAN, "levels", heads_rooted, heads_scan, 130},
     {WDL_COLL_GATHER_ALL, "levels", heads_all, heads_ring, 130},
+    {WDL_COLL_REDUCE_SCATTER, "levels", heads_all, heads_pairwise, 60},
 };
 
 static void look(unsigned i, int p)

@@ -114,6 +114,7 @@ void wdl_levels_reduce(struct wdl_build *b);
 void wdl_levels_allreduce(struct wdl_build *b);
 void wdl_levels_gather_all(struct wdl_build *b);
 void wdl_levels_scan(struct wdl_build *b);
+void wdl_levels_reduce_scatter(struct wdl_build *b);
 void wdl_levels_gather(struct wdl_build *b);
 void wdl_levels_scatter(struct wdl_build *b);
 void wdl_levels_exchange(struct wdl_build *b);

@@ -53,6 +53,12 @@ static inline int wdl_levels_leads(const struct wdl_run *run, const struct wdl_c
     return wdl_car_of(c)->peer == run->team->rank;
 }
 
+/* Time within a node: until one sees what so many others have stored; so many bytes. */
+static inline double wdl_cost_within(double others, double bytes)
+{
+    return others * 100 + bytes * 0.1;
+}
+
 /* --- levels_gather.c --- */
 
 /* Where the blocks of a node begin in what is collected; behind the last one: all of it. */
@@ -74,5 +80,6 @@ double wdl_cost_near_entry(const struct wdl_cost *c);
 /* What a head shows second is so far behind what it has shown at first. */
 size_t wdl_levels_behind(size_t bytes);
 double wdl_cost_levels_scan(const struct wdl_cost *c);
+double wdl_cost_levels_reduce_scatter(const struct wdl_cost *c);
 
 #endif

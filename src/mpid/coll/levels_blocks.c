@@ -268,12 +268,10 @@ void wdl_near_exchange(struct wdl_build *b)
 
 /* --- cost ------------------------------------------------------------------------------------- */
 
-/* Between the ranks of a node: until one sees what another has stored; a byte. */
-static const double NEAR = 100, NEAR_BYTE = 0.1;
-
 static double within(const struct wdl_cost *c)
 {
-    return (c->team->nodes->most - 1) * (NEAR + c->m * NEAR_BYTE);
+    double others = c->team->nodes->most - 1;
+    return wdl_cost_within(others, others * c->m);
 }
 
 double wdl_cost_levels_tree(const struct wdl_cost *c)

@@ -147,9 +147,8 @@ void wdl_levels_exchange(struct wdl_build *b)
 /* The head moves every block of its node twice. */
 double wdl_cost_levels_exchange(const struct wdl_cost *c)
 {
-    static const double near = 100, near_byte = 0.1;
     struct wdl_cost between = wdl_cost_between(c);
     double most = c->team->nodes->most;
     between.m = c->m * most * most;
-    return wdl_cost_pairwise(&between) + most * near + 2 * most * c->m * c->p * near_byte;
+    return wdl_cost_pairwise(&between) + wdl_cost_within(most, 2 * most * c->m * c->p);
 }

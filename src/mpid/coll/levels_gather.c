@@ -2,14 +2,46 @@
  *
  * Gather to all in two levels (levels.h): a head has its node's blocks from their boards, or their
  * owners' memory, and the heads pass them on round a ring, a node's as one message. They are
- * collected node after node: in the destination where that is the order of ranks, else apart.
+ * collected node after node: in the destination where they belong there like that, else apart.
  */
 #include <string.h>
 #include "mpid/coll/levels.h"
 
+static size_t block_bytes(const struct wdl_coll_args *args, int rank)
+{
+    return wdl_block_bytes(args, &args->dst_blocks, rank);
+}
+
+/* Bytes of the blocks [from, to) of those in a row. */
+static size_t row_bytes(const struct wdl_nodes *nodes, const struct wdl_coll_args *args, int from,
+                        int to)
+{
+    size_t sum = 0;
+    if (!args->variable)
+        return (size_t) (to - from) * args->bytes;
+    for (int i = from; i < to; i++)
+        sum += block_bytes(args, nodes->order[i]);
+    return sum;
+}
+
 size_t wdl_levels_at(const struct wdl_build *b, int node)
 {
-    return (size_t) b->team->nodes->first[node] * b->args->bytes;
+    return row_bytes(b->team->nodes, b->args, 0, b->team->nodes->first[node]);
+}
+
+/* The destination has all blocks side by side, node after node: no detour. */
+static int is_row(const struct wdl_build *b)
+{
+    const struct wdl_coll_args *args = b->args;
+    size_t at = 0;
+    if (!b->team->nodes->in_order)
+        return 0;
+    for (int r = 0; r < b->team->size && args->variable; r++) {
+        if (args->dst_blocks.at[r] != at)
+            return 0;
+        at += args->dst_blocks.bytes[r];
+    }
+    return 1;
 }
 
 static char *collection(const struct wdl_run *run, const struct wdl_car_run *c)
@@ -17,19 +49,28 @@ static char *collection(const struct wdl_run *run, const struct wdl_car_run *c)
     return wdl_run_at(run, wdl_car_of(c)->b);
 }
 
+static int agrees(struct wdl_run *run, int rank)
+{
+    return wdl_board_length(run, rank) == block_bytes(&run->args, rank) ? WDL_OK
+                                                                        : WDL_ERR_TRUNCATE;
+}
+
 /* The block of the i-th rank of the node comes to its head: to its place, or one behind another. */
 static int block_take(struct wdl_run *run, const struct wdl_car *car, int i)
 {
-    size_t bytes = run->args.bytes;
-    int rank = wdl_node_rank(run->team, i);
-    char *to = wdl_run_at(run, car->b) +
-               (size_t) (car->b.buf == WDL_BUF_DST ? rank : i) * run->args.bytes;
+    const struct wdl_coll_args *args = &run->args;
+    const struct wdl_nodes *nodes = run->team->nodes;
+    int first = nodes->first[nodes->mine], rank = wdl_node_rank(run->team, i);
+    char *to = wdl_run_at(run, car->b);
+    to += car->b.buf == WDL_BUF_DST ? wdl_block_at(args, &args->dst_blocks, rank)
+                                    : row_bytes(nodes, args, first, first + i);
+    run->shown = block_bytes(args, rank);
     if (rank != run->team->rank) {
-        int status = wdl_node_agrees(run, rank);
-        return status == WDL_OK ? wdl_node_take(run, rank, 0, to, bytes) : status;
+        int status = agrees(run, rank);
+        return status == WDL_OK ? wdl_node_take(run, rank, 0, to, run->shown) : status;
     }
-    if (bytes && to != run->args.src)
-        memcpy(to, run->args.src, bytes);
+    if (run->shown && to != args->src)
+        memcpy(to, args->src, run->shown);
     return WDL_OK;
 }
 
@@ -60,20 +101,23 @@ int wdl_levels_collect(struct wdl_build *b, struct wdl_loc to)
 /* Blocks that were collected go to their places. */
 static void deal(const struct wdl_run *run, const char *all)
 {
-    size_t bytes = run->args.bytes;
-    for (int i = 0; i < run->team->size && bytes; i++)
-        memcpy((char *) run->args.dst + (size_t) run->team->nodes->order[i] * bytes,
-               all + (size_t) i * bytes, bytes);
+    const struct wdl_coll_args *args = &run->args;
+    for (int i = 0; i < run->team->size; i++) {
+        int rank = run->team->nodes->order[i];
+        size_t bytes = block_bytes(args, rank);
+        if (bytes)
+            memcpy((char *) args->dst + wdl_block_at(args, &args->dst_blocks, rank), all, bytes);
+        all += bytes;
+    }
 }
 
 /* From the head's board, or its memory by way of ours where the order is not that of ranks. */
 static int all_take(struct wdl_run *run, int head, char *apart)
 {
-    size_t bytes = run->args.bytes * (size_t) run->team->size;
     char *to = apart ? apart : run->args.dst;
-    int status = wdl_node_agrees(run, head);
+    int status = agrees(run, head);
     if (status == WDL_OK)
-        status = wdl_node_take(run, head, 0, to, bytes);
+        status = wdl_node_take(run, head, 0, to, run->shown);
     if (status == WDL_OK && apart)
         deal(run, apart);
     return status;
@@ -81,18 +125,18 @@ static int all_take(struct wdl_run *run, int head, char *apart)
 
 static int dealt(struct wdl_run *run, struct wdl_car_run *c)
 {
-    int head = wdl_car_of(c)->peer, in_order = run->team->nodes->in_order;
+    int head = wdl_car_of(c)->peer, in_row = wdl_car_of(c)->b.buf == WDL_BUF_DST;
     char *all = collection(run, c);
-    run->shown = run->args.bytes * (size_t) run->team->size;
+    run->shown = row_bytes(run->team->nodes, &run->args, 0, run->team->size);
     if (!wdl_levels_leads(run, c)) {
         if (!wdl_board_seen(run, head, WDL_BOARD_DATA))
             return WDL_AGAIN;
-        (void) wdl_node_note(run, all_take(run, head, in_order ? NULL : all));
+        (void) wdl_node_note(run, all_take(run, head, in_row ? NULL : all));
         return wdl_node_fetched(run);
     }
     int alone = wdl_node_size(run->team) == 1; /* and perhaps without a board */
     WDL_NODE_STEP(c, 0, alone ? WDL_OK : wdl_node_show(run, all, run->shown));
-    WDL_NODE_STEP(c, 1, in_order ? WDL_OK : (deal(run, all), WDL_OK));
+    WDL_NODE_STEP(c, 1, in_row ? WDL_OK : (deal(run, all), WDL_OK));
     return wdl_node_on_board(run) ? WDL_OK : wdl_node_each(run, c, WDL_BOARD_DONE, NULL);
 }
 
@@ -125,10 +169,11 @@ void wdl_levels_gather_all(struct wdl_build *b)
 {
     const struct wdl_nodes *nodes = b->team->nodes;
     struct wdl_loc all = b->to;
-    if (!nodes->in_order)
+    int in_row = is_row(b);
+    if (!in_row)
         all = wdl_tmp(wdl_build_tmp(b, wdl_levels_at(b, nodes->span.size)));
-    int have = wdl_levels_collect(
-        b, nodes->in_order ? all : wdl_loc_at(all, wdl_levels_at(b, nodes->mine)));
+    int have =
+        wdl_levels_collect(b, in_row ? all : wdl_loc_at(all, wdl_levels_at(b, nodes->mine)));
     if (wdl_levels_is_head(b)) {
         wdl_levels_climb(b);
         have = ring(b, all, have);

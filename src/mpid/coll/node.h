@@ -100,8 +100,8 @@ int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c);
 int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c);
 int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c);
 /* The parts of a scan: what our ranks below and, unless it is exclusive, we ourselves give, folded;
- * where others may still want what it would overwrite, it is in run->apart until _apart_end. WDL_OK,
- * with errors noted, or WDL_AGAIN. */
+ * where others may still want what it would overwrite, it is in run->apart until _apart_end.
+ * WDL_OK, with errors noted, or WDL_AGAIN. */
 int wdl_node_prefix(struct wdl_run *run, struct wdl_car_run *c);
 /* ... with `left` in front of it: on a board, or in memory of rank `owner` */
 int wdl_node_put_before(struct wdl_run *run, int owner, const char *left);

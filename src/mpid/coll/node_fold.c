@@ -101,12 +101,14 @@ int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c)
 static int show_to_fold(struct wdl_run *run, int head, char *to)
 {
     const struct wdl_coll_args *a = &run->args;
+    size_t bytes = wdl_board_own_length(run);
+    int answers = a->kind == WDL_COLL_ALLREDUCE || a->kind == WDL_COLL_REDUCE_SCATTER;
     if (!wdl_node_on_board(run))
         return wdl_node_show_places(run, a->src, to);
-    if (run->team->rank != head || a->kind != WDL_COLL_ALLREDUCE)
-        return wdl_node_show(run, a->src, a->bytes);
+    if (run->team->rank != head || !answers)
+        return wdl_node_show(run, a->src, bytes);
     /* what the head will post there is the result */
-    memcpy(wdl_board_sheet(run, head), a->src, a->bytes);
+    memcpy(wdl_board_sheet(run, head), a->src, bytes);
     return WDL_OK;
 }
 
@@ -119,7 +121,7 @@ int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to
         return WDL_OK;
     WDL_NODE_STEP(c, 1, all_agree(run, c));
     if (wdl_node_on_board(run))
-        return fold(run, wdl_node_size(run->team) - 1, 0, run->args.bytes, to, NULL);
+        return fold(run, wdl_node_size(run->team) - 1, 0, wdl_board_own_length(run), to, NULL);
     char *there = is_head ? to : wdl_node_sheet(run, head)->dst;
     WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_part(run, head, there)));
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));

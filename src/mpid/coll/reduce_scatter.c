@@ -5,11 +5,6 @@
  */
 #include "mpid/coll/algo.h"
 
-/* What rank r has for us, in the run's own memory. */
-static struct wdl_loc come(size_t m, int r)
-{
-    return wdl_tmp((size_t) r * m);
-}
 
 static int block_send(struct wdl_build *b, int d)
 {
@@ -22,29 +17,29 @@ static int block_send(struct wdl_build *b, int d)
     return wdl_pair_send(b, up, d, from, bytes);
 }
 
-static int block_get(struct wdl_build *b, int from)
+/* What `from` has for us. */
+static int block_get(struct wdl_build *b, int from, struct wdl_loc to)
 {
     const struct wdl_coll_args *args = b->args;
     if (args->variable && !args->bytes)
         return WDL_CAR_NONE;
     if (from != b->rank)
-        return wdl_pair_recv(b, from, wdl_ring_distance(b, from, b->rank), come(args->bytes, from),
-                             args->bytes);
-    return wdl_build_copy(b, come(args->bytes, from),
-                          wdl_src(wdl_block_at(args, &args->src_blocks, from)), args->bytes);
+        return wdl_pair_recv(b, from, wdl_ring_distance(b, from, b->rank), to, args->bytes);
+    return wdl_build_copy(b, to, wdl_src(wdl_block_at(args, &args->src_blocks, from)),
+                          args->bytes);
 }
 
 void wdl_reduce_scatter_pairwise(struct wdl_build *b)
 {
     size_t m = b->args->bytes;
-    struct wdl_loc sum = come(m, b->size - 1);
-    size_t tmp = wdl_build_tmp(b, (size_t) b->size * m);
-    wdl_assert_cmp(tmp, ==, 0);
-    int done = block_get(b, b->size - 1);
+    struct wdl_loc come = wdl_tmp(wdl_build_tmp(b, (size_t) b->size * m)); /* by rank */
+    struct wdl_loc sum = wdl_loc_at(come, (size_t) (b->size - 1) * m);
+    int done = block_get(b, b->size - 1, sum);
     for (int r = b->size - 2; r >= 0; r--) {
-        int fold = wdl_build_reduce(b, come(m, r), sum, m);
+        struct wdl_loc left = wdl_loc_at(come, (size_t) r * m);
+        int fold = wdl_build_reduce(b, left, sum, m);
         wdl_build_stream(b, done, 0, fold, 0, m);
-        wdl_build_stream(b, block_get(b, r), 0, fold, 0, m);
+        wdl_build_stream(b, block_get(b, r, left), 0, fold, 0, m);
         done = fold;
     }
     int end = wdl_build_copy(b, wdl_dst(0), sum, m);

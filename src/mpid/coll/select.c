@@ -72,16 +72,36 @@ static int node(const struct wdl_team *team, const struct wdl_coll_args *args)
            wdl_node_shown(team, args) <= team->params.board_bytes;
 }
 
+/* The blocks of a vector lie side by side, and somebody waits for each rank's. */
+static int is_whole(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    const struct wdl_coll_blocks *blocks = &args->src_blocks;
+    for (int r = 1; r < team->size && args->variable; r++)
+        if (blocks->at[r] != blocks->at[r - 1] + blocks->bytes[r - 1])
+            return 0;
+    return args->variable ? blocks->at[0] == 0 : args->bytes > 0;
+}
+
+/* All ranks know the lengths of all, or they are one; and one copy cannot be saved. */
+static int passes_on(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    if (args->variable)
+        return args->kind == WDL_COLL_GATHER_ALL && !(args->flags & WDL_COLL_PLACED);
+    return stages(team, args);
+}
+
 /* Several nodes, some with several ranks. Operands of a node are folded together: an operator that
- * does not commute wants them side by side, and so does who wants those below it. */
+ * does not commute wants them side by side, and so does who wants a part of the ranks. */
 static int levels(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     const struct wdl_nodes *nodes = team->nodes;
-    int blocks = !wdl_coll_reduces(args->kind) && args->kind >= WDL_COLL_SCATTER;
-    int in_order = args->kind == WDL_COLL_SCAN ||
-                   (wdl_coll_reduces(args->kind) && !args->op.commutes);
-    if (!nodes || (in_order && !nodes->in_order) ||
-        (blocks && !stages(team, args)))
+    int reduces = wdl_coll_reduces(args->kind);
+    int parts = args->kind == WDL_COLL_SCAN || args->kind == WDL_COLL_REDUCE_SCATTER;
+    if (!nodes || (reduces && (parts || !args->op.commutes) && !nodes->in_order))
+        return 0;
+    if (args->kind == WDL_COLL_REDUCE_SCATTER && !is_whole(team, args))
+        return 0;
+    if (args->kind >= WDL_COLL_SCATTER && !reduces && !passes_on(team, args))
         return 0;
     return !(args->flags & WDL_COLL_OUT_NOSYNC) ||
            wdl_levels_shown(team, args) <= team->params.board_bytes;
@@ -160,6 +180,8 @@ static const struct row rows[] = {
     {WDL_COLL_SCAN, "levels", wdl_levels_scan, levels, wdl_cost_levels_scan, 0},
     {WDL_COLL_SCAN, "doubling", wdl_scan_doubling, always, wdl_cost_vector, 0},
     {WDL_COLL_REDUCE_SCATTER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_REDUCE_SCATTER, "levels", wdl_levels_reduce_scatter, levels,
+     wdl_cost_levels_reduce_scatter, 0},
     {WDL_COLL_REDUCE_SCATTER, "pairwise", wdl_reduce_scatter_pairwise, few_or_sparse,
      wdl_cost_pairwise, 0},
     {WDL_COLL_REDUCE_SCATTER, "pairwise_entry", wdl_reduce_scatter_pairwise, many_and_dense,

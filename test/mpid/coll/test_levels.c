@@ -17,7 +17,7 @@ static struct wdl_team *teams[RANKS_MAX];
 static struct wdl_coll_req reqs[RANKS_MAX];
 static struct wdl_coll_shm shm[RANKS_MAX];
 static char *segments[RANKS_MAX], *src[RANKS_MAX], *dst[RANKS_MAX];
-static int node_by_rank[RANKS_MAX], nodes;
+static int node_by_rank[RANKS_MAX], nodes, gaps;
 
 static int node_of(void *ctx, int rank)
 {
@@ -49,9 +49,48 @@ static int peer_of(void *ctx, int rank)
     return rank;
 }
 
-static void finish(struct wdl_coll_args args)
+/* What rank i has for rank j where blocks vary, at most `most`; of one block, for 0. */
+static size_t varied(size_t most, int i, int j)
+{
+    return (most / 7 & ~(size_t) 3) * (size_t) ((5 * i + 3 * j) % 7);
+}
+
+static size_t varied_of(const struct wdl_coll_args *a, int from, int to)
+{
+    if (a->kind == WDL_COLL_EXCHANGE)
+        return varied(a->bytes, from, to);
+    return varied(a->bytes, a->kind == WDL_COLL_SCATTER || a->kind == WDL_COLL_REDUCE_SCATTER ? to
+                                                                                             : from,
+                  0);
+}
+
+/* The block lists of a rank; in its destination with gaps between them. */
+static void vary(struct wdl_coll_args *args, int rank)
+{
+    static size_t lists[RANKS_MAX][4][RANKS_MAX];
+    size_t most = args->bytes, (*l)[RANKS_MAX] = lists[rank], from = 0, to = 0;
+    for (int i = 0; i < r.n; i++) {
+        l[0][i] = varied_of(args, rank, i);
+        l[1][i] = from;
+        l[2][i] = varied_of(args, i, rank);
+        l[3][i] = to;
+        from += l[0][i];
+        to += l[2][i] + 4 * (size_t) (gaps && i % 2);
+    }
+    int gives = args->kind == WDL_COLL_GATHER || args->kind == WDL_COLL_GATHER_ALL;
+    args->src_blocks = (struct wdl_coll_blocks){l[0], l[1]};
+    args->dst_blocks = (struct wdl_coll_blocks){l[2], l[3]};
+    args->bytes = varied(most, rank, 0);
+    if (gives) /* one block, not one for each */
+        args->src_blocks = (struct wdl_coll_blocks){NULL, NULL};
+}
+
+static void finish(struct wdl_coll_args all)
 {
     for (int i = 0; i < r.n; i++) {
+        struct wdl_coll_args args = all;
+        if (args.variable)
+            vary(&args, i);
         args.src = src[i];
         args.dst = dst[i];
         ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
@@ -120,45 +159,66 @@ static struct wdl_coll_args args_of(enum wdl_coll_kind kind, size_t bytes)
                                   .op = {ranks_compose, NULL, 4, 0}};
 }
 
-/* In order, from rank 0 on. */
-static void fold_expected(char *sum, size_t bytes, int last)
+/* Bytes from `at` on, in order, from rank 0 on. */
+static size_t fold_expected(char *sum, size_t at, size_t bytes, int last)
 {
-    memcpy(sum, src[last], bytes);
+    memcpy(sum, src[last] + at, bytes);
     for (int i = last - 1; i >= 0; i--)
-        ranks_compose(NULL, src[i], sum, bytes / 4);
+        ranks_compose(NULL, src[i] + at, sum, bytes / 4);
+    return bytes;
+}
+
+/* Where in the source of `from` the block for `to` begins, and in the destination of `to`. */
+static size_t block_bytes(const struct wdl_coll_args *a, int from, int to)
+{
+    return a->variable ? varied_of(a, from, to) : a->bytes;
+}
+
+static size_t source_at(const struct wdl_coll_args *a, int from, int to)
+{
+    size_t at = 0;
+    for (int i = 0; i < to && a->kind != WDL_COLL_GATHER && a->kind != WDL_COLL_GATHER_ALL; i++)
+        at += block_bytes(a, from, i);
+    return at;
+}
+
+/* A block from everyone; returns where the last one ends. */
+static size_t blocks_expected(const struct wdl_coll_args *a, int rank, char *want)
+{
+    size_t at = 0;
+    for (int i = 0; i < r.n; i++) {
+        memcpy(want + at, src[i] + source_at(a, i, rank), block_bytes(a, i, rank));
+        at += block_bytes(a, i, rank) + (gaps && a->variable && i % 2 ? 4 : 0);
+    }
+    return at;
 }
 
 /* What a rank must have in the end, and how long it is. */
 static size_t expected(struct wdl_coll_args a, int rank, char *want)
 {
     int is_root = rank == a.root;
+    size_t own = block_bytes(&a, rank, rank);
     switch (a.kind) {
     case WDL_COLL_BROADCAST:
         memcpy(want, src[a.root], a.bytes);
         return a.bytes;
-    case WDL_COLL_GATHER_ALL:
-        for (int i = 0; i < r.n; i++)
-            memcpy(want + (size_t) i * a.bytes, src[i], a.bytes);
-        return a.bytes * (size_t) r.n;
     case WDL_COLL_GATHER:
-        a.kind = WDL_COLL_GATHER_ALL;
-        return is_root ? expected(a, rank, want) : 0;
-    case WDL_COLL_SCATTER:
-        memcpy(want, src[a.root] + (size_t) rank * a.bytes, a.bytes);
-        return a.bytes;
+        return is_root ? blocks_expected(&a, rank, want) : 0;
+    case WDL_COLL_GATHER_ALL:
     case WDL_COLL_EXCHANGE:
-        for (int i = 0; i < r.n; i++)
-            memcpy(want + (size_t) i * a.bytes, src[i] + (size_t) rank * a.bytes, a.bytes);
-        return a.bytes * (size_t) r.n;
+        return blocks_expected(&a, rank, want);
+    case WDL_COLL_SCATTER:
+        own = block_bytes(&a, a.root, rank);
+        memcpy(want, src[a.root] + source_at(&a, a.root, rank), own);
+        return own;
     case WDL_COLL_SCAN:
         rank -= (a.flags & WDL_COLL_EXCLUSIVE) != 0;
-        if (rank < 0)
-            return 0;
-        fold_expected(want, a.bytes, rank);
-        return a.bytes;
+        return rank < 0 ? 0 : fold_expected(want, 0, a.bytes, rank);
+    case WDL_COLL_REDUCE_SCATTER:
+        return fold_expected(want, source_at(&a, rank, rank), own, r.n - 1);
     default:
-        fold_expected(want, a.bytes, r.n - 1);
-        return a.kind == WDL_COLL_ALLREDUCE || is_root ? a.bytes : 0;
+        return a.kind == WDL_COLL_ALLREDUCE || is_root ? fold_expected(want, 0, a.bytes, r.n - 1)
+                                                       : 0;
     }
 }
 
@@ -174,12 +234,14 @@ static void call(struct wdl_coll_args args)
             dst[i][k] = 0x77;
         }
     memset(want, 0x77, sizeof(want));
+    memset(wants, 0x77, sizeof(wants));
     for (int i = 0; i < r.n; i++)
         bytes[i] = expected(args, i, wants[i]);
     finish(args);
     for (int i = 0; i < r.n; i++) {
-        ck_assert_msg(memcmp(dst[i], wants[i], bytes[i]) == 0, "%s of %zu, root %d, rank %d",
-                      wdl_coll_kind_name(args.kind), args.bytes, args.root, i);
+        ck_assert_msg(memcmp(dst[i], wants[i], bytes[i]) == 0, "%s%s of %zu, root %d, rank %d",
+                      wdl_coll_kind_name(args.kind), args.variable ? " that vary" : "", args.bytes,
+                      args.root, i);
         ck_assert_msg(memcmp(dst[i] + bytes[i], want, sizeof(want) - bytes[i]) == 0,
                       "%s of %zu, root %d, rank %d: more is written", wdl_coll_kind_name(args.kind),
                       args.bytes, args.root, i);
@@ -189,18 +251,31 @@ static void call(struct wdl_coll_args args)
 static const enum wdl_coll_kind kinds[] = {WDL_COLL_BROADCAST, WDL_COLL_REDUCE, WDL_COLL_ALLREDUCE,
                                            WDL_COLL_SCAN,      WDL_COLL_GATHER,
                                            WDL_COLL_SCATTER,   WDL_COLL_EXCHANGE,
-                                           WDL_COLL_GATHER_ALL};
+                                           WDL_COLL_GATHER_ALL, WDL_COLL_REDUCE_SCATTER};
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* In two levels, unless boards have no room for it; and near, if it is of blocks. */
+static int has_near(enum wdl_coll_kind kind)
+{
+    return kind == WDL_COLL_GATHER || kind == WDL_COLL_SCATTER || kind == WDL_COLL_EXCHANGE;
+}
+
+/* In two levels, unless boards have no room for it; near, if it is of blocks; of blocks that
+ * vary. */
 static void call_twice(struct wdl_coll_args args)
 {
     size_t board = teams[0]->params.board_bytes;
-    if (args.kind != WDL_COLL_EXCHANGE || wdl_levels_shown(teams[0], &args) <= board)
+    int short_ones = args.kind == WDL_COLL_EXCHANGE;
+    int nothing = args.kind == WDL_COLL_REDUCE_SCATTER && args.bytes == 0;
+    if (!nothing && (!short_ones || wdl_levels_shown(teams[0], &args) <= board))
         call(args);
-    args.algorithm = "near";
-    if (args.kind == WDL_COLL_GATHER || args.kind == WDL_COLL_SCATTER ||
-        args.kind == WDL_COLL_EXCHANGE)
+    if (has_near(args.kind)) {
+        args.algorithm = "near";
+        call(args);
+    }
+    args.variable = has_near(args.kind) || args.kind == WDL_COLL_GATHER_ALL ||
+                    args.kind == WDL_COLL_REDUCE_SCATTER;
+    gaps = args.root % 2 && args.kind != WDL_COLL_REDUCE_SCATTER;
+    if (args.variable)
         call(args);
 }
 

@@ -120,7 +120,7 @@ static const char *const names[WDL_COLL_KIND_COUNT][7] = {
     [WDL_COLL_REDUCE] = {"tree", "node", "levels"},
     [WDL_COLL_ALLREDUCE] = {"doubling", "halving", "node", "levels"},
     [WDL_COLL_SCAN] = {"doubling", "node", "levels"},
-    [WDL_COLL_REDUCE_SCATTER] = {"pairwise", "pairwise_entry", "node"}};
+    [WDL_COLL_REDUCE_SCATTER] = {"pairwise", "pairwise_entry", "node", "levels"}};
 
 static int peer_of(void *ctx, int rank)
 {
