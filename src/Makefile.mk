@@ -59,6 +59,7 @@ windlass_core_sources = \
     %D%/mpid/rma/atomic.c \
     %D%/mpid/rma/barrier.c \
     %D%/mpid/rma/batch.c \
+    %D%/mpid/rma/borrow.c \
     %D%/mpid/rma/bundle.c \
     %D%/mpid/rma/combine.c \
     %D%/mpid/rma/copy.c \
@@ -72,6 +73,7 @@ windlass_core_sources = \
     %D%/mpid/rma/issue.c \
     %D%/mpid/rma/kernel.c \
     %D%/mpid/rma/keys.c \
+    %D%/mpid/rma/loan.c \
     %D%/mpid/rma/lock.c \
     %D%/mpid/rma/lock_all.c \
     %D%/mpid/rma/mailbox.c \
@@ -185,6 +187,7 @@ windlass_headers = \
     %D%/mpid/rma/far.h \
     %D%/mpid/rma/grant.h \
     %D%/mpid/rma/kernel.h \
+    %D%/mpid/rma/loan.h \
     %D%/mpid/rma/lock.h \
     %D%/mpid/rma/mailbox.h \
     %D%/mpid/rma/net.h \

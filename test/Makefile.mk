@@ -34,6 +34,7 @@ unit_tests =                            \
     test/mpid/rma/test_atomic           \
     test/mpid/rma/test_barrier          \
     test/mpid/rma/test_batch            \
+    test/mpid/rma/test_borrow           \
     test/mpid/rma/test_bundle           \
     test/mpid/rma/test_combine          \
     test/mpid/rma/test_copy             \
@@ -48,6 +49,7 @@ unit_tests =                            \
     test/mpid/rma/test_issue            \
     test/mpid/rma/test_kernel           \
     test/mpid/rma/test_keys             \
+    test/mpid/rma/test_loan             \
     test/mpid/rma/test_lock             \
     test/mpid/rma/test_lock_all         \
     test/mpid/rma/test_mailbox          \

@@ -357,6 +357,39 @@ START_TEST(the_direct_path_costs_no_message)
 }
 END_TEST
 
+/* Attached memory: the first contact with a region asks for its key, detach recalls it; between
+ * them, in whatever epochs, nothing. */
+START_TEST(attached_memory_is_reached_without_messages)
+{
+    static char data[2000];
+    for (int unordered = 0; unordered < 2; unordered++) {
+        struct test_world w;
+        struct test_world_params p = {.ranks = 2,.unordered = unordered,.direct = 1,.bytes = 4096,
+            .combine = WDL_COMBINE_ALWAYS,.dynamic = 1
+        };
+        test_world_open(&w, &p);
+        char *base = w.rank[1].memory;
+        int64_t at = (int64_t) (uintptr_t) base;
+        TEST_DONE(&w, wdl_win_attach(w.rank[1].win, base, 4096));
+        for (int e = 0; e < 3; e++) {
+            TEST_DONE(&w, wdl_win_lock_all(w.rank[0].win, WDL_MODE_NOCHECK, &w.rank[0].step));
+            for (size_t bytes = 8; bytes <= sizeof(data); bytes *= 5) {
+                test_op(&w, 0, test_put(1, at, data, bytes));
+                test_op(&w, 0, test_get(1, at + 2000, data, bytes));
+                flush(&w, 0, 1);
+                /* question and answer; put, get and flush in one message, and its answer */
+                ck_assert_int_eq(test_world_messages(&w), e == 0 && bytes == 8 ? 4 : 0);
+            }
+            TEST_DONE(&w, wdl_win_unlock_all(w.rank[0].win, &w.rank[0].step));
+            ck_assert_int_eq(test_world_messages(&w), 0);
+        }
+        TEST_DONE(&w, wdl_win_detach(w.rank[1].win, base));
+        ck_assert_int_eq(test_world_messages(&w), 2);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 /* A few integers cost as many atomics; more, and other types, a message and its answer. */
 START_TEST(atomics_cost_no_message)
 {
@@ -441,4 +474,5 @@ WDL_SUITE("cost/rma", a_short_epoch_costs_two_messages,
           a_bundle_waits_for_its_lock_at_the_target,
           lock_all_costs_two_messages_for_each_target_used, lock_all_under_the_window_protocol,
           locks_by_words_cost_no_message, locks_by_words_at_the_network, a_fence_costs_its_barrier,
-          the_direct_path_costs_no_message, atomics_cost_no_message, a_type_is_described_once)
+          the_direct_path_costs_no_message, attached_memory_is_reached_without_messages,
+          atomics_cost_no_message, a_type_is_described_once)

@@ -96,6 +96,16 @@ static int equal(struct world *w, int o, const struct step *s)
     return WDL_OK;
 }
 
+/* What is attached again is another region, at the same address. */
+static int reattach(struct world *w, int o, int region)
+{
+    struct rank *r = &w->ranks[o];
+    char *base;
+    size_t bytes = world_attached(w, o, region, &base);
+    int status = wdl_win_detach(r->win, base);
+    return status == WDL_OK ? wdl_win_attach(r->win, base, bytes) : status;
+}
+
 static int step_own(struct world *w, int o, const struct step *s)
 {
     switch (s->kind) {
@@ -130,6 +140,8 @@ static int step_own(struct world *w, int o, const struct step *s)
                             wdl_status_name(request->status));
             return WDL_OK;
         }
+        case STEP_REATTACH:
+            return reattach(w, o, s->flag);
         default:
             return final(w, o);
     }

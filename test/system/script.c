@@ -100,7 +100,8 @@ static struct step *add_op(struct world *w, int o, enum wdl_rma_kind kind, int t
     s->rank = t;
     s->args.kind = kind;
     s->args.target = t;
-    s->args.disp = (int64_t) at / w->disp_unit;
+    s->args.disp = w->options.dynamic ? (int64_t) (uintptr_t) (w->ranks[t].memory + at) :
+        (int64_t) at / w->disp_unit;
     s->args.origin.contig = s->args.result.contig = s->args.remote.contig = 1;
     if (wdl_prng_chance(&w->prng, 300))
         s->args.request = world_memory(w, sizeof(struct test_request));
@@ -438,6 +439,10 @@ static void script_one(struct world *w, char script)
     else
         script_lock_all(w);
     add_all(w, STEP_BARRIER, 0);
+    for (int k = 0; k < w->options.dynamic; k++)
+        add_all(w, STEP_REATTACH, draw(w, w->options.dynamic));
+    if (w->options.dynamic)
+        add_all(w, STEP_BARRIER, 0);
 }
 
 void script_make(struct world *w)

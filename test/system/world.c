@@ -10,8 +10,8 @@
 #include "support/worlds.h"
 #include "system/world.h"
 
-/* of the networks of all worlds: the direct path; locks by words */
-static uint64_t puts_and_gets, atomics, mailed;
+/* of the networks of all worlds: the direct path, to attached memory too; locks by words */
+static uint64_t puts_and_gets, to_attached, atomics, mailed;
 
 static int peer_of(void *ctx, int rank)
 {
@@ -28,9 +28,18 @@ struct viewer {
 static void rank_info(void *ctx, int rank, struct wdl_win_rank *info)
 {
     const struct viewer *v = ctx;
-    *info = (struct wdl_win_rank) {.base = (uint64_t) (uintptr_t) v->w->ranks[rank].memory,
-        .bytes = v->w->bytes,.disp_unit = v->w->disp_unit
+    int dynamic = v->w->options.dynamic;
+    *info = (struct wdl_win_rank) {
+        .base = dynamic ? 0 : (uint64_t) (uintptr_t) v->w->ranks[rank].memory,
+        .bytes = dynamic ? UINT64_MAX : v->w->bytes,.disp_unit = v->w->disp_unit
     };
+}
+
+size_t world_attached(const struct world *w, int rank, int region, char **base_out)
+{
+    size_t part = w->bytes / (size_t) w->options.dynamic, at = part * (size_t) region;
+    *base_out = w->ranks[rank].memory + at;
+    return region == w->options.dynamic - 1 ? w->bytes - at : part;
 }
 
 static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
@@ -41,7 +50,7 @@ static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
     if (rank / o->node != v->rank / o->node)
         return NULL;
     *control_out = &v->w->control[rank];
-    return o->own && rank != v->rank ? NULL : v->w->ranks[rank].memory;
+    return (o->own || o->dynamic) && rank != v->rank ? NULL : v->w->ranks[rank].memory;
 }
 
 /* Private memory of the same node, as the system would move it. */
@@ -127,8 +136,21 @@ static void rank_open(struct world *w, int i)
                                  .direct = o->direct,
                                  .place = whole && !o->own ? w->place : NULL,
                                  .place_base = w->memory};
+    if (o->dynamic) {
+        win.flavor = WDL_WIN_DYNAMIC;
+        win.base = NULL;
+        win.bytes = 0;
+        win.place = NULL;
+        win.mapped_any = 0;
+    }
     status = wdl_win_create(r->proc, &win, &r->win);
     wdl_assert_cmp(status, ==, WDL_OK);
+    for (int k = 0; k < o->dynamic; k++) {
+        char *base;
+        size_t bytes = world_attached(w, i, k, &base);
+        status = wdl_win_attach(r->win, base, bytes);
+        wdl_assert_cmp(status, ==, WDL_OK);
+    }
 }
 
 /* What the network's atomics do is agreed when all have the window. */
@@ -162,7 +184,9 @@ static int world_close(struct world *w, int failed)
         free(w->ranks[i].steps);
     }
     mailed += w->mailed;
-    puts_and_gets += wdl_sim_counts(w->sim)->puts + wdl_sim_counts(w->sim)->gets;
+    uint64_t direct = wdl_sim_counts(w->sim)->puts + wdl_sim_counts(w->sim)->gets;
+    puts_and_gets += direct;
+    to_attached += w->options.dynamic ? direct : 0;
     atomics += wdl_sim_counts(w->sim)->atomics;
     if (!failed)
         wdl_sim_destroy(w->sim);
@@ -181,7 +205,7 @@ static int world(const void *options)
             WDL_SIM_ATOMICS_CPU : WDL_SIM_ATOMICS_NIC
     };
     wdl_prng_init(&w.prng, o->seed);
-    w.disp_unit = (int64_t) 1 << (o->seed % 4);
+    w.disp_unit = o->dynamic ? 1 : (int64_t) 1 << (o->seed % 4);
     w.bytes = 0;
     w.bytes = world_misc(&w) + MISC;
     w.sim = wdl_sim_create(&sim);
@@ -225,6 +249,7 @@ static void options_of(uint64_t seed, void *options_out)
     o.atomics = (int) wdl_prng_below(&p, 3);
     o.epochs = o.ranks > 100 ? 1 : o.ranks > 8 ? 2 : 2 + (int) wdl_prng_below(&p, 3);
     o.mail = o.own && wdl_prng_chance(&p, 500);
+    o.dynamic = wdl_prng_chance(&p, 300) ? 1 + (int) wdl_prng_below(&p, 5) : 0;
     *(struct options *) options_out = o;
 }
 
@@ -232,10 +257,11 @@ static void options_of(uint64_t seed, void *options_out)
  * mailboxes. */
 static int more(uint64_t seeds)
 {
-    printf("%llu puts and gets of the network, %llu atomics, %llu operations by mailbox\n",
-           (unsigned long long) puts_and_gets, (unsigned long long) atomics,
+    printf("%llu puts and gets of the network, %llu of them to attached memory, %llu atomics, "
+           "%llu operations by mailbox\n", (unsigned long long) puts_and_gets,
+           (unsigned long long) to_attached, (unsigned long long) atomics,
            (unsigned long long) mailed);
-    return seeds >= 100 && (puts_and_gets == 0 || atomics == 0 || mailed == 0);
+    return seeds >= 100 && (puts_and_gets == 0 || to_attached == 0 || atomics == 0 || mailed == 0);
 }
 
 int main(int argc, char **argv)
@@ -248,7 +274,8 @@ int main(int argc, char **argv)
         WORLDS_OPTION(options, epochs), WORLDS_OPTION(options, own),
         WORLDS_OPTION(options, crowded), WORLDS_OPTION(options, combine),
         WORLDS_OPTION(options, direct), WORLDS_OPTION(options, attended),
-        WORLDS_OPTION(options, atomics), WORLDS_OPTION(options, mail)
+        WORLDS_OPTION(options, atomics), WORLDS_OPTION(options, mail),
+        WORLDS_OPTION(options, dynamic)
     };
     static const struct worlds worlds = {.program = "test/system/world",.count = 1000,
         .options_bytes = sizeof(struct options),.options = table,

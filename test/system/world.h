@@ -26,13 +26,15 @@ struct options {
     int ranks, ordered, refuse, delay, tiny, node, region, epochs, own, crowded, combine, direct,
         attended, mail;
     int atomics;                /* of the network: 1 coherent with the processors', 2 not */
+    int dynamic;                /* memory is attached, in so many regions; 0: it is the window's */
     /* f fence, p pscw, l lock, a lock_all, s streams of lock_all, m one after the other */
     int script;
 };
 
 enum step_kind { STEP_FENCE, STEP_POST, STEP_START, STEP_COMPLETE, STEP_WAIT, STEP_LOCK,
     STEP_UNLOCK, STEP_LOCK_ALL, STEP_UNLOCK_ALL, STEP_FLUSH, STEP_OP, STEP_ENTER, STEP_LEAVE,
-    STEP_NEXT, STEP_TICKET, STEP_CAS, STEP_BARRIER, STEP_EQUAL, STEP_REQUEST, STEP_FINAL, STEP_FREE
+    STEP_NEXT, STEP_TICKET, STEP_CAS, STEP_BARRIER, STEP_EQUAL, STEP_REQUEST, STEP_REATTACH,
+    STEP_FINAL, STEP_FREE
 };
 
 struct step {
@@ -88,6 +90,8 @@ struct world {
     char failure[256];
 };
 
+/* world.c: a region of the rank's memory, where it is attached: its bytes. */
+size_t world_attached(const struct world *w, int rank, int region, char **base_out);
 /* script.c: fill every rank's steps. */
 void script_make(struct world *w);
 void *world_memory(struct world *w, size_t bytes);

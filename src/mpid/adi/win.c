@@ -350,7 +350,7 @@ int MPID_Win_detach(MPIR_Win * win, const void *base)
     int mpi_errno = expect_dynamic(win);
     if (mpi_errno)
         return mpi_errno;
-    mpi_errno = WDL_ADI_ERROR(wdl_win_detach(win->dev.wdl, base));
+    WDL_ADI_WAIT(wdl_win_detach(win->dev.wdl, base), mpi_errno);
     if (mpi_errno == MPI_SUCCESS)
         wdl_adi_share_detached(win, base);
     return mpi_errno;

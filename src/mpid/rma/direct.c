@@ -6,6 +6,7 @@ enum { BLOCKS = 16 };           /* pieces of either side; more go by message */
 
 struct side {                   /* of a transfer, from where it is to go on */
     struct wdl_piece piece[BLOCKS + 1];
+    const struct wdl_key *key[BLOCKS];  /* the target's: of each piece */
     int n;
 };
 
@@ -82,12 +83,13 @@ static int begin_request(struct wdl_target *t, const struct wdl_key *key,
 }
 
 /* args->done: bytes that have begun. */
-static int begin(struct wdl_target *t, const struct wdl_key *key, struct wdl_rma_args *args,
-                 struct side *near, struct side *far)
+static int begin(struct wdl_target *t, struct wdl_rma_args *args, struct side *near,
+                 struct side *far)
 {
     struct wdl_piece *here = near->piece, *there = far->piece;
     while (args->done < args->remote.bytes) {
         size_t n = here->bytes < there->bytes ? here->bytes : there->bytes;
+        const struct wdl_key *key = far->key[there - far->piece];
         int status = transfer(t, key, args->kind, here->base, there->base, n, NULL);
         if (status == WDL_AGAIN || wdl_status_is_error(status))
             return status;
@@ -110,6 +112,27 @@ int wdl_direct_lock_ready(struct wdl_target *t, const struct wdl_rma_args *args)
     return WDL_AGAIN;
 }
 
+/* The target's pieces and their keys: WDL_OK, or ERR_UNSUPPORTED where there are many, or one has
+ * no key. */
+static int far_make(struct wdl_target *t, const struct wdl_rma_args *args,
+                    const struct wdl_win_rank *info, struct side *far)
+{
+    const struct wdl_win *win = t->win;
+    const struct wdl_host *host = &win->proc->host;
+    int dynamic = win->params.flavor == WDL_WIN_DYNAMIC;
+    const struct wdl_key *key = dynamic ? NULL : wdl_key_get(t, WDL_KEYS_DATA);
+    if (!key && !dynamic)
+        return WDL_ERR_UNSUPPORTED;
+    uint64_t at = (key ? key->base : 0) + (uint64_t) (args->disp * info->disp_unit);
+    int status = side_make(host, &args->remote, (char *) (uintptr_t) at, args->done, far);
+    for (int i = 0; i < far->n && status == WDL_OK; i++) {
+        const struct wdl_piece *piece = &far->piece[i];
+        far->key[i] = dynamic ? wdl_borrow_get(t, (uintptr_t) piece->base, piece->bytes) : key;
+        status = far->key[i] ? WDL_OK : WDL_ERR_UNSUPPORTED;
+    }
+    return status;
+}
+
 int wdl_direct_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,
                   const struct wdl_win_rank *info)
 {
@@ -121,21 +144,19 @@ int wdl_direct_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_tar
         t = wdl_target_get(win, args->target);
     if (!t)
         return WDL_AGAIN;
-    struct wdl_key *key = wdl_key_get(t, WDL_KEYS_DATA);
-    int status = key ? wdl_direct_lock_ready(t, args) : WDL_ERR_UNSUPPORTED;
-    if (status != WDL_OK)
-        return status;
-    char *at = (char *) (uintptr_t) (key->base + (uint64_t) (args->disp * info->disp_unit));
-    status = side_make(host, &args->origin, args->origin.addr, args->done, &near);
+    int status = far_make(t, args, info, &far);
     if (status == WDL_OK)
-        status = side_make(host, &args->remote, at, args->done, &far);
+        status = wdl_direct_lock_ready(t, args);
+    if (status == WDL_OK)
+        status = side_make(host, &args->origin, args->origin.addr, args->done, &near);
     if (status == WDL_OK && args->request && (near.n > 1 || far.n > 1))
         status = WDL_ERR_UNSUPPORTED;
     if (status != WDL_OK)
         return status;
     t->evict = 0;
-    status = args->request ? begin_request(t, key, args, near.piece[0].base, far.piece[0].base) :
-        begin(t, key, args, &near, &far);
+    status = args->request ?
+        begin_request(t, far.key[0], args, near.piece[0].base, far.piece[0].base) :
+        begin(t, args, &near, &far);
     if (status == WDL_OK)
         win->stats.ops_direct++;
     return status;
@@ -160,6 +181,7 @@ int wdl_direct_busy(const struct wdl_target *t)
 static void flush_over(struct wdl_direct *d)
 {
     d->flushing = 0;
+    d->flushed = d->flush;
     if (!d->begun)
         d->lo = d->hi = 0;
 }
@@ -192,6 +214,7 @@ int wdl_direct_progress(struct wdl_target *t)
         return 0;
     t->direct.begun = t->direct.want = 0;
     t->direct.flushing = 1;
+    t->direct.flush = ++t->win->flushes;
     if (status != WDL_PENDING)
         flush_over(&t->direct);
     if (wdl_status_is_error(status))

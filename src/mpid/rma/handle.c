@@ -145,6 +145,13 @@ static int is_answer(const struct wdl_pkt *pkt)
     return pkt->kind >= WDL_PKT_REPLY && pkt->kind != WDL_PKT_GRANT && pkt->kind != WDL_PKT_SETTLED;
 }
 
+/* Of a loan whose key is not here there is nothing to wait for. */
+static int handle_recall(struct wdl_win *win, const struct wdl_pkt *pkt)
+{
+    int status = wdl_borrow_recalled(win, pkt);
+    return status == WDL_ERR_UNSUPPORTED ? handle_acknowledge(win, pkt, WDL_PKT_RETURNED) : status;
+}
+
 static int handle_win(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
                       size_t bytes)
 {
@@ -179,6 +186,10 @@ static int handle_win(struct wdl_win *win, const struct wdl_pkt *pkt, const char
             return wdl_key_asked(win, pkt);
         case WDL_PKT_KEY_REPLY:
             return wdl_key_answered(win, pkt, payload, bytes);
+        case WDL_PKT_RECALL:
+            return handle_recall(win, pkt);
+        case WDL_PKT_RETURNED:
+            return wdl_loan_returned(win, pkt);
         case WDL_PKT_REPLY:
         case WDL_PKT_OP_ACK:
         case WDL_PKT_TYPE_ACK:

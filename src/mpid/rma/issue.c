@@ -254,7 +254,8 @@ static int win_has_work(const struct wdl_win *win)
     struct wdl_list *node;
     if (win->barrier.running || wdl_grant_next(&win->grant) || wdl_grant_settled(&win->grant) >= 0)
         return 1;
-    if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_ISSUED || wdl_types_have_work(win))
+    if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_ISSUED || wdl_types_have_work(win) ||
+        win->recalled > 0)
         return 1;
     wdl_list_for(node, &win->targets) {
         const struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
@@ -282,6 +283,7 @@ int wdl_win_progress(struct wdl_win *win)
     }
     n += grants_announce(win);
     n += wdl_types_progress(win);
+    n += wdl_borrow_progress(win);
     if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_ISSUED)
         n += wdl_lock_all_progress(win);
     return n;

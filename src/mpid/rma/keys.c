@@ -6,15 +6,16 @@
  */
 #include "mpid/rma/win_impl.h"
 
-/* keys in vain before a window gives up; how often a rank may be turned away from a place */
-enum { KEYS_TRIED = 4, RIVALS = 8 };
+/* keys in vain before a window gives up */
+enum { KEYS_TRIED = 4 };
 
 int wdl_keys_make(struct wdl_win *win, enum wdl_keys_of of)
 {
     const struct wdl_host *host = &win->proc->host;
     struct wdl_keys *keys = &win->keys[of];
     int most = win->rma->params.win_targets;
-    most = most < win->params.size ? most : win->params.size;
+    int many = win->params.flavor == WDL_WIN_DYNAMIC;   /* of a rank, then */
+    most = most < win->params.size || many ? most : win->params.size;
     keys->at = host->ops->alloc(host->ctx, (size_t) most * sizeof(keys->at[0]));
     if (!keys->at)
         return WDL_ERR_NOMEM;
@@ -24,19 +25,26 @@ int wdl_keys_make(struct wdl_win *win, enum wdl_keys_of of)
 
 int wdl_keys_init(struct wdl_win *win)
 {
-    if (!win->params.direct || !win->proc->nm->ops->caps(win->proc->nm)->has_rma ||
-        win->params.flavor == WDL_WIN_DYNAMIC)
+    if (!win->params.direct || !win->proc->nm->ops->caps(win->proc->nm)->has_rma)
         return WDL_OK;
-    return wdl_keys_make(win, WDL_KEYS_DATA);
+    int status = wdl_keys_make(win, WDL_KEYS_DATA);
+    if (status == WDL_OK && win->params.flavor == WDL_WIN_DYNAMIC)
+        status = wdl_lender_init(win);
+    return status;
 }
 
-static void key_empty(struct wdl_win *win, struct wdl_key *key)
+void wdl_key_close(struct wdl_win *win, struct wdl_key *key)
 {
     struct wdl_nm *nm = win->proc->nm;
-    if (key->phase == WDL_KEY_OPEN)
+    if (key->rkey)
         nm->ops->rkey_close(nm, key->rkey);
-    key->phase = WDL_KEY_EMPTY;
     key->rkey = NULL;
+}
+
+void wdl_key_empty(struct wdl_win *win, struct wdl_key *key)
+{
+    wdl_key_close(win, key);
+    key->phase = WDL_KEY_EMPTY;
 }
 
 void wdl_keys_drop(struct wdl_win *win, enum wdl_keys_of of)
@@ -45,7 +53,7 @@ void wdl_keys_drop(struct wdl_win *win, enum wdl_keys_of of)
     struct wdl_nm *nm = win->proc->nm;
     struct wdl_keys *keys = &win->keys[of];
     for (int i = 0; i < keys->count; i++)
-        key_empty(win, &keys->at[i]);
+        wdl_key_empty(win, &keys->at[i]);
     if (keys->at)
         host->ops->free(host->ctx, keys->at);
     if (keys->mem)
@@ -64,26 +72,28 @@ static int may_leave(const struct wdl_win *win, struct wdl_key *key, enum wdl_ke
     const struct wdl_target *t = wdl_target_find(win, key->rank);
     if (key->phase == WDL_KEY_EMPTY)
         return 1;
-    if (key->phase == WDL_KEY_ASKED || ++key->rivals <= RIVALS)
+    if (key->phase == WDL_KEY_ASKED || ++key->rivals <= WDL_KEY_RIVALS)
         return 0;
     return !t || !(of == WDL_KEYS_DATA ? wdl_direct_busy(t) : wdl_far_busy(&t->word.far));
 }
 
-static void key_ask(struct wdl_target *t, struct wdl_key *key, enum wdl_keys_of of)
+int wdl_keys_in_vain(const struct wdl_keys *keys)
+{
+    return keys->useful == 0 && keys->useless >= KEYS_TRIED;
+}
+
+void wdl_key_ask(struct wdl_target *t, struct wdl_key *key, enum wdl_keys_of of, uint64_t addr)
 {
     struct wdl_win *win = t->win;
-    const struct wdl_keys *keys = &win->keys[of];
     struct wdl_pkt pkt;
-    if (keys->useful == 0 && keys->useless >= KEYS_TRIED)
+    if (wdl_keys_in_vain(&win->keys[of]))
         return;
     wdl_pkt_init(&pkt, win, WDL_PKT_KEY);
     pkt.type = of;
+    pkt.disp = (int64_t) addr;
     if (wdl_pkt_send(win, t->rank, &pkt) != WDL_OK)
         return;                 /* the next operation asks again */
-    key->rank = t->rank;
-    key->rivals = 0;
-    key->guess = 0;
-    key->phase = WDL_KEY_ASKED;
+    *key = (struct wdl_key) {.rank = t->rank, .phase = WDL_KEY_ASKED, .from = addr};
     t->direct.key_due |= 1 << of;
 }
 
@@ -96,9 +106,9 @@ struct wdl_key *wdl_key_get(struct wdl_target *t, enum wdl_keys_of of)
         return key;
     }
     if (key->rank != t->rank && may_leave(win, key, of))
-        key_empty(win, key);
+        wdl_key_empty(win, key);
     if (key->phase == WDL_KEY_EMPTY)
-        key_ask(t, key, of);
+        wdl_key_ask(t, key, of, 0);
     return NULL;
 }
 
@@ -143,8 +153,11 @@ int wdl_key_asked(struct wdl_win *win, const struct wdl_pkt *pkt)
         return WDL_AGAIN;
     wdl_assert_cmp(win->rma->chunk_bytes, >=, bytes);
     wdl_pkt_init(&answer, win, WDL_PKT_KEY_REPLY);
-    own_key(win, (enum wdl_keys_of) pkt->type, &answer.offset, bounce->data + sizeof(answer),
-            &bytes);
+    char *key = bounce->data + sizeof(answer);
+    if (pkt->type == WDL_KEYS_DATA && win->params.flavor == WDL_WIN_DYNAMIC)
+        wdl_loan_give(win, pkt, &answer, key, &bytes);
+    else
+        own_key(win, (enum wdl_keys_of) pkt->type, &answer.offset, key, &bytes);
     answer.type = pkt->type;
     answer.bytes = (uint32_t) bytes;
     wdl_reply_send(win, (int) pkt->origin, bounce, &answer, bytes);
@@ -153,9 +166,8 @@ int wdl_key_asked(struct wdl_win *win, const struct wdl_pkt *pkt)
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* Open it: WDL_OK, WDL_AGAIN, or an error where it is of no use. */
-static int key_open(struct wdl_win *win, struct wdl_key *key, enum wdl_keys_of of,
-                    const char *bytes, size_t n)
+int wdl_key_open(struct wdl_win *win, struct wdl_key *key, enum wdl_keys_of of, const char *bytes,
+                 size_t n)
 {
     struct wdl_nm *nm = win->proc->nm;
     struct wdl_keys *keys = &win->keys[of];
@@ -169,8 +181,7 @@ static int key_open(struct wdl_win *win, struct wdl_key *key, enum wdl_keys_of o
     keys->useless += caps.rma_needs_target;
     if (!caps.rma_needs_target)
         return WDL_OK;
-    nm->ops->rkey_close(nm, key->rkey);
-    key->rkey = NULL;
+    wdl_key_close(win, key);
     return WDL_ERR_UNSUPPORTED;
 }
 
@@ -181,8 +192,10 @@ int wdl_key_answered(struct wdl_win *win, const struct wdl_pkt *pkt, const char 
     enum wdl_keys_of of = (enum wdl_keys_of) pkt->type;
     if (pkt->type >= WDL_KEYS_KINDS || !t || !(t->direct.key_due & 1 << of) || pkt->bytes != bytes)
         return WDL_ERR_PROTO;
+    if (of == WDL_KEYS_DATA && win->params.flavor == WDL_WIN_DYNAMIC)
+        return wdl_borrow_answered(t, pkt, payload, bytes);
     struct wdl_key *key = key_place(win, t->rank, of);
-    int status = bytes > 0 ? key_open(win, key, of, payload, bytes) : WDL_ERR_UNSUPPORTED;
+    int status = bytes > 0 ? wdl_key_open(win, key, of, payload, bytes) : WDL_ERR_UNSUPPORTED;
     if (status == WDL_AGAIN)
         return WDL_AGAIN;
     key->base = pkt->offset;

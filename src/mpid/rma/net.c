@@ -32,7 +32,8 @@ static int words_offer(struct wdl_win *win, struct wdl_net_offer *offer)
 /* Of the elements whose updates may be the network's. */
 static int sizes_of(const struct wdl_win *win, const int *lacks)
 {
-    if (lacks[WDL_NET_NOT_COHERENT] || !win->keys[WDL_KEYS_DATA].at)
+    if (lacks[WDL_NET_NOT_COHERENT] || !win->keys[WDL_KEYS_DATA].at ||
+        win->params.flavor == WDL_WIN_DYNAMIC)
         return 0;
     return (lacks[WDL_NET_NO_32] ? 0 : 4) | (lacks[WDL_NET_NO_64] ? 0 : 8);
 }

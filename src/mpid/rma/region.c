@@ -20,6 +20,13 @@ static int region_above(const struct wdl_win *win, uint64_t addr)
     return lo;
 }
 
+struct wdl_region *wdl_win_region(const struct wdl_win *win, uint64_t addr)
+{
+    int i = region_above(win, addr);
+    return i > 0 && addr - win->regions[i - 1].base < win->regions[i - 1].bytes ?
+        &win->regions[i - 1] : NULL;
+}
+
 static int block_holds(uint64_t base, uint64_t bytes, uint64_t from, uint64_t n)
 {
     return from >= base && n <= bytes && from - base <= bytes - n;
@@ -130,6 +137,7 @@ int wdl_win_attach_region(struct wdl_win *win, const struct wdl_region *region)
     memmove(&win->regions[i + 1], &win->regions[i],
             (size_t) (win->nregions - i) * sizeof(win->regions[0]));
     win->regions[i] = *region;
+    win->regions[i].loan = NULL;
     win->nregions++;
     list_change(win, 0);
     return WDL_OK;
@@ -138,13 +146,20 @@ int wdl_win_attach_region(struct wdl_win *win, const struct wdl_region *region)
 int wdl_win_detach(struct wdl_win *win, const void *base)
 {
     uint64_t from = (uint64_t) (uintptr_t) base;
+    struct wdl_loan *loan = wdl_loan_ending(win, from);
+    if (loan)
+        return wdl_loan_recall(win, loan);
     int i = region_above(win, from);
     if (i == 0 || win->regions[i - 1].base != from)
         return WDL_ERR_ARG;
+    loan = win->regions[i - 1].loan;
     list_change(win, 1);
     win->nregions--;
     memmove(&win->regions[i - 1], &win->regions[i],
             (size_t) (win->nregions - (i - 1)) * sizeof(win->regions[0]));
     list_change(win, 0);
-    return WDL_OK;
+    if (!loan)
+        return WDL_OK;
+    wdl_loan_end(win, loan);
+    return wdl_loan_recall(win, loan);
 }

@@ -103,6 +103,7 @@ static void win_drop(struct wdl_win *win)
     wdl_types_drop(win);
     wdl_stashes_drop(win);
     wdl_keys_drop(win, WDL_KEYS_DATA);
+    wdl_lender_drop(win);
     wdl_net_drop(win);
     wdl_grant_fini(&win->grant, host);
     pool_drop(host, &win->ops);
@@ -246,7 +247,7 @@ int wdl_win_free(struct wdl_win *win)
         return WDL_AGAIN;
     wdl_assert_cmp(win->batched, ==, 0);
     wdl_assert(!wdl_mailbox_under_way(win));
-    if (wdl_win_drain(win, 0) != WDL_OK)
+    if (wdl_win_drain(win, 0) != WDL_OK || win->recalled > 0)
         return WDL_AGAIN;
     if (wdl_grant_next(&win->grant) || wdl_grant_settled(&win->grant) >= 0 || win->debts > 0 ||
         !wdl_list_empty(&win->rma->replies))
@@ -287,7 +288,8 @@ void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out)
         (size_t) win->ops.count * sizeof(struct wdl_op) +
         (size_t) win->local_targets.count * sizeof(struct wdl_target) +
         (size_t) (win->keys[WDL_KEYS_DATA].count + win->keys[WDL_KEYS_WORDS].count) *
-            sizeof(struct wdl_key) + (win->gate_offer ? sizeof(*win->gate_offer) : 0);
+            sizeof(struct wdl_key) + (win->gate_offer ? sizeof(*win->gate_offer) : 0) +
+        (size_t) win->lender.count * sizeof(win->lender.holders[0]);
 }
 
 void wdl_rma_stats_get(const struct wdl_proc *proc, struct wdl_rma_stats *out)

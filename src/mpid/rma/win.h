@@ -13,6 +13,7 @@
 #include "mpid/rma/net.h"
 #include "mpid/rma/quick.h"
 
+struct wdl_loan;
 struct wdl_win;
 
 struct wdl_rma_params {         /* sizes set by the user; 0: default */
@@ -44,6 +45,7 @@ struct wdl_win_rank {
 /* Attached memory of a dynamic window. */
 struct wdl_region {
     uint64_t base, bytes;
+    struct wdl_loan *loan;      /* loan.h; the callee's */
     /* params.reach: where in its process it is said how to map it (0: it cannot be), and a number
      * that no other region of the process ever has */
     uint64_t offer, serial;
@@ -111,8 +113,8 @@ void wdl_win_net_begin(struct wdl_win *win, const int *lacks, const struct wdl_n
 int wdl_win_may_free(const struct wdl_win *win);
 /* The window with this number, or NULL. */
 struct wdl_win *wdl_win_find(struct wdl_proc *proc, uint32_t id);
-/* Dynamic windows. detach: ERR_ARG for memory that was not attached at base; attach: ERR_ATTACH on
- * overlap. */
+/* Dynamic windows. attach: ERR_ATTACH on overlap. detach: ERR_ARG for memory that was not attached
+ * at base; WDL_AGAIN while others can still reach it. */
 int wdl_win_attach(struct wdl_win *win, void *base, uint64_t bytes);
 int wdl_win_attach_region(struct wdl_win *win, const struct wdl_region *region);
 int wdl_win_detach(struct wdl_win *win, const void *base);

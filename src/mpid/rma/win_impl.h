@@ -24,6 +24,7 @@
 #include "mpid/rma/epoch.h"
 #include "mpid/rma/far.h"
 #include "mpid/rma/grant.h"
+#include "mpid/rma/loan.h"
 #include "mpid/rma/lock.h"
 #include "mpid/rma/mailbox.h"
 #include "mpid/rma/room.h"
@@ -174,6 +175,9 @@ struct wdl_win {
         struct wdl_region region;
     } seen[WDL_SEEN];
     struct wdl_keys keys[WDL_KEYS_KINDS];
+    uint64_t flushes;                   /* of the network, begun */
+    int recalled;                       /* keys in that phase */
+    struct wdl_lender lender;           /* dynamic windows whose memory the network may reach */
     int net_sizes;                      /* of elements the network updates, 4 | 8 (net.h) */
     struct wdl_list told, rtypes;       /* types.h: derived types of targets, of origins */
     int ntold;                          /* in our table */
@@ -307,6 +311,8 @@ int wdl_atomic_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_tar
 /* --- handle.c --- */
 int wdl_rma_handle(void *rma, int src, const void *data, size_t bytes);
 /* --- region.c --- */
+/* The attached region that holds the byte at addr, or NULL. */
+struct wdl_region *wdl_win_region(const struct wdl_win *win, uint64_t addr);
 /* Are the bytes [addr + lo, addr + hi) of this process exposed by the window? */
 int wdl_win_exposes(const struct wdl_win *win, uint64_t addr, int64_t lo, int64_t hi);
 /* Are the bytes of a layout's stream at addr, from `offset` on, in memory the window exposes? What

@@ -18,7 +18,10 @@
  *             its payload (`reserved` bytes)
  *   FLUSH     -                               FLUSH_ACK (all that came before is done)
  *   KEY       -                               KEY_REPLY: base in `offset`, the network's key of
- *                                             what `type` (enum wdl_keys_of) says, or nothing
+ *                                             what `type` (enum wdl_keys_of) says, or nothing.
+ *                                             Dynamic window: of the region at `disp`, `total`
+ *                                             bytes (0: none there); its loan's number in `op`
+ *   RECALL    -                               RETURNED, when the loan's key is not in use (loan.h)
  *   POST, COMPLETE, BARRIER  -                nothing
  *   EVICT     -                               FORGET, sooner or later: of a type (types.h)
  *   FORGET    -                               nothing
@@ -38,8 +41,8 @@
 
 #define WDL_PKT_TABLE(X)                                                                       \
     X(PUT) X(GET) X(ACC) X(GET_ACC) X(CAS) X(TYPE) X(LOCK) X(UNLOCK) X(FLUSH) X(POST) X(COMPLETE) \
-    X(BARRIER) X(BUNDLE) X(KEY) X(FORGET) X(EVICT) X(REPLY) X(OP_ACK) X(TYPE_ACK) X(ANSWERS)   \
-    X(GRANT) X(SETTLED) X(UNLOCK_ACK) X(FLUSH_ACK) X(KEY_REPLY) X(ERROR)
+    X(BARRIER) X(BUNDLE) X(KEY) X(FORGET) X(EVICT) X(RECALL) X(RETURNED) X(REPLY) X(OP_ACK)    \
+    X(TYPE_ACK) X(ANSWERS) X(GRANT) X(SETTLED) X(UNLOCK_ACK) X(FLUSH_ACK) X(KEY_REPLY) X(ERROR)
 
 enum wdl_pkt_kind {
 #define WDL_PKT_ENUM(name) WDL_PKT_##name,
