@@ -23,6 +23,22 @@ void wdl_serve_unlock(struct wdl_win *win)
     wdl_win_activate(win);
 }
 
+int wdl_serve_may_close(const struct wdl_win *win, const struct wdl_pkt *pkt)
+{
+    return (!(pkt->flags & WDL_PKT_WITH_UNLOCK) || wdl_serve_is_held(win)) &&
+           (!(pkt->flags & WDL_PKT_WITH_COMPLETE) || wdl_pscw_may_complete(win));
+}
+
+void wdl_serve_close(struct wdl_win *win, const struct wdl_pkt *pkt)
+{
+    if (pkt->flags & WDL_PKT_WITH_UNLOCK)
+        wdl_serve_unlock(win);
+    if (!(pkt->flags & WDL_PKT_WITH_COMPLETE))
+        return;
+    int status = wdl_pscw_completed(win);
+    wdl_assert_cmp(status, ==, WDL_OK); /* wdl_serve_may_close */
+}
+
 static int is_operation(const struct wdl_pkt *pkt)
 {
     return pkt->kind == WDL_PKT_PUT || pkt->kind == WDL_PKT_GET || pkt->kind == WDL_PKT_ACC ||
@@ -45,8 +61,7 @@ static int bundle_valid(const struct wdl_win *win, const struct wdl_pkt *pkt, co
         at += part.reserved;
         back += wdl_serve_room(&part);
         if (!is_operation(&part) || part.win != pkt->win || part.origin != pkt->origin ||
-            (part.flags & ~WDL_PKT_WANT_ACK) || back > win->rma->chunk_bytes ||
-            (part.type != WDL_PKT_CONTIG && part.type != WDL_PKT_PREDEFINED))
+            (part.flags & ~WDL_PKT_WANT_ACK) || back > win->rma->chunk_bytes)
             return 0;
     }
     return bytes > 0;
@@ -117,8 +132,9 @@ int wdl_serve_bundle(struct wdl_win *win, const struct wdl_pkt *pkt, const char 
     int lock = pkt->flags & WDL_PKT_WITH_LOCK;
     if (!wdl_resume_take(&win->rma->resume, pkt, &pass)) {
         if (!bundle_valid(win, pkt, payload, bytes) ||
+            (lock && (pkt->flags & WDL_PKT_WITH_COMPLETE)) ||
             (lock && !wdl_grant_may_ask(&win->grant, win->params.size)) ||
-            (!lock && (pkt->flags & WDL_PKT_WITH_UNLOCK) && !wdl_serve_is_held(win)))
+            (!lock && !wdl_serve_may_close(win, pkt)))
             return WDL_ERR_PROTO;
         pass.answer = wdl_bounce_get(win->proc);
         if (!pass.answer)
@@ -133,8 +149,7 @@ int wdl_serve_bundle(struct wdl_win *win, const struct wdl_pkt *pkt, const char 
         return WDL_AGAIN;
     }
     bundle_answer(win, pkt, &pass, 0);
-    if (pkt->flags & WDL_PKT_WITH_UNLOCK)
-        wdl_serve_unlock(win);
+    wdl_serve_close(win, pkt);
     return WDL_OK;
 }
 

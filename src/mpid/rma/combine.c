@@ -4,7 +4,8 @@
  * the epoch (seed 001, Performance optimizations 1 and 2; design 3.9).
  *
  * What may wait for company:
- *   one short operation under a lock not asked for yet, until the next call for its target
+ *   one short operation under a lock not asked for yet, or between start and complete, until the
+ *   next call for its target
  *   several, when operations follow one another (or the window's mode says so): `hold` remembers
  *   whether the last operation was followed by the next call at once
  * Nothing is held back that has a request, is not short, or does not fit in a message together; nor
@@ -59,7 +60,7 @@ void wdl_combine_sync(struct wdl_target *t)
 static int is_short(const struct wdl_op *op)
 {
     return op->next == 0 && op->total <= (size_t) op->win->rma->params.short_bytes &&
-        (op->type == WDL_PKT_CONTIG || op->type == WDL_PKT_PREDEFINED);
+        (!op->told || wdl_type_is_there(op->told));
 }
 
 int wdl_combine_count(const struct wdl_target *t)
@@ -93,11 +94,15 @@ int wdl_combine_holds(const struct wdl_target *t)
         if (++n > count || op->args.request)
             return 0;
     }
-    int first = n == 1 && t->lock.state == WDL_LOCK_CALLED;
+    int pscw = wdl_pscw_in_access(win);
+    int first = n == 1 && (t->lock.state == WDL_LOCK_CALLED || pscw);
     if (first && win->epoch.access_state == WDL_ACCESS_PER_TARGET)
         return 1;
     if (win->params.combine != WDL_COMBINE_AUTO)
         return win->params.combine == WDL_COMBINE_ALWAYS;
+    /* the target looks at its memory when all is complete, not before */
+    if (first && pscw)
+        return 1;
     return (first || win->hold) && now_ns(win) + 1 - t->held_ns < HELD_NS;
 }
 
@@ -231,6 +236,8 @@ int wdl_closing_flags(const struct wdl_target *t, int count)
         return 0;
     if (t->want_unlock && may && !wdl_direct_busy(t))
         return WDL_PKT_WITH_UNLOCK;
+    if (t->want_complete && !wdl_direct_busy(t))
+        return WDL_PKT_WITH_COMPLETE;
     return ordered && (t->want_flush || t->evict) ? WDL_PKT_WITH_FLUSH : 0;
 }
 
@@ -242,6 +249,10 @@ void wdl_closing_sent(struct wdl_target *t, int flags)
     }
     if (flags & WDL_PKT_WITH_UNLOCK)
         t->want_unlock = t->dirty = 0;
+    if (flags & WDL_PKT_WITH_COMPLETE) {
+        t->want_complete = 0;
+        t->completed = 1;
+    }
     if (flags & (WDL_PKT_WITH_UNLOCK | WDL_PKT_WITH_LOCK)) {
         int whole = (flags & WDL_PKT_WITH_LOCK) && (flags & WDL_PKT_WITH_UNLOCK);
         int status = wdl_lock_step(&t->lock, whole ? WDL_LOCK_ON_PASS :

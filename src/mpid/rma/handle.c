@@ -177,7 +177,7 @@ static int handle_win(struct wdl_win *win, const struct wdl_pkt *pkt, const char
         case WDL_PKT_POST:
             return wdl_pscw_posted(win, (int) pkt->origin);
         case WDL_PKT_COMPLETE:
-            return wdl_pscw_completed(win, (int) pkt->origin);
+            return wdl_pscw_completed(win);
         case WDL_PKT_BARRIER:
             return wdl_barrier_arrive(win, pkt->op, pkt->count);
         case WDL_PKT_BUNDLE:

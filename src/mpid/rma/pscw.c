@@ -1,9 +1,10 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Post, start, complete, wait (seed 001; MPI-4, 12.5.2). Post sends a packet to each origin,
- * complete one to each target: O(k) for groups of k. Start only notes the group; an operation waits
- * for its own target's post. Posts that come before their start are remembered by rank, at most one
- * per rank.
+ * complete one to each target: O(k) for groups of k. What complete has to say is part of the last
+ * operation's packet where there is one still to be sent, and what is not known to have happened
+ * went before it in order. Start only notes the group; an operation waits for its own target's
+ * post. Posts that come before their start are remembered by rank, at most one per rank.
  *
  * Where all ranks are on one node, post is a store into a free place of the origin's control block
  * (a packet, should all be taken), complete an addition to a counter in the target's.
@@ -27,7 +28,7 @@ static int group_index(const struct wdl_win *win, int rank)
     return -1;
 }
 
-static int in_access(const struct wdl_win *win)
+int wdl_pscw_in_access(const struct wdl_win *win)
 {
     return win->epoch.access_state == WDL_ACCESS_PSCW_ISSUED ||
         win->epoch.access_state == WDL_ACCESS_PSCW_GRANTED;
@@ -36,7 +37,7 @@ static int in_access(const struct wdl_win *win)
 int wdl_pscw_posted(struct wdl_win *win, int rank)
 {
     const struct wdl_host *host = &win->proc->host;
-    int at = in_access(win) ? group_index(win, rank) : -1;
+    int at = wdl_pscw_in_access(win) ? group_index(win, rank) : -1;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_win_post */
     if (at >= 0 && !win->start_posted[at]) {
         win->start_posted[at] = 1;
@@ -60,10 +61,14 @@ int wdl_pscw_posted(struct wdl_win *win, int rank)
     return WDL_OK;
 }
 
-int wdl_pscw_completed(struct wdl_win *win, int rank)
+int wdl_pscw_may_complete(const struct wdl_win *win)
 {
-    (void) rank;
-    if (win->completed >= win->params.size)
+    return win->completed < win->params.size;
+}
+
+int wdl_pscw_completed(struct wdl_win *win)
+{
+    if (!wdl_pscw_may_complete(win))
         return WDL_ERR_PROTO;
     win->completed++;
     return WDL_OK;
@@ -209,9 +214,42 @@ int wdl_pscw_may_access(struct wdl_win *win, int rank)
     return win->start_posted[at] ? WDL_OK : WDL_AGAIN;
 }
 
+/* All that was done to each target, and that this is all: WDL_OK when it is said. */
+static int completes_send(struct wdl_win *win)
+{
+    struct wdl_list *node;
+    wdl_list_for(node, &win->targets) {
+        struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
+        t->want_complete = !t->completed && !win->params.node_whole;
+    }
+    /* ordered network: COMPLETE travels behind the operations; otherwise, and where it is no
+     * message, they must be acknowledged */
+    if (wdl_win_drain(win, win->proc->ordered && !win->params.node_whole) != WDL_OK)
+        return WDL_AGAIN;
+    for (; win->complete_next < win->start_n; win->complete_next++) {
+        int rank = win->start_group[win->complete_next];
+        const struct wdl_target *t = wdl_target_find(win, rank);
+        struct wdl_pkt pkt;
+        if (win->params.node_whole) {
+            __atomic_fetch_add(&win->params.node[rank].completed, 1,
+                               __ATOMIC_SEQ_CST);       /* pairs with the load in wdl_win_wait */
+            continue;
+        }
+        if (t && t->completed)
+            continue;
+        wdl_pkt_init(&pkt, win, WDL_PKT_COMPLETE);
+        int status = wdl_pkt_send(win, rank, &pkt);
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        if (wdl_status_is_error(status))
+            wdl_win_fail(win, status);
+    }
+    return WDL_OK;
+}
+
 int wdl_win_complete(struct wdl_win *win, int *step)
 {
-    if (!in_access(win))
+    if (!wdl_pscw_in_access(win))
         return WDL_ERR_SYNC;
     if (wdl_win_settle(win, -1) != WDL_OK)
         return WDL_AGAIN;
@@ -221,25 +259,9 @@ int wdl_win_complete(struct wdl_win *win, int *step)
         take_words(win);
     if (!all_posted(win))
         return WDL_AGAIN;
-    /* ordered network: COMPLETE travels behind the operations; otherwise, and where it is no
-     * message, they must be acknowledged */
-    if (wdl_win_drain(win, win->proc->ordered && !win->params.node_whole) != WDL_OK)
-        return WDL_AGAIN;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_win_wait */
-    for (; win->complete_next < win->start_n; win->complete_next++) {
-        struct wdl_pkt pkt;
-        if (win->params.node_whole) {
-            __atomic_fetch_add(&win->params.node[win->start_group[win->complete_next]].completed, 1,
-                               __ATOMIC_SEQ_CST);       /* pairs with the load in wdl_win_wait */
-            continue;
-        }
-        wdl_pkt_init(&pkt, win, WDL_PKT_COMPLETE);
-        int status = wdl_pkt_send(win, win->start_group[win->complete_next], &pkt);
-        if (status == WDL_AGAIN)
-            return WDL_AGAIN;
-        if (wdl_status_is_error(status))
-            wdl_win_fail(win, status);
-    }
+    if (completes_send(win) != WDL_OK)
+        return WDL_AGAIN;
     while (!wdl_list_empty(&win->targets)) {
         struct wdl_target *t = wdl_container_of(win->targets.next, struct wdl_target, link);
         if (t->flush_sent != t->flush_acked || t->direct.key_due)

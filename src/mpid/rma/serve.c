@@ -269,7 +269,7 @@ int wdl_serve_op(struct wdl_win *win, const struct wdl_pkt *pkt, const char *pay
     int more = pkt->flags & (WDL_PKT_WITH_UNLOCK | WDL_PKT_WITH_FLUSH);
     struct wdl_pass pass = {.answer = NULL };
     size_t used;
-    if ((more & WDL_PKT_WITH_UNLOCK) && !wdl_serve_is_held(win))
+    if (!wdl_serve_may_close(win, pkt))
         return WDL_ERR_PROTO;
     int status = serve_prepare(&s);
     if (!wdl_resume_take(&win->rma->resume, pkt, &pass) &&
@@ -287,7 +287,7 @@ int wdl_serve_op(struct wdl_win *win, const struct wdl_pkt *pkt, const char *pay
         wdl_bounce_put(pass.answer);
     else if (pass.answer)
         serve_answer(win, pkt, pass.answer, used);
-    if (status != WDL_AGAIN && (more & WDL_PKT_WITH_UNLOCK))
-        wdl_serve_unlock(win);
+    if (status != WDL_AGAIN)
+        wdl_serve_close(win, pkt);
     return status;
 }

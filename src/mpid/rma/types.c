@@ -180,6 +180,11 @@ int wdl_type_send(struct wdl_op *op)
     return told->waiting ? WDL_AGAIN : WDL_OK;
 }
 
+int wdl_type_is_there(const struct wdl_told *told)
+{
+    return !told->once && told->bytes > 0 && told->next == told->bytes && !told->waiting;
+}
+
 void wdl_type_there(struct wdl_op *op, const struct wdl_pkt *pkt)
 {
     op->told->waiting = 0;

@@ -114,6 +114,7 @@ struct wdl_target {
     int evict;                          /* to be freed as soon as clean */
     int dirty;                          /* operations sent since the last FLUSH */
     int want_flush, want_unlock;
+    int want_complete, completed;       /* pscw.c: COMPLETE is to be sent; it has been */
     int push;                           /* nothing is held back (combine.c) */
     uint64_t held_ns;                   /* the first operation waits since then */
     int asked;                          /* flags of the bundle that asked for the lock */
@@ -339,6 +340,10 @@ void wdl_stashes_drop(struct wdl_win *win);
 /* Has the lock of this process a holder who knows it? One holder leaves. */
 int wdl_serve_is_held(const struct wdl_win *win);
 void wdl_serve_unlock(struct wdl_win *win);
+/* May a packet of operations, without a request for the lock, say that they close the epoch; and do
+ * what it says, when they are done. */
+int wdl_serve_may_close(const struct wdl_win *win, const struct wdl_pkt *pkt);
+void wdl_serve_close(struct wdl_win *win, const struct wdl_pkt *pkt);
 
 /* --- barrier.c --- */
 void wdl_barrier_begin(struct wdl_win *win);
@@ -346,7 +351,10 @@ int wdl_barrier_progress(struct wdl_win *win);  /* WDL_OK when done */
 int wdl_barrier_arrive(struct wdl_win *win, uint64_t sequence, int64_t round);
 /* --- pscw.c --- */
 int wdl_pscw_posted(struct wdl_win *win, int rank);     /* a POST came */
-int wdl_pscw_completed(struct wdl_win *win, int rank);  /* a COMPLETE came */
+int wdl_pscw_in_access(const struct wdl_win *win);      /* between start and complete */
+int wdl_pscw_completed(struct wdl_win *win);    /* a COMPLETE came */
+/* May one come? */
+int wdl_pscw_may_complete(const struct wdl_win *win);
 int wdl_pscw_may_access(struct wdl_win *win, int rank); /* WDL_OK, WDL_AGAIN, ERR_SYNC */
 /* --- words.c: windows whose locks are words. Each is called again, with the same *w, while it
  *     answers WDL_AGAIN, which those of WDL_WORDS_NODE never do to go out; an error is the

@@ -28,9 +28,10 @@
  *   ERROR     -                               nothing: an operation without answer failed at
  *                                             the target
  *
- * The last packet to a target may say more than its operation (seed 001, piggybacking): WITH_UNLOCK
- * and WITH_FLUSH on an operation or a bundle, WITH_LOCK on a bundle. The operation's answer, an
- * UNLOCK_ACK or a FLUSH_ACK says by the same flags what has been done.
+ * The last packet to a target may say more than its operation (seed 001, piggybacking):
+ * WITH_UNLOCK, WITH_FLUSH and WITH_COMPLETE on an operation or a bundle, WITH_LOCK on a bundle. The
+ * operation's answer, an UNLOCK_ACK or a FLUSH_ACK says by the same flags what has been done;
+ * nothing answers a COMPLETE.
  */
 #ifndef WDL_MPID_RMA_WIRE_H_INCLUDED
 #define WDL_MPID_RMA_WIRE_H_INCLUDED
@@ -57,6 +58,7 @@ enum {                          /* flags */
     WDL_PKT_WANT_ACK = 2,       /* PUT, ACC, TYPE: answer when done */
     WDL_PKT_JOIN = 4,           /* LOCK of lock_all, whose sender may hold other targets' locks */
     WDL_PKT_OVERTOOK = 8,       /* GRANT: others waited; SETTLED follows when they are granted */
+    WDL_PKT_WITH_COMPLETE = 8,  /* operation, bundle without WITH_LOCK */
     WDL_PKT_WITH_LOCK = 16,
     WDL_PKT_WITH_UNLOCK = 32,
     WDL_PKT_WITH_FLUSH = 64,

@@ -32,7 +32,7 @@ START_TEST(a_bundle_is_checked_as_a_whole)
     for (size_t n = 0; n < bytes; n++)
         if (n != bytes / 2)     /* the first put alone */
             ck_assert_int_eq(test_deliver(&w, 1, 0, &pkt, payload, n), WDL_ERR_PROTO);
-    for (int wrong = 0; wrong < 7; wrong++) {
+    for (int wrong = 0; wrong < 6; wrong++) {
         two_puts(&w, payload);
         memcpy(&part, payload + bytes / 2, sizeof(part));
         switch (wrong) {
@@ -41,7 +41,6 @@ START_TEST(a_bundle_is_checked_as_a_whole)
             case 2: part.origin = 0; break;
             case 3: part.win++; break;
             case 4: part.flags = WDL_PKT_WITH_UNLOCK; break;
-            case 5: part.type = 77; break;
             default: part.kind = WDL_PKT_GET; part.bytes = 900; break;
         }
         memcpy(payload + bytes / 2, &part, sizeof(part));
@@ -50,10 +49,40 @@ START_TEST(a_bundle_is_checked_as_a_whole)
     two_puts(&w, payload);
     pkt.flags = WDL_PKT_WITH_UNLOCK;    /* nobody holds the lock */
     ck_assert_int_eq(test_deliver(&w, 1, 0, &pkt, payload, bytes), WDL_ERR_PROTO);
+    pkt.flags = WDL_PKT_WITH_LOCK | WDL_PKT_WITH_COMPLETE;      /* of different epochs */
+    ck_assert_int_eq(test_deliver(&w, 1, 0, &pkt, payload, bytes), WDL_ERR_PROTO);
+    pkt.flags = WDL_PKT_WITH_COMPLETE;
+    w.rank[0].win->completed = 2;       /* as many as there are ranks */
+    ck_assert_int_eq(test_deliver(&w, 1, 0, &pkt, payload, bytes), WDL_ERR_PROTO);
+    memcpy(&part, payload, sizeof(part));
+    part.flags = WDL_PKT_WITH_COMPLETE;
+    ck_assert_int_eq(test_deliver(&w, 1, 0, &part, payload + sizeof(part), 8), WDL_ERR_PROTO);
+    w.rank[0].win->completed = 0;
     ck_assert_int_eq(w.rank[0].memory[0], 0);
     pkt.flags = 0;
     ck_assert_int_eq(test_deliver(&w, 1, 0, &pkt, payload, bytes), WDL_OK);
     ck_assert_mem_eq(w.rank[0].memory, "eight byeight by", 16);
+    test_world_close(&w);
+}
+END_TEST
+
+/* The error is the operation's own, and so is the next one's success. */
+START_TEST(a_type_nobody_has_sent_is_an_error_of_its_operation)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 2 };
+    char payload[600];
+    test_world_open(&w, &p);
+    struct wdl_pkt pkt = test_packet(&w, 1, WDL_PKT_BUNDLE), part;
+    size_t bytes = two_puts(&w, payload);
+    memcpy(&part, payload, sizeof(part));
+    part.type = 77;
+    memcpy(payload, &part, sizeof(part));
+    ck_assert_int_eq(test_deliver(&w, 1, 0, &pkt, payload, bytes), WDL_OK);
+    ck_assert_int_eq(w.rank[0].memory[0], 0);
+    ck_assert_mem_eq(w.rank[0].memory + 8, "eight by", 8);
+    test_world_settle(&w);
+    ck_assert_int_eq(wdl_win_take_error(w.rank[1].win), WDL_ERR_PROTO);
     test_world_close(&w);
 }
 END_TEST
@@ -137,5 +166,6 @@ START_TEST(a_bundle_goes_on_where_it_was)
 }
 END_TEST
 
-WDL_SUITE("rma/bundle", a_bundle_is_checked_as_a_whole, answers_are_checked,
+WDL_SUITE("rma/bundle", a_bundle_is_checked_as_a_whole,
+          a_type_nobody_has_sent_is_an_error_of_its_operation, answers_are_checked,
           an_operation_that_fails_does_not_stop_the_others, a_bundle_goes_on_where_it_was)
