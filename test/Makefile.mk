@@ -13,6 +13,7 @@ unit_tests =                            \
     test/cost/test_rma                  \
     test/base/test_prng                 \
     test/base/test_status               \
+    test/mpid/adi/test_asynch           \
     test/mpid/coll/test_blockcyclic     \
     test/mpid/coll/test_cost            \
     test/mpid/coll/test_direct          \
@@ -142,10 +143,17 @@ test_mpid_coll_gasnet_world_SOURCES =   \
     test/mpid/coll/gasnet_world.c       \
     test/mpid/coll/gasnet_world.h
 test_mpid_coll_world_SOURCES = test/mpid/coll/world.c test/mpid/coll/oracle.c test/mpid/coll/world.h
+# A file of the device, with a stand-in for what it needs of MPICH.
+test_mpid_adi_test_asynch_SOURCES =     \
+    src/mpid/adi/asynch.c               \
+    test/mpid/adi/standin/mpiimpl.h     \
+    test/mpid/adi/test_asynch.c
+test_mpid_adi_test_asynch_CPPFLAGS = $(AM_CPPFLAGS) -U_GNU_SOURCE -I$(srcdir)/test/mpid/adi/standin -I$(srcdir)/src/mpid/adi \
+    -I$(srcdir)/src/mpid/adi/include
 test_system_world_SOURCES = test/system/fair.c test/system/run.c test/system/script.c test/system/world.c test/system/world.h
 LDADD = test/libsupport.a libwindlass.a $(CHECK_LIBS) $(UCX_LIBS)
 # Those with threads, for the thread sanitizer.
-thread_tests = test/mpid/coll/test_threads test/mpid/rma/test_accumulate test/mpid/rma/test_domain \
+thread_tests = test/mpid/adi/test_asynch test/mpid/coll/test_threads test/mpid/rma/test_accumulate test/mpid/rma/test_domain \
     test/mpid/rma/test_kernel test/mpid/rma/test_room test/mpid/rma/test_threads $(network_tests)
 # Long ones first, what runs beside them fills the cores; but over a real network many processes wait for one another,
 # which takes four times as long where they share the cores with other tests.

@@ -113,7 +113,8 @@ static int serve(struct wdl_adi_asynch *asynch)
 {
     int fd = -1;
     enter();
-    if (asynch->windows > 0 && !asynch->stopped) {
+    /* atomic: windows freed in MPI_Finalize go without the lock */
+    if (__atomic_load_n(&asynch->windows, __ATOMIC_RELAXED) > 0 && !asynch->stopped) {
         struct wdl_nm *nm = wdl_adi.proc->nm;
         do {
             while (wdl_proc_progress(wdl_adi.proc) > 0);

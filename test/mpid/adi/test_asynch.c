@@ -1,0 +1,341 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Tests of adi/asynch, the progress thread, which is compiled against a stand-in of MPICH's names
+ * (standin/mpiimpl.h): it serves while there is a window that wants it, under the lock that MPICH
+ * takes in its calls then, and touches nothing otherwise. What it and the program do at a time is
+ * for the thread sanitizer to judge (maint/check --setup tsan): the network, the process, and what
+ * its handlers change are plain memory.
+ */
+#include <poll.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+#include <time.h>
+#include <unistd.h>
+#include "host/testhost.h"
+#include "netmod/sim/sim.h"
+#include "rma.h"
+#include "support/must.h"
+#include "support/suite.h"
+
+struct wdl_adi wdl_adi;
+MPID_Thread_mutex_t MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX = {.mutex = PTHREAD_MUTEX_INITIALIZER};
+struct MPIR_ThreadInfo MPIR_ThreadInfo;
+int MPIR_CVAR_WINDLASS_PROGRESS_THREAD;
+
+enum { WINDOWS = 3 };
+
+/* A process that talks to itself over the simulated network, with a descriptor to sleep on. */
+static struct program {
+    struct test_host host;
+    struct wdl_sim *sim;
+    struct wdl_nm_ops ops;
+    int network;                /* eventfd: a message has been sent */
+    int handled;                /* plain: by whoever makes progress, under the lock */
+    int served;                 /* atomic: the same, for those who do not call MPI */
+    pthread_t self, server;     /* who called the last handler */
+    MPIR_Comm comm;
+    MPIR_Win win[WINDOWS];
+} program;
+
+void *wdl_adi_alloc(size_t bytes)
+{
+    return calloc(1, bytes);
+}
+
+/* MPICH's entry and exit of a call. */
+static void call_begin(void)
+{
+    int err;
+    if (!MPIR_ThreadInfo.isThreaded)
+        return;
+    MPID_Thread_mutex_lock(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX, &err);
+    must_cmp(err, ==, 0);
+    MPL_thread_self(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX.owner);
+    MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX.count = 1;
+}
+
+static void call_end(void)
+{
+    int err;
+    if (!MPIR_ThreadInfo.isThreaded)
+        return;
+    must_cmp(MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX.count, ==, 1);
+    must(pthread_equal(MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX.owner, pthread_self()));
+    MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX.count = 0;
+    MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX.owner = 0;
+    MPID_Thread_mutex_unlock(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX, &err);
+    must_cmp(err, ==, 0);
+}
+
+/* --- the process ------------------------------------------------------------------------------ */
+
+static int on_message(void *module, int src, const void *data, size_t bytes)
+{
+    (void) module;
+    (void) src;
+    (void) data;
+    (void) bytes;
+    program.handled++;
+    program.server = pthread_self();
+    __atomic_fetch_add(&program.served, 1, __ATOMIC_RELEASE);
+    return WDL_OK;
+}
+
+static int net_poll(struct wdl_nm *nm)
+{
+    wdl_sim_advance(program.sim, 1000);
+    return wdl_nm_sim_ops.poll(nm);
+}
+
+static int net_arm(struct wdl_nm *nm, int *fd_out)
+{
+    uint64_t rung;
+    (void) nm;
+    (void) !read(program.network, &rung, sizeof rung);
+    *fd_out = program.network;
+    return wdl_sim_quiescent(program.sim) ? WDL_OK : WDL_AGAIN;
+}
+
+static const void *address(void *ctx, int peer, size_t *bytes_out)
+{
+    const void *addr = NULL;
+    (void) ctx;
+    (void) peer;
+    wdl_adi.proc->nm->ops->address(wdl_adi.proc->nm, &addr, bytes_out);
+    return addr;
+}
+
+static void begin(int setting, int can_sleep)
+{
+    struct wdl_sim_params sim = {.ranks = 1,.ordered = 1,.am_bytes_max = 1024 };
+    char err[128];
+    memset(&program, 0, sizeof program);
+    MPIR_CVAR_WINDLASS_PROGRESS_THREAD = setting;
+    program.self = pthread_self();
+    program.network = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    program.sim = wdl_sim_create(&sim);
+    test_host_init(&program.host);
+    program.host.address = address;
+    struct wdl_proc_params params = {.host = program.host.host,.netmod = &wdl_nm_sim_ops,
+        .fabric = program.sim,.peers = 1
+    };
+    must_cmp(wdl_proc_create(&params, &wdl_adi.proc, err, sizeof err), ==, WDL_OK);
+    program.ops = wdl_nm_sim_ops;
+    program.ops.poll = net_poll;
+    program.ops.arm = net_arm;
+    wdl_adi.proc->nm->ops = &program.ops;
+    wdl_am_register(wdl_adi.proc, WDL_AM_RMA, on_message, NULL);
+    wdl_adi.can_sleep = can_sleep;
+    program.comm.local_size = 2;
+    for (int i = 0; i < WINDOWS; i++)
+        program.win[i] = (MPIR_Win) {.create_flavor = MPI_WIN_FLAVOR_CREATE,
+            .comm_ptr = &program.comm };
+}
+
+/* MPI_Finalize: MPICH's locking ends, then the rest is the program's alone. */
+static void end(void)
+{
+    MPIR_ThreadInfo.isThreaded = 0;
+    if (wdl_adi.asynch)
+        wdl_adi_asynch_stop();
+    wdl_adi_asynch_end();
+    must(!wdl_adi.asynch);
+    while (!wdl_sim_quiescent(program.sim))
+        wdl_proc_progress(wdl_adi.proc);
+    wdl_proc_destroy(wdl_adi.proc);
+    wdl_sim_destroy(program.sim);
+    close(program.network);
+    wdl_adi = (struct wdl_adi) {.proc = NULL };
+}
+
+/* --- calls of the program --------------------------------------------------------------------- */
+
+static void win_create(int i)
+{
+    call_begin();
+    wdl_adi_asynch_hold(&program.win[i]);
+    call_end();
+}
+
+static void win_free(int i)
+{
+    call_begin();
+    wdl_adi_asynch_release(&program.win[i]);
+    call_end();
+}
+
+/* Another process's operation: the network says so. */
+static void message(void)
+{
+    uint64_t one = 1;
+    call_begin();
+    must_cmp(wdl_am_send(wdl_adi.proc, 0, WDL_AM_RMA, &one, sizeof one, NULL, 0, NULL), ==, WDL_OK);
+    call_end();
+    (void) !write(program.network, &one, sizeof one);
+}
+
+static void wait_in_mpi(int handled)
+{
+    for (int done = 0; !done;) {
+        call_begin();
+        __atomic_fetch_add(&wdl_adi.polls, 1, __ATOMIC_RELAXED);
+        wdl_proc_progress(wdl_adi.proc);
+        done = program.handled >= handled;
+        call_end();
+    }
+}
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
+}
+
+/* Compute until so many have been served, or for this long: have they? */
+static int compute(int served, double seconds)
+{
+    double start = now_s();
+    while (__atomic_load_n(&program.served, __ATOMIC_ACQUIRE) < served) {
+        if (now_s() - start > seconds)
+            return 0;
+        sched_yield();
+    }
+    return 1;
+}
+
+enum { LONG_S = 60 };
+
+/* --- tests ------------------------------------------------------------------------------------ */
+
+START_TEST(it_serves_while_there_is_a_window)
+{
+    begin(MPIR_CVAR_WINDLASS_PROGRESS_THREAD_auto, 1);
+    int n = 0;
+    for (int i = 0; i < 50; i++) {
+        message();
+        wait_in_mpi(++n);
+        must(pthread_equal(program.server, program.self));
+        win_create(0);
+        must_cmp(MPIR_ThreadInfo.isThreaded, ==, 1);
+        message();
+        ck_assert(compute(++n, LONG_S));
+        if (i % 2) {            /* two windows, of which one goes */
+            win_create(1);
+            message();
+            win_free(0);
+            ck_assert(compute(++n, LONG_S));
+        }
+        win_free(i % 2);
+        must_cmp(MPIR_ThreadInfo.isThreaded, ==, 0);
+        must_cmp(program.handled, ==, n);
+        must(!pthread_equal(program.server, program.self));
+    }
+    message();                  /* nobody is there for it */
+    ck_assert(!compute(n + 1, 0.1));
+    end();
+}
+END_TEST
+
+/* Whoever comes first serves; what handlers change is the lock's. */
+START_TEST(the_program_and_the_thread_take_turns)
+{
+    begin(MPIR_CVAR_WINDLASS_PROGRESS_THREAD_on, 1);
+    win_create(0);
+    for (int n = 1; n <= 2000; n++) {
+        message();
+        if (n % 50 == 0)
+            ck_assert(compute(n, LONG_S));
+        else if (n % 3)
+            wait_in_mpi(n);
+    }
+    wait_in_mpi(2000);
+    win_free(0);
+    ck_assert_int_eq(program.handled, 2000);
+    end();
+}
+END_TEST
+
+static void *caller(void *arg)
+{
+    int *mine = arg;
+    for (int n = 0; n < 300; n++) {
+        message();
+        ++*mine;
+        if (n % 7 == 0)
+            wait_in_mpi(*mine / 2);
+    }
+    return NULL;
+}
+
+/* Under MPI_THREAD_MULTIPLE MPICH's switch is on before and after. */
+START_TEST(with_a_program_of_several_threads)
+{
+    pthread_t thread[2];
+    int sent[2] = {0, 0};
+    begin(MPIR_CVAR_WINDLASS_PROGRESS_THREAD_auto, 1);
+    MPIR_ThreadInfo.isThreaded = 1;
+    win_create(2);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_create(&thread[i], NULL, caller, &sent[i]), 0);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(pthread_join(thread[i], NULL), 0);
+    ck_assert(compute(600, LONG_S));
+    win_free(2);
+    ck_assert_int_eq(MPIR_ThreadInfo.isThreaded, 1);
+    call_begin();
+    ck_assert_int_eq(program.handled, 600);
+    call_end();
+    end();
+}
+END_TEST
+
+/* MPI_Finalize with a window that is still there: the thread serves nobody any more. */
+START_TEST(finalize_stops_it)
+{
+    for (int i = 0; i < 20; i++) {
+        begin(MPIR_CVAR_WINDLASS_PROGRESS_THREAD_auto, 1);
+        win_create(0);
+        message();
+        ck_assert(compute(1, LONG_S));
+        MPIR_ThreadInfo.isThreaded = 0;
+        wdl_adi_asynch_stop();
+        message();              /* without the lock */
+        for (int polls = 0; polls < 1000; polls++)
+            wdl_proc_progress(wdl_adi.proc);
+        ck_assert_int_eq(program.handled, 2);
+        ck_assert(pthread_equal(program.server, program.self));
+        win_free(0);
+        end();
+    }
+}
+END_TEST
+
+START_TEST(who_wants_it)
+{
+    enum { AUTO = MPIR_CVAR_WINDLASS_PROGRESS_THREAD_auto };
+    static const struct { int setting, can_sleep, size, flavor, whole, wanted; } cases[] = {
+        {AUTO, 1, 2, MPI_WIN_FLAVOR_CREATE, 1, 1}, {AUTO, 1, 2, MPI_WIN_FLAVOR_DYNAMIC, 1, 1},
+        {AUTO, 1, 2, MPI_WIN_FLAVOR_ALLOCATE, 1, 0}, {AUTO, 1, 2, MPI_WIN_FLAVOR_ALLOCATE, 0, 1},
+        {AUTO, 1, 2, MPI_WIN_FLAVOR_SHARED, 1, 0}, {AUTO, 1, 1, MPI_WIN_FLAVOR_CREATE, 1, 0},
+        {AUTO, 0, 2, MPI_WIN_FLAVOR_CREATE, 1, 0},
+        {MPIR_CVAR_WINDLASS_PROGRESS_THREAD_off, 1, 2, MPI_WIN_FLAVOR_CREATE, 0, 0},
+        {MPIR_CVAR_WINDLASS_PROGRESS_THREAD_on, 1, 2, MPI_WIN_FLAVOR_ALLOCATE, 1, 1}
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        begin(cases[i].setting, cases[i].can_sleep);
+        program.comm.local_size = cases[i].size;
+        program.win[0].create_flavor = cases[i].flavor;
+        program.win[0].dev.segment.whole = cases[i].whole;
+        win_create(0);
+        ck_assert_int_eq(program.win[0].dev.is_served, cases[i].wanted);
+        ck_assert_int_eq(wdl_adi.asynch != NULL, cases[i].wanted);
+        ck_assert_int_eq(MPIR_ThreadInfo.isThreaded, cases[i].wanted);
+        win_free(0);
+        end();
+    }
+}
+END_TEST
+
+WDL_SUITE("adi/asynch", it_serves_while_there_is_a_window, the_program_and_the_thread_take_turns,
+          with_a_program_of_several_threads, finalize_stops_it, who_wants_it)
