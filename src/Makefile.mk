@@ -70,6 +70,7 @@ windlass_core_sources = \
     %D%/mpid/rma/fence.c \
     %D%/mpid/rma/grant.c \
     %D%/mpid/rma/handle.c \
+    %D%/mpid/rma/help.c \
     %D%/mpid/rma/issue.c \
     %D%/mpid/rma/kernel.c \
     %D%/mpid/rma/keys.c \

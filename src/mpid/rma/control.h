@@ -27,12 +27,21 @@
 #define WDL_MAIL_BYTES 40
 #define WDL_WIN_ROUNDS 20       /* a node has fewer than 2^20 processes */
 
+struct wdl_mail_help {          /* a long copy by both sides (help.c) */
+    uint64_t at, bytes, part;   /* the origin's memory */
+    uint64_t next;              /* the first part nobody has begun; both sides count it */
+};
+
 struct wdl_mail {               /* a cache line */
     uint32_t state;             /* enum wdl_mail_state */
     uint32_t origin, host_type;
-    uint8_t kind, rop, bytes, status;   /* enum wdl_rma_kind, wdl_rop; of an element or of all */
-    int64_t disp;
-    char data[WDL_MAIL_BYTES];  /* what goes, then what comes back */
+    /* enum wdl_rma_kind, wdl_rop; of an element or of all; or WDL_MAIL_HELP, whether it is a put */
+    uint8_t kind, rop, bytes, status;
+    int64_t disp;               /* help: the address */
+    union {
+        char data[WDL_MAIL_BYTES];      /* what goes, then what comes back */
+        struct wdl_mail_help help;
+    };
 };
 
 struct wdl_win_control {

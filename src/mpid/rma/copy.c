@@ -231,7 +231,7 @@ int wdl_copy_reach(struct wdl_win *win, const struct wdl_rma_args *args,
 }
 
 int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
-                const struct wdl_win_control *control, const struct wdl_win_rank *info)
+                struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
     uint64_t at = (uint64_t) args->disp;
     int status = WDL_OK;
@@ -247,6 +247,9 @@ int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
         return WDL_AGAIN;
     if (args->origin.bytes < args->remote.bytes)
         return WDL_ERR_TYPE;
+    status = wdl_help_op(win, args, control, at);
+    if (status != WDL_ERR_UNSUPPORTED)
+        return status;
     switch (way_of(win, args)) {
         case BY_MESSAGE:
             return WDL_ERR_UNSUPPORTED;

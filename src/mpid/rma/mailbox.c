@@ -28,7 +28,7 @@ static int own_cells(const struct wdl_win *win)
     return win->params.node_count <= WDL_WIN_MAILS;
 }
 
-static struct wdl_mail *cell_get(const struct wdl_win *win, struct wdl_win_control *control)
+struct wdl_mail *wdl_mail_get(const struct wdl_win *win, struct wdl_win_control *control)
 {
     struct wdl_mail *mail = &control->mail[win->params.node_index % WDL_WIN_MAILS];
     return own_cells(win) || mail_swap(mail, WDL_MAIL_FREE, WDL_MAIL_FILLING) ? mail : NULL;
@@ -114,17 +114,30 @@ static void answered(struct wdl_win *win)
     const struct wdl_rma_args *args = &box->args;
     const struct wdl_buf *into = args->kind == WDL_RMA_GET ? &args->origin : &args->result;
     int status = mail->status < WDL_STATUS_COUNT ? mail->status : WDL_ERR_PROTO;
-    if (status == WDL_OK && args->kind != WDL_RMA_PUT && args->kind != WDL_RMA_ACC)
+    int help = mail->kind == WDL_MAIL_HELP;
+    if (status == WDL_OK && !help && args->kind != WDL_RMA_PUT && args->kind != WDL_RMA_ACC)
         memcpy((char *) into->addr + into->lo, mail->data, mail->bytes);
     if (!own_cells(win))
         mail_put(mail, WDL_MAIL_FREE);
     box->history[args->target % WDL_MAIL_RANKS].missed = 0;
-    win->stats.ops_mailed++;
-    finish(win, status);
+    win->stats.ops_mailed += !help;
+    box->mail = NULL;
+    box->withdrawn = help && status != WDL_OK && box->status == WDL_OK;
+    if (!box->withdrawn)        /* else the helper could not: this side does all of it */
+        finish(win, help ? box->status : status);
 }
 
-/* 0: it has been taken. */
-static int withdraw(struct wdl_win *win)
+void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    mail_put(mail, WDL_MAIL_POSTED);
+    box->mail = mail;
+    box->args = *args;
+    box->looks = 0;
+    box->status = WDL_OK;
+}
+
+int wdl_mail_withdraw(struct wdl_win *win)
 {
     struct wdl_mailbox *box = &win->mailbox;
     if (!mail_swap(box->mail, WDL_MAIL_POSTED, WDL_MAIL_FREE))
@@ -155,7 +168,7 @@ int wdl_mailbox_settle(struct wdl_win *win)
     struct wdl_mailbox *box = &win->mailbox;
     if (box->mail && state_of(box->mail) == WDL_MAIL_DONE)
         answered(win);
-    else if (box->mail && ++box->looks >= WDL_MAIL_LOOKS && withdraw(win))
+    else if (box->mail && ++box->looks >= WDL_MAIL_LOOKS && wdl_mail_withdraw(win))
         missed(box);
     if (box->withdrawn)
         return begin_again(win);
@@ -165,7 +178,7 @@ int wdl_mailbox_settle(struct wdl_win *win)
 int wdl_mailbox_clear(struct wdl_win *win)
 {
     int status = wdl_mailbox_settle(win);
-    return status == WDL_AGAIN && win->mailbox.mail && withdraw(win) ? begin_again(win) : status;
+    return status == WDL_AGAIN && win->mailbox.mail && wdl_mail_withdraw(win) ? begin_again(win) : status;
 }
 
 int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
@@ -179,14 +192,11 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
         (args->kind >= WDL_RMA_ACC && win->net_sizes) || !fits(args, &payload) ||
         !is_clear(win, t, args->target) || !is_expected(box, args->target))
         return WDL_ERR_UNSUPPORTED;
-    mail = cell_get(win, control);
+    mail = wdl_mail_get(win, control);
     if (!mail)
         return WDL_ERR_UNSUPPORTED;
     fill(win, mail, args, payload);
-    mail_put(mail, WDL_MAIL_POSTED);
-    box->mail = mail;
-    box->args = *args;
-    box->looks = 0;
+    wdl_mail_post(win, mail, args);
     return WDL_OK;
 }
 
@@ -279,6 +289,8 @@ static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
     char room[sizeof(struct wdl_pkt) + WDL_MAIL_BYTES];
     struct wdl_pkt pkt, answer;
     size_t payload, used = 0;
+    if (asked.kind == WDL_MAIL_HELP)
+        return wdl_help_serve(win, mail);
     if (*done == 0 && serve_short(win, &asked, mail->data) == WDL_OK)
         return WDL_OK;
     int status = packet_of(win, &asked, &pkt, &payload);

@@ -29,6 +29,8 @@
 struct wdl_rma;
 struct wdl_target;
 
+enum { WDL_MAIL_HELP = WDL_RMA_KINDS };
+
 enum wdl_mail_state { WDL_MAIL_FREE, WDL_MAIL_FILLING, WDL_MAIL_POSTED, WDL_MAIL_TAKEN,
     WDL_MAIL_DONE };
 
@@ -42,6 +44,7 @@ struct wdl_mailbox {
     struct wdl_mail *mail;      /* where our operation is; NULL: nowhere */
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
+    int status;                 /* of what this side has done of it */
     int run, follows;           /* operations since the last synchronization; before it: several */
     struct {
         uint8_t missed, pass;   /* withdrawn in a row; operations that go another way */
@@ -65,5 +68,17 @@ int wdl_mailbox_clear(struct wdl_win *win);
 int wdl_mailbox_serve(struct wdl_win *win);
 /* Serve all windows' mailboxes and settle what is under way; how much was done. */
 int wdl_mailboxes_progress(struct wdl_rma *rma);
+
+/* --- between mailbox.c and help.c --- */
+/* A cell of the target's for us, or NULL; post what it has been filled with; 1: it is withdrawn, 0:
+ * it has been taken. */
+struct wdl_mail *wdl_mail_get(const struct wdl_win *win, struct wdl_win_control *control);
+void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args);
+int wdl_mail_withdraw(struct wdl_win *win);
+/* Copy a long put or get with the target's help: WDL_OK (it may still be under way), an error, or
+ * ERR_UNSUPPORTED: it is none for that. at: the target's address of the displacement. */
+int wdl_help_op(struct wdl_win *win, const struct wdl_rma_args *args,
+                struct wdl_win_control *control, uint64_t at);
+int wdl_help_serve(struct wdl_win *win, struct wdl_mail *mail);
 
 #endif

@@ -161,7 +161,7 @@ static int mapped_ready(struct wdl_win *win, struct wdl_target *t)
 
 /* Done in the call, like a mapped one. */
 static int op_copy(struct wdl_win *win, struct wdl_rma_args *args,
-                   const struct wdl_win_control *control, const struct wdl_win_rank *info,
+                   struct wdl_win_control *control, const struct wdl_win_rank *info,
                    int ready)
 {
     const struct wdl_host *host = &win->proc->host;
@@ -170,7 +170,7 @@ static int op_copy(struct wdl_win *win, struct wdl_rma_args *args,
         return status;
     win->stats.ops_copied++;
     win->quick.stored |= args->kind == WDL_RMA_PUT;
-    if (args->request)
+    if (args->request && !win->mailbox.mail)   /* or its target is still at it */
         host->ops->request_complete(host->ctx, args->request, WDL_OK);
     return WDL_OK;
 }

@@ -295,7 +295,7 @@ void wdl_mapped_copy(struct wdl_rma *rma, const struct wdl_buf *from, const void
 /* --- copy.c: put and get on unmapped memory of this node; WDL_OK, WDL_AGAIN, or an error;
  * ERR_UNSUPPORTED: nothing has been done, a message is cheaper --- */
 int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
-                const struct wdl_win_control *control, const struct wdl_win_rank *info);
+                struct wdl_win_control *control, const struct wdl_win_rank *info);
 /* May these bytes of the rank still be touched? WDL_OK, WDL_AGAIN, or ERR_RANGE. */
 int wdl_copy_exposed(struct wdl_win *win, int rank, const struct wdl_win_control *control,
                      uint64_t from, uint64_t bytes);
