@@ -118,12 +118,14 @@ int MPID_Win_lock(int lock_type, int rank, int assert, MPIR_Win * win)
 
 /* A program may repeat an operation on memory it can reach until somebody else, whose message we
  * must let in, changes it. Every closing call therefore looks at the network, unless it has done so
- * while it waited: each time where the window has targets behind messages, and now and then where
- * all is mapped. */
+ * while it waited: each time where the window has targets on other nodes, and now and then where it
+ * has none. */
 static int look_around(MPIR_Win * win)
 {
-    enum { MAPPED_PATIENCE = 32 };
-    if (wdl_win_quick(win->dev.wdl)->place && ++win->dev.calls % MAPPED_PATIENCE)
+    enum { MAPPED_PATIENCE = 32, NODE_PATIENCE = 8 };
+    unsigned patience = wdl_win_quick(win->dev.wdl)->place ? MAPPED_PATIENCE :
+        win->dev.segment.whole ? NODE_PATIENCE : 1;
+    if (++win->dev.calls % patience)
         return MPI_SUCCESS;
     return MPID_Progress_test(NULL);
 }

@@ -390,7 +390,7 @@ static void fill_own(const struct wdl_adi_making *m, const struct claim *claim,
     own->bytes = (uint64_t) m->bytes;
     own->disp_unit = m->disp_unit;
     own->offset = m->data ? data_of(m, claim, at, segment->index) : (uint64_t) (uintptr_t) m->base;
-    memset(&segment->control[segment->index], 0, sizeof segment->control[0]);
+    memset(&segment->control[segment->index], 0, WDL_WIN_CONTROL_ZEROED);
     if (m->share && !m->dynamic)
         segment->offer = (struct wdl_share_offer *) (void *) (segment->base + at->offer);
 }

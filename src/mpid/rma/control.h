@@ -24,7 +24,8 @@
 #define WDL_WIN_REGIONS 8
 #define WDL_WIN_POSTS 15
 #define WDL_WIN_MAILS 8
-#define WDL_MAIL_BYTES 40
+#define WDL_MAIL_BYTES 32
+#define WDL_MAIL_AREA 8192
 #define WDL_WIN_ROUNDS 20       /* a node has fewer than 2^20 processes */
 
 struct wdl_mail_help {          /* a long copy by both sides (help.c) */
@@ -35,14 +36,18 @@ struct wdl_mail_help {          /* a long copy by both sides (help.c) */
 struct wdl_mail {               /* a cache line */
     uint32_t state;             /* enum wdl_mail_state */
     uint32_t origin, host_type;
-    /* enum wdl_rma_kind, wdl_rop; of an element or of all; or WDL_MAIL_HELP, whether it is a put */
-    uint8_t kind, rop, bytes, status;
+    uint32_t bytes;             /* compare and swap: of the element */
+    uint8_t kind, rop;  /* enum wdl_rma_kind, wdl_rop; or WDL_MAIL_HELP, whether it is a put */
+    uint8_t status, pad[5];
     int64_t disp;               /* help: the address */
     union {
         char data[WDL_MAIL_BYTES];      /* what goes, then what comes back */
         struct wdl_mail_help help;
     };
 };
+
+/* What is zeroed at creation. */
+#define WDL_WIN_CONTROL_ZEROED offsetof(struct wdl_win_control, area)
 
 struct wdl_win_control {
     uint32_t stripe[WDL_WIN_STRIPES];
@@ -70,6 +75,11 @@ struct wdl_win_control {
     } cell[WDL_WIN_ROUNDS];
 
     struct wdl_mail mail[WDL_WIN_MAILS];
+    /* the rank's own: data of its operation in a mailbox that are longer than a cell; not zeroed */
+    struct wdl_mail_area {
+        char head[128];         /* the target's */
+        char data[WDL_MAIL_AREA];
+    } area;
 };
 
 wdl_static_assert(offsetof(struct wdl_win_control, lock) % 64 == 0);
@@ -79,6 +89,7 @@ wdl_static_assert(offsetof(struct wdl_win_control, completed) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, cell) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, mail) % 64 == 0);
 wdl_static_assert(sizeof(struct wdl_mail) == 64);
+wdl_static_assert(offsetof(struct wdl_win_control, area) % 64 == 0);
 wdl_static_assert(sizeof(struct wdl_win_control) % 64 == 0);
 /* one bit each of a set; 64 stripes of 64 bytes are a page */
 wdl_static_assert(WDL_WIN_STRIPES == 64);

@@ -57,6 +57,7 @@ int wdl_help_op(struct wdl_win *win, const struct wdl_rma_args *args,
     mail->help = (struct wdl_mail_help){.at = (uint64_t) (uintptr_t) here, .bytes = bytes,
                                         .part = part};
     wdl_mail_post(win, mail, args);
+    box->help = 1;
     box->status = copy_parts(win, &mail->help, args->target, args->kind == WDL_RMA_PUT, here,
                              there, bytes, part);
     if (!wdl_mail_withdraw(win))

@@ -34,19 +34,46 @@ struct wdl_mail *wdl_mail_get(const struct wdl_win *win, struct wdl_win_control 
     return own_cells(win) || mail_swap(mail, WDL_MAIL_FREE, WDL_MAIL_FILLING) ? mail : NULL;
 }
 
-/* Bytes of the origin's that travel, and whether all there is to it fits. */
-static int fits(const struct wdl_rma_args *args, size_t *payload_out)
+/* Of the target's memory. */
+static size_t bytes_of(const struct wdl_rma_args *args)
 {
+    return args->kind == WDL_RMA_CAS ? args->element.packed_bytes : args->remote.bytes;
+}
+
+/* Is all there is to it in one piece, and has room? */
+static int fits(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    static const size_t most[WDL_RMA_KINDS] = {
+        [WDL_RMA_PUT] = WDL_MAIL_AREA, [WDL_RMA_GET] = WDL_MAIL_AREA, [WDL_RMA_ACC] = WDL_MAIL_AREA,
+        [WDL_RMA_GET_ACC] = WDL_MAIL_AREA / 2, [WDL_RMA_CAS] = WDL_MAIL_BYTES / 2
+    };
     const struct wdl_buf *remote = &args->remote, *in = &args->origin, *out = &args->result;
-    size_t bytes = remote->bytes, n = bytes;
+    size_t bytes = bytes_of(args);
     int reads = args->kind == WDL_RMA_GET_ACC || args->kind == WDL_RMA_CAS;
-    if (args->kind == WDL_RMA_CAS)
-        n = 2 * (bytes = args->element.packed_bytes);
-    else if (args->kind == WDL_RMA_GET_ACC && args->op == WDL_ROP_NO_OP)
+    if (args->kind == WDL_RMA_GET_ACC && args->op == WDL_ROP_NO_OP)
         in = out;
-    *payload_out = args->kind == WDL_RMA_GET || in == out ? 0 : n;
-    return n <= WDL_MAIL_BYTES && remote->contig && remote->lo == 0 && in->contig &&
-           in->bytes >= bytes && (!reads || (out->contig && out->bytes >= bytes));
+    return bytes <= most[args->kind] && bytes <= win->rma->chunk_bytes && remote->contig &&
+           remote->lo == 0 && in->contig && in->bytes >= bytes &&
+           (!reads || (out->contig && out->bytes >= bytes));
+}
+
+/* Where the data of an operation are, its answer's, and, behind those, what goes with one that has
+ * an answer besides. */
+static char *data_of(struct wdl_mail *mail, size_t bytes, struct wdl_win_control *origin)
+{
+    return bytes <= WDL_MAIL_BYTES ? mail->data : origin->area.data;
+}
+
+static size_t payload_at(const struct wdl_mail *mail)
+{
+    return mail->kind == WDL_RMA_GET_ACC && mail->bytes > WDL_MAIL_BYTES ? WDL_MAIL_AREA / 2 : 0;
+}
+
+static size_t payload_of(const struct wdl_mail *mail)
+{
+    int none = mail->kind == WDL_RMA_GET ||
+               (mail->kind == WDL_RMA_GET_ACC && mail->rop == WDL_ROP_NO_OP);
+    return none ? 0 : mail->kind == WDL_RMA_CAS ? 2 * (size_t) mail->bytes : mail->bytes;
 }
 
 /* May an operation go to that target now, ahead of nothing? */
@@ -75,22 +102,27 @@ static void missed(struct wdl_mailbox *box)
     box->history[box->args.target % WDL_MAIL_RANKS].pass = (uint8_t) ((1 << *n) - 1);
 }
 
-static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args,
-                 size_t payload)
+static struct wdl_win_control *own_control(const struct wdl_win *win)
+{
+    return &win->params.node[win->params.node_index];
+}
+
+static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args)
 {
     const char *from = (const char *) args->origin.addr + args->origin.lo;
     size_t n = args->element.packed_bytes;
     mail->origin = (uint32_t) win->params.rank;
     mail->kind = (uint8_t) args->kind;
     mail->rop = (uint8_t) args->op;
-    mail->bytes = (uint8_t) (args->kind == WDL_RMA_CAS ? n : args->remote.bytes);
+    mail->bytes = (uint32_t) bytes_of(args);
     mail->host_type = args->element.host_type;
     mail->disp = args->disp;
     if (args->kind == WDL_RMA_CAS) {
         memcpy(mail->data, args->compare, n);
         memcpy(mail->data + n, from, n);
-    } else {
-        memcpy(mail->data, from, payload);
+    } else if (payload_of(mail) > 0) {
+        memcpy(data_of(mail, mail->bytes, own_control(win)) + payload_at(mail), from,
+               payload_of(mail));
     }
 }
 
@@ -114,9 +146,10 @@ static void answered(struct wdl_win *win)
     const struct wdl_rma_args *args = &box->args;
     const struct wdl_buf *into = args->kind == WDL_RMA_GET ? &args->origin : &args->result;
     int status = mail->status < WDL_STATUS_COUNT ? mail->status : WDL_ERR_PROTO;
-    int help = mail->kind == WDL_MAIL_HELP;
+    int help = box->help;
     if (status == WDL_OK && !help && args->kind != WDL_RMA_PUT && args->kind != WDL_RMA_ACC)
-        memcpy((char *) into->addr + into->lo, mail->data, mail->bytes);
+        memcpy((char *) into->addr + into->lo, data_of(mail, bytes_of(args), own_control(win)),
+               bytes_of(args));
     if (!own_cells(win))
         mail_put(mail, WDL_MAIL_FREE);
     box->history[args->target % WDL_MAIL_RANKS].missed = 0;
@@ -134,6 +167,7 @@ void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_
     box->mail = mail;
     box->args = *args;
     box->looks = 0;
+    box->help = 0;
     box->status = WDL_OK;
 }
 
@@ -186,16 +220,15 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
 {
     struct wdl_mailbox *box = &win->mailbox;
     struct wdl_mail *mail;
-    size_t payload;
     box->run += box->run < 2;
     if (box->follows || box->run > 1 || !__atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) ||
-        (args->kind >= WDL_RMA_ACC && win->net_sizes) || !fits(args, &payload) ||
+        (args->kind >= WDL_RMA_ACC && win->net_sizes) || !fits(win, args) ||
         !is_clear(win, t, args->target) || !is_expected(box, args->target))
         return WDL_ERR_UNSUPPORTED;
     mail = wdl_mail_get(win, control);
     if (!mail)
         return WDL_ERR_UNSUPPORTED;
-    fill(win, mail, args, payload);
+    fill(win, mail, args);
     wdl_mail_post(win, mail, args);
     return WDL_OK;
 }
@@ -207,7 +240,6 @@ static char *place_of(const struct wdl_win *win, const struct wdl_mail *mail)
 {
     uint64_t at;
     if (win->params.flavor == WDL_WIN_DYNAMIC || mail->disp < 0 ||
-        mail->bytes > WDL_MAIL_BYTES || mail->origin >= (uint32_t) win->params.size ||
         __builtin_mul_overflow((uint64_t) mail->disp, (uint64_t) win->params.disp_unit, &at) ||
         at > win->params.bytes || mail->bytes > win->params.bytes - at)
         return NULL;
@@ -235,80 +267,89 @@ static int update(const struct wdl_win *win, const struct wdl_mail *mail, char *
 }
 
 /* What most operations are, without a packet: WDL_OK, or ERR_UNSUPPORTED. */
-static int serve_short(const struct wdl_win *win, const struct wdl_mail *mail, char *out)
+static int serve_short(const struct wdl_win *win, const struct wdl_mail *mail, char *data)
 {
     char *at = place_of(win, mail);
     if (!at)
         return WDL_ERR_UNSUPPORTED;
     switch (mail->kind) {
         case WDL_RMA_PUT:
-            memcpy(at, mail->data, mail->bytes);
+            memcpy(at, data, mail->bytes);
             return WDL_OK;
         case WDL_RMA_GET:
-            memcpy(out, at, mail->bytes);
+            memcpy(data, at, mail->bytes);
             return WDL_OK;
         case WDL_RMA_ACC:
         case WDL_RMA_GET_ACC:
         case WDL_RMA_CAS:
-            return update(win, mail, at, out);
+            return update(win, mail, at, data);
         default:
             return WDL_ERR_UNSUPPORTED;
     }
 }
 
 /* What a message would have said. */
-static int packet_of(const struct wdl_win *win, const struct wdl_mail *mail, struct wdl_pkt *pkt,
-                     size_t *payload_out)
+static void packet_of(const struct wdl_win *win, const struct wdl_mail *mail, struct wdl_pkt *pkt)
 {
     static const uint8_t kind[WDL_RMA_KINDS] = {
         [WDL_RMA_PUT] = WDL_PKT_PUT, [WDL_RMA_GET] = WDL_PKT_GET, [WDL_RMA_ACC] = WDL_PKT_ACC,
         [WDL_RMA_GET_ACC] = WDL_PKT_GET_ACC, [WDL_RMA_CAS] = WDL_PKT_CAS
     };
-    size_t n = mail->bytes;
-    if (mail->kind >= WDL_RMA_KINDS || n > WDL_MAIL_BYTES ||
-        mail->origin >= (uint32_t) win->params.size)
-        return WDL_ERR_PROTO;
     wdl_pkt_init(pkt, win, kind[mail->kind]);
     pkt->origin = mail->origin;
     pkt->rop = mail->rop;
     pkt->type = WDL_PKT_CONTIG;
     pkt->disp = mail->disp;
     pkt->bytes = mail->bytes;
-    pkt->total = n;
+    pkt->total = mail->bytes;
     pkt->element.host_type = mail->host_type;
-    *payload_out = mail->kind == WDL_RMA_CAS ? 2 * n :
-        mail->kind == WDL_RMA_GET ||
-        (mail->kind == WDL_RMA_GET_ACC && mail->rop == WDL_ROP_NO_OP) ? 0 : n;
-    return *payload_out <= WDL_MAIL_BYTES ? WDL_OK : WDL_ERR_PROTO;
+}
+
+/* As a message: the packet's answer goes in front of the data's place. */
+static int serve_whole(struct wdl_win *win, const struct wdl_mail *mail, const char *payload,
+                       char *room, size_t *done)
+{
+    struct wdl_pkt pkt, answer;
+    size_t used = 0;
+    packet_of(win, mail, &pkt);
+    int status = wdl_serve_part(win, &pkt, payload, payload_of(mail), room, &used, done);
+    if (status == WDL_OK && used > 0) {
+        memcpy(&answer, room, sizeof(answer));
+        status = answer.status;
+    }
+    return status;
 }
 
 /* Do what is in a cell that is ours: WDL_AGAIN, or what its status is to be. */
 static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
 {
     struct wdl_mail asked = *mail;      /* the sender could still write to it */
+    struct wdl_win_control *origin = NULL;
     char room[sizeof(struct wdl_pkt) + WDL_MAIL_BYTES];
-    struct wdl_pkt pkt, answer;
-    size_t payload, used = 0;
     if (asked.kind == WDL_MAIL_HELP)
         return wdl_help_serve(win, mail);
-    if (*done == 0 && serve_short(win, &asked, mail->data) == WDL_OK)
+    if (asked.kind >= WDL_RMA_KINDS || asked.origin >= (uint32_t) win->params.size ||
+        asked.bytes > WDL_MAIL_AREA || payload_at(&asked) + payload_of(&asked) > WDL_MAIL_AREA ||
+        (asked.kind == WDL_RMA_CAS && asked.bytes > WDL_MAIL_BYTES / 2))
+        return WDL_ERR_PROTO;
+    (void) win->params.map(win->params.ctx, (int) asked.origin, &origin);
+    if (!origin)
+        return WDL_ERR_PROTO;
+    char *data = data_of(mail, asked.bytes, origin);
+    if (*done == 0 && serve_short(win, &asked, data) == WDL_OK)
         return WDL_OK;
-    int status = packet_of(win, &asked, &pkt, &payload);
-    if (status == WDL_OK)
-        status = wdl_serve_part(win, &pkt, asked.data, payload, room, &used, done);
-    if (status == WDL_AGAIN)
-        return WDL_AGAIN;
-    if (used > 0) {
-        memcpy(&answer, room, sizeof(answer));
-        memcpy(mail->data, room + sizeof(answer), answer.reserved);
-        status = answer.status;
-    }
+    if (data != mail->data)
+        return serve_whole(win, &asked, data + payload_at(&asked), data - sizeof(struct wdl_pkt),
+                           done);
+    int status = serve_whole(win, &asked, asked.data, room, done);
+    if (status == WDL_OK && asked.kind != WDL_RMA_PUT && asked.kind != WDL_RMA_ACC)
+        memcpy(data, room + sizeof(struct wdl_pkt), asked.bytes);
     return status;
 }
 
 int wdl_mailbox_serve(struct wdl_win *win)
 {
-    struct wdl_win_control *own = &win->params.node[win->params.node_index];
+    struct wdl_win_control *own = own_control(win);
     int n = 0, cells = own_cells(win) ? win->params.node_count : WDL_WIN_MAILS;
     for (int i = 0; i < cells; i++) {
         struct wdl_mail *mail = &own->mail[i];
@@ -333,7 +374,7 @@ int wdl_mailbox_serve(struct wdl_win *win)
 void wdl_mailbox_open(struct wdl_win *win)
 {
     struct wdl_rma *rma = win->rma;
-    struct wdl_win_control *own = &win->params.node[win->params.node_index];
+    struct wdl_win_control *own = own_control(win);
     if (!win->params.mail || win->params.node_count < 2)
         return;
     for (int i = 0; i < WDL_MAIL_WINDOWS && !win->mailbox.on; i++) {

@@ -44,7 +44,7 @@ struct wdl_mailbox {
     struct wdl_mail *mail;      /* where our operation is; NULL: nowhere */
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
-    int status;                 /* of what this side has done of it */
+    int help, status;           /* it is a copy by both sides; of what this side has done of it */
     int run, follows;           /* operations since the last synchronization; before it: several */
     struct {
         uint8_t missed, pass;   /* withdrawn in a row; operations that go another way */

@@ -44,6 +44,8 @@ static int move(void *ctx, int rank, int to_rank, struct wdl_piece *local, int n
     mover.pieces = nremote;
     if (++mover.calls == mover.fail_at)
         return WDL_ERR_RANGE;
+    if (mover.during)
+        mover.during(mover.bed, mover.calls);
     if (mover.meanwhile)
         *mover.meanwhile += 2;
     mover.meanwhile = NULL;

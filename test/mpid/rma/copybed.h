@@ -21,6 +21,8 @@ struct bed_mover {              /* the system that moves the bytes */
     int pieces;                 /* of the target's memory, in the last call */
     const char *broken;         /* a byte of a target that cannot be touched, or NULL */
     uint64_t *meanwhile;        /* what changes during the next call, or NULL */
+    void (*during)(struct bed *bed, int call);  /* what else happens during a call, or NULL */
+    struct bed *bed;
 };
 extern struct bed_mover mover;
 

@@ -94,8 +94,8 @@ START_TEST(what_is_not_one_word_is_done_as_well)
     const struct wdl_rma_args ops[] = {
         test_acc(2, 2, WDL_ROP_SUM, TEST_U32, 4, add, old),
         test_acc(2, 4, WDL_ROP_SUM, TEST_LD, 1, &half, &before),
-        test_put(2, 8, "as many bytes as a cell has room for....", 40),
-        test_get(2, 8, text, 40)};
+        test_put(2, 8, "as many bytes as a cell has room", 32),
+        test_get(2, 8, text, 32)};
     for (int i = 0; i < 4; i++) {
         ck_assert_int_eq(operate(&bed, ops[i]), WDL_OK);
         served(&bed, 2);
@@ -106,7 +106,36 @@ START_TEST(what_is_not_one_word_is_done_as_well)
     for (uint32_t i = 0; i < 4; i++)
         ck_assert(old[i] == i + 1 && sums[i] == 2 * i + 2);
     ck_assert(sum == half && before == 0);
-    ck_assert_mem_eq(text, "as many bytes as a cell has room for....", WDL_MAIL_BYTES);
+    ck_assert_mem_eq(text, "as many bytes as a cell has room", WDL_MAIL_BYTES);
+    ck_assert_uint_eq(stats_of(&bed).ops_mailed, 4);
+    bed_close(&bed);
+}
+END_TEST
+
+/* What is longer than a cell is in the origin's own area, and both ways at once in its halves. */
+START_TEST(longer_ones_have_the_origins_area)
+{
+    static uint32_t add[WDL_MAIL_AREA / 4], old[WDL_MAIL_AREA / 4], back[WDL_MAIL_AREA / 4];
+    struct bed bed;
+    open(&bed);
+    /* what a message of this network holds */
+    const uint32_t most = (uint32_t) bed.win[0]->rma->chunk_bytes;
+    ck_assert_uint_gt(most, WDL_MAIL_BYTES);
+    for (uint32_t i = 0; i < most / 4; i++)
+        add[i] = i + 1;
+    const struct wdl_rma_args ops[] = {
+        test_put(2, 5, add, most), test_acc(2, 5, WDL_ROP_SUM, TEST_U32, (int) most / 4, add, NULL),
+        test_acc(2, 5, WDL_ROP_SUM, TEST_U32, (int) most / 8, add, old), test_get(2, 5, back, most)};
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(operate(&bed, ops[i]), WDL_OK);
+        ck_assert(bed.win[0]->mailbox.mail);
+        served(&bed, 2);
+        ck_assert_int_eq(flush(&bed, 2), WDL_OK);
+    }
+    for (uint32_t i = 0; i < most / 4; i++) {
+        ck_assert_uint_eq(back[i], (i < most / 8 ? 3 : 2) * (i + 1));
+        ck_assert_uint_eq(old[i], i < most / 8 ? 2 * (i + 1) : 0);
+    }
     ck_assert_uint_eq(stats_of(&bed).ops_mailed, 4);
     bed_close(&bed);
 }
@@ -227,14 +256,14 @@ END_TEST
 START_TEST(what_does_not_go_by_mailbox)
 {
     static const int blocks_[2] = {2, 2}, displs[2] = {0, 4};
+    static char long_one[WDL_MAIL_AREA + 1];
     struct bed bed;
-    char long_one[WDL_MAIL_BYTES + 1] = "";
     open(&bed);
     struct test_host *host = &bed.w.rank[0].host;
     wdl_type type = test_type_indexed(host, TEST_U8, 2, blocks_, displs);
     struct wdl_rma_args typed = test_put(1, 0, long_one, 4);
     typed.remote = test_typed(host, NULL, 1, type);
-    const struct wdl_rma_args ops[] = {test_put(1, 0, long_one, WDL_MAIL_BYTES + 1), typed,
+    const struct wdl_rma_args ops[] = {test_put(1, 0, long_one, WDL_MAIL_AREA + 1), typed,
                                        test_put(0, 0, long_one, 8)};
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(operate(&bed, ops[i]), WDL_OK);
@@ -321,7 +350,7 @@ START_TEST(nonsense_is_refused)
                          WDL_OK);
         ck_assert(bed.win[0]->mailbox.mail == mail);
         mail->kind = what == 0 ? WDL_RMA_KINDS : what == 1 ? 255 : mail->kind;
-        mail->bytes = what == 2 ? WDL_MAIL_BYTES + 1 : what == 3 ? 0 : mail->bytes;
+        mail->bytes = what == 2 ? WDL_MAIL_AREA + 1 : what == 3 ? 0 : mail->bytes;
         mail->origin = what == 4 ? RANKS : mail->origin;
         mail->host_type = what == 5 ? 0xdead : mail->host_type;
         mail->disp = what == 6 ? INT64_MAX : mail->disp;
@@ -385,6 +414,7 @@ START_TEST(what_is_mapped_stays_behind)
 END_TEST
 
 WDL_SUITE("rma/mailbox", every_kind_is_done_by_the_target, what_is_not_one_word_is_done_as_well,
+          longer_ones_have_the_origins_area,
           what_nobody_takes_goes_another_way, who_does_not_come_is_asked_less_often,
           what_follows_calls_it_back, what_does_not_go_by_mailbox, ranks_share_the_cells,
           so_many_windows, nonsense_is_refused, an_operation_goes_on_where_it_was,
