@@ -70,7 +70,8 @@ static int batch_run(struct wdl_batch *b)
 static int is_held_back(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
     return args->remote.bytes <= WDL_BATCH_SHORT && args->origin.contig && args->remote.contig &&
-           args->origin.bytes >= args->remote.bytes && !args->request &&
+           args->origin.bytes >= args->remote.bytes &&
+           (!args->request || args->kind == WDL_RMA_PUT) &&
            win->params.combine != WDL_COMBINE_NEVER;
 }
 

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Short puts and gets on private memory of this node, held back so that one call of the system
- * moves many (copy.c). A put's data are in the batch, a get's result comes later: both are over at
+ * moves many (copy.c). A put's data are in the batch (so its request, if it has one, is complete at
+ * once: MPI-4, 12.3.5, local completion), a get's result comes later: both are over at
  * the next synchronization of their target, which runs the batch, and at the latest when progress
  * is made. The operations of a batch are of one kind and one target; every other operation on that
  * target runs it first, so what follows one another stays in order.

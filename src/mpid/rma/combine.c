@@ -63,39 +63,47 @@ static int is_short(const struct wdl_op *op)
         (!op->told || wdl_type_is_there(op->told));
 }
 
-int wdl_combine_count(const struct wdl_target *t)
+/* Does one more fit? */
+static int joins(struct wdl_target *t, const struct wdl_op *op)
 {
-    size_t there = 0, back = 0, room = t->win->rma->chunk_bytes;
-    struct wdl_list *node;
-    int n = 0, acc = 0;
-    wdl_list_for(node, &t->waiting) {
-        const struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
-        there += sizeof(struct wdl_pkt) + wdl_op_payload_bytes(op);
-        back += sizeof(struct wdl_pkt) + (wdl_op_reads(op) ? op->total : 0);
-        /* unordered network: one message with accumulates at a time */
-        acc += op->args.kind >= WDL_RMA_ACC;
-        if (!is_short(op) || there > room || back > room ||
-            (acc > 0 && t->acc_in_flight > 0 && !t->win->params.acc_unordered))
-            break;
-        n++;
-    }
-    return n;
+    struct wdl_together *g = &t->together;
+    size_t there = g->there + sizeof(struct wdl_pkt) + wdl_op_payload_bytes(op);
+    size_t back = g->back + sizeof(struct wdl_pkt) + (wdl_op_reads(op) ? op->total : 0);
+    size_t room = t->win->rma->chunk_bytes;
+    int acc = g->accumulates + (op->args.kind >= WDL_RMA_ACC);
+    /* unordered network: one message with accumulates at a time */
+    if (!is_short(op) || there > room || back > room ||
+        (acc > 0 && t->acc_in_flight > 0 && !t->win->params.acc_unordered))
+        return 0;
+    g->there = there;
+    g->back = back;
+    g->accumulates = acc;
+    g->requests += op->args.request != NULL;
+    g->n++;
+    return 1;
 }
 
-int wdl_combine_holds(const struct wdl_target *t)
+int wdl_combine_count(struct wdl_target *t)
+{
+    struct wdl_together *g = &t->together;
+    if (!g->last || !t->win->proc->ordered)     /* acknowledgements change what fits */
+        *g = (struct wdl_together){.last = &t->waiting};
+    while (!g->ended && g->last->next != &t->waiting) {
+        g->ended = !joins(t, wdl_container_of(g->last->next, struct wdl_op, node.link));
+        if (!g->ended)
+            g->last = g->last->next;
+    }
+    return g->n;
+}
+
+int wdl_combine_holds(struct wdl_target *t)
 {
     const struct wdl_win *win = t->win;
-    int n = 0, count = wdl_combine_count(t);
-    struct wdl_list *node;
-    if (t->push || t->want_lock || t->want_flush || t->want_unlock || t->evict || count == 0)
+    if (t->push || t->want_lock || t->want_flush || t->want_unlock || t->evict ||
+        wdl_combine_count(t) == 0 || t->together.ended || t->together.requests > 0)
         return 0;
-    wdl_list_for(node, &t->waiting) {
-        const struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
-        if (++n > count || op->args.request)
-            return 0;
-    }
     int pscw = wdl_pscw_in_access(win);
-    int first = n == 1 && (t->lock.state == WDL_LOCK_CALLED || pscw);
+    int first = t->together.n == 1 && (t->lock.state == WDL_LOCK_CALLED || pscw);
     if (first && win->epoch.access_state == WDL_ACCESS_PER_TARGET)
         return 1;
     if (win->params.combine != WDL_COMBINE_AUTO)
@@ -118,6 +126,7 @@ void wdl_combine_tail(struct wdl_target *t)
             continue;
         wdl_list_remove(node);
         wdl_list_push(&t->waiting, node);
+        wdl_combine_left(t);
         return;
     }
 }
@@ -146,6 +155,7 @@ static int bundle_fill(const struct wdl_target *t, int count, char *to, size_t *
 /* They are with the target, or refused with an error. */
 static void bundle_sent(struct wdl_target *t, int count, int status)
 {
+    wdl_combine_left(t);
     while (count-- > 0) {
         struct wdl_list *node = wdl_list_pop(&t->waiting);
         struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
@@ -210,6 +220,7 @@ int wdl_combine_send(struct wdl_target *t, int count, int flags)
 
 void wdl_combine_again(struct wdl_target *t)
 {
+    wdl_combine_left(t);
     while (!wdl_list_empty(&t->issued)) {
         struct wdl_list *node = t->issued.prev;
         struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);

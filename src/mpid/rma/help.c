@@ -48,6 +48,7 @@ int wdl_help_op(struct wdl_win *win, const struct wdl_rma_args *args,
     struct wdl_mail *mail;
     if (!box->on || bytes < LEAST || !args->origin.contig || !args->remote.contig ||
         !__atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) ||
+        !wdl_mail_expected(win, args->target, 1) ||
         (mail = wdl_mail_get(win, control)) == NULL)
         return WDL_ERR_UNSUPPORTED;
     mail->origin = (uint32_t) win->params.rank;
@@ -63,6 +64,7 @@ int wdl_help_op(struct wdl_win *win, const struct wdl_rma_args *args,
     if (!wdl_mail_withdraw(win))
         return WDL_OK;          /* the target is at it: settled as what is handed over */
     box->withdrawn = 0;
+    wdl_mail_missed(win);
     return box->status;
 }
 

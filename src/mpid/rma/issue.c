@@ -95,6 +95,7 @@ static int target_issue(struct wdl_target *t)
         if (wdl_status_is_error(status))
             op->status = status;
         wdl_list_remove(&op->node.link);
+        wdl_combine_left(t);
         wdl_list_push(&t->issued, &op->node.link);
         if (!t->win->proc->ordered && op->args.kind >= WDL_RMA_ACC)
             t->acc_in_flight++;
@@ -122,13 +123,10 @@ static int target_take_word(struct wdl_target *t)
 }
 
 /* All that waits fits in one message, and nothing is on its way that could be sent twice. */
-static int goes_with_lock(const struct wdl_target *t)
+static int goes_with_lock(struct wdl_target *t)
 {
-    struct wdl_list *node;
-    int n = 0;
-    wdl_list_for(node, &t->waiting)
-        n++;
-    return n > 0 && n == wdl_combine_count(t) && wdl_list_empty(&t->issued) ? n : 0;
+    int n = wdl_combine_count(t);
+    return !t->together.ended && wdl_list_empty(&t->issued) ? n : 0;
 }
 
 /* The lock request goes out when somebody needs the lock; with the operations where they are

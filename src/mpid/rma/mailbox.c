@@ -86,20 +86,26 @@ static int is_clear(const struct wdl_win *win, const struct wdl_target *t, int r
     return win->batched == 0 && (!t || wdl_target_clean(t));
 }
 
-/* A target that did not come is asked less and less often. */
-static int is_expected(struct wdl_mailbox *box, int rank)
+static struct wdl_mail_past *past_of(struct wdl_mailbox *box, int rank, int help)
 {
-    if (box->history[rank % WDL_MAIL_RANKS].pass == 0)
+    return &box->past[help][rank % WDL_MAIL_RANKS];
+}
+
+int wdl_mail_expected(struct wdl_win *win, int rank, int help)
+{
+    struct wdl_mail_past *past = past_of(&win->mailbox, rank, help);
+    if (past->pass == 0)
         return 1;
-    box->history[rank % WDL_MAIL_RANKS].pass--;
+    past->pass--;
     return 0;
 }
 
-static void missed(struct wdl_mailbox *box)
+void wdl_mail_missed(struct wdl_win *win)
 {
-    uint8_t *n = &box->history[box->args.target % WDL_MAIL_RANKS].missed;
-    *n += *n < 8;
-    box->history[box->args.target % WDL_MAIL_RANKS].pass = (uint8_t) ((1 << *n) - 1);
+    struct wdl_mailbox *box = &win->mailbox;
+    struct wdl_mail_past *past = past_of(box, box->args.target, box->help);
+    past->missed += past->missed < WDL_MAIL_MISSED;
+    past->pass = (uint8_t) ((1 << past->missed) - 1);
 }
 
 static struct wdl_win_control *own_control(const struct wdl_win *win)
@@ -152,7 +158,7 @@ static void answered(struct wdl_win *win)
                bytes_of(args));
     if (!own_cells(win))
         mail_put(mail, WDL_MAIL_FREE);
-    box->history[args->target % WDL_MAIL_RANKS].missed = 0;
+    past_of(box, args->target, help)->missed = 0;
     win->stats.ops_mailed += !help;
     box->mail = NULL;
     box->withdrawn = help && status != WDL_OK && box->status == WDL_OK;
@@ -203,16 +209,40 @@ int wdl_mailbox_settle(struct wdl_win *win)
     if (box->mail && state_of(box->mail) == WDL_MAIL_DONE)
         answered(win);
     else if (box->mail && ++box->looks >= WDL_MAIL_LOOKS && wdl_mail_withdraw(win))
-        missed(box);
+        wdl_mail_missed(win);
     if (box->withdrawn)
         return begin_again(win);
     return box->mail ? WDL_AGAIN : WDL_OK;
 }
 
+/* Does it gain by company: a call of the system, or a message, for many? */
+static int is_better_together(const struct wdl_rma_args *args)
+{
+    return bytes_of(args) <= WDL_BATCH_SHORT;
+}
+
 int wdl_mailbox_clear(struct wdl_win *win)
 {
+    struct wdl_mailbox *box = &win->mailbox;
     int status = wdl_mailbox_settle(win);
-    return status == WDL_AGAIN && win->mailbox.mail && wdl_mail_withdraw(win) ? begin_again(win) : status;
+    if (status == WDL_AGAIN && box->mail && is_better_together(&box->args) &&
+        wdl_mail_withdraw(win))
+        return begin_again(win);
+    return status;
+}
+
+/* A put's data have left the user's buffer; if it is withdrawn they are copied from our area. */
+static void done_locally(struct wdl_win *win)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    const struct wdl_host *host = &win->proc->host;
+    char *kept = own_control(win)->area.data;
+    size_t bytes = box->args.remote.bytes;
+    if (bytes <= WDL_MAIL_BYTES)
+        memcpy(kept, (const char *) box->args.origin.addr + box->args.origin.lo, bytes);
+    box->args.origin.addr = kept - box->args.origin.lo;
+    host->ops->request_complete(host->ctx, box->args.request, WDL_OK);
+    box->args.request = NULL;
 }
 
 int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
@@ -220,16 +250,20 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
 {
     struct wdl_mailbox *box = &win->mailbox;
     struct wdl_mail *mail;
-    box->run += box->run < 2;
-    if (box->follows || box->run > 1 || !__atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) ||
+    int together = is_better_together(args);
+    box->run += together && box->run < 2;
+    if ((together && (box->follows || box->run > 1)) ||
+        !__atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) ||
         (args->kind >= WDL_RMA_ACC && win->net_sizes) || !fits(win, args) ||
-        !is_clear(win, t, args->target) || !is_expected(box, args->target))
+        !is_clear(win, t, args->target) || !wdl_mail_expected(win, args->target, 0))
         return WDL_ERR_UNSUPPORTED;
     mail = wdl_mail_get(win, control);
     if (!mail)
         return WDL_ERR_UNSUPPORTED;
     fill(win, mail, args);
     wdl_mail_post(win, mail, args);
+    if (args->request && args->kind == WDL_RMA_PUT && win->params.copy)
+        done_locally(win);
     return WDL_OK;
 }
 

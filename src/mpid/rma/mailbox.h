@@ -36,7 +36,8 @@ enum wdl_mail_state { WDL_MAIL_FREE, WDL_MAIL_FILLING, WDL_MAIL_POSTED, WDL_MAIL
 
 enum { WDL_MAIL_WINDOWS = 4,    /* of a process that have mailboxes at a time */
     WDL_MAIL_LOOKS = 100,       /* after so many in vain an operation is withdrawn */
-    WDL_MAIL_RANKS = 8          /* ranks' histories, by rank % this */
+    WDL_MAIL_MISSED = 5,        /* after so many in a row 2^n - 1 go another way, not more */
+    WDL_MAIL_RANKS = 8          /* ranks' pasts, by rank % this */
 };
 
 struct wdl_mailbox {
@@ -45,10 +46,11 @@ struct wdl_mailbox {
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
     int help, status;           /* it is a copy by both sides; of what this side has done of it */
-    int run, follows;           /* operations since the last synchronization; before it: several */
-    struct {
+    /* short operations since the last synchronization; before it: several */
+    int run, follows;
+    struct wdl_mail_past {
         uint8_t missed, pass;   /* withdrawn in a row; operations that go another way */
-    } history[WDL_MAIL_RANKS];
+    } past[2][WDL_MAIL_RANKS];  /* whole operations, help */
     size_t served[WDL_WIN_MAILS];       /* of operations half done here (wdl_accumulate) */
 };
 
@@ -75,6 +77,9 @@ int wdl_mailboxes_progress(struct wdl_rma *rma);
 struct wdl_mail *wdl_mail_get(const struct wdl_win *win, struct wdl_win_control *control);
 void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args);
 int wdl_mail_withdraw(struct wdl_win *win);
+/* A target that did not come is asked less and less often: is it to be asked? It did not come. */
+int wdl_mail_expected(struct wdl_win *win, int rank, int help);
+void wdl_mail_missed(struct wdl_win *win);
 /* Copy a long put or get with the target's help: WDL_OK (it may still be under way), an error, or
  * ERR_UNSUPPORTED: it is none for that. at: the target's address of the displacement. */
 int wdl_help_op(struct wdl_win *win, const struct wdl_rma_args *args,

@@ -329,6 +329,12 @@ static void target_check(const struct wdl_win *win, const struct wdl_target *t)
         wdl_assert_cmp(op->next, <=, op->total);
         wdl_assert_cmp(op->done, <=, op->next);
     }
+    int known = 0;
+    wdl_list_for(node, &t->waiting)
+        if (++known == t->together.n && t->together.last)
+            wdl_assert(t->together.last == node);
+    if (t->together.last)
+        wdl_assert_cmp(t->together.n, <=, known);
     wdl_list_for(node, &t->issued) {
         const struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
         wdl_assert(op->target == t);

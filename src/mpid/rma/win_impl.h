@@ -116,6 +116,12 @@ struct wdl_target {
     int want_flush, want_unlock;
     int want_complete, completed;       /* pscw.c: COMPLETE is to be sent; it has been */
     int push;                           /* nothing is held back (combine.c) */
+    struct wdl_together {       /* of the first operations of `waiting` that fit in one message */
+        struct wdl_list *last;          /* NULL: nothing is known */
+        size_t there, back;
+        int n, accumulates, requests;
+        int ended;                      /* one behind them does not fit */
+    } together;
     uint64_t held_ns;                   /* the first operation waits since then */
     int asked;                          /* flags of the bundle that asked for the lock */
     uint32_t flush_sent, flush_acked;
@@ -244,9 +250,14 @@ int wdl_op_payload(const struct wdl_op *op, char *to);
 void wdl_combine_op(struct wdl_target *t);
 void wdl_combine_sync(struct wdl_target *t);
 /* May what waits be held back, to travel with what comes? */
-int wdl_combine_holds(const struct wdl_target *t);
+int wdl_combine_holds(struct wdl_target *t);
+/* The first operation has left `waiting`. */
+static inline void wdl_combine_left(struct wdl_target *t)
+{
+    t->together.last = NULL;
+}
 /* How many of the first operations go in one message. */
-int wdl_combine_count(const struct wdl_target *t);
+int wdl_combine_count(struct wdl_target *t);
 /* Send them with these flags: WDL_OK (they are issued), WDL_AGAIN, or an error. */
 int wdl_combine_send(struct wdl_target *t, int count, int flags);
 /* A read at the end: its reply says that all is done. */
