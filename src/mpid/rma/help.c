@@ -13,10 +13,12 @@
 /* Measured: a call of the system costs 1.2 us, 4 KiB .3 us. */
 enum { LEAST = 32768, PART = 131072, PAGE = 4096 };
 
-/* Parts until there is none. `here` is this side's memory, rank and `there` the other side's. */
+/* Parts until there is none. `here` is this side's memory, rank and `there` the other side's. *left:
+ * all bytes, then those that are not this side's. */
 static int copy_parts(struct wdl_win *win, struct wdl_mail_help *help, int rank, int to_rank,
-                      char *here, char *there, uint64_t bytes, uint64_t part)
+                      char *here, char *there, uint64_t part, uint64_t *left)
 {
+    uint64_t bytes = *left;
     int status = WDL_OK;
     while (status == WDL_OK) {
         uint64_t from = part * __atomic_fetch_add(&help->next, 1, __ATOMIC_RELAXED);
@@ -25,6 +27,7 @@ static int copy_parts(struct wdl_win *win, struct wdl_mail_help *help, int rank,
         uint64_t n = bytes - from < part ? bytes - from : part;
         struct wdl_piece mine = {here + from, n}, theirs = {there + from, n};
         status = win->params.copy(win->params.ctx, rank, to_rank, &mine, 1, &theirs, 1);
+        *left -= n;
     }
     if (status != WDL_OK)       /* the other side need not go on */
         __atomic_store_n(&help->next, bytes / part + 1, __ATOMIC_RELAXED);
@@ -60,11 +63,13 @@ int wdl_help_op(struct wdl_win *win, const struct wdl_rma_args *args,
     wdl_mail_post(win, mail, args);
     box->help = 1;
     box->status = copy_parts(win, &mail->help, args->target, args->kind == WDL_RMA_PUT, here,
-                             there, bytes, part);
+                             there, part, &bytes);
+    if (bytes == 0)             /* of no use, and perhaps dear */
+        wdl_mail_missed(win);
+    box->late = bytes == 0;
     if (!wdl_mail_withdraw(win))
         return WDL_OK;          /* the target is at it: settled as what is handed over */
     box->withdrawn = 0;
-    wdl_mail_missed(win);
     return box->status;
 }
 
@@ -79,5 +84,5 @@ int wdl_help_serve(struct wdl_win *win, struct wdl_mail *mail)
     if (!wdl_win_exposes(win, at, 0, (int64_t) asked.bytes))
         return WDL_ERR_RANGE;
     return copy_parts(win, &mail->help, (int) origin, !mail->rop, (char *) (uintptr_t) at,
-                      (char *) (uintptr_t) asked.at, asked.bytes, asked.part);
+                      (char *) (uintptr_t) asked.at, asked.part, &asked.bytes);
 }

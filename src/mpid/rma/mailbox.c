@@ -158,7 +158,8 @@ static void answered(struct wdl_win *win)
                bytes_of(args));
     if (!own_cells(win))
         mail_put(mail, WDL_MAIL_FREE);
-    past_of(box, args->target, help)->missed = 0;
+    if (!box->late)
+        past_of(box, args->target, help)->missed = 0;
     win->stats.ops_mailed += !help;
     box->mail = NULL;
     box->withdrawn = help && status != WDL_OK && box->status == WDL_OK;
@@ -173,7 +174,7 @@ void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_
     box->mail = mail;
     box->args = *args;
     box->looks = 0;
-    box->help = 0;
+    box->help = box->late = 0;
     box->status = WDL_OK;
 }
 

@@ -45,7 +45,8 @@ struct wdl_mailbox {
     struct wdl_mail *mail;      /* where our operation is; NULL: nowhere */
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
-    int help, status;           /* it is a copy by both sides; of what this side has done of it */
+    /* a copy by both sides: it is one, what is this side's went well, and was all of it */
+    int help, status, late;
     /* short operations since the last synchronization; before it: several */
     int run, follows;
     struct wdl_mail_past {

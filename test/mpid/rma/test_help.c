@@ -112,6 +112,7 @@ START_TEST(one_that_comes_late_is_waited_for)
     bed.w.control[1].mail[0].state = WDL_MAIL_POSTED;
     ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
     ck_assert_int_eq(flush(&bed), WDL_OK);
+    ck_assert_uint_eq(bed.win[0]->mailbox.past[1][1].missed, 1);        /* it was no help */
     ck_assert(request.done && request.status == WDL_OK);
     ck_assert_int_eq(mover.calls, 2);
     is_there(&bed);
