@@ -82,6 +82,13 @@ static int has_room(const struct wdl_batch *b, const struct wdl_rma_args *args, 
            (!put || b->used + args->remote.bytes <= sizeof(b->data));
 }
 
+/* Is it the same place as the last one's? Then a put takes the place of that one. */
+static int is_last(const struct wdl_batch *b, const char *there, size_t bytes)
+{
+    return b->n > b->first && b->there[b->n - 1].base == there &&
+           b->there[b->n - 1].bytes == bytes;
+}
+
 /* The target's batch; else an empty one; else another target's, which is run for it. NULL: not now.
  */
 static struct wdl_batch *batch_find(struct wdl_win *win, int rank)
@@ -125,13 +132,17 @@ int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
         win->batched++;
         win->rma->batched++;
     }
+    char *there = (char *) (uintptr_t) (at + (uint64_t) args->remote.lo);
+    if (b->put && is_last(b, there, bytes)) {
+        memcpy(b->here[b->n - 1].base, from, bytes);
+        return WDL_OK;
+    }
     if (b->put) {
         from = memcpy(b->data + b->used, from, bytes);
         b->used += bytes;
     }
     b->here[b->n] = (struct wdl_piece){from, bytes};
-    b->there[b->n] = (struct wdl_piece){(char *) (uintptr_t) (at + (uint64_t) args->remote.lo),
-                                        bytes};
+    b->there[b->n] = (struct wdl_piece){there, bytes};
     b->n++;
     return WDL_OK;
 }

@@ -13,8 +13,8 @@
 /* Measured: a call of the system costs 1.2 us, 4 KiB .3 us. */
 enum { LEAST = 32768, PART = 131072, PAGE = 4096 };
 
-/* Parts until there is none. `here` is this side's memory, rank and `there` the other side's. *left:
- * all bytes, then those that are not this side's. */
+/* Parts until there is none. `here` is this side's memory, rank and `there` the other side's.
+ * *left: all bytes, then those that are not this side's. */
 static int copy_parts(struct wdl_win *win, struct wdl_mail_help *help, int rank, int to_rank,
                       char *here, char *there, uint64_t part, uint64_t *left)
 {

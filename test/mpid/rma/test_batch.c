@@ -62,6 +62,25 @@ START_TEST(puts_before_a_flush_are_one_call)
 }
 END_TEST
 
+/* A put where the last one was takes its place; one before that stays. */
+START_TEST(the_last_put_of_a_place_counts)
+{
+    struct bed bed;
+    open(&bed, 0);
+    for (int i = 0; i < 200; i++)
+        ck_assert_int_eq(put(&bed, 1, i < 100 ? 3 : 5, (uint64_t) i), WDL_OK);
+    ck_assert_int_eq(put(&bed, 1, 3, 7), WDL_OK);
+    ck_assert_int_eq(mover.calls, 0);
+    ck_assert_int_eq(flush(&bed, 1, 0), WDL_OK);
+    ck_assert_int_eq(mover.calls, 1);
+    ck_assert_int_eq(mover.pieces, 3);
+    ck_assert_uint_eq(at(&bed, 1, 3), 7);
+    ck_assert_uint_eq(at(&bed, 1, 5), 199);
+    ck_assert_uint_eq(at(&bed, 1, 4), 0);
+    bed_close(&bed);
+}
+END_TEST
+
 START_TEST(gets_before_a_flush_are_one_call)
 {
     struct bed bed;
@@ -328,7 +347,8 @@ START_TEST(what_went_meanwhile_is_refused)
 }
 END_TEST
 
-WDL_SUITE("rma/batch", puts_before_a_flush_are_one_call, gets_before_a_flush_are_one_call,
-          a_full_batch_is_run, every_synchronization_runs_what_is_held, what_follows_stays_behind,
+WDL_SUITE("rma/batch", puts_before_a_flush_are_one_call, the_last_put_of_a_place_counts,
+          gets_before_a_flush_are_one_call, a_full_batch_is_run,
+          every_synchronization_runs_what_is_held, what_follows_stays_behind,
           what_is_not_short_is_not_held, targets_are_held_apart, a_failure_is_one_operations_own,
           what_went_meanwhile_is_refused)
