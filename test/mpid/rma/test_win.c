@@ -487,7 +487,11 @@ START_TEST(the_checker_notices)
     NOTICED(win, win->grant.holders, -1);
     NOTICED(win, win->ops.in_use, 0);
     NOTICED(win, win->local_targets.in_use, 0);
+    ck_assert_int_eq(wdl_combine_count(t), 1);
+    NOTICED(win, t->together.n, 2);
+    NOTICED(win, t->together.last, &t->issued);
     wdl_list_remove(&op->node.link);
+    wdl_combine_left(t);
     wdl_list_push(&t->issued, &op->node.link);
     NOTICED(win, op->target, NULL);
     NOTICED(win, op->done, op->next + 1);
