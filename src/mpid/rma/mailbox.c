@@ -115,7 +115,7 @@ static struct wdl_win_control *own_control(const struct wdl_win *win)
 
 static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args)
 {
-    const char *from = (const char *) args->origin.addr + args->origin.lo;
+    const struct wdl_buf *from = &args->origin;
     size_t n = args->element.packed_bytes;
     mail->origin = (uint32_t) win->params.rank;
     mail->kind = (uint8_t) args->kind;
@@ -125,10 +125,10 @@ static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct 
     mail->disp = args->disp;
     if (args->kind == WDL_RMA_CAS) {
         memcpy(mail->data, args->compare, n);
-        memcpy(mail->data + n, from, n);
+        memcpy(mail->data + n, from->addr, n);
     } else if (payload_of(mail) > 0) {
-        memcpy(data_of(mail, mail->bytes, own_control(win)) + payload_at(mail), from,
-               payload_of(mail));
+        memcpy(data_of(mail, mail->bytes, own_control(win)) + payload_at(mail),
+               (const char *) from->addr + from->lo, payload_of(mail));
     }
 }
 
