@@ -34,18 +34,34 @@ cvars:
 /* Beyond, everyone looking at everyone is not the best. */
 enum { NODE_RANKS = 32 };
 
-/* Between nodes, by measurement with 2 to 8 ranks on two: where the ranks of a node fold together;
- * what MPICH sends in one direction without anybody's leave is faster where it is little, and where
- * it is very much it is not copied there. */
+/* Between nodes, by measurement with 2 to 8 ranks on two: where a node has so many ranks or more,
+ * these lengths. What MPICH sends in one direction without anybody's leave is faster where it is
+ * little, and where it is very much it is not copied there. Lengths that not all ranks know decide
+ * nothing. */
+static const struct {
+    enum wdl_coll_kind kind;
+    int a_node;
+    size_t least, most;
+} between[] = {
+    { WDL_COLL_REDUCE, 1, 8 << 10, 128 << 10 },
+    { WDL_COLL_ALLREDUCE, 2, 128, 4 << 10 },
+    { WDL_COLL_ALLREDUCE, 1, 16 << 10, 128 << 10 },
+    { WDL_COLL_SCAN, 2, 1, 128 },
+    { WDL_COLL_SCAN, 1, 16 << 10, 256 << 10 },
+    { WDL_COLL_REDUCE_SCATTER, 2, 1, 512 },
+    { WDL_COLL_REDUCE_SCATTER, 1, 64 << 10, 256 << 10 },
+    { WDL_COLL_GATHER_ALL, 4, 1, 512 },
+    { WDL_COLL_GATHER, 4, 1, 32 << 10 },
+    { WDL_COLL_SCATTER, 4, 8 << 10, 32 << 10 },
+};
+
 static int wins_between(const struct wdl_adi_mpi *m, size_t bytes)
 {
-    enum { LITTLE = 128, LITTLE_MOST = 4 << 10 };
-    enum { REDUCE = 8 << 10, MUCH = 16 << 10, MOST = 128 << 10 };
-    int shares = m->comm->local_size > MPIR_Process.num_nodes;  /* a node has two ranks, or more */
-    if (m->kind == WDL_COLL_REDUCE)
-        return bytes >= REDUCE && bytes <= MOST;
-    return m->kind == WDL_COLL_ALLREDUCE &&
-        ((shares && bytes >= LITTLE && bytes <= LITTLE_MOST) || (bytes >= MUCH && bytes <= MOST));
+    for (size_t i = 0; i < sizeof between / sizeof between[0]; i++)
+        if (between[i].kind == m->kind && bytes >= between[i].least && bytes <= between[i].most &&
+            m->comm->local_size > (between[i].a_node - 1) * MPIR_Process.num_nodes)
+            return 1;
+    return 0;
 }
 
 /* Within a node, where the data fits the boards or can be fetched. */
