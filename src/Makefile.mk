@@ -177,6 +177,7 @@ windlass_headers = \
     %D%/mpid/coll/sortplan.h \
     %D%/mpid/coll/tree.h \
     %D%/mpid/coll/wire.h \
+    %D%/mpid/proc/meet.h \
     %D%/mpid/proc/proc.h \
     %D%/mpid/rma/accumulate.h \
     %D%/mpid/rma/control.h \

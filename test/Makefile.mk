@@ -31,6 +31,7 @@ unit_tests =                            \
     test/mpid/coll/test_team            \
     test/mpid/coll/test_threads         \
     test/mpid/coll/test_tree            \
+    test/mpid/proc/test_meet            \
     test/mpid/proc/test_proc            \
     test/mpid/rma/test_accumulate       \
     test/mpid/rma/test_atomic           \
@@ -154,7 +155,7 @@ test_mpid_adi_test_asynch_CPPFLAGS = $(AM_CPPFLAGS) -U_GNU_SOURCE -I$(srcdir)/te
 test_system_world_SOURCES = test/system/fair.c test/system/run.c test/system/script.c test/system/world.c test/system/world.h
 LDADD = test/libsupport.a libwindlass.a $(CHECK_LIBS) $(UCX_LIBS)
 # Those with threads, for the thread sanitizer.
-thread_tests = test/mpid/adi/test_asynch test/mpid/coll/test_threads test/mpid/rma/test_accumulate test/mpid/rma/test_domain \
+thread_tests = test/mpid/adi/test_asynch test/mpid/coll/test_threads test/mpid/proc/test_meet test/mpid/rma/test_accumulate test/mpid/rma/test_domain \
     test/mpid/rma/test_kernel test/mpid/rma/test_room test/mpid/rma/test_threads $(network_tests)
 # Long ones first, what runs beside them fills the cores; but over a real network many processes wait for one another,
 # which takes four times as long where they share the cores with other tests.

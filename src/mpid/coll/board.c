@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Boards in shared memory (board.h). */
 #include "mpid/coll/board.h"
 #include <string.h>
+#include "mpid/proc/meet.h"
 
 enum { LINE = 64, STAMP = 16 }; /* data begins behind stamp and length, aligned for any element */
 
@@ -19,11 +20,15 @@ size_t wdl_board_bytes(const struct wdl_team *team)
     return sheet_bytes(team) + (WDL_BOARD_PLACES - 1) * LINE;
 }
 
-static char *board_of(const struct wdl_run *run, int rank)
+size_t wdl_board_at(const struct wdl_run *run)
 {
     const struct wdl_team *team = run->team;
-    return team->node[rank] + (run->seq & ((uint32_t) team->window - 1)) * team->slot_bytes +
-           team->board_at;
+    return (run->seq & ((uint32_t) team->window - 1)) * team->slot_bytes + team->board_at;
+}
+
+static char *board_of(const struct wdl_run *run, int rank)
+{
+    return run->team->node[rank] + wdl_board_at(run);
 }
 
 char *wdl_board_sheet(const struct wdl_run *run, int rank)
@@ -31,22 +36,23 @@ char *wdl_board_sheet(const struct wdl_run *run, int rank)
     return board_of(run, rank) + STAMP;
 }
 
-static uint64_t *place_of(const struct wdl_run *run, int rank, enum wdl_place_on_board place)
+static struct wdl_meet_word *place_of(const struct wdl_run *run, int rank,
+                                      enum wdl_place_on_board place)
 {
     char *board = board_of(run, rank);
     if (place != WDL_BOARD_DATA)
         board += sheet_bytes(run->team) + (size_t) (place - 1) * LINE;
-    return (uint64_t *) (void *) board;
+    return (struct wdl_meet_word *) (void *) board;
 }
 
 void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place)
 {
     const struct wdl_coll_shm *shm = run->team->params.shm;
-    uint64_t *at = place_of(run, run->team->rank, place);
+    struct wdl_meet_word *at = place_of(run, run->team->rank, place);
     if (place == WDL_BOARD_DATA)
-        at[1] = wdl_board_own_length(run);
+        at->pad[0] = wdl_board_own_length(run);
     /* pairs with the load in wdl_board_seen: the sheet and the memory behind its addresses */
-    __atomic_store_n(at, run->stamp, __ATOMIC_RELEASE);
+    wdl_meet_come(at, run->stamp);
     run->team->coll->stats.stored++;
     if (shm->wake)
         for (int r = 0; r < run->team->size; r++)
@@ -57,7 +63,7 @@ void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place)
 int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board place)
 {
     /* pairs with the store in wdl_board_post */
-    return __atomic_load_n(place_of(run, rank, place), __ATOMIC_ACQUIRE) == run->stamp;
+    return __atomic_load_n(&place_of(run, rank, place)->number, __ATOMIC_ACQUIRE) == run->stamp;
 }
 
 size_t wdl_board_own_length(const struct wdl_run *run)
@@ -67,7 +73,7 @@ size_t wdl_board_own_length(const struct wdl_run *run)
 
 size_t wdl_board_length(const struct wdl_run *run, int rank)
 {
-    return place_of(run, rank, WDL_BOARD_DATA)[1];
+    return place_of(run, rank, WDL_BOARD_DATA)->pad[0];
 }
 
 int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void *here,

@@ -27,6 +27,8 @@ struct wdl_sheet {
     } block[]; /* by place on the node, of one of them, if they vary */
 };
 
+/* Where in each rank's segment its board for this collective is; DATA's stamp comes first. */
+size_t wdl_board_at(const struct wdl_run *run);
 /* The sheet's memory; written by its owner before DATA is posted. */
 char *wdl_board_sheet(const struct wdl_run *run, int rank);
 void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place);

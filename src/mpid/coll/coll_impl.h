@@ -91,6 +91,7 @@ struct wdl_run {
     uint64_t *maps;
     char *tmp;
     size_t shown; /* node.c: bytes for a board, or too many for it */
+    wdl_watch_fn watch; /* express.c */
     void *apart; /* a result that may not be where it belongs yet */
     struct wdl_car_run cars[];
 };

@@ -23,17 +23,28 @@ static int takes(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     return args->flags == (WDL_COLL_MPI | (args->flags & WDL_COLL_EXCLUSIVE)) && !args->before &&
            !args->after && !args->release && !args->algorithm &&
-           !team->coll->preferred[args->kind] && wdl_node_watch(args->kind) &&
-           wdl_node_shown(team, args) <= team->params.board_bytes;
+           !team->coll->preferred[args->kind];
+}
+
+/* A barrier has no arguments, and most programs wait for no collective as often. */
+static int prepare(struct wdl_run *run, const struct wdl_coll_args *args)
+{
+    if (args->kind == WDL_COLL_BARRIER) {
+        run->args.kind = WDL_COLL_BARRIER;
+        run->watch = wdl_node_barrier;
+        return 1;
+    }
+    run->watch = wdl_node_watch(args->kind);
+    run->shown = wdl_node_shown(run->team, args);
+    run->args = *args;
+    return run->watch && run->shown <= run->team->params.board_bytes;
 }
 
 struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_args *args)
 {
     struct wdl_run *run = team->express;
-    if (!run || !takes(team, args) || !wdl_team_is_idle(team))
+    if (!run || !takes(team, args) || !wdl_team_is_idle(team) || !prepare(run, args))
         return NULL;
-    run->args = *args;
-    run->shown = wdl_node_shown(team, args);
     run->seq = team->next++;
     run->stamp = ++team->started;
     run->status = WDL_OK;
@@ -46,7 +57,7 @@ struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_ar
 
 int wdl_coll_express_look(struct wdl_run *run)
 {
-    int status = wdl_node_watch(run->args.kind)(run, &run->cars[0]);
+    int status = run->watch(run, &run->cars[0]);
     if (status == WDL_AGAIN)
         return WDL_AGAIN;
     wdl_list_remove(&run->link);

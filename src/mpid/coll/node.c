@@ -4,6 +4,7 @@
  */
 #include <string.h>
 #include "mpid/coll/node.h"
+#include "mpid/proc/meet.h"
 
 size_t wdl_node_shown(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
@@ -155,11 +156,26 @@ int wdl_node_fetched(struct wdl_run *run)
 
 /* --- barrier, broadcast ----------------------------------------------------------------------- */
 
-static int barrier(struct wdl_run *run, struct wdl_car_run *c)
+/* Where the boards of a slot begin: with the stamp of DATA. */
+struct boards {
+    char *const *node;
+    size_t at;
+};
+
+static struct wdl_meet_word *words_of(const void *ctx, int rank)
 {
+    const struct boards *boards = ctx;
+    return (struct wdl_meet_word *) (void *) (boards->node[rank] + boards->at);
+}
+
+int wdl_node_barrier(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_team *team = run->team;
+    struct boards boards = {team->node, wdl_board_at(run)};
     WDL_NODE_STEP(c, 0, wdl_node_post(run, WDL_BOARD_DATA));
-    WDL_NODE_STEP(c, 1, wdl_node_each(run, c, WDL_BOARD_DATA, NULL));
-    return WDL_OK;
+    return wdl_meet_look(words_of, &boards, team->rank, team->size, run->stamp, &c->next)
+               ? WDL_OK
+               : WDL_AGAIN;
 }
 
 int wdl_node_take_all(struct wdl_run *run, int rank)
@@ -364,7 +380,7 @@ static int exchange(struct wdl_run *run, struct wdl_car_run *c)
 wdl_watch_fn wdl_node_watch(enum wdl_coll_kind kind)
 {
     static const wdl_watch_fn watches[WDL_COLL_KIND_COUNT] = {
-        [WDL_COLL_BARRIER] = barrier,        [WDL_COLL_BROADCAST] = broadcast,
+        [WDL_COLL_BARRIER] = wdl_node_barrier, [WDL_COLL_BROADCAST] = broadcast,
         [WDL_COLL_SCATTER] = scatter,        [WDL_COLL_GATHER] = gather,
         [WDL_COLL_GATHER_ALL] = gather_all,  [WDL_COLL_EXCHANGE] = exchange,
         [WDL_COLL_REDUCE] = wdl_node_reduce, [WDL_COLL_ALLREDUCE] = wdl_node_allreduce,

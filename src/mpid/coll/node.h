@@ -42,6 +42,8 @@ static inline int wdl_node_rank(const struct wdl_team *team, int i)
 size_t wdl_node_shown(const struct wdl_team *team, const struct wdl_coll_args *args);
 /* What does a collective of this kind; NULL: none here. */
 wdl_watch_fn wdl_node_watch(enum wdl_coll_kind kind);
+/* The fence's barrier (proc/meet.h), on the boards: all of the team. */
+int wdl_node_barrier(struct wdl_run *run, struct wdl_car_run *c);
 
 /* Is this much shown on the board itself? */
 static inline int wdl_node_on_board(const struct wdl_run *run)

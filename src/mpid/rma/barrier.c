@@ -4,10 +4,8 @@
  * all have entered it, so nobody is ever more than one ahead of another.
  *   messages   dissemination, ceil(log2 P) packets each; two sets of arrival marks, by the parity
  *              of s, are enough
- *   node       the same on words of shared memory, where a round is one store
- *   crowded    one counter, where processes outnumber processors: every round would cost each of
- *              them a turn
- * Words hold the sequence number and are never reset.
+ *   node       words of shared memory (proc/meet.h): by looks, among many by rounds, but where
+ *              processes outnumber processors, and every round would cost each of them a turn
  */
 #include <string.h>
 #include "mpid/rma/win_impl.h"
@@ -26,43 +24,30 @@ void wdl_barrier_begin(struct wdl_win *win)
         wdl_win_activate(win);
 }
 
-/* Everybody adds one to the counter; the last one lets all go. */
-static int crowded_progress(struct wdl_win *win)
+static struct wdl_meet_word *words_of(const void *node, int rank)
+{
+    return ((struct wdl_win_control *) (uintptr_t) node)[rank].meeting;
+}
+
+static int looks(struct wdl_win *win)
 {
     struct wdl_barrier *b = &win->barrier;
-    struct wdl_win_control *first = &win->params.node[0];
-    if (!b->sent) {
-        uint64_t all = (uint64_t) win->params.size * b->sequence;
-        b->sent = 1;
-        if (__atomic_add_fetch(&first->arrived, 1, __ATOMIC_SEQ_CST) == all)
-            /* pairs with the load below */
-            __atomic_store_n(&first->phase, b->sequence, __ATOMIC_RELEASE);
-    }
-    if (__atomic_load_n(&first->phase, __ATOMIC_ACQUIRE) < b->sequence)
-        return WDL_AGAIN;
-    b->running = 0;
-    return WDL_OK;
+    if (!b->sent)
+        wdl_meet_come(words_of(win->params.node, win->params.rank), b->sequence);
+    b->sent = 1;
+    return wdl_meet_look(words_of, win->params.node, win->params.rank, win->params.size,
+                         b->sequence, &b->round);
 }
 
 static int node_progress(struct wdl_win *win)
 {
     struct wdl_barrier *b = &win->barrier;
-    struct wdl_win_control *node = win->params.node;
-    int size = win->params.size, rank = win->params.rank;
-    while (b->running) {
-        if (!b->sent) {
-            int to = (int) (((int64_t) rank + ((int64_t) 1 << b->round)) % size);
-            /* pairs with the load below */
-            __atomic_store_n(&node[to].cell[b->round].sequence, b->sequence, __ATOMIC_RELEASE);
-            b->sent = 1;
-        }
-        if (__atomic_load_n(&node[rank].cell[b->round].sequence, __ATOMIC_ACQUIRE) < b->sequence)
-            return WDL_AGAIN;
-        b->sent = 0;
-        b->round++;
-        b->running = ((int64_t) 1 << b->round) < size;
-    }
-    return WDL_OK;
+    int size = win->params.size;
+    b->running = size <= WDL_MEET_LOOKS_MAX || win->params.crowded
+        ? !looks(win)
+        : !wdl_meet_rounds(words_of, win->params.node, win->params.rank, size, b->sequence,
+                           &b->round, &b->sent);
+    return b->running ? WDL_AGAIN : WDL_OK;
 }
 
 static int message_progress(struct wdl_win *win)
@@ -98,13 +83,9 @@ static int message_progress(struct wdl_win *win)
 
 int wdl_barrier_progress(struct wdl_win *win)
 {
-    int status = WDL_OK;
     if (!win->barrier.running)
         return WDL_OK;
-    if (!win->params.node_whole)
-        status = message_progress(win);
-    else
-        status = win->params.crowded ? crowded_progress(win) : node_progress(win);
+    int status = win->params.node_whole ? node_progress(win) : message_progress(win);
     if (status == WDL_OK)
         /* MEM_SYNC after PROC_SYNC; pairs with the one in begin */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -11,7 +11,7 @@
  *   completed, posted  pscw.c     post and complete
  *   regions     region.c          what a dynamic window exposes (read by copy.c)
  *   mail        mailbox.c         short operations handed over; cells that others write
- *   arrived, phase, cell  barrier.c   the fence's barrier
+ *   meeting     barrier.c   the fence's barrier
  */
 #ifndef WDL_MPID_RMA_CONTROL_H_INCLUDED
 #define WDL_MPID_RMA_CONTROL_H_INCLUDED
@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "base/assert.h"
+#include "mpid/proc/meet.h"
 
 #define WDL_WIN_STRIPES 64
 #define WDL_WIN_REGIONS 8
@@ -26,7 +27,6 @@
 #define WDL_WIN_MAILS 8
 #define WDL_MAIL_BYTES 32
 #define WDL_MAIL_AREA 8192
-#define WDL_WIN_ROUNDS 20       /* a node has fewer than 2^20 processes */
 
 struct wdl_mail_help {          /* a long copy by both sides (help.c) */
     uint64_t at, bytes, part;   /* the origin's memory */
@@ -68,11 +68,7 @@ struct wdl_win_control {
     uint64_t regions_at, regions_count;
     uint64_t mail_open, regions_pad[4]; /* the rank looks at its mail */
 
-    uint64_t arrived, arrived_pad[7];   /* rank 0's: crowded nodes count */
-    uint64_t phase, phase_pad[7];
-    struct {
-        uint64_t sequence, pad[7];
-    } cell[WDL_WIN_ROUNDS];
+    struct wdl_meet_word meeting[WDL_MEET_ROUNDS];
 
     struct wdl_mail mail[WDL_WIN_MAILS];
     /* the rank's own: data of its operation in a mailbox that are longer than a cell; not zeroed */
@@ -86,7 +82,7 @@ wdl_static_assert(offsetof(struct wdl_win_control, lock) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, announced) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, bulk_mode) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, completed) % 64 == 0);
-wdl_static_assert(offsetof(struct wdl_win_control, cell) % 64 == 0);
+wdl_static_assert(offsetof(struct wdl_win_control, meeting) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, mail) % 64 == 0);
 wdl_static_assert(sizeof(struct wdl_mail) == 64);
 wdl_static_assert(offsetof(struct wdl_win_control, area) % 64 == 0);

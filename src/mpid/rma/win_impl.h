@@ -129,9 +129,9 @@ struct wdl_target {
     int acc_in_flight;                  /* unordered network: accumulates not yet acknowledged */
 };
 
-struct wdl_barrier {                    /* dissemination over all ranks, two may overlap */
+struct wdl_barrier {                    /* of all ranks, two may overlap */
     uint64_t sequence;
-    int running, round, sent;
+    int running, round, sent;           /* round: of looks, how many ranks have been seen */
     uint8_t arrived[2][32];             /* by parity of the sequence number, by round */
 };
 

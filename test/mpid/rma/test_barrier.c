@@ -8,6 +8,7 @@ static const struct test_world_params kinds[] = {
     {.node = 1 }, {.node = 1,.unordered = 1,.delay_ns_max = 3000,.refuse_permille = 200 },
     {.node = TEST_RANKS_MAX }, {.node = TEST_RANKS_MAX,.crowded = 1 }
 };
+enum { MANY = WDL_MEET_LOOKS_MAX + 2 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 static void open_kind(struct test_world *w, int kind, int ranks, uint64_t seed)
@@ -29,7 +30,7 @@ static int rounds_of(int size)
 /* Ranks come and go in random order; whoever leaves must have seen all come. */
 static void storm(struct test_world *w, int barriers)
 {
-    int entered[TEST_RANKS_MAX] = { 0 }, left[TEST_RANKS_MAX] = { 0 }, over = 0;
+    int entered[TEST_RANKS_ROOM] = { 0 }, left[TEST_RANKS_ROOM] = { 0 }, over = 0;
     for (int turns = 0; over < w->n; turns++) {
         int i = (int) wdl_prng_below(&w->prng, (uint64_t) w->n);
         struct test_rank *r = &w->rank[i];
@@ -63,6 +64,19 @@ START_TEST(nobody_leaves_before_all_have_come)
             storm(&w, 20);
             test_world_close(&w);
         }
+}
+END_TEST
+
+START_TEST(many_of_a_node_wait_for_all)
+{
+    struct test_world w;
+    for (int crowded = 0; crowded < 2; crowded++) {
+        test_world_open(&w, &(struct test_world_params) {.ranks = MANY,.node = MANY,
+                                                         .crowded = crowded,.seed = 3 });
+        storm(&w, 4);
+        ck_assert_int_eq(test_world_messages(&w), 0);
+        test_world_close(&w);
+    }
 }
 END_TEST
 
@@ -120,5 +134,6 @@ START_TEST(arrivals_that_cannot_be_are_malformed)
 }
 END_TEST
 
-WDL_SUITE("rma/barrier", nobody_leaves_before_all_have_come, the_number_of_messages_is_known,
+WDL_SUITE("rma/barrier", nobody_leaves_before_all_have_come,
+          many_of_a_node_wait_for_all, the_number_of_messages_is_known,
           a_lone_rank_waits_in_every_round, arrivals_that_cannot_be_are_malformed)
