@@ -347,5 +347,50 @@ START_TEST(spread)
 }
 END_TEST
 
-WDL_SUITE("coll/pattern", dissemination, spread, bruck, ring_gather, ring_fold, pairwise, doubling,
-          halving)
+/* Every plan in which all ranks do the same, as far as it may be the fastest: a step is done at
+ * once, or when the next message has come, or the one behind it. */
+struct plans {
+    int64_t ranks;
+    uint64_t eel, gap, best;
+    uint64_t sent[WDL_PATTERN_SPREAD_MAX];
+    int64_t told[WDL_PATTERN_SPREAD_MAX];
+};
+
+static void plans_from(struct plans *p, int step, int64_t heard, int64_t known, int come)
+{
+    uint64_t at = step ? p->sent[step - 1] + p->gap : 0;
+    if (heard >= p->ranks) {
+        p->best = p->sent[step - 1] + p->eel;
+        return;
+    }
+    for (; come < step && p->sent[come] + p->eel <= at; come++)
+        known += p->told[come];
+    while (at + p->eel < p->best) {
+        p->sent[step] = at;
+        p->told[step] = known;
+        plans_from(p, step + 1, heard + known, known, come);
+        if (come == step)
+            return;
+        at = p->sent[come] + p->eel;
+        known += p->told[come++];
+    }
+}
+
+START_TEST(no_plan_for_all_alike_is_faster)
+{
+    static const uint64_t nets[][2] = {{7000, 6000}, {10000, 3500}};
+    static const int many[] = {129, 255, 256, 257, 513, 1024, 1025, 2049};
+    for (int n = 0; n < 2; n++)
+        for (int i = 0; i < 8; i++) {
+            struct plans p = {.ranks = many[i], .eel = nets[n][0], .gap = nets[n][1]};
+            struct wdl_pattern_spread s;
+            wdl_pattern_spread(many[i], p.eel, p.gap, &s);
+            p.best = s.time_ps + 1;
+            plans_from(&p, 0, 1, 1, 0);
+            must_cmp(p.best, ==, s.time_ps);
+        }
+}
+END_TEST
+
+WDL_SUITE("coll/pattern", dissemination, spread, no_plan_for_all_alike_is_faster, bruck,
+          ring_gather, ring_fold, pairwise, doubling, halving)

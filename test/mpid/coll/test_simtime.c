@@ -138,11 +138,14 @@ START_TEST(fewer_ranks_are_never_slower)
 {
     static const struct simtime_call calls[] = {{.kind = WDL_COLL_BARRIER},
                                                 {.kind = WDL_COLL_BROADCAST, .bytes = 8},
-                                                {.kind = WDL_COLL_REDUCE, .bytes = 8}};
+                                                {.kind = WDL_COLL_REDUCE, .bytes = 8},
+                                                {.kind = WDL_COLL_SCAN, .bytes = 8},
+                                                {.kind = WDL_COLL_SCATTER, .bytes = 8},
+                                                {.kind = WDL_COLL_GATHER, .bytes = 8}};
     for (int n = 0; n < SIMTIME_NETWORKS; n++)
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < 6; i++) {
             uint64_t before = 0;
-            for (int p = 2; p <= 260; p++) {
+            for (int p = 2; p <= (i < 3 ? 260 : 130); p++) {
                 struct simtime_result walk;
                 must(simtime_walk(&simtime_networks[n], p, &calls[i], ANY, &walk));
                 if (100 * walk.ns < 99 * before)
