@@ -4,8 +4,10 @@
  * runs of ranks and both compute lower op upper, so every rank has the same bits, in order.
  * Halving: the same pairs, each round on half of what is left of the vector, then the way back;
  * nobody sends or folds more than about twice the vector. Ranks beyond a power of two share a place
- * with their neighbour (pattern.h).
+ * with their neighbour (pattern.h). Gathered: everyone gets all vectors and folds them itself, all
+ * in one order: where ranks are no power of two, and vectors short, that takes a round less.
  */
+#include <string.h>
 #include "mpid/coll/algo.h"
 #include "mpid/coll/pattern.h"
 
@@ -74,6 +76,38 @@ void wdl_allreduce_doubling(struct wdl_build *b)
         done = fold_with(b, &sum, come, pair.upper, m, (int[3]){recv, done, sent});
     }
     finish(b, &g, sum, done);
+}
+
+/* Own memory has this rank's vector first. */
+static size_t place_of(int rank, int size, int whose, size_t bytes)
+{
+    return (size_t) (whose >= rank ? whose - rank : whose - rank + size) * bytes;
+}
+
+/* From the right, on every rank alike, behind the vectors of all: those may still be on their way
+ * to others. */
+static int fold_gathered(struct wdl_run *run, int at)
+{
+    const struct wdl_coll_args *args = &run->args;
+    int rank = run->team->rank, size = run->team->size;
+    size_t m = args->bytes;
+    char *first = wdl_run_at(run, wdl_tmp((size_t) at));
+    char *sum = first + (size_t) size * m;
+    memcpy(sum, first + place_of(rank, size, size - 1, m), m);
+    for (int r = size - 2; r >= 0; r--)
+        args->op.fn(args->op.ctx, first + place_of(rank, size, r, m), sum,
+                    m / args->op.elem_bytes);
+    return WDL_OK;
+}
+
+void wdl_allreduce_gathered(struct wdl_build *b)
+{
+    size_t m = b->args->bytes, at, sum;
+    int all = wdl_bruck_collect(b, b->from, m, &at);
+    int fold = wdl_build_call(b, fold_gathered, (int) at, 0);
+    sum = at + (size_t) b->size * m;
+    wdl_build_order(b, all, fold);
+    wdl_build_order(b, fold, wdl_build_copy(b, b->to, wdl_tmp(sum), m));
 }
 
 /* A halving round: keep half of what is left, folded with the partner's. */

@@ -108,6 +108,11 @@ double wdl_cost_bruck(const struct wdl_cost *c)
     return ready(c, c->m * c->p / 2) + c->log * c->latency + more(c, (c->p - 1) * c->m);
 }
 
+double wdl_cost_gathered(const struct wdl_cost *c)
+{
+    return wdl_cost_bruck(c) + (c->p - 1) * c->m * c->reduce;
+}
+
 double wdl_cost_ring(const struct wdl_cost *c)
 {
     return c->latency + (c->p - 1) * hop(c, c->m);

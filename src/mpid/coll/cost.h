@@ -30,6 +30,7 @@ double wdl_cost_direct(const struct wdl_cost *c);
 double wdl_cost_pairwise(const struct wdl_cost *c);
 double wdl_cost_pairwise_entry(const struct wdl_cost *c);
 double wdl_cost_bruck(const struct wdl_cost *c);
+double wdl_cost_gathered(const struct wdl_cost *c);
 double wdl_cost_ring(const struct wdl_cost *c);
 double wdl_cost_exchange_bruck(const struct wdl_cost *c);
 double wdl_cost_vector(const struct wdl_cost *c);

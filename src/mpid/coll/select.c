@@ -62,6 +62,13 @@ static int divisible(const struct wdl_team *team, const struct wdl_coll_args *ar
     return args->bytes / unit >= (size_t) team->size;
 }
 
+/* Every rank has room for the data of all. */
+static int all_fit(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    enum { MOST = 1 << 16 };
+    return args->bytes <= MOST / (size_t) team->size;
+}
+
 /* All ranks are on this node, and what they show fits on a board or can be fetched. */
 static int node(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
@@ -174,6 +181,7 @@ static const struct row rows[] = {
     {WDL_COLL_REDUCE, "tree", wdl_reduce_tree, always, wdl_cost_broadcast_tree, 0},
     {WDL_COLL_ALLREDUCE, "node", wdl_all_node, node, wdl_cost_nothing, 0},
     {WDL_COLL_ALLREDUCE, "levels", wdl_levels_allreduce, levels, wdl_cost_levels, 0},
+    {WDL_COLL_ALLREDUCE, "gathered", wdl_allreduce_gathered, all_fit, wdl_cost_gathered, 0},
     {WDL_COLL_ALLREDUCE, "doubling", wdl_allreduce_doubling, always, wdl_cost_doubling, 0},
     {WDL_COLL_ALLREDUCE, "halving", wdl_allreduce_halving, divisible, wdl_cost_halving, 0},
     {WDL_COLL_SCAN, "node", wdl_all_node, node, wdl_cost_nothing, 0},
