@@ -75,7 +75,8 @@ int wdl_help_op(struct wdl_win *win, const struct wdl_rma_args *args,
 
 int wdl_help_serve(struct wdl_win *win, struct wdl_mail *mail)
 {
-    struct wdl_mail_help asked = mail->help;
+    struct wdl_mail_help asked = {.at = mail->help.at, .bytes = mail->help.bytes,
+                                  .part = mail->help.part};
     uint64_t at = (uint64_t) mail->disp;
     uint32_t origin = mail->origin;
     if (!win->params.copy || origin >= (uint32_t) win->params.size || asked.part == 0 ||

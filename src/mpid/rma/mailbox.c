@@ -358,11 +358,13 @@ static int serve_whole(struct wdl_win *win, const struct wdl_mail *mail, const c
 /* Do what is in a cell that is ours: WDL_AGAIN, or what its status is to be. */
 static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
 {
-    struct wdl_mail asked = *mail;      /* the sender could still write to it */
+    struct wdl_mail asked;
     struct wdl_win_control *origin = NULL;
     char room[sizeof(struct wdl_pkt) + WDL_MAIL_BYTES];
-    if (asked.kind == WDL_MAIL_HELP)
+    if (mail->kind == WDL_MAIL_HELP)
         return wdl_help_serve(win, mail);
+    /* the sender could still write to it, and does to the state */
+    memcpy(&asked.origin, &mail->origin, sizeof(asked) - offsetof(struct wdl_mail, origin));
     if (asked.kind >= WDL_RMA_KINDS || asked.origin >= (uint32_t) win->params.size ||
         asked.bytes > WDL_MAIL_AREA || payload_at(&asked) + payload_of(&asked) > WDL_MAIL_AREA ||
         (asked.kind == WDL_RMA_CAS && asked.bytes > WDL_MAIL_BYTES / 2))
