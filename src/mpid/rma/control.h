@@ -10,8 +10,8 @@
  *   announced .. bulk  domain.c   short updates against bulk updates
  *   completed, posted  pscw.c     post and complete
  *   regions     region.c          what a dynamic window exposes (read by copy.c)
- *   mail        mailbox.c         short operations handed over; cells that others write
- *   meeting     barrier.c   the fence's barrier
+ *   meeting     barrier.c         the fence's barrier
+ *   mail, area  mailbox.c, help.c operations handed over: cells that others write; own data
  */
 #ifndef WDL_MPID_RMA_CONTROL_H_INCLUDED
 #define WDL_MPID_RMA_CONTROL_H_INCLUDED
