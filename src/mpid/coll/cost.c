@@ -4,9 +4,6 @@
 #include "mpid/coll/algo.h"
 #include "mpid/coll/nodes.h"
 
-/* Between the ranks of a node: until one sees what another has stored; a byte. */
-static const double NEAR = 100, NEAR_BYTE = 0.1;
-
 struct wdl_cost wdl_cost_of(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     const struct wdl_coll_model *n = &team->params.model;
@@ -195,10 +192,12 @@ static double between_heads(const struct wdl_cost *b)
 /* What is shown on boards its reader folds alone; of what is not, every rank folds a part. */
 static double fold_in_node(const struct wdl_cost *c)
 {
-    double others = c->team->nodes->most - 1, bytes = c->m * (NEAR_BYTE + c->reduce) * others;
-    if (c->m > (double) c->team->params.board_bytes)
-        return 2 * others * NEAR + bytes / (others + 1);
-    return others * NEAR + bytes;
+    double others = c->team->nodes->most - 1, bytes = c->m * others, posts = others;
+    if (c->m > (double) c->team->params.board_bytes) {
+        bytes /= others + 1;
+        posts *= 2;
+    }
+    return wdl_cost_within(posts, bytes) + bytes * c->reduce;
 }
 
 /* A node's blocks go round as one; its head takes them one by one, the others all at once. */
@@ -206,8 +205,7 @@ static double cost_gather(const struct wdl_cost *c, struct wdl_cost *between)
 {
     double others = c->team->nodes->most - 1;
     between->m = c->m * (others + 1);
-    return wdl_cost_ring(between) + others * (NEAR + c->m * NEAR_BYTE) + NEAR +
-           c->m * c->p * NEAR_BYTE;
+    return wdl_cost_ring(between) + wdl_cost_within(others + 1, c->m * (others + c->p));
 }
 
 double wdl_cost_levels(const struct wdl_cost *c)
@@ -217,10 +215,10 @@ double wdl_cost_levels(const struct wdl_cost *c)
         return cost_gather(c, &between);
     double cost = between_heads(&between), others = c->team->nodes->most - 1;
     if (c->args->kind == WDL_COLL_BARRIER)
-        return cost + (others + 1) * NEAR;
+        return cost + wdl_cost_within(others + 1, 0);
     if (c->args->kind != WDL_COLL_BROADCAST)
         cost += fold_in_node(c);
     if (c->args->kind != WDL_COLL_REDUCE)
-        cost += NEAR + c->m * NEAR_BYTE;
+        cost += wdl_cost_within(1, c->m);
     return cost;
 }

@@ -37,6 +37,12 @@ double wdl_cost_vector(const struct wdl_cost *c);
 double wdl_cost_doubling(const struct wdl_cost *c);
 double wdl_cost_halving(const struct wdl_cost *c);
 
+/* Time within a node: until one sees what so many others have stored; so many bytes. */
+static inline double wdl_cost_within(double others, double bytes)
+{
+    return others * 100 + bytes * 0.1;
+}
+
 /* The same between the heads of a team's nodes (nodes.h); what is done within the nodes, and all of
  * a collective that is done in these two steps. */
 struct wdl_cost wdl_cost_between(const struct wdl_cost *c);

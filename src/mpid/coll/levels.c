@@ -111,17 +111,26 @@ static int released(struct wdl_run *run, struct wdl_car_run *c)
     return wdl_node_one(run, wdl_car_of(c)->peer, WDL_BOARD_DATA, NULL);
 }
 
+int wdl_levels_take(struct wdl_run *run, struct wdl_car_run *c,
+                    int (*take)(struct wdl_run *run, int head))
+{
+    WDL_NODE_STEP(c, 0, wdl_node_one(run, wdl_car_of(c)->peer, WDL_BOARD_DATA, take));
+    return wdl_node_fetched(run);
+}
+
+int wdl_levels_keep(struct wdl_run *run, struct wdl_car_run *c)
+{
+    return wdl_node_on_board(run) ? WDL_OK : wdl_node_each(run, c, WDL_BOARD_DONE, NULL);
+}
+
 /* What the head has at `a` comes to all. */
 static int spread(struct wdl_run *run, struct wdl_car_run *c)
 {
-    const struct wdl_car *car = wdl_car_of(c);
     wdl_levels_begin(run);
-    if (!wdl_levels_leads(run, c)) {
-        WDL_NODE_STEP(c, 0, wdl_node_one(run, car->peer, WDL_BOARD_DATA, wdl_node_take_all));
-        return wdl_node_fetched(run);
-    }
-    WDL_NODE_STEP(c, 0, wdl_node_show(run, wdl_run_at(run, car->a), run->args.bytes));
-    return wdl_node_on_board(run) ? WDL_OK : wdl_node_each(run, c, WDL_BOARD_DONE, NULL);
+    if (!wdl_levels_leads(run, c))
+        return wdl_levels_take(run, c, wdl_node_take_all);
+    WDL_NODE_STEP(c, 0, wdl_node_show(run, wdl_run_at(run, wdl_car_of(c)->a), run->args.bytes));
+    return wdl_levels_keep(run, c);
 }
 
 static int folded(struct wdl_run *run, struct wdl_car_run *c)

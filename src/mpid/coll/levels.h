@@ -42,6 +42,12 @@ void wdl_levels_place(struct wdl_build *b, int first, struct wdl_loc from, struc
  * behind those that write the result. */
 void wdl_levels_embed(struct wdl_build *b, int first, int last, int before, int after);
 
+/* What its head shows the node, last of all: a rank that does not lead takes it by `take`; the head
+ * keeps it until those who fetch it have. */
+int wdl_levels_take(struct wdl_run *run, struct wdl_car_run *c,
+                    int (*take)(struct wdl_run *run, int head));
+int wdl_levels_keep(struct wdl_run *run, struct wdl_car_run *c);
+
 /* A node without others than its head needs nothing within. */
 static inline int wdl_levels_alone(const struct wdl_build *b)
 {
@@ -51,12 +57,6 @@ static inline int wdl_levels_alone(const struct wdl_build *b)
 static inline int wdl_levels_leads(const struct wdl_run *run, const struct wdl_car_run *c)
 {
     return wdl_car_of(c)->peer == run->team->rank;
-}
-
-/* Time within a node: until one sees what so many others have stored; so many bytes. */
-static inline double wdl_cost_within(double others, double bytes)
-{
-    return others * 100 + bytes * 0.1;
 }
 
 /* --- levels_gather.c --- */

@@ -167,13 +167,11 @@ static int handed(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_car *car = wdl_car_of(c);
     wdl_levels_begin(run);
-    if (!wdl_levels_leads(run, c)) {
-        WDL_NODE_STEP(c, 0, wdl_node_one(run, car->peer, WDL_BOARD_DATA, take_handed));
-        return wdl_node_fetched(run);
-    }
+    if (!wdl_levels_leads(run, c))
+        return wdl_levels_take(run, c, take_handed);
     WDL_NODE_STEP(c, 0, hand_out(run, car));
     WDL_NODE_STEP(c, 1, keep_handed(run, car));
-    return wdl_node_on_board(run) ? WDL_OK : wdl_node_each(run, c, WDL_BOARD_DONE, NULL);
+    return wdl_levels_keep(run, c);
 }
 
 static void scatter_root(struct wdl_build *b, const struct wdl_place *place)

@@ -137,7 +137,7 @@ static int dealt(struct wdl_run *run, struct wdl_car_run *c)
     int alone = wdl_node_size(run->team) == 1; /* and perhaps without a board */
     WDL_NODE_STEP(c, 0, alone ? WDL_OK : wdl_node_show(run, all, run->shown));
     WDL_NODE_STEP(c, 1, in_row ? WDL_OK : (deal(run, all), WDL_OK));
-    return wdl_node_on_board(run) ? WDL_OK : wdl_node_each(run, c, WDL_BOARD_DONE, NULL);
+    return wdl_levels_keep(run, c);
 }
 
 /* In step j the node's head sends what it got in the step before, at first its own node's. */
