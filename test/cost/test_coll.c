@@ -58,13 +58,10 @@ static struct cost doubling(int p)
     return (struct cost){log + (more ? 2 : 0), (long long) log * (1 << log) + 2 * more};
 }
 
-/* The same, there and back. */
+/* There and back. */
 static struct cost halving(int p)
 {
-    struct cost cost = doubling(p);
-    cost.rounds += log2_down(p);
-    cost.messages += (long long) log2_down(p) << log2_down(p);
-    return cost;
+    return (struct cost){2 * log2_up(p), 2 * (long long) p * log2_up(p)};
 }
 
 /* Rank r hears from r - 1, r - 2, r - 4, .. as far as there are ranks. */

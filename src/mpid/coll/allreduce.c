@@ -2,8 +2,9 @@
  *
  * Reduce to all. Doubling: in round k partners 2^k places apart hold the folds of two neighbouring
  * runs of ranks and both compute lower op upper, so every rank has the same bits, in order.
- * Halving: the same pairs, each round on half of what is left of the vector, then the way back;
- * nobody sends or folds more than about twice the vector. Ranks beyond a power of two share a place
+ * Halving: each round on half of what is left of the vector, then the way back; nobody sends or
+ * folds more than about twice the vector. If the operator commutes, round a circle of any number of
+ * ranks; else the same pairs. Where they work in pairs, ranks beyond a power of two share a place
  * with their neighbour (pattern.h). Gathered: everyone gets all vectors and folds them itself, all
  * in one order: where ranks are no power of two, and vectors short, that takes a round less.
  */
@@ -95,8 +96,7 @@ static int fold_gathered(struct wdl_run *run, int at)
     char *sum = first + (size_t) size * m;
     memcpy(sum, first + place_of(rank, size, size - 1, m), m);
     for (int r = size - 2; r >= 0; r--)
-        args->op.fn(args->op.ctx, first + place_of(rank, size, r, m), sum,
-                    m / args->op.elem_bytes);
+        args->op.fn(args->op.ctx, first + place_of(rank, size, r, m), sum, m / args->op.elem_bytes);
     return WDL_OK;
 }
 
@@ -131,17 +131,18 @@ static int halve(struct wdl_build *b, const struct wdl_pattern_pair *pair, int k
     return copy;
 }
 
-/* The way back: each gives what it has, folded by all, and gets the partner's. */
-static int join(struct wdl_build *b, const struct wdl_pattern_pair *pair, int k, size_t sum,
-                int done)
+/* A step of the way back: so much of the vector, folded by all, goes to one rank, other parts come
+ * from another. Nobody must be ready: who gets it has sent here on the way there. */
+struct back {
+    int to, from;
+    size_t give_at, give, get_at, get;
+};
+
+static int join(struct wdl_build *b, const struct back *back, int k, int done)
 {
-    size_t unit = b->args->op.elem_bytes;
-    int send = wdl_edge_send(b, WDL_PHASE_DATA2, pair->partner, k, k,
-                             wdl_tmp(sum + (size_t) pair->keep_first * unit),
-                             (size_t) pair->keep_count * unit);
-    int recv = wdl_edge_recv(b, WDL_PHASE_DATA2, pair->partner, k, k,
-                             wdl_tmp(sum + (size_t) pair->give_first * unit),
-                             (size_t) pair->give_count * unit);
+    uint32_t role = wdl_role(b, WDL_PHASE_DATA2, k);
+    int send = wdl_build_send(b, back->to, role, wdl_tmp(back->give_at), back->give);
+    int recv = wdl_build_recv(b, back->from, role, wdl_tmp(back->get_at), back->get);
     int both = wdl_build_join(b);
     wdl_build_order(b, done, send);
     wdl_build_order(b, done, both);
@@ -149,10 +150,11 @@ static int join(struct wdl_build *b, const struct wdl_pattern_pair *pair, int k,
     return both;
 }
 
-void wdl_allreduce_halving(struct wdl_build *b)
+static void halving_in_pairs(struct wdl_build *b)
 {
     struct wdl_pattern_group g = wdl_pattern_group_of(b->size, b->rank);
-    int64_t count = (int64_t) (b->args->bytes / b->args->op.elem_bytes);
+    size_t unit = b->args->op.elem_bytes;
+    int64_t count = (int64_t) (b->args->bytes / unit);
     struct wdl_loc sum;
     if (g.place < 0) {
         give(b, &g);
@@ -167,7 +169,90 @@ void wdl_allreduce_halving(struct wdl_build *b)
     for (int k = g.rounds - 1; k >= 0; k--) {
         struct wdl_pattern_pair pair =
             wdl_pattern_halve(b->size, g.place, k, WDL_PATTERN_NEAR, count);
-        done = join(b, &pair, k, sum.at, done);
+        struct back back = {pair.partner,
+                            pair.partner,
+                            sum.at + (size_t) pair.keep_first * unit,
+                            (size_t) pair.keep_count * unit,
+                            sum.at + (size_t) pair.give_first * unit,
+                            (size_t) pair.give_count * unit};
+        done = join(b, &back, k, done);
     }
     finish(b, &g, sum, done);
+}
+
+/* --- round a circle ---------------------------------------------------------------------------
+ * P parts of the vector lie in own memory in the order rank, rank + 1, ... Of these the first P,
+ * ceil(P / 2), ceil(P / 4), ... 1 are still being folded: the others have been sent on. In the end
+ * the first part is folded by all; and the same way back. */
+
+static size_t part_at(const struct wdl_build *b, int part)
+{
+    size_t unit = b->args->op.elem_bytes, count = b->args->bytes / unit;
+    return count * (size_t) part / (size_t) b->size * unit;
+}
+
+/* Where the part `i` behind our own begins in own memory. */
+static size_t turned_at(const struct wdl_build *b, int i)
+{
+    int part = b->rank + i;
+    size_t round = part >= b->size ? b->args->bytes : 0;
+    return round + part_at(b, part % b->size) - part_at(b, b->rank);
+}
+
+static int parts_after(const struct wdl_build *b, int round)
+{
+    return (int) (((int64_t) b->size + (1 << round) - 1) >> round);
+}
+
+/* The later half goes to whose own part it begins with; what comes is folded to the first one. */
+static int circle_fold(struct wdl_build *b, int k, size_t sum, int done)
+{
+    int left = parts_after(b, k + 1), gone = parts_after(b, k) - left;
+    int up = (b->rank + left) % b->size, down = (b->rank - left + b->size) % b->size;
+    size_t bytes = turned_at(b, gone), away = turned_at(b, left);
+    struct wdl_loc come = wdl_tmp(wdl_build_tmp(b, bytes));
+    int send = wdl_edge_send(b, WDL_PHASE_DATA, up, k, k, wdl_tmp(sum + away),
+                             turned_at(b, left + gone) - away);
+    int recv = wdl_edge_recv(b, WDL_PHASE_DATA, down, k, k, come, bytes);
+    int reduce = wdl_build_reduce(b, come, wdl_tmp(sum), bytes);
+    wdl_build_order(b, done, send);
+    wdl_build_order(b, done, reduce);
+    wdl_build_order(b, recv, reduce);
+    return reduce;
+}
+
+/* What comes is made of what was sent from there, which is gone by then. */
+static int circle_join(struct wdl_build *b, int k, size_t sum, int done)
+{
+    int have = parts_after(b, k + 1), more = parts_after(b, k) - have;
+    size_t at = turned_at(b, have);
+    struct back back = {(b->rank - have + b->size) % b->size,
+                        (b->rank + have) % b->size,
+                        sum,
+                        turned_at(b, more),
+                        sum + at,
+                        turned_at(b, have + more) - at};
+    return join(b, &back, k, done);
+}
+
+static void halving_round_a_circle(struct wdl_build *b)
+{
+    size_t m = b->args->bytes, sum = wdl_build_tmp(b, m), own = part_at(b, b->rank);
+    int rounds = wdl_log2_up(b->size), done = wdl_build_join(b);
+    wdl_build_order(b, wdl_build_copy(b, wdl_tmp(sum), wdl_loc_at(b->from, own), m - own), done);
+    wdl_build_order(b, wdl_build_copy(b, wdl_tmp(sum + m - own), b->from, own), done);
+    for (int k = 0; k < rounds; k++)
+        done = circle_fold(b, k, sum, done);
+    for (int k = rounds - 1; k >= 0; k--)
+        done = circle_join(b, k, sum, done);
+    wdl_build_order(b, done, wdl_build_copy(b, wdl_loc_at(b->to, own), wdl_tmp(sum), m - own));
+    wdl_build_order(b, done, wdl_build_copy(b, b->to, wdl_tmp(sum + m - own), own));
+}
+
+void wdl_allreduce_halving(struct wdl_build *b)
+{
+    if (b->args->op.commutes)
+        halving_round_a_circle(b);
+    else
+        halving_in_pairs(b);
 }

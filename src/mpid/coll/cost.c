@@ -45,6 +45,60 @@ static double tree(const struct wdl_cost *c)
     return (double) c->span->tree_ps / 1000;
 }
 
+/* --- rounds in which all ranks send and receive alike --- */
+
+/* A rank: when what has come is folded; its ports. */
+struct lane {
+    double done, send_free, receive_free;
+};
+
+/* What a rank says to the senders of so many rounds goes out first. */
+static struct lane lane_begin(const struct wdl_cost *c, int asked)
+{
+    double said = asked * c->gap;
+    if (asked == 0)
+        return (struct lane){0, 0, 0};
+    return (struct lane){c->latency, said, c->latency + said};
+}
+
+static double latest(double a, double b)
+{
+    return a > b ? a : b;
+}
+
+/* `pieces` alike; returns when the last is there. */
+static double lane_pieces(const struct wdl_cost *c, struct lane *l, double bytes, double pieces)
+{
+    double busy = c->gap + bytes * c->byte, others = (pieces - 1) * busy;
+    double sent = latest(l->done, l->send_free);
+    double come = latest(sent + c->latency + bytes * c->byte, l->receive_free) + others;
+    l->send_free = sent + others + busy;
+    l->receive_free = come + busy;
+    return come;
+}
+
+static void lane_pass(const struct wdl_cost *c, struct lane *l, double bytes, double fold)
+{
+    double pieces = (double) (uint64_t) (bytes / c->chunk), rest = bytes - pieces * c->chunk;
+    double come = l->done;
+    if (pieces > 0)
+        come = lane_pieces(c, l, c->chunk, pieces);
+    if (rest > 0 || pieces == 0)
+        come = lane_pieces(c, l, rest, 1);
+    l->done = come + fold;
+}
+
+/* Rounds of the same vector. */
+static double vectors(const struct wdl_cost *c, double bytes, int rounds)
+{
+    struct lane l = lane_begin(c, bytes > c->cell ? rounds : 0);
+    for (int k = 0; k < rounds; k++)
+        lane_pass(c, &l, bytes, bytes * c->reduce);
+    return l.done;
+}
+
+/* --- the algorithms --------------------------------------------------------------------------- */
+
 double wdl_cost_nothing(const struct wdl_cost *c)
 {
     (void) c;
@@ -89,20 +143,31 @@ double wdl_cost_direct(const struct wdl_cost *c)
     return direct(c) + (c->few ? ready(c, c->m) : c->latency);
 }
 
-/* Everybody's ready flags and data pass the same ports. */
+static double asked_by_all(const struct wdl_cost *c)
+{
+    return c->latency + (c->p - 2) * c->gap;
+}
+
+/* Ready flags and data pass the same ports, in any order: those who wait for them wait twice. */
 double wdl_cost_pairwise(const struct wdl_cost *c)
 {
-    return direct(c) + (c->few && c->m <= c->cell ? 0 : c->latency + (c->p - 2) * c->gap);
+    return direct(c) + (c->few && c->m <= c->cell ? 0 : 2 * asked_by_all(c));
 }
 
 double wdl_cost_pairwise_entry(const struct wdl_cost *c)
 {
-    return wdl_cost_rounds(c) + direct(c);
+    return wdl_cost_rounds(c) + direct(c) + (c->m > c->chunk ? asked_by_all(c) : 0);
 }
 
 double wdl_cost_bruck(const struct wdl_cost *c)
 {
-    return ready(c, c->m * c->p / 2) + c->log * c->latency + more(c, (c->p - 1) * c->m);
+    int size = (int) c->p, asked = 0;
+    for (int have = 1; have < size; have *= 2)
+        asked += c->m * (size - have < have ? size - have : have) > c->cell;
+    struct lane l = lane_begin(c, asked);
+    for (int have = 1; have < size; have *= 2)
+        lane_pass(c, &l, c->m * (size - have < have ? size - have : have), 0);
+    return l.done;
 }
 
 double wdl_cost_gathered(const struct wdl_cost *c)
@@ -115,41 +180,69 @@ double wdl_cost_ring(const struct wdl_cost *c)
     return c->latency + (c->p - 1) * hop(c, c->m);
 }
 
+/* Blocks of which the distance has bit k. */
+static double parcel(const struct wdl_cost *c, int k)
+{
+    int size = (int) c->p, rest = size % (2 << k) - (1 << k);
+    return c->m * ((size >> (k + 1) << k) + (rest > 0 ? rest : 0));
+}
+
 double wdl_cost_exchange_bruck(const struct wdl_cost *c)
 {
-    return ready(c, c->m * c->p / 2) + c->log * hop(c, c->m * c->p / 2);
+    int rounds = (int) c->log, asked = 0;
+    for (int k = 0; k < rounds; k++)
+        asked += parcel(c, k) > c->cell;
+    struct lane l = lane_begin(c, asked);
+    for (int k = 0; k < rounds; k++)
+        lane_pass(c, &l, parcel(c, k), 0);
+    return l.done;
 }
 
 double wdl_cost_vector(const struct wdl_cost *c)
 {
-    return ready(c, c->m) + c->log * (hop(c, c->m) + c->m * c->reduce);
+    return vectors(c, c->m, (int) c->log);
 }
 
-/* Ranks beyond a power of two give before, and are given to behind. */
+/* Those who work in pairs, of ranks beyond a power of two: these give before, and are given to
+ * behind. */
+static int is_beyond(const struct wdl_cost *c)
+{
+    return c->span->size & (c->span->size - 1);
+}
+
+static int pair_rounds(const struct wdl_cost *c)
+{
+    return is_beyond(c) ? (int) c->log - 1 : (int) c->log;
+}
+
 static double beyond(const struct wdl_cost *c)
 {
-    int size = c->span->size;
-    return size & (size - 1) ? 2 * hop(c, c->m) + c->m * c->reduce : 0;
-}
-
-static double rounds_of_two(const struct wdl_cost *c)
-{
-    int size = c->span->size;
-    return size & (size - 1) ? c->log - 1 : c->log;
+    return is_beyond(c) ? 2 * hop(c, c->m) + c->m * c->reduce : 0;
 }
 
 double wdl_cost_doubling(const struct wdl_cost *c)
 {
     /* who has no neighbour to hear first sends at once, and shares the port with him */
-    double shared = beyond(c) > 0 ? more(c, c->m) : 0;
-    return ready(c, c->m) + beyond(c) + shared +
-           rounds_of_two(c) * (hop(c, c->m) + c->m * c->reduce);
+    double shared = is_beyond(c) ? more(c, c->m) : 0;
+    return beyond(c) + shared + vectors(c, c->m, pair_rounds(c));
 }
 
+/* Round a circle, or in pairs: parts of the vector, and the same way back. */
 double wdl_cost_halving(const struct wdl_cost *c)
 {
-    return ready(c, c->m) + beyond(c) + 2 * rounds_of_two(c) * c->latency + 2 * more(c, c->m) +
-           c->m * c->reduce;
+    int circle = c->args->op.commutes, all = circle ? c->span->size : 1 << pair_rounds(c);
+    double part = c->m / all, sent[32];
+    int rounds = 0, asked = 0;
+    for (int parts = all; parts > 1; parts -= parts / 2, rounds++) {
+        sent[rounds] = part * (parts / 2);
+        asked += sent[rounds] > c->cell;
+    }
+    struct lane l = lane_begin(c, asked);
+    for (int k = 0; k < rounds; k++)
+        lane_pass(c, &l, sent[k], sent[k] * c->reduce);
+    for (int k = rounds - 1; k >= 0; k--)
+        lane_pass(c, &l, sent[k], 0);
+    return l.done + (circle ? 0 : beyond(c));
 }
 
 /* --- two levels ------------------------------------------------------------------------------- */

@@ -49,10 +49,11 @@ static int few_or_sparse(const struct wdl_team *team, const struct wdl_coll_args
     return args->variable || few(team, args);
 }
 
-/* Everybody waits for everybody in any case: the entry's flags are fewer than ready flags. */
-static int many_and_dense(const struct wdl_team *team, const struct wdl_coll_args *args)
+/* Everybody waits for everybody in any case: the entry's flags may be fewer than ready flags. */
+static int dense(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
-    return !few_or_sparse(team, args);
+    (void) team;
+    return !args->variable;
 }
 
 /* Something for every rank to own. */
@@ -134,9 +135,9 @@ static int near_few_or_sparse(const struct wdl_team *team, const struct wdl_coll
     return near(team, args) && few_or_sparse(team, args);
 }
 
-static int near_many_and_dense(const struct wdl_team *team, const struct wdl_coll_args *args)
+static int near_dense(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
-    return near(team, args) && many_and_dense(team, args);
+    return near(team, args) && dense(team, args);
 }
 
 static void custom(struct wdl_build *b)
@@ -170,12 +171,10 @@ static const struct row rows[] = {
     {WDL_COLL_EXCHANGE, "node", wdl_all_node, node, wdl_cost_nothing, 0},
     {WDL_COLL_EXCHANGE, "levels", wdl_levels_exchange, levels_short, wdl_cost_levels_exchange, 0},
     {WDL_COLL_EXCHANGE, "near", wdl_near_exchange, near_few_or_sparse, wdl_cost_near_pairwise, 0},
-    {WDL_COLL_EXCHANGE, "near_entry", wdl_near_exchange, near_many_and_dense, wdl_cost_near_entry,
-     1},
+    {WDL_COLL_EXCHANGE, "near_entry", wdl_near_exchange, near_dense, wdl_cost_near_entry, 1},
     {WDL_COLL_EXCHANGE, "bruck", wdl_exchange_bruck, stages, wdl_cost_exchange_bruck, 0},
     {WDL_COLL_EXCHANGE, "pairwise", wdl_exchange_pairwise, few_or_sparse, wdl_cost_pairwise, 0},
-    {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, many_and_dense,
-     wdl_cost_pairwise_entry, 1},
+    {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, dense, wdl_cost_pairwise_entry, 1},
     {WDL_COLL_REDUCE, "node", wdl_all_node, node, wdl_cost_nothing, 0},
     {WDL_COLL_REDUCE, "levels", wdl_levels_reduce, levels, wdl_cost_levels, 0},
     {WDL_COLL_REDUCE, "tree", wdl_reduce_tree, always, wdl_cost_broadcast_tree, 0},
@@ -192,7 +191,7 @@ static const struct row rows[] = {
      wdl_cost_levels_reduce_scatter, 0},
     {WDL_COLL_REDUCE_SCATTER, "pairwise", wdl_reduce_scatter_pairwise, few_or_sparse,
      wdl_cost_pairwise, 0},
-    {WDL_COLL_REDUCE_SCATTER, "pairwise_entry", wdl_reduce_scatter_pairwise, many_and_dense,
+    {WDL_COLL_REDUCE_SCATTER, "pairwise_entry", wdl_reduce_scatter_pairwise, dense,
      wdl_cost_pairwise_entry, 1},
     {WDL_COLL_CUSTOM, "custom", custom, always, wdl_cost_rounds, 0},
 };
