@@ -70,7 +70,7 @@ windlass_core_sources = \
     %D%/mpid/rma/fence.c \
     %D%/mpid/rma/grant.c \
     %D%/mpid/rma/handle.c \
-    %D%/mpid/rma/help.c \
+    %D%/mpid/rma/stream.c \
     %D%/mpid/rma/issue.c \
     %D%/mpid/rma/kernel.c \
     %D%/mpid/rma/keys.c \
@@ -143,6 +143,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/share.c                \
     %D%/mpid/adi/share_plain.c          \
     %D%/mpid/adi/share_stop.c           \
+    %D%/mpid/adi/stream.c               \
     %D%/mpid/adi/unsupported.c          \
     %D%/mpid/adi/watch.c                \
     %D%/mpid/adi/win.c                  \
@@ -195,6 +196,7 @@ windlass_headers = \
     %D%/mpid/rma/net.h \
     %D%/mpid/rma/quick.h \
     %D%/mpid/rma/room.h \
+    %D%/mpid/rma/stream.h \
     %D%/mpid/rma/win.h \
     %D%/mpid/rma/win_impl.h \
     %D%/mpid/rma/wire.h \

@@ -55,14 +55,14 @@ static void unlock(const struct t_win *w, int rank)
 /* Of many lengths at odd places: what is put comes back, and the bytes beside it stay. */
 static void stretches(enum t_flavour flavour)
 {
-    enum { ROOM = 3 << 20 };
-    static const int lengths[] = {0, 1, 3, 8, 63, 4095, 4096, 4097, 65537, (1 << 20) + 1};
+    enum { ROOM = 8 << 20 };
+    static const int lengths[] = {0, 1, 3, 8, 63, 4095, 4097, 65537, (1 << 20) + 1, (5 << 20) + 7};
     static unsigned char out[ROOM], in[ROOM];
     struct t_win w = t_win_make(MPI_COMM_WORLD, flavour, ROOM, 1);
     for (int i = 0; i < ROOM; i++)
         out[i] = (unsigned char) (i * 13 + t_rank);
     for (int k = 0; k < 30; k++) {
-        int n = lengths[k % 10], at = (int) (t_random(1, (uint64_t) k) % (ROOM - (2u << 20))) + 1;
+        int n = lengths[k % 10], at = (int) (t_random(1, (uint64_t) k) % (ROOM - (6u << 20))) + 1;
         lock(&w, next);
         MPI_Get(in, n + 2, MPI_BYTE, next, w.at[next] + at - 1, n + 2, MPI_BYTE, w.win);
         MPI_Win_flush(next, w.win);

@@ -138,6 +138,11 @@ void wdl_arena_close(void)
     arena.fd = -1;
 }
 
+int wdl_arena_holds(uint64_t card, size_t bytes)
+{
+    return card >= HEAD && card % HEAD == 0 && bytes <= PART && card <= PART - bytes;
+}
+
 int wdl_arena_is_open(void)
 {
     return arena.base != NULL;

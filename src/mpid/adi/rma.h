@@ -68,6 +68,9 @@ void wdl_adi_asynch_hold(MPIR_Win * win);
 void wdl_adi_asynch_release(MPIR_Win * win);
 void wdl_adi_asynch_end(void);
 
+/* stream.c: the core's params.stream, for ctx an MPIR_Win. */
+struct wdl_stream *wdl_adi_stream(void *ctx, int rank, uint64_t *id);
+
 /* win_shm.c: collective over m->comm. An MPI error is one of communication; everything else goes
  * to m->status. */
 int wdl_adi_segment_create(struct wdl_adi_making *m, struct wdl_adi_segment *segment);

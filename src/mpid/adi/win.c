@@ -143,6 +143,7 @@ static int core_create(MPIR_Win * win)
         .copy = !mapped && wdl_adi_copy_permitted(win) ? wdl_adi_copy : NULL,
         .attended = wdl_adi_asynch_wanted(win),
         .mail = !mapped && wdl_adi.spin_polls > 0,
+        .stream = wdl_adi_stream,
         .direct = !segment->whole && MPIR_CVAR_WINDLASS_DIRECT,
         .reach = shared && dynamic ? wdl_adi_share_reach : NULL,
         .mapped_any = (provided || shared) && segment->members > 1,

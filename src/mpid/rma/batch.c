@@ -58,6 +58,7 @@ static uint64_t regions_version(const struct wdl_batch *b)
 
 static int batch_run(struct wdl_batch *b)
 {
+    wdl_mail_visit(b->win, b->control);
     /* what was attached when an operation came may have gone */
     if (b->first > 0 || regions_version(b) != b->version || run_together(b) != WDL_OK) {
         if (run_singly(b) != WDL_OK)
@@ -109,7 +110,7 @@ static struct wdl_batch *batch_find(struct wdl_win *win, int rank)
 }
 
 int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
-                 const struct wdl_win_control *control, uint64_t at)
+                 struct wdl_win_control *control, uint64_t at)
 {
     size_t bytes = args->remote.bytes;
     char *from = (char *) args->origin.addr + args->origin.lo;

@@ -31,7 +31,7 @@ struct wdl_batch {
     int first, n;               /* operations [first, n) are to be done */
     size_t used;                /* of data */
     uint64_t version;           /* dynamic windows: the regions' when the first operation came */
-    const struct wdl_win_control *control;
+    struct wdl_win_control *control;
     struct wdl_piece here[WDL_BATCH_OPS], there[WDL_BATCH_OPS];
     char data[WDL_BATCH_BYTES];
 };
@@ -39,7 +39,7 @@ struct wdl_batch {
 /* Take a put or a get of what is at `at` in the target: WDL_OK, WDL_AGAIN, or ERR_UNSUPPORTED where
  * it is none that is held back. */
 int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
-                 const struct wdl_win_control *control, uint64_t at);
+                 struct wdl_win_control *control, uint64_t at);
 /* Do what is held of one rank, of all (rank < 0): WDL_OK or WDL_AGAIN. Failures are the window's
  * (wdl_win_fail). (wdl_batches_run in win_impl.h asks first whether there is any.) */
 int wdl_batches_run_now(struct wdl_win *win, int rank);

@@ -11,7 +11,7 @@
  *   completed, posted  pscw.c     post and complete
  *   regions     region.c          what a dynamic window exposes (read by copy.c)
  *   meeting     barrier.c         the fence's barrier
- *   mail, area  mailbox.c, help.c operations handed over: cells that others write; own data
+ *   mail, area  mailbox.c, stream.c operations handed over: cells that others write; own data
  */
 #ifndef WDL_MPID_RMA_CONTROL_H_INCLUDED
 #define WDL_MPID_RMA_CONTROL_H_INCLUDED
@@ -28,21 +28,23 @@
 #define WDL_MAIL_BYTES 32
 #define WDL_MAIL_AREA 8192
 
-struct wdl_mail_help {          /* a long copy by both sides (help.c) */
-    uint64_t at, bytes, part;   /* the origin's memory */
-    uint64_t next;              /* the first part nobody has begun; both sides count it */
+struct wdl_mail_stream {        /* a long put or get (stream.h) */
+    uint64_t id;                /* of the ring */
+    uint64_t begin, bytes;      /* place of the first byte; how many */
 };
 
 struct wdl_mail {               /* a cache line */
     uint32_t state;             /* enum wdl_mail_state */
     uint32_t origin, host_type;
     uint32_t bytes;             /* compare and swap: of the element */
-    uint8_t kind, rop;  /* enum wdl_rma_kind, wdl_rop; or WDL_MAIL_HELP, whether it is a put */
-    uint8_t status, pad[5];
-    int64_t disp;               /* help: the address */
+    uint8_t kind, rop;  /* enum wdl_rma_kind, wdl_rop; or WDL_MAIL_STREAM, whether it is a put */
+    uint8_t status;
+    uint8_t visits;             /* operations that went another way (wdl_mail_visit) */
+    uint8_t pad[4];
+    int64_t disp;               /* stream: the address */
     union {
         char data[WDL_MAIL_BYTES];      /* what goes, then what comes back */
-        struct wdl_mail_help help;
+        struct wdl_mail_stream stream;
     };
 };
 

@@ -12,6 +12,7 @@
  * says the list is. The list's version is odd while it changes, and is looked at before and after.
  */
 #include <string.h>
+#include "mpid/rma/stream.h"
 #include "mpid/rma/win_impl.h"
 
 enum { SIDE = WDL_RMA_PIECES / 2 }; /* pieces of one side at a time */
@@ -247,9 +248,10 @@ int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
         return WDL_AGAIN;
     if (args->origin.bytes < args->remote.bytes)
         return WDL_ERR_TYPE;
-    status = wdl_help_op(win, args, control, at);
+    status = wdl_stream_op(win, args, control, at);
     if (status != WDL_ERR_UNSUPPORTED)
         return status;
+    wdl_mail_visit(win, control);
     switch (way_of(win, args)) {
         case BY_MESSAGE:
             return WDL_ERR_UNSUPPORTED;

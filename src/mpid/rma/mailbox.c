@@ -2,6 +2,7 @@
  * memory a node shares (mailbox.h). */
 #include <string.h>
 #include "mpid/rma/kernel.h"
+#include "mpid/rma/stream.h"
 #include "mpid/rma/win_impl.h"
 
 /* --- the origin ------------------------------------------------------------------------------- */
@@ -76,8 +77,7 @@ static size_t payload_of(const struct wdl_mail *mail)
     return none ? 0 : mail->kind == WDL_RMA_CAS ? 2 * (size_t) mail->bytes : mail->bytes;
 }
 
-/* May an operation go to that target now, ahead of nothing? */
-static int is_clear(const struct wdl_win *win, const struct wdl_target *t, int rank)
+int wdl_mail_is_clear(const struct wdl_win *win, const struct wdl_target *t, int rank)
 {
     if (t && !wdl_lock_open(&t->lock))
         return 0;
@@ -86,24 +86,31 @@ static int is_clear(const struct wdl_win *win, const struct wdl_target *t, int r
     return win->batched == 0 && (!t || wdl_target_clean(t));
 }
 
-static struct wdl_mail_past *past_of(struct wdl_mailbox *box, int rank, int help)
+static struct wdl_mail_past *past_of(struct wdl_mailbox *box, int rank, int stream)
 {
-    return &box->past[help][rank % WDL_MAIL_RANKS];
+    return &box->past[stream][rank % WDL_MAIL_RANKS];
 }
 
-int wdl_mail_expected(struct wdl_win *win, int rank, int help)
+int wdl_mail_expected(struct wdl_win *win, int rank, uint64_t stream)
 {
-    struct wdl_mail_past *past = past_of(&win->mailbox, rank, help);
-    if (past->pass == 0)
-        return 1;
-    past->pass--;
-    return 0;
+    struct wdl_mail_past *past = past_of(&win->mailbox, rank, stream > 0);
+    uint64_t weight = 1 + stream / 16384;       /* what takes long loses little by asking */
+    int ask = past->pass < weight;
+    past->pass = (uint8_t) (ask ? 0 : past->pass - weight);
+    return ask;
 }
 
-void wdl_mail_missed(struct wdl_win *win)
+void wdl_mail_visit(const struct wdl_win *win, struct wdl_win_control *control)
 {
-    struct wdl_mailbox *box = &win->mailbox;
-    struct wdl_mail_past *past = past_of(box, box->args.target, box->help);
+    struct wdl_mail *mail = &control->mail[win->params.node_index % WDL_WIN_MAILS];
+    if (win->mailbox.on && own_cells(win) && mail != win->mailbox.mail)
+        __atomic_store_n(&mail->visits, (uint8_t) (mail->visits + 1), __ATOMIC_RELAXED);
+}
+
+/* The target of the operation did not come. */
+static void missed(struct wdl_mailbox *box, int stream)
+{
+    struct wdl_mail_past *past = past_of(box, box->args.target, stream);
     past->missed += past->missed < WDL_MAIL_MISSED;
     past->pass = (uint8_t) ((1 << past->missed) - 1);
 }
@@ -132,12 +139,21 @@ static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct 
     }
 }
 
+/* It is in a cell no longer. */
+static void leave(struct wdl_win *win)
+{
+    win->mailbox.mail = NULL;
+    if (win->mailbox.stream)
+        win->rma->streaming = 0;
+    win->mailbox.stream = NULL;
+}
+
 /* The operation under way is over. */
 static void finish(struct wdl_win *win, int status)
 {
     struct wdl_mailbox *box = &win->mailbox;
     const struct wdl_host *host = &win->proc->host;
-    box->mail = NULL;
+    leave(win);
     box->withdrawn = 0;
     if (box->args.request)
         host->ops->request_complete(host->ctx, box->args.request, status);
@@ -152,19 +168,23 @@ static void answered(struct wdl_win *win)
     const struct wdl_rma_args *args = &box->args;
     const struct wdl_buf *into = args->kind == WDL_RMA_GET ? &args->origin : &args->result;
     int status = mail->status < WDL_STATUS_COUNT ? mail->status : WDL_ERR_PROTO;
-    int help = box->help;
-    if (status == WDL_OK && !help && args->kind != WDL_RMA_PUT && args->kind != WDL_RMA_ACC)
+    int stream = box->stream != NULL;
+    if (stream && status == WDL_OK && !wdl_stream_is_through(win))
+        status = WDL_ERR_PROTO;
+    if (status == WDL_OK && !stream && args->kind != WDL_RMA_PUT && args->kind != WDL_RMA_ACC)
         memcpy((char *) into->addr + into->lo, data_of(mail, bytes_of(args), own_control(win)),
                bytes_of(args));
     if (!own_cells(win))
         mail_put(mail, WDL_MAIL_FREE);
-    if (!box->late)
-        past_of(box, args->target, help)->missed = 0;
-    win->stats.ops_mailed += !help;
-    box->mail = NULL;
-    box->withdrawn = help && status != WDL_OK && box->status == WDL_OK;
-    if (!box->withdrawn)        /* else the helper could not: this side does all of it */
-        finish(win, help ? box->status : status);
+    if (stream && status != WDL_OK) {   /* what is wrong is found the other way */
+        missed(box, 1);
+        leave(win);
+        box->withdrawn = 1;
+        return;
+    }
+    past_of(box, args->target, stream)->missed = 0;
+    win->stats.ops_mailed++;
+    finish(win, status);
 }
 
 void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args)
@@ -174,16 +194,15 @@ void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_
     box->mail = mail;
     box->args = *args;
     box->looks = 0;
-    box->help = box->late = 0;
-    box->status = WDL_OK;
 }
 
-int wdl_mail_withdraw(struct wdl_win *win)
+/* 1: it is withdrawn, 0: it has been taken. */
+static int withdraw(struct wdl_win *win)
 {
     struct wdl_mailbox *box = &win->mailbox;
     if (!mail_swap(box->mail, WDL_MAIL_POSTED, WDL_MAIL_FREE))
         return 0;
-    box->mail = NULL;
+    leave(win);
     box->withdrawn = 1;
     return 1;
 }
@@ -204,13 +223,35 @@ static int begin_again(struct wdl_win *win)
     return WDL_OK;
 }
 
+/* A stream's target may be filling in one of its own; one that has begun is dear to begin again. */
+static int looks_enough(const struct wdl_mailbox *box)
+{
+    uint64_t bytes = box->args.remote.bytes;
+    if (!box->stream)
+        return WDL_MAIL_LOOKS;
+    if (box->seen != box->begin)
+        return 8 * WDL_MAIL_LOOKS;
+    return WDL_MAIL_LOOKS + (int) ((bytes < 65536 ? bytes : 65536) / 256);
+}
+
+/* Nobody has come for a long time. */
+static void give_up(struct wdl_win *win)
+{
+    int stream = win->mailbox.stream != NULL;
+    if (withdraw(win))
+        missed(&win->mailbox, stream);
+}
+
 int wdl_mailbox_settle(struct wdl_win *win)
 {
     struct wdl_mailbox *box = &win->mailbox;
-    if (box->mail && state_of(box->mail) == WDL_MAIL_DONE)
+    int done = box->mail && state_of(box->mail) == WDL_MAIL_DONE;
+    if (box->stream && wdl_stream_move(win))
+        box->looks = 0;
+    if (done)
         answered(win);
-    else if (box->mail && ++box->looks >= WDL_MAIL_LOOKS && wdl_mail_withdraw(win))
-        wdl_mail_missed(win);
+    else if (box->mail && ++box->looks >= looks_enough(box))
+        give_up(win);
     if (box->withdrawn)
         return begin_again(win);
     return box->mail ? WDL_AGAIN : WDL_OK;
@@ -227,7 +268,7 @@ int wdl_mailbox_clear(struct wdl_win *win)
     struct wdl_mailbox *box = &win->mailbox;
     int status = wdl_mailbox_settle(win);
     if (status == WDL_AGAIN && box->mail && is_better_together(&box->args) &&
-        wdl_mail_withdraw(win))
+        withdraw(win))
         return begin_again(win);
     return status;
 }
@@ -256,7 +297,7 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
     if ((together && (box->follows || box->run > 1)) ||
         !__atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) ||
         (args->kind >= WDL_RMA_ACC && win->net_sizes) || !fits(win, args) ||
-        !is_clear(win, t, args->target) || !wdl_mail_expected(win, args->target, 0))
+        !wdl_mail_is_clear(win, t, args->target) || !wdl_mail_expected(win, args->target, 0))
         return WDL_ERR_UNSUPPORTED;
     mail = wdl_mail_get(win, control);
     if (!mail)
@@ -281,23 +322,35 @@ static char *place_of(const struct wdl_win *win, const struct wdl_mail *mail)
     return (char *) win->params.base + at;
 }
 
-/* One element of memory that this process alone updates. */
-static int update(const struct wdl_win *win, const struct wdl_mail *mail, char *at, char *out)
+int wdl_mail_element(const struct wdl_win *win, uint32_t host_type, struct wdl_element *el_out)
+{
+    const struct wdl_host *host = &win->proc->host;
+    return !win->params.mapped_any && !win->net_sizes &&
+           host->ops->element(host->ctx, host_type, el_out) && wdl_kernel_has(el_out);
+}
+
+/* Elements of memory that this process alone updates; data: of a long operation, and the answer's
+ * place. */
+static int update(const struct wdl_win *win, const struct wdl_mail *mail, char *at, char *data)
 {
     const struct wdl_host *host = &win->proc->host;
     struct wdl_element el;
-    if (win->params.mapped_any || win->net_sizes ||
-        !host->ops->element(host->ctx, mail->host_type, &el) || !wdl_kernel_has(&el) ||
-        el.packed_bytes != mail->bytes || (uintptr_t) at % el.packed_bytes != 0)
+    if (!wdl_mail_element(win, mail->host_type, &el) || mail->bytes == 0 ||
+        mail->bytes % el.packed_bytes != 0 || (uintptr_t) at % el.packed_bytes != 0)
         return WDL_ERR_UNSUPPORTED;
     if (mail->kind == WDL_RMA_CAS) {
-        wdl_kernel_compare_swap(mail->bytes, at, mail->data, mail->data + mail->bytes, out);
+        if (mail->bytes != el.packed_bytes)
+            return WDL_ERR_UNSUPPORTED;
+        wdl_kernel_compare_swap(mail->bytes, at, mail->data, mail->data + mail->bytes,
+                                data);
         return WDL_OK;
     }
     if (mail->rop >= WDL_ROP_COUNT || !host->ops->op_valid(host->ctx, mail->host_type, mail->rop))
         return WDL_ERR_UNSUPPORTED;
     const struct wdl_kernel_call call = {host, &el, mail->rop};
-    wdl_kernel_find(&el, mail->rop)->plain(&call, at, mail->data, out, 1);
+    const char *in = mail->bytes > WDL_MAIL_BYTES ? data + payload_at(mail) : mail->data;
+    wdl_kernel_find(&el, mail->rop)->plain(&call, at, in, mail->kind == WDL_RMA_ACC ? NULL : data,
+                                           mail->bytes / el.packed_bytes);
     return WDL_OK;
 }
 
@@ -361,10 +414,10 @@ static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
     struct wdl_mail asked;
     struct wdl_win_control *origin = NULL;
     char room[sizeof(struct wdl_pkt) + WDL_MAIL_BYTES];
-    if (mail->kind == WDL_MAIL_HELP)
-        return wdl_help_serve(win, mail);
     /* the sender could still write to it, and does to the state */
     memcpy(&asked.origin, &mail->origin, sizeof(asked) - offsetof(struct wdl_mail, origin));
+    if (asked.kind == WDL_MAIL_STREAM || asked.kind == WDL_MAIL_FOLD)
+        return wdl_stream_serve(win, &asked, done);
     if (asked.kind >= WDL_RMA_KINDS || asked.origin >= (uint32_t) win->params.size ||
         asked.bytes > WDL_MAIL_AREA || payload_at(&asked) + payload_of(&asked) > WDL_MAIL_AREA ||
         (asked.kind == WDL_RMA_CAS && asked.bytes > WDL_MAIL_BYTES / 2))
@@ -384,10 +437,15 @@ static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
     return status;
 }
 
+static int cells_of(const struct wdl_win *win)
+{
+    return own_cells(win) ? win->params.node_count : WDL_WIN_MAILS;
+}
+
 int wdl_mailbox_serve(struct wdl_win *win)
 {
     struct wdl_win_control *own = own_control(win);
-    int n = 0, cells = own_cells(win) ? win->params.node_count : WDL_WIN_MAILS;
+    int n = 0, cells = cells_of(win);
     for (int i = 0; i < cells; i++) {
         struct wdl_mail *mail = &own->mail[i];
         uint32_t state = state_of(mail);
@@ -397,11 +455,27 @@ int wdl_mailbox_serve(struct wdl_win *win)
         }
         int status = state == WDL_MAIL_TAKEN ? serve(win, mail, &win->mailbox.served[i]) :
             WDL_AGAIN;
+        if (status == WDL_AGAIN && state == WDL_MAIL_TAKEN && mail->kind == WDL_MAIL_STREAM) {
+            mail_put(mail, WDL_MAIL_POSTED);
+            n += win->mailbox.served[i] > 0;
+        }
         if (status == WDL_AGAIN)
             continue;
         mail->status = (uint8_t) status;
         mail_put(mail, WDL_MAIL_DONE);
         n++;
+    }
+    return n;
+}
+
+/* Has anything gone past us? */
+static int visited(struct wdl_win *win)
+{
+    int n = 0, cells = cells_of(win);
+    for (int i = 0; i < cells; i++) {
+        uint8_t visits = __atomic_load_n(&own_control(win)->mail[i].visits, __ATOMIC_RELAXED);
+        n |= visits != win->mailbox.visits[i];
+        win->mailbox.visits[i] = visits;
     }
     return n;
 }
@@ -441,7 +515,7 @@ int wdl_mailboxes_progress(struct wdl_rma *rma)
         struct wdl_win *win = rma->mailed[i];
         if (!win)
             continue;
-        n += wdl_mailbox_serve(win);
+        n += wdl_mailbox_serve(win) + visited(win);
         if (wdl_mailbox_under_way(win))
             n += wdl_mailbox_settle(win) == WDL_OK;
     }

@@ -8,6 +8,7 @@
  *
  *     FREE, DONE --origin--> POSTED --target--> TAKEN --target--> DONE
  *                            POSTED --origin--> FREE         (withdrawn)
+ *                            TAKEN  --target--> POSTED       (a stream that has to wait)
  *
  * Both steps out of POSTED are atomic exchanges, so an operation is done once. A cell has one
  * origin at a time: where the node has no more ranks than there are cells, each has its own;
@@ -19,7 +20,7 @@
  *     stays in order.
  *  2. It goes only to a target with nothing else under way and whose lock, if one is needed, is
  *     held.
- *  3. What was withdrawn has not touched the target.
+ *  3. What was withdrawn has not touched the target, or, a stream, is done again whole.
  */
 #ifndef WDL_MPID_RMA_MAILBOX_H_INCLUDED
 #define WDL_MPID_RMA_MAILBOX_H_INCLUDED
@@ -27,9 +28,10 @@
 #include "mpid/rma/win.h"
 
 struct wdl_rma;
+struct wdl_stream;
 struct wdl_target;
 
-enum { WDL_MAIL_HELP = WDL_RMA_KINDS };
+enum { WDL_MAIL_STREAM = WDL_RMA_KINDS, WDL_MAIL_FOLD };
 
 enum wdl_mail_state { WDL_MAIL_FREE, WDL_MAIL_FILLING, WDL_MAIL_POSTED, WDL_MAIL_TAKEN,
     WDL_MAIL_DONE };
@@ -45,14 +47,15 @@ struct wdl_mailbox {
     struct wdl_mail *mail;      /* where our operation is; NULL: nowhere */
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
-    /* a copy by both sides: it is one, what is this side's went well, and was all of it */
-    int help, status, late;
+    struct wdl_stream *stream;  /* it is a stream through this ring, or NULL */
+    uint64_t begin, seen;       /* its first place there; how far the other side was seen to be */
     /* short operations since the last synchronization; before it: several */
     int run, follows;
     struct wdl_mail_past {
         uint8_t missed, pass;   /* withdrawn in a row; operations that go another way */
-    } past[2][WDL_MAIL_RANKS];  /* whole operations, help */
+    } past[2][WDL_MAIL_RANKS];  /* short operations, streams */
     size_t served[WDL_WIN_MAILS];       /* of operations half done here (wdl_accumulate) */
+    uint8_t visits[WDL_WIN_MAILS];      /* seen here */
 };
 
 /* A window's own is opened, closed. */
@@ -72,19 +75,19 @@ int wdl_mailbox_serve(struct wdl_win *win);
 /* Serve all windows' mailboxes and settle what is under way; how much was done. */
 int wdl_mailboxes_progress(struct wdl_rma *rma);
 
-/* --- between mailbox.c and help.c --- */
-/* A cell of the target's for us, or NULL; post what it has been filled with; 1: it is withdrawn, 0:
- * it has been taken. */
+/* --- between mailbox.c and stream.c --- */
+/* A cell of the target's for us, or NULL; post what it has been filled with. */
 struct wdl_mail *wdl_mail_get(const struct wdl_win *win, struct wdl_win_control *control);
 void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args);
-int wdl_mail_withdraw(struct wdl_win *win);
-/* A target that did not come is asked less and less often: is it to be asked? It did not come. */
-int wdl_mail_expected(struct wdl_win *win, int rank, int help);
-void wdl_mail_missed(struct wdl_win *win);
-/* Copy a long put or get with the target's help: WDL_OK (it may still be under way), an error, or
- * ERR_UNSUPPORTED: it is none for that. at: the target's address of the displacement. */
-int wdl_help_op(struct wdl_win *win, const struct wdl_rma_args *args,
-                struct wdl_win_control *control, uint64_t at);
-int wdl_help_serve(struct wdl_win *win, struct wdl_mail *mail);
+/* May an operation go to that target now, ahead of nothing? t: its element, or NULL. */
+int wdl_mail_is_clear(const struct wdl_win *win, const struct wdl_target *t, int rank);
+/* The elements of an update, if this process updates its memory alone and has loops for them. */
+int wdl_mail_element(const struct wdl_win *win, uint32_t host_type, struct wdl_element *el_out);
+/* A target that did not come is asked less and less often: is it to be asked? stream: bytes, 0: it
+ * is none. */
+int wdl_mail_expected(struct wdl_win *win, int rank, uint64_t stream);
+/* An operation goes past the target's processor. A target that waits in MPI sees that it is not
+ * forgotten, and does not go to sleep, where nobody could ask it for anything. */
+void wdl_mail_visit(const struct wdl_win *win, struct wdl_win_control *control);
 
 #endif

@@ -4,6 +4,7 @@
  * path.
  */
 #include <string.h>
+#include "mpid/rma/stream.h"
 #include "mpid/rma/win_impl.h"
 
 /* The target element of a passive-target operation, or why there is none. */
@@ -168,7 +169,7 @@ static int op_copy(struct wdl_win *win, struct wdl_rma_args *args,
     int status = ready == WDL_OK ? wdl_copy_op(win, args, control, info) : ready;
     if (status != WDL_OK)
         return status;
-    win->stats.ops_copied++;
+    win->stats.ops_copied += !win->mailbox.mail;        /* else it may still go another way */
     win->quick.stored |= args->kind == WDL_RMA_PUT;
     if (args->request && !win->mailbox.mail)   /* or its target is still at it */
         host->ops->request_complete(host->ctx, args->request, WDL_OK);
@@ -253,7 +254,9 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
         if (status != WDL_OK)
             return status;
     }
-    if (win->mailbox.on && control && !mapped && wdl_mailbox_op(win, args, t, control) == WDL_OK)
+    if (win->mailbox.on && control && !mapped &&
+        (wdl_mailbox_op(win, args, t, control) == WDL_OK ||
+         wdl_stream_fold(win, args, t, control) == WDL_OK))
         return WDL_OK;
     int copied = !mapped && control && win->params.copy && args->kind <= WDL_RMA_GET;
     if (!copied && wdl_batches_run(win, args->target) != WDL_OK)

@@ -14,6 +14,7 @@
 #include "mpid/rma/quick.h"
 
 struct wdl_loan;
+struct wdl_stream;
 struct wdl_win;
 
 struct wdl_rma_params {         /* sizes set by the user; 0: default */
@@ -75,6 +76,9 @@ struct wdl_win_params {
     int attended;               /* the ranks serve messages while they compute */
     /* who waits in MPI has a processor to itself: short operations go by mailbox (mailbox.h) */
     int mail;
+    /* The ring through which the process of a rank of this node streams (stream.h): our own, *id
+     * being set, or another's that has told us its id; NULL: there is none. Constant; with copy. */
+    struct wdl_stream *(*stream) (void *ctx, int rank, uint64_t *id);
     /* Dynamic windows, on top of copy: a region of a rank of this node in this address space, or
      * NULL. Until the next call. */
     void *(*reach) (void *ctx, int rank, const struct wdl_region *region);

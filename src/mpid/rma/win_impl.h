@@ -62,6 +62,7 @@ struct wdl_rma {
     unsigned batched, next_batch;       /* batches that are not empty; the next victim */
     struct wdl_win *mailed[WDL_MAIL_WINDOWS];   /* windows with mailboxes, or NULL */
     int nmailed;
+    int streaming;              /* the process's ring (stream.h) is in use */
 };
 
 enum { WDL_STASH_BYTES = 1024 };        /* longer bundles are sent again when the lock is there */

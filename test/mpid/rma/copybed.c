@@ -7,6 +7,7 @@
 
 struct bed_mover mover;
 struct bed_view view;
+struct wdl_stream bed_ring[RANKS];
 
 static void *reach(void *ctx, int rank, const struct wdl_region *region)
 {
@@ -64,6 +65,13 @@ static int move(void *ctx, int rank, int to_rank, struct wdl_piece *local, int n
     return WDL_OK;
 }
 
+static struct wdl_stream *stream(void *ctx, int rank, uint64_t *id)
+{
+    if (rank == ((struct test_rank *) ctx)->rank)
+        *id = 1 + (uint64_t) rank;
+    return *id == 1 + (uint64_t) rank ? &bed_ring[rank] : NULL;
+}
+
 void bed_open_as(struct bed *bed, struct bed_kind kind)
 {
     struct test_world_params p = {.ranks = RANKS, .node = RANKS, .own = 1, .dynamic = kind.dynamic,
@@ -71,6 +79,7 @@ void bed_open_as(struct bed *bed, struct bed_kind kind)
     memset(bed, 0, sizeof(*bed));
     memset(&mover, 0, sizeof(mover));
     memset(&view, 0, sizeof(view));
+    memset(bed_ring, 0, sizeof(bed_ring));
     test_world_open(&bed->w, &p);
     for (int i = 0; i < RANKS; i++) {
         struct wdl_win_params params = test_win_params(&bed->w.rank[i]);
@@ -79,6 +88,7 @@ void bed_open_as(struct bed *bed, struct bed_kind kind)
         params.copy = move;
         params.attended = kind.attended;
         params.mail = kind.mail;
+        params.stream = stream;
         params.combine = kind.combine;
         if (kind.dynamic > 1) {
             params.reach = reach;

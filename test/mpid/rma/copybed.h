@@ -7,6 +7,7 @@
 #define WDL_TEST_COPYBED_H_INCLUDED
 
 #include "host/testworld.h"
+#include "mpid/rma/stream.h"
 
 enum { RANKS = 3, BYTES = 1 << 17, UNIT = 8 };
 
@@ -32,6 +33,8 @@ struct bed_view {               /* what is offered, mapped at another address */
     uint64_t serial;
 };
 extern struct bed_view view;
+
+extern struct wdl_stream bed_ring[RANKS];        /* by rank; its id: 1 + the rank */
 
 struct bed_kind {
     int dynamic;                /* 2: with memory that is offered, too */

@@ -11,11 +11,12 @@
 #include <string.h>
 #include "host/testworld.h"
 #include "mpid/rma/accumulate.h"
+#include "mpid/rma/stream.h"
 #include "support/must.h"
 #include "support/suite.h"
 
 enum { RANKS = 4, ROUNDS = 300, DOUBLES = 2 * WDL_BULK_MIN,
-    BULK = 40000                /* so long that both sides copy it */
+    BULK = 200000                /* so long that it goes through a ring */
 };
 
 /* What a rank exposes. */
@@ -327,6 +328,7 @@ END_TEST
 
 /* --- mailboxes -------------------------------------------------------------------------------- */
 
+static struct wdl_stream rings[RANKS];
 static int mail_users;          /* ranks that still hand something over */
 
 /* What this rank itself waits for comes when the others look at their mail. */
@@ -364,7 +366,7 @@ static void play_mail(struct test_rank *r)
     }
     __atomic_sub_fetch(&mail_users, 1, __ATOMIC_ACQ_REL);
     while (__atomic_load_n(&mail_users, __ATOMIC_ACQUIRE) > 0) {
-        wdl_mailbox_serve(r->win);
+        wdl_proc_progress(r->proc);
         sched_yield();
     }
     INSIST(wdl_win_unlock_all(r->win, &r->step));
@@ -377,19 +379,27 @@ static void rank_memory(void *ctx, int rank, struct wdl_win_rank *out)
                                  .bytes = sizeof(struct exposed), .disp_unit = 1};
 }
 
+static struct wdl_stream *ring_of(void *ctx, int rank, uint64_t *id)
+{
+    (void) ctx;
+    *id = 1;
+    return &rings[rank];
+}
+
 START_TEST(mailboxes)
 {
     struct test_world w;
     struct test_world_params p = {.ranks = RANKS, .node = RANKS, .own = 1,
                                   .bytes = sizeof(struct exposed)};
     struct wdl_win *first[RANKS];
-    uint64_t mailed = 0;
+    uint64_t mailed = 0, streamed = 0;
     test_world_open(&w, &p);
     for (int i = 0; i < RANKS; i++) {
         struct wdl_win_params params = test_win_params(&w.rank[i]);
         params.id = 3;
         params.rank_info = rank_memory;
         params.copy = copy_by_system;
+        params.stream = ring_of;
         params.mail = 1;
         first[i] = w.rank[i].win;
         ck_assert_int_eq(wdl_win_create(w.rank[i].proc, &params, &w.rank[i].win), WDL_OK);
@@ -401,10 +411,12 @@ START_TEST(mailboxes)
         wdl_win_stats_get(w.rank[i].win, &stats);
         ck_assert_uint_eq(stats.ops_mailed + stats.ops_copied, 2 * (ROUNDS + ROUNDS / 10));
         mailed += stats.ops_mailed;
+        streamed += rings[i].emptied > 0;
         TEST_DONE(&w, wdl_win_free(w.rank[i].win));
         w.rank[i].win = first[i];
     }
     ck_assert_uint_gt(mailed, 0);
+    ck_assert_uint_gt(streamed, 0);
     test_world_close(&w);
 }
 END_TEST

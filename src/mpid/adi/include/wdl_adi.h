@@ -22,6 +22,8 @@ struct wdl_adi {
     int can_sleep;              /* the network can wake us up */
     struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
     unsigned polls;             /* the program's, of the network */
+    uint64_t stream;            /* our ring's card in the arena (stream.c); 0: none */
+    int stream_tried;
     int naps;                   /* threads of the program asleep in a wait */
     struct wdl_adi_asynch *asynch;      /* the progress thread (asynch.c), or NULL */
     int closing;                /* MPID_Finalize is past its barrier: peers may vanish */

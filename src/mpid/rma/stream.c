@@ -1,0 +1,262 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Long operations through a ring of
+ * shared memory (stream.h). */
+#include <string.h>
+#include "mpid/rma/kernel.h"
+#include "mpid/rma/stream.h"
+#include "mpid/rma/win_impl.h"
+
+enum {
+    LEAST = WDL_MAIL_AREA + 1,
+    STEP = 65536,       /* filled in at a time: who fills may have one to empty, too */
+    PART_MIN = 4096, PART_MAX = 16384,  /* told of at a time */
+    LOOKS = 20          /* a target's, for more to come */
+};
+
+/* Sixty-four bytes at a time through registers. The C library's copy of so many is the processor's
+ * string instruction, which passes on half as many bytes a second between processors. */
+static void copy(char *to, const char *from, uint64_t bytes)
+{
+    typedef uint64_t word __attribute__ ((vector_size(16), aligned(1), may_alias));
+    uint64_t done = 0;
+    for (; bytes - done >= 64; done += 64) {
+        const word *in = (const word *) (const void *) (from + done);
+        word *out = (word *) (void *) (to + done);
+        word a = in[0], b = in[1], c = in[2], d = in[3];
+        out[0] = a;
+        out[1] = b;
+        out[2] = c;
+        out[3] = d;
+    }
+    memcpy(to + done, from + done, bytes - done);
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+/* So many from there on that both sides work at once, up to the ring's end. */
+static uint64_t part_at(uint64_t place, uint64_t bytes)
+{
+    uint64_t part = bytes / 8 / 64 * 64;
+    part = part < PART_MIN ? PART_MIN : least(part, PART_MAX);
+    return least(part, WDL_STREAM_BYTES - place % WDL_STREAM_BYTES);
+}
+
+/* A stream, as one of its sides sees it. */
+struct side {
+    struct wdl_stream *stream;
+    uint64_t begin, bytes;      /* place of its first byte; how many */
+    char *memory;
+};
+
+static uint64_t own_count(const uint64_t *count)
+{
+    return __atomic_load_n(count, __ATOMIC_RELAXED);
+}
+
+static uint64_t other_count(const uint64_t *count)
+{
+    return __atomic_load_n(count, __ATOMIC_ACQUIRE);    /* pairs with tell */
+}
+
+static void tell(uint64_t *count, uint64_t value)
+{
+    __atomic_store_n(count, value, __ATOMIC_RELEASE);
+}
+
+/* A step into the ring: WDL_OK: all bytes are there, AGAIN: not yet. */
+static int fill(const struct side *side)
+{
+    struct wdl_stream *s = side->stream;
+    uint64_t at = own_count(&s->filled), done = at - side->begin;
+    if (done > side->bytes)
+        return WDL_ERR_PROTO;
+    uint64_t upto = least(done + STEP, side->bytes);
+    while (done < upto) {
+        uint64_t n = least(part_at(at, side->bytes), upto - done);
+        if (at + n - other_count(&s->emptied) > WDL_STREAM_BYTES)
+            return WDL_AGAIN;
+        copy(s->ring + at % WDL_STREAM_BYTES, side->memory + done, n);
+        at += n;
+        done += n;
+        tell(&s->filled, at);
+    }
+    return done < side->bytes ? WDL_AGAIN : WDL_OK;
+}
+
+/* Out of the ring: WDL_OK: all bytes are, AGAIN: so many looks found nothing. */
+static int empty(const struct side *side, int looks)
+{
+    struct wdl_stream *s = side->stream;
+    uint64_t at = own_count(&s->emptied), done = at - side->begin;
+    if (done > side->bytes)
+        return WDL_ERR_PROTO;
+    while (done < side->bytes) {
+        uint64_t there = other_count(&s->filled) - at;
+        if (there == 0 && looks-- > 0)
+            continue;
+        if (there == 0)
+            return WDL_AGAIN;
+        if (there > least(WDL_STREAM_BYTES, side->bytes - done))
+            return WDL_ERR_PROTO;
+        uint64_t n = least(part_at(at, PART_MAX * 8), there);
+        copy(side->memory + done, s->ring + at % WDL_STREAM_BYTES, n);
+        at += n;
+        done += n;
+        tell(&s->emptied, at);
+    }
+    return WDL_OK;
+}
+
+/* --- the origin ------------------------------------------------------------------------------- */
+
+static int is_for_it(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    return win->mailbox.on && win->params.stream && !win->rma->streaming &&
+           args->remote.bytes >= LEAST && args->origin.contig && args->remote.contig;
+}
+
+static uint64_t next_place(const struct wdl_stream *s)
+{
+    return (own_count(&s->filled) + 63) / 64 * 64;
+}
+
+/* at: the target's address; filled: so far the ring is. */
+static void post(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_mail *mail,
+                 struct wdl_stream *stream, uint64_t at, uint64_t filled)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    uint64_t begin = mail->stream.begin;
+    tell(&stream->emptied, begin);
+    tell(&stream->filled, filled);
+    mail->origin = (uint32_t) win->params.rank;
+    mail->host_type = args->element.host_type;
+    mail->disp = (int64_t) (at + (uint64_t) args->remote.lo);
+    wdl_mail_post(win, mail, args);
+    box->stream = stream;
+    box->begin = box->seen = begin;
+    win->rma->streaming = 1;
+}
+
+/* The target's cell and our ring, if it is to be asked. */
+static struct wdl_mail *begin_at(struct wdl_win *win, const struct wdl_rma_args *args,
+                                 struct wdl_win_control *control, struct wdl_stream **stream_out,
+                                 uint64_t *id_out)
+{
+    const struct wdl_win_params *params = &win->params;
+    if (!__atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) ||
+        !wdl_mail_expected(win, args->target, args->remote.bytes))
+        return NULL;
+    *stream_out = params->stream(params->ctx, params->rank, id_out);
+    return *stream_out ? wdl_mail_get(win, control) : NULL;
+}
+
+int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
+                  struct wdl_win_control *control, uint64_t at)
+{
+    struct wdl_stream *stream;
+    struct wdl_mail *mail;
+    uint64_t id;
+    if (!is_for_it(win, args) || (mail = begin_at(win, args, control, &stream, &id)) == NULL)
+        return WDL_ERR_UNSUPPORTED;
+    uint64_t begin = next_place(stream);
+    mail->kind = WDL_MAIL_STREAM;
+    mail->rop = args->kind == WDL_RMA_PUT;
+    mail->stream = (struct wdl_mail_stream){.id = id, .begin = begin, .bytes = args->remote.bytes};
+    post(win, args, mail, stream, at, begin);
+    wdl_stream_move(win);
+    return WDL_OK;
+}
+
+int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
+                    struct wdl_win_control *control)
+{
+    struct wdl_stream *stream;
+    struct wdl_mail *mail;
+    struct wdl_win_rank info;
+    uint64_t id, bytes = args->remote.bytes;
+    if (args->kind != WDL_RMA_ACC || !is_for_it(win, args) || bytes > WDL_STREAM_BYTES ||
+        args->origin.bytes < bytes || !win->params.copy || win->params.mapped_any ||
+        win->net_sizes || !wdl_kernel_has(&args->element) ||
+        !wdl_mail_is_clear(win, t, args->target) ||
+        (mail = begin_at(win, args, control, &stream, &id)) == NULL)
+        return WDL_ERR_UNSUPPORTED;
+    uint64_t begin = next_place(stream), left = WDL_STREAM_BYTES - begin % WDL_STREAM_BYTES;
+    begin += bytes > left ? left : 0;   /* in one piece */
+    copy(stream->ring + begin % WDL_STREAM_BYTES,
+         (const char *) args->origin.addr + args->origin.lo, bytes);
+    win->params.rank_info(win->params.ctx, args->target, &info);
+    mail->kind = WDL_MAIL_FOLD;
+    mail->rop = (uint8_t) args->op;
+    mail->stream = (struct wdl_mail_stream){.id = id, .begin = begin, .bytes = bytes};
+    post(win, args, mail, stream, info.base + (uint64_t) (args->disp * info.disp_unit),
+         begin + bytes);
+    return WDL_OK;
+}
+
+int wdl_stream_move(struct wdl_win *win)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    const struct wdl_rma_args *args = &box->args;
+    struct wdl_stream *s = box->stream;
+    const struct side side = {s, box->begin, args->remote.bytes,
+                              (char *) args->origin.addr + args->origin.lo};
+    uint64_t seen = box->seen;
+    if (args->kind == WDL_RMA_GET)
+        (void) empty(&side, 0);
+    box->seen = own_count(&s->emptied);
+    if (args->kind == WDL_RMA_PUT &&    /* one step before the target has come */
+        (box->seen != side.begin || own_count(&s->filled) == side.begin))
+        (void) fill(&side);
+    return box->seen != seen;
+}
+
+int wdl_stream_is_through(const struct wdl_win *win)
+{
+    const struct wdl_mailbox *box = &win->mailbox;
+    return other_count(&box->stream->emptied) - box->begin == box->args.remote.bytes;
+}
+
+/* --- the target ------------------------------------------------------------------------------- */
+
+/* An accumulate's operands, all of them. */
+static int fold(const struct wdl_win *win, const struct wdl_mail *asked, struct wdl_stream *s,
+                char *at)
+{
+    const struct wdl_host *host = &win->proc->host;
+    uint64_t bytes = asked->stream.bytes, place = asked->stream.begin % WDL_STREAM_BYTES;
+    struct wdl_element el;
+    if (!wdl_mail_element(win, asked->host_type, &el) || asked->rop >= WDL_ROP_COUNT ||
+        !host->ops->op_valid(host->ctx, asked->host_type, asked->rop) ||
+        bytes % el.packed_bytes != 0 || (uintptr_t) at % el.packed_bytes != 0 ||
+        bytes > WDL_STREAM_BYTES - place)
+        return WDL_ERR_UNSUPPORTED;
+    const struct wdl_kernel_call call = {host, &el, asked->rop};
+    wdl_kernel_find(&el, asked->rop)->plain(&call, at, s->ring + place, NULL,
+                                            bytes / el.packed_bytes);
+    tell(&s->emptied, asked->stream.begin + bytes);
+    return WDL_OK;
+}
+
+int wdl_stream_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *moved_out)
+{
+    uint64_t at = (uint64_t) asked->disp, id = asked->stream.id;
+    *moved_out = 0;
+    if (!win->params.stream || asked->origin == (uint32_t) win->params.rank ||
+        asked->origin >= (uint32_t) win->params.size || asked->stream.bytes > INT64_MAX)
+        return WDL_ERR_PROTO;
+    if (!wdl_win_exposes(win, at, 0, (int64_t) asked->stream.bytes))
+        return WDL_ERR_RANGE;
+    struct wdl_stream *s = win->params.stream(win->params.ctx, (int) asked->origin, &id);
+    if (!s)
+        return WDL_ERR_UNSUPPORTED;
+    if (asked->kind == WDL_MAIL_FOLD)
+        return fold(win, asked, s, (char *) (uintptr_t) at);
+    const struct side side = {s, asked->stream.begin, asked->stream.bytes, (char *) (uintptr_t) at};
+    const uint64_t *count = asked->rop ? &s->emptied : &s->filled;
+    uint64_t before = own_count(count);
+    int status = asked->rop ? empty(&side, LOOKS) : fill(&side);
+    *moved_out = (size_t) (own_count(count) - before);
+    return status;
+}

@@ -1,0 +1,53 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Long puts and gets on private memory of this node, handed over like short ones (mailbox.h): the
+ * bytes go through a ring of shared memory that belongs to the origin's process, one side filling
+ * it while the other empties it. The system, which could copy without the target, has to look up
+ * every page, and takes three to four times as long.
+ *
+ * The cell says where a stream begins and what memory of the target's it is for; both sides count
+ * bytes in the ring's head. A target that has caught up gives the cell back as POSTED, so that the
+ * origin can withdraw a stream from a target that has gone on computing; what was withdrawn is
+ * done again, all of it, the way it would have gone.
+ *
+ * The operands of a long accumulate lie in the ring as a whole before the target is asked; it takes
+ * them in one go, so that what is withdrawn has not touched it.
+ */
+#ifndef WDL_MPID_RMA_STREAM_H_INCLUDED
+#define WDL_MPID_RMA_STREAM_H_INCLUDED
+
+#include "mpid/rma/win.h"
+
+struct wdl_mail;
+struct wdl_target;
+
+/* Measured: a ring that does not fit in the second cache passes on twice to four times as many
+ * bytes a second as one that does: what one processor has written and still holds the other gets
+ * slowly. */
+enum { WDL_STREAM_BYTES = 1 << 21 };
+
+struct wdl_stream {             /* zeroed at its making; shared by the processes of a node */
+    uint64_t id, id_pad[7];     /* the maker's */
+    /* bytes ever, by who fills and by who empties; place in the ring: % WDL_STREAM_BYTES */
+    uint64_t filled, filled_pad[7];
+    uint64_t emptied, emptied_pad[7];
+    char head_pad[4096 - 3 * 64];
+    char ring[WDL_STREAM_BYTES];
+};
+
+/* Begin a put or get, `at` being the target's address: WDL_OK (it is under way), or
+ * ERR_UNSUPPORTED: it is none for that. */
+int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
+                  struct wdl_win_control *control, uint64_t at);
+/* The same for an accumulate; t: the target's element, or NULL. */
+int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
+                    struct wdl_win_control *control);
+/* The origin's part of the one under way, as far as it can be done: has either side moved bytes? */
+int wdl_stream_move(struct wdl_win *win);
+/* Have all bytes come out of the ring? */
+int wdl_stream_is_through(const struct wdl_win *win);
+/* The target's part of what is in a cell (a copy of it), as far as it can be done: WDL_OK: all of
+ * it, WDL_AGAIN or an error; *moved_out: bytes, by this call. */
+int wdl_stream_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *moved_out);
+
+#endif

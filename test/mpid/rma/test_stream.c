@@ -1,0 +1,403 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Tests of rma/stream: long puts and gets through a ring, a target that comes late, leaves or
+ * never comes, and what either side makes of a ring or a cell full of nonsense.
+ */
+#include <string.h>
+#include "base/prng.h"
+#include "mpid/rma/copybed.h"
+#include "mpid/rma/win_impl.h"
+#include "support/suite.h"
+
+enum { LONG = BYTES - 4096, STEP = 65536, LEAST = WDL_MAIL_AREA + 1 };
+
+static char from[LONG], to[LONG];
+
+static void open(struct bed *bed, int dynamic)
+{
+    for (size_t i = 0; i < LONG; i++)
+        from[i] = (char) (i * 7 + i / 4096);
+    memset(to, 0, sizeof(to));
+    bed_open_as(bed, (struct bed_kind){.mail = 1, .dynamic = dynamic});
+    mover.bed = bed;
+}
+
+static int flush(struct bed *bed)
+{
+    return wdl_win_flush(bed->win[0], 1, 0, &bed->step);
+}
+
+static struct wdl_mail *cell(struct bed *bed)
+{
+    return &bed->w.control[1].mail[0];
+}
+
+/* How often the target has to look until the operation is done. */
+static int serve_until_done(struct bed *bed)
+{
+    int served = 0;
+    while (flush(bed) == WDL_AGAIN) {
+        ck_assert_int_lt(served++, 100);
+        ck_assert_int_eq(wdl_mailbox_serve(bed->win[1]), 1);
+    }
+    return served;
+}
+
+/* How many flushes it takes until the operation has gone another way. */
+static int flushes_until_done(struct bed *bed)
+{
+    int n = 1;
+    while (flush(bed) == WDL_AGAIN)
+        ck_assert_int_lt(n++, 100 * WDL_MAIL_LOOKS);
+    return n;
+}
+
+static void flushes_until_done_by_message(struct bed *bed)
+{
+    for (int i = 0; flush(bed) == WDL_AGAIN; i++) {
+        ck_assert_int_lt(i, 100 * WDL_MAIL_LOOKS);
+        if (!bed->win[0]->mailbox.mail)
+            test_world_turn(&bed->w);
+    }
+}
+
+/* By byte: what was put is there, what was not is not. */
+static void is_there(struct bed *bed)
+{
+    const char *memory = bed->w.rank[1].memory;
+    ck_assert_mem_eq(memory + UNIT, from, LONG);
+    for (int i = 0; i < UNIT; i++)
+        ck_assert(memory[i] == 0 && memory[UNIT + LONG + i] == 0);
+}
+
+/* Nobody's system is called; the ring's end may lie anywhere in them. */
+START_TEST(both_ways)
+{
+    for (uint64_t begin = 0; begin < 3; begin++) {
+        struct bed bed;
+        struct test_request request = {0};
+        struct wdl_win_stats stats;
+        open(&bed, 0);
+        bed_ring[0].filled = begin * (WDL_STREAM_BYTES - LONG / 2 + 1);
+        ck_assert_int_eq(operate(&bed, test_put(1, 1, from, LONG)), WDL_OK);
+        ck_assert(bed.win[0]->mailbox.stream == &bed_ring[0]);
+        ck_assert_uint_eq(bed_ring[0].filled - bed.win[0]->mailbox.begin, STEP);
+        ck_assert_int_eq(serve_until_done(&bed), 2);
+        is_there(&bed);
+        struct wdl_rma_args get = test_get(1, 1, to, LONG);
+        get.request = &request;
+        ck_assert_int_eq(operate(&bed, get), WDL_OK);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        ck_assert_int_eq(cell(&bed)->state, WDL_MAIL_POSTED);
+        ck_assert_int_eq(wdl_rma_progress(bed.win[0]->rma), 0);
+        ck_assert_mem_eq(to, from, STEP);
+        ck_assert(!request.done);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        ck_assert_int_eq(wdl_rma_progress(bed.win[0]->rma), 1);
+        ck_assert(request.done && request.status == WDL_OK);
+        ck_assert_mem_eq(to, from, LONG);
+        ck_assert_int_eq(mover.calls, 0);
+        ck_assert(!bed.win[0]->mailbox.stream && !bed.win[0]->rma->streaming);
+        wdl_win_stats_get(bed.win[0], &stats);
+        ck_assert_uint_eq(stats.ops_mailed, 2);
+        ck_assert_uint_eq(stats.ops_copied, 0);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* What is not longer than what a cell's rank has room for is none; one byte more is. */
+START_TEST(from_how_many_bytes_on)
+{
+    struct bed bed;
+    open(&bed, 0);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, from, LEAST - 1)), WDL_OK);
+    ck_assert(!bed.win[0]->mailbox.stream);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, from, LEAST)), WDL_OK);
+    ck_assert(bed.win[0]->mailbox.stream);
+    serve_until_done(&bed);
+    bed_close(&bed);
+}
+END_TEST
+
+/* The target does not come: no more than one step was copied in vain; then it is asked less often,
+ * the less the shorter the operation. */
+START_TEST(nobody_comes)
+{
+    struct bed bed;
+    open(&bed, 0);
+    ck_assert_int_eq(operate(&bed, test_put(1, 1, from, LONG)), WDL_OK);
+    ck_assert_int_eq(flushes_until_done(&bed), WDL_MAIL_LOOKS + STEP / 256);
+    ck_assert_uint_eq(bed_ring[0].filled, STEP);
+    ck_assert_int_eq(mover.calls, 1);
+    is_there(&bed);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
+    ck_assert_int_eq(operate(&bed, test_get(1, 1, to, LEAST)), WDL_OK);
+    ck_assert(!bed.win[0]->mailbox.mail);
+    ck_assert_int_eq(mover.calls, 2);
+    ck_assert_int_eq(operate(&bed, test_get(1, 1, to, LONG)), WDL_OK);
+    ck_assert(bed.win[0]->mailbox.stream);
+    serve_until_done(&bed);
+    ck_assert_mem_eq(to, from, LONG);
+    ck_assert_int_eq(mover.calls, 2);
+    bed_close(&bed);
+}
+END_TEST
+
+/* The target leaves MPI in the middle: all of it is done again, past it. */
+START_TEST(one_that_leaves)
+{
+    for (int get = 0; get < 2; get++) {
+        struct bed bed;
+        open(&bed, 0);
+        memcpy(bed.w.rank[1].memory + UNIT, from, get ? LONG : 0);
+        ck_assert_int_eq(operate(&bed, get ? test_get(1, 1, to, LONG) :
+                                 test_put(1, 1, from, LONG)), WDL_OK);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        ck_assert_int_eq(flushes_until_done(&bed), 8 * WDL_MAIL_LOOKS);
+        ck_assert_int_eq(mover.calls, 1);
+        is_there(&bed);
+        ck_assert(!get || memcmp(to, from, LONG) == 0);
+        ck_assert_int_eq(bed.win[0]->rma->streaming, 0);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* While the target has it, however long, it is not withdrawn. */
+START_TEST(one_that_is_slow_is_waited_for)
+{
+    struct bed bed;
+    open(&bed, 0);
+    ck_assert_int_eq(operate(&bed, test_put(1, 1, from, LONG)), WDL_OK);
+    cell(&bed)->state = WDL_MAIL_TAKEN;
+    for (int i = 0; i < 20 * WDL_MAIL_LOOKS; i++)
+        ck_assert_int_eq(flush(&bed), WDL_AGAIN);
+    serve_until_done(&bed);
+    ck_assert_int_eq(mover.calls, 0);
+    is_there(&bed);
+    bed_close(&bed);
+}
+END_TEST
+
+/* There is one ring: another window's go past the target meanwhile. */
+START_TEST(one_at_a_time)
+{
+    struct bed bed;
+    struct wdl_win *other[2];
+    int step = 0;
+    open(&bed, 0);
+    for (int i = 0; i < 2; i++) {
+        struct wdl_win_params params = bed.win[i]->params;
+        params.id = 9;
+        ck_assert_int_eq(wdl_win_create(bed.w.rank[i].proc, &params, &other[i]), WDL_OK);
+    }
+    ck_assert_int_eq(wdl_win_lock_all(other[0], 0, &step), WDL_OK);
+    struct wdl_rma_args put = test_put(1, 1, from, LONG), get = test_get(1, 1, to, LONG);
+    ck_assert_int_eq(operate(&bed, put), WDL_OK);
+    ck_assert_int_eq(wdl_rma_op(other[0], &get), WDL_OK);
+    ck_assert_int_eq(mover.calls, 1);
+    serve_until_done(&bed);
+    ck_assert_int_eq(wdl_rma_op(other[0], &get), WDL_OK);
+    ck_assert_int_eq(mover.calls, 1);
+    while (wdl_win_flush(other[0], 1, 0, &step) == WDL_AGAIN)
+        wdl_mailbox_serve(other[1]);
+    ck_assert_mem_eq(to, from, LONG);
+    TEST_DONE(&bed.w, wdl_win_unlock_all(other[0], &step));
+    for (int i = 0; i < 2; i++)
+        TEST_DONE(&bed.w, wdl_win_free(other[i]));
+    bed_close(&bed);
+}
+END_TEST
+
+/* What goes past a target it hears of, once each time it looks. */
+START_TEST(visits_are_seen)
+{
+    struct bed bed;
+    open(&bed, 0);
+    bed.win[0]->rma->streaming = 1;     /* as if for another window */
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(operate(&bed, test_put(1, 1, from, LONG)), WDL_OK);
+        ck_assert_int_eq(wdl_mailboxes_progress(bed.win[1]->rma), 1);
+        ck_assert_int_eq(wdl_mailboxes_progress(bed.win[1]->rma), 0);
+        ck_assert_int_eq(wdl_mailboxes_progress(bed.win[2]->rma), 0);
+    }
+    bed.win[0]->rma->streaming = 0;
+    bed_close(&bed);
+}
+END_TEST
+
+/* What the target does not expose it does not touch, and the origin is told so. */
+START_TEST(what_is_detached_meanwhile)
+{
+    struct bed bed;
+    open(&bed, 1);
+    int64_t there = attach(&bed, 1, UNIT, LONG);
+    ck_assert_int_eq(operate(&bed, test_put(1, there, from, LONG)), WDL_OK);
+    ck_assert_int_eq(serve_until_done(&bed), 2);
+    is_there(&bed);
+    ck_assert_int_eq(operate(&bed, test_get(1, there, to, LONG)), WDL_OK);
+    TEST_DONE(&bed.w, wdl_win_detach(bed.win[1], (void *) (uintptr_t) there));
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    ck_assert_int_eq(cell(&bed)->status, WDL_ERR_RANGE);
+    ck_assert_int_eq(flush(&bed), WDL_ERR_RANGE);
+    ck_assert_int_eq(flush(&bed), WDL_OK);
+    ck_assert_int_eq(to[0], 0);
+    bed_close(&bed);
+}
+END_TEST
+
+/* The target of a cell or a ring that says anything; the origin does it another way. */
+START_TEST(nonsense_is_refused)
+{
+    for (int what = 0; what < 8; what++) {
+        struct bed bed;
+        open(&bed, 0);
+        ck_assert_int_eq(operate(&bed, what == 7 ? test_get(1, 1, to, LONG) :
+                                 test_put(1, 1, from, LONG)), WDL_OK);
+        struct wdl_mail *mail = cell(&bed);
+        mail->origin = what == 0 ? RANKS : what == 1 ? 1 : mail->origin;
+        mail->stream.bytes = what == 2 ? UINT64_MAX : mail->stream.bytes;
+        mail->stream.id += what == 3;
+        mail->stream.begin += what == 4 || what == 7;
+        mail->disp += what == 5 ? BYTES : 0;
+        bed_ring[0].filled += what == 6 ? WDL_STREAM_BYTES : 0;
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        ck_assert_int_eq(mail->state, WDL_MAIL_DONE);
+        ck_assert(wdl_status_is_error(mail->status));
+        ck_assert_uint_eq(bed_ring[0].emptied, 0);
+        ck_assert_int_eq(flush(&bed), WDL_OK);
+        ck_assert_int_eq(mover.calls, 1);
+        ck_assert(what == 7 || memcmp(bed.w.rank[1].memory + UNIT, from, LONG) == 0);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* A target that says it is done, and is not, is not believed. */
+START_TEST(done_must_be_true)
+{
+    struct bed bed;
+    open(&bed, 0);
+    ck_assert_int_eq(operate(&bed, test_put(1, 1, from, LONG)), WDL_OK);
+    cell(&bed)->status = WDL_OK;
+    cell(&bed)->state = WDL_MAIL_DONE;
+    ck_assert_int_eq(flush(&bed), WDL_OK);
+    ck_assert_int_eq(mover.calls, 1);
+    is_there(&bed);
+    bed_close(&bed);
+}
+END_TEST
+
+/* An accumulate's operands are in the ring before the target is asked; it takes all or none. */
+START_TEST(accumulates)
+{
+    enum { N = LONG / 8 };
+    static double add[N], sum[N];
+    for (int begin = 0; begin < 2; begin++) {
+        struct bed bed;
+        struct wdl_win_stats stats;
+        open(&bed, 0);
+        for (int i = 0; i < N; i++) {
+            add[i] = i;
+            sum[i] = 3 * i;
+        }
+        bed_ring[0].filled = begin ? WDL_STREAM_BYTES - LONG / 2 : 0;
+        const struct wdl_rma_args acc = test_acc(1, 1, WDL_ROP_SUM, TEST_F64, N, add, NULL);
+        for (int k = 0; k < 2; k++) {
+            ck_assert_int_eq(operate(&bed, acc), WDL_OK);
+            ck_assert(bed.win[0]->mailbox.stream);
+            ck_assert_int_eq(serve_until_done(&bed), 1);
+        }
+        ck_assert_int_eq(operate(&bed, acc), WDL_OK);
+        flushes_until_done_by_message(&bed);
+        ck_assert_mem_eq(bed.w.rank[1].memory + UNIT, sum, sizeof(sum));
+        wdl_win_stats_get(bed.win[0], &stats);
+        ck_assert_uint_eq(stats.ops_mailed, 2);
+        ck_assert_uint_eq(stats.ops_message, 1);
+        bed_end(&bed);
+    }
+}
+END_TEST
+
+/* What the target will not do so, or a cell that says anything: by message. */
+START_TEST(accumulates_refused)
+{
+    static double add[LONG / 8];
+    for (int what = 0; what < 7; what++) {
+        struct bed bed;
+        open(&bed, 0);
+        add[0] = 2;
+        ck_assert_int_eq(operate(&bed, test_acc(1, 1, WDL_ROP_SUM, TEST_F64, LONG / 8, add,
+                                                NULL)), WDL_OK);
+        struct wdl_mail *mail = cell(&bed);
+        mail->host_type = what == 0 ? 0xdead : mail->host_type;
+        mail->rop = what == 1 ? WDL_ROP_COUNT : mail->rop;
+        mail->stream.bytes -= what == 2;
+        mail->disp += what == 3;
+        mail->stream.begin += what == 4 ? WDL_STREAM_BYTES - 64 : 0;
+        mail->disp += what == 5 ? BYTES : 0;
+        mail->origin = what == 6 ? RANKS : mail->origin;
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        ck_assert(wdl_status_is_error(mail->status));
+        flushes_until_done_by_message(&bed);
+        double there;
+        memcpy(&there, bed.w.rank[1].memory + UNIT, sizeof(there));
+        ck_assert(there == 2);
+        bed_end(&bed);
+    }
+}
+END_TEST
+
+/* Two that put to and get from each other and look when they please: as if one after the other. */
+START_TEST(any_order_of_looks)
+{
+    enum { OPS = 400 };
+    struct bed bed;
+    struct wdl_prng dice;
+    int step = 0, streamed = 0;
+    static char mine[2][BYTES];
+    open(&bed, 0);
+    wdl_prng_init(&dice, 11);
+    ck_assert_int_eq(wdl_win_lock_all(bed.win[1], 0, &step), WDL_OK);
+    for (int i = 0; i < OPS; i++) {
+        int done[2] = {0, 0};
+        size_t bytes[2], at[2];
+        int get[2];
+        for (int r = 0; r < 2; r++) {
+            bytes[r] = LEAST + wdl_prng_below(&dice, LONG / 2 - LEAST);
+            at[r] = (size_t) r * (BYTES / 2) + wdl_prng_below(&dice, 200) * UNIT;
+            get[r] = (int) wdl_prng_below(&dice, 2);
+            memset(mine[r], i + r, bytes[r]);
+            char *far = bed.w.rank[!r].memory + at[r];
+            memset(far, i + r + (get[r] ? 7 : 9), bytes[r]);
+            struct wdl_rma_args args = get[r] ?
+                test_get(!r, (int64_t) (at[r] / UNIT), mine[r], bytes[r]) :
+                test_put(!r, (int64_t) (at[r] / UNIT), mine[r], bytes[r]);
+            ck_assert_int_eq(wdl_rma_op(bed.win[r], &args), WDL_OK);
+            streamed += bed.win[r]->mailbox.stream != NULL;
+        }
+        while (!done[0] || !done[1]) {
+            int r = (int) wdl_prng_below(&dice, 2), looks = 1 + (int) wdl_prng_below(&dice, 900);
+            int *steps = r ? &step : &bed.step;
+            for (int j = 0; j < looks && !done[r]; j++)
+                done[r] = wdl_win_flush(bed.win[r], !r, 0, steps) == WDL_OK;
+            if (wdl_prng_chance(&dice, 500))
+                wdl_mailbox_serve(bed.win[r]);
+        }
+        for (int r = 0; r < 2; r++) {
+            ck_assert_mem_eq(mine[r], bed.w.rank[!r].memory + at[r], bytes[r]);
+            ck_assert_int_eq(mine[r][0], (char) (get[r] ? i + r + 7 : i + r));
+        }
+    }
+    ck_assert_int_gt(streamed, OPS / 4);
+    ck_assert_int_gt(mover.calls, OPS / 10);
+    TEST_DONE(&bed.w, wdl_win_unlock_all(bed.win[1], &step));
+    bed_close(&bed);
+}
+END_TEST
+
+WDL_SUITE("rma/stream", both_ways, from_how_many_bytes_on, nobody_comes, one_that_leaves,
+          one_that_is_slow_is_waited_for, one_at_a_time, visits_are_seen,
+          what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true, accumulates,
+          accumulates_refused, any_order_of_looks)
