@@ -96,6 +96,7 @@ test_support_sources =                  \
 
 # Not programs of check(3), but run like them.
 test_scripts =                          \
+    test/maint/test_apps.py             \
     test/maint/test_bench.py            \
     test/maint/test_check.py            \
     test/maint/test_get_mpich.sh        \
