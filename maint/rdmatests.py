@@ -1,7 +1,8 @@
 # Part of Windlass. See COPYRIGHT in the top-level directory.
 """Tests on machines with an RDMA device: guests of rdma-vm, over UCX's rc_verbs alone.
 
-A guest is started once for a set-up; it runs one program after the other and tells of each end.
+A guest is started once for a set-up; it runs one program after the other, those of test/mpi/rdmalist, and tells of
+each end. The guests count what their devices sent; test/mpi/rma_counts.c compares such counts with puts and gets.
 """
 
 import os
@@ -9,21 +10,28 @@ import re
 import shlex
 import subprocess
 import tempfile
+from dataclasses import dataclass, field
 
+import mpitests
 import testlist
 import unittests
 
-# Set-up -> number of guests; with two, neighbouring ranks are on different machines.
-SETUPS = {"rdma": 1, "rdma-pair": 2}
 TRANSPORTS = "rc_verbs,ud_verbs,self"
-# Of our programs and of MPICH's, those about one-sided communication that take a second or so elsewhere.
-OUR_PROGRAMS = ("rma_matrix", "acc_types", "rma_types")
-MPICH_PROGRAMS = ("test1", "test2", "test3", "test4", "put_base", "putfidx", "accfence2", "transpose3", "pscw_ordering",
-                  "fetch_and_op_int", "compare_and_swap", "get_accumulate_int", "lockcontention", "win_flavors", "flush", "req_example")
-RANKS_MAX = 5
-SLOWER = 3              # than the machine it runs on
+COUNTERS = "/sys/class/infiniband/rxe0/ports/1/hw_counters"
+LIST = "test/mpi/rdmalist"
 GUEST_S = 3600
 PACKETS_MIN = 1000
+
+
+@dataclass
+class Setup:
+    guests: int
+    env: dict = field(default_factory=dict)
+
+
+# Neighbouring ranks are on different nodes: on one machine because they are told so, on two because mpiexec deals
+# ranks out in turns.
+SETUPS = {"rdma": Setup(1, {"MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}), "rdma-pair": Setup(2)}
 
 
 def netmod_suite(top, work, jobs, report):
@@ -43,34 +51,35 @@ def netmod_suite(top, work, jobs, report):
 
 
 def choose(suite):
-    programs = suite.read_ours("examples")
-    programs += [program for program in suite.read_ours("mpi") if program.name in OUR_PROGRAMS]
-    mpich = suite.read_mpich("rma")
-    missing = set(MPICH_PROGRAMS) - {program.name for program in mpich}
-    if missing:
-        raise ValueError(f"MPICH's rma tests have no {', '.join(sorted(missing))}")
-    programs += [program for program in mpich if program.name in MPICH_PROGRAMS]
-    return [program for program in programs if program.np <= RANKS_MAX]
+    programs = testlist.read_list(os.path.join(suite.top, LIST), "", suite.ours, None)
+    multiplier = float(os.environ.get("MPITEST_TIMEOUT_MULTIPLIER", "1"))
+    for program in programs:
+        if program.folder not in mpitests.OUR_FOLDERS:
+            program.directory = os.path.join(suite.mpich, program.folder)
+        program.time_limit_s = int(program.time_limit_s * multiplier)
+    return programs
 
 
 def build(suite, programs):
     suite.build_programs(programs)
     for program in programs:
         settings = "".join(f"{name}={shlex.quote(value)} " for name, value in program.env.items())
-        program.command = (f"{settings}MPIEXEC_TIMEOUT={program.time_limit_s * SLOWER} {shlex.quote(suite.mpiexec)} "
+        program.command = (f"{settings}MPIEXEC_TIMEOUT={program.time_limit_s} {shlex.quote(suite.mpiexec)} "
                            f"-n {program.np} {' '.join(program.mpiexec_args)} ./{program.name} {' '.join(program.args)}")
 
 
 def script(programs, directory, guests):
-    """What the guest runs. Outputs are files in `directory`; each end is a line on stdout."""
+    """What the first guest runs. Outputs are files in `directory`; each end is a line on stdout."""
     lines = [f"cd {shlex.quote(directory)}"]
     if guests == 2:
         lines += ["printf 'rdma0\\nrdma1\\n' > hosts", f"export HYDRA_HOST_FILE={shlex.quote(directory)}/hosts"]
     for number, program in enumerate(programs):
-        limit = program.time_limit_s * SLOWER + testlist.GRACE_S
-        lines.append(f"(cd {shlex.quote(program.directory)} && timeout {limit} sh -c {shlex.quote(program.command)}) "
+        limit = program.time_limit_s + testlist.GRACE_S
+        lines.append(f"(cd {shlex.quote(program.directory)} && timeout -k 5 {limit} sh -c {shlex.quote(program.command)}) "
                      f"> {number} 2>&1; echo ended {number} $?")
-    lines.append("echo packets $(cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts)")
+    for guest in range(guests):
+        remote = f"$HYDRA_LAUNCHER_EXEC rdma{guest} " if guest else ""
+        lines.append(f"echo device {guest} $({remote}cat {COUNTERS}/sent_pkts {COUNTERS}/rdma_sends)")
     return "\n".join(lines) + "\n"
 
 
@@ -82,46 +91,74 @@ def read(path):
         return ""
 
 
+class Guest:
+    """Reads what the guest says, and reports it."""
+
+    def __init__(self, name, programs, directory, report):
+        self.name, self.programs, self.directory, self.report = name, programs, directory, report
+        self.ended, self.packets, self.said = 0, {}, []
+
+    def hear(self, line):
+        self.said.append(line)
+        if match := re.match(r"ended (\d+) (\d+)$", line):
+            self.end(int(match[1]), int(match[2]))
+        elif match := re.match(r"device (\d+) (\d+) (\d+)$", line):
+            self.packets[int(match[1])] = int(match[2])
+            self.report.note(f"{self.name}: device {match[1]} sent {match[2]} packets and {match[3]} messages")
+
+    def end(self, number, status):
+        program, output = self.programs[number], read(os.path.join(self.directory, str(number)))
+        self.ended += 1
+        why = "out of time" if status == 124 else testlist.judge(program, status, output)
+        self.report.result(f"{self.name}: {program.title()}", why == "", why, output, None,
+                           f"{self.ended}/{len(self.programs)}")
+        for line in re.findall(r"^counted .*", output, re.M):
+            self.report.note(f"{self.name}: {line}")
+
+    def finish(self):
+        for program in self.programs[self.ended:]:
+            self.report.result(f"{self.name}: {program.title()}", False, "the guest ended before",
+                               "".join(self.said[-40:]))
+        for device in range(SETUPS[self.name].guests):
+            packets = self.packets.get(device)
+            self.report.result(f"{self.name}: device {device} is used", packets is not None and packets >= PACKETS_MIN,
+                               f"it sent {packets} packets, not {PACKETS_MIN}")
+
+
 def run_setup(name, top, programs, report):
-    guests = SETUPS[name]
+    setup = SETUPS[name]
     report.note(f"{name}: {len(programs)} programs")
     with tempfile.TemporaryDirectory(prefix="windlass-rdma.") as directory:
         with open(os.path.join(directory, "script"), "w") as file:
-            file.write(script(programs, directory, guests))
-        command = [os.path.join(top, "maint/rdma-vm"), "--guests", str(guests), "--share", directory, "--timeout",
-                   str(GUEST_S), "--env", f"UCX_TLS={TRANSPORTS}", "sh", os.path.join(directory, "script")]
-        guest = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                 text=True, errors="replace")
-        ended, packets, said = 0, None, []
-        for line in guest.stdout:
-            said.append(line)
-            match = re.match(r"ended (\d+) (\d+)$", line)
-            if match:
-                number, status = int(match[1]), int(match[2])
-                ended += 1
-                output = read(os.path.join(directory, str(number)))
-                why = "out of time" if status == 124 else testlist.judge(programs[number], status, output)
-                report.result(f"{name}: {programs[number].title()}", why == "", why, output, None,
-                              f"{ended}/{len(programs)}")
-            match = re.match(r"packets (\d+)$", line)
-            packets = int(match[1]) if match else packets
-        guest.wait()
-    for program in programs[ended:]:
-        report.result(f"{name}: {program.title()}", False, "the guest ended before", "".join(said[-40:]))
-    report.result(f"{name}: the device sent {packets} packets", packets is not None and packets >= PACKETS_MIN,
-                  f"fewer than {PACKETS_MIN}")
+            file.write(script(programs, directory, setup.guests))
+        command = [os.path.join(top, "maint/rdma-vm"), "--guests", str(setup.guests), "--share", directory, "--timeout",
+                   str(GUEST_S)]
+        for variable, value in {"UCX_TLS": TRANSPORTS, **setup.env}.items():
+            command += ["--env", f"{variable}={value}"]
+        guest = Guest(name, programs, directory, report)
+        with subprocess.Popen(command + ["sh", os.path.join(directory, "script")], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as machine:
+            try:
+                for line in machine.stdout:
+                    guest.hear(line)
+            finally:
+                machine.terminate()     # an interrupt must not leave QEMU behind
+    guest.finish()
 
 
 def run(top, work, suite, option, report):
+    """The set-ups of option.setup; the suite of the netmod runs on one guest."""
     suite.find([])
-    programs = choose(suite)
-    pair = [program for program in programs if program.np > 1]
+    chosen = [name for name in SETUPS if name in option.setup]
+    programs = {name: [program for program in choose(suite) if program.np >= SETUPS[name].guests] for name in chosen}
     if option.list:
-        print(f"rdma: test/netmod/test_ucx {TRANSPORTS}")
-        for name, chosen in (("rdma", programs), ("rdma-pair", pair)):
-            for program in chosen:
+        if "rdma" in chosen:
+            print(f"rdma: test/netmod/test_ucx {TRANSPORTS}")
+        for name in chosen:
+            for program in programs[name]:
                 print(f"{name}: {program.title()}")
         return
-    build(suite, programs)
-    run_setup("rdma", top, netmod_suite(top, work, option.jobs, report) + programs, report)
-    run_setup("rdma-pair", top, pair, report)
+    for name in chosen:
+        build(suite, programs[name])
+        more = netmod_suite(top, work, option.jobs, report) if name == "rdma" else []
+        run_setup(name, top, more + programs[name], report)

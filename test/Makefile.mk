@@ -102,6 +102,7 @@ test_scripts =                          \
     test/maint/test_get_mpich.sh        \
     test/maint/test_graft.sh            \
     test/maint/test_quickstart.sh       \
+    test/maint/test_rdma.py             \
     test/maint/test_testlist.py         \
     test/maint/test_tidy.py             \
     test/maint/test_tune.py

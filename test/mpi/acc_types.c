@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Accumulates of every predefined type with every operator that is legal for it, from all ranks at
- * one location.
+ * acc_types [allocate|create] [N]: accumulates of every predefined type (of every N-th) with every
+ * operator that is legal for it, from all ranks at one location.
  *
  * Rank r adds K times the same element; operands are chosen so that the result is exact in every
  * type and does not depend on the order, and it is computed by a serial loop in the type itself.
@@ -408,7 +408,7 @@ static void run_cas(const struct type *t)
             limit);
 }
 
-static void run_flavour(const struct type *types, int n, enum t_flavour flavour)
+static void run_flavour(const struct type *types, int n, int step, enum t_flavour flavour)
 {
     static const struct {
         const char *name;
@@ -422,7 +422,7 @@ static void run_flavour(const struct type *types, int n, enum t_flavour flavour)
     };
     w = t_win_make(MPI_COMM_WORLD, flavour, (ELEMENTS + 2) * BYTES_MAX, 1);
     own = w.base;
-    for (int i = 0; i < n; i++) {
+    for (int i = 0; i < n; i += step) {
         struct type t = types[i];
         if (t.type == MPI_DATATYPE_NULL) /* Fortran's, in an MPI without Fortran */
             continue;
@@ -474,6 +474,7 @@ int main(int argc, char **argv)
     };
     /* clang-format on */
     int flavour = argc > 1 && strcmp(argv[1], "create") == 0 ? T_CREATE : T_ALLOCATE;
-    run_flavour(types, (int) (sizeof types / sizeof *types), (enum t_flavour) flavour);
+    int step = argc > 2 && atoi(argv[2]) > 0 ? atoi(argv[2]) : 1;
+    run_flavour(types, (int) (sizeof types / sizeof *types), step, (enum t_flavour) flavour);
     return t_end();
 }
