@@ -36,7 +36,7 @@ struct wdl_mail_stream {        /* a long put or get (stream.h) */
 struct wdl_mail {               /* a cache line */
     uint32_t state;             /* enum wdl_mail_state */
     uint32_t origin, host_type;
-    uint32_t bytes;             /* compare and swap: of the element */
+    uint32_t bytes;             /* compare and swap: of the element; fold: are results wanted? */
     uint8_t kind, rop;  /* enum wdl_rma_kind, wdl_rop; or WDL_MAIL_STREAM, whether it is a put */
     uint8_t status;
     uint8_t visits;             /* operations that went another way (wdl_mail_visit) */

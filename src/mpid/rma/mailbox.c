@@ -171,6 +171,8 @@ static void answered(struct wdl_win *win)
     int stream = box->stream != NULL;
     if (stream && status == WDL_OK && !wdl_stream_is_through(win))
         status = WDL_ERR_PROTO;
+    if (status == WDL_OK && stream && args->kind == WDL_RMA_GET_ACC)
+        wdl_stream_result(win);
     if (status == WDL_OK && !stream && args->kind != WDL_RMA_PUT && args->kind != WDL_RMA_ACC)
         memcpy((char *) into->addr + into->lo, data_of(mail, bytes_of(args), own_control(win)),
                bytes_of(args));

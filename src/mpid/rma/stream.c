@@ -7,6 +7,7 @@
 
 enum {
     LEAST = WDL_MAIL_AREA + 1,
+    LEAST_GET = WDL_MAIL_AREA / 2 + 1,  /* accumulates with results */
     STEP = 65536,       /* filled in at a time: who fills may have one to empty, too */
     PART_MIN = 4096, PART_MAX = 16384,  /* told of at a time */
     LOOKS = 20          /* a target's, for more to come */
@@ -111,10 +112,20 @@ static int empty(const struct side *side, int looks)
 
 /* --- the origin ------------------------------------------------------------------------------- */
 
-static int is_for_it(const struct wdl_win *win, const struct wdl_rma_args *args)
+static int is_for_it(const struct wdl_win *win, const struct wdl_rma_args *args, size_t shortest)
 {
     return win->mailbox.on && win->params.stream && !win->rma->streaming &&
-           args->remote.bytes >= LEAST && args->origin.contig && args->remote.contig;
+           args->remote.bytes >= shortest && args->remote.contig;
+}
+
+/* Is there a buffer for an accumulate's operands, in one piece, and for its result? */
+static int has_buffers(const struct wdl_rma_args *args)
+{
+    const struct wdl_buf *in = &args->origin, *out = &args->result;
+    size_t bytes = args->remote.bytes;
+    if (args->kind == WDL_RMA_GET_ACC && (!out->contig || out->bytes < bytes))
+        return 0;
+    return args->op == WDL_ROP_NO_OP || (in->contig && in->bytes >= bytes);
 }
 
 static uint64_t next_place(const struct wdl_stream *s)
@@ -158,7 +169,8 @@ int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
     struct wdl_stream *stream;
     struct wdl_mail *mail;
     uint64_t id;
-    if (!is_for_it(win, args) || (mail = begin_at(win, args, control, &stream, &id)) == NULL)
+    if (!is_for_it(win, args, LEAST) || !args->origin.contig ||
+        (mail = begin_at(win, args, control, &stream, &id)) == NULL)
         return WDL_ERR_UNSUPPORTED;
     uint64_t begin = next_place(stream);
     mail->kind = WDL_MAIL_STREAM;
@@ -176,19 +188,22 @@ int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct
     struct wdl_mail *mail;
     struct wdl_win_rank info;
     uint64_t id, bytes = args->remote.bytes;
-    if (args->kind != WDL_RMA_ACC || !is_for_it(win, args) || bytes > WDL_STREAM_BYTES ||
-        args->origin.bytes < bytes || !win->params.copy || win->params.mapped_any ||
-        win->net_sizes || !wdl_kernel_has(&args->element) ||
+    int gets = args->kind == WDL_RMA_GET_ACC;
+    if ((args->kind != WDL_RMA_ACC && !gets) || !is_for_it(win, args, gets ? LEAST_GET : LEAST) ||
+        bytes > WDL_STREAM_BYTES || !has_buffers(args) || !win->params.copy ||
+        win->params.mapped_any || win->net_sizes || !wdl_kernel_has(&args->element) ||
         !wdl_mail_is_clear(win, t, args->target) ||
         (mail = begin_at(win, args, control, &stream, &id)) == NULL)
         return WDL_ERR_UNSUPPORTED;
     uint64_t begin = next_place(stream), left = WDL_STREAM_BYTES - begin % WDL_STREAM_BYTES;
     begin += bytes > left ? left : 0;   /* in one piece */
-    copy(stream->ring + begin % WDL_STREAM_BYTES,
-         (const char *) args->origin.addr + args->origin.lo, bytes);
+    if (args->op != WDL_ROP_NO_OP)
+        copy(stream->ring + begin % WDL_STREAM_BYTES,
+             (const char *) args->origin.addr + args->origin.lo, bytes);
     win->params.rank_info(win->params.ctx, args->target, &info);
     mail->kind = WDL_MAIL_FOLD;
     mail->rop = (uint8_t) args->op;
+    mail->bytes = (uint32_t) gets;
     mail->stream = (struct wdl_mail_stream){.id = id, .begin = begin, .bytes = bytes};
     post(win, args, mail, stream, info.base + (uint64_t) (args->disp * info.disp_unit),
          begin + bytes);
@@ -218,9 +233,17 @@ int wdl_stream_is_through(const struct wdl_win *win)
     return other_count(&box->stream->emptied) - box->begin == box->args.remote.bytes;
 }
 
+void wdl_stream_result(const struct wdl_win *win)
+{
+    const struct wdl_mailbox *box = &win->mailbox;
+    const struct wdl_buf *out = &box->args.result;
+    copy((char *) out->addr + out->lo, box->stream->ring + box->begin % WDL_STREAM_BYTES,
+         box->args.remote.bytes);
+}
+
 /* --- the target ------------------------------------------------------------------------------- */
 
-/* An accumulate's operands, all of them. */
+/* An accumulate's operands, all of them; results take their places. */
 static int fold(const struct wdl_win *win, const struct wdl_mail *asked, struct wdl_stream *s,
                 char *at)
 {
@@ -233,7 +256,8 @@ static int fold(const struct wdl_win *win, const struct wdl_mail *asked, struct 
         bytes > WDL_STREAM_BYTES - place)
         return WDL_ERR_UNSUPPORTED;
     const struct wdl_kernel_call call = {host, &el, asked->rop};
-    wdl_kernel_find(&el, asked->rop)->plain(&call, at, s->ring + place, NULL,
+    char *operands = s->ring + place;
+    wdl_kernel_find(&el, asked->rop)->plain(&call, at, operands, asked->bytes ? operands : NULL,
                                             bytes / el.packed_bytes);
     tell(&s->emptied, asked->stream.begin + bytes);
     return WDL_OK;

@@ -11,7 +11,7 @@
  * done again, all of it, the way it would have gone.
  *
  * The operands of a long accumulate lie in the ring as a whole before the target is asked; it takes
- * them in one go, so that what is withdrawn has not touched it.
+ * them in one go, so that what is withdrawn has not touched it, and may leave the old values there.
  */
 #ifndef WDL_MPID_RMA_STREAM_H_INCLUDED
 #define WDL_MPID_RMA_STREAM_H_INCLUDED
@@ -44,6 +44,8 @@ int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct
                     struct wdl_win_control *control);
 /* The origin's part of the one under way, as far as it can be done: has either side moved bytes? */
 int wdl_stream_move(struct wdl_win *win);
+/* An accumulate that is through had a result: it is in its buffer then. */
+void wdl_stream_result(const struct wdl_win *win);
 /* Have all bytes come out of the ring? */
 int wdl_stream_is_through(const struct wdl_win *win);
 /* The target's part of what is in a cell (a copy of it), as far as it can be done: WDL_OK: all of

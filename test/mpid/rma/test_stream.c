@@ -320,6 +320,35 @@ START_TEST(accumulates)
 }
 END_TEST
 
+/* With a result, which takes the operands' place; one that only reads has none. */
+START_TEST(accumulates_with_results)
+{
+    enum { N = LONG / 8 };
+    static double add[N], old[N];
+    struct bed bed;
+    open(&bed, 0);
+    for (int i = 0; i < N; i++)
+        add[i] = i;
+    for (int k = 0; k < 3; k++) {
+        int reads = k == 2;
+        ck_assert_int_eq(operate(&bed, test_acc(1, 1, reads ? WDL_ROP_NO_OP : WDL_ROP_SUM, TEST_F64,
+                                                N, reads ? NULL : add, old)), WDL_OK);
+        ck_assert(bed.win[0]->mailbox.stream);
+        ck_assert_int_eq(serve_until_done(&bed), 1);
+        for (int i = 0; i < N; i++)
+            ck_assert(old[i] == k * add[i]);
+    }
+    /* from half of what a cell's rank has room for on */
+    for (int longer = 0; longer < 2; longer++) {
+        ck_assert_int_eq(operate(&bed, test_acc(1, 1, WDL_ROP_SUM, TEST_F64,
+                                                WDL_MAIL_AREA / 16 + longer, add, old)), WDL_OK);
+        ck_assert_int_eq(bed.win[0]->mailbox.stream != NULL, longer);
+        flushes_until_done_by_message(&bed);
+    }
+    bed_end(&bed);
+}
+END_TEST
+
 /* What the target will not do so, or a cell that says anything: by message. */
 START_TEST(accumulates_refused)
 {
@@ -400,4 +429,4 @@ END_TEST
 WDL_SUITE("rma/stream", both_ways, from_how_many_bytes_on, nobody_comes, one_that_leaves,
           one_that_is_slow_is_waited_for, one_at_a_time, visits_are_seen,
           what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true, accumulates,
-          accumulates_refused, any_order_of_looks)
+          accumulates_with_results, accumulates_refused, any_order_of_looks)
