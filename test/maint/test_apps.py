@@ -8,6 +8,7 @@ import importlib.machinery
 import importlib.util
 import io
 import os
+import signal
 import sys
 import tempfile
 import unittest
@@ -54,6 +55,38 @@ class Parsed(unittest.TestCase):
         self.assertIn("status 2", apps.verified(ended("Test passed.\n", 2)))
         for output in ("", "Test failed.\n", "tests passed\n", "passed\n"):
             self.assertIn("does not say", apps.verified(ended(output)))
+
+
+class Run(unittest.TestCase):
+    """apps.run(), with a script for mpiexec."""
+
+    def setUp(self):
+        directory = tempfile.TemporaryDirectory()
+        self.addCleanup(directory.cleanup)
+        self.directory = directory.name
+
+    def run_script(self, text, **more):
+        mpiexec = os.path.join(self.directory, "mpiexec")
+        with open(mpiexec, "w") as file:
+            file.write("#!/bin/sh\n" + text)
+        os.chmod(mpiexec, 0o755)
+        return apps.run(apps.Way("w", mpiexec, {"WAY": "its"}), 3, ["prog", "arg"], os.path.join(self.directory, "run"),
+                        {"MORE": "settings"}, **more)
+
+    def test_what_it_is_given_and_gives(self):
+        ended = self.run_script('echo "$* $WAY $MORE $MPIEXEC_TIMEOUT"; echo oh >&2; exit 7\n', limit_s=9)
+        self.assertEqual((ended.status, ended.output), (7, "-n 3 prog arg its settings 9\noh\n"))
+
+    def test_an_interrupt_ends_the_job(self):
+        def interrupt(_signal, _frame):
+            raise KeyboardInterrupt
+        self.addCleanup(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, interrupt))
+        signal.setitimer(signal.ITIMER_REAL, 1)
+        with self.assertRaises(KeyboardInterrupt):
+            self.run_script(f"trap 'echo ended > {self.directory}/said; exit 1' TERM\n"
+                            "i=0; while [ $i -lt 300 ]; do sleep 0.1; i=$((i + 1)); done\n")
+        with open(os.path.join(self.directory, "said")) as file:
+            self.assertEqual(file.read(), "ended\n")
 
 
 class Judged(unittest.TestCase):
