@@ -3,6 +3,7 @@
 
 import os
 import re
+import resource
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -49,6 +50,22 @@ def rows_of(lines):
         fields = line.rstrip("\n").split("\t")
         if len(fields) == 8 and fields[0] == "=":
             yield Row(fields[1], fields[2], *map(int, fields[3:]))
+
+
+def every_number(lines, ranks_max):
+    """What the program found for all numbers of ranks, not only those of its rows, as text."""
+    found, worst = [], {}
+    for line in lines:
+        fields = line.rstrip("\n").split("\t")
+        if fields[0] == "!":
+            worst[tuple(fields[1:3])] = (int(fields[3]), int(fields[4]) / 1000)
+        if fields[0] == ">":
+            ranks, ratio = worst[tuple(fields[1:3])]
+            beyond, last = int(fields[3]), int(fields[4])
+            found.append(f"{fields[2]} on {fields[1]}, every number of ranks to {ranks_max}: at most "
+                         f"{ratio:.3f} of LogP's optimum ({ranks} ranks); above 1.1 with " +
+                         (f"{beyond} numbers, {last} the greatest" if beyond else "none"))
+    return found
 
 
 def turned(rows, along):
@@ -155,7 +172,10 @@ def run(top, out, ranks_max):
     if done.returncode != 0 or not rows:
         print(f"bench: the simulation failed with status {done.returncode}")
         return 1
-    lines = table(rows)
+    lines = table(rows) + every_number(done.stdout.splitlines(), ranks_max)
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    lines.append(f"{len(rows)} rows; the simulation took {used.ru_utime / 60:.1f} minutes of "
+                 f"processor time and at most {used.ru_maxrss // 1024} MB")
     with open(os.path.join(out, "simulated.txt"), "w") as file:
         file.write("\n".join(lines) + "\n")
     with open(os.path.join(out, "simulated.tsv"), "w") as file:

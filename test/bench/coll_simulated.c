@@ -4,6 +4,9 @@
  * RANKS_MAX (default 65536), lines of
  *
  *   = network operation bytes ranks nanoseconds messages least-nanoseconds
+ *   ! network operation ranks per-mille: the worst of all numbers of ranks, by the times of the
+ *     tree and of the rounds that the engine chooses; per mille of LogP's optimum
+ *   > network operation how-many ranks: numbers of ranks beyond 1.1 of it, and the greatest
  *
  * Up to 256 ranks the engine runs; beyond, its graphs are walked through, where they send nothing
  * longer than a packet and not more than MESSAGES_MAX messages; what is neither has no line.
@@ -12,6 +15,7 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
+#include "mpid/coll/nodes.h"
 #include "mpid/coll/simtime.h"
 
 enum { ENGINE_RANKS_MAX = 256, ENGINE_BYTES_MAX = 1 << 28, MESSAGES_MAX = 1 << 22 };
@@ -61,9 +65,51 @@ static void row(const struct simtime_network *network, int operation, size_t byt
     fflush(stdout);
 }
 
+struct worst {
+    int ranks, beyond, last;
+    double ratio;
+};
+
+static void worst_note(struct worst *worst, int ranks, double ratio)
+{
+    if (ratio > worst->ratio) {
+        worst->ratio = ratio;
+        worst->ranks = ranks;
+    }
+    if (ratio > 1.1) {
+        worst->beyond++;
+        worst->last = ranks;
+    }
+}
+
+static void worst_print(const char *network, const char *operation, const struct worst *worst)
+{
+    printf("!\t%s\t%s\t%d\t%.0f\n", network, operation, worst->ranks, 1000 * worst->ratio);
+    printf(">\t%s\t%s\t%d\t%d\n", network, operation, worst->beyond, worst->last);
+    fflush(stdout);
+}
+
+static void every_number(const struct simtime_network *network, int most)
+{
+    struct wdl_team team = {.params.model = simtime_model(network)};
+    struct worst barrier = {0}, broadcast = {0};
+    for (int p = 2; p <= most; p++) {
+        struct wdl_span span;
+        wdl_span_make(&team, p, 0, &span);
+        struct wdl_tree_shape best = wdl_tree_optimal(p, span.tree.eel_ps, span.tree.gap_ps);
+        double least = (double) wdl_tree_time_ps(&best, 0);
+        worst_note(&barrier, p, (double) span.spread.time_ps / least);
+        worst_note(&broadcast, p, (double) span.tree_ps / least);
+    }
+    worst_print(network->name, "barrier", &barrier);
+    worst_print(network->name, "bcast", &broadcast);
+}
+
 int main(int argc, char **argv)
 {
     int most = argc > 1 ? atoi(argv[1]) : 65536;
+    for (int n = 0; n < SIMTIME_NETWORKS; n++)
+        every_number(&simtime_networks[n], most);
     for (int n = 0; n < SIMTIME_NETWORKS; n++)
         for (int k = 0; k < OPERATIONS; k++)
             for (int s = 0; s < (operations[k].kind == WDL_COLL_BARRIER ? 1 : SIZES); s++)
