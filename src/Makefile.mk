@@ -19,6 +19,7 @@ windlass_core_sources = \
     %D%/mpid/coll/direct.c \
     %D%/mpid/coll/exchange.c \
     %D%/mpid/coll/express.c \
+    %D%/mpid/coll/fail.c \
     %D%/mpid/coll/gasnet_bundle.c \
     %D%/mpid/coll/gasnet_deal.c \
     %D%/mpid/coll/gasnet_fold.c \
@@ -166,6 +167,7 @@ windlass_headers = \
     %D%/mpid/coll/coll_impl.h \
     %D%/mpid/coll/cost.h \
     %D%/mpid/coll/direct.h \
+    %D%/mpid/coll/fail.h \
     %D%/mpid/coll/gasnet_core.h \
     %D%/mpid/coll/gasnet_deal.h \
     %D%/mpid/coll/gasnet_impl.h \

@@ -139,8 +139,9 @@ endif
 if HAVE_CHECK
 check_LIBRARIES = test/libsupport.a
 test_libsupport_a_SOURCES = $(test_support_sources)
-world_tests = test/mpid/coll/gasnet_world test/mpid/coll/world test/system/world
+world_tests = test/mpid/coll/fail_world test/mpid/coll/gasnet_world test/mpid/coll/world test/system/world
 check_PROGRAMS = $(unit_tests) $(netmod_tests) $(network_tests) $(world_tests)
+test_mpid_coll_fail_world_SOURCES = test/mpid/coll/fail_world.c
 test_mpid_coll_gasnet_world_SOURCES =   \
     test/mpid/coll/gasnet_kinds.c       \
     test/mpid/coll/gasnet_oracle.c      \

@@ -125,7 +125,9 @@ static int open_gathering(struct wdl_adi_call *call, const struct wdl_adi_mpi *m
         own_block_given(call, m);
     else if (status == WDL_OK)
         status = open_send(call, m, 1);
-    if (m->variable && call->args.dst_blocks.bytes)
+    if (!in_place(m) && m->variable)
+        call->args.bytes = wdl_adi_data_bytes(m->sendcount, m->sendtype);
+    else if (m->variable && call->args.dst_blocks.bytes)
         call->args.bytes = call->args.dst_blocks.bytes[m->comm->rank];
     return status;
 }
@@ -148,8 +150,11 @@ static int open_scatter(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
         call->args.bytes = call->args.src_blocks.bytes[rank];
         at = call->args.src_blocks.at[rank];
     }
-    if (m->recvbuf != MPI_IN_PLACE)
+    if (m->recvbuf != MPI_IN_PLACE) {
+        if (m->variable)        /* the program may think of another length than it gives */
+            call->args.bytes = wdl_adi_data_bytes(m->recvcount, m->recvtype);
         return open_recv(call, m, 1, 0);
+    }
     call->args.dst = call->src.at + at; /* it is there */
     return WDL_OK;
 }

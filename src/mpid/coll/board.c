@@ -3,6 +3,7 @@
 #include <string.h>
 #include "mpid/proc/meet.h"
 
+enum { LENGTH_BITS = 40 };
 enum { LINE = 64, STAMP = 16 }; /* data begins behind stamp and length, aligned for any element */
 
 /* Of data, or of addresses. */
@@ -45,12 +46,18 @@ static struct wdl_meet_word *place_of(const struct wdl_run *run, int rank,
     return (struct wdl_meet_word *) (void *) board;
 }
 
+/* Above any length: who means something else reads none that there is. */
+static uint64_t meant(const struct wdl_run *run)
+{
+    return (uint64_t) run->print << LENGTH_BITS;
+}
+
 void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place)
 {
     const struct wdl_coll_shm *shm = run->team->params.shm;
     struct wdl_meet_word *at = place_of(run, run->team->rank, place);
     if (place == WDL_BOARD_DATA)
-        at->pad[0] = wdl_board_own_length(run);
+        at->pad[0] = wdl_board_own_length(run) ^ meant(run);
     /* pairs with the load in wdl_board_seen: the sheet and the memory behind its addresses */
     wdl_meet_come(at, run->stamp);
     run->team->coll->stats.stored++;
@@ -68,12 +75,18 @@ int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board 
 
 size_t wdl_board_own_length(const struct wdl_run *run)
 {
-    return run->args.kind == WDL_COLL_REDUCE_SCATTER ? run->shown : run->args.bytes;
+    int all = run->args.kind == WDL_COLL_GATHER_ALL && run->team->nodes; /* levels_gather.c */
+    return all || run->args.kind == WDL_COLL_REDUCE_SCATTER ? run->shown : run->args.bytes;
 }
 
 size_t wdl_board_length(const struct wdl_run *run, int rank)
 {
-    return place_of(run, rank, WDL_BOARD_DATA)->pad[0];
+    return place_of(run, rank, WDL_BOARD_DATA)->pad[0] ^ meant(run);
+}
+
+int wdl_board_means_the_same(const struct wdl_run *run, int rank)
+{
+    return wdl_board_length(run, rank) >> LENGTH_BITS == 0;
 }
 
 int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void *here,

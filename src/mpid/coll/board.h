@@ -33,9 +33,10 @@ size_t wdl_board_at(const struct wdl_run *run);
 char *wdl_board_sheet(const struct wdl_run *run, int rank);
 void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place);
 int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board place);
-/* What a rank that has posted DATA says of its length: args.bytes; of the whole vector where parts
- * of it may vary. */
+/* What a rank that has posted DATA says of its length: args.bytes; of all that is shown where
+ * parts of it may vary; something else than any length, if it means another collective (fail.h). */
 size_t wdl_board_length(const struct wdl_run *run, int rank);
+int wdl_board_means_the_same(const struct wdl_run *run, int rank);
 size_t wdl_board_own_length(const struct wdl_run *run);
 /* Copy from and to the private memory of a rank that has posted. */
 int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void *here,

@@ -125,6 +125,7 @@ struct wdl_graph {
     int running;
     int kept; /* in the cache: outlives its run */
     int syncs; /* finished here means begun everywhere: carries credit */
+    uint32_t print; /* what a rank means that runs it (fail.h) */
     int ncars, nusers;
     uint32_t nroles;
     struct wdl_car *cars;
@@ -171,6 +172,10 @@ void wdl_graph_free(struct wdl_team *team, struct wdl_graph *graph);
 int wdl_build_send(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc a, size_t bytes);
 int wdl_build_recv(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc to, size_t bytes);
 int wdl_build_copy(struct wdl_build *b, struct wdl_loc to, struct wdl_loc from, size_t bytes);
+/* The block a rank has for itself: no more than it has room for; an error if it gives another
+ * length than it wants. */
+int wdl_build_own(struct wdl_build *b, struct wdl_loc to, size_t wanted, struct wdl_loc from,
+                  size_t given);
 int wdl_build_reduce(struct wdl_build *b, struct wdl_loc left, struct wdl_loc inout, size_t bytes);
 int wdl_build_call(struct wdl_build *b, wdl_car_fn fn, int arg, int touches);
 int wdl_build_watch(struct wdl_build *b, wdl_watch_fn watch, int touches);

@@ -10,6 +10,7 @@
  */
 #include <string.h>
 #include "mpid/coll/direct.h"
+#include "mpid/coll/fail.h"
 
 static enum wdl_pkt kind_of(const struct wdl_coll_pkt *pkt)
 {
@@ -54,6 +55,20 @@ void wdl_cells_free(struct wdl_team *team)
     host->ops->free(host->ctx, team->cells);
 }
 
+void wdl_cells_forget(struct wdl_team *team, uint32_t seq)
+{
+    const struct wdl_host *host = &team->coll->host;
+    struct wdl_list *node, *after;
+    for (int i = 0; i < WDL_EARLY_BUCKETS; i++)
+        wdl_list_for_safe (node, after, &team->early[i]) {
+            struct wdl_coll_stray *stray = wdl_container_of(node, struct wdl_coll_stray, link);
+            if (stray->pkt.seq != seq)
+                continue;
+            wdl_list_remove(node);
+            host->ops->free(host->ctx, stray);
+        }
+}
+
 static struct wdl_coll_stray *early_find(struct wdl_team *team, uint32_t seq, uint32_t role)
 {
     struct wdl_list *node;
@@ -65,25 +80,37 @@ static struct wdl_coll_stray *early_find(struct wdl_team *team, uint32_t seq, ui
     return NULL;
 }
 
-/* May it come before its RECV is armed? Data from its beginning; a ready flag that says where. */
+/* May it come before its RECV is armed? Data from its beginning; a ready flag that says where, and
+ * how much. */
 static int may_be_early(const struct wdl_coll_pkt *pkt, size_t bytes)
 {
-    return kind_of(pkt) == WDL_PKT_DATA ? pkt->offset == 0
-                                        : kind_of(pkt) == WDL_PKT_OFFER && bytes == 0;
+    return kind_of(pkt) == WDL_PKT_DATA
+               ? pkt->offset == 0
+               : kind_of(pkt) == WDL_PKT_OFFER && bytes == sizeof(uint64_t);
 }
 
-static int early_keep(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int src, size_t bytes)
+static uint64_t offered_of(const struct wdl_coll_pkt *pkt, const void *data)
+{
+    uint64_t offered = 0;
+    if (kind_of(pkt) == WDL_PKT_OFFER)
+        memcpy(&offered, data, sizeof(offered));
+    return offered;
+}
+
+static int early_keep(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int src,
+                      uint64_t offered)
 {
     const struct wdl_host *host = &team->coll->host;
-    if (bytes || !may_be_early(pkt, bytes) ||
-        pkt->role - team->cell_roles >= wdl_roles_bare_max(team) ||
+    if (pkt->role - team->cell_roles >= wdl_roles_bare_max(team) ||
         early_find(team, pkt->seq, pkt->role))
         return WDL_ERR_PROTO;
-    struct wdl_coll_stray *stray = host->ops->alloc(host->ctx, sizeof(*stray));
+    struct wdl_coll_stray *stray = host->ops->alloc(host->ctx, sizeof(*stray) + sizeof(offered));
     if (!stray)
         return WDL_AGAIN;
     stray->pkt = *pkt;
     stray->src = src;
+    stray->bytes = kind_of(pkt) == WDL_PKT_OFFER ? sizeof(offered) : 0;
+    memcpy(stray->data, &offered, sizeof(offered));
     wdl_list_push(&team->early[pkt->role % WDL_EARLY_BUCKETS], &stray->link);
     team->coll->stats.early++;
     return WDL_OK;
@@ -93,10 +120,15 @@ static int cell_fill(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int 
                      const void *data, size_t bytes)
 {
     size_t room = pkt->role < team->data_roles ? team->params.cell_bytes : 0;
-    if (pkt->role >= team->cell_roles)
-        return early_keep(team, pkt, src, bytes);
-    if (bytes > room || !may_be_early(pkt, bytes))
+    if (!may_be_early(pkt, bytes))
         return WDL_ERR_PROTO;
+    uint64_t offered = offered_of(pkt, data);
+    if (kind_of(pkt) == WDL_PKT_OFFER)
+        bytes = 0;
+    if (bytes > (pkt->role < team->cell_roles ? room : 0))
+        return WDL_ERR_PROTO;
+    if (pkt->role >= team->cell_roles)
+        return early_keep(team, pkt, src, offered);
     struct wdl_cell *cell = cell_of(team, pkt->seq, pkt->role);
     if (cell->seq == pkt->seq)
         return WDL_ERR_PROTO;
@@ -105,6 +137,7 @@ static int cell_fill(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int 
     cell->src = src;
     cell->what = pkt->what;
     cell->offset = pkt->offset;
+    cell->offered = offered;
     team->coll->stats.copied_bytes += bytes;
     if (bytes)
         memcpy(cell->data, data, bytes);
@@ -126,9 +159,10 @@ static int deliver(struct wdl_run *run, int i, const struct wdl_coll_pkt *pkt, c
     case WDL_PKT_DATA:
         return wdl_run_deliver(run, i, pkt->offset, data, bytes);
     case WDL_PKT_OFFER:
-        if (run->graph->cars[i].bytes || bytes)
+        if (run->graph->cars[i].bytes || bytes != sizeof(uint64_t))
             return WDL_ERR_PROTO;
-        run->cars[i].offer = (struct wdl_offer){pkt->offset, pkt->what >> WDL_PKT_BITS};
+        run->cars[i].offer = (struct wdl_offer){pkt->offset, pkt->what >> WDL_PKT_BITS,
+                                                offered_of(pkt, data)};
         return wdl_run_deliver(run, i, 0, NULL, 0);
     case WDL_PKT_PLACED:
         if (bytes != sizeof(placed))
@@ -140,6 +174,35 @@ static int deliver(struct wdl_run *run, int i, const struct wdl_coll_pkt *pkt, c
     }
 }
 
+/* A ready flag's length is compared by who sends by it. */
+static int means_the_same(const struct wdl_run *run, const struct wdl_coll_pkt *pkt)
+{
+    return kind_of(pkt) == WDL_PKT_OFFER || pkt->what >> WDL_PKT_BITS == run->print;
+}
+
+/* What nobody here awaits like that. Where two ranks alone know a length, it may be that they do
+ * not agree; else the bytes are no packet, or too late. */
+static int refuse(struct wdl_run *run)
+{
+    if (!run->graph->kept)
+        wdl_run_fail(run);
+    return run->doom ? WDL_OK : WDL_ERR_PROTO;
+}
+
+/* What has come early: WDL_OK, or it is as if nothing had come. */
+static int take(struct wdl_run *run, int i, const struct wdl_coll_pkt *pkt, int src,
+                const void *data, size_t bytes)
+{
+    int status = WDL_ERR_PROTO;
+    if (!means_the_same(run, pkt))
+        wdl_run_fail(run);
+    else if (comes_from(run, i, src))
+        status = deliver(run, i, pkt, data, bytes);
+    if (status != WDL_OK && refuse(run) != WDL_OK)
+        run->team->coll->proc->stats.malformed++;
+    return status;
+}
+
 static int early_take(struct wdl_run *run, int i)
 {
     struct wdl_team *team = run->team;
@@ -148,11 +211,8 @@ static int early_take(struct wdl_run *run, int i)
     if (!stray)
         return 0;
     wdl_list_remove(&stray->link);
-    int status =
-        comes_from(run, i, stray->src) ? deliver(run, i, &stray->pkt, NULL, 0) : WDL_ERR_PROTO;
+    int status = take(run, i, &stray->pkt, stray->src, stray->data, stray->bytes);
     host->ops->free(host->ctx, stray);
-    if (status != WDL_OK)
-        team->coll->proc->stats.malformed++;
     return status == WDL_OK;
 }
 
@@ -167,12 +227,11 @@ int wdl_cell_take(struct wdl_run *run, int i)
         return 0;
     cell->seq = run->seq + 1;
     struct wdl_coll_pkt pkt = {.what = cell->what, .offset = cell->offset};
-    int status = comes_from(run, i, cell->src) ? deliver(run, i, &pkt, cell->data, cell->bytes)
-                                               : WDL_ERR_PROTO;
+    int offers = kind_of(&pkt) == WDL_PKT_OFFER;
+    int status = take(run, i, &pkt, cell->src, offers ? (void *) &cell->offered : cell->data,
+                      offers ? sizeof(cell->offered) : cell->bytes);
     if (team->params.poison && role < team->data_roles)
         memset(cell->data, 0xdb, team->params.cell_bytes);
-    if (status != WDL_OK)
-        team->coll->proc->stats.malformed++;
     return status == WDL_OK;
 }
 
@@ -197,12 +256,17 @@ static int team_handle(struct wdl_team *team, const struct wdl_coll_pkt *pkt, in
         return WDL_ERR_PROTO;
     if (!run || run->seq != pkt->seq)
         return cell_fill(team, pkt, src, data, bytes);
+    if (!run->graph || !means_the_same(run, pkt)) {
+        wdl_run_fail(run);
+        return WDL_OK;
+    }
     int i = pkt->role < run->graph->nroles ? run->graph->car_of_role[pkt->role] : WDL_CAR_NONE;
     if (i == WDL_CAR_NONE || !comes_from(run, i, src) || run->cars[i].state == WDL_CAR_COMPLETE)
-        return WDL_ERR_PROTO;
+        return refuse(run);
     if (run->cars[i].state == WDL_CAR_WAITING)
         return cell_fill(team, pkt, src, data, bytes);
-    return deliver(run, i, pkt, data, bytes);
+    int status = deliver(run, i, pkt, data, bytes);
+    return status == WDL_OK ? WDL_OK : refuse(run);
 }
 
 /* Only the first collective of a team, which is empty or carries cards, is heard of before the team
@@ -261,6 +325,8 @@ int wdl_coll_handle(void *arg, int src, const void *data, size_t bytes)
         return WDL_OK;
     }
     struct wdl_team *team = team_by_id(coll, pkt.team);
+    if (what >= WDL_PKT_ASK)
+        return bytes ? WDL_ERR_PROTO : wdl_fail_handle(coll, team, src, &pkt);
     /* a team that has left its first collective behind is an old one: this is for the next with
      * its name */
     if (!team || (team->open && pkt.seq == team->params.first_seq &&

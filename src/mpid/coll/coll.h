@@ -5,7 +5,8 @@
  *
  * Invariants:
  *  1. All ranks of a team start the same collectives in the same order, with kind, root, sizes,
- *     operator and flags equal.
+ *     operator and flags equal. Those who do not end with ERR_TRUNCATE, or without an error where
+ *     they cannot see it, and write nothing out of their bounds (fail.h).
  *  2. Starting never waits and never fails for want of room in the window: what does not fit
  *     queues in its request.
  *  3. A request's memory, and what its args point to, stay the caller's but untouched until
@@ -187,6 +188,7 @@ struct wdl_coll_stats {
      * boards */
     uint64_t placed_bytes, copied_bytes;
     uint64_t sent, sent_bytes, started, finished, early, graphs_built, runs_made, live;
+    uint64_t asked, failed; /* fail.c */
 };
 
 int wdl_coll_init(struct wdl_proc *proc);
@@ -232,6 +234,10 @@ void wdl_team_check(const struct wdl_team *team);
 int wdl_coll_progress(struct wdl_proc *proc);
 /* Does anything here wait for a store of a neighbour? */
 int wdl_coll_by_memory(struct wdl_proc *proc);
+
+/* For who has waited in vain for a while, now and then: where collectives of this process have not
+ * moved for long, those they wait for are asked whether they mean the same. */
+void wdl_coll_doubt(struct wdl_proc *proc);
 
 /* WDL_OK: req is the engine's until req->done; or ERR_ARG, ERR_OP: nothing happened. */
 int wdl_coll_start(struct wdl_team *team, const struct wdl_coll_args *args,

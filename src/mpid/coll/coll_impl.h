@@ -45,12 +45,14 @@ struct wdl_cell {
     int32_t src; /* peer */
     uint32_t what; /* of the packet; with its offset */
     uint64_t offset;
+    uint64_t offered; /* OFFER: bytes */
     char data[];
 };
 
 struct wdl_offer { /* memory of the receiver, as its ready flag says; 0: by messages */
     uint64_t address;
     uint64_t region;
+    uint64_t bytes;
 };
 
 enum wdl_direct_stage {
@@ -84,7 +86,8 @@ struct wdl_run {
     struct wdl_coll_req *req; /* NULL once done, and for the empty ones */
     struct wdl_coll_args args;
     int held; /* args are a request's */
-    uint32_t seq;
+    uint32_t seq, print;
+    struct wdl_doom *doom; /* it has failed (fail.h); or NULL */
     uint64_t stamp; /* the same, counted from 1 and never wrapping: what shared cells hold */
     int status;
     int cars_left, users_left;
@@ -123,6 +126,9 @@ struct wdl_team {
     int ngraphs;
     struct wdl_run **slots; /* by seq mod W: the run, or NULL */
     unsigned char *finished; /* by seq mod W */
+    uint32_t *prints; /* by seq mod W: of the last to start */
+    struct wdl_list dooms; /* what is known to fail, and has not begun */
+    int failing; /* runs that have failed */
     char *cells;
     uint64_t *cards; /* of all ranks, until the team is open; or NULL */
     size_t cell_stride;
@@ -167,6 +173,8 @@ struct wdl_coll {
     uint32_t region_id;
     struct wdl_coll_model model; /* for teams without one */
     const char *preferred[WDL_COLL_KIND_COUNT]; /* rows' names, or NULL */
+    /* fail.c: when to ask, how long after the last time, and what had been done then */
+    uint64_t doubt_at, doubt_ns, doubt_seen;
     struct wdl_coll_stats stats;
 };
 
@@ -183,6 +191,10 @@ int wdl_run_placed(struct wdl_run *run, int car, uint64_t offset, uint64_t bytes
 /* A CAR has something to do; is complete: the run, and with it the CAR, may be gone then. */
 void wdl_car_ready(struct wdl_car_run *c);
 void wdl_car_complete(struct wdl_car_run *c);
+/* One that has failed: what of it the network does not use is over. Is nothing left? */
+int wdl_run_drain(struct wdl_run *run);
+/* ... and what has failed is over: the run may be gone then. */
+void wdl_run_release(struct wdl_run *run);
 /* How far it may go by what its inputs have. */
 size_t wdl_car_limit(const struct wdl_car_run *c);
 static inline const struct wdl_car *wdl_car_of(const struct wdl_car_run *c)
@@ -203,14 +215,17 @@ static inline uint32_t wdl_roles_bare_max(const struct wdl_team *team)
 }
 /* A RECV has been armed: take what its cell holds. 1: there was something. */
 int wdl_cell_take(struct wdl_run *run, int car);
+/* A collective that has failed is over. */
+void wdl_cells_forget(struct wdl_team *team, uint32_t seq);
 int wdl_coll_handle(void *coll, int src, const void *data, size_t bytes);
 void wdl_coll_strays_give(struct wdl_team *team);
 
 /* shm.c */
 struct wdl_shm_cell *wdl_shm_cell_of(const struct wdl_team *team, const struct wdl_car *car);
 void wdl_shm_store(struct wdl_run *run, const struct wdl_car *car, const void *data);
-/* The RECV's data, or NULL: not yet. */
+/* The RECV's data, or NULL: not yet. Is it what is awaited? */
 const void *wdl_shm_load(const struct wdl_run *run, const struct wdl_car *car);
+int wdl_shm_fits(const struct wdl_run *run, const struct wdl_car *car);
 /* Where the boards begin in a segment's slots, and the way from slot to slot. */
 size_t wdl_shm_board_at(const struct wdl_team *team);
 size_t wdl_shm_slot_bytes(const struct wdl_team *team);

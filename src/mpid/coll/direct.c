@@ -181,7 +181,7 @@ int wdl_direct_offer(struct wdl_coll *coll, int peer, const char *at, size_t byt
         return WDL_OK;
     int status = region_tell(coll, region, peer);
     if (status == WDL_OK)
-        *offer_out = (struct wdl_offer){(uint64_t) (uintptr_t) at, region->id};
+        *offer_out = (struct wdl_offer){(uint64_t) (uintptr_t) at, region->id, bytes};
     return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK; /* without an address it goes by messages */
 }
 
@@ -284,13 +284,24 @@ static int place(struct wdl_car_run *c, int peer, const struct wdl_key *key, uin
     return status;
 }
 
+int wdl_direct_settle(struct wdl_car_run *c)
+{
+    struct wdl_team *team = c->run->team;
+    if (c->stage == WDL_DIRECT_PUT && c->flight == 0 &&
+        wdl_status_is_error(flush(c, team->params.peer_of(team->params.ctx, wdl_car_of(c)->peer))))
+        c->stage = WDL_DIRECT_BROKEN;
+    return c->flight == 0 && c->stage != WDL_DIRECT_PUT ? WDL_OK : WDL_AGAIN;
+}
+
 static int tell(struct wdl_car_run *c, int peer, const struct wdl_car *car)
 {
     struct wdl_team *team = c->run->team;
     struct {
         struct wdl_coll_pkt pkt;
         uint64_t bytes;
-    } head = {{team->params.id, c->run->seq, car->role, WDL_PKT_PLACED, c->done}, c->piece};
+    } head = {{team->params.id, c->run->seq, car->role,
+                WDL_PKT_PLACED | c->run->print << WDL_PKT_BITS, c->done},
+               c->piece};
     int status =
         wdl_am_send(team->coll->proc, peer, WDL_AM_COLL, &head, sizeof(head), NULL, 0, NULL);
     if (status == WDL_OK) {

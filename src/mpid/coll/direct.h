@@ -20,5 +20,7 @@ void wdl_direct_forget(struct wdl_coll *coll, int src, const struct wdl_coll_pkt
  * error; ERR_UNSUPPORTED: by messages. */
 int wdl_direct_step(struct wdl_car_run *c, const struct wdl_car *car, const struct wdl_offer *offer,
                     size_t limit);
+/* Nothing of it is on its way any more: WDL_OK, or WDL_AGAIN. */
+int wdl_direct_settle(struct wdl_car_run *c);
 
 #endif

@@ -126,9 +126,10 @@ void wdl_exchange_pairwise(struct wdl_build *b)
     int sends[SENDING];
     for (int i = 0; i < SENDING; i++)
         sends[i] = WDL_CAR_NONE;
-    wdl_build_copy(b, wdl_dst(wdl_block_at(args, &args->dst_blocks, b->rank)),
-                   wdl_src(wdl_block_at(args, &args->src_blocks, b->rank)),
-                   wdl_block_bytes(args, &args->src_blocks, b->rank));
+    wdl_build_own(b, wdl_dst(wdl_block_at(args, &args->dst_blocks, b->rank)),
+                  wdl_block_bytes(args, &args->dst_blocks, b->rank),
+                  wdl_src(wdl_block_at(args, &args->src_blocks, b->rank)),
+                  wdl_block_bytes(args, &args->src_blocks, b->rank));
     for (int d = 1; d < b->size; d++) {
         int up = (b->rank + d) % b->size, down = (b->rank - d + b->size) % b->size;
         size_t out = wdl_block_bytes(args, &args->src_blocks, up),

@@ -4,6 +4,7 @@
  * what select.c's row "node" would run, with the same number on the same boards, but without
  * request, graph and lists: there is one run for it in each team, and the caller steps it.
  */
+#include "mpid/coll/fail.h"
 #include "mpid/coll/node.h"
 
 void wdl_express_make(struct wdl_team *team)
@@ -48,10 +49,14 @@ struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_ar
     run->seq = team->next++;
     run->stamp = ++team->started;
     run->status = WDL_OK;
+    run->doom = NULL;
+    run->print = wdl_print_on_node(args->kind, args->root);
+    team->prints[run->seq & ((uint32_t) team->window - 1)] = run->print;
     run->cars[0].step = run->cars[0].next = 0;
     wdl_list_push(&team->running, &run->link);
     team->slots[run->seq & ((uint32_t) team->window - 1)] = run;
     team->coll->stats.started++;
+    wdl_run_look_doomed(run);
     return run;
 }
 

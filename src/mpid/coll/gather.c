@@ -69,8 +69,8 @@ static void direct_root(struct wdl_build *b)
         wdl_build_recv(b, rank, few ? wdl_role(b, WDL_PHASE_DATA, i) : wdl_role_bare(b, i), to,
                        bytes);
     }
-    wdl_build_copy(b, wdl_dst(wdl_block_at(args, &args->dst_blocks, b->rank)), wdl_src(0),
-                   wdl_block_bytes(args, &args->dst_blocks, b->rank));
+    wdl_build_own(b, wdl_dst(wdl_block_at(args, &args->dst_blocks, b->rank)),
+                  wdl_block_bytes(args, &args->dst_blocks, b->rank), wdl_src(0), args->bytes);
 }
 
 void wdl_gather_direct(struct wdl_build *b)

@@ -45,8 +45,8 @@ void wdl_gather_all_ring(struct wdl_build *b)
     const struct wdl_coll_blocks *blocks = &args->dst_blocks;
     int size = b->size, right = (b->rank + 1) % size, left = (b->rank - 1 + size) % size;
     int go = WDL_CAR_NONE;
-    int have = wdl_build_copy(b, wdl_dst(wdl_block_at(args, blocks, b->rank)), wdl_src(0),
-                              wdl_block_bytes(args, blocks, b->rank));
+    int have = wdl_build_own(b, wdl_dst(wdl_block_at(args, blocks, b->rank)),
+                             wdl_block_bytes(args, blocks, b->rank), wdl_src(0), args->bytes);
     if (size == 1)
         return;
     /* blocks of different sizes may be elsewhere on every rank: one address would not do */
@@ -61,7 +61,7 @@ void wdl_gather_all_ring(struct wdl_build *b)
         int send = wdl_build_send(b, right, wdl_role_bare(b, j),
                                   wdl_dst(wdl_block_at(args, blocks, out)), bytes);
         wdl_ready_for(b, go, send, wdl_block_at(args, blocks, out));
-        wdl_build_stream(b, have, 0, send, 0, bytes);
+        wdl_build_stream(b, have, 0, send, 0, have == WDL_CAR_NONE ? 0 : b->cars[have].bytes);
         have = wdl_build_recv(b, left, wdl_role_bare(b, j), wdl_dst(wdl_block_at(args, blocks, in)),
                               wdl_block_bytes(args, blocks, in));
     }

@@ -97,6 +97,21 @@ int wdl_build_copy(struct wdl_build *b, struct wdl_loc to, struct wdl_loc from, 
     return car_new(b, &(struct wdl_car){.kind = WDL_CAR_COPY, .a = from, .b = to, .bytes = bytes});
 }
 
+static int own_differs(struct wdl_run *run, int arg)
+{
+    (void) run;
+    (void) arg;
+    return WDL_ERR_TRUNCATE;
+}
+
+int wdl_build_own(struct wdl_build *b, struct wdl_loc to, size_t wanted, struct wdl_loc from,
+                  size_t given)
+{
+    if (wanted != given)
+        wdl_build_user(b, wdl_build_call(b, own_differs, 0, 0));
+    return wdl_build_copy(b, to, from, given < wanted ? given : wanted);
+}
+
 int wdl_build_reduce(struct wdl_build *b, struct wdl_loc left, struct wdl_loc inout, size_t bytes)
 {
     return car_new(

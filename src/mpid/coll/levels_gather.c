@@ -69,6 +69,8 @@ static int block_take(struct wdl_run *run, const struct wdl_car *car, int i)
         int status = agrees(run, rank);
         return status == WDL_OK ? wdl_node_take(run, rank, 0, to, run->shown) : status;
     }
+    if (run->shown != args->bytes)
+        return WDL_ERR_TRUNCATE;
     if (run->shown && to != args->src)
         memcpy(to, args->src, run->shown);
     return WDL_OK;
@@ -115,7 +117,7 @@ static void deal(const struct wdl_run *run, const char *all)
 static int all_take(struct wdl_run *run, int head, char *apart)
 {
     char *to = apart ? apart : run->args.dst;
-    int status = agrees(run, head);
+    int status = wdl_node_agrees(run, head);
     if (status == WDL_OK)
         status = wdl_node_take(run, head, 0, to, run->shown);
     if (status == WDL_OK && apart)

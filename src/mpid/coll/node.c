@@ -295,7 +295,7 @@ static int give_block(struct wdl_run *run, int root)
     const struct wdl_sheet *sheet = wdl_node_sheet(run, root);
     size_t me = (size_t) run->team->rank;
     struct wdl_sheet_block to = {me * a->bytes, wdl_board_length(run, root)};
-    if (a->variable)
+    if (a->variable && wdl_board_means_the_same(run, root))
         to = sheet->block[wdl_node_place(run->team)];
     int status = to.bytes == a->bytes
                      ? wdl_board_give(run, root, a->src, sheet->dst + to.at, a->bytes)
@@ -309,9 +309,7 @@ static int gather(struct wdl_run *run, struct wdl_car_run *c)
     const struct wdl_coll_args *a = &run->args;
     if (run->team->rank == a->root)
         return gather_root(run, c);
-    if (a->variable && a->bytes == 0)
-        return WDL_OK;
-    WDL_NODE_STEP(c, 0, show_block(run));
+    WDL_NODE_STEP(c, 0, show_block(run)); /* of nothing, too: the root may believe otherwise */
     return is_short(run, a->bytes) ? WDL_OK
                                    : wdl_node_one(run, a->root, WDL_BOARD_DATA, give_block);
 }
@@ -320,7 +318,7 @@ static int gather(struct wdl_run *run, struct wdl_car_run *c)
 static struct wdl_sheet_block block_of_mine(const struct wdl_run *run, int rank)
 {
     size_t me = (size_t) run->team->rank;
-    if (run->args.variable)
+    if (run->args.variable && wdl_board_means_the_same(run, rank))
         return wdl_node_sheet(run, rank)->block[wdl_node_place(run->team)];
     return (struct wdl_sheet_block){me * run->args.bytes, wdl_board_length(run, rank)};
 }
@@ -333,16 +331,23 @@ static int take_mine(struct wdl_run *run, int root)
                : WDL_ERR_TRUNCATE;
 }
 
+static int keep_scattered(struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int me = run->team->rank;
+    if (wdl_block_bytes(a, &a->src_blocks, me) != a->bytes)
+        return wdl_node_note(run, WDL_ERR_TRUNCATE);
+    own_block((const char *) a->src + wdl_block_at(a, &a->src_blocks, me), a->dst, a->bytes);
+    return WDL_OK;
+}
+
 static int scatter(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
     int me = run->team->rank;
     if (me == a->root) {
         WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes * (size_t) run->team->size));
-        WDL_NODE_STEP(c, 1,
-                      (own_block((const char *) a->src + wdl_block_at(a, &a->src_blocks, me),
-                                 a->dst, wdl_block_bytes(a, &a->src_blocks, me)),
-                       WDL_OK));
+        WDL_NODE_STEP(c, 1, keep_scattered(run));
         return until_fetched(run, c);
     }
     if (a->variable && a->bytes == 0) /* the root may believe otherwise */

@@ -123,14 +123,16 @@ int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to
     if (wdl_node_on_board(run))
         return fold(run, wdl_node_size(run->team) - 1, 0, wdl_board_own_length(run), to, NULL);
     char *there = is_head ? to : wdl_node_sheet(run, head)->dst;
-    WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_part(run, head, there)));
+    WDL_NODE_STEP(c, 2,
+                  wdl_node_note(run, there ? fold_part(run, head, there) : WDL_ERR_TRUNCATE));
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     return wdl_node_each(run, c, WDL_BOARD_DONE, NULL);
 }
 
 int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c)
 {
-    return wdl_node_fold(run, c, run->args.root, run->args.dst);
+    int root = run->args.root; /* nobody else's destination is written to, whoever believes so */
+    return wdl_node_fold(run, c, root, run->team->rank == root ? run->args.dst : NULL);
 }
 
 /* Only ranks below have something for us, only ranks above take from us. */

@@ -5,7 +5,8 @@
  * bytes gets further.
  */
 #include <string.h>
-#include "mpid/coll/coll_impl.h"
+#include "mpid/coll/direct.h"
+#include "mpid/coll/fail.h"
 
 char *wdl_run_at(const struct wdl_run *run, struct wdl_loc loc)
 {
@@ -103,6 +104,35 @@ void wdl_car_complete(struct wdl_car_run *c)
         run_end(run);
 }
 
+int wdl_run_drain(struct wdl_run *run)
+{
+    int left = 0;
+    for (int more = 1; more;) {
+        more = left = 0;
+        for (int i = 0; i < run->graph->ncars; i++) {
+            struct wdl_car_run *c = &run->cars[i];
+            if (c->state != WDL_CAR_ARMED)
+                continue;
+            if (wdl_direct_settle(c) == WDL_AGAIN) {
+                left = 1;
+                continue;
+            }
+            wdl_list_remove(&c->link);
+            wdl_car_complete(c);
+            more = 1;
+        }
+    }
+    return !left;
+}
+
+void wdl_run_release(struct wdl_run *run)
+{
+    if (run->req && --run->users_left == 0)
+        req_end(run);
+    if (--run->cars_left == 0)
+        run_end(run);
+}
+
 size_t wdl_car_limit(const struct wdl_car_run *c)
 {
     const struct wdl_car *car = wdl_car_of(c);
@@ -166,6 +196,13 @@ static int car_step(struct wdl_car_run *c)
     }
 }
 
+/* Where a node agrees with itself, it says so on its boards (node.h); the other nodes are told. */
+static void look_failed(struct wdl_run *run)
+{
+    if (wdl_status_is_error(run->status) && !run->team->on_node)
+        wdl_run_fail(run);
+}
+
 /* Has what a polled CAR looks out for come? Counts what a WATCH has done on the way. */
 static int polled_look(struct wdl_car_run *c, int *events)
 {
@@ -175,19 +212,23 @@ static int polled_look(struct wdl_car_run *c, int *events)
     int step = c->step, next = c->next;
     int status = car->watch(c->run, c);
     if (status == WDL_AGAIN) {
-        *events += c->step != step || c->next != next;
+        if (c->step == step && c->next == next)
+            return 0;
+        ++*events;
+        look_failed(c->run);
         return 0;
     }
     if (wdl_status_is_error(status))
         c->run->status = status;
+    look_failed(c->run);
     return 1;
 }
 
 /* RECVs whose shared cell has been written, and WATCHes that are done. */
 static int polled_step(struct wdl_coll *coll)
 {
-    struct wdl_list *node = coll->polled.next, come;
     int n = wdl_teams_look(coll);
+    struct wdl_list *node = coll->polled.next, come;
     wdl_list_init(&come);
     while (node != &coll->polled) {
         struct wdl_car_run *c = wdl_container_of(node, struct wdl_car_run, link);
@@ -206,6 +247,10 @@ static int polled_step(struct wdl_coll *coll)
             continue;
         }
         const void *data = wdl_shm_load(c->run, car);
+        if (!wdl_shm_fits(c->run, car)) {
+            wdl_run_fail(c->run);
+            continue;
+        }
         if (car->asks)
             memcpy(&c->offer, data, sizeof(c->offer));
         int status = wdl_run_deliver(c->run, (int) (c - c->run->cars), 0, data, car->bytes);
@@ -363,6 +408,8 @@ int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_re
     run->req = req;
     run->held = req != NULL;
     run->seq = seq;
+    run->print = team->prints[slot] = g->print;
+    run->doom = NULL;
     run->stamp = ++team->started;
     run->status = WDL_OK;
     run->cars_left = g->ncars;
@@ -394,6 +441,7 @@ int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_re
             car_arm(run, i);
     if (run->users_left == 0)
         req_end(run);
+    wdl_run_look_doomed(run);
     if (--run->cars_left == 0)
         run_end(run);
     return WDL_OK;

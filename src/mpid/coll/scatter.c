@@ -90,6 +90,6 @@ void wdl_scatter_direct(struct wdl_build *b)
         wdl_build_order(b, *lane, send);
         *lane = send;
     }
-    wdl_build_copy(b, wdl_dst(0), wdl_src(wdl_block_at(args, &args->src_blocks, root)),
-                   wdl_block_bytes(args, &args->src_blocks, root));
+    wdl_build_own(b, wdl_dst(0), args->bytes, wdl_src(wdl_block_at(args, &args->src_blocks, root)),
+                  wdl_block_bytes(args, &args->src_blocks, root));
 }

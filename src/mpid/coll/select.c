@@ -9,6 +9,7 @@
 #include <string.h>
 #include <strings.h>
 #include "mpid/coll/cost.h"
+#include "mpid/coll/fail.h"
 #include "mpid/coll/levels.h"
 
 enum { ROW_FIRST = 1 << 16, ROW_CREDIT }; /* rows of the empty collectives */
@@ -449,6 +450,8 @@ struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_
     if (!g)
         return NULL;
     g->syncs = wdl_select_syncs(row, args);
+    g->print = rows[row].build == wdl_all_node ? wdl_print_on_node(args->kind, args->root)
+                                               : wdl_print_of((uint32_t) row, args, g->syncs);
     if (!once)
         graph_keep(team, g, &shape);
     return g;
@@ -476,6 +479,7 @@ struct wdl_graph *wdl_select_credit(struct wdl_team *team, int first)
     g = wdl_build_end(&b);
     if (g) {
         g->syncs = 1;
+        g->print = wdl_print_of(shape.row, NULL, 1);
         graph_keep(team, g, &shape);
     }
     return g;

@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include "mpid/coll/direct.h"
+#include "mpid/coll/fail.h"
 
 enum { INLINE_BYTES = 96 }; /* data that travels in the header's copy, without a completion */
 
@@ -37,18 +38,23 @@ static int send_piece(struct wdl_car_run *c, size_t bytes)
     struct {
         struct wdl_coll_pkt pkt;
         char data[INLINE_BYTES];
-    } head = {{team->params.id, c->run->seq, car->role, WDL_PKT_DATA, c->done}, {0}};
+    } head = {{team->params.id, c->run->seq, car->role,
+               WDL_PKT_DATA | c->run->print << WDL_PKT_BITS, c->done},
+              {0}};
     const char *data = bytes ? wdl_run_at(c->run, car->a) + c->done : NULL;
+    size_t own = bytes;
     int peer = team->params.peer_of(team->params.ctx, car->peer);
     int status = WDL_OK;
+    struct wdl_offer offer;
     if (car->offers) {
-        struct wdl_offer offer;
         status = offer_of(c, car, &offer);
         if (status != WDL_OK)
             return status;
-        if (offer.address) {
+        if (offer.address) { /* a flag has no data of its own */
             head.pkt.what = WDL_PKT_OFFER | (uint32_t) offer.region << WDL_PKT_BITS;
             head.pkt.offset = offer.address;
+            data = (const char *) &offer.bytes;
+            bytes = sizeof(offer.bytes);
         }
     }
     if (bytes <= INLINE_BYTES) {
@@ -72,7 +78,7 @@ static int send_piece(struct wdl_car_run *c, size_t bytes)
     }
     if (status == WDL_OK || status == WDL_PENDING) {
         coll->stats.sent++;
-        coll->stats.sent_bytes += bytes;
+        coll->stats.sent_bytes += own;
     }
     return status;
 }
@@ -96,6 +102,10 @@ int wdl_send_step(struct wdl_car_run *c)
     }
     const struct wdl_offer *to = car->ready ? &c->run->cars[car->ready - 1].offer : NULL;
     if (to && to->address && car->bytes > c->run->team->coll->chunk_bytes) {
+        if (to->bytes < car->bytes || to->bytes - car->bytes < car->place_at) {
+            wdl_run_fail(c->run);
+            return WDL_OK;
+        }
         int status = wdl_direct_step(c, car, to, limit);
         if (status == WDL_AGAIN)
             return WDL_AGAIN;

@@ -13,6 +13,7 @@ enum { LINE = 64 };
 
 struct wdl_shm_cell {
     uint64_t stamp; /* written last, with release; read first, with acquire */
+    uint64_t fits; /* what its writer means, and how much */
     char data[];
 };
 
@@ -91,6 +92,11 @@ static struct wdl_shm_cell *cell_of(const struct wdl_run *run, const struct wdl_
     return (struct wdl_shm_cell *) (void *) ((char *) car->shm + slot * run->team->slot_bytes);
 }
 
+static uint64_t fits_of(const struct wdl_run *run, const struct wdl_car *car)
+{
+    return (uint64_t) run->print << 32 | (uint32_t) car->bytes; /* no more than a cell's */
+}
+
 void wdl_shm_store(struct wdl_run *run, const struct wdl_car *car, const void *data)
 {
     const struct wdl_coll_shm *shm = run->team->params.shm;
@@ -99,6 +105,7 @@ void wdl_shm_store(struct wdl_run *run, const struct wdl_car *car, const void *d
         memcpy(cell->data, data, car->bytes);
     else if (car->offers) /* none, too: the cell has an old one */
         memcpy(cell->data, data, sizeof(struct wdl_offer));
+    cell->fits = fits_of(run, car);
     run->team->coll->stats.copied_bytes += car->bytes;
     /* pairs with the load in wdl_shm_load: the data, and all this rank did before, is seen there */
     __atomic_store_n(&cell->stamp, run->stamp, __ATOMIC_RELEASE);
@@ -112,4 +119,9 @@ const void *wdl_shm_load(const struct wdl_run *run, const struct wdl_car *car)
     const struct wdl_shm_cell *cell = cell_of(run, car);
     /* pairs with the store in wdl_shm_store */
     return __atomic_load_n(&cell->stamp, __ATOMIC_ACQUIRE) == run->stamp ? cell->data : NULL;
+}
+
+int wdl_shm_fits(const struct wdl_run *run, const struct wdl_car *car)
+{
+    return cell_of(run, car)->fits == fits_of(run, car);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "mpid/coll/algo.h"
 #include "mpid/coll/direct.h"
+#include "mpid/coll/fail.h"
 #include "mpid/coll/nodes.h"
 #include "mpid/coll/pattern.h"
 
@@ -100,6 +101,8 @@ static void team_drop(struct wdl_team *team)
     host->ops->free(host->ctx, team->nodes);
     host->ops->free(host->ctx, team->slots);
     host->ops->free(host->ctx, team->finished);
+    host->ops->free(host->ctx, team->prints);
+    wdl_team_dooms_free(team);
     wdl_list_remove(&team->link);
     wdl_list_remove(&team->kick);
     wdl_list_remove(&team->wait);
@@ -171,14 +174,16 @@ int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
     wdl_list_init(&team->queue);
     wdl_list_init(&team->graphs);
     wdl_list_init(&team->running);
+    wdl_list_init(&team->dooms);
     wdl_list_init(&team->link);
     team->slots = host->ops->alloc(host->ctx, (size_t) team->window * sizeof(team->slots[0]));
     team->finished = host->ops->alloc(host->ctx, (size_t) team->window);
+    team->prints = host->ops->alloc(host->ctx, (size_t) team->window * sizeof(team->prints[0]));
     if (params->opened)
         team->cards = host->ops->alloc(host->ctx, (size_t) team->size * sizeof(team->cards[0]));
     if (params->shm)
         team->node = host->ops->alloc(host->ctx, (size_t) team->size * sizeof(team->node[0]));
-    if (!team->slots || !team->finished || (params->opened && !team->cards) ||
+    if (!team->slots || !team->finished || !team->prints || (params->opened && !team->cards) ||
         (params->shm && !team->node) || wdl_cells_make(team) != WDL_OK ||
         team_begin(team) != WDL_OK) {
         team_drop(team);
@@ -266,7 +271,7 @@ static void team_opened(struct wdl_team *team)
     if (team->on_node)
         wdl_express_make(team);
     else if (wdl_nodes_make(team, &team->nodes) != WDL_OK)
-        team->status = WDL_ERR_NOMEM; /* the others go on without us */
+        wdl_team_close(team, WDL_ERR_NOMEM); /* the others go on without us */
 }
 
 /* On a node: what all have finished, by what each says of itself (shm.c). */
@@ -328,7 +333,13 @@ int wdl_teams_look(struct wdl_coll *coll)
     int n = 0;
     wdl_list_for_safe (node, after, &coll->waiting) {
         struct wdl_team *team = wdl_container_of(node, struct wdl_team, wait);
-        if (!wdl_list_empty(&team->queue) && !low_refresh(team))
+        if (wdl_team_fails(team) && wdl_team_fail_step(team)) { /* whose caller may have ended teams */
+            n++;
+            after = coll->waiting.next;
+            continue;
+        }
+        if (wdl_team_fails(team) ||
+            (team->on_node && !wdl_list_empty(&team->queue) && !low_refresh(team)))
             continue;
         wdl_list_remove(node);
         wdl_team_kick(team);
@@ -393,7 +404,7 @@ void wdl_team_start_queued(struct wdl_team *team)
         }
         /* out of memory: the others go on without us; nothing after this one can be right here */
         wdl_assert_cmp(status, !=, WDL_OK);
-        team->status = status;
+        wdl_team_close(team, status);
         wdl_list_remove(&req->link);
         req_fail(team, req, status);
     }

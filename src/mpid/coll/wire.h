@@ -12,18 +12,25 @@
 
 struct wdl_coll_pkt {
     uint32_t team, seq, role;
-    uint32_t what; /* enum wdl_pkt; OFFER, KEY, FORGET: and the region's number above it */
-    uint64_t offset; /* of this piece in the role's data; OFFER: the address; KEY: the region's */
+    /* enum wdl_pkt; above it OFFER, KEY, FORGET: the region's number, the others: the print */
+    uint32_t what;
+    /* of this piece in the role's data; OFFER: the address; KEY: the region's; ASK: the bytes of the
+     * role's data; FAIL: the rank that is told */
+    uint64_t offset;
 };
-/* X(name): a piece of data or a flag; a ready flag with an address; a piece that has been put in
- * its place: its length is behind the packet; the key of a region; it is no more. */
-#define WDL_PKTS(X) X(DATA) X(OFFER) X(PLACED) X(KEY) X(FORGET)
+/* X(name): a piece of data or a flag; a ready flag with an address, and behind the packet how much
+ * may be put there; a piece that has been put in its place: its length is behind the packet; the
+ * key of a region; it is no more. Of a collective (fail.h): who sends me that role's data, or with
+ * WDL_ROLE_NONE, are you in it? I have finished it; it has failed; I am out of it: for the two the
+ * role is the sender's rank. */
+#define WDL_PKTS(X) X(DATA) X(OFFER) X(PLACED) X(KEY) X(FORGET) X(ASK) X(OVER) X(FAIL) X(OUT)
 enum wdl_pkt {
 #define WDL_PKT_ENUM(name) WDL_PKT_##name,
     WDL_PKTS(WDL_PKT_ENUM)
 #undef WDL_PKT_ENUM
 };
 enum { WDL_PKT_BITS = 8, WDL_REGION_ID_MAX = 0xffffff };
+#define WDL_ROLE_NONE UINT32_MAX
 wdl_static_assert(sizeof(struct wdl_coll_pkt) == 24);
 
 #endif

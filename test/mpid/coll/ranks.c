@@ -52,6 +52,8 @@ void ranks_close(struct ranks *r)
         wdl_assert_cmp(r->one[i].host.live, ==, 0);
     }
     wdl_sim_destroy(r->sim);
+    for (int i = 0; i < r->n; i++)
+        free(r->one[i].segment);
     free(r->one);
 }
 
@@ -71,6 +73,66 @@ void ranks_team(struct ranks *r, const struct wdl_team_params *params, struct wd
         int status = wdl_team_create(r->one[i].proc, &p, &teams[i]);
         wdl_assert_cmp(status, ==, WDL_OK);
     }
+}
+
+static int node_of(void *ctx, int rank)
+{
+    return rank / ((const struct ranks *) ctx)->node_ranks;
+}
+
+static void *segment(void *ctx, int rank)
+{
+    const struct ranks_one *one = ctx;
+    int own = (int) (one - one->all->one);
+    return node_of(one->all, own) == node_of(one->all, rank) ? one->all->one[rank].segment : NULL;
+}
+
+static int peek(void *ctx, int rank, const void *there, void *here, size_t bytes)
+{
+    wdl_assert(segment(ctx, rank));
+    memcpy(here, there, bytes);
+    return WDL_OK;
+}
+
+static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes)
+{
+    return peek(ctx, rank, here, there, bytes);
+}
+
+void ranks_team_nodes(struct ranks *r, const struct wdl_team_params *params, int each, int peeks,
+                      struct wdl_team **teams)
+{
+    struct wdl_team_params p = *params;
+    r->node_ranks = each;
+    p.size = r->n;
+    p.peer_of = same_peer;
+    p.node_of = peeks ? node_of : NULL;
+    p.opened_ctx = r;
+    for (int i = 0; i < r->n; i++) {
+        struct ranks_one *one = &r->one[i];
+        size_t bytes = (wdl_coll_shm_bytes(one->proc, &p) + 63) & ~(size_t) 63;
+        one->all = r;
+        one->segment = aligned_alloc(64, bytes);
+        memset(one->segment, 0, bytes);
+        one->shm = (struct wdl_coll_shm){.segment = segment, .ctx = one};
+        if (peeks) {
+            one->shm.peek = peek;
+            one->shm.poke = poke;
+        }
+    }
+    for (int i = 0; i < r->n; i++) {
+        p.rank = i;
+        p.shm = &r->one[i].shm;
+        int status = wdl_team_create(r->one[i].proc, &p, &teams[i]);
+        wdl_assert_cmp(status, ==, WDL_OK);
+    }
+}
+
+void ranks_doubt(struct ranks *r, int rank)
+{
+    enum { LONG_NS = 400000000 };
+    r->one[rank].host.now_ns += LONG_NS;
+    wdl_coll_doubt(r->one[rank].proc);
 }
 
 int ranks_step(struct ranks *r)

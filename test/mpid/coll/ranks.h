@@ -17,7 +17,11 @@ struct ranks {
     struct ranks_one {
         struct test_host host;
         struct wdl_proc *proc;
+        struct ranks *all; /* ranks_team_nodes */
+        struct wdl_coll_shm shm;
+        char *segment;
     } * one;
+    int node_ranks;
 };
 
 void ranks_open(struct ranks *r, const struct wdl_sim_params *sim);
@@ -25,6 +29,12 @@ void ranks_open(struct ranks *r, const struct wdl_sim_params *sim);
 void ranks_close(struct ranks *r);
 /* A team of all; window, cell_bytes and first_seq from params. */
 void ranks_team(struct ranks *r, const struct wdl_team_params *params, struct wdl_team **teams);
+/* The same where the ranks of a node, `each` of them, share memory: if they `peek` all of it, else
+ * segments alone. */
+void ranks_team_nodes(struct ranks *r, const struct wdl_team_params *params, int each, int peeks,
+                      struct wdl_team **teams);
+/* A rank has waited long. */
+void ranks_doubt(struct ranks *r, int rank);
 /* One random rank makes progress, and time passes. Returns the rank. */
 int ranks_step(struct ranks *r);
 /* Progress on all, round after round, until reqs[0 .. count) of every rank (row-major) are done;

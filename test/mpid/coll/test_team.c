@@ -4,8 +4,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "mpid/coll/coll_impl.h"
 #include "mpid/coll/ranks.h"
-#include "mpid/coll/wire.h"
 #include "support/suite.h"
 
 enum { OUTSTANDING = 65535, RANKS_MAX = 8, FIRST = 77 };
@@ -212,7 +212,7 @@ START_TEST(bytes_from_the_wire_are_checked)
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(wdl_coll_start(teams[i], &barrier, &reqs[i]), WDL_OK);
     ranks_finish(&r, reqs, 1);
-    uint32_t next = FIRST + 2;
+    uint32_t next = FIRST + 2, print;
     ck_assert(refused((struct wdl_coll_pkt){4, next, 0, 0, 0}, 7)); /* no cards for no team */
     ck_assert(refused((struct wdl_coll_pkt){3, next - 1, 0, 0, 0}, 8)); /* what is over */
     ck_assert(refused((struct wdl_coll_pkt){3, next + 64, 0, 0, 0}, 8));
@@ -227,10 +227,17 @@ START_TEST(bytes_from_the_wire_are_checked)
     args.root = 1;
     reqs[0].done = 0;
     ck_assert_int_eq(wdl_coll_start(teams[0], &args, &reqs[0]), WDL_OK);
-    ck_assert(refused((struct wdl_coll_pkt){3, next, 0, 0, 0}, 7));
-    ck_assert(refused((struct wdl_coll_pkt){3, next, 0, 0, 1}, 8));
-    ck_assert(refused((struct wdl_coll_pkt){3, next, 0, 0, UINT64_MAX}, 8));
-    ck_assert(refused((struct wdl_coll_pkt){3, next, 1, 0, 0}, 8)); /* no such role here */
+    print = teams[0]->prints[next % 64] << WDL_PKT_BITS;
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 0, print, 0}, 7));
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 0, print, 1}, 8));
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 0, print, UINT64_MAX}, 8));
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 1, print, 0}, 8)); /* no such role here */
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 0, print | WDL_PKT_OFFER, 0}, 7));
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 2, print | WDL_PKT_FAIL, 0}, 0)); /* not 1 */
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 3, print | WDL_PKT_OUT, 0}, 0));
+    ck_assert(refused((struct wdl_coll_pkt){3, next + 64, 1, print | WDL_PKT_OUT, 0}, 0));
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 1, print | WDL_PKT_OVER, 0}, 0));
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 0, print | WDL_PKT_ASK, 0}, 8));
     ck_assert_int_eq(reqs[0].done, 0);
     for (int i = 1; i < 3; i++) {
         args.src = args.dst = word[i];

@@ -304,6 +304,8 @@ static void world_steps(struct world *w)
     long limit = 400000 + 4000L * n * (w->options.ops + 10);
     while (idle < n && !w->failure[0]) {
         int rank = ranks_step(&w->ranks), finished = 0;
+        if (w->options.seed & 4) /* who is late means no other than the rest */
+            ranks_doubt(&w->ranks, rank);
         if (wdl_prng_chance(&w->prng, 300))
             finished = rank_act(w, rank);
         for (int g = 0; g < w->made[rank] && n < 10; g++)

@@ -1,0 +1,449 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Collectives whose ranks do not mean
+ * the same (fail.h). */
+#include "mpid/coll/fail.h"
+#include <string.h>
+#include "mpid/coll/node.h"
+
+/* The first question is asked so long after the last move, the others less and less often. */
+#define DOUBT_FIRST_NS 50000000u
+#define DOUBT_LAST_NS 1000000000u
+
+uint32_t wdl_print_of(uint32_t row, const struct wdl_coll_args *args, int syncs)
+{
+    uint64_t words[4] = {row}, h = 0;
+    if (args) {
+        words[1] = args->flags;
+        words[2] = wdl_flow_of(args) == WDL_FLOW_ALL ? 0 : (uint64_t) args->root;
+        words[3] = args->variable || args->kind == WDL_COLL_CUSTOM ? 0 : args->bytes;
+    }
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        h = (h ^ words[i]) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+    }
+    return (uint32_t) (h % ((1u << (WDL_PRINT_BITS - 1)) - 1) + 1) << 1 | (uint32_t) (syncs != 0);
+}
+
+static int has_same_credit(uint32_t one, uint32_t other)
+{
+    return one == 0 || other == 0 || (one & 1) == (other & 1);
+}
+
+static int say(struct wdl_coll *coll, int peer, struct wdl_coll_pkt pkt, enum wdl_pkt what,
+               uint32_t print)
+{
+    pkt.what = what | print << WDL_PKT_BITS;
+    int status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &pkt, sizeof(pkt), NULL, 0, NULL);
+    return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK; /* who is gone waits for nothing */
+}
+
+static int peer_of(const struct wdl_team *team, int rank)
+{
+    return team->params.peer_of(team->params.ctx, rank);
+}
+
+/* --- what has failed -------------------------------------------------------------------------- */
+
+static struct wdl_doom *doom_take(struct wdl_team *team, uint32_t seq)
+{
+    struct wdl_list *node;
+    wdl_list_for (node, &team->dooms) {
+        struct wdl_doom *d = wdl_container_of(node, struct wdl_doom, link);
+        if (d->seq == seq) {
+            wdl_list_remove(node);
+            return d;
+        }
+    }
+    return NULL;
+}
+
+/* The one there is, or new; NULL: memory is short. */
+static struct wdl_doom *doom_get(struct wdl_team *team, uint32_t seq)
+{
+    const struct wdl_host *host = &team->coll->host;
+    struct wdl_doom *d = doom_take(team, seq);
+    if (!d)
+        d = host->ops->alloc(host->ctx, sizeof(*d) + ((size_t) team->size + 7) / 8);
+    if (!d)
+        return NULL;
+    wdl_list_init(&d->link);
+    d->seq = seq;
+    return d;
+}
+
+void wdl_team_dooms_free(struct wdl_team *team)
+{
+    const struct wdl_host *host = &team->coll->host;
+    struct wdl_list *node;
+    while ((node = wdl_list_pop(&team->dooms)) != NULL)
+        host->ops->free(host->ctx, wdl_container_of(node, struct wdl_doom, link));
+}
+
+static void look_again(struct wdl_team *team)
+{
+    if (wdl_list_empty(&team->wait))
+        wdl_list_push(&team->coll->waiting, &team->wait);
+}
+
+void wdl_team_close(struct wdl_team *team, int status)
+{
+    team->status = status;
+    look_again(team);
+}
+
+static int express_waits(struct wdl_run *run, struct wdl_car_run *c)
+{
+    (void) c;
+    return run->doom ? WDL_AGAIN : WDL_OK;
+}
+
+/* Without memory for it nobody is told yet: who waits asks again. */
+void wdl_run_fail(struct wdl_run *run)
+{
+    struct wdl_team *team = run->team;
+    if (run->doom)
+        return;
+    run->doom = doom_get(team, run->seq);
+    if (!run->doom)
+        return;
+    run->status = WDL_ERR_TRUNCATE;
+    team->failing++;
+    team->coll->stats.failed++;
+    if (!run->graph) {
+        run->watch = express_waits;
+    } else {
+        run->cars_left++;
+        run->users_left += run->req != NULL;
+    }
+    look_again(team);
+}
+
+void wdl_run_look_up(struct wdl_run *run)
+{
+    struct wdl_list *node;
+    wdl_list_for (node, &run->team->dooms)
+        if (wdl_container_of(node, struct wdl_doom, link)->seq == run->seq) {
+            wdl_run_fail(run);
+            return;
+        }
+}
+
+static int tell_all(struct wdl_team *team, uint32_t seq, uint32_t print, enum wdl_pkt what,
+                    int *told)
+{
+    struct wdl_coll_pkt pkt = {team->params.id, seq, (uint32_t) team->rank, 0, 0};
+    for (; *told < team->size; ++*told) {
+        pkt.offset = (uint64_t) *told;
+        if (*told != team->rank &&
+            say(team->coll, peer_of(team, *told), pkt, what, print) == WDL_AGAIN)
+            return WDL_AGAIN;
+    }
+    return WDL_OK;
+}
+
+/* What will not begin here. */
+static int dooms_step(struct wdl_team *team)
+{
+    const struct wdl_host *host = &team->coll->host;
+    struct wdl_list *node;
+    int n = 0;
+    for (; team->status != WDL_OK && (node = team->dooms.next) != &team->dooms; n++) {
+        struct wdl_doom *d = wdl_container_of(node, struct wdl_doom, link);
+        if (tell_all(team, d->seq, 0, WDL_PKT_OUT, &d->out_told) == WDL_AGAIN)
+            break;
+        wdl_list_remove(node);
+        host->ops->free(host->ctx, d);
+    }
+    return n;
+}
+
+/* Is it over? */
+static int fail_step(struct wdl_run *run)
+{
+    struct wdl_team *team = run->team;
+    struct wdl_doom *d = run->doom;
+    if (tell_all(team, run->seq, run->print, WDL_PKT_FAIL, &d->fail_told) == WDL_AGAIN)
+        return 0;
+    if (run->graph && !wdl_run_drain(run))
+        return 0;
+    run->status = WDL_ERR_TRUNCATE;
+    return tell_all(team, run->seq, run->print, WDL_PKT_OUT, &d->out_told) == WDL_OK &&
+           d->outs == team->size - 1;
+}
+
+static void fail_end(struct wdl_run *run)
+{
+    struct wdl_team *team = run->team;
+    const struct wdl_host *host = &team->coll->host;
+    host->ops->free(host->ctx, run->doom);
+    run->doom = NULL;
+    team->failing--;
+    wdl_cells_forget(team, run->seq);
+    if (run->graph)
+        wdl_run_release(run);
+}
+
+int wdl_team_fail_step(struct wdl_team *team)
+{
+    int n = dooms_step(team);
+    team->coll->busy++;
+    for (struct wdl_list *node = team->running.next; node != &team->running;) {
+        struct wdl_run *run = wdl_container_of(node, struct wdl_run, link);
+        node = node->next;
+        if (!run->doom || !fail_step(run))
+            continue;
+        fail_end(run);
+        n++;
+        node = team->running.next; /* whatever the caller has done about it */
+    }
+    team->coll->busy--;
+    return n;
+}
+
+/* --- what is heard ---------------------------------------------------------------------------- */
+
+enum where { BEFORE, IN, BEHIND, NOWHERE };
+
+/* How far are we with collective `seq`? */
+static enum where where_is(const struct wdl_team *team, uint32_t seq)
+{
+    uint32_t slot = seq & ((uint32_t) team->window - 1);
+    const struct wdl_run *run = team->slots[slot];
+    if ((int32_t) (seq - team->done) < 0)
+        return BEHIND;
+    if (seq - team->done >= (uint32_t) team->window)
+        return NOWHERE;
+    if (run && run->seq == seq)
+        return IN;
+    return team->finished[slot] ? BEHIND : BEFORE;
+}
+
+static struct wdl_run *run_of(const struct wdl_team *team, uint32_t seq)
+{
+    return team->slots[seq & ((uint32_t) team->window - 1)];
+}
+
+/* What this rank meant by a collective that has begun; 0: that is not known. */
+static uint32_t print_of(const struct wdl_team *team, uint32_t seq)
+{
+    return team->next - seq <= (uint32_t) team->window
+               ? team->prints[seq & ((uint32_t) team->window - 1)]
+               : 0;
+}
+
+/* Who disagrees about credit has other numbers from here on. On a node nothing carries it. */
+static void credit_compare(struct wdl_team *team, const struct wdl_coll_pkt *pkt, enum where where)
+{
+    if (!team->on_node && (where == IN || where == BEHIND) &&
+        !has_same_credit(print_of(team, pkt->seq), pkt->what >> WDL_PKT_BITS))
+        wdl_team_close(team, WDL_ERR_TRUNCATE);
+}
+
+static int fail_come(struct wdl_team *team, int src, const struct wdl_coll_pkt *pkt,
+                     enum where where)
+{
+    struct wdl_coll_pkt out = {pkt->team, pkt->seq, (uint32_t) team->rank, 0, 0};
+    credit_compare(team, pkt, where);
+    if (where == IN) {
+        wdl_run_fail(run_of(team, pkt->seq));
+        return WDL_OK;
+    }
+    if (where == BEHIND || team->status != WDL_OK)
+        return say(team->coll, src, out, WDL_PKT_OUT, print_of(team, pkt->seq));
+    struct wdl_doom *d = where == BEFORE ? doom_get(team, pkt->seq) : NULL;
+    if (!d)
+        return where == BEFORE ? WDL_AGAIN : WDL_ERR_PROTO;
+    wdl_list_push(&team->dooms, &d->link);
+    return WDL_OK;
+}
+
+/* For us it has failed in any case: to others `src` would have nothing to say. */
+static int out_come(struct wdl_team *team, const struct wdl_coll_pkt *pkt, enum where where)
+{
+    struct wdl_doom *d = NULL;
+    unsigned char bit = (unsigned char) (1u << pkt->role % 8);
+    credit_compare(team, pkt, where);
+    if (where == BEHIND)
+        return WDL_OK;
+    if (where == IN) {
+        wdl_run_fail(run_of(team, pkt->seq));
+        d = run_of(team, pkt->seq)->doom;
+    } else if (team->status != WDL_OK) {
+        return WDL_OK;
+    } else if (where == BEFORE) {
+        d = doom_get(team, pkt->seq);
+        if (d)
+            wdl_list_push(&team->dooms, &d->link);
+    } else {
+        return WDL_ERR_PROTO;
+    }
+    if (!d)
+        return WDL_AGAIN;
+    d->outs += !(d->out[pkt->role / 8] & bit);
+    d->out[pkt->role / 8] |= bit;
+    return WDL_OK;
+}
+
+/* Does this rank's graph send the asker what it waits for? */
+static int gives(const struct wdl_run *run, int src, const struct wdl_coll_pkt *pkt)
+{
+    if (run->print != pkt->what >> WDL_PKT_BITS)
+        return 0;
+    if (pkt->role == WDL_ROLE_NONE)
+        return 1;
+    for (int i = 0; run->graph && i < run->graph->ncars; i++) {
+        const struct wdl_car *car = &run->graph->cars[i];
+        if (car->kind == WDL_CAR_SEND && car->role == pkt->role && car->bytes == pkt->offset &&
+            peer_of(run->team, car->peer) == src)
+            return 1;
+    }
+    return 0;
+}
+
+static int ask_come(struct wdl_team *team, int src, const struct wdl_coll_pkt *pkt,
+                    enum where where)
+{
+    struct wdl_coll_pkt answer = {pkt->team, pkt->seq, pkt->role, 0, 0};
+    if (where == IN && !run_of(team, pkt->seq)->doom && !gives(run_of(team, pkt->seq), src, pkt))
+        wdl_run_fail(run_of(team, pkt->seq));
+    if (where == BEHIND)
+        return say(team->coll, src, answer, WDL_PKT_OVER, print_of(team, pkt->seq));
+    if (where == IN || team->status == WDL_OK)
+        return WDL_OK; /* we are in it, or late */
+    answer.role = (uint32_t) team->rank;
+    return say(team->coll, src, answer, WDL_PKT_OUT, 0);
+}
+
+/* Has a RECV got all, be it that nobody has looked? */
+static int is_there(const struct wdl_run *run, int i)
+{
+    const struct wdl_car *car = &run->graph->cars[i];
+    return run->cars[i].state == WDL_CAR_COMPLETE || (car->shm && wdl_shm_load(run, car));
+}
+
+/* Where messages keep their order, nothing comes any more from who has finished. */
+static int over_come(struct wdl_team *team, int src, const struct wdl_coll_pkt *pkt,
+                     enum where where)
+{
+    struct wdl_run *run = where == IN ? run_of(team, pkt->seq) : NULL;
+    uint32_t print = pkt->what >> WDL_PKT_BITS;
+    if (!run || run->doom)
+        return WDL_OK;
+    if (pkt->role == WDL_ROLE_NONE || !run->graph) {
+        if (print != 0 && print != run->print)
+            wdl_run_fail(run);
+        return WDL_OK;
+    }
+    int i = pkt->role < run->graph->nroles ? run->graph->car_of_role[pkt->role] : WDL_CAR_NONE;
+    if (i == WDL_CAR_NONE || peer_of(team, run->graph->cars[i].peer) != src)
+        return WDL_ERR_PROTO;
+    if (!is_there(run, i) && (print != run->print || team->coll->proc->ordered))
+        wdl_run_fail(run);
+    return WDL_OK;
+}
+
+/* Our team of that name is gone, and all it did is finished. */
+static int gone(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt, enum wdl_pkt what)
+{
+    if (what == WDL_PKT_ASK)
+        return say(coll, src, *pkt, WDL_PKT_OVER, pkt->what >> WDL_PKT_BITS);
+    if (what != WDL_PKT_FAIL)
+        return WDL_OK;
+    struct wdl_coll_pkt out = *pkt;
+    out.role = (uint32_t) pkt->offset; /* our rank there */
+    return say(coll, src, out, WDL_PKT_OUT, 0);
+}
+
+int wdl_fail_handle(struct wdl_coll *coll, struct wdl_team *team, int src,
+                    const struct wdl_coll_pkt *pkt)
+{
+    enum wdl_pkt what = (enum wdl_pkt)(pkt->what & ((1u << WDL_PKT_BITS) - 1));
+    if (!team)
+        return gone(coll, src, pkt, what);
+    enum where where = where_is(team, pkt->seq);
+    int from_rank = what == WDL_PKT_FAIL || what == WDL_PKT_OUT;
+    if (from_rank &&
+        (pkt->role >= (uint32_t) team->size || peer_of(team, (int) pkt->role) != src))
+        return WDL_ERR_PROTO;
+    switch (what) {
+    case WDL_PKT_ASK:
+        return ask_come(team, src, pkt, where);
+    case WDL_PKT_OVER:
+        return over_come(team, src, pkt, where);
+    case WDL_PKT_FAIL:
+        return fail_come(team, src, pkt, where);
+    case WDL_PKT_OUT:
+        return out_come(team, pkt, where);
+    default:
+        return WDL_ERR_PROTO;
+    }
+}
+
+/* --- doubt ------------------------------------------------------------------------------------ */
+
+static int ask(struct wdl_run *run, int rank, uint32_t role, uint64_t bytes)
+{
+    struct wdl_team *team = run->team;
+    struct wdl_coll_pkt pkt = {team->params.id, run->seq, role, 0, bytes};
+    team->coll->stats.asked++;
+    return say(team->coll, peer_of(team, rank), pkt, WDL_PKT_ASK, run->print);
+}
+
+/* A WATCH may wait for anybody on the node. */
+static int ask_node(struct wdl_run *run)
+{
+    int status = WDL_OK;
+    for (int i = 0; i < wdl_node_size(run->team) && status == WDL_OK; i++)
+        if (i != wdl_node_place(run->team))
+            status = ask(run, wdl_node_rank(run->team, i), WDL_ROLE_NONE, 0);
+    return status;
+}
+
+static void run_doubt(struct wdl_run *run)
+{
+    int watches = !run->graph, status = WDL_OK;
+    if (run->doom)
+        return;
+    for (int i = 0; run->graph && i < run->graph->ncars && status == WDL_OK; i++) {
+        const struct wdl_car *car = &run->graph->cars[i];
+        if (run->cars[i].state != WDL_CAR_ARMED)
+            continue;
+        if (car->kind == WDL_CAR_RECV)
+            status = ask(run, car->peer, car->role, car->bytes);
+        watches |= car->kind == WDL_CAR_WATCH;
+    }
+    if (watches && status == WDL_OK)
+        (void) ask_node(run);
+}
+
+/* A team's first collective waits for ranks that have not made the team. */
+static void teams_doubt(struct wdl_coll *coll)
+{
+    struct wdl_list *at, *node;
+    for (int i = 0; i < WDL_COLL_BUCKETS; i++)
+        wdl_list_for (at, &coll->teams[i]) {
+            struct wdl_team *team = wdl_container_of(at, struct wdl_team, link);
+            if (!team->open)
+                continue;
+            wdl_list_for (node, &team->running)
+                run_doubt(wdl_container_of(node, struct wdl_run, link));
+        }
+}
+
+void wdl_coll_doubt(struct wdl_proc *proc)
+{
+    struct wdl_coll *coll = proc->coll;
+    if (!coll)
+        return;
+    const struct wdl_coll_stats *s = &coll->stats;
+    uint64_t now = proc->host.ops->now_ns(proc->host.ctx);
+    uint64_t seen = s->started + s->finished + s->sent + s->stored;
+    if (seen != coll->doubt_seen) {
+        coll->doubt_seen = seen;
+        coll->doubt_ns = DOUBT_FIRST_NS;
+        coll->doubt_at = now + coll->doubt_ns;
+    } else if (now >= coll->doubt_at) {
+        teams_doubt(coll);
+        coll->doubt_ns *= coll->doubt_ns < DOUBT_LAST_NS ? 2 : 1;
+        coll->doubt_at = now + coll->doubt_ns;
+    }
+}

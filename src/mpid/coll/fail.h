@@ -1,0 +1,72 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Collectives whose ranks do not mean the same: other lengths, another operation, another root.
+ * That is the program's mistake; nobody waits for ever for it, and nothing is written out of its
+ * bounds. Inside the collectives.
+ *
+ * A piece of data says what its sender means (its print), and how much may be put somewhere is said
+ * with the address: who gets what does not fit fails. Where two wait for each other, one for data,
+ * one for leave to send it, nothing crosses: who has waited long asks those it waits for
+ * (wdl_coll_doubt). Whoever knows the answer to be no fails.
+ *
+ * Who fails tells all ranks, FAIL, and so does each of them that has not finished the collective.
+ * They leave the rest of it undone, and when the network reads and writes nothing for it here any
+ * more, tell all: OUT. So does who is asked and has finished it.
+ *
+ * Invariants:
+ *  1. A collective that has failed ends on a rank when all others are out of it. Then nobody writes
+ *     into that rank's memory any more; and all have begun it, so that it carries credit as any.
+ *  2. No message is sent for this, and none waited for, where ranks mean the same and come in time.
+ *  3. Ranks that disagree about which collectives carry credit have no numbers in common: their
+ *     team is closed (team->status).
+ */
+#ifndef WDL_MPID_COLL_FAIL_H_INCLUDED
+#define WDL_MPID_COLL_FAIL_H_INCLUDED
+
+#include "mpid/coll/coll_impl.h"
+
+/* A collective that has failed, or is known to before it begins here. */
+struct wdl_doom {
+    struct wdl_list link; /* team->dooms until it begins */
+    uint32_t seq;
+    int fail_told, out_told; /* ranks below have been told */
+    int outs; /* ranks that are out of it */
+    unsigned char out[]; /* a bit a rank */
+};
+
+/* What a rank means by a collective, in WDL_PRINT_BITS, without lengths that are not all ranks' to
+ * know; args: NULL, it is an empty one. 0 is nothing. */
+enum { WDL_PRINT_BITS = 24 };
+uint32_t wdl_print_of(uint32_t row, const struct wdl_coll_args *args, int syncs);
+/* On a node, where the boards say lengths. */
+static inline uint32_t wdl_print_on_node(enum wdl_coll_kind kind, int root)
+{
+    const uint32_t rooted = 1u << WDL_COLL_BROADCAST | 1u << WDL_COLL_SCATTER |
+                            1u << WDL_COLL_GATHER | 1u << WDL_COLL_REDUCE;
+    return ((uint32_t) kind + 1) | (rooted >> kind & 1 ? (uint32_t) root << 8 : 0);
+}
+
+/* This rank's is not what others mean; or they say so. It ends later, with ERR_TRUNCATE. */
+void wdl_run_fail(struct wdl_run *run);
+/* It begins: is it known to fail? */
+void wdl_run_look_up(struct wdl_run *run);
+static inline void wdl_run_look_doomed(struct wdl_run *run)
+{
+    if (!wdl_list_empty(&run->team->dooms))
+        wdl_run_look_up(run);
+}
+/* No collective begins in this team any more: others have other numbers, or memory is short. */
+void wdl_team_close(struct wdl_team *team, int status);
+/* Move on what has failed in this team, if wdl_team_fails; how much was done. */
+int wdl_team_fail_step(struct wdl_team *team);
+static inline int wdl_team_fails(const struct wdl_team *team)
+{
+    return team->failing || (team->status != WDL_OK && !wdl_list_empty(&team->dooms));
+}
+void wdl_team_dooms_free(struct wdl_team *team);
+
+/* ASK, OVER, FAIL, OUT from `src`; team: NULL, there is none of that name. */
+int wdl_fail_handle(struct wdl_coll *coll, struct wdl_team *team, int src,
+                    const struct wdl_coll_pkt *pkt);
+
+#endif
