@@ -23,9 +23,10 @@ uint32_t wdl_print_of(uint32_t row, const struct wdl_coll_args *args, int syncs)
     return (uint32_t) (h % ((1u << (WDL_PRINT_BITS - 1)) - 1) + 1) << 1 | (uint32_t) (syncs != 0);
 }
 
+/* 0 is not known. */
 static int has_same_credit(uint32_t one, uint32_t other)
 {
-    return one == 0 || other == 0 || (one & 1) == (other & 1);
+    return one == 0 || (one & 1) == (other & 1);
 }
 
 static int say(struct wdl_coll *coll, int peer, struct wdl_coll_pkt pkt, enum wdl_pkt what,
@@ -86,7 +87,13 @@ static void look_again(struct wdl_team *team)
 
 void wdl_team_close(struct wdl_team *team, int status)
 {
+    struct wdl_list *node;
     team->status = status;
+    wdl_list_for (node, &team->running) {
+        struct wdl_run *run = wdl_container_of(node, struct wdl_run, link);
+        if (run->doom)
+            run->doom->fail_told = 0; /* whoever has not begun it must not wait for its number */
+    }
     look_again(team);
 }
 
@@ -131,6 +138,8 @@ static int tell_all(struct wdl_team *team, uint32_t seq, uint32_t print, enum wd
                     int *told)
 {
     struct wdl_coll_pkt pkt = {team->params.id, seq, (uint32_t) team->rank, 0, 0};
+    if (team->status != WDL_OK)
+        print = 0;
     for (; *told < team->size; ++*told) {
         pkt.offset = (uint64_t) *told;
         if (*told != team->rank &&
@@ -230,12 +239,24 @@ static uint32_t print_of(const struct wdl_team *team, uint32_t seq)
                : 0;
 }
 
-/* Who disagrees about credit has other numbers from here on. On a node nothing carries it. */
+/* Who disagrees about credit has other numbers from here on; on a node nothing carries it. Who has
+ * closed the team says no print. */
 static void credit_compare(struct wdl_team *team, const struct wdl_coll_pkt *pkt, enum where where)
 {
-    if (!team->on_node && (where == IN || where == BEHIND) &&
-        !has_same_credit(print_of(team, pkt->seq), pkt->what >> WDL_PKT_BITS))
+    uint32_t print = pkt->what >> WDL_PKT_BITS;
+    int differs = !team->on_node && (where == IN || where == BEHIND) &&
+                  !has_same_credit(print_of(team, pkt->seq), print);
+    if (team->status == WDL_OK && (print == 0 || differs))
         wdl_team_close(team, WDL_ERR_TRUNCATE);
+}
+
+/* What we say of it to `pkt`, of which we may know no more than that. */
+static uint32_t answer_of(const struct wdl_team *team, const struct wdl_coll_pkt *pkt)
+{
+    uint32_t print = print_of(team, pkt->seq);
+    if (team->status != WDL_OK)
+        return 0;
+    return print ? print : pkt->what >> WDL_PKT_BITS;
 }
 
 static int fail_come(struct wdl_team *team, int src, const struct wdl_coll_pkt *pkt,
@@ -248,7 +269,7 @@ static int fail_come(struct wdl_team *team, int src, const struct wdl_coll_pkt *
         return WDL_OK;
     }
     if (where == BEHIND || team->status != WDL_OK)
-        return say(team->coll, src, out, WDL_PKT_OUT, print_of(team, pkt->seq));
+        return say(team->coll, src, out, WDL_PKT_OUT, answer_of(team, pkt));
     struct wdl_doom *d = where == BEFORE ? doom_get(team, pkt->seq) : NULL;
     if (!d)
         return where == BEFORE ? WDL_AGAIN : WDL_ERR_PROTO;
@@ -350,7 +371,7 @@ static int gone(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt, 
         return WDL_OK;
     struct wdl_coll_pkt out = *pkt;
     out.role = (uint32_t) pkt->offset; /* our rank there */
-    return say(coll, src, out, WDL_PKT_OUT, 0);
+    return say(coll, src, out, WDL_PKT_OUT, pkt->what >> WDL_PKT_BITS);
 }
 
 int wdl_fail_handle(struct wdl_coll *coll, struct wdl_team *team, int src,
