@@ -4,15 +4,18 @@
  * who can see it gets MPI_ERR_TRUNCATE, nobody's memory is written to where it may not be, nobody
  * waits for ever, and the communicator is as good as before. Lengths on both sides of what fits a
  * board.
+ *
+ * coll_lengths nodes: among those of several nodes, on the engine: it may be that nobody sees it.
+ * Lengths on both sides of what fits a cell, too.
  */
 #include "testing.h"
 
 enum { LONG = 9000, SPOILT = -77 };
 
-static const int counts[] = {1, 300, LONG, 0};
+static const int counts[] = {1, 300, LONG, 0}, counts_nodes[] = {1, 2, 40, LONG};
 enum { COUNTS = sizeof counts / sizeof counts[0] };
 static MPI_Comm comm;
-static int rank, size;
+static int rank, size, nodes;
 static int64_t *from, *to;
 
 /* Who is told: all; all but the root, or the one; the root; the one and those above it. */
@@ -84,6 +87,8 @@ static int call(int kind, int n, int root)
 
 static int is_told(enum told told, int one, int root)
 {
+    if (nodes)
+        return 0;
     switch (told) {
     case RECEIVERS:
         return rank != root && (one == root || rank == one);
@@ -134,7 +139,11 @@ static void differ(int kind, int most, int ones, int one, int root, int waits)
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv);
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, t_rank, MPI_INFO_NULL, &comm);
+    nodes = argc > 1 && strcmp(argv[1], "nodes") == 0;
+    if (nodes)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    else
+        MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, t_rank, MPI_INFO_NULL, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
@@ -143,7 +152,8 @@ int main(int argc, char **argv)
     for (int kind = 0; size > 1 && kind < (int) (sizeof kinds / sizeof kinds[0]); kind++)
         for (int i = 0; i < COUNTS * COUNTS; i++)
             for (int one = 0; i / COUNTS != i % COUNTS && one < size && one < 3; one++) {
-                int most = counts[i / COUNTS], ones = counts[i % COUNTS];
+                const int *list = nodes ? counts_nodes : counts;
+                int most = list[i / COUNTS], ones = list[i % COUNTS];
                 if (!kinds[kind].of_nothing && (most == 0 || ones == 0))
                     continue;
                 differ(kind, most, ones, one, size - 1, i % 2);

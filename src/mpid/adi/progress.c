@@ -63,6 +63,7 @@ cvars:
 */
 
 #define POLLS_PER_YIELD 16      /* polls of a spinning thread between two offers of the lock */
+#define TESTS_PER_DOUBT 64      /* fruitless MPI_Test that look whether a collective waits long */
 #define HOOKS_EVERY 16          /* quick waits between two that look at everything */
 
 /* The progress thread reads the count without our lock. */
@@ -136,11 +137,14 @@ static void be_patient(MPID_Progress_state * state)
     if (state->polls <= (unsigned) wdl_adi.spin_polls) {
         if (state->polls % POLLS_PER_YIELD == 0)
             MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
-    } else if (may_nap(state)) {
-        nap(state);
-    } else {
-        give_away();
+        return;
     }
+    if (wdl_adi.proc)
+        wdl_coll_doubt(wdl_adi.proc);
+    if (may_nap(state))
+        nap(state);
+    else
+        give_away();
 }
 
 void MPID_Progress_start(MPID_Progress_state * state)
@@ -232,6 +236,8 @@ int MPID_Progress_test(MPID_Progress_state * state)
     int events;
     (void) state;
     int mpi_errno = poll_once(&events);
+    if (events == 0 && wdl_adi.polls % TESTS_PER_DOUBT == 0 && wdl_adi.proc)
+        wdl_coll_doubt(wdl_adi.proc);
     if (events == 0 && wdl_adi.spin_polls == 0)
         /* a program that loops over MPI_Test must not starve the others on its processor */
         sched_yield();

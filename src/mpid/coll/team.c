@@ -333,7 +333,7 @@ int wdl_teams_look(struct wdl_coll *coll)
     int n = 0;
     wdl_list_for_safe (node, after, &coll->waiting) {
         struct wdl_team *team = wdl_container_of(node, struct wdl_team, wait);
-        if (wdl_team_fails(team) && wdl_team_fail_step(team)) { /* whose caller may have ended teams */
+        if (wdl_team_fails(team) && wdl_team_fail_step(team)) { /* callers may have ended teams */
             n++;
             after = coll->waiting.next;
             continue;

@@ -1,9 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Simulated worlds of collectives in which one rank means another length, another root or another
- * operation than the rest: nobody waits for ever, nothing is written out of a rank's own bounds, who
- * does not end well says ERR_TRUNCATE, and what comes behind is right. In worlds without mistakes
- * nobody is told of one, however long ranks wait for each other.
+ * operation than the rest: nobody waits for ever, nothing is written out of a rank's own bounds,
+ * who does not end well says ERR_TRUNCATE, and what comes behind is right. In worlds without
+ * mistakes nobody is told of one, however long ranks wait for each other.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,7 +55,8 @@ static int below(struct world *w, int n)
 /* On both sides of what decides: nothing, cells, packets, boards, the algorithms' costs. */
 static size_t length(struct world *w)
 {
-    static const size_t some[] = {0, 4, 8, 128, 256, 260, 800, 960, 964, 1800, 2048, 2052, 5000, LONG};
+    static const size_t some[] = {0,   4,   8,    128,  256,  260,  800,
+                                  960, 964, 1800, 2048, 2052, 5000, LONG};
     return some[below(w, sizeof(some) / sizeof(some[0]))];
 }
 
