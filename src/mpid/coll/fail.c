@@ -107,7 +107,7 @@ static int express_waits(struct wdl_run *run, struct wdl_car_run *c)
 void wdl_run_fail(struct wdl_run *run)
 {
     struct wdl_team *team = run->team;
-    if (run->doom)
+    if (run->doom || (!run->graph && run->watch == express_waits)) /* over, and not looked at */
         return;
     run->doom = doom_get(team, run->seq);
     if (!run->doom)

@@ -316,7 +316,9 @@ static int world(const void *options)
         return worlds_failed(w->failure);
     for (int k = 0; k < w->o.ops; k++)
         op_free(w, &w->op[k]);
-    ranks_drop(&w->r, w->teams);
+    for (int i = 0; i < w->o.ranks; i++) /* what has no request may still wait */
+        while (wdl_team_destroy(w->teams[i]) == WDL_AGAIN)
+            ranks_doubt(&w->r, ranks_step(&w->r));
     while (!wdl_sim_quiescent(w->r.sim))
         ranks_step(&w->r);
     for (int i = 0; i < w->o.ranks && w->o.faults; i++)
