@@ -103,6 +103,10 @@ struct wdl_run {
 struct wdl_span {
     int size, root_children; /* of the tree's root */
     uint64_t tree_ps; /* the tree's time */
+    struct wdl_span_child { /* of the root's, in sending order: ranks below and its tree's time */
+        int size;
+        uint64_t tree_ps;
+    } child[WDL_CHILDREN_MAX];
     struct wdl_tree_shape tree; /* for rooted collectives and flags */
     struct wdl_pattern_spread spread; /* for flags of all to all */
 };

@@ -22,22 +22,34 @@ struct wdl_cost wdl_cost_of(const struct wdl_team *team, const struct wdl_coll_a
                              .few = team->size < team->links};
 }
 
+static double pieces(const struct wdl_cost *c, double bytes)
+{
+    return bytes > c->chunk ? (double) (uint64_t) ((bytes + c->chunk - 1) / c->chunk) : 1;
+}
+
 /* How long a message keeps a port, more than an empty one. */
 static double more(const struct wdl_cost *c, double bytes)
 {
-    double pieces = (double) (uint64_t) ((bytes + c->chunk - 1) / c->chunk);
-    return bytes * c->byte + (pieces > 1 ? (pieces - 1) * c->gap : 0);
+    return bytes * c->byte + (pieces(c, bytes) - 1) * c->gap;
 }
 
+/* The last of several pieces, which is the shortest, waits at its receiver's port until the one
+ * before it leaves that. */
 static double hop(const struct wdl_cost *c, double bytes)
 {
-    return c->latency + more(c, bytes);
+    double n = pieces(c, bytes), counted = n > 1 ? n * c->chunk : bytes;
+    return c->latency + counted * c->byte + (n - 1) * c->gap;
 }
 
 /* For the first message: that its receiver is ready. Later ones hear of it in the meantime. */
 static double ready(const struct wdl_cost *c, double bytes)
 {
     return bytes > c->cell ? c->latency : 0;
+}
+
+static double latest(double a, double b)
+{
+    return a > b ? a : b;
 }
 
 static double tree(const struct wdl_cost *c)
@@ -61,15 +73,10 @@ static struct lane lane_begin(const struct wdl_cost *c, int asked)
     return (struct lane){c->latency, said, c->latency + said};
 }
 
-static double latest(double a, double b)
+/* So many pieces alike; returns when the last is there. */
+static double lane_pieces(const struct wdl_cost *c, struct lane *l, double bytes, double count)
 {
-    return a > b ? a : b;
-}
-
-/* `pieces` alike; returns when the last is there. */
-static double lane_pieces(const struct wdl_cost *c, struct lane *l, double bytes, double pieces)
-{
-    double busy = c->gap + bytes * c->byte, others = (pieces - 1) * busy;
+    double busy = c->gap + bytes * c->byte, others = (count - 1) * busy;
     double sent = latest(l->done, l->send_free);
     double come = latest(sent + c->latency + bytes * c->byte, l->receive_free) + others;
     l->send_free = sent + others + busy;
@@ -79,11 +86,11 @@ static double lane_pieces(const struct wdl_cost *c, struct lane *l, double bytes
 
 static void lane_pass(const struct wdl_cost *c, struct lane *l, double bytes, double fold)
 {
-    double pieces = (double) (uint64_t) (bytes / c->chunk), rest = bytes - pieces * c->chunk;
+    double full = (double) (uint64_t) (bytes / c->chunk), rest = bytes - full * c->chunk;
     double come = l->done;
-    if (pieces > 0)
-        come = lane_pieces(c, l, c->chunk, pieces);
-    if (rest > 0 || pieces == 0)
+    if (full > 0)
+        come = lane_pieces(c, l, c->chunk, full);
+    if (rest > 0 || full == 0)
         come = lane_pieces(c, l, rest, 1);
     l->done = come + fold;
 }
@@ -114,22 +121,36 @@ double wdl_cost_rounds(const struct wdl_cost *c)
  * takes longer by the data. */
 double wdl_cost_broadcast_tree(const struct wdl_cost *c)
 {
-    return ready(c, c->m) + tree(c) + c->span->root_children * more(c, c->m);
+    double before = c->span->root_children - 1;
+    return ready(c, c->m) + tree(c) + before * more(c, c->m) + hop(c, c->m) - c->latency;
 }
 
-/* The root sends all parts but its own, and then each rank as much. */
-double wdl_cost_broadcast_ring(const struct wdl_cost *c)
-{
-    double part = c->m / c->p, step = c->gap + more(c, part);
-    if (step < hop(c, part < c->chunk ? part : c->chunk))
-        step = hop(c, part < c->chunk ? part : c->chunk);
-    return ready(c, c->m / 2) + tree(c) + more(c, c->m - part) + (c->p - 1) * step;
-}
-
-/* The root's port is what all of the data passes. */
+/* The root's port is what all of the data passes; below it, that of each of its children. A child
+ * is asked by the root while it gathers from others, a leaf is not. */
 double wdl_cost_tree(const struct wdl_cost *c)
 {
-    return ready(c, c->m * c->p / 2) + tree(c) + more(c, c->m * (c->p - 1));
+    const struct wdl_span *span = c->span;
+    int gathers = c->args->kind == WDL_COLL_GATHER;
+    double port = gathers ? ready(c, c->m) : 0, last = 0;
+    for (int i = 0; i < span->root_children; i++) {
+        double bytes = c->m * span->child[i].size, below = c->m * (span->child[i].size - 1);
+        if (!gathers)
+            port = latest(port, ready(c, bytes));
+        last = latest(last, port + hop(c, bytes) + (double) span->child[i].tree_ps / 1000 +
+                                more(c, below));
+        port += c->gap + more(c, bytes);
+    }
+    return last;
+}
+
+/* The parts go down the tree, and then round the ring: whole ones, or piece by piece. */
+double wdl_cost_broadcast_ring(const struct wdl_cost *c)
+{
+    struct wdl_cost parts = *c;
+    double part = c->m / c->p, piece = part < c->chunk ? part : c->chunk;
+    double step = latest(c->gap + hop(c, part) - c->latency, hop(c, piece));
+    parts.m = part;
+    return wdl_cost_tree(&parts) + c->latency + (c->p - 1) * step;
 }
 
 static double direct(const struct wdl_cost *c)

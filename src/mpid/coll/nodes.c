@@ -4,6 +4,17 @@
 
 /* --- spans ------------------------------------------------------------------------------------ */
 
+static void children_time(struct wdl_span *span, const struct wdl_tree_node *root)
+{
+    struct wdl_tree_child child[WDL_CHILDREN_MAX];
+    struct wdl_tree_shape below = span->tree;
+    (void) wdl_tree_children(&span->tree, 0, root, child, WDL_CHILDREN_MAX);
+    for (int i = 0; i < root->children; i++) {
+        below.ranks = child[i].size;
+        span->child[i] = (struct wdl_span_child){child[i].size, wdl_tree_time_ps(&below, 0)};
+    }
+}
+
 /* The optimal tree, or a binomial one where its root would have too many children. */
 static void tree_make(struct wdl_span *span, int children_max, uint64_t eel, uint64_t gap)
 {
@@ -16,6 +27,7 @@ static void tree_make(struct wdl_span *span, int children_max, uint64_t eel, uin
     }
     span->root_children = root.children;
     span->tree_ps = wdl_tree_time_ps(&span->tree, 0);
+    children_time(span, &root);
 }
 
 void wdl_span_make(const struct wdl_team *team, int size, int links, struct wdl_span *span_out)
