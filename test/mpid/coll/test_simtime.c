@@ -91,26 +91,30 @@ START_TEST(broadcast_and_barrier_take_the_optimal_time)
 }
 END_TEST
 
-/* But for 10 %: who waits for a port or a processor does so in the order of coming, and a little
- * more to do may turn that order to the better. */
-static void never_falls(const struct simtime_network *network, int ranks,
+/* Nothing is slower for less data, but where turns at a port change: who waits for a port gets it
+ * in the order of coming, and that may be a worse one for shorter messages; and where the formulas
+ * by which the cheapest row is taken are not the simulation itself. */
+static const struct {
+    enum wdl_coll_kind kind;
+    uint64_t permille; /* of what more takes */
+} less[] = {
+    {WDL_COLL_BROADCAST, 1010},  {WDL_COLL_REDUCE, 1000},   {WDL_COLL_SCAN, 1000},
+    {WDL_COLL_GATHER, 1000},     {WDL_COLL_SCATTER, 1040},  {WDL_COLL_REDUCE_SCATTER, 1000},
+    {WDL_COLL_GATHER_ALL, 1045}, {WDL_COLL_EXCHANGE, 1010}, {WDL_COLL_ALLREDUCE, 1050},
+};
+enum { KINDS = sizeof(less) / sizeof(less[0]) };
+
+static void never_falls(const struct simtime_network *network, int ranks, uint64_t permille,
                         const struct simtime_call *calls, const struct simtime_result *results,
                         int count)
 {
     for (int i = 1; i < count; i++)
-        if (10 * results[i].ns < 9 * results[i - 1].ns)
+        if (1000 * results[i - 1].ns > permille * results[i].ns)
             ck_abort_msg("%s, %d ranks, %s: %zu bytes: %llu ns; %zu bytes: %llu", network->name,
                          ranks, wdl_coll_kind_name(calls[i].kind), calls[i - 1].bytes,
                          (unsigned long long) results[i - 1].ns, calls[i].bytes,
                          (unsigned long long) results[i].ns);
 }
-
-/* Not scatter and gather, which send blocks of several ranks as one message: more of them must be
- * asked for when they are longer, and that they then come later can be to the good (README.md). */
-static const enum wdl_coll_kind kinds[] = {WDL_COLL_BROADCAST, WDL_COLL_REDUCE,
-                                           WDL_COLL_SCAN,      WDL_COLL_GATHER_ALL,
-                                           WDL_COLL_EXCHANGE,  WDL_COLL_ALLREDUCE};
-enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 START_TEST(less_data_is_never_slower)
 {
@@ -122,20 +126,20 @@ START_TEST(less_data_is_never_slower)
         const struct simtime_network *network = &simtime_networks[i % SIMTIME_NETWORKS];
         struct simtime_call calls[SIZES];
         struct simtime_result results[SIZES];
-        int p = ranks[i / SIMTIME_NETWORKS % 8];
-        for (int k = 0; k < SIZES; k++) {
-            calls[k] =
-                (struct simtime_call){.kind = kinds[i / SIMTIME_NETWORKS / 8], .bytes = sizes[k]};
-        }
+        int p = ranks[i / SIMTIME_NETWORKS % 8], kind = i / SIMTIME_NETWORKS / 8;
+        for (int k = 0; k < SIZES; k++)
+            calls[k] = (struct simtime_call){.kind = less[kind].kind, .bytes = sizes[k]};
         simtime_engines(network, p, calls, SIZES, results);
-        never_falls(network, p, calls, results, SIZES);
+        never_falls(network, p, less[kind].permille, calls, results, SIZES);
     }
 }
 END_TEST
 
-/* But for 1 %: a processor that is about to receive may have to send first. An allreduce off the
- * powers of two is a gathering of all vectors, whose bytes count; and a hop more where they no
- * longer fit a cell, so that their receiver is asked. */
+/* But for 1 %: a processor that is about to receive may have to send first. What scatter and scan
+ * send when it is longer than a cell must be asked for: the tree's first child, which has most to
+ * pass on, is the last to be heard. A short allreduce off the powers of two is a gathering of all
+ * vectors, whose bytes count; and a hop more where they do not fit a cell. A long one is cut into
+ * parts that are not whole packets. */
 START_TEST(fewer_ranks_are_never_slower)
 {
     static const struct {
@@ -144,24 +148,39 @@ START_TEST(fewer_ranks_are_never_slower)
         int most;
     } cases[] = {{{.kind = WDL_COLL_BARRIER}, 1010, 260},
                  {{.kind = WDL_COLL_BROADCAST, .bytes = 8}, 1010, 260},
+                 {{.kind = WDL_COLL_BROADCAST, .bytes = 512}, 1000, 64},
+                 {{.kind = WDL_COLL_BROADCAST, .bytes = 4096}, 1000, 64},
                  {{.kind = WDL_COLL_REDUCE, .bytes = 8}, 1010, 260},
+                 {{.kind = WDL_COLL_REDUCE, .bytes = 4096}, 1000, 64},
                  {{.kind = WDL_COLL_SCAN, .bytes = 8}, 1010, 130},
+                 {{.kind = WDL_COLL_SCAN, .bytes = 8192}, 1166, 64},
                  {{.kind = WDL_COLL_SCATTER, .bytes = 8}, 1010, 130},
+                 {{.kind = WDL_COLL_SCATTER, .bytes = 1024}, 1152, 24},
                  {{.kind = WDL_COLL_GATHER, .bytes = 8}, 1010, 130},
+                 {{.kind = WDL_COLL_GATHER, .bytes = 1024}, 1010, 24},
+                 {{.kind = WDL_COLL_GATHER_ALL, .bytes = 8}, 1000, 64},
+                 {{.kind = WDL_COLL_GATHER_ALL, .bytes = 512}, 1000, 64},
+                 {{.kind = WDL_COLL_EXCHANGE, .bytes = 8}, 1000, 64},
+                 {{.kind = WDL_COLL_EXCHANGE, .bytes = 512}, 1003, 64},
+                 {{.kind = WDL_COLL_REDUCE_SCATTER, .bytes = 64}, 1000, 64},
+                 {{.kind = WDL_COLL_REDUCE_SCATTER, .bytes = 512}, 1000, 64},
                  {{.kind = WDL_COLL_ALLREDUCE, .bytes = 4}, 1040, 128},
-                 {{.kind = WDL_COLL_ALLREDUCE, .bytes = 8}, 1145, 260}};
+                 {{.kind = WDL_COLL_ALLREDUCE, .bytes = 8}, 1145, 260},
+                 {{.kind = WDL_COLL_ALLREDUCE, .bytes = 1 << 18}, 1065, 24}};
     for (int n = 0; n < SIMTIME_NETWORKS; n++)
         for (unsigned i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+            const struct simtime_call *call = &cases[i].call;
             uint64_t before = 0;
             for (int p = 2; p <= cases[i].most; p++) {
-                struct simtime_result walk;
-                must(simtime_walk(&simtime_networks[n], p, &cases[i].call, ANY, &walk));
-                if (1000 * before > cases[i].permille * walk.ns)
-                    ck_abort_msg("%s, %s: %d ranks: %llu ns; one less: %llu",
-                                 simtime_networks[n].name,
-                                 wdl_coll_kind_name(cases[i].call.kind), p,
-                                 (unsigned long long) walk.ns, (unsigned long long) before);
-                before = walk.ns;
+                struct simtime_result now;
+                if (!simtime_walk(&simtime_networks[n], p, call, ANY, &now))
+                    now = simtime_engine(&simtime_networks[n], p, call);
+                if (1000 * before > cases[i].permille * now.ns)
+                    ck_abort_msg("%s, %s of %zu bytes: %d ranks: %llu ns; one less: %llu",
+                                 simtime_networks[n].name, wdl_coll_kind_name(call->kind),
+                                 call->bytes, p, (unsigned long long) now.ns,
+                                 (unsigned long long) before);
+                before = now.ns;
             }
         }
 }
