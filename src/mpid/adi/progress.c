@@ -231,6 +231,12 @@ int MPID_Progress_wait(MPID_Progress_state * state)
     return mpi_errno;
 }
 
+int wdl_adi_look(void)
+{
+    int events;
+    return poll_once(&events);
+}
+
 int MPID_Progress_test(MPID_Progress_state * state)
 {
     int events;

@@ -122,12 +122,13 @@ int MPID_Win_lock(int lock_type, int rank, int assert, MPIR_Win * win)
  * has none. */
 static int look_around(MPIR_Win * win)
 {
-    enum { MAPPED_PATIENCE = 32, NODE_PATIENCE = 8 };
+    enum { MAPPED_PATIENCE = 32, NODE_PATIENCE = 8, LOOKS_PER_YIELD = 8 };
     unsigned patience = wdl_win_quick(win->dev.wdl)->place ? MAPPED_PATIENCE :
         win->dev.segment.whole ? NODE_PATIENCE : 1;
     if (++win->dev.calls % patience)
         return MPI_SUCCESS;
-    return MPID_Progress_test(NULL);
+    /* to give the processor away takes as long as tens of these calls */
+    return win->dev.calls / patience % LOOKS_PER_YIELD ? wdl_adi_look() : MPID_Progress_test(NULL);
 }
 
 __attribute__((noinline))

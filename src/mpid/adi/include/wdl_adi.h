@@ -61,6 +61,8 @@ void wdl_adi_asynch_stop(void);
 /* progress.c: wait, with all progress there is to make, until *done, which a completion of the
  * network sets, or until a hook of MPICH fails (an MPI error code). */
 int wdl_adi_wait(const int *done);
+/* All progress there is to make now, as MPID_Progress_test, but the processor is kept. */
+int wdl_adi_look(void);
 
 /* win.c: begin and end of the RMA module; MPI error codes. */
 int wdl_adi_rma_init(struct wdl_proc *proc);
