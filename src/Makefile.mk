@@ -71,7 +71,6 @@ windlass_core_sources = \
     %D%/mpid/rma/fence.c \
     %D%/mpid/rma/grant.c \
     %D%/mpid/rma/handle.c \
-    %D%/mpid/rma/stream.c \
     %D%/mpid/rma/issue.c \
     %D%/mpid/rma/kernel.c \
     %D%/mpid/rma/keys.c \
@@ -89,6 +88,7 @@ windlass_core_sources = \
     %D%/mpid/rma/room.c \
     %D%/mpid/rma/send.c \
     %D%/mpid/rma/serve.c \
+    %D%/mpid/rma/stream.c \
     %D%/mpid/rma/table.c \
     %D%/mpid/rma/types.c \
     %D%/mpid/rma/win.c \

@@ -23,9 +23,9 @@ struct wdl_arena_block *wdl_arena_take(size_t bytes, int users, uint64_t *card_o
 char *wdl_arena_at(int peer, uint64_t card);
 /* Each of a block's users has done with it, its owner too. */
 void wdl_arena_leave(char *block);
-/* Is there one? Can this node's processes also fetch from each other's private memory? */
 /* May a card that another process has told us stand for so many bytes? */
 int wdl_arena_holds(uint64_t card, size_t bytes);
+/* Is there one? Can this node's processes also fetch from each other's private memory? */
 int wdl_arena_is_open(void);
 int wdl_arena_fetches(void);
 

@@ -28,7 +28,7 @@
 #define WDL_MAIL_BYTES 32
 #define WDL_MAIL_AREA 8192
 
-struct wdl_mail_stream {        /* a long put or get (stream.h) */
+struct wdl_mail_stream {        /* a long operation (stream.h) */
     uint64_t id;                /* of the ring */
     uint64_t begin, bytes;      /* place of the first byte; how many */
 };

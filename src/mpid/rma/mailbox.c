@@ -343,8 +343,7 @@ static int update(const struct wdl_win *win, const struct wdl_mail *mail, char *
     if (mail->kind == WDL_RMA_CAS) {
         if (mail->bytes != el.packed_bytes)
             return WDL_ERR_UNSUPPORTED;
-        wdl_kernel_compare_swap(mail->bytes, at, mail->data, mail->data + mail->bytes,
-                                data);
+        wdl_kernel_compare_swap(mail->bytes, at, mail->data, mail->data + mail->bytes, data);
         return WDL_OK;
     }
     if (mail->rop >= WDL_ROP_COUNT || !host->ops->op_valid(host->ctx, mail->host_type, mail->rop))

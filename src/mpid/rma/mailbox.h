@@ -48,7 +48,7 @@ struct wdl_mailbox {
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
     struct wdl_stream *stream;  /* it is a stream through this ring, or NULL */
-    uint64_t begin, seen;       /* its first place there; how far the other side was seen to be */
+    uint64_t begin, seen;       /* its first place there; how far it was seen to be emptied */
     /* short operations since the last synchronization; before it: several */
     int run, follows;
     struct wdl_mail_past {

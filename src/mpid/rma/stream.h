@@ -27,11 +27,10 @@ struct wdl_target;
 enum { WDL_STREAM_BYTES = 1 << 21 };
 
 struct wdl_stream {             /* zeroed at its making; shared by the processes of a node */
-    uint64_t id, id_pad[7];     /* the maker's */
     /* bytes ever, by who fills and by who empties; place in the ring: % WDL_STREAM_BYTES */
     uint64_t filled, filled_pad[7];
     uint64_t emptied, emptied_pad[7];
-    char head_pad[4096 - 3 * 64];
+    char head_pad[4096 - 2 * 64];
     char ring[WDL_STREAM_BYTES];
 };
 
