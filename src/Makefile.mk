@@ -40,6 +40,7 @@ windlass_core_sources = \
     %D%/mpid/coll/model.c \
     %D%/mpid/coll/node.c \
     %D%/mpid/coll/node_fold.c \
+    %D%/mpid/coll/node_scan.c \
     %D%/mpid/coll/nodes.c \
     %D%/mpid/coll/pattern.c \
     %D%/mpid/coll/prefix.c \
@@ -52,6 +53,7 @@ windlass_core_sources = \
     %D%/mpid/coll/send.c \
     %D%/mpid/coll/shm.c \
     %D%/mpid/coll/sortplan.c \
+    %D%/mpid/coll/staging.c \
     %D%/mpid/coll/sync.c \
     %D%/mpid/coll/team.c \
     %D%/mpid/coll/tree.c \
@@ -154,6 +156,7 @@ windlass_adi_sources =                  \
 
 windlass_headers = \
     %D%/base/assert.h \
+    %D%/base/copy.h \
     %D%/base/list.h \
     %D%/base/pool.h \
     %D%/base/prng.h \
@@ -178,6 +181,7 @@ windlass_headers = \
     %D%/mpid/coll/pattern.h \
     %D%/mpid/coll/prefix.h \
     %D%/mpid/coll/sortplan.h \
+    %D%/mpid/coll/staging.h \
     %D%/mpid/coll/tree.h \
     %D%/mpid/coll/wire.h \
     %D%/mpid/proc/meet.h \

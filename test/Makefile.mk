@@ -5,6 +5,7 @@
 # `make check TESTS=test/base/test_status` runs it alone.
 
 unit_tests =                            \
+    test/base/test_copy                 \
     test/base/test_list                 \
     test/base/test_pool                 \
     test/cost/test_coll                 \
@@ -28,6 +29,7 @@ unit_tests =                            \
     test/mpid/coll/test_run             \
     test/mpid/coll/test_simtime         \
     test/mpid/coll/test_sortplan        \
+    test/mpid/coll/test_staging         \
     test/mpid/coll/test_team            \
     test/mpid/coll/test_threads         \
     test/mpid/coll/test_tree            \

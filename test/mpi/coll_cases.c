@@ -262,6 +262,28 @@ static void sums(int count)
     free(first);
 }
 
+static double number(int i, int at_rank)
+{
+    return (i * 7 + at_rank * 13) % 101 / 3.0;
+}
+
+/* Where no double belongs, on some ranks. */
+static void maxima(int count)
+{
+    double *x = (double *) from, most, is;
+    char *odd = (char *) to + rank % 3;
+    for (int i = 0; i < count; i++)
+        x[i] = number(i, rank);
+    FORM(Allreduce, allreduce, x, (void *) odd, count, MPI_DOUBLE, MPI_MAX);
+    for (int i = 0; i < count; i++) {
+        most = number(i, 0);
+        for (int r = 1; r < size; r++)
+            most = number(i, r) > most ? number(i, r) : most;
+        memcpy(&is, odd + 8 * i, 8);
+        t_check(is == most, "maximum %d of %d is %g, should be %g", i, count, is, most);
+    }
+}
+
 /* --- all of it -------------------------------------------------------------------------------- */
 
 static void everything(MPI_Comm on, const int *counts, int ncounts)
@@ -290,6 +312,7 @@ static void everything(MPI_Comm on, const int *counts, int ncounts)
             }
             reductions(count, root, pair, op);
             sums(count);
+            maxima(count);
         }
     MPI_Op_free(&op);
     MPI_Type_free(&pair);

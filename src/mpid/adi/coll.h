@@ -8,6 +8,7 @@
 
 #include "wdl_adi.h"
 #include "mpid/coll/coll.h"
+#include "mpid/rma/kernel.h"
 
 /* --- coll_shm.c: the arena, memory the node's processes share from the start. Each gives away
  * blocks of its own part and can address all of everybody's. --- */
@@ -19,6 +20,9 @@ int wdl_arena_open(void);
 void wdl_arena_close(void);
 /* A zeroed block that `users` processes will use, or NULL; *card_out says where it is. */
 struct wdl_arena_block *wdl_arena_take(size_t bytes, int users, uint64_t *card_out);
+/* Another for the same users, who leave it with that one. */
+struct wdl_arena_block *wdl_arena_take_more(size_t bytes, struct wdl_arena_block *with,
+                                            uint64_t *card_out);
 /* The block a process of this node has put on its card; NULL for an empty card. */
 char *wdl_arena_at(int peer, uint64_t card);
 /* Each of a block's users has done with it, its owner too. */
@@ -62,6 +66,8 @@ struct wdl_adi_op {             /* an operator at work; the ctx of wdl_coll_op *
     MPI_Op op;
     MPI_Datatype type;
     MPIR_op_function *builtin;  /* or NULL: the user's */
+    const struct wdl_element *element;
+    wdl_kernel_fn kernel;       /* the same for many elements; or NULL: none of ours */
 };
 
 /* Can the engine reduce elements of this type, and how long are they? */

@@ -4,15 +4,39 @@
  * fixed size.
  */
 #include "coll.h"
+#include "rma.h"
 
 /* --- operators -------------------------------------------------------------------------------- */
+
+enum { MANY = 32 };             /* elements that RMA's vector loops are worth it for */
+
+/* The same loop for any address: where a maximum of equals comes from is the loop's to choose, and
+ * must not be another one on another rank. */
+static void by_kernel(const struct wdl_adi_op *op, const char *left, char *inout, size_t count)
+{
+    _Alignas(16) char block[512];
+    const struct wdl_kernel_call call = {.element = op->element };
+    size_t bytes = op->element->packed_bytes, all = count * bytes;
+    if (((uintptr_t) inout & (bytes - 1)) == 0) {
+        op->kernel(&call, inout, left, NULL, count);
+        return;
+    }
+    for (size_t at = 0; at < all; at += sizeof block) {
+        size_t n = all - at < sizeof block ? all - at : sizeof block;
+        memcpy(block, inout + at, n);
+        op->kernel(&call, block, left + at, NULL, n / bytes);
+        memcpy(inout + at, block, n);
+    }
+}
 
 static void apply(void *ctx, const void *left, void *inout, size_t count)
 {
     const struct wdl_adi_op *op = ctx;
     MPI_Aint n = (MPI_Aint) count;
     MPI_Datatype type = op->type;
-    if (op->builtin)
+    if (op->kernel && count >= MANY)
+        by_kernel(op, left, inout, count);
+    else if (op->builtin)
         op->builtin((void *) (uintptr_t) left, inout, &n, &type);
     else
         MPIR_Reduce_local(left, inout, n, type, op->op);
@@ -39,8 +63,14 @@ void wdl_adi_op_make(MPI_Op op, MPI_Datatype type, struct wdl_adi_op *ctx,
     ctx->op = op;
     ctx->type = type;
     ctx->builtin = NULL;
+    ctx->kernel = NULL;
     if (HANDLE_IS_BUILTIN(op) && !MPIR_Typerep_reduce_is_supported(op, type))
         ctx->builtin = MPIR_OP_HDL_TO_FN(op);
+    enum wdl_rop rop = wdl_adi_rop(op);
+    if (ctx->builtin && HANDLE_IS_BUILTIN(type) && rop < WDL_ROP_REPLACE) {
+        ctx->element = wdl_adi_element_of(type);
+        ctx->kernel = ctx->element ? wdl_kernel_typed(ctx->element, rop) : NULL;
+    }
     op_out->fn = apply;
     op_out->ctx = ctx;
     op_out->commutes = MPIR_Op_is_commutative(op);

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * A team's memory within its node: a block of each rank's part of the arena (coll_shm.c), found by
- * what the ranks' cards say once the team's first collective has told them.
+ * what the ranks' cards say once the team's first collective has told them. A second block, for
+ * long data, follows when it is first wanted.
  *
  * A rank without memory to give is reached by messages; no other rank is affected.
  */
@@ -11,6 +12,7 @@ struct wdl_adi_share {
     struct wdl_coll_shm shm;
     int (*peer_of)(void *ctx, int rank);
     void *ctx;
+    struct wdl_arena_block *block;      /* the own one; NULL: none */
     uint64_t card;
     int size, users;
     char *fetches;              /* by rank: can its memory be looked at by its node? */
@@ -48,6 +50,20 @@ static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes
     return wdl_adi_copy_one(peer_of(ctx, rank), 1, (void *) (uintptr_t) here, there, bytes);
 }
 
+static void *staging(void *ctx, size_t bytes, uint64_t * card_out)
+{
+    struct wdl_adi_share *share = ctx;
+    *card_out = 0;
+    if (!share->block || !wdl_arena_take_more(bytes, share->block, card_out))
+        return NULL;
+    return wdl_arena_at(MPIR_Process.rank, *card_out);
+}
+
+static void *staging_of(void *ctx, int rank, uint64_t card, size_t bytes)
+{
+    return wdl_arena_holds(card, bytes) ? wdl_arena_at(peer_of(ctx, rank), card) : NULL;
+}
+
 static void opened(void *ctx, const uint64_t *cards)
 {
     struct wdl_adi_share *share = ctx;
@@ -77,7 +93,8 @@ struct wdl_adi_share *wdl_adi_share_make(struct wdl_team_params *params)
     share->peer_of = params->peer_of;
     share->ctx = params->ctx;
     share->size = params->size;
-    share->shm = (struct wdl_coll_shm) {.segment = segment,.ctx = share };
+    share->shm = (struct wdl_coll_shm) {
+        .segment = segment,.staging = staging,.staging_of = staging_of,.ctx = share };
     if (wdl_arena_fetches()) {
         share->shm.peek = peek;
         share->shm.poke = poke;
@@ -90,8 +107,8 @@ struct wdl_adi_share *wdl_adi_share_make(struct wdl_team_params *params)
     params->opened_ctx = share;
     if (share->users > 1) {
         params->shm = &share->shm;
-        (void) wdl_arena_take(wdl_coll_shm_bytes(wdl_adi.proc, params), share->users,
-                              &params->card);
+        share->block = wdl_arena_take(wdl_coll_shm_bytes(wdl_adi.proc, params), share->users,
+                                      &params->card);
     }
     share->card = params->card;
     if (params->card && wdl_arena_fetches())

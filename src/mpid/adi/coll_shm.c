@@ -6,7 +6,8 @@
  * that a full /dev/shm shows here and not as a signal later.
  *
  * A block is free again when all who used it have left it: who has finished a collective may be
- * read from by ranks that have not.
+ * read from by ranks that have not. More memory for the same users may be bound to a block, and is
+ * left with it.
  */
 #include "coll.h"
 #include "mpidu_init_shm.h"
@@ -17,7 +18,7 @@
 enum { HEAD = 64, PAGE = 4096, PART = 64 << 20 };
 
 struct wdl_arena_block {
-    struct wdl_arena_block *next;
+    struct wdl_arena_block *next, *bound;       /* the one it is left with; or NULL */
     size_t at, bytes;
     int users;
 };
@@ -163,15 +164,35 @@ static struct head *head_of(const struct wdl_arena_block *block)
     return (struct head *) (void *) own_at(block->at);
 }
 
+static int is_left(const struct wdl_arena_block *block)
+{
+    if (block->bound)
+        block = block->bound;
+    /* pairs with the addition in wdl_arena_leave: what its users did is over */
+    return __atomic_load_n(&head_of(block)->left, __ATOMIC_ACQUIRE) >= block->users;
+}
+
+/* A block is taken again: those bound to it are free by themselves. */
+static void unbind_all(const struct wdl_arena_block *block)
+{
+    for (struct wdl_arena_block *other = arena.blocks; other; other = other->next) {
+        if (other->bound != block)
+            continue;
+        other->bound = NULL;
+        other->users = 0;
+    }
+}
+
 /* A block everybody has left; not much larger than wanted. */
 static struct wdl_arena_block *block_reuse(size_t bytes)
 {
     for (struct wdl_arena_block * block = arena.blocks; block; block = block->next) {
         if (block->bytes < bytes || block->bytes > 2 * bytes)
             continue;
-        /* pairs with the addition in wdl_arena_leave: what its users did is over */
-        if (__atomic_load_n(&head_of(block)->left, __ATOMIC_ACQUIRE) < block->users)
+        if (!is_left(block))
             continue;
+        unbind_all(block);
+        block->bound = NULL;
         memset(own_at(block->at), 0, block->bytes);
         return block;
     }
@@ -209,6 +230,15 @@ struct wdl_arena_block *wdl_arena_take(size_t bytes, int users, uint64_t *card_o
         return NULL;
     block->users = users;
     *card_out = block->at + HEAD;
+    return block;
+}
+
+struct wdl_arena_block *wdl_arena_take_more(size_t bytes, struct wdl_arena_block *with,
+                                            uint64_t *card_out)
+{
+    struct wdl_arena_block *block = wdl_arena_take(bytes, with->users, card_out);
+    if (block)
+        block->bound = with;
     return block;
 }
 

@@ -50,24 +50,9 @@ static int element_fill(struct wdl_rma_args *args, MPI_Datatype datatype)
     return WDL_OK;
 }
 
-/* The operator of a predefined handle, or ROP_COUNT. The last byte tells them apart. */
-static enum wdl_rop rop_of(MPI_Op op)
-{
-    static const uint8_t rops[16] = {
-        /* one more than the operator, 0: none */
-        [MPI_SUM & 15] = 1 + WDL_ROP_SUM,         [MPI_PROD & 15] = 1 + WDL_ROP_PROD,
-        [MPI_MIN & 15] = 1 + WDL_ROP_MIN,         [MPI_MAX & 15] = 1 + WDL_ROP_MAX,
-        [MPI_LAND & 15] = 1 + WDL_ROP_LAND,       [MPI_LOR & 15] = 1 + WDL_ROP_LOR,
-        [MPI_LXOR & 15] = 1 + WDL_ROP_LXOR,       [MPI_BAND & 15] = 1 + WDL_ROP_BAND,
-        [MPI_BOR & 15] = 1 + WDL_ROP_BOR,         [MPI_BXOR & 15] = 1 + WDL_ROP_BXOR,
-        [MPI_MINLOC & 15] = 1 + WDL_ROP_MINLOC,   [MPI_MAXLOC & 15] = 1 + WDL_ROP_MAXLOC,
-        [MPI_REPLACE & 15] = 1 + WDL_ROP_REPLACE, [MPI_NO_OP & 15] = 1 + WDL_ROP_NO_OP};
-    return (op & ~15) == (MPI_SUM & ~15) && rops[op & 15] ? rops[op & 15] - 1 : WDL_ROP_COUNT;
-}
-
 static int op_fill(struct wdl_rma_args *args, MPI_Op op)
 {
-    args->op = rop_of(op);
+    args->op = wdl_adi_rop(op);
     return args->op < WDL_ROP_COUNT ? WDL_OK : WDL_ERR_OP;
 }
 
@@ -252,7 +237,7 @@ int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
 static int short_accumulate(WDL_RMA_ORIGIN, void *result, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
     const struct wdl_element *element = wdl_adi_element_of(target_type);
-    enum wdl_rop rop = rop_of(op);
+    enum wdl_rop rop = wdl_adi_rop(op);
     if (!element || target_type != origin_type || origin_count != target_count ||
         rop == WDL_ROP_COUNT)
         return 0;

@@ -22,6 +22,8 @@ enum wdl_place_on_board { WDL_BOARD_DATA, WDL_BOARD_DONE, WDL_BOARD_LAST, WDL_BO
 struct wdl_sheet {
     const char *src;
     char *dst;
+    uint64_t staged; /* the card of a copy of the data (staging.h); 0: there is none */
+    size_t filled; /* leading bytes of it that are there */
     struct wdl_sheet_block {
         size_t at, bytes;
     } block[]; /* by place on the node, of one of them, if they vary */

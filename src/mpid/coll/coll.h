@@ -154,6 +154,12 @@ struct wdl_coll_shm {
      * cannot be done, on none of the ranks of a node. */
     int (*peek)(void *ctx, int rank, const void *there, void *here, size_t bytes);
     int (*poke)(void *ctx, int rank, const void *here, void *there, size_t bytes);
+    /* More memory of the own rank's that its node can look at, 64-byte aligned, the team's alone
+     * until it is destroyed everywhere: asked for once, for long data. A number by which others
+     * find it, not 0; bytes in it have their place added to that. NULL: there is none. */
+    void *(*staging)(void *ctx, size_t bytes, uint64_t *card_out);
+    /* ... of another rank: so many bytes from there on; NULL: that is none of its. Both or none. */
+    void *(*staging_of)(void *ctx, int rank, uint64_t card, size_t bytes);
     void *ctx;
 };
 
@@ -168,6 +174,8 @@ struct wdl_team_params {
     size_t cell_bytes; /* payload that may come before its receiver has started; 0: 256 */
     /* what a rank can show to all others of its node at a time; 0: 2048 */
     size_t board_bytes;
+    /* what it can show of longer data at a time, a multiple of 128; 0: 1 MiB */
+    size_t staging_bytes;
     uint32_t first_seq; /* any; the same on all ranks */
     int poison; /* tests: overwrite cells once read */
     struct wdl_coll_model model; /* all zero: the process's (wdl_coll_model_set), or a default */
@@ -246,7 +254,7 @@ int wdl_coll_start(struct wdl_team *team, const struct wdl_coll_args *args,
 /* The express lane, for who waits for nothing else: what starts here has no request, and does not
  * move by itself. NULL: not this way, nothing happened: wdl_coll_start. Only among the ranks of a
  * node, when nothing else of the team's is under way, without local work, synchronized as MPI's
- * collectives are (WDL_COLL_MPI), and little. Other ranks may come by either way. */
+ * collectives are (WDL_COLL_MPI); reductions of little. Other ranks may come by either way. */
 struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_args *args);
 /* WDL_AGAIN; else its status, and it is over. */
 int wdl_coll_express_look(struct wdl_run *run);

@@ -96,6 +96,8 @@ struct wdl_run {
     size_t shown; /* node.c: bytes for a board, or too many for it */
     wdl_watch_fn watch; /* express.c */
     void *apart; /* a result that may not be where it belongs yet */
+    char *staged; /* what this rank has on its stage (staging.h); or NULL */
+    size_t taken; /* of what is being read from another's */
     struct wdl_car_run cars[];
 };
 
@@ -143,6 +145,7 @@ struct wdl_team {
     struct wdl_nodes *nodes; /* the team is open, and on several nodes; or NULL (nodes.h) */
     struct wdl_run *express; /* express.c; or NULL */
     size_t board_at, slot_bytes; /* of the segments */
+    struct wdl_staging *staging; /* this rank's, once it has been wanted (staging.h) */
 };
 
 struct wdl_coll_send { /* a piece the network still reads */
@@ -251,6 +254,8 @@ void wdl_team_start_queued(struct wdl_team *team);
 void wdl_team_kick(struct wdl_team *team);
 /* Is nothing of it under way here, and may the next collective start at once? */
 int wdl_team_is_idle(struct wdl_team *team);
+/* On a node: see what all have finished; has it become more? */
+int wdl_team_look_low(struct wdl_team *team);
 /* Are teams that had to wait for others on the node free to go on? How many. */
 int wdl_teams_look(struct wdl_coll *coll);
 /* The collective that tells all ranks all cards; nothing where there are none. */

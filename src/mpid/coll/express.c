@@ -1,6 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The express lane: a small collective among the ranks of a node whose caller waits for it. It is
+ * The express lane: a collective among the ranks of a node whose caller waits for it. It is
  * what select.c's row "node" would run, with the same number on the same boards, but without
  * request, graph and lists: there is one run for it in each team, and the caller steps it.
  */
@@ -23,8 +23,7 @@ void wdl_express_make(struct wdl_team *team)
 static int takes(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     return args->flags == (WDL_COLL_MPI | (args->flags & WDL_COLL_EXCLUSIVE)) && !args->before &&
-           !args->after && !args->release && !args->algorithm &&
-           !team->coll->preferred[args->kind];
+           !args->after && !args->release && !args->algorithm && !team->coll->preferred[args->kind];
 }
 
 /* A barrier has no arguments, and most programs wait for no collective as often. */
@@ -38,7 +37,11 @@ static int prepare(struct wdl_run *run, const struct wdl_coll_args *args)
     run->watch = wdl_node_watch(args->kind);
     run->shown = wdl_node_shown(run->team, args);
     run->args = *args;
-    return run->watch && run->shown <= run->team->params.board_bytes;
+    if (!run->watch)
+        return 0;
+    /* long folds want memory of their own */
+    return run->shown <= run->team->params.board_bytes ||
+           (run->team->params.shm->peek && !wdl_coll_reduces(args->kind));
 }
 
 struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_args *args)
@@ -50,6 +53,8 @@ struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_ar
     run->stamp = ++team->started;
     run->status = WDL_OK;
     run->doom = NULL;
+    run->staged = NULL;
+    run->taken = 0;
     run->print = wdl_print_on_node(args->kind, args->root);
     team->prints[run->seq & ((uint32_t) team->window - 1)] = run->print;
     run->cars[0].step = run->cars[0].next = 0;

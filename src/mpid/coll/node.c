@@ -4,6 +4,7 @@
  */
 #include <string.h>
 #include "mpid/coll/node.h"
+#include "mpid/coll/staging.h"
 #include "mpid/proc/meet.h"
 
 size_t wdl_node_shown(const struct wdl_team *team, const struct wdl_coll_args *args)
@@ -33,7 +34,7 @@ int wdl_node_post(struct wdl_run *run, enum wdl_place_on_board place)
     return WDL_OK;
 }
 
-/* Show `bytes` at `data` on the board itself, or where things are. */
+/* Show `bytes` at `data` on the board itself, ... */
 static int show_data(struct wdl_run *run, const void *data, size_t bytes)
 {
     if (bytes)
@@ -47,26 +48,62 @@ static struct wdl_sheet *own_sheet(struct wdl_run *run)
     return (struct wdl_sheet *) (void *) wdl_board_sheet(run, run->team->rank);
 }
 
-int wdl_node_show_places(struct wdl_run *run, const void *src, void *dst)
-{
-    *own_sheet(run) = (struct wdl_sheet){.src = src, .dst = dst};
-    return wdl_node_post(run, WDL_BOARD_DATA);
-}
-
-static int show_place(struct wdl_run *run, const void *src, const struct wdl_coll_blocks *blocks)
+/* ... or where it is, and where results go. */
+static int show_place(struct wdl_run *run, const struct wdl_node_data *data,
+                      const struct wdl_coll_blocks *blocks)
 {
     struct wdl_sheet *s = own_sheet(run);
+    *s = (struct wdl_sheet){.src = data->at, .dst = data->dst};
     for (int i = 0; i < wdl_node_size(run->team) && blocks && blocks->at; i++) {
         int r = wdl_node_rank(run->team, i);
         s->block[i] = (struct wdl_sheet_block){blocks->at[r], blocks->bytes[r]};
     }
-    return wdl_node_show_places(run, src, run->args.dst);
+    return wdl_node_post(run, WDL_BOARD_DATA);
+}
+
+int wdl_node_show_places(struct wdl_run *run, const void *src, void *dst)
+{
+    return show_place(run, &(struct wdl_node_data){.at = src, .dst = dst}, NULL);
+}
+
+/* Measured: what one rank alone wants is there sooner when it fetches that than when it is copied
+ * twice; operands are best where they can be folded from. */
+static int is_for_many(const struct wdl_run *run)
+{
+    enum wdl_coll_kind kind = run->args.kind;
+    if (kind == WDL_COLL_BROADCAST || kind == WDL_COLL_GATHER_ALL)
+        return wdl_node_size(run->team) > 2;
+    return wdl_coll_reduces(kind);
+}
+
+/* ... or staged: is there room? */
+static int show_staged(struct wdl_run *run, const struct wdl_node_data *data)
+{
+    struct wdl_sheet *sheet = own_sheet(run);
+    int whole = wdl_coll_reduces(run->args.kind); /* nobody begins with a part */
+    uint64_t card;
+    if (!is_for_many(run) || !wdl_staging_take(run, data->bytes, &card))
+        return 0;
+    *sheet = (struct wdl_sheet){.src = data->at, .dst = data->dst, .staged = card};
+    if (!whole)
+        (void) wdl_node_post(run, WDL_BOARD_DATA);
+    wdl_staging_fill(run, sheet, data->at, data->bytes, data->own, data->own_end);
+    if (whole)
+        (void) wdl_node_post(run, WDL_BOARD_DATA);
+    return 1;
+}
+
+int wdl_node_show_data(struct wdl_run *run, const struct wdl_node_data *data)
+{
+    if (wdl_node_on_board(run))
+        return show_data(run, data->at, data->bytes);
+    return show_staged(run, data) ? WDL_OK : show_place(run, data, &run->args.src_blocks);
 }
 
 int wdl_node_show(struct wdl_run *run, const void *data, size_t bytes)
 {
-    return wdl_node_on_board(run) ? show_data(run, data, bytes)
-                                  : show_place(run, data, &run->args.src_blocks);
+    return wdl_node_show_data(
+        run, &(struct wdl_node_data){.at = data, .bytes = bytes, .dst = run->args.dst});
 }
 
 const struct wdl_sheet *wdl_node_sheet(const struct wdl_run *run, int rank)
@@ -82,11 +119,18 @@ static int take_copy(const struct wdl_run *run, int rank, size_t at, void *here,
     return WDL_OK;
 }
 
-int wdl_node_take(const struct wdl_run *run, int rank, size_t at, void *here, size_t bytes)
+/* ... in memory, or on the stage. */
+static int take_long(struct wdl_run *run, int rank, size_t at, void *here, size_t bytes)
 {
-    return wdl_node_on_board(run)
-               ? take_copy(run, rank, at, here, bytes)
-               : wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->src + at, here, bytes);
+    const struct wdl_sheet *sheet = wdl_node_sheet(run, rank);
+    return sheet->staged ? wdl_staging_read(run, rank, sheet, at, here, bytes)
+                         : wdl_board_fetch(run, rank, sheet->src + at, here, bytes);
+}
+
+int wdl_node_take(struct wdl_run *run, int rank, size_t at, void *here, size_t bytes)
+{
+    return wdl_node_on_board(run) ? take_copy(run, rank, at, here, bytes)
+                                  : take_long(run, rank, at, here, bytes);
 }
 
 /* Every other rank for which `wanted`, or all. */
@@ -103,8 +147,10 @@ static int each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_bo
             continue;
         if (!wdl_board_seen(run, rank, place))
             return WDL_AGAIN;
-        if (fn)
-            (void) wdl_node_note(run, fn(run, rank));
+        int status = fn ? fn(run, rank) : WDL_OK;
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        (void) wdl_node_note(run, status);
     }
     c->next = 0;
     return WDL_OK;
@@ -121,7 +167,8 @@ int wdl_node_one(struct wdl_run *run, int rank, enum wdl_place_on_board place,
 {
     if (!wdl_board_seen(run, rank, place))
         return WDL_AGAIN;
-    return fn ? wdl_node_note(run, fn(run, rank)) : WDL_OK;
+    int status = fn ? fn(run, rank) : WDL_OK;
+    return status == WDL_AGAIN ? WDL_AGAIN : wdl_node_note(run, status);
 }
 
 int wdl_node_agrees(struct wdl_run *run, int rank)
@@ -142,10 +189,11 @@ static int takes(const struct wdl_run *run, int rank)
     return !a->variable || wdl_block_bytes(a, &a->src_blocks, rank) > 0;
 }
 
-/* What is fetched from me stays until all who fetch have said so. */
+/* What is fetched from my memory stays until all who fetch have said so. */
 static int until_fetched(struct wdl_run *run, struct wdl_car_run *c)
 {
-    return wdl_node_on_board(run) ? WDL_OK : each(run, c, WDL_BOARD_DONE, takes, NULL);
+    return wdl_node_on_board(run) || run->staged ? WDL_OK
+                                                 : each(run, c, WDL_BOARD_DONE, takes, NULL);
 }
 
 int wdl_node_fetched(struct wdl_run *run)
@@ -217,9 +265,8 @@ static int take_block(struct wdl_run *run, int rank)
     char *here = (char *) a->dst + wdl_block_at(a, &a->dst_blocks, rank);
     if (wdl_board_length(run, rank) != bytes)
         return WDL_ERR_TRUNCATE;
-    return is_short(run, bytes)
-               ? take_copy(run, rank, 0, here, bytes)
-               : wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->src, here, bytes);
+    return is_short(run, bytes) ? take_copy(run, rank, 0, here, bytes)
+                                : take_long(run, rank, 0, here, bytes);
 }
 
 static int keep_block(struct wdl_run *run, const void *from, size_t given)
@@ -235,8 +282,10 @@ static int keep_block(struct wdl_run *run, const void *from, size_t given)
 static int show_block(struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
-    return is_short(run, a->bytes) ? show_data(run, a->src, a->bytes)
-                                   : show_place(run, a->src, NULL);
+    struct wdl_node_data data = {.at = a->src, .bytes = a->bytes, .dst = a->dst};
+    if (is_short(run, a->bytes))
+        return show_data(run, a->src, a->bytes);
+    return show_staged(run, &data) ? WDL_OK : show_place(run, &data, NULL);
 }
 
 /* Where blocks vary, all say that they have fetched: they need not know who has a long one. */
@@ -251,7 +300,7 @@ static int gather_all(struct wdl_run *run, struct wdl_car_run *c)
                   a->variable || is_long || run->status != WDL_OK
                       ? wdl_node_post(run, WDL_BOARD_DONE)
                       : WDL_OK);
-    return is_long ? each(run, c, WDL_BOARD_DONE, NULL, NULL) : WDL_OK;
+    return is_long && !run->staged ? each(run, c, WDL_BOARD_DONE, NULL, NULL) : WDL_OK;
 }
 
 /* A block for the root, whose owner has posted DATA. Who gives a long one where we want a short
@@ -262,7 +311,7 @@ static int gather_one(struct wdl_run *run, int rank)
     size_t bytes = wdl_block_bytes(a, &a->dst_blocks, rank);
     if (wdl_board_length(run, rank) != bytes) {
         if (!wdl_board_seen(run, run->team->rank, WDL_BOARD_DATA))
-            (void) show_place(run, NULL, NULL);
+            (void) wdl_node_show_places(run, NULL, a->dst);
         return wdl_node_note(run, WDL_ERR_TRUNCATE);
     }
     if (is_short(run, bytes))
@@ -276,8 +325,9 @@ static int gather_root(struct wdl_run *run, struct wdl_car_run *c)
     const struct wdl_coll_args *a = &run->args;
     int size = wdl_node_size(run->team), place = wdl_node_place(run->team);
     WDL_NODE_STEP(c, 0,
-                  a->variable || !is_short(run, a->bytes) ? show_place(run, NULL, &a->dst_blocks)
-                                                          : WDL_OK);
+                  a->variable || !is_short(run, a->bytes)
+                      ? show_place(run, &(struct wdl_node_data){.dst = a->dst}, &a->dst_blocks)
+                      : WDL_OK);
     WDL_NODE_STEP(c, 1, keep_block(run, a->src, a->bytes));
     for (; c->next < size - 1; c->next++) {
         int rank = wdl_node_rank(run->team, (place + 1 + c->next) % size);
@@ -386,10 +436,10 @@ wdl_watch_fn wdl_node_watch(enum wdl_coll_kind kind)
 {
     static const wdl_watch_fn watches[WDL_COLL_KIND_COUNT] = {
         [WDL_COLL_BARRIER] = wdl_node_barrier, [WDL_COLL_BROADCAST] = broadcast,
-        [WDL_COLL_SCATTER] = scatter,        [WDL_COLL_GATHER] = gather,
-        [WDL_COLL_GATHER_ALL] = gather_all,  [WDL_COLL_EXCHANGE] = exchange,
-        [WDL_COLL_REDUCE] = wdl_node_reduce, [WDL_COLL_ALLREDUCE] = wdl_node_allreduce,
-        [WDL_COLL_SCAN] = wdl_node_scan,     [WDL_COLL_REDUCE_SCATTER] = wdl_node_reduce_scatter,
+        [WDL_COLL_SCATTER] = scatter,          [WDL_COLL_GATHER] = gather,
+        [WDL_COLL_GATHER_ALL] = gather_all,    [WDL_COLL_EXCHANGE] = exchange,
+        [WDL_COLL_REDUCE] = wdl_node_reduce,   [WDL_COLL_ALLREDUCE] = wdl_node_allreduce,
+        [WDL_COLL_SCAN] = wdl_node_scan,       [WDL_COLL_REDUCE_SCATTER] = wdl_node_reduce_scatter,
     };
     return watches[kind];
 }

@@ -4,8 +4,9 @@
  * is, and takes what it needs from the others; no rank passes anything on. One WATCH does it all,
  * so that what comes is used where it is.
  *
- * Little data lies on the board itself: who has shown it is done with it. More stays in its
- * owner's memory and is fetched from there; its owner waits until all who fetch have said DONE.
+ * Little data lies on the board itself, more on its owner's stage (staging.h): who has shown it is
+ * done with it. What finds no room there stays in its owner's memory and is fetched; its owner
+ * waits until all who fetch have said DONE, as they all do, since they may not know.
  *
  * The program may give lengths that do not fit together. Boards say how long what they show is;
  * nothing is moved between two ranks that do not agree. Who sees it fails, and posts all that the
@@ -51,16 +52,23 @@ static inline int wdl_node_on_board(const struct wdl_run *run)
     return run->shown <= run->team->params.board_bytes;
 }
 
-/* Show `bytes` at `data`; an address is enough where they are many. */
+/* Show `bytes` at `data`: where they are many, on the stage (staging.h), or their address. */
 int wdl_node_show(struct wdl_run *run, const void *data, size_t bytes);
+/* ... of which nobody else wants [own, own_end); and where results go. */
+struct wdl_node_data {
+    const void *at;
+    size_t bytes, own, own_end;
+    void *dst;
+};
+int wdl_node_show_data(struct wdl_run *run, const struct wdl_node_data *data);
 /* ... the addresses of a source and of where the result goes. */
 int wdl_node_show_places(struct wdl_run *run, const void *src, void *dst);
 const struct wdl_sheet *wdl_node_sheet(const struct wdl_run *run, int rank);
-/* Bytes [at, at + bytes) of what a rank shows. */
-int wdl_node_take(const struct wdl_run *run, int rank, size_t at, void *here, size_t bytes);
+/* Bytes [at, at + bytes) of what a rank shows; WDL_AGAIN: ask again. */
+int wdl_node_take(struct wdl_run *run, int rank, size_t at, void *here, size_t bytes);
 
 /* Every other rank, the next one first so that not all turn to one, once it has posted: `fn`,
- * which may be NULL and whose errors are noted. */
+ * which may be NULL and whose errors are noted; WDL_AGAIN from it: later. */
 int wdl_node_each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place,
                   int (*fn)(struct wdl_run *run, int rank));
 int wdl_node_post(struct wdl_run *run, enum wdl_place_on_board place);
@@ -100,17 +108,34 @@ int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to
 int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c);
 int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c);
 int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c);
+/* All have posted, and nobody has begun to fold: who differs from another leaves, as that one
+ * does. */
+int wdl_node_all_agree(struct wdl_run *run, struct wdl_car_run *c);
+/* Where the part begins that the i-th rank folds for all, in whole elements; nearly equal ones. */
+size_t wdl_node_part_at(const struct wdl_run *run, int i);
+/* Copy what a rank shows at [at, at + bytes): all of it, at once; it has been staged as a whole. */
+int wdl_node_look(struct wdl_run *run, int rank, size_t at, char *here, size_t bytes);
+/* What ranks 0 .. hi show from `at` on, as much as the result is, folded to that, or apart from it:
+ * in place, others may still want what it would overwrite. Then to run->apart until _apart_end. */
+int wdl_node_fold_apart(struct wdl_run *run, int hi, size_t at);
+/* Where such a result goes; NULL: no memory, which is noted. */
+char *wdl_node_apart(struct wdl_run *run);
+int wdl_node_apart_end(struct wdl_run *run);
+/* Of a fold: what comes stays in the cache until it is folded. Whole elements. */
+size_t wdl_node_chunk(const struct wdl_coll_args *args);
+/* The run's own memory a long fold needs. */
+size_t wdl_node_fold_room(const struct wdl_coll_args *args);
+
+/* --- node_scan.c --- */
+
 int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c);
-/* The parts of a scan: what our ranks below and, unless it is exclusive, we ourselves give, folded;
- * where others may still want what it would overwrite, it is in run->apart until _apart_end.
+/* The parts of a scan: what our ranks below and, unless it is exclusive, we ourselves give, folded
+ * as by wdl_node_fold_apart.
  * WDL_OK, with errors noted, or WDL_AGAIN. */
 int wdl_node_prefix(struct wdl_run *run, struct wdl_car_run *c);
 /* ... with `left` in front of it: on a board, or in memory of rank `owner` */
 int wdl_node_put_before(struct wdl_run *run, int owner, const char *left);
 /* All ranks above have posted. */
 int wdl_node_above(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place);
-int wdl_node_apart_end(struct wdl_run *run);
-/* The run's own memory a long fold needs. */
-size_t wdl_node_fold_room(const struct wdl_coll_args *args);
 
 #endif

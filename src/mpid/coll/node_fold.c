@@ -6,11 +6,11 @@
  */
 #include <string.h>
 #include "mpid/coll/node.h"
+#include "mpid/coll/staging.h"
 
-enum { CHUNK = 32 << 10 }; /* of a fold: what comes stays in the cache until it is folded */
+enum { CHUNK = 32 << 10 };
 
-/* Elements that the i-th rank folds for all: nearly equal parts. */
-static size_t part_at(const struct wdl_run *run, int i)
+size_t wdl_node_part_at(const struct wdl_run *run, int i)
 {
     size_t unit = run->args.op.elem_bytes, n = wdl_board_own_length(run) / unit;
     size_t before = (size_t) i;
@@ -18,10 +18,34 @@ static size_t part_at(const struct wdl_run *run, int i)
     return unit * (each_n * before + (before < more ? before : more));
 }
 
-static size_t chunk_of(const struct wdl_coll_args *args)
+size_t wdl_node_chunk(const struct wdl_coll_args *args)
 {
     size_t unit = args->op.elem_bytes;
     return unit > CHUNK ? unit : CHUNK - CHUNK % unit;
+}
+
+/* What a rank shows at `at`, where it can be read in place; NULL: it must be fetched. */
+static const char *in_place(const struct wdl_run *run, int rank, size_t at)
+{
+    const struct wdl_sheet *sheet = wdl_node_sheet(run, rank);
+    if (wdl_node_on_board(run))
+        return wdl_board_sheet(run, rank) + at;
+    if (rank == run->team->rank)
+        return (const char *) run->args.src + at;
+    const char *staged =
+        sheet->staged ? wdl_staging_of(run, rank, sheet, wdl_board_own_length(run)) : NULL;
+    return staged ? staged + at : NULL;
+}
+
+int wdl_node_look(struct wdl_run *run, int rank, size_t at, char *here, size_t bytes)
+{
+    const struct wdl_sheet *sheet = wdl_node_sheet(run, rank);
+    const char *there = in_place(run, rank, at);
+    if (there && there != here && bytes > 0)
+        memcpy(here, there, bytes);
+    if (there || bytes == 0)
+        return WDL_OK;
+    return sheet->staged ? WDL_ERR_PROTO : wdl_board_fetch(run, rank, sheet->src + at, here, bytes);
 }
 
 /* to = what the node's ranks 0 .. hi show at [at, at + bytes), folded; all of them have posted.
@@ -29,32 +53,38 @@ static size_t chunk_of(const struct wdl_coll_args *args)
 static int fold(struct wdl_run *run, int hi, size_t at, size_t bytes, char *to, char *come)
 {
     const struct wdl_coll_op *op = &run->args.op;
-    int status = wdl_node_take(run, wdl_node_rank(run->team, hi), at, to, bytes);
-    for (int i = hi - 1; i >= 0 && status == WDL_OK; i--) {
-        const char *left = come;
+    int status = wdl_node_look(run, wdl_node_rank(run->team, hi), at, to, bytes);
+    for (int i = hi - 1; i >= 0 && bytes > 0 && status == WDL_OK; i--) {
         int r = wdl_node_rank(run->team, i);
-        if (wdl_node_on_board(run))
-            left = wdl_board_sheet(run, r) + at;
-        else if (r == run->team->rank)
-            left = (const char *) run->args.src + at;
-        else
-            status = wdl_node_take(run, r, at, come, bytes);
-        if (status == WDL_OK && bytes)
-            op->fn(op->ctx, left, to, bytes / op->elem_bytes);
+        const char *left = in_place(run, r, at);
+        if (!left)
+            status = wdl_node_look(run, r, at, come, bytes);
+        if (status == WDL_OK)
+            op->fn(op->ctx, left ? left : come, to, bytes / op->elem_bytes);
     }
     return status;
 }
 
-/* The same for any length, through two chunks of the run's own memory, into this process's or the
+/* Folded right there: it is ours, and no operand of ours, or the one that lies there first. */
+static int is_free(const struct wdl_run *run, int hi, size_t at, size_t bytes, int owner,
+                   const char *to)
+{
+    const char *src = (const char *) run->args.src + at;
+    int first = wdl_node_rank(run->team, hi) == run->team->rank;
+    return owner == run->team->rank &&
+           (to + bytes <= src || src + bytes <= to || (to == src && first));
+}
+
+/* The same for any length, by chunks, into this process's memory, or through our own into the
  * memory of rank `owner`. That may be a source: nobody else folds from there. */
 static int fold_long(struct wdl_run *run, int hi, size_t at, size_t bytes, int owner, char *to)
 {
-    size_t chunk = chunk_of(&run->args);
-    int status = WDL_OK;
+    size_t chunk = wdl_node_chunk(&run->args);
+    int status = WDL_OK, there = is_free(run, hi, at, bytes, owner, to);
     for (size_t done = 0; done < bytes && status == WDL_OK; done += chunk) {
         size_t n = bytes - done < chunk ? bytes - done : chunk;
-        status = fold(run, hi, at + done, n, run->tmp, run->tmp + chunk);
-        if (status == WDL_OK)
+        status = fold(run, hi, at + done, n, there ? to + done : run->tmp, run->tmp + chunk);
+        if (status == WDL_OK && !there)
             status = wdl_board_give(run, owner, run->tmp, to + done, n);
     }
     return status;
@@ -64,20 +94,56 @@ static int fold_long(struct wdl_run *run, int hi, size_t at, size_t bytes, int o
 static int fold_part(struct wdl_run *run, int owner, char *to)
 {
     int place = wdl_node_place(run->team), hi = wdl_node_size(run->team) - 1;
-    size_t at = part_at(run, place), end = part_at(run, place + 1);
+    size_t at = wdl_node_part_at(run, place), end = wdl_node_part_at(run, place + 1);
     return fold_long(run, hi, at, end - at, owner, to + at);
 }
 
-static int fetch_part(struct wdl_run *run, int rank)
+/* The vector, of which nobody else reads our part: it is ours for the result. */
+static int show_vector(struct wdl_run *run, void *dst)
 {
-    size_t at = part_at(run, rank), end = part_at(run, rank + 1);
-    return wdl_board_fetch(run, rank, wdl_node_sheet(run, rank)->dst + at,
-                           (char *) run->args.dst + at, end - at);
+    int place = wdl_node_place(run->team);
+    return wdl_node_show_data(run,
+                              &(struct wdl_node_data){.at = run->args.src,
+                                                      .bytes = wdl_board_own_length(run),
+                                                      .own = wdl_node_part_at(run, place),
+                                                      .own_end = wdl_node_part_at(run, place + 1),
+                                                      .dst = dst});
 }
 
-/* All have posted, and nobody has begun to fold: who differs from another leaves, as that one
- * does. */
-static int all_agree(struct wdl_run *run, struct wdl_car_run *c)
+/* To where others look for it, and to our result. */
+static int fold_to_share(struct wdl_run *run)
+{
+    int place = wdl_node_place(run->team);
+    size_t at = wdl_node_part_at(run, place), end = wdl_node_part_at(run, place + 1);
+    char *dst = run->args.dst;
+    if (!run->staged)
+        return fold_part(run, run->team->rank, dst);
+    int status = fold_part(run, run->team->rank, run->staged);
+    if (end > at)
+        memcpy(dst + at, run->staged + at, end - at);
+    return status;
+}
+
+/* What a rank has folded on its stage, to where we have said that results go. */
+static int take_part(struct wdl_run *run, int rank)
+{
+    const struct wdl_sheet *sheet = wdl_node_sheet(run, rank);
+    size_t at = wdl_node_part_at(run, rank), end = wdl_node_part_at(run, rank + 1);
+    char *dst = wdl_node_sheet(run, run->team->rank)->dst;
+    return sheet->staged ? wdl_staging_read(run, rank, sheet, at, dst + at, end - at) : WDL_OK;
+}
+
+/* ... or to its own result. */
+static int fetch_part(struct wdl_run *run, int rank)
+{
+    const struct wdl_sheet *sheet = wdl_node_sheet(run, rank);
+    size_t at = wdl_node_part_at(run, rank), end = wdl_node_part_at(run, rank + 1);
+    char *dst = run->args.dst;
+    return sheet->staged ? take_part(run, rank)
+                         : wdl_board_fetch(run, rank, sheet->dst + at, dst + at, end - at);
+}
+
+int wdl_node_all_agree(struct wdl_run *run, struct wdl_car_run *c)
 {
     int status = wdl_node_each(run, c, WDL_BOARD_DATA, wdl_node_agrees);
     return status == WDL_OK ? run->status : status;
@@ -87,15 +153,36 @@ static int all_agree(struct wdl_run *run, struct wdl_car_run *c)
 int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
-    WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
-    WDL_NODE_STEP(c, 1, all_agree(run, c));
+    WDL_NODE_STEP(c, 0, show_vector(run, a->dst));
+    WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
     if (wdl_node_on_board(run)) /* little: everyone folds everything */
         return fold(run, run->team->size - 1, 0, a->bytes, a->dst, NULL);
-    WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_part(run, run->team->rank, a->dst)));
+    WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_to_share(run)));
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     WDL_NODE_STEP(c, 4, wdl_node_each(run, c, WDL_BOARD_DONE, fetch_part));
     WDL_NODE_STEP(c, 5, wdl_node_post(run, WDL_BOARD_LAST));
-    return wdl_node_each(run, c, WDL_BOARD_LAST, NULL);
+    return run->staged ? WDL_OK : wdl_node_each(run, c, WDL_BOARD_LAST, NULL);
+}
+
+/* Little enough that waiting for each other takes longer than folding all of it, or for two to wait
+ * for. */
+static int folds_alone(const struct wdl_run *run)
+{
+    enum { ALONE = 128 << 10 };
+    size_t size = (size_t) run->team->size;
+    return run->args.kind == WDL_COLL_REDUCE && run->team->on_node &&
+           (size == 2 || run->args.bytes <= ALONE / size);
+}
+
+/* Who folds alone needs all that others have; nobody what it has itself. */
+static int show_long(struct wdl_run *run, int head, char *to)
+{
+    if (!folds_alone(run))
+        return show_vector(run, to);
+    /* measured: one who wants all of another's is faster without a copy between */
+    return run->team->rank == head || run->team->size == 2
+               ? wdl_node_show_places(run, run->args.src, to)
+               : wdl_node_show(run, run->args.src, run->args.bytes);
 }
 
 static int show_to_fold(struct wdl_run *run, int head, char *to)
@@ -104,7 +191,7 @@ static int show_to_fold(struct wdl_run *run, int head, char *to)
     size_t bytes = wdl_board_own_length(run);
     int answers = a->kind == WDL_COLL_ALLREDUCE || a->kind == WDL_COLL_REDUCE_SCATTER;
     if (!wdl_node_on_board(run))
-        return wdl_node_show_places(run, a->src, to);
+        return show_long(run, head, to);
     if (run->team->rank != head || !answers)
         return wdl_node_show(run, a->src, bytes);
     /* what the head will post there is the result */
@@ -112,21 +199,53 @@ static int show_to_fold(struct wdl_run *run, int head, char *to)
     return WDL_OK;
 }
 
-/* Much: everyone folds a part and puts it where the head wants it. */
+/* The head folds all; the others are done with what they have staged. */
+static int fold_alone(struct wdl_run *run, struct wdl_car_run *c, int head, char *to)
+{
+    if (run->team->rank != head) {
+        if (run->staged)
+            return WDL_OK;
+        WDL_NODE_STEP(c, 1, wdl_node_one(run, head, WDL_BOARD_DATA, wdl_node_agrees));
+        return run->status == WDL_OK ? wdl_node_one(run, head, WDL_BOARD_DONE, NULL) : WDL_OK;
+    }
+    int hi = wdl_node_size(run->team) - 1, status = wdl_node_all_agree(run, c);
+    if (status == WDL_AGAIN)
+        return WDL_AGAIN;
+    if (status == WDL_OK)
+        status = fold_long(run, hi, 0, run->args.bytes, head, to);
+    (void) wdl_node_post(run, WDL_BOARD_DONE);
+    return status;
+}
+
+/* Our part, to the head. */
+static int fold_for(struct wdl_run *run, int head, char *to)
+{
+    if (run->team->rank == head)
+        return fold_part(run, head, to);
+    if (run->staged)
+        return fold_part(run, run->team->rank, run->staged);
+    char *there = wdl_node_sheet(run, head)->dst;
+    return there ? fold_part(run, head, there) : WDL_ERR_TRUNCATE;
+}
+
+/* Much: everyone folds a part; the head takes it from there, or it is put where the head wants
+ * it. */
 int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to)
 {
     int is_head = run->team->rank == head;
     WDL_NODE_STEP(c, 0, show_to_fold(run, head, to));
     if (wdl_node_on_board(run) && !is_head)
         return WDL_OK;
-    WDL_NODE_STEP(c, 1, all_agree(run, c));
+    if (!wdl_node_on_board(run) && folds_alone(run))
+        return fold_alone(run, c, head, to);
+    WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
     if (wdl_node_on_board(run))
         return fold(run, wdl_node_size(run->team) - 1, 0, wdl_board_own_length(run), to, NULL);
-    char *there = is_head ? to : wdl_node_sheet(run, head)->dst;
-    WDL_NODE_STEP(c, 2,
-                  wdl_node_note(run, there ? fold_part(run, head, there) : WDL_ERR_TRUNCATE));
+    WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_for(run, head, to)));
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
-    return wdl_node_each(run, c, WDL_BOARD_DONE, NULL);
+    if (!is_head && run->staged)
+        return WDL_OK;
+    return wdl_node_each(run, c, WDL_BOARD_DONE, is_head ? take_part : NULL);
 }
 
 int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c)
@@ -135,44 +254,25 @@ int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c)
     return wdl_node_fold(run, c, root, run->team->rank == root ? run->args.dst : NULL);
 }
 
-/* Only ranks below have something for us, only ranks above take from us. */
-static int below(struct wdl_run *run, struct wdl_car_run *c)
-{
-    for (; c->next < wdl_node_place(run->team); c->next++) {
-        int rank = wdl_node_rank(run->team, c->next);
-        if (!wdl_board_seen(run, rank, WDL_BOARD_DATA))
-            return WDL_AGAIN;
-        (void) wdl_node_note(run, wdl_node_agrees(run, rank));
-    }
-    c->next = 0;
-    return WDL_OK;
-}
-
-int wdl_node_above(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place)
-{
-    int first = wdl_node_place(run->team) + 1;
-    for (; first + c->next < wdl_node_size(run->team); c->next++)
-        if (!wdl_board_seen(run, wdl_node_rank(run->team, first + c->next), place))
-            return WDL_AGAIN;
-    return WDL_OK;
-}
-
-/* In place, others still want what the result would overwrite: it is kept apart until they have
- * it. */
-static int fold_apart(struct wdl_run *run, int hi, size_t at)
+char *wdl_node_apart(struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
     const struct wdl_host *host = &run->team->coll->host;
+    if (a->src != a->dst || a->bytes == 0 || run->staged)
+        return a->dst;
+    run->apart = host->ops->alloc(host->ctx, a->bytes);
+    if (!run->apart) /* the others go on */
+        run->status = WDL_ERR_NOMEM;
+    return run->apart;
+}
+
+int wdl_node_fold_apart(struct wdl_run *run, int hi, size_t at)
+{
+    size_t bytes = run->args.bytes;
     if (wdl_node_on_board(run))
-        return fold(run, hi, at, a->bytes, a->dst, NULL);
-    if (a->src == a->dst && a->bytes > 0) {
-        run->apart = host->ops->alloc(host->ctx, a->bytes);
-        if (!run->apart) { /* the others go on */
-            run->status = WDL_ERR_NOMEM;
-            return WDL_OK;
-        }
-    }
-    return fold_long(run, hi, at, a->bytes, run->team->rank, run->apart ? run->apart : a->dst);
+        return fold(run, hi, at, bytes, run->args.dst, NULL);
+    char *to = wdl_node_apart(run);
+    return to ? fold_long(run, hi, at, bytes, run->team->rank, to) : WDL_ERR_NOMEM;
 }
 
 int wdl_node_apart_end(struct wdl_run *run)
@@ -189,53 +289,21 @@ int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
     size_t mine = wdl_block_at(a, &a->src_blocks, run->team->rank);
-    WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, run->shown));
-    WDL_NODE_STEP(c, 1, all_agree(run, c));
-    WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_apart(run, run->team->size - 1, mine)));
+    struct wdl_node_data data = {
+        .at = a->src, .bytes = run->shown, .own = mine, .own_end = mine + a->bytes, .dst = a->dst};
+    WDL_NODE_STEP(c, 0, wdl_node_show_data(run, &data));
+    WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
+    WDL_NODE_STEP(c, 2, wdl_node_note(run, wdl_node_fold_apart(run, run->team->size - 1, mine)));
     if (wdl_node_on_board(run))
         return WDL_OK;
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
+    if (run->staged)
+        return WDL_OK;
     WDL_NODE_STEP(c, 4, wdl_node_each(run, c, WDL_BOARD_DONE, NULL));
-    return wdl_node_apart_end(run);
-}
-
-int wdl_node_prefix(struct wdl_run *run, struct wdl_car_run *c)
-{
-    int hi = wdl_node_place(run->team) - ((run->args.flags & WDL_COLL_EXCLUSIVE) != 0);
-    if (below(run, c) == WDL_AGAIN)
-        return WDL_AGAIN;
-    return hi < 0 || run->status != WDL_OK ? WDL_OK : wdl_node_note(run, fold_apart(run, hi, 0));
-}
-
-int wdl_node_put_before(struct wdl_run *run, int owner, const char *left)
-{
-    const struct wdl_coll_op *op = &run->args.op;
-    size_t chunk = chunk_of(&run->args), bytes = run->args.bytes;
-    int far = owner != run->team->rank && !wdl_node_on_board(run), status = WDL_OK;
-    char *to = run->apart ? run->apart : run->args.dst;
-    for (size_t done = 0; done < bytes && status == WDL_OK; done += chunk) {
-        size_t n = bytes - done < chunk ? bytes - done : chunk;
-        if (far)
-            status = wdl_board_fetch(run, owner, left + done, run->tmp, n);
-        if (status == WDL_OK)
-            op->fn(op->ctx, far ? run->tmp : left + done, to + done, n / op->elem_bytes);
-    }
-    return status;
-}
-
-int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c)
-{
-    const struct wdl_coll_args *a = &run->args;
-    WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
-    WDL_NODE_STEP(c, 1, wdl_node_prefix(run, c));
-    if (wdl_node_on_board(run)) /* one below may believe that we fetch from it */
-        return run->status == WDL_OK ? WDL_OK : wdl_node_post(run, WDL_BOARD_DONE);
-    WDL_NODE_STEP(c, 2, wdl_node_post(run, WDL_BOARD_DONE));
-    WDL_NODE_STEP(c, 3, wdl_node_above(run, c, WDL_BOARD_DONE));
     return wdl_node_apart_end(run);
 }
 
 size_t wdl_node_fold_room(const struct wdl_coll_args *args)
 {
-    return 2 * chunk_of(args);
+    return 2 * wdl_node_chunk(args);
 }

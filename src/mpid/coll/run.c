@@ -410,6 +410,8 @@ int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_re
     run->seq = seq;
     run->print = team->prints[slot] = g->print;
     run->doom = NULL;
+    run->staged = NULL;
+    run->taken = 0;
     run->stamp = ++team->started;
     run->status = WDL_OK;
     run->cars_left = g->ncars;

@@ -6,12 +6,14 @@
 #include "mpid/coll/fail.h"
 #include "mpid/coll/nodes.h"
 #include "mpid/coll/pattern.h"
+#include "mpid/coll/staging.h"
 
 enum {
     WINDOW = 64,
     WINDOW_MIN = 8,
     CELL_BYTES = 256,
     BOARD_BYTES = 2048,
+    STAGING_BYTES = 1 << 20,
     PHASES_DATA = 2,
     PHASES_FLAG = 6,
     LINKS_FEW = 16
@@ -97,6 +99,7 @@ static void team_drop(struct wdl_team *team)
         wdl_cells_free(team);
     host->ops->free(host->ctx, team->cards);
     host->ops->free(host->ctx, team->express);
+    wdl_staging_free(team);
     host->ops->free(host->ctx, team->node);
     host->ops->free(host->ctx, team->nodes);
     host->ops->free(host->ctx, team->slots);
@@ -129,6 +132,8 @@ void wdl_team_shape(struct wdl_team *team)
         team->params.cell_bytes = CELL_BYTES;
     if (!team->params.board_bytes)
         team->params.board_bytes = BOARD_BYTES;
+    if (!team->params.staging_bytes)
+        team->params.staging_bytes = STAGING_BYTES;
     if (team->params.cell_bytes > chunk)
         team->params.cell_bytes = chunk;
     team->rank = team->params.rank;
@@ -274,8 +279,8 @@ static void team_opened(struct wdl_team *team)
         wdl_team_close(team, WDL_ERR_NOMEM); /* the others go on without us */
 }
 
-/* On a node: what all have finished, by what each says of itself (shm.c). */
-static int low_refresh(struct wdl_team *team)
+/* By what each says of itself (shm.c). */
+int wdl_team_look_low(struct wdl_team *team)
 {
     uint32_t low = team->params.first_seq + wdl_shm_finished(team);
     if (low == team->low)
@@ -318,7 +323,8 @@ static int may_start(const struct wdl_team *team, int syncs)
 
 static int can_start(struct wdl_team *team, int syncs)
 {
-    return may_start(team, syncs) || (team->on_node && low_refresh(team) && may_start(team, syncs));
+    return may_start(team, syncs) ||
+           (team->on_node && wdl_team_look_low(team) && may_start(team, syncs));
 }
 
 int wdl_team_is_idle(struct wdl_team *team)
@@ -339,7 +345,7 @@ int wdl_teams_look(struct wdl_coll *coll)
             continue;
         }
         if (wdl_team_fails(team) ||
-            (team->on_node && !wdl_list_empty(&team->queue) && !low_refresh(team)))
+            (team->on_node && !wdl_list_empty(&team->queue) && !wdl_team_look_low(team)))
             continue;
         wdl_list_remove(node);
         wdl_team_kick(team);

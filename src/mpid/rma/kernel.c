@@ -316,6 +316,13 @@ wdl_kernel_fn wdl_kernel_atomic(const struct wdl_element *element, enum wdl_rop 
     return by_width[width_index(element->packed_bytes)][op == WDL_ROP_REPLACE ? SWAP : LOAD].atomic;
 }
 
+wdl_kernel_fn wdl_kernel_typed(const struct wdl_element *element, enum wdl_rop op)
+{
+    if (!wdl_kernel_has(element) || !typed[element->basic][op].plain)
+        return NULL;
+    return wdl_kernel_find(element, op)->plain;
+}
+
 const struct wdl_kernel *wdl_kernel_find(const struct wdl_element *element, enum wdl_rop op)
 {
     int width = width_index(element->packed_bytes);

@@ -30,6 +30,8 @@ const struct wdl_kernel *wdl_kernel_find(const struct wdl_element *element, enum
 /* Its atomic loop alone; op: REPLACE, NO_OP, or one that the basic type has a loop of its own for
  * (integers all but MINLOC and MAXLOC, floating point SUM, PROD, MIN, MAX). */
 wdl_kernel_fn wdl_kernel_atomic(const struct wdl_element *element, enum wdl_rop op);
+/* Its plain loop, if the basic type has one of its own for op; or NULL. */
+wdl_kernel_fn wdl_kernel_typed(const struct wdl_element *element, enum wdl_rop op);
 /* Is there an atomic instruction for elements of this kind, at addresses that are multiples of
  * their size? */
 static inline int wdl_kernel_has(const struct wdl_element *element)

@@ -1,6 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Long operations through a ring of
  * shared memory (stream.h). */
-#include <string.h>
+#include "base/copy.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/stream.h"
 #include "mpid/rma/win_impl.h"
@@ -12,24 +12,6 @@ enum {
     PART_MIN = 4096, PART_MAX = 16384,  /* told of at a time */
     LOOKS = 20          /* a target's, for more to come */
 };
-
-/* Sixty-four bytes at a time through registers. The C library's copy of so many is the processor's
- * string instruction, which passes on half as many bytes a second between processors. */
-static void copy(char *to, const char *from, uint64_t bytes)
-{
-    typedef uint64_t word __attribute__ ((vector_size(16), aligned(1), may_alias));
-    uint64_t done = 0;
-    for (; bytes - done >= 64; done += 64) {
-        const word *in = (const word *) (const void *) (from + done);
-        word *out = (word *) (void *) (to + done);
-        word a = in[0], b = in[1], c = in[2], d = in[3];
-        out[0] = a;
-        out[1] = b;
-        out[2] = c;
-        out[3] = d;
-    }
-    memcpy(to + done, from + done, bytes - done);
-}
 
 static uint64_t least(uint64_t a, uint64_t b)
 {
@@ -78,7 +60,7 @@ static int fill(const struct side *side)
         uint64_t n = least(part_at(at, side->bytes), upto - done);
         if (at + n - other_count(&s->emptied) > WDL_STREAM_BYTES)
             return WDL_AGAIN;
-        copy(s->ring + at % WDL_STREAM_BYTES, side->memory + done, n);
+        wdl_copy_wide(s->ring + at % WDL_STREAM_BYTES, side->memory + done, n);
         at += n;
         done += n;
         tell(&s->filled, at);
@@ -102,7 +84,7 @@ static int empty(const struct side *side, int looks)
         if (there > least(WDL_STREAM_BYTES, side->bytes - done))
             return WDL_ERR_PROTO;
         uint64_t n = least(part_at(at, PART_MAX * 8), there);
-        copy(side->memory + done, s->ring + at % WDL_STREAM_BYTES, n);
+        wdl_copy_wide(side->memory + done, s->ring + at % WDL_STREAM_BYTES, n);
         at += n;
         done += n;
         tell(&s->emptied, at);
@@ -198,7 +180,7 @@ int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct
     uint64_t begin = next_place(stream), left = WDL_STREAM_BYTES - begin % WDL_STREAM_BYTES;
     begin += bytes > left ? left : 0;   /* in one piece */
     if (args->op != WDL_ROP_NO_OP)
-        copy(stream->ring + begin % WDL_STREAM_BYTES,
+        wdl_copy_wide(stream->ring + begin % WDL_STREAM_BYTES,
              (const char *) args->origin.addr + args->origin.lo, bytes);
     win->params.rank_info(win->params.ctx, args->target, &info);
     mail->kind = WDL_MAIL_FOLD;
@@ -237,7 +219,7 @@ void wdl_stream_result(const struct wdl_win *win)
 {
     const struct wdl_mailbox *box = &win->mailbox;
     const struct wdl_buf *out = &box->args.result;
-    copy((char *) out->addr + out->lo, box->stream->ring + box->begin % WDL_STREAM_BYTES,
+    wdl_copy_wide((char *) out->addr + out->lo, box->stream->ring + box->begin % WDL_STREAM_BYTES,
          box->args.remote.bytes);
 }
 

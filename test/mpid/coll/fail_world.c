@@ -298,7 +298,8 @@ static int world(const void *options)
                                  .pending_permille = 300,
                                  .am_bytes_max = 1024,
                                  .no_map = w->o.attach == 1};
-    struct wdl_team_params params = {.id = 5, .first_seq = 0xfffffff0u, .window = 16};
+    struct wdl_team_params params = {
+        .id = 5, .first_seq = 0xfffffff0u, .window = 16, .staging_bytes = w->o.seed & 8 ? 8192 : 0};
     wdl_prng_init(&w->prng, w->o.seed);
     ranks_open(&w->r, &sim);
     if (w->o.each > 1)

@@ -52,8 +52,10 @@ void ranks_close(struct ranks *r)
         wdl_assert_cmp(r->one[i].host.live, ==, 0);
     }
     wdl_sim_destroy(r->sim);
-    for (int i = 0; i < r->n; i++)
+    for (int i = 0; i < r->n; i++) {
         free(r->one[i].segment);
+        free(r->one[i].staging);
+    }
     free(r->one);
 }
 
@@ -99,6 +101,28 @@ static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes
     return peek(ctx, rank, here, there, bytes);
 }
 
+/* A rank's number as the card. */
+enum { STAGING_CARD = 1 << 24 };
+
+static void *staging(void *ctx, size_t bytes, uint64_t *card_out)
+{
+    struct ranks_one *one = ctx;
+    wdl_assert(!one->staging);
+    one->staging = aligned_alloc(64, bytes);
+    one->staging_bytes = bytes;
+    *card_out = STAGING_CARD * (uint64_t) (one - one->all->one + 1);
+    return one->staging;
+}
+
+static void *staging_of(void *ctx, int rank, uint64_t card, size_t bytes)
+{
+    const struct ranks_one *one = &((const struct ranks_one *) ctx)->all->one[rank];
+    uint64_t at = card - STAGING_CARD * (uint64_t) (rank + 1);
+    wdl_assert(segment(ctx, rank));
+    int is_there = one->staging && at <= one->staging_bytes && bytes <= one->staging_bytes - at;
+    return is_there ? one->staging + at : NULL;
+}
+
 void ranks_team_nodes(struct ranks *r, const struct wdl_team_params *params, int each, int peeks,
                       struct wdl_team **teams)
 {
@@ -118,6 +142,10 @@ void ranks_team_nodes(struct ranks *r, const struct wdl_team_params *params, int
         if (peeks) {
             one->shm.peek = peek;
             one->shm.poke = poke;
+        }
+        if (params->staging_bytes) {
+            one->shm.staging = staging;
+            one->shm.staging_of = staging_of;
         }
     }
     for (int i = 0; i < r->n; i++) {

@@ -19,7 +19,8 @@ struct ranks {
         struct wdl_proc *proc;
         struct ranks *all; /* ranks_team_nodes */
         struct wdl_coll_shm shm;
-        char *segment;
+        char *segment, *staging;
+        size_t staging_bytes;
     } * one;
     int node_ranks;
 };
@@ -30,7 +31,7 @@ void ranks_close(struct ranks *r);
 /* A team of all; window, cell_bytes and first_seq from params. */
 void ranks_team(struct ranks *r, const struct wdl_team_params *params, struct wdl_team **teams);
 /* The same where the ranks of a node, `each` of them, share memory: if they `peek` all of it, else
- * segments alone. */
+ * segments alone; and what is staged, if params->staging_bytes say how much. */
 void ranks_team_nodes(struct ranks *r, const struct wdl_team_params *params, int each, int peeks,
                       struct wdl_team **teams);
 /* A rank has waited long. */

@@ -1,9 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Cells, boards and the private memory that neighbours fetch from, with a thread as each process of
- * a node: every kind of collective, short and long, by boards and by cells, with and without the
- * express lane. Results are compared here; whether each load may see its store is for the thread
- * sanitizer to judge (maint/check --setup tsan).
+ * Cells, boards, staging and the private memory that neighbours fetch from, with a thread as each
+ * process of a node: every kind of collective, short and long, by boards and by cells, with and
+ * without the express lane. Results are compared here; whether each load may see its store is for
+ * the thread sanitizer to judge (maint/check --setup tsan).
  */
 #include <pthread.h>
 #include <sched.h>
@@ -14,29 +14,6 @@
 #include "support/suite.h"
 
 enum { RANKS = 4, WORDS_MAX = 5000, ROUNDS = 60 };
-
-static char *segments[RANKS];
-
-static void *segment(void *ctx, int rank)
-{
-    (void) ctx;
-    return segments[rank];
-}
-
-static int peek(void *ctx, int rank, const void *there, void *here, size_t bytes)
-{
-    (void) ctx;
-    (void) rank;
-    memcpy(here, there, bytes);
-    return WDL_OK;
-}
-
-static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes)
-{
-    return peek(ctx, rank, here, there, bytes);
-}
-
-static const struct wdl_coll_shm shm = {.segment = segment, .peek = peek, .poke = poke};
 
 struct player {
     pthread_t id;
@@ -137,21 +114,16 @@ static void *play(void *arg)
     return NULL;
 }
 
-static void run(int cells)
+static void run(int cells, size_t staging_bytes)
 {
     struct ranks r;
     struct wdl_team *teams[RANKS];
     const struct wdl_sim_params sim = {.seed = 4, .ranks = RANKS, .ordered = 1};
-    struct wdl_team_params params = {.id = 9, .size = RANKS, .shm = &shm, .window = 8,
-                                     .cell_bytes = 1024};
+    struct wdl_team_params params = {.id = 9, .window = 8, .cell_bytes = 1024,
+                                     .staging_bytes = staging_bytes};
     struct player *players = calloc(RANKS, sizeof(players[0]));
     ranks_open(&r, &sim);
-    size_t bytes = (wdl_coll_shm_bytes(r.one[0].proc, &params) + 63) & ~(size_t) 63;
-    for (int i = 0; i < RANKS; i++) {
-        segments[i] = aligned_alloc(64, bytes);
-        memset(segments[i], 0, bytes);
-    }
-    ranks_team(&r, &params, teams);
+    ranks_team_nodes(&r, &params, RANKS, 1, teams);
     for (int i = 0; i < RANKS; i++) {
         struct player *p = &players[i];
         p->rank = i;
@@ -164,21 +136,25 @@ static void run(int cells)
         ck_assert_int_eq(pthread_join(players[i].id, NULL), 0);
     ck_assert_uint_eq(wdl_sim_counts(r.sim)->sent, 0); /* the network was nobody's to touch */
     ranks_close(&r);
-    for (int i = 0; i < RANKS; i++)
-        free(segments[i]);
     free(players);
 }
 
 START_TEST(by_boards)
 {
-    run(0);
+    run(0, 0);
+}
+END_TEST
+
+START_TEST(by_boards_and_staging)
+{
+    run(0, 64 << 10);
 }
 END_TEST
 
 START_TEST(by_cells)
 {
-    run(1);
+    run(1, 0);
 }
 END_TEST
 
-WDL_SUITE("coll/threads", by_boards, by_cells)
+WDL_SUITE("coll/threads", by_boards, by_boards_and_staging, by_cells)

@@ -202,6 +202,30 @@ static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes
     return peek(ctx, rank, here, there, bytes);
 }
 
+/* Some have no more memory. A seat's card, and its place in it. */
+enum { STAGING_CARD = 1 << 20 };
+
+static void *staging(void *ctx, size_t bytes, uint64_t *card_out)
+{
+    struct seat *seat = ctx;
+    wdl_assert(!seat->staging);
+    if ((seat->group->index + seat->rank) % 4 == 3)
+        return NULL;
+    seat->staging = aligned_alloc(64, bytes);
+    seat->staging_bytes = bytes;
+    *card_out = STAGING_CARD * (uint64_t) (seat->rank + 1);
+    return seat->staging;
+}
+
+static void *staging_of(void *ctx, int rank, uint64_t card, size_t bytes)
+{
+    wdl_assert(segment(ctx, rank));
+    const struct seat *seat = &((const struct seat *) ctx)->group->seats[rank];
+    uint64_t at = card - STAGING_CARD * (uint64_t) (rank + 1);
+    wdl_assert(seat->staging && at <= seat->staging_bytes && bytes <= seat->staging_bytes - at);
+    return seat->staging + at;
+}
+
 static int node_of(void *ctx, int rank)
 {
     const struct seat *seat = ctx;
@@ -237,6 +261,8 @@ static void segments_make(struct world *w, struct group *group, struct wdl_team_
     group->shm[params->rank] = (struct wdl_coll_shm){.segment = segment,
                                                      .peek = w->options.seed % 5 ? peek : NULL,
                                                      .poke = w->options.seed % 5 ? poke : NULL,
+                                                     .staging = staging,
+                                                     .staging_of = staging_of,
                                                      .ctx = &group->seats[params->rank]};
     params->shm = &group->shm[params->rank];
     params->node_of = node_of;
@@ -252,7 +278,10 @@ static void team_make(struct world *w, int rank, struct group *group)
     if (!group->seats)
         group->seats = calloc((size_t) group->size, sizeof(group->seats[0]));
     struct seat *seat = &group->seats[group->rank_of[rank]];
-    *seat = (struct seat){group, group->rank_of[rank], w->options.node, w->options.seed & 2};
+    *seat = (struct seat){.group = group,
+                          .rank = group->rank_of[rank],
+                          .node = w->options.node,
+                          .open = w->options.seed & 2};
     struct wdl_team_params params = {.id = 100 + (uint32_t) group->index,
                                      .rank = group->rank_of[rank],
                                      .size = group->size,
@@ -260,6 +289,7 @@ static void team_make(struct world *w, int rank, struct group *group)
                                      .ctx = seat,
                                      .window = w->options.window,
                                      .cell_bytes = w->options.seed & 1 ? 64 : 0,
+                                     .staging_bytes = 16384,
                                      .first_seq = 0xfffffff0u + (uint32_t) group->index,
                                      .poison = 1};
     params.model = models[group->index % 3];
@@ -359,8 +389,10 @@ static int world(const void *options)
         free(w.groups[g].members);
         free(w.groups[g].rank_of);
         free(w.groups[g].teams);
-        for (int i = 0; w.groups[g].segments && i < w.groups[g].size; i++)
+        for (int i = 0; w.groups[g].segments && i < w.groups[g].size; i++) {
             free(w.groups[g].segments[i]);
+            free(w.groups[g].seats[i].staging);
+        }
         free(w.groups[g].segments);
         free(w.groups[g].shm);
         free(w.groups[g].seats);

@@ -47,6 +47,8 @@ struct op {
 struct seat { /* whose view of the shared memory it is */
     struct group *group;
     int rank, node, open; /* open: segments may be asked for */
+    char *staging;
+    size_t staging_bytes;
 };
 
 struct group {

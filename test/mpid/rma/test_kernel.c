@@ -131,6 +131,22 @@ START_TEST(every_loop_agrees_with_wide_arithmetic)
 }
 END_TEST
 
+/* What only the host computes has none. */
+START_TEST(a_loop_of_the_type_is_found_or_none)
+{
+    for (int type = TEST_I8; type <= TEST_F64; type++)
+        for (int op = 0; op < WDL_ROP_REPLACE; op++) {
+            struct wdl_element el = test_element(type);
+            int none = op == WDL_ROP_MINLOC || op == WDL_ROP_MAXLOC ||
+                       (op >= WDL_ROP_LAND && op <= WDL_ROP_BXOR && is_float(type));
+            wdl_kernel_fn fn = wdl_kernel_typed(&el, op);
+            ck_assert(none ? fn == NULL : fn == wdl_kernel_find(&el, op)->plain);
+        }
+    struct wdl_element wide = {.basic = WDL_BASIC_WIDE, .packed_bytes = 16, .extent = 16};
+    ck_assert(wdl_kernel_typed(&wide, WDL_ROP_SUM) == NULL);
+}
+END_TEST
+
 /* Infinities, zeros with a sign, no number at all: both forms give the same. */
 START_TEST(the_two_forms_agree_on_odd_floats)
 {
@@ -334,6 +350,7 @@ START_TEST(atomic_loops_lose_no_update)
 }
 END_TEST
 
-WDL_SUITE("rma/kernel", every_loop_agrees_with_wide_arithmetic, the_two_forms_agree_on_odd_floats,
+WDL_SUITE("rma/kernel", every_loop_agrees_with_wide_arithmetic,
+          a_loop_of_the_type_is_found_or_none, the_two_forms_agree_on_odd_floats,
           what_has_no_loop_goes_to_the_host, loops_are_for_elements_a_register_holds,
           compare_and_swap_of_each_width, atomic_loops_lose_no_update)

@@ -1,0 +1,178 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Scans of ranks that share a node (node.h). Of little data each rank folds what those below show.
+ * Of much, each makes everybody's results for a part of the vector: the prefixes of the part, one
+ * from the other, where the operands are staged; and takes its own from there. Where not all have
+ * found room, each folds by itself, in the same order: the same bits.
+ */
+#include <string.h>
+#include "base/copy.h"
+#include "mpid/coll/node.h"
+#include "mpid/coll/staging.h"
+
+/* Only ranks below have something for us, only ranks above take from us. */
+static int below(struct wdl_run *run, struct wdl_car_run *c)
+{
+    for (; c->next < wdl_node_place(run->team); c->next++) {
+        int rank = wdl_node_rank(run->team, c->next);
+        if (!wdl_board_seen(run, rank, WDL_BOARD_DATA))
+            return WDL_AGAIN;
+        (void) wdl_node_note(run, wdl_node_agrees(run, rank));
+    }
+    c->next = 0;
+    return WDL_OK;
+}
+
+int wdl_node_above(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place)
+{
+    int first = wdl_node_place(run->team) + 1;
+    for (; first + c->next < wdl_node_size(run->team); c->next++)
+        if (!wdl_board_seen(run, wdl_node_rank(run->team, first + c->next), place))
+            return WDL_AGAIN;
+    return WDL_OK;
+}
+
+int wdl_node_prefix(struct wdl_run *run, struct wdl_car_run *c)
+{
+    int hi = wdl_node_place(run->team) - ((run->args.flags & WDL_COLL_EXCLUSIVE) != 0);
+    if (below(run, c) == WDL_AGAIN)
+        return WDL_AGAIN;
+    if (hi < 0 || run->status != WDL_OK)
+        return WDL_OK;
+    return wdl_node_note(run, wdl_node_fold_apart(run, hi, 0));
+}
+
+int wdl_node_put_before(struct wdl_run *run, int owner, const char *left)
+{
+    const struct wdl_coll_op *op = &run->args.op;
+    size_t chunk = wdl_node_chunk(&run->args), bytes = run->args.bytes;
+    int far = owner != run->team->rank && !wdl_node_on_board(run), status = WDL_OK;
+    char *to = run->apart ? run->apart : run->args.dst;
+    for (size_t done = 0; done < bytes && status == WDL_OK; done += chunk) {
+        size_t n = bytes - done < chunk ? bytes - done : chunk;
+        if (far)
+            status = wdl_board_fetch(run, owner, left + done, run->tmp, n);
+        if (status == WDL_OK)
+            op->fn(op->ctx, far ? run->tmp : left + done, to + done, n / op->elem_bytes);
+    }
+    return status;
+}
+
+/* --- on one node ------------------------------------------------------------------------------ */
+
+/* The rank whose prefix is our result; -1: there is none. */
+static int highest(const struct wdl_run *run)
+{
+    return run->team->rank - ((run->args.flags & WDL_COLL_EXCLUSIVE) != 0);
+}
+
+static char *staged_by(const struct wdl_run *run, int rank)
+{
+    return wdl_staging_of(run, rank, wdl_node_sheet(run, rank), run->args.bytes);
+}
+
+static int all_have_staged(const struct wdl_run *run)
+{
+    int staged = 0;
+    for (int r = 0; r < run->team->size; r++)
+        staged += wdl_node_sheet(run, r)->staged != 0;
+    return staged == run->team->size;
+}
+
+/* Our part of every rank's prefix, in the place of its operand. */
+static int make_prefixes(struct wdl_run *run)
+{
+    const struct wdl_coll_op *op = &run->args.op;
+    size_t at = wdl_node_part_at(run, run->team->rank);
+    size_t bytes = wdl_node_part_at(run, run->team->rank + 1) - at;
+    char *left = staged_by(run, 0);
+    for (int r = 1; r < run->team->size && bytes > 0; r++) {
+        char *next = staged_by(run, r);
+        if (!left || !next)
+            return WDL_ERR_PROTO;
+        op->fn(op->ctx, left + at, next + at, bytes / op->elem_bytes);
+        left = next;
+    }
+    return WDL_OK;
+}
+
+/* The part of our result that a rank has made. */
+static int take_prefix(struct wdl_run *run, int rank)
+{
+    size_t at = wdl_node_part_at(run, rank), bytes = wdl_node_part_at(run, rank + 1) - at;
+    if (highest(run) < 0 || bytes == 0)
+        return WDL_OK;
+    const char *prefix = staged_by(run, highest(run));
+    if (!prefix)
+        return WDL_ERR_PROTO;
+    wdl_copy_wide((char *) run->args.dst + at, prefix + at, bytes);
+    return WDL_OK;
+}
+
+static int scan_by_parts(struct wdl_run *run, struct wdl_car_run *c)
+{
+    WDL_NODE_STEP(c, 2, wdl_node_note(run, make_prefixes(run)));
+    WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
+    WDL_NODE_STEP(c, 4, wdl_node_note(run, take_prefix(run, run->team->rank)));
+    return wdl_node_each(run, c, WDL_BOARD_DONE, take_prefix);
+}
+
+/* The ranks up to `hi`, from the lowest on, at [at, at + bytes): *sum_out is one of two chunks. */
+static int fold_up(struct wdl_run *run, int hi, size_t at, size_t bytes, char **sum_out)
+{
+    const struct wdl_coll_op *op = &run->args.op;
+    char *sum = run->tmp, *next = run->tmp + wdl_node_chunk(&run->args);
+    int status = wdl_node_look(run, 0, at, sum, bytes);
+    for (int r = 1; r <= hi && status == WDL_OK; r++) {
+        status = wdl_node_look(run, r, at, next, bytes);
+        if (status == WDL_OK)
+            op->fn(op->ctx, sum, next, bytes / op->elem_bytes);
+        char *other = sum;
+        sum = next;
+        next = other;
+    }
+    *sum_out = sum;
+    return status;
+}
+
+static int prefix_up(struct wdl_run *run)
+{
+    size_t chunk = wdl_node_chunk(&run->args), bytes = run->args.bytes;
+    char *to = highest(run) < 0 ? NULL : wdl_node_apart(run), *sum;
+    int status = WDL_OK;
+    for (size_t at = 0; to && at < bytes && status == WDL_OK; at += chunk) {
+        size_t n = bytes - at < chunk ? bytes - at : chunk;
+        status = fold_up(run, highest(run), at, n, &sum);
+        if (status == WDL_OK)
+            memcpy(to + at, sum, n);
+    }
+    return status;
+}
+
+/* Nobody's source is overwritten while others read it. */
+static int scan_from_below(struct wdl_run *run, struct wdl_car_run *c)
+{
+    WDL_NODE_STEP(c, 2, wdl_node_note(run, prefix_up(run)));
+    WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
+    if (run->staged)
+        return WDL_OK;
+    WDL_NODE_STEP(c, 4, wdl_node_above(run, c, WDL_BOARD_DONE));
+    return wdl_node_apart_end(run);
+}
+
+static int scan_little(struct wdl_run *run, struct wdl_car_run *c)
+{
+    WDL_NODE_STEP(c, 1, wdl_node_prefix(run, c));
+    /* one below may believe that we fetch from it */
+    return run->status == WDL_OK ? WDL_OK : wdl_node_post(run, WDL_BOARD_DONE);
+}
+
+int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
+    if (wdl_node_on_board(run))
+        return scan_little(run, c);
+    WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
+    return all_have_staged(run) ? scan_by_parts(run, c) : scan_from_below(run, c);
+}

@@ -1,0 +1,132 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Staging of long data (staging.h). */
+#include "mpid/coll/staging.h"
+#include "base/copy.h"
+
+enum {
+    LINE = 64,
+    PART = 16 << 10, /* told of at a time */
+    LOOKS = 40 /* for more to come, before others get their turn */
+};
+
+struct wdl_staging {
+    char *at; /* NULL: there is no memory for one */
+    uint64_t card;
+    uint64_t head, tail; /* bytes ever taken, given back; place: % its size */
+    int first, count; /* of taken[], a ring as long as the team's window */
+    struct taken {
+        uint32_t seq;
+        uint64_t end;
+    } taken[];
+};
+
+static struct wdl_staging *staging_make(struct wdl_team *team)
+{
+    const struct wdl_host *host = &team->coll->host;
+    const struct wdl_coll_shm *shm = team->params.shm;
+    size_t taken = (size_t) team->window * sizeof(struct taken);
+    struct wdl_staging *s = host->ops->alloc(host->ctx, sizeof(*s) + taken);
+    if (s && shm->staging)
+        s->at = shm->staging(shm->ctx, team->params.staging_bytes, &s->card);
+    team->staging = s;
+    return s;
+}
+
+static void give_back(struct wdl_staging *s, const struct wdl_team *team)
+{
+    while (s->count > 0) {
+        const struct taken *t = &s->taken[s->first];
+        if ((int32_t) (t->seq - team->low) >= 0)
+            return;
+        s->tail = t->end;
+        s->first = (s->first + 1) % team->window;
+        s->count--;
+    }
+}
+
+static int has_room(const struct wdl_staging *s, const struct wdl_team *team, uint64_t end)
+{
+    return s->count < team->window && end - s->tail <= team->params.staging_bytes;
+}
+
+char *wdl_staging_take(struct wdl_run *run, size_t bytes, uint64_t *card_out)
+{
+    struct wdl_team *team = run->team;
+    size_t all = team->params.staging_bytes;
+    run->staged = NULL;
+    *card_out = 0;
+    if (!team->on_node || bytes == 0 || bytes > all / 2) /* the next need not wait for this one */
+        return NULL;
+    struct wdl_staging *s = team->staging ? team->staging : staging_make(team);
+    if (!s || !s->at)
+        return NULL;
+    bytes = (bytes + LINE - 1) & ~(size_t) (LINE - 1);
+    uint64_t begin = s->head, left = all - begin % all;
+    if (left < bytes)
+        begin += left;
+    if (!has_room(s, team, begin + bytes)) {
+        wdl_team_look_low(team);
+        give_back(s, team);
+    }
+    if (!has_room(s, team, begin + bytes))
+        return NULL;
+    int last = (s->first + s->count++) % team->window;
+    s->head = begin + bytes;
+    s->taken[last] = (struct taken){run->seq, s->head};
+    *card_out = s->card + begin % all;
+    run->staged = s->at + begin % all;
+    return run->staged;
+}
+
+void wdl_staging_fill(struct wdl_run *run, struct wdl_sheet *sheet, const char *from, size_t bytes,
+                      size_t hole, size_t hole_end)
+{
+    for (size_t at = 0; at < bytes;) {
+        if (at == hole && hole_end > hole) {
+            at = hole_end;
+            continue;
+        }
+        size_t n = (at < hole && hole < bytes ? hole : bytes) - at;
+        n = n < PART ? n : PART;
+        wdl_copy_wide(run->staged + at, from + at, n);
+        run->team->coll->stats.copied_bytes += n;
+        at += n;
+        /* pairs with the load in wdl_staging_read */
+        __atomic_store_n(&sheet->filled, at, __ATOMIC_RELEASE);
+    }
+    __atomic_store_n(&sheet->filled, bytes, __ATOMIC_RELEASE);
+}
+
+char *wdl_staging_of(const struct wdl_run *run, int rank, const struct wdl_sheet *sheet,
+                     size_t bytes)
+{
+    const struct wdl_coll_shm *shm = run->team->params.shm;
+    return shm->staging_of ? shm->staging_of(shm->ctx, rank, sheet->staged, bytes) : NULL;
+}
+
+int wdl_staging_read(struct wdl_run *run, int rank, const struct wdl_sheet *sheet, size_t at,
+                     char *here, size_t bytes)
+{
+    const char *there = wdl_staging_of(run, rank, sheet, at + bytes);
+    if (!there)
+        return WDL_ERR_PROTO;
+    for (int looks = LOOKS; run->taken < bytes;) {
+        /* pairs with the stores in wdl_staging_fill */
+        size_t filled = __atomic_load_n(&sheet->filled, __ATOMIC_ACQUIRE), done = at + run->taken;
+        if (filled <= done && looks-- > 0)
+            continue;
+        if (filled <= done)
+            return WDL_AGAIN;
+        size_t n = filled - done < bytes - run->taken ? filled - done : bytes - run->taken;
+        wdl_copy_wide(here + run->taken, there + done, n);
+        run->team->coll->stats.copied_bytes += n;
+        run->taken += n;
+    }
+    run->taken = 0;
+    return WDL_OK;
+}
+
+void wdl_staging_free(struct wdl_team *team)
+{
+    const struct wdl_host *host = &team->coll->host;
+    host->ops->free(host->ctx, team->staging);
+}

@@ -1,0 +1,37 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Stages: memory of a rank that the ranks of its node can look at, for what is too long for a
+ * board: its owner copies it there, once, and all who need it take it from there, while it is being
+ * filled. Fetching it from its owner's private memory is the system's work, page by page.
+ *
+ * Invariants:
+ *  1. A stage is a ring. A collective takes its bytes in one piece, behind those taken last; they
+ *     are given back when all ranks have finished it (coll_impl.h): its owner waits for nobody.
+ *  2. Who finds no room, or no stage, shows where its memory is. Each rank decides by itself; its
+ *     sheet tells.
+ *  3. Bytes [0, sheet->filled) may be read, and do not change until they are given back; but a
+ *     part that nobody else reads is its owner's, who may show a result there, by another flag.
+ */
+#ifndef WDL_MPID_COLL_STAGING_H_INCLUDED
+#define WDL_MPID_COLL_STAGING_H_INCLUDED
+
+#include "mpid/coll/board.h"
+
+/* Room for so many bytes at run->staged, and what tells others where that is. NULL: there is
+ * none. */
+char *wdl_staging_take(struct wdl_run *run, size_t bytes, uint64_t *card_out);
+/* Copy there what is at `from`, but for [hole, hole_end), which nobody else reads; who reads the
+ * own sheet is told how far it is. */
+void wdl_staging_fill(struct wdl_run *run, struct wdl_sheet *sheet, const char *from, size_t bytes,
+                      size_t hole, size_t hole_end);
+/* What a rank has staged, of which we want so many leading bytes; NULL: its sheet says nonsense. */
+char *wdl_staging_of(const struct wdl_run *run, int rank, const struct wdl_sheet *sheet,
+                     size_t bytes);
+/* Bytes [at, at + bytes) of it: WDL_OK, ERR_PROTO; or WDL_AGAIN: not all are there yet, and the
+ * same is to be asked for again. */
+int wdl_staging_read(struct wdl_run *run, int rank, const struct wdl_sheet *sheet, size_t at,
+                     char *here, size_t bytes);
+/* The team is destroyed. */
+void wdl_staging_free(struct wdl_team *team);
+
+#endif
