@@ -92,6 +92,7 @@ windlass_core_sources = \
     %D%/mpid/rma/serve.c \
     %D%/mpid/rma/stream.c \
     %D%/mpid/rma/table.c \
+    %D%/mpid/rma/trial.c \
     %D%/mpid/rma/types.c \
     %D%/mpid/rma/win.c \
     %D%/mpid/rma/words.c
@@ -203,6 +204,7 @@ windlass_headers = \
     %D%/mpid/rma/quick.h \
     %D%/mpid/rma/room.h \
     %D%/mpid/rma/stream.h \
+    %D%/mpid/rma/trial.h \
     %D%/mpid/rma/win.h \
     %D%/mpid/rma/win_impl.h \
     %D%/mpid/rma/wire.h \

@@ -193,6 +193,41 @@ static int piece_update(const struct wdl_domain *d, const struct wdl_kernel *ker
     return WDL_OK;
 }
 
+/* Pieces from the first on that lie in one region, whole and aligned, if they are worth closing it;
+ * or 0. */
+static int pieces_together(const struct wdl_domain *d, const struct wdl_kernel_call *call,
+                           const struct wdl_piece *piece, int npieces)
+{
+    size_t elements = 0, size = call->element->packed_bytes;
+    int n = 0, region = wdl_region_of(d, piece->base);
+    if (d->node_count == 1 || npieces == 1 || wdl_net_has(d->network, call->element))
+        return 0;
+    for (; n < npieces; n++) {
+        const struct wdl_piece *p = &piece[n];
+        if (!is_aligned(call->element, p->base) || p->bytes % size != 0 ||
+            wdl_region_of(d, p->base) != region || p->bytes > region_left(d, p->base))
+            break;
+        elements += p->bytes / size;
+    }
+    return n > 1 && wdl_is_bulk(call->element, call->op, elements) ? n : 0;
+}
+
+static int pieces_update(const struct wdl_domain *d, const struct wdl_kernel *kernel,
+                         const struct wdl_kernel_call *call, const struct wdl_piece *piece,
+                         int npieces, const char *in, char *out, size_t *done)
+{
+    int region = wdl_region_of(d, piece->base);
+    if (wdl_bulk_begin(d, region) != WDL_OK)
+        return WDL_AGAIN;
+    for (int i = 0; i < npieces; i++) {
+        kernel->plain(call, piece[i].base, in ? in + *done : NULL, out ? out + *done : NULL,
+                      piece[i].bytes / call->element->packed_bytes);
+        *done += piece[i].bytes;
+    }
+    wdl_bulk_end(d, region);
+    return WDL_OK;
+}
+
 int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
                    const struct wdl_piece *target, int npieces, const void *in, void *out,
                    size_t *done)
@@ -205,12 +240,17 @@ int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl
     const struct wdl_kernel_call call = { d->host, el, op };
     size_t before = 0;          /* bytes of the stream before this piece */
     for (int i = 0; i < npieces; i++) {
-        if (before + target[i].bytes > *done) {
-            int status = piece_update(d, kernel, &call, &target[i], *done - before, in, out, done);
-            if (status != WDL_OK)
-                return status;
-        }
-        before += target[i].bytes;
+        int together =
+            before == *done ? pieces_together(d, &call, target + i, npieces - i) : 0;
+        int status = WDL_OK;
+        if (together)
+            status = pieces_update(d, kernel, &call, target + i, together, in, out, done);
+        else if (before + target[i].bytes > *done)
+            status = piece_update(d, kernel, &call, &target[i], *done - before, in, out, done);
+        if (status != WDL_OK)
+            return status;
+        before = together ? *done : before + target[i].bytes;
+        i += together ? together - 1 : 0;
     }
     return WDL_OK;
 }

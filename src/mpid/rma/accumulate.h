@@ -9,7 +9,7 @@
 
 #include "mpid/rma/domain.h"
 
-#define WDL_BULK_MIN 64         /* elements: from here on a stretch is worth closing its region */
+#define WDL_BULK_MIN 8          /* elements: from here on they are worth closing their region */
 
 /* Are n elements in a row updated in bulk? Many are, for that is faster; and several of one byte
  * that are read or replaced, for they are the bytes of something larger, a structure given as

@@ -260,6 +260,6 @@ int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
             /* what lies between the pieces need not be memory at all */
             return status == WDL_ERR_RANGE ? copy_stream(win, args, at) : status;
         default:
-            return copy_stream(win, args, at);
+            return wdl_mail_other_way(win, args, at, copy_stream);
     }
 }

@@ -58,18 +58,18 @@ static inline int are_apart(const char *out, const char *in, size_t bytes)
 /* Where out is in, through local arrays. Otherwise straight: two parameters that do not overlap,
  * and an inner loop of known length, are the form compilers turn into vector instructions at every
  * level of optimization. */
-#define PLAIN_BLOCK(type, expression, count)                                                   \
+#define PLAIN_BLOCK(type, expression)                                                          \
     do {                                                                                       \
         type old_v[BLOCK], in_v[BLOCK];                                                        \
-        memcpy(in_v, from, (count) * sizeof(type));                                            \
-        memcpy(old_v, target, (count) * sizeof(type));                                         \
+        memcpy(in_v, from, BLOCK * sizeof(type));                                              \
+        memcpy(old_v, target, BLOCK * sizeof(type));                                           \
         if (out)                                                                               \
-            memcpy(out, old_v, (count) * sizeof(type));                                        \
-        for (size_t j = 0; j < (count); j++) {                                                 \
+            memcpy(out, old_v, BLOCK * sizeof(type));                                          \
+        for (size_t j = 0; j < BLOCK; j++) {                                                   \
             type old = old_v[j], in = in_v[j];                                                 \
             in_v[j] = (type) (expression);                                                     \
         }                                                                                      \
-        memcpy(target, in_v, (count) * sizeof(type));                                          \
+        memcpy(target, in_v, BLOCK * sizeof(type));                                            \
     } while (0)
 
 #define PLAIN_FORMS(name, form, attribute, type, expression)                                   \
@@ -109,12 +109,20 @@ static void name##_##form(const struct wdl_kernel_call *call, char *target, cons
         n -= blocks * BLOCK;                                                                   \
     }                                                                                          \
     for (; n >= BLOCK; n -= BLOCK) {                                                           \
-        PLAIN_BLOCK(type, expression, BLOCK);                                                  \
+        PLAIN_BLOCK(type, expression);                                                         \
         out += step;                                                                           \
         target += step;                                                                        \
         from += step;                                                                          \
     }                                                                                          \
-    PLAIN_BLOCK(type, expression, n);                                                          \
+    for (size_t j = 0; j < n; j++) {                                                           \
+        type old, in;                                                                          \
+        memcpy(&old, target + j * sizeof(type), sizeof(type));                                 \
+        memcpy(&in, from + j * sizeof(type), sizeof(type));                                    \
+        if (out)                                                                               \
+            memcpy(out + j * sizeof(type), &old, sizeof(type));                                \
+        old = (type) (expression);                                                             \
+        memcpy(target + j * sizeof(type), &old, sizeof(type));                                 \
+    }                                                                                          \
 }
 
 #define PLAIN_LOOP(name, type, expression) PLAIN_FORMS(name, plain, , type, expression)

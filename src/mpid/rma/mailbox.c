@@ -139,6 +139,53 @@ static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct 
     }
 }
 
+/* Longer puts and gets go to a target that is there by way of shared memory, or the system copies
+ * them: twice and close, or once, with every page looked up. Which is faster depends on the caches
+ * that two processors share. */
+enum { MAIL, SYSTEM };
+
+static int is_compared(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    return args->kind <= WDL_RMA_GET && args->remote.bytes > WDL_BATCH_SHORT && win->params.copy;
+}
+
+static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    int size = 0;
+    size_t n = args->remote.bytes / WDL_BATCH_SHORT;
+    for (; n > 1 && size < WDL_MAIL_SIZES - 1; n /= 2)
+        size++;
+    return &win->rma->trial[args->kind == WDL_RMA_GET][size];
+}
+
+static uint64_t now_ns(const struct wdl_win *win)
+{
+    const struct wdl_host *host = &win->proc->host;
+    return host->ops->now_ns(host->ctx);
+}
+
+int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    win->rma->timed = NULL;
+    if (!is_compared(win, args) || wdl_trial_way(trial_of(win, args)) == MAIL)
+        return 1;
+    win->rma->timed = trial_of(win, args);
+    return 0;
+}
+
+int wdl_mail_other_way(struct wdl_win *win, const struct wdl_rma_args *args, uint64_t at,
+                       int (*copy)(struct wdl_win *win, const struct wdl_rma_args *args,
+                                   uint64_t at))
+{
+    struct wdl_trial *trial = win->rma->timed;
+    win->rma->timed = NULL;
+    uint64_t began = trial ? now_ns(win) : 0;
+    int status = copy(win, args, at);
+    if (trial && status == WDL_OK)
+        wdl_trial_took(trial, SYSTEM, now_ns(win) - began);
+    return status;
+}
+
 /* It is in a cell no longer. */
 static void leave(struct wdl_win *win)
 {
@@ -185,6 +232,8 @@ static void answered(struct wdl_win *win)
         return;
     }
     past_of(box, args->target, stream)->missed = 0;
+    if (is_compared(win, args))
+        wdl_trial_took(trial_of(win, args), MAIL, now_ns(win) - box->began_ns);
     win->stats.ops_mailed++;
     finish(win, status);
 }
@@ -196,6 +245,8 @@ void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_
     box->mail = mail;
     box->args = *args;
     box->looks = 0;
+    if (is_compared(win, args))
+        box->began_ns = now_ns(win);
 }
 
 /* 1: it is withdrawn, 0: it has been taken. */
@@ -295,11 +346,13 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
     struct wdl_mailbox *box = &win->mailbox;
     struct wdl_mail *mail;
     int together = is_better_together(args);
+    win->rma->timed = NULL;
     box->run += together && box->run < 2;
     if ((together && (box->follows || box->run > 1)) ||
         !__atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) ||
         (args->kind >= WDL_RMA_ACC && win->net_sizes) || !fits(win, args) ||
-        !wdl_mail_is_clear(win, t, args->target) || !wdl_mail_expected(win, args->target, 0))
+        !wdl_mail_is_clear(win, t, args->target) || !wdl_mail_expected(win, args->target, 0) ||
+        !wdl_mail_is_faster(win, args))
         return WDL_ERR_UNSUPPORTED;
     mail = wdl_mail_get(win, control);
     if (!mail)

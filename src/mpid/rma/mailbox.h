@@ -42,6 +42,8 @@ enum { WDL_MAIL_WINDOWS = 4,    /* of a process that have mailboxes at a time */
     WDL_MAIL_RANKS = 8          /* ranks' pasts, by rank % this */
 };
 
+enum { WDL_MAIL_SIZES = 20 };   /* lengths, by powers of two, for which ways are compared */
+
 struct wdl_mailbox {
     int on;                     /* the window has one, and may use others' */
     struct wdl_mail *mail;      /* where our operation is; NULL: nowhere */
@@ -49,6 +51,7 @@ struct wdl_mailbox {
     int withdrawn, looks;
     struct wdl_stream *stream;  /* it is a stream through this ring, or NULL */
     uint64_t begin, seen;       /* its first place there; how far it was seen to be emptied */
+    uint64_t began_ns;
     /* short operations since the last synchronization; before it: several */
     int run, follows;
     struct wdl_mail_past {
@@ -65,6 +68,12 @@ void wdl_mailbox_close(struct wdl_win *win);
  * control: the target's; t: its element, or NULL. */
 int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                    struct wdl_win_control *control);
+/* Is a put or get to a target that is there to be handed over, by what such ones took? If not, it
+ * is copied by _other_way, which calls `copy` and sees how long that takes. */
+int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args);
+int wdl_mail_other_way(struct wdl_win *win, const struct wdl_rma_args *args, uint64_t at,
+                       int (*copy) (struct wdl_win * win, const struct wdl_rma_args * args,
+                                    uint64_t at));
 /* WDL_OK when nothing is under way; else WDL_AGAIN. Failures are the window's (wdl_win_fail).
  * (wdl_mailbox_sync in win_impl.h asks first.) */
 int wdl_mailbox_settle(struct wdl_win *win);

@@ -132,15 +132,19 @@ static void post(struct wdl_win *win, const struct wdl_rma_args *args, struct wd
     win->rma->streaming = 1;
 }
 
-/* The target's cell and our ring, if it is to be asked. */
-static struct wdl_mail *begin_at(struct wdl_win *win, const struct wdl_rma_args *args,
-                                 struct wdl_win_control *control, struct wdl_stream **stream_out,
-                                 uint64_t *id_out)
+/* Is the target to be asked? */
+static int is_expected(struct wdl_win *win, const struct wdl_rma_args *args,
+                       const struct wdl_win_control *control)
+{
+    return __atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) &&
+           wdl_mail_expected(win, args->target, args->remote.bytes);
+}
+
+/* Its cell and our ring. */
+static struct wdl_mail *begin_at(struct wdl_win *win, struct wdl_win_control *control,
+                                 struct wdl_stream **stream_out, uint64_t *id_out)
 {
     const struct wdl_win_params *params = &win->params;
-    if (!__atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) ||
-        !wdl_mail_expected(win, args->target, args->remote.bytes))
-        return NULL;
     *stream_out = params->stream(params->ctx, params->rank, id_out);
     return *stream_out ? wdl_mail_get(win, control) : NULL;
 }
@@ -151,8 +155,8 @@ int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
     struct wdl_stream *stream;
     struct wdl_mail *mail;
     uint64_t id;
-    if (!is_for_it(win, args, LEAST) || !args->origin.contig ||
-        (mail = begin_at(win, args, control, &stream, &id)) == NULL)
+    if (!is_for_it(win, args, LEAST) || !args->origin.contig || !is_expected(win, args, control) ||
+        !wdl_mail_is_faster(win, args) || (mail = begin_at(win, control, &stream, &id)) == NULL)
         return WDL_ERR_UNSUPPORTED;
     uint64_t begin = next_place(stream);
     mail->kind = WDL_MAIL_STREAM;
@@ -174,14 +178,14 @@ int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct
     if ((args->kind != WDL_RMA_ACC && !gets) || !is_for_it(win, args, gets ? LEAST_GET : LEAST) ||
         bytes > WDL_STREAM_BYTES || !has_buffers(args) || !win->params.copy ||
         win->params.mapped_any || win->net_sizes || !wdl_kernel_has(&args->element) ||
-        !wdl_mail_is_clear(win, t, args->target) ||
-        (mail = begin_at(win, args, control, &stream, &id)) == NULL)
+        !wdl_mail_is_clear(win, t, args->target) || !is_expected(win, args, control) ||
+        (mail = begin_at(win, control, &stream, &id)) == NULL)
         return WDL_ERR_UNSUPPORTED;
     uint64_t begin = next_place(stream), left = WDL_STREAM_BYTES - begin % WDL_STREAM_BYTES;
     begin += bytes > left ? left : 0;   /* in one piece */
     if (args->op != WDL_ROP_NO_OP)
         wdl_copy_wide(stream->ring + begin % WDL_STREAM_BYTES,
-             (const char *) args->origin.addr + args->origin.lo, bytes);
+                      (const char *) args->origin.addr + args->origin.lo, bytes);
     win->params.rank_info(win->params.ctx, args->target, &info);
     mail->kind = WDL_MAIL_FOLD;
     mail->rop = (uint8_t) args->op;
@@ -220,7 +224,7 @@ void wdl_stream_result(const struct wdl_win *win)
     const struct wdl_mailbox *box = &win->mailbox;
     const struct wdl_buf *out = &box->args.result;
     wdl_copy_wide((char *) out->addr + out->lo, box->stream->ring + box->begin % WDL_STREAM_BYTES,
-         box->args.remote.bytes);
+                  box->args.remote.bytes);
 }
 
 /* --- the target ------------------------------------------------------------------------------- */

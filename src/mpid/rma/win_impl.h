@@ -28,6 +28,8 @@
 #include "mpid/rma/lock.h"
 #include "mpid/rma/mailbox.h"
 #include "mpid/rma/room.h"
+#include "mpid/rma/stream.h"
+#include "mpid/rma/trial.h"
 #include "mpid/rma/types.h"
 #include "mpid/rma/win.h"
 #include "mpid/rma/wire.h"
@@ -63,6 +65,8 @@ struct wdl_rma {
     struct wdl_win *mailed[WDL_MAIL_WINDOWS];   /* windows with mailboxes, or NULL */
     int nmailed;
     int streaming;              /* the process's ring (stream.h) is in use */
+    /* handed over, or copied by the system; puts, gets, by length; the one to be told of next */
+    struct wdl_trial trial[2][WDL_MAIL_SIZES], *timed;
 };
 
 enum { WDL_STASH_BYTES = 1024 };        /* longer bundles are sent again when the lock is there */

@@ -193,9 +193,9 @@ START_TEST(compare_and_swap)
 END_TEST
 
 /* No update is lost: many threads, each with a control block as a process has, on one array: short
- * updates of one element, bulk updates of many, some of them fetching, and unaligned ones under
- * element locks. */
-enum { THREADS = 4, ROUNDS = 300, SHORTS = 40, CELLS = 4 * WDL_BULK_MIN };
+ * updates of one element, bulk updates of many, some of them fetching, or of many pieces, and
+ * unaligned ones under element locks. */
+enum { THREADS = 4, ROUNDS = 300, SHORTS = 40, CELLS = 32 * WDL_BULK_MIN };
 
 struct storm {
     struct wdl_win_control control[THREADS];
@@ -211,6 +211,18 @@ static void insist(const struct wdl_domain *d, enum wdl_rop op, char *at, size_t
     struct wdl_piece piece = { at, bytes };
     size_t done = 0;
     while (wdl_accumulate(d, op, &el, &piece, 1, in, out, &done) == WDL_AGAIN)
+        sched_yield();
+}
+
+/* Every other cell, a piece each. */
+static void insist_pieces(const struct wdl_domain *d, double *cells, const void *in)
+{
+    struct wdl_element el = element(WDL_BASIC_F64, 8, 8);
+    struct wdl_piece piece[CELLS / 2];
+    size_t done = 0;
+    for (int i = 0; i < CELLS / 2; i++)
+        piece[i] = (struct wdl_piece){(char *) &cells[2 * i], 8};
+    while (wdl_accumulate(d, WDL_ROP_SUM, &el, piece, CELLS / 2, in, NULL, &done) == WDL_AGAIN)
         sched_yield();
 }
 
@@ -232,6 +244,7 @@ static void *storm_thread(void *arg)
             insist(&d, WDL_ROP_SUM, (char *) &storm->cells[(i + k) % CELLS], 8, one, NULL);
         insist(&d, WDL_ROP_SUM, (char *) storm->cells, sizeof(storm->cells), one,
                i % 2 ? old : NULL);
+        insist_pieces(&d, storm->cells, one);
         insist(&d, WDL_ROP_SUM, storm->misaligned + 1, 8, one, NULL);
     }
     return NULL;
@@ -249,7 +262,7 @@ START_TEST(storm)
     for (int i = 0; i < CELLS; i++)
         sum += storm->cells[i];
     memcpy(&crooked, storm->misaligned + 1, 8);
-    ck_assert(sum == (double) THREADS * ROUNDS * (SHORTS + CELLS));
+    ck_assert(sum == (double) THREADS * ROUNDS * (SHORTS + CELLS + CELLS / 2));
     ck_assert(crooked == (double) THREADS * ROUNDS);
     free(storm);
 }
@@ -282,6 +295,46 @@ START_TEST(resumes)
         ck_assert(target[i] == i);
     free(target);
     free(in);
+}
+END_TEST
+
+/* Pieces close their region once, and need not end with it. */
+START_TEST(pieces_of_a_region_together)
+{
+    enum { N = 4 * WDL_BULK_MIN, FIRST = WDL_REGION_BYTES / 8 - N };
+    struct wdl_win_control control[2] = {0};
+    double *target = calloc(2, WDL_REGION_BYTES), in[N], old[N];
+    struct wdl_domain d = {.host = &host,
+                           .base = (char *) target,
+                           .control = &control[0],
+                           .own = &control[1],
+                           .node = control,
+                           .node_count = 2};
+    struct wdl_element el = element(WDL_BASIC_F64, 8, 8);
+    struct wdl_piece piece[N];
+    size_t done = 0;
+    for (int i = 0; i < N; i++) { /* the second half is in the next region */
+        in[i] = i + 1;
+        piece[i] = (struct wdl_piece){(char *) &target[FIRST + 2 * i], 8};
+    }
+    /* too few */
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, piece, WDL_BULK_MIN - 1, in, NULL, &done),
+                     WDL_OK);
+    ck_assert_int_eq(control[0].bulk_mode, WDL_BULK_NEVER);
+    done = 0;
+    control[0].bulk[1] = 1;
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, piece, N, in, old, &done), WDL_AGAIN);
+    ck_assert_uint_eq(done, N / 2 * 8);
+    ck_assert_int_eq(control[0].bulk_mode, WDL_BULK_MODE);
+    ck_assert_int_eq(control[0].bulk[0], 0);
+    control[0].bulk[1] = 0;
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, piece, N, in, old, &done), WDL_OK);
+    for (int i = 0; i < N; i++) {
+        double before = i < WDL_BULK_MIN - 1 ? in[i] : 0;
+        ck_assert(target[FIRST + 2 * i] == before + in[i] && target[FIRST + 2 * i + 1] == 0);
+        ck_assert(old[i] == before);
+    }
+    free(target);
 }
 END_TEST
 
@@ -383,4 +436,5 @@ END_TEST
 
 WDL_SUITE("rma/accumulate", integers, sign_matters, floats_in_pieces, pairs_under_region_locks,
           a_held_region_changes_nothing, compare_and_swap, storm, resumes,
+          pieces_of_a_region_together,
           bytes_of_a_structure_stay_together, what_the_network_updates_too)

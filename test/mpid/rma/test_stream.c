@@ -426,7 +426,45 @@ START_TEST(any_order_of_looks)
 }
 END_TEST
 
-WDL_SUITE("rma/stream", both_ways, from_how_many_bytes_on, nobody_comes, one_that_leaves,
-          one_that_is_slow_is_waited_for, one_at_a_time, visits_are_seen,
+/* What the system's copies, or the ring, take: on a clock that the test moves. */
+static uint64_t copy_takes;
+
+static void time_passes(struct bed *bed, int call)
+{
+    (void) call;
+    bed->w.rank[0].host.now_ns += copy_takes;
+}
+
+/* Of so many puts, how many the system copied. */
+static int copied_of(struct bed *bed, int puts, size_t bytes, uint64_t ring, uint64_t system)
+{
+    int before = mover.calls;
+    copy_takes = system;
+    mover.during = time_passes;
+    for (int i = 0; i < puts; i++) {
+        ck_assert_int_eq(operate(bed, test_put(1, 1, from, bytes)), WDL_OK);
+        bed->w.rank[0].host.now_ns += bed->win[0]->mailbox.mail ? ring : 0;
+        serve_until_done(bed);
+    }
+    mover.during = NULL;
+    return mover.calls - before;
+}
+
+/* Lengths by themselves; a cell's, too, but not what waits for company. */
+START_TEST(the_faster_way)
+{
+    struct bed bed;
+    open(&bed, 0);
+    ck_assert_int_gt(copied_of(&bed, 200, 65536, 8000, 4500), 170);
+    ck_assert_int_gt(copied_of(&bed, 200, 1024, 900, 700), 170);
+    ck_assert_int_lt(copied_of(&bed, 200, 16384, 1200, 2000), 10);
+    ck_assert_int_gt(copied_of(&bed, 200, 65536, 8000, 4500), 190);
+    ck_assert_int_eq(copied_of(&bed, 200, WDL_MAIL_BYTES, 900, 1), 0);
+    bed_close(&bed);
+}
+END_TEST
+
+WDL_SUITE("rma/stream", the_faster_way, both_ways, from_how_many_bytes_on, nobody_comes,
+          one_that_leaves, one_that_is_slow_is_waited_for, one_at_a_time, visits_are_seen,
           what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true, accumulates,
           accumulates_with_results, accumulates_refused, any_order_of_looks)

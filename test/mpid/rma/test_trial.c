@@ -1,0 +1,69 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/trial. */
+#include "mpid/rma/trial.h"
+#include "support/suite.h"
+
+/* Of so many times, how many went way 1, where the ways take so long. */
+static int times(struct wdl_trial *trial, int n, uint64_t first, uint64_t second)
+{
+    int seconds = 0;
+    for (int i = 0; i < n; i++) {
+        int way = wdl_trial_way(trial);
+        wdl_trial_took(trial, way, way ? second : first);
+        seconds += way;
+    }
+    return seconds;
+}
+
+START_TEST(the_first_until_the_other_has_been_tried)
+{
+    struct wdl_trial trial = {0};
+    ck_assert_int_eq(times(&trial, WDL_TRIAL_AT, 100, 10), 0);
+    ck_assert_int_eq(times(&trial, 1, 100, 10), 1);
+    struct wdl_trial silent = {0}; /* nobody says how long it took */
+    for (int i = 0; i < 1024; i++)
+        ck_assert_int_eq(wdl_trial_way(&silent), i % WDL_TRIAL_OFTEN == WDL_TRIAL_AT);
+}
+END_TEST
+
+START_TEST(then_the_faster_but_for_few)
+{
+    static const struct {
+        uint64_t first, second;
+        int seconds; /* of 1024 */
+    } cases[] = {{1000, 700, 1024 - 32}, {1000, 400, 1024 - 4}, {700, 1000, 32},
+                 {400, 1000, 4},         {500, 500, 32},        {0, 0, 32}};
+    for (int i = 0; i < (int) (sizeof(cases) / sizeof(cases[0])); i++) {
+        struct wdl_trial trial = {0};
+        times(&trial, 40, cases[i].first, cases[i].second);
+        ck_assert_int_eq(times(&trial, 1024, cases[i].first, cases[i].second), cases[i].seconds);
+    }
+}
+END_TEST
+
+START_TEST(a_change_is_noticed)
+{
+    struct wdl_trial trial = {0};
+    times(&trial, 200, 1000, 300);
+    ck_assert_int_ge(times(&trial, 300, 1000, 300), 290);
+    times(&trial, 1024, 100, 300); /* the first has become faster */
+    ck_assert_int_le(times(&trial, 300, 100, 300), 10);
+}
+END_TEST
+
+START_TEST(one_delay_decides_nothing)
+{
+    struct wdl_trial trial = {0};
+    times(&trial, 100, 1000, 600);
+    wdl_trial_took(&trial, 1, 20000000);
+    ck_assert_int_ge(times(&trial, 100, 1000, 600), 95);
+    wdl_trial_took(&trial, 1, UINT64_MAX);
+    ck_assert_uint_lt(trial.ns[1], 2000);
+    struct wdl_trial first = {0};
+    wdl_trial_took(&first, 0, UINT64_MAX); /* no overflow */
+    wdl_trial_took(&first, 0, UINT64_MAX);
+    ck_assert_uint_gt(first.ns[0], 1000000);
+}
+END_TEST
+
+WDL_SUITE("mpid/rma/trial", the_first_until_the_other_has_been_tried, then_the_faster_but_for_few,
+          a_change_is_noticed, one_delay_decides_nothing)
