@@ -231,6 +231,7 @@ windlass_adi_headers =                  \
     %D%/mpid/adi/include/wdl_tag.h      \
     %D%/mpid/adi/include/wdl_win.h      \
     %D%/mpid/adi/gas.h                  \
+    %D%/mpid/adi/op.h                   \
     %D%/mpid/adi/pt2pt.h                \
     %D%/mpid/adi/rma.h                  \
     %D%/mpid/adi/share.h

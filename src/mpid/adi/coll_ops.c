@@ -4,6 +4,7 @@
  * fixed size.
  */
 #include "coll.h"
+#include "op.h"
 #include "rma.h"
 
 /* --- operators -------------------------------------------------------------------------------- */

@@ -4,6 +4,7 @@
  * MPI_PROC_NULL targets are the bindings' business.
  */
 #include "rma.h"
+#include "op.h"
 
 /* --- arguments -------------------------------------------------------------------------------- */
 

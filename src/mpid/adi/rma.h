@@ -18,21 +18,6 @@ static inline const struct wdl_element *wdl_adi_element_of(MPI_Datatype type)
 }
 void wdl_adi_elements_init(void);
 
-/* The operator of a predefined handle, or ROP_COUNT. The last byte tells them apart. */
-static inline enum wdl_rop wdl_adi_rop(MPI_Op op)
-{
-    static const uint8_t rops[16] = {
-        /* one more than the operator, 0: none */
-        [MPI_SUM & 15] = 1 + WDL_ROP_SUM,         [MPI_PROD & 15] = 1 + WDL_ROP_PROD,
-        [MPI_MIN & 15] = 1 + WDL_ROP_MIN,         [MPI_MAX & 15] = 1 + WDL_ROP_MAX,
-        [MPI_LAND & 15] = 1 + WDL_ROP_LAND,       [MPI_LOR & 15] = 1 + WDL_ROP_LOR,
-        [MPI_LXOR & 15] = 1 + WDL_ROP_LXOR,       [MPI_BAND & 15] = 1 + WDL_ROP_BAND,
-        [MPI_BOR & 15] = 1 + WDL_ROP_BOR,         [MPI_BXOR & 15] = 1 + WDL_ROP_BXOR,
-        [MPI_MINLOC & 15] = 1 + WDL_ROP_MINLOC,   [MPI_MAXLOC & 15] = 1 + WDL_ROP_MAXLOC,
-        [MPI_REPLACE & 15] = 1 + WDL_ROP_REPLACE, [MPI_NO_OP & 15] = 1 + WDL_ROP_NO_OP};
-    return (op & ~15) == (MPI_SUM & ~15) && rops[op & 15] ? rops[op & 15] - 1 : WDL_ROP_COUNT;
-}
-
 /* A window in the making. Creation is collective: whatever goes wrong on one rank is noted in its
  * status, everyone goes on to the end, and there all learn of it. */
 struct wdl_adi_making {
