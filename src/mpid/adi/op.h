@@ -1,4 +1,4 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. MPI's operators in the core's words. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. MPI's operators in our words. */
 #ifndef WDL_ADI_OP_H_INCLUDED
 #define WDL_ADI_OP_H_INCLUDED
 
