@@ -116,11 +116,13 @@ struct wdl_shape {
     uint32_t row, flags; /* of select.c; of the args */
     int32_t root, commutes;
     uint64_t bytes, elem_bytes;
+    uint64_t lists; /* of blocks that vary: a sum of what is in graph->lists */
 };
 
 struct wdl_graph {
     struct wdl_list link; /* team->graphs, last used first */
     struct wdl_shape shape;
+    size_t *lists; /* of blocks that vary: which there are, and the lists; or NULL */
     struct wdl_list idle; /* runs to use again */
     int running;
     int kept; /* in the cache: outlives its run */

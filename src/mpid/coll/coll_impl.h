@@ -33,6 +33,7 @@ enum {
     WDL_COLL_SENDS = 64,
     WDL_COLL_STRAYS_MAX = 1 << 16,
     WDL_COLL_GRAPHS_MAX = 64,
+    WDL_COLL_VARIED_MAX = 4, /* of them, of blocks that vary: as long as the team has ranks */
     WDL_EARLY_BUCKETS = 32,
     WDL_NODE_RANKS_MAX = 32 /* everyone looks at everyone's board */
 };
@@ -129,7 +130,7 @@ struct wdl_team {
     int open; /* the first collective is finished: all ranks have made the team */
     struct wdl_list queue; /* requests not started */
     struct wdl_list graphs, running;
-    int ngraphs;
+    int ngraphs, nvaried; /* kept; of them, of blocks that vary */
     struct wdl_run **slots; /* by seq mod W: the run, or NULL */
     unsigned char *finished; /* by seq mod W */
     uint32_t *prints; /* by seq mod W: of the last to start */

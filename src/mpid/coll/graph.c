@@ -297,5 +297,6 @@ void wdl_graph_free(struct wdl_team *team, struct wdl_graph *graph)
     while ((node = wdl_list_pop(&graph->idle)) != NULL)
         host->ops->free(host->ctx, wdl_container_of(node, struct wdl_run, link));
     wdl_list_remove(&graph->link);
+    host->ops->free(host->ctx, graph->lists);
     host->ops->free(host->ctx, graph);
 }

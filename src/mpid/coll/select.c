@@ -399,12 +399,78 @@ static struct wdl_graph *graph_build(struct wdl_team *team, const struct wdl_col
     return wdl_build_end(&b);
 }
 
-static struct wdl_graph *graph_find(struct wdl_team *team, const struct wdl_shape *shape)
+/* --- the cache -------------------------------------------------------------------------------- */
+
+/* The lists of blocks that vary, one behind the other; returns which there are. */
+enum { LISTS = 4 };
+
+static size_t lists_of(const struct wdl_coll_args *args, const size_t *list[LISTS])
+{
+    const size_t *all[LISTS] = {args->src_blocks.bytes, args->src_blocks.at, args->dst_blocks.bytes,
+                                args->dst_blocks.at};
+    size_t which = 0;
+    for (int i = 0; i < LISTS; i++) {
+        list[i] = args->variable ? all[i] : NULL;
+        which |= (size_t) (list[i] != NULL) << i;
+    }
+    return which;
+}
+
+/* Not 0 where there are any. */
+static uint64_t lists_sum(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    const size_t *list[LISTS];
+    uint64_t sum = lists_of(args, list);
+    for (int i = 0; i < LISTS; i++)
+        for (int r = 0; list[i] && r < team->size; r++)
+            sum = (sum ^ list[i][r]) * 0x100000001b3u;
+    return args->variable ? sum | 1 : 0;
+}
+
+static int lists_are(const struct wdl_graph *g, const struct wdl_team *team,
+                     const struct wdl_coll_args *args)
+{
+    const size_t *list[LISTS], *kept = g->lists + 1;
+    size_t bytes = (size_t) team->size * sizeof(kept[0]);
+    if (g->lists[0] != lists_of(args, list))
+        return 0;
+    for (int i = 0; i < LISTS; i++) {
+        if (!list[i])
+            continue;
+        if (memcmp(kept, list[i], bytes) != 0)
+            return 0;
+        kept += team->size;
+    }
+    return 1;
+}
+
+/* NULL: no memory. */
+static size_t *lists_copy(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    const struct wdl_host *host = &team->coll->host;
+    const size_t *list[LISTS];
+    size_t n = (size_t) team->size, which = lists_of(args, list);
+    size_t *copy = host->ops->alloc(host->ctx, (1 + LISTS * n) * sizeof(copy[0])), *at = copy;
+    if (!copy)
+        return NULL;
+    *at++ = which;
+    for (int i = 0; i < LISTS; i++)
+        if (list[i]) {
+            memcpy(at, list[i], n * sizeof(at[0]));
+            at += n;
+        }
+    return copy;
+}
+
+/* args: NULL for the empty collective. */
+static struct wdl_graph *graph_find(struct wdl_team *team, const struct wdl_shape *shape,
+                                    const struct wdl_coll_args *args)
 {
     struct wdl_list *node;
     wdl_list_for (node, &team->graphs) {
         struct wdl_graph *g = wdl_container_of(node, struct wdl_graph, link);
-        if (memcmp(&g->shape, shape, sizeof(*shape)) == 0) {
+        if (memcmp(&g->shape, shape, sizeof(*shape)) == 0 &&
+            (!g->lists || lists_are(g, team, args))) {
             wdl_list_remove(node);
             wdl_list_push_front(&team->graphs, node);
             return g;
@@ -413,23 +479,32 @@ static struct wdl_graph *graph_find(struct wdl_team *team, const struct wdl_shap
     return NULL;
 }
 
-/* Into the cache; the one used longest ago that nobody runs leaves. */
+/* The one used longest ago that nobody runs leaves; of those of blocks that vary, or of all. */
+static void graph_drop(struct wdl_team *team, int varied)
+{
+    for (struct wdl_list *node = team->graphs.prev; node != &team->graphs; node = node->prev) {
+        struct wdl_graph *old = wdl_container_of(node, struct wdl_graph, link);
+        if (old->running || (varied && !old->lists))
+            continue;
+        team->ngraphs--;
+        team->nvaried -= old->lists != NULL;
+        wdl_graph_free(team, old);
+        return;
+    }
+}
+
+/* Into the cache. */
 static void graph_keep(struct wdl_team *team, struct wdl_graph *g, const struct wdl_shape *shape)
 {
     g->shape = *shape;
     g->kept = 1;
-    for (struct wdl_list *node = team->graphs.prev; node != &team->graphs; node = node->prev) {
-        struct wdl_graph *old = wdl_container_of(node, struct wdl_graph, link);
-        if (team->ngraphs < WDL_COLL_GRAPHS_MAX)
-            break;
-        if (old->running)
-            continue;
-        wdl_graph_free(team, old);
-        team->ngraphs--;
-        break;
-    }
+    if (g->lists && team->nvaried >= WDL_COLL_VARIED_MAX)
+        graph_drop(team, 1);
+    if (team->ngraphs >= WDL_COLL_GRAPHS_MAX)
+        graph_drop(team, 0);
     wdl_list_push_front(&team->graphs, &g->link);
     team->ngraphs++;
+    team->nvaried += g->lists != NULL;
 }
 
 struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_args *args, int row)
@@ -442,8 +517,9 @@ struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_
     shape.commutes = args->op.commutes;
     shape.bytes = args->bytes;
     shape.elem_bytes = args->op.elem_bytes;
-    int once = args->variable || args->kind == WDL_COLL_CUSTOM;
-    struct wdl_graph *g = once ? NULL : graph_find(team, &shape);
+    shape.lists = lists_sum(team, args);
+    int once = args->kind == WDL_COLL_CUSTOM;
+    struct wdl_graph *g = once ? NULL : graph_find(team, &shape, args);
     if (g)
         return g;
     g = graph_build(team, args, row);
@@ -452,7 +528,9 @@ struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_
     g->syncs = wdl_select_syncs(row, args);
     g->print = rows[row].build == wdl_all_node ? wdl_print_on_node(args->kind, args->root)
                                                : wdl_print_of((uint32_t) row, args, g->syncs);
-    if (!once)
+    if (!once && args->variable)
+        g->lists = lists_copy(team, args);
+    if (!once && (g->lists || !args->variable))
         graph_keep(team, g, &shape);
     return g;
 }
@@ -463,7 +541,7 @@ struct wdl_graph *wdl_select_credit(struct wdl_team *team, int first)
     struct wdl_build b;
     memset(&shape, 0, sizeof(shape));
     shape.row = first ? ROW_FIRST : ROW_CREDIT;
-    struct wdl_graph *g = graph_find(team, &shape);
+    struct wdl_graph *g = graph_find(team, &shape, NULL);
     if (g)
         return g;
     struct wdl_coll_args cards = wdl_team_cards_args(team);

@@ -2,6 +2,7 @@
  * results and message counts. */
 #include <stdlib.h>
 #include <string.h>
+#include "mpid/coll/coll_impl.h"
 #include "mpid/coll/ranks.h"
 #include "support/suite.h"
 
@@ -79,5 +80,62 @@ START_TEST(a_broadcast_of_any_length_arrives)
 }
 END_TEST
 
-WDL_SUITE("mpid/coll/run", a_barrier_costs_a_message_a_rank_and_step,
-          a_broadcast_of_any_length_arrives)
+static uint64_t built(int rank)
+{
+    return wdl_coll_stats(r.one[rank].proc)->graphs_built;
+}
+
+/* An exchange of blocks that vary, the v-th way; the graphs that rank 1 built for it. */
+static uint64_t exchange_varied(int n, size_t v)
+{
+    enum { ROOM = 64 };
+    char src[8][8 * ROOM], dst[8][8 * ROOM];
+    size_t list[8][4][8];
+    struct wdl_coll_req reqs[8] = {{0}};
+    uint64_t before = built(1);
+    memset(dst, 0, sizeof(dst));
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < n; k++) {
+            size_t out = ((size_t) (i * 3 + k * 5) + v) % 7,
+                   in = ((size_t) (k * 3 + i * 5) + v) % 7;
+            list[i][0][k] = out;
+            list[i][2][k] = in;
+            list[i][1][k] = list[i][3][k] = (size_t) k * ROOM;
+            memset(src[i] + k * ROOM, i * 16 + k + 1, ROOM);
+        }
+        struct wdl_coll_args args = {.kind = WDL_COLL_EXCHANGE,
+                                     .flags = WDL_COLL_MPI,
+                                     .variable = 1,
+                                     .src = src[i],
+                                     .dst = dst[i],
+                                     .src_blocks = {list[i][0], list[i][1]},
+                                     .dst_blocks = {list[i][2], list[i][3]}};
+        ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+    }
+    ranks_finish(&r, reqs, 1);
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++)
+            for (size_t at = 0; at < ROOM; at++)
+                ck_assert_int_eq(dst[i][k * ROOM + (int) at],
+                                 at < list[i][2][k] ? (char) (k * 16 + i + 1) : 0);
+    return built(1) - before;
+}
+
+START_TEST(lists_that_come_again_build_no_graph)
+{
+    open_world(5, 1);
+    for (size_t v = 0; v < WDL_COLL_VARIED_MAX; v++)
+        ck_assert_uint_ge(exchange_varied(5, v), 1);
+    uint64_t more = 0;
+    for (int again = 0; again < 40; again++)
+        more += exchange_varied(5, (size_t) again % WDL_COLL_VARIED_MAX);
+    ck_assert_uint_le(more, 1); /* that of credit */
+    ck_assert_uint_eq(exchange_varied(5, WDL_COLL_VARIED_MAX), 1); /* 0 was used longest ago */
+    ck_assert_uint_eq(exchange_varied(5, 1), 0);
+    ck_assert_uint_eq(exchange_varied(5, 0), 1);
+    close_world();
+}
+END_TEST
+
+WDL_SUITE("mpid/coll/run", lists_that_come_again_build_no_graph,
+          a_barrier_costs_a_message_a_rank_and_step, a_broadcast_of_any_length_arrives)
