@@ -97,7 +97,7 @@ struct wdl_run {
     size_t shown; /* node.c: bytes for a board, or too many for it */
     wdl_watch_fn watch; /* express.c */
     void *apart; /* a result that may not be where it belongs yet */
-    char *staged; /* what this rank has on its stage (staging.h); or NULL */
+    char *staged; /* what this rank has staged (staging.h); or NULL */
     size_t taken; /* of what is being read from another's */
     struct wdl_car_run cars[];
 };

@@ -4,8 +4,8 @@
  * is, and takes what it needs from the others; no rank passes anything on. One WATCH does it all,
  * so that what comes is used where it is.
  *
- * Little data lies on the board itself, more on its owner's stage (staging.h): who has shown it is
- * done with it. What finds no room there stays in its owner's memory and is fetched; its owner
+ * Little data lies on the board itself, more is staged (staging.h): who has shown it is done with
+ * it. What finds no room there stays in its owner's memory and is fetched; its owner
  * waits until all who fetch have said DONE, as they all do, since they may not know.
  *
  * The program may give lengths that do not fit together. Boards say how long what they show is;
@@ -52,7 +52,7 @@ static inline int wdl_node_on_board(const struct wdl_run *run)
     return run->shown <= run->team->params.board_bytes;
 }
 
-/* Show `bytes` at `data`: where they are many, on the stage (staging.h), or their address. */
+/* Show `bytes` at `data`: where they are many, staged (staging.h), or their address. */
 int wdl_node_show(struct wdl_run *run, const void *data, size_t bytes);
 /* ... of which nobody else wants [own, own_end); and where results go. */
 struct wdl_node_data {

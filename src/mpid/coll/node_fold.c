@@ -124,7 +124,7 @@ static int fold_to_share(struct wdl_run *run)
     return status;
 }
 
-/* What a rank has folded on its stage, to where we have said that results go. */
+/* What a rank has folded where it is staged, to where we have said that results go. */
 static int take_part(struct wdl_run *run, int rank)
 {
     const struct wdl_sheet *sheet = wdl_node_sheet(run, rank);

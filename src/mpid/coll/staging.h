@@ -1,14 +1,14 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Stages: memory of a rank that the ranks of its node can look at, for what is too long for a
+ * Staging: memory of a rank that the ranks of its node can look at, for what is too long for a
  * board: its owner copies it there, once, and all who need it take it from there, while it is being
  * filled. Fetching it from its owner's private memory is the system's work, page by page.
  *
  * Invariants:
- *  1. A stage is a ring. A collective takes its bytes in one piece, behind those taken last; they
- *     are given back when all ranks have finished it (coll_impl.h): its owner waits for nobody.
- *  2. Who finds no room, or no stage, shows where its memory is. Each rank decides by itself; its
- *     sheet tells.
+ *  1. It is a ring. A collective takes its bytes in one piece, behind those taken last; they are
+ *     given back when all ranks have finished it (coll_impl.h): its owner waits for nobody.
+ *  2. Who finds no room, or has no such memory, shows where its data is. Each rank decides by
+ *     itself; its sheet tells.
  *  3. Bytes [0, sheet->filled) may be read, and do not change until they are given back; but a
  *     part that nobody else reads is its owner's, who may show a result there, by another flag.
  */
