@@ -119,7 +119,7 @@ static int take_copy(const struct wdl_run *run, int rank, size_t at, void *here,
     return WDL_OK;
 }
 
-/* ... in memory, or on the stage. */
+/* ... staged, or in memory. */
 static int take_long(struct wdl_run *run, int rank, size_t at, void *here, size_t bytes)
 {
     const struct wdl_sheet *sheet = wdl_node_sheet(run, rank);

@@ -5,8 +5,8 @@
  * so that what comes is used where it is.
  *
  * Little data lies on the board itself, more is staged (staging.h): who has shown it is done with
- * it. What finds no room there stays in its owner's memory and is fetched; its owner
- * waits until all who fetch have said DONE, as they all do, since they may not know.
+ * it. What finds no room there, and what one rank alone wants, stays in its owner's memory and is
+ * fetched; its owner waits until all who fetch have said DONE.
  *
  * The program may give lengths that do not fit together. Boards say how long what they show is;
  * nothing is moved between two ranks that do not agree. Who sees it fails, and posts all that the
@@ -130,8 +130,7 @@ size_t wdl_node_fold_room(const struct wdl_coll_args *args);
 
 int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c);
 /* The parts of a scan: what our ranks below and, unless it is exclusive, we ourselves give, folded
- * as by wdl_node_fold_apart.
- * WDL_OK, with errors noted, or WDL_AGAIN. */
+ * as by wdl_node_fold_apart. WDL_OK, with errors noted, or WDL_AGAIN. */
 int wdl_node_prefix(struct wdl_run *run, struct wdl_car_run *c);
 /* ... with `left` in front of it: on a board, or in memory of rank `owner` */
 int wdl_node_put_before(struct wdl_run *run, int owner, const char *left);

@@ -3,8 +3,8 @@
  * Long puts and gets on private memory of this node, handed over like short ones (mailbox.h): the
  * bytes go through a ring of shared memory that belongs to the origin's process, one side filling
  * it while the other empties it. The system, which could copy without the target, has to look up
- * every page, and takes up to four times as long where two processors share a cache; where they do
- * not it may be twice as fast. Which it is shows by trying (trial.h).
+ * every page, and took up to four times as long on one machine, and half as long on another. Which
+ * it is shows by trying (trial.h).
  *
  * The cell says where a stream begins and what memory of the target's it is for; both sides count
  * bytes in the ring's head. A target that has caught up gives the cell back as POSTED, so that the

@@ -56,6 +56,17 @@ static struct wdl_domain domain(int shared, struct wdl_win_control *control, con
                                .node_count = shared ? 2 : 1};
 }
 
+/* The second of two processes, at the memory of the first. */
+static struct wdl_domain domain_of_two(struct wdl_win_control control[2], const void *base)
+{
+    return (struct wdl_domain){.host = &host,
+                               .base = base,
+                               .control = &control[0],
+                               .own = &control[1],
+                               .node = control,
+                               .node_count = 2};
+}
+
 static int accumulate(int shared, struct wdl_win_control *control, enum wdl_rop op,
                       const struct wdl_element *el, const struct wdl_piece *target, int npieces,
                       const void *in, void *out)
@@ -274,12 +285,7 @@ START_TEST(resumes)
     enum { N = 3 * WDL_REGION_BYTES / 8 };
     struct wdl_win_control control[2] = { 0 };
     double *target = calloc(N, 8), *in = calloc(N, 8);
-    struct wdl_domain d = {.host = &host,
-                           .base = (char *) target,
-                           .control = &control[0],
-                           .own = &control[1],
-                           .node = control,
-                           .node_count = 2};
+    struct wdl_domain d = domain_of_two(control, target);
     struct wdl_element el = element(WDL_BASIC_F64, 8, 8);
     struct wdl_piece piece = { (char *) target, N * 8 };
     size_t done = 0;
@@ -304,12 +310,7 @@ START_TEST(pieces_of_a_region_together)
     enum { N = 4 * WDL_BULK_MIN, FIRST = WDL_REGION_BYTES / 8 - N };
     struct wdl_win_control control[2] = {0};
     double *target = calloc(2, WDL_REGION_BYTES), in[N], old[N];
-    struct wdl_domain d = {.host = &host,
-                           .base = (char *) target,
-                           .control = &control[0],
-                           .own = &control[1],
-                           .node = control,
-                           .node_count = 2};
+    struct wdl_domain d = domain_of_two(control, target);
     struct wdl_element el = element(WDL_BASIC_F64, 8, 8);
     struct wdl_piece piece[N];
     size_t done = 0;
