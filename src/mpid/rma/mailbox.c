@@ -140,8 +140,8 @@ static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct 
 }
 
 /* Longer puts and gets go to a target that is there by way of shared memory, or the system copies
- * them: twice and close, or once, with every page looked up. Which is faster differs from machine to
- * machine. */
+ * them: twice and close, or once, with every page looked up. Which is faster differs between
+ * machines. */
 enum { MAIL, SYSTEM };
 
 static int is_compared(const struct wdl_win *win, const struct wdl_rma_args *args)
