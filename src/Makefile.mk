@@ -124,6 +124,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/coll_team.c            \
     %D%/mpid/adi/comm.c                 \
     %D%/mpid/adi/asynch.c               \
+    %D%/mpid/adi/slice.c                \
     %D%/mpid/adi/copy.c                 \
     %D%/mpid/adi/env.c                  \
     %D%/mpid/adi/errors.c               \

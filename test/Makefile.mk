@@ -15,6 +15,7 @@ unit_tests =                            \
     test/base/test_prng                 \
     test/base/test_status               \
     test/mpid/adi/test_asynch           \
+    test/mpid/adi/test_slice            \
     test/mpid/coll/test_blockcyclic     \
     test/mpid/coll/test_cost            \
     test/mpid/coll/test_direct          \
@@ -151,13 +152,20 @@ test_mpid_coll_gasnet_world_SOURCES =   \
     test/mpid/coll/gasnet_world.c       \
     test/mpid/coll/gasnet_world.h
 test_mpid_coll_world_SOURCES = test/mpid/coll/world.c test/mpid/coll/oracle.c test/mpid/coll/world.h
-# A file of the device, with a stand-in for what it needs of MPICH.
+# Files of the device, with a stand-in for what they need of MPICH.
 test_mpid_adi_test_asynch_SOURCES =     \
     src/mpid/adi/asynch.c               \
+    src/mpid/adi/slice.c                \
     test/mpid/adi/standin/mpiimpl.h     \
     test/mpid/adi/test_asynch.c
-test_mpid_adi_test_asynch_CPPFLAGS = $(AM_CPPFLAGS) -U_GNU_SOURCE -I$(srcdir)/test/mpid/adi/standin -I$(srcdir)/src/mpid/adi \
+standin_flags = $(AM_CPPFLAGS) -U_GNU_SOURCE -I$(srcdir)/test/mpid/adi/standin -I$(srcdir)/src/mpid/adi \
     -I$(srcdir)/src/mpid/adi/include
+test_mpid_adi_test_asynch_CPPFLAGS = $(standin_flags)
+test_mpid_adi_test_slice_SOURCES =      \
+    src/mpid/adi/slice.c                \
+    test/mpid/adi/standin/mpiimpl.h     \
+    test/mpid/adi/test_slice.c
+test_mpid_adi_test_slice_CPPFLAGS = $(standin_flags)
 test_system_world_SOURCES = test/system/fair.c test/system/run.c test/system/script.c test/system/world.c test/system/world.h
 LDADD = test/libsupport.a libwindlass.a $(CHECK_LIBS) $(UCX_LIBS)
 # Those with threads, for the thread sanitizer.

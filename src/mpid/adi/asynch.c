@@ -17,11 +17,8 @@
 #include "share.h"
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 /*
@@ -47,7 +44,7 @@ cvars:
 enum {
     LOOK_US = 1000,             /* between two looks at a program that polls by itself */
     SLEEP_MS = 20,              /* longest sleep: a peer's first message may not wake us up */
-    SLICE_NS = 100000           /* of the processor, asked for so that we get it soon */
+    SLICE_US = 100              /* of the processor, asked for so that we get it soon */
 };
 
 struct wdl_adi_asynch {
@@ -81,24 +78,6 @@ static void leave(void)
     (void) err;
 }
 
-/* A short slice lets the kernel run us soon after a wake-up though others want the processor too.
- * Refused by old kernels: then we only wait longer. */
-static void ask_for_short_slices(void)
-{
-#ifdef SYS_sched_setattr
-    struct {
-        uint32_t size, policy;
-        uint64_t flags;
-        int32_t nice;
-        uint32_t priority;
-        uint64_t runtime, deadline, period;
-    } attr = {.size = sizeof attr,.policy = SCHED_OTHER,.runtime = SLICE_NS };
-    errno = 0;
-    attr.nice = (int32_t) getpriority(PRIO_PROCESS, 0);
-    (void) syscall(SYS_sched_setattr, 0, &attr, 0);
-#endif
-}
-
 /* Whether the program has looked at the network since the last time, or sleeps on it. */
 static int program_polls(unsigned *seen)
 {
@@ -128,7 +107,7 @@ static void *serve_all(void *arg)
 {
     struct wdl_adi_asynch *asynch = arg;
     unsigned seen = 0;
-    ask_for_short_slices();
+    wdl_adi_slice_ask(SLICE_US);
     while (!__atomic_load_n(&asynch->ending, __ATOMIC_ACQUIRE)) {
         int idle = __atomic_load_n(&asynch->windows, __ATOMIC_ACQUIRE) == 0;
         /* Asked without the lock: a holder without a processor keeps the program waiting. */

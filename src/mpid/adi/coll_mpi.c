@@ -7,7 +7,6 @@
  * A rank that has no memory for its part ends the job, since the others wait for it.
  */
 #include "coll.h"
-#include <sched.h>
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -102,17 +101,13 @@ static int result(MPIR_Comm * comm, int status)
 
 /* The partners are usually about to come: looks at their boards before the network's turn; where
  * they may need this processor, it is given to them. */
-enum { LOOKS = 400, STEPS = 80, OFFERS = 8 };
+enum { LOOKS = 400, STEPS = 80 };
 
 static int wait_express(struct wdl_run *lane, int *mpi_errno)
 {
     int status = wdl_coll_express_look(lane);
     for (int n = wdl_adi.memory_looks ? LOOKS : 0; n > 0 && status == WDL_AGAIN; n--)
         status = wdl_coll_express_look(lane);
-    for (int n = wdl_adi.memory_looks ? 0 : OFFERS; n > 0 && status == WDL_AGAIN; n--) {
-        sched_yield();
-        status = wdl_coll_express_look(lane);
-    }
     if (status == WDL_AGAIN)
         WDL_ADI_WAIT_BY_MEMORY((status = wdl_coll_express_look(lane)) == WDL_AGAIN ? WDL_AGAIN
                                : WDL_OK, *mpi_errno);

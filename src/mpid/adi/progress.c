@@ -59,6 +59,18 @@ cvars:
       description : >-
         Longest time in milliseconds a process sleeps before it looks around by itself.
 
+    - name        : MPIR_CVAR_WINDLASS_SLICE_US
+      category    : WINDLASS
+      type        : int
+      default     : 100
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        With more processes on the node than processors: how many microseconds at a stretch a
+        process asks the kernel for (Linux 6.12 and later), so that what it waits for is not kept
+        waiting by other programs. 0: what the kernel gives everybody.
+
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
@@ -229,6 +241,11 @@ int MPID_Progress_wait(MPID_Progress_state * state)
         be_patient(state);
     }
     return mpi_errno;
+}
+
+void wdl_adi_offer(void)
+{
+    sched_yield();
 }
 
 int wdl_adi_look(void)

@@ -167,6 +167,9 @@ static uint64_t now_ns(const struct wdl_win *win)
 int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     win->rma->timed = NULL;
+    /* whoever would take it wants a processor, and who would wait gives one away */
+    if (win->params.crowded && args->kind <= WDL_RMA_GET && win->params.copy)
+        return 0;
     if (!is_compared(win, args) || wdl_trial_way(trial_of(win, args)) == MAIL)
         return 1;
     win->rma->timed = trial_of(win, args);
@@ -179,9 +182,10 @@ int wdl_mail_other_way(struct wdl_win *win, const struct wdl_rma_args *args, uin
 {
     struct wdl_trial *trial = win->rma->timed;
     win->rma->timed = NULL;
-    uint64_t began = trial ? now_ns(win) : 0;
+    int clock = trial && trial->clock;
+    uint64_t began = clock ? now_ns(win) : 0;
     int status = copy(win, args, at);
-    if (trial && status == WDL_OK)
+    if (clock && status == WDL_OK)
         wdl_trial_took(trial, SYSTEM, now_ns(win) - began);
     return status;
 }
@@ -232,7 +236,7 @@ static void answered(struct wdl_win *win)
         return;
     }
     past_of(box, args->target, stream)->missed = 0;
-    if (is_compared(win, args))
+    if (box->began_ns)
         wdl_trial_took(trial_of(win, args), MAIL, now_ns(win) - box->began_ns);
     win->stats.ops_mailed++;
     finish(win, status);
@@ -245,8 +249,7 @@ void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_
     box->mail = mail;
     box->args = *args;
     box->looks = 0;
-    if (is_compared(win, args))
-        box->began_ns = now_ns(win);
+    box->began_ns = is_compared(win, args) && trial_of(win, args)->clock ? now_ns(win) : 0;
 }
 
 /* 1: it is withdrawn, 0: it has been taken. */

@@ -51,7 +51,7 @@ struct wdl_mailbox {
     int withdrawn, looks;
     struct wdl_stream *stream;  /* it is a stream through this ring, or NULL */
     uint64_t begin, seen;       /* its first place there; how far it was seen to be emptied */
-    uint64_t began_ns;
+    uint64_t began_ns;          /* 0: nobody wants to know */
     /* short operations since the last synchronization; before it: several */
     int run, follows;
     struct wdl_mail_past {

@@ -3,20 +3,43 @@
 
 int wdl_trial_way(struct wdl_trial *trial)
 {
-    const uint32_t *ns = trial->ns;
-    int best = ns[1] != 0 && ns[1] < ns[0];
-    uint32_t every = ns[!best] / 2 > ns[best] ? WDL_TRIAL_SELDOM : WDL_TRIAL_OFTEN;
-    return trial->asked++ % every == WDL_TRIAL_AT ? !best : best;
+    uint32_t now = trial->asked++;
+    int best = trial->best, other = trial->every ? now == trial->next : now == WDL_TRIAL_AT;
+    if (other) {
+        trial->every = trial->every ? trial->every : WDL_TRIAL_OFTEN;
+        trial->next = now + trial->every;
+    }
+    trial->clock = other || trial->ns[best] == 0 || now % WDL_TRIAL_CLOCK == 0;
+    return other ? !best : best;
 }
 
-/* A process that lost its processor meanwhile says little of the way. */
-void wdl_trial_took(struct wdl_trial *trial, int way, uint64_t ns)
+/* Towards the shorter times: a process that lost its processor meanwhile says little of the way. */
+static uint32_t smoothed(uint64_t old, uint64_t ns)
 {
-    uint64_t old = trial->ns[way];
+    enum { MOST = UINT32_MAX / 4, WEIGHT = 16 };
     if (old != 0 && ns > 2 * old)
         ns = 2 * old;
-    if (ns > UINT32_MAX / 4)
-        ns = UINT32_MAX / 4;
-    ns = old == 0 ? ns : ns < old ? (old + ns) / 2 : (3 * old + ns) / 4;
-    trial->ns[way] = ns == 0 ? 1 : (uint32_t) ns;
+    if (ns > MOST)
+        ns = MOST;
+    if (old != 0)
+        ns = ns < old ? (old + ns) / 2 : ((WEIGHT - 1) * old + ns + WEIGHT - 1) / WEIGHT;
+    return ns == 0 ? 1 : (uint32_t) ns;
+}
+
+void wdl_trial_took(struct wdl_trial *trial, int way, uint64_t ns)
+{
+    const uint32_t *known = trial->ns;
+    int best = trial->best;
+    trial->ns[way] = smoothed(trial->ns[way], ns);
+    if (known[!best] != 0 && known[best] != 0 && known[!best] < known[best] - known[best] / 16) {
+        trial->best = (uint8_t) !best;
+        trial->every = WDL_TRIAL_OFTEN;
+        trial->next = trial->asked + WDL_TRIAL_OFTEN;
+    } else if (way != best) {
+        if (ns < known[best]) /* perhaps it has become the faster one */
+            trial->every = WDL_TRIAL_OFTEN;
+        else if (trial->every < WDL_TRIAL_SELDOM)
+            trial->every *= 2;
+        trial->next = trial->asked - 1 + trial->every;
+    }
 }

@@ -8,7 +8,8 @@ static int times(struct wdl_trial *trial, int n, uint64_t first, uint64_t second
     int seconds = 0;
     for (int i = 0; i < n; i++) {
         int way = wdl_trial_way(trial);
-        wdl_trial_took(trial, way, way ? second : first);
+        if (trial->clock)
+            wdl_trial_took(trial, way, way ? second : first);
         seconds += way;
     }
     return seconds;
@@ -19,24 +20,42 @@ START_TEST(the_first_until_the_other_has_been_tried)
     struct wdl_trial trial = {0};
     ck_assert_int_eq(times(&trial, WDL_TRIAL_AT, 100, 10), 0);
     ck_assert_int_eq(times(&trial, 1, 100, 10), 1);
+    ck_assert_int_eq(times(&trial, WDL_TRIAL_OFTEN, 100, 10), WDL_TRIAL_OFTEN);
     struct wdl_trial silent = {0}; /* nobody says how long it took */
     for (int i = 0; i < 1024; i++)
         ck_assert_int_eq(wdl_trial_way(&silent), i % WDL_TRIAL_OFTEN == WDL_TRIAL_AT);
 }
 END_TEST
 
+/* The slower one is tried at distances from 64 to 1024; once again where it was the first. */
 START_TEST(then_the_faster_but_for_few)
 {
     static const struct {
         uint64_t first, second;
-        int seconds; /* of 1024 */
-    } cases[] = {{1000, 700, 1024 - 32}, {1000, 400, 1024 - 4}, {700, 1000, 32},
-                 {400, 1000, 4},         {500, 500, 32},        {0, 0, 32}};
+        int seconds; /* of 4096, after the first 40 */
+    } cases[] = {{1000, 700, 4096 - 8}, {1000, 400, 4096 - 8}, {700, 1000, 7},
+                 {400, 1000, 7},        {500, 500, 7},         {960, 1000, 7}};
     for (int i = 0; i < (int) (sizeof(cases) / sizeof(cases[0])); i++) {
         struct wdl_trial trial = {0};
         times(&trial, 40, cases[i].first, cases[i].second);
-        ck_assert_int_eq(times(&trial, 1024, cases[i].first, cases[i].second), cases[i].seconds);
+        ck_assert_int_eq(times(&trial, 4096, cases[i].first, cases[i].second), cases[i].seconds);
     }
+}
+END_TEST
+
+START_TEST(time_is_taken_seldom)
+{
+    struct wdl_trial trial = {0};
+    int clocks = 0;
+    times(&trial, 40, 1000, 400);
+    for (int i = 0; i < 4096; i++) {
+        int way = wdl_trial_way(&trial);
+        clocks += trial.clock;
+        if (trial.clock)
+            wdl_trial_took(&trial, way, way ? 400 : 1000);
+    }
+    ck_assert_int_ge(clocks, 4096 / WDL_TRIAL_CLOCK);
+    ck_assert_int_le(clocks, 4096 / WDL_TRIAL_CLOCK + 8);
 }
 END_TEST
 
@@ -45,8 +64,10 @@ START_TEST(a_change_is_noticed)
     struct wdl_trial trial = {0};
     times(&trial, 200, 1000, 300);
     ck_assert_int_ge(times(&trial, 300, 1000, 300), 290);
-    times(&trial, 1024, 100, 300); /* the first has become faster */
+    times(&trial, 2048, 100, 300); /* the first has become faster */
     ck_assert_int_le(times(&trial, 300, 100, 300), 10);
+    times(&trial, 400, 1000, 300); /* the one that is gone slower */
+    ck_assert_int_ge(times(&trial, 300, 1000, 300), 290);
 }
 END_TEST
 
@@ -66,4 +87,4 @@ START_TEST(one_delay_decides_nothing)
 END_TEST
 
 WDL_SUITE("mpid/rma/trial", the_first_until_the_other_has_been_tried, then_the_faster_but_for_few,
-          a_change_is_noticed, one_delay_decides_nothing)
+          time_is_taken_seldom, a_change_is_noticed, one_delay_decides_nothing)

@@ -17,8 +17,9 @@ struct wdl_adi {
     char *cards;                /* what every peer published, in memory the node shares (init.c) */
     int card_bytes;             /* from one card to the next */
     int spin_polls;  /* polls of a wait before it begins to yield; 0 when oversubscribed */
-    /* looks at shared memory before the network has its turn; 0 when oversubscribed */
-    int memory_looks;
+    /* looks at shared memory before the network has its turn; 0 when oversubscribed, where the
+     * processor is offered to others instead, so often */
+    int memory_looks, memory_offers;
     int can_sleep;              /* the network can wake us up */
     struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
     unsigned polls;             /* the program's, of the network */
@@ -58,11 +59,17 @@ void wdl_adi_watch_end(void);
  * nobody. Called, if there is a thread, before anything that may touch the network then. */
 void wdl_adi_asynch_stop(void);
 
+/* slice.c: ask for a slice of the processor of `us` microseconds for this thread, and those it makes
+ * from now on, if it has a longer one; 0: no. Refused by old kernels: then it only waits longer. */
+void wdl_adi_slice_ask(int us);
+
 /* progress.c: wait, with all progress there is to make, until *done, which a completion of the
  * network sets, or until a hook of MPICH fails (an MPI error code). */
 int wdl_adi_wait(const int *done);
 /* All progress there is to make now, as MPID_Progress_test, but the processor is kept. */
 int wdl_adi_look(void);
+/* The processor, to whoever wants it. */
+void wdl_adi_offer(void);
 
 /* win.c: begin and end of the RMA module; MPI error codes. */
 int wdl_adi_rma_init(struct wdl_proc *proc);
@@ -158,6 +165,11 @@ enum wdl_adi_memory { WDL_ADI_BY_NETWORK, WDL_ADI_BY_MEMORY_DEAR, WDL_ADI_BY_MEM
             for (int wdl_look_ = (memory) == WDL_ADI_BY_MEMORY ? wdl_adi.memory_looks : 0;     \
                  wdl_look_ > 0 && wdl_status_ == WDL_AGAIN; wdl_look_--) {                     \
                 WDL_ADI_RELAX();                                                               \
+                wdl_status_ = (expr);                                                          \
+            }                                                                                  \
+            for (int wdl_look_ = (memory) == WDL_ADI_BY_MEMORY ? wdl_adi.memory_offers : 0;    \
+                 wdl_look_ > 0 && wdl_status_ == WDL_AGAIN; wdl_look_--) {                     \
+                wdl_adi_offer();                                                               \
                 wdl_status_ = (expr);                                                          \
             }                                                                                  \
             while (wdl_status_ == WDL_AGAIN) {                                                 \
