@@ -3,9 +3,9 @@
  * How long the kernel lets a thread run at a stretch where several want the processor (its slice,
  * Linux 6.12 and later, a few milliseconds unless asked for otherwise). A thread that wakes up runs
  * at once before those with longer slices, and else when their slice is over; and who gives the
- * processor away is set back by a slice of its own (Linux 6.18: 8 ranks on 2 processors beside two
- * programs of the lowest priority, a fence: 2900 to 3600 us, with slices of 100 us 500). So who waits
- * much asks for short ones.
+ * processor away is set back by a slice of its own (Linux 6.18, 8 ranks on 2 processors beside two
+ * programs of the lowest priority, a fence: 2900 to 3600 us, with slices of 100 us 500). So who
+ * waits much asks for short ones.
  */
 #define _GNU_SOURCE
 #include "wdl_adi.h"

@@ -59,8 +59,9 @@ void wdl_adi_watch_end(void);
  * nobody. Called, if there is a thread, before anything that may touch the network then. */
 void wdl_adi_asynch_stop(void);
 
-/* slice.c: ask for a slice of the processor of `us` microseconds for this thread, and those it makes
- * from now on, if it has a longer one; 0: no. Refused by old kernels: then it only waits longer. */
+/* slice.c: ask for a slice of the processor of `us` microseconds for this thread, and those it
+ * makes from now on, if it has a longer one; 0: no. Refused by old kernels: then it only waits
+ * longer. */
 void wdl_adi_slice_ask(int us);
 
 /* progress.c: wait, with all progress there is to make, until *done, which a completion of the
