@@ -125,7 +125,24 @@ static void name##_##form(const struct wdl_kernel_call *call, char *target, cons
     }                                                                                          \
 }
 
-#define PLAIN_LOOP(name, type, expression) PLAIN_FORMS(name, plain, , type, expression)
+#define ROWS_LOOP(name, type, expression)                                                      \
+static void name##_rows(char *target, size_t stride, const char *from, size_t from_stride,     \
+                        size_t n)                                                              \
+{                                                                                              \
+    for (; n > 0; n--) {                                                                       \
+        type old, in;                                                                          \
+        memcpy(&old, target, sizeof(type));                                                    \
+        memcpy(&in, from, sizeof(type));                                                       \
+        old = (type) (expression);                                                             \
+        memcpy(target, &old, sizeof(type));                                                    \
+        target += stride;                                                                      \
+        from += from_stride;                                                                   \
+    }                                                                                          \
+}
+
+#define PLAIN_LOOP(name, type, expression)                                                     \
+    PLAIN_FORMS(name, plain, , type, expression)                                               \
+    ROWS_LOOP(name, type, expression)
 
 /* The same for processors with wider vectors than every one of this architecture has. The widest
  * are for those that do not run slower for it: all that have VBMI2, too. */
@@ -284,8 +301,8 @@ static void host_plain(const struct wdl_kernel_call *call, char *target, const c
 #define FLOAT_ROW(K, s)                                                                        \
     {[WDL_ROP_SUM] = K(sum_##s), [WDL_ROP_PROD] = K(prod_##s), [WDL_ROP_MIN] = K(min_##s),     \
      [WDL_ROP_MAX] = K(max_##s)}
-#define KERNEL(name) {name##_atomic, name##_plain}
-#define FORM_KERNEL(name, form) {name##_atomic, FORM(name, form)}
+#define KERNEL(name) {name##_atomic, name##_plain, name##_rows}
+#define FORM_KERNEL(name, form) {name##_atomic, FORM(name, form), name##_rows}
 #define FORM_ROW(s, form)                                                                      \
     {[WDL_ROP_SUM] = FORM_KERNEL(sum_##s, form), [WDL_ROP_MIN] = FORM_KERNEL(min_##s, form),   \
      [WDL_ROP_MAX] = FORM_KERNEL(max_##s, form)}
@@ -310,11 +327,11 @@ static const struct wdl_kernel wide[][WDL_BASIC_COUNT][WDL_ROP_COUNT] = {
 };
 
 enum { SWAP, LOAD, HOST };
+#define WIDTH_KERNELS(s)                                                                       \
+    {{swap_##s##_atomic, swap_plain, NULL}, {load_##s##_atomic, load_plain, NULL},             \
+     {host_##s##_atomic, host_plain, NULL}}
 static const struct wdl_kernel by_width[4][3] = {       /* by log2 of the width */
-    {{swap_8_atomic, swap_plain}, {load_8_atomic, load_plain}, {host_8_atomic, host_plain}},
-    {{swap_16_atomic, swap_plain}, {load_16_atomic, load_plain}, {host_16_atomic, host_plain}},
-    {{swap_32_atomic, swap_plain}, {load_32_atomic, load_plain}, {host_32_atomic, host_plain}},
-    {{swap_64_atomic, swap_plain}, {load_64_atomic, load_plain}, {host_64_atomic, host_plain}},
+    WIDTH_KERNELS(8), WIDTH_KERNELS(16), WIDTH_KERNELS(32), WIDTH_KERNELS(64)
 };
 
 static int width_index(size_t bytes)

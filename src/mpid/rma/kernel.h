@@ -20,8 +20,13 @@ struct wdl_kernel_call {
 typedef void (*wdl_kernel_fn) (const struct wdl_kernel_call * call, char *target, const char *in,
                                char *out, size_t n);
 
+/* The same plainly for n elements that are so many bytes apart, without old values. */
+typedef void (*wdl_kernel_rows_fn) (char *target, size_t stride, const char *in, size_t in_stride,
+                                    size_t n);
+
 struct wdl_kernel {
     wdl_kernel_fn atomic, plain;
+    wdl_kernel_rows_fn rows;    /* NULL: there is none */
 };
 
 /* The loops for an element of 1, 2, 4 or 8 bytes (wdl_kernel_has); what only the host can compute
