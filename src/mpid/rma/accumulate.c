@@ -198,18 +198,31 @@ static int piece_update(const struct wdl_domain *d, const struct wdl_kernel *ker
 static int pieces_together(const struct wdl_domain *d, const struct wdl_kernel_call *call,
                            const struct wdl_piece *piece, int npieces)
 {
-    size_t elements = 0, size = call->element->packed_bytes;
+    size_t bytes = 0, size = call->element->packed_bytes;      /* a power of two */
     int n = 0, region = wdl_region_of(d, piece->base);
     if (d->node_count == 1 || npieces == 1 || wdl_net_has(d->network, call->element))
         return 0;
     for (; n < npieces; n++) {
         const struct wdl_piece *p = &piece[n];
-        if (!is_aligned(call->element, p->base) || p->bytes % size != 0 ||
+        if (!is_aligned(call->element, p->base) || (p->bytes & (size - 1)) != 0 ||
             wdl_region_of(d, p->base) != region || p->bytes > region_left(d, p->base))
             break;
-        elements += p->bytes / size;
+        bytes += p->bytes;
     }
-    return n > 1 && wdl_is_bulk(call->element, call->op, elements) ? n : 0;
+    return n > 1 && wdl_is_bulk(call->element, call->op, bytes / size) ? n : 0;
+}
+
+/* Pieces from the first on that are single elements evenly apart, forward. */
+static int pieces_run(const struct wdl_piece *piece, int npieces, size_t size, size_t *stride_out)
+{
+    int n = 1;
+    if (npieces < 2 || piece[0].bytes != size || piece[1].base <= piece[0].base)
+        return 0;
+    *stride_out = (size_t) (piece[1].base - piece[0].base);
+    while (n < npieces && piece[n].bytes == size &&
+           piece[n].base == piece[n - 1].base + *stride_out)
+        n++;
+    return n;
 }
 
 static int pieces_update(const struct wdl_domain *d, const struct wdl_kernel *kernel,
@@ -219,9 +232,17 @@ static int pieces_update(const struct wdl_domain *d, const struct wdl_kernel *ke
     int region = wdl_region_of(d, piece->base);
     if (wdl_bulk_begin(d, region) != WDL_OK)
         return WDL_AGAIN;
-    for (int i = 0; i < npieces; i++) {
+    size_t size = call->element->packed_bytes, stride = 0;
+    for (int i = 0, run; i < npieces; i++) {
+        run = out || !kernel->rows ? 0 : pieces_run(piece + i, npieces - i, size, &stride);
+        if (run > 1) {
+            kernel->rows(piece[i].base, stride, in + *done, size, (size_t) run);
+            *done += (size_t) run * size;
+            i += run - 1;
+            continue;
+        }
         kernel->plain(call, piece[i].base, in ? in + *done : NULL, out ? out + *done : NULL,
-                      piece[i].bytes / call->element->packed_bytes);
+                      piece[i].bytes / size);
         *done += piece[i].bytes;
     }
     wdl_bulk_end(d, region);
