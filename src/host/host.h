@@ -49,6 +49,13 @@ struct wdl_piece {
     size_t bytes;
 };
 
+/* Blocks of one length, evenly apart. */
+struct wdl_rows {
+    char *base;                 /* of the first */
+    int64_t stride;             /* from one to the next */
+    size_t bytes, count;        /* of a block; blocks */
+};
+
 struct wdl_host_ops {
     void *(*alloc) (void *ctx, size_t bytes);   /* zeroed; NULL when memory is short */
     void (*free) (void *ctx, void *ptr);
@@ -67,6 +74,10 @@ struct wdl_host_ops {
      * which there are; at most `max` of them. Returns how many. */
     int (*pieces) (void *ctx, const void *addr, int64_t count, wdl_type type, size_t offset,
                    size_t bytes, struct wdl_piece * pieces, int max);
+
+    /* Is the buffer's stream known to be such blocks? Then fills *rows_out. NULL: of none. */
+    int (*rows) (void *ctx, const void *addr, int64_t count, wdl_type type,
+                 struct wdl_rows * rows_out);
 
     /* A type in a form that can be sent: flat_bytes() long. unflatten checks the bytes: ERR_PROTO
      * when they are no type. type_free ends a type got from unflatten. type_hold / type_drop: keep

@@ -197,6 +197,25 @@ static int host_pieces(void *ctx, const void *addr, int64_t count, wdl_type type
     return c.n;
 }
 
+static int host_rows(void *ctx, const void *addr, int64_t count, wdl_type type,
+                     struct wdl_rows *rows_out)
+{
+    enum { MAX = 1024 };
+    struct wdl_piece piece[MAX];
+    struct collect c = {piece, 0, MAX};
+    (void) ctx;
+    walk(addr, count, type, 0, SIZE_MAX, collect_piece, &c);
+    if (c.n < 2 || c.n == MAX)
+        return 0;
+    *rows_out = (struct wdl_rows){piece[0].base, piece[1].base - piece[0].base, piece[0].bytes,
+                                  (size_t) c.n};
+    for (int i = 1; i < c.n; i++)
+        if (piece[i].bytes != piece[0].bytes ||
+            piece[i].base - piece[i - 1].base != rows_out->stride)
+            return 0;
+    return 1;
+}
+
 static size_t made_bytes(int64_t nblocks)
 {
     return sizeof(struct made_type) + (size_t) nblocks * sizeof(struct test_block);
@@ -503,6 +522,7 @@ static const struct wdl_host_ops host_ops = {.alloc = host_alloc,
                                              .pack = host_pack,
                                              .unpack = host_unpack,
                                              .pieces = host_pieces,
+                                             .rows = host_rows,
                                              .flat_bytes = host_flat_bytes,
                                              .flatten = host_flatten,
                                              .unflatten = host_unflatten,

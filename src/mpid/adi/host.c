@@ -114,6 +114,32 @@ static int host_pieces(void *ctx, const void *addr, int64_t count, wdl_type type
     return n;
 }
 
+/* Vectors of builtin types. */
+static int host_rows(void *ctx, const void *addr, int64_t count, wdl_type type,
+                     struct wdl_rows *rows_out)
+{
+    MPIR_Datatype *dt;
+    MPI_Datatype *types;
+    MPI_Aint *aints, *counts;
+    int *ints;
+    (void) ctx;
+    if (count != 1 || HANDLE_IS_BUILTIN((MPI_Datatype) type))
+        return 0;
+    MPIR_Datatype_get_ptr((MPI_Datatype) type, dt);
+    MPIR_Datatype_contents *contents = dt->contents;
+    if (!contents || contents->nr_counts > 0 ||
+        (contents->combiner != MPI_COMBINER_VECTOR && contents->combiner != MPI_COMBINER_HVECTOR))
+        return 0;
+    MPIR_Datatype_access_contents(contents, &ints, &aints, &counts, &types);
+    if (!HANDLE_IS_BUILTIN(types[0]))
+        return 0;
+    int64_t size = MPIR_Datatype_get_basic_size(types[0]);
+    int64_t stride = contents->combiner == MPI_COMBINER_VECTOR ? ints[2] * size : aints[0];
+    *rows_out = (struct wdl_rows) {.base = (char *) (uintptr_t) addr,.stride = stride,
+                                   .bytes = (size_t) (ints[1] * size),.count = (size_t) ints[0] };
+    return dt->size == ints[0] * ints[1] * size && dt->size > 0;
+}
+
 static size_t host_flat_bytes(void *ctx, wdl_type type)
 {
     int bytes;
@@ -354,6 +380,7 @@ const struct wdl_host_ops wdl_adi_host_ops = {
     .pack = host_pack,
     .unpack = host_unpack,
     .pieces = host_pieces,
+    .rows = host_rows,
     .flat_bytes = host_flat_bytes,
     .flatten = host_flatten,
     .unflatten = host_unflatten,

@@ -198,18 +198,31 @@ static int piece_update(const struct wdl_domain *d, const struct wdl_kernel *ker
 static int pieces_together(const struct wdl_domain *d, const struct wdl_kernel_call *call,
                            const struct wdl_piece *piece, int npieces)
 {
-    size_t elements = 0, size = call->element->packed_bytes;
+    size_t bytes = 0, size = call->element->packed_bytes;      /* a power of two */
     int n = 0, region = wdl_region_of(d, piece->base);
     if (d->node_count == 1 || npieces == 1 || wdl_net_has(d->network, call->element))
         return 0;
     for (; n < npieces; n++) {
         const struct wdl_piece *p = &piece[n];
-        if (!is_aligned(call->element, p->base) || p->bytes % size != 0 ||
+        if (!is_aligned(call->element, p->base) || (p->bytes & (size - 1)) != 0 ||
             wdl_region_of(d, p->base) != region || p->bytes > region_left(d, p->base))
             break;
-        elements += p->bytes / size;
+        bytes += p->bytes;
     }
-    return n > 1 && wdl_is_bulk(call->element, call->op, elements) ? n : 0;
+    return n > 1 && wdl_is_bulk(call->element, call->op, bytes / size) ? n : 0;
+}
+
+/* Pieces from the first on that are single elements evenly apart, forward. */
+static int pieces_run(const struct wdl_piece *piece, int npieces, size_t size, size_t *stride_out)
+{
+    int n = 1;
+    if (npieces < 2 || piece[0].bytes != size || piece[1].base <= piece[0].base)
+        return 0;
+    *stride_out = (size_t) (piece[1].base - piece[0].base);
+    while (n < npieces && piece[n].bytes == size &&
+           piece[n].base == piece[n - 1].base + *stride_out)
+        n++;
+    return n;
 }
 
 static int pieces_update(const struct wdl_domain *d, const struct wdl_kernel *kernel,
@@ -219,9 +232,17 @@ static int pieces_update(const struct wdl_domain *d, const struct wdl_kernel *ke
     int region = wdl_region_of(d, piece->base);
     if (wdl_bulk_begin(d, region) != WDL_OK)
         return WDL_AGAIN;
-    for (int i = 0; i < npieces; i++) {
+    size_t size = call->element->packed_bytes, stride = 0;
+    for (int i = 0, run; i < npieces; i++) {
+        run = out || !kernel->rows ? 0 : pieces_run(piece + i, npieces - i, size, &stride);
+        if (run > 1) {
+            kernel->rows(piece[i].base, stride, in + *done, size, (size_t) run);
+            *done += (size_t) run * size;
+            i += run - 1;
+            continue;
+        }
         kernel->plain(call, piece[i].base, in ? in + *done : NULL, out ? out + *done : NULL,
-                      piece[i].bytes / call->element->packed_bytes);
+                      piece[i].bytes / size);
         *done += piece[i].bytes;
     }
     wdl_bulk_end(d, region);
@@ -251,6 +272,68 @@ int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl
             return status;
         before = together ? *done : before + target[i].bytes;
         i += together ? together - 1 : 0;
+    }
+    return WDL_OK;
+}
+
+/* --- blocks evenly apart ---------------------------------------------------------------------- */
+
+/* Blocks from this one on that one closing is worth: within a region, whole; or 0. */
+static size_t rows_together(const struct wdl_domain *d, const struct wdl_kernel_call *call,
+                            const struct wdl_rows *target, size_t row)
+{
+    size_t n = target->count - row, stride = (size_t) target->stride,
+           left = region_left(d, target->base + row * stride);
+    if (d->node_count == 1)
+        return n;
+    if (left < target->bytes)
+        return 0;
+    if (n > (left - target->bytes) / stride + 1)
+        n = (left - target->bytes) / stride + 1;
+    return wdl_is_bulk(call->element, call->op, n * target->bytes / call->element->packed_bytes) ?
+        n : 0;
+}
+
+static int rows_update(const struct wdl_domain *d, const struct wdl_kernel *kernel,
+                       const struct wdl_kernel_call *call, const struct wdl_rows *target,
+                       const struct wdl_rows *in, size_t row, size_t n)
+{
+    size_t stride = (size_t) target->stride, each = target->bytes / call->element->packed_bytes;
+    char *at = target->base + row * stride;
+    const char *from = in->base + (int64_t) row * in->stride;
+    int region = wdl_region_of(d, at);
+    if (d->node_count > 1 && wdl_bulk_begin(d, region) != WDL_OK)
+        return WDL_AGAIN;
+    if (each == 1 && kernel->rows)
+        kernel->rows(at, stride, from, (size_t) in->stride, n);
+    else
+        for (size_t i = 0; i < n; i++)
+            kernel->plain(call, at + i * stride, from + (int64_t) i * in->stride, NULL, each);
+    if (d->node_count > 1)
+        wdl_bulk_end(d, region);
+    return WDL_OK;
+}
+
+int wdl_accumulate_rows(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
+                        const struct wdl_rows *target, const struct wdl_rows *in, size_t *done)
+{
+    const struct wdl_kernel *kernel = wdl_kernel_find(el, op);
+    const struct wdl_kernel_call call = {d->host, el, op};
+    int network = wdl_net_has(d->network, el);
+    wdl_assert_cmp(target->stride, >=, (int64_t) target->bytes);
+    wdl_assert(is_aligned(el, target->base) && target->bytes % el->packed_bytes == 0);
+    while (*done < target->count * target->bytes) {
+        size_t row = *done / target->bytes, inside = *done % target->bytes;
+        size_t n = inside || network ? 0 : rows_together(d, &call, target, row);
+        struct wdl_piece one = {target->base + (int64_t) row * target->stride, target->bytes};
+        int status = n ? rows_update(d, kernel, &call, target, in, row, n) :
+            piece_update(d, kernel, &call, &one, inside, in->base + (int64_t) row * in->stride,
+                         NULL, &inside);
+        if (n && status == WDL_OK)
+            inside = n * target->bytes;
+        *done = row * target->bytes + inside;
+        if (status != WDL_OK)
+            return status;
     }
     return WDL_OK;
 }

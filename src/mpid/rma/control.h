@@ -57,9 +57,12 @@ struct wdl_win_control {
     uint64_t lock, lock_pad[7];
     uint64_t gate, gate_pad[7];
 
-    uint32_t announced, announced_pad[15];      /* written by the block's own rank alone */
+    /* written by the block's own rank alone; fenced: short updates it paid a barrier for */
+    uint32_t announced, fenced, announced_pad[14];
     uint32_t bulk_mode;         /* enum wdl_bulk_mode */
-    uint32_t bulk[WDL_WIN_REGIONS], bulk_pad[7];
+    uint32_t bulk[WDL_WIN_REGIONS];
+    uint32_t bulk_looks, bulk_patience; /* since the last bulk update; before the mode is lowered */
+    uint32_t bulk_pad[5];
 
     uint32_t completed;         /* by how many origins, ever */
     /* rank + 1 of a target that has posted to this rank, 0: free */

@@ -3,6 +3,8 @@
 #include "mpid/rma/domain.h"
 
 enum { TRIES = 500 };           /* looks at a word before the caller is sent away */
+/* looks without a bulk update after which the mode is lowered; the first may follow one closely */
+enum { PATIENCE_MIN = 2, PATIENCE_MAX = 2048 };
 
 static inline void relax(void)
 {
@@ -43,16 +45,59 @@ static int region_is_quiet(const struct wdl_domain *d, uint32_t key)
     return 1;
 }
 
+/* Counts that nobody relies on: they decide when the mode is lowered. */
+static uint32_t count_read(const uint32_t *count)
+{
+    return __atomic_load_n(count, __ATOMIC_RELAXED);
+}
+
+static void count_write(uint32_t *count, uint32_t value)
+{
+    __atomic_store_n(count, value, __ATOMIC_RELAXED);
+}
+
 /* Short updates announce without a barrier until the mode is raised; the heavy barrier is theirs.
- * Where the host has none, the mode was raised at creation. */
+ * The caller holds a region: nobody lowers the mode. */
 static void mode_raise(const struct wdl_domain *d)
 {
-    uint32_t *mode = &d->control->bulk_mode;
-    if (__atomic_load_n(mode, __ATOMIC_ACQUIRE) == WDL_BULK_MODE)  /* pairs with the store below */
+    struct wdl_win_control *c = d->control;
+    uint32_t *mode = &c->bulk_mode, patience = count_read(&c->bulk_patience);
+    count_write(&c->bulk_looks, 0);
+    if (__atomic_load_n(mode, __ATOMIC_ACQUIRE) >= WDL_BULK_MODE)  /* pairs with the store below */
         return;
     __atomic_store_n(mode, WDL_BULK_RAISING, __ATOMIC_SEQ_CST);
     d->host->ops->heavy_barrier(d->host->ctx);
     __atomic_store_n(mode, WDL_BULK_MODE, __ATOMIC_RELEASE);
+    if (patience < PATIENCE_MAX)
+        count_write(&c->bulk_patience, patience == 0 ? PATIENCE_MIN : 2 * patience);
+}
+
+/* With all regions closed there is no bulk update; whoever closes one afterwards has the new mode
+ * with it, and raises it again. A short update that saw the old mode has announced itself by a
+ * barrier. */
+static void mode_lower(struct wdl_win_control *control)
+{
+    int closed = 0;
+    while (closed < WDL_WIN_REGIONS &&
+           __atomic_load_n(&control->bulk[closed], __ATOMIC_RELAXED) == 0 &&
+           /* pairs with word_give */
+           __atomic_exchange_n(&control->bulk[closed], 1, __ATOMIC_SEQ_CST) == 0)
+        closed++;
+    if (closed == WDL_WIN_REGIONS &&
+        __atomic_load_n(&control->bulk_mode, __ATOMIC_RELAXED) == WDL_BULK_MODE)
+        /* pairs with wdl_short_begin */
+        __atomic_store_n(&control->bulk_mode, WDL_BULK_NEVER, __ATOMIC_RELEASE);
+    while (closed > 0)
+        word_give(&control->bulk[--closed]);
+}
+
+void wdl_bulk_look(struct wdl_win_control *control)
+{
+    uint32_t looks = count_read(&control->bulk_looks) + 1;
+    count_write(&control->bulk_looks, looks);
+    if (looks >= count_read(&control->bulk_patience) &&
+        __atomic_load_n(&control->bulk_mode, __ATOMIC_RELAXED) == WDL_BULK_MODE)
+        mode_lower(control);
 }
 
 int wdl_bulk_begin(const struct wdl_domain *d, int region)

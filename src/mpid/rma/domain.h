@@ -12,8 +12,10 @@
  * then looks whether the region is closed. Each must see the other, which takes a full barrier on
  * both sides, and a short update does not want to pay for one. So the memory begins in BULK_NEVER,
  * where short updates have none; the first bulk update raises the mode and asks the kernel to run
- * a full barrier on every processor (host->heavy_barrier); from BULK_MODE on short updates have
- * barriers of their own.
+ * a full barrier on every processor (host->heavy_barrier); in BULK_MODE short updates have
+ * barriers of their own. Every so many of them a process looks whether there was a bulk update
+ * since; if there was none for long, it closes all regions and lowers the mode again. Each raise
+ * makes that twice as long. Where the host has no heavy barrier the mode is BULK_ALWAYS.
  *
  * Everything else (wide types, unaligned elements) is updated under element locks: stripes of 64
  * bytes of address within a page, always taken in ascending order (seed 004).
@@ -32,7 +34,8 @@
 #include "host/host.h"
 #include "mpid/rma/control.h"
 
-enum wdl_bulk_mode { WDL_BULK_NEVER, WDL_BULK_RAISING, WDL_BULK_MODE };
+enum wdl_bulk_mode { WDL_BULK_NEVER, WDL_BULK_RAISING, WDL_BULK_MODE, WDL_BULK_ALWAYS };
+enum { WDL_BULK_LOOK = 1024 };  /* short updates with a barrier from one look to the next */
 /* region r: the bytes [n * 64 KiB, (n + 1) * 64 KiB) from base with n % WDL_WIN_REGIONS == r */
 #define WDL_REGION_BYTES 65536
 
@@ -52,6 +55,9 @@ static inline int wdl_region_of(const struct wdl_domain *d, const char *at)
     return (int) (((uintptr_t) at - (uintptr_t) d->base) / WDL_REGION_BYTES % WDL_WIN_REGIONS);
 }
 
+/* Has there been no bulk update on that rank's memory for long? Then lower the mode. */
+void wdl_bulk_look(struct wdl_win_control *control);
+
 /* Begin a short update in a region of `rank`, whose block is control: WDL_OK, or WDL_AGAIN where it
  * is closed. */
 static inline int wdl_short_begin(struct wdl_win_control *own, struct wdl_win_control *control,
@@ -61,12 +67,16 @@ static inline int wdl_short_begin(struct wdl_win_control *own, struct wdl_win_co
     wdl_assert_cmp(own->announced, ==, 0);
     __atomic_store_n(&own->announced, key, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&control->bulk_mode, __ATOMIC_RELAXED) == WDL_BULK_NEVER)
+    /* pairs with mode_lower: with it come the bulk updates there were */
+    if (__atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) == WDL_BULK_NEVER)
         return WDL_OK;  /* the raiser's heavy barrier makes the announcement visible to it */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the exchange of wdl_bulk_begin */
     /* pairs with wdl_bulk_end */
-    if (__atomic_load_n(&control->bulk[region], __ATOMIC_ACQUIRE) == 0)
+    if (__atomic_load_n(&control->bulk[region], __ATOMIC_ACQUIRE) == 0) {
+        if (++own->fenced % WDL_BULK_LOOK == 0)
+            wdl_bulk_look(control);
         return WDL_OK;
+    }
     __atomic_store_n(&own->announced, 0, __ATOMIC_RELEASE);
     return WDL_AGAIN;
 }

@@ -8,8 +8,9 @@
 #include <string.h>
 #include "base/assert.h"
 
-enum { BLOCK = 32 };            /* elements of a plain block */
-enum { CHUNK_BYTES = 4096 };    /* whose old values are copied at once, then still in the cache */
+enum { BLOCK_BYTES = 64 };      /* of a plain block: eight doubles are one */
+enum { PART_BYTES = 256 };      /* that are kept aside at once */
+enum { LONG_BYTES = 4096 };     /* whose old values are copied at once, then still in the cache */
 
 /* old = *target; *target = expression of (old, in); out = old. A compare-exchange loop works on the
  * bits. */
@@ -51,8 +52,7 @@ static void name##_atomic(const struct wdl_kernel_call *call, char *target, cons
 
 static inline int are_apart(const char *out, const char *in, size_t bytes)
 {
-    return !out || ((uintptr_t) out - (uintptr_t) in >= bytes &&
-                    (uintptr_t) in - (uintptr_t) out >= bytes);
+    return (uintptr_t) out - (uintptr_t) in >= bytes && (uintptr_t) in - (uintptr_t) out >= bytes;
 }
 
 /* Where out is in, through local arrays. Otherwise straight: two parameters that do not overlap,
@@ -60,16 +60,15 @@ static inline int are_apart(const char *out, const char *in, size_t bytes)
  * level of optimization. */
 #define PLAIN_BLOCK(type, expression)                                                          \
     do {                                                                                       \
-        type old_v[BLOCK], in_v[BLOCK];                                                        \
-        memcpy(in_v, from, BLOCK * sizeof(type));                                              \
-        memcpy(old_v, target, BLOCK * sizeof(type));                                           \
-        if (out)                                                                               \
-            memcpy(out, old_v, BLOCK * sizeof(type));                                          \
-        for (size_t j = 0; j < BLOCK; j++) {                                                   \
+        type old_v[BLOCK_BYTES / sizeof(type)], in_v[BLOCK_BYTES / sizeof(type)];              \
+        memcpy(in_v, from, BLOCK_BYTES);                                                       \
+        memcpy(old_v, target, BLOCK_BYTES);                                                    \
+        memcpy(out, old_v, BLOCK_BYTES);                                                       \
+        for (size_t j = 0; j < BLOCK_BYTES / sizeof(type); j++) {                              \
             type old = old_v[j], in = in_v[j];                                                 \
             in_v[j] = (type) (expression);                                                     \
         }                                                                                      \
-        memcpy(target, in_v, BLOCK * sizeof(type));                                            \
+        memcpy(target, in_v, BLOCK_BYTES);                                                     \
     } while (0)
 
 #define PLAIN_FORMS(name, form, attribute, type, expression)                                   \
@@ -80,39 +79,40 @@ static void name##_##form##_straight(name##_##form##_exact *restrict to,        
                                      const name##_##form##_loose *restrict by, size_t blocks)  \
 {                                                                                              \
     for (; blocks > 0; blocks--) {                                                             \
-        for (int j = 0; j < BLOCK; j++) {                                                      \
+        for (size_t j = 0; j < BLOCK_BYTES / sizeof(type); j++) {                              \
             type old = to[j], in = by[j];                                                      \
             to[j] = (type) (expression);                                                       \
         }                                                                                      \
-        to += BLOCK;                                                                           \
-        by += BLOCK;                                                                           \
+        to += BLOCK_BYTES / sizeof(type);                                                      \
+        by += BLOCK_BYTES / sizeof(type);                                                      \
     }                                                                                          \
 }                                                                                              \
 attribute                                                                                      \
 static void name##_##form(const struct wdl_kernel_call *call, char *target, const char *from,  \
                           char *out, size_t n)                                                 \
 {                                                                                              \
-    const size_t step = BLOCK * sizeof(type);                                                  \
+    const size_t block = BLOCK_BYTES / sizeof(type);                                           \
     (void) call;                                                                               \
-    while (n >= BLOCK && are_apart(out, from, n * sizeof(type))) {                             \
-        size_t blocks = n / BLOCK;                                                             \
-        if (out && blocks > CHUNK_BYTES / step)                                                \
-            blocks = CHUNK_BYTES / step;                                                       \
+    while (n >= block && (!out || (n * sizeof(type) >= LONG_BYTES &&                           \
+                                   are_apart(out, from, n * sizeof(type))))) {                 \
+        size_t bytes = n / block * BLOCK_BYTES;                                                \
         if (out) {                                                                             \
-            memcpy(out, target, blocks * step);                                                \
-            out += blocks * step;                                                              \
+            bytes = LONG_BYTES;                                                                \
+            memcpy(out, target, bytes);                                                        \
+            out += bytes;                                                                      \
         }                                                                                      \
         name##_##form##_straight((name##_##form##_exact *) (void *) target,                    \
-                                 (const name##_##form##_loose *) (const void *) from, blocks); \
-        target += blocks * step;                                                               \
-        from += blocks * step;                                                                 \
-        n -= blocks * BLOCK;                                                                   \
+                                 (const name##_##form##_loose *) (const void *) from,          \
+                                 bytes / BLOCK_BYTES);                                         \
+        target += bytes;                                                                       \
+        from += bytes;                                                                         \
+        n -= bytes / sizeof(type);                                                             \
     }                                                                                          \
-    for (; n >= BLOCK; n -= BLOCK) {                                                           \
+    for (; n >= block; n -= block) {                                                           \
         PLAIN_BLOCK(type, expression);                                                         \
-        out += step;                                                                           \
-        target += step;                                                                        \
-        from += step;                                                                          \
+        out += BLOCK_BYTES;                                                                    \
+        target += BLOCK_BYTES;                                                                 \
+        from += BLOCK_BYTES;                                                                   \
     }                                                                                          \
     for (size_t j = 0; j < n; j++) {                                                           \
         type old, in;                                                                          \
@@ -125,18 +125,42 @@ static void name##_##form(const struct wdl_kernel_call *call, char *target, cons
     }                                                                                          \
 }
 
-#define PLAIN_LOOP(name, type, expression) PLAIN_FORMS(name, plain, , type, expression)
+#define ROWS_LOOP(name, type, expression)                                                      \
+static void name##_rows(char *target, size_t stride, const char *from, size_t from_stride,     \
+                        size_t n)                                                              \
+{                                                                                              \
+    for (; n > 0; n--) {                                                                       \
+        type old, in;                                                                          \
+        memcpy(&old, target, sizeof(type));                                                    \
+        memcpy(&in, from, sizeof(type));                                                       \
+        old = (type) (expression);                                                             \
+        memcpy(target, &old, sizeof(type));                                                    \
+        target += stride;                                                                      \
+        from += from_stride;                                                                   \
+    }                                                                                          \
+}
 
-/* The same for processors with wider vectors than every one of this architecture has. */
+#define PLAIN_LOOP(name, type, expression)                                                     \
+    PLAIN_FORMS(name, plain, , type, expression)                                               \
+    ROWS_LOOP(name, type, expression)
+
+/* The same for processors with wider vectors than every one of this architecture has. The widest
+ * are for those that do not run slower for it: all that have VBMI2, too. */
 #if defined(__x86_64__)
 #define WIDE_LOOP(name, type, expression)                                                      \
-    PLAIN_FORMS(name, wide, __attribute__((target("avx2"))), type, expression)
+    PLAIN_FORMS(name, wide, __attribute__((target("avx2"))), type, expression)                 \
+    PLAIN_FORMS(name, widest, __attribute__((target("avx512f,avx512vl,avx512dq"))), type,      \
+                expression)
 #define HAS_WIDE() __builtin_cpu_supports("avx2")
-#define WIDE(name) name##_wide
+#define HAS_WIDEST()                                                                           \
+    (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vl") &&            \
+     __builtin_cpu_supports("avx512dq"))
+#define FORM(name, form) name##_##form
 #else
 #define WIDE_LOOP(name, type, expression)
 #define HAS_WIDE() 0
-#define WIDE(name) name##_plain
+#define HAS_WIDEST() 0
+#define FORM(name, form) name##_plain
 #endif
 
 #define BY_COMPARE(name, type, bits, expression)                                               \
@@ -231,7 +255,7 @@ static void swap_plain(const struct wdl_kernel_call *call, char *target, const c
                        size_t n)
 {
     size_t bytes = n * call->element->packed_bytes;
-    char block[BLOCK * sizeof(uint64_t)];
+    char block[PART_BYTES];
     for (size_t at = 0; at < bytes; at += sizeof(block)) {
         size_t part = bytes - at < sizeof(block) ? bytes - at : sizeof(block);
         memcpy(block, in + at, part);   /* in may be out */
@@ -258,7 +282,7 @@ static void host_plain(const struct wdl_kernel_call *call, char *target, const c
         host->ops->reduce(host->ctx, call->element->host_type, call->op, in, target, (int64_t) n);
         return;
     }
-    _Alignas(16) char block[BLOCK * sizeof(uint64_t)];
+    _Alignas(16) char block[PART_BYTES];
     for (size_t at = 0; at < bytes; at += sizeof(block)) {
         size_t part = bytes - at < sizeof(block) ? bytes - at : sizeof(block);
         memcpy(block, in + at, part);
@@ -277,13 +301,18 @@ static void host_plain(const struct wdl_kernel_call *call, char *target, const c
 #define FLOAT_ROW(K, s)                                                                        \
     {[WDL_ROP_SUM] = K(sum_##s), [WDL_ROP_PROD] = K(prod_##s), [WDL_ROP_MIN] = K(min_##s),     \
      [WDL_ROP_MAX] = K(max_##s)}
-#define KERNEL(name) {name##_atomic, name##_plain}
-#define WIDE_KERNEL(name) {name##_atomic, WIDE(name)}
-#define WIDE_ROW(s)                                                                 \
-    {                                                                               \
-        [WDL_ROP_SUM] = WIDE_KERNEL(sum_##s), [WDL_ROP_MIN] = WIDE_KERNEL(min_##s), \
-        [WDL_ROP_MAX] = WIDE_KERNEL(max_##s)                                        \
-    }
+#define KERNEL(name) {name##_atomic, name##_plain, name##_rows}
+#define FORM_KERNEL(name, form) {name##_atomic, FORM(name, form), name##_rows}
+#define FORM_ROW(s, form)                                                                      \
+    {[WDL_ROP_SUM] = FORM_KERNEL(sum_##s, form), [WDL_ROP_MIN] = FORM_KERNEL(min_##s, form),   \
+     [WDL_ROP_MAX] = FORM_KERNEL(max_##s, form)}
+/* Signed sums are the unsigned ones'; signed minima and maxima are not worth a wide form of their
+ * own. */
+#define FORM_TABLE(form)                                                                       \
+    {[WDL_BASIC_I32] = {[WDL_ROP_SUM] = FORM_KERNEL(sum_u32, form)},                           \
+     [WDL_BASIC_I64] = {[WDL_ROP_SUM] = FORM_KERNEL(sum_u64, form)},                           \
+     [WDL_BASIC_U32] = FORM_ROW(u32, form), [WDL_BASIC_U64] = FORM_ROW(u64, form),             \
+     [WDL_BASIC_F32] = FORM_ROW(f32, form), [WDL_BASIC_F64] = FORM_ROW(f64, form)}
 
 static const struct wdl_kernel typed[WDL_BASIC_COUNT][WDL_ROP_COUNT] = {
     [WDL_BASIC_I8] = INTEGER_ROW(KERNEL, i8), [WDL_BASIC_U8] = INTEGER_ROW(KERNEL, u8),
@@ -293,21 +322,16 @@ static const struct wdl_kernel typed[WDL_BASIC_COUNT][WDL_ROP_COUNT] = {
     [WDL_BASIC_F32] = FLOAT_ROW(KERNEL, f32), [WDL_BASIC_F64] = FLOAT_ROW(KERNEL, f64)
 };
 
-/* Signed sums are the unsigned ones'; signed minima and maxima are not worth a wide form of their
- * own. */
-static const struct wdl_kernel wide[WDL_BASIC_COUNT][WDL_ROP_COUNT] = {
-    [WDL_BASIC_I32] = {[WDL_ROP_SUM] = WIDE_KERNEL(sum_u32)},
-    [WDL_BASIC_I64] = {[WDL_ROP_SUM] = WIDE_KERNEL(sum_u64)},
-    [WDL_BASIC_U32] = WIDE_ROW(u32), [WDL_BASIC_U64] = WIDE_ROW(u64),
-    [WDL_BASIC_F32] = WIDE_ROW(f32), [WDL_BASIC_F64] = WIDE_ROW(f64)
+static const struct wdl_kernel wide[][WDL_BASIC_COUNT][WDL_ROP_COUNT] = {
+    [WDL_VECTORS_WIDE] = FORM_TABLE(wide), [WDL_VECTORS_WIDEST] = FORM_TABLE(widest)
 };
 
 enum { SWAP, LOAD, HOST };
+#define WIDTH_KERNELS(s)                                                                       \
+    {{swap_##s##_atomic, swap_plain, NULL}, {load_##s##_atomic, load_plain, NULL},             \
+     {host_##s##_atomic, host_plain, NULL}}
 static const struct wdl_kernel by_width[4][3] = {       /* by log2 of the width */
-    {{swap_8_atomic, swap_plain}, {load_8_atomic, load_plain}, {host_8_atomic, host_plain}},
-    {{swap_16_atomic, swap_plain}, {load_16_atomic, load_plain}, {host_16_atomic, host_plain}},
-    {{swap_32_atomic, swap_plain}, {load_32_atomic, load_plain}, {host_32_atomic, host_plain}},
-    {{swap_64_atomic, swap_plain}, {load_64_atomic, load_plain}, {host_64_atomic, host_plain}},
+    WIDTH_KERNELS(8), WIDTH_KERNELS(16), WIDTH_KERNELS(32), WIDTH_KERNELS(64)
 };
 
 static int width_index(size_t bytes)
@@ -331,7 +355,13 @@ wdl_kernel_fn wdl_kernel_typed(const struct wdl_element *element, enum wdl_rop o
     return wdl_kernel_find(element, op)->plain;
 }
 
-const struct wdl_kernel *wdl_kernel_find(const struct wdl_element *element, enum wdl_rop op)
+enum wdl_vectors wdl_kernel_vectors(void)
+{
+    return HAS_WIDEST() ? WDL_VECTORS_WIDEST : HAS_WIDE() ? WDL_VECTORS_WIDE : WDL_VECTORS_ANY;
+}
+
+const struct wdl_kernel *wdl_kernel_of(const struct wdl_element *element, enum wdl_rop op,
+                                       enum wdl_vectors vectors)
 {
     int width = width_index(element->packed_bytes);
     wdl_assert(wdl_kernel_has(element));
@@ -340,9 +370,14 @@ const struct wdl_kernel *wdl_kernel_find(const struct wdl_element *element, enum
         return &by_width[width][SWAP];
     if (op == WDL_ROP_NO_OP)
         return &by_width[width][LOAD];
-    if (HAS_WIDE() && wide[element->basic][op].plain)
-        return &wide[element->basic][op];
+    if (wide[vectors][element->basic][op].plain)
+        return &wide[vectors][element->basic][op];
     return typed[element->basic][op].plain ? &typed[element->basic][op] : &by_width[width][HOST];
+}
+
+const struct wdl_kernel *wdl_kernel_find(const struct wdl_element *element, enum wdl_rop op)
+{
+    return wdl_kernel_of(element, op, wdl_kernel_vectors());
 }
 
 #define COMPARE_SWAP(name, bits)                                                               \

@@ -20,13 +20,23 @@ struct wdl_kernel_call {
 typedef void (*wdl_kernel_fn) (const struct wdl_kernel_call * call, char *target, const char *in,
                                char *out, size_t n);
 
+/* The same plainly for n elements that are so many bytes apart, without old values. */
+typedef void (*wdl_kernel_rows_fn) (char *target, size_t stride, const char *in, size_t in_stride,
+                                    size_t n);
+
 struct wdl_kernel {
     wdl_kernel_fn atomic, plain;
+    wdl_kernel_rows_fn rows;    /* NULL: there is none */
 };
 
 /* The loops for an element of 1, 2, 4 or 8 bytes (wdl_kernel_has); what only the host can compute
  * goes through its reduce function. in may be NULL for WDL_ROP_NO_OP. */
 const struct wdl_kernel *wdl_kernel_find(const struct wdl_element *element, enum wdl_rop op);
+/* The same for vectors no wider than these; and the widest of this processor. */
+enum wdl_vectors { WDL_VECTORS_ANY, WDL_VECTORS_WIDE, WDL_VECTORS_WIDEST };
+const struct wdl_kernel *wdl_kernel_of(const struct wdl_element *element, enum wdl_rop op,
+                                       enum wdl_vectors vectors);
+enum wdl_vectors wdl_kernel_vectors(void);
 /* Its atomic loop alone; op: REPLACE, NO_OP, or one that the basic type has a loop of its own for
  * (integers all but MINLOC and MAXLOC, floating point SUM, PROD, MIN, MAX). */
 wdl_kernel_fn wdl_kernel_atomic(const struct wdl_element *element, enum wdl_rop op);

@@ -74,11 +74,34 @@ static int accumulate_step(struct wdl_win *win, const struct wdl_rma_args *args,
     return status;
 }
 
+/* Are both sides of an accumulate blocks evenly apart (wdl_accumulate_rows)? */
+static int is_rows(const struct wdl_host *host, const struct wdl_rma_args *args, char *base,
+                   struct wdl_rows *target, struct wdl_rows *in)
+{
+    const struct wdl_buf *remote = &args->remote, *origin = &args->origin;
+    uint64_t least = args->element.packed_bytes - 1;
+    if (args->kind != WDL_RMA_ACC || remote->contig || args->op == WDL_ROP_NO_OP ||
+        !wdl_kernel_has(&args->element) || !host->ops->rows ||
+        !host->ops->rows(host->ctx, base, remote->count, remote->type, target))
+        return 0;
+    if (origin->contig)
+        *in = (struct wdl_rows){(char *) origin->addr + origin->lo, (int64_t) target->bytes,
+                                target->bytes, target->count};
+    else if (!host->ops->rows(host->ctx, origin->addr, origin->count, origin->type, in))
+        return 0;
+    return in->bytes == target->bytes && in->count == target->count &&
+           target->stride >= (int64_t) target->bytes &&
+           (((uintptr_t) target->base | (uint64_t) target->stride | target->bytes) & least) == 0;
+}
+
 /* args->done: bytes of whole steps that are done, and bytes within the step under way. */
 static int accumulate(struct wdl_win *win, struct wdl_rma_args *args, char *base,
                       const struct wdl_domain *domain)
 {
     size_t step = WDL_RMA_PIECES - WDL_RMA_PIECES % args->element.packed_bytes;
+    struct wdl_rows target, in;
+    if (is_rows(&win->proc->host, args, base, &target, &in))
+        return wdl_accumulate_rows(domain, args->op, &args->element, &target, &in, &args->done);
     int plain = args->remote.contig && args->origin.contig &&
         (args->kind == WDL_RMA_ACC || args->result.contig);
     if (plain)

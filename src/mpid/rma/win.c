@@ -136,7 +136,7 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     for (int i = 0; i < WDL_SEEN; i++)
         win->seen[i].rank = -1;
     if (!host->ops->heavy_barrier)
-        params->node[params->node_index].bulk_mode = WDL_BULK_MODE;
+        params->node[params->node_index].bulk_mode = WDL_BULK_ALWAYS;
     wdl_epoch_init(&win->epoch);
     wdl_grant_init(&win->grant);
     wdl_list_init(&win->targets);

@@ -204,7 +204,7 @@ START_TEST(compare_and_swap)
 END_TEST
 
 /* No update is lost: many threads, each with a control block as a process has, on one array: short
- * updates of one element, bulk updates of many, some of them fetching, or of many pieces, and
+ * updates of one element, bulk updates of many, some of them fetching, or of many pieces, rows, and
  * unaligned ones under element locks. */
 enum { THREADS = 4, ROUNDS = 300, SHORTS = 40, CELLS = 32 * WDL_BULK_MIN };
 
@@ -237,6 +237,16 @@ static void insist_pieces(const struct wdl_domain *d, double *cells, const void 
         sched_yield();
 }
 
+static void insist_rows(const struct wdl_domain *d, double *cells, const double *in)
+{
+    struct wdl_element el = element(WDL_BASIC_F64, 8, 8);
+    struct wdl_rows to = {(char *) cells, 16, 8, CELLS / 2};
+    struct wdl_rows from = {(char *) (uintptr_t) in, 8, 8, CELLS / 2};
+    size_t done = 0;
+    while (wdl_accumulate_rows(d, WDL_ROP_SUM, &el, &to, &from, &done) == WDL_AGAIN)
+        sched_yield();
+}
+
 static void *storm_thread(void *arg)
 {
     struct storm *storm = arg;
@@ -256,6 +266,7 @@ static void *storm_thread(void *arg)
         insist(&d, WDL_ROP_SUM, (char *) storm->cells, sizeof(storm->cells), one,
                i % 2 ? old : NULL);
         insist_pieces(&d, storm->cells, one);
+        insist_rows(&d, storm->cells, one);
         insist(&d, WDL_ROP_SUM, storm->misaligned + 1, 8, one, NULL);
     }
     return NULL;
@@ -273,7 +284,7 @@ START_TEST(storm)
     for (int i = 0; i < CELLS; i++)
         sum += storm->cells[i];
     memcpy(&crooked, storm->misaligned + 1, 8);
-    ck_assert(sum == (double) THREADS * ROUNDS * (SHORTS + CELLS + CELLS / 2));
+    ck_assert(sum == (double) THREADS * ROUNDS * (SHORTS + CELLS + CELLS / 2 + CELLS / 2));
     ck_assert(crooked == (double) THREADS * ROUNDS);
     free(storm);
 }

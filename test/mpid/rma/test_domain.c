@@ -96,6 +96,68 @@ START_TEST(the_first_bulk_update_raises_the_mode_once)
 }
 END_TEST
 
+static int looks_until_lowered(struct node *n)
+{
+    for (int looks = 0; looks < 5000; looks++) {
+        if (n->control[2].bulk_mode == WDL_BULK_NEVER)
+            return looks;
+        for (int i = 0; i < WDL_BULK_LOOK; i++) {
+            must_cmp(short_of(n, 3, i % WDL_WIN_REGIONS), ==, WDL_OK);
+            wdl_short_end(&n->control[3]);
+        }
+    }
+    return -1;
+}
+
+START_TEST(without_bulk_updates_the_mode_is_lowered)
+{
+    struct node n;
+    int before = 1;
+    node_open(&n);
+    for (int raise = 1; raise <= 4; raise++) {
+        ck_assert_int_eq(wdl_bulk_begin(&n.d, 3), WDL_OK);
+        ck_assert_int_eq(n.barriers, raise);
+        ck_assert_uint_eq(n.control[2].bulk_mode, WDL_BULK_MODE);
+        wdl_bulk_end(&n.d, 3);
+        int looks = looks_until_lowered(&n);
+        ck_assert_int_eq(looks, 2 * before); /* each raise makes it twice as long */
+        before = looks;
+        for (int i = 0; i < WDL_WIN_REGIONS; i++)
+            ck_assert_uint_eq(n.control[2].bulk[i], 0);
+    }
+    for (int i = 0; i < 100; i++) { /* with one between looks it stays */
+        ck_assert_int_eq(wdl_bulk_begin(&n.d, i % WDL_WIN_REGIONS), WDL_OK);
+        wdl_bulk_end(&n.d, i % WDL_WIN_REGIONS);
+        wdl_bulk_look(&n.control[2]);
+    }
+    ck_assert_int_eq(n.barriers, 5);
+    n.control[2].bulk_mode = WDL_BULK_ALWAYS;
+    ck_assert_int_eq(looks_until_lowered(&n), -1);
+}
+END_TEST
+
+/* Neither beside a bulk update, nor beside one that raises the mode. */
+START_TEST(a_closed_region_keeps_the_mode)
+{
+    struct node n;
+    node_open(&n);
+    for (int region = 0; region < WDL_WIN_REGIONS; region++) {
+        ck_assert_int_eq(wdl_bulk_begin(&n.d, region), WDL_OK);
+        for (int i = 0; i < 50; i++)
+            wdl_bulk_look(&n.control[2]);
+        ck_assert_uint_eq(n.control[2].bulk_mode, WDL_BULK_MODE);
+        for (int i = 0; i < WDL_WIN_REGIONS; i++)
+            ck_assert_uint_eq(n.control[2].bulk[i], i == region);
+        wdl_bulk_end(&n.d, region);
+    }
+    ck_assert_int_eq(n.barriers, 1);
+    n.control[2].bulk_mode = WDL_BULK_RAISING;
+    for (int i = 0; i < 50; i++)
+        wdl_bulk_look(&n.control[2]);
+    ck_assert_uint_eq(n.control[2].bulk_mode, WDL_BULK_RAISING);
+}
+END_TEST
+
 START_TEST(a_closed_region_refuses_short_updates_and_bulk_ones)
 {
     struct node n;
@@ -228,20 +290,23 @@ END_TEST
 
 enum { ROUNDS = 1000000 };
 
-static void membarrier(void *ctx)
-{
-    (void) ctx;
-    syscall(SYS_membarrier, 1 /* MEMBARRIER_CMD_GLOBAL */, 0, 0);
-}
-
-static const struct wdl_host_ops real_ops = {.heavy_barrier = membarrier};
-
 struct storm {
     struct wdl_win_control control[RANKS];
     pthread_barrier_t start;    /* all at once */
     int next, shorts, bulks;    /* inside region 0 of rank 0's memory */
-    long updates, striped;
+    long updates, striped, raises;
 };
+
+enum { REGISTER = 16, BARRIER = 8 };    /* MEMBARRIER_CMD_..., PRIVATE_EXPEDITED both */
+
+static void membarrier(void *ctx)
+{
+    struct storm *s = ctx;
+    __atomic_fetch_add(&s->raises, 1, __ATOMIC_RELAXED);
+    must_cmp(syscall(SYS_membarrier, BARRIER, 0, 0), ==, 0);
+}
+
+static const struct wdl_host_ops real_ops = {.heavy_barrier = membarrier};
 
 static void storm_short(struct storm *s, const struct wdl_domain *d)
 {
@@ -269,7 +334,7 @@ static void storm_bulk(struct storm *s, const struct wdl_domain *d)
 static void *storm_thread(void *arg)
 {
     struct storm *s = arg;
-    struct wdl_host host = {&real_ops, NULL};
+    struct wdl_host host = {&real_ops, s};
     int me = __atomic_fetch_add(&s->next, 1, __ATOMIC_SEQ_CST);
     struct wdl_domain d = {.host = &host, .control = &s->control[0], .own = &s->control[me],
                            .node = s->control, .node_count = RANKS};
@@ -280,6 +345,10 @@ static void *storm_thread(void *arg)
             storm_bulk(s, &d);
         else
             storm_short(s, &d);
+        if (i % 64 == 0) { /* the mode is lowered more often than it would be */
+            __atomic_store_n(&d.control->bulk_patience, 1, __ATOMIC_RELAXED);
+            wdl_bulk_look(d.control);
+        }
         while (wdl_stripes_lock(&s->control[0], set) != WDL_OK)
             sched_yield();
         s->striped++;
@@ -293,6 +362,7 @@ START_TEST(short_and_bulk_updates_never_meet)
     struct storm s = {.next = 0};
     pthread_t thread[RANKS];
     ck_assert_int_eq(pthread_barrier_init(&s.start, NULL, RANKS), 0);
+    ck_assert_int_eq(syscall(SYS_membarrier, REGISTER, 0, 0), 0);
     for (int i = 0; i < RANKS; i++)
         ck_assert_int_eq(pthread_create(&thread[i], NULL, storm_thread, &s), 0);
     for (int i = 0; i < RANKS; i++)
@@ -300,11 +370,13 @@ START_TEST(short_and_bulk_updates_never_meet)
     pthread_barrier_destroy(&s.start);
     ck_assert_int_eq(s.updates, RANKS * ROUNDS);
     ck_assert_int_eq(s.striped, RANKS * ROUNDS);
+    ck_assert_int_gt(s.raises, 100);
 }
 END_TEST
 
 WDL_SUITE("rma/domain", regions_count_from_the_base, a_short_update_announces_where_it_is,
-          the_first_bulk_update_raises_the_mode_once,
+          the_first_bulk_update_raises_the_mode_once, without_bulk_updates_the_mode_is_lowered,
+          a_closed_region_keeps_the_mode,
           a_closed_region_refuses_short_updates_and_bulk_ones,
           a_region_somebody_is_in_is_not_closed, memory_of_one_updater_asks_nobody,
           one_announcement_at_a_time, a_stripe_is_64_bytes_of_a_page, all_stripes_of_a_set_or_none,

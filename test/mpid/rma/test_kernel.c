@@ -78,12 +78,14 @@ static void fill(struct wdl_prng *prng, enum test_type type, char *at, int n)
 
 enum { OUT_NONE, OUT_APART, OUT_IS_IN, OUTS };
 
-static void run_one(struct wdl_prng *prng, enum test_type type, enum wdl_rop op, int plain, int n,
+/* vectors: of the plain loop; -1: the atomic one. */
+static void run_one(struct wdl_prng *prng, enum test_type type, enum wdl_rop op, int vectors, int n,
                     int outs)
 {
     struct wdl_element el = test_element(type);
     struct wdl_kernel_call call = {NULL, &el, op};
-    const struct wdl_kernel *kernel = wdl_kernel_find(&el, op);
+    int plain = vectors >= 0;
+    const struct wdl_kernel *kernel = wdl_kernel_of(&el, op, plain ? vectors : WDL_VECTORS_ANY);
     size_t bytes = (size_t) n * el.packed_bytes;
     _Alignas(8) char target[ROOM];
     char old[ROOM], in[ROOM], stream[ROOM], out[ROOM];
@@ -115,7 +117,7 @@ static void run_one(struct wdl_prng *prng, enum test_type type, enum wdl_rop op,
 
 START_TEST(every_loop_agrees_with_wide_arithmetic)
 {
-    static const int lengths[] = {0, 1, 2, 31, 32, 33, 64, N_MAX};
+    static const int lengths[] = {0, 1, 2, 7, 8, 9, 31, 32, 33, 64, N_MAX};
     struct wdl_prng prng;
     wdl_prng_init(&prng, 11);
     for (int type = TEST_I8; type <= TEST_F64; type++)
@@ -123,10 +125,10 @@ START_TEST(every_loop_agrees_with_wide_arithmetic)
             int bits_only = op >= WDL_ROP_LAND && op <= WDL_ROP_BXOR && is_float(type);
             if (bits_only || op == WDL_ROP_MINLOC || op == WDL_ROP_MAXLOC)
                 continue;
-            for (int plain = 0; plain < 2; plain++)
+            for (int vectors = -1; vectors <= (int) wdl_kernel_vectors(); vectors++)
                 for (unsigned l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
                     for (int outs = 0; outs < OUTS; outs++)
-                        run_one(&prng, type, op, plain, lengths[l], outs);
+                        run_one(&prng, type, op, vectors, lengths[l], outs);
         }
 }
 END_TEST
@@ -147,16 +149,17 @@ START_TEST(a_loop_of_the_type_is_found_or_none)
 }
 END_TEST
 
-/* Infinities, zeros with a sign, no number at all: both forms give the same. */
-START_TEST(the_two_forms_agree_on_odd_floats)
+/* Infinities, zeros with a sign, no number at all: all forms give the same. */
+START_TEST(the_forms_agree_on_odd_floats)
 {
     const double odd[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 5e-324, 1.7e308, 1e-40};
     enum { ODD = sizeof(odd) / sizeof(odd[0]), ALL = ODD * ODD };
     for (int op = WDL_ROP_SUM; op <= WDL_ROP_MAX; op++)
-        for (int wide = 0; wide < 2; wide++) {
+        for (int turn = 0; turn < 2 * ((int) wdl_kernel_vectors() + 1); turn++) {
+            int wide = turn % 2;
             struct wdl_element el = test_element(wide ? TEST_F64 : TEST_F32);
             struct wdl_kernel_call call = {NULL, &el, op};
-            const struct wdl_kernel *kernel = wdl_kernel_find(&el, op);
+            const struct wdl_kernel *kernel = wdl_kernel_of(&el, op, turn / 2);
             double d[3][ALL];
             float f[3][ALL];
             for (int i = 0; i < ALL; i++) {
@@ -351,6 +354,6 @@ START_TEST(atomic_loops_lose_no_update)
 END_TEST
 
 WDL_SUITE("rma/kernel", every_loop_agrees_with_wide_arithmetic,
-          a_loop_of_the_type_is_found_or_none, the_two_forms_agree_on_odd_floats,
+          a_loop_of_the_type_is_found_or_none, the_forms_agree_on_odd_floats,
           what_has_no_loop_goes_to_the_host, loops_are_for_elements_a_register_holds,
           compare_and_swap_of_each_width, atomic_loops_lose_no_update)

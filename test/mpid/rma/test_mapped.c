@@ -173,6 +173,61 @@ START_TEST(an_interrupted_accumulate_goes_on_where_it_was)
 }
 END_TEST
 
+/* Vectors over several regions, one of which is closed for a while; each element once, the gaps
+ * never. */
+START_TEST(blocks_evenly_apart)
+{
+    enum { N = 4 * WDL_REGION_BYTES / 8 };
+    static int64_t in[N], want[N];
+    struct test_world w;
+    struct test_world_params p = {.ranks = 2, .node = 2, .bytes = 8 * N, .seed = 17};
+    int stopped = 0;
+    test_world_open(&w, &p);
+    FENCE(&w);
+    struct test_host *host = &w.rank[0].host;
+    int64_t *memory = (int64_t *) (void *) w.rank[1].memory;
+    w.control[1].bulk_mode = WDL_BULK_MODE;
+    for (int i = 0; i < N; i++)
+        in[i] = i + 1;
+    for (int round = 0; round < 200; round++) {
+        int block = 1 + (int) wdl_prng_below(&w.prng, 3), from = 0;
+        int stride = block + 1 + (int) wdl_prng_below(&w.prng, 50);
+        int count = 2 + (int) wdl_prng_below(&w.prng, 500), at = round % 50;
+        int apart = block + (int) wdl_prng_below(&w.prng, 3); /* the operands; block: not at all */
+        wdl_type type = test_type_vector(host, TEST_I64, count, block, stride);
+        wdl_type theirs = test_type_vector(host, TEST_I64, count, block, apart);
+        enum wdl_rop op = round % 7 ? WDL_ROP_SUM : WDL_ROP_REPLACE;
+        struct wdl_rma_args acc = test_acc(1, 8 * at, op, TEST_I64, count * block, in, NULL);
+        acc.remote = test_typed(host, NULL, 1, type);
+        if (apart > block)
+            acc.origin = test_typed(host, in, 1, theirs);
+        memcpy(want, memory, sizeof(want));
+        for (int i = 0; i < count; i++, from += apart)
+            for (int k = 0; k < block; k++) {
+                int64_t *to = &want[at + i * stride + k];
+                *to = (op == WDL_ROP_SUM ? *to : 0) + in[from + k];
+            }
+        w.control[1].bulk[1] = round % 3 == 0;  /* somebody else's */
+        int status = wdl_rma_op(w.rank[0].win, &acc);
+        if (w.control[1].bulk[1] && at + stride * count > N / 4 + stride) {
+            ck_assert_int_eq(status, WDL_AGAIN);
+            ck_assert_uint_lt(acc.done, acc.remote.bytes);
+            stopped++;
+        }
+        w.control[1].bulk[1] = 0;
+        if (status == WDL_AGAIN)
+            status = wdl_rma_op(w.rank[0].win, &acc);
+        ck_assert_int_eq(status, WDL_OK);
+        ck_assert_mem_eq(memory, want, sizeof(want));
+        test_type_end(host, type);
+        test_type_end(host, theirs);
+    }
+    ck_assert_int_gt(stopped, 5);
+    FENCE(&w);
+    test_world_close(&w);
+}
+END_TEST
+
 /* --- the short way ---------------------------------------------------------------------------- */
 
 /* It does what the full path does, or declines and does nothing. */
@@ -264,4 +319,5 @@ END_TEST
 
 WDL_SUITE("rma/mapped", every_kind_and_layout_agrees_with_the_shadow,
           compare_and_swap_by_the_shadow, an_interrupted_accumulate_goes_on_where_it_was,
+          blocks_evenly_apart,
           the_short_way_agrees_or_declines, the_short_swap_declines_what_is_unusual)

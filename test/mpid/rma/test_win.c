@@ -196,7 +196,7 @@ START_TEST(a_host_without_heavy_barrier_begins_in_bulk_mode)
     ck_assert_uint_eq(w.control[1].bulk_mode, WDL_BULK_NEVER);
     proc->host.ops = without;
     ck_assert_int_eq(wdl_win_free(another(&w, 1, 8)), WDL_OK);
-    ck_assert_uint_eq(w.control[1].bulk_mode, WDL_BULK_MODE);
+    ck_assert_uint_eq(w.control[1].bulk_mode, WDL_BULK_ALWAYS);
     ck_assert_uint_eq(w.control[0].bulk_mode, WDL_BULK_NEVER); /* its own block, no other */
     test_world_close(&w);
 }
