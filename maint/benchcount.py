@@ -20,6 +20,8 @@ CALLS = {
     "accumulate": "MPI_Accumulate",
     "fetch_and_op": "MPI_Fetch_and_op",
     "flush": "MPI_Win_flush",
+    "lock": "MPI_Win_lock",
+    "unlock": "MPI_Win_unlock",
     "send": "MPI_Send",
     "recv": "MPI_Recv",
 }

@@ -5,7 +5,7 @@
  * messages. The window is of MPI_Win_allocate; the data are 8 bytes. What MPI_Recv receives is
  * there.
  *
- *   counts --call put|get|accumulate|fetch_and_op|flush|send|recv --times N
+ *   counts --call put|get|accumulate|fetch_and_op|flush|lock|unlock|send|recv --times N
  */
 #include <stdint.h>
 #include "bench.h"
@@ -50,6 +50,17 @@ static void flush(void *arg, long n)
     struct job *j = arg;
     for (long i = 0; i < n; i++)
         MPI_Win_flush(1, j->win);
+}
+
+/* Without lock_all. */
+static void lock_put_unlock(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        MPI_Win_lock(MPI_LOCK_SHARED, 1, MPI_MODE_NOCHECK, j->win);
+        MPI_Put(&j->local, 8, MPI_BYTE, 1, 0, 8, MPI_BYTE, j->win);
+        MPI_Win_unlock(1, j->win);
+    }
 }
 
 enum { DATA = 1, LAST = 2, ROOM = 16 };     /* tags; messages that any network takes at once */
@@ -103,8 +114,9 @@ static const struct call {
     const char *name;
     bench_fn fn, partner;       /* what ranks 0 and 1 do */
 } calls[] = {{"put", put, NULL}, {"get", get, NULL}, {"accumulate", accumulate, NULL},
-             {"fetch_and_op", fetch_and_op, NULL}, {"flush", flush, NULL}, {"send", send, take},
-             {"recv", recv, send_all}};
+             {"fetch_and_op", fetch_and_op, NULL}, {"flush", flush, NULL},
+             {"lock", lock_put_unlock, NULL}, {"unlock", lock_put_unlock, NULL},
+             {"send", send, take}, {"recv", recv, send_all}};
 
 /* Rank 1's, after n times the call on memory that was zero. */
 static int is_wrong(const struct job *j, bench_fn fn, long n)
@@ -113,7 +125,7 @@ static int is_wrong(const struct job *j, bench_fn fn, long n)
     memcpy(&sum, j->memory, sizeof sum);
     if (fn == send)
         return j->result != j->local;
-    if (fn == put)
+    if (fn == put || fn == lock_put_unlock)
         return j->memory[0] != j->local;
     if (fn == accumulate)
         return sum != (double) n * j->one;
@@ -136,16 +148,20 @@ int main(int argc, char **argv)
         if (call && !strcmp(call, calls[i].name))
             c = &calls[i];
     if (!c || !times)
-        bench_die("--call put|get|accumulate|fetch_and_op|flush|send|recv --times N are wanted");
+        bench_die("--call put|get|accumulate|fetch_and_op|flush|lock|unlock|send|recv and "
+                  "--times N are wanted");
     j.peer = 1 - b.rank;
     MPI_Win_allocate(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &j.memory, &j.win);
     memset(j.memory, 0, 4096);
     MPI_Barrier(MPI_COMM_WORLD);
     bench_next(&b, call, 8);
     if (b.rank == 0) {
-        MPI_Win_lock_all(0, j.win);
+        int all = c->fn != lock_put_unlock;
+        if (all)
+            MPI_Win_lock_all(0, j.win);
         c->fn(&j, atol(times));
-        MPI_Win_unlock_all(j.win);
+        if (all)
+            MPI_Win_unlock_all(j.win);
     } else if (b.rank == 1 && c->partner) {
         c->partner(&j, atol(times));
     }

@@ -152,20 +152,27 @@ static inline void copy(void *to, const void *from, size_t bytes)
         memmove(to, from, bytes);
 }
 
-int MPID_Put(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
+/* The whole ways are apart, so that the short ones save no registers. */
+__attribute__((noinline))
+static int put_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
 {
     struct wdl_rma_args args;
-    size_t bytes;
-    char *at = short_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
-                           target_type, &bytes);
-    if (at) {
-        copy(at, origin, bytes);
-        wdl_win_quick(win->dev.wdl)->stored = 1;
-        return MPI_SUCCESS;
-    }
     put_fill(&args, origin, origin_count, origin_type, target_rank, target_disp, target_count,
              target_type);
     return begin(win, &args);
+}
+
+int MPID_Put(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
+{
+    size_t bytes;
+    char *at = short_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
+                           target_type, &bytes);
+    if (unlikely(!at))
+        return put_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
+                      target_type, win);
+    wdl_win_quick(win->dev.wdl)->stored = 1;
+    copy(at, origin, bytes);
+    return MPI_SUCCESS;
 }
 
 /* Operations with a request are not for fences: the full path says so. */
@@ -181,54 +188,74 @@ static int done_request(MPIR_Request ** request)
     return MPI_SUCCESS;
 }
 
-int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** request)
+__attribute__((noinline))
+static int rput_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** request)
 {
     struct wdl_rma_args args;
-    size_t bytes;
-    char *at = NULL;
-    if (may_request(win))
-        at = short_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
-                         target_type, &bytes);
-    if (at) {
-        copy(at, origin, bytes);
-        wdl_win_quick(win->dev.wdl)->stored = 1;
-        return done_request(request);
-    }
     put_fill(&args, origin, origin_count, origin_type, target_rank, target_disp, target_count,
              target_type);
     return begin_request(win, &args, request);
 }
 
-int MPID_Get(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
+int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** request)
+{
+    size_t bytes;
+    char *at = NULL;
+    if (likely(may_request(win)))
+        at = short_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
+                         target_type, &bytes);
+    if (unlikely(!at))
+        return rput_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
+                       target_type, win, request);
+    wdl_win_quick(win->dev.wdl)->stored = 1;
+    done_request(request);
+    copy(at, origin, bytes);
+    return MPI_SUCCESS;
+}
+
+__attribute__((noinline))
+static int get_on(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
 {
     struct wdl_rma_args args;
-    size_t bytes;
-    char *at = short_reach(win, result_count, result_type, target_rank, target_disp, target_count,
-                           target_type, &bytes);
-    if (at) {
-        copy(result, at, bytes);
-        return MPI_SUCCESS;
-    }
     get_fill(&args, result, result_count, result_type, target_rank, target_disp, target_count,
              target_type);
     return begin(win, &args);
 }
 
-int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** request)
+int MPID_Get(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
+{
+    size_t bytes;
+    char *at = short_reach(win, result_count, result_type, target_rank, target_disp, target_count,
+                           target_type, &bytes);
+    if (unlikely(!at))
+        return get_on(result, result_count, result_type, target_rank, target_disp, target_count,
+                      target_type, win);
+    copy(result, at, bytes);
+    return MPI_SUCCESS;
+}
+
+__attribute__((noinline))
+static int rget_on(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** request)
 {
     struct wdl_rma_args args;
-    size_t bytes;
-    char *at = NULL;
-    if (may_request(win))
-        at = short_reach(win, result_count, result_type, target_rank, target_disp, target_count,
-                         target_type, &bytes);
-    if (at) {
-        copy(result, at, bytes);
-        return done_request(request);
-    }
     get_fill(&args, result, result_count, result_type, target_rank, target_disp, target_count,
              target_type);
     return begin_request(win, &args, request);
+}
+
+int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** request)
+{
+    size_t bytes;
+    char *at = NULL;
+    if (likely(may_request(win)))
+        at = short_reach(win, result_count, result_type, target_rank, target_disp, target_count,
+                         target_type, &bytes);
+    if (unlikely(!at))
+        return rget_on(result, result_count, result_type, target_rank, target_disp, target_count,
+                       target_type, win, request);
+    done_request(request);
+    copy(result, at, bytes);
+    return MPI_SUCCESS;
 }
 
 /* --- accumulate ------------------------------------------------------------------------------- */
@@ -267,15 +294,22 @@ static int get_acc_fill(struct wdl_rma_args *args, WDL_RMA_ORIGIN, WDL_RMA_RESUL
     return status == WDL_OK ? element_fill(args, target_type) : status;
 }
 
-int MPID_Accumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
+__attribute__((noinline))
+static int accumulate_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
     struct wdl_rma_args args;
-    if (short_accumulate(origin, origin_count, origin_type, NULL, target_rank, target_disp,
-                         target_count, target_type, op, win))
-        return MPI_SUCCESS;
     int status = acc_fill(&args, origin, origin_count, origin_type, target_rank, target_disp,
                           target_count, target_type, op);
     return status == WDL_OK ? begin(win, &args) : WDL_ADI_ERROR(status);
+}
+
+int MPID_Accumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
+{
+    if (likely(short_accumulate(origin, origin_count, origin_type, NULL, target_rank, target_disp,
+                                target_count, target_type, op, win)))
+        return MPI_SUCCESS;
+    return accumulate_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
+                         target_type, op, win);
 }
 
 int MPID_Raccumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win,
@@ -321,18 +355,25 @@ int MPID_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int t
                                op, win);
 }
 
-int MPID_Compare_and_swap(const void *origin, const void *compare, void *result, MPI_Datatype type,
-                          int target_rank, MPI_Aint target_disp, MPIR_Win * win)
+__attribute__((noinline))
+static int swap_on(const void *origin, const void *compare, void *result, MPI_Datatype type,
+                   int target_rank, MPI_Aint target_disp, MPIR_Win * win)
 {
     struct wdl_rma_args args;
-    const struct wdl_element *element = wdl_adi_element_of(type);
-    if (element && wdl_win_swap_short(win->dev.wdl, target_rank, target_disp, element, compare,
-                                      origin, result) == WDL_OK)
-        return MPI_SUCCESS;
     args_begin(&args, WDL_RMA_CAS, target_rank, target_disp, 1, type);
     buf_fill(&args.origin, origin, 1, type);
     buf_fill(&args.result, result, 1, type);
     args.compare = compare;
     int status = element_fill(&args, type);
     return status == WDL_OK ? begin(win, &args) : WDL_ADI_ERROR(status);
+}
+
+int MPID_Compare_and_swap(const void *origin, const void *compare, void *result, MPI_Datatype type,
+                          int target_rank, MPI_Aint target_disp, MPIR_Win * win)
+{
+    const struct wdl_element *element = wdl_adi_element_of(type);
+    if (likely(element && wdl_win_swap_short(win->dev.wdl, target_rank, target_disp, element,
+                                             compare, origin, result) == WDL_OK))
+        return MPI_SUCCESS;
+    return swap_on(origin, compare, result, type, target_rank, target_disp, win);
 }

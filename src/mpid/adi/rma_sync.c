@@ -2,15 +2,19 @@
  * steps, waited for. */
 #include "rma.h"
 
-static int assertion_of(int assertion)
+/* MPICH's numbers are the core's, shifted. */
+wdl_static_assert(MPI_MODE_NOCHECK % WDL_MODE_NOCHECK == 0);
+#define ASSERTIONS_SHIFT (MPI_MODE_NOCHECK / WDL_MODE_NOCHECK)
+wdl_static_assert(MPI_MODE_NOSTORE == ASSERTIONS_SHIFT * WDL_MODE_NOSTORE);
+wdl_static_assert(MPI_MODE_NOPUT == ASSERTIONS_SHIFT * WDL_MODE_NOPUT);
+wdl_static_assert(MPI_MODE_NOPRECEDE == ASSERTIONS_SHIFT * WDL_MODE_NOPRECEDE);
+wdl_static_assert(MPI_MODE_NOSUCCEED == ASSERTIONS_SHIFT * WDL_MODE_NOSUCCEED);
+
+static inline int assertion_of(int assertion)
 {
-    if (assertion == 0)
-        return 0;
-    return (assertion & MPI_MODE_NOCHECK ? WDL_MODE_NOCHECK : 0) |
-        (assertion & MPI_MODE_NOSTORE ? WDL_MODE_NOSTORE : 0) |
-        (assertion & MPI_MODE_NOPUT ? WDL_MODE_NOPUT : 0) |
-        (assertion & MPI_MODE_NOPRECEDE ? WDL_MODE_NOPRECEDE : 0) |
-        (assertion & MPI_MODE_NOSUCCEED ? WDL_MODE_NOSUCCEED : 0);
+    const unsigned all = WDL_MODE_NOCHECK | WDL_MODE_NOSTORE | WDL_MODE_NOPUT | WDL_MODE_NOPRECEDE |
+        WDL_MODE_NOSUCCEED;
+    return (int) ((unsigned) assertion / ASSERTIONS_SHIFT & all);
 }
 
 int MPID_Win_fence(int assert, MPIR_Win * win)
@@ -120,15 +124,19 @@ int MPID_Win_lock(int lock_type, int rank, int assert, MPIR_Win * win)
  * must let in, changes it. Every closing call therefore looks at the network, unless it has done so
  * while it waited: each time where the window has targets on other nodes, and now and then where it
  * has none. */
-static int look_around(MPIR_Win * win)
+__attribute__((noinline))
+static int look_now(MPIR_Win * win)
 {
     enum { MAPPED_PATIENCE = 32, NODE_PATIENCE = 8, LOOKS_PER_YIELD = 8 };
-    unsigned patience = wdl_win_quick(win->dev.wdl)->place ? MAPPED_PATIENCE :
+    win->dev.calls = wdl_win_quick(win->dev.wdl)->place ? MAPPED_PATIENCE :
         win->dev.segment.whole ? NODE_PATIENCE : 1;
-    if (++win->dev.calls % patience)
-        return MPI_SUCCESS;
     /* to give the processor away takes as long as tens of these calls */
-    return win->dev.calls / patience % LOOKS_PER_YIELD ? wdl_adi_look() : MPID_Progress_test(NULL);
+    return ++win->dev.looks % LOOKS_PER_YIELD ? wdl_adi_look() : MPID_Progress_test(NULL);
+}
+
+static inline int look_around(MPIR_Win * win)
+{
+    return likely(--win->dev.calls > 0) ? MPI_SUCCESS : look_now(win);
 }
 
 __attribute__((noinline))

@@ -1,18 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Epoch states: lookups in the tables
  * of epoch.h. */
 #include "mpid/rma/epoch.h"
-#include <stdint.h>
-#include "base/status.h"
 
-/* The tables turned into look-ups: by state and event, one more than the state it leads to; 0:
- * there is no row. */
-static const uint8_t access_to[WDL_ACCESS_STATE_COUNT][WDL_ACCESS_EVENT_COUNT] = {
-#define ACCESS_ROW(from, event, to) \
-    [WDL_ACCESS_##from][WDL_ACCESS_ON_##event] = 1 + WDL_ACCESS_##to,
-    WDL_ACCESS_ROWS(ACCESS_ROW)
-#undef ACCESS_ROW
-};
-
+/* As wdl_access_to. */
 static const uint8_t expose_to[2][2] = {
 #define EXPOSE_ROW(from, event, to) \
     [WDL_EXPOSE_##from][WDL_EXPOSE_ON_##event] = 1 + WDL_EXPOSE_##to,
@@ -24,20 +14,6 @@ void wdl_epoch_init(struct wdl_epoch *epoch)
 {
     epoch->access_state = WDL_ACCESS_NONE;
     epoch->expose_state = WDL_EXPOSE_NONE;
-}
-
-int wdl_epoch_allows(const struct wdl_epoch *epoch, enum wdl_access_event event)
-{
-    return access_to[epoch->access_state][event] > 0;
-}
-
-int wdl_epoch_access(struct wdl_epoch *epoch, enum wdl_access_event event)
-{
-    int to = access_to[epoch->access_state][event];
-    if (to == 0)
-        return WDL_ERR_SYNC;
-    epoch->access_state = to - 1;
-    return WDL_OK;
 }
 
 int wdl_epoch_expose(struct wdl_epoch *epoch, enum wdl_expose_event event)

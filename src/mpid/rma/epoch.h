@@ -7,6 +7,9 @@
 #ifndef WDL_MPID_RMA_EPOCH_H_INCLUDED
 #define WDL_MPID_RMA_EPOCH_H_INCLUDED
 
+#include <stdint.h>
+#include "base/status.h"
+
 #define WDL_ACCESS_STATES(X)                                                                   \
     X(NONE) X(FENCE_ISSUED) X(FENCE_GRANTED) X(PSCW_ISSUED) X(PSCW_GRANTED) X(LOCK_ALL_CALLED)  \
     X(LOCK_ALL_ISSUED) X(LOCK_ALL_GRANTED) X(PER_TARGET)
@@ -69,10 +72,31 @@ struct wdl_epoch {
 };
 
 void wdl_epoch_init(struct wdl_epoch *epoch);
-/* Is there a row for this event? */
-int wdl_epoch_allows(const struct wdl_epoch *epoch, enum wdl_access_event event);
+/* The rows turned into a look-up: by state and event, one more than the state it leads to; 0: there
+ * is no row. Here, so that a caller who knows the state knows the answer. */
+static const uint8_t wdl_access_to[WDL_ACCESS_STATE_COUNT][WDL_ACCESS_EVENT_COUNT] = {
+#define WDL_ACCESS_ROW(from, event, to) \
+    [WDL_ACCESS_##from][WDL_ACCESS_ON_##event] = 1 + WDL_ACCESS_##to,
+    WDL_ACCESS_ROWS(WDL_ACCESS_ROW)
+#undef WDL_ACCESS_ROW
+};
+
 /* Take the row: WDL_OK, or ERR_SYNC and nothing changed. */
-int wdl_epoch_access(struct wdl_epoch *epoch, enum wdl_access_event event);
+static inline int wdl_epoch_access(struct wdl_epoch *epoch, enum wdl_access_event event)
+{
+    int to = wdl_access_to[epoch->access_state][event];
+    if (to == 0)
+        return WDL_ERR_SYNC;
+    epoch->access_state = to - 1;
+    return WDL_OK;
+}
+
+/* Is there a row for this event? */
+static inline int wdl_epoch_allows(const struct wdl_epoch *epoch, enum wdl_access_event event)
+{
+    return wdl_access_to[epoch->access_state][event] > 0;
+}
+
 int wdl_epoch_expose(struct wdl_epoch *epoch, enum wdl_expose_event event);
 /* Is the access epoch one of active targets (fence, start)? */
 static inline int wdl_epoch_is_active(const struct wdl_epoch *epoch)

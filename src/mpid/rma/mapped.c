@@ -164,7 +164,7 @@ static inline char *region_reach(struct wdl_win *win, int rank, int64_t disp, si
 }
 
 /* Begin a short update: its address, or NULL. */
-static char *short_begin(struct wdl_win *win, int rank, int64_t disp, size_t bytes,
+static inline char *short_begin(struct wdl_win *win, int rank, int64_t disp, size_t bytes,
                          const struct wdl_element *el)
 {
     int region;
@@ -177,7 +177,8 @@ static char *short_begin(struct wdl_win *win, int rank, int64_t disp, size_t byt
     return at;
 }
 
-/* Many elements, within one region. */
+/* Many elements, within one region. Apart, so that few save no registers for it. */
+__attribute__((noinline))
 static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
                        const struct wdl_element *el, const void *in, void *out)
 {

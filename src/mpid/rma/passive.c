@@ -33,13 +33,14 @@ static int may_lock(const struct wdl_win *win, enum wdl_access_event event)
 
 /* --- the held lock: no element, no message ---------------------------------------------------- */
 
-static int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion)
+static inline int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion)
 {
     int unchecked = (assertion & WDL_MODE_NOCHECK) != 0;
-    win->held_wanted = rank;
     if (!unchecked &&
-        wdl_words_lock(win, rank, exclusive, win->locks_held > 0, &win->held_word) != WDL_OK)
+        wdl_words_lock(win, rank, exclusive, win->locks_held > 0, &win->held_word) != WDL_OK) {
+        win->held_wanted = rank;
         return WDL_AGAIN;
+    }
     win->held_wanted = -1;
     win->held_rank = rank;
     win->held_unchecked = unchecked;
@@ -49,7 +50,7 @@ static int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion
     return WDL_OK;
 }
 
-static int held_unlock(struct wdl_win *win)
+static inline int held_unlock(struct wdl_win *win)
 {
     int rank = win->held_rank;
     win->held_rank = -1;
@@ -114,17 +115,16 @@ static int is_quiet(const struct wdl_win *win)
            win->held_wanted < 0 && !win->params.no_locks;
 }
 
-int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, int *step)
+enum { LOCK_BEGIN, LOCK_ELEMENT, LOCK_HELD };
+
+/* What takes more than the quick lock is apart, so that what does not saves no registers; so it is
+ * with unlock. */
+__attribute__((noinline))
+static int lock_on(struct wdl_win *win, int rank, int exclusive, int assertion, int *step)
 {
-    enum { BEGIN, ELEMENT, HELD };
-    if (*step == BEGIN) {
+    if (*step == LOCK_BEGIN) {
         if (rank < 0 || rank >= win->params.size)
             return WDL_ERR_RANK;
-        if (is_quiet(win)) {
-            int status = held_lock(win, rank, exclusive, assertion);
-            *step = status == WDL_OK ? BEGIN : HELD;
-            return status;
-        }
         if (!may_lock(win, WDL_ACCESS_ON_LOCK) || win->held_rank == rank ||
             win->held_wanted == rank)
             return WDL_ERR_SYNC;
@@ -133,12 +133,12 @@ int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, in
         int status = held ? WDL_OK : lock_begin(win, rank, exclusive, assertion);
         if (status != WDL_OK)
             return status;
-        *step = held ? HELD : ELEMENT;
+        *step = held ? LOCK_HELD : LOCK_ELEMENT;
     }
-    if (*step == HELD) {
+    if (*step == LOCK_HELD) {
         if (held_lock(win, rank, exclusive, assertion) != WDL_OK)
             return WDL_AGAIN;
-        *step = BEGIN;
+        *step = LOCK_BEGIN;
         /* taking the word was a full barrier, MEM_SYNC; NOCHECK: the user has synchronized */
         return WDL_OK;
     }
@@ -148,11 +148,21 @@ int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, in
         wdl_win_activate(win);
         return WDL_AGAIN;
     }
-    *step = BEGIN;
+    *step = LOCK_BEGIN;
     if (t && wdl_status_is_error(t->word.status))
         return lock_fails(t);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);  /* MEM_SYNC; pairs with the one of the last unlock */
     return WDL_OK;
+}
+
+int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, int *step)
+{
+    if (*step != LOCK_BEGIN || !is_quiet(win) || (unsigned) rank >= (unsigned) win->quick.size)
+        return lock_on(win, rank, exclusive, assertion, step);
+    int status = held_lock(win, rank, exclusive, assertion);
+    if (status != WDL_OK)
+        *step = LOCK_HELD;
+    return status;
 }
 
 /* Close one locked target: WDL_OK when its element is gone. */
@@ -214,15 +224,14 @@ static int locked_target(struct wdl_win *win, int rank, struct wdl_target **t_ou
     return WDL_OK;
 }
 
-int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
+__attribute__((noinline))
+static int unlock_on(struct wdl_win *win, int rank, int *step)
 {
     struct wdl_target *t;
     if (rank < 0 || rank >= win->params.size)
         return WDL_ERR_RANK;
     if (win->epoch.access_state != WDL_ACCESS_PER_TARGET)
         return WDL_ERR_SYNC;
-    if (win->held_rank == rank)
-        return held_unlock(win);
     if (wdl_win_settle(win, rank) != WDL_OK)
         return WDL_AGAIN;
     if (*step == 0) {
@@ -241,6 +250,13 @@ int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
         wdl_assert_cmp(status, ==, WDL_OK);
     }
     return wdl_win_take_error(win);
+}
+
+int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
+{
+    if (rank >= 0 && win->held_rank == rank && win->epoch.access_state == WDL_ACCESS_PER_TARGET)
+        return held_unlock(win);
+    return unlock_on(win, rank, step);
 }
 
 int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)

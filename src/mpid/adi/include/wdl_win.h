@@ -45,7 +45,8 @@ struct wdl_adi_win {
     struct wdl_adi_shared shared;
     uint32_t id;
     int is_served;              /* the progress thread works for it */
-    unsigned calls;             /* closing calls, for an occasional look at the network */
+    int calls;                  /* closing calls to the next look at the network */
+    unsigned looks;             /* of these, ever */
     char *info[WDL_INFO_KEYS_MAX];  /* values set by the user, by key (win_info.c); NULL: default */
 };
 
