@@ -4,6 +4,7 @@
  * one rank fails on all.
  */
 #include "rma.h"
+#include "mpid/coll/coll.h"
 
 /* --- what the core asks of a window ----------------------------------------------------------- */
 
