@@ -79,6 +79,7 @@ struct wdl_car {
     uint32_t role;
     struct wdl_loc a, b; /* SEND: a; RECV: b */
     size_t bytes;
+    size_t piece; /* SEND, RECV: of these in a packet, but in the last */
     wdl_car_fn fn; /* CALL */
     wdl_watch_fn watch;
     /* CALL: its argument. CALL, WATCH: whether they touch the user's memory: bits 1 reads, 2

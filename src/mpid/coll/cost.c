@@ -33,12 +33,10 @@ static double more(const struct wdl_cost *c, double bytes)
     return bytes * c->byte + (pieces(c, bytes) - 1) * c->gap;
 }
 
-/* The last of several pieces, which is the shortest, waits at its receiver's port until the one
- * before it leaves that. */
+/* Pieces are alike. */
 static double hop(const struct wdl_cost *c, double bytes)
 {
-    double n = pieces(c, bytes), counted = n > 1 ? n * c->chunk : bytes;
-    return c->latency + counted * c->byte + (n - 1) * c->gap;
+    return c->latency + more(c, bytes);
 }
 
 /* For the first message: that its receiver is ready. Later ones hear of it in the meantime. */
@@ -86,13 +84,8 @@ static double lane_pieces(const struct wdl_cost *c, struct lane *l, double bytes
 
 static void lane_pass(const struct wdl_cost *c, struct lane *l, double bytes, double fold)
 {
-    double full = (double) (uint64_t) (bytes / c->chunk), rest = bytes - full * c->chunk;
-    double come = l->done;
-    if (full > 0)
-        come = lane_pieces(c, l, c->chunk, full);
-    if (rest > 0 || full == 0)
-        come = lane_pieces(c, l, rest, 1);
-    l->done = come + fold;
+    double count = pieces(c, bytes);
+    l->done = lane_pieces(c, l, bytes / count, count) + fold;
 }
 
 /* Rounds of the same vector. */

@@ -311,22 +311,22 @@ int wdl_coll_by_memory(struct wdl_proc *proc)
 
 /* --- receiving --- */
 
-/* Whole chunks but for the last one, each once: mark them. */
-static int chunks_come(struct wdl_run *run, int i, uint64_t offset, uint64_t bytes)
+/* Whole pieces but for the last one, each once: mark them. */
+static int pieces_come(struct wdl_run *run, int i, uint64_t offset, uint64_t bytes)
 {
     const struct wdl_car *car = &run->graph->cars[i];
-    size_t chunk = run->team->coll->chunk_bytes, *done = &run->cars[i].done;
+    size_t piece = car->piece, *done = &run->cars[i].done;
     uint64_t *map = run->maps + car->chunk_map;
-    size_t last = (car->bytes - 1) / chunk;
-    if (offset % chunk || bytes == 0 || (offset + bytes != car->bytes && bytes % chunk))
+    size_t last = (car->bytes - 1) / piece;
+    if (offset % piece || bytes == 0 || (offset + bytes != car->bytes && bytes % piece))
         return WDL_ERR_PROTO;
-    for (size_t n = offset / chunk; n * chunk < offset + bytes; n++) {
+    for (size_t n = offset / piece; n * piece < offset + bytes; n++) {
         if (map[n / 64] >> (n % 64) & 1)
             return WDL_ERR_PROTO;
         map[n / 64] |= (uint64_t) 1 << (n % 64);
     }
-    for (size_t n = *done / chunk; n <= last && (map[n / 64] >> (n % 64) & 1); n++)
-        *done = n == last ? car->bytes : (n + 1) * chunk;
+    for (size_t n = *done / piece; n <= last && (map[n / 64] >> (n % 64) & 1); n++)
+        *done = n == last ? car->bytes : (n + 1) * piece;
     return WDL_OK;
 }
 
@@ -347,7 +347,7 @@ int wdl_run_deliver(struct wdl_run *run, int i, uint64_t offset, const void *dat
     if (offset > car->bytes || bytes > car->bytes - offset)
         return WDL_ERR_PROTO;
     if (car->bytes > chunk) {
-        if (bytes > chunk || chunks_come(run, i, offset, bytes) != WDL_OK)
+        if (bytes > chunk || pieces_come(run, i, offset, bytes) != WDL_OK)
             return WDL_ERR_PROTO;
     } else if (bytes != car->bytes) {
         return WDL_ERR_PROTO;
@@ -365,7 +365,7 @@ int wdl_run_placed(struct wdl_run *run, int i, uint64_t offset, uint64_t bytes)
 {
     const struct wdl_car *car = &run->graph->cars[i];
     if (car->bytes <= run->team->coll->chunk_bytes || offset > car->bytes ||
-        bytes > car->bytes - offset || chunks_come(run, i, offset, bytes) != WDL_OK)
+        bytes > car->bytes - offset || pieces_come(run, i, offset, bytes) != WDL_OK)
         return WDL_ERR_PROTO;
     bytes_come(run, i, bytes);
     return WDL_OK;
