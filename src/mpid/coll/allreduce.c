@@ -199,15 +199,10 @@ static size_t turned_at(const struct wdl_build *b, int i)
     return round + part_at(b, part % b->size) - part_at(b, b->rank);
 }
 
-static int parts_after(const struct wdl_build *b, int round)
-{
-    return (int) (((int64_t) b->size + (1 << round) - 1) >> round);
-}
-
 /* The later half goes to whose own part it begins with; what comes is folded to the first one. */
 static int circle_fold(struct wdl_build *b, int k, size_t sum, int done)
 {
-    int left = parts_after(b, k + 1), gone = parts_after(b, k) - left;
+    int left = wdl_circle_parts(b->size, k + 1), gone = wdl_circle_parts(b->size, k) - left;
     int up = (b->rank + left) % b->size, down = (b->rank - left + b->size) % b->size;
     size_t bytes = turned_at(b, gone), away = turned_at(b, left);
     struct wdl_loc come = wdl_tmp(wdl_build_tmp(b, bytes));
@@ -224,7 +219,7 @@ static int circle_fold(struct wdl_build *b, int k, size_t sum, int done)
 /* What comes is made of what was sent from there, which is gone by then. */
 static int circle_join(struct wdl_build *b, int k, size_t sum, int done)
 {
-    int have = parts_after(b, k + 1), more = parts_after(b, k) - have;
+    int have = wdl_circle_parts(b->size, k + 1), more = wdl_circle_parts(b->size, k) - have;
     size_t at = turned_at(b, have);
     struct back back = {(b->rank - have + b->size) % b->size,
                         (b->rank + have) % b->size,

@@ -282,6 +282,7 @@ struct wdl_graph *wdl_build_end(struct wdl_build *b)
         g->car_of_role = (int32_t *) (void *) ((char *) g->edges + edges);
         g->ncars = b->ncars;
         g->nroles = nroles;
+        g->in_order = b->in_order;
         g->tmp_bytes = b->tmp_bytes;
         if (cars)
             memcpy(g->cars, b->cars, cars);

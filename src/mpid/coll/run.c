@@ -267,6 +267,46 @@ static int is_idle(const struct wdl_coll *coll)
            wdl_list_empty(&coll->kicks);
 }
 
+/* The graph's order says which of these goes first. Where all take turns, or the last to be ready is
+ * the first to go, all are late. */
+static int in_order(const struct wdl_car_run *c)
+{
+    const struct wdl_car *car = wdl_car_of(c);
+    return car->kind == WDL_CAR_SEND && (car->bytes > car->piece || c->run->graph->in_order);
+}
+
+static int goes_before(const struct wdl_list *node, const struct wdl_car_run *c)
+{
+    const struct wdl_car_run *other = wdl_container_of(node, struct wdl_car_run, link);
+    return other->run == c->run && other < c && in_order(other);
+}
+
+/* What has become ready since others were refused goes before them, but in order. */
+static void stalled_again(struct wdl_coll *coll)
+{
+    struct wdl_list ordered, *node;
+    if (wdl_list_empty(&coll->stalled))
+        return;
+    wdl_list_init(&ordered);
+    for (node = coll->ready.next; node != &coll->ready;) {
+        struct wdl_car_run *c = wdl_container_of(node, struct wdl_car_run, link);
+        node = node->next;
+        if (in_order(c)) {
+            wdl_list_remove(&c->link);
+            wdl_list_push(&ordered, &c->link);
+        }
+    }
+    while ((node = wdl_list_pop(&ordered)) != NULL) {
+        struct wdl_list *before = coll->stalled.prev;
+        while (before != &coll->stalled &&
+               !goes_before(before, wdl_container_of(node, struct wdl_car_run, link)))
+            before = before->prev;
+        wdl_list_push_front(before, node);
+    }
+    while ((node = wdl_list_pop(&coll->stalled)) != NULL)
+        wdl_list_push(&coll->ready, node);
+}
+
 int wdl_coll_step(void *arg)
 {
     struct wdl_coll *coll = arg;
@@ -274,8 +314,7 @@ int wdl_coll_step(void *arg)
     if (is_idle(coll))
         return 0;
     int n = polled_step(coll);
-    while ((node = wdl_list_pop(&coll->stalled)) != NULL)
-        wdl_list_push(&coll->ready, node);
+    stalled_again(coll);
     for (;;) {
         node = wdl_list_pop(&coll->ready);
         if (node) {

@@ -111,7 +111,7 @@ static void op_choose(struct world *w, struct op *op, int index)
 
 static const char *const names[WDL_COLL_KIND_COUNT][7] = {
     [WDL_COLL_BARRIER] = {"dissemination", "node", "levels"},
-    [WDL_COLL_BROADCAST] = {"tree", "scatter_ring", "node", "levels"},
+    [WDL_COLL_BROADCAST] = {"tree", "scatter_ring", "scatter_circle", "node", "levels"},
     [WDL_COLL_SCATTER] = {"tree", "direct", "node", "levels", "near"},
     [WDL_COLL_GATHER] = {"tree", "direct", "node", "levels", "near"},
     [WDL_COLL_GATHER_ALL] = {"bruck", "ring", "node", "levels"},
