@@ -108,6 +108,7 @@ void wdl_exchange_bruck(struct wdl_build *b);
 void wdl_exchange_pairwise(struct wdl_build *b);
 void wdl_reduce_tree(struct wdl_build *b);
 void wdl_allreduce_gathered(struct wdl_build *b);
+void wdl_allreduce_census(struct wdl_build *b);
 void wdl_allreduce_doubling(struct wdl_build *b);
 void wdl_allreduce_halving(struct wdl_build *b);
 void wdl_scan_doubling(struct wdl_build *b);

@@ -230,6 +230,12 @@ double wdl_cost_vector(const struct wdl_cost *c)
     return vectors(c, c->m, (int) c->log);
 }
 
+/* Two folds a round, one behind the other. */
+double wdl_cost_census(const struct wdl_cost *c)
+{
+    return wdl_cost_vector(c) + c->log * c->m * c->reduce;
+}
+
 /* Those who work in pairs, of ranks beyond a power of two: these give before, and are given to
  * behind. */
 static int is_beyond(const struct wdl_cost *c)

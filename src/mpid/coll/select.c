@@ -70,6 +70,13 @@ static int long_and_divisible(const struct wdl_team *team, const struct wdl_coll
     return 2 * args->bytes > team->coll->chunk_bytes && divisible(team, args);
 }
 
+/* Ranks may fold in different orders, and still all have the same bits. */
+static int exact(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    (void) team;
+    return args->op.commutes == WDL_COLL_EXACT;
+}
+
 /* Every rank has room for the data of all. */
 static int all_fit(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
@@ -191,6 +198,7 @@ static const struct row rows[] = {
     {WDL_COLL_ALLREDUCE, "levels", wdl_levels_allreduce, levels, wdl_cost_levels, 0},
     {WDL_COLL_ALLREDUCE, "gathered", wdl_allreduce_gathered, all_fit, wdl_cost_gathered, 0},
     {WDL_COLL_ALLREDUCE, "doubling", wdl_allreduce_doubling, always, wdl_cost_doubling, 0},
+    {WDL_COLL_ALLREDUCE, "census", wdl_allreduce_census, exact, wdl_cost_census, 0},
     {WDL_COLL_ALLREDUCE, "halving", wdl_allreduce_halving, divisible, wdl_cost_halving, 0},
     {WDL_COLL_SCAN, "node", wdl_all_node, node, wdl_cost_nothing, 0},
     {WDL_COLL_SCAN, "levels", wdl_levels_scan, levels, wdl_cost_levels_scan, 0},
