@@ -146,17 +146,18 @@ double wdl_cost_broadcast_ring(const struct wdl_cost *c)
     return wdl_cost_tree(&parts) + c->latency + (c->p - 1) * step;
 }
 
-/* The parts go down the tree, and then round the circle: twice as many in each round. */
+/* The parts go down the tree, and then round the circle: twice as many in each round. Ranks begin
+ * with that at different times, and wait for each other: by up to a half more, it was seen. */
 double wdl_cost_broadcast_circle(const struct wdl_cost *c)
 {
     struct wdl_cost parts = *c;
     parts.m = c->m / c->p;
-    struct lane l = {wdl_cost_tree(&parts), 0, 0};
+    struct lane l = {0, 0, 0};
     for (int k = (int) c->log - 1; k >= 0; k--) {
         int have = wdl_circle_parts(c->span->size, k + 1);
         lane_pass(c, &l, parts.m * (wdl_circle_parts(c->span->size, k) - have), 0);
     }
-    return l.done;
+    return wdl_cost_tree(&parts) + 1.5 * l.done;
 }
 
 static double direct(const struct wdl_cost *c)
