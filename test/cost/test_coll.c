@@ -151,6 +151,7 @@ static const struct {
     {WDL_COLL_EXCHANGE, "bruck", least_all, every_round, 32},
     {WDL_COLL_EXCHANGE, "pairwise", least_all, pairwise, 15},
     {WDL_COLL_ALLREDUCE, "gathered", least_all, every_round, 130},
+    {WDL_COLL_ALLREDUCE, "census", least_all, every_round, 5000},
     {WDL_COLL_ALLREDUCE, "doubling", least_all, doubling, 5000},
     {WDL_COLL_ALLREDUCE, "halving", least_all, halving, 32},
     {WDL_COLL_SCAN, "doubling", least_rooted, scan, 5000},

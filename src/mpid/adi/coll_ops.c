@@ -74,7 +74,9 @@ void wdl_adi_op_make(MPI_Op op, MPI_Datatype type, struct wdl_adi_op *ctx,
     }
     op_out->fn = apply;
     op_out->ctx = ctx;
-    op_out->commutes = MPIR_Op_is_commutative(op);
+    op_out->commutes = MPIR_Op_is_commutative(op) ? WDL_COLL_COMMUTES : 0;
+    if (ctx->kernel && ctx->element->basic < WDL_BASIC_F32)     /* integers */
+        op_out->commutes = WDL_COLL_EXACT;
     (void) wdl_adi_op_takes(type, &op_out->elem_bytes);
 }
 

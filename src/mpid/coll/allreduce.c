@@ -6,7 +6,9 @@
  * folds more than about twice the vector. If the operator commutes, round a circle of any number of
  * ranks; else the same pairs. Where they work in pairs, ranks beyond a power of two share a place
  * with their neighbour (pattern.h). Gathered: everyone gets all vectors and folds them itself, all
- * in one order: where ranks are no power of two, and vectors short, that takes a round less.
+ * in one order: where ranks are no power of two, and vectors short, that takes a round less. Census
+ * (Bar-Noy, Kipnis and Schieber): a vector a round, and no more rounds than the next power of two
+ * takes, but every rank folds in another order.
  */
 #include <string.h>
 #include "mpid/coll/algo.h"
@@ -77,6 +79,41 @@ void wdl_allreduce_doubling(struct wdl_build *b)
         done = fold_with(b, &sum, come, pair.upper, m, (int[3]){recv, done, sent});
     }
     finish(b, &g, sum, done);
+}
+
+/* A rank knows the fold of `known` ranks below it, and of those and its own; it tells one of the
+ * two, so that all know twice as many, or one more: as the bits of P - 1 say. */
+void wdl_allreduce_census(struct wdl_build *b)
+{
+    size_t m = b->args->bytes;
+    int rounds = wdl_log2_up(b->size), known = 0, have = WDL_CAR_NONE;
+    /* in place the source is overwritten: without the own vector, and with it */
+    struct wdl_loc mine = wdl_tmp(wdl_build_tmp(b, m)), below = mine, all = mine;
+    int copy = wdl_build_copy(b, mine, b->from, m), with = copy;
+    for (int k = 0; k < rounds; k++) {
+        int own = (b->size - 1) >> (rounds - 1 - k) & 1, d = known + own;
+        int up = (b->rank + d) % b->size, down = (b->rank - d + b->size) % b->size;
+        struct wdl_loc come = wdl_tmp(wdl_build_tmp(b, m));
+        int send = wdl_edge_send(b, WDL_PHASE_DATA, up, k, k, own ? all : below, m);
+        int recv = wdl_edge_recv(b, WDL_PHASE_DATA, down, k, k, come, m);
+        wdl_build_order(b, own ? with : have, send);
+        if (known > 0) {
+            int fold = wdl_build_reduce(b, below, come, m);
+            wdl_build_order(b, recv, fold);
+            wdl_build_order(b, have, fold);
+            recv = fold;
+        }
+        have = recv;
+        below = come;
+        known += d;
+        all = wdl_tmp(wdl_build_tmp(b, m));
+        with = wdl_build_reduce(b, below, all, m);
+        int again = wdl_build_copy(b, all, mine, m);
+        wdl_build_order(b, copy, again);
+        wdl_build_order(b, again, with);
+        wdl_build_order(b, have, with);
+    }
+    wdl_build_order(b, with, wdl_build_copy(b, b->to, all, m));
 }
 
 /* Own memory has this rank's vector first. */
@@ -199,15 +236,10 @@ static size_t turned_at(const struct wdl_build *b, int i)
     return round + part_at(b, part % b->size) - part_at(b, b->rank);
 }
 
-static int parts_after(const struct wdl_build *b, int round)
-{
-    return (int) (((int64_t) b->size + (1 << round) - 1) >> round);
-}
-
 /* The later half goes to whose own part it begins with; what comes is folded to the first one. */
 static int circle_fold(struct wdl_build *b, int k, size_t sum, int done)
 {
-    int left = parts_after(b, k + 1), gone = parts_after(b, k) - left;
+    int left = wdl_circle_parts(b->size, k + 1), gone = wdl_circle_parts(b->size, k) - left;
     int up = (b->rank + left) % b->size, down = (b->rank - left + b->size) % b->size;
     size_t bytes = turned_at(b, gone), away = turned_at(b, left);
     struct wdl_loc come = wdl_tmp(wdl_build_tmp(b, bytes));
@@ -224,7 +256,7 @@ static int circle_fold(struct wdl_build *b, int k, size_t sum, int done)
 /* What comes is made of what was sent from there, which is gone by then. */
 static int circle_join(struct wdl_build *b, int k, size_t sum, int done)
 {
-    int have = parts_after(b, k + 1), more = parts_after(b, k) - have;
+    int have = wdl_circle_parts(b->size, k + 1), more = wdl_circle_parts(b->size, k) - have;
     size_t at = turned_at(b, have);
     struct back back = {(b->rank - have + b->size) % b->size,
                         (b->rank + have) % b->size,

@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Broadcast: down a tree, each rank passing on what has come so far; or, for much data, a scatter
- * of the parts down the tree and a ring that gathers them, so that nobody sends more than twice
- * the data.
+ * of the parts down the tree, and what gathers them, so that nobody sends more than twice the data:
+ * a ring, or, where ranks are many, rounds round a circle.
  */
 #include "mpid/coll/algo.h"
 
@@ -48,6 +48,27 @@ static int owns(const struct wdl_build *b, const struct wdl_tree_node *node, int
     return (part - away(b, node->rank) + b->size) % b->size < node->size;
 }
 
+/* Down the tree: this rank's subtree's parts, its own first, come to `own`; returns what brings
+ * them. */
+static int scatter(struct wdl_build *b, const struct wdl_place *place, struct wdl_loc own)
+{
+    b->in_order = 1; /* what is behind the scatter can wait for it */
+    int recv = WDL_CAR_NONE, i = away(b, b->rank);
+    size_t lo = part_at(b, i), all = part_at(b, i + place->node.size) - lo;
+    if (place->node.parent >= 0)
+        recv = wdl_edge_recv(b, WDL_PHASE_DATA, place->node.parent, 0, 1 + place->node.link, own,
+                             all);
+    for (int c = 0; c < place->node.children; c++) {
+        const struct wdl_tree_child *child = &place->child[c];
+        int first = away(b, child->rank);
+        size_t at = part_at(b, first) - lo, bytes = part_at(b, first + child->size) - lo - at;
+        int send = wdl_edge_send(b, WDL_PHASE_DATA, child->rank, 0, 1 + c, wdl_loc_at(own, at),
+                                 bytes);
+        wdl_build_stream(b, recv, at, send, 0, bytes);
+    }
+    return recv;
+}
+
 /* The ring: in step j this rank, i parts from the root, sends part i - j to the right, unless the
  * scatter has brought it there already, and gets part i - j - 1 from the left. `recv` is the
  * scatter's, of the bytes from `lo` on. */
@@ -84,23 +105,92 @@ static void ring(struct wdl_build *b, const struct wdl_tree_node *node, int recv
 
 void wdl_broadcast_scatter_ring(struct wdl_build *b)
 {
-    int root = b->root, recv = WDL_CAR_NONE, is_root = b->rank == root;
+    int is_root = b->rank == b->root;
+    size_t lo = part_at(b, away(b, b->rank));
     struct wdl_place place;
-    wdl_place_find(b, root, b->rank, 0, &place);
-    int i = away(b, b->rank);
-    size_t lo = part_at(b, i), hi = part_at(b, i + place.node.size);
-    if (!is_root)
-        recv = wdl_edge_recv(b, WDL_PHASE_DATA, place.node.parent, 0, 1 + place.node.link,
-                             wdl_loc_at(b->to, lo), hi - lo);
-    for (int c = 0; c < place.node.children; c++) {
-        const struct wdl_tree_child *child = &place.child[c];
-        int first = away(b, child->rank);
-        size_t at = part_at(b, first), bytes = part_at(b, first + child->size) - at;
-        int send = wdl_edge_send(b, WDL_PHASE_DATA, child->rank, 0, 1 + c,
-                                 wdl_loc_at(is_root ? b->from : b->to, at), bytes);
-        wdl_build_stream(b, recv, at - lo, send, 0, bytes);
-    }
+    wdl_place_find(b, b->root, b->rank, 0, &place);
+    int recv = scatter(b, &place, is_root ? b->from : wdl_loc_at(b->to, lo));
     ring(b, &place.node, recv, lo);
     if (is_root)
         own_copy(b);
+}
+
+/* --- round a circle: part_at() places lie in own memory from the own part on ------------------- */
+
+static size_t turned_at(const struct wdl_build *b, int parts)
+{
+    int place = away(b, b->rank) + parts;
+    size_t round = place >= b->size ? b->args->bytes : 0;
+    return round + part_at(b, place % b->size) - part_at(b, away(b, b->rank));
+}
+
+static int node_size(const struct wdl_build *b, int rank)
+{
+    struct wdl_place place;
+    wdl_place_find(b, b->root, rank, 0, &place);
+    return place.node.size;
+}
+
+/* What is in own memory, from place to place, and the RECVs it comes by. */
+struct held {
+    struct wdl_loc own;
+    int count, by[32];
+    size_t end[32];
+};
+
+static void held_add(struct held *held, int recv, size_t end)
+{
+    held->by[held->count] = recv;
+    held->end[held->count++] = end;
+}
+
+static void held_send(struct wdl_build *b, const struct held *held, int send, size_t lo, size_t hi)
+{
+    size_t first = 0;
+    for (int i = 0; i < held->count; first = held->end[i++]) {
+        size_t at = lo > first ? lo : first, end = hi < held->end[i] ? hi : held->end[i];
+        if (at < end)
+            wdl_build_stream(b, held->by[i], at - first, send, at - lo, end - at);
+    }
+}
+
+/* Each has `have` parts, and gets as many more, or what is left, but for those the scatter brings:
+ * of a subtree of `size` ranks. */
+static void join(struct wdl_build *b, int size, int k, struct held *held)
+{
+    int have = wdl_circle_parts(b->size, k + 1), all = wdl_circle_parts(b->size, k);
+    int down = (b->rank - have + b->size) % b->size, up = (b->rank + have) % b->size;
+    int theirs = node_size(b, down);
+    int from = theirs > have ? theirs : have, at = size > have ? size : have;
+    if (from < all) {
+        size_t lo = turned_at(b, from - have), hi = turned_at(b, all - have);
+        int send = wdl_edge_send(b, WDL_PHASE_DATA2, down, k, k, wdl_loc_at(held->own, lo), hi - lo);
+        held_send(b, held, send, lo, hi);
+    }
+    if (at < all) {
+        size_t lo = turned_at(b, at), hi = turned_at(b, all);
+        struct wdl_loc to = wdl_loc_at(held->own, lo);
+        held_add(held, wdl_edge_recv(b, WDL_PHASE_DATA2, up, k, k, to, hi - lo), hi);
+    }
+}
+
+void wdl_broadcast_scatter_circle(struct wdl_build *b)
+{
+    size_t m = b->args->bytes, lo = part_at(b, away(b, b->rank));
+    struct held held = {.own = b->from};
+    struct wdl_place place;
+    wdl_place_find(b, b->root, b->rank, 0, &place);
+    if (b->rank != b->root)
+        held.own = wdl_tmp(wdl_build_tmp(b, m));
+    int recv = scatter(b, &place, held.own);
+    held_add(&held, recv, turned_at(b, place.node.size));
+    for (int k = wdl_log2_up(b->size) - 1; k >= 0; k--)
+        join(b, place.node.size, k, &held);
+    if (b->rank == b->root) {
+        own_copy(b);
+        return;
+    }
+    held_send(b, &held, wdl_build_copy(b, wdl_loc_at(b->to, lo), held.own, m - lo), 0, m - lo);
+    if (lo)
+        held_send(b, &held, wdl_build_copy(b, b->to, wdl_loc_at(held.own, m - lo), lo), m - lo, m);
 }

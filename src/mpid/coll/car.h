@@ -79,6 +79,7 @@ struct wdl_car {
     uint32_t role;
     struct wdl_loc a, b; /* SEND: a; RECV: b */
     size_t bytes;
+    size_t piece; /* SEND, RECV: of these in a packet, but in the last */
     wdl_car_fn fn; /* CALL */
     wdl_watch_fn watch;
     /* CALL: its argument. CALL, WATCH: whether they touch the user's memory: bits 1 reads, 2
@@ -128,6 +129,7 @@ struct wdl_graph {
     int kept; /* in the cache: outlives its run */
     int syncs; /* finished here means begun everywhere: carries credit */
     uint32_t print; /* what a rank means that runs it (fail.h) */
+    int in_order; /* of SENDs that are ready at once, those it has first go first */
     int ncars, nusers;
     uint32_t nroles;
     struct wdl_car *cars;
@@ -158,6 +160,7 @@ struct wdl_build {
     int status;
     /* all RECVs without prerequisites are armed before data moves: no ready flags */
     int armed;
+    int in_order; /* the graph's */
     struct wdl_car *cars;
     struct wdl_dep *deps;
     int ncars, ndeps, cars_room, deps_room;

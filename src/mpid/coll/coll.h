@@ -75,11 +75,16 @@ enum wdl_flow { WDL_FLOW_ALL, WDL_FLOW_DOWN, WDL_FLOW_UP };
 /* inout[i] = left[i] op inout[i] for count elements; `left` holds the operands of lower ranks. */
 typedef void (*wdl_coll_reduce_fn)(void *ctx, const void *left, void *inout, size_t count);
 
+enum {
+    WDL_COLL_COMMUTES = 1,
+    WDL_COLL_EXACT = 2 /* ... and however they are grouped, the result has the same bits */
+};
+
 struct wdl_coll_op {
     wdl_coll_reduce_fn fn;
     void *ctx;
     size_t elem_bytes;
-    int commutes; /* operands may change places; they may always be grouped */
+    int commutes; /* operands may change places: 0, or one of these; they may always be grouped */
 };
 
 /* Blocks of different sizes: rank r's has bytes[r] bytes, at[r] bytes from the buffer's start. */

@@ -33,12 +33,10 @@ static double more(const struct wdl_cost *c, double bytes)
     return bytes * c->byte + (pieces(c, bytes) - 1) * c->gap;
 }
 
-/* The last of several pieces, which is the shortest, waits at its receiver's port until the one
- * before it leaves that. */
+/* Pieces are alike. */
 static double hop(const struct wdl_cost *c, double bytes)
 {
-    double n = pieces(c, bytes), counted = n > 1 ? n * c->chunk : bytes;
-    return c->latency + counted * c->byte + (n - 1) * c->gap;
+    return c->latency + more(c, bytes);
 }
 
 /* For the first message: that its receiver is ready. Later ones hear of it in the meantime. */
@@ -86,13 +84,8 @@ static double lane_pieces(const struct wdl_cost *c, struct lane *l, double bytes
 
 static void lane_pass(const struct wdl_cost *c, struct lane *l, double bytes, double fold)
 {
-    double full = (double) (uint64_t) (bytes / c->chunk), rest = bytes - full * c->chunk;
-    double come = l->done;
-    if (full > 0)
-        come = lane_pieces(c, l, c->chunk, full);
-    if (rest > 0 || full == 0)
-        come = lane_pieces(c, l, rest, 1);
-    l->done = come + fold;
+    double count = pieces(c, bytes);
+    l->done = lane_pieces(c, l, bytes / count, count) + fold;
 }
 
 /* Rounds of the same vector. */
@@ -151,6 +144,20 @@ double wdl_cost_broadcast_ring(const struct wdl_cost *c)
     double step = latest(c->gap + hop(c, part) - c->latency, hop(c, piece));
     parts.m = part;
     return wdl_cost_tree(&parts) + c->latency + (c->p - 1) * step;
+}
+
+/* The parts go down the tree, and then round the circle: twice as many in each round. Ranks begin
+ * with that at different times, and wait for each other: by up to a half more, it was seen. */
+double wdl_cost_broadcast_circle(const struct wdl_cost *c)
+{
+    struct wdl_cost parts = *c;
+    parts.m = c->m / c->p;
+    struct lane l = {0, 0, 0};
+    for (int k = (int) c->log - 1; k >= 0; k--) {
+        int have = wdl_circle_parts(c->span->size, k + 1);
+        lane_pass(c, &l, parts.m * (wdl_circle_parts(c->span->size, k) - have), 0);
+    }
+    return wdl_cost_tree(&parts) + 1.5 * l.done;
 }
 
 static double direct(const struct wdl_cost *c)
@@ -222,6 +229,12 @@ double wdl_cost_exchange_bruck(const struct wdl_cost *c)
 double wdl_cost_vector(const struct wdl_cost *c)
 {
     return vectors(c, c->m, (int) c->log);
+}
+
+/* Two folds a round, one behind the other. */
+double wdl_cost_census(const struct wdl_cost *c)
+{
+    return wdl_cost_vector(c) + c->log * c->m * c->reduce;
 }
 
 /* Those who work in pairs, of ranks beyond a power of two: these give before, and are given to

@@ -25,6 +25,7 @@ double wdl_cost_nothing(const struct wdl_cost *c);
 double wdl_cost_rounds(const struct wdl_cost *c);
 double wdl_cost_broadcast_tree(const struct wdl_cost *c);
 double wdl_cost_broadcast_ring(const struct wdl_cost *c);
+double wdl_cost_broadcast_circle(const struct wdl_cost *c);
 double wdl_cost_tree(const struct wdl_cost *c);
 double wdl_cost_direct(const struct wdl_cost *c);
 double wdl_cost_pairwise(const struct wdl_cost *c);
@@ -34,6 +35,7 @@ double wdl_cost_gathered(const struct wdl_cost *c);
 double wdl_cost_ring(const struct wdl_cost *c);
 double wdl_cost_exchange_bruck(const struct wdl_cost *c);
 double wdl_cost_vector(const struct wdl_cost *c);
+double wdl_cost_census(const struct wdl_cost *c);
 double wdl_cost_doubling(const struct wdl_cost *c);
 double wdl_cost_halving(const struct wdl_cost *c);
 

@@ -328,8 +328,8 @@ int wdl_direct_step(struct wdl_car_run *c, const struct wdl_car *car, const stru
         if (c->stage == WDL_DIRECT_BROKEN)
             return c->run->status;
         if (c->stage == WDL_DIRECT_IDLE) {
-            if (limit < car->bytes) /* whole chunks, so that the receiver can count them */
-                left -= left % team->coll->chunk_bytes;
+            if (limit < car->bytes) /* whole pieces, so that the receiver can count them */
+                left -= left % car->piece;
             if (left == 0)
                 return WDL_OK;
             c->piece = left;

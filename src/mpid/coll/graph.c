@@ -226,6 +226,17 @@ static void users_mark(struct wdl_build *b, struct wdl_graph *g)
     }
 }
 
+/* As few packets as there can be, alike: a short one behind a long one waits at its receiver's port
+ * until that is through. */
+static size_t piece_of(size_t bytes, size_t chunk)
+{
+    enum { LINE = 64 };
+    if (bytes <= chunk)
+        return chunk;
+    size_t pieces = (bytes + chunk - 1) / chunk, piece = (bytes + pieces - 1) / pieces;
+    return (piece + LINE - 1) / LINE * LINE; /* chunk is whole lines */
+}
+
 static void roles_place(struct wdl_build *b, struct wdl_graph *g)
 {
     size_t chunk = b->team->coll->chunk_bytes;
@@ -233,13 +244,14 @@ static void roles_place(struct wdl_build *b, struct wdl_graph *g)
         g->car_of_role[r] = WDL_CAR_NONE;
     for (int i = 0; i < g->ncars; i++) {
         struct wdl_car *car = &g->cars[i];
+        car->piece = piece_of(car->bytes, chunk);
         if (car->kind != WDL_CAR_RECV)
             continue;
         wdl_assert_cmp(g->car_of_role[car->role], ==, WDL_CAR_NONE);
         g->car_of_role[car->role] = i;
         car->chunk_map = g->map_words;
         if (car->bytes > chunk)
-            g->map_words += ((car->bytes + chunk - 1) / chunk + 63) / 64;
+            g->map_words += ((car->bytes + car->piece - 1) / car->piece + 63) / 64;
     }
 }
 
@@ -270,6 +282,7 @@ struct wdl_graph *wdl_build_end(struct wdl_build *b)
         g->car_of_role = (int32_t *) (void *) ((char *) g->edges + edges);
         g->ncars = b->ncars;
         g->nroles = nroles;
+        g->in_order = b->in_order;
         g->tmp_bytes = b->tmp_bytes;
         if (cars)
             memcpy(g->cars, b->cars, cars);

@@ -267,6 +267,46 @@ static int is_idle(const struct wdl_coll *coll)
            wdl_list_empty(&coll->kicks);
 }
 
+/* The graph's order says which of these goes first. Where all take turns, or the last to be ready is
+ * the first to go, all are late. */
+static int in_order(const struct wdl_car_run *c)
+{
+    const struct wdl_car *car = wdl_car_of(c);
+    return car->kind == WDL_CAR_SEND && (car->bytes > car->piece || c->run->graph->in_order);
+}
+
+static int goes_before(const struct wdl_list *node, const struct wdl_car_run *c)
+{
+    const struct wdl_car_run *other = wdl_container_of(node, struct wdl_car_run, link);
+    return other->run == c->run && other < c && in_order(other);
+}
+
+/* What has become ready since others were refused goes before them, but in order. */
+static void stalled_again(struct wdl_coll *coll)
+{
+    struct wdl_list ordered, *node;
+    if (wdl_list_empty(&coll->stalled))
+        return;
+    wdl_list_init(&ordered);
+    for (node = coll->ready.next; node != &coll->ready;) {
+        struct wdl_car_run *c = wdl_container_of(node, struct wdl_car_run, link);
+        node = node->next;
+        if (in_order(c)) {
+            wdl_list_remove(&c->link);
+            wdl_list_push(&ordered, &c->link);
+        }
+    }
+    while ((node = wdl_list_pop(&ordered)) != NULL) {
+        struct wdl_list *before = coll->stalled.prev;
+        while (before != &coll->stalled &&
+               !goes_before(before, wdl_container_of(node, struct wdl_car_run, link)))
+            before = before->prev;
+        wdl_list_push_front(before, node);
+    }
+    while ((node = wdl_list_pop(&coll->stalled)) != NULL)
+        wdl_list_push(&coll->ready, node);
+}
+
 int wdl_coll_step(void *arg)
 {
     struct wdl_coll *coll = arg;
@@ -274,8 +314,7 @@ int wdl_coll_step(void *arg)
     if (is_idle(coll))
         return 0;
     int n = polled_step(coll);
-    while ((node = wdl_list_pop(&coll->stalled)) != NULL)
-        wdl_list_push(&coll->ready, node);
+    stalled_again(coll);
     for (;;) {
         node = wdl_list_pop(&coll->ready);
         if (node) {
@@ -311,22 +350,22 @@ int wdl_coll_by_memory(struct wdl_proc *proc)
 
 /* --- receiving --- */
 
-/* Whole chunks but for the last one, each once: mark them. */
-static int chunks_come(struct wdl_run *run, int i, uint64_t offset, uint64_t bytes)
+/* Whole pieces but for the last one, each once: mark them. */
+static int pieces_come(struct wdl_run *run, int i, uint64_t offset, uint64_t bytes)
 {
     const struct wdl_car *car = &run->graph->cars[i];
-    size_t chunk = run->team->coll->chunk_bytes, *done = &run->cars[i].done;
+    size_t piece = car->piece, *done = &run->cars[i].done;
     uint64_t *map = run->maps + car->chunk_map;
-    size_t last = (car->bytes - 1) / chunk;
-    if (offset % chunk || bytes == 0 || (offset + bytes != car->bytes && bytes % chunk))
+    size_t last = (car->bytes - 1) / piece;
+    if (offset % piece || bytes == 0 || (offset + bytes != car->bytes && bytes % piece))
         return WDL_ERR_PROTO;
-    for (size_t n = offset / chunk; n * chunk < offset + bytes; n++) {
+    for (size_t n = offset / piece; n * piece < offset + bytes; n++) {
         if (map[n / 64] >> (n % 64) & 1)
             return WDL_ERR_PROTO;
         map[n / 64] |= (uint64_t) 1 << (n % 64);
     }
-    for (size_t n = *done / chunk; n <= last && (map[n / 64] >> (n % 64) & 1); n++)
-        *done = n == last ? car->bytes : (n + 1) * chunk;
+    for (size_t n = *done / piece; n <= last && (map[n / 64] >> (n % 64) & 1); n++)
+        *done = n == last ? car->bytes : (n + 1) * piece;
     return WDL_OK;
 }
 
@@ -347,7 +386,7 @@ int wdl_run_deliver(struct wdl_run *run, int i, uint64_t offset, const void *dat
     if (offset > car->bytes || bytes > car->bytes - offset)
         return WDL_ERR_PROTO;
     if (car->bytes > chunk) {
-        if (bytes > chunk || chunks_come(run, i, offset, bytes) != WDL_OK)
+        if (bytes > chunk || pieces_come(run, i, offset, bytes) != WDL_OK)
             return WDL_ERR_PROTO;
     } else if (bytes != car->bytes) {
         return WDL_ERR_PROTO;
@@ -365,7 +404,7 @@ int wdl_run_placed(struct wdl_run *run, int i, uint64_t offset, uint64_t bytes)
 {
     const struct wdl_car *car = &run->graph->cars[i];
     if (car->bytes <= run->team->coll->chunk_bytes || offset > car->bytes ||
-        bytes > car->bytes - offset || chunks_come(run, i, offset, bytes) != WDL_OK)
+        bytes > car->bytes - offset || pieces_come(run, i, offset, bytes) != WDL_OK)
         return WDL_ERR_PROTO;
     bytes_come(run, i, bytes);
     return WDL_OK;

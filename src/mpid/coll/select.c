@@ -64,6 +64,19 @@ static int divisible(const struct wdl_team *team, const struct wdl_coll_args *ar
     return args->bytes / unit >= (size_t) team->size;
 }
 
+/* ... and worth it. */
+static int long_and_divisible(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    return 2 * args->bytes > team->coll->chunk_bytes && divisible(team, args);
+}
+
+/* Ranks may fold in different orders, and still all have the same bits. */
+static int exact(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    (void) team;
+    return args->op.commutes == WDL_COLL_EXACT;
+}
+
 /* Every rank has room for the data of all. */
 static int all_fit(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
@@ -155,6 +168,8 @@ static const struct row rows[] = {
     {WDL_COLL_BROADCAST, "tree", wdl_broadcast_tree, always, wdl_cost_broadcast_tree, 0},
     {WDL_COLL_BROADCAST, "scatter_ring", wdl_broadcast_scatter_ring, divisible,
      wdl_cost_broadcast_ring, 0},
+    {WDL_COLL_BROADCAST, "scatter_circle", wdl_broadcast_scatter_circle, long_and_divisible,
+     wdl_cost_broadcast_circle, 0},
     {WDL_COLL_SCATTER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
     {WDL_COLL_SCATTER, "levels", wdl_levels_scatter, levels, wdl_cost_levels_tree, 0},
     {WDL_COLL_SCATTER, "near", wdl_near_scatter, near, wdl_cost_near, 0},
@@ -183,6 +198,7 @@ static const struct row rows[] = {
     {WDL_COLL_ALLREDUCE, "levels", wdl_levels_allreduce, levels, wdl_cost_levels, 0},
     {WDL_COLL_ALLREDUCE, "gathered", wdl_allreduce_gathered, all_fit, wdl_cost_gathered, 0},
     {WDL_COLL_ALLREDUCE, "doubling", wdl_allreduce_doubling, always, wdl_cost_doubling, 0},
+    {WDL_COLL_ALLREDUCE, "census", wdl_allreduce_census, exact, wdl_cost_census, 0},
     {WDL_COLL_ALLREDUCE, "halving", wdl_allreduce_halving, divisible, wdl_cost_halving, 0},
     {WDL_COLL_SCAN, "node", wdl_all_node, node, wdl_cost_nothing, 0},
     {WDL_COLL_SCAN, "levels", wdl_levels_scan, levels, wdl_cost_levels_scan, 0},

@@ -83,11 +83,11 @@ static int send_piece(struct wdl_car_run *c, size_t bytes)
     return status;
 }
 
-/* Pieces are whole chunks but for the last, so that the receiver can count them. */
+/* Pieces are alike but for the last, so that the receiver can count them. */
 int wdl_send_step(struct wdl_car_run *c)
 {
     const struct wdl_car *car = wdl_car_of(c);
-    size_t chunk = c->run->team->coll->chunk_bytes, limit = wdl_car_limit(c);
+    size_t limit = wdl_car_limit(c);
     int sent = c->arrived != 0; /* a flag has no bytes to tell that it went */
     if (car->shm) {
         struct wdl_offer offer;
@@ -118,9 +118,9 @@ int wdl_send_step(struct wdl_car_run *c)
     }
     while (c->done < limit || (car->bytes == 0 && !sent)) {
         size_t bytes = limit - c->done;
-        if (bytes > chunk)
-            bytes = chunk;
-        else if (limit < car->bytes && bytes < chunk)
+        if (bytes > car->piece)
+            bytes = car->piece;
+        else if (limit < car->bytes && bytes < car->piece)
             break;
         int status = send_piece(c, bytes);
         if (status == WDL_AGAIN)

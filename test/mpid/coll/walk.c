@@ -31,7 +31,7 @@ struct place { /* a rank */
     int32_t first, count; /* its steps */
     int32_t searched; /* for the step of the last message */
     int32_t ready, ready_last, stalled, stalled_last, inbox, inbox_last;
-    int users;
+    int users, in_order;
     uint64_t processor_free, send_free, receive_free, wake;
 };
 
@@ -77,6 +77,7 @@ static void keep(struct walk *w, int rank, const struct wdl_graph *g)
                             .stalled = NONE,
                             .inbox = NONE,
                             .users = g->nusers,
+                            .in_order = g->in_order,
                             .wake = UINT64_MAX};
     for (int i = 0; i < g->ncars; i++) {
         const struct wdl_car *car = &g->cars[i];
@@ -287,8 +288,30 @@ static int send_now(struct walk *w, struct place *place, const struct step *s)
     return 1;
 }
 
+/* What has become ready since, in the order of the graph. */
+static void order(struct walk *w, struct place *place)
+{
+    int32_t i = place->ready, next;
+    for (place->ready = NONE; i != NONE; i = next) {
+        int32_t *link = &place->stalled;
+        next = w->steps[i].next;
+        if (w->steps[i].kind != WDL_CAR_SEND) {
+            push(w, &place->ready, &place->ready_last, i);
+            continue;
+        }
+        for (int32_t k = place->stalled; k != NONE; k = w->steps[k].next)
+            link = k < i ? &w->steps[k].next : link;
+        if (*link == NONE)
+            place->stalled_last = i;
+        w->steps[i].next = *link;
+        *link = i;
+    }
+}
+
 static void steps_do(struct walk *w, struct place *place)
 {
+    if (place->stalled != NONE && place->in_order)
+        order(w, place);
     if (place->stalled != NONE) {
         if (place->ready == NONE)
             place->ready = place->stalled;

@@ -84,7 +84,8 @@ static void op_choose(struct world *w, struct op *op, int index)
         wdl_prng_chance(p, 500) ? wdl_prng_below(p, 64) : wdl_prng_below(p, (uint64_t) o->bytes);
     a->op = (struct wdl_coll_op){compose_wide, NULL, 28, 0};
     if (wdl_prng_chance(p, 300))
-        a->op = (struct wdl_coll_op){sum, NULL, 4, 1};
+        a->op = (struct wdl_coll_op){sum, NULL, 4,
+                                     op->index % 3 ? WDL_COLL_EXACT : WDL_COLL_COMMUTES};
     int moves = a->kind == WDL_COLL_SCATTER || a->kind == WDL_COLL_GATHER ||
                 a->kind == WDL_COLL_GATHER_ALL || a->kind == WDL_COLL_EXCHANGE ||
                 a->kind == WDL_COLL_REDUCE_SCATTER;
@@ -111,14 +112,14 @@ static void op_choose(struct world *w, struct op *op, int index)
 
 static const char *const names[WDL_COLL_KIND_COUNT][7] = {
     [WDL_COLL_BARRIER] = {"dissemination", "node", "levels"},
-    [WDL_COLL_BROADCAST] = {"tree", "scatter_ring", "node", "levels"},
+    [WDL_COLL_BROADCAST] = {"tree", "scatter_ring", "scatter_circle", "node", "levels"},
     [WDL_COLL_SCATTER] = {"tree", "direct", "node", "levels", "near"},
     [WDL_COLL_GATHER] = {"tree", "direct", "node", "levels", "near"},
     [WDL_COLL_GATHER_ALL] = {"bruck", "ring", "node", "levels"},
     [WDL_COLL_EXCHANGE] = {"bruck", "pairwise", "pairwise_entry", "node", "levels", "near",
                            "near_entry"},
     [WDL_COLL_REDUCE] = {"tree", "node", "levels"},
-    [WDL_COLL_ALLREDUCE] = {"gathered", "doubling", "halving", "node", "levels"},
+    [WDL_COLL_ALLREDUCE] = {"gathered", "doubling", "halving", "node", "levels", "census"},
     [WDL_COLL_SCAN] = {"doubling", "node", "levels"},
     [WDL_COLL_REDUCE_SCATTER] = {"pairwise", "pairwise_entry", "node", "levels"}};
 
