@@ -115,7 +115,7 @@ void wdl_broadcast_scatter_ring(struct wdl_build *b)
         own_copy(b);
 }
 
-/* --- round a circle: part_at() places lie in own memory from the own part on ------------------- */
+/* --- round a circle: part_at() places lie in own memory from the own part on ------------------ */
 
 static size_t turned_at(const struct wdl_build *b, int parts)
 {
@@ -164,7 +164,8 @@ static void join(struct wdl_build *b, int size, int k, struct held *held)
     int from = theirs > have ? theirs : have, at = size > have ? size : have;
     if (from < all) {
         size_t lo = turned_at(b, from - have), hi = turned_at(b, all - have);
-        int send = wdl_edge_send(b, WDL_PHASE_DATA2, down, k, k, wdl_loc_at(held->own, lo), hi - lo);
+        int send =
+            wdl_edge_send(b, WDL_PHASE_DATA2, down, k, k, wdl_loc_at(held->own, lo), hi - lo);
         held_send(b, held, send, lo, hi);
     }
     if (at < all) {

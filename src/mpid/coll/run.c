@@ -267,8 +267,8 @@ static int is_idle(const struct wdl_coll *coll)
            wdl_list_empty(&coll->kicks);
 }
 
-/* The graph's order says which of these goes first. Where all take turns, or the last to be ready is
- * the first to go, all are late. */
+/* The graph's order says which of these goes first. Where all take turns, or the last to be ready
+ * is the first to go, all are late. */
 static int in_order(const struct wdl_car_run *c)
 {
     const struct wdl_car *car = wdl_car_of(c);

@@ -137,8 +137,8 @@ END_TEST
 
 /* But for 1 %: a processor that is about to receive may have to send first. What scatter and scan
  * send when it is longer than a cell must be asked for: the tree's first child, which has most to
- * pass on, is the last to be heard. A long allreduce is cut into parts that are not whole packets. A
- * long broadcast may be taken by the wrong one of two rows. */
+ * pass on, is the last to be heard. A long allreduce is cut into parts that are not whole packets.
+ * A long broadcast may be taken by the wrong one of two rows. */
 START_TEST(fewer_ranks_are_never_slower)
 {
     static const struct {
