@@ -137,7 +137,7 @@ static int host_rows(void *ctx, const void *addr, int64_t count, wdl_type type,
     int64_t stride = contents->combiner == MPI_COMBINER_VECTOR ? ints[2] * size : aints[0];
     *rows_out = (struct wdl_rows) {.base = (char *) (uintptr_t) addr,.stride = stride,
                                    .bytes = (size_t) (ints[1] * size),.count = (size_t) ints[0] };
-    return dt->size == ints[0] * ints[1] * size && dt->size > 0;
+    return dt->size > 0 && dt->size == (int64_t) ints[0] * ints[1] * size;
 }
 
 static size_t host_flat_bytes(void *ctx, wdl_type type)

@@ -89,7 +89,7 @@ static int is_rows(const struct wdl_host *host, const struct wdl_rma_args *args,
                                 target->bytes, target->count};
     else if (!host->ops->rows(host->ctx, origin->addr, origin->count, origin->type, in))
         return 0;
-    return in->bytes == target->bytes && in->count == target->count &&
+    return in->bytes == target->bytes && in->count == target->count && in->stride >= 0 &&
            target->stride >= (int64_t) target->bytes &&
            (((uintptr_t) target->base | (uint64_t) target->stride | target->bytes) & least) == 0;
 }

@@ -228,6 +228,34 @@ START_TEST(blocks_evenly_apart)
 }
 END_TEST
 
+/* Operands may go backwards; they take the whole way. */
+START_TEST(blocks_of_operands_going_backwards)
+{
+    enum { N = 16 };
+    int64_t in[2 * N];
+    struct test_world w;
+    struct test_world_params p = {.ranks = 2, .node = 2, .bytes = 16 * N, .seed = 18};
+    test_world_open(&w, &p);
+    FENCE(&w);
+    struct test_host *host = &w.rank[0].host;
+    int64_t *memory = (int64_t *) (void *) w.rank[1].memory;
+    for (int i = 0; i < 2 * N; i++)
+        in[i] = i;
+    wdl_type type = test_type_vector(host, TEST_I64, N, 1, 2);
+    wdl_type theirs = test_type_vector(host, TEST_I64, N, 1, -2);
+    struct wdl_rma_args acc = test_acc(1, 0, WDL_ROP_REPLACE, TEST_I64, N, in, NULL);
+    acc.remote = test_typed(host, NULL, 1, type);
+    acc.origin = test_typed(host, &in[2 * N - 1], 1, theirs);
+    ck_assert_int_eq(wdl_rma_op(w.rank[0].win, &acc), WDL_OK);
+    for (int i = 0; i < N; i++)
+        ck_assert_int_eq(memory[2 * i], 2 * N - 1 - 2 * i);
+    test_type_end(host, type);
+    test_type_end(host, theirs);
+    FENCE(&w);
+    test_world_close(&w);
+}
+END_TEST
+
 /* --- the short way ---------------------------------------------------------------------------- */
 
 /* It does what the full path does, or declines and does nothing. */
@@ -319,5 +347,5 @@ END_TEST
 
 WDL_SUITE("rma/mapped", every_kind_and_layout_agrees_with_the_shadow,
           compare_and_swap_by_the_shadow, an_interrupted_accumulate_goes_on_where_it_was,
-          blocks_evenly_apart,
-          the_short_way_agrees_or_declines, the_short_swap_declines_what_is_unusual)
+          blocks_evenly_apart, blocks_of_operands_going_backwards, the_short_way_agrees_or_declines,
+          the_short_swap_declines_what_is_unusual)
