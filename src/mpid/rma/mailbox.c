@@ -223,13 +223,14 @@ static void answered(struct wdl_win *win)
     if (stream && status == WDL_OK && !wdl_stream_is_through(win))
         status = WDL_ERR_PROTO;
     if (status == WDL_OK && stream && args->kind == WDL_RMA_GET_ACC)
-        wdl_stream_result(win);
+        wdl_stream_move(win);   /* the last results */
     if (status == WDL_OK && !stream && args->kind != WDL_RMA_PUT && args->kind != WDL_RMA_ACC)
         memcpy((char *) into->addr + into->lo, data_of(mail, bytes_of(args), own_control(win)),
                bytes_of(args));
     if (!own_cells(win))
         mail_put(mail, WDL_MAIL_FREE);
-    if (stream && status != WDL_OK) {   /* what is wrong is found the other way */
+    if (stream && status != WDL_OK && !wdl_stream_has_folded(win)) {
+        /* what is wrong is found the other way */
         missed(box, 1);
         leave(win);
         box->withdrawn = 1;
@@ -510,11 +511,13 @@ int wdl_mailbox_serve(struct wdl_win *win)
             win->mailbox.served[i] = 0;
             state = WDL_MAIL_TAKEN;
         }
+        size_t before = win->mailbox.served[i];
         int status = state == WDL_MAIL_TAKEN ? serve(win, mail, &win->mailbox.served[i]) :
             WDL_AGAIN;
-        if (status == WDL_AGAIN && state == WDL_MAIL_TAKEN && mail->kind == WDL_MAIL_STREAM) {
-            mail_put(mail, WDL_MAIL_POSTED);
-            n += win->mailbox.served[i] > 0;
+        if (status == WDL_AGAIN && state == WDL_MAIL_TAKEN && mail->kind >= WDL_MAIL_STREAM) {
+            n += win->mailbox.served[i] > before;
+            if (mail->kind == WDL_MAIL_STREAM || win->mailbox.served[i] == 0)
+                mail_put(mail, WDL_MAIL_POSTED);
         }
         if (status == WDL_AGAIN)
             continue;

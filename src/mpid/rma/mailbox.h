@@ -8,7 +8,8 @@
  *
  *     FREE, DONE --origin--> POSTED --target--> TAKEN --target--> DONE
  *                            POSTED --origin--> FREE         (withdrawn)
- *                            TAKEN  --target--> POSTED       (a stream that has to wait)
+ *                            TAKEN  --target--> POSTED       (a stream that has to wait, not an
+ *                                                             accumulate that has begun)
  *
  * Both steps out of POSTED are atomic exchanges, so an operation is done once. A cell has one
  * origin at a time: where the node has no more ranks than there are cells, each has its own;
@@ -57,7 +58,7 @@ struct wdl_mailbox {
     struct wdl_mail_past {
         uint8_t missed, pass;   /* withdrawn in a row; operations that go another way */
     } past[2][WDL_MAIL_RANKS];  /* short operations, streams */
-    size_t served[WDL_WIN_MAILS];       /* of operations half done here (wdl_accumulate) */
+    size_t served[WDL_WIN_MAILS];       /* bytes, of operations half done here */
     uint8_t visits[WDL_WIN_MAILS];      /* seen here */
 };
 

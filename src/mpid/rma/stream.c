@@ -30,7 +30,7 @@ static uint64_t part_at(uint64_t place, uint64_t bytes)
 struct side {
     struct wdl_stream *stream;
     uint64_t begin, bytes;      /* place of its first byte; how many */
-    char *memory;
+    char *memory;               /* NULL: what goes into the ring does not matter */
 };
 
 static uint64_t own_count(const uint64_t *count)
@@ -48,8 +48,9 @@ static void tell(uint64_t *count, uint64_t value)
     __atomic_store_n(count, value, __ATOMIC_RELEASE);
 }
 
-/* A step into the ring: WDL_OK: all bytes are there, AGAIN: not yet. */
-static int fill(const struct side *side)
+/* A step into the ring, which is free up to the place `freed`: WDL_OK: all bytes are there, AGAIN:
+ * not yet. */
+static int fill(const struct side *side, uint64_t freed)
 {
     struct wdl_stream *s = side->stream;
     uint64_t at = own_count(&s->filled), done = at - side->begin;
@@ -58,9 +59,10 @@ static int fill(const struct side *side)
     uint64_t upto = least(done + STEP, side->bytes);
     while (done < upto) {
         uint64_t n = least(part_at(at, side->bytes), upto - done);
-        if (at + n - other_count(&s->emptied) > WDL_STREAM_BYTES)
+        if (at + n - freed > WDL_STREAM_BYTES)
             return WDL_AGAIN;
-        wdl_copy_wide(s->ring + at % WDL_STREAM_BYTES, side->memory + done, n);
+        if (side->memory)
+            wdl_copy_wide(s->ring + at % WDL_STREAM_BYTES, side->memory + done, n);
         at += n;
         done += n;
         tell(&s->filled, at);
@@ -68,23 +70,43 @@ static int fill(const struct side *side)
     return done < side->bytes ? WDL_AGAIN : WDL_OK;
 }
 
-/* Out of the ring: WDL_OK: all bytes are, AGAIN: so many looks found nothing. */
-static int empty(const struct side *side, int looks)
+/* How bytes come out of the ring: into memory, or to the elements that are there, old values to
+ * take the operands' places if `gets`. */
+struct way {
+    const struct wdl_kernel_call *fold; /* NULL: into memory */
+    int gets;
+};
+
+static void take(const struct way *way, char *to, char *from, uint64_t bytes)
+{
+    const struct wdl_kernel_call *call = way->fold;
+    if (call)
+        wdl_kernel_find(call->element, call->op)->plain(call, to, from, way->gets ? from : NULL,
+                                                        bytes / call->element->packed_bytes);
+    else
+        wdl_copy_wide(to, from, bytes);
+}
+
+/* Out of the ring, whole elements: WDL_OK: all bytes are, AGAIN: so many looks found nothing. */
+static int empty(const struct side *side, const struct way *way, int looks)
 {
     struct wdl_stream *s = side->stream;
     uint64_t at = own_count(&s->emptied), done = at - side->begin;
+    uint64_t unit = way->fold ? way->fold->element->packed_bytes : 1;
     if (done > side->bytes)
         return WDL_ERR_PROTO;
     while (done < side->bytes) {
         uint64_t there = other_count(&s->filled) - at;
-        if (there == 0 && looks-- > 0)
+        if (there < unit && looks-- > 0)
             continue;
-        if (there == 0)
+        if (there < unit)
             return WDL_AGAIN;
         if (there > least(WDL_STREAM_BYTES, side->bytes - done))
             return WDL_ERR_PROTO;
-        uint64_t n = least(part_at(at, PART_MAX * 8), there);
-        wdl_copy_wide(side->memory + done, s->ring + at % WDL_STREAM_BYTES, n);
+        uint64_t n = least(part_at(at, PART_MAX * 8), there) / unit * unit;
+        if (n == 0)     /* an element would lie on both sides of the ring's end */
+            return WDL_ERR_PROTO;
+        take(way, side->memory + done, s->ring + at % WDL_STREAM_BYTES, n);
         at += n;
         done += n;
         tell(&s->emptied, at);
@@ -115,14 +137,14 @@ static uint64_t next_place(const struct wdl_stream *s)
     return (own_count(&s->filled) + 63) / 64 * 64;
 }
 
-/* at: the target's address; filled: so far the ring is. */
+/* at: the target's address. */
 static void post(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_mail *mail,
-                 struct wdl_stream *stream, uint64_t at, uint64_t filled)
+                 struct wdl_stream *stream, uint64_t at)
 {
     struct wdl_mailbox *box = &win->mailbox;
     uint64_t begin = mail->stream.begin;
     tell(&stream->emptied, begin);
-    tell(&stream->filled, filled);
+    tell(&stream->filled, begin);
     mail->origin = (uint32_t) win->params.rank;
     mail->host_type = args->element.host_type;
     mail->disp = (int64_t) (at + (uint64_t) args->remote.lo);
@@ -162,7 +184,7 @@ int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
     mail->kind = WDL_MAIL_STREAM;
     mail->rop = args->kind == WDL_RMA_PUT;
     mail->stream = (struct wdl_mail_stream){.id = id, .begin = begin, .bytes = args->remote.bytes};
-    post(win, args, mail, stream, at, begin);
+    post(win, args, mail, stream, at);
     wdl_stream_move(win);
     return WDL_OK;
 }
@@ -176,24 +198,36 @@ int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct
     uint64_t id, bytes = args->remote.bytes;
     int gets = args->kind == WDL_RMA_GET_ACC;
     if ((args->kind != WDL_RMA_ACC && !gets) || !is_for_it(win, args, gets ? LEAST_GET : LEAST) ||
-        bytes > WDL_STREAM_BYTES || !has_buffers(args) || !win->params.copy ||
+        !has_buffers(args) || !win->params.copy ||
         win->params.mapped_any || win->net_sizes || !wdl_kernel_has(&args->element) ||
         !wdl_mail_is_clear(win, t, args->target) || !is_expected(win, args, control) ||
         (mail = begin_at(win, control, &stream, &id)) == NULL)
         return WDL_ERR_UNSUPPORTED;
-    uint64_t begin = next_place(stream), left = WDL_STREAM_BYTES - begin % WDL_STREAM_BYTES;
-    begin += bytes > left ? left : 0;   /* in one piece */
-    if (args->op != WDL_ROP_NO_OP)
-        wdl_copy_wide(stream->ring + begin % WDL_STREAM_BYTES,
-                      (const char *) args->origin.addr + args->origin.lo, bytes);
+    uint64_t begin = next_place(stream);
     win->params.rank_info(win->params.ctx, args->target, &info);
     mail->kind = WDL_MAIL_FOLD;
     mail->rop = (uint8_t) args->op;
     mail->bytes = (uint32_t) gets;
     mail->stream = (struct wdl_mail_stream){.id = id, .begin = begin, .bytes = bytes};
-    post(win, args, mail, stream, info.base + (uint64_t) (args->disp * info.disp_unit),
-         begin + bytes);
+    post(win, args, mail, stream, info.base + (uint64_t) (args->disp * info.disp_unit));
+    wdl_stream_move(win);
     return WDL_OK;
+}
+
+/* Old values that are there go to their buffer, and make room. */
+static void results_take(struct wdl_win *win)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    const struct wdl_buf *out = &box->args.result;
+    uint64_t there = other_count(&box->stream->emptied) - box->begin;
+    uint64_t done = box->seen - box->begin, bytes = box->args.remote.bytes;
+    while (done < there && there <= bytes) {
+        uint64_t n = least(part_at(box->seen, PART_MAX * 8), there - done);
+        wdl_copy_wide((char *) out->addr + out->lo + done,
+                      box->stream->ring + box->seen % WDL_STREAM_BYTES, n);
+        box->seen += n;
+        done += n;
+    }
 }
 
 int wdl_stream_move(struct wdl_win *win)
@@ -201,15 +235,23 @@ int wdl_stream_move(struct wdl_win *win)
     struct wdl_mailbox *box = &win->mailbox;
     const struct wdl_rma_args *args = &box->args;
     struct wdl_stream *s = box->stream;
+    int folds = args->kind != WDL_RMA_PUT && args->kind != WDL_RMA_GET;
     const struct side side = {s, box->begin, args->remote.bytes,
-                              (char *) args->origin.addr + args->origin.lo};
-    uint64_t seen = box->seen;
+                              folds && args->op == WDL_ROP_NO_OP ?
+                                  NULL : (char *) args->origin.addr + args->origin.lo};
+    uint64_t seen = box->seen, filled;
     if (args->kind == WDL_RMA_GET)
-        (void) empty(&side, 0);
-    box->seen = own_count(&s->emptied);
-    if (args->kind == WDL_RMA_PUT &&    /* one step before the target has come */
-        (box->seen != side.begin || own_count(&s->filled) == side.begin))
-        (void) fill(&side);
+        (void) empty(&side, &(struct way){0}, 0);
+    if (args->kind == WDL_RMA_GET_ACC)
+        results_take(win);
+    else
+        box->seen = other_count(&s->emptied);
+    /* one step before the target has come; but it is to find all operands that have room */
+    do {
+        filled = own_count(&s->filled);
+        if (args->kind != WDL_RMA_GET && (folds || box->seen != side.begin || filled == side.begin))
+            (void) fill(&side, box->seen);
+    } while (folds && own_count(&s->filled) != filled);
     return box->seen != seen;
 }
 
@@ -219,40 +261,32 @@ int wdl_stream_is_through(const struct wdl_win *win)
     return other_count(&box->stream->emptied) - box->begin == box->args.remote.bytes;
 }
 
-void wdl_stream_result(const struct wdl_win *win)
+int wdl_stream_has_folded(const struct wdl_win *win)
 {
     const struct wdl_mailbox *box = &win->mailbox;
-    const struct wdl_buf *out = &box->args.result;
-    wdl_copy_wide((char *) out->addr + out->lo, box->stream->ring + box->begin % WDL_STREAM_BYTES,
-                  box->args.remote.bytes);
+    return box->args.kind != WDL_RMA_PUT && box->args.kind != WDL_RMA_GET &&
+           other_count(&box->stream->emptied) != box->begin;
 }
 
 /* --- the target ------------------------------------------------------------------------------- */
 
-/* An accumulate's operands, all of them; results take their places. */
-static int fold(const struct wdl_win *win, const struct wdl_mail *asked, struct wdl_stream *s,
-                char *at)
+/* An accumulate's operands. Once some are folded the origin cannot have it back. */
+static int fold(const struct wdl_win *win, const struct wdl_mail *asked, const struct side *side)
 {
     const struct wdl_host *host = &win->proc->host;
-    uint64_t bytes = asked->stream.bytes, place = asked->stream.begin % WDL_STREAM_BYTES;
     struct wdl_element el;
     if (!wdl_mail_element(win, asked->host_type, &el) || asked->rop >= WDL_ROP_COUNT ||
         !host->ops->op_valid(host->ctx, asked->host_type, asked->rop) ||
-        bytes % el.packed_bytes != 0 || (uintptr_t) at % el.packed_bytes != 0 ||
-        bytes > WDL_STREAM_BYTES - place)
+        side->bytes % el.packed_bytes != 0 || (uintptr_t) side->memory % el.packed_bytes != 0 ||
+        side->begin % el.packed_bytes != 0)
         return WDL_ERR_UNSUPPORTED;
     const struct wdl_kernel_call call = {host, &el, asked->rop};
-    char *operands = s->ring + place;
-    wdl_kernel_find(&el, asked->rop)->plain(&call, at, operands, asked->bytes ? operands : NULL,
-                                            bytes / el.packed_bytes);
-    tell(&s->emptied, asked->stream.begin + bytes);
-    return WDL_OK;
+    return empty(side, &(struct way){&call, asked->bytes != 0}, LOOKS);
 }
 
-int wdl_stream_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *moved_out)
+int wdl_stream_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *moved)
 {
     uint64_t at = (uint64_t) asked->disp, id = asked->stream.id;
-    *moved_out = 0;
     if (!win->params.stream || asked->origin == (uint32_t) win->params.rank ||
         asked->origin >= (uint32_t) win->params.size || asked->stream.bytes > INT64_MAX)
         return WDL_ERR_PROTO;
@@ -261,12 +295,12 @@ int wdl_stream_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *
     struct wdl_stream *s = win->params.stream(win->params.ctx, (int) asked->origin, &id);
     if (!s)
         return WDL_ERR_UNSUPPORTED;
-    if (asked->kind == WDL_MAIL_FOLD)
-        return fold(win, asked, s, (char *) (uintptr_t) at);
     const struct side side = {s, asked->stream.begin, asked->stream.bytes, (char *) (uintptr_t) at};
-    const uint64_t *count = asked->rop ? &s->emptied : &s->filled;
+    int folds = asked->kind == WDL_MAIL_FOLD, empties = folds || asked->rop;
+    const uint64_t *count = empties ? &s->emptied : &s->filled;
     uint64_t before = own_count(count);
-    int status = asked->rop ? empty(&side, LOOKS) : fill(&side);
-    *moved_out = (size_t) (own_count(count) - before);
+    int status = folds ? fold(win, asked, &side) : empties ? empty(&side, &(struct way){0}, LOOKS) :
+        fill(&side, other_count(&s->emptied));
+    *moved += (size_t) (own_count(count) - before);
     return status;
 }

@@ -11,8 +11,9 @@
  * origin can withdraw a stream from a target that has gone on computing; what was withdrawn is
  * done again, all of it, the way it would have gone.
  *
- * The operands of a long accumulate lie in the ring as a whole before the target is asked; it takes
- * them in one go, so that what is withdrawn has not touched it, and may leave the old values there.
+ * A long accumulate's operands go the same way, and are folded out of the ring; old values take
+ * their places there, and room is made when the origin has taken those. Once some are folded the
+ * target keeps the cell until all are.
  */
 #ifndef WDL_MPID_RMA_STREAM_H_INCLUDED
 #define WDL_MPID_RMA_STREAM_H_INCLUDED
@@ -44,12 +45,12 @@ int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct
                     struct wdl_win_control *control);
 /* The origin's part of the one under way, as far as it can be done: has either side moved bytes? */
 int wdl_stream_move(struct wdl_win *win);
-/* An accumulate that is through had a result: it is in its buffer then. */
-void wdl_stream_result(const struct wdl_win *win);
+/* Has the target begun to fold an accumulate? It cannot be done again then. */
+int wdl_stream_has_folded(const struct wdl_win *win);
 /* Have all bytes come out of the ring? */
 int wdl_stream_is_through(const struct wdl_win *win);
 /* The target's part of what is in a cell (a copy of it), as far as it can be done: WDL_OK: all of
- * it, WDL_AGAIN or an error; *moved_out: bytes, by this call. */
-int wdl_stream_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *moved_out);
+ * it, WDL_AGAIN or an error; *moved: bytes since it was taken. */
+int wdl_stream_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *moved);
 
 #endif

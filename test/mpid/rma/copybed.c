@@ -24,7 +24,7 @@ static void rank_info(void *ctx, int rank, struct wdl_win_rank *out)
 {
     const struct test_world *w = ((struct test_rank *) ctx)->world;
     out->base = w->params.dynamic ? 0 : (uint64_t) (uintptr_t) w->rank[rank].memory;
-    out->bytes = w->params.dynamic ? UINT64_MAX : BYTES;
+    out->bytes = w->params.dynamic ? UINT64_MAX : w->params.bytes;
     out->disp_unit = w->params.dynamic ? 1 : UNIT;
 }
 
@@ -75,7 +75,7 @@ static struct wdl_stream *stream(void *ctx, int rank, uint64_t *id)
 void bed_open_as(struct bed *bed, struct bed_kind kind)
 {
     struct test_world_params p = {.ranks = RANKS, .node = RANKS, .own = 1, .dynamic = kind.dynamic,
-                                  .bytes = BYTES, .disp_unit = UNIT};
+                                  .bytes = kind.bytes ? kind.bytes : BYTES, .disp_unit = UNIT};
     memset(bed, 0, sizeof(*bed));
     memset(&mover, 0, sizeof(mover));
     memset(&view, 0, sizeof(view));

@@ -41,6 +41,7 @@ struct bed_kind {
     int attended;               /* somebody serves messages */
     int mail;                   /* short operations go by mailbox */
     enum wdl_combine combine;
+    size_t bytes;               /* of a rank's memory; 0: BYTES */
 };
 
 /* Rank 0 has locked all. */

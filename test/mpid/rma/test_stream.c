@@ -289,7 +289,7 @@ START_TEST(done_must_be_true)
 }
 END_TEST
 
-/* An accumulate's operands are in the ring before the target is asked; it takes all or none. */
+/* An accumulate's operands are in the ring as soon as there is room. */
 START_TEST(accumulates)
 {
     enum { N = LONG / 8 };
@@ -346,6 +346,66 @@ START_TEST(accumulates_with_results)
         flushes_until_done_by_message(&bed);
     }
     bed_end(&bed);
+}
+END_TEST
+
+/* Longer than the ring: both sides take turns; the ring's end may lie anywhere. */
+START_TEST(accumulates_longer_than_the_ring)
+{
+    enum { N = 2 * WDL_STREAM_BYTES / 8 + 999 };
+    static double add[N], old[N];
+    for (int way = 0; way < 3; way++) {
+        struct bed bed;
+        struct wdl_win_stats stats;
+        enum wdl_rop op = way == 2 ? WDL_ROP_NO_OP : WDL_ROP_SUM;
+        bed_open_as(&bed, (struct bed_kind){.mail = 1, .bytes = 8 * (N + 1)});
+        double *memory = (double *) (void *) bed.w.rank[1].memory;
+        for (int i = 0; i < N; i++) {
+            add[i] = i;
+            memory[1 + i] = 2 * i + 1;
+        }
+        bed_ring[0].filled = (uint64_t) way * (WDL_STREAM_BYTES - 4096 + 8);
+        ck_assert_int_eq(operate(&bed, test_acc(1, 1, op, TEST_F64, N, add, way ? old : NULL)),
+                         WDL_OK);
+        ck_assert(bed.win[0]->mailbox.stream);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        ck_assert_int_eq(cell(&bed)->state, WDL_MAIL_TAKEN);    /* it cannot be had back */
+        for (int i = 0; i < 20 * WDL_MAIL_LOOKS && way == 0; i++)
+            ck_assert_int_eq(wdl_mailbox_settle(bed.win[0]), WDL_AGAIN);
+        int served = serve_until_done(&bed);
+        ck_assert_int_ge(served, 2);
+        for (int i = 0; i < N; i++) {
+            ck_assert(memory[1 + i] == 2 * i + 1 + (way < 2 ? add[i] : 0));
+            ck_assert(way == 0 || old[i] == 2 * i + 1);
+        }
+        wdl_win_stats_get(bed.win[0], &stats);
+        ck_assert_uint_eq(stats.ops_mailed, 1);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* What has begun is not begun again: the window fails. */
+START_TEST(an_accumulate_that_fails_half_way)
+{
+    enum { N = WDL_STREAM_BYTES / 8 + 1000 };
+    static double add[N];
+    struct bed bed;
+    int status;
+    bed_open_as(&bed, (struct bed_kind){.mail = 1, .bytes = 8 * N});
+    double *memory = (double *) (void *) bed.w.rank[1].memory;
+    for (int i = 0; i < N; i++)
+        add[i] = 1;
+    ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_F64, N, add, NULL)), WDL_OK);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    cell(&bed)->host_type = 0xdead;
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    while ((status = flush(&bed)) == WDL_AGAIN)
+        test_world_turn(&bed.w);
+    ck_assert(wdl_status_is_error(status));
+    for (int i = 0; i < N; i++)
+        ck_assert(memory[i] == (i < WDL_STREAM_BYTES / 8));
+    bed_close(&bed);
 }
 END_TEST
 
@@ -426,6 +486,56 @@ START_TEST(any_order_of_looks)
 }
 END_TEST
 
+/* The same of accumulates, each folded once, by ring or, withdrawn, by message. */
+START_TEST(accumulates_in_any_order_of_looks)
+{
+    enum { OPS = 300, N = BYTES / 16 };
+    struct bed bed;
+    struct wdl_prng dice;
+    struct wdl_win_stats stats;
+    int step = 0;
+    static double add[2][N], old[2][N], want[2][N];
+    open(&bed, 0);
+    wdl_prng_init(&dice, 12);
+    memset(want, 0, sizeof(want));
+    ck_assert_int_eq(wdl_win_lock_all(bed.win[1], 0, &step), WDL_OK);
+    for (int i = 0; i < OPS; i++) {
+        int done[2] = {0, 0}, n[2], gets[2];
+        for (int r = 0; r < 2; r++) {
+            n[r] = LEAST / 8 + 1 + (int) wdl_prng_below(&dice, N - LEAST / 8 - 1);
+            gets[r] = (int) wdl_prng_below(&dice, 2);
+            for (int k = 0; k < n[r]; k++)
+                add[r][k] = i + k;
+            struct wdl_rma_args acc = test_acc(!r, 0, WDL_ROP_SUM, TEST_F64, n[r], add[r],
+                                               gets[r] ? old[r] : NULL);
+            ck_assert_int_eq(wdl_rma_op(bed.win[r], &acc), WDL_OK);
+        }
+        while (!done[0] || !done[1]) {
+            int r = (int) wdl_prng_below(&dice, 2), looks = 1 + (int) wdl_prng_below(&dice, 900);
+            int *steps = r ? &step : &bed.step;
+            for (int j = 0; j < looks && !done[r]; j++)
+                done[r] = wdl_win_flush(bed.win[r], !r, 0, steps) == WDL_OK;
+            if (wdl_prng_chance(&dice, 500))
+                wdl_mailbox_serve(bed.win[r]);
+            if (!bed.win[r]->mailbox.mail)
+                test_world_turn(&bed.w);
+        }
+        for (int r = 0; r < 2; r++)
+            for (int k = 0; k < n[r]; k++) {
+                ck_assert(!gets[r] || old[r][k] == want[!r][k]);
+                want[!r][k] += add[r][k];
+            }
+        for (int r = 0; r < 2; r++)
+            ck_assert_mem_eq(bed.w.rank[r].memory, want[r], sizeof(want[r]));
+    }
+    wdl_win_stats_get(bed.win[0], &stats);
+    ck_assert_uint_gt(stats.ops_mailed, OPS / 10);
+    ck_assert_uint_gt(stats.ops_message, OPS / 10);
+    TEST_DONE(&bed.w, wdl_win_unlock_all(bed.win[1], &step));
+    bed_end(&bed);
+}
+END_TEST
+
 /* What the system's copies, or the ring, take: on a clock that the test moves. */
 static uint64_t copy_takes;
 
@@ -467,4 +577,6 @@ END_TEST
 WDL_SUITE("rma/stream", the_faster_way, both_ways, from_how_many_bytes_on, nobody_comes,
           one_that_leaves, one_that_is_slow_is_waited_for, one_at_a_time, visits_are_seen,
           what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true, accumulates,
-          accumulates_with_results, accumulates_refused, any_order_of_looks)
+          accumulates_with_results, accumulates_longer_than_the_ring,
+          an_accumulate_that_fails_half_way, accumulates_refused, any_order_of_looks,
+          accumulates_in_any_order_of_looks)
