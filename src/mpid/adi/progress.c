@@ -5,7 +5,7 @@
  *
  *     spin      spin_polls fruitless polls, only where every local process has a core of its own
  *     offer     where they have not, and memory is what is waited for: the processor is given away
- *               some times with a look at that memory alone (WDL_ADI_WAIT_ON_)
+ *               some times, with a look at that memory alone, for each poll (WDL_ADI_WAIT_ON_)
  *     yield     the processor is given away after each fruitless poll
  *     nap       after MPIR_CVAR_WINDLASS_YIELD_US of that: sleep on the network's descriptor, 1 ms
  *               at first, rising
@@ -111,7 +111,16 @@ static void give_away(void)
     sched_yield();
 }
 
-static void nap(MPID_Progress_state * state)
+/* Of what is told by memory nobody wakes us up. Who sleeps an eighth of what it has waited is late
+ * by little: did it sleep long, those who wait for it would fall asleep in turn, and so on at every
+ * meeting. */
+static long memory_nap_us(const MPID_Progress_state * state, unsigned long long waited_ns)
+{
+    long us = 50L << (state->naps < 4 ? state->naps : 4);
+    return MPL_MIN(us, (long) (waited_ns / 8000));
+}
+
+static void nap(MPID_Progress_state * state, unsigned long long waited_ns)
 {
     struct wdl_nm *nm = wdl_adi.proc->nm;
     struct pollfd fd = {.events = POLLIN };
@@ -119,7 +128,8 @@ static void nap(MPID_Progress_state * state)
         return;
     long longest_us = 1000L * MPIR_CVAR_WINDLASS_NAP_MS;
     int by_memory = state->by_memory || wdl_coll_by_memory(wdl_adi.proc);
-    long us = (by_memory ? 50L : 1000L) << (state->naps < 4 ? state->naps : 4);
+    long us = by_memory ? memory_nap_us(state, waited_ns) :
+        1000L << (state->naps < 4 ? state->naps : 4);
 #ifdef MPICH_IS_THREADED
     if (MPIR_ThreadInfo.isThreaded)
         us = MPL_MIN(us, 1000L);        /* another thread may do what we wait for */
@@ -134,15 +144,18 @@ static void nap(MPID_Progress_state * state)
     __atomic_store_n(&wdl_adi.naps, wdl_adi.naps - 1, __ATOMIC_RELAXED);
 }
 
-static int may_nap(MPID_Progress_state * state)
+/* After this long in vain; 0: not yet. */
+static unsigned long long may_nap_ns(MPID_Progress_state * state)
 {
     if (!wdl_adi.can_sleep || wdl_adi.proc == NULL || MPIR_CVAR_WINDLASS_YIELD_US < 0)
         return 0;
     unsigned long long now = now_ns();
     if (state->idle_since_ns == 0)
         state->idle_since_ns = now;
-    return now - state->idle_since_ns > MPIR_CVAR_WINDLASS_YIELD_US * 1000ULL &&
-        !MPIDU_Sched_are_pending();
+    unsigned long long waited = now - state->idle_since_ns;
+    if (waited <= MPIR_CVAR_WINDLASS_YIELD_US * 1000ULL || MPIDU_Sched_are_pending())
+        return 0;
+    return waited;
 }
 
 static void be_patient(MPID_Progress_state * state)
@@ -155,8 +168,9 @@ static void be_patient(MPID_Progress_state * state)
     }
     if (wdl_adi.proc)
         wdl_coll_doubt(wdl_adi.proc);
-    if (may_nap(state))
-        nap(state);
+    unsigned long long waited = may_nap_ns(state);
+    if (waited)
+        nap(state, waited);
     else
         give_away();
 }

@@ -18,7 +18,7 @@ struct wdl_adi {
     int card_bytes;             /* from one card to the next */
     int spin_polls;  /* polls of a wait before it begins to yield; 0 when oversubscribed */
     /* looks at shared memory before the network has its turn; 0 when oversubscribed, where the
-     * processor is offered to others instead, so often */
+     * processor is offered to others instead, so often before each of its turns */
     int memory_looks, memory_offers;
     int can_sleep;              /* the network can wake us up */
     struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
@@ -168,12 +168,14 @@ enum wdl_adi_memory { WDL_ADI_BY_NETWORK, WDL_ADI_BY_MEMORY_DEAR, WDL_ADI_BY_MEM
                 WDL_ADI_RELAX();                                                               \
                 wdl_status_ = (expr);                                                          \
             }                                                                                  \
-            for (int wdl_look_ = (memory) == WDL_ADI_BY_MEMORY ? wdl_adi.memory_offers : 0;    \
-                 wdl_look_ > 0 && wdl_status_ == WDL_AGAIN; wdl_look_--) {                     \
-                wdl_adi_offer();                                                               \
-                wdl_status_ = (expr);                                                          \
-            }                                                                                  \
             while (wdl_status_ == WDL_AGAIN) {                                                 \
+                int wdl_offers_ = (memory) == WDL_ADI_BY_MEMORY ? wdl_adi.memory_offers : 0;   \
+                for (; wdl_offers_ > 0 && wdl_status_ == WDL_AGAIN; wdl_offers_--) {           \
+                    wdl_adi_offer();                                                           \
+                    wdl_status_ = (expr);                                                      \
+                }                                                                              \
+                if (wdl_status_ != WDL_AGAIN)                                                  \
+                    break;                                                                     \
                 (mpi_errno) = MPID_Progress_wait(&wdl_wait_);                                  \
                 if (mpi_errno)                                                                 \
                     break;                                                                     \
