@@ -198,8 +198,8 @@ int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct
     uint64_t id, bytes = args->remote.bytes;
     int gets = args->kind == WDL_RMA_GET_ACC;
     if ((args->kind != WDL_RMA_ACC && !gets) || !is_for_it(win, args, gets ? LEAST_GET : LEAST) ||
-        !has_buffers(args) || !win->params.copy ||
-        win->params.mapped_any || win->net_sizes || !wdl_kernel_has(&args->element) ||
+        !has_buffers(args) || !win->params.copy || win->params.mapped_any || win->net_sizes ||
+        !wdl_kernel_has(&args->element) ||
         !wdl_mail_is_clear(win, t, args->target) || !is_expected(win, args, control) ||
         (mail = begin_at(win, control, &stream, &id)) == NULL)
         return WDL_ERR_UNSUPPORTED;
@@ -235,7 +235,7 @@ int wdl_stream_move(struct wdl_win *win)
     struct wdl_mailbox *box = &win->mailbox;
     const struct wdl_rma_args *args = &box->args;
     struct wdl_stream *s = box->stream;
-    int folds = args->kind != WDL_RMA_PUT && args->kind != WDL_RMA_GET;
+    int folds = args->kind >= WDL_RMA_ACC;
     const struct side side = {s, box->begin, args->remote.bytes,
                               folds && args->op == WDL_ROP_NO_OP ?
                                   NULL : (char *) args->origin.addr + args->origin.lo};
@@ -264,7 +264,7 @@ int wdl_stream_is_through(const struct wdl_win *win)
 int wdl_stream_has_folded(const struct wdl_win *win)
 {
     const struct wdl_mailbox *box = &win->mailbox;
-    return box->args.kind != WDL_RMA_PUT && box->args.kind != WDL_RMA_GET &&
+    return box->args.kind >= WDL_RMA_ACC &&
            other_count(&box->stream->emptied) != box->begin;
 }
 

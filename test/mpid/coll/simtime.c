@@ -41,7 +41,8 @@ struct wdl_coll_args simtime_args(const struct simtime_call *call)
                                   .root = call->root,
                                   .bytes = call->bytes,
                                   .algorithm = call->algorithm,
-                                  .op = {ranks_sum, NULL, 4, WDL_COLL_EXACT}};
+                                  .op = {ranks_sum, NULL, 4,
+                                         call->rounds ? WDL_COLL_COMMUTES : WDL_COLL_EXACT}};
 }
 
 /* Starts it everywhere, at one instant, on memory that holds one block a rank or one in all. */

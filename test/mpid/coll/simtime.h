@@ -32,6 +32,7 @@ struct simtime_call {
     size_t bytes;
     int root;
     const char *algorithm; /* NULL: the engine chooses */
+    int rounds; /* the operator rounds: all ranks must fold alike */
     int node; /* the walk: so many consecutive ranks share a node, which takes no time; or 0 */
 };
 struct simtime_result {

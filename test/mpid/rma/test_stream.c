@@ -438,6 +438,18 @@ START_TEST(accumulates_refused)
 }
 END_TEST
 
+/* One of two looks some times for its operation, or at its mailbox: which. */
+static int look_at_random(struct bed *bed, struct wdl_prng *dice, int *done, int *step)
+{
+    int r = (int) wdl_prng_below(dice, 2), looks = 1 + (int) wdl_prng_below(dice, 900);
+    int *steps = r ? step : &bed->step;
+    for (int j = 0; j < looks && !done[r]; j++)
+        done[r] = wdl_win_flush(bed->win[r], !r, 0, steps) == WDL_OK;
+    if (wdl_prng_chance(dice, 500))
+        wdl_mailbox_serve(bed->win[r]);
+    return r;
+}
+
 /* Two that put to and get from each other and look when they please: as if one after the other. */
 START_TEST(any_order_of_looks)
 {
@@ -467,12 +479,7 @@ START_TEST(any_order_of_looks)
             streamed += bed.win[r]->mailbox.stream != NULL;
         }
         while (!done[0] || !done[1]) {
-            int r = (int) wdl_prng_below(&dice, 2), looks = 1 + (int) wdl_prng_below(&dice, 900);
-            int *steps = r ? &step : &bed.step;
-            for (int j = 0; j < looks && !done[r]; j++)
-                done[r] = wdl_win_flush(bed.win[r], !r, 0, steps) == WDL_OK;
-            if (wdl_prng_chance(&dice, 500))
-                wdl_mailbox_serve(bed.win[r]);
+            look_at_random(&bed, &dice, done, &step);
         }
         for (int r = 0; r < 2; r++) {
             ck_assert_mem_eq(mine[r], bed.w.rank[!r].memory + at[r], bytes[r]);
@@ -511,12 +518,7 @@ START_TEST(accumulates_in_any_order_of_looks)
             ck_assert_int_eq(wdl_rma_op(bed.win[r], &acc), WDL_OK);
         }
         while (!done[0] || !done[1]) {
-            int r = (int) wdl_prng_below(&dice, 2), looks = 1 + (int) wdl_prng_below(&dice, 900);
-            int *steps = r ? &step : &bed.step;
-            for (int j = 0; j < looks && !done[r]; j++)
-                done[r] = wdl_win_flush(bed.win[r], !r, 0, steps) == WDL_OK;
-            if (wdl_prng_chance(&dice, 500))
-                wdl_mailbox_serve(bed.win[r]);
+            int r = look_at_random(&bed, &dice, done, &step);
             if (!bed.win[r]->mailbox.mail)
                 test_world_turn(&bed.w);
         }
