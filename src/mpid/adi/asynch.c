@@ -43,6 +43,7 @@ cvars:
 
 enum {
     LOOK_US = 1000,             /* between two looks at a program that polls by itself */
+    LOOK_CROWDED_US = 8000,     /* the most, where each costs the program its turn, reached by doubling */
     SLEEP_MS = 20,              /* longest sleep: a peer's first message may not wake us up */
     SLICE_US = 100              /* of the processor, asked for so that we get it soon */
 };
@@ -107,6 +108,7 @@ static void *serve_all(void *arg)
 {
     struct wdl_adi_asynch *asynch = arg;
     unsigned seen = 0;
+    long most_us = wdl_adi.memory_offers > 0 ? LOOK_CROWDED_US : LOOK_US, look_us = LOOK_US;
     wdl_adi_slice_ask(SLICE_US);
     while (!__atomic_load_n(&asynch->ending, __ATOMIC_ACQUIRE)) {
         int idle = __atomic_load_n(&asynch->windows, __ATOMIC_ACQUIRE) == 0;
@@ -116,7 +118,8 @@ static void *serve_all(void *arg)
         struct pollfd fds[] = { {.fd = asynch->bell,.events = POLLIN},
             {.fd = fd,.events = POLLIN}     /* -1: none */
         };
-        struct timespec look = {.tv_nsec = LOOK_US * 1000L }, sleep = {.tv_nsec =
+        look_us = polls ? MPL_MIN(2 * look_us, most_us) : LOOK_US;
+        struct timespec look = {.tv_nsec = look_us * 1000L }, sleep = {.tv_nsec =
                 SLEEP_MS * 1000000L
         };
         uint64_t rung;

@@ -79,6 +79,7 @@ cvars:
 #define POLLS_PER_YIELD 16      /* polls of a spinning thread between two offers of the lock */
 #define TESTS_PER_DOUBT 64      /* fruitless MPI_Test that look whether a collective waits long */
 #define HOOKS_EVERY 16          /* quick waits between two that look at everything */
+#define OFFERS_PER_POLL 64      /* of the processor, in waits by memory, for a poll in between */
 
 /* The progress thread reads the count without our lock. */
 static void count_poll(void)
@@ -105,8 +106,8 @@ static unsigned long long now_ns(void)
 
 static void give_away(void)
 {
-    /* Threads wait for our lock, processes for our processor. CS_YIELD does both when there are
-     * threads. */
+    /* Threads wait for our lock, processes for our processor. CS_YIELD gives away the lock alone, as
+     * MPICH is configured by default. */
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     sched_yield();
 }
@@ -259,9 +260,15 @@ int MPID_Progress_wait(MPID_Progress_state * state)
     return mpi_errno;
 }
 
+/* Who waits for others meeting after meeting may never wait longer than its offers: the network has
+ * its turn all the same, and the progress thread sees that it has. */
 void wdl_adi_offer(void)
 {
     sched_yield();
+    if (++wdl_adi.offers % OFFERS_PER_POLL == 0 && wdl_adi.proc) {
+        count_poll();
+        wdl_proc_progress(wdl_adi.proc);
+    }
 }
 
 int wdl_adi_look(void)

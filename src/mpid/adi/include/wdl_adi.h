@@ -23,6 +23,7 @@ struct wdl_adi {
     int can_sleep;              /* the network can wake us up */
     struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
     unsigned polls;             /* the program's, of the network */
+    unsigned offers;            /* of the processor, in waits by memory */
     uint64_t stream;            /* our ring's card in the arena (stream.c); 0: none */
     int stream_tried;
     int naps;                   /* threads of the program asleep in a wait */
