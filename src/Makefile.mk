@@ -58,6 +58,7 @@ windlass_core_sources = \
     %D%/mpid/coll/team.c \
     %D%/mpid/coll/tree.c \
     %D%/mpid/proc/proc.c \
+    %D%/mpid/proc/spread.c \
     %D%/mpid/rma/accumulate.c \
     %D%/mpid/rma/atomic.c \
     %D%/mpid/rma/barrier.c \
@@ -125,6 +126,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/comm.c                 \
     %D%/mpid/adi/asynch.c               \
     %D%/mpid/adi/slice.c                \
+    %D%/mpid/adi/spread.c               \
     %D%/mpid/adi/copy.c                 \
     %D%/mpid/adi/env.c                  \
     %D%/mpid/adi/errors.c               \
@@ -188,6 +190,7 @@ windlass_headers = \
     %D%/mpid/coll/wire.h \
     %D%/mpid/proc/meet.h \
     %D%/mpid/proc/proc.h \
+    %D%/mpid/proc/spread.h \
     %D%/mpid/rma/accumulate.h \
     %D%/mpid/rma/control.h \
     %D%/mpid/rma/batch.h \

@@ -36,6 +36,7 @@ unit_tests =                            \
     test/mpid/coll/test_tree            \
     test/mpid/proc/test_meet            \
     test/mpid/proc/test_proc            \
+    test/mpid/proc/test_spread          \
     test/mpid/rma/test_accumulate       \
     test/mpid/rma/test_atomic           \
     test/mpid/rma/test_barrier          \

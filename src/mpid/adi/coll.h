@@ -14,6 +14,7 @@
  * blocks of its own part and can address all of everybody's. --- */
 
 struct wdl_arena_block;         /* of the own part */
+struct wdl_spread_place;        /* proc/spread.h */
 
 /* Collective over the node. Without memory there is no arena, for all alike. */
 int wdl_arena_open(void);
@@ -32,6 +33,8 @@ int wdl_arena_holds(uint64_t card, size_t bytes);
 /* Is there one? Can this node's processes also fetch from each other's private memory? */
 int wdl_arena_is_open(void);
 int wdl_arena_fetches(void);
+/* Where the node's processes wait, by their local ranks; NULL: there is no memory for it. */
+struct wdl_spread_place *wdl_arena_places(void);
 
 /* --- coll_model.c: collective over all processes, when there are no teams --- */
 

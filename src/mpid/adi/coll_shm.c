@@ -11,6 +11,7 @@
  */
 #include "coll.h"
 #include "mpidu_init_shm.h"
+#include "mpid/proc/spread.h"
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,6 +27,7 @@ struct wdl_arena_block {
 static struct {
     char *base;                 /* NULL: no arena */
     int fd, parts, mine, fetches;
+    int places;                 /* behind the parts there are places, too (proc/spread.h) */
     size_t top;                 /* of the own part: claimed so far */
     struct wdl_arena_block *blocks;
 } arena;
@@ -38,16 +40,17 @@ wdl_static_assert(sizeof(struct head) <= HEAD);
 
 /* What the node's first process tells the others, and each of them all. */
 struct offer {
-    int ok, pid, fd, fetches;
+    int ok, pid, fd, fetches, places;
 };
 
-static struct offer file_make(size_t bytes)
+static struct offer file_make(size_t bytes, size_t places)
 {
     struct offer offer = {.pid = (int) getpid() };
     offer.fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
     if (offer.fd < 0)
         offer.fd = memfd_create("windlass-collectives", MFD_CLOEXEC);
-    offer.ok = offer.fd >= 0 && ftruncate(offer.fd, (off_t) bytes) == 0;
+    offer.ok = offer.fd >= 0 && ftruncate(offer.fd, (off_t) (bytes + places)) == 0;
+    offer.places = offer.ok && posix_fallocate(offer.fd, (off_t) bytes, (off_t) places) == 0;
     return offer;
 }
 
@@ -93,7 +96,8 @@ int wdl_arena_open(void)
 {
     int mpi_errno = MPI_SUCCESS, all = 0;
     struct offer offer = { 0 };
-    size_t bytes = (size_t) MPIR_Process.local_size * PART;
+    size_t bytes = (size_t) MPIR_Process.local_size * PART, places =
+        (size_t) MPIR_Process.local_size * sizeof(struct wdl_spread_place);
     memset(&arena, 0, sizeof arena);
     arena.fd = -1;
     arena.parts = MPIR_Process.local_size;
@@ -101,7 +105,7 @@ int wdl_arena_open(void)
     if (arena.parts < 2)
         return MPI_SUCCESS;
     if (arena.mine == 0) {
-        offer = file_make(bytes);
+        offer = file_make(bytes, places);
         mpi_errno = MPIDU_Init_shm_put(&offer, sizeof offer);
         MPIR_ERR_CHECK(mpi_errno);
     }
@@ -111,7 +115,8 @@ int wdl_arena_open(void)
         mpi_errno = MPIDU_Init_shm_get(0, sizeof offer, &offer);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    int mapped = map_all(&offer, bytes);
+    int mapped = map_all(&offer, bytes + places);
+    arena.places = mapped && offer.places;
     mpi_errno = MPIDU_Init_shm_barrier();       /* everyone has read the offer */
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = agree(mapped, &all);
@@ -132,7 +137,7 @@ void wdl_arena_close(void)
         MPL_free(block);
     }
     if (arena.base)
-        munmap(arena.base, (size_t) arena.parts * PART);
+        munmap(arena.base, (size_t) arena.parts *(PART + sizeof(struct wdl_spread_place)));
     if (arena.fd >= 0)
         close(arena.fd);
     memset(&arena, 0, sizeof arena);
@@ -147,6 +152,12 @@ int wdl_arena_holds(uint64_t card, size_t bytes)
 int wdl_arena_is_open(void)
 {
     return arena.base != NULL;
+}
+
+struct wdl_spread_place *wdl_arena_places(void)
+{
+    return arena.base && arena.places ?
+        (struct wdl_spread_place *) (void *) (arena.base + (size_t) arena.parts * PART) : NULL;
 }
 
 int wdl_arena_fetches(void)

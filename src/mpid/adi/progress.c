@@ -106,8 +106,8 @@ static unsigned long long now_ns(void)
 
 static void give_away(void)
 {
-    /* Threads wait for our lock, processes for our processor. CS_YIELD gives away the lock alone, as
-     * MPICH is configured by default. */
+    /* Threads wait for our lock, processes for our processor. CS_YIELD gives away the lock alone,
+     * as MPICH is configured by default. */
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     sched_yield();
 }
@@ -138,6 +138,7 @@ static void nap(MPID_Progress_state * state, unsigned long long waited_ns)
     us = MPL_MIN(us, longest_us);
     state->naps++;
     struct timespec time = {.tv_sec = us / 1000000,.tv_nsec = us % 1000000 * 1000 };
+    wdl_adi_spread_sleep();
     __atomic_store_n(&wdl_adi.naps, wdl_adi.naps + 1, __ATOMIC_RELAXED);
     MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     (void) ppoll(&fd, 1, &time, NULL);
@@ -268,6 +269,7 @@ void wdl_adi_offer(void)
     if (++wdl_adi.offers % OFFERS_PER_POLL == 0 && wdl_adi.proc) {
         count_poll();
         wdl_proc_progress(wdl_adi.proc);
+        wdl_adi_spread_look();
     }
 }
 

@@ -17,11 +17,30 @@ static inline int assertion_of(int assertion)
     return (int) ((unsigned) assertion / ASSERTIONS_SHIFT & all);
 }
 
+/* A program may repeat an operation on memory it can reach until somebody else, whose message we
+ * must let in, changes it. Every closing call therefore looks at the network, unless it has done so
+ * while it waited: each time where the window has targets on other nodes, and now and then where it
+ * has none. */
+__attribute__((noinline))
+static int look_now(MPIR_Win * win)
+{
+    enum { MAPPED_PATIENCE = 32, NODE_PATIENCE = 8, LOOKS_PER_YIELD = 8 };
+    win->dev.calls = wdl_win_quick(win->dev.wdl)->place ? MAPPED_PATIENCE :
+        win->dev.segment.whole ? NODE_PATIENCE : 1;
+    /* to give the processor away takes as long as tens of these calls */
+    return ++win->dev.looks % LOOKS_PER_YIELD ? wdl_adi_look() : MPID_Progress_test(NULL);
+}
+
+static inline int look_around(MPIR_Win * win)
+{
+    return likely(--win->dev.calls > 0) ? MPI_SUCCESS : look_now(win);
+}
+
 int MPID_Win_fence(int assert, MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
     WDL_WIN_WAIT(win, wdl_win_fence(win->dev.wdl, assertion_of(assert), &step), mpi_errno);
-    return mpi_errno;
+    return mpi_errno ? mpi_errno : look_around(win);
 }
 
 /* The group's members as ranks of the window; the array is the caller's. */
@@ -81,14 +100,14 @@ int MPID_Win_complete(MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
     WDL_WIN_WAIT(win, wdl_win_complete(win->dev.wdl, &step), mpi_errno);
-    return mpi_errno;
+    return mpi_errno ? mpi_errno : look_around(win);
 }
 
 int MPID_Win_wait(MPIR_Win * win)
 {
     int mpi_errno = MPI_SUCCESS, step = 0;
     WDL_WIN_WAIT(win, wdl_win_wait(win->dev.wdl, &step), mpi_errno);
-    return mpi_errno;
+    return mpi_errno ? mpi_errno : look_around(win);
 }
 
 int MPID_Win_test(MPIR_Win * win, int *flag)
@@ -118,25 +137,6 @@ int MPID_Win_lock(int lock_type, int rank, int assert, MPIR_Win * win)
     int status = wdl_win_lock(win->dev.wdl, rank, exclusive, assertion, &step);
     return likely(status == WDL_OK) ? MPI_SUCCESS :
         lock_on(win, rank, exclusive, assertion, step, status);
-}
-
-/* A program may repeat an operation on memory it can reach until somebody else, whose message we
- * must let in, changes it. Every closing call therefore looks at the network, unless it has done so
- * while it waited: each time where the window has targets on other nodes, and now and then where it
- * has none. */
-__attribute__((noinline))
-static int look_now(MPIR_Win * win)
-{
-    enum { MAPPED_PATIENCE = 32, NODE_PATIENCE = 8, LOOKS_PER_YIELD = 8 };
-    win->dev.calls = wdl_win_quick(win->dev.wdl)->place ? MAPPED_PATIENCE :
-        win->dev.segment.whole ? NODE_PATIENCE : 1;
-    /* to give the processor away takes as long as tens of these calls */
-    return ++win->dev.looks % LOOKS_PER_YIELD ? wdl_adi_look() : MPID_Progress_test(NULL);
-}
-
-static inline int look_around(MPIR_Win * win)
-{
-    return likely(--win->dev.calls > 0) ? MPI_SUCCESS : look_now(win);
 }
 
 __attribute__((noinline))

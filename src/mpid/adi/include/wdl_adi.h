@@ -24,6 +24,7 @@ struct wdl_adi {
     struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
     unsigned polls;             /* the program's, of the network */
     unsigned offers;            /* of the processor, in waits by memory */
+    uint64_t moved_ns;          /* when this process last moved (spread.c) */
     uint64_t stream;            /* our ring's card in the arena (stream.c); 0: none */
     int stream_tried;
     int naps;                   /* threads of the program asleep in a wait */
@@ -64,6 +65,11 @@ void wdl_adi_asynch_stop(void);
  * makes from now on, if it has a longer one; 0: no. Refused by old kernels: then it only waits
  * longer. */
 void wdl_adi_slice_ask(int us);
+
+/* spread.c: a process that waits among many looks whether it should wait on another processor, and
+ * goes there; it is about to sleep. */
+void wdl_adi_spread_look(void);
+void wdl_adi_spread_sleep(void);
 
 /* progress.c: wait, with all progress there is to make, until *done, which a completion of the
  * network sets, or until a hook of MPICH fails (an MPI error code). */

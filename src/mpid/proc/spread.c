@@ -1,0 +1,38 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. */
+#include "mpid/proc/spread.h"
+
+static int waits_of(const struct wdl_spread_place *places, int i)
+{
+    return __atomic_load_n(&places[i].waits, __ATOMIC_RELAXED);
+}
+
+void wdl_spread_show(struct wdl_spread_place *places, int mine, int here)
+{
+    if (waits_of(places, mine) != here + 1)
+        __atomic_store_n(&places[mine].waits, here + 1, __ATOMIC_RELAXED);
+}
+
+void wdl_spread_hide(struct wdl_spread_place *places, int mine)
+{
+    __atomic_store_n(&places[mine].waits, 0, __ATOMIC_RELAXED);
+}
+
+int wdl_spread_to(const struct wdl_spread_place *places, int n, int mine, const uint64_t *may_use)
+{
+    uint32_t count[WDL_SPREAD_PROCESSORS] = {0};
+    int here = waits_of(places, mine), to = -1;
+    for (int i = 0; i < n; i++) {
+        int waits = waits_of(places, i);
+        if (waits < 1 || waits > WDL_SPREAD_PROCESSORS)
+            continue;
+        if (waits == here && i > mine)
+            return -1; /* the last one goes */
+        count[waits - 1]++;
+    }
+    if (here < 1 || here > WDL_SPREAD_PROCESSORS)
+        return -1;
+    for (int p = 0; p < WDL_SPREAD_PROCESSORS; p++)
+        if (may_use[p / 64] >> p % 64 & 1 && (to < 0 || count[p] < count[to]))
+            to = p;
+    return to >= 0 && count[to] + 2 <= count[here - 1] ? to : -1;
+}

@@ -1,0 +1,34 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Processes of a node that outnumber its processors, spread over them. Who waits gives its
+ * processor away and does not sleep, so the kernel sees every processor busy and is in no hurry to
+ * move anybody: with six of eight processes on one of two processors, every meeting takes six turns
+ * instead of four. So each says where it waits, and looks now and then whether it should go
+ * elsewhere.
+ */
+#ifndef WDL_MPID_PROC_SPREAD_H_INCLUDED
+#define WDL_MPID_PROC_SPREAD_H_INCLUDED
+
+#include <stdint.h>
+
+enum { WDL_SPREAD_PROCESSORS = 1024 };
+
+/* Where a process was when it looked last, written by itself: a cache line of its own, from 0. */
+struct wdl_spread_place {
+    int waits; /* this processor's number + 1; 0: it sleeps, or has not waited yet */
+    int pad[15];
+};
+
+/* The place of process `mine`, which is on processor `here`. */
+void wdl_spread_show(struct wdl_spread_place *places, int mine, int here);
+/* It sleeps. */
+void wdl_spread_hide(struct wdl_spread_place *places, int mine);
+
+/* To which processor process `mine` of `n` should go, or -1: it should stay. It goes from one on
+ * which it is the last of at least two more than there are on the one it goes to, of those with
+ * their bit set in may_use, bit p % 64 of word p / 64, WDL_SPREAD_PROCESSORS bits. One process at a
+ * time leaves a processor; if all do what they are told in turn, in the end no two processors that
+ * all may use differ by more than one. */
+int wdl_spread_to(const struct wdl_spread_place *places, int n, int mine, const uint64_t *may_use);
+
+#endif

@@ -1,0 +1,129 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of proc/spread.h: any number of
+ * processes on any processors, some asleep, that look in any order. */
+#include "mpid/proc/spread.h"
+#include <string.h>
+#include "base/prng.h"
+#include "support/must.h"
+#include "support/suite.h"
+
+enum { PROCESSES = 40, WORDS = WDL_SPREAD_PROCESSORS / 64, CASES = 2000 };
+
+struct node {
+    struct wdl_spread_place places[PROCESSES];
+    int n, processors, at[PROCESSES], asleep[PROCESSES];
+    uint64_t may_use[WORDS];
+};
+
+static void show(struct node *node, int i, int processor)
+{
+    node->at[i] = processor;
+    wdl_spread_show(node->places, i, processor);
+}
+
+static int waiting_on(const struct node *node, int processor)
+{
+    int n = 0;
+    for (int i = 0; i < node->n; i++)
+        n += !node->asleep[i] && node->at[i] == processor;
+    return n;
+}
+
+static int may_use(const struct node *node, int processor)
+{
+    return node->may_use[processor / 64] >> processor % 64 & 1;
+}
+
+static void any_node(struct node *node, struct wdl_prng *prng)
+{
+    memset(node, 0, sizeof(*node));
+    node->n = 1 + (int) wdl_prng_below(prng, PROCESSES);
+    node->processors = 1 + (int) wdl_prng_below(prng, 9);
+    for (int p = 0; p < node->processors; p++)
+        if (wdl_prng_below(prng, 5))
+            node->may_use[p / 64] |= 1ULL << p % 64;
+    for (int i = 0; i < node->n; i++) {
+        show(node, i, (int) wdl_prng_below(prng, (uint64_t) node->processors));
+        node->asleep[i] = !wdl_prng_below(prng, 4);
+        if (node->asleep[i])
+            wdl_spread_hide(node->places, i);
+    }
+}
+
+static void least_and_most(const struct node *node, int *least, int *most)
+{
+    *least = PROCESSES;
+    *most = 0;
+    for (int p = 0; p < node->processors; p++) {
+        int n = waiting_on(node, p);
+        if (n > *most)
+            *most = n;
+        if (may_use(node, p) && n < *least)
+            *least = n;
+    }
+}
+
+/* Every move makes the difference smaller, so there is an end of it. */
+START_TEST(all_are_spread)
+{
+    struct wdl_prng prng;
+    wdl_prng_init(&prng, 7);
+    for (int c = 0; c < CASES; c++) {
+        struct node node;
+        int idle = 0, moves = 0, least, most;
+        any_node(&node, &prng);
+        while (idle < 20 * PROCESSES) {
+            int i = (int) wdl_prng_below(&prng, (uint64_t) node.n);
+            int to = node.asleep[i] ? -1 : wdl_spread_to(node.places, node.n, i, node.may_use);
+            idle = to < 0 ? idle + 1 : 0;
+            if (to < 0)
+                continue;
+            must(may_use(&node, to));
+            must_cmp(waiting_on(&node, to) + 2, <=, waiting_on(&node, node.at[i]));
+            show(&node, i, to);
+            must_cmp(++moves, <=, PROCESSES);
+        }
+        least_and_most(&node, &least, &most);
+        must(least == PROCESSES || most <= least + 1);
+    }
+}
+END_TEST
+
+/* Where all look at once, one goes, the last; nobody follows it. */
+START_TEST(one_leaves_at_a_time)
+{
+    struct wdl_prng prng;
+    wdl_prng_init(&prng, 8);
+    for (int c = 0; c < CASES; c++) {
+        struct node node;
+        int leave[9] = {0};
+        any_node(&node, &prng);
+        for (int i = 0; i < node.n; i++)
+            if (!node.asleep[i] && wdl_spread_to(node.places, node.n, i, node.may_use) >= 0) {
+                must_cmp(leave[node.at[i]]++, ==, 0);
+                for (int k = i + 1; k < node.n; k++)
+                    must(node.asleep[k] || node.at[k] != node.at[i]);
+            }
+    }
+}
+END_TEST
+
+START_TEST(who_is_not_there_stays)
+{
+    struct node node = {.n = 3, .may_use = {3}};
+    for (int i = 0; i < 3; i++)
+        show(&node, i, 0);
+    must_cmp(wdl_spread_to(node.places, 3, 0, node.may_use), ==, -1);
+    must_cmp(wdl_spread_to(node.places, 3, 2, node.may_use), ==, 1);
+    wdl_spread_hide(node.places, 2);
+    must_cmp(wdl_spread_to(node.places, 3, 2, node.may_use), ==, -1);
+    must_cmp(wdl_spread_to(node.places, 3, 1, node.may_use), ==, 1);
+    node.may_use[0] = 1;
+    must_cmp(wdl_spread_to(node.places, 3, 1, node.may_use), ==, -1);
+    node.places[1].waits = WDL_SPREAD_PROCESSORS + 1; /* more than there are */
+    must_cmp(wdl_spread_to(node.places, 3, 1, node.may_use), ==, -1);
+    node.places[1].waits = -5;
+    must_cmp(wdl_spread_to(node.places, 3, 1, node.may_use), ==, -1);
+}
+END_TEST
+
+WDL_SUITE("proc/spread", all_are_spread, one_leaves_at_a_time, who_is_not_there_stays)
