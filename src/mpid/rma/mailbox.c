@@ -166,13 +166,19 @@ static uint64_t now_ns(const struct wdl_win *win)
 
 int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
 {
+    struct wdl_trial *trial = trial_of(win, args);
     win->rma->timed = NULL;
+    win->rma->began_ns = 0;
     /* whoever would take it wants a processor, and who would wait gives one away */
     if (win->params.crowded && args->kind <= WDL_RMA_GET && win->params.copy)
         return 0;
-    if (!is_compared(win, args) || wdl_trial_way(trial_of(win, args)) == MAIL)
+    if (!is_compared(win, args))
         return 1;
-    win->rma->timed = trial_of(win, args);
+    int way = wdl_trial_way(trial);
+    win->rma->began_ns = trial->clock ? now_ns(win) : 0;
+    if (way == MAIL)
+        return 1;
+    win->rma->timed = trial;
     return 0;
 }
 
@@ -181,11 +187,10 @@ int wdl_mail_other_way(struct wdl_win *win, const struct wdl_rma_args *args, uin
                                    uint64_t at))
 {
     struct wdl_trial *trial = win->rma->timed;
+    uint64_t began = trial ? win->rma->began_ns : 0;
     win->rma->timed = NULL;
-    int clock = trial && trial->clock;
-    uint64_t began = clock ? now_ns(win) : 0;
     int status = copy(win, args, at);
-    if (clock && status == WDL_OK)
+    if (began && status == WDL_OK)
         wdl_trial_took(trial, SYSTEM, now_ns(win) - began);
     return status;
 }
@@ -250,7 +255,7 @@ void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_
     box->mail = mail;
     box->args = *args;
     box->looks = 0;
-    box->began_ns = is_compared(win, args) && trial_of(win, args)->clock ? now_ns(win) : 0;
+    box->began_ns = is_compared(win, args) ? win->rma->began_ns : 0;
 }
 
 /* 1: it is withdrawn, 0: it has been taken. */

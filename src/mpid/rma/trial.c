@@ -3,26 +3,31 @@
 
 int wdl_trial_way(struct wdl_trial *trial)
 {
-    uint32_t now = trial->asked++;
-    int best = trial->best, other = trial->every ? now == trial->next : now == WDL_TRIAL_AT;
-    if (other) {
+    uint32_t now = trial->asked++, begin = trial->every ? trial->next : WDL_TRIAL_AT;
+    int best = trial->best, other = now - begin < WDL_TRIAL_RUN;
+    int last = now - begin == WDL_TRIAL_RUN - 1;
+    if (last) {
         trial->every = trial->every ? trial->every : WDL_TRIAL_OFTEN;
         trial->next = now + trial->every;
     }
-    trial->clock = other || trial->ns[best] == 0 || now % WDL_TRIAL_CLOCK == 0;
+    trial->clock = last || (!other && (trial->ns[best] == 0 || now % WDL_TRIAL_CLOCK == 0));
     return other ? !best : best;
 }
 
-/* Towards the shorter times: a process that lost its processor meanwhile says little of the way. */
-static uint32_t smoothed(uint64_t old, uint64_t ns)
+/* A quarter of the way towards it, but no further than from half to twice what was known: a process
+ * that lost its processor meanwhile says little of the way. Longer and shorter times count alike: a
+ * way that is quick once in a while is not a quick one. */
+static uint32_t smoothed(uint32_t old, uint64_t ns)
 {
-    enum { MOST = UINT32_MAX / 4, WEIGHT = 16 };
-    if (old != 0 && ns > 2 * old)
-        ns = 2 * old;
+    enum { MOST = UINT32_MAX / 4, PARTS = 4 };
+    if (old != 0 && ns > 2 * (uint64_t) old)
+        ns = 2 * (uint64_t) old;
     if (ns > MOST)
         ns = MOST;
+    if (old != 0 && ns < old / 2)
+        ns = old / 2;
     if (old != 0)
-        ns = ns < old ? (old + ns) / 2 : ((WEIGHT - 1) * old + ns + WEIGHT - 1) / WEIGHT;
+        ns = ((uint64_t) old * (PARTS - 1) + ns + PARTS / 2) / PARTS;
     return ns == 0 ? 1 : (uint32_t) ns;
 }
 

@@ -8,19 +8,22 @@
 
 #include <stdint.h>
 
-enum { WDL_TRIAL_AT = 7, WDL_TRIAL_OFTEN = 32, WDL_TRIAL_SELDOM = 1024, WDL_TRIAL_CLOCK = 8 };
+enum {
+    WDL_TRIAL_AT = 7, WDL_TRIAL_RUN = 4,
+    WDL_TRIAL_OFTEN = 32, WDL_TRIAL_SELDOM = 1024, WDL_TRIAL_CLOCK = 8
+};
 
 struct wdl_trial {              /* zeroed at its making */
     uint32_t asked, next;       /* so often; the other way is next tried then */
     uint32_t every;             /* how far its tries are apart */
-    uint32_t ns[2];             /* what a way takes, by its shorter times; 0: not gone yet */
+    uint32_t ns[2];             /* what a way takes, of late; 0: not gone yet */
     uint8_t best, clock;        /* clock: this time the caller is to say how long it takes */
 };
 
-/* The way to go, 0 or 1: the faster one, 0 where that is not known; and now and then the other:
- * soon at first, then at distances that double from 32 to 1024 while it is slower. Time is taken
- * (trial->clock) when the other way is gone, and else at every 8th: two looks at the clock are a
- * tenth of what a short copy takes. */
+/* The way to go, 0 or 1: the faster one, 0 where that is not known; and now and then the other, four
+ * times on end, since what has not been gone of late is slow at first: soon at first, then at
+ * distances that double from 32 to 1024 while it is slower. Time is taken (trial->clock) at the last
+ * of those, and else at every 8th: two looks at the clock are a tenth of what a short copy takes. */
 int wdl_trial_way(struct wdl_trial *trial);
 /* It took so long. */
 void wdl_trial_took(struct wdl_trial *trial, int way, uint64_t ns);

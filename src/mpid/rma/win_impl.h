@@ -67,6 +67,7 @@ struct wdl_rma {
     int streaming;              /* the process's ring (stream.h) is in use */
     /* handed over, or copied by the system; puts, gets, by length; the one to be told of next */
     struct wdl_trial trial[2][WDL_MAIL_SIZES], *timed;
+    uint64_t began_ns;          /* the operation being decided about; 0: nobody wants to know */
 };
 
 enum { WDL_STASH_BYTES = 1024 };        /* longer bundles are sent again when the lock is there */

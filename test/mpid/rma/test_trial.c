@@ -1,5 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/trial. */
 #include "mpid/rma/trial.h"
+#include "base/prng.h"
 #include "support/suite.h"
 
 /* Of so many times, how many went way 1, where the ways take so long. */
@@ -15,15 +16,22 @@ static int times(struct wdl_trial *trial, int n, uint64_t first, uint64_t second
     return seconds;
 }
 
+/* How far it is behind the last run's begin, where they are that far apart from end to begin. */
+static int next_after(int i)
+{
+    return i % (WDL_TRIAL_OFTEN + WDL_TRIAL_RUN - 1);
+}
+
 START_TEST(the_first_until_the_other_has_been_tried)
 {
     struct wdl_trial trial = {0};
     ck_assert_int_eq(times(&trial, WDL_TRIAL_AT, 100, 10), 0);
-    ck_assert_int_eq(times(&trial, 1, 100, 10), 1);
+    ck_assert_int_eq(times(&trial, WDL_TRIAL_RUN, 100, 10), WDL_TRIAL_RUN);
     ck_assert_int_eq(times(&trial, WDL_TRIAL_OFTEN, 100, 10), WDL_TRIAL_OFTEN);
     struct wdl_trial silent = {0}; /* nobody says how long it took */
     for (int i = 0; i < 1024; i++)
-        ck_assert_int_eq(wdl_trial_way(&silent), i % WDL_TRIAL_OFTEN == WDL_TRIAL_AT);
+        ck_assert_int_eq(wdl_trial_way(&silent),
+                         i >= WDL_TRIAL_AT && next_after(i - WDL_TRIAL_AT) < WDL_TRIAL_RUN);
 }
 END_TEST
 
@@ -33,8 +41,12 @@ START_TEST(then_the_faster_but_for_few)
     static const struct {
         uint64_t first, second;
         int seconds; /* of 4096, after the first 40 */
-    } cases[] = {{1000, 700, 4096 - 8}, {1000, 400, 4096 - 8}, {700, 1000, 7},
-                 {400, 1000, 7},        {500, 500, 7},         {960, 1000, 7}};
+    } cases[] = {{1000, 700, 4096 - 8 * WDL_TRIAL_RUN},
+                 {1000, 400, 4096 - 8 * WDL_TRIAL_RUN},
+                 {700, 1000, 7 * WDL_TRIAL_RUN},
+                 {400, 1000, 7 * WDL_TRIAL_RUN},
+                 {500, 500, 7 * WDL_TRIAL_RUN},
+                 {960, 1000, 7 * WDL_TRIAL_RUN}};
     for (int i = 0; i < (int) (sizeof(cases) / sizeof(cases[0])); i++) {
         struct wdl_trial trial = {0};
         times(&trial, 40, cases[i].first, cases[i].second);
@@ -86,5 +98,26 @@ START_TEST(one_delay_decides_nothing)
 }
 END_TEST
 
+/* 1 or 4 us, as it happens, and always 1.7. */
+START_TEST(what_is_quick_at_times_is_not_quick)
+{
+    for (int lucky = 0; lucky < 2; lucky++) {
+        struct wdl_trial trial = {0};
+        struct wdl_prng prng;
+        int unlucky = 0;
+        wdl_prng_init(&prng, 3);
+        for (int i = 0; i < 20000; i++) {
+            int way = wdl_trial_way(&trial);
+            uint64_t ns = way != lucky ? 1700 : wdl_prng_chance(&prng, 500) ? 1000 : 4000;
+            if (trial.clock)
+                wdl_trial_took(&trial, way, ns);
+            unlucky += i >= 1000 && way == lucky;
+        }
+        ck_assert_int_le(unlucky, 1000);
+    }
+}
+END_TEST
+
 WDL_SUITE("mpid/rma/trial", the_first_until_the_other_has_been_tried, then_the_faster_but_for_few,
-          time_is_taken_seldom, a_change_is_noticed, one_delay_decides_nothing)
+          time_is_taken_seldom, a_change_is_noticed, one_delay_decides_nothing,
+          what_is_quick_at_times_is_not_quick)
