@@ -151,10 +151,10 @@ static int is_compared(const struct wdl_win *win, const struct wdl_rma_args *arg
 
 static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
-    int size = 0;
-    size_t n = args->remote.bytes / WDL_BATCH_SHORT;
-    for (; n > 1 && size < WDL_MAIL_SIZES - 1; n /= 2)
-        size++;
+    uint64_t n = args->remote.bytes / WDL_BATCH_SHORT;
+    int size = n > 1 ? 63 - __builtin_clzll(n) : 0;
+    if (size > WDL_MAIL_SIZES - 1)
+        size = WDL_MAIL_SIZES - 1;
     return &win->rma->trial[args->kind == WDL_RMA_GET][size];
 }
 

@@ -20,10 +20,11 @@ struct wdl_trial {              /* zeroed at its making */
     uint8_t best, clock;        /* clock: this time the caller is to say how long it takes */
 };
 
-/* The way to go, 0 or 1: the faster one, 0 where that is not known; and now and then the other, four
- * times on end, since what has not been gone of late is slow at first: soon at first, then at
- * distances that double from 32 to 1024 while it is slower. Time is taken (trial->clock) at the last
- * of those, and else at every 8th: two looks at the clock are a tenth of what a short copy takes. */
+/* The way to go, 0 or 1: the faster one, 0 where that is not known; and now and then the other,
+ * four times on end, since what has not been gone of late is slow at first: soon at first, then at
+ * distances that double from 32 to 1024 while it is slower. Time is taken (trial->clock) at the
+ * last of those, and else at every 8th: two looks at the clock are a tenth of what a short copy
+ * takes. */
 int wdl_trial_way(struct wdl_trial *trial);
 /* It took so long. */
 void wdl_trial_took(struct wdl_trial *trial, int way, uint64_t ns);
