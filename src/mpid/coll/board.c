@@ -56,8 +56,7 @@ void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place)
 {
     const struct wdl_coll_shm *shm = run->team->params.shm;
     struct wdl_meet_word *at = place_of(run, run->team->rank, place);
-    if (place == WDL_BOARD_DATA)
-        at->pad[0] = wdl_board_own_length(run) ^ meant(run);
+    at->pad[0] = wdl_board_own_length(run) ^ meant(run);
     /* pairs with the load in wdl_board_seen: the sheet and the memory behind its addresses */
     wdl_meet_come(at, run->stamp);
     run->team->coll->stats.stored++;
@@ -79,9 +78,23 @@ size_t wdl_board_own_length(const struct wdl_run *run)
     return all || run->args.kind == WDL_COLL_REDUCE_SCATTER ? run->shown : run->args.bytes;
 }
 
+size_t wdl_board_length_at(const struct wdl_run *run, int rank, enum wdl_place_on_board place)
+{
+    return place_of(run, rank, place)->pad[0] ^ meant(run);
+}
+
 size_t wdl_board_length(const struct wdl_run *run, int rank)
 {
-    return place_of(run, rank, WDL_BOARD_DATA)->pad[0] ^ meant(run);
+    return wdl_board_length_at(run, rank, WDL_BOARD_DATA);
+}
+
+char *wdl_board_second(const struct wdl_run *run, int rank)
+{
+    size_t bytes = run->args.bytes, first = (bytes + STAMP - 1) & ~(size_t) (STAMP - 1);
+    if (bytes <= LINE - STAMP)
+        return (char *) place_of(run, rank, WDL_BOARD_LAST) + STAMP;
+    return first + bytes <= run->team->params.board_bytes ? wdl_board_sheet(run, rank) + first
+                                                          : NULL;
 }
 
 int wdl_board_means_the_same(const struct wdl_run *run, int rank)

@@ -38,6 +38,11 @@ int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board 
 /* What a rank that has posted DATA says of its length: args.bytes; of all that is shown where
  * parts of it may vary; something else than any length, if it means another collective (fail.h). */
 size_t wdl_board_length(const struct wdl_run *run, int rank);
+/* The same of a rank that has posted there. */
+size_t wdl_board_length_at(const struct wdl_run *run, int rank, enum wdl_place_on_board place);
+/* Room for something else as long as args.bytes, which is on the board, written by its owner before
+ * LAST is posted: beside that, if it fits there. NULL: there is none. */
+char *wdl_board_second(const struct wdl_run *run, int rank);
 int wdl_board_means_the_same(const struct wdl_run *run, int rank);
 size_t wdl_board_own_length(const struct wdl_run *run);
 /* Copy from and to the private memory of a rank that has posted. */

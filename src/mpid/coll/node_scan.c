@@ -1,9 +1,10 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Scans of ranks that share a node (node.h). Of little data each rank folds what those below show.
- * Of much, each makes everybody's results for a part of the vector: the prefixes of the part, one
- * from the other, where the operands are staged; and takes its own from there. Where not all have
- * found room, each folds by itself, in the same order: the same bits.
+ * Scans of ranks that share a node (node.h). Of little data each rank shows its prefix besides its
+ * operand, if that fits the board, and else folds what those below show. Of much, each makes
+ * everybody's results for a part of the vector: the prefixes of the part, one from the other, where
+ * the operands are staged; and takes its own from there. Where not all have found room, each folds
+ * by itself, in the same order: the same bits.
  */
 #include <string.h>
 #include "base/copy.h"
@@ -160,8 +161,82 @@ static int scan_from_below(struct wdl_run *run, struct wdl_car_run *c)
     return wdl_node_apart_end(run);
 }
 
+/* The highest rank below whose prefix is there, if those between have shown their operands: the
+ * lowest rank's operand is its prefix. -1: not yet. */
+static int prefix_below(const struct wdl_run *run)
+{
+    int r = run->team->rank - 1;
+    while (r > 0 && !wdl_board_seen(run, r, WDL_BOARD_LAST)) {
+        if (!wdl_board_seen(run, r, WDL_BOARD_DATA))
+            return -1;
+        r--;
+    }
+    return r > 0 || wdl_board_seen(run, 0, WDL_BOARD_DATA) ? r : -1;
+}
+
+static int all_agree_from(struct wdl_run *run, int from)
+{
+    int same = from == 0 ||
+               wdl_board_length_at(run, from, WDL_BOARD_LAST) == wdl_board_own_length(run);
+    for (int r = from == 0 ? 0 : from + 1; r < run->team->rank && same; r++)
+        same = wdl_node_agrees(run, r) == WDL_OK;
+    return same;
+}
+
+/* right = left op what rank r shows; returns it. */
+static char *join(const struct wdl_run *run, const char *left, int r, char *right)
+{
+    const struct wdl_coll_op *op = &run->args.op;
+    memcpy(right, wdl_board_sheet(run, r), run->args.bytes);
+    op->fn(op->ctx, left, right, run->args.bytes / op->elem_bytes);
+    return right;
+}
+
+/* From the left, so that the bits are the same however many prefixes were there. Our own goes to
+ * our board, for those above. */
+static void join_all(struct wdl_run *run, int from)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int me = run->team->rank;
+    char *own = wdl_board_second(run, me), *dst = a->dst;
+    const char *left = from == 0 ? wdl_board_sheet(run, 0) : wdl_board_second(run, from);
+    for (int r = from + 1; r < me; r++)
+        left = join(run, left, r, left == dst ? own : dst);
+    if (left == own || (a->flags & WDL_COLL_EXCLUSIVE && left != dst)) {
+        memcpy(dst, left, a->bytes);
+        left = dst;
+    }
+    if (a->flags & WDL_COLL_EXCLUSIVE && me == run->team->size - 1)
+        return;
+    join(run, left, me, own);
+    if (!(a->flags & WDL_COLL_EXCLUSIVE))
+        memcpy(dst, own, a->bytes);
+}
+
+/* Each takes the prefix of the rank below, if that has come so far, and else of one further down
+ * and what those between show: who runs one after the other reads one board, and who comes last
+ * waits for nobody's turn. */
+static int join_below(struct wdl_run *run)
+{
+    int me = run->team->rank, from;
+    if (me == 0) {
+        if (!(run->args.flags & WDL_COLL_EXCLUSIVE) && run->args.dst != run->args.src)
+            memcpy(run->args.dst, run->args.src, run->args.bytes);
+        return WDL_OK;
+    }
+    from = prefix_below(run);
+    if (from < 0)
+        return WDL_AGAIN;
+    if (!all_agree_from(run, from))
+        return wdl_node_note(run, WDL_ERR_TRUNCATE);
+    join_all(run, from);
+    return me < run->team->size - 1 ? wdl_node_post(run, WDL_BOARD_LAST) : WDL_OK;
+}
+
 static int scan_little(struct wdl_run *run, struct wdl_car_run *c)
 {
+    if (run->args.bytes > 0 && wdl_board_second(run, run->team->rank))
+        WDL_NODE_STEP(c, 1, join_below(run));
     WDL_NODE_STEP(c, 1, wdl_node_prefix(run, c));
     /* one below may believe that we fetch from it */
     return run->status == WDL_OK ? WDL_OK : wdl_node_post(run, WDL_BOARD_DONE);
