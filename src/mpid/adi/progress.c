@@ -110,6 +110,8 @@ static void give_away(void)
      * as MPICH is configured by default. */
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     sched_yield();
+    if (wdl_adi.spin_polls == 0 && ++wdl_adi.offers % OFFERS_PER_POLL == 0)
+        wdl_adi_spread_look();
 }
 
 /* Of what is told by memory nobody wakes us up. Who sleeps an eighth of what it has waited is late
