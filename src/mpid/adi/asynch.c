@@ -121,7 +121,7 @@ static void *serve_all(void *arg)
         struct pollfd fds[] = { {.fd = asynch->bell,.events = POLLIN},
             {.fd = fd,.events = POLLIN}     /* -1: none */
         };
-        look_us = polls ? MPL_MIN(2 * look_us, most_us) : LOOK_US;
+        look_us = !polls ? LOOK_US : look_us < most_us ? 2 * look_us : most_us;
         struct timespec look = {.tv_nsec = look_us * 1000L }, sleep = {.tv_nsec =
                 SLEEP_MS * 1000000L
         };

@@ -6,8 +6,11 @@
  * for the thread sanitizer to judge (maint/check --setup tsan): the network, the process, and what
  * its handlers change are plain memory.
  */
+#include <dirent.h>
 #include <poll.h>
 #include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
@@ -290,6 +293,58 @@ START_TEST(with_a_program_of_several_threads)
 }
 END_TEST
 
+/* How often the process's other threads have gone to sleep. */
+static long others_slept(void)
+{
+    char path[64 + 256], line[128];
+    struct dirent *entry;
+    long sum = 0, n;
+    DIR *tasks = opendir("/proc/self/task");
+    must(tasks);
+    while ((entry = readdir(tasks))) {
+        if (atoi(entry->d_name) == 0 || atoi(entry->d_name) == getpid())
+            continue;
+        snprintf(path, sizeof path, "/proc/self/task/%s/status", entry->d_name);
+        FILE *status = fopen(path, "r");
+        while (status && fgets(line, sizeof line, status))
+            if (sscanf(line, "voluntary_ctxt_switches: %ld", &n) == 1)
+                sum += n;
+        if (status)
+            fclose(status);
+    }
+    closedir(tasks);
+    return sum;
+}
+
+/* Where processes outnumber processors: every 8 ms, not every millisecond, once the program has
+ * polled for a while (oftener at times, where this test must wait for a processor); and what comes
+ * when it computes is served all the same. */
+START_TEST(among_many_it_looks_seldom)
+{
+    enum { A_SECOND = 333 };
+    begin(MPIR_CVAR_WINDLASS_PROGRESS_THREAD_auto, 1);
+    wdl_adi.memory_offers = 8;
+    win_create(0);
+    int n = 0;
+    double start = now_s(), settled = start + 0.1, seconds;
+    while (now_s() < settled) {
+        message();
+        wait_in_mpi(++n);
+    }
+    start = now_s();
+    long slept = others_slept();
+    while ((seconds = now_s() - start) < 0.4) {
+        message();
+        wait_in_mpi(++n);
+    }
+    ck_assert_int_le(others_slept() - slept, (long) (seconds * A_SECOND));
+    message();
+    ck_assert(compute(n + 1, LONG_S));
+    win_free(0);
+    end();
+}
+END_TEST
+
 /* MPI_Finalize with a window that is still there: the thread serves nobody any more. */
 START_TEST(finalize_stops_it)
 {
@@ -338,4 +393,5 @@ START_TEST(who_wants_it)
 END_TEST
 
 WDL_SUITE("adi/asynch", it_serves_while_there_is_a_window, the_program_and_the_thread_take_turns,
-          with_a_program_of_several_threads, finalize_stops_it, who_wants_it)
+          with_a_program_of_several_threads, among_many_it_looks_seldom, finalize_stops_it,
+          who_wants_it)
