@@ -85,6 +85,7 @@ windlass_core_sources = \
     %D%/mpid/rma/net.c \
     %D%/mpid/rma/op.c \
     %D%/mpid/rma/op_issue.c \
+    %D%/mpid/rma/outside.c \
     %D%/mpid/rma/passive.c \
     %D%/mpid/rma/pscw.c \
     %D%/mpid/rma/region.c \

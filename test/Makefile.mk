@@ -66,6 +66,7 @@ unit_tests =                            \
     test/mpid/rma/test_net              \
     test/mpid/rma/test_op               \
     test/mpid/rma/test_op_issue         \
+    test/mpid/rma/test_outside          \
     test/mpid/rma/test_passive          \
     test/mpid/rma/test_pscw             \
     test/mpid/rma/test_region           \

@@ -115,11 +115,13 @@ static int accumulate_locked(const struct wdl_domain *d, enum wdl_rop op,
         set |= wdl_stripes_of(target[i].base, target[i].bytes);
         bytes += target[i].bytes;
     }
-    if (d->node_count > 1 && wdl_stripes_lock(d->control, set) != WDL_OK)
+    int shared = d->node_count > 1 && !d->alone;
+    wdl_assert(!d->outside);
+    if (shared && wdl_stripes_lock(d->control, set) != WDL_OK)
         return WDL_AGAIN;
     for (size_t done = 0; done + el->packed_bytes <= bytes; done += el->packed_bytes)
         element_locked(d->host, el, op, &c, in ? in + done : NULL, out ? out + done : NULL);
-    if (d->node_count > 1)
+    if (shared)
         wdl_stripes_unlock(d->control, set);
     return WDL_OK;
 }
@@ -129,6 +131,49 @@ static int accumulate_locked(const struct wdl_domain *d, enum wdl_rop op,
 static int is_aligned(const struct wdl_element *el, const void *target)
 {
     return ((uintptr_t) target & (el->packed_bytes - 1)) == 0;
+}
+
+/* Plain loops in a region: where nobody else maps it others need only see that we are in it. */
+static int plain_begin(const struct wdl_domain *d, int region)
+{
+    return d->alone ? wdl_short_begin(d->own, d->control, d->rank, region) :
+        wdl_bulk_begin(d, region);
+}
+
+static void plain_end(const struct wdl_domain *d, int region)
+{
+    if (d->alone)
+        wdl_short_end(d->own);
+    else
+        wdl_bulk_end(d, region);
+}
+
+static int outside_copy(const struct wdl_domain *d, int to_rank, char *here, char *there,
+                        size_t bytes)
+{
+    struct wdl_piece local = {here, bytes}, remote = {there, bytes};
+    return d->outside->copy(d->outside->ctx, d->rank, to_rank, &local, 1, &remote, 1);
+}
+
+/* One stretch within one region of memory that is not mapped here. */
+static int stretch_outside(const struct wdl_domain *d, const struct wdl_kernel *kernel,
+                           const struct wdl_kernel_call *call, char *target, const char *in,
+                           char *out, size_t n)
+{
+    int region = wdl_region_of(d, target), status = WDL_OK;
+    char *stage = d->outside->stage;
+    size_t bytes = n * call->element->packed_bytes;
+    if (wdl_bulk_begin(d, region) != WDL_OK)
+        return WDL_AGAIN;
+    if (call->op != WDL_ROP_REPLACE || out)
+        status = outside_copy(d, 0, stage, target, bytes);
+    if (status == WDL_OK) {
+        kernel->plain(call, stage, in, out, n);
+        if (call->op != WDL_ROP_NO_OP)
+            status = outside_copy(d, 1, stage, target, bytes);
+    }
+    wdl_bulk_end(d, region);
+    return status;
 }
 
 /* One stretch within one region. */
@@ -141,11 +186,13 @@ static int stretch_update(const struct wdl_domain *d, const struct wdl_kernel *k
         kernel->plain(call, target, in, out, n);
         return WDL_OK;
     }
-    if (wdl_is_bulk(call->element, call->op, n) && !network) {
-        if (wdl_bulk_begin(d, region) != WDL_OK)
+    if (d->outside)
+        return stretch_outside(d, kernel, call, target, in, out, n);
+    if ((d->alone || wdl_is_bulk(call->element, call->op, n)) && !network) {
+        if (plain_begin(d, region) != WDL_OK)
             return WDL_AGAIN;
         kernel->plain(call, target, in, out, n);
-        wdl_bulk_end(d, region);
+        plain_end(d, region);
         return WDL_OK;
     }
     if (wdl_short_begin(d->own, d->control, d->rank, region) != WDL_OK)
@@ -200,7 +247,7 @@ static int pieces_together(const struct wdl_domain *d, const struct wdl_kernel_c
 {
     size_t bytes = 0, size = call->element->packed_bytes;      /* a power of two */
     int n = 0, region = wdl_region_of(d, piece->base);
-    if (d->node_count == 1 || npieces == 1 || wdl_net_has(d->network, call->element))
+    if (d->node_count == 1 || npieces == 1 || d->outside || wdl_net_has(d->network, call->element))
         return 0;
     for (; n < npieces; n++) {
         const struct wdl_piece *p = &piece[n];
@@ -230,7 +277,7 @@ static int pieces_update(const struct wdl_domain *d, const struct wdl_kernel *ke
                          int npieces, const char *in, char *out, size_t *done)
 {
     int region = wdl_region_of(d, piece->base);
-    if (wdl_bulk_begin(d, region) != WDL_OK)
+    if (plain_begin(d, region) != WDL_OK)
         return WDL_AGAIN;
     size_t size = call->element->packed_bytes, stride = 0;
     for (int i = 0, run; i < npieces; i++) {
@@ -245,7 +292,7 @@ static int pieces_update(const struct wdl_domain *d, const struct wdl_kernel *ke
                       piece[i].bytes / size);
         *done += piece[i].bytes;
     }
-    wdl_bulk_end(d, region);
+    plain_end(d, region);
     return WDL_OK;
 }
 
@@ -302,7 +349,7 @@ static int rows_update(const struct wdl_domain *d, const struct wdl_kernel *kern
     char *at = target->base + row * stride;
     const char *from = in->base + (int64_t) row * in->stride;
     int region = wdl_region_of(d, at);
-    if (d->node_count > 1 && wdl_bulk_begin(d, region) != WDL_OK)
+    if (d->node_count > 1 && plain_begin(d, region) != WDL_OK)
         return WDL_AGAIN;
     if (each == 1 && kernel->rows)
         kernel->rows(at, stride, from, (size_t) in->stride, n);
@@ -310,7 +357,7 @@ static int rows_update(const struct wdl_domain *d, const struct wdl_kernel *kern
         for (size_t i = 0; i < n; i++)
             kernel->plain(call, at + i * stride, from + (int64_t) i * in->stride, NULL, each);
     if (d->node_count > 1)
-        wdl_bulk_end(d, region);
+        plain_end(d, region);
     return WDL_OK;
 }
 
@@ -349,6 +396,27 @@ static void swap_where_equal(const struct wdl_element *el, void *target, const v
         memcpy(target, value, el->packed_bytes);
 }
 
+/* The same from outside. */
+static int swap_outside(const struct wdl_domain *d, const struct wdl_element *el, void *target,
+                        const void *compare, const void *value, void *result)
+{
+    _Alignas(8) char now[8], before[8];
+    int region = wdl_region_of(d, target);
+    wdl_assert(wdl_kernel_has(el) && is_aligned(el, target));
+    if (wdl_bulk_begin(d, region) != WDL_OK)
+        return WDL_AGAIN;
+    int status = outside_copy(d, 0, now, target, el->packed_bytes);
+    if (status == WDL_OK) {
+        swap_where_equal(el, now, compare, value, before);
+        if (memcmp(before, compare, el->packed_bytes) == 0)
+            status = outside_copy(d, 1, now, target, el->packed_bytes);
+    }
+    wdl_bulk_end(d, region);
+    if (status == WDL_OK)
+        memcpy(result, before, el->packed_bytes);
+    return status;
+}
+
 int wdl_compare_swap(const struct wdl_domain *d, const struct wdl_element *el, void *target,
                      const void *compare, const void *value, void *result)
 {
@@ -356,6 +424,8 @@ int wdl_compare_swap(const struct wdl_domain *d, const struct wdl_element *el, v
         swap_where_equal(el, target, compare, value, result);
         return WDL_OK;
     }
+    if (d->outside)
+        return swap_outside(d, el, target, compare, value, result);
     if (wdl_kernel_has(el) && is_aligned(el, target)) {
         if (wdl_short_begin(d->own, d->control, d->rank, wdl_region_of(d, target)) != WDL_OK)
             return WDL_AGAIN;

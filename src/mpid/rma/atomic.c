@@ -44,11 +44,6 @@ static enum wdl_nm_atomic atomic_of(const struct wdl_rma_args *args)
     }
 }
 
-static size_t bytes_of(const struct wdl_rma_args *args)
-{
-    return args->kind == WDL_RMA_CAS ? args->element.packed_bytes : args->remote.bytes;
-}
-
 /* Is it one for the network? Fills *job. */
 static int job_make(const struct wdl_win *win, const struct wdl_rma_args *args, struct job *job)
 {
@@ -57,7 +52,7 @@ static int job_make(const struct wdl_win *win, const struct wdl_rma_args *args, 
     job->op = atomic_of(args);
     job->size = args->element.packed_bytes;
     if (!wdl_net_has(win->net_sizes, &args->element) || job->op == WDL_NM_ATOMIC_COUNT ||
-        bytes_of(args) > ELEMENTS * job->size || !args->remote.contig ||
+        wdl_args_bytes(args) > ELEMENTS * job->size || !args->remote.contig ||
         (gives && !args->origin.contig) || (fetches && !args->result.contig) ||
         (fetches && args->request))
         return 0;
@@ -123,7 +118,7 @@ static int begin(struct wdl_target *t, const struct wdl_key *key, struct wdl_rma
 {
     struct wdl_nm *nm = t->win->proc->nm;
     int peer = t->win->params.peer_of(t->win->params.ctx, t->rank);
-    while (args->done < bytes_of(args)) {
+    while (args->done < wdl_args_bytes(args)) {
         size_t i = args->done;
         uint64_t remote = key->base + (uint64_t) at + i;
         int status = nm->ops->atomic(nm, peer, job->op, job->size,

@@ -257,12 +257,13 @@ int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
         wdl_mail_visit(win, control);
     switch (way_of(win, args)) {
         case BY_MESSAGE:
-            return WDL_ERR_UNSUPPORTED;
+            return wdl_mail_not_handed(win, WDL_ERR_UNSUPPORTED);
         case BY_SPAN:
             status = copy_span(win, args, at);
             /* what lies between the pieces need not be memory at all */
-            return status == WDL_ERR_RANGE ? copy_stream(win, args, at) : status;
+            status = status == WDL_ERR_RANGE ? copy_stream(win, args, at) : status;
+            return wdl_mail_not_handed(win, status);
         default:
-            return wdl_mail_other_way(win, args, at, copy_stream);
+            return wdl_mail_not_handed(win, copy_stream(win, args, at));
     }
 }

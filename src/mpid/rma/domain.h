@@ -20,8 +20,11 @@
  * Everything else (wide types, unaligned elements) is updated under element locks: stripes of 64
  * bytes of address within a page, always taken in ascending order (seed 004).
  *
- * Memory that only its own process updates (node_count 1) needs none of this. Elements that the
- * network updates, too, are updated by atomic instructions alone: it announces nothing.
+ * Memory that no other process maps (`alone`) its own process updates plainly, having announced the
+ * region. The others of its node come from outside: they close the region, read, fold and write
+ * what they update by the host's copy (outside.c), and leave elements without an instruction to its
+ * process. Memory that has no other process on its node (node_count 1) needs none of this. Elements
+ * that the network updates, too, are updated by atomic instructions alone: it announces nothing.
  *
  * Invariants:
  *  1. A process announces at most one region at a time, and none while it closes one.
@@ -39,14 +42,24 @@ enum { WDL_BULK_LOOK = 1024 };  /* short updates with a barrier from one look to
 /* region r: the bytes [n * 64 KiB, (n + 1) * 64 KiB) from base with n % WDL_WIN_REGIONS == r */
 #define WDL_REGION_BYTES 65536
 
+struct wdl_outside {            /* memory that is not mapped here, through the host's copy */
+    /* as params.copy of a window (win.h) */
+    int (*copy) (void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
+                 struct wdl_piece *remote, int nremote);
+    void *ctx;
+    char *stage;                /* WDL_REGION_BYTES, where it is folded */
+};
+
 struct wdl_domain {
     const struct wdl_host *host;
     int rank;                   /* whose memory it is */
-    const char *base;           /* where it is mapped here; regions count from it */
+    const char *base;           /* where it is mapped here, or there; regions count from it */
     struct wdl_win_control *control;    /* that rank's */
     struct wdl_win_control *own;        /* this process's */
     struct wdl_win_control *node;       /* all of the node's, an array */
     int node_count;
+    int alone;                  /* only the rank's own process maps the memory */
+    const struct wdl_outside *outside;  /* this is another one: all addresses are that one's */
     int network;                /* sizes of elements the network updates, too (net.h) */
 };
 

@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Short operations handed over in
  * memory a node shares (mailbox.h). */
 #include <string.h>
+#include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/stream.h"
 #include "mpid/rma/win_impl.h"
@@ -35,12 +36,6 @@ struct wdl_mail *wdl_mail_get(const struct wdl_win *win, struct wdl_win_control 
     return own_cells(win) || mail_swap(mail, WDL_MAIL_FREE, WDL_MAIL_FILLING) ? mail : NULL;
 }
 
-/* Of the target's memory. */
-static size_t bytes_of(const struct wdl_rma_args *args)
-{
-    return args->kind == WDL_RMA_CAS ? args->element.packed_bytes : args->remote.bytes;
-}
-
 /* Is all there is to it in one piece, and has room? */
 static int fits(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
@@ -49,7 +44,7 @@ static int fits(const struct wdl_win *win, const struct wdl_rma_args *args)
         [WDL_RMA_GET_ACC] = WDL_MAIL_AREA / 2, [WDL_RMA_CAS] = WDL_MAIL_BYTES / 2
     };
     const struct wdl_buf *remote = &args->remote, *in = &args->origin, *out = &args->result;
-    size_t bytes = bytes_of(args);
+    size_t bytes = wdl_args_bytes(args);
     int reads = args->kind == WDL_RMA_GET_ACC || args->kind == WDL_RMA_CAS;
     if (args->kind == WDL_RMA_GET_ACC && args->op == WDL_ROP_NO_OP)
         in = out;
@@ -127,7 +122,7 @@ static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct 
     mail->origin = (uint32_t) win->params.rank;
     mail->kind = (uint8_t) args->kind;
     mail->rop = (uint8_t) args->op;
-    mail->bytes = (uint32_t) bytes_of(args);
+    mail->bytes = (uint32_t) wdl_args_bytes(args);
     mail->host_type = args->element.host_type;
     mail->disp = args->disp;
     if (args->kind == WDL_RMA_CAS) {
@@ -139,14 +134,15 @@ static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct 
     }
 }
 
-/* Longer puts and gets go to a target that is there by way of shared memory, or the system copies
+/* Longer operations go to a target that is there by way of shared memory, or the system copies
  * them: twice and close, or once, with every page looked up. Which is faster differs between
  * machines. */
 enum { MAIL, SYSTEM };
 
 static int is_compared(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
-    return args->kind <= WDL_RMA_GET && args->remote.bytes > WDL_BATCH_SHORT && win->params.copy;
+    return args->kind <= WDL_RMA_GET_ACC && args->remote.bytes > WDL_BATCH_SHORT &&
+           win->params.copy;
 }
 
 static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rma_args *args)
@@ -155,7 +151,7 @@ static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rm
     int size = n > 1 ? 63 - __builtin_clzll(n) : 0;
     if (size > WDL_MAIL_SIZES - 1)
         size = WDL_MAIL_SIZES - 1;
-    return &win->rma->trial[args->kind == WDL_RMA_GET][size];
+    return &win->rma->trial[args->kind][size];
 }
 
 static uint64_t now_ns(const struct wdl_win *win)
@@ -182,16 +178,12 @@ int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
     return 0;
 }
 
-int wdl_mail_other_way(struct wdl_win *win, const struct wdl_rma_args *args, uint64_t at,
-                       int (*copy)(struct wdl_win *win, const struct wdl_rma_args *args,
-                                   uint64_t at))
+int wdl_mail_not_handed(struct wdl_win *win, int status)
 {
     struct wdl_trial *trial = win->rma->timed;
-    uint64_t began = trial ? win->rma->began_ns : 0;
     win->rma->timed = NULL;
-    int status = copy(win, args, at);
-    if (began && status == WDL_OK)
-        wdl_trial_took(trial, SYSTEM, now_ns(win) - began);
+    if (trial && win->rma->began_ns && status == WDL_OK)
+        wdl_trial_took(trial, SYSTEM, now_ns(win) - win->rma->began_ns);
     return status;
 }
 
@@ -225,13 +217,13 @@ static void answered(struct wdl_win *win)
     const struct wdl_buf *into = args->kind == WDL_RMA_GET ? &args->origin : &args->result;
     int status = mail->status < WDL_STATUS_COUNT ? mail->status : WDL_ERR_PROTO;
     int stream = box->stream != NULL;
+    size_t bytes = wdl_args_bytes(args);
     if (stream && status == WDL_OK && !wdl_stream_is_through(win))
         status = WDL_ERR_PROTO;
     if (status == WDL_OK && stream && args->kind == WDL_RMA_GET_ACC)
         wdl_stream_move(win);   /* the last results */
     if (status == WDL_OK && !stream && args->kind != WDL_RMA_PUT && args->kind != WDL_RMA_ACC)
-        memcpy((char *) into->addr + into->lo, data_of(mail, bytes_of(args), own_control(win)),
-               bytes_of(args));
+        memcpy((char *) into->addr + into->lo, data_of(mail, bytes, own_control(win)), bytes);
     if (!own_cells(win))
         mail_put(mail, WDL_MAIL_FREE);
     if (stream && status != WDL_OK && !wdl_stream_has_folded(win)) {
@@ -322,16 +314,19 @@ int wdl_mailbox_settle(struct wdl_win *win)
 /* Does it gain by company: a call of the system, or a message, for many? */
 static int is_better_together(const struct wdl_rma_args *args)
 {
-    return bytes_of(args) <= WDL_BATCH_SHORT;
+    return wdl_args_bytes(args) <= WDL_BATCH_SHORT;
 }
 
-int wdl_mailbox_clear(struct wdl_win *win)
+int wdl_mailbox_clear(struct wdl_win *win, const struct wdl_rma_args *next)
 {
     struct wdl_mailbox *box = &win->mailbox;
     int status = wdl_mailbox_settle(win);
     if (status == WDL_AGAIN && box->mail && is_better_together(&box->args) &&
-        withdraw(win))
+        withdraw(win)) {
+        if (is_better_together(next))
+            box->run = 2;
         return begin_again(win);
+    }
     return status;
 }
 
@@ -393,32 +388,32 @@ int wdl_mail_element(const struct wdl_win *win, uint32_t host_type, struct wdl_e
            host->ops->element(host->ctx, host_type, el_out) && wdl_kernel_has(el_out);
 }
 
-/* Elements of memory that this process alone updates; data: of a long operation, and the answer's
- * place. */
-static int update(const struct wdl_win *win, const struct wdl_mail *mail, char *at, char *data)
+/* Elements of memory that no other process maps; data: of a long operation, and the answer's place.
+ * *done: as in wdl_accumulate. */
+static int update(const struct wdl_win *win, const struct wdl_mail *mail, char *at, char *data,
+                  size_t *done)
 {
     const struct wdl_host *host = &win->proc->host;
+    struct wdl_piece one = {at, mail->bytes};
     struct wdl_element el;
+    struct wdl_domain domain;
     if (!wdl_mail_element(win, mail->host_type, &el) || mail->bytes == 0 ||
         mail->bytes % el.packed_bytes != 0 || (uintptr_t) at % el.packed_bytes != 0)
         return WDL_ERR_UNSUPPORTED;
-    if (mail->kind == WDL_RMA_CAS) {
-        if (mail->bytes != el.packed_bytes)
-            return WDL_ERR_UNSUPPORTED;
-        wdl_kernel_compare_swap(mail->bytes, at, mail->data, mail->data + mail->bytes, data);
-        return WDL_OK;
-    }
-    if (mail->rop >= WDL_ROP_COUNT || !host->ops->op_valid(host->ctx, mail->host_type, mail->rop))
+    wdl_win_domain(win, win->params.rank, win->params.base, own_control(win), &domain);
+    if (mail->kind == WDL_RMA_CAS && mail->bytes == el.packed_bytes)
+        return wdl_compare_swap(&domain, &el, at, mail->data, mail->data + mail->bytes, data);
+    if (mail->kind == WDL_RMA_CAS || mail->rop >= WDL_ROP_COUNT ||
+        !host->ops->op_valid(host->ctx, mail->host_type, mail->rop))
         return WDL_ERR_UNSUPPORTED;
-    const struct wdl_kernel_call call = {host, &el, mail->rop};
     const char *in = mail->bytes > WDL_MAIL_BYTES ? data + payload_at(mail) : mail->data;
-    wdl_kernel_find(&el, mail->rop)->plain(&call, at, in, mail->kind == WDL_RMA_ACC ? NULL : data,
-                                           mail->bytes / el.packed_bytes);
-    return WDL_OK;
+    return wdl_accumulate(&domain, mail->rop, &el, &one, 1, in,
+                          mail->kind == WDL_RMA_ACC ? NULL : data, done);
 }
 
-/* What most operations are, without a packet: WDL_OK, or ERR_UNSUPPORTED. */
-static int serve_short(const struct wdl_win *win, const struct wdl_mail *mail, char *data)
+/* What most operations are, without a packet: WDL_OK, WDL_AGAIN, or ERR_UNSUPPORTED. */
+static int serve_short(const struct wdl_win *win, const struct wdl_mail *mail, char *data,
+                       size_t *done)
 {
     char *at = place_of(win, mail);
     if (!at)
@@ -433,7 +428,7 @@ static int serve_short(const struct wdl_win *win, const struct wdl_mail *mail, c
         case WDL_RMA_ACC:
         case WDL_RMA_GET_ACC:
         case WDL_RMA_CAS:
-            return update(win, mail, at, data);
+            return update(win, mail, at, data, done);
         default:
             return WDL_ERR_UNSUPPORTED;
     }
@@ -489,14 +484,18 @@ static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
     if (!origin)
         return WDL_ERR_PROTO;
     char *data = data_of(mail, asked.bytes, origin);
-    if (*done == 0 && serve_short(win, &asked, data) == WDL_OK)
-        return WDL_OK;
+    size_t before = *done;
+    int status = serve_short(win, &asked, data, done);
+    if (status != WDL_ERR_UNSUPPORTED)
+        return status;
     if (data != mail->data)
         return serve_whole(win, &asked, data + payload_at(&asked), data - sizeof(struct wdl_pkt),
                            done);
-    int status = serve_whole(win, &asked, asked.data, room, done);
-    if (status == WDL_OK && asked.kind != WDL_RMA_PUT && asked.kind != WDL_RMA_ACC)
-        memcpy(data, room + sizeof(struct wdl_pkt), asked.bytes);
+    status = serve_whole(win, &asked, asked.data, room, done);
+    /* what is done of one that goes on later: its old values take the operands' places */
+    size_t upto = status == WDL_OK ? asked.bytes : status == WDL_AGAIN ? *done : before;
+    if (asked.kind != WDL_RMA_PUT && asked.kind != WDL_RMA_ACC)
+        memcpy(data + before, room + sizeof(struct wdl_pkt) + before, upto - before);
     return status;
 }
 

@@ -69,17 +69,16 @@ void wdl_mailbox_close(struct wdl_win *win);
  * control: the target's; t: its element, or NULL. */
 int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                    struct wdl_win_control *control);
-/* Is a put or get to a target that is there to be handed over, by what such ones took? If not, it
- * is copied by _other_way, which calls `copy` and sees how long that takes. */
+/* Is an operation on a target that is there to be handed over, by what such ones took? If not, the
+ * system copies it, and _not_handed is told when that is over (and with what status, which it
+ * returns): it sees how long it took. */
 int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args);
-int wdl_mail_other_way(struct wdl_win *win, const struct wdl_rma_args *args, uint64_t at,
-                       int (*copy) (struct wdl_win * win, const struct wdl_rma_args * args,
-                                    uint64_t at));
+int wdl_mail_not_handed(struct wdl_win *win, int status);
 /* WDL_OK when nothing is under way; else WDL_AGAIN. Failures are the window's (wdl_win_fail).
  * (wdl_mailbox_sync in win_impl.h asks first.) */
 int wdl_mailbox_settle(struct wdl_win *win);
-/* The same at once, where nobody has taken it. */
-int wdl_mailbox_clear(struct wdl_win *win);
+/* The same at once, where nobody has taken it, since another comes. */
+int wdl_mailbox_clear(struct wdl_win *win, const struct wdl_rma_args *next);
 /* Serve the window's own: for calls that wait by looking at memory alone. How much was done. */
 int wdl_mailbox_serve(struct wdl_win *win);
 /* Serve all windows' mailboxes and settle what is under way; how much was done. */

@@ -117,6 +117,15 @@ static int accumulate(struct wdl_win *win, struct wdl_rma_args *args, char *base
     return WDL_OK;
 }
 
+int wdl_update_op(struct wdl_win *win, struct wdl_rma_args *args, char *at,
+                  const struct wdl_domain *domain)
+{
+    if (args->kind != WDL_RMA_CAS)
+        return accumulate(win, args, at, domain);
+    return wdl_compare_swap(domain, &args->element, at + args->remote.lo, args->compare,
+                            args->origin.addr, args->result.addr);
+}
+
 int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
                   struct wdl_win_control *control, int64_t disp_unit)
 {
@@ -132,13 +141,9 @@ int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
             wdl_mapped_copy(win->rma, &args->remote, at, &args->origin, args->origin.addr,
                             args->remote.bytes);
             return WDL_OK;
-        case WDL_RMA_CAS:
-            wdl_win_domain(win, args->target, base, control, &domain);
-            return wdl_compare_swap(&domain, &args->element, at + args->remote.lo, args->compare,
-                                    args->origin.addr, args->result.addr);
         default:
             wdl_win_domain(win, args->target, base, control, &domain);
-            return accumulate(win, args, at, &domain);
+            return wdl_update_op(win, args, at, &domain);
     }
 }
 

@@ -135,7 +135,7 @@ static int op_enqueue(struct wdl_win *win, const struct wdl_rma_args *args, stru
     if (!op)
         return WDL_AGAIN;
     op->args = *args;
-    op->total = args->kind == WDL_RMA_CAS ? args->element.packed_bytes : args->remote.bytes;
+    op->total = wdl_args_bytes(args);
     if (op_name_type(op) != WDL_OK) {
         wdl_pool_put(op);
         return WDL_ERR_NOMEM;
@@ -240,7 +240,7 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
             host->ops->request_complete(host->ctx, args->request, WDL_OK);
         return WDL_OK;
     }
-    if (win->mailbox.on && wdl_mailbox_under_way(win) && wdl_mailbox_clear(win) != WDL_OK)
+    if (win->mailbox.on && wdl_mailbox_under_way(win) && wdl_mailbox_clear(win, args) != WDL_OK)
         return WDL_AGAIN;
     char *base = win->params.map(win->params.ctx, args->target, &control);
     int mapped = base != NULL, dynamic = win->params.flavor == WDL_WIN_DYNAMIC;
@@ -254,11 +254,16 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
         if (status != WDL_OK)
             return status;
     }
-    if (win->mailbox.on && control && !mapped &&
+    if (win->mailbox.on && control && !mapped && args->done == 0 &&
         (wdl_mailbox_op(win, args, t, control) == WDL_OK ||
          wdl_stream_fold(win, args, t, control) == WDL_OK))
         return WDL_OK;
     int copied = !mapped && control && win->params.copy && args->kind <= WDL_RMA_GET;
+    if (!mapped && control && args->kind >= WDL_RMA_ACC) {
+        status = wdl_outside_op(win, args, t, control, &info);
+        if (status != WDL_ERR_UNSUPPORTED)
+            return status;
+    }
     if (!copied && wdl_batches_run(win, args->target) != WDL_OK)
         return WDL_AGAIN;
     if (!mapped && !copied) {

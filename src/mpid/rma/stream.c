@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Long operations through a ring of
  * shared memory (stream.h). */
 #include "base/copy.h"
+#include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/stream.h"
 #include "mpid/rma/win_impl.h"
@@ -75,16 +76,22 @@ static int fill(const struct side *side, uint64_t freed)
 struct way {
     const struct wdl_kernel_call *fold; /* NULL: into memory */
     int gets;
+    const struct wdl_domain *domain;    /* of that memory */
 };
 
-static void take(const struct way *way, char *to, char *from, uint64_t bytes)
+/* How many were taken: fewer where somebody else is in that memory. */
+static uint64_t take(const struct way *way, char *to, char *from, uint64_t bytes)
 {
     const struct wdl_kernel_call *call = way->fold;
-    if (call)
-        wdl_kernel_find(call->element, call->op)->plain(call, to, from, way->gets ? from : NULL,
-                                                        bytes / call->element->packed_bytes);
-    else
+    struct wdl_piece one = {to, bytes};
+    size_t done = 0;
+    if (!call) {
         wdl_copy_wide(to, from, bytes);
+        return bytes;
+    }
+    (void) wdl_accumulate(way->domain, call->op, call->element, &one, 1, from,
+                          way->gets ? from : NULL, &done);
+    return done;
 }
 
 /* Out of the ring, whole elements: WDL_OK: all bytes are, AGAIN: so many looks found nothing. */
@@ -106,10 +113,12 @@ static int empty(const struct side *side, const struct way *way, int looks)
         uint64_t n = least(part_at(at, PART_MAX * 8), there) / unit * unit;
         if (n == 0)     /* an element would lie on both sides of the ring's end */
             return WDL_ERR_PROTO;
-        take(way, side->memory + done, s->ring + at % WDL_STREAM_BYTES, n);
-        at += n;
-        done += n;
+        uint64_t taken = take(way, side->memory + done, s->ring + at % WDL_STREAM_BYTES, n);
+        at += taken;
+        done += taken;
         tell(&s->emptied, at);
+        if (taken < n)
+            return WDL_AGAIN;
     }
     return WDL_OK;
 }
@@ -281,7 +290,11 @@ static int fold(const struct wdl_win *win, const struct wdl_mail *asked, const s
         side->begin % el.packed_bytes != 0)
         return WDL_ERR_UNSUPPORTED;
     const struct wdl_kernel_call call = {host, &el, asked->rop};
-    return empty(side, &(struct way){&call, asked->bytes != 0}, LOOKS);
+    struct wdl_domain domain;
+    wdl_win_domain(win, win->params.rank,
+                   win->params.flavor == WDL_WIN_DYNAMIC ? NULL : win->params.base,
+                   &win->params.node[win->params.node_index], &domain);
+    return empty(side, &(struct way){&call, asked->bytes != 0, &domain}, LOOKS);
 }
 
 int wdl_stream_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *moved)

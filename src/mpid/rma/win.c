@@ -224,9 +224,10 @@ void wdl_win_domain(const struct wdl_win *win, int rank, const char *base,
     out->control = control;
     out->own = &params->node[params->node_index];
     out->node = params->node;
+    out->node_count = params->node_count;
+    out->alone = !params->mapped_any;
+    out->outside = NULL;
     out->network = win->net_sizes;
-    /* memory nobody else maps has one updater: its own process */
-    out->node_count = params->mapped_any ? params->node_count : 1;
 }
 
 int wdl_win_may_free(const struct wdl_win *win)

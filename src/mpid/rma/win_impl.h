@@ -65,8 +65,8 @@ struct wdl_rma {
     struct wdl_win *mailed[WDL_MAIL_WINDOWS];   /* windows with mailboxes, or NULL */
     int nmailed;
     int streaming;              /* the process's ring (stream.h) is in use */
-    /* handed over, or copied by the system; puts, gets, by length; the one to be told of next */
-    struct wdl_trial trial[2][WDL_MAIL_SIZES], *timed;
+    /* handed over, or copied by the system; by kind and length; the one to be told of next */
+    struct wdl_trial trial[WDL_RMA_KINDS - 1][WDL_MAIL_SIZES], *timed;
     uint64_t began_ns;          /* the operation being decided about; 0: nobody wants to know */
 };
 
@@ -202,6 +202,12 @@ struct wdl_win {
     struct wdl_win_stats stats;
 };
 
+/* Bytes of the target's memory that an operation is about. */
+static inline size_t wdl_args_bytes(const struct wdl_rma_args *args)
+{
+    return args->kind == WDL_RMA_CAS ? args->element.packed_bytes : args->remote.bytes;
+}
+
 /* --- table.c: target and operation elements --- */
 struct wdl_target *wdl_target_find(const struct wdl_win *win, int rank);
 /* Find or make; NULL under pressure (a victim has then been chosen). */
@@ -305,6 +311,9 @@ static inline int wdl_win_settle(struct wdl_win *win, int rank)
 /* --- mapped.c --- */
 int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
                   struct wdl_win_control *control, int64_t disp_unit);
+/* An accumulate or a compare-and-swap; at: the displacement's address, in the domain's terms. */
+int wdl_update_op(struct wdl_win *win, struct wdl_rma_args *args, char *at,
+                  const struct wdl_domain *domain);
 /* The first `bytes` of one buffer's stream into another's, both in this address space. */
 void wdl_mapped_copy(struct wdl_rma *rma, const struct wdl_buf *from, const void *from_addr,
                      const struct wdl_buf *to, void *to_addr, size_t bytes);
@@ -320,6 +329,11 @@ int wdl_copy_exposed(struct wdl_win *win, int rank, const struct wdl_win_control
  * to ours. WDL_OK or WDL_AGAIN. */
 int wdl_copy_reach(struct wdl_win *win, const struct wdl_rma_args *args,
                    const struct wdl_win_control *control, int *mapped_out, uintptr_t *shift_out);
+
+/* --- outside.c: accumulates on unmapped memory of this node. WDL_OK, WDL_AGAIN, or an error;
+ * ERR_UNSUPPORTED: nothing has been done --- */
+int wdl_outside_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,
+                   struct wdl_win_control *control, const struct wdl_win_rank *info);
 
 /* --- atomic.c: accumulates by the network; results as wdl_direct_op's, with which ERR_UNSUPPORTED
  *     may follow those under way --- */

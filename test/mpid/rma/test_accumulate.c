@@ -212,6 +212,7 @@ struct storm {
     struct wdl_win_control control[THREADS];
     double cells[CELLS];
     char misaligned[16];
+    int64_t count;
     int next;
 };
 
@@ -287,6 +288,152 @@ START_TEST(storm)
     ck_assert(sum == (double) THREADS * ROUNDS * (SHORTS + CELLS + CELLS / 2 + CELLS / 2));
     ck_assert(crooked == (double) THREADS * ROUNDS);
     free(storm);
+}
+END_TEST
+
+/* --- memory that only its own process maps ---------------------------------------------------- */
+
+static int outside_copies; /* or -1: the memory cannot be reached */
+
+static int outside_copy(void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
+                        struct wdl_piece *remote, int nremote)
+{
+    (void) ctx;
+    must_cmp(rank, ==, 0);
+    must(nlocal == 1 && nremote == 1 && local->bytes == remote->bytes);
+    if (__atomic_load_n(&outside_copies, __ATOMIC_RELAXED) < 0)
+        return WDL_ERR_RANGE;
+    __atomic_fetch_add(&outside_copies, 1, __ATOMIC_RELAXED);
+    if (to_rank)
+        sched_yield();  /* others would come between reading and writing */
+    memcpy(to_rank ? remote->base : local->base, to_rank ? local->base : remote->base,
+           local->bytes);
+    return WDL_OK;
+}
+
+/* Its own process, rank 0, or one that comes from outside. */
+static struct wdl_domain domain_alone(struct wdl_win_control *control, int n, int me,
+                                      const void *base, const struct wdl_outside *outside)
+{
+    return (struct wdl_domain){.host = &host,
+                               .base = base,
+                               .control = &control[0],
+                               .own = &control[me],
+                               .node = control,
+                               .node_count = n,
+                               .alone = 1,
+                               .outside = me > 0 ? outside : NULL};
+}
+
+static void increments(const struct wdl_domain *d, int64_t *cell, int n)
+{
+    struct wdl_element el = element(WDL_BASIC_I64, 8, 8);
+    for (int done = 0; done < n;) {
+        int64_t old = __atomic_load_n(cell, __ATOMIC_RELAXED), new = old + 1, was;
+        int status = wdl_compare_swap(d, &el, cell, &old, &new, &was);
+        must(status == WDL_OK || status == WDL_AGAIN);
+        done += status == WDL_OK && was == old;
+    }
+}
+
+static void *alone_thread(void *arg)
+{
+    struct storm *storm = arg;
+    int me = __atomic_fetch_add(&storm->next, 1, __ATOMIC_SEQ_CST);
+    char *stage = malloc(WDL_REGION_BYTES);
+    const struct wdl_outside outside = {outside_copy, NULL, stage};
+    struct wdl_domain d = domain_alone(storm->control, THREADS, me, storm->cells, &outside);
+    double one[CELLS], old[CELLS];
+    for (int i = 0; i < CELLS; i++)
+        one[i] = 1;
+    for (int i = 0; i < ROUNDS / 4; i++) {
+        for (int k = 0; k < SHORTS; k++)
+            insist(&d, WDL_ROP_SUM, (char *) &storm->cells[(i + k) % CELLS], 8, one,
+                   k % 2 ? old : NULL);
+        insist(&d, WDL_ROP_SUM, (char *) storm->cells, sizeof(storm->cells), one,
+               i % 2 ? old : NULL);
+        if (me == 0) {
+            insist_pieces(&d, storm->cells, one);
+            insist_rows(&d, storm->cells, one);
+        }
+        increments(&d, &storm->count, 2);
+    }
+    free(stage);
+    return NULL;
+}
+
+START_TEST(storm_from_outside)
+{
+    pthread_t thread[THREADS];
+    struct storm *storm = calloc(1, sizeof(*storm));
+    double sum = 0;
+    outside_copies = 0;
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&thread[i], NULL, alone_thread, storm);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    for (int i = 0; i < CELLS; i++)
+        sum += storm->cells[i];
+    ck_assert(sum == (double) (ROUNDS / 4) * (THREADS * (SHORTS + CELLS) + CELLS / 2 + CELLS / 2));
+    ck_assert_int_eq(storm->count, THREADS * (ROUNDS / 4) * 2);
+    ck_assert_int_eq(storm->control[0].announced, 0);
+    free(storm);
+}
+END_TEST
+
+/* What is read, folded and written: a replacement without old values is only written, a fetch only
+ * read, a comparison that fails not written. */
+START_TEST(copies_from_outside)
+{
+    enum { N = 2 * WDL_REGION_BYTES / 8 };
+    struct wdl_win_control control[2] = {0};
+    int64_t *target = calloc(N, 8), *in = calloc(N, 8), *old = calloc(N, 8), was;
+    char *stage = malloc(WDL_REGION_BYTES);
+    const struct wdl_outside outside = {outside_copy, NULL, stage};
+    struct wdl_domain d = domain_alone(control, 2, 1, target, &outside);
+    struct wdl_element el = element(WDL_BASIC_I64, 8, 8);
+    struct wdl_piece all = {(char *) target, N * 8};
+    for (int i = 0; i < N; i++)
+        in[i] = i + 1;
+    for (int step = 0; step < 4; step++) {
+        static const enum wdl_rop op[] = {WDL_ROP_REPLACE, WDL_ROP_SUM, WDL_ROP_NO_OP,
+                                          WDL_ROP_REPLACE};
+        static const int copies[] = {1, 2, 1, 2};
+        size_t done = 0;
+        outside_copies = 0;
+        ck_assert_int_eq(wdl_accumulate(&d, op[step], &el, &all, 1,
+                                        op[step] == WDL_ROP_NO_OP ? NULL : in,
+                                        step > 1 ? old : NULL, &done), WDL_OK);
+        ck_assert_int_eq(outside_copies, 2 * copies[step]);     /* two regions */
+        for (int i = 0; i < N; i++) {
+            ck_assert_int_eq(target[i], (step == 1 || step == 2 ? 2 : 1) * (i + 1));
+            ck_assert_int_eq(old[i], step > 1 ? 2 * (i + 1) : 0);
+        }
+    }
+    for (int fits = 0; fits < 2; fits++) {
+        int64_t compare = fits ? 4 : 5, value = 77;
+        outside_copies = 0;
+        ck_assert_int_eq(wdl_compare_swap(&d, &el, &target[3], &compare, &value, &was), WDL_OK);
+        ck_assert_int_eq(outside_copies, 1 + fits);
+        ck_assert_int_eq(was, 4);
+        ck_assert_int_eq(target[3], fits ? 77 : 4);
+    }
+    /* its process is there: later; the memory is gone: an error, and nothing stays closed */
+    size_t done = 0;
+    control[0].announced = 1;
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, &all, 1, in, NULL, &done), WDL_AGAIN);
+    ck_assert_int_eq(wdl_compare_swap(&d, &el, target, in, in, &was), WDL_AGAIN);
+    ck_assert_uint_eq(done, 0);
+    control[0].announced = 0;
+    outside_copies = -1;
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, &all, 1, in, NULL, &done), WDL_ERR_RANGE);
+    ck_assert_int_eq(wdl_compare_swap(&d, &el, target, in, in, &was), WDL_ERR_RANGE);
+    for (int i = 0; i < WDL_WIN_REGIONS; i++)
+        ck_assert_int_eq(control[0].bulk[i], 0);
+    free(target);
+    free(in);
+    free(old);
+    free(stage);
 }
 END_TEST
 
@@ -447,6 +594,7 @@ START_TEST(what_the_network_updates_too)
 END_TEST
 
 WDL_SUITE("rma/accumulate", integers, sign_matters, floats_in_pieces, pairs_under_region_locks,
-          a_held_region_changes_nothing, compare_and_swap, storm, resumes,
+          a_held_region_changes_nothing, compare_and_swap, storm,
+          storm_from_outside, copies_from_outside, resumes,
           pieces_of_a_region_together,
           bytes_of_a_structure_stay_together, what_the_network_updates_too)

@@ -229,9 +229,14 @@ START_TEST(what_follows_stays_behind)
     ck_assert(request.done && back == 5);
     put(&bed, 1, 4, 6);
     ck_assert_int_eq(operate(&bed, test_acc(1, 4, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)), WDL_OK);
-    ck_assert_uint_eq(at(&bed, 1, 4), 6);
-    TEST_DONE(&bed.w, flush(&bed, 1, 0));
     ck_assert_uint_eq(at(&bed, 1, 4), 7);
+    put(&bed, 1, 4, 8);
+    const long double half = 0.5L; /* by message */
+    ck_assert_int_eq(operate(&bed, test_acc(1, 4, WDL_ROP_REPLACE, TEST_LD, 1, &half, NULL)),
+                     WDL_OK);
+    ck_assert_uint_eq(at(&bed, 1, 4), 8);
+    TEST_DONE(&bed.w, flush(&bed, 1, 0));
+    ck_assert_mem_eq(bed.w.rank[1].memory + 4 * UNIT, &half, 10);
     bed_end(&bed);
 }
 END_TEST

@@ -52,7 +52,7 @@ static int flushes_until_done(struct bed *bed)
     return n;
 }
 
-static void flushes_until_done_by_message(struct bed *bed)
+static void flushes_until_done_otherwise(struct bed *bed)
 {
     for (int i = 0; flush(bed) == WDL_AGAIN; i++) {
         ck_assert_int_lt(i, 100 * WDL_MAIL_LOOKS);
@@ -310,11 +310,11 @@ START_TEST(accumulates)
             ck_assert_int_eq(serve_until_done(&bed), 1);
         }
         ck_assert_int_eq(operate(&bed, acc), WDL_OK);
-        flushes_until_done_by_message(&bed);
+        flushes_until_done_otherwise(&bed);
         ck_assert_mem_eq(bed.w.rank[1].memory + UNIT, sum, sizeof(sum));
         wdl_win_stats_get(bed.win[0], &stats);
         ck_assert_uint_eq(stats.ops_mailed, 2);
-        ck_assert_uint_eq(stats.ops_message, 1);
+        ck_assert_uint_eq(stats.ops_copied, 1);
         bed_end(&bed);
     }
 }
@@ -343,7 +343,7 @@ START_TEST(accumulates_with_results)
         ck_assert_int_eq(operate(&bed, test_acc(1, 1, WDL_ROP_SUM, TEST_F64,
                                                 WDL_MAIL_AREA / 16 + longer, add, old)), WDL_OK);
         ck_assert_int_eq(bed.win[0]->mailbox.stream != NULL, longer);
-        flushes_until_done_by_message(&bed);
+        flushes_until_done_otherwise(&bed);
     }
     bed_end(&bed);
 }
@@ -429,7 +429,7 @@ START_TEST(accumulates_refused)
         mail->origin = what == 6 ? RANKS : mail->origin;
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
         ck_assert(wdl_status_is_error(mail->status));
-        flushes_until_done_by_message(&bed);
+        flushes_until_done_otherwise(&bed);
         double there;
         memcpy(&there, bed.w.rank[1].memory + UNIT, sizeof(there));
         ck_assert(there == 2);
@@ -493,7 +493,7 @@ START_TEST(any_order_of_looks)
 }
 END_TEST
 
-/* The same of accumulates, each folded once, by ring or, withdrawn, by message. */
+/* The same of accumulates, each folded once, by ring or, withdrawn, from outside. */
 START_TEST(accumulates_in_any_order_of_looks)
 {
     enum { OPS = 300, N = BYTES / 16 };
@@ -532,7 +532,7 @@ START_TEST(accumulates_in_any_order_of_looks)
     }
     wdl_win_stats_get(bed.win[0], &stats);
     ck_assert_uint_gt(stats.ops_mailed, OPS / 10);
-    ck_assert_uint_gt(stats.ops_message, OPS / 10);
+    ck_assert_uint_gt(stats.ops_copied, OPS / 10);
     TEST_DONE(&bed.w, wdl_win_unlock_all(bed.win[1], &step));
     bed_end(&bed);
 }

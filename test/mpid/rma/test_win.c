@@ -384,7 +384,9 @@ START_TEST(a_domain_is_shared_where_the_memory_is)
         win->params.flavor = flavors[i / 2];
         win->params.mapped_any = i % 2; /* memory of any flavour may be */
         wdl_win_domain(win, 3, w.rank[3].memory, &w.control[3], &d);
-        ck_assert_int_eq(d.node_count, i % 2 ? 3 : 1);
+        ck_assert_int_eq(d.node_count, 3);
+        ck_assert_int_eq(d.alone, i % 2 == 0);
+        ck_assert(!d.outside);
         ck_assert(d.rank == 3 && d.base == w.rank[3].memory && d.control == &w.control[3]);
         ck_assert(d.own == &w.control[4] && d.node == &w.control[3]);
     }

@@ -1,0 +1,83 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Accumulates on private memory of a process of this node that does not come to its mailbox
+ * (mailbox.h): because it computes, or because so many share the processors that it would have to
+ * be waited for. Nobody else maps the memory, but the system moves its bytes: the region is closed
+ * in the target's control block, what is there is read, folded and written (domain.h). Done in the
+ * call, and no message wakes anybody.
+ *
+ * For contiguous elements with an instruction, in order: behind operations that went by message it
+ * goes by message, too.
+ */
+#include "mpid/rma/kernel.h"
+#include "mpid/rma/win_impl.h"
+
+/* Of the operations that follow one another some are worth a message together. */
+static int is_alone(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    return args->remote.bytes > WDL_BATCH_SHORT || win->params.crowded ||
+           (!win->mailbox.follows && win->mailbox.run < 2);
+}
+
+static int fits(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    const struct wdl_buf *in = &args->origin, *out = &args->result;
+    size_t bytes = args->remote.bytes;
+    if (args->kind == WDL_RMA_CAS)
+        return 1;
+    return args->remote.contig && bytes % args->element.packed_bytes == 0 &&
+           (args->op == WDL_ROP_NO_OP || in->bytes >= bytes) &&
+           (args->kind == WDL_RMA_ACC || out->bytes >= bytes) && is_alone(win, args);
+}
+
+/* Is nothing on its way that it must not overtake? */
+static int is_next(const struct wdl_win *win, const struct wdl_target *t, int rank)
+{
+    if (t && !wdl_lock_open(&t->lock))
+        return 0;
+    if (!t)
+        t = wdl_target_find(win, rank);
+    return !t || wdl_target_clean(t);
+}
+
+static int update(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,
+                  struct wdl_win_control *control, const struct wdl_win_rank *info)
+{
+    const struct wdl_outside outside = {win->params.copy, win->params.ctx, win->rma->stage};
+    int dynamic = win->params.flavor == WDL_WIN_DYNAMIC;
+    uint64_t at = dynamic ? (uint64_t) args->disp :
+        info->base + (uint64_t) (args->disp * info->disp_unit);
+    uint64_t from = at + (uint64_t) args->remote.lo;
+    struct wdl_domain domain;
+    if (!win->params.copy || win->net_sizes || !wdl_kernel_has(&args->element) ||
+        from % args->element.packed_bytes != 0)
+        return WDL_ERR_UNSUPPORTED;
+    /* what has begun this way goes on this way */
+    if (args->done == 0 && (!fits(win, args) || !is_next(win, t, args->target)))
+        return WDL_ERR_UNSUPPORTED;
+    if (wdl_batches_run(win, args->target) != WDL_OK)
+        return WDL_AGAIN;
+    int status = wdl_copy_exposed(win, args->target, control, from, wdl_args_bytes(args));
+    if (status != WDL_OK)
+        return status;
+    wdl_win_domain(win, args->target, dynamic ? NULL : (const char *) (uintptr_t) info->base,
+                   control, &domain);
+    domain.outside = &outside;
+    return wdl_update_op(win, args, (char *) (uintptr_t) at, &domain);
+}
+
+int wdl_outside_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,
+                   struct wdl_win_control *control, const struct wdl_win_rank *info)
+{
+    int status = wdl_mail_not_handed(win, update(win, args, t, control, info));
+    if (status != WDL_OK)
+        return status;
+    wdl_mail_visit(win, control);
+    win->stats.ops_copied++;
+    win->quick.stored = 1;
+    if (args->request) {
+        const struct wdl_host *host = &win->proc->host;
+        host->ops->request_complete(host->ctx, args->request, WDL_OK);
+    }
+    return WDL_OK;
+}

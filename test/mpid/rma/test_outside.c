@@ -1,0 +1,261 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/outside. */
+#include <string.h>
+#include "mpid/rma/copybed.h"
+#include "mpid/rma/win_impl.h"
+#include "support/suite.h"
+
+static struct wdl_win_stats stats_of(const struct bed *bed)
+{
+    struct wdl_win_stats stats;
+    wdl_win_stats_get(bed->win[0], &stats);
+    return stats;
+}
+
+static uint64_t at(struct bed *bed, int rank, int64_t disp)
+{
+    uint64_t value;
+    memcpy(&value, bed->w.rank[rank].memory + disp * UNIT, 8);
+    return value;
+}
+
+static int flush(struct bed *bed, int rank)
+{
+    return wdl_win_flush(bed->win[0], rank, 0, &bed->step);
+}
+
+static struct wdl_rma_args add_u64(int target, int64_t disp, const uint64_t *value, uint64_t *old)
+{
+    return test_acc(target, disp, WDL_ROP_SUM, TEST_U64, 1, value, old);
+}
+
+static const uint64_t one = 1, five = 5;
+
+/* In the call; nobody looks, and no message is sent. A request is complete. */
+START_TEST(every_kind_is_done_in_the_call)
+{
+    for (int dynamic = 0; dynamic < 2; dynamic++) {
+        struct bed bed;
+        uint64_t back = 9;
+        bed_open(&bed, dynamic);
+        int64_t place = dynamic ? attach(&bed, 2, 24, 8) : 3;
+        const struct wdl_rma_args ops[] = {
+            add_u64(2, place, &five, NULL), add_u64(2, place, &one, &back),
+            test_acc(2, place, WDL_ROP_NO_OP, TEST_U64, 1, NULL, &back),
+            test_cas(2, place, TEST_U64, &(uint64_t){6}, &five, &back),
+            test_cas(2, place, TEST_U64, &(uint64_t){7}, &one, &back),
+            test_acc(2, place, WDL_ROP_REPLACE, TEST_U64, 1, &one, NULL)};
+        const uint64_t read[] = {9, 5, 6, 6, 5, 5}, left[] = {5, 6, 6, 5, 5, 1};
+        const int calls[] = {2, 2, 1, 2, 1, 1};
+        for (int i = 0, sum = 0; i < 6; i++) {
+            struct test_request request = {0};
+            struct wdl_rma_args op = ops[i];
+            op.request = i == 4 ? NULL : &request; /* there is no MPI_Rcompare_and_swap */
+            int known = mover.calls;
+            ck_assert_int_eq(operate(&bed, op), WDL_OK);
+            ck_assert(i == 4 || (request.done && request.status == WDL_OK));
+            ck_assert_uint_eq(back, read[i]);
+            ck_assert_uint_eq(at(&bed, 2, 3), left[i]);
+            sum += calls[i];
+            if (!dynamic)
+                ck_assert_int_eq(mover.calls - known, calls[i]);
+            else if (i > 0) /* the list of regions is known */
+                ck_assert_int_eq(mover.calls - known, calls[i]);
+            ck_assert_int_eq(flush(&bed, 2), WDL_OK);
+        }
+        ck_assert_uint_eq(stats_of(&bed).ops_copied, 6);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* Layouts of operands and results may have holes; the target's may not, and its elements are
+ * aligned and have an instruction: all else is a message. */
+START_TEST(what_is_for_it)
+{
+    enum { N = 6 };
+    static const int lengths[2] = {2, 4}, displs[2] = {0, 3};
+    struct bed bed;
+    const uint32_t add[8] = {1, 2, 0, 3, 4, 5, 6, 0};
+    uint32_t old[8] = {0}, packed[N] = {0};
+    const long double wide = 0.5L;
+    bed_open(&bed, 0);
+    struct test_host *host = &bed.w.rank[0].host;
+    wdl_type type = test_type_indexed(host, TEST_U32, 2, lengths, displs);
+    for (int i = 0; i < 2; i++) {
+        struct wdl_rma_args args = test_acc(1, 1, WDL_ROP_SUM, TEST_U32, N, packed, packed);
+        args.origin = test_typed(host, (void *) (uintptr_t) add, 1, type);
+        args.result = test_typed(host, old, 1, type);
+        ck_assert_int_eq(operate(&bed, args), WDL_OK);
+    }
+    memcpy(packed, bed.w.rank[1].memory + UNIT, sizeof(packed));
+    for (uint32_t i = 0; i < N; i++) {
+        ck_assert_uint_eq(packed[i], 2 * (i + 1));
+        ck_assert_uint_eq(old[i < 2 ? i : i + 1], i + 1);
+    }
+    ck_assert_uint_eq(stats_of(&bed).ops_copied, 2);
+    struct wdl_rma_args others[3] = {test_acc(1, 8, WDL_ROP_SUM, TEST_LD, 1, &wide, NULL),
+                                     add_u64(1, 16, &one, NULL),
+                                     test_acc(1, 24, WDL_ROP_SUM, TEST_U32, N, add, NULL)};
+    others[1].remote.lo += 4;
+    others[1].remote.hi += 4;
+    others[2].remote = test_typed(host, NULL, 1, type);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(operate(&bed, others[i]), WDL_OK);
+        TEST_DONE(&bed.w, flush(&bed, 1));
+        ck_assert_uint_eq(stats_of(&bed).ops_message, (uint64_t) i + 1);
+    }
+    ck_assert_uint_eq(stats_of(&bed).ops_copied, 2);
+    test_type_end(host, type);
+    bed_end(&bed);
+}
+END_TEST
+
+/* What went by message is done first; after a flush it is from outside again. */
+START_TEST(behind_a_message_by_message)
+{
+    struct bed bed;
+    const long double wide = 0.5L;
+    uint64_t old = 9;
+    bed_open(&bed, 0);
+    ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_REPLACE, TEST_LD, 1, &wide, NULL)),
+                     WDL_OK);
+    ck_assert_int_eq(operate(&bed, add_u64(1, 0, &one, &old)), WDL_OK);
+    ck_assert_int_eq(operate(&bed, add_u64(2, 0, &one, NULL)), WDL_OK); /* another target */
+    ck_assert_uint_eq(at(&bed, 2, 0), 1);
+    ck_assert_uint_eq(at(&bed, 1, 0), 0);
+    TEST_DONE(&bed.w, flush(&bed, 1));
+    ck_assert_mem_eq(&old, &wide, 8);
+    ck_assert_uint_eq(at(&bed, 1, 0), old + 1);
+    ck_assert_uint_eq(stats_of(&bed).ops_message, 2);
+    ck_assert_int_eq(operate(&bed, add_u64(1, 0, &one, NULL)), WDL_OK);
+    ck_assert_uint_eq(at(&bed, 1, 0), old + 2);
+    ck_assert_uint_eq(stats_of(&bed).ops_message, 2);
+    bed_end(&bed);
+}
+END_TEST
+
+/* Where operations follow one another, to a target that may come, a message takes them together;
+ * on a crowded node each is done at once. */
+START_TEST(many_together_are_a_message)
+{
+    for (int crowded = 0; crowded < 2; crowded++) {
+        struct bed bed;
+        bed_open_as(&bed, (struct bed_kind){.mail = 1});
+        bed.win[0]->params.crowded = crowded;
+        for (int i = 0; i < 10; i++)
+            ck_assert_int_eq(operate(&bed, add_u64(1, 0, &one, NULL)), WDL_OK);
+        TEST_DONE(&bed.w, flush(&bed, 1));
+        ck_assert_uint_eq(at(&bed, 1, 0), 10);
+        ck_assert_uint_eq(stats_of(&bed).ops_message, crowded ? 0 : 10);
+        ck_assert_uint_eq(stats_of(&bed).ops_copied, crowded ? 10 : 0);
+        bed_end(&bed);
+    }
+}
+END_TEST
+
+/* A long one stops before a region that its process, or another, is in, and goes on from there,
+ * though messages have gone meanwhile. */
+START_TEST(goes_on_where_it_stopped)
+{
+    enum { N = (WDL_REGION_BYTES + 4096) / 8 };
+    static uint64_t add[N], old[N];
+    const long double wide = 0.5L;
+    struct bed bed;
+    bed_open(&bed, 0);
+    for (uint64_t i = 0; i < N; i++)
+        add[i] = i + 1;
+    struct wdl_rma_args args = test_acc(1, 0, WDL_ROP_SUM, TEST_U64, N, add, old);
+    ck_assert_int_eq(operate(&bed, args), WDL_OK);
+    for (int who = 0; who < 2; who++) {
+        args = test_acc(1, 0, WDL_ROP_SUM, TEST_U64, N, add, old);
+        if (who == 0)
+            bed.w.control[1].announced = WDL_WIN_REGIONS + 1 + 1;
+        else
+            bed.w.control[1].bulk[1] = 1;
+        ck_assert_int_eq(wdl_rma_op(bed.win[0], &args), WDL_AGAIN);
+        ck_assert_uint_eq(args.done, WDL_REGION_BYTES);
+        ck_assert_int_eq(wdl_rma_op(bed.win[0], &args), WDL_AGAIN);
+        ck_assert_int_eq(operate(&bed, test_acc(1, N + 8, WDL_ROP_SUM, TEST_LD, 1, &wide, NULL)),
+                         WDL_OK);
+        bed.w.control[1].announced = 0;
+        bed.w.control[1].bulk[1] = 0;
+        ck_assert_int_eq(wdl_rma_op(bed.win[0], &args), WDL_OK);
+        for (uint64_t i = 0; i < N; i++) {
+            ck_assert_uint_eq(at(&bed, 1, (int64_t) i), ((uint64_t) who + 2) * (i + 1));
+            ck_assert_uint_eq(old[i], ((uint64_t) who + 1) * (i + 1));
+        }
+        TEST_DONE(&bed.w, flush(&bed, 1));
+    }
+    bed_end(&bed);
+}
+END_TEST
+
+/* The operation's own, and the window stays as it was. */
+START_TEST(failures)
+{
+    struct bed bed;
+    uint64_t back = 9;
+    bed_open(&bed, 0);
+    for (int call = 1; call <= 2; call++) {
+        mover.calls = 0;
+        mover.fail_at = call;
+        ck_assert_int_eq(operate(&bed, add_u64(1, 3, &one, NULL)), WDL_ERR_RANGE);
+        mover.calls = 0;
+        ck_assert_int_eq(operate(&bed, test_cas(1, 3, TEST_U64, &(uint64_t){0}, &five, &back)),
+                         WDL_ERR_RANGE);
+        ck_assert_uint_eq(back, 9);
+        ck_assert_uint_eq(at(&bed, 1, 3), 0);
+    }
+    mover.fail_at = 0;
+    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(operate(&bed, add_u64(1, 3, &one, NULL)), WDL_OK);
+    ck_assert_uint_eq(at(&bed, 1, 3), 1);
+    ck_assert_uint_eq(stats_of(&bed).ops_copied, 1);
+    bed_close(&bed);
+
+    bed_open(&bed, 1);
+    int64_t place = attach(&bed, 1, 64, 8);
+    ck_assert_int_eq(operate(&bed, add_u64(1, place + 8, &one, NULL)), WDL_ERR_RANGE);
+    ck_assert_int_eq(operate(&bed, test_acc(1, place, WDL_ROP_SUM, TEST_U64, 2,
+                                            (uint64_t[2]){1, 1}, NULL)), WDL_ERR_RANGE);
+    ck_assert_uint_eq(at(&bed, 1, 8), 0);
+    ck_assert_int_eq(operate(&bed, add_u64(1, place, &one, NULL)), WDL_OK);
+    ck_assert_uint_eq(at(&bed, 1, 8), 1);
+    bed_close(&bed);
+}
+END_TEST
+
+/* The target's own updates wait for those from outside, and the other way round: at every step of
+ * one the other does not come between its reading and writing. */
+static void own_update(struct bed *bed, int call)
+{
+    struct wdl_rma_args args = add_u64(1, 3, &five, NULL);
+    int step = 0;
+    if (call != 2) /* what it has read is about to be written */
+        return;
+    ck_assert_int_eq(wdl_win_lock_all(bed->win[1], 0, &step), WDL_OK);
+    ck_assert_int_eq(wdl_rma_op(bed->win[1], &args), WDL_AGAIN);
+    ck_assert_uint_eq(at(bed, 1, 3), 0);
+}
+
+START_TEST(its_process_does_not_come_between)
+{
+    struct bed bed;
+    struct wdl_rma_args args = add_u64(1, 3, &five, NULL);
+    int step = 0;
+    bed_open(&bed, 0);
+    mover.bed = &bed;
+    mover.during = own_update;
+    ck_assert_int_eq(operate(&bed, add_u64(1, 3, &one, NULL)), WDL_OK);
+    ck_assert_int_eq(mover.calls, 2);
+    ck_assert_uint_eq(at(&bed, 1, 3), 1);
+    ck_assert_int_eq(wdl_rma_op(bed.win[1], &args), WDL_OK);
+    ck_assert_uint_eq(at(&bed, 1, 3), 6);
+    TEST_DONE(&bed.w, wdl_win_unlock_all(bed.win[1], &step));
+    bed_close(&bed);
+}
+END_TEST
+
+WDL_SUITE("rma/outside", every_kind_is_done_in_the_call, what_is_for_it,
+          behind_a_message_by_message, many_together_are_a_message, goes_on_where_it_stopped,
+          failures, its_process_does_not_come_between)
