@@ -2,8 +2,9 @@
  *
  * A target that computes, and does not call MPI, delays nobody: it turns in a loop until it sees
  * the operations of rank 0 in its memory, and gives up after long. On every flavour of window, and
- * for every kind of operation, with locks of both kinds. With the argument "quiet": what the
- * progress thread costs a process that has nothing to do.
+ * for every kind of operation, with locks of both kinds. With the argument "alone", an operation at
+ * a time: within a node these need nobody at the target, not even a thread. With the argument
+ * "quiet": what the progress thread costs a process that has nothing to do.
  */
 #include "testing.h"
 #include <time.h>
@@ -11,6 +12,7 @@
 
 enum { CELLS = 64, ROUNDS = 20 };
 static const double GIVE_UP_S = 20;
+static int alone;               /* a flush after every operation */
 
 static void operate(const struct t_win *w, int target, int64_t round)
 {
@@ -18,6 +20,8 @@ static void operate(const struct t_win *w, int target, int64_t round)
     MPI_Win_lock(round % 2 ? MPI_LOCK_EXCLUSIVE : MPI_LOCK_SHARED, target, 0, w->win);
     MPI_Accumulate(&one, 1, MPI_INT64_T, target, w->at[target] + 8, 1, MPI_INT64_T, MPI_SUM,
                    w->win);
+    if (alone)
+        MPI_Win_flush(target, w->win);
     MPI_Fetch_and_op(&one, &old, MPI_INT64_T, target, w->at[target] + 16, MPI_SUM, w->win);
     MPI_Win_flush(target, w->win);
     t_check(old == round, "ticket %d instead of %d", (int) old, (int) round);
@@ -84,6 +88,7 @@ int main(int argc, char **argv)
         quiet();
         return t_end();
     }
+    alone = argc > 1 && strcmp(argv[1], "alone") == 0;
     for (int flavour = 0; flavour < T_FLAVOURS; flavour++)
         if (flavour != T_SHARED || !getenv("MPIR_CVAR_NUM_CLIQUES"))
             one_flavour((enum t_flavour) flavour);

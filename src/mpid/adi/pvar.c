@@ -22,7 +22,7 @@ static const struct pvar of_window[] = {
      MPI_T_PVAR_CLASS_LEVEL, FIELD(wdl_win_stats, bytes)},
     {"windlass_win_ops_mapped", "Operations done by load and store in the call.", COUNT,
      FIELD(wdl_win_stats, ops_mapped)},
-    {"windlass_win_ops_copied", "Puts and gets done by a copy between processes in the call.",
+    {"windlass_win_ops_copied", "Operations done by copies between processes in the call.",
      COUNT, FIELD(wdl_win_stats, ops_copied)},
     {"windlass_win_ops_mailed", "Operations a rank of this node did for us, asked through memory.",
      COUNT, FIELD(wdl_win_stats, ops_mailed)},

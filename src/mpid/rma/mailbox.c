@@ -102,12 +102,27 @@ void wdl_mail_visit(const struct wdl_win *win, struct wdl_win_control *control)
         __atomic_store_n(&mail->visits, (uint8_t) (mail->visits + 1), __ATOMIC_RELAXED);
 }
 
-/* The target of the operation did not come. */
-static void missed(struct wdl_mailbox *box, int stream)
+int wdl_mail_is_away(const struct wdl_win *win, int rank)
 {
-    struct wdl_mail_past *past = past_of(box, box->args.target, stream);
+    return win->mailbox.past[0][rank % WDL_MAIL_RANKS].missed > 0;
+}
+
+/* The target did not come. */
+static void missed(struct wdl_mailbox *box, int rank, int stream)
+{
+    struct wdl_mail_past *past = past_of(box, rank, stream);
     past->missed += past->missed < WDL_MAIL_MISSED;
     past->pass = (uint8_t) ((1 << past->missed) - 1);
+}
+
+int wdl_mail_waits(struct wdl_win *win, int rank, int drained)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    if (drained)
+        box->waits = 0;
+    else if (box->on && ++box->waits == WDL_MAIL_WAITS)
+        missed(box, rank, 0);
+    return drained;
 }
 
 static struct wdl_win_control *own_control(const struct wdl_win *win)
@@ -228,7 +243,7 @@ static void answered(struct wdl_win *win)
         mail_put(mail, WDL_MAIL_FREE);
     if (stream && status != WDL_OK && !wdl_stream_has_folded(win)) {
         /* what is wrong is found the other way */
-        missed(box, 1);
+        missed(box, args->target, 1);
         leave(win);
         box->withdrawn = 1;
         return;
@@ -293,7 +308,7 @@ static void give_up(struct wdl_win *win)
 {
     int stream = win->mailbox.stream != NULL;
     if (withdraw(win))
-        missed(&win->mailbox, stream);
+        missed(&win->mailbox, win->mailbox.args.target, stream);
 }
 
 int wdl_mailbox_settle(struct wdl_win *win)
@@ -321,13 +336,13 @@ int wdl_mailbox_clear(struct wdl_win *win, const struct wdl_rma_args *next)
 {
     struct wdl_mailbox *box = &win->mailbox;
     int status = wdl_mailbox_settle(win);
-    if (status == WDL_AGAIN && box->mail && is_better_together(&box->args) &&
-        withdraw(win)) {
-        if (is_better_together(next))
-            box->run = 2;
-        return begin_again(win);
-    }
-    return status;
+    /* one that does not come is asked seldom, and then waited for */
+    if (status != WDL_AGAIN || !box->mail || !is_better_together(&box->args) ||
+        wdl_mail_is_away(win, box->args.target) || !withdraw(win))
+        return status;
+    if (is_better_together(next) && box->run < 2)
+        box->run = 2;           /* not alone */
+    return begin_again(win);
 }
 
 /* A put's data have left the user's buffer; if it is withdrawn they are copied from our area. */
@@ -350,9 +365,10 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
     struct wdl_mailbox *box = &win->mailbox;
     struct wdl_mail *mail;
     int together = is_better_together(args);
+    int several = box->run > 0 || (box->follows && !wdl_mail_is_away(win, args->target));
     win->rma->timed = NULL;
-    box->run += together && box->run < 2;
-    if ((together && (box->follows || box->run > 1)) ||
+    box->run += together && box->run < WDL_MAIL_RUN;
+    if ((together && several) ||
         !__atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) ||
         (args->kind >= WDL_RMA_ACC && win->net_sizes) || !fits(win, args) ||
         !wdl_mail_is_clear(win, t, args->target) || !wdl_mail_expected(win, args->target, 0) ||

@@ -40,7 +40,9 @@ enum wdl_mail_state { WDL_MAIL_FREE, WDL_MAIL_FILLING, WDL_MAIL_POSTED, WDL_MAIL
 enum { WDL_MAIL_WINDOWS = 4,    /* of a process that have mailboxes at a time */
     WDL_MAIL_LOOKS = 100,       /* after so many in vain an operation is withdrawn */
     WDL_MAIL_MISSED = 5,        /* after so many in a row 2^n - 1 go another way, not more */
-    WDL_MAIL_RANKS = 8          /* ranks' pasts, by rank % this */
+    WDL_MAIL_RANKS = 8,         /* ranks' pasts, by rank % this */
+    WDL_MAIL_RUN = 16,          /* on end: from then on one that does not come gets messages */
+    WDL_MAIL_WAITS = 250        /* looks for a message's answer: it has not come at once */
 };
 
 enum { WDL_MAIL_SIZES = 20 };   /* lengths, by powers of two, for which ways are compared */
@@ -53,8 +55,9 @@ struct wdl_mailbox {
     struct wdl_stream *stream;  /* it is a stream through this ring, or NULL */
     uint64_t begin, seen;       /* its first place there; how far it was seen to be emptied */
     uint64_t began_ns;          /* 0: nobody wants to know */
-    /* short operations since the last synchronization; before it: several */
+    /* short operations since the last synchronization, at most RUN; before it: several */
     int run, follows;
+    int waits;                  /* looks of a flush or unlock that waits for a message's answer */
     struct wdl_mail_past {
         uint8_t missed, pass;   /* withdrawn in a row; operations that go another way */
     } past[2][WDL_MAIL_RANKS];  /* short operations, streams */
@@ -95,6 +98,11 @@ int wdl_mail_element(const struct wdl_win *win, uint32_t host_type, struct wdl_e
 /* A target that did not come is asked less and less often: is it to be asked? stream: bytes, 0: it
  * is none. */
 int wdl_mail_expected(struct wdl_win *win, int rank, uint64_t stream);
+/* Has the target not come of late? Then what is short is a message with others only after RUN of
+ * them: a message would have to wake somebody. */
+int wdl_mail_is_away(const struct wdl_win *win, int rank);
+/* A synchronization of that target waits for it (drained: no more); returns drained. */
+int wdl_mail_waits(struct wdl_win *win, int rank, int drained);
 /* An operation goes past the target's processor. A target that waits in MPI sees that it is not
  * forgotten, and does not go to sleep, where nobody could ask it for anything. */
 void wdl_mail_visit(const struct wdl_win *win, struct wdl_win_control *control);

@@ -13,8 +13,12 @@ static int passive_target(struct wdl_win *win, int rank, struct wdl_target **t_o
     struct wdl_target *t = wdl_target_find(win, rank);
     int state = win->epoch.access_state;
     *t_out = t;
-    if (win->quick.place && (state == WDL_ACCESS_LOCK_ALL_GRANTED || win->held_rank == rank))
+    if (win->quick.place && state == WDL_ACCESS_LOCK_ALL_GRANTED)
         return WDL_OK;          /* nothing to keep: all is done in the call */
+    if (win->held_rank == rank) {
+        *t_out = NULL;          /* who needs one makes an element, as in an active target epoch */
+        return WDL_OK;
+    }
     if (t && t->lock.state >= WDL_LOCK_RELEASING)
         return WDL_ERR_SYNC;
     if (t && t->lock.state != WDL_LOCK_IDLE) {

@@ -12,11 +12,16 @@
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/win_impl.h"
 
-/* Of the operations that follow one another some are worth a message together. */
+/* Short operations that follow one another are worth a message together: several, where the target
+ * comes at once, else many. */
 static int is_alone(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
-    return args->remote.bytes > WDL_BATCH_SHORT || win->params.crowded ||
-           (!win->mailbox.follows && win->mailbox.run < 2);
+    const struct wdl_mailbox *box = &win->mailbox;
+    if (args->remote.bytes > WDL_BATCH_SHORT || win->params.crowded)
+        return 1;
+    if (wdl_mail_is_away(win, args->target))
+        return box->run < WDL_MAIL_RUN;
+    return box->run < 2 && !box->follows;
 }
 
 static int fits(const struct wdl_win *win, const struct wdl_rma_args *args)

@@ -33,6 +33,11 @@ static int may_lock(const struct wdl_win *win, enum wdl_access_event event)
 
 /* --- the held lock: no element, no message ---------------------------------------------------- */
 
+static inline int can_hold(const struct wdl_win *win)
+{
+    return win->words == WDL_WORDS_NODE;
+}
+
 static inline int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion)
 {
     int unchecked = (assertion & WDL_MODE_NOCHECK) != 0;
@@ -46,7 +51,22 @@ static inline int held_lock(struct wdl_win *win, int rank, int exclusive, int as
     win->held_unchecked = unchecked;
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LOCK);
     wdl_assert_cmp(status, ==, WDL_OK);
-    win->quick.open = rank;
+    win->quick.open = win->quick.place ? rank : WDL_OPEN_NONE;
+    return WDL_OK;
+}
+
+/* Where not all memory is mapped something may be under way, and have an element. */
+static int held_drain(struct wdl_win *win)
+{
+    int rank = win->held_rank;
+    if (wdl_win_settle(win, rank) != WDL_OK)
+        return WDL_AGAIN;
+    struct wdl_target *t = wdl_target_find(win, rank);
+    if (!t)
+        return WDL_OK;
+    if (!wdl_mail_waits(win, rank, wdl_target_drain(t, 0) == WDL_OK))
+        return WDL_AGAIN;
+    wdl_target_release(t);
     return WDL_OK;
 }
 
@@ -110,7 +130,7 @@ static int lock_fails(struct wdl_target *t)
 /* No epoch, no element: any rank can be the held lock. */
 static int is_quiet(const struct wdl_win *win)
 {
-    return win->quick.place && win->epoch.access_state == WDL_ACCESS_NONE &&
+    return can_hold(win) && win->epoch.access_state == WDL_ACCESS_NONE &&
            win->epoch.expose_state == WDL_EXPOSE_NONE && win->ntargets == 0 &&
            win->held_wanted < 0 && !win->params.no_locks;
 }
@@ -128,7 +148,7 @@ static int lock_on(struct wdl_win *win, int rank, int exclusive, int assertion, 
         if (!may_lock(win, WDL_ACCESS_ON_LOCK) || win->held_rank == rank ||
             win->held_wanted == rank)
             return WDL_ERR_SYNC;
-        int held = win->quick.place && win->held_rank < 0 && win->held_wanted < 0 &&
+        int held = can_hold(win) && win->held_rank < 0 && win->held_wanted < 0 &&
                    !wdl_target_find(win, rank);
         int status = held ? WDL_OK : lock_begin(win, rank, exclusive, assertion);
         if (status != WDL_OK)
@@ -254,9 +274,14 @@ static int unlock_on(struct wdl_win *win, int rank, int *step)
 
 int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
 {
-    if (rank >= 0 && win->held_rank == rank && win->epoch.access_state == WDL_ACCESS_PER_TARGET)
+    if (rank < 0 || win->held_rank != rank || win->epoch.access_state != WDL_ACCESS_PER_TARGET)
+        return unlock_on(win, rank, step);
+    if (win->quick.place)
         return held_unlock(win);
-    return unlock_on(win, rank, step);
+    if (held_drain(win) != WDL_OK)
+        return WDL_AGAIN;
+    held_unlock(win);
+    return wdl_win_take_error(win);
 }
 
 int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
@@ -376,7 +401,7 @@ int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step)
         if (!t && win->epoch.access_state == WDL_ACCESS_PER_TARGET && win->held_rank != rank &&
             win->locked_targets >= win->locks_held)
             return WDL_ERR_SYNC;
-        if (t && wdl_target_drain(t, local) != WDL_OK)
+        if (t && !wdl_mail_waits(win, rank, wdl_target_drain(t, local) == WDL_OK))
             return WDL_AGAIN;
     }
     win->quick.stored = 0;

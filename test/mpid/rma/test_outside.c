@@ -153,6 +153,37 @@ START_TEST(many_together_are_a_message)
 }
 END_TEST
 
+/* A target that lets a message wait is spared the next ones, until they are many; one that comes to
+ * its mailbox again gets them together again. */
+START_TEST(who_is_away_gets_no_messages)
+{
+    enum { BURSTS = 100, MANY = 40, BACK = 60, FEW = 3, MORE = 10 };
+    struct bed bed;
+    uint64_t n = 0, before = 0;
+    int together = 0;           /* bursts that were messages since it is back */
+    bed_open_as(&bed, (struct bed_kind){.mail = 1});
+    for (int burst = 0; burst < BURSTS; burst++) {
+        uint64_t ops = burst == MANY ? WDL_MAIL_RUN - 1 + MORE : FEW;
+        for (uint64_t i = 0; i < ops; n++, i++)
+            while (operate(&bed, add_u64(1, 0, &one, NULL)) == WDL_AGAIN)
+                if (burst >= BACK)
+                    wdl_mailbox_serve(bed.win[1]);
+        for (int looks = 0; flush(&bed, 1) == WDL_AGAIN; looks++)
+            if (looks > WDL_MAIL_WAITS || burst >= BACK)
+                test_world_turn(&bed.w);
+        ck_assert_uint_eq(at(&bed, 1, 0), n);
+        uint64_t messages = stats_of(&bed).ops_message - before;
+        before += messages;
+        if (burst < BACK)
+            ck_assert_uint_eq(messages, burst == 0 ? FEW : burst == MANY ? MORE : 0);
+        together += burst >= BACK && messages == FEW;
+    }
+    ck_assert(!wdl_mail_is_away(bed.win[0], 1));
+    ck_assert_int_ge(together, BURSTS - BACK - 34);
+    bed_end(&bed);
+}
+END_TEST
+
 /* A long one stops before a region that its process, or another, is in, and goes on from there,
  * though messages have gone meanwhile. */
 START_TEST(goes_on_where_it_stopped)
@@ -257,5 +288,6 @@ START_TEST(its_process_does_not_come_between)
 END_TEST
 
 WDL_SUITE("rma/outside", every_kind_is_done_in_the_call, what_is_for_it,
-          behind_a_message_by_message, many_together_are_a_message, goes_on_where_it_stopped,
+          behind_a_message_by_message, many_together_are_a_message,
+          who_is_away_gets_no_messages, goes_on_where_it_stopped,
           failures, its_process_does_not_come_between)

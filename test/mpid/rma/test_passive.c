@@ -287,8 +287,45 @@ START_TEST(a_word_that_cannot_be_had)
 }
 END_TEST
 
+/* Within a node the first lock is a word and no element, until an operation needs one, which leaves
+ * with the lock; the second lock has one. */
+START_TEST(a_lock_within_a_node_needs_no_element)
+{
+    struct test_world w;
+    char data[8] = "windlas";
+    test_world_open(&w, &(struct test_world_params){.ranks = 3, .node = 3, .own = 1});
+    struct test_rank *o = &w.rank[0];
+    for (int order = 0; order < 2; order++) {
+        memset(w.rank[1].memory, 0, 8);
+        for (int target = 1; target <= 2; target++) {
+            TEST_DONE(&w, wdl_win_lock(o->win, target, target == 1, 0, &o->step));
+            ck_assert_int_eq(o->win->ntargets, target - 1);
+        }
+        ck_assert_int_eq(wdl_win_lock(o->win, 1, 1, 0, &o->step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_flush(o->win, 1, 0, &o->step), WDL_OK);
+        ck_assert_int_eq(o->win->ntargets, 1);
+        test_op(&w, 0, test_put(1, 0, data, 8));
+        ck_assert_int_eq(o->win->ntargets, 2);
+        for (int i = 0; i < 2; i++) {
+            int target = order ? 2 - i : 1 + i;
+            if (target == 1)
+                wdl_win_fail(o->win, WDL_ERR_RANGE);
+            ck_assert_int_eq(TEST_WAIT(&w, wdl_win_unlock(o->win, target, &o->step)),
+                             target == 1 ? WDL_ERR_RANGE : WDL_OK);
+            ck_assert_int_eq(o->win->ntargets, 1 - i);
+            ck_assert_int_eq(wdl_win_unlock(o->win, target, &o->step), WDL_ERR_SYNC);
+            if (target == 1)
+                ck_assert_mem_eq(w.rank[1].memory, data, 8);
+        }
+        ck_assert_int_eq(o->win->epoch.access_state, WDL_ACCESS_NONE);
+        ck_assert_uint_eq(w.control[1].lock & 0xffffffff, 0);
+    }
+    test_world_close(&w);
+}
+END_TEST
+
 WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_flush_completes_at_the_target,
           a_flush_costs_one_question_where_something_is_unflushed, calls_out_of_order_are_errors,
           a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error,
           the_fence_epoch_ends_with_the_first_lock,
-          a_word_that_cannot_be_had)
+          a_word_that_cannot_be_had, a_lock_within_a_node_needs_no_element)
