@@ -8,7 +8,7 @@
 #include "testing.h"
 
 enum { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
-enum { SPOILT = -77, COUNT_MOST = 9000 };
+enum { SPOILT = -77, COUNT_MOST = 9000, COUNT_REDUCED = 40000 };
 
 static MPI_Comm comm;
 static int rank, size, form, stride;
@@ -303,7 +303,8 @@ static void everything(MPI_Comm on, const int *counts, int ncounts)
             int count = counts[c], root = (c + form) % size;
             CALL(MPI_Barrier(comm), MPI_Ibarrier(comm, &request),
                  MPI_Barrier_init(comm, MPI_INFO_NULL, &request));
-            for (stride = 1; stride <= 2; stride++) {
+            room = (MPI_Aint) COUNT_REDUCED * 2 + 2;
+            for (stride = 1; stride <= 2 && count <= COUNT_MOST; stride++) {
                 type = stride == 1 ? MPI_INT64_T : gap;
                 room = (MPI_Aint) size * count * 2 + 2;
                 rooted(count, root);
@@ -347,13 +348,15 @@ static void outstanding(MPI_Comm a, MPI_Comm b)
 
 int main(int argc, char **argv)
 {
-    static const int counts[] = {1, 31, 300, COUNT_MOST}, few[] = {2, 400};
+    static const int counts[] = {1, 31, 300, COUNT_MOST, COUNT_REDUCED}, few[] = {2, 400};
     MPI_Comm dup, half, back;
     t_begin(&argc, &argv);
     room = (MPI_Aint) t_size * COUNT_MOST * 2 + 2;
+    if (room < COUNT_REDUCED * 2 + 2)
+        room = COUNT_REDUCED * 2 + 2;
     from = malloc((size_t) room * sizeof *from);
     to = malloc((size_t) room * sizeof *to);
-    everything(MPI_COMM_WORLD, counts, 4);
+    everything(MPI_COMM_WORLD, counts, 5);
     MPI_Comm_split(MPI_COMM_WORLD, t_rank % 2, t_rank, &half);
     everything(half, few, 2);
     MPI_Comm_split(MPI_COMM_WORLD, 0, -t_rank, &back);

@@ -164,25 +164,24 @@ int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c)
     return run->staged ? WDL_OK : wdl_node_each(run, c, WDL_BOARD_LAST, NULL);
 }
 
-/* Little enough that waiting for each other takes longer than folding all of it, or for two to wait
- * for. */
+/* Little enough that waiting for each other takes longer than folding all of it. */
 static int folds_alone(const struct wdl_run *run)
 {
     enum { ALONE = 128 << 10 };
     size_t size = (size_t) run->team->size;
     return run->args.kind == WDL_COLL_REDUCE && run->team->on_node &&
-           (size == 2 || run->args.bytes <= ALONE / size);
+           run->args.bytes <= (size == 2 ? ALONE : ALONE / size);
 }
 
 /* Who folds alone needs all that others have; nobody what it has itself. */
 static int show_long(struct wdl_run *run, int head, char *to)
 {
-    if (!folds_alone(run))
-        return show_vector(run, to);
-    /* measured: one who wants all of another's is faster without a copy between */
-    return run->team->rank == head || run->team->size == 2
-               ? wdl_node_show_places(run, run->args.src, to)
-               : wdl_node_show(run, run->args.src, run->args.bytes);
+    int of_two = run->args.kind == WDL_COLL_REDUCE && run->team->on_node && run->team->size == 2;
+    /* measured: one who wants another's is faster without a copy between */
+    if (of_two || (folds_alone(run) && run->team->rank == head))
+        return wdl_node_show_places(run, run->args.src, to);
+    return folds_alone(run) ? wdl_node_show(run, run->args.src, run->args.bytes)
+                            : show_vector(run, to);
 }
 
 static int show_to_fold(struct wdl_run *run, int head, char *to)

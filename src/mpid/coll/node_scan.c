@@ -3,8 +3,9 @@
  * Scans of ranks that share a node (node.h). Of little data each rank shows its prefix besides its
  * operand, if that fits the board, and else folds what those below show. Of much, each makes
  * everybody's results for a part of the vector: the prefixes of the part, one from the other, where
- * the operands are staged; and takes its own from there. Where not all have found room, each folds
- * by itself, in the same order: the same bits.
+ * the operands are staged; and takes its own from there. Of what is too much for that each follows
+ * the rank below. Where not all have found room, and of too much for an exclusive scan, whose
+ * results are nobody's prefix, each folds by itself. Always in the same order: the same bits.
  */
 #include <string.h>
 #include "base/copy.h"
@@ -116,6 +117,92 @@ static int scan_by_parts(struct wdl_run *run, struct wdl_car_run *c)
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     WDL_NODE_STEP(c, 4, wdl_node_note(run, take_prefix(run, run->team->rank)));
     return wdl_node_each(run, c, WDL_BOARD_DONE, take_prefix);
+}
+
+/* --- too much to be staged: one rank after the other --- */
+
+enum { FAILED = -1 };           /* of sheet->filled, here bytes of a result that are there */
+
+static int goes_one_by_one(const struct wdl_run *run)
+{
+    return !(run->args.flags & WDL_COLL_EXCLUSIVE) &&
+           run->args.bytes > run->team->params.staging_bytes / 2;
+}
+
+/* dst = the prefix of rank `below` at `from` before our operand; below < 0: there is none. */
+static int put_behind(struct wdl_run *run, int below, const char *from, size_t at, size_t bytes)
+{
+    const struct wdl_coll_op *op = &run->args.op;
+    size_t chunk = wdl_node_chunk(&run->args);
+    char *dst = (char *) run->args.dst + at;
+    const char *src = (const char *) run->args.src + at;
+    int status = WDL_OK;
+    for (size_t i = 0, n; i < bytes && status == WDL_OK; i += n) {
+        n = bytes - i < chunk ? bytes - i : chunk;
+        if (dst != src)
+            wdl_copy_wide(dst + i, src + i, n);
+        if (below < 0)
+            continue;
+        status = wdl_board_fetch(run, below, from + at + i, run->tmp, n);
+        if (status == WDL_OK)
+            op->fn(op->ctx, run->tmp, dst + i, n / op->elem_bytes);
+    }
+    return status;
+}
+
+/* Part by part, as far as the rank below has come. Whoever fails tells the ranks above. */
+static int follow(struct wdl_run *run)
+{
+    enum { LOOKS = 40, PARTS = 8 };
+    int me = run->team->rank, below = me - 1, looks = LOOKS, status = run->status;
+    struct wdl_sheet *own = (struct wdl_sheet *) (void *) wdl_board_sheet(run, me);
+    const struct wdl_sheet *left = below < 0 ? NULL : wdl_node_sheet(run, below);
+    /* the lowest rank's operand is its prefix, and is there */
+    const char *from = below == 0 ? left->src : left ? left->dst : NULL;
+    size_t all = run->args.bytes, part = PARTS * wdl_node_chunk(&run->args);
+    while (run->taken < all && status == WDL_OK) {
+        size_t at = run->taken, n = all - at < part ? all - at : part;
+        /* pairs with the stores below */
+        size_t there = below > 0 ? __atomic_load_n(&left->filled, __ATOMIC_ACQUIRE) : all;
+        if (there < at + n && looks-- > 0)
+            continue;
+        if (there < at + n)
+            return WDL_AGAIN;
+        status = there == (size_t) FAILED ? WDL_ERR_TRUNCATE :
+            put_behind(run, below, from, at, n);
+        run->taken += n;
+        if (status == WDL_OK)
+            __atomic_store_n(&own->filled, run->taken, __ATOMIC_RELEASE);
+    }
+    run->taken = 0;
+    if (status != WDL_OK)
+        __atomic_store_n(&own->filled, (size_t) FAILED, __ATOMIC_RELEASE);
+    return wdl_node_note(run, status);
+}
+
+/* No result goes back to its owner while the rank above reads it. One that means another length
+ * does not, and may not say so. */
+static int until_read(struct wdl_run *run)
+{
+    int above = run->team->rank + 1;
+    if (above == run->team->size)
+        return WDL_OK;
+    if (!wdl_board_seen(run, above, WDL_BOARD_DATA))
+        return WDL_AGAIN;
+    int status = wdl_node_agrees(run, above);
+    if (status != WDL_OK)
+        return wdl_node_note(run, status);
+    return wdl_board_seen(run, above, WDL_BOARD_DONE) ? WDL_OK : WDL_AGAIN;
+}
+
+static int scan_one_by_one(struct wdl_run *run, struct wdl_car_run *c)
+{
+    int me = run->team->rank;
+    WDL_NODE_STEP(c, 1, me == 0 ? WDL_OK : wdl_node_one(run, me - 1, WDL_BOARD_DATA,
+                                                        wdl_node_agrees));
+    WDL_NODE_STEP(c, 2, follow(run));
+    WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
+    return until_read(run);
 }
 
 /* The ranks up to `hi`, from the lowest on, at [at, at + bytes): *sum_out is one of two chunks. */
@@ -248,6 +335,8 @@ int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c)
     WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
     if (wdl_node_on_board(run))
         return scan_little(run, c);
+    if (goes_one_by_one(run))
+        return scan_one_by_one(run, c);
     WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
     return all_have_staged(run) ? scan_by_parts(run, c) : scan_from_below(run, c);
 }

@@ -55,21 +55,6 @@ static inline int held_lock(struct wdl_win *win, int rank, int exclusive, int as
     return WDL_OK;
 }
 
-/* Where not all memory is mapped something may be under way, and have an element. */
-static int held_drain(struct wdl_win *win)
-{
-    int rank = win->held_rank;
-    if (wdl_win_settle(win, rank) != WDL_OK)
-        return WDL_AGAIN;
-    struct wdl_target *t = wdl_target_find(win, rank);
-    if (!t)
-        return WDL_OK;
-    if (!wdl_mail_waits(win, rank, wdl_target_drain(t, 0) == WDL_OK))
-        return WDL_AGAIN;
-    wdl_target_release(t);
-    return WDL_OK;
-}
-
 static inline int held_unlock(struct wdl_win *win)
 {
     int rank = win->held_rank;
@@ -87,6 +72,22 @@ static inline int held_unlock(struct wdl_win *win)
         wdl_assert_cmp(status, ==, WDL_OK);
     }
     return WDL_OK;
+}
+
+/* Where not all memory is mapped something may be under way, and have an element. */
+__attribute__((noinline))
+static int held_finish(struct wdl_win *win)
+{
+    int rank = win->held_rank;
+    if (wdl_win_settle(win, rank) != WDL_OK)
+        return WDL_AGAIN;
+    struct wdl_target *t = wdl_target_find(win, rank);
+    if (t && !wdl_mail_waits(win, rank, wdl_target_drain(t, 0) == WDL_OK))
+        return WDL_AGAIN;
+    if (t)
+        wdl_target_release(t);
+    (void) held_unlock(win);
+    return wdl_win_take_error(win);
 }
 
 /* --- lock and unlock -------------------------------------------------------------------------- */
@@ -276,12 +277,7 @@ int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
 {
     if (rank < 0 || win->held_rank != rank || win->epoch.access_state != WDL_ACCESS_PER_TARGET)
         return unlock_on(win, rank, step);
-    if (win->quick.place)
-        return held_unlock(win);
-    if (held_drain(win) != WDL_OK)
-        return WDL_AGAIN;
-    held_unlock(win);
-    return wdl_win_take_error(win);
+    return win->quick.place ? held_unlock(win) : held_finish(win);
 }
 
 int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)

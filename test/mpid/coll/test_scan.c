@@ -1,10 +1,12 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Short scans of a node's ranks
- * (coll/node_scan.c): the same bits, folded from the lowest rank up, whoever comes first. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Scans of a node's ranks
+ * (coll/node_scan.c), short ones and those too long to be staged: the same bits, folded from the
+ * lowest rank up, whoever comes first. */
 #include <string.h>
 #include "mpid/coll/ranks.h"
 #include "support/suite.h"
 
-enum { RANKS = 7, BOARD = 2048, FLOATS = BOARD / 4, SEEDS = 60 };
+enum { RANKS = 7, BOARD = 2048, SEEDS = 60 };
+enum { LONG = 600004, FLOATS = LONG / 4 }; /* three parts */
 
 static struct ranks r;
 static struct wdl_team *teams[RANKS];
@@ -65,7 +67,8 @@ static void all(struct wdl_prng *prng, size_t bytes, int flags)
         order[i] = order[k];
         order[k] = i;
     }
-    memset(dst, 0, sizeof(dst));
+    for (int i = 0; i < RANKS; i++)
+        memset(dst[i], 0, bytes);
     for (int i = 0; i < RANKS; i++) {
         start(order[i], bytes, flags, in_place);
         for (uint64_t steps = wdl_prng_below(prng, 12); steps > 0; steps--)
@@ -110,17 +113,20 @@ END_TEST
 /* Two of it do not fit the board. */
 START_TEST(longer_ones_are_the_same_each_time)
 {
-    static float first[2][RANKS][FLOATS];
+    static char first[2][RANKS][BOARD];
     struct wdl_prng prng;
     fill();
     wdl_prng_init(&prng, 6);
     for (uint64_t seed = 1; seed <= SEEDS; seed++) {
         open_with(seed);
         for (int i = 0; i < 2; i++) {
-            all(&prng, i ? BOARD : 1028, 0);
-            if (seed == 1)
-                memcpy(first[i], dst, sizeof(dst));
-            ck_assert_mem_eq(dst, first[i], sizeof(dst));
+            size_t bytes = i ? BOARD : 1028;
+            all(&prng, bytes, 0);
+            for (int rank = 0; rank < RANKS; rank++) {
+                if (seed == 1)
+                    memcpy(first[i][rank], dst[rank], bytes);
+                ck_assert_mem_eq(dst[rank], first[i][rank], bytes);
+            }
         }
         ranks_drop(&r, teams);
         ranks_close(&r);
@@ -145,5 +151,64 @@ START_TEST(another_length_is_noticed)
 }
 END_TEST
 
+START_TEST(long_ones_follow_the_rank_below)
+{
+    struct wdl_prng prng;
+    fill();
+    fold_up(LONG);
+    wdl_prng_init(&prng, 7);
+    for (uint64_t seed = 1; seed <= SEEDS / 4; seed++) {
+        open_with(seed);
+        for (int i = 0; i < 4; i++) {
+            int exclusive = i % 2;
+            all(&prng, LONG, exclusive ? WDL_COLL_EXCLUSIVE : 0);
+            for (int rank = exclusive; rank < RANKS; rank++)
+                ck_assert_mem_eq(dst[rank], wanted[rank - exclusive], LONG);
+        }
+        ranks_drop(&r, teams);
+        ranks_close(&r);
+    }
+}
+END_TEST
+
+/* Nobody waits for those above but the next one, who reads its result. */
+START_TEST(long_ones_do_not_wait_for_all)
+{
+    fill();
+    open_with(1);
+    for (int come = 0; come < RANKS; come++) {
+        start(come, LONG, 0, 0);
+        for (int i = 0; i < 100 * RANKS; i++)
+            ranks_step(&r);
+        for (int i = 0; i <= come; i++)
+            ck_assert_int_eq(reqs[i].done, i < come || come == RANKS - 1);
+    }
+    ranks_finish(&r, reqs, 1);
+    ranks_drop(&r, teams);
+    ranks_close(&r);
+}
+END_TEST
+
+START_TEST(another_length_of_a_long_one_is_noticed)
+{
+    static const size_t others[] = {8, 1 << 17, LONG - 4};
+    for (int i = 0; i < 3 * RANKS; i++) {
+        int odd = i % RANKS;
+        fill();
+        open_with((uint64_t) odd + 1);
+        for (int rank = 0; rank < RANKS; rank++)
+            start(rank, rank == odd ? others[i / RANKS] : LONG, 0, 0);
+        ranks_finish(&r, reqs, 1);
+        for (int rank = 0; rank < RANKS; rank++)
+            if (rank != odd || i / RANKS == 2)
+                ck_assert_int_eq(reqs[rank].status,
+                                 rank < odd - 1 ? WDL_OK : WDL_ERR_TRUNCATE);
+        ranks_drop(&r, teams);
+        ranks_close(&r);
+    }
+}
+END_TEST
+
 WDL_SUITE("mpid/coll/scan", the_same_bits_whoever_comes_first, longer_ones_are_the_same_each_time,
-          another_length_is_noticed)
+          another_length_is_noticed, long_ones_follow_the_rank_below, long_ones_do_not_wait_for_all,
+          another_length_of_a_long_one_is_noticed)
