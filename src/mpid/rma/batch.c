@@ -68,9 +68,10 @@ static int batch_run(struct wdl_batch *b)
     return WDL_OK;
 }
 
-static int is_held_back(const struct wdl_win *win, const struct wdl_rma_args *args)
+int wdl_batch_takes(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
-    return args->remote.bytes <= WDL_BATCH_SHORT && args->origin.contig && args->remote.contig &&
+    size_t most = args->request ? WDL_BATCH_LONG : WDL_BATCH_SHORT;
+    return args->remote.bytes <= most && args->origin.contig && args->remote.contig &&
            args->origin.bytes >= args->remote.bytes &&
            (!args->request || args->kind == WDL_RMA_PUT) &&
            win->params.combine != WDL_COMBINE_NEVER;
@@ -114,7 +115,7 @@ int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
 {
     size_t bytes = args->remote.bytes;
     char *from = (char *) args->origin.addr + args->origin.lo;
-    if (!is_held_back(win, args))
+    if (!wdl_batch_takes(win, args))
         return WDL_ERR_UNSUPPORTED;
     struct wdl_batch *b = batch_find(win, args->target);
     uint64_t version = __atomic_load_n(&control->regions_version, __ATOMIC_ACQUIRE);

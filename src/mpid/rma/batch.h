@@ -1,11 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Short puts and gets on private memory of this node, held back so that one call of the system
- * moves many (copy.c). A put's data are in the batch (so its request, if it has one, is complete at
- * once: MPI-4, 12.3.5, local completion), a get's result comes later: both are over at
- * the next synchronization of their target, which runs the batch, and at the latest when progress
- * is made. The operations of a batch are of one kind and one target; every other operation on that
- * target runs it first, so what follows one another stays in order.
+ * Short puts and gets on private memory of this node, and longer puts with a request, held back so
+ * that one call of the system moves many (copy.c). A put's data are in the batch (so its request,
+ * if it has one, is complete at once: MPI-4, 12.3.5, local completion), a get's result comes later:
+ * both are over at the next synchronization of their target, which runs the batch, and at the
+ * latest when progress is made. The operations of a batch are of one kind and one target; every
+ * other operation on that target runs it first, so what follows one another stays in order.
  *
  * Invariants:
  *  1. Of one target of a window there is at most one batch.
@@ -23,7 +23,9 @@ struct wdl_win;
 struct wdl_rma_args;
 struct wdl_win_control;
 
-enum { WDL_BATCHES = 4, WDL_BATCH_OPS = 64, WDL_BATCH_SHORT = 256, WDL_BATCH_BYTES = 4096 };
+enum { WDL_BATCHES = 4, WDL_BATCH_OPS = 64, WDL_BATCH_SHORT = 256, WDL_BATCH_BYTES = 16384,
+    WDL_BATCH_LONG = WDL_BATCH_BYTES / 2        /* with a request */
+};
 
 struct wdl_batch {
     struct wdl_win *win;        /* NULL: empty */
@@ -36,6 +38,8 @@ struct wdl_batch {
     char data[WDL_BATCH_BYTES];
 };
 
+/* Is it one that is held back? */
+int wdl_batch_takes(const struct wdl_win *win, const struct wdl_rma_args *args);
 /* Take a put or a get of what is at `at` in the target: WDL_OK, WDL_AGAIN, or ERR_UNSUPPORTED where
  * it is none that is held back. */
 int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,

@@ -368,7 +368,9 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
     int several = box->run > 0 || (box->follows && !wdl_mail_is_away(win, args->target));
     win->rma->timed = NULL;
     box->run += together && box->run < WDL_MAIL_RUN;
-    if ((together && several) ||
+    int held = !together && args->request && args->kind <= WDL_RMA_GET && win->params.copy &&
+               wdl_batch_takes(win, args);
+    if ((together && several) || held ||
         !__atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) ||
         (args->kind >= WDL_RMA_ACC && win->net_sizes) || !fits(win, args) ||
         !wdl_mail_is_clear(win, t, args->target) || !wdl_mail_expected(win, args->target, 0) ||

@@ -99,10 +99,10 @@ START_TEST(gets_before_a_flush_are_one_call)
 }
 END_TEST
 
-/* A batch has room for 64 operations and 4096 bytes of puts; what has none waits in the next. */
+/* A batch has room for 64 operations and 16 KiB of puts; what has none waits in the next. */
 START_TEST(a_full_batch_is_run)
 {
-    static char data[256];
+    static char data[2048];
     struct bed bed;
     open(&bed, 0);
     for (int i = 0; i < 64; i++)
@@ -115,12 +115,16 @@ START_TEST(a_full_batch_is_run)
     ck_assert_int_eq(flush(&bed, -1, 0), WDL_OK);
     ck_assert_int_eq(mover.calls, 2);
     ck_assert_uint_eq(at(&bed, 1, 3 * 64), 1);
-    for (int i = 0; i < 16; i++)
-        ck_assert_int_eq(operate(&bed, test_put(2, 40 * i, data, 256)), WDL_OK);
+    for (int i = 0; i < 8; i++) {
+        struct test_request request = {0};
+        struct wdl_rma_args args = test_put(2, 300 * i, data, sizeof(data));
+        args.request = &request;
+        ck_assert_int_eq(operate(&bed, args), WDL_OK);
+    }
     ck_assert_int_eq(mover.calls, 2);
-    ck_assert_int_eq(operate(&bed, test_put(2, 40 * 16, data, 1)), WDL_OK);
+    ck_assert_int_eq(operate(&bed, test_put(2, 300 * 8, data, 1)), WDL_OK);
     ck_assert_int_eq(mover.calls, 3);
-    ck_assert_int_eq(mover.pieces, 16);
+    ck_assert_int_eq(mover.pieces, 8);
     ck_assert_int_eq(flush(&bed, 2, 0), WDL_OK);
     bed_close(&bed);
 }
@@ -251,6 +255,19 @@ START_TEST(what_is_not_short_is_not_held)
     wdl_type type = test_type_indexed(host, TEST_U8, 2, blocks_, displs);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, data, 257)), WDL_OK);
     ck_assert_int_eq(mover.calls, 1);
+    for (int longer = 0; longer < 2; longer++) { /* a request is to be complete soon */
+        static char more[WDL_BATCH_LONG + 1] = "more";
+        struct test_request request = {0};
+        struct wdl_rma_args put = test_put(1, 64 + longer, more, WDL_BATCH_LONG + (size_t) longer);
+        put.request = &request;
+        ck_assert_int_eq(operate(&bed, put), WDL_OK);
+        ck_assert(request.done);
+        ck_assert_int_eq(mover.calls, 1 + 2 * longer); /* what was held, too */
+        ck_assert_str_eq(bed.w.rank[1].memory + (64 + longer) * UNIT, longer ? "more" : "");
+        if (longer)
+            ck_assert_str_eq(bed.w.rank[1].memory + 64 * UNIT, "more");
+    }
+    mover.calls = 1;
     struct wdl_rma_args typed = test_put(1, 0, data, 4);
     typed.remote = test_typed(host, NULL, 1, type);
     ck_assert_int_eq(operate(&bed, typed), WDL_OK);
