@@ -367,6 +367,7 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
     int together = is_better_together(args);
     int several = box->run > 0 || (box->follows && !wdl_mail_is_away(win, args->target));
     win->rma->timed = NULL;
+    win->rma->began_ns = 0;     /* what is not asked about is not timed */
     box->run += together && box->run < WDL_MAIL_RUN;
     int held = !together && args->request && args->kind <= WDL_RMA_GET && win->params.copy &&
                wdl_batch_takes(win, args);
