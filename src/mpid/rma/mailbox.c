@@ -177,7 +177,6 @@ static uint64_t now_ns(const struct wdl_win *win)
 
 int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
 {
-    struct wdl_trial *trial = trial_of(win, args);
     win->rma->timed = NULL;
     win->rma->began_ns = 0;
     /* whoever would take it wants a processor, and who would wait gives one away */
@@ -185,6 +184,7 @@ int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
         return 0;
     if (!is_compared(win, args))
         return 1;
+    struct wdl_trial *trial = trial_of(win, args);
     int way = wdl_trial_way(trial);
     win->rma->began_ns = trial->clock ? now_ns(win) : 0;
     if (way == MAIL)
