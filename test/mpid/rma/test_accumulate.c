@@ -325,14 +325,19 @@ static struct wdl_domain domain_alone(struct wdl_win_control *control, int n, in
                                .outside = me > 0 ? outside : NULL};
 }
 
+/* What the cell holds is known from the swaps alone: a look at it would be an access of its own. */
 static void increments(const struct wdl_domain *d, int64_t *cell, int n)
 {
     struct wdl_element el = element(WDL_BASIC_I64, 8, 8);
+    int64_t old = 0;
     for (int done = 0; done < n;) {
-        int64_t old = __atomic_load_n(cell, __ATOMIC_RELAXED), new = old + 1, was;
+        int64_t new = old + 1, was;
         int status = wdl_compare_swap(d, &el, cell, &old, &new, &was);
         must(status == WDL_OK || status == WDL_AGAIN);
-        done += status == WDL_OK && was == old;
+        if (status != WDL_OK)
+            continue;
+        done += was == old;
+        old = was == old ? new : was;
     }
 }
 
