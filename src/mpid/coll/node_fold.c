@@ -173,7 +173,8 @@ static int folds_alone(const struct wdl_run *run)
            run->args.bytes <= (size == 2 ? ALONE : ALONE / size);
 }
 
-/* Who folds alone needs all that others have; nobody what it has itself. */
+/* Who folds alone needs all that others have; nobody what it has itself. Of two, each fetches what
+ * it folds. */
 static int show_long(struct wdl_run *run, int head, char *to)
 {
     int of_two = run->args.kind == WDL_COLL_REDUCE && run->team->on_node && run->team->size == 2;

@@ -74,11 +74,7 @@ static size_t payload_of(const struct wdl_mail *mail)
 
 int wdl_mail_is_clear(const struct wdl_win *win, const struct wdl_target *t, int rank)
 {
-    if (t && !wdl_lock_open(&t->lock))
-        return 0;
-    if (!t)
-        t = wdl_target_find(win, rank);
-    return win->batched == 0 && (!t || wdl_target_clean(t));
+    return win->batched == 0 && wdl_target_is_quiet(win, t, rank);
 }
 
 static struct wdl_mail_past *past_of(struct wdl_mailbox *box, int rank, int stream)

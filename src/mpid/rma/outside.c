@@ -35,38 +35,25 @@ static int fits(const struct wdl_win *win, const struct wdl_rma_args *args)
            (args->kind == WDL_RMA_ACC || out->bytes >= bytes) && is_alone(win, args);
 }
 
-/* Is nothing on its way that it must not overtake? */
-static int is_next(const struct wdl_win *win, const struct wdl_target *t, int rank)
-{
-    if (t && !wdl_lock_open(&t->lock))
-        return 0;
-    if (!t)
-        t = wdl_target_find(win, rank);
-    return !t || wdl_target_clean(t);
-}
-
 static int update(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,
                   struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
     const struct wdl_outside outside = {win->params.copy, win->params.ctx, win->rma->stage};
-    int dynamic = win->params.flavor == WDL_WIN_DYNAMIC;
-    uint64_t at = dynamic ? (uint64_t) args->disp :
-        info->base + (uint64_t) (args->disp * info->disp_unit);
+    uint64_t at = info->base + (uint64_t) (args->disp * info->disp_unit);
     uint64_t from = at + (uint64_t) args->remote.lo;
     struct wdl_domain domain;
     if (!win->params.copy || win->net_sizes || !wdl_kernel_has(&args->element) ||
         from % args->element.packed_bytes != 0)
         return WDL_ERR_UNSUPPORTED;
     /* what has begun this way goes on this way */
-    if (args->done == 0 && (!fits(win, args) || !is_next(win, t, args->target)))
+    if (args->done == 0 && (!fits(win, args) || !wdl_target_is_quiet(win, t, args->target)))
         return WDL_ERR_UNSUPPORTED;
     if (wdl_batches_run(win, args->target) != WDL_OK)
         return WDL_AGAIN;
     int status = wdl_copy_exposed(win, args->target, control, from, wdl_args_bytes(args));
     if (status != WDL_OK)
         return status;
-    wdl_win_domain(win, args->target, dynamic ? NULL : (const char *) (uintptr_t) info->base,
-                   control, &domain);
+    wdl_win_domain(win, args->target, (const char *) (uintptr_t) info->base, control, &domain);
     domain.outside = &outside;
     return wdl_update_op(win, args, (char *) (uintptr_t) at, &domain);
 }

@@ -29,6 +29,15 @@ int wdl_target_clean(const struct wdl_target *t)
         !t->direct.flushing;
 }
 
+int wdl_target_is_quiet(const struct wdl_win *win, const struct wdl_target *t, int rank)
+{
+    if (t && !wdl_lock_open(&t->lock))
+        return 0;
+    if (!t)
+        t = wdl_target_find(win, rank);
+    return !t || wdl_target_clean(t);
+}
+
 /* How willing a target is to leave, higher is better: seed 001 asks for granted before issued
  * before called. */
 static int victim_merit(const struct wdl_target *t)

@@ -65,7 +65,8 @@ struct wdl_rma {
     struct wdl_win *mailed[WDL_MAIL_WINDOWS];   /* windows with mailboxes, or NULL */
     int nmailed;
     int streaming;              /* the process's ring (stream.h) is in use */
-    /* handed over, or copied by the system; by kind and length; the one to be told of next */
+    /* handed over, or copied by the system; by kind (but compare-and-swap) and length;
+     * the one to be told of next */
     struct wdl_trial trial[WDL_RMA_KINDS - 1][WDL_MAIL_SIZES], *timed;
     uint64_t began_ns;          /* the operation being decided about; 0: nobody wants to know */
 };
@@ -213,6 +214,9 @@ struct wdl_target *wdl_target_find(const struct wdl_win *win, int rank);
 /* Find or make; NULL under pressure (a victim has then been chosen). */
 struct wdl_target *wdl_target_get(struct wdl_win *win, int rank);
 int wdl_target_clean(const struct wdl_target *t);
+/* Is its lock there, if one is needed, and nothing on its way that must not be overtaken? t: the
+ * element, or NULL where none was needed. */
+int wdl_target_is_quiet(const struct wdl_win *win, const struct wdl_target *t, int rank);
 void wdl_target_release(struct wdl_target *t);
 struct wdl_op *wdl_op_get(struct wdl_target *t);
 /* The operation is over: complete its request, give the element back. */

@@ -121,6 +121,20 @@ void bed_close(struct bed *bed)
     bed_end(bed);
 }
 
+struct wdl_win_stats bed_stats(const struct bed *bed)
+{
+    struct wdl_win_stats stats;
+    wdl_win_stats_get(bed->win[0], &stats);
+    return stats;
+}
+
+uint64_t bed_word(const struct bed *bed, int rank, int64_t disp)
+{
+    uint64_t value;
+    memcpy(&value, bed->w.rank[rank].memory + disp * UNIT, sizeof(value));
+    return value;
+}
+
 int operate(struct bed *bed, struct wdl_rma_args args)
 {
     return wdl_rma_op(bed->win[0], &args);

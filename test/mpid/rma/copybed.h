@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Three ranks of one node, each with private memory, and a window where bytes can be moved: what
- * the tests of rma/copy and rma/batch stand on.
+ * the tests of the ways to such memory stand on.
  */
 #ifndef WDL_TEST_COPYBED_H_INCLUDED
 #define WDL_TEST_COPYBED_H_INCLUDED
@@ -51,6 +51,9 @@ void bed_open(struct bed *bed, int dynamic);
 void bed_end(struct bed *bed);
 /* The same; nothing was sent. */
 void bed_close(struct bed *bed);
+/* Of rank 0's window; the word at disp of a rank's memory. */
+struct wdl_win_stats bed_stats(const struct bed *bed);
+uint64_t bed_word(const struct bed *bed, int rank, int64_t disp);
 /* By rank 0; a put of eight bytes. */
 int operate(struct bed *bed, struct wdl_rma_args args);
 int put8(struct bed *bed, int target, int64_t disp);

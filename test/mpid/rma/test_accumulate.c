@@ -273,17 +273,25 @@ static void *storm_thread(void *arg)
     return NULL;
 }
 
-START_TEST(storm)
+/* It is over; *sum_out: of its cells. */
+static struct storm *storm_of(void *(*fn)(void *), double *sum_out)
 {
     pthread_t thread[THREADS];
     struct storm *storm = calloc(1, sizeof(*storm));
-    double sum = 0, crooked;
     for (int i = 0; i < THREADS; i++)
-        pthread_create(&thread[i], NULL, storm_thread, storm);
+        pthread_create(&thread[i], NULL, fn, storm);
     for (int i = 0; i < THREADS; i++)
         pthread_join(thread[i], NULL);
+    *sum_out = 0;
     for (int i = 0; i < CELLS; i++)
-        sum += storm->cells[i];
+        *sum_out += storm->cells[i];
+    return storm;
+}
+
+START_TEST(storm)
+{
+    double sum, crooked;
+    struct storm *storm = storm_of(storm_thread, &sum);
     memcpy(&crooked, storm->misaligned + 1, 8);
     ck_assert(sum == (double) THREADS * ROUNDS * (SHORTS + CELLS + CELLS / 2 + CELLS / 2));
     ck_assert(crooked == (double) THREADS * ROUNDS);
@@ -369,16 +377,9 @@ static void *alone_thread(void *arg)
 
 START_TEST(storm_from_outside)
 {
-    pthread_t thread[THREADS];
-    struct storm *storm = calloc(1, sizeof(*storm));
-    double sum = 0;
+    double sum;
     outside_copies = 0;
-    for (int i = 0; i < THREADS; i++)
-        pthread_create(&thread[i], NULL, alone_thread, storm);
-    for (int i = 0; i < THREADS; i++)
-        pthread_join(thread[i], NULL);
-    for (int i = 0; i < CELLS; i++)
-        sum += storm->cells[i];
+    struct storm *storm = storm_of(alone_thread, &sum);
     ck_assert(sum == (double) (ROUNDS / 4) * (THREADS * (SHORTS + CELLS) + CELLS / 2 + CELLS / 2));
     ck_assert_int_eq(storm->count, THREADS * (ROUNDS / 4) * 2);
     ck_assert_int_eq(storm->control[0].announced, 0);

@@ -18,13 +18,6 @@ static int put(struct bed *bed, int target, int64_t disp, uint64_t value)
     return operate(bed, test_put(target, disp, &value, 8)); /* the buffer is ours again */
 }
 
-static uint64_t at(struct bed *bed, int rank, int64_t disp)
-{
-    uint64_t value;
-    memcpy(&value, bed->w.rank[rank].memory + disp * UNIT, 8);
-    return value;
-}
-
 static int flush(struct bed *bed, int rank, int local)
 {
     return wdl_win_flush(bed->win[0], rank, local, &bed->step);
@@ -52,7 +45,7 @@ START_TEST(puts_before_a_flush_are_one_call)
         ck_assert_int_eq(mover.pieces, apart == 1 ? 1 : 64);
         held(&bed, 0);
         for (int i = 0; i < 64 * apart; i++)
-            ck_assert_uint_eq(at(&bed, 1, i), i % apart ? 0 : (uint64_t) (i / apart) + 1);
+            ck_assert_uint_eq(bed_word(&bed, 1, i), i % apart ? 0 : (uint64_t) (i / apart) + 1);
         ck_assert_int_eq(flush(&bed, 1, 0), WDL_OK);
         ck_assert_int_eq(mover.calls, 1);
         wdl_win_stats_get(bed.win[0], &stats);
@@ -74,9 +67,9 @@ START_TEST(the_last_put_of_a_place_counts)
     ck_assert_int_eq(flush(&bed, 1, 0), WDL_OK);
     ck_assert_int_eq(mover.calls, 1);
     ck_assert_int_eq(mover.pieces, 3);
-    ck_assert_uint_eq(at(&bed, 1, 3), 7);
-    ck_assert_uint_eq(at(&bed, 1, 5), 199);
-    ck_assert_uint_eq(at(&bed, 1, 4), 0);
+    ck_assert_uint_eq(bed_word(&bed, 1, 3), 7);
+    ck_assert_uint_eq(bed_word(&bed, 1, 5), 199);
+    ck_assert_uint_eq(bed_word(&bed, 1, 4), 0);
     bed_close(&bed);
 }
 END_TEST
@@ -110,11 +103,11 @@ START_TEST(a_full_batch_is_run)
     ck_assert_int_eq(mover.calls, 0);
     ck_assert_int_eq(put(&bed, 1, 3 * 64, 1), WDL_OK);
     ck_assert_int_eq(mover.calls, 1);
-    ck_assert_uint_eq(at(&bed, 1, 3 * 63), 1);
-    ck_assert_uint_eq(at(&bed, 1, 3 * 64), 0);
+    ck_assert_uint_eq(bed_word(&bed, 1, 3 * 63), 1);
+    ck_assert_uint_eq(bed_word(&bed, 1, 3 * 64), 0);
     ck_assert_int_eq(flush(&bed, -1, 0), WDL_OK);
     ck_assert_int_eq(mover.calls, 2);
-    ck_assert_uint_eq(at(&bed, 1, 3 * 64), 1);
+    ck_assert_uint_eq(bed_word(&bed, 1, 3 * 64), 1);
     for (int i = 0; i < 8; i++) {
         struct test_request request = {0};
         struct wdl_rma_args args = test_put(2, 300 * i, data, sizeof(data));
@@ -158,7 +151,7 @@ START_TEST(every_synchronization_runs_what_is_held)
             TEST_DONE(&bed.w, wdl_win_start(win, one, 1, 0, &bed.step));
         }
         ck_assert_int_eq(TEST_WAIT(&bed.w, put(&bed, 1, 5, 55)), WDL_OK);
-        ck_assert_uint_eq(at(&bed, 1, 5), 0);
+        ck_assert_uint_eq(bed_word(&bed, 1, 5), 0);
         switch (way) {
             case FLUSH:
                 ck_assert_int_eq(flush(&bed, 1, 0), WDL_OK);
@@ -185,7 +178,7 @@ START_TEST(every_synchronization_runs_what_is_held)
             default:
                 TEST_DONE(&bed.w, wdl_win_complete(win, &bed.step));
         }
-        ck_assert_uint_eq(at(&bed, 1, 5), 55);
+        ck_assert_uint_eq(bed_word(&bed, 1, 5), 55);
         ck_assert_int_eq(mover.calls, 1);
         held(&bed, 0);
         if (way == FENCE) {
@@ -225,7 +218,7 @@ START_TEST(what_follows_stays_behind)
     memset(big, 9, sizeof(big));
     ck_assert_int_eq(operate(&bed, test_put(1, 0, big, 300)), WDL_OK);
     ck_assert_int_eq(mover.calls, 4);
-    ck_assert_uint_eq(at(&bed, 1, 4), 0x0909090909090909);
+    ck_assert_uint_eq(bed_word(&bed, 1, 4), 0x0909090909090909);
     put(&bed, 1, 4, 5);
     struct wdl_rma_args get = test_get(1, 4, &back, 8);
     get.request = &request;
@@ -233,12 +226,12 @@ START_TEST(what_follows_stays_behind)
     ck_assert(request.done && back == 5);
     put(&bed, 1, 4, 6);
     ck_assert_int_eq(operate(&bed, test_acc(1, 4, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)), WDL_OK);
-    ck_assert_uint_eq(at(&bed, 1, 4), 7);
+    ck_assert_uint_eq(bed_word(&bed, 1, 4), 7);
     put(&bed, 1, 4, 8);
     const long double half = 0.5L; /* by message */
     ck_assert_int_eq(operate(&bed, test_acc(1, 4, WDL_ROP_REPLACE, TEST_LD, 1, &half, NULL)),
                      WDL_OK);
-    ck_assert_uint_eq(at(&bed, 1, 4), 8);
+    ck_assert_uint_eq(bed_word(&bed, 1, 4), 8);
     TEST_DONE(&bed.w, flush(&bed, 1, 0));
     ck_assert_mem_eq(bed.w.rank[1].memory + 4 * UNIT, &half, 10);
     bed_end(&bed);
@@ -306,8 +299,8 @@ START_TEST(targets_are_held_apart)
     ck_assert_int_eq(mover.calls, 0);
     ck_assert_int_eq(flush(&bed, 2, 0), WDL_OK);
     ck_assert_int_eq(mover.calls, 1);
-    ck_assert_uint_eq(at(&bed, 2, 1), 2);
-    ck_assert_uint_eq(at(&bed, 1, 0) + at(&bed, 1, 2) + at(&bed, 2, 3), 0);
+    ck_assert_uint_eq(bed_word(&bed, 2, 1), 2);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0) + bed_word(&bed, 1, 2) + bed_word(&bed, 2, 3), 0);
     for (int i = 0; i < 2; i++) {
         struct wdl_rma_args args = test_put(1 + i, 8 + i, &(uint64_t){8}, 8);
         ck_assert_int_eq(wdl_rma_op(more[1], &args), WDL_OK);
@@ -321,7 +314,7 @@ START_TEST(targets_are_held_apart)
     ck_assert_int_eq(flush(&bed, -1, 0), WDL_OK);
     ck_assert_int_eq(mover.calls, 6);
     for (int i = 0; i < 4; i++)
-        ck_assert_uint_eq(at(&bed, 1 + i % 2, i), (uint64_t) i + 1);
+        ck_assert_uint_eq(bed_word(&bed, 1 + i % 2, i), (uint64_t) i + 1);
     bed_close(&bed);
 }
 END_TEST
@@ -336,7 +329,7 @@ START_TEST(a_failure_is_one_operations_own)
         ck_assert_int_eq(put(&bed, 1, i, 7), WDL_OK);
     ck_assert_int_eq(flush(&bed, 1, 0), WDL_ERR_RANGE);
     for (int i = 0; i < 10; i++)
-        ck_assert_uint_eq(at(&bed, 1, i), i == 5 ? 0 : 7);
+        ck_assert_uint_eq(bed_word(&bed, 1, i), i == 5 ? 0 : 7);
     ck_assert_int_eq(flush(&bed, 1, 0), WDL_OK);
     held(&bed, 0);
     bed_close(&bed);

@@ -13,23 +13,9 @@ static void open(struct bed *bed)
     bed_open_as(bed, (struct bed_kind){.mail = 1});
 }
 
-static struct wdl_win_stats stats_of(const struct bed *bed)
-{
-    struct wdl_win_stats stats;
-    wdl_win_stats_get(bed->win[0], &stats);
-    return stats;
-}
-
 static struct wdl_mail *cell(struct bed *bed, int target)
 {
     return &bed->w.control[target].mail[0];
-}
-
-static uint64_t at(struct bed *bed, int rank, int64_t disp)
-{
-    uint64_t value;
-    memcpy(&value, bed->w.rank[rank].memory + disp * UNIT, 8);
-    return value;
 }
 
 static int flush(struct bed *bed, int rank)
@@ -72,9 +58,9 @@ START_TEST(every_kind_is_done_by_the_target)
         served(&bed, 1);
         ck_assert_int_eq(flush(&bed, 1), WDL_OK);
         ck_assert_uint_eq(back, read[i]);
-        ck_assert_uint_eq(at(&bed, 1, 3), left[i]);
+        ck_assert_uint_eq(bed_word(&bed, 1, 3), left[i]);
     }
-    ck_assert_uint_eq(stats_of(&bed).ops_mailed, 6);
+    ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 6);
     ck_assert_int_eq(mover.calls, 0);
     bed_close(&bed);
 }
@@ -107,7 +93,7 @@ START_TEST(what_is_not_one_word_is_done_as_well)
         ck_assert(old[i] == i + 1 && sums[i] == 2 * i + 2);
     ck_assert(sum == half && before == 0);
     ck_assert_mem_eq(text, "as many bytes as a cell has room", WDL_MAIL_BYTES);
-    ck_assert_uint_eq(stats_of(&bed).ops_mailed, 4);
+    ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 4);
     bed_close(&bed);
 }
 END_TEST
@@ -137,7 +123,7 @@ START_TEST(longer_ones_have_the_origins_area)
         ck_assert_uint_eq(back[i], (i < most / 8 ? 3 : 2) * (i + 1));
         ck_assert_uint_eq(old[i], i < most / 8 ? 2 * (i + 1) : 0);
     }
-    ck_assert_uint_eq(stats_of(&bed).ops_mailed, 4);
+    ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 4);
     bed_close(&bed);
 }
 END_TEST
@@ -153,7 +139,7 @@ START_TEST(what_nobody_takes_goes_another_way)
     ck_assert_int_eq(mover.calls, 0);
     ck_assert_int_eq(flush(&bed, 1), WDL_OK);
     ck_assert_int_eq(mover.calls, 1);
-    ck_assert_uint_eq(at(&bed, 1, 0), 5);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 5);
     ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
     for (int reads = 0; reads < 2; reads++) {
         uint64_t mine = reads ? 0 : 5;
@@ -169,7 +155,7 @@ START_TEST(what_nobody_takes_goes_another_way)
         ck_assert_int_ge(wdl_rma_progress(bed.win[0]->rma), 1);
         ck_assert_int_eq(flush(&bed, 2), WDL_OK);
         ck_assert(request.done && request.status == WDL_OK);
-        ck_assert_uint_eq(at(&bed, 2, 0), 5);
+        ck_assert_uint_eq(bed_word(&bed, 2, 0), 5);
         ck_assert_uint_eq(mine, reads ? 5 : 0);
         ck_assert_int_eq(mover.calls, 2 + reads);
     }
@@ -181,9 +167,9 @@ START_TEST(what_nobody_takes_goes_another_way)
     ck_assert(bed.win[0]->mailbox.mail);
     look_in_vain(&bed, 1);
     TEST_DONE(&bed.w, flush(&bed, 1));
-    ck_assert_uint_eq(at(&bed, 1, 0), 7);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 7);
     ck_assert_int_eq(mover.calls, 3 + 2 * 2);
-    ck_assert_uint_eq(stats_of(&bed).ops_mailed, 0);
+    ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 0);
     bed_close(&bed);
 }
 END_TEST
@@ -231,7 +217,7 @@ START_TEST(what_follows_calls_it_back)
     ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
     ck_assert_int_eq(flush(&bed, 1), WDL_OK);
     ck_assert_int_eq(mover.calls, 1);
-    ck_assert_uint_eq(at(&bed, 1, 0), 5);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 5);
     /* where several followed one another the first does not go by mailbox, until one is alone */
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
     ck_assert(!bed.win[0]->mailbox.mail);
@@ -242,7 +228,7 @@ START_TEST(what_follows_calls_it_back)
     ck_assert_int_eq(operate(&bed, fetch), WDL_OK);
     TEST_DONE(&bed.w, flush(&bed, 1));
     ck_assert_uint_eq(old, 2);
-    ck_assert_uint_eq(at(&bed, 1, 0), 3);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 3);
     /* what is taken cannot be called back: the next one waits */
     ck_assert_int_eq(flush(&bed, 1), WDL_OK);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
@@ -255,9 +241,9 @@ START_TEST(what_follows_calls_it_back)
     cell(&bed, 1)->state = WDL_MAIL_POSTED;
     served(&bed, 1);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
-    ck_assert_uint_eq(at(&bed, 1, 0), 1);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 1);
     ck_assert_int_eq(flush(&bed, 1), WDL_OK);
-    ck_assert_uint_eq(at(&bed, 1, 0), 5);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 5);
     bed_end(&bed);
 }
 END_TEST
@@ -366,7 +352,7 @@ START_TEST(nonsense_is_refused)
         served(&bed, 1);
         ck_assert(wdl_status_is_error(flush(&bed, 1)));
         ck_assert_int_eq(flush(&bed, 1), WDL_OK);
-        ck_assert_uint_eq(at(&bed, 1, 0), 0);
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
     }
     bed_close(&bed);
 }
@@ -415,10 +401,43 @@ START_TEST(what_is_mapped_stays_behind)
                                                               WDL_ROP_SUM, TEST_U64, 1, &one,
                                                               &old))), WDL_OK);
     ck_assert(!bed.win[0]->mailbox.mail);
-    ck_assert_uint_eq(at(&bed, 1, 0), 1);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 1);
     TEST_DONE(&bed.w, flush(&bed, 1));
     ck_assert_int_gt(view.calls, 0);
     bed_end(&bed);
+}
+END_TEST
+
+/* One that is half done, since somebody is in the next region, goes on later, and its old values
+ * are all there. */
+START_TEST(half_done_ones_go_on)
+{
+    struct bed bed;
+    const uint64_t add[4] = {1, 2, 3, 4}, before[4] = {10, 20, 30, 40};
+    uint64_t old[4] = {0}, now[4];
+    bed_open_as(&bed, (struct bed_kind){.dynamic = 2, .mail = 1});
+    char *memory = bed.w.rank[1].memory;
+    uintptr_t regions = ((uintptr_t) memory + 64) / WDL_REGION_BYTES + 1;
+    char *border = (char *) (regions * WDL_REGION_BYTES);
+    struct wdl_win_control *control = &bed.w.control[1];
+    int64_t there = attach(&bed, 1, (int) (border - 16 - memory), 32);
+    memcpy(border - 16, before, sizeof(before));
+    control->bulk_mode = WDL_BULK_MODE;
+    control->bulk[regions % WDL_WIN_REGIONS] = 1;
+    ck_assert_int_eq(operate(&bed, test_acc(1, there, WDL_ROP_SUM, TEST_U64, 4, add, old)), WDL_OK);
+    for (int looks = 0; looks < 3; looks++)
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
+    memcpy(now, border - 16, sizeof(now));
+    ck_assert(now[0] == 11 && now[1] == 22 && now[2] == 30 && now[3] == 40);
+    control->bulk[regions % WDL_WIN_REGIONS] = 0;
+    served(&bed, 1);
+    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    memcpy(now, border - 16, sizeof(now));
+    for (int i = 0; i < 4; i++) {
+        ck_assert_uint_eq(old[i], before[i]);
+        ck_assert_uint_eq(now[i], before[i] + add[i]);
+    }
+    bed_close(&bed);
 }
 END_TEST
 
@@ -427,4 +446,5 @@ WDL_SUITE("rma/mailbox", every_kind_is_done_by_the_target, what_is_not_one_word_
           what_nobody_takes_goes_another_way, who_does_not_come_is_asked_less_often,
           what_follows_calls_it_back, what_does_not_go_by_mailbox, ranks_share_the_cells,
           so_many_windows, nonsense_is_refused, an_operation_goes_on_where_it_was,
-          what_is_mapped_stays_behind)
+          what_is_mapped_stays_behind,
+          half_done_ones_go_on)

@@ -4,20 +4,6 @@
 #include "mpid/rma/win_impl.h"
 #include "support/suite.h"
 
-static struct wdl_win_stats stats_of(const struct bed *bed)
-{
-    struct wdl_win_stats stats;
-    wdl_win_stats_get(bed->win[0], &stats);
-    return stats;
-}
-
-static uint64_t at(struct bed *bed, int rank, int64_t disp)
-{
-    uint64_t value;
-    memcpy(&value, bed->w.rank[rank].memory + disp * UNIT, 8);
-    return value;
-}
-
 static int flush(struct bed *bed, int rank)
 {
     return wdl_win_flush(bed->win[0], rank, 0, &bed->step);
@@ -54,12 +40,12 @@ START_TEST(every_kind_is_done_in_the_call)
             ck_assert_int_eq(operate(&bed, op), WDL_OK);
             ck_assert(i == 4 || (request.done && request.status == WDL_OK));
             ck_assert_uint_eq(back, read[i]);
-            ck_assert_uint_eq(at(&bed, 2, 3), left[i]);
+            ck_assert_uint_eq(bed_word(&bed, 2, 3), left[i]);
             if (!dynamic || i > 0) /* else the list of regions is read, too */
                 ck_assert_int_eq(mover.calls - known, calls[i]);
             ck_assert_int_eq(flush(&bed, 2), WDL_OK);
         }
-        ck_assert_uint_eq(stats_of(&bed).ops_copied, 6);
+        ck_assert_uint_eq(bed_stats(&bed).ops_copied, 6);
         bed_close(&bed);
     }
 }
@@ -89,7 +75,7 @@ START_TEST(what_is_for_it)
         ck_assert_uint_eq(packed[i], 2 * (i + 1));
         ck_assert_uint_eq(old[i < 2 ? i : i + 1], i + 1);
     }
-    ck_assert_uint_eq(stats_of(&bed).ops_copied, 2);
+    ck_assert_uint_eq(bed_stats(&bed).ops_copied, 2);
     struct wdl_rma_args others[3] = {test_acc(1, 8, WDL_ROP_SUM, TEST_LD, 1, &wide, NULL),
                                      add_u64(1, 16, &one, NULL),
                                      test_acc(1, 24, WDL_ROP_SUM, TEST_U32, N, add, NULL)};
@@ -99,9 +85,9 @@ START_TEST(what_is_for_it)
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(operate(&bed, others[i]), WDL_OK);
         TEST_DONE(&bed.w, flush(&bed, 1));
-        ck_assert_uint_eq(stats_of(&bed).ops_message, (uint64_t) i + 1);
+        ck_assert_uint_eq(bed_stats(&bed).ops_message, (uint64_t) i + 1);
     }
-    ck_assert_uint_eq(stats_of(&bed).ops_copied, 2);
+    ck_assert_uint_eq(bed_stats(&bed).ops_copied, 2);
     test_type_end(host, type);
     bed_end(&bed);
 }
@@ -118,15 +104,15 @@ START_TEST(behind_a_message_by_message)
                      WDL_OK);
     ck_assert_int_eq(operate(&bed, add_u64(1, 0, &one, &old)), WDL_OK);
     ck_assert_int_eq(operate(&bed, add_u64(2, 0, &one, NULL)), WDL_OK); /* another target */
-    ck_assert_uint_eq(at(&bed, 2, 0), 1);
-    ck_assert_uint_eq(at(&bed, 1, 0), 0);
+    ck_assert_uint_eq(bed_word(&bed, 2, 0), 1);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
     TEST_DONE(&bed.w, flush(&bed, 1));
     ck_assert_mem_eq(&old, &wide, 8);
-    ck_assert_uint_eq(at(&bed, 1, 0), old + 1);
-    ck_assert_uint_eq(stats_of(&bed).ops_message, 2);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), old + 1);
+    ck_assert_uint_eq(bed_stats(&bed).ops_message, 2);
     ck_assert_int_eq(operate(&bed, add_u64(1, 0, &one, NULL)), WDL_OK);
-    ck_assert_uint_eq(at(&bed, 1, 0), old + 2);
-    ck_assert_uint_eq(stats_of(&bed).ops_message, 2);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), old + 2);
+    ck_assert_uint_eq(bed_stats(&bed).ops_message, 2);
     bed_end(&bed);
 }
 END_TEST
@@ -142,9 +128,9 @@ START_TEST(many_together_are_a_message)
         for (int i = 0; i < 10; i++)
             ck_assert_int_eq(operate(&bed, add_u64(1, 0, &one, NULL)), WDL_OK);
         TEST_DONE(&bed.w, flush(&bed, 1));
-        ck_assert_uint_eq(at(&bed, 1, 0), 10);
-        ck_assert_uint_eq(stats_of(&bed).ops_message, crowded ? 0 : 10);
-        ck_assert_uint_eq(stats_of(&bed).ops_copied, crowded ? 10 : 0);
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), 10);
+        ck_assert_uint_eq(bed_stats(&bed).ops_message, crowded ? 0 : 10);
+        ck_assert_uint_eq(bed_stats(&bed).ops_copied, crowded ? 10 : 0);
         bed_end(&bed);
     }
 }
@@ -168,14 +154,15 @@ START_TEST(who_is_away_gets_no_messages)
         for (int looks = 0; flush(&bed, 1) == WDL_AGAIN; looks++)
             if (looks > WDL_MAIL_WAITS || burst >= BACK)
                 test_world_turn(&bed.w);
-        ck_assert_uint_eq(at(&bed, 1, 0), n);
-        uint64_t messages = stats_of(&bed).ops_message - before;
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), n);
+        uint64_t messages = bed_stats(&bed).ops_message - before;
         before += messages;
         if (burst < BACK)
             ck_assert_uint_eq(messages, burst == 0 ? FEW : burst == MANY ? MORE : 0);
         together += burst >= BACK && messages == FEW;
     }
     ck_assert(!wdl_mail_is_away(bed.win[0], 1));
+    /* asked at every 32nd burst at least; the one after it is the first to know */
     ck_assert_int_ge(together, BURSTS - BACK - 34);
     bed_end(&bed);
 }
@@ -209,7 +196,7 @@ START_TEST(goes_on_where_it_stopped)
         bed.w.control[1].bulk[1] = 0;
         ck_assert_int_eq(wdl_rma_op(bed.win[0], &args), WDL_OK);
         for (uint64_t i = 0; i < N; i++) {
-            ck_assert_uint_eq(at(&bed, 1, (int64_t) i), ((uint64_t) who + 2) * (i + 1));
+            ck_assert_uint_eq(bed_word(&bed, 1, (int64_t) i), ((uint64_t) who + 2) * (i + 1));
             ck_assert_uint_eq(old[i], ((uint64_t) who + 1) * (i + 1));
         }
         TEST_DONE(&bed.w, flush(&bed, 1));
@@ -232,13 +219,13 @@ START_TEST(failures)
         ck_assert_int_eq(operate(&bed, test_cas(1, 3, TEST_U64, &(uint64_t){0}, &five, &back)),
                          WDL_ERR_RANGE);
         ck_assert_uint_eq(back, 9);
-        ck_assert_uint_eq(at(&bed, 1, 3), 0);
+        ck_assert_uint_eq(bed_word(&bed, 1, 3), 0);
     }
     mover.fail_at = 0;
     ck_assert_int_eq(flush(&bed, 1), WDL_OK);
     ck_assert_int_eq(operate(&bed, add_u64(1, 3, &one, NULL)), WDL_OK);
-    ck_assert_uint_eq(at(&bed, 1, 3), 1);
-    ck_assert_uint_eq(stats_of(&bed).ops_copied, 1);
+    ck_assert_uint_eq(bed_word(&bed, 1, 3), 1);
+    ck_assert_uint_eq(bed_stats(&bed).ops_copied, 1);
     bed_close(&bed);
 
     bed_open(&bed, 1);
@@ -246,15 +233,14 @@ START_TEST(failures)
     ck_assert_int_eq(operate(&bed, add_u64(1, place + 8, &one, NULL)), WDL_ERR_RANGE);
     ck_assert_int_eq(operate(&bed, test_acc(1, place, WDL_ROP_SUM, TEST_U64, 2,
                                             (uint64_t[2]){1, 1}, NULL)), WDL_ERR_RANGE);
-    ck_assert_uint_eq(at(&bed, 1, 8), 0);
+    ck_assert_uint_eq(bed_word(&bed, 1, 8), 0);
     ck_assert_int_eq(operate(&bed, add_u64(1, place, &one, NULL)), WDL_OK);
-    ck_assert_uint_eq(at(&bed, 1, 8), 1);
+    ck_assert_uint_eq(bed_word(&bed, 1, 8), 1);
     bed_close(&bed);
 }
 END_TEST
 
-/* The target's own updates wait for those from outside, and the other way round: at every step of
- * one the other does not come between its reading and writing. */
+/* The target's own updates wait for those from outside: none comes between reading and writing. */
 static void own_update(struct bed *bed, int call)
 {
     struct wdl_rma_args args = add_u64(1, 3, &five, NULL);
@@ -263,7 +249,7 @@ static void own_update(struct bed *bed, int call)
         return;
     ck_assert_int_eq(wdl_win_lock_all(bed->win[1], 0, &step), WDL_OK);
     ck_assert_int_eq(wdl_rma_op(bed->win[1], &args), WDL_AGAIN);
-    ck_assert_uint_eq(at(bed, 1, 3), 0);
+    ck_assert_uint_eq(bed_word(bed, 1, 3), 0);
 }
 
 START_TEST(its_process_does_not_come_between)
@@ -276,9 +262,9 @@ START_TEST(its_process_does_not_come_between)
     mover.during = own_update;
     ck_assert_int_eq(operate(&bed, add_u64(1, 3, &one, NULL)), WDL_OK);
     ck_assert_int_eq(mover.calls, 2);
-    ck_assert_uint_eq(at(&bed, 1, 3), 1);
+    ck_assert_uint_eq(bed_word(&bed, 1, 3), 1);
     ck_assert_int_eq(wdl_rma_op(bed.win[1], &args), WDL_OK);
-    ck_assert_uint_eq(at(&bed, 1, 3), 6);
+    ck_assert_uint_eq(bed_word(&bed, 1, 3), 6);
     TEST_DONE(&bed.w, wdl_win_unlock_all(bed.win[1], &step));
     bed_close(&bed);
 }
