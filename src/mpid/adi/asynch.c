@@ -9,7 +9,9 @@
  * millisecond, whether the program has turned away from MPI since; ever less, to 8 ms, where
  * processes outnumber processors. There a thread that wakes up upsets their turns: who is given the
  * processor next may keep it for a slice although it offers it (Linux 6.18, fence of 8 ranks on 2
- * processors 5.7 us without threads, 14 with a look every millisecond, 7 with one every 8).
+ * processors 5.7 us without threads, 14 with a look every millisecond, 7 with one every 8). For the
+ * same reason it goes on looking for a while when the last window that wants it is gone: the next
+ * one need not wake it.
  *
  * A window that wants the thread makes MPICH take its global lock in every call, as it does for
  * MPI_THREAD_MULTIPLE; with the last such window that ends. The thread itself takes the lock by
@@ -48,13 +50,15 @@ enum {
     LOOK_US = 1000,             /* between two looks at a program that polls by itself */
     LOOK_CROWDED_US = 8000,     /* at most, by doubling, where each costs the program its turn */
     SLEEP_MS = 20,              /* longest sleep: a peer's first message may not wake us up */
+    IDLE_LOOKS = 100,           /* without a window, before it sleeps until there is one */
     SLICE_US = 100              /* of the processor, asked for so that we get it soon */
 };
 
 struct wdl_adi_asynch {
     pthread_t thread;
     int bell;                   /* eventfd: look around */
-    int windows;                /* that want the thread; the rest under the global lock too */
+    int windows;                /* that want the thread; lifted, stopped: under the global lock too */
+    int asleep;                 /* only the bell wakes the thread */
     int lifted;                 /* we made MPICH take its lock */
     int stopped;                /* MPI_Finalize has begun */
     int ending;
@@ -107,17 +111,27 @@ static int serve(struct wdl_adi_asynch *asynch)
     return fd;
 }
 
+/* After so many looks without a window: is the bell to wake us? Pairs with wdl_adi_asynch_hold: one
+ * of the two sees what the other has written. */
+static int falls_asleep(struct wdl_adi_asynch *asynch, int idle)
+{
+    int tired = idle > IDLE_LOOKS;
+    __atomic_store_n(&asynch->asleep, tired, __ATOMIC_SEQ_CST);
+    return tired && __atomic_load_n(&asynch->windows, __ATOMIC_SEQ_CST) == 0;
+}
+
 static void *serve_all(void *arg)
 {
     struct wdl_adi_asynch *asynch = arg;
     unsigned seen = 0;
+    int idle = 0;
     long most_us = wdl_adi.memory_offers > 0 ? LOOK_CROWDED_US : LOOK_US, look_us = LOOK_US;
     wdl_adi_slice_ask(SLICE_US);
     while (!__atomic_load_n(&asynch->ending, __ATOMIC_ACQUIRE)) {
-        int idle = __atomic_load_n(&asynch->windows, __ATOMIC_ACQUIRE) == 0;
+        idle = __atomic_load_n(&asynch->windows, __ATOMIC_ACQUIRE) > 0 ? 0 : idle + 1;
         /* Asked without the lock: a holder without a processor keeps the program waiting. */
-        int polls = !idle && program_polls(&seen);
-        int fd = idle || polls ? -1 : serve(asynch);
+        int polls = idle > 0 || program_polls(&seen);
+        int fd = polls ? -1 : serve(asynch);
         struct pollfd fds[] = { {.fd = asynch->bell,.events = POLLIN},
             {.fd = fd,.events = POLLIN}     /* -1: none */
         };
@@ -126,8 +140,8 @@ static void *serve_all(void *arg)
                 SLEEP_MS * 1000000L
         };
         uint64_t rung;
-        if (ppoll(fds, 2, idle ? NULL : polls ? &look : &sleep, NULL) > 0 &&
-            fds[0].revents)
+        const struct timespec *until = falls_asleep(asynch, idle) ? NULL : polls ? &look : &sleep;
+        if (ppoll(fds, 2, until, NULL) > 0 && fds[0].revents)
             (void) !read(asynch->bell, &rung, sizeof rung);
     }
     return NULL;
@@ -193,8 +207,8 @@ void wdl_adi_asynch_hold(MPIR_Win * win)
         MPIR_ThreadInfo.isThreaded = 1;
         asynch->lifted = 1;
     }
-    __atomic_store_n(&asynch->windows, asynch->windows + 1, __ATOMIC_RELEASE);
-    if (asynch->windows == 1)
+    __atomic_store_n(&asynch->windows, asynch->windows + 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&asynch->asleep, __ATOMIC_SEQ_CST))
         ring(asynch);
 }
 
