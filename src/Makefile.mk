@@ -81,6 +81,7 @@ windlass_core_sources = \
     %D%/mpid/rma/lock.c \
     %D%/mpid/rma/lock_all.c \
     %D%/mpid/rma/mailbox.c \
+    %D%/mpid/rma/mailserve.c \
     %D%/mpid/rma/mapped.c \
     %D%/mpid/rma/net.c \
     %D%/mpid/rma/op.c \
@@ -90,6 +91,7 @@ windlass_core_sources = \
     %D%/mpid/rma/pscw.c \
     %D%/mpid/rma/region.c \
     %D%/mpid/rma/room.c \
+    %D%/mpid/rma/rows.c \
     %D%/mpid/rma/send.c \
     %D%/mpid/rma/serve.c \
     %D%/mpid/rma/stream.c \
@@ -204,10 +206,12 @@ windlass_headers = \
     %D%/mpid/rma/kernel.h \
     %D%/mpid/rma/loan.h \
     %D%/mpid/rma/lock.h \
+    %D%/mpid/rma/mail.h \
     %D%/mpid/rma/mailbox.h \
     %D%/mpid/rma/net.h \
     %D%/mpid/rma/quick.h \
     %D%/mpid/rma/room.h \
+    %D%/mpid/rma/rows.h \
     %D%/mpid/rma/stream.h \
     %D%/mpid/rma/trial.h \
     %D%/mpid/rma/win.h \

@@ -47,6 +47,8 @@ int wdl_adi_copy(void *ctx, int rank, int to_rank, struct wdl_piece *local, int 
             continue;
         if (done <= 0)
             return errno == EFAULT ? WDL_ERR_RANGE : WDL_ERR_PEER;
+        if (nremote == 1 && (size_t) done == far->iov_len)
+            return WDL_OK;      /* all of it at once */
         advance(near, nlocal, &l, (size_t) done);
         advance(far, nremote, &r, (size_t) done);
     }

@@ -33,6 +33,11 @@ struct wdl_mail_stream {        /* a long operation (stream.h) */
     uint64_t begin, bytes;      /* place of the first byte; how many */
 };
 
+struct wdl_mail_rows {          /* blocks evenly apart at the target; the data are in the area */
+    int64_t stride;
+    uint32_t bytes, count;      /* of a block; blocks */
+};
+
 struct wdl_mail {               /* a cache line */
     uint32_t state;             /* enum wdl_mail_state */
     uint32_t origin, host_type;
@@ -40,11 +45,13 @@ struct wdl_mail {               /* a cache line */
     uint8_t kind, rop;  /* enum wdl_rma_kind, wdl_rop; or WDL_MAIL_STREAM, whether it is a put */
     uint8_t status;
     uint8_t visits;             /* operations that went another way (wdl_mail_visit) */
-    uint8_t pad[4];
+    uint8_t is_rows;
+    uint8_t pad[3];
     int64_t disp;               /* stream: the address */
     union {
         char data[WDL_MAIL_BYTES];      /* what goes, then what comes back */
         struct wdl_mail_stream stream;
+        struct wdl_mail_rows rows;
     };
 };
 

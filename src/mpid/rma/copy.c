@@ -23,7 +23,6 @@ enum { GAP = 2048,              /* bytes that are read in vain to save a piece *
     MANY = 32,                  /* pieces that take longer than a message */
     SHORT = 1024                /* a piece; longer ones are no dearer than the messages' copies */
 };
-enum { VISITS = 8 };            /* how often one that is copied since that is faster shows itself */
 
 enum way { BY_PIECES, BY_SPAN, BY_MESSAGE };
 
@@ -232,6 +231,66 @@ int wdl_copy_reach(struct wdl_win *win, const struct wdl_rma_args *args,
     return WDL_OK;
 }
 
+/* Is the epoch open for that rank, with nothing to wait for? What is not sure the full path says. */
+static int admits(const struct wdl_win *win, int rank)
+{
+    switch (win->epoch.access_state) {
+        case WDL_ACCESS_FENCE_GRANTED:
+        case WDL_ACCESS_LOCK_ALL_GRANTED:
+            return 1;
+        case WDL_ACCESS_PER_TARGET:
+            return win->held_rank == rank;
+        default:
+            return 0;
+    }
+}
+
+/* Does the system copy it, as the last one, and does nothing have to be done before? */
+static int goes_again(struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    const struct wdl_buf *remote = &args->remote, *origin = &args->origin;
+    return args->kind <= WDL_RMA_GET && !args->request && remote->contig && origin->contig &&
+           remote->bytes > WDL_BATCH_SHORT && origin->bytes >= remote->bytes &&
+           win->batched == 0 && !wdl_mailbox_under_way(win) && admits(win, args->target) &&
+           wdl_mail_is_settled(win, args);
+}
+
+/* Where it goes in the target, if all of it is exposed there; else 0. */
+static uint64_t known_place(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    const struct wdl_near *near = &win->near;
+    uint64_t at, bytes = args->remote.bytes, base = near->info.base, all = near->info.bytes;
+    if (win->params.flavor == WDL_WIN_DYNAMIC) {
+        const struct wdl_seen *seen = &win->seen[near->rank % WDL_SEEN];
+        uint64_t version = __atomic_load_n(&near->control->regions_version, __ATOMIC_ACQUIRE);
+        if (seen->rank != near->rank || seen->version != version || seen->region.offer != 0)
+            return 0;
+        at = (uint64_t) args->disp + (uint64_t) args->remote.lo - seen->region.base;
+        base = seen->region.base;
+        all = seen->region.bytes;
+    } else if (args->disp < 0 ||
+               __builtin_mul_overflow((uint64_t) args->disp, (uint64_t) near->info.disp_unit, &at) ||
+               args->remote.lo != 0) {
+        return 0;
+    }
+    return at <= all && bytes <= all - at ? base + at : 0;
+}
+
+int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    uint64_t at = known_place(win, args), bytes = args->remote.bytes;
+    if (at == 0 || !goes_again(win, args))
+        return 0;
+    struct wdl_piece here = {(char *) args->origin.addr + args->origin.lo, bytes},
+        there = {(char *) (uintptr_t) at, bytes};
+    int put = args->kind == WDL_RMA_PUT;
+    if (win->params.copy(win->params.ctx, args->target, put, &here, 1, &there, 1) != WDL_OK)
+        return 0;               /* what is wrong the full path finds again */
+    win->stats.ops_copied++;
+    win->quick.stored |= put;
+    return 1;
+}
+
 int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
                 struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
@@ -253,8 +312,9 @@ int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
     if (status != WDL_ERR_UNSUPPORTED)
         return status;
     const struct wdl_trial *trial = win->rma->timed;
-    if (!trial || trial->asked % VISITS == 0)
+    if (!trial || trial->clock)
         wdl_mail_visit(win, control);
+    win->near = (struct wdl_near){args->target, control, *info};
     switch (way_of(win, args)) {
         case BY_MESSAGE:
             return wdl_mail_not_handed(win, WDL_ERR_UNSUPPORTED);

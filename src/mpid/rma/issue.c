@@ -329,6 +329,11 @@ void wdl_rma_push(struct wdl_rma *rma)
 
 int wdl_target_drain(struct wdl_target *t, int local)
 {
+    if (wdl_target_clean(t) && !t->want_lock && !t->want_unlock) {
+        t->evict = 0;
+        t->want_flush = 0;
+        return WDL_OK;
+    }
     if (!t->push && (!wdl_list_empty(&t->waiting) || t->dirty))
         wdl_combine_sync(t);
     if (!local) {

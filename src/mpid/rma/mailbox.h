@@ -77,6 +77,8 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
  * returns): it sees how long it took. */
 int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args);
 int wdl_mail_not_handed(struct wdl_win *win, int status);
+/* Is it known that it is not, without a look at the clock? (A put or a get that is not short.) */
+int wdl_mail_is_settled(const struct wdl_win *win, const struct wdl_rma_args *args);
 /* WDL_OK when nothing is under way; else WDL_AGAIN. Failures are the window's (wdl_win_fail).
  * (wdl_mailbox_sync in win_impl.h asks first.) */
 int wdl_mailbox_settle(struct wdl_win *win);
@@ -84,6 +86,8 @@ int wdl_mailbox_settle(struct wdl_win *win);
 int wdl_mailbox_clear(struct wdl_win *win, const struct wdl_rma_args *next);
 /* Serve the window's own: for calls that wait by looking at memory alone. How much was done. */
 int wdl_mailbox_serve(struct wdl_win *win);
+/* Has anything gone past this process since the last look (wdl_mail_visit)? */
+int wdl_mailbox_visited(struct wdl_win *win);
 /* Serve all windows' mailboxes and settle what is under way; how much was done. */
 int wdl_mailboxes_progress(struct wdl_rma *rma);
 

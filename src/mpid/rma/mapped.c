@@ -6,6 +6,7 @@
 #include <string.h>
 #include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
+#include "mpid/rma/rows.h"
 #include "mpid/rma/win_impl.h"
 
 /* One derived layout against another, through the scratch buffer. */
@@ -22,6 +23,32 @@ static void copy_typed(struct wdl_rma *rma, const struct wdl_buf *from, const vo
     }
 }
 
+/* Is all of a layout blocks evenly apart? */
+static int rows_of(const struct wdl_host *host, const struct wdl_buf *buf, const void *addr,
+                   size_t bytes, struct wdl_rows *rows_out)
+{
+    return !buf->contig && host->ops->rows &&
+           host->ops->rows(host->ctx, addr, buf->count, buf->type, rows_out) &&
+           rows_out->bytes * rows_out->count == bytes;
+}
+
+/* Between such blocks, or those and bytes in a row, if they are that. */
+static int copy_rows(const struct wdl_host *host, const struct wdl_buf *from, const void *from_addr,
+                     const struct wdl_buf *to, void *to_addr, size_t bytes)
+{
+    struct wdl_rows src, dst;
+    int from_rows = rows_of(host, from, from_addr, bytes, &src);
+    int to_rows = rows_of(host, to, to_addr, bytes, &dst);
+    if (from->contig && to_rows)
+        src = wdl_rows_packed((char *) (uintptr_t) from_addr + from->lo, &dst);
+    else if (to->contig && from_rows)
+        dst = wdl_rows_packed((char *) to_addr + to->lo, &src);
+    else if (!from_rows || !to_rows || src.bytes != dst.bytes)
+        return 0;
+    wdl_rows_copy(&dst, &src);
+    return 1;
+}
+
 void wdl_mapped_copy(struct wdl_rma *rma, const struct wdl_buf *from, const void *from_addr,
                      const struct wdl_buf *to, void *to_addr, size_t bytes)
 {
@@ -30,6 +57,8 @@ void wdl_mapped_copy(struct wdl_rma *rma, const struct wdl_buf *from, const void
     char *dst = (char *) to_addr + to->lo;
     if (from->contig && to->contig)
         memmove(dst, src, bytes);
+    else if (copy_rows(host, from, from_addr, to, to_addr, bytes))
+        return;
     else if (from->contig)
         host->ops->unpack(host->ctx, to_addr, to->count, to->type, 0, src, bytes);
     else if (to->contig)
@@ -79,19 +108,16 @@ static int is_rows(const struct wdl_host *host, const struct wdl_rma_args *args,
                    struct wdl_rows *target, struct wdl_rows *in)
 {
     const struct wdl_buf *remote = &args->remote, *origin = &args->origin;
-    uint64_t least = args->element.packed_bytes - 1;
     if (args->kind != WDL_RMA_ACC || remote->contig || args->op == WDL_ROP_NO_OP ||
-        !wdl_kernel_has(&args->element) || !host->ops->rows ||
+        !host->ops->rows ||
         !host->ops->rows(host->ctx, base, remote->count, remote->type, target))
         return 0;
     if (origin->contig)
-        *in = (struct wdl_rows){(char *) origin->addr + origin->lo, (int64_t) target->bytes,
-                                target->bytes, target->count};
+        *in = wdl_rows_packed((char *) origin->addr + origin->lo, target);
     else if (!host->ops->rows(host->ctx, origin->addr, origin->count, origin->type, in))
         return 0;
     return in->bytes == target->bytes && in->count == target->count && in->stride >= 0 &&
-           target->stride >= (int64_t) target->bytes &&
-           (((uintptr_t) target->base | (uint64_t) target->stride | target->bytes) & least) == 0;
+           wdl_rows_have(target, &args->element);
 }
 
 /* args->done: bytes of whole steps that are done, and bytes within the step under way. */

@@ -118,19 +118,10 @@ static int op_name_type(struct wdl_op *op)
     return WDL_OK;
 }
 
-static void hold_types(const struct wdl_host *host, const struct wdl_rma_args *args)
-{
-    if (!args->origin.contig)
-        host->ops->type_hold(host->ctx, args->origin.type);
-    if (!args->result.contig)
-        host->ops->type_hold(host->ctx, args->result.type);
-    if (!args->remote.contig)
-        host->ops->type_hold(host->ctx, args->remote.type);
-}
-
 /* The message path: into the table, and out of it at once where the lock is there. */
 static int op_enqueue(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t)
 {
+    const struct wdl_host *host = &win->proc->host;
     if (!t)
         t = wdl_target_get(win, args->target);
     if (!t)
@@ -144,7 +135,7 @@ static int op_enqueue(struct wdl_win *win, const struct wdl_rma_args *args, stru
         wdl_pool_put(op);
         return WDL_ERR_NOMEM;
     }
-    hold_types(&win->proc->host, args);
+    wdl_args_types(args, host->ops->type_hold, host->ctx);
     wdl_list_push(&t->waiting, &op->node.link);
     win->stats.ops_message++;
     t->evict = 0;
@@ -228,6 +219,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     struct wdl_win_control *control = NULL;
     struct wdl_win_rank info;
     struct wdl_target *t;
+    if (args->target == win->near.rank && wdl_copy_again(win, args))
+        return WDL_OK;
     int status = op_valid(win, args);
     if (status != WDL_OK)
         return status;

@@ -155,6 +155,7 @@ static void post(struct wdl_win *win, const struct wdl_rma_args *args, struct wd
     tell(&stream->emptied, begin);
     tell(&stream->filled, begin);
     mail->origin = (uint32_t) win->params.rank;
+    mail->is_rows = 0;
     mail->host_type = args->element.host_type;
     mail->disp = (int64_t) (at + (uint64_t) args->remote.lo);
     wdl_mail_post(win, mail, args);
@@ -291,9 +292,7 @@ static int fold(const struct wdl_win *win, const struct wdl_mail *asked, const s
         return WDL_ERR_UNSUPPORTED;
     const struct wdl_kernel_call call = {host, &el, asked->rop};
     struct wdl_domain domain;
-    wdl_win_domain(win, win->params.rank,
-                   win->params.flavor == WDL_WIN_DYNAMIC ? NULL : win->params.base,
-                   &win->params.node[win->params.node_index], &domain);
+    wdl_win_own_domain(win, &domain);
     return empty(side, &(struct way){&call, asked->bytes != 0, &domain}, LOOKS);
 }
 

@@ -154,14 +154,15 @@ struct wdl_op *wdl_op_get(struct wdl_target *t)
     return op;
 }
 
-static void op_types(const struct wdl_op *op, void (*fn) (void *ctx, wdl_type type), void *ctx)
+void wdl_args_types(const struct wdl_rma_args *args, void (*fn) (void *ctx, wdl_type type),
+                    void *ctx)
 {
-    if (!op->args.origin.contig)
-        fn(ctx, op->args.origin.type);
-    if (!op->args.result.contig)
-        fn(ctx, op->args.result.type);
-    if (!op->args.remote.contig)
-        fn(ctx, op->args.remote.type);
+    if (!args->origin.contig)
+        fn(ctx, args->origin.type);
+    if (!args->result.contig)
+        fn(ctx, args->result.type);
+    if (!args->remote.contig)
+        fn(ctx, args->remote.type);
 }
 
 void wdl_op_finish(struct wdl_op *op, int status)
@@ -176,7 +177,7 @@ void wdl_op_finish(struct wdl_op *op, int status)
         host->ops->request_complete(host->ctx, op->args.request, status);
     if (op->told)
         wdl_type_used(win, op->told, status);
-    op_types(op, host->ops->type_drop, host->ctx);
+    wdl_args_types(&op->args, host->ops->type_drop, host->ctx);
     wdl_list_remove(&op->node.link);
     wdl_pool_put(op);
     /* the element may have been what its target waited for */

@@ -26,6 +26,17 @@ struct wdl_trial {              /* zeroed at its making */
  * last of those, and else at every 8th: two looks at the clock are a tenth of what a short copy
  * takes. */
 int wdl_trial_way(struct wdl_trial *trial);
+/* Is it known that this way is the faster one, and nothing to be tried or timed? Then it is asked. */
+static inline int wdl_trial_is_settled(struct wdl_trial *trial, int way)
+{
+    uint32_t now = trial->asked;
+    if (trial->best != way || trial->ns[way] == 0 || trial->every == 0 ||
+        now - trial->next < WDL_TRIAL_RUN || now % WDL_TRIAL_CLOCK == 0)
+        return 0;
+    trial->asked++;
+    return 1;
+}
+
 /* It took so long. */
 void wdl_trial_took(struct wdl_trial *trial, int way, uint64_t ns);
 

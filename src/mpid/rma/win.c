@@ -133,6 +133,7 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     win->quick.place = params->place;
     win->held_rank = win->held_wanted = -1;
     win->words = params->node_whole ? WDL_WORDS_NODE : WDL_WORDS_NONE;
+    win->near.rank = -1;
     for (int i = 0; i < WDL_SEEN; i++)
         win->seen[i].rank = -1;
     if (!host->ops->heavy_barrier)
@@ -228,6 +229,14 @@ void wdl_win_domain(const struct wdl_win *win, int rank, const char *base,
     out->alone = !params->mapped_any;
     out->outside = NULL;
     out->network = win->net_sizes;
+}
+
+void wdl_win_own_domain(const struct wdl_win *win, struct wdl_domain *out)
+{
+    const struct wdl_win_params *params = &win->params;
+    /* as for those who come from outside: a dynamic window's regions count from address 0 */
+    wdl_win_domain(win, params->rank, params->flavor == WDL_WIN_DYNAMIC ? NULL : params->base,
+                   &params->node[params->node_index], out);
 }
 
 int wdl_win_may_free(const struct wdl_win *win)

@@ -65,9 +65,9 @@ struct wdl_rma {
     struct wdl_win *mailed[WDL_MAIL_WINDOWS];   /* windows with mailboxes, or NULL */
     int nmailed;
     int streaming;              /* the process's ring (stream.h) is in use */
-    /* handed over, or copied by the system; by kind (but compare-and-swap) and length;
+    /* handed over, or another way; in one piece or not, by kind (but compare-and-swap) and length;
      * the one to be told of next */
-    struct wdl_trial trial[WDL_RMA_KINDS - 1][WDL_MAIL_SIZES], *timed;
+    struct wdl_trial trial[2][WDL_RMA_KINDS - 1][WDL_MAIL_SIZES], *timed;
     uint64_t began_ns;          /* the operation being decided about; 0: nobody wants to know */
 };
 
@@ -188,6 +188,11 @@ struct wdl_win {
         uint64_t version;
         struct wdl_region region;
     } seen[WDL_SEEN];
+    struct wdl_near {           /* whose memory the system copied last */
+        int rank;                       /* -1: nobody's */
+        struct wdl_win_control *control;
+        struct wdl_win_rank info;
+    } near;
     struct wdl_keys keys[WDL_KEYS_KINDS];
     uint64_t flushes;                   /* of the network, begun */
     int recalled;                       /* keys in that phase */
@@ -210,6 +215,9 @@ static inline size_t wdl_args_bytes(const struct wdl_rma_args *args)
 }
 
 /* --- table.c: target and operation elements --- */
+/* Hold or drop an operation's derived types. */
+void wdl_args_types(const struct wdl_rma_args *args, void (*fn) (void *ctx, wdl_type type),
+                    void *ctx);
 struct wdl_target *wdl_target_find(const struct wdl_win *win, int rank);
 /* Find or make; NULL under pressure (a victim has then been chosen). */
 struct wdl_target *wdl_target_get(struct wdl_win *win, int rank);
@@ -324,6 +332,8 @@ void wdl_mapped_copy(struct wdl_rma *rma, const struct wdl_buf *from, const void
 
 /* --- copy.c: put and get on unmapped memory of this node; WDL_OK, WDL_AGAIN, or an error;
  * ERR_UNSUPPORTED: nothing has been done, a message is cheaper --- */
+/* The short way of one that goes as the last one did, to the same rank: has it been done? */
+int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args);
 int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
                 struct wdl_win_control *control, const struct wdl_win_rank *info);
 /* May these bytes of the rank still be touched? WDL_OK, WDL_AGAIN, or ERR_RANGE. */
@@ -409,9 +419,11 @@ void wdl_win_quick_set(struct wdl_win *win);
 /* Operations there have been, ever; have there been any since the last fence? */
 uint64_t wdl_win_ops(const struct wdl_win *win);
 int wdl_win_used(const struct wdl_win *win);
-/* The domain of a rank whose memory is mapped at base. */
+/* The domain of a rank whose memory is mapped at base; of this process's own memory. */
 void wdl_win_domain(const struct wdl_win *win, int rank, const char *base,
                     struct wdl_win_control *control, struct wdl_domain *out);
+void wdl_win_own_domain(const struct wdl_win *win, struct wdl_domain *out);
+
 /* --- lock_all.c --- */
 int wdl_lock_all_progress(struct wdl_win *win); /* window protocol: returns packets sent */
 void wdl_lock_all_switch(struct wdl_win *win);

@@ -1,0 +1,60 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * A cell (mailbox.h), as its origin (mailbox.c) and its target (mailserve.c) see it: its state, and
+ * where what belongs to it lies.
+ */
+#ifndef WDL_MPID_RMA_MAIL_H_INCLUDED
+#define WDL_MPID_RMA_MAIL_H_INCLUDED
+
+#include "mpid/rma/win_impl.h"
+
+static inline uint32_t wdl_mail_look(const struct wdl_mail *mail)
+{
+    return __atomic_load_n(&mail->state, __ATOMIC_ACQUIRE); /* pairs with _set */
+}
+
+static inline void wdl_mail_set(struct wdl_mail *mail, enum wdl_mail_state state)
+{
+    __atomic_store_n(&mail->state, (uint32_t) state, __ATOMIC_RELEASE);
+}
+
+static inline int wdl_mail_swap(struct wdl_mail *mail, enum wdl_mail_state from,
+                                enum wdl_mail_state to)
+{
+    uint32_t expected = (uint32_t) from;
+    return __atomic_compare_exchange_n(&mail->state, &expected, (uint32_t) to, 0, __ATOMIC_ACQ_REL,
+                                       __ATOMIC_ACQUIRE);
+}
+
+/* Has each rank of the node a cell of its own? */
+static inline int wdl_mail_own(const struct wdl_win *win)
+{
+    return win->params.node_count <= WDL_WIN_MAILS;
+}
+
+/* Where the data of an operation are, its answer's, and, behind those, what goes with one that has
+ * an answer besides. */
+static inline char *wdl_mail_data(struct wdl_mail *mail, size_t bytes,
+                                  struct wdl_win_control *origin)
+{
+    return bytes <= WDL_MAIL_BYTES ? mail->data : origin->area.data;
+}
+
+static inline size_t wdl_mail_payload_at(const struct wdl_mail *mail)
+{
+    return mail->kind == WDL_RMA_GET_ACC && mail->bytes > WDL_MAIL_BYTES ? WDL_MAIL_AREA / 2 : 0;
+}
+
+static inline size_t wdl_mail_payload(const struct wdl_mail *mail)
+{
+    int none = mail->kind == WDL_RMA_GET ||
+               (mail->kind == WDL_RMA_GET_ACC && mail->rop == WDL_ROP_NO_OP);
+    return none ? 0 : mail->kind == WDL_RMA_CAS ? 2 * (size_t) mail->bytes : mail->bytes;
+}
+
+static inline struct wdl_win_control *wdl_mail_control(const struct wdl_win *win)
+{
+    return &win->params.node[win->params.node_index];
+}
+
+#endif

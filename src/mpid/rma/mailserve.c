@@ -1,0 +1,236 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. What others have handed over, at its
+ * target (mailbox.h). A cell is written by another process: what it says is checked. */
+#include <string.h>
+#include "mpid/rma/accumulate.h"
+#include "mpid/rma/kernel.h"
+#include "mpid/rma/mail.h"
+#include "mpid/rma/rows.h"
+#include "mpid/rma/stream.h"
+
+/* The bytes [lo, hi) from its displacement on are our memory: its place, or NULL. */
+static char *place_of(const struct wdl_win *win, const struct wdl_mail *mail, int64_t lo, int64_t hi)
+{
+    uint64_t at = (uint64_t) mail->disp;
+    if (win->params.flavor != WDL_WIN_DYNAMIC) {
+        if (mail->disp < 0 || __builtin_mul_overflow(at, (uint64_t) win->params.disp_unit, &at) ||
+            at > win->params.bytes)
+            return NULL;
+        at += (uint64_t) (uintptr_t) win->params.base;
+    }
+    return wdl_win_exposes(win, at, lo, hi) ? (char *) (uintptr_t) at : NULL;
+}
+
+/* Its blocks, if all of them are our memory. */
+static int rows_of(const struct wdl_win *win, const struct wdl_mail *mail, struct wdl_rows *rows_out)
+{
+    const struct wdl_mail_rows *rows = &mail->rows;
+    int64_t last, hi;
+    if (mail->bytes <= WDL_MAIL_BYTES || (uint64_t) rows->bytes * rows->count != mail->bytes ||
+        __builtin_mul_overflow(rows->stride, (int64_t) rows->count - 1, &last) ||
+        __builtin_add_overflow(last > 0 ? last : 0, (int64_t) rows->bytes, &hi))
+        return 0;
+    char *at = place_of(win, mail, last < 0 ? last : 0, hi);
+    *rows_out = (struct wdl_rows){at, rows->stride, rows->bytes, rows->count};
+    return at != NULL;
+}
+
+int wdl_mail_element(const struct wdl_win *win, uint32_t host_type, struct wdl_element *el_out)
+{
+    const struct wdl_host *host = &win->proc->host;
+    return !win->params.mapped_any && !win->net_sizes &&
+           host->ops->element(host->ctx, host_type, el_out) && wdl_kernel_has(el_out);
+}
+
+/* Elements of memory that no other process maps; data: of a long operation, and the answer's place.
+ * *done: as in wdl_accumulate. */
+static int update(const struct wdl_win *win, const struct wdl_mail *mail, char *at, char *data,
+                  size_t *done)
+{
+    const struct wdl_host *host = &win->proc->host;
+    struct wdl_piece one = {at, mail->bytes};
+    struct wdl_element el;
+    struct wdl_domain domain;
+    if (!wdl_mail_element(win, mail->host_type, &el) || mail->bytes == 0 ||
+        mail->bytes % el.packed_bytes != 0 || (uintptr_t) at % el.packed_bytes != 0)
+        return WDL_ERR_UNSUPPORTED;
+    wdl_win_own_domain(win, &domain);
+    if (mail->kind == WDL_RMA_CAS && mail->bytes == el.packed_bytes)
+        return wdl_compare_swap(&domain, &el, at, mail->data, mail->data + mail->bytes, data);
+    if (mail->kind == WDL_RMA_CAS || mail->rop >= WDL_ROP_COUNT ||
+        !host->ops->op_valid(host->ctx, mail->host_type, mail->rop))
+        return WDL_ERR_UNSUPPORTED;
+    const char *in = mail->bytes > WDL_MAIL_BYTES ? data + wdl_mail_payload_at(mail) : mail->data;
+    return wdl_accumulate(&domain, mail->rop, &el, &one, 1, in,
+                          mail->kind == WDL_RMA_ACC ? NULL : data, done);
+}
+
+/* The same of blocks evenly apart. */
+static int update_rows(const struct wdl_win *win, const struct wdl_mail *mail,
+                       const struct wdl_rows *rows, const struct wdl_rows *in, size_t *done)
+{
+    const struct wdl_host *host = &win->proc->host;
+    struct wdl_element el;
+    struct wdl_domain domain;
+    if (!wdl_mail_element(win, mail->host_type, &el) || mail->rop >= WDL_ROP_COUNT ||
+        mail->rop == WDL_ROP_NO_OP || !host->ops->op_valid(host->ctx, mail->host_type, mail->rop) ||
+        !wdl_rows_have(rows, &el))
+        return WDL_ERR_UNSUPPORTED;
+    wdl_win_own_domain(win, &domain);
+    return wdl_accumulate_rows(&domain, mail->rop, &el, rows, in, done);
+}
+
+/* Blocks evenly apart: WDL_OK, WDL_AGAIN, or that it is to be done another way. */
+static int serve_rows(const struct wdl_win *win, const struct wdl_mail *mail, char *data,
+                      size_t *done)
+{
+    struct wdl_rows rows;
+    if (!rows_of(win, mail, &rows))
+        return WDL_ERR_UNSUPPORTED;
+    const struct wdl_rows packed = wdl_rows_packed(data, &rows);
+    switch (mail->kind) {
+        case WDL_RMA_PUT:
+            wdl_rows_copy(&rows, &packed);
+            return WDL_OK;
+        case WDL_RMA_GET:
+            wdl_rows_copy(&packed, &rows);
+            return WDL_OK;
+        case WDL_RMA_ACC:
+            return update_rows(win, mail, &rows, &packed, done);
+        default:
+            return WDL_ERR_UNSUPPORTED;
+    }
+}
+
+/* What most operations are, without a packet: WDL_OK, WDL_AGAIN, or ERR_UNSUPPORTED. */
+static int serve_short(const struct wdl_win *win, const struct wdl_mail *mail, char *data,
+                       size_t *done)
+{
+    char *at = place_of(win, mail, 0, mail->bytes);
+    if (!at)
+        return WDL_ERR_UNSUPPORTED;
+    switch (mail->kind) {
+        case WDL_RMA_PUT:
+            memcpy(at, data, mail->bytes);
+            return WDL_OK;
+        case WDL_RMA_GET:
+            memcpy(data, at, mail->bytes);
+            return WDL_OK;
+        case WDL_RMA_ACC:
+        case WDL_RMA_GET_ACC:
+        case WDL_RMA_CAS:
+            return update(win, mail, at, data, done);
+        default:
+            return WDL_ERR_UNSUPPORTED;
+    }
+}
+
+/* What a message would have said. */
+static void packet_of(const struct wdl_win *win, const struct wdl_mail *mail, struct wdl_pkt *pkt)
+{
+    static const uint8_t kind[WDL_RMA_KINDS] = {
+        [WDL_RMA_PUT] = WDL_PKT_PUT, [WDL_RMA_GET] = WDL_PKT_GET, [WDL_RMA_ACC] = WDL_PKT_ACC,
+        [WDL_RMA_GET_ACC] = WDL_PKT_GET_ACC, [WDL_RMA_CAS] = WDL_PKT_CAS
+    };
+    wdl_pkt_init(pkt, win, kind[mail->kind]);
+    pkt->origin = mail->origin;
+    pkt->rop = mail->rop;
+    pkt->type = WDL_PKT_CONTIG;
+    pkt->disp = mail->disp;
+    pkt->bytes = mail->bytes;
+    pkt->total = mail->bytes;
+    pkt->element.host_type = mail->host_type;
+}
+
+/* As a message: the packet's answer goes in front of the data's place. */
+static int serve_whole(struct wdl_win *win, const struct wdl_mail *mail, const char *payload,
+                       char *room, size_t *done)
+{
+    struct wdl_pkt pkt, answer;
+    size_t used = 0;
+    packet_of(win, mail, &pkt);
+    int status = wdl_serve_part(win, &pkt, payload, wdl_mail_payload(mail), room, &used, done);
+    if (status == WDL_OK && used > 0) {
+        memcpy(&answer, room, sizeof(answer));
+        status = answer.status;
+    }
+    return status;
+}
+
+/* Do what is in a cell that is ours: WDL_AGAIN, or what its status is to be. */
+static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
+{
+    struct wdl_mail asked;
+    struct wdl_win_control *origin = NULL;
+    char room[sizeof(struct wdl_pkt) + WDL_MAIL_BYTES];
+    /* the sender could still write to it, and does to the state */
+    memcpy(&asked.origin, &mail->origin, sizeof(asked) - offsetof(struct wdl_mail, origin));
+    if (asked.kind == WDL_MAIL_STREAM || asked.kind == WDL_MAIL_FOLD)
+        return wdl_stream_serve(win, &asked, done);
+    if (asked.kind >= WDL_RMA_KINDS || asked.origin >= (uint32_t) win->params.size ||
+        asked.bytes > WDL_MAIL_AREA || wdl_mail_payload_at(&asked) + wdl_mail_payload(&asked) > WDL_MAIL_AREA ||
+        (asked.kind == WDL_RMA_CAS && asked.bytes > WDL_MAIL_BYTES / 2))
+        return WDL_ERR_PROTO;
+    (void) win->params.map(win->params.ctx, (int) asked.origin, &origin);
+    if (!origin)
+        return WDL_ERR_PROTO;
+    char *data = wdl_mail_data(mail, asked.bytes, origin);
+    if (asked.is_rows)
+        return serve_rows(win, &asked, data, done);
+    size_t before = *done;
+    int status = serve_short(win, &asked, data, done);
+    if (status != WDL_ERR_UNSUPPORTED)
+        return status;
+    if (data != mail->data)
+        return serve_whole(win, &asked, data + wdl_mail_payload_at(&asked), data - sizeof(struct wdl_pkt),
+                           done);
+    status = serve_whole(win, &asked, asked.data, room, done);
+    /* what is done of one that goes on later: its old values take the operands' places */
+    size_t upto = status == WDL_OK ? asked.bytes : status == WDL_AGAIN ? *done : before;
+    if (asked.kind != WDL_RMA_PUT && asked.kind != WDL_RMA_ACC)
+        memcpy(data + before, room + sizeof(struct wdl_pkt) + before, upto - before);
+    return status;
+}
+
+static int cells_of(const struct wdl_win *win)
+{
+    return wdl_mail_own(win) ? win->params.node_count : WDL_WIN_MAILS;
+}
+
+int wdl_mailbox_serve(struct wdl_win *win)
+{
+    struct wdl_win_control *own = wdl_mail_control(win);
+    int n = 0, cells = cells_of(win);
+    for (int i = 0; i < cells; i++) {
+        struct wdl_mail *mail = &own->mail[i];
+        uint32_t state = wdl_mail_look(mail);
+        if (state == WDL_MAIL_POSTED && wdl_mail_swap(mail, WDL_MAIL_POSTED, WDL_MAIL_TAKEN)) {
+            win->mailbox.served[i] = 0;
+            state = WDL_MAIL_TAKEN;
+        }
+        size_t before = win->mailbox.served[i];
+        int status = state == WDL_MAIL_TAKEN ? serve(win, mail, &win->mailbox.served[i]) :
+            WDL_AGAIN;
+        if (status == WDL_AGAIN && state == WDL_MAIL_TAKEN && mail->kind >= WDL_MAIL_STREAM) {
+            n += win->mailbox.served[i] > before;
+            if (mail->kind == WDL_MAIL_STREAM || win->mailbox.served[i] == 0)
+                wdl_mail_set(mail, WDL_MAIL_POSTED);
+        }
+        if (status == WDL_AGAIN)
+            continue;
+        mail->status = (uint8_t) status;
+        wdl_mail_set(mail, WDL_MAIL_DONE);
+        n++;
+    }
+    return n;
+}
+
+int wdl_mailbox_visited(struct wdl_win *win)
+{
+    int n = 0, cells = cells_of(win);
+    for (int i = 0; i < cells; i++) {
+        uint8_t visits = __atomic_load_n(&wdl_mail_control(win)->mail[i].visits, __ATOMIC_RELAXED);
+        n |= visits != win->mailbox.visits[i];
+        win->mailbox.visits[i] = visits;
+    }
+    return n;
+}

@@ -1,0 +1,28 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Blocks of one length evenly apart: what most vectors are. Copied without a look at their type.
+ */
+#ifndef WDL_MPID_RMA_ROWS_H_INCLUDED
+#define WDL_MPID_RMA_ROWS_H_INCLUDED
+
+#include "mpid/rma/kernel.h"
+
+/* As many bytes in a row, as blocks like these. */
+static inline struct wdl_rows wdl_rows_packed(char *at, const struct wdl_rows *like)
+{
+    return (struct wdl_rows){at, (int64_t) like->bytes, like->bytes, like->count};
+}
+
+/* Can they be updated by wdl_accumulate_rows: aligned, of whole elements it has, in ascending order,
+ * none over another? */
+static inline int wdl_rows_have(const struct wdl_rows *rows, const struct wdl_element *el)
+{
+    return wdl_kernel_has(el) && rows->stride >= (int64_t) rows->bytes &&
+           (((uintptr_t) rows->base | (uint64_t) rows->stride | rows->bytes) &
+            (el->packed_bytes - 1)) == 0;
+}
+
+/* Blocks into as many others of their length, none over another. */
+void wdl_rows_copy(const struct wdl_rows *to, const struct wdl_rows *from);
+
+#endif
