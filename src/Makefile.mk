@@ -61,6 +61,7 @@ windlass_core_sources = \
     %D%/mpid/proc/spread.c \
     %D%/mpid/rma/accumulate.c \
     %D%/mpid/rma/atomic.c \
+    %D%/mpid/rma/bag.c \
     %D%/mpid/rma/barrier.c \
     %D%/mpid/rma/batch.c \
     %D%/mpid/rma/borrow.c \
@@ -196,6 +197,7 @@ windlass_headers = \
     %D%/mpid/proc/spread.h \
     %D%/mpid/rma/accumulate.h \
     %D%/mpid/rma/control.h \
+    %D%/mpid/rma/bag.h \
     %D%/mpid/rma/batch.h \
     %D%/mpid/rma/direct.h \
     %D%/mpid/rma/types.h \

@@ -40,6 +40,7 @@ unit_tests =                            \
     test/mpid/proc/test_spread          \
     test/mpid/rma/test_accumulate       \
     test/mpid/rma/test_atomic           \
+    test/mpid/rma/test_bag              \
     test/mpid/rma/test_barrier          \
     test/mpid/rma/test_batch            \
     test/mpid/rma/test_borrow           \

@@ -151,7 +151,7 @@ int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
 
 int wdl_batches_run_now(struct wdl_win *win, int rank)
 {
-    int status = WDL_OK;
+    int status = wdl_bag_run(win, rank);
     for (int i = 0; i < WDL_BATCHES && win->batched > 0; i++) {
         struct wdl_batch *b = &win->rma->batch[i];
         if (b->win == win && (rank < 0 || b->rank == rank) && batch_run(b) != WDL_OK)
@@ -163,6 +163,9 @@ int wdl_batches_run_now(struct wdl_win *win, int rank)
 int wdl_batches_progress(struct wdl_rma *rma)
 {
     int n = 0;
+    for (int i = 0; i < WDL_MAIL_WINDOWS && rma->batched > 0; i++)
+        if (rma->mailed[i] && rma->mailed[i]->mailbox.bag.n > 0)
+            n += wdl_bag_run(rma->mailed[i], -1) == WDL_OK;
     for (int i = 0; i < WDL_BATCHES && rma->batched > 0; i++)
         n += rma->batch[i].win && batch_run(&rma->batch[i]) == WDL_OK;
     return n;

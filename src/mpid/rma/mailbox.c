@@ -220,6 +220,14 @@ static void answered(struct wdl_win *win)
     const struct wdl_rma_args *args = &box->args;
     const struct wdl_buf *into = args->kind == WDL_RMA_GET ? &args->origin : &args->result;
     int status = mail->status < WDL_STATUS_COUNT ? mail->status : WDL_ERR_PROTO;
+    if (box->bag.posted) {
+        past_of(box, args->target, 0)->missed = 0;
+        if (!wdl_mail_own(win))
+            wdl_mail_set(mail, WDL_MAIL_FREE);
+        leave(win);
+        wdl_bag_answered(win, status);
+        return;
+    }
     int stream = box->stream != NULL, rows = mail->is_rows;
     size_t bytes = wdl_args_bytes(args);
     if (stream && status == WDL_OK && !wdl_stream_is_through(win))
@@ -270,7 +278,10 @@ static int withdraw(struct wdl_win *win)
     if (!wdl_mail_swap(box->mail, WDL_MAIL_POSTED, WDL_MAIL_FREE))
         return 0;
     leave(win);
-    box->withdrawn = 1;
+    if (box->bag.posted)
+        wdl_bag_answered(win, WDL_ERR_UNSUPPORTED);
+    else
+        box->withdrawn = 1;
     return 1;
 }
 
@@ -335,7 +346,7 @@ int wdl_mailbox_clear(struct wdl_win *win, const struct wdl_rma_args *next)
     struct wdl_mailbox *box = &win->mailbox;
     int status = wdl_mailbox_settle(win);
     /* one that does not come is asked seldom, and then waited for */
-    if (status != WDL_AGAIN || !box->mail || !is_better_together(&box->args) ||
+    if (status != WDL_AGAIN || !box->mail || box->bag.posted || !is_better_together(&box->args) ||
         wdl_mail_is_away(win, box->args.target) || !withdraw(win))
         return status;
     if (is_better_together(next) && box->run < 2)

@@ -26,13 +26,13 @@
 #ifndef WDL_MPID_RMA_MAILBOX_H_INCLUDED
 #define WDL_MPID_RMA_MAILBOX_H_INCLUDED
 
-#include "mpid/rma/win.h"
+#include "mpid/rma/bag.h"
 
 struct wdl_rma;
 struct wdl_stream;
 struct wdl_target;
 
-enum { WDL_MAIL_STREAM = WDL_RMA_KINDS, WDL_MAIL_FOLD };
+enum { WDL_MAIL_STREAM = WDL_RMA_KINDS, WDL_MAIL_FOLD, WDL_MAIL_BAG };
 
 enum wdl_mail_state { WDL_MAIL_FREE, WDL_MAIL_FILLING, WDL_MAIL_POSTED, WDL_MAIL_TAKEN,
     WDL_MAIL_DONE };
@@ -52,6 +52,7 @@ struct wdl_mailbox {
     struct wdl_mail *mail;      /* where our operation is; NULL: nowhere */
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
+    struct wdl_bag bag;         /* bag.posted: what is under way is that */
     struct wdl_stream *stream;  /* it is a stream through this ring, or NULL */
     uint64_t begin, seen;       /* its first place there; how far it was seen to be emptied */
     uint64_t began_ns;          /* 0: nobody wants to know */
@@ -91,7 +92,7 @@ int wdl_mailbox_visited(struct wdl_win *win);
 /* Serve all windows' mailboxes and settle what is under way; how much was done. */
 int wdl_mailboxes_progress(struct wdl_rma *rma);
 
-/* --- between mailbox.c and stream.c --- */
+/* --- between mailbox.c, stream.c and bag.c --- */
 /* A cell of the target's for us, or NULL; post what it has been filled with. */
 struct wdl_mail *wdl_mail_get(const struct wdl_win *win, struct wdl_win_control *control);
 void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args);

@@ -101,6 +101,48 @@ static int serve_rows(const struct wdl_win *win, const struct wdl_mail *mail, ch
     }
 }
 
+/* The place of one of a bag's accumulates, or NULL. */
+static char *bag_place(const struct wdl_win *win, const struct wdl_mail *mail, const char *area,
+                       size_t i, const struct wdl_element *el)
+{
+    struct wdl_mail one = *mail;
+    memcpy(&one.disp, area + i * sizeof(one.disp), sizeof(one.disp));
+    char *at = place_of(win, &one, 0, mail->bytes);
+    return (uintptr_t) at % el->packed_bytes == 0 ? at : NULL;
+}
+
+/* Accumulates of mail->bytes each (bag.h). *done: bytes of them all. */
+static int serve_bag(const struct wdl_win *win, const struct wdl_mail *mail, char *area,
+                     size_t *done)
+{
+    const struct wdl_host *host = &win->proc->host;
+    size_t each = mail->bytes, n = mail->rows.count;
+    struct wdl_element el;
+    struct wdl_domain domain;
+    if (n == 0 || n > WDL_BAG_OPS || each == 0 || each > WDL_BAG_EACH ||
+        !wdl_mail_element(win, mail->host_type, &el) || each % el.packed_bytes != 0 ||
+        mail->rop >= WDL_ROP_COUNT || mail->rop == WDL_ROP_NO_OP ||
+        !host->ops->op_valid(host->ctx, mail->host_type, mail->rop))
+        return WDL_ERR_UNSUPPORTED;
+    /* all or none */
+    for (size_t i = 0; i < n && *done == 0; i++)
+        if (!bag_place(win, mail, area, i, &el))
+            return WDL_ERR_UNSUPPORTED;
+    wdl_win_own_domain(win, &domain);
+    while (*done < n * each) {
+        size_t i = *done / each, part = *done % each;
+        struct wdl_piece one = {bag_place(win, mail, area, i, &el), each};
+        if (!one.base)
+            return WDL_ERR_PROTO;       /* it was there before */
+        int status = wdl_accumulate(&domain, mail->rop, &el, &one, 1,
+                                    wdl_bag_operands(area) + i * each, NULL, &part);
+        *done = i * each + part;
+        if (status != WDL_OK)
+            return status;
+    }
+    return WDL_OK;
+}
+
 /* What most operations are, without a packet: WDL_OK, WDL_AGAIN, or ERR_UNSUPPORTED. */
 static int serve_short(const struct wdl_win *win, const struct wdl_mail *mail, char *data,
                        size_t *done)
@@ -166,13 +208,15 @@ static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
     memcpy(&asked.origin, &mail->origin, sizeof(asked) - offsetof(struct wdl_mail, origin));
     if (asked.kind == WDL_MAIL_STREAM || asked.kind == WDL_MAIL_FOLD)
         return wdl_stream_serve(win, &asked, done);
-    if (asked.kind >= WDL_RMA_KINDS || asked.origin >= (uint32_t) win->params.size ||
+    if ((asked.kind >= WDL_RMA_KINDS && asked.kind != WDL_MAIL_BAG) || asked.origin >= (uint32_t) win->params.size ||
         asked.bytes > WDL_MAIL_AREA || wdl_mail_payload_at(&asked) + wdl_mail_payload(&asked) > WDL_MAIL_AREA ||
         (asked.kind == WDL_RMA_CAS && asked.bytes > WDL_MAIL_BYTES / 2))
         return WDL_ERR_PROTO;
     (void) win->params.map(win->params.ctx, (int) asked.origin, &origin);
     if (!origin)
         return WDL_ERR_PROTO;
+    if (asked.kind == WDL_MAIL_BAG)
+        return serve_bag(win, &asked, origin->area.data, done);
     char *data = wdl_mail_data(mail, asked.bytes, origin);
     if (asked.is_rows)
         return serve_rows(win, &asked, data, done);

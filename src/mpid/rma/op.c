@@ -219,7 +219,9 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     struct wdl_win_control *control = NULL;
     struct wdl_win_rank info;
     struct wdl_target *t;
-    if (args->target == win->near.rank && wdl_copy_again(win, args))
+    /* what goes as the last one did */
+    if (args->kind <= WDL_RMA_GET ? args->target == win->near.rank && wdl_copy_again(win, args) :
+        win->mailbox.bag.n > 0 && wdl_bag_again(win, args))
         return WDL_OK;
     int status = op_valid(win, args);
     if (status != WDL_OK)
@@ -258,6 +260,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     int copied = !mapped && control && win->params.copy && args->kind <= WDL_RMA_GET;
     if (!mapped && control && args->kind >= WDL_RMA_ACC) {
         status = wdl_outside_op(win, args, t, control, &info);
+        if (status == WDL_ERR_UNSUPPORTED && args->done == 0)
+            status = wdl_bag_op(win, args, t, control, &info);
         if (status != WDL_ERR_UNSUPPORTED)
             return status;
     }

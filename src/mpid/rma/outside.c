@@ -35,13 +35,29 @@ static int fits(const struct wdl_win *win, const struct wdl_rma_args *args)
            (args->kind == WDL_RMA_ACC || out->bytes >= bytes) && is_alone(win, args);
 }
 
+static uint64_t place_of(const struct wdl_rma_args *args, const struct wdl_win_rank *info)
+{
+    return info->base + (uint64_t) (args->disp * info->disp_unit);
+}
+
+int wdl_outside_update(struct wdl_win *win, struct wdl_rma_args *args,
+                       struct wdl_win_control *control, const struct wdl_win_rank *info)
+{
+    const struct wdl_outside outside = {win->params.copy, win->params.ctx, win->rma->stage};
+    uint64_t at = place_of(args, info), from = at + (uint64_t) args->remote.lo;
+    struct wdl_domain domain;
+    int status = wdl_copy_exposed(win, args->target, control, from, wdl_args_bytes(args));
+    if (status != WDL_OK)
+        return status;
+    wdl_win_domain(win, args->target, (const char *) (uintptr_t) info->base, control, &domain);
+    domain.outside = &outside;
+    return wdl_update_op(win, args, (char *) (uintptr_t) at, &domain);
+}
+
 static int update(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,
                   struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
-    const struct wdl_outside outside = {win->params.copy, win->params.ctx, win->rma->stage};
-    uint64_t at = info->base + (uint64_t) (args->disp * info->disp_unit);
-    uint64_t from = at + (uint64_t) args->remote.lo;
-    struct wdl_domain domain;
+    uint64_t from = place_of(args, info) + (uint64_t) args->remote.lo;
     if (!win->params.copy || win->net_sizes || !wdl_kernel_has(&args->element) ||
         from % args->element.packed_bytes != 0)
         return WDL_ERR_UNSUPPORTED;
@@ -50,12 +66,7 @@ static int update(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_tar
         return WDL_ERR_UNSUPPORTED;
     if (wdl_batches_run(win, args->target) != WDL_OK)
         return WDL_AGAIN;
-    int status = wdl_copy_exposed(win, args->target, control, from, wdl_args_bytes(args));
-    if (status != WDL_OK)
-        return status;
-    wdl_win_domain(win, args->target, (const char *) (uintptr_t) info->base, control, &domain);
-    domain.outside = &outside;
-    return wdl_update_op(win, args, (char *) (uintptr_t) at, &domain);
+    return wdl_outside_update(win, args, control, info);
 }
 
 int wdl_outside_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,

@@ -346,6 +346,9 @@ int wdl_copy_reach(struct wdl_win *win, const struct wdl_rma_args *args,
 
 /* --- outside.c: accumulates on unmapped memory of this node. WDL_OK, WDL_AGAIN, or an error;
  * ERR_UNSUPPORTED: nothing has been done --- */
+/* The same for one that fits, whatever came before it; no request is completed. */
+int wdl_outside_update(struct wdl_win *win, struct wdl_rma_args *args,
+                       struct wdl_win_control *control, const struct wdl_win_rank *info);
 int wdl_outside_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,
                    struct wdl_win_control *control, const struct wdl_win_rank *info);
 

@@ -222,9 +222,9 @@ START_TEST(what_follows_calls_it_back)
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
     ck_assert(!bed.win[0]->mailbox.mail);
     ck_assert_int_eq(flush(&bed, 1), WDL_OK);
-    ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)), WDL_OK);
-    ck_assert(bed.win[0]->mailbox.mail);
     struct wdl_rma_args fetch = test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, &old);
+    ck_assert_int_eq(operate(&bed, fetch), WDL_OK);
+    ck_assert(bed.win[0]->mailbox.mail);
     ck_assert_int_eq(operate(&bed, fetch), WDL_OK);
     TEST_DONE(&bed.w, flush(&bed, 1));
     ck_assert_uint_eq(old, 2);
@@ -344,7 +344,7 @@ START_TEST(nonsense_is_refused)
         ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)),
                          WDL_OK);
         ck_assert(bed.win[0]->mailbox.mail == mail);
-        mail->kind = what == 0 ? WDL_MAIL_FOLD + 1 : what == 1 ? 255 : mail->kind;
+        mail->kind = what == 0 ? WDL_MAIL_BAG + 1 : what == 1 ? 255 : mail->kind;
         mail->bytes = what == 2 ? WDL_MAIL_AREA + 1 : what == 3 ? 0 : mail->bytes;
         mail->origin = what == 4 ? RANKS : mail->origin;
         mail->host_type = what == 5 ? 0xdead : mail->host_type;

@@ -123,10 +123,11 @@ START_TEST(many_together_are_a_message)
 {
     for (int crowded = 0; crowded < 2; crowded++) {
         struct bed bed;
+        uint64_t old;
         bed_open_as(&bed, (struct bed_kind){.mail = 1});
         bed.win[0]->params.crowded = crowded;
         for (int i = 0; i < 10; i++)
-            ck_assert_int_eq(operate(&bed, add_u64(1, 0, &one, NULL)), WDL_OK);
+            ck_assert_int_eq(operate(&bed, add_u64(1, 0, &one, &old)), WDL_OK);
         TEST_DONE(&bed.w, flush(&bed, 1));
         ck_assert_uint_eq(bed_word(&bed, 1, 0), 10);
         ck_assert_uint_eq(bed_stats(&bed).ops_message, crowded ? 0 : 10);
@@ -142,13 +143,13 @@ START_TEST(who_is_away_gets_no_messages)
 {
     enum { BURSTS = 100, MANY = 40, BACK = 60, FEW = 3, MORE = 10 };
     struct bed bed;
-    uint64_t n = 0, before = 0;
+    uint64_t n = 0, before = 0, old;
     int together = 0;           /* bursts that were messages since it is back */
     bed_open_as(&bed, (struct bed_kind){.mail = 1});
     for (int burst = 0; burst < BURSTS; burst++) {
         uint64_t ops = burst == MANY ? WDL_MAIL_RUN - 1 + MORE : FEW;
         for (uint64_t i = 0; i < ops; n++, i++)
-            while (operate(&bed, add_u64(1, 0, &one, NULL)) == WDL_AGAIN)
+            while (operate(&bed, add_u64(1, 0, &one, &old)) == WDL_AGAIN)
                 if (burst >= BACK)
                     wdl_mailbox_serve(bed.win[1]);
         for (int looks = 0; flush(&bed, 1) == WDL_AGAIN; looks++)
