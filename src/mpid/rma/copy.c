@@ -278,7 +278,8 @@ static uint64_t known_place(const struct wdl_win *win, const struct wdl_rma_args
 
 int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args)
 {
-    uint64_t at = known_place(win, args), bytes = args->remote.bytes;
+    uint64_t at = args->target == win->near.rank ? known_place(win, args) : 0;
+    uint64_t bytes = args->remote.bytes;
     if (at == 0 || !goes_again(win, args))
         return 0;
     struct wdl_piece here = {(char *) args->origin.addr + args->origin.lo, bytes},

@@ -220,8 +220,7 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     struct wdl_win_rank info;
     struct wdl_target *t;
     /* what goes as the last one did */
-    if (args->kind <= WDL_RMA_GET ? args->target == win->near.rank && wdl_copy_again(win, args) :
-        win->mailbox.bag.n > 0 && wdl_bag_again(win, args))
+    if (args->kind <= WDL_RMA_GET ? wdl_copy_again(win, args) : wdl_bag_again(win, args))
         return WDL_OK;
     int status = op_valid(win, args);
     if (status != WDL_OK)

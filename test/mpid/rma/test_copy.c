@@ -96,6 +96,61 @@ START_TEST(failures_are_the_operations_own)
 }
 END_TEST
 
+/* One like the last one, to the same rank, takes a short way, and does as much; what is different
+ * does not, and is judged as ever. */
+START_TEST(one_like_the_last_takes_the_short_way)
+{
+    enum { N = 1024 };
+    static char out[N], in[N];
+    for (int dynamic = 0; dynamic < 2; dynamic++) {
+        struct bed bed;
+        bed_open(&bed, dynamic);
+        struct wdl_win *win = bed.win[0];
+        ck_assert_int_eq(win->epoch.access_state, WDL_ACCESS_LOCK_ALL_GRANTED);
+        int64_t at = dynamic ? attach(&bed, 1, 0, 2 * N) : 0, unit = dynamic ? 1 : UNIT;
+        struct wdl_rma_args put = test_put(1, at, out, N), get = test_get(1, at + N / unit, in, N);
+        for (int i = 0; i < N; i++)
+            out[i] = (char) (i + 1);
+        ck_assert_int_eq(wdl_copy_again(win, &put), 0);
+        ck_assert_int_eq(operate(&bed, put), WDL_OK);
+        memset(out, 7, N);
+        ck_assert_int_eq(wdl_copy_again(win, &put), 1);
+        ck_assert_mem_eq(bed.w.rank[1].memory, out, N);
+        memset(bed.w.rank[1].memory + N, 9, N);
+        ck_assert_int_eq(wdl_copy_again(win, &get), 1);
+        ck_assert_mem_eq(in, bed.w.rank[1].memory + N, N);
+        ck_assert_int_eq(win->quick.stored, 1);
+        ck_assert_uint_eq(bed_stats(&bed).ops_copied, 3);
+        struct test_request request = {0};
+        struct wdl_rma_args other[] = {put, put, put, put, put, put};
+        other[0].request = &request;
+        other[1].remote = other[1].origin = test_bytes(out, WDL_BATCH_SHORT);
+        other[2].origin.bytes = N - 1;
+        other[3].disp = at + (dynamic ? N + 1 : BYTES / UNIT - 1);
+        other[4].disp = at - 1;
+        other[5].remote.contig = 0;
+        for (int i = 0; i < 6; i++)
+            ck_assert_int_eq(wdl_copy_again(win, &other[i]), 0);
+        for (int i = 3; i < 5; i++)
+            ck_assert(wdl_status_is_error(operate(&bed, other[i])));
+        mover.calls = 0;
+        mover.fail_at = 1;      /* it is tried again, and then as ever */
+        ck_assert_int_eq(operate(&bed, put), WDL_OK);
+        ck_assert_int_eq(mover.calls, 2);
+        win->epoch.access_state = WDL_ACCESS_NONE;
+        ck_assert_int_eq(wdl_copy_again(win, &put), 0);
+        ck_assert_int_eq(operate(&bed, put), WDL_ERR_SYNC);
+        win->epoch.access_state = WDL_ACCESS_LOCK_ALL_GRANTED;
+        if (dynamic) {
+            ck_assert_int_eq(wdl_win_detach(bed.win[1], bed.w.rank[1].memory), WDL_OK);
+            ck_assert_int_eq(wdl_copy_again(win, &put), 0);
+            ck_assert_int_eq(operate(&bed, put), WDL_ERR_RANGE);
+        }
+        bed_close(&bed);
+    }
+}
+END_TEST
+
 /* --- dynamic windows -------------------------------------------------------------------------- */
 
 /* Memory is exposed to the byte; its list is read once while it does not change. */
@@ -327,7 +382,8 @@ START_TEST(an_accumulate_waits_for_those_by_message)
 END_TEST
 
 WDL_SUITE("rma/copy", needs_no_target, every_layout_agrees_with_packing,
-          failures_are_the_operations_own, what_is_attached_is_exposed,
+          failures_are_the_operations_own, one_like_the_last_takes_the_short_way,
+          what_is_attached_is_exposed,
           neighbours_that_touch_are_one_stretch, what_is_known_of_one_rank_says_nothing_of_another,
           a_layout_may_begin_elsewhere, holes_of_a_layout_need_no_memory,
           a_changing_list_is_read_again, what_is_offered_is_mapped,

@@ -128,6 +128,89 @@ START_TEST(longer_ones_have_the_origins_area)
 }
 END_TEST
 
+/* Blocks evenly apart at the target, anything at the origin; the types live as long as they are
+ * needed. */
+START_TEST(blocks_evenly_apart_are_handed_over)
+{
+    enum { N = 100 };
+    struct bed bed;
+    uint64_t from[2 * N], back[2 * N];
+    open(&bed);
+    struct test_host *host = &bed.w.rank[0].host;
+    for (int stride = -2; stride <= 3; stride += 5)
+        for (int typed = 0; typed < 2; typed++) {
+            int64_t at = stride < 0 ? 2 * N : 1000;
+            wdl_type there = test_type_vector(host, TEST_U64, N, 1, stride);
+            wdl_type here = test_type_vector(host, TEST_U64, N, 1, 2);
+            struct wdl_rma_args ops[] = {test_put(1, at, from, 8 * N), test_get(1, at, back, 8 * N),
+                                   test_acc(1, at, WDL_ROP_SUM, TEST_U64, N, from, NULL)};
+            memset(back, 0, sizeof(back));
+            for (uint64_t i = 0; i < 2 * N; i++)
+                from[i] = i + 1;
+            for (int i = 0; i < 3; i++) {
+                ops[i].remote = test_typed(host, NULL, 1, there);
+                if (typed)
+                    ops[i].origin = test_typed(host, i == 1 ? (void *) back : from, 1, here);
+                ck_assert_int_eq(operate(&bed, ops[i]), WDL_OK);
+                /* an accumulate's go in ascending order */
+                int handed = i < 2 || stride > 0;
+                ck_assert_int_eq(bed.win[0]->mailbox.mail != NULL, handed);
+                if (handed)
+                    served(&bed, 1);
+                TEST_DONE(&bed.w, flush(&bed, 1));
+            }
+            for (int i = 0; i < N; i++) {
+                uint64_t put = from[typed ? 2 * i : i];
+                ck_assert_uint_eq(back[typed ? 2 * i : i], put);
+                ck_assert_uint_eq(bed_word(&bed, 1, at + i * stride), 2 * put);
+            }
+            memset(bed.w.rank[1].memory, 0, BYTES);
+            /* nobody takes it: another way */
+            memset(bed.win[0]->rma->trial, 0, sizeof(bed.win[0]->rma->trial));
+            ck_assert_int_eq(operate(&bed, ops[0]), WDL_OK);
+            test_type_end(host, there);
+            test_type_end(host, here);
+            look_in_vain(&bed, 1);
+            TEST_DONE(&bed.w, flush(&bed, 1));
+            ck_assert_uint_eq(bed_word(&bed, 1, at + stride), from[typed ? 2 : 1]);
+            bed.win[0]->mailbox.past[0][1].missed = bed.win[0]->mailbox.past[0][1].pass = 0;
+        }
+    bed_end(&bed);
+}
+END_TEST
+
+/* Their origin says anything, or they are not all in the window: refused there, and judged as any
+ * other operation. */
+START_TEST(blocks_are_checked)
+{
+    enum { N = 10 };
+    struct bed bed;
+    uint64_t from[N] = {1};
+    open(&bed);
+    struct test_host *host = &bed.w.rank[0].host;
+    wdl_type type = test_type_vector(host, TEST_U64, N, 1, 2);
+    for (int what = 0; what < 6; what++) {
+        struct wdl_mail *mail = cell(&bed, 1);
+        struct wdl_rma_args put = test_put(1, 5, from, 8 * N);
+        put.remote = test_typed(host, NULL, 1, type);
+        ck_assert_int_eq(operate(&bed, put), WDL_OK);
+        ck_assert(mail->is_rows);
+        mail->rows.stride = what == 0 ? INT64_MAX / 4 : what == 1 ? -16 :
+            what == 2 ? BYTES : mail->rows.stride;
+        mail->rows.count = what == 3 ? N + 1 : mail->rows.count;
+        mail->bytes = what == 4 ? WDL_MAIL_BYTES : mail->bytes;
+        mail->kind = what == 5 ? WDL_RMA_CAS : mail->kind;
+        served(&bed, 1);
+        ck_assert_uint_eq(bed_word(&bed, 1, 5), 0);
+        TEST_DONE(&bed.w, flush(&bed, 1));
+        ck_assert_uint_eq(bed_word(&bed, 1, 5), 1);
+        memset(bed.w.rank[1].memory, 0, BYTES);
+    }
+    test_type_end(host, type);
+    bed_end(&bed);
+}
+END_TEST
+
 /* A target that computes: after so many looks the system moves what it was for. */
 START_TEST(what_nobody_takes_goes_another_way)
 {
@@ -442,7 +525,8 @@ START_TEST(half_done_ones_go_on)
 END_TEST
 
 WDL_SUITE("rma/mailbox", every_kind_is_done_by_the_target, what_is_not_one_word_is_done_as_well,
-          longer_ones_have_the_origins_area,
+          longer_ones_have_the_origins_area, blocks_evenly_apart_are_handed_over,
+          blocks_are_checked,
           what_nobody_takes_goes_another_way, who_does_not_come_is_asked_less_often,
           what_follows_calls_it_back, what_does_not_go_by_mailbox, ranks_share_the_cells,
           so_many_windows, nonsense_is_refused, an_operation_goes_on_where_it_was,

@@ -118,6 +118,30 @@ START_TEST(what_is_quick_at_times_is_not_quick)
 }
 END_TEST
 
+/* Asked this way or that, the same is tried and timed at the same times. */
+START_TEST(what_is_settled_is_not_asked)
+{
+    struct wdl_trial asked = {0}, settled = {0};
+    int quick = 0;
+    for (int i = 0; i < 3000; i++) {
+        int way = wdl_trial_way(&asked);
+        ck_assert_int_eq(wdl_trial_is_settled(&settled, 0), 0);
+        if (wdl_trial_is_settled(&settled, 1)) {
+            ck_assert(way == 1 && !asked.clock);
+            quick++;
+        } else {
+            ck_assert_int_eq(wdl_trial_way(&settled), way);
+            ck_assert_int_eq(settled.clock, asked.clock);
+            if (settled.clock)
+                wdl_trial_took(&settled, way, way ? 10 : 100);
+        }
+        if (asked.clock)
+            wdl_trial_took(&asked, way, way ? 10 : 100);
+    }
+    ck_assert_int_ge(quick, 3000 * 3 / 4);
+}
+END_TEST
+
 WDL_SUITE("mpid/rma/trial", the_first_until_the_other_has_been_tried, then_the_faster_but_for_few,
           time_is_taken_seldom, a_change_is_noticed, one_delay_decides_nothing,
-          what_is_quick_at_times_is_not_quick)
+          what_is_quick_at_times_is_not_quick, what_is_settled_is_not_asked)

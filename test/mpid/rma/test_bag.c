@@ -1,0 +1,210 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/bag. */
+#include <string.h>
+#include "mpid/rma/copybed.h"
+#include "mpid/rma/win_impl.h"
+#include "support/suite.h"
+
+static const uint64_t one = 1, five = 5;
+
+static int flush(struct bed *bed, int rank)
+{
+    return wdl_win_flush(bed->win[0], rank, 0, &bed->step);
+}
+
+static struct wdl_rma_args add_u64(int target, int64_t disp, const uint64_t *value)
+{
+    return test_acc(target, disp, WDL_ROP_SUM, TEST_U64, 1, value, NULL);
+}
+
+/* The target comes when it is called. */
+static void done_there(struct bed *bed, int target)
+{
+    ck_assert_int_eq(flush(bed, target), WDL_AGAIN);
+    ck_assert_int_eq(wdl_mailbox_serve(bed->win[target]), 1);
+    ck_assert_int_eq(flush(bed, target), WDL_OK);
+}
+
+static void open_as(struct bed *bed, int dynamic)
+{
+    bed_open_as(bed, (struct bed_kind){.mail = 1, .dynamic = dynamic});
+}
+
+/* One cell for all of them, in their order: no message, no call of the system. */
+START_TEST(many_are_one_cell)
+{
+    for (int dynamic = 0; dynamic < 2; dynamic++) {
+        enum { N = 20 };
+        struct bed bed;
+        uint64_t value[N];
+        open_as(&bed, dynamic);
+        int64_t at = dynamic ? attach(&bed, 1, 0, N * 8) : 0, unit = dynamic ? 8 : 1;
+        for (int i = 0; i < N; i++) {
+            value[i] = (uint64_t) i + 1;
+            ck_assert_int_eq(operate(&bed, add_u64(1, at + i % 7 * unit, &value[i])), WDL_OK);
+        }
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
+        done_there(&bed, 1);
+        for (int i = 0; i < N; i++)
+            ck_assert_int_eq(operate(&bed, test_acc(1, at, WDL_ROP_REPLACE, TEST_U64, 1, &value[i],
+                                                    NULL)), WDL_OK);
+        done_there(&bed, 1);
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), N);
+        for (int i = 1; i < 7; i++)
+            ck_assert_uint_eq(bed_word(&bed, 1, i),
+                              i < 6 ? 3u * ((unsigned) i + 1) + 21 : 7u + 14);
+        ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 2 * N);
+        ck_assert_uint_eq(bed_stats(&bed).ops_message, 0);
+        ck_assert_int_eq(mover.calls, 0);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* Another operator, element, length or target, and one more than it holds: what is in it first. */
+START_TEST(what_is_different_waits_for_it)
+{
+    const uint32_t half[2] = {1, 1};
+    const struct wdl_rma_args others[] = {
+        test_acc(1, 0, WDL_ROP_BOR, TEST_U64, 1, &one, NULL),
+        test_acc(1, 0, WDL_ROP_SUM, TEST_U32, 2, half, NULL),
+        test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 2, (uint64_t[]){1, 0}, NULL),
+        add_u64(1, 0, &one), test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, &(uint64_t){0}),
+        test_put(1, 4, &one, 8)};
+    for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++) {
+        struct bed bed;
+        uint64_t n = k == 3 ? WDL_BAG_OPS : 3;
+        open_as(&bed, 0);
+        for (uint64_t i = 0; i < n; i++)
+            ck_assert_int_eq(operate(&bed, add_u64(1, 0, &five)), WDL_OK);
+        ck_assert_int_eq(operate(&bed, others[k]), WDL_AGAIN);
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), 5 * n);
+        ck_assert_int_eq(operate(&bed, others[k]), WDL_OK);
+        TEST_DONE(&bed.w, flush(&bed, 1));
+        uint64_t add = k == 0 ? (5 * n | 1) - 5 * n : k == 1 ? UINT64_C(1) << 32 | 1 : k < 5;
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), 5 * n + add);
+        bed_end(&bed);
+    }
+}
+END_TEST
+
+/* For another target meanwhile, by message; each rank has its own. */
+START_TEST(others_are_not_kept_waiting)
+{
+    struct bed bed;
+    open_as(&bed, 0);
+    for (int i = 0; i < 6; i++)
+        ck_assert_int_eq(operate(&bed, add_u64(1 + i % 2, 0, &one)), WDL_OK);
+    TEST_DONE(&bed.w, wdl_win_flush(bed.win[0], -1, 0, &bed.step));
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 3);
+    ck_assert_uint_eq(bed_word(&bed, 2, 0), 3);
+    ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 3);
+    ck_assert_uint_eq(bed_stats(&bed).ops_message, 3);
+    bed_end(&bed);
+}
+END_TEST
+
+/* Nobody takes it: its origin does it, each once, in order. */
+START_TEST(what_nobody_takes_is_done_from_outside)
+{
+    enum { N = 5 };
+    struct bed bed;
+    uint64_t value[N];
+    open_as(&bed, 0);
+    for (int i = 0; i < N; i++) {
+        value[i] = (uint64_t) i + 1;
+        ck_assert_int_eq(operate(&bed, test_acc(1, 2, WDL_ROP_REPLACE, TEST_U64, 1, &value[i],
+                                                NULL)), WDL_OK);
+    }
+    int looks = 0;
+    while (flush(&bed, 1) == WDL_AGAIN)
+        ck_assert_int_le(++looks, WDL_MAIL_LOOKS);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
+    ck_assert_uint_eq(bed_word(&bed, 1, 2), N);
+    ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 0);
+    ck_assert_uint_eq(bed_stats(&bed).ops_copied, N);
+    ck_assert_int_eq(mover.calls, N);      /* nothing of it has to be read */
+    ck_assert(wdl_mail_is_away(bed.win[0], 1));
+    bed_close(&bed);
+}
+END_TEST
+
+/* One whose memory is not attached: it alone fails, at the synchronization. */
+START_TEST(one_that_fails_is_the_only_one)
+{
+    struct bed bed;
+    open_as(&bed, 1);
+    int64_t at = attach(&bed, 1, 0, 16);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(operate(&bed, add_u64(1, at + 8 * (2 - i), &five)), WDL_OK);
+    ck_assert_int_eq(flush(&bed, 1), WDL_AGAIN);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    ck_assert_uint_eq(bed_word(&bed, 1, 1), 0);
+    ck_assert_int_eq(flush(&bed, 1), WDL_ERR_RANGE);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 5);
+    ck_assert_uint_eq(bed_word(&bed, 1, 1), 5);
+    ck_assert_uint_eq(bed_word(&bed, 1, 2), 0);
+    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    bed_close(&bed);
+}
+END_TEST
+
+/* A region that somebody has closed: it goes on there, each once. */
+START_TEST(it_goes_on_where_it_was)
+{
+    enum { PER = WDL_REGION_BYTES / UNIT };
+    struct bed bed;
+    open_as(&bed, 0);
+    for (int i = 0; i < 6; i++)
+        ck_assert_int_eq(operate(&bed, add_u64(1, i % 2 * PER, &one)), WDL_OK);
+    ck_assert_int_eq(flush(&bed, 1), WDL_AGAIN);
+    bed.w.control[1].bulk[1] = 1 + 2;
+    bed.w.control[1].bulk_mode = WDL_BULK_ALWAYS;
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), i == 0);        /* the first of them */
+        ck_assert_int_eq(flush(&bed, 1), WDL_AGAIN);
+    }
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 1);
+    bed.w.control[1].bulk[1] = 0;
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 3);
+    ck_assert_uint_eq(bed_word(&bed, 1, PER), 3);
+    bed_close(&bed);
+}
+END_TEST
+
+/* A cell says anything: nothing is touched, and the origin does it itself. */
+START_TEST(nonsense_is_refused)
+{
+    for (int what = 0; what < 7; what++) {
+        struct bed bed;
+        int64_t far = INT64_MAX;
+        open_as(&bed, 0);
+        for (int i = 0; i < 3; i++)
+            ck_assert_int_eq(operate(&bed, add_u64(1, 1, &one)), WDL_OK);
+        ck_assert_int_eq(flush(&bed, 1), WDL_AGAIN);
+        struct wdl_mail *mail = &bed.w.control[1].mail[0];
+        mail->rows.count = what == 0 ? 0 : what == 1 ? WDL_BAG_OPS + 1 : mail->rows.count;
+        mail->bytes = what == 2 ? 0 : what == 3 ? 2 * WDL_BAG_EACH : mail->bytes;
+        mail->host_type = what == 4 ? 0xdead : mail->host_type;
+        mail->rop = what == 5 ? WDL_ROP_COUNT : mail->rop;
+        char *second = bed.w.control[0].area.data + sizeof(far);
+        int64_t known;
+        memcpy(&known, second, sizeof(known));
+        if (what == 6)
+            memcpy(second, &far, sizeof(far));
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        ck_assert_uint_eq(bed_word(&bed, 1, 1), 0);
+        memcpy(second, &known, sizeof(known));
+        ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+        ck_assert_uint_eq(bed_word(&bed, 1, 1), 3);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+WDL_SUITE("rma/bag", many_are_one_cell, what_is_different_waits_for_it,
+          others_are_not_kept_waiting, what_nobody_takes_is_done_from_outside,
+          one_that_fails_is_the_only_one, it_goes_on_where_it_was, nonsense_is_refused)
