@@ -63,6 +63,7 @@ unit_tests =                            \
     test/mpid/rma/test_lock             \
     test/mpid/rma/test_lock_all         \
     test/mpid/rma/test_mailbox          \
+    test/mpid/rma/test_mailserve        \
     test/mpid/rma/test_mapped           \
     test/mpid/rma/test_net              \
     test/mpid/rma/test_op               \
@@ -72,6 +73,7 @@ unit_tests =                            \
     test/mpid/rma/test_pscw             \
     test/mpid/rma/test_region           \
     test/mpid/rma/test_room             \
+    test/mpid/rma/test_rows             \
     test/mpid/rma/test_send             \
     test/mpid/rma/test_serve            \
     test/mpid/rma/test_table            \

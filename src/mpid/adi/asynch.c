@@ -57,8 +57,8 @@ enum {
 struct wdl_adi_asynch {
     pthread_t thread;
     int bell;                   /* eventfd: look around */
-    int windows;                /* that want the thread; lifted, stopped: under the global lock too */
     int asleep;                 /* only the bell wakes the thread */
+    int windows;                /* that want the thread; the rest under the global lock too */
     int lifted;                 /* we made MPICH take its lock */
     int stopped;                /* MPI_Finalize has begun */
     int ending;

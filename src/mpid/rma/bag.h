@@ -12,8 +12,8 @@
  *  1. A window has one bag. Its accumulates are of one target, element, length and operator.
  *  2. While it is not empty nothing else of the window is in the area (win->batched counts it), and
  *     every other operation on its target runs it first.
- *  3. What is in it was in bounds, and its target's lock was there, when it came; neither a lock nor
- *     an epoch ends before it is run.
+ *  3. What is in it was in bounds, and its target's lock was there, when it came; neither a lock
+ *     nor an epoch ends before it is run.
  */
 #ifndef WDL_MPID_RMA_BAG_H_INCLUDED
 #define WDL_MPID_RMA_BAG_H_INCLUDED

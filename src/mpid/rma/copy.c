@@ -6,7 +6,8 @@
  *
  * The system looks up every piece of the target's memory, however short: 512 blocks of 8 bytes take
  * it as long as 1 MB in one piece. So a get whose pieces lie close reads what is between them, too,
- * and leaves it; and what else is in many short pieces goes by message, where somebody serves it.
+ * and leaves it; and what else is in many short pieces, and no mailbox has taken, goes by message,
+ * where somebody serves it.
  *
  * What a dynamic window of another process exposes is read in that process, where its control block
  * says the list is. The list's version is odd while it changes, and is looked at before and after.
@@ -231,7 +232,8 @@ int wdl_copy_reach(struct wdl_win *win, const struct wdl_rma_args *args,
     return WDL_OK;
 }
 
-/* Is the epoch open for that rank, with nothing to wait for? What is not sure the full path says. */
+/* Is the epoch open for that rank, with nothing to wait for? Of what is not sure the full path
+ * knows. */
 static int admits(const struct wdl_win *win, int rank)
 {
     switch (win->epoch.access_state) {
@@ -269,8 +271,9 @@ static uint64_t known_place(const struct wdl_win *win, const struct wdl_rma_args
         base = seen->region.base;
         all = seen->region.bytes;
     } else if (args->disp < 0 ||
-               __builtin_mul_overflow((uint64_t) args->disp, (uint64_t) near->info.disp_unit, &at) ||
-               args->remote.lo != 0) {
+               args->remote.lo != 0 ||
+               __builtin_mul_overflow((uint64_t) args->disp, (uint64_t) near->info.disp_unit,
+                                      &at)) {
         return 0;
     }
     return at <= all && bytes <= all - at ? base + at : 0;

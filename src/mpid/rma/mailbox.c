@@ -43,8 +43,8 @@ static int fits(const struct wdl_win *win, const struct wdl_rma_args *args,
         return in->bytes >= bytes && bytes <= win->rma->chunk_bytes && rows_of(win, args, rows_out);
     if (args->kind == WDL_RMA_GET_ACC && args->op == WDL_ROP_NO_OP)
         in = out;
-    return bytes <= most[args->kind] && bytes <= win->rma->chunk_bytes && remote->lo == 0 && in->contig && in->bytes >= bytes &&
-           (!reads || (out->contig && out->bytes >= bytes));
+    return bytes <= most[args->kind] && bytes <= win->rma->chunk_bytes && remote->lo == 0 &&
+           in->contig && in->bytes >= bytes && (!reads || (out->contig && out->bytes >= bytes));
 }
 
 int wdl_mail_is_clear(const struct wdl_win *win, const struct wdl_target *t, int rank)

@@ -8,7 +8,8 @@
 #include "mpid/rma/stream.h"
 
 /* The bytes [lo, hi) from its displacement on are our memory: its place, or NULL. */
-static char *place_of(const struct wdl_win *win, const struct wdl_mail *mail, int64_t lo, int64_t hi)
+static char *place_of(const struct wdl_win *win, const struct wdl_mail *mail, int64_t lo,
+                      int64_t hi)
 {
     uint64_t at = (uint64_t) mail->disp;
     if (win->params.flavor != WDL_WIN_DYNAMIC) {
@@ -21,7 +22,8 @@ static char *place_of(const struct wdl_win *win, const struct wdl_mail *mail, in
 }
 
 /* Its blocks, if all of them are our memory. */
-static int rows_of(const struct wdl_win *win, const struct wdl_mail *mail, struct wdl_rows *rows_out)
+static int rows_of(const struct wdl_win *win, const struct wdl_mail *mail,
+                   struct wdl_rows *rows_out)
 {
     const struct wdl_mail_rows *rows = &mail->rows;
     int64_t last, hi;
@@ -198,19 +200,43 @@ static int serve_whole(struct wdl_win *win, const struct wdl_mail *mail, const c
     return status;
 }
 
+/* The same, in the cell or in the area. What is done of one that goes on later: its old values take
+ * the operands' places. */
+static int serve_packet(struct wdl_win *win, const struct wdl_mail *asked, char *data, int in_cell,
+                        size_t *done)
+{
+    char room[sizeof(struct wdl_pkt) + WDL_MAIL_BYTES];
+    size_t before = *done;
+    if (!in_cell)
+        return serve_whole(win, asked, data + wdl_mail_payload_at(asked),
+                           data - sizeof(struct wdl_pkt), done);
+    int status = serve_whole(win, asked, asked->data, room, done);
+    size_t upto = status == WDL_OK ? asked->bytes : status == WDL_AGAIN ? *done : before;
+    if (asked->kind != WDL_RMA_PUT && asked->kind != WDL_RMA_ACC)
+        memcpy(data + before, room + sizeof(struct wdl_pkt) + before, upto - before);
+    return status;
+}
+
+/* Does what it says fit in a cell and an area? */
+static int is_sound(const struct wdl_win *win, const struct wdl_mail *asked)
+{
+    return asked->origin < (uint32_t) win->params.size &&
+           (asked->kind < WDL_RMA_KINDS || asked->kind == WDL_MAIL_BAG) &&
+           asked->bytes <= WDL_MAIL_AREA &&
+           wdl_mail_payload_at(asked) + wdl_mail_payload(asked) <= WDL_MAIL_AREA &&
+           (asked->kind != WDL_RMA_CAS || asked->bytes <= WDL_MAIL_BYTES / 2);
+}
+
 /* Do what is in a cell that is ours: WDL_AGAIN, or what its status is to be. */
 static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
 {
     struct wdl_mail asked;
     struct wdl_win_control *origin = NULL;
-    char room[sizeof(struct wdl_pkt) + WDL_MAIL_BYTES];
     /* the sender could still write to it, and does to the state */
     memcpy(&asked.origin, &mail->origin, sizeof(asked) - offsetof(struct wdl_mail, origin));
     if (asked.kind == WDL_MAIL_STREAM || asked.kind == WDL_MAIL_FOLD)
         return wdl_stream_serve(win, &asked, done);
-    if ((asked.kind >= WDL_RMA_KINDS && asked.kind != WDL_MAIL_BAG) || asked.origin >= (uint32_t) win->params.size ||
-        asked.bytes > WDL_MAIL_AREA || wdl_mail_payload_at(&asked) + wdl_mail_payload(&asked) > WDL_MAIL_AREA ||
-        (asked.kind == WDL_RMA_CAS && asked.bytes > WDL_MAIL_BYTES / 2))
+    if (!is_sound(win, &asked))
         return WDL_ERR_PROTO;
     (void) win->params.map(win->params.ctx, (int) asked.origin, &origin);
     if (!origin)
@@ -220,19 +246,9 @@ static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
     char *data = wdl_mail_data(mail, asked.bytes, origin);
     if (asked.is_rows)
         return serve_rows(win, &asked, data, done);
-    size_t before = *done;
     int status = serve_short(win, &asked, data, done);
-    if (status != WDL_ERR_UNSUPPORTED)
-        return status;
-    if (data != mail->data)
-        return serve_whole(win, &asked, data + wdl_mail_payload_at(&asked), data - sizeof(struct wdl_pkt),
-                           done);
-    status = serve_whole(win, &asked, asked.data, room, done);
-    /* what is done of one that goes on later: its old values take the operands' places */
-    size_t upto = status == WDL_OK ? asked.bytes : status == WDL_AGAIN ? *done : before;
-    if (asked.kind != WDL_RMA_PUT && asked.kind != WDL_RMA_ACC)
-        memcpy(data + before, room + sizeof(struct wdl_pkt) + before, upto - before);
-    return status;
+    return status == WDL_ERR_UNSUPPORTED ?
+        serve_packet(win, &asked, data, data == mail->data, done) : status;
 }
 
 static int cells_of(const struct wdl_win *win)

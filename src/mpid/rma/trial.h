@@ -26,7 +26,8 @@ struct wdl_trial {              /* zeroed at its making */
  * last of those, and else at every 8th: two looks at the clock are a tenth of what a short copy
  * takes. */
 int wdl_trial_way(struct wdl_trial *trial);
-/* Is it known that this way is the faster one, and nothing to be tried or timed? Then it is asked. */
+/* Is it known that this way is the faster one, and is nothing to be tried or timed? Then this was
+ * the question (wdl_trial_way). */
 static inline int wdl_trial_is_settled(struct wdl_trial *trial, int way)
 {
     uint32_t now = trial->asked;
