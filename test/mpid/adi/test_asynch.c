@@ -345,6 +345,38 @@ START_TEST(among_many_it_looks_seldom)
 }
 END_TEST
 
+/* Windows that come one after the other do not wake it one by one; when there has been none for a
+ * while it sleeps, and the next one wakes it. */
+START_TEST(windows_that_come_and_go)
+{
+    enum { A_SECOND = 3000 };   /* three times as often as it looks */
+    begin(MPIR_CVAR_WINDLASS_PROGRESS_THREAD_auto, 1);
+    win_create(0);
+    double start = now_s(), seconds;
+    long slept = others_slept(), windows = 0;
+    while ((seconds = now_s() - start) < 0.2) {
+        win_free(0);
+        win_create(0);
+        windows++;
+        sched_yield();
+    }
+    ck_assert_int_gt(windows, 2 * (long) (seconds * A_SECOND));
+    ck_assert_int_le(others_slept() - slept, (long) (seconds * A_SECOND));
+    win_free(0);
+    start = now_s();
+    do {
+        slept = others_slept();
+        usleep(50000);
+        ck_assert(now_s() - start < LONG_S);
+    } while (others_slept() != slept);
+    win_create(1);
+    message();
+    ck_assert(compute(1, LONG_S));
+    win_free(1);
+    end();
+}
+END_TEST
+
 /* MPI_Finalize with a window that is still there: the thread serves nobody any more. */
 START_TEST(finalize_stops_it)
 {
@@ -393,5 +425,5 @@ START_TEST(who_wants_it)
 END_TEST
 
 WDL_SUITE("adi/asynch", it_serves_while_there_is_a_window, the_program_and_the_thread_take_turns,
-          with_a_program_of_several_threads, among_many_it_looks_seldom, finalize_stops_it,
-          who_wants_it)
+          with_a_program_of_several_threads, among_many_it_looks_seldom,
+          windows_that_come_and_go, finalize_stops_it, who_wants_it)
