@@ -167,10 +167,10 @@ int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c)
 /* Little enough that waiting for each other takes longer than folding all of it. */
 static int folds_alone(const struct wdl_run *run)
 {
-    enum { ALONE = 128 << 10 };
+    enum { ALONE = 128 << 10, ALONE_OF_TWO = 32 << 10 };
     size_t size = (size_t) run->team->size;
     return run->args.kind == WDL_COLL_REDUCE && run->team->on_node &&
-           run->args.bytes <= (size == 2 ? ALONE : ALONE / size);
+           run->args.bytes <= (size == 2 ? ALONE_OF_TWO : ALONE / size);
 }
 
 /* Who folds alone needs all that others have; nobody what it has itself. Of two, each fetches what
