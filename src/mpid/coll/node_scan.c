@@ -428,10 +428,11 @@ static int join_below(struct wdl_run *run)
 {
     int me = run->team->rank, from;
     if (me == 0) {
-        memcpy(prefix_of(run, me), run->args.src, run->args.bytes);
+        if (is_short(run))
+            memcpy(prefix_of(run, me), run->args.src, run->args.bytes);
         if (!(run->args.flags & WDL_COLL_EXCLUSIVE) && run->args.dst != run->args.src)
             memcpy(run->args.dst, run->args.src, run->args.bytes);
-        return prefix_post(run);
+        return is_short(run) ? prefix_post(run) : WDL_OK;
     }
     from = prefix_below(run);
     if (from < 0)
