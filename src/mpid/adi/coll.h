@@ -56,6 +56,7 @@ void wdl_adi_share_drop(struct wdl_adi_share *share);
 /* The team of an intracommunicator of two or more, made on first use by all its ranks alike. WDL_OK
  * or an error of our own. */
 int wdl_adi_team(MPIR_Comm * comm, struct wdl_team **team_out);
+struct wdl_team *wdl_adi_team_of(const struct wdl_adi_team *t);
 /* The number of a persistent collective, agreed on by the order they are made in; 0: no more. And
  * its team, made on its first start and left in the end. */
 uint32_t wdl_adi_persistent_id(MPIR_Comm * comm);
@@ -77,6 +78,9 @@ struct wdl_adi_op {             /* an operator at work; the ctx of wdl_coll_op *
 int wdl_adi_op_takes(MPI_Datatype type, size_t *bytes_out);
 void wdl_adi_op_make(MPI_Op op, MPI_Datatype type, struct wdl_adi_op *ctx,
                      struct wdl_coll_op *op_out);
+
+/* What is built in, until the next call of either; NULL: it is not. */
+const struct wdl_coll_op *wdl_adi_op_known(MPI_Op op, MPI_Datatype type);
 
 /* A user's buffer as contiguous bytes, or contiguous blocks of them: in place, or packed into
  * memory of ours. */

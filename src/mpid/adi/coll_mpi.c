@@ -155,6 +155,30 @@ static int run(const struct wdl_adi_mpi *m, struct wdl_team *team)
     return mpi_errno ? mpi_errno : result(m->comm, status);
 }
 
+/* A short scan that nothing has to be kept of, in a team that has taken others. 0: it is none, or
+ * the ranks below are late. */
+static int scan_at_once(const struct wdl_adi_mpi *m, int *mpi_errno)
+{
+    int status;
+    struct wdl_coll_scan scan = {.src = m->sendbuf == MPI_IN_PLACE ? m->recvbuf : m->sendbuf,
+        .dst = m->recvbuf,.exclusive = m->exclusive
+    };
+    if (!m->comm->dev.team || m->recvcount > WDL_COLL_SHORT_SCAN ||
+        MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_mpich)
+        return 0;
+    struct wdl_team *team = wdl_adi_team_of(m->comm->dev.team);
+    scan.op = wdl_adi_op_known(m->op, m->recvtype);
+    if (!scan.op)
+        return 0;
+    scan.bytes = (size_t) m->recvcount * scan.op->elem_bytes;
+    status = wdl_coll_scan_at_once(team, &scan);
+    *mpi_errno = MPI_SUCCESS;
+    if (status == WDL_AGAIN)
+        WDL_ADI_WAIT_BY_MEMORY((status = wdl_coll_scan_at_once(team, &scan)) == WDL_AGAIN ?
+                               WDL_AGAIN : WDL_OK, *mpi_errno);
+    return *mpi_errno != MPI_SUCCESS || status == WDL_OK;
+}
+
 /* --- nonblocking ------------------------------------------------------------------------------ */
 
 static void finish(struct wdl_adi_call *call, int status)
@@ -203,6 +227,8 @@ static int begin(const struct wdl_adi_mpi *m, struct wdl_team *team, MPIR_Reques
 static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_errno)
 {
     struct wdl_team *team;
+    if (m->kind == WDL_COLL_SCAN && !request && scan_at_once(m, mpi_errno))
+        return 1;
     if (!takes(m))
         return 0;
     int status = wdl_adi_team(m->comm, &team);

@@ -58,8 +58,8 @@ int wdl_adi_op_takes(MPI_Datatype type, size_t *bytes_out)
     return dt->is_contig && dt->true_lb == 0 && dt->size == dt->extent && dt->size > 0;
 }
 
-void wdl_adi_op_make(MPI_Op op, MPI_Datatype type, struct wdl_adi_op *ctx,
-                     struct wdl_coll_op *op_out)
+static void op_make(MPI_Op op, MPI_Datatype type, struct wdl_adi_op *ctx,
+                    struct wdl_coll_op *op_out)
 {
     ctx->op = op;
     ctx->type = type;
@@ -78,6 +78,32 @@ void wdl_adi_op_make(MPI_Op op, MPI_Datatype type, struct wdl_adi_op *ctx,
     if (ctx->kernel && ctx->element->basic < WDL_BASIC_F32)     /* integers */
         op_out->commutes = WDL_COLL_EXACT;
     (void) wdl_adi_op_takes(type, &op_out->elem_bytes);
+}
+
+const struct wdl_coll_op *wdl_adi_op_known(MPI_Op op, MPI_Datatype type)
+{
+    static struct wdl_adi_op last;
+    static struct wdl_coll_op last_out;
+    size_t bytes;
+    if (last.op == op && last.type == type)
+        return &last_out;
+    if (!HANDLE_IS_BUILTIN(op) || !HANDLE_IS_BUILTIN(type) || !wdl_adi_op_takes(type, &bytes))
+        return NULL;
+    op_make(op, type, &last, &last_out);
+    return &last_out;
+}
+
+void wdl_adi_op_make(MPI_Op op, MPI_Datatype type, struct wdl_adi_op *ctx,
+                     struct wdl_coll_op *op_out)
+{
+    const struct wdl_coll_op *known = wdl_adi_op_known(op, type);
+    if (!known) {
+        op_make(op, type, ctx, op_out);
+        return;
+    }
+    *ctx = *(const struct wdl_adi_op *) known->ctx;
+    *op_out = *known;
+    op_out->ctx = ctx;
 }
 
 /* --- buffers ---------------------------------------------------------------------------------- */

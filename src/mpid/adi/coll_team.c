@@ -147,6 +147,11 @@ int wdl_adi_team(MPIR_Comm * comm, struct wdl_team **team_out)
     return status;
 }
 
+struct wdl_team *wdl_adi_team_of(const struct wdl_adi_team *t)
+{
+    return t->team;
+}
+
 uint32_t wdl_adi_persistent_id(MPIR_Comm * comm)
 {
     struct wdl_team *team;

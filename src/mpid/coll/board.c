@@ -91,8 +91,6 @@ size_t wdl_board_length(const struct wdl_run *run, int rank)
 char *wdl_board_second(const struct wdl_run *run, int rank)
 {
     size_t bytes = run->args.bytes, first = (bytes + STAMP - 1) & ~(size_t) (STAMP - 1);
-    if (bytes <= LINE - STAMP)
-        return (char *) place_of(run, rank, WDL_BOARD_LAST) + STAMP;
     return first + bytes <= run->team->params.board_bytes ? wdl_board_sheet(run, rank) + first
                                                           : NULL;
 }

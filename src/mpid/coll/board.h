@@ -5,8 +5,8 @@
  *
  * Invariants:
  *  1. A board has three places per slot, each written once by its owner in a collective: DATA, with
- *     a sheet of data or of addresses, and the flags DONE and LAST. What is second (a prefix) is in
- *     LAST's line or behind the sheet's data, and is there when LAST is.
+ *     a sheet of data or of addresses, and the flags DONE and LAST. What is second (a prefix) is
+ *     behind the sheet's data, and is there when LAST is.
  *  2. A slot's next collective begins when all ranks have finished this one (coll_impl.h), so a
  *     reader never meets anything but this collective's stamp or an older one.
  *  3. What lies in the private memory of its owner is read between the owner's DATA and the flag

@@ -261,6 +261,18 @@ int wdl_coll_start(struct wdl_team *team, const struct wdl_coll_args *args,
  * node, when nothing else of the team's is under way, without local work, synchronized as MPI's
  * collectives are (WDL_COLL_MPI); reductions of little. Other ranks may come by either way. */
 struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_args *args);
+/* A short scan on the same conditions, where the rank below has done its part: over when this has
+ * returned WDL_OK. ERR_OP: not this way, nothing happened. WDL_AGAIN: ask again, others are too far
+ * behind. */
+enum { WDL_COLL_SHORT_SCAN = 112 }; /* bytes at most */
+struct wdl_coll_scan {
+    const void *src;
+    void *dst;
+    size_t bytes;
+    int exclusive;
+    const struct wdl_coll_op *op;
+};
+int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *scan);
 /* WDL_AGAIN; else its status, and it is over. */
 int wdl_coll_express_look(struct wdl_run *run);
 

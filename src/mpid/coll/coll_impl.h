@@ -13,6 +13,7 @@
  *     put between: up and down the tree, two messages a rank.
  *     On a node none of this is needed: each rank says how many it has finished, in memory that
  *     all see (shm.c), and who finds the window full looks there for `low`.
+ *     Short scans use no slot, but a line each of N >= W, and may be as far ahead (node_scan.c).
  *  4. The team's first collective is empty too, or carries cards: it ends when all ranks have made
  *     the team, and nothing starts before. So every packet a rank gets has 0 <= seq - done < W, or
  *     is malformed.
@@ -122,6 +123,7 @@ struct wdl_team {
     struct wdl_team_params params;
     int rank, size;
     int window, links; /* W; roles of one phase */
+    int numbers; /* N; see the head of this file */
     struct wdl_span span; /* of all ranks */
     uint32_t next, done, low; /* next to start; see the head of this file */
     uint64_t started;
@@ -133,7 +135,7 @@ struct wdl_team {
     int ngraphs, nvaried; /* kept; of them, of blocks that vary */
     struct wdl_run **slots; /* by seq mod W: the run, or NULL */
     unsigned char *finished; /* by seq mod W */
-    uint32_t *prints; /* by seq mod W: of the last to start */
+    uint32_t *prints; /* by seq mod N: of the last to start */
     struct wdl_list dooms; /* what is known to fail, and has not begun */
     int failing; /* runs that have failed */
     char *cells;
@@ -145,9 +147,22 @@ struct wdl_team {
     int on_node; /* all of them are there: the team is open, and on one node */
     struct wdl_nodes *nodes; /* the team is open, and on several nodes; or NULL (nodes.h) */
     struct wdl_run *express; /* express.c; or NULL */
-    size_t board_at, slot_bytes; /* of the segments */
+    size_t board_at, slot_bytes, lines_at; /* of the segments */
     struct wdl_staging *staging; /* this rank's, once it has been wanted (staging.h) */
 };
+
+/* On a node: what a rank has given the ranks above in a short scan, its prefix; a line for each of
+ * the last N collectives. */
+struct wdl_shm_prefix {
+    uint64_t stamp, length; /* as in a board (board.h) */
+    char data[WDL_COLL_SHORT_SCAN];
+};
+static inline struct wdl_shm_prefix *wdl_shm_prefix_of(const struct wdl_team *team, int rank,
+                                                       uint64_t stamp)
+{
+    char *lines = team->node[rank] + team->lines_at;
+    return (struct wdl_shm_prefix *) (void *) lines + (stamp & ((uint64_t) team->numbers - 1));
+}
 
 struct wdl_coll_send { /* a piece the network still reads */
     struct wdl_nm_comp comp;
@@ -237,10 +252,14 @@ int wdl_shm_fits(const struct wdl_run *run, const struct wdl_car *car);
 /* Where the boards begin in a segment's slots, and the way from slot to slot. */
 size_t wdl_shm_board_at(const struct wdl_team *team);
 size_t wdl_shm_slot_bytes(const struct wdl_team *team);
+/* ... and the prefixes. */
+size_t wdl_shm_lines_at(const struct wdl_team *team);
 
 /* On a node: how many leading collectives this rank has finished; and how many all have. */
 void wdl_shm_say_finished(const struct wdl_team *team, uint32_t finished);
 uint32_t wdl_shm_finished(const struct wdl_team *team);
+/* The number up to which a rank has. */
+uint32_t wdl_shm_finished_by(const struct wdl_team *team, int rank);
 
 /* express.c: the team is open, and on one node */
 void wdl_express_make(struct wdl_team *team);
@@ -253,8 +272,12 @@ void wdl_team_shape(struct wdl_team *team);
 void wdl_team_finished(struct wdl_run *run);
 void wdl_team_start_queued(struct wdl_team *team);
 void wdl_team_kick(struct wdl_team *team);
-/* Is nothing of it under way here, and may the next collective start at once? */
+/* Is nothing of it under way here, ... */
+int wdl_team_is_quiet(const struct wdl_team *team);
+/* ... and may the next collective start at once? */
 int wdl_team_is_idle(struct wdl_team *team);
+/* The next collective is over without having been under way: the team is quiet. */
+void wdl_team_went_by(struct wdl_team *team, uint32_t print);
 /* On a node: see what all have finished; has it become more? */
 int wdl_team_look_low(struct wdl_team *team);
 /* Are teams that had to wait for others on the node free to go on? How many. */

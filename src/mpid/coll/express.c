@@ -56,7 +56,7 @@ struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_ar
     run->staged = NULL;
     run->taken = 0;
     run->print = wdl_print_on_node(args->kind, args->root);
-    team->prints[run->seq & ((uint32_t) team->window - 1)] = run->print;
+    team->prints[run->seq & ((uint32_t) team->numbers - 1)] = run->print;
     run->cars[0].step = run->cars[0].next = 0;
     wdl_list_push(&team->running, &run->link);
     team->slots[run->seq & ((uint32_t) team->window - 1)] = run;

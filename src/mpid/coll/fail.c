@@ -234,8 +234,8 @@ static struct wdl_run *run_of(const struct wdl_team *team, uint32_t seq)
 /* What this rank meant by a collective that has begun; 0: that is not known. */
 static uint32_t print_of(const struct wdl_team *team, uint32_t seq)
 {
-    return team->next - seq <= (uint32_t) team->window
-               ? team->prints[seq & ((uint32_t) team->window - 1)]
+    return team->next - seq <= (uint32_t) team->numbers
+               ? team->prints[seq & ((uint32_t) team->numbers - 1)]
                : 0;
 }
 

@@ -1,25 +1,56 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Scans of ranks that share a node (node.h). Of little data each rank shows its prefix besides its
- * operand, if that fits the board, and else folds what those below show. Of much, each makes
- * everybody's results for a part of the vector: the prefixes of the part, one from the other, where
- * the operands are staged; and takes its own from there. Of what is too much for that each follows
- * the rank below. Where not all have found room, and of too much for an exclusive scan, whose
- * results are nobody's prefix, each folds by itself. Always in the same order: the same bits.
+ * Scans of ranks that share a node (node.h): each rank makes its prefix from that of the rank below
+ * and shows it to the rank above, so that it waits for nobody else, and may be several scans ahead
+ * of those above. Where ranks outnumber processors each turn at one then serves several.
+ *
+ * Of little data the prefix is a line; who finds that of the rank below is done at once. Who does
+ * not shows its operand on its board, too: those above need not wait for its turn. Longer ones
+ * have their prefix on the board, if that has room for both, and else each folds what those below
+ * show. Of much data the prefix is staged, or fetched from its owner's memory. Of too much to be
+ * staged for an exclusive scan, whose results are nobody's prefix, each folds by itself. Always
+ * from the lowest rank up: the same bits.
  */
 #include <string.h>
 #include "base/copy.h"
+#include "mpid/coll/fail.h"
 #include "mpid/coll/node.h"
 #include "mpid/coll/staging.h"
+
+static struct wdl_shm_prefix *line_of(const struct wdl_run *run, int rank)
+{
+    return wdl_shm_prefix_of(run->team, rank, run->stamp);
+}
+
+static int is_there(const struct wdl_shm_prefix *line, uint64_t stamp)
+{
+    /* pairs with the store in line_post */
+    return __atomic_load_n(&line->stamp, __ATOMIC_ACQUIRE) == stamp;
+}
+
+/* Has a rank shown anything for this scan? Where little is scanned, it may be a line alone. */
+static int has_come(const struct wdl_run *run, int rank)
+{
+    return wdl_board_seen(run, rank, WDL_BOARD_DATA) ||
+           (run->team->on_node && is_there(line_of(run, rank), run->stamp));
+}
+
+/* ... what it means, too? */
+static int agrees(struct wdl_run *run, int rank)
+{
+    if (wdl_board_seen(run, rank, WDL_BOARD_DATA))
+        return wdl_node_agrees(run, rank);
+    return line_of(run, rank)->length == run->args.bytes ? WDL_OK : WDL_ERR_TRUNCATE;
+}
 
 /* Only ranks below have something for us, only ranks above take from us. */
 static int below(struct wdl_run *run, struct wdl_car_run *c)
 {
     for (; c->next < wdl_node_place(run->team); c->next++) {
         int rank = wdl_node_rank(run->team, c->next);
-        if (!wdl_board_seen(run, rank, WDL_BOARD_DATA))
+        if (!has_come(run, rank))
             return WDL_AGAIN;
-        (void) wdl_node_note(run, wdl_node_agrees(run, rank));
+        (void) wdl_node_note(run, agrees(run, rank));
     }
     c->next = 0;
     return WDL_OK;
@@ -62,90 +93,124 @@ int wdl_node_put_before(struct wdl_run *run, int owner, const char *left)
 
 /* --- on one node ------------------------------------------------------------------------------ */
 
+static int all_agree(struct wdl_run *run, struct wdl_car_run *c)
+{
+    for (; c->next < run->team->size; c->next++) {
+        if (c->next == run->team->rank)
+            continue;
+        if (!has_come(run, c->next))
+            return WDL_AGAIN;
+        (void) wdl_node_note(run, agrees(run, c->next));
+    }
+    c->next = 0;
+    return run->status;
+}
+
 /* The rank whose prefix is our result; -1: there is none. */
 static int highest(const struct wdl_run *run)
 {
     return run->team->rank - ((run->args.flags & WDL_COLL_EXCLUSIVE) != 0);
 }
 
-static char *staged_by(const struct wdl_run *run, int rank)
-{
-    return wdl_staging_of(run, rank, wdl_node_sheet(run, rank), run->args.bytes);
-}
+/* --- one rank after the other --- */
 
-static int all_have_staged(const struct wdl_run *run)
-{
-    int staged = 0;
-    for (int r = 0; r < run->team->size; r++)
-        staged += wdl_node_sheet(run, r)->staged != 0;
-    return staged == run->team->size;
-}
+enum { FAILED = -1 }; /* of sheet->filled, here bytes of a prefix that are there */
 
-/* Our part of every rank's prefix, in the place of its operand. */
-static int make_prefixes(struct wdl_run *run)
-{
-    const struct wdl_coll_op *op = &run->args.op;
-    size_t at = wdl_node_part_at(run, run->team->rank);
-    size_t bytes = wdl_node_part_at(run, run->team->rank + 1) - at;
-    char *left = staged_by(run, 0);
-    for (int r = 1; r < run->team->size && bytes > 0; r++) {
-        char *next = staged_by(run, r);
-        if (!left || !next)
-            return WDL_ERR_PROTO;
-        op->fn(op->ctx, left + at, next + at, bytes / op->elem_bytes);
-        left = next;
-    }
-    return WDL_OK;
-}
-
-/* The part of our result that a rank has made. */
-static int take_prefix(struct wdl_run *run, int rank)
-{
-    size_t at = wdl_node_part_at(run, rank), bytes = wdl_node_part_at(run, rank + 1) - at;
-    if (highest(run) < 0 || bytes == 0)
-        return WDL_OK;
-    const char *prefix = staged_by(run, highest(run));
-    if (!prefix)
-        return WDL_ERR_PROTO;
-    wdl_copy_wide((char *) run->args.dst + at, prefix + at, bytes);
-    return WDL_OK;
-}
-
-static int scan_by_parts(struct wdl_run *run, struct wdl_car_run *c)
-{
-    WDL_NODE_STEP(c, 2, wdl_node_note(run, make_prefixes(run)));
-    WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
-    WDL_NODE_STEP(c, 4, wdl_node_note(run, take_prefix(run, run->team->rank)));
-    return wdl_node_each(run, c, WDL_BOARD_DONE, take_prefix);
-}
-
-/* --- too much to be staged: one rank after the other --- */
-
-enum { FAILED = -1 };           /* of sheet->filled, here bytes of a result that are there */
-
+/* No results that are nobody's prefix, or they find room. */
 static int goes_one_by_one(const struct wdl_run *run)
 {
-    return !(run->args.flags & WDL_COLL_EXCLUSIVE) &&
-           run->args.bytes > run->team->params.staging_bytes / 2;
+    return !(run->args.flags & WDL_COLL_EXCLUSIVE) ||
+           run->args.bytes <= run->team->params.staging_bytes / 2;
 }
 
-/* dst = the prefix of rank `below` at `from` before our operand; below < 0: there is none. */
-static int put_behind(struct wdl_run *run, int below, const char *from, size_t at, size_t bytes)
+static int is_highest(const struct wdl_run *run)
 {
-    const struct wdl_coll_op *op = &run->args.op;
+    return run->team->rank == run->team->size - 1;
+}
+
+/* Where our prefix goes, for the rank above: it is staged, or our result, or it is apart. */
+static char *own_prefix(const struct wdl_run *run)
+{
+    return run->staged ? run->staged : run->apart ? run->apart : run->args.dst;
+}
+
+static int show_prefix(struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    const struct wdl_host *host = &run->team->coll->host;
+    struct wdl_sheet *sheet = (struct wdl_sheet *) (void *) wdl_board_sheet(run, run->team->rank);
+    uint64_t card = 0;
+    host->ops->free(host->ctx, run->apart); /* of one that has failed */
+    run->apart = NULL;
+    if (!is_highest(run) && !wdl_staging_take_for(run, a->bytes, run->team->rank + 1, &card) &&
+        a->flags & WDL_COLL_EXCLUSIVE) {
+        run->apart = host->ops->alloc(host->ctx, a->bytes);
+        if (!run->apart)
+            run->status = WDL_ERR_NOMEM;
+    }
+    *sheet = (struct wdl_sheet){.src = a->src, .dst = own_prefix(run), .staged = card};
+    return wdl_node_post(run, WDL_BOARD_DATA);
+}
+
+/* Prefix and result from the prefix of the rank below, `left`; NULL: there is none. */
+static void put_behind(struct wdl_run *run, const char *left, size_t at, size_t n)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int exclusive = (a->flags & WDL_COLL_EXCLUSIVE) != 0;
+    char *own = own_prefix(run) + at, *dst = (char *) a->dst + at;
+    const char *src = (const char *) a->src + at, *result = exclusive ? left : own;
+    if (!exclusive || !is_highest(run)) {
+        if (own != src)
+            wdl_copy_wide(own, src, n);
+        if (left)
+            a->op.fn(a->op.ctx, left, own, n / a->op.elem_bytes);
+    }
+    if (result && result != dst)
+        wdl_copy_wide(dst, result, n);
+}
+
+/* Bytes [at, at + n) of the prefix of the rank below: where they are staged, or fetched. */
+static int look_below(struct wdl_run *run, const char *staged, size_t at, size_t n,
+                      const char **left)
+{
+    int below = run->team->rank - 1;
+    const struct wdl_sheet *sheet = wdl_node_sheet(run, below);
+    /* the lowest rank's operand is its prefix, and is there */
+    const char *there = below == 0 ? sheet->src : sheet->dst;
+    *left = staged ? staged + at : run->tmp;
+    return staged ? WDL_OK : wdl_board_fetch(run, below, there + at, run->tmp, n);
+}
+
+/* How much of it is there? */
+static size_t below_has(const struct wdl_run *run)
+{
+    int below = run->team->rank - 1;
+    const struct wdl_sheet *sheet = below < 0 ? NULL : wdl_node_sheet(run, below);
+    if (!sheet || (below == 0 && !sheet->staged && !(run->args.flags & WDL_COLL_EXCLUSIVE)))
+        return run->args.bytes;
+    return __atomic_load_n(&sheet->filled, __ATOMIC_ACQUIRE); /* pairs with the stores in follow */
+}
+
+static int follow_part(struct wdl_run *run, size_t at, size_t n)
+{
+    const char *left = NULL, *staged = NULL;
+    const struct wdl_sheet *sheet;
     size_t chunk = wdl_node_chunk(&run->args);
-    char *dst = (char *) run->args.dst + at;
-    const char *src = (const char *) run->args.src + at;
     int status = WDL_OK;
-    for (size_t i = 0, n; i < bytes && status == WDL_OK; i += n) {
-        n = bytes - i < chunk ? bytes - i : chunk;
-        if (dst != src)
-            wdl_copy_wide(dst + i, src + i, n);
-        if (below < 0)
-            continue;
-        status = wdl_board_fetch(run, below, from + at + i, run->tmp, n);
+    if (run->team->rank > 0) {
+        sheet = wdl_node_sheet(run, run->team->rank - 1);
+        staged = sheet->staged
+                     ? wdl_staging_of(run, run->team->rank - 1, sheet, run->args.bytes)
+                     : NULL;
+        if (sheet->staged && !staged)
+            return WDL_ERR_PROTO;
+    }
+    for (size_t i = 0, k; i < n && status == WDL_OK; i += k) {
+        k = n - i < chunk ? n - i : chunk;
+        if (run->team->rank > 0)
+            status = look_below(run, staged, at + i, k, &left);
         if (status == WDL_OK)
-            op->fn(op->ctx, run->tmp, dst + i, n / op->elem_bytes);
+            put_behind(run, left, at + i, k);
     }
     return status;
 }
@@ -154,23 +219,20 @@ static int put_behind(struct wdl_run *run, int below, const char *from, size_t a
 static int follow(struct wdl_run *run)
 {
     enum { LOOKS = 40, PARTS = 8 };
-    int me = run->team->rank, below = me - 1, looks = LOOKS, status = run->status;
-    struct wdl_sheet *own = (struct wdl_sheet *) (void *) wdl_board_sheet(run, me);
-    const struct wdl_sheet *left = below < 0 ? NULL : wdl_node_sheet(run, below);
-    /* the lowest rank's operand is its prefix, and is there */
-    const char *from = below == 0 ? left->src : left ? left->dst : NULL;
-    size_t all = run->args.bytes, part = PARTS * wdl_node_chunk(&run->args);
+    int looks = LOOKS, status = run->status;
+    struct wdl_sheet *own = (struct wdl_sheet *) (void *) wdl_board_sheet(run, run->team->rank);
+    size_t all = run->args.bytes, part = wdl_node_chunk(&run->args);
+    if (all > run->team->params.staging_bytes / 2) /* fetched, which wants long parts */
+        part *= PARTS;
     while (run->taken < all && status == WDL_OK) {
-        size_t at = run->taken, n = all - at < part ? all - at : part;
-        /* pairs with the stores below */
-        size_t there = below > 0 ? __atomic_load_n(&left->filled, __ATOMIC_ACQUIRE) : all;
+        size_t at = run->taken, n = all - at < part ? all - at : part, there = below_has(run);
         if (there < at + n && looks-- > 0)
             continue;
         if (there < at + n)
             return WDL_AGAIN;
-        status = there == (size_t) FAILED ? WDL_ERR_TRUNCATE :
-            put_behind(run, below, from, at, n);
+        status = there == (size_t) FAILED ? WDL_ERR_TRUNCATE : follow_part(run, at, n);
         run->taken += n;
+        /* pairs with the load in below_has */
         if (status == WDL_OK)
             __atomic_store_n(&own->filled, run->taken, __ATOMIC_RELEASE);
     }
@@ -180,30 +242,43 @@ static int follow(struct wdl_run *run)
     return wdl_node_note(run, status);
 }
 
-/* No result goes back to its owner while the rank above reads it. One that means another length
+/* No memory goes back to its owner while the rank above reads it. One that means another length
  * does not, and may not say so. */
 static int until_read(struct wdl_run *run)
 {
     int above = run->team->rank + 1;
-    if (above == run->team->size)
+    if (is_highest(run) || run->staged)
         return WDL_OK;
-    if (!wdl_board_seen(run, above, WDL_BOARD_DATA))
+    if (!has_come(run, above))
         return WDL_AGAIN;
-    int status = wdl_node_agrees(run, above);
+    int status = agrees(run, above);
     if (status != WDL_OK)
         return wdl_node_note(run, status);
     return wdl_board_seen(run, above, WDL_BOARD_DONE) ? WDL_OK : WDL_AGAIN;
 }
 
+static int below_agrees(struct wdl_run *run)
+{
+    int below = run->team->rank - 1;
+    if (below >= 0 && !has_come(run, below))
+        return WDL_AGAIN;
+    return below < 0 ? WDL_OK : wdl_node_note(run, agrees(run, below));
+}
+
 static int scan_one_by_one(struct wdl_run *run, struct wdl_car_run *c)
 {
-    int me = run->team->rank;
-    WDL_NODE_STEP(c, 1, me == 0 ? WDL_OK : wdl_node_one(run, me - 1, WDL_BOARD_DATA,
-                                                        wdl_node_agrees));
+    const struct wdl_host *host = &run->team->coll->host;
+    WDL_NODE_STEP(c, 0, show_prefix(run));
+    WDL_NODE_STEP(c, 1, below_agrees(run));
     WDL_NODE_STEP(c, 2, follow(run));
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
-    return until_read(run);
+    WDL_NODE_STEP(c, 4, until_read(run));
+    host->ops->free(host->ctx, run->apart);
+    run->apart = NULL;
+    return WDL_OK;
 }
+
+/* --- too much for that --- */
 
 /* The ranks up to `hi`, from the lowest on, at [at, at + bytes): *sum_out is one of two chunks. */
 static int fold_up(struct wdl_run *run, int hi, size_t at, size_t bytes, char **sum_out)
@@ -248,25 +323,72 @@ static int scan_from_below(struct wdl_run *run, struct wdl_car_run *c)
     return wdl_node_apart_end(run);
 }
 
+/* --- little --- */
+
+/* So little that a prefix fits a line (shm.c). */
+static int is_short(const struct wdl_run *run)
+{
+    return run->args.bytes > 0 && run->args.bytes <= WDL_COLL_SHORT_SCAN;
+}
+
+static void line_post(struct wdl_team *team, uint64_t stamp, size_t bytes)
+{
+    const struct wdl_coll_shm *shm = team->params.shm;
+    struct wdl_shm_prefix *line = wdl_shm_prefix_of(team, team->rank, stamp);
+    line->length = bytes;
+    /* pairs with the load in is_there */
+    __atomic_store_n(&line->stamp, stamp, __ATOMIC_RELEASE);
+    team->coll->stats.stored++;
+    for (int r = 0; shm->wake && r < team->size; r++)
+        if (r != team->rank)
+            shm->wake(shm->ctx, r);
+}
+
+/* Has a rank shown its prefix? How long; where. NULL: there is no room for one. */
+static int prefix_seen(const struct wdl_run *run, int rank)
+{
+    return is_short(run) ? is_there(line_of(run, rank), run->stamp)
+                         : wdl_board_seen(run, rank, WDL_BOARD_LAST);
+}
+
+static size_t prefix_length(const struct wdl_run *run, int rank)
+{
+    return is_short(run) ? line_of(run, rank)->length
+                         : wdl_board_length_at(run, rank, WDL_BOARD_LAST);
+}
+
+static char *prefix_of(const struct wdl_run *run, int rank)
+{
+    return is_short(run) ? line_of(run, rank)->data : wdl_board_second(run, rank);
+}
+
+static int prefix_post(struct wdl_run *run)
+{
+    if (is_short(run))
+        line_post(run->team, run->stamp, run->args.bytes);
+    else if (run->team->rank < run->team->size - 1)
+        wdl_board_post(run, WDL_BOARD_LAST);
+    return WDL_OK;
+}
+
 /* The highest rank below whose prefix is there, if those between have shown their operands: the
  * lowest rank's operand is its prefix. -1: not yet. */
 static int prefix_below(const struct wdl_run *run)
 {
     int r = run->team->rank - 1;
-    while (r > 0 && !wdl_board_seen(run, r, WDL_BOARD_LAST)) {
-        if (!wdl_board_seen(run, r, WDL_BOARD_DATA))
+    while (r > 0 && !prefix_seen(run, r)) {
+        if (!has_come(run, r))
             return -1;
         r--;
     }
-    return r > 0 || wdl_board_seen(run, 0, WDL_BOARD_DATA) ? r : -1;
+    return r > 0 || has_come(run, 0) ? r : -1;
 }
 
 static int all_agree_from(struct wdl_run *run, int from)
 {
-    int same = from == 0 ||
-               wdl_board_length_at(run, from, WDL_BOARD_LAST) == wdl_board_own_length(run);
-    for (int r = from == 0 ? 0 : from + 1; r < run->team->rank && same; r++)
-        same = wdl_node_agrees(run, r) == WDL_OK;
+    int same = from > 0 ? prefix_length(run, from) == run->args.bytes : agrees(run, 0) == WDL_OK;
+    for (int r = from + 1; r < run->team->rank && same; r++)
+        same = agrees(run, r) == WDL_OK;
     return same;
 }
 
@@ -280,21 +402,20 @@ static char *join(const struct wdl_run *run, const char *left, int r, char *righ
 }
 
 /* From the left, so that the bits are the same however many prefixes were there. Our own goes to
- * our board, for those above. */
+ * where those above look for it. */
 static void join_all(struct wdl_run *run, int from)
 {
     const struct wdl_coll_args *a = &run->args;
     int me = run->team->rank;
-    char *own = wdl_board_second(run, me), *dst = a->dst;
-    const char *left = from == 0 ? wdl_board_sheet(run, 0) : wdl_board_second(run, from);
+    char *own = prefix_of(run, me), *dst = a->dst;
+    const char *left = from > 0 || prefix_seen(run, 0) ? prefix_of(run, from)
+                                                       : wdl_board_sheet(run, 0);
     for (int r = from + 1; r < me; r++)
         left = join(run, left, r, left == dst ? own : dst);
     if (left == own || (a->flags & WDL_COLL_EXCLUSIVE && left != dst)) {
         memcpy(dst, left, a->bytes);
         left = dst;
     }
-    if (a->flags & WDL_COLL_EXCLUSIVE && me == run->team->size - 1)
-        return;
     join(run, left, me, own);
     if (!(a->flags & WDL_COLL_EXCLUSIVE))
         memcpy(dst, own, a->bytes);
@@ -307,9 +428,11 @@ static int join_below(struct wdl_run *run)
 {
     int me = run->team->rank, from;
     if (me == 0) {
+        if (is_short(run))
+            memcpy(prefix_of(run, me), run->args.src, run->args.bytes);
         if (!(run->args.flags & WDL_COLL_EXCLUSIVE) && run->args.dst != run->args.src)
             memcpy(run->args.dst, run->args.src, run->args.bytes);
-        return WDL_OK;
+        return is_short(run) ? prefix_post(run) : WDL_OK;
     }
     from = prefix_below(run);
     if (from < 0)
@@ -317,26 +440,83 @@ static int join_below(struct wdl_run *run)
     if (!all_agree_from(run, from))
         return wdl_node_note(run, WDL_ERR_TRUNCATE);
     join_all(run, from);
-    return me < run->team->size - 1 ? wdl_node_post(run, WDL_BOARD_LAST) : WDL_OK;
+    return prefix_post(run);
 }
 
 static int scan_little(struct wdl_run *run, struct wdl_car_run *c)
 {
-    if (run->args.bytes > 0 && wdl_board_second(run, run->team->rank))
+    if (run->args.bytes > 0 && prefix_of(run, run->team->rank))
         WDL_NODE_STEP(c, 1, join_below(run));
     WDL_NODE_STEP(c, 1, wdl_node_prefix(run, c));
     /* one below may believe that we fetch from it */
     return run->status == WDL_OK ? WDL_OK : wdl_node_post(run, WDL_BOARD_DONE);
 }
 
+/* Who is N ahead of the last goes on when it is half as far, for more than one at a time. */
+static int has_room(struct wdl_team *team)
+{
+    uint32_t all = (uint32_t) team->numbers;
+    if (team->next - team->low < all)
+        return 1;
+    if (team->next - (team->params.first_seq + wdl_shm_finished(team)) > all / 2)
+        return 0;
+    return wdl_team_look_low(team);
+}
+
+static int look_for(const struct wdl_shm_prefix *line, uint64_t stamp)
+{
+    enum { LOOKS = 60 };
+    for (int looks = LOOKS; looks > 0; looks--)
+        if (is_there(line, stamp))
+            return 1;
+    return 0;
+}
+
+/* left op what we have, to our line; and our result. */
+static void scan_line(const struct wdl_coll_scan *s, const struct wdl_shm_prefix *left,
+                      struct wdl_shm_prefix *own)
+{
+    const struct wdl_shm_prefix *result = s->exclusive ? left : own;
+    memcpy(own->data, s->src, s->bytes);
+    if (left)
+        s->op->fn(s->op->ctx, left->data, own->data, s->bytes / s->op->elem_bytes);
+    if (result)
+        memcpy(s->dst, result->data, s->bytes);
+}
+
+int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *s)
+{
+    enum { AHEAD = 2 };
+    uint64_t stamp = team->started + 1;
+    struct wdl_shm_prefix *left = NULL;
+    if (!team->on_node || s->bytes > WDL_COLL_SHORT_SCAN || s->bytes == 0 ||
+        !wdl_team_is_quiet(team) || !wdl_list_empty(&team->dooms) ||
+        team->coll->preferred[WDL_COLL_SCAN])
+        return WDL_ERR_OP;
+    if (!has_room(team))
+        return WDL_AGAIN;
+    if (team->rank > 0) {
+        left = wdl_shm_prefix_of(team, team->rank - 1, stamp);
+        if (!look_for(left, stamp)) /* who shows its operand needs a slot */
+            return wdl_team_is_idle(team) ? WDL_ERR_OP : WDL_AGAIN;
+        if (left->length != s->bytes)
+            return WDL_ERR_OP;
+        __builtin_prefetch(wdl_shm_prefix_of(team, team->rank - 1, stamp + AHEAD));
+    }
+    scan_line(s, left, wdl_shm_prefix_of(team, team->rank, stamp));
+    line_post(team, stamp, s->bytes);
+    wdl_team_went_by(team, wdl_print_on_node(WDL_COLL_SCAN, 0));
+    return WDL_OK;
+}
+
 int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
+    if (!wdl_node_on_board(run) && goes_one_by_one(run))
+        return scan_one_by_one(run, c);
     WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
     if (wdl_node_on_board(run))
         return scan_little(run, c);
-    if (goes_one_by_one(run))
-        return scan_one_by_one(run, c);
-    WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
-    return all_have_staged(run) ? scan_by_parts(run, c) : scan_from_below(run, c);
+    WDL_NODE_STEP(c, 1, all_agree(run, c));
+    return scan_from_below(run, c);
 }

@@ -4,7 +4,7 @@
  * instead of being sent. Same slots, roles and rules as the cells of messages (cell.c), a cache
  * line at least for each. A stamp counts collectives from 1 in 64 bits, so that zeroed memory is
  * empty and nothing is ever reset. Behind the cells of a slot stands its owner's board (board.c);
- * behind the slots, how far the owner is.
+ * behind the slots, how far the owner is, and its prefixes in short scans.
  */
 #include <string.h>
 #include "mpid/coll/coll_impl.h"
@@ -37,10 +37,15 @@ size_t wdl_coll_shm_bytes(struct wdl_proc *proc, const struct wdl_team_params *p
 {
     struct wdl_team team = {.coll = proc->coll, .params = *params};
     wdl_team_shape(&team);
-    return wdl_shm_slot_bytes(&team) * (size_t) team.window + LINE;
+    return team.lines_at + (size_t) team.numbers * sizeof(struct wdl_shm_prefix);
 }
 
-/* Behind the slots: how many leading collectives the owner has finished. */
+/* Behind the slots: how many leading collectives the owner has finished; behind that, prefixes. */
+size_t wdl_shm_lines_at(const struct wdl_team *team)
+{
+    return team->slot_bytes * (size_t) team->window + LINE;
+}
+
 static uint32_t *finished_of(const struct wdl_team *team, int rank)
 {
     return (uint32_t *) (void *) (team->node[rank] + team->slot_bytes * (size_t) team->window);
@@ -67,6 +72,12 @@ uint32_t wdl_shm_finished(const struct wdl_team *team)
             least = finished;
     }
     return least;
+}
+
+uint32_t wdl_shm_finished_by(const struct wdl_team *team, int rank)
+{
+    /* pairs with the store in wdl_shm_say_finished */
+    return team->params.first_seq + __atomic_load_n(finished_of(team, rank), __ATOMIC_ACQUIRE);
 }
 
 struct wdl_shm_cell *wdl_shm_cell_of(const struct wdl_team *team, const struct wdl_car *car)

@@ -15,6 +15,7 @@ struct wdl_staging {
     int first, count; /* of taken[], a ring as long as the team's window */
     struct taken {
         uint32_t seq;
+        int reader; /* -1: all */
         uint64_t end;
     } taken[];
 };
@@ -35,7 +36,8 @@ static void give_back(struct wdl_staging *s, const struct wdl_team *team)
 {
     while (s->count > 0) {
         const struct taken *t = &s->taken[s->first];
-        if ((int32_t) (t->seq - team->low) >= 0)
+        uint32_t over = t->reader < 0 ? team->low : wdl_shm_finished_by(team, t->reader);
+        if ((int32_t) (t->seq - over) >= 0)
             return;
         s->tail = t->end;
         s->first = (s->first + 1) % team->window;
@@ -49,6 +51,11 @@ static int has_room(const struct wdl_staging *s, const struct wdl_team *team, ui
 }
 
 char *wdl_staging_take(struct wdl_run *run, size_t bytes, uint64_t *card_out)
+{
+    return wdl_staging_take_for(run, bytes, -1, card_out);
+}
+
+char *wdl_staging_take_for(struct wdl_run *run, size_t bytes, int reader, uint64_t *card_out)
 {
     struct wdl_team *team = run->team;
     size_t all = team->params.staging_bytes;
@@ -71,7 +78,7 @@ char *wdl_staging_take(struct wdl_run *run, size_t bytes, uint64_t *card_out)
         return NULL;
     int last = (s->first + s->count++) % team->window;
     s->head = begin + bytes;
-    s->taken[last] = (struct taken){run->seq, s->head};
+    s->taken[last] = (struct taken){run->seq, reader, s->head};
     *card_out = s->card + begin % all;
     run->staged = s->at + begin % all;
     return run->staged;

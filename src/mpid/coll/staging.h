@@ -6,7 +6,8 @@
  *
  * Invariants:
  *  1. It is a ring. A collective takes its bytes in one piece, behind those taken last; they are
- *     given back when all ranks have finished it (coll_impl.h): its owner waits for nobody.
+ *     given back when all ranks who may read them have finished it (coll_impl.h): its owner waits
+ *     for nobody.
  *  2. Who finds no room, or has no such memory, shows where its data is. Each rank decides by
  *     itself; its sheet tells.
  *  3. Bytes [0, sheet->filled) may be read, and do not change until they are given back; but a
@@ -20,6 +21,8 @@
 /* Room for so many bytes at run->staged, and what tells others where that is. NULL: there is
  * none. */
 char *wdl_staging_take(struct wdl_run *run, size_t bytes, uint64_t *card_out);
+/* ... where one rank alone reads it. */
+char *wdl_staging_take_for(struct wdl_run *run, size_t bytes, int reader, uint64_t *card_out);
 /* Copy there what is at `from`, but for [hole, hole_end), which nobody else reads; who reads the
  * own sheet is told how far it is. */
 void wdl_staging_fill(struct wdl_run *run, struct wdl_sheet *sheet, const char *from, size_t bytes,

@@ -11,6 +11,7 @@
 enum {
     WINDOW = 64,
     WINDOW_MIN = 8,
+    NUMBERS = 128,
     CELL_BYTES = 256,
     BOARD_BYTES = 2048,
     STAGING_BYTES = 1 << 20,
@@ -141,6 +142,7 @@ void wdl_team_shape(struct wdl_team *team)
     team->window = team->params.window ? team->params.window : WINDOW;
     wdl_assert_cmp(team->window, >=, WINDOW_MIN);
     wdl_assert_cmp(team->window & (team->window - 1), ==, 0);
+    team->numbers = team->window > NUMBERS ? team->window : NUMBERS;
     if (team->params.model.latency <= 0)
         team->params.model = team->coll->model;
     wdl_span_make(team, team->size, 0, &team->span);
@@ -149,6 +151,7 @@ void wdl_team_shape(struct wdl_team *team)
     team->cell_roles = team->data_roles + (uint32_t) (PHASES_FLAG * team->links);
     team->board_at = wdl_shm_board_at(team);
     team->slot_bytes = wdl_shm_slot_bytes(team);
+    team->lines_at = wdl_shm_lines_at(team);
 }
 
 static int team_begin(struct wdl_team *team)
@@ -183,7 +186,7 @@ int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
     wdl_list_init(&team->link);
     team->slots = host->ops->alloc(host->ctx, (size_t) team->window * sizeof(team->slots[0]));
     team->finished = host->ops->alloc(host->ctx, (size_t) team->window);
-    team->prints = host->ops->alloc(host->ctx, (size_t) team->window * sizeof(team->prints[0]));
+    team->prints = host->ops->alloc(host->ctx, (size_t) team->numbers * sizeof(team->prints[0]));
     if (params->opened)
         team->cards = host->ops->alloc(host->ctx, (size_t) team->size * sizeof(team->cards[0]));
     if (params->shm)
@@ -237,8 +240,8 @@ void wdl_team_check(const struct wdl_team *team)
         wdl_assert(!(team->slots[i] && team->finished[i]));
     }
     wdl_assert_cmp(running, ==, slots);
-    wdl_assert_cmp(team->done - team->low, <=, (uint32_t) team->window);
-    wdl_assert_cmp(team->next - team->low, <=, (uint32_t) team->window);
+    wdl_assert_cmp(team->done - team->low, <=, (uint32_t) team->numbers);
+    wdl_assert_cmp(team->next - team->low, <=, (uint32_t) team->numbers);
     wdl_assert_cmp(team->next - team->done, <=, (uint32_t) team->window);
 }
 
@@ -327,10 +330,25 @@ static int can_start(struct wdl_team *team, int syncs)
            (team->on_node && wdl_team_look_low(team) && may_start(team, syncs));
 }
 
-int wdl_team_is_idle(struct wdl_team *team)
+int wdl_team_is_quiet(const struct wdl_team *team)
 {
     return team->status == WDL_OK && team->next == team->done && !team->coll->busy &&
-           wdl_list_empty(&team->queue) && can_start(team, 0);
+           wdl_list_empty(&team->queue);
+}
+
+int wdl_team_is_idle(struct wdl_team *team)
+{
+    return wdl_team_is_quiet(team) && can_start(team, 0);
+}
+
+void wdl_team_went_by(struct wdl_team *team, uint32_t print)
+{
+    team->prints[team->next & ((uint32_t) team->numbers - 1)] = print;
+    team->started++;
+    team->done = ++team->next;
+    team->coll->stats.started++;
+    team->coll->stats.finished++;
+    wdl_shm_say_finished(team, team->done - team->params.first_seq);
 }
 
 int wdl_teams_look(struct wdl_coll *coll)

@@ -1,11 +1,13 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Scans of a node's ranks
- * (coll/node_scan.c), short ones and those too long to be staged: the same bits, folded from the
- * lowest rank up, whoever comes first. */
+ * (coll/node_scan.c), short ones, staged ones and those too long for that: the same bits, folded
+ * from the lowest rank up, whoever comes first; who waits for whom. */
 #include <string.h>
+#include "mpid/coll/coll_impl.h"
 #include "mpid/coll/ranks.h"
 #include "support/suite.h"
 
 enum { RANKS = 7, BOARD = 2048, SEEDS = 60 };
+enum { STAGED = 40004, RING = 4 * 40064 }; /* two chunks; four of them fill a ring */
 enum { LONG = 600004, FLOATS = LONG / 4 }; /* three parts */
 
 static struct ranks r;
@@ -23,16 +25,28 @@ static void lean(void *ctx, const void *left, void *inout, size_t count)
         io[i] = 1.25f * l[i] + io[i];
 }
 
-static void open_with(uint64_t seed)
+static void open_ring(uint64_t seed, size_t ring)
 {
     struct wdl_sim_params sim = {.seed = seed, .ranks = RANKS, .am_bytes_max = 1024};
-    struct wdl_team_params params = {.id = 3, .board_bytes = BOARD};
+    struct wdl_team_params params = {
+        .id = 3, .board_bytes = BOARD, .window = 16, .staging_bytes = ring};
     ranks_open(&r, &sim);
     ranks_team_nodes(&r, &params, RANKS, 1, teams);
     struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER, .flags = WDL_COLL_MPI};
     for (int i = 0; i < RANKS; i++)
         ck_assert_int_eq(wdl_coll_start(teams[i], &barrier, &reqs[i]), WDL_OK);
     ranks_finish(&r, reqs, 1); /* the team is open */
+}
+
+static void open_with(uint64_t seed)
+{
+    open_ring(seed, 0);
+}
+
+static void close_all(void)
+{
+    ranks_drop(&r, teams);
+    ranks_close(&r);
 }
 
 static void fill(void)
@@ -209,6 +223,235 @@ START_TEST(another_length_of_a_long_one_is_noticed)
 }
 END_TEST
 
+/* --- at once --- */
+
+static int at_once(int rank, size_t bytes, int exclusive, void *to)
+{
+    const struct wdl_coll_op op = {.fn = lean, .elem_bytes = 4};
+    return wdl_coll_scan_at_once(teams[rank], &(struct wdl_coll_scan){.src = src[rank],
+                                                                      .dst = to,
+                                                                      .bytes = bytes,
+                                                                      .exclusive = exclusive,
+                                                                      .op = &op});
+}
+
+/* Each goes as far ahead of the others as there are lines, and on when half of them are free. */
+START_TEST(at_once_waits_for_the_rank_below_alone)
+{
+    fill();
+    open_with(1);
+    int ahead = teams[0]->numbers - (int) (teams[0]->next - teams[0]->low);
+    ck_assert_int_gt(ahead, teams[0]->window);
+    fold_up(8);
+    ck_assert_int_eq(at_once(1, 8, 0, dst[1]), WDL_ERR_OP);
+    for (int rank = 0; rank < RANKS; rank++) {
+        for (int i = 0; i < ahead; i++) {
+            memset(dst[rank], 0, 8);
+            ck_assert_int_eq(at_once(rank, 8, 0, dst[rank]), WDL_OK);
+            ck_assert_mem_eq(dst[rank], wanted[rank], 8);
+            ck_assert(rank == 0 || i == ahead - 1 || at_once(0, 8, 0, dst[0]) == WDL_AGAIN ||
+                      rank == RANKS - 1);
+            if (rank == RANKS - 1 && i == ahead / 4)
+                ck_assert_int_eq(at_once(0, 8, 0, dst[0]), WDL_AGAIN);
+            wdl_team_check(teams[rank]);
+        }
+        ck_assert_int_eq(at_once(rank, 8, 0, dst[rank]),
+                         rank == RANKS - 1 ? WDL_ERR_OP : WDL_AGAIN);
+    }
+    ck_assert_int_eq(at_once(0, 8, 0, dst[0]), WDL_OK);
+    for (int rank = 1; rank < RANKS; rank++)
+        ck_assert_int_eq(at_once(rank, 8, 0, dst[rank]), WDL_OK);
+    close_all();
+}
+END_TEST
+
+/* Everyone by requests or at once, where that is possible; many on end, of all lengths. */
+START_TEST(at_once_and_by_requests_are_one)
+{
+    enum { MANY = 300 };
+    static const size_t lengths[] = {4, 8, 48, 64, 112, 116};
+    struct wdl_prng prng;
+    fill();
+    wdl_prng_init(&prng, 8);
+    for (uint64_t seed = 1; seed <= 6; seed++) {
+        int begun[RANKS] = {0}, left = RANKS * MANY, swift = 0;
+        open_with(seed);
+        while (left > 0) {
+            int rank = (int) wdl_prng_below(&prng, RANKS), k = begun[rank];
+            size_t bytes = lengths[k % 6];
+            int exclusive = k / 6 % 2, status = WDL_ERR_OP;
+            ranks_step(&r);
+            if (k == MANY || (k > 0 && !reqs[rank].done))
+                continue;
+            if (wdl_prng_chance(&prng, 800)) {
+                memset(dst[rank], 0, bytes);
+                status = at_once(rank, bytes, exclusive, dst[rank]);
+                if (status == WDL_AGAIN)
+                    continue;
+                swift += status == WDL_OK;
+            }
+            if (status == WDL_ERR_OP)
+                start(rank, bytes, exclusive ? WDL_COLL_EXCLUSIVE : 0, 0);
+            else
+                reqs[rank] = (struct wdl_coll_req){.done = 1};
+            for (int i = 0; i < 1000 * RANKS && !reqs[rank].done && rank == 0; i++)
+                ranks_step(&r);
+            fold_up(bytes);
+            if (reqs[rank].done && rank >= exclusive)
+                ck_assert_mem_eq(dst[rank], wanted[rank - exclusive], bytes);
+            begun[rank]++;
+            left--;
+        }
+        ranks_finish(&r, reqs, 1);
+        ck_assert_int_gt(swift, RANKS * MANY / 8);
+        close_all();
+    }
+}
+END_TEST
+
+/* Who is through at once is no reason to wait for ever; others are told by its line. */
+START_TEST(another_length_than_at_once_is_noticed)
+{
+    static const size_t others[] = {12, 116, BOARD, LONG};
+    open_with(1);
+    ck_assert_int_eq(at_once(0, 12, 0, dst[0]), WDL_OK);
+    ck_assert_int_eq(at_once(1, 8, 0, dst[1]), WDL_ERR_OP);
+    close_all();
+    for (int i = 0; i < 4 * (RANKS - 1); i++) {
+        int odd = i % (RANKS - 1) + 1;
+        fill();
+        open_with((uint64_t) i + 1);
+        for (int rank = 0; rank < RANKS; rank++) {
+            reqs[rank] = (struct wdl_coll_req){.done = 1};
+            int status = rank == odd ? WDL_ERR_OP : at_once(rank, 8, 0, dst[rank]);
+            ck_assert_int_eq(status, rank < odd ? WDL_OK : WDL_ERR_OP);
+            if (status != WDL_OK)
+                start(rank, rank == odd ? others[i / (RANKS - 1)] : 8, 0, 0);
+        }
+        ranks_finish(&r, reqs, 1);
+        for (int rank = odd; rank < RANKS; rank++)
+            ck_assert_int_eq(reqs[rank].status, WDL_ERR_TRUNCATE);
+        close_all();
+    }
+}
+END_TEST
+
+/* However far ahead who was through at once is by then. */
+START_TEST(another_kind_than_at_once_is_found_by_asking)
+{
+    struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER, .flags = WDL_COLL_MPI};
+    fill();
+    open_with(1);
+    for (int i = 0; i < teams[0]->numbers - 8; i++)
+        ck_assert_int_eq(at_once(0, 8, 0, dst[0]), WDL_OK);
+    reqs[0] = (struct wdl_coll_req){.done = 1};
+    for (int i = 1; i < RANKS; i++)
+        ck_assert_int_eq(wdl_coll_start(teams[i], &barrier, &reqs[i]), WDL_OK);
+    for (int i = 0; i < 100 * RANKS; i++) {
+        ranks_doubt(&r, i % RANKS);
+        ranks_step(&r);
+    }
+    ranks_finish(&r, reqs, 1);
+    for (int i = 1; i < RANKS; i++)
+        ck_assert_int_eq(reqs[i].status, WDL_ERR_TRUNCATE);
+    close_all();
+}
+END_TEST
+
+/* --- staged --- */
+
+/* With room, without, and without staging. */
+START_TEST(staged_ones_follow_the_rank_below)
+{
+    static const size_t rings[] = {RING, 2 * 40064, 0};
+    struct wdl_prng prng;
+    fill();
+    fold_up(STAGED);
+    wdl_prng_init(&prng, 9);
+    for (uint64_t seed = 1; seed <= SEEDS / 2; seed++) {
+        open_ring(seed, rings[seed % 3]);
+        for (int i = 0; i < 12; i++) {
+            int exclusive = i % 2;
+            all(&prng, STAGED, exclusive ? WDL_COLL_EXCLUSIVE : 0);
+            for (int rank = exclusive; rank < RANKS; rank++)
+                ck_assert_mem_eq(dst[rank], wanted[rank - exclusive], STAGED);
+        }
+        close_all();
+    }
+}
+END_TEST
+
+/* Nobody waits for those above; one after the other, while there is room. */
+START_TEST(staged_ones_wait_for_nobody_above)
+{
+    enum { ON_END = 4 };
+    fill();
+    fold_up(STAGED);
+    open_ring(1, RING);
+    for (int come = 0; come < RANKS; come++)
+        for (int k = 0; k < ON_END; k++) {
+            start(come, STAGED, k % 2 ? WDL_COLL_EXCLUSIVE : 0, 0);
+            for (int i = 0; i < 100 * RANKS && !reqs[come].done; i++)
+                ranks_step(&r);
+            ck_assert_int_eq(reqs[come].done, 1);
+            ck_assert_int_eq(reqs[come].status, WDL_OK);
+            if (come >= k % 2)
+                ck_assert_mem_eq(dst[come], wanted[come - k % 2], STAGED);
+        }
+    for (int i = 0; i < RANKS; i++)
+        ck_assert_uint_eq(wdl_coll_stats(r.one[i].proc)->placed_bytes, 0);
+    close_all();
+}
+END_TEST
+
+static void go_alone(int rank)
+{
+    start(rank, STAGED, 0, 0);
+    for (int i = 0; i < 100 * RANKS && !reqs[rank].done; i++)
+        ranks_step(&r);
+    ck_assert_int_eq(reqs[rank].done, 1);
+    ck_assert_int_eq(reqs[rank].status, WDL_OK);
+}
+
+/* Room comes back when the rank above has read, though the others have not come. */
+START_TEST(what_the_rank_above_has_read_is_free)
+{
+    enum { FULL = 4 };
+    fill();
+    open_ring(1, RING);
+    for (int rank = 0; rank < 2; rank++)
+        for (int k = 0; k < FULL; k++)
+            go_alone(rank);
+    for (int k = 0; k < FULL; k++)
+        go_alone(0);
+    for (int i = 0; i < RANKS; i++)
+        ck_assert_uint_eq(wdl_coll_stats(r.one[i].proc)->placed_bytes, 0);
+    close_all();
+}
+END_TEST
+
+START_TEST(another_length_of_a_staged_one_is_noticed)
+{
+    static const size_t others[] = {8, BOARD, STAGED - 4, LONG};
+    for (int i = 0; i < 4 * RANKS; i++) {
+        int odd = i % RANKS;
+        fill();
+        open_ring((uint64_t) odd + 1, RING);
+        for (int rank = 0; rank < RANKS; rank++)
+            start(rank, rank == odd ? others[i / RANKS] : STAGED, 0, 0);
+        ranks_finish(&r, reqs, 1);
+        for (int rank = 0; rank < RANKS; rank++)
+            if (rank != odd)
+                ck_assert_int_eq(reqs[rank].status, rank < odd ? WDL_OK : WDL_ERR_TRUNCATE);
+        close_all();
+    }
+}
+END_TEST
+
 WDL_SUITE("mpid/coll/scan", the_same_bits_whoever_comes_first, longer_ones_are_the_same_each_time,
           another_length_is_noticed, long_ones_follow_the_rank_below, long_ones_do_not_wait_for_all,
-          another_length_of_a_long_one_is_noticed)
+          another_length_of_a_long_one_is_noticed, at_once_waits_for_the_rank_below_alone,
+          at_once_and_by_requests_are_one, another_length_than_at_once_is_noticed,
+          another_kind_than_at_once_is_found_by_asking, staged_ones_follow_the_rank_below,
+          staged_ones_wait_for_nobody_above, what_the_rank_above_has_read_is_free,
+          another_length_of_a_staged_one_is_noticed)

@@ -227,7 +227,7 @@ START_TEST(bytes_from_the_wire_are_checked)
     args.root = 1;
     reqs[0].done = 0;
     ck_assert_int_eq(wdl_coll_start(teams[0], &args, &reqs[0]), WDL_OK);
-    print = teams[0]->prints[next % 64] << WDL_PKT_BITS;
+    print = teams[0]->prints[next % (uint32_t) teams[0]->numbers] << WDL_PKT_BITS;
     ck_assert(refused((struct wdl_coll_pkt){3, next, 0, print, 0}, 7));
     ck_assert(refused((struct wdl_coll_pkt){3, next, 0, print, 1}, 8));
     ck_assert(refused((struct wdl_coll_pkt){3, next, 0, print, UINT64_MAX}, 8));
