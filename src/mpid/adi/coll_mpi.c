@@ -160,6 +160,8 @@ static int run(const struct wdl_adi_mpi *m, struct wdl_team *team)
 static int scan_at_once(const struct wdl_adi_mpi *m, int *mpi_errno)
 {
     int status;
+    struct wdl_adi_op ctx;
+    struct wdl_coll_op op;
     struct wdl_coll_scan scan = {.src = m->sendbuf == MPI_IN_PLACE ? m->recvbuf : m->sendbuf,
         .dst = m->recvbuf,.exclusive = m->exclusive
     };
@@ -173,9 +175,13 @@ static int scan_at_once(const struct wdl_adi_mpi *m, int *mpi_errno)
     scan.bytes = (size_t) m->recvcount * scan.op->elem_bytes;
     status = wdl_coll_scan_at_once(team, &scan);
     *mpi_errno = MPI_SUCCESS;
-    if (status == WDL_AGAIN)
+    if (status == WDL_AGAIN) {
+        /* another thread's call may ask for another operator meanwhile */
+        wdl_adi_op_make(m->op, m->recvtype, &ctx, &op);
+        scan.op = &op;
         WDL_ADI_WAIT_BY_MEMORY((status = wdl_coll_scan_at_once(team, &scan)) == WDL_AGAIN ?
                                WDL_AGAIN : WDL_OK, *mpi_errno);
+    }
     return *mpi_errno != MPI_SUCCESS || status == WDL_OK;
 }
 

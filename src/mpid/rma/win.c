@@ -363,7 +363,7 @@ void wdl_win_check(const struct wdl_win *win)
         n++;
     }
     wdl_assert_cmp(n, ==, win->ntargets);
-    n = 0;
+    n = win->mailbox.bag.n > 0;
     for (int i = 0; i < WDL_BATCHES; i++)
         n += win->rma->batch[i].win == win;
     wdl_assert_cmp(n, ==, win->batched);
