@@ -48,11 +48,11 @@ static void bag_add(struct wdl_win *win, const struct wdl_rma_args *args)
 int wdl_bag_again(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     struct wdl_bag *bag = &win->mailbox.bag;
-    const struct wdl_rma_args *last = &bag->args;
+    const struct wdl_rma_args *first = &bag->args;
     if (bag->n == 0 || bag->n == WDL_BAG_OPS || bag->posted || bag->outside ||
-        args->target != last->target || args->op != last->op ||
-        args->element.host_type != last->element.host_type ||
-        args->remote.bytes != last->remote.bytes || !is_for_it(args) ||
+        args->target != first->target || args->op != first->op ||
+        args->element.host_type != first->element.host_type ||
+        args->remote.bytes != first->remote.bytes || !is_for_it(args) ||
         !has_place(args, &bag->info))
         return 0;
     bag_add(win, args);
@@ -87,14 +87,13 @@ int wdl_bag_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_
 static int run_outside(struct wdl_win *win)
 {
     struct wdl_bag *bag = &win->mailbox.bag;
-    const char *area = wdl_mail_control(win)->area.data;
+    char *area = wdl_mail_control(win)->area.data;
     char operands[WDL_BAG_EACH];
     for (; bag->first < bag->n; bag->first++) {
         struct wdl_rma_args one = bag->args;
         size_t bytes = one.remote.bytes;
         memcpy(&one.disp, area + (size_t) bag->first * sizeof(one.disp), sizeof(one.disp));
-        memcpy(operands, wdl_bag_operands((char *) (uintptr_t) area) + (size_t) bag->first * bytes,
-               bytes);
+        memcpy(operands, wdl_bag_operands(area) + (size_t) bag->first * bytes, bytes);
         one.origin.addr = operands;
         one.origin.lo = 0;
         one.done = bag->done;

@@ -32,7 +32,7 @@ struct wdl_bag {
     int posted, outside;
     int first;                  /* outside: those before it are done */
     size_t done;                /* outside: bytes of that one */
-    struct wdl_rma_args args;   /* of the last one that came */
+    struct wdl_rma_args args;   /* of the first one */
     struct wdl_win_control *control;
     struct wdl_win_rank info;
 };

@@ -299,8 +299,10 @@ int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
                 struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
     uint64_t at = (uint64_t) args->disp;
-    int status = wdl_bag_run(win, args->target);
-    if (status == WDL_OK && win->params.flavor == WDL_WIN_DYNAMIC)
+    int status = WDL_OK;
+    if (wdl_bag_run(win, args->target) != WDL_OK)
+        return WDL_AGAIN;
+    if (win->params.flavor == WDL_WIN_DYNAMIC)
         status = target_exposes(win, args, control);
     else
         at = info->base + (uint64_t) (args->disp * info->disp_unit);

@@ -362,8 +362,6 @@ static void done_locally(struct wdl_win *win)
     struct wdl_buf kept = area_of(win, box->args.remote.bytes), *origin = &box->args.origin;
     if (kept.bytes <= WDL_MAIL_BYTES)
         memcpy(kept.addr, (const char *) origin->addr + origin->lo, kept.bytes);
-    if (!origin->contig)
-        host->ops->type_drop(host->ctx, origin->type);
     *origin = kept;
     host->ops->request_complete(host->ctx, box->args.request, WDL_OK);
     box->args.request = NULL;
@@ -393,7 +391,8 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
         return WDL_ERR_UNSUPPORTED;
     fill(win, mail, args, &rows);
     wdl_mail_post(win, mail, args);
-    if (args->request && args->kind == WDL_RMA_PUT && win->params.copy)
+    /* blocks that are withdrawn may wait for a message, and then for the user's buffer */
+    if (args->request && args->kind == WDL_RMA_PUT && win->params.copy && rows.count == 0)
         done_locally(win);
     return WDL_OK;
 }

@@ -165,14 +165,18 @@ START_TEST(blocks_evenly_apart_are_handed_over)
                 ck_assert_uint_eq(bed_word(&bed, 1, at + i * stride), 2 * put);
             }
             memset(bed.w.rank[1].memory, 0, BYTES);
-            /* nobody takes it: another way */
+            /* nobody takes it: another way, which may need the user's buffer for a while */
+            struct test_request request = {0};
             memset(bed.win[0]->rma->trial, 0, sizeof(bed.win[0]->rma->trial));
+            ops[0].request = &request;
             ck_assert_int_eq(operate(&bed, ops[0]), WDL_OK);
+            ck_assert(!request.done);
             test_type_end(host, there);
             test_type_end(host, here);
             look_in_vain(&bed, 1);
             TEST_DONE(&bed.w, flush(&bed, 1));
             ck_assert_uint_eq(bed_word(&bed, 1, at + stride), from[typed ? 2 : 1]);
+            ck_assert(request.done && request.status == WDL_OK);
             bed.win[0]->mailbox.past[0][1].missed = bed.win[0]->mailbox.past[0][1].pass = 0;
         }
     bed_end(&bed);
