@@ -27,9 +27,7 @@ static int has_place(const struct wdl_rma_args *args, const struct wdl_win_rank 
     uint64_t at;
     if (info->bytes == UINT64_MAX)      /* dynamic: the target knows */
         return (uint64_t) args->disp % args->element.packed_bytes == 0;
-    return args->disp >= 0 &&
-           !__builtin_mul_overflow((uint64_t) args->disp, (uint64_t) info->disp_unit, &at) &&
-           at <= info->bytes && args->remote.bytes <= info->bytes - at &&
+    return wdl_rank_holds(info, args->disp, args->remote.bytes, &at) &&
            (info->base + at) % args->element.packed_bytes == 0;
 }
 

@@ -261,22 +261,17 @@ static int goes_again(struct wdl_win *win, const struct wdl_rma_args *args)
 static uint64_t known_place(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
     const struct wdl_near *near = &win->near;
-    uint64_t at, bytes = args->remote.bytes, base = near->info.base, all = near->info.bytes;
-    if (win->params.flavor == WDL_WIN_DYNAMIC) {
-        const struct wdl_seen *seen = &win->seen[near->rank % WDL_SEEN];
-        uint64_t version = __atomic_load_n(&near->control->regions_version, __ATOMIC_ACQUIRE);
-        if (seen->rank != near->rank || seen->version != version || seen->region.offer != 0)
-            return 0;
-        at = (uint64_t) args->disp + (uint64_t) args->remote.lo - seen->region.base;
-        base = seen->region.base;
-        all = seen->region.bytes;
-    } else if (args->disp < 0 ||
-               args->remote.lo != 0 ||
-               __builtin_mul_overflow((uint64_t) args->disp, (uint64_t) near->info.disp_unit,
-                                      &at)) {
+    const struct wdl_seen *seen = &win->seen[near->rank % WDL_SEEN];
+    uint64_t at, bytes = args->remote.bytes;
+    if (win->params.flavor != WDL_WIN_DYNAMIC)
+        return args->remote.lo == 0 && wdl_rank_holds(&near->info, args->disp, bytes, &at) ?
+            near->info.base + at : 0;
+    uint64_t version = __atomic_load_n(&near->control->regions_version, __ATOMIC_ACQUIRE);
+    if (seen->rank != near->rank || seen->version != version || seen->region.offer != 0)
         return 0;
-    }
-    return at <= all && bytes <= all - at ? base + at : 0;
+    at = (uint64_t) args->disp + (uint64_t) args->remote.lo - seen->region.base;
+    return at <= seen->region.bytes && bytes <= seen->region.bytes - at ?
+        seen->region.base + at : 0;
 }
 
 int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args)

@@ -15,13 +15,12 @@ struct wdl_mail *wdl_mail_get(const struct wdl_win *win, struct wdl_win_control 
 static int rows_of(const struct wdl_win *win, const struct wdl_rma_args *args,
                    struct wdl_rows *rows_out)
 {
-    const struct wdl_host *host = &win->proc->host;
     const struct wdl_buf *remote = &args->remote;
     char *from = win->rma->stage;       /* any address */
-    return args->kind <= WDL_RMA_ACC && args->op != WDL_ROP_NO_OP && host->ops->rows &&
+    return args->kind <= WDL_RMA_ACC && args->op != WDL_ROP_NO_OP &&
            remote->bytes > WDL_MAIL_BYTES && remote->bytes <= WDL_MAIL_AREA &&
-           host->ops->rows(host->ctx, from, remote->count, remote->type, rows_out) &&
-           rows_out->base == from && rows_out->bytes * rows_out->count == remote->bytes &&
+           wdl_rows_of(&win->proc->host, remote, from, remote->bytes, rows_out) &&
+           rows_out->base == from &&
            (args->kind != WDL_RMA_ACC ||
             (!win->params.mapped_any && wdl_rows_have(rows_out, &args->element)));
 }

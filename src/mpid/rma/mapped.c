@@ -23,22 +23,13 @@ static void copy_typed(struct wdl_rma *rma, const struct wdl_buf *from, const vo
     }
 }
 
-/* Is all of a layout blocks evenly apart? */
-static int rows_of(const struct wdl_host *host, const struct wdl_buf *buf, const void *addr,
-                   size_t bytes, struct wdl_rows *rows_out)
-{
-    return !buf->contig && host->ops->rows &&
-           host->ops->rows(host->ctx, addr, buf->count, buf->type, rows_out) &&
-           rows_out->bytes * rows_out->count == bytes;
-}
-
 /* Between such blocks, or those and bytes in a row, if they are that. */
 static int copy_rows(const struct wdl_host *host, const struct wdl_buf *from, const void *from_addr,
                      const struct wdl_buf *to, void *to_addr, size_t bytes)
 {
     struct wdl_rows src, dst;
-    int from_rows = rows_of(host, from, from_addr, bytes, &src);
-    int to_rows = rows_of(host, to, to_addr, bytes, &dst);
+    int from_rows = wdl_rows_of(host, from, from_addr, bytes, &src);
+    int to_rows = wdl_rows_of(host, to, to_addr, bytes, &dst);
     if (from->contig && to_rows)
         src = wdl_rows_packed((char *) (uintptr_t) from_addr + from->lo, &dst);
     else if (to->contig && from_rows)
@@ -109,8 +100,7 @@ static int is_rows(const struct wdl_host *host, const struct wdl_rma_args *args,
 {
     const struct wdl_buf *remote = &args->remote, *origin = &args->origin;
     if (args->kind != WDL_RMA_ACC || remote->contig || args->op == WDL_ROP_NO_OP ||
-        !host->ops->rows ||
-        !host->ops->rows(host->ctx, base, remote->count, remote->type, target))
+        !host->ops->rows || !host->ops->rows(host->ctx, base, remote->count, remote->type, target))
         return 0;
     if (origin->contig)
         *in = wdl_rows_packed((char *) origin->addr + origin->lo, target);

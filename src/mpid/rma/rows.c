@@ -26,3 +26,11 @@ void wdl_rows_copy(const struct wdl_rows *to, const struct wdl_rows *from)
             COPY(from->bytes);
     }
 }
+
+int wdl_rows_of(const struct wdl_host *host, const struct wdl_buf *buf, const void *addr,
+                size_t bytes, struct wdl_rows *rows_out)
+{
+    return !buf->contig && host->ops->rows &&
+           host->ops->rows(host->ctx, addr, buf->count, buf->type, rows_out) &&
+           rows_out->bytes * rows_out->count == bytes;
+}

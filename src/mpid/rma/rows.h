@@ -6,6 +6,7 @@
 #define WDL_MPID_RMA_ROWS_H_INCLUDED
 
 #include "mpid/rma/kernel.h"
+#include "mpid/rma/win.h"
 
 /* As many bytes in a row, as blocks like these. */
 static inline struct wdl_rows wdl_rows_packed(char *at, const struct wdl_rows *like)
@@ -22,6 +23,9 @@ static inline int wdl_rows_have(const struct wdl_rows *rows, const struct wdl_el
             (el->packed_bytes - 1)) == 0;
 }
 
+/* Is a layout at `addr`, all `bytes` of it, known to be such blocks? */
+int wdl_rows_of(const struct wdl_host *host, const struct wdl_buf *buf, const void *addr,
+                size_t bytes, struct wdl_rows *rows_out);
 /* Blocks into as many others of their length, none over another. */
 void wdl_rows_copy(const struct wdl_rows *to, const struct wdl_rows *from);
 

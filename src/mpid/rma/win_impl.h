@@ -214,6 +214,15 @@ static inline size_t wdl_args_bytes(const struct wdl_rma_args *args)
     return args->kind == WDL_RMA_CAS ? args->element.packed_bytes : args->remote.bytes;
 }
 
+/* Are all `bytes` at a displacement in a rank's memory? *at_out: where, from its base. */
+static inline int wdl_rank_holds(const struct wdl_win_rank *info, int64_t disp, uint64_t bytes,
+                                 uint64_t *at_out)
+{
+    return disp >= 0 &&
+           !__builtin_mul_overflow((uint64_t) disp, (uint64_t) info->disp_unit, at_out) &&
+           *at_out <= info->bytes && bytes <= info->bytes - *at_out;
+}
+
 /* --- table.c: target and operation elements --- */
 /* Hold or drop an operation's derived types. */
 void wdl_args_types(const struct wdl_rma_args *args, void (*fn) (void *ctx, wdl_type type),

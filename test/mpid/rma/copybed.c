@@ -135,6 +135,27 @@ uint64_t bed_word(const struct bed *bed, int rank, int64_t disp)
     return value;
 }
 
+void bed_open_mail(struct bed *bed)
+{
+    bed_open_as(bed, (struct bed_kind){.mail = 1});
+}
+
+struct wdl_mail *bed_cell(struct bed *bed, int target)
+{
+    return &bed->w.control[target].mail[0];
+}
+
+int bed_flush(struct bed *bed, int rank)
+{
+    return wdl_win_flush(bed->win[0], rank, 0, &bed->step);
+}
+
+void bed_served(struct bed *bed, int target)
+{
+    must_cmp(wdl_mailbox_serve(bed->win[target]), ==, 1);
+    must_cmp(wdl_mailbox_serve(bed->win[target]), ==, 0);
+}
+
 int operate(struct bed *bed, struct wdl_rma_args args)
 {
     return wdl_rma_op(bed->win[0], &args);

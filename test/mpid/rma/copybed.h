@@ -51,6 +51,12 @@ void bed_open(struct bed *bed, int dynamic);
 void bed_end(struct bed *bed);
 /* The same; nothing was sent. */
 void bed_close(struct bed *bed);
+/* One with mailboxes; rank 0's cell there. */
+void bed_open_mail(struct bed *bed);
+struct wdl_mail *bed_cell(struct bed *bed, int target);
+/* By rank 0; by the target, which is in MPI, looks, and finds one thing to do. */
+int bed_flush(struct bed *bed, int rank);
+void bed_served(struct bed *bed, int target);
 /* Of rank 0's window; the word at disp of a rank's memory. */
 struct wdl_win_stats bed_stats(const struct bed *bed);
 uint64_t bed_word(const struct bed *bed, int rank, int64_t disp);

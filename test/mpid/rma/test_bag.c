@@ -6,11 +6,6 @@
 
 static const uint64_t one = 1, five = 5;
 
-static int flush(struct bed *bed, int rank)
-{
-    return wdl_win_flush(bed->win[0], rank, 0, &bed->step);
-}
-
 static struct wdl_rma_args add_u64(int target, int64_t disp, const uint64_t *value)
 {
     return test_acc(target, disp, WDL_ROP_SUM, TEST_U64, 1, value, NULL);
@@ -19,9 +14,9 @@ static struct wdl_rma_args add_u64(int target, int64_t disp, const uint64_t *val
 /* The target comes when it is called. */
 static void done_there(struct bed *bed, int target)
 {
-    ck_assert_int_eq(flush(bed, target), WDL_AGAIN);
+    ck_assert_int_eq(bed_flush(bed, target), WDL_AGAIN);
     ck_assert_int_eq(wdl_mailbox_serve(bed->win[target]), 1);
-    ck_assert_int_eq(flush(bed, target), WDL_OK);
+    ck_assert_int_eq(bed_flush(bed, target), WDL_OK);
 }
 
 static void open_as(struct bed *bed, int dynamic)
@@ -81,7 +76,7 @@ START_TEST(what_is_different_waits_for_it)
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
         ck_assert_uint_eq(bed_word(&bed, 1, 0), 5 * n);
         ck_assert_int_eq(operate(&bed, others[k]), WDL_OK);
-        TEST_DONE(&bed.w, flush(&bed, 1));
+        TEST_DONE(&bed.w, bed_flush(&bed, 1));
         uint64_t add = k == 0 ? (5 * n | 1) - 5 * n : k == 1 ? UINT64_C(1) << 32 | 1 : k < 5;
         ck_assert_uint_eq(bed_word(&bed, 1, 0), 5 * n + add);
         bed_end(&bed);
@@ -118,7 +113,7 @@ START_TEST(what_nobody_takes_is_done_from_outside)
                                                 NULL)), WDL_OK);
     }
     int looks = 0;
-    while (flush(&bed, 1) == WDL_AGAIN)
+    while (bed_flush(&bed, 1) == WDL_AGAIN)
         ck_assert_int_le(++looks, WDL_MAIL_LOOKS);
     ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
     ck_assert_uint_eq(bed_word(&bed, 1, 2), N);
@@ -138,14 +133,14 @@ START_TEST(one_that_fails_is_the_only_one)
     int64_t at = attach(&bed, 1, 0, 16);
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(operate(&bed, add_u64(1, at + 8 * (2 - i), &five)), WDL_OK);
-    ck_assert_int_eq(flush(&bed, 1), WDL_AGAIN);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
     ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
     ck_assert_uint_eq(bed_word(&bed, 1, 1), 0);
-    ck_assert_int_eq(flush(&bed, 1), WDL_ERR_RANGE);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_ERR_RANGE);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 5);
     ck_assert_uint_eq(bed_word(&bed, 1, 1), 5);
     ck_assert_uint_eq(bed_word(&bed, 1, 2), 0);
-    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     bed_close(&bed);
 }
 END_TEST
@@ -158,17 +153,17 @@ START_TEST(it_goes_on_where_it_was)
     open_as(&bed, 0);
     for (int i = 0; i < 6; i++)
         ck_assert_int_eq(operate(&bed, add_u64(1, i % 2 * PER, &one)), WDL_OK);
-    ck_assert_int_eq(flush(&bed, 1), WDL_AGAIN);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
     bed.w.control[1].bulk[1] = 1 + 2;
     bed.w.control[1].bulk_mode = WDL_BULK_ALWAYS;
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), i == 0);        /* the first of them */
-        ck_assert_int_eq(flush(&bed, 1), WDL_AGAIN);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
     }
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 1);
     bed.w.control[1].bulk[1] = 0;
     ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
-    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 3);
     ck_assert_uint_eq(bed_word(&bed, 1, PER), 3);
     bed_close(&bed);
@@ -184,7 +179,7 @@ START_TEST(nonsense_is_refused)
         open_as(&bed, 0);
         for (int i = 0; i < 3; i++)
             ck_assert_int_eq(operate(&bed, add_u64(1, 1, &one)), WDL_OK);
-        ck_assert_int_eq(flush(&bed, 1), WDL_AGAIN);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
         struct wdl_mail *mail = &bed.w.control[1].mail[0];
         mail->rows.count = what == 0 ? 0 : what == 1 ? WDL_BAG_OPS + 1 : mail->rows.count;
         mail->bytes = what == 2 ? 0 : what == 3 ? 2 * WDL_BAG_EACH : mail->bytes;
@@ -198,7 +193,7 @@ START_TEST(nonsense_is_refused)
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
         ck_assert_uint_eq(bed_word(&bed, 1, 1), 0);
         memcpy(second, &known, sizeof(known));
-        ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
         ck_assert_uint_eq(bed_word(&bed, 1, 1), 3);
         bed_close(&bed);
     }

@@ -8,33 +8,11 @@
 #include "mpid/rma/win_impl.h"
 #include "support/suite.h"
 
-static void open(struct bed *bed)
-{
-    bed_open_as(bed, (struct bed_kind){.mail = 1});
-}
-
-static struct wdl_mail *cell(struct bed *bed, int target)
-{
-    return &bed->w.control[target].mail[0];
-}
-
-static int flush(struct bed *bed, int rank)
-{
-    return wdl_win_flush(bed->win[0], rank, 0, &bed->step);
-}
-
-/* The target is in MPI and looks. */
-static void served(struct bed *bed, int target)
-{
-    ck_assert_int_eq(wdl_mailbox_serve(bed->win[target]), 1);
-    ck_assert_int_eq(wdl_mailbox_serve(bed->win[target]), 0);
-}
-
 /* Looks in vain, one less than what makes it go another way. */
 static void look_in_vain(struct bed *bed, int target)
 {
     for (int i = 1; i < WDL_MAIL_LOOKS; i++)
-        ck_assert_int_eq(flush(bed, target), WDL_AGAIN);
+        ck_assert_int_eq(bed_flush(bed, target), WDL_AGAIN);
 }
 
 static const uint64_t one = 1, five = 5;
@@ -44,7 +22,7 @@ START_TEST(every_kind_is_done_by_the_target)
 {
     struct bed bed;
     uint64_t back = 0;
-    open(&bed);
+    bed_open_mail(&bed);
     const struct wdl_rma_args ops[] = {
         test_put(1, 3, &five, 8), test_get(1, 3, &back, 8),
         test_acc(1, 3, WDL_ROP_SUM, TEST_U64, 1, &one, NULL),
@@ -54,9 +32,9 @@ START_TEST(every_kind_is_done_by_the_target)
     const uint64_t read[] = {0, 5, 5, 6, 7, 7}, left[] = {5, 5, 6, 7, 7, 5};
     for (int i = 0; i < 6; i++) {
         ck_assert_int_eq(operate(&bed, ops[i]), WDL_OK);
-        ck_assert_int_eq(flush(&bed, 1), WDL_AGAIN);
-        served(&bed, 1);
-        ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+        bed_served(&bed, 1);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
         ck_assert_uint_eq(back, read[i]);
         ck_assert_uint_eq(bed_word(&bed, 1, 3), left[i]);
     }
@@ -75,7 +53,7 @@ START_TEST(what_is_not_one_word_is_done_as_well)
     const long double half = 0.5L;
     long double sum, before = 1;
     char text[WDL_MAIL_BYTES] = "";
-    open(&bed);
+    bed_open_mail(&bed);
     memcpy(bed.w.rank[2].memory + 16, add, sizeof(add));
     const struct wdl_rma_args ops[] = {
         test_acc(2, 2, WDL_ROP_SUM, TEST_U32, 4, add, old),
@@ -84,8 +62,8 @@ START_TEST(what_is_not_one_word_is_done_as_well)
         test_get(2, 8, text, 32)};
     for (int i = 0; i < 4; i++) {
         ck_assert_int_eq(operate(&bed, ops[i]), WDL_OK);
-        served(&bed, 2);
-        ck_assert_int_eq(flush(&bed, 2), WDL_OK);
+        bed_served(&bed, 2);
+        ck_assert_int_eq(bed_flush(&bed, 2), WDL_OK);
     }
     memcpy(sums, bed.w.rank[2].memory + 16, sizeof(sums));
     memcpy(&sum, bed.w.rank[2].memory + 32, sizeof(sum));
@@ -103,7 +81,7 @@ START_TEST(longer_ones_have_the_origins_area)
 {
     static uint32_t add[WDL_MAIL_AREA / 4], old[WDL_MAIL_AREA / 4], back[WDL_MAIL_AREA / 4];
     struct bed bed;
-    open(&bed);
+    bed_open_mail(&bed);
     /* what a message of this network holds */
     const uint32_t most = (uint32_t) bed.win[0]->rma->chunk_bytes;
     ck_assert_uint_gt(most, WDL_MAIL_BYTES);
@@ -116,8 +94,8 @@ START_TEST(longer_ones_have_the_origins_area)
     for (int i = 0; i < 4; i++) {
         ck_assert_int_eq(operate(&bed, ops[i]), WDL_OK);
         ck_assert(bed.win[0]->mailbox.mail);
-        served(&bed, 2);
-        ck_assert_int_eq(flush(&bed, 2), WDL_OK);
+        bed_served(&bed, 2);
+        ck_assert_int_eq(bed_flush(&bed, 2), WDL_OK);
     }
     for (uint32_t i = 0; i < most / 4; i++) {
         ck_assert_uint_eq(back[i], (i < most / 8 ? 3 : 2) * (i + 1));
@@ -135,7 +113,7 @@ START_TEST(blocks_evenly_apart_are_handed_over)
     enum { N = 100 };
     struct bed bed;
     uint64_t from[2 * N], back[2 * N];
-    open(&bed);
+    bed_open_mail(&bed);
     struct test_host *host = &bed.w.rank[0].host;
     for (int stride = -2; stride <= 3; stride += 5)
         for (int typed = 0; typed < 2; typed++) {
@@ -156,8 +134,8 @@ START_TEST(blocks_evenly_apart_are_handed_over)
                 int handed = i < 2 || stride > 0;
                 ck_assert_int_eq(bed.win[0]->mailbox.mail != NULL, handed);
                 if (handed)
-                    served(&bed, 1);
-                TEST_DONE(&bed.w, flush(&bed, 1));
+                    bed_served(&bed, 1);
+                TEST_DONE(&bed.w, bed_flush(&bed, 1));
             }
             for (int i = 0; i < N; i++) {
                 uint64_t put = from[typed ? 2 * i : i];
@@ -174,7 +152,7 @@ START_TEST(blocks_evenly_apart_are_handed_over)
             test_type_end(host, there);
             test_type_end(host, here);
             look_in_vain(&bed, 1);
-            TEST_DONE(&bed.w, flush(&bed, 1));
+            TEST_DONE(&bed.w, bed_flush(&bed, 1));
             ck_assert_uint_eq(bed_word(&bed, 1, at + stride), from[typed ? 2 : 1]);
             ck_assert(request.done && request.status == WDL_OK);
             bed.win[0]->mailbox.past[0][1].missed = bed.win[0]->mailbox.past[0][1].pass = 0;
@@ -188,11 +166,11 @@ START_TEST(what_nobody_takes_goes_another_way)
 {
     struct bed bed;
     struct test_request request = {0};
-    open(&bed);
+    bed_open_mail(&bed);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
     look_in_vain(&bed, 1);
     ck_assert_int_eq(mover.calls, 0);
-    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     ck_assert_int_eq(mover.calls, 1);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 5);
     ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
@@ -208,7 +186,7 @@ START_TEST(what_nobody_takes_goes_another_way)
         ck_assert_int_eq(request.done, !reads); /* a put's buffer is the user's again */
         mine = 0;
         ck_assert_int_ge(wdl_rma_progress(bed.win[0]->rma), 1);
-        ck_assert_int_eq(flush(&bed, 2), WDL_OK);
+        ck_assert_int_eq(bed_flush(&bed, 2), WDL_OK);
         ck_assert(request.done && request.status == WDL_OK);
         ck_assert_uint_eq(bed_word(&bed, 2, 0), 5);
         ck_assert_uint_eq(mine, reads ? 5 : 0);
@@ -217,11 +195,11 @@ START_TEST(what_nobody_takes_goes_another_way)
     /* it is asked again after one that goes the other way at once */
     ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)), WDL_OK);
     ck_assert(!bed.win[0]->mailbox.mail);
-    TEST_DONE(&bed.w, flush(&bed, 1));
+    TEST_DONE(&bed.w, bed_flush(&bed, 1));
     ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)), WDL_OK);
     ck_assert(bed.win[0]->mailbox.mail);
     look_in_vain(&bed, 1);
-    TEST_DONE(&bed.w, flush(&bed, 1));
+    TEST_DONE(&bed.w, bed_flush(&bed, 1));
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 7);
     ck_assert_int_eq(mover.calls, 3 + 2 * 2);
     ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 0);
@@ -234,27 +212,27 @@ START_TEST(who_does_not_come_is_asked_less_often)
 {
     struct bed bed;
     int asked = 0;
-    open(&bed);
+    bed_open_mail(&bed);
     for (int i = 0; i < 1024; i++) {
         ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
         asked += bed.win[0]->mailbox.mail != NULL;
-        while (flush(&bed, 1) == WDL_AGAIN)
+        while (bed_flush(&bed, 1) == WDL_AGAIN)
             ;
     }
     ck_assert_int_eq(mover.calls, 1024);
     /* 1, 3, 7, 15, then every 32nd */
     ck_assert_int_eq(asked, 5 + (1024 - (1 << 5) + 1 + 25) / 32);
     while (!bed.win[0]->mailbox.mail) {
-        ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
         ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
     }
-    served(&bed, 1);
+    bed_served(&bed, 1);
     for (int i = 0; i < 10; i++) {      /* it has come back */
-        ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
         ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
-        served(&bed, 1);
+        bed_served(&bed, 1);
     }
-    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     bed_close(&bed);
 }
 END_TEST
@@ -264,40 +242,40 @@ START_TEST(what_follows_calls_it_back)
 {
     struct bed bed;
     uint64_t old = 0;
-    open(&bed);
+    bed_open_mail(&bed);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
     ck_assert(bed.win[0]->mailbox.mail);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
     ck_assert(!bed.win[0]->mailbox.mail);
     ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
-    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     ck_assert_int_eq(mover.calls, 1);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 5);
     /* where several followed one another the first does not go by mailbox, until one is alone */
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
     ck_assert(!bed.win[0]->mailbox.mail);
-    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     struct wdl_rma_args fetch = test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, &old);
     ck_assert_int_eq(operate(&bed, fetch), WDL_OK);
     ck_assert(bed.win[0]->mailbox.mail);
     ck_assert_int_eq(operate(&bed, fetch), WDL_OK);
-    TEST_DONE(&bed.w, flush(&bed, 1));
+    TEST_DONE(&bed.w, bed_flush(&bed, 1));
     ck_assert_uint_eq(old, 2);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 3);
     /* what is taken cannot be called back: the next one waits */
-    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
-    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
-    cell(&bed, 1)->state = WDL_MAIL_TAKEN;
+    bed_cell(&bed, 1)->state = WDL_MAIL_TAKEN;
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_AGAIN);
     for (int i = 0; i < 2 * WDL_MAIL_LOOKS; i++)
-        ck_assert_int_eq(flush(&bed, 1), WDL_AGAIN);
-    cell(&bed, 1)->state = WDL_MAIL_POSTED;
-    served(&bed, 1);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+    bed_cell(&bed, 1)->state = WDL_MAIL_POSTED;
+    bed_served(&bed, 1);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 1);
-    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 5);
     bed_end(&bed);
 }
@@ -309,7 +287,7 @@ START_TEST(what_does_not_go_by_mailbox)
     static const int blocks_[2] = {2, 2}, displs[2] = {0, 4};
     static char bytes[8];
     struct bed bed;
-    open(&bed);
+    bed_open_mail(&bed);
     struct test_host *host = &bed.w.rank[0].host;
     wdl_type type = test_type_indexed(host, TEST_U8, 2, blocks_, displs);
     struct wdl_rma_args typed = test_put(1, 0, bytes, 4);
@@ -318,7 +296,7 @@ START_TEST(what_does_not_go_by_mailbox)
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(operate(&bed, ops[i]), WDL_OK);
         ck_assert_msg(!bed.win[0]->mailbox.mail, "operation %d", i);
-        ck_assert_int_eq(flush(&bed, -1), WDL_OK);
+        ck_assert_int_eq(bed_flush(&bed, -1), WDL_OK);
     }
     ck_assert_int_eq(operate(&bed, test_put(1, BYTES / UNIT, &one, 8)), WDL_ERR_RANGE);
     test_type_end(host, type);
@@ -370,7 +348,7 @@ START_TEST(so_many_windows)
 {
     struct bed bed;
     struct wdl_win *more[WDL_MAIL_WINDOWS];
-    open(&bed);
+    bed_open_mail(&bed);
     for (int i = 0; i < WDL_MAIL_WINDOWS; i++) {
         struct wdl_win_params params = bed.win[0]->params;
         params.id = 10 + (uint32_t) i;

@@ -8,28 +8,6 @@
 #include "mpid/rma/win_impl.h"
 #include "support/suite.h"
 
-static void open(struct bed *bed)
-{
-    bed_open_as(bed, (struct bed_kind){.mail = 1});
-}
-
-static struct wdl_mail *cell(struct bed *bed, int target)
-{
-    return &bed->w.control[target].mail[0];
-}
-
-static int flush(struct bed *bed, int rank)
-{
-    return wdl_win_flush(bed->win[0], rank, 0, &bed->step);
-}
-
-/* The target is in MPI and looks. */
-static void served(struct bed *bed, int target)
-{
-    ck_assert_int_eq(wdl_mailbox_serve(bed->win[target]), 1);
-    ck_assert_int_eq(wdl_mailbox_serve(bed->win[target]), 0);
-}
-
 static const uint64_t one = 1;
 
 /* Their origin says anything, or they are not all in the window: refused there, and judged as any
@@ -39,11 +17,11 @@ START_TEST(blocks_are_checked)
     enum { N = 10 };
     struct bed bed;
     uint64_t from[N] = {1};
-    open(&bed);
+    bed_open_mail(&bed);
     struct test_host *host = &bed.w.rank[0].host;
     wdl_type type = test_type_vector(host, TEST_U64, N, 1, 2);
     for (int what = 0; what < 6; what++) {
-        struct wdl_mail *mail = cell(&bed, 1);
+        struct wdl_mail *mail = bed_cell(&bed, 1);
         struct wdl_rma_args put = test_put(1, 5, from, 8 * N);
         put.remote = test_typed(host, NULL, 1, type);
         ck_assert_int_eq(operate(&bed, put), WDL_OK);
@@ -53,9 +31,9 @@ START_TEST(blocks_are_checked)
         mail->rows.count = what == 3 ? N + 1 : mail->rows.count;
         mail->bytes = what == 4 ? WDL_MAIL_BYTES : mail->bytes;
         mail->kind = what == 5 ? WDL_RMA_CAS : mail->kind;
-        served(&bed, 1);
+        bed_served(&bed, 1);
         ck_assert_uint_eq(bed_word(&bed, 1, 5), 0);
-        TEST_DONE(&bed.w, flush(&bed, 1));
+        TEST_DONE(&bed.w, bed_flush(&bed, 1));
         ck_assert_uint_eq(bed_word(&bed, 1, 5), 1);
         memset(bed.w.rank[1].memory, 0, BYTES);
     }
@@ -68,9 +46,9 @@ END_TEST
 START_TEST(nonsense_is_refused)
 {
     struct bed bed;
-    open(&bed);
+    bed_open_mail(&bed);
     for (int what = 0; what < 7; what++) {
-        struct wdl_mail *mail = cell(&bed, 1);
+        struct wdl_mail *mail = bed_cell(&bed, 1);
         ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)),
                          WDL_OK);
         ck_assert(bed.win[0]->mailbox.mail == mail);
@@ -79,9 +57,9 @@ START_TEST(nonsense_is_refused)
         mail->origin = what == 4 ? RANKS : mail->origin;
         mail->host_type = what == 5 ? 0xdead : mail->host_type;
         mail->disp = what == 6 ? INT64_MAX : mail->disp;
-        served(&bed, 1);
-        ck_assert(wdl_status_is_error(flush(&bed, 1)));
-        ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+        bed_served(&bed, 1);
+        ck_assert(wdl_status_is_error(bed_flush(&bed, 1)));
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
         ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
     }
     bed_close(&bed);
@@ -104,10 +82,10 @@ START_TEST(an_operation_goes_on_where_it_was)
         stripes[i] = 1;
     ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
     for (int i = 0; i < 2 * WDL_MAIL_LOOKS; i++)
-        ck_assert_int_eq(flush(&bed, 1), WDL_AGAIN);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
     memset(stripes, 0, WDL_WIN_STRIPES * sizeof(stripes[0]));
-    served(&bed, 1);
-    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    bed_served(&bed, 1);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     memcpy(&sum, bed.w.rank[1].memory, sizeof(sum));
     ck_assert(sum == half);
     bed_close(&bed);
@@ -132,7 +110,7 @@ START_TEST(what_is_mapped_stays_behind)
                                                               &old))), WDL_OK);
     ck_assert(!bed.win[0]->mailbox.mail);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 1);
-    TEST_DONE(&bed.w, flush(&bed, 1));
+    TEST_DONE(&bed.w, bed_flush(&bed, 1));
     ck_assert_int_gt(view.calls, 0);
     bed_end(&bed);
 }
@@ -160,8 +138,8 @@ START_TEST(half_done_ones_go_on)
     memcpy(now, border - 16, sizeof(now));
     ck_assert(now[0] == 11 && now[1] == 22 && now[2] == 30 && now[3] == 40);
     control->bulk[regions % WDL_WIN_REGIONS] = 0;
-    served(&bed, 1);
-    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    bed_served(&bed, 1);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     memcpy(now, border - 16, sizeof(now));
     for (int i = 0; i < 4; i++) {
         ck_assert_uint_eq(old[i], before[i]);

@@ -4,11 +4,6 @@
 #include "mpid/rma/win_impl.h"
 #include "support/suite.h"
 
-static int flush(struct bed *bed, int rank)
-{
-    return wdl_win_flush(bed->win[0], rank, 0, &bed->step);
-}
-
 static struct wdl_rma_args add_u64(int target, int64_t disp, const uint64_t *value, uint64_t *old)
 {
     return test_acc(target, disp, WDL_ROP_SUM, TEST_U64, 1, value, old);
@@ -43,7 +38,7 @@ START_TEST(every_kind_is_done_in_the_call)
             ck_assert_uint_eq(bed_word(&bed, 2, 3), left[i]);
             if (!dynamic || i > 0) /* else the list of regions is read, too */
                 ck_assert_int_eq(mover.calls - known, calls[i]);
-            ck_assert_int_eq(flush(&bed, 2), WDL_OK);
+            ck_assert_int_eq(bed_flush(&bed, 2), WDL_OK);
         }
         ck_assert_uint_eq(bed_stats(&bed).ops_copied, 6);
         bed_close(&bed);
@@ -84,7 +79,7 @@ START_TEST(what_is_for_it)
     others[2].remote = test_typed(host, NULL, 1, type);
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(operate(&bed, others[i]), WDL_OK);
-        TEST_DONE(&bed.w, flush(&bed, 1));
+        TEST_DONE(&bed.w, bed_flush(&bed, 1));
         ck_assert_uint_eq(bed_stats(&bed).ops_message, (uint64_t) i + 1);
     }
     ck_assert_uint_eq(bed_stats(&bed).ops_copied, 2);
@@ -106,7 +101,7 @@ START_TEST(behind_a_message_by_message)
     ck_assert_int_eq(operate(&bed, add_u64(2, 0, &one, NULL)), WDL_OK); /* another target */
     ck_assert_uint_eq(bed_word(&bed, 2, 0), 1);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
-    TEST_DONE(&bed.w, flush(&bed, 1));
+    TEST_DONE(&bed.w, bed_flush(&bed, 1));
     ck_assert_mem_eq(&old, &wide, 8);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), old + 1);
     ck_assert_uint_eq(bed_stats(&bed).ops_message, 2);
@@ -128,7 +123,7 @@ START_TEST(many_together_are_a_message)
         bed.win[0]->params.crowded = crowded;
         for (int i = 0; i < 10; i++)
             ck_assert_int_eq(operate(&bed, add_u64(1, 0, &one, &old)), WDL_OK);
-        TEST_DONE(&bed.w, flush(&bed, 1));
+        TEST_DONE(&bed.w, bed_flush(&bed, 1));
         ck_assert_uint_eq(bed_word(&bed, 1, 0), 10);
         ck_assert_uint_eq(bed_stats(&bed).ops_message, crowded ? 0 : 10);
         ck_assert_uint_eq(bed_stats(&bed).ops_copied, crowded ? 10 : 0);
@@ -152,7 +147,7 @@ START_TEST(who_is_away_gets_no_messages)
             while (operate(&bed, add_u64(1, 0, &one, &old)) == WDL_AGAIN)
                 if (burst >= BACK)
                     wdl_mailbox_serve(bed.win[1]);
-        for (int looks = 0; flush(&bed, 1) == WDL_AGAIN; looks++)
+        for (int looks = 0; bed_flush(&bed, 1) == WDL_AGAIN; looks++)
             if (looks > WDL_MAIL_WAITS || burst >= BACK)
                 test_world_turn(&bed.w);
         ck_assert_uint_eq(bed_word(&bed, 1, 0), n);
@@ -200,7 +195,7 @@ START_TEST(goes_on_where_it_stopped)
             ck_assert_uint_eq(bed_word(&bed, 1, (int64_t) i), ((uint64_t) who + 2) * (i + 1));
             ck_assert_uint_eq(old[i], ((uint64_t) who + 1) * (i + 1));
         }
-        TEST_DONE(&bed.w, flush(&bed, 1));
+        TEST_DONE(&bed.w, bed_flush(&bed, 1));
     }
     bed_end(&bed);
 }
@@ -223,7 +218,7 @@ START_TEST(failures)
         ck_assert_uint_eq(bed_word(&bed, 1, 3), 0);
     }
     mover.fail_at = 0;
-    ck_assert_int_eq(flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     ck_assert_int_eq(operate(&bed, add_u64(1, 3, &one, NULL)), WDL_OK);
     ck_assert_uint_eq(bed_word(&bed, 1, 3), 1);
     ck_assert_uint_eq(bed_stats(&bed).ops_copied, 1);
