@@ -377,7 +377,8 @@ static int prefix_below(const struct wdl_run *run)
 {
     int r = run->team->rank - 1;
     while (r > 0 && !prefix_seen(run, r)) {
-        if (!has_come(run, r))
+        /* who has come by a line alone since then has no operand */
+        if (!wdl_board_seen(run, r, WDL_BOARD_DATA))
             return -1;
         r--;
     }
