@@ -377,8 +377,9 @@ static int prefix_below(const struct wdl_run *run)
 {
     int r = run->team->rank - 1;
     while (r > 0 && !prefix_seen(run, r)) {
-        /* who has come by a line alone since then has no operand */
-        if (!wdl_board_seen(run, r, WDL_BOARD_DATA))
+        /* whose line has come since then may have no operand on the board; one that means another
+         * length has not */
+        if (is_short(run) ? !wdl_board_seen(run, r, WDL_BOARD_DATA) : !has_come(run, r))
             return -1;
         r--;
     }
