@@ -257,15 +257,18 @@ static int goes_again(struct wdl_win *win, const struct wdl_rma_args *args)
            wdl_mail_is_settled(win, args);
 }
 
-/* Where it goes in the target, if all of it is exposed there; else 0. */
+/* Where it goes in the target, if that is who was copied to last and all of it is exposed there;
+ * else 0. */
 static uint64_t known_place(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
     const struct wdl_near *near = &win->near;
-    const struct wdl_seen *seen = &win->seen[near->rank % WDL_SEEN];
     uint64_t at, bytes = args->remote.bytes;
+    if (!near->control || near->rank != args->target)
+        return 0;
     if (win->params.flavor != WDL_WIN_DYNAMIC)
         return args->remote.lo == 0 && wdl_rank_holds(&near->info, args->disp, bytes, &at) ?
             near->info.base + at : 0;
+    const struct wdl_seen *seen = &win->seen[near->rank % WDL_SEEN];
     uint64_t version = __atomic_load_n(&near->control->regions_version, __ATOMIC_ACQUIRE);
     if (seen->rank != near->rank || seen->version != version || seen->region.offer != 0)
         return 0;
@@ -276,8 +279,7 @@ static uint64_t known_place(const struct wdl_win *win, const struct wdl_rma_args
 
 int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args)
 {
-    uint64_t at = args->target == win->near.rank ? known_place(win, args) : 0;
-    uint64_t bytes = args->remote.bytes;
+    uint64_t at = known_place(win, args), bytes = args->remote.bytes;
     if (at == 0 || !goes_again(win, args))
         return 0;
     struct wdl_piece here = {(char *) args->origin.addr + args->origin.lo, bytes},

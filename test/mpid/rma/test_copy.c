@@ -111,6 +111,9 @@ START_TEST(one_like_the_last_takes_the_short_way)
         struct wdl_rma_args put = test_put(1, at, out, N), get = test_get(1, at + N / unit, in, N);
         for (int i = 0; i < N; i++)
             out[i] = (char) (i + 1);
+        struct wdl_rma_args to_nobody = put;
+        to_nobody.target = win->near.rank;
+        ck_assert_int_eq(wdl_copy_again(win, &to_nobody), 0); /* there is no last one */
         ck_assert_int_eq(wdl_copy_again(win, &put), 0);
         ck_assert_int_eq(operate(&bed, put), WDL_OK);
         memset(out, 7, N);
