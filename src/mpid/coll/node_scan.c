@@ -7,9 +7,10 @@
  * Of little data the prefix is a line; who finds that of the rank below is done at once. Who does
  * not shows its operand on its board, too: those above need not wait for its turn. Longer ones
  * have their prefix on the board, if that has room for both, and else each folds what those below
- * show. Of much data the prefix is staged, or fetched from its owner's memory. Of too much to be
- * staged for an exclusive scan, whose results are nobody's prefix, each folds by itself. Always
- * from the lowest rank up: the same bits.
+ * show. Of much data the prefix is staged, or fetched from its owner's memory: straight to where
+ * the result goes, if operands may change places. Of too much to be staged for an exclusive scan,
+ * whose results are nobody's prefix, each folds by itself. Always from the lowest rank up: the same
+ * bits.
  */
 #include <string.h>
 #include "base/copy.h"
@@ -116,6 +117,31 @@ static int highest(const struct wdl_run *run)
 
 enum { FAILED = -1 }; /* of sheet->filled, here bytes of a prefix that are there */
 
+/* May the prefix of the rank below be fetched to where ours is to be, and our operand put to it
+ * there? */
+static int may_fetch_straight(const struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    return a->op.commutes && a->src != a->dst && !(a->flags & WDL_COLL_EXCLUSIVE);
+}
+
+/* Measured: what more than one rank follows is there sooner when it is fetched straight than when
+ * it is copied twice. */
+static int is_for_staging(const struct wdl_run *run)
+{
+    enum { STAGED = 128 << 10 };
+    size_t most = run->team->params.staging_bytes / 2;
+    if (run->team->size > 2 && may_fetch_straight(run) && most > STAGED)
+        most = STAGED;
+    return run->args.bytes <= most;
+}
+
+/* Whether there was room in the staging memory says nothing of the order of operands. */
+static int fetches_straight(const struct wdl_run *run)
+{
+    return run->team->rank > 0 && !is_for_staging(run) && may_fetch_straight(run);
+}
+
 /* No results that are nobody's prefix, or they find room. */
 static int goes_one_by_one(const struct wdl_run *run)
 {
@@ -142,8 +168,9 @@ static int show_prefix(struct wdl_run *run)
     uint64_t card = 0;
     host->ops->free(host->ctx, run->apart); /* of one that has failed */
     run->apart = NULL;
-    if (!is_highest(run) && !wdl_staging_take_for(run, a->bytes, run->team->rank + 1, &card) &&
-        a->flags & WDL_COLL_EXCLUSIVE) {
+    int staged = !is_highest(run) && is_for_staging(run) &&
+                 wdl_staging_take_for(run, a->bytes, run->team->rank + 1, &card);
+    if (!is_highest(run) && !staged && a->flags & WDL_COLL_EXCLUSIVE) {
         run->apart = host->ops->alloc(host->ctx, a->bytes);
         if (!run->apart)
             run->status = WDL_ERR_NOMEM;
@@ -169,16 +196,21 @@ static void put_behind(struct wdl_run *run, const char *left, size_t at, size_t 
         wdl_copy_wide(dst, result, n);
 }
 
-/* Bytes [at, at + n) of the prefix of the rank below: where they are staged, or fetched. */
-static int look_below(struct wdl_run *run, const char *staged, size_t at, size_t n,
-                      const char **left)
+static int fetch_below(struct wdl_run *run, size_t at, char *here, size_t n)
 {
     int below = run->team->rank - 1;
     const struct wdl_sheet *sheet = wdl_node_sheet(run, below);
     /* the lowest rank's operand is its prefix, and is there */
     const char *there = below == 0 ? sheet->src : sheet->dst;
+    return wdl_board_fetch(run, below, there + at, here, n);
+}
+
+/* Bytes [at, at + n) of the prefix of the rank below: where they are staged, or fetched. */
+static int look_below(struct wdl_run *run, const char *staged, size_t at, size_t n,
+                      const char **left)
+{
     *left = staged ? staged + at : run->tmp;
-    return staged ? WDL_OK : wdl_board_fetch(run, below, there + at, run->tmp, n);
+    return staged ? WDL_OK : fetch_below(run, at, run->tmp, n);
 }
 
 /* How much of it is there? */
@@ -191,12 +223,25 @@ static size_t below_has(const struct wdl_run *run)
     return __atomic_load_n(&sheet->filled, __ATOMIC_ACQUIRE); /* pairs with the stores in follow */
 }
 
+/* Our operand put to the prefix of the rank below, without a copy of either. */
+static int follow_straight(struct wdl_run *run, size_t at, size_t n)
+{
+    const struct wdl_coll_args *a = &run->args;
+    char *own = (char *) a->dst + at;
+    int status = fetch_below(run, at, own, n);
+    if (status == WDL_OK)
+        a->op.fn(a->op.ctx, (const char *) a->src + at, own, n / a->op.elem_bytes);
+    return status;
+}
+
 static int follow_part(struct wdl_run *run, size_t at, size_t n)
 {
     const char *left = NULL, *staged = NULL;
     const struct wdl_sheet *sheet;
     size_t chunk = wdl_node_chunk(&run->args);
     int status = WDL_OK;
+    if (fetches_straight(run))
+        return follow_straight(run, at, n);
     if (run->team->rank > 0) {
         sheet = wdl_node_sheet(run, run->team->rank - 1);
         staged = sheet->staged
@@ -222,7 +267,7 @@ static int follow(struct wdl_run *run)
     int looks = LOOKS, status = run->status;
     struct wdl_sheet *own = (struct wdl_sheet *) (void *) wdl_board_sheet(run, run->team->rank);
     size_t all = run->args.bytes, part = wdl_node_chunk(&run->args);
-    if (all > run->team->params.staging_bytes / 2) /* fetched, which wants long parts */
+    if (!is_for_staging(run)) /* fetched, which wants long parts */
         part *= PARTS;
     while (run->taken < all && status == WDL_OK) {
         size_t at = run->taken, n = all - at < part ? all - at : part, there = below_has(run);

@@ -25,6 +25,25 @@ static void lean(void *ctx, const void *left, void *inout, size_t count)
         io[i] = 1.25f * l[i] + io[i];
 }
 
+/* Operands may change places; how often was the second one a rank's own source? */
+static int put_to_fetched;
+
+static void sum(void *ctx, const void *left, void *inout, size_t count)
+{
+    const float *l = left;
+    float *io = inout;
+    (void) ctx;
+    for (int i = 0; i < RANKS; i++)
+        put_to_fetched += l >= src[i] && l < src[i] + FLOATS;
+    for (size_t i = 0; i < count; i++)
+        io[i] = l[i] + io[i];
+}
+
+static const struct wdl_coll_op leaning = {.fn = lean, .elem_bytes = 4};
+static const struct wdl_coll_op summing = {
+    .fn = sum, .elem_bytes = 4, .commutes = WDL_COLL_COMMUTES};
+static const struct wdl_coll_op *op = &leaning;
+
 static void open_ring(uint64_t seed, size_t ring)
 {
     struct wdl_sim_params sim = {.seed = seed, .ranks = RANKS, .am_bytes_max = 1024};
@@ -64,7 +83,7 @@ static void start(int rank, size_t bytes, int flags, int in_place)
                                  .src = src[rank],
                                  .dst = dst[rank],
                                  .algorithm = "node",
-                                 .op = {.fn = lean, .elem_bytes = 4}};
+                                 .op = *op};
     if (in_place) {
         memcpy(dst[rank], src[rank], bytes);
         args.src = dst[rank];
@@ -72,8 +91,8 @@ static void start(int rank, size_t bytes, int flags, int in_place)
     ck_assert_int_eq(wdl_coll_start(teams[rank], &args, &reqs[rank]), WDL_OK);
 }
 
-/* The ranks come in any order, with any time between them. */
-static void all(struct wdl_prng *prng, size_t bytes, int flags)
+/* The ranks come in any order, with any time between them. Returns whether in place. */
+static int all(struct wdl_prng *prng, size_t bytes, int flags)
 {
     int order[RANKS], in_place = wdl_prng_chance(prng, 500);
     for (int i = 0; i < RANKS; i++) {
@@ -91,6 +110,7 @@ static void all(struct wdl_prng *prng, size_t bytes, int flags)
     ranks_finish(&r, reqs, 1);
     for (int i = 0; i < RANKS; i++)
         ck_assert_int_eq(reqs[i].status, WDL_OK);
+    return in_place;
 }
 
 static void fold_up(size_t bytes)
@@ -98,7 +118,7 @@ static void fold_up(size_t bytes)
     memcpy(wanted[0], src[0], bytes);
     for (int i = 1; i < RANKS; i++) {
         memcpy(wanted[i], src[i], bytes);
-        lean(NULL, wanted[i - 1], wanted[i], bytes / 4);
+        op->fn(NULL, wanted[i - 1], wanted[i], bytes / 4);
     }
 }
 
@@ -223,16 +243,42 @@ START_TEST(another_length_of_a_long_one_is_noticed)
 }
 END_TEST
 
+/* Where operands may change places, what is too long to be staged is fetched to where the result
+ * goes; neither a scan in place nor an exclusive one is, whose operands are there. */
+START_TEST(long_ones_are_fetched_straight)
+{
+    static const size_t lengths[] = {1 << 17, (1 << 17) + 4, LONG};
+    struct wdl_prng prng;
+    fill();
+    wdl_prng_init(&prng, 11);
+    op = &summing;
+    for (uint64_t seed = 1; seed <= SEEDS / 4; seed++) {
+        open_ring(seed, 1 << 20);
+        for (int i = 0; i < 3; i++)
+            for (int exclusive = 0; exclusive < 2; exclusive++) {
+                size_t bytes = lengths[i];
+                fold_up(bytes);
+                put_to_fetched = 0;
+                int in_place = all(&prng, bytes, exclusive ? WDL_COLL_EXCLUSIVE : 0);
+                ck_assert_int_eq(put_to_fetched > 0, i > 0 && !exclusive && !in_place);
+                for (int rank = exclusive; rank < RANKS; rank++)
+                    ck_assert_mem_eq(dst[rank], wanted[rank - exclusive], bytes);
+            }
+        close_all();
+    }
+    op = &leaning;
+}
+END_TEST
+
 /* --- at once --- */
 
 static int at_once(int rank, size_t bytes, int exclusive, void *to)
 {
-    const struct wdl_coll_op op = {.fn = lean, .elem_bytes = 4};
     return wdl_coll_scan_at_once(teams[rank], &(struct wdl_coll_scan){.src = src[rank],
                                                                       .dst = to,
                                                                       .bytes = bytes,
                                                                       .exclusive = exclusive,
-                                                                      .op = &op});
+                                                                      .op = &leaning});
 }
 
 /* Each goes as far ahead of the others as there are lines, and on when half of them are free. */
@@ -450,7 +496,8 @@ END_TEST
 
 WDL_SUITE("mpid/coll/scan", the_same_bits_whoever_comes_first, longer_ones_are_the_same_each_time,
           another_length_is_noticed, long_ones_follow_the_rank_below, long_ones_do_not_wait_for_all,
-          another_length_of_a_long_one_is_noticed, at_once_waits_for_the_rank_below_alone,
+          another_length_of_a_long_one_is_noticed, long_ones_are_fetched_straight,
+          at_once_waits_for_the_rank_below_alone,
           at_once_and_by_requests_are_one, another_length_than_at_once_is_noticed,
           another_kind_than_at_once_is_found_by_asking, staged_ones_follow_the_rank_below,
           staged_ones_wait_for_nobody_above, what_the_rank_above_has_read_is_free,
