@@ -159,6 +159,7 @@ static void custom(struct wdl_build *b)
     b->args->build(b);
 }
 
+/* By kind, in its order. Where the first of a kind costs nothing, none behind it is cheaper. */
 static const struct row rows[] = {
     {WDL_COLL_BARRIER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
     {WDL_COLL_BARRIER, "levels", wdl_levels_barrier, levels, wdl_cost_levels, 0},
@@ -252,17 +253,40 @@ static int is_preferred(const struct wdl_team *team, const struct wdl_coll_args 
     return name && !args->algorithm && strcmp(name, row->name) == 0;
 }
 
+static int first_row(enum wdl_coll_kind kind)
+{
+    int low = 0, high = ROWS;
+    while (low < high) {
+        int middle = (low + high) / 2;
+        if (rows[middle].kind < kind)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Where it applies and no other is asked for, nothing else has to be looked at. */
+static int costs_nothing(const struct wdl_team *team, const struct wdl_coll_args *args,
+                         const struct row *row)
+{
+    return row->cost == wdl_cost_nothing && !args->algorithm &&
+           !team->coll->preferred[args->kind] && row->applies(team, args);
+}
+
 int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args, int *status_out)
 {
-    struct wdl_cost c = wdl_cost_of(team, args);
-    double best = 0;
-    int chosen = -1;
     *status_out = args_check(team, args);
     if (*status_out != WDL_OK)
         return -1;
-    for (int i = 0; i < ROWS; i++) {
+    int chosen = -1, first = first_row(args->kind);
+    if (costs_nothing(team, args, &rows[first]))
+        return first;
+    struct wdl_cost c = wdl_cost_of(team, args);
+    double best = 0;
+    for (int i = first; i < ROWS && rows[i].kind == args->kind; i++) {
         const struct row *row = &rows[i];
-        if (row->kind != args->kind || !row->applies(team, args))
+        if (!row->applies(team, args))
             continue;
         if (args->algorithm && strcmp(args->algorithm, row->name) != 0)
             continue;
