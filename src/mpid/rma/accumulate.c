@@ -259,6 +259,102 @@ static int pieces_together(const struct wdl_domain *d, const struct wdl_kernel_c
     return n > 1 && wdl_is_bulk(call->element, call->op, bytes / size) ? n : 0;
 }
 
+/* Pieces of memory that is not mapped here, from the first on, that lie in one region, whole,
+ * aligned and one behind the other: one call reads them, and one writes them; or 0. */
+enum { OUTSIDE_PIECES = 256 };
+
+static int pieces_outside(const struct wdl_domain *d, const struct wdl_kernel_call *call,
+                          const struct wdl_piece *piece, int npieces)
+{
+    size_t size = call->element->packed_bytes, left = region_left(d, piece->base);
+    const char *begin = piece->base;
+    int n = 0;
+    if (!d->outside || d->node_count == 1 || wdl_net_has(d->network, call->element))
+        return 0;
+    for (; n < npieces && n < OUTSIDE_PIECES; n++) {
+        const struct wdl_piece *p = &piece[n];
+        if (!is_aligned(call->element, p->base) || (p->bytes & (size - 1)) != 0 ||
+            (n > 0 && p->base < p[-1].base + p[-1].bytes) ||
+            (size_t) (p->base - begin) + p->bytes > left)
+            break;
+    }
+    return n > 1 ? n : 0;
+}
+
+static int outside_copies(const struct wdl_domain *d, int to_rank, char *here, size_t bytes,
+                          const struct wdl_piece *piece, int npieces)
+{
+    struct wdl_piece local = {here, bytes}, remote[OUTSIDE_PIECES];
+    int n = 0;                  /* the system looks up each piece's page: neighbours are one */
+    for (int i = 0; i < npieces; i++)
+        if (n > 0 && piece[i].base == remote[n - 1].base + remote[n - 1].bytes)
+            remote[n - 1].bytes += piece[i].bytes;
+        else
+            remote[n++] = piece[i];
+    return d->outside->copy(d->outside->ctx, d->rank, to_rank, &local, 1, remote, n);
+}
+
+/* They are read together, or else one by one, up to the one that cannot be. */
+static int outside_read(const struct wdl_domain *d, const struct wdl_piece *piece, int *npieces,
+                        size_t *bytes)
+{
+    char *stage = d->outside->stage;
+    if (outside_copies(d, 0, stage, *bytes, piece, *npieces) == WDL_OK)
+        return WDL_OK;
+    *bytes = 0;
+    for (int i = 0; i < *npieces; i++) {
+        int status = outside_copy(d, 0, stage + *bytes, piece[i].base, piece[i].bytes);
+        if (status != WDL_OK) {
+            *npieces = i;
+            return status;
+        }
+        *bytes += piece[i].bytes;
+    }
+    return WDL_OK;
+}
+
+/* ... and written; *done counts what is. */
+static int outside_write(const struct wdl_domain *d, const struct wdl_piece *piece, int npieces,
+                         size_t bytes, size_t *done)
+{
+    char *stage = d->outside->stage;
+    if (outside_copies(d, 1, stage, bytes, piece, npieces) == WDL_OK) {
+        *done += bytes;
+        return WDL_OK;
+    }
+    for (int i = 0; i < npieces; i++) {
+        int status = outside_copy(d, 1, stage, piece[i].base, piece[i].bytes);
+        if (status != WDL_OK)
+            return status;
+        stage += piece[i].bytes;
+        *done += piece[i].bytes;
+    }
+    return WDL_OK;
+}
+
+/* On an error *done is where the piece begins that cannot be reached. */
+static int pieces_update_outside(const struct wdl_domain *d, const struct wdl_kernel *kernel,
+                                 const struct wdl_kernel_call *call, const struct wdl_piece *piece,
+                                 int npieces, const char *in, char *out, size_t *done)
+{
+    int region = wdl_region_of(d, piece->base), status = WDL_OK, written = WDL_OK;
+    size_t bytes = 0;
+    for (int i = 0; i < npieces; i++)
+        bytes += piece[i].bytes;
+    if (wdl_bulk_begin(d, region) != WDL_OK)
+        return WDL_AGAIN;
+    if (call->op != WDL_ROP_REPLACE || out)
+        status = outside_read(d, piece, &npieces, &bytes);
+    kernel->plain(call, d->outside->stage, in ? in + *done : NULL, out ? out + *done : NULL,
+                  bytes / call->element->packed_bytes);
+    if (call->op == WDL_ROP_NO_OP)
+        *done += bytes;
+    else if (npieces > 0)
+        written = outside_write(d, piece, npieces, bytes, done);
+    wdl_bulk_end(d, region);
+    return written == WDL_OK ? status : written;
+}
+
 /* Pieces from the first on that are single elements evenly apart, forward. */
 static int pieces_run(const struct wdl_piece *piece, int npieces, size_t size, size_t *stride_out)
 {
@@ -308,10 +404,13 @@ int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl
     const struct wdl_kernel_call call = { d->host, el, op };
     size_t before = 0;          /* bytes of the stream before this piece */
     for (int i = 0; i < npieces; i++) {
-        int together =
-            before == *done ? pieces_together(d, &call, target + i, npieces - i) : 0;
-        int status = WDL_OK;
-        if (together)
+        int whole = before == *done, status = WDL_OK;
+        int together = whole ? pieces_together(d, &call, target + i, npieces - i) : 0;
+        int outside = whole ? pieces_outside(d, &call, target + i, npieces - i) : 0;
+        if (outside) {
+            status = pieces_update_outside(d, kernel, &call, target + i, outside, in, out, done);
+            together = outside;
+        } else if (together)
             status = pieces_update(d, kernel, &call, target + i, together, in, out, done);
         else if (before + target[i].bytes > *done)
             status = piece_update(d, kernel, &call, &target[i], *done - before, in, out, done);

@@ -9,6 +9,8 @@ static void bag_empty(struct wdl_win *win)
     win->mailbox.bag.n = 0;
     win->batched--;
     win->rma->batched--;
+    if (win->rma->bagged == win)
+        win->rma->bagged = NULL;
 }
 
 /* Is it one for a bag? */
@@ -57,16 +59,30 @@ int wdl_bag_again(struct wdl_win *win, const struct wdl_rma_args *args)
     return 1;
 }
 
+/* May it be held, for a mailbox or, where nobody is waited for, from outside? */
+static int is_open(const struct wdl_win *win, const struct wdl_win_control *control)
+{
+    if (win->params.crowded)
+        return !win->rma->bagged || win->rma->bagged == win;
+    return wdl_mail_control(win)->mail_open &&
+           __atomic_load_n(&control->mail_open, __ATOMIC_RELAXED);
+}
+
+int wdl_bag_takes(const struct wdl_win *win, const struct wdl_rma_args *args,
+                  const struct wdl_win_control *control, const struct wdl_win_rank *info)
+{
+    const struct wdl_bag *bag = &win->mailbox.bag;
+    return is_open(win, control) && is_for_it(args) && has_place(args, info) && win->params.copy &&
+           !win->params.mapped_any && !win->net_sizes &&
+           win->params.combine != WDL_COMBINE_NEVER &&
+           (bag->n == 0 || bag->args.target == args->target);
+}
+
 int wdl_bag_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
     struct wdl_bag *bag = &win->mailbox.bag;
-    int open = wdl_mail_control(win)->mail_open &&
-               __atomic_load_n(&control->mail_open, __ATOMIC_RELAXED);
-    if (!open || !is_for_it(args) || !has_place(args, info) || !win->params.copy ||
-        win->params.crowded || win->params.mapped_any || win->net_sizes ||
-        win->params.combine == WDL_COMBINE_NEVER || wdl_mail_is_away(win, args->target) ||
-        (bag->n > 0 && bag->args.target != args->target))
+    if (!wdl_bag_takes(win, args, control, info))
         return WDL_ERR_UNSUPPORTED;
     if (wdl_bag_again(win, args))
         return WDL_OK;          /* the one before it was the first */
@@ -77,32 +93,116 @@ int wdl_bag_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_
     *bag = (struct wdl_bag){.args = *args, .control = control, .info = *info};
     win->batched++;
     win->rma->batched++;
+    if (win->params.crowded)
+        win->rma->bagged = win;
     bag_add(win, args);
     return WDL_OK;
 }
 
-/* One after the other, by this process. */
+/* --- by this process, from outside ------------------------------------------------------------ */
+
+static int64_t disp_of(const char *area, int i)
+{
+    int64_t disp;
+    memcpy(&disp, area + (size_t) i * sizeof(disp), sizeof(disp));
+    return disp;
+}
+
+static char *place_of(const struct wdl_bag *bag, int64_t disp)
+{
+    return (char *) (uintptr_t) (bag->info.base + (uint64_t) (disp * bag->info.disp_unit));
+}
+
+/* Their order by address, those of one place as they came. 0: it is that already, or some lie one
+ * over another, which are to stay as they came. */
+static int order_of(const struct wdl_bag *bag, const char *area, uint8_t *order)
+{
+    int moved = 0;
+    for (int i = 0; i < bag->n; i++) {
+        int64_t disp = disp_of(area, i);
+        int k = i;
+        for (; k > 0 && disp_of(area, order[k - 1]) > disp; k--)
+            order[k] = order[k - 1];
+        order[k] = (uint8_t) i;
+        moved |= k < i;
+    }
+    for (int i = 1; i < bag->n && moved; i++) {
+        char *at = place_of(bag, disp_of(area, order[i])),
+             *before = place_of(bag, disp_of(area, order[i - 1]));
+        if (at != before && at < before + bag->args.remote.bytes)
+            return 0;
+    }
+    return moved;
+}
+
+static void sort(struct wdl_win *win, char *area)
+{
+    struct wdl_bag *bag = &win->mailbox.bag;
+    uint8_t order[WDL_BAG_OPS];
+    size_t bytes = bag->args.remote.bytes, operands = (size_t) bag->n * bytes;
+    int64_t disp[WDL_BAG_OPS];
+    bag->sorted = 1;
+    if (!order_of(bag, area, order))
+        return;
+    for (int i = 0; i < bag->n; i++) {
+        disp[i] = disp_of(area, order[i]);
+        memcpy(win->rma->stage + (size_t) i * bytes, wdl_bag_operands(area) + order[i] * bytes,
+               bytes);
+    }
+    memcpy(area, disp, (size_t) bag->n * sizeof(disp[0]));
+    memcpy(wdl_bag_operands(area), win->rma->stage, operands);
+}
+
+/* The places of those from the first on that are exposed; or why the first is not. */
+static int places_of(struct wdl_win *win, const char *area, struct wdl_piece *places, int *n_out)
+{
+    struct wdl_bag *bag = &win->mailbox.bag;
+    size_t bytes = bag->args.remote.bytes;
+    int n = 0, status = WDL_OK;
+    for (; bag->first + n < bag->n; n++) {
+        char *at = place_of(bag, disp_of(area, bag->first + n));
+        status = wdl_copy_exposed(win, bag->args.target, bag->control, (uintptr_t) at, bytes);
+        if (status != WDL_OK)
+            break;
+        places[n] = (struct wdl_piece){at, bytes};
+    }
+    *n_out = n;
+    return n > 0 ? WDL_OK : status;
+}
+
+/* So many more of them have been done. */
+static void went(struct wdl_win *win, int n)
+{
+    win->mailbox.bag.first += n;
+    win->stats.ops_mailed -= (uint64_t) n;
+    win->stats.ops_copied += (uint64_t) n;
+}
+
+/* From the first on, together as far as they are exposed. What cannot be reached fails alone. */
 static int run_outside(struct wdl_win *win)
 {
     struct wdl_bag *bag = &win->mailbox.bag;
+    struct wdl_piece places[WDL_BAG_OPS];
     char *area = wdl_mail_control(win)->area.data;
-    char operands[WDL_BAG_EACH];
-    for (; bag->first < bag->n; bag->first++) {
-        struct wdl_rma_args one = bag->args;
-        size_t bytes = one.remote.bytes;
-        memcpy(&one.disp, area + (size_t) bag->first * sizeof(one.disp), sizeof(one.disp));
-        memcpy(operands, wdl_bag_operands(area) + (size_t) bag->first * bytes, bytes);
-        one.origin.addr = operands;
-        one.origin.lo = 0;
-        one.done = bag->done;
-        int status = wdl_outside_update(win, &one, bag->control, &bag->info);
-        bag->done = status == WDL_AGAIN ? one.done : 0;
+    size_t bytes = bag->args.remote.bytes;
+    if (!bag->sorted)
+        sort(win, area);
+    win->quick.stored = 1;
+    while (bag->first < bag->n) {
+        int n, status = places_of(win, area, places, &n);
+        if (status == WDL_OK)
+            status = wdl_outside_pieces(win, &bag->args, bag->control, &bag->info, places, n,
+                                        wdl_bag_operands(area) + (size_t) bag->first * bytes,
+                                        &bag->done);
+        went(win, (int) (bag->done / bytes));
+        bag->done %= bytes;
         if (status == WDL_AGAIN)
             return WDL_AGAIN;
-        if (status != WDL_OK)
-            wdl_win_fail(win, status);
-        win->stats.ops_mailed--;
-        win->stats.ops_copied++;
+        if (status == WDL_OK)
+            continue;
+        wdl_win_fail(win, status);
+        bag->done = 0;
+        went(win, 1);
     }
     bag_empty(win);
     return WDL_OK;
@@ -131,7 +231,8 @@ int wdl_bag_run(struct wdl_win *win, int rank)
     struct wdl_bag *bag = &win->mailbox.bag;
     if (bag->n == 0 || (rank >= 0 && bag->args.target != rank))
         return WDL_OK;
-    if (!bag->posted && !bag->outside && !bag_post(win))
+    int waits = !win->params.crowded && !wdl_mail_is_away(win, bag->args.target);
+    if (!bag->posted && !bag->outside && !(waits && bag_post(win)))
         bag->outside = 1;
     if (bag->posted && wdl_mailbox_settle(win) != WDL_OK)
         return WDL_AGAIN;

@@ -2,11 +2,13 @@
  *
  * Short accumulates on private memory of this node that follow one another, held back so that one
  * cell of the target's mailbox (mailbox.h) hands over many. Their displacements and operands lie in
- * the origin's own area; the target does them in their order. Where it does not come, the origin
- * does them itself, from outside (outside.c).
+ * the origin's own area; the target does them in their order. Where it does not come, or nobody
+ * waits for it since processes outnumber processors, the origin does them itself, from outside
+ * (outside.c), by the order of their addresses: one call of the system reads many, and one writes
+ * them.
  *
  *     empty --take--> filling --run--> posted --target--> empty
- *                     posted --given up, or refused--> outside --run--> empty
+ *     filling --run, is not waited for; posted --given up, or refused--> outside --run--> empty
  *
  * Invariants:
  *  1. A window has one bag. Its accumulates are of one target, element, length and operator.
@@ -29,7 +31,7 @@ enum { WDL_BAG_EACH = WDL_MAIL_BYTES,   /* bytes of an accumulate, at most */
 
 struct wdl_bag {
     int n;                      /* accumulates; 0: empty */
-    int posted, outside;
+    int posted, outside, sorted;
     int first;                  /* outside: those before it are done */
     size_t done;                /* outside: bytes of that one */
     struct wdl_rma_args args;   /* of the first one */
@@ -43,6 +45,9 @@ static inline char *wdl_bag_operands(char *area)
     return area + WDL_BAG_OPS * sizeof(int64_t);
 }
 
+/* Is it one for the bag, as that is now? */
+int wdl_bag_takes(const struct wdl_win *win, const struct wdl_rma_args *args,
+                  const struct wdl_win_control *control, const struct wdl_win_rank *info);
 /* Take one that follows others: WDL_OK, WDL_AGAIN, or ERR_UNSUPPORTED: it is to go another way.
  * t: the target's element, or NULL. */
 int wdl_bag_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,

@@ -162,7 +162,7 @@ int wdl_batches_run_now(struct wdl_win *win, int rank)
 
 int wdl_batches_progress(struct wdl_rma *rma)
 {
-    int n = 0;
+    int n = rma->bagged && wdl_bag_run(rma->bagged, -1) == WDL_OK;
     for (int i = 0; i < WDL_MAIL_WINDOWS && rma->batched > 0; i++)
         if (rma->mailed[i] && rma->mailed[i]->mailbox.bag.n > 0)
             n += wdl_bag_run(rma->mailed[i], -1) == WDL_OK;

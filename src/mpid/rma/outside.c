@@ -9,22 +9,27 @@
  * For contiguous elements with an instruction, in order: behind operations that went by message it
  * goes by message, too.
  */
+#include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/win_impl.h"
 
-/* Short operations that follow one another are worth a message together: several, where the target
- * comes at once, else many. */
-static int is_alone(const struct wdl_win *win, const struct wdl_rma_args *args)
+/* Short operations that follow one another are worth a call of the system together, or a message:
+ * several, where the target comes at once, else many. */
+static int is_alone(const struct wdl_win *win, const struct wdl_rma_args *args,
+                    const struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
     const struct wdl_mailbox *box = &win->mailbox;
-    if (args->remote.bytes > WDL_BATCH_SHORT || win->params.crowded)
+    int first = box->run < 2 && !box->follows;
+    if (args->remote.bytes > WDL_BATCH_SHORT)
         return 1;
-    if (wdl_mail_is_away(win, args->target))
-        return box->run < WDL_MAIL_RUN;
-    return box->run < 2 && !box->follows;
+    if (first || wdl_bag_takes(win, args, control, info))
+        return first;
+    return win->params.crowded ||
+           (wdl_mail_is_away(win, args->target) && box->run < WDL_MAIL_RUN);
 }
 
-static int fits(const struct wdl_win *win, const struct wdl_rma_args *args)
+static int fits(const struct wdl_win *win, const struct wdl_rma_args *args,
+                const struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
     const struct wdl_buf *in = &args->origin, *out = &args->result;
     size_t bytes = args->remote.bytes;
@@ -32,7 +37,8 @@ static int fits(const struct wdl_win *win, const struct wdl_rma_args *args)
         return 1;
     return args->remote.contig && bytes % args->element.packed_bytes == 0 &&
            (args->op == WDL_ROP_NO_OP || in->bytes >= bytes) &&
-           (args->kind == WDL_RMA_ACC || out->bytes >= bytes) && is_alone(win, args);
+           (args->kind == WDL_RMA_ACC || out->bytes >= bytes) &&
+           is_alone(win, args, control, info);
 }
 
 static uint64_t place_of(const struct wdl_rma_args *args, const struct wdl_win_rank *info)
@@ -40,38 +46,53 @@ static uint64_t place_of(const struct wdl_rma_args *args, const struct wdl_win_r
     return info->base + (uint64_t) (args->disp * info->disp_unit);
 }
 
-int wdl_outside_update(struct wdl_win *win, struct wdl_rma_args *args,
-                       struct wdl_win_control *control, const struct wdl_win_rank *info)
+/* Memory of that rank, whose addresses are its own. */
+static struct wdl_domain domain_of(const struct wdl_win *win, int rank,
+                                   struct wdl_win_control *control, const struct wdl_win_rank *info,
+                                   const struct wdl_outside *outside)
+{
+    struct wdl_domain domain;
+    wdl_win_domain(win, rank, (const char *) (uintptr_t) info->base, control, &domain);
+    domain.outside = outside;
+    return domain;
+}
+
+int wdl_outside_pieces(struct wdl_win *win, const struct wdl_rma_args *args,
+                       struct wdl_win_control *control, const struct wdl_win_rank *info,
+                       const struct wdl_piece *pieces, int npieces, const void *in, size_t *done)
 {
     const struct wdl_outside outside = {win->params.copy, win->params.ctx, win->rma->stage};
-    uint64_t at = place_of(args, info), from = at + (uint64_t) args->remote.lo;
-    struct wdl_domain domain;
-    int status = wdl_copy_exposed(win, args->target, control, from, wdl_args_bytes(args));
-    if (status != WDL_OK)
-        return status;
-    wdl_win_domain(win, args->target, (const char *) (uintptr_t) info->base, control, &domain);
-    domain.outside = &outside;
-    return wdl_update_op(win, args, (char *) (uintptr_t) at, &domain);
+    struct wdl_domain domain = domain_of(win, args->target, control, info, &outside);
+    return wdl_accumulate(&domain, args->op, &args->element, pieces, npieces, in, NULL, done);
 }
 
 static int update(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,
                   struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
-    uint64_t from = place_of(args, info) + (uint64_t) args->remote.lo;
+    const struct wdl_outside outside = {win->params.copy, win->params.ctx, win->rma->stage};
+    uint64_t at = place_of(args, info), from = at + (uint64_t) args->remote.lo;
     if (!win->params.copy || win->net_sizes || !wdl_kernel_has(&args->element) ||
         from % args->element.packed_bytes != 0)
         return WDL_ERR_UNSUPPORTED;
     /* what has begun this way goes on this way */
-    if (args->done == 0 && (!fits(win, args) || !wdl_target_is_quiet(win, t, args->target)))
+    if (args->done == 0 &&
+        (!fits(win, args, control, info) || !wdl_target_is_quiet(win, t, args->target)))
         return WDL_ERR_UNSUPPORTED;
     if (wdl_batches_run(win, args->target) != WDL_OK)
         return WDL_AGAIN;
-    return wdl_outside_update(win, args, control, info);
+    int status = wdl_copy_exposed(win, args->target, control, from, wdl_args_bytes(args));
+    if (status != WDL_OK)
+        return status;
+    struct wdl_domain domain = domain_of(win, args->target, control, info, &outside);
+    return wdl_update_op(win, args, (char *) (uintptr_t) at, &domain);
 }
 
 int wdl_outside_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,
                    struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
+    struct wdl_mailbox *box = &win->mailbox;
+    if (win->params.crowded && args->done == 0 && args->remote.bytes <= WDL_BATCH_SHORT)
+        box->run += box->run < WDL_MAIL_RUN;    /* no mailbox counts it */
     int status = wdl_mail_not_handed(win, update(win, args, t, control, info));
     if (status != WDL_OK)
         return status;

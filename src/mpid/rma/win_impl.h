@@ -64,6 +64,7 @@ struct wdl_rma {
     unsigned batched, next_batch;       /* batches that are not empty; the next victim */
     struct wdl_win *mailed[WDL_MAIL_WINDOWS];   /* windows with mailboxes, or NULL */
     int nmailed;
+    struct wdl_win *bagged;     /* without one, whose bag (bag.h) holds something, or NULL */
     int streaming;              /* the process's ring (stream.h) is in use */
     /* handed over, or another way; in one piece or not, by kind (but compare-and-swap) and length;
      * the one to be told of next */
@@ -355,9 +356,11 @@ int wdl_copy_reach(struct wdl_win *win, const struct wdl_rma_args *args,
 
 /* --- outside.c: accumulates on unmapped memory of this node. WDL_OK, WDL_AGAIN, or an error;
  * ERR_UNSUPPORTED: nothing has been done --- */
-/* The same for one that fits, whatever came before it; no request is completed. */
-int wdl_outside_update(struct wdl_win *win, struct wdl_rma_args *args,
-                       struct wdl_win_control *control, const struct wdl_win_rank *info);
+/* As one stream onto these pieces of exposed memory, from its byte *done on (accumulate.h); on an
+ * error *done is where the piece begins that cannot be reached. */
+int wdl_outside_pieces(struct wdl_win *win, const struct wdl_rma_args *args,
+                       struct wdl_win_control *control, const struct wdl_win_rank *info,
+                       const struct wdl_piece *pieces, int npieces, const void *in, size_t *done);
 int wdl_outside_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,
                    struct wdl_win_control *control, const struct wdl_win_rank *info);
 

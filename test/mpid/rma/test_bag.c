@@ -24,6 +24,13 @@ static void open_as(struct bed *bed, int dynamic)
     bed_open_as(bed, (struct bed_kind){.mail = 1, .dynamic = dynamic});
 }
 
+/* Where processes outnumber processors there are no mailboxes. */
+static void open_crowded(struct bed *bed, int dynamic)
+{
+    bed_open_as(bed, (struct bed_kind){.dynamic = dynamic});
+    bed->win[0]->params.crowded = 1;
+}
+
 /* One cell for all of them, in their order: no message, no call of the system. */
 START_TEST(many_are_one_cell)
 {
@@ -125,6 +132,143 @@ START_TEST(what_nobody_takes_is_done_from_outside)
 }
 END_TEST
 
+/* Does what it holds; nobody comes. */
+static int run_alone(struct bed *bed, int target)
+{
+    int status = WDL_AGAIN;
+    for (int looks = 0; status == WDL_AGAIN; looks++) {
+        ck_assert_int_le(looks, WDL_MAIL_LOOKS + 2);
+        status = bed_flush(bed, target);
+    }
+    return status;
+}
+
+/* Pairs of neighbours, half of them on each side of a border between regions: the words' places,
+ * counted from there. */
+enum { PAIRED = 100 };
+
+static int64_t paired(int i)
+{
+    int k = i * 37 % PAIRED;
+    return k / 2 * 3 + k % 2 - PAIRED / 4 * 3;
+}
+
+/* Many are read by one call and written by another, in any order, once for each region; nobody is
+ * asked where processes outnumber processors, nor who did not come the last time. */
+START_TEST(many_from_outside_are_two_calls)
+{
+    enum { PER = WDL_REGION_BYTES / UNIT };
+    for (int crowded = 0; crowded < 2; crowded++)
+        for (int dynamic = 0; dynamic < 2; dynamic++) {
+            struct bed bed;
+            uint64_t value[PAIRED];
+            (crowded ? open_crowded : open_as)(&bed, dynamic);
+            int64_t at = dynamic ? attach(&bed, 1, 0, BYTES) : 0, unit = dynamic ? UNIT : 1;
+            uint64_t first = (uint64_t) (uintptr_t) bed.w.rank[1].memory % WDL_REGION_BYTES / UNIT;
+            int64_t border = dynamic ? PER - (int64_t) first : PER;
+            for (int again = 0; again < 2; again++) {
+                mover.calls = 0;
+                for (int i = 0; i < PAIRED; i++) {
+                    value[i] = (uint64_t) i;
+                    ck_assert_int_eq(operate(&bed, add_u64(1, at + (border + paired(i)) * unit,
+                                                           &value[i])), WDL_OK);
+                }
+                ck_assert_int_le(mover.calls, again ? 0 : 3); /* the first one; what is attached */
+                ck_assert_int_eq(run_alone(&bed, 1), WDL_OK);
+                if (again)
+                    ck_assert_int_eq(mover.calls, 4);
+                ck_assert_int_eq(mover.pieces, PAIRED / 4);
+            }
+            for (int i = 0; i < PAIRED; i++)
+                ck_assert_uint_eq(bed_word(&bed, 1, border + paired(i)), 2 * (uint64_t) i);
+            ck_assert_uint_eq(bed_stats(&bed).ops_copied, 2 * PAIRED);
+            bed_close(&bed);
+        }
+}
+END_TEST
+
+/* Without a mailbox, too, progress does what is held. */
+START_TEST(progress_runs_what_is_held)
+{
+    struct bed bed;
+    open_crowded(&bed, 0);
+    struct wdl_rma *rma = bed.win[0]->rma;
+    for (int i = 0; i < 5; i++)
+        ck_assert_int_eq(operate(&bed, add_u64(1, i, &one)), WDL_OK);
+    ck_assert_uint_eq(bed_word(&bed, 1, 4), 0);
+    ck_assert_ptr_eq(rma->bagged, bed.win[0]);
+    ck_assert_int_eq(wdl_batches_progress(rma), 1);
+    ck_assert_ptr_null(rma->bagged);
+    for (int i = 0; i < 5; i++)
+        ck_assert_uint_eq(bed_word(&bed, 1, i), 1);
+    bed_close(&bed);
+}
+END_TEST
+
+/* Those of one place, or that lie one over another, are done as they came. */
+START_TEST(what_lies_over_another_keeps_its_order)
+{
+    enum { N = 40 };
+    for (int length = 1; length <= 2; length++) {
+        struct bed bed;
+        uint64_t value[N][2], wanted[16] = {0};
+        open_crowded(&bed, 0);
+        for (int i = 0; i < N; i++) {
+            int k = i * 7 % 11;
+            value[i][0] = value[i][1] = (uint64_t) i + 1;
+            memcpy(wanted + k, value[i], (size_t) length * 8);
+            ck_assert_int_eq(operate(&bed, test_acc(1, k, WDL_ROP_REPLACE, TEST_U64, length,
+                                                    value[i], NULL)), WDL_OK);
+        }
+        ck_assert_int_eq(run_alone(&bed, 1), WDL_OK);
+        for (int k = 0; k < 16; k++)
+            ck_assert_uint_eq(bed_word(&bed, 1, k), wanted[k]);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* A page that cannot be read, or not be written: the others are done once. */
+START_TEST(one_that_cannot_be_reached_fails_alone)
+{
+    enum { N = 20, BAD = 13 };
+    for (int op = 0; op < 2; op++) {
+        struct bed bed;
+        open_crowded(&bed, 0);
+        for (int i = 0; i < N; i++)
+            ck_assert_int_eq(operate(&bed, test_acc(1, 19 - i, op ? WDL_ROP_REPLACE : WDL_ROP_SUM,
+                                                    TEST_U64, 1, &five, NULL)), WDL_OK);
+        mover.broken = bed.w.rank[1].memory + BAD * UNIT;
+        ck_assert_int_eq(run_alone(&bed, 1), WDL_ERR_RANGE);
+        for (int i = 0; i < N; i++)
+            ck_assert_uint_eq(bed_word(&bed, 1, i), i == BAD ? 0 : 5);
+        ck_assert_int_eq(run_alone(&bed, 1), WDL_OK);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* From outside, too: a region that somebody has closed is waited for, each is done once. */
+START_TEST(from_outside_it_goes_on_where_it_was)
+{
+    enum { PER = WDL_REGION_BYTES / UNIT };
+    struct bed bed;
+    open_crowded(&bed, 0);
+    for (int i = 0; i < 8; i++)
+        ck_assert_int_eq(operate(&bed, add_u64(1, i % 2 * PER + i / 2, &one)), WDL_OK);
+    bed.w.control[1].bulk[1] = 1 + 2;
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+    bed.w.control[1].bulk[1] = 0;
+    ck_assert_int_eq(run_alone(&bed, 1), WDL_OK);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_uint_eq(bed_word(&bed, 1, i), 1);
+        ck_assert_uint_eq(bed_word(&bed, 1, PER + i), 1);
+    }
+    bed_close(&bed);
+}
+END_TEST
+
 /* One whose memory is not attached: it alone fails, at the synchronization. */
 START_TEST(one_that_fails_is_the_only_one)
 {
@@ -202,4 +346,7 @@ END_TEST
 
 WDL_SUITE("rma/bag", many_are_one_cell, what_is_different_waits_for_it,
           others_are_not_kept_waiting, what_nobody_takes_is_done_from_outside,
+          many_from_outside_are_two_calls, progress_runs_what_is_held,
+          what_lies_over_another_keeps_its_order,
+          one_that_cannot_be_reached_fails_alone, from_outside_it_goes_on_where_it_was,
           one_that_fails_is_the_only_one, it_goes_on_where_it_was, nonsense_is_refused)
