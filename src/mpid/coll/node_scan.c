@@ -223,12 +223,17 @@ static size_t below_has(const struct wdl_run *run)
     return __atomic_load_n(&sheet->filled, __ATOMIC_ACQUIRE); /* pairs with the stores in follow */
 }
 
-/* Our operand put to the prefix of the rank below, without a copy of either. */
-static int follow_straight(struct wdl_run *run, size_t at, size_t n)
+/* Our operand put to the prefix of the rank below. That rank may have staged it, and then has not
+ * waited for us. */
+static int follow_straight(struct wdl_run *run, const char *staged, size_t at, size_t n)
 {
     const struct wdl_coll_args *a = &run->args;
     char *own = (char *) a->dst + at;
-    int status = fetch_below(run, at, own, n);
+    int status = WDL_OK;
+    if (staged)
+        wdl_copy_wide(own, staged + at, n);
+    else
+        status = fetch_below(run, at, own, n);
     if (status == WDL_OK)
         a->op.fn(a->op.ctx, (const char *) a->src + at, own, n / a->op.elem_bytes);
     return status;
@@ -240,8 +245,6 @@ static int follow_part(struct wdl_run *run, size_t at, size_t n)
     const struct wdl_sheet *sheet;
     size_t chunk = wdl_node_chunk(&run->args);
     int status = WDL_OK;
-    if (fetches_straight(run))
-        return follow_straight(run, at, n);
     if (run->team->rank > 0) {
         sheet = wdl_node_sheet(run, run->team->rank - 1);
         staged = sheet->staged
@@ -250,6 +253,8 @@ static int follow_part(struct wdl_run *run, size_t at, size_t n)
         if (sheet->staged && !staged)
             return WDL_ERR_PROTO;
     }
+    if (fetches_straight(run))
+        return follow_straight(run, staged, at, n);
     for (size_t i = 0, k; i < n && status == WDL_OK; i += k) {
         k = n - i < chunk ? n - i : chunk;
         if (run->team->rank > 0)

@@ -86,7 +86,7 @@ int wdl_bag_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_
         return WDL_ERR_UNSUPPORTED;
     if (wdl_bag_again(win, args))
         return WDL_OK;          /* the one before it was the first */
-    if (wdl_bag_run(win, -1) != WDL_OK)
+    if (wdl_batches_run(win, -1) != WDL_OK)
         return WDL_AGAIN;
     if (!wdl_mail_is_clear(win, t, args->target))
         return WDL_ERR_UNSUPPORTED;
@@ -100,6 +100,8 @@ int wdl_bag_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_
 }
 
 /* --- by this process, from outside ------------------------------------------------------------ */
+
+wdl_static_assert(WDL_BAG_OPS <= UINT8_MAX);    /* order_of */
 
 static int64_t disp_of(const char *area, int i)
 {

@@ -75,20 +75,23 @@ static void fill(void)
             src[i][k] = (float) ((k * 7919 + i * 104729) % 10007) / 3.0f * (i & 1 ? 1e4f : 1e-3f);
 }
 
-static void start(int rank, size_t bytes, int flags, int in_place)
+static void start_from(int rank, size_t bytes, int flags, const float *from)
 {
     struct wdl_coll_args args = {.kind = WDL_COLL_SCAN,
                                  .flags = WDL_COLL_MPI | flags,
                                  .bytes = bytes,
-                                 .src = src[rank],
+                                 .src = from,
                                  .dst = dst[rank],
                                  .algorithm = "node",
                                  .op = *op};
-    if (in_place) {
-        memcpy(dst[rank], src[rank], bytes);
-        args.src = dst[rank];
-    }
     ck_assert_int_eq(wdl_coll_start(teams[rank], &args, &reqs[rank]), WDL_OK);
+}
+
+static void start(int rank, size_t bytes, int flags, int in_place)
+{
+    if (in_place)
+        memcpy(dst[rank], src[rank], bytes);
+    start_from(rank, bytes, flags, in_place ? dst[rank] : src[rank]);
 }
 
 /* The ranks come in any order, with any time between them. Returns whether in place. */
@@ -264,6 +267,45 @@ START_TEST(long_ones_are_fetched_straight)
                 for (int rank = exclusive; rank < RANKS; rank++)
                     ck_assert_mem_eq(dst[rank], wanted[rank - exclusive], bytes);
             }
+        close_all();
+    }
+    op = &leaning;
+}
+END_TEST
+
+/* Some ranks scan in place, and some do not; who is done goes on, and its memory is something else
+ * then. */
+START_TEST(who_is_done_is_not_read_any_more)
+{
+    static float given[RANKS][FLOATS], got[RANKS][FLOATS];
+    const size_t bytes = 1 << 18;
+    struct wdl_prng prng;
+    fill();
+    wdl_prng_init(&prng, 12);
+    op = &summing;
+    fold_up(bytes);
+    for (uint64_t seed = 1; seed <= SEEDS / 2; seed++) {
+        int left[RANKS] = {0}, nleft = 0;
+        open_ring(seed, 1 << 20);
+        for (int come = 0; nleft < RANKS; ranks_step(&r)) {
+            if (come < RANKS && wdl_prng_chance(&prng, 300)) {
+                int in_place = wdl_prng_chance(&prng, 500);
+                float *from = in_place ? dst[come] : given[come];
+                memcpy(from, src[come], bytes);
+                start_from(come++, bytes, 0, from);
+            }
+            for (int i = 0; i < come; i++)
+                if (reqs[i].done && !left[i]) {
+                    ck_assert_int_eq(reqs[i].status, WDL_OK);
+                    memcpy(got[i], dst[i], bytes);
+                    memset(dst[i], 0x55, bytes);
+                    memset(given[i], 0x55, bytes);
+                    left[i] = 1;
+                    nleft++;
+                }
+        }
+        for (int i = 0; i < RANKS; i++)
+            ck_assert_mem_eq(got[i], wanted[i], bytes);
         close_all();
     }
     op = &leaning;
@@ -497,6 +539,7 @@ END_TEST
 WDL_SUITE("mpid/coll/scan", the_same_bits_whoever_comes_first, longer_ones_are_the_same_each_time,
           another_length_is_noticed, long_ones_follow_the_rank_below, long_ones_do_not_wait_for_all,
           another_length_of_a_long_one_is_noticed, long_ones_are_fetched_straight,
+          who_is_done_is_not_read_any_more,
           at_once_waits_for_the_rank_below_alone,
           at_once_and_by_requests_are_one, another_length_than_at_once_is_noticed,
           another_kind_than_at_once_is_found_by_asking, staged_ones_follow_the_rank_below,

@@ -205,6 +205,26 @@ START_TEST(progress_runs_what_is_held)
 }
 END_TEST
 
+/* Puts that are held do not make messages of what follows them. */
+START_TEST(behind_held_puts_it_is_filled_as_ever)
+{
+    struct bed bed;
+    open_crowded(&bed, 0);
+    for (uint64_t i = 0; i < 4; i++) {
+        ck_assert_int_eq(operate(&bed, test_put(1 + (int) i % 2, 8, &five, 8)), WDL_OK);
+        for (int k = 0; k < 3; k++)
+            ck_assert_int_eq(operate(&bed, add_u64(1, k, &one)), WDL_OK);
+    }
+    ck_assert_int_eq(bed_flush(&bed, -1), WDL_OK);
+    for (int k = 0; k < 3; k++)
+        ck_assert_uint_eq(bed_word(&bed, 1, k), 4);
+    ck_assert_uint_eq(bed_word(&bed, 1, 8), 5);
+    ck_assert_uint_eq(bed_word(&bed, 2, 8), 5);
+    ck_assert_uint_eq(bed_stats(&bed).ops_message, 0);
+    bed_close(&bed);
+}
+END_TEST
+
 /* Those of one place, or that lie one over another, are done as they came. */
 START_TEST(what_lies_over_another_keeps_its_order)
 {
@@ -347,6 +367,7 @@ END_TEST
 WDL_SUITE("rma/bag", many_are_one_cell, what_is_different_waits_for_it,
           others_are_not_kept_waiting, what_nobody_takes_is_done_from_outside,
           many_from_outside_are_two_calls, progress_runs_what_is_held,
+          behind_held_puts_it_is_filled_as_ever,
           what_lies_over_another_keeps_its_order,
           one_that_cannot_be_reached_fails_alone, from_outside_it_goes_on_where_it_was,
           one_that_fails_is_the_only_one, it_goes_on_where_it_was, nonsense_is_refused)
