@@ -267,16 +267,18 @@ int wdl_mailbox_serve(struct wdl_win *win)
             win->mailbox.served[i] = 0;
             state = WDL_MAIL_TAKEN;
         }
-        size_t before = win->mailbox.served[i];
-        int status = state == WDL_MAIL_TAKEN ? serve(win, mail, &win->mailbox.served[i]) :
-            WDL_AGAIN;
-        if (status == WDL_AGAIN && state == WDL_MAIL_TAKEN && mail->kind >= WDL_MAIL_STREAM) {
-            n += win->mailbox.served[i] > before;
-            if (mail->kind == WDL_MAIL_STREAM || win->mailbox.served[i] == 0)
-                wdl_mail_set(mail, WDL_MAIL_POSTED);
-        }
-        if (status == WDL_AGAIN)
+        if (state != WDL_MAIL_TAKEN)
             continue;
+        size_t before = win->mailbox.served[i];
+        int status = serve(win, mail, &win->mailbox.served[i]);
+        if (status == WDL_AGAIN) {
+            if (mail->kind >= WDL_MAIL_STREAM) {
+                n += win->mailbox.served[i] > before;
+                if (mail->kind == WDL_MAIL_STREAM || win->mailbox.served[i] == 0)
+                    wdl_mail_set(mail, WDL_MAIL_POSTED);
+            }
+            continue;
+        }
         mail->status = (uint8_t) status;
         wdl_mail_set(mail, WDL_MAIL_DONE);
         n++;

@@ -24,7 +24,8 @@ struct wdl_adi {
     struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
     unsigned polls;             /* the program's, of the network */
     unsigned offers;            /* of the processor, in waits by memory */
-    uint64_t moved_ns;          /* when this process last moved (spread.c) */
+    uint64_t spread_ns;         /* when this process last looked who waits where (spread.c) ... */
+    int uneven;                 /* ... and so many looks on end said that it should move */
     uint64_t stream;            /* our ring's card in the arena (stream.c); 0: none */
     int stream_tried;
     int naps;                   /* threads of the program asleep in a wait */
