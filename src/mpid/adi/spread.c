@@ -4,7 +4,8 @@
  * (proc/spread.h). The kernel is asked by allowing the thread that processor alone for a moment;
  * then it may use all that it might use before. 8 ranks on 2 processors after one of them has been
  * busy alone, MPI_Win_fence: 13 to 33 us left to the kernel, for some tens of milliseconds, 5 to 10
- * where they are four and four.
+ * where they are four and four. MPI_Alltoall of 256 KiB among them: 1.9 to 2.3 ms left to the
+ * kernel or moved after several looks, 2.4 to 3.7 where one look is enough.
  */
 #define _GNU_SOURCE
 #include "coll.h"
@@ -29,12 +30,6 @@ cvars:
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
-
-/* Places are as old as their processes' last wait, and the kernel moves processes, too: what is
- * uneven must be so at several looks on end, or processes that copy much between two waits are
- * moved for nothing (MPI_Alltoall of 256 KiB, 8 ranks: 2.4 to 3.7 ms when one look was enough, 1.9
- * to 2.3 without any moves). */
-enum { LOOK_NS = 1000000, LOOKS = 5 };
 
 void wdl_adi_spread_sleep(void)
 {
@@ -64,15 +59,12 @@ void wdl_adi_spread_look(void)
     if (here < 0)
         return;
     wdl_spread_show(places, mine, here);
-    if (now - wdl_adi.spread_ns < LOOK_NS)
+    if (!wdl_spread_is_due(&wdl_adi.spread_looks, now))
         return;
-    wdl_adi.spread_ns = now;
     int to = choice_of(&all, may_use) ?
         wdl_spread_to(places, MPIR_Process.local_size, mine, may_use) : -1;
-    wdl_adi.uneven = to < 0 ? 0 : wdl_adi.uneven + 1;
-    if (wdl_adi.uneven < LOOKS)
+    if (!wdl_spread_goes(&wdl_adi.spread_looks, to))
         return;
-    wdl_adi.uneven = 0;
     CPU_ZERO(&one);
     CPU_SET(to, &one);
     if (sched_setaffinity(0, sizeof one, &one))

@@ -223,8 +223,16 @@ static size_t below_has(const struct wdl_run *run)
     return __atomic_load_n(&sheet->filled, __ATOMIC_ACQUIRE); /* pairs with the stores in follow */
 }
 
+/* The rank below may have its memory back: once. */
+static int have_read(struct wdl_run *run)
+{
+    return wdl_board_seen(run, run->team->rank, WDL_BOARD_DONE)
+               ? WDL_OK
+               : wdl_node_post(run, WDL_BOARD_DONE);
+}
+
 /* Our operand put to the prefix of the rank below. That rank may have staged it, and then has not
- * waited for us. */
+ * waited for us; else it need not wait until we have computed, too. */
 static int follow_straight(struct wdl_run *run, const char *staged, size_t at, size_t n)
 {
     const struct wdl_coll_args *a = &run->args;
@@ -234,6 +242,8 @@ static int follow_straight(struct wdl_run *run, const char *staged, size_t at, s
         wdl_copy_wide(own, staged + at, n);
     else
         status = fetch_below(run, at, own, n);
+    if (status == WDL_OK && at + n == a->bytes)
+        status = have_read(run);
     if (status == WDL_OK)
         a->op.fn(a->op.ctx, (const char *) a->src + at, own, n / a->op.elem_bytes);
     return status;
@@ -321,7 +331,7 @@ static int scan_one_by_one(struct wdl_run *run, struct wdl_car_run *c)
     WDL_NODE_STEP(c, 0, show_prefix(run));
     WDL_NODE_STEP(c, 1, below_agrees(run));
     WDL_NODE_STEP(c, 2, follow(run));
-    WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
+    WDL_NODE_STEP(c, 3, have_read(run));
     WDL_NODE_STEP(c, 4, until_read(run));
     host->ops->free(host->ctx, run->apart);
     run->apart = NULL;

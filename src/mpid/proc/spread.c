@@ -36,3 +36,20 @@ int wdl_spread_to(const struct wdl_spread_place *places, int n, int mine, const 
             to = p;
     return to >= 0 && count[to] + 2 <= count[here - 1] ? to : -1;
 }
+
+int wdl_spread_is_due(struct wdl_spread_looks *looks, uint64_t now_ns)
+{
+    if (now_ns - looks->last_ns < WDL_SPREAD_LOOK_NS)
+        return 0;
+    looks->last_ns = now_ns;
+    return 1;
+}
+
+int wdl_spread_goes(struct wdl_spread_looks *looks, int to)
+{
+    looks->uneven = to < 0 ? 0 : looks->uneven + 1;
+    if (looks->uneven < WDL_SPREAD_LOOKS)
+        return 0;
+    looks->uneven = 0;
+    return 1;
+}

@@ -31,4 +31,18 @@ void wdl_spread_hide(struct wdl_spread_place *places, int mine);
  * all may use differ by more than one. */
 int wdl_spread_to(const struct wdl_spread_place *places, int n, int mine, const uint64_t *may_use);
 
+/* A process's own looks. Places are as old as the last wait of who was there, and the kernel moves
+ * processes, too: what is uneven must be so at WDL_SPREAD_LOOKS looks on end, one in
+ * WDL_SPREAD_LOOK_NS at most, or those that copy much between two waits are moved for nothing. */
+struct wdl_spread_looks {
+    uint64_t last_ns;
+    int uneven; /* so many on end said that it should go */
+};
+enum { WDL_SPREAD_LOOK_NS = 1000000, WDL_SPREAD_LOOKS = 5 };
+
+/* Is it time for another? It is taken to be made then. */
+int wdl_spread_is_due(struct wdl_spread_looks *looks, uint64_t now_ns);
+/* Is it to go, after a look at which wdl_spread_to said `to`? */
+int wdl_spread_goes(struct wdl_spread_looks *looks, int to);
+
 #endif

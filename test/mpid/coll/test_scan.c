@@ -273,6 +273,43 @@ START_TEST(long_ones_are_fetched_straight)
 }
 END_TEST
 
+/* ... and has its memory back when it has been read: while the rank above computes, the others run,
+ * who do not wait for that. */
+static int end_of_below;
+
+static void sum_late(void *ctx, const void *left, void *inout, size_t count)
+{
+    int above = 1;
+    while (above < RANKS && (const char *) left != (const char *) src[above])
+        above++;
+    for (int i = 0; above < RANKS && i < 100; i++)
+        (void) wdl_coll_progress(r.one[above - 1].proc);
+    end_of_below += above < RANKS && reqs[above - 1].done;
+    sum(ctx, left, inout, count);
+}
+
+START_TEST(who_has_been_read_is_done)
+{
+    static const struct wdl_coll_op late = {
+        .fn = sum_late, .elem_bytes = 4, .commutes = WDL_COLL_COMMUTES};
+    const size_t bytes = (1 << 17) + 4; /* one part */
+    fill();
+    op = &summing;
+    fold_up(bytes);
+    op = &late;
+    open_ring(1, 1 << 20);
+    end_of_below = 0;
+    for (int i = 0; i < RANKS; i++)
+        start(i, bytes, 0, 0);
+    ranks_finish(&r, reqs, 1);
+    ck_assert_int_eq(end_of_below, RANKS - 1);
+    for (int i = 0; i < RANKS; i++)
+        ck_assert_mem_eq(dst[i], wanted[i], bytes);
+    close_all();
+    op = &leaning;
+}
+END_TEST
+
 /* Some ranks scan in place, and some do not; who is done goes on, and its memory is something else
  * then. */
 START_TEST(who_is_done_is_not_read_any_more)
@@ -539,7 +576,7 @@ END_TEST
 WDL_SUITE("mpid/coll/scan", the_same_bits_whoever_comes_first, longer_ones_are_the_same_each_time,
           another_length_is_noticed, long_ones_follow_the_rank_below, long_ones_do_not_wait_for_all,
           another_length_of_a_long_one_is_noticed, long_ones_are_fetched_straight,
-          who_is_done_is_not_read_any_more,
+          who_has_been_read_is_done, who_is_done_is_not_read_any_more,
           at_once_waits_for_the_rank_below_alone,
           at_once_and_by_requests_are_one, another_length_than_at_once_is_noticed,
           another_kind_than_at_once_is_found_by_asking, staged_ones_follow_the_rank_below,

@@ -126,4 +126,24 @@ START_TEST(who_is_not_there_stays)
 }
 END_TEST
 
-WDL_SUITE("proc/spread", all_are_spread, one_leaves_at_a_time, who_is_not_there_stays)
+/* One look that says so is not enough, nor are five within a millisecond; one that says no takes
+ * back what those before it said. */
+START_TEST(who_goes_has_looked_several_times)
+{
+    struct wdl_spread_looks looks = {0};
+    uint64_t now = 77 * WDL_SPREAD_LOOK_NS;
+    must(wdl_spread_is_due(&looks, now));
+    for (int i = 0; i < 100; i++)
+        must(!wdl_spread_is_due(&looks, now + (uint64_t) i * (WDL_SPREAD_LOOK_NS / 100)));
+    for (int i = 1; i <= 3 * WDL_SPREAD_LOOKS; i++) {
+        now += WDL_SPREAD_LOOK_NS;
+        must(wdl_spread_is_due(&looks, now));
+        must_cmp(wdl_spread_goes(&looks, 1), ==, i % WDL_SPREAD_LOOKS == 0);
+    }
+    for (int i = 1; i <= 100; i++)
+        must(!wdl_spread_goes(&looks, i % WDL_SPREAD_LOOKS == 0 ? -1 : 0));
+}
+END_TEST
+
+WDL_SUITE("proc/spread", all_are_spread, one_leaves_at_a_time, who_is_not_there_stays,
+          who_goes_has_looked_several_times)

@@ -10,6 +10,7 @@
 #include "base/assert.h"
 #include "base/status.h"
 #include "mpid/proc/proc.h"
+#include "mpid/proc/spread.h"
 #include "wdl_tag.h"
 
 struct wdl_adi {
@@ -24,8 +25,7 @@ struct wdl_adi {
     struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
     unsigned polls;             /* the program's, of the network */
     unsigned offers;            /* of the processor, in waits by memory */
-    uint64_t spread_ns;         /* when this process last looked who waits where (spread.c) ... */
-    int uneven;                 /* ... and so many looks on end said that it should move */
+    struct wdl_spread_looks spread_looks;       /* who waits where (spread.c) */
     uint64_t stream;            /* our ring's card in the arena (stream.c); 0: none */
     int stream_tried;
     int naps;                   /* threads of the program asleep in a wait */
