@@ -62,6 +62,15 @@ AM_COND_IF([BUILD_WINDLASS],[
     AC_MSG_NOTICE([RUNNING CONFIGURE FOR THE WINDLASS DEVICE])
 
     PAC_LIBS_ADD([-lucp -lucs])
+
+    # hydra starts every process in a session of its own, and Linux gives each session an equal
+    # share of the processors (sched_autogroup): where processes outnumber processors, sched_yield
+    # then gives nothing to the others, who are in other sessions, and who waits is given as much
+    # time as who works. A process group of its own is all that hydra needs, to signal a process
+    # with its children. These flags reach MPICH's subsystems alone, hydra among them (its
+    # CPPFLAGS do not: MPL's replace them).
+    USER_CFLAGS="$USER_CFLAGS -Dsetsid=setpgrp"
+    export CFLAGS
 ])
 ])dnl end _BODY
 

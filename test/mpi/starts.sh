@@ -1,6 +1,7 @@
 #!/bin/sh
 # Part of Windlass. See COPYRIGHT in the top-level directory.
-# Starting: without mpiexec, with 64 processes in seconds, and with transports that cannot be used.
+# Starting: without mpiexec, with 64 processes in seconds, in one session, and with transports that
+# cannot be used.
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -18,6 +19,12 @@ fail()
 # A few seconds on two free cores; the limit is for a machine that has other work.
 timeout 60 "$MPIEXEC" -n 64 "$dir/hello" > "$dir/out" 2>&1 || fail "64 processes: status $?"
 [ "$(cat "$dir/out")" = ' No Errors' ] || fail "64 processes: $(cat "$dir/out")"
+
+# Process groups of their own, to be ended with their children, but one session, which is what Linux
+# shares the processors among.
+"$MPIEXEC" -n 3 sh -c 'cut -d " " -f 5,6 "/proc/$$/stat"' > "$dir/out" 2>&1
+[ "$(cut -d ' ' -f 1 "$dir/out" | sort -u | wc -l)" = 3 ] || fail "process groups: $(cat "$dir/out")"
+[ "$(cut -d ' ' -f 2 "$dir/out" | sort -u | wc -l)" = 1 ] || fail "sessions: $(cat "$dir/out")"
 
 # refused TLS TEXT: two processes end with an error that holds TEXT, soon.
 refused()
