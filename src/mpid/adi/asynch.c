@@ -8,10 +8,10 @@
  * itself polls, that descriptor would wake the thread for nothing: then it only looks, every
  * millisecond, whether the program has turned away from MPI since; ever less, to 8 ms, where
  * processes outnumber processors. There a thread that wakes up upsets their turns: who is given the
- * processor next may keep it for a slice although it offers it (Linux 6.18, fence of 8 ranks on 2
- * processors 5.7 us without threads, 14 with a look every millisecond, 7 with one every 8). For the
- * same reason it goes on looking for a while when the last window that wants it is gone: the next
- * one need not wake it.
+ * processor next may keep it for a slice although it offers it (Linux 6.18, every process in a
+ * session of its own, fence of 8 ranks on 2 processors 5.7 us without threads, 14 with a look every
+ * millisecond, 7 with one every 8). For the same reason it goes on looking for a while when the
+ * last window that wants it is gone: the next one need not wake it.
  *
  * A window that wants the thread makes MPICH take its global lock in every call, as it does for
  * MPI_THREAD_MULTIPLE; with the last such window that ends. The thread itself takes the lock by

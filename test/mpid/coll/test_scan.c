@@ -273,21 +273,21 @@ START_TEST(long_ones_are_fetched_straight)
 }
 END_TEST
 
-/* ... and has its memory back when it has been read: while the rank above computes, the others run,
- * who do not wait for that. */
-static int end_of_below;
+/* How many ranks were done while the one above computed with their prefix? */
+static int done_meanwhile;
 
 static void sum_late(void *ctx, const void *left, void *inout, size_t count)
 {
     int above = 1;
-    while (above < RANKS && (const char *) left != (const char *) src[above])
+    while (above < RANKS && left != src[above])
         above++;
     for (int i = 0; above < RANKS && i < 100; i++)
         (void) wdl_coll_progress(r.one[above - 1].proc);
-    end_of_below += above < RANKS && reqs[above - 1].done;
+    done_meanwhile += above < RANKS && reqs[above - 1].done;
     sum(ctx, left, inout, count);
 }
 
+/* A rank whose prefix is fetched has its memory back when it has been read. */
 START_TEST(who_has_been_read_is_done)
 {
     static const struct wdl_coll_op late = {
@@ -298,11 +298,11 @@ START_TEST(who_has_been_read_is_done)
     fold_up(bytes);
     op = &late;
     open_ring(1, 1 << 20);
-    end_of_below = 0;
+    done_meanwhile = 0;
     for (int i = 0; i < RANKS; i++)
         start(i, bytes, 0, 0);
     ranks_finish(&r, reqs, 1);
-    ck_assert_int_eq(end_of_below, RANKS - 1);
+    ck_assert_int_eq(done_meanwhile, RANKS - 1);
     for (int i = 0; i < RANKS; i++)
         ck_assert_mem_eq(dst[i], wanted[i], bytes);
     close_all();
