@@ -50,8 +50,6 @@ void wdl_place_find(const struct wdl_build *b, int root, int rank, int ordered,
 int wdl_ring_distance(const struct wdl_build *b, int from, int to);
 
 int wdl_log2_up(int n);
-/* Round a circle in halves: of so many parts, those that are left after so many rounds. */
-int wdl_circle_parts(int size, int round);
 
 /* The two sides of a ready flag: for bytes that go `to`; for a SEND, to the place `at` in what has
  * been said to be ready. */
@@ -97,7 +95,7 @@ size_t wdl_block_at(const struct wdl_coll_args *args, const struct wdl_coll_bloc
 void wdl_barrier_dissemination(struct wdl_build *b);
 void wdl_broadcast_tree(struct wdl_build *b);
 void wdl_broadcast_scatter_ring(struct wdl_build *b);
-void wdl_broadcast_scatter_circle(struct wdl_build *b);
+void wdl_broadcast_circulant(struct wdl_build *b);
 void wdl_scatter_tree(struct wdl_build *b);
 void wdl_scatter_direct(struct wdl_build *b);
 void wdl_gather_tree(struct wdl_build *b);

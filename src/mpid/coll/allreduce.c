@@ -239,7 +239,7 @@ static size_t turned_at(const struct wdl_build *b, int i)
 /* The later half goes to whose own part it begins with; what comes is folded to the first one. */
 static int circle_fold(struct wdl_build *b, int k, size_t sum, int done)
 {
-    int left = wdl_circle_parts(b->size, k + 1), gone = wdl_circle_parts(b->size, k) - left;
+    int left = wdl_pattern_halved(b->size, k + 1), gone = wdl_pattern_halved(b->size, k) - left;
     int up = (b->rank + left) % b->size, down = (b->rank - left + b->size) % b->size;
     size_t bytes = turned_at(b, gone), away = turned_at(b, left);
     struct wdl_loc come = wdl_tmp(wdl_build_tmp(b, bytes));
@@ -256,7 +256,7 @@ static int circle_fold(struct wdl_build *b, int k, size_t sum, int done)
 /* What comes is made of what was sent from there, which is gone by then. */
 static int circle_join(struct wdl_build *b, int k, size_t sum, int done)
 {
-    int have = wdl_circle_parts(b->size, k + 1), more = wdl_circle_parts(b->size, k) - have;
+    int have = wdl_pattern_halved(b->size, k + 1), more = wdl_pattern_halved(b->size, k) - have;
     size_t at = turned_at(b, have);
     struct back back = {(b->rank - have + b->size) % b->size,
                         (b->rank + have) % b->size,

@@ -1,10 +1,13 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Broadcast: down a tree, each rank passing on what has come so far; or, for much data, a scatter
- * of the parts down the tree, and what gathers them, so that nobody sends more than twice the data:
- * a ring, or, where ranks are many, rounds round a circle.
+ * Broadcast: down a tree, each rank passing on what has come so far; for more data, in blocks on a
+ * circulant graph, all of whose ranks send and receive a block in every round (pattern.h), so that
+ * little more than the data passes a port; or a scatter of the parts down the tree, and a ring that
+ * gathers them.
  */
 #include "mpid/coll/algo.h"
+#include "mpid/coll/cost.h"
+#include "mpid/coll/pattern.h"
 
 /* The root's own copy of the data. */
 static void own_copy(struct wdl_build *b)
@@ -115,83 +118,101 @@ void wdl_broadcast_scatter_ring(struct wdl_build *b)
         own_copy(b);
 }
 
-/* --- round a circle: part_at() places lie in own memory from the own part on ------------------ */
+/* --- in blocks, on a circulant graph ---------------------------------------------------------- */
 
-static size_t turned_at(const struct wdl_build *b, int parts)
-{
-    int place = away(b, b->rank) + parts;
-    size_t round = place >= b->size ? b->args->bytes : 0;
-    return round + part_at(b, place % b->size) - part_at(b, away(b, b->rank));
-}
-
-static int node_size(const struct wdl_build *b, int rank)
-{
-    struct wdl_place place;
-    wdl_place_find(b, b->root, rank, 0, &place);
-    return place.node.size;
-}
-
-/* What is in own memory, from place to place, and the RECVs it comes by. */
-struct held {
-    struct wdl_loc own;
-    int count, by[32];
-    size_t end[32];
+struct circulant {
+    struct wdl_pattern_circulant pattern;
+    int blocks, size; /* size: the graph's */
+    int go[WDL_PATTERN_CIRCULANT_MAX]; /* by kind: that the rank above may be sent to */
+    int recv[WDL_CIRCULANT_BLOCKS_MAX]; /* by block */
 };
 
-static void held_add(struct held *held, int recv, size_t end)
+static size_t block_at(const struct wdl_build *b, const struct circulant *c, int block)
 {
-    held->by[held->count] = recv;
-    held->end[held->count++] = end;
+    size_t n = (size_t) c->blocks, at = (size_t) block, bytes = b->args->bytes;
+    return bytes / n * at + bytes % n * at / n;
 }
 
-static void held_send(struct wdl_build *b, const struct held *held, int send, size_t lo, size_t hi)
+/* The rank so far above; -1: it is the root, or the graph's alone. */
+static int above(const struct wdl_build *b, const struct circulant *c, int skip)
 {
-    size_t first = 0;
-    for (int i = 0; i < held->count; first = held->end[i++]) {
-        size_t at = lo > first ? lo : first, end = hi < held->end[i] ? hi : held->end[i];
-        if (at < end)
-            wdl_build_stream(b, held->by[i], at - first, send, at - lo, end - at);
-    }
+    int place = (int) (((int64_t) away(b, b->rank) + skip) % c->size);
+    return place == 0 || place >= b->size ? -1 : (b->root + place) % b->size;
 }
 
-/* Each has `have` parts, and gets as many more, or what is left, but for those the scatter brings:
- * of a subtree of `size` ranks. */
-static void join(struct wdl_build *b, int size, int k, struct held *held)
-{
-    int have = wdl_circle_parts(b->size, k + 1), all = wdl_circle_parts(b->size, k);
-    int down = (b->rank - have + b->size) % b->size, up = (b->rank + have) % b->size;
-    int theirs = node_size(b, down);
-    int from = theirs > have ? theirs : have, at = size > have ? size : have;
-    if (from < all) {
-        size_t lo = turned_at(b, from - have), hi = turned_at(b, all - have);
-        int send =
-            wdl_edge_send(b, WDL_PHASE_DATA2, down, k, k, wdl_loc_at(held->own, lo), hi - lo);
-        held_send(b, held, send, lo, hi);
-    }
-    if (at < all) {
-        size_t lo = turned_at(b, at), hi = turned_at(b, all);
-        struct wdl_loc to = wdl_loc_at(held->own, lo);
-        held_add(held, wdl_edge_recv(b, WDL_PHASE_DATA2, up, k, k, to, hi - lo), hi);
-    }
-}
+/* A step of this rank: the block it sends to, or gets from, the rank of that kind; -1: none. */
+struct circulant_step {
+    int kind, out, to, in, from;
+};
 
-void wdl_broadcast_scatter_circle(struct wdl_build *b)
+static struct circulant_step step(const struct wdl_build *b, const struct circulant *c, int i)
 {
-    size_t m = b->args->bytes, lo = part_at(b, away(b, b->rank));
-    struct held held = {.own = b->from};
-    struct wdl_place place;
-    wdl_place_find(b, b->root, b->rank, 0, &place);
+    const struct wdl_pattern_circulant *p = &c->pattern;
+    int kind = wdl_pattern_circulant_kind(p, c->blocks, i);
+    struct circulant_step s = {.kind = kind, .out = -1, .in = -1, .from = -1};
+    s.to = above(b, c, p->skip[kind]);
+    if (s.to >= 0)
+        s.out = wdl_pattern_circulant_block(p, p->send, c->blocks, i);
     if (b->rank != b->root)
-        held.own = wdl_tmp(wdl_build_tmp(b, m));
-    int recv = scatter(b, &place, held.own);
-    held_add(&held, recv, turned_at(b, place.node.size));
-    for (int k = wdl_log2_up(b->size) - 1; k >= 0; k--)
-        join(b, place.node.size, k, &held);
-    if (b->rank == b->root) {
-        own_copy(b);
-        return;
+        s.in = wdl_pattern_circulant_block(p, p->recv, c->blocks, i);
+    if (s.in >= 0) /* one block comes from a rank below, others from all sides */
+        s.from = (b->rank - p->skip[kind] + b->size) % b->size;
+    return s;
+}
+
+/* Who sends to us may, kind by kind in the order of the steps; and who we send to says so. */
+static void ready(struct wdl_build *b, struct circulant *c)
+{
+    int rounds = c->pattern.rounds, steps = c->blocks - 1 + rounds;
+    for (int k = 0; k < rounds; k++) {
+        struct circulant_step s = {.in = -1, .out = -1};
+        for (int i = k; i < steps && s.in < 0; i += rounds)
+            s = step(b, c, i);
+        if (s.in >= 0)
+            wdl_ready_send(b, s.from, wdl_role(b, WDL_PHASE_READY, s.kind), b->to, b->args->bytes);
     }
-    held_send(b, &held, wdl_build_copy(b, wdl_loc_at(b->to, lo), held.own, m - lo), 0, m - lo);
-    if (lo)
-        held_send(b, &held, wdl_build_copy(b, b->to, wdl_loc_at(held.own, m - lo), lo), m - lo, m);
+    for (int k = 0; k < rounds; k++) {
+        struct circulant_step s = {.in = -1, .out = -1};
+        for (int i = k; i < steps && s.out < 0; i += rounds)
+            s = step(b, c, i);
+        if (s.out >= 0)
+            c->go[s.kind] = wdl_ready_recv(b, s.to, wdl_role(b, WDL_PHASE_READY, s.kind));
+    }
+}
+
+static void step_build(struct wdl_build *b, struct circulant *c, const struct circulant_step *s)
+{
+    int is_root = b->rank == b->root;
+    if (s->out >= 0) {
+        size_t at = block_at(b, c, s->out), bytes = block_at(b, c, s->out + 1) - at;
+        struct wdl_loc from = wdl_loc_at(is_root ? b->from : b->to, at);
+        int send = wdl_build_send(b, s->to, wdl_role_bare(b, s->out), from, bytes);
+        wdl_ready_for(b, c->go[s->kind], send, at);
+        if (!is_root)
+            wdl_build_stream(b, c->recv[s->out], 0, send, 0, bytes);
+    }
+    if (s->in >= 0) {
+        size_t at = block_at(b, c, s->in), bytes = block_at(b, c, s->in + 1) - at;
+        c->recv[s->in] = wdl_build_recv(b, s->from, wdl_role_bare(b, s->in),
+                                        wdl_loc_at(b->to, at), bytes);
+    }
+}
+
+void wdl_broadcast_circulant(struct wdl_build *b)
+{
+    struct wdl_cost cost = wdl_cost_of_build(b);
+    struct circulant c = {.blocks = wdl_cost_circulant_blocks(&cost)};
+    c.size = c.blocks > 1 ? b->size : b->span->one_size;
+    wdl_pattern_circulant(c.size, away(b, b->rank), &c.pattern);
+    b->in_order = 1;
+    for (int k = 0; k < c.pattern.rounds; k++)
+        c.go[k] = WDL_CAR_NONE;
+    if (wdl_ready_wanted_bare(b, b->args->bytes))
+        ready(b, &c);
+    for (int i = 0; i < c.blocks - 1 + c.pattern.rounds; i++) {
+        struct circulant_step s = step(b, &c, i);
+        step_build(b, &c, &s);
+    }
+    if (b->rank == b->root)
+        own_copy(b);
 }

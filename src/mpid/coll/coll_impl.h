@@ -113,6 +113,8 @@ struct wdl_span {
     } child[WDL_CHILDREN_MAX];
     struct wdl_tree_shape tree; /* for rooted collectives and flags */
     struct wdl_pattern_spread spread; /* for flags of all to all */
+    int one_size, one_rounds, one_hops; /* one block on a circulant graph, perhaps of more ranks */
+    int circulant_hops;
 };
 
 struct wdl_team {
@@ -231,10 +233,12 @@ int wdl_send_step(struct wdl_car_run *c);
 /* cell.c */
 int wdl_cells_make(struct wdl_team *team);
 void wdl_cells_free(struct wdl_team *team);
+/* A circulant broadcast's: a role each. */
+enum { WDL_CIRCULANT_BLOCKS_MAX = 64 };
 /* Roles without a cell that an algorithm may use: two kinds of data, their ready flags. */
 static inline uint32_t wdl_roles_bare_max(const struct wdl_team *team)
 {
-    return 4 * (uint32_t) team->size;
+    return 4 * (uint32_t) team->size + WDL_CIRCULANT_BLOCKS_MAX;
 }
 /* A RECV has been armed: take what its cell holds. 1: there was something. */
 int wdl_cell_take(struct wdl_run *run, int car);

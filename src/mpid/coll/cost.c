@@ -111,11 +111,14 @@ double wdl_cost_rounds(const struct wdl_cost *c)
 }
 
 /* No way down the tree has more hops and waits than the last child of the root has: each of them
- * takes longer by the data. */
+ * takes longer by the data. Of children that say when they are ready, the first, which has most to
+ * pass on, may be the last to be heard. */
 double wdl_cost_broadcast_tree(const struct wdl_cost *c)
 {
-    double before = c->span->root_children - 1;
-    return ready(c, c->m) + tree(c) + before * more(c, c->m) + hop(c, c->m) - c->latency;
+    double before = c->span->root_children - 1, last = tree(c) - c->latency;
+    double first = before * c->gap + (double) c->span->child[0].tree_ps / 1000;
+    double flags = ready(c, c->m);
+    return flags + (flags > 0 ? latest(first, last) : last) + before * more(c, c->m) + hop(c, c->m);
 }
 
 /* The root's port is what all of the data passes; below it, that of each of its children. A child
@@ -146,18 +149,34 @@ double wdl_cost_broadcast_ring(const struct wdl_cost *c)
     return wdl_cost_tree(&parts) + c->latency + (c->p - 1) * step;
 }
 
-/* The parts go down the tree, and then round the circle: twice as many in each round. Ranks begin
- * with that at different times, and wait for each other: by up to a half more, it was seen. */
-double wdl_cost_broadcast_circle(const struct wdl_cost *c)
+/* One block goes the shortest way. Of several, one follows the other as the ports let it, once
+ * these have passed a ready flag for each round; the last one waits at each hop of the longest way,
+ * and has waited for some before it. */
+static double circulant(const struct wdl_cost *c, int blocks)
 {
-    struct wdl_cost parts = *c;
-    parts.m = c->m / c->p;
-    struct lane l = {0, 0, 0};
-    for (int k = (int) c->log - 1; k >= 0; k--) {
-        int have = wdl_circle_parts(c->span->size, k + 1);
-        lane_pass(c, &l, parts.m * (wdl_circle_parts(c->span->size, k) - have), 0);
-    }
-    return wdl_cost_tree(&parts) + 1.5 * l.done;
+    const struct wdl_span *span = c->span;
+    double each = more(c, c->m / blocks), wait = latest(c->latency, c->gap) - c->gap;
+    if (blocks == 1)
+        return c->latency + span->one_rounds * (c->gap + each) + span->one_hops * wait;
+    double flags = latest(c->latency, c->log * c->gap - each);
+    double waits = 1 + span->circulant_hops + blocks / 3.0;
+    return flags + (blocks - 1 + c->log) * (c->gap + each) + waits * wait;
+}
+
+/* A few numbers, so that more data never takes less time. */
+int wdl_cost_circulant_blocks(const struct wdl_cost *c)
+{
+    static const int numbers[] = {1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 45, WDL_CIRCULANT_BLOCKS_MAX};
+    int best = 1;
+    for (unsigned i = 1; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        if (numbers[i] <= c->m && circulant(c, numbers[i]) < circulant(c, best))
+            best = numbers[i];
+    return best;
+}
+
+double wdl_cost_broadcast_circulant(const struct wdl_cost *c)
+{
+    return circulant(c, wdl_cost_circulant_blocks(c));
 }
 
 static double direct(const struct wdl_cost *c)
@@ -291,14 +310,20 @@ struct wdl_cost wdl_cost_between(const struct wdl_cost *c)
     return between;
 }
 
-/* The parts of a vector that every head owns are worth it: enough of them, and cheaper. */
+struct wdl_cost wdl_cost_of_build(const struct wdl_build *b)
+{
+    struct wdl_cost cost = wdl_cost_of(b->team, b->args);
+    return b->span == cost.span ? cost : wdl_cost_between(&cost);
+}
+
+/* The vector in parts is worth it: enough of them, and cheaper. */
 int wdl_cost_prefers_parts(const struct wdl_cost *b)
 {
     int broadcasts = b->args->kind == WDL_COLL_BROADCAST;
     double unit = broadcasts ? 1 : (double) b->args->op.elem_bytes;
     if (b->m / unit < b->p)
         return 0;
-    return broadcasts ? wdl_cost_broadcast_ring(b) < wdl_cost_broadcast_tree(b)
+    return broadcasts ? wdl_cost_broadcast_circulant(b) < wdl_cost_broadcast_tree(b)
                       : wdl_cost_halving(b) < wdl_cost_doubling(b);
 }
 
@@ -311,7 +336,7 @@ static double between_heads(const struct wdl_cost *b)
         return wdl_cost_prefers_parts(b) ? wdl_cost_halving(b) : wdl_cost_doubling(b);
     default:
         return b->args->kind == WDL_COLL_BROADCAST && wdl_cost_prefers_parts(b)
-                   ? wdl_cost_broadcast_ring(b)
+                   ? wdl_cost_broadcast_circulant(b)
                    : wdl_cost_broadcast_tree(b);
     }
 }

@@ -25,7 +25,9 @@ double wdl_cost_nothing(const struct wdl_cost *c);
 double wdl_cost_rounds(const struct wdl_cost *c);
 double wdl_cost_broadcast_tree(const struct wdl_cost *c);
 double wdl_cost_broadcast_ring(const struct wdl_cost *c);
-double wdl_cost_broadcast_circle(const struct wdl_cost *c);
+double wdl_cost_broadcast_circulant(const struct wdl_cost *c);
+/* In how many blocks, at most WDL_CIRCULANT_BLOCKS_MAX. */
+int wdl_cost_circulant_blocks(const struct wdl_cost *c);
 double wdl_cost_tree(const struct wdl_cost *c);
 double wdl_cost_direct(const struct wdl_cost *c);
 double wdl_cost_pairwise(const struct wdl_cost *c);
@@ -48,6 +50,8 @@ static inline double wdl_cost_within(double others, double bytes)
 /* The same between the heads of a team's nodes (nodes.h); what is done within the nodes, and all of
  * a collective that is done in these two steps. */
 struct wdl_cost wdl_cost_between(const struct wdl_cost *c);
+/* Of those among whom `b` builds, ranks or heads. */
+struct wdl_cost wdl_cost_of_build(const struct wdl_build *b);
 double wdl_cost_levels(const struct wdl_cost *c);
 /* Which of the two is right between the heads. */
 int wdl_cost_prefers_parts(const struct wdl_cost *between);

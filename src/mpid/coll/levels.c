@@ -61,7 +61,7 @@ void wdl_levels_place(struct wdl_build *b, int first, struct wdl_loc from, struc
 
 static int prefers_parts(const struct wdl_build *b)
 {
-    struct wdl_cost cost = wdl_cost_of(b->team, b->args), between = wdl_cost_between(&cost);
+    struct wdl_cost between = wdl_cost_of_build(b);
     return wdl_cost_prefers_parts(&between);
 }
 
@@ -195,7 +195,7 @@ void wdl_levels_broadcast(struct wdl_build *b)
     wdl_levels_climb(b);
     first = b->ncars;
     if (prefers_parts(b))
-        wdl_broadcast_scatter_ring(b);
+        wdl_broadcast_circulant(b);
     else
         wdl_broadcast_tree(b);
     wdl_levels_embed(b, first, b->ncars, WDL_CAR_NONE, is_root ? WDL_CAR_NONE : show);

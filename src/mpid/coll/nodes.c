@@ -40,6 +40,10 @@ void wdl_span_make(const struct wdl_team *team, int size, int links, struct wdl_
     wdl_pattern_spread(size, eel, gap, &span_out->spread);
     if (links && span_out->spread.steps > links)
         wdl_pattern_spread(size, eel, eel, &span_out->spread);
+    span_out->circulant_hops = wdl_pattern_circulant_hops(size);
+    span_out->one_size = wdl_pattern_circulant_size(size, eel, gap);
+    span_out->one_rounds = wdl_pattern_rounds(span_out->one_size, 2);
+    span_out->one_hops = wdl_pattern_circulant_hops(span_out->one_size);
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */

@@ -37,6 +37,11 @@ int wdl_pattern_rounds(int ranks, int arity)
     return rounds;
 }
 
+int wdl_pattern_halved(int ranks, int times)
+{
+    return (int) (((int64_t) ranks - 1) >> times) + 1;
+}
+
 int wdl_pattern_disseminate(int ranks, int arity, int rank, int round, int port,
                             struct wdl_pattern_step *step_out)
 {
@@ -107,6 +112,146 @@ void wdl_pattern_spread(int ranks, uint64_t eel_ps, uint64_t gap_ps,
                         (plan.time_ps == spread_out->time_ps && plan.steps < spread_out->steps))
                         *spread_out = plan;
                 }
+}
+
+/* --- circulant ---------------------------------------------------------------------------------
+ * skip[k] is P halved, rounded up, rounds - k times; skip[rounds] is P itself. Every rank has one
+ * way from 0: the greatest skip that does not go past it, and so on; the last skip's index is the
+ * rank's own block, which comes to it in the first round that reaches it. For what it gets in the
+ * other rounds, it looks among the ways to the ranks it can be sent to by, for one that ends in
+ * between skip[k + 1] and skip[k] below it with a block that no round before k has brought.
+ */
+
+struct ways {
+    int rounds;
+    int64_t skip[WDL_PATTERN_CIRCULANT_MAX + 2];
+    int64_t rank, below; /* all that is found next is below */
+    int next[WDL_PATTERN_CIRCULANT_MAX + 2]; /* of the skips not used yet, the next smaller; -1 */
+    int found, *block;
+};
+
+static void skip_use(struct ways *w, int skip)
+{
+    for (int i = w->rounds + 1; i > skip; i--)
+        if (w->next[i] == skip)
+            w->next[i] = w->next[skip];
+}
+
+/* Those that go on from `at` by skips from `skip` on downwards. */
+static void ways_look(struct ways *w, int64_t at, int skip)
+{
+    for (; skip >= 0 && w->found < w->rounds; skip = w->next[skip]) {
+        int64_t to = at + w->skip[skip];
+        if (to > w->rank - w->skip[w->found] || to >= w->below)
+            continue;
+        if (to <= w->rank - w->skip[w->found + 1])
+            ways_look(w, to, skip);
+        if (w->found == w->rounds || at > w->rank - w->skip[w->found + 1])
+            return;
+        w->below = to;
+        w->block[w->found++] = skip;
+        skip_use(w, skip);
+    }
+}
+
+static int own_block(const struct ways *w, int64_t rank)
+{
+    int k = w->rounds;
+    while (rank > 0)
+        if (w->skip[--k] <= rank)
+            rank -= w->skip[k];
+    return k;
+}
+
+static void blocks_find(struct ways *w, int ranks, int rank, int *block)
+{
+    int own = own_block(w, rank);
+    for (int i = 0; i <= w->rounds + 1; i++)
+        w->next[i] = i - 1;
+    w->rank = (int64_t) ranks + rank;
+    w->below = 2 * (int64_t) ranks;
+    w->block = block;
+    w->found = 0;
+    skip_use(w, own);
+    ways_look(w, 0, w->next[w->rounds + 1]);
+    for (int k = 0; k < w->rounds; k++)
+        block[k] = block[k] == w->rounds ? own : block[k] - w->rounds;
+}
+
+void wdl_pattern_circulant(int ranks, int rank, struct wdl_pattern_circulant *circulant_out)
+{
+    struct wdl_pattern_circulant *c = circulant_out;
+    struct ways w = {.rounds = wdl_pattern_rounds(ranks, 2)};
+    int theirs[WDL_PATTERN_CIRCULANT_MAX];
+    c->rounds = w.rounds;
+    for (int k = 0; k <= w.rounds; k++)
+        w.skip[k] = wdl_pattern_halved(ranks, w.rounds - k);
+    for (int k = 0; k < w.rounds; k++)
+        c->skip[k] = (int) w.skip[k];
+    blocks_find(&w, ranks, rank, c->recv);
+    for (int k = 0; k < w.rounds; k++) {
+        blocks_find(&w, ranks, ahead(ranks, rank, c->skip[k]), theirs);
+        c->send[k] = theirs[k];
+    }
+}
+
+int wdl_pattern_circulant_hops(int ranks)
+{
+    int rounds = wdl_pattern_rounds(ranks, 2), most[WDL_PATTERN_CIRCULANT_MAX + 1] = {0};
+    for (int k = 1; k <= rounds; k++) { /* among the first skip[k] ranks */
+        int left = wdl_pattern_halved(ranks, rounds - k), hops = 0, past = 0;
+        for (int i = k - 1; i >= 0; i--) {
+            int skip = wdl_pattern_halved(ranks, rounds - i);
+            if (left <= skip)
+                continue;
+            if (most[i] + past > hops)
+                hops = most[i] + past;
+            left -= skip;
+            past++;
+        }
+        most[k] = past > hops ? past : hops;
+    }
+    return most[rounds];
+}
+
+/* Of sizes with as many rounds, those that lose a hop are one more than a multiple of a power of
+ * two. */
+int wdl_pattern_circulant_size(int ranks, uint64_t eel_ps, uint64_t gap_ps)
+{
+    uint64_t wait = eel_ps > gap_ps ? eel_ps - gap_ps : 0, least = UINT64_MAX;
+    int rounds = wdl_pattern_rounds(ranks, 2), best = ranks;
+    for (int k = -1; k <= rounds; k++) {
+        int64_t size = k < 0 ? ranks : ((((int64_t) ranks - 2) >> k) + 1) * ((int64_t) 1 << k) + 1;
+        if (size > INT32_MAX)
+            break;
+        uint64_t hops = (uint64_t) wdl_pattern_circulant_hops((int) size);
+        uint64_t time = (uint64_t) wdl_pattern_rounds((int) size, 2) * gap_ps + hops * wait;
+        if (time < least) {
+            least = time;
+            best = (int) size;
+        }
+    }
+    return best;
+}
+
+/* The first phase begins so many kinds late that the last one ends with the last kind. */
+static int late(const struct wdl_pattern_circulant *c, int n)
+{
+    return (c->rounds - (n - 1) % c->rounds) % c->rounds;
+}
+
+int wdl_pattern_circulant_kind(const struct wdl_pattern_circulant *circulant, int n, int i)
+{
+    return (i + late(circulant, n)) % circulant->rounds;
+}
+
+int wdl_pattern_circulant_block(const struct wdl_pattern_circulant *circulant, const int *first,
+                                int n, int i)
+{
+    const struct wdl_pattern_circulant *c = circulant;
+    int at = i + late(c, n), phase = at / c->rounds * c->rounds - late(c, n);
+    int block = first[at % c->rounds] + phase;
+    return block < 0 ? -1 : block < n ? block : n - 1;
 }
 
 int wdl_pattern_bruck(int ranks, int arity, int rank, int round, int port,

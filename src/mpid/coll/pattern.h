@@ -24,6 +24,9 @@ struct wdl_pattern_step {
 
 /* ceil(log_arity(ranks)): the rounds of a dissemination and of Bruck's exchange. */
 int wdl_pattern_rounds(int ranks, int arity);
+/* Halved, rounded up, so many times: round a circle in halves, what each has when so many rounds
+ * are left. */
+int wdl_pattern_halved(int ranks, int times);
 
 /* Dissemination: barrier, and with the blocks a gather-to-all (Bruck's). In round r everyone sends
  * to `arity` - 1 ranks, ports 0 .. arity-2, arity^r apart. Before the round a rank holds the
@@ -56,6 +59,30 @@ int wdl_pattern_bruck(int ranks, int arity, int rank, int round, int port,
                       struct wdl_pattern_step *step_out);
 /* The first such slot that is greater than `slot` (start with 0: never moved), or 0: no more. */
 int wdl_pattern_bruck_slot(int ranks, int arity, int round, int port, int slot);
+
+/* Broadcast of n blocks from rank 0 in n - 1 + ceil(log2 P) rounds, the fewest there are if a rank
+ * sends and receives one block a round (Traff, arXiv 2407.18004). Round i is of kind k = i mod
+ * rounds: every rank sends to the one skip[k] above it, round the ring, a block it has by then, and
+ * gets one from as far below. So all ranks do alike, and with one rank less nothing changes but,
+ * below a power of two, a round less. */
+enum { WDL_PATTERN_CIRCULANT_MAX = 31 };
+struct wdl_pattern_circulant {
+    int rounds; /* ceil(log2 P) */
+    int skip[WDL_PATTERN_CIRCULANT_MAX];
+    int recv[WDL_PATTERN_CIRCULANT_MAX], send[WDL_PATTERN_CIRCULANT_MAX]; /* of the first rounds */
+};
+void wdl_pattern_circulant(int ranks, int rank, struct wdl_pattern_circulant *circulant_out);
+/* Of n blocks, the one that round i, from 0 on, moves, of a rank whose first are `first` (recv or
+ * send); -1: none. The root's receives and sends to the root are left out by who runs this. */
+int wdl_pattern_circulant_block(const struct wdl_pattern_circulant *circulant, const int *first,
+                                int n, int i);
+/* Of one block, the most hops there are on a rank's way from 0. They may be fewer with more ranks,
+ * and no way to a rank leads past a greater one: of how many ranks, P or more, the pattern is best
+ * for one block, if a hop takes eel and the next message may follow after a gap. */
+int wdl_pattern_circulant_hops(int ranks);
+int wdl_pattern_circulant_size(int ranks, uint64_t eel_ps, uint64_t gap_ps);
+/* The kind of round i of those that n blocks take. */
+int wdl_pattern_circulant_kind(const struct wdl_pattern_circulant *circulant, int n, int i);
 
 /* Ring, P-1 rounds. gather: everyone starts with its own block and ends with all. fold (reduce and
  * scatter): everyone starts with a contribution to each block, what comes is folded before it is

@@ -10,6 +10,7 @@ void wdl_scan_doubling(struct wdl_build *b)
 {
     const struct wdl_coll_args *args = b->args;
     size_t m = args->bytes;
+    b->in_order = 1;
     int exclusive = (args->flags & WDL_COLL_EXCLUSIVE) != 0;
     struct wdl_loc sum = wdl_tmp(wdl_build_tmp(b, m));
     int first = wdl_build_copy(b, sum, wdl_src(0), m), done = first, before = WDL_CAR_NONE;

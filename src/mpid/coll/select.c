@@ -64,10 +64,10 @@ static int divisible(const struct wdl_team *team, const struct wdl_coll_args *ar
     return args->bytes / unit >= (size_t) team->size;
 }
 
-/* ... and worth it. */
-static int long_and_divisible(const struct wdl_team *team, const struct wdl_coll_args *args)
+/* All must be ready for it; and there is somebody. */
+static int is_long(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
-    return 2 * args->bytes > team->coll->chunk_bytes && divisible(team, args);
+    return team->size > 1 && args->bytes > team->params.cell_bytes;
 }
 
 /* Ranks may fold in different orders, and still all have the same bits. */
@@ -169,8 +169,8 @@ static const struct row rows[] = {
     {WDL_COLL_BROADCAST, "tree", wdl_broadcast_tree, always, wdl_cost_broadcast_tree, 0},
     {WDL_COLL_BROADCAST, "scatter_ring", wdl_broadcast_scatter_ring, divisible,
      wdl_cost_broadcast_ring, 0},
-    {WDL_COLL_BROADCAST, "scatter_circle", wdl_broadcast_scatter_circle, long_and_divisible,
-     wdl_cost_broadcast_circle, 0},
+    {WDL_COLL_BROADCAST, "circulant", wdl_broadcast_circulant, is_long,
+     wdl_cost_broadcast_circulant, 0},
     {WDL_COLL_SCATTER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
     {WDL_COLL_SCATTER, "levels", wdl_levels_scatter, levels, wdl_cost_levels_tree, 0},
     {WDL_COLL_SCATTER, "near", wdl_near_scatter, near, wdl_cost_near, 0},

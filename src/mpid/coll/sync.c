@@ -3,11 +3,6 @@
 #include "mpid/coll/algo.h"
 #include "mpid/coll/pattern.h"
 
-int wdl_circle_parts(int size, int round)
-{
-    return (int) (((int64_t) size + (1 << round) - 1) >> round);
-}
-
 uint32_t wdl_role(const struct wdl_build *b, enum wdl_phase phase, int link)
 {
     wdl_assert_cmp(link, <, b->team->links);

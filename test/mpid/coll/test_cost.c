@@ -5,6 +5,8 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include "mpid/coll/cost.h"
+#include "mpid/coll/pattern.h"
 #include "mpid/coll/ranks.h"
 #include "support/suite.h"
 
@@ -134,6 +136,41 @@ START_TEST(large_data_costs_a_ready_flag_per_edge)
 }
 END_TEST
 
+/* Kinds of steps by which this rank gets something: each has a ready flag. */
+static int senders_to(int rank, int n, int blocks)
+{
+    struct wdl_pattern_circulant c;
+    int kinds = 0;
+    wdl_pattern_circulant(n, rank, &c);
+    for (int i = 0; i < blocks - 1 + c.rounds; i++)
+        if (wdl_pattern_circulant_block(&c, c.recv, blocks, i) >= 0)
+            kinds |= 1 << wdl_pattern_circulant_kind(&c, blocks, i);
+    return __builtin_popcount((unsigned) kinds);
+}
+
+/* In blocks: each comes once to each rank. Bytes that take long make them many. */
+START_TEST(a_block_comes_once)
+{
+    static const double byte_ns[] = {0.1, 10, 100};
+    for (int n = 2; n <= RANKS_MAX; n++) {
+        open_world(n);
+        struct wdl_coll_args args = args_of(WDL_COLL_BROADCAST, "circulant", LARGE);
+        for (int k = 0; k < 3; k++) {
+            for (int i = 0; i < n; i++)
+                teams[i]->params.model.byte = byte_ns[k];
+            args.bytes = (size_t) (LARGE - k); /* another graph */
+            struct wdl_cost cost = wdl_cost_of(teams[0], &args);
+            int blocks = wdl_cost_circulant_blocks(&cost), flags = 0;
+            for (int i = 1; i < n; i++)
+                flags += blocks == 1 ? 1 : senders_to(i, n, blocks);
+            ck_assert_int_eq(blocks > 1, n > 2 && k > 0);
+            ck_assert_int_eq(messages(args), blocks * (n - 1) + flags);
+        }
+        close_world();
+    }
+}
+END_TEST
+
 /* The nine modes. Down: entry is a fan-in, exit a fan-in and a fan-out; up: both, then a fan-out;
  * all to all: dissemination each. NOSYNC and MYSYNC are free; LOCAL and SINGLE cost the same. */
 START_TEST(a_mode_costs_what_its_definition_needs)
@@ -229,6 +266,7 @@ START_TEST(a_late_rank_delays_only_whom_the_mode_says)
 END_TEST
 
 WDL_SUITE("mpid/coll/cost", small_data_costs_the_lower_bound,
-          large_data_costs_a_ready_flag_per_edge, a_mode_costs_what_its_definition_needs,
+          large_data_costs_a_ready_flag_per_edge, a_block_comes_once,
+          a_mode_costs_what_its_definition_needs,
           an_operator_that_does_not_commute_costs_no_message_more,
           a_late_rank_delays_only_whom_the_mode_says)

@@ -347,6 +347,101 @@ START_TEST(spread)
 }
 END_TEST
 
+/* The greatest skip that does not go past a rank, again and again. */
+static void hops_are(int p, const struct wdl_pattern_circulant *c)
+{
+    int most = 0;
+    for (int rank = 0; rank < p; rank++) {
+        int hops = 0;
+        for (int k = c->rounds - 1, left = rank; left > 0; k--)
+            if (c->skip[k] <= left) {
+                left -= c->skip[k];
+                hops++;
+            }
+        most = hops > most ? hops : most;
+    }
+    must_cmp(wdl_pattern_circulant_hops(p), ==, most);
+}
+
+/* No number of as many ranks or more, up to the next power of two and one, is better. */
+static void size_is_best(int p, uint64_t eel, uint64_t gap)
+{
+    int size = wdl_pattern_circulant_size(p, eel, gap), last = 1 << wdl_pattern_rounds(p, 2);
+    uint64_t time = (uint64_t) wdl_pattern_rounds(size, 2) * gap +
+                    (uint64_t) wdl_pattern_circulant_hops(size) * (eel - gap);
+    must_cmp(size, >=, p);
+    for (int more = p; more <= last + 1; more++)
+        must_cmp(time, <=, (uint64_t) wdl_pattern_rounds(more, 2) * gap +
+                               (uint64_t) wdl_pattern_circulant_hops(more) * (eel - gap));
+}
+
+/* Everybody gets every block once, from one who had it before the round. */
+static void circulant_all(int p, int n, const struct wdl_pattern_circulant *of)
+{
+    for (int rank = 0; rank < p; rank++)
+        memset(has[rank], rank == 0, (size_t) n);
+    for (int i = 0; i < n - 1 + of->rounds; i++) {
+        int k = wdl_pattern_circulant_kind(of, n, i);
+        memcpy(next, has, sizeof(has[0]) * (size_t) p);
+        for (int rank = 0; rank < p; rank++) {
+            int to = (rank + of->skip[k]) % p;
+            int block = wdl_pattern_circulant_block(of, of[rank].send, n, i);
+            must_cmp(block, ==, wdl_pattern_circulant_block(of, of[to].recv, n, i));
+            must_cmp(of[rank].skip[k], ==, of->skip[k]);
+            if (to == 0 || block < 0)
+                continue;
+            must(block < n && has[rank][block]);
+            must(!next[to][block]);
+            next[to][block] = 1;
+        }
+        memcpy(has, next, sizeof(has[0]) * (size_t) p);
+    }
+    for (int rank = 0; rank < p; rank++)
+        for (int block = 0; block < n; block++)
+            must(has[rank][block]);
+}
+
+START_TEST(circulant)
+{
+    static const int blocks[] = {1, 2, 3, 7, 8, 9, 30, 64};
+    static struct wdl_pattern_circulant of[RANKS_MAX];
+    for (int p = 2; p <= RANKS_MAX; p++) {
+        for (int rank = 0; rank < p; rank++)
+            wdl_pattern_circulant(p, rank, &of[rank]);
+        must_cmp(of->rounds, ==, wdl_pattern_rounds(p, 2));
+        must_cmp(of->skip[0], ==, 1);
+        hops_are(p, of);
+        size_is_best(p, 10000, 3500);
+        size_is_best(p, 190000, 24000);
+        size_is_best(p, 7000, 6000);
+        for (unsigned i = 0; i < sizeof(blocks) / sizeof(blocks[0]); i++)
+            circulant_all(p, blocks[i], of);
+    }
+}
+END_TEST
+
+/* The same of as many ranks as can be: one gets what the other sends, each block once. */
+START_TEST(circulant_of_many)
+{
+    static const int sizes[] = {65535, 65536, 65537, 1000003, 1 << 30, (1 << 30) + 1, 2147483647};
+    for (unsigned s = 0; s < sizeof(sizes) / sizeof(sizes[0]); s++)
+        for (int i = 0; i < 1000; i++) {
+            struct wdl_pattern_circulant mine, theirs;
+            int p = sizes[s], rank = (int) ((int64_t) i * 2147483 % p), brought = 0;
+            wdl_pattern_circulant(p, rank, &mine);
+            for (int k = 0; k < mine.rounds; k++) {
+                int block = mine.recv[k], to = (int) (((int64_t) rank + mine.skip[k]) % p);
+                must(block >= -mine.rounds && block < mine.rounds);
+                brought |= 1 << (block < 0 ? block + mine.rounds : block);
+                wdl_pattern_circulant(p, to, &theirs);
+                must_cmp(theirs.recv[k], ==, mine.send[k]);
+                must(k > 0 || rank == 0 || mine.send[k] < 0);
+            }
+            must_cmp(brought, ==, (int) ((1u << mine.rounds) - 1));
+        }
+}
+END_TEST
+
 /* Every plan in which all ranks do the same, as far as it may be the fastest: a step is done at
  * once, or when the next message has come, or the one behind it. */
 struct plans {
@@ -392,5 +487,5 @@ START_TEST(no_plan_for_all_alike_is_faster)
 }
 END_TEST
 
-WDL_SUITE("coll/pattern", dissemination, spread, no_plan_for_all_alike_is_faster, bruck,
-          ring_gather, ring_fold, pairwise, doubling, halving)
+WDL_SUITE("coll/pattern", dissemination, spread, circulant, circulant_of_many,
+          no_plan_for_all_alike_is_faster, bruck, ring_gather, ring_fold, pairwise, doubling, halving)

@@ -112,7 +112,7 @@ static void op_choose(struct world *w, struct op *op, int index)
 
 static const char *const names[WDL_COLL_KIND_COUNT][7] = {
     [WDL_COLL_BARRIER] = {"dissemination", "node", "levels"},
-    [WDL_COLL_BROADCAST] = {"tree", "scatter_ring", "scatter_circle", "node", "levels"},
+    [WDL_COLL_BROADCAST] = {"tree", "scatter_ring", "circulant", "node", "levels"},
     [WDL_COLL_SCATTER] = {"tree", "direct", "node", "levels", "near"},
     [WDL_COLL_GATHER] = {"tree", "direct", "node", "levels", "near"},
     [WDL_COLL_GATHER_ALL] = {"bruck", "ring", "node", "levels"},
@@ -271,6 +271,7 @@ static void segments_make(struct world *w, struct group *group, struct wdl_team_
 
 /* Trees from binomial to flat. */
 static const struct wdl_coll_model models[] = {{1000, 1000, 0.1, 0.25},
+                                               {300, 100, 5, 1},
                                                {1500, 400, 0.1, 0.25},
                                                {8000, 300, 0.1, 0.25}};
 
@@ -293,7 +294,7 @@ static void team_make(struct world *w, int rank, struct group *group)
                                      .staging_bytes = 16384,
                                      .first_seq = 0xfffffff0u + (uint32_t) group->index,
                                      .poison = 1};
-    params.model = models[group->index % 3];
+    params.model = models[group->index % 4];
     params.opened_ctx = seat;
     if (!seat->open) {
         params.opened = opened;
