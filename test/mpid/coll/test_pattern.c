@@ -488,4 +488,5 @@ START_TEST(no_plan_for_all_alike_is_faster)
 END_TEST
 
 WDL_SUITE("coll/pattern", dissemination, spread, circulant, circulant_of_many,
-          no_plan_for_all_alike_is_faster, bruck, ring_gather, ring_fold, pairwise, doubling, halving)
+          no_plan_for_all_alike_is_faster, bruck, ring_gather, ring_fold, pairwise, doubling,
+          halving)
