@@ -13,11 +13,13 @@
  * millisecond, 7 with one every 8). For the same reason it goes on looking for a while when the
  * last window that wants it is gone: the next one need not wake it.
  *
- * A window that wants the thread makes MPICH take its global lock in every call, as it does for
- * MPI_THREAD_MULTIPLE; with the last such window that ends. The thread itself takes the lock by
- * hand, since what MPICH's macros do depends on that switch.
+ * A window that wants the thread makes MPICH lock every call, as it does for MPI_THREAD_MULTIPLE;
+ * with the last such window that ends. Under MPI_THREAD_MULTIPLE that is MPICH's global lock; else
+ * the gate (gate.h), which costs the program next to nothing. The thread itself locks by hand,
+ * since what MPICH's macros do depends on that switch.
  */
 #define _GNU_SOURCE
+#include "gate.h"
 #include "rma.h"
 #include "share.h"
 #include <poll.h>
@@ -66,7 +68,7 @@ struct wdl_adi_asynch {
 
 #ifdef MPICH_IS_THREADED
 
-static void enter(void)
+static void enter_locked(void)
 {
     MPID_Thread_mutex_t *lock = &MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX;
     int err;
@@ -76,7 +78,7 @@ static void enter(void)
     lock->count = 1;
 }
 
-static void leave(void)
+static void leave_locked(void)
 {
     MPID_Thread_mutex_t *lock = &MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX;
     int err;
@@ -84,6 +86,40 @@ static void leave(void)
     lock->owner = 0;
     MPID_Thread_mutex_unlock(lock, &err);
     (void) err;
+}
+
+/* In the program's calls. */
+static void enter(void)
+{
+    if (wdl_gate.on)
+        wdl_gate_enter(&wdl_gate);
+    else
+        enter_locked();
+}
+
+static void leave(void)
+{
+    if (wdl_gate.on)
+        wdl_gate_leave(&wdl_gate);
+    else
+        leave_locked();
+}
+
+/* The thread. */
+static void come(void)
+{
+    if (wdl_gate.on)
+        wdl_gate_come(&wdl_gate);
+    else
+        enter_locked();
+}
+
+static void go(void)
+{
+    if (wdl_gate.on)
+        wdl_gate_go(&wdl_gate);
+    else
+        leave_locked();
 }
 
 /* Whether the program has looked at the network since the last time, or sleeps on it. */
@@ -99,7 +135,7 @@ static int program_polls(unsigned *seen)
 static int serve(struct wdl_adi_asynch *asynch)
 {
     int fd = -1;
-    enter();
+    come();
     /* atomic: windows freed in MPI_Finalize go without the lock */
     if (__atomic_load_n(&asynch->windows, __ATOMIC_RELAXED) > 0 && !asynch->stopped) {
         struct wdl_nm *nm = wdl_adi.proc->nm;
@@ -107,7 +143,7 @@ static int serve(struct wdl_adi_asynch *asynch)
             while (wdl_proc_progress(wdl_adi.proc) > 0);
         } while (nm->ops->arm(nm, &fd) == WDL_AGAIN);
     }
-    leave();
+    go();
     return fd;
 }
 
@@ -163,6 +199,7 @@ static struct wdl_adi_asynch *asynch_start(void)
     asynch->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (asynch->bell < 0)
         goto fn_fail;
+    wdl_gate.on = !MPIR_ThreadInfo.isThreaded && wdl_gate_works();
     sigfillset(&all);           /* signals are the program's, */
     sigdelset(&all, WDL_STOP_SIGNAL);   /* but we are stopped with its threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
