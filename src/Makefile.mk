@@ -15,6 +15,7 @@ windlass_core_sources = \
     %D%/mpid/coll/board.c \
     %D%/mpid/coll/broadcast.c \
     %D%/mpid/coll/cell.c \
+    %D%/mpid/coll/circulant.c \
     %D%/mpid/coll/cost.c \
     %D%/mpid/coll/direct.c \
     %D%/mpid/coll/exchange.c \
@@ -174,6 +175,7 @@ windlass_headers = \
     %D%/mpid/coll/algo.h \
     %D%/mpid/coll/blockcyclic.h \
     %D%/mpid/coll/board.h \
+    %D%/mpid/coll/circulant.h \
     %D%/mpid/coll/car.h \
     %D%/mpid/coll/coll.h \
     %D%/mpid/coll/coll_impl.h \

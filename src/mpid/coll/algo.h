@@ -105,6 +105,7 @@ void wdl_gather_all_ring(struct wdl_build *b);
 void wdl_exchange_bruck(struct wdl_build *b);
 void wdl_exchange_pairwise(struct wdl_build *b);
 void wdl_reduce_tree(struct wdl_build *b);
+void wdl_reduce_circulant(struct wdl_build *b);
 void wdl_allreduce_gathered(struct wdl_build *b);
 void wdl_allreduce_census(struct wdl_build *b);
 void wdl_allreduce_doubling(struct wdl_build *b);

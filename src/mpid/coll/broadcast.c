@@ -6,8 +6,7 @@
  * gathers them.
  */
 #include "mpid/coll/algo.h"
-#include "mpid/coll/cost.h"
-#include "mpid/coll/pattern.h"
+#include "mpid/coll/circulant.h"
 
 /* The root's own copy of the data. */
 static void own_copy(struct wdl_build *b)
@@ -120,99 +119,43 @@ void wdl_broadcast_scatter_ring(struct wdl_build *b)
 
 /* --- in blocks, on a circulant graph ---------------------------------------------------------- */
 
-struct circulant {
-    struct wdl_pattern_circulant pattern;
-    int blocks, size; /* size: the graph's */
-    int go[WDL_PATTERN_CIRCULANT_MAX]; /* by kind: that the rank above may be sent to */
-    int recv[WDL_CIRCULANT_BLOCKS_MAX]; /* by block */
-};
-
-static size_t block_at(const struct wdl_build *b, const struct circulant *c, int block)
+static void block_move(struct wdl_build *b, const struct wdl_circulant *c, int i,
+                       int recv[WDL_CIRCULANT_BLOCKS_MAX])
 {
-    size_t n = (size_t) c->blocks, at = (size_t) block, bytes = b->args->bytes;
-    return bytes / n * at + bytes % n * at / n;
-}
-
-/* The rank so far above; -1: it is the root, or the graph's alone. */
-static int above(const struct wdl_build *b, const struct circulant *c, int skip)
-{
-    int place = (int) (((int64_t) away(b, b->rank) + skip) % c->size);
-    return place == 0 || place >= b->size ? -1 : (b->root + place) % b->size;
-}
-
-/* A step of this rank: the block it sends to, or gets from, the rank of that kind; -1: none. */
-struct circulant_step {
-    int kind, out, to, in, from;
-};
-
-static struct circulant_step step(const struct wdl_build *b, const struct circulant *c, int i)
-{
-    const struct wdl_pattern_circulant *p = &c->pattern;
-    int kind = wdl_pattern_circulant_kind(p, c->blocks, i);
-    struct circulant_step s = {.kind = kind, .out = -1, .in = -1, .from = -1};
-    s.to = above(b, c, p->skip[kind]);
-    if (s.to >= 0)
-        s.out = wdl_pattern_circulant_block(p, p->send, c->blocks, i);
-    if (b->rank != b->root)
-        s.in = wdl_pattern_circulant_block(p, p->recv, c->blocks, i);
-    if (s.in >= 0) /* one block comes from a rank below, others from all sides */
-        s.from = (b->rank - p->skip[kind] + b->size) % b->size;
-    return s;
-}
-
-/* Who sends to us may, kind by kind in the order of the steps; and who we send to says so. */
-static void ready(struct wdl_build *b, struct circulant *c)
-{
-    int rounds = c->pattern.rounds, steps = c->blocks - 1 + rounds;
-    for (int k = 0; k < rounds; k++) {
-        struct circulant_step s = {.in = -1, .out = -1};
-        for (int i = k; i < steps && s.in < 0; i += rounds)
-            s = step(b, c, i);
-        if (s.in >= 0)
-            wdl_ready_send(b, s.from, wdl_role(b, WDL_PHASE_READY, s.kind), b->to, b->args->bytes);
-    }
-    for (int k = 0; k < rounds; k++) {
-        struct circulant_step s = {.in = -1, .out = -1};
-        for (int i = k; i < steps && s.out < 0; i += rounds)
-            s = step(b, c, i);
-        if (s.out >= 0)
-            c->go[s.kind] = wdl_ready_recv(b, s.to, wdl_role(b, WDL_PHASE_READY, s.kind));
-    }
-}
-
-static void step_build(struct wdl_build *b, struct circulant *c, const struct circulant_step *s)
-{
+    struct wdl_circulant_step s = wdl_circulant_step(b, c, i);
     int is_root = b->rank == b->root;
-    if (s->out >= 0) {
-        size_t at = block_at(b, c, s->out), bytes = block_at(b, c, s->out + 1) - at;
+    if (s.out >= 0) {
+        size_t at = wdl_circulant_at(b, c, s.out), bytes = wdl_circulant_at(b, c, s.out + 1) - at;
         struct wdl_loc from = wdl_loc_at(is_root ? b->from : b->to, at);
-        int send = wdl_build_send(b, s->to, wdl_role_bare(b, s->out), from, bytes);
-        wdl_ready_for(b, c->go[s->kind], send, at);
+        int send = wdl_build_send(b, s.to, wdl_role_bare(b, s.out), from, bytes);
+        wdl_ready_for(b, c->go[s.kind], send, at);
         if (!is_root)
-            wdl_build_stream(b, c->recv[s->out], 0, send, 0, bytes);
+            wdl_build_stream(b, recv[s.out], 0, send, 0, bytes);
     }
-    if (s->in >= 0) {
-        size_t at = block_at(b, c, s->in), bytes = block_at(b, c, s->in + 1) - at;
-        c->recv[s->in] = wdl_build_recv(b, s->from, wdl_role_bare(b, s->in),
-                                        wdl_loc_at(b->to, at), bytes);
+    if (s.in >= 0) {
+        size_t at = wdl_circulant_at(b, c, s.in), bytes = wdl_circulant_at(b, c, s.in + 1) - at;
+        recv[s.in] = wdl_build_recv(b, s.from, wdl_role_bare(b, s.in), wdl_loc_at(b->to, at),
+                                    bytes);
     }
 }
 
 void wdl_broadcast_circulant(struct wdl_build *b)
 {
-    struct wdl_cost cost = wdl_cost_of_build(b);
-    struct circulant c = {.blocks = wdl_cost_circulant_blocks(&cost)};
-    c.size = c.blocks > 1 ? b->size : b->span->one_size;
-    wdl_pattern_circulant(c.size, away(b, b->rank), &c.pattern);
-    b->in_order = 1;
-    for (int k = 0; k < c.pattern.rounds; k++)
-        c.go[k] = WDL_CAR_NONE;
-    if (wdl_ready_wanted_bare(b, b->args->bytes))
-        ready(b, &c);
-    for (int i = 0; i < c.blocks - 1 + c.pattern.rounds; i++) {
-        struct circulant_step s = step(b, &c, i);
-        step_build(b, &c, &s);
+    int recv[WDL_CIRCULANT_BLOCKS_MAX];
+    struct wdl_circulant c;
+    wdl_circulant_find(b, &c);
+    if (wdl_ready_wanted_bare(b, b->args->bytes)) {
+        struct wdl_circulant_step s;
+        for (int k = 0; k < c.pattern.rounds; k++)
+            if (wdl_circulant_first(b, &c, k, WDL_CIRCULANT_IN, &s))
+                wdl_ready_send(b, s.from, wdl_role(b, WDL_PHASE_READY, s.kind), b->to,
+                               b->args->bytes);
+        for (int k = 0; k < c.pattern.rounds; k++)
+            if (wdl_circulant_first(b, &c, k, WDL_CIRCULANT_OUT, &s))
+                c.go[s.kind] = wdl_ready_recv(b, s.to, wdl_role(b, WDL_PHASE_READY, s.kind));
     }
+    for (int i = 0; i < c.steps; i++)
+        block_move(b, &c, i, recv);
     if (b->rank == b->root)
         own_copy(b);
 }

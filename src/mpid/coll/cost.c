@@ -110,15 +110,21 @@ double wdl_cost_rounds(const struct wdl_cost *c)
     return (double) c->span->spread.time_ps / 1000;
 }
 
-/* No way down the tree has more hops and waits than the last child of the root has: each of them
- * takes longer by the data. Of children that say when they are ready, the first, which has most to
- * pass on, may be the last to be heard. */
+/* No way along the tree has more hops and waits than the last child of the root has: each of them
+ * takes longer by the data. */
+static double along(const struct wdl_cost *c, double waits)
+{
+    double before = c->span->root_children - 1;
+    return ready(c, c->m) + waits + before * more(c, c->m) + hop(c, c->m);
+}
+
+/* Of children that say when they are ready, the first, which has most to pass on, may be the last
+ * to be heard. */
 double wdl_cost_broadcast_tree(const struct wdl_cost *c)
 {
     double before = c->span->root_children - 1, last = tree(c) - c->latency;
     double first = before * c->gap + (double) c->span->child[0].tree_ps / 1000;
-    double flags = ready(c, c->m);
-    return flags + (flags > 0 ? latest(first, last) : last) + before * more(c, c->m) + hop(c, c->m);
+    return along(c, ready(c, c->m) > 0 ? latest(first, last) : last);
 }
 
 /* The root's port is what all of the data passes; below it, that of each of its children. A child
@@ -167,9 +173,10 @@ static double circulant(const struct wdl_cost *c, int blocks)
 int wdl_cost_circulant_blocks(const struct wdl_cost *c)
 {
     static const int numbers[] = {1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 45, WDL_CIRCULANT_BLOCKS_MAX};
+    double units = wdl_coll_reduces(c->args->kind) ? c->m / (double) c->args->op.elem_bytes : c->m;
     int best = 1;
     for (unsigned i = 1; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        if (numbers[i] <= c->m && circulant(c, numbers[i]) < circulant(c, best))
+        if (numbers[i] <= units && circulant(c, numbers[i]) < circulant(c, best))
             best = numbers[i];
     return best;
 }
@@ -177,6 +184,18 @@ int wdl_cost_circulant_blocks(const struct wdl_cost *c)
 double wdl_cost_broadcast_circulant(const struct wdl_cost *c)
 {
     return circulant(c, wdl_cost_circulant_blocks(c));
+}
+
+/* What comes is folded before the next, or before it is sent on. */
+double wdl_cost_reduce_tree(const struct wdl_cost *c)
+{
+    return along(c, tree(c) - c->latency) + c->span->root_children * c->m * c->reduce;
+}
+
+double wdl_cost_reduce_circulant(const struct wdl_cost *c)
+{
+    int blocks = wdl_cost_circulant_blocks(c);
+    return circulant(c, blocks) + (blocks - 1 + c->log) * c->m / blocks * c->reduce;
 }
 
 static double direct(const struct wdl_cost *c)
@@ -319,25 +338,31 @@ struct wdl_cost wdl_cost_of_build(const struct wdl_build *b)
 /* The vector in parts is worth it: enough of them, and cheaper. */
 int wdl_cost_prefers_parts(const struct wdl_cost *b)
 {
-    int broadcasts = b->args->kind == WDL_COLL_BROADCAST;
-    double unit = broadcasts ? 1 : (double) b->args->op.elem_bytes;
+    double unit = wdl_coll_reduces(b->args->kind) ? (double) b->args->op.elem_bytes : 1;
     if (b->m / unit < b->p)
         return 0;
-    return broadcasts ? wdl_cost_broadcast_circulant(b) < wdl_cost_broadcast_tree(b)
-                      : wdl_cost_halving(b) < wdl_cost_doubling(b);
+    switch (b->args->kind) {
+    case WDL_COLL_BROADCAST:
+        return wdl_cost_broadcast_circulant(b) < wdl_cost_broadcast_tree(b);
+    case WDL_COLL_REDUCE:
+        return b->args->op.commutes && wdl_cost_reduce_circulant(b) < wdl_cost_reduce_tree(b);
+    default:
+        return wdl_cost_halving(b) < wdl_cost_doubling(b);
+    }
 }
 
 static double between_heads(const struct wdl_cost *b)
 {
+    int parts = b->args->kind != WDL_COLL_BARRIER && wdl_cost_prefers_parts(b);
     switch (b->args->kind) {
     case WDL_COLL_BARRIER:
         return wdl_cost_rounds(b);
     case WDL_COLL_ALLREDUCE:
-        return wdl_cost_prefers_parts(b) ? wdl_cost_halving(b) : wdl_cost_doubling(b);
+        return parts ? wdl_cost_halving(b) : wdl_cost_doubling(b);
+    case WDL_COLL_REDUCE:
+        return parts ? wdl_cost_reduce_circulant(b) : wdl_cost_reduce_tree(b);
     default:
-        return b->args->kind == WDL_COLL_BROADCAST && wdl_cost_prefers_parts(b)
-                   ? wdl_cost_broadcast_circulant(b)
-                   : wdl_cost_broadcast_tree(b);
+        return parts ? wdl_cost_broadcast_circulant(b) : wdl_cost_broadcast_tree(b);
     }
 }
 

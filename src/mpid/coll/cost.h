@@ -26,6 +26,8 @@ double wdl_cost_rounds(const struct wdl_cost *c);
 double wdl_cost_broadcast_tree(const struct wdl_cost *c);
 double wdl_cost_broadcast_ring(const struct wdl_cost *c);
 double wdl_cost_broadcast_circulant(const struct wdl_cost *c);
+double wdl_cost_reduce_tree(const struct wdl_cost *c);
+double wdl_cost_reduce_circulant(const struct wdl_cost *c);
 /* In how many blocks, at most WDL_CIRCULANT_BLOCKS_MAX. */
 int wdl_cost_circulant_blocks(const struct wdl_cost *c);
 double wdl_cost_tree(const struct wdl_cost *c);

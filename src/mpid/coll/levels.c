@@ -229,7 +229,10 @@ void wdl_levels_reduce(struct wdl_build *b)
     wdl_levels_climb(b);
     b->from = from;
     first = b->ncars;
-    wdl_reduce_tree(b);
+    if (prefers_parts(b))
+        wdl_reduce_circulant(b);
+    else
+        wdl_reduce_tree(b);
     wdl_levels_embed(b, first, b->ncars, fold, WDL_CAR_NONE);
     wdl_build_flat(b);
 }

@@ -57,17 +57,22 @@ static int dense(const struct wdl_team *team, const struct wdl_coll_args *args)
     return !args->variable;
 }
 
+/* All must be ready for it; and there is somebody. */
+static int is_long(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    return team->size > 1 && args->bytes > team->params.cell_bytes;
+}
+
+static int is_long_and_commutes(const struct wdl_team *team, const struct wdl_coll_args *args)
+{
+    return args->op.commutes && is_long(team, args);
+}
+
 /* Something for every rank to own. */
 static int divisible(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     size_t unit = args->kind == WDL_COLL_BROADCAST ? 1 : args->op.elem_bytes;
     return args->bytes / unit >= (size_t) team->size;
-}
-
-/* All must be ready for it; and there is somebody. */
-static int is_long(const struct wdl_team *team, const struct wdl_coll_args *args)
-{
-    return team->size > 1 && args->bytes > team->params.cell_bytes;
 }
 
 /* Ranks may fold in different orders, and still all have the same bits. */
@@ -194,7 +199,9 @@ static const struct row rows[] = {
     {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, dense, wdl_cost_pairwise_entry, 1},
     {WDL_COLL_REDUCE, "node", wdl_all_node, node, wdl_cost_nothing, 0},
     {WDL_COLL_REDUCE, "levels", wdl_levels_reduce, levels, wdl_cost_levels, 0},
-    {WDL_COLL_REDUCE, "tree", wdl_reduce_tree, always, wdl_cost_broadcast_tree, 0},
+    {WDL_COLL_REDUCE, "tree", wdl_reduce_tree, always, wdl_cost_reduce_tree, 0},
+    {WDL_COLL_REDUCE, "circulant", wdl_reduce_circulant, is_long_and_commutes,
+     wdl_cost_reduce_circulant, 0},
     {WDL_COLL_ALLREDUCE, "node", wdl_all_node, node, wdl_cost_nothing, 0},
     {WDL_COLL_ALLREDUCE, "levels", wdl_levels_allreduce, levels, wdl_cost_levels, 0},
     {WDL_COLL_ALLREDUCE, "gathered", wdl_allreduce_gathered, all_fit, wdl_cost_gathered, 0},

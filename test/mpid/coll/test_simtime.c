@@ -143,8 +143,8 @@ END_TEST
  * send when it is longer than a cell must be asked for: the tree's first child, which has most to
  * pass on, is the last to be heard. A long allreduce is cut into parts that are not whole packets;
  * a short one whose operator rounds is, off the powers of two, a gathering of all vectors, whose
- * bytes count, and a hop more where they do not fit a cell. What is broadcast in blocks meets at
- * ports that a block ahead of its round keeps busy: with 5 ranks most of all. */
+ * bytes count, and a hop more where they do not fit a cell. What is broadcast or reduced in blocks
+ * meets at ports that a block ahead of its round keeps busy. */
 START_TEST(fewer_ranks_are_never_slower)
 {
     static const struct {
@@ -159,7 +159,9 @@ START_TEST(fewer_ranks_are_never_slower)
                  {{.kind = WDL_COLL_BROADCAST, .bytes = 32768}, 1142, 64},
                  {{.kind = WDL_COLL_BROADCAST, .bytes = 1 << 18}, 1099, 24},
                  {{.kind = WDL_COLL_REDUCE, .bytes = 8}, 1010, 260},
-                 {{.kind = WDL_COLL_REDUCE, .bytes = 4096}, 1000, 64},
+                 {{.kind = WDL_COLL_REDUCE, .bytes = 512}, 1000, 64},
+                 {{.kind = WDL_COLL_REDUCE, .bytes = 4096}, 1111, 64},
+                 {{.kind = WDL_COLL_REDUCE, .bytes = 32768}, 1063, 64},
                  {{.kind = WDL_COLL_SCAN, .bytes = 8}, 1010, 130},
                  {{.kind = WDL_COLL_SCAN, .bytes = 512}, 1069, 64},
                  {{.kind = WDL_COLL_SCAN, .bytes = 8192}, 1000, 64},

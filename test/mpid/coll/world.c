@@ -118,7 +118,7 @@ static const char *const names[WDL_COLL_KIND_COUNT][7] = {
     [WDL_COLL_GATHER_ALL] = {"bruck", "ring", "node", "levels"},
     [WDL_COLL_EXCHANGE] = {"bruck", "pairwise", "pairwise_entry", "node", "levels", "near",
                            "near_entry"},
-    [WDL_COLL_REDUCE] = {"tree", "node", "levels"},
+    [WDL_COLL_REDUCE] = {"tree", "circulant", "node", "levels"},
     [WDL_COLL_ALLREDUCE] = {"gathered", "doubling", "halving", "node", "levels", "census"},
     [WDL_COLL_SCAN] = {"doubling", "node", "levels"},
     [WDL_COLL_REDUCE_SCATTER] = {"pairwise", "pairwise_entry", "node", "levels"}};
