@@ -175,8 +175,8 @@ windlass_headers = \
     %D%/mpid/coll/algo.h \
     %D%/mpid/coll/blockcyclic.h \
     %D%/mpid/coll/board.h \
-    %D%/mpid/coll/circulant.h \
     %D%/mpid/coll/car.h \
+    %D%/mpid/coll/circulant.h \
     %D%/mpid/coll/coll.h \
     %D%/mpid/coll/coll_impl.h \
     %D%/mpid/coll/cost.h \

@@ -46,6 +46,14 @@ void wdl_gate_wake(struct wdl_gate *gate)
     (void) syscall(SYS_futex, &gate->in, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
+/* Not by wdl_gate_leave: without `in`, which the thread may have cleared, that gives the lock
+ * back. */
+void wdl_gate_retreat(struct wdl_gate *gate)
+{
+    __atomic_store_n(&gate->in, 0, __ATOMIC_RELEASE);
+    wdl_gate_wake(gate);
+}
+
 void wdl_gate_come(struct wdl_gate *gate)
 {
     __atomic_store_n(&gate->wanted, 1, __ATOMIC_SEQ_CST);

@@ -12,7 +12,8 @@
  * barrier, the program either sees `wanted` as it enters, or the thread sees `in`.
  *
  * The thread may come by the program's side while it is inside (a user's function called by it,
- * around which MPICH leaves its lock): there that does nothing.
+ * around which MPICH leaves its lock): there that does nothing, but that it may clear an `in` of
+ * which the program is about to retreat.
  */
 #ifndef WDL_ADI_GATE_H_INCLUDED
 #define WDL_ADI_GATE_H_INCLUDED
@@ -41,6 +42,8 @@ void wdl_gate_enter_locked(struct wdl_gate *gate);
 void wdl_gate_leave_locked(struct wdl_gate *gate);
 /* The program has left, and the thread may sleep until it has. */
 void wdl_gate_wake(struct wdl_gate *gate);
+/* The program was about to enter, and has seen that the thread wants to be, or is, inside. */
+void wdl_gate_retreat(struct wdl_gate *gate);
 
 /* The program's side. */
 static inline void wdl_gate_leave(struct wdl_gate *gate)
@@ -62,7 +65,7 @@ static inline void wdl_gate_enter(struct wdl_gate *gate)
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
         if (__builtin_expect(!__atomic_load_n(&gate->wanted, __ATOMIC_ACQUIRE), 1))
             return;
-        wdl_gate_leave(gate);
+        wdl_gate_retreat(gate);
     }
     wdl_gate_enter_locked(gate);
 }

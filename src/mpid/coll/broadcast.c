@@ -5,7 +5,6 @@
  * little more than the data passes a port; or a scatter of the parts down the tree, and a ring that
  * gathers them.
  */
-#include "mpid/coll/algo.h"
 #include "mpid/coll/circulant.h"
 
 /* The root's own copy of the data. */

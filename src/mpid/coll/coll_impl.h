@@ -114,7 +114,7 @@ struct wdl_span {
     struct wdl_tree_shape tree; /* for rooted collectives and flags */
     struct wdl_pattern_spread spread; /* for flags of all to all */
     int one_size, one_rounds, one_hops; /* one block on a circulant graph, perhaps of more ranks */
-    int circulant_hops;
+    int circulant_hops; /* of several */
 };
 
 struct wdl_team {
@@ -233,7 +233,7 @@ int wdl_send_step(struct wdl_car_run *c);
 /* cell.c */
 int wdl_cells_make(struct wdl_team *team);
 void wdl_cells_free(struct wdl_team *team);
-/* A circulant broadcast's: a role each. */
+/* On a circulant graph: a role each; backwards one for each step, fewer than blocks + P. */
 enum { WDL_CIRCULANT_BLOCKS_MAX = 64 };
 /* Roles without a cell that an algorithm may use: two kinds of data, their ready flags. */
 static inline uint32_t wdl_roles_bare_max(const struct wdl_team *team)

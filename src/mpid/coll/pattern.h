@@ -63,8 +63,8 @@ int wdl_pattern_bruck_slot(int ranks, int arity, int round, int port, int slot);
 /* Broadcast of n blocks from rank 0 in n - 1 + ceil(log2 P) rounds, the fewest there are if a rank
  * sends and receives one block a round (Traff, arXiv 2407.18004). Round i is of kind k = i mod
  * rounds: every rank sends to the one skip[k] above it, round the ring, a block it has by then, and
- * gets one from as far below. So all ranks do alike, and with one rank less nothing changes but,
- * below a power of two, a round less. */
+ * gets one from as far below. With one rank less there are as many rounds or, at a power of two,
+ * one less. */
 enum { WDL_PATTERN_CIRCULANT_MAX = 31 };
 struct wdl_pattern_circulant {
     int rounds; /* ceil(log2 P) */

@@ -58,14 +58,16 @@ static int dense(const struct wdl_team *team, const struct wdl_coll_args *args)
 }
 
 /* All must be ready for it; and there is somebody. */
-static int is_long(const struct wdl_team *team, const struct wdl_coll_args *args)
+static int is_asked_for(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     return team->size > 1 && args->bytes > team->params.cell_bytes;
 }
 
+/* Shorter ones a tree reduces nearly as fast, and never slower for fewer ranks. */
 static int is_long_and_commutes(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
-    return args->op.commutes && is_long(team, args);
+    int is_long = 2 * args->bytes > team->coll->chunk_bytes;
+    return team->size > 1 && is_long && args->op.commutes;
 }
 
 /* Something for every rank to own. */
@@ -174,7 +176,7 @@ static const struct row rows[] = {
     {WDL_COLL_BROADCAST, "tree", wdl_broadcast_tree, always, wdl_cost_broadcast_tree, 0},
     {WDL_COLL_BROADCAST, "scatter_ring", wdl_broadcast_scatter_ring, divisible,
      wdl_cost_broadcast_ring, 0},
-    {WDL_COLL_BROADCAST, "circulant", wdl_broadcast_circulant, is_long,
+    {WDL_COLL_BROADCAST, "circulant", wdl_broadcast_circulant, is_asked_for,
      wdl_cost_broadcast_circulant, 0},
     {WDL_COLL_SCATTER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
     {WDL_COLL_SCATTER, "levels", wdl_levels_scatter, levels, wdl_cost_levels_tree, 0},

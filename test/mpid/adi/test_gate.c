@@ -5,6 +5,7 @@
  * inside is plain memory.
  */
 #include "gate.h"
+#include <errno.h>
 #include <sched.h>
 #include <time.h>
 #include "support/must.h"
@@ -147,6 +148,38 @@ START_TEST(the_thread_stays_inside_for_a_users_function)
 }
 END_TEST
 
+/* ... also where the program has just said that it is inside, and goes back on it. */
+static void *over_a_retreat(void *arg)
+{
+    wdl_gate_come(&gate);
+    __atomic_store_n(&gate.in, 1, __ATOMIC_RELEASE); /* the program's, too late */
+    wdl_gate_leave(&gate);
+    __atomic_store_n(&shared.came, 1, __ATOMIC_RELEASE);
+    while (!__atomic_load_n(&shared.over, __ATOMIC_ACQUIRE))
+        sched_yield();
+    wdl_gate_enter(&gate);
+    wdl_gate_go(&gate);
+    return arg;
+}
+
+START_TEST(a_retreat_leaves_the_thread_inside)
+{
+    pthread_t thread;
+    shared.came = shared.over = 0;
+    must(wdl_gate_works());
+    must_cmp(pthread_create(&thread, NULL, over_a_retreat, NULL), ==, 0);
+    wait_for(1);
+    wdl_gate_retreat(&gate);
+    must_cmp(pthread_mutex_trylock(&gate.lock), ==, EBUSY);
+    must_cmp(gate.in, ==, 0);
+    __atomic_store_n(&shared.over, 1, __ATOMIC_RELEASE);
+    must_cmp(pthread_join(thread, NULL), ==, 0);
+    wdl_gate_enter(&gate);
+    must_cmp(gate.held, ==, 0);
+    wdl_gate_leave(&gate);
+}
+END_TEST
+
 /* MPI_THREAD_SERIALIZED: the program's calls come from one of its threads, then from another. */
 static void *caller(void *arg)
 {
@@ -172,4 +205,5 @@ START_TEST(a_program_whose_threads_take_turns)
 END_TEST
 
 WDL_SUITE("mpid/adi/gate", one_is_inside_at_a_time, the_thread_waits_for_who_is_inside_alone,
-          the_thread_stays_inside_for_a_users_function, a_program_whose_threads_take_turns)
+          the_thread_stays_inside_for_a_users_function, a_retreat_leaves_the_thread_inside,
+          a_program_whose_threads_take_turns)
