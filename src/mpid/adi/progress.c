@@ -6,7 +6,8 @@
  *     spin      spin_polls fruitless polls, only where every local process has a core of its own
  *     offer     where they have not, and memory is what is waited for: the processor is given away
  *               some times, with a look at that memory alone, for each poll (WDL_ADI_WAIT_ON_)
- *     yield     the processor is given away after each fruitless poll
+ *     yield     the processor is given away after each fruitless poll, or, where every local process
+ *               has one of its own, after every 128th
  *     nap       after MPIR_CVAR_WINDLASS_YIELD_US of that: sleep on the network's descriptor, 1 ms
  *               at first, rising
  *
@@ -76,7 +77,8 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-#define POLLS_PER_YIELD 16      /* polls of a spinning thread between two offers of the lock */
+#define POLLS_PER_YIELD 16      /* between two offers of the lock to other threads */
+#define POLLS_PER_OFFER 128     /* of the processor, where there are enough */
 #define TESTS_PER_DOUBT 64      /* fruitless MPI_Test that look whether a collective waits long */
 #define HOOKS_EVERY 16          /* quick waits between two that look at everything */
 #define OFFERS_PER_POLL 64      /* of the processor, in waits by memory, for a poll in between */
@@ -162,12 +164,16 @@ static unsigned long long may_nap_ns(MPID_Progress_state * state)
     return waited;
 }
 
+/* Where there are processors enough they are offered seldom: the kernel writes down who offers one,
+ * where a copy from another process to this one (process_vm_writev) reads who it is, and takes a
+ * third longer for it. */
 static void be_patient(MPID_Progress_state * state)
 {
-    state->polls++;
-    if (state->polls <= (unsigned) wdl_adi.spin_polls) {
-        if (state->polls % POLLS_PER_YIELD == 0)
-            MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    unsigned polls = ++state->polls, spin = (unsigned) wdl_adi.spin_polls;
+    if (spin > 0 && polls % POLLS_PER_YIELD != 0)
+        return;
+    if (spin > 0 && (polls <= spin || polls % POLLS_PER_OFFER != 0)) {
+        MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         return;
     }
     if (wdl_adi.proc)

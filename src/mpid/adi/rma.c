@@ -83,10 +83,13 @@ static int begin_error(const MPIR_Win * win, const struct wdl_rma_args *args, in
     return wdl_adi_range_error(args, &there, __func__, __LINE__);
 }
 
-/* Begin it, waiting while the core has no room. */
+/* Begin it, waiting while the core has no room. A long one brings the next look at the network
+ * nearer (rma_sync.c). */
 static int begin(MPIR_Win * win, struct wdl_rma_args *args)
 {
+    enum { BYTES_A_CALL = 65536, MOST = 64 };
     int mpi_errno = MPI_SUCCESS;
+    win->dev.calls -= (int) MPL_MIN(args->remote.bytes / BYTES_A_CALL, MOST);
     WDL_ADI_WAIT_(wdl_rma_op(win->dev.wdl, args), mpi_errno,
                   win->dev.segment.whole ? WDL_ADI_BY_MEMORY_DEAR : WDL_ADI_BY_NETWORK,
                   begin_error(win, args, wdl_status_));

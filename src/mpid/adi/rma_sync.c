@@ -24,9 +24,8 @@ static inline int assertion_of(int assertion)
 __attribute__((noinline))
 static int look_now(MPIR_Win * win)
 {
-    enum { MAPPED_PATIENCE = 32, NODE_PATIENCE = 8, LOOKS_PER_YIELD = 8 };
-    win->dev.calls = wdl_win_quick(win->dev.wdl)->place ? MAPPED_PATIENCE :
-        win->dev.segment.whole ? NODE_PATIENCE : 1;
+    enum { PATIENCE = 32, LOOKS_PER_YIELD = 8 };
+    win->dev.calls = win->dev.segment.whole ? PATIENCE : 1;
     /* to give the processor away takes as long as tens of these calls */
     return ++win->dev.looks % LOOKS_PER_YIELD ? wdl_adi_look() : MPID_Progress_test(NULL);
 }

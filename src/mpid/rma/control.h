@@ -11,6 +11,7 @@
  *   completed, posted  pscw.c     post and complete
  *   regions     region.c          what a dynamic window exposes (read by copy.c)
  *   meeting     barrier.c         the fence's barrier
+ *   looks       mailbox.c, mailserve.c  whether the rank looks at its mail
  *   mail, area  mailbox.c, stream.c operations handed over: cells that others write; own data
  */
 #ifndef WDL_MPID_RMA_CONTROL_H_INCLUDED
@@ -82,6 +83,8 @@ struct wdl_win_control {
 
     struct wdl_meet_word meeting[WDL_MEET_ROUNDS];
 
+    uint32_t looks, looks_pad[15];      /* the rank's, at its mail: it is there while they change */
+
     struct wdl_mail mail[WDL_WIN_MAILS];
     /* the rank's own: data of its operation in a mailbox that are longer than a cell; not zeroed */
     struct wdl_mail_area {
@@ -95,6 +98,7 @@ wdl_static_assert(offsetof(struct wdl_win_control, announced) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, bulk_mode) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, completed) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, meeting) % 64 == 0);
+wdl_static_assert(offsetof(struct wdl_win_control, looks) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, mail) % 64 == 0);
 wdl_static_assert(sizeof(struct wdl_mail) == 64);
 wdl_static_assert(offsetof(struct wdl_win_control, area) % 64 == 0);

@@ -254,7 +254,7 @@ static int goes_again(struct wdl_win *win, const struct wdl_rma_args *args)
     return args->kind <= WDL_RMA_GET && !args->request && remote->contig && origin->contig &&
            remote->bytes > WDL_BATCH_SHORT && origin->bytes >= remote->bytes &&
            win->batched == 0 && !wdl_mailbox_under_way(win) && admits(win, args->target) &&
-           wdl_mail_is_settled(win, args);
+           wdl_mail_stands_back(win, args);
 }
 
 /* Where it goes in the target, if that is who was copied to last and all of it is exposed there;
@@ -287,6 +287,10 @@ int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args)
     int put = args->kind == WDL_RMA_PUT;
     if (win->params.copy(win->params.ctx, args->target, put, &here, 1, &there, 1) != WDL_OK)
         return 0;               /* what is wrong the full path finds again */
+    if (win->rma->timed || bytes >= WDL_MAIL_VISIT) {
+        wdl_mail_visit(win, win->near.control);
+        (void) wdl_mail_not_handed(win, WDL_OK);
+    }
     win->stats.ops_copied++;
     win->quick.stored |= put;
     return 1;
@@ -315,7 +319,7 @@ int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
     if (status != WDL_ERR_UNSUPPORTED)
         return status;
     const struct wdl_trial *trial = win->rma->timed;
-    if (!trial || trial->clock)
+    if (!trial || trial->clock || args->remote.bytes >= WDL_MAIL_VISIT)
         wdl_mail_visit(win, control);
     win->near = (struct wdl_near){args->target, control, *info};
     switch (way_of(win, args)) {

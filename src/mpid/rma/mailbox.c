@@ -56,13 +56,50 @@ static struct wdl_mail_past *past_of(struct wdl_mailbox *box, int rank, int stre
     return &box->past[stream][rank % WDL_MAIL_RANKS];
 }
 
-int wdl_mail_expected(struct wdl_win *win, int rank, uint64_t stream)
+/* Longer operations go to a target that is there by way of shared memory, or the system copies
+ * them: twice and close, or once, with every page looked up. Which is faster differs between
+ * machines. */
+enum { MAIL, SYSTEM };
+
+static int is_compared(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
-    struct wdl_mail_past *past = past_of(&win->mailbox, rank, stream > 0);
-    uint64_t weight = 1 + stream / 16384;       /* what takes long loses little by asking */
+    return args->kind <= WDL_RMA_GET_ACC && args->remote.bytes > WDL_BATCH_SHORT &&
+           win->params.copy;
+}
+
+static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    uint64_t n = args->remote.bytes / WDL_BATCH_SHORT;
+    int size = n > 1 ? 63 - __builtin_clzll(n) : 0;
+    if (size > WDL_MAIL_SIZES - 1)
+        size = WDL_MAIL_SIZES - 1;
+    return &win->rma->trial[!args->remote.contig][args->kind][size];
+}
+
+/* Who did not come is not asked before it has looked at its mail again. One that looks now and then
+ * is asked seldom: it may be gone before it is waited for. */
+static int is_expected(struct wdl_mail_past *past, const struct wdl_win_control *control,
+                       uint64_t stream)
+{
+    uint64_t weight = 1 + stream / 16384;       /* the longer it takes, the less asking costs */
     int ask = past->pass < weight;
     past->pass = (uint8_t) (ask ? 0 : past->pass - weight);
-    return ask;
+    if (past->missed == 0)
+        return ask;
+    uint32_t before = past->looks;
+    past->looks = __atomic_load_n(&control->looks, __ATOMIC_RELAXED);
+    return ask && past->looks != before;
+}
+
+int wdl_mail_expected(struct wdl_win *win, const struct wdl_rma_args *args,
+                      const struct wdl_win_control *control, uint64_t stream)
+{
+    struct wdl_mail_past *past = past_of(&win->mailbox, args->target, stream > 0);
+    if (is_expected(past, control, stream))
+        return 1;
+    if (is_compared(win, args))
+        wdl_trial_defer(trial_of(win, args));
+    return 0;
 }
 
 void wdl_mail_visit(const struct wdl_win *win, struct wdl_win_control *control)
@@ -78,11 +115,15 @@ int wdl_mail_is_away(const struct wdl_win *win, int rank)
 }
 
 /* The target did not come. */
-static void missed(struct wdl_mailbox *box, int rank, int stream)
+static void missed(struct wdl_win *win, int rank, int stream)
 {
-    struct wdl_mail_past *past = past_of(box, rank, stream);
+    struct wdl_mail_past *past = past_of(&win->mailbox, rank, stream);
+    struct wdl_win_control *control = NULL;
     past->missed += past->missed < WDL_MAIL_MISSED;
     past->pass = (uint8_t) ((1 << past->missed) - 1);
+    (void) win->params.map(win->params.ctx, rank, &control);
+    if (control)
+        past->looks = __atomic_load_n(&control->looks, __ATOMIC_RELAXED);
 }
 
 int wdl_mail_waits(struct wdl_win *win, int rank, int drained)
@@ -91,7 +132,7 @@ int wdl_mail_waits(struct wdl_win *win, int rank, int drained)
     if (drained)
         box->waits = 0;
     else if (box->on && ++box->waits == WDL_MAIL_WAITS)
-        missed(box, rank, 0);
+        missed(win, rank, 0);
     return drained;
 }
 
@@ -130,26 +171,6 @@ static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct 
     }
 }
 
-/* Longer operations go to a target that is there by way of shared memory, or the system copies
- * them: twice and close, or once, with every page looked up. Which is faster differs between
- * machines. */
-enum { MAIL, SYSTEM };
-
-static int is_compared(const struct wdl_win *win, const struct wdl_rma_args *args)
-{
-    return args->kind <= WDL_RMA_GET_ACC && args->remote.bytes > WDL_BATCH_SHORT &&
-           win->params.copy;
-}
-
-static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rma_args *args)
-{
-    uint64_t n = args->remote.bytes / WDL_BATCH_SHORT;
-    int size = n > 1 ? 63 - __builtin_clzll(n) : 0;
-    if (size > WDL_MAIL_SIZES - 1)
-        size = WDL_MAIL_SIZES - 1;
-    return &win->rma->trial[!args->remote.contig][args->kind][size];
-}
-
 static uint64_t now_ns(const struct wdl_win *win)
 {
     const struct wdl_host *host = &win->proc->host;
@@ -174,10 +195,22 @@ int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
     return 0;
 }
 
-int wdl_mail_is_settled(const struct wdl_win *win, const struct wdl_rma_args *args)
+int wdl_mail_stands_back(struct wdl_win *win, const struct wdl_rma_args *args)
 {
-    return !win->mailbox.on || win->params.crowded ||
-           wdl_trial_is_settled(trial_of(win, args), SYSTEM);
+    win->rma->timed = NULL;
+    if (!win->mailbox.on || win->params.crowded)
+        return 1;
+    struct wdl_trial *trial = trial_of(win, args);
+    if (wdl_trial_is_settled(trial, SYSTEM))
+        return 1;
+    if (wdl_trial_next(trial) != SYSTEM)
+        return 0;
+    (void) wdl_trial_way(trial);
+    if (trial->clock) {
+        win->rma->timed = trial;
+        win->rma->began_ns = now_ns(win);
+    }
+    return 1;
 }
 
 int wdl_mail_not_handed(struct wdl_win *win, int status)
@@ -246,7 +279,7 @@ static void answered(struct wdl_win *win)
     if (status != WDL_OK && (rows || (stream && !wdl_stream_has_folded(win)))) {
         /* what is wrong is found the other way */
         if (stream)
-            missed(box, args->target, 1);
+            missed(win, args->target, 1);
         leave(win);
         box->withdrawn = 1;
         return;
@@ -316,7 +349,7 @@ static void give_up(struct wdl_win *win)
 {
     int stream = win->mailbox.stream != NULL;
     if (withdraw(win))
-        missed(&win->mailbox, win->mailbox.args.target, stream);
+        missed(win, win->mailbox.args.target, stream);
 }
 
 int wdl_mailbox_settle(struct wdl_win *win)
@@ -382,7 +415,7 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
     if ((together && several) || held ||
         !__atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) ||
         (args->kind >= WDL_RMA_ACC && win->net_sizes) || !fits(win, args, &rows) ||
-        !wdl_mail_is_clear(win, t, args->target) || !wdl_mail_expected(win, args->target, 0) ||
+        !wdl_mail_is_clear(win, t, args->target) || !wdl_mail_expected(win, args, control, 0) ||
         !wdl_mail_is_faster(win, args))
         return WDL_ERR_UNSUPPORTED;
     mail = wdl_mail_get(win, control);

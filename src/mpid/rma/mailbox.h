@@ -39,7 +39,8 @@ enum wdl_mail_state { WDL_MAIL_FREE, WDL_MAIL_FILLING, WDL_MAIL_POSTED, WDL_MAIL
 
 enum { WDL_MAIL_WINDOWS = 4,    /* of a process that have mailboxes at a time */
     WDL_MAIL_LOOKS = 100,       /* after so many in vain an operation is withdrawn */
-    WDL_MAIL_MISSED = 5,        /* after so many in a row 2^n - 1 go another way, not more */
+    WDL_MAIL_MISSED = 5,        /* after n in a row 2^n - 1 go another way, n at most this */
+    WDL_MAIL_VISIT = 262144,    /* bytes: of those that long each is a visit */
     WDL_MAIL_RANKS = 8,         /* ranks' pasts, by rank % this */
     WDL_MAIL_RUN = 16,          /* on end: from then on one that does not come gets messages */
     WDL_MAIL_WAITS = 250        /* looks for a message's answer: it has not come at once */
@@ -61,6 +62,7 @@ struct wdl_mailbox {
     int waits;                  /* looks of a flush or unlock that waits for a message's answer */
     struct wdl_mail_past {
         uint8_t missed, pass;   /* withdrawn in a row; operations that go another way */
+        uint32_t looks;         /* the target's, when it was last thought of */
     } past[2][WDL_MAIL_RANKS];  /* short operations, streams */
     size_t served[WDL_WIN_MAILS];       /* bytes, of operations half done here */
     uint8_t visits[WDL_WIN_MAILS];      /* seen here */
@@ -78,8 +80,9 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
  * returns): it sees how long it took. */
 int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args);
 int wdl_mail_not_handed(struct wdl_win *win, int status);
-/* Is it known that it is not, without a look at the clock? (A put or a get that is not short.) */
-int wdl_mail_is_settled(const struct wdl_win *win, const struct wdl_rma_args *args);
+/* Is it not, whether or not the target is there? (A put or a get that is not short.) The same holds
+ * of _not_handed, where rma->timed says so. */
+int wdl_mail_stands_back(struct wdl_win *win, const struct wdl_rma_args *args);
 /* WDL_OK when nothing is under way; else WDL_AGAIN. Failures are the window's (wdl_win_fail).
  * (wdl_mailbox_sync in win_impl.h asks first.) */
 int wdl_mailbox_settle(struct wdl_win *win);
@@ -100,9 +103,11 @@ void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_
 int wdl_mail_is_clear(const struct wdl_win *win, const struct wdl_target *t, int rank);
 /* The elements of an update, if this process updates its memory alone and has loops for them. */
 int wdl_mail_element(const struct wdl_win *win, uint32_t host_type, struct wdl_element *el_out);
-/* A target that did not come is asked less and less often: is it to be asked? stream: bytes, 0: it
+/* Is the target to be asked? One that did not come is, when it has looked at its mail since, and
+ * then the more seldom the more often it did not come. control: the target's; stream: bytes, 0: it
  * is none. */
-int wdl_mail_expected(struct wdl_win *win, int rank, uint64_t stream);
+int wdl_mail_expected(struct wdl_win *win, const struct wdl_rma_args *args,
+                      const struct wdl_win_control *control, uint64_t stream);
 /* Has the target not come of late? Then what is short is a message with others only after RUN of
  * them: a message would have to wake somebody. */
 int wdl_mail_is_away(const struct wdl_win *win, int rank);

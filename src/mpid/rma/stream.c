@@ -169,7 +169,7 @@ static int is_expected(struct wdl_win *win, const struct wdl_rma_args *args,
                        const struct wdl_win_control *control)
 {
     return __atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) &&
-           wdl_mail_expected(win, args->target, args->remote.bytes);
+           wdl_mail_expected(win, args, control, args->remote.bytes);
 }
 
 /* Its cell and our ring. */

@@ -1,17 +1,37 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. The faster of two ways (trial.h). */
 #include "mpid/rma/trial.h"
 
+/* Of a run of the other way: its tries so far, RUN or more: there is none. */
+static uint32_t tries(const struct wdl_trial *trial)
+{
+    return trial->asked - (trial->every ? trial->next : WDL_TRIAL_AT);
+}
+
+int wdl_trial_next(const struct wdl_trial *trial)
+{
+    return tries(trial) < WDL_TRIAL_RUN ? !trial->best : trial->best;
+}
+
 int wdl_trial_way(struct wdl_trial *trial)
 {
-    uint32_t now = trial->asked++, begin = trial->every ? trial->next : WDL_TRIAL_AT;
-    int best = trial->best, other = now - begin < WDL_TRIAL_RUN;
-    int last = now - begin == WDL_TRIAL_RUN - 1;
+    uint32_t tried = tries(trial);
+    int other = tried < WDL_TRIAL_RUN, last = tried == WDL_TRIAL_RUN - 1;
     if (last) {
         trial->every = trial->every ? trial->every : WDL_TRIAL_OFTEN;
-        trial->next = now + trial->every;
+        trial->next = trial->asked + trial->every;
     }
-    trial->clock = last || (!other && (trial->ns[best] == 0 || now % WDL_TRIAL_CLOCK == 0));
-    return other ? !best : best;
+    trial->clock = last || (!other && wdl_trial_is_timed(trial));
+    trial->asked++;
+    return other ? !trial->best : trial->best;
+}
+
+void wdl_trial_defer(struct wdl_trial *trial)
+{
+    if (trial->every == 0)
+        return;                 /* the first try keeps its time */
+    if (tries(trial) < WDL_TRIAL_RUN)
+        trial->next = trial->asked + WDL_TRIAL_OFTEN;
+    trial->asked++;
 }
 
 /* A quarter of the way towards it, but no further than from half to twice what was known: a process

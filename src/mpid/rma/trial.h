@@ -10,7 +10,8 @@
 
 enum {
     WDL_TRIAL_AT = 7, WDL_TRIAL_RUN = 4,
-    WDL_TRIAL_OFTEN = 32, WDL_TRIAL_SELDOM = 1024, WDL_TRIAL_CLOCK = 8
+    WDL_TRIAL_OFTEN = 32, WDL_TRIAL_SELDOM = 8192, WDL_TRIAL_SURE = 256,
+    WDL_TRIAL_CLOCK = 8, WDL_TRIAL_CLOCK_SURE = 64
 };
 
 struct wdl_trial {              /* zeroed at its making */
@@ -22,17 +23,28 @@ struct wdl_trial {              /* zeroed at its making */
 
 /* The way to go, 0 or 1: the faster one, 0 where that is not known; and now and then the other,
  * four times on end, since what has not been gone of late is slow at first: soon at first, then at
- * distances that double from 32 to 1024 while it is slower. Time is taken (trial->clock) at the
- * last of those, and else at every 8th: two looks at the clock are a tenth of what a short copy
+ * distances that double from 32 to 8192 while it is slower (it may take ten times as long). Time is
+ * taken (trial->clock) at the last of those, and else at every 8th, or 64th once it has been the
+ * slower one for long: two looks at the clock and the way to them are a third of what a short copy
  * takes. */
 int wdl_trial_way(struct wdl_trial *trial);
+/* The other way cannot be gone now: what is due is tried later. */
+void wdl_trial_defer(struct wdl_trial *trial);
+/* The way that would be the answer. */
+int wdl_trial_next(const struct wdl_trial *trial);
+/* Is time to be taken of the faster way? */
+static inline int wdl_trial_is_timed(const struct wdl_trial *trial)
+{
+    uint32_t every = trial->every >= WDL_TRIAL_SURE ? WDL_TRIAL_CLOCK_SURE : WDL_TRIAL_CLOCK;
+    return trial->ns[trial->best] == 0 || trial->asked % every == 0;
+}
+
 /* Is it known that this way is the faster one, and is nothing to be tried or timed? Then this was
  * the question (wdl_trial_way). */
 static inline int wdl_trial_is_settled(struct wdl_trial *trial, int way)
 {
-    uint32_t now = trial->asked;
-    if (trial->best != way || trial->ns[way] == 0 || trial->every == 0 ||
-        now - trial->next < WDL_TRIAL_RUN || now % WDL_TRIAL_CLOCK == 0)
+    if (trial->best != way || trial->every == 0 ||
+        trial->asked - trial->next < WDL_TRIAL_RUN || wdl_trial_is_timed(trial))
         return 0;
     trial->asked++;
     return 1;

@@ -121,7 +121,7 @@ START_TEST(from_how_many_bytes_on)
 END_TEST
 
 /* The target does not come: no more than one step was copied in vain; then it is asked less often,
- * the less the shorter the operation. */
+ * the less the shorter the operation, and only if it has looked. */
 START_TEST(nobody_comes)
 {
     struct bed bed;
@@ -135,6 +135,7 @@ START_TEST(nobody_comes)
     ck_assert_int_eq(operate(&bed, test_get(1, 1, to, LEAST)), WDL_OK);
     ck_assert(!bed.win[0]->mailbox.mail);
     ck_assert_int_eq(mover.calls, 2);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
     ck_assert_int_eq(operate(&bed, test_get(1, 1, to, LONG)), WDL_OK);
     ck_assert(bed.win[0]->mailbox.stream);
     serve_until_done(&bed);

@@ -35,22 +35,24 @@ START_TEST(the_first_until_the_other_has_been_tried)
 }
 END_TEST
 
-/* The slower one is tried at distances from 64 to 1024; once again where it was the first. */
+/* The slower one is tried at distances that double from 64 to 8192, and stay; once again where it
+ * was the first. */
 START_TEST(then_the_faster_but_for_few)
 {
+    enum { ALL = 2 * 8192 + 5 * 8192 };
     static const struct {
         uint64_t first, second;
-        int seconds; /* of 4096, after the first 40 */
-    } cases[] = {{1000, 700, 4096 - 8 * WDL_TRIAL_RUN},
-                 {1000, 400, 4096 - 8 * WDL_TRIAL_RUN},
-                 {700, 1000, 7 * WDL_TRIAL_RUN},
-                 {400, 1000, 7 * WDL_TRIAL_RUN},
-                 {500, 500, 7 * WDL_TRIAL_RUN},
-                 {960, 1000, 7 * WDL_TRIAL_RUN}};
+        int seconds; /* of ALL, after the first 40 */
+    } cases[] = {{1000, 700, ALL - 14 * WDL_TRIAL_RUN},
+                 {1000, 400, ALL - 14 * WDL_TRIAL_RUN},
+                 {700, 1000, 13 * WDL_TRIAL_RUN},
+                 {400, 1000, 13 * WDL_TRIAL_RUN},
+                 {500, 500, 13 * WDL_TRIAL_RUN},
+                 {960, 1000, 13 * WDL_TRIAL_RUN}};
     for (int i = 0; i < (int) (sizeof(cases) / sizeof(cases[0])); i++) {
         struct wdl_trial trial = {0};
         times(&trial, 40, cases[i].first, cases[i].second);
-        ck_assert_int_eq(times(&trial, 4096, cases[i].first, cases[i].second), cases[i].seconds);
+        ck_assert_int_eq(times(&trial, ALL, cases[i].first, cases[i].second), cases[i].seconds);
     }
 }
 END_TEST
@@ -66,8 +68,9 @@ START_TEST(time_is_taken_seldom)
         if (trial.clock)
             wdl_trial_took(&trial, way, way ? 400 : 1000);
     }
-    ck_assert_int_ge(clocks, 4096 / WDL_TRIAL_CLOCK);
-    ck_assert_int_le(clocks, 4096 / WDL_TRIAL_CLOCK + 8);
+    int unsure = WDL_TRIAL_SURE / WDL_TRIAL_CLOCK;
+    ck_assert_int_ge(clocks, 4096 / WDL_TRIAL_CLOCK_SURE);
+    ck_assert_int_le(clocks, 4096 / WDL_TRIAL_CLOCK_SURE + unsure + 8);
 }
 END_TEST
 
@@ -118,6 +121,44 @@ START_TEST(what_is_quick_at_times_is_not_quick)
 }
 END_TEST
 
+/* Where the other way cannot be gone now nothing is tried; where it can again, soon. */
+START_TEST(what_cannot_be_tried_is_deferred)
+{
+    struct wdl_trial trial = {0};
+    times(&trial, 5000, 1000, 400);
+    int tried = 0, waited = 0;
+    for (int i = 0; i < 10000; i++)
+        if (wdl_trial_next(&trial) == 0) {
+            wdl_trial_defer(&trial);
+            tried++;
+        } else {
+            (void) wdl_trial_way(&trial);
+        }
+    ck_assert_int_ge(tried, 1);
+    ck_assert_int_le(tried, 10000 / WDL_TRIAL_OFTEN);
+    for (; wdl_trial_way(&trial) == 1; waited++)
+        ;
+    ck_assert_int_le(waited, WDL_TRIAL_OFTEN);
+    struct wdl_trial fresh = {0};       /* nothing is known: the first try keeps its time */
+    for (int i = 0; i < 100; i++)
+        wdl_trial_defer(&fresh);
+    ck_assert_int_eq(times(&fresh, WDL_TRIAL_AT, 100, 10), 0);
+    ck_assert_int_eq(times(&fresh, WDL_TRIAL_RUN, 100, 10), WDL_TRIAL_RUN);
+}
+END_TEST
+
+START_TEST(the_next_answer_is_known)
+{
+    struct wdl_trial trial = {0};
+    for (int i = 0; i < 3000; i++) {
+        int next = wdl_trial_next(&trial), way = wdl_trial_way(&trial);
+        ck_assert_int_eq(next, way);
+        if (trial.clock)
+            wdl_trial_took(&trial, way, way ? 10 : 100);
+    }
+}
+END_TEST
+
 /* Asked this way or that, the same is tried and timed at the same times. */
 START_TEST(what_is_settled_is_not_asked)
 {
@@ -144,4 +185,5 @@ END_TEST
 
 WDL_SUITE("mpid/rma/trial", the_first_until_the_other_has_been_tried, then_the_faster_but_for_few,
           time_is_taken_seldom, a_change_is_noticed, one_delay_decides_nothing,
-          what_is_quick_at_times_is_not_quick, what_is_settled_is_not_asked)
+          what_is_quick_at_times_is_not_quick, what_cannot_be_tried_is_deferred,
+          the_next_answer_is_known, what_is_settled_is_not_asked)
