@@ -83,13 +83,18 @@ static int begin_error(const MPIR_Win * win, const struct wdl_rma_args *args, in
     return wdl_adi_range_error(args, &there, __func__, __LINE__);
 }
 
-/* Begin it, waiting while the core has no room. A long one brings the next look at the network
- * nearer (rma_sync.c). */
-static int begin(MPIR_Win * win, struct wdl_rma_args *args)
+/* A long one brings the next look at the network nearer (rma_sync.c). */
+static inline void count_long(MPIR_Win * win, size_t bytes)
 {
     enum { BYTES_A_CALL = 65536, MOST = 64 };
+    win->dev.calls -= (int) MPL_MIN(bytes / BYTES_A_CALL, MOST);
+}
+
+/* Begin it, waiting while the core has no room. */
+static int begin(MPIR_Win * win, struct wdl_rma_args *args)
+{
     int mpi_errno = MPI_SUCCESS;
-    win->dev.calls -= (int) MPL_MIN(args->remote.bytes / BYTES_A_CALL, MOST);
+    count_long(win, args->remote.bytes);
     WDL_ADI_WAIT_(wdl_rma_op(win->dev.wdl, args), mpi_errno,
                   win->dev.segment.whole ? WDL_ADI_BY_MEMORY_DEAR : WDL_ADI_BY_NETWORK,
                   begin_error(win, args, wdl_status_));
@@ -134,17 +139,34 @@ static void get_fill(struct wdl_rma_args *args, WDL_RMA_RESULT, WDL_RMA_TARGET)
     buf_fill(&args->origin, result, result_count, result_type);
 }
 
-/* The address of a transfer that may go the short way: builtin types of one length on both sides;
- * or NULL. */
+/* Is a transfer one of builtin types, as long on both sides? */
+static inline int is_plain(MPI_Aint local_count, MPI_Datatype local_type, MPI_Aint target_count,
+                           MPI_Datatype target_type, size_t *bytes_out)
+{
+    if (!HANDLE_IS_BUILTIN(local_type) || !HANDLE_IS_BUILTIN(target_type))
+        return 0;
+    *bytes_out = (size_t) (MPIR_Datatype_get_basic_size(target_type) * target_count);
+    return *bytes_out == (size_t) (MPIR_Datatype_get_basic_size(local_type) * local_count);
+}
+
+/* The address of a transfer that may go the short way, or NULL. */
 static inline char *short_reach(MPIR_Win *win, MPI_Aint local_count, MPI_Datatype local_type,
                                 WDL_RMA_TARGET, size_t *bytes_out)
 {
-    if (!HANDLE_IS_BUILTIN(local_type) || !HANDLE_IS_BUILTIN(target_type))
-        return NULL;
-    *bytes_out = (size_t) (MPIR_Datatype_get_basic_size(target_type) * target_count);
-    if (*bytes_out != (size_t) (MPIR_Datatype_get_basic_size(local_type) * local_count))
-        return NULL;
-    return wdl_quick_reach(wdl_win_quick(win->dev.wdl), target_rank, target_disp, *bytes_out);
+    return is_plain(local_count, local_type, target_count, target_type, bytes_out) ?
+        wdl_quick_reach(wdl_win_quick(win->dev.wdl), target_rank, target_disp, *bytes_out) : NULL;
+}
+
+/* Done as the last one was, if that is all it takes. */
+static inline int goes_again(MPIR_Win *win, enum wdl_rma_kind kind, void *local,
+                             MPI_Aint local_count, MPI_Datatype local_type, WDL_RMA_TARGET)
+{
+    size_t bytes;
+    if (!is_plain(local_count, local_type, target_count, target_type, &bytes) ||
+        !wdl_rma_again(win->dev.wdl, kind, target_rank, target_disp, local, bytes))
+        return 0;
+    count_long(win, bytes);
+    return 1;
 }
 
 static inline void copy(void *to, const void *from, size_t bytes)
@@ -160,6 +182,9 @@ __attribute__((noinline))
 static int put_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
 {
     struct wdl_rma_args args;
+    if (goes_again(win, WDL_RMA_PUT, (void *) (uintptr_t) origin, origin_count, origin_type,
+                   target_rank, target_disp, target_count, target_type))
+        return MPI_SUCCESS;
     put_fill(&args, origin, origin_count, origin_type, target_rank, target_disp, target_count,
              target_type);
     return begin(win, &args);
@@ -220,6 +245,9 @@ __attribute__((noinline))
 static int get_on(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
 {
     struct wdl_rma_args args;
+    if (goes_again(win, WDL_RMA_GET, result, result_count, result_type,
+                   target_rank, target_disp, target_count, target_type))
+        return MPI_SUCCESS;
     get_fill(&args, result, result_count, result_type, target_rank, target_disp, target_count,
              target_type);
     return begin(win, &args);

@@ -247,45 +247,36 @@ static int admits(const struct wdl_win *win, int rank)
     }
 }
 
-/* Does the system copy it, as the last one, and does nothing have to be done before? */
-static int goes_again(struct wdl_win *win, const struct wdl_rma_args *args)
-{
-    const struct wdl_buf *remote = &args->remote, *origin = &args->origin;
-    return args->kind <= WDL_RMA_GET && !args->request && remote->contig && origin->contig &&
-           remote->bytes > WDL_BATCH_SHORT && origin->bytes >= remote->bytes &&
-           win->batched == 0 && !wdl_mailbox_under_way(win) && admits(win, args->target) &&
-           wdl_mail_stands_back(win, args);
-}
-
-/* Where it goes in the target, if that is who was copied to last and all of it is exposed there;
- * else 0. */
-static uint64_t known_place(const struct wdl_win *win, const struct wdl_rma_args *args)
+/* Where [lo, lo + bytes) from a displacement on is in the process that was copied to last, if all of
+ * it is exposed there; else 0. */
+static uint64_t known_place(const struct wdl_win *win, int64_t disp, int64_t lo, uint64_t bytes)
 {
     const struct wdl_near *near = &win->near;
-    uint64_t at, bytes = args->remote.bytes;
-    if (!near->control || near->rank != args->target)
-        return 0;
+    uint64_t at;
     if (win->params.flavor != WDL_WIN_DYNAMIC)
-        return args->remote.lo == 0 && wdl_rank_holds(&near->info, args->disp, bytes, &at) ?
-            near->info.base + at : 0;
+        return lo == 0 && wdl_rank_holds(&near->info, disp, bytes, &at) ? near->info.base + at : 0;
     const struct wdl_seen *seen = &win->seen[near->rank % WDL_SEEN];
     uint64_t version = __atomic_load_n(&near->control->regions_version, __ATOMIC_ACQUIRE);
     if (seen->rank != near->rank || seen->version != version || seen->region.offer != 0)
         return 0;
-    at = (uint64_t) args->disp + (uint64_t) args->remote.lo - seen->region.base;
+    at = (uint64_t) disp + (uint64_t) lo - seen->region.base;
     return at <= seen->region.bytes && bytes <= seen->region.bytes - at ?
         seen->region.base + at : 0;
 }
 
-int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args)
+/* Does it go as the last one, copied by the system, and does nothing have to be done before? Then
+ * that is done. */
+static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t disp,
+                        int64_t lo, void *local, uint64_t bytes)
 {
-    uint64_t at = known_place(win, args), bytes = args->remote.bytes;
-    if (at == 0 || !goes_again(win, args))
+    uint64_t at;
+    if (win->near.rank != rank || !win->near.control || bytes <= WDL_BATCH_SHORT ||
+        win->batched > 0 || wdl_mailbox_under_way(win) || !admits(win, rank) ||
+        (at = known_place(win, disp, lo, bytes)) == 0 || !wdl_mail_stands_back(win, kind, bytes))
         return 0;
-    struct wdl_piece here = {(char *) args->origin.addr + args->origin.lo, bytes},
-        there = {(char *) (uintptr_t) at, bytes};
-    int put = args->kind == WDL_RMA_PUT;
-    if (win->params.copy(win->params.ctx, args->target, put, &here, 1, &there, 1) != WDL_OK)
+    struct wdl_piece here = {local, bytes}, there = {(char *) (uintptr_t) at, bytes};
+    int put = kind == WDL_RMA_PUT;
+    if (win->params.copy(win->params.ctx, rank, put, &here, 1, &there, 1) != WDL_OK)
         return 0;               /* what is wrong the full path finds again */
     if (win->rma->timed || bytes >= WDL_MAIL_VISIT) {
         wdl_mail_visit(win, win->near.control);
@@ -294,6 +285,20 @@ int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args)
     win->stats.ops_copied++;
     win->quick.stored |= put;
     return 1;
+}
+
+int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    const struct wdl_buf *remote = &args->remote, *origin = &args->origin;
+    return !args->request && remote->contig && origin->contig && origin->bytes >= remote->bytes &&
+           again(win, args->kind, args->target, args->disp, remote->lo,
+                 (char *) origin->addr + origin->lo, remote->bytes);
+}
+
+int wdl_rma_again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t disp, void *local,
+                  uint64_t bytes)
+{
+    return again(win, kind, rank, disp, 0, local, bytes);
 }
 
 int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,

@@ -67,13 +67,19 @@ static int is_compared(const struct wdl_win *win, const struct wdl_rma_args *arg
            win->params.copy;
 }
 
-static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rma_args *args)
+static struct wdl_trial *trial_at(const struct wdl_win *win, int contig, enum wdl_rma_kind kind,
+                                  uint64_t bytes)
 {
-    uint64_t n = args->remote.bytes / WDL_BATCH_SHORT;
+    uint64_t n = bytes / WDL_BATCH_SHORT;
     int size = n > 1 ? 63 - __builtin_clzll(n) : 0;
     if (size > WDL_MAIL_SIZES - 1)
         size = WDL_MAIL_SIZES - 1;
-    return &win->rma->trial[!args->remote.contig][args->kind][size];
+    return &win->rma->trial[!contig][kind][size];
+}
+
+static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    return trial_at(win, args->remote.contig, args->kind, args->remote.bytes);
 }
 
 /* Who did not come is not asked before it has looked at its mail again. One that looks now and then
@@ -195,12 +201,12 @@ int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
     return 0;
 }
 
-int wdl_mail_stands_back(struct wdl_win *win, const struct wdl_rma_args *args)
+int wdl_mail_stands_back(struct wdl_win *win, enum wdl_rma_kind kind, uint64_t bytes)
 {
     win->rma->timed = NULL;
     if (!win->mailbox.on || win->params.crowded)
         return 1;
-    struct wdl_trial *trial = trial_of(win, args);
+    struct wdl_trial *trial = trial_at(win, 1, kind, bytes);
     if (wdl_trial_is_settled(trial, SYSTEM))
         return 1;
     if (wdl_trial_next(trial) != SYSTEM)

@@ -80,9 +80,9 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
  * returns): it sees how long it took. */
 int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args);
 int wdl_mail_not_handed(struct wdl_win *win, int status);
-/* Is it not, whether or not the target is there? (A put or a get that is not short.) The same holds
- * of _not_handed, where rma->timed says so. */
-int wdl_mail_stands_back(struct wdl_win *win, const struct wdl_rma_args *args);
+/* Is it not, whether or not the target is there? (A put or a get in one piece that is not short.)
+ * Then the system copies it, and where rma->timed is set _not_handed is told. */
+int wdl_mail_stands_back(struct wdl_win *win, enum wdl_rma_kind kind, uint64_t bytes);
 /* WDL_OK when nothing is under way; else WDL_AGAIN. Failures are the window's (wdl_win_fail).
  * (wdl_mailbox_sync in win_impl.h asks first.) */
 int wdl_mailbox_settle(struct wdl_win *win);

@@ -13,6 +13,8 @@ static struct wdl_list *target_slot(const struct wdl_win *win, int rank)
 
 struct wdl_target *wdl_target_find(const struct wdl_win *win, int rank)
 {
+    if (win->ntargets == 0)
+        return NULL;
     struct wdl_list *node, *slot = target_slot(win, rank);
     wdl_list_for(node, slot) {
         struct wdl_target *t = wdl_container_of(node, struct wdl_target, node.link);

@@ -154,6 +154,10 @@ struct wdl_rma_args {
 /* Begin an operation. WDL_OK: taken (or done; a request is completed either way); WDL_AGAIN: no
  * resource, nothing happened; errors: ERR_SYNC outside an epoch, ERR_RANK, ERR_RANGE, ERR_OP. */
 int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args);
+/* A put or a get in one piece on both sides, without a request, that needs no more than the last
+ * one did, a copy by the system: 1: done, 0: nothing has happened, wdl_rma_op is to be asked. */
+int wdl_rma_again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t disp, void *local,
+                  uint64_t bytes);
 
 /* The short way of accumulates and compare-and-swaps (quick.h): `count` elements, contiguous on
  * both sides; out may be NULL. WDL_OK, or WDL_AGAIN: nothing has been done, take the full path. */

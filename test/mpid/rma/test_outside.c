@@ -143,6 +143,8 @@ START_TEST(who_is_away_gets_no_messages)
     bed_open_as(&bed, (struct bed_kind){.mail = 1});
     for (int burst = 0; burst < BURSTS; burst++) {
         uint64_t ops = burst == MANY ? WDL_MAIL_RUN - 1 + MORE : FEW;
+        if (burst >= BACK)
+            wdl_mailbox_serve(bed.win[1]);
         for (uint64_t i = 0; i < ops; n++, i++)
             while (operate(&bed, add_u64(1, 0, &one, &old)) == WDL_AGAIN)
                 if (burst >= BACK)
