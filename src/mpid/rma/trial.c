@@ -34,12 +34,12 @@ void wdl_trial_defer(struct wdl_trial *trial)
     trial->asked++;
 }
 
-/* A quarter of the way towards it, but no further than from half to twice what was known: a process
- * that lost its processor meanwhile says little of the way. Longer and shorter times count alike: a
- * way that is quick once in a while is not a quick one. */
-static uint32_t smoothed(uint32_t old, uint64_t ns)
+/* Towards it by one of so many parts, but no further than from half to twice what was known: a
+ * process that lost its processor meanwhile says little of the way. Longer and shorter times count
+ * alike: a way that is quick once in a while is not a quick one. */
+static uint32_t smoothed(uint32_t old, uint64_t ns, uint32_t parts)
 {
-    enum { MOST = UINT32_MAX / 4, PARTS = 4 };
+    enum { MOST = UINT32_MAX / 4 };
     if (old != 0 && ns > 2 * (uint64_t) old)
         ns = 2 * (uint64_t) old;
     if (ns > MOST)
@@ -47,7 +47,7 @@ static uint32_t smoothed(uint32_t old, uint64_t ns)
     if (old != 0 && ns < old / 2)
         ns = old / 2;
     if (old != 0)
-        ns = ((uint64_t) old * (PARTS - 1) + ns + PARTS / 2) / PARTS;
+        ns = ((uint64_t) old * (parts - 1) + ns + parts / 2) / parts;
     return ns == 0 ? 1 : (uint32_t) ns;
 }
 
@@ -55,11 +55,15 @@ void wdl_trial_took(struct wdl_trial *trial, int way, uint64_t ns)
 {
     const uint32_t *known = trial->ns;
     int best = trial->best;
-    trial->ns[way] = smoothed(trial->ns[way], ns);
-    if (known[!best] != 0 && known[best] != 0 && known[!best] < known[best] - known[best] / 16) {
-        trial->best = (uint8_t) !best;
+    /* the first of the first times was a cold one */
+    trial->ns[way] = smoothed(trial->ns[way], ns, trial->every == 0 ? 2 : 4);
+    int worse = known[!best] != 0 && known[best] != 0 &&
+        known[!best] < known[best] - known[best] / 16;
+    if (worse) {
+        /* than the other was some time ago: first that is looked at again */
         trial->every = WDL_TRIAL_OFTEN;
-        trial->next = trial->asked + WDL_TRIAL_OFTEN;
+        trial->next = trial->asked + (way == best ? 0 : WDL_TRIAL_OFTEN);
+        trial->best = (uint8_t) (way == best ? best : !best);
     } else if (way != best) {
         if (ns < known[best]) /* perhaps it has become the faster one */
             trial->every = WDL_TRIAL_OFTEN;

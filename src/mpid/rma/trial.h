@@ -36,7 +36,7 @@ int wdl_trial_next(const struct wdl_trial *trial);
 static inline int wdl_trial_is_timed(const struct wdl_trial *trial)
 {
     uint32_t every = trial->every >= WDL_TRIAL_SURE ? WDL_TRIAL_CLOCK_SURE : WDL_TRIAL_CLOCK;
-    return trial->ns[trial->best] == 0 || trial->asked % every == 0;
+    return trial->every == 0 || trial->ns[trial->best] == 0 || trial->asked % every == 0;
 }
 
 /* Is it known that this way is the faster one, and is nothing to be tried or timed? Then this was
