@@ -270,9 +270,11 @@ static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, i
                         int64_t lo, void *local, uint64_t bytes)
 {
     uint64_t at;
-    if (win->near.rank != rank || !win->near.control || bytes <= WDL_BATCH_SHORT ||
-        win->batched > 0 || wdl_mailbox_under_way(win) || !admits(win, rank) ||
-        (at = known_place(win, disp, lo, bytes)) == 0 || !wdl_mail_stands_back(win, kind, bytes))
+    if (win->near.rank != rank || !win->near.control || bytes == 0 || win->batched > 0 ||
+        wdl_mailbox_under_way(win) || !admits(win, rank) ||
+        (at = known_place(win, disp, lo, bytes)) == 0 ||
+        !(bytes > WDL_BATCH_SHORT ? wdl_mail_stands_back(win, kind, bytes) :
+          wdl_mail_is_in_vain(win, rank, win->near.control)))
         return 0;
     struct wdl_piece here = {local, bytes}, there = {(char *) (uintptr_t) at, bytes};
     int put = kind == WDL_RMA_PUT;
@@ -312,6 +314,8 @@ int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
         status = target_exposes(win, args, control);
     else
         at = info->base + (uint64_t) (args->disp * info->disp_unit);
+    if (win->near.rank != args->target || !win->near.control)
+        win->near = (struct wdl_near){args->target, control, *info};
     if (status == WDL_OK)
         status = wdl_batch_op(win, args, control, at);
     if (status != WDL_ERR_UNSUPPORTED)
@@ -326,7 +330,6 @@ int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
     const struct wdl_trial *trial = win->rma->timed;
     if (!trial || trial->clock || args->remote.bytes >= WDL_MAIL_VISIT)
         wdl_mail_visit(win, control);
-    win->near = (struct wdl_near){args->target, control, *info};
     switch (way_of(win, args)) {
         case BY_MESSAGE:
             return wdl_mail_not_handed(win, WDL_ERR_UNSUPPORTED);

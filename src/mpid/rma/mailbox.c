@@ -201,6 +201,20 @@ int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
     return 0;
 }
 
+int wdl_mail_is_in_vain(struct wdl_win *win, int rank, const struct wdl_win_control *control)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    struct wdl_mail_past *past = past_of(box, rank, 0);
+    if (!box->on || box->run > 0 || box->follows || past->missed == 0 ||
+        win->params.combine == WDL_COMBINE_ALWAYS ||
+        past->looks != __atomic_load_n(&control->looks, __ATOMIC_RELAXED))
+        return 0;
+    past->pass = (uint8_t) (past->pass - (past->pass > 0));
+    box->run = 1;
+    win->rma->timed = NULL;
+    return 1;
+}
+
 int wdl_mail_stands_back(struct wdl_win *win, enum wdl_rma_kind kind, uint64_t bytes)
 {
     win->rma->timed = NULL;

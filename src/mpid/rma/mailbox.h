@@ -80,6 +80,9 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
  * returns): it sees how long it took. */
 int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args);
 int wdl_mail_not_handed(struct wdl_win *win, int status);
+/* A short one, the first since the last synchronization where the one before had not several: has
+ * that target not come of late, nor looked since? Then the system copies it. */
+int wdl_mail_is_in_vain(struct wdl_win *win, int rank, const struct wdl_win_control *control);
 /* Is it not, whether or not the target is there? (A put or a get in one piece that is not short.)
  * Then the system copies it, and where rma->timed is set _not_handed is told. */
 int wdl_mail_stands_back(struct wdl_win *win, enum wdl_rma_kind kind, uint64_t bytes);

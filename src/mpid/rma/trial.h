@@ -11,7 +11,7 @@
 enum {
     WDL_TRIAL_AT = 7, WDL_TRIAL_RUN = 4,
     WDL_TRIAL_OFTEN = 32, WDL_TRIAL_SELDOM = 8192, WDL_TRIAL_SURE = 256,
-    WDL_TRIAL_CLOCK = 8, WDL_TRIAL_CLOCK_SURE = 64
+    WDL_TRIAL_CLOCK = 8, WDL_TRIAL_CLOCK_SURE = 64, WDL_TRIAL_LONG_NS = 16384
 };
 
 struct wdl_trial {              /* zeroed at its making */
@@ -26,7 +26,7 @@ struct wdl_trial {              /* zeroed at its making */
  * distances that double from 32 to 8192 while it is slower (it may take ten times as long). Time is
  * taken (trial->clock) at the last of those, and else at every 8th, or 64th once it has been the
  * slower one for long: two looks at the clock and the way to them are a third of what a short copy
- * takes. */
+ * takes. What takes LONG_NS or more is timed every time. */
 int wdl_trial_way(struct wdl_trial *trial);
 /* The other way cannot be gone now: what is due is tried later. */
 void wdl_trial_defer(struct wdl_trial *trial);
@@ -36,7 +36,8 @@ int wdl_trial_next(const struct wdl_trial *trial);
 static inline int wdl_trial_is_timed(const struct wdl_trial *trial)
 {
     uint32_t every = trial->every >= WDL_TRIAL_SURE ? WDL_TRIAL_CLOCK_SURE : WDL_TRIAL_CLOCK;
-    return trial->every == 0 || trial->ns[trial->best] == 0 || trial->asked % every == 0;
+    uint32_t ns = trial->ns[trial->best];
+    return trial->every == 0 || ns == 0 || ns >= WDL_TRIAL_LONG_NS || trial->asked % every == 0;
 }
 
 /* Is it known that this way is the faster one, and is nothing to be tried or timed? Then this was
