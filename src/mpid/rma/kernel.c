@@ -10,7 +10,9 @@
 
 enum { BLOCK_BYTES = 64 };      /* of a plain block: eight doubles are one */
 enum { PART_BYTES = 256 };      /* that are kept aside at once */
-enum { LONG_BYTES = 4096 };     /* whose old values are copied at once, then still in the cache */
+/* Old values are copied, then updated, still in the nearest cache: from how many bytes on, and at
+ * most so many at a time. */
+enum { LONG_BYTES = 4096, LONG_STEP = 16384 };
 
 /* old = *target; *target = expression of (old, in); out = old. A compare-exchange loop works on the
  * bits. */
@@ -97,7 +99,7 @@ static void name##_##form(const struct wdl_kernel_call *call, char *target, cons
                                    are_apart(out, from, n * sizeof(type))))) {                 \
         size_t bytes = n / block * BLOCK_BYTES;                                                \
         if (out) {                                                                             \
-            bytes = LONG_BYTES;                                                                \
+            bytes = bytes < LONG_STEP ? bytes : LONG_STEP;                                     \
             memcpy(out, target, bytes);                                                        \
             out += bytes;                                                                      \
         }                                                                                      \
