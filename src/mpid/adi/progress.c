@@ -6,8 +6,8 @@
  *     spin      spin_polls fruitless polls, only where every local process has a core of its own
  *     offer     where they have not, and memory is what is waited for: the processor is given away
  *               some times, with a look at that memory alone, for each poll (WDL_ADI_WAIT_ON_)
- *     yield     the processor is given away after each fruitless poll, or, where every local process
- *               has one of its own, after every 128th
+ *     yield     the processor is given away after each fruitless poll, or, where every local
+ *               process has one of its own, after every 128th
  *     nap       after MPIR_CVAR_WINDLASS_YIELD_US of that: sleep on the network's descriptor, 1 ms
  *               at first, rising
  *

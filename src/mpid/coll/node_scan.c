@@ -534,6 +534,19 @@ static int look_for(const struct wdl_shm_prefix *line, uint64_t stamp)
     return 0;
 }
 
+/* Have what will be written to `own` and read from `left` (NULL: there is none) in scans to come. */
+static void lines_wanted(const struct wdl_shm_prefix *left, const struct wdl_shm_prefix *own,
+                         size_t bytes)
+{
+    enum { LINE = 64 };
+    size_t end = offsetof(struct wdl_shm_prefix, data) + bytes;
+    for (size_t at = 0; at < end; at += LINE) {
+        wdl_line_wanted((const char *) own + at);
+        if (left)
+            __builtin_prefetch((const char *) left + at);
+    }
+}
+
 /* left op what we have, to our line; and our result. */
 static void scan_line(const struct wdl_coll_scan *s, const struct wdl_shm_prefix *left,
                       struct wdl_shm_prefix *own)
@@ -550,7 +563,7 @@ int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *s)
 {
     enum { AHEAD = 2 };
     uint64_t stamp = team->started + 1;
-    struct wdl_shm_prefix *left = NULL;
+    struct wdl_shm_prefix *left = NULL, *next = NULL;
     if (!team->on_node || s->bytes > WDL_COLL_SHORT_SCAN || s->bytes == 0 ||
         !wdl_team_is_quiet(team) || !wdl_list_empty(&team->dooms) ||
         team->coll->preferred[WDL_COLL_SCAN])
@@ -563,8 +576,9 @@ int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *s)
             return wdl_team_is_idle(team) ? WDL_ERR_OP : WDL_AGAIN;
         if (left->length != s->bytes)
             return WDL_ERR_OP;
-        __builtin_prefetch(wdl_shm_prefix_of(team, team->rank - 1, stamp + AHEAD));
+        next = wdl_shm_prefix_of(team, team->rank - 1, stamp + AHEAD);
     }
+    lines_wanted(next, wdl_shm_prefix_of(team, team->rank, stamp + AHEAD), s->bytes);
     scan_line(s, left, wdl_shm_prefix_of(team, team->rank, stamp));
     line_post(team, stamp, s->bytes);
     wdl_team_went_by(team, wdl_print_on_node(WDL_COLL_SCAN, 0));

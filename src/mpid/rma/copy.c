@@ -247,7 +247,7 @@ static int admits(const struct wdl_win *win, int rank)
     }
 }
 
-/* Where [lo, lo + bytes) from a displacement on is in the process that was copied to last, if all of
+/* Where [lo, lo + bytes) from a displacement on is in the process copied to last, if all of
  * it is exposed there; else 0. */
 static uint64_t known_place(const struct wdl_win *win, int64_t disp, int64_t lo, uint64_t bytes)
 {

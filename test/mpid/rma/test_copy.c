@@ -124,6 +124,17 @@ START_TEST(one_like_the_last_takes_the_short_way)
         ck_assert_mem_eq(in, bed.w.rank[1].memory + N, N);
         ck_assert_int_eq(win->quick.stored, 1);
         ck_assert_uint_eq(bed_stats(&bed).ops_copied, 3);
+        memset(out, 5, N);      /* the same without a record of it */
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, at, out, N), 1);
+        ck_assert_mem_eq(bed.w.rank[1].memory, out, N);
+        memset(bed.w.rank[1].memory + N, 3, N);
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_GET, 1, at + N / unit, in, N), 1);
+        ck_assert_mem_eq(in, bed.w.rank[1].memory + N, N);
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 2, at, out, N), 0);
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, at - 1, out, N), 0);
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, at, out, 0), 0);
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, at, out, WDL_BATCH_SHORT), 0);
+        ck_assert_uint_eq(bed_stats(&bed).ops_copied, 5);
         mover.calls = 0;
         mover.fail_at = 1;      /* what fails goes as ever */
         ck_assert_int_eq(operate(&bed, put), WDL_OK);

@@ -253,6 +253,54 @@ START_TEST(who_does_not_come_is_asked_less_often)
 }
 END_TEST
 
+/* A short one to a target that is away is copied in the call, if it is alone: what follows, and
+ * what comes where several came before, waits for company. Once the target looks it is asked again. */
+START_TEST(a_lone_one_goes_past_who_is_away)
+{
+    struct bed bed;
+    bed_open_mail(&bed);
+    struct wdl_win *win = bed.win[0];
+    ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, 0, (void *) &one, 8), 0);
+    ck_assert_int_eq(asked_in_vain(&bed, 2, 0), 1);
+    for (int i = 0; i < 3; i++) {
+        uint64_t value = 100 + (uint64_t) i, back = 0;
+        int before = mover.calls;
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, 0, &value, 8), 1);
+        ck_assert_int_eq(mover.calls, before + 1);
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), value);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_GET, 1, 0, &back, 8), 1);
+        ck_assert_uint_eq(back, value);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+    }
+    ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, 0, (void *) &one, 8), 1);
+    ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, 1, (void *) &one, 8), 0);
+    for (int i = 0; i < 4; i++)
+        ck_assert_int_eq(operate(&bed, test_put(1, 1 + i, &five, 8)), WDL_OK);
+    int before = mover.calls;
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(mover.calls, before + 1);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 1);
+    ck_assert_uint_eq(bed_word(&bed, 1, 4), 5);
+    ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, 0, (void *) &one, 8), 0);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+    win->params.combine = WDL_COMBINE_ALWAYS;
+    ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, 0, (void *) &one, 8), 0);
+    win->params.combine = WDL_COMBINE_AUTO;
+    ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, 0, (void *) &one, 8), 1);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
+    ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, 0, (void *) &one, 8), 0);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
+    ck_assert(win->mailbox.mail);
+    bed_served(&bed, 1);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 5);
+    bed_close(&bed);
+}
+END_TEST
+
 /* One at a time: the next one calls it back, and both go together, in order. */
 START_TEST(what_follows_calls_it_back)
 {
@@ -386,5 +434,5 @@ END_TEST
 WDL_SUITE("rma/mailbox", every_kind_is_done_by_the_target, what_is_not_one_word_is_done_as_well,
           longer_ones_have_the_origins_area, blocks_evenly_apart_are_handed_over,
           what_nobody_takes_goes_another_way, who_does_not_come_is_asked_less_often,
-          what_follows_calls_it_back, what_does_not_go_by_mailbox, ranks_share_the_cells,
-          so_many_windows)
+          a_lone_one_goes_past_who_is_away, what_follows_calls_it_back,
+          what_does_not_go_by_mailbox, ranks_share_the_cells, so_many_windows)
