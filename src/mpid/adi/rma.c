@@ -87,7 +87,8 @@ static int begin_error(const MPIR_Win * win, const struct wdl_rma_args *args, in
 static inline void count_long(MPIR_Win * win, size_t bytes)
 {
     enum { BYTES_A_CALL = 65536, MOST = 64 };
-    win->dev.calls -= (int) MPL_MIN(bytes / BYTES_A_CALL, MOST);
+    if (win->dev.calls > 0)
+        win->dev.calls -= (int) MPL_MIN(bytes / BYTES_A_CALL, MOST);
 }
 
 /* Begin it, waiting while the core has no room. */

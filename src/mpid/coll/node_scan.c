@@ -534,7 +534,7 @@ static int look_for(const struct wdl_shm_prefix *line, uint64_t stamp)
     return 0;
 }
 
-/* Have what will be written to `own` and read from `left` (NULL: there is none) in scans to come. */
+/* Have what a scan to come writes to `own` and reads from `left` (NULL: there is none). */
 static void lines_wanted(const struct wdl_shm_prefix *left, const struct wdl_shm_prefix *own,
                          size_t bytes)
 {

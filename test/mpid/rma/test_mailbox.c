@@ -254,7 +254,7 @@ START_TEST(who_does_not_come_is_asked_less_often)
 END_TEST
 
 /* A short one to a target that is away is copied in the call, if it is alone: what follows, and
- * what comes where several came before, waits for company. Once the target looks it is asked again. */
+ * what comes where several came before, waits for company. Once the target looks it is asked. */
 START_TEST(a_lone_one_goes_past_who_is_away)
 {
     struct bed bed;
