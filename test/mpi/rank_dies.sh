@@ -31,7 +31,7 @@ dies()
         fail "$*: status 0"
     took=$(($(date +%s) - begin))
     [ $took -le $seconds_max ] || fail "$*: the job ended after $took s"
-    if [ "$3" = ABORT ]; then
+    if [ "${3%_SLOW}" = ABORT ]; then
         grep -q "$5" "$dir/err" || fail "$*: not said: $(cat "$dir/err")"
         ! grep -q 'before it called MPI_Finalize' "$dir/err" || fail "$*: $(cat "$dir/err")"
     else
@@ -59,6 +59,7 @@ dies 3 1 EXIT fence 'ended with status 3'
 dies 3 1 SEGV window 'was killed by signal 11'
 dies 3 0 EXIT messages 'ended with status 3'
 dies 3 2 ABORT computing 'Abort(4) on rank 2 of MPI_COMM_WORLD'
+dies 3 0 ABORT_SLOW computing 'Abort(4) on rank 0 of MPI_COMM_WORLD'
 left=$(left_in_shm)
 if [ -n "$left" ]; then         # a moment of a job beside us?
     sleep 2

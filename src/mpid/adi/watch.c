@@ -15,7 +15,9 @@
  * reached, the job runs as it would without.
  */
 #include "wdl_adi.h"
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stddef.h>
 #include <sys/epoll.h>
@@ -414,9 +416,16 @@ static void say(enum word word)
         (void) !send(self.sock, &byte, 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* Its end of the socket is closed when it ends. Who aborts waits for that, a while: hydra would
+ * not, and the watch would be there still when mpiexec is not. */
 void wdl_adi_watch_quiet(void)
 {
+    enum { PATIENCE_MS = 2000 };
+    struct pollfd end = {.fd = self.sock, .events = POLLIN};
     say(QUIET);
+    if (self.sock > 0)
+        while (poll(&end, 1, PATIENCE_MS) < 0 && errno == EINTR)
+            ;
 }
 
 void wdl_adi_watch_end(void)

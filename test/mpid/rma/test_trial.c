@@ -71,6 +71,13 @@ START_TEST(time_is_taken_seldom)
     int unsure = WDL_TRIAL_SURE / WDL_TRIAL_CLOCK;
     ck_assert_int_ge(clocks, 4096 / WDL_TRIAL_CLOCK_SURE);
     ck_assert_int_le(clocks, 4096 / WDL_TRIAL_CLOCK_SURE + unsure + 8);
+    struct wdl_trial slow = {0}; /* what a look at the clock adds nothing to, every time */
+    times(&slow, 40, 2 * WDL_TRIAL_LONG_NS, WDL_TRIAL_LONG_NS);
+    for (int i = 0; i < 1000; i++)
+        if (wdl_trial_way(&slow) == 1) {
+            ck_assert(slow.clock);
+            wdl_trial_took(&slow, 1, WDL_TRIAL_LONG_NS);
+        }
 }
 END_TEST
 
