@@ -155,16 +155,14 @@ static int outside_copy(const struct wdl_domain *d, int to_rank, char *here, cha
     return d->outside->copy(d->outside->ctx, d->rank, to_rank, &local, 1, &remote, 1);
 }
 
-/* One stretch within one region of memory that is not mapped here. */
-static int stretch_outside(const struct wdl_domain *d, const struct wdl_kernel *kernel,
-                           const struct wdl_kernel_call *call, char *target, const char *in,
-                           char *out, size_t n)
+/* Memory that is not mapped here, where nobody else updates it. */
+static int update_outside(const struct wdl_domain *d, const struct wdl_kernel *kernel,
+                          const struct wdl_kernel_call *call, char *target, const char *in,
+                          char *out, size_t n)
 {
-    int region = wdl_region_of(d, target), status = WDL_OK;
+    int status = WDL_OK;
     char *stage = d->outside->stage;
     size_t bytes = n * call->element->packed_bytes;
-    if (wdl_bulk_begin(d, region) != WDL_OK)
-        return WDL_AGAIN;
     if (call->op != WDL_ROP_REPLACE || out)
         status = outside_copy(d, 0, stage, target, bytes);
     if (status == WDL_OK) {
@@ -172,6 +170,18 @@ static int stretch_outside(const struct wdl_domain *d, const struct wdl_kernel *
         if (call->op != WDL_ROP_NO_OP)
             status = outside_copy(d, 1, stage, target, bytes);
     }
+    return status;
+}
+
+/* One stretch of it within one region. */
+static int stretch_outside(const struct wdl_domain *d, const struct wdl_kernel *kernel,
+                           const struct wdl_kernel_call *call, char *target, const char *in,
+                           char *out, size_t n)
+{
+    int region = wdl_region_of(d, target);
+    if (wdl_bulk_begin(d, region) != WDL_OK)
+        return WDL_AGAIN;
+    int status = update_outside(d, kernel, call, target, in, out, n);
     wdl_bulk_end(d, region);
     return status;
 }
@@ -209,6 +219,36 @@ static size_t region_left(const struct wdl_domain *d, const char *at)
     return WDL_REGION_BYTES - ((uintptr_t) at - (uintptr_t) d->base) % WDL_REGION_BYTES;
 }
 
+/* Bytes that are replaced or read are one update, also where a border between regions is among
+ * them: both are closed. */
+static int lies_across(const struct wdl_domain *d, const struct wdl_kernel_call *call,
+                       const char *at, size_t bytes)
+{
+    return call->element->packed_bytes == 1 && d->node_count > 1 && bytes > region_left(d, at) &&
+           bytes <= WDL_REGION_BYTES &&
+           (call->op == WDL_ROP_REPLACE || call->op == WDL_ROP_NO_OP);
+}
+
+static int across_update(const struct wdl_domain *d, const struct wdl_kernel *kernel,
+                         const struct wdl_kernel_call *call, char *at, const char *in, char *out,
+                         size_t bytes)
+{
+    int first = wdl_region_of(d, at), second = wdl_region_of(d, at + bytes - 1), status = WDL_OK;
+    if (wdl_bulk_begin(d, first) != WDL_OK)
+        return WDL_AGAIN;
+    if (wdl_bulk_begin(d, second) != WDL_OK) {
+        wdl_bulk_end(d, first);
+        return WDL_AGAIN;
+    }
+    if (d->outside)
+        status = update_outside(d, kernel, call, at, in, out, bytes);
+    else
+        kernel->plain(call, at, in, out, bytes);
+    wdl_bulk_end(d, second);
+    wdl_bulk_end(d, first);
+    return status;
+}
+
 /* One piece from byte `from` on; *done moves with it. */
 static int piece_update(const struct wdl_domain *d, const struct wdl_kernel *kernel,
                         const struct wdl_kernel_call *call, const struct wdl_piece *piece,
@@ -223,15 +263,20 @@ static int piece_update(const struct wdl_domain *d, const struct wdl_kernel *ker
         return status;
     }
     while (from < piece->bytes) {
-        char *at = piece->base + from;
+        char *at = piece->base + from, *old = out ? out + *done : NULL;
+        const char *operands = in ? in + *done : NULL;
         size_t bytes = piece->bytes - from, left = region_left(d, at);
-        if (bytes > left)
+        int across = lies_across(d, call, at, bytes), status;
+        if (bytes > left && !across)
             bytes = left - left % call->element->packed_bytes;
         /* the base is less aligned than the element, which lies across the border */
         if (bytes == 0)
             bytes = call->element->packed_bytes;
-        int status = stretch_update(d, kernel, call, at, in ? in + *done : NULL,
-                                    out ? out + *done : NULL, bytes / call->element->packed_bytes);
+        if (across)
+            status = across_update(d, kernel, call, at, operands, old, bytes);
+        else
+            status = stretch_update(d, kernel, call, at, operands, old,
+                                    bytes / call->element->packed_bytes);
         if (status != WDL_OK)
             return status;
         from += bytes;

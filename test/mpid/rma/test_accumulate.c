@@ -536,6 +536,43 @@ START_TEST(bytes_of_a_structure_stay_together)
 }
 END_TEST
 
+/* Also where it lies in two regions: in memory that is mapped, by its own process, from outside. */
+START_TEST(bytes_of_a_structure_across_a_border)
+{
+    static char stage[WDL_REGION_BYTES];
+    enum { MAPPED, OWN, OUTSIDE, KINDS };
+    char *memory = calloc(3, WDL_REGION_BYTES);
+    const struct wdl_outside outside = {outside_copy, NULL, stage};
+    struct wdl_element byte = element(WDL_BASIC_U8, 1, 1);
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int held = 0; held < 2; held++) {
+            struct wdl_win_control control[2] = {0};
+            char old[16] = "";
+            struct wdl_domain d = kind == MAPPED ? domain_of_two(control, memory) :
+                domain_alone(control, 2, kind == OUTSIDE, memory, &outside);
+            struct wdl_piece all = {memory + WDL_REGION_BYTES - 8, 16};
+            size_t done = 0;
+            memcpy(all.base, "fifteen letters", 16);
+            control[0].bulk[held] = 1;  /* somebody is in one of them */
+            ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_REPLACE, &byte, &all, 1,
+                                            "those of others", NULL, &done), WDL_AGAIN);
+            ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_NO_OP, &byte, &all, 1, NULL, old, &done),
+                             WDL_AGAIN);
+            ck_assert_uint_eq(done, 0);
+            ck_assert_str_eq(all.base, "fifteen letters");
+            ck_assert_int_eq(control[0].bulk[!held], 0);
+            control[0].bulk[held] = 0;
+            ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_REPLACE, &byte, &all, 1,
+                                            "those of others", old, &done), WDL_OK);
+            ck_assert_uint_eq(done, 16);
+            ck_assert_str_eq(old, "fifteen letters");
+            ck_assert_str_eq(all.base, "those of others");
+            ck_assert(control[0].bulk[0] == 0 && control[0].bulk[1] == 0);
+        }
+    free(memory);
+}
+END_TEST
+
 /* --- beside the network, which announces nothing and takes no locks --- */
 
 enum { FAR_CELLS = 2 * WDL_BULK_MIN };
@@ -604,4 +641,5 @@ WDL_SUITE("rma/accumulate", integers, sign_matters, floats_in_pieces, pairs_unde
           a_held_region_changes_nothing, compare_and_swap, storm,
           storm_from_outside, copies_from_outside, resumes,
           pieces_of_a_region_together,
-          bytes_of_a_structure_stay_together, what_the_network_updates_too)
+          bytes_of_a_structure_stay_together, bytes_of_a_structure_across_a_border,
+          what_the_network_updates_too)
