@@ -51,6 +51,14 @@ static uint32_t smoothed(uint32_t old, uint64_t ns, uint32_t parts)
     return ns == 0 ? 1 : (uint32_t) ns;
 }
 
+/* The distance of the next try of the slower way: what is slower by much is not soon the faster
+ * one, and each try costs more. */
+static uint32_t after(uint32_t every, const uint32_t *known, int best)
+{
+    every *= known[!best] / 4 > known[best] / 3 ? 4 : 2;
+    return every < WDL_TRIAL_SELDOM ? every : WDL_TRIAL_SELDOM;
+}
+
 void wdl_trial_took(struct wdl_trial *trial, int way, uint64_t ns)
 {
     const uint32_t *known = trial->ns;
@@ -65,10 +73,7 @@ void wdl_trial_took(struct wdl_trial *trial, int way, uint64_t ns)
         trial->next = trial->asked + (way == best ? 0 : WDL_TRIAL_OFTEN);
         trial->best = (uint8_t) (way == best ? best : !best);
     } else if (way != best) {
-        if (ns < known[best]) /* perhaps it has become the faster one */
-            trial->every = WDL_TRIAL_OFTEN;
-        else if (trial->every < WDL_TRIAL_SELDOM)
-            trial->every *= 2;
+        trial->every = ns < known[best] ? WDL_TRIAL_OFTEN : after(trial->every, known, best);
         trial->next = trial->asked - 1 + trial->every;
     }
 }

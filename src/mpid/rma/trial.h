@@ -23,10 +23,11 @@ struct wdl_trial {              /* zeroed at its making */
 
 /* The way to go, 0 or 1: the faster one, 0 where that is not known; and now and then the other,
  * four times on end, since what has not been gone of late is slow at first: soon at first, then at
- * distances that double from 32 to 8192 while it is slower (it may take ten times as long). Time is
- * taken (trial->clock) at the last of those, and else at every 8th, or 64th once it has been the
- * slower one for long: two looks at the clock and the way to them are a third of what a short copy
- * takes. What takes LONG_NS or more is timed every time. */
+ * distances that double from 32 to 8192 while it is slower, or grow by four while it is slower by a
+ * third (it may take ten times as long). Time is taken (trial->clock) at the last of those, and
+ * else at every 8th, or 64th once it has been the slower one for long: two looks at the clock and
+ * the way to them are a third of what a short copy takes. What takes LONG_NS or more is timed every
+ * time. */
 int wdl_trial_way(struct wdl_trial *trial);
 /* The other way cannot be gone now: what is due is tried later. */
 void wdl_trial_defer(struct wdl_trial *trial);

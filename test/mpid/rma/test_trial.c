@@ -35,18 +35,20 @@ START_TEST(the_first_until_the_other_has_been_tried)
 }
 END_TEST
 
-/* The slower one is tried at distances that double from 64 to 8192, and stay; once again where it
- * was the first. */
+/* The slower one is tried at distances that double from 64 to 8192, or from 128 on are four times
+ * the last where it is slower by a third, and stay; once again where it was the first. */
 START_TEST(then_the_faster_but_for_few)
 {
     enum { ALL = 2 * 8192 + 5 * 8192 };
     static const struct {
         uint64_t first, second;
         int seconds; /* of ALL, after the first 40 */
-    } cases[] = {{1000, 700, ALL - 14 * WDL_TRIAL_RUN},
-                 {1000, 400, ALL - 14 * WDL_TRIAL_RUN},
-                 {700, 1000, 13 * WDL_TRIAL_RUN},
-                 {400, 1000, 13 * WDL_TRIAL_RUN},
+    } cases[] = {{1000, 800, ALL - 14 * WDL_TRIAL_RUN},
+                 {1000, 700, ALL - 10 * WDL_TRIAL_RUN},
+                 {1000, 400, ALL - 10 * WDL_TRIAL_RUN},
+                 {800, 1000, 13 * WDL_TRIAL_RUN},
+                 {700, 1000, 9 * WDL_TRIAL_RUN},
+                 {400, 1000, 9 * WDL_TRIAL_RUN},
                  {500, 500, 13 * WDL_TRIAL_RUN},
                  {960, 1000, 13 * WDL_TRIAL_RUN}};
     for (int i = 0; i < (int) (sizeof(cases) / sizeof(cases[0])); i++) {
