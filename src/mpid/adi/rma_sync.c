@@ -132,6 +132,8 @@ static int lock_on(MPIR_Win * win, int rank, int exclusive, int assertion, int s
 
 int MPID_Win_lock(int lock_type, int rank, int assert, MPIR_Win * win)
 {
+    if (assert & MPI_MODE_NOCHECK && wdl_win_lock_unchecked(win->dev.wdl, rank))
+        return MPI_SUCCESS;
     int step = 0, exclusive = lock_type == MPI_LOCK_EXCLUSIVE, assertion = assertion_of(assert);
     int status = wdl_win_lock(win->dev.wdl, rank, exclusive, assertion, &step);
     return likely(status == WDL_OK) ? MPI_SUCCESS :

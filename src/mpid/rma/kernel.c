@@ -365,16 +365,17 @@ enum wdl_vectors wdl_kernel_vectors(void)
 const struct wdl_kernel *wdl_kernel_of(const struct wdl_element *element, enum wdl_rop op,
                                        enum wdl_vectors vectors)
 {
-    int width = width_index(element->packed_bytes);
+    const struct wdl_kernel *any;
     wdl_assert(wdl_kernel_has(element));
     wdl_assert_cmp(op, <, WDL_ROP_COUNT);
-    if (op == WDL_ROP_REPLACE)
-        return &by_width[width][SWAP];
-    if (op == WDL_ROP_NO_OP)
-        return &by_width[width][LOAD];
     if (wide[vectors][element->basic][op].plain)
         return &wide[vectors][element->basic][op];
-    return typed[element->basic][op].plain ? &typed[element->basic][op] : &by_width[width][HOST];
+    any = by_width[width_index(element->packed_bytes)];
+    if (op == WDL_ROP_REPLACE)
+        return &any[SWAP];
+    if (op == WDL_ROP_NO_OP)
+        return &any[LOAD];
+    return typed[element->basic][op].plain ? &typed[element->basic][op] : &any[HOST];
 }
 
 const struct wdl_kernel *wdl_kernel_find(const struct wdl_element *element, enum wdl_rop op)

@@ -38,6 +38,16 @@ static inline int can_hold(const struct wdl_win *win)
     return win->words == WDL_WORDS_NODE;
 }
 
+static inline void held_open(struct wdl_win *win, int rank, int unchecked)
+{
+    win->held_wanted = -1;
+    win->held_rank = rank;
+    win->held_unchecked = unchecked;
+    int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LOCK);
+    wdl_assert_cmp(status, ==, WDL_OK);
+    win->quick.open = win->quick.place ? rank : WDL_OPEN_NONE;
+}
+
 static inline int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion)
 {
     int unchecked = (assertion & WDL_MODE_NOCHECK) != 0;
@@ -46,12 +56,7 @@ static inline int held_lock(struct wdl_win *win, int rank, int exclusive, int as
         win->held_wanted = rank;
         return WDL_AGAIN;
     }
-    win->held_wanted = -1;
-    win->held_rank = rank;
-    win->held_unchecked = unchecked;
-    int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LOCK);
-    wdl_assert_cmp(status, ==, WDL_OK);
-    win->quick.open = win->quick.place ? rank : WDL_OPEN_NONE;
+    held_open(win, rank, unchecked);
     return WDL_OK;
 }
 
@@ -184,6 +189,14 @@ int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, in
     if (status != WDL_OK)
         *step = LOCK_HELD;
     return status;
+}
+
+int wdl_win_lock_unchecked(struct wdl_win *win, int rank)
+{
+    if (!is_quiet(win) || (unsigned) rank >= (unsigned) win->quick.size)
+        return 0;
+    held_open(win, rank, 1);
+    return 1;
 }
 
 /* Close one locked target: WDL_OK when its element is gone. */

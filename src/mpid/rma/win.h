@@ -181,6 +181,8 @@ int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, i
 int wdl_win_complete(struct wdl_win *win, int *step);
 int wdl_win_wait(struct wdl_win *win, int *step);       /* MPI_Win_test is one call of it */
 int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, int *step);
+/* The same with MODE_NOCHECK, where there is nothing to do but to note it: 1; 0: take the other. */
+int wdl_win_lock_unchecked(struct wdl_win *win, int rank);
 int wdl_win_unlock(struct wdl_win *win, int rank, int *step);
 int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step);
 int wdl_win_unlock_all(struct wdl_win *win, int *step);

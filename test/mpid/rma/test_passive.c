@@ -324,8 +324,46 @@ START_TEST(a_lock_within_a_node_needs_no_element)
 }
 END_TEST
 
+/* Within a node a lock that need not be checked is one although another holds it alone; it is no
+ * second one, nor one in another epoch, nor where there are no locks. Elsewhere it is an element's
+ * matter. */
+START_TEST(an_unchecked_lock_asks_nobody)
+{
+    struct test_world w;
+    for (int kind = 0; kind < KINDS; kind++) {
+        int node = kinds[kind].node == TEST_RANKS_MAX, step = 0;
+        char data[8] = "windlas";
+        open_kind(&w, kind, 3);
+        struct wdl_win *win = w.rank[0].win, *other = w.rank[2].win;
+        TEST_DONE(&w, wdl_win_lock(other, 1, 1, 0, &step));
+        ck_assert_int_eq(wdl_win_lock_unchecked(win, -1), 0);
+        ck_assert_int_eq(wdl_win_lock_unchecked(win, 3), 0);
+        ck_assert_int_eq(wdl_win_lock_unchecked(win, 1), node);
+        if (node) {
+            ck_assert_int_eq(win->epoch.access_state, WDL_ACCESS_PER_TARGET);
+            ck_assert_int_eq(wdl_win_lock_unchecked(win, 1), 0);
+            ck_assert_int_eq(wdl_win_lock_unchecked(win, 2), 0);
+            test_op(&w, 0, test_put(1, 0, data, 8));
+            TEST_DONE(&w, wdl_win_unlock(win, 1, &step));
+            ck_assert_mem_eq(w.rank[1].memory, data, 8);
+        }
+        ck_assert_int_eq(win->epoch.access_state, WDL_ACCESS_NONE);
+        TEST_DONE(&w, wdl_win_unlock(other, 1, &step));
+        TEST_DONE(&w, wdl_win_lock_all(win, 0, &step));
+        ck_assert_int_eq(wdl_win_lock_unchecked(win, 1), 0);
+        TEST_DONE(&w, wdl_win_unlock_all(win, &step));
+        test_world_close(&w);
+    }
+    test_world_open(&w, &(struct test_world_params){
+                            .ranks = 2, .node = TEST_RANKS_MAX, .no_locks = 1});
+    ck_assert_int_eq(wdl_win_lock_unchecked(w.rank[0].win, 1), 0);
+    test_world_close(&w);
+}
+END_TEST
+
 WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_flush_completes_at_the_target,
           a_flush_costs_one_question_where_something_is_unflushed, calls_out_of_order_are_errors,
           a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error,
           the_fence_epoch_ends_with_the_first_lock,
-          a_word_that_cannot_be_had, a_lock_within_a_node_needs_no_element)
+          a_word_that_cannot_be_had, a_lock_within_a_node_needs_no_element,
+          an_unchecked_lock_asks_nobody)
