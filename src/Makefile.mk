@@ -130,6 +130,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/coll_team.c            \
     %D%/mpid/adi/comm.c                 \
     %D%/mpid/adi/asynch.c               \
+    %D%/mpid/adi/bell.c                 \
     %D%/mpid/adi/gate.c                 \
     %D%/mpid/adi/slice.c                \
     %D%/mpid/adi/spread.c               \
@@ -231,6 +232,7 @@ windlass_headers = \
 # Headers that need MPICH's; src/mpid/adi/include is on MPICH's include path.
 windlass_adi_headers =                  \
     %D%/mpid/adi/coll.h                 \
+    %D%/mpid/adi/bell.h                 \
     %D%/mpid/adi/gate.h                 \
     %D%/mpid/adi/include/mpid_coll.h    \
     %D%/mpid/adi/include/mpid_sched.h   \

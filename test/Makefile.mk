@@ -15,6 +15,7 @@ unit_tests =                            \
     test/base/test_prng                 \
     test/base/test_status               \
     test/mpid/adi/test_asynch           \
+    test/mpid/adi/test_bell             \
     test/mpid/adi/test_gate             \
     test/mpid/adi/test_slice            \
     test/mpid/coll/test_blockcyclic     \
@@ -162,6 +163,7 @@ test_mpid_coll_world_SOURCES = test/mpid/coll/world.c test/mpid/coll/oracle.c te
 # Files of the device, with a stand-in for what they need of MPICH.
 test_mpid_adi_test_asynch_SOURCES =     \
     src/mpid/adi/asynch.c               \
+    src/mpid/adi/bell.c                 \
     src/mpid/adi/gate.c                 \
     src/mpid/adi/slice.c                \
     test/mpid/adi/standin/mpiimpl.h     \
@@ -169,6 +171,10 @@ test_mpid_adi_test_asynch_SOURCES =     \
 standin_flags = $(AM_CPPFLAGS) -U_GNU_SOURCE -I$(srcdir)/test/mpid/adi/standin -I$(srcdir)/src/mpid/adi \
     -I$(srcdir)/src/mpid/adi/include
 test_mpid_adi_test_asynch_CPPFLAGS = $(standin_flags)
+test_mpid_adi_test_bell_SOURCES =       \
+    src/mpid/adi/bell.c                 \
+    test/mpid/adi/test_bell.c
+test_mpid_adi_test_bell_CPPFLAGS = $(standin_flags)
 test_mpid_adi_test_gate_SOURCES =       \
     src/mpid/adi/gate.c                 \
     test/mpid/adi/test_gate.c
@@ -181,7 +187,7 @@ test_mpid_adi_test_slice_CPPFLAGS = $(standin_flags)
 test_system_world_SOURCES = test/system/fair.c test/system/run.c test/system/script.c test/system/world.c test/system/world.h
 LDADD = test/libsupport.a libwindlass.a $(CHECK_LIBS) $(UCX_LIBS)
 # Those with threads, for the thread sanitizer.
-thread_tests = test/mpid/adi/test_asynch test/mpid/adi/test_gate test/mpid/coll/test_threads test/mpid/proc/test_meet test/mpid/rma/test_accumulate test/mpid/rma/test_domain \
+thread_tests = test/mpid/adi/test_asynch test/mpid/adi/test_bell test/mpid/adi/test_gate test/mpid/coll/test_threads test/mpid/proc/test_meet test/mpid/rma/test_accumulate test/mpid/rma/test_domain \
     test/mpid/rma/test_kernel test/mpid/rma/test_room test/mpid/rma/test_threads $(network_tests)
 # Long ones first, what runs beside them fills the cores; but over a real network many processes wait for one another,
 # which takes four times as long where they share the cores with other tests.

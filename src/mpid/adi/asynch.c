@@ -6,13 +6,15 @@
  *
  * It sleeps on the network's descriptor, so a quiet process costs nothing. Where the program
  * itself polls, that descriptor would wake the thread for nothing: then it only looks whether the
- * program has turned away from MPI since, every 2 ms and then every 4 (each look takes 23 us of the
- * program's time on a virtual machine, where a timer is dear), or 8 where processes outnumber
- * processors. There a thread that wakes up upsets their turns: who is given the
- * processor next may keep it for a slice although it offers it (Linux 6.18, every process in a
- * session of its own, fence of 8 ranks on 2 processors 5.7 us without threads, 14 with a look every
- * millisecond, 7 with one every 8). For the same reason it goes on looking for a while when the
- * last window that wants it is gone: the next one need not wake it.
+ * program has turned away from MPI since, and dozes in between (bell.h): who waits meanwhile rings,
+ * if it is on this node; for the others it looks every 2 ms and then every 4, or 8 where processes
+ * outnumber processors, every 16 where there are none. A look is dear: 23 to 50 us of the program's
+ * time on a virtual machine, for the timer. Where processes outnumber processors it upsets their
+ * turns besides: who is given the processor next may keep it for a slice although it offers it
+ * (Linux 6.18, every process in a session of its own, fence of 8 ranks on 2 processors 5.7 us
+ * without threads, 14 with a look every millisecond, 7 with one every 8). For the same reason it
+ * goes on looking for a while when the last window that wants it is gone: the next one need not
+ * wake it.
  *
  * A window that wants the thread makes MPICH lock every call, as it does for MPI_THREAD_MULTIPLE;
  * with the last such window that ends. Under MPI_THREAD_MULTIPLE that is MPICH's global lock; else
@@ -20,6 +22,7 @@
  * since what MPICH's macros do depends on that switch.
  */
 #define _GNU_SOURCE
+#include "bell.h"
 #include "gate.h"
 #include "rma.h"
 #include "share.h"
@@ -52,7 +55,8 @@ cvars:
 enum {
     LOOK_US = 1000,             /* twice that is between two looks at a program that polls, then */
     LOOK_MOST_US = 4000,        /* at most this, by doubling while it does; */
-    LOOK_CROWDED_US = 8000,     /* where each costs the program its turn */
+    LOOK_CROWDED_US = 8000,     /* where each costs the program its turn; */
+    LOOK_RUNG_US = 16000,       /* where nobody waits for it who does not ring */
     SLEEP_MS = 20,              /* longest sleep: a peer's first message may not wake us up */
     IDLE_LOOKS = 100,           /* without a window, before it sleeps until there is one */
     SLICE_US = 100              /* of the processor, asked for so that we get it soon */
@@ -61,6 +65,7 @@ enum {
 struct wdl_adi_asynch {
     pthread_t thread;
     int bell;                   /* eventfd: look around */
+    struct wdl_bell *own;       /* of wdl_adi.bells, where there are any */
     int asleep;                 /* only the bell wakes the thread */
     int windows;                /* that want the thread; the rest under the global lock too */
     int lifted;                 /* we made MPICH take its lock */
@@ -149,6 +154,14 @@ static int serve(struct wdl_adi_asynch *asynch)
     return fd;
 }
 
+/* Longest time between two looks at a program that polls. */
+static long look_most_us(void)
+{
+    if (wdl_adi.bells && wdl_adi.bells_reach_all)
+        return LOOK_RUNG_US;
+    return wdl_adi.memory_offers > 0 ? LOOK_CROWDED_US : LOOK_MOST_US;
+}
+
 /* After so many looks without a window: is the bell to wake us? Pairs with wdl_adi_asynch_hold: one
  * of the two sees what the other has written. */
 static int falls_asleep(struct wdl_adi_asynch *asynch, int idle)
@@ -158,29 +171,43 @@ static int falls_asleep(struct wdl_adi_asynch *asynch, int idle)
     return tired && __atomic_load_n(&asynch->windows, __ATOMIC_SEQ_CST) == 0;
 }
 
+/* Until the network or the program rings; NULL: no longer time. */
+static void sleep_on(const struct wdl_adi_asynch *asynch, int fd, const struct timespec *time)
+{
+    struct pollfd fds[] = { {.fd = asynch->bell,.events = POLLIN},
+        {.fd = fd,.events = POLLIN}     /* -1: none */
+    };
+    uint64_t rung;
+    if (ppoll(fds, 2, time, NULL) > 0 && fds[0].revents)
+        (void) !read(asynch->bell, &rung, sizeof rung);
+}
+
 static void *serve_all(void *arg)
 {
     struct wdl_adi_asynch *asynch = arg;
     unsigned seen = 0;
-    int idle = 0;
-    long most_us = wdl_adi.memory_offers > 0 ? LOOK_CROWDED_US : LOOK_MOST_US, look_us = LOOK_US;
+    int idle = 0, rung = 0;
+    long look_us = LOOK_US;
     wdl_adi_slice_ask(SLICE_US);
     while (!__atomic_load_n(&asynch->ending, __ATOMIC_ACQUIRE)) {
         idle = __atomic_load_n(&asynch->windows, __ATOMIC_ACQUIRE) > 0 ? 0 : idle + 1;
-        /* Asked without the lock: a holder without a processor keeps the program waiting. */
-        int polls = idle > 0 || program_polls(&seen);
-        int fd = polls ? -1 : serve(asynch);
-        struct pollfd fds[] = { {.fd = asynch->bell,.events = POLLIN},
-            {.fd = fd,.events = POLLIN}     /* -1: none */
-        };
-        look_us = !polls ? LOOK_US : look_us < most_us ? 2 * look_us : most_us;
-        struct timespec look = {.tv_nsec = look_us * 1000L }, sleep = {.tv_nsec =
-                SLEEP_MS * 1000000L
-        };
-        uint64_t rung;
-        const struct timespec *until = falls_asleep(asynch, idle) ? NULL : polls ? &look : &sleep;
-        if (ppoll(fds, 2, until, NULL) > 0 && fds[0].revents)
-            (void) !read(asynch->bell, &rung, sizeof rung);
+        /* Asked without the lock: a holder without a processor keeps the program waiting. Who has
+         * rung knows better. */
+        int polls = program_polls(&seen) && !rung, tired = falls_asleep(asynch, idle);
+        rung = 0;
+        if (idle == 0 && !polls) {
+            struct timespec time = {.tv_nsec = SLEEP_MS * 1000000L };
+            look_us = LOOK_US;
+            sleep_on(asynch, serve(asynch), &time);
+            continue;
+        }
+        look_us = 2 * look_us < look_most_us()? 2 * look_us : look_most_us();
+        if (idle == 0 && asynch->own) {
+            rung = wdl_bell_doze(asynch->own, look_us, &asynch->ending);
+        } else {
+            struct timespec time = {.tv_nsec = look_us * 1000L };
+            sleep_on(asynch, -1, tired ? NULL : &time);
+        }
     }
     return NULL;
 }
@@ -201,6 +228,7 @@ static struct wdl_adi_asynch *asynch_start(void)
     asynch->bell = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
     if (asynch->bell < 0)
         goto fn_fail;
+    asynch->own = wdl_adi.bells ? &wdl_adi.bells[MPIR_Process.local_rank] : NULL;
     wdl_gate.on = !MPIR_ThreadInfo.isThreaded && wdl_gate_works();
     sigfillset(&all);           /* signals are the program's, */
     sigdelset(&all, WDL_STOP_SIGNAL);   /* but we are stopped with its threads */
@@ -282,8 +310,10 @@ void wdl_adi_asynch_end(void)
     struct wdl_adi_asynch *asynch = wdl_adi.asynch;
     if (!asynch)
         return;
-    __atomic_store_n(&asynch->ending, 1, __ATOMIC_RELEASE);
+    __atomic_store_n(&asynch->ending, 1, __ATOMIC_SEQ_CST);
     ring(asynch);
+    if (asynch->own)
+        wdl_bell_ring(asynch->own);
     pthread_join(asynch->thread, NULL);
     close(asynch->bell);
     MPL_free(asynch);

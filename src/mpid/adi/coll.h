@@ -15,6 +15,7 @@
 
 struct wdl_arena_block;         /* of the own part */
 struct wdl_spread_place;        /* proc/spread.h */
+struct wdl_bell;                /* bell.h */
 
 /* Collective over the node. Without memory there is no arena, for all alike. */
 int wdl_arena_open(void);
@@ -35,6 +36,8 @@ int wdl_arena_is_open(void);
 int wdl_arena_fetches(void);
 /* Where the node's processes wait, by their local ranks; NULL: there is no memory for it. */
 struct wdl_spread_place *wdl_arena_places(void);
+/* ... and their bells (bell.h), or NULL */
+struct wdl_bell *wdl_arena_bells(void);
 
 /* --- coll_model.c: collective over all processes, when there are no teams --- */
 

@@ -10,6 +10,7 @@
  * left with it.
  */
 #include "coll.h"
+#include "bell.h"
 #include "mpidu_init_shm.h"
 #include "mpid/proc/spread.h"
 #include <fcntl.h>
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 enum { HEAD = 64, PAGE = 4096, PART = 64 << 20 };
+
+#define BEHIND (sizeof(struct wdl_spread_place) + sizeof(struct wdl_bell)) /* a process */
 
 struct wdl_arena_block {
     struct wdl_arena_block *next, *bound;       /* the one it is left with; or NULL */
@@ -27,7 +30,7 @@ struct wdl_arena_block {
 static struct {
     char *base;                 /* NULL: no arena */
     int fd, parts, mine, fetches;
-    int places;                 /* behind the parts there are places, too (proc/spread.h) */
+    int places; /* behind the parts there are places (proc/spread.h), then bells (bell.h) */
     size_t top;                 /* of the own part: claimed so far */
     struct wdl_arena_block *blocks;
 } arena;
@@ -97,7 +100,7 @@ int wdl_arena_open(void)
     int mpi_errno = MPI_SUCCESS, all = 0;
     struct offer offer = { 0 };
     size_t bytes = (size_t) MPIR_Process.local_size * PART, places =
-        (size_t) MPIR_Process.local_size * sizeof(struct wdl_spread_place);
+        (size_t) MPIR_Process.local_size * BEHIND;
     memset(&arena, 0, sizeof arena);
     arena.fd = -1;
     arena.parts = MPIR_Process.local_size;
@@ -137,7 +140,7 @@ void wdl_arena_close(void)
         MPL_free(block);
     }
     if (arena.base)
-        munmap(arena.base, (size_t) arena.parts *(PART + sizeof(struct wdl_spread_place)));
+        munmap(arena.base, (size_t) arena.parts * (PART + BEHIND));
     if (arena.fd >= 0)
         close(arena.fd);
     memset(&arena, 0, sizeof arena);
@@ -158,6 +161,12 @@ struct wdl_spread_place *wdl_arena_places(void)
 {
     return arena.base && arena.places ?
         (struct wdl_spread_place *) (void *) (arena.base + (size_t) arena.parts * PART) : NULL;
+}
+
+struct wdl_bell *wdl_arena_bells(void)
+{
+    struct wdl_spread_place *places = wdl_arena_places();
+    return places ? (struct wdl_bell *) (void *) (places + arena.parts) : NULL;
 }
 
 int wdl_arena_fetches(void)

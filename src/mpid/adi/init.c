@@ -214,6 +214,7 @@ int MPID_Init(int required, int *provided)
     wdl_adi_watch_join();
     mpi_errno = wdl_adi_coll_init(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
+    wdl_adi_bells_begin();
     mpi_errno = wdl_adi_rma_init(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
 
@@ -311,6 +312,7 @@ int MPID_Finalize(void)
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = wdl_adi_gasnet_fini();
     MPIR_ERR_CHECK(mpi_errno);
+    wdl_adi_bells_end();
     mpi_errno = wdl_adi_coll_fini(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = flush_all(wdl_adi.proc->nm);

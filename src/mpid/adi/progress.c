@@ -16,6 +16,8 @@
  * that memory may meet the condition, and there is none while schedules are pending, whose steps
  * are local work.
  */
+#include "coll.h"
+#include "bell.h"
 #include "wdl_adi.h"
 #include "mpid/coll/coll.h"
 #include "mpid/rma/win.h"
@@ -79,14 +81,17 @@ cvars:
 
 #define POLLS_PER_YIELD 16      /* between two offers of the lock to other threads */
 #define POLLS_PER_OFFER 128     /* of the processor, where there are enough */
-#define TESTS_PER_DOUBT 64      /* fruitless MPI_Test that look whether a collective waits long */
+#define TESTS_PER_DOUBT 64      /* fruitless MPI_Test that look who keeps others waiting */
 #define HOOKS_EVERY 16          /* quick waits between two that look at everything */
 #define OFFERS_PER_POLL 64      /* of the processor, in waits by memory, for a poll in between */
 
-/* The progress thread reads the count without our lock. */
+/* The progress thread reads the count without our lock, and so do those who may ring for it. */
 static void count_poll(void)
 {
-    __atomic_store_n(&wdl_adi.polls, wdl_adi.polls + 1, __ATOMIC_RELAXED);
+    unsigned polls = wdl_adi.polls + 1;
+    __atomic_store_n(&wdl_adi.polls, polls, __ATOMIC_RELAXED);
+    if (wdl_adi.asynch && wdl_adi.bells)
+        __atomic_store_n(&wdl_adi.bells[MPIR_Process.local_rank].polls, polls, __ATOMIC_RELAXED);
 }
 
 static int poll_once(int *events_out)
@@ -104,6 +109,37 @@ static int poll_once(int *events_out)
 static unsigned long long now_ns(void)
 {
     return wdl_adi_host_ops.now_ns(NULL);
+}
+
+/* Who does not poll waits for its turn where processes outnumber processors: others are patient. */
+enum { BELL_AFTER_NS = 20000, BELL_AFTER_CROWDED_NS = 2000000 };
+
+void wdl_adi_bells_begin(void)
+{
+    struct wdl_bell *bells = wdl_arena_bells();
+    if (!bells)
+        return;
+    wdl_adi.bell_looks = wdl_adi_alloc((size_t) MPIR_Process.local_size *
+                                       sizeof wdl_adi.bell_looks[0]);
+    if (!wdl_adi.bell_looks)
+        return; /* nobody is rung for by us, and we look for ourselves */
+    wdl_adi.bell_after_ns = wdl_adi.spin_polls > 0 ? BELL_AFTER_NS : BELL_AFTER_CROWDED_NS;
+    wdl_adi.bells_reach_all = MPIR_Process.size == MPIR_Process.local_size;
+    wdl_adi.bells = bells;
+}
+
+void wdl_adi_bells_end(void)
+{
+    wdl_adi.bells = NULL;
+    MPL_free(wdl_adi.bell_looks);
+    wdl_adi.bell_looks = NULL;
+}
+
+static void look_at_bells(void)
+{
+    if (wdl_adi.bells && wdl_rma_waits(wdl_adi.proc))
+        (void) wdl_bells_look(wdl_adi.bells, MPIR_Process.local_size, MPIR_Process.local_rank,
+                              wdl_adi.bell_looks, now_ns(), wdl_adi.bell_after_ns);
 }
 
 static void give_away(void)
@@ -178,6 +214,7 @@ static void be_patient(MPID_Progress_state * state)
     }
     if (wdl_adi.proc)
         wdl_coll_doubt(wdl_adi.proc);
+    look_at_bells();
     unsigned long long waited = may_nap_ns(state);
     if (waited)
         nap(state, waited);
@@ -292,8 +329,10 @@ int MPID_Progress_test(MPID_Progress_state * state)
     int events;
     (void) state;
     int mpi_errno = poll_once(&events);
-    if (events == 0 && wdl_adi.polls % TESTS_PER_DOUBT == 0 && wdl_adi.proc)
+    if (events == 0 && wdl_adi.polls % TESTS_PER_DOUBT == 0 && wdl_adi.proc) {
         wdl_coll_doubt(wdl_adi.proc);
+        look_at_bells();
+    }
     if (events == 0 && wdl_adi.spin_polls == 0)
         /* a program that loops over MPI_Test must not starve the others on its processor */
         sched_yield();

@@ -119,6 +119,7 @@ struct wdl_target *wdl_target_get(struct wdl_win *win, int rank)
     wdl_list_push(&win->targets, &t->link);
     if (++win->ntargets > win->stats.targets_high)
         win->stats.targets_high = win->ntargets;
+    win->rma->ntargets++;
     return t;
 }
 
@@ -127,9 +128,16 @@ void wdl_target_release(struct wdl_target *t)
     wdl_assert(wdl_target_clean(t));
     wdl_assert_cmp(t->lock.state, ==, WDL_LOCK_IDLE);
     t->win->ntargets--;
+    t->win->rma->ntargets--;
     wdl_list_remove(&t->node.link);
     wdl_list_remove(&t->link);
     wdl_pool_put(t);
+}
+
+int wdl_rma_waits(const struct wdl_proc *proc)
+{
+    const struct wdl_rma *rma = proc->rma;
+    return rma && rma->ntargets > 0;
 }
 
 struct wdl_op *wdl_op_get(struct wdl_target *t)

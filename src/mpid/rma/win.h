@@ -200,6 +200,8 @@ void wdl_win_epoch_text(const struct wdl_win *win, char *text, size_t bytes);
 /* May a store of another process be what this one is to act on? Then a look at the network alone
  * does not see everything. */
 int wdl_rma_by_memory(const struct wdl_proc *proc);
+/* May something of this process's be under way that another must be there for? */
+int wdl_rma_waits(const struct wdl_proc *proc);
 /* Is an operation handed over to a rank of this node, which shows its end in memory? */
 int wdl_win_is_handed(const struct wdl_win *win);
 

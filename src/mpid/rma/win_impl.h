@@ -45,6 +45,7 @@ struct wdl_rma {
     struct wdl_proc *proc;
     struct wdl_rma_params params;
     struct wdl_pool ops, targets;       /* global level */
+    int ntargets;                       /* elements in use, of both levels */
     struct wdl_list wins;               /* all windows */
     struct wdl_list active;             /* those with something to send */
     struct wdl_list replies;            /* bounces filled, not yet taken by the network; in order */

@@ -14,6 +14,7 @@
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
+#include "bell.h"
 #include "gate.h"
 #include "host/testhost.h"
 #include "netmod/sim/sim.h"
@@ -24,6 +25,7 @@
 struct wdl_adi wdl_adi;
 MPID_Thread_mutex_t MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 struct MPIR_ThreadInfo MPIR_ThreadInfo;
+struct MPIR_Process MPIR_Process;
 int MPIR_CVAR_WINDLASS_PROGRESS_THREAD;
 
 enum { WINDOWS = 3 };
@@ -354,6 +356,37 @@ START_TEST(among_many_it_looks_seldom)
 }
 END_TEST
 
+/* A program that polls and turns away, again and again: who waits rings for the thread, which need
+ * not look by itself. */
+START_TEST(who_waits_rings)
+{
+    enum { RANKS = 2, AFTER = 1000, TURNS = 200 };
+    struct wdl_bell bells[RANKS] = {{0}};
+    struct wdl_bell_look looks[RANKS] = {{0}};
+    uint64_t now = 1;
+    int rung = 0;
+    begin(MPIR_CVAR_WINDLASS_PROGRESS_THREAD_auto, 1);
+    wdl_adi.bells = bells;
+    wdl_adi.bells_reach_all = 1;
+    win_create(0);
+    int n = 0;
+    for (int turn = 0; turn < TURNS; turn++, now += AFTER) {
+        do {
+            message();
+            wait_in_mpi(++n);
+            bells[0].polls = wdl_adi.polls;
+        } while (!__atomic_load_n(&bells[0].dozes, __ATOMIC_ACQUIRE));
+        (void) wdl_bells_look(bells, RANKS, 1, looks, now, AFTER);
+        message();
+        rung += wdl_bells_look(bells, RANKS, 1, looks, now + AFTER, AFTER);
+        ck_assert(compute(++n, LONG_S));
+    }
+    ck_assert_int_gt(rung, TURNS / 2); /* it may have looked by itself, between the two */
+    win_free(0);
+    end();
+}
+END_TEST
+
 /* Windows that come one after the other do not wake it one by one; when there has been none for a
  * while it sleeps, and the next one wakes it. */
 START_TEST(windows_that_come_and_go)
@@ -435,4 +468,5 @@ END_TEST
 
 WDL_SUITE("adi/asynch", it_serves_while_there_is_a_window, the_program_and_the_thread_take_turns,
           with_a_program_of_several_threads, among_many_it_looks_seldom,
+          who_waits_rings,
           windows_that_come_and_go, finalize_stops_it, who_wants_it)

@@ -13,6 +13,9 @@
 #include "mpid/proc/spread.h"
 #include "wdl_tag.h"
 
+struct wdl_bell;
+struct wdl_bell_look;
+
 struct wdl_adi {
     struct wdl_proc *proc;      /* NULL before MPID_Init and after MPID_Finalize */
     char *cards;                /* what every peer published, in memory the node shares (init.c) */
@@ -29,6 +32,12 @@ struct wdl_adi {
     uint64_t stream;            /* our ring's card in the arena (stream.c); 0: none */
     int stream_tried;
     int naps;                   /* threads of the program asleep in a wait */
+    /* bell.h: those of the node's processes, by local rank, or NULL; what this one knows of them;
+     * how long one may not poll, which waits elsewhere, before it is rung for */
+    struct wdl_bell *bells;
+    struct wdl_bell_look *bell_looks;
+    uint64_t bell_after_ns;
+    int bells_reach_all;        /* there are no other processes than those */
     struct wdl_adi_asynch *asynch;      /* the progress thread (asynch.c), or NULL */
     int closing;                /* MPID_Finalize is past its barrier: peers may vanish */
     int lost;                   /* a peer was found to be gone */
@@ -61,6 +70,10 @@ void wdl_adi_watch_end(void);
 /* asynch.c: MPI_Finalize begins with the end of MPICH's locking; from here on the thread serves
  * nobody. Called, if there is a thread, before anything that may touch the network then. */
 void wdl_adi_asynch_stop(void);
+
+/* progress.c: from now on, while the node has memory for it, who waits rings (bell.h); no more. */
+void wdl_adi_bells_begin(void);
+void wdl_adi_bells_end(void);
 
 /* slice.c: ask for a slice of the processor of `us` microseconds for this thread, and those it
  * makes from now on, if it has a longer one; 0: no. Refused by old kernels: then it only waits

@@ -47,6 +47,9 @@ typedef struct {
     int count;
 } MPID_Thread_mutex_t;
 extern MPID_Thread_mutex_t MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX;
+extern struct MPIR_Process {
+    int local_rank;
+} MPIR_Process;
 extern struct MPIR_ThreadInfo {
     int isThreaded;
 } MPIR_ThreadInfo;
