@@ -104,6 +104,7 @@ static void element_locked(const struct wdl_host *host, const struct wdl_element
         memcpy(out, old, el->packed_bytes);
 }
 
+/* Others update what lies here under the same locks: those that map it, or from outside. */
 static int accumulate_locked(const struct wdl_domain *d, enum wdl_rop op,
                              const struct wdl_element *el, const struct wdl_piece *target,
                              int npieces, const char *in, char *out)
@@ -115,7 +116,7 @@ static int accumulate_locked(const struct wdl_domain *d, enum wdl_rop op,
         set |= wdl_stripes_of(target[i].base, target[i].bytes);
         bytes += target[i].bytes;
     }
-    int shared = d->node_count > 1 && !d->alone;
+    int shared = d->node_count > 1;
     wdl_assert(!d->outside);
     if (shared && wdl_stripes_lock(d->control, set) != WDL_OK)
         return WDL_AGAIN;
@@ -123,6 +124,126 @@ static int accumulate_locked(const struct wdl_domain *d, enum wdl_rop op,
         element_locked(d->host, el, op, &c, in ? in + done : NULL, out ? out + done : NULL);
     if (shared)
         wdl_stripes_unlock(d->control, set);
+    return WDL_OK;
+}
+
+/* Memory that is not mapped here: so many elements at a time are read, each laid out in the stage
+ * as it is there, reduced, and written. */
+enum { OUTSIDE_PIECES = 256 };
+
+struct batch {
+    struct wdl_piece here[OUTSIDE_PIECES], there[OUTSIDE_PIECES];
+    int n;
+    size_t elements;
+    uint64_t stripes;
+};
+
+static void batch_piece(struct batch *b, char *here, char *there, size_t bytes)
+{
+    int last = b->n - 1;
+    if (b->n > 0 && b->here[last].base + b->here[last].bytes == here &&
+        b->there[last].base + b->there[last].bytes == there) {
+        b->here[last].bytes += bytes;
+        b->there[last].bytes += bytes;
+    } else {
+        b->here[b->n] = (struct wdl_piece) {here, bytes};
+        b->there[b->n++] = (struct wdl_piece) {there, bytes};
+    }
+    b->stripes |= wdl_stripes_of(there, bytes);
+}
+
+/* One element more: the cursor goes behind it. */
+static void batch_element(struct batch *b, struct cursor *c, const struct wdl_element *el,
+                          char *here)
+{
+    char *base = c->piece->base + c->used;
+    for (size_t done = 0; done < el->packed_bytes;) {
+        char *at = c->piece->base + c->used;
+        size_t n = c->piece->bytes - c->used;
+        if (n > el->packed_bytes - done)
+            n = el->packed_bytes - done;
+        batch_piece(b, here + (at - base), at, n);
+        done += n;
+        c->used += n;
+        if (c->used == c->piece->bytes) {
+            c->piece++;
+            c->used = 0;
+        }
+    }
+    b->elements++;
+}
+
+/* As many of `most` elements as find room, an element has WIDE_BYTES_MAX pieces at most. */
+static void batch_fill(struct batch *b, struct cursor *c, const struct wdl_element *el, size_t most,
+                       char *stage)
+{
+    b->n = 0;
+    b->elements = 0;
+    b->stripes = 0;
+    while (b->elements < most && b->n + WIDE_BYTES_MAX <= OUTSIDE_PIECES &&
+           (b->elements + 1) * el->extent <= WDL_REGION_BYTES)
+        batch_element(b, c, el, stage + b->elements * el->extent);
+}
+
+/* Are the pieces as far apart here as there, forward? Then what is between them may be read, too:
+ * the system looks up every piece. */
+static int is_stretch(const struct batch *b)
+{
+    for (int i = 1; i < b->n; i++)
+        if (b->here[i].base < b->here[i - 1].base + b->here[i - 1].bytes ||
+            b->here[i].base - b->here[0].base != b->there[i].base - b->there[0].base)
+            return 0;
+    return 1;
+}
+
+static int batch_copy(const struct wdl_domain *d, int to_rank, const struct batch *b)
+{
+    struct wdl_piece here[OUTSIDE_PIECES], there[OUTSIDE_PIECES];      /* they are used up */
+    int n = !to_rank && is_stretch(b) ? 1 : b->n;
+    memcpy(here, b->here, (size_t) n * sizeof here[0]);
+    memcpy(there, b->there, (size_t) n * sizeof there[0]);
+    if (n < b->n) {
+        const struct wdl_piece *last = &b->here[b->n - 1];
+        here[0].bytes = there[0].bytes = (size_t) (last->base - here[0].base) + last->bytes;
+    }
+    return d->outside->copy(d->outside->ctx, d->rank, to_rank, here, n, there, n);
+}
+
+static int batch_update(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
+                        const struct batch *b, const char *in, char *out)
+{
+    struct cursor c = {b->here, 0};
+    int status = batch_copy(d, 0, b);
+    for (size_t i = 0; i < b->elements && status == WDL_OK; i++)
+        element_locked(d->host, el, op, &c, in ? in + i * el->packed_bytes : NULL,
+                       out ? out + i * el->packed_bytes : NULL);
+    if (status == WDL_OK && op != WDL_ROP_NO_OP)
+        status = batch_copy(d, 1, b);
+    return status;
+}
+
+/* From byte *done on, which moves on with whole elements. */
+static int accumulate_outside(const struct wdl_domain *d, enum wdl_rop op,
+                              const struct wdl_element *el, const struct wdl_piece *target,
+                              int npieces, const char *in, char *out, size_t *done)
+{
+    struct cursor c = {target, *done};
+    size_t bytes = 0;
+    struct batch b;
+    for (int i = 0; i < npieces; i++)
+        bytes += target[i].bytes;
+    for (; *done < bytes && c.used >= c.piece->bytes; c.piece++)
+        c.used -= c.piece->bytes;
+    while (*done + el->packed_bytes <= bytes) {
+        batch_fill(&b, &c, el, (bytes - *done) / el->packed_bytes, d->outside->stage);
+        if (wdl_stripes_lock(d->control, b.stripes) != WDL_OK)
+            return WDL_AGAIN;
+        int status = batch_update(d, op, el, &b, in ? in + *done : NULL, out ? out + *done : NULL);
+        wdl_stripes_unlock(d->control, b.stripes);
+        if (status != WDL_OK)
+            return status;
+        *done += b.elements * el->packed_bytes;
+    }
     return WDL_OK;
 }
 
@@ -306,8 +427,6 @@ static int pieces_together(const struct wdl_domain *d, const struct wdl_kernel_c
 
 /* Pieces of memory that is not mapped here, from the first on, that lie in one region, whole,
  * aligned and one behind the other: one call reads them, and one writes them; or 0. */
-enum { OUTSIDE_PIECES = 256 };
-
 static int pieces_outside(const struct wdl_domain *d, const struct wdl_kernel_call *call,
                           const struct wdl_piece *piece, int npieces)
 {
@@ -443,6 +562,8 @@ int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl
 {
     wdl_assert_cmp(el->extent, <=, WIDE_BYTES_MAX);
     wdl_assert(in || op == WDL_ROP_NO_OP);
+    if (!wdl_kernel_has(el) && d->outside)
+        return accumulate_outside(d, op, el, target, npieces, in, out, done);
     if (!wdl_kernel_has(el))
         return accumulate_locked(d, op, el, target, npieces, in, out);
     const struct wdl_kernel *kernel = wdl_kernel_find(el, op);

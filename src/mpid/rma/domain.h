@@ -21,10 +21,11 @@
  * bytes of address within a page, always taken in ascending order (seed 004).
  *
  * Memory that no other process maps (`alone`) its own process updates plainly, having announced the
- * region. The others of its node come from outside: they close the region, read, fold and write
- * what they update by the host's copy (outside.c), and leave elements without an instruction to its
- * process. Memory that has no other process on its node (node_count 1) needs none of this. Elements
- * that the network updates, too, are updated by atomic instructions alone: it announces nothing.
+ * region. The others of its node come from outside: they close the region, or lock the stripes,
+ * read, fold and write what they update by the host's copy (outside.c), and leave to its process
+ * what lies crooked and has an instruction. Memory that has no other process on its node
+ * (node_count 1) needs none of this. Elements that the network updates, too, are updated by atomic
+ * instructions alone: it announces nothing.
  *
  * Invariants:
  *  1. A process announces at most one region at a time, and none while it closes one.

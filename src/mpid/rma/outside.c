@@ -6,8 +6,9 @@
  * in the target's control block, what is there is read, folded and written (domain.h). Done in the
  * call, and no message wakes anybody.
  *
- * For contiguous elements with an instruction, in order: behind operations that went by message it
- * goes by message, too.
+ * For contiguous elements with an instruction, and, under the locks of the stripes they lie in, for
+ * all that have none (pairs, long double, complex). In order: behind operations that went by
+ * message it goes by message, too.
  */
 #include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
@@ -28,6 +29,14 @@ static int is_alone(const struct wdl_win *win, const struct wdl_rma_args *args,
            (wdl_mail_is_away(win, args->target) && box->run < WDL_MAIL_RUN);
 }
 
+/* Each piece that is written is looked up by the system, .13 us: many are a message. */
+static int is_short_with_gaps(const struct wdl_rma_args *args)
+{
+    enum { ELEMENTS = 64 };
+    return !wdl_kernel_has(&args->element) &&
+           args->remote.bytes <= ELEMENTS * (uint64_t) args->element.packed_bytes;
+}
+
 static int fits(const struct wdl_win *win, const struct wdl_rma_args *args,
                 const struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
@@ -35,7 +44,8 @@ static int fits(const struct wdl_win *win, const struct wdl_rma_args *args,
     size_t bytes = args->remote.bytes;
     if (args->kind == WDL_RMA_CAS)
         return 1;
-    return args->remote.contig && bytes % args->element.packed_bytes == 0 &&
+    return (args->remote.contig || is_short_with_gaps(args)) &&
+           bytes % args->element.packed_bytes == 0 &&
            (args->op == WDL_ROP_NO_OP || in->bytes >= bytes) &&
            (args->kind == WDL_RMA_ACC || out->bytes >= bytes) &&
            is_alone(win, args, control, info);
@@ -71,8 +81,8 @@ static int update(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_tar
 {
     const struct wdl_outside outside = {win->params.copy, win->params.ctx, win->rma->stage};
     uint64_t at = place_of(args, info), from = at + (uint64_t) args->remote.lo;
-    if (!win->params.copy || win->net_sizes || !wdl_kernel_has(&args->element) ||
-        from % args->element.packed_bytes != 0)
+    if (!win->params.copy || win->net_sizes ||
+        (wdl_kernel_has(&args->element) && from % args->element.packed_bytes != 0))
         return WDL_ERR_UNSUPPORTED;
     /* what has begun this way goes on this way */
     if (args->done == 0 &&
@@ -80,7 +90,12 @@ static int update(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_tar
         return WDL_ERR_UNSUPPORTED;
     if (wdl_batches_run(win, args->target) != WDL_OK)
         return WDL_AGAIN;
-    int status = wdl_copy_exposed(win, args->target, control, from, wdl_args_bytes(args));
+    int gaps = args->kind != WDL_RMA_CAS && !args->remote.contig;
+    int status = wdl_copy_exposed(win, args->target, control, from,
+                                  gaps ? (uint64_t) (args->remote.hi - args->remote.lo)
+                                       : wdl_args_bytes(args));
+    if (gaps && args->done == 0 && wdl_status_is_error(status))
+        return WDL_ERR_UNSUPPORTED; /* perhaps only what is in a gap is not exposed */
     if (status != WDL_OK)
         return status;
     struct wdl_domain domain = domain_of(win, args->target, control, info, &outside);

@@ -128,6 +128,13 @@ struct wdl_win_stats bed_stats(const struct bed *bed)
     return stats;
 }
 
+struct wdl_rma_args crooked(struct wdl_rma_args args)
+{
+    args.remote.lo += 4;
+    args.remote.hi += 4;
+    return args;
+}
+
 uint64_t bed_word(const struct bed *bed, int rank, int64_t disp)
 {
     uint64_t value;

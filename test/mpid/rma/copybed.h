@@ -60,6 +60,8 @@ void bed_served(struct bed *bed, int target);
 /* Of rank 0's window; the word at disp of a rank's memory. */
 struct wdl_win_stats bed_stats(const struct bed *bed);
 uint64_t bed_word(const struct bed *bed, int rank, int64_t disp);
+/* The same update four bytes on: elements that lie crooked go by message. */
+struct wdl_rma_args crooked(struct wdl_rma_args args);
 /* By rank 0; a put of eight bytes. */
 int operate(struct bed *bed, struct wdl_rma_args args);
 int put8(struct bed *bed, int target, int64_t disp);

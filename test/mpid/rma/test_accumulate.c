@@ -308,16 +308,21 @@ static int outside_copy(void *ctx, int rank, int to_rank, struct wdl_piece *loca
 {
     (void) ctx;
     must_cmp(rank, ==, 0);
-    must_cmp(nlocal, ==, 1);
     if (__atomic_load_n(&outside_copies, __ATOMIC_RELAXED) < 0)
         return WDL_ERR_RANGE;
     __atomic_fetch_add(&outside_copies, 1, __ATOMIC_RELAXED);
     if (to_rank)
         sched_yield();  /* others would come between reading and writing */
-    char *here = local->base;
-    for (int i = 0; i < nremote; here += remote[i++].bytes)
-        memcpy(to_rank ? remote[i].base : here, to_rank ? here : remote[i].base, remote[i].bytes);
-    must_cmp((size_t) (here - local->base), ==, local->bytes);
+    for (int i = 0, k = 0; i < nremote || k < nlocal;) { /* the lists are used up */
+        must(i < nremote && k < nlocal);
+        size_t n = local[k].bytes < remote[i].bytes ? local[k].bytes : remote[i].bytes;
+        memcpy(to_rank ? remote[i].base : local[k].base, to_rank ? local[k].base : remote[i].base,
+               n);
+        remote[i] = (struct wdl_piece){remote[i].base + n, remote[i].bytes - n};
+        local[k] = (struct wdl_piece){local[k].base + n, local[k].bytes - n};
+        i += remote[i].bytes == 0;
+        k += local[k].bytes == 0;
+    }
     return WDL_OK;
 }
 
@@ -441,6 +446,118 @@ START_TEST(copies_from_outside)
     free(in);
     free(old);
     free(stage);
+}
+END_TEST
+
+/* --- ... of elements without an instruction --- */
+
+enum { PAIRS = 24 };
+struct pair_storm {
+    struct wdl_win_control control[THREADS];
+    struct pair cells[PAIRS];
+    int next;
+};
+
+/* Packed pairs, and where they are in memory: between an int and the next pair there is a gap. */
+static void pairs_of(struct pair *cells, int n, char *stream, struct wdl_piece *pieces)
+{
+    const struct pair one = {.value = 1, .index = 1};
+    for (int i = 0; i < n; i++) {
+        memcpy(stream + 12 * i, &one, 12);
+        pieces[i] = (struct wdl_piece){(char *) &cells[i], 12};
+    }
+}
+
+static void *pair_thread(void *arg)
+{
+    struct pair_storm *storm = arg;
+    int me = __atomic_fetch_add(&storm->next, 1, __ATOMIC_SEQ_CST);
+    char *stage = malloc(WDL_REGION_BYTES), stream[12 * PAIRS], old[12 * PAIRS];
+    const struct wdl_outside outside = {outside_copy, NULL, stage};
+    struct wdl_domain d = domain_alone(storm->control, THREADS, me, storm->cells, &outside);
+    struct wdl_element el = element(WDL_BASIC_WIDE, 12, sizeof(struct pair));
+    struct wdl_piece pieces[PAIRS];
+    pairs_of(storm->cells, PAIRS, stream, pieces);
+    for (int i = 0; i < ROUNDS / 4; i++) {
+        size_t done = 0;
+        int first = i % PAIRS;
+        while (wdl_accumulate(&d, WDL_ROP_SUM, &el, pieces + first, PAIRS - first, stream,
+                              i % 2 ? old : NULL, &done) == WDL_AGAIN)
+            sched_yield();
+    }
+    free(stage);
+    return NULL;
+}
+
+START_TEST(pairs_from_outside)
+{
+    pthread_t thread[THREADS];
+    struct pair_storm *storm = calloc(1, sizeof(*storm));
+    int want = 0;
+    outside_copies = 0;
+    memset(storm->cells, 0, sizeof(storm->cells));
+    for (int k = 0; k < PAIRS; k++)
+        memset((char *) &storm->cells[k] + 12, 0x5a, 4);
+    for (int i = 0; i < THREADS; i++)
+        pthread_create(&thread[i], NULL, pair_thread, storm);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(thread[i], NULL);
+    for (int k = 0; k < PAIRS; k++) {
+        for (int i = k; i < ROUNDS / 4; i += PAIRS)
+            want += THREADS; /* where a round began with this one, or with one before it */
+        ck_assert(storm->cells[k].value == want);
+        ck_assert_int_eq(storm->cells[k].index, want);
+        ck_assert_mem_eq((char *) &storm->cells[k] + 12, "\x5a\x5a\x5a\x5a", 4);
+    }
+    for (int i = 0; i < WDL_WIN_STRIPES; i++)
+        ck_assert_uint_eq(storm->control[0].stripe[i], 0);
+    free(storm);
+}
+END_TEST
+
+/* So many at a time; where a stripe is held it goes on from there; what cannot be reached is an
+ * error, and no stripe stays locked. */
+START_TEST(pairs_from_outside_go_on)
+{
+    enum { N = 600, AT_ONCE = 193 };
+    _Alignas(4096) static struct pair cells[N];
+    static char stream[12 * N], old[12 * N], stage[WDL_REGION_BYTES];
+    static struct wdl_piece pieces[N];
+    struct wdl_win_control control[2] = {0};
+    const struct wdl_outside outside = {outside_copy, NULL, stage};
+    struct wdl_domain d = domain_alone(control, 2, 1, cells, &outside);
+    struct wdl_element el = element(WDL_BASIC_WIDE, 12, sizeof(struct pair));
+    size_t done = 0;
+    pairs_of(cells, N, stream, pieces);
+    for (int i = 0; i < N; i++)
+        cells[i].index = i;
+    control[0].stripe[60] = 1; /* behind the first ones */
+    outside_copies = 0;
+    for (int tries = 0; tries < 3; tries++)
+        ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, pieces, N, stream, old, &done),
+                         WDL_AGAIN);
+    ck_assert_uint_eq(done, 12 * AT_ONCE);
+    ck_assert_int_eq(outside_copies, 2);
+    control[0].stripe[60] = 0;
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, pieces, N, stream, old, &done), WDL_OK);
+    ck_assert_int_eq(outside_copies, 2 * ((N + AT_ONCE - 1) / AT_ONCE));
+    for (int i = 0, was; i < N; i++) {
+        memcpy(&was, old + 12 * i + 8, 4);
+        ck_assert_int_eq(was, i);
+        ck_assert_int_eq(cells[i].index, i + 1);
+        ck_assert(cells[i].value == 1);
+    }
+    done = 0;
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_NO_OP, &el, pieces, 2, NULL, old, &done), WDL_OK);
+    ck_assert_mem_eq(old, &cells[0], 12);
+    ck_assert_mem_eq(old + 12, &cells[1], 12);
+    outside_copies = -1;
+    done = 0;
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, pieces, N, stream, old, &done),
+                     WDL_ERR_RANGE);
+    ck_assert_uint_eq(done, 0);
+    for (int i = 0; i < WDL_WIN_STRIPES; i++)
+        ck_assert_uint_eq(control[0].stripe[i], 0);
 }
 END_TEST
 
@@ -639,7 +756,8 @@ END_TEST
 
 WDL_SUITE("rma/accumulate", integers, sign_matters, floats_in_pieces, pairs_under_region_locks,
           a_held_region_changes_nothing, compare_and_swap, storm,
-          storm_from_outside, copies_from_outside, resumes,
+          storm_from_outside, copies_from_outside, pairs_from_outside, pairs_from_outside_go_on,
+          resumes,
           pieces_of_a_region_together,
           bytes_of_a_structure_stay_together, bytes_of_a_structure_across_a_border,
           what_the_network_updates_too)

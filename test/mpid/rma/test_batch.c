@@ -228,12 +228,11 @@ START_TEST(what_follows_stays_behind)
     ck_assert_int_eq(operate(&bed, test_acc(1, 4, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)), WDL_OK);
     ck_assert_uint_eq(bed_word(&bed, 1, 4), 7);
     put(&bed, 1, 4, 8);
-    const long double half = 0.5L; /* by message */
-    ck_assert_int_eq(operate(&bed, test_acc(1, 4, WDL_ROP_REPLACE, TEST_LD, 1, &half, NULL)),
-                     WDL_OK);
+    struct wdl_rma_args by_message = test_acc(1, 4, WDL_ROP_REPLACE, TEST_U64, 1, &one, NULL);
+    ck_assert_int_eq(operate(&bed, crooked(by_message)), WDL_OK);
     ck_assert_uint_eq(bed_word(&bed, 1, 4), 8);
     TEST_DONE(&bed.w, flush(&bed, 1, 0));
-    ck_assert_mem_eq(bed.w.rank[1].memory + 4 * UNIT, &half, 10);
+    ck_assert_mem_eq(bed.w.rank[1].memory + 4 * UNIT + 4, &one, 8);
     bed_end(&bed);
 }
 END_TEST

@@ -374,21 +374,20 @@ END_TEST
 START_TEST(an_accumulate_waits_for_those_by_message)
 {
     struct bed bed;
-    uint64_t one = 1, old = 0;
-    const long double wide = 7; /* from outside there are no elements without an instruction */
+    uint64_t one = 1, old = 0, seven = 7;
     struct wdl_win_stats stats;
     bed_open(&bed, 2);
     int64_t at = offer(&bed, 1, 0, 64, 1), border = at + 56;
     attach(&bed, 1, 64, 64);
-    ck_assert_int_eq(operate(&bed, test_acc(1, border, WDL_ROP_SUM, TEST_LD, 1, &wide, NULL)),
-                     WDL_OK);
+    ck_assert_int_eq(operate(&bed, crooked(test_acc(1, border, WDL_ROP_SUM, TEST_U64, 1, &seven,
+                                                    NULL))), WDL_OK);
     struct wdl_rma_args acc = test_acc(1, border, WDL_ROP_SUM, TEST_U64, 1, &one, &old);
     ck_assert_int_eq(operate(&bed, acc), WDL_AGAIN);
     ck_assert_int_eq(put8(&bed, 1, at), WDL_OK); /* puts need not wait */
     ck_assert_int_eq(view.memory[56], 0);
     TEST_DONE(&bed.w, operate(&bed, acc));
     ck_assert_int_eq(view.memory[56], 1);
-    ck_assert_mem_eq(bed.w.rank[1].memory + 56, &wide, 10);
+    ck_assert_mem_eq(bed.w.rank[1].memory + 60, &seven, 8);
     wdl_win_stats_get(bed.win[0], &stats);
     ck_assert_uint_eq(stats.ops_message, 1);
     bed_end(&bed);

@@ -47,7 +47,7 @@ START_TEST(every_kind_is_done_in_the_call)
 END_TEST
 
 /* Layouts of operands and results may have holes; the target's may not, and its elements are
- * aligned and have an instruction: all else is a message. */
+ * aligned: all else is a message, of elements that have an instruction. */
 START_TEST(what_is_for_it)
 {
     enum { N = 6 };
@@ -55,7 +55,6 @@ START_TEST(what_is_for_it)
     struct bed bed;
     const uint32_t add[8] = {1, 2, 0, 3, 4, 5, 6, 0};
     uint32_t old[8] = {0}, packed[N] = {0};
-    const long double wide = 0.5L;
     bed_open(&bed, 0);
     struct test_host *host = &bed.w.rank[0].host;
     wdl_type type = test_type_indexed(host, TEST_U32, 2, lengths, displs);
@@ -71,13 +70,10 @@ START_TEST(what_is_for_it)
         ck_assert_uint_eq(old[i < 2 ? i : i + 1], i + 1);
     }
     ck_assert_uint_eq(bed_stats(&bed).ops_copied, 2);
-    struct wdl_rma_args others[3] = {test_acc(1, 8, WDL_ROP_SUM, TEST_LD, 1, &wide, NULL),
-                                     add_u64(1, 16, &one, NULL),
+    struct wdl_rma_args others[2] = {crooked(add_u64(1, 16, &one, NULL)),
                                      test_acc(1, 24, WDL_ROP_SUM, TEST_U32, N, add, NULL)};
-    others[1].remote.lo += 4;
-    others[1].remote.hi += 4;
-    others[2].remote = test_typed(host, NULL, 1, type);
-    for (int i = 0; i < 3; i++) {
+    others[1].remote = test_typed(host, NULL, 1, type);
+    for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(operate(&bed, others[i]), WDL_OK);
         TEST_DONE(&bed.w, bed_flush(&bed, 1));
         ck_assert_uint_eq(bed_stats(&bed).ops_message, (uint64_t) i + 1);
@@ -88,21 +84,75 @@ START_TEST(what_is_for_it)
 }
 END_TEST
 
+/* Long doubles, and pairs of which the target's layout has gaps; a flush sends nothing. On a
+ * dynamic window a layout may have gaps where nothing is attached: by message. */
+START_TEST(elements_without_an_instruction)
+{
+    struct { double value; int index; } pairs[3] = {{1, 4}, {9, 5}, {3, 6}}, left[3];
+    static const int lengths[2] = {1, 1}, displs[2] = {0, 2};
+    char stream[36], old[36];
+    long double sum[2], before[2] = {9, 9}, add[2] = {0.5L, 0.25L};
+    for (int dynamic = 0; dynamic < 2; dynamic++) {
+        struct bed bed;
+        bed_open(&bed, dynamic);
+        int64_t place = dynamic ? attach(&bed, 1, 0, 80) : 0, unit = dynamic ? 1 : UNIT;
+        char *there = bed.w.rank[1].memory;
+        struct test_host *host = &bed.w.rank[0].host;
+        struct wdl_rma_args twice = test_acc(1, place, WDL_ROP_SUM, TEST_LD, 2, add, before);
+        for (int i = 0; i < 2; i++)
+            ck_assert_int_eq(operate(&bed, twice), WDL_OK);
+        memcpy(sum, there, sizeof(sum));
+        ck_assert(sum[0] == 1 && sum[1] == 0.5L && before[0] == 0.5L && before[1] == 0.25L);
+        for (int i = 0; i < 3; i++) {
+            memcpy(stream + 12 * i, &pairs[i], 12);
+            memcpy(there + 32 + 16 * i, &(int64_t){0}, 8);
+        }
+        struct wdl_rma_args max = test_acc(1, place + 32 / unit, WDL_ROP_MAXLOC, TEST_DOUBLE_INT, 3,
+                                           stream, NULL);
+        max.remote = test_typed(host, NULL, 3, TEST_DOUBLE_INT);
+        ck_assert_int_eq(operate(&bed, max), WDL_OK);
+        memcpy(left, there + 32, sizeof(left));
+        for (int i = 0; i < 3; i++)
+            ck_assert(left[i].value == pairs[i].value && left[i].index == pairs[i].index);
+        struct wdl_rma_args read = test_acc(1, place + 32 / unit, WDL_ROP_NO_OP, TEST_DOUBLE_INT, 3,
+                                            NULL, old);
+        read.remote = max.remote;
+        ck_assert_int_eq(operate(&bed, read), WDL_OK);
+        ck_assert_mem_eq(old, stream, sizeof(old));
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+        ck_assert_uint_eq(bed_stats(&bed).ops_copied, 4);
+        ck_assert_uint_eq(bed_stats(&bed).ops_message, 0);
+        if (dynamic) {
+            (void) attach(&bed, 1, 88, 32);
+            wdl_type apart = test_type_indexed(host, TEST_LD, 2, lengths, displs);
+            struct wdl_rma_args args = test_acc(1, place + 64, WDL_ROP_SUM, TEST_LD, 2, add, NULL);
+            args.remote = test_typed(host, NULL, 1, apart);
+            ck_assert_int_eq(operate(&bed, args), WDL_OK);
+            ck_assert_uint_eq(bed_stats(&bed).ops_message, 1);
+            TEST_DONE(&bed.w, bed_flush(&bed, 1));
+            memcpy(sum, there + 96, sizeof(sum[0]));
+            ck_assert(sum[0] == 0.25L);
+            test_type_end(host, apart);
+        }
+        bed_end(&bed);
+    }
+}
+END_TEST
+
 /* What went by message is done first; after a flush it is from outside again. */
 START_TEST(behind_a_message_by_message)
 {
     struct bed bed;
-    const long double wide = 0.5L;
     uint64_t old = 9;
+    struct wdl_rma_args by_message = test_acc(1, 0, WDL_ROP_REPLACE, TEST_U64, 1, &five, NULL);
     bed_open(&bed, 0);
-    ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_REPLACE, TEST_LD, 1, &wide, NULL)),
-                     WDL_OK);
+    ck_assert_int_eq(operate(&bed, crooked(by_message)), WDL_OK);
     ck_assert_int_eq(operate(&bed, add_u64(1, 0, &one, &old)), WDL_OK);
     ck_assert_int_eq(operate(&bed, add_u64(2, 0, &one, NULL)), WDL_OK); /* another target */
     ck_assert_uint_eq(bed_word(&bed, 2, 0), 1);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
     TEST_DONE(&bed.w, bed_flush(&bed, 1));
-    ck_assert_mem_eq(&old, &wide, 8);
+    ck_assert_mem_eq((char *) &old + 4, &five, 4);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), old + 1);
     ck_assert_uint_eq(bed_stats(&bed).ops_message, 2);
     ck_assert_int_eq(operate(&bed, add_u64(1, 0, &one, NULL)), WDL_OK);
@@ -172,7 +222,6 @@ START_TEST(goes_on_where_it_stopped)
 {
     enum { N = (WDL_REGION_BYTES + 4096) / 8 };
     static uint64_t add[N], old[N];
-    const long double wide = 0.5L;
     struct bed bed;
     bed_open(&bed, 0);
     for (uint64_t i = 0; i < N; i++)
@@ -188,8 +237,7 @@ START_TEST(goes_on_where_it_stopped)
         ck_assert_int_eq(wdl_rma_op(bed.win[0], &args), WDL_AGAIN);
         ck_assert_uint_eq(args.done, WDL_REGION_BYTES);
         ck_assert_int_eq(wdl_rma_op(bed.win[0], &args), WDL_AGAIN);
-        ck_assert_int_eq(operate(&bed, test_acc(1, N + 8, WDL_ROP_SUM, TEST_LD, 1, &wide, NULL)),
-                         WDL_OK);
+        ck_assert_int_eq(operate(&bed, crooked(add_u64(1, N + 8, &one, NULL))), WDL_OK);
         bed.w.control[1].announced = 0;
         bed.w.control[1].bulk[1] = 0;
         ck_assert_int_eq(wdl_rma_op(bed.win[0], &args), WDL_OK);
@@ -269,6 +317,7 @@ START_TEST(its_process_does_not_come_between)
 END_TEST
 
 WDL_SUITE("rma/outside", every_kind_is_done_in_the_call, what_is_for_it,
+          elements_without_an_instruction,
           behind_a_message_by_message, many_together_are_a_message,
           who_is_away_gets_no_messages, goes_on_where_it_stopped,
           failures, its_process_does_not_come_between)
