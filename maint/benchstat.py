@@ -132,6 +132,29 @@ def behind(rows, ours, second):
     return sorted(found, key=lambda item: -min(item[:2]))
 
 
+NOISE = 1.05            # what two medians of the same may differ by
+
+
+def turned(rows, ours, along):
+    """[(ratio, less, more)] of neighbours of which the one with fewer bytes, or fewer ranks (`along`),
+    takes longer, by the median and by the minimum; the worst first."""
+    groups, found = {}, []
+    for row in rows:
+        if not usable(row.cells.get(ours)):
+            continue
+        alike = row.job.title if along == "bytes" else \
+            (row.bytes, row.job.title.replace(f"{row.job.np} ranks", ""))
+        groups.setdefault((row.name, alike), []).append(row)
+    for group in groups.values():
+        group.sort(key=lambda row: row.bytes if along == "bytes" else row.job.np)
+        for less, more in zip(group, group[1:]):
+            value = min(of(less.cells[ours].samples) / max(of(more.cells[ours].samples), 1e-9)
+                        for of in (median, min))
+            if value > NOISE:
+                found.append((value, less, more))
+    return sorted(found, key=lambda item: -item[0])
+
+
 def tally(rows, ours, of):
     """(rows at most 1.0 of the best peer, rows compared)"""
     ratios = [value for value in (ratio(row, ours, of) for row in rows) if value is not None]

@@ -132,7 +132,18 @@ def summary(results, jobs, ours):
         lines += ["  " + line for line in layout(table, (2, 4, 5))]
     if len(found) > BEHIND_SHOWN:
         lines.append(f"  and {len(found) - BEHIND_SHOWN} more")
+    for along in ("bytes", "ranks"):
+        lines += turned(benchstat.turned(rows, ours, along), along)
     return lines + [""]
+
+
+def turned(found, along):
+    lines = [f"{along}: {len(found)} pairs of neighbours of which the one with fewer takes longer, "
+             "by the median and by the minimum, beyond noise"]
+    for value, less, more in found[:BEHIND_SHOWN]:
+        lines.append(f"  {value:.2f}  {less.name}: {less.bytes} bytes, {less.job.title}, against "
+                     f"{more.bytes} bytes, {more.job.title}")
+    return lines
 
 
 TSV_HEAD = ["job", "ranks", "number", "operation", "bytes", "peer", "samples", "median_us",

@@ -27,7 +27,10 @@ SETUPS = {
     "cliques": ({"MPIR_CVAR_NUM_CLIQUES": "2"}, ["mpi", "examples"] + MPICH_FOLDERS),
     "thread": ({"MPIR_CVAR_WINDLASS_PROGRESS_THREAD": "on"}, ["mpi", "rma"]),
     "engine": ({"MPIR_CVAR_WINDLASS_COLL": "engine", "MPIR_CVAR_NUM_CLIQUES": "2"}, ["coll"]),
-    "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, ["mpi", "examples", "pt2pt", "rma"]),
+    "engine-shm": ({"MPIR_CVAR_WINDLASS_COLL": "engine"}, ["coll"]),
+    "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, ["mpi", "examples", "pt2pt", "rma", "coll"]),
+    "engine-tcp": ({"MPIR_CVAR_WINDLASS_COLL": "engine", "UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"},
+                   ["coll", "errors/coll"]),
 }
 
 # Five programs that ran out of time, and more than half of those run: nothing works, and every further one

@@ -134,6 +134,20 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual([(one, two, found.name) for one, two, found in found],
                          [(9, 3, "c"), (2, 2, "a")])
 
+    def test_turned(self):
+        two, four = job("window create, 2 ranks", 2), job("window create, 4 ranks", 4)
+        rows = [row("a", 8, two, windlass=[4, 5]), row("a", 64, two, windlass=[3, 4]),
+                row("a", 512, two, windlass=[5, 5]), row("b", 64, two, windlass=[9, 9]),
+                row("b", 8, two, windlass=[9.2, 9.2]), row("c", 8, two, windlass=[9, 1]),
+                row("c", 64, two, windlass=[2, 2]), row("a", 8, four, windlass=[6]),
+                row("a", 64, four, windlass=[2]), row("b", 8, four, mpich=[1])]
+        found = [(round(value, 3), less.name, less.bytes, more.bytes, more.job.np)
+                 for value, less, more in benchstat.turned(rows, "windlass", "bytes")]
+        self.assertEqual(found, [(3, "a", 8, 64, 4), (1.286, "a", 8, 64, 2)])
+        found = [(round(value, 3), less.name, less.bytes, less.job.np, more.job.np)
+                 for value, less, more in benchstat.turned(rows, "windlass", "ranks")]
+        self.assertEqual(found, [(1.5, "a", 64, 2, 4)])
+
     def test_instructions(self):
         few, many = benchcount.FEW, benchcount.MANY
         self.assertEqual(benchcount.per_call(500 + 176 * few, 500 + 176 * many), 176)
@@ -263,7 +277,8 @@ class Tables(unittest.TestCase):
         lines = benchtable.summary(results, [job()], "windlass")
         self.assertIn("1 of 2 rows", lines[0])
         self.assertEqual(lines[2].split(), ["2.00", "2.00", "a", "8", "2", "ranks", "mpich"])
-        self.assertEqual(len(lines), 4)
+        self.assertEqual([line.split()[:2] for line in lines[3:5]], [["bytes:", "0"], ["ranks:", "0"]])
+        self.assertEqual(len(lines), 6)
         self.assertEqual(benchtable.summary(benchrun.Results(), [job()], "windlass"), [])
 
     def test_tics(self):

@@ -84,6 +84,11 @@ class Check(unittest.TestCase):
         for name, seen in (("shm", "+++"), ("cliques", "+2++"), ("tcp", "tcp,self++1+"), ("thread", "+++on")):
             _, output = self.check("--setup", name, "--only", "rma")
             self.assertIn(f"unexpected output: {seen}\n", output)
+        self.write("coll/testlist", "show 2\n")
+        self.program("coll/show", show.replace("PROGRESS_THREAD", "COLL"))
+        for name, seen in (("engine", "+2++engine"), ("engine-shm", "+++engine"), ("engine-tcp", "tcp,self++1+engine")):
+            _, output = self.check("--setup", name, "--only", "coll")
+            self.assertIn(f"unexpected output: {seen}\n", output)
 
     def test_errors_without_spawn_and_io(self):
         self.write("errors/testlist", "rma\nio\nspawn\n")
