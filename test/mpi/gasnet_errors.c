@@ -71,6 +71,15 @@ static void flags(void)
     gasnet_coll_gather_all(t, b, a, 4, FINE | GASNET_COLL_AGGREGATE);
     t_check(seen == GASNET_COLL_ERR_AGGREGATE && calls == 1, "aggregate: %d", seen);
     works();
+    a[0] = t_rank;
+    seen = calls = 0;
+    (void) gasnet_coll_broadcast_nb(t, b, 0, a, 4, FINE | GASNET_COLL_AGGREGATE);
+    gasnet_coll_gather_all(t, b + 1, a, 4, FINE); /* in the middle */
+    t_check(seen == GASNET_COLL_ERR_AGGREGATE && calls == 1, "inside an aggregate: %d", seen);
+    b[0] = -1;
+    gasnet_coll_wait_sync(gasnet_coll_gather_all_nb(t, b + 1, a, 4, FINE));
+    t_check(calls == 1 && b[0] == 0 && b[t_size] == t_size - 1, "what was in the aggregate");
+    works();
 }
 
 static void arguments(void)
@@ -129,7 +138,24 @@ static void segment(void)
     wrong(GASNET_COLL_ERR_SEGMENT, gasnet_coll_exchange_nb(t, a, b, 4, FINE | dst));
     wrong(GASNET_COLL_ERR_SEGMENT,
           gasnet_coll_scan_nb(t, b, 1, 0, a, 1, 0, 4, (size_t) t_size, 0, 0, FINE | src));
+    size_t sizes[64], at[64] = {0};
+    int single = GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC | GASNET_COLL_SINGLE;
+    for (int i = 0; i < t_size; i++)
+        sizes[i] = 4;
+    at[t_size - 1] = sizeof b; /* behind the segment's end */
+    wrong(GASNET_COLL_ERR_SEGMENT, gasnet_coll_scatterv_nb(t, a, 0, b, NULL, sizes, FINE | dst));
+    wrong(GASNET_COLL_ERR_SEGMENT, gasnet_coll_gatherv_nb(t, 0, b, NULL, a, sizes, FINE | src));
+    wrong(GASNET_COLL_ERR_SEGMENT, gasnet_coll_gather_allv_nb(t, b, at, b, sizes, single | dst));
+    wrong(GASNET_COLL_ERR_SEGMENT, gasnet_coll_gather_allv_nb(t, b, NULL, a, sizes, single | src));
+    wrong(GASNET_COLL_ERR_SEGMENT,
+          gasnet_coll_exchangev_nb(t, b, NULL, sizes, b, at, sizes, single | src));
+    if (t_size == 1) {
+        wrong(GASNET_COLL_ERR_SEGMENT, gasnet_coll_scatterv_nb(t, a, 0, b, at, sizes, FINE | src));
+        wrong(GASNET_COLL_ERR_SEGMENT, gasnet_coll_gatherv_nb(t, 0, b, at, a, sizes, FINE | dst));
+    }
     seen = 0;
+    gasnet_coll_gather_allv(t, b, NULL, b + t_size, sizes, single | src | dst);
+    gasnet_coll_scatterv(t, b, 0, b + t_size, NULL, sizes, FINE | src | dst);
     gasnet_coll_exchange(t, b + t_size, b, 4, FINE | src | dst);
     gasnet_coll_gather_all(t, b, a, 4, FINE | dst);
     t_check(seen == 0, "what is inside: %d", seen);

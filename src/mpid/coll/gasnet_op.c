@@ -58,6 +58,8 @@ struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, int more
 {
     struct wdl_gas_op *op = wdl_gas_op_alloc(team);
     enum wdl_gas_error error = flags_error(flags, more);
+    if (!error && (flags & WDL_GAS_BLOCKING) && !wdl_list_empty(&team->open))
+        error = WDL_GAS_ERR_AGGREGATE; /* only its last member's handle can be waited for */
     if (!op) {
         *handle_out = wdl_gas_handle_of(team->nomem);
         return NULL;

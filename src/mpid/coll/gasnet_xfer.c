@@ -215,6 +215,31 @@ static const size_t *places(struct wdl_gas_op *op, const size_t *at, const size_
     return room;
 }
 
+/* All of them must be where the flag says. */
+static enum wdl_gas_error blocks_error(const struct wdl_gas_team *team, int flags, int flag,
+                                       const void *base, const struct wdl_coll_blocks *blocks)
+{
+    for (int i = 0; i < team->size && flags & flag; i++)
+        if (wdl_gas_outside(team, (const char *) base + blocks->at[i], blocks->bytes[i]))
+            return WDL_GAS_ERR_SEGMENT;
+    return WDL_GAS_FINE;
+}
+
+/* The root's are at `blocks`, ours is `bytes`. */
+static enum wdl_gas_error rooted_error(const struct wdl_gas_op *op, int flags)
+{
+    const struct wdl_coll_args *a = &op->args;
+    const struct wdl_gas_team *team = op->team;
+    int scatters = a->kind == WDL_COLL_SCATTER, is_root = a->root == team->rank;
+    enum wdl_gas_error error =
+        scatters ? wdl_gas_segment_error(team, flags, NULL, 0, a->dst, a->bytes)
+                 : wdl_gas_segment_error(team, flags, a->src, a->bytes, NULL, 0);
+    if (error || !is_root)
+        return error;
+    return scatters ? blocks_error(team, flags, WDL_GAS_SRC_IN_SEGMENT, a->src, &a->src_blocks)
+                    : blocks_error(team, flags, WDL_GAS_DST_IN_SEGMENT, a->dst, &a->dst_blocks);
+}
+
 /* scatterv, gatherv: only the root needs all sizes. */
 static wdl_gas_handle rooted_start(struct wdl_gas_team *team, enum wdl_coll_kind kind, size_t image,
                                    void *dst, const void *src, const size_t *at,
@@ -238,7 +263,8 @@ static wdl_gas_handle rooted_start(struct wdl_gas_team *team, enum wdl_coll_kind
             return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
         op->args.src_blocks = op->args.dst_blocks = blocks;
     }
-    return wdl_gas_op_start(op, flags);
+    enum wdl_gas_error error = rooted_error(op, flags);
+    return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_start(op, flags);
 }
 
 wdl_gas_handle wdl_gas_scatterv_nb(struct wdl_gas_team *team, void *dst, size_t srcimage,
@@ -306,6 +332,12 @@ static wdl_gas_handle vary_start(struct wdl_gas_team *team, enum wdl_coll_kind k
     if (flags & WDL_COLL_LOCAL)
         return wdl_gas_op_stages(op, flags, vary_next);
     enum wdl_gas_error error = vary_args(op, op->args.flags);
+    if (!error)
+        error = blocks_error(team, flags, WDL_GAS_DST_IN_SEGMENT, dst, &op->args.dst_blocks);
+    if (!error && v->out)
+        error = blocks_error(team, flags, WDL_GAS_SRC_IN_SEGMENT, src, &op->args.src_blocks);
+    else if (!error)
+        error = wdl_gas_segment_error(team, flags, src, op->args.bytes, NULL, 0);
     return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_start(op, flags);
 }
 

@@ -85,7 +85,7 @@ typedef size_t gasnet_coll_fn_handle_t; /* index in the table given to gasnet_co
     X(ALIGNMENT, 6, "data of a computational collective is not aligned")                          \
     X(FUNCTION, 7, "no such function in the table given to gasnet_coll_init")                     \
     X(LAYOUT, 8, "impossible block size or offset of an array")                                   \
-    X(AGGREGATE, 9, "AGGREGATE on a blocking call, or with a call that cannot be aggregated")     \
+    X(AGGREGATE, 9, "AGGREGATE on a blocking call, or one before an aggregate's last member")     \
     X(SEGMENT, 10, "memory said to be in a segment is outside of those attached")                 \
     X(HANDLE, 11, "handle is dead: it has been synchronized before")                              \
     X(NODES, 12, "a list of nodes or images is impossible")                                       \
