@@ -25,10 +25,11 @@ QUICK_FOLDERS = ["attr", "group", "info", "init", "errhan", "topo"]
 SETUPS = {
     "shm": ({}, ["install", "bench", "mpi", "examples", "memory"] + MPICH_FOLDERS),
     "cliques": ({"MPIR_CVAR_NUM_CLIQUES": "2"}, ["mpi", "examples"] + MPICH_FOLDERS),
-    "thread": ({"MPIR_CVAR_WINDLASS_PROGRESS_THREAD": "on"}, ["mpi", "rma"]),
+    "thread": ({"MPIR_CVAR_WINDLASS_PROGRESS_THREAD": "on"}, ["mpi", "rma", "threads/rma", "errors/rma"]),
     "engine": ({"MPIR_CVAR_WINDLASS_COLL": "engine", "MPIR_CVAR_NUM_CLIQUES": "2"}, ["coll"]),
     "engine-shm": ({"MPIR_CVAR_WINDLASS_COLL": "engine"}, ["coll"]),
-    "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, ["mpi", "examples", "pt2pt", "rma", "coll"]),
+    "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, ["mpi", "examples", "pt2pt", "rma", "coll",
+                                                                        "threads/rma", "errors/rma", "errors/coll"]),
     "engine-tcp": ({"MPIR_CVAR_WINDLASS_COLL": "engine", "UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"},
                    ["coll", "errors/coll"]),
 }
