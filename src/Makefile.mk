@@ -91,6 +91,7 @@ windlass_core_sources = \
     %D%/mpid/rma/outside.c \
     %D%/mpid/rma/passive.c \
     %D%/mpid/rma/pscw.c \
+    %D%/mpid/rma/relay.c \
     %D%/mpid/rma/region.c \
     %D%/mpid/rma/room.c \
     %D%/mpid/rma/rows.c \

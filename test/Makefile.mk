@@ -74,6 +74,7 @@ unit_tests =                            \
     test/mpid/rma/test_passive          \
     test/mpid/rma/test_pscw             \
     test/mpid/rma/test_region           \
+    test/mpid/rma/test_relay            \
     test/mpid/rma/test_room             \
     test/mpid/rma/test_rows             \
     test/mpid/rma/test_send             \

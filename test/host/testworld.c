@@ -59,6 +59,7 @@ struct wdl_win_params test_win_params(struct test_rank *r)
     win.node_count = w->n - first < p->node ? w->n - first : p->node;
     win.node_whole = whole;
     win.crowded = p->crowded;
+    win.attended = p->attended;
     win.place = whole && !p->own && !p->no_place && !p->dynamic ? w->place : NULL;
     win.place_base = w->memory;
     win.no_locks = p->no_locks;

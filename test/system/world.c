@@ -100,7 +100,7 @@ static void rank_open(struct world *w, int i)
     struct wdl_rma_params rma = {.global_ops = o->tiny ? 1 : 32,.global_targets = o->tiny ? 1 : 16,
         .win_ops = o->tiny ? 1 : 16,.win_targets = o->tiny ? 1 : 8,.win_slots = 4,
         .short_bytes = o->tiny ? 16 : 0,.stashes = o->tiny ? 1 : 0,
-        .win_types = o->tiny ? 1 : 3
+        .win_types = o->tiny ? 1 : 3,.pscw_tree = o->tree
     };
     struct viewer *v = world_memory(w, sizeof(*v));
     *v = (struct viewer) { w, i };
@@ -250,6 +250,7 @@ static void options_of(uint64_t seed, void *options_out)
     o.epochs = o.ranks > 100 ? 1 : o.ranks > 8 ? 2 : 2 + (int) wdl_prng_below(&p, 3);
     o.mail = o.own && wdl_prng_chance(&p, 500);
     o.dynamic = wdl_prng_chance(&p, 300) ? 1 + (int) wdl_prng_below(&p, 5) : 0;
+    o.tree = (int) wdl_prng_below(&p, 3);       /* groups of more than that many; 0: of none */
     *(struct options *) options_out = o;
 }
 
@@ -275,7 +276,7 @@ int main(int argc, char **argv)
         WORLDS_OPTION(options, crowded), WORLDS_OPTION(options, combine),
         WORLDS_OPTION(options, direct), WORLDS_OPTION(options, attended),
         WORLDS_OPTION(options, atomics), WORLDS_OPTION(options, mail),
-        WORLDS_OPTION(options, dynamic)
+        WORLDS_OPTION(options, dynamic), WORLDS_OPTION(options, tree)
     };
     static const struct worlds worlds = {.program = "test/system/world",.count = 1000,
         .options_bytes = sizeof(struct options),.options = table,

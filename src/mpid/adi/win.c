@@ -470,6 +470,18 @@ cvars:
         Derived target types a window remembers as known to its targets, and keeps of others; they
         are not described again.
 
+    - name        : MPIR_CVAR_WINDLASS_PSCW_TREE
+      category    : WINDLASS
+      type        : int
+      default     : 32
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        MPI_Win_post and MPI_Win_complete tell each process of a group of at most that many by
+        itself; larger groups are told along a tree, in which processes of the group pass it on,
+        where a progress thread serves them while they compute.
+
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
@@ -484,6 +496,7 @@ int wdl_adi_rma_init(struct wdl_proc *proc)
         .short_bytes = MPIR_CVAR_WINDLASS_SHORT_BYTES,
         .stashes = MPIR_CVAR_WINDLASS_STASHES,
         .win_types = MPIR_CVAR_WINDLASS_WIN_TYPES,
+        .pscw_tree = MPIR_CVAR_WINDLASS_PSCW_TREE,
     };
     wdl_adi_elements_init();
     wdl_adi_pvars_init();

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * The fence's nonblocking barrier (seed 001, IBARRIER). A rank that has left barrier s knows that
- * all have entered it, so nobody is ever more than one ahead of another.
+ * all have entered it, so nobody is ever more than one ahead of another. One that begins while
+ * another runs is queued; all of them have to end.
  *   messages   dissemination, ceil(log2 P) packets each; two sets of arrival marks, by the parity
  *              of s, are enough
  *   node       words of shared memory (proc/meet.h): by looks, among many by rounds, but where
@@ -10,16 +11,28 @@
 #include <string.h>
 #include "mpid/rma/win_impl.h"
 
-void wdl_barrier_begin(struct wdl_win *win)
+static void enter(struct wdl_win *win)
 {
     struct wdl_barrier *b = &win->barrier;
-    wdl_assert(!b->running);
     b->sequence++;
     b->round = b->sent = 0;
     b->running = win->params.size > 1;
-    /* MEM_SYNC before PROC_SYNC (seed 001, FENCE); pairs with the one in progress */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+void wdl_barrier_begin(struct wdl_win *win, int nostore, int unread)
+{
+    struct wdl_barrier *b = &win->barrier;
+    if (!nostore || win->quick.stored) {
+        /* MEM_SYNC before PROC_SYNC (seed 001, FENCE); pairs with the one in progress */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        b->syncs++;
+    }
     win->quick.stored = 0;
+    b->unread = unread;
+    if (b->running)
+        b->queued++;
+    else
+        enter(win);
     if (b->running && !win->params.node_whole)
         wdl_win_activate(win);
 }
@@ -83,13 +96,21 @@ static int message_progress(struct wdl_win *win)
 
 int wdl_barrier_progress(struct wdl_win *win)
 {
-    if (!win->barrier.running)
-        return WDL_OK;
-    int status = win->params.node_whole ? node_progress(win) : message_progress(win);
-    if (status == WDL_OK)
-        /* MEM_SYNC after PROC_SYNC; pairs with the one in begin */
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    return status;
+    struct wdl_barrier *b = &win->barrier;
+    while (b->running) {
+        int status = win->params.node_whole ? node_progress(win) : message_progress(win);
+        if (status != WDL_OK)
+            return status;
+        if (b->queued > 0) {
+            b->queued--;
+            enter(win);
+        } else if (!b->unread) {
+            /* MEM_SYNC after PROC_SYNC; pairs with the one in begin */
+            __atomic_thread_fence(__ATOMIC_SEQ_CST);
+            b->syncs++;
+        }
+    }
+    return WDL_OK;
 }
 
 int wdl_barrier_arrive(struct wdl_win *win, uint64_t sequence, int64_t round)

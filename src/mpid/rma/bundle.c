@@ -35,7 +35,7 @@ void wdl_serve_close(struct wdl_win *win, const struct wdl_pkt *pkt)
         wdl_serve_unlock(win);
     if (!(pkt->flags & WDL_PKT_WITH_COMPLETE))
         return;
-    int status = wdl_pscw_completed(win);
+    int status = wdl_pscw_completed(win, 1);
     wdl_assert_cmp(status, ==, WDL_OK); /* wdl_serve_may_close */
 }
 

@@ -2,8 +2,12 @@
  *
  * MPI_Win_fence (seed 001, Algorithm For FENCE; MPI-4, 12.5.1).
  *   NOPRECEDE: there is nothing to complete; the barrier is started and, where it takes messages
- *              and nobody's memory is mapped, left running: the first operation waits for it.
+ *              and nobody's memory is mapped, left running: operations are queued until it is over.
  *   NOSUCCEED: the epoch ends here.
+ *   NOSTORE:   nothing of the own memory is to be exposed: no MEM_SYNC before the barrier, unless
+ *              operations have stored to mapped memory.
+ *   NOPUT:     nothing of the own memory will have changed at the next fence: no MEM_SYNC after its
+ *              barrier, if the epoch ends there.
  */
 #include "mpid/rma/win_impl.h"
 
@@ -44,16 +48,15 @@ int wdl_win_fence(struct wdl_win *win, int assertion, int *step)
         *step = FENCE_BARRIER;
     }
     if (*step == FENCE_BARRIER) {
-        /* one barrier at a time: the last fence's may still be running */
-        if (win->barrier.running && wdl_barrier_progress(win) != WDL_OK)
-            return WDL_AGAIN;
         if (!(assertion & WDL_MODE_NOPRECEDE))
             fence_release_targets(win);
         status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_FENCE);
         wdl_assert_cmp(status, ==, WDL_OK);
         win->ops_at_fence = wdl_win_ops(win);
         wdl_win_quick_set(win);
-        wdl_barrier_begin(win);
+        wdl_barrier_begin(win, assertion & WDL_MODE_NOSTORE,
+                          win->noput && (assertion & WDL_MODE_NOSUCCEED));
+        win->noput = assertion & WDL_MODE_NOPUT;
         *step = FENCE_WAIT;
         if ((assertion & WDL_MODE_NOPRECEDE) && !win->params.mapped_any &&
             !win->params.node_whole) {

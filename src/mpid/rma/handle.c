@@ -175,9 +175,11 @@ static int handle_win(struct wdl_win *win, const struct wdl_pkt *pkt, const char
         case WDL_PKT_FLUSH:
             return handle_acknowledge(win, pkt, WDL_PKT_FLUSH_ACK);
         case WDL_PKT_POST:
-            return wdl_pscw_posted(win, (int) pkt->origin);
+            return wdl_pscw_post_came(win, pkt, payload, bytes);
         case WDL_PKT_COMPLETE:
-            return wdl_pscw_completed(win);
+            return wdl_pscw_complete_came(win, pkt, payload, bytes);
+        case WDL_PKT_REPORT:
+            return wdl_relay_reported(win, pkt);
         case WDL_PKT_BARRIER:
             return wdl_barrier_arrive(win, pkt->op, pkt->count);
         case WDL_PKT_BUNDLE:

@@ -207,7 +207,8 @@ int wdl_target_progress(struct wdl_target *t)
     int n = 0;
     if (t->lock.state == WDL_LOCK_CALLED)
         n += target_issue_lock(t);
-    if (t->lock.state != WDL_LOCK_CALLED && !wdl_lock_asked(&t->lock))
+    if (t->lock.state != WDL_LOCK_CALLED && !wdl_lock_asked(&t->lock) &&
+        !wdl_list_empty(&t->waiting) && wdl_target_exposed(t->win, t->rank) == WDL_OK)
         n += target_issue(t);
     n += target_cleanup(t);
     n += target_issue_flush(t);
@@ -253,7 +254,7 @@ static int win_has_work(const struct wdl_win *win)
     if (win->barrier.running || wdl_grant_next(&win->grant) || wdl_grant_settled(&win->grant) >= 0)
         return 1;
     if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_ISSUED || wdl_types_have_work(win) ||
-        win->recalled > 0)
+        win->recalled > 0 || wdl_relays_have_work(win))
         return 1;
     wdl_list_for(node, &win->targets) {
         const struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
@@ -282,6 +283,7 @@ int wdl_win_progress(struct wdl_win *win)
     n += grants_announce(win);
     n += wdl_types_progress(win);
     n += wdl_borrow_progress(win);
+    n += wdl_relays_progress(win);
     if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_ISSUED)
         n += wdl_lock_all_progress(win);
     return n;

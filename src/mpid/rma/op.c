@@ -41,7 +41,21 @@ static int passive_target(struct wdl_win *win, int rank, struct wdl_target **t_o
     return WDL_OK;
 }
 
-/* May this process access that rank now? Fills *t_out where the epoch is passive. */
+int wdl_target_exposed(struct wdl_win *win, int rank)
+{
+    switch (win->epoch.access_state) {
+        case WDL_ACCESS_FENCE_ISSUED:
+            return wdl_barrier_progress(win);
+        case WDL_ACCESS_PSCW_ISSUED:
+        case WDL_ACCESS_PSCW_GRANTED:
+            return wdl_pscw_may_access(win, rank);
+        default:
+            return WDL_OK;
+    }
+}
+
+/* May this process access that rank now? Fills *t_out where the epoch is passive. WDL_AGAIN: not
+ * yet, in an active one. */
 static int op_admit(struct wdl_win *win, int rank, struct wdl_target **t_out)
 {
     int status;
@@ -226,7 +240,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     if (status != WDL_OK)
         return status;
     status = op_admit(win, args->target, &t);
-    if (status != WDL_OK)
+    int later = status == WDL_AGAIN && wdl_win_is_active(win);
+    if (status != WDL_OK && !later)
         return status;
     win->params.rank_info(win->params.ctx, args->target, &info);
     status = op_in_bounds(args, &info);
@@ -241,6 +256,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     if (win->mailbox.on && wdl_mailbox_under_way(win) && wdl_mailbox_clear(win, args) != WDL_OK)
         return WDL_AGAIN;
     char *base = win->params.map(win->params.ctx, args->target, &control);
+    if (later)                  /* seed 001, RMA_OP in FENCE_ISSUED */
+        return control ? WDL_AGAIN : op_enqueue(win, args, t);
     int mapped = base != NULL, dynamic = win->params.flavor == WDL_WIN_DYNAMIC;
     if (base && dynamic) {
         mapped = own_exposed(win, args);

@@ -4,11 +4,13 @@
  * complete one to each target: O(k) for groups of k. What complete has to say is part of the last
  * operation's packet where there is one still to be sent, and what is not known to have happened
  * went before it in order. Start only notes the group; an operation waits for its own target's
- * post. Posts that come before their start are remembered by rank, at most one per rank.
+ * post. Posts that come before their start are remembered by rank, at most one per rank. Large
+ * groups are told along trees (relay.h).
  *
  * Where all ranks are on one node, post is a store into a free place of the origin's control block
  * (a packet, should all be taken), complete an addition to a counter in the target's.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "mpid/rma/win_impl.h"
 
@@ -28,26 +30,40 @@ static int group_index(const struct wdl_win *win, int rank)
     return -1;
 }
 
+static const struct wdl_posted nobodys = { -1, -1, 0 };
+
+/* A post that nobody has passed on. */
+static struct wdl_posted by_itself(int rank)
+{
+    return (struct wdl_posted) { rank, rank, 0 };
+}
+
+static int has_posted(const struct wdl_win *win, int at)
+{
+    return win->start_posted[at].rank >= 0;
+}
+
 int wdl_pscw_in_access(const struct wdl_win *win)
 {
     return win->epoch.access_state == WDL_ACCESS_PSCW_ISSUED ||
         win->epoch.access_state == WDL_ACCESS_PSCW_GRANTED;
 }
 
-int wdl_pscw_posted(struct wdl_win *win, int rank)
+int wdl_pscw_posted(struct wdl_win *win, const struct wdl_posted *post)
 {
     const struct wdl_host *host = &win->proc->host;
-    int at = wdl_pscw_in_access(win) ? group_index(win, rank) : -1;
+    int at = wdl_pscw_in_access(win) ? group_index(win, post->rank) : -1;
     __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_win_post */
-    if (at >= 0 && !win->start_posted[at]) {
-        win->start_posted[at] = 1;
+    if (at >= 0 && !has_posted(win, at)) {
+        win->start_posted[at] = *post;
         return WDL_OK;
     }
     if (win->posted_n >= win->params.size)
         return WDL_ERR_PROTO;
     if (win->posted_n == win->posted_room) {
         int room = win->posted_room ? 2 * win->posted_room : 8;
-        int *posted = host->ops->alloc(host->ctx, (size_t) room * sizeof(*posted));
+        struct wdl_posted *posted =
+            host->ops->alloc(host->ctx, (size_t) room * sizeof(*posted));
         if (!posted)
             return WDL_AGAIN;
         if (win->posted) {
@@ -57,8 +73,46 @@ int wdl_pscw_posted(struct wdl_win *win, int rank)
         win->posted = posted;
         win->posted_room = room;
     }
-    win->posted[win->posted_n++] = rank;
+    win->posted[win->posted_n++] = *post;
     return WDL_OK;
+}
+
+/* What is to be told to others is begun once this rank knows it. */
+static int then_relay(struct wdl_win *win, struct wdl_relay *relay, int status)
+{
+    if (status != WDL_OK)
+        wdl_relay_drop(win, relay);
+    else if (relay)
+        wdl_relay_begin(win, relay);
+    return status;
+}
+
+int wdl_pscw_post_came(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
+                       size_t bytes)
+{
+    struct wdl_posted post = { (int) pkt->origin, (int) pkt->origin, 0 };
+    struct wdl_relay *relay;
+    if (pkt->op > 0 && (pkt->op > UINT32_MAX || pkt->lo < 0 || pkt->lo >= win->params.size ||
+                        pkt->lo == win->params.rank))
+        return WDL_ERR_PROTO;
+    if (pkt->op > 0) {
+        post.rank = (int) pkt->lo;
+        post.number = (uint32_t) pkt->op;
+    } else if (bytes > 0)
+        return WDL_ERR_PROTO;
+    int status = wdl_relay_read(win, &post, payload, bytes, &relay);
+    return status != WDL_OK ? status : then_relay(win, relay, wdl_pscw_posted(win, &post));
+}
+
+int wdl_pscw_complete_came(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
+                           size_t bytes)
+{
+    struct wdl_relay *relay;
+    if (bytes > 0 && pkt->count != 1)
+        return WDL_ERR_PROTO;
+    int status = wdl_relay_read(win, &nobodys, payload, bytes, &relay);
+    return status != WDL_OK ? status
+                            : then_relay(win, relay, wdl_pscw_completed(win, pkt->count));
 }
 
 int wdl_pscw_may_complete(const struct wdl_win *win)
@@ -66,11 +120,11 @@ int wdl_pscw_may_complete(const struct wdl_win *win)
     return win->completed < win->params.size;
 }
 
-int wdl_pscw_completed(struct wdl_win *win)
+int wdl_pscw_completed(struct wdl_win *win, int64_t count)
 {
-    if (!wdl_pscw_may_complete(win))
+    if (count < 1 || count > win->params.size - win->completed)
         return WDL_ERR_PROTO;
-    win->completed++;
+    win->completed += (int) count;
     return WDL_OK;
 }
 
@@ -90,6 +144,33 @@ static int post_by_word(const struct wdl_win *win, int rank)
     return 0;
 }
 
+/* By tree: 1 if the group is large, and there is memory for it. */
+static int post_by_tree(struct wdl_win *win, const int *group, int n)
+{
+    int above = wdl_relay_above(win);
+    struct wdl_posted own = { win->params.rank, -1, win->post_number + 1 };
+    if (own.number == 0)
+        own.number = 1;
+    struct wdl_relay *relay = above > 0 && n > above ? wdl_relay_make(win, &own, n) : NULL;
+    if (!relay)
+        return 0;
+    int with_self = 0;
+    for (int i = 0; i < n; i++)
+        if (group[i] == own.rank)
+            with_self = 1;      /* which passes nothing on: its children would answer the target */
+        else
+            relay->rank[relay->n++] = group[i];
+    struct wdl_posted self = by_itself(own.rank);
+    if (with_self && wdl_pscw_posted(win, &self) != WDL_OK) {
+        wdl_relay_drop(win, relay);
+        return 0;
+    }
+    win->post_number = own.number;
+    wdl_relay_begin(win, relay);
+    wdl_win_progress(win);
+    return 1;
+}
+
 int wdl_win_post(struct wdl_win *win, const int *group, int n, int assertion, int *step)
 {
     if (*step == 0) {
@@ -103,9 +184,9 @@ int wdl_win_post(struct wdl_win *win, const int *group, int n, int assertion, in
         win->exposed_n = n;
         *step = 1;
         __atomic_thread_fence(__ATOMIC_SEQ_CST);        /* pairs with the one in wdl_pscw_posted */
+        if ((assertion & WDL_MODE_NOCHECK) || post_by_tree(win, group, n))
+            *step = n + 1;
     }
-    if (assertion & WDL_MODE_NOCHECK)
-        *step = n + 1;
     while (*step <= n) {
         struct wdl_pkt pkt;
         wdl_pkt_init(&pkt, win, WDL_PKT_POST);
@@ -122,24 +203,28 @@ int wdl_win_post(struct wdl_win *win, const int *group, int n, int assertion, in
     return WDL_OK;
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const int *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
 static void sort_ranks(int *ranks, int n)
 {
-    /* groups are small or already sorted: insertion */
-    for (int i = 1; i < n; i++) {
-        int r = ranks[i], j = i;
-        for (; j > 0 && ranks[j - 1] > r; j--)
-            ranks[j] = ranks[j - 1];
-        ranks[j] = r;
-    }
+    for (int i = 1; i < n; i++)
+        if (ranks[i - 1] > ranks[i]) {
+            qsort(ranks, (size_t) n, sizeof(*ranks), by_number);
+            return;
+        }
 }
 
 static void take_early_posts(struct wdl_win *win)
 {
     int kept = 0;
     for (int i = 0; i < win->posted_n; i++) {
-        int at = group_index(win, win->posted[i]);
-        if (at >= 0 && !win->start_posted[at])
-            win->start_posted[at] = 1;
+        int at = group_index(win, win->posted[i].rank);
+        if (at >= 0 && !has_posted(win, at))
+            win->start_posted[at] = win->posted[i];
         else
             win->posted[kept++] = win->posted[i];
     }
@@ -155,7 +240,7 @@ int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, i
         return WDL_ERR_SYNC;
     size_t room = n > 0 ? (size_t) n : 1;
     int *ranks = host->ops->alloc(host->ctx, room * sizeof(*ranks));
-    uint8_t *posted = host->ops->alloc(host->ctx, room);
+    struct wdl_posted *posted = host->ops->alloc(host->ctx, room * sizeof(*posted));
     if (!ranks || !posted) {
         if (ranks)
             host->ops->free(host->ctx, ranks);
@@ -169,9 +254,9 @@ int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, i
     win->start_posted = posted;
     win->start_n = n;
     win->complete_next = 0;
-    if (assertion & WDL_MODE_NOCHECK)
-        memset(posted, 1, room);
-    else
+    for (int i = 0; i < n; i++)
+        posted[i] = assertion & WDL_MODE_NOCHECK ? by_itself(ranks[i]) : nobodys;
+    if (!(assertion & WDL_MODE_NOCHECK))
         take_early_posts(win);
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_START);
     wdl_win_quick_set(win);
@@ -189,9 +274,9 @@ static void take_words(struct wdl_win *win)
         /* pairs with the exchange in post_by_word */
         uint32_t rank = __atomic_load_n(&own->posted[i], __ATOMIC_ACQUIRE);
         int at = rank ? group_index(win, (int) rank - 1) : -1;
-        if (at < 0 || win->start_posted[at])
+        if (at < 0 || has_posted(win, at))
             continue;
-        win->start_posted[at] = 1;
+        win->start_posted[at] = by_itself((int) rank - 1);
         __atomic_store_n(&own->posted[i], 0, __ATOMIC_RELEASE);
     }
 }
@@ -199,7 +284,7 @@ static void take_words(struct wdl_win *win)
 static int all_posted(const struct wdl_win *win)
 {
     for (int i = 0; i < win->start_n; i++)
-        if (!win->start_posted[i])
+        if (!has_posted(win, i))
             return 0;
     return 1;
 }
@@ -209,9 +294,68 @@ int wdl_pscw_may_access(struct wdl_win *win, int rank)
     int at = group_index(win, rank);
     if (at < 0)
         return WDL_ERR_SYNC;
-    if (!win->start_posted[at])
+    if (!has_posted(win, at))
         take_words(win);
-    return win->start_posted[at] ? WDL_OK : WDL_AGAIN;
+    return has_posted(win, at) ? WDL_OK : WDL_AGAIN;
+}
+
+/* COMPLETE in a packet of its own. */
+static int complete_send(struct wdl_win *win, int rank)
+{
+    struct wdl_pkt pkt;
+    wdl_pkt_init(&pkt, win, WDL_PKT_COMPLETE);
+    pkt.count = 1;
+    int status = wdl_pkt_send(win, rank, &pkt);
+    if (wdl_status_is_error(status))
+        wdl_win_fail(win, status);
+    return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK;
+}
+
+/* Nothing that a COMPLETE of another sender could overtake. */
+static int is_quiet(const struct wdl_target *t)
+{
+    return !t || (!t->completed && wdl_target_clean(t));
+}
+
+/* The member at `at` of the access group hears of it: from here, along the tree of its post, or
+ * along ours. */
+static int complete_tell(struct wdl_win *win, int at)
+{
+    const struct wdl_posted *post = &win->start_posted[at];
+    int rank = win->start_group[at], by_tree = post->number != 0, status = WDL_OK;
+    struct wdl_target *t = wdl_target_find(win, rank);
+    int quiet = is_quiet(t);
+    if (quiet && !by_tree && win->telling) {
+        win->telling->rank[win->telling->n++] = rank;
+        return WDL_OK;
+    }
+    if ((!quiet || !by_tree) && !(t && t->completed))
+        status = complete_send(win, rank);
+    if (status != WDL_OK || !by_tree)
+        return status;
+    if (!quiet)
+        t->completed = 1;
+    return wdl_relay_completed(win, post, !quiet);
+}
+
+/* Before the first member of a large group. */
+static void tell_by_tree(struct wdl_win *win)
+{
+    int above = wdl_relay_above(win);
+    if (above > 0 && win->start_n > above && win->complete_next == 0 && !win->telling)
+        win->telling = wdl_relay_make(win, &nobodys, win->start_n);
+}
+
+/* After the last one. */
+static void tree_begin(struct wdl_win *win)
+{
+    struct wdl_relay *relay = win->telling;
+    win->telling = NULL;
+    if (!relay)
+        return;
+    relay->flat = relay->n <= wdl_relay_above(win);
+    wdl_relay_begin(win, relay);
+    wdl_win_progress(win);
 }
 
 /* All that was done to each target, and that this is all: WDL_OK when it is said. */
@@ -226,24 +370,16 @@ static int completes_send(struct wdl_win *win)
      * message, they must be acknowledged */
     if (wdl_win_drain(win, win->proc->ordered && !win->params.node_whole) != WDL_OK)
         return WDL_AGAIN;
+    tell_by_tree(win);
     for (; win->complete_next < win->start_n; win->complete_next++) {
         int rank = win->start_group[win->complete_next];
-        const struct wdl_target *t = wdl_target_find(win, rank);
-        struct wdl_pkt pkt;
-        if (win->params.node_whole) {
+        if (win->params.node_whole)
             __atomic_fetch_add(&win->params.node[rank].completed, 1,
                                __ATOMIC_SEQ_CST);       /* pairs with the load in wdl_win_wait */
-            continue;
-        }
-        if (t && t->completed)
-            continue;
-        wdl_pkt_init(&pkt, win, WDL_PKT_COMPLETE);
-        int status = wdl_pkt_send(win, rank, &pkt);
-        if (status == WDL_AGAIN)
+        else if (complete_tell(win, win->complete_next) != WDL_OK)
             return WDL_AGAIN;
-        if (wdl_status_is_error(status))
-            wdl_win_fail(win, status);
     }
+    tree_begin(win);
     return WDL_OK;
 }
 

@@ -59,6 +59,7 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
     rma->params.type_bytes_max = or_default(params->type_bytes_max, 64 << 20);
     rma->params.short_bytes = or_default(params->short_bytes, 256);
     rma->params.stashes = or_default(params->stashes, 32);
+    rma->params.pscw_tree = or_default(params->pscw_tree, 32);
     wdl_list_init(&rma->wins);
     wdl_list_init(&rma->active);
     wdl_list_init(&rma->replies);
@@ -102,6 +103,7 @@ static void win_drop(struct wdl_win *win)
     void *owned[] = { win->slots, win->start_group, win->start_posted, win->posted, win->regions };
     wdl_types_drop(win);
     wdl_stashes_drop(win);
+    wdl_relays_drop(win);
     wdl_keys_drop(win, WDL_KEYS_DATA);
     wdl_lender_drop(win);
     wdl_net_drop(win);
@@ -143,6 +145,7 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     wdl_list_init(&win->targets);
     wdl_list_init(&win->told);
     wdl_list_init(&win->rtypes);
+    wdl_list_init(&win->relays);
     wdl_list_init(&win->active_link);
     win->slots = host->ops->alloc(host->ctx, (size_t) win->nslots * sizeof(win->slots[0]));
     int targets = rma->params.win_targets < params->size ? rma->params.win_targets : params->size;
@@ -260,7 +263,7 @@ int wdl_win_free(struct wdl_win *win)
     if (wdl_win_drain(win, 0) != WDL_OK || win->recalled > 0)
         return WDL_AGAIN;
     if (wdl_grant_next(&win->grant) || wdl_grant_settled(&win->grant) >= 0 || win->debts > 0 ||
-        !wdl_list_empty(&win->rma->replies))
+        !wdl_list_empty(&win->relays) || !wdl_list_empty(&win->rma->replies))
         return WDL_AGAIN;
     win_release_idle(win);
     wdl_assert_cmp(win->ntargets, ==, 0);
@@ -313,11 +316,8 @@ void wdl_rma_stats_get(const struct wdl_proc *proc, struct wdl_rma_stats *out)
 
 int wdl_win_barrier(struct wdl_win *win, int *step)
 {
-    /* one barrier at a time: the last fence's may still be running */
-    if (*step == 0 && wdl_barrier_progress(win) != WDL_OK)
-        return WDL_AGAIN;
     if (*step == 0)
-        wdl_barrier_begin(win);
+        wdl_barrier_begin(win, 0, 0);
     *step = 1;
     if (wdl_barrier_progress(win) != WDL_OK)
         return WDL_AGAIN;

@@ -24,6 +24,7 @@ struct wdl_rma_params {         /* sizes set by the user; 0: default */
     int short_bytes;            /* longest operation that may wait to be combined: 256 */
     int stashes;                /* bundles kept at a target until their lock is free: 32 */
     int win_types;              /* derived types of targets, and of origins, per window: 32 */
+    int pscw_tree;              /* larger groups of post and complete go by trees (relay.h): 32 */
 };
 
 /* Begin and end the module; at the end no window may be left. */
@@ -73,7 +74,7 @@ struct wdl_win_params {
      * or an error: ERR_RANGE where the rank has no such memory. */
     int (*copy) (void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
                  struct wdl_piece *remote, int nremote);
-    int attended;               /* the ranks serve messages while they compute */
+    int attended;  /* the ranks serve messages while they compute (the same on every rank) */
     /* who waits in MPI has a processor to itself: short operations go by mailbox (mailbox.h) */
     int mail;
     /* The ring through which the process of a rank of this node streams (stream.h): our own, *id

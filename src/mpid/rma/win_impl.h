@@ -27,6 +27,7 @@
 #include "mpid/rma/loan.h"
 #include "mpid/rma/lock.h"
 #include "mpid/rma/mailbox.h"
+#include "mpid/rma/relay.h"
 #include "mpid/rma/room.h"
 #include "mpid/rma/stream.h"
 #include "mpid/rma/trial.h"
@@ -141,6 +142,9 @@ struct wdl_target {
 struct wdl_barrier {                    /* of all ranks, two may overlap */
     uint64_t sequence;
     int running, round, sent;           /* round: of looks, how many ranks have been seen */
+    int queued;                         /* to begin when this one is over */
+    int unread;  /* nothing in the own memory has changed, and nobody else's is read next */
+    unsigned syncs;                     /* MEM_SYNC of seed 001, ever */
     uint8_t arrived[2][32];             /* by parity of the sequence number, by round */
 };
 
@@ -169,13 +173,17 @@ struct wdl_win {
     uint64_t first_guess[2];            /* rank 0's lock word and the gate, as in struct wdl_key */
     uint32_t completed_seen;            /* of the own block's `completed`, ever */
     uint64_t ops_at_fence;              /* operations there had been at the last fence */
+    int noput;                          /* it said that nobody changes the own memory */
     struct wdl_barrier barrier;
     /* access group of PSCW (sorted), and who of it has posted; early posts of others */
     int *start_group, start_n, complete_next;
-    uint8_t *start_posted;
-    int *posted, posted_n, posted_room;
+    struct wdl_posted *start_posted, *posted;
+    int posted_n, posted_room;
+    struct wdl_relay *telling;          /* by complete, as it is filled; NULL: there is none */
     /* exposure */
     int exposed_n, completed;
+    uint32_t post_number;               /* of the last post by tree; never 0 */
+    struct wdl_list relays;             /* relay.h */
     /* lock_all, window protocol: next rank to lock or unlock, answers due */
     int all_next, all_due, all_nocheck;
     uint64_t op_ns;                     /* when the last operation came; 0: a synchronization did */
@@ -238,6 +246,8 @@ int wdl_target_clean(const struct wdl_target *t);
 int wdl_target_is_quiet(const struct wdl_win *win, const struct wdl_target *t, int rank);
 void wdl_target_release(struct wdl_target *t);
 struct wdl_op *wdl_op_get(struct wdl_target *t);
+/* Does the rank take operations of the active epoch: WDL_OK, or WDL_AGAIN: not yet. */
+int wdl_target_exposed(struct wdl_win *win, int rank);
 /* The operation is over: complete its request, give the element back. */
 void wdl_op_finish(struct wdl_op *op, int status);
 uint64_t wdl_op_ref(const struct wdl_op *op);
@@ -407,13 +417,19 @@ int wdl_serve_may_close(const struct wdl_win *win, const struct wdl_pkt *pkt);
 void wdl_serve_close(struct wdl_win *win, const struct wdl_pkt *pkt);
 
 /* --- barrier.c --- */
-void wdl_barrier_begin(struct wdl_win *win);
-int wdl_barrier_progress(struct wdl_win *win);  /* WDL_OK when done */
+/* nostore: the caller has stored nothing to its own memory since the last one; unread: as above. */
+void wdl_barrier_begin(struct wdl_win *win, int nostore, int unread);
+int wdl_barrier_progress(struct wdl_win *win);  /* WDL_OK when all that have begun are over */
 int wdl_barrier_arrive(struct wdl_win *win, uint64_t sequence, int64_t round);
 /* --- pscw.c --- */
-int wdl_pscw_posted(struct wdl_win *win, int rank);     /* a POST came */
+int wdl_pscw_posted(struct wdl_win *win, const struct wdl_posted *post);        /* one came */
+/* POST and COMPLETE packets, with the ranks they are to be passed on to. */
+int wdl_pscw_post_came(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
+                       size_t bytes);
+int wdl_pscw_complete_came(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
+                           size_t bytes);
 int wdl_pscw_in_access(const struct wdl_win *win);      /* between start and complete */
-int wdl_pscw_completed(struct wdl_win *win);    /* a COMPLETE came */
+int wdl_pscw_completed(struct wdl_win *win, int64_t count);    /* so many have completed */
 /* May one come? */
 int wdl_pscw_may_complete(const struct wdl_win *win);
 int wdl_pscw_may_access(struct wdl_win *win, int rank); /* WDL_OK, WDL_AGAIN, ERR_SYNC */

@@ -22,7 +22,13 @@
  *                                             Dynamic window: of the region at `disp`, `total`
  *                                             bytes (0: none there); its loan's number in `op`
  *   RECALL    -                               RETURNED, when the loan's key is not in use (loan.h)
- *   POST, COMPLETE, BARRIER  -                nothing
+ *   POST      ranks to pass it on to          nothing (`op` not 0: by REPORT, relay.h)
+ *             (post number `op` of rank `lo`)
+ *   COMPLETE  ranks to pass it on to          nothing
+ *             (of `count` ranks)
+ *   REPORT    -                               nothing: `count` of those who heard of post `op` of
+ *                                             rank `lo` from the sender, and it, have completed
+ *   BARRIER   -                               nothing
  *   EVICT     -                               FORGET, sooner or later: of a type (types.h)
  *   FORGET    -                               nothing
  *   ERROR     -                               nothing: an operation without answer failed at
@@ -42,8 +48,9 @@
 
 #define WDL_PKT_TABLE(X)                                                                       \
     X(PUT) X(GET) X(ACC) X(GET_ACC) X(CAS) X(TYPE) X(LOCK) X(UNLOCK) X(FLUSH) X(POST) X(COMPLETE) \
-    X(BARRIER) X(BUNDLE) X(KEY) X(FORGET) X(EVICT) X(RECALL) X(RETURNED) X(REPLY) X(OP_ACK)    \
-    X(TYPE_ACK) X(ANSWERS) X(GRANT) X(SETTLED) X(UNLOCK_ACK) X(FLUSH_ACK) X(KEY_REPLY) X(ERROR)
+    X(REPORT) X(BARRIER) X(BUNDLE) X(KEY) X(FORGET) X(EVICT) X(RECALL) X(RETURNED) X(REPLY)    \
+    X(OP_ACK) X(TYPE_ACK) X(ANSWERS) X(GRANT) X(SETTLED) X(UNLOCK_ACK) X(FLUSH_ACK)            \
+    X(KEY_REPLY) X(ERROR)
 
 enum wdl_pkt_kind {
 #define WDL_PKT_ENUM(name) WDL_PKT_##name,
@@ -77,7 +84,8 @@ struct wdl_pkt {
     uint64_t op;  /* the origin's operation, returned in answers; BARRIER: the sequence number */
     int64_t disp;               /* in the target's displacement units */
     int64_t lo;                 /* contiguous: first byte, from the displacement */
-    int64_t count;              /* elements of the type at the target; BARRIER: the round */
+    /* elements of the type at the target; BARRIER: the round; COMPLETE, REPORT: of ranks */
+    int64_t count;
     uint64_t offset;            /* of this packet's bytes in the operation's (or type's) stream */
     uint64_t total;             /* bytes of that stream */
     uint32_t bytes;             /* of the stream that this packet is about */

@@ -1,4 +1,5 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/fence. */
+#include <string.h>
 #include "host/testworld.h"
 #include "support/suite.h"
 
@@ -96,30 +97,38 @@ START_TEST(a_fence_costs_one_flush_a_target)
 }
 END_TEST
 
-/* NOPRECEDE leaves the barrier running where nobody's memory is mapped: the first operation
- * waits. */
-START_TEST(the_first_operation_waits_for_a_barrier_left_running)
+/* NOPRECEDE leaves the barrier running where nobody's memory is mapped: operations are queued, as
+ * many as there are elements for. */
+START_TEST(operations_are_queued_while_a_barrier_is_left_running)
 {
     struct test_world w;
-    struct test_world_params p = {.ranks = 2 };
+    struct test_world_params p = {.ranks = 2,.rma = {.win_ops = 2,.global_ops = 1 } };
     char data[8] = "early..";
-    test_world_open(&w, &p);
-    struct test_rank *r = &w.rank[0];
-    struct wdl_rma_args put = test_put(1, 0, data, 8);
-    ck_assert_int_eq(wdl_win_fence(r->win, WDL_MODE_NOPRECEDE, &r->step), WDL_OK);
-    ck_assert_int_eq(r->win->epoch.access_state, WDL_ACCESS_FENCE_ISSUED);
-    for (int i = 0; i < 20; i++) {
-        ck_assert_int_eq(wdl_rma_op(r->win, &put), WDL_AGAIN);
-        test_world_turn(&w);
+    for (int i = 0; i < 12; i++) {
+        p.unordered = i % 2;
+        p.direct = i % 4 / 2;
+        p.combine = (enum wdl_combine) (i / 4);
+        test_world_open(&w, &p);
+        struct test_rank *r = &w.rank[0];
+        test_world_messages(&w);
+        ck_assert_int_eq(wdl_win_fence(r->win, WDL_MODE_NOPRECEDE, &r->step), WDL_OK);
+        ck_assert_int_eq(r->win->epoch.access_state, WDL_ACCESS_FENCE_ISSUED);
+        for (int k = 0; k < 4; k++) {
+            struct wdl_rma_args put = test_put(1, 8 * k, data, 8);
+            ck_assert_int_eq(wdl_rma_op(r->win, &put), k < 3 ? WDL_OK : WDL_AGAIN);
+        }
+        ck_assert_int_eq(test_world_messages(&w), 1);   /* the barrier's */
+        ck_assert_int_eq(wdl_win_fence(r->win, 0, &r->step), WDL_AGAIN);
+        r = &w.rank[1];
+        TEST_DONE(&w, wdl_win_fence(r->win, WDL_MODE_NOPRECEDE, &r->step));
+        FENCE(&w, WDL_MODE_NOSUCCEED);
+        for (int k = 0; k < 4; k++)
+            ck_assert_int_eq(memcmp(w.rank[1].memory + 8 * k, data, 8) == 0, k < 3);
+        test_world_close(&w);
     }
-    r = &w.rank[1];
-    TEST_DONE(&w, wdl_win_fence(r->win, WDL_MODE_NOPRECEDE, &r->step));
-    test_op(&w, 0, put);
-    FENCE(&w, WDL_MODE_NOSUCCEED);
-    ck_assert_mem_eq(w.rank[1].memory, data, 8);
-    test_world_close(&w);
     /* mapped memory: the call itself waits */
-    p.node = 2;
+    p = (struct test_world_params) {.node = 2 };
+    struct test_rank *r;
     for (p.ranks = 2; p.ranks <= 3; p.ranks++) {
         test_world_open(&w, &p);
         r = &w.rank[0];
@@ -130,6 +139,63 @@ START_TEST(the_first_operation_waits_for_a_barrier_left_running)
         FENCE(&w, WDL_MODE_NOPRECEDE);
         test_world_close(&w);
     }
+}
+END_TEST
+
+/* Fences that nothing precedes do not wait for one another. */
+START_TEST(barriers_left_running_are_queued)
+{
+    struct test_world w;
+    for (int unordered = 0; unordered < 2; unordered++)
+        for (int ranks = 2; ranks <= TEST_RANKS_MAX; ranks++) {
+            char data[8] = "behind.";
+            test_world_open(&w, &(struct test_world_params) {.ranks = ranks,.unordered = unordered,
+                                                             .delay_ns_max = 2000 });
+            for (int i = 0; i < 5; i++)
+                ck_assert_int_eq(wdl_win_fence(w.rank[0].win, WDL_MODE_NOPRECEDE,
+                                               &w.rank[0].step), WDL_OK);
+            test_op(&w, 0, test_put(1, 0, data, 8));
+            for (int i = 0; i < 5; i++) {
+                test_world_settle(&w);
+                ck_assert_int_eq(w.rank[1].memory[0], 0);       /* not before the last of them */
+                for (int k = 1; k < ranks; k++)
+                    ck_assert_int_eq(wdl_win_fence(w.rank[k].win, WDL_MODE_NOPRECEDE,
+                                                   &w.rank[k].step), WDL_OK);
+            }
+            FENCE(&w, WDL_MODE_NOSUCCEED);
+            ck_assert_mem_eq(w.rank[1].memory, data, 8);
+            ck_assert_int_eq(test_world_messages(&w),
+                             6 * ranks * rounds_of(ranks) + 2);
+            test_world_close(&w);
+        }
+}
+END_TEST
+
+/* MEM_SYNC of seed 001: one before the barrier and one after it, unless an assertion says that
+ * there is nothing to see. */
+START_TEST(nostore_and_noput_spare_a_memory_barrier)
+{
+    enum { SPARE = WDL_MODE_NOSTORE | WDL_MODE_NOPUT };
+    static const struct { int opens, stores, closes; unsigned syncs; } rows[] = {
+        { 0, 0, 0, 4 }, { WDL_MODE_NOSTORE, 0, 0, 3 }, { 0, 0, WDL_MODE_NOSTORE, 3 },
+        { WDL_MODE_NOPUT, 0, 0, 4 }, { WDL_MODE_NOPUT, 0, WDL_MODE_NOSUCCEED, 3 },
+        { SPARE, 0, WDL_MODE_NOSUCCEED | SPARE, 1 }, { SPARE, 1, WDL_MODE_NOSUCCEED | SPARE, 2 }
+    };
+    struct test_world w;
+    char data[8] = "stored.";
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (int node = 1; node <= 2; node++) {
+            test_world_open(&w, &(struct test_world_params) {.ranks = 2,.node = node });
+            FENCE(&w, rows[i].opens);
+            if (rows[i].stores)
+                test_op(&w, 0, test_put(1, 0, data, 8));
+            FENCE(&w, rows[i].closes);
+            /* by message there is nothing stored */
+            ck_assert_uint_eq(w.rank[0].win->barrier.syncs,
+                              rows[i].syncs - (rows[i].stores && node == 1));
+            ck_assert_int_eq(memcmp(w.rank[1].memory, data, 8) == 0, rows[i].stores);
+            test_world_close(&w);
+        }
 }
 END_TEST
 
@@ -209,5 +275,6 @@ END_TEST
 
 WDL_SUITE("rma/fence", what_was_put_is_there_after_the_fence,
           a_fence_without_operations_costs_its_barrier, a_fence_costs_one_flush_a_target,
-          the_first_operation_waits_for_a_barrier_left_running, nosucceed_ends_the_epoch,
+          operations_are_queued_while_a_barrier_is_left_running, barriers_left_running_are_queued,
+          nostore_and_noput_spare_a_memory_barrier, nosucceed_ends_the_epoch,
           a_fence_in_another_epoch_is_an_error, a_failure_at_the_target_is_reported_once)

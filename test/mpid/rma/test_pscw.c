@@ -95,27 +95,35 @@ START_TEST(post_and_complete_cost_one_message_a_member_start_and_wait_none)
 }
 END_TEST
 
+/* In its call where it is done in the call; else it is queued. */
 START_TEST(an_operation_waits_for_its_own_targets_post)
 {
     struct test_world w;
     for (int kind = 0; kind < KINDS; kind++) {
         int targets[] = { 1, 2 }, origin = 0, step = 0;
-        char data[8] = "waited.";
+        char data[8] = "waited.", none[8] = "";
         open_kind(&w, kind, 3);
         struct test_rank *o = &w.rank[0];
         struct wdl_rma_args put = test_put(1, 0, data, 8), late = test_put(2, 0, data, 8);
         TEST_DONE(&w, wdl_win_start(o->win, targets, 2, 0, &o->step));
-        ck_assert_int_eq(wdl_rma_op(o->win, &put), WDL_AGAIN);
+        int node = kinds[kind].node, queued = wdl_rma_op(o->win, &put) == WDL_OK;
+        ck_assert_int_eq(queued, node == 1);
         TEST_DONE(&w, wdl_win_post(w.rank[1].win, &origin, 1, 0, &step));
-        test_op(&w, 0, put);
+        if (!queued)
+            test_op(&w, 0, put);
+        int late_queued = wdl_rma_op(o->win, &late) == WDL_OK;
+        ck_assert_int_eq(late_queued, node <= 2);
         for (int i = 0; i < 20; i++) {
-            ck_assert_int_eq(wdl_rma_op(o->win, &late), WDL_AGAIN);
+            if (!late_queued)
+                ck_assert_int_eq(wdl_rma_op(o->win, &late), WDL_AGAIN);
+            ck_assert_mem_eq(w.rank[2].memory, none, 8);
             ck_assert_int_eq(wdl_win_complete(o->win, &o->step), WDL_AGAIN);
             ck_assert_int_eq(wdl_win_wait(w.rank[1].win, &w.rank[1].step), WDL_AGAIN);
             test_world_turn(&w);
         }
         TEST_DONE(&w, wdl_win_post(w.rank[2].win, &origin, 1, 0, &step));
-        test_op(&w, 0, late);
+        if (!late_queued)
+            test_op(&w, 0, late);
         TEST_DONE(&w, wdl_win_complete(o->win, &o->step));
         for (int t = 1; t < 3; t++) {
             TEST_DONE(&w, wdl_win_wait(w.rank[t].win, &w.rank[t].step));
@@ -261,14 +269,15 @@ START_TEST(memory_that_runs_out_is_an_error_of_start)
         ck_assert_int_eq(o->win->epoch.access_state, WDL_ACCESS_NONE);
     }
     /* an early post that finds no memory comes again */
-    ck_assert_int_eq(wdl_pscw_posted(o->win, 1), WDL_AGAIN);
+    struct wdl_posted post = { 1, 1, 0 };
+    ck_assert_int_eq(wdl_pscw_posted(o->win, &post), WDL_AGAIN);
     o->host.fail_after = 0;
-    ck_assert_int_eq(wdl_pscw_posted(o->win, 1), WDL_OK);
-    ck_assert_int_eq(wdl_pscw_posted(o->win, 1), WDL_OK);
-    ck_assert_int_eq(wdl_pscw_posted(o->win, 1), WDL_ERR_PROTO);        /* more than ranks */
-    ck_assert_int_eq(wdl_pscw_completed(o->win), WDL_OK);
-    ck_assert_int_eq(wdl_pscw_completed(o->win), WDL_OK);
-    ck_assert_int_eq(wdl_pscw_completed(o->win), WDL_ERR_PROTO);
+    ck_assert_int_eq(wdl_pscw_posted(o->win, &post), WDL_OK);
+    ck_assert_int_eq(wdl_pscw_posted(o->win, &post), WDL_OK);
+    ck_assert_int_eq(wdl_pscw_posted(o->win, &post), WDL_ERR_PROTO);    /* more than ranks */
+    ck_assert_int_eq(wdl_pscw_completed(o->win, 1), WDL_OK);
+    ck_assert_int_eq(wdl_pscw_completed(o->win, 1), WDL_OK);
+    ck_assert_int_eq(wdl_pscw_completed(o->win, 1), WDL_ERR_PROTO);
     test_world_close(&w);
 }
 END_TEST

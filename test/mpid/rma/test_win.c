@@ -49,9 +49,10 @@ static void bare_close(struct bare *b)
 START_TEST(sizes_are_the_users_or_the_defaults)
 {
     static const struct wdl_rma_params rows[][2] = {
-        {{0, 0, 0, 0, 0, 0, 0, 0, 0}, {4096, 1024, 256, 64, 64, 64 << 20, 256, 32, 32}},
-        {{-1, -2, -3, -4, -5, -6, -7, -8, -9}, {4096, 1024, 256, 64, 64, 64 << 20, 256, 32, 32}},
-        {{1, 2, 3, 4, 5, 6, 7, 8, 9}, {1, 2, 3, 4, 5, 6, 7, 8, 9}}
+        {{0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, {4096, 1024, 256, 64, 64, 64 << 20, 256, 32, 32, 32}},
+        {{-1, -2, -3, -4, -5, -6, -7, -8, -9, -10},
+         {4096, 1024, 256, 64, 64, 64 << 20, 256, 32, 32, 32}},
+        {{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}}
     };
     for (int i = 0; i < 3; i++) {
         struct bare b;
@@ -68,6 +69,7 @@ START_TEST(sizes_are_the_users_or_the_defaults)
         ck_assert_int_eq(got->short_bytes, want->short_bytes);
         ck_assert_int_eq(rma->stashes.count, want->stashes);
         ck_assert_int_eq(got->win_types, want->win_types);
+        ck_assert_int_eq(got->pscw_tree, want->pscw_tree);
         ck_assert_int_eq(rma->ops.count, want->global_ops);
         ck_assert_int_eq(rma->targets.count, want->global_targets);
         ck_assert_uint_le(rma->chunk_bytes + sizeof(struct wdl_pkt), b.proc->am_payload_max);
