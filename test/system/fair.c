@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Bounded overtaking, as an observer sees it. Locks by message: while a rank waits in the queue of
- * another one's lock, each third rank gets in at most once with an epoch begun later. Locks by
+ * another one's lock, each third rank gets in at most once with an epoch asked for later. Locks by
  * words: nobody who asks later gets in before one who has a ticket, for a rank's word or for the
  * gate. (Who holds a lock already would; no script asks for two.)
  */
@@ -107,7 +107,7 @@ int fair_begin(struct world *w, int o, const struct step *s)
 {
     struct rank *r = &w->ranks[o];
     int status = WDL_OK;
-    r->begun = w->events;
+    r->begun = r->asked;        /* where the lock is taken in the call, that was long ago */
     if (r->win->words == WDL_WORDS_NONE)
         return WDL_OK;
     if (s->kind == STEP_LOCK) {

@@ -67,7 +67,7 @@ struct rank {
     unsigned char *ticket_seen;
     struct wait *waits;         /* fair.c: who waits for this rank's lock; how many, last time */
     int waited;
-    uint64_t begun;             /* the event at which this rank's epoch began */
+    uint64_t begun;             /* `asked` of this rank's epoch */
     uint64_t asked;             /* 1 + the event at which its step was tried first; 0: not yet */
     uint64_t *since;            /* by rank: the event that saw it wait with a ticket; 0: none */
 };
