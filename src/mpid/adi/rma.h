@@ -96,12 +96,15 @@ static inline int wdl_adi_win_code(const MPIR_Win * win, int status, const char 
 
 #define WDL_ADI_WIN_ERROR(win, status) wdl_adi_win_code((win), (status), __func__, __LINE__)
 
-/* Wait for a call on a window: where its ranks share a node, a store of another process ends it.
- * ON: it has been called once, with this status. OPS: what it waits for is likelier to be
- * operations' end, of which the network tells, unless they were handed over in memory. */
+/* Wait for a call on a window: where its ranks share a node, a store of another process ends it;
+ * where some of them do, it may. ON: it has been called once, with this status. OPS: what it waits
+ * for is likelier to be operations' end, of which the network tells, unless they were handed over
+ * in memory. */
 #define WDL_WIN_WAIT_ON_(win, status, expr, mpi_errno, memory)                                 \
     WDL_ADI_WAIT_ON_(status, expr, mpi_errno,                                                  \
-                     (win)->dev.segment.whole ? (memory) : WDL_ADI_BY_NETWORK,                 \
+                     (win)->dev.segment.whole ? (memory) :                                     \
+                     (win)->dev.segment.members > 1 ? WDL_ADI_BY_MEMORY_DEAR :                 \
+                     WDL_ADI_BY_NETWORK,                                                       \
                      WDL_ADI_WIN_ERROR(win, wdl_status_))
 #define WDL_WIN_WAIT(win, expr, mpi_errno)                                                     \
     WDL_WIN_WAIT_ON_(win, expr, expr, mpi_errno, WDL_ADI_BY_MEMORY)

@@ -7,8 +7,9 @@
  * post. Posts that come before their start are remembered by rank, at most one per rank. Large
  * groups are told along trees (relay.h).
  *
- * Where all ranks are on one node, post is a store into a free place of the origin's control block
- * (a packet, should all be taken), complete an addition to a counter in the target's.
+ * Within a node, post is a store into a free place of the origin's control block (a packet, should
+ * all be taken), complete an addition to a counter in the target's, unless packets of operations
+ * are still on their way to it.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -128,11 +129,21 @@ int wdl_pscw_completed(struct wdl_win *win, int64_t count)
     return WDL_OK;
 }
 
+/* The block of a rank of this node, or NULL. */
+static struct wdl_win_control *block_of(const struct wdl_win *win, int rank)
+{
+    struct wdl_win_control *control;
+    if (win->params.node_whole)
+        return &win->params.node[rank];
+    (void) win->params.map(win->params.ctx, rank, &control);
+    return control;
+}
+
 /* Leave word in the origin's block: 1 if there was room. */
 static int post_by_word(const struct wdl_win *win, int rank)
 {
-    struct wdl_win_control *control = &win->params.node[rank];
-    for (int i = 0; win->params.node_whole && i < WDL_WIN_POSTS; i++) {
+    struct wdl_win_control *control = block_of(win, rank);
+    for (int i = 0; control && i < WDL_WIN_POSTS; i++) {
         uint32_t nobody = 0;
         if (__atomic_load_n(&control->posted[i], __ATOMIC_RELAXED) == 0 &&
             __atomic_compare_exchange_n(&control->posted[i], &nobody,
@@ -154,17 +165,18 @@ static int post_by_tree(struct wdl_win *win, const int *group, int n)
     struct wdl_relay *relay = above > 0 && n > above ? wdl_relay_make(win, &own, n) : NULL;
     if (!relay)
         return 0;
+    /* this rank passes nothing on: its children would answer the target */
     int with_self = 0;
     for (int i = 0; i < n; i++)
-        if (group[i] == own.rank)
-            with_self = 1;      /* which passes nothing on: its children would answer the target */
-        else
-            relay->rank[relay->n++] = group[i];
+        with_self |= group[i] == own.rank;
     struct wdl_posted self = by_itself(own.rank);
     if (with_self && wdl_pscw_posted(win, &self) != WDL_OK) {
         wdl_relay_drop(win, relay);
         return 0;
     }
+    for (int i = 0; i < n; i++)
+        if (group[i] != own.rank && !post_by_word(win, group[i]))
+            relay->rank[relay->n++] = group[i];
     win->post_number = own.number;
     wdl_relay_begin(win, relay);
     wdl_win_progress(win);
@@ -266,10 +278,7 @@ int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, i
 /* Posts left in this rank's block by members of the access group; others stay for a later start. */
 static void take_words(struct wdl_win *win)
 {
-    struct wdl_win_control *own = win->params.node;
-    if (!win->params.node_whole)
-        return;
-    own += win->params.node_index;
+    struct wdl_win_control *own = &win->params.node[win->params.node_index];
     for (int i = 0; i < WDL_WIN_POSTS; i++) {
         /* pairs with the exchange in post_by_word */
         uint32_t rank = __atomic_load_n(&own->posted[i], __ATOMIC_ACQUIRE);
@@ -325,6 +334,12 @@ static int complete_tell(struct wdl_win *win, int at)
     int rank = win->start_group[at], by_tree = post->number != 0, status = WDL_OK;
     struct wdl_target *t = wdl_target_find(win, rank);
     int quiet = is_quiet(t);
+    struct wdl_win_control *control = quiet && !by_tree ? block_of(win, rank) : NULL;
+    if (control) {
+        __atomic_fetch_add(&control->completed, 1,
+                           __ATOMIC_SEQ_CST);   /* pairs with the load in wdl_win_wait */
+        return WDL_OK;
+    }
     if (quiet && !by_tree && win->telling) {
         win->telling->rank[win->telling->n++] = rank;
         return WDL_OK;
@@ -371,14 +386,9 @@ static int completes_send(struct wdl_win *win)
     if (wdl_win_drain(win, win->proc->ordered && !win->params.node_whole) != WDL_OK)
         return WDL_AGAIN;
     tell_by_tree(win);
-    for (; win->complete_next < win->start_n; win->complete_next++) {
-        int rank = win->start_group[win->complete_next];
-        if (win->params.node_whole)
-            __atomic_fetch_add(&win->params.node[rank].completed, 1,
-                               __ATOMIC_SEQ_CST);       /* pairs with the load in wdl_win_wait */
-        else if (complete_tell(win, win->complete_next) != WDL_OK)
+    for (; win->complete_next < win->start_n; win->complete_next++)
+        if (complete_tell(win, win->complete_next) != WDL_OK)
             return WDL_AGAIN;
-    }
     tree_begin(win);
     return WDL_OK;
 }
@@ -425,12 +435,11 @@ int wdl_win_wait(struct wdl_win *win, int *step)
         return WDL_ERR_SYNC;
     if (win->mailbox.on)
         wdl_mailbox_serve(win);
-    if (win->params.node_whole) {
-        uint32_t all =
-            __atomic_load_n(&win->params.node[win->params.node_index].completed, __ATOMIC_ACQUIRE);
-        win->completed += (int) (all - win->completed_seen);
-        win->completed_seen = all;
-    }
+    /* pairs with the addition in complete_tell */
+    uint32_t all =
+        __atomic_load_n(&win->params.node[win->params.node_index].completed, __ATOMIC_ACQUIRE);
+    win->completed += (int) (all - win->completed_seen);
+    win->completed_seen = all;
     if (win->completed < win->exposed_n)
         return WDL_AGAIN;
     win->completed -= win->exposed_n;

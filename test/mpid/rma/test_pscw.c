@@ -165,6 +165,47 @@ START_TEST(early_posts_are_remembered)
 }
 END_TEST
 
+/* Members of one's own node are told in memory, others by message; and so is the end of operations
+ * that are messages themselves, though their target is near. */
+START_TEST(a_window_of_several_nodes_tells_its_own_in_memory)
+{
+    enum { NODE = 3, N = 7 };
+    for (int own = 0; own < 2; own++) {
+        struct test_world w;
+        int group[N], origin = 0;
+        char data[8] = "nearby.";
+        test_world_open(&w, &(struct test_world_params){.ranks = N + 1,.node = NODE,.own = own });
+        struct test_rank *o = &w.rank[0];
+        for (int i = 0; i < N; i++)
+            group[i] = i + 1;
+        for (int epoch = 0; epoch < 3; epoch++) {
+            TEST_DONE(&w, wdl_win_post(o->win, group, N, 0, &o->step));
+            ck_assert_int_eq(test_world_messages(&w), N - (NODE - 1));
+            for (int i = 1; i <= N; i++) {
+                TEST_DONE(&w, wdl_win_start(w.rank[i].win, &origin, 1, 0, &w.rank[i].step));
+                TEST_DONE(&w, wdl_win_complete(w.rank[i].win, &w.rank[i].step));
+            }
+            TEST_DONE(&w, wdl_win_wait(o->win, &o->step));
+            ck_assert_int_eq(test_world_messages(&w), N - (NODE - 1));
+            for (int i = 1; i <= N; i++)
+                TEST_DONE(&w, wdl_win_post(w.rank[i].win, &origin, 1, 0, &w.rank[i].step));
+            TEST_DONE(&w, wdl_win_start(o->win, group, N, 0, &o->step));
+            ck_assert_int_eq(test_world_messages(&w), N - (NODE - 1));
+            data[0]++;
+            for (int i = 1; i <= N; i++)
+                test_op(&w, 0, test_put(i, 0, data, 8));
+            TEST_DONE(&w, wdl_win_complete(o->win, &o->step));
+            for (int i = 1; i <= N; i++)
+                TEST_DONE(&w, wdl_win_wait(w.rank[i].win, &w.rank[i].step));
+            ck_assert_int_eq(test_world_messages(&w), own ? N : N - (NODE - 1));
+            for (int i = 1; i <= N; i++)
+                ck_assert_mem_eq(w.rank[i].memory, data, 8);
+        }
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 /* More posts than the origin's block has places: the rest are messages. */
 START_TEST(a_full_block_takes_posts_by_message)
 {
@@ -285,6 +326,7 @@ END_TEST
 WDL_SUITE("rma/pscw", what_was_put_is_there_after_wait,
           post_and_complete_cost_one_message_a_member_start_and_wait_none,
           an_operation_waits_for_its_own_targets_post, early_posts_are_remembered,
-          a_full_block_takes_posts_by_message, nocheck_sends_no_post,
+          a_window_of_several_nodes_tells_its_own_in_memory, a_full_block_takes_posts_by_message,
+          nocheck_sends_no_post,
           calls_out_of_order_are_errors, a_fence_epoch_that_was_used_must_be_closed_first,
           memory_that_runs_out_is_an_error_of_start)
