@@ -11,6 +11,14 @@ static int peer_of(void *ctx, int rank)
     return rank;
 }
 
+static int first_of(void *ctx, int node)
+{
+    const struct test_rank *r = ctx;
+    wdl_assert_cmp(r->rank % r->world->params.node, ==, 0);     /* others do not ask */
+    wdl_assert_cmp(node, !=, r->rank / r->world->params.node);
+    return node * r->world->params.node;
+}
+
 static void rank_info(void *ctx, int rank, struct wdl_win_rank *info)
 {
     const struct test_world_params *p = &((struct test_rank *) ctx)->world->params;
@@ -60,6 +68,11 @@ struct wdl_win_params test_win_params(struct test_rank *r)
     win.node_whole = whole;
     win.crowded = p->crowded;
     win.attended = p->attended;
+    if (p->levels && !whole) {
+        win.nodes = (w->n + p->node - 1) / p->node;
+        win.node_number = r->rank / p->node;
+        win.first_of = first_of;
+    }
     win.place = whole && !p->own && !p->no_place && !p->dynamic ? w->place : NULL;
     win.place_base = w->memory;
     win.no_locks = p->no_locks;

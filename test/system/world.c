@@ -42,6 +42,11 @@ size_t world_attached(const struct world *w, int rank, int region, char **base_o
     return region == w->options.dynamic - 1 ? w->bytes - at : part;
 }
 
+static int first_of(void *ctx, int node)
+{
+    return node * ((const struct viewer *) ctx)->w->options.node;
+}
+
 static void *map(void *ctx, int rank, struct wdl_win_control **control_out)
 {
     const struct viewer *v = ctx;
@@ -132,6 +137,9 @@ static void rank_open(struct world *w, int i)
                                  .node_index = i - first,
                                  .node_count = w->n - first < o->node ? w->n - first : o->node,
                                  .node_whole = whole,
+                                 .nodes = o->levels ? (w->n + o->node - 1) / o->node : 0,
+                                 .node_number = i / o->node,
+                                 .first_of = first_of,
                                  .crowded = o->crowded,.combine = (enum wdl_combine) o->combine,
                                  .direct = o->direct,
                                  .place = whole && !o->own ? w->place : NULL,
@@ -251,6 +259,7 @@ static void options_of(uint64_t seed, void *options_out)
     o.mail = o.own && wdl_prng_chance(&p, 500);
     o.dynamic = wdl_prng_chance(&p, 300) ? 1 + (int) wdl_prng_below(&p, 5) : 0;
     o.tree = (int) wdl_prng_below(&p, 3);       /* groups of more than that many; 0: of none */
+    o.levels = o.node > 1 && o.node < o.ranks && !o.own && !o.dynamic && wdl_prng_chance(&p, 500);
     *(struct options *) options_out = o;
 }
 
@@ -276,7 +285,8 @@ int main(int argc, char **argv)
         WORLDS_OPTION(options, crowded), WORLDS_OPTION(options, combine),
         WORLDS_OPTION(options, direct), WORLDS_OPTION(options, attended),
         WORLDS_OPTION(options, atomics), WORLDS_OPTION(options, mail),
-        WORLDS_OPTION(options, dynamic), WORLDS_OPTION(options, tree)
+        WORLDS_OPTION(options, dynamic), WORLDS_OPTION(options, tree),
+        WORLDS_OPTION(options, levels)
     };
     static const struct worlds worlds = {.program = "test/system/world",.count = 1000,
         .options_bytes = sizeof(struct options),.options = table,

@@ -121,9 +121,30 @@ static enum wdl_win_flavor flavor_of(const MPIR_Win * win)
     }
 }
 
+/* The peer who is the first rank of a node; asked by such ranks alone, who know each other. */
+static int first_of(void *ctx, int node)
+{
+    return wdl_adi_peer(((MPIR_Win *) ctx)->comm_ptr->node_roots_comm, node);
+}
+
+/* How many nodes there are, where some have several ranks and all their processes wait together:
+ * on windows of memory we provide. 0: MPICH knows none, or each rank is alone on its. */
+static int nodes_of(const MPIR_Win * win)
+{
+    const MPIR_Comm *comm = win->comm_ptr;
+    int nodes = 0;
+    if (win->dev.segment.whole || !wdl_adi_is_provided(win) || !comm->internode_table ||
+        comm->hierarchy_kind != MPIR_COMM_HIERARCHY_KIND__PARENT)
+        return 0;
+    for (int i = 0; i < comm->local_size; i++)
+        nodes = MPL_MAX(nodes, comm->internode_table[i] + 1);
+    return nodes < comm->local_size ? nodes : 0;
+}
+
 /* The core's window. */
 static int core_create(MPIR_Win * win)
 {
+    int nodes = nodes_of(win);
     struct wdl_adi_segment *segment = &win->dev.segment;
     int provided = wdl_adi_is_provided(win), dynamic = win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC;
     int shared = win->dev.shared.on, mapped = provided || (shared && !dynamic);
@@ -153,6 +174,9 @@ static int core_create(MPIR_Win * win)
         .node_count = segment->members,
         .node_index = segment->index,
         .node_whole = segment->whole,
+        .nodes = nodes,
+        .node_number = nodes ? win->comm_ptr->internode_table[win->comm_ptr->rank] : 0,
+        .first_of = first_of,
         .crowded = wdl_adi.spin_polls == 0,
         .place = mapped && segment->whole ? segment->place : NULL,
         .place_base = provided ? segment->base : win->dev.shared.base,

@@ -7,6 +7,9 @@
  *              of s, are enough
  *   node       words of shared memory (proc/meet.h): by looks, among many by rounds, but where
  *              processes outnumber processors, and every round would cost each of them a turn
+ *   levels     several nodes, whose ranks map each other's memory and so wait in the call: each
+ *              node's first rank sees in words that all of it have come, meets those of the other
+ *              nodes by messages, and says in a word that all are there
  */
 #include <string.h>
 #include "mpid/rma/win_impl.h"
@@ -15,7 +18,7 @@ static void enter(struct wdl_win *win)
 {
     struct wdl_barrier *b = &win->barrier;
     b->sequence++;
-    b->round = b->sent = 0;
+    b->round = b->sent = b->seen = b->node_here = 0;
     b->running = win->params.size > 1;
 }
 
@@ -63,19 +66,37 @@ static int node_progress(struct wdl_win *win)
     return b->running ? WDL_AGAIN : WDL_OK;
 }
 
+/* Those who meet by messages: how many, this rank's number, and the peer who has another. */
+static int messengers(const struct wdl_win *win)
+{
+    return win->params.nodes > 1 ? win->params.nodes : win->params.size;
+}
+
+static int messenger(const struct wdl_win *win)
+{
+    return win->params.nodes > 1 ? win->params.node_number : win->params.rank;
+}
+
+static int messenger_peer(const struct wdl_win *win, int number)
+{
+    const struct wdl_win_params *params = &win->params;
+    return params->nodes > 1 ? params->first_of(params->ctx, number)
+                             : params->peer_of(params->ctx, number);
+}
+
 static int message_progress(struct wdl_win *win)
 {
     struct wdl_barrier *b = &win->barrier;
     uint8_t *arrived = b->arrived[b->sequence & 1];
-    int size = win->params.size;
+    int size = messengers(win);
     while (b->running) {
         if (!b->sent) {
             struct wdl_pkt pkt;
             wdl_pkt_init(&pkt, win, WDL_PKT_BARRIER);
             pkt.op = b->sequence;
             pkt.count = b->round;
-            int64_t to = ((int64_t) win->params.rank + ((int64_t) 1 << b->round)) % size;
-            int status = wdl_pkt_send(win, (int) to, &pkt);
+            int64_t to = ((int64_t) messenger(win) + ((int64_t) 1 << b->round)) % size;
+            int status = wdl_pkt_send_peer(win, messenger_peer(win, (int) to), &pkt);
             if (status == WDL_AGAIN)
                 return WDL_AGAIN;
             if (wdl_status_is_error(status))
@@ -94,11 +115,39 @@ static int message_progress(struct wdl_win *win)
     return WDL_OK;
 }
 
+enum { COME, ALL_HERE };          /* words of a rank: it has come; of the first one: all have */
+
+static int levels_progress(struct wdl_win *win)
+{
+    struct wdl_barrier *b = &win->barrier;
+    const struct wdl_win_params *params = &win->params;
+    struct wdl_meet_word *own = words_of(params->node, params->node_index);
+    struct wdl_meet_word *first = words_of(params->node, 0);
+    if (params->node_index > 0) {
+        if (!b->sent)
+            wdl_meet_come(&own[COME], b->sequence);
+        b->sent = 1;
+        /* pairs with the store in wdl_meet_come */
+        b->running = __atomic_load_n(&first[ALL_HERE].number, __ATOMIC_ACQUIRE) < b->sequence;
+        return b->running ? WDL_AGAIN : WDL_OK;
+    }
+    if (!b->node_here && !wdl_meet_look(words_of, params->node, 0, params->node_count, b->sequence,
+                                        &b->seen))
+        return WDL_AGAIN;
+    b->node_here = 1;
+    int status = message_progress(win);
+    if (status == WDL_OK)
+        wdl_meet_come(&first[ALL_HERE], b->sequence);
+    return status;
+}
+
 int wdl_barrier_progress(struct wdl_win *win)
 {
     struct wdl_barrier *b = &win->barrier;
     while (b->running) {
-        int status = win->params.node_whole ? node_progress(win) : message_progress(win);
+        int status = win->params.node_whole  ? node_progress(win)
+                     : win->params.nodes > 1 ? levels_progress(win)
+                                             : message_progress(win);
         if (status != WDL_OK)
             return status;
         if (b->queued > 0) {
@@ -119,7 +168,8 @@ int wdl_barrier_arrive(struct wdl_win *win, uint64_t sequence, int64_t round)
     uint64_t next = b->sequence + 1;
     if (sequence != next && !(b->running && sequence == b->sequence))
         return WDL_ERR_PROTO;
-    if (round < 0 || round >= 32 || (int64_t) 1 << round >= win->params.size ||
+    if (round < 0 || round >= 32 || (int64_t) 1 << round >= messengers(win) ||
+        (win->params.nodes > 1 && win->params.node_index > 0) ||
         b->arrived[sequence & 1][round])
         return WDL_ERR_PROTO;
     b->arrived[sequence & 1][round] = 1;

@@ -12,7 +12,11 @@ void wdl_pkt_init(struct wdl_pkt *pkt, const struct wdl_win *win, enum wdl_pkt_k
 
 int wdl_pkt_send(struct wdl_win *win, int rank, const struct wdl_pkt *pkt)
 {
-    int peer = win->params.peer_of(win->params.ctx, rank);
+    return wdl_pkt_send_peer(win, win->params.peer_of(win->params.ctx, rank), pkt);
+}
+
+int wdl_pkt_send_peer(struct wdl_win *win, int peer, const struct wdl_pkt *pkt)
+{
     int status = wdl_am_send(win->proc, peer, WDL_AM_RMA, pkt, sizeof(*pkt), NULL, 0, NULL);
     wdl_assert_cmp(status, !=, WDL_PENDING);    /* there is no payload to wait for */
     if (status == WDL_OK)

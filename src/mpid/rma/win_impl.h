@@ -142,6 +142,7 @@ struct wdl_target {
 struct wdl_barrier {                    /* of all ranks, two may overlap */
     uint64_t sequence;
     int running, round, sent;           /* round: of looks, how many ranks have been seen */
+    int seen, node_here;                /* levels: ranks of the node that have come; all have */
     int queued;                         /* to begin when this one is over */
     int unread;  /* nothing in the own memory has changed, and nobody else's is read next */
     unsigned syncs;                     /* MEM_SYNC of seed 001, ever */
@@ -272,6 +273,7 @@ int wdl_win_take_error(struct wdl_win *win);
 void wdl_pkt_init(struct wdl_pkt *pkt, const struct wdl_win *win, enum wdl_pkt_kind kind);
 /* A packet without payload to a rank: WDL_OK, WDL_AGAIN or an error. */
 int wdl_pkt_send(struct wdl_win *win, int rank, const struct wdl_pkt *pkt);
+int wdl_pkt_send_peer(struct wdl_win *win, int peer, const struct wdl_pkt *pkt);
 /* An answer in a bounce buffer that begins with its packet; never refused: queued until the network
  * takes it. */
 void wdl_reply_send(struct wdl_win *win, int rank, struct wdl_bounce *bounce,

@@ -6,7 +6,9 @@ enum { PACKET = sizeof(struct wdl_am_hdr) + sizeof(struct wdl_pkt) };
 
 static const struct test_world_params kinds[] = {
     {.node = 1 }, {.node = 1,.unordered = 1,.delay_ns_max = 3000,.refuse_permille = 200 },
-    {.node = TEST_RANKS_MAX }, {.node = TEST_RANKS_MAX,.crowded = 1 }
+    {.node = TEST_RANKS_MAX }, {.node = TEST_RANKS_MAX,.crowded = 1 },
+    {.node = 2,.levels = 1 }, {.node = 3,.levels = 1,.unordered = 1,.delay_ns_max = 3000,
+                               .refuse_permille = 200 }, {.node = 2 }
 };
 enum { MANY = WDL_MEET_LOOKS_MAX + 2 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -87,7 +89,9 @@ START_TEST(the_number_of_messages_is_known)
         for (int ranks = 1; ranks <= TEST_RANKS_MAX; ranks++) {
             open_kind(&w, kind, ranks, 1);
             TEST_ALL(&w, wdl_win_barrier(r->win, &r->step));
-            int messages = kinds[kind].node > 1 ? 0 : ranks * rounds_of(ranks);
+            int node = kinds[kind].node, nodes = (ranks + node - 1) / node;
+            int levels = kinds[kind].levels || nodes == 1;
+            int messages = levels ? nodes * rounds_of(nodes) : ranks * rounds_of(ranks);
             ck_assert_int_eq(test_world_messages(&w), messages);
             ck_assert_int_eq(test_world_bytes(&w), messages * PACKET);
             test_world_close(&w);
@@ -129,6 +133,12 @@ START_TEST(arrivals_that_cannot_be_are_malformed)
     /* none of it has left a mark */
     TEST_ALL(&w, wdl_win_barrier(r->win, &r->step));
     ck_assert_int_eq(wdl_barrier_arrive(win, 1, 0), WDL_ERR_PROTO);     /* it is over */
+    TEST_ALL(&w, wdl_win_barrier(r->win, &r->step));
+    test_world_close(&w);
+    /* levels: three nodes, two rounds, and only a node's first rank gets messages */
+    test_world_open(&w, &(struct test_world_params) {.ranks = 5,.node = 2,.levels = 1 });
+    ck_assert_int_eq(wdl_barrier_arrive(w.rank[0].win, 1, 2), WDL_ERR_PROTO);
+    ck_assert_int_eq(wdl_barrier_arrive(w.rank[1].win, 1, 0), WDL_ERR_PROTO);
     TEST_ALL(&w, wdl_win_barrier(r->win, &r->step));
     test_world_close(&w);
 }
