@@ -55,6 +55,7 @@ struct wdl_win_params test_win_params(struct test_rank *r)
         .size = w->n + p->absent,.ctx = r
     };
     win.flavor = p->dynamic ? WDL_WIN_DYNAMIC : p->own ? WDL_WIN_CREATE : WDL_WIN_ALLOCATE;
+    win.flavor = p->shared ? WDL_WIN_SHARED : win.flavor;
     win.base = p->dynamic ? NULL : r->memory;
     win.bytes = p->dynamic ? 0 : p->bytes;
     win.disp_unit = p->dynamic ? 1 : p->disp_unit;

@@ -25,6 +25,7 @@ struct test_world_params {      /* 0: the default, in brackets */
     int node;                   /* ranks a node; their memory is mapped among them [1] */
     int dynamic;                /* a dynamic window, nothing attached; else an allocated one */
     int own;                    /* the memory is private: nobody else maps it */
+    int shared;                 /* the window is one of MPI_Win_allocate_shared */
     int no_place;               /* no table of places: the short way is closed */
     int crowded, no_locks, acc_unordered;
     int levels;                 /* their barrier knows nodes */

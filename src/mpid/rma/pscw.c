@@ -243,10 +243,51 @@ static void take_early_posts(struct wdl_win *win)
     win->posted_n = kept;
 }
 
+/* Posts left in this rank's block by members of the access group; others stay for a later start. */
+static void take_words(struct wdl_win *win)
+{
+    struct wdl_win_control *own = &win->params.node[win->params.node_index];
+    for (int i = 0; i < WDL_WIN_POSTS; i++) {
+        /* pairs with the exchange in post_by_word */
+        uint32_t rank = __atomic_load_n(&own->posted[i], __ATOMIC_ACQUIRE);
+        int at = rank ? group_index(win, (int) rank - 1) : -1;
+        if (at < 0 || has_posted(win, at))
+            continue;
+        win->start_posted[at] = by_itself((int) rank - 1);
+        __atomic_store_n(&own->posted[i], 0, __ATOMIC_RELEASE);
+    }
+}
+
+static int all_posted(const struct wdl_win *win)
+{
+    for (int i = 0; i < win->start_n; i++)
+        if (!has_posted(win, i))
+            return 0;
+    return 1;
+}
+
+/* The program's own loads and stores, on a window of MPI_Win_allocate_shared, cannot be held back:
+ * start waits for those it could reach so (seed 001, PSCW, (2)). Oneself may post later. */
+static int stores_ready(struct wdl_win *win, int *step)
+{
+    *step = win->params.flavor == WDL_WIN_SHARED;
+    if (*step == 0)
+        return WDL_OK;
+    take_words(win);
+    for (int i = 0; i < win->start_n; i++)
+        if (!has_posted(win, i) && win->start_group[i] != win->params.rank)
+            return WDL_AGAIN;
+    /* MEM_SYNC after PROC_SYNC (seed 001, WIN_START); pairs with the one in wdl_win_post */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    *step = 0;
+    return WDL_OK;
+}
+
 int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, int *step)
 {
     const struct wdl_host *host = &win->proc->host;
-    (void) step;
+    if (*step > 0)
+        return stores_ready(win, step);
     if (!wdl_epoch_allows(&win->epoch, WDL_ACCESS_ON_START) ||
         (win->epoch.access_state != WDL_ACCESS_NONE && wdl_win_used(win)))
         return WDL_ERR_SYNC;
@@ -271,31 +312,9 @@ int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, i
     if (!(assertion & WDL_MODE_NOCHECK))
         take_early_posts(win);
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_START);
+    wdl_assert_cmp(status, ==, WDL_OK);
     wdl_win_quick_set(win);
-    return status;
-}
-
-/* Posts left in this rank's block by members of the access group; others stay for a later start. */
-static void take_words(struct wdl_win *win)
-{
-    struct wdl_win_control *own = &win->params.node[win->params.node_index];
-    for (int i = 0; i < WDL_WIN_POSTS; i++) {
-        /* pairs with the exchange in post_by_word */
-        uint32_t rank = __atomic_load_n(&own->posted[i], __ATOMIC_ACQUIRE);
-        int at = rank ? group_index(win, (int) rank - 1) : -1;
-        if (at < 0 || has_posted(win, at))
-            continue;
-        win->start_posted[at] = by_itself((int) rank - 1);
-        __atomic_store_n(&own->posted[i], 0, __ATOMIC_RELEASE);
-    }
-}
-
-static int all_posted(const struct wdl_win *win)
-{
-    for (int i = 0; i < win->start_n; i++)
-        if (!has_posted(win, i))
-            return 0;
-    return 1;
+    return stores_ready(win, step);
 }
 
 int wdl_pscw_may_access(struct wdl_win *win, int rank)

@@ -134,6 +134,35 @@ START_TEST(an_operation_waits_for_its_own_targets_post)
 }
 END_TEST
 
+/* The program's own loads and stores behind it cannot be held back. */
+START_TEST(start_waits_where_the_program_may_store)
+{
+    enum { N = 3 };
+    struct test_world w;
+    int group[N] = { 1, 2, 0 }, origin = 0, step = 0;
+    for (int nocheck = 0; nocheck < 2; nocheck++) {
+        int assertion = nocheck ? WDL_MODE_NOCHECK : 0;
+        test_world_open(&w, &(struct test_world_params) {.ranks = N,.node = N,.shared = 1 });
+        struct test_rank *o = &w.rank[0];
+        for (int t = 1; t < N; t++) {
+            if (!nocheck)
+                for (int i = 0; i < 20; i++) {
+                    ck_assert_int_eq(wdl_win_start(o->win, group, N, 0, &o->step), WDL_AGAIN);
+                    test_world_turn(&w);
+                }
+            TEST_DONE(&w, wdl_win_post(w.rank[t].win, &origin, 1, assertion, &step));
+        }
+        TEST_DONE(&w, wdl_win_start(o->win, group, N, assertion, &o->step));
+        /* oneself may post after it */
+        TEST_DONE(&w, wdl_win_post(o->win, &origin, 1, assertion, &step));
+        TEST_DONE(&w, wdl_win_complete(o->win, &o->step));
+        for (int t = 0; t < N; t++)
+            TEST_DONE(&w, wdl_win_wait(w.rank[t].win, &step));
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 /* Posts that come before their start are kept by rank, and count for that rank's start only. */
 START_TEST(early_posts_are_remembered)
 {
@@ -325,7 +354,8 @@ END_TEST
 
 WDL_SUITE("rma/pscw", what_was_put_is_there_after_wait,
           post_and_complete_cost_one_message_a_member_start_and_wait_none,
-          an_operation_waits_for_its_own_targets_post, early_posts_are_remembered,
+          an_operation_waits_for_its_own_targets_post, start_waits_where_the_program_may_store,
+          early_posts_are_remembered,
           a_window_of_several_nodes_tells_its_own_in_memory, a_full_block_takes_posts_by_message,
           nocheck_sends_no_post,
           calls_out_of_order_are_errors, a_fence_epoch_that_was_used_must_be_closed_first,
