@@ -1,6 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * acc_types [allocate|create] [N]: accumulates of every predefined type (of every N-th) with every
+ * acc_types [allocate|create|dynamic] [N]: accumulates of every predefined type (of every N-th) with every
  * operator that is legal for it, from all ranks at one location.
  *
  * Rank r adds K times the same element; operands are chosen so that the result is exact in every
@@ -237,7 +237,7 @@ static void element(const struct type *t, void *to, MPI_Op op, int r, int k)
 /* One turn of one rank by one of the three calls; `old` receives what was there before. */
 static void turn(const struct type *t, MPI_Op op, int call, int k, char *from, char *old)
 {
-    MPI_Aint at = (MPI_Aint) t->bytes;
+    MPI_Aint at = w.at[0] + (MPI_Aint) t->bytes;
     for (int i = 0; i < ELEMENTS; i++)
         element(t, from + (size_t) i * t->bytes, op, w.rank, k);
     if (call == 0 && op != MPI_NO_OP) {

@@ -1,6 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * More than 2^31 bytes in one message, one put and one get: as a count of bytes and as a type.
+ * More than 2^31 bytes in one message: as a count of bytes and as a type.
  * Each process has one piece of memory of that size and no more.
  */
 #include "testing.h"
@@ -102,31 +102,6 @@ static void truncated(void)
     }
 }
 
-/* Rank 1 exposes its memory, rank 0 puts, rank 1 changes it, rank 0 gets. */
-static void window(void)
-{
-    MPI_Win win;
-    MPI_Win_create_c(memory, t_rank == 1 ? (MPI_Aint) BYTES : 0, 1, MPI_INFO_NULL, MPI_COMM_WORLD,
-                     &win);
-    if (t_rank == 0)
-        fill(BYTES, 3);
-    MPI_Win_fence(0, win);
-    if (t_rank == 0)
-        MPI_Put_c(memory, BYTES, MPI_BYTE, 1, 0, BYTES, MPI_BYTE, win);
-    MPI_Win_fence(0, win);
-    if (t_rank == 1) {
-        check(BYTES, 3, "put");
-        fill(BYTES, 4);
-    }
-    MPI_Win_fence(0, win);
-    if (t_rank == 0)
-        MPI_Get_c(memory, BYTES, MPI_BYTE, 1, 0, BYTES, MPI_BYTE, win);
-    MPI_Win_fence(MPI_MODE_NOSUCCEED, win);
-    if (t_rank == 0)
-        check(BYTES, 4, "get");
-    MPI_Win_free(&win);
-}
-
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv);
@@ -140,7 +115,6 @@ int main(int argc, char **argv)
         bytes();
         blocks();
         truncated();
-        window();
     }
     munmap(memory, room);
     return t_end();
