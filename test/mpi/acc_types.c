@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * acc_types [allocate|create|dynamic] [N]: accumulates of every predefined type (of every N-th) with every
- * operator that is legal for it, from all ranks at one location.
+ * acc_types [allocate|create|dynamic] [N]: accumulates of every predefined type (of every N-th)
+ * with every operator that is legal for it, from all ranks at one location.
  *
  * Rank r adds K times the same element; operands are chosen so that the result is exact in every
  * type and does not depend on the order, and it is computed by a serial loop in the type itself.

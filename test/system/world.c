@@ -260,6 +260,11 @@ static void options_of(uint64_t seed, void *options_out)
     o.dynamic = wdl_prng_chance(&p, 300) ? 1 + (int) wdl_prng_below(&p, 5) : 0;
     o.tree = (int) wdl_prng_below(&p, 3);       /* groups of more than that many; 0: of none */
     o.levels = o.node > 1 && o.node < o.ranks && !o.own && !o.dynamic && wdl_prng_chance(&p, 500);
+    if (seed % 1000 == 777) {   /* the most ranks there are: locks by message, tiny pools */
+        o = (struct options) {.seed = seed,.ranks = 4096,.script = 'l',.ordered = o.ordered,
+            .refuse = o.refuse,.delay = o.delay,.tiny = 1,.node = 1,.region = 256,.epochs = 1
+        };
+    }
     *(struct options *) options_out = o;
 }
 
