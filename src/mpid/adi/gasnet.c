@@ -2,7 +2,8 @@
  *
  * gasnet.h over MPI: segments are one window in a passive epoch from gasnet_attach to the end, a
  * put or get is a request of it, a put's remote completion a flush. The calls are MPI's own, in
- * their profiling names, so MPICH's lock is not held here, except for barriers.
+ * their profiling names, so MPICH's lock is not held here, except for barriers and where a flush is
+ * not to be waited for.
  */
 #include "gas.h"
 #include "gasnet.h"
@@ -372,12 +373,26 @@ gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, void *src, size_t 
     return gasnet_get_nb_bulk(dest, node, src, nbytes);
 }
 
-static void op_end(struct gasnet_op *op)
+static void op_free(struct gasnet_op *op)
 {
-    if (op->node >= 0)
-        PMPI_Win_flush(op->node, self.win);
     op->next = self.free;
     self.free = op;
+}
+
+/* One step of a flush: is all done at the node that was put there? */
+static int flush_step(int node)
+{
+    MPIR_Win *win;
+    int step = 0;
+    WDL_GAS_ENTER();
+    MPIR_Win_get_ptr(self.win, win);
+    int status = wdl_win_flush(win->dev.wdl, node, 0, &step);
+    int mpi_errno = status == WDL_AGAIN ? MPID_Progress_test(NULL) : MPI_SUCCESS;
+    WDL_GAS_LEAVE();
+    if (wdl_status_is_error(status) || mpi_errno)
+        die("gasnet_try_syncnb",
+            wdl_status_is_error(status) ? wdl_status_name(status) : "no progress");
+    return status == WDL_OK;
 }
 
 void gasnet_wait_syncnb(gasnet_handle_t handle)
@@ -385,7 +400,9 @@ void gasnet_wait_syncnb(gasnet_handle_t handle)
     if (!handle)
         return;
     PMPI_Wait(&handle->request, MPI_STATUS_IGNORE);
-    op_end(handle);
+    if (handle->node >= 0)
+        PMPI_Win_flush(handle->node, self.win);
+    op_free(handle);
 }
 
 int gasnet_try_syncnb(gasnet_handle_t handle)
@@ -394,9 +411,9 @@ int gasnet_try_syncnb(gasnet_handle_t handle)
     if (!handle)
         return GASNET_OK;
     PMPI_Test(&handle->request, &done, MPI_STATUS_IGNORE);
-    if (!done)
+    if (!done || (handle->node >= 0 && !flush_step(handle->node)))
         return GASNET_ERR_NOT_READY;
-    op_end(handle);
+    op_free(handle);
     return GASNET_OK;
 }
 
