@@ -3,9 +3,14 @@
  * The memory a process spends on a window does not depend on the number of ranks (design 3.7): what
  * a process of 64 ranks has allocated, one of 4,096 has to the byte, after creation, in the middle
  * of an epoch and after every kind of use.
+ *
+ * A team's grows with the logarithm of the number of ranks and with its window, not with the number
+ * of ranks.
  */
+#include <stdlib.h>
 #include <string.h>
 #include "host/testworld.h"
+#include "mpid/coll/ranks.h"
 #include "support/suite.h"
 
 enum { CONTACTS = 12, POINTS = 5 };
@@ -97,4 +102,55 @@ START_TEST(memory_does_not_grow_with_the_number_of_ranks)
 }
 END_TEST
 
-WDL_SUITE("cost/memory", memory_does_not_grow_with_the_number_of_ranks)
+/* What the rank of most has allocated for a team that is open. */
+static size_t team_bytes(int ranks, int window)
+{
+    struct ranks r;
+    struct wdl_sim_params sim = {.seed = 1, .ranks = ranks, .ordered = 1, .am_bytes_max = 1024};
+    struct wdl_team_params params = {.id = 1, .window = window};
+    struct wdl_team **teams = calloc((size_t) ranks, sizeof(teams[0]));
+    size_t *before = calloc((size_t) ranks, sizeof(before[0])), most = 0;
+    ck_assert(teams && before);
+    ranks_open(&r, &sim);
+    for (int i = 0; i < ranks; i++)
+        before[i] = r.one[i].host.bytes;
+    ranks_team(&r, &params, teams);
+    while (!wdl_sim_quiescent(r.sim))
+        ranks_step(&r);
+    for (int i = 0; i < ranks; i++) {
+        size_t bytes = r.one[i].host.bytes - before[i];
+        most = bytes > most ? bytes : most;
+    }
+    ranks_drop(&r, teams);
+    ranks_close(&r);
+    free(before);
+    free(teams);
+    return most;
+}
+
+static size_t log2_up(int p)
+{
+    size_t log = 0;
+    while (1 << log < p)
+        log++;
+    return log;
+}
+
+/* O((log P + degree) W). Twice the window tells what each of its numbers takes from what is there
+ * once; either is 1 KiB at most for each neighbour a rank may have: two cells of 256 bytes
+ * and the heads of eight. 4 bytes a rank, or 8 a rank and number, are more at 4,096 ranks. */
+START_TEST(a_team_grows_with_the_logarithm_of_the_number_of_ranks)
+{
+    enum { WINDOW = 8, EACH = 1024 };
+    for (int p = 8; p <= 4096; p *= 8) {
+        size_t neighbours = log2_up(p) + 1 + (size_t) ranks_spread_steps(p);
+        size_t bytes = team_bytes(p, WINDOW), twice = team_bytes(p, 2 * WINDOW);
+        ck_assert_uint_gt(twice, bytes);
+        ck_assert_uint_le(twice - bytes, WINDOW * neighbours * EACH);
+        ck_assert_uint_le(2 * bytes - twice, neighbours * EACH);
+    }
+}
+END_TEST
+
+WDL_SUITE("cost/memory", memory_does_not_grow_with_the_number_of_ranks,
+          a_team_grows_with_the_logarithm_of_the_number_of_ranks)
