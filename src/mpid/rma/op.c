@@ -227,6 +227,13 @@ static int op_mapped(struct wdl_win *win, struct wdl_rma_args *args, char *base,
     return WDL_OK;
 }
 
+/* What comes before its target takes it is queued (seed 001, RMA_OP in FENCE_ISSUED), if it goes by
+ * message; not what the network could do alone, without the target's processor, a little later. */
+static int network_alone(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    return args->kind <= WDL_RMA_GET ? win->keys[WDL_KEYS_DATA].at != NULL : win->net_sizes != 0;
+}
+
 int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
 {
     const struct wdl_host *host = &win->proc->host;
@@ -256,8 +263,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     if (win->mailbox.on && wdl_mailbox_under_way(win) && wdl_mailbox_clear(win, args) != WDL_OK)
         return WDL_AGAIN;
     char *base = win->params.map(win->params.ctx, args->target, &control);
-    if (later)                  /* seed 001, RMA_OP in FENCE_ISSUED */
-        return control ? WDL_AGAIN : op_enqueue(win, args, t);
+    if (later)
+        return control || network_alone(win, args) ? WDL_AGAIN : op_enqueue(win, args, t);
     int mapped = base != NULL, dynamic = win->params.flavor == WDL_WIN_DYNAMIC;
     if (base && dynamic) {
         mapped = own_exposed(win, args);

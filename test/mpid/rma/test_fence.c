@@ -115,7 +115,8 @@ START_TEST(operations_are_queued_while_a_barrier_is_left_running)
         ck_assert_int_eq(r->win->epoch.access_state, WDL_ACCESS_FENCE_ISSUED);
         for (int k = 0; k < 4; k++) {
             struct wdl_rma_args put = test_put(1, 8 * k, data, 8);
-            ck_assert_int_eq(wdl_rma_op(r->win, &put), k < 3 ? WDL_OK : WDL_AGAIN);
+            /* what the network can do alone is left to it */
+            ck_assert_int_eq(wdl_rma_op(r->win, &put), k < 3 && !p.direct ? WDL_OK : WDL_AGAIN);
         }
         ck_assert_int_eq(test_world_messages(&w), 1);   /* the barrier's */
         ck_assert_int_eq(wdl_win_fence(r->win, 0, &r->step), WDL_AGAIN);
@@ -123,7 +124,7 @@ START_TEST(operations_are_queued_while_a_barrier_is_left_running)
         TEST_DONE(&w, wdl_win_fence(r->win, WDL_MODE_NOPRECEDE, &r->step));
         FENCE(&w, WDL_MODE_NOSUCCEED);
         for (int k = 0; k < 4; k++)
-            ck_assert_int_eq(memcmp(w.rank[1].memory + 8 * k, data, 8) == 0, k < 3);
+            ck_assert_int_eq(memcmp(w.rank[1].memory + 8 * k, data, 8) == 0, k < 3 && !p.direct);
         test_world_close(&w);
     }
     /* mapped memory: the call itself waits */
