@@ -217,6 +217,7 @@ windlass_headers = \
     %D%/mpid/rma/mailbox.h \
     %D%/mpid/rma/net.h \
     %D%/mpid/rma/quick.h \
+    %D%/mpid/rma/relay.h \
     %D%/mpid/rma/room.h \
     %D%/mpid/rma/rows.h \
     %D%/mpid/rma/stream.h \
