@@ -76,10 +76,10 @@ struct wdl_win_params test_win_params(struct test_rank *r)
     }
     win.place = whole && !p->own && !p->no_place && !p->dynamic ? w->place : NULL;
     win.place_base = w->memory;
-    win.no_locks = p->no_locks;
+    win.hints.no_locks = p->no_locks;
     win.direct = p->direct;
-    win.acc_unordered = p->acc_unordered;
-    win.combine = p->combine;
+    win.hints.acc_unordered = p->acc_unordered;
+    win.hints.combine = p->combine;
     return win;
 }
 

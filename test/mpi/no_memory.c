@@ -36,6 +36,9 @@ static int make(enum t_flavour flavour, MPI_Aint bytes, MPI_Comm comm, char **ba
     case T_SHARED:
         code = MPI_Win_allocate_shared(bytes, 1, info, comm, base, win);
         break;
+    case T_PRIVATE:
+        code = t_win_allocate_private(bytes, 1, info, comm, base, win);
+        break;
     default:
         code = MPI_Win_create_dynamic(info, comm, win);
         break;

@@ -120,10 +120,11 @@ static inline void *t_alloc(size_t bytes)
 
 /* Kinds of windows */
 
-enum t_flavour { T_CREATE, T_ALLOCATE, T_SHARED, T_DYNAMIC, T_FLAVOURS };
+/* T_PRIVATE: of MPI_Win_allocate, not shared (alloc_shm=false) */
+enum t_flavour { T_CREATE, T_ALLOCATE, T_SHARED, T_DYNAMIC, T_PRIVATE, T_FLAVOURS };
 
 static const char *const t_flavour_name[] T_UNUSED = {"create", "allocate", "allocate_shared",
-                                                      "dynamic"};
+                                                      "dynamic", "allocate_private"};
 
 struct t_win {
     MPI_Win win;
@@ -143,6 +144,21 @@ static inline enum t_flavour t_flavour_of(int argc, char **argv)
             return (enum t_flavour) f;
     t_check(argc < 2, "%s is no flavour of windows", argv[1]);
     return T_ALLOCATE;
+}
+
+/* MPI_Win_allocate of memory that is not shared, with further keys, or MPI_INFO_NULL. */
+static inline int t_win_allocate_private(MPI_Aint bytes, int unit, MPI_Info keys, MPI_Comm comm,
+                                         void *base, MPI_Win *win)
+{
+    MPI_Info info;
+    if (keys == MPI_INFO_NULL)
+        MPI_Info_create(&info);
+    else
+        MPI_Info_dup(keys, &info);
+    MPI_Info_set(info, "alloc_shm", "false");
+    int code = MPI_Win_allocate(bytes, unit, info, comm, base, win);
+    MPI_Info_free(&info);
+    return code;
 }
 
 /* A window of `bytes` bytes a rank, all zero; displacement unit 1 where the flavour has no
@@ -167,6 +183,9 @@ static inline struct t_win t_win_make(MPI_Comm comm, enum t_flavour flavour, siz
         break;
     case T_SHARED:
         MPI_Win_allocate_shared((MPI_Aint) bytes, unit, MPI_INFO_NULL, w.comm, &w.base, &w.win);
+        break;
+    case T_PRIVATE:
+        t_win_allocate_private((MPI_Aint) bytes, unit, MPI_INFO_NULL, w.comm, &w.base, &w.win);
         break;
     default:
         w.base = t_alloc(bytes);

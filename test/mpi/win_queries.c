@@ -5,6 +5,7 @@
  * everything.
  */
 #include "testing.h"
+#include <inttypes.h>
 
 static void attribute(MPI_Win win, int key, const void *want, size_t bytes, const char *name)
 {
@@ -17,7 +18,8 @@ static void attribute(MPI_Win win, int key, const void *want, size_t bytes, cons
 static void attributes(enum t_flavour flavour)
 {
     static const int created[] = {MPI_WIN_FLAVOR_CREATE, MPI_WIN_FLAVOR_ALLOCATE,
-                                  MPI_WIN_FLAVOR_SHARED, MPI_WIN_FLAVOR_DYNAMIC};
+                                  MPI_WIN_FLAVOR_SHARED, MPI_WIN_FLAVOR_DYNAMIC,
+                                  MPI_WIN_FLAVOR_ALLOCATE};
     struct t_win w = t_win_make(MPI_COMM_WORLD, flavour, 64 + 8 * (size_t) t_rank, 8);
     MPI_Aint size = flavour == T_DYNAMIC ? 0 : 64 + 8 * t_rank;
     int flag = 0, model = MPI_WIN_UNIFIED, result, length;
@@ -79,6 +81,9 @@ static void info_keys(void)
         {"same_size", "false", "true", "false", "1"},
         {"same_disp_unit", "false", "true", "false", ""},
         {"mpi_accumulate_granularity", "", "8", "16", "-1"},
+        {"mpi_accumulate_granularity", "", "8", "16", "10000000000000000000"},
+        {"which_accumulate_ops", "", "sum,no_op", "none", "sum,,no_op"},
+        {"which_accumulate_ops", "", "sum,no_op", "none", "sum,plus"},
         {"windlass_aggregation", "auto", "eager", "combine", "never"},
     };
     enum { KEYS = sizeof keys / sizeof keys[0] };
@@ -110,6 +115,106 @@ static void info_keys(void)
         key(win, keys[k].name, keys[k].later);
     MPI_Info_free(&info);
     MPI_Win_free(&win);
+}
+
+/* Keys that say how a window is to be made: whoever gives one later has it ignored. */
+static void making(void)
+{
+    static const struct {
+        const char *name, *standard, *given, *nonsense;
+    } keys[] = {
+        {"alloc_shm", "true", "false", "no"},
+        {"alloc_shared_noncontig", "false", "true", "yes"},
+        {"mpi_minimum_memory_alignment", "", "8192", "8191"},
+    };
+    enum { KEYS = sizeof keys / sizeof keys[0] };
+    MPI_Info given, nonsense;
+    MPI_Win win;
+    char *base;
+    MPI_Info_create(&given);
+    MPI_Info_create(&nonsense);
+    for (int k = 0; k < KEYS; k++) {
+        MPI_Info_set(given, keys[k].name, keys[k].given);
+        MPI_Info_set(nonsense, keys[k].name, keys[k].nonsense);
+    }
+    MPI_Win_allocate(64, 1, nonsense, MPI_COMM_WORLD, &base, &win);
+    for (int k = 0; k < KEYS; k++)
+        key(win, keys[k].name, keys[k].standard);
+    MPI_Win_set_info(win, given);
+    for (int k = 0; k < KEYS; k++)
+        key(win, keys[k].name, keys[k].standard);
+    MPI_Win_free(&win);
+    MPI_Win_allocate(64, 1, given, MPI_COMM_WORLD, &base, &win);
+    for (int k = 0; k < KEYS; k++)
+        key(win, keys[k].name, keys[k].given);
+    MPI_Win_free(&win);
+    MPI_Info_free(&nonsense);
+    MPI_Info_free(&given);
+}
+
+/* May other processes see what is at this address? */
+static int is_shared(const void *at)
+{
+    uintptr_t from, to, wanted = (uintptr_t) at;
+    char line[512], may[8] = "";
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " %7s", &from, &to, may) == 3 && from <= wanted &&
+            wanted < to)
+            break;
+    t_check(maps != NULL, "no /proc/self/maps");
+    if (maps)
+        fclose(maps);
+    return may[3] == 's';
+}
+
+/* Memory that is not shared where one rank asks for that, with its alignment, and gaps between
+ * ranks' memory where one asks for those; other ranks need not have said it. */
+static void one_asks(void)
+{
+    MPI_Info info;
+    MPI_Win win;
+    MPI_Comm node;
+    char *base, *first;
+    MPI_Aint bytes;
+    int size, unit;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "mpi_minimum_memory_alignment", "16384");
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &size);
+    MPI_Win_allocate(100, 1, info, MPI_COMM_WORLD, &base, &win);
+    t_check((uintptr_t) base % 16384 == 0, "%p is not aligned", (void *) base);
+    t_check(is_shared(base) == (size > 1), "allocated memory: shared or not");
+    MPI_Win_free(&win);
+
+    if (t_rank == t_size - 1) {
+        MPI_Info_set(info, "alloc_shm", "false");
+        MPI_Info_set(info, "alloc_shared_noncontig", "true");
+    }
+    MPI_Win_allocate(100, 1, info, MPI_COMM_WORLD, &base, &win);
+    t_check((uintptr_t) base % 16384 == 0, "%p is not aligned", (void *) base);
+    t_check(!is_shared(base), "memory that is not to be shared is");
+    key(win, "alloc_shm", "false");
+    MPI_Win_free(&win);
+
+    MPI_Info_delete(info, "mpi_minimum_memory_alignment");
+    MPI_Win_allocate_shared(100, 1, info, node, &base, &win);
+    MPI_Win_shared_query(win, 0, &bytes, &unit, &first);
+    t_check(bytes == 100 && (base == first || base - first >= 100), "%p and %p", (void *) base,
+            (void *) first);
+    MPI_Win_lock_all(0, win);
+    memset(base, t_rank + 1, 100);
+    MPI_Win_sync(win);
+    MPI_Barrier(node);
+    MPI_Win_sync(win);
+    for (int r = 0; r < size; r++) {
+        MPI_Win_shared_query(win, r, &bytes, &unit, &first);
+        t_check(first[0] == first[99], "rank %d of the node: memory of two", r);
+    }
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    MPI_Info_free(&info);
+    MPI_Comm_free(&node);
 }
 
 /* How many nodes there are, really or by the settings that divide one. */
@@ -271,6 +376,8 @@ int main(int argc, char **argv)
         attributes((enum t_flavour) f);
     nodes();
     info_keys();
+    making();
+    one_asks();
     shared_empty("false");
     shared_empty("true");
     dynamic();

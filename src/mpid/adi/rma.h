@@ -28,16 +28,17 @@ struct wdl_adi_making {
     int disp_unit;
     void *base;                 /* the user's memory, or NULL */
     int data;                   /* memory is to be provided, */
-    int contiguous;             /* without gaps between ranks, */
-    size_t alignment;           /* aligned so for each */
+    int contiguous;             /* without gaps between ranks; agreed by segment_create, */
+    size_t alignment;           /* aligned so for each, */
+    int lone;  /* each process's own, not shared; agreed by segment_create, which fills base */
     int dynamic;
     int share;                  /* the user's memory is to be shared; agreed by segment_create */
 };
 
-/* The window's memory is ours, not the user's. */
+/* The window's memory is the segment's. */
 static inline int wdl_adi_is_provided(const MPIR_Win * win)
 {
-    return win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE ||
+    return (win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE && !win->dev.segment.own) ||
            win->create_flavor == MPI_WIN_FLAVOR_SHARED;
 }
 
@@ -120,8 +121,9 @@ void wdl_adi_pvars_init(void);
 
 /* win_info.c; set gives a status. */
 int wdl_adi_info_set(MPIR_Win * win, MPIR_Info * info);
-enum wdl_combine wdl_adi_info_combine(const MPIR_Win * win);
+struct wdl_win_hints wdl_adi_info_hints(const MPIR_Win *win);
 int wdl_adi_info_is(const MPIR_Win * win, const char *key, const char *value);
+uint64_t wdl_adi_info_bytes(const MPIR_Win *win, const char *key);      /* 0: not given */
 const char *wdl_adi_info_value(const MPIR_Win * win, const char *key);
 void wdl_adi_info_free(MPIR_Win * win);
 

@@ -26,7 +26,7 @@ void wdl_adi_rank_info(void *ctx, int rank, struct wdl_win_rank *out)
         *out = segment->table[rank];
     else if (!segment->whole)
         *out = (struct wdl_win_rank) {.bytes = (uint64_t) win->size,.disp_unit = win->disp_unit };
-    if (!segment->whole && win->create_flavor == MPI_WIN_FLAVOR_CREATE)
+    if (!segment->whole && !wdl_adi_is_provided(win))
         member = wdl_adi_segment_member(segment, rank);
     if (member >= 0)            /* private memory: its place is its address */
         *out = (struct wdl_win_rank) {.base = segment->place[member].offset,
@@ -113,7 +113,7 @@ static enum wdl_win_flavor flavor_of(const MPIR_Win * win)
         case MPI_WIN_FLAVOR_CREATE:
             return WDL_WIN_CREATE;
         case MPI_WIN_FLAVOR_ALLOCATE:
-            return WDL_WIN_ALLOCATE;
+            return win->dev.segment.own ? WDL_WIN_CREATE : WDL_WIN_ALLOCATE;
         case MPI_WIN_FLAVOR_SHARED:
             return WDL_WIN_SHARED;
         default:
@@ -180,9 +180,7 @@ static int core_create(MPIR_Win * win)
         .crowded = wdl_adi.spin_polls == 0,
         .place = mapped && segment->whole ? segment->place : NULL,
         .place_base = provided ? segment->base : win->dev.shared.base,
-        .no_locks = wdl_adi_info_is(win, "no_locks", "true"),
-        .acc_unordered = wdl_adi_info_is(win, "accumulate_ordering", "none"),
-        .combine = wdl_adi_info_combine(win),
+        .hints = wdl_adi_info_hints(win),
     };
     return wdl_win_create(wdl_adi.proc, &params, &win->dev.wdl);
 }
@@ -208,14 +206,6 @@ static int core_agree(MPIR_Win *win, const struct wdl_adi_making *m, int *agreed
     return mpi_errno;
 }
 
-/* An alignment asked for: a power of two, or nothing. */
-static size_t alignment_of(const MPIR_Win * win)
-{
-    const char *value = wdl_adi_info_value(win, "mpi_minimum_memory_alignment");
-    unsigned long long alignment = value ? strtoull(value, NULL, 10) : 0;
-    return alignment & (alignment - 1) ? 0 : (size_t) alignment;
-}
-
 static int win_create(struct wdl_adi_making *m, int flavor, MPIR_Info * info, MPIR_Win ** win_out)
 {
     int mpi_errno = MPI_SUCCESS, agreed;
@@ -224,7 +214,8 @@ static int win_create(struct wdl_adi_making *m, int flavor, MPIR_Info * info, MP
     MPIR_Win *win = win_begin(m, flavor, info);
     m->status = win ? WDL_OK : WDL_ERR_NOMEM;
     if (win && m->data) {
-        m->alignment = alignment_of(win);
+        m->alignment = wdl_adi_info_bytes(win, "mpi_minimum_memory_alignment");
+        m->lone = flavor == MPI_WIN_FLAVOR_ALLOCATE && wdl_adi_info_is(win, "alloc_shm", "false");
         m->contiguous = flavor == MPI_WIN_FLAVOR_SHARED &&
                         !wdl_adi_info_is(win, "alloc_shared_noncontig", "true");
     }
@@ -234,8 +225,10 @@ static int win_create(struct wdl_adi_making *m, int flavor, MPIR_Info * info, MP
     MPIR_ERR_CHECK(mpi_errno);
     if (flavor == MPI_WIN_FLAVOR_SHARED && !segment.whole)
         m->status = WDL_ERR_SHARED;
-    if (win)
+    if (win) {
         win->dev.segment = segment;
+        win->base = m->base;
+    }
     if (m->share)
         mpi_errno = wdl_adi_share_window(m, win);
     MPIR_ERR_CHECK(mpi_errno);

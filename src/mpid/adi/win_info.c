@@ -1,29 +1,31 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Info keys of windows: one table of keys with their defaults (MPI-4, 12.2.1 to 12.2.4), read,
- * checked and returned. Unknown keys and impossible values are ignored, as MPI asks.
+ * checked and returned. Unknown keys and impossible values are ignored, as MPI asks; what says how
+ * a window is to be made is heard when it is made alone, and returned as it was then.
  */
 #include "rma.h"
 
-enum kind { FLAG, ORDER, OPS, WHICH, NUMBER, PACE };
+enum kind { FLAG, ORDER, OPS, WHICH, BYTES, ALIGNMENT, PACE };
 
 static const struct {
     const char *key;
     const char *standard;       /* NULL: not returned unless set */
     enum kind kind;
+    int making;                 /* counts when the window is made alone */
 } keys[] = {
-    {"no_locks", "false", FLAG},
-    {"accumulate_ordering", "rar,raw,war,waw", ORDER},
-    {"accumulate_ops", "same_op_no_op", OPS},
-    {"same_size", "false", FLAG},
-    {"same_disp_unit", "false", FLAG},
-    {"alloc_shared_noncontig", "false", FLAG},
-    {"alloc_shm", "true", FLAG},
-    {"which_accumulate_ops", NULL, WHICH},
-    {"mpi_accumulate_granularity", NULL, NUMBER},
-    {"mpi_minimum_memory_alignment", NULL, NUMBER},
-    {"windlass_aggregation", NULL, PACE},       /* MPIR_CVAR_WINDLASS_AGGREGATION */
-    {"windlass_share_pages", NULL, FLAG},
+    {"no_locks", "false", FLAG, 0},
+    {"accumulate_ordering", "rar,raw,war,waw", ORDER, 0},
+    {"accumulate_ops", "same_op_no_op", OPS, 0},
+    {"same_size", "false", FLAG, 0},
+    {"same_disp_unit", "false", FLAG, 0},
+    {"alloc_shared_noncontig", "false", FLAG, 1},
+    {"alloc_shm", "true", FLAG, 1},
+    {"which_accumulate_ops", NULL, WHICH, 0},
+    {"mpi_accumulate_granularity", NULL, BYTES, 0},
+    {"mpi_minimum_memory_alignment", NULL, ALIGNMENT, 1},
+    {"windlass_aggregation", NULL, PACE, 0},    /* MPIR_CVAR_WINDLASS_AGGREGATION */
+    {"windlass_share_pages", NULL, FLAG, 1},
 };
 
 enum { KEYS = sizeof keys / sizeof keys[0] };
@@ -42,10 +44,10 @@ static int pace_of(const char *value)
     return -1;
 }
 
-/* Does the comma-separated list consist of these words only? */
+/* Is this a comma-separated list of these words, of one at least? */
 static int is_list_of(const char *value, const char *const words[])
 {
-    while (*value) {
+    for (;; value++) {
         size_t n = strcspn(value, ",");
         int known = 0;
         for (int i = 0; words[i]; i++)
@@ -53,28 +55,43 @@ static int is_list_of(const char *value, const char *const words[])
         if (!known)
             return 0;
         value += n;
-        if (*value == ',')
-            value++;
+        if (*value == '\0')
+            return 1;
     }
-    return 1;
+}
+
+/* A number of bytes, in decimal digits alone, that memory can have. */
+static int is_bytes(const char *value, uint64_t *bytes_out)
+{
+    errno = 0;
+    *bytes_out = strtoull(value, NULL, 10);
+    return *value && strspn(value, "0123456789") == strlen(value) && errno == 0 &&
+           *bytes_out <= INT64_MAX;
 }
 
 static int is_possible(enum kind kind, const char *value)
 {
     static const char *const orders[] = { "rar", "raw", "war", "waw", NULL };
+    static const char *const ops[] = {
+        "sum", "prod", "max", "min", "maxloc", "minloc", "land", "lor", "lxor", "band", "bor",
+        "bxor", "replace", "no_op", "cswap", NULL
+    };
+    uint64_t bytes;
     switch (kind) {
         case FLAG:
             return strcmp(value, "true") == 0 || strcmp(value, "false") == 0;
         case ORDER:
-            return strcmp(value, "none") == 0 || (*value && is_list_of(value, orders));
+            return strcmp(value, "none") == 0 || is_list_of(value, orders);
         case OPS:
             return strcmp(value, "same_op") == 0 || strcmp(value, "same_op_no_op") == 0;
-        case NUMBER:
-            return *value && strspn(value, "0123456789") == strlen(value);
-        case PACE:
-            return pace_of(value) >= 0;
+        case WHICH:
+            return strcmp(value, "none") == 0 || is_list_of(value, ops);
+        case BYTES:
+            return is_bytes(value, &bytes);
+        case ALIGNMENT:
+            return is_bytes(value, &bytes) && bytes > 0 && (bytes & (bytes - 1)) == 0;
         default:
-            return 1;
+            return pace_of(value) >= 0;
     }
 }
 
@@ -86,11 +103,11 @@ static int key_index(const char *key)
     return -1;
 }
 
-int wdl_adi_info_set(MPIR_Win * win, MPIR_Info * info)
+int wdl_adi_info_set(MPIR_Win *win, MPIR_Info *info)
 {
-    for (MPIR_Info * entry = info ? info->next : NULL; entry; entry = entry->next) {
+    for (MPIR_Info *entry = info ? info->next : NULL; entry; entry = entry->next) {
         int i = key_index(entry->key);
-        if (i < 0 || !is_possible(keys[i].kind, entry->value))
+        if (i < 0 || (keys[i].making && win->dev.wdl) || !is_possible(keys[i].kind, entry->value))
             continue;
         char *value = wdl_adi_alloc(strlen(entry->value) + 1);
         if (!value)
@@ -115,9 +132,31 @@ const char *wdl_adi_info_value(const MPIR_Win * win, const char *key)
     return win->dev.info[i] ? win->dev.info[i] : standard;
 }
 
-enum wdl_combine wdl_adi_info_combine(const MPIR_Win * win)
+/* which_accumulate_ops that change nothing. */
+static int are_reads(const char *ops)
 {
-    return (enum wdl_combine) pace_of(wdl_adi_info_value(win, "windlass_aggregation"));
+    static const char *const reads[] = { "no_op", NULL };
+    return strcmp(ops, "none") == 0 || is_list_of(ops, reads);
+}
+
+uint64_t wdl_adi_info_bytes(const MPIR_Win *win, const char *key)
+{
+    uint64_t bytes = 0;
+    const char *value = wdl_adi_info_value(win, key);
+    return value && is_bytes(value, &bytes) ? bytes : 0;
+}
+
+struct wdl_win_hints wdl_adi_info_hints(const MPIR_Win *win)
+{
+    const char *ops = wdl_adi_info_value(win, "which_accumulate_ops");
+    return (struct wdl_win_hints){
+        .no_locks = wdl_adi_info_is(win, "no_locks", "true"),
+        .acc_unordered = wdl_adi_info_is(win, "accumulate_ordering", "none"),
+        .acc_same = wdl_adi_info_is(win, "accumulate_ops", "same_op"),
+        .acc_reads = ops && are_reads(ops),
+        .acc_granularity = wdl_adi_info_bytes(win, "mpi_accumulate_granularity"),
+        .combine = (enum wdl_combine) pace_of(wdl_adi_info_value(win, "windlass_aggregation")),
+    };
 }
 
 int wdl_adi_info_is(const MPIR_Win * win, const char *key, const char *value)
@@ -137,13 +176,21 @@ void wdl_adi_info_free(MPIR_Win * win)
 int MPID_Win_set_info(MPIR_Win * win, MPIR_Info * info)
 {
     int mpi_errno, status = wdl_adi_info_set(win, info), step = 0;
-    wdl_win_combine_set(win->dev.wdl, wdl_adi_info_combine(win));
-    /* no hint is used before all gave it */
+    struct wdl_win_hints hints = wdl_adi_info_hints(win);
+    /* no promise is relied on before all have given it, nor where one has taken it back */
     WDL_WIN_WAIT(win, wdl_win_barrier(win->dev.wdl, &step), mpi_errno);
+    wdl_win_hints_set(win->dev.wdl, &hints);
     return mpi_errno ? mpi_errno : WDL_ADI_ERROR(status);
 }
 
-/* Whether it was done; nothing for memory that is shared anyway. */
+/* Whether memory is shared, whoever asked for it; nothing where that is no question. */
+static const char *alloc_told(const MPIR_Win *win)
+{
+    if (win->create_flavor != MPI_WIN_FLAVOR_ALLOCATE)
+        return NULL;
+    return wdl_adi_is_provided(win) ? "true" : "false";
+}
+
 static const char *share_told(const MPIR_Win *win)
 {
     if (win->create_flavor != MPI_WIN_FLAVOR_CREATE &&
@@ -159,6 +206,8 @@ int MPID_Win_get_info(MPIR_Win * win, MPIR_Info ** info)
         const char *value = wdl_adi_info_value(win, keys[i].key);
         if (strcmp(keys[i].key, "windlass_share_pages") == 0)   /* not what was asked for */
             value = share_told(win);
+        if (strcmp(keys[i].key, "alloc_shm") == 0)
+            value = alloc_told(win);
         if (value)
             mpi_errno = MPIR_Info_set_impl(*info, keys[i].key, value);
     }

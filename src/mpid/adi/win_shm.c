@@ -65,8 +65,10 @@ struct claim {
     int64_t disp_unit, rank;
     uint64_t alignment;
     uint64_t spare_id, spare_bytes;     /* memory it has left over; 0: none */
-    uint64_t share;             /* its own memory is to be shared */
+    uint64_t wants;             /* of these: */
 };
+/* its own memory to be shared, gaps between ranks' memory, memory that is not shared */
+enum { WANTS_SHARED = 1, WANTS_GAPS = 2, WANTS_LONE = 4 };
 
 struct layout {
     size_t table, control, offer, data, end;   /* where each begins */
@@ -296,18 +298,19 @@ static int fill_table(struct wdl_adi_making *m, struct wdl_win_rank *table)
     goto fn_exit;
 }
 
-/* Do sizes or units differ among the ranks? A status that is bad anywhere becomes everyone's, and
- * memory is shared where all want it. */
+/* Do sizes or units differ among the ranks? A status that is bad anywhere becomes everyone's, memory
+ * is shared where all want it, and each one's own where somebody wants it. */
 static int ranks_differ(struct wdl_adi_making *m, int *differ_out)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
-    int64_t mine[6] = {m->bytes,  -(int64_t) m->bytes, m->disp_unit, -(int64_t) m->disp_unit,
-                       m->status, !m->share};
-    int64_t most[6];
-    int mpi_errno = MPIR_Allreduce(mine, most, 6, MPI_INT64_T, MPI_MAX, m->comm, &errflag);
+    int64_t mine[7] = {m->bytes,  -(int64_t) m->bytes, m->disp_unit, -(int64_t) m->disp_unit,
+                       m->status, !m->share, m->lone};
+    int64_t most[7];
+    int mpi_errno = MPIR_Allreduce(mine, most, 7, MPI_INT64_T, MPI_MAX, m->comm, &errflag);
     *differ_out = most[0] != -most[1] || most[2] != -most[3];
     m->status = (int) most[4];
     m->share = !most[5];
+    m->lone = (int) most[6];
     return mpi_errno;
 }
 
@@ -406,12 +409,32 @@ static int claims_gather(struct wdl_adi_making *m, MPIR_Comm *node, const struct
                         .alignment = m->alignment,
                         .spare_id = spare->id,
                         .spare_bytes = spare->bytes,
-                        .share = m->share};
+                        .wants = (m->share ? WANTS_SHARED : 0) |
+                                 (m->contiguous ? 0 : WANTS_GAPS) | (m->lone ? WANTS_LONE : 0)};
     int mpi_errno =
         MPIR_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, node, &errflag);
-    for (int i = 0; i < node->local_size && mpi_errno == MPI_SUCCESS; i++)
-        m->share &= (int) all[i].share;
+    for (int i = 0; i < node->local_size && mpi_errno == MPI_SUCCESS; i++) {
+        m->share &= (all[i].wants & WANTS_SHARED) != 0;
+        m->contiguous &= (all[i].wants & WANTS_GAPS) == 0;
+        m->lone |= (all[i].wants & WANTS_LONE) != 0;
+    }
     return mpi_errno;
+}
+
+/* Memory of this process alone: from here on as if the user had brought it. */
+static void own_get(struct wdl_adi_making *m, struct claim *claim, int members,
+                    struct wdl_adi_segment *segment)
+{
+    size_t skew = m->alignment > SKEW ? 0 : SKEW;
+    segment->own_bytes = round_up((size_t) m->bytes + skew, PAGE);
+    segment->own = (size_t) m->bytes > SIZE_MAX / 2 ? NULL :
+        map_aligned(-1, segment->own_bytes, m->alignment);
+    if (!segment->own)
+        m->status = WDL_ERR_NOMEM;
+    m->base = segment->own ? segment->own + skew : NULL;
+    m->data = 0;
+    for (int i = 0; i < members; i++)
+        claim[i].alignment = 0;
 }
 
 int wdl_adi_segment_create(struct wdl_adi_making *m, struct wdl_adi_segment *segment)
@@ -445,6 +468,8 @@ int wdl_adi_segment_create(struct wdl_adi_making *m, struct wdl_adi_segment *seg
         goto fn_exit;
     mpi_errno = claims_gather(m, node, &spare, claim);
     MPIR_ERR_CHECK(mpi_errno);
+    if (m->lone)
+        own_get(m, claim, segment->members, segment);
     at = layout_of(m, claim, segment->members, differ ? size : 0);
     int status = m->status;
     mpi_errno = memory_get(m, node, claim, &at, &spare, segment);
@@ -478,6 +503,8 @@ void wdl_adi_segment_free(MPIR_Comm * comm, struct wdl_adi_segment *segment)
 {
     struct spare spare = {.base = segment->base,.bytes = segment->bytes,.id = segment->id };
     wdl_adi_segment_opened(segment);
+    if (segment->own)
+        munmap(segment->own, segment->own_bytes);
     if (segment->mem)
         wdl_adi.proc->nm->ops->mem_detach(wdl_adi.proc->nm, segment->mem);
     else if (segment->base && segment->whole && segment->members > 1 && segment->id)

@@ -319,7 +319,7 @@ static int stretch_update(const struct wdl_domain *d, const struct wdl_kernel *k
     }
     if (d->outside)
         return stretch_outside(d, kernel, call, target, in, out, n);
-    if ((d->alone || wdl_is_bulk(call->element, call->op, n)) && !network) {
+    if ((d->alone || wdl_is_bulk(call->element, call->op, n, d->granularity)) && !network) {
         if (plain_begin(d, region) != WDL_OK)
             return WDL_AGAIN;
         kernel->plain(call, target, in, out, n);
@@ -338,6 +338,24 @@ static int stretch_update(const struct wdl_domain *d, const struct wdl_kernel *k
 static size_t region_left(const struct wdl_domain *d, const char *at)
 {
     return WDL_REGION_BYTES - ((uintptr_t) at - (uintptr_t) d->base) % WDL_REGION_BYTES;
+}
+
+/* How many bytes may be closed at a time: whole elements. */
+static uint64_t closed_most(const struct wdl_domain *d, const struct wdl_kernel_call *call)
+{
+    uint64_t size = call->element->packed_bytes;        /* a power of two */
+    if (d->granularity == 0 || wdl_is_one_thing(call->element, call->op, 2))
+        return UINT64_MAX;
+    return (d->granularity + size - 1) & ~(size - 1);
+}
+
+/* Of n bytes to be updated in one region, how many before others get at it again. */
+static size_t granule(const struct wdl_domain *d, const struct wdl_kernel_call *call, size_t n)
+{
+    uint64_t most = closed_most(d, call);
+    size_t elements = n / call->element->packed_bytes;
+    return n > most && wdl_is_bulk(call->element, call->op, elements, d->granularity) ?
+        (size_t) most : n;
 }
 
 /* Bytes that are replaced or read are one update, also where a border between regions is among
@@ -393,6 +411,8 @@ static int piece_update(const struct wdl_domain *d, const struct wdl_kernel *ker
         /* the base is less aligned than the element, which lies across the border */
         if (bytes == 0)
             bytes = call->element->packed_bytes;
+        if (!across)
+            bytes = granule(d, call, bytes);
         if (across)
             status = across_update(d, kernel, call, at, operands, old, bytes);
         else
@@ -418,11 +438,12 @@ static int pieces_together(const struct wdl_domain *d, const struct wdl_kernel_c
     for (; n < npieces; n++) {
         const struct wdl_piece *p = &piece[n];
         if (!is_aligned(call->element, p->base) || (p->bytes & (size - 1)) != 0 ||
-            wdl_region_of(d, p->base) != region || p->bytes > region_left(d, p->base))
+            wdl_region_of(d, p->base) != region || p->bytes > region_left(d, p->base) ||
+            bytes + p->bytes > closed_most(d, call))
             break;
         bytes += p->bytes;
     }
-    return n > 1 && wdl_is_bulk(call->element, call->op, bytes / size) ? n : 0;
+    return n > 1 && wdl_is_bulk(call->element, call->op, bytes / size, d->granularity) ? n : 0;
 }
 
 /* Pieces of memory that is not mapped here, from the first on, that lie in one region, whole,
@@ -602,7 +623,10 @@ static size_t rows_together(const struct wdl_domain *d, const struct wdl_kernel_
         return 0;
     if (n > (left - target->bytes) / stride + 1)
         n = (left - target->bytes) / stride + 1;
-    return wdl_is_bulk(call->element, call->op, n * target->bytes / call->element->packed_bytes) ?
+    if (n * target->bytes > closed_most(d, call))
+        n = closed_most(d, call) / target->bytes;
+    return n > 0 && wdl_is_bulk(call->element, call->op,
+                                n * target->bytes / call->element->packed_bytes, d->granularity) ?
         n : 0;
 }
 

@@ -11,13 +11,22 @@
 
 #define WDL_BULK_MIN 8          /* elements: from here on they are worth closing their region */
 
-/* Are n elements in a row updated in bulk? Many are, for that is faster; and several of one byte
- * that are read or replaced, for they are the bytes of something larger, a structure given as
- * MPI_BYTE, half of which nobody wants to see (MPI promises no more than whole bytes). */
-static inline int wdl_is_bulk(const struct wdl_element *el, enum wdl_rop op, size_t n)
+/* Several elements of one byte that are read or replaced are the bytes of something larger, a
+ * structure given as MPI_BYTE, half of which nobody wants to see (MPI promises no more than whole
+ * bytes). */
+static inline int wdl_is_one_thing(const struct wdl_element *el, enum wdl_rop op, size_t n)
 {
-    return n >= WDL_BULK_MIN ||
-        (el->packed_bytes == 1 && n > 1 && (op == WDL_ROP_REPLACE || op == WDL_ROP_NO_OP));
+    return el->packed_bytes == 1 && n > 1 && (op == WDL_ROP_REPLACE || op == WDL_ROP_NO_OP);
+}
+
+/* Are n elements in a row updated in bulk? Many are, for that is faster, unless the user wants
+ * fewer than that closed at a time (granularity, in bytes; 0: does not say). */
+static inline int wdl_is_bulk(const struct wdl_element *el, enum wdl_rop op, size_t n,
+                              uint64_t granularity)
+{
+    return (n >= WDL_BULK_MIN &&
+            (granularity == 0 || granularity >= WDL_BULK_MIN * el->packed_bytes)) ||
+        wdl_is_one_thing(el, op, n);
 }
 
 /* Apply the packed elements `in` (NULL for WDL_ROP_NO_OP) to the memory `target[0..npieces)`, given

@@ -89,7 +89,7 @@ static int commutes(const struct wdl_direct *d, const struct job *job)
 static int may_follow(struct wdl_target *t, const struct job *job, int64_t lo, int64_t hi)
 {
     struct wdl_direct *d = &t->direct;
-    if (t->win->params.acc_unordered || d->hi <= d->lo || hi <= d->lo || lo >= d->hi ||
+    if (t->win->params.hints.acc_unordered || d->hi <= d->lo || hi <= d->lo || lo >= d->hi ||
         commutes(d, job))
         return WDL_OK;
     d->want = d->begun;
@@ -145,7 +145,7 @@ static int way(struct wdl_target *t, const struct wdl_rma_args *args, const stru
     if (!key || (key->base + (uint64_t) at) % job->size != 0)
         return WDL_ERR_UNSUPPORTED;
     int status = wdl_direct_lock_ready(t, args);
-    if (status == WDL_OK && !t->win->params.acc_unordered &&
+    if (status == WDL_OK && !t->win->params.hints.acc_unordered &&
         (!wdl_list_empty(&t->waiting) || !wdl_list_empty(&t->issued) || t->dirty ||
          t->flush_sent != t->flush_acked))
         status = wdl_target_drain(t, 0);

@@ -74,7 +74,7 @@ int wdl_batch_takes(const struct wdl_win *win, const struct wdl_rma_args *args)
     return args->remote.bytes <= most && args->origin.contig && args->remote.contig &&
            args->origin.bytes >= args->remote.bytes &&
            (!args->request || args->kind == WDL_RMA_PUT) &&
-           win->params.combine != WDL_COMBINE_NEVER;
+           win->params.hints.combine != WDL_COMBINE_NEVER;
 }
 
 static int has_room(const struct wdl_batch *b, const struct wdl_rma_args *args, uint64_t version)

@@ -30,9 +30,9 @@ static void judge(struct wdl_win *win, uint64_t now)
         win->hold = now - win->op_ns <= FOLLOWS_NS;
 }
 
-void wdl_win_combine_set(struct wdl_win *win, enum wdl_combine combine)
+void wdl_win_hints_set(struct wdl_win *win, const struct wdl_win_hints *hints)
 {
-    win->params.combine = combine;
+    win->params.hints = *hints;
     wdl_win_activate(win);
 }
 
@@ -73,7 +73,7 @@ static int joins(struct wdl_target *t, const struct wdl_op *op)
     int acc = g->accumulates + (op->args.kind >= WDL_RMA_ACC);
     /* unordered network: one message with accumulates at a time */
     if (!is_short(op) || there > room || back > room ||
-        (acc > 0 && t->acc_in_flight > 0 && !t->win->params.acc_unordered))
+        (acc > 0 && t->acc_in_flight > 0 && !t->win->params.hints.acc_unordered))
         return 0;
     g->there = there;
     g->back = back;
@@ -106,8 +106,8 @@ int wdl_combine_holds(struct wdl_target *t)
     int first = t->together.n == 1 && (t->lock.state == WDL_LOCK_CALLED || pscw);
     if (first && win->epoch.access_state == WDL_ACCESS_PER_TARGET)
         return 1;
-    if (win->params.combine != WDL_COMBINE_AUTO)
-        return win->params.combine == WDL_COMBINE_ALWAYS;
+    if (win->params.hints.combine != WDL_COMBINE_AUTO)
+        return win->params.hints.combine == WDL_COMBINE_ALWAYS;
     /* the target looks at its memory when all is complete, not before */
     if (first && pscw)
         return 1;

@@ -62,6 +62,7 @@ struct wdl_domain {
     int alone;                  /* only the rank's own process maps the memory */
     const struct wdl_outside *outside;  /* this is another one: all addresses are that one's */
     int network;                /* sizes of elements the network updates, too (net.h) */
+    uint64_t granularity;       /* bytes closed by one update at most; 0: as many as a region has */
 };
 
 static inline int wdl_region_of(const struct wdl_domain *d, const char *at)

@@ -63,7 +63,7 @@ static int target_cleanup(struct wdl_target *t)
  * waived the order. */
 static int op_must_hold(const struct wdl_op *op)
 {
-    return !op->win->proc->ordered && !op->win->params.acc_unordered &&
+    return !op->win->proc->ordered && !op->win->params.hints.acc_unordered &&
         op->args.kind >= WDL_RMA_ACC && op->target->acc_in_flight > 0;
 }
 

@@ -206,7 +206,7 @@ int wdl_mail_is_in_vain(struct wdl_win *win, int rank, const struct wdl_win_cont
     struct wdl_mailbox *box = &win->mailbox;
     struct wdl_mail_past *past = past_of(box, rank, 0);
     if (!box->on || box->run > 0 || box->follows || past->missed == 0 ||
-        win->params.combine == WDL_COMBINE_ALWAYS ||
+        win->params.hints.combine == WDL_COMBINE_ALWAYS ||
         past->looks != __atomic_load_n(&control->looks, __ATOMIC_RELAXED))
         return 0;
     past->pass = (uint8_t) (past->pass - (past->pass > 0));

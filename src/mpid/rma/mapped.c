@@ -207,7 +207,10 @@ static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count
     const struct wdl_kernel_call call = { &win->proc->host, el, op };
     struct wdl_domain d;
     int region;
-    char *at = region_reach(win, rank, disp, count * el->packed_bytes, el, &region);
+    uint64_t most = win->params.hints.acc_granularity, bytes = count * el->packed_bytes;
+    if (most > 0 && bytes > most && !wdl_is_one_thing(el, op, count))
+        return WDL_AGAIN;       /* in parts */
+    char *at = region_reach(win, rank, disp, bytes, el, &region);
     if (!at)
         return WDL_AGAIN;
     wdl_win_domain(win, rank, q->base + q->place[rank].offset, &win->params.node[rank], &d);
@@ -236,7 +239,7 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
 {
     if (!win->quick.place || count - 1 >= WDL_REGION_BYTES || !is_plain_op(el, op))
         return WDL_AGAIN;
-    if (wdl_is_bulk(el, op, count))
+    if (wdl_is_bulk(el, op, count, win->params.hints.acc_granularity))
         return bulk_update(win, rank, disp, count, op, el, in, out);
     char *at = short_begin(win, rank, disp, count * el->packed_bytes, el);
     if (!at)

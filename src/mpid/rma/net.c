@@ -49,7 +49,7 @@ void wdl_win_net_offer(struct wdl_win *win, struct wdl_net_offer *offer)
     offer->lacks[WDL_NET_NO_64] = !native || caps->atomic64 != all;
     win->net_sizes = sizes_of(win, offer->lacks);       /* from now on, for others may begin */
     offer->lacks[WDL_NET_NO_WORDS] =
-        offer->lacks[WDL_NET_NO_64] || win->params.node_whole || win->params.no_locks ||
+        offer->lacks[WDL_NET_NO_64] || win->params.node_whole || win->params.hints.no_locks ||
         words_offer(win, offer) != WDL_OK;
 }
 

@@ -234,12 +234,25 @@ static int network_alone(const struct wdl_win *win, const struct wdl_rma_args *a
     return args->kind <= WDL_RMA_GET ? win->keys[WDL_KEYS_DATA].at != NULL : win->net_sizes != 0;
 }
 
+/* A read that meets no update is a get. (Where it is only known that none is under way at the same
+ * place those of this process may be: what is mapped is done when it is begun.) */
+static void read_plainly(const struct wdl_win *win, struct wdl_rma_args *args, int mapped)
+{
+    const struct wdl_win_hints *hints = &win->params.hints;
+    if (args->kind == WDL_RMA_GET_ACC && args->op == WDL_ROP_NO_OP && args->done == 0 &&
+        (hints->acc_reads || (mapped && hints->acc_same))) {
+        args->kind = WDL_RMA_GET;
+        args->origin = args->result;
+    }
+}
+
 int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
 {
     const struct wdl_host *host = &win->proc->host;
     struct wdl_win_control *control = NULL;
     struct wdl_win_rank info;
     struct wdl_target *t;
+    read_plainly(win, args, win->quick.place != NULL);
     /* what goes as the last one did */
     if (args->kind <= WDL_RMA_GET ? wdl_copy_again(win, args) : wdl_bag_again(win, args))
         return WDL_OK;

@@ -27,7 +27,7 @@ static int may_lock(const struct wdl_win *win, enum wdl_access_event event)
 {
     int fence = win->epoch.access_state == WDL_ACCESS_FENCE_GRANTED ||
         win->epoch.access_state == WDL_ACCESS_FENCE_ISSUED;
-    return !win->params.no_locks && wdl_epoch_allows(&win->epoch, event) &&
+    return !win->params.hints.no_locks && wdl_epoch_allows(&win->epoch, event) &&
         !(fence && wdl_win_used(win)) && win->epoch.expose_state == WDL_EXPOSE_NONE;
 }
 
@@ -138,7 +138,7 @@ static int is_quiet(const struct wdl_win *win)
 {
     return can_hold(win) && win->epoch.access_state == WDL_ACCESS_NONE &&
            win->epoch.expose_state == WDL_EXPOSE_NONE && win->ntargets == 0 &&
-           win->held_wanted < 0 && !win->params.no_locks;
+           win->held_wanted < 0 && !win->params.hints.no_locks;
 }
 
 enum { LOCK_BEGIN, LOCK_ELEMENT, LOCK_HELD };

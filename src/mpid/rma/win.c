@@ -232,6 +232,7 @@ void wdl_win_domain(const struct wdl_win *win, int rank, const char *base,
     out->alone = !params->mapped_any;
     out->outside = NULL;
     out->network = win->net_sizes;
+    out->granularity = params->hints.acc_granularity;
 }
 
 void wdl_win_own_domain(const struct wdl_win *win, struct wdl_domain *out)

@@ -35,6 +35,19 @@ void wdl_rma_fini(struct wdl_proc *proc);
  * never, always (design 3.9). */
 enum wdl_combine { WDL_COMBINE_AUTO, WDL_COMBINE_NEVER, WDL_COMBINE_ALWAYS };
 
+/* What the user promises of a window, or asks for: its info keys, the same on every rank. */
+struct wdl_win_hints {
+    int no_locks;               /* no passive target calls will come */
+    int acc_unordered;          /* accumulate_ordering=none */
+    /* A read by NO_OP meets no update: of the same place at the same time (accumulate_ops=same_op),
+     * or none at all (which_accumulate_ops names no operator that changes anything). */
+    int acc_same, acc_reads;
+    /* mpi_accumulate_granularity: at most so many bytes are closed for others by one update, if
+     * elements have an instruction; 0: as the window likes */
+    uint64_t acc_granularity;
+    enum wdl_combine combine;   /* windlass_aggregation */
+};
+
 enum wdl_win_flavor { WDL_WIN_CREATE, WDL_WIN_ALLOCATE, WDL_WIN_SHARED, WDL_WIN_DYNAMIC };
 
 /* What this process knows of a rank's exposed memory. */
@@ -103,13 +116,11 @@ struct wdl_win_params {
      * Constant. */
     const struct wdl_win_place *place;
     char *place_base;
-    int no_locks;               /* info key: no passive target calls will come */
-    int acc_unordered;          /* info accumulate_ordering=none */
-    enum wdl_combine combine;   /* info windlass_aggregation */
+    struct wdl_win_hints hints;
 };
 
-/* Another mode of combining, from now on; local. */
-void wdl_win_combine_set(struct wdl_win *win, enum wdl_combine combine);
+/* Other hints, from now on; local. The ranks synchronize before one relies on them. */
+void wdl_win_hints_set(struct wdl_win *win, const struct wdl_win_hints *hints);
 /* Local part of creation and freeing; the caller synchronizes the ranks after create and before
  * free. free returns WDL_ERR_SYNC inside an epoch, WDL_AGAIN while something is in flight. */
 int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,

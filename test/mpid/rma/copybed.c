@@ -89,7 +89,7 @@ void bed_open_as(struct bed *bed, struct bed_kind kind)
         params.attended = kind.attended;
         params.mail = kind.mail;
         params.stream = stream;
-        params.combine = kind.combine;
+        params.hints.combine = kind.combine;
         if (kind.dynamic > 1) {
             params.reach = reach;
             params.mapped_any = 1;

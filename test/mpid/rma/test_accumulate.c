@@ -621,6 +621,73 @@ START_TEST(pieces_of_a_region_together)
 }
 END_TEST
 
+/* How many elements at a time an operator of the host's gets, in whose region nobody else is. */
+static int64_t most_at_a_time;
+
+static int host_and(void *ctx, uint32_t type, enum wdl_rop op, const void *in, void *inout,
+                    int64_t count)
+{
+    const double *a = in;
+    double *b = inout;
+    (void) ctx;
+    (void) type;
+    ck_assert_int_eq(op, WDL_ROP_LAND);
+    most_at_a_time = count > most_at_a_time ? count : most_at_a_time;
+    for (int64_t i = 0; i < count; i++)
+        b[i] = a[i] != 0 && b[i] != 0;
+    return WDL_OK;
+}
+
+/* In a row, in pieces and in rows: bytes that may be closed at a time, elements updated at a time,
+ * and whether any region is closed at all. */
+START_TEST(granularity)
+{
+    enum { N = 64, EACH = 2 };
+    static const struct wdl_host_ops and_ops = {.reduce = host_and,
+                                                .heavy_barrier = host_heavy_barrier};
+    static const struct wdl_host and_host = {&and_ops, NULL};
+    static const struct {
+        uint64_t bytes;
+        int64_t in_a_row, apart;
+        int closes;
+    } want[] = {{0, N, EACH, 1},         {1, 1, 1, 0},           {8, 1, 1, 0},
+                {63, 1, 1, 0},           {64, 8, EACH, 1},       {100, 13, EACH, 1},
+                {8 * N - 8, N - 1, EACH, 1}, {8 * N, N, EACH, 1}, {INT64_MAX, N, EACH, 1}};
+    static double target[2 * N], in[N];
+    struct wdl_element el = element(WDL_BASIC_F64, 8, 8);
+    for (int i = 0; i < N; i++)
+        in[i] = i % 3;
+    for (size_t w = 0; w < sizeof want / sizeof want[0]; w++)
+        for (int form = 0; form < 3; form++) {
+            struct wdl_win_control control[2] = {0};
+            struct wdl_domain d = domain_of_two(control, target);
+            struct wdl_piece piece[N / EACH] = {{(char *) target, sizeof in}};
+            struct wdl_rows rows = {(char *) target, 16 * EACH, 8 * EACH, N / EACH},
+                            from = {(char *) in, 8 * EACH, 8 * EACH, N / EACH};
+            size_t done = 0;
+            int apart = form > 0;
+            d.host = &and_host;
+            d.granularity = want[w].bytes;
+            for (int i = 0; i < 2 * N; i++)
+                target[i] = 1;
+            for (int i = 0; apart && i < N / EACH; i++)
+                piece[i] = (struct wdl_piece){(char *) &target[2 * EACH * i], 8 * EACH};
+            most_at_a_time = 0;
+            int status = form == 2 ?
+                wdl_accumulate_rows(&d, WDL_ROP_LAND, &el, &rows, &from, &done) :
+                wdl_accumulate(&d, WDL_ROP_LAND, &el, piece, apart ? N / EACH : 1, in, NULL, &done);
+            ck_assert_int_eq(status, WDL_OK);
+            ck_assert_uint_eq(done, sizeof in);
+            ck_assert_int_eq(most_at_a_time, apart ? want[w].apart : want[w].in_a_row);
+            ck_assert_int_eq(control[0].bulk_mode != WDL_BULK_NEVER, want[w].closes);
+            for (int i = 0; i < N; i++) {
+                int at = apart ? i / EACH * 2 * EACH + i % EACH : i;
+                ck_assert(target[at] == (i % 3 != 0));
+            }
+        }
+}
+END_TEST
+
 /* While one process replaces a structure byte by byte nobody reads it, and the other way round. */
 START_TEST(bytes_of_a_structure_stay_together)
 {
@@ -759,5 +826,5 @@ WDL_SUITE("rma/accumulate", integers, sign_matters, floats_in_pieces, pairs_unde
           storm_from_outside, copies_from_outside, pairs_from_outside, pairs_from_outside_go_on,
           resumes,
           pieces_of_a_region_together,
-          bytes_of_a_structure_stay_together, bytes_of_a_structure_across_a_border,
+          granularity, bytes_of_a_structure_stay_together, bytes_of_a_structure_across_a_border,
           what_the_network_updates_too)

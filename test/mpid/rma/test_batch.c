@@ -268,7 +268,7 @@ START_TEST(what_is_not_short_is_not_held)
     ck_assert_int_eq(put(&bed, 1, BYTES / UNIT, 1), WDL_ERR_RANGE);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, data, 256)), WDL_OK);
     held(&bed, 1);
-    bed.win[0]->params.combine = WDL_COMBINE_NEVER;
+    bed.win[0]->params.hints.combine = WDL_COMBINE_NEVER;
     put(&bed, 1, 0, 1);
     ck_assert_int_eq(mover.calls, 4); /* what was held, too */
     held(&bed, 0);

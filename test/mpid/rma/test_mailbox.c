@@ -285,9 +285,9 @@ START_TEST(a_lone_one_goes_past_who_is_away)
     ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, 0, (void *) &one, 8), 0);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
     ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
-    win->params.combine = WDL_COMBINE_ALWAYS;
+    win->params.hints.combine = WDL_COMBINE_ALWAYS;
     ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, 0, (void *) &one, 8), 0);
-    win->params.combine = WDL_COMBINE_AUTO;
+    win->params.hints.combine = WDL_COMBINE_AUTO;
     ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, 0, (void *) &one, 8), 1);
     ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);

@@ -209,7 +209,55 @@ START_TEST(a_dynamic_window_is_checked_by_its_owner)
 }
 END_TEST
 
+/* What is said to meet no update is read like any other memory: in order if it is mapped, without
+ * the target's processor where the network can, whatever the type. */
+START_TEST(reads_without_updates_are_gets)
+{
+    struct test_world w;
+    for (int mapped = 0; mapped < 2; mapped++)
+        for (int hint = 0; hint < 4; hint++) {
+            struct test_world_params p = {.ranks = 2, .node = 1 + mapped, .direct = 1};
+            struct wdl_win_hints hints = {.acc_same = hint & 1, .acc_reads = hint >> 1};
+            struct wdl_win_stats before, stats;
+            double back[9] = {0}, one[9];
+            struct test_request request = {0};
+            test_world_open(&w, &p);
+            struct test_rank *o = &w.rank[0];
+            int get = mapped ? hint > 0 : hint > 1;
+            wdl_win_hints_set(o->win, &hints);
+            for (int i = 0; i < 9; i++)
+                one[i] = i;
+            memcpy(w.rank[1].memory, one, sizeof one);
+            TEST_DONE(&w, wdl_win_lock(o->win, 1, 1, 0, &o->step));
+            test_op(&w, 0, test_get(1, 0, back, 8));    /* brings the key */
+            TEST_DONE(&w, wdl_win_flush(o->win, 1, 0, &o->step));
+            wdl_win_stats_get(o->win, &before);
+            struct wdl_rma_args read = test_acc(1, 0, WDL_ROP_NO_OP, TEST_F64, 9, NULL, back);
+            read.request = &request;
+            test_op(&w, 0, read);
+            TEST_DONE(&w, wdl_win_flush(o->win, 1, 0, &o->step));
+            ck_assert_mem_eq(back, one, sizeof one);
+            ck_assert(request.done && request.status == WDL_OK);
+            wdl_win_stats_get(o->win, &stats);
+            ck_assert_uint_eq(stats.ops_message - before.ops_message, !mapped && !get);
+            ck_assert_uint_eq(stats.ops_direct - before.ops_direct, !mapped && get);
+            w.control[1].bulk[0] = 1;   /* somebody's update of something else */
+            read.request = NULL;
+            if (mapped)
+                ck_assert_int_eq(wdl_rma_op(o->win, &read), get ? WDL_OK : WDL_AGAIN);
+            w.control[1].bulk[0] = 0;
+            /* other accumulates are what they were */
+            test_op(&w, 0, test_acc(1, 0, WDL_ROP_SUM, TEST_F64, 9, one, back));
+            TEST_DONE(&w, wdl_win_unlock(o->win, 1, &o->step));
+            ck_assert_mem_eq(back, one, sizeof one);
+            for (int i = 0; i < 9; i++)
+                ck_assert(((double *) (void *) w.rank[1].memory)[i] == 2 * one[i]);
+            test_world_close(&w);
+        }
+}
+END_TEST
+
 WDL_SUITE("rma/op", wrong_arguments_are_refused_and_change_nothing, bounds_are_exact,
           an_operation_of_nothing_is_done_at_once, memory_within_reach_takes_no_message,
           requests_complete_once_with_their_status, a_dry_pool_says_again,
-          a_dynamic_window_is_checked_by_its_owner)
+          a_dynamic_window_is_checked_by_its_owner, reads_without_updates_are_gets)

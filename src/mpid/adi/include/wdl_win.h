@@ -26,6 +26,8 @@ struct wdl_adi_segment {
     struct wdl_share_offer *offer;      /* by node member, where pages are to be shared; or NULL */
     int fd;                     /* -1 once everyone has opened it */
     struct wdl_nm_mem *mem;     /* the network's own memory, with base in it; or NULL */
+    char *own;                  /* data that is not here but this process's alone; or NULL */
+    size_t own_bytes;
 };
 
 /* Private memory shared on request (win_share.c). */
