@@ -298,8 +298,8 @@ static int fill_table(struct wdl_adi_making *m, struct wdl_win_rank *table)
     goto fn_exit;
 }
 
-/* Do sizes or units differ among the ranks? A status that is bad anywhere becomes everyone's, memory
- * is shared where all want it, and each one's own where somebody wants it. */
+/* Do sizes or units differ among the ranks? A status that is bad anywhere becomes everyone's;
+ * memory is shared where all want it, and each one's own where somebody wants it. */
 static int ranks_differ(struct wdl_adi_making *m, int *differ_out)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
@@ -410,7 +410,8 @@ static int claims_gather(struct wdl_adi_making *m, MPIR_Comm *node, const struct
                         .spare_id = spare->id,
                         .spare_bytes = spare->bytes,
                         .wants = (m->share ? WANTS_SHARED : 0) |
-                                 (m->contiguous ? 0 : WANTS_GAPS) | (m->lone ? WANTS_LONE : 0)};
+                                 (m->contiguous ? 0 : WANTS_GAPS) |
+                                 (m->lone ? WANTS_LONE : 0)};
     int mpi_errno =
         MPIR_Allgather(&own, sizeof own, MPI_BYTE, all, sizeof own, MPI_BYTE, node, &errflag);
     for (int i = 0; i < node->local_size && mpi_errno == MPI_SUCCESS; i++) {
