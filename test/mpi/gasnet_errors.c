@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Misuse of gasnet_coll.h: each kind, on all nodes, calls the callback with its code, and the team
- * is as good as before. What is said on stderr is not looked at.
+ * is as good as before; on one node, the others' calls end, too. What is said on stderr is not
+ * looked at.
  */
 #include <gasnet_coll.h>
 #include "testing.h"
@@ -162,6 +163,68 @@ static void segment(void)
     works();
 }
 
+static int order_of(const void *x, const void *y)
+{
+    return *(const int *) x - *(const int *) y;
+}
+
+static gasnet_coll_handle_t call(gasnet_team_handle_t team, int kind, int more)
+{
+    gasnet_image_t perm[64];
+    int how = GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL | more;
+    gasnet_node_t next = (gasnet_node_t) (t_rank + 1) % (gasnet_node_t) t_size;
+    for (int i = 0; i < t_size; i++)
+        perm[i] = (gasnet_image_t) (t_size - 1 - i);
+    switch (kind) {
+    case 0:
+        return gasnet_coll_broadcast_nb(team, b, 0, a, 4, how);
+    case 1:
+        return gasnet_coll_gather_nb(team, 0, b, a, 4, how);
+    case 2:
+        return gasnet_coll_exchange_nb(team, b, a, 4, how);
+    case 3:
+        return gasnet_coll_reduce_all_nb(team, b, a, 1, 0, 4, 1, 0, 0, how);
+    case 4:
+        return gasnet_coll_put_nb(team, next, b, a, NULL, 0, 4, how);
+    case 5:
+        return gasnet_coll_permute_nb(team, b, a, perm + t_rank, 4, how);
+    case 6: /* the first of two that belong together */
+        (void) gasnet_coll_gather_nb(team, 0, b, a, 4, how | GASNET_COLL_AGGREGATE);
+        return gasnet_coll_broadcast_nb(team, b, 0, a, 4, how & ~more);
+    default:
+        return gasnet_coll_sort_nb(team, b, 1, 0, a, 1, 0, 4, (size_t) t_size, order_of, how);
+    }
+}
+
+/* One node's call is wrong, the others' are not: all end, the others' well if they need nothing of
+ * it, and so does whatever follows. */
+static void on_one_node(void)
+{
+    enum { KINDS = 8, UNKNOWN = 1 << 20 };
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int who = 0; who < 2; who++) {
+            int is_wrong = t_rank == (who ? t_size - 1 : 0);
+            gasnet_team_handle_t team = gasnet_coll_team_split(t, 0, (gasnet_node_t) t_rank, 0);
+            seen = calls = 0;
+            gasnet_coll_wait_sync(call(team, kind, is_wrong ? UNKNOWN : 0));
+            if (is_wrong)
+                t_check(seen == GASNET_COLL_ERR_FLAGS ||
+                            (kind == 6 && seen == GASNET_COLL_ERR_MISMATCH),
+                        "kind %d: code %d instead of FLAGS", kind, seen);
+            else
+                t_check(seen == 0 || seen == GASNET_COLL_ERR_MISMATCH, "kind %d: code %d", kind,
+                        seen);
+            for (int next = 2; next < 6; next++) {
+                seen = 0;
+                gasnet_coll_wait_sync(call(team, next, 0));
+                t_check(seen == 0 || seen == GASNET_COLL_ERR_MISMATCH,
+                        "after kind %d, %d: code %d", kind, next, seen);
+            }
+            gasnet_coll_team_free(team);
+        }
+    works();
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv);
@@ -174,6 +237,7 @@ int main(int argc, char **argv)
     arguments();
     order();
     segment();
+    on_one_node();
     /* of one handle alone */
     gasnet_coll_team_on_error(t, NULL, NULL);
     seen = 0;
@@ -181,5 +245,9 @@ int main(int argc, char **argv)
     gasnet_coll_on_error(handle, on_error, &seen);
     gasnet_coll_wait_sync(handle);
     t_check(seen == GASNET_COLL_ERR_SIZE, "the handle's own callback: %d", seen);
+    /* and of a call that others do not make at all */
+    gasnet_coll_team_on_error(t, on_error, &seen);
+    if (t_rank == 0)
+        wrong(GASNET_COLL_ERR_FLAGS, call(t, 0, 1 << 20));
     return t_end();
 }

@@ -133,6 +133,7 @@ struct wdl_coll_args {
     enum wdl_flow flow; /* CUSTOM */
     /* NULL: choose; else this row of select.c where it applies, or ERR_ARG */
     const char *algorithm;
+    int wrong; /* it fails on all ranks: this one knows that it cannot take part */
 };
 
 struct wdl_coll_req {
@@ -237,6 +238,9 @@ int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
                     struct wdl_team **team_out);
 /* WDL_AGAIN while something of the team's still moves on this rank. */
 int wdl_team_destroy(struct wdl_team *team);
+/* No collective begins in this team any more, they end with this error: others have other numbers,
+ * or memory is short. Who asks for this rank's part hears it. */
+void wdl_team_close(struct wdl_team *team, int status);
 int wdl_team_rank(const struct wdl_team *team);
 int wdl_team_size(const struct wdl_team *team);
 /* Asserts the invariants of the team and all that runs in it. */

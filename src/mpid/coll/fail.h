@@ -55,8 +55,6 @@ static inline void wdl_run_look_doomed(struct wdl_run *run)
     if (!wdl_list_empty(&run->team->dooms))
         wdl_run_look_up(run);
 }
-/* No collective begins in this team any more: others have other numbers, or memory is short. */
-void wdl_team_close(struct wdl_team *team, int status);
 /* Move on what has failed in this team, if wdl_team_fails; how much was done. */
 int wdl_team_fail_step(struct wdl_team *team);
 static inline int wdl_team_fails(const struct wdl_team *team)

@@ -136,8 +136,10 @@ int wdl_gas_bundles_start(struct wdl_gas_op *head, struct wdl_list *list)
     struct wdl_gas_op **members = wdl_gas_op_memory(head, 2 * (size_t) count * sizeof(members[0]));
     if (!members)
         return WDL_ERR_NOMEM;
-    wdl_list_for (node, list)
-        members[i++] = wdl_container_of(node, struct wdl_gas_op, link);
+    wdl_list_for (node, list) {
+        struct wdl_gas_op *member = wdl_container_of(node, struct wdl_gas_op, link);
+        members[i++] = member->vacant ? NULL : member;
+    }
     head->bundled = members + count;
     for (i = 0; i < count && status == WDL_OK; i++)
         if (members[i])

@@ -41,7 +41,7 @@ enum wdl_gas_flag {
     X(SYNC)                                                                                       \
     X(ADDRESSES)                                                                                  \
     X(ROOT) X(SIZE) X(ALIGNMENT) X(FUNCTION) X(LAYOUT) X(AGGREGATE) X(SEGMENT) X(HANDLE) X(NODES) \
-        X(BARRIER) X(INIT) X(NOMEM) X(NETWORK)
+        X(BARRIER) X(INIT) X(NOMEM) X(NETWORK) X(MISMATCH)
 enum wdl_gas_error {
     WDL_GAS_FINE,
 #define WDL_GAS_ERROR_ENUM(name) WDL_GAS_ERR_##name,

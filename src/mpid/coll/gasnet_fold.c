@@ -429,7 +429,7 @@ wdl_gas_handle wdl_gas_reduceM_nb(struct wdl_gas_team *team, size_t dstimage, vo
     wdl_gas_handle handle;
     int everywhere = dstimage == WDL_GAS_EVERYWHERE;
     int root = everywhere ? 0 : wdl_gas_node_of(team, dstimage);
-    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, WDL_GAS_ELEMENTWISE, &handle);
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, WDL_GAS_ELEMENTWISE, 0, &handle);
     if (!op)
         return handle;
     if (root < 0)
@@ -456,6 +456,6 @@ wdl_gas_handle wdl_gas_scanM_nb(struct wdl_gas_team *team, void *const dstlist[]
                      .scan = 1};
     wdl_gas_handle handle;
     struct wdl_gas_op *op =
-        wdl_gas_op_new(team, flags, WDL_GAS_ELEMENTWISE | WDL_COLL_EXCLUSIVE, &handle);
+        wdl_gas_op_new(team, flags, WDL_GAS_ELEMENTWISE | WDL_COLL_EXCLUSIVE, 0, &handle);
     return op ? fold_start(op, &w, 0, 0) : handle;
 }

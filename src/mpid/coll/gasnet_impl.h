@@ -62,6 +62,10 @@ struct wdl_gas_op {
     size_t nbytes;
     void *own; /* in `memory` */
     struct wdl_deal *deals[2]; /* of arrays (gasnet_deal.h) */
+    int staged; /* known from the flags: a sequence of stages */
+    int aggregated; /* a member of an aggregate that goes on */
+    int vacant; /* stands for one that went wrong; nobody has its handle */
+    int called; /* an aggregate's beginning: members whose roll is called, one a stage; `own` */
     int color, key;
     struct wdl_gas_team **team_out;
     int *agreed_out;
@@ -71,11 +75,13 @@ struct wdl_gas_op {
 
 /* --- gasnet_op.c --- */
 
-/* An operation to fill, its flags checked; `more`: those allowed that not all kinds have. NULL:
- * return *handle_out. */
-struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, int more,
+/* An operation to fill, its flags checked; `more`: those allowed that not all kinds have; staged:
+ * it will be a sequence of stages. NULL: return *handle_out. */
+struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, int more, int staged,
                                   wdl_gas_handle *handle_out);
-/* Done at once, with this error. */
+/* Done at once, with this error. Its place among the team's collectives is taken all the same, by
+ * an empty one: where other nodes' calls are right they end with ERR_MISMATCH. ERR_AGGREGATE, what
+ * does not belong into an aggregate, has none. */
 wdl_gas_handle wdl_gas_op_fail(struct wdl_gas_op *op, enum wdl_gas_error error);
 wdl_gas_handle wdl_gas_handle_of(struct wdl_gas_op *op);
 /* Room that is given back with the operation, zeroed; NULL: out of memory. */

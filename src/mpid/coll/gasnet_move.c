@@ -11,7 +11,7 @@
 static struct wdl_gas_op *move_new(struct wdl_gas_team *team, enum wdl_coll_kind kind, int root,
                                    size_t nbytes, int flags, wdl_gas_handle *handle_out)
 {
-    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, handle_out);
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, 0, handle_out);
     if (!op)
         return NULL;
     enum wdl_gas_error error = root < 0 ? WDL_GAS_ERR_ROOT : WDL_GAS_FINE;

@@ -53,7 +53,7 @@ static enum wdl_gas_error flags_error(int flags, int more)
                                                                      : WDL_GAS_FINE;
 }
 
-struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, int more,
+struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, int more, int staged,
                                   wdl_gas_handle *handle_out)
 {
     struct wdl_gas_op *op = wdl_gas_op_alloc(team);
@@ -64,6 +64,8 @@ struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, int more
         *handle_out = wdl_gas_handle_of(team->nomem);
         return NULL;
     }
+    op->staged = staged;
+    op->aggregated = (flags & WDL_GAS_AGGREGATE) != 0;
     if (error) {
         *handle_out = wdl_gas_op_fail(op, error);
         return NULL;
@@ -144,9 +146,10 @@ static int op_engine(struct wdl_team *team, const struct wdl_coll_args *args,
 
 static enum wdl_gas_error error_of(int status)
 {
-    return status == WDL_OK          ? WDL_GAS_FINE
-           : status == WDL_ERR_NOMEM ? WDL_GAS_ERR_NOMEM
-                                     : WDL_GAS_ERR_NETWORK;
+    return status == WDL_OK             ? WDL_GAS_FINE
+           : status == WDL_ERR_NOMEM    ? WDL_GAS_ERR_NOMEM
+           : status == WDL_ERR_TRUNCATE ? WDL_GAS_ERR_MISMATCH
+                                        : WDL_GAS_ERR_NETWORK;
 }
 
 static void op_done(struct wdl_gas_op *op)
@@ -154,9 +157,11 @@ static void op_done(struct wdl_gas_op *op)
     op->state = WDL_GAS_DONE;
     if (op->all && op->error)
         op->all->error = op->error;
+    if (op->vacant)
+        wdl_gas_op_free(op);
 }
 
-wdl_gas_handle wdl_gas_op_fail(struct wdl_gas_op *op, enum wdl_gas_error error)
+static wdl_gas_handle op_failed(struct wdl_gas_op *op, enum wdl_gas_error error)
 {
     op->error = error;
     op_done(op);
@@ -193,6 +198,8 @@ static void stage_done(struct wdl_coll_req *req)
     struct wdl_gas_op *op = req->ctx;
     if (req->status != WDL_OK)
         op->error = error_of(req->status);
+    if (req->status == WDL_ERR_TRUNCATE && op->stage <= op->called && op->called > 0)
+        wdl_team_close(op->team->inner, WDL_ERR_TRUNCATE); /* the others' stages are not ours */
     op->left--;
     stage_run(op->team);
 }
@@ -226,23 +233,49 @@ static void queue_push(struct wdl_gas_op *op)
 
 /* --- aggregates --- */
 
-static int barrier_start(struct wdl_gas_op *op)
+/* Where flags differ the ranks do not mean the same. */
+static int barrier_start(struct wdl_gas_op *op, uint32_t flags)
 {
-    struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
+    struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER, .flags = flags};
     return wdl_gas_stage_start(op, &barrier, &op->req);
 }
 
 static int head_next(struct wdl_gas_op *head)
 {
-    if (head->stage == 0)
-        return head->args.flags & WDL_COLL_IN_ALLSYNC ? barrier_start(head) : WDL_OK;
-    return head->stage == 1 ? wdl_gas_bundles_start(head, &head->members) : WDL_GAS_END;
+    int stage = head->stage - head->called;
+    const char *vacant = head->own;
+    if (stage < 0)
+        return barrier_start(head, vacant[head->stage] ? WDL_COLL_SINGLE : WDL_COLL_LOCAL);
+    if (stage == 0)
+        return head->args.flags & WDL_COLL_IN_ALLSYNC ? barrier_start(head, 0) : WDL_OK;
+    return stage == 1 ? wdl_gas_bundles_start(head, &head->members) : WDL_GAS_END;
 }
 
 static int tail_next(struct wdl_gas_op *tail)
 {
-    return tail->stage == 0 && (tail->args.flags & WDL_COLL_OUT_ALLSYNC) ? barrier_start(tail)
+    return tail->stage == 0 && (tail->args.flags & WDL_COLL_OUT_ALLSYNC) ? barrier_start(tail, 0)
                                                                          : WDL_GAS_END;
+}
+
+/* Where a member has gone wrong, has the same one on all nodes? Their aggregates have other stages
+ * otherwise. Nobody is asked where none has. WDL_OK or ERR_NOMEM. */
+static int roll_make(struct wdl_gas_op *head, const struct wdl_list *members)
+{
+    int count = 0, vacant = 0;
+    struct wdl_list *node;
+    wdl_list_for (node, members) {
+        vacant |= wdl_container_of(node, struct wdl_gas_op, link)->vacant;
+        count++;
+    }
+    if (!vacant)
+        return WDL_OK;
+    char *roll = head->own = wdl_gas_op_memory(head, (size_t) count);
+    if (!roll)
+        return WDL_ERR_NOMEM;
+    head->called = count;
+    wdl_list_for (node, members)
+        *roll++ = (char) wdl_container_of(node, struct wdl_gas_op, link)->vacant;
+    return WDL_OK;
 }
 
 /* A member synchronizes nothing that the head or the tail does for all. */
@@ -253,13 +286,15 @@ static void member_weaken(struct wdl_gas_op *member, uint32_t all)
                          (all & out ? WDL_COLL_OUT_MYSYNC : WDL_COLL_OUT_NOSYNC);
 }
 
-static wdl_gas_handle aggregate_close(struct wdl_gas_team *team)
+/* vacant: its last member has gone wrong; nobody has the handle. */
+static wdl_gas_handle aggregate_close(struct wdl_gas_team *team, int vacant)
 {
     struct wdl_gas_op *head = wdl_gas_op_alloc(team), *tail = wdl_gas_op_alloc(team);
     struct wdl_list *node, *after, staged;
     uint32_t all = 0;
-    if (!head || !tail)
+    if (!head || !tail || roll_make(head, &team->open) != WDL_OK)
         return wdl_gas_handle_of(team->nomem);
+    tail->vacant = vacant;
     wdl_list_init(&staged);
     wdl_list_for (node, &team->open)
         all |= wdl_container_of(node, struct wdl_gas_op, link)->args.flags;
@@ -295,7 +330,7 @@ static int aggregated(struct wdl_gas_op *op, int flags, wdl_gas_handle *handle_o
     if (!(flags & WDL_GAS_AGGREGATE) && wdl_list_empty(&team->open))
         return 0;
     wdl_list_push(&team->open, &op->link);
-    *handle_out = flags & WDL_GAS_AGGREGATE ? NULL : aggregate_close(team);
+    *handle_out = flags & WDL_GAS_AGGREGATE ? NULL : aggregate_close(team, 0);
     return 1;
 }
 
@@ -303,7 +338,39 @@ wdl_gas_handle wdl_gas_op_begin(struct wdl_gas_op *op)
 {
     op->req.fn = single_done;
     int status = op_engine(op->team->outer, &op->args, &op->req);
-    return status == WDL_OK ? wdl_gas_handle_of(op) : wdl_gas_op_fail(op, error_of(status));
+    return status == WDL_OK ? wdl_gas_handle_of(op) : op_failed(op, error_of(status));
+}
+
+static int vacant_next(struct wdl_gas_op *op)
+{
+    return op->stage == 0 ? wdl_gas_stage_start(op, &op->args, &op->req) : WDL_GAS_END;
+}
+
+/* The place of one that has gone wrong: other nodes wait for something there. */
+static void vacant_start(struct wdl_gas_team *team, int staged, int aggregated)
+{
+    struct wdl_gas_op *vacant = wdl_gas_op_alloc(team);
+    if (!vacant)
+        return;
+    vacant->vacant = 1;
+    vacant->args.kind = WDL_COLL_BARRIER;
+    vacant->args.wrong = 1;
+    if (aggregated || !wdl_list_empty(&team->open)) {
+        wdl_list_push(&team->open, &vacant->link);
+        if (!aggregated)
+            (void) aggregate_close(team, 1);
+    } else if (staged) {
+        (void) wdl_gas_op_stages(vacant, 0, vacant_next);
+    } else {
+        (void) wdl_gas_op_begin(vacant);
+    }
+}
+
+wdl_gas_handle wdl_gas_op_fail(struct wdl_gas_op *op, enum wdl_gas_error error)
+{
+    if (error != WDL_GAS_ERR_AGGREGATE)
+        vacant_start(op->team, op->staged, op->aggregated);
+    return op_failed(op, error);
 }
 
 wdl_gas_handle wdl_gas_op_start(struct wdl_gas_op *op, int flags)

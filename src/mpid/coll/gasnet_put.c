@@ -226,7 +226,7 @@ static enum wdl_gas_error put_plan(struct wdl_gas_op *op, int flags)
 wdl_gas_handle wdl_gas_put_nb(struct wdl_gas_team *team, const struct wdl_gas_put *call, int flags)
 {
     wdl_gas_handle handle;
-    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, &handle);
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, 1, &handle);
     struct put *p = op ? wdl_gas_op_memory(op, sizeof(*p)) : NULL;
     if (!op)
         return handle;

@@ -287,7 +287,7 @@ wdl_gas_handle wdl_gas_sortM_nb(struct wdl_gas_team *team, void *const dstlist[]
                                 int (*fn)(const void *a, const void *b), int flags)
 {
     wdl_gas_handle handle;
-    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, &handle);
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, 1, &handle);
     struct sort *s = op ? wdl_gas_op_memory(op, sizeof(*s)) : NULL;
     if (!op)
         return handle;

@@ -318,6 +318,7 @@ wdl_gas_handle wdl_gas_team_split_nb(struct wdl_gas_team *team, int color, int k
     *team_out = NULL;
     if (!op)
         return wdl_gas_handle_of(team->nomem);
+    op->staged = 1;
     op->own = wdl_gas_op_memory(op, (size_t) team->size * sizeof(struct split_word));
     if (!op->own)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);

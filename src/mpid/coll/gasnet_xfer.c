@@ -165,7 +165,7 @@ wdl_gas_handle wdl_gas_permuteM_nb(struct wdl_gas_team *team, void *dst, void *c
                                    size_t nbytes, int flags)
 {
     wdl_gas_handle handle;
-    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, &handle);
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, flags & WDL_COLL_LOCAL, &handle);
     if (!op)
         return handle;
     if (nbytes == 0)
@@ -246,7 +246,7 @@ static wdl_gas_handle rooted_start(struct wdl_gas_team *team, enum wdl_coll_kind
                                    const size_t *nbytes, int flags)
 {
     wdl_gas_handle handle;
-    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, &handle);
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, 0, &handle);
     if (!op)
         return handle;
     op->args.kind = kind;
@@ -318,7 +318,7 @@ static wdl_gas_handle vary_start(struct wdl_gas_team *team, enum wdl_coll_kind k
                                  const void *src, const struct vary *vary, int flags)
 {
     wdl_gas_handle handle;
-    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, &handle);
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, flags & WDL_COLL_LOCAL, &handle);
     struct vary *v = op ? wdl_gas_op_memory(op, sizeof(*v)) : NULL;
     if (!op)
         return handle;

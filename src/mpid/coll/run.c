@@ -483,6 +483,8 @@ int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_re
     if (run->users_left == 0)
         req_end(run);
     wdl_run_look_doomed(run);
+    if (run->args.wrong)
+        wdl_run_fail(run);
     if (--run->cars_left == 0)
         run_end(run);
     return WDL_OK;

@@ -208,6 +208,11 @@ int wdl_team_destroy(struct wdl_team *team)
 {
     if (!wdl_list_empty(&team->queue) || !wdl_list_empty(&team->running))
         return WDL_AGAIN;
+    if (!wdl_list_empty(&team->dooms)) { /* who failed where we had not begun waits for us */
+        if (team->status == WDL_OK)
+            wdl_team_close(team, WDL_ERR_TRUNCATE);
+        return WDL_AGAIN;
+    }
     wdl_team_check(team);
     team_drop(team);
     return WDL_OK;

@@ -116,7 +116,7 @@ void gasnet_open(const struct wdl_sim_params *sim, size_t images_each)
 
 void gasnet_close(void)
 {
-    for (int i = 0; i < r.n; i++) {
+    for (int i = r.n; i-- > 0;) {
         while (wdl_gas_team_destroy(team[i]) == WDL_AGAIN)
             ranks_step(&r);
         for (int k = 0; k < IMAGES_MAX; k++) {

@@ -297,6 +297,141 @@ START_TEST(what_is_outside_of_the_segment_is_told)
 }
 END_TEST
 
+/* --- a call that goes wrong on one node --- */
+
+enum { KINDS = 9, PAIRS = 3, STEPS_MAX = 2000000 };
+
+static wdl_gas_handle kind_start(int kind, int i, int f);
+
+/* Two that belong together, of which the first, the second or, in pair 2, a stage between two
+ * right ones is as f says. */
+static wdl_gas_handle pair_start(int pair, int i, int f, wdl_gas_handle *first)
+{
+    int with = WDL_COLL_MPI | WDL_GAS_AGGREGATE;
+    int wrong = f & ~WDL_COLL_MPI;
+    *first = NULL;
+    if (pair == 0) {
+        *first = kind_start(1, i, f | WDL_GAS_AGGREGATE);
+        return kind_start(2, i, WDL_COLL_MPI);
+    }
+    if (pair == 1) {
+        ck_assert_ptr_null(kind_start(2, i, with));
+        return kind_start(0, i, f);
+    }
+    ck_assert_ptr_null(kind_start(2, i, with));
+    *first = kind_start(5, i, with | wrong);
+    return kind_start(6, i, WDL_COLL_MPI);
+}
+
+static wdl_gas_handle kind_start(int kind, int i, int f)
+{
+    static uint32_t back[RANKS_MAX];
+    static size_t sizes[RANKS_MAX];
+    struct wdl_gas_array s = {src[i][0], 1, 0}, d = {dst[i][0], 1, 0};
+    struct wdl_gas_put put = {
+        .node = (uint32_t) ((i + 1) % r.n), .dst = dst[i][0], .src = src[i][0], .nbytes = 8};
+    for (int k = 0; k < r.n; k++) {
+        back[k] = (uint32_t) (r.n - 1 - k);
+        sizes[k] = 8;
+    }
+    switch (kind) {
+    case 0:
+        return wdl_gas_broadcast_nb(team[i], dst[i][0], 0, src[i][0], 8, f);
+    case 1:
+        return wdl_gas_gather_nb(team[i], (size_t) r.n - 1, dst[i][0], src[i][0], 8, f);
+    case 2:
+        return wdl_gas_exchange_nb(team[i], dst[i][0], src[i][0], 8, f);
+    case 3:
+        return wdl_gas_reduceM_nb(team[i], 0, dst[i][0], NULL, s, 4, (size_t) r.n, SUM, SUM, f);
+    case 4:
+        return wdl_gas_scanM_nb(team[i], NULL, d, NULL, s, 4, (size_t) r.n, SUM, SUM, f);
+    case 5:
+        return wdl_gas_put_nb(team[i], &put, f);
+    case 6:
+        return wdl_gas_permuteM_nb(team[i], dst[i][0], NULL, src[i][0], NULL, back + i, 8, f);
+    case 7:
+        return wdl_gas_scatterv_nb(team[i], dst[i][0], 0, src[i][0], NULL, sizes, f);
+    default:
+        return wdl_gas_gather_allv_nb(team[i], dst[i][0], NULL, src[i][0], sizes, f);
+    }
+}
+
+static enum wdl_gas_error ends(wdl_gas_handle h)
+{
+    enum wdl_gas_error error;
+    for (int steps = 0; !wdl_gas_try_sync(h, &error); steps++) {
+        ranks_doubt(&r, ranks_step(&r));
+        ck_assert_int_lt(steps, STEPS_MAX);
+    }
+    return error;
+}
+
+/* The others end, too; and so does what follows, well if all went wrong: else the team may be
+ * closed. */
+static void goes_wrong(int kind, int who)
+{
+    enum wdl_gas_error error;
+    int unknown = 1 << 20, pair = kind - KINDS;
+    for (int i = 0; i < r.n; i++) {
+        int wrong = i == who || who == r.n; /* or all */
+        int f = WDL_COLL_MPI | (wrong ? unknown : 0);
+        wdl_gas_handle first = NULL;
+        handle[i] = pair < 0 ? kind_start(kind, i, f) : pair_start(pair, i, f, &first);
+        error = wdl_gas_early(first ? first : handle[i]);
+        ck_assert(wrong ? error == WDL_GAS_ERR_FLAGS : !error || error == WDL_GAS_ERR_MISMATCH);
+        if (first)
+            ck_assert_int_eq(ends(first), WDL_GAS_ERR_FLAGS);
+    }
+    for (int i = 0; i < r.n; i++) {
+        int wrong = i == who || who == r.n, itself = wrong && (pair < 0 || pair == 1);
+        error = ends(handle[i]);
+        if (itself)
+            ck_assert_int_eq(error, WDL_GAS_ERR_FLAGS);
+        else if (who == r.n) /* the rest of an aggregate */
+            ck_assert_int_eq(error, WDL_GAS_FINE);
+        else
+            ck_assert(error == WDL_GAS_FINE || error == WDL_GAS_ERR_MISMATCH);
+    }
+    for (int staged = 0; staged < 2; staged++) {
+        for (int i = 0; i < r.n; i++) {
+            memset(src[i][0], 10 * kind + i + staged, 8 * (size_t) r.n);
+            handle[i] = kind_start(staged ? 6 : 2, i, WDL_COLL_MPI);
+        }
+        for (int i = 0; i < r.n; i++) {
+            error = ends(handle[i]);
+            if (who == r.n)
+                ck_assert_int_eq(error, WDL_GAS_FINE);
+            if (error == WDL_GAS_FINE)
+                ck_assert_int_eq(dst[i][0][0], 10 * kind + staged + (staged ? r.n - 1 - i : 0));
+            else
+                ck_assert_int_eq(error, WDL_GAS_ERR_MISMATCH);
+        }
+    }
+}
+
+START_TEST(a_call_that_goes_wrong_on_one_node_is_over_on_all)
+{
+    for (int world = 0; world < 8 * (KINDS + PAIRS); world++) {
+        struct wdl_sim_params sim = {.seed = (uint64_t) world, .ranks = 1 + world % 8,
+                                     .ordered = world / 2 % 2, .delay_ns_max = 2000,
+                                     .am_bytes_max = 1024};
+        gasnet_open(&sim, 1);
+        for (int kind = 0; kind < KINDS + PAIRS; kind++)
+            goes_wrong(kind, r.n);
+        for (int k = 0; k < 3; k++)
+            goes_wrong((world + k) % (KINDS + PAIRS), (world / 3 + k) % r.n);
+        if (world % 3 == 0) /* others have done with the team */
+            ck_assert_int_eq(ends(kind_start(world % KINDS, 0, 1 << 20)), WDL_GAS_ERR_FLAGS);
+        for (int k = 0; k < 2000 && world % 2; k++) /* they hear of it before, or not */
+            ranks_step(&r);
+        for (int i = 0; i < r.n; i++)
+            r.one[i].proc->stats.malformed = 0; /* what came for who had finished */
+        gasnet_close();
+    }
+}
+END_TEST
+
 WDL_SUITE("mpid/coll/gasnet_op", an_aggregate_synchronizes_once, a_late_rank_delays_whom_it_must,
           dead_handles_are_told, teams_of_teams, what_goes_to_the_segment_is_not_copied,
-          on_a_node_nothing_long_goes_through_boards, what_is_outside_of_the_segment_is_told)
+          on_a_node_nothing_long_goes_through_boards, what_is_outside_of_the_segment_is_told,
+          a_call_that_goes_wrong_on_one_node_is_over_on_all)

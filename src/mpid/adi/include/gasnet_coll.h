@@ -92,7 +92,8 @@ typedef size_t gasnet_coll_fn_handle_t; /* index in the table given to gasnet_co
     X(BARRIER, 13, "barrier calls out of order")                                                  \
     X(INIT, 14, "gasnet_coll_init has not been called, or a second time, or with bad arguments")  \
     X(NOMEM, 15, "out of memory")                                                                 \
-    X(NETWORK, 16, "the network failed")
+    X(NETWORK, 16, "the network failed")                                                           \
+    X(MISMATCH, 17, "nodes' calls do not match, or went wrong on another node")
 enum {
 #define GASNET_COLL_ERROR_ENUM(name, code, text) GASNET_COLL_ERR_##name = code,
     GASNET_COLL_ERRORS(GASNET_COLL_ERROR_ENUM)
