@@ -94,7 +94,8 @@ struct wdl_adi_share *wdl_adi_share_make(struct wdl_team_params *params)
     share->ctx = params->ctx;
     share->size = params->size;
     share->shm = (struct wdl_coll_shm) {
-        .segment = segment,.staging = staging,.staging_of = staging_of,.ctx = share };
+        .segment = segment,.staging = staging,.staging_of = staging_of,.ctx = share,
+        .crowded = wdl_adi.crowded };
     if (wdl_arena_fetches()) {
         share->shm.peek = peek;
         share->shm.poke = poke;

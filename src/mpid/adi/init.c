@@ -153,7 +153,8 @@ static void plan_waiting(void)
     const char *ranks = getenv("MPI_LOCALNRANKS");
     if (ranks)                  /* hydra counts those of cliques that act as other nodes as well */
         sharers = MPL_MAX(sharers, strtol(ranks, NULL, 10));
-    wdl_adi.spin_polls = sharers <= cores ? MPIR_CVAR_WINDLASS_SPIN_POLLS : 0;
+    wdl_adi.crowded = sharers > cores;
+    wdl_adi.spin_polls = wdl_adi.crowded ? 0 : MPIR_CVAR_WINDLASS_SPIN_POLLS;
     wdl_adi.memory_looks = wdl_adi.spin_polls > 0 ? MEMORY_LOOKS : 0;
     wdl_adi.memory_offers = wdl_adi.spin_polls > 0 ? 0 : MEMORY_OFFERS;
     if (wdl_adi.spin_polls == 0)

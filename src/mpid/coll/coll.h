@@ -167,6 +167,7 @@ struct wdl_coll_shm {
     /* ... of another rank: so many bytes from there on; NULL: that is none of its. Both or none. */
     void *(*staging_of)(void *ctx, int rank, uint64_t card, size_t bytes);
     void *ctx;
+    int crowded; /* the node has more processes than processors; the same on all its ranks */
 };
 
 struct wdl_team_params {

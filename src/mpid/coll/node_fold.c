@@ -149,10 +149,35 @@ int wdl_node_all_agree(struct wdl_run *run, struct wdl_car_run *c)
     return status == WDL_OK ? run->status : status;
 }
 
+/* Measured: does everyone fold everything sooner than the others' parts come back? An operand is
+ * there when its owner has called. Two read no less of each other with parts; where processes take
+ * turns at a processor, a part is there some turns later. */
+static int all_fold_all(const struct wdl_run *run)
+{
+    enum { ALL = 64 << 10 };
+    const struct wdl_team *team = run->team;
+    return team->on_node && (team->size == 2 || team->params.shm->crowded) &&
+           run->args.bytes <= ALL / (size_t) team->size;
+}
+
+static int allreduce_alone(struct wdl_run *run, struct wdl_car_run *c)
+{
+    WDL_NODE_STEP(c, 0, wdl_node_show(run, run->args.src, run->args.bytes));
+    WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
+    WDL_NODE_STEP(c, 2, wdl_node_note(run, wdl_node_fold_apart(run, run->team->size - 1, 0)));
+    WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
+    if (run->staged)
+        return WDL_OK;
+    WDL_NODE_STEP(c, 4, wdl_node_each(run, c, WDL_BOARD_DONE, NULL));
+    return wdl_node_apart_end(run);
+}
+
 /* In place is no matter: each part of a source is folded, and then overwritten, by one rank. */
 int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
+    if (!wdl_node_on_board(run) && all_fold_all(run))
+        return allreduce_alone(run, c);
     WDL_NODE_STEP(c, 0, show_vector(run, a->dst));
     WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
     if (wdl_node_on_board(run)) /* little: everyone folds everything */

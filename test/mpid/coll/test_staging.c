@@ -48,13 +48,15 @@ static void add(void *ctx, const void *left, void *inout, size_t count)
         io[i] = l[i] + io[i];
 }
 
+static int in_place;
+
 static void start(int rank, enum wdl_coll_kind kind, int root, size_t bytes)
 {
     struct wdl_coll_args args = {.kind = kind,
                                  .flags = WDL_COLL_MPI,
                                  .root = root,
                                  .bytes = bytes,
-                                 .src = src[rank],
+                                 .src = in_place ? dst[rank] : src[rank],
                                  .dst = dst[rank],
                                  .op = {.fn = add, .elem_bytes = 4, .commutes = 1}};
     ck_assert_int_eq(wdl_coll_start(teams[rank], &args, &reqs[rank]), WDL_OK);
@@ -228,6 +230,56 @@ START_TEST(operands_are_folded_where_they_are_staged)
 }
 END_TEST
 
+/* Have the others their result when a rank has shown its operand, and does not come back? */
+static int without_a_rank(int who, size_t bytes)
+{
+    int done = 1;
+    start(who, WDL_COLL_ALLREDUCE, 0, bytes);
+    for (int i = 0; i < RANKS; i++)
+        if (i != who)
+            start(i, WDL_COLL_ALLREDUCE, 0, bytes);
+    for (int k = 0; k < 100; k++)
+        for (int i = 0; i < RANKS; i++)
+            if (i != who)
+                wdl_proc_progress(r.one[i].proc);
+    for (int i = 0; i < RANKS; i++)
+        done &= i == who || reqs[i].done;
+    ranks_finish(&r, reqs, 1);
+    return done;
+}
+
+/* Where processes take turns at processors everyone folds everything, so that nobody needs anyone
+ * twice: staged or fetched, in place or not, the same bits as by parts. */
+START_TEST(who_takes_turns_is_needed_once)
+{
+    static char parts[RANKS][LONG];
+    for (int way = 0; way < 8; way++) {
+        int crowded = way & 1, rings = way >> 1 & 1;
+        in_place = way >> 2;
+        open_with(rings ? 64 * LONG : 0);
+        fill();
+        for (int i = 0; i < RANKS; i++) {
+            r.one[i].shm.crowded = crowded;
+            memcpy(dst[i], src[i], LONG);
+        }
+        uint64_t before = copied();
+        int done = without_a_rank(way % RANKS, LONG);
+        ck_assert_int_eq(done, crowded && rings); /* what is fetched must stay meanwhile */
+        if (crowded)
+            ck_assert_uint_eq(copied() - before, rings ? LONG * RANKS : 0);
+        for (int i = 0; i < RANKS; i++) {
+            if (way == 0)
+                memcpy(parts[i], dst[i], LONG);
+            ck_assert_mem_eq(dst[i], parts[i], LONG);
+        }
+        /* much goes by parts there, too */
+        ck_assert_int_eq(without_a_rank(0, 4 * LONG), 0);
+        close_all();
+    }
+    in_place = 0;
+}
+END_TEST
+
 START_TEST(nonsense_on_a_sheet_is_an_error)
 {
     open_with(RING);
@@ -249,4 +301,5 @@ END_TEST
 WDL_SUITE("mpid/coll/staging", data_for_many_is_copied_once_and_taken_by_each,
           what_one_alone_wants_is_fetched, who_has_staged_waits_for_nobody,
           without_room_data_stays_in_its_place, results_have_the_same_bits_with_room_and_without,
-          operands_are_folded_where_they_are_staged, nonsense_on_a_sheet_is_an_error)
+          operands_are_folded_where_they_are_staged, who_takes_turns_is_needed_once,
+          nonsense_on_a_sheet_is_an_error)

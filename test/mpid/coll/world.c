@@ -264,6 +264,7 @@ static void segments_make(struct world *w, struct group *group, struct wdl_team_
                                                      .poke = w->options.seed % 5 ? poke : NULL,
                                                      .staging = staging,
                                                      .staging_of = staging_of,
+                                                     .crowded = w->options.seed / 5 % 2,
                                                      .ctx = &group->seats[params->rank]};
     params->shm = &group->shm[params->rank];
     params->node_of = node_of;

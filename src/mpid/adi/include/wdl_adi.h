@@ -20,6 +20,7 @@ struct wdl_adi {
     struct wdl_proc *proc;      /* NULL before MPID_Init and after MPID_Finalize */
     char *cards;                /* what every peer published, in memory the node shares (init.c) */
     int card_bytes;             /* from one card to the next */
+    int crowded;  /* the node has more processes than processors; its processes agree */
     int spin_polls;  /* polls of a wait before it begins to yield; 0 when oversubscribed */
     /* looks at shared memory before the network has its turn; 0 when oversubscribed, where the
      * processor is offered to others instead, so often before each of its turns */
