@@ -84,6 +84,7 @@ cvars:
 #define TESTS_PER_DOUBT 64      /* fruitless MPI_Test that look who keeps others waiting */
 #define HOOKS_EVERY 16          /* quick waits between two that look at everything */
 #define OFFERS_PER_POLL 64      /* of the processor, in waits by memory, for a poll in between */
+#define OFFERS_PER_LOOK 16      /* ... for a look at who waits where; one that is taken may be long */
 
 /* The progress thread reads the count without our lock, and so do those who may ring for it. */
 static void count_poll(void)
@@ -148,7 +149,7 @@ static void give_away(void)
      * as MPICH is configured by default. */
     MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     sched_yield();
-    if (wdl_adi.spin_polls == 0 && ++wdl_adi.offers % OFFERS_PER_POLL == 0)
+    if (wdl_adi.spin_polls == 0 && ++wdl_adi.offers % OFFERS_PER_LOOK == 0)
         wdl_adi_spread_look();
 }
 
@@ -311,11 +312,13 @@ int MPID_Progress_wait(MPID_Progress_state * state)
 void wdl_adi_offer(void)
 {
     sched_yield();
-    if (++wdl_adi.offers % OFFERS_PER_POLL == 0 && wdl_adi.proc) {
+    unsigned offers = ++wdl_adi.offers;
+    if (offers % OFFERS_PER_POLL == 0 && wdl_adi.proc) {
         count_poll();
         wdl_proc_progress(wdl_adi.proc);
-        wdl_adi_spread_look();
     }
+    if (offers % OFFERS_PER_LOOK == 0)
+        wdl_adi_spread_look();
 }
 
 int wdl_adi_look(void)

@@ -17,24 +17,26 @@ void wdl_spread_hide(struct wdl_spread_place *places, int mine)
     __atomic_store_n(&places[mine].waits, 0, __ATOMIC_RELAXED);
 }
 
-int wdl_spread_to(const struct wdl_spread_place *places, int n, int mine, const uint64_t *may_use)
+int wdl_spread_to(const struct wdl_spread_place *places, int n, int mine, const uint64_t *may_use,
+                  uint64_t turn)
 {
     uint32_t count[WDL_SPREAD_PROCESSORS] = {0};
-    int here = waits_of(places, mine), to = -1;
+    int here = waits_of(places, mine), to = -1, before = 0;
     for (int i = 0; i < n; i++) {
-        int waits = waits_of(places, i);
+        int waits = i == mine ? here : waits_of(places, i);
         if (waits < 1 || waits > WDL_SPREAD_PROCESSORS)
             continue;
-        if (waits == here && i > mine)
-            return -1; /* the last one goes */
+        before += waits == here && i < mine;
         count[waits - 1]++;
     }
     if (here < 1 || here > WDL_SPREAD_PROCESSORS)
-        return -1;
+        return WDL_SPREAD_EVEN;
     for (int p = 0; p < WDL_SPREAD_PROCESSORS; p++)
         if (may_use[p / 64] >> p % 64 & 1 && (to < 0 || count[p] < count[to]))
             to = p;
-    return to >= 0 && count[to] + 2 <= count[here - 1] ? to : -1;
+    if (to < 0 || count[to] + 2 > count[here - 1])
+        return WDL_SPREAD_EVEN;
+    return (uint64_t) before == turn % count[here - 1] ? to : WDL_SPREAD_LATER;
 }
 
 int wdl_spread_is_due(struct wdl_spread_looks *looks, uint64_t now_ns)
@@ -47,8 +49,11 @@ int wdl_spread_is_due(struct wdl_spread_looks *looks, uint64_t now_ns)
 
 int wdl_spread_goes(struct wdl_spread_looks *looks, int to)
 {
-    looks->uneven = to < 0 ? 0 : looks->uneven + 1;
-    if (looks->uneven < WDL_SPREAD_LOOKS)
+    if (to == WDL_SPREAD_EVEN)
+        looks->uneven = 0;
+    else if (looks->uneven < WDL_SPREAD_LOOKS)
+        looks->uneven++;
+    if (to < 0 || looks->uneven < WDL_SPREAD_LOOKS)
         return 0;
     looks->uneven = 0;
     return 1;

@@ -71,9 +71,10 @@ START_TEST(all_are_spread)
         struct node node;
         int idle = 0, moves = 0, least, most;
         any_node(&node, &prng);
-        while (idle < 20 * PROCESSES) {
+        while (idle < 20 * PROCESSES * PROCESSES) {
             int i = (int) wdl_prng_below(&prng, (uint64_t) node.n);
-            int to = node.asleep[i] ? -1 : wdl_spread_to(node.places, node.n, i, node.may_use);
+            uint64_t turn = wdl_prng_below(&prng, PROCESSES);
+            int to = node.asleep[i] ? -1 : wdl_spread_to(node.places, node.n, i, node.may_use, turn);
             idle = to < 0 ? idle + 1 : 0;
             if (to < 0)
                 continue;
@@ -88,21 +89,34 @@ START_TEST(all_are_spread)
 }
 END_TEST
 
-/* Where all look at once, one goes, the last; nobody follows it. */
+/* Where all look at once, one goes, whose turn it is; the others of its processor know that it is
+ * uneven. Everyone gets a turn. */
 START_TEST(one_leaves_at_a_time)
 {
     struct wdl_prng prng;
     wdl_prng_init(&prng, 8);
     for (int c = 0; c < CASES; c++) {
         struct node node;
-        int leave[9] = {0};
+        int turns[PROCESSES] = {0}, uneven[9] = {0};
         any_node(&node, &prng);
-        for (int i = 0; i < node.n; i++)
-            if (!node.asleep[i] && wdl_spread_to(node.places, node.n, i, node.may_use) >= 0) {
-                must_cmp(leave[node.at[i]]++, ==, 0);
-                for (int k = i + 1; k < node.n; k++)
-                    must(node.asleep[k] || node.at[k] != node.at[i]);
+        int first = (int) wdl_prng_below(&prng, 1000), least, most;
+        least_and_most(&node, &least, &most);
+        for (int turn = first; turn < first + PROCESSES; turn++) {
+            int leave[9] = {0};
+            for (int i = 0; i < node.n; i++) {
+                int to = node.asleep[i] ? WDL_SPREAD_EVEN :
+                    wdl_spread_to(node.places, node.n, i, node.may_use, (uint64_t) turn);
+                if (to >= 0)
+                    must_cmp(leave[node.at[i]]++, ==, 0);
+                turns[i] += to >= 0;
+                uneven[node.at[i]] |= to != WDL_SPREAD_EVEN;
             }
+        }
+        for (int i = 0; i < node.n; i++) {
+            int is_uneven = least + 2 <= waiting_on(&node, node.at[i]);
+            must_cmp(uneven[node.at[i]], ==, is_uneven && waiting_on(&node, node.at[i]) > 0);
+            must_cmp(turns[i] > 0, ==, is_uneven && !node.asleep[i]);
+        }
     }
 }
 END_TEST
@@ -112,22 +126,23 @@ START_TEST(who_is_not_there_stays)
     struct node node = {.n = 3, .may_use = {3}};
     for (int i = 0; i < 3; i++)
         show(&node, i, 0);
-    must_cmp(wdl_spread_to(node.places, 3, 0, node.may_use), ==, -1);
-    must_cmp(wdl_spread_to(node.places, 3, 2, node.may_use), ==, 1);
+    must_cmp(wdl_spread_to(node.places, 3, 0, node.may_use, 2), ==, WDL_SPREAD_LATER);
+    must_cmp(wdl_spread_to(node.places, 3, 2, node.may_use, 2), ==, 1);
     wdl_spread_hide(node.places, 2);
-    must_cmp(wdl_spread_to(node.places, 3, 2, node.may_use), ==, -1);
-    must_cmp(wdl_spread_to(node.places, 3, 1, node.may_use), ==, 1);
+    must_cmp(wdl_spread_to(node.places, 3, 2, node.may_use, 0), ==, WDL_SPREAD_EVEN);
+    must_cmp(wdl_spread_to(node.places, 3, 1, node.may_use, 0), ==, WDL_SPREAD_LATER);
+    must_cmp(wdl_spread_to(node.places, 3, 1, node.may_use, 1), ==, 1);
     node.may_use[0] = 1;
-    must_cmp(wdl_spread_to(node.places, 3, 1, node.may_use), ==, -1);
+    must_cmp(wdl_spread_to(node.places, 3, 1, node.may_use, 1), ==, WDL_SPREAD_EVEN);
     node.places[1].waits = WDL_SPREAD_PROCESSORS + 1; /* more than there are */
-    must_cmp(wdl_spread_to(node.places, 3, 1, node.may_use), ==, -1);
+    must_cmp(wdl_spread_to(node.places, 3, 1, node.may_use, 1), ==, WDL_SPREAD_EVEN);
     node.places[1].waits = -5;
-    must_cmp(wdl_spread_to(node.places, 3, 1, node.may_use), ==, -1);
+    must_cmp(wdl_spread_to(node.places, 3, 1, node.may_use, 1), ==, WDL_SPREAD_EVEN);
 }
 END_TEST
 
 /* One look that says so is not enough, nor are five within a millisecond; one that says no takes
- * back what those before it said. */
+ * back what those before it said, and one that says that it is another's turn does not. */
 START_TEST(who_goes_has_looked_several_times)
 {
     struct wdl_spread_looks looks = {0};
@@ -141,7 +156,11 @@ START_TEST(who_goes_has_looked_several_times)
         must_cmp(wdl_spread_goes(&looks, 1), ==, i % WDL_SPREAD_LOOKS == 0);
     }
     for (int i = 1; i <= 100; i++)
-        must(!wdl_spread_goes(&looks, i % WDL_SPREAD_LOOKS == 0 ? -1 : 0));
+        must(!wdl_spread_goes(&looks, i % WDL_SPREAD_LOOKS == 0 ? WDL_SPREAD_EVEN : 0));
+    for (int i = 1; i <= 100; i++)
+        must(!wdl_spread_goes(&looks, WDL_SPREAD_LATER));
+    must(wdl_spread_goes(&looks, 1));
+    must(!wdl_spread_goes(&looks, 1));
 }
 END_TEST
 
