@@ -84,7 +84,7 @@ cvars:
 #define TESTS_PER_DOUBT 64      /* fruitless MPI_Test that look who keeps others waiting */
 #define HOOKS_EVERY 16          /* quick waits between two that look at everything */
 #define OFFERS_PER_POLL 64      /* of the processor, in waits by memory, for a poll in between */
-#define OFFERS_PER_LOOK 16      /* ... for a look at who waits where; one that is taken may be long */
+#define OFFERS_PER_LOOK 16      /* ... for a look at who waits where */
 
 /* The progress thread reads the count without our lock, and so do those who may ring for it. */
 static void count_poll(void)

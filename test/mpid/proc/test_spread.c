@@ -74,7 +74,9 @@ START_TEST(all_are_spread)
         while (idle < 20 * PROCESSES * PROCESSES) {
             int i = (int) wdl_prng_below(&prng, (uint64_t) node.n);
             uint64_t turn = wdl_prng_below(&prng, PROCESSES);
-            int to = node.asleep[i] ? -1 : wdl_spread_to(node.places, node.n, i, node.may_use, turn);
+            int to = node.asleep[i]
+                         ? WDL_SPREAD_EVEN
+                         : wdl_spread_to(node.places, node.n, i, node.may_use, turn);
             idle = to < 0 ? idle + 1 : 0;
             if (to < 0)
                 continue;
