@@ -21,9 +21,11 @@ unit_tests =                            \
     test/mpid/coll/test_blockcyclic     \
     test/mpid/coll/test_cost            \
     test/mpid/coll/test_direct          \
+    test/mpid/coll/test_gasnet_bundle   \
     test/mpid/coll/test_gasnet_fold     \
     test/mpid/coll/test_gasnet_op       \
     test/mpid/coll/test_gasnet_sync     \
+    test/mpid/coll/test_gasnet_team     \
     test/mpid/coll/test_levels          \
     test/mpid/coll/test_model           \
     test/mpid/coll/test_nodes           \
