@@ -140,7 +140,9 @@ static void rank_open(struct world *w, int i)
                                  .nodes = o->levels ? (w->n + o->node - 1) / o->node : 0,
                                  .node_number = i / o->node,
                                  .first_of = first_of,
-                                 .crowded = o->crowded,.combine = (enum wdl_combine) o->combine,
+                                 .crowded = o->crowded,
+                                 .hints = {.combine = (enum wdl_combine) o->combine,
+                                           .acc_granularity = (uint64_t) o->granularity},
                                  .direct = o->direct,
                                  .place = whole && !o->own ? w->place : NULL,
                                  .place_base = w->memory};
@@ -260,6 +262,7 @@ static void options_of(uint64_t seed, void *options_out)
     o.dynamic = wdl_prng_chance(&p, 300) ? 1 + (int) wdl_prng_below(&p, 5) : 0;
     o.tree = (int) wdl_prng_below(&p, 3);       /* groups of more than that many; 0: of none */
     o.levels = o.node > 1 && o.node < o.ranks && !o.own && !o.dynamic && wdl_prng_chance(&p, 500);
+    o.granularity = (1 << wdl_prng_below(&p, 14)) & ~1; /* bytes; 0: not said */
     if (seed % 1000 == 777) {   /* the most ranks there are: locks by message, tiny pools */
         o = (struct options) {.seed = seed,.ranks = 4096,.script = 'l',.ordered = o.ordered,
             .refuse = o.refuse,.delay = o.delay,.tiny = 1,.node = 1,.region = 256,.epochs = 1
@@ -291,7 +294,7 @@ int main(int argc, char **argv)
         WORLDS_OPTION(options, direct), WORLDS_OPTION(options, attended),
         WORLDS_OPTION(options, atomics), WORLDS_OPTION(options, mail),
         WORLDS_OPTION(options, dynamic), WORLDS_OPTION(options, tree),
-        WORLDS_OPTION(options, levels)
+        WORLDS_OPTION(options, levels), WORLDS_OPTION(options, granularity)
     };
     static const struct worlds worlds = {.program = "test/system/world",.count = 1000,
         .options_bytes = sizeof(struct options),.options = table,

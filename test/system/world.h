@@ -24,7 +24,7 @@ enum { FAN_MAX = 4, CELL = 16, CELLS = 4 * CELL, MISC_COUNTER = 0, MISC_SUM = CE
 struct options {
     uint64_t seed;
     int ranks, ordered, refuse, delay, tiny, node, region, epochs, own, crowded, combine, direct,
-        attended, mail, tree, levels;
+        attended, mail, tree, levels, granularity;
     int atomics;                /* of the network: 1 coherent with the processors', 2 not */
     int dynamic;                /* memory is attached, in so many regions; 0: it is the window's */
     /* f fence, p pscw, l lock, a lock_all, s streams of lock_all, m one after the other */
