@@ -21,6 +21,7 @@ unit_tests =                            \
     test/mpid/coll/test_blockcyclic     \
     test/mpid/coll/test_cost            \
     test/mpid/coll/test_direct          \
+    test/mpid/coll/test_express         \
     test/mpid/coll/test_gasnet_bundle   \
     test/mpid/coll/test_gasnet_fold     \
     test/mpid/coll/test_gasnet_op       \

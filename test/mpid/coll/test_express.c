@@ -1,0 +1,233 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of coll/express: the lane
+ * beside requests, in any order; when it is closed; that it costs nothing but stores. */
+#include <string.h>
+#include "mpid/coll/coll_impl.h"
+#include "mpid/coll/ranks.h"
+#include "support/suite.h"
+
+enum { RANKS = 5, WORDS = 32, BYTES = 4 * WORDS, BOARD = 2048, WINDOW = 16, ROUNDS = 400 };
+
+static struct ranks r;
+static struct wdl_team *teams[RANKS];
+static struct wdl_coll_req reqs[RANKS];
+static struct wdl_run *lane[RANKS];
+static uint32_t src[RANKS][RANKS * WORDS], dst[RANKS][RANKS * WORDS];
+
+static const enum wdl_coll_kind kinds[] = {
+    WDL_COLL_BARRIER, WDL_COLL_BROADCAST, WDL_COLL_SCATTER,   WDL_COLL_GATHER, WDL_COLL_GATHER_ALL,
+    WDL_COLL_EXCHANGE, WDL_COLL_REDUCE,   WDL_COLL_ALLREDUCE, WDL_COLL_SCAN};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+static void open_node(uint64_t seed)
+{
+    struct wdl_sim_params sim = {.seed = seed, .ranks = RANKS, .am_bytes_max = 1024};
+    struct wdl_team_params params = {.id = 3, .board_bytes = BOARD, .window = WINDOW};
+    ranks_open(&r, &sim);
+    ranks_team_nodes(&r, &params, RANKS, 1, teams);
+    struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER, .flags = WDL_COLL_MPI};
+    for (int i = 0; i < RANKS; i++)
+        ck_assert_int_eq(wdl_coll_start(teams[i], &barrier, &reqs[i]), WDL_OK);
+    ranks_finish(&r, reqs, 1);
+}
+
+static void close_node(void)
+{
+    ranks_drop(&r, teams);
+    ranks_close(&r);
+}
+
+static struct wdl_coll_args args_of(enum wdl_coll_kind kind, int rank, int root, size_t bytes)
+{
+    int has_source = kind != WDL_COLL_BARRIER && (kind > WDL_COLL_SCATTER || rank == root);
+    return (struct wdl_coll_args){.kind = kind,
+                                  .flags = WDL_COLL_MPI,
+                                  .root = root,
+                                  .bytes = kind == WDL_COLL_BARRIER ? 0 : bytes,
+                                  .src = has_source ? src[rank] : NULL,
+                                  .dst = dst[rank],
+                                  .op = {.fn = ranks_sum, .elem_bytes = 4, .commutes = 1}};
+}
+
+static uint32_t word(int rank, size_t i)
+{
+    return src[rank][i];
+}
+
+/* Word i of what rank `me` gets; 0 where that is nothing. */
+static uint32_t wanted(enum wdl_coll_kind kind, int me, int root, size_t i)
+{
+    int block = (int) (i / WORDS), first = i < WORDS, last = kind == WDL_COLL_SCAN ? me : RANKS - 1;
+    size_t in = i % WORDS;
+    uint32_t sum = 0;
+    switch (kind) {
+    case WDL_COLL_BARRIER:
+        return 0;
+    case WDL_COLL_BROADCAST:
+        return first ? word(root, i) : 0;
+    case WDL_COLL_SCATTER:
+        return first ? word(root, (size_t) me * WORDS + i) : 0;
+    case WDL_COLL_GATHER:
+    case WDL_COLL_GATHER_ALL:
+        return kind == WDL_COLL_GATHER && me != root ? 0 : word(block, in);
+    case WDL_COLL_EXCHANGE:
+        return word(block, (size_t) me * WORDS + in);
+    default:
+        for (int k = 0; k <= last; k++)
+            sum += word(k, in);
+        return !first || (kind == WDL_COLL_REDUCE && me != root) ? 0 : sum;
+    }
+}
+
+static void fill(struct wdl_prng *prng)
+{
+    memset(dst, 0, sizeof(dst));
+    for (int i = 0; i < RANKS; i++)
+        for (size_t k = 0; k < RANKS * WORDS; k++)
+            src[i][k] = (uint32_t) wdl_prng_below(prng, 1000) + 1;
+}
+
+static int is_over(int i)
+{
+    if (!lane[i])
+        return reqs[i].done;
+    int status = wdl_coll_express_look(lane[i]);
+    ck_assert(status == WDL_AGAIN || status == WDL_OK);
+    return status == WDL_OK;
+}
+
+/* Each rank by either way, or all by the lane; in any order, with looks and progress in between. */
+static void collective(struct wdl_prng *prng, enum wdl_coll_kind kind, int root, int all_express)
+{
+    int state[RANKS] = {0}, left = RANKS; /* 0: not begun, 1: under way, 2: over */
+    fill(prng);
+    while (left > 0) {
+        int i = (int) wdl_prng_below(prng, RANKS);
+        if (state[i] == 0) {
+            struct wdl_coll_args args = args_of(kind, i, root, BYTES);
+            lane[i] = all_express || wdl_prng_chance(prng, 500) ? wdl_coll_express(teams[i], &args)
+                                                                : NULL;
+            ck_assert(lane[i] || !all_express);
+            if (!lane[i])
+                ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+            state[i] = 1;
+        } else if (state[i] == 1 && is_over(i)) {
+            state[i] = 2;
+            left--;
+        } else {
+            wdl_proc_progress(r.one[i].proc);
+        }
+    }
+    for (int i = 0; i < RANKS; i++)
+        for (size_t k = 0; k < RANKS * WORDS; k++) {
+            int is_source = kind == WDL_COLL_BROADCAST && i == root;
+            ck_assert_uint_eq(dst[i][k], is_source && k >= WORDS ? 0 : wanted(kind, i, root, k));
+        }
+}
+
+START_TEST(ranks_come_by_either_way)
+{
+    struct wdl_prng prng;
+    wdl_prng_init(&prng, 11);
+    open_node(1);
+    for (int round = 0; round < ROUNDS; round++)
+        collective(&prng, kinds[wdl_prng_below(&prng, KINDS)], (int) wdl_prng_below(&prng, RANKS),
+                   round % 3 == 0);
+    close_node();
+}
+END_TEST
+
+START_TEST(the_lane_takes_no_memory_and_no_message)
+{
+    struct wdl_prng prng;
+    wdl_prng_init(&prng, 12);
+    open_node(2);
+    uint64_t sent = wdl_sim_counts(r.sim)->sent;
+    uint64_t made[RANKS];
+    int live[RANKS];
+    for (int i = 0; i < RANKS; i++) {
+        live[i] = r.one[i].host.live;
+        made[i] = wdl_coll_stats(r.one[i].proc)->runs_made;
+    }
+    for (int k = 0; k < KINDS; k++)
+        for (int n = 0; n < 3 * WINDOW; n++)
+            collective(&prng, kinds[k], n % RANKS, 1);
+    for (int i = 0; i < RANKS; i++) {
+        ck_assert_int_eq(r.one[i].host.live, live[i]);
+        ck_assert_uint_eq(wdl_coll_stats(r.one[i].proc)->runs_made, made[i]);
+    }
+    ck_assert_uint_eq(wdl_sim_counts(r.sim)->sent, sent);
+    close_node();
+}
+END_TEST
+
+static void no_work(void *local)
+{
+    (void) local;
+}
+
+/* Nothing has happened where it is closed: the number is still to be had by a request. */
+START_TEST(when_it_is_closed)
+{
+    open_node(3);
+    struct wdl_coll_args good = args_of(WDL_COLL_ALLREDUCE, 0, 0, BYTES);
+    struct wdl_coll_args other[] = {good, good, good, good, good, good};
+    other[0].flags = WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL;
+    other[1].before = no_work;
+    other[2].after = no_work;
+    other[3].release = no_work;
+    other[4].algorithm = "node";
+    other[5].bytes = BOARD + 4; /* a long fold */
+    for (size_t k = 0; k < sizeof(other) / sizeof(other[0]); k++)
+        ck_assert_ptr_null(wdl_coll_express(teams[0], &other[k]));
+    uint32_t next = teams[0]->next;
+    lane[0] = wdl_coll_express(teams[0], &good);
+    ck_assert_ptr_nonnull(lane[0]);
+    ck_assert_uint_eq(teams[0]->next, next + 1);
+    ck_assert_ptr_null(wdl_coll_express(teams[0], &good)); /* one at a time */
+    static struct wdl_coll_req second[RANKS];
+    ck_assert_int_eq(wdl_coll_start(teams[0], &good, &second[0]), WDL_OK);
+    for (int i = 1; i < RANKS; i++) {
+        struct wdl_coll_args args = args_of(WDL_COLL_ALLREDUCE, i, 0, BYTES);
+        ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+        ck_assert_ptr_null(wdl_coll_express(teams[i], &args)); /* something is under way */
+        ck_assert_int_eq(wdl_coll_start(teams[i], &args, &second[i]), WDL_OK);
+    }
+    while (wdl_coll_express_look(lane[0]) == WDL_AGAIN)
+        ranks_step(&r);
+    reqs[0].done = 1;
+    ranks_finish(&r, reqs, 1);
+    ranks_finish(&r, second, 1);
+    close_node();
+}
+END_TEST
+
+/* A length of its own is an error on both sides of it, by either way. */
+START_TEST(another_length_is_an_error)
+{
+    for (int odd = 0; odd < RANKS; odd++) {
+        open_node(4);
+        int statuses[RANKS], left = RANKS;
+        for (int i = 0; i < RANKS; i++) {
+            struct wdl_coll_args args =
+                args_of(WDL_COLL_ALLREDUCE, i, 0, i == odd ? BYTES - 4 : BYTES);
+            lane[i] = wdl_coll_express(teams[i], &args);
+            ck_assert_ptr_nonnull(lane[i]);
+            statuses[i] = WDL_AGAIN;
+        }
+        while (left > 0)
+            for (int i = 0; i < RANKS; i++) {
+                if (statuses[i] != WDL_AGAIN)
+                    continue;
+                statuses[i] = wdl_coll_express_look(lane[i]);
+                left -= statuses[i] != WDL_AGAIN;
+                wdl_proc_progress(r.one[i].proc);
+            }
+        for (int i = 0; i < RANKS; i++)
+            ck_assert_int_eq(statuses[i], WDL_ERR_TRUNCATE);
+        close_node();
+    }
+}
+END_TEST
+
+WDL_SUITE("mpid/coll/express", ranks_come_by_either_way, the_lane_takes_no_memory_and_no_message,
+          when_it_is_closed, another_length_is_an_error)
