@@ -34,6 +34,7 @@ unit_tests =                            \
     test/mpid/coll/test_prefix          \
     test/mpid/coll/test_run             \
     test/mpid/coll/test_scan            \
+    test/mpid/coll/test_select          \
     test/mpid/coll/test_simtime         \
     test/mpid/coll/test_sortplan        \
     test/mpid/coll/test_staging         \
