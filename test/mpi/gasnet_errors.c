@@ -191,6 +191,13 @@ static gasnet_coll_handle_t call(gasnet_team_handle_t team, int kind, int more)
     case 6: /* the first of two that belong together */
         (void) gasnet_coll_gather_nb(team, 0, b, a, 4, how | GASNET_COLL_AGGREGATE);
         return gasnet_coll_broadcast_nb(team, b, 0, a, 4, how & ~more);
+    case 7: /* a blocking call in the middle */
+        (void) gasnet_coll_gather_nb(team, 0, b, a, 4, (how & ~more) | GASNET_COLL_AGGREGATE);
+        if (more)
+            gasnet_coll_gather_all(team, b, a, 4, how & ~more);
+        else
+            (void) gasnet_coll_gather_all_nb(team, b, a, 4, how | GASNET_COLL_AGGREGATE);
+        return gasnet_coll_broadcast_nb(team, b, 0, a, 4, how & ~more);
     default:
         return gasnet_coll_sort_nb(team, b, 1, 0, a, 1, 0, 4, (size_t) t_size, order_of, how);
     }
@@ -200,7 +207,7 @@ static gasnet_coll_handle_t call(gasnet_team_handle_t team, int kind, int more)
  * it, and so does whatever follows. */
 static void on_one_node(void)
 {
-    enum { KINDS = 8, UNKNOWN = 1 << 20 };
+    enum { KINDS = 9, UNKNOWN = 1 << 20 };
     for (int kind = 0; kind < KINDS; kind++)
         for (int who = 0; who < 2; who++) {
             int is_wrong = t_rank == (who ? t_size - 1 : 0);
@@ -208,9 +215,9 @@ static void on_one_node(void)
             seen = calls = 0;
             gasnet_coll_wait_sync(call(team, kind, is_wrong ? UNKNOWN : 0));
             if (is_wrong)
-                t_check(seen == GASNET_COLL_ERR_FLAGS ||
-                            (kind == 6 && seen == GASNET_COLL_ERR_MISMATCH),
-                        "kind %d: code %d instead of FLAGS", kind, seen);
+                t_check(seen == (kind == 7 ? GASNET_COLL_ERR_AGGREGATE : GASNET_COLL_ERR_FLAGS) ||
+                            (kind >= 6 && seen == GASNET_COLL_ERR_MISMATCH),
+                        "kind %d: code %d", kind, seen);
             else
                 t_check(seen == 0 || seen == GASNET_COLL_ERR_MISMATCH, "kind %d: code %d", kind,
                         seen);

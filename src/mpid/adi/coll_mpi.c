@@ -185,6 +185,24 @@ static int scan_at_once(const struct wdl_adi_mpi *m, int *mpi_errno)
     return *mpi_errno != MPI_SUCCESS || status == WDL_OK;
 }
 
+/* The same of a short broadcast. */
+static int broadcast_at_once(const struct wdl_adi_mpi *m, int *mpi_errno)
+{
+    if (!m->comm->dev.team || m->recvcount > WDL_ADI_BOARD || m->recvcount <= 0 ||
+        !HANDLE_IS_BUILTIN(m->recvtype) || MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_mpich)
+        return 0;
+    struct wdl_team *team = wdl_adi_team_of(m->comm->dev.team);
+    size_t bytes = (size_t) m->recvcount * (size_t) MPIR_Datatype_get_basic_size(m->recvtype);
+    int status = bytes == 0 ? WDL_ERR_OP :
+        wdl_coll_broadcast_at_once(team, m->root, m->recvbuf, bytes);
+    *mpi_errno = MPI_SUCCESS;
+    if (status == WDL_AGAIN)
+        WDL_ADI_WAIT_BY_MEMORY((status = wdl_coll_broadcast_at_once(team, m->root, m->recvbuf,
+                                                                    bytes)) == WDL_AGAIN ?
+                               WDL_AGAIN : WDL_OK, *mpi_errno);
+    return *mpi_errno != MPI_SUCCESS || status == WDL_OK;
+}
+
 /* --- nonblocking ------------------------------------------------------------------------------ */
 
 static void finish(struct wdl_adi_call *call, int status)
@@ -234,6 +252,8 @@ static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_er
 {
     struct wdl_team *team;
     if (m->kind == WDL_COLL_SCAN && !request && scan_at_once(m, mpi_errno))
+        return 1;
+    if (m->kind == WDL_COLL_BROADCAST && !request && broadcast_at_once(m, mpi_errno))
         return 1;
     if (!takes(m))
         return 0;

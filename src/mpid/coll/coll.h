@@ -278,6 +278,8 @@ struct wdl_coll_scan {
     const struct wdl_coll_op *op;
 };
 int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *scan);
+/* A broadcast that fits a board, likewise: the root's, and others' where the root has done its. */
+int wdl_coll_broadcast_at_once(struct wdl_team *team, int root, void *data, size_t bytes);
 /* WDL_AGAIN; else its status, and it is over. */
 int wdl_coll_express_look(struct wdl_run *run);
 

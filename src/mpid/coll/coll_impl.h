@@ -284,6 +284,9 @@ int wdl_team_is_idle(struct wdl_team *team);
 void wdl_team_went_by(struct wdl_team *team, uint32_t print);
 /* On a node: see what all have finished; has it become more? */
 int wdl_team_look_low(struct wdl_team *team);
+/* On one node: may the next begin here, where a rank is at most `all` ahead of the last? Who is so
+ * far ahead goes on when it is half as far, for more than one at a time. */
+int wdl_team_has_room(struct wdl_team *team, uint32_t all);
 /* Are teams that had to wait for others on the node free to go on? How many. */
 int wdl_teams_look(struct wdl_coll *coll);
 /* The collective that tells all ranks all cards; nothing where there are none. */

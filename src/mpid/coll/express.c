@@ -4,6 +4,7 @@
  * what select.c's row "node" would run, with the same number on the same boards, but without
  * request, graph and lists: there is one run for it in each team, and the caller steps it.
  */
+#include <string.h>
 #include "mpid/coll/fail.h"
 #include "mpid/coll/node.h"
 
@@ -63,6 +64,42 @@ struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_ar
     team->coll->stats.started++;
     wdl_run_look_doomed(run);
     return run;
+}
+
+static int look_for(const struct wdl_run *run, int rank)
+{
+    enum { LOOKS = 60 };
+    for (int looks = LOOKS; looks > 0; looks--)
+        if (wdl_board_seen(run, rank, WDL_BOARD_DATA))
+            return 1;
+    return 0;
+}
+
+/* On the board that a run would use, so that other ranks may come by any way. */
+int wdl_coll_broadcast_at_once(struct wdl_team *team, int root, void *data, size_t bytes)
+{
+    struct wdl_run *run = team->express;
+    if (!run || !team->on_node || bytes > team->params.board_bytes || !wdl_team_is_quiet(team) ||
+        !wdl_list_empty(&team->dooms) || team->coll->preferred[WDL_COLL_BROADCAST])
+        return WDL_ERR_OP;
+    if (!wdl_team_has_room(team, (uint32_t) team->window))
+        return WDL_AGAIN;
+    run->seq = team->next;
+    run->stamp = team->started + 1;
+    run->print = wdl_print_on_node(WDL_COLL_BROADCAST, root);
+    run->args.kind = WDL_COLL_BROADCAST;
+    run->args.bytes = bytes;
+    if (team->rank == root) {
+        memcpy(wdl_board_sheet(run, root), data, bytes);
+        wdl_board_post(run, WDL_BOARD_DATA);
+    } else {
+        if (!look_for(run, root) || wdl_board_length(run, root) != bytes)
+            return WDL_ERR_OP;
+        memcpy(data, wdl_board_sheet(run, root), bytes);
+    }
+    team->coll->stats.copied_bytes += bytes;
+    wdl_team_went_by(team, run->print);
+    return WDL_OK;
 }
 
 int wdl_coll_express_look(struct wdl_run *run)

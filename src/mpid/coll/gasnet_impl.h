@@ -80,8 +80,8 @@ struct wdl_gas_op {
 struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, int more, int staged,
                                   wdl_gas_handle *handle_out);
 /* Done at once, with this error. Its place among the team's collectives is taken all the same, by
- * an empty one: where other nodes' calls are right they end with ERR_MISMATCH. ERR_AGGREGATE, what
- * does not belong into an aggregate, has none. */
+ * an empty one: where other nodes' calls are right they end with ERR_MISMATCH. (A blocking call
+ * that would begin an aggregate has none.) */
 wdl_gas_handle wdl_gas_op_fail(struct wdl_gas_op *op, enum wdl_gas_error error);
 wdl_gas_handle wdl_gas_handle_of(struct wdl_gas_op *op);
 /* Room that is given back with the operation, zeroed; NULL: out of memory. */

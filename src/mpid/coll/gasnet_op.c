@@ -366,10 +366,13 @@ static void vacant_start(struct wdl_gas_team *team, int staged, int aggregated)
     }
 }
 
+/* What does not belong into an aggregate neither begins one nor ends one. */
 wdl_gas_handle wdl_gas_op_fail(struct wdl_gas_op *op, enum wdl_gas_error error)
 {
-    if (error != WDL_GAS_ERR_AGGREGATE)
-        vacant_start(op->team, op->staged, op->aggregated);
+    struct wdl_gas_team *team = op->team;
+    int stray = error == WDL_GAS_ERR_AGGREGATE;
+    if (!stray || !wdl_list_empty(&team->open))
+        vacant_start(team, op->staged, op->aggregated || stray);
     return op_failed(op, error);
 }
 

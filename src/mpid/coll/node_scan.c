@@ -514,17 +514,6 @@ static int scan_little(struct wdl_run *run, struct wdl_car_run *c)
     return run->status == WDL_OK ? WDL_OK : wdl_node_post(run, WDL_BOARD_DONE);
 }
 
-/* Who is N ahead of the last goes on when it is half as far, for more than one at a time. */
-static int has_room(struct wdl_team *team)
-{
-    uint32_t all = (uint32_t) team->numbers;
-    if (team->next - team->low < all)
-        return 1;
-    if (team->next - (team->params.first_seq + wdl_shm_finished(team)) > all / 2)
-        return 0;
-    return wdl_team_look_low(team);
-}
-
 static int look_for(const struct wdl_shm_prefix *line, uint64_t stamp)
 {
     enum { LOOKS = 60 };
@@ -568,7 +557,7 @@ int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *s)
         !wdl_team_is_quiet(team) || !wdl_list_empty(&team->dooms) ||
         team->coll->preferred[WDL_COLL_SCAN])
         return WDL_ERR_OP;
-    if (!has_room(team))
+    if (!wdl_team_has_room(team, (uint32_t) team->numbers))
         return WDL_AGAIN;
     if (team->rank > 0) {
         left = wdl_shm_prefix_of(team, team->rank - 1, stamp);

@@ -297,6 +297,15 @@ int wdl_team_look_low(struct wdl_team *team)
     return 1;
 }
 
+int wdl_team_has_room(struct wdl_team *team, uint32_t all)
+{
+    if (team->next - team->low < all)
+        return 1;
+    if (team->next - (team->params.first_seq + wdl_shm_finished(team)) > all / 2)
+        return 0;
+    return wdl_team_look_low(team);
+}
+
 void wdl_team_finished(struct wdl_run *run)
 {
     struct wdl_team *team = run->team;

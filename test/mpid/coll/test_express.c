@@ -95,6 +95,13 @@ static int is_over(int i)
     return status == WDL_OK;
 }
 
+/* A broadcast at once: WDL_OK: done. */
+static int at_once(int rank, int root, size_t bytes)
+{
+    void *data = rank == root ? src[rank] : dst[rank];
+    return wdl_coll_broadcast_at_once(teams[rank], root, data, bytes);
+}
+
 /* Each rank by either way, or all by the lane; in any order, with looks and progress in between. */
 static void collective(struct wdl_prng *prng, enum wdl_coll_kind kind, int root, int all_express)
 {
@@ -102,7 +109,14 @@ static void collective(struct wdl_prng *prng, enum wdl_coll_kind kind, int root,
     fill(prng);
     while (left > 0) {
         int i = (int) wdl_prng_below(prng, RANKS);
-        if (state[i] == 0) {
+        int tries = kind == WDL_COLL_BROADCAST && state[i] == 0 && !all_express;
+        int status = tries && wdl_prng_chance(prng, 500) ? at_once(i, root, BYTES) : WDL_ERR_OP;
+        if (status == WDL_OK) {
+            if (i == root)
+                memcpy(dst[i], src[i], BYTES); /* as the others' */
+            state[i] = 2;
+            left--;
+        } else if (state[i] == 0 && status != WDL_AGAIN) {
             struct wdl_coll_args args = args_of(kind, i, root, BYTES);
             lane[i] = all_express || wdl_prng_chance(prng, 500) ? wdl_coll_express(teams[i], &args)
                                                                 : NULL;
@@ -229,5 +243,62 @@ START_TEST(another_length_is_an_error)
 }
 END_TEST
 
+/* A root goes as far ahead as there are boards, and on when half of them are free. */
+START_TEST(a_root_waits_for_nobody)
+{
+    open_node(5);
+    int n = WINDOW - (int) (teams[0]->next - teams[0]->low);
+    ck_assert_int_gt(n, WINDOW / 2);
+    ck_assert_int_eq(at_once(1, 0, 8), WDL_ERR_OP);
+    for (int rank = 0; rank < RANKS; rank++) {
+        for (int i = 0; i < n; i++) {
+            src[0][0] = (uint32_t) i + 7;
+            dst[rank][0] = 0;
+            ck_assert_int_eq(at_once(rank, 0, 8), WDL_OK);
+            ck_assert(rank == 0 || dst[rank][0] == (uint32_t) i + 7);
+            wdl_team_check(teams[rank]);
+            if (rank == RANKS - 1 && i == n / 4)
+                ck_assert_int_eq(at_once(0, 0, 8), WDL_AGAIN);
+        }
+        if (rank < RANKS - 1)
+            ck_assert_int_eq(at_once(0, 0, 8), WDL_AGAIN);
+    }
+    ck_assert_int_eq(at_once(0, 0, 8), WDL_OK);
+    for (int rank = 1; rank < RANKS; rank++)
+        ck_assert_int_eq(at_once(rank, 0, 8), WDL_OK);
+    close_node();
+}
+END_TEST
+
+/* Another length or another kind than that of a root that is through is an error; of another root
+ * nothing is taken from it. */
+START_TEST(what_a_root_did_not_mean_is_noticed)
+{
+    for (int what = 0; what < 3; what++) {
+        open_node(6);
+        ck_assert_int_eq(at_once(0, 0, 12), WDL_OK);
+        ck_assert_int_eq(at_once(1, what == 1 ? 2 : 0, what == 0 ? 8 : 12),
+                         what == 2 ? WDL_OK : WDL_ERR_OP);
+        reqs[0] = reqs[1] = (struct wdl_coll_req){.done = 1};
+        for (int i = what == 2 ? 2 : 1; i < RANKS; i++) {
+            struct wdl_coll_args args = args_of(WDL_COLL_BROADCAST, i, what == 1 ? 2 : 0, 8);
+            if (what == 2)
+                args = args_of(WDL_COLL_ALLREDUCE, i, 0, 12);
+            ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+        }
+        for (int i = 0; i < 100 * RANKS; i++) {
+            ranks_doubt(&r, i % RANKS);
+            ranks_step(&r);
+        }
+        ranks_finish(&r, reqs, 1);
+        for (int i = what == 2 ? 2 : 1; i < RANKS; i++)
+            /* those with another root need nothing of this one */
+            ck_assert_int_eq(reqs[i].status, what == 1 ? WDL_OK : WDL_ERR_TRUNCATE);
+        close_node();
+    }
+}
+END_TEST
+
 WDL_SUITE("mpid/coll/express", ranks_come_by_either_way, the_lane_takes_no_memory_and_no_message,
-          when_it_is_closed, another_length_is_an_error)
+          when_it_is_closed, another_length_is_an_error, a_root_waits_for_nobody,
+          what_a_root_did_not_mean_is_noticed)

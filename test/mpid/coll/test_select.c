@@ -1,5 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of coll/select: every rank takes
- * the same row, one that applies, whatever is asked for; wrong arguments have their errors. */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of coll/select: every rank
+ * takes the same row, one that applies, whatever is asked for; what is wrong has its error. */
 #include <stdlib.h>
 #include <string.h>
 #include "mpid/coll/coll_impl.h"
