@@ -205,11 +205,14 @@ static void refuse(int n)
     MPI_T_cvar_handle_free(&handle);
 }
 
+/* Some are of use, but not needed: so many on end, and no window needs more. */
+enum { UNHURT = 4 };
+
 static void refused(MPI_Comm node)
 {
     for (int f = 0; f < T_FLAVOURS; f++) {
         MPI_Comm comm = f == T_SHARED ? node : MPI_COMM_WORLD;
-        int rank, size, n = 1, failed = 0;
+        int rank, size, n = 1, failed = 0, refused = 0;
         MPI_Comm_rank(comm, &rank);
         MPI_Comm_size(comm, &size);
         for (; n < ALLOCATIONS_MAX; n++) {
@@ -224,11 +227,13 @@ static void refused(MPI_Comm node)
             refuse(0);
             int all = failed;
             MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MAX, comm);
-            if (n > 2 && all == 0)
+            if (all > 0)
+                refused = n;
+            else if (n >= refused + UNHURT && n > 2)
                 break;
         }
-        t_check(n > 3 && n < ALLOCATIONS_MAX, "%s: %d allocations were refused", t_flavour_name[f],
-                n - 1);
+        t_check(refused > 2 && n < ALLOCATIONS_MAX, "%s: %d allocations were refused",
+                t_flavour_name[f], refused);
     }
 }
 

@@ -19,7 +19,7 @@ static const struct {
     {"accumulate_ops", "same_op_no_op", OPS, 0},
     {"same_size", "false", FLAG, 0},
     {"same_disp_unit", "false", FLAG, 0},
-    {"alloc_shared_noncontig", "false", FLAG, 1},
+    {"alloc_shared_noncontig", "false", FLAG, 0},       /* MPICH returns what was said last */
     {"alloc_shm", "true", FLAG, 1},
     {"which_accumulate_ops", NULL, WHICH, 0},
     {"mpi_accumulate_granularity", NULL, BYTES, 0},
