@@ -26,6 +26,10 @@ SETUPS = {
     "shm": ({}, ["install", "bench", "mpi", "examples", "memory"] + MPICH_FOLDERS),
     "cliques": ({"MPIR_CVAR_NUM_CLIQUES": "2"}, ["mpi", "examples"] + MPICH_FOLDERS),
     "thread": ({"MPIR_CVAR_WINDLASS_PROGRESS_THREAD": "on"}, ["mpi", "rma", "threads/rma", "errors/rma"]),
+    # Those with threads (threads=yes in our lists). UCX watches memory from the ends of threads, where the
+    # sanitizer is gone.
+    "thread-tsan": ({"MPIR_CVAR_WINDLASS_PROGRESS_THREAD": "on", "UCX_MEM_EVENTS": "no"}, ["mpi", "threads/rma"]),
+    "cliques-tsan": ({"MPIR_CVAR_NUM_CLIQUES": "2", "UCX_MEM_EVENTS": "no"}, ["mpi", "threads/rma"]),
     "engine": ({"MPIR_CVAR_WINDLASS_COLL": "engine", "MPIR_CVAR_NUM_CLIQUES": "2"}, ["coll"]),
     "engine-shm": ({"MPIR_CVAR_WINDLASS_COLL": "engine"}, ["coll"]),
     "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, ["mpi", "examples", "pt2pt", "rma", "coll",
@@ -33,6 +37,9 @@ SETUPS = {
     "engine-tcp": ({"MPIR_CVAR_WINDLASS_COLL": "engine", "UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"},
                    ["coll", "errors/coll"]),
 }
+
+# The set-ups whose library is build-mpich's `tsan`: the device's files under the thread sanitizer.
+TSAN = "-tsan"
 
 # Five programs that ran out of time, and more than half of those run: nothing works, and every further one
 # would wait as long. The rest of the set-up counts as failed. (runtests stops at the same point.)
@@ -52,6 +59,7 @@ class Suite:
         self.mpicc = os.path.join(prefix, "bin", "mpicc")
         self.lists = {}         # folder -> programs
         self.unbuilt = {}       # (directory, name) -> output of the build
+        self.tsan_failed = ""   # output of the build of the sanitized library, if that failed
 
     def folders(self, setup):
         folders = SETUPS[setup][1]
@@ -70,6 +78,8 @@ class Suite:
     def programs(self, setup):
         programs = [program for folder in self.folders(setup) for program in self.lists[folder]
                     if not (self.option.quick and program.slow)]
+        if setup.endswith(TSAN):
+            programs = [program for program in programs if program.threads or program.folder not in OUR_FOLDERS]
         if self.option.only:
             programs = [program for program in programs
                         if any((program.folder + "/").startswith(only + "/") for only in self.option.only)]
@@ -116,7 +126,18 @@ class Suite:
     # Building
 
     def build(self, setups):
+        if any(setup.endswith(TSAN) for setup in setups):
+            self.build_tsan()
         self.build_programs([program for setup in setups for program in self.programs(setup)])
+
+    def build_tsan(self):
+        self.report.note("building the library, the device under the thread sanitizer")
+        environment = dict(os.environ, WORK=self.work, PREFIX=self.prefix)
+        done = subprocess.run([os.path.join(self.top, "maint", "build-mpich"), "tsan"], env=environment,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, errors="replace")
+        if done.returncode != 0:
+            self.tsan_failed = done.stdout
 
     def build_programs(self, wanted):
         programs = {}           # directory -> names, in order
@@ -187,9 +208,16 @@ class Suite:
         })
         return environment
 
+    def tsan_arguments(self):
+        """Of mpiexec, which is not to be sanitized itself. The sanitizer has to come before libc."""
+        name = subprocess.run(["gcc", "-print-file-name=libtsan.so"], stdout=subprocess.PIPE, text=True).stdout.strip()
+        library = os.path.join(self.work, "mpich", "tsan", "lib", ".libs")
+        return ["-genv", "LD_PRELOAD", name, "-genv", "LD_LIBRARY_PATH", library]
+
     def run(self, setup):
         programs = self.programs(setup)
         environment = self.environment(setup)
+        arguments = self.tsan_arguments() if setup.endswith(TSAN) else []
         self.report.note(f"{setup}: {len(programs)} programs")
         state = {"ended": 0, "late": 0}
 
@@ -197,9 +225,12 @@ class Suite:
             unbuilt = self.unbuilt.get((program.directory, program.name))
             if unbuilt is not None:
                 return testlist.Result(False, "could not be built", lines_about(program.name, unbuilt), 0.0)
+            if setup.endswith(TSAN) and self.tsan_failed:
+                return testlist.Result(False, "the sanitized library could not be built",
+                                       "\n".join(self.tsan_failed.splitlines()[-60:]), 0.0)
             if state["late"] >= TIMEOUTS_MAX and state["late"] * 2 > state["ended"]:
                 return testlist.Result(False, "not run: too many programs of this set-up ran out of time", "", 0.0)
-            return testlist.run(program, self.mpiexec, environment)
+            return testlist.run(program, self.mpiexec, environment, arguments)
 
         with concurrent.futures.ThreadPoolExecutor(self.option.jobs) as pool:
             futures = {pool.submit(one, program): program for program in programs}

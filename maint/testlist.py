@@ -9,6 +9,7 @@ definition; differences are named here:
 3. resultTest=TestStatus asks for a non-zero status and nothing more. runtests means to look at the
    output as well but its pattern accepts every line.
 4. slow=yes marks what is left out where only the quick part is wanted (our lists only).
+5. threads=yes marks programs with threads, the ones to be run under the thread sanitizer (our lists only).
 """
 
 import os
@@ -37,6 +38,7 @@ class Program:
     time_limit_s: int = TIME_LIMIT_S
     result: str = ""            # resultTest=
     slow: bool = False
+    threads: bool = False
     command: str = ""           # where it is run otherwise than by run()
 
     @property
@@ -105,6 +107,8 @@ def parse_line(words, folder, directory, path):
             program.result = value
         elif key == "slow":
             program.slow = True
+        elif key == "threads":
+            program.threads = True
         elif key not in ("strict", "mpix", "mpiversion", "lock", "mem", "init"):
             raise SystemExit(f"{path}: unknown key {key} in the line of {name}")
     return program
@@ -150,8 +154,8 @@ def leftover(process):
         return expired.output or b""
 
 
-def run(program, mpiexec, environment):
-    """Run it once in its directory; returns a Result."""
+def run(program, mpiexec, environment, mpiexec_args=()):
+    """Run it once in its directory, mpiexec with more arguments than the list says; returns a Result."""
     env = dict(os.environ)
     env.update(environment)
     env.update(program.env)
@@ -160,7 +164,7 @@ def run(program, mpiexec, environment):
         command = f"./{program.name} {' '.join(program.args)}"
     else:
         # The shell sees the arguments, as under runtests: lists may quote.
-        command = (f"{shlex.quote(mpiexec)} -n {program.np} {' '.join(program.mpiexec_args)} "
+        command = (f"{shlex.quote(mpiexec)} -n {program.np} {' '.join([*mpiexec_args, *program.mpiexec_args])} "
                    f"./{program.name} {' '.join(program.args)}")
     start = time.monotonic()
     process = subprocess.Popen(command, shell=True, cwd=program.directory, env=env,

@@ -236,6 +236,7 @@ windlass_adi_headers =                  \
     %D%/mpid/adi/coll.h                 \
     %D%/mpid/adi/bell.h                 \
     %D%/mpid/adi/gate.h                 \
+    %D%/mpid/adi/section.h              \
     %D%/mpid/adi/include/mpid_coll.h    \
     %D%/mpid/adi/include/mpid_sched.h   \
     %D%/mpid/adi/include/mpid_thread.h  \

@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.join(TOP, "maint"))
 
 import models       # noqa: E402
 import mpitests     # noqa: E402
+import testlist     # noqa: E402
 import unittests    # noqa: E402
 
 # Stands for mpiexec: runs the program once, in its directory.
@@ -90,6 +91,24 @@ class Check(unittest.TestCase):
             _, output = self.check("--setup", name, "--only", "coll")
             self.assertIn(f"unexpected output: {seen}\n", output)
 
+    def test_thread_sanitizer(self):
+        """Its library comes before the installed one, in programs alone; a library that cannot be had fails them."""
+        self.write("threads/rma/testlist", "show 2\n")
+        self.program(os.path.join(self.prefix, "bin/mpiexec"),
+                     '#!/bin/sh\necho "$3 $4 $(basename "$5") $6 $7 ${8#"$WORK"}+$LD_PRELOAD"\n')
+        self.program("threads/rma/show", "")
+        for name in ("thread-tsan", "cliques-tsan"):
+            _, output = self.check("--setup", name, "--only", "threads")
+            self.assertIn("the sanitized library could not be built", output)
+            self.assertEqual(output.splitlines()[-1], "0 passed, 1 failed")
+        # What the step of build-mpich wants: a built library, and make.
+        os.makedirs(os.path.join(self.work, "mpich/build/src/mpid/windlass"))
+        self.write(os.path.join(self.work, "mpich/build/lib/.libs/libmpi.so"), "")
+        self.write(os.path.join(self.work, "mpich/build/Makefile"), "lib/libmpi.la:\n\ttouch $@ lib/.libs/libmpi.so\n")
+        _, output = self.check("--setup", "cliques-tsan", "--only", "threads")
+        self.assertIn("unexpected output: -genv LD_PRELOAD libtsan.so -genv LD_LIBRARY_PATH "
+                      "/mpich/tsan/lib/.libs+\n", output)
+
     def test_errors_without_spawn_and_io(self):
         self.write("errors/testlist", "rma\nio\nspawn\n")
         for part in ("rma", "io", "spawn"):
@@ -143,6 +162,14 @@ class Threads(unittest.TestCase):
         found[found.index("test/netmod/bed")] = "test/netmod/test_ucx"
         self.assertEqual(sorted(found), sorted(listed))
         self.assertIn("$(thread_tests)", " ".join(unittests.TESTS["tsan"]))
+
+    def test_every_program_with_threads_is_run_under_their_sanitizer(self):
+        folder = os.path.join(TOP, "test/mpi")
+        for program in testlist.read_list(os.path.join(folder, "testlist"), "mpi", folder, None):
+            if not program.is_script:
+                with open(os.path.join(folder, program.name + ".c")) as file:
+                    threads = "MPI_THREAD_MULTIPLE" in file.read()
+                self.assertTrue(program.threads or not threads, program.name)
 
 
 class Models(unittest.TestCase):

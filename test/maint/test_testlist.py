@@ -45,6 +45,9 @@ class Lists(unittest.TestCase):
     def test_slow_is_marked(self):
         self.assertEqual([program.slow for program in self.read("p 2 slow=yes\nq 2\n")], [True, False])
 
+    def test_threads_are_marked(self):
+        self.assertEqual([program.threads for program in self.read("p 2 threads=yes\nq 2\n")], [True, False])
+
     def test_xfail_is_left_out(self):
         self.assertEqual(self.read("p 2 xfail=ticket1\n"), [])
 

@@ -75,33 +75,13 @@ struct wdl_adi_asynch {
 
 #ifdef MPICH_IS_THREADED
 
-static void enter_locked(void)
-{
-    MPID_Thread_mutex_t *lock = &MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX;
-    int err;
-    MPID_Thread_mutex_lock(lock, &err);
-    (void) err;
-    MPL_thread_self(&lock->owner);
-    lock->count = 1;
-}
-
-static void leave_locked(void)
-{
-    MPID_Thread_mutex_t *lock = &MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX;
-    int err;
-    lock->count = 0;
-    lock->owner = 0;
-    MPID_Thread_mutex_unlock(lock, &err);
-    (void) err;
-}
-
 /* In the program's calls. */
 static void enter(void)
 {
     if (wdl_gate.on)
         wdl_gate_enter(&wdl_gate);
     else
-        enter_locked();
+        wdl_section_enter(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
 static void leave(void)
@@ -109,7 +89,7 @@ static void leave(void)
     if (wdl_gate.on)
         wdl_gate_leave(&wdl_gate);
     else
-        leave_locked();
+        wdl_section_leave(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
 /* The thread. */
@@ -118,7 +98,7 @@ static void come(void)
     if (wdl_gate.on)
         wdl_gate_come(&wdl_gate);
     else
-        enter_locked();
+        wdl_section_enter(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
 static void go(void)
@@ -126,7 +106,7 @@ static void go(void)
     if (wdl_gate.on)
         wdl_gate_go(&wdl_gate);
     else
-        leave_locked();
+        wdl_section_leave(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
 /* Whether the program has looked at the network since the last time, or sleeps on it. */

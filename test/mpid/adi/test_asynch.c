@@ -51,34 +51,21 @@ void *wdl_adi_alloc(size_t bytes)
 /* MPICH's entry and exit of a call (include/mpid_thread.h). */
 static void call_begin(void)
 {
-    int err;
-    if (!MPIR_ThreadInfo.isThreaded)
-        return;
-    if (wdl_gate.on) {
+    if (MPIR_ThreadInfo.isThreaded && wdl_gate.on)
         wdl_gate_enter(&wdl_gate);
-        return;
-    }
-    MPID_Thread_mutex_lock(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX, &err);
-    must_cmp(err, ==, 0);
-    MPL_thread_self(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX.owner);
-    MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX.count = 1;
+    else if (MPIR_ThreadInfo.isThreaded)
+        wdl_section_enter(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
 static void call_end(void)
 {
-    int err;
-    if (!MPIR_ThreadInfo.isThreaded)
-        return;
-    if (wdl_gate.on) {
+    if (MPIR_ThreadInfo.isThreaded && wdl_gate.on) {
         wdl_gate_leave(&wdl_gate);
-        return;
+    } else if (MPIR_ThreadInfo.isThreaded) {
+        must_cmp(MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX.count, ==, 1);
+        must(pthread_equal(MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX.owner, pthread_self()));
+        wdl_section_leave(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
     }
-    must_cmp(MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX.count, ==, 1);
-    must(pthread_equal(MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX.owner, pthread_self()));
-    MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX.count = 0;
-    MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX.owner = 0;
-    MPID_Thread_mutex_unlock(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX, &err);
-    must_cmp(err, ==, 0);
 }
 
 /* --- the process ------------------------------------------------------------------------------ */

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Threads and critical sections: MPICH's own fallback implementation under the names the upper
- * layer uses; but its global section is the gate's (gate.h) where that is on.
+ * layer uses; but its global section is the gate's (gate.h) where that is on, and section.h's
+ * elsewhere.
  */
 #ifndef MPID_THREAD_H_INCLUDED
 #define MPID_THREAD_H_INCLUDED
@@ -14,17 +15,26 @@ typedef MPIDU_Thread_cond_t MPID_Thread_cond_t;
 typedef MPIDU_Thread_id_t MPID_Thread_id_t;
 typedef MPIDU_Thread_func_t MPID_Thread_func_t;
 
+#define MPID_Thread_mutex_create MPIDU_Thread_mutex_create
+#define MPID_Thread_mutex_destroy MPIDU_Thread_mutex_destroy
+#define MPID_Thread_mutex_lock(mutex, err) MPIDU_Thread_mutex_lock(mutex, err, MPL_THREAD_PRIO_HIGH)
+#define MPID_Thread_mutex_unlock MPIDU_Thread_mutex_unlock
+
+#ifdef MPICH_IS_THREADED
+#include "../section.h"
+#endif
+
 #if defined(MPICH_IS_THREADED) && MPICH_THREAD_GRANULARITY == MPICH_THREAD_GRANULARITY__GLOBAL
-#define WDL_CS_GLOBAL(what, name, mutex)                                                           \
+#define WDL_CS_GLOBAL(what, mutex)                                                                 \
     do {                                                                                           \
         if (MPIR_ThreadInfo.isThreaded && wdl_gate.on)                                             \
             wdl_gate_##what(&wdl_gate);                                                            \
-        else                                                                                       \
-            MPIDU_THREAD_CS_##name(GLOBAL, mutex);                                                 \
+        else if (MPIR_ThreadInfo.isThreaded)                                                       \
+            wdl_section_##what(&(mutex));                                                          \
     } while (0)
-#define WDL_CS_ENTER_GLOBAL(mutex) WDL_CS_GLOBAL(enter, ENTER, mutex)
-#define WDL_CS_EXIT_GLOBAL(mutex) WDL_CS_GLOBAL(leave, EXIT, mutex)
-#define WDL_CS_YIELD_GLOBAL(mutex) WDL_CS_GLOBAL(yield, YIELD, mutex)
+#define WDL_CS_ENTER_GLOBAL(mutex) WDL_CS_GLOBAL(enter, mutex)
+#define WDL_CS_EXIT_GLOBAL(mutex) WDL_CS_GLOBAL(leave, mutex)
+#define WDL_CS_YIELD_GLOBAL(mutex) WDL_CS_GLOBAL(yield, mutex)
 #define WDL_CS_ENTER_VCI(mutex) MPIDU_THREAD_CS_ENTER(VCI, mutex)
 #define WDL_CS_EXIT_VCI(mutex) MPIDU_THREAD_CS_EXIT(VCI, mutex)
 #define WDL_CS_YIELD_VCI(mutex) MPIDU_THREAD_CS_YIELD(VCI, mutex)
@@ -49,11 +59,6 @@ typedef MPIDU_Thread_func_t MPID_Thread_func_t;
 #define MPID_Thread_join MPIDU_Thread_join
 #define MPID_Thread_same MPIDU_Thread_same
 #define MPID_Thread_yield MPIDU_Thread_yield
-
-#define MPID_Thread_mutex_create MPIDU_Thread_mutex_create
-#define MPID_Thread_mutex_destroy MPIDU_Thread_mutex_destroy
-#define MPID_Thread_mutex_lock(mutex, err) MPIDU_Thread_mutex_lock(mutex, err, MPL_THREAD_PRIO_HIGH)
-#define MPID_Thread_mutex_unlock MPIDU_Thread_mutex_unlock
 
 #define MPID_Thread_cond_create MPIDU_Thread_cond_create
 #define MPID_Thread_cond_destroy MPIDU_Thread_cond_destroy

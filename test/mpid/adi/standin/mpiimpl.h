@@ -58,7 +58,11 @@ extern struct MPIR_ThreadInfo {
 #define MPID_Thread_mutex_unlock(lock, err) (*(err) = pthread_mutex_unlock(&(lock)->mutex))
 #define MPL_thread_self(self) (*(self) = pthread_self())
 #define MPL_free free
+#define MPIR_Assert(condition) ((condition) ? (void) 0 : abort())
 #define likely(x) __builtin_expect(!!(x), 1)
 #define unlikely(x) __builtin_expect(!!(x), 0)
+#define MPL_thread_id_t pthread_t
+
+#include "section.h"
 
 #endif
