@@ -27,16 +27,27 @@ static void debts_pay(struct wdl_grant *grant)
             grant->debt[i].ahead--;
 }
 
+/* Is it a new debt, and not more of one that its rank knows of? Those overtaken before are ahead of
+ * what was asked for later. */
+static int debt_add(struct wdl_grant *grant, int rank, int ahead)
+{
+    for (int i = 0; i < grant->debts; i++)
+        if (grant->debt[i].rank == rank) {
+            wdl_assert_cmp(ahead, >=, grant->debt[i].ahead);
+            grant->debt[i].ahead = ahead;
+            return 0;
+        }
+    wdl_assert_cmp(grant->debts, <, grant->debts_room);
+    grant->debt[grant->debts++] = (struct wdl_grant_debt) {.rank = rank,.ahead = ahead };
+    return 1;
+}
+
 /* Grant the joining request at i before those ahead of it. */
 static void grant_join(struct wdl_grant *grant, int i)
 {
     struct wdl_grant_request join = grant->queue[i];
     int ahead = i - grant->granted;
-    join.overtook = ahead > 0;
-    if (join.overtook) {
-        wdl_assert_cmp(grant->debts, <, grant->debts_room);
-        grant->debt[grant->debts++] = (struct wdl_grant_debt) {.rank = join.rank,.ahead = ahead };
-    }
+    join.overtook = ahead > 0 && debt_add(grant, join.rank, ahead);
     memmove(&grant->queue[grant->granted + 1], &grant->queue[grant->granted],
             (size_t) ahead * sizeof(join));
     grant->queue[grant->granted++] = join;

@@ -2,13 +2,15 @@
  *
  * The target's side of its lock: a queue of requests, first come first served, shared or exclusive.
  *
- * One exception: lock_all takes its locks one target after the other, so two of them could each
- * hold a shared lock and wait elsewhere behind an exclusive request that waits for the other. A
- * joining request is therefore granted as soon as the lock is held shared, before what waits.
+ * One exception: a process that holds locks of other targets, or may come to (lock_all takes its
+ * own one target after the other), would wait behind an exclusive request that may wait for these.
+ * A joining request is therefore granted as soon as the lock is held shared, before what waits.
  *
  * Fair all the same: who has overtaken owes a debt, which is settled when all it has overtaken are
- * granted, and lock_all does not begin with a debt. So a request is overtaken once by each other
- * rank at most (test/model/lock_message.pml).
+ * granted, and nobody with a debt takes a lock who holds none (passive.c). So a request is
+ * overtaken by each other rank while that holds locks without a break, and not again
+ * (test/model/lock_message.pml: lock_all). Fewer overtakings are not to be had: two who go on
+ * holding, each its lock, and take the other's again and again, would wait for each other.
  *
  * Memory grows with the number of requests waiting and of debts at one time, of which each rank has
  * at most one each; never with the size of the window's group as such.

@@ -129,20 +129,50 @@ static int goes_with_lock(struct wdl_target *t)
     return !t->together.ended && wdl_list_empty(&t->issued) ? n : 0;
 }
 
+/* Does a shared lock wait in its turn? */
+static int waits_in_turn(const struct wdl_win *win)
+{
+    struct wdl_list *node;
+    wdl_list_for(node, &win->targets) {
+        const struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
+        if (t->in_turn && wdl_lock_asked(&t->lock))
+            return 1;
+    }
+    return 0;
+}
+
+/* The flags of a request for the lock; -1: not now. Who holds a lock, or may before this one is
+ * granted, joins (grant.h): each lock of a lock_all, the first one too. Of single locks the first
+ * one is taken in turn, and no other before it is granted. */
+static int lock_flags(struct wdl_target *t)
+{
+    const struct wdl_win *win = t->win;
+    int all = win->epoch.access_state != WDL_ACCESS_PER_TARGET, others = win->locks_held > 1;
+    t->in_turn = 0;
+    if (all)
+        return WDL_PKT_JOIN;
+    if (others && waits_in_turn(win))
+        return -1;
+    if (t->lock.exclusive)
+        return WDL_PKT_EXCLUSIVE;
+    t->in_turn = !others;
+    return others ? WDL_PKT_JOIN : 0;
+}
+
 /* The lock request goes out when somebody needs the lock; with the operations where they are
  * short. */
 static int target_issue_lock(struct wdl_target *t)
 {
     struct wdl_pkt pkt;
-    int flags = t->lock.exclusive ? WDL_PKT_EXCLUSIVE : 0;
     if (!t->want_lock && wdl_list_empty(&t->waiting))
         return 0;
     if (t->win->words != WDL_WORDS_NONE)
         return target_take_word(t);
     if (wdl_combine_holds(t))
         return 0;
-    if (t->win->epoch.access_state != WDL_ACCESS_PER_TARGET)
-        flags = WDL_PKT_JOIN;   /* the first one too: others may be granted before it */
+    int flags = lock_flags(t);
+    if (flags < 0)
+        return 0;
     int together = goes_with_lock(t);
     if (together > 0)
         return wdl_combine_send(t, together, flags | WDL_PKT_WITH_LOCK) != WDL_AGAIN;

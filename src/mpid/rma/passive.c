@@ -31,6 +31,12 @@ static int may_lock(const struct wdl_win *win, enum wdl_access_event event)
         !(fence && wdl_win_used(win)) && win->epoch.expose_state == WDL_EXPOSE_NONE;
 }
 
+/* Those we have overtaken come before we take a lock and hold none (grant.h). */
+static int owes(struct wdl_win *win)
+{
+    return win->debts > 0 || (win->nword_debts > 0 && wdl_words_owe(win));
+}
+
 /* --- the held lock: no element, no message ---------------------------------------------------- */
 
 static inline int can_hold(const struct wdl_win *win)
@@ -138,7 +144,7 @@ static int is_quiet(const struct wdl_win *win)
 {
     return can_hold(win) && win->epoch.access_state == WDL_ACCESS_NONE &&
            win->epoch.expose_state == WDL_EXPOSE_NONE && win->ntargets == 0 &&
-           win->held_wanted < 0 && !win->params.hints.no_locks;
+           win->held_wanted < 0 && win->nword_debts == 0 && !win->params.hints.no_locks;
 }
 
 enum { LOCK_BEGIN, LOCK_ELEMENT, LOCK_HELD };
@@ -154,6 +160,9 @@ static int lock_on(struct wdl_win *win, int rank, int exclusive, int assertion, 
         if (!may_lock(win, WDL_ACCESS_ON_LOCK) || win->held_rank == rank ||
             win->held_wanted == rank)
             return WDL_ERR_SYNC;
+        if (!(assertion & WDL_MODE_NOCHECK) && win->locks_held == 0 && win->held_rank < 0 &&
+            owes(win))
+            return WDL_AGAIN;
         int held = can_hold(win) && win->held_rank < 0 && win->held_wanted < 0 &&
                    !wdl_target_find(win, rank);
         int status = held ? WDL_OK : lock_begin(win, rank, exclusive, assertion);
@@ -298,10 +307,10 @@ int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
     int nocheck = (assertion & WDL_MODE_NOCHECK) != 0, words = win->words != WDL_WORDS_NONE;
     if (*step == 0 && !may_lock(win, WDL_ACCESS_ON_LOCK_ALL))
         return WDL_ERR_SYNC;
+    if (*step == 0 && !nocheck && owes(win))
+        return WDL_AGAIN;
     *step = 1;
     int status = words && !nocheck ? wdl_words_lock_all(win) : WDL_OK;
-    if (status == WDL_OK && !nocheck && win->debts > 0)
-        return WDL_AGAIN;       /* those it has overtaken come first (grant.h) */
     if (status == WDL_AGAIN)
         return WDL_AGAIN;
     *step = 0;

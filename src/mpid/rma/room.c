@@ -50,7 +50,8 @@ int wdl_room_enter_in_turn(uint64_t *word, enum wdl_room_kind kind, int join, ui
         /* pairs with the subtraction in wdl_room_leave */
         if (!__atomic_compare_exchange_n(word, &now, then, 0, __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
             continue;
-        *ticket = move == WDL_ROOM_GO ? 0 : wdl_room_drawn(now);
+        int overtook = *ticket == 0 && SERVED(now) != NEXT(now);
+        *ticket = move == WDL_ROOM_GO && !overtook ? 0 : wdl_room_drawn(now);
         return move == WDL_ROOM_GO ? WDL_OK : WDL_AGAIN;
     }
 }
@@ -82,6 +83,12 @@ uint32_t wdl_room_drawn(uint64_t before)
 int wdl_room_ahead(uint64_t now, uint32_t ticket)
 {
     return (int) ((ticket - SERVED(now)) & 0xffff);
+}
+
+int wdl_room_owes(uint64_t now, uint32_t ticket)
+{
+    int ahead = wdl_room_ahead(now, ticket);
+    return ahead > 0 && ahead <= wdl_room_ahead(now, NEXT(now));
 }
 
 uint64_t wdl_room_one_holder(enum wdl_room_kind kind)

@@ -12,7 +12,9 @@
  * A caller who cannot go in at once draws a ticket and comes back with it. Tickets are served in
  * order, so whoever has drawn one is overtaken by nobody who comes later, except by those who enter
  * with `join`: they hold a lock already, and making them wait behind someone who waits for that
- * very lock would be a deadlock. Fewer than 65,536 processes share a word.
+ * very lock would be a deadlock. They get to know it, and owe it to those they have overtaken to
+ * let them by before they take another lock without holding one (words.c; as in grant.h). Fewer
+ * than 65,536 processes share a word.
  *
  * Nothing here waits: WDL_AGAIN means come back with the same ticket.
  */
@@ -24,7 +26,8 @@
 
 enum wdl_room_kind { WDL_ROOM_SHARED, WDL_ROOM_OTHERS, WDL_ROOM_ALONE };
 
-/* Go in: WDL_OK or WDL_AGAIN. *ticket is the caller's, 0 at first, and 0 again when inside. */
+/* Go in: WDL_OK or WDL_AGAIN. *ticket is the caller's, 0 at first, and 0 again when inside: unless
+ * others wait who have been overtaken; then it is the one after theirs (wdl_room_owes). */
 int wdl_room_enter_in_turn(uint64_t *word, enum wdl_room_kind kind, int join, uint32_t *ticket);
 static inline int wdl_room_enter(uint64_t *word, enum wdl_room_kind kind, int join,
                                  uint32_t *ticket)
@@ -56,6 +59,8 @@ enum wdl_room_move wdl_room_move(uint64_t now, enum wdl_room_kind kind, int join
 uint32_t wdl_room_drawn(uint64_t before);
 /* How many are to be served before this ticket. */
 int wdl_room_ahead(uint64_t now, uint32_t ticket);
+/* Do some wait whose tickets come before this one? (Others, if 65,536 have been served since.) */
+int wdl_room_owes(uint64_t now, uint32_t ticket);
 /* What a holder has added to the word, and subtracts when it goes; are there such holders? */
 uint64_t wdl_room_one_holder(enum wdl_room_kind kind);
 int wdl_room_has_holder(uint64_t now, enum wdl_room_kind kind);

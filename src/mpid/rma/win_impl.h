@@ -112,6 +112,12 @@ struct wdl_word {                       /* a lock word being taken, and given ba
     struct wdl_far far;                 /* of a word that is not in our memory */
 };
 
+#define WDL_WORD_DEBTS 8
+struct wdl_word_debt {                  /* we have overtaken there who had drawn before this */
+    const uint64_t *word;
+    uint32_t ticket;
+};
+
 struct wdl_target {
     struct wdl_pool_node node;          /* link: in its slot */
     struct wdl_list link;               /* in win->targets */
@@ -120,6 +126,7 @@ struct wdl_target {
     int rank, mapped;
     struct wdl_lock lock;               /* origin side */
     int want_lock;                      /* take it now, not with the first operation */
+    int in_turn;                        /* asked for: it overtakes nobody */
     struct wdl_word word;               /* locks by words */
     int evict;                          /* to be freed as soon as clean */
     int dirty;                          /* operations sent since the last FLUSH */
@@ -166,6 +173,8 @@ struct wdl_win {
     int held_rank, held_unchecked;      /* -1: none; it is NOCHECK */
     int held_wanted;                    /* the rank being locked that way; -1: none */
     struct wdl_word held_word;
+    struct wdl_word_debt word_debt[WDL_WORD_DEBTS];
+    int nword_debts;
     uint32_t gate_ticket;               /* while waiting at the gate */
     int gate_users, gate_in;  /* exclusive locks held or wanted; inside the gate for them */
     struct wdl_far gate_far;            /* where it is not in our memory */
@@ -191,7 +200,7 @@ struct wdl_win {
     int hold;                           /* operations follow one another: combine them */
     int batched;                        /* batches that hold operations of this window */
     struct wdl_mailbox mailbox;
-    int debts;                          /* targets where a lock_all has overtaken (grant.h) */
+    int debts;                          /* targets where we have overtaken (grant.h) */
     struct wdl_grant grant;             /* target side */
     /* regions of a dynamic window, as last read from their lists; by rank % WDL_SEEN */
     struct wdl_seen {
@@ -442,6 +451,8 @@ int wdl_pscw_may_access(struct wdl_win *win, int rank); /* WDL_OK, WDL_AGAIN, ER
 int wdl_words_lock(struct wdl_win *win, int rank, int alone, int join, struct wdl_word *w);
 int wdl_words_unlock(struct wdl_win *win, int rank, struct wdl_word *w);
 int wdl_words_lock_all(struct wdl_win *win);
+/* Do some still wait whom this process has overtaken? */
+int wdl_words_owe(struct wdl_win *win);
 int wdl_words_unlock_all(struct wdl_win *win);
 /* --- net.c --- */
 uint64_t *wdl_net_words(const struct wdl_win *win);     /* our own lock word; the gate behind it */

@@ -63,7 +63,7 @@ enum {                          /* flags */
     WDL_PKT_EXCLUSIVE = 1,      /* LOCK */
     WDL_PKT_ONCE = 1,           /* TYPE: for one operation */
     WDL_PKT_WANT_ACK = 2,       /* PUT, ACC, TYPE: answer when done */
-    WDL_PKT_JOIN = 4,           /* LOCK of lock_all, whose sender may hold other targets' locks */
+    WDL_PKT_JOIN = 4,           /* LOCK: its sender may hold other targets' locks (grant.h) */
     WDL_PKT_OVERTOOK = 8,       /* GRANT: others waited; SETTLED follows when they are granted */
     WDL_PKT_WITH_COMPLETE = 8,  /* operation, bundle without WITH_LOCK */
     WDL_PKT_WITH_LOCK = 16,

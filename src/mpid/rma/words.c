@@ -9,7 +9,8 @@
  *   shared    -        SHARED
  *
  * A process goes through the gate once for all its exclusive locks. One that holds a lock already
- * joins (room.h).
+ * joins (room.h); whom it overtakes in this node's memory is remembered, for up to WDL_WORD_DEBTS
+ * words.
  *
  * Where all ranks are on one node the words are in memory they share. Otherwise a word is changed
  * by the network's atomics (far.h), and, where these respect the processor's (WDL_WORDS_MIXED), by
@@ -25,23 +26,59 @@ struct place {                  /* of a word */
     struct wdl_far_word there;
 };
 
+/* --- whom this process has overtaken ----------------------------------------------------------- */
+
+static void debt_note(struct wdl_win *win, const uint64_t *word, uint32_t *ticket)
+{
+    int i = 0;
+    while (i < win->nword_debts && win->word_debt[i].word != word)
+        i++;
+    if (i == win->nword_debts && i < WDL_WORD_DEBTS)
+        win->nword_debts++;
+    if (i < WDL_WORD_DEBTS)
+        win->word_debt[i] = (struct wdl_word_debt) {word, *ticket};
+    *ticket = 0;
+}
+
+int wdl_words_owe(struct wdl_win *win)
+{
+    int left = 0;
+    for (int i = 0; i < win->nword_debts; i++) {
+        const struct wdl_word_debt *debt = &win->word_debt[i];
+        if (wdl_room_owes(__atomic_load_n(debt->word, __ATOMIC_RELAXED), debt->ticket))
+            win->word_debt[left++] = *debt;
+    }
+    win->nword_debts = left;
+    return left > 0;
+}
+
+/* As wdl_room_enter. */
+static inline int enter(struct wdl_win *win, uint64_t *word, enum wdl_room_kind kind, int join,
+                        uint32_t *ticket)
+{
+    int status = wdl_room_enter(word, kind, join, ticket);
+    if (join && status == WDL_OK && *ticket != 0)
+        debt_note(win, word, ticket);
+    return status;
+}
+
 /* --- words of one node, where nothing has to be found ----------------------------------------- */
 
 static int node_lock(struct wdl_win *win, int rank, int alone, int join, struct wdl_word *w)
 {
     struct wdl_win_control *node = win->params.node;
     if (!alone)
-        return wdl_room_enter(&node[rank].lock, WDL_ROOM_SHARED, join, &w->ticket);
+        return enter(win, &node[rank].lock, WDL_ROOM_SHARED, join, &w->ticket);
     if (!w->at_gate) {
         w->at_gate = 1;
         win->gate_users++;
     }
     if (win->gate_in != GATE_IN) {
-        if (wdl_room_enter(&node[0].gate, WDL_ROOM_OTHERS, join, &win->gate_ticket) != WDL_OK)
+        if (enter(win, &node[0].gate, WDL_ROOM_OTHERS, join, &win->gate_ticket) != WDL_OK)
             return WDL_AGAIN;
         win->gate_in = GATE_IN;
     }
-    int status = wdl_room_enter(&node[rank].lock, WDL_ROOM_ALONE, join, &w->ticket);
+    int status = enter(win, &node[rank].lock, WDL_ROOM_ALONE, join, &w->ticket);
     if (status == WDL_OK)
         w->at_gate = 0;
     return status;
@@ -111,11 +148,11 @@ static int lock_find(struct wdl_win *win, int rank, struct place *p)
 
 /* Both are full barriers, as the processor's instructions are: MEM_SYNC; the one who goes out pairs
  * with the next one inside. */
-static int room_in(const struct place *p, struct wdl_far *far, enum wdl_room_kind kind, int join,
-                   uint32_t *ticket)
+static int room_in(struct wdl_win *win, const struct place *p, struct wdl_far *far,
+                   enum wdl_room_kind kind, int join, uint32_t *ticket)
 {
     if (p->here)
-        return wdl_room_enter(p->here, kind, join, ticket);
+        return enter(win, p->here, kind, join, ticket);
     int status = wdl_far_enter(far, &p->there, kind, join, ticket);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     return status;
@@ -154,7 +191,9 @@ static int gate_enter(struct wdl_win *win, enum wdl_room_kind kind, int join)
     int status = gate_left(win);
     if (status == WDL_OK)
         status = gate_find(win, &p);
-    return status == WDL_OK ? room_in(&p, &win->gate_far, kind, join, &win->gate_ticket) : status;
+    if (status != WDL_OK)
+        return status;
+    return room_in(win, &p, &win->gate_far, kind, join, &win->gate_ticket);
 }
 
 static int gate_pass(struct wdl_win *win, int join)
@@ -203,7 +242,7 @@ int wdl_words_lock(struct wdl_win *win, int rank, int alone, int join, struct wd
     if (status == WDL_OK)
         status = found;
     if (status == WDL_OK)
-        status = room_in(&p, &w->far, kind, join, &w->ticket);
+        status = room_in(win, &p, &w->far, kind, join, &w->ticket);
     if (status != WDL_OK)
         return status == WDL_AGAIN ? WDL_AGAIN : lock_fails(win, w, status);
     w->at_gate = 0;

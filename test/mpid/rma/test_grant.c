@@ -141,6 +141,37 @@ START_TEST(who_overtakes_owes_until_the_others_are_granted)
 }
 END_TEST
 
+/* Who joins again before it is settled has one debt still, of which it is told once. */
+START_TEST(who_overtakes_again_owes_more_and_hears_once)
+{
+    int left = 100;
+    struct wdl_host host = { &ops, &left };
+    struct wdl_grant grant;
+    wdl_grant_init(&grant);
+    ck_assert_int_eq(wdl_grant_request(&grant, &host, 0, 0, 0), WDL_OK);
+    ck_assert_int_eq(announced(&grant), 0);
+    for (int again = 0; again < 2; again++) {
+        ck_assert_int_eq(wdl_grant_request(&grant, &host, 1 + again, 1, 0), WDL_OK);
+        ck_assert_int_eq(wdl_grant_request(&grant, &host, 3, 0, 1), WDL_OK);
+        ck_assert_int_eq(wdl_grant_next(&grant)->overtook, !again);
+        ck_assert_int_eq(announced(&grant), 3);
+        ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+        ck_assert(wdl_grant_may_ask(&grant, 4));
+    }
+    for (int rank = 1; rank <= 2; rank++) {
+        ck_assert_int_eq(wdl_grant_settled(&grant), -1);
+        ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+        ck_assert_int_eq(announced(&grant), rank);
+    }
+    ck_assert_int_eq(wdl_grant_settled(&grant), 3);
+    wdl_grant_told(&grant, 3);
+    ck_assert_int_eq(wdl_grant_settled(&grant), -1);
+    ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+    wdl_grant_check(&grant);
+    wdl_grant_fini(&grant, &host);
+}
+END_TEST
+
 /* Who comes behind an exclusive holder overtakes when shared requests are granted again, and a
  * release needs no memory for that. */
 START_TEST(waiting_joins_have_room_for_their_debts)
@@ -173,6 +204,6 @@ START_TEST(waiting_joins_have_room_for_their_debts)
 END_TEST
 
 WDL_SUITE("rma/grant", who_overtakes_owes_until_the_others_are_granted,
-          waiting_joins_have_room_for_their_debts, an_exclusive_request_is_not_overtaken,
+          who_overtakes_again_owes_more_and_hears_once, waiting_joins_have_room_for_their_debts, an_exclusive_request_is_not_overtaken,
           what_is_not_announced_cannot_be_released, memory_that_runs_out_is_an_error,
           random_requests)

@@ -361,9 +361,97 @@ START_TEST(an_unchecked_lock_asks_nobody)
 }
 END_TEST
 
+/* --- several locks at a time ------------------------------------------------------------------ */
+
+enum { OWN_LOCK, OWN_GET, OWN_FLUSH, OTHER_LOCK, OTHER_GET, OTHER_FLUSH, OTHER_UNLOCK, OWN_UNLOCK,
+    HELD_OVER };
+
+struct holder {
+    int state, own, other, alone;
+    int rounds, inner;
+    int sessions;               /* of it, ever */
+    int64_t value;
+};
+
+/* One attempt at the holder's next call. */
+static int hold(struct test_rank *r, struct holder *h)
+{
+    int target = h->state >= OTHER_LOCK && h->state <= OTHER_UNLOCK ? h->other : h->own;
+    struct wdl_rma_args get = test_get(target, 0, &h->value, 8);
+    switch (h->state) {
+        case OWN_LOCK:
+        case OTHER_LOCK:
+            return wdl_win_lock(r->win, target, h->alone, 0, &r->step);
+        case OWN_GET:
+        case OTHER_GET:
+            return wdl_rma_op(r->win, &get);
+        case OWN_FLUSH:
+        case OTHER_FLUSH:
+            return wdl_win_flush(r->win, target, 0, &r->step);
+        default:
+            return wdl_win_unlock(r->win, target, &r->step);
+    }
+}
+
+static void hold_on(struct holder *h)
+{
+    enum { INNER = 3 };
+    int was = h->state++;
+    if (was == OWN_FLUSH && h->alone)
+        h->state = OWN_UNLOCK;
+    if (was == OTHER_UNLOCK && ++h->inner < INNER)
+        h->state = OTHER_LOCK;
+    if (was == OWN_UNLOCK) {
+        h->inner = 0;
+        h->sessions++;
+        h->state = --h->rounds > 0 ? OWN_LOCK : HELD_OVER;
+    }
+}
+
+/* Two processes hold a shared lock each, and take the other's again and again; two others want each
+ * of these alone. They do not wait for each other in a circle; and nobody who waits sees another
+ * begin anew and overtake it again: where a call takes no time at all. */
+START_TEST(who_holds_does_not_wait_behind_who_waits)
+{
+    enum { HOLDERS = 4, ROUNDS = 6 };
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct test_world w;
+        struct holder holder[HOLDERS];
+        int left = HOLDERS, seen[HOLDERS][2], at_once = kinds[kind].node > 2;
+        open_kind(&w, kind, 6);
+        memset(seen, -1, sizeof seen);
+        for (int i = 0; i < HOLDERS; i++)
+            holder[i] = (struct holder){.own = 4 + i % 2, .other = 5 - i % 2, .alone = i >= 2,
+                                        .rounds = ROUNDS};
+        for (int turns = 0; left > 0; turns++) {
+            int i = (int) wdl_prng_below(&w.prng, HOLDERS);
+            struct holder *h = &holder[i];
+            ck_assert_int_lt(turns, TEST_TURNS_MAX);
+            int was = h->state, status = was == HELD_OVER ? WDL_AGAIN : hold(&w.rank[i], h);
+            ck_assert(status == WDL_OK || status == WDL_AGAIN);
+            for (int k = 0; k < 2 && i >= 2 && was == OWN_LOCK; k++) {
+                if (status == WDL_AGAIN && seen[i][k] < 0)
+                    seen[i][k] = holder[k].sessions;
+                else if (status == WDL_OK)
+                    seen[i][k] = -1;
+                if (at_once && seen[i][k] >= 0 && holder[k].state > OTHER_LOCK)
+                    ck_assert_int_le(holder[k].sessions - seen[i][k], 1);
+            }
+            if (status == WDL_OK)
+                hold_on(h);
+            left -= status == WDL_OK && h->state == HELD_OVER;
+            test_world_turn(&w);
+        }
+        for (int i = 0; i < w.n; i++)
+            ck_assert_int_eq(w.rank[i].win->grant.holders, 0);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_flush_completes_at_the_target,
           a_flush_costs_one_question_where_something_is_unflushed, calls_out_of_order_are_errors,
           a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error,
           the_fence_epoch_ends_with_the_first_lock,
           a_word_that_cannot_be_had, a_lock_within_a_node_needs_no_element,
-          an_unchecked_lock_asks_nobody)
+          an_unchecked_lock_asks_nobody, who_holds_does_not_wait_behind_who_waits)

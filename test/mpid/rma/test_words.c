@@ -230,6 +230,42 @@ START_TEST(a_holder_joins)
 }
 END_TEST
 
+/* Who has joined before others owes it to them, at each word, until they have come in. */
+START_TEST(who_joins_owes_those_overtaken)
+{
+    struct node n;
+    node_open(&n, NODE);
+    struct wdl_win *win = n.w.rank[1].win;
+    ck_assert_int_eq(take(&n, 0, 1, SHARED, 0), WDL_OK);
+    ck_assert_int_eq(take(&n, 0, 2, SHARED, 1), WDL_OK);
+    ck_assert(!wdl_words_owe(n.w.rank[0].win)); /* nobody waits there */
+    ck_assert_int_eq(take(&n, 1, 0, SHARED, 0), WDL_OK);
+    ck_assert_int_eq(take(&n, 2, 1, ALONE, 0), WDL_AGAIN);
+    for (int again = 0; again < 3; again++) { /* at one word: one debt */
+        ck_assert_int_eq(take(&n, 1, 1, SHARED, 1), WDL_OK);
+        ck_assert_uint_eq(n.word[1][1].ticket, 0);
+        ck_assert_int_eq(win->nword_debts, 1);
+        give(&n, 1, 1);
+    }
+    ck_assert_int_eq(take_all(&n, 3), WDL_AGAIN); /* at the gate, for process 2 */
+    ck_assert_int_eq(take(&n, 1, 4, ALONE, 1), WDL_OK);
+    ck_assert_int_eq(win->nword_debts, 2);
+    give(&n, 1, 4);
+    ck_assert(wdl_words_owe(win));
+    give(&n, 1, 0);
+    give(&n, 0, 2);
+    give(&n, 0, 1);
+    ck_assert_int_eq(take(&n, 2, 1, ALONE, 0), WDL_OK);
+    ck_assert(wdl_words_owe(win));
+    ck_assert_int_eq(win->nword_debts, 1);
+    give(&n, 2, 1);
+    ck_assert_int_eq(take_all(&n, 3), WDL_OK);
+    ck_assert(!wdl_words_owe(win));
+    give_all(&n, 3);
+    node_close(&n);
+}
+END_TEST
+
 static void give_what_nobody_has(void *arg)
 {
     give(arg, 0, 1);
@@ -387,6 +423,7 @@ END_TEST
 
 WDL_SUITE("rma/words", shared_locks_meet_each_other_and_lock_all,
           an_exclusive_lock_is_alone_on_its_rank, lock_all_and_exclusive_locks_exclude_each_other,
-          a_process_passes_the_gate_once, a_holder_joins, only_what_is_held_can_be_given,
+          a_process_passes_the_gate_once, a_holder_joins,
+          who_joins_owes_those_overtaken, only_what_is_held_can_be_given,
           an_attempt_costs_so_many_atomics, the_word_says_what_is_to_be_given_back,
           random_visitors)
