@@ -63,7 +63,7 @@ class Script(unittest.TestCase):
         self.directory = directory.name
 
     def program(self, command, limit=60, result="AnyOutput"):
-        return testlist.Program("mpi", self.directory, "p", 2, [], {}, [], limit, result, False, command)
+        return testlist.Program("mpi", self.directory, "p", 2, [], {}, [], limit, result, command=command)
 
     def run_script(self, programs, guests):
         text = rdmatests.script(programs, self.directory, guests).replace(rdmatests.COUNTERS, self.directory)

@@ -426,6 +426,41 @@ static int piece_update(const struct wdl_domain *d, const struct wdl_kernel *ker
     return WDL_OK;
 }
 
+/* Processes that update the same long piece at the same time begin each elsewhere, at the region
+ * that is as far on as the process is among those of its node: else all would begin by waiting for
+ * the first region (seed 004, start offsets by rank). Bytes from the piece's begin, 0: at that. */
+static size_t start_of(const struct wdl_domain *d, const struct wdl_kernel_call *call,
+                       const struct wdl_piece *piece)
+{
+    size_t left = region_left(d, piece->base), index = (size_t) (d->own - d->node);
+    if (d->node_count == 1 || d->outside || piece->bytes <= 2 * WDL_REGION_BYTES ||
+        !is_aligned(call->element, piece->base) || left % call->element->packed_bytes != 0 ||
+        wdl_is_one_thing(call->element, call->op, 2))
+        return 0;
+    size_t regions = (piece->bytes - left) / WDL_REGION_BYTES + 1; /* borders in the piece */
+    size_t first = index * regions / (size_t) d->node_count;
+    return first == 0 ? 0 : left + (first - 1) * WDL_REGION_BYTES;
+}
+
+/* From byte `start` to the end, then from the begin; *done counts in that order. */
+static int turned_update(const struct wdl_domain *d, const struct wdl_kernel *kernel,
+                         const struct wdl_kernel_call *call, const struct wdl_piece *piece,
+                         size_t start, const char *in, char *out, size_t *done)
+{
+    size_t tail = piece->bytes - start;
+    while (*done < piece->bytes) {
+        int head = *done >= tail;
+        size_t before = head ? tail : 0, at = head ? 0 : start, part = *done - before;
+        struct wdl_piece now = {piece->base + at, head ? start : tail};
+        int status = piece_update(d, kernel, call, &now, part, in ? in + at : NULL,
+                                  out ? out + at : NULL, &part);
+        *done = before + part;
+        if (status != WDL_OK)
+            return status;
+    }
+    return WDL_OK;
+}
+
 /* Pieces from the first on that lie in one region, whole and aligned, if they are worth closing it;
  * or 0. */
 static int pieces_together(const struct wdl_domain *d, const struct wdl_kernel_call *call,
@@ -590,6 +625,9 @@ int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl
     const struct wdl_kernel *kernel = wdl_kernel_find(el, op);
     const struct wdl_kernel_call call = { d->host, el, op };
     size_t before = 0;          /* bytes of the stream before this piece */
+    size_t start = npieces == 1 ? start_of(d, &call, target) : 0;
+    if (start > 0)
+        return turned_update(d, kernel, &call, target, start, in, out, done);
     for (int i = 0; i < npieces; i++) {
         int whole = before == *done, status = WDL_OK;
         int together = whole ? pieces_together(d, &call, target + i, npieces - i) : 0;

@@ -32,9 +32,9 @@ static inline int wdl_is_bulk(const struct wdl_element *el, enum wdl_rop op, siz
 /* Apply the packed elements `in` (NULL for WDL_ROP_NO_OP) to the memory `target[0..npieces)`, given
  * in stream order; the pieces' bytes sum to a multiple of el->packed_bytes. out (may be NULL)
  * receives the old values, packed. in and out may be unaligned; out may equal in. *done counts the
- * bytes of the stream that are done: 0 before the first call. WDL_OK, or WDL_AGAIN: come back with
- * the same arguments, *done included; from there it goes on. An error of d->outside's: the piece at
- * *done could not be reached, and nothing behind it has been done. */
+ * bytes that are done (of one long piece not from its begin on): 0 before the first call. WDL_OK,
+ * or WDL_AGAIN: come back with the same arguments, *done included; from there it goes on. An error
+ * of d->outside's: the piece at *done could not be reached, and nothing behind it has been done. */
 int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
                    const struct wdl_piece *target, int npieces, const void *in, void *out,
                    size_t *done);

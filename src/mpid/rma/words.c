@@ -26,7 +26,7 @@ struct place {                  /* of a word */
     struct wdl_far_word there;
 };
 
-/* --- whom this process has overtaken ----------------------------------------------------------- */
+/* --- whom this process has overtaken ---------------------------------------------------------- */
 
 static void debt_note(struct wdl_win *win, const uint64_t *word, uint32_t *ticket)
 {

@@ -561,28 +561,48 @@ START_TEST(pairs_from_outside_go_on)
 }
 END_TEST
 
-/* A closed region refuses a long accumulate in its middle; it goes on from there. */
+/* A closed region refuses a long accumulate in its middle; it goes on from there. Each process of
+ * the node begins at a region of its own, and goes round. The piece begins with a region, or some
+ * elements before the next one. */
 START_TEST(resumes)
 {
-    enum { N = 3 * WDL_REGION_BYTES / 8 };
-    struct wdl_win_control control[2] = { 0 };
-    double *target = calloc(N, 8), *in = calloc(N, 8);
-    struct wdl_domain d = domain_of_two(control, target);
+    enum { REGIONS = 3, EACH = WDL_REGION_BYTES / 8, N = REGIONS * EACH };
     struct wdl_element el = element(WDL_BASIC_F64, 8, 8);
-    struct wdl_piece piece = { (char *) target, N * 8 };
-    size_t done = 0;
+    double *target = malloc(N * 8), *in = malloc(N * 8), *old = malloc(N * 8);
     for (int i = 0; i < N; i++)
         in[i] = i;
-    control[0].bulk[1] = 1;
-    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, &piece, 1, in, NULL, &done), WDL_AGAIN);
-    ck_assert_uint_eq(done, WDL_REGION_BYTES);
-    control[0].bulk[1] = 0;
-    control[1].announced = 0;
-    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, &piece, 1, in, NULL, &done), WDL_OK);
-    for (int i = 0; i < N; i++)
-        ck_assert(target[i] == i);
+    for (int who = 0; who < REGIONS; who++)
+        for (int few = 0; few < 3; few++) {
+            struct wdl_win_control control[REGIONS] = {0};
+            struct wdl_domain d = domain_of_two(control, target);
+            int first = few ? EACH - few : 0, third = (who + 2) % REGIONS;
+            struct wdl_piece piece = {(char *) &target[first], (size_t) (N - first) * 8};
+            size_t done = 0, region0 = few ? (size_t) few * 8 : WDL_REGION_BYTES;
+            d.own = &control[who];
+            d.node_count = REGIONS;
+            for (int i = 0; i < N; i++) {
+                target[i] = -1;
+                old[i] = 7;
+            }
+            control[0].bulk[third] = 1;
+            ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, &piece, 1, &in[first],
+                                            &old[first], &done),
+                             WDL_AGAIN);
+            ck_assert_uint_eq(done, WDL_REGION_BYTES + (third == 0 ? WDL_REGION_BYTES : region0));
+            ck_assert(target[third * EACH + EACH - 1] == -1);
+            control[0].bulk[third] = 0;
+            ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, &piece, 1, &in[first],
+                                            &old[first], &done),
+                             WDL_OK);
+            ck_assert_uint_eq(done, piece.bytes);
+            for (int i = 0; i < N; i++) {
+                ck_assert(target[i] == (i < first ? -1 : i - 1));
+                ck_assert(old[i] == (i < first ? 7 : -1));
+            }
+        }
     free(target);
     free(in);
+    free(old);
 }
 END_TEST
 

@@ -204,6 +204,6 @@ START_TEST(waiting_joins_have_room_for_their_debts)
 END_TEST
 
 WDL_SUITE("rma/grant", who_overtakes_owes_until_the_others_are_granted,
-          who_overtakes_again_owes_more_and_hears_once, waiting_joins_have_room_for_their_debts, an_exclusive_request_is_not_overtaken,
-          what_is_not_announced_cannot_be_released, memory_that_runs_out_is_an_error,
-          random_requests)
+          who_overtakes_again_owes_more_and_hears_once, waiting_joins_have_room_for_their_debts,
+          an_exclusive_request_is_not_overtaken, what_is_not_announced_cannot_be_released,
+          memory_that_runs_out_is_an_error, random_requests)
