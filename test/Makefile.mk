@@ -18,26 +18,37 @@ unit_tests =                            \
     test/mpid/adi/test_bell             \
     test/mpid/adi/test_gate             \
     test/mpid/adi/test_slice            \
+    test/mpid/coll/test_allreduce       \
+    test/mpid/coll/test_barrier         \
     test/mpid/coll/test_blockcyclic     \
+    test/mpid/coll/test_broadcast       \
+    test/mpid/coll/test_circulant       \
     test/mpid/coll/test_cost            \
     test/mpid/coll/test_direct          \
+    test/mpid/coll/test_exchange        \
     test/mpid/coll/test_express         \
     test/mpid/coll/test_gasnet_bundle   \
     test/mpid/coll/test_gasnet_fold     \
     test/mpid/coll/test_gasnet_op       \
     test/mpid/coll/test_gasnet_sync     \
     test/mpid/coll/test_gasnet_team     \
+    test/mpid/coll/test_gather          \
+    test/mpid/coll/test_gather_all      \
     test/mpid/coll/test_levels          \
     test/mpid/coll/test_model           \
     test/mpid/coll/test_nodes           \
     test/mpid/coll/test_pattern         \
     test/mpid/coll/test_prefix          \
+    test/mpid/coll/test_reduce          \
+    test/mpid/coll/test_reduce_scatter  \
     test/mpid/coll/test_run             \
     test/mpid/coll/test_scan            \
+    test/mpid/coll/test_scatter         \
     test/mpid/coll/test_select          \
     test/mpid/coll/test_simtime         \
     test/mpid/coll/test_sortplan        \
     test/mpid/coll/test_staging         \
+    test/mpid/coll/test_sync            \
     test/mpid/coll/test_team            \
     test/mpid/coll/test_threads         \
     test/mpid/coll/test_tree            \
@@ -98,6 +109,8 @@ test_support_sources =                  \
     test/host/testworld.h               \
     test/mpid/coll/gasnet_ranks.c       \
     test/mpid/coll/gasnet_ranks.h       \
+    test/mpid/coll/graphs.c             \
+    test/mpid/coll/graphs.h             \
     test/mpid/coll/ranks.c              \
     test/mpid/coll/ranks.h              \
     test/mpid/coll/simtime.c            \
