@@ -21,7 +21,9 @@ unit_tests =                            \
     test/mpid/coll/test_allreduce       \
     test/mpid/coll/test_barrier         \
     test/mpid/coll/test_blockcyclic     \
+    test/mpid/coll/test_board           \
     test/mpid/coll/test_broadcast       \
+    test/mpid/coll/test_cell            \
     test/mpid/coll/test_circulant       \
     test/mpid/coll/test_cost            \
     test/mpid/coll/test_direct          \
@@ -34,6 +36,7 @@ unit_tests =                            \
     test/mpid/coll/test_gasnet_team     \
     test/mpid/coll/test_gather          \
     test/mpid/coll/test_gather_all      \
+    test/mpid/coll/test_graph           \
     test/mpid/coll/test_levels          \
     test/mpid/coll/test_model           \
     test/mpid/coll/test_nodes           \
@@ -45,6 +48,8 @@ unit_tests =                            \
     test/mpid/coll/test_scan            \
     test/mpid/coll/test_scatter         \
     test/mpid/coll/test_select          \
+    test/mpid/coll/test_send            \
+    test/mpid/coll/test_shm             \
     test/mpid/coll/test_simtime         \
     test/mpid/coll/test_sortplan        \
     test/mpid/coll/test_staging         \

@@ -1,0 +1,184 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Cells: what comes before it is awaited is kept, once, where it fits, and is used when its
+ * collective begins; what can be none is refused. (Bytes from the wire in general: test_team.)
+ */
+#include <string.h>
+#include "mpid/coll/algo.h"
+#include "mpid/coll/ranks.h"
+#include "support/must.h"
+#include "support/suite.h"
+
+enum { RANKS = 3, WINDOW = 8, CELL = 64 };
+
+static struct ranks r;
+static struct wdl_team *teams[RANKS];
+static struct wdl_coll_req reqs[RANKS];
+
+static void all(struct wdl_coll_args *args)
+{
+    for (int i = 0; i < RANKS; i++)
+        ck_assert_int_eq(wdl_coll_start(teams[i], args, &reqs[i]), WDL_OK);
+    ranks_finish(&r, reqs, 1);
+}
+
+static void open_all(void)
+{
+    struct wdl_sim_params sim = {.seed = 3, .ranks = RANKS, .am_bytes_max = 1024};
+    struct wdl_team_params params = {
+        .id = 3, .window = WINDOW, .cell_bytes = CELL, .poison = 1};
+    ranks_open(&r, &sim);
+    ranks_team(&r, &params, teams);
+    all(&(struct wdl_coll_args){.kind = WDL_COLL_BARRIER});
+    while (!wdl_sim_quiescent(r.sim))
+        ranks_step(&r);
+}
+
+static void close_all(void)
+{
+    ranks_drop(&r, teams);
+    ranks_close(&r);
+}
+
+static struct packet {
+    struct wdl_coll_pkt pkt;
+    char data[512];
+} packet_of(uint32_t seq, uint32_t role, uint32_t what, uint64_t offset, char value)
+{
+    struct packet p = {{3, seq, role, what, offset}, {0}};
+    memset(p.data, value, sizeof(p.data));
+    return p;
+}
+
+/* As if it came to rank 0 from rank 1. */
+static int comes(const struct packet *p, size_t bytes)
+{
+    return wdl_coll_handle(r.one[0].proc->coll, 1, p, sizeof(p->pkt) + bytes);
+}
+
+static int role_comes(uint32_t seq, uint32_t role, size_t bytes)
+{
+    struct packet p = packet_of(seq, role, WDL_PKT_DATA, 0, 'x');
+    return comes(&p, bytes);
+}
+
+START_TEST(each_role_of_each_slot_keeps_one)
+{
+    open_all();
+    struct wdl_team *team = teams[0];
+    uint64_t early = wdl_coll_stats(r.one[0].proc)->early;
+    uint32_t kept = 0;
+    for (uint32_t slot = 0; slot < WINDOW; slot++) {
+        uint32_t seq = team->done + slot;
+        for (uint32_t role = 0; role < team->cell_roles; role++) {
+            size_t most = role < team->data_roles ? CELL : 0;
+            must_cmp(role_comes(seq, role, most + 1), ==, WDL_ERR_PROTO);
+            must_cmp(role_comes(seq, role, most), ==, WDL_OK);
+            must_cmp(role_comes(seq, role, most), ==, WDL_ERR_PROTO); /* there is one */
+            kept++;
+        }
+    }
+    must_cmp(wdl_coll_stats(r.one[0].proc)->early - early, ==, kept);
+    must_cmp(role_comes(team->done + WINDOW, 0, 0), ==, WDL_ERR_PROTO);
+    must_cmp(role_comes(team->done - 1, 0, 0), ==, WDL_ERR_PROTO);
+    wdl_cells_free(team); /* they are nobody's: begin with new ones */
+    must_cmp(wdl_cells_make(team), ==, WDL_OK);
+    close_all();
+}
+END_TEST
+
+/* Without a cell: a flag each, in memory of its own, up to as many roles as there may be. */
+START_TEST(flags_without_a_cell)
+{
+    open_all();
+    struct wdl_team *team = teams[0];
+    uint32_t seq = team->done, most = wdl_roles_bare_max(team);
+    int live = r.one[0].host.live;
+    for (uint32_t role = team->cell_roles; role < team->cell_roles + most; role++) {
+        must_cmp(role_comes(seq, role, 1), ==, WDL_ERR_PROTO);
+        must_cmp(role_comes(seq, role, 0), ==, WDL_OK);
+        must_cmp(role_comes(seq, role, 0), ==, WDL_ERR_PROTO);
+        must_cmp(role_comes(seq + 1, role, 0), ==, WDL_OK);
+    }
+    must_cmp(role_comes(seq, team->cell_roles + most, 0), ==, WDL_ERR_PROTO);
+    must_cmp(role_comes(seq, UINT32_MAX, 0), ==, WDL_ERR_PROTO);
+    must_cmp(r.one[0].host.live - live, ==, 2 * most);
+    wdl_cells_forget(team, seq);
+    must_cmp(r.one[0].host.live - live, ==, most);
+    must_cmp(role_comes(seq, team->cell_roles, 0), ==, WDL_OK); /* as if it were the first */
+    wdl_cells_forget(team, seq);
+    wdl_cells_forget(team, seq + 1);
+    must_cmp(r.one[0].host.live, ==, live);
+    close_all();
+}
+END_TEST
+
+/* No memory for it: not now. */
+START_TEST(no_memory_for_a_flag)
+{
+    open_all();
+    struct wdl_team *team = teams[0];
+    struct packet p = packet_of(team->done, team->cell_roles, WDL_PKT_DATA, 0, 0);
+    r.one[0].host.fail_after = 1;
+    void *one = r.one[0].host.host.ops->alloc(r.one[0].host.host.ctx, 1);
+    must_cmp(comes(&p, 0), ==, WDL_AGAIN);
+    r.one[0].host.fail_after = 0;
+    must_cmp(comes(&p, 0), ==, WDL_OK);
+    r.one[0].host.host.ops->free(r.one[0].host.host.ctx, one);
+    wdl_cells_forget(team, team->done);
+    close_all();
+}
+END_TEST
+
+/* Only data from its beginning, and a ready flag that says how much. */
+START_TEST(what_can_not_be_early)
+{
+    open_all();
+    uint32_t seq = teams[0]->done;
+    struct packet middle = packet_of(seq, 0, WDL_PKT_DATA, 8, 0),
+                  placed = packet_of(seq, 0, WDL_PKT_PLACED, 0, 0),
+                  offer = packet_of(seq, teams[0]->data_roles, WDL_PKT_OFFER, 4096, 0);
+    must_cmp(comes(&middle, 8), ==, WDL_ERR_PROTO);
+    must_cmp(comes(&placed, 8), ==, WDL_ERR_PROTO);
+    must_cmp(comes(&offer, 0), ==, WDL_ERR_PROTO);
+    must_cmp(comes(&offer, 7), ==, WDL_ERR_PROTO);
+    must_cmp(comes(&offer, 8), ==, WDL_OK);
+    for (size_t bytes = 0; bytes < sizeof(middle.pkt); bytes++)
+        must_cmp(wdl_coll_handle(r.one[0].proc->coll, 1, &middle, bytes), ==, WDL_ERR_PROTO);
+    wdl_cells_free(teams[0]);
+    must_cmp(wdl_cells_make(teams[0]), ==, WDL_OK);
+    close_all();
+}
+END_TEST
+
+/* Data that came first is what the collective has, whoever begins when. */
+START_TEST(what_came_early_is_used)
+{
+    char word[RANKS][CELL];
+    open_all();
+    for (int again = 0; again < 3 * WINDOW; again++) {
+        uint64_t early = wdl_coll_stats(r.one[0].proc)->early;
+        struct wdl_coll_args args = {.kind = WDL_COLL_BROADCAST,
+                                     .flags = WDL_COLL_MPI,
+                                     .root = 1,
+                                     .bytes = CELL};
+        memset(word, 0, sizeof(word));
+        memset(word[1], 'a' + again, CELL);
+        for (int k = 0; k < RANKS; k++) {
+            int i = (k + 1) % RANKS; /* 1, 2, 0 */
+            args.src = args.dst = word[i];
+            ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+            for (int turn = 0; turn < 200; turn++)
+                ranks_step(&r);
+        }
+        ranks_finish(&r, reqs, 1);
+        for (int i = 0; i < RANKS; i++)
+            must(memcmp(word[i], word[1], CELL) == 0);
+        must_cmp(wdl_coll_stats(r.one[0].proc)->early - early, >=, 1);
+    }
+    close_all();
+}
+END_TEST
+
+WDL_SUITE("coll/cell", each_role_of_each_slot_keeps_one, flags_without_a_cell,
+          no_memory_for_a_flag, what_can_not_be_early, what_came_early_is_used)
