@@ -39,6 +39,9 @@ unit_tests =                            \
     test/mpid/coll/test_graph           \
     test/mpid/coll/test_levels          \
     test/mpid/coll/test_model           \
+    test/mpid/coll/test_node            \
+    test/mpid/coll/test_node_fold       \
+    test/mpid/coll/test_node_scan       \
     test/mpid/coll/test_nodes           \
     test/mpid/coll/test_pattern         \
     test/mpid/coll/test_prefix          \
@@ -116,6 +119,8 @@ test_support_sources =                  \
     test/mpid/coll/gasnet_ranks.h       \
     test/mpid/coll/graphs.c             \
     test/mpid/coll/graphs.h             \
+    test/mpid/coll/onenode.c            \
+    test/mpid/coll/onenode.h            \
     test/mpid/coll/ranks.c              \
     test/mpid/coll/ranks.h              \
     test/mpid/coll/simtime.c            \

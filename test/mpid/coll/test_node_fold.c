@@ -1,0 +1,149 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Reductions of one node: in order, whatever way the operands come; the same bits on all ranks, in
+ * place, of any number of elements; each part folded once; no message.
+ */
+#include <string.h>
+#include "mpid/coll/onenode.h"
+#include "support/must.h"
+#include "support/suite.h"
+
+static const size_t lengths[] = {4, 64, 100, ONENODE_BOARD, ONENODE_BOARD + 4, ONENODE_LONG};
+static struct onenode o;
+static size_t folded; /* elements */
+
+static void compose(void *ctx, const void *left, void *inout, size_t count)
+{
+    folded += count;
+    ranks_compose(ctx, left, inout, count);
+}
+
+static struct wdl_coll_op composing(void)
+{
+    return (struct wdl_coll_op){.fn = compose, .elem_bytes = 4};
+}
+
+/* All sources from byte `at` on, in order. */
+static const char *wanted(size_t at, size_t bytes)
+{
+    static char out[ONENODE_MAX * ONENODE_LONG];
+    char *const *from = o.in_place ? o.dst : o.src;
+    memcpy(out, from[o.r.n - 1] + at, bytes);
+    for (int i = o.r.n - 2; i >= 0; i--)
+        ranks_compose(NULL, from[i] + at, out, bytes / 4);
+    return out;
+}
+
+/* Each way of sharing memory, number of ranks and length, in place and not. */
+static void everywhere(void (*one)(size_t bytes))
+{
+    for (int way = 0; way < 3; way++)
+        for (int n = 2; n <= ONENODE_MAX; n++) {
+            onenode_open(&o, n, way > 0, way > 1 ? 65536 : 0);
+            for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
+                for (o.in_place = 0; o.in_place < 2; o.in_place++)
+                    if (way || lengths[l] <= ONENODE_BOARD / (size_t) n)
+                        one(lengths[l]);
+            onenode_close(&o);
+        }
+}
+
+static void reduce_one(size_t bytes)
+{
+    for (int root = 0; root < o.r.n; root++) {
+        onenode_fill(&o);
+        char want[ONENODE_LONG];
+        memcpy(want, wanted(0, bytes), bytes);
+        folded = 0;
+        onenode_all(&o, &(struct wdl_coll_args){.kind = WDL_COLL_REDUCE,
+                                                .root = root,
+                                                .bytes = bytes,
+                                                .op = composing()});
+        must(memcmp(o.dst[root], want, bytes) == 0);
+        must_cmp(folded, ==, (size_t) (o.r.n - 1) * bytes / 4);
+    }
+}
+
+static void allreduce_one(size_t bytes)
+{
+    onenode_fill(&o);
+    char want[ONENODE_LONG];
+    memcpy(want, wanted(0, bytes), bytes);
+    folded = 0;
+    onenode_all(&o, &(struct wdl_coll_args){
+                        .kind = WDL_COLL_ALLREDUCE, .bytes = bytes, .op = composing()});
+    for (int i = 0; i < o.r.n; i++)
+        must(memcmp(o.dst[i], want, bytes) == 0);
+    must_cmp(folded, >=, (size_t) (o.r.n - 1) * bytes / 4);
+    must_cmp(folded, <=, (size_t) (o.r.n * (o.r.n - 1)) * bytes / 4);
+}
+
+static void reduce_scatter_one(size_t bytes)
+{
+    static char want[ONENODE_MAX * ONENODE_LONG];
+    onenode_fill(&o);
+    memcpy(want, wanted(0, bytes * (size_t) o.r.n), bytes * (size_t) o.r.n);
+    folded = 0;
+    onenode_all(&o, &(struct wdl_coll_args){
+                        .kind = WDL_COLL_REDUCE_SCATTER, .bytes = bytes, .op = composing()});
+    for (int i = 0; i < o.r.n; i++)
+        must(memcmp(o.dst[i], want + (size_t) i * bytes, bytes) == 0);
+    must_cmp(folded, ==, (size_t) (o.r.n * (o.r.n - 1)) * bytes / 4);
+}
+
+START_TEST(reduce)
+{
+    everywhere(reduce_one);
+}
+END_TEST
+
+START_TEST(allreduce)
+{
+    everywhere(allreduce_one);
+}
+END_TEST
+
+START_TEST(reduce_scatter)
+{
+    everywhere(reduce_scatter_one);
+}
+END_TEST
+
+static void add_floats(void *ctx, const void *left, void *inout, size_t count)
+{
+    const float *l = left;
+    float *io = inout;
+    (void) ctx;
+    for (size_t i = 0; i < count; i++)
+        io[i] = l[i] + io[i];
+}
+
+/* A sum of floats depends on how it is grouped: here on nothing but the number of ranks. */
+START_TEST(floats_have_the_same_bits_everywhere_and_again)
+{
+    for (int n = 2; n <= ONENODE_MAX; n++) {
+        static char first[ONENODE_LONG];
+        onenode_open(&o, n, 1, 65536);
+        for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
+            for (int again = 0; again < 3; again++) {
+                struct wdl_coll_args args = {.kind = WDL_COLL_ALLREDUCE, .bytes = lengths[l]};
+                args.op = (struct wdl_coll_op){
+                    .fn = add_floats, .elem_bytes = 4, .commutes = WDL_COLL_COMMUTES};
+                for (int i = 0; i < n; i++)
+                    for (size_t k = 0; k < lengths[l] / 4; k++)
+                        ((float *) (void *) o.src[i])[k] =
+                            (float) ((k * 7919 + (size_t) i * 104729) % 10007) / 3.0f *
+                            (i & 1 ? 1e4f : 1e-3f);
+                onenode_all(&o, &args);
+                if (!again)
+                    memcpy(first, o.dst[0], lengths[l]);
+                for (int i = 0; i < n; i++)
+                    must(memcmp(o.dst[i], first, lengths[l]) == 0);
+            }
+        onenode_close(&o);
+    }
+}
+END_TEST
+
+WDL_SUITE("coll/node_fold", reduce, allreduce, reduce_scatter,
+          floats_have_the_same_bits_everywhere_and_again)

@@ -1,0 +1,75 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Scans of one node: prefixes in order, in place and not, with and without the own operand; who
+ * waits for whom; how far ahead one may be.
+ */
+#include <string.h>
+#include "mpid/coll/onenode.h"
+#include "support/must.h"
+#include "support/suite.h"
+
+static const size_t lengths[] = {4,   112, 116, ONENODE_BOARD / 2 - 16, ONENODE_BOARD,
+                                 ONENODE_BOARD + 4, ONENODE_LONG};
+static struct onenode o;
+
+static void prefixes(uint32_t flags, size_t bytes, struct wdl_coll_op op)
+{
+    static char want[ONENODE_MAX][ONENODE_LONG];
+    onenode_fill(&o);
+    for (int i = 0; i < o.r.n; i++) {
+        char *const *from = o.in_place ? o.dst : o.src;
+        int last = flags & WDL_COLL_EXCLUSIVE ? i - 1 : i;
+        if (last < 0)
+            continue;
+        memcpy(want[i], from[last], bytes);
+        for (int k = last - 1; k >= 0; k--)
+            op.fn(op.ctx, from[k], want[i], bytes / 4);
+    }
+    onenode_all(&o, &(struct wdl_coll_args){
+                        .kind = WDL_COLL_SCAN, .flags = flags, .bytes = bytes, .op = op});
+    for (int i = flags & WDL_COLL_EXCLUSIVE ? 1 : 0; i < o.r.n; i++)
+        must(memcmp(o.dst[i], want[i], bytes) == 0);
+}
+
+START_TEST(every_rank_has_its_prefix)
+{
+    for (int way = 0; way < 3; way++)
+        for (int n = 2; n <= ONENODE_MAX; n++) {
+            onenode_open(&o, n, way > 0, way > 1 ? 65536 : 0);
+            for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
+                for (int k = 0; k < 8; k++) {
+                    o.in_place = k & 1;
+                    if (way || lengths[l] <= ONENODE_BOARD)
+                        prefixes(k & 2 ? WDL_COLL_EXCLUSIVE : 0, lengths[l],
+                                 k & 4 ? graphs_sum() : graphs_compose());
+                }
+            onenode_close(&o);
+        }
+}
+END_TEST
+
+/* Ranks below a late one go on, those above wait. */
+START_TEST(a_late_rank_delays_those_above)
+{
+    enum { N = 6 };
+    onenode_open(&o, N, 1, 65536);
+    for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
+        for (int late = 0; late < N; late++) {
+            struct wdl_coll_args args = {
+                .kind = WDL_COLL_SCAN, .bytes = lengths[l], .op = graphs_compose()};
+            onenode_fill(&o);
+            for (int i = 0; i < N; i++)
+                if (i != late)
+                    onenode_begin(&o, i, &args);
+            o.reqs[late].done = 0;
+            onenode_settle(&o);
+            for (int i = 0; i < N; i++)
+                must_cmp(o.reqs[i].done, ==, i < late);
+            onenode_begin(&o, late, &args);
+            ranks_finish(&o.r, o.reqs, 1);
+        }
+    onenode_close(&o);
+}
+END_TEST
+
+WDL_SUITE("coll/node_scan", every_rank_has_its_prefix, a_late_rank_delays_those_above)
