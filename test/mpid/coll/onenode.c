@@ -16,6 +16,7 @@ void onenode_open(struct onenode *o, int n, int peeks, size_t staging)
     for (int i = 0; i < n; i++) {
         o->src[i] = calloc(ONENODE_MAX, ONENODE_LONG);
         o->dst[i] = calloc(ONENODE_MAX, ONENODE_LONG);
+        o->kept[i] = calloc(ONENODE_MAX, ONENODE_LONG);
         must_cmp(wdl_coll_start(o->teams[i], &barrier, &o->reqs[i]), ==, WDL_OK);
     }
     ranks_finish(&o->r, o->reqs, 1); /* the team is open */
@@ -30,6 +31,7 @@ void onenode_close(struct onenode *o)
     for (int i = 0; i < n; i++) {
         free(o->src[i]);
         free(o->dst[i]);
+        free(o->kept[i]);
     }
 }
 
@@ -40,6 +42,7 @@ void onenode_fill(struct onenode *o)
         memset(o->dst[i], 0, ONENODE_MAX * ONENODE_LONG);
         for (size_t k = 0; k < ONENODE_MAX * ONENODE_LONG; k++)
             memory[k] = (char) wdl_prng_next(&o->r.prng);
+        memcpy(o->kept[i], memory, ONENODE_MAX * ONENODE_LONG);
     }
 }
 
@@ -67,6 +70,23 @@ void onenode_settle(struct onenode *o)
         (void) ranks_step(&o->r);
 }
 
+static void finish(struct onenode *o)
+{
+    enum { SCRIBBLE = 0xc3, ROUNDS = 100000 };
+    int left = o->r.n, rounds = 0;
+    char seen[ONENODE_MAX] = {0};
+    for (int i = 0; left; i = (i + 1) % o->r.n) {
+        must_cmp(rounds++, <, ROUNDS);
+        wdl_proc_progress(o->r.one[i].proc);
+        if (seen[i] || !o->reqs[i].done)
+            continue;
+        seen[i] = 1;
+        left--;
+        if (!o->in_place)
+            memset(o->src[i], SCRIBBLE, ONENODE_MAX * ONENODE_LONG);
+    }
+}
+
 void onenode_all(struct onenode *o, const struct wdl_coll_args *args)
 {
     uint64_t sent = wdl_sim_counts(o->r.sim)->sent;
@@ -75,7 +95,7 @@ void onenode_all(struct onenode *o, const struct wdl_coll_args *args)
         onenode_begin(o, (first + k) % o->r.n, args);
         (void) ranks_step(&o->r);
     }
-    ranks_finish(&o->r, o->reqs, 1);
+    finish(o);
     for (int i = 0; i < o->r.n; i++)
         must_cmp(o->reqs[i].status, ==, WDL_OK);
     must_cmp(wdl_sim_counts(o->r.sim)->sent, ==, sent);

@@ -16,6 +16,7 @@ struct onenode {
     struct wdl_coll_req reqs[ONENODE_MAX];
     /* Room for a block of ONENODE_LONG bytes for each. */
     char *src[ONENODE_MAX], *dst[ONENODE_MAX];
+    char *kept[ONENODE_MAX]; /* what the sources were */
     size_t lists[ONENODE_MAX][4][ONENODE_MAX]; /* src bytes, src at, dst bytes, dst at */
     int in_place;
 };
@@ -27,7 +28,8 @@ void onenode_close(struct onenode *o);
 void onenode_fill(struct onenode *o);
 /* Rank i begins; args without memory, and with args->variable its lists and its own bytes. */
 void onenode_begin(struct onenode *o, int i, const struct wdl_coll_args *args);
-/* All begin, and end with WDL_OK, without a message. */
+/* All begin, and end with WDL_OK, without a message. A source is scribbled over when its rank is
+ * done. */
 void onenode_all(struct onenode *o, const struct wdl_coll_args *args);
 /* Progress on all, until nobody can get any further. */
 void onenode_settle(struct onenode *o);

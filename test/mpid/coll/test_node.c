@@ -35,19 +35,19 @@ static void everywhere(enum wdl_coll_kind kind, void (*look)(int root, size_t m)
 static void broadcast_look(int root, size_t m)
 {
     for (int i = 0; i < o.r.n; i++)
-        must(memcmp(o.dst[i], o.src[root], m) == 0);
+        must(memcmp(o.dst[i], o.kept[root], m) == 0);
 }
 
 static void scatter_look(int root, size_t m)
 {
     for (int i = 0; i < o.r.n; i++)
-        must(memcmp(o.dst[i], o.src[root] + (size_t) i * m, m) == 0);
+        must(memcmp(o.dst[i], o.kept[root] + (size_t) i * m, m) == 0);
 }
 
 static void gather_look(int root, size_t m)
 {
     for (int i = 0; i < o.r.n; i++)
-        must(memcmp(o.dst[root] + (size_t) i * m, o.src[i], m) == 0);
+        must(memcmp(o.dst[root] + (size_t) i * m, o.kept[i], m) == 0);
 }
 
 static void gather_all_look(int root, size_t m)
@@ -61,7 +61,7 @@ static void exchange_look(int root, size_t m)
     (void) root;
     for (int i = 0; i < o.r.n; i++)
         for (int j = 0; j < o.r.n; j++)
-            must(memcmp(o.dst[i] + (size_t) j * m, o.src[j] + (size_t) i * m, m) == 0);
+            must(memcmp(o.dst[i] + (size_t) j * m, o.kept[j] + (size_t) i * m, m) == 0);
 }
 
 START_TEST(broadcast)
@@ -129,20 +129,20 @@ START_TEST(blocks_that_vary)
         onenode_all(&o, &(struct wdl_coll_args){.kind = WDL_COLL_EXCHANGE, .variable = 1});
         for (int i = 0; i < n; i++)
             for (int j = 0; j < n; j++)
-                must(memcmp(o.dst[i] + o.lists[i][3][j], o.src[j] + o.lists[j][1][i],
+                must(memcmp(o.dst[i] + o.lists[i][3][j], o.kept[j] + o.lists[j][1][i],
                             length_of(j, i)) == 0);
         vary(WDL_COLL_GATHER_ALL);
         onenode_fill(&o);
         onenode_all(&o, &(struct wdl_coll_args){.kind = WDL_COLL_GATHER_ALL, .variable = 1});
         for (int i = 0; i < n; i++)
             for (int j = 0; j < n; j++)
-                must(memcmp(o.dst[i] + o.lists[i][3][j], o.src[j], length_of(j, 0)) == 0);
+                must(memcmp(o.dst[i] + o.lists[i][3][j], o.kept[j], length_of(j, 0)) == 0);
         vary(WDL_COLL_GATHER);
         onenode_fill(&o);
         onenode_all(&o, &(struct wdl_coll_args){
                             .kind = WDL_COLL_GATHER, .root = n - 1, .variable = 1});
         for (int j = 0; j < n; j++)
-            must(memcmp(o.dst[n - 1] + o.lists[n - 1][3][j], o.src[j], length_of(j, 0)) == 0);
+            must(memcmp(o.dst[n - 1] + o.lists[n - 1][3][j], o.kept[j], length_of(j, 0)) == 0);
         vary(WDL_COLL_SCATTER);
         for (int i = 0; i < n; i++)
             o.lists[i][2][i] = length_of(0, i);
@@ -150,7 +150,7 @@ START_TEST(blocks_that_vary)
         onenode_all(&o, &(struct wdl_coll_args){
                             .kind = WDL_COLL_SCATTER, .root = n / 2, .variable = 1});
         for (int i = 0; i < n; i++)
-            must(memcmp(o.dst[i], o.src[n / 2] + o.lists[n / 2][1][i], length_of(0, i)) == 0);
+            must(memcmp(o.dst[i], o.kept[n / 2] + o.lists[n / 2][1][i], length_of(0, i)) == 0);
         onenode_close(&o);
     }
 }

@@ -27,7 +27,7 @@ static struct wdl_coll_op composing(void)
 static const char *wanted(size_t at, size_t bytes)
 {
     static char out[ONENODE_MAX * ONENODE_LONG];
-    char *const *from = o.in_place ? o.dst : o.src;
+    char *const *from = o.kept;
     memcpy(out, from[o.r.n - 1] + at, bytes);
     for (int i = o.r.n - 2; i >= 0; i--)
         ranks_compose(NULL, from[i] + at, out, bytes / 4);

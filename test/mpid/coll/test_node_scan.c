@@ -17,7 +17,7 @@ static void prefixes(uint32_t flags, size_t bytes, struct wdl_coll_op op)
     static char want[ONENODE_MAX][ONENODE_LONG];
     onenode_fill(&o);
     for (int i = 0; i < o.r.n; i++) {
-        char *const *from = o.in_place ? o.dst : o.src;
+        char *const *from = o.kept;
         int last = flags & WDL_COLL_EXCLUSIVE ? i - 1 : i;
         if (last < 0)
             continue;
