@@ -14,9 +14,10 @@ void onenode_open(struct onenode *o, int n, int peeks, size_t staging)
     ranks_open(&o->r, &sim);
     ranks_team_nodes(&o->r, &params, n, peeks, o->teams);
     for (int i = 0; i < n; i++) {
-        o->src[i] = calloc(ONENODE_MAX, ONENODE_LONG);
-        o->dst[i] = calloc(ONENODE_MAX, ONENODE_LONG);
-        o->kept[i] = calloc(ONENODE_MAX, ONENODE_LONG);
+        o->src[i] = calloc(1, ONENODE_ROOM);
+        o->dst[i] = calloc(1, ONENODE_ROOM);
+        o->kept[i] = calloc(1, ONENODE_ROOM);
+        o->got[i] = calloc(1, ONENODE_ROOM);
         must_cmp(wdl_coll_start(o->teams[i], &barrier, &o->reqs[i]), ==, WDL_OK);
     }
     ranks_finish(&o->r, o->reqs, 1); /* the team is open */
@@ -32,6 +33,7 @@ void onenode_close(struct onenode *o)
         free(o->src[i]);
         free(o->dst[i]);
         free(o->kept[i]);
+        free(o->got[i]);
     }
 }
 
@@ -39,10 +41,10 @@ void onenode_fill(struct onenode *o)
 {
     for (int i = 0; i < o->r.n; i++) {
         char *memory = o->in_place ? o->dst[i] : o->src[i];
-        memset(o->dst[i], 0, ONENODE_MAX * ONENODE_LONG);
-        for (size_t k = 0; k < ONENODE_MAX * ONENODE_LONG; k++)
-            memory[k] = (char) wdl_prng_next(&o->r.prng);
-        memcpy(o->kept[i], memory, ONENODE_MAX * ONENODE_LONG);
+        memset(o->dst[i], 0, ONENODE_ROOM);
+        for (size_t k = 0; k < ONENODE_ROOM; k += sizeof(uint64_t))
+            *(uint64_t *) (void *) (memory + k) = wdl_prng_next(&o->r.prng);
+        memcpy(o->kept[i], memory, ONENODE_ROOM);
     }
 }
 
@@ -82,9 +84,12 @@ static void finish(struct onenode *o)
             continue;
         seen[i] = 1;
         left--;
-        if (!o->in_place)
-            memset(o->src[i], SCRIBBLE, ONENODE_MAX * ONENODE_LONG);
+        memcpy(o->got[i], o->dst[i], ONENODE_ROOM);
+        memset(o->src[i], SCRIBBLE, ONENODE_ROOM);
+        memset(o->dst[i], SCRIBBLE, ONENODE_ROOM);
     }
+    for (int i = 0; i < o->r.n; i++)
+        memcpy(o->dst[i], o->got[i], ONENODE_ROOM);
 }
 
 void onenode_all(struct onenode *o, const struct wdl_coll_args *args)

@@ -8,15 +8,15 @@
 #include "mpid/coll/graphs.h"
 #include "mpid/coll/ranks.h"
 
-enum { ONENODE_MAX = 9, ONENODE_BOARD = 512, ONENODE_LONG = 5000 };
+enum { ONENODE_MAX = 9, ONENODE_BOARD = 512, ONENODE_LONG = 5000, ONENODE_ROOM = 300032 };
 
 struct onenode {
     struct ranks r;
     struct wdl_team *teams[ONENODE_MAX];
     struct wdl_coll_req reqs[ONENODE_MAX];
-    /* Room for a block of ONENODE_LONG bytes for each. */
+    /* ONENODE_ROOM bytes, for blocks of ONENODE_LONG or a vector. */
     char *src[ONENODE_MAX], *dst[ONENODE_MAX];
-    char *kept[ONENODE_MAX]; /* what the sources were */
+    char *kept[ONENODE_MAX], *got[ONENODE_MAX]; /* what the sources were; results */
     size_t lists[ONENODE_MAX][4][ONENODE_MAX]; /* src bytes, src at, dst bytes, dst at */
     int in_place;
 };
@@ -28,8 +28,8 @@ void onenode_close(struct onenode *o);
 void onenode_fill(struct onenode *o);
 /* Rank i begins; args without memory, and with args->variable its lists and its own bytes. */
 void onenode_begin(struct onenode *o, int i, const struct wdl_coll_args *args);
-/* All begin, and end with WDL_OK, without a message. A source is scribbled over when its rank is
- * done. */
+/* All begin, and end with WDL_OK, without a message. Until the last is done, memory of those that
+ * are is scribbled over. */
 void onenode_all(struct onenode *o, const struct wdl_coll_args *args);
 /* Progress on all, until nobody can get any further. */
 void onenode_settle(struct onenode *o);
