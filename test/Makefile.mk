@@ -29,6 +29,7 @@ unit_tests =                            \
     test/mpid/coll/test_direct          \
     test/mpid/coll/test_exchange        \
     test/mpid/coll/test_express         \
+    test/mpid/coll/test_fail            \
     test/mpid/coll/test_gasnet_bundle   \
     test/mpid/coll/test_gasnet_fold     \
     test/mpid/coll/test_gasnet_op       \

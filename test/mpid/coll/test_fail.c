@@ -1,0 +1,236 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Ranks that do not mean the same, case by case: who is told, who asks, what it costs where nobody
+ * is mistaken. (All cases at random: fail_world.)
+ */
+#include <string.h>
+#include "mpid/coll/fail.h"
+#include "mpid/coll/ranks.h"
+#include "support/must.h"
+#include "support/suite.h"
+
+enum { RANKS = 4, ROOM = 8192, GUARD = 0x5a };
+
+static struct ranks r;
+static struct wdl_team *teams[RANKS];
+static struct wdl_coll_req reqs[RANKS];
+static char src[RANKS][ROOM], dst[RANKS][ROOM];
+
+static void begin(int i, struct wdl_coll_args args)
+{
+    args.flags = WDL_COLL_MPI;
+    args.src = src[i];
+    args.dst = dst[i];
+    reqs[i].done = 0;
+    ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+}
+
+static void all(struct wdl_coll_args args)
+{
+    for (int i = 0; i < RANKS; i++)
+        begin(i, args);
+    ranks_finish(&r, reqs, 1);
+    for (int i = 0; i < RANKS; i++)
+        must_cmp(reqs[i].status, ==, WDL_OK);
+}
+
+static void open_all(void)
+{
+    struct wdl_sim_params sim = {.seed = 3, .ranks = RANKS, .am_bytes_max = 1024};
+    struct wdl_team_params params = {.id = 3};
+    ranks_open(&r, &sim);
+    ranks_team(&r, &params, teams);
+    all((struct wdl_coll_args){.kind = WDL_COLL_BARRIER});
+    for (int i = 0; i < RANKS; i++) {
+        memset(src[i], 'a' + i, ROOM);
+        memset(dst[i], GUARD, ROOM);
+    }
+}
+
+static uint64_t asked(void)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < RANKS; i++)
+        sum += wdl_coll_stats(r.one[i].proc)->asked;
+    return sum;
+}
+
+static uint64_t failed(void)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < RANKS; i++)
+        sum += wdl_coll_stats(r.one[i].proc)->failed;
+    return sum;
+}
+
+/* Long enough for a first question and a second; the clock stands while `doubts` is 0. */
+static void wait_for_all(int doubts)
+{
+    for (int turn = 0; turn < 3000; turn++) {
+        int rank = ranks_step(&r);
+        if (doubts && turn % 7 == 0)
+            ranks_doubt(&r, rank);
+    }
+}
+
+/* All have ended; what comes behind is right; nothing was written behind a rank's own bounds. */
+static void end_well(const size_t *bounds)
+{
+    for (int i = 0; i < RANKS; i++) {
+        must_cmp(reqs[i].done, ==, 1);
+        must(reqs[i].status == WDL_OK || reqs[i].status == WDL_ERR_TRUNCATE);
+        for (size_t k = bounds[i]; k < ROOM; k++)
+            must_cmp(dst[i][k], ==, GUARD);
+    }
+    all((struct wdl_coll_args){.kind = WDL_COLL_BROADCAST, .root = 1, .bytes = 100});
+    for (int i = 0; i < RANKS; i++)
+        must(memcmp(dst[i], src[1], 100) == 0);
+    for (int i = 0; i < RANKS; i++)
+        r.one[i].proc->stats.malformed = 0; /* what came for who had ended */
+    ranks_drop(&r, teams);
+    ranks_close(&r);
+}
+
+/* Data says what its sender means: who gets it knows, without a question. */
+START_TEST(another_length_is_seen_where_the_data_comes)
+{
+    static const size_t lengths[][2] = {{8, 16}, {16, 8}, {8, 3000}, {3000, 8}, {3000, 2000}};
+    for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
+        for (int odd = 1; odd < RANKS; odd++) {
+            size_t bounds[RANKS];
+            int doubts = lengths[l][0] > 1000 || lengths[l][1] > 1000; /* one waits for leave */
+            open_all();
+            for (int i = 0; i < RANKS; i++) {
+                bounds[i] = lengths[l][i == odd];
+                begin(i, (struct wdl_coll_args){.kind = WDL_COLL_BROADCAST, .bytes = bounds[i]});
+            }
+            wait_for_all(doubts);
+            must_cmp(reqs[odd].status, ==, WDL_ERR_TRUNCATE);
+            must_cmp(failed(), >, 0);
+            if (!doubts)
+                must_cmp(asked(), ==, 0);
+            end_well(bounds);
+        }
+}
+END_TEST
+
+/* Each waits for the other, and nothing crosses: who has waited long asks. */
+START_TEST(another_root_is_found_by_asking)
+{
+    static const size_t none[RANKS] = {8, 8, 8, 8};
+    open_all();
+    for (int i = 0; i < RANKS; i++) /* nobody is its own root's root */
+        begin(i, (struct wdl_coll_args){
+                     .kind = WDL_COLL_BROADCAST, .root = (i + 1) % RANKS, .bytes = 8});
+    wait_for_all(0);
+    int ended = 0;
+    for (int i = 0; i < RANKS; i++)
+        ended += reqs[i].done;
+    must_cmp(ended, <, RANKS);
+    must_cmp(asked(), ==, 0);
+    wait_for_all(1);
+    must_cmp(asked(), >, 0);
+    end_well(none);
+}
+END_TEST
+
+START_TEST(another_operation)
+{
+    static const size_t room[RANKS] = {32, 32, 32, 32};
+    open_all();
+    for (int i = 0; i < RANKS; i++)
+        begin(i, (struct wdl_coll_args){
+                     .kind = i == 2 ? WDL_COLL_EXCHANGE : WDL_COLL_GATHER_ALL, .bytes = 8});
+    wait_for_all(1);
+    must_cmp(reqs[2].status, ==, WDL_ERR_TRUNCATE);
+    end_well(room);
+}
+END_TEST
+
+/* Who comes late is asked for, and is no mistake. */
+START_TEST(who_is_late_is_not_mistaken)
+{
+    for (int late = 0; late < RANKS; late++) {
+        open_all();
+        struct wdl_coll_args args = {.kind = WDL_COLL_GATHER_ALL, .bytes = 600};
+        for (int i = 0; i < RANKS; i++)
+            if (i != late)
+                begin(i, args);
+        wait_for_all(1);
+        must_cmp(asked(), >, 0);
+        must_cmp(failed(), ==, 0);
+        begin(late, args);
+        ranks_finish(&r, reqs, 1);
+        for (int i = 0; i < RANKS; i++) {
+            must_cmp(reqs[i].status, ==, WDL_OK);
+            for (int k = 0; k < RANKS; k++)
+                must(memcmp(dst[i] + 600 * k, src[k], 600) == 0);
+        }
+        ranks_drop(&r, teams);
+        ranks_close(&r);
+    }
+}
+END_TEST
+
+/* Questions cost nothing where all come in time: as many messages as without doubts. */
+START_TEST(no_mistake_no_message)
+{
+    uint64_t sent[2];
+    for (int doubts = 0; doubts < 2; doubts++) {
+        open_all();
+        uint64_t before = wdl_sim_counts(r.sim)->sent;
+        for (int round = 0; round < 50; round++) {
+            for (int i = 0; i < RANKS; i++) {
+                begin(i, (struct wdl_coll_args){.kind = WDL_COLL_ALLREDUCE,
+                                                .bytes = 8,
+                                                .op = {.fn = ranks_sum,
+                                                       .elem_bytes = 4,
+                                                       .commutes = WDL_COLL_EXACT}});
+                if (doubts)
+                    ranks_doubt(&r, i);
+            }
+            ranks_finish(&r, reqs, 1);
+        }
+        sent[doubts] = wdl_sim_counts(r.sim)->sent - before;
+        must_cmp(asked(), ==, 0);
+        ranks_drop(&r, teams);
+        ranks_close(&r);
+    }
+    must_cmp(sent[0], ==, sent[1]);
+}
+END_TEST
+
+/* What one means by a call, in a number: of what all ranks must know, and of nothing else. */
+START_TEST(prints)
+{
+    struct wdl_coll_args args = {.kind = WDL_COLL_BROADCAST, .flags = WDL_COLL_MPI, .bytes = 8},
+                         other = args;
+    uint32_t print = wdl_print_of(3, &args, 0);
+    must(print != 0 && print < 1u << WDL_PRINT_BITS);
+    other.src = src[0];
+    other.dst = dst[0];
+    must_cmp(wdl_print_of(3, &other, 0), ==, print);
+    must_cmp(wdl_print_of(4, &args, 0), !=, print);
+    must_cmp(wdl_print_of(3, &args, 1), ==, print | 1);
+    other.root = 1;
+    must_cmp(wdl_print_of(3, &other, 0), !=, print);
+    other.root = 0;
+    other.bytes = 9;
+    must_cmp(wdl_print_of(3, &other, 0), !=, print);
+    other.variable = 1; /* then the two ends alone know lengths */
+    print = wdl_print_of(3, &other, 0);
+    other.bytes = 8;
+    must_cmp(wdl_print_of(3, &other, 0), ==, print);
+    args.kind = WDL_COLL_GATHER_ALL; /* nobody's root */
+    print = wdl_print_of(3, &args, 0);
+    args.root = 2;
+    must_cmp(wdl_print_of(3, &args, 0), ==, print);
+    must(wdl_print_of(3, NULL, 0) != 0);
+    must_cmp(wdl_print_on_node(WDL_COLL_GATHER, 1), !=, wdl_print_on_node(WDL_COLL_GATHER, 2));
+    must_cmp(wdl_print_on_node(WDL_COLL_SCAN, 1), ==, wdl_print_on_node(WDL_COLL_SCAN, 2));
+}
+END_TEST
+
+WDL_SUITE("coll/fail", another_length_is_seen_where_the_data_comes,
+          another_root_is_found_by_asking, another_operation, who_is_late_is_not_mistaken,
+          no_mistake_no_message, prints)
