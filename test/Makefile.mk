@@ -32,9 +32,13 @@ unit_tests =                            \
     test/mpid/coll/test_fail            \
     test/mpid/coll/test_gasnet_bundle   \
     test/mpid/coll/test_gasnet_fold     \
+    test/mpid/coll/test_gasnet_move     \
     test/mpid/coll/test_gasnet_op       \
+    test/mpid/coll/test_gasnet_put      \
+    test/mpid/coll/test_gasnet_sort     \
     test/mpid/coll/test_gasnet_sync     \
     test/mpid/coll/test_gasnet_team     \
+    test/mpid/coll/test_gasnet_xfer     \
     test/mpid/coll/test_gather          \
     test/mpid/coll/test_gather_all      \
     test/mpid/coll/test_graph           \

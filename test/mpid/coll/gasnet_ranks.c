@@ -207,3 +207,45 @@ void gasnet_all(void (*start)(int i))
     }
     gasnet_finish();
 }
+
+static void worlds(void (*call)(void), uint64_t seeds, const int *sizes, int count)
+{
+    for (uint64_t seed = 1; seed <= seeds; seed++) {
+        struct wdl_sim_params sim = {.seed = seed,
+                                     .ranks = sizes[seed % (uint64_t) count],
+                                     .ordered = seed % 2 != 0,
+                                     .delay_ns_max = seed % 3 * 2000,
+                                     .refuse_permille = seed % 4 == 0 ? 100 : 0,
+                                     .pending_permille = 300,
+                                     .am_bytes_max = 1024};
+        gasnet_open(&sim, seed % 3);
+        for (int k = 0; k < 6; k++)
+            call();
+        gasnet_close();
+    }
+}
+
+void gasnet_few(void (*call)(void))
+{
+    worlds(call, 12, (int[]){1, 2, 3, 4, 5, 7}, 6);
+}
+
+void gasnet_many(void (*call)(void))
+{
+    worlds(call, 4, (int[]){16, 19, 24, 33}, 4);
+}
+
+struct layout gasnet_layout(size_t units)
+{
+    struct layout l = {draw(4), 0, units};
+    l.off = draw(l.blk ? 2 * l.blk * units : units);
+    return l;
+}
+
+uint32_t *gasnet_element(char *memory[][IMAGES_MAX], int m, const struct layout *l, size_t g)
+{
+    size_t index = g + l->off, block = l->blk ? index / l->blk : 0;
+    size_t unit = l->blk ? block % l->units : l->off;
+    size_t place = l->blk ? block / l->units * l->blk + index % l->blk : g;
+    return (uint32_t *) (void *) unit_memory(memory, m, unit) + place;
+}

@@ -36,5 +36,16 @@ char *unit_memory(char *memory[][IMAGES_MAX], int m, size_t unit);
  * handles are synchronized, each as soon as it can be. */
 void gasnet_all(void (*start)(int i));
 void gasnet_finish(void);
+/* `call` again and again in random worlds: messages late and out of order, a network that refuses;
+ * of few ranks, and of more than there are links. */
+void gasnet_few(void (*call)(void));
+void gasnet_many(void (*call)(void));
+
+/* An array of 32-bit words over `units`, block-cyclic, with any block size and offset. */
+struct layout {
+    size_t blk, off, units;
+};
+struct layout gasnet_layout(size_t units);
+uint32_t *gasnet_element(char *memory[][IMAGES_MAX], int m, const struct layout *l, size_t g);
 
 #endif

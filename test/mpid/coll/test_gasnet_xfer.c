@@ -1,0 +1,166 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * permute, and data movement with blocks of different sizes, in random worlds: results, and sizes
+ * that are filled in; what is no permutation.
+ */
+#include <string.h>
+#include "mpid/coll/gasnet_ranks.h"
+#include "support/must.h"
+#include "support/suite.h"
+
+static struct call {
+    int m, flags, kind;
+    size_t root, bytes, salt;
+} call;
+
+static void drawn(int with_lists)
+{
+    call = (struct call){.m = with_lists ? (int) draw(2) : 0, .flags = draw_flags(0)};
+    call.root = draw(first[r.n]);
+    call.salt = draw(100);
+    gasnet_lists(call.m, call.flags);
+}
+
+static uint32_t perm[UNITS_MAX];
+
+static void permute_start(int i)
+{
+    const uint32_t *mine =
+        call.flags & WDL_COLL_SINGLE ? perm : perm + (call.m ? first[i] : (size_t) i);
+    handle[i] = wdl_gas_permuteM_nb(team[i], dst[i][0], call.m ? dst_list[i] : NULL, src[i][0],
+                                    call.m ? src_list[i] : NULL, mine, call.bytes, call.flags);
+}
+
+static void permute(void)
+{
+    drawn(1);
+    size_t units = call.m ? first[r.n] : (size_t) r.n;
+    call.bytes = draw(2) ? 4 : 300;
+    for (size_t u = 0; u < units; u++) {
+        perm[u] = (uint32_t) u;
+        memset(unit_memory(src, call.m, u), (int) (u * 3 + call.salt), call.bytes);
+    }
+    for (size_t u = units - 1; u > 0; u--) {
+        size_t v = draw(u + 1);
+        uint32_t swap = perm[u];
+        perm[u] = perm[v];
+        perm[v] = swap;
+    }
+    gasnet_all(permute_start);
+    for (size_t u = 0; u < units; u++)
+        for (size_t k = 0; k < call.bytes; k++)
+            ck_assert_int_eq(unit_memory(dst, call.m, perm[u])[k], (char) (u * 3 + call.salt));
+}
+
+static size_t out_bytes[RANKS_MAX][RANKS_MAX], in_bytes[RANKS_MAX][RANKS_MAX];
+
+static void vary_start(int i)
+{
+    const struct call *c = &call;
+    if (c->kind == 0)
+        handle[i] = wdl_gas_scatterv_nb(team[i], dst[i][0], c->root, src[i][0], NULL, out_bytes[0],
+                                        c->flags);
+    else if (c->kind == 1)
+        handle[i] = wdl_gas_gatherv_nb(team[i], c->root, dst[i][0], NULL, src[i][0], out_bytes[0],
+                                       c->flags);
+    else if (c->kind == 2)
+        handle[i] =
+            wdl_gas_gather_allv_nb(team[i], dst[i][0], NULL, src[i][0], in_bytes[i], c->flags);
+    else
+        handle[i] = wdl_gas_exchangev_nb(team[i], dst[i][0], NULL, in_bytes[i], src[i][0], NULL,
+                                         out_bytes[i], c->flags);
+}
+
+/* Block from i to j, in exchangev; else the one block of i, or for it. */
+static size_t block(int i, int j)
+{
+    return call.kind == 3 ? out_bytes[i][j] : out_bytes[0][call.kind == 0 ? j : i];
+}
+
+static void vary(void)
+{
+    drawn(0);
+    call.kind = (int) draw(4);
+    for (int i = 0; i < r.n; i++)
+        for (int j = 0; j < r.n; j++)
+            out_bytes[i][j] = draw(3) ? draw(200) : 0;
+    for (int i = 0; i < r.n; i++) {
+        size_t sum = 0;
+        for (int j = 0; j < r.n; j++) {
+            int known = (call.flags & WDL_COLL_SINGLE) || (call.kind == 2 && i == j);
+            in_bytes[i][j] = known ? block(j, i) : 777;
+            if (call.kind == 0 || call.kind == 3) {
+                memset(src[i][0] + sum, call.kind ? i * 3 + j : j, block(i, j));
+                sum += block(i, j);
+            }
+        }
+        if (call.kind == 1 || call.kind == 2)
+            memset(src[i][0], i * 3, block(i, 0));
+    }
+    gasnet_all(vary_start);
+    for (int i = 0; i < r.n; i++) {
+        size_t sum = 0;
+        int root = call.root >= first[i] && call.root < first[i + 1];
+        for (int j = 0; j < r.n && (call.kind != 1 || root); j++) {
+            if (call.kind == 0 && j > 0)
+                break;
+            int value = call.kind == 0 ? i : call.kind == 3 ? j * 3 + i : j * 3;
+            for (size_t b = 0; b < block(j, i); b++)
+                ck_assert_int_eq(dst[i][0][sum + b], (char) value);
+            sum += block(j, i);
+            if (call.kind >= 2)
+                ck_assert_uint_eq(in_bytes[i][j], block(j, i));
+        }
+    }
+}
+
+START_TEST(permutes_few)
+{
+    gasnet_few(permute);
+}
+END_TEST
+
+START_TEST(permutes_many)
+{
+    gasnet_many(permute);
+}
+END_TEST
+
+START_TEST(sizes_that_vary_few)
+{
+    gasnet_few(vary);
+}
+END_TEST
+
+START_TEST(sizes_that_vary_many)
+{
+    gasnet_many(vary);
+}
+END_TEST
+
+START_TEST(no_permutation)
+{
+    struct wdl_sim_params sim = {.seed = 2, .ranks = 3, .am_bytes_max = 1024};
+    static const uint32_t wrong[][3] = {{0, 1, 1}, {0, 1, 3}, {2, 2, 2}};
+    enum wdl_gas_error error;
+    for (size_t k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++)
+        for (int single = 0; single < 2; single++) {
+            gasnet_open(&sim, 1);
+            call = (struct call){.bytes = 8,
+                                 .flags = WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_MYSYNC |
+                                          (single ? WDL_COLL_SINGLE : WDL_COLL_LOCAL)};
+            memcpy(perm, wrong[k], sizeof(wrong[k]));
+            for (int i = 0; i < 3; i++)
+                permute_start(i);
+            for (int i = 0; i < 3; i++) {
+                while (!wdl_gas_try_sync(handle[i], &error))
+                    ranks_step(&r);
+                must_cmp(error, ==, WDL_GAS_ERR_NODES);
+            }
+            gasnet_close();
+        }
+}
+END_TEST
+
+WDL_SUITE("coll/gasnet_xfer", permutes_few, permutes_many, sizes_that_vary_few, sizes_that_vary_many,
+          no_permutation)
