@@ -31,6 +31,7 @@ unit_tests =                            \
     test/mpid/coll/test_express         \
     test/mpid/coll/test_fail            \
     test/mpid/coll/test_gasnet_bundle   \
+    test/mpid/coll/test_gasnet_deal     \
     test/mpid/coll/test_gasnet_fold     \
     test/mpid/coll/test_gasnet_move     \
     test/mpid/coll/test_gasnet_op       \

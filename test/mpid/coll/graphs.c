@@ -307,6 +307,8 @@ static void begin(struct graphs *g, struct graphs_rank *r, void (*build)(struct 
     struct wdl_build b;
     args.src = r->src;
     args.dst = g->in_place ? r->src : r->dst;
+    if (r->local)
+        args.local = r->local;
     if (args.variable) {
         args.bytes = r->own;
         args.src_blocks = (struct wdl_coll_blocks){r->lists[0], r->lists[1]};

@@ -36,6 +36,7 @@ struct graphs {
         /* Where blocks vary, the caller's: args.bytes, and n each of src bytes, src at, dst
          * bytes, dst at. */
         size_t own, *lists[4];
+        void *local; /* args.local, if it is one for each */
         int begun, users_left;
         int done_early; /* its caller would have gone on before the late rank began */
         /* Messages with data, and their bytes. */

@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Reduce and scan of block-cyclic arrays in simulated worlds, against a loop: any layouts, operators
- * that do not commute or may not be grouped, elements to another layout.
+ * Reduce and scan of block-cyclic arrays in simulated worlds, against a loop: any layouts,
+ * operators that do not commute or may not be grouped, elements to another layout.
  */
 #include <string.h>
 #include "mpid/coll/gasnet_ranks.h"
@@ -56,7 +56,8 @@ static void fold(void)
     for (size_t g = 0; g < call.n; g++) {
         uint32_t next = g ? gasnet_apply(call.op, sum, value[g]) : value[g];
         if (call.scan)
-            ck_assert_uint_eq(*gasnet_element(dst, call.m, &call.to, g), !exclusive ? next : g ? sum : 12345);
+            ck_assert_uint_eq(*gasnet_element(dst, call.m, &call.to, g),
+                              !exclusive ? next : g ? sum : 12345);
         sum = next;
     }
     for (int i = 0; i < r.n && !call.scan; i++)

@@ -162,5 +162,5 @@ START_TEST(no_permutation)
 }
 END_TEST
 
-WDL_SUITE("coll/gasnet_xfer", permutes_few, permutes_many, sizes_that_vary_few, sizes_that_vary_many,
-          no_permutation)
+WDL_SUITE("coll/gasnet_xfer", permutes_few, permutes_many, sizes_that_vary_few,
+          sizes_that_vary_many, no_permutation)
