@@ -157,6 +157,76 @@ START_TEST(long_operations_are_followed_by_nothing)
 }
 END_TEST
 
+static void hint(struct test_world *w, struct wdl_win_hints hints)
+{
+    for (int i = 0; i < w->n; i++)
+        wdl_win_hints_set(w->rank[i].win, &hints);
+}
+
+/* A flush that need not hear from the target asks it nothing, and is over while the target does
+ * not look; the data is there after the unlock, which waits. */
+START_TEST(a_flush_without_rma_done_is_a_local_one)
+{
+    static char data[2000];
+    memset(data, 'd', sizeof(data));
+    for (int quiet = 0; quiet < 2; quiet++)
+        for (int all = 0; all < 2; all++) {
+            struct test_world w;
+            open_world(&w, 2, 0, WDL_COMBINE_NEVER);
+            hint(&w, (struct wdl_win_hints) {.combine = WDL_COMBINE_NEVER,.no_done = quiet});
+            lock(&w, 0, 1, 0);
+            test_op(&w, 0, test_put(1, 0, data, 8));
+            flush(&w, 0, 1);    /* the lock is ours */
+            test_world_messages(&w);
+            test_op(&w, 0, test_put(1, 0, data, 2000));
+            int status = WDL_AGAIN;
+            for (int turn = 0; turn < 100 && status == WDL_AGAIN; turn++) {
+                status = wdl_win_flush(w.rank[0].win, all ? -1 : 1, 0, &w.rank[0].step);
+                wdl_proc_progress(w.rank[0].proc);
+            }
+            ck_assert_int_eq(status, quiet ? WDL_OK : WDL_AGAIN);
+            flush(&w, 0, 1);
+            ck_assert_int_eq(test_world_messages(&w), quiet ? 3 : 3 + 2); /* flush, done */
+            unlock(&w, 0, 1);
+            ck_assert_int_eq(test_world_messages(&w), 2);
+            ck_assert_mem_eq(w.rank[1].memory, data, 2000);
+            test_world_close(&w);
+        }
+}
+END_TEST
+
+/* Pieces of as many bytes as asked for, whole lines, one at least; both ways. */
+START_TEST(long_operations_in_shorter_pieces)
+{
+    static const struct {
+        uint64_t asked;
+        int pieces;
+    } rows[] = {
+        {0, 3}, {1 << 20, 3}, {767, 3}, {700, 4}, {512, 4}, {511, 5}, {128, 16}, {64, 32}, {1, 32}
+    };
+    static char data[2000], back[2000];
+    for (int i = 0; i < 2000; i++)
+        data[i] = (char) (i * 7 + i / 200);
+    for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++) {
+        struct test_world w;
+        int n = rows[k].pieces;
+        open_world(&w, 2, 0, WDL_COMBINE_AUTO);
+        hint(&w, (struct wdl_win_hints) {.piece_bytes = rows[k].asked});
+        lock(&w, 0, 1, 1);
+        test_op(&w, 0, test_put(1, 0, data, 2000));
+        unlock(&w, 0, 1);
+        ck_assert_int_eq(test_world_messages(&w), 2 + n + 1);
+        ck_assert_mem_eq(w.rank[1].memory, data, 2000);
+        lock(&w, 0, 1, 1);
+        test_op(&w, 0, test_get(1, 0, back, 2000));
+        unlock(&w, 0, 1);
+        ck_assert_int_eq(test_world_messages(&w), 2 + 2 * n);
+        ck_assert_mem_eq(back, data, 2000);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 START_TEST(a_bundle_waits_for_its_lock_at_the_target)
 {
     struct test_world w;
@@ -478,6 +548,7 @@ END_TEST
 WDL_SUITE("cost/rma", a_short_epoch_costs_two_messages,
           an_unused_lock_costs_nothing_and_nocheck_two_messages, short_operations_share_messages,
           a_flush_travels_with_the_last_operation, long_operations_are_followed_by_nothing,
+          a_flush_without_rma_done_is_a_local_one, long_operations_in_shorter_pieces,
           a_bundle_waits_for_its_lock_at_the_target,
           lock_all_costs_two_messages_for_each_target_used, lock_all_under_the_window_protocol,
           locks_by_words_cost_no_message, locks_by_words_at_the_network, a_fence_costs_its_barrier,

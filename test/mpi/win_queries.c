@@ -85,6 +85,8 @@ static void info_keys(void)
         {"which_accumulate_ops", "", "sum,no_op", "none", "sum,,no_op"},
         {"which_accumulate_ops", "", "sum,no_op", "none", "sum,plus"},
         {"windlass_aggregation", "auto", "eager", "combine", "never"},
+        {"windlass_rma_done", "true", "false", "true", "1"},
+        {"windlass_pipeline", "", "4096", "64", "4k"},
     };
     enum { KEYS = sizeof keys / sizeof keys[0] };
     MPI_Info info;

@@ -7,6 +7,8 @@
 #include <string.h>
 #include "mpid/rma/win_impl.h"
 
+enum { LINE = 64 };
+
 /* A payload handed to the network directly from the user's buffer has left it. */
 static void op_sent(struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
 {
@@ -23,10 +25,13 @@ static int op_is_acc(const struct wdl_op *op)
         op->args.kind == WDL_RMA_CAS;
 }
 
-/* Largest stretch of the stream in one packet. */
+/* Largest stretch of the stream in one packet; no element is longer than a line. */
 static size_t op_chunk(const struct wdl_op *op)
 {
     size_t max = op->win->rma->chunk_bytes;
+    uint64_t piece = op->win->params.hints.piece_bytes;
+    if (piece > 0 && piece < max)
+        max = piece < LINE ? LINE : (size_t) piece & ~(size_t) (LINE - 1);
     if (!op_is_acc(op))
         return max;
     if (op->type != WDL_PKT_CONTIG && max > WDL_RMA_PIECES)

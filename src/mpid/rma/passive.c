@@ -405,6 +405,7 @@ int wdl_win_unlock_all(struct wdl_win *win, int *step)
 int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step)
 {
     (void) step;
+    local |= win->params.hints.no_done;
     if (!is_passive(win))
         return WDL_ERR_SYNC;
     if (rank >= win->params.size)

@@ -46,6 +46,10 @@ struct wdl_win_hints {
      * elements have an instruction; 0: as the window likes */
     uint64_t acc_granularity;
     enum wdl_combine combine;   /* windlass_aggregation */
+    int no_done;                /* windlass_rma_done=false: a flush is a local one */
+    /* windlass_pipeline: bytes of a long operation that a packet takes at most; 0: as many as it
+     * can */
+    uint64_t piece_bytes;
 };
 
 enum wdl_win_flavor { WDL_WIN_CREATE, WDL_WIN_ALLOCATE, WDL_WIN_SHARED, WDL_WIN_DYNAMIC };
