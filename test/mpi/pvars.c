@@ -93,6 +93,28 @@ static void window(enum t_flavour flavour)
     t_win_free(&w);
 }
 
+/* What a window keeps is counted: a value given as info, memory attached. */
+static void kept(void)
+{
+    static const char list[] = "sum,prod,min,max,replace,no_op";
+    char memory[64];
+    MPI_Win win, plain;
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "which_accumulate_ops", list);
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &plain);
+    MPI_Win_create_dynamic(info, MPI_COMM_WORLD, &win);
+    unsigned long long bytes = value("windlass_win_bytes", &win);
+    t_check(bytes == value("windlass_win_bytes", &plain) + sizeof(list), "%llu and %llu bytes",
+            bytes, value("windlass_win_bytes", &plain));
+    MPI_Win_attach(win, memory, sizeof(memory));
+    t_check(value("windlass_win_bytes", &win) > bytes, "attached memory takes none");
+    MPI_Win_detach(win, memory);
+    MPI_Win_free(&win);
+    MPI_Win_free(&plain);
+    MPI_Info_free(&info);
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -102,6 +124,7 @@ int main(int argc, char **argv)
     MPI_T_pvar_session_create(&session);
     for (int flavour = 0; flavour < T_FLAVOURS; flavour++)
         window((enum t_flavour) flavour);
+    kept();
     value("windlass_global_ops_high", NULL);
     value("windlass_global_targets_high", NULL);
     value("windlass_stashes_high", NULL);

@@ -18,7 +18,8 @@ struct pvar {
 #define HIGH MPI_T_PVAR_CLASS_HIGHWATERMARK
 
 static const struct pvar of_window[] = {
-    {"windlass_win_bytes", "Bytes of this process's memory that the window takes, its data aside.",
+    {"windlass_win_bytes",
+     "Bytes of this process's memory that the window takes, its data and communicator aside.",
      MPI_T_PVAR_CLASS_LEVEL, FIELD(wdl_win_stats, bytes)},
     {"windlass_win_ops_mapped", "Operations done by load and store in the call.", COUNT,
      FIELD(wdl_win_stats, ops_mapped)},
@@ -72,6 +73,7 @@ static void read_window(void *pvar, void *object, int count, void *value)
     if (!win || !win->dev.wdl)
         return;
     wdl_win_stats_get(win->dev.wdl, &stats);
+    stats.bytes += sizeof *win + wdl_adi_info_memory(win) + wdl_adi_share_memory(win);
     *(unsigned long long *) value = field(pvar, &stats);
 }
 

@@ -59,6 +59,8 @@ void *wdl_adi_share_reach(void *ctx, int rank, const struct wdl_region *region);
 /* All that the window has here is shared. */
 int wdl_adi_is_shared(const MPIR_Win * win);
 void wdl_adi_share_free(MPIR_Win * win);
+/* Bytes that it all takes here, the shared pages aside. */
+size_t wdl_adi_share_memory(const MPIR_Win *win);
 
 /* win.c: what is known of a rank of the window (ctx). */
 void wdl_adi_rank_info(void *ctx, int rank, struct wdl_win_rank *out);
@@ -124,6 +126,7 @@ int wdl_adi_info_set(MPIR_Win * win, MPIR_Info * info);
 struct wdl_win_hints wdl_adi_info_hints(const MPIR_Win *win);
 int wdl_adi_info_is(const MPIR_Win * win, const char *key, const char *value);
 uint64_t wdl_adi_info_bytes(const MPIR_Win *win, const char *key);      /* 0: not given */
+size_t wdl_adi_info_memory(const MPIR_Win *win);        /* bytes that the values given take */
 const char *wdl_adi_info_value(const MPIR_Win * win, const char *key);
 void wdl_adi_info_free(MPIR_Win * win);
 

@@ -169,6 +169,14 @@ int wdl_adi_info_is(const MPIR_Win * win, const char *key, const char *value)
     return now && strcmp(now, value) == 0;
 }
 
+size_t wdl_adi_info_memory(const MPIR_Win *win)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < (int) KEYS; i++)
+        bytes += win->dev.info[i] ? strlen(win->dev.info[i]) + 1 : 0;
+    return bytes;
+}
+
 void wdl_adi_info_free(MPIR_Win * win)
 {
     for (int i = 0; i < (int) KEYS; i++) {

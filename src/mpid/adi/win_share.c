@@ -237,6 +237,15 @@ int wdl_adi_is_shared(const MPIR_Win * win)
     return win->dev.shared.on;
 }
 
+size_t wdl_adi_share_memory(const MPIR_Win *win)
+{
+    const struct wdl_adi_shared *shared = &win->dev.shared;
+    size_t bytes = shared->views ? VIEWS * sizeof *shared->views : 0;
+    for (const struct wdl_adi_attached *a = shared->attached; a; a = a->next)
+        bytes += sizeof *a;
+    return bytes;
+}
+
 void wdl_adi_share_free(MPIR_Win * win)
 {
     struct wdl_adi_shared *shared = &win->dev.shared;

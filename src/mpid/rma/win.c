@@ -294,6 +294,24 @@ void wdl_win_epoch_text(const struct wdl_win *win, char *text, size_t bytes)
              exposed ? "; MPI_Win_post's exposure epoch is open" : "");
 }
 
+/* What it has taken since it was created. */
+static size_t grown_bytes(const struct wdl_win *win)
+{
+    const struct wdl_grant *grant = &win->grant;
+    const struct wdl_list *node;
+    size_t loans = 0;
+    if (win->lender.holders) {
+        wdl_list_for(node, &win->lender.loans)
+            loans += sizeof(struct wdl_loan);
+        wdl_list_for(node, &win->lender.recalls)
+            loans += sizeof(struct wdl_loan);
+    }
+    return loans + (size_t) win->regions_room * sizeof(win->regions[0]) +
+        (size_t) grant->room * sizeof(grant->queue[0]) +
+        (size_t) grant->debts_room * sizeof(grant->debt[0]) +
+        (size_t) win->posted_room * sizeof(win->posted[0]);
+}
+
 void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out)
 {
     *out = win->stats;
@@ -303,7 +321,7 @@ void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out)
         (size_t) win->local_targets.count * sizeof(struct wdl_target) +
         (size_t) (win->keys[WDL_KEYS_DATA].count + win->keys[WDL_KEYS_WORDS].count) *
             sizeof(struct wdl_key) + (win->gate_offer ? sizeof(*win->gate_offer) : 0) +
-        (size_t) win->lender.count * sizeof(win->lender.holders[0]);
+        (size_t) win->lender.count * sizeof(win->lender.holders[0]) + grown_bytes(win);
 }
 
 void wdl_rma_stats_get(const struct wdl_proc *proc, struct wdl_rma_stats *out)

@@ -231,7 +231,9 @@ struct wdl_win_stats {
     uint64_t ops_mapped, ops_copied, ops_mailed, ops_direct, ops_message;
     uint64_t messages, pool_waits;
     int ops_high, targets_high;
-    size_t bytes;               /* of this process's memory: what the window was created with */
+    /* of this process's memory: what the window was created with, and has grown by since; what a
+     * synchronization under way takes for itself is not in it */
+    size_t bytes;
 };
 struct wdl_rma_stats {          /* of the whole process */
     int ops_high, targets_high, stashes_high;   /* of the pools shared by all windows */

@@ -102,6 +102,26 @@ START_TEST(neighbours_are_one_stretch)
 }
 END_TEST
 
+/* The window says how much the list takes. */
+START_TEST(the_list_is_counted)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 1,.dynamic = 1 };
+    struct wdl_win_stats before, now;
+    test_world_open(&w, &p);
+    struct wdl_win *win = w.rank[0].win;
+    wdl_win_stats_get(win, &before);
+    size_t bytes = w.rank[0].host.bytes;
+    for (int i = 0; i < 100; i++) {
+        ck_assert_int_eq(wdl_win_attach(win, at(16 * i + 16), 8), WDL_OK);
+        wdl_win_stats_get(win, &now);
+        ck_assert_uint_eq(now.bytes - before.bytes, w.rank[0].host.bytes - bytes);
+    }
+    ck_assert_uint_ge(now.bytes - before.bytes, 100 * sizeof(struct wdl_region));
+    test_world_close(&w);
+}
+END_TEST
+
 /* Bounds that come from the wire may be anything. */
 START_TEST(extreme_bounds_expose_nothing)
 {
@@ -198,5 +218,5 @@ START_TEST(holes_of_a_layout_need_no_memory)
 END_TEST
 
 WDL_SUITE("rma/region", exactly_what_is_attached_is_exposed, neighbours_are_one_stretch,
-          extreme_bounds_expose_nothing, what_cannot_be_attached, a_block_is_exposed_to_the_byte,
-          holes_of_a_layout_need_no_memory)
+          the_list_is_counted, extreme_bounds_expose_nothing, what_cannot_be_attached,
+          a_block_is_exposed_to_the_byte, holes_of_a_layout_need_no_memory)
