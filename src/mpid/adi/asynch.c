@@ -1,8 +1,10 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * The progress thread: serves what needs this process's processor (operations that come as
- * messages, operations UCX carries out by its own software) while the program computes. It lives
- * from the first window that wants it to MPID_Finalize, and works while there is such a window.
+ * messages, operations UCX carries out by its own software, collectives that were begun and not
+ * waited for) while the program computes. It lives from the first window that wants it, or with the
+ * setting `on` the first such collective, to MPID_Finalize, and works while there is such a window
+ * or collective.
  *
  * It sleeps on the network's descriptor, so a quiet process costs nothing. Where the program
  * itself polls, that descriptor would wake the thread for nothing: then it only looks whether the
@@ -16,16 +18,21 @@
  * goes on looking for a while when the last window that wants it is gone: the next one need not
  * wake it.
  *
+ * Collectives within a node go by stores that wake nobody: while one of them is what is waited for,
+ * the thread looks by itself, less and less often.
+ *
  * A window that wants the thread makes MPICH lock every call, as it does for MPI_THREAD_MULTIPLE;
- * with the last such window that ends. Under MPI_THREAD_MULTIPLE that is MPICH's global lock; else
- * the gate (gate.h), which costs the program next to nothing. The thread itself locks by hand,
- * since what MPICH's macros do depends on that switch.
+ * with the last such window that ends, unless there has been a collective that wants it: they come
+ * and go too fast, and some end in the thread. Under MPI_THREAD_MULTIPLE that is MPICH's global
+ * lock; else the gate (gate.h), which costs the program next to nothing. The thread itself locks by
+ * hand, since what MPICH's macros do depends on that switch.
  */
 #define _GNU_SOURCE
 #include "bell.h"
 #include "gate.h"
 #include "rma.h"
 #include "share.h"
+#include "mpid/coll/coll.h"
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
@@ -44,9 +51,11 @@ cvars:
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_ALL_EQ
       description : |-
-        Whether a thread serves one-sided operations while the program computes.
+        Whether a thread serves one-sided operations, and nonblocking collectives that the engine
+        of windlass carries out, while the program computes. Operators of such collectives may be
+        called by that thread.
         auto - while there is a window that can receive messages
-        on   - while there is a window
+        on   - while there is a window, or such a collective under way
         off  - never: operations wait for the target to call MPI
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
@@ -57,7 +66,9 @@ enum {
     LOOK_MOST_US = 4000,        /* at most this, by doubling while it does; */
     LOOK_CROWDED_US = 8000,     /* where each costs the program its turn; */
     LOOK_RUNG_US = 16000,       /* where nobody waits for it who does not ring */
-    SLEEP_MS = 20,              /* longest sleep: a peer's first message may not wake us up */
+    SLEEP_US = 20000,           /* longest sleep: a peer's first message may not wake us up */
+    MEMORY_US = 100,            /* the same where a store is waited for, at first; twice as long each */
+    MEMORY_MOST_US = 2000,      /* time nothing has come, to this */
     IDLE_LOOKS = 100,           /* without a window, before it sleeps until there is one */
     SLICE_US = 100              /* of the processor, asked for so that we get it soon */
 };
@@ -68,6 +79,7 @@ struct wdl_adi_asynch {
     struct wdl_bell *own;       /* of wdl_adi.bells, where there are any */
     int asleep;                 /* only the bell wakes the thread */
     int windows;                /* that want the thread; the rest under the global lock too */
+    int colls;                  /* from now on it serves collectives, too */
     int lifted;                 /* we made MPICH take its lock */
     int stopped;                /* MPI_Finalize has begun */
     int ending;
@@ -118,19 +130,35 @@ static int program_polls(unsigned *seen)
     return does;
 }
 
-/* Serve what is there. Returns the descriptor to sleep on, or -1: only on the bell. */
-static int serve(struct wdl_adi_asynch *asynch)
+/* Asked without the lock, too. */
+static int has_work(const struct wdl_adi_asynch *asynch)
 {
-    int fd = -1;
+    return __atomic_load_n(&asynch->windows, __ATOMIC_ACQUIRE) > 0 ||
+        (__atomic_load_n(&asynch->colls, __ATOMIC_ACQUIRE) && wdl_coll_live(wdl_adi.proc) > 0);
+}
+
+/* Serve what is there. Returns the descriptor to sleep on, or -1: only on the bell; and how long at
+ * most, by how long it was the last time. */
+static int serve(struct wdl_adi_asynch *asynch, long *sleep_us)
+{
+    int fd = -1, by_memory = 0, events = 0;
     come();
-    /* atomic: windows freed in MPI_Finalize go without the lock */
-    if (__atomic_load_n(&asynch->windows, __ATOMIC_RELAXED) > 0 && !asynch->stopped) {
+    /* windows freed in MPI_Finalize go without the lock */
+    if (has_work(asynch) && !asynch->stopped) {
         struct wdl_nm *nm = wdl_adi.proc->nm;
         do {
-            while (wdl_proc_progress(wdl_adi.proc) > 0);
+            while (wdl_proc_progress(wdl_adi.proc) > 0)
+                events = 1;
         } while (nm->ops->arm(nm, &fd) == WDL_AGAIN);
+        by_memory = asynch->colls && wdl_coll_by_memory(wdl_adi.proc);
     }
     go();
+    if (!by_memory)
+        *sleep_us = SLEEP_US;
+    else if (events || *sleep_us > MEMORY_MOST_US)
+        *sleep_us = MEMORY_US;
+    else
+        *sleep_us = 2 * *sleep_us < MEMORY_MOST_US ? 2 * *sleep_us : MEMORY_MOST_US;
     return fd;
 }
 
@@ -142,13 +170,14 @@ static long look_most_us(void)
     return wdl_adi.memory_offers > 0 ? LOOK_CROWDED_US : LOOK_MOST_US;
 }
 
-/* After so many looks without a window: is the bell to wake us? Pairs with wdl_adi_asynch_hold: one
- * of the two sees what the other has written. */
+/* After so many looks without work: is the bell to wake us? */
 static int falls_asleep(struct wdl_adi_asynch *asynch, int idle)
 {
     int tired = idle > IDLE_LOOKS;
-    __atomic_store_n(&asynch->asleep, tired, __ATOMIC_SEQ_CST);
-    return tired && __atomic_load_n(&asynch->windows, __ATOMIC_SEQ_CST) == 0;
+    /* pairs with the read in wake, which writes, too: whichever is second sees all that the other
+     * has written before */
+    __atomic_exchange_n(&asynch->asleep, tired, __ATOMIC_ACQ_REL);
+    return tired && !has_work(asynch);
 }
 
 /* Until the network or the program rings; NULL: no longer time. */
@@ -167,18 +196,19 @@ static void *serve_all(void *arg)
     struct wdl_adi_asynch *asynch = arg;
     unsigned seen = 0;
     int idle = 0, rung = 0;
-    long look_us = LOOK_US;
+    long look_us = LOOK_US, sleep_us = SLEEP_US;
     wdl_adi_slice_ask(SLICE_US);
     while (!__atomic_load_n(&asynch->ending, __ATOMIC_ACQUIRE)) {
-        idle = __atomic_load_n(&asynch->windows, __ATOMIC_ACQUIRE) > 0 ? 0 : idle + 1;
+        idle = has_work(asynch) ? 0 : idle + 1;
         /* Asked without the lock: a holder without a processor keeps the program waiting. Who has
          * rung knows better. */
         int polls = program_polls(&seen) && !rung, tired = falls_asleep(asynch, idle);
         rung = 0;
         if (idle == 0 && !polls) {
-            struct timespec time = {.tv_nsec = SLEEP_MS * 1000000L };
+            int fd = serve(asynch, &sleep_us);
+            struct timespec time = {.tv_nsec = sleep_us * 1000 };
             look_us = LOOK_US;
-            sleep_on(asynch, serve(asynch), &time);
+            sleep_on(asynch, fd, &time);
             continue;
         }
         look_us = 2 * look_us < look_most_us()? 2 * look_us : look_most_us();
@@ -239,24 +269,52 @@ int wdl_adi_asynch_wanted(const MPIR_Win * win)
     }
 }
 
-void wdl_adi_asynch_hold(MPIR_Win * win)
+/* The thread, with MPICH's locking; NULL: there is none to be had, and what it would serve waits for
+ * the program's calls. */
+static struct wdl_adi_asynch *asynch_lift(void)
 {
     struct wdl_adi_asynch *asynch = wdl_adi.asynch;
-    if (!wdl_adi_asynch_wanted(win))
-        return;
     if (!asynch)
         asynch = wdl_adi.asynch = asynch_start();
-    if (!asynch)
-        return; /* no thread to be had: operations wait for the target's calls */
-    win->dev.is_served = 1;
-    if (!MPIR_ThreadInfo.isThreaded) {
+    if (asynch && !MPIR_ThreadInfo.isThreaded) {
         enter();                /* this call's exit leaves */
         MPIR_ThreadInfo.isThreaded = 1;
         asynch->lifted = 1;
     }
-    __atomic_store_n(&asynch->windows, asynch->windows + 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&asynch->asleep, __ATOMIC_SEQ_CST))
+    return asynch;
+}
+
+/* There is work. */
+static void wake(struct wdl_adi_asynch *asynch)
+{
+    /* pairs with the exchange in falls_asleep */
+    if (__atomic_fetch_or(&asynch->asleep, 0, __ATOMIC_ACQ_REL))
         ring(asynch);
+}
+
+void wdl_adi_asynch_hold(MPIR_Win * win)
+{
+    struct wdl_adi_asynch *asynch = wdl_adi_asynch_wanted(win) ? asynch_lift() : NULL;
+    if (!asynch)
+        return;
+    win->dev.is_served = 1;
+    __atomic_store_n(&asynch->windows, asynch->windows + 1, __ATOMIC_RELEASE);
+    wake(asynch);
+}
+
+void wdl_adi_asynch_begun(void)
+{
+    struct wdl_adi_asynch *asynch = wdl_adi.asynch;
+    if (MPIR_CVAR_WINDLASS_PROGRESS_THREAD != MPIR_CVAR_WINDLASS_PROGRESS_THREAD_on ||
+        !wdl_adi.can_sleep || wdl_coll_live(wdl_adi.proc) == 0)
+        return;
+    if (!asynch || !asynch->colls) {
+        asynch = asynch_lift();
+        if (!asynch)
+            return;
+        __atomic_store_n(&asynch->colls, 1, __ATOMIC_RELEASE);
+    }
+    wake(asynch);
 }
 
 void wdl_adi_asynch_release(MPIR_Win * win)
@@ -266,7 +324,7 @@ void wdl_adi_asynch_release(MPIR_Win * win)
         return;
     win->dev.is_served = 0;
     __atomic_store_n(&asynch->windows, asynch->windows - 1, __ATOMIC_RELEASE);
-    if (asynch->windows > 0 || !asynch->lifted)
+    if (asynch->windows > 0 || asynch->colls || !asynch->lifted)
         return;
     asynch->lifted = 0;
     if (MPIR_ThreadInfo.isThreaded) {   /* else MPI_Finalize has ended the locking, and this call */
@@ -278,7 +336,7 @@ void wdl_adi_asynch_release(MPIR_Win * win)
 void wdl_adi_asynch_stop(void)
 {
     struct wdl_adi_asynch *asynch = wdl_adi.asynch;
-    if (MPIR_ThreadInfo.isThreaded || asynch->stopped || asynch->windows == 0)
+    if (MPIR_ThreadInfo.isThreaded || asynch->stopped || (asynch->windows == 0 && !asynch->colls))
         return;
     enter();                    /* the thread may be at it */
     asynch->stopped = 1;
@@ -315,6 +373,10 @@ void wdl_adi_asynch_stop(void)
 void wdl_adi_asynch_hold(MPIR_Win * win)
 {
     (void) win;
+}
+
+void wdl_adi_asynch_begun(void)
+{
 }
 
 void wdl_adi_asynch_release(MPIR_Win * win)

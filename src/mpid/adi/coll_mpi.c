@@ -240,6 +240,7 @@ static int begin(const struct wdl_adi_mpi *m, struct wdl_team *team, MPIR_Reques
         status = wdl_coll_start(team, &call->args, &call->req);
     if (status != WDL_OK)
         finish(call, status);
+    wdl_adi_asynch_begun();
   fn_exit:
     return mpi_errno;
   fn_fail:

@@ -112,6 +112,7 @@ gasnet_coll_handle_t wdl_gas_begun(gasnet_team_handle_t team, const char *call, 
 {
     enum wdl_gas_error error = wdl_gas_early(handle);
     client_set(handle, team->on_error, team->on_error_arg);
+    wdl_adi_asynch_begun();
     if (error)
         wdl_gas_wrong(call, (int) error);
     if (error && (flags & GASNET_COLL_AGGREGATE)) {

@@ -136,9 +136,17 @@ void wdl_adi_bells_end(void)
     wdl_adi.bell_looks = NULL;
 }
 
+/* Does this process wait for something that another's progress thread would do? */
+static int waits_for_threads(void)
+{
+    return wdl_rma_waits(wdl_adi.proc) ||
+        (MPIR_CVAR_WINDLASS_PROGRESS_THREAD == MPIR_CVAR_WINDLASS_PROGRESS_THREAD_on &&
+         wdl_coll_live(wdl_adi.proc) > 0);
+}
+
 static void look_at_bells(void)
 {
-    if (wdl_adi.bells && wdl_rma_waits(wdl_adi.proc))
+    if (wdl_adi.bells && waits_for_threads())
         (void) wdl_bells_look(wdl_adi.bells, MPIR_Process.local_size, MPIR_Process.local_rank,
                               wdl_adi.bell_looks, now_ns(), wdl_adi.bell_after_ns);
 }

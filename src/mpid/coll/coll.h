@@ -252,6 +252,9 @@ void wdl_team_check(const struct wdl_team *team);
 int wdl_coll_progress(struct wdl_proc *proc);
 /* Does anything here wait for a store of a neighbour? */
 int wdl_coll_by_memory(struct wdl_proc *proc);
+/* Collectives begun and not done, those of the express lane aside. Any thread may ask, at any time
+ * between wdl_coll_init and wdl_coll_fini. */
+uint64_t wdl_coll_live(const struct wdl_proc *proc);
 
 /* For who has waited in vain for a while, now and then: where collectives of this process have not
  * moved for long, those they wait for are asked whether they mean the same. */

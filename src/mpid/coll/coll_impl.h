@@ -203,6 +203,14 @@ struct wdl_coll {
     struct wdl_coll_stats stats;
 };
 
+/* Counted as they begin and as they end (the seeds' hooks), for whoever serves what is live; read
+ * without the caller's lock. */
+static inline void wdl_coll_live_add(struct wdl_coll *coll, int by)
+{
+    __atomic_store_n(&coll->stats.live, coll->stats.live + (uint64_t) (int64_t) by,
+                     __ATOMIC_RELAXED);
+}
+
 /* run.c */
 /* Begin the graph as collective `seq`; WDL_OK or ERR_NOMEM. */
 int wdl_run_start(struct wdl_team *team, struct wdl_graph *graph, struct wdl_coll_req *req,

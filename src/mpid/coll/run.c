@@ -37,7 +37,7 @@ static void req_end(struct wdl_run *run)
     req->status = run->status;
     req->done = 1;
     run->team->coll->stats.finished++;
-    run->team->coll->stats.live--;
+    wdl_coll_live_add(run->team->coll, -1);
     if (req->fn)
         req->fn(req);
 }
@@ -340,6 +340,12 @@ int wdl_coll_step(void *arg)
 int wdl_coll_progress(struct wdl_proc *proc)
 {
     return wdl_coll_step(proc->coll);
+}
+
+uint64_t wdl_coll_live(const struct wdl_proc *proc)
+{
+    const struct wdl_coll *coll = proc->coll;
+    return coll ? __atomic_load_n(&coll->stats.live, __ATOMIC_RELAXED) : 0;
 }
 
 int wdl_coll_by_memory(struct wdl_proc *proc)

@@ -389,7 +389,7 @@ int wdl_teams_look(struct wdl_coll *coll)
 static void req_fail(struct wdl_team *team, struct wdl_coll_req *req, int status)
 {
     struct wdl_coll_args args = req->args;
-    team->coll->stats.live--;
+    wdl_coll_live_add(team->coll, -1);
     req->status = status;
     req->done = 1;
     if (req->fn)
@@ -462,7 +462,7 @@ int wdl_coll_start(struct wdl_team *team, const struct wdl_coll_args *args,
     req->status = WDL_OK;
     req->args = *args;
     wdl_list_push(&team->queue, &req->link);
-    coll->stats.live++;
+    wdl_coll_live_add(coll, 1);
     if (coll->busy) {
         wdl_team_kick(team);
         return WDL_OK;

@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Tests of adi/asynch, the progress thread, which is compiled against a stand-in of MPICH's names
- * (standin/mpiimpl.h): it serves while there is a window that wants it, under the lock that MPICH
- * takes in its calls then, and touches nothing otherwise. What it and the program do at a time is
+ * (standin/mpiimpl.h): it serves while there is a window or a collective that wants it, under the
+ * lock that MPICH takes in its calls then, and touches nothing otherwise. What it and the program do at a time is
  * for the thread sanitizer to judge (maint/check --setup tsan): the network, the process, and what
  * its handlers change are plain memory.
  */
@@ -17,6 +17,7 @@
 #include "bell.h"
 #include "gate.h"
 #include "host/testhost.h"
+#include "mpid/coll/coll.h"
 #include "netmod/sim/sim.h"
 #include "rma.h"
 #include "support/must.h"
@@ -28,11 +29,15 @@ struct MPIR_ThreadInfo MPIR_ThreadInfo;
 struct MPIR_Process MPIR_Process;
 int MPIR_CVAR_WINDLASS_PROGRESS_THREAD;
 
-enum { WINDOWS = 3 };
+enum { WINDOWS = 3, PAIR = 2 };
 
-/* A process that talks to itself over the simulated network, with a descriptor to sleep on. */
+/* A process that talks to itself over the simulated network, with a descriptor to sleep on; or to a
+ * neighbour, which has no thread, and whose calls this program makes, too. */
 static struct program {
     struct test_host host;
+    struct wdl_proc *neighbour;
+    struct wdl_team *team[PAIR];
+    char *segment[PAIR];        /* what the two share */
     struct wdl_sim *sim;
     struct wdl_nm_ops ops;
     int network;                /* eventfd: a message has been sent */
@@ -94,21 +99,22 @@ static int net_arm(struct wdl_nm *nm, int *fd_out)
     (void) nm;
     (void) !read(program.network, &rung, sizeof rung);
     *fd_out = program.network;
-    return wdl_sim_quiescent(program.sim) ? WDL_OK : WDL_AGAIN;
+    /* what is on its way may be the neighbour's */
+    return program.neighbour || wdl_sim_quiescent(program.sim) ? WDL_OK : WDL_AGAIN;
 }
 
 static const void *address(void *ctx, int peer, size_t *bytes_out)
 {
     const void *addr = NULL;
+    struct wdl_proc *proc = peer ? program.neighbour : wdl_adi.proc;
     (void) ctx;
-    (void) peer;
-    wdl_adi.proc->nm->ops->address(wdl_adi.proc->nm, &addr, bytes_out);
+    proc->nm->ops->address(proc->nm, &addr, bytes_out);
     return addr;
 }
 
-static void begin(int setting, int can_sleep)
+static void begin_among(int setting, int can_sleep, int ranks)
 {
-    struct wdl_sim_params sim = {.ranks = 1,.ordered = 1,.am_bytes_max = 1024 };
+    struct wdl_sim_params sim = {.ranks = ranks,.ordered = 1,.am_bytes_max = 1024 };
     char err[128];
     memset(&program, 0, sizeof program);
     MPIR_CVAR_WINDLASS_PROGRESS_THREAD = setting;
@@ -118,9 +124,12 @@ static void begin(int setting, int can_sleep)
     test_host_init(&program.host);
     program.host.address = address;
     struct wdl_proc_params params = {.host = program.host.host,.netmod = &wdl_nm_sim_ops,
-        .fabric = program.sim,.peers = 1
+        .fabric = program.sim,.peers = ranks
     };
     must_cmp(wdl_proc_create(&params, &wdl_adi.proc, err, sizeof err), ==, WDL_OK);
+    params.rank = 1;
+    if (ranks == PAIR)
+        must_cmp(wdl_proc_create(&params, &program.neighbour, err, sizeof err), ==, WDL_OK);
     program.ops = wdl_nm_sim_ops;
     program.ops.poll = net_poll;
     program.ops.arm = net_arm;
@@ -131,6 +140,11 @@ static void begin(int setting, int can_sleep)
     for (int i = 0; i < WINDOWS; i++)
         program.win[i] = (MPIR_Win) {.create_flavor = MPI_WIN_FLAVOR_CREATE,
             .comm_ptr = &program.comm };
+}
+
+static void begin(int setting, int can_sleep)
+{
+    begin_among(setting, can_sleep, 1);
 }
 
 /* MPI_Finalize: MPICH's locking ends, then the rest is the program's alone. */
@@ -144,6 +158,8 @@ static void end(void)
     while (!wdl_sim_quiescent(program.sim))
         wdl_proc_progress(wdl_adi.proc);
     wdl_proc_destroy(wdl_adi.proc);
+    if (program.neighbour)
+        wdl_proc_destroy(program.neighbour);
     wdl_sim_destroy(program.sim);
     close(program.network);
     wdl_adi = (struct wdl_adi) {.proc = NULL };
@@ -428,6 +444,154 @@ START_TEST(finalize_stops_it)
 }
 END_TEST
 
+/* --- collectives ------------------------------------------------------------------------------ */
+
+static void *segment_of(void *ctx, int rank)
+{
+    (void) ctx;
+    return program.segment[rank];
+}
+
+static int peer_of(void *ctx, int rank)
+{
+    (void) ctx;
+    return rank;
+}
+
+static void pair_begin(int setting, int by_memory)
+{
+    static const struct wdl_coll_shm shm = {.segment = segment_of };
+    struct wdl_team_params params = {.id = 7,.size = PAIR,.peer_of = peer_of };
+    begin_among(setting, 1, PAIR);
+    must_cmp(wdl_coll_init(wdl_adi.proc), ==, WDL_OK);
+    must_cmp(wdl_coll_init(program.neighbour), ==, WDL_OK);
+    for (int i = 0; i < PAIR && by_memory; i++) {
+        size_t bytes = (wdl_coll_shm_bytes(wdl_adi.proc, &params) + 63) & ~(size_t) 63;
+        program.segment[i] = aligned_alloc(64, bytes);
+        must(program.segment[i]);
+        memset(program.segment[i], 0, bytes);
+        params.shm = &shm;
+    }
+    for (int i = 0; i < PAIR; i++) {
+        params.rank = i;
+        must_cmp(wdl_team_create(i ? program.neighbour : wdl_adi.proc, &params, &program.team[i]),
+                 ==, WDL_OK);
+    }
+}
+
+static void both_progress(void)
+{
+    wdl_proc_progress(wdl_adi.proc);
+    wdl_proc_progress(program.neighbour);
+}
+
+static void pair_end(void)
+{
+    call_begin();
+    for (int i = 0; i < PAIR; i++)
+        while (wdl_team_destroy(program.team[i]) == WDL_AGAIN)
+            both_progress();
+    call_end();
+    MPIR_ThreadInfo.isThreaded = 0;
+    if (wdl_adi.asynch)
+        wdl_adi_asynch_stop();
+    wdl_adi_asynch_end();
+    wdl_coll_fini(wdl_adi.proc);
+    wdl_coll_fini(program.neighbour);
+    for (int i = 0; i < PAIR; i++)
+        free(program.segment[i]);
+    end();
+}
+
+/* A nonblocking barrier; the neighbour's is `neighbours`. */
+static void barrier_begin(struct wdl_coll_req *own, struct wdl_coll_req *neighbours)
+{
+    const struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER,.flags = WDL_COLL_MPI };
+    memset(own, 0, sizeof *own);
+    memset(neighbours, 0, sizeof *neighbours);
+    call_begin();
+    must_cmp(wdl_coll_start(program.team[0], &barrier, own), ==, WDL_OK);
+    wdl_adi_asynch_begun();
+    call_end();
+    call_begin();
+    must_cmp(wdl_coll_start(program.team[1], &barrier, neighbours), ==, WDL_OK);
+    call_end();
+}
+
+/* The neighbour waits, and this process computes: until both are done, or for this long. */
+static int only_the_neighbour_waits(const struct wdl_coll_req *own,
+                                    const struct wdl_coll_req *neighbours, double seconds)
+{
+    uint64_t one = 1;
+    double start = now_s();
+    for (int done = 0; !done;) {
+        call_begin();
+        wdl_proc_progress(program.neighbour);
+        done = own->done && neighbours->done;
+        call_end();
+        (void) !write(program.network, &one, sizeof one);
+        if (!done && now_s() - start > seconds)
+            return 0;
+        sched_yield();
+    }
+    return 1;
+}
+
+START_TEST(collectives_go_on_while_the_program_computes)
+{
+    struct wdl_coll_req own, neighbours;
+    for (int by_memory = 0; by_memory < 2; by_memory++) {
+        pair_begin(MPIR_CVAR_WINDLASS_PROGRESS_THREAD_on, by_memory);
+        for (int i = 0; i < 50; i++) {
+            barrier_begin(&own, &neighbours);
+            ck_assert(only_the_neighbour_waits(&own, &neighbours, LONG_S));
+            must_cmp(MPIR_ThreadInfo.isThreaded, ==, 1);
+            ck_assert_uint_eq(wdl_coll_live(wdl_adi.proc), 0);
+        }
+        pair_end();
+    }
+}
+END_TEST
+
+/* Nobody has asked for it: the calls of the program move them, and there is no thread. */
+START_TEST(collectives_alone_want_no_thread)
+{
+    struct wdl_coll_req own, neighbours;
+    pair_begin(MPIR_CVAR_WINDLASS_PROGRESS_THREAD_auto, 0);
+    barrier_begin(&own, &neighbours);
+    ck_assert(!only_the_neighbour_waits(&own, &neighbours, 0.1));
+    ck_assert(!wdl_adi.asynch);
+    ck_assert_uint_eq(wdl_coll_live(wdl_adi.proc), 1);
+    while (!own.done || !neighbours.done)
+        both_progress();
+    pair_end();
+}
+END_TEST
+
+/* When none has been under way for a while it sleeps; the next one wakes it, and a window's end
+ * does not end what it does for collectives. */
+START_TEST(collectives_wake_it)
+{
+    struct wdl_coll_req own, neighbours;
+    pair_begin(MPIR_CVAR_WINDLASS_PROGRESS_THREAD_on, 1);
+    win_create(0);
+    barrier_begin(&own, &neighbours);
+    ck_assert(only_the_neighbour_waits(&own, &neighbours, LONG_S));
+    win_free(0);
+    must_cmp(MPIR_ThreadInfo.isThreaded, ==, 1);
+    double start = now_s();
+    long slept;
+    do {
+        slept = others_slept();
+        usleep(50000);
+        ck_assert(now_s() - start < LONG_S);
+    } while (others_slept() != slept);
+    barrier_begin(&own, &neighbours);
+    ck_assert(only_the_neighbour_waits(&own, &neighbours, LONG_S));
+    pair_end();
+}
+END_TEST
+
 START_TEST(who_wants_it)
 {
     enum { AUTO = MPIR_CVAR_WINDLASS_PROGRESS_THREAD_auto };
@@ -457,4 +621,5 @@ END_TEST
 WDL_SUITE("adi/asynch", it_serves_while_there_is_a_window, the_program_and_the_thread_take_turns,
           with_a_program_of_several_threads, among_many_it_looks_seldom,
           who_waits_rings,
-          windows_that_come_and_go, finalize_stops_it, who_wants_it)
+          windows_that_come_and_go, finalize_stops_it, collectives_go_on_while_the_program_computes,
+          collectives_alone_want_no_thread, collectives_wake_it, who_wants_it)
