@@ -22,8 +22,8 @@ static void on_signal(int number)
     told = 1;
 }
 
-enum kind { BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, ALLTOALL, SCAN, PERSISTENT,
-    GASNET, KINDS
+enum kind { BARRIER, BCAST, REDUCE, ALLREDUCE, GATHER, SCATTER, ALLGATHER, ALLTOALL, SCAN,
+    PERSISTENT, GASNET, KINDS
 };
 static const char *const name[KINDS] = { "barrier", "bcast", "reduce", "allreduce", "gather",
     "scatter", "allgather", "alltoall", "scan", "allreduce_init", "gasnet_coll_gather_all"

@@ -67,8 +67,8 @@ enum {
     LOOK_CROWDED_US = 8000,     /* where each costs the program its turn; */
     LOOK_RUNG_US = 16000,       /* where nobody waits for it who does not ring */
     SLEEP_US = 20000,           /* longest sleep: a peer's first message may not wake us up */
-    MEMORY_US = 100,            /* the same where a store is waited for, at first; twice as long each */
-    MEMORY_MOST_US = 2000,      /* time nothing has come, to this */
+    MEMORY_US = 100,            /* the same where a store is waited for, at first; twice as long */
+    MEMORY_MOST_US = 2000,      /* each time nothing has come, to this */
     IDLE_LOOKS = 100,           /* without a window, before it sleeps until there is one */
     SLICE_US = 100              /* of the processor, asked for so that we get it soon */
 };
@@ -269,8 +269,8 @@ int wdl_adi_asynch_wanted(const MPIR_Win * win)
     }
 }
 
-/* The thread, with MPICH's locking; NULL: there is none to be had, and what it would serve waits for
- * the program's calls. */
+/* The thread, with MPICH's locking; NULL: there is none to be had, and what it would serve waits
+ * for the program's calls. */
 static struct wdl_adi_asynch *asynch_lift(void)
 {
     struct wdl_adi_asynch *asynch = wdl_adi.asynch;

@@ -2,9 +2,9 @@
  *
  * Tests of adi/asynch, the progress thread, which is compiled against a stand-in of MPICH's names
  * (standin/mpiimpl.h): it serves while there is a window or a collective that wants it, under the
- * lock that MPICH takes in its calls then, and touches nothing otherwise. What it and the program do at a time is
- * for the thread sanitizer to judge (maint/check --setup tsan): the network, the process, and what
- * its handlers change are plain memory.
+ * lock that MPICH takes in its calls then, and touches nothing otherwise. What it and the program
+ * do at a time is for the thread sanitizer to judge (maint/check --setup tsan): the network, the
+ * process, and what its handlers change are plain memory.
  */
 #include <dirent.h>
 #include <poll.h>

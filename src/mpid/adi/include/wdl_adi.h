@@ -72,8 +72,8 @@ void wdl_adi_watch_end(void);
  * nobody. Called, if there is a thread, before anything that may touch the network then. */
 void wdl_adi_asynch_stop(void);
 
-/* asynch.c: a collective has begun that its call does not wait for; with the setting `on` the thread
- * serves it. */
+/* asynch.c: a collective has begun that its call does not wait for; with the setting `on` the
+ * thread serves it. */
 void wdl_adi_asynch_begun(void);
 
 /* progress.c: from now on, while the node has memory for it, who waits rings (bell.h); no more. */
