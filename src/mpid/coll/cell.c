@@ -313,6 +313,8 @@ int wdl_coll_handle(void *arg, int src, const void *data, size_t bytes)
 {
     struct wdl_coll *coll = arg;
     struct wdl_coll_pkt pkt;
+    if (coll->busy)
+        return WDL_AGAIN;
     if (bytes < sizeof(pkt))
         return WDL_ERR_PROTO;
     memcpy(&pkt, data, sizeof(pkt));

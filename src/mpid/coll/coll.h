@@ -14,7 +14,8 @@
  *  4. req->fn is called from wdl_proc_progress or wdl_coll_start; it may start collectives, but
  *     not make progress.
  *
- * One thread at a time; the caller serializes. Never called from a message handler.
+ * One thread at a time; the caller serializes. Never called from a message handler. While an
+ * operator runs others may call, and what they start, or wait for, goes on when it has returned.
  */
 #ifndef WDL_MPID_COLL_COLL_H_INCLUDED
 #define WDL_MPID_COLL_COLL_H_INCLUDED

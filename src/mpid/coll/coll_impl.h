@@ -192,7 +192,9 @@ struct wdl_coll {
     struct wdl_coll_send sends[WDL_COLL_SENDS];
     struct wdl_list strays;
     int nstrays;
-    int busy; /* inside the engine: what starts now waits for the loop */
+    /* Inside the engine: what starts now waits for the loop, and so does what comes. An operator of
+     * the user's may be called there while the host lets other threads in: they move nothing. */
+    int busy;
     size_t chunk_bytes; /* data of one packet */
     struct wdl_list regions, keys[WDL_COLL_BUCKETS]; /* direct.c; keys by peer */
     uint32_t region_id;

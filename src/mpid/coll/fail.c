@@ -453,7 +453,7 @@ static void teams_doubt(struct wdl_coll *coll)
 void wdl_coll_doubt(struct wdl_proc *proc)
 {
     struct wdl_coll *coll = proc->coll;
-    if (!coll)
+    if (!coll || coll->busy)
         return;
     const struct wdl_coll_stats *s = &coll->stats;
     uint64_t now = proc->host.ops->now_ns(proc->host.ctx);

@@ -311,8 +311,9 @@ int wdl_coll_step(void *arg)
 {
     struct wdl_coll *coll = arg;
     struct wdl_list *node;
-    if (is_idle(coll))
+    if (is_idle(coll) || coll->busy)
         return 0;
+    coll->busy++;
     int n = polled_step(coll);
     stalled_again(coll);
     for (;;) {
@@ -331,6 +332,7 @@ int wdl_coll_step(void *arg)
             n += more;
             if (more)
                 continue;
+            coll->busy--;
             return n;
         }
         wdl_team_start_queued(wdl_container_of(node, struct wdl_team, kick));

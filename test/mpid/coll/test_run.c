@@ -137,5 +137,124 @@ START_TEST(lists_that_come_again_build_no_graph)
 }
 END_TEST
 
-WDL_SUITE("mpid/coll/run", lists_that_come_again_build_no_graph,
+/* --- others call while an operator runs --- */
+
+enum { OP_RANKS = 5, OP_CALLS = 3, OP_WORDS_MAX = 2000 };
+
+struct interrupted {
+    struct wdl_team *other; /* in which a barrier begins meanwhile */
+    struct wdl_coll_req barrier;
+    int rank, calls, begun;
+    struct wdl_coll_req reqs[OP_CALLS];
+    uint32_t src[OP_CALLS][OP_WORDS_MAX], dst[OP_CALLS][OP_WORDS_MAX];
+};
+
+/* What other threads of the process may do. */
+static void sum_interrupted(void *ctx, const void *left, void *inout, size_t count)
+{
+    static const struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
+    struct interrupted *me = ctx;
+    struct wdl_proc *proc = r.one[me->rank].proc;
+    me->calls++;
+    if (!me->begun) {
+        me->begun = 1;
+        ck_assert_int_eq(wdl_coll_start(me->other, &barrier, &me->barrier), WDL_OK);
+    }
+    int was = me->barrier.done;
+    for (int i = 0; i < 3; i++) {
+        wdl_sim_advance(r.sim, 100000);
+        wdl_proc_progress(proc);
+        wdl_coll_doubt(proc);
+        ck_assert_int_eq(me->barrier.done, was);
+    }
+    /* what comes waits, whatever it is */
+    ck_assert_int_eq(wdl_coll_handle(proc->coll, 0, "", 0), WDL_AGAIN);
+    ranks_sum(NULL, left, inout, count);
+}
+
+static void begin_interrupted(struct interrupted *me, size_t words)
+{
+    for (int c = 0; c < OP_CALLS; c++) {
+        for (size_t k = 0; k < words; k++)
+            me->src[c][k] = (uint32_t) (me->rank * 1000 + c * 100) + (uint32_t) k;
+        struct wdl_coll_args args = {.kind = c == 0 ? WDL_COLL_REDUCE : WDL_COLL_ALLREDUCE,
+                                     .flags = WDL_COLL_MPI,
+                                     .src = me->src[c],
+                                     .dst = me->dst[c],
+                                     .bytes = 4 * words,
+                                     .op = {sum_interrupted, me, 4, c % 2}};
+        ck_assert_int_eq(wdl_coll_start(teams[me->rank], &args, &me->reqs[c]), WDL_OK);
+    }
+}
+
+static void check_interrupted(const struct interrupted *me, size_t words)
+{
+    for (int c = me->rank ? 1 : 0; c < OP_CALLS; c++)
+        for (size_t k = 0; k < words; k++) {
+            uint32_t want = (uint32_t) (1000 * OP_RANKS * (OP_RANKS - 1) / 2 + OP_RANKS * c * 100) +
+                            OP_RANKS * (uint32_t) k;
+            ck_assert_uint_eq(me->dst[c][k], want);
+        }
+}
+
+static int all_done(const struct interrupted *me)
+{
+    int done = me->begun ? me->barrier.done : 1;
+    for (int c = 0; c < OP_CALLS; c++)
+        done &= me->reqs[c].done;
+    return done;
+}
+
+static void interrupt(int ordered, int one_node, size_t words)
+{
+    struct wdl_sim_params sim = {
+        .seed = 5, .ranks = OP_RANKS, .ordered = ordered, .am_bytes_max = 1024};
+    struct wdl_team_params team = {.id = 3}, other = {.id = 4};
+    struct wdl_team *others[OP_RANKS];
+    struct interrupted *all = calloc(OP_RANKS, sizeof(*all));
+    int left = OP_RANKS, calls = 0;
+    ranks_open(&r, &sim);
+    teams = calloc(OP_RANKS, sizeof(teams[0]));
+    if (one_node)
+        ranks_team_nodes(&r, &team, OP_RANKS, 1, teams);
+    else
+        ranks_team(&r, &team, teams);
+    ranks_team(&r, &other, others);
+    for (int i = 0; i < OP_RANKS; i++) {
+        all[i].rank = i;
+        all[i].other = others[i];
+        begin_interrupted(&all[i], words);
+    }
+    while (left > 0) {
+        ranks_step(&r);
+        left = 0;
+        for (int i = 0; i < OP_RANKS; i++)
+            left += !all_done(&all[i]);
+        for (int i = 0; left == 0 && i < OP_RANKS; i++) /* who has folded nothing */
+            if (!all[i].begun) {
+                static const struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
+                all[i].begun = left = 1;
+                ck_assert_int_eq(wdl_coll_start(others[i], &barrier, &all[i].barrier), WDL_OK);
+            }
+    }
+    for (int i = 0; i < OP_RANKS; i++) {
+        check_interrupted(&all[i], words);
+        calls += all[i].calls;
+    }
+    ck_assert_int_gt(calls, 0);
+    ranks_drop(&r, others);
+    free(all);
+    close_world();
+}
+
+START_TEST(others_call_while_an_operator_runs)
+{
+    static const size_t words[] = {2, 100, OP_WORDS_MAX};
+    for (int i = 0; i < 3; i++)
+        for (int how = 0; how < 3; how++)
+            interrupt(how & 1, how == 2, words[i]);
+}
+END_TEST
+
+WDL_SUITE("mpid/coll/run", others_call_while_an_operator_runs, lists_that_come_again_build_no_graph,
           a_barrier_costs_a_message_a_rank_and_step, a_broadcast_of_any_length_arrives)
