@@ -19,7 +19,9 @@
  * wake it.
  *
  * Collectives within a node go by stores that wake nobody: while one of them is what is waited for,
- * the thread looks by itself, less and less often.
+ * the thread looks by itself, less and less often. So it does while a message has come that cannot
+ * be taken yet: it may be the program, in an operator of a collective, around which MPICH leaves
+ * its lock, that has to go on first.
  *
  * A window that wants the thread makes MPICH lock every call, as it does for MPI_THREAD_MULTIPLE;
  * with the last such window that ends, unless there has been a collective that wants it: they come
@@ -67,8 +69,8 @@ enum {
     LOOK_CROWDED_US = 8000,     /* where each costs the program its turn; */
     LOOK_RUNG_US = 16000,       /* where nobody waits for it who does not ring */
     SLEEP_US = 20000,           /* longest sleep: a peer's first message may not wake us up */
-    MEMORY_US = 100,            /* the same where a store is waited for, at first; twice as long */
-    MEMORY_MOST_US = 2000,      /* each time nothing has come, to this */
+    UNHEARD_US = 100,            /* the same where nothing will wake it, at first; twice as long */
+    UNHEARD_MOST_US = 2000,      /* each time nothing has come, to this */
     IDLE_LOOKS = 100,           /* without a window, before it sleeps until there is one */
     SLICE_US = 100              /* of the processor, asked for so that we get it soon */
 };
@@ -141,24 +143,27 @@ static int has_work(const struct wdl_adi_asynch *asynch)
  * most, by how long it was the last time. */
 static int serve(struct wdl_adi_asynch *asynch, long *sleep_us)
 {
-    int fd = -1, by_memory = 0, events = 0;
+    int fd = -1, unheard = 0, events = 0;
     come();
     /* windows freed in MPI_Finalize go without the lock */
     if (has_work(asynch) && !asynch->stopped) {
         struct wdl_nm *nm = wdl_adi.proc->nm;
+        int status, before;
         do {
+            before = events;
             while (wdl_proc_progress(wdl_adi.proc) > 0)
-                events = 1;
-        } while (nm->ops->arm(nm, &fd) == WDL_AGAIN);
-        by_memory = asynch->colls && wdl_coll_by_memory(wdl_adi.proc);
+                events++;
+            status = nm->ops->arm(nm, &fd);
+        } while (status == WDL_AGAIN && events > before);
+        unheard = status == WDL_AGAIN || (asynch->colls && wdl_coll_by_memory(wdl_adi.proc));
     }
     go();
-    if (!by_memory)
+    if (!unheard)
         *sleep_us = SLEEP_US;
-    else if (events || *sleep_us > MEMORY_MOST_US)
-        *sleep_us = MEMORY_US;
+    else if (events > 0 || *sleep_us > UNHEARD_MOST_US)
+        *sleep_us = UNHEARD_US;
     else
-        *sleep_us = 2 * *sleep_us < MEMORY_MOST_US ? 2 * *sleep_us : MEMORY_MOST_US;
+        *sleep_us = 2 * *sleep_us < UNHEARD_MOST_US ? 2 * *sleep_us : UNHEARD_MOST_US;
     return fd;
 }
 

@@ -42,6 +42,7 @@ static struct program {
     struct wdl_nm_ops ops;
     int network;                /* eventfd: a message has been sent */
     int handled;                /* plain: by whoever makes progress, under the lock */
+    int refuses;                /* the same: what comes is to wait */
     int served;                 /* atomic: the same, for those who do not call MPI */
     pthread_t self, server;     /* who called the last handler */
     MPIR_Comm comm;
@@ -81,6 +82,8 @@ static int on_message(void *module, int src, const void *data, size_t bytes)
     (void) src;
     (void) data;
     (void) bytes;
+    if (program.refuses)
+        return WDL_AGAIN;
     program.handled++;
     program.server = pthread_self();
     __atomic_fetch_add(&program.served, 1, __ATOMIC_RELEASE);
@@ -269,6 +272,27 @@ START_TEST(the_program_and_the_thread_take_turns)
     wait_in_mpi(2000);
     win_free(0);
     ck_assert_int_eq(program.handled, 2000);
+    end();
+}
+END_TEST
+
+/* A message that waits for something the program has to do: the thread lets it in. */
+START_TEST(what_cannot_be_taken_yet_keeps_nobody_out)
+{
+    begin(MPIR_CVAR_WINDLASS_PROGRESS_THREAD_auto, 1);
+    win_create(0);
+    for (int n = 1; n <= 20; n++) {
+        call_begin();
+        program.refuses = 1;
+        call_end();
+        message();
+        ck_assert(!compute(n, 0.01));
+        call_begin();
+        program.refuses = 0;
+        call_end();
+        ck_assert(compute(n, LONG_S));
+    }
+    win_free(0);
     end();
 }
 END_TEST
@@ -619,7 +643,7 @@ START_TEST(who_wants_it)
 END_TEST
 
 WDL_SUITE("adi/asynch", it_serves_while_there_is_a_window, the_program_and_the_thread_take_turns,
-          with_a_program_of_several_threads, among_many_it_looks_seldom,
-          who_waits_rings,
+          what_cannot_be_taken_yet_keeps_nobody_out, with_a_program_of_several_threads,
+          among_many_it_looks_seldom, who_waits_rings,
           windows_that_come_and_go, finalize_stops_it, collectives_go_on_while_the_program_computes,
           collectives_alone_want_no_thread, collectives_wake_it, who_wants_it)
