@@ -69,8 +69,8 @@ enum {
     LOOK_CROWDED_US = 8000,     /* where each costs the program its turn; */
     LOOK_RUNG_US = 16000,       /* where nobody waits for it who does not ring */
     SLEEP_US = 20000,           /* longest sleep: a peer's first message may not wake us up */
-    UNHEARD_US = 100,            /* the same where nothing will wake it, at first; twice as long */
-    UNHEARD_MOST_US = 2000,      /* each time nothing has come, to this */
+    UNHEARD_US = 100,           /* the same where nothing will wake it, at first; twice as long */
+    UNHEARD_MOST_US = 2000,     /* each time nothing has come, to this */
     IDLE_LOOKS = 100,           /* without a window, before it sleeps until there is one */
     SLICE_US = 100              /* of the processor, asked for so that we get it soon */
 };
