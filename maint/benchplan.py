@@ -19,6 +19,8 @@ PROGRAMS = {
     "counts": ["counts.c"],
 }
 
+ALL_BYTES = (0, 1 << 40)
+
 
 def cores():
     return len(os.sched_getaffinity(0))
@@ -33,11 +35,23 @@ class Job:
     args: list = field(default_factory=list)
     computing: bool = False     # samples are single operations: median and 95th percentile
     rows: str = ""              # regular expression, beside the user's
-    every: int = 1              # in one of so many rounds, the first included
+    every: int = 1              # each part in one of so many rounds, and all in the first
+    parts: tuple = (ALL_BYTES,)  # the least and the most bytes of the rows of each
+    mapped: bool = False        # computing: its operations are loads and stores of shared memory
 
     @property
     def crowded(self):
         return self.np > cores()
+
+    def arguments(self, number, part):
+        """What its program is told for one part in round `number`."""
+        least, most = self.parts[part]
+        chosen = [] if self.parts[part] == ALL_BYTES else ["--bytes", f"{least}-{most}"]
+        return self.args + chosen + (["--turn", str(number)] if self.computing else [])
+
+    def part_title(self, part):
+        least, most = self.parts[part]
+        return self.title + ("" if len(self.parts) == 1 else f", {least} to {most} bytes")
 
     def slug(self):
         return "-".join(word.strip(",").lower() for word in self.title.split())
@@ -58,10 +72,11 @@ RMA_FEW = (r"^(put_flush|get_flush|accumulate_flush)/(8|65536)$"
            r"|^(fetch_and_op_flush|compare_and_swap_flush|lock_exclusive_put_unlock)/8$"
            r"|^(lock_all_unlock_all|fence)/0$|^(put_fence|pscw_put)/8$")
 RMA_FEW_COMPUTING = r"^(put_flush|fetch_and_op_flush)/8$"
-# Half a second each, whoever is measured: one of a kind.
-RMA_COMPUTING = (r"^(put|get|accumulate|get_accumulate|fetch_and_op|compare_and_swap"
-                 r"|vector512_put|vector512_accumulate)_flush/"
-                 r"|^(rput_wait|lock_exclusive_put_unlock)/8$|^lock_all_unlock_all/")
+# Half a second for every operation and part, whoever is measured; more than CACHED bytes apart in rma.c, too.
+COMPUTING_PARTS = ((0, 8192), (8193, 4194304))
+# Waiting ranks that yield nothing make every row of these long.
+CROWDED_PARTS = ((0, 8), (9, 1024), (1025, 32768), (32769, 262144), (262145, 1048576),
+                 (1048577, 4194304))
 
 
 def rma_jobs(quick):
@@ -71,17 +86,18 @@ def rma_jobs(quick):
         made.append(Job(f"window {window}, 2 ranks", "rma", 2, ["--window", window],
                         rows=RMA_FEW if quick else ""))
     for window in windows:
-        # Of the sizes, 8 bytes: what is measured is who is waited for.
         made.append(Job(f"window {window}, target computing, 2 ranks", "rma", 2,
-                        ["--window", window, "--computing", "--one-size"], True,
-                        rows=RMA_FEW_COMPUTING if quick else RMA_COMPUTING, every=3))
+                        ["--window", window, "--computing"], True,
+                        rows=RMA_FEW_COMPUTING if quick else "", every=2,
+                        parts=(ALL_BYTES,) if quick else COMPUTING_PARTS,
+                        mapped=window == "allocate"))
     made.append(Job("window creation, 2 ranks", "rma", 2, ["--creation"]))
     if quick:
         return made
     for np in (4, 8):
         for window in windows:
-            made.append(Job(f"window {window}, {np} ranks", "rma", np,
-                            ["--window", window, "--one-size"], every=4))
+            made.append(Job(f"window {window}, {np} ranks", "rma", np, ["--window", window],
+                            every=len(CROWDED_PARTS), parts=CROWDED_PARTS))
         made.append(Job(f"window creation, {np} ranks", "rma", np, ["--creation"], every=4))
     return made
 

@@ -1,11 +1,12 @@
 # Part of Windlass. See COPYRIGHT in the top-level directory.
 """Running maint/bench's programs: rounds, time limits, and what a failed run leaves.
 
-1. Peers take turns: every round runs a job by all of them, one after the other, and every round
-   begins with the next peer. What disturbs the machine for a while disturbs all. A job is run by
-   all of them or by none, however short of time the run is.
-2. A row in which a program dies, hangs or finds wrong data is marked and never tried again; where
-   it died or hung, it is started again behind that row. Nothing a peer does ends the run.
+1. Peers take turns: every round runs a part of a job by all of them, one after the other, and every
+   round begins with the next peer. What disturbs the machine for a while disturbs all. A part is run
+   by all of them or by none, however short of time the run is.
+2. A row in which a program dies, hangs or finds wrong data is marked and never tried again; rows
+   that were under way together all are. Where it died or hung, it is started again at the first row
+   it left unfinished, or behind that. Nothing a peer does ends the run.
 """
 
 import os
@@ -21,27 +22,39 @@ GRACE_S = 5         # mpiexec gets this much to end its processes itself
 
 
 class Budget:
-    """Seconds for all rounds. Every job is done once, whatever it takes."""
+    """Seconds for all rounds. Every part of a job is done once, whatever it takes; if `strict`, only
+    those that begin in time."""
 
-    def __init__(self, seconds, now=time.monotonic):
-        self.seconds, self.now, self.began = seconds, now, now()
-        self.took = {}          # job's title -> seconds of its last time
+    def __init__(self, seconds, now=time.monotonic, strict=False):
+        self.seconds, self.now, self.began, self.strict = seconds, now, now(), strict
+        self.took = {}          # (job's title, part) -> seconds of its last time
 
-    def allows(self, job):
-        last = self.took.get(job.title)
-        return last is None or self.now() - self.began + last <= self.seconds
+    def allows(self, job, part):
+        spent = self.now() - self.began
+        last = self.took.get((job.title, part))
+        if last is None:
+            return not self.strict or spent < self.seconds
+        return spent + last <= self.seconds
+
+
+def is_turn(job, number, part):
+    """Whether the part is planned for this round: the first has all of them, later ones take them
+    in rotation."""
+    return number == 0 or (number + part) % job.every == 0
 
 
 def turns(rounds, jobs, peers, budget):
-    """(round, job, peer) in the order in which they are run; the caller runs them in between."""
+    """(round, job, part, peer) in the order in which they are run; the caller runs them in
+    between."""
     for number in range(rounds):
         for job in jobs:
-            if number % job.every or not budget.allows(job):
-                continue
-            began = budget.now()
-            for step in range(len(peers)):
-                yield number, job, peers[(number + step) % len(peers)]
-            budget.took[job.title] = budget.now() - began
+            for part in range(len(job.parts)):
+                if not is_turn(job, number, part) or not budget.allows(job, part):
+                    continue
+                began = budget.now()
+                for step in range(len(peers)):
+                    yield number, job, part, peers[(number + step) % len(peers)]
+                budget.took[job.title, part] = budget.now() - began
 
 
 class Results:
@@ -51,7 +64,7 @@ class Results:
         self.rows = {}          # (job's title, number) -> Row
         self.faults = {}        # (job's title, peer's name) -> why it was given up
         self.given_up = set()   # (job's title, peer's name)
-        self.rounds = {}        # job's title -> set of the rounds it was part of
+        self.rounds = {}        # (job's title, part) -> rounds it was done in
         self.interrupted = False
 
     def row(self, job, number, name, size):
@@ -72,22 +85,28 @@ class Reader:
 
     def __init__(self, results, job, peer):
         self.results, self.job, self.peer = results, job, peer
-        self.open = None        # the row under way
+        self.open = []          # the rows under way: one, or those that are together
+        self.unfinished = []    # rows that began and have no samples
         self.ended = False
         self.wrong = False
 
     def line(self, text):
         fields = text.rstrip("\n").split("\t")
         if fields == ["."]:
-            self.ended, self.open = True, None
+            self.ended, self.open = True, []
             return True
-        if fields[0] not in (">", "=", "!") or len(fields) < 4:
+        if fields[0] not in (">", "&", "=", "!") or len(fields) < 4:
             return False
         row = self.results.row(self.job, int(fields[1]), fields[2], int(fields[3]))
         if fields[0] == ">":
-            self.open = row
+            self.open = [row]
+            self.unfinished.append(row)
+        elif fields[0] == "&":
+            self.open = [one for one in self.open if one is not row] + [row]
         elif fields[0] == "=":
             row.cell(self.peer).samples += [float(field) for field in fields[4:]]
+            row.cell(self.peer).waited |= len(fields) == 4
+            self.unfinished = [one for one in self.unfinished if one is not row]
         else:
             row.cell(self.peer).fault = "wrong data"
             self.wrong = True
@@ -168,7 +187,7 @@ class Runner:
         return status, late.is_set(), other
 
     def run(self, job, peer, path, args):
-        """One turn: the job by this peer, again behind each row it fails in."""
+        """One turn: the job by this peer, again after each row it fails in."""
         key = (job.title, peer.name)
         if key in self.results.given_up:
             return
@@ -176,7 +195,7 @@ class Runner:
         while True:
             skip = "".join(f"{number}," for number in self.results.skipped(job, peer.name))
             more = (["--first", str(first)] if first else []) + (["--skip", skip] if skip else [])
-            command = peer.command(path, job.np, job.args + args + more)
+            command = peer.command(path, job.np, args + more)
             reader = Reader(self.results, job, peer.name)
             status, late, other = self.program(command, peer.settings, reader)
             fault = "late" if late else "fails"
@@ -190,9 +209,11 @@ class Runner:
                 self.results.faults[key] = fault + where + reason(other)
                 return
             failed = reader.open
-            stuck = failed.number < first or failed.cell(peer.name).fault
-            failed.cell(peer.name).fault = fault
-            first = failed.number + 1
+            stuck = any(row.number < first or row.cell(peer.name).fault for row in failed)
+            for row in failed:
+                row.cell(peer.name).fault = fault
+            first = min([row.number for row in reader.unfinished if row not in failed],
+                        default=max(row.number for row in failed) + 1)
             count = len(self.results.skipped(job, peer.name))
             if stuck or count >= FAULTS_MAX:
                 self.results.given_up.add(key)

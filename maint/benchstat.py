@@ -13,9 +13,10 @@ class Cell:
     """One peer's results of one row."""
     samples: list = field(default_factory=list)
     fault: str = ""             # why there is nothing (more): "fails", "wrong data", "late"
+    waited: bool = False        # target computing: another operation waited for its return
 
 
-@dataclass
+@dataclass(eq=False)
 class Row:
     job: object                 # a benchplan.Job
     number: int
@@ -79,7 +80,7 @@ FLOORS = {
     "fetch_and_op_flush": (0, 1, 0, 0),
     "compare_and_swap_flush": (0, 1, 0, 0),
     "put_x64_flush": (0, 0, 1, 1),
-    "accumulate_x64_flush": (0, 64, 1, 0),
+    "accumulate_x64_flush": (0, 64, 1, 1),
     "vector512_put_flush": (0, 0, 1, 1),
     "vector512_get_flush": (0, 0, 1, 1),
     "vector512_accumulate_flush": (0, 0, 1, 1),
@@ -91,6 +92,7 @@ FLOORS = {
     "put_fence": (2, 0, 0, 1),
     "fence": (2, 0, 0, 0),
     "pscw_put": (2, 0, 0, 1),
+    "pscw": (2, 0, 0, 0),
     "bcast": (1, 0, 0, 1),
     "reduce": (1, 0, 0, 1),
     "allreduce": (2, 0, 0, 1),
@@ -119,6 +121,34 @@ def floor(row, measured):
                 return None
             total += count * min(measured[key])
     return total
+
+
+# Target computing: what an operation may take, in microseconds, the median and the 95th percentile,
+# beside its floor; and the bytes up to which that is asked. Of a longer operation, what copying
+# takes beyond the floor (the floor's copies are in the caches) would decide.
+WANTED_MAPPED, WANTED_MAPPED_BYTES = (2.0, 2.0), 8192
+WANTED_OTHER, WANTED_OTHER_BYTES = (50.0, 200.0), 65536
+
+
+def wanted(job):
+    """((microseconds by the median, by the 95th percentile), most bytes) of a computing target."""
+    return (WANTED_MAPPED, WANTED_MAPPED_BYTES) if job.mapped else \
+        (WANTED_OTHER, WANTED_OTHER_BYTES)
+
+
+def met(row, ours, measured):
+    """Whether ours keeps the limits of a computing target: "met", "95% not met", "not met"; "" where
+    they are not asked for, or we have nothing."""
+    limits, most = wanted(row.job)
+    floor_us = floor(row, measured)
+    cell = row.cells.get(ours)
+    if not row.job.computing or row.bytes > most or floor_us is None or cell is None or cell.fault:
+        return ""
+    if not cell.samples:
+        return "not met" if cell.waited else ""
+    if median(cell.samples) > limits[0] + floor_us:
+        return "not met"
+    return "met" if percentile(cell.samples, 95) <= limits[1] + floor_us else "95% not met"
 
 
 def behind(rows, ours, second):

@@ -39,12 +39,17 @@ def shown(row, value):
     return number(RATES[row.name][1](row) / max(value, 1e-9))
 
 
+WAITS = "waits"         # for the target's return, in operations before this one
+
+
 def cell_text(row, peer, gave_up):
     cell = row.cells.get(peer)
     if usable(cell):
         return f"{shown(row, median(cell.samples))}/{shown(row, second(row.job)[1](cell.samples))}"
     if cell is not None and cell.fault:
         return cell.fault
+    if cell is not None and cell.waited:
+        return WAITS
     return "no" if gave_up else "-"
 
 
@@ -59,7 +64,7 @@ def row_words(row, peers, ours, floors, faults):
     words += [ratio_text(benchstat.ratio(row, ours, median)),
               ratio_text(benchstat.ratio(row, ours, second(row.job)[1])),
               found[0] if found else "-", ratio_text(to_floor)]
-    return words
+    return words + ([benchstat.met(row, ours, floors) or "-"] if row.job.computing else [])
 
 
 def ratio_text(value):
@@ -85,20 +90,40 @@ def tags_line(rows, floors):
     return ["  half_round_trip by UCX alone: " + ", ".join(texts)] if texts else []
 
 
+def rounds_text(job, rounds):
+    """How many rounds the samples are of. `rounds`: of each part."""
+    def text(count):
+        return "1 round" if count == 1 else f"{count} rounds"
+    if len(rounds) == 1:
+        return text(rounds[0])
+    return ", ".join(f"{text(count)} to {most} bytes"
+                     for count, (_, most) in zip(rounds, job.parts))
+
+
+def wanted_line(rows, ours, floors):
+    """How many rows keep the limits of a computing target, as a line, or none."""
+    found = [text for text in (benchstat.met(row, ours, floors) for row in rows) if text]
+    if not found:
+        return []
+    (by_median, by_95), most = benchstat.wanted(rows[0].job)
+    return [f"  wanted, to {most} bytes: at most {by_median:g} us by the median and {by_95:g} us by the "
+            f"95th percentile, beside the floor: met by {found.count('met')} of {len(found)} rows"]
+
+
 def job_table(job, rows, peers, ours, floors, faults, rounds):
-    """The lines of one job's table."""
+    """The lines of one job's table. `rounds`: of each of its parts."""
     name, of = second(job)
     head = ["operation", "bytes", "floor"] + list(peers) + \
-        ["ratio", f"({name})", "best peer", "/floor"]
-    lines = [f"{job.title}: microseconds, median/{name} of {rounds} " +
-             ("round" if rounds == 1 else "rounds")]
+        ["ratio", f"({name})", "best peer", "/floor"] + (["wanted"] if job.computing else [])
+    lines = [f"{job.title}: microseconds, median/{name} of {rounds_text(job, rounds)}"]
     if not rows:
         lines.append("  no rows")
     else:
         lines += ["  " + line for line in
                   layout([head] + [row_words(row, peers, ours, floors, faults) for row in rows],
-                         (0, len(head) - 2))]
-        lines += tags_line(rows, floors)
+                         [head.index(word) for word in ("operation", "best peer", "wanted")
+                          if word in head])]
+        lines += tags_line(rows, floors) + wanted_line(rows, ours, floors)
         by_median, compared = benchstat.tally(rows, ours, median)
         by_second, _ = benchstat.tally(rows, ours, of)
         if compared:
@@ -114,7 +139,20 @@ def job_table(job, rows, peers, ours, floors, faults, rounds):
 BEHIND_SHOWN = 30
 
 
-def summary(results, jobs, ours):
+def not_met(rows, ours, floors):
+    """The rows of computing targets that do not keep what is wanted of them."""
+    found = [(row, text) for row in rows if (text := benchstat.met(row, ours, floors))]
+    if not found:
+        return []
+    missed = [(row, text) for row, text in found if text != "met"]
+    lines = [f"target computing: wanted by {len(found)} rows, not met: {len(missed)}"]
+    for row, text in missed[:BEHIND_SHOWN]:
+        lines.append(f"  {text}: {row.name}, {row.bytes} bytes, {row.job.title}: "
+                     f"{cell_text(row, ours, False)}")
+    return lines + ([f"  and {len(missed) - BEHIND_SHOWN} more"] if missed[BEHIND_SHOWN:] else [])
+
+
+def summary(results, jobs, ours, floors):
     """All rows: how many are at most 1.00, and which are not."""
     rows = [row for job in jobs for row in results.of(job)]
     done, compared = benchstat.tally(rows, ours, median)
@@ -132,6 +170,7 @@ def summary(results, jobs, ours):
         lines += ["  " + line for line in layout(table, (2, 4, 5))]
     if len(found) > BEHIND_SHOWN:
         lines.append(f"  and {len(found) - BEHIND_SHOWN} more")
+    lines += not_met(rows, ours, floors)
     for along in ("bytes", "ranks"):
         lines += turned(benchstat.turned(rows, ours, along), along)
     return lines + [""]
@@ -147,7 +186,7 @@ def turned(found, along):
 
 
 TSV_HEAD = ["job", "ranks", "number", "operation", "bytes", "peer", "samples", "median_us",
-            "min_us", "p95_us", "floor_us", "ratio_of_ours", "fault"]
+            "min_us", "p95_us", "floor_us", "ratio_of_ours", "wanted", "fault"]
 
 
 def tsv_lines(results, jobs, peers, ours, floors):
@@ -155,7 +194,7 @@ def tsv_lines(results, jobs, peers, ours, floors):
     for (name, size), samples in sorted(floors.items()):
         yield ["floor", "", "", name, str(size), "machine", str(len(samples)),
                f"{median(samples):.5f}", f"{min(samples):.5f}", f"{percentile(samples, 95):.5f}",
-               "", "", ""]
+               "", "", "", ""]
     for job in jobs:
         for row in results.of(job):
             floor = benchstat.floor(row, floors)
@@ -168,7 +207,9 @@ def tsv_lines(results, jobs, peers, ours, floors):
                        str(len(cell.samples))] + figures + \
                     [f"{floor:.5f}" if floor else "",
                      f"{ratio:.4f}" if ratio is not None and peer == ours else "",
-                     cell.fault or results.faults.get((job.title, peer), "")]
+                     benchstat.met(row, ours, floors) if peer == ours else "",
+                     cell.fault or results.faults.get((job.title, peer), "") or
+                     (WAITS if cell.waited and not cell.samples else "")]
 
 
 # --- plots --------------------------------------------------------------------------------------

@@ -12,13 +12,16 @@
  *
  * Rank 0 prints lines of fields separated by tabs:
  *   >  number  name  bytes                      the row begins
- *   =  number  name  bytes  microseconds...     its samples, each an average over a batch
+ *   &  number  name  bytes                      it goes on, together with the others so marked
+ *   =  number  name  bytes  microseconds...     its samples, each an average over a batch; none: it
+ *                                               never had its turn before another was done
  *   !  number  name  bytes                      its data are wrong
  *   .                                           the program reached its end
  */
 #ifndef WDL_BENCH_H_INCLUDED
 #define WDL_BENCH_H_INCLUDED
 
+#include <limits.h>
 #include <mpi.h>
 #include <regex.h>
 #include <stdint.h>
@@ -37,6 +40,7 @@ struct bench {
     int chosen;                 /* rows is set */
     int first;                  /* rows before this number are left out */
     const char *skip;           /* numbers of rows to leave out, a comma behind each; or NULL */
+    long least, most;           /* bytes; rows of fewer or more are left out */
     int per;                    /* operations counted for each call of what is timed */
     int number;                 /* of the row under way */
     const char *name;
@@ -78,19 +82,24 @@ static inline int bench_flag(int argc, char **argv, const char *name)
     return 0;
 }
 
-/* --rows REGEX   --batch SECONDS   --row SECONDS   --first N   --skip N,N,... */
+/* --rows REGEX  --batch SECONDS  --row SECONDS  --first N  --skip N,N,...  --bytes LEAST-MOST */
 static inline void bench_begin(struct bench *b, int argc, char **argv)
 {
     const char *rows = bench_option(argc, argv, "--rows");
     const char *batch = bench_option(argc, argv, "--batch");
     const char *row = bench_option(argc, argv, "--row");
     const char *first = bench_option(argc, argv, "--first");
+    const char *bytes = bench_option(argc, argv, "--bytes");
     MPI_Comm_rank(MPI_COMM_WORLD, &b->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b->size);
     b->batch_seconds = batch ? atof(batch) : 0.01;
     b->row_seconds = row ? atof(row) : 1.0;
     b->first = first ? atoi(first) : 0;
     b->skip = bench_option(argc, argv, "--skip");
+    b->least = 0;
+    b->most = LONG_MAX;
+    if (bytes && sscanf(bytes, "%ld-%ld", &b->least, &b->most) != 2)
+        bench_die("--bytes wants LEAST-MOST");
     b->chosen = rows != NULL;
     b->number = -1;
     b->per = 1;
@@ -126,7 +135,7 @@ static inline int bench_next(struct bench *b, const char *name, long bytes)
     b->name = name;
     b->bytes = bytes;
     snprintf(text, sizeof text, "%s/%ld", name, bytes);
-    if (b->number < b->first)
+    if (b->number < b->first || bytes < b->least || bytes > b->most)
         return 0;
     if (b->chosen && regexec(&b->rows, text, 0, NULL, 0) != 0)
         return 0;

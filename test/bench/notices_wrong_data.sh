@@ -36,7 +36,7 @@ one()
         [ $ended -ne 0 ] || complain "$program $with: wrong data, and status 0"
         # What moves no data cannot be wrong.
         sed -n 's/^>	//p' "$dir/out" |
-            grep -Ev '	(i?barrier|fence|lock_all_unlock_all)	' > "$dir/began"
+            grep -Ev '	(i?barrier|fence|pscw|lock_all_unlock_all)	' > "$dir/began"
         [ -s "$dir/began" ] || complain "$program $with: no rows"
         sed -n 's/^!	//p' "$dir/out" > "$dir/noticed"
         cmp -s "$dir/began" "$dir/noticed" ||
@@ -44,6 +44,8 @@ one()
     done
 }
 one p2p p2p --rows '/(8|1024)$'
-one rma 'rma rma_ops rma_check' --window allocate --rows '/(0|8|512|1024|4096)$'
+one rma 'rma rma_ops rma_check' --window allocate --rows '/(0|8|512|1024|4096|32768)$'
+one rma 'rma rma_ops rma_check' --window create --computing --away 0.02 \
+    --rows '/(0|8|64|512|4096|32768|65536)$'
 one coll coll --rows '/(8|1024)$'
 exit $status

@@ -6,11 +6,10 @@
  *   rma --window KIND --computing           those of rank 0 alone, while the target computes
  *   rma --creation                          creating and freeing windows of the four flavours
  *
- * --one-size leaves the first of the sizes. Rows: see bench.h.
+ * --away SECONDS: how long the target computes (0.5). --turn N: which of the sizes that share that
+ * time is first; another in every round. Rows: see bench.h.
  */
 #include "rma.h"
-
-static const double away_seconds = 0.5, lead_seconds = 0.05;
 
 static void timed(void *arg, long n)
 {
@@ -59,7 +58,59 @@ static void last_operation(struct job *j)
     epoch_end(j);
 }
 
-/* --- the target computes ---------------------------------------------------------------------- */
+/* One row: operations of `bytes` on memory from `offset` on. */
+static void row_begin(struct job *j, long bytes, long offset)
+{
+    j->bytes = bytes;
+    j->memory += offset;
+    j->local += offset;
+    j->result += offset;
+    j->at += offset;
+    if (j->op->sizes == VECTOR_SIZES) {
+        int block = (int) (bytes / 8 / BLOCKS);
+        MPI_Type_vector(BLOCKS, block, 2 * block, MPI_DOUBLE, &j->vector);
+        MPI_Type_commit(&j->vector);
+    }
+}
+
+static void row_check(struct job *j)
+{
+    bench_check(&j->bench, rma_is_wrong(j));
+    if (j->op->sizes == VECTOR_SIZES)
+        MPI_Type_free(&j->vector);
+}
+
+static void idle_rows(struct job *j)
+{
+    struct job row;
+    long bytes;
+    for (int i = 0; (bytes = rma_bytes(j->op, i)) >= 0; i++) {
+        if (!bench_next(&j->bench, j->op->name, bytes))
+            continue;
+        row = *j;
+        row_begin(&row, bytes, 0);
+        rma_prepare(&row);
+        idle_row(&row);
+        last_operation(&row);
+        row_check(&row);
+        j->bench.wrong = row.bench.wrong;
+    }
+}
+
+/* --- the target computes ----------------------------------------------------------------------
+ * The sizes of an operation share one time in which the target computes, each on memory of its own,
+ * and take turns; up to CACHED bytes and above apart, since what is in the caches is not lost to
+ * those that need no more. */
+
+enum { CACHED = 8192, GROUP_MAX = 4, PAGE = 4096, AWAY_SPACE = 2 * BENCH_BYTES_MAX };
+
+struct group {
+    double seconds;             /* the target computes */
+    int count;
+    struct job rows[GROUP_MAX];
+    int taken[GROUP_MAX];
+    double us[GROUP_MAX][SAMPLES_MAX];
+};
 
 static void compute_until(double end)
 {
@@ -72,69 +123,120 @@ static void compute_until(double end)
 /* Each operation is timed on its own. Those that begin while the target is certainly away count, to
  * the end of the last, however long it takes. Between them rank 0 computes too: both cores are
  * busy, and a thread of the target's has to ask for a processor. */
-static int sample_away(struct job *j, double *us)
+static void sample_away(struct group *g)
 {
-    double begin = bench_now();
-    int n = 0;
-    compute_until(begin + lead_seconds);
+    const double begin = bench_now(), lead = g->seconds / 10;
+    int k = g->rows[0].turn % g->count;
+    compute_until(begin + lead);
     for (;;) {
         double start = bench_now();
-        if (start > begin + away_seconds - lead_seconds || n == SAMPLES_MAX)
-            return n;
-        timed(j, 1);
-        us[n++] = (bench_now() - start) * 1e6;
+        if (start > begin + g->seconds - lead || g->taken[k] == SAMPLES_MAX)
+            return;
+        timed(&g->rows[k], 1);
+        g->us[k][g->taken[k]++] = (bench_now() - start) * 1e6;
         compute_until(bench_now() + 0.001);
+        k = (k + 1) % g->count;
     }
 }
 
-static void computing_row(struct job *j)
+/* Every row's first operation: caches and connections. The target is in a barrier. What fails here
+ * is the row's own fault. */
+static void first_operation(struct job *j)
 {
-    double us[SAMPLES_MAX];
-    int n = 0;
+    rma_prepare(j);
     epoch_begin(j);
     if (j->bench.rank == 0)
-        timed(j, 1);            /* connections and caches; the target is in the barrier */
+        timed(j, 1);
+    epoch_end(j);
+}
+
+static void away_group(struct group *g)
+{
+    struct job *j = &g->rows[0];
+    for (int k = 0; k < g->count; k++)
+        bench_mark(&g->rows[k].bench, "&");
+    MPI_Barrier(MPI_COMM_WORLD);
+    epoch_begin(j);
+    for (int k = 0; k < g->count && j->bench.rank == 0; k++)
+        timed(&g->rows[k], 1);  /* opens the epoch, where a library waits for that */
     MPI_Barrier(MPI_COMM_WORLD);
     if (j->bench.rank == TARGET)
-        compute_until(bench_now() + away_seconds);
+        compute_until(bench_now() + g->seconds);
     if (j->bench.rank == 0)
-        n = sample_away(j, us);
+        sample_away(g);
     MPI_Barrier(MPI_COMM_WORLD);
     epoch_end(j);
-    bench_row(&j->bench, us, n);
-    MPI_Bcast(&j->total, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    for (int k = 0; k < g->count; k++) {
+        bench_row(&g->rows[k].bench, g->us[k], g->taken[k]);
+        MPI_Bcast(&g->rows[k].total, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+        last_operation(&g->rows[k]);
+    }
+    for (int k = 0; k < g->count; k++) {
+        row_check(&g->rows[k]);
+        g->rows[0].bench.wrong |= g->rows[k].bench.wrong;
+    }
+}
+
+/* The sizes from number `*i` on that are one group. */
+static void away_rows(struct job *j, struct group *g, int *i)
+{
+    const int cached = rma_bytes(j->op, *i) <= CACHED;
+    long bytes, offset = 0;
+    memset(g->taken, 0, sizeof g->taken);
+    g->count = 0;
+    for (; (bytes = rma_bytes(j->op, *i)) >= 0 && (bytes <= CACHED) == cached; ++*i) {
+        if (!bench_next(&j->bench, j->op->name, bytes))
+            continue;
+        g->rows[g->count] = *j;
+        row_begin(&g->rows[g->count], bytes, offset);
+        first_operation(&g->rows[g->count++]);
+        offset += (rma_reach(j->op, bytes) + PAGE - 1) / PAGE * PAGE;
+    }
+    if (g->count) {
+        away_group(g);
+        j->bench.wrong = g->rows[0].bench.wrong;
+    }
+}
+
+static void all_away_rows(struct job *j, double seconds)
+{
+    static struct group g;
+    g.seconds = seconds;
+    for (j->op = rma_ops; j->op->name; j->op++)
+        for (int i = 0; !rma_is_active(j->op) && rma_bytes(j->op, i) >= 0;)
+            away_rows(j, &g, &i);
 }
 
 /* --- creation --------------------------------------------------------------------------------- */
 
 static void make_allocate(void *arg, long n)
 {
+    const struct job *j = arg;
     void *memory;
     MPI_Win win;
-    (void) arg;
     for (long i = 0; i < n; i++) {
-        MPI_Win_allocate(1 << 20, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+        MPI_Win_allocate(j->bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
         MPI_Win_free(&win);
     }
 }
 
 static void make_shared(void *arg, long n)
 {
+    const struct job *j = arg;
     void *memory;
     MPI_Win win;
-    (void) arg;
     for (long i = 0; i < n; i++) {
-        MPI_Win_allocate_shared(1 << 20, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+        MPI_Win_allocate_shared(j->bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
         MPI_Win_free(&win);
     }
 }
 
 static void make_create(void *arg, long n)
 {
-    struct job *j = arg;
+    const struct job *j = arg;
     MPI_Win win;
     for (long i = 0; i < n; i++) {
-        MPI_Win_create(j->local, 1 << 20, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        MPI_Win_create(j->local, j->bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
         MPI_Win_free(&win);
     }
 }
@@ -153,47 +255,23 @@ static void creation_rows(struct job *j)
 {
     static const struct {
         const char *name;
-        long bytes;
         bench_fn fn;
-    } rows[] = {{"win_allocate_free", 1 << 20, make_allocate},
-                {"win_allocate_shared_free", 1 << 20, make_shared},
-                {"win_create_free", 1 << 20, make_create},
-                {"win_create_dynamic_free", 0, make_dynamic}};
-    j->local = calloc(1, 1 << 20);
+    } rows[] = {{"win_allocate_free", make_allocate}, {"win_allocate_shared_free", make_shared},
+                {"win_create_free", make_create}};
+    static const long sizes[] = {8, 65536, 1 << 20, BENCH_BYTES_MAX};
+    j->local = calloc(1, BENCH_BYTES_MAX);
     for (unsigned i = 0; i < sizeof rows / sizeof rows[0]; i++)
-        if (bench_next(&j->bench, rows[i].name, rows[i].bytes))
-            bench_together(&j->bench, rows[i].fn, j);
+        for (unsigned k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+            j->bytes = sizes[k];
+            if (bench_next(&j->bench, rows[i].name, j->bytes))
+                bench_together(&j->bench, rows[i].fn, j);
+        }
+    if (bench_next(&j->bench, "win_create_dynamic_free", 0))
+        bench_together(&j->bench, make_dynamic, j);
     free(j->local);
 }
 
 /* --- the run ---------------------------------------------------------------------------------- */
-
-static void row(struct job *j, long bytes, int computing)
-{
-    if (!bench_next(&j->bench, j->op->name, bytes))
-        return;
-    j->bytes = bytes;
-    rma_prepare(j);
-    if (computing)
-        computing_row(j);
-    else
-        idle_row(j);
-    last_operation(j);
-    bench_check(&j->bench, rma_is_wrong(j));
-}
-
-static void rows(struct job *j, int sizes, int computing)
-{
-    for (j->op = rma_ops; j->op->name; j->op++) {
-        if (computing && rma_is_active(j->op))
-            continue;
-        if (j->op->sizes == ONE_SIZE)
-            row(j, j->op->bytes, computing);
-        else
-            for (int i = 0; i < sizes; i++)
-                row(j, bench_sizes[i], computing);
-    }
-}
 
 static void neighbours(struct job *j)
 {
@@ -206,14 +284,15 @@ static void neighbours(struct job *j)
     MPI_Group_free(&all);
 }
 
-static void all_rows(struct job *j, const char *kind, int sizes, int computing)
+static void all_rows(struct job *j, const char *kind, double away)
 {
     neighbours(j);
-    rma_window_begin(j, kind);
-    MPI_Type_vector(BLOCKS, 1, 2, MPI_DOUBLE, &j->vector);
-    MPI_Type_commit(&j->vector);
-    rows(j, sizes, computing);
-    MPI_Type_free(&j->vector);
+    rma_window_begin(j, kind, away > 0 ? AWAY_SPACE : BENCH_BYTES_MAX);
+    if (away > 0)
+        all_away_rows(j, away);
+    else
+        for (j->op = rma_ops; j->op->name; j->op++)
+            idle_rows(j);
     MPI_Group_free(&j->from);
     MPI_Group_free(&j->to);
     rma_window_end(j, kind);
@@ -223,16 +302,19 @@ int main(int argc, char **argv)
 {
     struct job j = { 0 };
     const char *kind = bench_option(argc, argv, "--window");
+    const char *turn = bench_option(argc, argv, "--turn");
+    const char *away = bench_option(argc, argv, "--away");
     int status;
     MPI_Init(&argc, &argv);
     bench_begin(&j.bench, argc, argv);
+    j.turn = turn ? atoi(turn) : 0;
     if (j.bench.size < 2)
         bench_die("at least two ranks are needed");
     if (bench_flag(argc, argv, "--creation"))
         creation_rows(&j);
     else
-        all_rows(&j, kind ? kind : "allocate", bench_flag(argc, argv, "--one-size") ? 1 :
-                 BENCH_SIZES, bench_flag(argc, argv, "--computing"));
+        all_rows(&j, kind ? kind : "allocate",
+                 bench_flag(argc, argv, "--computing") ? away ? atof(away) : 0.5 : 0);
     status = bench_end(&j.bench);
     MPI_Finalize();
     return status;

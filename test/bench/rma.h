@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include "bench.h"
 
-enum { SPACE = BENCH_BYTES_MAX, BLOCKS = 512, MANY = 64, TARGET = 1 };
+enum { BLOCKS = 512, MANY = 64, TARGET = 1 };
 
 struct rma_op;
 
@@ -16,14 +16,15 @@ struct rma_op;
 struct job {
     struct bench bench;
     MPI_Win win;
-    char *memory;               /* SPACE bytes, what this rank exposes */
-    char *local, *result;       /* SPACE bytes each */
+    char *memory;               /* what this rank exposes */
+    char *local, *result;       /* of as many bytes */
     int left, right;            /* neighbours in a ring; rank 0's right one is TARGET */
     MPI_Aint at;                /* displacement of the right neighbour's memory */
     long bytes;
     int count;                  /* doubles in `bytes` */
+    int turn;                   /* which of the sizes that share a computing target is first */
     int lock_type, lock_assertion;
-    MPI_Datatype vector;        /* BLOCKS doubles, every other one */
+    MPI_Datatype vector;        /* BLOCKS blocks of `bytes` / BLOCKS bytes, as much between them */
     MPI_Group from, to;         /* left; right */
     const struct rma_op *op;    /* of the row under way */
     long total;                 /* operations of the row so far */
@@ -40,7 +41,7 @@ enum leaves {
     LEAVES_SUM,                 /* the target's doubles are sums of `total` times the origin's */
     LEAVES_SUM_FETCHED,         /* and `result` is what they were before the last */
     LEAVES_COUNT,               /* the target's first int64_t is `total` */
-    LEAVES_PUT_VECTOR, LEAVES_GET_VECTOR, LEAVES_SUM_VECTOR     /* every other double */
+    LEAVES_PUT_VECTOR, LEAVES_GET_VECTOR, LEAVES_SUM_VECTOR     /* every other block */
 };
 
 struct rma_op {
@@ -48,18 +49,26 @@ struct rma_op {
     bench_fn run;
     enum leaves leaves;
     enum { ON_LOCK_ALL, ON_LOCK, ON_FENCES, ON_PSCW } how;
-    enum { ONE_SIZE, ALL_SIZES } sizes;
-    long bytes;                 /* with ONE_SIZE */
+    enum { NO_BYTES, A_WORD, ALL_SIZES, MANY_SIZES, VECTOR_SIZES } sizes;
     int lock_type, lock_assertion;
 };
 
 /* Ends with one without a name. */
 extern const struct rma_op rma_ops[];
 
+/* The bytes an operation's row number i moves; -1 behind its last. They grow. */
+long rma_bytes(const struct rma_op *op, int i);
+
 /* All ranks take part, each with its neighbours in the ring. */
 static inline int rma_is_active(const struct rma_op *op)
 {
     return op->how == ON_FENCES || op->how == ON_PSCW;
+}
+
+/* Bytes of a rank's memory that operations of so many bytes may touch. */
+static inline long rma_reach(const struct rma_op *op, long bytes)
+{
+    return op->leaves >= LEAVES_PUT_VECTOR ? 2 * bytes : bytes;
 }
 
 /* All ranks. Before the operations: memory as they expect it; before the last: other data, where it
@@ -74,8 +83,8 @@ static inline double rma_addend(long i)
     return (double) (1 + (i & 7));
 }
 
-/* All ranks: kind is allocate, create or dynamic. */
-void rma_window_begin(struct job *j, const char *kind);
+/* All ranks: kind is allocate, create or dynamic; every rank exposes so many bytes. */
+void rma_window_begin(struct job *j, const char *kind, long space);
 void rma_window_end(struct job *j, const char *kind);
 
 #endif

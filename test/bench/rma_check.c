@@ -34,15 +34,15 @@ static int is_got(enum leaves leaves)
     return leaves == LEAVES_GET || leaves == LEAVES_GET_VECTOR;
 }
 
-/* Bytes of memory that operations of the row may touch. */
-static long reach(const struct job *j, const struct rma_op *op)
+static int is_vector(enum leaves leaves)
 {
-    return op->leaves >= LEAVES_PUT_VECTOR ? 16 * BLOCKS : j->bytes;
+    return leaves >= LEAVES_PUT_VECTOR;
 }
 
-static int touches(const struct rma_op *op, long i)
+/* Whether double number i of what the row reaches is moved. */
+static int touches(const struct job *j, long i)
 {
-    return op->leaves < LEAVES_PUT_VECTOR || i % 2 == 0;
+    return !is_vector(j->op->leaves) || i / (j->count / BLOCKS) % 2 == 0;
 }
 
 static void own_memory_begin(struct job *j)
@@ -60,7 +60,7 @@ static void own_memory_end(struct job *j)
 void rma_prepare(struct job *j)
 {
     const struct rma_op *op = j->op;
-    long bytes = reach(j, op);
+    long bytes = rma_reach(op, j->bytes);
     j->count = (int) (j->bytes / 8);
     j->total = j->surprises = 0;
     j->found = -1;
@@ -84,7 +84,7 @@ void rma_prepare(struct job *j)
 /* Sums need none: every operation adds to every element. */
 void rma_renew(struct job *j)
 {
-    long bytes = reach(j, j->op);
+    long bytes = rma_reach(j->op, j->bytes);
     j->last = 1;
     if (is_sum(j->op->leaves))
         return;
@@ -96,47 +96,51 @@ void rma_renew(struct job *j)
     own_memory_end(j);
 }
 
-static int sums_are_wrong(const struct job *j, const struct rma_op *op, const double *sums,
-                          long total)
+static int sums_are_wrong(const struct job *j, const double *sums, long total)
 {
     if (sums[0] != first_sum(total))
         return 1;
-    for (long i = 1; i < reach(j, op) / 8; i++)
-        if (sums[i] != (touches(op, i) ? (double) total * value(i) : 0))
+    for (long i = 1; i < rma_reach(j->op, j->bytes) / 8; i++)
+        if (sums[i] != (touches(j, i) ? (double) total * value(i) : 0))
             return 1;
     return 0;
 }
 
-/* Of bytes that came from rank `from`; the ones between a vector's blocks are still zero. Those put
- * begin with a stamp. */
-static int bytes_are_wrong(const struct job *j, const struct rma_op *op, const char *at, int from)
+/* A vector's bytes; the ones between its blocks are still zero. It ends with its last block: what
+ * is behind that is nobody's. `local` has served by now. */
+static int vector_is_wrong(struct job *j, const char *at, int from)
 {
-    static char wanted[16 * BLOCKS];
     const char zeros[8] = { 0 };
-    int stamped = !is_got(op->leaves);
-    if (stamped && bench_stamp_differs(at, j->total - 1, j->last))
-        return 1;
-    if (op->leaves < LEAVES_PUT_VECTOR)
-        return bench_differs(at, 8 * stamped, j->bytes, salt(j, from));
-    bench_fill(wanted, sizeof wanted, salt(j, from));
-    /* A vector ends with its last block: the double behind that is nobody's. */
-    for (long i = stamped; i < 2 * BLOCKS - 1; i++)
-        if (memcmp(at + 8 * i, touches(op, i) ? wanted + 8 * i : zeros, 8) != 0)
+    long first = !is_got(j->op->leaves), end = 2 * j->count - j->count / BLOCKS;
+    bench_fill(j->local, rma_reach(j->op, j->bytes), salt(j, from));
+    for (long i = first; i < end; i++)
+        if (memcmp(at + 8 * i, touches(j, i) ? j->local + 8 * i : zeros, 8) != 0)
             return 1;
     return 0;
+}
+
+/* Of bytes that came from rank `from`. Those put begin with a stamp. */
+static int bytes_are_wrong(struct job *j, const char *at, int from)
+{
+    int stamped = !is_got(j->op->leaves);
+    if (stamped && bench_stamp_differs(at, j->total - 1, j->last))
+        return 1;
+    if (is_vector(j->op->leaves))
+        return vector_is_wrong(j, at, from);
+    return bench_differs(at, 8 * stamped, j->bytes, salt(j, from));
 }
 
 /* What the row left in this rank's exposed memory. */
-static int target_is_wrong(const struct job *j, const struct rma_op *op)
+static int target_is_wrong(struct job *j)
 {
-    switch (op->leaves) {
+    switch (j->op->leaves) {
         case LEAVES_PUT:
         case LEAVES_PUT_VECTOR:
-            return bytes_are_wrong(j, op, j->memory, j->left);
+            return bytes_are_wrong(j, j->memory, j->left);
         case LEAVES_SUM:
         case LEAVES_SUM_FETCHED:
         case LEAVES_SUM_VECTOR:
-            return sums_are_wrong(j, op, (const double *) j->memory, j->total);
+            return sums_are_wrong(j, (const double *) j->memory, j->total);
         case LEAVES_COUNT:
             return *(const int64_t *) j->memory != j->total;
         default:
@@ -145,14 +149,14 @@ static int target_is_wrong(const struct job *j, const struct rma_op *op)
 }
 
 /* What the row brought to this rank's own memory. */
-static int origin_is_wrong(const struct job *j, const struct rma_op *op)
+static int origin_is_wrong(struct job *j)
 {
-    switch (op->leaves) {
+    switch (j->op->leaves) {
         case LEAVES_GET:
         case LEAVES_GET_VECTOR:
-            return bytes_are_wrong(j, op, j->result, j->right);
+            return bytes_are_wrong(j, j->result, j->right);
         case LEAVES_SUM_FETCHED:
-            return sums_are_wrong(j, op, (const double *) j->result, j->total - 1);
+            return sums_are_wrong(j, (const double *) j->result, j->total - 1);
         case LEAVES_COUNT:
             return j->surprises > 0 || j->found != j->total - 1;
         default:
@@ -166,35 +170,35 @@ int rma_is_wrong(struct job *j)
     int wrong = 0;
     own_memory_begin(j);
     if (rma_is_active(op) || j->bench.rank == TARGET)
-        wrong |= target_is_wrong(j, op);
+        wrong |= target_is_wrong(j);
     if (rma_is_active(op) || j->bench.rank == 0)
-        wrong |= origin_is_wrong(j, op);
+        wrong |= origin_is_wrong(j);
     own_memory_end(j);
     return wrong;
 }
 
 /* --- windows ---------------------------------------------------------------------------------- */
 
-void rma_window_begin(struct job *j, const char *kind)
+void rma_window_begin(struct job *j, const char *kind, long space)
 {
     MPI_Aint at = 0;
     if (!strcmp(kind, "allocate")) {
-        MPI_Win_allocate(SPACE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &j->memory, &j->win);
+        MPI_Win_allocate(space, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &j->memory, &j->win);
     } else if (!strcmp(kind, "create")) {
-        j->memory = malloc(SPACE);
-        MPI_Win_create(j->memory, SPACE, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &j->win);
+        j->memory = malloc((size_t) space);
+        MPI_Win_create(j->memory, space, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &j->win);
     } else if (!strcmp(kind, "dynamic")) {
-        j->memory = malloc(SPACE);
+        j->memory = malloc((size_t) space);
         MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &j->win);
-        MPI_Win_attach(j->win, j->memory, SPACE);
+        MPI_Win_attach(j->win, j->memory, space);
         MPI_Get_address(j->memory, &at);
         MPI_Sendrecv(&at, 1, MPI_AINT, j->left, 0, &j->at, 1, MPI_AINT, j->right, 0, MPI_COMM_WORLD,
                      MPI_STATUS_IGNORE);
     } else {
         bench_die("--window wants allocate, create or dynamic");
     }
-    j->local = malloc(SPACE);
-    j->result = malloc(SPACE);
+    j->local = malloc((size_t) space);
+    j->result = malloc((size_t) space);
     if (!j->memory || !j->local || !j->result)
         bench_die("out of memory");
 }

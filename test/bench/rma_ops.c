@@ -96,10 +96,12 @@ static void compare_and_swap_flush(void *arg, long n)
 static void puts_flush(void *arg, long n)
 {
     struct job *j = arg;
+    int each = (int) (j->bytes / MANY);
     for (long i = 0; i < n; i++) {
         stamp(j, i);
         for (int k = 0; k < MANY; k++)
-            MPI_Put(j->local + 8 * k, 8, MPI_BYTE, TARGET, j->at + 8 * k, 8, MPI_BYTE, j->win);
+            MPI_Put(j->local + each * k, each, MPI_BYTE, TARGET, j->at + each * k, each, MPI_BYTE,
+                    j->win);
         MPI_Win_flush(TARGET, j->win);
     }
 }
@@ -107,11 +109,12 @@ static void puts_flush(void *arg, long n)
 static void accumulates_flush(void *arg, long n)
 {
     struct job *j = arg;
+    int each = (int) (j->bytes / MANY), count = each / 8;
     for (long i = 0; i < n; i++) {
         stamp_sum(j, i);
         for (int k = 0; k < MANY; k++)
-            MPI_Accumulate(j->local + 8 * k, 1, MPI_DOUBLE, TARGET, j->at + 8 * k, 1, MPI_DOUBLE,
-                           MPI_SUM, j->win);
+            MPI_Accumulate(j->local + each * k, count, MPI_DOUBLE, TARGET, j->at + each * k, count,
+                           MPI_DOUBLE, MPI_SUM, j->win);
         MPI_Win_flush(TARGET, j->win);
     }
 }
@@ -198,7 +201,7 @@ static void fence(void *arg, long n)
         MPI_Win_fence(0, j->win);
 }
 
-static void pscw(void *arg, long n)
+static void pscw_put(void *arg, long n)
 {
     struct job *j = arg;
     for (long i = 0; i < n; i++) {
@@ -210,31 +213,60 @@ static void pscw(void *arg, long n)
     }
 }
 
+static void pscw(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        MPI_Win_post(j->from, 0, j->win);
+        MPI_Win_start(j->to, 0, j->win);
+        MPI_Win_complete(j->win);
+        MPI_Win_wait(j->win);
+    }
+}
+
+/* --- rows ------------------------------------------------------------------------------------- */
+
+long rma_bytes(const struct rma_op *op, int i)
+{
+    static const long blocks[] = { 8, 64, 1024, 4096 };
+    switch (op->sizes) {
+        case NO_BYTES:
+            return i == 0 ? 0 : -1;
+        case A_WORD:
+            return i == 0 ? 8 : -1;
+        case ALL_SIZES:
+            return i < BENCH_SIZES ? bench_sizes[i] : -1;
+        case MANY_SIZES:
+            return MANY * bench_sizes[i] <= BENCH_BYTES_MAX ? MANY * bench_sizes[i] : -1;
+        default:
+            return i < (int) (sizeof blocks / sizeof blocks[0]) ? BLOCKS * blocks[i] : -1;
+    }
+}
+
 const struct rma_op rma_ops[] = {
-    {"put_flush", put_flush, LEAVES_PUT, ON_LOCK_ALL, ALL_SIZES, 0, 0, 0},
-    {"get_flush", get_flush, LEAVES_GET, ON_LOCK_ALL, ALL_SIZES, 0, 0, 0},
-    {"accumulate_flush", accumulate_flush, LEAVES_SUM, ON_LOCK_ALL, ALL_SIZES, 0, 0, 0},
-    {"get_accumulate_flush", get_accumulate_flush, LEAVES_SUM_FETCHED, ON_LOCK_ALL, ALL_SIZES, 0, 0,
+    {"put_flush", put_flush, LEAVES_PUT, ON_LOCK_ALL, ALL_SIZES, 0, 0},
+    {"get_flush", get_flush, LEAVES_GET, ON_LOCK_ALL, ALL_SIZES, 0, 0},
+    {"accumulate_flush", accumulate_flush, LEAVES_SUM, ON_LOCK_ALL, ALL_SIZES, 0, 0},
+    {"get_accumulate_flush", get_accumulate_flush, LEAVES_SUM_FETCHED, ON_LOCK_ALL, ALL_SIZES, 0,
      0},
-    {"fetch_and_op_flush", fetch_and_op_flush, LEAVES_COUNT, ON_LOCK_ALL, ONE_SIZE, 8, 0, 0},
-    {"compare_and_swap_flush", compare_and_swap_flush, LEAVES_COUNT, ON_LOCK_ALL, ONE_SIZE, 8, 0,
-     0},
-    {"put_x64_flush", puts_flush, LEAVES_PUT, ON_LOCK_ALL, ONE_SIZE, 8 * MANY, 0, 0},
-    {"accumulate_x64_flush", accumulates_flush, LEAVES_SUM, ON_LOCK_ALL, ONE_SIZE, 8 * MANY, 0, 0},
-    {"vector512_put_flush", vector_put, LEAVES_PUT_VECTOR, ON_LOCK_ALL, ONE_SIZE, 8 * BLOCKS, 0, 0},
-    {"vector512_get_flush", vector_get, LEAVES_GET_VECTOR, ON_LOCK_ALL, ONE_SIZE, 8 * BLOCKS, 0, 0},
-    {"vector512_accumulate_flush", vector_accumulate, LEAVES_SUM_VECTOR, ON_LOCK_ALL, ONE_SIZE,
-     8 * BLOCKS, 0, 0},
-    {"rput_wait", rput_wait, LEAVES_PUT, ON_LOCK_ALL, ALL_SIZES, 0, 0, 0},
-    {"lock_shared_put_unlock", lock_put_unlock, LEAVES_PUT, ON_LOCK, ALL_SIZES, 0, MPI_LOCK_SHARED,
-     0},
-    {"lock_exclusive_put_unlock", lock_put_unlock, LEAVES_PUT, ON_LOCK, ALL_SIZES, 0,
+    {"fetch_and_op_flush", fetch_and_op_flush, LEAVES_COUNT, ON_LOCK_ALL, A_WORD, 0, 0},
+    {"compare_and_swap_flush", compare_and_swap_flush, LEAVES_COUNT, ON_LOCK_ALL, A_WORD, 0, 0},
+    {"put_x64_flush", puts_flush, LEAVES_PUT, ON_LOCK_ALL, MANY_SIZES, 0, 0},
+    {"accumulate_x64_flush", accumulates_flush, LEAVES_SUM, ON_LOCK_ALL, MANY_SIZES, 0, 0},
+    {"vector512_put_flush", vector_put, LEAVES_PUT_VECTOR, ON_LOCK_ALL, VECTOR_SIZES, 0, 0},
+    {"vector512_get_flush", vector_get, LEAVES_GET_VECTOR, ON_LOCK_ALL, VECTOR_SIZES, 0, 0},
+    {"vector512_accumulate_flush", vector_accumulate, LEAVES_SUM_VECTOR, ON_LOCK_ALL, VECTOR_SIZES,
+     0, 0},
+    {"rput_wait", rput_wait, LEAVES_PUT, ON_LOCK_ALL, ALL_SIZES, 0, 0},
+    {"lock_shared_put_unlock", lock_put_unlock, LEAVES_PUT, ON_LOCK, ALL_SIZES, MPI_LOCK_SHARED, 0},
+    {"lock_exclusive_put_unlock", lock_put_unlock, LEAVES_PUT, ON_LOCK, ALL_SIZES,
      MPI_LOCK_EXCLUSIVE, 0},
-    {"lock_nocheck_put_unlock", lock_put_unlock, LEAVES_PUT, ON_LOCK, ALL_SIZES, 0, MPI_LOCK_SHARED,
+    {"lock_nocheck_put_unlock", lock_put_unlock, LEAVES_PUT, ON_LOCK, ALL_SIZES, MPI_LOCK_SHARED,
      MPI_MODE_NOCHECK},
-    {"lock_all_unlock_all", lock_all, LEAVES_NOTHING, ON_LOCK, ONE_SIZE, 0, 0, 0},
-    {"put_fence", put_fence, LEAVES_PUT, ON_FENCES, ALL_SIZES, 0, 0, 0},
-    {"fence", fence, LEAVES_NOTHING, ON_FENCES, ONE_SIZE, 0, 0, 0},
-    {"pscw_put", pscw, LEAVES_PUT, ON_PSCW, ALL_SIZES, 0, 0, 0},
-    {NULL, NULL, LEAVES_NOTHING, ON_LOCK, ONE_SIZE, 0, 0, 0}
+    {"lock_all_unlock_all", lock_all, LEAVES_NOTHING, ON_LOCK, NO_BYTES, 0, 0},
+    {"put_fence", put_fence, LEAVES_PUT, ON_FENCES, ALL_SIZES, 0, 0},
+    {"fence", fence, LEAVES_NOTHING, ON_FENCES, NO_BYTES, 0, 0},
+    {"pscw_put", pscw_put, LEAVES_PUT, ON_PSCW, ALL_SIZES, 0, 0},
+    {"pscw", pscw, LEAVES_NOTHING, ON_PSCW, NO_BYTES, 0, 0},
+    {NULL, NULL, LEAVES_NOTHING, ON_LOCK, NO_BYTES, 0, 0}
 };

@@ -148,6 +148,25 @@ class Arithmetic(unittest.TestCase):
                  for value, less, more in benchstat.turned(rows, "windlass", "ranks")]
         self.assertEqual(found, [(1.5, "a", 64, 2, 4)])
 
+    def test_met(self):
+        measured = {("memcpy", 8): [1], ("fence", 0): [1], ("memcpy", 65536): [10],
+                    ("memcpy", 262144): [40]}
+        away = job("away", computing=True)
+
+        def met(size, *samples):
+            return benchstat.met(row(size=size, of=away, windlass=list(samples)), "windlass",
+                                 measured)
+        self.assertEqual(met(8, 52, 52, 200), "met")
+        self.assertEqual(met(8, 52, 52, 203), "95% not met")
+        self.assertEqual(met(8, 53, 53, 53), "not met")
+        self.assertEqual(met(65536, 61), "met")
+        self.assertEqual(met(262144, 61), "")
+        self.assertEqual(benchstat.met(row(windlass=[1]), "windlass", measured), "")
+        one = row(of=away)
+        self.assertEqual(benchstat.met(one, "windlass", measured), "")
+        one.cells["windlass"] = benchstat.Cell(waited=True)
+        self.assertEqual(benchstat.met(one, "windlass", measured), "not met")
+
     def test_instructions(self):
         few, many = benchcount.FEW, benchcount.MANY
         self.assertEqual(benchcount.per_call(500 + 176 * few, 500 + 176 * many), 176)
@@ -155,13 +174,13 @@ class Arithmetic(unittest.TestCase):
 
 class Plan(unittest.TestCase):
     def test_peers_take_turns(self):
-        order = [(number, peer) for number, _, peer in benchrun.turns(
+        order = [(number, peer) for number, _, _, peer in benchrun.turns(
             3, [job()], ["a", "b", "c"], benchrun.Budget(100))]
         self.assertEqual(order, [(0, "a"), (0, "b"), (0, "c"), (1, "b"), (1, "c"), (1, "a"),
                                  (2, "c"), (2, "a"), (2, "b")])
 
     def test_all_peers_of_a_job_are_neighbours(self):
-        order = [(one.title, peer) for _, one, peer in benchrun.turns(
+        order = [(one.title, peer) for _, one, _, peer in benchrun.turns(
             1, [job("j"), job("k")], ["a", "b"], benchrun.Budget(100))]
         self.assertEqual(order, [("j", "a"), ("j", "b"), ("k", "a"), ("k", "b")])
 
@@ -176,7 +195,7 @@ class Plan(unittest.TestCase):
 
     def test_jobs_of_every_third_round(self):
         jobs = [job("j"), job("k", every=3)]
-        order = [(number, one.title) for number, one, _ in
+        order = [(number, one.title) for number, one, _, _ in
                  benchrun.turns(5, jobs, ["a"], benchrun.Budget(100))]
         self.assertEqual(order, [(0, "j"), (0, "k"), (1, "j"), (2, "j"), (3, "j"), (3, "k"),
                                  (4, "j")])
@@ -185,7 +204,7 @@ class Plan(unittest.TestCase):
         now = [0]
         order = []
         took = {"short": 1, "long": 20}
-        for number, one, peer in benchrun.turns(3, [job("short"), job("long")], ["a", "b"],
+        for number, one, _, peer in benchrun.turns(3, [job("short"), job("long")], ["a", "b"],
                                                 benchrun.Budget(50, lambda: now[0])):
             order.append((number, one.title, peer))
             now[0] += took[one.title]
@@ -196,11 +215,49 @@ class Plan(unittest.TestCase):
     def test_every_job_is_done_once_however_late_it_is(self):
         now = [0]
         order = []
-        for _, one, _ in benchrun.turns(2, [job("j"), job("k")], ["a"],
+        for _, one, _, _ in benchrun.turns(2, [job("j"), job("k")], ["a"],
                                         benchrun.Budget(1, lambda: now[0])):
             order.append(one.title)
             now[0] += 100
         self.assertEqual(order, ["j", "k"])
+
+    def test_with_minutes_given_nothing_begins_late(self):
+        now = [0]
+        order = []
+        for _, one, _, _ in benchrun.turns(2, [job("j"), job("k"), job("l")], ["a"],
+                                           benchrun.Budget(150, lambda: now[0], strict=True)):
+            order.append(one.title)
+            now[0] += 100
+        self.assertEqual(order, ["j", "k"])
+
+    def test_all_parts_in_the_first_round_then_in_rotation(self):
+        parts = ((0, 8), (9, 64), (65, 512))
+        order = [(number, part) for number, _, part, _ in benchrun.turns(
+            4, [job("j", every=3, parts=parts)], ["a"], benchrun.Budget(100))]
+        self.assertEqual(order, [(0, 0), (0, 1), (0, 2), (1, 2), (2, 1), (3, 0)])
+
+    def test_no_time_for_one_part_leaves_that_out(self):
+        now = [0]
+        order = []
+        took = [5, 50]
+        for number, _, part, _ in benchrun.turns(2, [job("j", parts=((0, 8), (9, 64)))], ["a"],
+                                                 benchrun.Budget(100, lambda: now[0])):
+            order.append((number, part))
+            now[0] += took[part]
+        self.assertEqual(order, [(0, 0), (0, 1), (1, 0)])
+
+    def test_what_a_program_is_told(self):
+        parts = ((0, 8), (9, 64))
+        self.assertEqual(job(args=["-a"], parts=parts).arguments(3, 1), ["-a", "--bytes", "9-64"])
+        self.assertEqual(job(args=["-a"]).arguments(3, 0), ["-a"])
+        self.assertEqual(job(args=["-a"], computing=True).arguments(3, 0), ["-a", "--turn", "3"])
+
+    def test_every_size_is_in_one_part(self):
+        for one in benchplan.jobs("rma", False, None):
+            self.assertEqual((one.parts[0][0], one.parts[-1][1] >= 4 << 20), (0, True), one.title)
+            for (_, most), (least, _) in zip(one.parts, one.parts[1:]):
+                self.assertEqual(least, most + 1, one.title)
+            self.assertEqual(one.rows, "", one.title)
 
     def test_windlass_with_settings(self):
         made = benchplan.peer("windlass:off@A=1@B=x=y", "/p", "/n")
@@ -232,7 +289,7 @@ class Plan(unittest.TestCase):
 class Tables(unittest.TestCase):
     def lines(self, rows, faults=None, of=None):
         return benchtable.job_table(of or rows[0].job, rows, ["windlass", "mpich"], "windlass",
-                                    {("memcpy", 8): [1], ("fence", 0): [1]}, faults or {}, 3)
+                                    {("memcpy", 8): [1], ("fence", 0): [1]}, faults or {}, [3])
 
     def test_columns(self):
         head, first, second = self.lines([row(windlass=[2, 4, 3], mpich=[6]),
@@ -265,6 +322,32 @@ class Tables(unittest.TestCase):
         self.assertIn("median/95%", lines[0])
         self.assertIn("50.50/95.00", lines[2])
 
+    def test_rounds_of_parts(self):
+        parted = job(parts=((0, 8), (9, 4096)))
+        self.assertEqual(benchtable.rounds_text(job(), [1]), "1 round")
+        self.assertEqual(benchtable.rounds_text(parted, [2, 1]),
+                         "2 rounds to 8 bytes, 1 round to 4096 bytes")
+
+    def test_wanted_of_a_computing_target(self):
+        away = job("away", computing=True, mapped=True)
+        lines = self.lines([row(of=away, windlass=[3.9], mpich=[1]),
+                            row(of=away, windlass=[3.9, 3.9, 4.1], mpich=[1]),
+                            row(of=away, windlass=[4.1], mpich=[1]),
+                            row(size=65536, of=away, windlass=[1], mpich=[1])])
+        self.assertEqual([" ".join(line.split()[9:]) for line in lines[1:6]],
+                         ["/floor wanted", "met", "95% not met", "not met", "-"])
+        self.assertIn("to 8192 bytes: at most 2 us by the median and 2 us by the 95th percentile",
+                      lines[6])
+        self.assertIn("met by 1 of 3 rows", lines[6])
+
+    def test_who_waited_for_the_target_in_other_operations(self):
+        away = job("away", computing=True)
+        one = row(of=away, windlass=[2])
+        one.cells["mpich"] = benchstat.Cell(waited=True)
+        self.assertIn(" waits ", self.lines([one])[2])
+        one.cells["mpich"].samples = [400000]
+        self.assertIn(" 400000/400000 ", self.lines([one])[2])
+
     def test_bandwidth_is_a_rate_and_its_ratio_one_of_times(self):
         words = self.lines([row("bandwidth", 8, windlass=[2, 4, 8], mpich=[1])])[2].split()
         self.assertEqual(words[:2], ["bandwidth", "[MB/s]"])
@@ -274,12 +357,22 @@ class Tables(unittest.TestCase):
         results = benchrun.Results()
         results.rows = {("2 ranks", 0): row("a", windlass=[4], mpich=[2]),
                         ("2 ranks", 1): row("b", windlass=[1], mpich=[2])}
-        lines = benchtable.summary(results, [job()], "windlass")
+        lines = benchtable.summary(results, [job()], "windlass", {})
         self.assertIn("1 of 2 rows", lines[0])
         self.assertEqual(lines[2].split(), ["2.00", "2.00", "a", "8", "2", "ranks", "mpich"])
         self.assertEqual([line.split()[:2] for line in lines[3:5]], [["bytes:", "0"], ["ranks:", "0"]])
         self.assertEqual(len(lines), 6)
-        self.assertEqual(benchtable.summary(benchrun.Results(), [job()], "windlass"), [])
+        self.assertEqual(benchtable.summary(benchrun.Results(), [job()], "windlass", {}), [])
+
+    def test_summary_of_what_is_not_met(self):
+        away = job("away", computing=True)
+        results = benchrun.Results()
+        results.rows = {("away", 0): row(of=away, windlass=[60], mpich=[90]),
+                        ("away", 1): row("get_flush", of=away, windlass=[40], mpich=[90])}
+        lines = benchtable.summary(results, [away], "windlass",
+                                   {("memcpy", 8): [1], ("fence", 0): [1]})
+        at = lines.index("target computing: wanted by 2 rows, not met: 1")
+        self.assertEqual(lines[at + 1], "  not met: put_flush, 8 bytes, away: 60.00/60.00")
 
     def test_tics(self):
         self.assertEqual(benchtable.tics({"p": [(8, 1), (1024, 1)], "q": [(2 << 20, 1), (8, 2)]}),
@@ -319,6 +412,19 @@ PROGRAMS = {
                 esac""",
     "wrong": r"""printf '>\t0\tbarrier\t0\n=\t0\tbarrier\t0\t1\n!\t0\tbarrier\t0\n.\n'; exit 3""",
     "shows": """printf ">\\t0\\tbarrier\\t0\\n=\\t0\\tbarrier\\t0\\t${GIVEN:-1}\\n.\\n" """,
+    # Rows 0 and 1 are under way together when it dies.
+    "dies_of_two": r"""case "$*" in
+                *--first\ 2*) printf '>\t2\trate\t64\n=\t2\trate\t64\t3\n.\n' ;;
+                *) printf '>\t0\tbarrier\t0\n>\t1\trate\t8\n'
+                   printf '&\t0\tbarrier\t0\n&\t1\trate\t8\n'; kill -9 $$ ;;
+                esac""",
+    # It dies when row 1 begins, behind which row 0 is still to have its samples.
+    "dies_between": r"""case "$*" in
+                *--skip\ 1,*) printf '>\t0\tbarrier\t0\n&\t0\tbarrier\t0\n=\t0\tbarrier\t0\t6\n.\n' ;;
+                *) printf '>\t0\tbarrier\t0\n>\t1\trate\t8\n'; kill -9 $$ ;;
+                esac""",
+    "waits": r"""printf '>\t0\tbarrier\t0\n>\t1\trate\t8\n&\t0\tbarrier\t0\n&\t1\trate\t8\n'
+                 printf '=\t0\tbarrier\t0\t400000\n=\t1\trate\t8\n.\n'""",
     "refuses": "echo 'an error occurred: unsupported'; exit 1",
 }
 
@@ -417,6 +523,26 @@ class Driver(unittest.TestCase):
         with open(os.path.join(self.dir, "calls")) as file:
             # Its second start goes on behind the row; its third leaves the row out.
             self.assertEqual(file.read().split().count("dies"), 3)
+
+    def test_rows_that_are_together_fail_together(self):
+        self.bench(["windlass", "dies_of_two"], "--rounds", "1")
+        with open(os.path.join(self.dir, "out", "rows.tsv")) as file:
+            lines = [line.split("\t") for line in file if "dies_of_two" in line]
+        self.assertEqual([(line[3], line[4], line[7], line[-1].strip()) for line in lines],
+                         [("barrier", "0", "", "fails"), ("rate", "8", "", "fails"),
+                          ("rate", "64", "3.00000", "")])
+
+    def test_a_row_that_fails_leaves_those_beside_it_to_be_done(self):
+        self.bench(["windlass", "dies_between"], "--rounds", "1")
+        cells = self.cells()
+        self.assertEqual(cells["barrier", "dies_between"], ("6.00000", ""))
+        self.assertEqual(cells["rate", "dies_between"], ("", "fails"))
+
+    def test_a_row_that_never_had_its_turn(self):
+        status, _ = self.bench(["windlass", "waits"], "--rounds", "1")
+        self.assertEqual((status, self.cells()["rate", "waits"]), (0, ("", "waits")))
+        self.peer("windlass", PROGRAMS["waits"])
+        self.assertEqual(self.bench(["windlass", "slow"], "--rounds", "1")[0], 0)
 
     def test_our_own_faults_are_failures(self):
         for program, said in (("wrong", "barrier 0: wrong data"), ("dies", "barrier 0: fails"),
