@@ -95,7 +95,7 @@ class Reader:
         if fields == ["."]:
             self.ended, self.open = True, []
             return True
-        if fields[0] not in (">", "&", "=", "!") or len(fields) < 4:
+        if fields[0] not in (">", "&", "~", "=", "!") or len(fields) < 4:
             return False
         row = self.results.row(self.job, int(fields[1]), fields[2], int(fields[3]))
         if fields[0] == ">":
@@ -103,9 +103,10 @@ class Reader:
             self.unfinished.append(row)
         elif fields[0] == "&":
             self.open = [one for one in self.open if one is not row] + [row]
+        elif fields[0] == "~":
+            row.cell(self.peer).waited = True
         elif fields[0] == "=":
             row.cell(self.peer).samples += [float(field) for field in fields[4:]]
-            row.cell(self.peer).waited |= len(fields) == 4
             self.unfinished = [one for one in self.unfinished if one is not row]
         else:
             row.cell(self.peer).fault = "wrong data"

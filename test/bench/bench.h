@@ -13,8 +13,8 @@
  * Rank 0 prints lines of fields separated by tabs:
  *   >  number  name  bytes                      the row begins
  *   &  number  name  bytes                      it goes on, together with the others so marked
- *   =  number  name  bytes  microseconds...     its samples, each an average over a batch; none: it
- *                                               never had its turn before another was done
+ *   ~  number  name  bytes                      it has no samples: another took all the time
+ *   =  number  name  bytes  microseconds...     its samples, each an average over a batch
  *   !  number  name  bytes                      its data are wrong
  *   .                                           the program reached its end
  */
@@ -29,11 +29,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "meet.h"
 
 enum { BATCHES = 7, SAMPLES_MAX = 1000 };
 
 struct bench {
     int rank, size;
+    struct meeting *meeting;    /* NULL: ranks wait for each other in MPI_Barrier */
     double batch_seconds;       /* what one batch should take */
     double row_seconds;         /* a row that took this long ends after the batch under way */
     regex_t rows;               /* which rows are wanted, by name/bytes */
@@ -92,6 +94,7 @@ static inline void bench_begin(struct bench *b, int argc, char **argv)
     const char *bytes = bench_option(argc, argv, "--bytes");
     MPI_Comm_rank(MPI_COMM_WORLD, &b->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b->size);
+    b->meeting = NULL;
     b->batch_seconds = batch ? atof(batch) : 0.01;
     b->row_seconds = row ? atof(row) : 1.0;
     b->first = first ? atoi(first) : 0;
@@ -116,6 +119,7 @@ static inline int bench_end(struct bench *b)
     fflush(stdout);
     if (b->chosen)
         regfree(&b->rows);
+    meeting_end(b->meeting);
     return b->wrong ? 3 : 0;
 }
 
@@ -182,13 +186,45 @@ static inline long bench_count(const struct bench *b, long n, double took)
     return count < 1 ? 1 : (long) count;
 }
 
-/* Rank 0 operates while the others are in a barrier. Returns how many operations there were. */
+/* All ranks wait for each other, outside what is timed. */
+static inline void bench_meet(const struct bench *b)
+{
+    if (b->meeting)
+        meeting_wait(b->meeting, b->size);
+    else
+        MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* All ranks: rank 0's value. */
+static inline long bench_of_first(const struct bench *b, long value)
+{
+    if (b->meeting)
+        return (long) meeting_say(b->meeting, b->rank, b->size, (double) value)[0];
+    MPI_Bcast(&value, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+    return value;
+}
+
+/* All ranks: the largest of their values, at rank 0. */
+static inline double bench_largest(const struct bench *b, double value)
+{
+    double largest = value;
+    if (!b->meeting) {
+        MPI_Reduce(&value, &largest, 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+        return largest;
+    }
+    const double *values = meeting_say(b->meeting, b->rank, b->size, value);
+    for (int rank = 0; rank < b->size; rank++)
+        largest = values[rank] > largest ? values[rank] : largest;
+    return largest;
+}
+
+/* Rank 0 operates while the others are in a barrier. All have met just before. Returns how many
+ * operations there were. */
 static inline long bench_alone(const struct bench *b, bench_fn fn, void *arg)
 {
     double us[BATCHES], begin = bench_now();
     long total = 0, n = 0;
     int batches = 0;
-    MPI_Barrier(MPI_COMM_WORLD);
     if (b->rank == 0) {
         for (long tried = 1; !n; tried *= 4) {
             n = bench_count(b, tried, bench_time(fn, arg, tried));
@@ -201,8 +237,7 @@ static inline long bench_alone(const struct bench *b, bench_fn fn, void *arg)
     }
     MPI_Barrier(MPI_COMM_WORLD);
     bench_row(b, us, batches);
-    MPI_Bcast(&total, 1, MPI_LONG, 0, MPI_COMM_WORLD);
-    return total;
+    return bench_of_first(b, total);
 }
 
 /* All ranks operate together and the slowest counts. Returns how many operations there were. */
@@ -212,18 +247,17 @@ static inline long bench_together(const struct bench *b, bench_fn fn, void *arg)
     long total = 0, n = 0;
     int batches = 0, go_on = 1;
     for (long tried = 1; !n; tried *= 4) {
-        MPI_Barrier(MPI_COMM_WORLD);
+        bench_meet(b);
         n = bench_count(b, tried, bench_time(fn, arg, tried));
-        MPI_Bcast(&n, 1, MPI_LONG, 0, MPI_COMM_WORLD);
+        n = bench_of_first(b, n);
         total += tried;
     }
     while (go_on) {
-        MPI_Barrier(MPI_COMM_WORLD);
-        double took = bench_time(fn, arg, n) / (double) n * 1e6;
-        MPI_Reduce(&took, &us[batches++], 1, MPI_DOUBLE, MPI_MAX, 0, MPI_COMM_WORLD);
+        bench_meet(b);
+        us[batches++] = bench_largest(b, bench_time(fn, arg, n) / (double) n * 1e6);
         total += n;
         go_on = batches < BATCHES && bench_now() - begin < b->row_seconds;
-        MPI_Bcast(&go_on, 1, MPI_INT, 0, MPI_COMM_WORLD);
+        go_on = (int) bench_of_first(b, go_on);
     }
     bench_row(b, us, batches);
     return total;

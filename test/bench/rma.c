@@ -150,6 +150,16 @@ static void first_operation(struct job *j)
     epoch_end(j);
 }
 
+/* Some operation waited until the target was back, or nearly. */
+static int one_waited(const struct group *g)
+{
+    for (int k = 0; k < g->count; k++)
+        for (int i = 0; i < g->taken[k]; i++)
+            if (g->us[k][i] > g->seconds / 2 * 1e6)
+                return 1;
+    return 0;
+}
+
 static void away_group(struct group *g)
 {
     struct job *j = &g->rows[0];
@@ -167,6 +177,8 @@ static void away_group(struct group *g)
     MPI_Barrier(MPI_COMM_WORLD);
     epoch_end(j);
     for (int k = 0; k < g->count; k++) {
+        if (!g->taken[k] && one_waited(g))
+            bench_mark(&g->rows[k].bench, "~");
         bench_row(&g->rows[k].bench, g->us[k], g->taken[k]);
         MPI_Bcast(&g->rows[k].total, 1, MPI_LONG, 0, MPI_COMM_WORLD);
         last_operation(&g->rows[k]);
@@ -308,6 +320,8 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     bench_begin(&j.bench, argc, argv);
     j.turn = turn ? atoi(turn) : 0;
+    if (j.bench.size > sysconf(_SC_NPROCESSORS_ONLN))
+        j.bench.meeting = meeting_begin(j.bench.rank, j.bench.size);
     if (j.bench.size < 2)
         bench_die("at least two ranks are needed");
     if (bench_flag(argc, argv, "--creation"))

@@ -47,14 +47,13 @@ static int touches(const struct job *j, long i)
 
 static void own_memory_begin(struct job *j)
 {
-    MPI_Barrier(MPI_COMM_WORLD);
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, j->bench.rank, 0, j->win);
 }
 
 static void own_memory_end(struct job *j)
 {
     MPI_Win_unlock(j->bench.rank, j->win);
-    MPI_Barrier(MPI_COMM_WORLD);
+    bench_meet(&j->bench);
 }
 
 void rma_prepare(struct job *j)
@@ -73,6 +72,7 @@ void rma_prepare(struct job *j)
             ((double *) j->local)[i] = value(i);
     else
         bench_fill(j->local, bytes, salt(j, j->bench.rank));
+    bench_meet(&j->bench);
     own_memory_begin(j);
     if (is_got(op->leaves))
         bench_fill(j->memory, bytes, salt(j, j->bench.rank));
@@ -91,6 +91,7 @@ void rma_renew(struct job *j)
     bench_fill(j->local, bytes, salt(j, j->bench.rank));
     if (!is_got(j->op->leaves))
         return;
+    MPI_Barrier(MPI_COMM_WORLD);        /* the target is inside MPI until rank 0's epoch ends */
     own_memory_begin(j);
     bench_fill(j->memory, bytes, salt(j, j->bench.rank));
     own_memory_end(j);
@@ -168,6 +169,7 @@ int rma_is_wrong(struct job *j)
 {
     const struct rma_op *op = j->op;
     int wrong = 0;
+    MPI_Barrier(MPI_COMM_WORLD);        /* as in rma_renew() */
     own_memory_begin(j);
     if (rma_is_active(op) || j->bench.rank == TARGET)
         wrong |= target_is_wrong(j);

@@ -424,7 +424,7 @@ PROGRAMS = {
                 *) printf '>\t0\tbarrier\t0\n>\t1\trate\t8\n'; kill -9 $$ ;;
                 esac""",
     "waits": r"""printf '>\t0\tbarrier\t0\n>\t1\trate\t8\n&\t0\tbarrier\t0\n&\t1\trate\t8\n'
-                 printf '=\t0\tbarrier\t0\t400000\n=\t1\trate\t8\n.\n'""",
+                 printf '=\t0\tbarrier\t0\t400000\n~\t1\trate\t8\n=\t1\trate\t8\n.\n'""",
     "refuses": "echo 'an error occurred: unsupported'; exit 1",
 }
 
