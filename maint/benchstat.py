@@ -123,34 +123,6 @@ def floor(row, measured):
     return total
 
 
-# Target computing: what an operation may take, in microseconds, the median and the 95th percentile,
-# beside its floor; and the bytes up to which that is asked. Of a longer operation, what copying
-# takes beyond the floor (the floor's copies are in the caches) would decide.
-WANTED_MAPPED, WANTED_MAPPED_BYTES = (2.0, 2.0), 8192
-WANTED_OTHER, WANTED_OTHER_BYTES = (50.0, 200.0), 65536
-
-
-def wanted(job):
-    """((microseconds by the median, by the 95th percentile), most bytes) of a computing target."""
-    return (WANTED_MAPPED, WANTED_MAPPED_BYTES) if job.mapped else \
-        (WANTED_OTHER, WANTED_OTHER_BYTES)
-
-
-def met(row, ours, measured):
-    """Whether ours keeps the limits of a computing target: "met", "95% not met", "not met"; "" where
-    they are not asked for, or we have nothing."""
-    limits, most = wanted(row.job)
-    floor_us = floor(row, measured)
-    cell = row.cells.get(ours)
-    if not row.job.computing or row.bytes > most or floor_us is None or cell is None or cell.fault:
-        return ""
-    if not cell.samples:
-        return "not met" if cell.waited else ""
-    if median(cell.samples) > limits[0] + floor_us:
-        return "not met"
-    return "met" if percentile(cell.samples, 95) <= limits[1] + floor_us else "95% not met"
-
-
 def behind(rows, ours, second):
     """[(ratio by the median, by second(row's job), row)] of rows above 1.0 by both, worst first: by
     the better of the two, since what disturbs the machine only makes them worse."""

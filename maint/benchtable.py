@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 import benchstat
+import benchwanted
 from benchstat import median, percentile, usable
 
 # Rows shown as a rate, higher is better: name -> (unit, units of one operation per microsecond).
@@ -64,7 +65,7 @@ def row_words(row, peers, ours, floors, faults):
     words += [ratio_text(benchstat.ratio(row, ours, median)),
               ratio_text(benchstat.ratio(row, ours, second(row.job)[1])),
               found[0] if found else "-", ratio_text(to_floor)]
-    return words + ([benchstat.met(row, ours, floors) or "-"] if row.job.computing else [])
+    return words + ([benchwanted.computing(row, ours, floors) or "-"] if row.job.computing else [])
 
 
 def ratio_text(value):
@@ -100,16 +101,6 @@ def rounds_text(job, rounds):
                      for count, (_, most) in zip(rounds, job.parts))
 
 
-def wanted_line(rows, ours, floors):
-    """How many rows keep the limits of a computing target, as a line, or none."""
-    found = [text for text in (benchstat.met(row, ours, floors) for row in rows) if text]
-    if not found:
-        return []
-    (by_median, by_95), most = benchstat.wanted(rows[0].job)
-    return [f"  wanted, to {most} bytes: at most {by_median:g} us by the median and {by_95:g} us by the "
-            f"95th percentile, beside the floor: met by {found.count('met')} of {len(found)} rows"]
-
-
 def job_table(job, rows, peers, ours, floors, faults, rounds):
     """The lines of one job's table. `rounds`: of each of its parts."""
     name, of = second(job)
@@ -123,7 +114,7 @@ def job_table(job, rows, peers, ours, floors, faults, rounds):
                   layout([head] + [row_words(row, peers, ours, floors, faults) for row in rows],
                          [head.index(word) for word in ("operation", "best peer", "wanted")
                           if word in head])]
-        lines += tags_line(rows, floors) + wanted_line(rows, ours, floors)
+        lines += tags_line(rows, floors)
         by_median, compared = benchstat.tally(rows, ours, median)
         by_second, _ = benchstat.tally(rows, ours, of)
         if compared:
@@ -137,19 +128,6 @@ def job_table(job, rows, peers, ours, floors, faults, rounds):
 
 
 BEHIND_SHOWN = 30
-
-
-def not_met(rows, ours, floors):
-    """The rows of computing targets that do not keep what is wanted of them."""
-    found = [(row, text) for row in rows if (text := benchstat.met(row, ours, floors))]
-    if not found:
-        return []
-    missed = [(row, text) for row, text in found if text != "met"]
-    lines = [f"target computing: wanted by {len(found)} rows, not met: {len(missed)}"]
-    for row, text in missed[:BEHIND_SHOWN]:
-        lines.append(f"  {text}: {row.name}, {row.bytes} bytes, {row.job.title}: "
-                     f"{cell_text(row, ours, False)}")
-    return lines + ([f"  and {len(missed) - BEHIND_SHOWN} more"] if missed[BEHIND_SHOWN:] else [])
 
 
 def summary(results, jobs, ours, floors):
@@ -170,7 +148,7 @@ def summary(results, jobs, ours, floors):
         lines += ["  " + line for line in layout(table, (2, 4, 5))]
     if len(found) > BEHIND_SHOWN:
         lines.append(f"  and {len(found) - BEHIND_SHOWN} more")
-    lines += not_met(rows, ours, floors)
+    lines += benchwanted.lines(rows, ours, floors)
     for along in ("bytes", "ranks"):
         lines += turned(benchstat.turned(rows, ours, along), along)
     return lines + [""]
@@ -207,7 +185,7 @@ def tsv_lines(results, jobs, peers, ours, floors):
                        str(len(cell.samples))] + figures + \
                     [f"{floor:.5f}" if floor else "",
                      f"{ratio:.4f}" if ratio is not None and peer == ours else "",
-                     benchstat.met(row, ours, floors) if peer == ours else "",
+                     benchwanted.computing(row, ours, floors) if peer == ours else "",
                      cell.fault or results.faults.get((job.title, peer), "") or
                      (WAITS if cell.waited and not cell.samples else "")]
 
