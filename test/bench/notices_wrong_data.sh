@@ -12,7 +12,8 @@ complain()
     echo "$*"
     status=1
 }
-# one PROGRAM SOURCES ARGUMENT...
+# one PROGRAM SOURCES ARGUMENT...; with so many ranks:
+ranks=2
 one()
 {
     program=$1
@@ -25,7 +26,7 @@ one()
         # shellcheck disable=SC2086
         "$MPICC" -std=gnu11 -O2 -o "$dir/$program" $sources $with || exit 1
         ended=0
-        timeout 100 "$MPIEXEC" -n 2 "$dir/$program" --batch 0.0001 "$@" > "$dir/out" 2>&1 ||
+        timeout 100 "$MPIEXEC" -n $ranks "$dir/$program" --batch 0.0001 "$@" > "$dir/out" 2>&1 ||
             ended=$?
         if [ -z "$with" ]; then
             [ $ended -eq 0 ] || complain "$program $*: status $ended: $(cat "$dir/out")"
@@ -48,4 +49,7 @@ one rma 'rma rma_ops rma_check' --window allocate --rows '/(0|8|512|1024|4096|32
 one rma 'rma rma_ops rma_check' --window create --computing --away 0.02 \
     --rows '/(0|8|64|512|4096|32768|65536)$'
 one coll coll --rows '/(8|1024)$'
+# More ranks than two processors: they meet asleep.
+ranks=4
+one rma 'rma rma_ops rma_check' --window allocate --rows '^(put_flush|get_flush|put_fence|pscw_put)/8$'
 exit $status
