@@ -73,7 +73,7 @@ RMA_FEW = (r"^(put_flush|get_flush|accumulate_flush)/(8|65536)$"
            r"|^(lock_all_unlock_all|fence)/0$|^(put_fence|pscw_put)/8$")
 RMA_FEW_COMPUTING = r"^(put_flush|fetch_and_op_flush)/8$"
 # Half a second for every operation in each part, whoever is measured: rma.c's CACHED divides them.
-COMPUTING_PARTS = ((0, 8192), (8193, 4194304))
+COMPUTING_PARTS = ((0, 65536), (65537, 4194304))
 # Waiting ranks that yield nothing make every row of these long.
 CROWDED_PARTS = ((0, 1024), (1025, 262144), (262145, 4194304))
 

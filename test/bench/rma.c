@@ -99,10 +99,10 @@ static void idle_rows(struct job *j)
 
 /* --- the target computes ----------------------------------------------------------------------
  * The sizes of an operation share one time in which the target computes, each on memory of its own,
- * and take turns; up to CACHED bytes and above apart, since what is in the caches is not lost to
- * those that need no more. */
+ * and take turns; up to CACHED bytes and above apart, since the long ones leave nothing else in the
+ * caches. */
 
-enum { CACHED = 8192, GROUP_MAX = 4, PAGE = 4096, AWAY_SPACE = 2 * BENCH_BYTES_MAX };
+enum { CACHED = 65536, GROUP_MAX = 5, PAGE = 4096, AWAY_SPACE = 2 * BENCH_BYTES_MAX };
 
 struct group {
     double seconds;             /* the target computes */
@@ -120,22 +120,29 @@ static void compute_until(double end)
             x = x * 3 + 1;
 }
 
+/* Whose turn it is: up the sizes and down again, so that no short one comes right behind the longest,
+ * which takes its place in the nearest cache. */
+static int whose_turn(int step, int count)
+{
+    int k = step % (2 * count);
+    return k < count ? k : 2 * count - 1 - k;
+}
+
 /* Each operation is timed on its own. Those that begin while the target is certainly away count, to
  * the end of the last, however long it takes. Between them rank 0 computes too: both cores are
  * busy, and a thread of the target's has to ask for a processor. */
 static void sample_away(struct group *g)
 {
     const double begin = bench_now(), lead = g->seconds / 10;
-    int k = g->rows[0].turn % g->count;
     compute_until(begin + lead);
-    for (;;) {
+    for (int step = g->rows[0].turn % g->count;; step++) {
+        int k = whose_turn(step, g->count);
         double start = bench_now();
         if (start > begin + g->seconds - lead || g->taken[k] == SAMPLES_MAX)
             return;
         timed(&g->rows[k], 1);
         g->us[k][g->taken[k]++] = (bench_now() - start) * 1e6;
         compute_until(bench_now() + 0.001);
-        k = (k + 1) % g->count;
     }
 }
 
@@ -199,6 +206,8 @@ static void away_rows(struct job *j, struct group *g, int *i)
     for (; (bytes = rma_bytes(j->op, *i)) >= 0 && (bytes <= CACHED) == cached; ++*i) {
         if (!bench_next(&j->bench, j->op->name, bytes))
             continue;
+        if (g->count == GROUP_MAX || offset + rma_reach(j->op, bytes) > AWAY_SPACE)
+            bench_die("too many sizes for one time of computing");
         g->rows[g->count] = *j;
         row_begin(&g->rows[g->count], bytes, offset);
         first_operation(&g->rows[g->count++]);
