@@ -120,8 +120,8 @@ static void compute_until(double end)
             x = x * 3 + 1;
 }
 
-/* Whose turn it is: up the sizes and down again, so that no short one comes right behind the longest,
- * which takes its place in the nearest cache. */
+/* Whose turn it is: up the sizes and down again, so that no short one comes right behind the
+ * longest, which takes its place in the nearest cache. */
 static int whose_turn(int step, int count)
 {
     int k = step % (2 * count);
