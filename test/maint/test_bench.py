@@ -3,6 +3,7 @@
 """Tests of maint/bench: its arithmetic, and the driver with peers that are scripts."""
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -285,6 +286,17 @@ class Plan(unittest.TestCase):
                 self.assertEqual(least, most + 1, one.title)
             self.assertEqual(one.rows, "", one.title)
 
+    def test_plan_and_programs_agree(self):
+        with open(os.path.join(TOP, "test", "bench", "rma_ops.c")) as file:
+            operations = re.findall(r'^    \{"(\w+)", ', file.read(), re.MULTILINE)
+        self.assertEqual(len(operations), 20)
+        self.assertEqual([name for name in operations if name not in benchstat.FLOORS], [])
+        self.assertEqual(set(benchwanted.NEAR_THE_FLOOR) - set(operations), set())
+        # Sizes that share a time of computing are not divided among programs.
+        with open(os.path.join(TOP, "test", "bench", "rma.c")) as file:
+            cached = int(re.search(r"CACHED = (\d+)", file.read())[1])
+        self.assertIn(cached, [most for _, most in benchplan.COMPUTING_PARTS])
+
     def test_windlass_with_settings(self):
         made = benchplan.peer("windlass:off@A=1@B=x=y", "/p", "/n")
         self.assertEqual((made.name, made.mpicc, made.settings),
@@ -535,6 +547,11 @@ class Driver(unittest.TestCase):
         cells = self.cells()
         self.assertEqual(cells["barrier", "windlass"], ("1.00000", ""))
         self.assertEqual(cells["barrier", "windlass:seven"], ("7.00000", ""))
+
+    def test_minutes_that_are_over(self):
+        status, output = self.bench(["windlass", "slow"], "--minutes", "0")
+        self.assertEqual(status, 1, output)
+        self.assertIn("2 ranks: microseconds, median/min of 0 rounds", output)
 
     def test_only_some_jobs(self):
         status, output = self.bench(["windlass", "slow"], "--rounds", "1", "--jobs", "^2 ranks$")
