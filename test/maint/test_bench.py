@@ -456,6 +456,7 @@ PROGRAMS = {
                 esac""",
     # It dies when row 1 begins, behind which row 0 is still to have its samples.
     "dies_between": r"""case "$*" in
+                *--first*) echo . ;;
                 *--skip\ 1,*) printf '>\t0\tbarrier\t0\n&\t0\tbarrier\t0\n=\t0\tbarrier\t0\t6\n.\n' ;;
                 *) printf '>\t0\tbarrier\t0\n>\t1\trate\t8\n'; kill -9 $$ ;;
                 esac""",
