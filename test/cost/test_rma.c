@@ -392,6 +392,30 @@ START_TEST(a_fence_costs_its_barrier)
 }
 END_TEST
 
+/* Ranks of a node come to it in memory, whatever the window's memory: ceil(log2 N) messages of each
+ * of N nodes, and nothing of the others. */
+START_TEST(a_fence_of_several_nodes_costs_their_barrier)
+{
+    for (int node = 2; node <= 4; node++)
+        for (int kind = 0; kind < 3; kind++)
+            for (int ranks = node + 1; ranks <= TEST_RANKS_MAX; ranks++) {
+                struct test_world w;
+                struct test_world_params p = {.ranks = ranks,.node = node,.levels = 1,
+                                              .own = kind == 1,.dynamic = kind == 2 };
+                int nodes = (ranks + node - 1) / node, rounds = 0;
+                while (1 << rounds < nodes)
+                    rounds++;
+                test_world_open(&w, &p);
+                for (int i = 0; i < 4; i++) {
+                    int flags = i % 2 ? 0 : WDL_MODE_NOPRECEDE;
+                    TEST_ALL(&w, wdl_win_fence(r->win, flags, &r->step));
+                    ck_assert_int_eq(test_world_messages(&w), rounds * nodes);
+                }
+                test_world_close(&w);
+            }
+}
+END_TEST
+
 /* The network does it alone: no message, whatever the size; the first contact asks for the key. */
 START_TEST(the_direct_path_costs_no_message)
 {
@@ -552,5 +576,6 @@ WDL_SUITE("cost/rma", a_short_epoch_costs_two_messages,
           a_bundle_waits_for_its_lock_at_the_target,
           lock_all_costs_two_messages_for_each_target_used, lock_all_under_the_window_protocol,
           locks_by_words_cost_no_message, locks_by_words_at_the_network, a_fence_costs_its_barrier,
-          the_direct_path_costs_no_message, attached_memory_is_reached_without_messages,
-          atomics_cost_no_message, a_type_is_described_once)
+          a_fence_of_several_nodes_costs_their_barrier, the_direct_path_costs_no_message,
+          attached_memory_is_reached_without_messages, atomics_cost_no_message,
+          a_type_is_described_once)

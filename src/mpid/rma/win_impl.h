@@ -150,6 +150,7 @@ struct wdl_barrier {                    /* of all ranks, two may overlap */
     uint64_t sequence;
     int running, round, sent;           /* round: of looks, how many ranks have been seen */
     int seen, node_here;                /* levels: ranks of the node that have come; all have */
+    int near;                           /* levels: this rank knows that all of its node have come */
     int queued;                         /* to begin when this one is over */
     int unread;  /* nothing in the own memory has changed, and nobody else's is read next */
     unsigned syncs;                     /* MEM_SYNC of seed 001, ever */
@@ -431,6 +432,9 @@ void wdl_serve_close(struct wdl_win *win, const struct wdl_pkt *pkt);
 /* nostore: the caller has stored nothing to its own memory since the last one; unread: as above. */
 void wdl_barrier_begin(struct wdl_win *win, int nostore, int unread);
 int wdl_barrier_progress(struct wdl_win *win);  /* WDL_OK when all that have begun are over */
+/* WDL_OK when this rank's node has come to all that have begun; where nodes are not told apart,
+ * when all ranks have. */
+int wdl_barrier_near(struct wdl_win *win);
 int wdl_barrier_arrive(struct wdl_win *win, uint64_t sequence, int64_t round);
 /* --- pscw.c --- */
 int wdl_pscw_posted(struct wdl_win *win, const struct wdl_posted *post);        /* one came */
