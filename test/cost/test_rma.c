@@ -392,6 +392,30 @@ START_TEST(a_fence_costs_its_barrier)
 }
 END_TEST
 
+/* What was done to a target leaves with the flush that the fence asks for, the last packet of what is
+ * long; a read's reply needs none. */
+START_TEST(a_fence_travels_with_the_last_operation)
+{
+    static char data[2000];
+    int64_t result;
+    for (int kind = 0; kind < 7; kind++) {
+        struct test_world w;
+        open_world(&w, 2, 0, WDL_COMBINE_AUTO);
+        for (int e = 0; e < 3; e++) {
+            TEST_ALL(&w, wdl_win_fence(r->win, 0, &r->step));
+            test_world_messages(&w);
+            test_op(&w, 0, kind < 5 ? operation(kind, data, &result) :
+                    test_put(1, 0, data, kind == 5 ? 600 : 2000));
+            w.rank[0].host.now_ns += 1000000;
+            ck_assert_int_eq(test_world_messages(&w), kind == 6 ? 2 : 0);
+            TEST_ALL(&w, wdl_win_fence(r->win, 0, &r->step));
+            ck_assert_int_eq(test_world_messages(&w), 2 + 2);   /* it, its answer; the barrier */
+        }
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 /* Ranks of a node come to it in memory, whatever the window's memory: ceil(log2 N) messages of each
  * of N nodes, and nothing of the others. */
 START_TEST(a_fence_of_several_nodes_costs_their_barrier)
@@ -575,7 +599,7 @@ WDL_SUITE("cost/rma", a_short_epoch_costs_two_messages,
           a_flush_without_rma_done_is_a_local_one, long_operations_in_shorter_pieces,
           a_bundle_waits_for_its_lock_at_the_target,
           lock_all_costs_two_messages_for_each_target_used, lock_all_under_the_window_protocol,
-          locks_by_words_cost_no_message, locks_by_words_at_the_network, a_fence_costs_its_barrier,
+          locks_by_words_cost_no_message, locks_by_words_at_the_network, a_fence_costs_its_barrier, a_fence_travels_with_the_last_operation,
           a_fence_of_several_nodes_costs_their_barrier, the_direct_path_costs_no_message,
           attached_memory_is_reached_without_messages, atomics_cost_no_message,
           a_type_is_described_once)

@@ -308,6 +308,8 @@ void wdl_combine_op(struct wdl_target *t);
 void wdl_combine_sync(struct wdl_target *t);
 /* May what waits be held back, to travel with what comes? */
 int wdl_combine_holds(struct wdl_target *t);
+/* Does an operation's last packet wait for what is to close the epoch? */
+int wdl_combine_holds_last(const struct wdl_op *op);
 /* The first operation has left `waiting`. */
 static inline void wdl_combine_left(struct wdl_target *t)
 {
