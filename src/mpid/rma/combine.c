@@ -13,8 +13,8 @@
  *   several, when operations follow one another (or the window's mode says so): `hold` remembers
  *   whether the last operation was followed by the next call at once
  * Nothing else is held back that is not short; nothing that has a request, or does not fit in a
- * message together; nor, outside active epochs, for longer than HELD_NS, where the mode is automatic
- * and the target's lock was not asked for by name; nor when elements run short.
+ * message together; nor, outside active epochs, for longer than HELD_NS, where the mode is
+ * automatic and the target's lock was not asked for by name; nor when elements run short.
  *
  * On an unordered network nothing may be said in a packet that others of its operation could come
  * after: there the last of several does not wait.
