@@ -222,7 +222,8 @@ static int debt_look(struct wdl_win *win, int place, uint64_t *now_out)
     return status;
 }
 
-/* Are those let by who were overtaken at this place, which is the first one? `known`: the word is. */
+/* Are those let by who were overtaken at this place, which is the first one? `known`: the word
+ * is. */
 static int debt_settle(struct wdl_word_debts *d, int known, uint64_t now)
 {
     uint32_t *ticket = d->n > 0 ? &d->at[0].ticket : &d->ticket;
