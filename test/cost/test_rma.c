@@ -392,6 +392,54 @@ START_TEST(a_fence_costs_its_barrier)
 }
 END_TEST
 
+/* What was done to a target leaves with the flush that the fence asks for, the last packet of what
+ * is long; a read's reply needs none. */
+START_TEST(a_fence_travels_with_the_last_operation)
+{
+    static char data[2000];
+    int64_t result;
+    for (int kind = 0; kind < 7; kind++) {
+        struct test_world w;
+        open_world(&w, 2, 0, WDL_COMBINE_AUTO);
+        for (int e = 0; e < 3; e++) {
+            TEST_ALL(&w, wdl_win_fence(r->win, 0, &r->step));
+            test_world_messages(&w);
+            test_op(&w, 0, kind < 5 ? operation(kind, data, &result) :
+                    test_put(1, 0, data, kind == 5 ? 600 : 2000));
+            w.rank[0].host.now_ns += 1000000;
+            ck_assert_int_eq(test_world_messages(&w), kind == 6 ? 2 : 0);
+            TEST_ALL(&w, wdl_win_fence(r->win, 0, &r->step));
+            ck_assert_int_eq(test_world_messages(&w), 2 + 2);   /* it, its answer; the barrier */
+        }
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+/* Ranks of a node come to it in memory, whatever the window's memory: ceil(log2 N) messages of each
+ * of N nodes, and nothing of the others. */
+START_TEST(a_fence_of_several_nodes_costs_their_barrier)
+{
+    for (int node = 2; node <= 4; node++)
+        for (int kind = 0; kind < 3; kind++)
+            for (int ranks = node + 1; ranks <= TEST_RANKS_MAX; ranks++) {
+                struct test_world w;
+                struct test_world_params p = {.ranks = ranks,.node = node,.levels = 1,
+                                              .own = kind == 1,.dynamic = kind == 2 };
+                int nodes = (ranks + node - 1) / node, rounds = 0;
+                while (1 << rounds < nodes)
+                    rounds++;
+                test_world_open(&w, &p);
+                for (int i = 0; i < 4; i++) {
+                    int flags = i % 2 ? 0 : WDL_MODE_NOPRECEDE;
+                    TEST_ALL(&w, wdl_win_fence(r->win, flags, &r->step));
+                    ck_assert_int_eq(test_world_messages(&w), rounds * nodes);
+                }
+                test_world_close(&w);
+            }
+}
+END_TEST
+
 /* The network does it alone: no message, whatever the size; the first contact asks for the key. */
 START_TEST(the_direct_path_costs_no_message)
 {
@@ -525,11 +573,12 @@ START_TEST(a_type_is_described_once)
             sent[i] = test_world_messages(&w);
             bytes[i] = test_world_bytes(&w);
         }
-        /* the flush travels with what waits for company, as a described type may */
-        ck_assert_int_eq(sent[0], 4);
+        /* the flush travels with what waits for company, as a described type may; the description
+         * is acknowledged on an unordered network */
+        ck_assert_int_eq(sent[0], 3 + unordered);
         ck_assert_int_eq(sent[1], 2);
         ck_assert_int_eq(sent[2], 2);
-        ck_assert_int_eq(bytes[0] - bytes[1], packet + description + packet);
+        ck_assert_int_eq(bytes[0] - bytes[1], packet + description + unordered * packet);
         ck_assert_int_eq(bytes[2], bytes[1]);
         for (int i = 0; i < 3; i++) {
             struct wdl_rma_args put = test_put(1, 0, data, sizeof(data));
@@ -545,6 +594,32 @@ START_TEST(a_type_is_described_once)
 }
 END_TEST
 
+/* The first lock that an operation on a type needs is asked for behind the type's description. On
+ * an unordered network the operation is not short until that is acknowledged, and the lock is asked
+ * for meanwhile; the unlock is part of it either way. */
+START_TEST(the_first_operation_on_a_type_ends_with_unlock)
+{
+    for (int i = 0; i < 2 * 3; i++) {
+        struct test_world w;
+        static char data[64];
+        memset(data, 't', sizeof(data));
+        open_world(&w, 2, i % 2, (enum wdl_combine) (i / 2));
+        wdl_type type = test_type_vector(&w.rank[0].host, TEST_U8, 32, 2, 3);
+        for (int e = 0; e < 3; e++) {
+            struct wdl_rma_args put = test_put(1, 0, data, sizeof(data));
+            put.remote = test_typed(&w.rank[0].host, NULL, 1, type);
+            lock(&w, 0, 1, 1);
+            test_op(&w, 0, put);
+            unlock(&w, 0, 1);
+            ck_assert_int_eq(test_world_messages(&w), e > 0 ? 2 : i % 2 ? 6 : 3);
+            ck_assert_mem_eq(w.rank[1].memory + 3 * 31, data, 2);
+        }
+        test_type_end(&w.rank[0].host, type);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 WDL_SUITE("cost/rma", a_short_epoch_costs_two_messages,
           an_unused_lock_costs_nothing_and_nocheck_two_messages, short_operations_share_messages,
           a_flush_travels_with_the_last_operation, long_operations_are_followed_by_nothing,
@@ -552,5 +627,7 @@ WDL_SUITE("cost/rma", a_short_epoch_costs_two_messages,
           a_bundle_waits_for_its_lock_at_the_target,
           lock_all_costs_two_messages_for_each_target_used, lock_all_under_the_window_protocol,
           locks_by_words_cost_no_message, locks_by_words_at_the_network, a_fence_costs_its_barrier,
+          a_fence_travels_with_the_last_operation, a_fence_of_several_nodes_costs_their_barrier,
           the_direct_path_costs_no_message, attached_memory_is_reached_without_messages,
-          atomics_cost_no_message, a_type_is_described_once)
+          atomics_cost_no_message, a_type_is_described_once,
+          the_first_operation_on_a_type_ends_with_unlock)

@@ -261,7 +261,7 @@ static void options_of(uint64_t seed, void *options_out)
     o.mail = o.own && wdl_prng_chance(&p, 500);
     o.dynamic = wdl_prng_chance(&p, 300) ? 1 + (int) wdl_prng_below(&p, 5) : 0;
     o.tree = (int) wdl_prng_below(&p, 3);       /* groups of more than that many; 0: of none */
-    o.levels = o.node > 1 && o.node < o.ranks && !o.own && !o.dynamic && wdl_prng_chance(&p, 500);
+    o.levels = o.node > 1 && o.node < o.ranks && wdl_prng_chance(&p, 500);
     o.granularity = (1 << wdl_prng_below(&p, 14)) & ~1; /* bytes; 0: not said */
     if (seed % 1000 == 777) {   /* the most ranks there are: locks by message, tiny pools */
         o = (struct options) {.seed = seed,.ranks = 4096,.script = 'l',.ordered = o.ordered,

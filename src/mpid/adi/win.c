@@ -127,13 +127,13 @@ static int first_of(void *ctx, int node)
     return wdl_adi_peer(((MPIR_Win *) ctx)->comm_ptr->node_roots_comm, node);
 }
 
-/* How many nodes there are, where some have several ranks and all their processes wait together:
- * on windows of memory we provide. 0: MPICH knows none, or each rank is alone on its. */
+/* How many nodes there are, where some have several ranks. 0: MPICH knows none, or each rank is
+ * alone on its. */
 static int nodes_of(const MPIR_Win * win)
 {
     const MPIR_Comm *comm = win->comm_ptr;
     int nodes = 0;
-    if (win->dev.segment.whole || !wdl_adi_is_provided(win) || !comm->internode_table ||
+    if (win->dev.segment.whole || !comm->internode_table ||
         comm->hierarchy_kind != MPIR_COMM_HIERARCHY_KIND__PARENT)
         return 0;
     for (int i = 0; i < comm->local_size; i++)

@@ -7,9 +7,11 @@
  *              of s, are enough
  *   node       words of shared memory (proc/meet.h): by looks, among many by rounds, but where
  *              processes outnumber processors, and every round would cost each of them a turn
- *   levels     several nodes, whose ranks map each other's memory and so wait in the call: each
- *              node's first rank sees in words that all of it have come, meets those of the other
- *              nodes by messages, and says in a word that all are there
+ *   levels     several nodes: each node's first rank sees in words that all of it have come, says
+ *              so in a word, meets those of the other nodes by messages, and says in another word
+ *              that all are there. Whoever begins such a barrier waits in the call for its own node
+ *              at least (wdl_barrier_near): what is left then needs nobody but the first ranks,
+ *              whom messages wake.
  */
 #include <string.h>
 #include "mpid/rma/win_impl.h"
@@ -18,7 +20,7 @@ static void enter(struct wdl_win *win)
 {
     struct wdl_barrier *b = &win->barrier;
     b->sequence++;
-    b->round = b->sent = b->seen = b->node_here = 0;
+    b->round = b->sent = b->seen = b->node_here = b->near = 0;
     b->running = win->params.size > 1;
 }
 
@@ -115,7 +117,8 @@ static int message_progress(struct wdl_win *win)
     return WDL_OK;
 }
 
-enum { COME, ALL_HERE };          /* words of a rank: it has come; of the first one: all have */
+/* Words of a rank: it has come; of the first one: its node has; all have. */
+enum { COME, NODE_HERE, ALL_HERE };
 
 static int levels_progress(struct wdl_win *win)
 {
@@ -134,6 +137,8 @@ static int levels_progress(struct wdl_win *win)
     if (!b->node_here && !wdl_meet_look(words_of, params->node, 0, params->node_count, b->sequence,
                                         &b->seen))
         return WDL_AGAIN;
+    if (!b->node_here)
+        wdl_meet_come(&first[NODE_HERE], b->sequence);
     b->node_here = 1;
     int status = message_progress(win);
     if (status == WDL_OK)
@@ -158,6 +163,38 @@ int wdl_barrier_progress(struct wdl_win *win)
             __atomic_thread_fence(__ATOMIC_SEQ_CST);
             b->syncs++;
         }
+    }
+    return WDL_OK;
+}
+
+/* Levels, the last barrier that has begun: has our own node come to it? */
+static int node_is_here(const struct wdl_win *win)
+{
+    const struct wdl_barrier *b = &win->barrier;
+    if (win->params.nodes <= 1 || b->queued > 0)
+        return 0;
+    if (b->near)
+        return 1;
+    if (win->params.node_index == 0)
+        return b->node_here;
+    /* pairs with the store in wdl_meet_come */
+    return __atomic_load_n(&words_of(win->params.node, 0)[NODE_HERE].number, __ATOMIC_ACQUIRE) >=
+           b->sequence;
+}
+
+int wdl_barrier_near(struct wdl_win *win)
+{
+    struct wdl_barrier *b = &win->barrier;
+    if (wdl_barrier_progress(win) == WDL_OK)
+        return WDL_OK;
+    if (!node_is_here(win))
+        return WDL_AGAIN;
+    int knew = b->near;
+    b->near = 1;
+    if (!knew && !b->unread) {
+        /* MEM_SYNC after PROC_SYNC; pairs with the one in begin */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        b->syncs++;
     }
     return WDL_OK;
 }

@@ -4,13 +4,20 @@
  * the epoch (seed 001, Performance optimizations 1 and 2; design 3.9).
  *
  * What may wait for company:
- *   one short operation under a lock not asked for yet, or between start and complete, until the
- *   next call for its target
+ *   one short operation under a lock not asked for yet, until the next call for its target
+ *   in an active target epoch, what a target has not got yet: short operations, as many as fit in a
+ *   message, and the last packet of a long one, if no other follows it. No target looks at its
+ *   memory before the epoch is over, and what ends it (COMPLETE, FLUSH) travels with that. Seed
+ *   001 queues operations up to PIGGYBACK_THRESHOLD, whatever their length; to let all of a long
+ *   one but a packet go costs no message more, and only that packet is late
  *   several, when operations follow one another (or the window's mode says so): `hold` remembers
  *   whether the last operation was followed by the next call at once
- * Nothing is held back that has a request, is not short, or does not fit in a message together; nor
- * for longer than HELD_NS, where the mode is automatic and the target's lock was not asked for by
- * name; nor when elements run short.
+ * Nothing else is held back that is not short; nothing that has a request, or does not fit in a
+ * message together; nor, outside active epochs, for longer than HELD_NS, where the mode is
+ * automatic and the target's lock was not asked for by name; nor when elements run short.
+ *
+ * On an unordered network nothing may be said in a packet that others of its operation could come
+ * after: there the last of several does not wait.
  */
 #include <string.h>
 #include "mpid/rma/win_impl.h"
@@ -96,22 +103,35 @@ int wdl_combine_count(struct wdl_target *t)
     return g->n;
 }
 
+/* Does somebody wait for what waits here? */
+static int is_pressed(const struct wdl_target *t)
+{
+    return t->push || t->want_lock || t->want_flush || t->want_unlock || t->evict;
+}
+
 int wdl_combine_holds(struct wdl_target *t)
 {
     const struct wdl_win *win = t->win;
-    if (t->push || t->want_lock || t->want_flush || t->want_unlock || t->evict ||
-        wdl_combine_count(t) == 0 || t->together.ended || t->together.requests > 0)
+    if (is_pressed(t) || wdl_combine_count(t) == 0 || t->together.ended ||
+        t->together.requests > 0)
         return 0;
-    int pscw = wdl_pscw_in_access(win);
-    int first = t->together.n == 1 && (t->lock.state == WDL_LOCK_CALLED || pscw);
+    int first = t->together.n == 1 && t->lock.state == WDL_LOCK_CALLED;
     if (first && win->epoch.access_state == WDL_ACCESS_PER_TARGET)
         return 1;
     if (win->params.hints.combine != WDL_COMBINE_AUTO)
         return win->params.hints.combine == WDL_COMBINE_ALWAYS;
-    /* the target looks at its memory when all is complete, not before */
-    if (first && pscw)
+    if (wdl_epoch_is_active(&win->epoch))
         return 1;
     return (first || win->hold) && now_ns(win) + 1 - t->held_ns < HELD_NS;
+}
+
+int wdl_combine_holds_last(const struct wdl_op *op)
+{
+    const struct wdl_target *t = op->target;
+    const struct wdl_win *win = t->win;
+    return wdl_epoch_is_active(&win->epoch) && !is_pressed(t) && !op->args.request &&
+           op->node.link.next == &t->waiting && (win->proc->ordered || op->next == 0) &&
+           win->params.hints.combine != WDL_COMBINE_NEVER;
 }
 
 void wdl_combine_tail(struct wdl_target *t)

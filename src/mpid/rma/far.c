@@ -61,7 +61,8 @@ static int entering(struct wdl_far *far, uint32_t *ticket)
     if (take(far) != WDL_OK)
         return far->status;
     if (far->act == WDL_FAR_SWAP && far->fetched == far->seen) {
-        *ticket = 0;
+        uint32_t next = wdl_room_drawn(far->seen);
+        *ticket = drawn || wdl_room_ahead(far->seen, next) == 0 ? 0 : next;
         return inside(far);
     }
     far->tries += far->act == WDL_FAR_SWAP && !drawn && far->tries < SWAPS;

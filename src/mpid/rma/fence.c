@@ -1,8 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * MPI_Win_fence (seed 001, Algorithm For FENCE; MPI-4, 12.5.1).
- *   NOPRECEDE: there is nothing to complete; the barrier is started and, where it takes messages
- *              and nobody's memory is mapped, left running: operations are queued until it is over.
+ *   NOPRECEDE: there is nothing to complete. Where the barrier takes messages it is started and
+ *              left running: operations that go by message are queued until it is over. The call
+ *              waits for its own node, where the barrier knows nodes (seed 001: "perform a local
+ *              BARRIER"), and operations within it begin at once. Where it does not, and memory is
+ *              mapped, the call waits for all.
  *   NOSUCCEED: the epoch ends here.
  *   NOSTORE:   nothing of the own memory is to be exposed: no MEM_SYNC before the barrier, unless
  *              operations have stored to mapped memory.
@@ -29,6 +32,18 @@ static void fence_release_targets(struct wdl_win *win)
 {
     while (!wdl_list_empty(&win->targets))
         wdl_target_release(wdl_container_of(win->targets.next, struct wdl_target, link));
+}
+
+/* Whom the call has to wait for. */
+static int fence_wait(struct wdl_win *win, int assertion)
+{
+    const struct wdl_win_params *params = &win->params;
+    if (!(assertion & WDL_MODE_NOPRECEDE) || params->node_whole)
+        return wdl_barrier_progress(win);
+    if (params->nodes > 1 || params->mapped_any)
+        return wdl_barrier_near(win);
+    (void) wdl_barrier_progress(win);
+    return WDL_OK;
 }
 
 int wdl_win_fence(struct wdl_win *win, int assertion, int *step)
@@ -58,15 +73,10 @@ int wdl_win_fence(struct wdl_win *win, int assertion, int *step)
                           win->noput && (assertion & WDL_MODE_NOSUCCEED));
         win->noput = assertion & WDL_MODE_NOPUT;
         *step = FENCE_WAIT;
-        if ((assertion & WDL_MODE_NOPRECEDE) && !win->params.mapped_any &&
-            !win->params.node_whole) {
-            wdl_barrier_progress(win);
-            return fence_end(win, assertion, step);
-        }
     }
-    if (wdl_barrier_progress(win) != WDL_OK)
+    if (fence_wait(win, assertion) != WDL_OK)
         return WDL_AGAIN;
-    if (!(assertion & WDL_MODE_NOSUCCEED)) {
+    if (!win->barrier.running && !(assertion & WDL_MODE_NOSUCCEED)) {
         status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_FENCE_DONE);
         wdl_assert_cmp(status, ==, WDL_OK);
     }

@@ -74,6 +74,8 @@ static int may_leave(const struct wdl_win *win, struct wdl_key *key, enum wdl_ke
         return 1;
     if (key->phase == WDL_KEY_ASKED || ++key->rivals <= WDL_KEY_RIVALS)
         return 0;
+    if (of == WDL_KEYS_WORDS && wdl_words_look_at(win, key->rank))
+        return 0;
     return !t || !(of == WDL_KEYS_DATA ? wdl_direct_busy(t) : wdl_far_busy(&t->word.far));
 }
 

@@ -69,7 +69,7 @@ void wdl_net_drop(struct wdl_win *win)
 {
     const struct wdl_host *host = &win->proc->host;
     struct wdl_nm *nm = win->proc->nm;
-    wdl_assert(!wdl_far_busy(&win->gate_far));
+    wdl_assert(!wdl_far_busy(&win->gate_far) && !wdl_far_busy(&win->word_debts.far));
     if (win->gate_rkey)
         nm->ops->rkey_close(nm, win->gate_rkey);
     if (win->gate_offer)

@@ -41,11 +41,18 @@ static int passive_target(struct wdl_win *win, int rank, struct wdl_target **t_o
     return WDL_OK;
 }
 
+static int is_of_node(const struct wdl_win *win, int rank)
+{
+    struct wdl_win_control *control;
+    (void) win->params.map(win->params.ctx, rank, &control);
+    return control != NULL;
+}
+
 int wdl_target_exposed(struct wdl_win *win, int rank)
 {
     switch (win->epoch.access_state) {
         case WDL_ACCESS_FENCE_ISSUED:
-            return wdl_barrier_progress(win);
+            return is_of_node(win, rank) ? wdl_barrier_near(win) : wdl_barrier_progress(win);
         case WDL_ACCESS_PSCW_ISSUED:
         case WDL_ACCESS_PSCW_GRANTED:
             return wdl_pscw_may_access(win, rank);
@@ -64,8 +71,10 @@ static int op_admit(struct wdl_win *win, int rank, struct wdl_target **t_out)
         case WDL_ACCESS_FENCE_GRANTED:
             return WDL_OK;
         case WDL_ACCESS_FENCE_ISSUED:
-            if (wdl_barrier_progress(win) != WDL_OK)
+            if (wdl_target_exposed(win, rank) != WDL_OK)
                 return WDL_AGAIN;
+            if (win->barrier.running)
+                return WDL_OK;
             status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_FENCE_DONE);
             wdl_assert_cmp(status, ==, WDL_OK);
             wdl_win_quick_set(win);
@@ -153,6 +162,9 @@ static int op_enqueue(struct wdl_win *win, const struct wdl_rma_args *args, stru
     wdl_list_push(&t->waiting, &op->node.link);
     win->stats.ops_message++;
     t->evict = 0;
+    /* the description of its type need not wait for the lock; what is not sent now is later */
+    if (op->told)
+        (void) wdl_type_send(op);
     wdl_combine_op(t);
     wdl_target_progress(t);
     wdl_win_activate(win);

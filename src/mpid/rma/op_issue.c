@@ -172,6 +172,8 @@ int wdl_op_issue(struct wdl_op *op)
         size_t bytes = op->total - op->next < chunk ? op->total - op->next : chunk;
         int last = op->next + bytes == op->total, reads = wdl_op_reads(op);
         int whole = op->win->proc->ordered || op->next == 0;
+        if (last && wdl_combine_holds_last(op))
+            return WDL_AGAIN;
         int flags = last && whole ? wdl_closing_flags(op->target, 1) : 0;
         if (reads)
             flags &= ~WDL_PKT_WITH_FLUSH;

@@ -34,7 +34,7 @@ static int may_lock(const struct wdl_win *win, enum wdl_access_event event)
 /* Those we have overtaken come before we take a lock and hold none (grant.h). */
 static int owes(struct wdl_win *win)
 {
-    return win->debts > 0 || (win->nword_debts > 0 && wdl_words_owe(win));
+    return win->debts > 0 || (wdl_words_have_debts(win) && wdl_words_owe(win));
 }
 
 /* --- the held lock: no element, no message ---------------------------------------------------- */
@@ -144,7 +144,7 @@ static int is_quiet(const struct wdl_win *win)
 {
     return can_hold(win) && win->epoch.access_state == WDL_ACCESS_NONE &&
            win->epoch.expose_state == WDL_EXPOSE_NONE && win->ntargets == 0 &&
-           win->held_wanted < 0 && win->nword_debts == 0 && !win->params.hints.no_locks;
+           win->held_wanted < 0 && !wdl_words_have_debts(win) && !win->params.hints.no_locks;
 }
 
 enum { LOCK_BEGIN, LOCK_ELEMENT, LOCK_HELD };

@@ -2,7 +2,7 @@
  *
  * Post, start, complete, wait (seed 001; MPI-4, 12.5.2). Post sends a packet to each origin,
  * complete one to each target: O(k) for groups of k. What complete has to say is part of the last
- * operation's packet where there is one still to be sent, and what is not known to have happened
+ * operation's last packet, which waits for it (combine.c), and what is not known to have happened
  * went before it in order. Start only notes the group, unless the program can store there itself;
  * an operation waits for its own target's post. Posts that come before their start are remembered
  * by rank, at most one per rank. Large groups are told along trees (relay.h).

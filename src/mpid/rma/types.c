@@ -126,8 +126,14 @@ static int told_flatten(struct wdl_win *win, struct wdl_told *told)
     told->flat = host->ops->alloc(host->ctx, bytes);
     if (!told->flat)
         return WDL_ERR_NOMEM;
-    told->bytes = bytes;
-    return host->ops->flatten(host->ctx, told->type, told->flat, bytes);
+    int status = host->ops->flatten(host->ctx, told->type, told->flat, bytes);
+    if (status == WDL_OK) {
+        told->bytes = bytes;
+    } else {                    /* whoever uses it next is told, too */
+        host->ops->free(host->ctx, told->flat);
+        told->flat = NULL;
+    }
+    return status;
 }
 
 /* The next stretch of the description. */

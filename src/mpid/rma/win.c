@@ -264,7 +264,8 @@ int wdl_win_free(struct wdl_win *win)
     if (wdl_win_drain(win, 0) != WDL_OK || win->recalled > 0)
         return WDL_AGAIN;
     if (wdl_grant_next(&win->grant) || wdl_grant_settled(&win->grant) >= 0 || win->debts > 0 ||
-        !wdl_list_empty(&win->relays) || !wdl_list_empty(&win->rma->replies))
+        !wdl_list_empty(&win->relays) || !wdl_list_empty(&win->rma->replies) ||
+        wdl_far_busy(&win->word_debts.far))
         return WDL_AGAIN;
     win_release_idle(win);
     wdl_assert_cmp(win->ntargets, ==, 0);

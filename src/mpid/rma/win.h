@@ -110,9 +110,9 @@ struct wdl_win_params {
     int node_count, node_index;
     /* all ranks are on this node: they synchronize through the blocks, without messages */
     int node_whole;
-    /* Several nodes of which one at least has several ranks, whose memory they map: how many there
-     * are, this one's number, and the peer who is the first of a node's ranks (asked by such ranks
-     * alone). The same on every rank; 0: their barrier has no levels. */
+    /* Several nodes of which one at least has several ranks: how many there are, this one's number,
+     * and the peer who is the first of a node's ranks (asked by such ranks alone). The same on
+     * every rank; 0: their barrier has no levels. */
     int nodes, node_number;
     int (*first_of) (void *ctx, int node);
     int crowded;  /* the node has more processes than processors (the same on every rank) */

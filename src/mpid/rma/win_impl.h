@@ -114,8 +114,18 @@ struct wdl_word {                       /* a lock word being taken, and given ba
 
 #define WDL_WORD_DEBTS 8
 struct wdl_word_debt {                  /* we have overtaken there who had drawn before this */
-    const uint64_t *word;
+    int place;                          /* rank, or the window's size: the gate */
     uint32_t ticket;
+};
+struct wdl_word_debts {
+    struct wdl_word_debt at[WDL_WORD_DEBTS];
+    int n;
+    /* further ones, at places of [first, last); at `first` all have to come in who have drawn
+     * before this, 0: before we look there */
+    int first, last;
+    uint32_t ticket;
+    struct wdl_far far;                 /* a look at a word that is not in our memory: */
+    int looking, stale;                 /* 1 + its place, 0: none; we have overtaken there since */
 };
 
 struct wdl_target {
@@ -150,6 +160,7 @@ struct wdl_barrier {                    /* of all ranks, two may overlap */
     uint64_t sequence;
     int running, round, sent;           /* round: of looks, how many ranks have been seen */
     int seen, node_here;                /* levels: ranks of the node that have come; all have */
+    int near;                           /* levels: this rank knows that all of its node have come */
     int queued;                         /* to begin when this one is over */
     int unread;  /* nothing in the own memory has changed, and nobody else's is read next */
     unsigned syncs;                     /* MEM_SYNC of seed 001, ever */
@@ -173,8 +184,7 @@ struct wdl_win {
     int held_rank, held_unchecked;      /* -1: none; it is NOCHECK */
     int held_wanted;                    /* the rank being locked that way; -1: none */
     struct wdl_word held_word;
-    struct wdl_word_debt word_debt[WDL_WORD_DEBTS];
-    int nword_debts;
+    struct wdl_word_debts word_debts;
     uint32_t gate_ticket;               /* while waiting at the gate */
     int gate_users, gate_in;  /* exclusive locks held or wanted; inside the gate for them */
     struct wdl_far gate_far;            /* where it is not in our memory */
@@ -307,6 +317,8 @@ void wdl_combine_op(struct wdl_target *t);
 void wdl_combine_sync(struct wdl_target *t);
 /* May what waits be held back, to travel with what comes? */
 int wdl_combine_holds(struct wdl_target *t);
+/* Does an operation's last packet wait for what is to close the epoch? */
+int wdl_combine_holds_last(const struct wdl_op *op);
 /* The first operation has left `waiting`. */
 static inline void wdl_combine_left(struct wdl_target *t)
 {
@@ -431,6 +443,9 @@ void wdl_serve_close(struct wdl_win *win, const struct wdl_pkt *pkt);
 /* nostore: the caller has stored nothing to its own memory since the last one; unread: as above. */
 void wdl_barrier_begin(struct wdl_win *win, int nostore, int unread);
 int wdl_barrier_progress(struct wdl_win *win);  /* WDL_OK when all that have begun are over */
+/* WDL_OK when this rank's node has come to all that have begun; where nodes are not told apart,
+ * when all ranks have. */
+int wdl_barrier_near(struct wdl_win *win);
 int wdl_barrier_arrive(struct wdl_win *win, uint64_t sequence, int64_t round);
 /* --- pscw.c --- */
 int wdl_pscw_posted(struct wdl_win *win, const struct wdl_posted *post);        /* one came */
@@ -451,8 +466,14 @@ int wdl_pscw_may_access(struct wdl_win *win, int rank); /* WDL_OK, WDL_AGAIN, ER
 int wdl_words_lock(struct wdl_win *win, int rank, int alone, int join, struct wdl_word *w);
 int wdl_words_unlock(struct wdl_win *win, int rank, struct wdl_word *w);
 int wdl_words_lock_all(struct wdl_win *win);
-/* Do some still wait whom this process has overtaken? */
+/* Do some still wait whom this process has overtaken? It holds no lock. */
+static inline int wdl_words_have_debts(const struct wdl_win *win)
+{
+    return win->word_debts.n > 0 || win->word_debts.first < win->word_debts.last;
+}
 int wdl_words_owe(struct wdl_win *win);
+/* Is the network looking at that rank's word for it? */
+int wdl_words_look_at(const struct wdl_win *win, int rank);
 int wdl_words_unlock_all(struct wdl_win *win);
 /* --- net.c --- */
 uint64_t *wdl_net_words(const struct wdl_win *win);     /* our own lock word; the gate behind it */

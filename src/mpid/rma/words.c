@@ -9,56 +9,63 @@
  *   shared    -        SHARED
  *
  * A process goes through the gate once for all its exclusive locks. One that holds a lock already
- * joins (room.h); whom it overtakes in this node's memory is remembered, for up to WDL_WORD_DEBTS
- * words.
+ * joins (room.h). Whom it overtakes is remembered: at up to WDL_WORD_DEBTS words the last ticket
+ * drawn, beyond that the range of places, each of which it then looks at, one after the other, and
+ * waits there for all it finds: more than it owes, but in memory that does not grow with the number
+ * of locks, and none of them is served later for that.
  *
  * Where all ranks are on one node the words are in memory they share. Otherwise a word is changed
  * by the network's atomics (far.h), and, where these respect the processor's (WDL_WORDS_MIXED), by
  * the processors of its own node, too. Going out is waited for there: nothing else keeps this
  * process's next atomic on the word behind it.
  */
+#include <string.h>
 #include "mpid/rma/win_impl.h"
 
 enum { GATE_OUT, GATE_IN, GATE_LEAVING };       /* win->gate_in */
 
 struct place {                  /* of a word */
+    int number;                 /* as in struct wdl_word_debt */
     uint64_t *here;             /* NULL: it is there */
     struct wdl_far_word there;
 };
 
 /* --- whom this process has overtaken ---------------------------------------------------------- */
 
-static void debt_note(struct wdl_win *win, const uint64_t *word, uint32_t *ticket)
+static int gate_place(const struct wdl_win *win)
 {
+    return win->params.size;
+}
+
+static void debt_note(struct wdl_win *win, int place, uint32_t *ticket)
+{
+    struct wdl_word_debts *d = &win->word_debts;
     int i = 0;
-    while (i < win->nword_debts && win->word_debt[i].word != word)
+    d->stale |= d->looking == place + 1;
+    while (i < d->n && d->at[i].place != place)
         i++;
-    if (i == win->nword_debts && i < WDL_WORD_DEBTS)
-        win->nword_debts++;
-    if (i < WDL_WORD_DEBTS)
-        win->word_debt[i] = (struct wdl_word_debt) {word, *ticket};
+    if (i < WDL_WORD_DEBTS) {
+        d->n += i == d->n;
+        d->at[i] = (struct wdl_word_debt) {place, *ticket};
+    } else if (d->first == d->last) {
+        d->first = place;
+        d->last = place + 1;
+        d->ticket = 0;
+    } else {
+        d->ticket = place <= d->first ? 0 : d->ticket;
+        d->first = place < d->first ? place : d->first;
+        d->last = place < d->last ? d->last : place + 1;
+    }
     *ticket = 0;
 }
 
-int wdl_words_owe(struct wdl_win *win)
-{
-    int left = 0;
-    for (int i = 0; i < win->nword_debts; i++) {
-        const struct wdl_word_debt *debt = &win->word_debt[i];
-        if (wdl_room_owes(__atomic_load_n(debt->word, __ATOMIC_RELAXED), debt->ticket))
-            win->word_debt[left++] = *debt;
-    }
-    win->nword_debts = left;
-    return left > 0;
-}
-
 /* As wdl_room_enter. */
-static inline int enter(struct wdl_win *win, uint64_t *word, enum wdl_room_kind kind, int join,
-                        uint32_t *ticket)
+static inline int enter(struct wdl_win *win, int place, uint64_t *word, enum wdl_room_kind kind,
+                        int join, uint32_t *ticket)
 {
     int status = wdl_room_enter(word, kind, join, ticket);
     if (join && status == WDL_OK && *ticket != 0)
-        debt_note(win, word, ticket);
+        debt_note(win, place, ticket);
     return status;
 }
 
@@ -68,17 +75,18 @@ static int node_lock(struct wdl_win *win, int rank, int alone, int join, struct 
 {
     struct wdl_win_control *node = win->params.node;
     if (!alone)
-        return enter(win, &node[rank].lock, WDL_ROOM_SHARED, join, &w->ticket);
+        return enter(win, rank, &node[rank].lock, WDL_ROOM_SHARED, join, &w->ticket);
     if (!w->at_gate) {
         w->at_gate = 1;
         win->gate_users++;
     }
     if (win->gate_in != GATE_IN) {
-        if (enter(win, &node[0].gate, WDL_ROOM_OTHERS, join, &win->gate_ticket) != WDL_OK)
+        if (enter(win, gate_place(win), &node[0].gate, WDL_ROOM_OTHERS, join, &win->gate_ticket) !=
+            WDL_OK)
             return WDL_AGAIN;
         win->gate_in = GATE_IN;
     }
-    int status = enter(win, &node[rank].lock, WDL_ROOM_ALONE, join, &w->ticket);
+    int status = enter(win, rank, &node[rank].lock, WDL_ROOM_ALONE, join, &w->ticket);
     if (status == WDL_OK)
         w->at_gate = 0;
     return status;
@@ -125,6 +133,7 @@ static struct wdl_win_control *control_here(const struct wdl_win *win, int rank)
 static int gate_find(struct wdl_win *win, struct place *p)
 {
     struct wdl_win_control *control = control_here(win, 0);
+    p->number = gate_place(win);
     p->here = control ? &control->gate : NULL;
     return control ? WDL_OK : first_find(win, 1, p);
 }
@@ -132,6 +141,7 @@ static int gate_find(struct wdl_win *win, struct place *p)
 static int lock_find(struct wdl_win *win, int rank, struct place *p)
 {
     struct wdl_win_control *control = control_here(win, rank);
+    p->number = rank;
     p->here = control ? &control->lock : NULL;
     if (control)
         return WDL_OK;
@@ -152,9 +162,11 @@ static int room_in(struct wdl_win *win, const struct place *p, struct wdl_far *f
                    enum wdl_room_kind kind, int join, uint32_t *ticket)
 {
     if (p->here)
-        return enter(win, p->here, kind, join, ticket);
+        return enter(win, p->number, p->here, kind, join, ticket);
     int status = wdl_far_enter(far, &p->there, kind, join, ticket);
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (status == WDL_OK && *ticket != 0)
+        debt_note(win, p->number, ticket);
     return status;
 }
 
@@ -166,6 +178,90 @@ static int room_out(const struct place *p, struct wdl_far *far, enum wdl_room_ki
     }
     wdl_room_leave(p->here, kind);
     return WDL_OK;
+}
+
+/* --- letting those by who were overtaken ------------------------------------------------------ */
+
+/* The element by which a rank's key is asked for. */
+static int debt_find(struct wdl_win *win, int place, struct place *p)
+{
+    if (place == gate_place(win))
+        return gate_find(win, p);
+    if (place > 0 && !control_here(win, place) && !wdl_target_get(win, place))
+        return WDL_AGAIN;
+    return lock_find(win, place, p);
+}
+
+/* The word as it is now: WDL_OK, WDL_AGAIN or an error of the network. */
+static int debt_look(struct wdl_win *win, int place, uint64_t *now_out)
+{
+    struct wdl_word_debts *d = &win->word_debts;
+    const struct wdl_win_control *node = win->params.node;
+    struct place p;
+    if (win->words == WDL_WORDS_NODE) {
+        const uint64_t *word =
+            place == gate_place(win) ? &node[0].gate : &node[place].lock;
+        *now_out = __atomic_load_n(word, __ATOMIC_RELAXED);
+        return WDL_OK;
+    }
+    int status = debt_find(win, place, &p);
+    if (status == WDL_OK && p.here) {
+        *now_out = __atomic_load_n(p.here, __ATOMIC_RELAXED);
+        return WDL_OK;
+    }
+    if (status == WDL_OK) {
+        status = wdl_far_look(&d->far, &p.there);
+        d->looking = wdl_far_busy(&d->far) ? place + 1 : 0;
+        *now_out = d->far.seen;
+    }
+    struct wdl_target *t = status == WDL_AGAIN ? NULL : wdl_target_find(win, place);
+    if (t && t->lock.state == WDL_LOCK_IDLE) {
+        t->evict = 1;           /* it may leave */
+        wdl_win_activate(win);
+    }
+    return status;
+}
+
+/* Are those let by who were overtaken at this place, which is the first one? `known`: the word
+ * is. */
+static int debt_settle(struct wdl_word_debts *d, int known, uint64_t now)
+{
+    uint32_t *ticket = d->n > 0 ? &d->at[0].ticket : &d->ticket;
+    if (*ticket == 0)
+        *ticket = wdl_room_drawn(now);
+    if (known && wdl_room_owes(now, *ticket))
+        return 0;
+    if (d->n > 0) {
+        d->n--;
+        memmove(&d->at[0], &d->at[1], (size_t) d->n * sizeof(d->at[0]));
+    } else {
+        d->first++;
+        d->ticket = 0;
+    }
+    return 1;
+}
+
+int wdl_words_owe(struct wdl_win *win)
+{
+    struct wdl_word_debts *d = &win->word_debts;
+    while (wdl_words_have_debts(win)) {
+        uint64_t now = 0;
+        int place = d->looking ? d->looking - 1 : d->n > 0 ? d->at[0].place : d->first;
+        int status = debt_look(win, place, &now);
+        if (status == WDL_AGAIN)
+            return 1;
+        int stale = d->stale || place != (d->n > 0 ? d->at[0].place : d->first);
+        d->stale = 0;
+        /* whose word cannot be had waits for ever, for all we can do */
+        if (!stale && !debt_settle(d, status == WDL_OK, now))
+            return 1;
+    }
+    return 0;
+}
+
+int wdl_words_look_at(const struct wdl_win *win, int rank)
+{
+    return win->word_debts.looking == rank + 1;
 }
 
 /* --- the gate --------------------------------------------------------------------------------- */

@@ -8,7 +8,8 @@ static const struct test_world_params kinds[] = {
     {.node = 1 }, {.node = 1,.unordered = 1,.delay_ns_max = 3000,.refuse_permille = 200 },
     {.node = TEST_RANKS_MAX }, {.node = TEST_RANKS_MAX,.crowded = 1 },
     {.node = 2,.levels = 1 }, {.node = 3,.levels = 1,.unordered = 1,.delay_ns_max = 3000,
-                               .refuse_permille = 200 }, {.node = 2 }
+                               .refuse_permille = 200 }, {.node = 2 },
+    {.node = 3,.levels = 1,.own = 1 }, {.node = 2,.levels = 1,.dynamic = 1,.unordered = 1 }
 };
 enum { MANY = WDL_MEET_LOOKS_MAX + 2 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
@@ -115,6 +116,49 @@ START_TEST(a_lone_rank_waits_in_every_round)
 }
 END_TEST
 
+/* Levels: who asks for its own node need not wait for the others; who has not come is waited
+ * for. */
+START_TEST(a_node_knows_that_its_own_have_come)
+{
+    struct test_world w;
+    for (int late = 0; late < 3; late++)
+        for (int levels = 0; levels < 2; levels++) {
+            test_world_open(&w, &(struct test_world_params) {.ranks = 7,.node = 3,.own = 1,
+                                                             .levels = levels });
+            for (int i = 0; i < 3; i++)
+                if (i != late)
+                    wdl_barrier_begin(w.rank[i].win, 0, 0);
+            for (int turn = 0; turn < 20; turn++) {
+                for (int i = 0; i < 3; i++)
+                    if (i != late)
+                        ck_assert_int_eq(wdl_barrier_near(w.rank[i].win), WDL_AGAIN);
+                test_world_turn(&w);
+            }
+            wdl_barrier_begin(w.rank[late].win, 0, 0);
+            test_world_settle(&w);
+            for (int i = 0; i < 3; i++) {
+                ck_assert_int_eq(wdl_barrier_near(w.rank[i].win), levels ? WDL_OK : WDL_AGAIN);
+                ck_assert_int_eq(wdl_barrier_progress(w.rank[i].win), WDL_AGAIN);
+                /* MEM_SYNC: as it begins, and once more however often it is asked */
+                ck_assert_int_eq(wdl_barrier_near(w.rank[i].win), levels ? WDL_OK : WDL_AGAIN);
+                ck_assert_uint_eq(w.rank[i].win->barrier.syncs, 1 + (unsigned) levels);
+            }
+            /* one behind it has not begun in fact */
+            wdl_barrier_begin(w.rank[0].win, 0, 0);
+            ck_assert_int_eq(wdl_barrier_near(w.rank[0].win), WDL_AGAIN);
+            for (int i = 1; i < 7; i++)
+                wdl_barrier_begin(w.rank[i].win, 0, 0);
+            for (int i = 3; i < 7; i++)
+                wdl_barrier_begin(w.rank[i].win, 0, 0);
+            for (int i = 0; i < 7; i++) {
+                TEST_DONE(&w, wdl_barrier_near(w.rank[i].win));
+                TEST_DONE(&w, wdl_barrier_progress(w.rank[i].win));
+            }
+            test_world_close(&w);
+        }
+}
+END_TEST
+
 START_TEST(arrivals_that_cannot_be_are_malformed)
 {
     struct test_world w;
@@ -146,4 +190,5 @@ END_TEST
 
 WDL_SUITE("rma/barrier", nobody_leaves_before_all_have_come,
           many_of_a_node_wait_for_all, the_number_of_messages_is_known,
-          a_lone_rank_waits_in_every_round, arrivals_that_cannot_be_are_malformed)
+          a_lone_rank_waits_in_every_round, a_node_knows_that_its_own_have_come,
+          arrivals_that_cannot_be_are_malformed)

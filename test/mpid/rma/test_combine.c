@@ -110,6 +110,33 @@ START_TEST(what_does_not_wait)
 }
 END_TEST
 
+/* An active target epoch holds back what is short, and the end of what is long; not what somebody
+ * waits for. */
+START_TEST(an_active_epoch_holds_the_last_packet)
+{
+    static char data[2000];
+    for (int bytes = 8; bytes <= 2000; bytes += 1992)
+        for (int requested = 0; requested < 2; requested++) {
+            struct test_world w;
+            struct test_request request = { 0 };
+            test_world_open(&w, &(struct test_world_params){.ranks = 2,.bytes = 4096});
+            TEST_ALL(&w, wdl_win_fence(r->win, 0, &r->step));
+            test_world_messages(&w);
+            struct wdl_rma_args put = test_put(1, 0, data, (size_t) bytes);
+            put.request = requested ? &request : NULL;
+            test_op(&w, 0, put);
+            w.rank[0].host.now_ns += 1000000;
+            int packets = bytes == 8 ? 1 : 3;
+            ck_assert_int_eq(test_world_messages(&w), packets - !requested);
+            ck_assert_int_eq(request.done, requested);
+            wdl_rma_push(w.rank[0].rma);        /* elements are short */
+            ck_assert_int_eq(test_world_messages(&w), !requested);
+            TEST_ALL(&w, wdl_win_fence(r->win, WDL_MODE_NOSUCCEED, &r->step));
+            test_world_close(&w);
+        }
+}
+END_TEST
+
 /* One element: the second operation sends the first on its way, though nobody closes the epoch. */
 START_TEST(nothing_is_held_back_when_elements_run_short)
 {
@@ -136,4 +163,4 @@ END_TEST
 
 WDL_SUITE("rma/combine", always_and_never, automatic_mode_follows_the_pace,
           an_operation_waits_for_the_flush_that_follows_it, what_does_not_wait,
-          nothing_is_held_back_when_elements_run_short)
+          an_active_epoch_holds_the_last_packet, nothing_is_held_back_when_elements_run_short)

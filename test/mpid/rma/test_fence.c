@@ -5,7 +5,8 @@
 
 static const struct test_world_params kinds[] = {
     {.node = 1 }, {.node = 1,.unordered = 1,.delay_ns_max = 3000,.refuse_permille = 200 },
-    {.node = 2 }, {.node = TEST_RANKS_MAX }, {.node = TEST_RANKS_MAX,.crowded = 1 }
+    {.node = 2 }, {.node = TEST_RANKS_MAX }, {.node = TEST_RANKS_MAX,.crowded = 1 },
+    {.node = 2,.levels = 1 }, {.node = 3,.levels = 1,.own = 1,.unordered = 1,.delay_ns_max = 3000 }
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
@@ -58,12 +59,13 @@ START_TEST(a_fence_without_operations_costs_its_barrier)
     struct test_world w;
     for (int kind = 0; kind < KINDS; kind++)
         for (int ranks = 1; ranks <= TEST_RANKS_MAX; ranks++) {
-            int words = kinds[kind].node >= ranks;
+            int node = kinds[kind].node, nodes = (ranks + node - 1) / node;
+            int meet = kinds[kind].levels || nodes == 1 ? nodes : ranks;
             open_kind(&w, kind, ranks);
             int live = w.rank[0].host.live;
             for (int i = 0; i < 3; i++) {
                 FENCE(&w, 0);
-                ck_assert_int_eq(test_world_messages(&w), words ? 0 : ranks * rounds_of(ranks));
+                ck_assert_int_eq(test_world_messages(&w), meet * rounds_of(meet));
             }
             ck_assert_int_eq(w.rank[0].host.live, live);        /* and no memory */
             test_world_close(&w);
@@ -140,6 +142,47 @@ START_TEST(operations_are_queued_while_a_barrier_is_left_running)
         FENCE(&w, WDL_MODE_NOPRECEDE);
         test_world_close(&w);
     }
+}
+END_TEST
+
+/* Where the barrier knows nodes, a fence that nothing precedes waits for its own alone; operations
+ * there begin at once, others are queued. Windows of mapped and of private memory. */
+START_TEST(a_fence_that_nothing_precedes_waits_for_its_node)
+{
+    struct test_world w;
+    char data[8] = "near by", far[8] = "far off";
+    for (int own = 0; own < 2; own++)
+        for (int unordered = 0; unordered < 2; unordered++) {
+            struct test_world_params p = {.ranks = 4,.node = 2,.levels = 1,.own = own,
+                                          .unordered = unordered,.combine = WDL_COMBINE_NEVER };
+            test_world_open(&w, &p);
+            struct test_rank *r = &w.rank[0], *mate = &w.rank[1];
+            for (int i = 0; i < 20; i++) {
+                ck_assert_int_eq(wdl_win_fence(r->win, WDL_MODE_NOPRECEDE, &r->step), WDL_AGAIN);
+                test_world_turn(&w);
+            }
+            ck_assert_int_eq(wdl_win_fence(mate->win, WDL_MODE_NOPRECEDE, &mate->step), WDL_AGAIN);
+            TEST_DONE(&w, wdl_win_fence(r->win, WDL_MODE_NOPRECEDE, &r->step));
+            TEST_DONE(&w, wdl_win_fence(mate->win, WDL_MODE_NOPRECEDE, &mate->step));
+            test_op(&w, 0, test_put(1, 0, data, 8));
+            test_op(&w, 0, test_put(2, 0, far, 8));
+            test_world_settle(&w);
+            ck_assert_mem_eq(w.rank[1].memory, data, 8);
+            ck_assert_int_eq(w.rank[2].memory[0], 0);
+            ck_assert_int_eq(r->win->epoch.access_state, WDL_ACCESS_FENCE_ISSUED);
+            ck_assert_int_eq(wdl_win_fence(r->win, 0, &r->step), WDL_AGAIN);
+            for (int i = 2; i < 4; i++)
+                (void) wdl_win_fence(w.rank[i].win, WDL_MODE_NOPRECEDE, &w.rank[i].step);
+            for (int i = 2; i < 4; i++)
+                TEST_DONE(&w, wdl_win_fence(w.rank[i].win, WDL_MODE_NOPRECEDE, &w.rank[i].step));
+            FENCE(&w, WDL_MODE_NOSUCCEED);
+            ck_assert_mem_eq(w.rank[2].memory, far, 8);
+            /* two barriers of two nodes; the far put, which has the flush with it, and its answer;
+             * the near one by message, with a flush of its own on an ordered network */
+            int near = own ? (unordered ? 2 : 3) : 0;
+            ck_assert_int_eq(test_world_messages(&w), 2 * 2 + 2 + near);
+            test_world_close(&w);
+        }
 }
 END_TEST
 
@@ -276,6 +319,7 @@ END_TEST
 
 WDL_SUITE("rma/fence", what_was_put_is_there_after_the_fence,
           a_fence_without_operations_costs_its_barrier, a_fence_costs_one_flush_a_target,
-          operations_are_queued_while_a_barrier_is_left_running, barriers_left_running_are_queued,
+          operations_are_queued_while_a_barrier_is_left_running,
+          a_fence_that_nothing_precedes_waits_for_its_node, barriers_left_running_are_queued,
           nostore_and_noput_spare_a_memory_barrier, nosucceed_ends_the_epoch,
           a_fence_in_another_epoch_is_an_error, a_failure_at_the_target_is_reported_once)

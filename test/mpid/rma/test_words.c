@@ -244,12 +244,12 @@ START_TEST(who_joins_owes_those_overtaken)
     for (int again = 0; again < 3; again++) { /* at one word: one debt */
         ck_assert_int_eq(take(&n, 1, 1, SHARED, 1), WDL_OK);
         ck_assert_uint_eq(n.word[1][1].ticket, 0);
-        ck_assert_int_eq(win->nword_debts, 1);
+        ck_assert_int_eq(win->word_debts.n, 1);
         give(&n, 1, 1);
     }
     ck_assert_int_eq(take_all(&n, 3), WDL_AGAIN); /* at the gate, for process 2 */
     ck_assert_int_eq(take(&n, 1, 4, ALONE, 1), WDL_OK);
-    ck_assert_int_eq(win->nword_debts, 2);
+    ck_assert_int_eq(win->word_debts.n, 2);
     give(&n, 1, 4);
     ck_assert(wdl_words_owe(win));
     give(&n, 1, 0);
@@ -257,11 +257,136 @@ START_TEST(who_joins_owes_those_overtaken)
     give(&n, 0, 1);
     ck_assert_int_eq(take(&n, 2, 1, ALONE, 0), WDL_OK);
     ck_assert(wdl_words_owe(win));
-    ck_assert_int_eq(win->nword_debts, 1);
+    ck_assert_int_eq(win->word_debts.n, 1);
     give(&n, 2, 1);
     ck_assert_int_eq(take_all(&n, 3), WDL_OK);
     ck_assert(!wdl_words_owe(win));
     give_all(&n, 3);
+    node_close(&n);
+}
+END_TEST
+
+enum { MANY = WDL_WORD_DEBTS + 5 };
+
+static int lock_call(struct test_world *w, int who, int target, int exclusive)
+{
+    struct test_rank *r = &w->rank[who];
+    int status = WDL_AGAIN;
+    for (int turn = 0; status == WDL_AGAIN && turn < TURNS; turn++) {
+        status = wdl_win_lock(r->win, target, exclusive, 0, &r->step);
+        test_world_turn(w);
+    }
+    return status;
+}
+
+static void unlock_call(struct test_world *w, int who, int target)
+{
+    TEST_DONE(w, wdl_win_unlock(w->rank[who].win, target, &w->rank[who].step));
+}
+
+/* At more words than are remembered one by one, too, and where the network has to be asked. `last`
+ * is let in after all the others. */
+START_TEST(who_joins_at_many_words_owes_all_of_them)
+{
+    enum { HOLDER = MANY, JOINER = MANY + 1, ALL = MANY + 2 };
+    for (int place = NODE; place < PLACES; place++)
+        for (int last = 1; last < MANY; last += place == NODE ? 1 : 5) {
+            struct test_world w;
+            struct test_world_params p = {.ranks = ALL,.node = place == NODE ? ALL : 3,
+                .direct = place != NODE,.atomics = place,.rma = {.win_targets = MANY}};
+            test_world_open(&w, &p);
+            for (int t = 0; t < MANY; t++)      /* no wait yet; all may wait for rank 0's holder */
+                ck_assert_int_eq(lock_call(&w, HOLDER, t, SHARED), WDL_OK);
+            for (int t = 1; t < MANY; t++)
+                ck_assert_int_eq(lock_call(&w, t, t, ALONE), WDL_AGAIN);
+            for (int t = 0; t < MANY; t++)
+                ck_assert_int_eq(lock_call(&w, JOINER, t, SHARED), WDL_OK);
+            for (int t = 0; t < MANY; t++)
+                unlock_call(&w, JOINER, t);
+            for (int t = 1; t < MANY; t++) {
+                if (t == last)
+                    continue;
+                unlock_call(&w, HOLDER, t);
+                ck_assert_int_eq(lock_call(&w, t, t, ALONE), WDL_OK);
+                unlock_call(&w, t, t);
+            }
+            ck_assert_int_eq(lock_call(&w, JOINER, 0, SHARED), WDL_AGAIN);
+            unlock_call(&w, HOLDER, last);
+            if (place == NODE)  /* elsewhere it comes in by any progress */
+                ck_assert_int_eq(lock_call(&w, JOINER, 0, SHARED), WDL_AGAIN);
+            ck_assert_int_eq(lock_call(&w, last, last, ALONE), WDL_OK);
+            TEST_DONE(&w, wdl_win_lock(w.rank[JOINER].win, 0, 0, 0, &w.rank[JOINER].step));
+            ck_assert(!wdl_words_have_debts(w.rank[JOINER].win));
+            unlock_call(&w, JOINER, 0);
+            unlock_call(&w, last, last);
+            unlock_call(&w, HOLDER, 0);
+            test_world_close(&w);
+        }
+}
+END_TEST
+
+/* Another thread overtakes while the network looks: what the look has seen is too old then. The
+ * window is not freed while it looks. */
+START_TEST(a_look_from_before_says_nothing)
+{
+    struct node n;
+    node_open(&n, NETWORK);
+    struct wdl_win *win = n.w.rank[1].win;
+    ck_assert_int_eq(take(&n, 0, 3, SHARED, 0), WDL_OK);
+    ck_assert_int_eq(take(&n, 1, 4, SHARED, 0), WDL_OK);
+    ck_assert_int_eq(take(&n, 2, 3, ALONE, 0), WDL_AGAIN);
+    ck_assert_int_eq(take(&n, 1, 3, SHARED, 1), WDL_OK);
+    give(&n, 1, 3);
+    ck_assert(wdl_words_owe(win) && wdl_words_look_at(win, 3));
+    ck_assert_int_eq(take(&n, 4, 3, ALONE, 0), WDL_AGAIN);
+    ck_assert_int_eq(take(&n, 1, 3, SHARED, 1), WDL_OK);
+    give(&n, 1, 3);
+    give(&n, 1, 4);
+    for (int turn = 0; turn < TURNS; turn++) {
+        ck_assert(wdl_words_owe(win));
+        test_world_turn(&n.w);
+    }
+    give(&n, 0, 3);
+    ck_assert_int_eq(take(&n, 2, 3, ALONE, 0), WDL_OK);
+    give(&n, 2, 3);
+    for (int turn = 0; turn < TURNS; turn++) {
+        ck_assert(wdl_words_owe(win));
+        test_world_turn(&n.w);
+    }
+    ck_assert_int_eq(take(&n, 4, 3, ALONE, 0), WDL_OK);
+    give(&n, 4, 3);
+    while (!wdl_far_busy(&win->word_debts.far) && wdl_words_owe(win))
+        ;
+    ck_assert(wdl_far_busy(&win->word_debts.far));
+    ck_assert_int_eq(wdl_win_free(win), WDL_AGAIN);
+    node_close(&n);
+}
+END_TEST
+
+/* One place for keys: another rank's does not take it from a look that is under way. */
+START_TEST(a_look_keeps_its_key)
+{
+    struct node n;
+    node_open_with(&n, NETWORK, (struct test_world_params){.rma = {.win_targets = 1}});
+    struct wdl_win *win = n.w.rank[1].win;
+    ck_assert_int_eq(take(&n, 0, 3, SHARED, 0), WDL_OK);
+    ck_assert_int_eq(take(&n, 2, 3, ALONE, 0), WDL_AGAIN);
+    ck_assert_int_eq(take(&n, 1, 3, SHARED, 1), WDL_OK);
+    give(&n, 1, 3);
+    ck_assert(wdl_words_owe(win) && wdl_words_look_at(win, 3));
+    for (int i = 0; i < 2 * WDL_KEY_RIVALS; i++)
+        ck_assert_int_eq(try_word(&n, 1, 4, SHARED, 0), WDL_AGAIN);
+    ck_assert_int_eq(win->keys[WDL_KEYS_WORDS].at[0].rank, 3);
+    test_world_settle(&n.w);
+    ck_assert(wdl_words_owe(win));
+    test_world_settle(&n.w);
+    ck_assert(wdl_words_owe(win));
+    give(&n, 0, 3);
+    ck_assert_int_eq(take(&n, 2, 3, ALONE, 0), WDL_OK);
+    give(&n, 2, 3);
+    ck_assert(!SETTLED(&n, wdl_words_owe(win) ? WDL_AGAIN : WDL_OK));
+    ck_assert_int_eq(take(&n, 1, 4, SHARED, 0), WDL_OK);
+    give(&n, 1, 4);
     node_close(&n);
 }
 END_TEST
@@ -423,7 +548,7 @@ END_TEST
 
 WDL_SUITE("rma/words", shared_locks_meet_each_other_and_lock_all,
           an_exclusive_lock_is_alone_on_its_rank, lock_all_and_exclusive_locks_exclude_each_other,
-          a_process_passes_the_gate_once, a_holder_joins,
-          who_joins_owes_those_overtaken, only_what_is_held_can_be_given,
-          an_attempt_costs_so_many_atomics, the_word_says_what_is_to_be_given_back,
-          random_visitors)
+          a_process_passes_the_gate_once, a_holder_joins, who_joins_owes_those_overtaken,
+          who_joins_at_many_words_owes_all_of_them, a_look_from_before_says_nothing,
+          a_look_keeps_its_key, only_what_is_held_can_be_given, an_attempt_costs_so_many_atomics,
+          the_word_says_what_is_to_be_given_back, random_visitors)
