@@ -144,6 +144,7 @@ static void rank_open(struct world *w, int i)
                                  .hints = {.combine = (enum wdl_combine) o->combine,
                                            .acc_granularity = (uint64_t) o->granularity},
                                  .direct = o->direct,
+                                 .atomics = 1,
                                  .place = whole && !o->own ? w->place : NULL,
                                  .place_base = w->memory};
     if (o->dynamic) {
@@ -169,7 +170,7 @@ static void agree(struct world *w)
     struct wdl_win **win = world_memory(w, (size_t) w->n * sizeof(win[0]));
     for (int i = 0; i < w->n; i++)
         win[i] = w->ranks[i].win;
-    test_net_agree(win, w->n);
+    test_net_agree(w->sim, win, w->n);
 }
 
 static int world_close(struct world *w, int failed)
@@ -211,8 +212,8 @@ static int world(const void *options)
     struct wdl_sim_params sim = {.seed = o->seed,.ranks = o->ranks,.ordered = o->ordered,
         .delay_ns_max = (uint64_t) o->delay,.refuse_permille = o->refuse,.pending_permille = 300,
         .am_bytes_max = 1024,.ops_max = o->tiny ? 2 : 0,
-        .atomics = o->atomics == 0 ? WDL_SIM_ATOMICS_TARGET : o->atomics == 1 ?
-            WDL_SIM_ATOMICS_CPU : WDL_SIM_ATOMICS_NIC
+        .atomics = test_atomics(o->atomics),.by_key = o->bykey,
+        .odd = o->odd,.odd_atomics = test_atomics(o->odd_atomics)
     };
     wdl_prng_init(&w.prng, o->seed);
     w.disp_unit = o->dynamic ? 1 : (int64_t) 1 << (o->seed % 4);
@@ -262,6 +263,10 @@ static void options_of(uint64_t seed, void *options_out)
     o.dynamic = wdl_prng_chance(&p, 300) ? 1 + (int) wdl_prng_below(&p, 5) : 0;
     o.tree = (int) wdl_prng_below(&p, 3);       /* groups of more than that many; 0: of none */
     o.levels = o.node > 1 && o.node < o.ranks && !o.own && !o.dynamic && wdl_prng_chance(&p, 500);
+    o.bykey = (int) wdl_prng_below(&p, 2);
+    o.odd = o.bykey && wdl_prng_chance(&p, 200) ? 1 + (int) wdl_prng_below(&p, (uint64_t) o.ranks)
+                                                : 0;
+    o.odd_atomics = (int) wdl_prng_below(&p, 3);
     o.granularity = (1 << wdl_prng_below(&p, 14)) & ~1; /* bytes; 0: not said */
     if (seed % 1000 == 777) {   /* the most ranks there are: locks by message, tiny pools */
         o = (struct options) {.seed = seed,.ranks = 4096,.script = 'l',.ordered = o.ordered,
@@ -294,7 +299,8 @@ int main(int argc, char **argv)
         WORLDS_OPTION(options, direct), WORLDS_OPTION(options, attended),
         WORLDS_OPTION(options, atomics), WORLDS_OPTION(options, mail),
         WORLDS_OPTION(options, dynamic), WORLDS_OPTION(options, tree),
-        WORLDS_OPTION(options, levels), WORLDS_OPTION(options, granularity)
+        WORLDS_OPTION(options, bykey), WORLDS_OPTION(options, odd),
+        WORLDS_OPTION(options, odd_atomics), WORLDS_OPTION(options, levels), WORLDS_OPTION(options, granularity)
     };
     static const struct worlds worlds = {.program = "test/system/world",.count = 1000,
         .options_bytes = sizeof(struct options),.options = table,
