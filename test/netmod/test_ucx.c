@@ -136,12 +136,13 @@ static int run_over(const char *tls)
 int main(int argc, char **argv)
 {
     const struct nm_expected by_target = {.alone = NM_NO, .own = NM_NO, .native = NM_NO};
-    const struct nm_expected own_only = {.alone = NM_NO, .own = NM_YES, .native = NM_NO};
+    const struct nm_expected own_only = {
+        .alone = NM_NO, .own = NM_YES, .native = NM_NO, .own_native = NM_YES};
     const struct nm_way ways[] = {
         {.name = "all transports",
          .ops = &wdl_nm_ucx_ops,
          .ordered = 1,
-         .expected = {.alone = NM_ANY, .own = NM_YES, .native = NM_ANY}},
+         .expected = {.alone = NM_ANY, .own = NM_YES, .native = NM_ANY, .own_native = NM_ANY}},
         {.name = "posix,self",
          .ops = &wdl_nm_ucx_ops,
          .tls = "posix,self",
