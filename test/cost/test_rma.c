@@ -587,6 +587,7 @@ WDL_SUITE("cost/rma", a_short_epoch_costs_two_messages,
           a_flush_without_rma_done_is_a_local_one, long_operations_in_shorter_pieces,
           a_bundle_waits_for_its_lock_at_the_target,
           lock_all_costs_two_messages_for_each_target_used, lock_all_under_the_window_protocol,
-          locks_by_words_cost_no_message, creation_asks_a_neighbour_once, locks_by_words_at_the_network, a_fence_costs_its_barrier,
+          locks_by_words_cost_no_message, creation_asks_a_neighbour_once,
+          locks_by_words_at_the_network, a_fence_costs_its_barrier,
           the_direct_path_costs_no_message, attached_memory_is_reached_without_messages,
           atomics_cost_no_message, a_type_is_described_once)

@@ -303,7 +303,8 @@ int main(int argc, char **argv)
         WORLDS_OPTION(options, atomics), WORLDS_OPTION(options, mail),
         WORLDS_OPTION(options, dynamic), WORLDS_OPTION(options, tree),
         WORLDS_OPTION(options, bykey), WORLDS_OPTION(options, odd),
-        WORLDS_OPTION(options, odd_atomics), WORLDS_OPTION(options, levels), WORLDS_OPTION(options, granularity)
+        WORLDS_OPTION(options, odd_atomics), WORLDS_OPTION(options, levels),
+        WORLDS_OPTION(options, granularity)
     };
     static const struct worlds worlds = {.program = "test/system/world",.count = 1000,
         .options_bytes = sizeof(struct options),.options = table,

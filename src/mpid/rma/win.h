@@ -236,6 +236,8 @@ struct wdl_win_stats {
     uint64_t ops_mapped, ops_copied, ops_mailed, ops_direct, ops_message;
     uint64_t messages, pool_waits;
     int ops_high, targets_high;
+    /* 0: by message; words: 1 in the node's memory, 2 of the network alone, 3 of both */
+    int locks;
     /* of this process's memory: what the window was created with, and has grown by since; what a
      * synchronization under way takes for itself is not in it */
     size_t bytes;
