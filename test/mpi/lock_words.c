@@ -7,6 +7,8 @@
  *            believes to be on a node of its own: its window is then memory of UCX's.
  *   message  the target's work: over sockets; where memory is not UCX's; where UCX has the target
  *            do the atomics (a soft-RoCE device); where the user wants it
+ *   differ   words as well, but ranks 0 and 2 of four do not reach each other's memory, which
+ *            nobody has asked: their locks of each other are errors that say what to set
  *
  * Whichever it is, every rank locks every other and no update is lost. A process asks a neighbour
  * what its key says when it creates its first window, by a message, and never again.
@@ -93,10 +95,65 @@ static void window(int first, int words)
     MPI_Win_free(&win);
 }
 
+/* Before MPI starts: UCX's shared memory, of one kind or the other. Rank 1 has both, and gives 0 and
+ * 3 of the first, 3 has both, and gives 2 of the second. */
+static void differ_begin(void)
+{
+    static const char *const transports[] = {"sysv,tcp,self", "sysv,posix,tcp,self",
+                                             "posix,tcp,self", "sysv,posix,tcp,self"};
+    static const char *const memory[] = {"md:sysv", "md:sysv", "md:posix", "md:posix"};
+    const char *rank = getenv("PMI_RANK");
+    int r = rank ? atoi(rank) % 4 : 0;
+    setenv("UCX_TLS", transports[r], 1);
+    setenv("UCX_ALLOC_PRIO", memory[r], 1);
+}
+
+static void refused(int code)
+{
+    t_check(t_class(code) == MPI_ERR_UNSUPPORTED_OPERATION &&
+                strstr(t_text(code), "MPIR_CVAR_WINDLASS_ATOMICS=0"),
+            "class %d: %s", t_class(code), t_text(code));
+}
+
+static void differ(void)
+{
+    int64_t *memory, got = -1;
+    MPI_Win win;
+    MPI_Win_allocate(sizeof(*memory), sizeof(*memory), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
+                     &win);
+    unsigned long long locks = value("windlass_win_locks", MPI_T_PVAR_CLASS_LEVEL, win);
+    t_check(locks == MIXED, "its locks are %llu", locks);
+    MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
+    MPI_Win_lock(MPI_LOCK_SHARED, t_rank, 0, win);      /* an exclusive one asks rank 0 */
+    *memory = t_rank;
+    MPI_Win_unlock(t_rank, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int again = 0; again < 2 && t_rank % 2 == 0; again++) {
+        int next = t_rank + 1;
+        refused(MPI_Win_lock(MPI_LOCK_SHARED, 2 - t_rank, 0, win));
+        if (t_rank == 2)
+            refused(MPI_Win_lock_all(0, win));
+        t_check(MPI_Win_lock(MPI_LOCK_SHARED, next, 0, win) == MPI_SUCCESS, "the next one's, too");
+        MPI_Get(&got, 1, MPI_INT64_T, next, 0, 1, MPI_INT64_T, win);
+        MPI_Win_unlock(next, win);
+        t_check(got == next, "got %d of rank %d", (int) got, next);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_free(&win);
+}
+
 int main(int argc, char **argv)
 {
-    int provided, words;
+    int provided, words, differs = argc > 1 && strcmp(argv[1], "differ") == 0;
+    if (differs)
+        differ_begin();
     t_begin(&argc, &argv);
+    if (differs) {
+        MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
+        differ();
+        MPI_T_finalize();
+        return t_end();
+    }
     words = argc > 1 && strcmp(argv[1], "words") == 0;
     t_check(words || (argc > 1 && strcmp(argv[1], "message") == 0), "words or message?");
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
