@@ -95,8 +95,8 @@ static void window(int first, int words)
     MPI_Win_free(&win);
 }
 
-/* Before MPI starts: UCX's shared memory, of one kind or the other. Rank 1 has both, and gives 0 and
- * 3 of the first, 3 has both, and gives 2 of the second. */
+/* Before MPI starts: UCX's shared memory, of one kind or the other. Ranks 1 and 3 have both, and
+ * their own memory is of the kind that the rank before them has. */
 static void differ_begin(void)
 {
     static const char *const transports[] = {"sysv,tcp,self", "sysv,posix,tcp,self",
