@@ -178,7 +178,7 @@ test_netmod_sim_test_sim_mem_SOURCES = test/netmod/sim/test_sim_mem.c test/netmo
 test_netmod_sim_test_sim_rma_SOURCES = test/netmod/sim/test_sim_rma.c test/netmod/bed.c test/netmod/bed.h
 test_netmod_test_sim_SOURCES = test/netmod/test_sim.c $(conformance_sources)
 if HAVE_UCX
-network_tests = test/netmod/test_ucx test/netmod/test_ucx_threads
+network_tests = test/netmod/test_ucx test/netmod/test_ucx_processes test/netmod/test_ucx_threads
 test_netmod_test_ucx_SOURCES = test/netmod/test_ucx.c $(conformance_sources)
 endif
 

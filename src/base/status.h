@@ -28,6 +28,7 @@
     X(ERR_TRUNCATE, "message longer than the receive buffer")                                  \
     X(ERR_CANCELED, "operation cancelled")                                                     \
     X(ERR_PEER, "a peer process is gone or cannot be reached")                                 \
+    X(ERR_ATOMICS, "the network's atomics are not the same between all processes")             \
     X(ERR_PROTO, "malformed packet received")                                                  \
     X(ERR_UNSUPPORTED, "not supported")                                                        \
     X(ERR_OTHER, "internal error of the network library")

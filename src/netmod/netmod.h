@@ -88,6 +88,9 @@ enum wdl_nm_domain {            /* what a native atomic is atomic against */
     WDL_NM_DOMAIN_NIC           /* each other only */
 };
 
+/* Bits: memory of mem_attach, of mem_alloc. */
+enum { WDL_NM_ATTACHED = 1, WDL_NM_OWN = 2 };
+
 /* What a network can do. caps() answers for every peer and all attached memory, so it promises
  * what holds everywhere; rkey_caps() answers for the memory of one key, and promises no less. */
 struct wdl_nm_caps {
@@ -98,6 +101,9 @@ struct wdl_nm_caps {
      * CPU instructions, and so only while the target polls. */
     uint32_t atomic32, atomic64;
     enum wdl_nm_domain domain;  /* of the native ones */
+    /* caps() alone: keys of such memory may have native atomics that it cannot promise, since it
+     * depends on the peer. 0: rkey_caps() never says more. */
+    int atomics_by_key;
     int rma_needs_target;       /* put, get and flush make progress only while the target polls */
     int has_rma;                /* put, get, atomic, flush, mem_*, rkey_*, map are there */
     int has_tag;                /* tag_* and type_* are there */
@@ -142,7 +148,8 @@ struct wdl_nm_ops {
     /* 1: AMs to one peer arrive in the order of the calls; 0: no such promise (seed 001,
      * Ordering). */
     int (*get_ordering) (struct wdl_nm * nm);
-    /* One line for people: the transports of the connections there are, by class of peer. */
+    /* One line for people: the transports of the connections there are, by class of peer; those
+     * with atomics of their own. */
     void (*describe) (struct wdl_nm * nm, char *text, size_t bytes);
 
     /* Deliver what has come and completed. Returns the number of events (0: nothing happened). */

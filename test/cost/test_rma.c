@@ -324,18 +324,54 @@ static int atomics(struct test_world *w, int *before)
     return n;
 }
 
+/* Where the network cannot say what it has, a process's first window asks: a question and an answer
+ * of each rank, who is asked by no more than a node's ranks. The next window asks nobody, nor does
+ * one whose network says that there is nothing to be had. */
+START_TEST(creation_asks_a_neighbour_once)
+{
+    for (int i = 0; i < 4 * 3 * 3; i++) {
+        struct test_world w;
+        int node = 1 + i / 4 % 3, by_key = i % 4 > 0;
+        struct test_world_params p = {.ranks = 4 + i / 12 * 18,.node = node,.direct = 1,
+            .by_key = by_key,.atomics = i % 4 - by_key
+        };
+        struct wdl_win *win[TEST_RANKS_ROOM];
+        test_world_open(&w, &p);
+        ck_assert_int_eq(test_world_messages(&w), by_key ? 2 * w.n : 0);
+        for (int r = 0; r < w.n; r++) {
+            uint64_t sent = w.rank[r].proc->stats.am_sent;
+            ck_assert_int_le(sent, 1 + node);
+            ck_assert_int_eq(sent > 0, by_key);
+            if (w.n % node == 0)
+                ck_assert_uint_eq(sent, by_key ? 2 : 0);
+            struct wdl_win_params params = test_win_params(&w.rank[r]);
+            params.id = 8;
+            ck_assert_int_eq(wdl_win_create(w.rank[r].proc, &params, &win[r]), WDL_OK);
+        }
+        test_net_agree(w.sim, win, w.n);
+        ck_assert_int_eq(test_world_messages(&w), 0);
+        for (int r = 0; r < w.n; r++)
+            ck_assert_int_eq(wdl_win_free(win[r]), WDL_OK);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 /* At the network they cost an atomic in and one out, exclusive ones two, whatever the number of
- * ranks; the first lock of a rank asks for the key of its word. */
+ * ranks; the first lock of a rank asks for the key of its word, unless it has been asked already
+ * for what its key says. */
 START_TEST(locks_by_words_at_the_network)
 {
-    for (int i = 0; i < 2 * 3; i++) {
+    for (int i = 0; i < 2 * 3 * 2; i++) {
         struct test_world w;
-        struct test_world_params p = {.ranks = 2 + i / 2 * 19,.direct = 1,.atomics = 1 + i % 2,
-            .combine = WDL_COMBINE_ALWAYS
+        int by_key = i / 6;
+        struct test_world_params p = {.ranks = 2 + i / 2 % 3 * 19,.direct = 1,.atomics = 1 + i % 2,
+            .combine = WDL_COMBINE_ALWAYS,.by_key = by_key
         };
         char data[8] = "far off";
         int before = 0;
         test_world_open(&w, &p);
+        test_world_messages(&w);
         struct test_rank *o = &w.rank[0];
         struct test_rank *last = &w.rank[w.n - 1];
         TEST_DONE(&w, wdl_win_lock_all(last->win, 0, &last->step));
@@ -346,8 +382,8 @@ START_TEST(locks_by_words_at_the_network)
         lock(&w, 0, 1, 0);
         test_op(&w, 0, test_put(1, 0, data, 8));
         unlock(&w, 0, 1);
-        /* two keys; put and flush, its answer */
-        ck_assert_int_eq(test_world_messages(&w), 2 * 2 + 2);
+        /* two keys, or one; put and flush, its answer */
+        ck_assert_int_eq(test_world_messages(&w), 2 * (2 - by_key) + 2);
         ck_assert_int_eq(atomics(&w, &before), 2);
         for (int exclusive = 0; exclusive < 2; exclusive++) {
             uint64_t puts = wdl_sim_counts(w.sim)->puts, flushes = wdl_sim_counts(w.sim)->flushes;
@@ -626,7 +662,8 @@ WDL_SUITE("cost/rma", a_short_epoch_costs_two_messages,
           a_flush_without_rma_done_is_a_local_one, long_operations_in_shorter_pieces,
           a_bundle_waits_for_its_lock_at_the_target,
           lock_all_costs_two_messages_for_each_target_used, lock_all_under_the_window_protocol,
-          locks_by_words_cost_no_message, locks_by_words_at_the_network, a_fence_costs_its_barrier,
+          locks_by_words_cost_no_message, creation_asks_a_neighbour_once,
+          locks_by_words_at_the_network, a_fence_costs_its_barrier,
           a_fence_travels_with_the_last_operation, a_fence_of_several_nodes_costs_their_barrier,
           the_direct_path_costs_no_message, attached_memory_is_reached_without_messages,
           atomics_cost_no_message, a_type_is_described_once,

@@ -78,6 +78,7 @@ struct wdl_win_params test_win_params(struct test_rank *r)
     win.place_base = w->memory;
     win.hints.no_locks = p->no_locks;
     win.direct = p->direct;
+    win.atomics = !p->no_atomics;
     win.hints.acc_unordered = p->acc_unordered;
     win.hints.combine = p->combine;
     return win;
@@ -108,19 +109,56 @@ static void rank_open(struct test_world *w, int i)
     wdl_assert_cmp(status, ==, WDL_OK);
 }
 
-void test_net_agree(struct wdl_win *const *win, int ranks)
+enum wdl_sim_atomics test_atomics(int atomics)
 {
-    struct wdl_net_offer first, other;
-    int lacks[WDL_NET_LACKS];
-    wdl_win_net_offer(win[0], &first);
-    memcpy(lacks, first.lacks, sizeof(lacks));
-    for (int i = 1; i < ranks; i++) {
-        wdl_win_net_offer(win[i], &other);
+    return atomics == 0 ? WDL_SIM_ATOMICS_TARGET :
+        atomics == 1 ? WDL_SIM_ATOMICS_CPU : WDL_SIM_ATOMICS_NIC;
+}
+
+/* All ranks' largest, as MPI_Allreduce would have it. */
+static void largest(const struct wdl_net_offer *offer, int ranks, int *lacks)
+{
+    memset(lacks, 0, WDL_NET_LACKS * sizeof(lacks[0]));
+    for (int i = 0; i < ranks; i++)
         for (int j = 0; j < WDL_NET_LACKS; j++)
-            lacks[j] |= other.lacks[j];
+            lacks[j] |= offer[i].lacks[j];
+}
+
+static void ask(struct wdl_sim *sim, struct wdl_win *const *win, int ranks,
+                struct wdl_net_offer *offer)
+{
+    int left = ranks, turns = 0;
+    unsigned char *over = calloc((size_t) ranks, 1);
+    wdl_assert(over);
+    while (left > 0) {
+        wdl_assert_cmp(turns++, <, TEST_TURNS_MAX);
+        for (int i = 0; i < ranks; i++) {
+            if (!over[i] && wdl_win_net_ask(win[i], &offer[i]) == WDL_OK) {
+                over[i] = 1;
+                left--;
+            }
+            wdl_proc_progress(win[i]->proc);
+        }
+        wdl_sim_advance(sim, 500);
+    }
+    free(over);
+}
+
+void test_net_agree(struct wdl_sim *sim, struct wdl_win *const *win, int ranks)
+{
+    struct wdl_net_offer *offer = calloc((size_t) ranks, sizeof(*offer));
+    int lacks[WDL_NET_LACKS];
+    wdl_assert(offer);
+    for (int i = 0; i < ranks; i++)
+        wdl_win_net_offer(win[i], &offer[i]);
+    largest(offer, ranks, lacks);
+    if (wdl_net_asks(lacks)) {
+        ask(sim, win, ranks, offer);
+        largest(offer, ranks, lacks);
     }
     for (int i = 0; i < ranks; i++)
-        wdl_win_net_begin(win[i], lacks, &first);
+        wdl_win_net_begin(win[i], lacks, &offer[0]);
+    free(offer);
 }
 
 static void agree(struct test_world *w)
@@ -128,7 +166,7 @@ static void agree(struct test_world *w)
     struct wdl_win *win[TEST_RANKS_ROOM];
     for (int i = 0; i < w->n; i++)
         win[i] = w->rank[i].win;
-    test_net_agree(win, w->n);
+    test_net_agree(w->sim, win, w->n);
 }
 
 static int or_default(int value, int standard)
@@ -159,8 +197,8 @@ void test_world_open(struct test_world *w, const struct test_world_params *param
         .pending_permille = p->pending_permille,.am_bytes_max = p->am_bytes_max,
         .rma_needs_target = p->needs_target,.ops_max = p->ops_max,
         .attach_max = p->attach_max,
-        .atomics = p->atomics == 0 ? WDL_SIM_ATOMICS_TARGET : p->atomics == 1 ?
-            WDL_SIM_ATOMICS_CPU : WDL_SIM_ATOMICS_NIC
+        .atomics = test_atomics(p->atomics),.by_key = p->by_key,
+        .odd = p->odd,.odd_to = p->odd_to,.odd_atomics = test_atomics(p->odd_atomics)
     };
     wdl_prng_init(&w->prng, p->seed);
     w->sim = wdl_sim_create(&sim);

@@ -32,6 +32,9 @@ struct test_world_params {      /* 0: the default, in brackets */
     int attended;               /* ranks serve messages while they compute */
     int direct;                 /* the network puts and gets by itself */
     int atomics;                /* and has atomics: 1 coherent with the processors', 2 not */
+    int by_key;                 /* its keys tell of them, and it does not */
+    int odd, odd_to, odd_atomics;       /* as sim.h has them; odd_atomics as atomics */
+    int no_atomics;             /* the windows want none of them */
     int needs_target;           /* it says so of nothing */
     int attach_max;             /* regions a rank may have attached; 0: no limit */
     int ops_max;                /* puts and gets of a rank in flight; 0: no limit */
@@ -71,8 +74,11 @@ struct test_world {
 
 void test_world_open(struct test_world *w, const struct test_world_params *params);
 void test_world_close(struct test_world *w);
-/* What those who create a window agree about, given all ranks' windows. */
-void test_net_agree(struct wdl_win *const *win, int ranks);
+/* What those who create a window agree about, given all ranks' windows. Where keys are asked the
+ * network is made to move. */
+void test_net_agree(struct wdl_sim *sim, struct wdl_win *const *win, int ranks);
+/* As `atomics` has it. */
+enum wdl_sim_atomics test_atomics(int atomics);
 /* What wdl_win_create got on this rank, for windows of the test's own. */
 struct wdl_win_params test_win_params(struct test_rank *r);
 /* One round of progress on every rank; time goes on. */

@@ -87,6 +87,7 @@ static void window(enum t_flavour flavour)
     t_check(by_message == 0 || value("windlass_win_targets_high", &w.win) > 0,
             "%s: %llu operations without a target element", name, by_message);
     t_check(by_message == 0 || value("windlass_messages", NULL) > 0, "no messages");
+    t_check(value("windlass_win_locks", &w.win) <= 3, "%s: no such locks", name);
     other = t_win_make(MPI_COMM_WORLD, flavour, 64, 8);
     t_check(operations(&other.win) == 0, "%s: another window's operations are counted", name);
     t_win_free(&other);

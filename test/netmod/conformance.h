@@ -19,7 +19,8 @@ struct nm_expected {
     enum nm_answer alone; /* puts and gets do without the target */
     enum nm_answer own; /* they do on memory of mem_alloc */
     enum nm_answer native; /* every atomic does */
-    enum wdl_nm_domain domain; /* of native atomics */
+    enum nm_answer own_native; /* it does on memory of mem_alloc */
+    enum wdl_nm_domain domain; /* of native atomics, where they are on memory of mem_attach */
 };
 
 struct nm_way {

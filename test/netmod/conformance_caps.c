@@ -222,6 +222,22 @@ START_TEST(needs_target_is_true)
 }
 END_TEST
 
+/* Every atomic of rank 0 on rank 1's memory is done alone where it is native, and only there. */
+static void each_atomic(struct exposed *e, const struct wdl_nm_caps *caps, uint64_t at,
+                        struct wdl_nm_rkey *rkey)
+{
+    struct wdl_nm *nm = e->bed.rank[0].nm;
+    for (int op = 0; op < WDL_NM_ATOMIC_COUNT; op++)
+        for (size_t size = 4; size <= 8; size += 4) {
+            uint64_t got = 0;
+            int alone, native = (size == 4 ? caps->atomic32 : caps->atomic64) >> op & 1;
+            ALONE(e, alone,
+                  nm->ops->atomic(nm, 1, (enum wdl_nm_atomic) op, size, 1, 0, &got, at, rkey,
+                                  &c.comp));
+            ck_assert_int_eq(alone, native);
+        }
+}
+
 /* A native atomic is done without the target; another is not, or it would be called native. */
 START_TEST(native_is_true)
 {
@@ -236,17 +252,11 @@ START_TEST(native_is_true)
         ck_assert_uint_eq(caps.atomic64 & nm->ops->caps(nm)->atomic64, nm->ops->caps(nm)->atomic64);
         ck_assert_int_eq((caps.atomic32 | caps.atomic64) != 0, caps.domain != WDL_NM_DOMAIN_NONE);
         expect(nm_ways[_i].expected.native, caps.atomic32 == every && caps.atomic64 == every);
+        if (!(nm->ops->caps(nm)->atomics_by_key & WDL_NM_ATTACHED))
+            ck_assert_int_eq(caps.domain, nm->ops->caps(nm)->domain);
         if (nm_ways[_i].expected.native == NM_YES)
             ck_assert_int_eq(caps.domain, nm_ways[_i].expected.domain);
-        for (int op = 0; op < WDL_NM_ATOMIC_COUNT; op++)
-            for (size_t size = 4; size <= 8; size += 4) {
-                uint64_t got = 0;
-                int alone, native = (size == 4 ? caps.atomic32 : caps.atomic64) >> op & 1;
-                ALONE(&e, alone,
-                      nm->ops->atomic(nm, 1, (enum wdl_nm_atomic) op, size, 1, 0, &got,
-                                      exposed_at(&e, 1, 64), e.rkey[0][1], &c.comp));
-                ck_assert_int_eq(alone, native);
-            }
+        each_atomic(&e, &caps, exposed_at(&e, 1, 64), e.rkey[0][1]);
     }
     conceal(&e);
 }
@@ -274,7 +284,11 @@ START_TEST(memory_of_its_own)
         ck_assert_int_eq(status, WDL_OK);
         nm->ops->rkey_caps(nm, rkey, &caps);
         expect(nm_ways[_i].expected.own, !caps.rma_needs_target);
+        expect(nm_ways[_i].expected.own_native, caps.domain != WDL_NM_DOMAIN_NONE);
+        if (!(nm->ops->caps(nm)->atomics_by_key & WDL_NM_OWN))
+            ck_assert_int_eq(caps.domain, nm->ops->caps(nm)->domain);
         uint64_t at = (uint64_t) (uintptr_t) base;
+        each_atomic(&e, &caps, at, rkey);
         for (size_t n = 8; n < BYTES; n *= 20) {
             memset(mine, (int) n + 1, n);
             ALONE(&e, alone, nm->ops->put(nm, 1, mine, n, at, rkey, &c.comp));

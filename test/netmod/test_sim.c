@@ -5,7 +5,11 @@
 
 #define SIM .ops = &wdl_nm_sim_ops
 #define ALL                                                                                    \
-    .expected = {.alone = NM_YES, .own = NM_YES, .native = NM_YES, .domain = WDL_NM_DOMAIN_CPU}
+    .expected = {.alone = NM_YES,                                                              \
+                 .own = NM_YES,                                                                \
+                 .native = NM_YES,                                                             \
+                 .own_native = NM_YES,                                                         \
+                 .domain = WDL_NM_DOMAIN_CPU}
 
 int main(void)
 {
@@ -13,7 +17,7 @@ int main(void)
                                        software = {.atomics = WDL_SIM_ATOMICS_TARGET, .no_map = 1},
                                        nic = {.atomics = WDL_SIM_ATOMICS_NIC, .no_map = 1},
                                        narrow = {.ops_max = 1, .key_bytes = WDL_NM_KEY_BYTES_MAX},
-                                       messages = {.no_rma = 1};
+                                       messages = {.no_rma = 1}, by_key = {.by_key = 1};
     static const struct nm_way ways[] = {
         {.name = "ordered", SIM, ALL, .ordered = 1, .seed = 1, .delay_ns = 5000},
         {.name = "ordered, slow to take",
@@ -53,8 +57,12 @@ int main(void)
          .seed = 8,
          .delay_ns = 3000,
          .limits = &nic,
-         .expected = {.alone = NM_YES, .own = NM_YES, .native = NM_YES,
+         .expected = {.alone = NM_YES,
+                      .own = NM_YES,
+                      .native = NM_YES,
+                      .own_native = NM_YES,
                       .domain = WDL_NM_DOMAIN_NIC}},
+        {.name = "as keys tell", SIM, ALL, .seed = 11, .delay_ns = 3000, .limits = &by_key},
         {.name = "one at a time, long keys",
          SIM,
          ALL,

@@ -61,7 +61,7 @@ static void two_open(struct wdl_nm **nm, const char *tls)
 }
 
 /* The transports of connections, by class of peer. */
-static void describes(const char *tls, const char *want0, const char *want1)
+static void describes(const char *tls, const char *want0, const char *want1, const char *atomics)
 {
     struct wdl_nm *nm[2];
     char text[300];
@@ -73,6 +73,7 @@ static void describes(const char *tls, const char *want0, const char *want1)
     wdl_nm_ucx_ops.describe(nm[0], text, sizeof(text));
     ck_assert_msg(strstr(text, want0) != NULL, "%s", text);
     ck_assert_msg(strstr(text, want1) != NULL, "%s", text);
+    ck_assert_msg(strstr(text, atomics) != NULL, "%s", text);
     for (int length = 1; length < 40; length++) { /* however little room there is */
         char little[41];
         memset(little, 'x', sizeof(little));
@@ -89,13 +90,39 @@ static void describes(const char *tls, const char *want0, const char *want1)
 
 START_TEST(describes_the_same_node)
 {
-    describes("posix,self", "itself: self/memory", "same node: posix/memory");
+    describes("posix,self", "itself: self/memory", "same node: posix/memory",
+              "; atomics: self/memory0 posix/memory");
 }
 END_TEST
 
 START_TEST(describes_the_network)
 {
-    describes("tcp,self", "itself: self/memory", "network: tcp/");
+    describes("tcp,self", "itself: self/memory", "network: tcp/", "; atomics: self/memory0");
+}
+END_TEST
+
+/* Which keys are worth asking for atomics, before there is any peer. A device UCX does not use for
+ * them, as it uses none here, is no reason to ask. */
+START_TEST(keys_are_worth_asking)
+{
+    static const struct {
+        const char *tls, *mode;
+        int memory;
+        const char *said;
+    } cases[] = {{"tcp,self", "cpu", 0, "atomics: self/memory0"},
+                 {"posix,self", "cpu", WDL_NM_OWN, "atomics: self/memory0 posix/memory"},
+                 {"sysv,tcp,self", "cpu", WDL_NM_OWN, "atomics: self/memory0 sysv/memory"},
+                 {"posix,self", "device", 0, "atomics: by the target's processor"}};
+    for (unsigned k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+        struct wdl_nm *nm[2];
+        char text[300];
+        setenv("UCX_ATOMIC_MODE", cases[k].mode, 1);
+        two_open(nm, cases[k].tls);
+        ck_assert_int_eq(wdl_nm_ucx_ops.caps(nm[0])->atomics_by_key, cases[k].memory);
+        wdl_nm_ucx_ops.describe(nm[0], text, sizeof(text));
+        ck_assert_msg(strstr(text, cases[k].said) != NULL, "%s", text);
+        bed_close_together(nm, 2);
+    }
 }
 END_TEST
 
@@ -136,12 +163,13 @@ static int run_over(const char *tls)
 int main(int argc, char **argv)
 {
     const struct nm_expected by_target = {.alone = NM_NO, .own = NM_NO, .native = NM_NO};
-    const struct nm_expected own_only = {.alone = NM_NO, .own = NM_YES, .native = NM_NO};
+    const struct nm_expected own_only = {
+        .alone = NM_NO, .own = NM_YES, .native = NM_NO, .own_native = NM_YES};
     const struct nm_way ways[] = {
         {.name = "all transports",
          .ops = &wdl_nm_ucx_ops,
          .ordered = 1,
-         .expected = {.alone = NM_ANY, .own = NM_YES, .native = NM_ANY}},
+         .expected = {.alone = NM_ANY, .own = NM_YES, .native = NM_ANY, .own_native = NM_ANY}},
         {.name = "posix,self",
          .ops = &wdl_nm_ucx_ops,
          .tls = "posix,self",
@@ -156,6 +184,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         return run_over(argv[1]);
     const TTest *const own[] = {unusable_transports, describes_the_same_node,
-                                describes_the_network, oneself_needs_nobody, NULL};
+                                describes_the_network, keys_are_worth_asking,
+                                oneself_needs_nobody, NULL};
     return conformance_run("netmod/ucx", ways, sizeof(ways) / sizeof(ways[0]), own);
 }

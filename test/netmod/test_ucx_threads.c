@@ -157,7 +157,7 @@ static void rank_open(struct rank *r)
                                  .flavor = WDL_WIN_CREATE, .base = r->memory,
                                  .bytes = sizeof(r->memory), .disp_unit = 1, .ctx = r,
                                  .peer_of = peer_of, .rank_info = rank_info, .map = map,
-                                 .direct = 1, .node = &r->control, .node_count = 1};
+                                 .direct = 1, .atomics = 1, .node = &r->control, .node_count = 1};
     must_cmp(wdl_win_create(r->proc, &win, &r->win), ==, WDL_OK);
 }
 

@@ -11,7 +11,7 @@
 #include "system/world.h"
 
 /* of the networks of all worlds: the direct path, to attached memory too; locks by words */
-static uint64_t puts_and_gets, to_attached, atomics, mailed;
+static uint64_t puts_and_gets, to_attached, atomics, as_keys_tell, mailed;
 
 static int peer_of(void *ctx, int rank)
 {
@@ -144,6 +144,7 @@ static void rank_open(struct world *w, int i)
                                  .hints = {.combine = (enum wdl_combine) o->combine,
                                            .acc_granularity = (uint64_t) o->granularity},
                                  .direct = o->direct,
+                                 .atomics = 1,
                                  .place = whole && !o->own ? w->place : NULL,
                                  .place_base = w->memory};
     if (o->dynamic) {
@@ -169,7 +170,7 @@ static void agree(struct world *w)
     struct wdl_win **win = world_memory(w, (size_t) w->n * sizeof(win[0]));
     for (int i = 0; i < w->n; i++)
         win[i] = w->ranks[i].win;
-    test_net_agree(win, w->n);
+    test_net_agree(w->sim, win, w->n);
 }
 
 static int world_close(struct world *w, int failed)
@@ -198,6 +199,7 @@ static int world_close(struct world *w, int failed)
     puts_and_gets += direct;
     to_attached += w->options.dynamic ? direct : 0;
     atomics += wdl_sim_counts(w->sim)->atomics;
+    as_keys_tell += w->options.bykey ? wdl_sim_counts(w->sim)->atomics : 0;
     if (!failed)
         wdl_sim_destroy(w->sim);
     free(w->ranks);
@@ -211,8 +213,8 @@ static int world(const void *options)
     struct wdl_sim_params sim = {.seed = o->seed,.ranks = o->ranks,.ordered = o->ordered,
         .delay_ns_max = (uint64_t) o->delay,.refuse_permille = o->refuse,.pending_permille = 300,
         .am_bytes_max = 1024,.ops_max = o->tiny ? 2 : 0,
-        .atomics = o->atomics == 0 ? WDL_SIM_ATOMICS_TARGET : o->atomics == 1 ?
-            WDL_SIM_ATOMICS_CPU : WDL_SIM_ATOMICS_NIC
+        .atomics = test_atomics(o->atomics),.by_key = o->bykey,
+        .odd = o->odd,.odd_atomics = test_atomics(o->odd_atomics)
     };
     wdl_prng_init(&w.prng, o->seed);
     w.disp_unit = o->dynamic ? 1 : (int64_t) 1 << (o->seed % 4);
@@ -262,6 +264,10 @@ static void options_of(uint64_t seed, void *options_out)
     o.dynamic = wdl_prng_chance(&p, 300) ? 1 + (int) wdl_prng_below(&p, 5) : 0;
     o.tree = (int) wdl_prng_below(&p, 3);       /* groups of more than that many; 0: of none */
     o.levels = o.node > 1 && o.node < o.ranks && wdl_prng_chance(&p, 500);
+    o.bykey = (int) wdl_prng_below(&p, 2);
+    o.odd = o.bykey && wdl_prng_chance(&p, 200) ? 1 + (int) wdl_prng_below(&p, (uint64_t) o.ranks)
+                                                : 0;
+    o.odd_atomics = (int) wdl_prng_below(&p, 3);
     o.granularity = (1 << wdl_prng_below(&p, 14)) & ~1; /* bytes; 0: not said */
     if (seed % 1000 == 777) {   /* the most ranks there are: locks by message, tiny pools */
         o = (struct options) {.seed = seed,.ranks = 4096,.script = 'l',.ordered = o.ordered,
@@ -276,10 +282,12 @@ static void options_of(uint64_t seed, void *options_out)
 static int more(uint64_t seeds)
 {
     printf("%llu puts and gets of the network, %llu of them to attached memory, %llu atomics, "
-           "%llu operations by mailbox\n", (unsigned long long) puts_and_gets,
-           (unsigned long long) to_attached, (unsigned long long) atomics,
+           "%llu where only keys tell of them, %llu operations by mailbox\n",
+           (unsigned long long) puts_and_gets, (unsigned long long) to_attached,
+           (unsigned long long) atomics, (unsigned long long) as_keys_tell,
            (unsigned long long) mailed);
-    return seeds >= 100 && (puts_and_gets == 0 || to_attached == 0 || atomics == 0 || mailed == 0);
+    return seeds >= 100 && (puts_and_gets == 0 || to_attached == 0 || atomics == 0 ||
+                            as_keys_tell == 0 || mailed == 0);
 }
 
 int main(int argc, char **argv)
@@ -294,7 +302,9 @@ int main(int argc, char **argv)
         WORLDS_OPTION(options, direct), WORLDS_OPTION(options, attended),
         WORLDS_OPTION(options, atomics), WORLDS_OPTION(options, mail),
         WORLDS_OPTION(options, dynamic), WORLDS_OPTION(options, tree),
-        WORLDS_OPTION(options, levels), WORLDS_OPTION(options, granularity)
+        WORLDS_OPTION(options, bykey), WORLDS_OPTION(options, odd),
+        WORLDS_OPTION(options, odd_atomics), WORLDS_OPTION(options, levels),
+        WORLDS_OPTION(options, granularity)
     };
     static const struct worlds worlds = {.program = "test/system/world",.count = 1000,
         .options_bytes = sizeof(struct options),.options = table,

@@ -26,6 +26,8 @@ struct options {
     int ranks, ordered, refuse, delay, tiny, node, region, epochs, own, crowded, combine, direct,
         attended, mail, tree, levels, granularity;
     int atomics;                /* of the network: 1 coherent with the processors', 2 not */
+    /* keys tell of them, and it does not; rank odd - 1 has others (sim.h) */
+    int bykey, odd, odd_atomics;
     int dynamic;                /* memory is attached, in so many regions; 0: it is the window's */
     /* f fence, p pscw, l lock, a lock_all, s streams of lock_all, m one after the other */
     int script;

@@ -22,6 +22,7 @@ static const int class_of[WDL_STATUS_COUNT] = {
     [WDL_ERR_TRUNCATE] = MPI_ERR_TRUNCATE,
     [WDL_ERR_CANCELED] = MPI_ERR_OTHER,
     [WDL_ERR_PEER] = MPIX_ERR_PROC_FAILED,
+    [WDL_ERR_ATOMICS] = MPI_ERR_UNSUPPORTED_OPERATION,
     [WDL_ERR_PROTO] = MPI_ERR_INTERN,
     [WDL_ERR_UNSUPPORTED] = MPI_ERR_UNSUPPORTED_OPERATION,
     [WDL_ERR_OTHER] = MPI_ERR_OTHER,
@@ -47,11 +48,12 @@ int wdl_adi_error(int status, const char *fcname, int line)
 
 int wdl_adi_win_error(const MPIR_Win *win, int status, const char *fcname, int line)
 {
-    char epoch[192], text[256];
-    if (status != WDL_ERR_SYNC)
+    char more[192] = "MPIR_CVAR_WINDLASS_ATOMICS=0 does without them", text[256];
+    if (status != WDL_ERR_SYNC && status != WDL_ERR_ATOMICS)
         return wdl_adi_error(status, fcname, line);
-    wdl_win_epoch_text(win->dev.wdl, epoch, sizeof epoch);
-    snprintf(text, sizeof text, "%s: %s", wdl_status_text(status), epoch);
+    if (status == WDL_ERR_SYNC)
+        wdl_win_epoch_text(win->dev.wdl, more, sizeof more);
+    snprintf(text, sizeof text, "%s: %s", wdl_status_text(status), more);
     return error_say(status, text, fcname, line);
 }
 

@@ -27,7 +27,11 @@ static const struct pvar of_window[] = {
      COUNT, FIELD(wdl_win_stats, ops_copied)},
     {"windlass_win_ops_mailed", "Operations a rank of this node did for us, asked through memory.",
      COUNT, FIELD(wdl_win_stats, ops_mailed)},
-    {"windlass_win_ops_direct", "Puts and gets left to the network.", COUNT,
+    {"windlass_win_locks",
+     "How the window's locks are taken: 0 by message to the target; by words in memory, 1 that the "
+     "node's processes share, 2 that the network alone changes, 3 that both change.",
+     MPI_T_PVAR_CLASS_LEVEL, FIELD(wdl_win_stats, locks)},
+    {"windlass_win_ops_direct", "Puts, gets and updates left to the network.", COUNT,
      FIELD(wdl_win_stats, ops_direct)},
     {"windlass_win_ops_message", "Operations done by messages to the target.", COUNT,
      FIELD(wdl_win_stats, ops_message)},

@@ -167,12 +167,14 @@ static int core_create(MPIR_Win * win)
         .mail = !mapped && wdl_adi.spin_polls > 0,
         .stream = wdl_adi_stream,
         .direct = !segment->whole && MPIR_CVAR_WINDLASS_DIRECT,
+        .atomics = MPIR_CVAR_WINDLASS_ATOMICS,
         .reach = shared && dynamic ? wdl_adi_share_reach : NULL,
         .mapped_any = (provided || shared) && segment->members > 1,
         .mem = segment->mem,
         .node = segment->control,
         .node_count = segment->members,
         .node_index = segment->index,
+        .node_mem = segment->mem,
         .node_whole = segment->whole,
         .nodes = nodes,
         .node_number = nodes ? win->comm_ptr->internode_table[win->comm_ptr->rank] : 0,
@@ -199,7 +201,12 @@ static int core_agree(MPIR_Win *win, const struct wdl_adi_making *m, int *agreed
         own[1 + i] = m->status == WDL_OK ? offer.lacks[i] : 1;
     int mpi_errno = wdl_adi_agree_all(m->comm, own, all, 1 + WDL_NET_LACKS);
     *agreed_out = all[0];
-    if (mpi_errno == MPI_SUCCESS && !lacks[WDL_NET_NO_WORDS])
+    if (mpi_errno == MPI_SUCCESS && *agreed_out == WDL_OK && wdl_net_asks(lacks)) {
+        WDL_ADI_WAIT(wdl_win_net_ask(win->dev.wdl, &offer), mpi_errno);
+        if (mpi_errno == MPI_SUCCESS)
+            mpi_errno = wdl_adi_agree_all(m->comm, offer.lacks, lacks, WDL_NET_LACKS);
+    }
+    if (mpi_errno == MPI_SUCCESS && wdl_net_has_words(lacks))
         mpi_errno = MPIR_Bcast(&offer, sizeof offer, MPI_BYTE, 0, m->comm, &errflag);
     if (mpi_errno == MPI_SUCCESS && *agreed_out == WDL_OK)
         wdl_win_net_begin(win->dev.wdl, lacks, &offer);
@@ -441,6 +448,17 @@ cvars:
       description : >-
         Puts and gets are left to the network where it needs no help of the target's processor.
         Otherwise they go by message.
+
+    - name        : MPIR_CVAR_WINDLASS_ATOMICS
+      category    : WINDLASS
+      type        : boolean
+      default     : true
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_BASIC
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        On windows that span nodes locks, and updates of a few integers, are left to the network's
+        atomics where it has some of its own for all processes. Otherwise they go by message.
 
     - name        : MPIR_CVAR_WINDLASS_AGGREGATION
       category    : WINDLASS

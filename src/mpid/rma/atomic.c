@@ -142,7 +142,7 @@ static int way(struct wdl_target *t, const struct wdl_rma_args *args, const stru
     const struct wdl_key *key = *key_out = wdl_key_get(t, WDL_KEYS_DATA);
     if (args->done > 0)         /* the rest goes as the beginning went */
         return key ? WDL_OK : wdl_key_is_useless(t, WDL_KEYS_DATA) ? WDL_ERR_OTHER : WDL_AGAIN;
-    if (!key || (key->base + (uint64_t) at) % job->size != 0)
+    if (!key || !((size_t) key->sizes & job->size) || (key->base + (uint64_t) at) % job->size != 0)
         return WDL_ERR_UNSUPPORTED;
     int status = wdl_direct_lock_ready(t, args);
     if (status == WDL_OK && !t->win->params.hints.acc_unordered &&

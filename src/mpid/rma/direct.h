@@ -35,6 +35,8 @@ struct wdl_key {                /* one place of the table */
     int rivals;                 /* how often another key has wanted the place since it was used */
     struct wdl_nm_rkey *rkey;   /* OPEN, RECALLED */
     uint64_t base;              /* of displacement 0, in its process */
+    int sizes;                  /* DATA: of elements the network may update there, 4 | 8 */
+    int why;                    /* USELESS: the status */
     uint64_t guess;             /* WORDS: as the lock word was left (far.h) */
     /* dynamic windows */
     uint64_t from, bytes;       /* the region; ASKED: `from` is an address in it */
@@ -105,7 +107,7 @@ int wdl_key_open(struct wdl_win *win, struct wdl_key *key, enum wdl_keys_of of, 
 void wdl_key_close(struct wdl_win *win, struct wdl_key *key);
 /* Close it; the place is free. */
 void wdl_key_empty(struct wdl_win *win, struct wdl_key *key);
-/* It was asked for, and there is none. */
+/* It was asked for, and there is none: why; else WDL_OK. */
 int wdl_key_is_useless(const struct wdl_target *t, enum wdl_keys_of of);
 /* The target's side: a KEY packet came; the origin's: its answer came. */
 int wdl_key_asked(struct wdl_win *win, const struct wdl_pkt *pkt);

@@ -117,7 +117,7 @@ struct wdl_key *wdl_key_get(struct wdl_target *t, enum wdl_keys_of of)
 int wdl_key_is_useless(const struct wdl_target *t, enum wdl_keys_of of)
 {
     const struct wdl_key *key = key_place(t->win, t->rank, of);
-    return key->rank == t->rank && key->phase == WDL_KEY_USELESS;
+    return key->rank == t->rank && key->phase == WDL_KEY_USELESS ? key->why : WDL_OK;
 }
 
 /* --- the target ------------------------------------------------------------------------------- */
@@ -130,7 +130,8 @@ static void own_key(struct wdl_win *win, enum wdl_keys_of of, uint64_t *base, vo
     struct wdl_nm *nm = win->proc->nm;
     struct wdl_keys *keys = &win->keys[of];
     const struct wdl_win_params *params = &win->params;
-    struct wdl_nm_mem *mem = of == WDL_KEYS_DATA && params->mem ? params->mem : keys->mem;
+    struct wdl_nm_mem *given = of == WDL_KEYS_DATA ? params->mem : params->node_mem;
+    struct wdl_nm_mem *mem = given ? given : keys->mem;
     void *memory = of == WDL_KEYS_DATA ? params->base : wdl_net_words(win);
     int status = keys->at && (mem || params->bytes > 0) ? WDL_OK : WDL_ERR_UNSUPPORTED;
     if (status == WDL_OK && !mem) {     /* that of words came with the table (net.c) */
@@ -176,15 +177,18 @@ int wdl_key_open(struct wdl_win *win, struct wdl_key *key, enum wdl_keys_of of, 
     struct wdl_nm_caps caps;
     int status = nm->ops->rkey_open(nm, win->params.peer_of(win->params.ctx, key->rank), bytes, n,
                                     &key->rkey);
-    if (status != WDL_OK || of == WDL_KEYS_WORDS)       /* of which all has been agreed (net.h) */
-        return status;
-    nm->ops->rkey_caps(nm, key->rkey, &caps);
-    keys->useful += !caps.rma_needs_target;
-    keys->useless += caps.rma_needs_target;
-    if (!caps.rma_needs_target)
-        return WDL_OK;
-    wdl_key_close(win, key);
-    return WDL_ERR_UNSUPPORTED;
+    if (status == WDL_OK && of == WDL_KEYS_WORDS) {
+        status = wdl_net_key_holds(win, key->rkey);
+    } else if (status == WDL_OK) {
+        nm->ops->rkey_caps(nm, key->rkey, &caps);
+        key->sizes = wdl_net_sizes(&caps);
+        keys->useful += !caps.rma_needs_target;
+        keys->useless += caps.rma_needs_target;
+        status = caps.rma_needs_target ? WDL_ERR_UNSUPPORTED : WDL_OK;
+    }
+    if (status != WDL_OK)
+        wdl_key_close(win, key);
+    return status;
 }
 
 int wdl_key_answered(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
@@ -202,6 +206,7 @@ int wdl_key_answered(struct wdl_win *win, const struct wdl_pkt *pkt, const char 
         return WDL_AGAIN;
     key->base = pkt->offset;
     key->phase = status == WDL_OK ? WDL_KEY_OPEN : WDL_KEY_USELESS;
+    key->why = status;
     t->direct.key_due &= ~(1 << of);
     wdl_win_activate(win);
     return status == WDL_ERR_ARG ? WDL_ERR_PROTO : WDL_OK;

@@ -5,8 +5,16 @@
  * lacks; what one lacks all do without. Of rank 0 everybody gets the key of its lock words, among
  * which is the window's gate (words.c).
  *
+ * Where a network cannot tell before it knows the peer (caps.atomics_by_key) keys are asked. Each
+ * rank fetches the key of the lock words of a rank on another node, whom no more than a node's
+ * ranks choose, and looks at what it says, and at its own: two messages. What was found holds for
+ * all further windows of the process with such memory. It is a guess about the other ranks: a key
+ * of lock words that says something else is an error of the lock (ERR_ATOMICS), since others may
+ * be using the word in the way that was agreed. One of data is not used, which is always right.
+ *
  *   the network's atomics           locks                        accumulates
  *   none, or the target's work      by message                   the target's work
+ *   not the same everywhere         by message                   the target's work
  *   against each other only         words, network alone         the target's work
  *   against the processor's, too    words, of a node's own       a few integers (atomic.c);
  *                                   ranks by the processor       else the target's work
@@ -22,9 +30,10 @@
 #include "host/host.h"
 #include "netmod/netmod.h"
 
-/* Each 1 or 0; all ranks' largest is the window's. */
-enum wdl_net_lack { WDL_NET_NO_WORDS, WDL_NET_NOT_COHERENT, WDL_NET_NO_32, WDL_NET_NO_64,
-    WDL_NET_LACKS
+/* Each 1 or 0; all ranks' largest is the window's. NOT_COHERENT, NOT_APART: the atomics are not
+ * the processor's domain, not the network's own; UNKNOWN: keys are to be asked. */
+enum wdl_net_lack { WDL_NET_NO_WORDS, WDL_NET_NOT_COHERENT, WDL_NET_NOT_APART, WDL_NET_NO_32,
+    WDL_NET_NO_64, WDL_NET_UNKNOWN, WDL_NET_LACKS
 };
 
 struct wdl_net_offer {
@@ -33,6 +42,18 @@ struct wdl_net_offer {
     size_t bytes;               /* of their key */
     char key[WDL_NM_KEY_BYTES_MAX];
 };
+
+/* Do those who lack so much need to ask keys; can they have lock words? */
+static inline int wdl_net_asks(const int *lacks)
+{
+    return lacks[WDL_NET_UNKNOWN] && !lacks[WDL_NET_NO_WORDS];
+}
+
+static inline int wdl_net_has_words(const int *lacks)
+{
+    return !lacks[WDL_NET_NO_WORDS] &&
+           !(lacks[WDL_NET_NOT_COHERENT] && lacks[WDL_NET_NOT_APART]);
+}
 
 /* Are such elements updated by the network? sizes: of those that are, 4 | 8. */
 static inline int wdl_net_has(int sizes, const struct wdl_element *el)

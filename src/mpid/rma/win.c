@@ -317,6 +317,7 @@ void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out)
 {
     *out = win->stats;
     out->ops_mapped = win->quick.ops;
+    out->locks = (int) win->words;
     out->bytes = sizeof(*win) + (size_t) win->nslots * sizeof(win->slots[0]) +
         (size_t) win->ops.count * sizeof(struct wdl_op) +
         (size_t) win->local_targets.count * sizeof(struct wdl_target) +

@@ -102,12 +102,14 @@ struct wdl_win_params {
     void *(*reach) (void *ctx, int rank, const struct wdl_region *region);
     /* the network may reach the ranks' memory by itself where it can (the same on every rank) */
     int direct;
+    int atomics;                /* and change it, and lock words, by atomics of its own */
     struct wdl_nm_mem *mem;     /* network memory that base lies in; NULL: attached when needed */
     int mapped_any;             /* some other rank, on any process, is reachable by load/store */
     /* The control blocks of the ranks on this node, an array in shared memory, ascending by rank,
      * zeroed; which is our own. */
     struct wdl_win_control *node;
     int node_count, node_index;
+    struct wdl_nm_mem *node_mem;        /* network memory they lie in; NULL: attached when needed */
     /* all ranks are on this node: they synchronize through the blocks, without messages */
     int node_whole;
     /* Several nodes of which one at least has several ranks: how many there are, this one's number,
@@ -130,9 +132,12 @@ void wdl_win_hints_set(struct wdl_win *win, const struct wdl_win_hints *hints);
 int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
                    struct wdl_win **win_out);
 int wdl_win_free(struct wdl_win *win);
-/* Once it is created, before its first use: what this rank's network can do for the window; and
- * what all can, with rank 0's offer (net.h). Where nobody asks the network has no atomics. */
+/* Once it is created, before its first use: what this rank's network can do for the window; where
+ * all ranks' wdl_net_asks, on each of them, when all have the window: what keys say of it (WDL_OK,
+ * WDL_AGAIN; *offer as it was offered); and what all can, with rank 0's offer (net.h). Where nobody
+ * calls these the network has no atomics. */
 void wdl_win_net_offer(struct wdl_win *win, struct wdl_net_offer *offer_out);
+int wdl_win_net_ask(struct wdl_win *win, struct wdl_net_offer *offer);
 void wdl_win_net_begin(struct wdl_win *win, const int *lacks, const struct wdl_net_offer *first);
 /* WDL_OK where free would not find an epoch open, else ERR_SYNC. */
 int wdl_win_may_free(const struct wdl_win *win);
@@ -231,6 +236,8 @@ struct wdl_win_stats {
     uint64_t ops_mapped, ops_copied, ops_mailed, ops_direct, ops_message;
     uint64_t messages, pool_waits;
     int ops_high, targets_high;
+    /* 0: by message; words: 1 in the node's memory, 2 of the network alone, 3 of both */
+    int locks;
     /* of this process's memory: what the window was created with, and has grown by since; what a
      * synchronization under way takes for itself is not in it */
     size_t bytes;

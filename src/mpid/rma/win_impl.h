@@ -42,6 +42,11 @@ struct wdl_pass {
     size_t done;                        /* of the operation that is half done (accumulate.h) */
 };
 
+struct wdl_net_known {          /* what keys have said (net.h) */
+    int asked;
+    int lacks[WDL_NET_LACKS];   /* of the network's atomics; the others are 0 */
+};
+
 struct wdl_rma {
     struct wdl_proc *proc;
     struct wdl_rma_params params;
@@ -72,6 +77,7 @@ struct wdl_rma {
      * the one to be told of next */
     struct wdl_trial trial[2][WDL_RMA_KINDS - 1][WDL_MAIL_SIZES], *timed;
     uint64_t began_ns;          /* the operation being decided about; 0: nobody wants to know */
+    struct wdl_net_known net_known[2];  /* of lock words in attached memory, in the network's own */
 };
 
 enum { WDL_STASH_BYTES = 1024 };        /* longer bundles are sent again when the lock is there */
@@ -179,7 +185,7 @@ struct wdl_win {
     struct wdl_list targets;
     int ntargets, targets_high;
     int locked_targets, locks_held;
-    /* locks by words; within a node one of them needs no element: the held one */
+    /* locks by words (as stats.locks); within a node one of them needs no element: the held one */
     enum { WDL_WORDS_NONE, WDL_WORDS_NODE, WDL_WORDS_NETWORK, WDL_WORDS_MIXED } words;
     int held_rank, held_unchecked;      /* -1: none; it is NOCHECK */
     int held_wanted;                    /* the rank being locked that way; -1: none */
@@ -477,6 +483,10 @@ int wdl_words_look_at(const struct wdl_win *win, int rank);
 int wdl_words_unlock_all(struct wdl_win *win);
 /* --- net.c --- */
 uint64_t *wdl_net_words(const struct wdl_win *win);     /* our own lock word; the gate behind it */
+/* Is a key of lock words what all have agreed about? WDL_OK or ERR_ATOMICS. */
+int wdl_net_key_holds(const struct wdl_win *win, struct wdl_nm_rkey *rkey);
+/* Of the elements, 4 | 8, that such a network updates together with the processor. */
+int wdl_net_sizes(const struct wdl_nm_caps *caps);
 void wdl_net_drop(struct wdl_win *win);
 /* --- win.c --- */
 /* Recompute what the short way (quick.h) may do; after every change of the epoch or the held

@@ -115,8 +115,15 @@ static int first_find(struct wdl_win *win, int gate, struct place *p)
     struct wdl_nm *nm = win->proc->nm;
     const struct wdl_net_offer *offer = win->gate_offer;
     int peer = win->params.peer_of(win->params.ctx, 0), status = WDL_OK;
-    if (!win->gate_rkey)
+    if (!win->gate_rkey) {
         status = nm->ops->rkey_open(nm, peer, offer->key, offer->bytes, &win->gate_rkey);
+        if (status == WDL_OK)
+            status = wdl_net_key_holds(win, win->gate_rkey);
+        if (status != WDL_OK && win->gate_rkey)
+            nm->ops->rkey_close(nm, win->gate_rkey);
+        if (status != WDL_OK)
+            win->gate_rkey = NULL;
+    }
     p->there = (struct wdl_far_word) {nm, peer, win->gate_rkey,
         offer->base + (gate ? WDL_NET_GATE_AT : 0), &win->first_guess[gate]};
     return status;
@@ -149,8 +156,10 @@ static int lock_find(struct wdl_win *win, int rank, struct place *p)
         return first_find(win, 0, p);
     struct wdl_target *t = wdl_target_find(win, rank);
     struct wdl_key *key = wdl_key_get(t, WDL_KEYS_WORDS);
-    if (!key)
-        return wdl_key_is_useless(t, WDL_KEYS_WORDS) ? WDL_ERR_OTHER : WDL_AGAIN;
+    if (!key) {
+        int why = wdl_key_is_useless(t, WDL_KEYS_WORDS);
+        return why == WDL_OK ? WDL_AGAIN : why == WDL_ERR_ATOMICS ? why : WDL_ERR_OTHER;
+    }
     p->there = (struct wdl_far_word) {win->proc->nm,
         win->params.peer_of(win->params.ctx, rank), key->rkey, key->base, &key->guess};
     return WDL_OK;

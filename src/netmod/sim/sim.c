@@ -143,16 +143,26 @@ void sim_op_end(struct sim_nm *nm, struct sim_op *op)
     free(op);
 }
 
-static void caps_fill(struct wdl_nm_caps *caps, const struct wdl_sim_params *params)
+void sim_caps_fill(struct wdl_nm_caps *caps, const struct wdl_sim_params *params,
+                   enum wdl_sim_atomics atomics)
 {
-    int native = !params->no_rma && params->atomics != WDL_SIM_ATOMICS_TARGET;
+    int native = !params->no_rma && atomics != WDL_SIM_ATOMICS_TARGET;
     caps->am_bytes_max = params->am_bytes_max;
     caps->key_bytes_max = params->key_bytes;
     caps->atomic32 = caps->atomic64 = native ? (1u << WDL_NM_ATOMIC_COUNT) - 1 : 0;
     caps->domain = !native ? WDL_NM_DOMAIN_NONE
-        : params->atomics == WDL_SIM_ATOMICS_NIC ? WDL_NM_DOMAIN_NIC : WDL_NM_DOMAIN_CPU;
+        : atomics == WDL_SIM_ATOMICS_NIC ? WDL_NM_DOMAIN_NIC : WDL_NM_DOMAIN_CPU;
     caps->rma_needs_target = params->rma_needs_target;
     caps->has_rma = !params->no_rma;
+}
+
+/* What holds for all peers; by_key: nothing. */
+static void caps_promise(struct wdl_nm_caps *caps, const struct wdl_sim_params *params)
+{
+    int by_key = params->by_key && !params->no_rma;
+    sim_caps_fill(caps, params, by_key ? WDL_SIM_ATOMICS_TARGET : params->atomics);
+    caps->rma_needs_target |= by_key;
+    caps->atomics_by_key = by_key ? WDL_NM_ATTACHED | WDL_NM_OWN : 0;
 }
 
 static int sim_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, char *err,
@@ -183,7 +193,7 @@ static int sim_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, 
     nm->sim = sim;
     nm->params = *params;
     nm->address = SIM_ADDRESS + (uint32_t) params->rank;
-    caps_fill(&nm->caps, &sim->params);
+    caps_promise(&nm->caps, &sim->params);
     wdl_list_init(&nm->inbox);
     wdl_list_init(&nm->ops);
     wdl_list_init(&nm->mems);

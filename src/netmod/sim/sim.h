@@ -42,6 +42,11 @@ struct wdl_sim_params {
     int no_rma;                 /* has_rma is 0 */
     int rma_needs_target;       /* puts, gets and atomics wait for a poll of the target */
     enum wdl_sim_atomics atomics;
+    int by_key;                 /* caps() promises nothing of puts, gets and atomics, keys do */
+    /* Atomics between two peers that are not like the others': of rank odd - 1 with rank odd_to - 1
+     * (0: with everybody, itself included); odd 0: of nobody. With by_key. */
+    int odd, odd_to;
+    enum wdl_sim_atomics odd_atomics;
     int no_map;                 /* map() answers ERR_UNSUPPORTED */
     size_t key_bytes;           /* of a key; 0: the least */
     int attach_max;             /* regions a rank may have attached, then ERR_NOMEM; 0: no limit */

@@ -104,6 +104,10 @@ struct sim_op *sim_op_new(struct sim_nm *nm, enum sim_kind kind, int peer,
                           struct wdl_nm_comp *comp);
 void sim_op_end(struct sim_nm *nm, struct sim_op *op);
 
+/* What the network does for such atomics, where it makes no secret of it. */
+void sim_caps_fill(struct wdl_nm_caps *caps, const struct wdl_sim_params *params,
+                   enum wdl_sim_atomics atomics);
+
 /* sim_loggp.c */
 /* May the rank begin to send now? Then *due_out is when the message reaches its receiver. */
 int sim_loggp_send(struct sim_nm *nm, size_t bytes, uint64_t *due_out);
@@ -127,6 +131,8 @@ int sim_is_attached(const struct sim_nm *owner, uint64_t id);
 void sim_mem_close(struct sim_nm *nm);  /* release the memory and keys that are still there */
 
 /* sim_rma.c */
+/* How atomics between these two are done. */
+enum wdl_sim_atomics sim_atomics(const struct wdl_sim *sim, int rank, int peer);
 int sim_put(struct wdl_nm *nm, int peer, const void *src, size_t bytes, uint64_t remote,
             struct wdl_nm_rkey *rkey, struct wdl_nm_comp *comp);
 int sim_get(struct wdl_nm *nm, int peer, void *dst, size_t bytes, uint64_t remote,

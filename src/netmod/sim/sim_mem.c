@@ -121,8 +121,11 @@ void sim_rkey_close(struct wdl_nm *nm, struct wdl_nm_rkey *rkey)
 
 void sim_rkey_caps(struct wdl_nm *nm, struct wdl_nm_rkey *rkey, struct wdl_nm_caps *caps_out)
 {
-    (void) rkey;                /* all memory is alike here */
-    *caps_out = ((struct sim_nm *) nm)->caps;
+    const struct sim_nm *own = (const struct sim_nm *) nm;
+    const struct wdl_sim *sim = own->sim;
+    *caps_out = own->caps;
+    sim_caps_fill(caps_out, &sim->params, sim_atomics(sim, own->params.rank, (int) rkey->key.rank));
+    caps_out->atomics_by_key = 0;
 }
 
 int sim_in_key(const struct wdl_nm_rkey *rkey, int peer, uint64_t remote, size_t bytes)

@@ -111,6 +111,14 @@ int sim_flush(struct wdl_nm *base, int peer, struct wdl_nm_comp *comp)
 
 /* --- atomics ---------------------------------------------------------------------------------- */
 
+enum wdl_sim_atomics sim_atomics(const struct wdl_sim *sim, int rank, int peer)
+{
+    const struct wdl_sim_params *p = &sim->params;
+    int odd = p->odd - 1, to = p->odd_to - 1;
+    int is_odd = (rank == odd && (to < 0 || peer == to)) || (peer == odd && (to < 0 || rank == to));
+    return is_odd ? p->odd_atomics : p->atomics;
+}
+
 static uint64_t atomic_value(const struct sim_op *op, uint64_t old)
 {
     switch (op->atomic) {
@@ -174,9 +182,9 @@ static int nic_free(struct sim_nm *target)
 }
 
 /* Returns 1 when it is done. */
-static int atomic_step(struct sim_op *op, struct sim_nm *target)
+static int atomic_step(struct sim_op *op, struct sim_nm *target, int rank)
 {
-    if (target->sim->params.atomics != WDL_SIM_ATOMICS_NIC) {
+    if (sim_atomics(target->sim, rank, op->peer) != WDL_SIM_ATOMICS_NIC) {
         atomic_read(op);
         atomic_write(op);
         op->nic = SIM_NIC_AFTER;
@@ -217,27 +225,27 @@ static int flush_waits(const struct sim_nm *nm, const struct sim_op *flush)
 }
 
 /* Has the target, where it is needed, polled since the operation came to it? */
-static int target_served(struct sim_op *op, const struct sim_nm *target)
+static int target_served(struct sim_op *op, const struct sim_nm *target, int rank)
 {
-    const struct wdl_sim_params *params = &target->sim->params;
-    if (!params->rma_needs_target &&
-        !(op->kind == SIM_ATOMIC && params->atomics == WDL_SIM_ATOMICS_TARGET))
+    const struct wdl_sim *sim = target->sim;
+    if (!sim->params.rma_needs_target &&
+        !(op->kind == SIM_ATOMIC && sim_atomics(sim, rank, op->peer) == WDL_SIM_ATOMICS_TARGET))
         return 1;
     if (!op->target_polls)
         op->target_polls = target->polls + 1;
     return target->polls >= op->target_polls;
 }
 
-/* What the operation does at the target. Returns 1 when it is done. */
-static int op_apply(struct sim_op *op, struct sim_nm *target)
+/* What the rank's operation does at the target. Returns 1 when it is done. */
+static int op_apply(struct sim_op *op, struct sim_nm *target, int rank)
 {
     if (op->kind == SIM_PUT && op->apply_due > target->sim->now)
         return 0;
-    if (!target_served(op, target))
+    if (!target_served(op, target, rank))
         return 0;
     wdl_assert(sim_is_attached(target, op->rkey->key.id));      /* netmod.h: not before a flush */
     if (op->kind == SIM_ATOMIC)
-        return atomic_step(op, target);
+        return atomic_step(op, target, rank);
     if (op->kind == SIM_PUT && op->bytes)
         memcpy(op->remote, op->staged, op->bytes);
     if (op->kind == SIM_GET && op->bytes)
@@ -267,7 +275,7 @@ int sim_rma_step(struct sim_nm *nm, struct sim_op *op)
             memcpy(op->staged, op->src, op->bytes);
         op->src = NULL;
     }
-    if (op_apply(op, target))
+    if (op_apply(op, target, nm->params.rank))
         return op_end(nm, op, WDL_OK);
     if (op->kind != SIM_PUT || !op->comp)
         return 0;

@@ -246,6 +246,7 @@ static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, 
     /* what holds everywhere, which is little: rkey_caps knows more about each memory */
     nm->caps.domain = WDL_NM_DOMAIN_NONE;
     nm->caps.rma_needs_target = 1;
+    nm->caps.atomics_by_key = ucx_atomics_by_key(nm);
     nm->caps.has_rma = nm->caps.has_tag = nm->caps.has_wakeup = 1;
     *nm_out = &nm->base;
     return WDL_OK;

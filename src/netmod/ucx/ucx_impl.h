@@ -173,6 +173,8 @@ int ucx_atomic(struct wdl_nm *nm, int peer, enum wdl_nm_atomic op, size_t size, 
 int ucx_flush(struct wdl_nm *nm, int peer, struct wdl_nm_comp *comp);
 
 /* ucx_info.c */
+/* caps.atomics_by_key, once there is a worker. */
+int ucx_atomics_by_key(struct ucx_nm *nm);
 void ucx_describe(struct wdl_nm *nm, char *text, size_t bytes);
 void ucx_rkey_caps(struct wdl_nm *nm, struct wdl_nm_rkey *rkey, struct wdl_nm_caps *caps_out);
 

@@ -10,7 +10,10 @@
  * promises nothing. A lane serves only memory its transport knows: self any, shared memory what UCX
  * itself has mapped (which ucp_rkey_ptr tells; memory given to mem_attach is not), devices what is
  * registered, as all attached memory is. "amo" appears only where UCP uses the device's own
- * atomics; elsewhere it has the target's processor do them.
+ * atomics; elsewhere it has the target's processor do them. Which transports UCP would use for
+ * atomics at all the worker tells, whoever the peers are:
+ *
+ *   #                 atomics: 0:self/memory, 3:sysv/memory, 4:posix/memory
  */
 #include "netmod/ucx/ucx_impl.h"
 #include <string.h>
@@ -41,16 +44,26 @@ static void lane_parse(const char *line, struct lane *lanes, int *count)
     }
 }
 
-static int lanes_of(ucp_ep_h ep, struct lane *lanes)
+/* What UCX prints of an endpoint, or (NULL) of a worker, for the caller to free; NULL: nothing. */
+static char *text_of(ucp_ep_h ep, ucp_worker_h worker)
 {
-    char *text = NULL, *line, *rest;
+    char *text = NULL;
     size_t bytes = 0;
-    int count = 0;
     FILE *stream = open_memstream(&text, &bytes);
     if (!stream)
-        return 0;
-    ucp_ep_print_info(ep, stream);
+        return NULL;
+    if (ep)
+        ucp_ep_print_info(ep, stream);
+    else
+        ucp_worker_print_info(worker, stream);
     fclose(stream);
+    return text;
+}
+
+static int lanes_of(ucp_ep_h ep, struct lane *lanes)
+{
+    char *text = text_of(ep, NULL), *line, *rest;
+    int count = 0;
     for (line = text ? strtok_r(text, "\n", &rest) : NULL; line; line = strtok_r(NULL, "\n", &rest))
         lane_parse(line, lanes, &count);
     free(text);
@@ -66,6 +79,49 @@ static int is_transport(const struct lane *lane, const char *transport)
 static int is_shared_memory(const struct lane *lane)
 {
     return is_transport(lane, "sysv") || is_transport(lane, "posix") || is_transport(lane, "xpmem");
+}
+
+/* Append name to the list of names unless it is there. */
+static void name_add(char *text, size_t bytes, const char *name)
+{
+    size_t used = strlen(text), n = strlen(name);
+    for (const char *at = text; (at = strstr(at, name)) != NULL; at += n)
+        if ((at == text || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
+            return;
+    snprintf(text + used, bytes - used, "%s%s", used ? " " : "", name);
+}
+
+/* The transports UCP uses for atomics, as "name/device name/device". */
+static void atomics_of(struct ucx_nm *nm, char *names, size_t bytes)
+{
+    char *text = text_of(NULL, nm->worker), *rest = NULL;
+    char *line = text ? strstr(text, " atomics:") : NULL;
+    names[0] = '\0';
+    if (line)
+        line[strcspn(line, "\n")] = '\0';
+    for (char *name = line ? strtok_r(line + 9, ", ", &rest) : NULL; name;
+         name = strtok_r(NULL, ", ", &rest)) {
+        char *colon = strchr(name, ':');
+        if (colon)
+            name_add(names, bytes, colon + 1);
+    }
+    free(text);
+}
+
+int ucx_atomics_by_key(struct ucx_nm *nm)
+{
+    char names[512], *rest = NULL;
+    int memory = 0;
+    atomics_of(nm, names, sizeof(names));
+    for (char *name = strtok_r(names, " ", &rest); name; name = strtok_r(NULL, " ", &rest)) {
+        struct lane lane = {.amo = 1 };
+        snprintf(lane.name, sizeof(lane.name), "%s", name);
+        if (is_transport(&lane, "posix") || is_transport(&lane, "sysv"))
+            memory |= WDL_NM_OWN;
+        else if (!is_transport(&lane, "self"))
+            memory |= WDL_NM_OWN | WDL_NM_ATTACHED;
+    }
+    return memory;
 }
 
 static void lane_add(const struct lane *lane, int mapped, struct wdl_nm_caps *caps)
@@ -90,18 +146,9 @@ void ucx_rkey_caps(struct wdl_nm *base, struct wdl_nm_rkey *rkey, struct wdl_nm_
     int mapped = ucp_rkey_ptr(rkey->rkey, rkey->base, &ptr) == UCS_OK;
     int count = lanes_of(nm->ep[rkey->peer], lanes);
     *caps_out = nm->caps;
+    caps_out->atomics_by_key = 0;
     for (int i = 0; i < count; i++)
         lane_add(&lanes[i], mapped, caps_out);
-}
-
-/* Append name to the list of names unless it is there. */
-static void name_add(char *text, size_t bytes, const char *name)
-{
-    size_t used = strlen(text), n = strlen(name);
-    for (const char *at = text; (at = strstr(at, name)) != NULL; at += n)
-        if ((at == text || at[-1] == ' ') && (at[n] == ' ' || at[n] == '\0'))
-            return;
-    snprintf(text + used, bytes - used, "%s%s", used ? " " : "", name);
 }
 
 /* The class of a peer is what UCX made of it: two processes of a node may see no shared memory. */
@@ -135,5 +182,9 @@ void ucx_describe(struct wdl_nm *base, char *text, size_t bytes)
         if (names[c][0])
             used += (size_t) snprintf(text + used, bytes - used, "; %s: %s", titles[c], names[c]);
     if (!names[ITSELF][0] && !names[SAME_NODE][0] && !names[OTHER_NODES][0] && used < bytes)
-        snprintf(text + used, bytes - used, "; no connection yet");
+        used += (size_t) snprintf(text + used, bytes - used, "; no connection yet");
+    atomics_of(nm, names[0], sizeof(names[0]));
+    if (used < bytes)
+        snprintf(text + used, bytes - used, "; atomics: %s",
+                 names[0][0] ? names[0] : "by the target's processor");
 }

@@ -282,15 +282,25 @@ END_TEST
 
 /* --- together --------------------------------------------------------------------------------- */
 
-/* The rank itself, its neighbour, others by network and by message: nothing is lost. */
+/* The rank itself, its neighbour, others by network and by message: nothing is lost. In the last
+ * worlds the network is another between ranks 4 and 1, of whom neither has asked the other, and the
+ * key says so: those updates go by message. */
 START_TEST(all_ways_mix)
 {
     enum { RANKS = 6, ROUNDS = 60, N = 10 };
-    for (int world = 0; world < 4; world++) {
+    for (int world = 0; world < 4 * 4; world++) {
         struct test_world w;
         int64_t one[N], sum[N] = {0};
-        open_world(&w, (struct test_world_params){.ranks = RANKS,.node = 2,.unordered = world % 2,
-            .delay_ns_max = 3000,.refuse_permille = world / 2 * 200,.seed = (uint64_t) world});
+        struct test_world_params p = {.ranks = RANKS,.node = 2,.unordered = world % 2,
+            .delay_ns_max = 3000,.refuse_permille = world / 2 % 2 * 200,
+            .seed = (uint64_t) world,.by_key = world >= 4};
+        if (world >= 8) {
+            p.odd = 1 + 4;
+            p.odd_to = 1 + 1;
+            p.odd_atomics = world >= 12 ? NIC : 0;
+        }
+        open_world(&w, p);
+        ck_assert_int_eq(w.rank[1].win->net_sizes, 4 + 8);
         for (int k = 0; k < N; k++)
             one[k] = 1;
         for (int i = 0; i < ROUNDS * RANKS; i++) {
@@ -302,6 +312,12 @@ START_TEST(all_ways_mix)
         for (int o = 0; o < RANKS; o++)
             flush(&w, o, 1);
         ck_assert_mem_eq(w.rank[1].memory, sum, sizeof(sum));
+        for (int o = 4; o < 6; o++) {
+            uint64_t before = atomics(&w);
+            test_op(&w, o, test_acc(1, 0, WDL_ROP_SUM, TEST_I64, 1, one, NULL));
+            flush(&w, o, 1);
+            ck_assert_uint_eq(atomics(&w) - before, o == 5 || world < 8);
+        }
         close_world(&w);
     }
 }

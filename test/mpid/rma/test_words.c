@@ -538,7 +538,8 @@ START_TEST(random_visitors)
         struct test_world_params p = {.seed = (uint64_t) i};
         if (i >= PLACES)
             p = (struct test_world_params) {.seed = (uint64_t) i,.delay_ns_max = 3000,
-                .refuse_permille = 200,.unordered = i % 2,.ops_max = i / 2 % 2};
+                .refuse_permille = 200,.unordered = i % 2,.ops_max = i / 2 % 2,
+                .by_key = i > PLACES + 1};
         node_open_with(&n, i < PLACES ? i : 1 + i % 2, p);
         visit(&n);
         node_close(&n);

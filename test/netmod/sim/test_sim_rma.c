@@ -18,11 +18,13 @@ struct field {
     struct wdl_nm_rkey *rkey[RANKS];
 };
 
-static void field_open(struct field *f, uint64_t delay_ns, int refuse_permille)
+static void field_open_with(struct field *f, uint64_t delay_ns, int refuse_permille,
+                            const struct wdl_sim_params *limits)
 {
     memset(f, 0, sizeof(*f));
     f->way = (struct nm_way){.name = "sim", .ops = &wdl_nm_sim_ops, .ordered = 1, .seed = 7,
-                             .delay_ns = delay_ns, .refuse_permille = refuse_permille};
+                             .delay_ns = delay_ns, .refuse_permille = refuse_permille,
+                             .limits = limits};
     bed_open(&f->bed, &f->way, RANKS);
     f->nm = f->bed.rank[0].nm;
     for (int i = 0; i < RANKS; i++) {
@@ -33,6 +35,11 @@ static void field_open(struct field *f, uint64_t delay_ns, int refuse_permille)
         ck_assert_int_eq(nm->ops->mem_key(nm, f->mem[i], key, &bytes), WDL_OK);
         ck_assert_int_eq(f->nm->ops->rkey_open(f->nm, i, key, bytes, &f->rkey[i]), WDL_OK);
     }
+}
+
+static void field_open(struct field *f, uint64_t delay_ns, int refuse_permille)
+{
+    field_open_with(f, delay_ns, refuse_permille, NULL);
 }
 
 static void field_close(struct field *f)
@@ -292,6 +299,34 @@ START_TEST(a_refusal_leaves_nothing)
 }
 END_TEST
 
+/* What a key says is what is done: between two ranks that are odd by their NICs, elsewhere by the
+ * processor, of which caps() says nothing. */
+START_TEST(a_key_tells_between_whom)
+{
+    static const struct wdl_sim_params limits = {.by_key = 1,.odd = 1 + 0,.odd_to = 1 + 2,
+                                                 .odd_atomics = WDL_SIM_ATOMICS_NIC};
+    for (int rank = 0; rank < RANKS; rank++) {
+        struct field f;
+        struct wdl_nm_caps caps;
+        uint64_t word = 0, got = 7;
+        field_open_with(&f, 0, 0, &limits);
+        ck_assert_int_eq(f.nm->ops->caps(f.nm)->domain, WDL_NM_DOMAIN_NONE);
+        ck_assert_int_eq(f.nm->ops->caps(f.nm)->atomics_by_key, WDL_NM_ATTACHED | WDL_NM_OWN);
+        f.nm->ops->rkey_caps(f.nm, f.rkey[rank], &caps);
+        ck_assert_int_eq(caps.domain, rank == 2 ? WDL_NM_DOMAIN_NIC : WDL_NM_DOMAIN_CPU);
+        ck_assert_int_eq(caps.atomics_by_key + caps.rma_needs_target, 0);
+        struct bed_comp c = bed_comp();
+        memcpy(f.memory[rank], &word, 8);
+        ck_assert_int_eq(f.nm->ops->atomic(f.nm, rank, WDL_NM_ADD, 8, 1, 0, &got, at(&f, rank, 0),
+                                           f.rkey[rank], &c.comp), WDL_PENDING);
+        while (!c.called)
+            step(&f);
+        ck_assert_uint_eq(got, 0);
+        field_close(&f);
+    }
+}
+END_TEST
+
 WDL_SUITE("netmod/sim/sim_rma", a_put_arrives_after_its_completion, bytes_are_read_late,
           a_flush_waits_for_its_peer, atomics_do_what_they_say, a_key_opens_its_memory_and_no_more,
-          a_refusal_leaves_nothing)
+          a_refusal_leaves_nothing, a_key_tells_between_whom)
