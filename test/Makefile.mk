@@ -27,6 +27,7 @@ unit_tests =                            \
     test/mpid/coll/test_circulant       \
     test/mpid/coll/test_cost            \
     test/mpid/coll/test_direct          \
+    test/mpid/coll/test_early           \
     test/mpid/coll/test_exchange        \
     test/mpid/coll/test_express         \
     test/mpid/coll/test_fail            \
@@ -62,6 +63,7 @@ unit_tests =                            \
     test/mpid/coll/test_simtime         \
     test/mpid/coll/test_sortplan        \
     test/mpid/coll/test_staging         \
+    test/mpid/coll/test_store           \
     test/mpid/coll/test_sync            \
     test/mpid/coll/test_team            \
     test/mpid/coll/test_threads         \
