@@ -9,7 +9,9 @@ unit_tests =                            \
     test/base/test_list                 \
     test/base/test_pool                 \
     test/cost/test_coll                 \
+    test/cost/test_gasnet_pools         \
     test/cost/test_memory               \
+    test/cost/test_pools                \
     test/cost/test_pscw                 \
     test/cost/test_rma                  \
     test/base/test_prng                 \

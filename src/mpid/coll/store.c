@@ -133,11 +133,14 @@ void *wdl_store_get(struct wdl_store *store, size_t bytes)
     return size < 0 ? NULL : take(store, size);
 }
 
+/* Small ones become twice as many, so that the host is asked a few times only, however many there
+ * are to be, and not once more whenever there is one more of them than ever before. */
 static int grow(struct wdl_store *store, int size)
 {
     size_t each = block_bytes(size);
+    int few = each < SLAB ? (int) (SLAB / each) : 1, count = store->size[size].count;
     if (!is_large(size))
-        return slab_add(store, size, each < SLAB ? (int) (SLAB / each) : 1);
+        return slab_add(store, size, count > few ? count : few);
     struct head *head = host_alloc(store, each);
     if (!head)
         return WDL_ERR_NOMEM;
