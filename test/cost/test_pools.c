@@ -58,10 +58,8 @@ static int call_of(int call, size_t bytes, struct wdl_coll_args *args)
     size_t *lengths = lists[bytes][0], *places = lists[bytes][1];
     enum wdl_coll_kind kind = (enum wdl_coll_kind)(call % WDL_COLL_CUSTOM);
     int other = call >= WDL_COLL_CUSTOM;
-    *args = (struct wdl_coll_args){.kind = kind,
-                                   .flags = WDL_COLL_MPI,
-                                   .bytes = bytes,
-                                   .op = {ranks_compose, NULL, 4, 0}};
+    *args = (struct wdl_coll_args){
+        .kind = kind, .flags = WDL_COLL_MPI, .bytes = bytes, .op = {ranks_compose, NULL, 4, 0}};
     for (int i = 0; i < RANKS; i++) {
         lengths[i] = bytes;
         places[i] = (size_t) i * bytes;
@@ -116,8 +114,9 @@ static uint64_t allocations(void)
  * that bring it. */
 static void then_nothing(const struct wdl_coll_args *args, int first, int count)
 {
-    static const struct wdl_coll_args word = {
-        .kind = WDL_COLL_BROADCAST, .flags = WDL_COLL_MPI, .bytes = 4};
+    static const struct wdl_coll_args word = {.kind = WDL_COLL_BROADCAST,
+                                              .flags = WDL_COLL_MPI,
+                                              .bytes = 4};
     collectives(&word, WINDOW / 2);
     collectives(args, first);
     uint64_t before = allocations();
@@ -132,14 +131,36 @@ static void then_nothing(const struct wdl_coll_args *args, int first, int count)
  * way takes room of its own: as many as there have been need no more. */
 static int wants_room(const struct wdl_coll_args *args)
 {
-    return args->bytes == LONG &&
-           ((args->flags & WDL_COLL_EXCLUSIVE) || in_place);
+    return args->bytes == LONG && ((args->flags & WDL_COLL_EXCLUSIVE) || in_place);
 }
 
 static int may_be_in_place(const struct wdl_coll_args *args)
 {
     return args->kind == WDL_COLL_ALLREDUCE || args->kind == WDL_COLL_SCAN ||
            args->kind == WDL_COLL_REDUCE_SCATTER;
+}
+
+/* Of each size there are as many runs as the limit says, and never as many as a window; what else
+ * is kept when nothing is under way are the graphs, with a run each. */
+static void bounds_hold(void)
+{
+    for (int i = 0; i < RANKS; i++) {
+        const struct wdl_coll *coll = r.one[i].proc->coll;
+        size_t each = 64, kept = 0;
+        for (int size = 0; size < WDL_STORE_SIZES; size++) {
+            const struct wdl_store_size *s = &coll->runs.size[size];
+            each = size == 0 ? 64 : size % 2 ? each / 2 * 3 : each / 3 * 4;
+            must_cmp(s->count * each, <=, coll->limits.run_bytes);
+            must_cmp(s->count, <, WINDOW);
+            must_cmp(s->used, ==, 0);
+        }
+        struct wdl_list *node;
+        wdl_list_for (node, &teams[i]->graphs)
+            kept++;
+        must_cmp(kept, <=, WDL_COLL_GRAPHS_MAX);
+        must_cmp(wdl_coll_stats(r.one[i].proc)->running, ==, 0);
+        must_cmp(coll->store.large_idle, <=, WDL_STORE_IDLE);
+    }
 }
 
 START_TEST(nothing_once_a_shape_is_known)
@@ -157,6 +178,7 @@ START_TEST(nothing_once_a_shape_is_known)
                 in_place = 0;
             }
         must_cmp(wdl_coll_stats(r.one[0].proc)->running_high, <=, WINDOW);
+        bounds_hold();
         close_ranks();
     }
 }

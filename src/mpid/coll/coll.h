@@ -201,7 +201,7 @@ struct wdl_team_params {
  * collectives wait for others to end, data goes by messages, strays stay in the network. */
 struct wdl_coll_limits {
     size_t run_bytes; /* of runs of each size, beyond one of each graph; default: 128 KiB */
-    int early_places; /* addresses that come early for roles without a cell; default: 1024 */
+    int early_places; /* addresses that come early for roles without a cell; default: 256 */
     int strays; /* messages for teams that are not made here yet; default: 65,536 */
 };
 

@@ -218,8 +218,8 @@ struct wdl_coll {
 };
 
 /* run.c */
-/* Begin the graph as collective `seq`. WDL_OK; WDL_AGAIN: there is no run for it now; ERR_NOMEM, when
- * it is begun for the first time: there is none at all. */
+/* Begin the graph as collective `seq`. WDL_OK; WDL_AGAIN: there is no run for it now; ERR_NOMEM,
+ * when it is begun for the first time: there is none at all. */
 int wdl_run_start(struct wdl_team *team, struct wdl_graph *graph, struct wdl_coll_req *req,
                   uint32_t seq);
 int wdl_coll_step(void *coll);
@@ -314,5 +314,7 @@ struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_
                                    int row);
 /* The empty collective: the team's first, and credit. */
 struct wdl_graph *wdl_select_credit(struct wdl_team *team, int first);
+/* A graph under way that nobody wants again: it goes with its run. */
+void wdl_select_once(struct wdl_team *team, struct wdl_graph *graph);
 
 #endif

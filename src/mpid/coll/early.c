@@ -165,8 +165,7 @@ int wdl_early_take(struct wdl_team *team, uint32_t seq, uint32_t role,
 int wdl_early_means(const struct wdl_team *team, uint32_t seq, uint32_t print)
 {
     const struct wdl_early_slot *slot = team->early ? slot_of(team, seq) : NULL;
-    return !slot || slot->seq != seq || slot->print == 0 ||
-           (slot->print == print && !slot->differ);
+    return !slot || slot->seq != seq || slot->print == 0 || (slot->print == print && !slot->differ);
 }
 
 void wdl_early_forget(struct wdl_team *team, uint32_t seq)

@@ -5,7 +5,7 @@
 
 enum {
     FIRST_SHIFT = 6, /* the smallest blocks have 64 bytes */
-    SLAB = 4096 /* bytes of a slab that was not reserved, or one block */
+    SLAB = 1024 /* bytes of a slab that was not reserved, or one block */
 };
 
 struct head { /* in front of what the user has */
@@ -76,7 +76,7 @@ void wdl_store_fini(struct wdl_store *store)
         host_free(store, wdl_container_of(node, struct slab, link));
 }
 
-/* Blocks not used yet, behind those there are; what is left of the last slab is idle from now on. */
+/* Blocks not used yet, behind those there are; what is left of the last slab is idle now. */
 static int slab_add(struct wdl_store *store, int size, int count)
 {
     struct wdl_store_size *s = &store->size[size];

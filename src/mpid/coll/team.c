@@ -21,7 +21,7 @@ enum {
     LINKS_FEW = 16,
     /* limits of a process */
     RUN_BYTES = 128 << 10, /* a window of runs of a few CARs */
-    EARLY_PLACES = 1024,
+    EARLY_PLACES = 256,
     STRAYS = 1 << 16
 };
 
@@ -291,10 +291,11 @@ struct wdl_coll_args wdl_team_cards_args(const struct wdl_team *team)
 }
 
 /* The first collective is finished: all ranks have made the team. */
-static void team_opened(struct wdl_team *team)
+static void team_opened(struct wdl_team *team, struct wdl_graph *first)
 {
     const struct wdl_host *host = &team->coll->host;
     team->open = 1;
+    wdl_select_once(team, first);
     if (team->cards)
         team->params.opened(team->params.opened_ctx, team->cards);
     host->ops->free(host->ctx, team->cards);
@@ -341,7 +342,7 @@ void wdl_team_finished(struct wdl_run *run)
         team->done++;
     }
     if (!team->open)
-        team_opened(team);
+        team_opened(team, run->graph);
     if (team->on_node)
         wdl_shm_say_finished(team, team->done - team->params.first_seq);
     else if (run->graph->syncs && (int32_t) (run->seq - half - team->low) > 0)

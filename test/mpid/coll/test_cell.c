@@ -25,8 +25,7 @@ static void all(struct wdl_coll_args *args)
 static void open_all(void)
 {
     struct wdl_sim_params sim = {.seed = 3, .ranks = RANKS, .am_bytes_max = 1024};
-    struct wdl_team_params params = {
-        .id = 3, .window = WINDOW, .cell_bytes = CELL, .poison = 1};
+    struct wdl_team_params params = {.id = 3, .window = WINDOW, .cell_bytes = CELL, .poison = 1};
     ranks_open(&r, &sim);
     ranks_team(&r, &params, teams);
     all(&(struct wdl_coll_args){.kind = WDL_COLL_BARRIER});
@@ -128,10 +127,8 @@ START_TEST(what_came_early_is_used)
     open_all();
     for (int again = 0; again < 3 * WINDOW; again++) {
         uint64_t early = wdl_coll_stats(r.one[0].proc)->early;
-        struct wdl_coll_args args = {.kind = WDL_COLL_BROADCAST,
-                                     .flags = WDL_COLL_MPI,
-                                     .root = 1,
-                                     .bytes = CELL};
+        struct wdl_coll_args args = {
+            .kind = WDL_COLL_BROADCAST, .flags = WDL_COLL_MPI, .root = 1, .bytes = CELL};
         memset(word, 0, sizeof(word));
         memset(word[1], 'a' + again, CELL);
         for (int k = 0; k < RANKS; k++) {
@@ -183,5 +180,39 @@ START_TEST(few_strays_at_a_time)
 }
 END_TEST
 
+/* Some have left a team and made another of its number, which others are still in: what comes for
+ * the new one waits until they have left, too, and is not taken for the old one's. */
+START_TEST(a_number_is_used_again)
+{
+    for (int ordered = 0; ordered < 2; ordered++) {
+        struct wdl_sim_params sim = {.seed = 2, .ranks = RANKS, .ordered = ordered};
+        struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
+        sim.delay_ns_max = 500;
+        ranks_open(&r, &sim);
+        for (int i = 0; i < RANKS; i++)
+            make(&teams[i], i, 0);
+        for (int again = 0; again < 10; again++) {
+            int late = again % RANKS;
+            all(&barrier);
+            for (int k = 0; k <= RANKS; k++) {
+                int i = (late + k) % RANKS; /* the late one at the end */
+                if (k == 0)
+                    continue;
+                while (wdl_team_destroy(teams[i]) == WDL_AGAIN)
+                    ranks_step(&r);
+                make(&teams[i], i, 0);
+                for (int turn = 0; turn < 100; turn++)
+                    ranks_step(&r);
+                if (k == RANKS - 1)
+                    must_cmp(((struct wdl_coll *) r.one[late].proc->coll)->nstrays, >, 0);
+            }
+            must_cmp(((struct wdl_coll *) r.one[late].proc->coll)->nstrays, ==, 0);
+        }
+        all(&barrier);
+        close_all();
+    }
+}
+END_TEST
+
 WDL_SUITE("coll/cell", each_role_of_each_slot_keeps_one, what_can_not_be_early,
-          what_came_early_is_used, few_strays_at_a_time)
+          what_came_early_is_used, few_strays_at_a_time, a_number_is_used_again)

@@ -153,8 +153,9 @@ START_TEST(memory_that_runs_out_is_an_error_and_leaks_nothing)
         ck_assert_uint_eq(wdl_coll_stats(r.one[0].proc)->memory_used, 0);
     }
     struct wdl_coll_req req = {0};
-    struct wdl_coll_args args = {
-        .kind = WDL_COLL_CUSTOM, .flags = WDL_COLL_MPI, .build = more_than_pools_have};
+    struct wdl_coll_args args = {.kind = WDL_COLL_CUSTOM,
+                                 .flags = WDL_COLL_MPI,
+                                 .build = more_than_pools_have};
     r.one[0].host.fail_after = 1;
     ck_assert_int_eq(wdl_coll_start(team, &args, &req), WDL_OK);
     ck_assert_int_eq(req.done, 1);
