@@ -234,5 +234,60 @@ START_TEST(the_least_is_enough)
 }
 END_TEST
 
+static uint64_t running(int rank)
+{
+    return wdl_coll_stats(r.one[rank].proc)->running;
+}
+
+static void settle(void)
+{
+    for (int turn = 0; turn < 1000; turn++)
+        ranks_step(&r);
+}
+
+/* Rank 0 begins, the others are late; one run beside the graphs' own. */
+START_TEST(what_a_team_gives_back_another_takes)
+{
+    enum { EACH = 3 };
+    struct wdl_team *others[RANKS], **both[2] = {teams, others};
+    struct wdl_team_params params = {.id = 2, .window = 8};
+    struct wdl_coll_req rq[2][RANKS][EACH] = {{{{0}}}};
+    struct wdl_coll_args args = {.kind = WDL_COLL_BARRIER, .flags = WDL_COLL_MPI};
+    open_ranks(APART, 1, 2048); /* of a block of 1536 bytes */
+    ranks_team(&r, &params, others);
+    for (int t = 0; t < 2; t++) {
+        for (int i = 0; i < RANKS; i++)
+            must_cmp(wdl_coll_start(both[t][i], &args, &rq[t][i][0]), ==, WDL_OK);
+    }
+    settle();
+    must_cmp(running(0), ==, 0);
+    for (int t = 0; t < 2; t++)
+        for (int k = 0; k < EACH; k++) {
+            memset(&rq[t][0][k], 0, sizeof(rq[t][0][k]));
+            must_cmp(wdl_coll_start(both[t][0], &args, &rq[t][0][k]), ==, WDL_OK);
+        }
+    must_cmp(running(0), ==, 3); /* two of the first team's, one of the second's */
+    for (int i = 1; i < RANKS; i++)
+        for (int k = 0; k < EACH; k++) {
+            memset(&rq[0][i][k], 0, sizeof(rq[0][i][k]));
+            must_cmp(wdl_coll_start(teams[i], &args, &rq[0][i][k]), ==, WDL_OK);
+        }
+    settle();
+    for (int k = 0; k < EACH; k++)
+        must_cmp(rq[0][0][k].done, ==, 1);
+    must_cmp(running(0), ==, 2); /* of the second's, which has not got any further */
+    for (int i = 1; i < RANKS; i++)
+        for (int k = 0; k < EACH; k++) {
+            memset(&rq[1][i][k], 0, sizeof(rq[1][i][k]));
+            must_cmp(wdl_coll_start(others[i], &args, &rq[1][i][k]), ==, WDL_OK);
+        }
+    settle();
+    for (int k = 0; k < EACH; k++)
+        must_cmp(rq[1][0][k].done, ==, 1);
+    ranks_drop(&r, others);
+    close_ranks();
+}
+END_TEST
+
 WDL_SUITE("cost/pools", nothing_once_a_shape_is_known, nothing_for_what_is_queued,
-          the_least_is_enough)
+          the_least_is_enough, what_a_team_gives_back_another_takes)
