@@ -202,7 +202,7 @@ struct wdl_team_params {
 struct wdl_coll_limits {
     size_t run_bytes; /* of runs of each size, beyond one of each graph; default: 128 KiB */
     int early_places; /* addresses that come early for roles without a cell; default: 256 */
-    int strays; /* messages for teams that are not made here yet; default: 65,536 */
+    int strays; /* messages for teams not made here yet, not 0; default: 65,536 */
 };
 
 struct wdl_coll_stats {
