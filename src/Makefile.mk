@@ -18,6 +18,7 @@ windlass_core_sources = \
     %D%/mpid/coll/circulant.c \
     %D%/mpid/coll/cost.c \
     %D%/mpid/coll/direct.c \
+    %D%/mpid/coll/early.c \
     %D%/mpid/coll/exchange.c \
     %D%/mpid/coll/express.c \
     %D%/mpid/coll/fail.c \
@@ -55,6 +56,7 @@ windlass_core_sources = \
     %D%/mpid/coll/shm.c \
     %D%/mpid/coll/sortplan.c \
     %D%/mpid/coll/staging.c \
+    %D%/mpid/coll/store.c \
     %D%/mpid/coll/sync.c \
     %D%/mpid/coll/team.c \
     %D%/mpid/coll/tree.c \
@@ -183,6 +185,7 @@ windlass_headers = \
     %D%/mpid/coll/coll_impl.h \
     %D%/mpid/coll/cost.h \
     %D%/mpid/coll/direct.h \
+    %D%/mpid/coll/early.h \
     %D%/mpid/coll/fail.h \
     %D%/mpid/coll/gasnet_core.h \
     %D%/mpid/coll/gasnet_deal.h \
@@ -195,6 +198,7 @@ windlass_headers = \
     %D%/mpid/coll/prefix.h \
     %D%/mpid/coll/sortplan.h \
     %D%/mpid/coll/staging.h \
+    %D%/mpid/coll/store.h \
     %D%/mpid/coll/tree.h \
     %D%/mpid/coll/wire.h \
     %D%/mpid/proc/meet.h \

@@ -9,7 +9,9 @@ unit_tests =                            \
     test/base/test_list                 \
     test/base/test_pool                 \
     test/cost/test_coll                 \
+    test/cost/test_gasnet_pools         \
     test/cost/test_memory               \
+    test/cost/test_pools                \
     test/cost/test_pscw                 \
     test/cost/test_rma                  \
     test/base/test_prng                 \
@@ -27,6 +29,7 @@ unit_tests =                            \
     test/mpid/coll/test_circulant       \
     test/mpid/coll/test_cost            \
     test/mpid/coll/test_direct          \
+    test/mpid/coll/test_early           \
     test/mpid/coll/test_exchange        \
     test/mpid/coll/test_express         \
     test/mpid/coll/test_fail            \
@@ -62,6 +65,7 @@ unit_tests =                            \
     test/mpid/coll/test_simtime         \
     test/mpid/coll/test_sortplan        \
     test/mpid/coll/test_staging         \
+    test/mpid/coll/test_store           \
     test/mpid/coll/test_sync            \
     test/mpid/coll/test_team            \
     test/mpid/coll/test_threads         \

@@ -102,28 +102,41 @@ START_TEST(memory_does_not_grow_with_the_number_of_ranks)
 }
 END_TEST
 
-/* What the rank of most has allocated for a team that is open. */
+/* Of the pools that all teams of a process share what is in use. */
+static size_t bytes_of(struct ranks_one *one)
+{
+    const struct wdl_coll_stats *stats = wdl_coll_stats(one->proc);
+    return one->host.bytes - stats->memory + stats->memory_used;
+}
+
+/* What the rank of most has allocated for a team that is open, beside another one. */
 static size_t team_bytes(int ranks, int window)
 {
     struct ranks r;
     struct wdl_sim_params sim = {.seed = 1, .ranks = ranks, .ordered = 1, .am_bytes_max = 1024};
-    struct wdl_team_params params = {.id = 1, .window = window};
+    struct wdl_team_params params = {.id = 1, .window = window}, other = {.id = 2, .window = 8};
     struct wdl_team **teams = calloc((size_t) ranks, sizeof(teams[0]));
+    struct wdl_team **others = calloc((size_t) ranks, sizeof(others[0]));
     size_t *before = calloc((size_t) ranks, sizeof(before[0])), most = 0;
-    ck_assert(teams && before);
+    ck_assert(teams && others && before);
     ranks_open(&r, &sim);
+    ranks_team(&r, &other, others);
+    while (!wdl_sim_quiescent(r.sim))
+        ranks_step(&r);
     for (int i = 0; i < ranks; i++)
-        before[i] = r.one[i].host.bytes;
+        before[i] = bytes_of(&r.one[i]);
     ranks_team(&r, &params, teams);
     while (!wdl_sim_quiescent(r.sim))
         ranks_step(&r);
     for (int i = 0; i < ranks; i++) {
-        size_t bytes = r.one[i].host.bytes - before[i];
+        size_t bytes = bytes_of(&r.one[i]) - before[i];
         most = bytes > most ? bytes : most;
     }
     ranks_drop(&r, teams);
+    ranks_drop(&r, others);
     ranks_close(&r);
     free(before);
+    free(others);
     free(teams);
     return most;
 }

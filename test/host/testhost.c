@@ -50,6 +50,7 @@ static void *host_alloc(void *ctx, size_t bytes)
         return NULL;
     memcpy(memory, &bytes, sizeof(bytes));
     host->live++;
+    host->allocations++;
     host->bytes += bytes;
     return memory + HEAD;
 }

@@ -27,6 +27,7 @@ struct test_block {
 struct test_host {
     struct wdl_host host;       /* give this to the core */
     int live;                   /* allocations and types not given back */
+    uint64_t allocations;       /* in all */
     size_t bytes;               /* of the allocations */
     int holds;                  /* type_hold without type_drop */
     int completed;              /* requests */

@@ -129,6 +129,12 @@ int main(int argc, char **argv)
     value("windlass_global_ops_high", NULL);
     value("windlass_global_targets_high", NULL);
     value("windlass_stashes_high", NULL);
+    unsigned long long used = value("windlass_coll_memory_high", NULL);
+    t_check(used <= value("windlass_coll_memory", NULL), "%llu bytes of the pools are used", used);
+    value("windlass_coll_running_high", NULL);
+    value("windlass_coll_waits", NULL);
+    value("windlass_coll_early_high", NULL);
+    value("windlass_coll_early_unplaced", NULL);
     value("windlass_win_waits", &(MPI_Win){MPI_WIN_NULL});
     MPI_T_pvar_session_free(&session);
     MPI_T_finalize();

@@ -11,6 +11,17 @@
  *  2. A rank without shared memory to give is reached by messages; no other rank is affected.
  *  3. A team that something still moves in outlives its communicator, and is gone before another
  *     with its number is made. What the program has not freed ends with the process.
+ *
+ * Invariant 3 can make a first call wait, a nonblocking one too, for ranks that are in the old
+ * communicator and not in the new one: what still moves in the old team (flags to pass on, credit,
+ * boards that others have yet to read) ends when they have begun the collectives that this rank has
+ * finished there. It ends then, and waits for nothing else. No program can hang by that: the number
+ * is free when the old communicator's collectives have all been completed here, and MPI lets each
+ * of these calls wait until every rank has made it (MPI 3.1, 5.1 and 5.14), so a program that needs
+ * this rank to get further before they do was wrong without the new communicator. Seldom, too:
+ * MPICH takes the lowest free number of all ranks of the new communicator. Teams of one number that
+ * live side by side were rejected: packets would have to say which of them they mean, and ranks
+ * that are only in the new one do not know how many there have been.
  */
 #include "coll.h"
 

@@ -1,9 +1,10 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Performance variables (MPI_T): what the core counts about a window, and about the process. They
- * are there however MPICH was configured: they are read from counts that are kept anyway, and cost
- * nothing. All are of unsigned long long and read-only.
+ * Performance variables (MPI_T): what the core counts about a window, about the process, and about
+ * its collectives. They are there however MPICH was configured: they are read from counts that are
+ * kept anyway, and cost nothing. All are of unsigned long long and read-only.
  */
+#include "mpid/coll/coll.h"
 #include "rma.h"
 
 struct pvar {
@@ -56,6 +57,22 @@ static const struct pvar of_process[] = {
      FIELD(wdl_rma_stats, messages)},
 };
 
+static const struct pvar of_collectives[] = {
+    {"windlass_coll_memory", "Bytes that the pools of the collectives hold.",
+     MPI_T_PVAR_CLASS_LEVEL, FIELD(wdl_coll_stats, memory)},
+    {"windlass_coll_memory_high", "Most bytes of these pools in use, of runs and of all else.",
+     HIGH, FIELD(wdl_coll_stats, memory_high)},
+    {"windlass_coll_running_high", "Most collectives under way at once.", HIGH,
+     FIELD(wdl_coll_stats, running_high)},
+    {"windlass_coll_waits", "How often a collective has waited for another to end to have its run.",
+     COUNT, FIELD(wdl_coll_stats, run_waits)},
+    {"windlass_coll_early_high", "Most addresses of late ranks' partners kept at once.", HIGH,
+     FIELD(wdl_coll_stats, early_high)},
+    {"windlass_coll_early_unplaced",
+     "Addresses for which there was no room: data that went by messages therefore.", COUNT,
+     FIELD(wdl_coll_stats, early_unplaced)},
+};
+
 static unsigned long long field(const struct pvar *pvar, const void *record)
 {
     const char *at = (const char *) record + pvar->at;
@@ -93,6 +110,15 @@ static void read_process(void *pvar, void *object, int count, void *value)
     *(unsigned long long *) value = field(pvar, &stats);
 }
 
+static void read_collectives(void *pvar, void *object, int count, void *value)
+{
+    (void) object;
+    (void) count;
+    *(unsigned long long *) value = 0;
+    if (wdl_adi.proc && wdl_adi.proc->coll)
+        *(unsigned long long *) value = field(pvar, wdl_coll_stats(wdl_adi.proc));
+}
+
 static void offer(const struct pvar *pvar, size_t n, int bind, MPIR_T_pvar_get_value_cb *read)
 {
     for (size_t i = 0; i < n; i++)
@@ -108,4 +134,6 @@ void wdl_adi_pvars_init(void)
     offer(of_window, sizeof of_window / sizeof of_window[0], MPI_T_BIND_MPI_WIN, read_window);
     offer(of_process, sizeof of_process / sizeof of_process[0], MPI_T_BIND_NO_OBJECT,
           read_process);
+    offer(of_collectives, sizeof of_collectives / sizeof of_collectives[0], MPI_T_BIND_NO_OBJECT,
+          read_collectives);
 }

@@ -5,11 +5,16 @@
  * per collective, which its graph knows, and a cell's value is the number of its collective, so
  * that nothing is reset but what was taken and messages of different collectives never meet.
  *
- * Roles behind these have no cell: among many ranks there may be one for every other. Flags for
- * them that come early are allocated, at most one per role and slot.
+ * Roles behind these have no cell: among many ranks there may be one for every other (early.h).
+ *
+ * What comes for a team that is not made here yet is a stray, and waits in memory that is used
+ * again. A rank is sent strays by the teams it is about to make, a few from each: there are fewer
+ * teams than a process may have communicators, so the limit on strays is met by none that means
+ * well. Beyond it they are refused, and what is behind them waits until teams have been made.
  */
 #include <string.h>
 #include "mpid/coll/direct.h"
+#include "mpid/coll/early.h"
 #include "mpid/coll/fail.h"
 
 static enum wdl_pkt kind_of(const struct wdl_coll_pkt *pkt)
@@ -37,47 +42,17 @@ int wdl_cells_make(struct wdl_team *team)
     team->cells = host->ops->alloc(host->ctx, slot_bytes * (size_t) team->window);
     if (!team->cells)
         return WDL_ERR_NOMEM;
-    for (int i = 0; i < WDL_EARLY_BUCKETS; i++)
-        wdl_list_init(&team->early[i]);
     for (uint32_t slot = 0; slot < (uint32_t) team->window; slot++)
         for (uint32_t role = 0; role < team->cell_roles; role++)
             cell_of(team, slot, role)->seq = slot + 1; /* never a number of this slot */
-    return WDL_OK;
+    return wdl_early_make(team);
 }
 
 void wdl_cells_free(struct wdl_team *team)
 {
     const struct wdl_host *host = &team->coll->host;
-    struct wdl_list *node;
-    for (int i = 0; i < WDL_EARLY_BUCKETS; i++) /* there are some only after an error */
-        while ((node = wdl_list_pop(&team->early[i])) != NULL)
-            host->ops->free(host->ctx, wdl_container_of(node, struct wdl_coll_stray, link));
+    wdl_early_free(team);
     host->ops->free(host->ctx, team->cells);
-}
-
-void wdl_cells_forget(struct wdl_team *team, uint32_t seq)
-{
-    const struct wdl_host *host = &team->coll->host;
-    struct wdl_list *node, *after;
-    for (int i = 0; i < WDL_EARLY_BUCKETS; i++)
-        wdl_list_for_safe (node, after, &team->early[i]) {
-            struct wdl_coll_stray *stray = wdl_container_of(node, struct wdl_coll_stray, link);
-            if (stray->pkt.seq != seq)
-                continue;
-            wdl_list_remove(node);
-            host->ops->free(host->ctx, stray);
-        }
-}
-
-static struct wdl_coll_stray *early_find(struct wdl_team *team, uint32_t seq, uint32_t role)
-{
-    struct wdl_list *node;
-    wdl_list_for (node, &team->early[role % WDL_EARLY_BUCKETS]) {
-        struct wdl_coll_stray *stray = wdl_container_of(node, struct wdl_coll_stray, link);
-        if (stray->pkt.seq == seq && stray->pkt.role == role)
-            return stray;
-    }
-    return NULL;
 }
 
 /* May it come before its RECV is armed? Data from its beginning; a ready flag that says where, and
@@ -97,25 +72,6 @@ static uint64_t offered_of(const struct wdl_coll_pkt *pkt, const void *data)
     return offered;
 }
 
-static int early_keep(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int src,
-                      uint64_t offered)
-{
-    const struct wdl_host *host = &team->coll->host;
-    if (pkt->role - team->cell_roles >= wdl_roles_bare_max(team) ||
-        early_find(team, pkt->seq, pkt->role))
-        return WDL_ERR_PROTO;
-    struct wdl_coll_stray *stray = host->ops->alloc(host->ctx, sizeof(*stray) + sizeof(offered));
-    if (!stray)
-        return WDL_AGAIN;
-    stray->pkt = *pkt;
-    stray->src = src;
-    stray->bytes = kind_of(pkt) == WDL_PKT_OFFER ? sizeof(offered) : 0;
-    memcpy(stray->data, &offered, sizeof(offered));
-    wdl_list_push(&team->early[pkt->role % WDL_EARLY_BUCKETS], &stray->link);
-    team->coll->stats.early++;
-    return WDL_OK;
-}
-
 static int cell_fill(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int src,
                      const void *data, size_t bytes)
 {
@@ -128,7 +84,7 @@ static int cell_fill(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int 
     if (bytes > (pkt->role < team->cell_roles ? room : 0))
         return WDL_ERR_PROTO;
     if (pkt->role >= team->cell_roles)
-        return early_keep(team, pkt, src, offered);
+        return wdl_early_keep(team, pkt, src, offered);
     struct wdl_cell *cell = cell_of(team, pkt->seq, pkt->role);
     if (cell->seq == pkt->seq)
         return WDL_ERR_PROTO;
@@ -145,10 +101,15 @@ static int cell_fill(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int 
     return WDL_OK;
 }
 
-static int comes_from(const struct wdl_run *run, int i, int src)
+static int peer_of(const struct wdl_run *run, int i)
 {
     const struct wdl_team *team = run->team;
-    return team->params.peer_of(team->params.ctx, run->graph->cars[i].peer) == src;
+    return team->params.peer_of(team->params.ctx, run->graph->cars[i].peer);
+}
+
+static int comes_from(const struct wdl_run *run, int i, int src)
+{
+    return peer_of(run, i) == src;
 }
 
 static int deliver(struct wdl_run *run, int i, const struct wdl_coll_pkt *pkt, const void *data,
@@ -206,14 +167,15 @@ static int take(struct wdl_run *run, int i, const struct wdl_coll_pkt *pkt, int 
 static int early_take(struct wdl_run *run, int i)
 {
     struct wdl_team *team = run->team;
-    const struct wdl_host *host = &team->coll->host;
-    struct wdl_coll_stray *stray = early_find(team, run->seq, run->graph->cars[i].role);
-    if (!stray)
+    struct wdl_early_flag flag;
+    if (!wdl_early_take(team, run->seq, run->graph->cars[i].role, &flag))
         return 0;
-    wdl_list_remove(&stray->link);
-    int status = take(run, i, &stray->pkt, stray->src, stray->data, stray->bytes);
-    host->ops->free(host->ctx, stray);
-    return status == WDL_OK;
+    if (flag.src >= 0)
+        return take(run, i, &flag.pkt, flag.src, &flag.offered, sizeof(flag.offered)) == WDL_OK;
+    flag.pkt.what = WDL_PKT_DATA | run->print << WDL_PKT_BITS;
+    if (!wdl_early_means(team, run->seq, run->print))
+        flag.pkt.what = WDL_PKT_DATA;
+    return take(run, i, &flag.pkt, peer_of(run, i), NULL, 0) == WDL_OK;
 }
 
 int wdl_cell_take(struct wdl_run *run, int i)
@@ -274,12 +236,11 @@ static int team_handle(struct wdl_team *team, const struct wdl_coll_pkt *pkt, in
 static int stray_keep(struct wdl_coll *coll, const struct wdl_coll_pkt *pkt, int src,
                       const void *data, size_t bytes)
 {
-    const struct wdl_host *host = &coll->host;
     if (bytes > coll->chunk_bytes || bytes % sizeof(uint64_t) || pkt->offset)
         return WDL_ERR_PROTO;
-    if (coll->nstrays == WDL_COLL_STRAYS_MAX)
+    if (coll->nstrays == coll->limits.strays)
         return WDL_AGAIN;
-    struct wdl_coll_stray *stray = host->ops->alloc(host->ctx, sizeof(*stray) + bytes);
+    struct wdl_coll_stray *stray = wdl_store_make(&coll->store, sizeof(*stray) + bytes);
     if (!stray)
         return WDL_AGAIN;
     stray->pkt = *pkt;
@@ -295,7 +256,6 @@ static int stray_keep(struct wdl_coll *coll, const struct wdl_coll_pkt *pkt, int
 void wdl_coll_strays_give(struct wdl_team *team)
 {
     struct wdl_coll *coll = team->coll;
-    const struct wdl_host *host = &coll->host;
     struct wdl_list *node, *after;
     wdl_list_for_safe (node, after, &coll->strays) {
         struct wdl_coll_stray *stray = wdl_container_of(node, struct wdl_coll_stray, link);
@@ -305,7 +265,7 @@ void wdl_coll_strays_give(struct wdl_team *team)
         coll->nstrays--;
         if (team_handle(team, &stray->pkt, stray->src, stray->data, stray->bytes) != WDL_OK)
             coll->proc->stats.malformed++;
-        host->ops->free(host->ctx, stray);
+        wdl_store_put(&coll->store, stray);
     }
 }
 

@@ -198,6 +198,14 @@ struct wdl_team_params {
     uint64_t card;
 };
 
+/* How much of what is made beforehand there may be at a time. Where it is used up nothing fails:
+ * collectives wait for others to end, data goes by messages, strays stay in the network. */
+struct wdl_coll_limits {
+    size_t run_bytes; /* of runs of each size, beyond one of each graph; default: 128 KiB */
+    int early_places; /* addresses that come early for roles without a cell; default: 256 */
+    int strays; /* messages for teams not made here yet, not 0; default: 65,536 */
+};
+
 struct wdl_coll_stats {
     uint64_t stored; /* cells of the node's ranks written */
     /* bytes put in or fetched from their places; copied out of messages, in or out of cells and
@@ -205,11 +213,17 @@ struct wdl_coll_stats {
     uint64_t placed_bytes, copied_bytes;
     uint64_t sent, sent_bytes, started, finished, early, graphs_built, runs_made, live;
     uint64_t asked, failed; /* fail.c */
+    /* collectives under way at once, at most; how often one has waited for a run to be free */
+    uint64_t running, running_high, run_waits;
+    uint64_t memory, memory_used, memory_high; /* bytes: of the pools; in use; and at most */
+    uint64_t early_high, early_unplaced; /* addresses kept at once; for which there was no room */
 };
 
 int wdl_coll_init(struct wdl_proc *proc);
 /* Memory comes from this host, and not from the process's, from now on. Before the first team. */
 void wdl_coll_host(struct wdl_proc *proc, const struct wdl_host *host);
+/* Other limits than the default's. Before the first team. */
+void wdl_coll_limit(struct wdl_proc *proc, const struct wdl_coll_limits *limits);
 /* Costs for the teams that do not say their own; the same on all ranks. Before the first team. */
 void wdl_coll_model_set(struct wdl_proc *proc, const struct wdl_coll_model *model);
 /* Lines `latency N`, `gap N`, `byte N`, `reduce N`; blank lines; # begins a remark. WDL_OK, or

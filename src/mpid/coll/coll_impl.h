@@ -17,14 +17,22 @@
  *  4. The team's first collective is empty too, or carries cards: it ends when all ranks have made
  *     the team, and nothing starts before. So every packet a rank gets has 0 <= seq - done < W, or
  *     is malformed.
+ *  5. A collective that may start takes a run from a pool; where there is none, it waits in the
+ *     queue for one to end. It cannot wait for ever: each graph has a run of its own, which is free
+ *     where nothing of the team's is under way. Of all collectives of a team that have not ended
+ *     everywhere take the first: whoever has not begun it has nothing of the team's under way, as a
+ *     rank begins them in order, and has finished all before it. So it begins everywhere, and
+ *     needs no other one to end.
  */
 #ifndef WDL_MPID_COLL_COLL_IMPL_H_INCLUDED
 #define WDL_MPID_COLL_COLL_IMPL_H_INCLUDED
 
 #include "base/assert.h"
+#include "base/pool.h"
 #include "mpid/coll/car.h"
 #include "mpid/coll/coll.h"
 #include "mpid/coll/pattern.h"
+#include "mpid/coll/store.h"
 #include "mpid/coll/tree.h"
 #include "mpid/coll/wire.h"
 
@@ -32,7 +40,6 @@ enum {
     WDL_CHILDREN_MAX = 64,
     WDL_COLL_BUCKETS = 64,
     WDL_COLL_SENDS = 64,
-    WDL_COLL_STRAYS_MAX = 1 << 16,
     WDL_COLL_GRAPHS_MAX = 64,
     WDL_COLL_VARIED_MAX = 4, /* of them, of blocks that vary: as long as the team has ranks */
     WDL_EARLY_BUCKETS = 32,
@@ -83,6 +90,7 @@ struct wdl_car_run {
 
 struct wdl_run {
     struct wdl_list link; /* graph->idle, or team->running */
+    int own; /* the graph's own; or the pool's */
     struct wdl_graph *graph;
     struct wdl_team *team;
     struct wdl_coll_req *req; /* NULL once done, and for the empty ones */
@@ -121,6 +129,7 @@ struct wdl_team {
     struct wdl_list link; /* coll->teams */
     struct wdl_list kick; /* coll->kicks while something may start */
     struct wdl_list wait; /* coll->waiting while others on the node are too far behind */
+    struct wdl_list dry; /* coll->dry while it waits for a run */
     struct wdl_coll *coll;
     struct wdl_team_params params;
     int rank, size;
@@ -144,7 +153,8 @@ struct wdl_team {
     uint64_t *cards; /* of all ranks, until the team is open; or NULL */
     size_t cell_stride;
     uint32_t data_roles, cell_roles; /* roles with room for data; with a cell at all */
-    struct wdl_list early[WDL_EARLY_BUCKETS]; /* by role: flags for roles without a cell */
+    char *early; /* early.c; or NULL */
+    struct wdl_list early_places[WDL_EARLY_BUCKETS]; /* by role */
     char **node; /* all ranks' segments, by rank; or NULL */
     int on_node; /* all of them are there: the team is open, and on one node */
     struct wdl_nodes *nodes; /* the team is open, and on several nodes; or NULL (nodes.h) */
@@ -172,7 +182,7 @@ struct wdl_coll_send { /* a piece the network still reads */
     struct wdl_car_run *car;
 };
 
-/* A flag or cards for a team not made here yet, or a flag for a role without a cell. */
+/* A flag or cards for a team not made here yet. */
 struct wdl_coll_stray {
     struct wdl_list link;
     struct wdl_coll_pkt pkt;
@@ -184,8 +194,12 @@ struct wdl_coll_stray {
 struct wdl_coll {
     struct wdl_proc *proc;
     struct wdl_host host; /* whose memory is used */
+    struct wdl_coll_limits limits;
+    struct wdl_store store, runs; /* store.h */
+    struct wdl_pool early; /* early.c; its memory, once a team wants it */
+    void *early_memory;
     struct wdl_list teams[WDL_COLL_BUCKETS]; /* by id */
-    struct wdl_list kicks, waiting;
+    struct wdl_list kicks, waiting, dry;
     /* CARs to step; SENDs the network refused; RECVs from shared cells */
     struct wdl_list ready, stalled, polled;
     struct wdl_list sends_free;
@@ -214,7 +228,8 @@ static inline void wdl_coll_live_add(struct wdl_coll *coll, int by)
 }
 
 /* run.c */
-/* Begin the graph as collective `seq`; WDL_OK or ERR_NOMEM. */
+/* Begin the graph as collective `seq`. WDL_OK; WDL_AGAIN: there is no run for it now; ERR_NOMEM,
+ * when it is begun for the first time: there is none at all. */
 int wdl_run_start(struct wdl_team *team, struct wdl_graph *graph, struct wdl_coll_req *req,
                   uint32_t seq);
 int wdl_coll_step(void *coll);
@@ -252,8 +267,6 @@ static inline uint32_t wdl_roles_bare_max(const struct wdl_team *team)
 }
 /* A RECV has been armed: take what its cell holds. 1: there was something. */
 int wdl_cell_take(struct wdl_run *run, int car);
-/* A collective that has failed is over. */
-void wdl_cells_forget(struct wdl_team *team, uint32_t seq);
 int wdl_coll_handle(void *coll, int src, const void *data, size_t bytes);
 void wdl_coll_strays_give(struct wdl_team *team);
 
@@ -311,5 +324,7 @@ struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_
                                    int row);
 /* The empty collective: the team's first, and credit. */
 struct wdl_graph *wdl_select_credit(struct wdl_team *team, int first);
+/* A graph under way that nobody wants again: it goes with its run. */
+void wdl_select_once(struct wdl_team *team, struct wdl_graph *graph);
 
 #endif

@@ -102,11 +102,10 @@ int wdl_coll_detach(struct wdl_proc *proc, void *base)
 
 static void key_free(struct wdl_coll *coll, struct wdl_key *key)
 {
-    const struct wdl_host *host = &coll->host;
     wdl_list_remove(&key->link);
     if (key->rkey)
         net(coll)->rkey_close(coll->proc->nm, key->rkey);
-    host->ops->free(host->ctx, key);
+    wdl_store_put(&coll->store, key);
 }
 
 void wdl_direct_fini(struct wdl_coll *coll)
@@ -206,7 +205,6 @@ static struct wdl_key *key_find(struct wdl_coll *coll, int peer, uint32_t id)
 int wdl_direct_key(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt, const void *data,
                    size_t bytes)
 {
-    const struct wdl_host *host = &coll->host;
     struct wdl_nm *nm = coll->proc->nm;
     struct key_text text;
     void *mapped;
@@ -214,7 +212,7 @@ int wdl_direct_key(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pk
     if (bytes <= sizeof(text) || key_find(coll, src, id))
         return WDL_ERR_PROTO;
     memcpy(&text, data, sizeof(text));
-    struct wdl_key *key = host->ops->alloc(host->ctx, sizeof(*key));
+    struct wdl_key *key = wdl_store_make(&coll->store, sizeof(*key));
     if (!key)
         return WDL_AGAIN;
     *key = (struct wdl_key){.id = id, .peer = src, .base = pkt->offset, .bytes = text.bytes};

@@ -2,6 +2,7 @@
  * the same (fail.h). */
 #include "mpid/coll/fail.h"
 #include <string.h>
+#include "mpid/coll/early.h"
 #include "mpid/coll/node.h"
 
 /* The first question is asked so long after the last move, the others less and less often. */
@@ -186,7 +187,7 @@ static void fail_end(struct wdl_run *run)
     host->ops->free(host->ctx, run->doom);
     run->doom = NULL;
     team->failing--;
-    wdl_cells_forget(team, run->seq);
+    wdl_early_forget(team, run->seq);
     if (run->graph)
         wdl_run_release(run);
 }

@@ -7,6 +7,7 @@
  * handle. They stand one behind the other in the queue of stages.
  */
 #include <string.h>
+#include "mpid/coll/coll_impl.h"
 #include "mpid/coll/gasnet_impl.h"
 
 enum { USES = 8 }; /* told apart by a handle: the low bits of an operation's address */
@@ -83,10 +84,15 @@ struct piece { /* in front of a piece of memory */
     uint64_t pad; /* what follows is aligned for anything */
 };
 
+static struct wdl_store *store_of(const struct wdl_gas_op *op)
+{
+    return &((struct wdl_coll *) op->team->gas->proc->coll)->store;
+}
+
 void *wdl_gas_op_memory(struct wdl_gas_op *op, size_t bytes)
 {
-    const struct wdl_host *host = wdl_gas_host(op->team);
-    struct piece *piece = host->ops->alloc(host->ctx, sizeof(*piece) + bytes);
+    struct piece *piece =
+        bytes > PTRDIFF_MAX ? NULL : wdl_store_zeroed(store_of(op), sizeof(*piece) + bytes);
     if (!piece)
         return NULL;
     piece->next = op->memory;
@@ -96,11 +102,10 @@ void *wdl_gas_op_memory(struct wdl_gas_op *op, size_t bytes)
 
 void wdl_gas_op_memory_free(struct wdl_gas_op *op)
 {
-    const struct wdl_host *host = wdl_gas_host(op->team);
     struct piece *piece;
     while ((piece = op->memory) != NULL) {
         op->memory = piece->next;
-        host->ops->free(host->ctx, piece);
+        wdl_store_put(store_of(op), piece);
     }
 }
 

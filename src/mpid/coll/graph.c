@@ -37,18 +37,18 @@ static int team_rank(const struct wdl_build *b, int peer)
 /* Room for one more element; a bigger piece replaces the old one. NULL: out of memory. */
 static void *grow(struct wdl_build *b, void *old, int used, int *room, size_t element)
 {
-    const struct wdl_host *host = &b->team->coll->host;
+    struct wdl_store *store = &b->team->coll->store;
     if (used < *room)
         return old;
     int wanted = *room ? 2 * *room : FIRST_ROOM;
-    void *memory = host->ops->alloc(host->ctx, (size_t) wanted * element);
+    void *memory = wdl_store_make(store, (size_t) wanted * element);
     if (!memory) {
         b->status = WDL_ERR_NOMEM;
         return NULL;
     }
     if (old) {
         memcpy(memory, old, (size_t) used * element);
-        host->ops->free(host->ctx, old);
+        wdl_store_put(store, old);
     }
     *room = wanted;
     return memory;
@@ -266,16 +266,16 @@ static uint32_t roles_count(const struct wdl_build *b)
 
 struct wdl_graph *wdl_build_end(struct wdl_build *b)
 {
-    const struct wdl_host *host = &b->team->coll->host;
+    struct wdl_store *store = &b->team->coll->store;
     uint32_t nroles = roles_count(b);
     size_t cars = (size_t) b->ncars * sizeof(struct wdl_car);
     size_t inputs = (size_t) b->ndeps * sizeof(struct wdl_input);
     size_t edges = (size_t) b->ndeps * sizeof(struct wdl_edge);
     struct wdl_graph *g = NULL;
     if (b->status == WDL_OK)
-        g = host->ops->alloc(host->ctx,
-                             sizeof(*g) + cars + inputs + edges + nroles * sizeof(int32_t));
+        g = wdl_store_make(store, sizeof(*g) + cars + inputs + edges + nroles * sizeof(int32_t));
     if (g) {
+        memset(g, 0, sizeof(*g));
         g->cars = (struct wdl_car *) (g + 1);
         g->inputs = (struct wdl_input *) (void *) ((char *) g->cars + cars);
         g->edges = (struct wdl_edge *) (void *) ((char *) g->inputs + inputs);
@@ -295,8 +295,8 @@ struct wdl_graph *wdl_build_end(struct wdl_build *b)
         users_mark(b, g);
         b->team->coll->stats.graphs_built++;
     }
-    host->ops->free(host->ctx, b->cars);
-    host->ops->free(host->ctx, b->deps);
+    wdl_store_put(store, b->cars);
+    wdl_store_put(store, b->deps);
     b->cars = NULL;
     b->deps = NULL;
     return g;
@@ -304,12 +304,12 @@ struct wdl_graph *wdl_build_end(struct wdl_build *b)
 
 void wdl_graph_free(struct wdl_team *team, struct wdl_graph *graph)
 {
-    const struct wdl_host *host = &team->coll->host;
+    struct wdl_store *store = &team->coll->store;
     struct wdl_list *node;
     wdl_assert_cmp(graph->running, ==, 0);
     while ((node = wdl_list_pop(&graph->idle)) != NULL)
-        host->ops->free(host->ctx, wdl_container_of(node, struct wdl_run, link));
+        wdl_store_put(store, wdl_container_of(node, struct wdl_run, link));
     wdl_list_remove(&graph->link);
-    host->ops->free(host->ctx, graph->lists);
-    host->ops->free(host->ctx, graph);
+    wdl_store_put(store, graph->lists);
+    wdl_store_put(store, graph);
 }

@@ -216,7 +216,7 @@ static void head_reduce_scatter(struct wdl_build *b, const size_t *bytes, const 
 
 void wdl_levels_reduce_scatter(struct wdl_build *b)
 {
-    const struct wdl_host *host = &b->team->coll->host;
+    struct wdl_store *store = &b->team->coll->store;
     size_t count = (size_t) b->team->nodes->span.size;
     wdl_levels_fold_room(b);
     if (!wdl_levels_is_head(b)) {
@@ -224,14 +224,14 @@ void wdl_levels_reduce_scatter(struct wdl_build *b)
         wdl_build_order(b, fold, wdl_levels_watch(b, dealt, wdl_nowhere(), b->to));
         return;
     }
-    size_t *lists = host->ops->alloc(host->ctx, 2 * count * sizeof(lists[0]));
+    size_t *lists = wdl_store_make(store, 2 * count * sizeof(lists[0]));
     if (!lists) {
         b->status = WDL_ERR_NOMEM;
         return;
     }
     parts_find(b, lists, lists + count);
     head_reduce_scatter(b, lists, lists + count);
-    host->ops->free(host->ctx, lists);
+    wdl_store_put(store, lists);
 }
 
 double wdl_cost_levels_reduce_scatter(const struct wdl_cost *c)

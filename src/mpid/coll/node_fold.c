@@ -282,10 +282,9 @@ int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c)
 char *wdl_node_apart(struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
-    const struct wdl_host *host = &run->team->coll->host;
     if (a->src != a->dst || a->bytes == 0 || run->staged)
         return a->dst;
-    run->apart = host->ops->alloc(host->ctx, a->bytes);
+    run->apart = wdl_store_make(&run->team->coll->store, a->bytes);
     if (!run->apart) /* the others go on */
         run->status = WDL_ERR_NOMEM;
     return run->apart;
@@ -302,10 +301,9 @@ int wdl_node_fold_apart(struct wdl_run *run, int hi, size_t at)
 
 int wdl_node_apart_end(struct wdl_run *run)
 {
-    const struct wdl_host *host = &run->team->coll->host;
     if (run->apart)
         memcpy(run->args.dst, run->apart, run->args.bytes);
-    host->ops->free(host->ctx, run->apart);
+    wdl_store_put(&run->team->coll->store, run->apart);
     run->apart = NULL;
     return WDL_OK;
 }

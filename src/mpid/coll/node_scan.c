@@ -163,15 +163,12 @@ static char *own_prefix(const struct wdl_run *run)
 static int show_prefix(struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
-    const struct wdl_host *host = &run->team->coll->host;
     struct wdl_sheet *sheet = (struct wdl_sheet *) (void *) wdl_board_sheet(run, run->team->rank);
     uint64_t card = 0;
-    host->ops->free(host->ctx, run->apart); /* of one that has failed */
-    run->apart = NULL;
     int staged = !is_highest(run) && is_for_staging(run) &&
                  wdl_staging_take_for(run, a->bytes, run->team->rank + 1, &card);
     if (!is_highest(run) && !staged && a->flags & WDL_COLL_EXCLUSIVE) {
-        run->apart = host->ops->alloc(host->ctx, a->bytes);
+        run->apart = wdl_store_make(&run->team->coll->store, a->bytes);
         if (!run->apart)
             run->status = WDL_ERR_NOMEM;
     }
@@ -327,13 +324,12 @@ static int below_agrees(struct wdl_run *run)
 
 static int scan_one_by_one(struct wdl_run *run, struct wdl_car_run *c)
 {
-    const struct wdl_host *host = &run->team->coll->host;
     WDL_NODE_STEP(c, 0, show_prefix(run));
     WDL_NODE_STEP(c, 1, below_agrees(run));
     WDL_NODE_STEP(c, 2, follow(run));
     WDL_NODE_STEP(c, 3, have_read(run));
     WDL_NODE_STEP(c, 4, until_read(run));
-    host->ops->free(host->ctx, run->apart);
+    wdl_store_put(&run->team->coll->store, run->apart);
     run->apart = NULL;
     return WDL_OK;
 }

@@ -42,19 +42,36 @@ static void req_end(struct wdl_run *run)
         req->fn(req);
 }
 
-/* The run has nothing left: its slot is free, its memory goes back to the graph. */
+/* Teams that wait for a run look again. */
+static void dry_kick(struct wdl_coll *coll)
+{
+    struct wdl_list *node;
+    while ((node = wdl_list_pop(&coll->dry)) != NULL)
+        wdl_team_kick(wdl_container_of(node, struct wdl_team, dry));
+}
+
+/* The run has nothing left: its slot is free, it goes back to the graph or the pool. */
 static void run_end(struct wdl_run *run)
 {
+    struct wdl_team *team = run->team;
+    struct wdl_coll *coll = team->coll;
     struct wdl_graph *g = run->graph;
     wdl_assert_cmp(run->users_left, ==, 0);
     wdl_list_remove(&run->link);
     if (run->held && run->args.release)
         run->args.release(run->args.local);
     wdl_team_finished(run);
+    wdl_store_put(&coll->store, run->apart); /* of one that has failed */
+    run->apart = NULL;
     g->running--;
-    wdl_list_push_front(&g->idle, &run->link);
+    coll->stats.running--;
+    if (run->own)
+        wdl_list_push_front(&g->idle, &run->link);
+    else
+        wdl_store_put(&coll->runs, run);
+    dry_kick(coll);
     if (!g->kept && !g->running)
-        wdl_graph_free(run->team, g);
+        wdl_graph_free(team, g);
 }
 
 static void car_arm(struct wdl_run *run, int i)
@@ -420,23 +437,33 @@ int wdl_run_placed(struct wdl_run *run, int i, uint64_t offset, uint64_t bytes)
 
 /* --- starting --- */
 
-static struct wdl_run *run_make(struct wdl_team *team, struct wdl_graph *g)
+enum { TMP_ALIGN = 64 };
+
+static size_t head_bytes(const struct wdl_graph *g)
 {
-    const struct wdl_host *host = &team->coll->host;
-    struct wdl_list *node = wdl_list_pop(&g->idle);
-    if (node)
-        return wdl_container_of(node, struct wdl_run, link);
-    size_t cars = (size_t) g->ncars * sizeof(struct wdl_car_run),
-           maps = g->map_words * sizeof(uint64_t);
-    size_t head = (sizeof(struct wdl_run) + cars + maps + 63) & ~(size_t) 63;
-    struct wdl_run *run = host->ops->alloc(host->ctx, head + g->tmp_bytes + 64);
+    return sizeof(struct wdl_run) + (size_t) g->ncars * sizeof(struct wdl_car_run) +
+           g->map_words * sizeof(uint64_t);
+}
+
+static size_t run_bytes(const struct wdl_graph *g)
+{
+    return head_bytes(g) + (g->tmp_bytes ? g->tmp_bytes + TMP_ALIGN : 0);
+}
+
+/* What is the same whenever it is used. */
+static struct wdl_run *run_form(struct wdl_team *team, struct wdl_graph *g, struct wdl_run *run,
+                                int own)
+{
     if (!run)
         return NULL;
+    size_t head = head_bytes(g);
+    memset(run, 0, sizeof(*run));
     wdl_list_init(&run->link);
+    run->own = own;
     run->graph = g;
     run->team = team;
-    run->maps = (uint64_t *) (void *) ((char *) run->cars + cars);
-    run->tmp = (char *) (((uintptr_t) run + head + 63) & ~(uintptr_t) 63);
+    run->maps = (uint64_t *) (void *) &run->cars[g->ncars];
+    run->tmp = (char *) (((uintptr_t) run + head + TMP_ALIGN - 1) & ~(uintptr_t) (TMP_ALIGN - 1));
     for (int i = 0; i < g->ncars; i++) {
         run->cars[i].run = run;
         wdl_list_init(&run->cars[i].link);
@@ -445,13 +472,61 @@ static struct wdl_run *run_make(struct wdl_team *team, struct wdl_graph *g)
     return run;
 }
 
+static int own_make(struct wdl_team *team, struct wdl_graph *g)
+{
+    struct wdl_run *run = run_form(team, g, wdl_store_make(&team->coll->store, run_bytes(g)), 1);
+    if (!run)
+        return WDL_ERR_NOMEM;
+    wdl_list_push_front(&g->idle, &run->link);
+    return WDL_OK;
+}
+
+/* So that several can be under way. A run too long for the pool has a second of its kind beside it,
+ * which goes when the graph does. Without memory for them there are fewer at a time. */
+static void more_make(struct wdl_team *team, struct wdl_graph *g)
+{
+    struct wdl_coll *coll = team->coll;
+    size_t bytes = run_bytes(g), block = wdl_store_block_bytes(bytes), count = 0;
+    size_t limit = coll->limits.run_bytes, most = (size_t) team->window - 1;
+    if (block <= WDL_STORE_SMALL)
+        count = limit / block;
+    if (count > 0)
+        (void) wdl_store_reserve(&coll->runs, bytes, (int) (count < most ? count : most));
+    else if (limit > 0)
+        (void) own_make(team, g);
+}
+
+/* When the graph is begun for the first time: a run of its own, so that it always can be. */
+static int provide(struct wdl_team *team, struct wdl_graph *g, int has_req)
+{
+    if (g->running > 0 || !wdl_list_empty(&g->idle))
+        return WDL_OK;
+    if (own_make(team, g) != WDL_OK)
+        return WDL_ERR_NOMEM;
+    if (g->kept && has_req) /* the empty ones come one after the other */
+        more_make(team, g);
+    return WDL_OK;
+}
+
+static struct wdl_run *run_take(struct wdl_team *team, struct wdl_graph *g)
+{
+    struct wdl_list *node = wdl_list_pop(&g->idle);
+    if (node)
+        return wdl_container_of(node, struct wdl_run, link);
+    wdl_assert_cmp(g->running, >, 0); /* so that one will be free again */
+    return run_form(team, g, wdl_store_get(&team->coll->runs, run_bytes(g)), 0);
+}
+
 int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_req *req,
                   uint32_t seq)
 {
-    struct wdl_run *run = run_make(team, g);
+    if (provide(team, g, req != NULL) != WDL_OK)
+        return WDL_ERR_NOMEM;
+    struct wdl_run *run = run_take(team, g);
+    struct wdl_coll_stats *stats = &team->coll->stats;
     uint32_t slot = seq % (uint32_t) team->window;
     if (!run)
-        return WDL_ERR_NOMEM;
+        return WDL_AGAIN;
     run->req = req;
     run->held = req != NULL;
     run->seq = seq;
@@ -483,7 +558,9 @@ int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_re
     wdl_list_push(&team->running, &run->link);
     wdl_assert(!team->slots[slot]);
     team->slots[slot] = run;
-    team->coll->stats.started++;
+    stats->started++;
+    if (++stats->running > stats->running_high)
+        stats->running_high = stats->running;
     run->cars_left++; /* held until all that can begin has */
     for (int i = 0; i < g->ncars; i++)
         if (g->cars[i].waits == 0)

@@ -496,10 +496,10 @@ static int lists_are(const struct wdl_graph *g, const struct wdl_team *team,
 /* NULL: no memory. */
 static size_t *lists_copy(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
-    const struct wdl_host *host = &team->coll->host;
     const size_t *list[LISTS];
     size_t n = (size_t) team->size, which = lists_of(args, list);
-    size_t *copy = host->ops->alloc(host->ctx, (1 + LISTS * n) * sizeof(copy[0])), *at = copy;
+    size_t *copy = wdl_store_make(&team->coll->store, (1 + LISTS * n) * sizeof(copy[0])),
+           *at = copy;
     if (!copy)
         return NULL;
     *at++ = which;
@@ -582,6 +582,13 @@ struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_
     if (!once && (g->lists || !args->variable))
         graph_keep(team, g, &shape);
     return g;
+}
+
+void wdl_select_once(struct wdl_team *team, struct wdl_graph *g)
+{
+    wdl_list_remove(&g->link);
+    g->kept = 0;
+    team->ngraphs--;
 }
 
 struct wdl_graph *wdl_select_credit(struct wdl_team *team, int first)

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "mpid/coll/algo.h"
 #include "mpid/coll/direct.h"
+#include "mpid/coll/early.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/nodes.h"
 #include "mpid/coll/pattern.h"
@@ -17,7 +18,11 @@ enum {
     STAGING_BYTES = 1 << 20,
     PHASES_DATA = 2,
     PHASES_FLAG = 6,
-    LINKS_FEW = 16
+    LINKS_FEW = 16,
+    /* limits of a process */
+    RUN_BYTES = 128 << 10, /* a window of runs of a few CARs */
+    EARLY_PLACES = 256,
+    STRAYS = 1 << 16
 };
 
 /* Every how many collectives one must carry credit; below W/2, so that the next can start when
@@ -36,6 +41,10 @@ int wdl_coll_init(struct wdl_proc *proc)
     coll->proc = proc;
     coll->model = (struct wdl_coll_model){1500, 400, 0.1, 0.25};
     coll->host = proc->host;
+    coll->limits = (struct wdl_coll_limits){RUN_BYTES, EARLY_PLACES, STRAYS};
+    wdl_store_init(&coll->store, &coll->host);
+    wdl_store_init(&coll->runs, &coll->host);
+    wdl_list_init(&coll->dry);
     for (int i = 0; i < WDL_COLL_BUCKETS; i++)
         wdl_list_init(&coll->teams[i]);
     wdl_list_init(&coll->kicks);
@@ -63,6 +72,11 @@ void wdl_coll_host(struct wdl_proc *proc, const struct wdl_host *host)
     ((struct wdl_coll *) proc->coll)->host = *host;
 }
 
+void wdl_coll_limit(struct wdl_proc *proc, const struct wdl_coll_limits *limits)
+{
+    ((struct wdl_coll *) proc->coll)->limits = *limits;
+}
+
 void wdl_coll_fini(struct wdl_proc *proc)
 {
     struct wdl_coll *coll = proc->coll;
@@ -78,8 +92,11 @@ void wdl_coll_fini(struct wdl_proc *proc)
     wdl_assert_cmp(sends, ==, WDL_COLL_SENDS);
     /* flags for a team that was never made here: malformed, or another rank's mistake */
     while ((node = wdl_list_pop(&coll->strays)) != NULL)
-        coll->host.ops->free(coll->host.ctx, wdl_container_of(node, struct wdl_coll_stray, link));
+        wdl_store_put(&coll->store, wdl_container_of(node, struct wdl_coll_stray, link));
     wdl_direct_fini(coll);
+    wdl_early_pool_free(coll);
+    wdl_store_fini(&coll->store);
+    wdl_store_fini(&coll->runs);
     wdl_am_register(proc, WDL_AM_COLL, NULL, NULL);
     wdl_step_register(proc, WDL_AM_COLL, NULL, NULL);
     proc->coll = NULL;
@@ -88,7 +105,11 @@ void wdl_coll_fini(struct wdl_proc *proc)
 
 const struct wdl_coll_stats *wdl_coll_stats(struct wdl_proc *proc)
 {
-    return &((struct wdl_coll *) proc->coll)->stats;
+    struct wdl_coll *coll = proc->coll;
+    coll->stats.memory = coll->store.held + coll->runs.held;
+    coll->stats.memory_used = coll->store.used + coll->runs.used;
+    coll->stats.memory_high = coll->store.high + coll->runs.high;
+    return &coll->stats;
 }
 
 static void team_drop(struct wdl_team *team)
@@ -110,6 +131,7 @@ static void team_drop(struct wdl_team *team)
     wdl_list_remove(&team->link);
     wdl_list_remove(&team->kick);
     wdl_list_remove(&team->wait);
+    wdl_list_remove(&team->dry);
     host->ops->free(host->ctx, team);
 }
 
@@ -179,6 +201,7 @@ int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
     team->next = team->done = team->low = params->first_seq;
     wdl_list_init(&team->kick);
     wdl_list_init(&team->wait);
+    wdl_list_init(&team->dry);
     wdl_list_init(&team->queue);
     wdl_list_init(&team->graphs);
     wdl_list_init(&team->running);
@@ -268,10 +291,11 @@ struct wdl_coll_args wdl_team_cards_args(const struct wdl_team *team)
 }
 
 /* The first collective is finished: all ranks have made the team. */
-static void team_opened(struct wdl_team *team)
+static void team_opened(struct wdl_team *team, struct wdl_graph *first)
 {
     const struct wdl_host *host = &team->coll->host;
     team->open = 1;
+    wdl_select_once(team, first);
     if (team->cards)
         team->params.opened(team->params.opened_ctx, team->cards);
     host->ops->free(host->ctx, team->cards);
@@ -318,7 +342,7 @@ void wdl_team_finished(struct wdl_run *run)
         team->done++;
     }
     if (!team->open)
-        team_opened(team);
+        team_opened(team, run->graph);
     if (team->on_node)
         wdl_shm_say_finished(team, team->done - team->params.first_seq);
     else if (run->graph->syncs && (int32_t) (run->seq - half - team->low) > 0)
@@ -404,13 +428,25 @@ static int start_next(struct wdl_team *team, struct wdl_graph *g, struct wdl_col
     uint32_t seq = team->next;
     if (!g)
         return WDL_ERR_NOMEM;
-    if (g->syncs)
-        team->sync = seq;
+    int syncs = g->syncs;
     team->next++;
     int status = wdl_run_start(team, g, req, seq);
+    if (status == WDL_OK && syncs) /* the graph may be gone */
+        team->sync = seq;
     if (status != WDL_OK)
         team->next--;
+    if (status == WDL_ERR_NOMEM && !g->kept)
+        wdl_graph_free(team, g);
     return status;
+}
+
+/* All runs are in use: the first that ends kicks us. */
+static void wait_for_run(struct wdl_team *team)
+{
+    wdl_assert(!wdl_list_empty(&team->running));
+    team->coll->stats.run_waits++;
+    if (wdl_list_empty(&team->dry))
+        wdl_list_push(&team->coll->dry, &team->dry);
 }
 
 void wdl_team_start_queued(struct wdl_team *team)
@@ -438,6 +474,10 @@ void wdl_team_start_queued(struct wdl_team *team)
                 if (status == WDL_OK)
                     continue;
                 wdl_list_push_front(&team->queue, &req->link);
+            }
+            if (status == WDL_AGAIN) {
+                wait_for_run(team);
+                break;
             }
         }
         /* out of memory: the others go on without us; nothing after this one can be right here */

@@ -302,6 +302,7 @@ static int world(const void *options)
         .id = 5, .first_seq = 0xfffffff0u, .window = 16, .staging_bytes = w->o.seed & 8 ? 8192 : 0};
     wdl_prng_init(&w->prng, w->o.seed);
     ranks_open(&w->r, &sim);
+    ranks_limit(&w->r, (int) (w->o.seed / 16 % 3));
     if (w->o.each > 1)
         ranks_team_nodes(&w->r, &params, w->o.each, w->o.peeks, w->teams);
     else

@@ -155,6 +155,7 @@ static int world(const void *options)
                                  .rma_needs_target = o->attach == 1 && o->ordered};
     wdl_prng_init(&w.prng, o->seed);
     ranks_open(&w.ranks, &sim);
+    ranks_limit(&w.ranks, o->pools);
     teams_make(&w);
     w.ops = calloc((size_t) o->ops, sizeof(w.ops[0]));
     w.at = calloc((size_t) o->ranks * 2, sizeof(int));
@@ -197,6 +198,7 @@ static void options_of(uint64_t seed, void *options_out)
     o.bytes = o.ranks > 9 ? 500 : 3000;
     o.images = (int) wdl_prng_below(&p, 3);
     o.attach = (int) wdl_prng_below(&p, 4);
+    o.pools = (int) wdl_prng_below(&p, 3);
     *(struct options *) options_out = o;
 }
 
@@ -225,7 +227,8 @@ static const struct worlds_option table[] = {
     WORLDS_OPTION(options, delay),  WORLDS_OPTION(options, ops),     WORLDS_OPTION(options, depth),
     WORLDS_OPTION(options, window), WORLDS_OPTION(options, bytes),   WORLDS_OPTION(options, images),
     WORLDS_OPTION(options, kind),   WORLDS_OPTION(options, in),      WORLDS_OPTION(options, out),
-    WORLDS_OPTION(options, lie),    WORLDS_OPTION(options, attach)};
+    WORLDS_OPTION(options, lie),    WORLDS_OPTION(options, attach),
+    WORLDS_OPTION(options, pools)};
 static const struct worlds worlds = {.program = "test/mpid/coll/gasnet_world",
                                      .count = 300,
                                      .options_bytes = sizeof(struct options),

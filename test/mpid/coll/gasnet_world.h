@@ -66,6 +66,7 @@ struct options {
     uint64_t seed;
     int ranks, ordered, refuse, delay, ops, depth, window, bytes, images, kind, in, out;
     int attach; /* destinations; 1: the network puts; 2: memory is mapped; 3: neither can be */
+    int pools; /* ranks_limit */
     /* 1: the engine is told a weaker IN than the oracle checks; 2: a weaker OUT */
     int lie;
 };

@@ -42,6 +42,7 @@ void graphs_open(struct graphs *g, int n, size_t room, uint64_t seed)
     g->coll = (struct wdl_coll){.host = g->host.host,
                                 .chunk_bytes = GRAPHS_PACKET,
                                 .model = {1000, 200, 0.1, 0.25}};
+    wdl_store_init(&g->coll.store, &g->coll.host);
     g->one = calloc((size_t) n, sizeof(g->one[0]));
     for (int i = 0; i < n; i++) {
         struct graphs_rank *r = &g->one[i];
@@ -82,6 +83,7 @@ void graphs_close(struct graphs *g)
     }
     free(g->one);
     free(g->messages);
+    wdl_store_fini(&g->coll.store);
     must_cmp(g->host.live, ==, 0);
 }
 

@@ -28,6 +28,9 @@ struct ranks {
 void ranks_open(struct ranks *r, const struct wdl_sim_params *sim);
 /* Asserts that nothing is left: no allocation, no message. */
 void ranks_close(struct ranks *r);
+/* What is made beforehand (struct wdl_coll_limits): 0 the default's, 1 no more than there must be,
+ * 2 a little. Before the first team. */
+void ranks_limit(struct ranks *r, int pools);
 /* A team of all; window, cell_bytes and first_seq from params. */
 void ranks_team(struct ranks *r, const struct wdl_team_params *params, struct wdl_team **teams);
 /* The same where the ranks of a node, `each` of them, share memory: if they `peek` all of it, else

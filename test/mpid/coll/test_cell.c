@@ -25,8 +25,7 @@ static void all(struct wdl_coll_args *args)
 static void open_all(void)
 {
     struct wdl_sim_params sim = {.seed = 3, .ranks = RANKS, .am_bytes_max = 1024};
-    struct wdl_team_params params = {
-        .id = 3, .window = WINDOW, .cell_bytes = CELL, .poison = 1};
+    struct wdl_team_params params = {.id = 3, .window = WINDOW, .cell_bytes = CELL, .poison = 1};
     ranks_open(&r, &sim);
     ranks_team(&r, &params, teams);
     all(&(struct wdl_coll_args){.kind = WDL_COLL_BARRIER});
@@ -62,6 +61,19 @@ static int role_comes(uint32_t seq, uint32_t role, size_t bytes)
     return comes(&p, bytes);
 }
 
+static int same_peer(void *ctx, int rank)
+{
+    (void) ctx;
+    return rank;
+}
+
+static void make(struct wdl_team **team_out, int rank, int k)
+{
+    struct wdl_team_params params = {
+        .id = 10 + (uint32_t) k, .rank = rank, .size = RANKS, .peer_of = same_peer};
+    must_cmp(wdl_team_create(r.one[rank].proc, &params, team_out), ==, WDL_OK);
+}
+
 START_TEST(each_role_of_each_slot_keeps_one)
 {
     open_all();
@@ -83,49 +95,6 @@ START_TEST(each_role_of_each_slot_keeps_one)
     must_cmp(role_comes(team->done - 1, 0, 0), ==, WDL_ERR_PROTO);
     wdl_cells_free(team); /* they are nobody's: begin with new ones */
     must_cmp(wdl_cells_make(team), ==, WDL_OK);
-    close_all();
-}
-END_TEST
-
-/* Without a cell: a flag each, in memory of its own, up to as many roles as there may be. */
-START_TEST(flags_without_a_cell)
-{
-    open_all();
-    struct wdl_team *team = teams[0];
-    uint32_t seq = team->done, most = wdl_roles_bare_max(team);
-    int live = r.one[0].host.live;
-    for (uint32_t role = team->cell_roles; role < team->cell_roles + most; role++) {
-        must_cmp(role_comes(seq, role, 1), ==, WDL_ERR_PROTO);
-        must_cmp(role_comes(seq, role, 0), ==, WDL_OK);
-        must_cmp(role_comes(seq, role, 0), ==, WDL_ERR_PROTO);
-        must_cmp(role_comes(seq + 1, role, 0), ==, WDL_OK);
-    }
-    must_cmp(role_comes(seq, team->cell_roles + most, 0), ==, WDL_ERR_PROTO);
-    must_cmp(role_comes(seq, UINT32_MAX, 0), ==, WDL_ERR_PROTO);
-    must_cmp(r.one[0].host.live - live, ==, 2 * most);
-    wdl_cells_forget(team, seq);
-    must_cmp(r.one[0].host.live - live, ==, most);
-    must_cmp(role_comes(seq, team->cell_roles, 0), ==, WDL_OK); /* as if it were the first */
-    wdl_cells_forget(team, seq);
-    wdl_cells_forget(team, seq + 1);
-    must_cmp(r.one[0].host.live, ==, live);
-    close_all();
-}
-END_TEST
-
-/* No memory for it: not now. */
-START_TEST(no_memory_for_a_flag)
-{
-    open_all();
-    struct wdl_team *team = teams[0];
-    struct packet p = packet_of(team->done, team->cell_roles, WDL_PKT_DATA, 0, 0);
-    r.one[0].host.fail_after = 1;
-    void *one = r.one[0].host.host.ops->alloc(r.one[0].host.host.ctx, 1);
-    must_cmp(comes(&p, 0), ==, WDL_AGAIN);
-    r.one[0].host.fail_after = 0;
-    must_cmp(comes(&p, 0), ==, WDL_OK);
-    r.one[0].host.host.ops->free(r.one[0].host.host.ctx, one);
-    wdl_cells_forget(team, team->done);
     close_all();
 }
 END_TEST
@@ -158,10 +127,8 @@ START_TEST(what_came_early_is_used)
     open_all();
     for (int again = 0; again < 3 * WINDOW; again++) {
         uint64_t early = wdl_coll_stats(r.one[0].proc)->early;
-        struct wdl_coll_args args = {.kind = WDL_COLL_BROADCAST,
-                                     .flags = WDL_COLL_MPI,
-                                     .root = 1,
-                                     .bytes = CELL};
+        struct wdl_coll_args args = {
+            .kind = WDL_COLL_BROADCAST, .flags = WDL_COLL_MPI, .root = 1, .bytes = CELL};
         memset(word, 0, sizeof(word));
         memset(word[1], 'a' + again, CELL);
         for (int k = 0; k < RANKS; k++) {
@@ -180,5 +147,72 @@ START_TEST(what_came_early_is_used)
 }
 END_TEST
 
-WDL_SUITE("coll/cell", each_role_of_each_slot_keeps_one, flags_without_a_cell,
-          no_memory_for_a_flag, what_can_not_be_early, what_came_early_is_used)
+/* What comes for teams that are not made here is refused beyond the limit, and nothing is lost: the
+ * teams open once they are made, in the order of their messages or another. */
+START_TEST(few_strays_at_a_time)
+{
+    enum { TEAMS = 6 };
+    for (int limit = 1; limit <= 4; limit++)
+        for (int ordered = 0; ordered < 2; ordered++) {
+            struct wdl_sim_params sim = {.seed = 5 + (uint64_t) limit, .ranks = RANKS};
+            struct wdl_team *several[TEAMS][RANKS];
+            sim.ordered = ordered;
+            ranks_open(&r, &sim);
+            wdl_coll_limit(r.one[0].proc, &(struct wdl_coll_limits){1 << 16, 0, limit});
+            for (int k = 0; k < TEAMS; k++)
+                for (int i = 1; i < RANKS; i++)
+                    make(&several[k][i], i, k);
+            for (int turn = 0; turn < 500; turn++)
+                ranks_step(&r);
+            must_cmp(wdl_sim_counts(r.sim)->deferred, >, 0);
+            must_cmp(((struct wdl_coll *) r.one[0].proc->coll)->nstrays, ==, limit);
+            for (int k = 0; k < TEAMS; k++) {
+                make(&several[k][0], 0, k * 5 % TEAMS);
+                for (int turn = 0; turn < 50; turn++)
+                    ranks_step(&r);
+            }
+            for (int k = 0; k < TEAMS; k++)
+                for (int i = 0; i < RANKS; i++)
+                    while (wdl_team_destroy(several[k][i]) == WDL_AGAIN)
+                        ranks_step(&r);
+            ranks_close(&r);
+        }
+}
+END_TEST
+
+/* Some have left a team and made another of its number, which others are still in: what comes for
+ * the new one waits until they have left, too, and is not taken for the old one's. */
+START_TEST(a_number_is_used_again)
+{
+    for (int ordered = 0; ordered < 2; ordered++) {
+        struct wdl_sim_params sim = {.seed = 2, .ranks = RANKS, .ordered = ordered};
+        struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
+        sim.delay_ns_max = 500;
+        ranks_open(&r, &sim);
+        for (int i = 0; i < RANKS; i++)
+            make(&teams[i], i, 0);
+        for (int again = 0; again < 10; again++) {
+            int late = again % RANKS;
+            all(&barrier);
+            for (int k = 0; k <= RANKS; k++) {
+                int i = (late + k) % RANKS; /* the late one at the end */
+                if (k == 0)
+                    continue;
+                while (wdl_team_destroy(teams[i]) == WDL_AGAIN)
+                    ranks_step(&r);
+                make(&teams[i], i, 0);
+                for (int turn = 0; turn < 100; turn++)
+                    ranks_step(&r);
+                if (k == RANKS - 1)
+                    must_cmp(((struct wdl_coll *) r.one[late].proc->coll)->nstrays, >, 0);
+            }
+            must_cmp(((struct wdl_coll *) r.one[late].proc->coll)->nstrays, ==, 0);
+        }
+        all(&barrier);
+        close_all();
+    }
+}
+END_TEST
+
+WDL_SUITE("coll/cell", each_role_of_each_slot_keeps_one, what_can_not_be_early,
+          what_came_early_is_used, few_strays_at_a_time, a_number_is_used_again)

@@ -4,12 +4,14 @@
  * waits for whom; how far ahead one may be.
  */
 #include <string.h>
+#include "mpid/coll/fail.h"
 #include "mpid/coll/onenode.h"
 #include "support/must.h"
 #include "support/suite.h"
 
-static const size_t lengths[] = {4,   112, 116, ONENODE_BOARD / 2 - 16, ONENODE_BOARD,
-                                 ONENODE_BOARD + 4, ONENODE_LONG, ONENODE_ROOM};
+static const size_t lengths[] = {
+    4,           112, 116, ONENODE_BOARD / 2 - 16, ONENODE_BOARD, ONENODE_BOARD + 4, ONENODE_LONG,
+    ONENODE_ROOM};
 static struct onenode o;
 
 static void prefixes(uint32_t flags, size_t bytes, struct wdl_coll_op op)
@@ -56,8 +58,9 @@ START_TEST(a_late_rank_delays_those_above)
     onenode_open(&o, N, 1, STAGING);
     for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
         for (int late = 0; late < N; late++) {
-            struct wdl_coll_args args = {
-                .kind = WDL_COLL_SCAN, .bytes = lengths[l], .op = graphs_compose()};
+            struct wdl_coll_args args = {.kind = WDL_COLL_SCAN,
+                                         .bytes = lengths[l],
+                                         .op = graphs_compose()};
             onenode_fill(&o);
             for (int i = 0; i < N; i++)
                 if (i != late)
@@ -74,4 +77,34 @@ START_TEST(a_late_rank_delays_those_above)
 }
 END_TEST
 
-WDL_SUITE("coll/node_scan", every_rank_has_its_prefix, a_late_rank_delays_those_above)
+/* Somebody has said that it fails, while a rank has room for its prefix: that is given back
+ * (onenode_close). */
+START_TEST(what_fails_keeps_no_room)
+{
+    enum { N = 3, TURNS = 100 };
+    struct wdl_coll_args args = {.kind = WDL_COLL_SCAN,
+                                 .flags = WDL_COLL_EXCLUSIVE,
+                                 .bytes = ONENODE_LONG,
+                                 .op = graphs_compose()};
+    onenode_open(&o, N, 1, 0);
+    onenode_fill(&o);
+    for (int i = 0; i < N - 1; i++)
+        onenode_begin(&o, i, &args);
+    onenode_settle(&o);
+    struct wdl_run *run = wdl_container_of(o.teams[1]->running.next, struct wdl_run, link);
+    must(run->apart != NULL);
+    wdl_run_fail(run);
+    onenode_begin(&o, N - 1, &args);
+    for (int turn = 0; turn < TURNS; turn++) {
+        onenode_settle(&o);
+        ranks_doubt(&o.r, turn % N);
+    }
+    for (int i = 0; i < N; i++)
+        must_cmp(o.reqs[i].done, ==, 1);
+    must_cmp(o.reqs[1].status, ==, WDL_ERR_TRUNCATE);
+    onenode_close(&o);
+}
+END_TEST
+
+WDL_SUITE("coll/node_scan", every_rank_has_its_prefix, a_late_rank_delays_those_above,
+          what_fails_keeps_no_room)

@@ -123,13 +123,24 @@ START_TEST(nothing_is_allocated_once_a_shape_is_known)
 }
 END_TEST
 
+static size_t bytes_beside_pools(int rank)
+{
+    return r.one[rank].host.bytes - wdl_coll_stats(r.one[rank].proc)->memory;
+}
+
+static void more_than_pools_have(struct wdl_build *b)
+{
+    (void) wdl_build_tmp(b, 1 << 20);
+    wdl_build_user(b, wdl_build_join(b));
+}
+
 START_TEST(memory_that_runs_out_is_an_error_and_leaks_nothing)
 {
     struct wdl_sim_params sim = {.seed = 9, .ranks = 2, .ordered = 1};
     struct wdl_team *team;
     ranks_open(&r, &sim);
+    size_t before = bytes_beside_pools(0);
     for (int k = 1;; k++) {
-        int live = r.one[0].host.live;
         struct wdl_team_params params = {.id = 3, .size = 1, .peer_of = NULL};
         r.one[0].host.fail_after = k;
         int status = wdl_team_create(r.one[0].proc, &params, &team);
@@ -138,11 +149,13 @@ START_TEST(memory_that_runs_out_is_an_error_and_leaks_nothing)
             break;
         ck_assert_int_eq(status, WDL_ERR_NOMEM);
         ck_assert_ptr_null(team);
-        ck_assert_int_eq(r.one[0].host.live, live);
+        ck_assert_uint_eq(bytes_beside_pools(0), before);
+        ck_assert_uint_eq(wdl_coll_stats(r.one[0].proc)->memory_used, 0);
     }
     struct wdl_coll_req req = {0};
-    char word[8] = "";
-    struct wdl_coll_args args = broadcast(word, 8);
+    struct wdl_coll_args args = {.kind = WDL_COLL_CUSTOM,
+                                 .flags = WDL_COLL_MPI,
+                                 .build = more_than_pools_have};
     r.one[0].host.fail_after = 1;
     ck_assert_int_eq(wdl_coll_start(team, &args, &req), WDL_OK);
     ck_assert_int_eq(req.done, 1);

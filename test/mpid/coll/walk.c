@@ -146,6 +146,7 @@ static int graphs_keep(struct walk *w, const struct simtime_network *network,
     char somewhere[2];
     uint64_t sends = 0;
     int status, possible = 1;
+    wdl_store_init(&coll.store, &coll.host);
     args.src = somewhere;
     args.dst = somewhere + 1;
     wdl_team_shape(&team);
@@ -165,6 +166,7 @@ static int graphs_keep(struct walk *w, const struct simtime_network *network,
         team.ngraphs = 0;
         host.host.ops->free(host.host.ctx, team.nodes);
     }
+    wdl_store_fini(&coll.store);
     return possible;
 }
 

@@ -366,6 +366,7 @@ static int world(const void *options)
                                  .no_map = o->attach == 1};
     wdl_prng_init(&w.prng, o->seed);
     ranks_open(&w.ranks, &sim);
+    ranks_limit(&w.ranks, o->pools);
     groups_make(&w);
     w.ops = calloc((size_t) o->ops, sizeof(w.ops[0]));
     w.at = calloc((size_t) o->ranks * 3, sizeof(int));
@@ -426,6 +427,7 @@ static void options_of(uint64_t seed, void *options_out)
     o.window = 8 << wdl_prng_below(&p, 4);
     o.bytes = o.ranks > 60 ? 300 : o.ranks > 9 ? 2000 : 5000;
     o.attach = (int) wdl_prng_below(&p, 3);
+    o.pools = (int) wdl_prng_below(&p, 3);
     *(struct options *) options_out = o;
 }
 
@@ -453,7 +455,8 @@ static const struct worlds_option table[] = {
     WORLDS_OPTION(options, delay), WORLDS_OPTION(options, teams),   WORLDS_OPTION(options, ops),
     WORLDS_OPTION(options, depth), WORLDS_OPTION(options, window),  WORLDS_OPTION(options, bytes),
     WORLDS_OPTION(options, kind),  WORLDS_OPTION(options, in),      WORLDS_OPTION(options, out),
-    WORLDS_OPTION(options, lie),   WORLDS_OPTION(options, node),    WORLDS_OPTION(options, attach)};
+    WORLDS_OPTION(options, lie),   WORLDS_OPTION(options, node),    WORLDS_OPTION(options, attach),
+    WORLDS_OPTION(options, pools)};
 static const struct worlds worlds = {.program = "test/mpid/coll/world",
                                      .count = 500,
                                      .options_bytes = sizeof(struct options),
