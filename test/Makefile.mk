@@ -121,6 +121,8 @@ test_support_sources =                  \
     test/host/testhost.h                \
     test/host/testworld.c               \
     test/host/testworld.h               \
+    test/mpid/coll/gasnet_calls.c       \
+    test/mpid/coll/gasnet_calls.h       \
     test/mpid/coll/gasnet_ranks.c       \
     test/mpid/coll/gasnet_ranks.h       \
     test/mpid/coll/graphs.c             \
