@@ -9,6 +9,7 @@ unit_tests =                            \
     test/base/test_list                 \
     test/base/test_pool                 \
     test/cost/test_coll                 \
+    test/cost/test_gasnet               \
     test/cost/test_memory               \
     test/cost/test_pscw                 \
     test/cost/test_rma                  \
