@@ -501,9 +501,9 @@ static wdl_gas_handle barrier_start(struct side *s, struct wdl_gas_team *team, i
     return wdl_gas_barrier_nb(team);
 }
 
-/* Nodes: 4096 where the engine keeps little a node, 1024 where it keeps lists of all nodes on each
- * (put, get, permute), 512 where each sends to each (rings of blocks that vary, which sort has, too,
- * and exchangev). Lies: put, get and sort pack, and the others fold, what is in a node's memory into
+/* Nodes: 4096 where little is kept a node; 1024 where the engine keeps lists of all nodes on each (put,
+ * get, permute), or what each passes on of all (exchange); 512 where each sends to each (rings of
+ * blocks that vary, which sort has, too, and exchangev). Lies: put, get and sort pack, and the others fold, what is in a node's memory into
  * other memory at once; so it does not matter to them if that is free too early. */
 enum { FEW = 512, SOME = 1024, ALL_NODES = 4096 };
 
@@ -521,7 +521,7 @@ const struct kind kinds[] = {
     {"reduce_all", 1, 1, 0, 0, ALL_NODES, 0, LIE_NOT_OWN, reduce_all_make, reduce_start},
     {"scan", 1, 1, 0, WDL_COLL_EXCLUSIVE, ALL_NODES, 0, LIE_NOT_OWN, scan_make, scan_start},
     {"gather_all", 1, 1, 0, 0, ALL_NODES, 0, LIE_KNOWN, gather_all_make, gather_all_start},
-    {"exchange", 1, 1, 0, 0, ALL_NODES, 0, LIE_KNOWN, exchange_make, exchange_start},
+    {"exchange", 1, 1, 0, 0, SOME, 0, LIE_KNOWN, exchange_make, exchange_start},
     {"gather_allv", 1, 0, 0, 0, FEW, 0, LIE_KNOWN, gather_allv_make, gather_allv_start},
     {"exchangev", 1, 0, 0, 0, FEW, 0, LIE_KNOWN, exchangev_make, exchangev_start},
     {"sort", 1, 1, 0, 0, FEW, 0, LIE_NOT_OWN, sort_make, sort_start},

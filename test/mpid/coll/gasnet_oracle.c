@@ -92,7 +92,7 @@ void areas_make(struct op *op, size_t src_each, size_t dst_each)
             s->give[b] = (char) (x >> 56);
         }
     }
-    for (int i = 0; i < w->options.ranks && op->kind->lists; i++)
+    for (int i = 0; i < w->options.ranks && op->m; i++)
         lists_make(&op->sides[i]);
 }
 

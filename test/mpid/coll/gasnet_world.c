@@ -38,7 +38,8 @@ static void op_choose(struct world *w, struct op *op, int index)
                  : world_draw(w, 2) ? WDL_COLL_SINGLE
                                     : WDL_COLL_LOCAL;
     op->flags |= world_draw(w, 2) ? op->kind->more : 0;
-    op->m = op->kind->lists ? (int) world_draw(w, 2) : 0;
+    /* with an image a node M forms are the others, and list all nodes on each */
+    op->m = op->kind->lists && o->ranks < 1000 ? (int) world_draw(w, 2) : 0;
     op->units = op->m ? w->first[o->ranks] : (size_t) o->ranks;
     op->image = world_draw(w, w->first[o->ranks]);
     while (w->first[op->root + 1] <= op->image)

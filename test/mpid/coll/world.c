@@ -99,7 +99,7 @@ static void op_choose(struct world *w, struct op *op, int index)
         (a->flags & WDL_COLL_IN_MYSYNC))
         op->in_place = wdl_prng_chance(p, 300);
     if (o->turn) /* so many, and each has something for each */
-        a->bytes = moves ? a->bytes % 4 : a->bytes;
+        a->bytes = moves ? 1 : a->bytes;
     else if (moves && wdl_prng_chance(p, 300)) {
         a->variable = 1;
         op->counts = calloc((size_t) size * (size_t) size, sizeof(size_t));
@@ -460,7 +460,8 @@ static const struct worlds_option table[] = {
     WORLDS_OPTION(options, delay), WORLDS_OPTION(options, teams),   WORLDS_OPTION(options, ops),
     WORLDS_OPTION(options, depth), WORLDS_OPTION(options, window),  WORLDS_OPTION(options, bytes),
     WORLDS_OPTION(options, kind),  WORLDS_OPTION(options, in),      WORLDS_OPTION(options, out),
-    WORLDS_OPTION(options, lie),   WORLDS_OPTION(options, node),    WORLDS_OPTION(options, attach)};
+    WORLDS_OPTION(options, lie),   WORLDS_OPTION(options, node),    WORLDS_OPTION(options, attach),
+    WORLDS_OPTION(options, turn)};
 static const struct worlds worlds = {.program = "test/mpid/coll/world",
                                      .count = 500,
                                      .options_bytes = sizeof(struct options),
