@@ -34,6 +34,7 @@ unit_tests =                            \
     test/mpid/coll/test_gasnet_bundle   \
     test/mpid/coll/test_gasnet_deal     \
     test/mpid/coll/test_gasnet_fold     \
+    test/mpid/coll/test_gasnet_misuse   \
     test/mpid/coll/test_gasnet_move     \
     test/mpid/coll/test_gasnet_op       \
     test/mpid/coll/test_gasnet_put      \

@@ -173,7 +173,7 @@ static void permute(int i)
 
 static struct wdl_gas_array array(char *base, size_t blk, size_t offset)
 {
-    return (struct wdl_gas_array){base, blk, offset};
+    return (struct wdl_gas_array){base + with.skew, blk, offset};
 }
 
 static size_t units(void)

@@ -25,6 +25,7 @@ extern const int gasnet_call_count;
 extern struct gasnet_with {
     int flags, root;
     size_t nbytes;
+    size_t skew; /* bytes by which whole arrays are out of their places */
 } with;
 
 /* Does what node `to` gets depend on what is in the memory of `from`, another one? */
