@@ -115,7 +115,8 @@ static struct cost scatter_ring(int p)
         wdl_tree_find(&tree, 0, r, &node);
         passed += node.size - 1;
     }
-    return (struct cost){log2_up(p) + p - 1, p - 1 + (p - 1) * (long long) (p - 1) + p - 1 - passed};
+    return (struct cost){log2_up(p) + p - 1,
+                         p - 1 + (p - 1) * (long long) (p - 1) + p - 1 - passed};
 }
 
 /* One block, and a ready flag for each message. Flags for one rank come all at once and queue at
@@ -273,7 +274,7 @@ static void look(const struct row *row, int p)
 START_TEST(messages_and_rounds)
 {
     int least;
-    static const int many[] = {31,  32,  33,   63,   64,   65,   100, 129,
+    static const int many[] = {31,  32,   33,   63,   64,   65,   100, 129,
                                130, 1000, 1023, 1024, 1025, 4095, 5000};
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         least = has_nodes(&rows[i]) ? NODE + 1 : 2; /* one node has no levels */

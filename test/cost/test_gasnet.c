@@ -46,8 +46,8 @@ static int rounds(void)
     return r.n * log2_up(r.n);
 }
 
-/* The fold of the L ranks below grows to that of 2 L or 2 L + 1, as n - 1 has it in binary: from the
- * rank L below, whose own fold of L must not be empty, or from the one L + 1 below. */
+/* The fold of the L ranks below grows to that of 2 L or 2 L + 1, as n - 1 has it in binary: from
+ * the rank L below, whose own fold of L must not be empty, or from the one L + 1 below. */
 static int prefixes(void)
 {
     int sum = 0, below = 0;
@@ -112,8 +112,9 @@ static struct cost straight(int pairs, int more)
 static struct cost stages(int before)
 {
     int many = r.n >= MANY ? r.n : 0, data = is_long() || many ? r.n : 0;
-    return before ? (struct cost){(1 + before) * r.n, many, data + (before - 1) * many, .least = r.n}
-                  : (struct cost){r.n, data, .least = r.n};
+    return before
+               ? (struct cost){(1 + before) * r.n, many, data + (before - 1) * many, .least = r.n}
+               : (struct cost){r.n, data, .least = r.n};
 }
 
 /* A graph of its own: its rounds, with ready flags where it is long; and arrays dealt anew before
@@ -131,8 +132,8 @@ static struct cost heard(int before, struct cost then)
 
 static struct cost sorting(int deals, size_t elements)
 {
-    /* how many offers, the offers, how many are below each, which may be more than a cell; one round
-     * of them, for a node has few elements. Sizes of parts; none moves. */
+    /* how many offers, the offers, how many are below each, which may be more than a cell; one
+     * round of them, for a node has few elements. Sizes of parts; none moves. */
     int fixed = rounds() + ring() + r.n + doubling() + rounds();
     fixed += elements * sizeof(int64_t) > CELL ? doubling() : 0;
     return (struct cost){2 * deals + fixed, deals, deals, .least = 2 * edges()};
@@ -296,7 +297,8 @@ static void all_calls(int n, int node, int (*wanted)(const struct call *call))
             .seed = (uint64_t) n, .ranks = n, .ordered = 1, .am_bytes_max = 1024};
         gasnet_open_nodes(&sim, m ? 0 : 1, node);
         settle();
-        gasnet_prefer("ALLREDUCE:doubling"); /* one of several: of each, test_coll has the numbers */
+        gasnet_prefer(
+            "ALLREDUCE:doubling"); /* one of several: of each, test_coll has the numbers */
         if (!node)
             gasnet_prefer("BROADCAST:tree,GATHER_ALL:bruck,EXCHANGE:bruck");
         for (int k = 0; k < gasnet_call_count; k++)

@@ -103,8 +103,7 @@ static void gatherv(int i)
 
 static void gather_allv(int i)
 {
-    handle[i] =
-        wdl_gas_gather_allv_nb(team[i], dst[i][0], NULL, src[i][0], sizes[i], with.flags);
+    handle[i] = wdl_gas_gather_allv_nb(team[i], dst[i][0], NULL, src[i][0], sizes[i], with.flags);
 }
 
 static void exchangev(int i)
@@ -183,9 +182,9 @@ static size_t units(void)
 
 static void reduce_to(int i, size_t unit, void *to)
 {
-    handle[i] = wdl_gas_reduceM_nb(team[i], unit, to, m ? src_list[i] : NULL,
-                                   array(src[i][0], 0, 0), 4, with.nbytes / 4, COMPOSE, COMPOSE,
-                                   with.flags | WDL_GAS_ELEMENTWISE);
+    handle[i] =
+        wdl_gas_reduceM_nb(team[i], unit, to, m ? src_list[i] : NULL, array(src[i][0], 0, 0), 4,
+                           with.nbytes / 4, COMPOSE, COMPOSE, with.flags | WDL_GAS_ELEMENTWISE);
 }
 
 static void reduce(int i)
@@ -201,9 +200,8 @@ static void reduce_all(int i)
 static void scan(int i)
 {
     handle[i] = wdl_gas_scanM_nb(team[i], m ? dst_list[i] : NULL, array(dst[i][0], 0, 0),
-                                 m ? src_list[i] : NULL, array(src[i][0], 0, 0), 4,
-                                 with.nbytes / 4, COMPOSE, COMPOSE,
-                                 with.flags | WDL_GAS_ELEMENTWISE);
+                                 m ? src_list[i] : NULL, array(src[i][0], 0, 0), 4, with.nbytes / 4,
+                                 COMPOSE, COMPOSE, with.flags | WDL_GAS_ELEMENTWISE);
 }
 
 /* To where the next node is: the result is dealt anew. */

@@ -186,7 +186,8 @@ static void arrays_make(struct op *op, int scan)
     op->fn = (int) world_draw(op->w, FNS);
     for (int i = 0; i < 2; i++) {
         d[i]->blk = world_draw(op->w, 4);
-        if (op->w->options.ranks > 1000 && !d[i]->blk) /* the oracle has room for all on each node */
+        if (op->w->options.ranks > 1000 &&
+            !d[i]->blk) /* the oracle has room for all on each node */
             d[i]->blk = 4;
         d[i]->off = world_draw(op->w, d[i]->blk ? 2 * d[i]->blk * op->units : op->units);
     }
@@ -501,10 +502,11 @@ static wdl_gas_handle barrier_start(struct side *s, struct wdl_gas_team *team, i
     return wdl_gas_barrier_nb(team);
 }
 
-/* Nodes: 4096 where little is kept a node; 1024 where the engine keeps lists of all nodes on each (put,
- * get, permute), or what each passes on of all (exchange); 512 where each sends to each (rings of
- * blocks that vary, which sort has, too, and exchangev). Lies: put, get and sort pack, and the others fold, what is in a node's memory into
- * other memory at once; so it does not matter to them if that is free too early. */
+/* Nodes: 4096 where little is kept a node; 1024 where the engine keeps lists of all nodes on each
+ * (put, get, permute), or what each passes on of all (exchange); 512 where each sends to each
+ * (rings of blocks that vary, which sort has, too, and exchangev). Lies: put, get and sort pack,
+ * and the others fold, what is in a node's memory into other memory at once; so it does not matter
+ * to them if that is free too early. */
 enum { FEW = 512, SOME = 1024, ALL_NODES = 4096 };
 
 const struct kind kinds[] = {

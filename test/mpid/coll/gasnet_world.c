@@ -10,7 +10,6 @@
 #include "mpid/coll/gasnet_world.h"
 #include "support/worlds.h"
 
-
 /* The kinds that take `most` nodes, one after the other. */
 static const struct kind *in_turn(const struct options *o, int index)
 {
@@ -253,8 +252,8 @@ static const struct worlds_option table[] = {
     WORLDS_OPTION(options, delay),  WORLDS_OPTION(options, ops),     WORLDS_OPTION(options, depth),
     WORLDS_OPTION(options, window), WORLDS_OPTION(options, bytes),   WORLDS_OPTION(options, images),
     WORLDS_OPTION(options, kind),   WORLDS_OPTION(options, in),      WORLDS_OPTION(options, out),
-    WORLDS_OPTION(options, lie),    WORLDS_OPTION(options, attach),
-    WORLDS_OPTION(options, node),   WORLDS_OPTION(options, most)};
+    WORLDS_OPTION(options, lie),    WORLDS_OPTION(options, attach),  WORLDS_OPTION(options, node),
+    WORLDS_OPTION(options, most)};
 static const struct worlds worlds = {.program = "test/mpid/coll/gasnet_world",
                                      .count = 300,
                                      .options_bytes = sizeof(struct options),

@@ -57,8 +57,8 @@ enum way {
     /* Along a tree: ceil(log n) rounds in place of n - 1. Data passes through ranks, and so waits
      * for them; what is long stays where it is, as with STRAIGHT. */
     TREE,
-    /* On one node, what is too long for a board is fetched from where it is, and OUT_MYSYNC waits for
-     * that. OUT_NOSYNC must not, and the data may go at once by TREE. */
+    /* On one node, what is too long for a board is fetched from where it is, and OUT_MYSYNC waits
+     * for that. OUT_NOSYNC must not, and the data may go at once by TREE. */
     BOARDS,
     /* ... and so are blocks of different lengths. A gap: short ones could be shown. */
     FETCH,
@@ -169,8 +169,7 @@ static int tree_waits(const struct call *call, int late, int i)
         return own.parent == late && own.children == 0 && stays(with.nbytes);
     int broadcast = !strncmp(call->name, "broadcast", 9);
     size_t bytes = with.nbytes * (size_t) (broadcast ? 1 : other.size);
-    return is_above(r.n, late, i) ||
-           (other.parent == i && (i == 0 || broadcast) && stays(bytes));
+    return is_above(r.n, late, i) || (other.parent == i && (i == 0 || broadcast) && stays(bytes));
 }
 
 static int heads_wait(const struct call *call, int late, int i)
@@ -314,7 +313,10 @@ static void at_place(int n, int m)
 {
     struct wdl_sim_params sim = {
         .seed = (uint64_t) n, .ranks = n, .ordered = n & 1, .am_bytes_max = 1024};
-    each = place == MESSAGES ? 0 : place == ONE_NODE ? RANKS_MAX : n > 6 ? 3 : 2; /* 3 nodes at most */
+    each = place == MESSAGES   ? 0
+           : place == ONE_NODE ? RANKS_MAX
+           : n > 6             ? 3
+                               : 2; /* 3 nodes at most */
     gasnet_open_nodes(&sim, m ? 0 : 1, each);
     if (place == MESSAGES)
         gasnet_prefer("BROADCAST:tree"); /* a circle has another order */

@@ -85,8 +85,8 @@ static void op_choose(struct world *w, struct op *op, int index)
         wdl_prng_chance(p, 500) ? wdl_prng_below(p, 64) : wdl_prng_below(p, (uint64_t) o->bytes);
     a->op = (struct wdl_coll_op){compose_wide, NULL, 28, 0};
     if (wdl_prng_chance(p, 300))
-        a->op = (struct wdl_coll_op){sum, NULL, 4,
-                                     op->index % 3 ? WDL_COLL_EXACT : WDL_COLL_COMMUTES};
+        a->op =
+            (struct wdl_coll_op){sum, NULL, 4, op->index % 3 ? WDL_COLL_EXACT : WDL_COLL_COMMUTES};
     int moves = a->kind == WDL_COLL_SCATTER || a->kind == WDL_COLL_GATHER ||
                 a->kind == WDL_COLL_GATHER_ALL || a->kind == WDL_COLL_EXCHANGE ||
                 a->kind == WDL_COLL_REDUCE_SCATTER;
@@ -98,8 +98,8 @@ static void op_choose(struct world *w, struct op *op, int index)
     if ((a->kind == WDL_COLL_GATHER_ALL || a->kind >= WDL_COLL_REDUCE) &&
         (a->flags & WDL_COLL_IN_MYSYNC))
         op->in_place = wdl_prng_chance(p, 300);
-    if (o->turn) /* so many, and each has something for each */
-        a->bytes = moves ? 1 : a->bytes;
+    if (o->turn) /* so many: each has something for each, or the oracle folds for each */
+        a->bytes = wdl_coll_reduces(a->kind) ? unit : moves ? 1 : a->bytes;
     else if (moves && wdl_prng_chance(p, 300)) {
         a->variable = 1;
         op->counts = calloc((size_t) size * (size_t) size, sizeof(size_t));
@@ -274,10 +274,8 @@ static void segments_make(struct world *w, struct group *group, struct wdl_team_
 }
 
 /* Trees from binomial to flat. */
-static const struct wdl_coll_model models[] = {{1000, 1000, 0.1, 0.25},
-                                               {300, 100, 5, 1},
-                                               {1500, 400, 0.1, 0.25},
-                                               {8000, 300, 0.1, 0.25}};
+static const struct wdl_coll_model models[] = {
+    {1000, 1000, 0.1, 0.25}, {300, 100, 5, 1}, {1500, 400, 0.1, 0.25}, {8000, 300, 0.1, 0.25}};
 
 static void team_make(struct world *w, int rank, struct group *group)
 {
@@ -494,8 +492,7 @@ static const struct options found[] = {{.seed = 3179,
 /* In these two a rank's own source has been read when it has what it waits for in any case. */
 static int must_be_seen(int kind, int lie)
 {
-    return lie != LIE_MY_OUT_NO ||
-           (kind != WDL_COLL_ALLREDUCE && kind != WDL_COLL_REDUCE_SCATTER);
+    return lie != LIE_MY_OUT_NO || (kind != WDL_COLL_ALLREDUCE && kind != WDL_COLL_REDUCE_SCATTER);
 }
 
 static int lies_caught(void)
