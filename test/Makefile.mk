@@ -9,6 +9,7 @@ unit_tests =                            \
     test/base/test_list                 \
     test/base/test_pool                 \
     test/cost/test_coll                 \
+    test/cost/test_gasnet               \
     test/cost/test_gasnet_pools         \
     test/cost/test_memory               \
     test/cost/test_pools                \
@@ -36,6 +37,7 @@ unit_tests =                            \
     test/mpid/coll/test_gasnet_bundle   \
     test/mpid/coll/test_gasnet_deal     \
     test/mpid/coll/test_gasnet_fold     \
+    test/mpid/coll/test_gasnet_misuse   \
     test/mpid/coll/test_gasnet_move     \
     test/mpid/coll/test_gasnet_op       \
     test/mpid/coll/test_gasnet_put      \
@@ -125,6 +127,8 @@ test_support_sources =                  \
     test/host/testhost.h                \
     test/host/testworld.c               \
     test/host/testworld.h               \
+    test/mpid/coll/gasnet_calls.c       \
+    test/mpid/coll/gasnet_calls.h       \
     test/mpid/coll/gasnet_ranks.c       \
     test/mpid/coll/gasnet_ranks.h       \
     test/mpid/coll/graphs.c             \

@@ -186,6 +186,9 @@ static void arrays_make(struct op *op, int scan)
     op->fn = (int) world_draw(op->w, FNS);
     for (int i = 0; i < 2; i++) {
         d[i]->blk = world_draw(op->w, 4);
+        if (op->w->options.ranks > 1000 &&
+            !d[i]->blk) /* the oracle has room for all on each node */
+            d[i]->blk = 4;
         d[i]->off = world_draw(op->w, d[i]->blk ? 2 * d[i]->blk * op->units : op->units);
     }
     if (world_draw(op->w, 2))
@@ -499,23 +502,30 @@ static wdl_gas_handle barrier_start(struct side *s, struct wdl_gas_team *team, i
     return wdl_gas_barrier_nb(team);
 }
 
+/* Nodes: 4096 where little is kept a node; 1024 where the engine keeps lists of all nodes on each
+ * (put, get, permute), or what each passes on of all (exchange); 512 where each sends to each
+ * (rings of blocks that vary, which sort has, too, and exchangev). Lies: put, get and sort pack,
+ * and the others fold, what is in a node's memory into other memory at once; so it does not matter
+ * to them if that is free too early. */
+enum { FEW = 512, SOME = 1024, ALL_NODES = 4096 };
+
 const struct kind kinds[] = {
-    {"barrier", 0, 0, 0, 0, 1, barrier_make, barrier_start},
-    {"broadcast", 1, 1, 0, 0, 1, broadcast_make, broadcast_start},
-    {"scatter", 1, 1, 0, 0, 0, scatter_make, scatter_start},
-    {"gather", 1, 1, 0, 0, 0, gather_make, gather_start},
-    {"reduce", 1, 1, 0, 0, 1, reduce_make, reduce_start},
-    {"put", 1, 0, WDL_COLL_LOCAL, 0, 0, put_make, put_start},
-    {"get", 1, 0, WDL_COLL_LOCAL, 0, 0, get_make, put_start},
-    {"permute", 1, 1, 0, 0, 0, permute_make, permute_start},
-    {"scatterv", 1, 0, 0, 0, 0, scatterv_make, scatterv_start},
-    {"gatherv", 1, 0, 0, 0, 0, gatherv_make, gatherv_start},
-    {"reduce_all", 1, 1, 0, 0, 0, reduce_all_make, reduce_start},
-    {"scan", 1, 1, 0, WDL_COLL_EXCLUSIVE, 0, scan_make, scan_start},
-    {"gather_all", 1, 1, 0, 0, 0, gather_all_make, gather_all_start},
-    {"exchange", 1, 1, 0, 0, 0, exchange_make, exchange_start},
-    {"gather_allv", 1, 0, 0, 0, 0, gather_allv_make, gather_allv_start},
-    {"exchangev", 1, 0, 0, 0, 0, exchangev_make, exchangev_start},
-    {"sort", 1, 1, 0, 0, 0, sort_make, sort_start},
+    {"barrier", 0, 0, 0, 0, ALL_NODES, 0, 0, barrier_make, barrier_start},
+    {"broadcast", 1, 1, 0, 0, ALL_NODES, 0, LIE_KNOWN, broadcast_make, broadcast_start},
+    {"scatter", 1, 1, 0, 0, ALL_NODES, 1, LIE_KNOWN, scatter_make, scatter_start},
+    {"gather", 1, 1, 0, 0, ALL_NODES, 2, LIE_KNOWN, gather_make, gather_start},
+    {"reduce", 1, 1, 0, 0, ALL_NODES, 0, LIE_NOT_OWN, reduce_make, reduce_start},
+    {"put", 1, 0, WDL_COLL_LOCAL, 0, SOME, 0, LIE_NOT_OWN, put_make, put_start},
+    {"get", 1, 0, WDL_COLL_LOCAL, 0, SOME, 0, LIE_NOT_OWN, get_make, put_start},
+    {"permute", 1, 1, 0, 0, SOME, 0, LIE_KNOWN, permute_make, permute_start},
+    {"scatterv", 1, 0, 0, 0, ALL_NODES, 1, LIE_KNOWN, scatterv_make, scatterv_start},
+    {"gatherv", 1, 0, 0, 0, ALL_NODES, 2, LIE_KNOWN, gatherv_make, gatherv_start},
+    {"reduce_all", 1, 1, 0, 0, ALL_NODES, 0, LIE_NOT_OWN, reduce_all_make, reduce_start},
+    {"scan", 1, 1, 0, WDL_COLL_EXCLUSIVE, ALL_NODES, 0, LIE_NOT_OWN, scan_make, scan_start},
+    {"gather_all", 1, 1, 0, 0, ALL_NODES, 0, LIE_KNOWN, gather_all_make, gather_all_start},
+    {"exchange", 1, 1, 0, 0, SOME, 0, LIE_KNOWN, exchange_make, exchange_start},
+    {"gather_allv", 1, 0, 0, 0, FEW, 0, LIE_KNOWN, gather_allv_make, gather_allv_start},
+    {"exchangev", 1, 0, 0, 0, FEW, 0, LIE_KNOWN, exchangev_make, exchangev_start},
+    {"sort", 1, 1, 0, 0, FEW, 0, LIE_NOT_OWN, sort_make, sort_start},
 };
 const int kind_count = sizeof(kinds) / sizeof(kinds[0]);

@@ -60,6 +60,13 @@ static void lists_make(struct side *s)
     s->listed = end - from;
 }
 
+/* Of a node's unit; rooted: the root's alone are as large. */
+static size_t unit_bytes(const struct op *op, int node, int rooted, size_t each)
+{
+    size_t bytes = op->kind->rooted == rooted && node != op->root ? 0 : each;
+    return ((bytes + 7) & ~(size_t) 7) + GAP;
+}
+
 void areas_make(struct op *op, size_t src_each, size_t dst_each)
 {
     struct world *w = op->w;
@@ -68,8 +75,8 @@ void areas_make(struct op *op, size_t src_each, size_t dst_each)
     for (int i = 0; i < w->options.ranks; i++) {
         struct side *s = &op->sides[i];
         size_t units = op->m ? w->images[i] : 1;
-        s->src_bytes = units * (((src_each + 7) & ~(size_t) 7) + GAP);
-        s->dst_bytes = units * (((dst_each + 7) & ~(size_t) 7) + GAP);
+        s->src_bytes = units * unit_bytes(op, i, 1, src_each);
+        s->dst_bytes = units * unit_bytes(op, i, 2, dst_each);
         s->src = malloc(s->src_bytes);
         s->give = malloc(s->src_bytes);
         s->dst = malloc(s->dst_bytes);
@@ -85,7 +92,7 @@ void areas_make(struct op *op, size_t src_each, size_t dst_each)
             s->give[b] = (char) (x >> 56);
         }
     }
-    for (int i = 0; i < w->options.ranks && op->kind->lists; i++)
+    for (int i = 0; i < w->options.ranks && op->m; i++)
         lists_make(&op->sides[i]);
 }
 
@@ -153,17 +160,6 @@ static void lists_scribble(struct side *s)
         memset(s->come, SCRIBBLE, n * sizeof(size_t));
 }
 
-static int weaker(const struct op *op)
-{
-    int flags = op->flags, in = WDL_COLL_IN, out = WDL_COLL_OUT;
-    if (op->w->options.lie == 1)
-        return (flags & ~in) | WDL_COLL_IN_NOSYNC;
-    if (op->w->options.lie == 2)
-        return (flags & ~out) |
-               (flags & WDL_COLL_OUT_ALLSYNC ? WDL_COLL_OUT_MYSYNC : WDL_COLL_OUT_NOSYNC);
-    return flags;
-}
-
 int op_starting(struct side *s)
 {
     struct op *op = s->op;
@@ -186,7 +182,7 @@ int op_starting(struct side *s)
             all_are(&op->sides[i], POISON, "written before all have begun");
             source_fill(&op->sides[i]);
         }
-    return weaker(op);
+    return lie_told(op->w->options.lie, op->flags);
 }
 
 void op_done(struct side *s, enum wdl_gas_error error)

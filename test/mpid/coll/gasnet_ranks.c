@@ -43,7 +43,6 @@ static int same_peer(void *ctx, int rank)
     return rank;
 }
 
-/* In every other world ranks share a node: all, or in turn two by two. */
 static char *segments[RANKS_MAX];
 static struct wdl_coll_shm node[RANKS_MAX];
 static int node_ranks;
@@ -86,11 +85,11 @@ static void node_make(struct wdl_team_params *params)
     params->node_of = node_of;
 }
 
-void gasnet_open(const struct wdl_sim_params *sim, size_t images_each)
+void gasnet_open_nodes(const struct wdl_sim_params *sim, size_t images_each, int each)
 {
     ranks_open(&r, sim);
     wdl_prng_init(&prng, sim->seed);
-    node_ranks = sim->seed & 2 ? 2 : RANKS_MAX;
+    node_ranks = each;
     for (int i = 0; i < r.n; i++) {
         images[i] = images_each ? images_each : 1 + (size_t) i % IMAGES_MAX;
         first[i + 1] = first[i] + images[i];
@@ -104,7 +103,7 @@ void gasnet_open(const struct wdl_sim_params *sim, size_t images_each)
         params.team.cell_bytes = 64;
         params.team.poison = 1;
         params.team.model = (struct wdl_coll_model){1000, 1000, 0.1, 0.25};
-        if (sim->seed & 1)
+        if (each)
             node_make(&params.team);
         ck_assert_int_eq(wdl_gas_init(r.one[i].proc, &params, &team[i]), WDL_OK);
         for (int k = 0; k < IMAGES_MAX; k++) {
@@ -112,6 +111,18 @@ void gasnet_open(const struct wdl_sim_params *sim, size_t images_each)
             dst[i][k] = calloc(1, ROOM);
         }
     }
+}
+
+void gasnet_open(const struct wdl_sim_params *sim, size_t images_each)
+{
+    gasnet_open_nodes(sim, images_each, sim->seed & 1 ? sim->seed & 2 ? 2 : RANKS_MAX : 0);
+}
+
+void gasnet_prefer(const char *rows)
+{
+    char err[128];
+    for (int i = 0; i < r.n; i++)
+        ck_assert_int_eq(wdl_coll_prefer(r.one[i].proc, rows, err, sizeof(err)), WDL_OK);
 }
 
 void gasnet_close(void)

@@ -22,7 +22,12 @@ extern char *src[RANKS_MAX][IMAGES_MAX], *dst[RANKS_MAX][IMAGES_MAX];
 extern void *src_list[RANKS_MAX][UNITS_MAX], *dst_list[RANKS_MAX][UNITS_MAX];
 
 uint32_t gasnet_apply(int op, uint32_t x, uint32_t y);
+/* In every other world, by its seed, ranks share a node: all, or in turn two by two. */
 void gasnet_open(const struct wdl_sim_params *sim, size_t images_each);
+/* So many ranks share a node; 0: messages alone. */
+void gasnet_open_nodes(const struct wdl_sim_params *sim, size_t images_each, int each);
+/* As wdl_coll_prefer. */
+void gasnet_prefer(const char *rows);
 /* Asserts, by ranks_close, that every allocation has come home. */
 void gasnet_close(void);
 /* Random, by the world's seed. */

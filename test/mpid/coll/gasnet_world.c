@@ -10,7 +10,16 @@
 #include "mpid/coll/gasnet_world.h"
 #include "support/worlds.h"
 
-enum { FEW_KINDS = 10 }; /* the first kinds: for any number of nodes */
+/* The kinds that take `most` nodes, one after the other. */
+static const struct kind *in_turn(const struct options *o, int index)
+{
+    int count = 0, k = 0;
+    for (int i = 0; i < kind_count; i++)
+        count += kinds[i].most >= o->most;
+    for (int left = index % count;; k++)
+        if (kinds[k].most >= o->most && left-- == 0)
+            return &kinds[k];
+}
 
 static int pick(struct world *w, int fixed, int n)
 {
@@ -22,18 +31,19 @@ static void op_choose(struct world *w, struct op *op, int index)
     const struct options *o = &w->options;
     op->w = w;
     op->index = index;
-    op->kind = &kinds[pick(w, o->kind, o->ranks > 100 ? FEW_KINDS : kind_count)];
+    op->kind = o->kind == IN_TURN ? in_turn(o, index) : &kinds[pick(w, o->kind, kind_count)];
     op->flags = WDL_COLL_IN_NOSYNC << pick(w, o->in, 3) | WDL_COLL_OUT_NOSYNC << pick(w, o->out, 3);
     op->flags |= op->kind->scope    ? op->kind->scope
                  : world_draw(w, 2) ? WDL_COLL_SINGLE
                                     : WDL_COLL_LOCAL;
     op->flags |= world_draw(w, 2) ? op->kind->more : 0;
-    op->m = op->kind->lists ? (int) world_draw(w, 2) : 0;
+    /* with an image a node M forms are the others, and list all nodes on each */
+    op->m = op->kind->lists && o->ranks < 1000 ? (int) world_draw(w, 2) : 0;
     op->units = op->m ? w->first[o->ranks] : (size_t) o->ranks;
     op->image = world_draw(w, w->first[o->ranks]);
     while (w->first[op->root + 1] <= op->image)
         op->root++;
-    op->bytes = 1 + world_draw(w, world_draw(w, 2) ? 64 : (size_t) o->bytes);
+    op->bytes = 1 + world_draw(w, world_draw(w, 2) && o->bytes > 64 ? 64 : (size_t) o->bytes);
     op->sides = calloc((size_t) o->ranks, sizeof(op->sides[0]));
     for (int i = 0; i < o->ranks; i++) {
         op->sides[i].op = op;
@@ -63,6 +73,7 @@ static void teams_make(struct world *w)
                                                    {1500, 400, 0.1, 0.25},
                                                    {8000, 300, 0.1, 0.25}};
     int n = w->options.ranks;
+    struct wdl_team_params nodes = {0};
     w->images = calloc((size_t) n, sizeof(size_t));
     w->first = calloc((size_t) n + 1, sizeof(size_t));
     w->teams = calloc((size_t) n, sizeof(w->teams[0]));
@@ -70,18 +81,21 @@ static void teams_make(struct world *w)
         w->images[i] = w->options.images ? (size_t) w->options.images : 1 + (size_t) i % IMAGES_MAX;
         w->first[i + 1] = w->first[i] + w->images[i];
     }
+    nodes = (struct wdl_team_params){.id = 100,
+                                     .size = n,
+                                     .peer_of = same_peer,
+                                     .window = w->options.window,
+                                     .cell_bytes = 64,
+                                     .staging_bytes = 16384,
+                                     .model = models[w->options.seed % 3],
+                                     .poison = 1};
+    if (w->options.node)
+        ranks_nodes(&w->ranks, &nodes, w->options.node, 1);
     for (int i = 0; i < n; i++) {
-        struct wdl_gas_params params = {.team = {.id = 100,
-                                                 .rank = i,
-                                                 .size = n,
-                                                 .peer_of = same_peer,
-                                                 .window = w->options.window,
-                                                 .cell_bytes = 64,
-                                                 .poison = 1},
-                                        .images = w->images,
-                                        .fns = world_fns,
-                                        .fn_count = FNS};
-        params.team.model = models[w->options.seed % 3];
+        struct wdl_gas_params params = {
+            .team = nodes, .images = w->images, .fns = world_fns, .fn_count = FNS};
+        params.team.rank = i;
+        params.team.shm = w->options.node ? &w->ranks.one[i].shm : NULL;
         int status = wdl_gas_init(w->ranks.one[i].proc, &params, &w->teams[i]);
         wdl_assert_cmp(status, ==, WDL_OK);
     }
@@ -182,6 +196,15 @@ static int world(const void *options)
     return 0;
 }
 
+/* None, two and all share one. */
+enum { ON_ONE = 64 };
+
+static int node_of_seed(uint64_t seed)
+{
+    static const int node[] = {0, 2, ON_ONE};
+    return node[seed % 3];
+}
+
 static void options_of(uint64_t seed, void *options_out)
 {
     struct options o = {.seed = seed, .kind = -1, .in = -1, .out = -1};
@@ -199,19 +222,23 @@ static void options_of(uint64_t seed, void *options_out)
     o.images = (int) wdl_prng_below(&p, 3);
     o.attach = (int) wdl_prng_below(&p, 4);
     o.pools = (int) wdl_prng_below(&p, 3);
+    o.node = node_of_seed(seed);
     *(struct options *) options_out = o;
 }
 
-/* The engine is told less than the oracle checks. */
+/* The engine is told less than the oracle checks, in worlds of one place. */
+static int lies_at;
+
 static void lie(void *options, int lie, int kind)
 {
     struct options *o = options;
-    o->ranks = 2 + (int) (o->seed % 6);
+    o->ranks = 3 + (int) (o->seed % 5);
     o->kind = kind;
     o->ops = 20;
     o->delay = 3000;
-    o->in = lie == 1 ? 2 : 1;
-    o->out = lie == 2 ? 2 : 1;
+    o->node = lies_at;
+    o->in = lie_in(lie);
+    o->out = lie_out(lie);
     o->lie = lie;
 }
 
@@ -227,8 +254,8 @@ static const struct worlds_option table[] = {
     WORLDS_OPTION(options, delay),  WORLDS_OPTION(options, ops),     WORLDS_OPTION(options, depth),
     WORLDS_OPTION(options, window), WORLDS_OPTION(options, bytes),   WORLDS_OPTION(options, images),
     WORLDS_OPTION(options, kind),   WORLDS_OPTION(options, in),      WORLDS_OPTION(options, out),
-    WORLDS_OPTION(options, lie),    WORLDS_OPTION(options, attach),
-    WORLDS_OPTION(options, pools)};
+    WORLDS_OPTION(options, lie),    WORLDS_OPTION(options, attach),  WORLDS_OPTION(options, node),
+    WORLDS_OPTION(options, most),   WORLDS_OPTION(options, pools)};
 static const struct worlds worlds = {.program = "test/mpid/coll/gasnet_world",
                                      .count = 300,
                                      .options_bytes = sizeof(struct options),
@@ -243,41 +270,41 @@ static const struct worlds worlds = {.program = "test/mpid/coll/gasnet_world",
 
 static int lies_caught(void)
 {
-    for (int kind = 0; kind < kind_count; kind++)
-        for (int lie = 1; lie <= 2 && kinds[kind].moves; lie++)
-            if (!worlds_lie_caught(&worlds, lie, kind))
-                return 0;
+    for (int at = 0; at < 3; at++)
+        for (int kind = 0; kind < kind_count; kind++)
+            for (int lie = LIE_NONE + 1; lie < LIES; lie++) {
+                lies_at = node_of_seed((uint64_t) at);
+                if (kinds[kind].sees >> lie & 1 && !worlds_lie_caught(&worlds, lie, kind))
+                    return 0;
+            }
     return 1;
 }
 
-/* A call or two of each of the first kinds, among many; where there are very many, only those whose
- * memory does not grow with their number. */
-static int many_nodes(int ranks)
+/* All kinds that take so many nodes, in a world of their own; another number of seeds makes other
+ * modes. */
+static int many_nodes(int ranks, uint64_t seeds)
 {
-    for (int kind = 0; kind < FEW_KINDS; kind++) {
-        if (ranks > 1000 && !kinds[kind].few_bytes)
-            continue;
-        struct options o = {.seed = (uint64_t) ranks + (uint64_t) kind,
-                            .ranks = ranks,
-                            .delay = 2000,
-                            .ops = ranks > 1000 ? 1 : 2,
-                            .depth = 2,
-                            .window = 8,
-                            .bytes = 64,
-                            .images = 1,
-                            .kind = kind,
-                            .in = -1,
-                            .out = -1};
-        if (worlds_run(&worlds, &o))
-            return 0;
-    }
-    return 1;
+    struct options o = {.seed = (uint64_t) ranks + seeds,
+                        .ranks = ranks,
+                        .ordered = (int) (seeds & 1),
+                        .delay = 2000,
+                        .depth = ranks > 1000 ? 1 : 4,
+                        .window = 8,
+                        .bytes = ranks > 1000 ? 3 : 64,
+                        .images = 1,
+                        .kind = IN_TURN,
+                        .most = ranks,
+                        .in = -1,
+                        .out = -1};
+    for (int i = 0; i < kind_count; i++)
+        o.ops += kinds[i].most >= ranks;
+    return !worlds_run(&worlds, &o);
 }
 
 static int more(uint64_t seeds)
 {
-    (void) seeds;
-    return !(lies_caught() && many_nodes(512) && many_nodes(4096));
+    return !(lies_caught() && many_nodes(512, seeds) && many_nodes(1024, seeds) &&
+             many_nodes(4096, seeds));
 }
 
 int main(int argc, char **argv)

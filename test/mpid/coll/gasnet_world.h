@@ -12,6 +12,7 @@
 #define WDL_TEST_MPID_COLL_GASNET_WORLD_H_INCLUDED
 
 #include "mpid/coll/gasnet_core.h"
+#include "mpid/coll/lies.h"
 #include "mpid/coll/ranks.h"
 
 enum { POISON = 0xa5, GARBAGE = 0x5a, SCRIBBLE = 0xc3, GAP = 8, IMAGES_MAX = 3 };
@@ -55,19 +56,25 @@ struct kind {
     int lists; /* has an M form */
     int scope; /* of LOCAL and SINGLE, the only one it takes; 0: both */
     int more; /* a flag that is set at random */
-    int few_bytes; /* of a node, however many there are */
+    int most; /* nodes of a world in which it is called: what bounds it is said in gasnet_kinds.c */
+    int rooted; /* what grows with their number is the root's alone: 1: sources, 2: destinations */
+    int sees; /* lies that must be seen: a bit each */
     void (*make)(struct op *op); /* give, want, lists */
     wdl_gas_handle (*start)(struct side *s, struct wdl_gas_team *team, int flags);
 };
 extern const struct kind kinds[];
 extern const int kind_count;
 
+enum { IN_TURN = -2 };
+
 struct options {
     uint64_t seed;
-    int ranks, ordered, refuse, delay, ops, depth, window, bytes, images, kind, in, out;
+    int ranks, ordered, refuse, delay, ops, depth, window, bytes, images, in, out;
+    int kind; /* -1: any; IN_TURN: those that take the most nodes, this number or `most` */
+    int most;
+    int node; /* so many ranks share one; 0: messages alone */
     int attach; /* destinations; 1: the network puts; 2: memory is mapped; 3: neither can be */
     int pools; /* ranks_limit */
-    /* 1: the engine is told a weaker IN than the oracle checks; 2: a weaker OUT */
     int lie;
 };
 

@@ -130,7 +130,7 @@ void op_make(struct op *op)
         struct side *s = &op->sides[r];
         s->op = op;
         s->rank = r;
-        s->lists = calloc((size_t) (4 * size), sizeof(size_t));
+        s->lists = op->args.variable ? calloc((size_t) (4 * size), sizeof(size_t)) : NULL;
         s->src_bytes = side_make(s, 0);
         s->dst_bytes = side_make(s, 1);
         size_t more = s->src_bytes > s->dst_bytes ? s->src_bytes : s->dst_bytes;
@@ -268,12 +268,7 @@ void op_starting(struct side *s, struct wdl_coll_args *args)
             poison_check(&op->sides[r]);
             source_fill(&op->sides[r]);
         }
-    if (op->w->options.lie == 1)
-        args->flags = (args->flags & ~(uint32_t) WDL_COLL_IN) | WDL_COLL_IN_NOSYNC;
-    if (op->w->options.lie == 2)
-        args->flags =
-            (args->flags & ~(uint32_t) WDL_COLL_OUT) |
-            (args->flags & WDL_COLL_OUT_ALLSYNC ? WDL_COLL_OUT_MYSYNC : WDL_COLL_OUT_NOSYNC);
+    args->flags = (uint32_t) lie_told(op->w->options.lie, (int) args->flags);
 }
 
 void op_done(struct side *s)

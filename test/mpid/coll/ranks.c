@@ -130,18 +130,16 @@ static void *staging_of(void *ctx, int rank, uint64_t card, size_t bytes)
     return is_there ? one->staging + at : NULL;
 }
 
-void ranks_team_nodes(struct ranks *r, const struct wdl_team_params *params, int each, int peeks,
-                      struct wdl_team **teams)
+void ranks_nodes(struct ranks *r, struct wdl_team_params *params, int each, int peeks)
 {
-    struct wdl_team_params p = *params;
     r->node_ranks = each;
-    p.size = r->n;
-    p.peer_of = same_peer;
-    p.node_of = peeks ? node_of : NULL;
-    p.opened_ctx = r;
+    params->size = r->n;
+    params->peer_of = same_peer;
+    params->node_of = peeks ? node_of : NULL;
+    params->opened_ctx = r;
     for (int i = 0; i < r->n; i++) {
         struct ranks_one *one = &r->one[i];
-        size_t bytes = (wdl_coll_shm_bytes(one->proc, &p) + 63) & ~(size_t) 63;
+        size_t bytes = (wdl_coll_shm_bytes(one->proc, params) + 63) & ~(size_t) 63;
         one->all = r;
         one->segment = aligned_alloc(64, bytes);
         memset(one->segment, 0, bytes);
@@ -155,6 +153,13 @@ void ranks_team_nodes(struct ranks *r, const struct wdl_team_params *params, int
             one->shm.staging_of = staging_of;
         }
     }
+}
+
+void ranks_team_nodes(struct ranks *r, const struct wdl_team_params *params, int each, int peeks,
+                      struct wdl_team **teams)
+{
+    struct wdl_team_params p = *params;
+    ranks_nodes(r, &p, each, peeks);
     for (int i = 0; i < r->n; i++) {
         p.rank = i;
         p.shm = &r->one[i].shm;

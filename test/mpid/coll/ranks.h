@@ -37,6 +37,8 @@ void ranks_team(struct ranks *r, const struct wdl_team_params *params, struct wd
  * segments alone; and what is staged, if params->staging_bytes say how much. */
 void ranks_team_nodes(struct ranks *r, const struct wdl_team_params *params, int each, int peeks,
                       struct wdl_team **teams);
+/* What that needs of a team of all, once; for each rank's, params->shm is its r->one[rank].shm. */
+void ranks_nodes(struct ranks *r, struct wdl_team_params *params, int each, int peeks);
 /* A rank has waited long. */
 void ranks_doubt(struct ranks *r, int rank);
 /* One random rank makes progress, and time passes. Returns the rank. */

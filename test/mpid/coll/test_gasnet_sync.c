@@ -1,121 +1,258 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * How weak the synchronization modes are: whom a late node delays, exactly, for every number of
- * nodes; messages of a mode.
+ * How weak the synchronization modes are: for every call, mode, scope of addresses and place of the
+ * nodes, whose handles a late node delays, exactly. First what the definitions (seed 002) demand
+ * whatever the implementation; then, by name, what delays beyond that, and why.
  */
 #include <string.h>
-#include "mpid/coll/gasnet_ranks.h"
+#include "mpid/coll/gasnet_calls.h"
+#include "mpid/coll/tree.h"
 #include "support/suite.h"
 
 enum { IN = WDL_COLL_IN_NOSYNC, OUT = WDL_COLL_OUT_NOSYNC, SHORT = 8, LONG = 300 };
+enum { CELL = 64, BOARD = 2048 }; /* of the teams of gasnet_ranks */
+enum place { MESSAGES, ONE_NODE, NODES, PLACES };
 
-static int flags, late;
-static size_t nbytes;
-static size_t sizes[RANKS_MAX][RANKS_MAX], come[RANKS_MAX][RANKS_MAX];
-static uint32_t perm[RANKS_MAX];
+static enum place place;
+static int each; /* ranks on one of several nodes */
 
-static int next_of(int i)
+static int is(int flag)
 {
-    return (i + 1) % r.n;
+    return (with.flags & flag) != 0;
 }
 
-static int last_of(int i)
-{
-    return (i + r.n - 1) % r.n;
-}
+/* --- the definitions --- */
 
-/* --- calls: of each, which nodes give to which --- */
-
-static void put_start(int i)
-{
-    uint32_t partner = (uint32_t) last_of(i);
-    struct wdl_gas_put put = {.node = (uint32_t) next_of(i),
-                              .dst = dst[next_of(i)][0],
-                              .src = src[i][0],
-                              .partners = &partner,
-                              .partner_count = 1,
-                              .nbytes = nbytes};
-    handle[i] = wdl_gas_put_nb(team[i], &put, flags);
-}
-
-static void permute_start(int i)
-{
-    handle[i] = wdl_gas_permuteM_nb(team[i], dst[i][0], NULL, src[i][0], NULL, perm, nbytes, flags);
-}
-
-/* To the next node alone. */
-static void exchangev_start(int i)
-{
-    sizes[i][next_of(i)] = nbytes;
-    come[i][last_of(i)] = nbytes;
-    handle[i] =
-        wdl_gas_exchangev_nb(team[i], dst[i][0], NULL, come[i], src[i][0], NULL, sizes[i], flags);
-}
-
-/* An array of an element a node that is summed to where the next node is. */
-static void scan_start(int i)
-{
-    struct wdl_gas_array s = {src[i][0], 1, 0}, d = {dst[i][0], 1, 1};
-    handle[i] = wdl_gas_scanM_nb(team[i], NULL, d, NULL, s, 4, (size_t) r.n, SUM, SUM, flags);
-}
-
-static void scatterv_start(int i)
+/* Does anything come into its memory, its own included? */
+static int gets(const struct call *call, int i)
 {
     for (int k = 0; k < r.n; k++)
-        sizes[i][k] = nbytes;
-    handle[i] = wdl_gas_scatterv_nb(team[i], dst[i][0], 0, src[i][0], NULL, sizes[i], flags);
+        if (k != i && gasnet_gives(call, k, i))
+            return 1;
+    return (call->shape == UP && i == with.root) || call->shape == ABOVE ||
+           (call->shape == DOWN && i == with.root);
 }
 
-static void gatherv_start(int i)
+/* What comes into memory has to come before the last handle is done, and who gets it is the one who
+ * can tell; so that is who waits where OUT_NOSYNC leaves it open. Who only gives is through with
+ * OUT_MYSYNC when its memory has been read; with OUT_NOSYNC at once. Before all have entered
+ * nothing moves with IN_ALLSYNC. Who has done nothing of it yet has not touched its memory. */
+static int must_wait(const struct call *call, int late, int i)
 {
-    for (int k = 0; k < r.n; k++)
-        sizes[i][k] = nbytes;
-    handle[i] = wdl_gas_gatherv_nb(team[i], 0, dst[i][0], NULL, src[i][0], sizes[i], flags);
+    if (call->shape == NOTHING || is(WDL_COLL_OUT_ALLSYNC))
+        return 1;
+    if (is(WDL_COLL_IN_ALLSYNC))
+        return is(WDL_COLL_OUT_MYSYNC) || gets(call, i);
+    return gasnet_gives(call, late, i);
 }
 
-static int to_next(int from, int to)
-{
-    return next_of(from) == to;
-}
+/* --- what waits longer, and why --- */
 
-static int from_root(int from, int to)
-{
-    (void) to;
-    return from == 0;
-}
-
-static int to_root(int from, int to)
-{
-    (void) from;
-    return to == 0;
-}
-
-/* Prefixes come from below, and go to the next node. */
-static int upwards(int from, int to)
-{
-    return to == 0 || from < to;
-}
-
-static const struct kind {
-    const char *name;
-    void (*start)(int i);
-    int (*gives)(int from, int to);
-    int scope; /* with which the call needs to hear nothing first */
-    int exact; /* all that gives to a node must be there for it to end */
-} kinds[] = {
-    {"put", put_start, to_next, WDL_COLL_LOCAL, 1},
-    {"permute", permute_start, to_next, WDL_COLL_SINGLE, 1},
-    {"exchangev", exchangev_start, to_next, WDL_COLL_SINGLE, 1},
-    {"scatterv", scatterv_start, from_root, WDL_COLL_LOCAL, 1},
-    {"gatherv", gatherv_start, to_root, WDL_COLL_LOCAL, 1},
-    {"scan", scan_start, upwards, WDL_COLL_LOCAL, 0},
+enum way {
+    /* Through memory of the engine's: whoever gives may leave when that is filled. */
+    ENGINE,
+    /* Straight to who gets it. What is longer than a cell has no place until that one is there: it
+     * stays where it is, and OUT_MYSYNC waits for it. */
+    STRAIGHT,
+    /* Along a tree: ceil(log n) rounds in place of n - 1. Data passes through ranks, and so waits
+     * for them; what is long stays where it is, as with STRAIGHT. */
+    TREE,
+    /* On one node, what is too long for a board is fetched from where it is, and OUT_MYSYNC waits
+     * for that. OUT_NOSYNC must not, and the data may go at once by TREE. */
+    BOARDS,
+    /* ... and so are blocks of different lengths. A gap: short ones could be shown. */
+    FETCH,
+    /* Between heads of nodes; the others of a node hear from, and tell, their head: like a tree.
+     * A head is done only when it has heard its node. A gap where it only passes that on. */
+    HEADS,
+    /* Within a node FETCH, between nodes STRAIGHT; what is gathered is shown. */
+    NEAR,
+    /* One stage after another between partners: who is late in one delays what its partners do in
+     * the next. A gap where partners have several. */
+    STAGES,
+    /* LOCAL: nobody knows who has something for it, so all hear from all first. For permute a gap:
+     * each gets one block, which would say so itself. */
+    HEAR_ALL,
+    /* An array whose units are not dealt to nodes evenly is folded where its elements lie side by
+     * side, as many on every node: a block waits for whatever is in it. */
+    DEALT
 };
+
+static const struct row {
+    const char *name;
+    enum way way[PLACES];
+    /* With IN_ALLSYNC | OUT_NOSYNC who only gives waits: what reads its memory, when all have come,
+     * reads lists, which are the caller's again when the handle is done. A gap where there are
+     * none: gather on nodes, reduce. */
+    int stays[PLACES];
+} rows[] = {
+    {"barrier", {ENGINE, ENGINE, ENGINE}, {0}},
+    {"broadcast", {TREE, ENGINE, HEADS}, {0}},
+    {"broadcastM", {TREE, ENGINE, HEADS}, {0}},
+    {"scatter", {TREE, BOARDS, HEADS}, {0}},
+    {"scatterM", {STRAIGHT, FETCH, NEAR}, {0}},
+    {"scatterv", {STRAIGHT, FETCH, NEAR}, {0}},
+    {"gather", {TREE, ENGINE, HEADS}, {0, 1, 1}},
+    {"gatherM", {STRAIGHT, ENGINE, NEAR}, {1, 1, 1}},
+    {"gatherv", {STRAIGHT, ENGINE, NEAR}, {0}},
+    {"gather_all", {ENGINE, ENGINE, ENGINE}, {0}},
+    {"gather_allM", {ENGINE, ENGINE, ENGINE}, {0}},
+    {"gather_allv", {ENGINE, ENGINE, ENGINE}, {0}},
+    {"exchange", {ENGINE, ENGINE, ENGINE}, {0}},
+    {"exchangeM", {ENGINE, ENGINE, ENGINE}, {0}},
+    {"exchangev", {STRAIGHT, FETCH, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
+    {"permute", {STRAIGHT, FETCH, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
+    {"permuteM", {STRAIGHT, FETCH, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
+    {"put", {STRAIGHT, STRAIGHT, STRAIGHT}, {0}},
+    {"putM", {STAGES, STAGES, STAGES}, {0}},
+    {"get", {STAGES, STAGES, STAGES}, {0}},
+    {"getM", {STAGES, STAGES, STAGES}, {0}},
+    {"reduce", {ENGINE, ENGINE, ENGINE}, {1, 1, 1}},
+    {"reduceM", {ENGINE, ENGINE, ENGINE}, {1, 1, 1}},
+    {"reduce_all", {ENGINE, ENGINE, ENGINE}, {0}},
+    {"reduce_allM", {ENGINE, ENGINE, ENGINE}, {0}},
+    {"scan", {ENGINE, ENGINE, ENGINE}, {0}},
+    {"scanM", {DEALT, DEALT, DEALT}, {0}},
+    {"scan_dealt", {ENGINE, ENGINE, ENGINE}, {0}},
+    {"sort", {ENGINE, ENGINE, ENGINE}, {0}},
+    {"sortM", {ENGINE, ENGINE, ENGINE}, {0}},
+};
+
+static const struct row *row_of(const struct call *call)
+{
+    for (size_t k = 0; k < sizeof(rows) / sizeof(rows[0]); k++)
+        if (!strcmp(rows[k].name, call->name))
+            return &rows[k];
+    ck_abort_msg("%s has no row", call->name);
+    return NULL;
+}
+
+static int node_of(int i)
+{
+    return each ? i / each : i;
+}
+
+static enum way way_of(const struct call *call)
+{
+    int hears = call->shape == ALONG && !call->scope && is(WDL_COLL_LOCAL);
+    return hears ? HEAR_ALL : row_of(call)->way[place];
+}
+
+/* Among so many, from member 0; latency and gap are equal in these teams. */
+static struct wdl_tree_node in_tree(int count, int i)
+{
+    struct wdl_tree_shape shape = wdl_tree_optimal(count, 1000001, 1000001);
+    struct wdl_tree_node node;
+    wdl_tree_find(&shape, 0, i, &node);
+    return node;
+}
+
+static int is_above(int count, int above, int i)
+{
+    while (i >= 0 && i != above)
+        i = in_tree(count, i).parent;
+    return i >= 0;
+}
+
+/* Are `bytes` from the caller's memory kept there until `to` is ready? */
+static int stays(size_t bytes)
+{
+    return is(WDL_COLL_OUT_MYSYNC) && bytes > CELL;
+}
+
+/* From the root down, or up to it; a leaf's block and what the root has are in the caller's memory,
+ * and what is broadcast is so everywhere. */
+static int tree_waits(const struct call *call, int late, int i)
+{
+    struct wdl_tree_node own = in_tree(r.n, i), other = in_tree(r.n, late);
+    if (call->shape == UP)
+        return own.parent == late && own.children == 0 && stays(with.nbytes);
+    int broadcast = !strncmp(call->name, "broadcast", 9);
+    size_t bytes = with.nbytes * (size_t) (broadcast ? 1 : other.size);
+    return is_above(r.n, late, i) || (other.parent == i && (i == 0 || broadcast) && stays(bytes));
+}
+
+static int heads_wait(const struct call *call, int late, int i)
+{
+    int nodes = (r.n + each - 1) / each, is_head = i % each == 0, late_is = late % each == 0;
+    struct wdl_tree_node other = in_tree(nodes, node_of(late));
+    if (call->shape == UP)
+        return is_head && node_of(late) == node_of(i);
+    if (late_is && is_above(nodes, node_of(late), node_of(i)))
+        return 1;
+    int broadcast = !strncmp(call->name, "broadcast", 9);
+    size_t bytes = with.nbytes * (size_t) (broadcast ? 1 : each * other.size);
+    return is_head && late_is && other.parent == node_of(i) && (i == 0 || broadcast) &&
+           stays(bytes);
+}
+
+static int straight_waits(const struct call *call, int late, int i)
+{
+    size_t address = call->scope ? sizeof(uint64_t) : 0; /* of a put, beside the data */
+    return gasnet_gives(call, i, late) && stays(with.nbytes + address);
+}
+
+static int near_waits(const struct call *call, int late, int i)
+{
+    if (node_of(late) != node_of(i))
+        return straight_waits(call, late, i);
+    return call->shape != UP && gasnet_gives(call, i, late) && is(WDL_COLL_OUT_MYSYNC);
+}
+
+/* Nodes go to the next one. putM: how many come, then they. get, getM: (how many,) which; then
+ * they come. In each but the last stage a node waits for the one behind it. */
+static int stages_wait(const struct call *call, int late, int i)
+{
+    int gets = call->name[0] == 'g', many = strlen(call->name) == 4;
+    int behind = (i - late + r.n) % r.n, stages = gets + many;
+    int data_stays = stays(with.nbytes + (gets ? 0 : sizeof(uint64_t)));
+    if (!gets)
+        return behind <= 1 + stages || (data_stays && late == (i + 1) % r.n);
+    /* who wants my data is ready for it when its own stages are through */
+    return behind <= stages + data_stays;
+}
+
+static int dealt_waits(int late, int i)
+{
+    size_t each = (first[r.n] + (size_t) r.n - 1) / (size_t) r.n;
+    return first[late] / each <= (first[i + 1] - 1) / each;
+}
+
+static int waits_longer(const struct call *call, int late, int i)
+{
+    if (is(WDL_COLL_IN_ALLSYNC))
+        return is(WDL_COLL_OUT_NOSYNC) && row_of(call)->stays[place];
+    switch (way_of(call)) {
+    case STRAIGHT:
+        return straight_waits(call, late, i);
+    case TREE:
+        return tree_waits(call, late, i);
+    case BOARDS:
+        if ((size_t) r.n * with.nbytes <= BOARD)
+            return 0;
+        return is(WDL_COLL_OUT_MYSYNC) ? gasnet_gives(call, i, late) : is_above(r.n, late, i);
+    case FETCH:
+        return gasnet_gives(call, i, late) && is(WDL_COLL_OUT_MYSYNC);
+    case HEADS:
+        return heads_wait(call, late, i);
+    case NEAR:
+        return near_waits(call, late, i);
+    case STAGES:
+        return stages_wait(call, late, i);
+    case HEAR_ALL:
+        return 1;
+    case DEALT:
+        return dealt_waits(late, i);
+    default:
+        return 0;
+    }
+}
 
 /* --- */
 
 static void settle(void)
 {
-    for (int k = 0; k < 60 * r.n; k++)
+    for (int k = 0; k < 150 * r.n; k++)
         ranks_step(&r);
 }
 
@@ -129,65 +266,93 @@ static int is_done(int i)
     return 1;
 }
 
-/* Node i: 1: must wait for the late one, which gives to it or has to be known to be through; 0:
- * must not; -1: may: a source is in use until it has gone where it goes, unless the exit does not
- * care; and who does not care may leave an entry that all have to come to. */
-static int waits(const struct kind *kind, int i)
+static void delays(const struct call *call, int late)
 {
-    if ((flags & WDL_COLL_OUT_ALLSYNC) || (kind->exact && kind->gives(late, i)))
-        return 1;
-    if ((flags & WDL_COLL_IN_ALLSYNC) || kind->gives(late, i))
-        return -1;
-    return (flags & WDL_COLL_OUT_MYSYNC) && kind->gives(i, late) ? -1 : 0;
-}
-
-static void delays(const struct kind *kind)
-{
-    memset(sizes, 0, sizeof(sizes));
-    memset(come, 0, sizeof(come));
-    for (int i = 0; i < r.n; i++)
-        perm[i] = (uint32_t) next_of(i);
+    gasnet_calls_prepare(call);
     for (int i = 0; i < r.n; i++)
         if (i != late)
-            kind->start(i);
+            call->start(i);
     settle();
     for (int i = 0; i < r.n; i++) {
-        int done = i != late && is_done(i), must = waits(kind, i);
         if (i == late)
             continue;
-        if (must >= 0)
-            ck_assert_msg(done == !must, "%s of %zu bytes, flags %x: node %d of %d %s node %d",
-                          kind->name, nbytes, (unsigned) flags, i, r.n,
-                          done ? "does not wait for" : "waits for", late);
+        int waits = !is_done(i);
+        if (waits != (must_wait(call, late, i) || waits_longer(call, late, i)))
+            ck_abort_msg("%s of %zu bytes, flags %x, place %d: node %d of %d %s node %d",
+                         call->name, with.nbytes, (unsigned) with.flags, (int) place, i, r.n,
+                         waits ? "waits for" : "does not wait for", late);
     }
-    kind->start(late);
+    call->start(late);
     for (int i = 0; i < r.n; i++)
         while (handle[i] && !is_done(i))
             ranks_step(&r);
     settle();
 }
 
-static void at_nodes(int n)
+/* Every mode with both scopes and lengths; all of few ranks are late in turn. */
+static void modes(const struct call *call)
+{
+    static const int scopes[] = {WDL_COLL_SINGLE, WDL_COLL_LOCAL};
+    static const size_t bytes[] = {SHORT, LONG};
+    enum { FEW = 5 };
+    for (int k = 0; k < 9 * 4; k++) {
+        int scope = scopes[k / 9 % 2], mode = k % 9;
+        if (call->scope && call->scope != scope)
+            continue;
+        with.flags = IN << mode % 3 | OUT << mode / 3 | scope;
+        with.nbytes = bytes[k / 18];
+        if (r.n > FEW)
+            delays(call, (int) draw((size_t) r.n));
+        for (int late = 0; late < r.n && r.n <= FEW; late++)
+            delays(call, late);
+    }
+}
+
+/* M forms where nodes have different numbers of images, and go ways of their own. */
+static void at_place(int n, int m)
 {
     struct wdl_sim_params sim = {
         .seed = (uint64_t) n, .ranks = n, .ordered = n & 1, .am_bytes_max = 1024};
-    gasnet_open(&sim, 1);
+    each = place == MESSAGES   ? 0
+           : place == ONE_NODE ? RANKS_MAX
+           : n > 6             ? 3
+                               : 2; /* 3 nodes at most */
+    gasnet_open_nodes(&sim, m ? 0 : 1, each);
+    if (place == MESSAGES)
+        gasnet_prefer("BROADCAST:tree"); /* a circle has another order */
     settle();
-    for (int mode = 0; mode < 9; mode++)
-        for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
-            flags = IN << mode % 3 | OUT << mode / 3 | kinds[k].scope;
-            late = (int) draw((size_t) n);
-            nbytes = draw(2) ? SHORT : LONG;
-            delays(&kinds[k]);
-        }
+    for (int k = 0; k < gasnet_call_count; k++)
+        if (gasnet_calls[k].m == m)
+            modes(&gasnet_calls[k]);
     gasnet_close();
 }
 
-START_TEST(a_late_node_delays_its_partners_alone)
+static void at_places(enum place where)
 {
-    for (int n = 2; n <= RANKS_MAX; n++)
-        at_nodes(n);
+    static const int sizes[] = {2, 3, 4, 5, 6, 8, 9};
+    place = where;
+    for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
+        for (int m = 0; m < 2; m++)
+            at_place(sizes[k], m);
+}
+
+START_TEST(a_late_node_delays_by_messages)
+{
+    at_places(MESSAGES);
 }
 END_TEST
 
-WDL_SUITE("mpid/coll/gasnet_sync", a_late_node_delays_its_partners_alone)
+START_TEST(a_late_node_delays_on_its_own_node)
+{
+    at_places(ONE_NODE);
+}
+END_TEST
+
+START_TEST(a_late_node_delays_on_several_nodes)
+{
+    at_places(NODES);
+}
+END_TEST
+
+WDL_SUITE("mpid/coll/gasnet_sync", a_late_node_delays_by_messages,
+          a_late_node_delays_on_its_own_node, a_late_node_delays_on_several_nodes)

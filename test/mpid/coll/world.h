@@ -12,6 +12,7 @@
 #ifndef WDL_TEST_MPID_COLL_WORLD_H_INCLUDED
 #define WDL_TEST_MPID_COLL_WORLD_H_INCLUDED
 
+#include "mpid/coll/lies.h"
 #include "mpid/coll/ranks.h"
 
 enum { POISON = 0xa5, GARBAGE = 0x5a, SCRIBBLE = 0xc3 };
@@ -21,8 +22,8 @@ struct options {
     int ranks, ordered, refuse, delay, teams, ops, depth, window, bytes, kind, in, out, node;
     int attach; /* destinations; 1: the network puts; 2: memory is mapped */
     int pools; /* ranks_limit */
-    /* 1: the engine is told a weaker IN than the oracle checks; 2: a weaker OUT */
     int lie;
+    int turn; /* all kinds one after the other, but for reduce_scatter: for very many ranks */
 };
 
 struct side { /* one rank's part of one collective */

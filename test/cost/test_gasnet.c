@@ -1,0 +1,334 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Exact numbers of messages of every call of gasnet_coll.h in every mode, scope and length: between
+ * nodes of one rank each, and on one node; beside what nothing can do without. LOCAL costs what
+ * SINGLE does, where the same is known.
+ */
+#include <string.h>
+#include "mpid/coll/gasnet_calls.h"
+#include "support/must.h"
+#include "support/suite.h"
+
+enum { IN = WDL_COLL_IN_NOSYNC, OUT = WDL_COLL_OUT_NOSYNC };
+enum { CELL = 64, SHORT = 4, LONG = 100 }; /* bytes */
+enum { MANY = 16 }; /* ranks of which each cannot have a link to each */
+
+static int is(int flag)
+{
+    return (with.flags & flag) != 0;
+}
+
+static int log2_down(int p)
+{
+    int log = 0;
+    while (2 << log <= p)
+        log++;
+    return log;
+}
+
+static int log2_up(int p)
+{
+    return log2_down(p) + (p & (p - 1) ? 1 : 0);
+}
+
+/* --- what is counted --- */
+
+/* A tree's edges: everybody else must get a message, or send one. */
+static int edges(void)
+{
+    return r.n - 1;
+}
+
+/* Everybody hears of everybody in ceil(log2 n) rounds, in each of which everybody sends one. The
+ * fewest rounds; the fewest messages are 2 (n - 1). */
+static int rounds(void)
+{
+    return r.n * log2_up(r.n);
+}
+
+/* The fold of the L ranks below grows to that of 2 L or 2 L + 1, as n - 1 has it in binary: from
+ * the rank L below, whose own fold of L must not be empty, or from the one L + 1 below. */
+static int prefixes(void)
+{
+    int sum = 0, below = 0;
+    for (int bit = log2_up(r.n) - 1; bit >= 0; bit--) {
+        int odd = (r.n - 1) >> bit & 1;
+        sum += r.n - (below + 1);
+        below = 2 * below + odd;
+    }
+    return sum;
+}
+
+static int ring(void)
+{
+    return r.n * (r.n - 1);
+}
+
+static int doubling(void)
+{
+    int log = log2_down(r.n), more = r.n - (1 << log);
+    return log * (1 << log) + 2 * more;
+}
+
+/* Between two nodes of different numbers of images, if what lies on the images, one element each,
+ * becomes one block a node, as long on all. */
+static int deal(void)
+{
+    static char goes[RANKS_MAX][RANKS_MAX];
+    size_t each = (first[r.n] + (size_t) r.n - 1) / (size_t) r.n;
+    int pairs = 0;
+    memset(goes, 0, sizeof(goes));
+    for (int i = 0; i < r.n; i++)
+        for (size_t u = first[i]; u < first[i + 1]; u++)
+            if (u / each != (size_t) i && !goes[i][u / each]++)
+                pairs++;
+    return pairs;
+}
+
+/* --- */
+
+struct cost {
+    int data;
+    /* who gets something long says first that there is a place for it, unless the entry's
+     * synchronization has said so of all; and flags that are needed in any case */
+    int ready, always;
+    int hears; /* from all in its first stage: nothing is left for IN_ALLSYNC to do */
+    int least; /* of data, for anybody */
+};
+
+static int is_long(void)
+{
+    return with.nbytes == LONG;
+}
+
+/* Blocks straight to who gets them. Where ranks are many, who may send is told when. */
+static struct cost straight(int pairs, int more)
+{
+    return (struct cost){pairs + more, is_long() || r.n >= MANY ? pairs : 0, .least = pairs};
+}
+
+/* Stages in which each tells its partner something short, then the data; only the first one can be
+ * part of the entry. */
+static struct cost stages(int before)
+{
+    int many = r.n >= MANY ? r.n : 0, data = is_long() || many ? r.n : 0;
+    return before
+               ? (struct cost){(1 + before) * r.n, many, data + (before - 1) * many, .least = r.n}
+               : (struct cost){r.n, data, .least = r.n};
+}
+
+/* A graph of its own: its rounds, with ready flags where it is long; and arrays dealt anew before
+ * and behind it, whose blocks all have one. */
+static struct cost custom(int own, int deals, int least)
+{
+    return (struct cost){own + deals, (is_long() ? own : 0) + deals, .least = least};
+}
+
+/* All hear first what all have: `before`. */
+static struct cost heard(int before, struct cost then)
+{
+    return (struct cost){before + then.data, 0, then.ready, 1, then.least};
+}
+
+static struct cost sorting(int deals, size_t elements)
+{
+    /* how many offers, the offers, how many are below each, which may be more than a cell; one
+     * round of them, for a node has few elements. Sizes of parts; none moves. */
+    int fixed = rounds() + ring() + r.n + doubling() + rounds();
+    fixed += elements * sizeof(int64_t) > CELL ? doubling() : 0;
+    return (struct cost){2 * deals + fixed, deals, deals, .least = 2 * edges()};
+}
+
+static struct cost cost_of(const struct call *call)
+{
+    int e = edges(), m = call->m, local = is(WDL_COLL_LOCAL);
+    int tree = is_long() ? e : 0, round = is_long() ? rounds() : 0, deals = m ? deal() : 0;
+    const char *name = call->name;
+    if (!strcmp(name, "barrier"))
+        return (struct cost){rounds(), .least = 2 * e};
+    if (!strncmp(name, "broadcast", 9) || !strcmp(name, "scatter") || !strcmp(name, "gather"))
+        return (struct cost){e, tree, .least = e};
+    if (!strncmp(name, "scatter", 7))
+        return (struct cost){e, tree, .least = e};
+    if (!strncmp(name, "gather_all", 10) && (m || name[10])) {
+        struct cost cost = {ring(), r.n, .least = 2 * e};
+        return local && !m ? heard(rounds(), cost) : cost;
+    }
+    if (!strcmp(name, "gather_all") || !strcmp(name, "exchange"))
+        return (struct cost){rounds(), round, .least = 2 * e};
+    if (!strncmp(name, "gather", 6))
+        return straight(e, 0);
+    if (!strcmp(name, "exchangeM"))
+        return straight(ring(), 0);
+    if (!strcmp(name, "exchangev"))
+        return local ? heard(rounds(), straight(r.n, 0)) : straight(r.n, 0);
+    if (!strncmp(name, "permute", 7))
+        return local ? heard(m ? ring() + r.n : rounds(), straight(r.n, 0)) : straight(r.n, 0);
+    if (!strncmp(name, "put", 3) || !strncmp(name, "get", 3))
+        return stages((name[0] == 'g') + (name[3] == 'M'));
+    if (!strncmp(name, "reduce_all", 10))
+        return custom(2 * e, deals, 2 * e);
+    if (!strncmp(name, "reduce", 6))
+        return custom(e, deals, e);
+    if (!strcmp(name, "scan_dealt")) /* of single elements */
+        return (struct cost){prefixes() + r.n, r.n, .least = e};
+    if (!strncmp(name, "scan", 4))
+        return custom(prefixes(), 2 * deals, e);
+    return sorting(deals, m ? first[r.n] : (size_t) r.n);
+}
+
+/* Downwards the data is the news that all have entered. What comes to the root has told it that all
+ * is over; what leaves it has not. */
+static int entry(const struct call *call)
+{
+    int flow_all = call->shape != DOWN && call->shape != UP;
+    return flow_all ? rounds() : call->shape == DOWN ? edges() : 2 * edges();
+}
+
+static int leaving(const struct call *call)
+{
+    int flow_all = call->shape != DOWN && call->shape != UP;
+    return flow_all ? rounds() : call->shape == DOWN ? 2 * edges() : edges();
+}
+
+static int between_nodes(const struct call *call)
+{
+    struct cost cost = cost_of(call);
+    must_cmp(cost.data, >=, cost.least);
+    if (call->shape == NOTHING)
+        return cost.data;
+    int sum = cost.data + cost.always;
+    if (is(WDL_COLL_OUT_ALLSYNC))
+        sum += leaving(call);
+    if (!is(WDL_COLL_IN_ALLSYNC))
+        return sum + cost.ready;
+    return sum + (cost.hears ? cost.ready : entry(call));
+}
+
+/* None, with three gaps: what goes in stages does so as if there were no node; what is in graphs of
+ * its own is a message where it is longer than a cell, or has a role for each pair; and so is what
+ * varies in length with OUT_NOSYNC, which does not wait for others to fetch it. */
+static int on_one_node(const struct call *call)
+{
+    const char *name = call->name;
+    int deals = call->m ? deal() : 0, varies = strchr("Mv", name[strlen(name) - 1]) != NULL;
+    int permutes = !strncmp(name, "permute", 7), puts = !strncmp(name, "put", 3);
+    int staged = puts || !strncmp(name, "get", 3) || !strncmp(name, "sort", 4);
+    if (staged || (is(WDL_COLL_LOCAL) && !call->m && varies && call->shape >= ALL) ||
+        (is(WDL_COLL_LOCAL) && permutes))
+        return between_nodes(call);
+    if (!strcmp(name, "scan_dealt"))
+        return r.n;
+    if (!strncmp(name, "reduce", 6) || !strncmp(name, "scan", 4)) {
+        struct cost cost = cost_of(call);
+        return is_long() ? cost.data : !strncmp(name, "scan", 4) ? 2 * deals : deals;
+    }
+    if (!(varies || permutes) || !strcmp(name, "broadcastM") || !is(WDL_COLL_OUT_NOSYNC))
+        return 0;
+    int pairs = call->shape == ALONG ? r.n : !strcmp(name, "exchangeM") ? ring() : 0;
+    if (call->shape == ALL && !pairs)
+        return ring();
+    if (pairs)
+        return is_long() || is(WDL_COLL_IN_ALLSYNC) ? pairs : 0;
+    return is_long() ? edges() : 0;
+}
+
+/* --- */
+
+static void settle(void)
+{
+    while (!wdl_sim_quiescent(r.sim))
+        ranks_step(&r);
+    for (int k = 0; k < 20 * r.n; k++)
+        ranks_step(&r);
+}
+
+static void run(const struct call *call)
+{
+    gasnet_calls_prepare(call);
+    gasnet_all(call->start);
+    settle();
+}
+
+static const struct call *named(const char *name)
+{
+    for (int k = 0; k < gasnet_call_count; k++)
+        if (!strcmp(gasnet_calls[k].name, name))
+            return &gasnet_calls[k];
+    must(!"a call of that name");
+    return NULL;
+}
+
+/* Credit for many more in both teams of the engine. */
+static void quiet(void)
+{
+    int flags = with.flags;
+    with.flags = WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC | WDL_COLL_LOCAL;
+    run(named("barrier"));
+    run(named("put"));
+    with.flags = flags;
+}
+
+static void count(const struct call *call, int node, int (*wanted)(const struct call *call))
+{
+    static const int scopes[] = {WDL_COLL_SINGLE, WDL_COLL_LOCAL};
+    for (int k = 0, credit = 0; k < 9 * 4; k++) {
+        int scope = scopes[k / 9 % 2], mode = k % 9;
+        if (call->scope && call->scope != scope)
+            continue;
+        with.flags = IN << mode % 3 | OUT << mode / 3 | scope;
+        with.nbytes = k / 18 ? LONG : SHORT;
+        if (credit++ % 2 == 0) /* good for two */
+            quiet();
+        uint64_t before = wdl_sim_counts(r.sim)->sent;
+        run(call);
+        int sent = (int) (wdl_sim_counts(r.sim)->sent - before), all = wanted(call);
+        if (sent != all)
+            ck_abort_msg("%s of %zu bytes, flags %x, %d nodes%s: %d messages, not %d", call->name,
+                         with.nbytes, (unsigned) with.flags, r.n, node ? " in one" : "", sent, all);
+    }
+}
+
+/* M forms where nodes have different numbers of images. */
+static void all_calls(int n, int node, int (*wanted)(const struct call *call))
+{
+    for (int m = 0; m < 2; m++) {
+        struct wdl_sim_params sim = {
+            .seed = (uint64_t) n, .ranks = n, .ordered = 1, .am_bytes_max = 1024};
+        gasnet_open_nodes(&sim, m ? 0 : 1, node);
+        settle();
+        gasnet_prefer(
+            "ALLREDUCE:doubling"); /* one of several: of each, test_coll has the numbers */
+        if (!node)
+            gasnet_prefer("BROADCAST:tree,GATHER_ALL:bruck,EXCHANGE:bruck");
+        for (int k = 0; k < gasnet_call_count; k++)
+            if (gasnet_calls[k].m == m)
+                count(&gasnet_calls[k], node, wanted);
+        gasnet_close();
+    }
+}
+
+START_TEST(messages_between_few_nodes)
+{
+    static const int sizes[] = {2, 3, 4, 5, 8, 9};
+    for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
+        all_calls(sizes[k], 0, between_nodes);
+}
+END_TEST
+
+START_TEST(messages_between_many_nodes)
+{
+    all_calls(MANY + 1, 0, between_nodes);
+}
+END_TEST
+
+START_TEST(messages_on_one_node)
+{
+    static const int sizes[] = {2, 3, 5, 8};
+    for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
+        all_calls(sizes[k], RANKS_MAX, on_one_node);
+}
+END_TEST
+
+WDL_SUITE("cost/gasnet", messages_between_few_nodes, messages_between_many_nodes,
+          messages_on_one_node)
