@@ -196,10 +196,10 @@ static int car_step(struct wdl_car_run *c)
     }
 }
 
-/* Where a node agrees with itself, it says so on its boards (node.h); the other nodes are told. */
+/* Where all look at all boards, these say who agrees (node.h); who sees but its own node's tells. */
 static void look_failed(struct wdl_run *run)
 {
-    if (wdl_status_is_error(run->status) && !run->team->on_node)
+    if (wdl_status_is_error(run->status) && run->nodes)
         wdl_run_fail(run);
 }
 
@@ -426,6 +426,7 @@ static struct wdl_run *run_make(struct wdl_team *team, struct wdl_graph *g)
         return NULL;
     wdl_list_init(&run->link);
     run->graph = g;
+    run->nodes = g->nodes;
     run->team = team;
     run->maps = (uint64_t *) (void *) ((char *) run->cars + cars);
     run->tmp = (char *) (((uintptr_t) run + head + 63) & ~(uintptr_t) 63);

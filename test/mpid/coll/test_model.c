@@ -43,7 +43,7 @@ START_TEST(what_is_wrong_is_said)
         {"latency 1\ngap 100000000001\nbyte 1\nreduce 1\n", "between"},
     };
     for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        struct wdl_coll_model model = {1, 2, 3, 4};
+        struct wdl_coll_model model = {1, 2, 3, 4, 0};
         char err[128] = "";
         int status = wdl_coll_model_read(bad[i][0], &model, err, sizeof(err));
         ck_assert_int_eq(status, WDL_ERR_ARG);
@@ -80,7 +80,7 @@ static void close_world(void)
 
 START_TEST(teams_take_the_model_that_is_set)
 {
-    static const struct wdl_coll_model slow = {100000, 1000, 0.1, 0.25};
+    static const struct wdl_coll_model slow = {100000, 1000, 0.1, 0.25, 0};
     open_world(NULL, "");
     ck_assert(teams[0]->params.model.latency == 1500);
     close_world();

@@ -271,10 +271,10 @@ static void segments_make(struct world *w, struct group *group, struct wdl_team_
 }
 
 /* Trees from binomial to flat. */
-static const struct wdl_coll_model models[] = {{1000, 1000, 0.1, 0.25},
-                                               {300, 100, 5, 1},
-                                               {1500, 400, 0.1, 0.25},
-                                               {8000, 300, 0.1, 0.25}};
+static const struct wdl_coll_model models[] = {{1000, 1000, 0.1, 0.25, 0},
+                                               {300, 100, 5, 1, 0},
+                                               {1500, 400, 0.1, 0.25, 0},
+                                               {8000, 300, 0.1, 0.25, 0}};
 
 static void team_make(struct world *w, int rank, struct group *group)
 {
