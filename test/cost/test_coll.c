@@ -168,7 +168,7 @@ static const struct {
     {WDL_COLL_REDUCE_SCATTER, "levels", heads_all, heads_pairwise, 60},
 };
 
-static void look(unsigned i, int p)
+static void look(unsigned i, int p, int domains)
 {
     struct simtime_call call = {.kind = rows[i].kind, .algorithm = rows[i].algorithm, .bytes = 4};
     struct simtime_result result;
@@ -179,6 +179,7 @@ static void look(unsigned i, int p)
         call.bytes = 4 * (size_t) p; /* something for each to own */
     if (rows[i].algorithm[0] == 'l') {
         call.node = NODE;
+        call.domains = domains;
         call.root = p - 1; /* of a node that may be smaller than the others */
     }
     must(simtime_walk(&rounds, p, &call, 1 << 30, &result));
@@ -195,17 +196,27 @@ static void look(unsigned i, int p)
 START_TEST(messages_and_rounds)
 {
     int least;
-    static const int many[] = {31,  32,  33,   63,   64,   65,   100, 129,
+    static const int many[] = {31,  32,   33,   63,   64,   65,   100, 129,
                                130, 1000, 1023, 1024, 1025, 4095, 5000};
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         least = rows[i].algorithm[0] == 'l' ? NODE + 1 : 2; /* one node has no levels */
         for (int p = least; p <= 30 && p <= rows[i].most; p++)
-            look(i, p);
+            look(i, p, 0);
         for (unsigned k = 0; k < sizeof(many) / sizeof(many[0]); k++)
             if (many[k] <= rows[i].most)
-                look(i, many[k]);
+                look(i, many[k], 0);
     }
 }
 END_TEST
 
-WDL_SUITE("cost/coll", messages_and_rounds)
+/* What is stored from one domain to another is what is sent from one node to another: between heads
+ * alone. */
+START_TEST(stores_between_domains)
+{
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (int p = NODE + 1; rows[i].algorithm[0] == 'l' && p <= rows[i].most; p += 1 + p / 20)
+            look(i, p, 1);
+}
+END_TEST
+
+WDL_SUITE("cost/coll", messages_and_rounds, stores_between_domains)

@@ -348,11 +348,14 @@ static double looks(const struct wdl_cost *c, const struct wdl_nodes *domains)
 {
     enum wdl_coll_kind kind = c->args->kind;
     int one = kind == WDL_COLL_BROADCAST || kind == WDL_COLL_SCATTER;
-    double boards = one ? 1 : c->p - 1, folds = wdl_coll_reduces(kind) ? c->reduce : 0;
+    int vector = wdl_coll_reduces(kind) && kind != WDL_COLL_REDUCE_SCATTER;
+    double boards = one ? 1 : c->p - 1, bytes = boards * c->m;
     if (!domains)
         return 0;
-    return wdl_cost_within(boards - 1, boards * c->m) + wdl_cost_across(c->team) +
-           boards * c->m * folds;
+    if (vector && c->m > (double) c->team->params.board_bytes)
+        bytes = 2 * c->m; /* all fold parts of it, or it is passed on from rank to rank */
+    return wdl_cost_within(boards - 1, bytes) + wdl_cost_across(c->team) +
+           (wdl_coll_reduces(kind) ? bytes * c->reduce : 0);
 }
 
 double wdl_cost_node(const struct wdl_cost *c)

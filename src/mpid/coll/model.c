@@ -88,8 +88,9 @@ int wdl_coll_model_read(const char *text, struct wdl_coll_model *model_out, char
         return WDL_ERR_ARG;
     }
     /* the trees' arithmetic is in whole picoseconds below 2^50 */
-    if (model.latency <= 0 || model.gap <= 0 || model.latency > 1e11 || model.gap > 1e11) {
-        snprintf(err, err_bytes, "latency and gap are between 0 and 100 s, in ns");
+    if (model.latency <= 0 || model.gap <= 0 || model.latency > 1e11 || model.gap > 1e11 ||
+        model.across > 1e11) {
+        snprintf(err, err_bytes, "latency, gap and across are between 0 and 100 s, in ns");
         return WDL_ERR_ARG;
     }
     *model_out = model;
