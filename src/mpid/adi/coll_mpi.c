@@ -30,7 +30,7 @@ cvars:
 
 /* --- the choice ------------------------------------------------------------------------------- */
 
-/* Beyond, everyone looking at everyone is not the best: little goes by domains, if there are any. */
+/* Beyond, everyone looking at everyone is not the best: little goes by domains, if there are any */
 enum { NODE_RANKS = 32 };
 
 /* Between nodes, by measurement with 2 to 8 ranks on two: where a node has so many ranks or more,

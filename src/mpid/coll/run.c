@@ -196,7 +196,7 @@ static int car_step(struct wdl_car_run *c)
     }
 }
 
-/* Where all look at all boards, these say who agrees (node.h); who sees but its own node's tells. */
+/* Where all look at all boards, these say who agrees (node.h); who sees his node's alone tells. */
 static void look_failed(struct wdl_run *run)
 {
     if (wdl_status_is_error(run->status) && run->nodes)

@@ -1,8 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Which algorithm: one table, a test per row that says where it applies and a cost by the team's
- * model; the cheapest that applies is taken, by every rank alike.
- * And the graphs: entry
+ * model; the cheapest that applies is taken, by every rank alike. And the graphs: entry
  * synchronization, the algorithm's data, exit synchronization; kept by shape.
  */
 #include <stdio.h>
@@ -119,9 +118,9 @@ static int passes_on(const struct wdl_team *team, const struct wdl_coll_args *ar
     return stages(team, args);
 }
 
-/* Several nodes, or domains of one, some with several ranks. Operands of a node are folded together:
- * an operator that does not commute wants them side by side, and so does who wants a part of the
- * ranks. */
+/* Several nodes, or domains of one, some with several ranks. Operands of a node are folded
+ * together: an operator that does not commute wants them side by side, and so does who wants a part
+ * of the ranks. */
 static int levels(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     const struct wdl_nodes *nodes = team->nodes;

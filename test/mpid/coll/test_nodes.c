@@ -174,7 +174,7 @@ START_TEST(the_domains_of_one_node)
 }
 END_TEST
 
-/* Does a team of `per` ranks in each of so many domains go by them, though all could look at all? */
+/* Does a team of `per` ranks in each domain go by domains, though all could look at all? */
 static int goes_by_domains(struct wdl_coll *coll, int domains, int per, double across)
 {
     for (int i = 0; i < domains * per; i++)

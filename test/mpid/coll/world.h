@@ -19,8 +19,8 @@ enum { POISON = 0xa5, GARBAGE = 0x5a, SCRIBBLE = 0xc3 };
 struct options {
     uint64_t seed;
     int ranks, ordered, refuse, delay, teams, ops, depth, window, bytes, kind, in, out, node;
-    /* of ranks on one node: so many consecutive ranks of the world share a domain; 0: nobody knows of
-     * domains; -1: any may share one */
+    /* of ranks on one node: so many consecutive ranks of the world share a domain; 0: nobody knows
+     * of domains; -1: any may share one */
     int domain;
     int attach; /* destinations; 1: the network puts; 2: memory is mapped */
     /* 1: the engine is told a weaker IN than the oracle checks; 2: a weaker OUT */
