@@ -18,6 +18,7 @@ windlass_core_sources = \
     %D%/mpid/coll/circulant.c \
     %D%/mpid/coll/cost.c \
     %D%/mpid/coll/direct.c \
+    %D%/mpid/coll/domains.c \
     %D%/mpid/coll/early.c \
     %D%/mpid/coll/exchange.c \
     %D%/mpid/coll/express.c \
@@ -136,6 +137,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/bell.c                 \
     %D%/mpid/adi/gate.c                 \
     %D%/mpid/adi/slice.c                \
+    %D%/mpid/adi/domain.c               \
     %D%/mpid/adi/spread.c               \
     %D%/mpid/adi/copy.c                 \
     %D%/mpid/adi/env.c                  \
@@ -185,6 +187,7 @@ windlass_headers = \
     %D%/mpid/coll/coll_impl.h \
     %D%/mpid/coll/cost.h \
     %D%/mpid/coll/direct.h \
+    %D%/mpid/coll/domains.h \
     %D%/mpid/coll/early.h \
     %D%/mpid/coll/fail.h \
     %D%/mpid/coll/gasnet_core.h \

@@ -30,6 +30,7 @@ unit_tests =                            \
     test/mpid/coll/test_circulant       \
     test/mpid/coll/test_cost            \
     test/mpid/coll/test_direct          \
+    test/mpid/coll/test_domains         \
     test/mpid/coll/test_early           \
     test/mpid/coll/test_exchange        \
     test/mpid/coll/test_express         \

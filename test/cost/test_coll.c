@@ -248,7 +248,7 @@ static size_t bytes_of(const struct row *row, int p)
     return row->kind == WDL_COLL_BARRIER ? 0 : 4;
 }
 
-static void look(const struct row *row, int p)
+static void look(const struct row *row, int p, int domains)
 {
     struct simtime_call call = {.kind = row->kind, .algorithm = row->algorithm};
     struct simtime_result result;
@@ -256,6 +256,7 @@ static void look(const struct row *row, int p)
     call.bytes = bytes_of(row, p);
     if (has_nodes(row)) {
         call.node = NODE;
+        call.domains = domains;
         call.root = p - 1; /* of a node that may be smaller than the others */
     }
     must(simtime_walk(&rounds, p, &call, 1 << 30, &result));
@@ -279,10 +280,10 @@ START_TEST(messages_and_rounds)
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         least = has_nodes(&rows[i]) ? NODE + 1 : 2; /* one node has no levels */
         for (int p = least; p <= 30 && p <= rows[i].most; p++)
-            look(&rows[i], p);
+            look(&rows[i], p, 0);
         for (unsigned k = 0; k < sizeof(many) / sizeof(many[0]); k++)
             if (many[k] <= rows[i].most)
-                look(&rows[i], many[k]);
+                look(&rows[i], many[k], 0);
     }
 }
 END_TEST
@@ -323,4 +324,14 @@ START_TEST(on_a_node_nothing_is_sent)
 }
 END_TEST
 
-WDL_SUITE("cost/coll", messages_and_rounds, on_a_node_nothing_is_sent)
+/* What is stored from one domain to another is what is sent from one node to another: between heads
+ * alone. */
+START_TEST(stores_between_domains)
+{
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (int p = NODE + 1; rows[i].algorithm[0] == 'l' && p <= rows[i].most; p += 1 + p / 20)
+            look(&rows[i], p, 1);
+}
+END_TEST
+
+WDL_SUITE("cost/coll", messages_and_rounds, stores_between_domains, on_a_node_nothing_is_sent)

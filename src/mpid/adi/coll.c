@@ -27,7 +27,9 @@ int wdl_adi_coll_init(struct wdl_proc *proc)
         return WDL_ADI_ERROR(status);
     wdl_coll_host(proc, &(struct wdl_host) {.ops = &memory});
     int mpi_errno = wdl_adi_coll_model_init(proc);
-    return mpi_errno ? mpi_errno : wdl_arena_open();
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = wdl_arena_open();
+    return mpi_errno ? mpi_errno : wdl_domains_open();
 }
 
 int wdl_adi_coll_fini(struct wdl_proc *proc)
@@ -36,5 +38,6 @@ int wdl_adi_coll_fini(struct wdl_proc *proc)
     if (proc->coll)
         wdl_coll_fini(proc);
     wdl_arena_close();
+    wdl_domains_close();
     return mpi_errno;
 }

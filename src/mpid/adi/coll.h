@@ -39,6 +39,14 @@ struct wdl_spread_place *wdl_arena_places(void);
 /* ... and their bells (bell.h), or NULL */
 struct wdl_bell *wdl_arena_bells(void);
 
+/* --- domain.c --- */
+
+/* Collective over the node. */
+int wdl_domains_open(void);
+void wdl_domains_close(void);
+/* The domain of a process of this node; -1: it has none, as no other has. */
+int wdl_domain_of(int peer);
+
 /* --- coll_model.c: collective over all processes, when there are no teams --- */
 
 int wdl_adi_coll_model_init(struct wdl_proc *proc);

@@ -30,7 +30,7 @@ cvars:
 
 /* --- the choice ------------------------------------------------------------------------------- */
 
-/* Beyond, everyone looking at everyone is not the best. */
+/* Beyond, everyone looking at everyone is not the best: little goes by domains, if there are any */
 enum { NODE_RANKS = 32 };
 
 /* Between nodes, by measurement with 2 to 8 ranks on two: where a node has so many ranks or more,
@@ -69,10 +69,13 @@ static int wins(const struct wdl_adi_mpi *m, size_t bytes)
     if (!wdl_adi_comm_on_node(m->comm))
         return wins_between(m, bytes);
     int blocks = m->kind == WDL_COLL_SCATTER || m->kind == WDL_COLL_EXCHANGE;
-    if (m->comm->local_size > NODE_RANKS || !wdl_arena_is_open())
+    int is_little =
+        !m->variable && bytes <= WDL_ADI_BOARD / (blocks ? (size_t) m->comm->local_size : 1);
+    if (!wdl_arena_is_open())
         return 0;
-    return wdl_arena_fetches() ||
-        (!m->variable && bytes <= WDL_ADI_BOARD / (blocks ? (size_t) m->comm->local_size : 1));
+    if (m->comm->local_size > NODE_RANKS)
+        return is_little && wdl_arena_fetches() && wdl_domain_of(MPIR_Process.rank) >= 0;
+    return is_little || wdl_arena_fetches();
 }
 
 static int takes(const struct wdl_adi_mpi *m)

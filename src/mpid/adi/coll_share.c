@@ -80,6 +80,11 @@ static int node_of(void *ctx, int rank)
     return share->fetches[rank] ? MPIR_Process.node_map[peer_of(share, rank)] : -1;
 }
 
+static int domain_of(void *ctx, int rank)
+{
+    return wdl_domain_of(peer_of(ctx, rank));
+}
+
 /* --- begin and end ---------------------------------------------------------------------------- */
 
 struct wdl_adi_share *wdl_adi_share_make(struct wdl_team_params *params)
@@ -105,6 +110,7 @@ struct wdl_adi_share *wdl_adi_share_make(struct wdl_team_params *params)
     params->board_bytes = WDL_ADI_BOARD;
     params->opened = opened;
     params->node_of = node_of;
+    params->domain_of = wdl_domain_of(MPIR_Process.rank) < 0 ? NULL : domain_of;
     params->opened_ctx = share;
     if (share->users > 1) {
         params->shm = &share->shm;

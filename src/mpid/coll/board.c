@@ -74,7 +74,7 @@ int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board 
 
 size_t wdl_board_own_length(const struct wdl_run *run)
 {
-    int all = run->args.kind == WDL_COLL_GATHER_ALL && run->team->nodes; /* levels_gather.c */
+    int all = run->args.kind == WDL_COLL_GATHER_ALL && run->nodes; /* levels_gather.c */
     return all || run->args.kind == WDL_COLL_REDUCE_SCATTER ? run->shown : run->args.bytes;
 }
 

@@ -128,6 +128,7 @@ struct wdl_graph {
     int running;
     int kept; /* in the cache: outlives its run */
     int syncs; /* finished here means begun everywhere: carries credit */
+    const struct wdl_nodes *nodes; /* within each of which its WATCHes look; NULL: at all ranks */
     uint32_t print; /* what a rank means that runs it (fail.h) */
     int in_order; /* of SENDs that are ready at once, those it has first go first */
     int ncars, nusers;

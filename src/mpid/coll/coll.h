@@ -149,6 +149,8 @@ struct wdl_coll_req {
 struct wdl_coll_model {
     /* end to end; between messages; per byte; per byte reduced */
     double latency, gap, byte, reduce;
+    /* within a node: until what is stored in one domain is seen in another; 0: nobody has said */
+    double across;
 };
 
 /* Cells in memory that the ranks of a node share: a segment per rank, wdl_coll_shm_bytes() long,
@@ -194,6 +196,10 @@ struct wdl_team_params {
     /* Which node a rank is on: any number, the same on all ranks; -1: its memory is not shared with
      * its node, or there is no peek. Asked once the team is open; NULL: nobody knows. */
     int (*node_of)(void *ctx, int rank);
+    /* Which part of its node a rank keeps to, of those within which processors are nearest to each
+     * other: any number from 0 on, the same on all ranks; -1: it may be anywhere. Asked behind
+     * node_of, where that says one node; NULL: nobody knows. */
+    int (*domain_of)(void *ctx, int rank);
     void *opened_ctx;
     uint64_t card;
 };
@@ -226,8 +232,8 @@ void wdl_coll_host(struct wdl_proc *proc, const struct wdl_host *host);
 void wdl_coll_limit(struct wdl_proc *proc, const struct wdl_coll_limits *limits);
 /* Costs for the teams that do not say their own; the same on all ranks. Before the first team. */
 void wdl_coll_model_set(struct wdl_proc *proc, const struct wdl_coll_model *model);
-/* Lines `latency N`, `gap N`, `byte N`, `reduce N`; blank lines; # begins a remark. WDL_OK, or
- * ERR_ARG and a text. */
+/* Lines `latency N`, `gap N`, `byte N`, `reduce N`, and perhaps `across N`; blank lines; # begins a
+ * remark. WDL_OK, or ERR_ARG and a text. */
 int wdl_coll_model_read(const char *text, struct wdl_coll_model *model_out, char *err,
                         size_t err_bytes);
 /* Words `kind:row`, with commas between (broadcast:tree): the row for that kind wherever it

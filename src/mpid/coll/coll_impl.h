@@ -93,6 +93,7 @@ struct wdl_run {
     int own; /* the graph's own; or the pool's */
     struct wdl_graph *graph;
     struct wdl_team *team;
+    const struct wdl_nodes *nodes; /* the graph's */
     struct wdl_coll_req *req; /* NULL once done, and for the empty ones */
     struct wdl_coll_args args;
     int held; /* args are a request's */
@@ -157,7 +158,8 @@ struct wdl_team {
     struct wdl_list early_places[WDL_EARLY_BUCKETS]; /* by role */
     char **node; /* all ranks' segments, by rank; or NULL */
     int on_node; /* all of them are there: the team is open, and on one node */
-    struct wdl_nodes *nodes; /* the team is open, and on several nodes; or NULL (nodes.h) */
+    /* the team is open, and on several nodes, or in several domains of one; or NULL (nodes.h) */
+    struct wdl_nodes *nodes;
     struct wdl_run *express; /* express.c; or NULL */
     size_t board_at, slot_bytes, lines_at; /* of the segments */
     struct wdl_staging *staging; /* this rank's, once it has been wanted (staging.h) */
@@ -288,7 +290,7 @@ uint32_t wdl_shm_finished(const struct wdl_team *team);
 /* The number up to which a rank has. */
 uint32_t wdl_shm_finished_by(const struct wdl_team *team, int rank);
 
-/* express.c: the team is open, and on one node */
+/* express.c: the team is open, on one node, and goes there without levels */
 void wdl_express_make(struct wdl_team *team);
 
 /* board.c: bytes of a board in a slot */
@@ -319,6 +321,8 @@ struct wdl_coll_args wdl_team_cards_args(const struct wdl_team *team);
 /* The row for these arguments, or -1 with *status_out. */
 int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args, int *status_out);
 int wdl_select_syncs(int row, const struct wdl_coll_args *args);
+/* Of ranks that could all look at all boards: are two levels worth it, or asked for by name? */
+int wdl_select_wants_levels(const struct wdl_team *team, const struct wdl_nodes *domains);
 /* The graph for them, from the cache or new; NULL when memory is short. */
 struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_args *args,
                                    int row);

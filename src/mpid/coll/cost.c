@@ -99,12 +99,6 @@ static double vectors(const struct wdl_cost *c, double bytes, int rounds)
 
 /* --- the algorithms --------------------------------------------------------------------------- */
 
-double wdl_cost_nothing(const struct wdl_cost *c)
-{
-    (void) c;
-    return 0;
-}
-
 double wdl_cost_rounds(const struct wdl_cost *c)
 {
     return (double) c->span->spread.time_ps / 1000;
@@ -319,20 +313,63 @@ double wdl_cost_halving(const struct wdl_cost *c)
 
 /* --- two levels ------------------------------------------------------------------------------- */
 
-struct wdl_cost wdl_cost_between(const struct wdl_cost *c)
+double wdl_cost_across(const struct wdl_team *team)
+{
+    enum { ACROSS = 300 }; /* not measured: what two sockets of today take */
+    return team->params.model.across > 0 ? team->params.model.across : ACROSS;
+}
+
+/* What fits a cell is stored for a head on the same node; the rest goes by messages there, too. */
+struct wdl_cost wdl_cost_between(const struct wdl_cost *c, double bytes)
 {
     struct wdl_cost between = *c;
-    between.span = &c->team->nodes->span;
+    const struct wdl_nodes *nodes = c->team->nodes;
+    between.span = &nodes->span;
     between.p = between.span->size;
     between.log = wdl_log2_up(between.span->size);
     between.few = between.span->size < c->team->links;
+    between.m = bytes;
+    if (nodes->domains && bytes <= c->cell) {
+        between.latency = wdl_cost_across(c->team);
+        between.gap = wdl_cost_within(1, 0);
+    }
     return between;
 }
 
 struct wdl_cost wdl_cost_of_build(const struct wdl_build *b)
 {
     struct wdl_cost cost = wdl_cost_of(b->team, b->args);
-    return b->span == cost.span ? cost : wdl_cost_between(&cost);
+    return b->span == cost.span ? cost : wdl_cost_between(&cost, cost.m);
+}
+
+/* The boards a rank looks at: the first of another domain is a way of its own, the others come one
+ * behind the other as they do from near. */
+static double looks(const struct wdl_cost *c, const struct wdl_nodes *domains)
+{
+    enum wdl_coll_kind kind = c->args->kind;
+    int one = kind == WDL_COLL_BROADCAST || kind == WDL_COLL_SCATTER;
+    int vector = wdl_coll_reduces(kind) && kind != WDL_COLL_REDUCE_SCATTER;
+    double boards = one ? 1 : c->p - 1, bytes = boards * c->m;
+    if (!domains)
+        return 0;
+    if (vector && c->m > (double) c->team->params.board_bytes)
+        bytes = 2 * c->m; /* all fold parts of it, or it is passed on from rank to rank */
+    return wdl_cost_within(boards - 1, bytes) + wdl_cost_across(c->team) +
+           (wdl_coll_reduces(kind) ? bytes * c->reduce : 0);
+}
+
+double wdl_cost_node(const struct wdl_cost *c)
+{
+    return looks(c, c->team->nodes);
+}
+
+int wdl_cost_prefers_levels(const struct wdl_team *team, const struct wdl_nodes *domains)
+{
+    enum { GRAPH = 500 }; /* not measured: what a request and its graph take, at most */
+    struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
+    struct wdl_cost c = wdl_cost_of(team, &barrier);
+    double between = (double) domains->span.spread.time_ps / 1000;
+    return between + wdl_cost_within(domains->most, 0) + GRAPH < looks(&c, domains);
 }
 
 /* The vector in parts is worth it: enough of them, and cheaper. */
@@ -378,18 +415,18 @@ static double fold_in_node(const struct wdl_cost *c)
 }
 
 /* A node's blocks go round as one; its head takes them one by one, the others all at once. */
-static double cost_gather(const struct wdl_cost *c, struct wdl_cost *between)
+static double cost_gather(const struct wdl_cost *c)
 {
     double others = c->team->nodes->most - 1;
-    between->m = c->m * (others + 1);
-    return wdl_cost_ring(between) + wdl_cost_within(others + 1, c->m * (others + c->p));
+    struct wdl_cost between = wdl_cost_between(c, c->m * (others + 1));
+    return wdl_cost_ring(&between) + wdl_cost_within(others + 1, c->m * (others + c->p));
 }
 
 double wdl_cost_levels(const struct wdl_cost *c)
 {
-    struct wdl_cost between = wdl_cost_between(c);
+    struct wdl_cost between = wdl_cost_between(c, c->m);
     if (c->args->kind == WDL_COLL_GATHER_ALL)
-        return cost_gather(c, &between);
+        return cost_gather(c);
     double cost = between_heads(&between), others = c->team->nodes->most - 1;
     if (c->args->kind == WDL_COLL_BARRIER)
         return cost + wdl_cost_within(others + 1, 0);

@@ -9,6 +9,8 @@
 
 #include "mpid/coll/coll_impl.h"
 
+struct wdl_nodes;
+
 struct wdl_cost {
     const struct wdl_team *team;
     const struct wdl_coll_args *args;
@@ -21,7 +23,8 @@ struct wdl_cost {
 
 struct wdl_cost wdl_cost_of(const struct wdl_team *team, const struct wdl_coll_args *args);
 
-double wdl_cost_nothing(const struct wdl_cost *c);
+/* All ranks look at all boards. Where they are in one domain nothing is faster: 0. */
+double wdl_cost_node(const struct wdl_cost *c);
 double wdl_cost_rounds(const struct wdl_cost *c);
 double wdl_cost_broadcast_tree(const struct wdl_cost *c);
 double wdl_cost_broadcast_ring(const struct wdl_cost *c);
@@ -49,12 +52,19 @@ static inline double wdl_cost_within(double others, double bytes)
     return others * 100 + bytes * 0.1;
 }
 
-/* The same between the heads of a team's nodes (nodes.h); what is done within the nodes, and all of
- * a collective that is done in these two steps. */
-struct wdl_cost wdl_cost_between(const struct wdl_cost *c);
+/* ... and from one domain of a node to another. */
+double wdl_cost_across(const struct wdl_team *team);
+
+/* The same between the heads of a team's nodes (nodes.h), of whom each has so many bytes for
+ * another; what is done within the nodes, and all of a collective that is done in these two
+ * steps. */
+struct wdl_cost wdl_cost_between(const struct wdl_cost *c, double bytes);
 /* Of those among whom `b` builds, ranks or heads. */
 struct wdl_cost wdl_cost_of_build(const struct wdl_build *b);
 double wdl_cost_levels(const struct wdl_cost *c);
+/* Of ranks that could all look at all boards: is a barrier sooner over in two levels, though there
+ * is no express lane for that? */
+int wdl_cost_prefers_levels(const struct wdl_team *team, const struct wdl_nodes *domains);
 /* Which of the two is right between the heads. */
 int wdl_cost_prefers_parts(const struct wdl_cost *between);
 

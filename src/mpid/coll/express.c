@@ -79,7 +79,7 @@ static int look_for(const struct wdl_run *run, int rank)
 int wdl_coll_broadcast_at_once(struct wdl_team *team, int root, void *data, size_t bytes)
 {
     struct wdl_run *run = team->express;
-    if (!run || !team->on_node || bytes > team->params.board_bytes || !wdl_team_is_quiet(team) ||
+    if (!run || bytes > team->params.board_bytes || !wdl_team_is_quiet(team) ||
         !wdl_list_empty(&team->dooms) || team->coll->preferred[WDL_COLL_BROADCAST])
         return WDL_ERR_OP;
     if (!wdl_team_has_room(team, (uint32_t) team->window))

@@ -414,9 +414,9 @@ static int ask(struct wdl_run *run, int rank, uint32_t role, uint64_t bytes)
 static int ask_node(struct wdl_run *run)
 {
     int status = WDL_OK;
-    for (int i = 0; i < wdl_node_size(run->team) && status == WDL_OK; i++)
-        if (i != wdl_node_place(run->team))
-            status = ask(run, wdl_node_rank(run->team, i), WDL_ROLE_NONE, 0);
+    for (int i = 0; i < wdl_node_size(run) && status == WDL_OK; i++)
+        if (i != wdl_node_place(run))
+            status = ask(run, wdl_node_rank(run, i), WDL_ROLE_NONE, 0);
     return status;
 }
 

@@ -127,7 +127,7 @@ void wdl_levels_gather(struct wdl_build *b)
 /* The block for the i-th rank of the head's node. */
 static const char *handed_block(const struct wdl_run *run, const struct wdl_car *car, int i)
 {
-    int rank = wdl_node_rank(run->team, i);
+    int rank = wdl_node_rank(run, i);
     return wdl_run_at(run, car->a) +
            (size_t) (car->a.buf == WDL_BUF_SRC ? rank : i) * run->args.bytes;
 }
@@ -135,11 +135,11 @@ static const char *handed_block(const struct wdl_run *run, const struct wdl_car 
 static int hand_out(struct wdl_run *run, const struct wdl_car *car)
 {
     size_t m = run->args.bytes;
-    if (wdl_node_size(run->team) == 1)
+    if (wdl_node_size(run) == 1)
         return WDL_OK;
     if (!wdl_node_on_board(run))
         return wdl_node_show_places(run, wdl_run_at(run, car->a), NULL);
-    for (int i = 0; i < wdl_node_size(run->team) && m; i++)
+    for (int i = 0; i < wdl_node_size(run) && m; i++)
         memcpy(wdl_board_sheet(run, run->team->rank) + (size_t) i * m, handed_block(run, car, i),
                m);
     return wdl_node_post(run, WDL_BOARD_DATA);
@@ -147,7 +147,7 @@ static int hand_out(struct wdl_run *run, const struct wdl_car *car)
 
 static int keep_handed(struct wdl_run *run, const struct wdl_car *car)
 {
-    const char *from = handed_block(run, car, wdl_node_place(run->team));
+    const char *from = handed_block(run, car, wdl_node_place(run));
     if (run->args.bytes && run->args.dst && run->args.dst != from)
         memcpy(run->args.dst, from, run->args.bytes);
     return WDL_OK;
@@ -156,7 +156,7 @@ static int keep_handed(struct wdl_run *run, const struct wdl_car *car)
 /* All lie side by side but in the root's own memory. */
 static int take_handed(struct wdl_run *run, int head)
 {
-    size_t i = (size_t) wdl_node_place(run->team), m = run->args.bytes;
+    size_t i = (size_t) wdl_node_place(run), m = run->args.bytes;
     int status = wdl_node_agrees(run, head);
     if (!wdl_node_on_board(run) && head == run->args.root)
         i = (size_t) run->team->rank;
@@ -274,8 +274,7 @@ static double within(const struct wdl_cost *c)
 
 double wdl_cost_levels_tree(const struct wdl_cost *c)
 {
-    struct wdl_cost between = wdl_cost_between(c);
-    between.m = c->m * c->team->nodes->most;
+    struct wdl_cost between = wdl_cost_between(c, c->m * c->team->nodes->most);
     return wdl_cost_tree(&between) + within(c);
 }
 

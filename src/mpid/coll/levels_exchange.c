@@ -85,8 +85,8 @@ static int packed(struct wdl_run *run, struct wdl_car_run *c)
     char *out = wdl_run_at(run, wdl_car_of(c)->b);
     wdl_levels_begin(run);
     WDL_NODE_STEP(c, 0, show_own(run));
-    for (; c->next < wdl_node_size(run->team); c->next++) {
-        int rank = wdl_node_rank(run->team, c->next), own = rank == run->team->rank;
+    for (; c->next < wdl_node_size(run); c->next++) {
+        int rank = wdl_node_rank(run, c->next), own = rank == run->team->rank;
         if (!own && !wdl_board_seen(run, rank, WDL_BOARD_DATA))
             return WDL_AGAIN;
         if (!own && wdl_node_agrees(run, rank) != WDL_OK)
@@ -147,8 +147,7 @@ void wdl_levels_exchange(struct wdl_build *b)
 /* The head moves every block of its node twice. */
 double wdl_cost_levels_exchange(const struct wdl_cost *c)
 {
-    struct wdl_cost between = wdl_cost_between(c);
     double most = c->team->nodes->most;
-    between.m = c->m * most * most;
+    struct wdl_cost between = wdl_cost_between(c, c->m * most * most);
     return wdl_cost_pairwise(&between) + wdl_cost_within(most, 2 * most * c->m * c->p);
 }

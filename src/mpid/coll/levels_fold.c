@@ -18,7 +18,7 @@ size_t wdl_levels_behind(size_t bytes)
 /* The node's sum is passed on; the others' fold goes on meanwhile. */
 double wdl_cost_levels_scan(const struct wdl_cost *c)
 {
-    struct wdl_cost between = wdl_cost_between(c);
+    struct wdl_cost between = wdl_cost_between(c, c->m);
     double others = c->team->nodes->most - 1, folds = (others + 1) * c->m;
     return wdl_cost_within(others + 1, folds) + folds * c->reduce + wdl_cost_vector(&between);
 }
@@ -129,7 +129,7 @@ static size_t place_in_part(const struct wdl_run *run)
 {
     const struct wdl_coll_blocks *blocks = &run->args.src_blocks;
     return wdl_block_at(&run->args, blocks, run->team->rank) -
-           wdl_block_at(&run->args, blocks, wdl_node_rank(run->team, 0));
+           wdl_block_at(&run->args, blocks, wdl_node_rank(run, 0));
 }
 
 /* On the head's board, or in its memory behind the fold of its node. */
@@ -236,9 +236,8 @@ void wdl_levels_reduce_scatter(struct wdl_build *b)
 
 double wdl_cost_levels_reduce_scatter(const struct wdl_cost *c)
 {
-    struct wdl_cost between = wdl_cost_between(c);
     double most = c->team->nodes->most, folds = (most - 1) * c->m * c->p;
-    between.m = c->m * most;
+    struct wdl_cost between = wdl_cost_between(c, c->m * most);
     if (c->m * c->p > (double) c->team->params.board_bytes)
         folds /= most; /* all ranks of the node do a part */
     return wdl_cost_within(most, folds + c->m) + folds * c->reduce + wdl_cost_pairwise(&between);

@@ -51,8 +51,7 @@ static char *collection(const struct wdl_run *run, const struct wdl_car_run *c)
 
 static int agrees(struct wdl_run *run, int rank)
 {
-    return wdl_board_length(run, rank) == block_bytes(&run->args, rank) ? WDL_OK
-                                                                        : WDL_ERR_TRUNCATE;
+    return wdl_board_length(run, rank) == block_bytes(&run->args, rank) ? WDL_OK : WDL_ERR_TRUNCATE;
 }
 
 /* The block of the i-th rank of the node comes to its head: to its place, or one behind another. */
@@ -60,7 +59,7 @@ static int block_take(struct wdl_run *run, const struct wdl_car *car, int i)
 {
     const struct wdl_coll_args *args = &run->args;
     const struct wdl_nodes *nodes = run->team->nodes;
-    int first = nodes->first[nodes->mine], rank = wdl_node_rank(run->team, i);
+    int first = nodes->first[nodes->mine], rank = wdl_node_rank(run, i);
     char *to = wdl_run_at(run, car->b);
     to += car->b.buf == WDL_BUF_DST ? wdl_block_at(args, &args->dst_blocks, rank)
                                     : row_bytes(nodes, args, first, first + i);
@@ -86,13 +85,13 @@ static int collected(struct wdl_run *run, struct wdl_car_run *c)
         return ends && !wdl_node_on_board(run) ? wdl_node_one(run, car->peer, WDL_BOARD_DONE, NULL)
                                                : WDL_OK;
     }
-    for (; c->next < wdl_node_size(run->team); c->next++) {
-        int rank = wdl_node_rank(run->team, c->next);
+    for (; c->next < wdl_node_size(run); c->next++) {
+        int rank = wdl_node_rank(run, c->next);
         if (rank != run->team->rank && !wdl_board_seen(run, rank, WDL_BOARD_DATA))
             return WDL_AGAIN;
         (void) wdl_node_note(run, block_take(run, car, c->next));
     }
-    return ends && wdl_node_size(run->team) > 1 ? wdl_node_fetched(run) : WDL_OK;
+    return ends && wdl_node_size(run) > 1 ? wdl_node_fetched(run) : WDL_OK;
 }
 
 int wdl_levels_collect(struct wdl_build *b, struct wdl_loc to)
@@ -136,10 +135,17 @@ static int dealt(struct wdl_run *run, struct wdl_car_run *c)
         (void) wdl_node_note(run, all_take(run, head, in_row ? NULL : all));
         return wdl_node_fetched(run);
     }
-    int alone = wdl_node_size(run->team) == 1; /* and perhaps without a board */
+    int alone = wdl_node_size(run) == 1; /* and perhaps without a board */
     WDL_NODE_STEP(c, 0, alone ? WDL_OK : wdl_node_show(run, all, run->shown));
     WDL_NODE_STEP(c, 1, in_row ? WDL_OK : (deal(run, all), WDL_OK));
     return wdl_levels_keep(run, c);
+}
+
+/* Heads on one node store what is short: there are cells for as many steps as a phase has links. */
+static uint32_t step_role(const struct wdl_build *b, int j)
+{
+    return b->team->nodes->domains && j < b->team->links ? wdl_role(b, WDL_PHASE_DATA, j)
+                                                         : wdl_role_bare(b, j);
 }
 
 /* In step j the node's head sends what it got in the step before, at first its own node's. */
@@ -153,14 +159,14 @@ static int ring(struct wdl_build *b, struct wdl_loc all, int have)
     for (int j = 0; j < size - 1; j++) {
         int out = (b->rank - j + size) % size, in = (b->rank - j - 1 + size) % size;
         size_t at = wdl_levels_at(b, out), bytes = wdl_levels_at(b, out + 1) - at;
-        int send = wdl_build_send(b, right, wdl_role_bare(b, j), wdl_loc_at(all, at), bytes);
+        int send = wdl_build_send(b, right, step_role(b, j), wdl_loc_at(all, at), bytes);
         wdl_ready_for(b, go, send, at);
         if (j == 0)
             wdl_build_order(b, have, send);
         else
             wdl_build_stream(b, have, 0, send, 0, bytes);
         at = wdl_levels_at(b, in);
-        have = wdl_build_recv(b, left, wdl_role_bare(b, j), wdl_loc_at(all, at),
+        have = wdl_build_recv(b, left, step_role(b, j), wdl_loc_at(all, at),
                               wdl_levels_at(b, in + 1) - at);
         wdl_build_order(b, have, join);
     }
@@ -174,8 +180,7 @@ void wdl_levels_gather_all(struct wdl_build *b)
     int in_row = is_row(b);
     if (!in_row)
         all = wdl_tmp(wdl_build_tmp(b, wdl_levels_at(b, nodes->span.size)));
-    int have =
-        wdl_levels_collect(b, in_row ? all : wdl_loc_at(all, wdl_levels_at(b, nodes->mine)));
+    int have = wdl_levels_collect(b, in_row ? all : wdl_loc_at(all, wdl_levels_at(b, nodes->mine)));
     if (wdl_levels_is_head(b)) {
         wdl_levels_climb(b);
         have = ring(b, all, have);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include "mpid/coll/coll_impl.h"
 
-enum { LATENCY = 1, GAP = 2, BYTE = 4, REDUCE = 8, ALL = 15 };
+enum { LATENCY = 1, GAP = 2, BYTE = 4, REDUCE = 8, ALL = 15, ACROSS = 16 };
 
 static int is_blank(char c)
 {
@@ -50,7 +50,8 @@ static int line_read(const char *at, struct wdl_coll_model *model)
     } table[] = {{"latency", LATENCY, &model->latency},
                  {"gap", GAP, &model->gap},
                  {"byte", BYTE, &model->byte},
-                 {"reduce", REDUCE, &model->reduce}};
+                 {"reduce", REDUCE, &model->reduce},
+                 {"across", ACROSS, &model->across}};
     size_t length = strcspn(at, " \t\r\n");
     for (unsigned i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         if (strlen(table[i].name) != length || memcmp(at, table[i].name, length))
@@ -73,7 +74,7 @@ int wdl_coll_model_read(const char *text, struct wdl_coll_model *model_out, char
             int bit = line_read(word, &model);
             if (!bit || (have & bit)) {
                 static const char unknown[] =
-                    "not `latency', `gap', `byte' or `reduce' and a number";
+                    "not `latency', `gap', `byte', `reduce' or `across' and a number";
                 snprintf(err, err_bytes, "line %d: %s", line, bit ? "said before" : unknown);
                 return WDL_ERR_ARG;
             }
@@ -82,13 +83,14 @@ int wdl_coll_model_read(const char *text, struct wdl_coll_model *model_out, char
         at = strchr(at, '\n');
         at = at ? at + 1 : NULL;
     }
-    if (have != ALL) {
+    if ((have & ALL) != ALL) {
         snprintf(err, err_bytes, "latency, gap, byte and reduce are not all there");
         return WDL_ERR_ARG;
     }
     /* the trees' arithmetic is in whole picoseconds below 2^50 */
-    if (model.latency <= 0 || model.gap <= 0 || model.latency > 1e11 || model.gap > 1e11) {
-        snprintf(err, err_bytes, "latency and gap are between 0 and 100 s, in ns");
+    if (model.latency <= 0 || model.gap <= 0 || model.latency > 1e11 || model.gap > 1e11 ||
+        model.across > 1e11) {
+        snprintf(err, err_bytes, "latency, gap and across are between 0 and 100 s, in ns");
         return WDL_ERR_ARG;
     }
     *model_out = model;

@@ -54,8 +54,8 @@ static int show_place(struct wdl_run *run, const struct wdl_node_data *data,
 {
     struct wdl_sheet *s = own_sheet(run);
     *s = (struct wdl_sheet){.src = data->at, .dst = data->dst};
-    for (int i = 0; i < wdl_node_size(run->team) && blocks && blocks->at; i++) {
-        int r = wdl_node_rank(run->team, i);
+    for (int i = 0; i < wdl_node_size(run) && blocks && blocks->at; i++) {
+        int r = wdl_node_rank(run, i);
         s->block[i] = (struct wdl_sheet_block){blocks->at[r], blocks->bytes[r]};
     }
     return wdl_node_post(run, WDL_BOARD_DATA);
@@ -72,7 +72,7 @@ static int is_for_many(const struct wdl_run *run)
 {
     enum wdl_coll_kind kind = run->args.kind;
     if (kind == WDL_COLL_BROADCAST || kind == WDL_COLL_GATHER_ALL)
-        return wdl_node_size(run->team) > 2;
+        return wdl_node_size(run) > 2;
     return wdl_coll_reduces(kind);
 }
 
@@ -138,11 +138,10 @@ static int each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_bo
                 int (*wanted)(const struct wdl_run *run, int rank),
                 int (*fn)(struct wdl_run *run, int rank))
 {
-    const struct wdl_team *team = run->team;
-    int size = wdl_node_size(team);
+    int size = wdl_node_size(run);
     for (; c->next < size - 1; c->next++) {
-        int i = wdl_node_place(team) + 1 + c->next;
-        int rank = wdl_node_rank(team, i < size ? i : i - size);
+        int i = wdl_node_place(run) + 1 + c->next;
+        int rank = wdl_node_rank(run, i < size ? i : i - size);
         if (wanted && !wanted(run, rank))
             continue;
         if (!wdl_board_seen(run, rank, place))
@@ -323,14 +322,14 @@ static int gather_one(struct wdl_run *run, int rank)
 static int gather_root(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
-    int size = wdl_node_size(run->team), place = wdl_node_place(run->team);
+    int size = wdl_node_size(run), place = wdl_node_place(run);
     WDL_NODE_STEP(c, 0,
                   a->variable || !is_short(run, a->bytes)
                       ? show_place(run, &(struct wdl_node_data){.dst = a->dst}, &a->dst_blocks)
                       : WDL_OK);
     WDL_NODE_STEP(c, 1, keep_block(run, a->src, a->bytes));
     for (; c->next < size - 1; c->next++) {
-        int rank = wdl_node_rank(run->team, (place + 1 + c->next) % size);
+        int rank = wdl_node_rank(run, (place + 1 + c->next) % size);
         if (!gives(run, rank))
             continue;
         if (!wdl_board_seen(run, rank, WDL_BOARD_DATA) || gather_one(run, rank) == WDL_AGAIN)
@@ -346,7 +345,7 @@ static int give_block(struct wdl_run *run, int root)
     size_t me = (size_t) run->team->rank;
     struct wdl_sheet_block to = {me * a->bytes, wdl_board_length(run, root)};
     if (a->variable && wdl_board_means_the_same(run, root))
-        to = sheet->block[wdl_node_place(run->team)];
+        to = sheet->block[wdl_node_place(run)];
     int status = to.bytes == a->bytes
                      ? wdl_board_give(run, root, a->src, sheet->dst + to.at, a->bytes)
                      : WDL_ERR_TRUNCATE;
@@ -369,7 +368,7 @@ static struct wdl_sheet_block block_of_mine(const struct wdl_run *run, int rank)
 {
     size_t me = (size_t) run->team->rank;
     if (run->args.variable && wdl_board_means_the_same(run, rank))
-        return wdl_node_sheet(run, rank)->block[wdl_node_place(run->team)];
+        return wdl_node_sheet(run, rank)->block[wdl_node_place(run)];
     return (struct wdl_sheet_block){me * run->args.bytes, wdl_board_length(run, rank)};
 }
 

@@ -21,19 +21,19 @@
 
 /* The ranks that show each other their data, numbered from 0: all of the team, or those of the own
  * node (nodes.h). How many; which of them we are; which rank is the i-th. */
-static inline int wdl_node_size(const struct wdl_team *team)
+static inline int wdl_node_size(const struct wdl_run *run)
 {
-    return team->nodes ? team->nodes->size : team->size;
+    return run->nodes ? run->nodes->size : run->team->size;
 }
 
-static inline int wdl_node_place(const struct wdl_team *team)
+static inline int wdl_node_place(const struct wdl_run *run)
 {
-    return team->nodes ? team->nodes->place : team->rank;
+    return run->nodes ? run->nodes->place : run->team->rank;
 }
 
-static inline int wdl_node_rank(const struct wdl_team *team, int i)
+static inline int wdl_node_rank(const struct wdl_run *run, int i)
 {
-    return team->nodes ? team->nodes->member[i] : i;
+    return run->nodes ? run->nodes->member[i] : i;
 }
 
 /* --- node.c --- */

@@ -14,7 +14,7 @@ size_t wdl_node_part_at(const struct wdl_run *run, int i)
 {
     size_t unit = run->args.op.elem_bytes, n = wdl_board_own_length(run) / unit;
     size_t before = (size_t) i;
-    size_t size = (size_t) wdl_node_size(run->team), each_n = n / size, more = n % size;
+    size_t size = (size_t) wdl_node_size(run), each_n = n / size, more = n % size;
     return unit * (each_n * before + (before < more ? before : more));
 }
 
@@ -53,9 +53,9 @@ int wdl_node_look(struct wdl_run *run, int rank, size_t at, char *here, size_t b
 static int fold(struct wdl_run *run, int hi, size_t at, size_t bytes, char *to, char *come)
 {
     const struct wdl_coll_op *op = &run->args.op;
-    int status = wdl_node_look(run, wdl_node_rank(run->team, hi), at, to, bytes);
+    int status = wdl_node_look(run, wdl_node_rank(run, hi), at, to, bytes);
     for (int i = hi - 1; i >= 0 && bytes > 0 && status == WDL_OK; i--) {
-        int r = wdl_node_rank(run->team, i);
+        int r = wdl_node_rank(run, i);
         const char *left = in_place(run, r, at);
         if (!left)
             status = wdl_node_look(run, r, at, come, bytes);
@@ -70,7 +70,7 @@ static int is_free(const struct wdl_run *run, int hi, size_t at, size_t bytes, i
                    const char *to)
 {
     const char *src = (const char *) run->args.src + at;
-    int first = wdl_node_rank(run->team, hi) == run->team->rank;
+    int first = wdl_node_rank(run, hi) == run->team->rank;
     return owner == run->team->rank &&
            (to + bytes <= src || src + bytes <= to || (to == src && first));
 }
@@ -93,7 +93,7 @@ static int fold_long(struct wdl_run *run, int hi, size_t at, size_t bytes, int o
 /* Our part of everybody's data, to `to` at rank `owner`. */
 static int fold_part(struct wdl_run *run, int owner, char *to)
 {
-    int place = wdl_node_place(run->team), hi = wdl_node_size(run->team) - 1;
+    int place = wdl_node_place(run), hi = wdl_node_size(run) - 1;
     size_t at = wdl_node_part_at(run, place), end = wdl_node_part_at(run, place + 1);
     return fold_long(run, hi, at, end - at, owner, to + at);
 }
@@ -101,7 +101,7 @@ static int fold_part(struct wdl_run *run, int owner, char *to)
 /* The vector, of which nobody else reads our part: it is ours for the result. */
 static int show_vector(struct wdl_run *run, void *dst)
 {
-    int place = wdl_node_place(run->team);
+    int place = wdl_node_place(run);
     return wdl_node_show_data(run,
                               &(struct wdl_node_data){.at = run->args.src,
                                                       .bytes = wdl_board_own_length(run),
@@ -113,7 +113,7 @@ static int show_vector(struct wdl_run *run, void *dst)
 /* To where others look for it, and to our result. */
 static int fold_to_share(struct wdl_run *run)
 {
-    int place = wdl_node_place(run->team);
+    int place = wdl_node_place(run);
     size_t at = wdl_node_part_at(run, place), end = wdl_node_part_at(run, place + 1);
     char *dst = run->args.dst;
     if (!run->staged)
@@ -194,7 +194,7 @@ static int folds_alone(const struct wdl_run *run)
 {
     enum { ALONE = 128 << 10, ALONE_OF_TWO = 32 << 10 };
     size_t size = (size_t) run->team->size;
-    return run->args.kind == WDL_COLL_REDUCE && run->team->on_node &&
+    return run->args.kind == WDL_COLL_REDUCE && !run->nodes &&
            run->args.bytes <= (size == 2 ? ALONE_OF_TWO : ALONE / size);
 }
 
@@ -202,7 +202,7 @@ static int folds_alone(const struct wdl_run *run)
  * it folds. */
 static int show_long(struct wdl_run *run, int head, char *to)
 {
-    int of_two = run->args.kind == WDL_COLL_REDUCE && run->team->on_node && run->team->size == 2;
+    int of_two = run->args.kind == WDL_COLL_REDUCE && run->team->size == 2;
     /* measured: one who wants another's is faster without a copy between */
     if (of_two || (folds_alone(run) && run->team->rank == head))
         return wdl_node_show_places(run, run->args.src, to);
@@ -233,7 +233,7 @@ static int fold_alone(struct wdl_run *run, struct wdl_car_run *c, int head, char
         WDL_NODE_STEP(c, 1, wdl_node_one(run, head, WDL_BOARD_DATA, wdl_node_agrees));
         return run->status == WDL_OK ? wdl_node_one(run, head, WDL_BOARD_DONE, NULL) : WDL_OK;
     }
-    int hi = wdl_node_size(run->team) - 1, status = wdl_node_all_agree(run, c);
+    int hi = wdl_node_size(run) - 1, status = wdl_node_all_agree(run, c);
     if (status == WDL_AGAIN)
         return WDL_AGAIN;
     if (status == WDL_OK)
@@ -265,7 +265,7 @@ int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to
         return fold_alone(run, c, head, to);
     WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
     if (wdl_node_on_board(run))
-        return fold(run, wdl_node_size(run->team) - 1, 0, wdl_board_own_length(run), to, NULL);
+        return fold(run, wdl_node_size(run) - 1, 0, wdl_board_own_length(run), to, NULL);
     WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_for(run, head, to)));
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     if (!is_head && run->staged)

@@ -47,8 +47,8 @@ static int agrees(struct wdl_run *run, int rank)
 /* Only ranks below have something for us, only ranks above take from us. */
 static int below(struct wdl_run *run, struct wdl_car_run *c)
 {
-    for (; c->next < wdl_node_place(run->team); c->next++) {
-        int rank = wdl_node_rank(run->team, c->next);
+    for (; c->next < wdl_node_place(run); c->next++) {
+        int rank = wdl_node_rank(run, c->next);
         if (!has_come(run, rank))
             return WDL_AGAIN;
         (void) wdl_node_note(run, agrees(run, rank));
@@ -59,16 +59,16 @@ static int below(struct wdl_run *run, struct wdl_car_run *c)
 
 int wdl_node_above(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place)
 {
-    int first = wdl_node_place(run->team) + 1;
-    for (; first + c->next < wdl_node_size(run->team); c->next++)
-        if (!wdl_board_seen(run, wdl_node_rank(run->team, first + c->next), place))
+    int first = wdl_node_place(run) + 1;
+    for (; first + c->next < wdl_node_size(run); c->next++)
+        if (!wdl_board_seen(run, wdl_node_rank(run, first + c->next), place))
             return WDL_AGAIN;
     return WDL_OK;
 }
 
 int wdl_node_prefix(struct wdl_run *run, struct wdl_car_run *c)
 {
-    int hi = wdl_node_place(run->team) - ((run->args.flags & WDL_COLL_EXCLUSIVE) != 0);
+    int hi = wdl_node_place(run) - ((run->args.flags & WDL_COLL_EXCLUSIVE) != 0);
     if (below(run, c) == WDL_AGAIN)
         return WDL_AGAIN;
     if (hi < 0 || run->status != WDL_OK)
@@ -549,7 +549,7 @@ int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *s)
     enum { AHEAD = 2 };
     uint64_t stamp = team->started + 1;
     struct wdl_shm_prefix *left = NULL, *next = NULL;
-    if (!team->on_node || s->bytes > WDL_COLL_SHORT_SCAN || s->bytes == 0 ||
+    if (!team->express || s->bytes > WDL_COLL_SHORT_SCAN || s->bytes == 0 ||
         !wdl_team_is_quiet(team) || !wdl_list_empty(&team->dooms) ||
         team->coll->preferred[WDL_COLL_SCAN])
         return WDL_ERR_OP;

@@ -1,6 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. The shapes of trees and rounds by the
  * team's model; the ranks of a team by node (nodes.h). */
 #include "mpid/coll/nodes.h"
+#include <string.h>
+#include "mpid/coll/cost.h"
 
 /* --- spans ------------------------------------------------------------------------------------ */
 
@@ -32,8 +34,13 @@ static void tree_make(struct wdl_span *span, int children_max, uint64_t eel, uin
 
 void wdl_span_make(const struct wdl_team *team, int size, int links, struct wdl_span *span_out)
 {
-    uint64_t eel = (uint64_t) (team->params.model.latency * 1000) + 1;
-    uint64_t gap = (uint64_t) (team->params.model.gap * 1000) + 1;
+    wdl_span_shape(team->params.model.latency, team->params.model.gap, size, links, span_out);
+}
+
+void wdl_span_shape(double latency, double gap_ns, int size, int links, struct wdl_span *span_out)
+{
+    uint64_t eel = (uint64_t) (latency * 1000) + 1;
+    uint64_t gap = (uint64_t) (gap_ns * 1000) + 1;
     int children_max = links && links <= WDL_CHILDREN_MAX ? links - 1 : WDL_CHILDREN_MAX;
     span_out->size = size;
     tree_make(span_out, children_max, eel, gap);
@@ -48,26 +55,26 @@ void wdl_span_make(const struct wdl_team *team, int size, int links, struct wdl_
 
 /* --- nodes ------------------------------------------------------------------------------------ */
 
-/* The node of a rank that says `name`: mostly that of the rank below it. */
-static int node_find(const struct wdl_team *team, const struct wdl_nodes *nodes, int rank, int name)
+/* The node of a rank that says `name[rank]`: mostly that of the rank below it. */
+static int node_find(const struct wdl_nodes *nodes, const int *name, int rank)
 {
-    const struct wdl_team_params *p = &team->params;
     int count = nodes->span.size, last = rank ? nodes->node_of[rank - 1] : 0;
-    for (int i = 0; i < count && name >= 0; i++) {
+    for (int i = 0; i < count && name[rank] >= 0; i++) {
         int node = (last + i) % count;
-        if (p->node_of(p->opened_ctx, nodes->leader[node]) == name)
+        if (name[nodes->leader[node]] == name[rank])
             return node;
     }
     return count;
 }
 
 /* first[node + 1]: how many ranks it has, for the time being. */
-static void nodes_fill(const struct wdl_team *team, struct wdl_nodes *nodes)
+static void nodes_fill(const struct wdl_team *team, struct wdl_nodes *nodes, const int *name)
 {
-    const struct wdl_team_params *p = &team->params;
     nodes->in_order = 1;
+    nodes->span.size = nodes->most = 0;
+    memset(nodes->first, 0, ((size_t) team->size + 1) * sizeof(nodes->first[0]));
     for (int r = 0; r < team->size; r++) {
-        int node = node_find(team, nodes, r, p->node_of(p->opened_ctx, r));
+        int node = node_find(nodes, name, r);
         if (node == nodes->span.size)
             nodes->leader[nodes->span.size++] = r;
         else if (nodes->node_of[r - 1] != node)
@@ -76,6 +83,46 @@ static void nodes_fill(const struct wdl_team *team, struct wdl_nodes *nodes)
         if (++nodes->first[node + 1] > nodes->most)
             nodes->most = nodes->first[node + 1];
     }
+}
+
+/* A domain of too many becomes several: each rank's name says which part, too. */
+static void names_part(const struct wdl_team *team, struct wdl_nodes *nodes, int *name)
+{
+    int *before = nodes->leader; /* of its domain, as far as we have come */
+    memset(before, 0, (size_t) nodes->span.size * sizeof(before[0]));
+    for (int r = 0; r < team->size; r++) {
+        int node = nodes->node_of[r], count = nodes->first[node + 1];
+        int parts = (count + WDL_NODE_RANKS_MAX - 1) / WDL_NODE_RANKS_MAX;
+        name[r] = node * team->size + before[node]++ * parts / count;
+    }
+}
+
+/* All are on one node. Where one may be anywhere there are no domains. */
+static void domains_fill(const struct wdl_team *team, struct wdl_nodes *nodes, int *name)
+{
+    const struct wdl_team_params *p = &team->params;
+    for (int r = 0; r < team->size; r++) {
+        name[r] = p->domain_of(p->opened_ctx, r);
+        if (name[r] < 0)
+            return;
+    }
+    nodes->domains = 1;
+    nodes_fill(team, nodes, name);
+    if (nodes->most > WDL_NODE_RANKS_MAX) {
+        names_part(team, nodes, name);
+        nodes_fill(team, nodes, name);
+    }
+}
+
+static void fill(const struct wdl_team *team, struct wdl_nodes *nodes)
+{
+    const struct wdl_team_params *p = &team->params;
+    int *name = nodes->order; /* until that is known */
+    for (int r = 0; r < team->size; r++)
+        name[r] = p->node_of(p->opened_ctx, r);
+    nodes_fill(team, nodes, name);
+    if (nodes->span.size == 1 && p->domain_of)
+        domains_fill(team, nodes, name);
 }
 
 /* Counts become places; each node's moves on with its ranks, and is where the next one's begins. */
@@ -96,12 +143,21 @@ static void order_find(const struct wdl_team *team, struct wdl_nodes *nodes)
         nodes->place++;
 }
 
+static void heads_shape(const struct wdl_team *team, struct wdl_nodes *nodes)
+{
+    if (nodes->domains)
+        wdl_span_shape(wdl_cost_across(team), wdl_cost_within(1, 0), nodes->span.size, team->links,
+                       &nodes->span);
+    else
+        wdl_span_make(team, nodes->span.size, team->links, &nodes->span);
+}
+
 int wdl_nodes_make(const struct wdl_team *team, struct wdl_nodes **nodes_out)
 {
     const struct wdl_host *host = &team->coll->host;
     size_t size = (size_t) team->size;
     *nodes_out = NULL;
-    if (!team->params.node_of || team->size < 3)
+    if (!team->params.node_of || team->size < 3 || (team->on_node && !team->params.domain_of))
         return WDL_OK;
     struct wdl_nodes *nodes =
         host->ops->alloc(host->ctx, sizeof(*nodes) + (4 * size + 1) * sizeof(int));
@@ -111,13 +167,15 @@ int wdl_nodes_make(const struct wdl_team *team, struct wdl_nodes **nodes_out)
     nodes->node_of = nodes->leader + size;
     nodes->order = nodes->node_of + size;
     nodes->first = nodes->order + size;
-    nodes_fill(team, nodes);
-    if (nodes->most < 2 || nodes->span.size < 2) {
-        host->ops->free(host->ctx, nodes);
-        return WDL_OK;
+    fill(team, nodes);
+    if (nodes->most >= 2 && nodes->span.size >= 2) {
+        order_find(team, nodes);
+        heads_shape(team, nodes);
+        if (!team->on_node || wdl_select_wants_levels(team, nodes)) {
+            *nodes_out = nodes;
+            return WDL_OK;
+        }
     }
-    order_find(team, nodes);
-    wdl_span_make(team, nodes->span.size, team->links, &nodes->span);
-    *nodes_out = nodes;
+    host->ops->free(host->ctx, nodes);
     return WDL_OK;
 }

@@ -213,10 +213,10 @@ static int car_step(struct wdl_car_run *c)
     }
 }
 
-/* Where a node agrees with itself, it says so on its boards (node.h); the other nodes are told. */
+/* Where all look at all boards, these say who agrees (node.h); who sees his node's alone tells. */
 static void look_failed(struct wdl_run *run)
 {
-    if (wdl_status_is_error(run->status) && !run->team->on_node)
+    if (wdl_status_is_error(run->status) && run->nodes)
         wdl_run_fail(run);
 }
 
@@ -461,6 +461,7 @@ static struct wdl_run *run_form(struct wdl_team *team, struct wdl_graph *g, stru
     wdl_list_init(&run->link);
     run->own = own;
     run->graph = g;
+    run->nodes = g->nodes;
     run->team = team;
     run->maps = (uint64_t *) (void *) &run->cars[g->ncars];
     run->tmp = (char *) (((uintptr_t) run + head + TMP_ALIGN - 1) & ~(uintptr_t) (TMP_ALIGN - 1));

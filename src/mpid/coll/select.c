@@ -1,8 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Which algorithm: one table, a test per row that says where it applies and a cost by the team's
- * model (none for what needs no network); the cheapest that applies is taken, by every rank alike.
- * And the graphs: entry
+ * model; the cheapest that applies is taken, by every rank alike. And the graphs: entry
  * synchronization, the algorithm's data, exit synchronization; kept by shape.
  */
 #include <stdio.h>
@@ -119,8 +118,9 @@ static int passes_on(const struct wdl_team *team, const struct wdl_coll_args *ar
     return stages(team, args);
 }
 
-/* Several nodes, some with several ranks. Operands of a node are folded together: an operator that
- * does not commute wants them side by side, and so does who wants a part of the ranks. */
+/* Several nodes, or domains of one, some with several ranks. Operands of a node are folded
+ * together: an operator that does not commute wants them side by side, and so does who wants a part
+ * of the ranks. */
 static int levels(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     const struct wdl_nodes *nodes = team->nodes;
@@ -142,10 +142,11 @@ static int levels_short(const struct wdl_team *team, const struct wdl_coll_args 
     return levels(team, args) && wdl_levels_shown(team, args) <= team->params.board_bytes;
 }
 
-/* The ranks of a node have memory in common; who has a block for whom is not asked elsewhere. */
+/* The ranks of a node have memory in common; who has a block for whom is not asked elsewhere. Not
+ * where all could look at each other's. */
 static int near(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
-    if (!team->nodes || (args->variable && team->nodes->most > WDL_NODE_RANKS_MAX))
+    if (!team->nodes || team->on_node || (args->variable && team->nodes->most > WDL_NODE_RANKS_MAX))
         return 0;
     return !(args->flags & WDL_COLL_OUT_NOSYNC) ||
            wdl_node_shown(team, args) <= team->params.board_bytes;
@@ -166,54 +167,54 @@ static void custom(struct wdl_build *b)
     b->args->build(b);
 }
 
-/* By kind, in its order. Where the first of a kind costs nothing, none behind it is cheaper. */
+/* By kind, in its order. Levels are right behind what looks at all boards. */
 static const struct row rows[] = {
-    {WDL_COLL_BARRIER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_BARRIER, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_BARRIER, "levels", wdl_levels_barrier, levels, wdl_cost_levels, 0},
     {WDL_COLL_BARRIER, "dissemination", wdl_barrier_dissemination, always, wdl_cost_rounds, 0},
-    {WDL_COLL_BROADCAST, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_BROADCAST, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_BROADCAST, "levels", wdl_levels_broadcast, levels, wdl_cost_levels, 0},
     {WDL_COLL_BROADCAST, "tree", wdl_broadcast_tree, always, wdl_cost_broadcast_tree, 0},
     {WDL_COLL_BROADCAST, "scatter_ring", wdl_broadcast_scatter_ring, divisible,
      wdl_cost_broadcast_ring, 0},
     {WDL_COLL_BROADCAST, "circulant", wdl_broadcast_circulant, is_asked_for,
      wdl_cost_broadcast_circulant, 0},
-    {WDL_COLL_SCATTER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_SCATTER, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_SCATTER, "levels", wdl_levels_scatter, levels, wdl_cost_levels_tree, 0},
     {WDL_COLL_SCATTER, "near", wdl_near_scatter, near, wdl_cost_near, 0},
     {WDL_COLL_SCATTER, "tree", wdl_scatter_tree, stages, wdl_cost_tree, 0},
     {WDL_COLL_SCATTER, "direct", wdl_scatter_direct, always, wdl_cost_direct, 0},
-    {WDL_COLL_GATHER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_GATHER, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_GATHER, "levels", wdl_levels_gather, levels, wdl_cost_levels_tree, 0},
     {WDL_COLL_GATHER, "near", wdl_near_gather, near, wdl_cost_near, 0},
     {WDL_COLL_GATHER, "tree", wdl_gather_tree, stages, wdl_cost_tree, 0},
     {WDL_COLL_GATHER, "direct", wdl_gather_direct, always, wdl_cost_direct, 0},
-    {WDL_COLL_GATHER_ALL, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_GATHER_ALL, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_GATHER_ALL, "levels", wdl_levels_gather_all, levels, wdl_cost_levels, 0},
     {WDL_COLL_GATHER_ALL, "bruck", wdl_gather_all_bruck, stages, wdl_cost_bruck, 0},
     {WDL_COLL_GATHER_ALL, "ring", wdl_gather_all_ring, always, wdl_cost_ring, 0},
-    {WDL_COLL_EXCHANGE, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_EXCHANGE, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_EXCHANGE, "levels", wdl_levels_exchange, levels_short, wdl_cost_levels_exchange, 0},
     {WDL_COLL_EXCHANGE, "near", wdl_near_exchange, near_few_or_sparse, wdl_cost_near_pairwise, 0},
     {WDL_COLL_EXCHANGE, "near_entry", wdl_near_exchange, near_dense, wdl_cost_near_entry, 1},
     {WDL_COLL_EXCHANGE, "bruck", wdl_exchange_bruck, stages, wdl_cost_exchange_bruck, 0},
     {WDL_COLL_EXCHANGE, "pairwise", wdl_exchange_pairwise, few_or_sparse, wdl_cost_pairwise, 0},
     {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, dense, wdl_cost_pairwise_entry, 1},
-    {WDL_COLL_REDUCE, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_REDUCE, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_REDUCE, "levels", wdl_levels_reduce, levels, wdl_cost_levels, 0},
     {WDL_COLL_REDUCE, "tree", wdl_reduce_tree, always, wdl_cost_reduce_tree, 0},
     {WDL_COLL_REDUCE, "circulant", wdl_reduce_circulant, is_long_and_commutes,
      wdl_cost_reduce_circulant, 0},
-    {WDL_COLL_ALLREDUCE, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_ALLREDUCE, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_ALLREDUCE, "levels", wdl_levels_allreduce, levels, wdl_cost_levels, 0},
     {WDL_COLL_ALLREDUCE, "gathered", wdl_allreduce_gathered, all_fit, wdl_cost_gathered, 0},
     {WDL_COLL_ALLREDUCE, "doubling", wdl_allreduce_doubling, always, wdl_cost_doubling, 0},
     {WDL_COLL_ALLREDUCE, "census", wdl_allreduce_census, exact, wdl_cost_census, 0},
     {WDL_COLL_ALLREDUCE, "halving", wdl_allreduce_halving, divisible, wdl_cost_halving, 0},
-    {WDL_COLL_SCAN, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_SCAN, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_SCAN, "levels", wdl_levels_scan, levels, wdl_cost_levels_scan, 0},
     {WDL_COLL_SCAN, "doubling", wdl_scan_doubling, always, wdl_cost_vector, 0},
-    {WDL_COLL_REDUCE_SCATTER, "node", wdl_all_node, node, wdl_cost_nothing, 0},
+    {WDL_COLL_REDUCE_SCATTER, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_REDUCE_SCATTER, "levels", wdl_levels_reduce_scatter, levels,
      wdl_cost_levels_reduce_scatter, 0},
     {WDL_COLL_REDUCE_SCATTER, "pairwise", wdl_reduce_scatter_pairwise, few_or_sparse,
@@ -275,12 +276,18 @@ static int first_row(enum wdl_coll_kind kind)
     return low;
 }
 
-/* Where it applies and no other is asked for, nothing else has to be looked at. */
-static int costs_nothing(const struct wdl_team *team, const struct wdl_coll_args *args,
-                         const struct row *row)
+/* Where all look at all boards, and nothing else is asked for, only the same in two levels may be
+ * faster; -1: it is not so. */
+static int boards_row(const struct wdl_team *team, const struct wdl_coll_args *args, int first)
 {
-    return row->cost == wdl_cost_nothing && !args->algorithm &&
-           !team->coll->preferred[args->kind] && row->applies(team, args);
+    const struct row *row = &rows[first];
+    if (row->build != wdl_all_node || args->algorithm || team->coll->preferred[args->kind] ||
+        !row->applies(team, args))
+        return -1;
+    if (!team->nodes || args->variable || !row[1].applies(team, args))
+        return first;
+    struct wdl_cost c = wdl_cost_of(team, args);
+    return row[1].cost(&c) < row->cost(&c) ? first + 1 : first;
 }
 
 int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args, int *status_out)
@@ -288,9 +295,9 @@ int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args
     *status_out = args_check(team, args);
     if (*status_out != WDL_OK)
         return -1;
-    int chosen = -1, first = first_row(args->kind);
-    if (costs_nothing(team, args, &rows[first]))
-        return first;
+    int first = first_row(args->kind), chosen = boards_row(team, args, first);
+    if (chosen >= 0)
+        return chosen;
     struct wdl_cost c = wdl_cost_of(team, args);
     double best = 0;
     for (int i = first; i < ROWS && rows[i].kind == args->kind; i++) {
@@ -347,6 +354,14 @@ int wdl_coll_prefer(struct wdl_proc *proc, const char *text, char *err, size_t e
     }
     memcpy(coll->preferred, preferred, sizeof(preferred));
     return WDL_OK;
+}
+
+int wdl_select_wants_levels(const struct wdl_team *team, const struct wdl_nodes *domains)
+{
+    for (int kind = 0; kind < WDL_COLL_KIND_COUNT; kind++)
+        if (team->coll->preferred[kind] && strcmp(team->coll->preferred[kind], "levels") == 0)
+            return 1;
+    return wdl_cost_prefers_levels(team, domains);
 }
 
 int wdl_select_syncs(int row, const struct wdl_coll_args *args)
@@ -556,6 +571,12 @@ static void graph_keep(struct wdl_team *team, struct wdl_graph *g, const struct 
     team->nvaried += g->lists != NULL;
 }
 
+/* All ranks of the team look at each other's boards. */
+static int is_of_all(int row)
+{
+    return rows[row].build == wdl_all_node;
+}
+
 struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_args *args, int row)
 {
     struct wdl_shape shape;
@@ -575,8 +596,9 @@ struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_
     if (!g)
         return NULL;
     g->syncs = wdl_select_syncs(row, args);
-    g->print = rows[row].build == wdl_all_node ? wdl_print_on_node(args->kind, args->root)
-                                               : wdl_print_of((uint32_t) row, args, g->syncs);
+    g->nodes = is_of_all(row) ? NULL : team->nodes;
+    g->print = is_of_all(row) ? wdl_print_on_node(args->kind, args->root)
+                              : wdl_print_of((uint32_t) row, args, g->syncs);
     if (!once && args->variable)
         g->lists = lists_copy(team, args);
     if (!once && (g->lists || !args->variable))
@@ -613,6 +635,7 @@ struct wdl_graph *wdl_select_credit(struct wdl_team *team, int first)
     g = wdl_build_end(&b);
     if (g) {
         g->syncs = 1;
+        g->nodes = team->nodes;
         g->print = wdl_print_of(shape.row, NULL, 1);
         graph_keep(team, g, &shape);
     }

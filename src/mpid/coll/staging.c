@@ -61,7 +61,8 @@ char *wdl_staging_take_for(struct wdl_run *run, size_t bytes, int reader, uint64
     size_t all = team->params.staging_bytes;
     run->staged = NULL;
     *card_out = 0;
-    if (!team->on_node || bytes == 0 || bytes > all / 2) /* the next need not wait for this one */
+    if (!team->on_node || run->nodes || bytes == 0 ||
+        bytes > all / 2) /* the next need not wait for this one */
         return NULL;
     struct wdl_staging *s = team->staging ? team->staging : staging_make(team);
     if (!s || !s->at)

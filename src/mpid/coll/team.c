@@ -39,7 +39,7 @@ int wdl_coll_init(struct wdl_proc *proc)
     if (!coll)
         return WDL_ERR_NOMEM;
     coll->proc = proc;
-    coll->model = (struct wdl_coll_model){1500, 400, 0.1, 0.25};
+    coll->model = (struct wdl_coll_model){1500, 400, 0.1, 0.25, 0};
     coll->host = proc->host;
     coll->limits = (struct wdl_coll_limits){RUN_BYTES, EARLY_PLACES, STRAYS};
     wdl_store_init(&coll->store, &coll->host);
@@ -305,10 +305,10 @@ static void team_opened(struct wdl_team *team, struct wdl_graph *first)
         team->node[r] = team->params.shm->segment(team->params.shm->ctx, r);
         team->on_node &= team->node[r] != NULL;
     }
-    if (team->on_node)
-        wdl_express_make(team);
-    else if (wdl_nodes_make(team, &team->nodes) != WDL_OK)
+    if (wdl_nodes_make(team, &team->nodes) != WDL_OK)
         wdl_team_close(team, WDL_ERR_NOMEM); /* the others go on without us */
+    else if (team->on_node && !team->nodes)
+        wdl_express_make(team);
 }
 
 /* By what each says of itself (shm.c). */

@@ -18,7 +18,7 @@ enum fault { NONE, LENGTH, ROOT, KIND };
 
 struct options {
     uint64_t seed;
-    int ranks, each, peeks, ordered, refuse, delay, ops, depth, faults, kind, attach;
+    int ranks, each, peeks, ordered, refuse, delay, ops, depth, faults, kind, attach, domain;
 };
 
 struct side { /* a rank's part of a collective */
@@ -132,7 +132,7 @@ static size_t got(const struct world *w, struct side *s, int rank)
 
 static enum wdl_coll_kind kind_draw(struct world *w)
 {
-    return (enum wdl_coll_kind) (w->o.kind >= 0 ? w->o.kind : below(w, WDL_COLL_CUSTOM));
+    return (enum wdl_coll_kind)(w->o.kind >= 0 ? w->o.kind : below(w, WDL_COLL_CUSTOM));
 }
 
 static void side_make(struct world *w, struct side *s, int rank)
@@ -159,11 +159,11 @@ static void op_make(struct world *w, struct op *op)
                                 .op = {ranks_sum, NULL, 4, 1}};
     uint64_t salt = wdl_prng_below(&w->prng, 1000);
     size_t most = length(w);
-    int varies = all.kind >= WDL_COLL_SCATTER && (all.kind < WDL_COLL_REDUCE ||
-                                                  all.kind == WDL_COLL_REDUCE_SCATTER) &&
+    int varies = all.kind >= WDL_COLL_SCATTER &&
+                 (all.kind < WDL_COLL_REDUCE || all.kind == WDL_COLL_REDUCE_SCATTER) &&
                  below(w, 3) == 0 && (w->o.ordered || !w->o.faults);
     op->odd = below(w, w->o.ranks);
-    op->fault = w->o.faults && below(w, 3) == 0 ? (enum fault) (1 + below(w, w->o.faults)) : NONE;
+    op->fault = w->o.faults && below(w, 3) == 0 ? (enum fault)(1 + below(w, w->o.faults)) : NONE;
     w->closed |= op->fault == KIND;
     for (int i = 0; i < w->o.ranks; i++) {
         struct side *s = &op->side[i];
@@ -303,6 +303,9 @@ static int world(const void *options)
     wdl_prng_init(&w->prng, w->o.seed);
     ranks_open(&w->r, &sim);
     ranks_limit(&w->r, (int) (w->o.seed / 16 % 3));
+    w->r.domain_ranks = w->o.domain;
+    if (w->o.domain)
+        ranks_prefer_levels(&w->r, w->o.seed % 2);
     if (w->o.each > 1)
         ranks_team_nodes(&w->r, &params, w->o.each, w->o.peeks, w->teams);
     else
@@ -339,6 +342,7 @@ static void options_of(uint64_t seed, void *options_out)
     o.ranks = 2 + (int) wdl_prng_below(&p, RANKS_MAX - 1);
     o.each = each[wdl_prng_below(&p, 5)];
     o.peeks = wdl_prng_chance(&p, 750);
+    o.domain = o.each == 64 && o.peeks ? (int) (seed % 4) : 0;
     o.ordered = wdl_prng_chance(&p, 750);
     o.refuse = wdl_prng_chance(&p, 500) ? 0 : 300;
     o.delay = (int) wdl_prng_below(&p, 3) * 3000;
@@ -350,10 +354,12 @@ static void options_of(uint64_t seed, void *options_out)
 }
 
 static const struct worlds_option table[] = {
-    WORLDS_OPTION(options, ranks),   WORLDS_OPTION(options, each),  WORLDS_OPTION(options, peeks),
-    WORLDS_OPTION(options, ordered), WORLDS_OPTION(options, refuse), WORLDS_OPTION(options, delay),
-    WORLDS_OPTION(options, ops),     WORLDS_OPTION(options, depth), WORLDS_OPTION(options, faults),
-    WORLDS_OPTION(options, kind),    WORLDS_OPTION(options, attach)};
+    WORLDS_OPTION(options, ranks),  WORLDS_OPTION(options, each),
+    WORLDS_OPTION(options, peeks),  WORLDS_OPTION(options, ordered),
+    WORLDS_OPTION(options, refuse), WORLDS_OPTION(options, delay),
+    WORLDS_OPTION(options, ops),    WORLDS_OPTION(options, depth),
+    WORLDS_OPTION(options, faults), WORLDS_OPTION(options, kind),
+    WORLDS_OPTION(options, attach), WORLDS_OPTION(options, domain)};
 static const struct worlds worlds = {.program = "test/mpid/coll/fail_world",
                                      .count = 400,
                                      .options_bytes = sizeof(struct options),

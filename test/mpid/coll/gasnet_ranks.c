@@ -102,7 +102,7 @@ void gasnet_open_nodes(const struct wdl_sim_params *sim, size_t images_each, int
         params.team.peer_of = same_peer;
         params.team.cell_bytes = 64;
         params.team.poison = 1;
-        params.team.model = (struct wdl_coll_model){1000, 1000, 0.1, 0.25};
+        params.team.model = (struct wdl_coll_model){1000, 1000, 0.1, 0.25, 0};
         if (each)
             node_make(&params.team);
         ck_assert_int_eq(wdl_gas_init(r.one[i].proc, &params, &team[i]), WDL_OK);

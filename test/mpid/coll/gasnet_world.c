@@ -69,9 +69,9 @@ static int same_peer(void *ctx, int rank)
 static void teams_make(struct world *w)
 {
     /* trees from binomial to flat */
-    static const struct wdl_coll_model models[] = {{1000, 1000, 0.1, 0.25},
-                                                   {1500, 400, 0.1, 0.25},
-                                                   {8000, 300, 0.1, 0.25}};
+    static const struct wdl_coll_model models[] = {{1000, 1000, 0.1, 0.25, 0},
+                                                   {1500, 400, 0.1, 0.25, 0},
+                                                   {8000, 300, 0.1, 0.25, 0}};
     int n = w->options.ranks;
     struct wdl_team_params nodes = {0};
     w->images = calloc((size_t) n, sizeof(size_t));

@@ -18,6 +18,7 @@ void ranks_open(struct ranks *r, const struct wdl_sim_params *sim)
 {
     char err[128];
     r->n = sim->ranks;
+    r->domain_ranks = 0;
     r->sim = wdl_sim_create(sim);
     r->one = calloc((size_t) r->n, sizeof(r->one[0]));
     wdl_assert(r->sim && r->one);
@@ -89,6 +90,11 @@ static int node_of(void *ctx, int rank)
     return rank / ((const struct ranks *) ctx)->node_ranks;
 }
 
+static int domain_of(void *ctx, int rank)
+{
+    return rank / ((const struct ranks *) ctx)->domain_ranks;
+}
+
 static void *segment(void *ctx, int rank)
 {
     const struct ranks_one *one = ctx;
@@ -130,12 +136,25 @@ static void *staging_of(void *ctx, int rank, uint64_t card, size_t bytes)
     return is_there ? one->staging + at : NULL;
 }
 
+void ranks_prefer_levels(struct ranks *r, int all)
+{
+    static const char every[] = "barrier:levels,broadcast:levels,scatter:levels,gather:levels,"
+                                "gather_all:levels,exchange:levels,reduce:levels,"
+                                "allreduce:levels,reduce_scatter:levels,scan:levels";
+    char err[128];
+    for (int i = 0; i < r->n; i++) {
+        int status = wdl_coll_prefer(r->one[i].proc, all ? every : "scan:levels", err, sizeof(err));
+        wdl_assert_cmp(status, ==, WDL_OK);
+    }
+}
+
 void ranks_nodes(struct ranks *r, struct wdl_team_params *params, int each, int peeks)
 {
     r->node_ranks = each;
     params->size = r->n;
     params->peer_of = same_peer;
     params->node_of = peeks ? node_of : NULL;
+    params->domain_of = r->domain_ranks ? domain_of : NULL;
     params->opened_ctx = r;
     for (int i = 0; i < r->n; i++) {
         struct ranks_one *one = &r->one[i];

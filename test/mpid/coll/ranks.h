@@ -23,6 +23,7 @@ struct ranks {
         size_t staging_bytes;
     } * one;
     int node_ranks;
+    int domain_ranks; /* within a node; 0: nobody knows of domains */
 };
 
 void ranks_open(struct ranks *r, const struct wdl_sim_params *sim);
@@ -33,6 +34,9 @@ void ranks_close(struct ranks *r);
 void ranks_limit(struct ranks *r, int pools);
 /* A team of all; window, cell_bytes and first_seq from params. */
 void ranks_team(struct ranks *r, const struct wdl_team_params *params, struct wdl_team **teams);
+/* Two levels wherever they apply, in all teams to come: of all kinds, or of scans alone, which is
+ * enough for few ranks to go by domains. */
+void ranks_prefer_levels(struct ranks *r, int all);
 /* The same where the ranks of a node, `each` of them, share memory: if they `peek` all of it, else
  * segments alone; and what is staged, if params->staging_bytes say how much. */
 void ranks_team_nodes(struct ranks *r, const struct wdl_team_params *params, int each, int peeks,

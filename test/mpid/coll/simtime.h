@@ -34,6 +34,7 @@ struct simtime_call {
     const char *algorithm; /* NULL: the engine chooses */
     int rounds; /* the operator rounds: all ranks must fold alike */
     int node; /* the walk: so many consecutive ranks share a node, which takes no time; or 0 */
+    int domains; /* ... which are domains of one node */
 };
 struct simtime_result {
     uint64_t ns, messages;

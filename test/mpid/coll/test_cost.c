@@ -21,7 +21,7 @@ static void open_world(int n)
 {
     struct wdl_sim_params sim = {.seed = 5, .ranks = n, .ordered = 1, .am_bytes_max = 1024};
     /* latency and gap equal: trees are binomial */
-    struct wdl_team_params team = {.id = 3, .model = {1000, 1000, 0.1, 0.25}};
+    struct wdl_team_params team = {.id = 3, .model = {1000, 1000, 0.1, 0.25, 0}};
     struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
     ranks_open(&r, &sim);
     ranks_team(&r, &team, teams);

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Collectives in two levels on teams of several nodes: results, with operators that want their
- * order; messages, exactly: none within a node, those of one level between the heads.
+ * Collectives in two levels on teams of several nodes, or of several domains of one: results, with
+ * operators that want their order; messages, or stores from domain to domain, exactly: none within,
+ * those of one level between the heads.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,11 +19,18 @@ static struct wdl_coll_req reqs[RANKS_MAX];
 static struct wdl_coll_shm shm[RANKS_MAX];
 static char *segments[RANKS_MAX], *src[RANKS_MAX], *dst[RANKS_MAX];
 static int node_by_rank[RANKS_MAX], nodes, gaps;
+static int domains; /* all are on one node: these are its domains */
 
 static int node_of(void *ctx, int rank)
 {
     (void) ctx;
-    return 7 + node_by_rank[rank];
+    return domains ? 7 : 7 + node_by_rank[rank];
+}
+
+static int domain_of(void *ctx, int rank)
+{
+    (void) ctx;
+    return 3 + node_by_rank[rank];
 }
 
 static void *segment(void *ctx, int rank)
@@ -59,9 +67,8 @@ static size_t varied_of(const struct wdl_coll_args *a, int from, int to)
 {
     if (a->kind == WDL_COLL_EXCHANGE)
         return varied(a->bytes, from, to);
-    return varied(a->bytes, a->kind == WDL_COLL_SCATTER || a->kind == WDL_COLL_REDUCE_SCATTER ? to
-                                                                                             : from,
-                  0);
+    return varied(a->bytes,
+                  a->kind == WDL_COLL_SCATTER || a->kind == WDL_COLL_REDUCE_SCATTER ? to : from, 0);
 }
 
 /* The block lists of a rank; in its destination with gaps between them. */
@@ -109,8 +116,12 @@ static void open_ranks(int n)
 {
     struct wdl_sim_params sim = {.seed = 5, .ranks = n, .ordered = 1, .am_bytes_max = 1024};
     struct wdl_team_params p = {.id = 3, .size = n, .peer_of = peer_of, .node_of = node_of};
-    p.model = (struct wdl_coll_model){1000, 1000, 0.1, 0.25}; /* trees are binomial */
+    p.model = (struct wdl_coll_model){1000, 1000, 0.1, 0.25, 0}; /* trees are binomial */
+    p.model.across = 100; /* as long as a gap there: heads go by rounds, too */
+    p.domain_of = domains ? domain_of : NULL;
     ranks_open(&r, &sim);
+    if (domains) /* however few they are */
+        ranks_prefer_levels(&r, 0);
     for (p.rank = 0; p.rank < n; p.rank++) {
         shm[p.rank] = (struct wdl_coll_shm){
             .segment = segment, .peek = peek, .poke = poke, .ctx = &shm[p.rank]};
@@ -125,8 +136,11 @@ static void open_ranks(int n)
         ck_assert_int_eq(wdl_team_create(r.one[p.rank].proc, &p, &teams[p.rank]), WDL_OK);
     }
     finish((struct wdl_coll_args){.kind = WDL_COLL_BARRIER});
-    for (int i = 0; i < n; i++)
+    for (int i = 0; i < n; i++) {
         ck_assert_ptr_nonnull(teams[i]->nodes);
+        ck_assert_int_eq(teams[i]->nodes->domains, domains);
+        ck_assert_int_eq(teams[i]->on_node, domains);
+    }
 }
 
 static void open_world(int n, int per, int interleaved)
@@ -248,10 +262,11 @@ static void call(struct wdl_coll_args args)
     }
 }
 
-static const enum wdl_coll_kind kinds[] = {WDL_COLL_BROADCAST, WDL_COLL_REDUCE, WDL_COLL_ALLREDUCE,
-                                           WDL_COLL_SCAN,      WDL_COLL_GATHER,
-                                           WDL_COLL_SCATTER,   WDL_COLL_EXCHANGE,
-                                           WDL_COLL_GATHER_ALL, WDL_COLL_REDUCE_SCATTER};
+static const enum wdl_coll_kind kinds[] = {WDL_COLL_BROADCAST,     WDL_COLL_REDUCE,
+                                           WDL_COLL_ALLREDUCE,     WDL_COLL_SCAN,
+                                           WDL_COLL_GATHER,        WDL_COLL_SCATTER,
+                                           WDL_COLL_EXCHANGE,      WDL_COLL_GATHER_ALL,
+                                           WDL_COLL_REDUCE_SCATTER};
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 static int has_near(enum wdl_coll_kind kind)
@@ -268,11 +283,11 @@ static void call_twice(struct wdl_coll_args args)
     int nothing = args.kind == WDL_COLL_REDUCE_SCATTER && args.bytes == 0;
     if (!nothing && (!short_ones || wdl_levels_shown(teams[0], &args) <= board))
         call(args);
-    if (has_near(args.kind)) {
+    if (has_near(args.kind) && !domains) {
         args.algorithm = "near";
         call(args);
     }
-    args.variable = has_near(args.kind) || args.kind == WDL_COLL_GATHER_ALL ||
+    args.variable = (has_near(args.kind) && !domains) || args.kind == WDL_COLL_GATHER_ALL ||
                     args.kind == WDL_COLL_REDUCE_SCATTER;
     gaps = args.root % 2 && args.kind != WDL_COLL_REDUCE_SCATTER;
     if (args.variable)
@@ -294,8 +309,9 @@ static void call_all(int step)
         }
 }
 
-START_TEST(every_root_and_order)
+static void roots_and_orders(int of_one_node)
 {
+    domains = of_one_node;
     for (int n = 3; n <= RANKS_MAX; n += 2)
         for (int per = 2; per < n && per < 6; per++) {
             open_world(n, per, 0);
@@ -303,11 +319,17 @@ START_TEST(every_root_and_order)
             close_world();
         }
 }
+
+START_TEST(every_root_and_order)
+{
+    roots_and_orders(0);
+}
 END_TEST
 
-START_TEST(nodes_of_any_size_and_order)
+static void sizes_and_orders(int of_one_node)
 {
     struct wdl_prng prng;
+    domains = of_one_node;
     wdl_prng_init(&prng, 3);
     for (int round = 0; round < 24; round++) {
         int n = 3 + (int) wdl_prng_below(&prng, RANKS_MAX - 2), in_order = round % 2, shared = 0;
@@ -326,10 +348,16 @@ START_TEST(nodes_of_any_size_and_order)
         close_world();
     }
 }
+
+START_TEST(nodes_of_any_size_and_order)
+{
+    sizes_and_orders(0);
+}
 END_TEST
 
-START_TEST(nodes_that_interleave_keep_the_order_of_operands)
+static void interleave(int of_one_node)
 {
+    domains = of_one_node;
     open_world(8, 4, 1);
     struct wdl_coll_args args = args_of(WDL_COLL_REDUCE, SMALL);
     ck_assert_int_eq(wdl_coll_start(teams[0], &args, &reqs[0]), WDL_ERR_ARG);
@@ -345,10 +373,31 @@ START_TEST(nodes_that_interleave_keep_the_order_of_operands)
         ck_assert_int_eq(memcmp(dst[i], dst[0], SMALL), 0);
     close_world();
 }
+
+START_TEST(nodes_that_interleave_keep_the_order_of_operands)
+{
+    interleave(0);
+}
 END_TEST
 
 /* --- messages --------------------------------------------------------------------------------- */
 
+/* What the graphs used last have stored for others, all of them in other domains. */
+static int stores(void)
+{
+    int sum = 0;
+    for (int i = 0; i < r.n; i++) {
+        const struct wdl_graph *g = wdl_container_of(teams[i]->graphs.next, struct wdl_graph, link);
+        for (int k = 0; k < g->ncars; k++)
+            if (g->cars[k].kind == WDL_CAR_SEND && g->cars[k].shm) {
+                ck_assert_int_ne(node_by_rank[g->cars[k].peer], node_by_rank[i]);
+                sum++;
+            }
+    }
+    return sum;
+}
+
+/* ... and stores. */
 static int messages(struct wdl_coll_args args)
 {
     uint64_t before = 0;
@@ -357,7 +406,9 @@ static int messages(struct wdl_coll_args args)
         before = wdl_sim_counts(r.sim)->sent;
         finish(args);
     }
-    return (int) (wdl_sim_counts(r.sim)->sent - before);
+    if (args.bytes <= SMALL && domains)
+        ck_assert_int_eq(wdl_sim_counts(r.sim)->sent, before);
+    return stores() + (int) (wdl_sim_counts(r.sim)->sent - before);
 }
 
 static int doubling(int n)
@@ -368,8 +419,9 @@ static int doubling(int n)
     return group * log + 2 * (n - group);
 }
 
-START_TEST(only_heads_send)
+static void heads_send(int of_one_node)
 {
+    domains = of_one_node;
     for (int n = 3; n <= RANKS_MAX; n++) {
         open_world(n, 2, 0);
         int log = wdl_pattern_rounds(nodes, 2);
@@ -386,6 +438,8 @@ START_TEST(only_heads_send)
             struct wdl_coll_args args = args_of((enum wdl_coll_kind) k, SMALL);
             args.root = n / 2;
             ck_assert_int_eq(messages(args), nodes - 1);
+            if (domains)
+                continue;
             args.algorithm = "near"; /* one each, but for the root's node */
             int near = n % 2 && args.root == n - 1 ? 1 : 2;
             ck_assert_int_eq(messages(args), n - near);
@@ -397,10 +451,16 @@ START_TEST(only_heads_send)
         close_world();
     }
 }
+
+START_TEST(only_heads_send)
+{
+    heads_send(0);
+}
 END_TEST
 
 START_TEST(chosen_where_there_are_nodes)
 {
+    domains = 0;
     open_world(12, 4, 0);
     struct wdl_coll_args args = args_of(WDL_COLL_BROADCAST, SMALL);
     args.algorithm = NULL;
@@ -415,6 +475,34 @@ START_TEST(chosen_where_there_are_nodes)
 }
 END_TEST
 
+/* --- domains of one node ---------------------------------------------------------------------- */
+
+START_TEST(domains_every_root_and_order)
+{
+    roots_and_orders(1);
+}
+END_TEST
+
+START_TEST(domains_of_any_size_and_order)
+{
+    sizes_and_orders(1);
+}
+END_TEST
+
+START_TEST(domains_that_interleave_keep_the_order_of_operands)
+{
+    interleave(1);
+}
+END_TEST
+
+START_TEST(only_heads_store_in_other_domains)
+{
+    heads_send(1);
+}
+END_TEST
+
 WDL_SUITE("mpid/coll/levels", every_root_and_order,
           nodes_that_interleave_keep_the_order_of_operands, nodes_of_any_size_and_order,
-          only_heads_send, chosen_where_there_are_nodes)
+          only_heads_send, chosen_where_there_are_nodes, domains_every_root_and_order,
+          domains_that_interleave_keep_the_order_of_operands, domains_of_any_size_and_order,
+          only_heads_store_in_other_domains)

@@ -10,14 +10,16 @@ START_TEST(a_model_is_read)
     static const char *const good[] = {
         "latency 1500\ngap 400.5\nbyte 0.125\nreduce 0\n",
         "# a remark\n\n  reduce 0 # none\r\n\tbyte\t.125\nlatency 1500.0\ngap 400.5",
+        "latency 1500\ngap 400.5\nacross 250\nbyte 0.125\nreduce 0\n",
     };
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         struct wdl_coll_model model;
         char err[128] = "";
         int status = wdl_coll_model_read(good[i], &model, err, sizeof(err));
         ck_assert_msg(status == WDL_OK, "%s", err);
         ck_assert(model.latency == 1500 && model.gap == 400.5 && model.byte == 0.125 &&
                   model.reduce == 0);
+        ck_assert(model.across == (i == 2 ? 250 : 0));
     }
 }
 END_TEST
@@ -29,6 +31,8 @@ START_TEST(what_is_wrong_is_said)
         {"", "not all there"},
         {"latency 1\ngap 1\nbyte 1\n", "not all there"},
         {"latency 1\ngap 1\nbyte 1\nlatency 2\n", "line 4: said before"},
+        {"across 1\nlatency 1\nacross 2\n", "line 3: said before"},
+        {"latency 1\ngap 1\nbyte 1\nacross 1\n", "not all there"},
         {"latency 1\n\nspeed 1\n", "line 3: not"},
         {"latency\n", "line 1: not"},
         {"latency .\n", "line 1: not"},
@@ -41,9 +45,10 @@ START_TEST(what_is_wrong_is_said)
         {"latencygap 1\n", "line 1: not"},
         {"latency 0\ngap 1\nbyte 1\nreduce 1\n", "between"},
         {"latency 1\ngap 100000000001\nbyte 1\nreduce 1\n", "between"},
+        {"latency 1\ngap 1\nbyte 1\nreduce 1\nacross 100000000001\n", "between"},
     };
     for (unsigned i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-        struct wdl_coll_model model = {1, 2, 3, 4};
+        struct wdl_coll_model model = {1, 2, 3, 4, 0};
         char err[128] = "";
         int status = wdl_coll_model_read(bad[i][0], &model, err, sizeof(err));
         ck_assert_int_eq(status, WDL_ERR_ARG);
@@ -80,7 +85,7 @@ static void close_world(void)
 
 START_TEST(teams_take_the_model_that_is_set)
 {
-    static const struct wdl_coll_model slow = {100000, 1000, 0.1, 0.25};
+    static const struct wdl_coll_model slow = {100000, 1000, 0.1, 0.25, 0};
     open_world(NULL, "");
     ck_assert(teams[0]->params.model.latency == 1500);
     close_world();

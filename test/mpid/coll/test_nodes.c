@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The ranks of a team by node: every rank finds the same, for any names of nodes; trees and rounds
- * among heads need no more roles than the team has.
+ * The ranks of a team by node, or by domain of one: every rank finds the same, for any names; trees
+ * and rounds among heads need no more roles than the team has.
  */
 #include <string.h>
 #include "base/prng.h"
@@ -9,14 +9,21 @@
 #include "mpid/coll/nodes.h"
 #include "support/suite.h"
 
-enum { RANKS_MAX = 40 };
+enum { RANKS_MAX = 40, MANY = 150 };
 
-static int names[RANKS_MAX];
+static int names[MANY];
 
 static int node_of(void *ctx, int rank)
 {
     (void) ctx;
     return names[rank];
+}
+
+static int one_node(void *ctx, int rank)
+{
+    (void) ctx;
+    (void) rank;
+    return 5;
 }
 
 static int same_node(int a, int b)
@@ -96,7 +103,7 @@ START_TEST(all_ranks_find_the_same_nodes)
                 names[i] = -1;
         }
         struct wdl_team team = {.coll = &coll, .params = {.size = n, .node_of = node_of}};
-        team.params.model = (struct wdl_coll_model){1500, 400, 0.1, 0.25};
+        team.params.model = (struct wdl_coll_model){1500, 400, 0.1, 0.25, 0};
         wdl_team_shape(&team);
         team.rank = (int) wdl_prng_below(&prng, (uint64_t) n);
         ck_assert_int_eq(wdl_nodes_make(&team, &team.nodes), WDL_OK);
@@ -109,10 +116,98 @@ START_TEST(all_ranks_find_the_same_nodes)
 }
 END_TEST
 
+/* A team on one node that has made its nodes by their domains, if it has any. */
+static struct wdl_team on_one_node(struct wdl_coll *coll, int n, int rank)
+{
+    struct wdl_team team = {.coll = coll, .params = {.size = n, .node_of = one_node}};
+    team.params.domain_of = node_of;
+    team.params.model = (struct wdl_coll_model){1500, 400, 0.1, 0.25, 0};
+    wdl_team_shape(&team);
+    team.rank = rank;
+    return team;
+}
+
+/* Equal parts of at most WDL_NODE_RANKS_MAX, as names that say domain and part. */
+static void names_part(int n)
+{
+    int part[MANY];
+    for (int i = 0; i < n; i++) {
+        int below = 0, all = 0;
+        for (int k = 0; k < n; k++) {
+            below += k < i && names[k] == names[i];
+            all += names[k] == names[i];
+        }
+        int parts = (all + WDL_NODE_RANKS_MAX - 1) / WDL_NODE_RANKS_MAX;
+        part[i] = names[i] * MANY + below * parts / all;
+    }
+    memcpy(names, part, sizeof(part));
+}
+
+START_TEST(the_domains_of_one_node)
+{
+    struct wdl_prng prng;
+    struct test_host host;
+    test_host_init(&host);
+    struct wdl_coll coll = {.host = host.host, .chunk_bytes = 1024};
+    wdl_prng_init(&prng, 12);
+    for (int round = 0; round < 2000; round++) {
+        int n = 1 + (int) wdl_prng_below(&prng, MANY), kinds = 1 + round % 7;
+        for (int i = 0; i < n; i++)
+            names[i] = round % 2 ? i * kinds / n : (int) wdl_prng_below(&prng, (uint64_t) kinds);
+        int anywhere = round % 5 == 0, one = (int) wdl_prng_below(&prng, (uint64_t) n);
+        int was = names[one];
+        if (anywhere)
+            names[one] = -1;
+        struct wdl_team team = on_one_node(&coll, n, (int) wdl_prng_below(&prng, (uint64_t) n));
+        ck_assert_int_eq(wdl_nodes_make(&team, &team.nodes), WDL_OK);
+        names[one] = was;
+        names_part(n);
+        ck_assert_int_eq(team.nodes != NULL, n > 2 && !anywhere && several_share(n));
+        if (team.nodes) {
+            ck_assert_int_eq(team.nodes->domains, 1);
+            ck_assert_int_le(team.nodes->most, WDL_NODE_RANKS_MAX);
+            check(team.nodes, n, team.rank);
+        }
+        host.host.ops->free(host.host.ctx, team.nodes);
+    }
+    ck_assert_int_eq(host.live, 0);
+}
+END_TEST
+
+/* Does a team of `per` ranks in each domain go by domains, though all could look at all? */
+static int goes_by_domains(struct wdl_coll *coll, int domains, int per, double across)
+{
+    for (int i = 0; i < domains * per; i++)
+        names[i] = i / per;
+    struct wdl_team team = on_one_node(coll, domains * per, 0);
+    team.params.model.across = across;
+    team.on_node = 1;
+    ck_assert_int_eq(wdl_nodes_make(&team, &team.nodes), WDL_OK);
+    int goes = team.nodes != NULL;
+    coll->host.ops->free(coll->host.ctx, team.nodes);
+    return goes;
+}
+
+START_TEST(few_ranks_go_by_domains_where_that_is_faster)
+{
+    struct test_host host;
+    test_host_init(&host);
+    struct wdl_coll coll = {.host = host.host, .chunk_bytes = 1024};
+    ck_assert(!goes_by_domains(&coll, 2, 2, 0));
+    ck_assert(!goes_by_domains(&coll, 1, 32, 0));
+    ck_assert(goes_by_domains(&coll, 2, 16, 0));
+    ck_assert(goes_by_domains(&coll, 4, 8, 0));
+    ck_assert(!goes_by_domains(&coll, 2, 5, 0));
+    coll.preferred[WDL_COLL_SCAN] = "levels";
+    ck_assert(goes_by_domains(&coll, 2, 2, 0));
+    ck_assert_int_eq(host.live, 0);
+}
+END_TEST
+
 START_TEST(heads_have_roles_enough)
 {
     static const struct wdl_coll_model models[] = {
-        {1000, 1000, 0, 0}, {1500, 400, 0, 0}, {10000, 100, 0, 0}, {90000, 100, 0, 0}};
+        {1000, 1000, 0, 0, 0}, {1500, 400, 0, 0, 0}, {10000, 100, 0, 0, 0}, {90000, 100, 0, 0, 0}};
     struct wdl_coll coll = {.chunk_bytes = 1024};
     for (int k = 0; k < 4; k++)
         for (int n = 3; n < 700; n += 1 + n / 20) {
@@ -129,4 +224,5 @@ START_TEST(heads_have_roles_enough)
 }
 END_TEST
 
-WDL_SUITE("mpid/coll/nodes", all_ranks_find_the_same_nodes, heads_have_roles_enough)
+WDL_SUITE("mpid/coll/nodes", all_ranks_find_the_same_nodes, the_domains_of_one_node,
+          few_ranks_go_by_domains_where_that_is_faster, heads_have_roles_enough)

@@ -6,24 +6,30 @@
 #include "mpid/coll/ranks.h"
 #include "support/suite.h"
 
-enum { RANKS_MAX = 13, NAMES = 20, CASES = 300 };
+enum { RANKS_MAX = 13, NODE_MAX = 32, NAMES = 20, CASES = 300 };
 
 static struct ranks r;
-static struct wdl_team *teams[RANKS_MAX];
+static struct wdl_team *teams[NODE_MAX];
 
 static const char *const names[NAMES] = {
-    "node",   "levels", "dissemination", "tree",     "scatter_ring",   "circulant", "near",
-    "direct", "bruck",  "ring",          "pairwise", "pairwise_entry", "near_entry", "gathered",
-    "doubling", "census", "halving",     "custom",   "",               "trees"};
+    "node",      "levels",         "dissemination", "tree",     "scatter_ring",
+    "circulant", "near",           "direct",        "bruck",    "ring",
+    "pairwise",  "pairwise_entry", "near_entry",    "gathered", "doubling",
+    "census",    "halving",        "custom",        "",         "trees"};
 
 /* each: ranks of a node; 0: none shares memory. */
-static void open_team(int n, int each)
+/* `each` ranks a node, in domains of so many, if not 0; whether few ranks go by them is up to
+ * costs, or `anyway`. */
+static void open_domains(int n, int each, int domain, int anyway)
 {
-    static struct wdl_coll_req reqs[RANKS_MAX];
+    static struct wdl_coll_req reqs[NODE_MAX];
     struct wdl_sim_params sim = {.seed = 5, .ranks = n, .ordered = 1, .am_bytes_max = 1024};
     struct wdl_team_params params = {.id = 3};
     struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
     ranks_open(&r, &sim);
+    r.domain_ranks = domain;
+    if (anyway)
+        ranks_prefer_levels(&r, 0);
     if (each)
         ranks_team_nodes(&r, &params, each, 1, teams);
     else
@@ -31,6 +37,11 @@ static void open_team(int n, int each)
     for (int i = 0; i < n; i++)
         ck_assert_int_eq(wdl_coll_start(teams[i], &barrier, &reqs[i]), WDL_OK);
     ranks_finish(&r, reqs, 1);
+}
+
+static void open_team(int n, int each)
+{
+    open_domains(n, each, 0, 0);
 }
 
 static void close_team(void)
@@ -83,8 +94,11 @@ START_TEST(all_ranks_take_one_that_applies)
     struct wdl_prng prng;
     wdl_prng_init(&prng, 21);
     for (int n = 1; n <= RANKS_MAX; n++)
-        for (int each = 0; each <= 2; each++) {
-            open_team(n, each == 2 ? 3 : each * RANKS_MAX);
+        for (int each = 0; each <= 3; each++) {
+            if (each == 3)
+                open_domains(n, RANKS_MAX, 3, 1);
+            else
+                open_team(n, each == 2 ? 3 : each * RANKS_MAX);
             for (int c = 0; c < CASES; c++) {
                 struct wdl_coll_args args = any_args(&prng);
                 int chosen = row_of(0, &args, NULL), may = 0;
@@ -141,6 +155,51 @@ START_TEST(where_rows_apply)
     ck_assert(applies(WDL_COLL_EXCHANGE, 1 << 16, 0, "near_entry"));
     ck_assert(!applies(WDL_COLL_BROADCAST, 28, 0, "node"));
     close_team();
+    open_domains(7, 7, 3, 1);
+    for (int kind = 0; kind < WDL_COLL_CUSTOM; kind++) {
+        ck_assert(applies((enum wdl_coll_kind) kind, 28, 0, "node"));
+        ck_assert(applies((enum wdl_coll_kind) kind, 28, 0, "levels"));
+        ck_assert(!applies((enum wdl_coll_kind) kind, 28, 1, "near")); /* all are */
+    }
+    close_team();
+}
+END_TEST
+
+static void must_take(enum wdl_coll_kind kind, size_t bytes, const char *name)
+{
+    struct wdl_coll_args args = args_of(kind, bytes);
+    int want = row_of(0, &args, name);
+    ck_assert_int_ge(want, 0);
+    ck_assert_msg(row_of(0, &args, NULL) == want, "%s of %zu: not %s", wdl_coll_kind_name(kind),
+                  bytes, name);
+}
+
+/* Little that all look at each other for. Where a rank looks at one board, and of much, nothing is
+ * faster than all boards. */
+START_TEST(levels_among_the_domains_of_a_node)
+{
+    static const enum wdl_coll_kind all[] = {WDL_COLL_BARRIER, WDL_COLL_ALLREDUCE, WDL_COLL_REDUCE,
+                                             WDL_COLL_GATHER};
+    open_domains(NODE_MAX, NODE_MAX, NODE_MAX / 2, 0);
+    for (int k = 0; k < 4; k++)
+        must_take(all[k], all[k] == WDL_COLL_BARRIER ? 0 : 8, "levels");
+    must_take(WDL_COLL_BROADCAST, 8, "node");
+    for (int kind = WDL_COLL_BROADCAST; kind < WDL_COLL_CUSTOM; kind++)
+        must_take((enum wdl_coll_kind) kind, 64 << 10, "node");
+    struct wdl_coll_args args = args_of(WDL_COLL_BARRIER, 0);
+    ck_assert_ptr_null(wdl_coll_express(teams[0], &args)); /* others could not come by it */
+    close_team();
+}
+END_TEST
+
+START_TEST(one_domain_changes_nothing)
+{
+    open_domains(NODE_MAX, NODE_MAX, NODE_MAX, 0);
+    ck_assert_ptr_null(teams[0]->nodes);
+    ck_assert_ptr_nonnull(teams[0]->express);
+    for (int kind = 0; kind < WDL_COLL_CUSTOM; kind++)
+        must_take((enum wdl_coll_kind) kind, kind == WDL_COLL_BARRIER ? 0 : 8, "node");
+    close_team();
 }
 END_TEST
 
@@ -155,8 +214,11 @@ START_TEST(wrong_arguments)
 {
     static const uint32_t in = WDL_COLL_IN_MYSYNC, out = WDL_COLL_OUT_MYSYNC,
                           local = WDL_COLL_LOCAL;
-    static const uint32_t flags[] = {0,           in | out,    in | local,
-                                     out | local, in | out | local | WDL_COLL_SINGLE,
+    static const uint32_t flags[] = {0,
+                                     in | out,
+                                     in | local,
+                                     out | local,
+                                     in | out | local | WDL_COLL_SINGLE,
                                      in | out | local | WDL_COLL_IN_NOSYNC,
                                      in | out | local | WDL_COLL_OUT_ALLSYNC};
     open_team(3, 0);
@@ -198,4 +260,5 @@ START_TEST(wrong_arguments)
 }
 END_TEST
 
-WDL_SUITE("mpid/coll/select", all_ranks_take_one_that_applies, where_rows_apply, wrong_arguments)
+WDL_SUITE("mpid/coll/select", all_ranks_take_one_that_applies, where_rows_apply,
+          levels_among_the_domains_of_a_node, one_domain_changes_nothing, wrong_arguments)

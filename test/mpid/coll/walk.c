@@ -8,6 +8,7 @@
 #include <string.h>
 #include "base/assert.h"
 #include "host/testhost.h"
+#include "mpid/coll/cost.h"
 #include "mpid/coll/nodes.h"
 #include "mpid/coll/simtime.h"
 
@@ -119,6 +120,12 @@ static uint64_t sends_of(const struct wdl_graph *g)
 static int node_of(void *ctx, int rank)
 {
     const struct simtime_call *call = ctx;
+    return call->domains ? 0 : rank / call->node;
+}
+
+static int domain_of(void *ctx, int rank)
+{
+    const struct simtime_call *call = ctx;
     return rank / call->node;
 }
 
@@ -141,12 +148,14 @@ static int graphs_keep(struct walk *w, const struct simtime_network *network,
                                        .window = 8,
                                        .model = simtime_model(network),
                                        .node_of = node_of,
+                                       .domain_of = domain_of,
                                        .opened_ctx = (void *) (uintptr_t) call}};
     struct wdl_coll_args args = simtime_args(call);
     char somewhere[2];
     uint64_t sends = 0;
     int status, possible = 1;
     wdl_store_init(&coll.store, &coll.host);
+    team.params.model.across = wdl_cost_within(1, 0); /* trees are those of rounds */
     args.src = somewhere;
     args.dst = somewhere + 1;
     wdl_team_shape(&team);

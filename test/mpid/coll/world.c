@@ -142,7 +142,8 @@ static const char *name_of(const struct op *op)
 static int is_too_early(const struct op *op, int rank)
 {
     const char *name = name_of(op);
-    int tells = name && (!strcmp(name, "levels") || !strncmp(name, "near", 4));
+    int tells = name && (!strcmp(name, "levels") || !strncmp(name, "near", 4) ||
+                         (!strcmp(name, "node") && op->w->options.domain));
     return tells && !op->group->teams[op->group->rank_of[rank]]->open;
 }
 
@@ -237,6 +238,13 @@ static int node_of(void *ctx, int rank)
     return group->shm[seat->rank].peek ? group->members[rank] / seat->node : -1;
 }
 
+static int domain_of(void *ctx, int rank)
+{
+    const struct seat *seat = ctx;
+    unsigned member = (unsigned) seat->group->members[rank];
+    return seat->domain > 0 ? (int) member / seat->domain : (int) (member * 2654435761u >> 30);
+}
+
 static uint64_t card_of(const struct group *group, int rank)
 {
     return ((uint64_t) group->index << 40) + 77 * (uint64_t) rank + 1;
@@ -271,11 +279,14 @@ static void segments_make(struct world *w, struct group *group, struct wdl_team_
                                                      .ctx = &group->seats[params->rank]};
     params->shm = &group->shm[params->rank];
     params->node_of = node_of;
+    params->domain_of = w->options.domain ? domain_of : NULL;
 }
 
 /* Trees from binomial to flat. */
-static const struct wdl_coll_model models[] = {
-    {1000, 1000, 0.1, 0.25}, {300, 100, 5, 1}, {1500, 400, 0.1, 0.25}, {8000, 300, 0.1, 0.25}};
+static const struct wdl_coll_model models[] = {{1000, 1000, 0.1, 0.25, 0},
+                                               {300, 100, 5, 1, 0},
+                                               {1500, 400, 0.1, 0.25, 0},
+                                               {8000, 300, 0.1, 0.25, 0}};
 
 static void team_make(struct world *w, int rank, struct group *group)
 {
@@ -285,6 +296,7 @@ static void team_make(struct world *w, int rank, struct group *group)
     *seat = (struct seat){.group = group,
                           .rank = group->rank_of[rank],
                           .node = w->options.node,
+                          .domain = w->options.domain,
                           .open = w->options.seed & 2};
     struct wdl_team_params params = {.id = 100 + (uint32_t) group->index,
                                      .rank = group->rank_of[rank],
@@ -368,6 +380,8 @@ static int world(const void *options)
     wdl_prng_init(&w.prng, o->seed);
     ranks_open(&w.ranks, &sim);
     ranks_limit(&w.ranks, o->pools);
+    if (o->domain)
+        ranks_prefer_levels(&w.ranks, o->seed % 4 == 1);
     groups_make(&w);
     w.ops = calloc((size_t) o->ops, sizeof(w.ops[0]));
     w.at = calloc((size_t) o->ranks * 3, sizeof(int));
@@ -420,6 +434,8 @@ static void options_of(uint64_t seed, void *options_out)
               : wdl_prng_chance(&p, 200) ? 10 + (int) wdl_prng_below(&p, 30)
                                          : 1 + (int) wdl_prng_below(&p, 9);
     o.node = nodes[seed % 3];
+    static const int domain[] = {0, 2, 5, -1};
+    o.domain = o.node == 64 ? domain[seed / 3 % 4] : 0;
     o.ordered = wdl_prng_chance(&p, 500);
     o.refuse = wdl_prng_chance(&p, 500) ? 0 : 300;
     o.delay = (int) wdl_prng_below(&p, 3) * 3000;
@@ -461,7 +477,7 @@ static const struct worlds_option table[] = {
     WORLDS_OPTION(options, depth), WORLDS_OPTION(options, window),  WORLDS_OPTION(options, bytes),
     WORLDS_OPTION(options, kind),  WORLDS_OPTION(options, in),      WORLDS_OPTION(options, out),
     WORLDS_OPTION(options, lie),   WORLDS_OPTION(options, node),    WORLDS_OPTION(options, attach),
-    WORLDS_OPTION(options, pools), WORLDS_OPTION(options, turn)};
+    WORLDS_OPTION(options, pools), WORLDS_OPTION(options, turn),    WORLDS_OPTION(options, domain)};
 static const struct worlds worlds = {.program = "test/mpid/coll/world",
                                      .count = 500,
                                      .options_bytes = sizeof(struct options),
@@ -530,9 +546,36 @@ static int many_ranks(uint64_t seeds)
     return !worlds_run(&worlds, &o);
 }
 
+/* One node with more ranks than could all look at all boards, in domains of their order or any. */
+static int many_domains(void)
+{
+    static const struct {
+        int ranks, domain;
+    } of[] = {{33, 17}, {48, -1}, {72, 12}, {100, -1}, {130, 65}, {256, 32}};
+    int missed = 0;
+    for (int i = 0; i < (int) (sizeof(of) / sizeof(of[0])) && !missed; i++) {
+        struct options o = {.seed = 7000 + (uint64_t) i,
+                            .ranks = of[i].ranks,
+                            .ordered = i % 2,
+                            .delay = 3000,
+                            .teams = 2,
+                            .ops = 12,
+                            .depth = 3,
+                            .window = 16,
+                            .bytes = 300,
+                            .kind = -1,
+                            .in = -1,
+                            .out = -1,
+                            .node = 256,
+                            .domain = of[i].domain};
+        missed += worlds_run(&worlds, &o);
+    }
+    return missed;
+}
+
 static int more(uint64_t seeds)
 {
-    int missed = 0;
+    int missed = many_domains();
     for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++)
         missed += worlds_run(&worlds, &found[i]);
     return missed || !lies_caught() || !many_ranks(seeds);

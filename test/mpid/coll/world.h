@@ -20,6 +20,9 @@ enum { POISON = 0xa5, GARBAGE = 0x5a, SCRIBBLE = 0xc3 };
 struct options {
     uint64_t seed;
     int ranks, ordered, refuse, delay, teams, ops, depth, window, bytes, kind, in, out, node;
+    /* of ranks on one node: so many consecutive ranks of the world share a domain; 0: nobody knows
+     * of domains; -1: any may share one */
+    int domain;
     int attach; /* destinations; 1: the network puts; 2: memory is mapped */
     int pools; /* ranks_limit */
     int lie;
@@ -48,7 +51,7 @@ struct op {
 
 struct seat { /* whose view of the shared memory it is */
     struct group *group;
-    int rank, node, open; /* open: segments may be asked for */
+    int rank, node, domain, open; /* open: segments may be asked for */
     char *staging;
     size_t staging_bytes;
 };
