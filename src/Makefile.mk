@@ -16,11 +16,13 @@ windlass_core_sources = \
     %D%/mpid/coll/broadcast.c \
     %D%/mpid/coll/cell.c \
     %D%/mpid/coll/circulant.c \
+    %D%/mpid/coll/contact.c \
     %D%/mpid/coll/cost.c \
     %D%/mpid/coll/direct.c \
     %D%/mpid/coll/exchange.c \
     %D%/mpid/coll/express.c \
     %D%/mpid/coll/fail.c \
+    %D%/mpid/coll/flag.c \
     %D%/mpid/coll/gasnet_bundle.c \
     %D%/mpid/coll/gasnet_deal.c \
     %D%/mpid/coll/gasnet_fold.c \
@@ -181,9 +183,11 @@ windlass_headers = \
     %D%/mpid/coll/circulant.h \
     %D%/mpid/coll/coll.h \
     %D%/mpid/coll/coll_impl.h \
+    %D%/mpid/coll/contact.h \
     %D%/mpid/coll/cost.h \
     %D%/mpid/coll/direct.h \
     %D%/mpid/coll/fail.h \
+    %D%/mpid/coll/flag.h \
     %D%/mpid/coll/gasnet_core.h \
     %D%/mpid/coll/gasnet_deal.h \
     %D%/mpid/coll/gasnet_impl.h \
