@@ -203,6 +203,7 @@ struct wdl_coll_stats {
      * boards */
     uint64_t placed_bytes, copied_bytes;
     uint64_t put; /* flags, of those sent: not by messages */
+    uint64_t questions; /* where flags may be put */
     uint64_t sent, sent_bytes, started, finished, early, graphs_built, runs_made, live;
     uint64_t asked, failed; /* fail.c */
 };

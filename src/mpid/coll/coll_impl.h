@@ -202,7 +202,6 @@ struct wdl_coll {
     struct wdl_list flags_free;
     struct wdl_flag_source flags[WDL_COLL_FLAGS];
     struct wdl_list slabs, shares; /* contact.c: memory for words; what of it is nobody's */
-    uint32_t questions;
     struct wdl_list strays;
     int nstrays;
     int busy; /* inside the engine: what starts now waits for the loop */

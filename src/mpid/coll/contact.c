@@ -155,10 +155,11 @@ static int say(struct wdl_team *team, int peer, struct wdl_coll_pkt pkt, enum wd
 /* Before all have made the team there is nobody to ask. */
 static void ask(struct wdl_team *team, struct wdl_contact *x)
 {
-    struct wdl_coll_pkt pkt = {.seq = team->coll->questions + 1};
+    uint64_t *questions = &team->coll->stats.questions;
+    struct wdl_coll_pkt pkt = {.seq = (uint32_t) *questions + 1};
     if (say(team, x->peer, pkt, WDL_PKT_WHERE, 0) != WDL_OK)
         return;
-    x->asked = ++team->coll->questions;
+    x->asked = (uint32_t) ++*questions;
     x->phase = WDL_CONTACT_ASKED;
 }
 
