@@ -168,15 +168,21 @@ static const struct {
     {WDL_COLL_REDUCE_SCATTER, "levels", heads_all, heads_pairwise, 60},
 };
 
-static void look(unsigned i, int p)
+static struct simtime_call call_of(unsigned i, int p)
 {
     struct simtime_call call = {.kind = rows[i].kind, .algorithm = rows[i].algorithm, .bytes = 4};
-    struct simtime_result result;
-    struct cost least = rows[i].least(p), ours = rows[i].ours(p);
     if (rows[i].kind == WDL_COLL_BARRIER)
         call.bytes = 0;
     if (rows[i].algorithm[0] == 'h')
         call.bytes = 4 * (size_t) p; /* something for each to own */
+    return call;
+}
+
+static void look(unsigned i, int p)
+{
+    struct simtime_call call = call_of(i, p);
+    struct simtime_result result;
+    struct cost least = rows[i].least(p), ours = rows[i].ours(p);
     if (rows[i].algorithm[0] == 'l') {
         call.node = NODE;
         call.root = p - 1; /* of a node that may be smaller than the others */
@@ -208,4 +214,30 @@ START_TEST(messages_and_rounds)
 }
 END_TEST
 
-WDL_SUITE("cost/coll", messages_and_rounds)
+/* Of those messages, flags: a barrier's all, a ring's that say who is ready. */
+static uint64_t flags_of(unsigned i, int p)
+{
+    if (rows[i].kind == WDL_COLL_BARRIER)
+        return (uint64_t) rows[i].ours(p).messages;
+    return rows[i].algorithm[0] == 'r' ? (uint64_t) p : 0;
+}
+
+/* The engine takes as many as the walk, in the same time; and flags are puts, which leaves a
+ * barrier without a message. */
+START_TEST(flags_are_puts)
+{
+    static const int some[] = {2, 5, 8, 13};
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (unsigned k = 0; k < sizeof(some) / sizeof(some[0]) && rows[i].algorithm[0] != 'l'; k++) {
+            int p = some[k];
+            struct simtime_call call = call_of(i, p);
+            struct cost ours = rows[i].ours(p);
+            struct simtime_result result = simtime_engine(&rounds, p, &call);
+            must_cmp(result.ns, ==, ours.rounds * ROUND_NS);
+            must_cmp(result.messages, ==, ours.messages);
+            must_cmp(result.puts, ==, flags_of(i, p));
+        }
+}
+END_TEST
+
+WDL_SUITE("cost/coll", messages_and_rounds, flags_are_puts)

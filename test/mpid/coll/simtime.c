@@ -57,7 +57,7 @@ static struct simtime_result run(struct ranks *r, struct wdl_team **teams,
     struct wdl_coll_req *reqs = calloc((size_t) r->n, sizeof(reqs[0]));
     struct wdl_coll_args args = simtime_args(call);
     wdl_assert(memory && reqs);
-    uint64_t sent = ranks_sent(r);
+    uint64_t sent = ranks_sent(r), puts = wdl_sim_counts(r->sim)->puts;
     for (int i = 0; i < r->n; i++) {
         args.src = memory + (size_t) (2 * i) * bytes;
         args.dst = memory + (size_t) (2 * i + 1) * bytes;
@@ -70,7 +70,8 @@ static struct simtime_result run(struct ranks *r, struct wdl_team **teams,
     free(memory);
     free(reqs);
     wdl_sim_advance(r->sim, QUIET_NS); /* nobody is busy any more */
-    return (struct simtime_result){ns, ranks_sent(r) - sent};
+    return (struct simtime_result){ns, ranks_sent(r) - sent,
+                                   wdl_sim_counts(r->sim)->puts - puts};
 }
 
 /* When all know where their flags go. */

@@ -20,6 +20,7 @@ struct options {
     uint64_t seed;
     int ranks, ordered, refuse, delay, teams, ops, depth, window, bytes, kind, in, out, node;
     int attach; /* destinations; 1: the network puts; 2: memory is mapped */
+    int network; /* puts by itself; 1: where the target polls; 2: not at all */
     /* 1: the engine is told a weaker IN than the oracle checks; 2: a weaker OUT */
     int lie;
 };
