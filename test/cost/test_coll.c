@@ -228,7 +228,9 @@ START_TEST(flags_are_puts)
 {
     static const int some[] = {2, 5, 8, 13};
     for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
-        for (unsigned k = 0; k < sizeof(some) / sizeof(some[0]) && rows[i].algorithm[0] != 'l'; k++) {
+        for (unsigned k = 0; k < sizeof(some) / sizeof(some[0]); k++) {
+            if (rows[i].algorithm[0] == 'l') /* the walk's alone */
+                continue;
             int p = some[k];
             struct simtime_call call = call_of(i, p);
             struct cost ours = rows[i].ours(p);

@@ -9,8 +9,8 @@
  *  1. A network puts 8 bytes whole, and no more: each word says itself whose it is, and a flag of
  *     several has come when all have.
  *  2. No order is asked of the network: what a flag says of data has been flushed before it is put.
- *  3. A word that has been read is made a number of no collective of its slot, so that a number that
- *     comes again, 2^32 collectives later, is not taken for it.
+ *  3. A word that has been read is made a number of no collective of its slot, so that a number
+ *     which comes again, 2^32 collectives later, is not taken for it.
  */
 #ifndef WDL_MPID_COLL_FLAG_H_INCLUDED
 #define WDL_MPID_COLL_FLAG_H_INCLUDED

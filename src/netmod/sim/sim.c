@@ -311,7 +311,7 @@ static int sim_am(struct wdl_nm *base, int peer, const void *hdr, size_t hdr_byt
     msg->put = NULL;
     msg->src = nm->params.rank;
     msg->due = sim->params.loggp.l_ns ? due : sim_due(sim);
-    msg->begun = 0;
+    msg->begun = msg->deferred = 0;
     msg->bytes = bytes;
     msg->filled = hdr_bytes;
     if (hdr_bytes)
@@ -356,13 +356,14 @@ static int msg_deliver(struct sim_nm *nm, struct sim_msg *msg)
         msg_end(sim, msg);
         return 0;
     }
-    if (msg->put || nm->blocked[msg->src] == nm->polls)
+    msg->deferred = !msg->put && nm->blocked[msg->src] == nm->polls;
+    if (msg->put || msg->deferred)
         return 0;
     if (sim->params.loggp.l_ns ? sim_loggp_receive(nm, msg) : msg->due <= sim->now) {
         msg_fill(msg);
         status = nm->params.on_am(nm->params.ctx, msg->data, msg->bytes);
-        if (status == WDL_AGAIN)
-            sim->counts.deferred++;
+        msg->deferred = status == WDL_AGAIN;
+        sim->counts.deferred += status == WDL_AGAIN;
     }
     if (status == WDL_AGAIN) {
         if (sim->params.ordered)

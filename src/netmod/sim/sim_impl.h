@@ -16,6 +16,7 @@ struct sim_msg {                /* in the inbox of its receiver */
     struct sim_op *op;          /* the sender's, while the payload is still borrowed */
     struct sim_op *put;         /* LogGP: it is that put, and no message */
     int begun;                  /* LogGP: the receiver's processor has it until `due` */
+    int deferred;               /* answered AGAIN when it was last delivered, or behind that */
     size_t filled;              /* bytes of data that are there already */
     size_t bytes;
     char data[];

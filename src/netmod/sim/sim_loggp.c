@@ -65,7 +65,7 @@ uint64_t wdl_sim_next(const struct wdl_sim *sim, int rank)
     wdl_list_for(node, &nm->inbox) {
         const struct sim_msg *msg = wdl_container_of(node, struct sim_msg, link);
         uint64_t due = sim->params.loggp.l_ns && !msg->begun ? receive_at(nm, msg) : msg->due;
-        if (nm->wants_to_send && due <= sim->now)       /* it is there, and waits for an answer */
+        if (nm->wants_to_send && msg->deferred) /* its answer waits for the port */
             due = can_send;
         next = due < next ? due : next;
     }

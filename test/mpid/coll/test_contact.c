@@ -166,7 +166,7 @@ START_TEST(no_memory)
         r.one[0].host.fail_after = allowed + 1;
         for (int i = 0; i < 3; i++)
             ck_assert_int_eq(wdl_coll_start(teams[0][i], &known, &reqs[i]), WDL_OK);
-        for (int turn = 0; turn < 200; turn++) /* a key may wait for memory, and what is behind it */
+        for (int turn = 0; turn < 200; turn++) /* a key may wait for it, with all behind it */
             ranks_step(&r);
         r.one[0].host.fail_after = 0;
         ranks_finish(&r, reqs, 1);

@@ -221,7 +221,8 @@ START_TEST(what_is_read_is_gone)
     open_world(5, (struct wdl_sim_params){.no_map = 1, .ordered = 1});
     for (int i = 0; i < 5; i++)
         must_cmp(wdl_coll_attach(r.one[i].proc, dst[i], ALL), ==, WDL_OK);
-    struct wdl_coll_args move = {.kind = WDL_COLL_EXCHANGE, .algorithm = "pairwise", .bytes = BYTES};
+    struct wdl_coll_args move = {
+        .kind = WDL_COLL_EXCHANGE, .algorithm = "pairwise", .bytes = BYTES};
     settle(move);
     settle(barrier);
     for (int i = 0; i < 5; i++) {
