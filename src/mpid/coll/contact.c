@@ -43,8 +43,7 @@ static struct wdl_slab *slab_new(struct wdl_coll *coll, size_t bytes)
         host->ops->free(host->ctx, slab);
         return NULL;
     }
-    *slab = (struct wdl_slab){
-        .region = region, .memory = memory, .base = base, .bytes = wanted};
+    *slab = (struct wdl_slab){.region = region, .memory = memory, .base = base, .bytes = wanted};
     wdl_list_push_front(&coll->slabs, &slab->link);
     return slab;
 }
@@ -136,8 +135,7 @@ static struct wdl_contact *contact_get(struct wdl_team *team, int rank)
     x = host->ops->alloc(host->ctx, sizeof(*x));
     if (!x)
         return NULL;
-    *x = (struct wdl_contact){.rank = rank,
-                              .peer = team->params.peer_of(team->params.ctx, rank)};
+    *x = (struct wdl_contact){.rank = rank, .peer = team->params.peer_of(team->params.ctx, rank)};
     wdl_list_push(bucket_of(team, rank), &x->link);
     team->flags->count++;
     return x;
@@ -155,22 +153,32 @@ static int say(struct wdl_team *team, int peer, struct wdl_coll_pkt pkt, enum wd
 /* Before all have made the team there is nobody to ask. */
 static void ask(struct wdl_team *team, struct wdl_contact *x)
 {
-    uint64_t *questions = &team->coll->stats.questions;
-    struct wdl_coll_pkt pkt = {.seq = (uint32_t) *questions + 1};
+    uint32_t number = (uint32_t) team->coll->stats.questions + 1;
+    struct wdl_coll_pkt pkt = {.seq = number};
     if (say(team, x->peer, pkt, WDL_PKT_WHERE, 0) != WDL_OK)
         return;
-    x->asked = (uint32_t) ++*questions;
+    team->coll->stats.questions++;
+    x->asked = number;
     x->phase = WDL_CONTACT_ASKED;
+}
+
+void wdl_contact_close(struct wdl_team *team, struct wdl_contact *x)
+{
+    struct wdl_coll_pkt pkt = {.offset = 1};
+    if (say(team, x->peer, pkt, WDL_PKT_WHERE, 0) != WDL_AGAIN)
+        x->phase = WDL_CONTACT_CLOSED;
 }
 
 struct wdl_contact *wdl_contact_to(struct wdl_team *team, int rank)
 {
-    if (!team->open || !wdl_direct_may_put(team->coll))
-        return NULL;
-    struct wdl_contact *x = contact_get(team, rank);
-    if (x && x->phase == WDL_CONTACT_NEW)
+    struct wdl_contact *x = wdl_contact_find(team, rank);
+    if (x && x->phase == WDL_CONTACT_OPEN)
+        return x;
+    if (team->open && wdl_direct_may_put(team->coll))
+        x = contact_get(team, rank);
+    if (x && x->phase == WDL_CONTACT_NEW && wdl_direct_may_put(team->coll))
         ask(team, x);
-    return x && x->phase == WDL_CONTACT_OPEN ? x : NULL;
+    return NULL;
 }
 
 static int is_rank(const struct wdl_team *team, uint32_t rank, int src)
@@ -198,9 +206,14 @@ int wdl_contact_asked(struct wdl_team *team, int src, const struct wdl_coll_pkt 
 {
     struct wdl_coll_pkt answer = {.seq = pkt->seq};
     uint32_t region = 0;
-    if (!is_rank(team, pkt->role, src))
+    if (!is_rank(team, pkt->role, src) || pkt->offset > 1)
         return WDL_ERR_PROTO;
     struct wdl_contact *x = contact_get(team, (int) pkt->role);
+    if (pkt->offset) {
+        if (x)
+            x->told = 0;
+        return WDL_OK;
+    }
     if (x && words_make(team)) {
         int status = wdl_region_tell(team->coll, team->flags->share->slab->region, src);
         if (status == WDL_AGAIN)

@@ -2,8 +2,8 @@
  *
  * Who may put flags where. A rank that has a flag for another sends it, and asks where the next
  * ones may be put; the answer is the place of the other's words for this team, its key goes ahead.
- * Where the network needs the target's processor for a put, flags stay messages. Inside the
- * collectives.
+ * Where the network needs the target's processor for a put, flags stay messages, and the other
+ * hears that it need not look. Inside the collectives.
  *
  * Words of all teams lie in few pieces of memory, of which each is attached once, and each process
  * that asks is told its key once. They stay attached until the end.
@@ -24,12 +24,7 @@
 enum { WDL_CONTACTS_LINK = 4, WDL_CONTACT_BUCKETS = 16 };
 
 /* ASKED: the answer is on its way; OPEN: flags may be put; CLOSED: they are messages */
-enum wdl_contact_phase {
-    WDL_CONTACT_NEW,
-    WDL_CONTACT_ASKED,
-    WDL_CONTACT_OPEN,
-    WDL_CONTACT_CLOSED
-};
+enum wdl_contact_phase { WDL_CONTACT_NEW, WDL_CONTACT_ASKED, WDL_CONTACT_OPEN, WDL_CONTACT_CLOSED };
 
 /* A rank of the team that flags go to, or come from. */
 struct wdl_contact {
@@ -56,6 +51,8 @@ struct wdl_flags {
 struct wdl_contact *wdl_contact_find(const struct wdl_team *team, int rank);
 /* Where flags for this rank may be put; NULL: they are messages, at least now. */
 struct wdl_contact *wdl_contact_to(struct wdl_team *team, int rank);
+/* Its place is of no use: its owner need not look there. Or not now, under pressure. */
+void wdl_contact_close(struct wdl_team *team, struct wdl_contact *contact);
 /* WHERE and THERE from `src`: WDL_OK, WDL_AGAIN, ERR_PROTO. */
 int wdl_contact_asked(struct wdl_team *team, int src, const struct wdl_coll_pkt *pkt);
 int wdl_contact_answered(struct wdl_team *team, int src, const struct wdl_coll_pkt *pkt);

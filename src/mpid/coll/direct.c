@@ -283,8 +283,7 @@ int wdl_direct_put(struct wdl_coll *coll, int peer, const struct wdl_offer *to, 
         return WDL_ERR_UNSUPPORTED;
     if (!is_native(coll, key))
         return WDL_ERR_OP;
-    return net(coll)->put(coll->proc->nm, peer, data, to->bytes, to->address, key->rkey,
-                          comp);
+    return net(coll)->put(coll->proc->nm, peer, data, to->bytes, to->address, key->rkey, comp);
 }
 
 /* --- sending --- */

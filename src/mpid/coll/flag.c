@@ -61,7 +61,7 @@ static void put_done(struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
 }
 
 static size_t words_fill(uint64_t *words, const struct wdl_run *run, enum wdl_pkt what,
-                      const struct wdl_offer *offer)
+                         const struct wdl_offer *offer)
 {
     uint32_t seq = run->seq;
     if (what != WDL_PKT_OFFER) {
@@ -106,7 +106,7 @@ int wdl_flag_put(struct wdl_car_run *c, enum wdl_pkt what, const struct wdl_offe
     }
     /* of no use: the network needs the target, or that is no place of its */
     if (status == WDL_ERR_OP || status == WDL_ERR_ARG) {
-        to->phase = WDL_CONTACT_CLOSED;
+        wdl_contact_close(team, to);
         return WDL_ERR_UNSUPPORTED;
     }
     return status;

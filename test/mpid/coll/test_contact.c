@@ -211,6 +211,11 @@ START_TEST(who_gets_none_of_use_stops_asking)
         must_cmp(barrier_puts(0), ==, 0);
     uint64_t questions = ranks_stats(&r).questions;
     must_cmp(questions, <=, (uint64_t) (N * ranks_spread_steps(N)));
+    for (int i = 0; i < N; i++) /* nor does anybody look at its words in vain */
+        for (int k = 0; k < N; k++) {
+            const struct wdl_contact *x = wdl_contact_find(teams[0][i], k);
+            must(!x || !x->told);
+        }
     team(1);
     for (int again = 0; again < 3; again++)
         all(1, barrier);
@@ -218,6 +223,26 @@ START_TEST(who_gets_none_of_use_stops_asking)
     ranks_drop(&r, teams[0]);
     ranks_drop(&r, teams[1]);
     ranks_close(&r);
+}
+END_TEST
+
+/* Who waits for flags that may be put looks at its memory often; who gets messages does not. */
+START_TEST(who_waits_by_memory)
+{
+    for (int needs_target = 0; needs_target < 2; needs_target++) {
+        open_world(3, (struct wdl_sim_params){.ordered = 1, .rma_needs_target = needs_target});
+        team(0);
+        for (int again = 0; again < 3; again++)
+            all(0, barrier);
+        for (int i = 0; i < 3; i++) {
+            must(!wdl_coll_by_memory(r.one[i].proc));
+            ck_assert_int_eq(wdl_coll_start(teams[0][i], &barrier, &reqs[i]), WDL_OK);
+            must(wdl_coll_by_memory(r.one[i].proc) == !needs_target);
+        }
+        ranks_finish(&r, reqs, 1);
+        ranks_drop(&r, teams[0]);
+        ranks_close(&r);
+    }
 }
 END_TEST
 
@@ -249,6 +274,10 @@ START_TEST(packets_are_checked)
         must_cmp(comes(&p.pkt, sizeof(p.pkt)), ==, WDL_OK);
         p.pkt.team = 3;
     }
+    p.pkt.what = WDL_PKT_WHERE;
+    p.pkt.offset = 2;
+    must_cmp(comes(&p.pkt, sizeof(p.pkt)), ==, WDL_ERR_PROTO);
+    p.pkt.what = WDL_PKT_THERE;
     p.pkt.offset = 4;
     must_cmp(comes(&p.pkt, sizeof(p.pkt)), ==, WDL_ERR_PROTO);
     p.pkt.offset = 8; /* nobody has asked */
@@ -287,7 +316,10 @@ START_TEST(an_old_answer)
     ck_assert_int_eq(wdl_coll_start(teams[0][0], &args, &reqs[0]), WDL_OK);
     struct wdl_contact *x = wdl_contact_find(teams[0][0], 1);
     must_cmp(x->phase, ==, WDL_CONTACT_ASKED);
-    struct wdl_coll_pkt pkt = {.team = 3, .role = 1, .seq = x->asked - 1, .offset = 64,
+    struct wdl_coll_pkt pkt = {.team = 3,
+                               .role = 1,
+                               .seq = x->asked - 1,
+                               .offset = 64,
                                .what = WDL_PKT_THERE | 9 << WDL_PKT_BITS};
     must_cmp(comes(&pkt, sizeof(pkt)), ==, WDL_OK);
     must_cmp(x->phase, ==, WDL_CONTACT_ASKED);
@@ -299,5 +331,5 @@ START_TEST(an_old_answer)
 END_TEST
 
 WDL_SUITE("coll/contact", the_first_flag_asks, teams_come_and_go, teams_share, no_more_is_attached,
-          no_memory, contacts_are_few, who_gets_none_of_use_stops_asking, packets_are_checked,
-          a_place_that_is_none, an_old_answer)
+          no_memory, contacts_are_few, who_gets_none_of_use_stops_asking, who_waits_by_memory,
+          packets_are_checked, a_place_that_is_none, an_old_answer)

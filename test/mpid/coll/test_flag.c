@@ -181,6 +181,11 @@ START_TEST(another_print_fails)
         begin(i, barrier);
     ranks_finish(&r, reqs, 1);
     must_cmp(reqs[2].status, ==, WDL_ERR_TRUNCATE);
+    for (int i = 0; i < 4; i++) /* who has told that it is out of it has flushed its flags */
+        for (int k = 0; k < 4; k++) {
+            const struct wdl_contact *x = wdl_contact_find(teams[i], k);
+            must(!x || !(x->dirty || x->flushing));
+        }
     all(barrier);
     for (int i = 0; i < 4; i++)
         r.one[i].proc->stats.malformed = 0; /* what came for who had ended */
@@ -221,8 +226,9 @@ START_TEST(what_is_read_is_gone)
     open_world(5, (struct wdl_sim_params){.no_map = 1, .ordered = 1});
     for (int i = 0; i < 5; i++)
         must_cmp(wdl_coll_attach(r.one[i].proc, dst[i], ALL), ==, WDL_OK);
-    struct wdl_coll_args move = {
-        .kind = WDL_COLL_EXCHANGE, .algorithm = "pairwise", .bytes = BYTES};
+    struct wdl_coll_args move = {.kind = WDL_COLL_EXCHANGE,
+                                 .algorithm = "pairwise",
+                                 .bytes = BYTES};
     settle(move);
     settle(barrier);
     for (int i = 0; i < 5; i++) {
