@@ -16,6 +16,7 @@ windlass_core_sources = \
     %D%/mpid/coll/broadcast.c \
     %D%/mpid/coll/cell.c \
     %D%/mpid/coll/circulant.c \
+    %D%/mpid/coll/contact.c \
     %D%/mpid/coll/cost.c \
     %D%/mpid/coll/direct.c \
     %D%/mpid/coll/domains.c \
@@ -23,6 +24,7 @@ windlass_core_sources = \
     %D%/mpid/coll/exchange.c \
     %D%/mpid/coll/express.c \
     %D%/mpid/coll/fail.c \
+    %D%/mpid/coll/flag.c \
     %D%/mpid/coll/gasnet_bundle.c \
     %D%/mpid/coll/gasnet_deal.c \
     %D%/mpid/coll/gasnet_fold.c \
@@ -185,11 +187,13 @@ windlass_headers = \
     %D%/mpid/coll/circulant.h \
     %D%/mpid/coll/coll.h \
     %D%/mpid/coll/coll_impl.h \
+    %D%/mpid/coll/contact.h \
     %D%/mpid/coll/cost.h \
     %D%/mpid/coll/direct.h \
     %D%/mpid/coll/domains.h \
     %D%/mpid/coll/early.h \
     %D%/mpid/coll/fail.h \
+    %D%/mpid/coll/flag.h \
     %D%/mpid/coll/gasnet_core.h \
     %D%/mpid/coll/gasnet_deal.h \
     %D%/mpid/coll/gasnet_impl.h \

@@ -28,6 +28,7 @@ unit_tests =                            \
     test/mpid/coll/test_broadcast       \
     test/mpid/coll/test_cell            \
     test/mpid/coll/test_circulant       \
+    test/mpid/coll/test_contact         \
     test/mpid/coll/test_cost            \
     test/mpid/coll/test_direct          \
     test/mpid/coll/test_domains         \
@@ -35,6 +36,7 @@ unit_tests =                            \
     test/mpid/coll/test_exchange        \
     test/mpid/coll/test_express         \
     test/mpid/coll/test_fail            \
+    test/mpid/coll/test_flag            \
     test/mpid/coll/test_gasnet_bundle   \
     test/mpid/coll/test_gasnet_deal     \
     test/mpid/coll/test_gasnet_fold     \

@@ -5,6 +5,7 @@
  * for which nobody must be ready. What synchronization and long data add: test/mpid/coll/test_cost.
  */
 #include <stdlib.h>
+#include <string.h>
 #include "mpid/coll/ranks.h"
 #include "mpid/coll/simtime.h"
 #include "mpid/coll/tree.h"
@@ -248,12 +249,17 @@ static size_t bytes_of(const struct row *row, int p)
     return row->kind == WDL_COLL_BARRIER ? 0 : 4;
 }
 
+static struct simtime_call call_of(const struct row *row, int p)
+{
+    return (struct simtime_call){
+        .kind = row->kind, .algorithm = row->algorithm, .bytes = bytes_of(row, p)};
+}
+
 static void look(const struct row *row, int p, int domains)
 {
-    struct simtime_call call = {.kind = row->kind, .algorithm = row->algorithm};
+    struct simtime_call call = call_of(row, p);
     struct simtime_result result;
     struct cost least = row->least(p), ours = row->ours(p);
-    call.bytes = bytes_of(row, p);
     if (has_nodes(row)) {
         call.node = NODE;
         call.domains = domains;
@@ -285,6 +291,43 @@ START_TEST(messages_and_rounds)
             if (many[k] <= rows[i].most)
                 look(&rows[i], many[k], 0);
     }
+}
+END_TEST
+
+/* Of those messages, flags: a barrier's all; one for each who is to get what is long, or to let a
+ * ring begin; an entry's. */
+static uint64_t flags_of(const struct row *row, int p)
+{
+    long long messages = row->ours(p).messages, flags = 0;
+    if (row->kind == WDL_COLL_BARRIER)
+        flags = messages;
+    else if (strcmp(row->algorithm, "ring") == 0)
+        flags = p;
+    else if (row->ours == circulant || row->ours == scatter_ring)
+        flags = p - 1;
+    else if (strcmp(row->algorithm, "pairwise_entry") == 0)
+        flags = messages - (long long) p * (p - 1);
+    return (uint64_t) flags;
+}
+
+/* The engine takes as many as the walk, in the same time; and flags are puts, which leaves a
+ * barrier without a message. */
+START_TEST(flags_are_puts)
+{
+    static const int some[] = {2, 5, 8, 13};
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (unsigned k = 0; k < sizeof(some) / sizeof(some[0]); k++) {
+            if (has_nodes(&rows[i])) /* the walk's alone */
+                continue;
+            int p = some[k];
+            struct simtime_call call = call_of(&rows[i], p);
+            struct cost ours = rows[i].ours(p);
+            struct simtime_result result = simtime_engine(&rounds, p, &call);
+            must_cmp(result.ns, <=, (uint64_t) ours.rounds * ROUND_NS);
+            must(result.ns == (uint64_t) ours.rounds * ROUND_NS || rows[i].ours == circulant);
+            must_cmp(result.messages, ==, (uint64_t) ours.messages);
+            must_cmp(result.puts, ==, flags_of(&rows[i], p));
+        }
 }
 END_TEST
 
@@ -334,4 +377,5 @@ START_TEST(stores_between_domains)
 }
 END_TEST
 
-WDL_SUITE("cost/coll", messages_and_rounds, stores_between_domains, on_a_node_nothing_is_sent)
+WDL_SUITE("cost/coll", messages_and_rounds, flags_are_puts, stores_between_domains,
+          on_a_node_nothing_is_sent)

@@ -293,8 +293,11 @@ static void count(const struct call *call, int node, int (*wanted)(const struct 
 static void all_calls(int n, int node, int (*wanted)(const struct call *call))
 {
     for (int m = 0; m < 2; m++) {
-        struct wdl_sim_params sim = {
-            .seed = (uint64_t) n, .ranks = n, .ordered = 1, .am_bytes_max = 1024};
+        struct wdl_sim_params sim = {.seed = (uint64_t) n,
+                                     .ranks = n,
+                                     .ordered = 1,
+                                     .am_bytes_max = 1024,
+                                     .no_rma = 1}; /* flags are messages */
         gasnet_open_nodes(&sim, m ? 0 : 1, node);
         settle();
         gasnet_prefer(

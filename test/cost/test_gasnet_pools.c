@@ -235,7 +235,8 @@ static void nothing_again(const struct call *call, int count, int times)
 static void open_world(int where)
 {
     static const uint64_t seeds[] = {4, 1, 3};
-    struct wdl_sim_params sim = {.seed = seeds[where], .ranks = NODES, .ordered = 1};
+    struct wdl_sim_params sim = {
+        .seed = seeds[where], .ranks = NODES, .ordered = 1, .rma_needs_target = 1};
     gasnet_open(&sim, 0);
     gasnet_lists(1, FLAGS);
     for (size_t u = 0; u < first[NODES]; u++)

@@ -109,16 +109,20 @@ static size_t bytes_of(struct ranks_one *one)
     return one->host.bytes - stats->memory + stats->memory_used;
 }
 
-/* What the rank of most has allocated for a team that is open, beside another one. */
-static size_t team_bytes(int ranks, int window)
+/* What the rank of most has allocated for a team that is open, and has had so many barriers, beside
+ * another one. */
+static size_t team_bytes(int ranks, int window, int barriers, int puts)
 {
     struct ranks r;
-    struct wdl_sim_params sim = {.seed = 1, .ranks = ranks, .ordered = 1, .am_bytes_max = 1024};
+    struct wdl_sim_params sim = {.seed = 1, .ranks = ranks, .ordered = 1, .am_bytes_max = 1024,
+                                 .no_rma = !puts};
     struct wdl_team_params params = {.id = 1, .window = window}, other = {.id = 2, .window = 8};
     struct wdl_team **teams = calloc((size_t) ranks, sizeof(teams[0]));
     struct wdl_team **others = calloc((size_t) ranks, sizeof(others[0]));
     size_t *before = calloc((size_t) ranks, sizeof(before[0])), most = 0;
-    ck_assert(teams && others && before);
+    struct wdl_coll_req *reqs = calloc((size_t) ranks, sizeof(reqs[0]));
+    struct wdl_coll_args args = {.kind = WDL_COLL_BARRIER, .flags = WDL_COLL_MPI};
+    ck_assert(teams && others && before && reqs);
     ranks_open(&r, &sim);
     ranks_team(&r, &other, others);
     while (!wdl_sim_quiescent(r.sim))
@@ -126,6 +130,12 @@ static size_t team_bytes(int ranks, int window)
     for (int i = 0; i < ranks; i++)
         before[i] = bytes_of(&r.one[i]);
     ranks_team(&r, &params, teams);
+    for (int k = 0; k < barriers; k++) {
+        for (int i = 0; i < ranks; i++)
+            ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+        (void) ranks_finish(&r, reqs, 1);
+    }
+    ck_assert(barriers == 0 || (ranks_stats(&r).put > 0) == puts);
     while (!wdl_sim_quiescent(r.sim))
         ranks_step(&r);
     for (int i = 0; i < ranks; i++) {
@@ -135,6 +145,7 @@ static size_t team_bytes(int ranks, int window)
     ranks_drop(&r, teams);
     ranks_drop(&r, others);
     ranks_close(&r);
+    free(reqs);
     free(before);
     free(others);
     free(teams);
@@ -157,7 +168,7 @@ START_TEST(a_team_grows_with_the_logarithm_of_the_number_of_ranks)
     enum { WINDOW = 8, EACH = 1024 };
     for (int p = 8; p <= 4096; p *= 8) {
         size_t neighbours = log2_up(p) + 1 + (size_t) ranks_spread_steps(p);
-        size_t bytes = team_bytes(p, WINDOW), twice = team_bytes(p, 2 * WINDOW);
+        size_t bytes = team_bytes(p, WINDOW, 0, 1), twice = team_bytes(p, 2 * WINDOW, 0, 1);
         ck_assert_uint_gt(twice, bytes);
         ck_assert_uint_le(twice - bytes, WINDOW * neighbours * EACH);
         ck_assert_uint_le(2 * bytes - twice, neighbours * EACH);
@@ -165,5 +176,24 @@ START_TEST(a_team_grows_with_the_logarithm_of_the_number_of_ranks)
 }
 END_TEST
 
+/* What flags that are put take besides: words, of each number at most 160 bytes for each neighbour;
+ * who knows them and whose it knows, of each neighbour its key and a contact, or two; and a bit a
+ * rank of those who have the key. */
+START_TEST(words_grow_with_the_logarithm_of_the_number_of_ranks)
+{
+    enum { WINDOW = 8, EACH = 160, CONTACT = 512, ONCE = 1024, BARRIERS = 3 };
+    for (int p = 8; p <= 512; p *= 8) {
+        size_t neighbours = log2_up(p) + 1 + (size_t) ranks_spread_steps(p), more[2];
+        for (int i = 0; i < 2; i++)
+            more[i] = team_bytes(p, WINDOW << i, BARRIERS, 1) -
+                      team_bytes(p, WINDOW << i, BARRIERS, 0);
+        ck_assert_uint_gt(more[1], more[0]);
+        ck_assert_uint_le(more[1] - more[0], WINDOW * neighbours * EACH);
+        ck_assert_uint_le(2 * more[0] - more[1], ONCE + neighbours * CONTACT + (size_t) p / 8);
+    }
+}
+END_TEST
+
 WDL_SUITE("cost/memory", memory_does_not_grow_with_the_number_of_ranks,
-          a_team_grows_with_the_logarithm_of_the_number_of_ranks)
+          a_team_grows_with_the_logarithm_of_the_number_of_ranks,
+          words_grow_with_the_logarithm_of_the_number_of_ranks)

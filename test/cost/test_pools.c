@@ -119,6 +119,8 @@ static void then_nothing(const struct wdl_coll_args *args, int first, int count)
                                               .bytes = 4};
     collectives(&word, WINDOW / 2);
     collectives(args, first);
+    while (!wdl_sim_quiescent(r.sim)) /* ranks tell each other where flags may be put */
+        ranks_step(&r);
     uint64_t before = allocations();
     collectives(args, count);
     if (allocations() != before)

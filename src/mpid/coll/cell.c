@@ -13,6 +13,7 @@
  * well. Beyond it they are refused, and what is behind them waits until teams have been made.
  */
 #include <string.h>
+#include "mpid/coll/contact.h"
 #include "mpid/coll/direct.h"
 #include "mpid/coll/early.h"
 #include "mpid/coll/fail.h"
@@ -164,6 +165,14 @@ static int take(struct wdl_run *run, int i, const struct wdl_coll_pkt *pkt, int 
     return status;
 }
 
+int wdl_cell_give(struct wdl_run *run, int i, const struct wdl_coll_pkt *pkt, const void *data,
+                  size_t bytes)
+{
+    const struct wdl_team *team = run->team;
+    int peer = team->params.peer_of(team->params.ctx, run->graph->cars[i].peer);
+    return take(run, i, pkt, peer, data, bytes);
+}
+
 static int early_take(struct wdl_run *run, int i)
 {
     struct wdl_team *team = run->team;
@@ -287,6 +296,12 @@ int wdl_coll_handle(void *arg, int src, const void *data, size_t bytes)
         return WDL_OK;
     }
     struct wdl_team *team = team_by_id(coll, pkt.team);
+    if (what == WDL_PKT_WHERE || what == WDL_PKT_THERE) {
+        if (bytes || !team) /* that has ended */
+            return bytes ? WDL_ERR_PROTO : WDL_OK;
+        return what == WDL_PKT_WHERE ? wdl_contact_asked(team, src, &pkt)
+                                     : wdl_contact_answered(team, src, &pkt);
+    }
     if (what >= WDL_PKT_ASK)
         return bytes ? WDL_ERR_PROTO : wdl_fail_handle(coll, team, src, &pkt);
     /* a team that has left its first collective behind is an old one: this is for the next with

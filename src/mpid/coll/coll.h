@@ -217,6 +217,8 @@ struct wdl_coll_stats {
     /* bytes put in or fetched from their places; copied out of messages, in or out of cells and
      * boards */
     uint64_t placed_bytes, copied_bytes;
+    uint64_t put; /* flags, of those sent: not by messages */
+    uint64_t questions; /* where flags may be put */
     uint64_t sent, sent_bytes, started, finished, early, graphs_built, runs_made, live;
     uint64_t asked, failed; /* fail.c */
     /* collectives under way at once, at most; how often one has waited for a run to be free */

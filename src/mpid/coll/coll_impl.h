@@ -40,6 +40,7 @@ enum {
     WDL_CHILDREN_MAX = 64,
     WDL_COLL_BUCKETS = 64,
     WDL_COLL_SENDS = 64,
+    WDL_COLL_FLAGS = 64,
     WDL_COLL_GRAPHS_MAX = 64,
     WDL_COLL_VARIED_MAX = 4, /* of them, of blocks that vary: as long as the team has ranks */
     WDL_EARLY_BUCKETS = 32,
@@ -162,6 +163,7 @@ struct wdl_team {
     struct wdl_nodes *nodes;
     struct wdl_run *express; /* express.c; or NULL */
     size_t board_at, slot_bytes, lines_at; /* of the segments */
+    struct wdl_flags *flags; /* contact.h; or NULL: all flags are messages */
     struct wdl_staging *staging; /* this rank's, once it has been wanted (staging.h) */
 };
 
@@ -184,6 +186,13 @@ struct wdl_coll_send { /* a piece the network still reads */
     struct wdl_car_run *car;
 };
 
+struct wdl_flag_source { /* a flag that is put, while the network still reads it */
+    struct wdl_nm_comp comp;
+    struct wdl_list link;
+    struct wdl_coll *coll;
+    uint64_t words[WDL_FLAG_WORDS];
+};
+
 /* A flag or cards for a team not made here yet. */
 struct wdl_coll_stray {
     struct wdl_list link;
@@ -202,10 +211,13 @@ struct wdl_coll {
     void *early_memory;
     struct wdl_list teams[WDL_COLL_BUCKETS]; /* by id */
     struct wdl_list kicks, waiting, dry;
-    /* CARs to step; SENDs the network refused; RECVs from shared cells */
+    /* CARs to step; SENDs the network refused; RECVs from memory that others write, WATCHes */
     struct wdl_list ready, stalled, polled;
     struct wdl_list sends_free;
     struct wdl_coll_send sends[WDL_COLL_SENDS];
+    struct wdl_list flags_free;
+    struct wdl_flag_source flags[WDL_COLL_FLAGS];
+    struct wdl_list slabs, shares; /* contact.c: memory for words; what of it is nobody's */
     struct wdl_list strays;
     int nstrays;
     /* Inside the engine: what starts now waits for the loop, and so does what comes. An operator of
@@ -214,6 +226,7 @@ struct wdl_coll {
     size_t chunk_bytes; /* data of one packet */
     struct wdl_list regions, keys[WDL_COLL_BUCKETS]; /* direct.c; keys by peer */
     uint32_t region_id;
+    int keys_useful, keys_useless; /* of those that flags were to be put by */
     struct wdl_coll_model model; /* for teams without one */
     const char *preferred[WDL_COLL_KIND_COUNT]; /* rows' names, or NULL */
     /* fail.c: when to ask, how long after the last time, and what had been done then */
@@ -269,6 +282,10 @@ static inline uint32_t wdl_roles_bare_max(const struct wdl_team *team)
 }
 /* A RECV has been armed: take what its cell holds. 1: there was something. */
 int wdl_cell_take(struct wdl_run *run, int car);
+/* What has come for it otherwise, as a packet that has its role: WDL_OK, or it is as if nothing
+ * had. */
+int wdl_cell_give(struct wdl_run *run, int car, const struct wdl_coll_pkt *pkt, const void *data,
+                  size_t bytes);
 int wdl_coll_handle(void *coll, int src, const void *data, size_t bytes);
 void wdl_coll_strays_give(struct wdl_team *team);
 

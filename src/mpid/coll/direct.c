@@ -13,6 +13,10 @@
  */
 #include <string.h>
 #include "mpid/coll/direct.h"
+#include "mpid/coll/flag.h"
+
+/* keys in vain before flags stay messages */
+enum { KEYS_TRIED = 4 };
 
 struct wdl_region { /* of this process */
     struct wdl_list link;
@@ -30,6 +34,7 @@ struct wdl_key { /* of another's region */
     int peer;
     uint64_t base, bytes;
     struct wdl_nm_rkey *rkey; /* NULL: it cannot be used */
+    int asked, native; /* once it is known: without the target's processor */
     char *mapped; /* or NULL */
 };
 
@@ -44,22 +49,38 @@ static const struct wdl_nm_ops *net(const struct wdl_coll *coll)
     return coll->proc->nm->ops;
 }
 
+struct wdl_region *wdl_region_make(struct wdl_coll *coll, void *base, size_t bytes)
+{
+    const struct wdl_host *host = &coll->host;
+    struct wdl_region *region = host->ops->alloc(host->ctx, sizeof(*region));
+    if (!region)
+        return NULL;
+    *region = (struct wdl_region){.base = base, .bytes = bytes};
+    do
+        region->id = ++coll->region_id & WDL_REGION_ID_MAX;
+    while (region->id == 0);
+    wdl_list_init(&region->link);
+    return region;
+}
+
+uint32_t wdl_region_id(const struct wdl_region *region)
+{
+    return region->id;
+}
+
 int wdl_coll_attach(struct wdl_proc *proc, void *base, size_t bytes)
 {
     struct wdl_coll *coll = proc->coll;
-    const struct wdl_host *host = &coll->host;
     if (!bytes || !net(coll)->caps(proc->nm)->has_rma)
         return WDL_OK;
-    struct wdl_region *region = host->ops->alloc(host->ctx, sizeof(*region));
+    struct wdl_region *region = wdl_region_make(coll, base, bytes);
     if (!region)
         return WDL_ERR_NOMEM;
-    *region = (struct wdl_region){.base = base, .bytes = bytes};
-    region->id = ++coll->region_id & WDL_REGION_ID_MAX;
     wdl_list_push_front(&coll->regions, &region->link);
     return WDL_OK;
 }
 
-static void region_free(struct wdl_coll *coll, struct wdl_region *region)
+void wdl_region_free(struct wdl_coll *coll, struct wdl_region *region)
 {
     const struct wdl_host *host = &coll->host;
     wdl_list_remove(&region->link);
@@ -94,7 +115,7 @@ int wdl_coll_detach(struct wdl_proc *proc, void *base)
             continue;
         int status = region_forget(coll, region);
         if (status == WDL_OK)
-            region_free(coll, region);
+            wdl_region_free(coll, region);
         return status;
     }
     return WDL_OK;
@@ -111,7 +132,7 @@ static void key_free(struct wdl_coll *coll, struct wdl_key *key)
 void wdl_direct_fini(struct wdl_coll *coll)
 {
     while (!wdl_list_empty(&coll->regions))
-        region_free(coll, wdl_container_of(coll->regions.next, struct wdl_region, link));
+        wdl_region_free(coll, wdl_container_of(coll->regions.next, struct wdl_region, link));
     for (int i = 0; i < WDL_COLL_BUCKETS; i++)
         while (!wdl_list_empty(&coll->keys[i]))
             key_free(coll, wdl_container_of(coll->keys[i].next, struct wdl_key, link));
@@ -139,8 +160,7 @@ static int told_make(const struct wdl_coll *coll, struct wdl_region *region)
     return region->told != NULL;
 }
 
-/* The key, to a rank that has not got it yet. */
-static int region_tell(struct wdl_coll *coll, struct wdl_region *region, int peer)
+int wdl_region_tell(struct wdl_coll *coll, struct wdl_region *region, int peer)
 {
     struct wdl_nm *nm = coll->proc->nm;
     struct {
@@ -178,7 +198,7 @@ int wdl_direct_offer(struct wdl_coll *coll, int peer, const char *at, size_t byt
     struct wdl_region *region = region_of(coll, at, bytes);
     if (!region || region->useless)
         return WDL_OK;
-    int status = region_tell(coll, region, peer);
+    int status = wdl_region_tell(coll, region, peer);
     if (status == WDL_OK)
         *offer_out = (struct wdl_offer){(uint64_t) (uintptr_t) at, region->id, bytes};
     return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK; /* without an address it goes by messages */
@@ -230,6 +250,38 @@ void wdl_direct_forget(struct wdl_coll *coll, int src, const struct wdl_coll_pkt
     struct wdl_key *key = key_find(coll, src, pkt->what >> WDL_PKT_BITS);
     if (key)
         key_free(coll, key);
+}
+
+int wdl_direct_may_put(const struct wdl_coll *coll)
+{
+    return net(coll)->caps(coll->proc->nm)->has_rma &&
+           (coll->keys_useful || coll->keys_useless < KEYS_TRIED);
+}
+
+static int is_native(struct wdl_coll *coll, struct wdl_key *key)
+{
+    struct wdl_nm_caps caps;
+    if (!key->asked && key->rkey) {
+        net(coll)->rkey_caps(coll->proc->nm, key->rkey, &caps);
+        key->native = !caps.rma_needs_target;
+    }
+    if (!key->asked) {
+        key->asked = 1;
+        coll->keys_useful += key->native;
+        coll->keys_useless += !key->native;
+    }
+    return key->native;
+}
+
+int wdl_direct_put(struct wdl_coll *coll, int peer, const struct wdl_offer *to, const void *data,
+                   struct wdl_nm_comp *comp)
+{
+    struct wdl_key *key = key_find(coll, peer, to->region);
+    if (!key)
+        return WDL_ERR_UNSUPPORTED;
+    if (!is_native(coll, key))
+        return WDL_ERR_OP;
+    return net(coll)->put(coll->proc->nm, peer, data, to->bytes, to->address, key->rkey, comp);
 }
 
 /* --- sending --- */
@@ -291,7 +343,15 @@ int wdl_direct_settle(struct wdl_car_run *c)
     return c->flight == 0 && c->stage != WDL_DIRECT_PUT ? WDL_OK : WDL_AGAIN;
 }
 
-static int tell(struct wdl_car_run *c, int peer, const struct wdl_car *car)
+/* That all of it is there is a flag; more is to be said of a part. */
+static int tell_by_put(struct wdl_car_run *c, const struct wdl_car *car)
+{
+    if (c->piece < car->bytes)
+        return WDL_ERR_UNSUPPORTED;
+    return wdl_flag_put(c, WDL_PKT_PLACED, NULL);
+}
+
+static int tell_by_message(struct wdl_car_run *c, int peer, const struct wdl_car *car)
 {
     struct wdl_team *team = c->run->team;
     struct {
@@ -302,9 +362,17 @@ static int tell(struct wdl_car_run *c, int peer, const struct wdl_car *car)
                c->piece};
     int status =
         wdl_am_send(team->coll->proc, peer, WDL_AM_COLL, &head, sizeof(head), NULL, 0, NULL);
+    team->coll->stats.sent += status == WDL_OK;
+    return status;
+}
+
+static int tell(struct wdl_car_run *c, int peer, const struct wdl_car *car)
+{
+    int status = tell_by_put(c, car);
+    if (status == WDL_ERR_UNSUPPORTED)
+        status = tell_by_message(c, peer, car);
     if (status == WDL_OK) {
-        team->coll->stats.sent++;
-        team->coll->stats.placed_bytes += c->piece;
+        c->run->team->coll->stats.placed_bytes += c->piece;
         c->done += c->piece;
         c->stage = WDL_DIRECT_IDLE;
     }

@@ -9,6 +9,23 @@
 #include "mpid/coll/coll_impl.h"
 
 void wdl_direct_fini(struct wdl_coll *coll);
+
+/* Memory of the engine's own that others write: a region in no list, NULL when memory is short. The
+ * caller frees it, and keeps it until nobody writes there any more. */
+struct wdl_region *wdl_region_make(struct wdl_coll *coll, void *base, size_t bytes);
+void wdl_region_free(struct wdl_coll *coll, struct wdl_region *region);
+/* Its number, not 0. */
+uint32_t wdl_region_id(const struct wdl_region *region);
+/* Its key, to a rank that has not got it yet. WDL_OK, WDL_AGAIN, or an error: it is of no use. */
+int wdl_region_tell(struct wdl_coll *coll, struct wdl_region *region, int peer);
+
+/* Is it worth while to ask for a key? Not where several were of no use, and none of any. */
+int wdl_direct_may_put(const struct wdl_coll *coll);
+/* A few bytes to a place in another's region. As the network's put; ERR_UNSUPPORTED: its key has
+ * not come yet; ERR_OP: the network would need the target's processor. */
+int wdl_direct_put(struct wdl_coll *coll, int peer, const struct wdl_offer *to, const void *data,
+                   struct wdl_nm_comp *comp);
+
 /* What to say to `peer` of memory that it is to fill. WDL_OK or WDL_AGAIN. */
 int wdl_direct_offer(struct wdl_coll *coll, int peer, const char *at, size_t bytes,
                      struct wdl_offer *offer_out);

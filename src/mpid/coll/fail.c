@@ -2,7 +2,9 @@
  * the same (fail.h). */
 #include "mpid/coll/fail.h"
 #include <string.h>
+#include "mpid/coll/contact.h"
 #include "mpid/coll/early.h"
+#include "mpid/coll/flag.h"
 #include "mpid/coll/node.h"
 
 /* The first question is asked so long after the last move, the others less and less often. */
@@ -175,6 +177,8 @@ static int fail_step(struct wdl_run *run)
         return 0;
     if (run->graph && !wdl_run_drain(run))
         return 0;
+    if (d->out_told == 0 && wdl_contacts_settle(team) == WDL_AGAIN)
+        return 0;
     run->status = WDL_ERR_TRUNCATE;
     return tell_all(team, run->seq, run->print, WDL_PKT_OUT, &d->out_told) == WDL_OK &&
            d->outs == team->size - 1;
@@ -269,7 +273,10 @@ static int fail_come(struct wdl_team *team, int src, const struct wdl_coll_pkt *
         wdl_run_fail(run_of(team, pkt->seq));
         return WDL_OK;
     }
-    if (where == BEHIND || team->status != WDL_OK)
+    int answers = where == BEHIND || team->status != WDL_OK;
+    if (answers && wdl_contact_settle(team, src) == WDL_AGAIN)
+        return WDL_AGAIN;
+    if (answers)
         return say(team->coll, src, out, WDL_PKT_OUT, answer_of(team, pkt));
     struct wdl_doom *d = where == BEFORE ? doom_get(team, pkt->seq) : NULL;
     if (!d)
@@ -327,6 +334,8 @@ static int ask_come(struct wdl_team *team, int src, const struct wdl_coll_pkt *p
     struct wdl_coll_pkt answer = {pkt->team, pkt->seq, pkt->role, 0, 0};
     if (where == IN && !run_of(team, pkt->seq)->doom && !gives(run_of(team, pkt->seq), src, pkt))
         wdl_run_fail(run_of(team, pkt->seq));
+    if (where == BEHIND && wdl_contact_settle(team, src) == WDL_AGAIN)
+        return WDL_AGAIN;
     if (where == BEHIND)
         return say(team->coll, src, answer, WDL_PKT_OVER, print_of(team, pkt->seq));
     if (where == IN || team->status == WDL_OK)
@@ -339,7 +348,8 @@ static int ask_come(struct wdl_team *team, int src, const struct wdl_coll_pkt *p
 static int is_there(const struct wdl_run *run, int i)
 {
     const struct wdl_car *car = &run->graph->cars[i];
-    return run->cars[i].state == WDL_CAR_COMPLETE || (car->shm && wdl_shm_load(run, car));
+    return run->cars[i].state == WDL_CAR_COMPLETE || (car->shm && wdl_shm_load(run, car)) ||
+           (wdl_flag_is_awaited(run, car) && wdl_flag_has_come(run, car));
 }
 
 /* Where messages keep their order, nothing comes any more from who has finished. */

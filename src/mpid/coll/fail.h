@@ -11,7 +11,8 @@
  *
  * Who fails tells all ranks, FAIL, and so does each of them that has not finished the collective.
  * They leave the rest of it undone, and when the network reads and writes nothing for it here any
- * more, tell all: OUT. So does who is asked and has finished it.
+ * more, tell all: OUT. So does who is asked and has finished it. Who says that it has finished, or
+ * is out, has flushed what flags it has put.
  *
  * Invariants:
  *  1. A collective that has failed ends on a rank when all others are out of it. Then nobody writes

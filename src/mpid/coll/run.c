@@ -7,6 +7,7 @@
 #include <string.h>
 #include "mpid/coll/direct.h"
 #include "mpid/coll/fail.h"
+#include "mpid/coll/flag.h"
 
 char *wdl_run_at(const struct wdl_run *run, struct wdl_loc loc)
 {
@@ -82,10 +83,10 @@ static void car_arm(struct wdl_run *run, int i)
     const struct wdl_car *car = &run->graph->cars[i];
     if (car->kind == WDL_CAR_WATCH || (car->kind == WDL_CAR_RECV && car->shm))
         wdl_list_push(&run->team->coll->polled, &c->link);
-    else if (car->kind == WDL_CAR_RECV)
-        (void) wdl_cell_take(run, i);
-    else
+    else if (car->kind != WDL_CAR_RECV)
         wdl_car_ready(c);
+    else if (!wdl_cell_take(run, i) && wdl_flag_is_awaited(run, car))
+        wdl_list_push(&run->team->coll->polled, &c->link);
 }
 
 /* More bytes of this CAR are there: tell those that read them. */
@@ -225,7 +226,7 @@ static int polled_look(struct wdl_car_run *c, int *events)
 {
     const struct wdl_car *car = wdl_car_of(c);
     if (car->kind == WDL_CAR_RECV)
-        return wdl_shm_load(c->run, car) != NULL;
+        return car->shm ? wdl_shm_load(c->run, car) != NULL : wdl_flag_has_come(c->run, car);
     int step = c->step, next = c->next;
     int status = car->watch(c->run, c);
     if (status == WDL_AGAIN) {
@@ -241,7 +242,7 @@ static int polled_look(struct wdl_car_run *c, int *events)
     return 1;
 }
 
-/* RECVs whose shared cell has been written, and WATCHes that are done. */
+/* RECVs whose shared cell or words have been written, and WATCHes that are done. */
 static int polled_step(struct wdl_coll *coll)
 {
     int n = wdl_teams_look(coll);
@@ -261,6 +262,10 @@ static int polled_step(struct wdl_coll *coll)
         const struct wdl_car *car = wdl_car_of(c);
         if (car->kind == WDL_CAR_WATCH) {
             wdl_car_complete(c);
+            continue;
+        }
+        if (!car->shm) {
+            wdl_flag_take(c);
             continue;
         }
         const void *data = wdl_shm_load(c->run, car);
@@ -398,10 +403,12 @@ static void bytes_come(struct wdl_run *run, int i, size_t bytes)
 {
     struct wdl_car_run *c = &run->cars[i];
     c->arrived += bytes;
-    if (c->arrived == run->graph->cars[i].bytes)
+    if (c->arrived == run->graph->cars[i].bytes) {
+        wdl_list_remove(&c->link); /* where it could have been put, too */
         wdl_car_complete(c);
-    else
+    } else {
         car_progress(c);
+    }
 }
 
 int wdl_run_deliver(struct wdl_run *run, int i, uint64_t offset, const void *data, size_t bytes)

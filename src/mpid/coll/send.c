@@ -6,6 +6,7 @@
 #include <string.h>
 #include "mpid/coll/direct.h"
 #include "mpid/coll/fail.h"
+#include "mpid/coll/flag.h"
 
 enum { INLINE_BYTES = 96 }; /* data that travels in the header's copy, without a completion */
 
@@ -45,17 +46,22 @@ static int send_piece(struct wdl_car_run *c, size_t bytes)
     size_t own = bytes;
     int peer = team->params.peer_of(team->params.ctx, car->peer);
     int status = WDL_OK;
-    struct wdl_offer offer;
-    if (car->offers) {
+    struct wdl_offer offer = {0};
+    if (car->offers)
         status = offer_of(c, car, &offer);
-        if (status != WDL_OK)
+    if (status == WDL_OK && car->bytes == 0) {
+        status = wdl_flag_put(c, offer.address ? WDL_PKT_OFFER : WDL_PKT_DATA, &offer);
+        if (status != WDL_ERR_UNSUPPORTED)
             return status;
-        if (offer.address) { /* a flag has no data of its own */
-            head.pkt.what = WDL_PKT_OFFER | (uint32_t) offer.region << WDL_PKT_BITS;
-            head.pkt.offset = offer.address;
-            data = (const char *) &offer.bytes;
-            bytes = sizeof(offer.bytes);
-        }
+        status = WDL_OK;
+    }
+    if (status != WDL_OK)
+        return status;
+    if (offer.address) { /* a flag has no data of its own */
+        head.pkt.what = WDL_PKT_OFFER | (uint32_t) offer.region << WDL_PKT_BITS;
+        head.pkt.offset = offer.address;
+        data = (const char *) &offer.bytes;
+        bytes = sizeof(offer.bytes);
     }
     if (bytes <= INLINE_BYTES) {
         if (bytes)

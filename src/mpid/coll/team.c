@@ -2,6 +2,7 @@
  * and credit. */
 #include <string.h>
 #include "mpid/coll/algo.h"
+#include "mpid/coll/contact.h"
 #include "mpid/coll/direct.h"
 #include "mpid/coll/early.h"
 #include "mpid/coll/fail.h"
@@ -59,6 +60,11 @@ int wdl_coll_init(struct wdl_proc *proc)
     wdl_list_init(&coll->sends_free);
     for (int i = 0; i < WDL_COLL_SENDS; i++)
         wdl_list_push(&coll->sends_free, &coll->sends[i].link);
+    wdl_list_init(&coll->flags_free);
+    for (int i = 0; i < WDL_COLL_FLAGS; i++)
+        wdl_list_push(&coll->flags_free, &coll->flags[i].link);
+    wdl_list_init(&coll->slabs);
+    wdl_list_init(&coll->shares);
     wdl_assert_cmp(proc->am_payload_max, >, sizeof(struct wdl_coll_pkt) + 256);
     coll->chunk_bytes = (proc->am_payload_max - sizeof(struct wdl_coll_pkt)) & ~(size_t) 63;
     proc->coll = coll;
@@ -82,7 +88,7 @@ void wdl_coll_fini(struct wdl_proc *proc)
     struct wdl_coll *coll = proc->coll;
     const struct wdl_host *host = &proc->host;
     struct wdl_list *node;
-    int sends = 0;
+    int sends = 0, flags = 0;
     for (int i = 0; i < WDL_COLL_BUCKETS; i++)
         wdl_assert(wdl_list_empty(&coll->teams[i]));
     wdl_assert(wdl_list_empty(&coll->ready) && wdl_list_empty(&coll->stalled));
@@ -90,9 +96,13 @@ void wdl_coll_fini(struct wdl_proc *proc)
     wdl_list_for (node, &coll->sends_free)
         sends++;
     wdl_assert_cmp(sends, ==, WDL_COLL_SENDS);
+    wdl_list_for (node, &coll->flags_free)
+        flags++;
+    wdl_assert_cmp(flags, ==, WDL_COLL_FLAGS);
     /* flags for a team that was never made here: malformed, or another rank's mistake */
     while ((node = wdl_list_pop(&coll->strays)) != NULL)
         wdl_store_put(&coll->store, wdl_container_of(node, struct wdl_coll_stray, link));
+    wdl_contact_fini(coll);
     wdl_direct_fini(coll);
     wdl_early_pool_free(coll);
     wdl_store_fini(&coll->store);
@@ -122,6 +132,7 @@ static void team_drop(struct wdl_team *team)
     host->ops->free(host->ctx, team->cards);
     host->ops->free(host->ctx, team->express);
     wdl_staging_free(team);
+    wdl_contacts_free(team);
     host->ops->free(host->ctx, team->node);
     host->ops->free(host->ctx, team->nodes);
     host->ops->free(host->ctx, team->slots);
@@ -236,6 +247,8 @@ int wdl_team_destroy(struct wdl_team *team)
             wdl_team_close(team, WDL_ERR_TRUNCATE);
         return WDL_AGAIN;
     }
+    if (wdl_contacts_settle(team) == WDL_AGAIN)
+        return WDL_AGAIN;
     wdl_team_check(team);
     team_drop(team);
     return WDL_OK;

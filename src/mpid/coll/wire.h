@@ -12,18 +12,27 @@
 
 struct wdl_coll_pkt {
     uint32_t team, seq, role;
-    /* enum wdl_pkt; above it OFFER, KEY, FORGET: the region's number, the others: the print */
+    /* enum wdl_pkt; above it OFFER, KEY, FORGET, THERE: the region's number, the others: the
+     * print */
     uint32_t what;
-    /* of this piece in the role's data; OFFER: the address; KEY: the region's; ASK: the bytes of
-     * the role's data; FAIL: the rank that is told */
+    /* of this piece in the role's data; OFFER, THERE: the address; KEY: the region's; ASK: the
+     * bytes of the role's data; FAIL: the rank that is told */
     uint64_t offset;
 };
 /* X(name): a piece of data or a flag; a ready flag with an address, and behind the packet how much
  * may be put there; a piece that has been put in its place: its length is behind the packet; the
- * key of a region; it is no more. Of a collective (fail.h): who sends me that role's data, or with
- * WDL_ROLE_NONE, are you in it? I have finished it; it has failed; I am out of it: for the two the
- * role is the sender's rank. */
-#define WDL_PKTS(X) X(DATA) X(OFFER) X(PLACED) X(KEY) X(FORGET) X(ASK) X(OVER) X(FAIL) X(OUT)
+ * key of a region; it is no more. Of a team (contact.h), the role is the sender's rank: where may I
+ * put my flags? (With 1 as the offset: I shall not.) There; seq is the question's number, not a
+ * collective's. Of a collective (fail.h): who sends me that role's data, or with WDL_ROLE_NONE, are you in it? I have finished it; it has
+ * failed; I am out of it: for the two the role is the sender's rank. */
+#define WDL_PKTS(X)                                                                     \
+    X(DATA)                                                                             \
+    X(OFFER)                                                                            \
+    X(PLACED)                                                                           \
+    X(KEY)                                                                              \
+    X(FORGET)                                                                           \
+    X(WHERE)                                                                            \
+    X(THERE) X(ASK) X(OVER) X(FAIL) X(OUT)
 enum wdl_pkt {
 #define WDL_PKT_ENUM(name) WDL_PKT_##name,
     WDL_PKTS(WDL_PKT_ENUM)
@@ -32,5 +41,10 @@ enum wdl_pkt {
 enum { WDL_PKT_BITS = 8, WDL_REGION_ID_MAX = 0xffffff };
 #define WDL_ROLE_NONE UINT32_MAX
 wdl_static_assert(sizeof(struct wdl_coll_pkt) == 24);
+
+/* A flag that is put (flag.h): in the upper half of each word the collective's number. In the lower
+ * half of the first, what the packet would have; of the others of a ready flag with an address: its
+ * lower and upper half, and how much may be put there. */
+enum { WDL_FLAG_WORD, WDL_FLAG_LOW, WDL_FLAG_HIGH, WDL_FLAG_BYTES, WDL_FLAG_WORDS };
 
 #endif

@@ -206,6 +206,13 @@ static int sim_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, 
 
 static void msg_end(struct wdl_sim *sim, struct sim_msg *msg)
 {
+    if (msg->put) {
+        msg->put->carrier = NULL;
+        msg->put->due = sim->now;       /* its initiator ends it in its next poll */
+        wdl_list_remove(&msg->link);
+        free(msg);
+        return;
+    }
     if (msg->op)
         msg->op->msg = NULL;
     wdl_list_remove(&msg->link);
@@ -216,8 +223,8 @@ static void msg_end(struct wdl_sim *sim, struct sim_msg *msg)
 
 static void msg_drop(struct wdl_sim *sim, struct sim_msg *msg)
 {
-    sim->counts.dropped++;
-    sim->counts.bytes_dropped += msg->bytes;
+    sim->counts.dropped += !msg->put;
+    sim->counts.bytes_dropped += msg->put ? 0 : msg->bytes;
     msg_end(sim, msg);
 }
 
@@ -229,6 +236,8 @@ static void sim_close(struct wdl_nm *base)
         struct sim_op *op = wdl_container_of(node, struct sim_op, link);
         if (op->msg)            /* its payload is still the caller's */
             msg_drop(nm->sim, op->msg);
+        if (op->carrier)
+            msg_drop(nm->sim, op->carrier);
         sim_op_end(nm, op);
     }
     wdl_list_for_safe(node, after, &nm->inbox)
@@ -309,9 +318,10 @@ static int sim_am(struct wdl_nm *base, int peer, const void *hdr, size_t hdr_byt
         return WDL_ERR_NOMEM;
     }
     struct sim_op now = {.niov = niov,.msg = msg };
+    msg->put = NULL;
     msg->src = nm->params.rank;
     msg->due = sim->params.loggp.l_ns ? due : sim_due(sim);
-    msg->begun = 0;
+    msg->begun = msg->deferred = 0;
     msg->bytes = bytes;
     msg->filled = hdr_bytes;
     if (hdr_bytes)
@@ -331,19 +341,39 @@ static int sim_am(struct wdl_nm *base, int peer, const void *hdr, size_t hdr_byt
     return op ? WDL_PENDING : WDL_OK;
 }
 
+int sim_carry(struct sim_nm *nm, struct sim_op *put, uint64_t due)
+{
+    struct sim_msg *msg = calloc(1, sizeof(*msg));
+    if (!msg)
+        return WDL_ERR_NOMEM;
+    msg->put = put;
+    msg->src = nm->params.rank;
+    msg->due = due;
+    msg->bytes = put->bytes;
+    put->carrier = msg;
+    wdl_list_push(&nm->sim->nms[put->peer]->inbox, &msg->link);
+    return WDL_OK;
+}
+
 /* A message not due, or refused by the receiver, holds back those behind it from the same source
  * where the network is ordered. Returns 1 if it was delivered. */
 static int msg_deliver(struct sim_nm *nm, struct sim_msg *msg)
 {
     struct wdl_sim *sim = nm->sim;
     int status = WDL_AGAIN;
-    if (nm->blocked[msg->src] == nm->polls)
+    if (msg->put && sim_loggp_receive(nm, msg)) {
+        sim_put_arrive(nm, msg->put);
+        msg_end(sim, msg);
+        return 0;
+    }
+    msg->deferred = !msg->put && nm->blocked[msg->src] == nm->polls;
+    if (msg->put || msg->deferred)
         return 0;
     if (sim->params.loggp.l_ns ? sim_loggp_receive(nm, msg) : msg->due <= sim->now) {
         msg_fill(msg);
         status = nm->params.on_am(nm->params.ctx, msg->data, msg->bytes);
-        if (status == WDL_AGAIN)
-            sim->counts.deferred++;
+        msg->deferred = status == WDL_AGAIN;
+        sim->counts.deferred += status == WDL_AGAIN;
     }
     if (status == WDL_AGAIN) {
         if (sim->params.ordered)

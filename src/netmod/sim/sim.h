@@ -23,7 +23,8 @@ enum wdl_sim_atomics { WDL_SIM_ATOMICS_CPU, WDL_SIM_ATOMICS_NIC, WDL_SIM_ATOMICS
 /* Time as LogGP has it, in place of delays. A message of k bytes takes its sender's processor for
  * o, is at its receiver (k - 1) G + L later, takes that processor for o and is delivered then. A
  * rank begins to send, and to receive, max(o, g) + (k - 1) G after it last did. A send that cannot
- * begin is refused. Puts, gets and atomics take no time. */
+ * begin is refused. A put is a message of its bytes, as if what is free were not among them, that
+ * nobody is told of; gets and atomics take no time. */
 struct wdl_sim_loggp {
     uint64_t o_ns, l_ns, g_ns, byte_ps;
     size_t free_bytes;          /* of a message are not among its k: headers */
@@ -47,6 +48,8 @@ struct wdl_sim_params {
      * (0: with everybody, itself included); odd 0: of nobody. With by_key. */
     int odd, odd_to;
     enum wdl_sim_atomics odd_atomics;
+    int torn;                   /* a put of several words of 8 bytes arrives one by one, in any
+                                 * order; of fewer bytes at once */
     int no_map;                 /* map() answers ERR_UNSUPPORTED */
     size_t key_bytes;           /* of a key; 0: the least */
     int attach_max;             /* regions a rank may have attached, then ERR_NOMEM; 0: no limit */

@@ -14,7 +14,9 @@ struct sim_msg {                /* in the inbox of its receiver */
     int src;
     uint64_t due;
     struct sim_op *op;          /* the sender's, while the payload is still borrowed */
+    struct sim_op *put;         /* LogGP: it is that put, and no message */
     int begun;                  /* LogGP: the receiver's processor has it until `due` */
+    int deferred;               /* answered AGAIN when it was last delivered, or behind that */
     size_t filled;              /* bytes of data that are there already */
     size_t bytes;
     char data[];
@@ -38,6 +40,8 @@ struct sim_op {                 /* in the list of its initiator, in order of the
     size_t bytes;
     uint64_t value, compare;
     char *staged;               /* PUT: the bytes on their way */
+    size_t words_come, first_word;      /* PUT: where it is torn */
+    struct sim_msg *carrier;    /* PUT, LogGP: in the target's inbox */
     uint64_t target_polls;      /* waits for the target: its polls when this was due, + 1 */
     struct wdl_nm_rkey *rkey;   /* counted there */
     uint64_t old, new;          /* ATOMIC of a NIC: what it read and is to write */
@@ -130,9 +134,14 @@ int sim_in_key(const struct wdl_nm_rkey *rkey, int peer, uint64_t remote, size_t
 int sim_is_attached(const struct sim_nm *owner, uint64_t id);
 void sim_mem_close(struct sim_nm *nm);  /* release the memory and keys that are still there */
 
+/* sim.c: a put on its way, there at `due` */
+int sim_carry(struct sim_nm *nm, struct sim_op *put, uint64_t due);
+
 /* sim_rma.c */
 /* How atomics between these two are done. */
 enum wdl_sim_atomics sim_atomics(const struct wdl_sim *sim, int rank, int peer);
+/* A put that was carried is there. */
+void sim_put_arrive(struct sim_nm *target, struct sim_op *put);
 int sim_put(struct wdl_nm *nm, int peer, const void *src, size_t bytes, uint64_t remote,
             struct wdl_nm_rkey *rkey, struct wdl_nm_comp *comp);
 int sim_get(struct wdl_nm *nm, int peer, void *dst, size_t bytes, uint64_t remote,

@@ -60,10 +60,13 @@ uint64_t wdl_sim_next(const struct wdl_sim *sim, int rank)
 {
     const struct sim_nm *nm = sim->nms[rank];
     uint64_t next = nm->wants_to_send ? latest(nm->processor_free, nm->send_free) : UINT64_MAX;
+    uint64_t can_send = next;
     const struct wdl_list *node;
     wdl_list_for(node, &nm->inbox) {
         const struct sim_msg *msg = wdl_container_of(node, struct sim_msg, link);
         uint64_t due = sim->params.loggp.l_ns && !msg->begun ? receive_at(nm, msg) : msg->due;
+        if (nm->wants_to_send && msg->deferred) /* its answer waits for the port */
+            due = can_send;
         next = due < next ? due : next;
     }
     wdl_list_for(node, &nm->ops) {

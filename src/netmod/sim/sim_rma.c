@@ -43,21 +43,34 @@ static int rma_new(struct wdl_nm *base, enum sim_kind kind, int peer, uint64_t r
     return WDL_PENDING;
 }
 
+static int is_timed(const struct sim_op *op, const struct sim_nm *nm)
+{
+    return op->kind == SIM_PUT && nm->sim->params.loggp.l_ns > 0;
+}
+
 int sim_put(struct wdl_nm *base, int peer, const void *src, size_t bytes, uint64_t remote,
             struct wdl_nm_rkey *rkey, struct wdl_nm_comp *comp)
 {
+    struct sim_nm *nm = (struct sim_nm *) base;
     struct sim_op *op;
+    uint64_t due = 0;
     int status = rma_new(base, SIM_PUT, peer, remote, bytes, rkey, comp, &op);
     if (!op)
         return status;
-    op->staged = malloc(bytes ? bytes : 1);
-    if (!op->staged) {
-        sim_op_end((struct sim_nm *) base, op);
-        return WDL_ERR_NOMEM;
-    }
     op->src = src;
-    ((struct sim_nm *) base)->sim->counts.puts++;
-    return status;
+    op->staged = malloc(bytes ? bytes : 1);
+    if (!op->staged)
+        status = WDL_ERR_NOMEM;
+    else if (is_timed(op, nm) && !sim_loggp_send(nm, bytes, &due))
+        status = WDL_AGAIN;
+    else if (is_timed(op, nm))
+        status = sim_carry(nm, op, due);
+    if (status != WDL_PENDING && status != WDL_OK) {
+        sim_op_end(nm, op);
+        return status;
+    }
+    nm->sim->counts.puts++;
+    return WDL_PENDING;
 }
 
 int sim_get(struct wdl_nm *base, int peer, void *dst, size_t bytes, uint64_t remote,
@@ -236,6 +249,32 @@ static int target_served(struct sim_op *op, const struct sim_nm *target, int ran
     return target->polls >= op->target_polls;
 }
 
+/* The next word of it; returns 1 when all are there. */
+static int word_apply(struct sim_op *op, struct wdl_sim *sim)
+{
+    size_t words = op->bytes / sizeof(uint64_t);
+    if (!sim->params.torn || words < 2 || op->bytes % sizeof(uint64_t)) {
+        if (op->bytes)
+            memcpy(op->remote, op->staged, op->bytes);
+        return 1;
+    }
+    if (op->words_come == 0)
+        op->first_word = (size_t) wdl_prng_below(&sim->prng, words);
+    size_t at = (op->first_word + op->words_come++) % words * sizeof(uint64_t);
+    memcpy(op->remote + at, op->staged + at, sizeof(uint64_t));
+    return op->words_come == words;
+}
+
+void sim_put_arrive(struct sim_nm *target, struct sim_op *op)
+{
+    if (op->src && op->bytes)
+        memcpy(op->staged, op->src, op->bytes);
+    op->src = NULL;
+    wdl_assert(sim_is_attached(target, op->rkey->key.id));
+    if (op->bytes)
+        memcpy(op->remote, op->staged, op->bytes);
+}
+
 /* What the rank's operation does at the target. Returns 1 when it is done. */
 static int op_apply(struct sim_op *op, struct sim_nm *target, int rank)
 {
@@ -246,8 +285,8 @@ static int op_apply(struct sim_op *op, struct sim_nm *target, int rank)
     wdl_assert(sim_is_attached(target, op->rkey->key.id));      /* netmod.h: not before a flush */
     if (op->kind == SIM_ATOMIC)
         return atomic_step(op, target, rank);
-    if (op->kind == SIM_PUT && op->bytes)
-        memcpy(op->remote, op->staged, op->bytes);
+    if (op->kind == SIM_PUT)
+        return is_timed(op, target) || word_apply(op, target->sim);
     if (op->kind == SIM_GET && op->bytes)
         memcpy(op->local, op->remote, op->bytes);
     return 1;
@@ -275,8 +314,10 @@ int sim_rma_step(struct sim_nm *nm, struct sim_op *op)
             memcpy(op->staged, op->src, op->bytes);
         op->src = NULL;
     }
-    if (op_apply(op, target, nm->params.rank))
+    if (!op->carrier && op_apply(op, target, nm->params.rank))
         return op_end(nm, op, WDL_OK);
+    if (op->carrier)
+        op->due = UINT64_MAX; /* when it is there */
     if (op->kind != SIM_PUT || !op->comp)
         return 0;
     struct wdl_nm_info info = { WDL_OK, 0, 0 };

@@ -19,6 +19,7 @@ enum fault { NONE, LENGTH, ROOT, KIND };
 struct options {
     uint64_t seed;
     int ranks, each, peeks, ordered, refuse, delay, ops, depth, faults, kind, attach, domain;
+    int network; /* puts by itself; 1: where the target polls; 2: not at all */
 };
 
 struct side { /* a rank's part of a collective */
@@ -297,7 +298,10 @@ static int world(const void *options)
                                  .refuse_permille = w->o.refuse,
                                  .pending_permille = 300,
                                  .am_bytes_max = 1024,
-                                 .no_map = w->o.attach == 1};
+                                 .no_map = w->o.attach == 1,
+                                 .no_rma = w->o.network == 2,
+                                 .rma_needs_target = w->o.network == 1,
+                                 .torn = w->o.seed & 1};
     struct wdl_team_params params = {
         .id = 5, .first_seq = 0xfffffff0u, .window = 16, .staging_bytes = w->o.seed & 8 ? 8192 : 0};
     wdl_prng_init(&w->prng, w->o.seed);
@@ -350,6 +354,8 @@ static void options_of(uint64_t seed, void *options_out)
     o.depth = 1 << wdl_prng_below(&p, 4);
     o.faults = wdl_prng_chance(&p, 250) ? 0 : wdl_prng_chance(&p, 600) ? 1 : 3;
     o.attach = (int) wdl_prng_below(&p, 3);
+    static const int network[] = {0, 0, 1, 2};
+    o.network = network[seed % 4];
     *(struct options *) options_out = o;
 }
 
@@ -359,7 +365,8 @@ static const struct worlds_option table[] = {
     WORLDS_OPTION(options, refuse), WORLDS_OPTION(options, delay),
     WORLDS_OPTION(options, ops),    WORLDS_OPTION(options, depth),
     WORLDS_OPTION(options, faults), WORLDS_OPTION(options, kind),
-    WORLDS_OPTION(options, attach), WORLDS_OPTION(options, domain)};
+    WORLDS_OPTION(options, attach), WORLDS_OPTION(options, domain),
+    WORLDS_OPTION(options, network)};
 static const struct worlds worlds = {.program = "test/mpid/coll/fail_world",
                                      .count = 400,
                                      .options_bytes = sizeof(struct options),

@@ -166,7 +166,8 @@ static int world(const void *options)
                                  .am_bytes_max = 1024,
                                  .no_map = o->attach == 1,
                                  .no_rma = o->attach == 3,
-                                 .rma_needs_target = o->attach == 1 && o->ordered};
+                                 .rma_needs_target = o->attach == 1 && o->ordered,
+                                 .torn = o->seed & 1};
     wdl_prng_init(&w.prng, o->seed);
     ranks_open(&w.ranks, &sim);
     ranks_limit(&w.ranks, o->pools);

@@ -219,6 +219,25 @@ int ranks_finish(struct ranks *r, struct wdl_coll_req *reqs, int count)
     return -1;
 }
 
+uint64_t ranks_sent(const struct ranks *r)
+{
+    return wdl_sim_counts(r->sim)->sent + wdl_sim_counts(r->sim)->puts;
+}
+
+struct wdl_coll_stats ranks_stats(const struct ranks *r)
+{
+    struct wdl_coll_stats sum = {0};
+    for (int i = 0; i < r->n; i++) {
+        const struct wdl_coll_stats *one = wdl_coll_stats(r->one[i].proc);
+        sum.sent += one->sent;
+        sum.put += one->put;
+        sum.questions += one->questions;
+        sum.copied_bytes += one->copied_bytes;
+        sum.placed_bytes += one->placed_bytes;
+    }
+    return sum;
+}
+
 int ranks_spread_steps(int n)
 {
     struct wdl_pattern_spread spread;

@@ -53,6 +53,10 @@ int ranks_finish(struct ranks *r, struct wdl_coll_req *reqs, int count);
 /* On a LogGP network: progress until nothing moves any more. Returns the time that the last of
  * reqs[0 .. n) took to be done; with reqs NULL 0. */
 uint64_t ranks_timed(struct ranks *r, const struct wdl_coll_req *reqs);
+/* Messages and puts of all ranks. */
+uint64_t ranks_sent(const struct ranks *r);
+/* What they have sent, put and asked, and bytes copied and placed: the sums. */
+struct wdl_coll_stats ranks_stats(const struct ranks *r);
 /* Messages a rank sends in a barrier, by the engine's default model: wdl_pattern_spread. */
 int ranks_spread_steps(int n);
 /* Destroy teams[0 .. n), making progress as long as they refuse. */

@@ -38,6 +38,7 @@ struct simtime_call {
 };
 struct simtime_result {
     uint64_t ns, messages;
+    uint64_t puts; /* of those: flags of the engine's that need no message */
 };
 
 struct simtime_result simtime_engine(const struct simtime_network *network, int ranks,

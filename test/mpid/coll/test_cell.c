@@ -24,8 +24,10 @@ static void all(struct wdl_coll_args *args)
 
 static void open_all(void)
 {
-    struct wdl_sim_params sim = {.seed = 3, .ranks = RANKS, .am_bytes_max = 1024};
-    struct wdl_team_params params = {.id = 3, .window = WINDOW, .cell_bytes = CELL, .poison = 1};
+    struct wdl_sim_params sim = {
+        .seed = 3, .ranks = RANKS, .am_bytes_max = 1024, .no_rma = 1};
+    struct wdl_team_params params = {
+        .id = 3, .window = WINDOW, .cell_bytes = CELL, .poison = 1};
     ranks_open(&r, &sim);
     ranks_team(&r, &params, teams);
     all(&(struct wdl_coll_args){.kind = WDL_COLL_BARRIER});

@@ -62,15 +62,18 @@ static void finish(struct wdl_coll_args args)
         ranks_step(&r);
 }
 
+/* Flags are among them, however they go, once it is known where they may be put. */
 static int messages(struct wdl_coll_args args)
 {
-    uint64_t before = 0;
-    for (int round = 0; round < 2; round++) {
+    uint64_t before = 0, asked;
+    int round = 0;
+    do { /* the second time nothing is built any more */
+        asked = ranks_stats(&r).questions;
         finish((struct wdl_coll_args){.kind = WDL_COLL_BARRIER}); /* credit for many more */
-        before = wdl_sim_counts(r.sim)->sent;
+        before = ranks_sent(&r);
         finish(args);
-    }
-    return (int) (wdl_sim_counts(r.sim)->sent - before);
+    } while (++round < 2 || ranks_stats(&r).questions > asked);
+    return (int) (ranks_sent(&r) - before);
 }
 
 static int log2_up(int n)

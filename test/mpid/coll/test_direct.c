@@ -55,12 +55,8 @@ static void close_world(void)
 
 static void totals(uint64_t *copied_out, uint64_t *placed_out)
 {
-    *copied_out = *placed_out = 0;
-    for (int i = 0; i < RANKS; i++) {
-        const struct wdl_coll_stats *stats = wdl_coll_stats(r.one[i].proc);
-        *copied_out += stats->copied_bytes;
-        *placed_out += stats->placed_bytes;
-    }
+    *copied_out = ranks_stats(&r).copied_bytes;
+    *placed_out = ranks_stats(&r).placed_bytes;
 }
 
 /* Block k of what rank i gives. */
@@ -152,7 +148,7 @@ START_TEST(what_goes_into_attached_memory_is_not_copied)
         moves_count(0, "not attached");
         attach(ALL);
         moves_count(1, names[how]);
-        ck_assert((wdl_sim_counts(r.sim)->puts > 0) == (how > 0));
+        ck_assert((wdl_sim_counts(r.sim)->puts > ranks_stats(&r).put) == (how > 0));
         close_world();
     }
 }
@@ -199,7 +195,7 @@ START_TEST(packets_are_checked)
     } bad = {{.team = 3, .seq = 1}, 100, "nonsense"};
     open_world((struct wdl_sim_params){.no_map = 1});
     void *coll = r.one[0].proc->coll;
-    for (int what = WDL_PKT_PLACED; what < 9; what++) {
+    for (int what = WDL_PKT_PLACED; what <= WDL_PKT_OUT; what++) {
         bad.pkt.what = (uint32_t) what | 5 << WDL_PKT_BITS;
         int status = wdl_coll_handle(coll, 1, &bad, sizeof(bad));
         if (what == WDL_PKT_KEY) /* kept, as one that is of no use, and not twice */

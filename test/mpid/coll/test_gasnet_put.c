@@ -100,7 +100,7 @@ static uint64_t settled(void)
         ranks_step(&r);
     for (int k = 0; k < 30 * r.n; k++)
         ranks_step(&r);
-    return wdl_sim_counts(r.sim)->sent;
+    return ranks_stats(&r).sent;
 }
 
 /* A put is one message, which takes its address along; a get is two. (Credit, up and down a tree,

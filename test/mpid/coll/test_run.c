@@ -27,7 +27,7 @@ static void close_world(void)
 
 static uint64_t messages(void)
 {
-    return wdl_sim_counts(r.sim)->sent;
+    return ranks_sent(&r);
 }
 
 START_TEST(a_barrier_costs_a_message_a_rank_and_step)

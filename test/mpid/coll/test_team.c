@@ -86,7 +86,7 @@ START_TEST(credit_is_cheap)
             }
         ranks_finish(&r, reqs, N);
         /* the first collective, which comes with the making of the team */
-        uint64_t sent = wdl_sim_counts(r.sim)->sent - (uint64_t) (n * ranks_spread_steps(n));
+        uint64_t sent = ranks_stats(&r).sent - (uint64_t) (n * ranks_spread_steps(n));
         uint64_t credit = sent - (uint64_t) ((n - 1) * N);
         ck_assert_uint_ge(credit, (uint64_t) (2 * (n - 1) * (N / 23 - 1)));
         ck_assert_uint_le(credit, (uint64_t) (2 * (n - 1) * (N / 23)));

@@ -420,7 +420,7 @@ int simtime_walk(const struct simtime_network *network, int ranks, const struct 
     }
     for (int r = 0; r < ranks && possible; r++)
         wdl_assert_cmp(w.places[r].users, ==, 0);
-    *result_out = (struct simtime_result){w.end - 1, w.sent};
+    *result_out = (struct simtime_result){w.end - 1, w.sent, 0};
     free(w.places);
     free(w.steps);
     free(w.edges);

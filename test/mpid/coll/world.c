@@ -376,7 +376,10 @@ static int world(const void *options)
                                  .refuse_permille = o->refuse,
                                  .pending_permille = 300,
                                  .am_bytes_max = 1024,
-                                 .no_map = o->attach == 1};
+                                 .no_map = o->attach == 1,
+                                 .no_rma = o->network == 2,
+                                 .rma_needs_target = o->network == 1,
+                                 .torn = o->seed & 1};
     wdl_prng_init(&w.prng, o->seed);
     ranks_open(&w.ranks, &sim);
     ranks_limit(&w.ranks, o->pools);
@@ -446,6 +449,8 @@ static void options_of(uint64_t seed, void *options_out)
     o.bytes = o.ranks > 60 ? 300 : o.ranks > 9 ? 2000 : 5000;
     o.attach = (int) wdl_prng_below(&p, 3);
     o.pools = (int) wdl_prng_below(&p, 3);
+    static const int network[] = {0, 0, 1, 2};
+    o.network = network[seed / 3 % 4];
     *(struct options *) options_out = o;
 }
 
@@ -477,7 +482,8 @@ static const struct worlds_option table[] = {
     WORLDS_OPTION(options, depth), WORLDS_OPTION(options, window),  WORLDS_OPTION(options, bytes),
     WORLDS_OPTION(options, kind),  WORLDS_OPTION(options, in),      WORLDS_OPTION(options, out),
     WORLDS_OPTION(options, lie),   WORLDS_OPTION(options, node),    WORLDS_OPTION(options, attach),
-    WORLDS_OPTION(options, pools), WORLDS_OPTION(options, turn),    WORLDS_OPTION(options, domain)};
+    WORLDS_OPTION(options, pools), WORLDS_OPTION(options, turn),    WORLDS_OPTION(options, domain),
+    WORLDS_OPTION(options, network)};
 static const struct worlds worlds = {.program = "test/mpid/coll/world",
                                      .count = 500,
                                      .options_bytes = sizeof(struct options),

@@ -25,6 +25,7 @@ struct options {
     int domain;
     int attach; /* destinations; 1: the network puts; 2: memory is mapped */
     int pools; /* ranks_limit */
+    int network; /* puts by itself; 1: where the target polls; 2: not at all */
     int lie;
     int turn; /* all kinds one after the other, but for reduce_scatter: for very many ranks */
 };

@@ -85,6 +85,69 @@ START_TEST(a_message_takes_o_L_o_and_its_bytes)
 }
 END_TEST
 
+/* As a message of its bytes, of which a header's are free; nobody is told. */
+START_TEST(a_put_takes_what_a_message_does)
+{
+    for (size_t bytes = 8; bytes < 40; bytes += 8) {
+        uint64_t wire = bytes > HEADER ? 2 * (bytes - HEADER - 1) : 0, local[5] = {1, 2, 3, 4, 5},
+                 remote[5] = {0};
+        struct wdl_nm_mem *mem;
+        struct wdl_nm_rkey *rkey;
+        char key[WDL_NM_KEY_BYTES_MAX];
+        size_t key_bytes = sizeof(key);
+        open_sim(G);
+        const struct wdl_nm_ops *ops = nm[0]->ops;
+        ck_assert_int_eq(ops->mem_attach(nm[1], remote, sizeof(remote), &mem), WDL_OK);
+        ck_assert_int_eq(ops->mem_key(nm[1], mem, key, &key_bytes), WDL_OK);
+        ck_assert_int_eq(ops->rkey_open(nm[0], 1, key, key_bytes, &rkey), WDL_OK);
+        uint64_t to = (uint64_t) (uintptr_t) remote;
+        ck_assert_int_eq(ops->put(nm[0], 1, local, bytes, to, rkey, NULL), WDL_PENDING);
+        ck_assert_int_eq(ops->put(nm[0], 1, local, bytes, to, rkey, NULL), WDL_AGAIN);
+        ck_assert_int_eq(send(0, 2, 0), WDL_AGAIN);
+        ops->poll(nm[0]);
+        ck_assert_uint_eq(wdl_sim_next(sim, 0), UINT64_MAX); /* it is on its way */
+        ck_assert_uint_eq(next(1), O + wire + L);
+        must_cmp(remote[0], ==, 0);
+        ck_assert_uint_eq(next(1), O + wire + L + O);
+        must_cmp(remote[0], ==, 1);
+        must_cmp(heard[1], ==, 0);
+        ck_assert_uint_eq(next(0), O + wire + L + O);
+        must(wdl_sim_quiescent(sim));
+        must_cmp(wdl_sim_counts(sim)->puts, ==, 1);
+        must_cmp(wdl_sim_counts(sim)->sent, ==, 0);
+        close_sim();
+    }
+}
+END_TEST
+
+/* Who is asked while it cannot send answers when it can. */
+static int answers(void *ctx, const void *data, size_t bytes)
+{
+    (void) data;
+    (void) bytes;
+    int status = send(1, 0, 0);
+    *(int *) ctx += status == WDL_OK;
+    return status;
+}
+
+START_TEST(an_answer_waits_for_the_port)
+{
+    open_sim(G);
+    struct sim_nm *one = (struct sim_nm *) nm[1];
+    one->params.on_am = answers;
+    ck_assert_int_eq(send(0, 1, 0), WDL_OK);
+    wdl_sim_advance(sim, O + L - 1);
+    ck_assert_int_eq(send(1, 2, 0), WDL_OK); /* its port is busy for a while */
+    uint64_t at = 0;
+    for (int polls = 0; heard[1] == 0; polls++) {
+        must_cmp(polls, <, 5);
+        at = next(1);
+    }
+    ck_assert_uint_eq(at, O + L - 1 + G);
+    close_sim();
+}
+END_TEST
+
 /* g and the bytes of the message before; where o is more than g, o. */
 START_TEST(sends_keep_their_distance)
 {
@@ -145,5 +208,6 @@ START_TEST(a_processor_does_one_thing_at_a_time)
 }
 END_TEST
 
-WDL_SUITE("netmod/sim/sim_loggp", a_message_takes_o_L_o_and_its_bytes, sends_keep_their_distance,
+WDL_SUITE("netmod/sim/sim_loggp", a_message_takes_o_L_o_and_its_bytes,
+          a_put_takes_what_a_message_does, an_answer_waits_for_the_port, sends_keep_their_distance,
           receives_keep_their_distance, a_processor_does_one_thing_at_a_time)

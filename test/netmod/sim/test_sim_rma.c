@@ -327,6 +327,39 @@ START_TEST(a_key_tells_between_whom)
 }
 END_TEST
 
+/* Words come whole, and in any order. */
+START_TEST(a_put_may_be_torn_into_words)
+{
+    enum { WORDS = 4 };
+    struct field f;
+    struct bed_comp c, flushed;
+    int first = 0; /* bits: which have come first */
+    field_open(&f, 0, 0);
+    f.bed.sim->params.torn = 1;
+    for (uint64_t i = 1; i <= 60; i++) {
+        uint64_t words[WORDS] = {i, i, i, i}, there[WORDS];
+        int before = 0;
+        ck_assert_int_eq(put(&f, 1, words, sizeof(words), 8, &c), WDL_PENDING);
+        ck_assert_int_eq(flush(&f, 1, &flushed), WDL_PENDING);
+        for (int come = 0; !flushed.called; before = come) {
+            step(&f);
+            memcpy(there, f.memory[1] + 8, sizeof(there));
+            come = 0;
+            for (int k = 0; k < WORDS; k++) {
+                must(there[k] == i || there[k] == i - 1);
+                come += there[k] == i;
+                first |= before == 0 && there[k] == i ? 1 << k : 0;
+            }
+            must(come == before + 1 || before == WORDS);
+        }
+        must_cmp(before, ==, WORDS);
+    }
+    ck_assert_int_eq(first, (1 << WORDS) - 1);
+    field_close(&f);
+}
+END_TEST
+
 WDL_SUITE("netmod/sim/sim_rma", a_put_arrives_after_its_completion, bytes_are_read_late,
+          a_put_may_be_torn_into_words,
           a_flush_waits_for_its_peer, atomics_do_what_they_say, a_key_opens_its_memory_and_no_more,
           a_refusal_leaves_nothing, a_key_tells_between_whom)
