@@ -23,8 +23,9 @@ struct wdl_coll_pkt {
  * may be put there; a piece that has been put in its place: its length is behind the packet; the
  * key of a region; it is no more. Of a team (contact.h), the role is the sender's rank: where may I
  * put my flags? (With 1 as the offset: I shall not.) There; seq is the question's number, not a
- * collective's. Of a collective (fail.h): who sends me that role's data, or with WDL_ROLE_NONE, are you in it? I have finished it; it has
- * failed; I am out of it: for the two the role is the sender's rank. */
+ * collective's. Of a collective (fail.h): who sends me that role's data, or with WDL_ROLE_NONE, are
+ * you in it? I have finished it; it has failed; I am out of it: for the two the role is the
+ * sender's rank. */
 #define WDL_PKTS(X)                                                                     \
     X(DATA)                                                                             \
     X(OFFER)                                                                            \
