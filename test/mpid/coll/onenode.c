@@ -94,7 +94,7 @@ static void finish(struct onenode *o)
 
 void onenode_all(struct onenode *o, const struct wdl_coll_args *args)
 {
-    uint64_t sent = wdl_sim_counts(o->r.sim)->sent;
+    uint64_t sent = ranks_sent(&o->r);
     int first = (int) wdl_prng_below(&o->r.prng, (uint64_t) o->r.n);
     for (int k = 0; k < o->r.n; k++) {
         onenode_begin(o, (first + k) % o->r.n, args);
@@ -103,5 +103,5 @@ void onenode_all(struct onenode *o, const struct wdl_coll_args *args)
     finish(o);
     for (int i = 0; i < o->r.n; i++)
         must_cmp(o->reqs[i].status, ==, WDL_OK);
-    must_cmp(wdl_sim_counts(o->r.sim)->sent, ==, sent);
+    must_cmp(ranks_sent(&o->r), ==, sent);
 }
