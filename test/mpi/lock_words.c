@@ -80,6 +80,7 @@ static void window(int first, int words)
     t_check(memory[0] == ROUNDS * t_size && memory[1] == memory[0] && memory[2] == t_size,
             "%d, %d and %d updates", (int) memory[0], (int) memory[1], (int) memory[2]);
     MPI_Win_unlock(t_rank, win);
+    MPI_Barrier(MPI_COMM_WORLD);
     if (words && !first) {      /* all keys are there */
         const int64_t one = 1;
         int64_t got, to = (t_rank + 1) % t_size;

@@ -80,6 +80,21 @@ START_TEST(keys_say_what_the_network_cannot_promise)
 }
 END_TEST
 
+/* Who has been asked is on another node. */
+static void nobody_near_was_asked(const struct test_world *w)
+{
+    for (int i = 0; i < w->n; i++) {
+        const struct wdl_keys *keys = &w->rank[i].win->keys[WDL_KEYS_WORDS];
+        int asked = 0;
+        for (int k = 0; k < keys->count; k++)
+            if (keys->at[k].phase == WDL_KEY_OPEN) {
+                asked++;
+                ck_assert_int_ne(keys->at[k].rank / w->params.node, i / w->params.node);
+            }
+        ck_assert_int_eq(asked, 1);
+    }
+}
+
 /* One that has others, to whomever, is noticed by itself or by who asks it: all do without. */
 START_TEST(one_that_differs)
 {
@@ -93,6 +108,8 @@ START_TEST(one_that_differs)
                 p.odd_atomics = other;
                 test_world_open(&w, &p);
                 is_kind(&w, kind == other ? kind : NONE);
+                if (kind == other && kind != NONE)
+                    nobody_near_was_asked(&w);
                 test_world_close(&w);
             }
 }
