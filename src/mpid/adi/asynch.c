@@ -3,8 +3,9 @@
  * The progress thread: serves what needs this process's processor (operations that come as
  * messages, operations UCX carries out by its own software, collectives that were begun and not
  * waited for) while the program computes. It lives from the first window that wants it, or with the
- * setting `on` the first such collective, to MPID_Finalize, and works while there is such a window
- * or collective.
+ * setting `on` the first such collective, to MPID_Finalize, and works while there is such a window,
+ * or once there has been such a collective: what one has sent may not have left the network's
+ * library when it is over.
  *
  * It sleeps on the network's descriptor, so a quiet process costs nothing. Where the program
  * itself polls, that descriptor would wake the thread for nothing: then it only looks whether the
@@ -24,8 +25,7 @@
  * its lock, that has to go on first.
  *
  * A window that wants the thread makes MPICH lock every call, as it does for MPI_THREAD_MULTIPLE;
- * with the last such window that ends, unless there has been a collective that wants it: they come
- * and go too fast, and some end in the thread. Under MPI_THREAD_MULTIPLE that is MPICH's global
+ * with the last such window that ends, unless there has been a collective that wants it. Under MPI_THREAD_MULTIPLE that is MPICH's global
  * lock; else the gate (gate.h), which costs the program next to nothing. The thread itself locks by
  * hand, since what MPICH's macros do depends on that switch.
  */
@@ -57,7 +57,7 @@ cvars:
         of windlass carries out, while the program computes. Operators of such collectives may be
         called by that thread.
         auto - while there is a window that can receive messages
-        on   - while there is a window, or such a collective under way
+        on   - while there is a window, and from the first such collective on
         off  - never: operations wait for the target to call MPI
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
@@ -136,7 +136,7 @@ static int program_polls(unsigned *seen)
 static int has_work(const struct wdl_adi_asynch *asynch)
 {
     return __atomic_load_n(&asynch->windows, __ATOMIC_ACQUIRE) > 0 ||
-        (__atomic_load_n(&asynch->colls, __ATOMIC_ACQUIRE) && wdl_coll_live(wdl_adi.proc) > 0);
+        __atomic_load_n(&asynch->colls, __ATOMIC_ACQUIRE);
 }
 
 /* Serve what is there. Returns the descriptor to sleep on, or -1: only on the bell; and how long at
@@ -311,14 +311,12 @@ void wdl_adi_asynch_begun(void)
 {
     struct wdl_adi_asynch *asynch = wdl_adi.asynch;
     if (MPIR_CVAR_WINDLASS_PROGRESS_THREAD != MPIR_CVAR_WINDLASS_PROGRESS_THREAD_on ||
-        !wdl_adi.can_sleep || wdl_coll_live(wdl_adi.proc) == 0)
+        !wdl_adi.can_sleep || wdl_coll_live(wdl_adi.proc) == 0 || (asynch && asynch->colls))
         return;
-    if (!asynch || !asynch->colls) {
-        asynch = asynch_lift();
-        if (!asynch)
-            return;
-        __atomic_store_n(&asynch->colls, 1, __ATOMIC_RELEASE);
-    }
+    asynch = asynch_lift();
+    if (!asynch)
+        return;
+    __atomic_store_n(&asynch->colls, 1, __ATOMIC_RELEASE);
     wake(asynch);
 }
 
