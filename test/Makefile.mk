@@ -33,6 +33,7 @@ unit_tests =                            \
     test/mpid/coll/test_gasnet_bundle   \
     test/mpid/coll/test_gasnet_deal     \
     test/mpid/coll/test_gasnet_fold     \
+    test/mpid/coll/test_gasnet_lanes    \
     test/mpid/coll/test_gasnet_move     \
     test/mpid/coll/test_gasnet_op       \
     test/mpid/coll/test_gasnet_put      \
@@ -121,6 +122,8 @@ test_support_sources =                  \
     test/host/testhost.h                \
     test/host/testworld.c               \
     test/host/testworld.h               \
+    test/mpid/coll/gasnet_memory.c      \
+    test/mpid/coll/gasnet_memory.h      \
     test/mpid/coll/gasnet_ranks.c       \
     test/mpid/coll/gasnet_ranks.h       \
     test/mpid/coll/graphs.c             \

@@ -47,17 +47,17 @@ static int parcels(struct wdl_gas_op *op, const uint64_t *out, size_t out_each, 
     return p->out ? WDL_OK : WDL_ERR_NOMEM;
 }
 
-static int parcels_go(struct wdl_gas_op *op, uint32_t flags, void (*before)(void *),
+static int parcels_go(struct wdl_gas_op *op, int first, int last, void (*before)(void *),
                       void (*after)(void *))
 {
     struct put *p = op->own;
     struct wdl_coll_args args;
-    wdl_xfer_args(op, &p->xfer, flags, &args);
+    wdl_xfer_args(op, &p->xfer, wdl_gas_stage_flags(op, first, last), &args);
     args.src = p->out;
     args.dst = p->in;
     args.before = before;
     args.after = after;
-    return wdl_gas_stage_start(op, &args, &op->req);
+    return last ? wdl_gas_stage_last(op, &args) : wdl_gas_stage_start(op, &args, &op->req);
 }
 
 /* Visit the own blocks by node: `done` counts those of a node behind us. */
@@ -160,23 +160,19 @@ static int counts_go(struct wdl_gas_op *op)
 static int blocks_go(struct wdl_gas_op *op, int step)
 {
     struct put *p = op->own;
-    uint32_t flags = wdl_gas_stage_flags(op, step == 0 && !p->many, step == p->gets);
-    if (!p->gets) {
-        if (step == 0 && parcels(op, p->to, 8 + op->nbytes, p->from, 8 + op->nbytes) != WDL_OK)
-            return WDL_ERR_NOMEM;
-        return step == 0 ? parcels_go(op, flags, put_pack, put_unpack) : WDL_GAS_END;
-    }
-    if (step == 0) {
-        if (parcels(op, p->to, 8, p->from, 8) != WDL_OK)
-            return WDL_ERR_NOMEM;
-        return parcels_go(op, flags, ask_pack, NULL);
-    }
-    if (step > 1)
-        return WDL_GAS_END;
+    int first = step == 0 && !p->many;
+    if (!p->gets)
+        return parcels(op, p->to, 8 + op->nbytes, p->from, 8 + op->nbytes) == WDL_OK
+                   ? parcels_go(op, first, 1, put_pack, put_unpack)
+                   : WDL_ERR_NOMEM;
+    if (step == 0)
+        return parcels(op, p->to, 8, p->from, 8) == WDL_OK
+                   ? parcels_go(op, first, 0, ask_pack, NULL)
+                   : WDL_ERR_NOMEM;
     p->src = p->in;
-    if (parcels(op, p->from, op->nbytes, p->to, op->nbytes) != WDL_OK)
-        return WDL_ERR_NOMEM;
-    return parcels_go(op, flags, answer_pack, answer_unpack);
+    return parcels(op, p->from, op->nbytes, p->to, op->nbytes) == WDL_OK
+               ? parcels_go(op, 0, 1, answer_pack, answer_unpack)
+               : WDL_ERR_NOMEM;
 }
 
 static int put_next(struct wdl_gas_op *op)

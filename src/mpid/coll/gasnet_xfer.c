@@ -153,11 +153,9 @@ static int permute_next(struct wdl_gas_op *op)
         }
         return wdl_gas_stage_start(op, &args, &op->req);
     }
-    if (op->stage > 1)
-        return WDL_GAS_END;
     p->perm = p->gathered;
     op->error = permute_plan(op, wdl_gas_stage_flags(op, 0, 1));
-    return op->error ? WDL_OK : wdl_gas_stage_start(op, &op->args, &op->req);
+    return op->error ? WDL_GAS_END : wdl_gas_stage_last(op, &op->args);
 }
 
 wdl_gas_handle wdl_gas_permuteM_nb(struct wdl_gas_team *team, void *dst, void *const dstlist[],
@@ -308,10 +306,8 @@ static int vary_next(struct wdl_gas_op *op)
                                      .bytes = sizeof(size_t)};
         return wdl_gas_stage_start(op, &args, &op->req);
     }
-    if (op->stage > 1)
-        return WDL_GAS_END;
     op->error = vary_args(op, wdl_gas_stage_flags(op, 0, 1));
-    return op->error ? WDL_OK : wdl_gas_stage_start(op, &op->args, &op->req);
+    return op->error ? WDL_GAS_END : wdl_gas_stage_last(op, &op->args);
 }
 
 static wdl_gas_handle vary_start(struct wdl_gas_team *team, enum wdl_coll_kind kind, void *dst,
