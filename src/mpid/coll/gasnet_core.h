@@ -36,11 +36,12 @@ enum wdl_gas_flag {
     WDL_GAS_BLOCKING = 1 << 30 /* the caller waits: AGGREGATE is an error */
 };
 
-#define WDL_GAS_ERRORS(X)                                                                         \
-    X(FLAGS)                                                                                      \
-    X(SYNC)                                                                                       \
-    X(ADDRESSES)                                                                                  \
-    X(ROOT) X(SIZE) X(ALIGNMENT) X(FUNCTION) X(LAYOUT) X(AGGREGATE) X(SEGMENT) X(HANDLE) X(NODES) \
+#define WDL_GAS_ERRORS(X)                                                                 \
+    X(FLAGS)                                                                              \
+    X(SYNC)                                                                               \
+    X(ADDRESSES)                                                                          \
+    X(ROOT)                                                                               \
+    X(SIZE) X(ALIGNMENT) X(FUNCTION) X(LAYOUT) X(AGGREGATE) X(SEGMENT) X(HANDLE) X(NODES) \
         X(BARRIER) X(INIT) X(NOMEM) X(NETWORK) X(MISMATCH)
 enum wdl_gas_error {
     WDL_GAS_FINE,
@@ -62,7 +63,7 @@ struct wdl_gas_fn {
     unsigned flags;
 };
 
-/* Memory in common with the node's ranks. Each team of the engine asks for its own, on all its ranks
+/* Memory in common with the node's ranks. Each team of the engine asks for its own, on all ranks
  * alike. */
 struct wdl_gas_memory {
     /* Fill in what the parameters say of it, from `shm` and `board_bytes` to `card`; *share_out: by

@@ -15,7 +15,7 @@
 
 enum {
     WDL_GAS_LANES = 4,
-    WDL_GAS_LANE_WINDOW = 32
+    WDL_GAS_LANE_WINDOW = 16 /* all lanes take as much memory as the outer team */
 };
 
 struct wdl_gas { /* of a process; the teams share it */

@@ -182,7 +182,7 @@ static void stage_begin(struct wdl_gas_op *op)
 }
 
 /* The first in the queue goes to its next stage once all of the one before is done. It leaves when
- * it has begun its last; a part of an aggregate when that is done, for what follows stands on it. */
+ * it has begun its last; a part of an aggregate when that is done: what follows stands on it. */
 static void lane_run(struct wdl_gas_lane *lane)
 {
     while (!wdl_list_empty(&lane->queue)) {
@@ -275,13 +275,12 @@ static int roll_call(struct wdl_gas_op *head)
 {
     struct roll *roll = head->own;
     size_t bytes = roll->vacant[head->stage] ? sizeof(roll->words) : sizeof(roll->words[0]);
-    struct wdl_coll_args args = {
-        .kind = WDL_COLL_ALLREDUCE,
-        .flags = WDL_COLL_MPI,
-        .src = roll->words,
-        .dst = roll->words,
-        .bytes = bytes,
-        .op = {add_nothing, NULL, sizeof(roll->words[0]), WDL_COLL_EXACT}};
+    struct wdl_coll_args args = {.kind = WDL_COLL_ALLREDUCE,
+                                 .flags = WDL_COLL_MPI,
+                                 .src = roll->words,
+                                 .dst = roll->words,
+                                 .bytes = bytes,
+                                 .op = {add_nothing, NULL, sizeof(roll->words[0]), WDL_COLL_EXACT}};
     return wdl_gas_stage_start(head, &args, &head->req);
 }
 

@@ -229,9 +229,9 @@ static enum wdl_gas_error rooted_error(const struct wdl_gas_op *op, int flags)
     const struct wdl_coll_args *a = &op->args;
     const struct wdl_gas_team *team = op->team;
     int scatters = a->kind == WDL_COLL_SCATTER, is_root = a->root == team->rank;
-    enum wdl_gas_error error =
-        scatters ? wdl_gas_segment_error(team, flags, NULL, 0, a->dst, a->bytes)
-                 : wdl_gas_segment_error(team, flags, a->src, a->bytes, NULL, 0);
+    enum wdl_gas_error error = scatters
+                                   ? wdl_gas_segment_error(team, flags, NULL, 0, a->dst, a->bytes)
+                                   : wdl_gas_segment_error(team, flags, a->src, a->bytes, NULL, 0);
     if (error || !is_root)
         return error;
     return scatters ? blocks_error(team, flags, WDL_GAS_SRC_IN_SEGMENT, a->src, &a->src_blocks)

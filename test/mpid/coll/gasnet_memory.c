@@ -1,4 +1,5 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Memory in common (gasnet_memory.h). */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Memory in common
+ * (gasnet_memory.h). */
 #include "mpid/coll/gasnet_memory.h"
 #include <stdlib.h>
 #include <string.h>

@@ -409,8 +409,7 @@ static void goes_wrong(int kind, int who)
             if (who == r.n)
                 ck_assert_int_eq(error, WDL_GAS_FINE);
             if (error == WDL_GAS_FINE)
-                ck_assert_int_eq(dst[i][CLEAN][0],
-                                 10 * kind + staged + (staged ? r.n - 1 - i : 0));
+                ck_assert_int_eq(dst[i][CLEAN][0], 10 * kind + staged + (staged ? r.n - 1 - i : 0));
             else
                 ck_assert_int_eq(error, WDL_GAS_ERR_MISMATCH);
         }
@@ -420,8 +419,10 @@ static void goes_wrong(int kind, int who)
 START_TEST(a_call_that_goes_wrong_on_one_node_is_over_on_all)
 {
     for (int world = 0; world < 8 * (KINDS + PAIRS); world++) {
-        struct wdl_sim_params sim = {.seed = (uint64_t) world, .ranks = 1 + world % 8,
-                                     .ordered = world / 2 % 2, .delay_ns_max = 2000,
+        struct wdl_sim_params sim = {.seed = (uint64_t) world,
+                                     .ranks = 1 + world % 8,
+                                     .ordered = world / 2 % 2,
+                                     .delay_ns_max = 2000,
                                      .am_bytes_max = 1024};
         gasnet_open(&sim, 1);
         for (int kind = 0; kind < KINDS + PAIRS; kind++)

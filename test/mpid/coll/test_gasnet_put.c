@@ -106,8 +106,8 @@ static void basic_start(int i)
                               .partners = &from,
                               .partner_count = 1,
                               .nbytes = nbytes};
-    handle[i] = wdl_gas_put_nb(team[i], &one,
-                               WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL);
+    handle[i] =
+        wdl_gas_put_nb(team[i], &one, WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL);
 }
 
 static uint64_t settled(void)
@@ -258,5 +258,5 @@ START_TEST(what_is_asked_wrongly)
 END_TEST
 
 WDL_SUITE("coll/gasnet_put", few_ranks, more_ranks_than_links, a_put_is_one_message,
-          what_is_long_goes_from_its_place_to_its_place,
-          a_late_rank_delays_its_partners, what_is_asked_wrongly)
+          what_is_long_goes_from_its_place_to_its_place, a_late_rank_delays_its_partners,
+          what_is_asked_wrongly)

@@ -177,8 +177,9 @@ START_TEST(what_all_say_first_is_the_entry)
         uint64_t sent[2];
         for (int all = 0; all < 2; all++) {
             int in = all ? WDL_COLL_IN_ALLSYNC : WDL_COLL_IN_MYSYNC;
-            call = (struct call){
-                .kind = kind, .bytes = 20, .flags = in | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL};
+            call = (struct call){.kind = kind,
+                                 .bytes = 20,
+                                 .flags = in | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL};
             sent[all] = messages(start);
         }
         must_cmp(sent[0], ==, sent[1]);
