@@ -403,7 +403,7 @@ static void vacant_start(struct wdl_gas_team *team, int staged, int aggregated)
         return;
     vacant->vacant = 1;
     vacant->args.kind = WDL_COLL_BARRIER;
-    vacant->args.wrong = 1;
+    vacant->args.wrong = staged ? WDL_COLL_WRONG_SEQUENCE : WDL_COLL_WRONG;
     if (aggregated || !wdl_list_empty(&team->open)) {
         wdl_list_push(&team->open, &vacant->link);
         if (!aggregated)

@@ -299,7 +299,7 @@ END_TEST
 
 /* --- a call that goes wrong on one node --- */
 
-enum { KINDS = 9, PAIRS = 3, STEPS_MAX = 2000000 };
+enum { KINDS = 10, PAIRS = 3, STEPS_MAX = 2000000 };
 
 /* Where results go: what nobody has a handle of may still move. */
 enum { DOUBTFUL, CLEAN };
@@ -325,6 +325,12 @@ static wdl_gas_handle pair_start(int pair, int i, int f, wdl_gas_handle *first)
     ck_assert_ptr_null(kind_start(2, i, with));
     *first = kind_start(5, i, with | wrong);
     return kind_start(6, i, WDL_COLL_MPI);
+}
+
+static int ascending(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *) a, y = *(const uint32_t *) b;
+    return (x > y) - (x < y);
 }
 
 static wdl_gas_handle kind_start(int kind, int i, int f)
@@ -356,6 +362,8 @@ static wdl_gas_handle kind_start(int kind, int i, int f)
         return wdl_gas_permuteM_nb(team[i], to, NULL, src[i][0], NULL, back + i, 8, f);
     case 7:
         return wdl_gas_scatterv_nb(team[i], to, 0, src[i][0], NULL, sizes, f);
+    case 8:
+        return wdl_gas_sortM_nb(team[i], NULL, d, NULL, s, 4, (size_t) r.n, ascending, f);
     default:
         return wdl_gas_gather_allv_nb(team[i], to, NULL, src[i][0], sizes, f);
     }
@@ -401,7 +409,7 @@ static void goes_wrong(int kind, int who)
     area = CLEAN;
     for (int staged = 0; staged < 2; staged++) {
         for (int i = 0; i < r.n; i++) {
-            memset(src[i][0], 10 * kind + i + staged, 8 * (size_t) r.n);
+            memset(src[i][0], 8 * kind + i + staged, 8 * (size_t) r.n);
             handle[i] = kind_start(staged ? 6 : 2, i, WDL_COLL_MPI);
         }
         for (int i = 0; i < r.n; i++) {
@@ -409,7 +417,7 @@ static void goes_wrong(int kind, int who)
             if (who == r.n)
                 ck_assert_int_eq(error, WDL_GAS_FINE);
             if (error == WDL_GAS_FINE)
-                ck_assert_int_eq(dst[i][CLEAN][0], 10 * kind + staged + (staged ? r.n - 1 - i : 0));
+                ck_assert_int_eq(dst[i][CLEAN][0], 8 * kind + staged + (staged ? r.n - 1 - i : 0));
             else
                 ck_assert_int_eq(error, WDL_GAS_ERR_MISMATCH);
         }
