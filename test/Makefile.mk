@@ -37,6 +37,7 @@ unit_tests =                            \
     test/mpid/coll/test_gasnet_bundle   \
     test/mpid/coll/test_gasnet_deal     \
     test/mpid/coll/test_gasnet_fold     \
+    test/mpid/coll/test_gasnet_lanes    \
     test/mpid/coll/test_gasnet_misuse   \
     test/mpid/coll/test_gasnet_move     \
     test/mpid/coll/test_gasnet_op       \
@@ -129,6 +130,8 @@ test_support_sources =                  \
     test/host/testworld.h               \
     test/mpid/coll/gasnet_calls.c       \
     test/mpid/coll/gasnet_calls.h       \
+    test/mpid/coll/gasnet_memory.c      \
+    test/mpid/coll/gasnet_memory.h      \
     test/mpid/coll/gasnet_ranks.c       \
     test/mpid/coll/gasnet_ranks.h       \
     test/mpid/coll/graphs.c             \
