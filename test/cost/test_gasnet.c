@@ -224,7 +224,8 @@ static int on_one_node(const struct call *call)
         struct cost cost = cost_of(call);
         return is_long() ? cost.data : !strncmp(name, "scan", 4) ? 2 * deals : deals;
     }
-    if (!(varies || permutes || puts || gets) || !strcmp(name, "broadcastM") || !is(WDL_COLL_OUT_NOSYNC))
+    if (!(varies || permutes || puts || gets) || !strcmp(name, "broadcastM") ||
+        !is(WDL_COLL_OUT_NOSYNC))
         return 0;
     int pairs = call->shape == ALONG ? r.n : !strcmp(name, "exchangeM") ? ring() : 0;
     if (call->shape == ALL && !pairs)
