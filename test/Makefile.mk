@@ -40,6 +40,7 @@ unit_tests =                            \
     test/mpid/coll/test_gasnet_bundle   \
     test/mpid/coll/test_gasnet_deal     \
     test/mpid/coll/test_gasnet_fold     \
+    test/mpid/coll/test_gasnet_lanes    \
     test/mpid/coll/test_gasnet_misuse   \
     test/mpid/coll/test_gasnet_move     \
     test/mpid/coll/test_gasnet_op       \
@@ -132,6 +133,8 @@ test_support_sources =                  \
     test/host/testworld.h               \
     test/mpid/coll/gasnet_calls.c       \
     test/mpid/coll/gasnet_calls.h       \
+    test/mpid/coll/gasnet_memory.c      \
+    test/mpid/coll/gasnet_memory.h      \
     test/mpid/coll/gasnet_ranks.c       \
     test/mpid/coll/gasnet_ranks.h       \
     test/mpid/coll/graphs.c             \
@@ -189,7 +192,8 @@ test_netmod_sim_test_sim_mem_SOURCES = test/netmod/sim/test_sim_mem.c test/netmo
 test_netmod_sim_test_sim_rma_SOURCES = test/netmod/sim/test_sim_rma.c test/netmod/bed.c test/netmod/bed.h
 test_netmod_test_sim_SOURCES = test/netmod/test_sim.c $(conformance_sources)
 if HAVE_UCX
-network_tests = test/netmod/test_ucx test/netmod/test_ucx_processes test/netmod/test_ucx_threads
+network_tests = test/netmod/test_ucx test/netmod/test_ucx_threads
+process_tests = test/netmod/test_ucx_processes
 test_netmod_test_ucx_SOURCES = test/netmod/test_ucx.c $(conformance_sources)
 endif
 
@@ -197,7 +201,7 @@ if HAVE_CHECK
 check_LIBRARIES = test/libsupport.a
 test_libsupport_a_SOURCES = $(test_support_sources)
 world_tests = test/mpid/coll/fail_world test/mpid/coll/gasnet_world test/mpid/coll/world test/system/world
-check_PROGRAMS = $(unit_tests) $(netmod_tests) $(network_tests) $(world_tests)
+check_PROGRAMS = $(unit_tests) $(netmod_tests) $(network_tests) $(process_tests) $(world_tests)
 test_mpid_coll_fail_world_SOURCES = test/mpid/coll/fail_world.c
 test_mpid_coll_gasnet_world_SOURCES =   \
     test/mpid/coll/gasnet_kinds.c       \
@@ -236,7 +240,7 @@ thread_tests = test/mpid/adi/test_asynch test/mpid/adi/test_bell test/mpid/adi/t
     test/mpid/rma/test_kernel test/mpid/rma/test_room test/mpid/rma/test_threads $(network_tests)
 # Long ones first, what runs beside them fills the cores; but over a real network many processes wait for one another,
 # which takes four times as long where they share the cores with other tests.
-library_tests = $(world_tests) $(unit_tests) $(netmod_tests) $(network_tests)
+library_tests = $(world_tests) $(unit_tests) $(netmod_tests) $(network_tests) $(process_tests)
 TESTS = $(test_scripts) $(library_tests)
 AM_TESTS_ENVIRONMENT = WDL_SRCDIR='$(abs_srcdir)'; export WDL_SRCDIR; $(WDL_TESTS_ENVIRONMENT)
 else

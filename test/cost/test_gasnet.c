@@ -205,31 +205,33 @@ static int between_nodes(const struct call *call)
     return sum + (cost.hears ? cost.ready : entry(call));
 }
 
-/* None, with three gaps: what goes in stages does so as if there were no node; what is in graphs of
- * its own is a message where it is longer than a cell, or has a role for each pair; and so is what
- * varies in length with OUT_NOSYNC, which does not wait for others to fetch it. */
+/* None, with two gaps: what is in graphs of its own is a message where it is longer than a cell, or
+ * has a role for each pair; and so is what varies in length with OUT_NOSYNC, which does not wait
+ * for others to fetch it. Of stages that is the last alone, which has no entry of the call's. */
 static int on_one_node(const struct call *call)
 {
     const char *name = call->name;
     int deals = call->m ? deal() : 0, varies = strchr("Mv", name[strlen(name) - 1]) != NULL;
     int permutes = !strncmp(name, "permute", 7), puts = !strncmp(name, "put", 3);
-    int staged = puts || !strncmp(name, "get", 3) || !strncmp(name, "sort", 4);
-    if (staged || (is(WDL_COLL_LOCAL) && !call->m && varies && call->shape >= ALL) ||
-        (is(WDL_COLL_LOCAL) && permutes))
-        return between_nodes(call);
+    int gets = !strncmp(name, "get", 3);
+    int heard = is(WDL_COLL_LOCAL) && call->shape == ALONG && !call->scope;
+    int staged = heard || gets || !strcmp(name, "putM");
+    if (!strncmp(name, "sort", 4))
+        return 2 * deals + (call->m && first[r.n] * sizeof(int64_t) > CELL ? doubling() : 0);
     if (!strcmp(name, "scan_dealt"))
         return r.n;
     if (!strncmp(name, "reduce", 6) || !strncmp(name, "scan", 4)) {
         struct cost cost = cost_of(call);
         return is_long() ? cost.data : !strncmp(name, "scan", 4) ? 2 * deals : deals;
     }
-    if (!(varies || permutes) || !strcmp(name, "broadcastM") || !is(WDL_COLL_OUT_NOSYNC))
+    if (!(varies || permutes || puts || gets) || !strcmp(name, "broadcastM") ||
+        !is(WDL_COLL_OUT_NOSYNC))
         return 0;
     int pairs = call->shape == ALONG ? r.n : !strcmp(name, "exchangeM") ? ring() : 0;
     if (call->shape == ALL && !pairs)
         return ring();
     if (pairs)
-        return is_long() || is(WDL_COLL_IN_ALLSYNC) ? pairs : 0;
+        return is_long() || (is(WDL_COLL_IN_ALLSYNC) && !staged) ? pairs : 0;
     return is_long() ? edges() : 0;
 }
 
@@ -259,27 +261,29 @@ static const struct call *named(const char *name)
     return NULL;
 }
 
-/* Credit for many more in both teams of the engine. */
+enum { LANES = 4 };
+
+/* Credit for many more in all teams of the engine. */
 static void quiet(void)
 {
     int flags = with.flags;
     with.flags = WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC | WDL_COLL_LOCAL;
     run(named("barrier"));
-    run(named("put"));
+    for (int k = 0; k < LANES; k++)
+        run(named("put"));
     with.flags = flags;
 }
 
 static void count(const struct call *call, int node, int (*wanted)(const struct call *call))
 {
     static const int scopes[] = {WDL_COLL_SINGLE, WDL_COLL_LOCAL};
-    for (int k = 0, credit = 0; k < 9 * 4; k++) {
+    for (int k = 0; k < 9 * 4; k++) {
         int scope = scopes[k / 9 % 2], mode = k % 9;
         if (call->scope && call->scope != scope)
             continue;
         with.flags = IN << mode % 3 | OUT << mode / 3 | scope;
         with.nbytes = k / 18 ? LONG : SHORT;
-        if (credit++ % 2 == 0) /* good for two */
-            quiet();
+        quiet();
         uint64_t before = wdl_sim_counts(r.sim)->sent;
         run(call);
         int sent = (int) (wdl_sim_counts(r.sim)->sent - before), all = wanted(call);

@@ -170,7 +170,7 @@ static int order_of(const void *x, const void *y)
 
 static gasnet_coll_handle_t call(gasnet_team_handle_t team, int kind, int more)
 {
-    gasnet_image_t perm[64];
+    static gasnet_image_t perm[64];     /* until the handle is done */
     int how = GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL | more;
     gasnet_node_t next = (gasnet_node_t) (t_rank + 1) % (gasnet_node_t) t_size;
     for (int i = 0; i < t_size; i++)

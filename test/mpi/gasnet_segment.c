@@ -50,6 +50,31 @@ static void all_calls(char *to, size_t bytes, int flags)
     check("exchange", to, t_size, bytes, 1);
 }
 
+static void filled(const char *call, const char *at, size_t bytes, int node)
+{
+    for (size_t b = 0; b < bytes; b += bytes / 8 + 1)
+        t_check(at[b] == value(node, 0), "%s of %zu bytes, byte %zu", call, bytes, b);
+}
+
+/* Each with the next one, whose memory it names. */
+static void partners(char *to, size_t bytes, int flags)
+{
+    int any = GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL;
+    gasnet_node_t next = (gasnet_node_t) ((t_rank + 1) % t_size);
+    gasnet_node_t last = (gasnet_node_t) ((t_rank + t_size - 1) % t_size);
+    char *mine[2] = {to, from}, *(*theirs)[2] = malloc((size_t) t_size * sizeof(mine));
+    if (!theirs)
+        t_fault("memory");
+    gasnet_coll_gather_all(t, theirs, mine, sizeof(mine), any);
+    memset(to, 0, bytes);
+    gasnet_coll_put(t, next, theirs[next][0], from, &last, 1, bytes, flags);
+    filled("put", to, bytes, (int) last);
+    memset(to, 0, bytes);
+    gasnet_coll_get(t, to, next, theirs[next][1], &last, 1, bytes, flags);
+    filled("get", to, bytes, (int) next);
+    free(theirs);
+}
+
 static void modes(char *to, int more)
 {
     for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
@@ -57,6 +82,7 @@ static void modes(char *to, int more)
             for (int out = GASNET_COLL_OUT_MYSYNC; out <= GASNET_COLL_OUT_ALLSYNC; out <<= 1) {
                 all_calls(to, sizes[k], in | out | GASNET_COLL_SINGLE | more);
                 all_calls(to, sizes[k], in | out | GASNET_COLL_LOCAL | more);
+                partners(to, sizes[k], in | out | GASNET_COLL_LOCAL | more);
             }
 }
 

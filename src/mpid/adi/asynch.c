@@ -25,9 +25,10 @@
  * its lock, that has to go on first.
  *
  * A window that wants the thread makes MPICH lock every call, as it does for MPI_THREAD_MULTIPLE;
- * with the last such window that ends, unless there has been a collective that wants it. Under MPI_THREAD_MULTIPLE that is MPICH's global
- * lock; else the gate (gate.h), which costs the program next to nothing. The thread itself locks by
- * hand, since what MPICH's macros do depends on that switch.
+ * with the last such window that ends, unless there has been a collective that wants it. Under
+ * MPI_THREAD_MULTIPLE that is MPICH's global lock; else the gate (gate.h), which costs the program
+ * next to nothing. The thread itself locks by hand, since what MPICH's macros do depends on that
+ * switch.
  */
 #define _GNU_SOURCE
 #include "bell.h"

@@ -6,12 +6,30 @@
 #include "rma.h"
 #include "coll.h"
 
-static struct wdl_adi_share *share;     /* TEAM_ALL's memory within the node */
-
 static int world_peer(void *ctx, int rank)
 {
     (void) ctx;
     return rank;
+}
+
+/* Memory within the node (coll_share.c). */
+static int share_make(void *ctx, struct wdl_team_params *params, void **share_out)
+{
+    (void) ctx;
+    *share_out = wdl_adi_share_make(params);
+    return *share_out ? WDL_OK : WDL_ERR_NOMEM;
+}
+
+static void share_leave(void *ctx, void *share)
+{
+    (void) ctx;
+    wdl_adi_share_leave(share);
+}
+
+static void share_drop(void *ctx, void *share)
+{
+    (void) ctx;
+    wdl_adi_share_drop(share);
 }
 
 static int init(const gasnet_image_t images[], const gasnet_coll_fn_entry_t fns[], size_t fn_count)
@@ -23,6 +41,7 @@ static int init(const gasnet_image_t images[], const gasnet_coll_fn_entry_t fns[
                                              .rank = MPIR_Process.rank,
                                              .size = size,
                                              .peer_of = world_peer},
+                                    .memory = {share_make, share_leave, share_drop, NULL},
                                     .images = counts,
                                     .fns = fn,
                                     .fn_count = fn_count};
@@ -33,12 +52,8 @@ static int init(const gasnet_image_t images[], const gasnet_coll_fn_entry_t fns[
         fn[i].fn = fns[i].fnptr;
         fn[i].flags = fns[i].flags;
     }
-    share = status == WDL_OK ? wdl_adi_share_make(&params.team) : NULL;
-    status = WDL_ERR_NOMEM;
-    if (share)
+    if (status == WDL_OK)
         status = wdl_gas_init(wdl_adi.proc, &params, &gasnet_coll_team_all.core);
-    if (status != WDL_OK && share)
-        wdl_adi_share_drop(share);
     MPL_free(counts);
     MPL_free(fn);
     return status;
@@ -92,10 +107,7 @@ int wdl_adi_gasnet_fini(void)
         mpi_errno = mpi_errno ? mpi_errno : error;
         MPL_free(team);
     }
-    int is_open = gasnet_coll_team_all.core != NULL;
     int error = team_close(&gasnet_coll_team_all);
-    if (is_open)
-        wdl_adi_share_leave(share);
     return mpi_errno ? mpi_errno : error;
 }
 

@@ -134,7 +134,10 @@ struct wdl_coll_args {
     enum wdl_flow flow; /* CUSTOM */
     /* NULL: choose; else this row of select.c where it applies, or ERR_ARG */
     const char *algorithm;
-    int wrong; /* it fails on all ranks: this one knows that it cannot take part */
+    /* It fails on all ranks: this one knows that it cannot take part. WRONG_SEQUENCE: in place of
+     * any number of collectives; where others mean something else, their numbers are not ours from
+     * here on, and the team is closed. */
+    enum { WDL_COLL_RIGHT, WDL_COLL_WRONG, WDL_COLL_WRONG_SEQUENCE } wrong;
 };
 
 struct wdl_coll_req {

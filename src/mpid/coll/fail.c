@@ -294,8 +294,12 @@ static int out_come(struct wdl_team *team, const struct wdl_coll_pkt *pkt, enum 
     if (where == BEHIND)
         return WDL_OK;
     if (where == IN) {
-        wdl_run_fail(run_of(team, pkt->seq));
-        d = run_of(team, pkt->seq)->doom;
+        struct wdl_run *run = run_of(team, pkt->seq);
+        wdl_run_fail(run);
+        d = run->doom;
+        if (run->args.wrong == WDL_COLL_WRONG_SEQUENCE && team->status == WDL_OK &&
+            run->print != pkt->what >> WDL_PKT_BITS)
+            wdl_team_close(team, WDL_ERR_TRUNCATE);
     } else if (team->status != WDL_OK) {
         return WDL_OK;
     } else if (where == BEFORE) {

@@ -9,9 +9,9 @@
  * ones.
  *
  * Invariants:
- *  1. An operation that needs several collectives one after the other runs in the team's second,
- *     inner team, and those run in the order of their calls: so all ranks agree on the order of
- *     everything.
+ *  1. An operation that needs several collectives one after the other runs in one of a few teams
+ *     of the engine behind the first one, lanes, which take such operations in turn, and there in
+ *     the order of their calls: so all ranks agree on the order of everything.
  *  2. A handle lives until a try_sync finds it done; lists it was given stay untouched until then.
  *  3. A misuse that can be seen is told by a handle that is done at once with an error.
  *
@@ -36,11 +36,12 @@ enum wdl_gas_flag {
     WDL_GAS_BLOCKING = 1 << 30 /* the caller waits: AGGREGATE is an error */
 };
 
-#define WDL_GAS_ERRORS(X)                                                                         \
-    X(FLAGS)                                                                                      \
-    X(SYNC)                                                                                       \
-    X(ADDRESSES)                                                                                  \
-    X(ROOT) X(SIZE) X(ALIGNMENT) X(FUNCTION) X(LAYOUT) X(AGGREGATE) X(SEGMENT) X(HANDLE) X(NODES) \
+#define WDL_GAS_ERRORS(X)                                                                 \
+    X(FLAGS)                                                                              \
+    X(SYNC)                                                                               \
+    X(ADDRESSES)                                                                          \
+    X(ROOT)                                                                               \
+    X(SIZE) X(ALIGNMENT) X(FUNCTION) X(LAYOUT) X(AGGREGATE) X(SEGMENT) X(HANDLE) X(NODES) \
         X(BARRIER) X(INIT) X(NOMEM) X(NETWORK) X(MISMATCH)
 enum wdl_gas_error {
     WDL_GAS_FINE,
@@ -62,8 +63,24 @@ struct wdl_gas_fn {
     unsigned flags;
 };
 
+/* Memory in common with the node's ranks. Each team of the engine asks for its own, on all ranks
+ * alike. */
+struct wdl_gas_memory {
+    /* Fill in what the parameters say of it, from `shm` and `board_bytes` to `card`; *share_out: by
+     * what it is known here. WDL_OK or ERR_NOMEM. NULL: messages only. */
+    int (*share)(void *ctx, struct wdl_team_params *params, void **share_out);
+    /* The team is destroyed here; or it was not made, so that nobody else knows of it. */
+    void (*leave)(void *ctx, void *share);
+    void (*drop)(void *ctx, void *share);
+    void *ctx;
+};
+
+/* Ids in a row, from a team's own on. */
+enum { WDL_GAS_IDS = 5 };
+
 struct wdl_gas_params {
-    struct wdl_team_params team; /* of all; the inner team's id is the next one */
+    struct wdl_team_params team; /* of all, without memory in common */
+    struct wdl_gas_memory memory;
     const size_t *images; /* of each node, > 0; NULL: one */
     const struct wdl_gas_fn *fns;
     size_t fn_count;

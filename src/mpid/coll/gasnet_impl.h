@@ -1,8 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Inside GASNet's collectives: teams and operations. An operation is one collective of the outer
- * team, which starts at once, or a sequence of stages in the inner team, where operations run one
- * after the other; a stage is any number of collectives at a time.
+ * team, which starts at once, or a sequence of stages in a lane; a stage is any number of
+ * collectives at a time. Lanes are taken in turn, so all ranks agree on an operation's; in a lane
+ * the collectives of one operation come before those of the next, which begins its first stage when
+ * the one ahead has begun its last. Who waits for a late rank between two stages holds up its lane
+ * alone.
  */
 #ifndef WDL_MPID_COLL_GASNET_IMPL_H_INCLUDED
 #define WDL_MPID_COLL_GASNET_IMPL_H_INCLUDED
@@ -10,18 +13,36 @@
 #include "base/assert.h"
 #include "mpid/coll/gasnet_core.h"
 
+enum {
+    WDL_GAS_LANES = 4,
+    WDL_GAS_LANE_WINDOW = 16 /* all lanes take as much memory as the outer team */
+};
+
 struct wdl_gas { /* of a process; the teams share it */
     struct wdl_proc *proc;
+    struct wdl_gas_memory memory; /* no functions: there is none in common */
     struct wdl_gas_fn *fns;
     size_t fn_count;
     uint32_t next_id; /* of teams: nobody in any team of ours uses it or a greater one */
     int teams;
 };
 
+struct wdl_gas_engine { /* a team of the engine; NULL: not made */
+    struct wdl_team *team;
+    void *share; /* its memory in common with the node's ranks, if the process has any */
+};
+
+struct wdl_gas_lane {
+    struct wdl_gas_engine engine;
+    struct wdl_list queue; /* operations that have not begun their last stage; the first one runs */
+};
+
 struct wdl_gas_team {
     struct wdl_gas *gas;
-    struct wdl_team *outer, *inner;
-    struct wdl_team_params params;
+    struct wdl_gas_engine outer;
+    struct wdl_gas_lane lanes[WDL_GAS_LANES];
+    unsigned turn; /* operations and aggregates that have been given a lane */
+    struct wdl_team_params params; /* of the outer one; the lanes' ids follow */
     int rank, size;
     size_t *first; /* node -> its first image; first[size]: all images */
     size_t each; /* images of every node, or 0: they differ */
@@ -29,7 +50,6 @@ struct wdl_gas_team {
     char *segment; /* wdl_gas_segment */
     size_t segment_bytes;
     int attached; /* by this team, not by the one it was split from */
-    struct wdl_list queue; /* operations of several stages; the first one runs */
     struct wdl_list open; /* members of an aggregate not yet closed */
     struct wdl_list idle; /* operations to use again */
     struct wdl_list all; /* operations, by `known` */
@@ -37,12 +57,16 @@ struct wdl_gas_team {
 };
 
 enum wdl_gas_state { WDL_GAS_IDLE, WDL_GAS_RUNNING, WDL_GAS_DONE };
-enum { WDL_GAS_END = -1 };
+enum {
+    WDL_GAS_END = -1, /* there was no stage left */
+    WDL_GAS_LAST = -2 /* the stage begun is the last, with nothing to do behind it */
+};
 
 struct wdl_gas_op {
     struct wdl_list known; /* team->all */
-    struct wdl_list link; /* team->queue, open or idle, a list of members, or alone */
+    struct wdl_list link; /* a lane's queue, team->open or idle, a list of members, or alone */
     struct wdl_gas_team *team;
+    struct wdl_gas_lane *lane; /* of one in stages */
     unsigned uses; /* a handle remembers which use it is of */
     void *client[2];
     struct wdl_coll_req req;
@@ -50,7 +74,8 @@ struct wdl_gas_op {
     enum wdl_gas_error error;
     struct wdl_coll_args args; /* all operations: the flags; those of one collective: all of it */
     int stage, left; /* left: collectives of the stage not done */
-    /* Begins the stage `stage`: WDL_OK, an error, or GAS_END: no more. NULL: one collective */
+    int ending; /* no stage is left to begin */
+    /* Begins the stage `stage`: WDL_OK, an error, GAS_LAST or GAS_END. NULL: one collective */
     int (*next)(struct wdl_gas_op *op);
     struct wdl_list members; /* of an aggregate's last operation: what goes with it */
     struct wdl_gas_op *all; /* on a member: that last operation */
@@ -99,6 +124,8 @@ uint32_t wdl_gas_stage_flags(const struct wdl_gas_op *op, int first, int last);
 /* One collective as (part of) a stage, with op->req or another that is free. */
 int wdl_gas_stage_start(struct wdl_gas_op *op, const struct wdl_coll_args *args,
                         struct wdl_coll_req *req);
+/* ... which is all of the last stage: GAS_LAST, or an error. */
+int wdl_gas_stage_last(struct wdl_gas_op *op, const struct wdl_coll_args *args);
 /* Dead: its memory goes when no collective uses it. */
 void wdl_gas_op_free(struct wdl_gas_op *op);
 struct wdl_gas_op *wdl_gas_op_alloc(struct wdl_gas_team *team);

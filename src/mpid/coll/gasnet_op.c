@@ -4,7 +4,7 @@
  *
  * An aggregate becomes a head, which synchronizes the entry and runs all members of one collective
  * at a time; the members of several stages; and a tail, which synchronizes the exit and has the
- * handle. They stand one behind the other in the queue of stages.
+ * handle. They stand one behind the other in the queue of a lane.
  */
 #include <string.h>
 #include "mpid/coll/coll_impl.h"
@@ -175,26 +175,34 @@ static wdl_gas_handle op_failed(struct wdl_gas_op *op, enum wdl_gas_error error)
 
 /* --- stages --- */
 
-/* The first in the queue goes to its next stage once all of the last one is done. */
-static void stage_run(struct wdl_gas_team *team)
+static void stage_begin(struct wdl_gas_op *op)
 {
-    while (!wdl_list_empty(&team->queue)) {
-        struct wdl_gas_op *op = wdl_container_of(team->queue.next, struct wdl_gas_op, link);
-        if (op->left > 0)
+    op->left++; /* held while the stage is begun: it may be done in the call */
+    int more = op->error ? WDL_GAS_END : op->next(op);
+    op->left--;
+    op->stage++;
+    op->ending = more == WDL_GAS_END || more == WDL_GAS_LAST;
+    if (!op->ending && more != WDL_OK)
+        op->error = error_of(more);
+}
+
+/* The first in the queue goes to its next stage once all of the one before is done. It leaves when
+ * it has begun its last; a part of an aggregate when that is done: what follows stands on it. */
+static void lane_run(struct wdl_gas_lane *lane)
+{
+    while (!wdl_list_empty(&lane->queue)) {
+        struct wdl_gas_op *op = wdl_container_of(lane->queue.next, struct wdl_gas_op, link);
+        if (op->left > 0 && (!op->ending || op->all))
             return;
-        op->left++; /* held while the stage is begun: it may be done in the call */
-        int more = op->error ? WDL_GAS_END : op->next(op);
-        op->left--;
-        op->stage++;
-        if (more != WDL_GAS_END) {
-            if (more != WDL_OK)
-                op->error = error_of(more);
+        if (!op->ending) {
+            stage_begin(op);
             continue;
         }
         wdl_list_remove(&op->link);
         if (op->all)
             wdl_list_push(&op->all->members, &op->link);
-        op_done(op);
+        if (op->left == 0)
+            op_done(op);
     }
 }
 
@@ -204,9 +212,12 @@ static void stage_done(struct wdl_coll_req *req)
     if (req->status != WDL_OK)
         op->error = error_of(req->status);
     if (req->status == WDL_ERR_TRUNCATE && op->stage <= op->called && op->called > 0)
-        wdl_team_close(op->team->inner, WDL_ERR_TRUNCATE); /* the others' stages are not ours */
+        wdl_team_close(op->lane->engine.team, WDL_ERR_TRUNCATE); /* others' stages are not ours */
     op->left--;
-    stage_run(op->team);
+    if (op->left == 0 && op->ending && !op->all)
+        op_done(op);
+    else
+        lane_run(op->lane);
 }
 
 int wdl_gas_stage_start(struct wdl_gas_op *op, const struct wdl_coll_args *args,
@@ -215,10 +226,16 @@ int wdl_gas_stage_start(struct wdl_gas_op *op, const struct wdl_coll_args *args,
     op->left++;
     req->fn = stage_done;
     req->ctx = op;
-    int status = op_engine(op->team->inner, args, req);
+    int status = op_engine(op->lane->engine.team, args, req);
     if (status != WDL_OK)
         op->left--;
     return status;
+}
+
+int wdl_gas_stage_last(struct wdl_gas_op *op, const struct wdl_coll_args *args)
+{
+    int status = wdl_gas_stage_start(op, args, &op->req);
+    return status == WDL_OK ? WDL_GAS_LAST : status;
 }
 
 uint32_t wdl_gas_stage_flags(const struct wdl_gas_op *op, int first, int last)
@@ -228,38 +245,68 @@ uint32_t wdl_gas_stage_flags(const struct wdl_gas_op *op, int first, int last)
     return flags | (last ? op->args.flags & WDL_COLL_OUT : WDL_COLL_OUT_MYSYNC);
 }
 
-static void queue_push(struct wdl_gas_op *op)
+static struct wdl_gas_lane *lane_next(struct wdl_gas_team *team)
 {
-    struct wdl_gas_team *team = op->team;
-    wdl_list_push(&team->queue, &op->link);
-    if (team->queue.next == &op->link)
-        stage_run(team);
+    return &team->lanes[team->turn++ % WDL_GAS_LANES];
+}
+
+static void queue_push(struct wdl_gas_lane *lane, struct wdl_gas_op *op)
+{
+    op->lane = lane;
+    wdl_list_push(&lane->queue, &op->link);
+    if (lane->queue.next == &op->link)
+        lane_run(lane);
 }
 
 /* --- aggregates --- */
 
-/* Where flags differ the ranks do not mean the same. */
-static int barrier_start(struct wdl_gas_op *op, uint32_t flags)
+static void add_nothing(void *ctx, const void *left, void *inout, size_t count)
 {
-    struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER, .flags = flags};
-    return wdl_gas_stage_start(op, &barrier, &op->req);
+    (void) ctx;
+    (void) left;
+    (void) inout;
+    (void) count;
+}
+
+/* What an aggregate's beginning has to ask, where a member has gone wrong here. */
+struct roll {
+    uint32_t words[2];
+    char vacant[]; /* the members */
+};
+
+/* Is the member vacant on all nodes, or on none? As long as that says, where lengths differ the
+ * ranks do not mean the same; and of a kind that no member is. */
+static int roll_call(struct wdl_gas_op *head)
+{
+    struct roll *roll = head->own;
+    size_t bytes = roll->vacant[head->stage] ? sizeof(roll->words) : sizeof(roll->words[0]);
+    struct wdl_coll_args args = {.kind = WDL_COLL_ALLREDUCE,
+                                 .flags = WDL_COLL_MPI,
+                                 .src = roll->words,
+                                 .dst = roll->words,
+                                 .bytes = bytes,
+                                 .op = {add_nothing, NULL, sizeof(roll->words[0]), WDL_COLL_EXACT}};
+    return wdl_gas_stage_start(head, &args, &head->req);
 }
 
 static int head_next(struct wdl_gas_op *head)
 {
+    struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
     int stage = head->stage - head->called;
-    const char *vacant = head->own;
     if (stage < 0)
-        return barrier_start(head, vacant[head->stage] ? WDL_COLL_SINGLE : WDL_COLL_LOCAL);
+        return roll_call(head);
     if (stage == 0)
-        return head->args.flags & WDL_COLL_IN_ALLSYNC ? barrier_start(head, 0) : WDL_OK;
+        return head->args.flags & WDL_COLL_IN_ALLSYNC
+                   ? wdl_gas_stage_start(head, &barrier, &head->req)
+                   : WDL_OK;
     return stage == 1 ? wdl_gas_bundles_start(head, &head->members) : WDL_GAS_END;
 }
 
 static int tail_next(struct wdl_gas_op *tail)
 {
-    return tail->stage == 0 && (tail->args.flags & WDL_COLL_OUT_ALLSYNC) ? barrier_start(tail, 0)
-                                                                         : WDL_GAS_END;
+    struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
+    return tail->args.flags & WDL_COLL_OUT_ALLSYNC ? wdl_gas_stage_last(tail, &barrier)
+                                                   : WDL_GAS_END;
 }
 
 /* Where a member has gone wrong, has the same one on all nodes? Their aggregates have other stages
@@ -274,12 +321,13 @@ static int roll_make(struct wdl_gas_op *head, const struct wdl_list *members)
     }
     if (!vacant)
         return WDL_OK;
-    char *roll = head->own = wdl_gas_op_memory(head, (size_t) count);
+    struct roll *roll = head->own = wdl_gas_op_memory(head, sizeof(*roll) + (size_t) count);
     if (!roll)
         return WDL_ERR_NOMEM;
+    char *at = roll->vacant;
     head->called = count;
     wdl_list_for (node, members)
-        *roll++ = (char) wdl_container_of(node, struct wdl_gas_op, link)->vacant;
+        *at++ = (char) wdl_container_of(node, struct wdl_gas_op, link)->vacant;
     return WDL_OK;
 }
 
@@ -314,10 +362,11 @@ static wdl_gas_handle aggregate_close(struct wdl_gas_team *team, int vacant)
         member->all = tail;
         wdl_list_push(member->next ? &staged : &head->members, node);
     }
-    queue_push(head);
+    struct wdl_gas_lane *lane = lane_next(team);
+    queue_push(lane, head);
     while ((node = wdl_list_pop(&staged)) != NULL)
-        queue_push(wdl_container_of(node, struct wdl_gas_op, link));
-    queue_push(tail);
+        queue_push(lane, wdl_container_of(node, struct wdl_gas_op, link));
+    queue_push(lane, tail);
     return wdl_gas_handle_of(tail);
 }
 
@@ -342,13 +391,13 @@ static int aggregated(struct wdl_gas_op *op, int flags, wdl_gas_handle *handle_o
 wdl_gas_handle wdl_gas_op_begin(struct wdl_gas_op *op)
 {
     op->req.fn = single_done;
-    int status = op_engine(op->team->outer, &op->args, &op->req);
+    int status = op_engine(op->team->outer.team, &op->args, &op->req);
     return status == WDL_OK ? wdl_gas_handle_of(op) : op_failed(op, error_of(status));
 }
 
 static int vacant_next(struct wdl_gas_op *op)
 {
-    return op->stage == 0 ? wdl_gas_stage_start(op, &op->args, &op->req) : WDL_GAS_END;
+    return wdl_gas_stage_last(op, &op->args);
 }
 
 /* The place of one that has gone wrong: other nodes wait for something there. */
@@ -359,7 +408,7 @@ static void vacant_start(struct wdl_gas_team *team, int staged, int aggregated)
         return;
     vacant->vacant = 1;
     vacant->args.kind = WDL_COLL_BARRIER;
-    vacant->args.wrong = 1;
+    vacant->args.wrong = staged ? WDL_COLL_WRONG_SEQUENCE : WDL_COLL_WRONG;
     if (aggregated || !wdl_list_empty(&team->open)) {
         wdl_list_push(&team->open, &vacant->link);
         if (!aggregated)
@@ -394,7 +443,7 @@ wdl_gas_handle wdl_gas_op_stages(struct wdl_gas_op *op, int flags,
     op->next = next;
     if (aggregated(op, flags, &handle))
         return handle;
-    queue_push(op);
+    queue_push(lane_next(op->team), op);
     return wdl_gas_handle_of(op);
 }
 

@@ -8,13 +8,26 @@
  *   putM    how many blocks; parcel of so many        two
  *   get     address; block                            two
  *   getM    how many; addresses; blocks               three
+ *
+ * Long blocks are put as they are got: the addresses go ahead, so that the blocks go from their
+ * places to their places.
  */
 #include <string.h>
 #include "mpid/coll/gasnet_xfer.h"
 
+enum { LONG = 16384 }; /* bytes of a block from where on two copies take longer than a message */
+
+/* Blocks that this node gives, or takes. One alone of a node's is where it belongs; several go
+ * through memory in between. */
+struct blocks {
+    const uint64_t *count, *address; /* of each node's; node by node */
+    char *packed;
+};
+
 struct put {
     struct wdl_xfer xfer;
     int gets, many; /* which of the four; 0 or 1 */
+    int ahead; /* addresses go ahead of the blocks */
     const uint32_t *nodes; /* the other end of each block */
     size_t count;
     const uint32_t *partners; /* who comes here; NULL: all */
@@ -23,41 +36,12 @@ struct put {
     void *dst, *src;
     uint64_t *to, *from; /* blocks to each node, and from each */
     char *out, *in;
+    struct blocks give, take;
 };
 
 static uint32_t partner(const struct put *p, size_t i)
 {
     return p->partners ? p->partners[i] : (uint32_t) i;
-}
-
-/* The parcels of a stage: so much a block that this node asks for or gives, and so much ahead. */
-static int parcels(struct wdl_gas_op *op, const uint64_t *out, size_t out_each, const uint64_t *in,
-                   size_t in_each)
-{
-    struct put *p = op->own;
-    int size = op->team->size;
-    for (int i = 0; i < size; i++) {
-        p->xfer.out[i] = out[i] * out_each;
-        p->xfer.in[i] = in[i] * in_each;
-    }
-    size_t all_out = wdl_xfer_places(p->xfer.out, p->xfer.out_at, size);
-    size_t all_in = wdl_xfer_places(p->xfer.in, p->xfer.in_at, size);
-    p->out = wdl_gas_op_memory(op, all_out + all_in);
-    p->in = p->out + all_out;
-    return p->out ? WDL_OK : WDL_ERR_NOMEM;
-}
-
-static int parcels_go(struct wdl_gas_op *op, uint32_t flags, void (*before)(void *),
-                      void (*after)(void *))
-{
-    struct put *p = op->own;
-    struct wdl_coll_args args;
-    wdl_xfer_args(op, &p->xfer, flags, &args);
-    args.src = p->out;
-    args.dst = p->in;
-    args.before = before;
-    args.after = after;
-    return wdl_gas_stage_start(op, &args, &op->req);
 }
 
 /* Visit the own blocks by node: `done` counts those of a node behind us. */
@@ -98,44 +82,76 @@ static void put_unpack(void *local)
         }
 }
 
-/* --- get --- */
+/* --- addresses ahead --- */
+
+/* Of the own blocks, by node. */
+static void addresses(struct wdl_gas_op *op, void *const *list, uint64_t *out)
+{
+    struct put *p = op->own;
+    uint64_t *next = counters(op), sum = 0;
+    for (int node = 0; node < op->team->size; node++) {
+        next[node] = sum;
+        sum += p->to[node];
+    }
+    for (size_t i = 0; i < p->count; i++)
+        out[next[p->nodes[i]]++] = (uint64_t) (uintptr_t) list[i];
+}
 
 static void ask_pack(void *local)
 {
     struct wdl_gas_op *op = local;
     struct put *p = op->own;
-    uint64_t *done = counters(op);
-    for (size_t i = 0; i < p->count; i++) {
-        uint64_t address = (uint64_t) (uintptr_t) op->src[i];
-        uint32_t node = p->nodes[i];
-        memcpy(p->out + p->xfer.out_at[node] + done[node]++ * 8, &address, 8);
-    }
+    addresses(op, p->gets ? op->src : op->dst, (uint64_t *) (void *) p->out);
 }
 
-/* p->src is where the addresses asked for came to, node by node. */
-static void answer_pack(void *local)
+/* Between the places of several blocks of a node and where they lie packed. */
+static void blocks_copy(struct wdl_gas_op *op, const struct blocks *b, int gives)
 {
-    struct wdl_gas_op *op = local;
-    struct put *p = op->own;
-    const char *asked = p->src;
-    char *to = p->out;
-    for (int node = 0; node < op->team->size; node++)
-        for (uint64_t i = 0; i < p->from[node]; i++, asked += 8, to += op->nbytes) {
-            uint64_t address;
-            memcpy(&address, asked, 8);
-            memcpy(to, (const void *) (uintptr_t) address, op->nbytes);
+    const uint64_t *address = b->address;
+    char *packed = b->packed;
+    for (int node = 0; node < op->team->size; address += b->count[node++])
+        for (uint64_t i = 0; i < b->count[node] && b->count[node] > 1; i++, packed += op->nbytes) {
+            void *place = (void *) (uintptr_t) address[i];
+            memcpy(gives ? packed : place, gives ? place : packed, op->nbytes);
         }
 }
 
-static void answer_unpack(void *local)
+static void blocks_pack(void *local)
 {
     struct wdl_gas_op *op = local;
-    struct put *p = op->own;
-    uint64_t *done = counters(op);
-    for (size_t i = 0; i < p->count; i++) {
-        uint32_t node = p->nodes[i];
-        memcpy(op->dst[i], p->in + p->xfer.in_at[node] + done[node]++ * op->nbytes, op->nbytes);
+    blocks_copy(op, &((struct put *) op->own)->give, 1);
+}
+
+static void blocks_unpack(void *local)
+{
+    struct wdl_gas_op *op = local;
+    blocks_copy(op, &((struct put *) op->own)->take, 0);
+}
+
+/* The lists of what goes between this node and each; *base_out: what the places count from. */
+static int blocks_lie(struct wdl_gas_op *op, struct blocks *b, size_t *bytes, size_t *at,
+                      void **base_out)
+{
+    int size = op->team->size;
+    const uint64_t *address = b->address;
+    uintptr_t low = UINTPTR_MAX;
+    size_t packed = 0;
+    for (int i = 0; i < size; i++) {
+        bytes[i] = b->count[i] * op->nbytes;
+        packed += b->count[i] > 1 ? bytes[i] : 0;
     }
+    char *next = b->packed = wdl_gas_op_memory(op, packed);
+    if (!next)
+        return WDL_ERR_NOMEM;
+    for (int i = 0; i < size; address += b->count[i++]) {
+        at[i] = b->count[i] > 1 ? (uintptr_t) next : b->count[i] ? address[0] : UINTPTR_MAX;
+        next += b->count[i] > 1 ? bytes[i] : 0;
+        low = at[i] < low ? at[i] : low;
+    }
+    for (int i = 0; i < size; i++)
+        at[i] = b->count[i] ? at[i] - low : 0;
+    *base_out = low == UINTPTR_MAX ? NULL : (void *) low;
+    return WDL_OK;
 }
 
 /* --- stages --- */
@@ -157,26 +173,54 @@ static int counts_go(struct wdl_gas_op *op)
     return wdl_gas_stage_start(op, &args, &op->req);
 }
 
-static int blocks_go(struct wdl_gas_op *op, int step)
+/* p->in: the addresses the others have sent. */
+static int blocks_go(struct wdl_gas_op *op)
 {
     struct put *p = op->own;
-    uint32_t flags = wdl_gas_stage_flags(op, step == 0 && !p->many, step == p->gets);
-    if (!p->gets) {
-        if (step == 0 && parcels(op, p->to, 8 + op->nbytes, p->from, 8 + op->nbytes) != WDL_OK)
-            return WDL_ERR_NOMEM;
-        return step == 0 ? parcels_go(op, flags, put_pack, put_unpack) : WDL_GAS_END;
-    }
-    if (step == 0) {
-        if (parcels(op, p->to, 8, p->from, 8) != WDL_OK)
-            return WDL_ERR_NOMEM;
-        return parcels_go(op, flags, ask_pack, NULL);
-    }
-    if (step > 1)
-        return WDL_GAS_END;
-    p->src = p->in;
-    if (parcels(op, p->from, op->nbytes, p->to, op->nbytes) != WDL_OK)
+    struct wdl_coll_args args;
+    void *src, *dst;
+    uint64_t *own = wdl_gas_op_memory(op, p->count * sizeof(*own));
+    if (!own)
         return WDL_ERR_NOMEM;
-    return parcels_go(op, flags, answer_pack, answer_unpack);
+    addresses(op, p->gets ? op->dst : op->src, own);
+    struct blocks here = {p->to, own, NULL};
+    struct blocks told = {p->from, (const uint64_t *) (const void *) p->in, NULL};
+    p->give = p->gets ? told : here;
+    p->take = p->gets ? here : told;
+    if (blocks_lie(op, &p->give, p->xfer.out, p->xfer.out_at, &src) != WDL_OK ||
+        blocks_lie(op, &p->take, p->xfer.in, p->xfer.in_at, &dst) != WDL_OK)
+        return WDL_ERR_NOMEM;
+    wdl_xfer_args(op, &p->xfer, wdl_gas_stage_flags(op, 0, 1), &args);
+    args.src = src;
+    args.dst = dst;
+    args.before = blocks_pack;
+    args.after = blocks_unpack;
+    return wdl_gas_stage_last(op, &args);
+}
+
+/* Addresses, or parcels: as much for each block, whoever has it. */
+static int parcels_go(struct wdl_gas_op *op)
+{
+    struct put *p = op->own;
+    struct wdl_coll_args args;
+    int size = op->team->size;
+    size_t each = p->ahead ? 8 : 8 + op->nbytes;
+    for (int i = 0; i < size; i++) {
+        p->xfer.out[i] = p->to[i] * each;
+        p->xfer.in[i] = p->from[i] * each;
+    }
+    size_t out = wdl_xfer_places(p->xfer.out, p->xfer.out_at, size);
+    size_t in = wdl_xfer_places(p->xfer.in, p->xfer.in_at, size);
+    p->out = wdl_gas_op_memory(op, out + in);
+    if (!p->out)
+        return WDL_ERR_NOMEM;
+    p->in = p->out + out;
+    wdl_xfer_args(op, &p->xfer, wdl_gas_stage_flags(op, !p->many, !p->ahead), &args);
+    args.src = p->out;
+    args.dst = p->in;
+    args.before = p->ahead ? ask_pack : put_pack;
+    args.after = p->ahead ? NULL : put_unpack;
+    return p->ahead ? wdl_gas_stage_start(op, &args, &op->req) : wdl_gas_stage_last(op, &args);
 }
 
 static int put_next(struct wdl_gas_op *op)
@@ -184,7 +228,7 @@ static int put_next(struct wdl_gas_op *op)
     struct put *p = op->own;
     if (p->many && op->stage == 0)
         return counts_go(op);
-    return blocks_go(op, op->stage - p->many);
+    return op->stage == p->many ? parcels_go(op) : blocks_go(op);
 }
 
 /* --- the calls --- */
@@ -243,6 +287,7 @@ wdl_gas_handle wdl_gas_put_nb(struct wdl_gas_team *team, const struct wdl_gas_pu
                       .src = call->src};
     op->own = p;
     op->nbytes = call->nbytes;
+    p->ahead = call->gets || call->nbytes > LONG;
     op->dst = call->dst_list;
     op->src = call->src_list;
     if (!call->many) {

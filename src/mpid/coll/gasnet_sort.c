@@ -63,7 +63,7 @@ static int deal_go(struct wdl_gas_op *op, void (*build)(struct wdl_build *b), in
                                  .build = build,
                                  .flow = WDL_FLOW_ALL,
                                  .local = op};
-    return wdl_gas_stage_start(op, &args, &op->req);
+    return last ? wdl_gas_stage_last(op, &args) : wdl_gas_stage_start(op, &args, &op->req);
 }
 
 /* --- the rounds --- */

@@ -52,7 +52,8 @@ static struct wdl_gas_team *team_new(struct wdl_gas *gas, int size)
     team->gas = gas;
     team->size = size;
     gas->teams++;
-    wdl_list_init(&team->queue);
+    for (int i = 0; i < WDL_GAS_LANES; i++)
+        wdl_list_init(&team->lanes[i].queue);
     wdl_list_init(&team->open);
     wdl_list_init(&team->idle);
     wdl_list_init(&team->all);
@@ -68,10 +69,40 @@ static struct wdl_gas_team *team_new(struct wdl_gas *gas, int size)
     return team;
 }
 
-/* Both teams of the engine, with the lists filled. */
+static int engine_open(struct wdl_gas_team *team, uint32_t id, int window,
+                       struct wdl_gas_engine *engine)
+{
+    const struct wdl_gas_memory *memory = &team->gas->memory;
+    struct wdl_team_params params = team->params;
+    params.id = id;
+    params.window = window;
+    int status = memory->share ? memory->share(memory->ctx, &params, &engine->share) : WDL_OK;
+    if (status != WDL_OK)
+        return status;
+    status = wdl_team_create(team->gas->proc, &params, &engine->team);
+    if (status != WDL_OK && memory->share)
+        memory->drop(memory->ctx, engine->share);
+    return status;
+}
+
+/* WDL_OK or WDL_AGAIN */
+static int engine_close(struct wdl_gas_team *team, struct wdl_gas_engine *engine)
+{
+    const struct wdl_gas_memory *memory = &team->gas->memory;
+    if (!engine->team)
+        return WDL_OK;
+    if (wdl_team_destroy(engine->team) == WDL_AGAIN)
+        return WDL_AGAIN;
+    engine->team = NULL;
+    if (memory->share)
+        memory->leave(memory->ctx, engine->share);
+    return WDL_OK;
+}
+
+/* All teams of the engine, with the lists filled. */
 static int team_open(struct wdl_gas_team *team, const struct wdl_team_params *params)
 {
-    struct wdl_proc *proc = team->gas->proc;
+    wdl_static_assert(WDL_GAS_IDS == 1 + WDL_GAS_LANES);
     team->params = *params;
     team->params.peer_of = team_peer;
     team->params.ctx = team;
@@ -80,15 +111,13 @@ static int team_open(struct wdl_gas_team *team, const struct wdl_team_params *pa
     for (int i = 1; i < team->size; i++)
         if (wdl_gas_images_of(team, i) != team->each)
             team->each = 0;
-    int status = wdl_team_create(proc, &team->params, &team->outer);
-    team->params.id++;
-    team->params.shm = NULL; /* the outer team's alone */
-    team->params.node_of = NULL;
-    team->params.opened = NULL;
-    if (status == WDL_OK)
-        status = wdl_team_create(proc, &team->params, &team->inner);
-    if (status == WDL_OK && team->params.id >= team->gas->next_id)
-        team->gas->next_id = team->params.id + 1;
+    int window = params->window, narrow = WDL_GAS_LANE_WINDOW;
+    int status = engine_open(team, params->id, window, &team->outer);
+    for (int i = 0; i < WDL_GAS_LANES && status == WDL_OK; i++)
+        status = engine_open(team, params->id + 1 + (uint32_t) i,
+                             window && window < narrow ? window : narrow, &team->lanes[i].engine);
+    if (status == WDL_OK && team->gas->next_id < params->id + WDL_GAS_IDS)
+        team->gas->next_id = params->id + WDL_GAS_IDS;
     return status;
 }
 
@@ -99,6 +128,7 @@ static struct wdl_gas *gas_new(struct wdl_proc *proc, const struct wdl_gas_param
     if (!gas)
         return NULL;
     gas->proc = proc;
+    gas->memory = params->memory;
     gas->fn_count = params->fn_count;
     gas->fns = host->ops->alloc(host->ctx, (params->fn_count + 1) * sizeof(gas->fns[0]));
     if (!gas->fns) {
@@ -140,15 +170,16 @@ int wdl_gas_init(struct wdl_proc *proc, const struct wdl_gas_params *params,
 
 int wdl_gas_team_destroy(struct wdl_gas_team *team)
 {
-    if (!wdl_list_empty(&team->queue))
-        return WDL_AGAIN;
+    for (int i = 0; i < WDL_GAS_LANES; i++)
+        if (!wdl_list_empty(&team->lanes[i].queue))
+            return WDL_AGAIN;
     /* with the last team all ends, and nobody needs to be told of the segment */
     if (team->gas->teams > 1 && wdl_gas_segment(team, NULL, 0) == WDL_AGAIN)
         return WDL_AGAIN;
-    if (team->outer && wdl_team_destroy(team->outer) == WDL_AGAIN)
-        return WDL_AGAIN;
-    team->outer = NULL;
-    if (team->inner && wdl_team_destroy(team->inner) == WDL_AGAIN)
+    int status = engine_close(team, &team->outer);
+    for (int i = 0; i < WDL_GAS_LANES && status == WDL_OK; i++)
+        status = engine_close(team, &team->lanes[i].engine);
+    if (status == WDL_AGAIN)
         return WDL_AGAIN;
     team_free(team);
     return WDL_OK;
@@ -279,7 +310,7 @@ static int split_finish(struct wdl_gas_op *op)
     if (!made)
         return WDL_ERR_NOMEM;
     struct wdl_team_params params = team->params;
-    params.id = id + 2 * (uint32_t) before;
+    params.id = id + WDL_GAS_IDS * (uint32_t) before;
     params.size = size;
     for (int i = 0; i < size; i++) {
         int old = words[begin + i].rank;
@@ -291,7 +322,7 @@ static int split_finish(struct wdl_gas_op *op)
     made->segment = team->segment;
     made->segment_bytes = team->segment_bytes;
     int status = team_open(made, &params);
-    team->gas->next_id = id + 2 * (uint32_t) colors;
+    team->gas->next_id = id + WDL_GAS_IDS * (uint32_t) colors;
     *op->team_out = made;
     return status == WDL_OK ? WDL_GAS_END : status;
 }

@@ -153,11 +153,9 @@ static int permute_next(struct wdl_gas_op *op)
         }
         return wdl_gas_stage_start(op, &args, &op->req);
     }
-    if (op->stage > 1)
-        return WDL_GAS_END;
     p->perm = p->gathered;
     op->error = permute_plan(op, wdl_gas_stage_flags(op, 0, 1));
-    return op->error ? WDL_OK : wdl_gas_stage_start(op, &op->args, &op->req);
+    return op->error ? WDL_GAS_END : wdl_gas_stage_last(op, &op->args);
 }
 
 wdl_gas_handle wdl_gas_permuteM_nb(struct wdl_gas_team *team, void *dst, void *const dstlist[],
@@ -231,9 +229,9 @@ static enum wdl_gas_error rooted_error(const struct wdl_gas_op *op, int flags)
     const struct wdl_coll_args *a = &op->args;
     const struct wdl_gas_team *team = op->team;
     int scatters = a->kind == WDL_COLL_SCATTER, is_root = a->root == team->rank;
-    enum wdl_gas_error error =
-        scatters ? wdl_gas_segment_error(team, flags, NULL, 0, a->dst, a->bytes)
-                 : wdl_gas_segment_error(team, flags, a->src, a->bytes, NULL, 0);
+    enum wdl_gas_error error = scatters
+                                   ? wdl_gas_segment_error(team, flags, NULL, 0, a->dst, a->bytes)
+                                   : wdl_gas_segment_error(team, flags, a->src, a->bytes, NULL, 0);
     if (error || !is_root)
         return error;
     return scatters ? blocks_error(team, flags, WDL_GAS_SRC_IN_SEGMENT, a->src, &a->src_blocks)
@@ -308,10 +306,8 @@ static int vary_next(struct wdl_gas_op *op)
                                      .bytes = sizeof(size_t)};
         return wdl_gas_stage_start(op, &args, &op->req);
     }
-    if (op->stage > 1)
-        return WDL_GAS_END;
     op->error = vary_args(op, wdl_gas_stage_flags(op, 0, 1));
-    return op->error ? WDL_OK : wdl_gas_stage_start(op, &op->args, &op->req);
+    return op->error ? WDL_GAS_END : wdl_gas_stage_last(op, &op->args);
 }
 
 static wdl_gas_handle vary_start(struct wdl_gas_team *team, enum wdl_coll_kind kind, void *dst,

@@ -3,6 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include "mpid/coll/gasnet_memory.h"
 
 struct ranks r;
 struct wdl_gas_team *team[RANKS_MAX];
@@ -43,53 +44,13 @@ static int same_peer(void *ctx, int rank)
     return rank;
 }
 
-static char *segments[RANKS_MAX];
-static struct wdl_coll_shm node[RANKS_MAX];
-static int node_ranks;
-
-static int node_of(void *ctx, int rank)
-{
-    (void) ctx;
-    return rank / node_ranks;
-}
-
-static void *segment(void *ctx, int rank)
-{
-    int own = (int) ((struct wdl_coll_shm *) ctx - node);
-    return node_of(NULL, own) == node_of(NULL, rank) ? segments[rank] : NULL;
-}
-
-static int fetch(void *ctx, int rank, const void *there, void *here, size_t bytes)
-{
-    (void) ctx;
-    (void) rank;
-    memcpy(here, there, bytes);
-    return WDL_OK;
-}
-
-static int give(void *ctx, int rank, const void *here, void *there, size_t bytes)
-{
-    return fetch(ctx, rank, here, there, bytes);
-}
-
-static void node_make(struct wdl_team_params *params)
-{
-    size_t bytes = wdl_coll_shm_bytes(r.one[params->rank].proc, params);
-    for (int i = 0; i < r.n && !segments[i]; i++) {
-        segments[i] = aligned_alloc(64, (bytes + 63) & ~(size_t) 63);
-        memset(segments[i], 0, bytes);
-    }
-    node[params->rank] = (struct wdl_coll_shm){
-        .segment = segment, .peek = fetch, .poke = give, .ctx = &node[params->rank]};
-    params->shm = &node[params->rank];
-    params->node_of = node_of;
-}
+static struct gasnet_memory memory;
 
 void gasnet_open_nodes(const struct wdl_sim_params *sim, size_t images_each, int each)
 {
     ranks_open(&r, sim);
     wdl_prng_init(&prng, sim->seed);
-    node_ranks = each;
+    memory = (struct gasnet_memory){r.one[0].proc, each, NULL};
     for (int i = 0; i < r.n; i++) {
         images[i] = images_each ? images_each : 1 + (size_t) i % IMAGES_MAX;
         first[i + 1] = first[i] + images[i];
@@ -104,7 +65,7 @@ void gasnet_open_nodes(const struct wdl_sim_params *sim, size_t images_each, int
         params.team.poison = 1;
         params.team.model = (struct wdl_coll_model){1000, 1000, 0.1, 0.25, 0};
         if (each)
-            node_make(&params.team);
+            params.memory = gasnet_memory(&memory);
         ck_assert_int_eq(wdl_gas_init(r.one[i].proc, &params, &team[i]), WDL_OK);
         for (int k = 0; k < IMAGES_MAX; k++) {
             src[i][k] = calloc(1, ROOM);
@@ -136,10 +97,7 @@ void gasnet_close(void)
         }
     }
     ranks_close(&r);
-    for (int i = 0; i < RANKS_MAX; i++) {
-        free(segments[i]);
-        segments[i] = NULL;
-    }
+    ck_assert_ptr_null(memory.all);
 }
 
 size_t draw(size_t below)

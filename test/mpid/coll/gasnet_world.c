@@ -89,13 +89,13 @@ static void teams_make(struct world *w)
                                      .staging_bytes = 16384,
                                      .model = models[w->options.seed % 3],
                                      .poison = 1};
-    if (w->options.node)
-        ranks_nodes(&w->ranks, &nodes, w->options.node, 1);
+    w->memory = (struct gasnet_memory){w->ranks.one[0].proc, w->options.node, NULL};
     for (int i = 0; i < n; i++) {
         struct wdl_gas_params params = {
             .team = nodes, .images = w->images, .fns = world_fns, .fn_count = FNS};
         params.team.rank = i;
-        params.team.shm = w->options.node ? &w->ranks.one[i].shm : NULL;
+        if (w->options.node)
+            params.memory = gasnet_memory(&w->memory);
         int status = wdl_gas_init(w->ranks.one[i].proc, &params, &w->teams[i]);
         wdl_assert_cmp(status, ==, WDL_OK);
     }

@@ -11,7 +11,7 @@
 #ifndef WDL_TEST_MPID_COLL_GASNET_WORLD_H_INCLUDED
 #define WDL_TEST_MPID_COLL_GASNET_WORLD_H_INCLUDED
 
-#include "mpid/coll/gasnet_core.h"
+#include "mpid/coll/gasnet_memory.h"
 #include "mpid/coll/lies.h"
 #include "mpid/coll/ranks.h"
 
@@ -81,6 +81,7 @@ struct options {
 struct world {
     struct options options;
     struct ranks ranks;
+    struct gasnet_memory memory;
     struct wdl_prng prng;
     size_t *images, *first;
     struct wdl_gas_team **teams;

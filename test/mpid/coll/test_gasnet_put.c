@@ -33,16 +33,31 @@ static void put_start(int i)
     handle[i] = wdl_gas_put_nb(team[i], &put, call.flags);
 }
 
+enum { LONG = 20000 }; /* three fit where a rank's are */
+
+static void counts_draw(void)
+{
+    memset(count, 0, sizeof(count));
+    for (int i = 0; i < r.n; i++)
+        for (int j = 0; j < r.n && call.bytes < LONG; j++)
+            count[i][j] = draw(8) ? 0 : (unsigned) draw(4);
+    for (int i = 0; i < r.n && call.bytes == LONG; i++) {
+        count[i][(i + 1) % r.n] += (unsigned) draw(3);
+        count[i][(i + 2) % r.n] += (unsigned) draw(2);
+    }
+}
+
 static void put(void)
 {
+    static const size_t bytes[] = {4, 200, LONG};
     size_t remote[RANKS_MAX] = {0};
     call.flags = draw_flags(WDL_COLL_LOCAL);
     call.gets = (int) draw(2);
-    call.bytes = draw(2) ? 4 : 200;
+    call.bytes = bytes[draw(3)];
+    counts_draw();
     for (int i = 0; i < r.n; i++) {
         size_t own = 0;
         for (int j = 0; j < r.n; j++) {
-            count[i][j] = draw(8) ? 0 : (unsigned) draw(4);
             for (unsigned k = 0; k < count[i][j]; k++, own++) {
                 char *mine = (call.gets ? dst : src)[i][0] + own * call.bytes;
                 char *yours = (call.gets ? src : dst)[j][0] + remote[j]++ * call.bytes;
@@ -59,8 +74,8 @@ static void put(void)
         for (int j = 0; j < r.n; j++)
             for (unsigned k = 0; k < count[i][j]; k++, own++)
                 for (size_t b = 0; b < call.bytes; b++)
-                    ck_assert_int_eq(((char *) (call.gets ? here : there)[i][own])[b],
-                                     (char) (i * 5 + (int) own));
+                    must_cmp(((char *) (call.gets ? here : there)[i][own])[b], ==,
+                             (char) (i * 5 + (int) own));
     }
 }
 
@@ -76,8 +91,9 @@ START_TEST(more_ranks_than_links)
 }
 END_TEST
 
-/* The basic forms: rank i with rank i + 1, 40 bytes. */
+/* The basic forms: rank i with rank i + 1. */
 static int gets;
+static size_t nbytes = 40;
 
 static void basic_start(int i)
 {
@@ -89,9 +105,9 @@ static void basic_start(int i)
                               .src = gets ? src[up][0] : src[i][0],
                               .partners = &from,
                               .partner_count = 1,
-                              .nbytes = 40};
-    handle[i] = wdl_gas_put_nb(team[i], &one,
-                               WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL);
+                              .nbytes = nbytes};
+    handle[i] =
+        wdl_gas_put_nb(team[i], &one, WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL);
 }
 
 static uint64_t settled(void)
@@ -127,6 +143,52 @@ START_TEST(a_put_is_one_message)
         must_cmp(least, ==, N * (1 + gets));
         gasnet_close();
     }
+}
+END_TEST
+
+/* Bytes copied through memory in between; moved from their places to their places. */
+static uint64_t copied, placed;
+
+static void moved_look(void)
+{
+    copied = placed = 0;
+    for (int i = 0; i < r.n; i++) {
+        const struct wdl_coll_stats *stats = wdl_coll_stats(r.one[i].proc);
+        copied += stats->copied_bytes;
+        placed += stats->placed_bytes;
+    }
+}
+
+/* Long blocks: into a segment by the network's puts; within a node from memory to memory. */
+START_TEST(what_is_long_goes_from_its_place_to_its_place)
+{
+    enum { N = 5, ADDRESS = 8 };
+    nbytes = LONG;
+    for (uint64_t seed = 1; seed <= 2; seed++)
+        for (gets = 0; gets < 2; gets++) {
+            struct wdl_sim_params sim = {
+                .seed = seed, .ranks = N, .no_map = 1, .am_bytes_max = 1024};
+            gasnet_open(&sim, 1);
+            for (int i = 0; i < N; i++) {
+                while (seed == 2 && wdl_gas_segment(team[i], dst[i][0], LONG) == WDL_AGAIN)
+                    ranks_step(&r);
+                for (size_t b = 0; b < LONG; b++)
+                    src[i][0][b] = (char) draw(256);
+            }
+            moved_look();
+            uint64_t copied_before = copied, placed_before = placed;
+            gasnet_all(basic_start);
+            moved_look();
+            for (int i = 0; i < N; i++) {
+                int from = gets ? (i + 1) % N : (i + N - 1) % N;
+                must(memcmp(dst[i][0], src[from][0], LONG) == 0);
+            }
+            must_cmp(placed - placed_before, >=, N * LONG); /* ... and addresses within a node */
+            must_cmp(placed - placed_before, <=, N * (LONG + ADDRESS));
+            must_cmp(copied - copied_before, <=, 2 * N * ADDRESS); /* in and out of a cell */
+            gasnet_close();
+        }
+    nbytes = 40;
 }
 END_TEST
 
@@ -196,4 +258,5 @@ START_TEST(what_is_asked_wrongly)
 END_TEST
 
 WDL_SUITE("coll/gasnet_put", few_ranks, more_ranks_than_links, a_put_is_one_message,
-          a_late_rank_delays_its_partners, what_is_asked_wrongly)
+          what_is_long_goes_from_its_place_to_its_place, a_late_rank_delays_its_partners,
+          what_is_asked_wrongly)

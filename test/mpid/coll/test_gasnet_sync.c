@@ -103,7 +103,7 @@ static const struct row {
     {"exchangev", {STRAIGHT, FETCH, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
     {"permute", {STRAIGHT, FETCH, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
     {"permuteM", {STRAIGHT, FETCH, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
-    {"put", {STRAIGHT, STRAIGHT, STRAIGHT}, {0}},
+    {"put", {STRAIGHT, FETCH, NEAR}, {0}},
     {"putM", {STAGES, STAGES, STAGES}, {0}},
     {"get", {STAGES, STAGES, STAGES}, {0}},
     {"getM", {STAGES, STAGES, STAGES}, {0}},
@@ -130,6 +130,11 @@ static const struct row *row_of(const struct call *call)
 static int node_of(int i)
 {
     return each ? i / each : i;
+}
+
+static int one_node(int a, int b)
+{
+    return place == ONE_NODE || (place == NODES && node_of(a) == node_of(b));
 }
 
 static enum way way_of(const struct call *call)
@@ -200,16 +205,24 @@ static int near_waits(const struct call *call, int late, int i)
 }
 
 /* Nodes go to the next one. putM: how many come, then they. get, getM: (how many,) which; then
- * they come. In each but the last stage a node waits for the one behind it. */
+ * they come. In each a node waits for who gives to it; on one node also, but for the last with
+ * OUT_NOSYNC, until it has been fetched what it gives. */
 static int stages_wait(const struct call *call, int late, int i)
 {
-    int gets = call->name[0] == 'g', many = strlen(call->name) == 4;
-    int behind = (i - late + r.n) % r.n, stages = gets + many;
+    int gets = call->name[0] == 'g', many = strlen(call->name) == 4, last = gets + many;
     int data_stays = stays(with.nbytes + (gets ? 0 : sizeof(uint64_t)));
-    if (!gets)
-        return behind <= 1 + stages || (data_stays && late == (i + 1) % r.n);
-    /* who wants my data is ready for it when its own stages are through */
-    return behind <= stages + data_stays;
+    char in[3][RANKS_MAX];
+    for (int k = 0; k < r.n; k++)
+        in[0][k] = k != late;
+    for (int s = 0; s < last; s++)
+        for (int k = 0; k < r.n; k++) {
+            int to = (k + 1) % r.n, from = (k + r.n - 1) % r.n;
+            in[s + 1][k] = in[s][k] && in[s][from] && (in[s][to] || !one_node(k, to));
+        }
+    int up = (i + 1) % r.n, down = (i + r.n - 1) % r.n;
+    int to = gets ? down : up, from = gets ? up : down;
+    int is_kept = data_stays || (is(WDL_COLL_OUT_MYSYNC) && one_node(i, to));
+    return !in[last][i] || !in[last][from] || (is_kept && !in[last][to]);
 }
 
 static int dealt_waits(int late, int i)
@@ -266,8 +279,26 @@ static int is_done(int i)
     return 1;
 }
 
+enum { LANES = 4 };
+
+/* Credit in all lanes, which else would travel after some collectives of each and wait for who is
+ * late: a gap, but no call's. */
+static void quiet(void)
+{
+    struct gasnet_with before = with;
+    with.flags = WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC | WDL_COLL_LOCAL;
+    for (int k = 0; k < gasnet_call_count; k++)
+        for (int lane = 0; lane < LANES && !strcmp(gasnet_calls[k].name, "put"); lane++) {
+            gasnet_calls_prepare(&gasnet_calls[k]);
+            gasnet_all(gasnet_calls[k].start);
+            settle();
+        }
+    with = before;
+}
+
 static void delays(const struct call *call, int late)
 {
+    quiet();
     gasnet_calls_prepare(call);
     for (int i = 0; i < r.n; i++)
         if (i != late)

@@ -138,6 +138,56 @@ START_TEST(sizes_that_vary_many)
 }
 END_TEST
 
+static uint64_t settled(void)
+{
+    while (!wdl_sim_quiescent(r.sim))
+        ranks_step(&r);
+    for (int k = 0; k < 30 * r.n; k++)
+        ranks_step(&r);
+    return wdl_sim_counts(r.sim)->sent;
+}
+
+/* Messages of a call, of two without credit among them. */
+static uint64_t messages(void (*start)(int i))
+{
+    enum { ROUNDS = 20 };
+    uint64_t least = UINT64_MAX;
+    for (int round = 0; round < ROUNDS; round++) {
+        uint64_t before = settled();
+        gasnet_all(start);
+        uint64_t sent = settled() - before;
+        least = sent < least ? sent : least;
+    }
+    return least;
+}
+
+/* Who has heard the sizes, or the permutation, of all knows that all have begun. */
+START_TEST(what_all_say_first_is_the_entry)
+{
+    enum { N = 6 };
+    struct wdl_sim_params sim = {.seed = 2, .ranks = N, .ordered = 1, .am_bytes_max = 1024};
+    gasnet_open(&sim, 1);
+    for (int i = 0; i < N; i++) {
+        perm[i] = (uint32_t) ((i + 1) % N);
+        for (int j = 0; j < N; j++)
+            out_bytes[i][j] = in_bytes[i][j] = 20;
+    }
+    for (int kind = 1; kind < 4; kind++) {
+        void (*start)(int i) = kind == 1 ? permute_start : vary_start;
+        uint64_t sent[2];
+        for (int all = 0; all < 2; all++) {
+            int in = all ? WDL_COLL_IN_ALLSYNC : WDL_COLL_IN_MYSYNC;
+            call = (struct call){.kind = kind,
+                                 .bytes = 20,
+                                 .flags = in | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL};
+            sent[all] = messages(start);
+        }
+        must_cmp(sent[0], ==, sent[1]);
+    }
+    gasnet_close();
+}
+END_TEST
+
 START_TEST(no_permutation)
 {
     struct wdl_sim_params sim = {.seed = 2, .ranks = 3, .am_bytes_max = 1024};
@@ -163,4 +213,4 @@ START_TEST(no_permutation)
 END_TEST
 
 WDL_SUITE("coll/gasnet_xfer", permutes_few, permutes_many, sizes_that_vary_few,
-          sizes_that_vary_many, no_permutation)
+          sizes_that_vary_many, what_all_say_first_is_the_entry, no_permutation)
