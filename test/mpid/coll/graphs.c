@@ -41,7 +41,7 @@ void graphs_open(struct graphs *g, int n, size_t room, uint64_t seed)
     test_host_init(&g->host);
     g->coll = (struct wdl_coll){.host = g->host.host,
                                 .chunk_bytes = GRAPHS_PACKET,
-                                .model = {1000, 200, 0.1, 0.25}};
+                                .model = {1000, 200, 0.1, 0.25, 0}};
     wdl_store_init(&g->coll.store, &g->coll.host);
     g->one = calloc((size_t) n, sizeof(g->one[0]));
     for (int i = 0; i < n; i++) {
