@@ -207,8 +207,9 @@ test_mpid_coll_gasnet_world_SOURCES =   \
     test/mpid/coll/gasnet_kinds.c       \
     test/mpid/coll/gasnet_oracle.c      \
     test/mpid/coll/gasnet_world.c       \
-    test/mpid/coll/gasnet_world.h
-test_mpid_coll_world_SOURCES = test/mpid/coll/world.c test/mpid/coll/oracle.c test/mpid/coll/world.h
+    test/mpid/coll/gasnet_world.h       \
+    test/mpid/coll/lies.h
+test_mpid_coll_world_SOURCES = test/mpid/coll/lies.h test/mpid/coll/world.c test/mpid/coll/oracle.c test/mpid/coll/world.h
 # Files of the device, with a stand-in for what they need of MPICH.
 test_mpid_adi_test_asynch_SOURCES =     \
     src/mpid/adi/asynch.c               \
