@@ -207,15 +207,13 @@ static int between_nodes(const struct call *call)
 
 /* None, with two gaps: what is in graphs of its own is a message where it is longer than a cell, or
  * has a role for each pair; and so is what varies in length with OUT_NOSYNC, which does not wait
- * for others to fetch it. Of stages that is the last alone, which has no entry of the call's. */
+ * for others to fetch it. Of stages that is the last alone. */
 static int on_one_node(const struct call *call)
 {
     const char *name = call->name;
     int deals = call->m ? deal() : 0, varies = strchr("Mv", name[strlen(name) - 1]) != NULL;
     int permutes = !strncmp(name, "permute", 7), puts = !strncmp(name, "put", 3);
     int gets = !strncmp(name, "get", 3);
-    int heard = is(WDL_COLL_LOCAL) && call->shape == ALONG && !call->scope;
-    int staged = heard || gets || !strcmp(name, "putM");
     if (!strncmp(name, "sort", 4))
         return 2 * deals + (call->m && first[r.n] * sizeof(int64_t) > CELL ? doubling() : 0);
     if (!strcmp(name, "scan_dealt"))
@@ -231,7 +229,7 @@ static int on_one_node(const struct call *call)
     if (call->shape == ALL && !pairs)
         return ring();
     if (pairs)
-        return is_long() || (is(WDL_COLL_IN_ALLSYNC) && !staged) ? pairs : 0;
+        return is_long() ? pairs : 0;
     return is_long() ? edges() : 0;
 }
 

@@ -5,7 +5,7 @@
  *
  * Invariants:
  *  1. A board has three places per slot, each written once by its owner in a collective: DATA, with
- *     a sheet of data or of addresses, and the flags DONE and LAST. What is second (a prefix) is
+ *     a sheet of data or of addresses, and the flags behind it. What is second (a prefix) is
  *     behind the sheet's data, and is there when LAST is.
  *  2. A slot's next collective begins when all ranks have finished this one (coll_impl.h), so a
  *     reader never meets anything but this collective's stamp or an older one.
@@ -17,7 +17,14 @@
 
 #include "mpid/coll/coll_impl.h"
 
-enum wdl_place_on_board { WDL_BOARD_DATA, WDL_BOARD_DONE, WDL_BOARD_LAST, WDL_BOARD_PLACES };
+enum wdl_place_on_board {
+    WDL_BOARD_DATA,
+    WDL_BOARD_DONE,
+    WDL_BOARD_LAST,
+    WDL_BOARD_IN, /* of entry and exit synchronization in two levels: a rank's flag to its head, */
+    WDL_BOARD_OUT, /* ... the head's to its node */
+    WDL_BOARD_PLACES
+};
 
 /* Where a rank's data is, for others to fetch. */
 struct wdl_sheet {
@@ -25,6 +32,7 @@ struct wdl_sheet {
     char *dst;
     uint64_t staged; /* the card of a copy of the data (staging.h); 0: there is none */
     size_t filled; /* leading bytes of it that are there */
+    int shown; /* the blocks are behind the sheet, each `at` bytes from its beginning */
     struct wdl_sheet_block {
         size_t at, bytes;
     } block[]; /* by place on the node, of one of them, if they vary */

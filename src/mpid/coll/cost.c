@@ -214,9 +214,17 @@ double wdl_cost_pairwise(const struct wdl_cost *c)
     return direct(c) + (c->few && c->m <= c->cell ? 0 : 2 * asked_by_all(c));
 }
 
+/* Flags of all to all, in two levels where there are nodes. */
+static double entry(const struct wdl_cost *c)
+{
+    const struct wdl_nodes *nodes = c->team->nodes;
+    return nodes ? (double) nodes->span.spread.time_ps / 1000 + wdl_cost_within(nodes->most, 0)
+                 : wdl_cost_rounds(c);
+}
+
 double wdl_cost_pairwise_entry(const struct wdl_cost *c)
 {
-    return wdl_cost_rounds(c) + direct(c) + (c->m > c->chunk ? asked_by_all(c) : 0);
+    return entry(c) + direct(c) + (c->m > c->chunk ? asked_by_all(c) : 0);
 }
 
 double wdl_cost_bruck(const struct wdl_cost *c)

@@ -103,7 +103,7 @@ void wdl_exchange_bruck(struct wdl_build *b)
 
 int wdl_pair_send(struct wdl_build *b, int up, int d, struct wdl_loc from, size_t bytes)
 {
-    if (!b->armed && b->size < b->team->links)
+    if (b->size < b->team->links)
         return wdl_edge_send(b, WDL_PHASE_DATA, up, d, d, from, bytes);
     int send = wdl_build_send(b, up, wdl_role_bare(b, d), from, bytes);
     if (wdl_ready_wanted_bare(b, bytes))
@@ -113,7 +113,7 @@ int wdl_pair_send(struct wdl_build *b, int up, int d, struct wdl_loc from, size_
 
 int wdl_pair_recv(struct wdl_build *b, int down, int d, struct wdl_loc to, size_t bytes)
 {
-    if (!b->armed && b->size < b->team->links)
+    if (b->size < b->team->links)
         return wdl_edge_recv(b, WDL_PHASE_DATA, down, d, d, to, bytes);
     if (wdl_ready_wanted_bare(b, bytes))
         wdl_ready_send(b, down, wdl_role_ready(b, WDL_PHASE_READY, d, d), to, bytes);

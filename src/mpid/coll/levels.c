@@ -94,23 +94,6 @@ size_t wdl_levels_shown(const struct wdl_team *team, const struct wdl_coll_args 
     }
 }
 
-/* The head has heard from all; the others have spoken. */
-static int gathered(struct wdl_run *run, struct wdl_car_run *c)
-{
-    wdl_levels_begin(run);
-    if (!wdl_levels_leads(run, c))
-        return wdl_node_post(run, WDL_BOARD_DATA);
-    return wdl_node_each(run, c, WDL_BOARD_DATA, NULL);
-}
-
-static int released(struct wdl_run *run, struct wdl_car_run *c)
-{
-    wdl_levels_begin(run);
-    if (wdl_levels_leads(run, c))
-        return wdl_node_post(run, WDL_BOARD_DATA);
-    return wdl_node_one(run, wdl_car_of(c)->peer, WDL_BOARD_DATA, NULL);
-}
-
 int wdl_levels_take(struct wdl_run *run, struct wdl_car_run *c,
                     int (*take)(struct wdl_run *run, int head))
 {
@@ -162,6 +145,84 @@ static int shared(struct wdl_run *run, struct wdl_car_run *c)
     return run->status == WDL_OK ? wdl_node_each(run, c, WDL_BOARD_LAST, NULL) : WDL_OK;
 }
 
+/* --- flags ------------------------------------------------------------------------------------ */
+
+/* The head has heard from all; the others have spoken. */
+static int gathered(struct wdl_run *run, struct wdl_car_run *c)
+{
+    enum wdl_place_on_board place = (enum wdl_place_on_board) wdl_car_of(c)->arg;
+    if (!wdl_levels_leads(run, c))
+        return wdl_node_post(run, place);
+    return wdl_node_each(run, c, place, NULL);
+}
+
+static int released(struct wdl_run *run, struct wdl_car_run *c)
+{
+    enum wdl_place_on_board place = (enum wdl_place_on_board) wdl_car_of(c)->arg;
+    if (wdl_levels_leads(run, c))
+        return wdl_node_post(run, place);
+    return wdl_node_one(run, wdl_car_of(c)->peer, place, NULL);
+}
+
+static int flag_build(struct wdl_build *b, wdl_watch_fn fn, enum wdl_place_on_board place,
+                      int after)
+{
+    int car = wdl_build_watch(b, fn, 0);
+    if (car == WDL_CAR_NONE)
+        return car;
+    b->cars[car].peer = wdl_levels_head(b);
+    b->cars[car].arg = (int) place;
+    wdl_build_order(b, after, car);
+    return car;
+}
+
+static int from_node(struct wdl_build *b, enum wdl_place_on_board place, int after)
+{
+    return wdl_levels_alone(b) ? after : flag_build(b, gathered, place, after);
+}
+
+/* Complete at the head when it has told its node, so that it cannot leave before. */
+static int to_node(struct wdl_build *b, enum wdl_place_on_board place, int told)
+{
+    return wdl_levels_alone(b) ? told : flag_build(b, released, place, told);
+}
+
+int wdl_levels_up(struct wdl_build *b, enum wdl_phase phase, enum wdl_place_on_board place,
+                  int after)
+{
+    int have = from_node(b, place, after);
+    if (!wdl_levels_is_head(b))
+        return have;
+    wdl_levels_climb(b);
+    have = wdl_sync_up(b, phase, b->root, have);
+    wdl_build_flat(b);
+    return have;
+}
+
+int wdl_levels_down(struct wdl_build *b, enum wdl_phase phase, enum wdl_place_on_board place,
+                    int after)
+{
+    int told = WDL_CAR_NONE;
+    if (wdl_levels_is_head(b)) {
+        wdl_levels_climb(b);
+        told = wdl_sync_down(b, phase, b->root, after);
+        wdl_build_flat(b);
+    }
+    return to_node(b, place, told);
+}
+
+int wdl_levels_all(struct wdl_build *b, enum wdl_phase phase, enum wdl_place_on_board place,
+                   int after)
+{
+    int told = from_node(b, place, after);
+    if (wdl_levels_is_head(b)) {
+        wdl_levels_climb(b);
+        told = wdl_sync_all(b, phase, told);
+        wdl_build_flat(b);
+    }
+    return to_node(b, place, told);
+}
+
 /* --- the collectives -------------------------------------------------------------------------- */
 
 int wdl_levels_is_head(const struct wdl_build *b)
@@ -171,16 +232,7 @@ int wdl_levels_is_head(const struct wdl_build *b)
 
 void wdl_levels_barrier(struct wdl_build *b)
 {
-    int up = wdl_levels_alone(b) ? WDL_CAR_NONE
-                                 : wdl_levels_watch(b, gathered, wdl_nowhere(), wdl_nowhere());
-    if (wdl_levels_is_head(b)) {
-        wdl_levels_climb(b);
-        up = wdl_sync_all(b, WDL_PHASE_IN, up);
-        wdl_build_flat(b);
-        wdl_build_user(b, up);
-    }
-    if (!wdl_levels_alone(b))
-        wdl_build_order(b, up, wdl_levels_watch(b, released, wdl_nowhere(), wdl_nowhere()));
+    wdl_build_user(b, wdl_levels_all(b, WDL_PHASE_IN, WDL_BOARD_DATA, WDL_CAR_NONE));
 }
 
 void wdl_levels_broadcast(struct wdl_build *b)

@@ -42,6 +42,15 @@ void wdl_levels_place(struct wdl_build *b, int first, struct wdl_loc from, struc
  * behind those that write the result. */
 void wdl_levels_embed(struct wdl_build *b, int first, int last, int before, int after);
 
+/* The flags of algo.h: in each node to its head, and from it, on the board's `place`, to which each
+ * rank posts once; among heads as among the ranks of a team. The request waits for none of them. */
+int wdl_levels_up(struct wdl_build *b, enum wdl_phase phase, enum wdl_place_on_board place,
+                  int after);
+int wdl_levels_down(struct wdl_build *b, enum wdl_phase phase, enum wdl_place_on_board place,
+                    int after);
+int wdl_levels_all(struct wdl_build *b, enum wdl_phase phase, enum wdl_place_on_board place,
+                   int after);
+
 /* What its head shows the node, last of all: a rank that does not lead takes it by `take`; the head
  * keeps it until those who fetch it have. */
 int wdl_levels_take(struct wdl_run *run, struct wdl_car_run *c,

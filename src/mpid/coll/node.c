@@ -93,10 +93,40 @@ static int show_staged(struct wdl_run *run, const struct wdl_node_data *data)
     return 1;
 }
 
+/* Blocks that vary, for the others of the node: on the board behind the sheet, if they fit there.
+ * How long they are together not all ranks know, so the sheet says where they are. */
+static int show_blocks(struct wdl_run *run, const struct wdl_node_data *data)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int size = wdl_node_size(run), place = wdl_node_place(run);
+    size_t at = sizeof(struct wdl_sheet) + (size_t) size * sizeof(struct wdl_sheet_block), all = 0;
+    for (int i = 0; i < size; i++)
+        if (i != place)
+            all += wdl_block_bytes(a, &a->src_blocks, wdl_node_rank(run, i));
+    if (at + all > run->team->params.board_bytes)
+        return 0;
+    struct wdl_sheet *s = own_sheet(run);
+    *s = (struct wdl_sheet){.src = data->at, .dst = data->dst, .shown = 1};
+    for (int i = 0; i < size; i++) {
+        int r = wdl_node_rank(run, i);
+        size_t bytes = i == place ? 0 : wdl_block_bytes(a, &a->src_blocks, r);
+        s->block[i] = (struct wdl_sheet_block){at, bytes};
+        if (bytes)
+            memcpy((char *) s + at, (const char *) data->at + wdl_block_at(a, &a->src_blocks, r),
+                   bytes);
+        at += bytes;
+    }
+    run->team->coll->stats.copied_bytes += all;
+    (void) wdl_node_post(run, WDL_BOARD_DATA);
+    return 1;
+}
+
 int wdl_node_show_data(struct wdl_run *run, const struct wdl_node_data *data)
 {
     if (wdl_node_on_board(run))
         return show_data(run, data->at, data->bytes);
+    if (run->shown == SIZE_MAX && show_blocks(run, data))
+        return WDL_OK;
     return show_staged(run, data) ? WDL_OK : show_place(run, data, &run->args.src_blocks);
 }
 
@@ -119,10 +149,12 @@ static int take_copy(const struct wdl_run *run, int rank, size_t at, void *here,
     return WDL_OK;
 }
 
-/* ... staged, or in memory. */
+/* ... behind a sheet, staged, or in memory. */
 static int take_long(struct wdl_run *run, int rank, size_t at, void *here, size_t bytes)
 {
     const struct wdl_sheet *sheet = wdl_node_sheet(run, rank);
+    if (sheet->shown)
+        return take_copy(run, rank, at, here, bytes);
     return sheet->staged ? wdl_staging_read(run, rank, sheet, at, here, bytes)
                          : wdl_board_fetch(run, rank, sheet->src + at, here, bytes);
 }
@@ -191,8 +223,8 @@ static int takes(const struct wdl_run *run, int rank)
 /* What is fetched from my memory stays until all who fetch have said so. */
 static int until_fetched(struct wdl_run *run, struct wdl_car_run *c)
 {
-    return wdl_node_on_board(run) || run->staged ? WDL_OK
-                                                 : each(run, c, WDL_BOARD_DONE, takes, NULL);
+    int free = wdl_node_on_board(run) || run->staged || own_sheet(run)->shown;
+    return free ? WDL_OK : each(run, c, WDL_BOARD_DONE, takes, NULL);
 }
 
 int wdl_node_fetched(struct wdl_run *run)

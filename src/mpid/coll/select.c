@@ -382,30 +382,57 @@ int wdl_select_syncs(int row, const struct wdl_coll_args *args)
 
 /* --- graphs --- */
 
-static int entry_build(struct wdl_build *b, enum wdl_flow flow, int root)
+/* Do all ranks look at all boards? */
+static int is_of_all(int row)
+{
+    return rows[row].build == wdl_all_node;
+}
+
+/* Flags among all ranks, or in two levels where the team has nodes; where all ranks look at all
+ * boards it has none that count. */
+static int flags_up(struct wdl_build *b, int levels, enum wdl_phase phase, int root, int after)
+{
+    enum wdl_place_on_board place = phase < WDL_PHASE_OUT ? WDL_BOARD_IN : WDL_BOARD_OUT;
+    return levels ? wdl_levels_up(b, phase, place, after) : wdl_sync_up(b, phase, root, after);
+}
+
+static int flags_down(struct wdl_build *b, int levels, enum wdl_phase phase, int root, int after)
+{
+    enum wdl_place_on_board place = phase < WDL_PHASE_OUT ? WDL_BOARD_IN : WDL_BOARD_OUT;
+    return levels ? wdl_levels_down(b, phase, place, after) : wdl_sync_down(b, phase, root, after);
+}
+
+static int flags_all(struct wdl_build *b, int levels, enum wdl_phase phase, int after)
+{
+    enum wdl_place_on_board place = phase < WDL_PHASE_OUT ? WDL_BOARD_IN : WDL_BOARD_OUT;
+    return levels ? wdl_levels_all(b, phase, place, after) : wdl_sync_all(b, phase, after);
+}
+
+static int entry_build(struct wdl_build *b, int levels, enum wdl_flow flow, int root)
 {
     b->armed = 1;
     if (flow == WDL_FLOW_ALL)
-        return wdl_sync_all(b, WDL_PHASE_IN, WDL_CAR_NONE);
-    int up = wdl_sync_up(b, WDL_PHASE_IN, root, WDL_CAR_NONE);
+        return flags_all(b, levels, WDL_PHASE_IN, WDL_CAR_NONE);
+    int up = flags_up(b, levels, WDL_PHASE_IN, root, WDL_CAR_NONE);
     if (flow == WDL_FLOW_UP)
-        return wdl_sync_down(b, WDL_PHASE_IN2, root, up);
+        return flags_down(b, levels, WDL_PHASE_IN2, root, up);
     /* downwards, what moves here has come from the root: it is late enough by itself */
     return b->rank == root ? up : WDL_CAR_NONE;
 }
 
-static void exit_build(struct wdl_build *b, enum wdl_flow flow, int root, int first)
+static void exit_build(struct wdl_build *b, int levels, enum wdl_flow flow, int root, int first)
 {
-    int all = wdl_build_join(b), last;
+    int all = wdl_build_join(b), last = all;
     for (int i = first; i < all; i++)
         if (wdl_car_touches(&b->cars[i]))
             wdl_build_order(b, i, all);
-    if (flow == WDL_FLOW_ALL)
-        last = wdl_sync_all(b, WDL_PHASE_OUT, all);
-    else if (flow == WDL_FLOW_UP)
-        last = wdl_sync_down(b, WDL_PHASE_OUT, root, all);
-    else
-        last = wdl_sync_down(b, WDL_PHASE_OUT2, root, wdl_sync_up(b, WDL_PHASE_OUT, root, all));
+    if (flow == WDL_FLOW_ALL) {
+        last = flags_all(b, levels, WDL_PHASE_OUT, all);
+    } else {
+        if (flow == WDL_FLOW_DOWN)
+            last = flags_up(b, levels, WDL_PHASE_OUT, root, all);
+        last = flags_down(b, levels, WDL_PHASE_OUT2, root, last);
+    }
     wdl_build_user(b, last);
 }
 
@@ -449,9 +476,10 @@ static struct wdl_graph *graph_build(struct wdl_team *team, const struct wdl_col
     struct wdl_build b;
     enum wdl_flow flow = wdl_flow_of(args);
     int synced = args->kind != WDL_COLL_BARRIER, entered = WDL_CAR_NONE;
+    int levels = team->nodes && !is_of_all(row);
     wdl_build_begin(&b, team, args);
     if (synced && (rows[row].entry || (args->flags & WDL_COLL_IN_ALLSYNC)))
-        entered = entry_build(&b, flow, args->root);
+        entered = entry_build(&b, levels, flow, args->root);
     int first = b.ncars;
     rows[row].build(&b);
     hooks_build(&b, first);
@@ -459,7 +487,7 @@ static struct wdl_graph *graph_build(struct wdl_team *team, const struct wdl_col
         if (wdl_car_touches(&b.cars[i]) && b.cars[i].kind != WDL_CAR_RECV)
             wdl_build_order(&b, entered, i);
     if (synced && (args->flags & WDL_COLL_OUT_ALLSYNC))
-        exit_build(&b, flow, args->root, first);
+        exit_build(&b, levels, flow, args->root, first);
     return wdl_build_end(&b);
 }
 
@@ -572,11 +600,6 @@ static void graph_keep(struct wdl_team *team, struct wdl_graph *g, const struct 
 }
 
 /* All ranks of the team look at each other's boards. */
-static int is_of_all(int row)
-{
-    return rows[row].build == wdl_all_node;
-}
-
 struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_args *args, int row)
 {
     struct wdl_shape shape;

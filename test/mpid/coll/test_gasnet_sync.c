@@ -5,6 +5,7 @@
  * whatever the implementation; then, by name, what delays beyond that, and why.
  */
 #include <string.h>
+#include "mpid/coll/board.h"
 #include "mpid/coll/gasnet_calls.h"
 #include "mpid/coll/tree.h"
 #include "support/suite.h"
@@ -60,12 +61,13 @@ enum way {
     /* On one node, what is too long for a board is fetched from where it is, and OUT_MYSYNC waits
      * for that. OUT_NOSYNC must not, and the data may go at once by TREE. */
     BOARDS,
-    /* ... and so are blocks of different lengths. A gap: short ones could be shown. */
-    FETCH,
+    /* ... and of blocks of different lengths what does not fit behind a sheet that says where they
+     * are. */
+    SHEET,
     /* Between heads of nodes; the others of a node hear from, and tell, their head: like a tree.
      * A head is done only when it has heard its node. A gap where it only passes that on. */
     HEADS,
-    /* Within a node FETCH, between nodes STRAIGHT; what is gathered is shown. */
+    /* Within a node SHEET, between nodes STRAIGHT; what is gathered is shown. */
     NEAR,
     /* One stage after another between partners: who is late in one delays what its partners do in
      * the next. A gap where partners have several. */
@@ -90,8 +92,8 @@ static const struct row {
     {"broadcast", {TREE, ENGINE, HEADS}, {0}},
     {"broadcastM", {TREE, ENGINE, HEADS}, {0}},
     {"scatter", {TREE, BOARDS, HEADS}, {0}},
-    {"scatterM", {STRAIGHT, FETCH, NEAR}, {0}},
-    {"scatterv", {STRAIGHT, FETCH, NEAR}, {0}},
+    {"scatterM", {STRAIGHT, SHEET, NEAR}, {0}},
+    {"scatterv", {STRAIGHT, SHEET, NEAR}, {0}},
     {"gather", {TREE, ENGINE, HEADS}, {0, 1, 1}},
     {"gatherM", {STRAIGHT, ENGINE, NEAR}, {1, 1, 1}},
     {"gatherv", {STRAIGHT, ENGINE, NEAR}, {0}},
@@ -100,10 +102,10 @@ static const struct row {
     {"gather_allv", {ENGINE, ENGINE, ENGINE}, {0}},
     {"exchange", {ENGINE, ENGINE, ENGINE}, {0}},
     {"exchangeM", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"exchangev", {STRAIGHT, FETCH, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
-    {"permute", {STRAIGHT, FETCH, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
-    {"permuteM", {STRAIGHT, FETCH, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
-    {"put", {STRAIGHT, FETCH, NEAR}, {0}},
+    {"exchangev", {STRAIGHT, SHEET, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
+    {"permute", {STRAIGHT, SHEET, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
+    {"permuteM", {STRAIGHT, SHEET, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
+    {"put", {STRAIGHT, SHEET, NEAR}, {0}},
     {"putM", {STAGES, STAGES, STAGES}, {0}},
     {"get", {STAGES, STAGES, STAGES}, {0}},
     {"getM", {STAGES, STAGES, STAGES}, {0}},
@@ -197,16 +199,33 @@ static int straight_waits(const struct call *call, int late, int i)
     return gasnet_gives(call, i, late) && stays(with.nbytes + address);
 }
 
+/* What goes from one node to another in one call. */
+static size_t block_of(const struct call *call, int from, int to)
+{
+    size_t blocks = call->m && call->shape == DOWN ? first[to + 1] - first[to] : 1;
+    size_t address = call->scope ? sizeof(uint64_t) : 0;
+    return gasnet_gives(call, from, to) ? blocks * (with.nbytes + address) : 0;
+}
+
+static int sheet_waits(const struct call *call, int late, int i)
+{
+    size_t all = sizeof(struct wdl_sheet);
+    for (int k = 0; k < r.n; k++)
+        if (k == i || one_node(i, k))
+            all += sizeof(struct wdl_sheet_block) + (k == i ? 0 : block_of(call, i, k));
+    return gasnet_gives(call, i, late) && is(WDL_COLL_OUT_MYSYNC) && all > BOARD;
+}
+
 static int near_waits(const struct call *call, int late, int i)
 {
     if (node_of(late) != node_of(i))
         return straight_waits(call, late, i);
-    return call->shape != UP && gasnet_gives(call, i, late) && is(WDL_COLL_OUT_MYSYNC);
+    return call->shape != UP && sheet_waits(call, late, i);
 }
 
 /* Nodes go to the next one. putM: how many come, then they. get, getM: (how many,) which; then
- * they come. In each a node waits for who gives to it; on one node also, but for the last with
- * OUT_NOSYNC, until it has been fetched what it gives. */
+ * they come. In each a node waits for who gives to it; between nodes, with OUT_MYSYNC, also until
+ * what it gives has been taken, if that is longer than a cell. */
 static int stages_wait(const struct call *call, int late, int i)
 {
     int gets = call->name[0] == 'g', many = strlen(call->name) == 4, last = gets + many;
@@ -216,12 +235,12 @@ static int stages_wait(const struct call *call, int late, int i)
         in[0][k] = k != late;
     for (int s = 0; s < last; s++)
         for (int k = 0; k < r.n; k++) {
-            int to = (k + 1) % r.n, from = (k + r.n - 1) % r.n;
-            in[s + 1][k] = in[s][k] && in[s][from] && (in[s][to] || !one_node(k, to));
+            int from = (k + r.n - 1) % r.n;
+            in[s + 1][k] = in[s][k] && in[s][from];
         }
     int up = (i + 1) % r.n, down = (i + r.n - 1) % r.n;
     int to = gets ? down : up, from = gets ? up : down;
-    int is_kept = data_stays || (is(WDL_COLL_OUT_MYSYNC) && one_node(i, to));
+    int is_kept = data_stays && !one_node(i, to);
     return !in[last][i] || !in[last][from] || (is_kept && !in[last][to]);
 }
 
@@ -244,8 +263,8 @@ static int waits_longer(const struct call *call, int late, int i)
         if ((size_t) r.n * with.nbytes <= BOARD)
             return 0;
         return is(WDL_COLL_OUT_MYSYNC) ? gasnet_gives(call, i, late) : is_above(r.n, late, i);
-    case FETCH:
-        return gasnet_gives(call, i, late) && is(WDL_COLL_OUT_MYSYNC);
+    case SHEET:
+        return sheet_waits(call, late, i);
     case HEADS:
         return heads_wait(call, late, i);
     case NEAR:

@@ -454,9 +454,47 @@ static void heads_send(int of_one_node)
     }
 }
 
+static int flags_of(enum wdl_coll_kind kind)
+{
+    int rooted = kind == WDL_COLL_BROADCAST || kind == WDL_COLL_SCATTER ||
+                 kind == WDL_COLL_GATHER || kind == WDL_COLL_REDUCE;
+    return rooted ? 3 * (nodes - 1) : 2 * nodes * wdl_pattern_rounds(nodes, 2);
+}
+
+/* Entry and exit synchronization: up, down and up, or to all twice. A ring needs no ready flags
+ * behind an entry. */
+static void heads_synchronize(int of_one_node)
+{
+    domains = of_one_node;
+    for (int n = 3; n <= RANKS_MAX; n++) {
+        open_world(n, 2, 0);
+        for (int k = 0; k < KINDS; k++) {
+            struct wdl_coll_args args = args_of(kinds[k], SMALL);
+            args.root = n / 2;
+            int data = messages(args);
+            args.flags = WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC | WDL_COLL_LOCAL;
+            ck_assert_int_eq(messages(args), data + flags_of(args.kind));
+            if (!has_near(args.kind) || domains)
+                continue;
+            args.algorithm = "near";
+            args.flags = WDL_COLL_MPI;
+            data = messages(args);
+            args.flags = WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC | WDL_COLL_LOCAL;
+            ck_assert_int_eq(messages(args), data + flags_of(args.kind));
+        }
+        close_world();
+    }
+}
+
 START_TEST(only_heads_send)
 {
     heads_send(0);
+}
+END_TEST
+
+START_TEST(only_heads_synchronize)
+{
+    heads_synchronize(0);
 }
 END_TEST
 
@@ -503,8 +541,15 @@ START_TEST(only_heads_store_in_other_domains)
 }
 END_TEST
 
+START_TEST(only_heads_synchronize_domains)
+{
+    heads_synchronize(1);
+}
+END_TEST
+
 WDL_SUITE("mpid/coll/levels", every_root_and_order,
           nodes_that_interleave_keep_the_order_of_operands, nodes_of_any_size_and_order,
-          only_heads_send, chosen_where_there_are_nodes, domains_every_root_and_order,
-          domains_that_interleave_keep_the_order_of_operands, domains_of_any_size_and_order,
-          only_heads_store_in_other_domains)
+          only_heads_send, only_heads_synchronize, chosen_where_there_are_nodes,
+          domains_every_root_and_order, domains_that_interleave_keep_the_order_of_operands,
+          domains_of_any_size_and_order, only_heads_store_in_other_domains,
+          only_heads_synchronize_domains)

@@ -4,6 +4,7 @@
  * late rank delays; no message, ever. (Reductions: test_node_fold; scans: test_node_scan.)
  */
 #include <string.h>
+#include "mpid/coll/board.h"
 #include "mpid/coll/onenode.h"
 #include "support/must.h"
 #include "support/suite.h"
@@ -106,7 +107,7 @@ static void vary(enum wdl_coll_kind kind)
     for (int i = 0; i < o.r.n; i++) {
         size_t from = 0, to = 0;
         for (int j = o.r.n - 1; j >= 0; j--) {
-            size_t (*l)[ONENODE_MAX] = o.lists[i];
+            size_t(*l)[ONENODE_MAX] = o.lists[i];
             int out = kind == WDL_COLL_SCATTER ? 0 : i, in = kind == WDL_COLL_SCATTER ? 0 : j;
             int out_to = kind == WDL_COLL_GATHER_ALL || kind == WDL_COLL_GATHER ? 0 : j;
             int in_to = kind == WDL_COLL_GATHER_ALL || kind == WDL_COLL_GATHER ? 0 : i;
@@ -139,20 +140,54 @@ START_TEST(blocks_that_vary)
                 must(memcmp(o.dst[i] + o.lists[i][3][j], o.kept[j], length_of(j, 0)) == 0);
         vary(WDL_COLL_GATHER);
         onenode_fill(&o);
-        onenode_all(&o, &(struct wdl_coll_args){
-                            .kind = WDL_COLL_GATHER, .root = n - 1, .variable = 1});
+        onenode_all(&o,
+                    &(struct wdl_coll_args){.kind = WDL_COLL_GATHER, .root = n - 1, .variable = 1});
         for (int j = 0; j < n; j++)
             must(memcmp(o.dst[n - 1] + o.lists[n - 1][3][j], o.kept[j], length_of(j, 0)) == 0);
         vary(WDL_COLL_SCATTER);
         for (int i = 0; i < n; i++)
             o.lists[i][2][i] = length_of(0, i);
         onenode_fill(&o);
-        onenode_all(&o, &(struct wdl_coll_args){
-                            .kind = WDL_COLL_SCATTER, .root = n / 2, .variable = 1});
+        onenode_all(
+            &o, &(struct wdl_coll_args){.kind = WDL_COLL_SCATTER, .root = n / 2, .variable = 1});
         for (int i = 0; i < n; i++)
             must(memcmp(o.dst[i], o.kept[n / 2] + o.lists[n / 2][1][i], length_of(0, i)) == 0);
         onenode_close(&o);
     }
+}
+END_TEST
+
+/* Of blocks that vary, those of a rank whose blocks fit a board behind the sheet are fetched by
+ * nobody, and it waits for nobody. */
+static void shown_blocks(size_t own, size_t others, uint64_t placed)
+{
+    enum { RANKS = 4 };
+    onenode_open(&o, RANKS, 1, 0);
+    for (int i = 0; i < RANKS; i++)
+        for (int j = 0; j < RANKS; j++) {
+            size_t out = i ? others : own, in = j ? others : own;
+            o.lists[i][0][j] = out;
+            o.lists[i][1][j] = (size_t) j * out;
+            o.lists[i][2][j] = in;
+            o.lists[i][3][j] = (size_t) (j > 0) * own + (size_t) (j > 0 ? j - 1 : 0) * others;
+        }
+    onenode_fill(&o);
+    uint64_t before = ranks_stats(&o.r).placed_bytes;
+    onenode_all(&o, &(struct wdl_coll_args){.kind = WDL_COLL_EXCHANGE, .variable = 1});
+    must_cmp(ranks_stats(&o.r).placed_bytes - before, ==, placed);
+    for (int i = 0; i < RANKS; i++)
+        for (int j = 0; j < RANKS; j++)
+            must(memcmp(o.dst[i] + o.lists[i][3][j], o.kept[j] + o.lists[j][1][i],
+                        o.lists[j][0][i]) == 0);
+    onenode_close(&o);
+}
+
+START_TEST(short_blocks_that_vary_are_shown)
+{
+    size_t room = ONENODE_BOARD - sizeof(struct wdl_sheet) - 4 * sizeof(struct wdl_sheet_block);
+    shown_blocks(8, 24, 0);
+    shown_blocks(room / 3, 0, 0);
+    shown_blocks(room / 3 + 1, 24, 3 * (room / 3 + 1));
 }
 END_TEST
 
@@ -202,4 +237,4 @@ START_TEST(where_it_does_not_apply)
 END_TEST
 
 WDL_SUITE("coll/node", broadcast, scatter, gather, gather_all, exchange, blocks_that_vary,
-          whom_a_late_rank_delays, where_it_does_not_apply)
+          short_blocks_that_vary_are_shown, whom_a_late_rank_delays, where_it_does_not_apply)
