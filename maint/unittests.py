@@ -30,6 +30,11 @@ TESTS = {
     "tsan": ["TESTS=$(thread_tests)", "check_PROGRAMS=$(thread_tests)"],
 }
 
+# Set-up -> what its tests find in their environment. Lies told to the worlds, which test the tests, and worlds of
+# thousands of ranks are run once, in unit (test/support/worlds.h).
+SEEDS = {"WORLDS": "seeds"}
+ENVIRONMENT = {"clang": SEEDS, "sanitize": SEEDS, "tsan": SEEDS}
+
 # Built things and other people's files stay behind.
 SKIPPED = re.compile(r"^(\..*|_.*|.*~|autom4te\.cache|build-aux|configure|Makefile|Makefile\.in|aclocal\.m4"
                      r"|config\.(log|status)|.*\.(o|a|log|trs)|windlass-.*)$")
@@ -49,7 +54,7 @@ def prepare(top, work, name, report):
     """Copy and configure; (directory of the build, environment), or (None, None) if that failed."""
     source = os.path.join(work, "check", "source")
     build = os.path.join(work, "check", name)
-    environment = dict(os.environ)
+    environment = {**os.environ, **ENVIRONMENT.get(name, {})}
     if os.path.isdir("/usr/lib/ccache"):
         environment["PATH"] = "/usr/lib/ccache:" + environment["PATH"]
         environment["CCACHE_BASEDIR"] = work

@@ -163,6 +163,11 @@ class Threads(unittest.TestCase):
         self.assertEqual(sorted(found), sorted(listed))
         self.assertIn("$(thread_tests)", " ".join(unittests.TESTS["tsan"]))
 
+    def test_one_build_has_the_whole_of_the_worlds(self):
+        whole = [name for name in unittests.SETUPS if name not in unittests.ENVIRONMENT]
+        self.assertEqual(whole, ["unit", "dist"])
+        self.assertNotIn("world", " ".join(unittests.DISTCHECK))
+
     def test_every_program_with_threads_is_run_under_their_sanitizer(self):
         folder = os.path.join(TOP, "test/mpi")
         for program in testlist.read_list(os.path.join(folder, "testlist"), "mpi", folder, None):

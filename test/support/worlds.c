@@ -97,6 +97,12 @@ static int option_set(const struct worlds *worlds, void *options, const char *na
     return 0;
 }
 
+int worlds_once(void)
+{
+    const char *which = getenv("WORLDS");
+    return !which || strcmp(which, "seeds") != 0;
+}
+
 int worlds_main(const struct worlds *worlds, int argc, char **argv)
 {
     uint64_t first = 1, count = worlds->count, options[WORLDS_OPTIONS_BYTES_MAX / sizeof(uint64_t)];

@@ -46,6 +46,9 @@ struct worlds {
 };
 
 int worlds_main(const struct worlds *worlds, int argc, char **argv);
+/* Is what one build is enough for wanted: lies, which test the oracle, and worlds of thousands of
+ * ranks? Not with WORLDS=seeds in the environment. */
+int worlds_once(void);
 /* One world; 1 if it failed. */
 int worlds_run(const struct worlds *worlds, const void *options);
 /* Say what went wrong and how it is repeated; returns 1. */

@@ -62,6 +62,26 @@ static void least_and_most(const struct node *node, int *least, int *most)
     }
 }
 
+static int goes_to(const struct node *node, int i, uint64_t turn)
+{
+    return node->asleep[i] ? WDL_SPREAD_EVEN
+                           : wdl_spread_to(node->places, node->n, i, node->may_use, turn);
+}
+
+/* Somebody who would go, whoever's turn it is, from a random one on; -1: nobody. */
+static int who_goes(const struct node *node, struct wdl_prng *prng, int *to_out)
+{
+    int first = (int) wdl_prng_below(prng, (uint64_t) node->n);
+    for (int k = 0; k < node->n; k++)
+        for (uint64_t turn = 0; turn < PROCESSES; turn++) {
+            int i = (first + k) % node->n;
+            *to_out = goes_to(node, i, turn);
+            if (*to_out >= 0)
+                return i;
+        }
+    return -1;
+}
+
 /* Every move makes the difference smaller, so there is an end of it. */
 START_TEST(all_are_spread)
 {
@@ -69,17 +89,9 @@ START_TEST(all_are_spread)
     wdl_prng_init(&prng, 7);
     for (int c = 0; c < CASES; c++) {
         struct node node;
-        int idle = 0, moves = 0, least, most;
+        int moves = 0, least, most, to, i;
         any_node(&node, &prng);
-        while (idle < 20 * PROCESSES * PROCESSES) {
-            int i = (int) wdl_prng_below(&prng, (uint64_t) node.n);
-            uint64_t turn = wdl_prng_below(&prng, PROCESSES);
-            int to = node.asleep[i]
-                         ? WDL_SPREAD_EVEN
-                         : wdl_spread_to(node.places, node.n, i, node.may_use, turn);
-            idle = to < 0 ? idle + 1 : 0;
-            if (to < 0)
-                continue;
+        while ((i = who_goes(&node, &prng, &to)) >= 0) {
             must(may_use(&node, to));
             must_cmp(waiting_on(&node, to) + 2, <=, waiting_on(&node, node.at[i]));
             show(&node, i, to);
@@ -106,8 +118,7 @@ START_TEST(one_leaves_at_a_time)
         for (int turn = first; turn < first + PROCESSES; turn++) {
             int leave[9] = {0};
             for (int i = 0; i < node.n; i++) {
-                int to = node.asleep[i] ? WDL_SPREAD_EVEN :
-                    wdl_spread_to(node.places, node.n, i, node.may_use, (uint64_t) turn);
+                int to = goes_to(&node, i, (uint64_t) turn);
                 if (to >= 0)
                     must_cmp(leave[node.at[i]]++, ==, 0);
                 turns[i] += to >= 0;
