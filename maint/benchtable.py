@@ -157,6 +157,16 @@ def apart_lines(rows, indent=""):
     return lines + ([f"{indent}  and {len(found) - BEHIND_SHOWN} more"] if found[BEHIND_SHOWN:] else [])
 
 
+def crowds_line(rows, ours):
+    """The rows at most 1.00 by whether there is a processor for every rank: of the others one round says
+    little."""
+    texts = []
+    for crowded, what in ((False, "with a processor for every rank"), (True, "with more ranks than processors")):
+        done, compared = benchstat.tally([row for row in rows if row.job.crowded == crowded], ours, median)
+        texts.append(f"{what} {done} of {compared}")
+    return "  " + ", ".join(texts)
+
+
 def summary(results, jobs, ours, floors):
     """All rows: how many are at most 1.00, and which are not."""
     rows = [row for job in jobs for row in results.of(job)]
@@ -165,7 +175,8 @@ def summary(results, jobs, ours, floors):
         return apart_lines(rows)
     found = benchstat.behind(rows, ours, lambda job: second(job)[1])
     lines = [f"all: at most 1.00 of the best peer by the median: {done} of {compared} rows; above "
-             f"it by the median and by the minimum (95%, target computing): {len(found)}"]
+             f"it by the median and by the minimum (95%, target computing): {len(found)}",
+             crowds_line(rows, ours)]
     table = [["ratio", "(min)", "operation", "bytes", "window, ranks", "best peer"]]
     for by_median, by_second, row in found[:BEHIND_SHOWN]:
         table.append([ratio_text(by_median), ratio_text(by_second), row.name,

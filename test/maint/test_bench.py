@@ -575,10 +575,20 @@ class Tables(unittest.TestCase):
                         ("2 ranks", 1): row("b", windlass=[1], mpich=[2])}
         lines = benchtable.summary(results, [job()], "windlass", {})
         self.assertIn("1 of 2 rows", lines[0])
-        self.assertEqual(lines[2].split(), ["2.00", "2.00", "a", "8", "2", "ranks", "mpich"])
-        self.assertEqual([line.split()[:2] for line in lines[3:5]], [["bytes:", "0"], ["ranks:", "0"]])
-        self.assertEqual(len(lines), 6)
+        self.assertEqual(lines[3].split(), ["2.00", "2.00", "a", "8", "2", "ranks", "mpich"])
+        self.assertEqual([line.split()[:2] for line in lines[4:6]], [["bytes:", "0"], ["ranks:", "0"]])
+        self.assertEqual(len(lines), 7)
         self.assertEqual(benchtable.summary(benchrun.Results(), [job()], "windlass", {}), [])
+
+    def test_summary_of_crowds(self):
+        crowd = job("crowd", np=benchplan.cores() + 1)
+        results = benchrun.Results()
+        results.rows = {("2 ranks", 0): row("a", windlass=[4], mpich=[2]),
+                        ("2 ranks", 1): row("b", windlass=[1], mpich=[2]),
+                        ("crowd", 0): row("a", of=crowd, windlass=[1], mpich=[2])}
+        lines = benchtable.summary(results, [job(), crowd], "windlass", {})
+        self.assertIn("2 of 3 rows", lines[0])
+        self.assertEqual(lines[1], "  with a processor for every rank 1 of 2, with more ranks than processors 1 of 1")
 
     def test_summary_of_what_is_not_met(self):
         away = job("away", computing=True)
