@@ -10,15 +10,15 @@
  *    operation moves something else than the one before, and the last, which is not timed, nothing
  *    that was there before: what a library does not move again is noticed.
  * 4. Where every rank has a processor, how long a hand-over between ranks 0 and 1 takes is measured
- *    right before the first and right behind the last batch of a row, by no MPI: probe.h. The rows of
- *    a computing target have none.
+ *    right before the first and right behind the last batch of a row, by no MPI: probe.h. Not so in
+ *    the rows of a computing target.
  *
  * Rank 0 prints lines of fields separated by tabs:
  *   >  number  name  bytes                      the row begins
  *   &  number  name  bytes                      it goes on, together with the others so marked
  *   ~  number  name  bytes                      it has no samples: another took all the time
- *   @  number  name  bytes  before  after       the hand-over, in microseconds, before and behind the
- *                                               samples that come next; -: the other did not answer
+ *   @  number  name  bytes  before  after       the hand-over, in microseconds, before and behind
+ *                                               the samples that come next; -: nobody answered
  *   =  number  name  bytes  microseconds...     its samples, each an average over a batch
  *   !  number  name  bytes                      its data are wrong
  *   .                                           the program reached its end

@@ -378,6 +378,10 @@ class States(unittest.TestCase):
         results.rows = {("2 ranks", 0): one}
         self.assertEqual(benchtable.summary(results, [job()], "windlass", measured)[1],
                          "  put_flush, 8 bytes, 2 ranks: near, mpich far")
+        results.rows["2 ranks", 1] = two
+        lines = benchtable.summary(results, [job()], "windlass", measured)
+        self.assertIn("1 of 1 rows", lines[0])
+        self.assertIn("  put_flush, 8 bytes, 2 ranks: near, mpich far", lines)
 
 
 class Plan(unittest.TestCase):
@@ -771,6 +775,12 @@ class Driver(unittest.TestCase):
             lines = [line.split("\t") for line in file]
         at = lines[0].index("state")
         self.assertEqual([line[at] for line in lines if line[3] == "barrier"], ["near", "far"])
+
+    def test_a_row_that_ours_did_in_another_state_is_done(self):
+        self.peer("windlass", PROGRAMS["moves"])
+        status, output = self.bench(["windlass", "stays"], "--rounds", "1", "--jobs", "^2 ranks$", "--extra", "0")
+        self.assertIn("barrier, 0 bytes, 2 ranks: near, windlass far", output)
+        self.assertEqual(status, 0, output)
 
     def test_only_some_jobs(self):
         status, output = self.bench(["windlass", "slow"], "--rounds", "1", "--jobs", "^2 ranks$")
