@@ -310,6 +310,18 @@ class States(unittest.TestCase):
         self.settled(one, measured={("hand_over", 0): [.26, N]})
         self.assertEqual(one.state, "far")
 
+    def test_a_disturbed_floor_does_not_divide_what_is_far(self):
+        one = stated(windlass=shares(([1], .22, .26)), mpich=shares(([2], F, .27)))
+        self.assertEqual(self.settled(one, measured={("hand_over", 0): [.07]}), {("hand_over", 0): [.07]})
+        self.assertEqual(one.state, "")
+
+    def test_all_that_was_seen_of_a_state_is_in_it(self):
+        for near in ((.0205, .068), (.058, .06)):
+            one = stated(windlass=shares(([1], *near), ([2], .22, .28)))
+            self.settled(one)
+            found = benchstat.by_state(one.cells["windlass"], benchstat.NEAR_TIMES * near[0])
+            self.assertEqual((found["near"], found["far"]), ([1], [2]))
+
     def test_floors_are_of_the_rows_state(self):
         near = stated("fence", 0, windlass=shares(([1], N, .06)))
         far = stated("fence", 0, windlass=shares(([1], F, .27), ([1], .3, F)))
