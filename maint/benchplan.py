@@ -49,6 +49,10 @@ class Job:
         chosen = [] if self.parts[part] == ALL_BYTES else ["--bytes", f"{least}-{most}"]
         return self.args + chosen + (["--turn", str(number)] if self.computing else [])
 
+    def part_of(self, size):
+        """The part in which rows of so many bytes are."""
+        return next(part for part, (least, most) in enumerate(self.parts) if least <= size <= most)
+
     def part_title(self, part):
         least, most = self.parts[part]
         return self.title + ("" if len(self.parts) == 1 else f", {least} to {most} bytes")

@@ -3,7 +3,8 @@
 
 1. Peers take turns: every round runs a part of a job by all of them, one after the other, and every
    round begins with the next peer. What disturbs the machine for a while disturbs all. A part is run
-   by all of them or by none, however short of time the run is.
+   by all of them or by none, however short of time the run is. After the planned rounds come extra
+   ones of the parts that peers did in different states of the machine alone, while there is time.
 2. A row in which a program dies, hangs or finds wrong data is marked and never tried again; rows
    that were under way together all are. Where it died or hung, it is started again at the first row
    it left unfinished, or behind that. Nothing a peer does ends the run.
@@ -49,12 +50,28 @@ def turns(rounds, jobs, peers, budget):
     for number in range(rounds):
         for job in jobs:
             for part in range(len(job.parts)):
-                if not is_turn(job, number, part) or not budget.allows(job, part):
-                    continue
-                began = budget.now()
-                for step in range(len(peers)):
-                    yield number, job, part, peers[(number + step) % len(peers)]
-                budget.took[job.title, part] = budget.now() - began
+                if is_turn(job, number, part):
+                    yield from part_turns(number, job, part, peers, budget)
+
+
+def extra_turns(first, rounds, jobs, peers, budget, wanting):
+    """Such turns once more, of rounds from number `first` on: of the parts that wanting() says when a
+    round begins."""
+    for number in range(first, first + rounds):
+        wanted = wanting()
+        for job in jobs:
+            for part in range(len(job.parts)):
+                if (job.title, part) in wanted:
+                    yield from part_turns(number, job, part, peers, budget)
+
+
+def part_turns(number, job, part, peers, budget):
+    if not budget.allows(job, part):
+        return
+    began = budget.now()
+    for step in range(len(peers)):
+        yield number, job, part, peers[(number + step) % len(peers)]
+    budget.took[job.title, part] = budget.now() - began
 
 
 class Results:
@@ -75,6 +92,15 @@ class Results:
         return [row for (title, _), row in sorted(self.rows.items(), key=lambda item: item[0][1])
                 if title == job.title]
 
+    def settle(self, floors):
+        """Decides of which state of the machine every row is; adds the states' hand-overs to the floors."""
+        floors.update(benchstat.settle(self.rows.values(), floors))
+
+    def wanting(self):
+        """(job's title, part) of rows that are not comparable."""
+        return {(row.job.title, row.job.part_of(row.bytes))
+                for row in benchstat.apart(self.rows.values())}
+
     def skipped(self, job, peer):
         """Numbers of rows in which this peer failed."""
         return [row.number for row in self.of(job) if row.cell(peer).fault]
@@ -87,6 +113,7 @@ class Reader:
         self.results, self.job, self.peer = results, job, peer
         self.open = []          # the rows under way: one, or those that are together
         self.unfinished = []    # rows that began and have no samples
+        self.around = {}        # row's number -> the hand-overs around its samples, which come next
         self.ended = False
         self.wrong = False
 
@@ -95,7 +122,7 @@ class Reader:
         if fields == ["."]:
             self.ended, self.open = True, []
             return True
-        if fields[0] not in (">", "&", "~", "=", "!") or len(fields) < 4:
+        if fields[0] not in (">", "&", "~", "@", "=", "!") or len(fields) < 4:
             return False
         row = self.results.row(self.job, int(fields[1]), fields[2], int(fields[3]))
         if fields[0] == ">":
@@ -105,8 +132,11 @@ class Reader:
             self.open = [one for one in self.open if one is not row] + [row]
         elif fields[0] == "~":
             row.cell(self.peer).waited = True
+        elif fields[0] == "@":
+            self.around[row.number] = tuple(None if field == "-" else float(field) for field in fields[4:6])
         elif fields[0] == "=":
-            row.cell(self.peer).samples += [float(field) for field in fields[4:]]
+            row.cell(self.peer).add([float(field) for field in fields[4:]],
+                                    self.around.pop(row.number, None))
             self.unfinished = [one for one in self.unfinished if one is not row]
         else:
             row.cell(self.peer).fault = "wrong data"

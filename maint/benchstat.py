@@ -2,7 +2,8 @@
 """maint/bench's arithmetic: what was measured, medians, floors, ratios.
 
 All times are microseconds of one operation; lower is better. A row is (job, number): the number is
-the program's own. A peer's samples of all rounds are taken together.
+the program's own. A peer's samples of all rounds are taken together, but for those of another state
+of the machine than the row's: settle().
 """
 
 from dataclasses import dataclass, field
@@ -11,9 +12,17 @@ from dataclasses import dataclass, field
 @dataclass
 class Cell:
     """One peer's results of one row."""
-    samples: list = field(default_factory=list)
+    samples: list = field(default_factory=list)     # those its figures are of
     fault: str = ""             # why there is nothing (more): "fails", "wrong data", "late"
     waited: bool = False        # target computing: another operation waited for its return
+    shares: list = field(default_factory=list)      # (samples, hand-overs around them) of each round
+    state: str = ""             # of its samples; has it none in the row's state, of those it has
+
+    def add(self, samples, around=None):
+        """The samples of one round. `around`: the hand-over before and behind them, None for one that
+        could not be measured; None where none is."""
+        self.samples = self.samples + samples
+        self.shares.append((samples, around))
 
 
 @dataclass(eq=False)
@@ -23,6 +32,8 @@ class Row:
     name: str
     bytes: int
     cells: dict = field(default_factory=dict)   # name of the peer -> Cell
+    state: str = ""             # of the machine, which its figures are of; "": it had one, or nobody looked
+    lacking: list = field(default_factory=list)     # peers that did the row in other states alone
 
     def cell(self, peer):
         return self.cells.setdefault(peer, Cell())
@@ -49,7 +60,9 @@ def usable(cell):
 
 def best(row, ours, of):
     """(name, value) of the best peer that is not `ours`, with or without settings ("ours:LABEL");
-    None if nobody else did the row."""
+    None if nobody else did the row, or the row is not comparable."""
+    if row.lacking:
+        return None
     values = [(of(cell.samples), peer) for peer, cell in row.cells.items()
               if peer.partition(":")[0] != ours and usable(cell)]
     if not values:
@@ -65,6 +78,91 @@ def ratio(row, ours, of):
         return None
     return of(row.cells[ours].samples) / max(found[1], 1e-9)
 
+
+# --- states of the machine ----------------------------------------------------------------------
+# A virtual machine's processors are siblings of one core for a while, then they are not: a cache line
+# takes several times as long from one to the other.
+
+NEAR, FAR, MIXED = "near", "far", "mixed"
+NEAR_TIMES = 3.5        # the smallest hand-over: near ones were seen of 20 to 68 ns, far ones of 220 to 280
+HAND_OVER = ("hand_over", 0)
+HAND_OVER_OF = {NEAR: ("hand_over_near", 0), FAR: ("hand_over_far", 0)}
+
+
+def state_of(around, most):
+    """The state in which samples with these hand-overs around them were taken; the near one's reach to
+    `most`. MIXED: it changed meanwhile, or nobody knows."""
+    if around is None or None in around:
+        return MIXED
+    before, behind = (NEAR if value <= most else FAR for value in around)
+    return before if before == behind else MIXED
+
+
+def smallest_near(probes, floors):
+    """Microseconds. The floors' hand-overs are long averages, which other programs disturb: they count only
+    where they say that all that was probed is far."""
+    smallest, least = min(probes), min(floors, default=min(probes))
+    return least if NEAR_TIMES * least < smallest else smallest
+
+
+def settle(rows, measured):
+    """Decides of which state each row's figures are, and leaves no others in its cells' samples. Returns
+    the hand-overs of the states, to be added to what was `measured`; nothing, and everything stays as it
+    is, if the machine had one. May be done again when there is more."""
+    probes = [value for row in rows for cell in row.cells.values() for _, around in cell.shares
+              for value in around or () if value is not None]
+    if not probes:
+        return {}
+    smallest = smallest_near(probes, measured.get(HAND_OVER, []))
+    far = [value for value in probes if value > NEAR_TIMES * smallest]
+    if not far:
+        return {}
+    for row in rows:
+        if any(around is not None for cell in row.cells.values() for _, around in cell.shares):
+            settle_row(row, NEAR_TIMES * smallest)
+    return {HAND_OVER_OF[NEAR]: [smallest], HAND_OVER_OF[FAR]: far}
+
+
+def settle_row(row, most):
+    """The row's state is the one in which most peers that did it have samples; of two, the one in which
+    the peer with the fewest has more."""
+    states = {peer: by_state(cell, most) for peer, cell in row.cells.items() if did(cell)}
+
+    def weight(state):
+        counts = [len(found[state]) for found in states.values() if found[state]]
+        return len(counts), min(counts, default=0)
+    row.state = max((NEAR, FAR), key=weight)        # the first of equals
+    if weight(row.state) == (0, 0):
+        row.state = MIXED
+    row.lacking = [peer for peer, found in states.items()
+                   if row.state == MIXED or not found[row.state]]
+    for peer, found in states.items():
+        cell = row.cells[peer]
+        cell.samples = found[row.state] if peer not in row.lacking else []
+        cell.state = row.state if cell.samples else \
+            next((state for state in (NEAR, FAR) if found[state]), MIXED)
+
+
+def by_state(cell, most):
+    """State -> samples."""
+    found = {NEAR: [], FAR: [], MIXED: []}
+    for samples, around in cell.shares:
+        found[state_of(around, most)] += samples
+    return found
+
+
+def did(cell):
+    """Whether the peer did this row, in whatever state."""
+    return cell is not None and not cell.fault and \
+        (bool(cell.samples) or any(samples for samples, _ in cell.shares))
+
+
+def apart(rows):
+    """The rows that are not comparable: some peer has samples of them in other states alone."""
+    return [row for row in rows if row.lacking]
+
+
+# --- floors -------------------------------------------------------------------------------------
 
 # What the machine must do for an operation: name -> (hand-overs of a cache line, locked adds,
 # fences, copies of its bytes). A put is its bytes and a fence; a lock is taken and released; a
@@ -103,23 +201,23 @@ FLOORS = {
 
 
 def floor(row, measured):
-    """The row's floor, of the smallest samples: what disturbs the machine is not of the machine.
-    `measured`: (name, bytes) -> samples. None if it has none: there is no floor for more processes
-    than processors."""
-    name = row.name
+    """The row's floor, of the smallest samples: what disturbs the machine is not of the machine. A hand-over
+    is one of the row's state, in the far one as long as the median. `measured`: (name, bytes) -> samples.
+    None if it has none: there is no floor for more processes than processors."""
+    name, hand_over = row.name, HAND_OVER_OF.get(row.state, HAND_OVER)
     if name not in FLOORS and name.startswith("i"):
         name = name[1:]
     if name not in FLOORS or row.job.crowded:
         return None
     hand_overs, adds, fences, copies = FLOORS[name]
-    parts = [(hand_overs, ("hand_over", 0)), (adds, ("atomic", 0)), (fences, ("fence", 0)),
+    parts = [(hand_overs, hand_over), (adds, ("atomic", 0)), (fences, ("fence", 0)),
              (copies, ("memcpy", row.bytes))]
     total = 0.0
     for count, key in parts:
         if count:
             if not measured.get(key):
                 return None
-            total += count * min(measured[key])
+            total += count * (median if key == HAND_OVER_OF[FAR] else min)(measured[key])
     return total
 
 
@@ -139,7 +237,7 @@ NOISE = 1.05            # what two medians of the same may differ by
 
 def turned(rows, ours, along):
     """[(ratio, less, more)] of neighbours of which the one with fewer bytes, or fewer ranks (`along`),
-    takes longer, by the median and by the minimum; the worst first."""
+    takes longer, by the median and by the minimum; the worst first. Two states do not compare."""
     groups, found = {}, []
     for row in rows:
         if not usable(row.cells.get(ours)):
@@ -150,6 +248,8 @@ def turned(rows, ours, along):
     for group in groups.values():
         group.sort(key=lambda row: row.bytes if along == "bytes" else row.job.np)
         for less, more in zip(group, group[1:]):
+            if less.state and more.state and less.state != more.state:
+                continue
             value = min(of(less.cells[ours].samples) / max(of(more.cells[ours].samples), 1e-9)
                         for of in (median, min))
             if value > NOISE:

@@ -51,16 +51,20 @@ def cell_text(row, peer, gave_up):
         return cell.fault
     if cell is not None and cell.waited:
         return WAITS
+    if peer in row.lacking:
+        return cell.state
     return "no" if gave_up else "-"
 
 
-def row_words(row, peers, ours, floors, faults):
+def row_words(row, peers, ours, floors, faults, stated):
+    """`stated`: the table has a column of states."""
     floor = benchstat.floor(row, floors)
     found = benchstat.best(row, ours, median)
     mine = row.cells.get(ours)
     to_floor = median(mine.samples) / floor if floor and usable(mine) else None
     name = row.name + (f" [{RATES[row.name][0]}]" if row.name in RATES else "")
     words = [name, str(row.bytes) if row.bytes else "", shown(row, floor)]
+    words += [row.state or "-"] if stated else []
     words += [cell_text(row, peer, (row.job.title, peer) in faults) for peer in peers]
     words += [ratio_text(benchstat.ratio(row, ours, median)),
               ratio_text(benchstat.ratio(row, ours, second(row.job)[1])),
@@ -104,15 +108,16 @@ def rounds_text(job, rounds):
 def job_table(job, rows, peers, ours, floors, faults, rounds):
     """The lines of one job's table. `rounds`: of each of its parts."""
     name, of = second(job)
-    head = ["operation", "bytes", "floor"] + list(peers) + \
+    stated = any(row.state for row in rows)
+    head = ["operation", "bytes", "floor"] + (["state"] if stated else []) + list(peers) + \
         ["ratio", f"({name})", "best peer", "/floor"] + (["wanted"] if job.computing else [])
     lines = [f"{job.title}: microseconds, median/{name} of {rounds_text(job, rounds)}"]
     if not rows:
         lines.append("  no rows")
     else:
         lines += ["  " + line for line in
-                  layout([head] + [row_words(row, peers, ours, floors, faults) for row in rows],
-                         [head.index(word) for word in ("operation", "best peer", "wanted")
+                  layout([head] + [row_words(row, peers, ours, floors, faults, stated) for row in rows],
+                         [head.index(word) for word in ("operation", "state", "best peer", "wanted")
                           if word in head])]
         lines += tags_line(rows, floors)
         by_median, compared = benchstat.tally(rows, ours, median)
@@ -121,6 +126,7 @@ def job_table(job, rows, peers, ours, floors, faults, rounds):
             also = "95th percentile" if job.computing else name
             lines.append(f"  at most 1.00 of the best peer: {by_median} of {compared} rows by the "
                          f"median, {by_second} by the {also}")
+        lines += apart_lines(rows, "  ")[:1]
     for peer in peers:
         if (job.title, peer) in faults:
             lines.append(f"  {peer}: {faults[job.title, peer]}")
@@ -130,15 +136,47 @@ def job_table(job, rows, peers, ours, floors, faults, rounds):
 BEHIND_SHOWN = 30
 
 
+def states_lines(floors):
+    """The hand-overs of the machine's states, if it had two in this run."""
+    near, far = (floors.get(benchstat.HAND_OVER_OF[state]) for state in (benchstat.NEAR, benchstat.FAR))
+    if not far:
+        return []
+    return [f"two states of the machine: a hand-over takes {min(near):.3f} us (near) or {median(far):.3f} us "
+            "(far); each row is of one"]
+
+
+def apart_lines(rows, indent=""):
+    """How many rows are not comparable, and which, each with its state and that of the peers that lack it."""
+    found = benchstat.apart(rows)
+    if not found:
+        return []
+    lines = [f"{indent}not comparable, a peer has no samples of the row's state: {len(found)} rows"]
+    for row in found[:BEHIND_SHOWN]:
+        others = "".join(f", {peer} {row.cells[peer].state}" for peer in row.lacking)
+        lines.append(f"{indent}  {row.name}, {row.bytes} bytes, {row.job.title}: {row.state}{others}")
+    return lines + ([f"{indent}  and {len(found) - BEHIND_SHOWN} more"] if found[BEHIND_SHOWN:] else [])
+
+
+def crowds_line(rows, ours):
+    """The rows at most 1.00 by whether there is a processor for every rank: of the others one round says
+    little."""
+    texts = []
+    for crowded, what in ((False, "with a processor for every rank"), (True, "with more ranks than processors")):
+        done, compared = benchstat.tally([row for row in rows if row.job.crowded == crowded], ours, median)
+        texts.append(f"{what} {done} of {compared}")
+    return "  " + ", ".join(texts)
+
+
 def summary(results, jobs, ours, floors):
     """All rows: how many are at most 1.00, and which are not."""
     rows = [row for job in jobs for row in results.of(job)]
     done, compared = benchstat.tally(rows, ours, median)
     if not compared:
-        return []
+        return apart_lines(rows)
     found = benchstat.behind(rows, ours, lambda job: second(job)[1])
     lines = [f"all: at most 1.00 of the best peer by the median: {done} of {compared} rows; above "
-             f"it by the median and by the minimum (95%, target computing): {len(found)}"]
+             f"it by the median and by the minimum (95%, target computing): {len(found)}",
+             crowds_line(rows, ours)]
     table = [["ratio", "(min)", "operation", "bytes", "window, ranks", "best peer"]]
     for by_median, by_second, row in found[:BEHIND_SHOWN]:
         table.append([ratio_text(by_median), ratio_text(by_second), row.name,
@@ -148,7 +186,7 @@ def summary(results, jobs, ours, floors):
         lines += ["  " + line for line in layout(table, (2, 4, 5))]
     if len(found) > BEHIND_SHOWN:
         lines.append(f"  and {len(found) - BEHIND_SHOWN} more")
-    lines += benchwanted.lines(rows, ours, floors)
+    lines += apart_lines(rows) + benchwanted.lines(rows, ours, floors)
     for along in ("bytes", "ranks"):
         lines += turned(benchstat.turned(rows, ours, along), along)
     return lines + [""]
@@ -164,7 +202,7 @@ def turned(found, along):
 
 
 TSV_HEAD = ["job", "ranks", "number", "operation", "bytes", "peer", "samples", "median_us",
-            "min_us", "p95_us", "floor_us", "ratio_of_ours", "wanted", "fault"]
+            "min_us", "p95_us", "floor_us", "ratio_of_ours", "wanted", "state", "fault"]
 
 
 def tsv_lines(results, jobs, peers, ours, floors):
@@ -172,7 +210,7 @@ def tsv_lines(results, jobs, peers, ours, floors):
     for (name, size), samples in sorted(floors.items()):
         yield ["floor", "", "", name, str(size), "machine", str(len(samples)),
                f"{median(samples):.5f}", f"{min(samples):.5f}", f"{percentile(samples, 95):.5f}",
-               "", "", "", ""]
+               "", "", "", "", ""]
     for job in jobs:
         for row in results.of(job):
             floor = benchstat.floor(row, floors)
@@ -186,6 +224,7 @@ def tsv_lines(results, jobs, peers, ours, floors):
                     [f"{floor:.5f}" if floor else "",
                      f"{ratio:.4f}" if ratio is not None and peer == ours else "",
                      benchwanted.computing(row, ours, floors) if peer == ours else "",
+                     cell.state,
                      cell.fault or results.faults.get((job.title, peer), "") or
                      (WAITS if cell.waited and not cell.samples else "")]
 

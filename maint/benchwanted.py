@@ -41,7 +41,7 @@ def computing(row, ours, measured):
 
 def near_the_floor(row, ours, measured):
     floor = benchstat.floor(row, measured)
-    if row.name not in NEAR_THE_FLOOR or row.job.computing or not floor or \
+    if row.name not in NEAR_THE_FLOOR or row.job.computing or not floor or row.lacking or \
             not usable(row.cells.get(ours)):
         return ""
     times = median(row.cells[ours].samples) / floor

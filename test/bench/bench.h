@@ -9,11 +9,16 @@
  * 3. A row's data are checked; where wrong bytes were moved, the program goes on but fails. Every
  *    operation moves something else than the one before, and the last, which is not timed, nothing
  *    that was there before: what a library does not move again is noticed.
+ * 4. Where every rank has a processor, how long a hand-over between ranks 0 and 1 takes is measured
+ *    right before the first and right behind the last batch of a row, by no MPI: probe.h. Not so in
+ *    the rows of a computing target.
  *
  * Rank 0 prints lines of fields separated by tabs:
  *   >  number  name  bytes                      the row begins
  *   &  number  name  bytes                      it goes on, together with the others so marked
  *   ~  number  name  bytes                      it has no samples: another took all the time
+ *   @  number  name  bytes  before  after       the hand-over, in microseconds, before and behind
+ *                                               the samples that come next; -: nobody answered
  *   =  number  name  bytes  microseconds...     its samples, each an average over a batch
  *   !  number  name  bytes                      its data are wrong
  *   .                                           the program reached its end
@@ -30,12 +35,14 @@
 #include <string.h>
 #include <time.h>
 #include "meet.h"
+#include "probe.h"
 
 enum { BATCHES = 7, SAMPLES_MAX = 1000 };
 
 struct bench {
     int rank, size;
     struct meeting *meeting;    /* NULL: ranks wait for each other in MPI_Barrier */
+    struct probe *probe;        /* NULL: hand-overs are not measured */
     double batch_seconds;       /* what one batch should take */
     double row_seconds;         /* a row that took this long ends after the batch under way */
     regex_t rows;               /* which rows are wanted, by name/bytes */
@@ -95,6 +102,7 @@ static inline void bench_begin(struct bench *b, int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &b->rank);
     MPI_Comm_size(MPI_COMM_WORLD, &b->size);
     b->meeting = NULL;
+    b->probe = probe_begin(b->rank, b->size);
     b->batch_seconds = batch ? atof(batch) : 0.01;
     b->row_seconds = row ? atof(row) : 1.0;
     b->first = first ? atoi(first) : 0;
@@ -120,6 +128,7 @@ static inline int bench_end(struct bench *b)
     if (b->chosen)
         regfree(&b->rows);
     meeting_end(b->meeting);
+    probe_end(b->probe);
     return b->wrong ? 3 : 0;
 }
 
@@ -218,11 +227,30 @@ static inline double bench_largest(const struct bench *b, double value)
     return largest;
 }
 
+/* All ranks, right before and behind what is timed. Rank 0: microseconds of a hand-over, or -1. */
+static inline double bench_hand_over(const struct bench *b)
+{
+    if (!b->probe)
+        return -1;
+    bench_meet(b);              /* who is not there yet may need the others' progress */
+    return probe_take(b->probe, b->rank);
+}
+
+static inline void bench_hand_overs(const struct bench *b, const double us[2])
+{
+    if (b->rank != 0 || !b->probe)
+        return;
+    printf("@\t%d\t%s\t%ld", b->number, b->name, b->bytes);
+    for (int i = 0; i < 2; i++)
+        us[i] < 0 ? printf("\t-") : printf("\t%.5f", us[i]);
+    putchar('\n');
+}
+
 /* Rank 0 operates while the others are in a barrier. All have met just before. Returns how many
  * operations there were. */
 static inline long bench_alone(const struct bench *b, bench_fn fn, void *arg)
 {
-    double us[BATCHES], begin = bench_now();
+    double us[BATCHES], probes[2] = { bench_hand_over(b) }, begin = bench_now();
     long total = 0, n = 0;
     int batches = 0;
     if (b->rank == 0) {
@@ -236,6 +264,8 @@ static inline long bench_alone(const struct bench *b, bench_fn fn, void *arg)
         }
     }
     MPI_Barrier(MPI_COMM_WORLD);
+    probes[1] = bench_hand_over(b);
+    bench_hand_overs(b, probes);
     bench_row(b, us, batches);
     return bench_of_first(b, total);
 }
@@ -243,7 +273,7 @@ static inline long bench_alone(const struct bench *b, bench_fn fn, void *arg)
 /* All ranks operate together and the slowest counts. Returns how many operations there were. */
 static inline long bench_together(const struct bench *b, bench_fn fn, void *arg)
 {
-    double us[BATCHES], begin = bench_now();
+    double us[BATCHES], probes[2] = { bench_hand_over(b) }, begin = bench_now();
     long total = 0, n = 0;
     int batches = 0, go_on = 1;
     for (long tried = 1; !n; tried *= 4) {
@@ -259,6 +289,8 @@ static inline long bench_together(const struct bench *b, bench_fn fn, void *arg)
         go_on = batches < BATCHES && bench_now() - begin < b->row_seconds;
         go_on = (int) bench_of_first(b, go_on);
     }
+    probes[1] = bench_hand_over(b);
+    bench_hand_overs(b, probes);
     bench_row(b, us, batches);
     return total;
 }

@@ -30,30 +30,36 @@ struct meeting {                /* shared by all ranks */
     double slots[2][MEETING_RANKS_MAX];
 };
 
-/* All ranks. NULL if there is none to be had: more than MEETING_RANKS_MAX ranks, no memory. */
-static inline struct meeting *meeting_begin(int rank, int size)
+/* All ranks: memory that they share, all zero; NULL for all if one has none. */
+static inline void *meeting_memory(int rank, size_t bytes)
 {
     char path[] = "/dev/shm/windlass-bench-XXXXXX";
-    struct meeting *m = MAP_FAILED;
+    void *at = MAP_FAILED;
     int all, file = rank == 0 ? mkstemp(path) : -1;
-    if (file >= 0 && ftruncate(file, sizeof *m) != 0) {
+    if (file >= 0 && ftruncate(file, (off_t) bytes) != 0) {
         unlink(path);
         *path = 0;
     }
     MPI_Bcast(path, sizeof path, MPI_CHAR, 0, MPI_COMM_WORLD);
     if (rank != 0)
         file = open(path, O_RDWR);
-    if (file >= 0 && size <= MEETING_RANKS_MAX)
-        m = mmap(NULL, sizeof *m, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
-    all = m != MAP_FAILED;
+    if (file >= 0)
+        at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+    all = at != MAP_FAILED;
     MPI_Allreduce(MPI_IN_PLACE, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
     if (file >= 0)
         close(file);
     if (rank == 0)
         unlink(path);
-    if (!all && m != MAP_FAILED)
-        munmap(m, sizeof *m);
-    return all ? m : NULL;
+    if (!all && at != MAP_FAILED)
+        munmap(at, bytes);
+    return all ? at : NULL;
+}
+
+/* All ranks. NULL if there is none to be had: more than MEETING_RANKS_MAX ranks, no memory. */
+static inline struct meeting *meeting_begin(int rank, int size)
+{
+    return size <= MEETING_RANKS_MAX ? meeting_memory(rank, sizeof(struct meeting)) : NULL;
 }
 
 static inline void meeting_end(struct meeting *m)

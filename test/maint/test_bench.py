@@ -199,6 +199,203 @@ class Arithmetic(unittest.TestCase):
         self.assertTrue(benchcount.wanted_line("fast", "late").endswith("not met"))
 
 
+def shares(*batches):
+    """A cell of these rounds: (samples, hand-over before, behind)."""
+    cell = benchstat.Cell()
+    for samples, *around in batches:
+        cell.add(samples, tuple(around) or None)
+    return cell
+
+
+def stated(name="put_flush", size=8, of=None, **cells):
+    made = benchstat.Row(of or job(), 0, name, size)
+    made.cells = cells
+    return made
+
+
+N, F = .05, .25         # hand-overs of the two states
+
+
+class States(unittest.TestCase):
+    """Of the machine: near and far."""
+
+    def settled(self, *rows, measured=None):
+        measured = measured or {}
+        measured.update(benchstat.settle(rows, measured))
+        return measured
+
+    def test_of_samples(self):
+        for around, state in (((N, N), "near"), ((N, .15), "near"), ((.16, F), "far"), ((N, F), "mixed"),
+                              ((F, N), "mixed"), ((None, N), "mixed"), (None, "mixed")):
+            self.assertEqual(benchstat.state_of(around, .15), state, around)
+
+    def test_figures_are_of_the_state_most_peers_have(self):
+        one = stated(windlass=shares(([1, 3], N, N), ([9], F, F)), mpich=shares(([8], F, F)),
+                     openmpi=shares(([2, 4], N, N), ([6], F, F)))
+        self.settled(one)
+        self.assertEqual((one.state, one.lacking), ("far", []))
+        self.assertEqual({peer: cell.samples for peer, cell in one.cells.items()},
+                         {"windlass": [9], "mpich": [8], "openmpi": [6]})
+        self.assertEqual(benchstat.best(one, "windlass", min), ("openmpi", 6))
+        self.assertEqual(benchstat.ratio(one, "windlass", min), 1.5)
+
+    def test_of_two_states_the_one_in_which_the_fewest_samples_are_more(self):
+        one = stated(windlass=shares(([1] * 9, N, N), ([9] * 2, F, F)),
+                     mpich=shares(([1], N, N), ([9] * 2, F, F)))
+        self.settled(one)
+        self.assertEqual(one.state, "far")
+        one = stated(windlass=shares(([1], N, N), ([9], F, F)), mpich=shares(([1], N, N), ([9], F, F)))
+        self.settled(one)
+        self.assertEqual(one.state, "near")
+
+    def test_mixed_samples_are_left_out(self):
+        one = stated(windlass=shares(([1], N, N), ([50], N, F)), mpich=shares(([2], N, N), ([60], None, N)))
+        self.settled(one)
+        self.assertEqual([cell.samples for cell in one.cells.values()], [[1], [2]])
+
+    def test_all_mixed_is_not_comparable(self):
+        one = stated(windlass=shares(([1], N, F)), mpich=shares(([1], F, N)))
+        self.settled(one)
+        self.assertEqual((one.state, one.lacking), ("mixed", ["windlass", "mpich"]))
+        self.assertEqual([cell.state for cell in one.cells.values()], ["mixed", "mixed"])
+        self.assertIsNone(benchstat.ratio(one, "windlass", min))
+        self.assertTrue(benchstat.did(one.cells["windlass"]))
+
+    def test_one_state_changes_nothing(self):
+        one = stated("barrier", 0, windlass=shares(([1], .05, .08), ([3], None, .14), ([2],)),
+                     mpich=shares(([2], .06, .05)))
+        measured = self.settled(one, measured={("hand_over", 0): [.07]})
+        self.assertEqual((one.state, one.lacking, one.cells["windlass"].samples), ("", [], [1, 3, 2]))
+        self.assertEqual(measured, {("hand_over", 0): [.07]})
+        self.assertEqual(benchstat.floor(one, measured), .14)
+        self.assertEqual(benchtable.states_lines(measured), [])
+
+    def test_what_nobody_probed_stays_as_it_is(self):
+        probed = stated(windlass=shares(([1], N, N)), mpich=shares(([1], F, F)))
+        other = stated(windlass=shares(([3, 4],)), mpich=shares(([5],)))
+        self.settled(probed, other)
+        self.assertEqual((other.state, other.lacking, other.cells["windlass"].samples), ("", [], [3, 4]))
+        self.assertEqual(benchstat.ratio(other, "windlass", min), .6)
+
+    def test_a_peer_without_the_state_makes_a_row_not_comparable(self):
+        one = stated(windlass=shares(([1], N, N)), mpich=shares(([9], F, F)), openmpi=shares(([2], N, N)))
+        other = stated(windlass=shares(([1], N, N)), mpich=shares(([2], N, N)))
+        measured = self.settled(one, other, measured={("fence", 0): [1], ("memcpy", 8): [1]})
+        self.assertEqual((one.state, one.lacking, one.cells["mpich"].state), ("near", ["mpich"], "far"))
+        self.assertEqual(benchstat.apart([one, other]), [one])
+        self.assertIsNone(benchstat.best(one, "windlass", min))
+        self.assertIsNone(benchstat.ratio(one, "windlass", min))
+        self.assertEqual(benchstat.tally([one, other], "windlass", min), (1, 1))
+        self.assertEqual(benchstat.behind([one], "windlass", lambda job: min), [])
+        self.assertEqual(benchwanted.near_the_floor(one, "windlass", measured), "")
+        self.assertEqual(benchwanted.near_the_floor(other, "windlass", measured), "met")
+
+    def test_a_peer_that_failed_decides_nothing(self):
+        one = stated(windlass=shares(([1], N, N)), mpich=shares(([9], F, F)))
+        one.cells["mpich"].fault = "fails"
+        self.settled(one)
+        self.assertEqual((one.state, one.lacking), ("near", []))
+
+    def test_done_again_when_there_is_more(self):
+        one = stated(windlass=shares(([1], N, N)), mpich=shares(([9], F, F)))
+        self.settled(one)
+        self.assertEqual(len(one.lacking), 1)
+        one.cells["mpich"].add([2, 4], (N, N))
+        self.settled(one)
+        self.assertEqual((one.state, one.lacking), ("near", []))
+        self.assertEqual((one.cells["windlass"].samples, one.cells["mpich"].samples), ([1], [2, 4]))
+
+    def test_the_floors_smallest_hand_over_tells_near_from_far(self):
+        one = stated(windlass=shares(([1], F, F)), mpich=shares(([2], F, .27)))
+        self.settled(one, measured={("hand_over", 0): [.26, N]})
+        self.assertEqual(one.state, "far")
+
+    def test_a_disturbed_floor_does_not_divide_what_is_far(self):
+        one = stated(windlass=shares(([1], .22, .26)), mpich=shares(([2], F, .27)))
+        self.assertEqual(self.settled(one, measured={("hand_over", 0): [.07]}), {("hand_over", 0): [.07]})
+        self.assertEqual(one.state, "")
+
+    def test_all_that_was_seen_of_a_state_is_in_it(self):
+        for near in ((.0205, .068), (.058, .06)):
+            one = stated(windlass=shares(([1], *near), ([2], .22, .28)))
+            self.settled(one)
+            found = benchstat.by_state(one.cells["windlass"], benchstat.NEAR_TIMES * near[0])
+            self.assertEqual((found["near"], found["far"]), ([1], [2]))
+
+    def test_floors_are_of_the_rows_state(self):
+        near = stated("fence", 0, windlass=shares(([1], N, .06)))
+        far = stated("fence", 0, windlass=shares(([1], F, .27), ([1], .3, F)))
+        other = stated("fence", 0, windlass=shares(([1],)))
+        measured = self.settled(near, far, other, measured={("hand_over", 0): [.1]})
+        self.assertEqual([round(benchstat.floor(one, measured), 6) for one in (near, far, other)],
+                         [.1, .52, .2])
+
+    def test_states_do_not_compare_in_what_takes_longer_with_fewer(self):
+        near = stated(size=64, windlass=shares(([1], N, N)))
+        far = stated(size=8, windlass=shares(([2], F, F)))
+        self.assertEqual(len(benchstat.turned([near, far], "windlass", "bytes")), 1)
+        self.settled(near, far)
+        self.assertEqual(benchstat.turned([near, far], "windlass", "bytes"), [])
+
+    def test_reader(self):
+        results = benchrun.Results()
+        reader = benchrun.Reader(results, job(), "mpich")
+        for line in (">\t0\tput\t8", "@\t0\tput\t8\t0.05\t0.25", "=\t0\tput\t8\t1\t2", "=\t0\tput\t8\t3",
+                     "@\t0\tput\t8\t-\t0.06", "=\t0\tput\t8\t4"):
+            self.assertTrue(reader.line(line + "\n"), line)
+        cell = results.rows["2 ranks", 0].cells["mpich"]
+        self.assertEqual(cell.shares, [([1, 2], (.05, .25)), ([3], None), ([4], (None, .06))])
+        self.assertEqual(cell.samples, [1, 2, 3, 4])
+
+    def test_extra_rounds_are_of_the_parts_that_want_them(self):
+        results = benchrun.Results()
+        jobs = [job("j", parts=((0, 8), (9, 64))), job("k")]
+        results.rows = {("j", 0): stated(size=8, of=jobs[0], windlass=shares(([1], N, N))),
+                        ("j", 1): stated(size=9, of=jobs[0], windlass=shares(([1], N, N)),
+                                         mpich=shares(([1], F, F)))}
+        order = []
+
+        def wanting():
+            results.settle({})
+            return results.wanting()
+        for number, one, part, peer in benchrun.extra_turns(5, 3, jobs, ["a", "b"], benchrun.Budget(100), wanting):
+            order.append((number, one.title, part, peer))
+            if number == 6:
+                results.rows["j", 1].cells["mpich"].add([1], (N, N))
+        self.assertEqual(order, [(5, "j", 1, "b"), (5, "j", 1, "a"), (6, "j", 1, "a"), (6, "j", 1, "b")])
+
+    def test_extra_rounds_end_with_the_time(self):
+        now, order = [0], []
+        budget = benchrun.Budget(100, lambda: now[0])
+        budget.took["j", 0] = 40
+        for number, *_ in benchrun.extra_turns(1, 9, [job("j")], ["a"], budget, lambda: {("j", 0)}):
+            order.append(number)
+            now[0] += 40
+        self.assertEqual(order, [1, 2])
+
+    def test_table(self):
+        one = stated(windlass=shares(([1], N, N)), mpich=shares(([9], F, F)))
+        two = stated("get_flush", windlass=shares(([3], F, F)), mpich=shares(([6], F, F), ([1], N, F)))
+        measured = self.settled(one, two)
+        lines = benchtable.job_table(job(), [one, two], ["windlass", "mpich"], "windlass", measured, {}, [3])
+        self.assertEqual([line.split() for line in lines[1:4]],
+                         [["operation", "bytes", "floor", "state", "windlass", "mpich", "ratio", "(min)", "best",
+                           "peer", "/floor"],
+                          ["put_flush", "8", "-", "near", "1.000/1.000", "far", "-", "-", "-", "-"],
+                          ["get_flush", "8", "-", "far", "3.000/3.000", "6.000/6.000", "0.50", "0.50", "mpich", "-"]])
+        self.assertIn("not comparable, a peer has no samples of the row's state: 1 rows", lines[5])
+        self.assertEqual(len(lines), 6)
+        self.assertIn("0.050 us (near) or 0.250 us (far)", benchtable.states_lines(measured)[0])
+        results = benchrun.Results()
+        results.rows = {("2 ranks", 0): one}
+        self.assertEqual(benchtable.summary(results, [job()], "windlass", measured)[1],
+                         "  put_flush, 8 bytes, 2 ranks: near, mpich far")
+        results.rows["2 ranks", 1] = two
+        lines = benchtable.summary(results, [job()], "windlass", measured)
+        self.assertIn("1 of 1 rows", lines[0])
+        self.assertIn("  put_flush, 8 bytes, 2 ranks: near, mpich far", lines)
+
+
 class Plan(unittest.TestCase):
     def test_peers_take_turns(self):
         order = [(number, peer) for number, _, _, peer in benchrun.turns(
@@ -394,10 +591,20 @@ class Tables(unittest.TestCase):
                         ("2 ranks", 1): row("b", windlass=[1], mpich=[2])}
         lines = benchtable.summary(results, [job()], "windlass", {})
         self.assertIn("1 of 2 rows", lines[0])
-        self.assertEqual(lines[2].split(), ["2.00", "2.00", "a", "8", "2", "ranks", "mpich"])
-        self.assertEqual([line.split()[:2] for line in lines[3:5]], [["bytes:", "0"], ["ranks:", "0"]])
-        self.assertEqual(len(lines), 6)
+        self.assertEqual(lines[3].split(), ["2.00", "2.00", "a", "8", "2", "ranks", "mpich"])
+        self.assertEqual([line.split()[:2] for line in lines[4:6]], [["bytes:", "0"], ["ranks:", "0"]])
+        self.assertEqual(len(lines), 7)
         self.assertEqual(benchtable.summary(benchrun.Results(), [job()], "windlass", {}), [])
+
+    def test_summary_of_crowds(self):
+        crowd = job("crowd", np=benchplan.cores() + 1)
+        results = benchrun.Results()
+        results.rows = {("2 ranks", 0): row("a", windlass=[4], mpich=[2]),
+                        ("2 ranks", 1): row("b", windlass=[1], mpich=[2]),
+                        ("crowd", 0): row("a", of=crowd, windlass=[1], mpich=[2])}
+        lines = benchtable.summary(results, [job(), crowd], "windlass", {})
+        self.assertIn("2 of 3 rows", lines[0])
+        self.assertEqual(lines[1], "  with a processor for every rank 1 of 2, with more ranks than processors 1 of 1")
 
     def test_summary_of_what_is_not_met(self):
         away = job("away", computing=True)
@@ -462,6 +669,10 @@ PROGRAMS = {
                 esac""",
     "waits": r"""printf '>\t0\tbarrier\t0\n>\t1\trate\t8\n&\t0\tbarrier\t0\n&\t1\trate\t8\n'
                  printf '=\t0\tbarrier\t0\t400000\n~\t1\trate\t8\n=\t1\trate\t8\n.\n'""",
+    # The machine's state changes behind its first run, and it is as fast as windlass's two samples' mean.
+    "moves": r"""at=$(dirname "$0")/moved; state=0.05; us=6; [ -e "$at" ] || { state=0.25; us=30; }; : > "$at"
+                 printf '>\t0\tbarrier\t0\n@\t0\tbarrier\t0\t%s\t%s\n=\t0\tbarrier\t0\t%s\n.\n' $state $state $us""",
+    "stays": r"""printf '>\t0\tbarrier\t0\n@\t0\tbarrier\t0\t0.05\t0.05\n=\t0\tbarrier\t0\t3\n.\n'""",
     "refuses": "echo 'an error occurred: unsupported'; exit 1",
 }
 
@@ -553,6 +764,35 @@ class Driver(unittest.TestCase):
         status, output = self.bench(["windlass", "slow"], "--minutes", "0")
         self.assertEqual(status, 1, output)
         self.assertIn("2 ranks: microseconds, median/min of 0 rounds", output)
+
+    def test_what_peers_did_in_two_states_is_done_again(self):
+        self.peer("windlass", PROGRAMS["stays"])
+        status, output = self.bench(["windlass", "moves"], "--rounds", "1", "--jobs", "^2 ranks$")
+        self.assertEqual(status, 0, output)
+        with open(os.path.join(self.dir, "calls")) as file:
+            self.assertEqual(file.read().split(), ["windlass", "moves", "moves", "windlass"])
+        self.assertRegex(output, r"2 ranks: .* of 2 rounds")
+        # Two hand-overs of the near state are its floor.
+        self.assertRegex(output, r"barrier +0\.1000 +near +3\.000/3\.000 +6\.000/6\.000 +0\.50")
+        self.assertNotIn("not comparable", output)
+
+    def test_what_stays_in_two_states_is_said(self):
+        self.peer("windlass", PROGRAMS["stays"])
+        status, output = self.bench(["windlass", "moves"], "--rounds", "1", "--jobs", "^2 ranks$", "--extra", "0")
+        self.assertEqual(status, 0, output)
+        self.assertIn("0.050 us (near) or 0.250 us (far)", output)
+        self.assertIn("\n  barrier, 0 bytes, 2 ranks: near, moves far\n", output)
+        self.assertEqual(self.cells()["barrier", "moves"], ("", ""))
+        with open(os.path.join(self.dir, "out", "rows.tsv")) as file:
+            lines = [line.split("\t") for line in file]
+        at = lines[0].index("state")
+        self.assertEqual([line[at] for line in lines if line[3] == "barrier"], ["near", "far"])
+
+    def test_a_row_that_ours_did_in_another_state_is_done(self):
+        self.peer("windlass", PROGRAMS["moves"])
+        status, output = self.bench(["windlass", "stays"], "--rounds", "1", "--jobs", "^2 ranks$", "--extra", "0")
+        self.assertIn("barrier, 0 bytes, 2 ranks: near, windlass far", output)
+        self.assertEqual(status, 0, output)
 
     def test_only_some_jobs(self):
         status, output = self.bench(["windlass", "slow"], "--rounds", "1", "--jobs", "^2 ranks$")
