@@ -7,18 +7,23 @@
 #include "mpid/rma/rows.h"
 #include "mpid/rma/stream.h"
 
-/* The bytes [lo, hi) from its displacement on are our memory: its place, or NULL. */
-static char *place_of(const struct wdl_win *win, const struct wdl_mail *mail, int64_t lo,
-                      int64_t hi)
+/* The bytes [lo, hi) from a displacement on are our memory: its place, or NULL. */
+static char *place_at(const struct wdl_win *win, int64_t disp, int64_t lo, int64_t hi)
 {
-    uint64_t at = (uint64_t) mail->disp;
+    uint64_t at = (uint64_t) disp;
     if (win->params.flavor != WDL_WIN_DYNAMIC) {
-        if (mail->disp < 0 || __builtin_mul_overflow(at, (uint64_t) win->params.disp_unit, &at) ||
+        if (disp < 0 || __builtin_mul_overflow(at, (uint64_t) win->params.disp_unit, &at) ||
             at > win->params.bytes)
             return NULL;
         at += (uint64_t) (uintptr_t) win->params.base;
     }
     return wdl_win_exposes(win, at, lo, hi) ? (char *) (uintptr_t) at : NULL;
+}
+
+static char *place_of(const struct wdl_win *win, const struct wdl_mail *mail, int64_t lo,
+                      int64_t hi)
+{
+    return place_at(win, mail->disp, lo, hi);
 }
 
 /* Its blocks, if all of them are our memory. */
@@ -103,14 +108,19 @@ static int serve_rows(const struct wdl_win *win, const struct wdl_mail *mail, ch
     }
 }
 
-/* The place of one of a bag's accumulates, or NULL. */
-static char *bag_place(const struct wdl_win *win, const struct wdl_mail *mail, const char *area,
-                       size_t i, const struct wdl_element *el)
+/* The places of a bag's accumulates from the first on: all, or how many there are. */
+static size_t bag_places(const struct wdl_win *win, const char *area, size_t each, size_t n,
+                         const struct wdl_element *el, struct wdl_piece *places)
 {
-    struct wdl_mail one = *mail;
-    memcpy(&one.disp, area + i * sizeof(one.disp), sizeof(one.disp));
-    char *at = place_of(win, &one, 0, mail->bytes);
-    return (uintptr_t) at % el->packed_bytes == 0 ? at : NULL;
+    for (size_t i = 0; i < n; i++) {
+        int64_t disp;
+        memcpy(&disp, area + i * sizeof(disp), sizeof(disp));
+        char *at = place_at(win, disp, 0, (int64_t) each);
+        if (!at || (uintptr_t) at % el->packed_bytes != 0)
+            return i;
+        places[i] = (struct wdl_piece){at, each};
+    }
+    return n;
 }
 
 /* Accumulates of mail->bytes each (bag.h). *done: bytes of them all. */
@@ -119,6 +129,7 @@ static int serve_bag(const struct wdl_win *win, const struct wdl_mail *mail, cha
 {
     const struct wdl_host *host = &win->proc->host;
     size_t each = mail->bytes, n = mail->rows.count;
+    struct wdl_piece places[WDL_BAG_OPS];
     struct wdl_element el;
     struct wdl_domain domain;
     if (n == 0 || n > WDL_BAG_OPS || each == 0 || each > WDL_BAG_EACH ||
@@ -126,23 +137,12 @@ static int serve_bag(const struct wdl_win *win, const struct wdl_mail *mail, cha
         mail->rop >= WDL_ROP_COUNT || mail->rop == WDL_ROP_NO_OP ||
         !host->ops->op_valid(host->ctx, mail->host_type, mail->rop))
         return WDL_ERR_UNSUPPORTED;
-    /* all or none */
-    for (size_t i = 0; i < n && *done == 0; i++)
-        if (!bag_place(win, mail, area, i, &el))
-            return WDL_ERR_UNSUPPORTED;
+    /* all or none; where some are done, all were there before */
+    if (bag_places(win, area, each, n, &el, places) < n)
+        return *done == 0 ? WDL_ERR_UNSUPPORTED : WDL_ERR_PROTO;
     wdl_win_own_domain(win, &domain);
-    while (*done < n * each) {
-        size_t i = *done / each, part = *done % each;
-        struct wdl_piece one = {bag_place(win, mail, area, i, &el), each};
-        if (!one.base)
-            return WDL_ERR_PROTO;       /* it was there before */
-        int status = wdl_accumulate(&domain, mail->rop, &el, &one, 1,
-                                    wdl_bag_operands(area) + i * each, NULL, &part);
-        *done = i * each + part;
-        if (status != WDL_OK)
-            return status;
-    }
-    return WDL_OK;
+    return wdl_accumulate(&domain, mail->rop, &el, places, (int) n, wdl_bag_operands(area), NULL,
+                          done);
 }
 
 /* What most operations are, without a packet: WDL_OK, WDL_AGAIN, or ERR_UNSUPPORTED. */
