@@ -100,6 +100,8 @@ struct wdl_nm_caps {
      * processor. What is not native works too: the target's processor does it in its poll, with
      * CPU instructions, and so only while the target polls. */
     uint32_t atomic32, atomic64;
+    uint32_t fetches;           /* bit (1 << enum wdl_nm_atomic): of the native ones, those that may
+                                 * be asked for what was there before */
     enum wdl_nm_domain domain;  /* of the native ones */
     /* caps() alone: keys of such memory may have native atomics that it cannot promise, since it
      * depends on the peer. 0: rkey_caps() never says more. */
@@ -196,8 +198,9 @@ struct wdl_nm_ops {
                 struct wdl_nm_rkey * rkey, struct wdl_nm_comp * comp);
     int (*get) (struct wdl_nm * nm, int peer, void *dst, size_t bytes, uint64_t remote,
                 struct wdl_nm_rkey * rkey, struct wdl_nm_comp * comp);
-    /* size is 4 or 8, remote a multiple of it. fetched may be NULL except for CSWAP; value and
-     * compare are read in the call, and *fetched is written with the completion. */
+    /* size is 4 or 8, remote a multiple of it. fetched may be NULL except for CSWAP, and is where
+     * the atomic is native and not of caps.fetches; value and compare are read in the call, and
+     * *fetched is written with the completion. */
     int (*atomic) (struct wdl_nm * nm, int peer, enum wdl_nm_atomic op, size_t size, uint64_t value,
                    uint64_t compare, void *fetched, uint64_t remote, struct wdl_nm_rkey * rkey,
                    struct wdl_nm_comp * comp);

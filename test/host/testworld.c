@@ -197,7 +197,7 @@ void test_world_open(struct test_world *w, const struct test_world_params *param
         .pending_permille = p->pending_permille,.am_bytes_max = p->am_bytes_max,
         .rma_needs_target = p->needs_target,.ops_max = p->ops_max,
         .attach_max = p->attach_max,
-        .atomics = test_atomics(p->atomics),.by_key = p->by_key,
+        .atomics = test_atomics(p->atomics),.by_key = p->by_key,.no_fetches = p->no_fetches,
         .odd = p->odd,.odd_to = p->odd_to,.odd_atomics = test_atomics(p->odd_atomics)
     };
     wdl_prng_init(&w->prng, p->seed);

@@ -32,6 +32,7 @@ struct test_world_params {      /* 0: the default, in brackets */
     int attended;               /* ranks serve messages while they compute */
     int direct;                 /* the network puts and gets by itself */
     int atomics;                /* and has atomics: 1 coherent with the processors', 2 not */
+    uint32_t no_fetches;        /* as sim.h has it */
     int by_key;                 /* its keys tell of them, and it does not */
     int odd, odd_to, odd_atomics;       /* as sim.h has them; odd_atomics as atomics */
     int no_atomics;             /* the windows want none of them */

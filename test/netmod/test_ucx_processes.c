@@ -169,6 +169,50 @@ static void storm(struct process *p, struct wdl_nm_rkey *rkey)
     DO(p, c, nm->ops->flush(nm, 0, &c.comp));
 }
 
+static uint64_t outcome(enum wdl_nm_atomic op, uint64_t old, uint64_t value)
+{
+    switch (op) {
+    case WDL_NM_ADD:
+        return old + value;
+    case WDL_NM_AND:
+        return old & value;
+    case WDL_NM_OR:
+        return old | value;
+    case WDL_NM_XOR:
+        return old ^ value;
+    default:
+        return value; /* a swap; a compare-and-swap that finds what it looks for */
+    }
+}
+
+/* Of a word nobody else uses: what every atomic leaves there, and of those of caps.fetches what it
+ * has found. */
+static void each_atomic(struct process *p, struct wdl_nm_rkey *rkey)
+{
+    struct wdl_nm *nm = p->nm;
+    uint64_t at = p->s->at + 64 * (uint64_t) p->rank, fetches = nm->ops->caps(nm)->fetches;
+    struct comp c;
+    for (int k = 0; k < 4 * WDL_NM_ATOMIC_COUNT; k++) {
+        enum wdl_nm_atomic op = (enum wdl_nm_atomic)(k / 4);
+        size_t size = k % 2 ? 4 : 8;
+        int fetch = k / 2 % 2 || op == WDL_NM_CSWAP;
+        uint64_t mask = size == 4 ? 0xffffffffu : ~(uint64_t) 0;
+        uint64_t old = 0xf0f1f2f3f4f5f6f7u, value = 0x123456789abcdef0u, got = 0, now = 0;
+        if (fetch && !(fetches >> op & 1))
+            continue;
+        DO(p, c, nm->ops->put(nm, 0, &old, 8, at, rkey, &c.comp));
+        DO(p, c, nm->ops->flush(nm, 0, &c.comp));
+        DO(p, c, nm->ops->atomic(nm, 0, op, size, value & mask, old & mask, fetch ? &got : NULL, at,
+                                 rkey, &c.comp));
+        DO(p, c, nm->ops->flush(nm, 0, &c.comp));
+        DO(p, c, nm->ops->get(nm, 0, &now, 8, at, rkey, &c.comp));
+        DO(p, c, nm->ops->flush(nm, 0, &c.comp));
+        must_cmp(now, ==, (outcome(op, old, value) & mask) | (old & ~mask));
+        if (fetch)
+            must_cmp(got, ==, old & mask);
+    }
+}
+
 static void storm_here(struct process *p, uint64_t *word)
 {
     uint32_t *half = (uint32_t *) (void *) &word[1];
@@ -220,6 +264,7 @@ static void play_storm(struct process *p)
     if (p->rank == 0) {
         storm_here(p, base);
     } else {
+        each_atomic(p, rkey);
         storm(p, rkey);
         __atomic_sub_fetch(&p->s->left, 1, __ATOMIC_ACQ_REL);
     }

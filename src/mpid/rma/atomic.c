@@ -44,6 +44,12 @@ static enum wdl_nm_atomic atomic_of(const struct wdl_rma_args *args)
     }
 }
 
+static int may_fetch(const struct wdl_win *win, enum wdl_nm_atomic op)
+{
+    struct wdl_nm *nm = win->proc->nm;
+    return nm->ops->caps(nm)->fetches >> op & 1;
+}
+
 /* Is it one for the network? Fills *job. */
 static int job_make(const struct wdl_win *win, const struct wdl_rma_args *args, struct job *job)
 {
@@ -52,7 +58,7 @@ static int job_make(const struct wdl_win *win, const struct wdl_rma_args *args, 
     job->op = atomic_of(args);
     job->size = args->element.packed_bytes;
     if (!wdl_net_has(win->net_sizes, &args->element) || job->op == WDL_NM_ATOMIC_COUNT ||
-        (job->op == WDL_NM_XOR && job->size == 8) ||    /* UCX 1.13 gives wrong results */
+        (fetches && !may_fetch(win, job->op)) ||
         wdl_args_bytes(args) > ELEMENTS * job->size || !args->remote.contig ||
         (gives && !args->origin.contig) || (fetches && !args->result.contig) ||
         (fetches && args->request))

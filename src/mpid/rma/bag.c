@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Short accumulates handed over
  * together (bag.h). */
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/mail.h"
 
@@ -33,14 +34,20 @@ static int has_place(const struct wdl_rma_args *args, const struct wdl_win_rank 
            (info->base + at) % args->element.packed_bytes == 0;
 }
 
+/* The target has read these lines since they were written last: they are asked for some
+ * accumulates before theirs. */
 static void bag_add(struct wdl_win *win, const struct wdl_rma_args *args)
 {
+    enum { AHEAD = 512, PLACES_AHEAD = 128 };
     struct wdl_bag *bag = &win->mailbox.bag;
     char *area = wdl_mail_control(win)->area.data;
     size_t bytes = args->remote.bytes;
-    memcpy(area + (size_t) bag->n * sizeof(args->disp), &args->disp, sizeof(args->disp));
-    memcpy(wdl_bag_operands(area) + (size_t) bag->n * bytes,
-           (const char *) args->origin.addr + args->origin.lo, bytes);
+    char *place = area + (size_t) bag->n * sizeof(args->disp);
+    char *operand = wdl_bag_operands(area) + (size_t) bag->n * bytes;
+    wdl_line_wanted(place + PLACES_AHEAD);
+    wdl_line_wanted(operand + AHEAD);
+    memcpy(place, &args->disp, sizeof(args->disp));
+    memcpy(operand, (const char *) args->origin.addr + args->origin.lo, bytes);
     bag->n++;
     win->stats.ops_mailed++;
 }

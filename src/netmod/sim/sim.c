@@ -150,6 +150,7 @@ void sim_caps_fill(struct wdl_nm_caps *caps, const struct wdl_sim_params *params
     caps->am_bytes_max = params->am_bytes_max;
     caps->key_bytes_max = params->key_bytes;
     caps->atomic32 = caps->atomic64 = native ? (1u << WDL_NM_ATOMIC_COUNT) - 1 : 0;
+    caps->fetches = ~params->no_fetches & ((1u << WDL_NM_ATOMIC_COUNT) - 1);
     caps->domain = !native ? WDL_NM_DOMAIN_NONE
         : atomics == WDL_SIM_ATOMICS_NIC ? WDL_NM_DOMAIN_NIC : WDL_NM_DOMAIN_CPU;
     caps->rma_needs_target = params->rma_needs_target;

@@ -43,6 +43,9 @@ struct wdl_sim_params {
     int no_rma;                 /* has_rma is 0 */
     int rma_needs_target;       /* puts, gets and atomics wait for a poll of the target */
     enum wdl_sim_atomics atomics;
+    /* bit (1 << enum wdl_nm_atomic): native ones that leave the word as it is, if they are asked
+     * for what was there before; caps say so (UCX 1.13's AND and OR over shared memory) */
+    uint32_t no_fetches;
     int by_key;                 /* caps() promises nothing of puts, gets and atomics, keys do */
     /* Atomics between two peers that are not like the others': of rank odd - 1 with rank odd_to - 1
      * (0: with everybody, itself included); odd 0: of nobody. With by_key. */

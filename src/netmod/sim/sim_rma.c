@@ -132,8 +132,10 @@ enum wdl_sim_atomics sim_atomics(const struct wdl_sim *sim, int rank, int peer)
     return is_odd ? p->odd_atomics : p->atomics;
 }
 
-static uint64_t atomic_value(const struct sim_op *op, uint64_t old)
+static uint64_t atomic_value(const struct sim_op *op, uint64_t old, uint32_t no_fetches)
 {
+    if (op->local && no_fetches >> op->atomic & 1)
+        return old;
     switch (op->atomic) {
         case WDL_NM_ADD:
             return old + op->value;
@@ -150,7 +152,7 @@ static uint64_t atomic_value(const struct sim_op *op, uint64_t old)
     }
 }
 
-static void atomic_read(struct sim_op *op)
+static void atomic_read(struct sim_op *op, uint32_t no_fetches)
 {
     uint32_t old32;
     if (op->bytes == 8) {
@@ -159,7 +161,7 @@ static void atomic_read(struct sim_op *op)
         memcpy(&old32, op->remote, 4);
         op->old = old32;
     }
-    op->new = atomic_value(op, op->old);
+    op->new = atomic_value(op, op->old, no_fetches);
 }
 
 static void atomic_write(const struct sim_op *op)
@@ -197,12 +199,15 @@ static int nic_free(struct sim_nm *target)
 /* Returns 1 when it is done. */
 static int atomic_step(struct sim_op *op, struct sim_nm *target, int rank)
 {
-    if (sim_atomics(target->sim, rank, op->peer) != WDL_SIM_ATOMICS_NIC) {
-        atomic_read(op);
+    enum wdl_sim_atomics atomics = sim_atomics(target->sim, rank, op->peer);
+    int native = atomics != WDL_SIM_ATOMICS_TARGET;
+    uint32_t no_fetches = native ? target->sim->params.no_fetches : 0;
+    if (atomics != WDL_SIM_ATOMICS_NIC) {
+        atomic_read(op, no_fetches);
         atomic_write(op);
         op->nic = SIM_NIC_AFTER;
     } else if (op->nic == SIM_NIC_BEFORE && nic_free(target)) {
-        atomic_read(op);
+        atomic_read(op, no_fetches);
         op->nic = SIM_NIC_BETWEEN;
         target->nic = op;
     }

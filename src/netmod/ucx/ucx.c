@@ -246,6 +246,9 @@ static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, 
     /* what holds everywhere, which is little: rkey_caps knows more about each memory */
     nm->caps.domain = WDL_NM_DOMAIN_NONE;
     nm->caps.rma_needs_target = 1;
+    /* UCX 1.13 over shared memory (uct_sm_ep_atomic64_fetch): AND and OR that fetch leave the word
+     * as it is, XOR clears it */
+    nm->caps.fetches = 1u << WDL_NM_ADD | 1u << WDL_NM_SWAP | 1u << WDL_NM_CSWAP;
     nm->caps.atomics_by_key = ucx_atomics_by_key(nm);
     nm->caps.has_rma = nm->caps.has_tag = nm->caps.has_wakeup = 1;
     *nm_out = &nm->base;

@@ -66,18 +66,19 @@ static void by_message(struct test_world *w, struct wdl_rma_args args)
     ck_assert_uint_eq(atomics(w), before);
 }
 
+/* In the order of their atomics. */
 static const enum wdl_rop rops[] = {WDL_ROP_SUM, WDL_ROP_BAND, WDL_ROP_BOR, WDL_ROP_BXOR,
                                     WDL_ROP_REPLACE};
 enum { ROPS = 5 };
 
 /* Both widths, signs, every operator there is an atomic for, fetching and not; as the host's own
- * reduction has it. Exclusive or of 8 bytes is never left to the network. */
-START_TEST(each_is_what_the_host_would_do)
+ * reduction has it. What cannot fetch is left to the network where nobody wants it to. */
+static void each_operator(uint32_t no_fetches)
 {
     static const enum test_type types[] = {TEST_I32, TEST_I64};
     static const int64_t value[] = {-3, 0x123456789abcdef};
     struct test_world w;
-    open_world(&w, (struct test_world_params){.unordered = 1});
+    open_world(&w, (struct test_world_params){.unordered = 1, .no_fetches = no_fetches});
     const struct wdl_host_ops *ops = w.rank[0].host.host.ops;
     for (int i = 0; i < 2 * ROPS * 4; i++) {
         enum test_type type = types[i % 2];
@@ -91,7 +92,7 @@ START_TEST(each_is_what_the_host_would_do)
         memcpy(want, there, 16);
         ops->reduce(NULL, type, rop, in, want, 2);
         struct wdl_rma_args args = test_acc(1, 64, rop, type, 2, in, fetch ? got : NULL);
-        if (rop == WDL_ROP_BXOR && size == 8)
+        if (fetch && no_fetches >> (i / 2 % ROPS) & 1)
             by_message(&w, args);
         else
             by_network(&w, args, 2);
@@ -102,6 +103,12 @@ START_TEST(each_is_what_the_host_would_do)
             ck_assert_mem_eq(got, there, 2 * size);
     }
     close_world(&w);
+}
+
+START_TEST(each_is_what_the_host_would_do)
+{
+    each_operator(0);
+    each_operator(1u << WDL_NM_AND | 1u << WDL_NM_OR | 1u << WDL_NM_XOR);
 }
 END_TEST
 
