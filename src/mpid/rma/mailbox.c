@@ -280,7 +280,7 @@ static void answered(struct wdl_win *win)
         wdl_bag_answered(win, status);
         return;
     }
-    int stream = box->stream != NULL, rows = mail->is_rows;
+    int stream = box->stream != NULL, rows = !stream && mail->is_rows;
     size_t bytes = wdl_args_bytes(args);
     if (stream && status == WDL_OK && !wdl_stream_is_through(win))
         status = WDL_ERR_PROTO;

@@ -54,7 +54,8 @@ struct wdl_mailbox {
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
     struct wdl_bag bag;         /* bag.posted: what is under way is that */
-    struct wdl_stream *stream;  /* it is a stream through this ring, or NULL */
+    struct wdl_stream *stream;  /* it is a stream through this ring, or NULL: */
+    struct wdl_rows here, results;      /* its memory (base NULL: none), its results' */
     uint64_t begin, seen;       /* its first place there; how far it was seen to be emptied */
     uint64_t began_ns;          /* 0: nobody wants to know */
     /* short operations since the last synchronization, at most RUN; before it: several */
