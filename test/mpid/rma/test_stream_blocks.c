@@ -488,6 +488,85 @@ START_TEST(accumulates_not_in_place)
 }
 END_TEST
 
+/* --- which way -------------------------------------------------------------------------------- */
+
+static uint64_t copy_takes;
+
+static void time_passes(struct bed *bed, int call)
+{
+    (void) call;
+    bed->w.rank[0].host.now_ns += copy_takes;
+}
+
+/* Of so many puts, how many did not go through the ring, where that takes so long, and the system
+ * so long. */
+static int gone_otherwise(struct bed *bed, const struct shape *there, int puts, uint64_t ring,
+                          uint64_t system)
+{
+    int handed = 0;
+    wdl_type type = type_of(bed, there);
+    struct wdl_rma_args put = test_put(1, 0, mine, (size_t) (there->block * there->count));
+    put.remote = buffer(bed, NULL, there, type);
+    copy_takes = system;
+    mover.during = time_passes;
+    for (int i = 0; i < puts; i++) {
+        ck_assert_int_eq(operate(bed, put), WDL_OK);
+        int mailed = bed->win[0]->mailbox.mail != NULL;
+        bed->w.rank[0].host.now_ns += mailed ? ring : 0;
+        handed += mailed;
+        if (mailed)
+            serve_until_done(bed);
+        else
+            flush_until_done(bed);
+    }
+    mover.during = NULL;
+    test_type_end(&bed->w.rank[0].host, type);
+    return puts - handed;
+}
+
+/* What the system would copy is tried both ways; what would be a message goes to a target that is
+ * there, however slow it is: the same target would take the message. */
+START_TEST(the_faster_way)
+{
+    static const struct shape few = {3000, 3100, 8}, many = {300, 310, 80},
+        few_short = {100, 110, 5}, many_short = {8, 16, 64};
+    for (int attended = 0; attended < 2; attended++) {
+        struct bed bed;
+        open(&bed, (struct bed_kind){.attended = attended});
+        bed_ring[0].filled = WDL_STREAM_BYTES;
+        ck_assert_int_gt(gone_otherwise(&bed, &few, 200, 9000, 4000), 150);
+        ck_assert_int_lt(gone_otherwise(&bed, &few, 2000, 4000, 20000), 700);
+        memset(bed.win[0]->rma->trial, 0, sizeof(bed.win[0]->rma->trial));
+        ck_assert_int_gt(gone_otherwise(&bed, &few_short, 200, 2000, 1000), 150);
+        memset(bed.win[0]->rma->trial, 0, sizeof(bed.win[0]->rma->trial));
+        int others = gone_otherwise(&bed, &many, 200, 9000, 4000) +
+            gone_otherwise(&bed, &many_short, 200, 9000, 4000);
+        if (attended)
+            ck_assert_int_eq(others, 0);
+        else
+            ck_assert_int_gt(others, 300);
+        bed_end(&bed);
+    }
+}
+END_TEST
+
+/* Layouts of their own have times of their own: what blocks take does not say what one piece
+ * does. */
+START_TEST(blocks_are_timed_apart)
+{
+    static const struct shape blocks = {3000, 3100, 8}, whole = {24000, 24000, 1};
+    struct bed bed;
+    open(&bed, (struct bed_kind){0});
+    bed_ring[0].filled = WDL_STREAM_BYTES;
+    ck_assert_int_gt(gone_otherwise(&bed, &blocks, 200, 9000, 4000), 150);
+    ck_assert_int_lt(gone_otherwise(&bed, &whole, 200, 2000, 4000), 20);
+    struct move m = begin(&bed, 0, &whole, &blocks);
+    ck_assert(!bed.win[0]->mailbox.mail);
+    end(&bed, &m);
+    bed_close(&bed);
+}
+END_TEST
+
 /* --- in any order ----------------------------------------------------------------------------- */
 
 /* Blocks of at least LEAST bytes and at most `most` with what is between them; sometimes one. */
@@ -567,4 +646,5 @@ END_TEST
 
 WDL_SUITE("rma/stream, blocks", both_ways, others_are_not, one_that_leaves, lies_are_refused,
           to_the_end_of_the_window, attached_memory, accumulates, accumulates_longer_than_the_ring,
-          accumulates_refused, accumulates_not_in_place, any_order_of_looks)
+          accumulates_refused, accumulates_not_in_place, the_faster_way, blocks_are_timed_apart,
+          any_order_of_looks)
