@@ -184,12 +184,16 @@ static uint64_t now_ns(const struct wdl_win *win)
     return host->ops->now_ns(host->ctx);
 }
 
+int wdl_mail_is_crowded(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    return win->params.crowded && args->kind <= WDL_RMA_GET && win->params.copy;
+}
+
 int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     win->rma->timed = NULL;
     win->rma->began_ns = 0;
-    /* whoever would take it wants a processor, and who would wait gives one away */
-    if (win->params.crowded && args->kind <= WDL_RMA_GET && win->params.copy)
+    if (wdl_mail_is_crowded(win, args))
         return 0;
     if (!is_compared(win, args))
         return 1;

@@ -262,15 +262,23 @@ static int is_expected(struct wdl_win *win, const struct wdl_rma_args *args,
            wdl_mail_expected(win, args, control, args->remote.bytes);
 }
 
+/* Is it to go through the ring? Places never used before have no memory yet on either side: what
+ * goes there says nothing of those behind it, and makes them ready. */
+static int is_faster(struct wdl_win *win, const struct wdl_rma_args *args, const struct ring *ring)
+{
+    return next_place(ring->stream) < WDL_STREAM_BYTES || wdl_mail_is_faster(win, args);
+}
+
 int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
                   struct wdl_win_control *control, uint64_t at)
 {
     struct wdl_mail *mail;
     struct ring ring;
     struct ends ends;
-    if (!is_for_it(win, args, LEAST) || !ends_of(win, args, control, at, &ends) ||
-        !is_expected(win, args, control) || !wdl_mail_is_faster(win, args) ||
-        !find_ring(win, &ring) || (mail = wdl_mail_get(win, control)) == NULL)
+    if (!is_for_it(win, args, LEAST) || wdl_mail_is_crowded(win, args) ||
+        !ends_of(win, args, control, at, &ends) || !is_expected(win, args, control) ||
+        !find_ring(win, &ring) || !is_faster(win, args, &ring) ||
+        (mail = wdl_mail_get(win, control)) == NULL)
         return WDL_ERR_UNSUPPORTED;
     post(win, args, mail, &ring, &ends);
     return WDL_OK;
