@@ -76,8 +76,8 @@ void wdl_mailbox_close(struct wdl_win *win);
  * control: the target's; t: its element, or NULL. */
 int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                    struct wdl_win_control *control);
-/* Is whoever would take it without a processor to do it with, and who would wait keeps him from it?
- * Then the system copies it. */
+/* Is a put or get the system's since processes share processors: whoever would take it wants one,
+ * and who would wait gives one away? */
 int wdl_mail_is_crowded(const struct wdl_win *win, const struct wdl_rma_args *args);
 /* Is an operation on a target that is there to be handed over, by what such ones took? If not, the
  * system copies it, and _not_handed is told when that is over (and with what status, which it
