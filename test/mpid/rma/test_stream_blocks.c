@@ -375,19 +375,25 @@ static const struct {
 };
 enum { FOLDS = sizeof(folds) / sizeof(folds[0]) };
 
-/* With results and without, those in one piece or as the operands are. */
+/* Without results, with some in one piece, or as the operands are; and those alone, which have no
+ * operands. */
 START_TEST(accumulates)
 {
-    for (int i = 0; i < 3 * FOLDS; i++) {
+    for (int i = 0; i < 4 * FOLDS; i++) {
         struct bed bed;
         wdl_type types[3];
-        const struct shape *there = &folds[i / 3].there, *here = &folds[i / 3].here;
+        const struct shape *there = &folds[i / 4].there, *here = &folds[i / 4].here;
         const struct shape whole = {there->block * there->count, 0, 1};
-        const struct shape *out = i % 3 == 0 ? NULL : i % 3 == 1 ? &whole : here;
+        const struct shape *out = i % 4 == 0 ? NULL : i % 4 == 1 ? &whole : here;
         open(&bed, (struct bed_kind){0});
         fill_doubles(&bed, DOUBLES);
         bed_ring[0].filled = i % 2 ? BEFORE_END : 0;
         struct wdl_rma_args args = accumulate(&bed, there, here, out, types);
+        if (i % 4 == 3) {
+            args.op = WDL_ROP_NO_OP;
+            args.origin = test_bytes(NULL, 0);
+            fill_doubles(&bed, DOUBLES);
+        }
         ck_assert_int_eq(operate(&bed, args), WDL_OK);
         ck_assert(bed.win[0]->mailbox.stream);
         ck_assert_int_eq(serve_until_done(&bed), 1);
