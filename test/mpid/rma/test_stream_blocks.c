@@ -215,7 +215,7 @@ START_TEST(lies_are_refused)
         ck_assert(mail->is_rows && mail->bytes == 100 && mail->stream.stride == 128);
         mail->bytes = what == 0 ? 0 : what == 1 ? 99 : mail->bytes;
         mail->stream.stride = what == 2 ? INT64_MAX / 2 : what == 3 ? INT64_MIN / 2 :
-            what == 4 ? ROOM / 499 + 1 : what == 5 ? -128 : mail->stream.stride;
+            what == 4 ? ROOM / 499 + 1 : what == 5 ? -128 : what == 7 ? 0 : mail->stream.stride;
         mail->stream.bytes = what == 6 ? 0 : what == 7 ? (uint64_t) INT64_MAX / 100 * 100 + 100 :
             mail->stream.bytes;
         mail->disp += what == 8 ? ROOM - 499 * 128 - 100 - 16 + 1 : 0;
@@ -401,6 +401,39 @@ START_TEST(accumulates)
         ck_assert_int_eq(out ? wrong_results(there, out) : 0, 0);
         ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 1);
         ck_assert_int_eq(mover.calls, 0);
+        types_end(&bed, types);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* Somebody else is in the second of the memory's regions: it goes on where it was, and each element
+ * is updated once. */
+START_TEST(accumulates_half_done)
+{
+    static const struct shape there = {100, 130, 100}, here = {10000, 0, 1};
+    for (int gets = 0; gets < 2; gets++) {
+        struct bed bed;
+        wdl_type types[3];
+        open(&bed, (struct bed_kind){0});
+        fill_doubles(&bed, DOUBLES);
+        struct wdl_rma_args args = accumulate(&bed, &there, &here, gets ? &here : NULL, types);
+        struct wdl_win_control *control = &bed.w.control[1];
+        ck_assert_int_eq(operate(&bed, args), WDL_OK);
+        control->bulk_mode = WDL_BULK_ALWAYS;
+        control->bulk[1] = 1;
+        for (int looks = 0; looks < 3; looks++) {
+            wdl_mailbox_serve(bed.win[1]);
+            ck_assert_int_eq(flush(&bed), WDL_AGAIN);
+        }
+        uint64_t done = bed_ring[0].emptied;
+        ck_assert(done > 0 && done < args.remote.bytes);
+        ck_assert_int_eq(cell(&bed)->state, WDL_MAIL_TAKEN);
+        control->bulk[1] = 0;
+        ck_assert_int_eq(serve_until_done(&bed), 1);
+        are_there(&bed, DOUBLES);
+        ck_assert_int_eq(gets ? wrong_results(&there, &here) : 0, 0);
+        ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 1);
         types_end(&bed, types);
         bed_close(&bed);
     }
@@ -651,6 +684,6 @@ START_TEST(any_order_of_looks)
 END_TEST
 
 WDL_SUITE("rma/stream, blocks", both_ways, others_are_not, one_that_leaves, lies_are_refused,
-          to_the_end_of_the_window, attached_memory, accumulates, accumulates_longer_than_the_ring,
-          accumulates_refused, accumulates_not_in_place, the_faster_way, blocks_are_timed_apart,
-          any_order_of_looks)
+          to_the_end_of_the_window, attached_memory, accumulates, accumulates_half_done,
+          accumulates_longer_than_the_ring, accumulates_refused, accumulates_not_in_place,
+          the_faster_way, blocks_are_timed_apart, any_order_of_looks)
