@@ -97,6 +97,7 @@ unit_tests =                            \
     test/mpid/rma/test_grant            \
     test/mpid/rma/test_handle           \
     test/mpid/rma/test_stream           \
+    test/mpid/rma/test_stream_blocks    \
     test/mpid/rma/test_issue            \
     test/mpid/rma/test_kernel           \
     test/mpid/rma/test_keys             \

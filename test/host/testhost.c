@@ -201,7 +201,7 @@ static int host_pieces(void *ctx, const void *addr, int64_t count, wdl_type type
 static int host_rows(void *ctx, const void *addr, int64_t count, wdl_type type,
                      struct wdl_rows *rows_out)
 {
-    enum { MAX = 1024 };
+    enum { MAX = 4096 };
     struct wdl_piece piece[MAX];
     struct collect c = {piece, 0, MAX};
     (void) ctx;
@@ -372,7 +372,7 @@ wdl_type test_type_indexed(struct test_host *host, enum test_type element, int c
 wdl_type test_type_vector(struct test_host *host, enum test_type element, int count, int block,
                           int stride)
 {
-    enum { MAX = 512 };
+    enum { MAX = 4096 };
     int blocks[MAX], displs[MAX];
     wdl_assert_cmp(count, <=, MAX);
     for (int i = 0; i < count; i++) {

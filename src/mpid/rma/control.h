@@ -32,6 +32,7 @@
 struct wdl_mail_stream {        /* a long operation (stream.h) */
     uint64_t id;                /* of the ring */
     uint64_t begin, bytes;      /* place of the first byte; how many */
+    int64_t stride;             /* of blocks at the target */
 };
 
 struct wdl_mail_rows {          /* blocks evenly apart at the target; the data are in the area */
@@ -42,12 +43,13 @@ struct wdl_mail_rows {          /* blocks evenly apart at the target; the data a
 struct wdl_mail {               /* a cache line */
     uint32_t state;             /* enum wdl_mail_state */
     uint32_t origin, host_type;
-    uint32_t bytes;             /* compare and swap: of the element; fold: are results wanted? */
+    uint32_t bytes;             /* compare and swap: of the element; stream of blocks: of one */
     uint8_t kind, rop;  /* enum wdl_rma_kind, wdl_rop; or WDL_MAIL_STREAM, whether it is a put */
     uint8_t status;
     uint8_t visits;             /* operations that went another way (wdl_mail_visit) */
     uint8_t is_rows;
-    uint8_t pad[3];
+    uint8_t gets;               /* WDL_MAIL_FOLD: are results wanted? */
+    uint8_t pad[2];
     int64_t disp;               /* stream: the address */
     union {
         char data[WDL_MAIL_BYTES];      /* what goes, then what comes back */

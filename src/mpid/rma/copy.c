@@ -13,6 +13,7 @@
  * says the list is. The list's version is odd while it changes, and is looked at before and after.
  */
 #include <string.h>
+#include "mpid/rma/rows.h"
 #include "mpid/rma/stream.h"
 #include "mpid/rma/win_impl.h"
 
@@ -27,28 +28,49 @@ enum { GAP = 2048,              /* bytes that are read in vain to save a piece *
 
 enum way { BY_PIECES, BY_SPAN, BY_MESSAGE };
 
-/* How an operation's bytes are moved. Judged by its first pieces and its extent. */
-static enum way way_of(const struct wdl_win *win, const struct wdl_rma_args *args)
+/* A layout's first pieces, as many as matter; *bytes_out: in them. */
+static size_t first_pieces(const struct wdl_win *win, const struct wdl_buf *remote,
+                           size_t *bytes_out)
 {
     const struct wdl_host *host = &win->proc->host;
-    const struct wdl_buf *remote = &args->remote;
-    struct wdl_piece first[MANY + 1];
-    if (remote->contig)
-        return BY_PIECES;
-    size_t bytes = 0, span = (size_t) (remote->hi - remote->lo);
     size_t look = remote->bytes < MANY * SHORT + 1 ? remote->bytes : MANY * SHORT + 1;
+    struct wdl_piece first[MANY + 1];
+    struct wdl_rows rows;
+    *bytes_out = 0;
+    if (wdl_rows_of(host, remote, win->rma->stage, remote->bytes, &rows)) {
+        size_t n = (look - 1) / rows.bytes + 1;
+        n = n < MANY + 1 ? n : MANY + 1;
+        *bytes_out = n * rows.bytes < look ? n * rows.bytes : look;
+        return n;
+    }
     int n = host->ops->pieces(host->ctx, win->rma->stage, remote->count, remote->type, 0, look,
                               first, MANY + 1);
     for (int i = 0; i < n; i++)
-        bytes += first[i].bytes;
+        *bytes_out += first[i].bytes;
+    return (size_t) n;
+}
+
+/* How an operation's bytes are moved. Judged by its first pieces and its extent. */
+static enum way way_of(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    const struct wdl_buf *remote = &args->remote;
+    if (remote->contig)
+        return BY_PIECES;
+    size_t bytes, n = first_pieces(win, remote, &bytes);
+    size_t span = (size_t) (remote->hi - remote->lo);
     if (bytes == 0)
         return BY_PIECES;
     if (args->kind == WDL_RMA_GET && n > 1 && span <= WDL_RMA_STAGE) {
-        size_t pieces = remote->bytes * (size_t) n / bytes;
+        size_t pieces = remote->bytes * n / bytes;
         if (span <= remote->bytes + (pieces - 1) * GAP)
             return BY_SPAN;
     }
     return n > MANY && win->params.attended ? BY_MESSAGE : BY_PIECES;
+}
+
+int wdl_copy_takes(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    return args->kind <= WDL_RMA_GET && way_of(win, args) != BY_MESSAGE;
 }
 
 /* The pieces of a buffer's stream from `offset` on, at most `bytes` of it; *bytes_out: how much. */

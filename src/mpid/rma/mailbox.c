@@ -58,13 +58,13 @@ static struct wdl_mail_past *past_of(struct wdl_mailbox *box, int rank, int stre
 
 /* Longer operations go to a target that is there by way of shared memory, or the system copies
  * them: twice and close, or once, with every page looked up. Which is faster differs between
- * machines. */
+ * machines. What would be a message instead is not compared: the target would do that, too. */
 enum { MAIL, SYSTEM };
 
 static int is_compared(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
     return args->kind <= WDL_RMA_GET_ACC && args->remote.bytes > WDL_BATCH_SHORT &&
-           win->params.copy;
+           win->params.copy && (args->remote.contig || wdl_copy_takes(win, args));
 }
 
 static struct wdl_trial *trial_at(const struct wdl_win *win, int contig, enum wdl_rma_kind kind,
@@ -79,7 +79,8 @@ static struct wdl_trial *trial_at(const struct wdl_win *win, int contig, enum wd
 
 static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
-    return trial_at(win, args->remote.contig, args->kind, args->remote.bytes);
+    return trial_at(win, args->remote.contig && args->origin.contig, args->kind,
+                    args->remote.bytes);
 }
 
 /* Who did not come is not asked before it has looked at its mail again. One that looks now and then
@@ -183,12 +184,16 @@ static uint64_t now_ns(const struct wdl_win *win)
     return host->ops->now_ns(host->ctx);
 }
 
+int wdl_mail_is_crowded(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    return win->params.crowded && args->kind <= WDL_RMA_GET && win->params.copy;
+}
+
 int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     win->rma->timed = NULL;
     win->rma->began_ns = 0;
-    /* whoever would take it wants a processor, and who would wait gives one away */
-    if (win->params.crowded && args->kind <= WDL_RMA_GET && win->params.copy)
+    if (wdl_mail_is_crowded(win, args))
         return 0;
     if (!is_compared(win, args))
         return 1;
@@ -280,7 +285,7 @@ static void answered(struct wdl_win *win)
         wdl_bag_answered(win, status);
         return;
     }
-    int stream = box->stream != NULL, rows = mail->is_rows;
+    int stream = box->stream != NULL, rows = !stream && mail->is_rows;
     size_t bytes = wdl_args_bytes(args);
     if (stream && status == WDL_OK && !wdl_stream_is_through(win))
         status = WDL_ERR_PROTO;
@@ -320,7 +325,7 @@ void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_
     box->mail = mail;
     box->args = *args;
     box->looks = 0;
-    box->began_ns = is_compared(win, args) ? win->rma->began_ns : 0;
+    box->began_ns = win->rma->began_ns && is_compared(win, args) ? win->rma->began_ns : 0;
 }
 
 /* 1: it is withdrawn, 0: it has been taken. */

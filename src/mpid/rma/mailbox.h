@@ -54,7 +54,8 @@ struct wdl_mailbox {
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
     struct wdl_bag bag;         /* bag.posted: what is under way is that */
-    struct wdl_stream *stream;  /* it is a stream through this ring, or NULL */
+    struct wdl_stream *stream;  /* it is a stream through this ring, or NULL: */
+    struct wdl_rows here, results;      /* its memory (base NULL: none), its results' */
     uint64_t begin, seen;       /* its first place there; how far it was seen to be emptied */
     uint64_t began_ns;          /* 0: nobody wants to know */
     /* short operations since the last synchronization, at most RUN; before it: several */
@@ -75,6 +76,9 @@ void wdl_mailbox_close(struct wdl_win *win);
  * control: the target's; t: its element, or NULL. */
 int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                    struct wdl_win_control *control);
+/* Is a put or get the system's since processes share processors: whoever would take it wants one,
+ * and who would wait gives one away? */
+int wdl_mail_is_crowded(const struct wdl_win *win, const struct wdl_rma_args *args);
 /* Is an operation on a target that is there to be handed over, by what such ones took? If not, the
  * system copies it, and _not_handed is told when that is over (and with what status, which it
  * returns): it sees how long it took. */

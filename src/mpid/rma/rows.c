@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Blocks evenly apart (rows.h). */
 #include <string.h>
 #include "base/assert.h"
+#include "base/copy.h"
 #include "mpid/rma/rows.h"
 
 /* With the length known a block is a load and a store. */
@@ -24,6 +25,47 @@ void wdl_rows_copy(const struct wdl_rows *to, const struct wdl_rows *from)
             break;
         default:
             COPY(from->bytes);
+    }
+}
+
+/* The same by registers, where a block fills a line. */
+static void copy_wide(const struct wdl_rows *to, const struct wdl_rows *from)
+{
+    int64_t n = (int64_t) from->count;
+    if (from->bytes < 64)
+        wdl_rows_copy(to, from);
+    else
+        for (int64_t i = 0; i < n; i++)
+            wdl_copy_wide(to->base + i * to->stride, from->base + i * from->stride, from->bytes);
+}
+
+struct wdl_rows wdl_rows_part(const struct wdl_rows *rows, size_t at, size_t bytes)
+{
+    size_t row = at / rows->bytes, inside = at % rows->bytes, left = rows->bytes - inside;
+    char *base = rows->base + (int64_t) row * rows->stride + inside;
+    wdl_assert(bytes > 0 && row < rows->count);
+    if (inside > 0 || bytes < left)
+        return (struct wdl_rows){base, rows->stride, bytes < left ? bytes : left, 1};
+    return (struct wdl_rows){base, rows->stride, rows->bytes, bytes / rows->bytes};
+}
+
+void wdl_rows_pack(const struct wdl_rows *rows, size_t at, char *to, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        struct wdl_rows part = wdl_rows_part(rows, at + done, bytes - done),
+            packed = wdl_rows_packed(to + done, &part);
+        copy_wide(&packed, &part);
+        done += part.bytes * part.count;
+    }
+}
+
+void wdl_rows_unpack(const struct wdl_rows *rows, size_t at, char *from, size_t bytes)
+{
+    for (size_t done = 0; done < bytes;) {
+        struct wdl_rows part = wdl_rows_part(rows, at + done, bytes - done),
+            packed = wdl_rows_packed(from + done, &part);
+        copy_wide(&part, &packed);
+        done += part.bytes * part.count;
     }
 }
 

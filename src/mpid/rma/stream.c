@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Long operations through a ring of
  * shared memory (stream.h). */
-#include "base/copy.h"
 #include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
+#include "mpid/rma/rows.h"
 #include "mpid/rma/stream.h"
 #include "mpid/rma/win_impl.h"
 
@@ -31,8 +31,14 @@ static uint64_t part_at(uint64_t place, uint64_t bytes)
 struct side {
     struct wdl_stream *stream;
     uint64_t begin, bytes;      /* place of its first byte; how many */
-    char *memory;               /* NULL: what goes into the ring does not matter */
+    struct wdl_rows memory;     /* base NULL: what goes into the ring does not matter */
 };
+
+/* Memory in one piece, as one block. */
+static struct wdl_rows one_block(uint64_t at, uint64_t bytes)
+{
+    return (struct wdl_rows){(char *) (uintptr_t) at, (int64_t) bytes, bytes, 1};
+}
 
 static uint64_t own_count(const uint64_t *count)
 {
@@ -62,8 +68,8 @@ static int fill(const struct side *side, uint64_t freed)
         uint64_t n = least(part_at(at, side->bytes), upto - done);
         if (at + n - freed > WDL_STREAM_BYTES)
             return WDL_AGAIN;
-        if (side->memory)
-            wdl_copy_wide(s->ring + at % WDL_STREAM_BYTES, side->memory + done, n);
+        if (side->memory.base)
+            wdl_rows_pack(&side->memory, done, s->ring + at % WDL_STREAM_BYTES, n);
         at += n;
         done += n;
         tell(&s->filled, at);
@@ -79,19 +85,44 @@ struct way {
     const struct wdl_domain *domain;    /* of that memory */
 };
 
-/* How many were taken: fewer where somebody else is in that memory. */
-static uint64_t take(const struct way *way, char *to, char *from, uint64_t bytes)
+/* Operands to blocks, or to a part of one; with old values to so many blocks, which *part is then.
+ */
+static uint64_t fold_part(const struct way *way, struct wdl_rows *part, char *from)
 {
+    enum { BLOCKS = 32 };
     const struct wdl_kernel_call *call = way->fold;
-    struct wdl_piece one = {to, bytes};
     size_t done = 0;
-    if (!call) {
-        wdl_copy_wide(to, from, bytes);
+    if (way->gets || part->count == 1) {
+        struct wdl_piece piece[BLOCKS];
+        part->count = part->count < BLOCKS ? part->count : BLOCKS;
+        for (size_t i = 0; i < part->count; i++)
+            piece[i] = (struct wdl_piece){part->base + (int64_t) i * part->stride, part->bytes};
+        (void) wdl_accumulate(way->domain, call->op, call->element, piece, (int) part->count, from,
+                              way->gets ? from : NULL, &done);
+    } else {
+        const struct wdl_rows in = wdl_rows_packed(from, part);
+        (void) wdl_accumulate_rows(way->domain, call->op, call->element, part, &in, &done);
+    }
+    return done;
+}
+
+/* The stream's bytes from `at` on. How many were taken: fewer where somebody else is in that
+ * memory. */
+static uint64_t take(const struct way *way, const struct wdl_rows *to, uint64_t at, char *from,
+                     uint64_t bytes)
+{
+    if (!way->fold) {
+        wdl_rows_unpack(to, at, from, bytes);
         return bytes;
     }
-    (void) wdl_accumulate(way->domain, call->op, call->element, &one, 1, from,
-                          way->gets ? from : NULL, &done);
-    return done;
+    for (uint64_t done = 0; done < bytes;) {
+        struct wdl_rows part = wdl_rows_part(to, at + done, bytes - done);
+        uint64_t taken = fold_part(way, &part, from + done);
+        done += taken;
+        if (taken < part.bytes * part.count)
+            return done;
+    }
+    return bytes;
 }
 
 /* Out of the ring, whole elements: WDL_OK: all bytes are, AGAIN: so many looks found nothing. */
@@ -113,7 +144,7 @@ static int empty(const struct side *side, const struct way *way, int looks)
         uint64_t n = least(part_at(at, PART_MAX * 8), there) / unit * unit;
         if (n == 0)     /* an element would lie on both sides of the ring's end */
             return WDL_ERR_PROTO;
-        uint64_t taken = take(way, side->memory + done, s->ring + at % WDL_STREAM_BYTES, n);
+        uint64_t taken = take(way, &side->memory, done, s->ring + at % WDL_STREAM_BYTES, n);
         at += taken;
         done += taken;
         tell(&s->emptied, at);
@@ -128,17 +159,66 @@ static int empty(const struct side *side, const struct way *way, int looks)
 static int is_for_it(const struct wdl_win *win, const struct wdl_rma_args *args, size_t shortest)
 {
     return win->mailbox.on && win->params.stream && !win->rma->streaming &&
-           args->remote.bytes >= shortest && args->remote.contig;
+           args->remote.bytes >= shortest;
 }
 
-/* Is there a buffer for an accumulate's operands, in one piece, and for its result? */
-static int has_buffers(const struct wdl_rma_args *args)
+/* What a stream is between, as blocks. */
+struct ends {
+    struct wdl_rows there, here, results;       /* as in the mailbox */
+};
+
+/* Are the first bytes of that buffer, which is at `at`, such blocks? */
+static int blocks_of(const struct wdl_win *win, const struct wdl_buf *buf, uint64_t at,
+                     uint64_t bytes, struct wdl_rows *rows_out)
 {
-    const struct wdl_buf *in = &args->origin, *out = &args->result;
-    size_t bytes = args->remote.bytes;
-    if (args->kind == WDL_RMA_GET_ACC && (!out->contig || out->bytes < bytes))
-        return 0;
-    return args->op == WDL_ROP_NO_OP || (in->contig && in->bytes >= bytes);
+    if (!buf->contig)
+        return wdl_rows_of(&win->proc->host, buf, (void *) (uintptr_t) at, bytes, rows_out);
+    *rows_out = one_block(at + (uint64_t) buf->lo, bytes);
+    return buf->bytes >= bytes;
+}
+
+static int own_blocks_of(const struct wdl_win *win, const struct wdl_buf *buf, uint64_t bytes,
+                         struct wdl_rows *rows_out)
+{
+    return blocks_of(win, buf, (uint64_t) (uintptr_t) buf->addr, bytes, rows_out);
+}
+
+/* The target refuses blocks unless it exposes what lies between them, too. */
+static int is_exposed(struct wdl_win *win, const struct wdl_rma_args *args,
+                      const struct wdl_win_control *control, uint64_t at)
+{
+    const struct wdl_buf *remote = &args->remote;
+    return remote->contig || wdl_copy_exposed(win, args->target, control,
+                                              at + (uint64_t) remote->lo,
+                                              (uint64_t) (remote->hi - remote->lo)) == WDL_OK;
+}
+
+/* Can it go between these, `at` being the target's address? */
+static int ends_of(struct wdl_win *win, const struct wdl_rma_args *args,
+                   const struct wdl_win_control *control, uint64_t at, struct ends *ends)
+{
+    uint64_t bytes = args->remote.bytes;
+    *ends = (struct ends){0};
+    return blocks_of(win, &args->remote, at, bytes, &ends->there) &&
+           (ends->there.count == 1 || ends->there.bytes <= UINT32_MAX) &&
+           ((args->kind >= WDL_RMA_ACC && args->op == WDL_ROP_NO_OP) ||
+            own_blocks_of(win, &args->origin, bytes, &ends->here)) &&
+           (args->kind != WDL_RMA_GET_ACC ||
+            own_blocks_of(win, &args->result, bytes, &ends->results)) &&
+           is_exposed(win, args, control, at);
+}
+
+/* The process's own ring, and how others name it. */
+struct ring {
+    struct wdl_stream *stream;
+    uint64_t id;
+};
+
+static int find_ring(const struct wdl_win *win, struct ring *ring)
+{
+    const struct wdl_win_params *params = &win->params;
+    ring->stream = params->stream(params->ctx, params->rank, &ring->id);
+    return ring->stream != NULL;
 }
 
 static uint64_t next_place(const struct wdl_stream *s)
@@ -146,22 +226,32 @@ static uint64_t next_place(const struct wdl_stream *s)
     return (own_count(&s->filled) + 63) / 64 * 64;
 }
 
-/* at: the target's address. */
+/* Fill in a cell, and post it. */
 static void post(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_mail *mail,
-                 struct wdl_stream *stream, uint64_t at)
+                 const struct ring *ring, const struct ends *ends)
 {
     struct wdl_mailbox *box = &win->mailbox;
-    uint64_t begin = mail->stream.begin;
-    tell(&stream->emptied, begin);
-    tell(&stream->filled, begin);
+    uint64_t begin = next_place(ring->stream);
+    tell(&ring->stream->emptied, begin);
+    tell(&ring->stream->filled, begin);
     mail->origin = (uint32_t) win->params.rank;
-    mail->is_rows = 0;
+    mail->kind = args->kind >= WDL_RMA_ACC ? WDL_MAIL_FOLD : WDL_MAIL_STREAM;
+    mail->rop = args->kind >= WDL_RMA_ACC ? (uint8_t) args->op : args->kind == WDL_RMA_PUT;
+    mail->gets = args->kind == WDL_RMA_GET_ACC;
+    mail->is_rows = ends->there.count > 1;
+    mail->bytes = mail->is_rows ? (uint32_t) ends->there.bytes : 0;
     mail->host_type = args->element.host_type;
-    mail->disp = (int64_t) (at + (uint64_t) args->remote.lo);
+    mail->disp = (int64_t) (uintptr_t) ends->there.base;
+    mail->stream = (struct wdl_mail_stream){.id = ring->id, .begin = begin,
+                                            .bytes = args->remote.bytes,
+                                            .stride = ends->there.stride};
     wdl_mail_post(win, mail, args);
-    box->stream = stream;
+    box->stream = ring->stream;
+    box->here = ends->here;
+    box->results = ends->results;
     box->begin = box->seen = begin;
     win->rma->streaming = 1;
+    wdl_stream_move(win);
 }
 
 /* Is the target to be asked? */
@@ -172,55 +262,53 @@ static int is_expected(struct wdl_win *win, const struct wdl_rma_args *args,
            wdl_mail_expected(win, args, control, args->remote.bytes);
 }
 
-/* Its cell and our ring. */
-static struct wdl_mail *begin_at(struct wdl_win *win, struct wdl_win_control *control,
-                                 struct wdl_stream **stream_out, uint64_t *id_out)
+/* Is it to go through the ring? Places never used before have no memory yet on either side: what
+ * goes there says nothing of those behind it, and makes them ready. */
+static int is_faster(struct wdl_win *win, const struct wdl_rma_args *args, const struct ring *ring)
 {
-    const struct wdl_win_params *params = &win->params;
-    *stream_out = params->stream(params->ctx, params->rank, id_out);
-    return *stream_out ? wdl_mail_get(win, control) : NULL;
+    return next_place(ring->stream) < WDL_STREAM_BYTES || wdl_mail_is_faster(win, args);
 }
 
 int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
                   struct wdl_win_control *control, uint64_t at)
 {
-    struct wdl_stream *stream;
     struct wdl_mail *mail;
-    uint64_t id;
-    if (!is_for_it(win, args, LEAST) || !args->origin.contig || !is_expected(win, args, control) ||
-        !wdl_mail_is_faster(win, args) || (mail = begin_at(win, control, &stream, &id)) == NULL)
+    struct ring ring;
+    struct ends ends;
+    if (!is_for_it(win, args, LEAST) || wdl_mail_is_crowded(win, args) ||
+        !ends_of(win, args, control, at, &ends) || !is_expected(win, args, control) ||
+        !find_ring(win, &ring) || !is_faster(win, args, &ring) ||
+        (mail = wdl_mail_get(win, control)) == NULL)
         return WDL_ERR_UNSUPPORTED;
-    uint64_t begin = next_place(stream);
-    mail->kind = WDL_MAIL_STREAM;
-    mail->rop = args->kind == WDL_RMA_PUT;
-    mail->stream = (struct wdl_mail_stream){.id = id, .begin = begin, .bytes = args->remote.bytes};
-    post(win, args, mail, stream, at);
-    wdl_stream_move(win);
+    post(win, args, mail, &ring, &ends);
     return WDL_OK;
+}
+
+/* Blocks that the target can fold. */
+static int can_fold(const struct wdl_rma_args *args, const struct ends *ends)
+{
+    return wdl_kernel_has(&args->element) &&
+           (ends->there.count == 1 || wdl_rows_have(&ends->there, &args->element));
 }
 
 int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                     struct wdl_win_control *control)
 {
-    struct wdl_stream *stream;
     struct wdl_mail *mail;
+    struct ring ring;
+    struct ends ends;
     struct wdl_win_rank info;
-    uint64_t id, bytes = args->remote.bytes;
     int gets = args->kind == WDL_RMA_GET_ACC;
     if ((args->kind != WDL_RMA_ACC && !gets) || !is_for_it(win, args, gets ? LEAST_GET : LEAST) ||
-        !has_buffers(args) || !win->params.copy || win->params.mapped_any || win->net_sizes ||
-        !wdl_kernel_has(&args->element) ||
-        !wdl_mail_is_clear(win, t, args->target) || !is_expected(win, args, control) ||
-        (mail = begin_at(win, control, &stream, &id)) == NULL)
+        !win->params.copy || win->params.mapped_any || win->net_sizes)
         return WDL_ERR_UNSUPPORTED;
-    uint64_t begin = next_place(stream);
     win->params.rank_info(win->params.ctx, args->target, &info);
-    mail->kind = WDL_MAIL_FOLD;
-    mail->rop = (uint8_t) args->op;
-    mail->bytes = (uint32_t) gets;
-    mail->stream = (struct wdl_mail_stream){.id = id, .begin = begin, .bytes = bytes};
-    post(win, args, mail, stream, info.base + (uint64_t) (args->disp * info.disp_unit));
-    wdl_stream_move(win);
+    uint64_t at = info.base + (uint64_t) (args->disp * info.disp_unit);
+    if (!ends_of(win, args, control, at, &ends) || !can_fold(args, &ends) ||
+        !wdl_mail_is_clear(win, t, args->target) || !is_expected(win, args, control) ||
+        !find_ring(win, &ring) || (mail = wdl_mail_get(win, control)) == NULL)
+        return WDL_ERR_UNSUPPORTED;
+    post(win, args, mail, &ring, &ends);
     return WDL_OK;
 }
 
@@ -228,13 +316,11 @@ int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct
 static void results_take(struct wdl_win *win)
 {
     struct wdl_mailbox *box = &win->mailbox;
-    const struct wdl_buf *out = &box->args.result;
     uint64_t there = other_count(&box->stream->emptied) - box->begin;
     uint64_t done = box->seen - box->begin, bytes = box->args.remote.bytes;
     while (done < there && there <= bytes) {
         uint64_t n = least(part_at(box->seen, PART_MAX * 8), there - done);
-        wdl_copy_wide((char *) out->addr + out->lo + done,
-                      box->stream->ring + box->seen % WDL_STREAM_BYTES, n);
+        wdl_rows_unpack(&box->results, done, box->stream->ring + box->seen % WDL_STREAM_BYTES, n);
         box->seen += n;
         done += n;
     }
@@ -246,9 +332,7 @@ int wdl_stream_move(struct wdl_win *win)
     const struct wdl_rma_args *args = &box->args;
     struct wdl_stream *s = box->stream;
     int folds = args->kind >= WDL_RMA_ACC;
-    const struct side side = {s, box->begin, args->remote.bytes,
-                              folds && args->op == WDL_ROP_NO_OP ?
-                                  NULL : (char *) args->origin.addr + args->origin.lo};
+    const struct side side = {s, box->begin, args->remote.bytes, box->here};
     uint64_t seen = box->seen, filled;
     if (args->kind == WDL_RMA_GET)
         (void) empty(&side, &(struct way){0}, 0);
@@ -287,31 +371,50 @@ static int fold(const struct wdl_win *win, const struct wdl_mail *asked, const s
     struct wdl_element el;
     if (!wdl_mail_element(win, asked->host_type, &el) || asked->rop >= WDL_ROP_COUNT ||
         !host->ops->op_valid(host->ctx, asked->host_type, asked->rop) ||
-        side->bytes % el.packed_bytes != 0 || (uintptr_t) side->memory % el.packed_bytes != 0 ||
-        side->begin % el.packed_bytes != 0)
+        !wdl_rows_have(&side->memory, &el) || side->begin % el.packed_bytes != 0)
         return WDL_ERR_UNSUPPORTED;
     const struct wdl_kernel_call call = {host, &el, asked->rop};
     struct wdl_domain domain;
     wdl_win_own_domain(win, &domain);
-    return empty(side, &(struct way){&call, asked->bytes != 0, &domain}, LOOKS);
+    return empty(side, &(struct way){&call, asked->gets != 0, &domain}, LOOKS);
+}
+
+/* Its blocks, if all of them are our memory. */
+static int blocks_asked(const struct wdl_win *win, const struct wdl_mail *asked,
+                        struct wdl_rows *rows_out)
+{
+    uint64_t at = (uint64_t) asked->disp, bytes = asked->stream.bytes, each = asked->bytes;
+    int64_t stride = asked->stream.stride, last, hi;
+    *rows_out = one_block(at, bytes);
+    if (asked->is_rows && (each == 0 || bytes % each != 0))
+        return WDL_ERR_PROTO;
+    if (asked->is_rows)
+        *rows_out = (struct wdl_rows){rows_out->base, stride, each, bytes / each};
+    if (bytes == 0 || bytes > INT64_MAX ||
+        __builtin_mul_overflow(rows_out->stride, (int64_t) rows_out->count - 1, &last) ||
+        __builtin_add_overflow(last > 0 ? last : 0, (int64_t) rows_out->bytes, &hi))
+        return WDL_ERR_PROTO;
+    return wdl_win_exposes(win, at, last < 0 ? last : 0, hi) ? WDL_OK : WDL_ERR_RANGE;
 }
 
 int wdl_stream_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *moved)
 {
-    uint64_t at = (uint64_t) asked->disp, id = asked->stream.id;
+    uint64_t id = asked->stream.id;
+    struct wdl_rows memory;
     if (!win->params.stream || asked->origin == (uint32_t) win->params.rank ||
-        asked->origin >= (uint32_t) win->params.size || asked->stream.bytes > INT64_MAX)
+        asked->origin >= (uint32_t) win->params.size)
         return WDL_ERR_PROTO;
-    if (!wdl_win_exposes(win, at, 0, (int64_t) asked->stream.bytes))
-        return WDL_ERR_RANGE;
+    int status = blocks_asked(win, asked, &memory);
+    if (status != WDL_OK)
+        return status;
     struct wdl_stream *s = win->params.stream(win->params.ctx, (int) asked->origin, &id);
     if (!s)
         return WDL_ERR_UNSUPPORTED;
-    const struct side side = {s, asked->stream.begin, asked->stream.bytes, (char *) (uintptr_t) at};
+    const struct side side = {s, asked->stream.begin, asked->stream.bytes, memory};
     int folds = asked->kind == WDL_MAIL_FOLD, empties = folds || asked->rop;
     const uint64_t *count = empties ? &s->emptied : &s->filled;
     uint64_t before = own_count(count);
-    int status = folds ? fold(win, asked, &side) : empties ? empty(&side, &(struct way){0}, LOOKS) :
+    status = folds ? fold(win, asked, &side) : empties ? empty(&side, &(struct way){0}, LOOKS) :
         fill(&side, other_count(&s->emptied));
     *moved += (size_t) (own_count(count) - before);
     return status;

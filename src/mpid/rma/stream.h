@@ -11,6 +11,9 @@
  * origin can withdraw a stream from a target that has gone on computing; what was withdrawn is
  * done again, all of it, the way it would have gone.
  *
+ * Either side's memory is one piece, or blocks of one length evenly apart (rows.h), whatever the
+ * other's is: bytes are packed into the ring, and unpacked out of it, a part at a time.
+ *
  * A long accumulate's operands go the same way, and are folded out of the ring; old values take
  * their places there, and room is made when the origin has taken those. Once some are folded the
  * target keeps the cell until all are.
@@ -37,7 +40,8 @@ struct wdl_stream {             /* zeroed at its making; shared by the processes
 };
 
 /* Begin a put or get, `at` being the target's address: WDL_OK (it is under way), or
- * ERR_UNSUPPORTED: it is none for that. */
+ * ERR_UNSUPPORTED: it is none for that. Until every place of the ring has been used none is timed
+ * (trial.h). */
 int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
                   struct wdl_win_control *control, uint64_t at);
 /* The same for an accumulate; t: the target's element, or NULL. */

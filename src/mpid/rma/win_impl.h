@@ -384,6 +384,8 @@ void wdl_mapped_copy(struct wdl_rma *rma, const struct wdl_buf *from, const void
  * ERR_UNSUPPORTED: nothing has been done, a message is cheaper --- */
 /* The short way of one that goes as the last one did, to the same rank: has it been done? */
 int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args);
+/* Is a put or get not one for a message? */
+int wdl_copy_takes(const struct wdl_win *win, const struct wdl_rma_args *args);
 int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
                 struct wdl_win_control *control, const struct wdl_win_rank *info);
 /* May these bytes of the rank still be touched? WDL_OK, WDL_AGAIN, or ERR_RANGE. */

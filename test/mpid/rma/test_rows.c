@@ -50,4 +50,36 @@ START_TEST(what_can_be_updated)
 }
 END_TEST
 
-WDL_SUITE("rma/rows", blocks_and_nothing_between, what_can_be_updated)
+/* From any byte on, any number of them, into a row and out of it, whatever a block's length: those
+ * bytes and no others. */
+START_TEST(parts_of_blocks)
+{
+    enum { MAX = 150, N = 5, GAP = 7, ROOM = N * (MAX + GAP) };
+    static const int lengths[] = {1, 3, 8, 63, 64, 65, MAX};
+    char memory[ROOM], row[N * MAX + 1], want[ROOM];
+    for (unsigned k = 0; k < 2 * sizeof(lengths) / sizeof(lengths[0]); k++) {
+        int64_t bytes = lengths[k / 2], stride = k % 2 ? -(bytes + GAP) : bytes + GAP;
+        struct wdl_rows rows = {memory + (k % 2 ? (N - 1) * (bytes + GAP) : 0), stride,
+                                (size_t) bytes, N};
+        for (int64_t at = 0; at < N * bytes; at += 1 + at / 64)
+            for (int64_t n = 1; at + n <= N * bytes; n += 1 + n / 7) {
+                for (int i = 0; i < ROOM; i++)
+                    memory[i] = (char) (i * 7 + 1);
+                memset(row, 0, sizeof(row));
+                wdl_rows_pack(&rows, (size_t) at, row, (size_t) n);
+                for (int64_t i = 0; i < n; i++)
+                    want[i] = rows.base[(at + i) / bytes * stride + (at + i) % bytes];
+                ck_assert_mem_eq(row, want, (size_t) n);
+                ck_assert_int_eq(row[n], 0);
+                memset(row, 77, sizeof(row));
+                memcpy(want, memory, ROOM);
+                for (int64_t i = 0; i < n; i++)
+                    want[rows.base - memory + (at + i) / bytes * stride + (at + i) % bytes] = 77;
+                wdl_rows_unpack(&rows, (size_t) at, row, (size_t) n);
+                ck_assert_mem_eq(memory, want, ROOM);
+            }
+    }
+}
+END_TEST
+
+WDL_SUITE("rma/rows", blocks_and_nothing_between, parts_of_blocks, what_can_be_updated)
