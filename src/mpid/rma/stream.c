@@ -266,6 +266,8 @@ static int is_expected(struct wdl_win *win, const struct wdl_rma_args *args,
  * goes there says nothing of those behind it, and makes them ready. */
 static int is_faster(struct wdl_win *win, const struct wdl_rma_args *args, const struct ring *ring)
 {
+    win->rma->timed = NULL;
+    win->rma->began_ns = 0;
     return next_place(ring->stream) < WDL_STREAM_BYTES || wdl_mail_is_faster(win, args);
 }
 
