@@ -19,7 +19,7 @@ static int is_for_it(const struct wdl_rma_args *args)
 {
     size_t bytes = args->remote.bytes, each = args->element.packed_bytes;
     return args->kind == WDL_RMA_ACC && args->op != WDL_ROP_NO_OP && !args->request &&
-           args->remote.contig && args->origin.contig && args->remote.lo == 0 &&
+           args->remote.contig && args->origin.contig && args->remote.lo == 0 && bytes > 0 &&
            bytes <= WDL_BAG_EACH && args->origin.bytes >= bytes &&
            wdl_kernel_has(&args->element) && bytes % each == 0;
 }
@@ -56,7 +56,8 @@ int wdl_bag_again(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     struct wdl_bag *bag = &win->mailbox.bag;
     const struct wdl_rma_args *first = &bag->args;
-    if (bag->n == 0 || bag->n == WDL_BAG_OPS || bag->posted || bag->outside ||
+    if (bag->n == 0 || (size_t) bag->n == wdl_bag_most(first->remote.bytes) || bag->posted ||
+        bag->outside ||
         args->target != first->target || args->op != first->op ||
         args->element.host_type != first->element.host_type ||
         args->remote.bytes != first->remote.bytes || !is_for_it(args) ||

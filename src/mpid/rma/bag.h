@@ -25,8 +25,8 @@
 
 struct wdl_target;
 
-enum { WDL_BAG_EACH = WDL_MAIL_BYTES,   /* bytes of an accumulate, at most */
-    WDL_BAG_OPS = WDL_MAIL_AREA / (8 + WDL_BAG_EACH)
+enum { WDL_BAG_EACH = 256,      /* bytes of an accumulate, at most */
+    WDL_BAG_OPS = 204           /* accumulates, at most: of up to 32 bytes */
 };
 
 struct wdl_bag {
@@ -43,6 +43,13 @@ struct wdl_bag {
 static inline char *wdl_bag_operands(char *area)
 {
     return area + WDL_BAG_OPS * sizeof(int64_t);
+}
+
+/* So many of that length there is room for. */
+static inline size_t wdl_bag_most(size_t each)
+{
+    size_t fit = (WDL_MAIL_AREA - WDL_BAG_OPS * sizeof(int64_t)) / each;
+    return fit < WDL_BAG_OPS ? fit : WDL_BAG_OPS;
 }
 
 /* Is it one for the bag, as that is now? */

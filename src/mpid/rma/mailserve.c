@@ -132,7 +132,7 @@ static int serve_bag(const struct wdl_win *win, const struct wdl_mail *mail, cha
     struct wdl_piece places[WDL_BAG_OPS];
     struct wdl_element el;
     struct wdl_domain domain;
-    if (n == 0 || n > WDL_BAG_OPS || each == 0 || each > WDL_BAG_EACH ||
+    if (each == 0 || each > WDL_BAG_EACH || n == 0 || n > wdl_bag_most(each) ||
         !wdl_mail_element(win, mail->host_type, &el) || each % el.packed_bytes != 0 ||
         mail->rop >= WDL_ROP_COUNT || mail->rop == WDL_ROP_NO_OP ||
         !host->ops->op_valid(host->ctx, mail->host_type, mail->rop))

@@ -91,6 +91,35 @@ START_TEST(what_is_different_waits_for_it)
 }
 END_TEST
 
+/* So many of each length as fit are one cell, and the next one waits for it; none is a message. */
+START_TEST(longer_ones_are_fewer)
+{
+    static const size_t lengths[] = {8, 32, 40, 64, 200, 256, 264};
+    enum { WORDS = 33 };
+    for (size_t k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
+        struct bed bed;
+        uint64_t in[WORDS];
+        size_t words = lengths[k] / 8, most = wdl_bag_most(lengths[k]);
+        int fits = lengths[k] <= WDL_BAG_EACH, n = 0;
+        open_as(&bed, 0);
+        for (size_t w = 0; w < words; w++)
+            in[w] = w + 1;
+        struct wdl_rma_args args = test_acc(1, 3, WDL_ROP_SUM, TEST_U64, (int) words, in, NULL);
+        while (n < 300 && operate(&bed, args) == WDL_OK)
+            n++;
+        ck_assert_int_eq(n, fits ? (int) most : 1);
+        ck_assert_uint_le(WDL_BAG_OPS * 8 + most * lengths[k], WDL_MAIL_AREA);
+        done_there(&bed, 1);
+        for (size_t w = 0; w < words; w++)
+            ck_assert_uint_eq(bed_word(&bed, 1, 3 + (int64_t) w), (uint64_t) n * (w + 1));
+        ck_assert_uint_eq(bed_word(&bed, 1, 3 + (int64_t) words), 0);
+        ck_assert_uint_eq(bed_stats(&bed).ops_message, 0);
+        ck_assert_uint_eq(bed_stats(&bed).ops_mailed, (uint64_t) n);
+        bed_end(&bed);
+    }
+}
+END_TEST
+
 /* For another target meanwhile, by message; each rank has its own. */
 START_TEST(others_are_not_kept_waiting)
 {
@@ -337,7 +366,7 @@ END_TEST
 /* A cell says anything: nothing is touched, and the origin does it itself. */
 START_TEST(nonsense_is_refused)
 {
-    for (int what = 0; what < 7; what++) {
+    for (int what = 0; what < 8; what++) {
         struct bed bed;
         int64_t far = INT64_MAX;
         open_as(&bed, 0);
@@ -347,6 +376,10 @@ START_TEST(nonsense_is_refused)
         struct wdl_mail *mail = &bed.w.control[1].mail[0];
         mail->rows.count = what == 0 ? 0 : what == 1 ? WDL_BAG_OPS + 1 : mail->rows.count;
         mail->bytes = what == 2 ? 0 : what == 3 ? 2 * WDL_BAG_EACH : mail->bytes;
+        if (what == 7) { /* more than the area holds of that length */
+            mail->bytes = WDL_BAG_EACH;
+            mail->rows.count = (uint32_t) wdl_bag_most(WDL_BAG_EACH) + 1;
+        }
         mail->host_type = what == 4 ? 0xdead : mail->host_type;
         mail->rop = what == 5 ? WDL_ROP_COUNT : mail->rop;
         char *second = bed.w.control[0].area.data + sizeof(far);
@@ -364,7 +397,7 @@ START_TEST(nonsense_is_refused)
 }
 END_TEST
 
-WDL_SUITE("rma/bag", many_are_one_cell, what_is_different_waits_for_it,
+WDL_SUITE("rma/bag", many_are_one_cell, what_is_different_waits_for_it, longer_ones_are_fewer,
           others_are_not_kept_waiting, what_nobody_takes_is_done_from_outside,
           many_from_outside_are_two_calls, progress_runs_what_is_held,
           behind_held_puts_it_is_filled_as_ever,
