@@ -234,8 +234,8 @@ struct wdl_coll {
     struct wdl_coll_stats stats;
 };
 
-/* Counted as they begin and as they end (the seeds' hooks), for whoever serves what is live; read
- * without the caller's lock. */
+/* Counted as they begin and as they end (the seeds' hooks), for whoever serves what is live; may be
+ * read without the caller's lock. */
 static inline void wdl_coll_live_add(struct wdl_coll *coll, int by)
 {
     __atomic_store_n(&coll->stats.live, coll->stats.live + (uint64_t) (int64_t) by,
