@@ -75,7 +75,9 @@ int wdl_levels_watch(struct wdl_build *b, wdl_watch_fn fn, struct wdl_loc from, 
     b->cars[car].peer = wdl_levels_head(b);
     b->cars[car].a = from;
     b->cars[car].b = to;
-    wdl_build_user(b, car);
+    /* an operator's context is the caller's again when the request is done */
+    if (wdl_coll_reduces(b->args->kind))
+        wdl_build_user(b, car);
     return car;
 }
 

@@ -21,7 +21,8 @@ int wdl_levels_head(const struct wdl_build *b);
 int wdl_levels_is_head(const struct wdl_build *b);
 /* From here on, until wdl_build_flat, the build is between the heads of the nodes. */
 void wdl_levels_climb(struct wdl_build *b);
-/* A WATCH, which the request waits for. */
+/* A WATCH; the request waits for it as for any CAR that reads `from` and writes `to`, and if it
+ * folds in any case. */
 int wdl_levels_watch(struct wdl_build *b, wdl_watch_fn fn, struct wdl_loc from, struct wdl_loc to);
 /* Bytes a rank would have to have room for on its board, as wdl_node_shown: what it shows at first,
  * and what its head is to show behind that. */

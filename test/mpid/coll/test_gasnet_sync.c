@@ -65,7 +65,8 @@ enum way {
      * are. */
     SHEET,
     /* Between heads of nodes; the others of a node hear from, and tell, their head: like a tree.
-     * A head is done only when it has heard its node. A gap where it only passes that on. */
+     * With OUT_MYSYNC a head is done only when it has heard its node, among whose blocks its own
+     * lies. A gap where it only passes that on. */
     HEADS,
     /* Within a node SHEET, between nodes STRAIGHT; what is gathered is shown. */
     NEAR,
@@ -85,7 +86,7 @@ static const struct row {
     enum way way[PLACES];
     /* With IN_ALLSYNC | OUT_NOSYNC who only gives waits: what reads its memory, when all have come,
      * reads lists, which are the caller's again when the handle is done. A gap where there are
-     * none: gather on nodes, reduce. */
+     * none: reduce. */
     int stays[PLACES];
 } rows[] = {
     {"barrier", {ENGINE, ENGINE, ENGINE}, {0}},
@@ -94,7 +95,7 @@ static const struct row {
     {"scatter", {TREE, BOARDS, HEADS}, {0}},
     {"scatterM", {STRAIGHT, SHEET, NEAR}, {0}},
     {"scatterv", {STRAIGHT, SHEET, NEAR}, {0}},
-    {"gather", {TREE, ENGINE, HEADS}, {0, 1, 1}},
+    {"gather", {TREE, ENGINE, HEADS}, {0}},
     {"gatherM", {STRAIGHT, ENGINE, NEAR}, {1, 1, 1}},
     {"gatherv", {STRAIGHT, ENGINE, NEAR}, {0}},
     {"gather_all", {ENGINE, ENGINE, ENGINE}, {0}},
@@ -184,7 +185,7 @@ static int heads_wait(const struct call *call, int late, int i)
     int nodes = (r.n + each - 1) / each, is_head = i % each == 0, late_is = late % each == 0;
     struct wdl_tree_node other = in_tree(nodes, node_of(late));
     if (call->shape == UP)
-        return is_head && node_of(late) == node_of(i);
+        return is_head && node_of(late) == node_of(i) && is(WDL_COLL_OUT_MYSYNC);
     if (late_is && is_above(nodes, node_of(late), node_of(i)))
         return 1;
     int broadcast = !strncmp(call->name, "broadcast", 9);
