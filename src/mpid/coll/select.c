@@ -388,24 +388,29 @@ static int is_of_all(int row)
     return rows[row].build == wdl_all_node;
 }
 
+static enum wdl_place_on_board place_of(enum wdl_phase phase)
+{
+    return phase < WDL_PHASE_OUT ? WDL_BOARD_IN : WDL_BOARD_OUT;
+}
+
 /* Flags among all ranks, or in two levels where the team has nodes; where all ranks look at all
  * boards it has none that count. */
 static int flags_up(struct wdl_build *b, int levels, enum wdl_phase phase, int root, int after)
 {
-    enum wdl_place_on_board place = phase < WDL_PHASE_OUT ? WDL_BOARD_IN : WDL_BOARD_OUT;
-    return levels ? wdl_levels_up(b, phase, place, after) : wdl_sync_up(b, phase, root, after);
+    return levels ? wdl_levels_up(b, phase, place_of(phase), after)
+                  : wdl_sync_up(b, phase, root, after);
 }
 
 static int flags_down(struct wdl_build *b, int levels, enum wdl_phase phase, int root, int after)
 {
-    enum wdl_place_on_board place = phase < WDL_PHASE_OUT ? WDL_BOARD_IN : WDL_BOARD_OUT;
-    return levels ? wdl_levels_down(b, phase, place, after) : wdl_sync_down(b, phase, root, after);
+    return levels ? wdl_levels_down(b, phase, place_of(phase), after)
+                  : wdl_sync_down(b, phase, root, after);
 }
 
 static int flags_all(struct wdl_build *b, int levels, enum wdl_phase phase, int after)
 {
-    enum wdl_place_on_board place = phase < WDL_PHASE_OUT ? WDL_BOARD_IN : WDL_BOARD_OUT;
-    return levels ? wdl_levels_all(b, phase, place, after) : wdl_sync_all(b, phase, after);
+    return levels ? wdl_levels_all(b, phase, place_of(phase), after)
+                  : wdl_sync_all(b, phase, after);
 }
 
 static int entry_build(struct wdl_build *b, int levels, enum wdl_flow flow, int root)
