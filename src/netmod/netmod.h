@@ -198,9 +198,9 @@ struct wdl_nm_ops {
                 struct wdl_nm_rkey * rkey, struct wdl_nm_comp * comp);
     int (*get) (struct wdl_nm * nm, int peer, void *dst, size_t bytes, uint64_t remote,
                 struct wdl_nm_rkey * rkey, struct wdl_nm_comp * comp);
-    /* size is 4 or 8, remote a multiple of it. fetched may be NULL except for CSWAP, and is where
-     * the atomic is native and not of caps.fetches; value and compare are read in the call, and
-     * *fetched is written with the completion. */
+    /* size is 4 or 8, remote a multiple of it. fetched may be NULL except for CSWAP, and must be
+     * where the atomic is native and not of caps.fetches; value and compare are read in the call,
+     * and *fetched is written with the completion. */
     int (*atomic) (struct wdl_nm * nm, int peer, enum wdl_nm_atomic op, size_t size, uint64_t value,
                    uint64_t compare, void *fetched, uint64_t remote, struct wdl_nm_rkey * rkey,
                    struct wdl_nm_comp * comp);

@@ -4,7 +4,7 @@
  * many loads as there are readers, where cells would take a store for each.
  *
  * Invariants:
- *  1. A board has three places per slot, each written once by its owner in a collective: DATA, with
+ *  1. A board has PLACES per slot, each written once by its owner in a collective: DATA, with
  *     a sheet of data or of addresses, and the flags behind it. What is second (a prefix) is
  *     behind the sheet's data, and is there when LAST is.
  *  2. A slot's next collective begins when all ranks have finished this one (coll_impl.h), so a
@@ -21,8 +21,8 @@ enum wdl_place_on_board {
     WDL_BOARD_DATA,
     WDL_BOARD_DONE,
     WDL_BOARD_LAST,
-    WDL_BOARD_IN, /* of entry and exit synchronization in two levels: a rank's flag to its head, */
-    WDL_BOARD_OUT, /* ... the head's to its node */
+    WDL_BOARD_IN, /* entry synchronization in two levels: a rank's flag to its head, the head's */
+    WDL_BOARD_OUT, /* exit synchronization, the same */
     WDL_BOARD_PLACES
 };
 

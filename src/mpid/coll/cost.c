@@ -214,12 +214,15 @@ double wdl_cost_pairwise(const struct wdl_cost *c)
     return direct(c) + (c->few && c->m <= c->cell ? 0 : 2 * asked_by_all(c));
 }
 
-/* Flags of all to all, in two levels where there are nodes. */
+/* Flags of all to all, in two levels. */
+static double levels_meet(const struct wdl_nodes *nodes)
+{
+    return (double) nodes->span.spread.time_ps / 1000 + wdl_cost_within(nodes->most, 0);
+}
+
 static double entry(const struct wdl_cost *c)
 {
-    const struct wdl_nodes *nodes = c->team->nodes;
-    return nodes ? (double) nodes->span.spread.time_ps / 1000 + wdl_cost_within(nodes->most, 0)
-                 : wdl_cost_rounds(c);
+    return c->team->nodes ? levels_meet(c->team->nodes) : wdl_cost_rounds(c);
 }
 
 double wdl_cost_pairwise_entry(const struct wdl_cost *c)
@@ -376,8 +379,7 @@ int wdl_cost_prefers_levels(const struct wdl_team *team, const struct wdl_nodes 
     enum { GRAPH = 500 }; /* not measured: what a request and its graph take, at most */
     struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
     struct wdl_cost c = wdl_cost_of(team, &barrier);
-    double between = (double) domains->span.spread.time_ps / 1000;
-    return between + wdl_cost_within(domains->most, 0) + GRAPH < looks(&c, domains);
+    return levels_meet(domains) + GRAPH < looks(&c, domains);
 }
 
 /* The vector in parts is worth it: enough of them, and cheaper. */

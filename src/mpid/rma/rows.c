@@ -49,24 +49,26 @@ struct wdl_rows wdl_rows_part(const struct wdl_rows *rows, size_t at, size_t byt
     return (struct wdl_rows){base, rows->stride, rows->bytes, bytes / rows->bytes};
 }
 
-void wdl_rows_pack(const struct wdl_rows *rows, size_t at, char *to, size_t bytes)
+/* Between the blocks and a row. */
+static inline void pass(const struct wdl_rows *rows, size_t at, char *row, size_t bytes,
+                        int unpacks)
 {
     for (size_t done = 0; done < bytes;) {
         struct wdl_rows part = wdl_rows_part(rows, at + done, bytes - done),
-            packed = wdl_rows_packed(to + done, &part);
-        copy_wide(&packed, &part);
+            packed = wdl_rows_packed(row + done, &part);
+        copy_wide(unpacks ? &part : &packed, unpacks ? &packed : &part);
         done += part.bytes * part.count;
     }
 }
 
+void wdl_rows_pack(const struct wdl_rows *rows, size_t at, char *to, size_t bytes)
+{
+    pass(rows, at, to, bytes, 0);
+}
+
 void wdl_rows_unpack(const struct wdl_rows *rows, size_t at, char *from, size_t bytes)
 {
-    for (size_t done = 0; done < bytes;) {
-        struct wdl_rows part = wdl_rows_part(rows, at + done, bytes - done),
-            packed = wdl_rows_packed(from + done, &part);
-        copy_wide(&part, &packed);
-        done += part.bytes * part.count;
-    }
+    pass(rows, at, from, bytes, 1);
 }
 
 int wdl_rows_of(const struct wdl_host *host, const struct wdl_buf *buf, const void *addr,
