@@ -171,6 +171,7 @@ test_scripts =                          \
 # Every netmod passes one suite; beyond it, the simulated one has promises of its own.
 conformance_sources =                   \
     test/netmod/bed.c                   \
+    test/netmod/atomics.h               \
     test/netmod/bed.h                   \
     test/netmod/conformance.c           \
     test/netmod/conformance.h           \

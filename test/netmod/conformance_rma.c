@@ -2,6 +2,7 @@
  * atomics, flush. Networks without them (caps->has_rma) have nothing to show. */
 #include <stdlib.h>
 #include <string.h>
+#include "netmod/atomics.h"
 #include "netmod/exposed.h"
 #include "netmod/suites.h"
 
@@ -53,24 +54,6 @@ START_TEST(flush_of_all)
     conceal(&e);
 }
 END_TEST
-
-static uint64_t expected(enum wdl_nm_atomic op, uint64_t old, uint64_t value, uint64_t compare)
-{
-    switch (op) {
-    case WDL_NM_ADD:
-        return old + value;
-    case WDL_NM_AND:
-        return old & value;
-    case WDL_NM_OR:
-        return old | value;
-    case WDL_NM_XOR:
-        return old ^ value;
-    case WDL_NM_SWAP:
-        return value;
-    default:
-        return old == compare ? value : old;
-    }
-}
 
 static uint64_t word_of(const void *p, size_t size)
 {
@@ -129,7 +112,7 @@ START_TEST(atomics)
             if (fetch)
                 ck_assert_uint_eq(word_of(&got, size), old);
             ck_assert_uint_eq(word_of(e.memory[1] + 64, size),
-                              expected(op, old, value, compare) & mask);
+                              atomics_outcome(op, old, value, compare) & mask);
         }
     }
     conceal(&e);

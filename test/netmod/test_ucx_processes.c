@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include "host/testhost.h"
 #include "mpid/rma/win_impl.h"
+#include "netmod/atomics.h"
 #include "support/must.h"
 #include "support/suite.h"
 
@@ -169,22 +170,6 @@ static void storm(struct process *p, struct wdl_nm_rkey *rkey)
     DO(p, c, nm->ops->flush(nm, 0, &c.comp));
 }
 
-static uint64_t outcome(enum wdl_nm_atomic op, uint64_t old, uint64_t value)
-{
-    switch (op) {
-    case WDL_NM_ADD:
-        return old + value;
-    case WDL_NM_AND:
-        return old & value;
-    case WDL_NM_OR:
-        return old | value;
-    case WDL_NM_XOR:
-        return old ^ value;
-    default:
-        return value; /* a swap; a compare-and-swap that finds what it looks for */
-    }
-}
-
 /* Of a word nobody else uses: what every atomic leaves there, and of those of caps.fetches what it
  * has found. */
 static void each_atomic(struct process *p, struct wdl_nm_rkey *rkey)
@@ -207,7 +192,7 @@ static void each_atomic(struct process *p, struct wdl_nm_rkey *rkey)
         DO(p, c, nm->ops->flush(nm, 0, &c.comp));
         DO(p, c, nm->ops->get(nm, 0, &now, 8, at, rkey, &c.comp));
         DO(p, c, nm->ops->flush(nm, 0, &c.comp));
-        must_cmp(now, ==, (outcome(op, old, value) & mask) | (old & ~mask));
+        must_cmp(now, ==, (atomics_outcome(op, old, value, old) & mask) | (old & ~mask));
         if (fetch)
             must_cmp(got, ==, old & mask);
     }
