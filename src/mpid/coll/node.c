@@ -67,13 +67,21 @@ int wdl_node_show_places(struct wdl_run *run, const void *src, void *dst)
 }
 
 /* Measured: what one rank alone wants is there sooner when it fetches that than when it is copied
- * twice; operands are best where they can be folded from. */
-static int is_for_many(const struct wdl_run *run)
+ * twice, unless it is short: then a copy takes less than the call of the system, and who gives need
+ * not wait. Operands are best where they can be folded from. */
+static int is_to_be_staged(const struct wdl_run *run)
 {
-    enum wdl_coll_kind kind = run->args.kind;
-    if (kind == WDL_COLL_BROADCAST || kind == WDL_COLL_GATHER_ALL)
+    enum { SHORT = 8 << 10 };
+    switch (run->args.kind) {
+    case WDL_COLL_BROADCAST:
+    case WDL_COLL_GATHER_ALL:
         return wdl_node_size(run) > 2;
-    return wdl_coll_reduces(kind);
+    case WDL_COLL_SCATTER:
+    case WDL_COLL_EXCHANGE:
+        return !run->args.variable && run->args.bytes <= SHORT;
+    default:
+        return wdl_coll_reduces(run->args.kind);
+    }
 }
 
 /* ... or staged: is there room? */
@@ -82,7 +90,7 @@ static int show_staged(struct wdl_run *run, const struct wdl_node_data *data)
     struct wdl_sheet *sheet = own_sheet(run);
     int whole = wdl_coll_reduces(run->args.kind); /* nobody begins with a part */
     uint64_t card;
-    if (!is_for_many(run) || !wdl_staging_take(run, data->bytes, &card))
+    if (!is_to_be_staged(run) || !wdl_staging_take(run, data->bytes, &card))
         return 0;
     *sheet = (struct wdl_sheet){.src = data->at, .dst = data->dst, .staged = card};
     if (!whole)
@@ -422,12 +430,25 @@ static int keep_scattered(struct wdl_run *run)
     return WDL_OK;
 }
 
+/* A block for every rank, of which the others have no use for mine. */
+static int show_each(struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    size_t mine = (size_t) run->team->rank * a->bytes;
+    struct wdl_node_data data = {.at = a->src,
+                                 .bytes = a->bytes * (size_t) run->team->size,
+                                 .own = mine,
+                                 .own_end = mine + a->bytes,
+                                 .dst = a->dst};
+    return wdl_node_show_data(run, &data);
+}
+
 static int scatter(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
     int me = run->team->rank;
     if (me == a->root) {
-        WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes * (size_t) run->team->size));
+        WDL_NODE_STEP(c, 0, show_each(run));
         WDL_NODE_STEP(c, 1, keep_scattered(run));
         return until_fetched(run, c);
     }
@@ -452,7 +473,7 @@ static int exchange(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
     int me = run->team->rank;
-    WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes * (size_t) run->team->size));
+    WDL_NODE_STEP(c, 0, show_each(run));
     WDL_NODE_STEP(c, 1,
                   keep_block(run, (const char *) a->src + wdl_block_at(a, &a->src_blocks, me),
                              wdl_block_bytes(a, &a->src_blocks, me)));

@@ -5,8 +5,8 @@
  * so that what comes is used where it is.
  *
  * Little data lies on the board itself, more is staged (staging.h): who has shown it is done with
- * it. What finds no room there, and what one rank alone wants, stays in its owner's memory and is
- * fetched; its owner waits until all who fetch have said DONE.
+ * it. What finds no room there, and long blocks of which one rank alone wants each, stay in their
+ * owner's memory and are fetched; their owner waits until all who fetch have said DONE.
  *
  * The program may give lengths that do not fit together. Boards say how long what they show is;
  * nothing is moved between two ranks that do not agree. Who sees it fails, and posts all that the

@@ -116,14 +116,43 @@ START_TEST(data_for_many_is_copied_once_and_taken_by_each)
 }
 END_TEST
 
-START_TEST(what_one_alone_wants_is_fetched)
+/* Blocks that are short: who gives them waits for nobody. */
+START_TEST(what_one_alone_wants_is_staged_if_it_is_short)
 {
-    open_with(RING);
+    enum { SHORT = 8192, OTHERS = RANKS - 1 };
+    open_with(64 * LONG);
+    fill();
     uint64_t before = copied();
-    all(WDL_COLL_SCATTER, 1, LONG);
-    ck_assert_uint_eq(fetched(), LONG * (RANKS - 1));
-    all(WDL_COLL_EXCHANGE, 0, LONG);
-    ck_assert_uint_eq(fetched(), LONG * (RANKS - 1) * (RANKS + 1));
+    start(1, WDL_COLL_SCATTER, 1, SHORT);
+    wdl_proc_progress(r.one[1].proc);
+    ck_assert_int_eq(reqs[1].done, 1);
+    for (int i = 0; i < RANKS; i++)
+        if (i != 1)
+            start(i, WDL_COLL_SCATTER, 1, SHORT);
+    ranks_finish(&r, reqs, 1);
+    ck_assert_uint_eq(copied() - before, 2 * SHORT * OTHERS);
+    for (int i = 0; i < RANKS; i++)
+        ck_assert_mem_eq(dst[i], src[1] + i * SHORT, SHORT);
+    before = copied();
+    all(WDL_COLL_EXCHANGE, 0, SHORT);
+    ck_assert_uint_eq(copied() - before, 2 * SHORT * OTHERS * RANKS);
+    for (int i = 0; i < RANKS; i++)
+        for (int k = 0; k < RANKS; k++)
+            ck_assert_mem_eq(dst[i] + k * SHORT, src[k] + i * SHORT, SHORT);
+    ck_assert_uint_eq(fetched(), 0);
+    close_all();
+}
+END_TEST
+
+START_TEST(what_one_alone_wants_is_fetched_if_it_is_long)
+{
+    enum { MORE = LONG + 8 };
+    open_with(64 * LONG);
+    uint64_t before = copied();
+    all(WDL_COLL_SCATTER, 1, MORE);
+    ck_assert_uint_eq(fetched(), MORE * (RANKS - 1));
+    all(WDL_COLL_EXCHANGE, 0, MORE);
+    ck_assert_uint_eq(fetched(), MORE * (RANKS - 1) * (RANKS + 1));
     ck_assert_uint_eq(copied() - before, 0);
     close_all();
 }
@@ -299,7 +328,8 @@ START_TEST(nonsense_on_a_sheet_is_an_error)
 END_TEST
 
 WDL_SUITE("mpid/coll/staging", data_for_many_is_copied_once_and_taken_by_each,
-          what_one_alone_wants_is_fetched, who_has_staged_waits_for_nobody,
+          what_one_alone_wants_is_staged_if_it_is_short,
+          what_one_alone_wants_is_fetched_if_it_is_long, who_has_staged_waits_for_nobody,
           without_room_data_stays_in_its_place, results_have_the_same_bits_with_room_and_without,
           operands_are_folded_where_they_are_staged, who_takes_turns_is_needed_once,
           nonsense_on_a_sheet_is_an_error)
