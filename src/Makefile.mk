@@ -49,6 +49,7 @@ windlass_core_sources = \
     %D%/mpid/coll/nodes.c \
     %D%/mpid/coll/pattern.c \
     %D%/mpid/coll/prefix.c \
+    %D%/mpid/coll/rate.c \
     %D%/mpid/coll/reduce.c \
     %D%/mpid/coll/reduce_scatter.c \
     %D%/mpid/coll/run.c \
@@ -138,6 +139,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/asynch.c               \
     %D%/mpid/adi/bell.c                 \
     %D%/mpid/adi/gate.c                 \
+    %D%/mpid/adi/muster.c               \
     %D%/mpid/adi/slice.c                \
     %D%/mpid/adi/domain.c               \
     %D%/mpid/adi/spread.c               \
@@ -178,6 +180,7 @@ windlass_headers = \
     %D%/base/list.h \
     %D%/base/pool.h \
     %D%/base/prng.h \
+    %D%/base/smooth.h \
     %D%/base/status.h \
     %D%/host/host.h \
     %D%/mpid/coll/algo.h \
@@ -203,6 +206,7 @@ windlass_headers = \
     %D%/mpid/coll/nodes.h \
     %D%/mpid/coll/pattern.h \
     %D%/mpid/coll/prefix.h \
+    %D%/mpid/coll/rate.h \
     %D%/mpid/coll/sortplan.h \
     %D%/mpid/coll/staging.h \
     %D%/mpid/coll/store.h \
@@ -247,6 +251,7 @@ windlass_adi_headers =                  \
     %D%/mpid/adi/coll.h                 \
     %D%/mpid/adi/bell.h                 \
     %D%/mpid/adi/gate.h                 \
+    %D%/mpid/adi/muster.h               \
     %D%/mpid/adi/section.h              \
     %D%/mpid/adi/include/mpid_coll.h    \
     %D%/mpid/adi/include/mpid_sched.h   \

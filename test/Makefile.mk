@@ -16,10 +16,12 @@ unit_tests =                            \
     test/cost/test_pscw                 \
     test/cost/test_rma                  \
     test/base/test_prng                 \
+    test/base/test_smooth               \
     test/base/test_status               \
     test/mpid/adi/test_asynch           \
     test/mpid/adi/test_bell             \
     test/mpid/adi/test_gate             \
+    test/mpid/adi/test_muster           \
     test/mpid/adi/test_slice            \
     test/mpid/coll/test_allreduce       \
     test/mpid/coll/test_barrier         \
@@ -60,6 +62,7 @@ unit_tests =                            \
     test/mpid/coll/test_nodes           \
     test/mpid/coll/test_pattern         \
     test/mpid/coll/test_prefix          \
+    test/mpid/coll/test_rate            \
     test/mpid/coll/test_reduce          \
     test/mpid/coll/test_reduce_scatter  \
     test/mpid/coll/test_run             \
@@ -231,6 +234,10 @@ test_mpid_adi_test_gate_SOURCES =       \
     src/mpid/adi/gate.c                 \
     test/mpid/adi/test_gate.c
 test_mpid_adi_test_gate_CPPFLAGS = $(standin_flags)
+test_mpid_adi_test_muster_SOURCES =     \
+    src/mpid/adi/muster.c               \
+    test/mpid/adi/test_muster.c
+test_mpid_adi_test_muster_CPPFLAGS = $(standin_flags)
 test_mpid_adi_test_slice_SOURCES =      \
     src/mpid/adi/slice.c                \
     test/mpid/adi/standin/mpiimpl.h     \

@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Boards in shared memory (board.h). */
 #include "mpid/coll/board.h"
 #include <string.h>
+#include "mpid/coll/rate.h"
 #include "mpid/proc/meet.h"
 
 enum { LENGTH_BITS = 40 };
@@ -111,11 +112,15 @@ int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void
         return WDL_OK;
     }
     run->team->coll->stats.placed_bytes += bytes;
-    return shm->peek(shm->ctx, rank, there, here, bytes);
+    if (bytes < WDL_RATE_LEAST)
+        return shm->peek(shm->ctx, rank, there, here, bytes);
+    uint64_t since_ns = wdl_rate_now(run->team);
+    int status = shm->peek(shm->ctx, rank, there, here, bytes);
+    wdl_rate_took(run->team, WDL_RATE_FETCHED, bytes, wdl_rate_now(run->team) - since_ns);
+    return status;
 }
 
-int wdl_board_give(const struct wdl_run *run, int rank, const void *here, void *there,
-                   size_t bytes)
+int wdl_board_give(const struct wdl_run *run, int rank, const void *here, void *there, size_t bytes)
 {
     const struct wdl_coll_shm *shm = run->team->params.shm;
     if (bytes == 0)

@@ -32,6 +32,7 @@ struct wdl_sheet {
     char *dst;
     uint64_t staged; /* the card of a copy of the data (staging.h); 0: there is none */
     size_t filled; /* leading bytes of it that are there */
+    int fresh; /* where no copy has been before */
     int shown; /* the blocks are behind the sheet, each `at` bytes from its beginning */
     struct wdl_sheet_block {
         size_t at, bytes;

@@ -165,6 +165,16 @@ struct wdl_team {
     size_t board_at, slot_bytes, lines_at; /* of the segments */
     struct wdl_flags *flags; /* contact.h; or NULL: all flags are messages */
     struct wdl_staging *staging; /* this rank's, once it has been wanted (staging.h) */
+    struct wdl_rate {
+        uint32_t ns[3]; /* 64 KiB take, by way; 0: not known */
+        uint32_t said; /* of these to the others */
+        unsigned last; /* the way of what was read last, ... */
+        int row; /* ... and of so many before it */
+        struct wdl_rate_turn {
+            uint32_t asked, next, every; /* so often; when the other way is tried; how far apart */
+            int staged; /* the faster way then */
+        } turn[2]; /* by use */
+    } rate; /* how fast long data comes within the node (rate.h) */
 };
 
 /* On a node: what a rank has given the ranks above in a short scan, its prefix; a line for each of
@@ -306,6 +316,9 @@ void wdl_shm_say_finished(const struct wdl_team *team, uint32_t finished);
 uint32_t wdl_shm_finished(const struct wdl_team *team);
 /* The number up to which a rank has. */
 uint32_t wdl_shm_finished_by(const struct wdl_team *team, int rank);
+/* A word of this rank's for all; a rank's, 0 if it has said nothing (rate.h). */
+void wdl_shm_say_rate(const struct wdl_team *team, uint32_t word);
+uint32_t wdl_shm_rate_of(const struct wdl_team *team, int rank);
 
 /* express.c: the team is open, on one node, and goes there without levels */
 void wdl_express_make(struct wdl_team *team);

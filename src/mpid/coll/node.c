@@ -4,6 +4,7 @@
  */
 #include <string.h>
 #include "mpid/coll/node.h"
+#include "mpid/coll/rate.h"
 #include "mpid/coll/staging.h"
 #include "mpid/proc/meet.h"
 
@@ -66,21 +67,26 @@ int wdl_node_show_places(struct wdl_run *run, const void *src, void *dst)
     return show_place(run, &(struct wdl_node_data){.at = src, .dst = dst}, NULL);
 }
 
-/* Measured: what one rank alone wants is there sooner when it fetches that than when it is copied
- * twice, unless it is short: then a copy takes less than the call of the system, and who gives need
- * not wait. Operands are best where they can be folded from. */
+/* A short copy takes less than a call of the system, and who gives need not wait. Of longer ones
+ * ranks take the time (rate.h), and until they have it is as measured on one machine. Operands
+ * are best where they can be folded from. */
 static int is_to_be_staged(const struct wdl_run *run)
 {
     enum { SHORT = 8 << 10 };
-    switch (run->args.kind) {
+    const struct wdl_coll_args *a = &run->args;
+    int many = run->team->size > 2;
+    switch (a->kind) {
     case WDL_COLL_BROADCAST:
+        return wdl_rate_stages(run->team, WDL_RATE_FOR_ALL, many);
     case WDL_COLL_GATHER_ALL:
-        return wdl_node_size(run) > 2;
+        return many ? wdl_rate_stages(run->team, WDL_RATE_FOR_ALL, 1)
+                    : wdl_rate_stages(run->team, WDL_RATE_FOR_ONE, 0);
     case WDL_COLL_SCATTER:
     case WDL_COLL_EXCHANGE:
-        return !run->args.variable && run->args.bytes <= SHORT;
+        return !a->variable &&
+               (a->bytes <= SHORT || wdl_rate_stages(run->team, WDL_RATE_FOR_ONE, 0));
     default:
-        return wdl_coll_reduces(run->args.kind);
+        return wdl_coll_reduces(a->kind);
     }
 }
 
@@ -90,7 +96,7 @@ static int show_staged(struct wdl_run *run, const struct wdl_node_data *data)
     struct wdl_sheet *sheet = own_sheet(run);
     int whole = wdl_coll_reduces(run->args.kind); /* nobody begins with a part */
     uint64_t card;
-    if (!is_to_be_staged(run) || !wdl_staging_take(run, data->bytes, &card))
+    if (run->nodes || !is_to_be_staged(run) || !wdl_staging_take(run, data->bytes, &card))
         return 0;
     *sheet = (struct wdl_sheet){.src = data->at, .dst = data->dst, .staged = card};
     if (!whole)

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 #include "mpid/coll/node.h"
+#include "mpid/coll/rate.h"
 #include "mpid/coll/staging.h"
 
 enum { CHUNK = 32 << 10 };
@@ -198,13 +199,13 @@ static int folds_alone(const struct wdl_run *run)
            run->args.bytes <= (size == 2 ? ALONE_OF_TWO : ALONE / size);
 }
 
-/* Who folds alone needs all that others have; nobody what it has itself. Of two, each fetches what
- * it folds. */
+/* Who folds alone needs all that others have; nobody what it has itself. Of two, one alone reads
+ * what the other has: fetched, unless it comes faster with a copy between. */
 static int show_long(struct wdl_run *run, int head, char *to)
 {
     int of_two = run->args.kind == WDL_COLL_REDUCE && run->team->size == 2;
-    /* measured: one who wants another's is faster without a copy between */
-    if (of_two || (folds_alone(run) && run->team->rank == head))
+    if ((folds_alone(run) && run->team->rank == head) ||
+        (of_two && !wdl_rate_stages(run->team, WDL_RATE_FOR_ONE, 0)))
         return wdl_node_show_places(run, run->args.src, to);
     return folds_alone(run) ? wdl_node_show(run, run->args.src, run->args.bytes)
                             : show_vector(run, to);

@@ -4,7 +4,8 @@
  * instead of being sent. Same slots, roles and rules as the cells of messages (cell.c), a cache
  * line at least for each. A stamp counts collectives from 1 in 64 bits, so that zeroed memory is
  * empty and nothing is ever reset. Behind the cells of a slot stands its owner's board (board.c);
- * behind the slots, how far the owner is, and its prefixes in short scans.
+ * behind the slots, how far the owner is and a word of its own (rate.h), and its prefixes in short
+ * scans.
  */
 #include <string.h>
 #include "mpid/coll/coll_impl.h"
@@ -78,6 +79,22 @@ uint32_t wdl_shm_finished_by(const struct wdl_team *team, int rank)
 {
     /* pairs with the store in wdl_shm_say_finished */
     return team->params.first_seq + __atomic_load_n(finished_of(team, rank), __ATOMIC_ACQUIRE);
+}
+
+/* In the line of its count. */
+static uint32_t *rate_of(const struct wdl_team *team, int rank)
+{
+    return finished_of(team, rank) + 1;
+}
+
+void wdl_shm_say_rate(const struct wdl_team *team, uint32_t word)
+{
+    __atomic_store_n(rate_of(team, team->rank), word, __ATOMIC_RELAXED);
+}
+
+uint32_t wdl_shm_rate_of(const struct wdl_team *team, int rank)
+{
+    return __atomic_load_n(rate_of(team, rank), __ATOMIC_RELAXED);
 }
 
 struct wdl_shm_cell *wdl_shm_cell_of(const struct wdl_team *team, const struct wdl_car *car)

@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Staging of long data (staging.h). */
 #include "mpid/coll/staging.h"
 #include "base/copy.h"
+#include "mpid/coll/rate.h"
 
 enum {
     LINE = 64,
@@ -88,6 +89,11 @@ char *wdl_staging_take_for(struct wdl_run *run, size_t bytes, int reader, uint64
 void wdl_staging_fill(struct wdl_run *run, struct wdl_sheet *sheet, const char *from, size_t bytes,
                       size_t hole, size_t hole_end)
 {
+    struct wdl_team *team = run->team;
+    int fresh = team->staging->head <= team->params.staging_bytes;
+    uint64_t since_ns = wdl_rate_now(team);
+    size_t copied = 0;
+    sheet->fresh = fresh; /* seen with any of the bytes */
     for (size_t at = 0; at < bytes;) {
         if (at == hole && hole_end > hole) {
             at = hole_end;
@@ -96,12 +102,15 @@ void wdl_staging_fill(struct wdl_run *run, struct wdl_sheet *sheet, const char *
         size_t n = (at < hole && hole < bytes ? hole : bytes) - at;
         n = n < PART ? n : PART;
         wdl_copy_wide(run->staged + at, from + at, n);
-        run->team->coll->stats.copied_bytes += n;
+        copied += n;
         at += n;
         /* pairs with the load in wdl_staging_read */
         __atomic_store_n(&sheet->filled, at, __ATOMIC_RELEASE);
     }
     __atomic_store_n(&sheet->filled, bytes, __ATOMIC_RELEASE);
+    team->coll->stats.copied_bytes += copied;
+    if (!fresh)
+        wdl_rate_took(team, WDL_RATE_FILLED, copied, wdl_rate_now(team) - since_ns);
 }
 
 char *wdl_staging_of(const struct wdl_run *run, int rank, const struct wdl_sheet *sheet,
@@ -125,7 +134,10 @@ int wdl_staging_read(struct wdl_run *run, int rank, const struct wdl_sheet *shee
         if (filled <= done)
             return WDL_AGAIN;
         size_t n = filled - done < bytes - run->taken ? filled - done : bytes - run->taken;
+        uint64_t since_ns = n < WDL_RATE_LEAST || sheet->fresh ? 0 : wdl_rate_now(run->team);
         wdl_copy_wide(here + run->taken, there + done, n);
+        if (since_ns)
+            wdl_rate_took(run->team, WDL_RATE_READ, n, wdl_rate_now(run->team) - since_ns);
         run->team->coll->stats.copied_bytes += n;
         run->taken += n;
     }

@@ -1,5 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. The faster of two ways (trial.h). */
 #include "mpid/rma/trial.h"
+#include "base/smooth.h"
 
 /* Of a run of the other way: its tries so far, RUN or more: there is none. */
 static uint32_t tries(const struct wdl_trial *trial)
@@ -34,23 +35,6 @@ void wdl_trial_defer(struct wdl_trial *trial)
     trial->asked++;
 }
 
-/* Towards it by one of so many parts, but no further than from half to twice what was known: a
- * process that lost its processor meanwhile says little of the way. Longer and shorter times count
- * alike: a way that is quick once in a while is not a quick one. */
-static uint32_t smoothed(uint32_t old, uint64_t ns, uint32_t parts)
-{
-    enum { MOST = UINT32_MAX / 4 };
-    if (old != 0 && ns > 2 * (uint64_t) old)
-        ns = 2 * (uint64_t) old;
-    if (ns > MOST)
-        ns = MOST;
-    if (old != 0 && ns < old / 2)
-        ns = old / 2;
-    if (old != 0)
-        ns = ((uint64_t) old * (parts - 1) + ns + parts / 2) / parts;
-    return ns == 0 ? 1 : (uint32_t) ns;
-}
-
 /* The distance of the next try of the slower way: what is slower by much is not soon the faster
  * one, and each try costs more. */
 static uint32_t after(uint32_t every, const uint32_t *known, int best)
@@ -64,7 +48,7 @@ void wdl_trial_took(struct wdl_trial *trial, int way, uint64_t ns)
     const uint32_t *known = trial->ns;
     int best = trial->best;
     /* the first of the first times was a cold one */
-    trial->ns[way] = smoothed(trial->ns[way], ns, trial->every == 0 ? 2 : 4);
+    trial->ns[way] = wdl_smoothed(trial->ns[way], ns, trial->every == 0 ? 2 : 4);
     int worse = known[!best] != 0 && known[best] != 0 &&
         known[!best] < known[best] - known[best] / 16;
     if (worse) {

@@ -1,0 +1,43 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * How fast long data comes within a node: fetched from its owner's memory by the system, or copied
+ * by its owner to its staging and from there. Where processors share a cache staging takes half the
+ * time, where they are far from each other up to four times as long as fetching (measured, 64 KiB
+ * of two ranks: staged 3.1 and 25 us, fetched 7 and 7.5). Who reads takes the time; who owns the
+ * data decides, by what the rank behind it says of its own times.
+ *
+ * Invariants:
+ *  1. A rank publishes what it has found beside its count of finished collectives, one word that
+ *     nobody else writes. It is a hint: ranks that believe different things stage, or do not, each
+ *     by itself, and a sheet tells which.
+ *  2. Where nothing is known, or the host's clock does not tell, it is as its caller says.
+ *  3. The other way is tried now and then: FOUR times on end, first after SOON, then at distances
+ *     that grow by four up to SELDOM while the same way is the faster one.
+ *  4. The first time round a staging's ring tells nothing: its pages are made then. Nor do the
+ *     first two that are read one way behind others.
+ */
+#ifndef WDL_MPID_COLL_RATE_H_INCLUDED
+#define WDL_MPID_COLL_RATE_H_INCLUDED
+
+#include "mpid/coll/coll_impl.h"
+
+enum {
+    WDL_RATE_LEAST = 16 << 10, /* less in one piece is not timed */
+    WDL_RATE_FOUR = 4,
+    WDL_RATE_SOON = 16,
+    WDL_RATE_SELDOM = 4096
+};
+
+enum wdl_rate_way { WDL_RATE_FETCHED, WDL_RATE_READ, WDL_RATE_FILLED };
+
+/* For whom data is: each rank wants all of it, and reads while it is being filled; or a part of its
+ * own, which is copied twice. */
+enum wdl_rate_use { WDL_RATE_FOR_ALL, WDL_RATE_FOR_ONE };
+
+/* The host's clock; and so many bytes in one piece took so long. */
+uint64_t wdl_rate_now(const struct wdl_team *team);
+void wdl_rate_took(struct wdl_team *team, enum wdl_rate_way way, size_t bytes, uint64_t ns);
+/* Is data to be staged for the other ranks, this time? `otherwise`: if nobody knows. */
+int wdl_rate_stages(struct wdl_team *team, enum wdl_rate_use use, int otherwise);
+
+#endif

@@ -1,0 +1,209 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Which way long data goes within a
+ * node, by the times that its readers take. */
+#include <stdlib.h>
+#include <string.h>
+#include "mpid/coll/ranks.h"
+#include "mpid/coll/rate.h"
+#include "support/suite.h"
+
+enum { RANKS = 3, BOARD = 2048, LONG = 64 << 10, RING = 2 * RANKS * LONG };
+enum { MANY = 1000 };
+
+static struct ranks r;
+static struct wdl_team *teams[RANKS];
+static struct wdl_coll_req reqs[RANKS];
+static char *src[RANKS], *dst[RANKS];
+
+static void open_all(int n)
+{
+    struct wdl_sim_params sim = {.seed = 3, .ranks = n, .am_bytes_max = 1024};
+    struct wdl_team_params params = {.id = 3, .staging_bytes = RING, .board_bytes = BOARD};
+    struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER, .flags = WDL_COLL_MPI};
+    ranks_open(&r, &sim);
+    ranks_team_nodes(&r, &params, n, 1, teams);
+    for (int i = 0; i < n; i++) {
+        src[i] = calloc(RANKS, LONG);
+        dst[i] = calloc(RANKS, LONG);
+        ck_assert_int_eq(wdl_coll_start(teams[i], &barrier, &reqs[i]), WDL_OK);
+    }
+    ranks_finish(&r, reqs, 1); /* the team is open */
+}
+
+static void close_all(void)
+{
+    int n = r.n;
+    ranks_drop(&r, teams);
+    ranks_close(&r);
+    for (int i = 0; i < n; i++) {
+        free(src[i]);
+        free(dst[i]);
+    }
+}
+
+/* So often that what was known before counts no more. */
+static void take(int rank, enum wdl_rate_way way, size_t bytes, uint64_t ns)
+{
+    for (int k = 0; k < 40; k++)
+        wdl_rate_took(teams[rank], way, bytes, ns);
+}
+
+static void takes(int rank, uint64_t fetched, uint64_t read, uint64_t filled)
+{
+    take(rank, WDL_RATE_FILLED, LONG, filled);
+    take(rank, WDL_RATE_FETCHED, LONG, fetched);
+    take(rank, WDL_RATE_READ, LONG, read);
+}
+
+/* Of MANY times. */
+static int staged_of_many(int rank, enum wdl_rate_use use, int otherwise)
+{
+    int staged = 0;
+    for (int k = 0; k < MANY; k++)
+        staged += wdl_rate_stages(teams[rank], use, otherwise);
+    return staged;
+}
+
+/* Does it stage but for tries? */
+static int stages(int rank, enum wdl_rate_use use, int otherwise)
+{
+    return staged_of_many(rank, use, otherwise) > MANY / 2;
+}
+
+START_TEST(the_faster_way_is_gone)
+{
+    static const struct {
+        uint64_t fetched, read, filled;
+        int for_all, for_one;
+    } cases[] = {
+        {7000, 2000, 2000, 1, 1},  {7000, 4000, 4000, 1, 0}, /* copied twice */
+        {8000, 6100, 3000, 0, 0}, /* a quarter less is wanted */
+        {8000, 5900, 3000, 1, 0},  {8000, 3000, 2900, 1, 1},
+        {7000, 16000, 4000, 0, 0}, {7000, 4000, 16000, 0, 0}, /* who reads waits for who fills */
+    };
+    open_all(RANKS);
+    for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++)
+        for (int rank = 0; rank < RANKS; rank++) { /* the one behind it takes the times */
+            takes((rank + 1) % RANKS, cases[k].fetched, cases[k].read, cases[k].filled);
+            for (int otherwise = 0; otherwise < 2; otherwise++) {
+                ck_assert_int_eq(stages(rank, WDL_RATE_FOR_ALL, otherwise), cases[k].for_all);
+                ck_assert_int_eq(stages(rank, WDL_RATE_FOR_ONE, otherwise), cases[k].for_one);
+            }
+        }
+    close_all();
+}
+END_TEST
+
+START_TEST(who_does_not_know_does_as_it_is_told)
+{
+    open_all(RANKS);
+    for (int otherwise = 0; otherwise < 2; otherwise++) {
+        ck_assert_int_eq(stages(0, WDL_RATE_FOR_ALL, otherwise), otherwise);
+        take(1, WDL_RATE_READ, LONG, 2000); /* faster than what? */
+        take(1, WDL_RATE_FILLED, LONG, 2000);
+        ck_assert_int_eq(stages(0, WDL_RATE_FOR_ONE, otherwise), otherwise);
+    }
+    take(1, WDL_RATE_FETCHED, WDL_RATE_LEAST - 1, 7000); /* too short to tell */
+    take(1, WDL_RATE_FETCHED, LONG, 0); /* the clock does not tell */
+    ck_assert_int_eq(stages(0, WDL_RATE_FOR_ONE, 0), 0);
+    take(1, WDL_RATE_FETCHED, WDL_RATE_LEAST, 7000); /* 28000 for as much as the others */
+    ck_assert_int_eq(stages(0, WDL_RATE_FOR_ONE, 0), 1);
+    close_all();
+}
+END_TEST
+
+START_TEST(the_first_of_a_way_are_not_timed)
+{
+    open_all(RANKS);
+    takes(1, 7000, 2000, 2000);
+    for (int k = 0; k < 100; k++) { /* two on end are always the first ones */
+        wdl_rate_took(teams[1], WDL_RATE_FETCHED, LONG, 500);
+        wdl_rate_took(teams[1], WDL_RATE_FETCHED, LONG, 500);
+        wdl_rate_took(teams[1], WDL_RATE_READ, LONG, 50000);
+        wdl_rate_took(teams[1], WDL_RATE_FILLED, LONG, 2000); /* between does not matter */
+        wdl_rate_took(teams[1], WDL_RATE_READ, LONG, 50000);
+    }
+    ck_assert_int_eq(stages(0, WDL_RATE_FOR_ONE, 0), 1);
+    take(1, WDL_RATE_FETCHED, LONG, 500);
+    ck_assert_int_eq(stages(0, WDL_RATE_FOR_ONE, 1), 0);
+    close_all();
+}
+END_TEST
+
+/* Times change: what is slower now is looked at again, less and less often. */
+START_TEST(the_other_way_is_tried_now_and_then)
+{
+    open_all(RANKS);
+    takes(1, 7000, 16000, 16000);
+    int at = WDL_RATE_SOON, every = WDL_RATE_SOON;
+    for (int k = 0; k < 10 * WDL_RATE_SELDOM; k++) {
+        int staged = wdl_rate_stages(teams[0], WDL_RATE_FOR_ONE, 0);
+        ck_assert_int_eq(staged, k >= at && k < at + WDL_RATE_FOUR);
+        if (k == at + WDL_RATE_FOUR - 1) {
+            every = every < WDL_RATE_SELDOM ? 4 * every : every;
+            at = k + 1 + every;
+        }
+    }
+    ck_assert_int_eq(every, WDL_RATE_SELDOM);
+    takes(1, 7000, 2000, 2000); /* the faster one is another now: soon again */
+    for (int k = 0; k < WDL_RATE_SOON + WDL_RATE_FOUR; k++)
+        ck_assert_int_eq(wdl_rate_stages(teams[0], WDL_RATE_FOR_ONE, 0), k < WDL_RATE_SOON);
+    close_all();
+}
+END_TEST
+
+static uint64_t fetched(void)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < r.n; i++)
+        sum += wdl_coll_stats(r.one[i].proc)->placed_bytes;
+    return sum;
+}
+
+static void add(void *ctx, const void *left, void *inout, size_t count)
+{
+    (void) ctx;
+    for (size_t i = 0; i < count; i++)
+        ((char *) inout)[i] = (char) (((const char *) left)[i] + ((char *) inout)[i]);
+}
+
+/* Bytes that the system has copied for a collective of all. */
+static size_t fetched_by(enum wdl_coll_kind kind)
+{
+    uint64_t before = fetched();
+    for (int i = 0; i < r.n; i++) {
+        struct wdl_coll_args args = {.kind = kind,
+                                     .flags = WDL_COLL_MPI,
+                                     .bytes = LONG,
+                                     .src = src[i],
+                                     .dst = dst[i],
+                                     .op = {.fn = add, .elem_bytes = 1, .commutes = 1}};
+        ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+    }
+    ranks_finish(&r, reqs, 1);
+    return fetched() - before;
+}
+
+/* All kinds that have the choice, with two ranks, whose own times tell, and more. */
+START_TEST(long_data_goes_that_way)
+{
+    for (int n = 2; n <= RANKS; n++)
+        for (int near = 0; near < 2; near++) {
+            size_t one = LONG, others = (size_t) n - 1;
+            open_all(n);
+            for (int i = 0; i < n; i++)
+                takes(i, 7000, near ? 2000 : 16000, near ? 2000 : 16000);
+            ck_assert_uint_eq(fetched_by(WDL_COLL_BROADCAST), near ? 0 : one * others);
+            ck_assert_uint_eq(fetched_by(WDL_COLL_SCATTER), near ? 0 : one * others);
+            ck_assert_uint_eq(fetched_by(WDL_COLL_EXCHANGE), near ? 0 : one * others * (size_t) n);
+            ck_assert_uint_eq(fetched_by(WDL_COLL_GATHER_ALL),
+                              near ? 0 : one * others * (size_t) n);
+            /* of two each fetches a half, and one gives its result to the other; staged else */
+            ck_assert_uint_eq(fetched_by(WDL_COLL_REDUCE), near || n > 2 ? 0 : 3 * one / 2);
+            close_all();
+        }
+}
+END_TEST
+
+WDL_SUITE("mpid/coll/rate", the_faster_way_is_gone, who_does_not_know_does_as_it_is_told,
+          the_first_of_a_way_are_not_timed, the_other_way_is_tried_now_and_then,
+          long_data_goes_that_way)
