@@ -45,6 +45,7 @@ wdl_static_assert(sizeof(struct head) <= HEAD);
 struct offer {
     int ok, pid, fd, fetches, places;
 };
+wdl_static_assert(sizeof(struct offer) <= WDL_ADI_BLOCK);
 
 static struct offer file_make(size_t bytes, size_t places)
 {
@@ -83,7 +84,7 @@ static int agree(int mine, int *all_out)
     struct offer offer = {.ok = mine,.fetches = wdl_adi_peer_open(next) };
     int mpi_errno = MPIDU_Init_shm_put(&offer, sizeof offer);
     if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = MPIDU_Init_shm_barrier();
+        mpi_errno = wdl_adi_meet();
     *all_out = arena.fetches = 1;
     for (int i = 0; i < MPIR_Process.local_size && mpi_errno == MPI_SUCCESS; i++) {
         mpi_errno = MPIDU_Init_shm_get(i, sizeof offer, &offer);
@@ -91,7 +92,7 @@ static int agree(int mine, int *all_out)
         arena.fetches &= offer.fetches;
     }
     if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = MPIDU_Init_shm_barrier();   /* the places are free for others' use */
+        mpi_errno = wdl_adi_meet(); /* the places are free for others' use */
     return mpi_errno;
 }
 
@@ -112,7 +113,7 @@ int wdl_arena_open(void)
         mpi_errno = MPIDU_Init_shm_put(&offer, sizeof offer);
         MPIR_ERR_CHECK(mpi_errno);
     }
-    mpi_errno = MPIDU_Init_shm_barrier();
+    mpi_errno = wdl_adi_meet();
     MPIR_ERR_CHECK(mpi_errno);
     if (arena.mine != 0) {
         mpi_errno = MPIDU_Init_shm_get(0, sizeof offer, &offer);
@@ -120,7 +121,7 @@ int wdl_arena_open(void)
     }
     int mapped = map_all(&offer, bytes + places);
     arena.places = mapped && offer.places;
-    mpi_errno = MPIDU_Init_shm_barrier();       /* everyone has read the offer */
+    mpi_errno = wdl_adi_meet(); /* everyone has read the offer */
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = agree(mapped, &all);
     MPIR_ERR_CHECK(mpi_errno);

@@ -36,7 +36,7 @@ struct said {
     struct wdl_domain_place place;
     int domains;
 };
-wdl_static_assert(sizeof(struct said) <= MPIDU_INIT_SHM_BLOCK_SIZE);
+wdl_static_assert(sizeof(struct said) <= WDL_ADI_BLOCK);
 
 /* The object of that kind a process is bound within; -1: none. */
 static int part_of(MPIR_hwtopo_type_e type)
@@ -53,14 +53,14 @@ static int exchange(struct wdl_domain_place *places, int *by_hand)
     said.place.part[WDL_DOMAIN_PACKAGE] = part_of(MPIR_HWTOPO_TYPE__PACKAGE);
     int mpi_errno = MPIDU_Init_shm_put(&said, sizeof said);
     if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = MPIDU_Init_shm_barrier();
+        mpi_errno = wdl_adi_meet();
     for (int i = 0; i < MPIR_Process.local_size && mpi_errno == MPI_SUCCESS; i++) {
         mpi_errno = MPIDU_Init_shm_get(i, sizeof said, &said);
         places[i] = said.place;
         *by_hand = i ? *by_hand : said.domains; /* the first one's word */
     }
     if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = MPIDU_Init_shm_barrier();   /* the places are free for others' use */
+        mpi_errno = wdl_adi_meet(); /* the places are free for others' use */
     return mpi_errno;
 }
 

@@ -12,6 +12,7 @@
 #include "wdl_adi.h"
 #include "mpidu_bc.h"
 #include "mpidu_init_shm.h"
+#include "muster.h"
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -56,6 +57,22 @@ struct card_head {
     int32_t pid;                /* of use to processes of its node */
 };
 
+/* --- among the processes of a node ------------------------------------------------------------ */
+
+/* At the end of the last one's block. */
+wdl_static_assert(WDL_ADI_BLOCK + sizeof(struct wdl_muster) <= MPIDU_INIT_SHM_BLOCK_SIZE);
+
+int wdl_adi_meet(void)
+{
+    void *block;
+    if (MPIR_Process.local_size < 2)
+        return MPI_SUCCESS;
+    int mpi_errno = MPIDU_Init_shm_query(MPIR_Process.local_size - 1, &block);
+    if (mpi_errno == MPI_SUCCESS)
+        wdl_muster_all((void *) ((char *) block + WDL_ADI_BLOCK), MPIR_Process.local_size);
+    return mpi_errno;
+}
+
 /* --- cards ------------------------------------------------------------------------------------ */
 
 static int publish(struct wdl_proc *proc)
@@ -76,6 +93,9 @@ static int publish(struct wdl_proc *proc)
     head.pid = (int32_t) getpid();
     memcpy(card, &head, sizeof head);
     memcpy(card + sizeof head, address, bytes);
+    /* MPICH's own barriers look on: they begin when all are here */
+    mpi_errno = wdl_adi_meet();
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDU_bc_table_create(MPIR_Process.rank, MPIR_Process.size, MPIR_Process.node_map,
                                       card, (int) (sizeof head + bytes), FALSE, FALSE, &cards,
                                       &wdl_adi.card_bytes);
@@ -325,6 +345,8 @@ int MPID_Finalize(void)
     mpi_errno = MPIR_pmi_barrier();
     MPIR_ERR_CHECK(mpi_errno);
     wdl_proc_destroy(wdl_adi.proc);
+    mpi_errno = wdl_adi_meet();
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDU_bc_table_destroy();
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDU_Init_shm_finalize();

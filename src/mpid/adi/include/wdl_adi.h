@@ -52,6 +52,11 @@ extern const struct wdl_host_ops wdl_adi_host_ops;
 /* Prepare for the host's heavy barriers, one's own and the others'; 0 where the system has none. */
 int wdl_adi_heavy_barrier_init(void);
 int wdl_adi_address_of(void *ctx, int peer, const void **addr_out, size_t * bytes_out);
+/* The processes of this node wait for each other, asleep; from MPIDU_Init_shm_init on. What a
+ * process has put in its block before (MPIDU_Init_shm_put), at most WDL_ADI_BLOCK bytes, can be got
+ * behind it. */
+int wdl_adi_meet(void);
+enum { WDL_ADI_BLOCK = 48 };
 /* The process id of a peer, as its own node knows it. */
 int wdl_adi_pid(int peer);
 void wdl_adi_peer_lost(void *ctx, int peer);
