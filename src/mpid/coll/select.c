@@ -470,9 +470,6 @@ static void hooks_build(struct wdl_build *b, int first)
             wdl_build_order(b, i, after);
     }
     wdl_build_order(b, before, after);
-    /* they read lists that are the call's until it is done, and no longer */
-    wdl_build_user(b, before);
-    wdl_build_user(b, after);
 }
 
 static struct wdl_graph *graph_build(struct wdl_team *team, const struct wdl_coll_args *args,

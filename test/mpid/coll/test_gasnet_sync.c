@@ -84,41 +84,37 @@ enum way {
 static const struct row {
     const char *name;
     enum way way[PLACES];
-    /* With IN_ALLSYNC | OUT_NOSYNC who only gives waits: what reads its memory, when all have come,
-     * reads lists, which are the caller's again when the handle is done. A gap where there are
-     * none: reduce. */
-    int stays[PLACES];
 } rows[] = {
-    {"barrier", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"broadcast", {TREE, ENGINE, HEADS}, {0}},
-    {"broadcastM", {TREE, ENGINE, HEADS}, {0}},
-    {"scatter", {TREE, BOARDS, HEADS}, {0}},
-    {"scatterM", {STRAIGHT, SHEET, NEAR}, {0}},
-    {"scatterv", {STRAIGHT, SHEET, NEAR}, {0}},
-    {"gather", {TREE, ENGINE, HEADS}, {0}},
-    {"gatherM", {STRAIGHT, ENGINE, NEAR}, {1, 1, 1}},
-    {"gatherv", {STRAIGHT, ENGINE, NEAR}, {0}},
-    {"gather_all", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"gather_allM", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"gather_allv", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"exchange", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"exchangeM", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"exchangev", {STRAIGHT, SHEET, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
-    {"permute", {STRAIGHT, SHEET, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
-    {"permuteM", {STRAIGHT, SHEET, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
-    {"put", {STRAIGHT, SHEET, NEAR}, {0}},
-    {"putM", {STAGES, STAGES, STAGES}, {0}},
-    {"get", {STAGES, STAGES, STAGES}, {0}},
-    {"getM", {STAGES, STAGES, STAGES}, {0}},
-    {"reduce", {ENGINE, ENGINE, ENGINE}, {1, 1, 1}},
-    {"reduceM", {ENGINE, ENGINE, ENGINE}, {1, 1, 1}},
-    {"reduce_all", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"reduce_allM", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"scan", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"scanM", {DEALT, DEALT, DEALT}, {0}},
-    {"scan_dealt", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"sort", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"sortM", {ENGINE, ENGINE, ENGINE}, {0}},
+    {"barrier", {ENGINE, ENGINE, ENGINE}},
+    {"broadcast", {TREE, ENGINE, HEADS}},
+    {"broadcastM", {TREE, ENGINE, HEADS}},
+    {"scatter", {TREE, BOARDS, HEADS}},
+    {"scatterM", {STRAIGHT, SHEET, NEAR}},
+    {"scatterv", {STRAIGHT, SHEET, NEAR}},
+    {"gather", {TREE, ENGINE, HEADS}},
+    {"gatherM", {STRAIGHT, ENGINE, NEAR}},
+    {"gatherv", {STRAIGHT, ENGINE, NEAR}},
+    {"gather_all", {ENGINE, ENGINE, ENGINE}},
+    {"gather_allM", {ENGINE, ENGINE, ENGINE}},
+    {"gather_allv", {ENGINE, ENGINE, ENGINE}},
+    {"exchange", {ENGINE, ENGINE, ENGINE}},
+    {"exchangeM", {ENGINE, ENGINE, ENGINE}},
+    {"exchangev", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
+    {"permute", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
+    {"permuteM", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
+    {"put", {STRAIGHT, SHEET, NEAR}},
+    {"putM", {STAGES, STAGES, STAGES}},
+    {"get", {STAGES, STAGES, STAGES}},
+    {"getM", {STAGES, STAGES, STAGES}},
+    {"reduce", {ENGINE, ENGINE, ENGINE}},
+    {"reduceM", {ENGINE, ENGINE, ENGINE}},
+    {"reduce_all", {ENGINE, ENGINE, ENGINE}},
+    {"reduce_allM", {ENGINE, ENGINE, ENGINE}},
+    {"scan", {ENGINE, ENGINE, ENGINE}},
+    {"scanM", {DEALT, DEALT, DEALT}},
+    {"scan_dealt", {ENGINE, ENGINE, ENGINE}},
+    {"sort", {ENGINE, ENGINE, ENGINE}},
+    {"sortM", {ENGINE, ENGINE, ENGINE}},
 };
 
 static const struct row *row_of(const struct call *call)
@@ -254,7 +250,7 @@ static int dealt_waits(int late, int i)
 static int waits_longer(const struct call *call, int late, int i)
 {
     if (is(WDL_COLL_IN_ALLSYNC))
-        return is(WDL_COLL_OUT_NOSYNC) && row_of(call)->stays[place];
+        return 0;
     switch (way_of(call)) {
     case STRAIGHT:
         return straight_waits(call, late, i);
