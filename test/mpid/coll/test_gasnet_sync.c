@@ -64,9 +64,7 @@ enum way {
     /* ... and of blocks of different lengths what does not fit behind a sheet that says where they
      * are. */
     SHEET,
-    /* Between heads of nodes; the others of a node hear from, and tell, their head: like a tree.
-     * With OUT_MYSYNC a head is done only when it has heard its node, among whose blocks its own
-     * lies. A gap where it only passes that on. */
+    /* Down between heads of nodes, of whom the others of a node hear: like a tree. */
     HEADS,
     /* Within a node SHEET, between nodes STRAIGHT; what is gathered is shown. */
     NEAR,
@@ -91,7 +89,7 @@ static const struct row {
     {"scatter", {TREE, BOARDS, HEADS}},
     {"scatterM", {STRAIGHT, SHEET, NEAR}},
     {"scatterv", {STRAIGHT, SHEET, NEAR}},
-    {"gather", {TREE, ENGINE, HEADS}},
+    {"gather", {TREE, ENGINE, ENGINE}},
     {"gatherM", {STRAIGHT, ENGINE, NEAR}},
     {"gatherv", {STRAIGHT, ENGINE, NEAR}},
     {"gather_all", {ENGINE, ENGINE, ENGINE}},
@@ -180,8 +178,6 @@ static int heads_wait(const struct call *call, int late, int i)
 {
     int nodes = (r.n + each - 1) / each, is_head = i % each == 0, late_is = late % each == 0;
     struct wdl_tree_node other = in_tree(nodes, node_of(late));
-    if (call->shape == UP)
-        return is_head && node_of(late) == node_of(i) && is(WDL_COLL_OUT_MYSYNC);
     if (late_is && is_above(nodes, node_of(late), node_of(i)))
         return 1;
     int broadcast = !strncmp(call->name, "broadcast", 9);
