@@ -54,8 +54,8 @@ static int agrees(struct wdl_run *run, int rank)
     return wdl_board_length(run, rank) == block_bytes(&run->args, rank) ? WDL_OK : WDL_ERR_TRUNCATE;
 }
 
-/* The block of the i-th rank of the node comes to its head: to its place, or one behind another. The
- * head's own may be there already. */
+/* The block of the i-th rank of the node comes to its head: to its place, or one behind another.
+ * The head's own may be there already. */
 static int block_take(struct wdl_run *run, const struct wdl_car *car, int i)
 {
     const struct wdl_coll_args *args = &run->args;
