@@ -291,26 +291,8 @@ static int is_done(int i)
     return 1;
 }
 
-enum { LANES = 4 };
-
-/* Credit in all lanes, which else would travel after some collectives of each and wait for who is
- * late: a gap, but no call's. */
-static void quiet(void)
-{
-    struct gasnet_with before = with;
-    with.flags = WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC | WDL_COLL_LOCAL;
-    for (int k = 0; k < gasnet_call_count; k++)
-        for (int lane = 0; lane < LANES && !strcmp(gasnet_calls[k].name, "put"); lane++) {
-            gasnet_calls_prepare(&gasnet_calls[k]);
-            gasnet_all(gasnet_calls[k].start);
-            settle();
-        }
-    with = before;
-}
-
 static void delays(const struct call *call, int late)
 {
-    quiet();
     gasnet_calls_prepare(call);
     for (int i = 0; i < r.n; i++)
         if (i != late)
