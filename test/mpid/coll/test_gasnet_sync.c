@@ -68,6 +68,8 @@ enum way {
     HEADS,
     /* Within a node SHEET, between nodes STRAIGHT; what is gathered is shown. */
     NEAR,
+    /* Only who asks knows whose memory it wants: with OUT_MYSYNC who gives waits for that. */
+    ASKED,
     /* One stage after another between partners: who is late in one delays what its partners do in
      * the next. A gap where partners have several. */
     STAGES,
@@ -102,7 +104,7 @@ static const struct row {
     {"permuteM", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
     {"put", {STRAIGHT, SHEET, NEAR}},
     {"putM", {STAGES, STAGES, STAGES}},
-    {"get", {STAGES, STAGES, STAGES}},
+    {"get", {ASKED, ASKED, ASKED}},
     {"getM", {STAGES, STAGES, STAGES}},
     {"reduce", {ENGINE, ENGINE, ENGINE}},
     {"reduceM", {ENGINE, ENGINE, ENGINE}},
@@ -216,12 +218,12 @@ static int near_waits(const struct call *call, int late, int i)
     return call->shape != UP && sheet_waits(call, late, i);
 }
 
-/* Nodes go to the next one. putM: how many come, then they. get, getM: (how many,) which; then
- * they come. In each a node waits for who gives to it; between nodes, with OUT_MYSYNC, also until
+/* Nodes go to the next one. putM: how many come, then they. getM: how many, which; then they come.
+ * In each a node waits for who gives to it; between nodes, with OUT_MYSYNC, also until
  * what it gives has been taken, if that is longer than a cell. */
 static int stages_wait(const struct call *call, int late, int i)
 {
-    int gets = call->name[0] == 'g', many = strlen(call->name) == 4, last = gets + many;
+    int gets = call->name[0] == 'g', last = gets + 1;
     int data_stays = stays(with.nbytes + (gets ? 0 : sizeof(uint64_t)));
     char in[3][RANKS_MAX];
     for (int k = 0; k < r.n; k++)
@@ -262,6 +264,8 @@ static int waits_longer(const struct call *call, int late, int i)
         return heads_wait(call, late, i);
     case NEAR:
         return near_waits(call, late, i);
+    case ASKED:
+        return is(WDL_COLL_OUT_MYSYNC) && gasnet_gives(call, i, late);
     case STAGES:
         return stages_wait(call, late, i);
     case HEAR_ALL:
