@@ -91,8 +91,9 @@ static void car_arm(struct wdl_run *run, int i)
 
 void wdl_run_go(struct wdl_run *run)
 {
-    if (--run->cars[0].waits == 0)
-        car_arm(run, 0);
+    wdl_assert_cmp(run->cars[0].waits, ==, 1);
+    run->cars[0].waits = 0;
+    car_arm(run, 0);
 }
 
 /* More bytes of this CAR are there: tell those that read them. */
