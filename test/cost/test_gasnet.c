@@ -117,6 +117,13 @@ static struct cost stages(int before)
                : (struct cost){r.n, data, .least = r.n};
 }
 
+/* Each asks its partner, and is answered as soon as that is there: by asking it has said that there
+ * is a place for the answer. Where ranks are many, who may ask is told when. */
+static struct cost asking(void)
+{
+    return (struct cost){2 * r.n, r.n >= MANY ? r.n : 0, .least = r.n};
+}
+
 /* A graph of its own: its rounds, with ready flags where it is long; and arrays dealt anew before
  * and behind it, whose blocks all have one. */
 static struct cost custom(int own, int deals, int least)
@@ -164,6 +171,8 @@ static struct cost cost_of(const struct call *call)
         return local ? heard(rounds(), straight(r.n, 0)) : straight(r.n, 0);
     if (!strncmp(name, "permute", 7))
         return local ? heard(m ? ring() + r.n : rounds(), straight(r.n, 0)) : straight(r.n, 0);
+    if (!strcmp(name, "get"))
+        return asking();
     if (!strncmp(name, "put", 3) || !strncmp(name, "get", 3))
         return stages((name[0] == 'g') + (name[3] == 'M'));
     if (!strncmp(name, "reduce_all", 10))
@@ -216,6 +225,8 @@ static int on_one_node(const struct call *call)
     int gets = !strncmp(name, "get", 3);
     if (!strncmp(name, "sort", 4))
         return 2 * deals + (call->m && first[r.n] * sizeof(int64_t) > CELL ? doubling() : 0);
+    if (!strcmp(name, "get")) /* who asks fetches */
+        return 0;
     if (!strcmp(name, "scan_dealt"))
         return r.n;
     if (!strncmp(name, "reduce", 6) || !strncmp(name, "scan", 4)) {

@@ -146,6 +146,9 @@ static int may_be_in_place(const struct wdl_coll_args *args)
  * is kept when nothing is under way are the graphs, with a run each. */
 static void bounds_hold(void)
 {
+    for (int i = 0; i < RANKS; i++) /* credit, which goes when all before it is finished */
+        while (wdl_coll_stats(r.one[i].proc)->running > 0)
+            ranks_step(&r);
     for (int i = 0; i < RANKS; i++) {
         const struct wdl_coll *coll = r.one[i].proc->coll;
         size_t each = 64, kept = 0;

@@ -120,6 +120,9 @@ struct wdl_shape {
     uint64_t lists; /* of blocks that vary: a sum of what is in graph->lists */
 };
 
+/* Finished here means begun everywhere; ..., and all before it finished everywhere. */
+enum { WDL_SYNCS_NOT, WDL_SYNCS, WDL_SYNCS_ALL };
+
 struct wdl_graph {
     struct wdl_list link; /* team->graphs, last used first */
     struct wdl_shape shape;
@@ -127,7 +130,7 @@ struct wdl_graph {
     struct wdl_list idle; /* runs to use again */
     int running;
     int kept; /* in the cache: outlives its run */
-    int syncs; /* finished here means begun everywhere: carries credit */
+    int syncs; /* one of these: carries credit (head of coll_impl.h) */
     const struct wdl_nodes *nodes; /* within each of which its WATCHes look; NULL: at all ranks */
     uint32_t print; /* what a rank means that runs it (fail.h) */
     int in_order; /* of SENDs that are ready at once, those it has first go first */

@@ -122,7 +122,7 @@ struct wdl_coll_args {
     struct wdl_coll_op op; /* reductions */
     /* Local work as a part of the collective: `before` fills src from the user's memory, `after`
      * takes dst apart into it; NULL: none. On every rank or none, but for ranks without src or
-     * dst. */
+     * dst. With OUT_NOSYNC `before` may run when the request is done, if there is no `after`. */
     void (*before)(void *local);
     void (*after)(void *local);
     void *local;

@@ -7,10 +7,12 @@
  * finished here:
  *  1. s starts when all ranks are known to have finished all before s - W + 1 (s < low + W).
  *  2. A collective that nobody can finish before all have begun it carries credit: it starts when
- *     all before s - W/2 are finished here, so whoever has finished it knows low >= s - W/2. No
+ *     all before s - 3W/8 are finished here, so whoever has finished it knows low >= s - 3W/8. No
  *     number travels.
- *  3. When CREDIT_EVERY(W) have started since the last one that carries credit, an empty one is
- *     put between: up and down the tree, two messages a rank.
+ *  3. When 3W/8 have started since the last one that carries credit, an empty one is put between:
+ *     up and down the tree, two messages a rank. It starts at once, but goes up when all before s
+ *     are finished here, so whoever has finished it knows low >= s: it holds up nobody until the
+ *     window is full.
  *     On a node none of this is needed: each rank says how many it has finished, in memory that
  *     all see (shm.c), and who finds the window full looks there for `low`.
  *     Short scans use no slot, but a line each of N >= W, and may be as far ahead (node_scan.c).
@@ -257,6 +259,8 @@ static inline void wdl_coll_live_add(struct wdl_coll *coll, int by)
  * when it is begun for the first time: there is none at all. */
 int wdl_run_start(struct wdl_team *team, struct wdl_graph *graph, struct wdl_coll_req *req,
                   uint32_t seq);
+/* Its first CAR has waited for this, too. */
+void wdl_run_go(struct wdl_run *run);
 int wdl_coll_step(void *coll);
 char *wdl_run_at(const struct wdl_run *run, struct wdl_loc loc);
 /* A RECV's bytes are here. WDL_OK or ERR_PROTO. */

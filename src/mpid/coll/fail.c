@@ -168,6 +168,12 @@ static int dooms_step(struct wdl_team *team)
     return n;
 }
 
+/* Others take it from who is out of the empty one that what is before it is finished there. */
+static int owes_credit(const struct wdl_run *run)
+{
+    return run->graph->syncs == WDL_SYNCS_ALL && run->cars[0].state == WDL_CAR_WAITING;
+}
+
 /* Is it over? */
 static int fail_step(struct wdl_run *run)
 {
@@ -175,7 +181,7 @@ static int fail_step(struct wdl_run *run)
     struct wdl_doom *d = run->doom;
     if (tell_all(team, run->seq, run->print, WDL_PKT_FAIL, &d->fail_told) == WDL_AGAIN)
         return 0;
-    if (run->graph && !wdl_run_drain(run))
+    if (run->graph && (owes_credit(run) || !wdl_run_drain(run)))
         return 0;
     if (d->out_told == 0 && wdl_contacts_settle(team) == WDL_AGAIN)
         return 0;

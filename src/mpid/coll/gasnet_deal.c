@@ -119,14 +119,16 @@ static void deal_plan(struct wdl_deal *deal, int64_t *words)
 /* --- arrays of GASNet's calls --- */
 
 int wdl_deal_side(struct wdl_deal_side *side, const struct wdl_gas_team *team,
-                  const struct wdl_gas_array *array, void *const *list, void **one, size_t count,
+                  const struct wdl_gas_array *array, void *const *list, void **room, size_t count,
                   int flags)
 {
     size_t at = flags & WDL_COLL_SINGLE ? team->first[team->rank] : 0;
     int units = list ? (int) wdl_gas_images(team) : team->size;
-    *one = array->base;
+    room[0] = array->base;
+    if (list)
+        memcpy(room, list + at, wdl_gas_images_of(team, team->rank) * sizeof(room[0]));
     side->first = list ? team->first : NULL;
-    side->list = list ? list + at : one;
+    side->list = room;
     return wdl_cyclic_init(&side->layout, units, (int64_t) array->blk, (int64_t) array->offset,
                            (int64_t) count);
 }
@@ -231,10 +233,6 @@ int wdl_deal_build(struct wdl_build *b, enum wdl_deal_which which, enum wdl_phas
     int unpacked = wdl_build_call(b, do_unpack, which, deal->to.list ? 2 : 0);
     wdl_build_order(b, after, packed);
     wdl_build_order(b, packed, unpacked);
-    if (deal->from.list) /* which is the call's until it is done, and no longer */
-        wdl_build_user(b, packed);
-    if (deal->to.list)
-        wdl_build_user(b, unpacked);
     for (int d = 1; d < b->size; d++) {
         int up = (b->rank + d) % b->size, down = (b->rank - d + b->size) % b->size;
         uint32_t role = wdl_role_bare(b, bare + d);

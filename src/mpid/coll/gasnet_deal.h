@@ -36,10 +36,11 @@ size_t wdl_deal_words(int size, size_t units);
 
 /* An operation may have one on the way in and one on the way out. */
 enum wdl_deal_which { WDL_DEAL_IN, WDL_DEAL_OUT };
-/* A client's array as a side; `one`: room for the list of one that an array without a list is.
- * WDL_OK, or what the layout lacks. */
+/* A client's array as a side. `room`: for its own list, with an address for each unit of this
+ * node's, since it may be read when the call is done and the client's list is gone. WDL_OK, or what
+ * the layout lacks. */
 int wdl_deal_side(struct wdl_deal_side *side, const struct wdl_gas_team *team,
-                  const struct wdl_gas_array *array, void *const *list, void **one, size_t count,
+                  const struct wdl_gas_array *array, void *const *list, void **room, size_t count,
                   int flags);
 /* Is this node's part of it aligned and, if it has to be, in the segment? */
 enum wdl_gas_error wdl_deal_error(const struct wdl_gas_team *team, const struct wdl_deal_side *side,

@@ -32,7 +32,6 @@ struct fold {
     struct wdl_prefix prefix; /* over it, or over one element a node */
     struct wdl_deal in, out;
     int move_in, move_out, single_sum; /* one fold a node */
-    void *src, *dst; /* lists of one, of the basic forms */
     size_t data, sums, before, carry, result; /* in the run's memory */
     size_t sent[64], come[64]; /* of the rounds */
     struct join joins[WDL_CHILDREN_MAX];
@@ -166,8 +165,6 @@ static int sums_build(struct wdl_build *b, struct fold *f)
     if (f->move_in)
         done = wdl_deal_build(b, WDL_DEAL_IN, WDL_PHASE_OUT2, 0, done);
     int sums = wdl_build_call(b, do_sums, 0, f->move_in ? 0 : 1);
-    if (!f->move_in) /* its list is the call's until that is done, and no longer */
-        wdl_build_user(b, sums);
     wdl_build_order(b, done, sums);
     return sums;
 }
@@ -304,13 +301,13 @@ static enum wdl_gas_error want_error(const struct wdl_gas_team *team, const stru
 
 /* Vectors are an array of one element a unit. */
 static int side_init(struct wdl_deal_side *side, const struct wdl_gas_team *team,
-                     const struct wdl_gas_array *array, void *const *list, void **one,
+                     const struct wdl_gas_array *array, void *const *list, void **room,
                      const struct want *w)
 {
     struct wdl_gas_array vectors = {array->base, 1, 0};
     int elementwise = (w->flags & WDL_GAS_ELEMENTWISE) != 0;
     size_t units = list ? wdl_gas_images(team) : (size_t) team->size;
-    return wdl_deal_side(side, team, elementwise ? &vectors : array, list, one,
+    return wdl_deal_side(side, team, elementwise ? &vectors : array, list, room,
                          elementwise ? units : w->count, w->flags);
 }
 
@@ -358,12 +355,15 @@ static enum wdl_gas_error fold_plan(struct wdl_gas_op *op, const struct want *w,
     size_t inner = w->flags & WDL_GAS_ELEMENTWISE ? w->count : 1, bytes = inner * w->elem;
     size_t own = wdl_gas_images_of(team, team->rank), words = wdl_deal_words(team->size, own);
     size_t scratch = (bytes > SCRATCH ? bytes : SCRATCH) + 63;
-    char *memory = wdl_gas_op_memory(op, sizeof(struct fold) + 2 * words * 8 + 64 + scratch);
+    size_t lists = 2 * own * sizeof(void *);
+    char *memory =
+        wdl_gas_op_memory(op, sizeof(struct fold) + 2 * words * 8 + lists + 64 + scratch);
     if (!memory)
         return WDL_GAS_ERR_NOMEM;
     struct fold *f = op->own = (void *) memory;
     int64_t *numbers = (int64_t *) (void *) (memory + ((sizeof(*f) + 7) & ~(size_t) 7));
-    f->scratch = (char *) (((uintptr_t) (numbers + 2 * words) + 63) & ~(uintptr_t) 63);
+    void **list = (void **) (numbers + 2 * words);
+    f->scratch = (char *) (((uintptr_t) (list + 2 * own) + 63) & ~(uintptr_t) 63);
     f->scratch_elems = (bytes > SCRATCH ? bytes : SCRATCH) / w->elem;
     f->fn = fn;
     f->arg = w->arg;
@@ -372,9 +372,9 @@ static enum wdl_gas_error fold_plan(struct wdl_gas_op *op, const struct want *w,
     f->scan = w->scan;
     f->exclusive = (w->flags & WDL_COLL_EXCLUSIVE) != 0;
     f->serial = (fn->flags & WDL_GAS_NONASSOC) != 0;
-    if (side_init(&f->in.from, team, &w->src, w->src_list, &f->src, w) != WDL_OK ||
+    if (side_init(&f->in.from, team, &w->src, w->src_list, list, w) != WDL_OK ||
         node_layout(f, team, w, root) != WDL_OK ||
-        (w->scan && side_init(&f->out.to, team, &w->dst, w->dst_list, &f->dst, w) != WDL_OK))
+        (w->scan && side_init(&f->out.to, team, &w->dst, w->dst_list, list + own, w) != WDL_OK))
         return WDL_GAS_ERR_LAYOUT;
     int plain = !w->src_list || team->each == 1;
     f->move_in = !plain || !same_layout(&f->in.from.layout, &f->node);

@@ -201,11 +201,15 @@ wdl_gas_handle wdl_gas_gatherM_nb(struct wdl_gas_team *team, size_t dstimage, vo
     struct wdl_gas_op *op = move_new(team, WDL_COLL_GATHER, root, nbytes, flags, &handle);
     if (!op)
         return handle;
-    char *memory = move_memory(op, wdl_gas_images_of(team, team->rank) * nbytes, 0);
+    /* who only gives may be done, and the client's list gone, before it is read */
+    size_t own = wdl_gas_images_of(team, team->rank);
+    void **list = wdl_gas_op_memory(op, own * sizeof(*list));
+    char *memory = list ? move_memory(op, own * nbytes, 0) : NULL;
     if (!memory)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+    memcpy(list, srclist + own_at(team, flags), own * sizeof(*list));
     blocks_set(op, 1, (size_t *) (void *) memory);
-    op->src = srclist + own_at(team, flags);
+    op->src = list;
     op->args.src = memory + lists_bytes(team);
     op->args.dst = dst;
     op->args.before = own_pack;

@@ -6,14 +6,18 @@
  *
  *   put     parcel = address, block                   one stage
  *   putM    how many blocks; parcel of so many        two
- *   get     address; block                            two
+ *   get     address; block                            a graph: each partner is answered when it
+ *                                                     asks; two if it is long
  *   getM    how many; addresses; blocks               three
  *
  * Long blocks are put as they are got: the addresses go ahead, so that the blocks go from their
  * places to their places.
  */
 #include <string.h>
+#include "mpid/coll/algo.h"
+#include "mpid/coll/board.h"
 #include "mpid/coll/gasnet_xfer.h"
+#include "mpid/coll/nodes.h"
 
 enum { LONG = 16384 }; /* bytes of a block from where on two copies take longer than a message */
 
@@ -34,6 +38,7 @@ struct put {
     size_t partner_count;
     uint32_t node; /* what `nodes` and the lists point to if not many */
     void *dst, *src;
+    uint64_t asked; /* get: the address, as it travels */
     uint64_t *to, *from; /* blocks to each node, and from each */
     char *out, *in;
     struct blocks give, take;
@@ -231,6 +236,115 @@ static int put_next(struct wdl_gas_op *op)
     return op->stage == p->many ? parcels_go(op) : blocks_go(op);
 }
 
+/* --- get: who asks has one partner, and is answered by itself --- */
+
+static struct put *get_of(const struct wdl_coll_args *args)
+{
+    return ((struct wdl_gas_op *) args->local)->own;
+}
+
+/* Can either look at the other's memory? */
+static int is_near(const struct wdl_build *b, int rank)
+{
+    const struct wdl_team *team = b->team;
+    if (team->on_node)
+        return team->params.shm->peek != NULL;
+    return team->nodes && team->nodes->node_of[rank] == team->nodes->mine;
+}
+
+/* At the one who is asked. */
+static uint32_t ask_role(const struct wdl_build *b, int asker, int asked)
+{
+    int d = wdl_ring_distance(b, asked, asker);
+    return b->size < b->team->links ? wdl_role(b, WDL_PHASE_DATA, d) : wdl_role_bare(b, d);
+}
+
+/* Nobody is to ask before a request has a place. */
+static int ask_waits(const struct wdl_build *b)
+{
+    return b->size >= b->team->links && !b->armed;
+}
+
+static int do_fetch(struct wdl_run *run, int rank)
+{
+    const struct wdl_gas_op *op = run->args.local;
+    const struct put *p = op->own;
+    return wdl_board_fetch(run, rank, p->src, p->dst, op->nbytes);
+}
+
+static int do_answer(struct wdl_run *run, int rank)
+{
+    size_t bytes = ((const struct wdl_gas_op *) run->args.local)->nbytes;
+    char *at = run->tmp + get_of(&run->args)->xfer.out_at[rank];
+    uint64_t address;
+    memcpy(&address, at + bytes, sizeof(address));
+    memcpy(at, (const void *) (uintptr_t) address, bytes);
+    return WDL_OK;
+}
+
+static void ask_build(struct wdl_build *b, int rank, size_t bytes)
+{
+    uint32_t answer = wdl_role(b, WDL_PHASE_DATA2, 0);
+    if (rank == b->rank) {
+        (void) wdl_build_call(b, do_fetch, rank, 3);
+    } else if (is_near(b, rank)) {
+        int begun = wdl_build_recv(b, rank, answer, wdl_nowhere(), 0);
+        int fetch = wdl_build_call(b, do_fetch, rank, 2);
+        wdl_build_order(b, begun, fetch);
+        if (b->args->flags & WDL_COLL_OUT_MYSYNC)
+            wdl_build_order(b, fetch,
+                            wdl_build_send(b, rank, ask_role(b, b->rank, rank), wdl_nowhere(), 0));
+    } else {
+        (void) wdl_build_recv(b, rank, answer, wdl_dst(0), bytes);
+        int ask = wdl_build_send(b, rank, ask_role(b, b->rank, rank), wdl_src(0), sizeof(uint64_t));
+        if (ask_waits(b))
+            wdl_build_order(b, wdl_ready_recv(b, rank, wdl_role(b, WDL_PHASE_READY, 0)), ask);
+    }
+}
+
+/* Who is near fetches, and with OUT_MYSYNC says when; to others goes a copy, which is all that
+ * waits for the network. */
+static void answer_build(struct wdl_build *b, int rank, size_t bytes)
+{
+    uint32_t role = wdl_role(b, WDL_PHASE_DATA2, 0), asks = ask_role(b, rank, b->rank);
+    if (is_near(b, rank)) {
+        (void) wdl_build_send(b, rank, role, wdl_nowhere(), 0);
+        if (b->args->flags & WDL_COLL_OUT_MYSYNC)
+            wdl_build_user(b, wdl_build_recv(b, rank, asks, wdl_nowhere(), 0));
+        return;
+    }
+    size_t at = wdl_build_tmp(b, bytes + sizeof(uint64_t));
+    get_of(b->args)->xfer.out_at[rank] = at;
+    int asked = wdl_build_recv(b, rank, asks, wdl_tmp(at + bytes), sizeof(uint64_t));
+    int copy = wdl_build_call(b, do_answer, rank, 1);
+    wdl_build_order(b, asked, copy);
+    wdl_build_order(b, copy, wdl_build_send(b, rank, role, wdl_tmp(at), bytes));
+    if (ask_waits(b))
+        (void) wdl_build_send(b, rank, wdl_role(b, WDL_PHASE_READY, 0), wdl_nowhere(), 0);
+}
+
+static void get_build(struct wdl_build *b)
+{
+    const struct wdl_gas_op *op = b->args->local;
+    const struct put *p = op->own;
+    ask_build(b, (int) p->node, op->nbytes);
+    for (int rank = 0; rank < b->size; rank++)
+        if (rank != b->rank && p->from[rank])
+            answer_build(b, rank, op->nbytes);
+}
+
+static wdl_gas_handle get_start(struct wdl_gas_op *op, int flags)
+{
+    struct put *p = op->own;
+    p->asked = (uint64_t) (uintptr_t) p->src;
+    op->args.kind = WDL_COLL_CUSTOM;
+    op->args.build = get_build;
+    op->args.flow = WDL_FLOW_ALL;
+    op->args.src = &p->asked;
+    op->args.dst = p->dst;
+    return wdl_gas_op_start(op, flags);
+}
+
 /* --- the calls --- */
 
 /* Of the memory only this node's own is known to be in a segment or not. */
@@ -270,7 +384,8 @@ static enum wdl_gas_error put_plan(struct wdl_gas_op *op, int flags)
 wdl_gas_handle wdl_gas_put_nb(struct wdl_gas_team *team, const struct wdl_gas_put *call, int flags)
 {
     wdl_gas_handle handle;
-    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, 1, &handle);
+    int stages = !call->gets || call->many || call->nbytes > LONG;
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, stages, &handle);
     struct put *p = op ? wdl_gas_op_memory(op, sizeof(*p)) : NULL;
     if (!op)
         return handle;
@@ -297,5 +412,7 @@ wdl_gas_handle wdl_gas_put_nb(struct wdl_gas_team *team, const struct wdl_gas_pu
         op->src = &p->src;
     }
     enum wdl_gas_error error = put_plan(op, flags);
-    return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_stages(op, flags, put_next);
+    if (error)
+        return wdl_gas_op_fail(op, error);
+    return stages ? wdl_gas_op_stages(op, flags, put_next) : get_start(op, flags);
 }

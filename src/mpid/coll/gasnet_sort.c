@@ -27,8 +27,7 @@ struct sort {
     struct wdl_sortplan plan;
     struct wdl_sortplan_goal *goals;
     struct wdl_deal in, out;
-    void *src, *dst; /* lists of one, of the basic form */
-    void *block; /* ... and of the deals: this node's one block */
+    void *block; /* of the deals a list of one: this node's one block */
     int64_t local; /* elements in it */
     char *data, *other; /* the block, and as much room */
     int64_t *numbers, *other_numbers;
@@ -302,9 +301,13 @@ wdl_gas_handle wdl_gas_sortM_nb(struct wdl_gas_team *team, void *const dstlist[]
     s->order = (struct wdl_sortplan_order){compare, s, elem_size};
     size_t each = (elem_count + (size_t) team->size - 1) / (size_t) team->size;
     struct wdl_gas_array node = {NULL, each, 0};
-    if (wdl_deal_side(&s->in.from, team, &src, srclist, &s->src, elem_count, flags) != WDL_OK ||
+    size_t own = wdl_gas_images_of(team, team->rank);
+    void **list = wdl_gas_op_memory(op, 2 * own * sizeof(*list));
+    if (!list)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+    if (wdl_deal_side(&s->in.from, team, &src, srclist, list, elem_count, flags) != WDL_OK ||
         wdl_deal_side(&s->in.to, team, &node, NULL, &s->block, elem_count, flags) != WDL_OK ||
-        wdl_deal_side(&s->out.to, team, &dst, dstlist, &s->dst, elem_count, flags) != WDL_OK)
+        wdl_deal_side(&s->out.to, team, &dst, dstlist, list + own, elem_count, flags) != WDL_OK)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_LAYOUT);
     s->out.from = s->in.to;
     /* elements of a list may be anything, strings too: only whole arrays are looked at */

@@ -76,6 +76,9 @@ size_t wdl_levels_at(const struct wdl_build *b, int node);
 /* The blocks of the node come to its head: to their places, where `to` is the user's memory, or one
  * behind another. */
 int wdl_levels_collect(struct wdl_build *b, struct wdl_loc to);
+/* ... one behind another at a head who only passes them on: its own is copied at once, so that its
+ * memory is not in use until all others have come. */
+int wdl_levels_collect_apart(struct wdl_build *b, struct wdl_loc row);
 
 /* --- levels_blocks.c, levels_exchange.c --- */
 

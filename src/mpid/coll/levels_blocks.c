@@ -117,7 +117,7 @@ void wdl_levels_gather(struct wdl_build *b)
         gather_root(b, &place);
     } else {
         struct wdl_loc row = wdl_tmp(wdl_build_tmp(b, run_bytes(b, b->rank, place.node.size)));
-        gather_up(b, &place, row, wdl_levels_collect(b, row));
+        gather_up(b, &place, row, wdl_levels_collect_apart(b, row));
     }
     wdl_build_flat(b);
 }

@@ -54,7 +54,8 @@ static int agrees(struct wdl_run *run, int rank)
     return wdl_board_length(run, rank) == block_bytes(&run->args, rank) ? WDL_OK : WDL_ERR_TRUNCATE;
 }
 
-/* The block of the i-th rank of the node comes to its head: to its place, or one behind another. */
+/* The block of the i-th rank of the node comes to its head: to its place, or one behind another.
+ * The head's own may be there already. */
 static int block_take(struct wdl_run *run, const struct wdl_car *car, int i)
 {
     const struct wdl_coll_args *args = &run->args;
@@ -70,7 +71,7 @@ static int block_take(struct wdl_run *run, const struct wdl_car *car, int i)
     }
     if (run->shown != args->bytes)
         return WDL_ERR_TRUNCATE;
-    if (run->shown && to != args->src)
+    if (car->a.buf != WDL_BUF_NONE && run->shown && to != args->src)
         memcpy(to, args->src, run->shown);
     return WDL_OK;
 }
@@ -97,6 +98,17 @@ static int collected(struct wdl_run *run, struct wdl_car_run *c)
 int wdl_levels_collect(struct wdl_build *b, struct wdl_loc to)
 {
     return wdl_levels_watch(b, collected, b->from, wdl_levels_is_head(b) ? to : wdl_nowhere());
+}
+
+int wdl_levels_collect_apart(struct wdl_build *b, struct wdl_loc row)
+{
+    const struct wdl_nodes *nodes = b->team->nodes;
+    int first = nodes->first[nodes->mine];
+    size_t at = row_bytes(nodes, b->args, first, first + nodes->place);
+    int own = wdl_build_copy(b, wdl_loc_at(row, at), b->from, b->args->bytes);
+    int have = wdl_levels_watch(b, collected, wdl_nowhere(), row);
+    wdl_build_order(b, own, have); /* and with it behind the entry's flags */
+    return have;
 }
 
 /* Blocks that were collected go to their places. */

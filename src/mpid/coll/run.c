@@ -89,6 +89,13 @@ static void car_arm(struct wdl_run *run, int i)
         wdl_list_push(&run->team->coll->polled, &c->link);
 }
 
+void wdl_run_go(struct wdl_run *run)
+{
+    wdl_assert_cmp(run->cars[0].waits, ==, 1);
+    run->cars[0].waits = 0;
+    car_arm(run, 0);
+}
+
 /* More bytes of this CAR are there: tell those that read them. */
 static void car_progress(struct wdl_car_run *c)
 {
@@ -511,8 +518,10 @@ static int provide(struct wdl_team *team, struct wdl_graph *g, int has_req)
         return WDL_OK;
     if (own_make(team, g) != WDL_OK)
         return WDL_ERR_NOMEM;
-    if (g->kept && has_req) /* the empty ones come one after the other */
+    if (g->kept && has_req)
         more_make(team, g);
+    if (g->syncs == WDL_SYNCS_ALL) /* of the empty ones a window has two */
+        (void) own_make(team, g);
     return WDL_OK;
 }
 

@@ -470,9 +470,6 @@ static void hooks_build(struct wdl_build *b, int first)
             wdl_build_order(b, i, after);
     }
     wdl_build_order(b, before, after);
-    /* they read lists that are the call's until it is done, and no longer */
-    wdl_build_user(b, before);
-    wdl_build_user(b, after);
 }
 
 static struct wdl_graph *graph_build(struct wdl_team *team, const struct wdl_coll_args *args,
@@ -652,17 +649,20 @@ struct wdl_graph *wdl_select_credit(struct wdl_team *team, int first)
         return g;
     struct wdl_coll_args cards = wdl_team_cards_args(team);
     wdl_build_begin(&b, team, first && team->cards ? &cards : NULL);
+    int ready = first ? WDL_CAR_NONE : wdl_build_join(&b);
+    if (ready != WDL_CAR_NONE)
+        b.cars[ready].waits = 1; /* wdl_run_go */
     if (b.args)
         wdl_gather_all_bruck(&b);
     else if (team->nodes)
-        wdl_levels_barrier(&b);
+        (void) wdl_levels_all(&b, WDL_PHASE_IN, WDL_BOARD_DATA, ready);
     else if (first)
-        (void) wdl_sync_all(&b, WDL_PHASE_IN, WDL_CAR_NONE);
+        (void) wdl_sync_all(&b, WDL_PHASE_IN, ready);
     else
-        (void) wdl_sync_down(&b, WDL_PHASE_IN2, 0, wdl_sync_up(&b, WDL_PHASE_IN, 0, WDL_CAR_NONE));
+        (void) wdl_sync_down(&b, WDL_PHASE_IN2, 0, wdl_sync_up(&b, WDL_PHASE_IN, 0, ready));
     g = wdl_build_end(&b);
     if (g) {
-        g->syncs = 1;
+        g->syncs = first ? WDL_SYNCS : WDL_SYNCS_ALL;
         g->nodes = team->nodes;
         g->print = wdl_print_of(shape.row, NULL, 1);
         graph_keep(team, g, &shape);

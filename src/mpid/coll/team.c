@@ -26,11 +26,20 @@ enum {
     STRAYS = 1 << 16
 };
 
-/* Every how many collectives one must carry credit; below W/2, so that the next can start when
- * this one is done. */
+/* The head of coll_impl.h: every how many collectives one must carry credit; and how far before one
+ * of another kind all are finished when it starts. Twice that is less than W, and so what comes
+ * between may start while the last credit is on its way. */
 static uint32_t credit_every(const struct wdl_team *team)
 {
     return (uint32_t) team->window * 3 / 8;
+}
+
+/* All before the empty collective `done`, if it is one, are finished here. */
+static void credit_go(struct wdl_team *team)
+{
+    struct wdl_run *run = team->slots[team->done & ((uint32_t) team->window - 1)];
+    if (run && run->graph && run->graph->syncs == WDL_SYNCS_ALL)
+        wdl_run_go(run);
 }
 
 int wdl_coll_init(struct wdl_proc *proc)
@@ -343,23 +352,34 @@ int wdl_team_has_room(struct wdl_team *team, uint32_t all)
     return wdl_team_look_low(team);
 }
 
+/* By what this one has carried; where it has failed, others may have meant one of another kind. */
+static void low_known(const struct wdl_run *run)
+{
+    struct wdl_team *team = run->team;
+    int all = run->graph->syncs == WDL_SYNCS_ALL && run->status == WDL_OK;
+    uint32_t low = run->seq - (all ? 0 : credit_every(team));
+    if ((int32_t) (low - team->low) > 0)
+        team->low = low;
+}
+
 void wdl_team_finished(struct wdl_run *run)
 {
     struct wdl_team *team = run->team;
-    uint32_t mask = (uint32_t) team->window - 1, half = (uint32_t) team->window / 2;
+    uint32_t mask = (uint32_t) team->window - 1;
     wdl_assert(team->slots[run->seq & mask] == run);
     team->slots[run->seq & mask] = NULL;
     team->finished[run->seq & mask] = 1;
     while (team->done != team->next && team->finished[team->done & mask]) {
         team->finished[team->done & mask] = 0;
         team->done++;
+        credit_go(team);
     }
     if (!team->open)
         team_opened(team, run->graph);
     if (team->on_node)
         wdl_shm_say_finished(team, team->done - team->params.first_seq);
-    else if (run->graph->syncs && (int32_t) (run->seq - half - team->low) > 0)
-        team->low = run->seq - half;
+    else if (run->graph->syncs)
+        low_known(run);
     if (!wdl_list_empty(&team->queue))
         wdl_team_kick(team);
 }
@@ -367,12 +387,12 @@ void wdl_team_finished(struct wdl_run *run)
 /* May the next number start, with or without credit to carry? (head of coll_impl.h) */
 static int may_start(const struct wdl_team *team, int syncs)
 {
-    uint32_t seq = team->next, half = (uint32_t) team->window / 2;
+    uint32_t seq = team->next, lag = credit_every(team);
     if (!team->open)
         return 0;
     if (seq - team->low >= (uint32_t) team->window)
         return 0;
-    return !syncs || team->on_node || (int32_t) (seq - half - team->done) <= 0;
+    return !syncs || team->on_node || (int32_t) (seq - lag - team->done) <= 0;
 }
 
 static int can_start(struct wdl_team *team, int syncs)
@@ -446,6 +466,8 @@ static int start_next(struct wdl_team *team, struct wdl_graph *g, struct wdl_col
     int status = wdl_run_start(team, g, req, seq);
     if (status == WDL_OK && syncs) /* the graph may be gone */
         team->sync = seq;
+    if (status == WDL_OK && team->done == seq)
+        credit_go(team);
     if (status != WDL_OK)
         team->next--;
     if (status == WDL_ERR_NOMEM && !g->kept)
@@ -472,7 +494,7 @@ void wdl_team_start_queued(struct wdl_team *team)
         if (row >= 0) {
             int syncs = wdl_select_syncs(row, &req->args);
             int credit = !syncs && !team->on_node && team->next - team->sync >= credit_every(team);
-            if (!can_start(team, syncs || credit)) {
+            if (!can_start(team, syncs)) {
                 if (team->on_node && wdl_list_empty(&team->wait))
                     wdl_list_push(&team->coll->waiting, &team->wait);
                 break;

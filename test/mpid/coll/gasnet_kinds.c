@@ -293,7 +293,8 @@ static void put_plan(struct op *op, int *other, size_t *place, size_t *most_out)
     for (int i = 0; i < n; i++)
         for (int k = 0; k < BLOCKS_MAX; k++) {
             int to = (int) world_draw(op->w, (size_t) n);
-            other[i * BLOCKS_MAX + k] = world_draw(op->w, 3) ? to : -1;
+            int goes = op->basic ? k == 0 : world_draw(op->w, 3) != 0;
+            other[i * BLOCKS_MAX + k] = goes ? to : -1;
             if (other[i * BLOCKS_MAX + k] < 0)
                 continue;
             place[i * BLOCKS_MAX + k] = had[to]++;
@@ -339,6 +340,7 @@ static void put_or_get_make(struct op *op, int gets)
     size_t count = (size_t) op->w->options.ranks * BLOCKS_MAX, most;
     int *other = calloc(count, sizeof(*other));
     size_t *place = calloc(count, sizeof(*place));
+    op->basic = (int) world_draw(op->w, 2);
     put_plan(op, other, place, &most);
     areas_make(op, (gets ? most : BLOCKS_MAX) * op->bytes, (gets ? BLOCKS_MAX : most) * op->bytes);
     put_lists(op, gets, other, place);
@@ -360,7 +362,10 @@ static wdl_gas_handle put_start(struct side *s, struct wdl_gas_team *team, int f
 {
     int gets = s->op->kind->make == get_make;
     struct wdl_gas_put put = {.gets = gets,
-                              .many = 1,
+                              .many = !s->op->basic,
+                              .node = s->nodes[0],
+                              .dst = gets ? s->here[0] : s->there[0],
+                              .src = gets ? s->there[0] : s->here[0],
                               .nodes = s->nodes,
                               .dst_list = gets ? s->here : s->there,
                               .src_list = gets ? s->there : s->here,

@@ -44,6 +44,7 @@ struct op {
     int index, flags, started, done;
     int together; /* one operation with the call that follows */
     int m, fn, root; /* units are images; the function; the node of `image` */
+    int basic; /* put, get: one block each, without lists */
     size_t image, units, bytes, src_each, dst_each, n;
     struct deal from, to;
     uint32_t *perm;

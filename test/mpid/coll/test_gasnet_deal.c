@@ -134,18 +134,20 @@ START_TEST(arrays_are_checked)
     size_t first[] = {0, 2, 3};
     struct wdl_gas_team team = {.rank = 0, .size = 2, .first = first};
     struct wdl_deal_side side;
-    void *one, *list[2] = {memory, memory + ROOM};
+    void *room[2], *list[2] = {memory, memory + ROOM};
     struct wdl_gas_array array = {memory, 3, 1};
-    must_cmp(wdl_deal_side(&side, &team, &array, NULL, &one, 10, WDL_COLL_LOCAL), ==, WDL_OK);
+    must_cmp(wdl_deal_side(&side, &team, &array, NULL, room, 10, WDL_COLL_LOCAL), ==, WDL_OK);
     must(side.list[0] == memory && side.layout.ranks == 2 && !side.first);
     must_cmp(wdl_deal_error(&team, &side, 4, 4, 0), ==, WDL_GAS_FINE);
-    must_cmp(wdl_deal_side(&side, &team, &array, list, &one, 10, WDL_COLL_LOCAL), ==, WDL_OK);
-    must(side.list == list && side.layout.ranks == 3 && side.first == first);
-    list[1] = memory + ROOM + 2;
+    must_cmp(wdl_deal_side(&side, &team, &array, list, room, 10, WDL_COLL_LOCAL), ==, WDL_OK);
+    must(side.list[1] == list[1] && side.layout.ranks == 3 && side.first == first);
+    list[1] = NULL; /* the client's again */
+    must(side.list[1] == memory + ROOM);
+    room[1] = memory + ROOM + 2;
     must_cmp(wdl_deal_error(&team, &side, 4, 4, 0), ==, WDL_GAS_ERR_ALIGNMENT);
     must_cmp(wdl_deal_error(&team, &side, 4, 2, 0), ==, WDL_GAS_FINE);
     array = (struct wdl_gas_array){memory, 0, 3}; /* all on unit 3, and there is none */
-    must_cmp(wdl_deal_side(&side, &team, &array, list, &one, 10, WDL_COLL_LOCAL), !=, WDL_OK);
+    must_cmp(wdl_deal_side(&side, &team, &array, list, room, 10, WDL_COLL_LOCAL), !=, WDL_OK);
 }
 END_TEST
 

@@ -107,11 +107,11 @@ START_TEST(who_waits_between_stages_holds_up_no_other)
 }
 END_TEST
 
-/* What has begun its last stage is in nobody's way: others go on, of its lane too, as long as none
- * carries credit. */
+/* What has begun its last stage is in nobody's way: others go on, of its lane too, until the window
+ * is full: 15 in each of four lanes behind the first collective, of which two carry credit. */
 START_TEST(who_waits_in_the_last_stage_holds_up_none)
 {
-    enum { MANY = 19 };
+    enum { MANY = 4 * 13 - 1 };
     static wdl_gas_handle ends[N][MANY];
     for (uint64_t seed = 1; seed <= 4; seed++) {
         struct wdl_sim_params sim = {.seed = seed, .ranks = N, .ordered = 1, .am_bytes_max = 1024};

@@ -64,12 +64,12 @@ enum way {
     /* ... and of blocks of different lengths what does not fit behind a sheet that says where they
      * are. */
     SHEET,
-    /* Between heads of nodes; the others of a node hear from, and tell, their head: like a tree.
-     * With OUT_MYSYNC a head is done only when it has heard its node, among whose blocks its own
-     * lies. A gap where it only passes that on. */
+    /* Down between heads of nodes, of whom the others of a node hear: like a tree. */
     HEADS,
     /* Within a node SHEET, between nodes STRAIGHT; what is gathered is shown. */
     NEAR,
+    /* Only who asks knows whose memory it wants: with OUT_MYSYNC who gives waits for that. */
+    ASKED,
     /* One stage after another between partners: who is late in one delays what its partners do in
      * the next. A gap where partners have several. */
     STAGES,
@@ -84,41 +84,37 @@ enum way {
 static const struct row {
     const char *name;
     enum way way[PLACES];
-    /* With IN_ALLSYNC | OUT_NOSYNC who only gives waits: what reads its memory, when all have come,
-     * reads lists, which are the caller's again when the handle is done. A gap where there are
-     * none: reduce. */
-    int stays[PLACES];
 } rows[] = {
-    {"barrier", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"broadcast", {TREE, ENGINE, HEADS}, {0}},
-    {"broadcastM", {TREE, ENGINE, HEADS}, {0}},
-    {"scatter", {TREE, BOARDS, HEADS}, {0}},
-    {"scatterM", {STRAIGHT, SHEET, NEAR}, {0}},
-    {"scatterv", {STRAIGHT, SHEET, NEAR}, {0}},
-    {"gather", {TREE, ENGINE, HEADS}, {0}},
-    {"gatherM", {STRAIGHT, ENGINE, NEAR}, {1, 1, 1}},
-    {"gatherv", {STRAIGHT, ENGINE, NEAR}, {0}},
-    {"gather_all", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"gather_allM", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"gather_allv", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"exchange", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"exchangeM", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"exchangev", {STRAIGHT, SHEET, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
-    {"permute", {STRAIGHT, SHEET, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
-    {"permuteM", {STRAIGHT, SHEET, NEAR}, {0}}, /* LOCAL: HEAR_ALL */
-    {"put", {STRAIGHT, SHEET, NEAR}, {0}},
-    {"putM", {STAGES, STAGES, STAGES}, {0}},
-    {"get", {STAGES, STAGES, STAGES}, {0}},
-    {"getM", {STAGES, STAGES, STAGES}, {0}},
-    {"reduce", {ENGINE, ENGINE, ENGINE}, {1, 1, 1}},
-    {"reduceM", {ENGINE, ENGINE, ENGINE}, {1, 1, 1}},
-    {"reduce_all", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"reduce_allM", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"scan", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"scanM", {DEALT, DEALT, DEALT}, {0}},
-    {"scan_dealt", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"sort", {ENGINE, ENGINE, ENGINE}, {0}},
-    {"sortM", {ENGINE, ENGINE, ENGINE}, {0}},
+    {"barrier", {ENGINE, ENGINE, ENGINE}},
+    {"broadcast", {TREE, ENGINE, HEADS}},
+    {"broadcastM", {TREE, ENGINE, HEADS}},
+    {"scatter", {TREE, BOARDS, HEADS}},
+    {"scatterM", {STRAIGHT, SHEET, NEAR}},
+    {"scatterv", {STRAIGHT, SHEET, NEAR}},
+    {"gather", {TREE, ENGINE, ENGINE}},
+    {"gatherM", {STRAIGHT, ENGINE, NEAR}},
+    {"gatherv", {STRAIGHT, ENGINE, NEAR}},
+    {"gather_all", {ENGINE, ENGINE, ENGINE}},
+    {"gather_allM", {ENGINE, ENGINE, ENGINE}},
+    {"gather_allv", {ENGINE, ENGINE, ENGINE}},
+    {"exchange", {ENGINE, ENGINE, ENGINE}},
+    {"exchangeM", {ENGINE, ENGINE, ENGINE}},
+    {"exchangev", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
+    {"permute", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
+    {"permuteM", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
+    {"put", {STRAIGHT, SHEET, NEAR}},
+    {"putM", {STAGES, STAGES, STAGES}},
+    {"get", {ASKED, ASKED, ASKED}},
+    {"getM", {STAGES, STAGES, STAGES}},
+    {"reduce", {ENGINE, ENGINE, ENGINE}},
+    {"reduceM", {ENGINE, ENGINE, ENGINE}},
+    {"reduce_all", {ENGINE, ENGINE, ENGINE}},
+    {"reduce_allM", {ENGINE, ENGINE, ENGINE}},
+    {"scan", {ENGINE, ENGINE, ENGINE}},
+    {"scanM", {DEALT, DEALT, DEALT}},
+    {"scan_dealt", {ENGINE, ENGINE, ENGINE}},
+    {"sort", {ENGINE, ENGINE, ENGINE}},
+    {"sortM", {ENGINE, ENGINE, ENGINE}},
 };
 
 static const struct row *row_of(const struct call *call)
@@ -184,8 +180,6 @@ static int heads_wait(const struct call *call, int late, int i)
 {
     int nodes = (r.n + each - 1) / each, is_head = i % each == 0, late_is = late % each == 0;
     struct wdl_tree_node other = in_tree(nodes, node_of(late));
-    if (call->shape == UP)
-        return is_head && node_of(late) == node_of(i) && is(WDL_COLL_OUT_MYSYNC);
     if (late_is && is_above(nodes, node_of(late), node_of(i)))
         return 1;
     int broadcast = !strncmp(call->name, "broadcast", 9);
@@ -224,12 +218,12 @@ static int near_waits(const struct call *call, int late, int i)
     return call->shape != UP && sheet_waits(call, late, i);
 }
 
-/* Nodes go to the next one. putM: how many come, then they. get, getM: (how many,) which; then
- * they come. In each a node waits for who gives to it; between nodes, with OUT_MYSYNC, also until
+/* Nodes go to the next one. putM: how many come, then they. getM: how many, which; then they come.
+ * In each a node waits for who gives to it; between nodes, with OUT_MYSYNC, also until
  * what it gives has been taken, if that is longer than a cell. */
 static int stages_wait(const struct call *call, int late, int i)
 {
-    int gets = call->name[0] == 'g', many = strlen(call->name) == 4, last = gets + many;
+    int gets = call->name[0] == 'g', last = gets + 1;
     int data_stays = stays(with.nbytes + (gets ? 0 : sizeof(uint64_t)));
     char in[3][RANKS_MAX];
     for (int k = 0; k < r.n; k++)
@@ -254,7 +248,7 @@ static int dealt_waits(int late, int i)
 static int waits_longer(const struct call *call, int late, int i)
 {
     if (is(WDL_COLL_IN_ALLSYNC))
-        return is(WDL_COLL_OUT_NOSYNC) && row_of(call)->stays[place];
+        return 0;
     switch (way_of(call)) {
     case STRAIGHT:
         return straight_waits(call, late, i);
@@ -270,6 +264,8 @@ static int waits_longer(const struct call *call, int late, int i)
         return heads_wait(call, late, i);
     case NEAR:
         return near_waits(call, late, i);
+    case ASKED:
+        return is(WDL_COLL_OUT_MYSYNC) && gasnet_gives(call, i, late);
     case STAGES:
         return stages_wait(call, late, i);
     case HEAR_ALL:
@@ -299,26 +295,8 @@ static int is_done(int i)
     return 1;
 }
 
-enum { LANES = 4 };
-
-/* Credit in all lanes, which else would travel after some collectives of each and wait for who is
- * late: a gap, but no call's. */
-static void quiet(void)
-{
-    struct gasnet_with before = with;
-    with.flags = WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC | WDL_COLL_LOCAL;
-    for (int k = 0; k < gasnet_call_count; k++)
-        for (int lane = 0; lane < LANES && !strcmp(gasnet_calls[k].name, "put"); lane++) {
-            gasnet_calls_prepare(&gasnet_calls[k]);
-            gasnet_all(gasnet_calls[k].start);
-            settle();
-        }
-    with = before;
-}
-
 static void delays(const struct call *call, int late)
 {
-    quiet();
     gasnet_calls_prepare(call);
     for (int i = 0; i < r.n; i++)
         if (i != late)
