@@ -285,6 +285,16 @@ static void answered(struct wdl_win *win)
         wdl_bag_answered(win, status);
         return;
     }
+    if (box->train.ring) {
+        past_of(box, args->target, 0)->missed = 0;
+        if (!wdl_mail_own(win))
+            wdl_mail_set(mail, WDL_MAIL_FREE);
+        leave(win);
+        box->withdrawn = !wdl_train_answered(win, status);
+        if (!box->withdrawn)
+            finish(win, WDL_OK);
+        return;
+    }
     int stream = box->stream != NULL, rows = !stream && mail->is_rows;
     size_t bytes = wdl_args_bytes(args);
     if (stream && status == WDL_OK && !wdl_stream_is_through(win))
@@ -347,6 +357,12 @@ static int begin_again(struct wdl_win *win)
 {
     struct wdl_mailbox *box = &win->mailbox;
     int on = box->on;
+    if (box->train.ring) {
+        if (wdl_train_rest(win) != WDL_OK)
+            return WDL_AGAIN;
+        finish(win, WDL_OK);
+        return WDL_OK;
+    }
     box->on = 0;
     int status = wdl_rma_op(win, &box->args);
     box->on = on;
@@ -380,6 +396,8 @@ static void give_up(struct wdl_win *win)
 int wdl_mailbox_settle(struct wdl_win *win)
 {
     struct wdl_mailbox *box = &win->mailbox;
+    if (box->train.ring && !box->train.closed)
+        wdl_train_close(win);
     int done = box->mail && wdl_mail_look(box->mail) == WDL_MAIL_DONE;
     if (box->stream && wdl_stream_move(win))
         box->looks = 0;

@@ -266,7 +266,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     struct wdl_target *t;
     read_plainly(win, args, win->quick.place != NULL);
     /* what goes as the last one did */
-    if (args->kind <= WDL_RMA_GET ? wdl_copy_again(win, args) : wdl_bag_again(win, args))
+    if (args->kind <= WDL_RMA_GET ? wdl_copy_again(win, args) :
+        win->mailbox.train.ring ? wdl_train_again(win, args) : wdl_bag_again(win, args))
         return WDL_OK;
     int status = op_valid(win, args);
     if (status != WDL_OK)
@@ -302,7 +303,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
             return status;
     }
     if (win->mailbox.on && control && !mapped && args->done == 0 &&
-        (wdl_mailbox_op(win, args, t, control) == WDL_OK ||
+        (wdl_train_op(win, args, t, control, &info) == WDL_OK ||
+         wdl_mailbox_op(win, args, t, control) == WDL_OK ||
          wdl_stream_fold(win, args, t, control) == WDL_OK))
         return WDL_OK;
     int copied = !mapped && control && win->params.copy && args->kind <= WDL_RMA_GET;

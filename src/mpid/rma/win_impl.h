@@ -367,6 +367,10 @@ static inline int wdl_win_settle(struct wdl_win *win, int rank)
         box->follows = box->run > 1;
         box->run = 0;
     }
+    if (box->row > 0) {
+        box->row_follows = box->row > 1;
+        box->row = 0;
+    }
     return wdl_batches_run(win, rank);
 }
 
