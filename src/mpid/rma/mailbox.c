@@ -331,7 +331,10 @@ void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_
     struct wdl_mailbox *box = &win->mailbox;
     const struct wdl_host *host = &win->proc->host;
     wdl_args_types(args, host->ops->type_hold, host->ctx);
-    wdl_mail_set(mail, WDL_MAIL_POSTED);
+    if (mail)
+        wdl_mail_set(mail, WDL_MAIL_POSTED);
+    else
+        box->withdrawn = 1;
     box->mail = mail;
     box->args = *args;
     box->looks = 0;

@@ -108,7 +108,8 @@ int wdl_mailbox_visited(struct wdl_win *win);
 int wdl_mailboxes_progress(struct wdl_rma *rma);
 
 /* --- between mailbox.c, stream.c and bag.c --- */
-/* A cell of the target's for us, or NULL; post what it has been filled with. */
+/* A cell of the target's for us, or NULL; post what it has been filled with (NULL: a train that
+ * nobody is asked to take: as if it had been withdrawn). */
 struct wdl_mail *wdl_mail_get(const struct wdl_win *win, struct wdl_win_control *control);
 void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args);
 /* At the target: the bytes [lo, hi) from a displacement on, if they are our memory, or NULL. */

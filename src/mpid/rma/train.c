@@ -130,8 +130,7 @@ int wdl_train_wanted(const struct wdl_win *win, int rank, uint64_t bytes)
 {
     const struct wdl_mailbox *box = &win->mailbox;
     return box->on && is_long(bytes) && !win->params.crowded &&
-           (box->row_follows || (box->row > 0 && box->row_rank == rank)) &&
-           !wdl_mail_is_away(win, rank);
+           (box->row_follows || (box->row > 0 && box->row_rank == rank));
 }
 
 void wdl_train_count(struct wdl_win *win, int rank, uint64_t bytes)
@@ -159,11 +158,9 @@ static uint64_t begin_of(const struct wdl_stream *ring)
     return left < WDL_TRAIN_BYTES ? at + left : at;
 }
 
-static void post(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_mail *mail,
-                 uint64_t id)
+static void announce(const struct wdl_win *win, const struct wdl_rma_args *args,
+                     struct wdl_mail *mail, uint64_t id)
 {
-    struct wdl_train *train = &win->mailbox.train;
-    __atomic_store_n(&train->ring->emptied, train->begin, __ATOMIC_RELAXED);
     mail->origin = (uint32_t) win->params.rank;
     mail->kind = args->kind == WDL_RMA_PUT ? WDL_MAIL_TRAIN : WDL_MAIL_TRAIN_FOLD;
     mail->rop = (uint8_t) args->op;
@@ -171,12 +168,7 @@ static void post(struct wdl_win *win, const struct wdl_rma_args *args, struct wd
     mail->bytes = 0;
     mail->host_type = args->element.host_type;
     mail->disp = 0;
-    mail->stream = (struct wdl_mail_stream){.id = id, .begin = train->begin};
-    win->rma->timed = NULL;
-    win->rma->began_ns = 0;
-    win->rma->streaming = 1;
-    add(win, args->disp, (const char *) args->origin.addr + args->origin.lo, args->remote.bytes);
-    wdl_mail_post(win, mail, args);
+    mail->stream = (struct wdl_mail_stream){.id = id, .begin = win->mailbox.train.begin};
 }
 
 /* Has the window trains for such operations, and does the target look at its mail? */
@@ -200,13 +192,20 @@ int wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wd
         return WDL_ERR_UNSUPPORTED;
     int wanted = wdl_train_wanted(win, args->target, bytes);
     wdl_train_count(win, args->target, bytes);
-    if (!wanted || (ring = free_ring(win, &id)) == NULL ||
-        !wdl_mail_expected(win, args, control, 0) || (mail = wdl_mail_get(win, control)) == NULL)
+    if (!wanted || (ring = free_ring(win, &id)) == NULL)
         return WDL_ERR_UNSUPPORTED;
     uint64_t begin = begin_of(ring);
     win->mailbox.train = (struct wdl_train){.ring = ring, .begin = begin, .at = begin,
                                             .control = control, .info = *info};
-    post(win, args, mail, id);
+    __atomic_store_n(&ring->emptied, begin, __ATOMIC_RELAXED);
+    win->rma->streaming = 1;
+    add(win, args->disp, (const char *) args->origin.addr + args->origin.lo, bytes);
+    mail = wdl_mail_expected(win, args, control, 0) ? wdl_mail_get(win, control) : NULL;
+    if (mail)
+        announce(win, args, mail, id);
+    win->rma->timed = NULL;
+    win->rma->began_ns = 0;
+    wdl_mail_post(win, mail, args);
     return WDL_OK;
 }
 
@@ -240,48 +239,120 @@ int wdl_train_answered(struct wdl_win *win, int status)
     return 1;
 }
 
-/* From outside: WDL_OK, WDL_AGAIN, or why it cannot be done. */
-static int do_car(struct wdl_win *win, struct wdl_car *car)
+/* --- its rest, from outside ------------------------------------------------------------------- */
+
+enum { GROUP = 64 };
+
+/* Some of them that are done together. */
+struct group {
+    int n;
+    struct wdl_piece here[GROUP], there[GROUP];
+};
+
+/* Of what is in a car of ours; 0: somebody has written to our ring. */
+static uint64_t bytes_at(const struct wdl_train *train, uint64_t place)
+{
+    uint64_t bytes = told(car_at(train->ring, place));
+    return has_room(place - train->begin, bytes) ? bytes : 0;
+}
+
+/* The first n of the rest are over. */
+static void went(struct wdl_win *win, int n)
 {
     struct wdl_train *train = &win->mailbox.train;
-    const struct wdl_rma_args *args = &win->mailbox.args;
-    struct wdl_piece here = {data_of(car), car->bytes},
-        there = {(char *) (uintptr_t) place_of(&train->info, car->disp), car->bytes};
-    int status = wdl_copy_exposed(win, args->target, train->control,
-                                  (uint64_t) (uintptr_t) there.base, there.bytes);
-    if (status != WDL_OK)
+    win->stats.ops_mailed -= (uint64_t) n;
+    win->stats.ops_copied += (uint64_t) n;
+    for (; n > 0; n--)
+        train->rest += length_of(bytes_at(train, train->rest));
+}
+
+/* The first ones, as far as they are exposed; or why the first is not. */
+static int group_of(struct wdl_win *win, struct group *g)
+{
+    struct wdl_train *train = &win->mailbox.train;
+    uint64_t place = train->rest, bytes;
+    int status = WDL_OK, most = train->singly ? 1 : GROUP;
+    for (g->n = 0; g->n < most && place < train->at; g->n++, place += length_of(bytes)) {
+        struct wdl_car *car = car_at(train->ring, place);
+        uint64_t at = place_of(&train->info, car->disp);
+        bytes = bytes_at(train, place);
+        status = bytes == 0 ? WDL_ERR_PROTO :
+            wdl_copy_exposed(win, win->mailbox.args.target, train->control, at, bytes);
+        if (status != WDL_OK)
+            break;
+        g->here[g->n] = (struct wdl_piece){data_of(car), bytes};
+        g->there[g->n] = (struct wdl_piece){(char *) (uintptr_t) at, bytes};
+    }
+    return g->n > 0 ? WDL_OK : status;
+}
+
+/* One that fails is to be the only one. */
+static int put_group(struct wdl_win *win, struct group *g)
+{
+    int n = 0;
+    struct wdl_piece there[GROUP];
+    for (int i = 0; i < g->n; i++)
+        n = wdl_pieces_add(there, n, &g->there[i]);
+    int status = win->params.copy(win->params.ctx, win->mailbox.args.target, 1, g->here, g->n,
+                                  there, n);
+    if (status == WDL_OK)
+        went(win, g->n);
+    else if (status != WDL_AGAIN && g->n > 1)
+        win->mailbox.train.singly = 1;
+    else
         return status;
-    if (args->kind == WDL_RMA_PUT)
-        return win->params.copy(win->params.ctx, args->target, 1, &here, 1, &there, 1);
-    return wdl_outside_pieces(win, args, train->control, &train->info, &there, 1, here.base,
-                              &train->done);
+    return WDL_OK;
+}
+
+/* Their operands one behind the other are in a part of the ring where the train is not. */
+static int fold_group(struct wdl_win *win, struct group *g)
+{
+    struct wdl_train *train = &win->mailbox.train;
+    uint64_t other = (train->begin + 2 * (uint64_t) WDL_TRAIN_BYTES) & -(uint64_t) WDL_TRAIN_BYTES;
+    char *in = train->ring->ring + other % WDL_STREAM_BYTES, *to = in;
+    for (int i = 0; i < g->n; to += g->there[i].bytes, i++)
+        memcpy(to, g->here[i].base, g->here[i].bytes);
+    int status = wdl_outside_pieces(win, &win->mailbox.args, train->control, &train->info, g->there,
+                                    g->n, in, &train->done), n = 0;
+    for (; n < g->n && train->done >= g->here[n].bytes; n++)
+        train->done -= g->here[n].bytes;
+    went(win, n);
+    return status;
+}
+
+/* Behind what the target has done, as it says. */
+static void rest_begin(struct wdl_train *train)
+{
+    uint64_t upto = target_at(train), bytes;
+    train->rest = train->begin;
+    while (train->rest < upto && train->rest < train->at &&
+           (bytes = bytes_at(train, train->rest)) > 0)
+        train->rest += length_of(bytes);
+    train->resting = 1;
 }
 
 int wdl_train_rest(struct wdl_win *win)
 {
     struct wdl_train *train = &win->mailbox.train;
-    uint64_t upto = target_at(train);
-    if (train->rest == 0)
-        train->rest = train->begin;
+    struct group g;
+    if (!train->resting)
+        rest_begin(train);
+    wdl_mail_visit(win, train->control);
     while (train->rest < train->at) {
-        struct wdl_car *car = car_at(train->ring, train->rest);
-        uint64_t bytes = told(car);
-        if (bytes == 0 || !has_room(train->rest - train->begin, bytes)) {
-            wdl_win_fail(win, WDL_ERR_PROTO);   /* somebody has written to our ring */
+        int status = group_of(win, &g);
+        win->quick.stored = 1;
+        if (status == WDL_OK)
+            status = win->mailbox.args.kind == WDL_RMA_PUT ? put_group(win, &g) :
+                fold_group(win, &g);
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        if (status == WDL_OK)
+            continue;
+        wdl_win_fail(win, status);
+        train->done = 0;
+        if (bytes_at(train, train->rest) == 0)
             break;
-        }
-        if (train->rest >= upto) {
-            int status = do_car(win, car);
-            if (status == WDL_AGAIN)
-                return WDL_AGAIN;
-            if (status != WDL_OK)
-                wdl_win_fail(win, status);
-            train->done = 0;
-            win->stats.ops_mailed--;
-            win->stats.ops_copied++;
-            win->quick.stored = 1;
-        }
-        train->rest += length_of(bytes);
+        went(win, 1);
     }
     over(win);
     return WDL_OK;

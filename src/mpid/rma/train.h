@@ -46,9 +46,9 @@ struct wdl_car {                /* a cache line, in front of an operation's data
 struct wdl_train {
     struct wdl_stream *ring;    /* NULL: there is none */
     uint64_t begin, at;         /* places of the first car, of the next one */
-    int closed;
-    uint64_t rest;              /* the place of the first that the target has not done */
-    size_t done;                /* of that, bytes that we have done */
+    int closed, resting, singly;
+    uint64_t rest;              /* resting: the place of the first that has not been done */
+    size_t done;                /* bytes that have, of that one on */
     struct wdl_win_control *control;
     struct wdl_win_rank info;
 };
