@@ -309,8 +309,7 @@ static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, i
         wdl_mail_visit(win, win->near.control);
         (void) wdl_mail_not_handed(win, WDL_OK);
     }
-    if (put)
-        wdl_train_count(win, rank, bytes);
+    wdl_train_count(win, rank, kind, bytes);
     win->stats.ops_copied++;
     win->quick.stored |= put;
     return 1;

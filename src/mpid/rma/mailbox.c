@@ -469,6 +469,7 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
         return WDL_ERR_UNSUPPORTED;
     fill(win, mail, args, &rows);
     wdl_mail_post(win, mail, args);
+    wdl_train_count(win, args->target, args->kind, args->remote.bytes);
     /* blocks that are withdrawn may wait for a message, and then for the user's buffer */
     if (args->request && args->kind == WDL_RMA_PUT && win->params.copy && rows.count == 0)
         done_locally(win);

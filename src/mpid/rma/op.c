@@ -190,6 +190,7 @@ static int op_copy(struct wdl_win *win, struct wdl_rma_args *args,
     int status = ready == WDL_OK ? wdl_copy_op(win, args, control, info) : ready;
     if (status != WDL_OK)
         return status;
+    wdl_train_count(win, args->target, args->kind, args->remote.bytes);
     win->stats.ops_copied += !win->mailbox.mail;        /* else it may still go another way */
     win->quick.stored |= args->kind == WDL_RMA_PUT;
     if (args->request && !win->mailbox.mail)   /* or its target is still at it */

@@ -133,10 +133,10 @@ int wdl_train_wanted(const struct wdl_win *win, int rank, uint64_t bytes)
            (box->row_follows || (box->row > 0 && box->row_rank == rank));
 }
 
-void wdl_train_count(struct wdl_win *win, int rank, uint64_t bytes)
+void wdl_train_count(struct wdl_win *win, int rank, enum wdl_rma_kind kind, uint64_t bytes)
 {
     struct wdl_mailbox *box = &win->mailbox;
-    if (!is_long(bytes))
+    if (!is_long(bytes) || (kind != WDL_RMA_PUT && kind != WDL_RMA_ACC))
         return;
     box->row = box->row > 0 && box->row_rank == rank ? 2 : 1;
     box->row_rank = rank;
@@ -186,13 +186,9 @@ int wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wd
     struct wdl_mail *mail;
     struct wdl_stream *ring;
     uint64_t id, bytes = args->remote.bytes;
-    if (!is_for_one(args) || !can_be(win, args, control) ||
-        !has_place(info, args->disp, bytes, unit_of(args)) ||
-        !wdl_mail_is_clear(win, t, args->target))
-        return WDL_ERR_UNSUPPORTED;
-    int wanted = wdl_train_wanted(win, args->target, bytes);
-    wdl_train_count(win, args->target, bytes);
-    if (!wanted || (ring = free_ring(win, &id)) == NULL)
+    if (!wdl_train_wanted(win, args->target, bytes) || !is_for_one(args) ||
+        !can_be(win, args, control) || !has_place(info, args->disp, bytes, unit_of(args)) ||
+        !wdl_mail_is_clear(win, t, args->target) || (ring = free_ring(win, &id)) == NULL)
         return WDL_ERR_UNSUPPORTED;
     uint64_t begin = begin_of(ring);
     win->mailbox.train = (struct wdl_train){.ring = ring, .begin = begin, .at = begin,
@@ -200,6 +196,7 @@ int wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wd
     __atomic_store_n(&ring->emptied, begin, __ATOMIC_RELAXED);
     win->rma->streaming = 1;
     add(win, args->disp, (const char *) args->origin.addr + args->origin.lo, bytes);
+    wdl_train_count(win, args->target, args->kind, bytes);
     mail = wdl_mail_expected(win, args, control, 0) ? wdl_mail_get(win, control) : NULL;
     if (mail)
         announce(win, args, mail, id);

@@ -60,10 +60,10 @@ int wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wd
 /* One that goes behind those that are there: has it been taken? */
 int wdl_train_again(struct wdl_win *win, const struct wdl_rma_args *args);
 int wdl_train_put(struct wdl_win *win, int rank, int64_t disp, const void *local, uint64_t bytes);
-/* Is a put to be one's first, by those before it? One that is not was such a one (of any length).
- */
+/* Is an operation to be one's first, by those before it? One has gone another way (any one: what
+ * would be none is not counted). */
 int wdl_train_wanted(const struct wdl_win *win, int rank, uint64_t bytes);
-void wdl_train_count(struct wdl_win *win, int rank, uint64_t bytes);
+void wdl_train_count(struct wdl_win *win, int rank, enum wdl_rma_kind kind, uint64_t bytes);
 /* No more come. */
 void wdl_train_close(struct wdl_win *win);
 /* The target's answer: 1: all is done, and it is over, 0: there is a rest. */

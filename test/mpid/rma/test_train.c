@@ -68,7 +68,7 @@ static int flushes_until_done(struct bed *bed)
 }
 
 /* The second of a row begins one; after a row the first. The target does what has come, gives the
- * cell back, and the last look finds the end: nobody waits in between, nobody's system is called. */
+ * cell back, and the last look finds the end: nobody waits in between, the system is not called. */
 START_TEST(a_row_is_one_hand_over)
 {
     struct bed bed;
