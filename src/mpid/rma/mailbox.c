@@ -59,8 +59,6 @@ static struct wdl_mail_past *past_of(struct wdl_mailbox *box, int rank, int stre
 /* Longer operations go to a target that is there by way of shared memory, or the system copies
  * them: twice and close, or once, with every page looked up. Which is faster differs between
  * machines. What would be a message instead is not compared: the target would do that, too. */
-enum { MAIL, SYSTEM };
-
 static int is_compared(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
     return args->kind <= WDL_RMA_GET_ACC && args->remote.bytes > WDL_BATCH_SHORT &&
@@ -200,7 +198,7 @@ int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
     struct wdl_trial *trial = trial_of(win, args);
     int way = wdl_trial_way(trial);
     win->rma->began_ns = trial->clock ? now_ns(win) : 0;
-    if (way == MAIL)
+    if (way == WDL_MAIL_HANDED)
         return 1;
     win->rma->timed = trial;
     return 0;
@@ -226,9 +224,9 @@ int wdl_mail_stands_back(struct wdl_win *win, enum wdl_rma_kind kind, uint64_t b
     if (!win->mailbox.on || win->params.crowded)
         return 1;
     struct wdl_trial *trial = trial_at(win, 1, kind, bytes);
-    if (wdl_trial_is_settled(trial, SYSTEM))
+    if (wdl_trial_is_settled(trial, WDL_MAIL_SYSTEM))
         return 1;
-    if (wdl_trial_next(trial) != SYSTEM)
+    if (wdl_trial_next(trial) != WDL_MAIL_SYSTEM)
         return 0;
     (void) wdl_trial_way(trial);
     if (trial->clock) {
@@ -243,7 +241,7 @@ int wdl_mail_not_handed(struct wdl_win *win, int status)
     struct wdl_trial *trial = win->rma->timed;
     win->rma->timed = NULL;
     if (trial && win->rma->began_ns && status == WDL_OK)
-        wdl_trial_took(trial, SYSTEM, now_ns(win) - win->rma->began_ns);
+        wdl_trial_took(trial, WDL_MAIL_SYSTEM, now_ns(win) - win->rma->began_ns);
     return status;
 }
 
@@ -321,7 +319,7 @@ static void answered(struct wdl_win *win)
     }
     past_of(box, args->target, stream)->missed = 0;
     if (box->began_ns)
-        wdl_trial_took(trial_of(win, args), MAIL, now_ns(win) - box->began_ns);
+        wdl_trial_took(trial_of(win, args), WDL_MAIL_HANDED, now_ns(win) - box->began_ns);
     win->stats.ops_mailed++;
     finish(win, status);
 }

@@ -48,6 +48,8 @@ enum { WDL_MAIL_WINDOWS = 4,    /* of a process that have mailboxes at a time */
     WDL_MAIL_WAITS = 250        /* looks for a message's answer: it has not come at once */
 };
 
+/* The two ways of a trial. */
+enum wdl_mail_way { WDL_MAIL_HANDED, WDL_MAIL_SYSTEM };
 enum { WDL_MAIL_SIZES = 20 };   /* lengths, by powers of two, for which ways are compared */
 
 struct wdl_mailbox {

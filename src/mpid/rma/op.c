@@ -259,6 +259,16 @@ static void read_plainly(const struct wdl_win *win, struct wdl_rma_args *args, i
     }
 }
 
+/* Has its target been asked to do it? */
+static int is_handed(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
+                     struct wdl_win_control *control, const struct wdl_win_rank *info)
+{
+    enum wdl_train_way way = wdl_train_op(win, args, t, control, info);
+    return way == WDL_TRAIN_TAKEN ||
+           (way == WDL_TRAIN_NONE && (wdl_mailbox_op(win, args, t, control) == WDL_OK ||
+                                      wdl_stream_fold(win, args, t, control) == WDL_OK));
+}
+
 int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
 {
     const struct wdl_host *host = &win->proc->host;
@@ -304,9 +314,7 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
             return status;
     }
     if (win->mailbox.on && control && !mapped && args->done == 0 &&
-        (wdl_train_op(win, args, t, control, &info) == WDL_OK ||
-         wdl_mailbox_op(win, args, t, control) == WDL_OK ||
-         wdl_stream_fold(win, args, t, control) == WDL_OK))
+        is_handed(win, args, t, control, &info))
         return WDL_OK;
     int copied = !mapped && control && win->params.copy && args->kind <= WDL_RMA_GET;
     if (!mapped && control && args->kind >= WDL_RMA_ACC) {

@@ -93,6 +93,7 @@ static void add(struct wdl_win *win, int64_t disp, const void *from, uint64_t by
     wdl_copy_wide(data_of(car), from, bytes);
     car->disp = disp;
     tell(car, bytes);
+    train->n++;
     win->stats.ops_mailed++;
 }
 
@@ -180,30 +181,60 @@ static int can_be(const struct wdl_win *win, const struct wdl_rma_args *args,
            __atomic_load_n(&control->mail_open, __ATOMIC_RELAXED);
 }
 
-int wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
-                 struct wdl_win_control *control, const struct wdl_win_rank *info)
+static uint64_t now_ns(const struct wdl_win *win)
 {
-    struct wdl_mail *mail;
+    const struct wdl_host *host = &win->proc->host;
+    return host->ops->now_ns(host->ctx);
+}
+
+/* Which way is one to go whose target is there? The trial, and now, where time is taken, or 0, are
+ * in win->rma (wdl_mail_not_handed). What is not long takes the system longer in any case; and a
+ * ring that is new says nothing (wdl_stream_op). */
+static enum wdl_mail_way way_of(struct wdl_win *win, const struct wdl_rma_args *args,
+                                const struct wdl_stream *ring)
+{
+    unsigned size = args->remote.bytes > 2 * WDL_TRAIN_COMPARED;
+    struct wdl_trial *trial = &win->rma->train_trial[args->kind == WDL_RMA_ACC][size];
+    if (args->remote.bytes <= WDL_TRAIN_COMPARED || begin_of(ring) < WDL_STREAM_BYTES)
+        return WDL_MAIL_HANDED;
+    enum wdl_mail_way way = (enum wdl_mail_way) wdl_trial_way(trial);
+    win->rma->timed = trial;
+    win->rma->began_ns = trial->clock ? now_ns(win) : 0;
+    return way;
+}
+
+enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *args,
+                                struct wdl_target *t, struct wdl_win_control *control,
+                                const struct wdl_win_rank *info)
+{
+    struct wdl_mail *mail = NULL;
     struct wdl_stream *ring;
     uint64_t id, bytes = args->remote.bytes;
     if (!wdl_train_wanted(win, args->target, bytes) || !is_for_one(args) ||
         !can_be(win, args, control) || !has_place(info, args->disp, bytes, unit_of(args)) ||
         !wdl_mail_is_clear(win, t, args->target) || (ring = free_ring(win, &id)) == NULL)
-        return WDL_ERR_UNSUPPORTED;
+        return WDL_TRAIN_NONE;
+    win->rma->began_ns = 0;
+    if (wdl_mail_expected(win, args, control, 0)) {
+        if (way_of(win, args, ring) == WDL_MAIL_SYSTEM)
+            return WDL_TRAIN_SYSTEM;
+        mail = wdl_mail_get(win, control);
+    }
     uint64_t begin = begin_of(ring);
     win->mailbox.train = (struct wdl_train){.ring = ring, .begin = begin, .at = begin,
-                                            .control = control, .info = *info};
+                                            .control = control, .info = *info,
+                                            .trial = win->rma->timed,
+                                            .began_ns = win->rma->began_ns};
     __atomic_store_n(&ring->emptied, begin, __ATOMIC_RELAXED);
     win->rma->streaming = 1;
     add(win, args->disp, (const char *) args->origin.addr + args->origin.lo, bytes);
     wdl_train_count(win, args->target, args->kind, bytes);
-    mail = wdl_mail_expected(win, args, control, 0) ? wdl_mail_get(win, control) : NULL;
     if (mail)
         announce(win, args, mail, id);
     win->rma->timed = NULL;
     win->rma->began_ns = 0;
     wdl_mail_post(win, mail, args);
-    return WDL_OK;
+    return WDL_TRAIN_TAKEN;
 }
 
 void wdl_train_close(struct wdl_win *win)
@@ -232,6 +263,8 @@ int wdl_train_answered(struct wdl_win *win, int status)
     struct wdl_train *train = &win->mailbox.train;
     if (status != WDL_OK || target_at(train) != train->at)
         return 0;
+    if (train->began_ns)
+        wdl_trial_took(train->trial, WDL_MAIL_HANDED, (now_ns(win) - train->began_ns) / train->n);
     over(win);
     return 1;
 }

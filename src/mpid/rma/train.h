@@ -30,9 +30,11 @@
 struct wdl_mail;
 struct wdl_stream;
 struct wdl_target;
+struct wdl_trial;
 
 enum { WDL_TRAIN_EACH = WDL_MAIL_AREA,  /* bytes of an operation, at most */
-    WDL_TRAIN_BYTES = 1 << 18           /* of the ring, at most */
+    WDL_TRAIN_BYTES = 1 << 18,          /* of the ring, at most */
+    WDL_TRAIN_COMPARED = 2048           /* of longer ones: with the system's copy (trial.h) */
 };
 
 struct wdl_car {                /* a cache line, in front of an operation's data */
@@ -51,12 +53,18 @@ struct wdl_train {
     size_t done;                /* bytes that have, of that one on */
     struct wdl_win_control *control;
     struct wdl_win_rank info;
+    struct wdl_trial *trial;
+    uint64_t began_ns;          /* 0: nobody wants to know how long it takes */
+    unsigned n;                 /* operations */
 };
 
-/* Begin one where operations of such length follow one another: WDL_OK, or ERR_UNSUPPORTED: it is
- * to go another way. t: the target's element, or NULL. */
-int wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
-                 struct wdl_win_control *control, const struct wdl_win_rank *info);
+/* Begin one where operations of such length follow one another: TAKEN; else it is to go another
+ * way: SYSTEM: the system's, since that has been found to be faster (trial.h), of which
+ * wdl_mail_not_handed is told. t: the target's element, or NULL. */
+enum wdl_train_way { WDL_TRAIN_NONE, WDL_TRAIN_TAKEN, WDL_TRAIN_SYSTEM };
+enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *args,
+                                struct wdl_target *t, struct wdl_win_control *control,
+                                const struct wdl_win_rank *info);
 /* One that goes behind those that are there: has it been taken? */
 int wdl_train_again(struct wdl_win *win, const struct wdl_rma_args *args);
 int wdl_train_put(struct wdl_win *win, int rank, int64_t disp, const void *local, uint64_t bytes);
