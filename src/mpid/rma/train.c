@@ -131,6 +131,7 @@ int wdl_train_wanted(const struct wdl_win *win, int rank, uint64_t bytes)
 {
     const struct wdl_mailbox *box = &win->mailbox;
     return box->on && is_long(bytes) && !win->params.crowded &&
+           win->params.hints.combine != WDL_COMBINE_NEVER &&
            (box->row_follows || (box->row > 0 && box->row_rank == rank));
 }
 
@@ -176,7 +177,7 @@ static void announce(const struct wdl_win *win, const struct wdl_rma_args *args,
 static int can_be(const struct wdl_win *win, const struct wdl_rma_args *args,
                   const struct wdl_win_control *control)
 {
-    return win->params.copy && win->params.hints.combine != WDL_COMBINE_NEVER &&
+    return win->params.copy &&
            (args->kind == WDL_RMA_PUT || (!win->params.mapped_any && !win->net_sizes)) &&
            __atomic_load_n(&control->mail_open, __ATOMIC_RELAXED);
 }

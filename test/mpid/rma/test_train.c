@@ -176,7 +176,7 @@ START_TEST(the_faster_way)
 END_TEST
 
 /* One between synchronizations, or to each of two targets by turns, is none; nor is one that is too
- * short, too long, or has a request. */
+ * short, too long, or has a request, nor where nothing is to be held back. */
 START_TEST(what_is_none)
 {
     struct bed bed;
@@ -206,6 +206,13 @@ START_TEST(what_is_none)
         TEST_DONE(&bed.w, bed_flush(&bed, 1));
         teach(&bed);
     }
+    bed.win[0]->params.hints.combine = WDL_COMBINE_NEVER;
+    for (int i = 0; i < 3; i++) {
+        while (operate(&bed, put(i)) == WDL_AGAIN)
+            wdl_mailbox_serve(bed.win[1]);
+        ck_assert(!train(&bed)->ring);
+    }
+    TEST_DONE(&bed.w, bed_flush(&bed, 1));
     bed_end(&bed);
 }
 END_TEST
