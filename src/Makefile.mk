@@ -105,6 +105,7 @@ windlass_core_sources = \
     %D%/mpid/rma/serve.c \
     %D%/mpid/rma/stream.c \
     %D%/mpid/rma/table.c \
+    %D%/mpid/rma/train.c \
     %D%/mpid/rma/trial.c \
     %D%/mpid/rma/types.c \
     %D%/mpid/rma/win.c \
@@ -236,6 +237,7 @@ windlass_headers = \
     %D%/mpid/rma/room.h \
     %D%/mpid/rma/rows.h \
     %D%/mpid/rma/stream.h \
+    %D%/mpid/rma/train.h \
     %D%/mpid/rma/trial.h \
     %D%/mpid/rma/win.h \
     %D%/mpid/rma/win_impl.h \

@@ -124,6 +124,7 @@ unit_tests =                            \
     test/mpid/rma/test_serve            \
     test/mpid/rma/test_table            \
     test/mpid/rma/test_threads          \
+    test/mpid/rma/test_train            \
     test/mpid/rma/test_trial            \
     test/mpid/rma/test_types            \
     test/mpid/rma/test_win              \

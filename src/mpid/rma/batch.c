@@ -10,8 +10,7 @@ static void batch_empty(struct wdl_batch *b)
     b->win = NULL;
 }
 
-/* A piece at the end of a list, or of its last piece. */
-static int pieces_add(struct wdl_piece *pieces, int n, const struct wdl_piece *piece)
+int wdl_pieces_add(struct wdl_piece *pieces, int n, const struct wdl_piece *piece)
 {
     if (n > 0 && pieces[n - 1].base + pieces[n - 1].bytes == piece->base) {
         pieces[n - 1].bytes += piece->bytes;
@@ -27,8 +26,8 @@ static int run_together(struct wdl_batch *b)
     struct wdl_piece here[WDL_BATCH_OPS], there[WDL_BATCH_OPS];
     int nhere = 0, nthere = 0;
     for (int i = b->first; i < b->n; i++) {
-        nhere = pieces_add(here, nhere, &b->here[i]);
-        nthere = pieces_add(there, nthere, &b->there[i]);
+        nhere = wdl_pieces_add(here, nhere, &b->here[i]);
+        nthere = wdl_pieces_add(there, nthere, &b->there[i]);
     }
     return win->params.copy(win->params.ctx, b->rank, b->put, here, nhere, there, nthere);
 }

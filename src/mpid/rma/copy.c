@@ -291,21 +291,25 @@ static uint64_t known_place(const struct wdl_win *win, int64_t disp, int64_t lo,
 static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t disp,
                         int64_t lo, void *local, uint64_t bytes)
 {
+    int put = kind == WDL_RMA_PUT;
     uint64_t at;
+    if (win->mailbox.train.ring)
+        return put && lo == 0 && wdl_train_put(win, rank, disp, local, bytes);
     if (win->near.rank != rank || !win->near.control || bytes == 0 || win->batched > 0 ||
         wdl_mailbox_under_way(win) || !admits(win, rank) ||
         (at = known_place(win, disp, lo, bytes)) == 0 ||
+        (put && wdl_train_wanted(win, rank, bytes)) ||
         !(bytes > WDL_BATCH_SHORT ? wdl_mail_stands_back(win, kind, bytes) :
           wdl_mail_is_in_vain(win, rank, win->near.control)))
         return 0;
     struct wdl_piece here = {local, bytes}, there = {(char *) (uintptr_t) at, bytes};
-    int put = kind == WDL_RMA_PUT;
     if (win->params.copy(win->params.ctx, rank, put, &here, 1, &there, 1) != WDL_OK)
         return 0;               /* what is wrong the full path finds again */
     if (win->rma->timed || bytes >= WDL_MAIL_VISIT) {
         wdl_mail_visit(win, win->near.control);
         (void) wdl_mail_not_handed(win, WDL_OK);
     }
+    wdl_train_count(win, rank, kind, bytes);
     win->stats.ops_copied++;
     win->quick.stored |= put;
     return 1;

@@ -59,8 +59,6 @@ static struct wdl_mail_past *past_of(struct wdl_mailbox *box, int rank, int stre
 /* Longer operations go to a target that is there by way of shared memory, or the system copies
  * them: twice and close, or once, with every page looked up. Which is faster differs between
  * machines. What would be a message instead is not compared: the target would do that, too. */
-enum { MAIL, SYSTEM };
-
 static int is_compared(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
     return args->kind <= WDL_RMA_GET_ACC && args->remote.bytes > WDL_BATCH_SHORT &&
@@ -200,7 +198,7 @@ int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
     struct wdl_trial *trial = trial_of(win, args);
     int way = wdl_trial_way(trial);
     win->rma->began_ns = trial->clock ? now_ns(win) : 0;
-    if (way == MAIL)
+    if (way == WDL_MAIL_HANDED)
         return 1;
     win->rma->timed = trial;
     return 0;
@@ -226,9 +224,9 @@ int wdl_mail_stands_back(struct wdl_win *win, enum wdl_rma_kind kind, uint64_t b
     if (!win->mailbox.on || win->params.crowded)
         return 1;
     struct wdl_trial *trial = trial_at(win, 1, kind, bytes);
-    if (wdl_trial_is_settled(trial, SYSTEM))
+    if (wdl_trial_is_settled(trial, WDL_MAIL_SYSTEM))
         return 1;
-    if (wdl_trial_next(trial) != SYSTEM)
+    if (wdl_trial_next(trial) != WDL_MAIL_SYSTEM)
         return 0;
     (void) wdl_trial_way(trial);
     if (trial->clock) {
@@ -243,7 +241,7 @@ int wdl_mail_not_handed(struct wdl_win *win, int status)
     struct wdl_trial *trial = win->rma->timed;
     win->rma->timed = NULL;
     if (trial && win->rma->began_ns && status == WDL_OK)
-        wdl_trial_took(trial, SYSTEM, now_ns(win) - win->rma->began_ns);
+        wdl_trial_took(trial, WDL_MAIL_SYSTEM, now_ns(win) - win->rma->began_ns);
     return status;
 }
 
@@ -285,6 +283,16 @@ static void answered(struct wdl_win *win)
         wdl_bag_answered(win, status);
         return;
     }
+    if (box->train.ring) {
+        past_of(box, args->target, 0)->missed = 0;
+        if (!wdl_mail_own(win))
+            wdl_mail_set(mail, WDL_MAIL_FREE);
+        leave(win);
+        box->withdrawn = !wdl_train_answered(win, status);
+        if (!box->withdrawn)
+            finish(win, WDL_OK);
+        return;
+    }
     int stream = box->stream != NULL, rows = !stream && mail->is_rows;
     size_t bytes = wdl_args_bytes(args);
     if (stream && status == WDL_OK && !wdl_stream_is_through(win))
@@ -311,7 +319,7 @@ static void answered(struct wdl_win *win)
     }
     past_of(box, args->target, stream)->missed = 0;
     if (box->began_ns)
-        wdl_trial_took(trial_of(win, args), MAIL, now_ns(win) - box->began_ns);
+        wdl_trial_took(trial_of(win, args), WDL_MAIL_HANDED, now_ns(win) - box->began_ns);
     win->stats.ops_mailed++;
     finish(win, status);
 }
@@ -321,7 +329,10 @@ void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_
     struct wdl_mailbox *box = &win->mailbox;
     const struct wdl_host *host = &win->proc->host;
     wdl_args_types(args, host->ops->type_hold, host->ctx);
-    wdl_mail_set(mail, WDL_MAIL_POSTED);
+    if (mail)
+        wdl_mail_set(mail, WDL_MAIL_POSTED);
+    else
+        box->withdrawn = 1;
     box->mail = mail;
     box->args = *args;
     box->looks = 0;
@@ -347,6 +358,12 @@ static int begin_again(struct wdl_win *win)
 {
     struct wdl_mailbox *box = &win->mailbox;
     int on = box->on;
+    if (box->train.ring) {
+        if (wdl_train_rest(win) != WDL_OK)
+            return WDL_AGAIN;
+        finish(win, WDL_OK);
+        return WDL_OK;
+    }
     box->on = 0;
     int status = wdl_rma_op(win, &box->args);
     box->on = on;
@@ -380,6 +397,8 @@ static void give_up(struct wdl_win *win)
 int wdl_mailbox_settle(struct wdl_win *win)
 {
     struct wdl_mailbox *box = &win->mailbox;
+    if (box->train.ring && !box->train.closed)
+        wdl_train_close(win);
     int done = box->mail && wdl_mail_look(box->mail) == WDL_MAIL_DONE;
     if (box->stream && wdl_stream_move(win))
         box->looks = 0;
@@ -448,6 +467,7 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
         return WDL_ERR_UNSUPPORTED;
     fill(win, mail, args, &rows);
     wdl_mail_post(win, mail, args);
+    wdl_train_count(win, args->target, args->kind, args->remote.bytes);
     /* blocks that are withdrawn may wait for a message, and then for the user's buffer */
     if (args->request && args->kind == WDL_RMA_PUT && win->params.copy && rows.count == 0)
         done_locally(win);

@@ -27,12 +27,14 @@
 #define WDL_MPID_RMA_MAILBOX_H_INCLUDED
 
 #include "mpid/rma/bag.h"
+#include "mpid/rma/train.h"
 
 struct wdl_rma;
 struct wdl_stream;
 struct wdl_target;
 
-enum { WDL_MAIL_STREAM = WDL_RMA_KINDS, WDL_MAIL_FOLD, WDL_MAIL_BAG };
+enum { WDL_MAIL_STREAM = WDL_RMA_KINDS, WDL_MAIL_FOLD, WDL_MAIL_BAG, WDL_MAIL_TRAIN,
+    WDL_MAIL_TRAIN_FOLD, WDL_MAIL_KINDS };
 
 enum wdl_mail_state { WDL_MAIL_FREE, WDL_MAIL_FILLING, WDL_MAIL_POSTED, WDL_MAIL_TAKEN,
     WDL_MAIL_DONE };
@@ -46,6 +48,8 @@ enum { WDL_MAIL_WINDOWS = 4,    /* of a process that have mailboxes at a time */
     WDL_MAIL_WAITS = 250        /* looks for a message's answer: it has not come at once */
 };
 
+/* The two ways of a trial. */
+enum wdl_mail_way { WDL_MAIL_HANDED, WDL_MAIL_SYSTEM };
 enum { WDL_MAIL_SIZES = 20 };   /* lengths, by powers of two, for which ways are compared */
 
 struct wdl_mailbox {
@@ -54,12 +58,15 @@ struct wdl_mailbox {
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
     struct wdl_bag bag;         /* bag.posted: what is under way is that */
+    struct wdl_train train;     /* train.ring: what is under way is that */
     struct wdl_stream *stream;  /* it is a stream through this ring, or NULL: */
     struct wdl_rows here, results;      /* its memory (base NULL: none), its results' */
     uint64_t begin, seen;       /* its first place there; how far it was seen to be emptied */
     uint64_t began_ns;          /* 0: nobody wants to know */
     /* short operations since the last synchronization, at most RUN; before it: several */
     int run, follows;
+    /* the same of those that a train takes, to one target on end: 0, 1 or 2, for several */
+    int row, row_follows, row_rank;
     int waits;                  /* looks of a flush or unlock that waits for a message's answer */
     struct wdl_mail_past {
         uint8_t missed, pass;   /* withdrawn in a row; operations that go another way */
@@ -103,9 +110,12 @@ int wdl_mailbox_visited(struct wdl_win *win);
 int wdl_mailboxes_progress(struct wdl_rma *rma);
 
 /* --- between mailbox.c, stream.c and bag.c --- */
-/* A cell of the target's for us, or NULL; post what it has been filled with. */
+/* A cell of the target's for us, or NULL; post what it has been filled with (NULL: a train that
+ * nobody is asked to take: as if it had been withdrawn). */
 struct wdl_mail *wdl_mail_get(const struct wdl_win *win, struct wdl_win_control *control);
 void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args);
+/* At the target: the bytes [lo, hi) from a displacement on, if they are our memory, or NULL. */
+char *wdl_mail_place(const struct wdl_win *win, int64_t disp, int64_t lo, int64_t hi);
 /* May an operation go to that target now, ahead of nothing? t: its element, or NULL. */
 int wdl_mail_is_clear(const struct wdl_win *win, const struct wdl_target *t, int rank);
 /* The elements of an update, if this process updates its memory alone and has loops for them. */

@@ -7,8 +7,7 @@
 #include "mpid/rma/rows.h"
 #include "mpid/rma/stream.h"
 
-/* The bytes [lo, hi) from a displacement on are our memory: its place, or NULL. */
-static char *place_at(const struct wdl_win *win, int64_t disp, int64_t lo, int64_t hi)
+char *wdl_mail_place(const struct wdl_win *win, int64_t disp, int64_t lo, int64_t hi)
 {
     uint64_t at = (uint64_t) disp;
     if (win->params.flavor != WDL_WIN_DYNAMIC) {
@@ -23,7 +22,7 @@ static char *place_at(const struct wdl_win *win, int64_t disp, int64_t lo, int64
 static char *place_of(const struct wdl_win *win, const struct wdl_mail *mail, int64_t lo,
                       int64_t hi)
 {
-    return place_at(win, mail->disp, lo, hi);
+    return wdl_mail_place(win, mail->disp, lo, hi);
 }
 
 /* Its blocks, if all of them are our memory. */
@@ -115,7 +114,7 @@ static size_t bag_places(const struct wdl_win *win, const char *area, size_t eac
     for (size_t i = 0; i < n; i++) {
         int64_t disp;
         memcpy(&disp, area + i * sizeof(disp), sizeof(disp));
-        char *at = place_at(win, disp, 0, (int64_t) each);
+        char *at = wdl_mail_place(win, disp, 0, (int64_t) each);
         if (!at || (uintptr_t) at % el->packed_bytes != 0)
             return i;
         places[i] = (struct wdl_piece){at, each};
@@ -228,7 +227,7 @@ static int is_sound(const struct wdl_win *win, const struct wdl_mail *asked)
 }
 
 /* Do what is in a cell that is ours: WDL_AGAIN, or what its status is to be. */
-static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
+static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done, int *moved)
 {
     struct wdl_mail asked;
     struct wdl_win_control *origin = NULL;
@@ -236,6 +235,8 @@ static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done)
     memcpy(&asked.origin, &mail->origin, sizeof(asked) - offsetof(struct wdl_mail, origin));
     if (asked.kind == WDL_MAIL_STREAM || asked.kind == WDL_MAIL_FOLD)
         return wdl_stream_serve(win, &asked, done);
+    if (asked.kind == WDL_MAIL_TRAIN || asked.kind == WDL_MAIL_TRAIN_FOLD)
+        return wdl_train_serve(win, &asked, done, moved);
     if (!is_sound(win, &asked))
         return WDL_ERR_PROTO;
     (void) win->params.map(win->params.ctx, (int) asked.origin, &origin);
@@ -269,11 +270,11 @@ static int serve_cell(struct wdl_win *win, int i, uint32_t state)
     if (state != WDL_MAIL_TAKEN)
         return 0;
     size_t before = win->mailbox.served[i];
-    int status = serve(win, mail, &win->mailbox.served[i]);
+    int moved = 0, status = serve(win, mail, &win->mailbox.served[i], &moved);
     if (status == WDL_AGAIN) {
         if (mail->kind < WDL_MAIL_STREAM)
             return 0;
-        int moved = win->mailbox.served[i] > before;
+        moved += win->mailbox.served[i] > before;
         if (mail->kind == WDL_MAIL_STREAM || win->mailbox.served[i] == 0)
             wdl_mail_set(mail, WDL_MAIL_POSTED);
         return moved;

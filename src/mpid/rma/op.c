@@ -190,6 +190,7 @@ static int op_copy(struct wdl_win *win, struct wdl_rma_args *args,
     int status = ready == WDL_OK ? wdl_copy_op(win, args, control, info) : ready;
     if (status != WDL_OK)
         return status;
+    wdl_train_count(win, args->target, args->kind, args->remote.bytes);
     win->stats.ops_copied += !win->mailbox.mail;        /* else it may still go another way */
     win->quick.stored |= args->kind == WDL_RMA_PUT;
     if (args->request && !win->mailbox.mail)   /* or its target is still at it */
@@ -258,6 +259,16 @@ static void read_plainly(const struct wdl_win *win, struct wdl_rma_args *args, i
     }
 }
 
+/* Has its target been asked to do it? */
+static int is_handed(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
+                     struct wdl_win_control *control, const struct wdl_win_rank *info)
+{
+    enum wdl_train_way way = wdl_train_op(win, args, t, control, info);
+    return way == WDL_TRAIN_TAKEN ||
+           (way == WDL_TRAIN_NONE && (wdl_mailbox_op(win, args, t, control) == WDL_OK ||
+                                      wdl_stream_fold(win, args, t, control) == WDL_OK));
+}
+
 int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
 {
     const struct wdl_host *host = &win->proc->host;
@@ -266,7 +277,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     struct wdl_target *t;
     read_plainly(win, args, win->quick.place != NULL);
     /* what goes as the last one did */
-    if (args->kind <= WDL_RMA_GET ? wdl_copy_again(win, args) : wdl_bag_again(win, args))
+    if (args->kind <= WDL_RMA_GET ? wdl_copy_again(win, args) :
+        win->mailbox.train.ring ? wdl_train_again(win, args) : wdl_bag_again(win, args))
         return WDL_OK;
     int status = op_valid(win, args);
     if (status != WDL_OK)
@@ -302,8 +314,7 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
             return status;
     }
     if (win->mailbox.on && control && !mapped && args->done == 0 &&
-        (wdl_mailbox_op(win, args, t, control) == WDL_OK ||
-         wdl_stream_fold(win, args, t, control) == WDL_OK))
+        is_handed(win, args, t, control, &info))
         return WDL_OK;
     int copied = !mapped && control && win->params.copy && args->kind <= WDL_RMA_GET;
     if (!mapped && control && args->kind >= WDL_RMA_ACC) {

@@ -112,6 +112,7 @@ int wdl_outside_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_ta
     if (status != WDL_OK)
         return status;
     wdl_mail_visit(win, control);
+    wdl_train_count(win, args->target, args->kind, args->remote.bytes);
     win->stats.ops_copied++;
     win->quick.stored = 1;
     if (args->request) {

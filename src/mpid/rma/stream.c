@@ -308,7 +308,8 @@ int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct
     uint64_t at = info.base + (uint64_t) (args->disp * info.disp_unit);
     if (!ends_of(win, args, control, at, &ends) || !can_fold(args, &ends) ||
         !wdl_mail_is_clear(win, t, args->target) || !is_expected(win, args, control) ||
-        !find_ring(win, &ring) || (mail = wdl_mail_get(win, control)) == NULL)
+        !find_ring(win, &ring) || !is_faster(win, args, &ring) ||
+        (mail = wdl_mail_get(win, control)) == NULL)
         return WDL_ERR_UNSUPPORTED;
     post(win, args, mail, &ring, &ends);
     return WDL_OK;

@@ -388,6 +388,7 @@ void wdl_win_check(const struct wdl_win *win)
     for (int i = 0; i < WDL_BATCHES; i++)
         n += win->rma->batch[i].win == win;
     wdl_assert_cmp(n, ==, win->batched);
+    wdl_assert(!win->mailbox.train.ring || wdl_mailbox_under_way(win));
     wdl_assert_cmp(locked, <=, win->locked_targets);
     if (win->epoch.access_state == WDL_ACCESS_PER_TARGET)
         wdl_assert_cmp(win->locked_targets, <=, win->locks_held);

@@ -52,7 +52,7 @@ START_TEST(nonsense_is_refused)
         ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)),
                          WDL_OK);
         ck_assert(bed.win[0]->mailbox.mail == mail);
-        mail->kind = what == 0 ? WDL_MAIL_BAG + 1 : what == 1 ? 255 : mail->kind;
+        mail->kind = what == 0 ? WDL_MAIL_KINDS : what == 1 ? 255 : mail->kind;
         mail->bytes = what == 2 ? WDL_MAIL_AREA + 1 : what == 3 ? 0 : mail->bytes;
         mail->origin = what == 4 ? RANKS : mail->origin;
         mail->host_type = what == 5 ? 0xdead : mail->host_type;

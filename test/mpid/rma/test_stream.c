@@ -321,6 +321,33 @@ START_TEST(accumulates)
 }
 END_TEST
 
+/* Where the system's way has been found to be the faster one they go that, in one call to read and
+ * one to write for each region; else through the ring, the one that is tried now and then the
+ * other way. Nothing is found out before the ring has been used once. */
+START_TEST(accumulates_go_the_faster_way)
+{
+    enum { N = LEAST / 8 + 1 };
+    static const double add[N] = {1};
+    for (int best = 0; best < 2; best++)
+        for (int used = 0; used < 2; used++) {
+            struct bed bed;
+            struct wdl_trial known = {.every = WDL_TRIAL_SELDOM, .next = 1000, .asked = 1,
+                                      .ns = {1, 1}, .best = (uint8_t) best};
+            open(&bed, 0);
+            for (int i = 0; i < WDL_MAIL_SIZES; i++)
+                bed.win[0]->rma->trial[0][WDL_RMA_ACC][i] = known;
+            bed_ring[0].filled = used ? WDL_STREAM_BYTES : 0;
+            ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_F64, N, add, NULL)),
+                             WDL_OK);
+            ck_assert_int_eq(bed.win[0]->mailbox.stream == NULL, best && used);
+            ck_assert_int_eq(mover.calls > 0, best && used);
+            serve_until_done(&bed);
+            ck_assert_mem_eq(bed.w.rank[1].memory, add, sizeof(add));
+            bed_close(&bed);
+        }
+}
+END_TEST
+
 /* With a result, which takes the operands' place; one that only reads has none. */
 START_TEST(accumulates_with_results)
 {
@@ -607,6 +634,6 @@ END_TEST
 WDL_SUITE("rma/stream", the_faster_way, new_places_are_not_timed, both_ways,
           from_how_many_bytes_on, nobody_comes, one_that_leaves, one_that_is_slow_is_waited_for,
           one_at_a_time, visits_are_seen, what_is_detached_meanwhile, nonsense_is_refused,
-          done_must_be_true, accumulates, accumulates_with_results,
+          done_must_be_true, accumulates, accumulates_go_the_faster_way, accumulates_with_results,
           accumulates_longer_than_the_ring, an_accumulate_that_fails_half_way, accumulates_refused,
           any_order_of_looks, accumulates_in_any_order_of_looks)

@@ -1,0 +1,462 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Operations that follow one another
+ * through a ring (train.h). */
+#include <string.h>
+#include "base/copy.h"
+#include "mpid/rma/accumulate.h"
+#include "mpid/rma/kernel.h"
+#include "mpid/rma/mail.h"
+#include "mpid/rma/stream.h"
+
+enum { LINE = sizeof(struct wdl_car), LOOKS = 20 };     /* a target's, for more to come */
+
+wdl_static_assert(LINE == 64);
+wdl_static_assert(WDL_STREAM_BYTES % WDL_TRAIN_BYTES == 0);
+wdl_static_assert(WDL_TRAIN_BYTES >= 3 * LINE + WDL_TRAIN_EACH);
+
+static struct wdl_car *car_at(struct wdl_stream *ring, uint64_t place)
+{
+    return (struct wdl_car *) (void *) (ring->ring + place % WDL_STREAM_BYTES);
+}
+
+static char *data_of(struct wdl_car *car)
+{
+    return (char *) (car + 1);
+}
+
+/* From a car to the one behind it. */
+static uint64_t length_of(uint64_t bytes)
+{
+    return LINE + (bytes + LINE - 1) / LINE * LINE;
+}
+
+/* Is there room for that many bytes so far from the begin, and for the car that says it is the end?
+ */
+static int has_room(uint64_t used, uint64_t bytes)
+{
+    return bytes <= WDL_TRAIN_EACH && used + length_of(bytes) + LINE <= WDL_TRAIN_BYTES;
+}
+
+static void tell(struct wdl_car *car, uint64_t bytes)
+{
+    __atomic_store_n(&car->bytes, bytes, __ATOMIC_RELEASE);     /* pairs with told */
+}
+
+static uint64_t told(const struct wdl_car *car)
+{
+    return __atomic_load_n(&car->bytes, __ATOMIC_ACQUIRE);
+}
+
+/* --- the origin ------------------------------------------------------------------------------- */
+
+static int is_long(uint64_t bytes)
+{
+    return bytes > WDL_BATCH_SHORT && bytes <= WDL_TRAIN_EACH;
+}
+
+static int is_for_one(const struct wdl_rma_args *args)
+{
+    uint64_t bytes = args->remote.bytes;
+    return (args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_ACC) && !args->request &&
+           args->remote.contig && args->origin.contig && args->remote.lo == 0 && bytes > 0 &&
+           args->origin.bytes >= bytes &&
+           (args->kind == WDL_RMA_PUT ||
+            (args->op != WDL_ROP_NO_OP && wdl_kernel_has(&args->element) &&
+             bytes % args->element.packed_bytes == 0));
+}
+
+static uint64_t place_of(const struct wdl_win_rank *info, int64_t disp)
+{
+    return info->base + (uint64_t) (disp * info->disp_unit);
+}
+
+/* Is what it touches exposed, as far as can be known here, and are its elements aligned? unit: of
+ * those, or 1. */
+static int has_place(const struct wdl_win_rank *info, int64_t disp, uint64_t bytes, uint64_t unit)
+{
+    uint64_t at;
+    return (info->bytes == UINT64_MAX || wdl_rank_holds(info, disp, bytes, &at)) &&
+           place_of(info, disp) % unit == 0;
+}
+
+static uint64_t unit_of(const struct wdl_rma_args *args)
+{
+    return args->kind == WDL_RMA_PUT ? 1 : args->element.packed_bytes;
+}
+
+/* One more, for which there is room. */
+static void add(struct wdl_win *win, int64_t disp, const void *from, uint64_t bytes)
+{
+    struct wdl_train *train = &win->mailbox.train;
+    struct wdl_car *car = car_at(train->ring, train->at);
+    train->at += length_of(bytes);
+    tell(car_at(train->ring, train->at), 0);
+    wdl_copy_wide(data_of(car), from, bytes);
+    car->disp = disp;
+    tell(car, bytes);
+    train->n++;
+    win->stats.ops_mailed++;
+}
+
+static int can_add(const struct wdl_win *win, int rank, int64_t disp, uint64_t bytes, uint64_t unit)
+{
+    const struct wdl_mailbox *box = &win->mailbox;
+    const struct wdl_train *train = &box->train;
+    return train->ring && !train->closed && rank == box->args.target && bytes > 0 &&
+           has_room(train->at - train->begin, bytes) && has_place(&train->info, disp, bytes, unit);
+}
+
+int wdl_train_put(struct wdl_win *win, int rank, int64_t disp, const void *local, uint64_t bytes)
+{
+    if (win->mailbox.args.kind != WDL_RMA_PUT || !can_add(win, rank, disp, bytes, 1))
+        return 0;
+    add(win, disp, local, bytes);
+    win->mailbox.row = 2;
+    return 1;
+}
+
+int wdl_train_again(struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    const struct wdl_rma_args *first = &win->mailbox.args;
+    if (!is_for_one(args) || args->kind != first->kind ||
+        !can_add(win, args->target, args->disp, args->remote.bytes, unit_of(args)) ||
+        (args->kind == WDL_RMA_ACC &&
+         (args->op != first->op || args->element.host_type != first->element.host_type)))
+        return 0;
+    add(win, args->disp, (const char *) args->origin.addr + args->origin.lo, args->remote.bytes);
+    win->mailbox.row = 2;
+    return 1;
+}
+
+int wdl_train_wanted(const struct wdl_win *win, int rank, uint64_t bytes)
+{
+    const struct wdl_mailbox *box = &win->mailbox;
+    return box->on && is_long(bytes) && !win->params.crowded &&
+           win->params.hints.combine != WDL_COMBINE_NEVER &&
+           (box->row_follows || (box->row > 0 && box->row_rank == rank));
+}
+
+void wdl_train_count(struct wdl_win *win, int rank, enum wdl_rma_kind kind, uint64_t bytes)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    if (!is_long(bytes) || (kind != WDL_RMA_PUT && kind != WDL_RMA_ACC))
+        return;
+    box->row = box->row > 0 && box->row_rank == rank ? 2 : 1;
+    box->row_rank = rank;
+}
+
+/* Do the words say whose ring it is, and is it free? */
+static struct wdl_stream *free_ring(const struct wdl_win *win, uint64_t *id)
+{
+    const struct wdl_win_params *params = &win->params;
+    return params->stream && !win->rma->streaming ?
+        params->stream(params->ctx, params->rank, id) : NULL;
+}
+
+/* In one piece. */
+static uint64_t begin_of(const struct wdl_stream *ring)
+{
+    uint64_t at = (__atomic_load_n(&ring->filled, __ATOMIC_RELAXED) + LINE - 1) / LINE * LINE;
+    uint64_t left = WDL_STREAM_BYTES - at % WDL_STREAM_BYTES;
+    return left < WDL_TRAIN_BYTES ? at + left : at;
+}
+
+static void announce(const struct wdl_win *win, const struct wdl_rma_args *args,
+                     struct wdl_mail *mail, uint64_t id)
+{
+    mail->origin = (uint32_t) win->params.rank;
+    mail->kind = args->kind == WDL_RMA_PUT ? WDL_MAIL_TRAIN : WDL_MAIL_TRAIN_FOLD;
+    mail->rop = (uint8_t) args->op;
+    mail->is_rows = mail->gets = 0;
+    mail->bytes = 0;
+    mail->host_type = args->element.host_type;
+    mail->disp = 0;
+    mail->stream = (struct wdl_mail_stream){.id = id, .begin = win->mailbox.train.begin};
+}
+
+/* Has the window trains for such operations, and does the target look at its mail? */
+static int can_be(const struct wdl_win *win, const struct wdl_rma_args *args,
+                  const struct wdl_win_control *control)
+{
+    return win->params.copy &&
+           (args->kind == WDL_RMA_PUT || (!win->params.mapped_any && !win->net_sizes)) &&
+           __atomic_load_n(&control->mail_open, __ATOMIC_RELAXED);
+}
+
+static uint64_t now_ns(const struct wdl_win *win)
+{
+    const struct wdl_host *host = &win->proc->host;
+    return host->ops->now_ns(host->ctx);
+}
+
+/* Which way is one to go whose target is there? The trial, and now, where time is taken, or 0, are
+ * in win->rma (wdl_mail_not_handed). What is not long takes the system longer in any case; and a
+ * ring that is new says nothing (wdl_stream_op). */
+static enum wdl_mail_way way_of(struct wdl_win *win, const struct wdl_rma_args *args,
+                                const struct wdl_stream *ring)
+{
+    unsigned size = args->remote.bytes > 2 * WDL_TRAIN_COMPARED;
+    struct wdl_trial *trial = &win->rma->train_trial[args->kind == WDL_RMA_ACC][size];
+    if (args->remote.bytes <= WDL_TRAIN_COMPARED || begin_of(ring) < WDL_STREAM_BYTES)
+        return WDL_MAIL_HANDED;
+    enum wdl_mail_way way = (enum wdl_mail_way) wdl_trial_way(trial);
+    win->rma->timed = trial;
+    win->rma->began_ns = trial->clock ? now_ns(win) : 0;
+    return way;
+}
+
+enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *args,
+                                struct wdl_target *t, struct wdl_win_control *control,
+                                const struct wdl_win_rank *info)
+{
+    struct wdl_mail *mail = NULL;
+    struct wdl_stream *ring;
+    uint64_t id, bytes = args->remote.bytes;
+    if (!wdl_train_wanted(win, args->target, bytes) || !is_for_one(args) ||
+        !can_be(win, args, control) || !has_place(info, args->disp, bytes, unit_of(args)) ||
+        !wdl_mail_is_clear(win, t, args->target) || (ring = free_ring(win, &id)) == NULL)
+        return WDL_TRAIN_NONE;
+    win->rma->began_ns = 0;
+    if (wdl_mail_expected(win, args, control, 0)) {
+        if (way_of(win, args, ring) == WDL_MAIL_SYSTEM)
+            return WDL_TRAIN_SYSTEM;
+        mail = wdl_mail_get(win, control);
+    }
+    uint64_t begin = begin_of(ring);
+    win->mailbox.train = (struct wdl_train){.ring = ring, .begin = begin, .at = begin,
+                                            .control = control, .info = *info,
+                                            .trial = win->rma->timed,
+                                            .began_ns = win->rma->began_ns};
+    __atomic_store_n(&ring->emptied, begin, __ATOMIC_RELAXED);
+    win->rma->streaming = 1;
+    add(win, args->disp, (const char *) args->origin.addr + args->origin.lo, bytes);
+    wdl_train_count(win, args->target, args->kind, bytes);
+    if (mail)
+        announce(win, args, mail, id);
+    win->rma->timed = NULL;
+    win->rma->began_ns = 0;
+    wdl_mail_post(win, mail, args);
+    return WDL_TRAIN_TAKEN;
+}
+
+void wdl_train_close(struct wdl_win *win)
+{
+    struct wdl_train *train = &win->mailbox.train;
+    train->closed = 1;
+    tell(car_at(train->ring, train->at), WDL_CAR_END);
+}
+
+static void over(struct wdl_win *win)
+{
+    struct wdl_train *train = &win->mailbox.train;
+    __atomic_store_n(&train->ring->filled, train->at + LINE, __ATOMIC_RELAXED);
+    train->ring = NULL;
+    win->rma->streaming = 0;
+}
+
+/* How far the target has come, which its own word says. */
+static uint64_t target_at(const struct wdl_train *train)
+{
+    return __atomic_load_n(&train->ring->emptied, __ATOMIC_ACQUIRE);    /* pairs with did */
+}
+
+int wdl_train_answered(struct wdl_win *win, int status)
+{
+    struct wdl_train *train = &win->mailbox.train;
+    if (status != WDL_OK || target_at(train) != train->at)
+        return 0;
+    if (train->began_ns)
+        wdl_trial_took(train->trial, WDL_MAIL_HANDED, (now_ns(win) - train->began_ns) / train->n);
+    over(win);
+    return 1;
+}
+
+/* --- its rest, from outside ------------------------------------------------------------------- */
+
+enum { GROUP = 64 };
+
+/* Some of them that are done together. */
+struct group {
+    int n;
+    struct wdl_piece here[GROUP], there[GROUP];
+};
+
+/* Of what is in a car of ours; 0: somebody has written to our ring. */
+static uint64_t bytes_at(const struct wdl_train *train, uint64_t place)
+{
+    uint64_t bytes = told(car_at(train->ring, place));
+    return has_room(place - train->begin, bytes) ? bytes : 0;
+}
+
+/* The first n of the rest are over. */
+static void went(struct wdl_win *win, int n)
+{
+    struct wdl_train *train = &win->mailbox.train;
+    win->stats.ops_mailed -= (uint64_t) n;
+    win->stats.ops_copied += (uint64_t) n;
+    for (; n > 0; n--)
+        train->rest += length_of(bytes_at(train, train->rest));
+}
+
+/* The first ones, as far as they are exposed; or why the first is not. */
+static int group_of(struct wdl_win *win, struct group *g)
+{
+    struct wdl_train *train = &win->mailbox.train;
+    uint64_t place = train->rest, bytes;
+    int status = WDL_OK, most = train->singly ? 1 : GROUP;
+    for (g->n = 0; g->n < most && place < train->at; g->n++, place += length_of(bytes)) {
+        struct wdl_car *car = car_at(train->ring, place);
+        uint64_t at = place_of(&train->info, car->disp);
+        bytes = bytes_at(train, place);
+        status = bytes == 0 ? WDL_ERR_PROTO :
+            wdl_copy_exposed(win, win->mailbox.args.target, train->control, at, bytes);
+        if (status != WDL_OK)
+            break;
+        g->here[g->n] = (struct wdl_piece){data_of(car), bytes};
+        g->there[g->n] = (struct wdl_piece){(char *) (uintptr_t) at, bytes};
+    }
+    return g->n > 0 ? WDL_OK : status;
+}
+
+/* One that fails is to be the only one. */
+static int put_group(struct wdl_win *win, struct group *g)
+{
+    int n = 0;
+    struct wdl_piece there[GROUP];
+    for (int i = 0; i < g->n; i++)
+        n = wdl_pieces_add(there, n, &g->there[i]);
+    int status = win->params.copy(win->params.ctx, win->mailbox.args.target, 1, g->here, g->n,
+                                  there, n);
+    if (status == WDL_OK)
+        went(win, g->n);
+    else if (status != WDL_AGAIN && g->n > 1)
+        win->mailbox.train.singly = 1;
+    else
+        return status;
+    return WDL_OK;
+}
+
+/* Their operands one behind the other are in a part of the ring where the train is not. */
+static int fold_group(struct wdl_win *win, struct group *g)
+{
+    struct wdl_train *train = &win->mailbox.train;
+    uint64_t other = (train->begin + 2 * (uint64_t) WDL_TRAIN_BYTES) & -(uint64_t) WDL_TRAIN_BYTES;
+    char *in = train->ring->ring + other % WDL_STREAM_BYTES, *to = in;
+    for (int i = 0; i < g->n; to += g->there[i].bytes, i++)
+        memcpy(to, g->here[i].base, g->here[i].bytes);
+    int status = wdl_outside_pieces(win, &win->mailbox.args, train->control, &train->info, g->there,
+                                    g->n, in, &train->done), n = 0;
+    for (; n < g->n && train->done >= g->here[n].bytes; n++)
+        train->done -= g->here[n].bytes;
+    went(win, n);
+    return status;
+}
+
+/* Behind what the target has done, as it says. */
+static void rest_begin(struct wdl_train *train)
+{
+    uint64_t upto = target_at(train), bytes;
+    train->rest = train->begin;
+    while (train->rest < upto && train->rest < train->at &&
+           (bytes = bytes_at(train, train->rest)) > 0)
+        train->rest += length_of(bytes);
+    train->resting = 1;
+}
+
+int wdl_train_rest(struct wdl_win *win)
+{
+    struct wdl_train *train = &win->mailbox.train;
+    struct group g;
+    if (!train->resting)
+        rest_begin(train);
+    wdl_mail_visit(win, train->control);
+    while (train->rest < train->at) {
+        int status = group_of(win, &g);
+        win->quick.stored = 1;
+        if (status == WDL_OK)
+            status = win->mailbox.args.kind == WDL_RMA_PUT ? put_group(win, &g) :
+                fold_group(win, &g);
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        if (status == WDL_OK)
+            continue;
+        wdl_win_fail(win, status);
+        train->done = 0;
+        if (bytes_at(train, train->rest) == 0)
+            break;
+        went(win, 1);
+    }
+    over(win);
+    return WDL_OK;
+}
+
+/* --- the target ------------------------------------------------------------------------------- */
+
+struct folding {
+    struct wdl_element el;
+    struct wdl_domain domain;
+    int folds, op;
+};
+
+static int folding_of(const struct wdl_win *win, const struct wdl_mail *asked, struct folding *f)
+{
+    const struct wdl_host *host = &win->proc->host;
+    f->folds = asked->kind == WDL_MAIL_TRAIN_FOLD;
+    f->op = asked->rop;
+    if (!f->folds)
+        return WDL_OK;
+    wdl_win_own_domain(win, &f->domain);
+    return wdl_mail_element(win, asked->host_type, &f->el) && f->op < WDL_ROP_COUNT &&
+           f->op != WDL_ROP_NO_OP && host->ops->op_valid(host->ctx, asked->host_type, f->op) ?
+        WDL_OK : WDL_ERR_UNSUPPORTED;
+}
+
+/* What is in a car that has come. */
+static int do_asked(const struct wdl_win *win, const struct folding *f, struct wdl_car *car,
+                    uint64_t bytes, size_t *done)
+{
+    struct wdl_piece place = {wdl_mail_place(win, car->disp, 0, (int64_t) bytes), bytes};
+    if (!place.base)
+        return WDL_ERR_UNSUPPORTED;
+    if (!f->folds) {
+        wdl_copy_wide(place.base, data_of(car), bytes);
+        return WDL_OK;
+    }
+    if (bytes % f->el.packed_bytes != 0 || (uintptr_t) place.base % f->el.packed_bytes != 0)
+        return WDL_ERR_UNSUPPORTED;
+    return wdl_accumulate(&f->domain, f->op, &f->el, &place, 1, data_of(car), NULL, done);
+}
+
+int wdl_train_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *done, int *moved)
+{
+    uint64_t id = asked->stream.id, begin = asked->stream.begin;
+    struct folding f;
+    if (!win->params.stream || asked->origin == (uint32_t) win->params.rank ||
+        asked->origin >= (uint32_t) win->params.size || begin % LINE != 0 ||
+        begin % WDL_STREAM_BYTES > WDL_STREAM_BYTES - WDL_TRAIN_BYTES)
+        return WDL_ERR_PROTO;
+    struct wdl_stream *s = win->params.stream(win->params.ctx, (int) asked->origin, &id);
+    int status = s ? folding_of(win, asked, &f) : WDL_ERR_UNSUPPORTED;
+    uint64_t at = s ? __atomic_load_n(&s->emptied, __ATOMIC_RELAXED) : 0;
+    for (int looks = LOOKS; status == WDL_OK;) {
+        if (at % LINE != 0 || at - begin > WDL_TRAIN_BYTES - LINE)
+            return WDL_ERR_PROTO;
+        struct wdl_car *car = car_at(s, at);
+        uint64_t bytes = told(car);
+        if (bytes == WDL_CAR_END)
+            return WDL_OK;
+        if (bytes == 0 && looks-- > 0)
+            continue;
+        if (bytes == 0)
+            return WDL_AGAIN;
+        if (!has_room(at - begin, bytes))
+            return WDL_ERR_PROTO;
+        status = do_asked(win, &f, car, bytes, done);
+        if (status != WDL_OK)
+            return status;
+        *done = 0;
+        *moved += 1;
+        at += length_of(bytes);
+        __atomic_store_n(&s->emptied, at, __ATOMIC_RELEASE);    /* did: pairs with target_at */
+    }
+    return status;
+}

@@ -1,0 +1,86 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Puts, or accumulates, of up to 8 KiB in one piece that follow one another onto private memory of
+ * one process of this node: a cell of its mailbox (mailbox.h) announces the first, and the others
+ * go behind it through the origin's ring (stream.h), so that the target does one while the origin
+ * copies in the next. Of two of such length that are handed over each in a cell the second waits
+ * until the first has been done.
+ *
+ *     none --op--> open --again--> open --close--> closed --target did all--> none
+ *                  closed --withdrawn, or refused--> rest --by the system--> none
+ *
+ * In the ring is a car for each operation, a cache line, and its data behind that; where the next
+ * one begins its length is 0 until it has come. The target says in the ring's head how far it is:
+ * what it has not begun when the cell is withdrawn the origin does itself, each in its turn.
+ *
+ * Invariants:
+ *  1. A process has one ring: one train, or stream, at a time. It lies in one piece, so nothing of
+ *     it is used twice, and its origin never waits for room.
+ *  2. Its operations are of one target and kind, accumulates of one element and operator. Each was
+ *     in bounds, and the target's lock was there, when it came; neither a lock nor an epoch ends
+ *     before it is over: it is what is under way in the mailbox.
+ *  3. A target that gives the cell back has done whole operations only.
+ */
+#ifndef WDL_MPID_RMA_TRAIN_H_INCLUDED
+#define WDL_MPID_RMA_TRAIN_H_INCLUDED
+
+#include "mpid/rma/control.h"
+#include "mpid/rma/win.h"
+
+struct wdl_mail;
+struct wdl_stream;
+struct wdl_target;
+struct wdl_trial;
+
+enum { WDL_TRAIN_EACH = WDL_MAIL_AREA,  /* bytes of an operation, at most */
+    WDL_TRAIN_BYTES = 1 << 18,          /* of the ring, at most */
+    WDL_TRAIN_COMPARED = 2048           /* of longer ones: with the system's copy (trial.h) */
+};
+
+struct wdl_car {                /* a cache line, in front of an operation's data */
+    uint64_t bytes;             /* 0: it has not come; WDL_CAR_END: nor will it */
+    int64_t disp;
+    char pad[48];
+};
+
+#define WDL_CAR_END UINT64_MAX
+
+struct wdl_train {
+    struct wdl_stream *ring;    /* NULL: there is none */
+    uint64_t begin, at;         /* places of the first car, of the next one */
+    int closed, resting, singly;
+    uint64_t rest;              /* resting: the place of the first that has not been done */
+    size_t done;                /* bytes that have, of that one on */
+    struct wdl_win_control *control;
+    struct wdl_win_rank info;
+    struct wdl_trial *trial;
+    uint64_t began_ns;          /* 0: nobody wants to know how long it takes */
+    unsigned n;                 /* operations */
+};
+
+/* Begin one where operations of such length follow one another: TAKEN; else it is to go another
+ * way: SYSTEM: the system's, since that has been found to be faster (trial.h), of which
+ * wdl_mail_not_handed is told. t: the target's element, or NULL. */
+enum wdl_train_way { WDL_TRAIN_NONE, WDL_TRAIN_TAKEN, WDL_TRAIN_SYSTEM };
+enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *args,
+                                struct wdl_target *t, struct wdl_win_control *control,
+                                const struct wdl_win_rank *info);
+/* One that goes behind those that are there: has it been taken? */
+int wdl_train_again(struct wdl_win *win, const struct wdl_rma_args *args);
+int wdl_train_put(struct wdl_win *win, int rank, int64_t disp, const void *local, uint64_t bytes);
+/* Is an operation to be one's first, by those before it? One has gone another way (any one: what
+ * would be none is not counted). */
+int wdl_train_wanted(const struct wdl_win *win, int rank, uint64_t bytes);
+void wdl_train_count(struct wdl_win *win, int rank, enum wdl_rma_kind kind, uint64_t bytes);
+/* No more come. */
+void wdl_train_close(struct wdl_win *win);
+/* The target's answer: 1: all is done, and it is over, 0: there is a rest. */
+int wdl_train_answered(struct wdl_win *win, int status);
+/* The cell has been withdrawn: do the rest: WDL_OK, and it is over, or WDL_AGAIN. Failures are the
+ * window's (wdl_win_fail). */
+int wdl_train_rest(struct wdl_win *win);
+/* The target's part, as far as it can be done: WDL_OK, WDL_AGAIN or an error. *done: bytes of an
+ * operation that is half done; *moved: those done now. */
+int wdl_train_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *done, int *moved);
+
+#endif

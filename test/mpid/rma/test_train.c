@@ -1,0 +1,514 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Tests of rma/train: operations of some hundred to some thousand bytes one behind the other, a
+ * target that comes, leaves in between or never comes, and nonsense in a cell or in the ring.
+ */
+#include <string.h>
+#include "base/prng.h"
+#include "mpid/rma/copybed.h"
+#include "mpid/rma/win_impl.h"
+#include "support/suite.h"
+
+enum { EACH = 512, WORDS = EACH / UNIT, N = 7 };
+
+static char from[BYTES] __attribute__((aligned(8)));
+static uint64_t add[WORDS];
+
+static void open(struct bed *bed, int dynamic)
+{
+    for (size_t i = 0; i < BYTES; i++)
+        from[i] = (char) (i * 7 + i / 4096);
+    for (size_t i = 0; i < WORDS; i++)
+        add[i] = i + 1;
+    bed_open_as(bed, (struct bed_kind){.mail = 1, .dynamic = dynamic});
+}
+
+static const struct wdl_train *train(const struct bed *bed)
+{
+    return &bed->win[0]->mailbox.train;
+}
+
+/* Operation number i of a row: each has its place. */
+static struct wdl_rma_args put(int i)
+{
+    return test_put(1, i * WORDS, from + i * EACH, EACH);
+}
+
+static struct wdl_rma_args acc(int64_t disp)
+{
+    return test_acc(1, disp, WDL_ROP_SUM, TEST_U64, WORDS, add, NULL);
+}
+
+static void flush_served(struct bed *bed)
+{
+    for (int i = 0; bed_flush(bed, 1) == WDL_AGAIN; i++) {
+        ck_assert_int_lt(i, 10);
+        wdl_mailbox_serve(bed->win[1]);
+    }
+}
+
+/* The window knows that such operations follow one another. */
+static void teach(struct bed *bed)
+{
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(operate(bed, put(0)), WDL_OK);
+        if (i == 0)
+            wdl_mailbox_serve(bed->win[1]);
+    }
+    flush_served(bed);
+    memset(bed->w.rank[1].memory, 0, BYTES);
+}
+
+static int flushes_until_done(struct bed *bed)
+{
+    int n = 1;
+    while (bed_flush(bed, 1) == WDL_AGAIN)
+        ck_assert_int_lt(n++, 10 * WDL_MAIL_LOOKS);
+    return n;
+}
+
+/* The second of a row begins one; after a row the first. The target does what has come, gives the
+ * cell back, and the last look finds the end: nobody waits in between, the system is not called. */
+START_TEST(a_row_is_one_hand_over)
+{
+    struct bed bed;
+    open(&bed, 0);
+    for (int row = 0; row < 3; row++) {
+        memset(bed.w.rank[1].memory, 0, BYTES);
+        ck_assert_int_eq(operate(&bed, put(0)), WDL_OK);
+        ck_assert_int_eq(train(&bed)->ring != NULL, row > 0);
+        if (row == 0)
+            bed_served(&bed, 1);
+        for (int i = 1; i < N; i++)
+            ck_assert_int_eq(operate(&bed, put(i)), WDL_OK);
+        ck_assert_ptr_eq(train(&bed)->ring, &bed_ring[0]);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), row == 0 ? N - 1 : N);
+        ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_POSTED);
+        ck_assert_mem_eq(bed.w.rank[1].memory, from, N * EACH);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+        ck_assert(!train(&bed)->ring && !bed.win[0]->rma->streaming);
+        ck_assert_uint_eq(bed_stats(&bed).ops_mailed, (unsigned) (row + 1) * N);
+        ck_assert_int_eq(mover.calls, 0);
+    }
+    bed_close(&bed);
+}
+END_TEST
+
+/* By the short way of MPI_Put, too, also where the system's copy is known to be the faster one. */
+START_TEST(the_short_way_leads_there)
+{
+    struct bed bed;
+    struct wdl_trial known = {.every = WDL_TRIAL_SELDOM, .next = 1000, .asked = 1, .ns = {1000, 1},
+                              .best = 1};
+    open(&bed, 0);
+    for (int i = 0; i < WDL_MAIL_SIZES; i++)
+        bed.win[0]->rma->trial[0][WDL_RMA_PUT][i] = known;
+    ck_assert_int_eq(operate(&bed, put(0)), WDL_OK);
+    ck_assert_int_eq(mover.calls, 1);
+    ck_assert(wdl_rma_again(bed.win[0], WDL_RMA_PUT, 2, WORDS, from + EACH, EACH) == 0);
+    ck_assert(wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, WORDS, from + EACH, EACH) == 0);
+    ck_assert_int_eq(operate(&bed, put(1)), WDL_OK);
+    ck_assert(train(&bed)->ring);
+    for (int i = 2; i < N; i++)
+        ck_assert(wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, i * WORDS, from + i * EACH, EACH));
+    ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_PUT, 2, 0, from, EACH));
+    ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_GET, 1, 0, from, EACH));
+    ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, BYTES / UNIT, from, EACH));
+    flush_served(&bed);
+    ck_assert_mem_eq(bed.w.rank[1].memory, from, N * EACH);
+    ck_assert_int_eq(mover.calls, 1);
+    bed_close(&bed);
+}
+END_TEST
+
+static uint64_t copy_takes;
+
+static void time_passes(struct bed *bed, int call)
+{
+    (void) call;
+    bed->w.rank[0].host.now_ns += copy_takes;
+}
+
+/* Of 300 rows, how many operations the system copied; what either way takes for one. */
+static int copied_of(struct bed *bed, int folds, int words, uint64_t handed, uint64_t system)
+{
+    static uint64_t in[WDL_TRAIN_EACH / UNIT] = {1};
+    uint64_t before = bed_stats(bed).ops_copied;
+    mover.bed = bed;
+    mover.during = time_passes;
+    copy_takes = folds ? system / 2 : system;   /* it reads and writes */
+    for (int op = 0; op < 300 * N; op++) {
+        struct wdl_rma_args args = folds ?
+            test_acc(1, op % N * words, WDL_ROP_SUM, TEST_U64, words, in, NULL) :
+            test_put(1, op % N * words, in, (size_t) words * UNIT);
+        while (operate(bed, args) == WDL_AGAIN)
+            wdl_mailbox_serve(bed->win[1]);
+        bed->w.rank[0].host.now_ns += train(bed)->ring ? handed : 0;
+        if (op % N == N - 1)
+            flush_served(bed);
+    }
+    mover.during = NULL;
+    return (int) (bed_stats(bed).ops_copied - before);
+}
+
+/* The system's copy of one, or a train's part, whatever takes less time; puts and accumulates by
+ * themselves, if they are not so short that it is known. What is done is the same. */
+START_TEST(the_faster_way)
+{
+    enum { LONGER = WDL_TRAIN_COMPARED / UNIT + 1 };
+    for (int folds = 0; folds < 2; folds++) {
+        struct bed bed;
+        open(&bed, 0);
+        bed.w.rank[0].host.now_ns = 1;
+        bed_ring[0].filled = WDL_STREAM_BYTES;
+        ck_assert_int_gt(copied_of(&bed, folds, LONGER, 2000, 1000), 250 * N);
+        ck_assert_int_lt(copied_of(&bed, folds, 2 * LONGER, 1000, 2000), 20 * N);
+        ck_assert_int_eq(copied_of(&bed, folds, WORDS, 2000, 1000), 0);
+        ck_assert_int_eq(bed.win[0]->rma->streaming, 0);
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), folds ? 900 : 1);
+        ck_assert_uint_eq(bed_word(&bed, 1, 6 * 2 * LONGER), folds ? 300 : 1);
+        bed_end(&bed);
+    }
+}
+END_TEST
+
+/* One between synchronizations, or to each of two targets by turns, is none; nor is one that is too
+ * short, too long, or has a request, nor where nothing is to be held back. */
+START_TEST(what_is_none)
+{
+    struct bed bed;
+    struct test_request request = {0};
+    open(&bed, 0);
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(operate(&bed, put(i)), WDL_OK);
+        ck_assert(!train(&bed)->ring);
+        flush_served(&bed);
+    }
+    for (int i = 0; i < 4; i++) {
+        struct wdl_rma_args args = put(i);
+        args.target = 1 + i % 2;
+        ck_assert_int_eq(operate(&bed, args), WDL_OK);
+        ck_assert(!train(&bed)->ring);
+        wdl_mailbox_serve(bed.win[args.target]);
+    }
+    TEST_DONE(&bed.w, bed_flush(&bed, -1));
+    teach(&bed);
+    struct wdl_rma_args asked = put(0);
+    asked.request = &request;
+    struct wdl_rma_args others[] = {
+        test_put(1, 0, from, WDL_BATCH_SHORT), test_put(1, 0, from, WDL_TRAIN_EACH + 1), asked};
+    for (size_t k = 0; k < 3; k++) {
+        ck_assert_int_eq(operate(&bed, others[k]), WDL_OK);
+        ck_assert(!train(&bed)->ring);
+        TEST_DONE(&bed.w, bed_flush(&bed, 1));
+        teach(&bed);
+    }
+    bed.win[0]->params.hints.combine = WDL_COMBINE_NEVER;
+    for (int i = 0; i < 3; i++) {
+        while (operate(&bed, put(i)) == WDL_AGAIN)
+            wdl_mailbox_serve(bed.win[1]);
+        ck_assert(!train(&bed)->ring);
+    }
+    TEST_DONE(&bed.w, bed_flush(&bed, 1));
+    bed_end(&bed);
+}
+END_TEST
+
+/* Another target, kind, operator or element waits for it; of other lengths they are taken. */
+START_TEST(what_is_different_waits_for_it)
+{
+    static char into[EACH];
+    struct wdl_rma_args other = put(0);
+    other.target = 2;
+    const struct wdl_rma_args others[] = {
+        acc(0), other, test_get(1, 0, into, EACH), test_get(1, 0, into, 8),
+        test_acc(1, 0, WDL_ROP_BOR, TEST_U64, WORDS, add, NULL),
+        test_acc(1, 0, WDL_ROP_SUM, TEST_U32, WORDS, add, NULL),
+        test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, add, &(uint64_t){0})};
+    for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++) {
+        struct bed bed;
+        open(&bed, 0);
+        teach(&bed);
+        ck_assert_int_eq(operate(&bed, k < 4 ? put(0) : acc(0)), WDL_OK);
+        ck_assert_int_eq(operate(&bed, k < 4 ? test_put(1, 0, from, 8) :
+                                 test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, add, NULL)), WDL_OK);
+        ck_assert_int_eq(operate(&bed, k < 4 ? test_put(1, 0, from, WDL_TRAIN_EACH) : acc(0)),
+                         WDL_OK);
+        ck_assert_int_eq(operate(&bed, others[k]), WDL_AGAIN);
+        ck_assert(train(&bed)->closed);
+        ck_assert_uint_eq(bed_word(&bed, 1, 1), 0);
+        ck_assert_int_eq(operate(&bed, put(2)), WDL_AGAIN);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        ck_assert_uint_ne(bed_word(&bed, 1, 1), 0);
+        ck_assert_int_eq(operate(&bed, others[k]), WDL_OK);
+        ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 2u + 3 + (train(&bed)->ring != NULL));
+        ck_assert_int_eq(mover.calls, 0);
+        for (int i = 0; bed_flush(&bed, -1) == WDL_AGAIN; i++)
+            wdl_mailbox_serve(bed.win[1 + i % 2]);
+        bed_end(&bed);
+    }
+}
+END_TEST
+
+/* As many as there is room for, wherever in the ring it is; the next one waits until they are done.
+ */
+START_TEST(it_is_as_long_as_there_is_room)
+{
+    enum { MOST = (WDL_TRAIN_BYTES - 64) / (EACH + 64) };
+    struct bed bed;
+    open(&bed, 0);
+    for (int k = 0; k < 10; k++) {
+        int n = 0;
+        memset(bed.win[0]->rma->train_trial, 0, sizeof(bed.win[0]->rma->train_trial));
+        teach(&bed);
+        ck_assert_int_eq(operate(&bed, put(0)), WDL_OK);
+        while (operate(&bed, put(++n % N)) == WDL_OK)
+            ck_assert_int_lt(n, MOST);
+        ck_assert_int_eq(n, MOST);
+        uint64_t begin = train(&bed)->begin % WDL_STREAM_BYTES;
+        ck_assert_uint_le(begin, WDL_STREAM_BYTES - WDL_TRAIN_BYTES);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        ck_assert_int_eq(operate(&bed, put(n % N)), WDL_OK);
+        flush_served(&bed);
+        ck_assert_mem_eq(bed.w.rank[1].memory, from, N * EACH);
+    }
+    ck_assert_int_eq(mover.calls, 0);
+    bed_close(&bed);
+}
+END_TEST
+
+/* Nobody comes, or some are done and then the target leaves: the rest is done by the system, each
+ * once, puts by one call, accumulates by two, or each by two where one lies over another. Then the
+ * target is not asked until it has looked: its trains are done at their end without it. */
+START_TEST(the_rest_is_done_from_outside)
+{
+    for (int folds = 0; folds < 2; folds++)
+        for (int served = 0; served < 2; served++) {
+            struct bed bed;
+            open(&bed, 0);
+            teach(&bed);
+            for (int i = 0; i < N; i++) {
+                ck_assert_int_eq(operate(&bed, folds ? acc(1) : put(i)), WDL_OK);
+                if (served && i == 2)
+                    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 3);
+            }
+            int looks = WDL_MAIL_LOOKS;
+            ck_assert_int_eq(flushes_until_done(&bed), looks);
+            ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
+            int rest = N - 3 * served;
+            ck_assert_uint_eq(bed_stats(&bed).ops_copied, (unsigned) rest);
+            ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 2 + N - (unsigned) rest);
+            ck_assert_int_eq(mover.calls, folds ? 2 * rest : 1);
+            ck_assert_int_eq(mover.pieces, 1);
+            for (int w = 0; w < WORDS && folds; w++)
+                ck_assert_uint_eq(bed_word(&bed, 1, 1 + w), N * add[w]);
+            ck_assert(folds || memcmp(bed.w.rank[1].memory, from, N * EACH) == 0);
+            ck_assert(wdl_mail_is_away(bed.win[0], 1) && !bed.win[0]->rma->streaming);
+            memset(bed.w.rank[1].memory, 0, BYTES);
+            mover.calls = 0;
+            for (int i = 0; i < N; i++)
+                ck_assert_int_eq(operate(&bed, folds ? acc(i * WORDS) : put(i)), WDL_OK);
+            ck_assert(train(&bed)->ring && !bed.win[0]->mailbox.mail);
+            ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+            ck_assert_int_eq(mover.calls, folds ? 2 : 1);
+            for (int i = 0; i < N; i++)
+                ck_assert_uint_eq(bed_word(&bed, 1, i * WORDS + 1), folds ? add[1] :
+                                  ((uint64_t *) (void *) from)[i * WORDS + 1]);
+            bed_close(&bed);
+        }
+}
+END_TEST
+
+/* A part of the target's memory that cannot be reached fails alone. */
+START_TEST(one_that_cannot_be_reached_fails_alone)
+{
+    for (int folds = 0; folds < 2; folds++) {
+        struct bed bed;
+        open(&bed, 0);
+        teach(&bed);
+        for (int i = 0; i < N; i++)
+            ck_assert_int_eq(operate(&bed, folds ? acc(i * WORDS) : put(i)), WDL_OK);
+        mover.broken = bed.w.rank[1].memory + 3 * EACH + 8;
+        int status, n = 0;
+        while ((status = bed_flush(&bed, 1)) == WDL_AGAIN)
+            ck_assert_int_lt(n++, 2 * WDL_MAIL_LOOKS);
+        ck_assert_int_eq(status, WDL_ERR_RANGE);
+        for (int i = 0; i < N; i++)
+            ck_assert_uint_eq(bed_word(&bed, 1, i * WORDS + 1), i == 3 ? 0 : folds ? add[1] :
+                              ((uint64_t *) (void *) from)[i * WORDS + 1]);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* A region that somebody has closed: its target goes on where it was, each element once; or, where
+ * it has not begun there, its origin. */
+START_TEST(it_goes_on_where_it_was)
+{
+    enum { PER = WDL_REGION_BYTES / UNIT, AT = PER - WORDS / 2 };
+    for (int outside = 0; outside < 2; outside++) {
+        struct bed bed;
+        open(&bed, 0);
+        teach(&bed);
+        for (int i = 0; i < 3; i++)
+            ck_assert_int_eq(operate(&bed, acc(AT)), WDL_OK);
+        bed.w.control[1].bulk[1] = 1 + 2;
+        bed.w.control[1].bulk_mode = WDL_BULK_ALWAYS;
+        if (!outside) {
+            for (int i = 0; i < 3; i++) {
+                ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]) > 0, i == 0);
+                ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_TAKEN);
+            }
+            for (int i = 0; i < 3 * WDL_MAIL_LOOKS; i++)
+                ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+        } else {
+            for (int i = 0; i < 3 * WDL_MAIL_LOOKS; i++)
+                ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+            ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_FREE);
+        }
+        ck_assert_uint_eq(bed_word(&bed, 1, AT), 1);
+        ck_assert_uint_eq(bed_word(&bed, 1, PER), 0);
+        bed.w.control[1].bulk[1] = 0;
+        flush_served(&bed);
+        for (int w = 0; w < WORDS; w++)
+            ck_assert_uint_eq(bed_word(&bed, 1, AT + w), 3 * add[w]);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* One whose memory is not attached, or that crosses its end: it alone fails, at the
+ * synchronization. */
+START_TEST(one_that_fails_is_the_only_one)
+{
+    struct bed bed;
+    open(&bed, 1);
+    int64_t at = attach(&bed, 1, 0, 4 * EACH);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(operate(&bed, test_put(1, at, from, EACH)), WDL_OK);
+        if (i == 0)
+            bed_served(&bed, 1);
+    }
+    for (int i = 1; i < 4; i++)
+        ck_assert_int_eq(operate(&bed, test_put(1, at + (i == 2 ? 4 : i) * EACH - 8 * (i == 2),
+                                                from + i * EACH, EACH)), WDL_OK);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_ERR_RANGE);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+    const char *memory = bed.w.rank[1].memory;
+    ck_assert_mem_eq(memory, from, 2 * EACH);
+    ck_assert_mem_eq(memory + 3 * EACH, from + 3 * EACH, EACH);
+    for (int i = 0; i < EACH; i++)
+        ck_assert(memory[2 * EACH + i] == 0 && memory[4 * EACH + i] == 0);
+    bed_close(&bed);
+}
+END_TEST
+
+/* A cell or a ring says anything: nothing is touched, and the origin does it itself. */
+START_TEST(nonsense_is_refused)
+{
+    for (int what = 0; what < 14; what++) {
+        struct bed bed;
+        open(&bed, 0);
+        teach(&bed);
+        for (int i = 0; i < 2; i++)
+            ck_assert_int_eq(operate(&bed, acc(0)), WDL_OK);
+        uint64_t begin = train(&bed)->begin;
+        struct wdl_mail *mail = bed_cell(&bed, 1);
+        struct wdl_car *car = (struct wdl_car *) (void *) (bed_ring[0].ring + begin), good = *car;
+        mail->origin = what == 0 ? RANKS : what == 1 ? 1 : mail->origin;
+        mail->stream.id += what == 2;
+        mail->stream.begin = what == 3 ? begin + 1 : what == 4 ? begin + WDL_STREAM_BYTES - 64 :
+            what == 5 ? UINT64_MAX / 64 * 64 : begin;
+        mail->host_type = what == 6 ? 0xdead : mail->host_type;
+        mail->rop = what == 7 ? WDL_ROP_COUNT : mail->rop;
+        car->bytes = what == 8 ? WDL_TRAIN_EACH + 1 : what == 9 ? 12 : car->bytes;
+        car->disp = what == 10 ? INT64_MAX : what == 11 ? -1 : car->disp;
+        bed_ring[0].emptied = what == 12 ? begin + 8 : what == 13 ? begin + WDL_TRAIN_BYTES : begin;
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        ck_assert_int_eq(mail->state, WDL_MAIL_DONE);
+        ck_assert(wdl_status_is_error(mail->status));
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
+        *car = good;
+        bed_ring[0].emptied = begin;
+        ck_assert_int_eq(flushes_until_done(&bed), 1);
+        for (int w = 0; w < WORDS; w++)
+            ck_assert_uint_eq(bed_word(&bed, 1, w), 2 * add[w]);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* A target that says it is done, and is not, is not believed; what somebody has spoilt in our ring
+ * fails. */
+START_TEST(done_must_be_true)
+{
+    for (int spoilt = 0; spoilt < 2; spoilt++) {
+        struct bed bed;
+        open(&bed, 0);
+        teach(&bed);
+        for (int i = 0; i < N; i++)
+            ck_assert_int_eq(operate(&bed, put(i)), WDL_OK);
+        struct wdl_car *car =
+            (struct wdl_car *) (void *) (bed_ring[0].ring + train(&bed)->begin + EACH + 64);
+        car->bytes = spoilt ? WDL_TRAIN_EACH + 1 : car->bytes;
+        bed_cell(&bed, 1)->status = WDL_OK;
+        bed_cell(&bed, 1)->state = WDL_MAIL_DONE;
+        ck_assert_int_eq(bed_flush(&bed, 1), spoilt ? WDL_ERR_PROTO : WDL_OK);
+        ck_assert_int_eq(mover.calls, 1);
+        ck_assert_mem_eq(bed.w.rank[1].memory, from, (size_t) (spoilt ? 1 : N) * EACH);
+        ck_assert(!wdl_mailbox_under_way(bed.win[0]) && !bed.win[0]->rma->streaming);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* Any lengths at any places, one over another, in any order of looks: what is there at the end is
+ * what the last of them put, byte by byte. */
+START_TEST(they_stay_in_order)
+{
+    static char wanted[BYTES];
+    for (uint64_t seed = 1; seed <= 20; seed++) {
+        struct bed bed;
+        struct wdl_prng prng;
+        wdl_prng_init(&prng, seed);
+        open(&bed, 0);
+        memset(wanted, 0, sizeof(wanted));
+        for (int i = 0; i < 2000; i++) {
+            size_t bytes = 1 + wdl_prng_below(&prng, i % 3 ? 1024 : WDL_TRAIN_EACH + 200);
+            size_t at = wdl_prng_below(&prng, 4096) * UNIT, off = wdl_prng_below(&prng, 4096);
+            struct wdl_rma_args args = test_put(1, (int64_t) (at / UNIT), from + off, bytes);
+            while (operate(&bed, args) == WDL_AGAIN)
+                if (wdl_prng_below(&prng, 3) == 0)
+                    wdl_mailbox_serve(bed.win[1]);
+            memcpy(wanted + at, from + off, bytes);
+            if (wdl_prng_below(&prng, 8) == 0)
+                wdl_mailbox_serve(bed.win[1]);
+            if (wdl_prng_below(&prng, 40) == 0)
+                wdl_rma_progress(bed.win[0]->rma);
+            if (wdl_prng_below(&prng, 100) > 0)
+                continue;
+            while (bed_flush(&bed, 1) == WDL_AGAIN)
+                if (wdl_prng_below(&prng, 50) == 0)
+                    wdl_mailbox_serve(bed.win[1]);
+            ck_assert_mem_eq(bed.w.rank[1].memory, wanted, sizeof(wanted));
+        }
+        while (bed_flush(&bed, 1) == WDL_AGAIN)
+            ;
+        ck_assert_mem_eq(bed.w.rank[1].memory, wanted, sizeof(wanted));
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+WDL_SUITE("rma/train", a_row_is_one_hand_over, the_short_way_leads_there, the_faster_way,
+          what_is_none,
+          what_is_different_waits_for_it, it_is_as_long_as_there_is_room,
+          the_rest_is_done_from_outside, one_that_cannot_be_reached_fails_alone,
+          it_goes_on_where_it_was, one_that_fails_is_the_only_one,
+          nonsense_is_refused, done_must_be_true, they_stay_in_order)
