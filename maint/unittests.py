@@ -25,8 +25,11 @@ DISTCHECK = ["distcheck", "TESTS=$(test_scripts)"]
 # The quick part leaves out the tests of the scripts but that of tidy, which looks at the source.
 QUICK = ["TESTS=test/maint/test_tidy.py $(library_tests)"]
 
-# Set-up -> arguments of make check: the tests that have threads, and nothing else is built.
+# Set-up -> arguments of make check: scripts, which no compiler changes, are tested once, in unit; with tsan only tests that
+# have threads, and nothing else is built.
 TESTS = {
+    "clang": ["TESTS=$(library_tests)"],
+    "sanitize": ["TESTS=$(library_tests)"],
     "tsan": ["TESTS=$(thread_tests)", "check_PROGRAMS=$(thread_tests)"],
 }
 
