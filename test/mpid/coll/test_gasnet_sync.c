@@ -100,6 +100,8 @@ static const struct row {
     {"permute", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
     {"permuteM", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
     {"put", {STRAIGHT, SHEET, NEAR}},
+    /* these three up to 16 KiB a block; longer ones, and such a put, go in stages, in each of which
+     * all partners are waited for: a gap where they are several */
     {"putM", {ENGINE, ENGINE, ENGINE}},
     {"get", {ASKED, ASKED, ASKED}},
     {"getM", {ASKED, ASKED, ASKED}},
