@@ -118,6 +118,7 @@ static int do_pack(struct wdl_run *run, int rank)
     size_t bytes = bytes_of(&run->args), all = count * share(&run->args);
     char *parcel = run->tmp + pair->parcel_at, *to = parcel + count * sizeof(uint64_t);
     struct head head = {count, meant(&run->args), (uint64_t) (uintptr_t) parcel};
+    memset(run->tmp + pair->head_at, 0, head_bytes(run->team, &run->args)); /* it goes as a whole */
     memcpy(run->tmp + pair->head_at, &head, sizeof(head));
     memcpy(parcel, p->there + pair->first, count * sizeof(uint64_t));
     for (uint64_t i = 0; i < count && !p->gets; i++)
