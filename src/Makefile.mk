@@ -30,6 +30,7 @@ windlass_core_sources = \
     %D%/mpid/coll/gasnet_fold.c \
     %D%/mpid/coll/gasnet_move.c \
     %D%/mpid/coll/gasnet_op.c \
+    %D%/mpid/coll/gasnet_pair.c \
     %D%/mpid/coll/gasnet_put.c \
     %D%/mpid/coll/gasnet_sort.c \
     %D%/mpid/coll/gasnet_team.c \
@@ -201,6 +202,7 @@ windlass_headers = \
     %D%/mpid/coll/gasnet_core.h \
     %D%/mpid/coll/gasnet_deal.h \
     %D%/mpid/coll/gasnet_impl.h \
+    %D%/mpid/coll/gasnet_put.h \
     %D%/mpid/coll/gasnet_xfer.h \
     %D%/mpid/coll/levels.h \
     %D%/mpid/coll/node.h \

@@ -107,14 +107,12 @@ static struct cost straight(int pairs, int more)
     return (struct cost){pairs + more, is_long() || r.n >= MANY ? pairs : 0, .least = pairs};
 }
 
-/* Stages in which each tells its partner something short, then the data; only the first one can be
- * part of the entry. */
-static struct cost stages(int before)
+/* To the partner, who does not know how much: a head, in which little is; of more it says when that
+ * can come. */
+static struct cost telling(void)
 {
-    int many = r.n >= MANY ? r.n : 0, data = is_long() || many ? r.n : 0;
-    return before
-               ? (struct cost){(1 + before) * r.n, many, data + (before - 1) * many, .least = r.n}
-               : (struct cost){r.n, data, .least = r.n};
+    int more = is_long() ? 2 * r.n : 0;
+    return (struct cost){r.n + more, r.n >= MANY ? r.n : 0, .least = r.n};
 }
 
 /* Each asks its partner, and is answered as soon as that is there: by asking it has said that there
@@ -171,10 +169,12 @@ static struct cost cost_of(const struct call *call)
         return local ? heard(rounds(), straight(r.n, 0)) : straight(r.n, 0);
     if (!strncmp(name, "permute", 7))
         return local ? heard(m ? ring() + r.n : rounds(), straight(r.n, 0)) : straight(r.n, 0);
-    if (!strcmp(name, "get"))
+    if (!strncmp(name, "get", 3))
         return asking();
-    if (!strncmp(name, "put", 3) || !strncmp(name, "get", 3))
-        return stages((name[0] == 'g') + (name[3] == 'M'));
+    if (!strcmp(name, "put"))
+        return straight(r.n, 0);
+    if (!strcmp(name, "putM"))
+        return telling();
     if (!strncmp(name, "reduce_all", 10))
         return custom(2 * e, deals, 2 * e);
     if (!strncmp(name, "reduce", 6))
@@ -221,11 +221,10 @@ static int on_one_node(const struct call *call)
 {
     const char *name = call->name;
     int deals = call->m ? deal() : 0, varies = strchr("Mv", name[strlen(name) - 1]) != NULL;
-    int permutes = !strncmp(name, "permute", 7), puts = !strncmp(name, "put", 3);
-    int gets = !strncmp(name, "get", 3);
+    int permutes = !strncmp(name, "permute", 7), puts = !strcmp(name, "put");
     if (!strncmp(name, "sort", 4))
         return 2 * deals + (call->m && first[r.n] * sizeof(int64_t) > CELL ? doubling() : 0);
-    if (!strcmp(name, "get")) /* who asks fetches */
+    if (!strncmp(name, "get", 3) || !strcmp(name, "putM")) /* who gets it fetches */
         return 0;
     if (!strcmp(name, "scan_dealt"))
         return r.n;
@@ -233,8 +232,7 @@ static int on_one_node(const struct call *call)
         struct cost cost = cost_of(call);
         return is_long() ? cost.data : !strncmp(name, "scan", 4) ? 2 * deals : deals;
     }
-    if (!(varies || permutes || puts || gets) || !strcmp(name, "broadcastM") ||
-        !is(WDL_COLL_OUT_NOSYNC))
+    if (!(varies || permutes || puts) || !strcmp(name, "broadcastM") || !is(WDL_COLL_OUT_NOSYNC))
         return 0;
     int pairs = call->shape == ALONG ? r.n : !strcmp(name, "exchangeM") ? ring() : 0;
     if (call->shape == ALL && !pairs)

@@ -36,7 +36,7 @@ enum wdl_car_kind {
 #undef WDL_CAR_KIND_ENUM
 };
 
-enum wdl_buf { WDL_BUF_NONE, WDL_BUF_SRC, WDL_BUF_DST, WDL_BUF_TMP };
+enum wdl_buf { WDL_BUF_NONE, WDL_BUF_SRC, WDL_BUF_DST, WDL_BUF_TMP, WDL_BUF_AT };
 
 struct wdl_loc {
     enum wdl_buf buf;
@@ -56,6 +56,12 @@ static inline struct wdl_loc wdl_dst(size_t at)
 static inline struct wdl_loc wdl_tmp(size_t at)
 {
     return (struct wdl_loc){WDL_BUF_TMP, at};
+}
+
+/* At an address: only of a graph that is used once. Whose memory it is its builder knows. */
+static inline struct wdl_loc wdl_at(void *address)
+{
+    return (struct wdl_loc){WDL_BUF_AT, (size_t) (uintptr_t) address};
 }
 
 /* A CAR's own work. WDL_OK, or an error that becomes the request's. */
@@ -91,6 +97,8 @@ struct wdl_car {
     int input, input_count; /* in graph->inputs: what bytes come from */
     struct wdl_shm_cell *shm; /* SEND, RECV within the node: the role's cell in slot 0 */
     size_t chunk_map; /* RECV of several chunks: first word of its map in the run */
+    uint64_t *map; /* ... or the map */
+    int late; /* SEND, RECV: what its bytes are is not known before the run */
     /* SEND that is a ready flag: the memory it is for; SEND of data: its ready flag's RECV and one,
      * or 0, and how far into that memory it goes */
     int offers;
@@ -194,6 +202,16 @@ void wdl_build_order(struct wdl_build *b, int before, int after);
 /* after's bytes [at, at + bytes) come from before's [from, from + bytes). No bytes: as _order. */
 void wdl_build_stream(struct wdl_build *b, int before, size_t from, int after, size_t at,
                       size_t bytes);
+/* One side each of a message whose length another that comes tells (graph.c). */
+int wdl_build_send_late(struct wdl_build *b, int peer, uint32_t role);
+int wdl_build_recv_late(struct wdl_build *b, int peer, uint32_t role);
+/* It is of so many bytes, there; a RECV's map, of so many words, is zero and lives as long as the
+ * run. Or there is none, as the other side knows. Before the CAR begins. */
+size_t wdl_car_map_words(const struct wdl_team *team, size_t bytes);
+void wdl_car_size(struct wdl_run *run, int car, void *at, size_t bytes, uint64_t *map);
+void wdl_car_drop(struct wdl_run *run, int car);
+/* Of so many bytes, in a packet. */
+size_t wdl_car_piece(const struct wdl_team *team, size_t bytes);
 /* Room in the run's own memory, aligned for anything. */
 size_t wdl_build_tmp(struct wdl_build *b, size_t bytes);
 void wdl_build_user(struct wdl_build *b, int car);

@@ -331,8 +331,8 @@ static int gives(const struct wdl_run *run, int src, const struct wdl_coll_pkt *
         return 1;
     for (int i = 0; run->graph && i < run->graph->ncars; i++) {
         const struct wdl_car *car = &run->graph->cars[i];
-        if (car->kind == WDL_CAR_SEND && car->role == pkt->role && car->bytes == pkt->offset &&
-            peer_of(run->team, car->peer) == src)
+        if (car->kind == WDL_CAR_SEND && car->role == pkt->role &&
+            (car->late || car->bytes == pkt->offset) && peer_of(run->team, car->peer) == src)
             return 1;
     }
     return 0;
@@ -403,8 +403,7 @@ int wdl_fail_handle(struct wdl_coll *coll, struct wdl_team *team, int src,
         return gone(coll, src, pkt, what);
     enum where where = where_is(team, pkt->seq);
     int from_rank = what == WDL_PKT_FAIL || what == WDL_PKT_OUT;
-    if (from_rank &&
-        (pkt->role >= (uint32_t) team->size || peer_of(team, (int) pkt->role) != src))
+    if (from_rank && (pkt->role >= (uint32_t) team->size || peer_of(team, (int) pkt->role) != src))
         return WDL_ERR_PROTO;
     switch (what) {
     case WDL_PKT_ASK:

@@ -4,47 +4,23 @@
  * come to it, so that all synchronization is between the two. Addresses are always the remote
  * node's: they travel with the data (put), or ahead of it (get).
  *
- *   put     parcel = address, block                   one stage
- *   putM    how many blocks; parcel of so many        two
- *   get     address; block                            a graph: each partner is answered when it
- *                                                     asks; two if it is long
- *   getM    how many; addresses; blocks               three
+ * What knows no length beforehand is a graph in which each partner is served by itself: putM,
+ * get and getM (gasnet_pair.c). The others go in stages:
  *
- * Long blocks are put as they are got: the addresses go ahead, so that the blocks go from their
- * places to their places.
+ *   put     parcel = address, block                   one
+ *
+ * and long blocks, for which the addresses go ahead, so that they go from their places to their
+ * places:
+ *
+ *   put, get     address; block                       two
+ *   putM, getM   how many; addresses; blocks          three
  */
 #include <string.h>
-#include "mpid/coll/algo.h"
-#include "mpid/coll/board.h"
-#include "mpid/coll/gasnet_xfer.h"
-#include "mpid/coll/nodes.h"
+#include "mpid/coll/gasnet_put.h"
 
 enum { LONG = 16384 }; /* bytes of a block from where on two copies take longer than a message */
 
-/* Blocks that this node gives, or takes. One alone of a node's is where it belongs; several go
- * through memory in between. */
-struct blocks {
-    const uint64_t *count, *address; /* of each node's; node by node */
-    char *packed;
-};
-
-struct put {
-    struct wdl_xfer xfer;
-    int gets, many; /* which of the four; 0 or 1 */
-    int ahead; /* addresses go ahead of the blocks */
-    const uint32_t *nodes; /* the other end of each block */
-    size_t count;
-    const uint32_t *partners; /* who comes here; NULL: all */
-    size_t partner_count;
-    uint32_t node; /* what `nodes` and the lists point to if not many */
-    void *dst, *src;
-    uint64_t asked; /* get: the address, as it travels */
-    uint64_t *to, *from; /* blocks to each node, and from each */
-    char *out, *in;
-    struct blocks give, take;
-};
-
-static uint32_t partner(const struct put *p, size_t i)
+static uint32_t partner(const struct wdl_put *p, size_t i)
 {
     return p->partners ? p->partners[i] : (uint32_t) i;
 }
@@ -52,7 +28,7 @@ static uint32_t partner(const struct put *p, size_t i)
 /* Visit the own blocks by node: `done` counts those of a node behind us. */
 static uint64_t *counters(struct wdl_gas_op *op)
 {
-    struct put *p = op->own;
+    struct wdl_put *p = op->own;
     uint64_t *done = p->from + op->team->size;
     memset(done, 0, (size_t) op->team->size * sizeof(*done));
     return done;
@@ -63,7 +39,7 @@ static uint64_t *counters(struct wdl_gas_op *op)
 static void put_pack(void *local)
 {
     struct wdl_gas_op *op = local;
-    struct put *p = op->own;
+    struct wdl_put *p = op->own;
     uint64_t *done = counters(op);
     for (size_t i = 0; i < p->count; i++) {
         uint32_t node = p->nodes[i];
@@ -77,7 +53,7 @@ static void put_pack(void *local)
 static void put_unpack(void *local)
 {
     struct wdl_gas_op *op = local;
-    struct put *p = op->own;
+    struct wdl_put *p = op->own;
     for (int node = 0; node < op->team->size; node++)
         for (uint64_t i = 0; i < p->from[node]; i++) {
             const char *from = p->in + p->xfer.in_at[node] + i * (8 + op->nbytes);
@@ -89,10 +65,9 @@ static void put_unpack(void *local)
 
 /* --- addresses ahead --- */
 
-/* Of the own blocks, by node. */
-static void addresses(struct wdl_gas_op *op, void *const *list, uint64_t *out)
+void wdl_put_addresses(struct wdl_gas_op *op, void *const *list, uint64_t *out)
 {
-    struct put *p = op->own;
+    struct wdl_put *p = op->own;
     uint64_t *next = counters(op), sum = 0;
     for (int node = 0; node < op->team->size; node++) {
         next[node] = sum;
@@ -105,12 +80,12 @@ static void addresses(struct wdl_gas_op *op, void *const *list, uint64_t *out)
 static void ask_pack(void *local)
 {
     struct wdl_gas_op *op = local;
-    struct put *p = op->own;
-    addresses(op, p->gets ? op->src : op->dst, (uint64_t *) (void *) p->out);
+    struct wdl_put *p = op->own;
+    wdl_put_addresses(op, p->gets ? op->src : op->dst, (uint64_t *) (void *) p->out);
 }
 
 /* Between the places of several blocks of a node and where they lie packed. */
-static void blocks_copy(struct wdl_gas_op *op, const struct blocks *b, int gives)
+static void blocks_copy(struct wdl_gas_op *op, const struct wdl_put_blocks *b, int gives)
 {
     const uint64_t *address = b->address;
     char *packed = b->packed;
@@ -124,17 +99,17 @@ static void blocks_copy(struct wdl_gas_op *op, const struct blocks *b, int gives
 static void blocks_pack(void *local)
 {
     struct wdl_gas_op *op = local;
-    blocks_copy(op, &((struct put *) op->own)->give, 1);
+    blocks_copy(op, &((struct wdl_put *) op->own)->give, 1);
 }
 
 static void blocks_unpack(void *local)
 {
     struct wdl_gas_op *op = local;
-    blocks_copy(op, &((struct put *) op->own)->take, 0);
+    blocks_copy(op, &((struct wdl_put *) op->own)->take, 0);
 }
 
 /* The lists of what goes between this node and each; *base_out: what the places count from. */
-static int blocks_lie(struct wdl_gas_op *op, struct blocks *b, size_t *bytes, size_t *at,
+static int blocks_lie(struct wdl_gas_op *op, struct wdl_put_blocks *b, size_t *bytes, size_t *at,
                       void **base_out)
 {
     int size = op->team->size;
@@ -164,7 +139,7 @@ static int blocks_lie(struct wdl_gas_op *op, struct blocks *b, size_t *bytes, si
 /* How many blocks: a number each way between partners. */
 static int counts_go(struct wdl_gas_op *op)
 {
-    struct put *p = op->own;
+    struct wdl_put *p = op->own;
     struct wdl_coll_args args;
     for (size_t i = 0; i < p->partner_count; i++)
         p->xfer.in[partner(p, i)] = sizeof(uint64_t);
@@ -181,15 +156,15 @@ static int counts_go(struct wdl_gas_op *op)
 /* p->in: the addresses the others have sent. */
 static int blocks_go(struct wdl_gas_op *op)
 {
-    struct put *p = op->own;
+    struct wdl_put *p = op->own;
     struct wdl_coll_args args;
     void *src, *dst;
     uint64_t *own = wdl_gas_op_memory(op, p->count * sizeof(*own));
     if (!own)
         return WDL_ERR_NOMEM;
-    addresses(op, p->gets ? op->dst : op->src, own);
-    struct blocks here = {p->to, own, NULL};
-    struct blocks told = {p->from, (const uint64_t *) (const void *) p->in, NULL};
+    wdl_put_addresses(op, p->gets ? op->dst : op->src, own);
+    struct wdl_put_blocks here = {p->to, own, NULL};
+    struct wdl_put_blocks told = {p->from, (const uint64_t *) (const void *) p->in, NULL};
     p->give = p->gets ? told : here;
     p->take = p->gets ? here : told;
     if (blocks_lie(op, &p->give, p->xfer.out, p->xfer.out_at, &src) != WDL_OK ||
@@ -206,7 +181,7 @@ static int blocks_go(struct wdl_gas_op *op)
 /* Addresses, or parcels: as much for each block, whoever has it. */
 static int parcels_go(struct wdl_gas_op *op)
 {
-    struct put *p = op->own;
+    struct wdl_put *p = op->own;
     struct wdl_coll_args args;
     int size = op->team->size;
     size_t each = p->ahead ? 8 : 8 + op->nbytes;
@@ -230,119 +205,10 @@ static int parcels_go(struct wdl_gas_op *op)
 
 static int put_next(struct wdl_gas_op *op)
 {
-    struct put *p = op->own;
+    struct wdl_put *p = op->own;
     if (p->many && op->stage == 0)
         return counts_go(op);
     return op->stage == p->many ? parcels_go(op) : blocks_go(op);
-}
-
-/* --- get: who asks has one partner, and is answered by itself --- */
-
-static struct put *get_of(const struct wdl_coll_args *args)
-{
-    return ((struct wdl_gas_op *) args->local)->own;
-}
-
-/* Can either look at the other's memory? */
-static int is_near(const struct wdl_build *b, int rank)
-{
-    const struct wdl_team *team = b->team;
-    if (team->on_node)
-        return team->params.shm->peek != NULL;
-    return team->nodes && team->nodes->node_of[rank] == team->nodes->mine;
-}
-
-/* At the one who is asked. */
-static uint32_t ask_role(const struct wdl_build *b, int asker, int asked)
-{
-    int d = wdl_ring_distance(b, asked, asker);
-    return b->size < b->team->links ? wdl_role(b, WDL_PHASE_DATA, d) : wdl_role_bare(b, d);
-}
-
-/* Nobody is to ask before a request has a place. */
-static int ask_waits(const struct wdl_build *b)
-{
-    return b->size >= b->team->links && !b->armed;
-}
-
-static int do_fetch(struct wdl_run *run, int rank)
-{
-    const struct wdl_gas_op *op = run->args.local;
-    const struct put *p = op->own;
-    return wdl_board_fetch(run, rank, p->src, p->dst, op->nbytes);
-}
-
-static int do_answer(struct wdl_run *run, int rank)
-{
-    size_t bytes = ((const struct wdl_gas_op *) run->args.local)->nbytes;
-    char *at = run->tmp + get_of(&run->args)->xfer.out_at[rank];
-    uint64_t address;
-    memcpy(&address, at + bytes, sizeof(address));
-    memcpy(at, (const void *) (uintptr_t) address, bytes);
-    return WDL_OK;
-}
-
-static void ask_build(struct wdl_build *b, int rank, size_t bytes)
-{
-    uint32_t answer = wdl_role(b, WDL_PHASE_DATA2, 0);
-    if (rank == b->rank) {
-        (void) wdl_build_call(b, do_fetch, rank, 3);
-    } else if (is_near(b, rank)) {
-        int begun = wdl_build_recv(b, rank, answer, wdl_nowhere(), 0);
-        int fetch = wdl_build_call(b, do_fetch, rank, 2);
-        wdl_build_order(b, begun, fetch);
-        if (b->args->flags & WDL_COLL_OUT_MYSYNC)
-            wdl_build_order(b, fetch,
-                            wdl_build_send(b, rank, ask_role(b, b->rank, rank), wdl_nowhere(), 0));
-    } else {
-        (void) wdl_build_recv(b, rank, answer, wdl_dst(0), bytes);
-        int ask = wdl_build_send(b, rank, ask_role(b, b->rank, rank), wdl_src(0), sizeof(uint64_t));
-        if (ask_waits(b))
-            wdl_build_order(b, wdl_ready_recv(b, rank, wdl_role(b, WDL_PHASE_READY, 0)), ask);
-    }
-}
-
-/* Who is near fetches, and with OUT_MYSYNC says when; to others goes a copy, which is all that
- * waits for the network. */
-static void answer_build(struct wdl_build *b, int rank, size_t bytes)
-{
-    uint32_t role = wdl_role(b, WDL_PHASE_DATA2, 0), asks = ask_role(b, rank, b->rank);
-    if (is_near(b, rank)) {
-        (void) wdl_build_send(b, rank, role, wdl_nowhere(), 0);
-        if (b->args->flags & WDL_COLL_OUT_MYSYNC)
-            wdl_build_user(b, wdl_build_recv(b, rank, asks, wdl_nowhere(), 0));
-        return;
-    }
-    size_t at = wdl_build_tmp(b, bytes + sizeof(uint64_t));
-    get_of(b->args)->xfer.out_at[rank] = at;
-    int asked = wdl_build_recv(b, rank, asks, wdl_tmp(at + bytes), sizeof(uint64_t));
-    int copy = wdl_build_call(b, do_answer, rank, 1);
-    wdl_build_order(b, asked, copy);
-    wdl_build_order(b, copy, wdl_build_send(b, rank, role, wdl_tmp(at), bytes));
-    if (ask_waits(b))
-        (void) wdl_build_send(b, rank, wdl_role(b, WDL_PHASE_READY, 0), wdl_nowhere(), 0);
-}
-
-static void get_build(struct wdl_build *b)
-{
-    const struct wdl_gas_op *op = b->args->local;
-    const struct put *p = op->own;
-    ask_build(b, (int) p->node, op->nbytes);
-    for (int rank = 0; rank < b->size; rank++)
-        if (rank != b->rank && p->from[rank])
-            answer_build(b, rank, op->nbytes);
-}
-
-static wdl_gas_handle get_start(struct wdl_gas_op *op, int flags)
-{
-    struct put *p = op->own;
-    p->asked = (uint64_t) (uintptr_t) p->src;
-    op->args.kind = WDL_COLL_CUSTOM;
-    op->args.build = get_build;
-    op->args.flow = WDL_FLOW_ALL;
-    op->args.src = &p->asked;
-    op->args.dst = p->dst;
-    return wdl_gas_op_start(op, flags);
 }
 
 /* --- the calls --- */
@@ -350,7 +216,7 @@ static wdl_gas_handle get_start(struct wdl_gas_op *op, int flags)
 /* Of the memory only this node's own is known to be in a segment or not. */
 static enum wdl_gas_error put_plan(struct wdl_gas_op *op, int flags)
 {
-    struct put *p = op->own;
+    struct wdl_put *p = op->own;
     uint32_t size = (uint32_t) op->team->size;
     if (op->nbytes == 0)
         return WDL_GAS_ERR_SIZE;
@@ -376,7 +242,7 @@ static enum wdl_gas_error put_plan(struct wdl_gas_op *op, int flags)
                             p->gets ? op->dst : NULL, op->nbytes);
     if (error)
         return error;
-    if (p->many) /* to be heard */
+    if (p->many && op->staged) /* to be heard */
         memset(p->from, 0, (size_t) size * sizeof(uint64_t));
     return WDL_GAS_FINE;
 }
@@ -384,22 +250,22 @@ static enum wdl_gas_error put_plan(struct wdl_gas_op *op, int flags)
 wdl_gas_handle wdl_gas_put_nb(struct wdl_gas_team *team, const struct wdl_gas_put *call, int flags)
 {
     wdl_gas_handle handle;
-    int stages = !call->gets || call->many || call->nbytes > LONG;
+    int stages = call->nbytes > LONG || !(call->gets || call->many);
     struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, stages, &handle);
-    struct put *p = op ? wdl_gas_op_memory(op, sizeof(*p)) : NULL;
+    struct wdl_put *p = op ? wdl_gas_op_memory(op, sizeof(*p)) : NULL;
     if (!op)
         return handle;
     if (!p)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
-    *p = (struct put){.gets = call->gets,
-                      .many = call->many,
-                      .nodes = call->nodes,
-                      .count = call->count,
-                      .partners = call->partners,
-                      .partner_count = call->partner_count,
-                      .node = call->node,
-                      .dst = call->dst,
-                      .src = call->src};
+    *p = (struct wdl_put){.gets = call->gets,
+                          .many = call->many,
+                          .nodes = call->nodes,
+                          .count = call->count,
+                          .partners = call->partners,
+                          .partner_count = call->partner_count,
+                          .node = call->node,
+                          .dst = call->dst,
+                          .src = call->src};
     op->own = p;
     op->nbytes = call->nbytes;
     p->ahead = call->gets || call->nbytes > LONG;
@@ -414,5 +280,5 @@ wdl_gas_handle wdl_gas_put_nb(struct wdl_gas_team *team, const struct wdl_gas_pu
     enum wdl_gas_error error = put_plan(op, flags);
     if (error)
         return wdl_gas_op_fail(op, error);
-    return stages ? wdl_gas_op_stages(op, flags, put_next) : get_start(op, flags);
+    return stages ? wdl_gas_op_stages(op, flags, put_next) : wdl_put_pairs_start(op, flags);
 }

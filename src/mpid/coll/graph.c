@@ -126,8 +126,7 @@ int wdl_build_call(struct wdl_build *b, wdl_car_fn fn, int arg, int touches)
 
 int wdl_build_watch(struct wdl_build *b, wdl_watch_fn watch, int touches)
 {
-    return car_new(
-        b, &(struct wdl_car){.kind = WDL_CAR_WATCH, .watch = watch, .touches = touches});
+    return car_new(b, &(struct wdl_car){.kind = WDL_CAR_WATCH, .watch = watch, .touches = touches});
 }
 
 int wdl_build_join(struct wdl_build *b)
@@ -228,30 +227,35 @@ static void users_mark(struct wdl_build *b, struct wdl_graph *g)
 
 /* As few packets as there can be, alike: a short one behind a long one waits at its receiver's port
  * until that is through. */
-static size_t piece_of(size_t bytes, size_t chunk)
+size_t wdl_car_piece(const struct wdl_team *team, size_t bytes)
 {
     enum { LINE = 64 };
+    size_t chunk = team->coll->chunk_bytes;
     if (bytes <= chunk)
         return chunk;
     size_t pieces = (bytes + chunk - 1) / chunk, piece = (bytes + pieces - 1) / pieces;
     return (piece + LINE - 1) / LINE * LINE; /* chunk is whole lines */
 }
 
+size_t wdl_car_map_words(const struct wdl_team *team, size_t bytes)
+{
+    size_t piece = wdl_car_piece(team, bytes);
+    return bytes > team->coll->chunk_bytes ? ((bytes + piece - 1) / piece + 63) / 64 : 0;
+}
+
 static void roles_place(struct wdl_build *b, struct wdl_graph *g)
 {
-    size_t chunk = b->team->coll->chunk_bytes;
     for (uint32_t r = 0; r < g->nroles; r++)
         g->car_of_role[r] = WDL_CAR_NONE;
     for (int i = 0; i < g->ncars; i++) {
         struct wdl_car *car = &g->cars[i];
-        car->piece = piece_of(car->bytes, chunk);
+        car->piece = wdl_car_piece(b->team, car->bytes);
         if (car->kind != WDL_CAR_RECV)
             continue;
         wdl_assert_cmp(g->car_of_role[car->role], ==, WDL_CAR_NONE);
         g->car_of_role[car->role] = i;
         car->chunk_map = g->map_words;
-        if (car->bytes > chunk)
-            g->map_words += ((car->bytes + car->piece - 1) / car->piece + 63) / 64;
+        g->map_words += wdl_car_map_words(b->team, car->bytes);
     }
 }
 
@@ -312,4 +316,55 @@ void wdl_graph_free(struct wdl_team *team, struct wdl_graph *graph)
     wdl_list_remove(&graph->link);
     wdl_store_put(store, graph->lists);
     wdl_store_put(store, graph);
+}
+
+/* --- lengths that come late ---
+ *
+ * Of a message whose length its graph's builder does not know, since what comes first says so, the
+ * CAR is built empty, and has its length and its place from a CALL that it depends on. So it is
+ * where the graph is used once, and its table the run's own. */
+
+static int late(struct wdl_build *b, int car)
+{
+    if (car != WDL_CAR_NONE)
+        b->cars[car].late = 1;
+    return car;
+}
+
+int wdl_build_send_late(struct wdl_build *b, int peer, uint32_t role)
+{
+    return late(b, wdl_build_send(b, peer, role, (struct wdl_loc){WDL_BUF_NONE, 0}, 0));
+}
+
+int wdl_build_recv_late(struct wdl_build *b, int peer, uint32_t role)
+{
+    return late(b, wdl_build_recv(b, peer, role, (struct wdl_loc){WDL_BUF_NONE, 0}, 0));
+}
+
+static struct wdl_car *waiting(struct wdl_run *run, int i)
+{
+    wdl_assert(!run->graph->kept);
+    wdl_assert_cmp(run->graph->running, ==, 1);
+    wdl_assert_cmp(run->cars[i].state, ==, WDL_CAR_WAITING);
+    return &run->graph->cars[i];
+}
+
+void wdl_car_size(struct wdl_run *run, int i, void *at, size_t bytes, uint64_t *map)
+{
+    struct wdl_car *car = waiting(run, i);
+    wdl_assert(car->late);
+    car->late = 0;
+    car->a = car->b = wdl_at(at);
+    car->bytes = bytes;
+    car->piece = wdl_car_piece(run->team, bytes);
+    car->map = map;
+    car->shm = wdl_shm_cell_of(run->team, car);
+}
+
+/* A meeting point: what depends on it goes on. */
+void wdl_car_drop(struct wdl_run *run, int i)
+{
+    struct wdl_car *car = waiting(run, i);
+    car->kind = WDL_CAR_JOIN;
+    car->late = 0;
 }

@@ -18,6 +18,8 @@ char *wdl_run_at(const struct wdl_run *run, struct wdl_loc loc)
         return (char *) run->args.dst + loc.at;
     case WDL_BUF_TMP:
         return run->tmp + loc.at;
+    case WDL_BUF_AT:
+        return (char *) (uintptr_t) loc.at;
     default:
         return NULL;
     }
@@ -392,7 +394,7 @@ static int pieces_come(struct wdl_run *run, int i, uint64_t offset, uint64_t byt
 {
     const struct wdl_car *car = &run->graph->cars[i];
     size_t piece = car->piece, *done = &run->cars[i].done;
-    uint64_t *map = run->maps + car->chunk_map;
+    uint64_t *map = car->map ? car->map : run->maps + car->chunk_map;
     size_t last = (car->bytes - 1) / piece;
     if (offset % piece || bytes == 0 || (offset + bytes != car->bytes && bytes % piece))
         return WDL_ERR_PROTO;

@@ -70,9 +70,6 @@ enum way {
     NEAR,
     /* Only who asks knows whose memory it wants: with OUT_MYSYNC who gives waits for that. */
     ASKED,
-    /* One stage after another between partners: who is late in one delays what its partners do in
-     * the next. A gap where partners have several. */
-    STAGES,
     /* LOCAL: nobody knows who has something for it, so all hear from all first. For permute a gap:
      * each gets one block, which would say so itself. */
     HEAR_ALL,
@@ -103,9 +100,11 @@ static const struct row {
     {"permute", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
     {"permuteM", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
     {"put", {STRAIGHT, SHEET, NEAR}},
-    {"putM", {STAGES, STAGES, STAGES}},
+    /* these three up to 16 KiB a block; longer ones, and such a put, go in stages, in each of which
+     * all partners are waited for: a gap where they are several */
+    {"putM", {ENGINE, ENGINE, ENGINE}},
     {"get", {ASKED, ASKED, ASKED}},
-    {"getM", {STAGES, STAGES, STAGES}},
+    {"getM", {ASKED, ASKED, ASKED}},
     {"reduce", {ENGINE, ENGINE, ENGINE}},
     {"reduceM", {ENGINE, ENGINE, ENGINE}},
     {"reduce_all", {ENGINE, ENGINE, ENGINE}},
@@ -218,27 +217,6 @@ static int near_waits(const struct call *call, int late, int i)
     return call->shape != UP && sheet_waits(call, late, i);
 }
 
-/* Nodes go to the next one. putM: how many come, then they. getM: how many, which; then they come.
- * In each a node waits for who gives to it; between nodes, with OUT_MYSYNC, also until
- * what it gives has been taken, if that is longer than a cell. */
-static int stages_wait(const struct call *call, int late, int i)
-{
-    int gets = call->name[0] == 'g', last = gets + 1;
-    int data_stays = stays(with.nbytes + (gets ? 0 : sizeof(uint64_t)));
-    char in[3][RANKS_MAX];
-    for (int k = 0; k < r.n; k++)
-        in[0][k] = k != late;
-    for (int s = 0; s < last; s++)
-        for (int k = 0; k < r.n; k++) {
-            int from = (k + r.n - 1) % r.n;
-            in[s + 1][k] = in[s][k] && in[s][from];
-        }
-    int up = (i + 1) % r.n, down = (i + r.n - 1) % r.n;
-    int to = gets ? down : up, from = gets ? up : down;
-    int is_kept = data_stays && !one_node(i, to);
-    return !in[last][i] || !in[last][from] || (is_kept && !in[last][to]);
-}
-
 static int dealt_waits(int late, int i)
 {
     size_t each = (first[r.n] + (size_t) r.n - 1) / (size_t) r.n;
@@ -266,8 +244,6 @@ static int waits_longer(const struct call *call, int late, int i)
         return near_waits(call, late, i);
     case ASKED:
         return is(WDL_COLL_OUT_MYSYNC) && gasnet_gives(call, i, late);
-    case STAGES:
-        return stages_wait(call, late, i);
     case HEAR_ALL:
         return 1;
     case DEALT:

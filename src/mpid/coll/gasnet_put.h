@@ -1,0 +1,42 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * put and get with partner lists: what their ways have in common (gasnet_put.c, gasnet_pair.c).
+ */
+#ifndef WDL_MPID_COLL_GASNET_PUT_H_INCLUDED
+#define WDL_MPID_COLL_GASNET_PUT_H_INCLUDED
+
+#include "mpid/coll/gasnet_xfer.h"
+
+/* Blocks that this node gives, or takes. One alone of a node's is where it belongs; several go
+ * through memory in between. */
+struct wdl_put_blocks {
+    const uint64_t *count, *address; /* of each node's; node by node */
+    char *packed;
+};
+
+struct wdl_put_pair;
+
+struct wdl_put {
+    struct wdl_xfer xfer;
+    int gets, many; /* which of the four; 0 or 1 */
+    int ahead; /* addresses go ahead of the blocks */
+    const uint32_t *nodes; /* the other end of each block */
+    size_t count;
+    const uint32_t *partners; /* who comes here; NULL: all */
+    size_t partner_count;
+    uint32_t node; /* what `nodes` and the lists point to if not many */
+    void *dst, *src;
+    uint64_t *to, *from; /* blocks to each node, and from each; pairs: whether any come */
+    char *out, *in;
+    struct wdl_put_blocks give, take;
+    uint64_t *here, *there; /* pairs: addresses of the own blocks, node by node ... */
+    struct wdl_put_pair *pairs; /* ... and what there is with each node */
+};
+
+/* The addresses in `list`, of the own blocks by node. */
+void wdl_put_addresses(struct wdl_gas_op *op, void *const *list, uint64_t *out);
+
+/* gasnet_pair.c: one graph, in which each partner is served by itself. */
+wdl_gas_handle wdl_put_pairs_start(struct wdl_gas_op *op, int flags);
+
+#endif
