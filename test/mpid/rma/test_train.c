@@ -217,6 +217,25 @@ START_TEST(what_is_none)
 }
 END_TEST
 
+/* One that its target has not taken, and that goes the system's way, is one as before. */
+START_TEST(one_withdrawn_is_no_row)
+{
+    for (int folds = 0; folds < 2; folds++) {
+        struct bed bed;
+        open(&bed, 0);
+        ck_assert_int_eq(operate(&bed, folds ? acc(0) : put(0)), WDL_OK);
+        ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_POSTED);
+        ck_assert_int_eq(flushes_until_done(&bed), WDL_MAIL_LOOKS);
+        ck_assert_uint_eq(bed_stats(&bed).ops_copied, 1);
+        ck_assert_int_eq(bed.win[0]->mailbox.row_follows, 0);
+        ck_assert_int_eq(operate(&bed, folds ? acc(0) : put(0)), WDL_OK);
+        ck_assert(!train(&bed)->ring);
+        flushes_until_done(&bed);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
 /* Another target, kind, operator or element waits for it; of other lengths they are taken. */
 START_TEST(what_is_different_waits_for_it)
 {
@@ -507,7 +526,7 @@ START_TEST(they_stay_in_order)
 END_TEST
 
 WDL_SUITE("rma/train", a_row_is_one_hand_over, the_short_way_leads_there, the_faster_way,
-          what_is_none,
+          what_is_none, one_withdrawn_is_no_row,
           what_is_different_waits_for_it, it_is_as_long_as_there_is_room,
           the_rest_is_done_from_outside, one_that_cannot_be_reached_fails_alone,
           it_goes_on_where_it_was, one_that_fails_is_the_only_one,
