@@ -82,6 +82,7 @@ START_TEST(a_row_is_one_hand_over)
         for (int i = 1; i < N; i++)
             ck_assert_int_eq(operate(&bed, put(i)), WDL_OK);
         ck_assert_ptr_eq(train(&bed)->ring, &bed_ring[0]);
+        ck_assert_int_eq(bed.win[0]->rma->streaming, 1);
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), row == 0 ? N - 1 : N);
         ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_POSTED);
         ck_assert_mem_eq(bed.w.rank[1].memory, from, N * EACH);
@@ -446,7 +447,7 @@ START_TEST(nonsense_is_refused)
             what == 5 ? UINT64_MAX / 64 * 64 : begin;
         mail->host_type = what == 6 ? 0xdead : mail->host_type;
         mail->rop = what == 7 ? WDL_ROP_COUNT : mail->rop;
-        car->bytes = what == 8 ? WDL_TRAIN_EACH + 1 : what == 9 ? 12 : car->bytes;
+        car->bytes = what == 8 ? WDL_TRAIN_EACH + UNIT : what == 9 ? 12 : car->bytes;
         car->disp = what == 10 ? INT64_MAX : what == 11 ? -1 : car->disp;
         bed_ring[0].emptied = what == 12 ? begin + 8 : what == 13 ? begin + WDL_TRAIN_BYTES : begin;
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
