@@ -138,7 +138,8 @@ int wdl_train_wanted(const struct wdl_win *win, int rank, uint64_t bytes)
 void wdl_train_count(struct wdl_win *win, int rank, enum wdl_rma_kind kind, uint64_t bytes)
 {
     struct wdl_mailbox *box = &win->mailbox;
-    if (!is_long(bytes) || (kind != WDL_RMA_PUT && kind != WDL_RMA_ACC))
+    /* what was withdrawn, and goes another way now, was counted when it was posted */
+    if (box->withdrawn || !is_long(bytes) || (kind != WDL_RMA_PUT && kind != WDL_RMA_ACC))
         return;
     box->row = box->row > 0 && box->row_rank == rank ? 2 : 1;
     box->row_rank = rank;

@@ -82,6 +82,7 @@ START_TEST(a_row_is_one_hand_over)
         for (int i = 1; i < N; i++)
             ck_assert_int_eq(operate(&bed, put(i)), WDL_OK);
         ck_assert_ptr_eq(train(&bed)->ring, &bed_ring[0]);
+        ck_assert_int_eq(bed.win[0]->rma->streaming, 1);
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), row == 0 ? N - 1 : N);
         ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_POSTED);
         ck_assert_mem_eq(bed.w.rank[1].memory, from, N * EACH);
@@ -214,6 +215,25 @@ START_TEST(what_is_none)
     }
     TEST_DONE(&bed.w, bed_flush(&bed, 1));
     bed_end(&bed);
+}
+END_TEST
+
+/* One that its target has not taken, and that goes the system's way, is one as before. */
+START_TEST(one_withdrawn_is_no_row)
+{
+    for (int folds = 0; folds < 2; folds++) {
+        struct bed bed;
+        open(&bed, 0);
+        ck_assert_int_eq(operate(&bed, folds ? acc(0) : put(0)), WDL_OK);
+        ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_POSTED);
+        ck_assert_int_eq(flushes_until_done(&bed), WDL_MAIL_LOOKS);
+        ck_assert_uint_eq(bed_stats(&bed).ops_copied, 1);
+        ck_assert_int_eq(bed.win[0]->mailbox.row_follows, 0);
+        ck_assert_int_eq(operate(&bed, folds ? acc(0) : put(0)), WDL_OK);
+        ck_assert(!train(&bed)->ring);
+        flushes_until_done(&bed);
+        bed_close(&bed);
+    }
 }
 END_TEST
 
@@ -427,7 +447,7 @@ START_TEST(nonsense_is_refused)
             what == 5 ? UINT64_MAX / 64 * 64 : begin;
         mail->host_type = what == 6 ? 0xdead : mail->host_type;
         mail->rop = what == 7 ? WDL_ROP_COUNT : mail->rop;
-        car->bytes = what == 8 ? WDL_TRAIN_EACH + 1 : what == 9 ? 12 : car->bytes;
+        car->bytes = what == 8 ? WDL_TRAIN_EACH + UNIT : what == 9 ? 12 : car->bytes;
         car->disp = what == 10 ? INT64_MAX : what == 11 ? -1 : car->disp;
         bed_ring[0].emptied = what == 12 ? begin + 8 : what == 13 ? begin + WDL_TRAIN_BYTES : begin;
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
@@ -507,7 +527,7 @@ START_TEST(they_stay_in_order)
 END_TEST
 
 WDL_SUITE("rma/train", a_row_is_one_hand_over, the_short_way_leads_there, the_faster_way,
-          what_is_none,
+          what_is_none, one_withdrawn_is_no_row,
           what_is_different_waits_for_it, it_is_as_long_as_there_is_room,
           the_rest_is_done_from_outside, one_that_cannot_be_reached_fails_alone,
           it_goes_on_where_it_was, one_that_fails_is_the_only_one,
