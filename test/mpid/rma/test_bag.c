@@ -194,7 +194,9 @@ START_TEST(many_from_outside_are_two_calls)
             (crowded ? open_crowded : open_as)(&bed, dynamic);
             int64_t at = dynamic ? attach(&bed, 1, 0, BYTES) : 0, unit = dynamic ? UNIT : 1;
             uint64_t first = (uint64_t) (uintptr_t) bed.w.rank[1].memory % WDL_REGION_BYTES / UNIT;
+            /* of two regions, and as much before it as is wanted there */
             int64_t border = dynamic ? PER - (int64_t) first : PER;
+            border += border < PAIRED ? PER : 0;
             for (int again = 0; again < 2; again++) {
                 mover.calls = 0;
                 for (int i = 0; i < PAIRED; i++) {

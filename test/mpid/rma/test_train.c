@@ -98,6 +98,25 @@ START_TEST(a_row_is_one_hand_over)
 }
 END_TEST
 
+/* Who finds the ring in use, by another window or a stream, goes as if there were none. */
+START_TEST(the_ring_has_one_user)
+{
+    struct bed bed;
+    open(&bed, 0);
+    bed.win[0]->rma->streaming = 1;
+    for (int i = 0; i < N; i++) {
+        ck_assert_int_eq(operate(&bed, put(i)), WDL_OK);
+        ck_assert_ptr_eq(train(&bed)->ring, NULL);
+        wdl_mailbox_serve(bed.win[1]);
+    }
+    flush_served(&bed);
+    ck_assert_mem_eq(bed.w.rank[1].memory, from, N * EACH);
+    ck_assert_int_eq(bed.win[0]->rma->streaming, 1);
+    bed.win[0]->rma->streaming = 0;
+    bed_close(&bed);
+}
+END_TEST
+
 /* By the short way of MPI_Put, too, also where the system's copy is known to be the faster one. */
 START_TEST(the_short_way_leads_there)
 {
@@ -526,9 +545,9 @@ START_TEST(they_stay_in_order)
 }
 END_TEST
 
-WDL_SUITE("rma/train", a_row_is_one_hand_over, the_short_way_leads_there, the_faster_way,
-          what_is_none, one_withdrawn_is_no_row,
-          what_is_different_waits_for_it, it_is_as_long_as_there_is_room,
-          the_rest_is_done_from_outside, one_that_cannot_be_reached_fails_alone,
-          it_goes_on_where_it_was, one_that_fails_is_the_only_one,
-          nonsense_is_refused, done_must_be_true, they_stay_in_order)
+WDL_SUITE("rma/train", a_row_is_one_hand_over, the_ring_has_one_user, the_short_way_leads_there,
+          the_faster_way, what_is_none, one_withdrawn_is_no_row, what_is_different_waits_for_it,
+          it_is_as_long_as_there_is_room, the_rest_is_done_from_outside,
+          one_that_cannot_be_reached_fails_alone, it_goes_on_where_it_was,
+          one_that_fails_is_the_only_one, nonsense_is_refused, done_must_be_true,
+          they_stay_in_order)
