@@ -52,18 +52,22 @@ static void are_there(int target, int cell, int n)
                 (long long) mine[target * OWN + cell + i]);
 }
 
+/* Its buffers are used again by the next one. */
 static void row(int target)
 {
     int puts = draw(2), n = 1 + draw(ROW_MAX), longest = draw(4) ? 256 : EACH_MAX;
+    int next = (target + 1) % w.size;
     for (int i = 0; i < n; i++) {
         int each = draw(20) ? 33 + draw(longest - 33) : 1 + draw(longest), cell = draw(OWN - each);
-        int other = draw(100) ? target : (target + 1) % w.size;
+        int other = draw(100) ? target : next;
         (puts == (draw(100) > 0) ? put : add)(other, cell, value + i * EACH_MAX, each);
         if (draw(200) == 0)
             MPI_Win_flush_local(target, w.win);
         if (draw(200) == 0)
             are_there(target, cell, each);
     }
+    MPI_Win_flush(target, w.win);
+    MPI_Win_flush_local(next, w.win);
 }
 
 static void compute(double seconds)
@@ -84,7 +88,6 @@ int main(int argc, char **argv)
     for (int i = 0; i < ROWS; i++) {
         int target = draw(w.size);
         row(target);
-        MPI_Win_flush(target, w.win);
         if (draw(10) == 0)
             are_there(target, 0, OWN);
         if (draw(40) == 0)
