@@ -41,6 +41,10 @@ dies()
         [ "$(grep -c '^windlass: rank' "$dir/err")" -le 1 ] || fail "$*: named more than once: $(cat "$dir/err")"
     fi
     left=$(pgrep -fl "$dir/dying")
+    if [ -n "$left" ]; then     # one that is being killed is there for a moment
+        sleep 2
+        left=$(pgrep -fl "$dir/dying")
+    fi
     [ -z "$left" ] || fail "$*: processes are left: $left"
 }
 
