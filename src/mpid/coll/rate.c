@@ -57,8 +57,8 @@ void wdl_rate_took(struct wdl_team *team, enum wdl_rate_way way, size_t bytes, u
     wdl_shm_say_rate(team, word);
 }
 
-/* Is the other way due? */
-static int tries_other(struct wdl_rate_turn *turn, int staged)
+/* Is the other way due? While nothing is known, always as soon again. */
+static int tries_other(struct wdl_rate_turn *turn, int staged, int known)
 {
     if (turn->every == 0 || turn->staged != staged) {
         turn->every = WDL_RATE_SOON;
@@ -69,7 +69,7 @@ static int tries_other(struct wdl_rate_turn *turn, int staged)
     if (tried >= WDL_RATE_FOUR)
         return 0;
     if (tried == WDL_RATE_FOUR - 1) {
-        turn->every = turn->every < WDL_RATE_SELDOM ? 4 * turn->every : turn->every;
+        turn->every = known && turn->every < WDL_RATE_SELDOM ? 4 * turn->every : turn->every;
         turn->next = turn->asked + turn->every;
     }
     return 1;
@@ -79,5 +79,5 @@ int wdl_rate_stages(struct wdl_team *team, enum wdl_rate_use use, int otherwise)
 {
     uint32_t word = wdl_shm_rate_of(team, (team->rank + 1) % team->size);
     int staged = word & KNOWN ? (word & STAGED << use) != 0 : otherwise;
-    return tries_other(&team->rate.turn[use], staged) ? !staged : staged;
+    return tries_other(&team->rate.turn[use], staged, (word & KNOWN) != 0) ? !staged : staged;
 }

@@ -11,8 +11,8 @@
  *     nobody else writes. It is a hint: ranks that believe different things stage, or do not, each
  *     by itself, and a sheet tells which.
  *  2. Where nothing is known, or the host's clock does not tell, it is as its caller says.
- *  3. The other way is tried now and then: FOUR times on end, first after SOON, then at distances
- *     that grow by four up to SELDOM while the same way is the faster one.
+ *  3. The other way is tried now and then: FOUR times on end, every SOON until something is known,
+ *     then at distances that grow by four up to SELDOM while the same way is the faster one.
  *  4. The first time round a staging's ring tells nothing: its pages are made then. Nor do the
  *     first two that are read one way behind others.
  */

@@ -129,6 +129,17 @@ START_TEST(the_first_of_a_way_are_not_timed)
 }
 END_TEST
 
+START_TEST(it_is_tried_soon_until_something_is_known)
+{
+    enum { ROUND = WDL_RATE_SOON + WDL_RATE_FOUR };
+    open_all(RANKS);
+    for (int k = 0; k < 10 * ROUND; k++)
+        ck_assert_int_eq(wdl_rate_stages(teams[0], WDL_RATE_FOR_ONE, 0),
+                         k % ROUND >= WDL_RATE_SOON);
+    close_all();
+}
+END_TEST
+
 /* Times change: what is slower now is looked at again, less and less often. */
 START_TEST(the_other_way_is_tried_now_and_then)
 {
@@ -205,5 +216,5 @@ START_TEST(long_data_goes_that_way)
 END_TEST
 
 WDL_SUITE("mpid/coll/rate", the_faster_way_is_gone, who_does_not_know_does_as_it_is_told,
-          the_first_of_a_way_are_not_timed, the_other_way_is_tried_now_and_then,
-          long_data_goes_that_way)
+          the_first_of_a_way_are_not_timed, it_is_tried_soon_until_something_is_known,
+          the_other_way_is_tried_now_and_then, long_data_goes_that_way)
