@@ -116,7 +116,8 @@ int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void
         return shm->peek(shm->ctx, rank, there, here, bytes);
     uint64_t since_ns = wdl_rate_now(run->team);
     int status = shm->peek(shm->ctx, rank, there, here, bytes);
-    wdl_rate_took(run->team, WDL_RATE_FETCHED, bytes, wdl_rate_now(run->team) - since_ns);
+    if (status == WDL_OK)
+        wdl_rate_took(run->team, WDL_RATE_FETCHED, bytes, wdl_rate_now(run->team) - since_ns);
     return status;
 }
 

@@ -4,7 +4,8 @@
  * by its owner to its staging and from there. Where processors share a cache staging takes half the
  * time, where they are far from each other up to four times as long as fetching (measured, 64 KiB
  * of two ranks: staged 3.1 and 25 us, fetched 7 and 7.5). Who reads takes the time; who owns the
- * data decides, by what the rank behind it says of its own times.
+ * data decides, by what the rank behind it says of its own times. (In RMA's trials, rma/trial.h,
+ * who decides takes the time itself.)
  *
  * Invariants:
  *  1. A rank publishes what it has found beside its count of finished collectives, one word that

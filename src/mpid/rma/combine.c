@@ -24,12 +24,6 @@
 
 enum { FOLLOWS_NS = 5000, HELD_NS = 20000 };
 
-static uint64_t now_ns(const struct wdl_win *win)
-{
-    const struct wdl_host *host = &win->proc->host;
-    return host->ops->now_ns(host->ctx);
-}
-
 /* Another call has come: did it follow the last operation at once? */
 static void judge(struct wdl_win *win, uint64_t now)
 {
@@ -46,7 +40,7 @@ void wdl_win_hints_set(struct wdl_win *win, const struct wdl_win_hints *hints)
 void wdl_combine_op(struct wdl_target *t)
 {
     struct wdl_win *win = t->win;
-    uint64_t now = now_ns(win) + 1;     /* 0 says that there is none */
+    uint64_t now = wdl_win_now_ns(win) + 1;     /* 0 says that there is none */
     judge(win, now);
     win->op_ns = now;
     if (t->waiting.next == t->waiting.prev) {
@@ -59,7 +53,7 @@ void wdl_combine_sync(struct wdl_target *t)
 {
     struct wdl_win *win = t->win;
     if (win->op_ns > 0)
-        judge(win, now_ns(win) + 1);
+        judge(win, wdl_win_now_ns(win) + 1);
     win->op_ns = 0;
     t->push = 1;
 }
@@ -122,7 +116,7 @@ int wdl_combine_holds(struct wdl_target *t)
         return win->params.hints.combine == WDL_COMBINE_ALWAYS;
     if (wdl_epoch_is_active(&win->epoch))
         return 1;
-    return (first || win->hold) && now_ns(win) + 1 - t->held_ns < HELD_NS;
+    return (first || win->hold) && wdl_win_now_ns(win) + 1 - t->held_ns < HELD_NS;
 }
 
 int wdl_combine_holds_last(const struct wdl_op *op)

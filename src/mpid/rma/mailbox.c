@@ -176,12 +176,6 @@ static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct 
     }
 }
 
-static uint64_t now_ns(const struct wdl_win *win)
-{
-    const struct wdl_host *host = &win->proc->host;
-    return host->ops->now_ns(host->ctx);
-}
-
 int wdl_mail_is_crowded(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
     return win->params.crowded && args->kind <= WDL_RMA_GET && win->params.copy;
@@ -197,7 +191,7 @@ int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
         return 1;
     struct wdl_trial *trial = trial_of(win, args);
     int way = wdl_trial_way(trial);
-    win->rma->began_ns = trial->clock ? now_ns(win) : 0;
+    win->rma->began_ns = trial->clock ? wdl_win_now_ns(win) : 0;
     if (way == WDL_MAIL_HANDED)
         return 1;
     win->rma->timed = trial;
@@ -231,7 +225,7 @@ int wdl_mail_stands_back(struct wdl_win *win, enum wdl_rma_kind kind, uint64_t b
     (void) wdl_trial_way(trial);
     if (trial->clock) {
         win->rma->timed = trial;
-        win->rma->began_ns = now_ns(win);
+        win->rma->began_ns = wdl_win_now_ns(win);
     }
     return 1;
 }
@@ -241,7 +235,7 @@ int wdl_mail_not_handed(struct wdl_win *win, int status)
     struct wdl_trial *trial = win->rma->timed;
     win->rma->timed = NULL;
     if (trial && win->rma->began_ns && status == WDL_OK)
-        wdl_trial_took(trial, WDL_MAIL_SYSTEM, now_ns(win) - win->rma->began_ns);
+        wdl_trial_took(trial, WDL_MAIL_SYSTEM, wdl_win_now_ns(win) - win->rma->began_ns);
     return status;
 }
 
@@ -319,7 +313,7 @@ static void answered(struct wdl_win *win)
     }
     past_of(box, args->target, stream)->missed = 0;
     if (box->began_ns)
-        wdl_trial_took(trial_of(win, args), WDL_MAIL_HANDED, now_ns(win) - box->began_ns);
+        wdl_trial_took(trial_of(win, args), WDL_MAIL_HANDED, wdl_win_now_ns(win) - box->began_ns);
     win->stats.ops_mailed++;
     finish(win, status);
 }

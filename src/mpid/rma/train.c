@@ -183,12 +183,6 @@ static int can_be(const struct wdl_win *win, const struct wdl_rma_args *args,
            __atomic_load_n(&control->mail_open, __ATOMIC_RELAXED);
 }
 
-static uint64_t now_ns(const struct wdl_win *win)
-{
-    const struct wdl_host *host = &win->proc->host;
-    return host->ops->now_ns(host->ctx);
-}
-
 /* Which way is one to go whose target is there? The trial, and now, where time is taken, or 0, are
  * in win->rma (wdl_mail_not_handed). What is not long takes the system longer in any case; and a
  * ring that is new says nothing (wdl_stream_op). */
@@ -201,7 +195,7 @@ static enum wdl_mail_way way_of(struct wdl_win *win, const struct wdl_rma_args *
         return WDL_MAIL_HANDED;
     enum wdl_mail_way way = (enum wdl_mail_way) wdl_trial_way(trial);
     win->rma->timed = trial;
-    win->rma->began_ns = trial->clock ? now_ns(win) : 0;
+    win->rma->began_ns = trial->clock ? wdl_win_now_ns(win) : 0;
     return way;
 }
 
@@ -266,7 +260,8 @@ int wdl_train_answered(struct wdl_win *win, int status)
     if (status != WDL_OK || target_at(train) != train->at)
         return 0;
     if (train->began_ns)
-        wdl_trial_took(train->trial, WDL_MAIL_HANDED, (now_ns(win) - train->began_ns) / train->n);
+        wdl_trial_took(train->trial, WDL_MAIL_HANDED,
+                       (wdl_win_now_ns(win) - train->began_ns) / train->n);
     over(win);
     return 1;
 }

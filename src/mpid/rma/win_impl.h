@@ -355,6 +355,13 @@ static inline int wdl_mailbox_under_way(const struct wdl_win *win)
     return win->mailbox.mail || win->mailbox.withdrawn;
 }
 
+/* The host's clock. */
+static inline uint64_t wdl_win_now_ns(const struct wdl_win *win)
+{
+    const struct wdl_host *host = &win->proc->host;
+    return host->ops->now_ns(host->ctx);
+}
+
 /* Before a synchronization of that rank, of all (rank < 0): what was handed over is done, what is
  * held is done. WDL_OK or WDL_AGAIN. */
 static inline int wdl_win_settle(struct wdl_win *win, int rank)
