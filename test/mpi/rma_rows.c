@@ -1,13 +1,13 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Puts and accumulates of 8 bytes to 8 KiB by all ranks on all ranks' memory, many on end, which
+ * Puts and accumulates of 8 bytes to 32 KiB by all ranks on all ranks' memory, many on end, which
  * lie beside or over one another, now and then with something else in between, or while the target
  * computes: nothing is lost or done twice, and those of one rank on one place are in order.
  */
 #include "testing.h"
 
 /* Cells that all add to; and, of each rank by itself at every target, those it puts to. */
-enum { CELLS = 4096, OWN = 4096, EACH_MAX = 1024, ROWS = 400, ROW_MAX = 100 };
+enum { CELLS = 4096, OWN = 4096, EACH_MAX = 4000, ROWS = 400, ROW_MAX = 100 };
 
 static struct t_win w;
 static uint64_t draws;
@@ -36,8 +36,15 @@ static void put(int target, int cell, int64_t *v, int n)
 {
     for (int i = 0; i < n; i++)
         mine[target * OWN + cell + i] = v[i] = (int64_t) draws * 1000 + i;
-    MPI_Put(v, n, MPI_INT64_T, target, place(target, CELLS + w.rank * OWN + cell), n, MPI_INT64_T,
-            w.win);
+    MPI_Aint at = place(target, CELLS + w.rank * OWN + cell);
+    MPI_Request request;
+    if (draw(3)) {
+        MPI_Put(v, n, MPI_INT64_T, target, at, n, MPI_INT64_T, w.win);
+        return;
+    }
+    MPI_Rput(v, n, MPI_INT64_T, target, at, n, MPI_INT64_T, w.win, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    memset(v, 0xab, (size_t) n * sizeof(*v));
 }
 
 static void are_there(int target, int cell, int n)
@@ -55,7 +62,7 @@ static void are_there(int target, int cell, int n)
 /* Its buffers are used again by the next one. */
 static void row(int target)
 {
-    int puts = draw(2), n = 1 + draw(ROW_MAX), longest = draw(4) ? 256 : EACH_MAX;
+    int puts = draw(2), n = 1 + draw(ROW_MAX), longest = draw(4) ? 256 : draw(2) ? 1024 : EACH_MAX;
     int next = (target + 1) % w.size;
     for (int i = 0; i < n; i++) {
         int each = draw(20) ? 33 + draw(longest - 33) : 1 + draw(longest), cell = draw(OWN - each);

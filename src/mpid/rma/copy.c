@@ -298,7 +298,7 @@ static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, i
     if (win->near.rank != rank || !win->near.control || bytes == 0 || win->batched > 0 ||
         wdl_mailbox_under_way(win) || !admits(win, rank) ||
         (at = known_place(win, disp, lo, bytes)) == 0 ||
-        (put && wdl_train_wanted(win, rank, bytes)) ||
+        (put && wdl_train_wanted(win, rank, kind, bytes)) ||
         !(bytes > WDL_BATCH_SHORT ? wdl_mail_stands_back(win, kind, bytes) :
           wdl_mail_is_in_vain(win, rank, win->near.control)))
         return 0;

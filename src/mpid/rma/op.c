@@ -277,8 +277,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     struct wdl_target *t;
     read_plainly(win, args, win->quick.place != NULL);
     /* what goes as the last one did */
-    if (args->kind <= WDL_RMA_GET ? wdl_copy_again(win, args) :
-        win->mailbox.train.ring ? wdl_train_again(win, args) : wdl_bag_again(win, args))
+    if (win->mailbox.train.ring ? wdl_train_again(win, args) :
+        args->kind <= WDL_RMA_GET ? wdl_copy_again(win, args) : wdl_bag_again(win, args))
         return WDL_OK;
     int status = op_valid(win, args);
     if (status != WDL_OK)

@@ -277,7 +277,8 @@ int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
     struct wdl_mail *mail;
     struct ring ring;
     struct ends ends;
-    if (!is_for_it(win, args, LEAST) || wdl_mail_is_crowded(win, args) ||
+    /* rma->timed: behind others, for which the system is faster than a train */
+    if (!is_for_it(win, args, LEAST) || win->rma->timed || wdl_mail_is_crowded(win, args) ||
         !ends_of(win, args, control, at, &ends) || !is_expected(win, args, control) ||
         !find_ring(win, &ring) || !is_faster(win, args, &ring) ||
         (mail = wdl_mail_get(win, control)) == NULL)

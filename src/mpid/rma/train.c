@@ -10,8 +10,12 @@
 enum { LINE = sizeof(struct wdl_car), LOOKS = 20 };     /* a target's, for more to come */
 
 wdl_static_assert(LINE == 64);
-wdl_static_assert(WDL_STREAM_BYTES % WDL_TRAIN_BYTES == 0);
-wdl_static_assert(WDL_TRAIN_BYTES >= 3 * LINE + WDL_TRAIN_EACH);
+wdl_static_assert(WDL_STREAM_BYTES % WDL_TRAIN_LEAST == 0);
+wdl_static_assert(WDL_TRAIN_LEAST >= 2 * WDL_TRAIN_PUT);
+wdl_static_assert(WDL_STREAM_BYTES >= 4 * WDL_TRAIN_FOLD_BYTES);
+wdl_static_assert(WDL_TRAIN_FOLD_BYTES >= 3 * LINE + WDL_TRAIN_FOLD);
+wdl_static_assert(WDL_TRAIN_FOLD <= WDL_TRAIN_CAR);
+wdl_static_assert(WDL_TRAIN_PUT == WDL_TRAIN_COMPARED << WDL_TRAIN_TRIALS);
 
 static struct wdl_car *car_at(struct wdl_stream *ring, uint64_t place)
 {
@@ -29,11 +33,39 @@ static uint64_t length_of(uint64_t bytes)
     return LINE + (bytes + LINE - 1) / LINE * LINE;
 }
 
-/* Is there room for that many bytes so far from the begin, and for the car that says it is the end?
- */
-static int has_room(uint64_t used, uint64_t bytes)
+static uint64_t most_of(enum wdl_rma_kind kind)
 {
-    return bytes <= WDL_TRAIN_EACH && used + length_of(bytes) + LINE <= WDL_TRAIN_BYTES;
+    return kind == WDL_RMA_PUT ? WDL_TRAIN_PUT : WDL_TRAIN_FOLD;
+}
+
+static uint64_t least_of(enum wdl_rma_kind kind)
+{
+    return kind == WDL_RMA_PUT ? WDL_TRAIN_LEAST : WDL_TRAIN_FOLD_BYTES;
+}
+
+static uint64_t left_at(uint64_t place)
+{
+    return WDL_STREAM_BYTES - place % WDL_STREAM_BYTES;
+}
+
+/* How long one that begins there may be. */
+static uint64_t limit_of(enum wdl_rma_kind kind, uint64_t begin)
+{
+    uint64_t most = kind == WDL_RMA_PUT ? WDL_TRAIN_BYTES : WDL_TRAIN_FOLD_BYTES;
+    return most < left_at(begin) ? most : left_at(begin);
+}
+
+/* Is there room for a car so far from the begin, and for the one that says it is the end? */
+static int has_room(uint64_t limit, uint64_t used, uint64_t bytes)
+{
+    return bytes <= WDL_TRAIN_CAR && used + length_of(bytes) + LINE <= limit;
+}
+
+/* For the cars of an operation, of which all but the last are full? */
+static int has_room_for(uint64_t limit, uint64_t used, uint64_t bytes)
+{
+    uint64_t full = (bytes - 1) / WDL_TRAIN_CAR;
+    return has_room(limit, used + full * length_of(WDL_TRAIN_CAR), bytes - full * WDL_TRAIN_CAR);
 }
 
 static void tell(struct wdl_car *car, uint64_t bytes)
@@ -48,16 +80,18 @@ static uint64_t told(const struct wdl_car *car)
 
 /* --- the origin ------------------------------------------------------------------------------- */
 
-static int is_long(uint64_t bytes)
+static int is_long(enum wdl_rma_kind kind, uint64_t bytes)
 {
-    return bytes > WDL_BATCH_SHORT && bytes <= WDL_TRAIN_EACH;
+    return (kind == WDL_RMA_PUT || kind == WDL_RMA_ACC) && bytes > WDL_BATCH_SHORT &&
+           bytes <= most_of(kind);
 }
 
 static int is_for_one(const struct wdl_rma_args *args)
 {
     uint64_t bytes = args->remote.bytes;
-    return (args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_ACC) && !args->request &&
-           args->remote.contig && args->origin.contig && args->remote.lo == 0 && bytes > 0 &&
+    return (args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_ACC) &&
+           (!args->request || args->kind == WDL_RMA_PUT) && args->remote.contig &&
+           args->origin.contig && args->remote.lo == 0 && bytes > 0 &&
            args->origin.bytes >= bytes &&
            (args->kind == WDL_RMA_PUT ||
             (args->op != WDL_ROP_NO_OP && wdl_kernel_has(&args->element) &&
@@ -83,18 +117,38 @@ static uint64_t unit_of(const struct wdl_rma_args *args)
     return args->kind == WDL_RMA_PUT ? 1 : args->element.packed_bytes;
 }
 
-/* One more, for which there is room. */
-static void add(struct wdl_win *win, int64_t disp, const void *from, uint64_t bytes)
+/* A car more, for which there is room. */
+static void add_car(struct wdl_train *train, int64_t disp, uint64_t offset, const char *from,
+                    uint64_t bytes)
 {
-    struct wdl_train *train = &win->mailbox.train;
     struct wdl_car *car = car_at(train->ring, train->at);
     train->at += length_of(bytes);
     tell(car_at(train->ring, train->at), 0);
     wdl_copy_wide(data_of(car), from, bytes);
     car->disp = disp;
+    car->offset = offset;
     tell(car, bytes);
+}
+
+/* An operation more. */
+static void add(struct wdl_win *win, int64_t disp, const char *from, uint64_t bytes)
+{
+    struct wdl_train *train = &win->mailbox.train;
+    uint64_t done = 0;
+    for (; bytes - done > WDL_TRAIN_CAR; done += WDL_TRAIN_CAR)
+        add_car(train, disp, done, from + done, WDL_TRAIN_CAR);
+    add_car(train, disp, done, from + done, bytes - done);
     train->n++;
     win->stats.ops_mailed++;
+}
+
+/* Its data have left the user's buffer. */
+static void add_of(struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    const struct wdl_host *host = &win->proc->host;
+    add(win, args->disp, (const char *) args->origin.addr + args->origin.lo, args->remote.bytes);
+    if (args->request)
+        host->ops->request_complete(host->ctx, args->request, WDL_OK);
 }
 
 static int can_add(const struct wdl_win *win, int rank, int64_t disp, uint64_t bytes, uint64_t unit)
@@ -102,7 +156,9 @@ static int can_add(const struct wdl_win *win, int rank, int64_t disp, uint64_t b
     const struct wdl_mailbox *box = &win->mailbox;
     const struct wdl_train *train = &box->train;
     return train->ring && !train->closed && rank == box->args.target && bytes > 0 &&
-           has_room(train->at - train->begin, bytes) && has_place(&train->info, disp, bytes, unit);
+           bytes <= most_of(box->args.kind) &&
+           has_room_for(limit_of(box->args.kind, train->begin), train->at - train->begin, bytes) &&
+           has_place(&train->info, disp, bytes, unit);
 }
 
 int wdl_train_put(struct wdl_win *win, int rank, int64_t disp, const void *local, uint64_t bytes)
@@ -122,15 +178,15 @@ int wdl_train_again(struct wdl_win *win, const struct wdl_rma_args *args)
         (args->kind == WDL_RMA_ACC &&
          (args->op != first->op || args->element.host_type != first->element.host_type)))
         return 0;
-    add(win, args->disp, (const char *) args->origin.addr + args->origin.lo, args->remote.bytes);
+    add_of(win, args);
     win->mailbox.row = 2;
     return 1;
 }
 
-int wdl_train_wanted(const struct wdl_win *win, int rank, uint64_t bytes)
+int wdl_train_wanted(const struct wdl_win *win, int rank, enum wdl_rma_kind kind, uint64_t bytes)
 {
     const struct wdl_mailbox *box = &win->mailbox;
-    return box->on && is_long(bytes) && !win->params.crowded &&
+    return box->on && is_long(kind, bytes) && !win->params.crowded &&
            win->params.hints.combine != WDL_COMBINE_NEVER &&
            (box->row_follows || (box->row > 0 && box->row_rank == rank));
 }
@@ -139,7 +195,7 @@ void wdl_train_count(struct wdl_win *win, int rank, enum wdl_rma_kind kind, uint
 {
     struct wdl_mailbox *box = &win->mailbox;
     /* what was withdrawn, and goes another way now, was counted when it was posted */
-    if (box->withdrawn || !is_long(bytes) || (kind != WDL_RMA_PUT && kind != WDL_RMA_ACC))
+    if (box->withdrawn || !is_long(kind, bytes))
         return;
     box->row = box->row > 0 && box->row_rank == rank ? 2 : 1;
     box->row_rank = rank;
@@ -154,11 +210,10 @@ static struct wdl_stream *free_ring(const struct wdl_win *win, uint64_t *id)
 }
 
 /* In one piece. */
-static uint64_t begin_of(const struct wdl_stream *ring)
+static uint64_t begin_of(const struct wdl_stream *ring, enum wdl_rma_kind kind)
 {
     uint64_t at = (__atomic_load_n(&ring->filled, __ATOMIC_RELAXED) + LINE - 1) / LINE * LINE;
-    uint64_t left = WDL_STREAM_BYTES - at % WDL_STREAM_BYTES;
-    return left < WDL_TRAIN_BYTES ? at + left : at;
+    return left_at(at) < least_of(kind) ? at + left_at(at) : at;
 }
 
 static void announce(const struct wdl_win *win, const struct wdl_rma_args *args,
@@ -189,10 +244,11 @@ static int can_be(const struct wdl_win *win, const struct wdl_rma_args *args,
 static enum wdl_mail_way way_of(struct wdl_win *win, const struct wdl_rma_args *args,
                                 const struct wdl_stream *ring)
 {
-    unsigned size = args->remote.bytes > 2 * WDL_TRAIN_COMPARED;
-    struct wdl_trial *trial = &win->rma->train_trial[args->kind == WDL_RMA_ACC][size];
-    if (args->remote.bytes <= WDL_TRAIN_COMPARED || begin_of(ring) < WDL_STREAM_BYTES)
+    uint64_t over = (args->remote.bytes - 1) / WDL_TRAIN_COMPARED;
+    if (over == 0 || begin_of(ring, args->kind) < WDL_STREAM_BYTES)
         return WDL_MAIL_HANDED;
+    int size = 63 - __builtin_clzll(over);
+    struct wdl_trial *trial = &win->rma->train_trial[args->kind == WDL_RMA_ACC][size];
     enum wdl_mail_way way = (enum wdl_mail_way) wdl_trial_way(trial);
     win->rma->timed = trial;
     win->rma->began_ns = trial->clock ? wdl_win_now_ns(win) : 0;
@@ -206,8 +262,9 @@ enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *
     struct wdl_mail *mail = NULL;
     struct wdl_stream *ring;
     uint64_t id, bytes = args->remote.bytes;
-    if (!wdl_train_wanted(win, args->target, bytes) || !is_for_one(args) ||
-        !can_be(win, args, control) || !has_place(info, args->disp, bytes, unit_of(args)) ||
+    if (!wdl_train_wanted(win, args->target, args->kind, bytes) || !is_for_one(args) ||
+        (args->request && bytes <= WDL_BATCH_LONG) || !can_be(win, args, control) ||
+        !has_place(info, args->disp, bytes, unit_of(args)) ||
         !wdl_mail_is_clear(win, t, args->target) || (ring = free_ring(win, &id)) == NULL)
         return WDL_TRAIN_NONE;
     win->rma->began_ns = 0;
@@ -216,20 +273,23 @@ enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *
             return WDL_TRAIN_SYSTEM;
         mail = wdl_mail_get(win, control);
     }
-    uint64_t begin = begin_of(ring);
+    if (!mail && bytes > WDL_MAIL_AREA)
+        return WDL_TRAIN_NONE;
+    uint64_t begin = begin_of(ring, args->kind);
     win->mailbox.train = (struct wdl_train){.ring = ring, .begin = begin, .at = begin,
                                             .control = control, .info = *info,
                                             .trial = win->rma->timed,
                                             .began_ns = win->rma->began_ns};
     __atomic_store_n(&ring->emptied, begin, __ATOMIC_RELAXED);
     win->rma->streaming = 1;
-    add(win, args->disp, (const char *) args->origin.addr + args->origin.lo, bytes);
+    add_of(win, args);
     wdl_train_count(win, args->target, args->kind, bytes);
     if (mail)
         announce(win, args, mail, id);
     win->rma->timed = NULL;
     win->rma->began_ns = 0;
     wdl_mail_post(win, mail, args);
+    win->mailbox.args.request = NULL;
     return WDL_TRAIN_TAKEN;
 }
 
@@ -277,20 +337,25 @@ struct group {
 };
 
 /* Of what is in a car of ours; 0: somebody has written to our ring. */
-static uint64_t bytes_at(const struct wdl_train *train, uint64_t place)
+static uint64_t bytes_at(const struct wdl_win *win, uint64_t place)
 {
-    uint64_t bytes = told(car_at(train->ring, place));
-    return has_room(place - train->begin, bytes) ? bytes : 0;
+    const struct wdl_mailbox *box = &win->mailbox;
+    uint64_t bytes = told(car_at(box->train.ring, place));
+    uint64_t begin = box->train.begin;
+    return has_room(limit_of(box->args.kind, begin), place - begin, bytes) ? bytes : 0;
 }
 
-/* The first n of the rest are over. */
+/* The first n of the rest are over. An operation that the target has begun stays one handed over.
+ */
 static void went(struct wdl_win *win, int n)
 {
     struct wdl_train *train = &win->mailbox.train;
-    win->stats.ops_mailed -= (uint64_t) n;
-    win->stats.ops_copied += (uint64_t) n;
-    for (; n > 0; n--)
-        train->rest += length_of(bytes_at(train, train->rest));
+    for (; n > 0; n--) {
+        int first = car_at(train->ring, train->rest)->offset == 0;
+        win->stats.ops_mailed -= (uint64_t) first;
+        win->stats.ops_copied += (uint64_t) first;
+        train->rest += length_of(bytes_at(win, train->rest));
+    }
 }
 
 /* The first ones, as far as they are exposed; or why the first is not. */
@@ -301,8 +366,8 @@ static int group_of(struct wdl_win *win, struct group *g)
     int status = WDL_OK, most = train->singly ? 1 : GROUP;
     for (g->n = 0; g->n < most && place < train->at; g->n++, place += length_of(bytes)) {
         struct wdl_car *car = car_at(train->ring, place);
-        uint64_t at = place_of(&train->info, car->disp);
-        bytes = bytes_at(train, place);
+        uint64_t at = place_of(&train->info, car->disp) + car->offset;
+        bytes = bytes_at(win, place);
         status = bytes == 0 ? WDL_ERR_PROTO :
             wdl_copy_exposed(win, win->mailbox.args.target, train->control, at, bytes);
         if (status != WDL_OK)
@@ -335,7 +400,7 @@ static int put_group(struct wdl_win *win, struct group *g)
 static int fold_group(struct wdl_win *win, struct group *g)
 {
     struct wdl_train *train = &win->mailbox.train;
-    uint64_t other = (train->begin + 2 * (uint64_t) WDL_TRAIN_BYTES) & -(uint64_t) WDL_TRAIN_BYTES;
+    uint64_t part = WDL_TRAIN_FOLD_BYTES, other = (train->begin + 2 * part) & -part;
     char *in = train->ring->ring + other % WDL_STREAM_BYTES, *to = in;
     for (int i = 0; i < g->n; to += g->there[i].bytes, i++)
         memcpy(to, g->here[i].base, g->here[i].bytes);
@@ -348,12 +413,13 @@ static int fold_group(struct wdl_win *win, struct group *g)
 }
 
 /* Behind what the target has done, as it says. */
-static void rest_begin(struct wdl_train *train)
+static void rest_begin(struct wdl_win *win)
 {
+    struct wdl_train *train = &win->mailbox.train;
     uint64_t upto = target_at(train), bytes;
     train->rest = train->begin;
     while (train->rest < upto && train->rest < train->at &&
-           (bytes = bytes_at(train, train->rest)) > 0)
+           (bytes = bytes_at(win, train->rest)) > 0)
         train->rest += length_of(bytes);
     train->resting = 1;
 }
@@ -363,7 +429,7 @@ int wdl_train_rest(struct wdl_win *win)
     struct wdl_train *train = &win->mailbox.train;
     struct group g;
     if (!train->resting)
-        rest_begin(train);
+        rest_begin(win);
     wdl_mail_visit(win, train->control);
     while (train->rest < train->at) {
         int status = group_of(win, &g);
@@ -377,7 +443,7 @@ int wdl_train_rest(struct wdl_win *win)
             continue;
         wdl_win_fail(win, status);
         train->done = 0;
-        if (bytes_at(train, train->rest) == 0)
+        if (bytes_at(win, train->rest) == 0)
             break;
         went(win, 1);
     }
@@ -410,8 +476,12 @@ static int folding_of(const struct wdl_win *win, const struct wdl_mail *asked, s
 static int do_asked(const struct wdl_win *win, const struct folding *f, struct wdl_car *car,
                     uint64_t bytes, size_t *done)
 {
-    struct wdl_piece place = {wdl_mail_place(win, car->disp, 0, (int64_t) bytes), bytes};
-    if (!place.base)
+    uint64_t offset = car->offset;
+    if (offset > WDL_TRAIN_PUT)
+        return WDL_ERR_PROTO;
+    char *at = wdl_mail_place(win, car->disp, (int64_t) offset, (int64_t) (offset + bytes));
+    struct wdl_piece place = {at + offset, bytes};
+    if (!at)
         return WDL_ERR_UNSUPPORTED;
     if (!f->folds) {
         wdl_copy_wide(place.base, data_of(car), bytes);
@@ -425,16 +495,18 @@ static int do_asked(const struct wdl_win *win, const struct folding *f, struct w
 int wdl_train_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *done, int *moved)
 {
     uint64_t id = asked->stream.id, begin = asked->stream.begin;
+    enum wdl_rma_kind kind = asked->kind == WDL_MAIL_TRAIN ? WDL_RMA_PUT : WDL_RMA_ACC;
+    uint64_t limit = limit_of(kind, begin);
     struct folding f;
     if (!win->params.stream || asked->origin == (uint32_t) win->params.rank ||
         asked->origin >= (uint32_t) win->params.size || begin % LINE != 0 ||
-        begin % WDL_STREAM_BYTES > WDL_STREAM_BYTES - WDL_TRAIN_BYTES)
+        left_at(begin) < least_of(kind))
         return WDL_ERR_PROTO;
     struct wdl_stream *s = win->params.stream(win->params.ctx, (int) asked->origin, &id);
     int status = s ? folding_of(win, asked, &f) : WDL_ERR_UNSUPPORTED;
     uint64_t at = s ? __atomic_load_n(&s->emptied, __ATOMIC_RELAXED) : 0;
     for (int looks = LOOKS; status == WDL_OK;) {
-        if (at % LINE != 0 || at - begin > WDL_TRAIN_BYTES - LINE)
+        if (at % LINE != 0 || at - begin > limit - LINE)
             return WDL_ERR_PROTO;
         struct wdl_car *car = car_at(s, at);
         uint64_t bytes = told(car);
@@ -444,7 +516,7 @@ int wdl_train_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *d
             continue;
         if (bytes == 0)
             return WDL_AGAIN;
-        if (!has_room(at - begin, bytes))
+        if (!has_room(limit, at - begin, bytes))
             return WDL_ERR_PROTO;
         status = do_asked(win, &f, car, bytes, done);
         if (status != WDL_OK)

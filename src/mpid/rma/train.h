@@ -1,17 +1,19 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Puts, or accumulates, of up to 8 KiB in one piece that follow one another onto private memory of
- * one process of this node: a cell of its mailbox (mailbox.h) announces the first, and the others
- * go behind it through the origin's ring (stream.h), so that the target does one while the origin
- * copies in the next. Of two of such length that are handed over each in a cell the second waits
- * until the first has been done.
+ * Puts of up to 64 KiB, or accumulates of up to 8, in one piece that follow one another onto
+ * private memory of one process of this node: a cell of its mailbox (mailbox.h) announces the
+ * first, and the others go behind it through the origin's ring (stream.h), so that the target does
+ * one while the origin copies in the next. Of two of such length that are handed over each in a
+ * cell, or are a stream, the second waits until the first has been done; and so does the request of
+ * a put, which here is complete when its data are in the ring.
  *
  *     none --op--> open --again--> open --close--> closed --target did all--> none
  *                  closed --withdrawn, or refused--> rest --by the system--> none
  *
- * In the ring is a car for each operation, a cache line, and its data behind that; where the next
- * one begins its length is 0 until it has come. The target says in the ring's head how far it is:
- * what it has not begun when the cell is withdrawn the origin does itself, each in its turn.
+ * In the ring is a car for each operation, or for each 16 KiB of one: a cache line, and the data
+ * behind that; where the next one begins its length is 0 until it has come. The target says in the
+ * ring's head how far it is: what it has not begun when the cell is withdrawn the origin does
+ * itself, each in its turn.
  *
  * Invariants:
  *  1. A process has one ring: one train, or stream, at a time. It lies in one piece, so nothing of
@@ -19,7 +21,7 @@
  *  2. Its operations are of one target and kind, accumulates of one element and operator. Each was
  *     in bounds, and the target's lock was there, when it came; neither a lock nor an epoch ends
  *     before it is over: it is what is under way in the mailbox.
- *  3. A target that gives the cell back has done whole operations only.
+ *  3. A target that gives the cell back has done whole cars only.
  */
 #ifndef WDL_MPID_RMA_TRAIN_H_INCLUDED
 #define WDL_MPID_RMA_TRAIN_H_INCLUDED
@@ -32,15 +34,21 @@ struct wdl_stream;
 struct wdl_target;
 struct wdl_trial;
 
-enum { WDL_TRAIN_EACH = WDL_MAIL_AREA,  /* bytes of an operation, at most */
-    WDL_TRAIN_BYTES = 1 << 18,          /* of the ring, at most */
-    WDL_TRAIN_COMPARED = 2048           /* of longer ones: with the system's copy (trial.h) */
+enum { WDL_TRAIN_PUT = 1 << 16,         /* bytes of a put, at most */
+    WDL_TRAIN_FOLD = WDL_MAIL_AREA,     /* of an accumulate */
+    WDL_TRAIN_CAR = 1 << 14,            /* of either in one car */
+    WDL_TRAIN_BYTES = 1 << 20,          /* of the ring, at most, */
+    WDL_TRAIN_LEAST = 1 << 19,          /* and at least, for puts */
+    WDL_TRAIN_FOLD_BYTES = 1 << 18,     /* for accumulates */
+    WDL_TRAIN_COMPARED = 2048,          /* of longer ones: with the system's copy (trial.h) */
+    WDL_TRAIN_TRIALS = 5                /* their lengths, a power of two each */
 };
 
-struct wdl_car {                /* a cache line, in front of an operation's data */
+struct wdl_car {                /* a cache line, in front of its data */
     uint64_t bytes;             /* 0: it has not come; WDL_CAR_END: nor will it */
-    int64_t disp;
-    char pad[48];
+    int64_t disp;               /* the operation's, */
+    uint64_t offset;            /* and its bytes in the cars before */
+    char pad[40];
 };
 
 #define WDL_CAR_END UINT64_MAX
@@ -70,7 +78,7 @@ int wdl_train_again(struct wdl_win *win, const struct wdl_rma_args *args);
 int wdl_train_put(struct wdl_win *win, int rank, int64_t disp, const void *local, uint64_t bytes);
 /* Is an operation to be one's first, by those before it? One has gone another way (any one: what
  * would be none is not counted). */
-int wdl_train_wanted(const struct wdl_win *win, int rank, uint64_t bytes);
+int wdl_train_wanted(const struct wdl_win *win, int rank, enum wdl_rma_kind kind, uint64_t bytes);
 void wdl_train_count(struct wdl_win *win, int rank, enum wdl_rma_kind kind, uint64_t bytes);
 /* No more come. */
 void wdl_train_close(struct wdl_win *win);

@@ -76,7 +76,7 @@ struct wdl_rma {
     /* handed over, or another way; in one piece or not, by kind (but compare-and-swap) and length;
      * the one to be told of next */
     struct wdl_trial trial[2][WDL_RMA_KINDS - 1][WDL_MAIL_SIZES], *timed;
-    struct wdl_trial train_trial[2][2]; /* of a train; puts, accumulates; by length */
+    struct wdl_trial train_trial[2][WDL_TRAIN_TRIALS]; /* puts, accumulates; by length */
     uint64_t began_ns;          /* the operation being decided about; 0: nobody wants to know */
     struct wdl_net_known net_known[2];  /* of lock words in attached memory, in the network's own */
 };

@@ -155,7 +155,7 @@ static void time_passes(struct bed *bed, int call)
 /* Of 300 rows, how many operations the system copied; what either way takes for one. */
 static int copied_of(struct bed *bed, int folds, int words, uint64_t handed, uint64_t system)
 {
-    static uint64_t in[WDL_TRAIN_EACH / UNIT] = {1};
+    static uint64_t in[WDL_TRAIN_FOLD / UNIT] = {1};
     uint64_t before = bed_stats(bed).ops_copied;
     mover.bed = bed;
     mover.during = time_passes;
@@ -196,7 +196,7 @@ START_TEST(the_faster_way)
 END_TEST
 
 /* One between synchronizations, or to each of two targets by turns, is none; nor is one that is too
- * short, too long, or has a request, nor where nothing is to be held back. */
+ * short or too long, a short one with a request, nor where nothing is to be held back. */
 START_TEST(what_is_none)
 {
     struct bed bed;
@@ -218,9 +218,11 @@ START_TEST(what_is_none)
     teach(&bed);
     struct wdl_rma_args asked = put(0);
     asked.request = &request;
+    const size_t words = WDL_TRAIN_FOLD / UNIT + 1;
     struct wdl_rma_args others[] = {
-        test_put(1, 0, from, WDL_BATCH_SHORT), test_put(1, 0, from, WDL_TRAIN_EACH + 1), asked};
-    for (size_t k = 0; k < 3; k++) {
+        test_put(1, 0, from, WDL_BATCH_SHORT), test_put(1, 0, from, WDL_TRAIN_PUT + 1), asked,
+        test_acc(1, 0, WDL_ROP_SUM, TEST_U64, words, from, NULL)};
+    for (size_t k = 0; k < 4; k++) {
         ck_assert_int_eq(operate(&bed, others[k]), WDL_OK);
         ck_assert(!train(&bed)->ring);
         TEST_DONE(&bed.w, bed_flush(&bed, 1));
@@ -274,7 +276,7 @@ START_TEST(what_is_different_waits_for_it)
         ck_assert_int_eq(operate(&bed, k < 4 ? put(0) : acc(0)), WDL_OK);
         ck_assert_int_eq(operate(&bed, k < 4 ? test_put(1, 0, from, 8) :
                                  test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, add, NULL)), WDL_OK);
-        ck_assert_int_eq(operate(&bed, k < 4 ? test_put(1, 0, from, WDL_TRAIN_EACH) : acc(0)),
+        ck_assert_int_eq(operate(&bed, k < 4 ? test_put(1, 0, from, WDL_TRAIN_CAR) : acc(0)),
                          WDL_OK);
         ck_assert_int_eq(operate(&bed, others[k]), WDL_AGAIN);
         ck_assert(train(&bed)->closed);
@@ -296,7 +298,6 @@ END_TEST
  */
 START_TEST(it_is_as_long_as_there_is_room)
 {
-    enum { MOST = (WDL_TRAIN_BYTES - 64) / (EACH + 64) };
     struct bed bed;
     open(&bed, 0);
     for (int k = 0; k < 10; k++) {
@@ -304,17 +305,116 @@ START_TEST(it_is_as_long_as_there_is_room)
         memset(bed.win[0]->rma->train_trial, 0, sizeof(bed.win[0]->rma->train_trial));
         teach(&bed);
         ck_assert_int_eq(operate(&bed, put(0)), WDL_OK);
+        uint64_t left = WDL_STREAM_BYTES - train(&bed)->begin % WDL_STREAM_BYTES;
+        ck_assert_uint_ge(left, WDL_TRAIN_LEAST);
+        int most = (int) ((left < WDL_TRAIN_BYTES ? left : WDL_TRAIN_BYTES) - 64) / (EACH + 64);
         while (operate(&bed, put(++n % N)) == WDL_OK)
-            ck_assert_int_lt(n, MOST);
-        ck_assert_int_eq(n, MOST);
-        uint64_t begin = train(&bed)->begin % WDL_STREAM_BYTES;
-        ck_assert_uint_le(begin, WDL_STREAM_BYTES - WDL_TRAIN_BYTES);
+            ck_assert_int_lt(n, most);
+        ck_assert_int_eq(n, most);
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
         ck_assert_int_eq(operate(&bed, put(n % N)), WDL_OK);
         flush_served(&bed);
         ck_assert_mem_eq(bed.w.rank[1].memory, from, N * EACH);
     }
     ck_assert_int_eq(mover.calls, 0);
+    bed_close(&bed);
+}
+END_TEST
+
+/* A long put is several cars, of which the target does what has come. */
+START_TEST(a_long_one_is_several_cars)
+{
+    enum { LONG = 2 * WDL_TRAIN_CAR + 100, CARS = 3 };
+    struct bed bed;
+    open(&bed, 0);
+    teach(&bed);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(operate(&bed, test_put(1, i, from + i, LONG)), WDL_OK);
+        ck_assert_ptr_eq(train(&bed)->ring, &bed_ring[0]);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), CARS);
+        ck_assert_mem_eq(bed.w.rank[1].memory + i * UNIT, from + i, LONG);
+    }
+    flush_served(&bed);
+    ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 2 + 2);
+    ck_assert_int_eq(mover.calls, 0);
+    bed_close(&bed);
+}
+END_TEST
+
+/* The target leaves in the middle of a long put: that one stays one handed over, the others are the
+ * system's. A long one to a target that is away is not copied twice. */
+START_TEST(half_a_long_one_is_done_from_outside)
+{
+    enum { LONG = 2 * WDL_TRAIN_CAR + 100, AT = LONG / UNIT + 1 };
+    struct bed bed;
+    open(&bed, 0);
+    teach(&bed);
+    for (int i = 0; i < 2; i++)
+        ck_assert_int_eq(operate(&bed, test_put(1, i * AT, from + i, LONG)), WDL_OK);
+    struct wdl_car *car = (struct wdl_car *) (void *) (bed_ring[0].ring + train(&bed)->begin);
+    bed_ring[0].emptied = train(&bed)->begin + WDL_TRAIN_CAR + sizeof(*car);
+    memcpy(bed.w.rank[1].memory, from, WDL_TRAIN_CAR);
+    flushes_until_done(&bed);
+    ck_assert_mem_eq(bed.w.rank[1].memory, from, LONG);
+    ck_assert_mem_eq(bed.w.rank[1].memory + AT * UNIT, from + 1, LONG);
+    ck_assert_uint_eq(bed_stats(&bed).ops_copied, 1);
+    ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 2 + 1);
+    ck_assert_int_eq(mover.calls, 1);
+    ck_assert(bed.win[0]->mailbox.row_follows);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, from, LONG)), WDL_OK);
+    ck_assert(!train(&bed)->ring);
+    flushes_until_done(&bed);
+    ck_assert_int_eq(mover.calls, 1 + 1);
+    bed_close(&bed);
+}
+END_TEST
+
+/* The request of a long put that goes behind others is complete when its call returns, and its
+ * buffer free; a failure is the synchronization's. */
+START_TEST(a_request_is_complete_at_once)
+{
+    enum { LONG = WDL_TRAIN_CAR + 100 };
+    static char mine[LONG];
+    struct bed bed;
+    open(&bed, 0);
+    teach(&bed);
+    for (int i = 0; i < 3; i++) {
+        struct test_request request = {0};
+        struct wdl_rma_args args = test_put(1, 4096 * i, mine, LONG);
+        memset(mine, 'a' + i, LONG);
+        args.request = &request;
+        ck_assert_int_eq(operate(&bed, args), WDL_OK);
+        ck_assert_int_eq(request.done, 1);
+        ck_assert_int_eq(request.status, WDL_OK);
+        ck_assert_ptr_eq(train(&bed)->ring, &bed_ring[0]);
+        ck_assert(!train(&bed)->closed);
+    }
+    flush_served(&bed);
+    for (int i = 0; i < 3; i++) {
+        memset(mine, 'a' + i, LONG);
+        ck_assert_mem_eq(bed.w.rank[1].memory + 4096 * i * UNIT, mine, LONG);
+    }
+    ck_assert_int_eq(mover.calls, 0);
+    bed_close(&bed);
+}
+END_TEST
+
+/* Long puts that the system does in less time are the system's, not a stream's. */
+START_TEST(the_system_may_be_faster_for_long_ones)
+{
+    struct bed bed;
+    struct wdl_trial known = {.every = WDL_TRIAL_SELDOM, .next = 1000, .asked = 1, .ns = {1000, 1},
+                              .best = 1};
+    open(&bed, 0);
+    teach(&bed);
+    bed_ring[0].filled = WDL_STREAM_BYTES;
+    for (int i = 0; i < WDL_TRAIN_TRIALS; i++)
+        bed.win[0]->rma->train_trial[0][i] = known;
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(operate(&bed, test_put(1, 0, from, WDL_TRAIN_PUT)), WDL_OK);
+        ck_assert_int_eq(mover.calls, i + 1);
+        ck_assert(!wdl_mailbox_under_way(bed.win[0]));
+    }
     bed_close(&bed);
 }
 END_TEST
@@ -451,7 +551,7 @@ END_TEST
 /* A cell or a ring says anything: nothing is touched, and the origin does it itself. */
 START_TEST(nonsense_is_refused)
 {
-    for (int what = 0; what < 14; what++) {
+    for (int what = 0; what < 15; what++) {
         struct bed bed;
         open(&bed, 0);
         teach(&bed);
@@ -466,9 +566,11 @@ START_TEST(nonsense_is_refused)
             what == 5 ? UINT64_MAX / 64 * 64 : begin;
         mail->host_type = what == 6 ? 0xdead : mail->host_type;
         mail->rop = what == 7 ? WDL_ROP_COUNT : mail->rop;
-        car->bytes = what == 8 ? WDL_TRAIN_EACH + UNIT : what == 9 ? 12 : car->bytes;
+        car->bytes = what == 8 ? WDL_TRAIN_CAR + UNIT : what == 9 ? 12 : car->bytes;
+        car->offset = what == 14 ? WDL_TRAIN_PUT + UNIT : car->offset;
         car->disp = what == 10 ? INT64_MAX : what == 11 ? -1 : car->disp;
-        bed_ring[0].emptied = what == 12 ? begin + 8 : what == 13 ? begin + WDL_TRAIN_BYTES : begin;
+        bed_ring[0].emptied = what == 12 ? begin + 8 : what == 13 ?
+            begin + WDL_TRAIN_FOLD_BYTES : begin;
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
         ck_assert_int_eq(mail->state, WDL_MAIL_DONE);
         ck_assert(wdl_status_is_error(mail->status));
@@ -495,7 +597,7 @@ START_TEST(done_must_be_true)
             ck_assert_int_eq(operate(&bed, put(i)), WDL_OK);
         struct wdl_car *car =
             (struct wdl_car *) (void *) (bed_ring[0].ring + train(&bed)->begin + EACH + 64);
-        car->bytes = spoilt ? WDL_TRAIN_EACH + 1 : car->bytes;
+        car->bytes = spoilt ? WDL_TRAIN_CAR + 1 : car->bytes;
         bed_cell(&bed, 1)->status = WDL_OK;
         bed_cell(&bed, 1)->state = WDL_MAIL_DONE;
         ck_assert_int_eq(bed_flush(&bed, 1), spoilt ? WDL_ERR_PROTO : WDL_OK);
@@ -511,6 +613,7 @@ END_TEST
  * what the last of them put, byte by byte. */
 START_TEST(they_stay_in_order)
 {
+    enum { LONGEST = 3 * WDL_TRAIN_CAR };
     static char wanted[BYTES];
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct bed bed;
@@ -519,7 +622,7 @@ START_TEST(they_stay_in_order)
         open(&bed, 0);
         memset(wanted, 0, sizeof(wanted));
         for (int i = 0; i < 2000; i++) {
-            size_t bytes = 1 + wdl_prng_below(&prng, i % 3 ? 1024 : WDL_TRAIN_EACH + 200);
+            size_t bytes = 1 + wdl_prng_below(&prng, i % 3 ? 1024 : LONGEST + 200);
             size_t at = wdl_prng_below(&prng, 4096) * UNIT, off = wdl_prng_below(&prng, 4096);
             struct wdl_rma_args args = test_put(1, (int64_t) (at / UNIT), from + off, bytes);
             while (operate(&bed, args) == WDL_AGAIN)
@@ -547,7 +650,9 @@ END_TEST
 
 WDL_SUITE("rma/train", a_row_is_one_hand_over, the_ring_has_one_user, the_short_way_leads_there,
           the_faster_way, what_is_none, one_withdrawn_is_no_row, what_is_different_waits_for_it,
-          it_is_as_long_as_there_is_room, the_rest_is_done_from_outside,
+          it_is_as_long_as_there_is_room, a_long_one_is_several_cars,
+          half_a_long_one_is_done_from_outside, a_request_is_complete_at_once,
+          the_system_may_be_faster_for_long_ones, the_rest_is_done_from_outside,
           one_that_cannot_be_reached_fails_alone, it_goes_on_where_it_was,
           one_that_fails_is_the_only_one, nonsense_is_refused, done_must_be_true,
           they_stay_in_order)
