@@ -113,6 +113,7 @@ START_TEST(from_how_many_bytes_on)
     open(&bed, 0);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, from, LEAST - 1)), WDL_OK);
     ck_assert(!bed.win[0]->mailbox.stream);
+    serve_until_done(&bed);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, from, LEAST)), WDL_OK);
     ck_assert(bed.win[0]->mailbox.stream);
     serve_until_done(&bed);
