@@ -3,7 +3,10 @@
  * Tests of rma/stream: long puts and gets through a ring, a target that comes late, leaves or
  * never comes, and what either side makes of a ring or a cell full of nonsense.
  */
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include "base/prng.h"
 #include "mpid/rma/copybed.h"
 #include "mpid/rma/win_impl.h"
@@ -103,6 +106,64 @@ START_TEST(both_ways)
         ck_assert_uint_eq(stats.ops_copied, 0);
         bed_close(&bed);
     }
+}
+END_TEST
+
+/* While bytes come out of the ring onto this page more go in. */
+enum { PAGE = 4096 };
+static struct bed *meanwhile;
+static char *page;
+
+static void on_fault(int sig)
+{
+    (void) sig;
+    if (mprotect(page, PAGE, PROT_READ | PROT_WRITE) != 0)
+        abort();
+    wdl_stream_move(meanwhile->win[0]);
+}
+
+static void more_comes_meanwhile(struct bed *bed)
+{
+    struct sigaction action = {.sa_handler = on_fault};
+    uintptr_t at = (uintptr_t) bed->w.rank[1].memory + STEP / 2;
+    page = (char *) (at / PAGE * PAGE);
+    meanwhile = bed;
+    ck_assert_int_eq(sigaction(SIGSEGV, &action, NULL), 0);
+    ck_assert_int_eq(mprotect(page, PAGE, PROT_NONE), 0);
+}
+
+/* A target goes on while more comes; one that has bytes of its own to fill in takes what is there
+ * and turns to those. Who is taken from fills in all the rest at once. */
+START_TEST(two_that_fill_do_it_by_turns)
+{
+    for (int both = 0; both < 2; both++) {
+        struct bed bed;
+        int step = 0;
+        open(&bed, 0);
+        ck_assert_int_eq(wdl_win_lock_all(bed.win[1], WDL_MODE_NOCHECK, &step), WDL_OK);
+        ck_assert_int_eq(operate(&bed, test_put(1, 1, from, LONG)), WDL_OK);
+        struct wdl_rma_args back = test_put(0, 1, from, LONG);
+        if (both)
+            ck_assert_int_eq(wdl_rma_op(bed.win[1], &back), WDL_OK);
+        ck_assert(!both || bed.win[1]->mailbox.stream == &bed_ring[1]);
+        more_comes_meanwhile(&bed);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        uint64_t begin = bed.win[0]->mailbox.begin;
+        ck_assert_uint_eq(bed_ring[0].filled - begin, LONG);
+        ck_assert_uint_eq(bed_ring[0].emptied - begin, both ? STEP : LONG);
+        while (flush(&bed) == WDL_AGAIN)
+            wdl_mailbox_serve(bed.win[1]);
+        for (int i = 0; both && wdl_win_flush(bed.win[1], 0, 0, &step) == WDL_AGAIN; i++) {
+            ck_assert_int_lt(i, 10);
+            wdl_mailbox_serve(bed.win[0]);
+        }
+        is_there(&bed);
+        ck_assert(!both || memcmp(bed.w.rank[0].memory + UNIT, from, LONG) == 0);
+        ck_assert_int_eq(mover.calls, 0);
+        TEST_DONE(&bed.w, wdl_win_unlock_all(bed.win[1], &step));
+        bed_close(&bed);
+    }
+    signal(SIGSEGV, SIG_DFL);
 }
 END_TEST
 
@@ -633,7 +694,7 @@ START_TEST(new_places_are_not_timed)
 END_TEST
 
 WDL_SUITE("rma/stream", the_faster_way, new_places_are_not_timed, both_ways,
-          from_how_many_bytes_on, nobody_comes, one_that_leaves, one_that_is_slow_is_waited_for,
+          two_that_fill_do_it_by_turns, from_how_many_bytes_on, nobody_comes, one_that_leaves, one_that_is_slow_is_waited_for,
           one_at_a_time, visits_are_seen, what_is_detached_meanwhile, nonsense_is_refused,
           done_must_be_true, accumulates, accumulates_go_the_faster_way, accumulates_with_results,
           accumulates_longer_than_the_ring, an_accumulate_that_fails_half_way, accumulates_refused,
