@@ -8,8 +8,8 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-SOURCES = ["test/bench/coll_simulated.c", "test/mpid/coll/simtime.c", "test/mpid/coll/walk.c",
-           "test/mpid/coll/ranks.c", "test/host/testhost.c"]
+SOURCES = ["test/bench/coll_simulated.c", "test/mpid/coll/simtime.c", "test/mpid/coll/least.c",
+           "test/mpid/coll/walk.c", "test/mpid/coll/ranks.c", "test/host/testhost.c"]
 
 
 @dataclass
@@ -63,7 +63,7 @@ def every_number(lines, ranks_max):
             ranks, ratio = worst[tuple(fields[1:3])]
             beyond, last = int(fields[3]), int(fields[4])
             found.append(f"{fields[2]} on {fields[1]}, every number of ranks to {ranks_max}: at most "
-                         f"{ratio:.3f} of LogP's optimum ({ranks} ranks); above 1.1 with " +
+                         f"{ratio:.3f} of the least time ({ranks} ranks); above 1.1 with " +
                          (f"{beyond} numbers, {last} the greatest" if beyond else "none"))
     return found
 

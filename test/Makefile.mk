@@ -55,6 +55,7 @@ unit_tests =                            \
     test/mpid/coll/test_gather          \
     test/mpid/coll/test_gather_all      \
     test/mpid/coll/test_graph           \
+    test/mpid/coll/test_least           \
     test/mpid/coll/test_levels          \
     test/mpid/coll/test_model           \
     test/mpid/coll/test_node            \
@@ -145,6 +146,8 @@ test_support_sources =                  \
     test/mpid/coll/gasnet_ranks.h       \
     test/mpid/coll/graphs.c             \
     test/mpid/coll/graphs.h             \
+    test/mpid/coll/least.c              \
+    test/mpid/coll/least.h              \
     test/mpid/coll/onenode.c            \
     test/mpid/coll/onenode.h            \
     test/mpid/coll/ranks.c              \

@@ -5,13 +5,13 @@
  *
  *   = network operation bytes ranks nanoseconds messages least-nanoseconds
  *   ! network operation ranks per-mille: the worst of all numbers of ranks, by the times of the
- *     tree and of the rounds that the engine chooses; per mille of LogP's optimum
+ *     tree and of the rounds that the engine chooses; per mille of the least
  *   > network operation how-many ranks: numbers of ranks beyond 1.1 of it, and the greatest
  *
  * Up to 256 ranks the engine runs; beyond, its graphs are walked through, where they send nothing
  * longer than a packet and not more than MESSAGES_MAX messages; what is neither has no line.
- * `least` is a bound that no algorithm can beat: all must hear of one (LogP's optimal tree), and
- * each rank's data must come through its port.
+ * `least` is a bound that no algorithm can beat: all must hear of one (LogP's optimal tree) or of
+ * all (least.h), and each rank's data must come through its port.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,14 +23,15 @@ enum { ENGINE_RANKS_MAX = 256, ENGINE_BYTES_MAX = 1 << 28, MESSAGES_MAX = 1 << 2
 static const struct {
     enum wdl_coll_kind kind;
     const char *name;
-    int blocks; /* every rank gets one from each */
-} operations[] = {{WDL_COLL_BARRIER, "barrier", 0},
-                  {WDL_COLL_BROADCAST, "bcast", 0},
-                  {WDL_COLL_REDUCE, "reduce", 0},
-                  {WDL_COLL_ALLREDUCE, "allreduce", 0},
-                  {WDL_COLL_GATHER_ALL, "allgather", 1},
-                  {WDL_COLL_EXCHANGE, "alltoall", 1},
-                  {WDL_COLL_SCAN, "scan", 0}};
+    int all; /* every rank hears of each */
+    int blocks; /* ... and gets one from it */
+} operations[] = {{WDL_COLL_BARRIER, "barrier", 1, 0},
+                  {WDL_COLL_BROADCAST, "bcast", 0, 0},
+                  {WDL_COLL_REDUCE, "reduce", 0, 0},
+                  {WDL_COLL_ALLREDUCE, "allreduce", 1, 0},
+                  {WDL_COLL_GATHER_ALL, "allgather", 1, 1},
+                  {WDL_COLL_EXCHANGE, "alltoall", 1, 1},
+                  {WDL_COLL_SCAN, "scan", 0, 0}};
 static const size_t sizes[] = {8, 64, 512, 4096, 32768, 262144};
 static const int ranks[] = {2,    3,    4,    5,    7,    8,     12,    16,    24,
                             32,   48,   64,   100,  128,  256,   512,   1000,  1024,
@@ -45,9 +46,10 @@ static uint64_t least(const struct simtime_network *network, int operation, size
 {
     const struct wdl_sim_loggp *l = &network->loggp;
     size_t come = bytes * (operations[operation].blocks ? (size_t) p - 1 : 1);
-    uint64_t tree = simtime_optimum(network, p, 0);
+    uint64_t heard =
+        operations[operation].all ? simtime_least(network, p) : simtime_optimum(network, p, 0);
     uint64_t port = 2 * l->o_ns + l->l_ns + (come ? (come - 1) * l->byte_ps / 1000 : 0);
-    return tree > port ? tree : port;
+    return heard > port ? heard : port;
 }
 
 static void row(const struct simtime_network *network, int operation, size_t bytes, int p)
@@ -97,9 +99,9 @@ static void every_number(const struct simtime_network *network, int most)
         struct wdl_span span;
         wdl_span_make(&team, p, 0, &span);
         struct wdl_tree_shape best = wdl_tree_optimal(p, span.tree.eel_ps, span.tree.gap_ps);
-        double least = (double) wdl_tree_time_ps(&best, 0);
-        worst_note(&barrier, p, (double) span.spread.time_ps / least);
-        worst_note(&broadcast, p, (double) span.tree_ps / least);
+        worst_note(&barrier, p,
+                   (double) span.spread.time_ps / (1000.0 * (double) simtime_least(network, p)));
+        worst_note(&broadcast, p, (double) span.tree_ps / (double) wdl_tree_time_ps(&best, 0));
     }
     worst_print(network->name, "barrier", &barrier);
     worst_print(network->name, "bcast", &broadcast);

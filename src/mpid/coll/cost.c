@@ -121,22 +121,63 @@ double wdl_cost_broadcast_tree(const struct wdl_cost *c)
     return along(c, ready(c, c->m) > 0 ? latest(first, last) : last);
 }
 
-/* The root's port is what all of the data passes; below it, that of each of its children. A child
- * is asked by the root while it gathers from others, a leaf is not. */
-double wdl_cost_tree(const struct wdl_cost *c)
+/* When all that has left the root for a child by `sent` is where it belongs: the child's port
+ * passes on most of the last piece. */
+static double child_done(const struct wdl_cost *c, int child, double sent)
 {
-    const struct wdl_span *span = c->span;
-    int gathers = c->args->kind == WDL_COLL_GATHER;
-    double port = gathers ? ready(c, c->m) : 0, last = 0;
-    for (int i = 0; i < span->root_children; i++) {
-        double bytes = c->m * span->child[i].size, below = c->m * (span->child[i].size - 1);
-        if (!gathers)
-            port = latest(port, ready(c, bytes));
-        last = latest(last, port + hop(c, bytes) + (double) span->child[i].tree_ps / 1000 +
-                                more(c, below));
-        port += c->gap + more(c, bytes);
+    const struct wdl_span_child *of = &c->span->child[child];
+    double below = c->m * (of->size - 1), piece = below < c->chunk ? below : c->chunk;
+    return sent + c->latency + (double) of->tree_ps / 1000 + more(c, piece);
+}
+
+/* A child is asked by the root while it gathers from others, a leaf is not. */
+static double tree_up(const struct wdl_cost *c)
+{
+    double port = ready(c, c->m), last = 0;
+    for (int i = 0; i < c->span->root_children; i++) {
+        port += more(c, c->m * c->span->child[i].size);
+        last = latest(last, child_done(c, i, port));
+        port += c->gap;
     }
     return last;
+}
+
+/* The first child that is not done of those the root has heard by `port`, or the first to be heard;
+ * -1: all are done. Later children are heard earlier. */
+static int child_next(int children, const double *heard, const double *left, double port)
+{
+    int next = -1;
+    for (int i = children - 1; i >= 0; i--)
+        if (left[i] > 0 && (next < 0 || heard[i] <= port))
+            next = i;
+    return next;
+}
+
+/* Children who say when they are ready, those with most to pass on, may be heard in the reverse
+ * order, as the network decides. The port takes a piece at a time. */
+static double tree_down(const struct wdl_cost *c)
+{
+    double port = 0, last = 0, heard[WDL_CHILDREN_MAX], left[WDL_CHILDREN_MAX];
+    int children = c->span->root_children, asked = 0, next;
+    for (int i = children - 1; i >= 0; i--) {
+        double bytes = c->m * c->span->child[i].size;
+        left[i] = pieces(c, bytes);
+        heard[i] = ready(c, bytes) > 0 ? c->latency + asked++ * c->gap : 0;
+    }
+    while ((next = child_next(children, heard, left, port)) >= 0) {
+        double bytes = c->m * c->span->child[next].size;
+        double now = heard[0] <= port ? left[next] : 1;
+        left[next] -= now;
+        port = latest(port, heard[next]) + now * (c->gap + bytes / pieces(c, bytes) * c->byte);
+        if (left[next] <= 0)
+            last = latest(last, child_done(c, next, port - c->gap));
+    }
+    return last;
+}
+
+double wdl_cost_tree(const struct wdl_cost *c)
+{
+    return c->args->kind == WDL_COLL_GATHER ? tree_up(c) : tree_down(c);
 }
 
 /* The parts go down the tree, and then round the ring: whole ones, or piece by piece. */

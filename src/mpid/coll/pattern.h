@@ -40,7 +40,7 @@ int wdl_pattern_disseminate(int ranks, int arity, int rank, int round, int port,
  * same time, so a rank has heard of a run of ranks that ends with its own, and each step adds to
  * it. With eel = gap: dissemination; the longer a message takes, the more of them are on their way
  * at a time. Found by a search among plans that wait for a message about to come, and those that
- * do not; the tests hold its time to 1.103 of that of an optimal tree, which nothing can beat. */
+ * do not; the tests hold its time to 1.1 of what nothing can beat (test/mpid/coll/least.c). */
 enum { WDL_PATTERN_SPREAD_MAX = 64 };
 struct wdl_pattern_spread {
     int steps;

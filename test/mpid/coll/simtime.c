@@ -3,6 +3,7 @@
 #include "mpid/coll/simtime.h"
 #include <stdlib.h>
 #include "base/assert.h"
+#include "mpid/coll/least.h"
 #include "mpid/coll/ranks.h"
 #include "mpid/coll/tree.h"
 #include "mpid/coll/wire.h"
@@ -32,6 +33,12 @@ uint64_t simtime_optimum(const struct simtime_network *network, int ranks, size_
     struct wdl_tree_shape tree =
         wdl_tree_optimal(ranks, 1000 * (2 * p->o_ns + p->l_ns) + wire, gap);
     return wdl_tree_time_ps(&tree, 0) / 1000;
+}
+
+uint64_t simtime_least(const struct simtime_network *network, int ranks)
+{
+    const struct wdl_sim_loggp *p = &network->loggp;
+    return least_all(ranks, 2 * p->o_ns + p->l_ns, p->g_ns > p->o_ns ? p->g_ns : p->o_ns);
 }
 
 struct wdl_coll_args simtime_args(const struct simtime_call *call)

@@ -23,8 +23,10 @@ extern const struct simtime_network simtime_networks[SIMTIME_NETWORKS];
 
 struct wdl_coll_model simtime_model(const struct simtime_network *network);
 /* Of a broadcast of so many bytes in one message each: nothing that informs all ranks can be
- * faster, a barrier included. In ns. */
+ * faster. In ns. */
 uint64_t simtime_optimum(const struct simtime_network *network, int ranks, size_t bytes);
+/* What nothing can beat in which all hear of all: a barrier (least.h). In ns. */
+uint64_t simtime_least(const struct simtime_network *network, int ranks);
 
 /* What is asked: the memory is found here. */
 struct simtime_call {
