@@ -694,8 +694,9 @@ START_TEST(new_places_are_not_timed)
 END_TEST
 
 WDL_SUITE("rma/stream", the_faster_way, new_places_are_not_timed, both_ways,
-          two_that_fill_do_it_by_turns, from_how_many_bytes_on, nobody_comes, one_that_leaves, one_that_is_slow_is_waited_for,
-          one_at_a_time, visits_are_seen, what_is_detached_meanwhile, nonsense_is_refused,
-          done_must_be_true, accumulates, accumulates_go_the_faster_way, accumulates_with_results,
-          accumulates_longer_than_the_ring, an_accumulate_that_fails_half_way, accumulates_refused,
-          any_order_of_looks, accumulates_in_any_order_of_looks)
+          two_that_fill_do_it_by_turns, from_how_many_bytes_on, nobody_comes, one_that_leaves,
+          one_that_is_slow_is_waited_for, one_at_a_time, visits_are_seen,
+          what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true, accumulates,
+          accumulates_go_the_faster_way, accumulates_with_results, accumulates_longer_than_the_ring,
+          an_accumulate_that_fails_half_way, accumulates_refused, any_order_of_looks,
+          accumulates_in_any_order_of_looks)
