@@ -9,7 +9,9 @@
  *
  * Within a node, post is a store into a free place of the origin's control block (a packet, should
  * all be taken), complete an addition to a counter in the target's, unless packets of operations
- * are still on their way to it.
+ * are still on their way to it. Both are MEM_SYNC and PROC_SYNC in one (seed 001, RMA + Shared
+ * Memory): with another barrier before them every put's stores would be waited for twice. What is
+ * told by a packet is told behind a barrier.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -54,7 +56,7 @@ int wdl_pscw_posted(struct wdl_win *win, const struct wdl_posted *post)
 {
     const struct wdl_host *host = &win->proc->host;
     int at = wdl_pscw_in_access(win) ? group_index(win, post->rank) : -1;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_win_post */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one of whoever posts */
     if (at >= 0 && !has_posted(win, at)) {
         win->start_posted[at] = *post;
         return WDL_OK;
@@ -165,6 +167,7 @@ static int post_by_tree(struct wdl_win *win, const int *group, int n)
     struct wdl_relay *relay = above > 0 && n > above ? wdl_relay_make(win, &own, n) : NULL;
     if (!relay)
         return 0;
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_pscw_posted */
     /* this rank passes nothing on: its children would answer the target */
     int with_self = 0;
     for (int i = 0; i < n; i++)
@@ -183,6 +186,14 @@ static int post_by_tree(struct wdl_win *win, const int *group, int n)
     return 1;
 }
 
+static int post_send(struct wdl_win *win, int rank)
+{
+    struct wdl_pkt pkt;
+    wdl_pkt_init(&pkt, win, WDL_PKT_POST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_pscw_posted */
+    return wdl_pkt_send(win, rank, &pkt);
+}
+
 int wdl_win_post(struct wdl_win *win, const int *group, int n, int assertion, int *step)
 {
     if (*step == 0) {
@@ -195,16 +206,14 @@ int wdl_win_post(struct wdl_win *win, const int *group, int n, int assertion, in
             return status;
         win->exposed_n = n;
         *step = 1;
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);        /* pairs with the one in wdl_pscw_posted */
+        if (assertion & WDL_MODE_NOCHECK)
+            __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the user's, who says so */
         if ((assertion & WDL_MODE_NOCHECK) || post_by_tree(win, group, n))
             *step = n + 1;
     }
     while (*step <= n) {
-        struct wdl_pkt pkt;
-        wdl_pkt_init(&pkt, win, WDL_PKT_POST);
-        int status = post_by_word(win, group[*step - 1])
-                         ? WDL_OK
-                         : wdl_pkt_send(win, group[*step - 1], &pkt);
+        int status = post_by_word(win, group[*step - 1]) ? WDL_OK :
+            post_send(win, group[*step - 1]);
         if (status == WDL_AGAIN)
             return WDL_AGAIN;
         if (wdl_status_is_error(status))
@@ -277,7 +286,7 @@ static int stores_ready(struct wdl_win *win, int *step)
     for (int i = 0; i < win->start_n; i++)
         if (!has_posted(win, i) && win->start_group[i] != win->params.rank)
             return WDL_AGAIN;
-    /* MEM_SYNC after PROC_SYNC (seed 001, WIN_START); pairs with the one in wdl_win_post */
+    /* MEM_SYNC after PROC_SYNC (seed 001, WIN_START); pairs with the one of whoever posts */
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     *step = 0;
     return WDL_OK;
@@ -359,6 +368,7 @@ static int complete_tell(struct wdl_win *win, int at)
                            __ATOMIC_SEQ_CST);   /* pairs with the load in wdl_win_wait */
         return WDL_OK;
     }
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_win_wait */
     if (quiet && !by_tree && win->telling) {
         win->telling->rank[win->telling->n++] = rank;
         return WDL_OK;
@@ -396,6 +406,8 @@ static void tree_begin(struct wdl_win *win)
 static int completes_send(struct wdl_win *win)
 {
     struct wdl_list *node;
+    if (!wdl_list_empty(&win->targets)) /* what is said behind operations; as in complete_tell */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
     wdl_list_for(node, &win->targets) {
         struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
         t->want_complete = !t->completed && !win->params.node_whole;
@@ -424,7 +436,6 @@ int wdl_win_complete(struct wdl_win *win, int *step)
         take_words(win);
     if (!all_posted(win))
         return WDL_AGAIN;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_win_wait */
     if (completes_send(win) != WDL_OK)
         return WDL_AGAIN;
     while (!wdl_list_empty(&win->targets)) {
@@ -463,6 +474,6 @@ int wdl_win_wait(struct wdl_win *win, int *step)
         return WDL_AGAIN;
     win->completed -= win->exposed_n;
     win->exposed_n = 0;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_win_complete */
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in complete_tell */
     return wdl_epoch_expose(&win->epoch, WDL_EXPOSE_ON_WAIT);
 }
