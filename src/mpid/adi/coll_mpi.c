@@ -255,6 +255,8 @@ static int begin(const struct wdl_adi_mpi *m, struct wdl_team *team, MPIR_Reques
 static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_errno)
 {
     struct wdl_team *team;
+    if (wdl_adi.spin_polls == 0)
+        wdl_adi_spread_pass(request != NULL);
     if (m->kind == WDL_COLL_SCAN && !request && scan_at_once(m, mpi_errno))
         return 1;
     if (m->kind == WDL_COLL_BROADCAST && !request && broadcast_at_once(m, mpi_errno))

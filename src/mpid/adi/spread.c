@@ -7,8 +7,9 @@
  * where they are four and four. MPI_Alltoall of 256 KiB among them: 1.9 to 2.3 ms left to the
  * kernel, 2.4 to 3.7 where one look is enough, 1.7 to 2.0 after several (one program of five 3.4).
  * MPI_Iallreduce with 100 us of computing before its wait: 410 us where they are four and four, 520
- * and more else, for 100 to 200 ms left to the kernel, for 10 to 50 so (who goes takes turns: who
- * comes last to every meeting never waits, and never looks).
+ * and more else, for 100 to 200 ms left to the kernel, for 10 to 50 so (who goes takes turns). Who
+ * comes last to every meeting never waits, nor do the ranks of a short MPI_Ibcast with computing
+ * behind it: so whoever begins a collective looks, too.
  */
 #define _GNU_SOURCE
 #include "coll.h"
@@ -75,4 +76,15 @@ void wdl_adi_spread_look(void)
         return;
     (void) sched_setaffinity(0, sizeof all, &all);
     wdl_spread_show(places, mine, to);
+}
+
+/* Behind a blocking one comes a wait, as a rule, and it may take less time than a look at the
+ * clock. */
+void wdl_adi_spread_pass(int computes)
+{
+    enum { PASSES_PER_LOOK = 16 };
+    if (!computes && ++wdl_adi.passes % PASSES_PER_LOOK != 0)
+        return;
+    if (wdl_adi.host_ops.now_ns(NULL) - wdl_adi.spread_looks.last_ns >= WDL_SPREAD_LOOK_NS)
+        wdl_adi_spread_look();
 }

@@ -3,8 +3,8 @@
  * Processes of a node that outnumber its processors, spread over them. Who waits gives its
  * processor away and does not sleep, so the kernel sees every processor busy and is in no hurry to
  * move anybody: with six of eight processes on one of two processors, every meeting takes six turns
- * instead of four. So each says where it waits, and looks now and then whether it should go
- * elsewhere.
+ * instead of four. So each says where it is, when it waits or begins something, and looks now and
+ * then whether it should go elsewhere.
  */
 #ifndef WDL_MPID_PROC_SPREAD_H_INCLUDED
 #define WDL_MPID_PROC_SPREAD_H_INCLUDED

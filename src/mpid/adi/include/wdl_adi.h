@@ -30,6 +30,7 @@ struct wdl_adi {
     unsigned polls;             /* the program's, of the network */
     unsigned offers;            /* of the processor, in waits by memory */
     struct wdl_spread_looks spread_looks;       /* who waits where (spread.c) */
+    unsigned passes;    /* collectives begun meanwhile */
     uint64_t stream;            /* our ring's card in the arena (stream.c); 0: none */
     int stream_tried;
     int naps;                   /* threads of the program asleep in a wait */
@@ -91,8 +92,10 @@ void wdl_adi_bells_end(void);
 void wdl_adi_slice_ask(int us);
 
 /* spread.c: a process that waits among many looks whether it should wait on another processor, and
- * goes there; it is about to sleep. */
+ * goes there; so does, if it is time, one that begins a collective, which it may not wait for, or
+ * which may be of little; it is about to sleep. */
 void wdl_adi_spread_look(void);
+void wdl_adi_spread_pass(int computes);
 void wdl_adi_spread_sleep(void);
 
 /* progress.c: wait, with all progress there is to make, until *done, which a completion of the
