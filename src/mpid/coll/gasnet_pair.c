@@ -1,6 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * putM and getM of blocks up to 16 KiB, and get, as one graph in which each partner is served by
+ * putM, get and getM, and put of long blocks, as one graph in which each partner is served by
  * itself: who is late delays those it has something to do with.
  *
  * Who comes does not say beforehand with how many blocks. So it sends a head as long as a cell,
@@ -14,10 +14,16 @@
  *   head          ->
  *                 <- second          (a long parcel: go on; near: I have it)
  *   parcel        ->                 (a long one)
- *                 <- answer          (get)
+ *                 <- blocks          (get)
  *
- * All that is put is copied on its way: nobody who gives waits for its host, and who answers only
- * until it has been asked.
+ * What is put that way is copied: nobody who gives waits for its host, and who answers only until
+ * it has been asked. Long blocks are not in the parcel, but where they are and belong. Between
+ * nodes they follow when who gets them has said where they may go: one alone from its place to its
+ * place, several through memory in between. Within a node the host fetches them, too.
+ *
+ *   place         ->                 (long get)
+ *                 <- place           (long put)
+ *   blocks        ->                 (long put)
  */
 #include <string.h>
 #include "mpid/coll/algo.h"
@@ -37,21 +43,23 @@ struct wdl_put_pair {
     size_t head_at, parcel_at, blocks_at; /* as a guest: in the run's memory */
     size_t come_at; /* as a host: the head */
     uint64_t count;
-    char *parcel;
-    int second_car, parcel_car, answer_car;
+    char *parcel, *blocks; /* blocks: several long ones that are put */
+    int second_car, parcel_car, place_car, blocks_car;
 };
 
-/* A message that comes for a role without a cell finds its RECV armed. */
-enum role { HEAD, FIRST, SECOND, ANSWER, PARCEL };
+/* A message that comes for a role without a cell finds its RECV armed; flags may come early. */
+enum role { HEAD, FIRST, SECOND, PLACE, PARCEL, BLOCKS };
 
 static uint32_t role_of(const struct wdl_build *b, enum role role, int guest, int host)
 {
-    static const enum wdl_phase phases[] = {WDL_PHASE_DATA, WDL_PHASE_READY, WDL_PHASE_READY2};
+    static const enum wdl_phase phases[] = {WDL_PHASE_DATA, WDL_PHASE_READY, WDL_PHASE_DATA2,
+                                            WDL_PHASE_READY2};
     int d = wdl_ring_distance(b, host, guest);
-    if (role <= SECOND && b->size < b->team->links)
+    if (role <= PLACE && b->size < b->team->links)
         return wdl_role(b, phases[role], d);
-    if (role == PARCEL) /* behind the flags that may come early */
-        return wdl_role_bare(b, (int) wdl_roles_bare_max(b->team) + d);
+    if (role > PLACE) /* behind the flags that may come early */
+        return wdl_role_bare(b, (int) wdl_roles_bare_max(b->team) +
+                                    (int) (role - PARCEL) * b->size + d);
     return wdl_role_bare(b, (int) role * b->size + d);
 }
 
@@ -65,15 +73,21 @@ static size_t bytes_of(const struct wdl_coll_args *args)
     return ((struct wdl_gas_op *) args->local)->nbytes;
 }
 
-/* A block's share of a parcel. */
+static int is_long(const struct wdl_coll_args *args)
+{
+    return bytes_of(args) > WDL_PUT_LONG;
+}
+
+/* A block's share of a parcel: where it is remotely; of what is put, it or where it is. */
 static size_t share(const struct wdl_coll_args *args)
 {
-    return sizeof(uint64_t) + (put_of(args)->gets ? 0 : bytes_of(args));
+    size_t block = is_long(args) ? sizeof(uint64_t) : bytes_of(args);
+    return sizeof(uint64_t) + (put_of(args)->gets ? 0 : block);
 }
 
 static size_t head_bytes(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
-    size_t least = sizeof(struct head) + sizeof(uint64_t);
+    size_t least = sizeof(struct head) + (is_long(args) ? share(args) : sizeof(uint64_t));
     return put_of(args)->many && team->params.cell_bytes > least ? team->params.cell_bytes : least;
 }
 
@@ -89,9 +103,8 @@ static uint64_t meant(const struct wdl_coll_args *args)
 }
 
 /* Can either look at the other's memory? */
-static int is_near(const struct wdl_build *b, int rank)
+static int is_near(const struct wdl_team *team, int rank)
 {
-    const struct wdl_team *team = b->team;
     if (team->on_node)
         return team->params.shm->peek != NULL;
     return team->nodes && team->nodes->node_of[rank] == team->nodes->mine;
@@ -116,12 +129,16 @@ static int do_pack(struct wdl_run *run, int rank)
     const struct wdl_put_pair *pair = &p->pairs[rank];
     uint64_t count = p->to[rank];
     size_t bytes = bytes_of(&run->args), all = count * share(&run->args);
-    char *parcel = run->tmp + pair->parcel_at, *to = parcel + count * sizeof(uint64_t);
+    int is_apart = is_long(&run->args), packs = !is_apart || pair->blocks_at;
+    char *parcel = run->tmp + pair->parcel_at, *behind = parcel + count * sizeof(uint64_t);
+    char *to = is_apart ? run->tmp + pair->blocks_at : behind;
     struct head head = {count, meant(&run->args), (uint64_t) (uintptr_t) parcel};
     memset(run->tmp + pair->head_at, 0, head_bytes(run->team, &run->args)); /* it goes as a whole */
     memcpy(run->tmp + pair->head_at, &head, sizeof(head));
     memcpy(parcel, p->there + pair->first, count * sizeof(uint64_t));
-    for (uint64_t i = 0; i < count && !p->gets; i++)
+    if (is_apart && !p->gets)
+        memcpy(behind, p->here + pair->first, count * sizeof(uint64_t));
+    for (uint64_t i = 0; i < count && !p->gets && packs; i++)
         memcpy(to + i * bytes, place(p->here[pair->first + i]), bytes);
     if (fits(run->team, &run->args, count))
         memcpy(run->tmp + pair->head_at + sizeof(head), parcel, all);
@@ -161,34 +178,62 @@ static void fetch_build(struct wdl_build *b, int rank)
                         wdl_build_send(b, rank, role_of(b, HEAD, b->rank, rank), wdl_nowhere(), 0));
 }
 
-/* The head says that there is a place for an answer. */
+/* Several of a host's blocks go through memory in between. */
+static struct wdl_loc blocks_loc(struct wdl_build *b, int rank, size_t bytes)
+{
+    const struct wdl_put *p = put_of(b->args);
+    struct wdl_put_pair *pair = &p->pairs[rank];
+    pair->blocks_at = p->to[rank] > 1 ? wdl_build_tmp(b, bytes) : 0;
+    return p->to[rank] > 1 ? wdl_tmp(pair->blocks_at) : wdl_at(place(p->here[pair->first]));
+}
+
+/* The head says that there is a place for them; of long ones, where it is, is said beside it. */
+static void guest_takes(struct wdl_build *b, int rank)
+{
+    size_t bytes = put_of(b->args)->to[rank] * bytes_of(b->args);
+    struct wdl_loc to = blocks_loc(b, rank, bytes);
+    int come = wdl_build_recv(b, rank, role_of(b, BLOCKS, b->rank, rank), to, bytes);
+    wdl_build_order(b, come, wdl_build_call(b, do_unpack, rank, 2));
+    if (is_long(b->args))
+        wdl_ready_send(b, rank, role_of(b, PLACE, b->rank, rank), to, bytes);
+}
+
+static void guest_gives(struct wdl_build *b, int rank, int packed)
+{
+    size_t bytes = put_of(b->args)->to[rank] * bytes_of(b->args);
+    struct wdl_loc from = blocks_loc(b, rank, bytes);
+    int send = wdl_build_send(b, rank, role_of(b, BLOCKS, b->rank, rank), from, bytes);
+    wdl_build_order(b, packed, send);
+    wdl_ready_for(b, wdl_ready_recv(b, rank, role_of(b, PLACE, b->rank, rank)), send, 0);
+    wdl_build_touches(b, send, from.buf == WDL_BUF_AT);
+}
+
 static void guest_build(struct wdl_build *b, int rank)
 {
     const struct wdl_put *p = put_of(b->args);
     struct wdl_put_pair *pair = &p->pairs[rank];
     size_t head = head_bytes(b->team, b->args), parcel = p->to[rank] * share(b->args);
-    size_t blocks = p->to[rank] * bytes_of(b->args);
+    int near = is_near(b->team, rank), fetched = near && is_long(b->args);
     pair->head_at = wdl_build_tmp(b, head);
     pair->parcel_at = wdl_build_tmp(b, parcel);
-    if (p->gets) {
-        pair->blocks_at = p->to[rank] > 1 ? wdl_build_tmp(b, blocks) : 0;
-        struct wdl_loc to =
-            p->to[rank] > 1 ? wdl_tmp(pair->blocks_at) : wdl_at(place(p->here[pair->first]));
-        int come = wdl_build_recv(b, rank, role_of(b, ANSWER, b->rank, rank), to, blocks);
-        wdl_build_order(b, come, wdl_build_call(b, do_unpack, rank, 2));
-    }
+    pair->blocks_at = 0;
     int pack = wdl_build_call(b, do_pack, rank, 1);
     int goes =
         wdl_build_send(b, rank, role_of(b, HEAD, b->rank, rank), wdl_tmp(pair->head_at), head);
     wdl_build_order(b, pack, goes);
+    if (p->gets)
+        guest_takes(b, rank);
+    else if (is_long(b->args) && !near)
+        guest_gives(b, rank, pack);
     if (is_waited_for(b))
         wdl_build_order(b,
                         wdl_build_recv(b, rank, role_of(b, FIRST, b->rank, rank), wdl_nowhere(), 0),
                         goes);
-    if (fits(b->team, b->args, p->to[rank]))
+    if (fits(b->team, b->args, p->to[rank]) && !fetched)
         return;
     int second = wdl_build_recv(b, rank, role_of(b, SECOND, b->rank, rank), wdl_nowhere(), 0);
-    if (!is_near(b, rank))
+    wdl_build_touches(b, second, fetched);
+    if (!near)
         wdl_build_order(b, second,
                         wdl_build_send(b, rank, role_of(b, PARCEL, b->rank, rank),
                                        wdl_tmp(pair->parcel_at), parcel));
@@ -206,7 +251,8 @@ static int host_fails(struct wdl_run *run, const struct wdl_put_pair *pair)
 {
     drop(run, pair->second_car);
     drop(run, pair->parcel_car);
-    drop(run, pair->answer_car);
+    drop(run, pair->place_car);
+    drop(run, pair->blocks_car);
     wdl_run_fail(run);
     return WDL_ERR_TRUNCATE;
 }
@@ -226,6 +272,12 @@ static int parcel_come(struct wdl_run *run, int rank, uint64_t there, size_t byt
     return WDL_OK;
 }
 
+/* Long blocks that are put within a node. */
+static int is_fetched(const struct wdl_run *run, int rank)
+{
+    return is_long(&run->args) && !put_of(&run->args)->gets && is_near(run->team, rank);
+}
+
 static int do_come(struct wdl_run *run, int rank)
 {
     const struct wdl_coll_args *args = &run->args;
@@ -240,35 +292,87 @@ static int do_come(struct wdl_run *run, int rank)
     if (!fits(run->team, args, head.count))
         return parcel_come(run, rank, head.parcel, head.count * share(args));
     pair->parcel = at + sizeof(head);
-    drop(run, pair->second_car);
     drop(run, pair->parcel_car);
+    if (!is_fetched(run, rank)) /* it says that they are */
+        drop(run, pair->second_car);
     return WDL_OK;
 }
 
-static uint64_t address_of(const struct wdl_put_pair *pair, uint64_t i)
+/* The remote ones, and behind them those of long blocks that are put. */
+static char *address_of(const struct wdl_put_pair *pair, uint64_t i)
 {
     uint64_t address;
     memcpy(&address, pair->parcel + i * sizeof(address), sizeof(address));
-    return address;
+    return place(address);
+}
+
+/* Short blocks, which came with the parcel. */
+static int serve_given(struct wdl_run *run, const struct wdl_put_pair *pair)
+{
+    size_t bytes = bytes_of(&run->args);
+    const char *from = pair->parcel + pair->count * sizeof(uint64_t);
+    for (uint64_t i = 0; i < pair->count; i++)
+        memcpy(address_of(pair, i), from + i * bytes, bytes);
+    return WDL_OK;
+}
+
+static int serve_fetched(struct wdl_run *run, const struct wdl_put_pair *pair, int rank)
+{
+    int status = WDL_OK;
+    for (uint64_t i = 0; i < pair->count && status == WDL_OK; i++)
+        status = wdl_board_fetch(run, rank, address_of(pair, pair->count + i), address_of(pair, i),
+                                 bytes_of(&run->args));
+    return status;
+}
+
+/* There is a place for long blocks. */
+static int serve_placed(struct wdl_run *run, struct wdl_put_pair *pair)
+{
+    size_t bytes = pair->count * bytes_of(&run->args);
+    size_t map = wdl_car_map_words(run->team, bytes) * sizeof(uint64_t);
+    uint64_t *memory = wdl_gas_op_memory(run->args.local, map + (pair->count > 1 ? bytes : 0));
+    if (!memory)
+        return host_fails(run, pair);
+    pair->blocks = (char *) memory + map;
+    char *at = pair->count > 1 ? pair->blocks : address_of(pair, 0);
+    wdl_car_size(run, pair->blocks_car, at, bytes, memory);
+    wdl_car_offer(run, pair->place_car, at, bytes);
+    return WDL_OK;
+}
+
+/* What is long and one goes from where it is. */
+static int serve_asked(struct wdl_run *run, const struct wdl_put_pair *pair)
+{
+    size_t bytes = bytes_of(&run->args), all = pair->count * bytes;
+    int as_it_is = is_long(&run->args) && pair->count == 1;
+    char *answer = as_it_is ? address_of(pair, 0) : wdl_gas_op_memory(run->args.local, all);
+    if (!answer)
+        return host_fails(run, pair);
+    for (uint64_t i = 0; i < pair->count && !as_it_is; i++)
+        memcpy(answer + i * bytes, address_of(pair, i), bytes);
+    wdl_car_size(run, pair->blocks_car, answer, all, NULL);
+    return WDL_OK;
 }
 
 static int do_serve(struct wdl_run *run, int rank)
 {
     const struct wdl_put *p = put_of(&run->args);
     struct wdl_put_pair *pair = &p->pairs[rank];
-    size_t bytes = bytes_of(&run->args);
     if (!pair->parcel) /* it has failed */
         return WDL_OK;
-    const char *from = pair->parcel + pair->count * sizeof(uint64_t);
-    char *answer = p->gets ? wdl_gas_op_memory(run->args.local, pair->count * bytes) : NULL;
-    if (p->gets && !answer)
-        return host_fails(run, pair);
-    for (uint64_t i = 0; i < pair->count; i++) {
-        char *at = place(address_of(pair, i));
-        memcpy(p->gets ? answer + i * bytes : at, p->gets ? at : from + i * bytes, bytes);
-    }
     if (p->gets)
-        wdl_car_size(run, pair->answer_car, answer, pair->count * bytes, NULL);
+        return serve_asked(run, pair);
+    if (!is_long(&run->args))
+        return serve_given(run, pair);
+    return is_fetched(run, rank) ? serve_fetched(run, pair, rank) : serve_placed(run, pair);
+}
+
+static int do_spread(struct wdl_run *run, int rank)
+{
+    const struct wdl_put_pair *pair = &put_of(&run->args)->pairs[rank];
+    size_t bytes = bytes_of(&run->args);
+    for (uint64_t i = 0; i < pair->count && pair->count > 1 && pair->blocks; i++)
+        memcpy(address_of(pair, i), pair->blocks + i * bytes, bytes);
     return WDL_OK;
 }
 
@@ -280,30 +384,54 @@ static void fetched_build(struct wdl_build *b, int rank)
                        wdl_build_recv(b, rank, role_of(b, HEAD, rank, b->rank), wdl_nowhere(), 0));
 }
 
+/* What of it goes by messages of its own. */
+static void host_gives(struct wdl_build *b, int rank, int serve)
+{
+    struct wdl_put_pair *pair = &put_of(b->args)->pairs[rank];
+    pair->blocks_car = wdl_build_send_late(b, rank, role_of(b, BLOCKS, rank, b->rank));
+    wdl_build_order(b, serve, pair->blocks_car);
+    if (!is_long(b->args))
+        return;
+    wdl_build_touches(b, pair->blocks_car, 1);
+    wdl_ready_for(b, wdl_ready_recv(b, rank, role_of(b, PLACE, rank, b->rank)), pair->blocks_car,
+                  0);
+}
+
+static void host_takes(struct wdl_build *b, int rank, int serve)
+{
+    struct wdl_put_pair *pair = &put_of(b->args)->pairs[rank];
+    pair->blocks_car = wdl_build_recv_late(b, rank, role_of(b, BLOCKS, rank, b->rank));
+    pair->place_car = wdl_build_offer_late(b, rank, role_of(b, PLACE, rank, b->rank));
+    wdl_build_order(b, serve, pair->blocks_car);
+    wdl_build_order(b, serve, pair->place_car);
+    wdl_build_order(b, pair->blocks_car, wdl_build_call(b, do_spread, rank, 2));
+}
+
 static void host_build(struct wdl_build *b, int rank)
 {
     const struct wdl_put *p = put_of(b->args);
     struct wdl_put_pair *pair = &p->pairs[rank];
     size_t bytes = head_bytes(b->team, b->args);
+    int near = is_near(b->team, rank), puts_long = is_long(b->args) && !p->gets;
     pair->come_at = wdl_build_tmp(b, bytes);
-    pair->parcel_car = pair->answer_car = WDL_CAR_NONE;
+    pair->parcel_car = pair->place_car = pair->blocks_car = WDL_CAR_NONE;
     int head =
         wdl_build_recv(b, rank, role_of(b, HEAD, rank, b->rank), wdl_tmp(pair->come_at), bytes);
     int come = wdl_build_call(b, do_come, rank, 0);
     int serve = wdl_build_call(b, do_serve, rank, p->gets ? 1 : 2);
     wdl_build_order(b, head, come);
     wdl_build_order(b, come, serve);
-    if (!is_near(b, rank)) {
+    if (!near) {
         pair->parcel_car = wdl_build_recv_late(b, rank, role_of(b, PARCEL, rank, b->rank));
         wdl_build_order(b, come, pair->parcel_car);
         wdl_build_order(b, pair->parcel_car, serve);
     }
     pair->second_car = wdl_build_send(b, rank, role_of(b, SECOND, rank, b->rank), wdl_nowhere(), 0);
-    wdl_build_order(b, come, pair->second_car);
-    if (p->gets) {
-        pair->answer_car = wdl_build_send_late(b, rank, role_of(b, ANSWER, rank, b->rank));
-        wdl_build_order(b, serve, pair->answer_car);
-    }
+    wdl_build_order(b, near && puts_long ? serve : come, pair->second_car);
+    if (p->gets)
+        host_gives(b, rank, serve);
+    else if (puts_long && !near)
+        host_takes(b, rank, serve);
     if (is_waited_for(b))
         (void) wdl_build_send(b, rank, role_of(b, FIRST, rank, b->rank), wdl_nowhere(), 0);
 }
@@ -318,9 +446,9 @@ static void pairs_build(struct wdl_build *b)
     for (int d = 1; d < b->size; d++) {
         int host = (b->rank + d) % b->size, guest = (b->rank - d + b->size) % b->size;
         if (p->to[host])
-            (p->gets && is_near(b, host) ? fetch_build : guest_build)(b, host);
+            (p->gets && is_near(b->team, host) ? fetch_build : guest_build)(b, host);
         if (p->from[guest])
-            (p->gets && is_near(b, guest) ? fetched_build : host_build)(b, guest);
+            (p->gets && is_near(b->team, guest) ? fetched_build : host_build)(b, guest);
     }
 }
 

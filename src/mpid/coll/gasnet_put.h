@@ -7,19 +7,13 @@
 
 #include "mpid/coll/gasnet_xfer.h"
 
-/* Blocks that this node gives, or takes. One alone of a node's is where it belongs; several go
- * through memory in between. */
-struct wdl_put_blocks {
-    const uint64_t *count, *address; /* of each node's; node by node */
-    char *packed;
-};
+enum { WDL_PUT_LONG = 16384 }; /* bytes of a block to where two copies take less than a message */
 
 struct wdl_put_pair;
 
 struct wdl_put {
     struct wdl_xfer xfer;
     int gets, many; /* which of the four; 0 or 1 */
-    int ahead; /* addresses go ahead of the blocks */
     const uint32_t *nodes; /* the other end of each block */
     size_t count;
     const uint32_t *partners; /* who comes here; NULL: all */
@@ -27,8 +21,7 @@ struct wdl_put {
     uint32_t node; /* what `nodes` and the lists point to if not many */
     void *dst, *src;
     uint64_t *to, *from; /* blocks to each node, and from each; pairs: whether any come */
-    char *out, *in;
-    struct wdl_put_blocks give, take;
+    char *out, *in; /* the parcels of a stage */
     uint64_t *here, *there; /* pairs: addresses of the own blocks, node by node ... */
     struct wdl_put_pair *pairs; /* ... and what there is with each node */
 };

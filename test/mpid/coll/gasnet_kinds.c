@@ -281,9 +281,10 @@ static wdl_gas_handle sort_start(struct side *s, struct wdl_gas_team *team, int 
                             op->m ? s->src_list : NULL, array(s, 0), 4, op->n, by_high_bits, flags);
 }
 
-/* --- put and get: up to two blocks from each node to any others, or the other way --- */
+/* --- put and get: up to two blocks from each node to any others, or the other way; now and then so
+ * long that they are not in the parcel --- */
 
-enum { BLOCKS_MAX = 2 };
+enum { BLOCKS_MAX = 2, LONG = 16384, NODES_MAX = 9 };
 
 static void put_plan(struct op *op, int *other, size_t *place, size_t *most_out)
 {
@@ -341,6 +342,8 @@ static void put_or_get_make(struct op *op, int gets)
     int *other = calloc(count, sizeof(*other));
     size_t *place = calloc(count, sizeof(*place));
     op->basic = (int) world_draw(op->w, 2);
+    if (op->w->options.ranks <= NODES_MAX && world_draw(op->w, 8) == 0)
+        op->bytes += LONG;
     put_plan(op, other, place, &most);
     areas_make(op, (gets ? most : BLOCKS_MAX) * op->bytes, (gets ? BLOCKS_MAX : most) * op->bytes);
     put_lists(op, gets, other, place);
