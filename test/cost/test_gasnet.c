@@ -221,10 +221,10 @@ static int on_one_node(const struct call *call)
 {
     const char *name = call->name;
     int deals = call->m ? deal() : 0, varies = strchr("Mv", name[strlen(name) - 1]) != NULL;
-    int permutes = !strncmp(name, "permute", 7), puts = !strcmp(name, "put");
+    int permutes = !strncmp(name, "permute", 7);
     if (!strncmp(name, "sort", 4))
         return 2 * deals + (call->m && first[r.n] * sizeof(int64_t) > CELL ? doubling() : 0);
-    if (!strncmp(name, "get", 3) || !strcmp(name, "putM")) /* who gets it fetches */
+    if (!strncmp(name, "get", 3) || !strncmp(name, "put", 3)) /* who gets it fetches */
         return 0;
     if (!strcmp(name, "scan_dealt"))
         return r.n;
@@ -232,7 +232,7 @@ static int on_one_node(const struct call *call)
         struct cost cost = cost_of(call);
         return is_long() ? cost.data : !strncmp(name, "scan", 4) ? 2 * deals : deals;
     }
-    if (!(varies || permutes || puts) || !strcmp(name, "broadcastM") || !is(WDL_COLL_OUT_NOSYNC))
+    if (!(varies || permutes) || !strcmp(name, "broadcastM") || !is(WDL_COLL_OUT_NOSYNC))
         return 0;
     int pairs = call->shape == ALONG ? r.n : !strcmp(name, "exchangeM") ? ring() : 0;
     if (call->shape == ALL && !pairs)
@@ -277,7 +277,7 @@ static void quiet(void)
     with.flags = WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC | WDL_COLL_LOCAL;
     run(named("barrier"));
     for (int k = 0; k < LANES; k++)
-        run(named("put"));
+        run(named("gather_allv"));
     with.flags = flags;
 }
 

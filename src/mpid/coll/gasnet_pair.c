@@ -1,16 +1,16 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * putM, get and getM, and put of long blocks, as one graph in which each partner is served by
- * itself: who is late delays those it has something to do with.
+ * put and get, and their M forms, as one graph in which each partner is served by itself: who is
+ * late delays those it has something to do with.
  *
  * Who comes does not say beforehand with how many blocks. So it sends a head as long as a cell,
  * which says so; behind that the parcel, addresses and what is put there, if it fits. If not, the
  * host makes room for it and says "go on". Within a node it fetches the parcel, and says that it
- * has. Who gets knows how long the answer is; within a node it needs no head, but fetches from the
- * host, once that has begun, what it wants.
+ * has. A put is of one block: its parcel alone is the head. Who gets knows how long the answer is;
+ * within a node it needs no head, but fetches from the host, once that has begun, what it wants.
  *
  *   guest                            host
- *                 <- first           (many ranks, no cells; near get: I have begun)
+ *                 <- first           (many ranks, no cells; a put longer than one; near get: begun)
  *   head          ->
  *                 <- second          (a long parcel: go on; near: I have it)
  *   parcel        ->                 (a long one)
@@ -34,12 +34,11 @@
 
 struct head {
     uint64_t count; /* of blocks */
-    uint64_t means; /* as both must */
     uint64_t parcel; /* where it is, for a host that can look there */
 };
 
 struct wdl_put_pair {
-    size_t first; /* of the own blocks, in `here` and `there` */
+    size_t first, next; /* of the own blocks, in `here` and `there` */
     size_t head_at, parcel_at, blocks_at; /* as a guest: in the run's memory */
     size_t come_at; /* as a host: the head */
     uint64_t count;
@@ -85,23 +84,6 @@ static size_t share(const struct wdl_coll_args *args)
     return sizeof(uint64_t) + (put_of(args)->gets ? 0 : block);
 }
 
-static size_t head_bytes(const struct wdl_team *team, const struct wdl_coll_args *args)
-{
-    size_t least = sizeof(struct head) + (is_long(args) ? share(args) : sizeof(uint64_t));
-    return put_of(args)->many && team->params.cell_bytes > least ? team->params.cell_bytes : least;
-}
-
-/* Is the parcel in the head? */
-static int fits(const struct wdl_team *team, const struct wdl_coll_args *args, uint64_t count)
-{
-    return count <= (head_bytes(team, args) - sizeof(struct head)) / share(args);
-}
-
-static uint64_t meant(const struct wdl_coll_args *args)
-{
-    return (uint64_t) bytes_of(args) << 1 | (unsigned) put_of(args)->gets;
-}
-
 /* Can either look at the other's memory? */
 static int is_near(const struct wdl_team *team, int rank)
 {
@@ -110,10 +92,37 @@ static int is_near(const struct wdl_team *team, int rank)
     return team->nodes && team->nodes->node_of[rank] == team->nodes->mine;
 }
 
-/* Nobody is to come before there is a place for a head. */
-static int is_waited_for(const struct wdl_build *b)
+/* In front of the parcel; a block alone that is put needs nothing there, where the host need not
+ * fetch it. */
+static size_t front_bytes(const struct wdl_team *team, const struct wdl_coll_args *args, int rank)
 {
-    return b->size >= b->team->links && !b->armed;
+    const struct wdl_put *p = put_of(args);
+    int alone = !p->many && !p->gets && !is_long(args);
+    int goes = share(args) <= team->params.cell_bytes || !is_near(team, rank);
+    return alone && goes ? 0 : sizeof(struct head);
+}
+
+static size_t head_bytes(const struct wdl_team *team, const struct wdl_coll_args *args, int rank)
+{
+    const struct wdl_put *p = put_of(args);
+    size_t front = front_bytes(team, args, rank);
+    size_t least = front + (!front || p->gets || is_long(args) ? share(args) : 0);
+    return p->many && team->params.cell_bytes > least ? team->params.cell_bytes : least;
+}
+
+/* Is the parcel in the head? */
+static int fits(const struct wdl_team *team, const struct wdl_coll_args *args, int rank,
+                uint64_t count)
+{
+    size_t room = head_bytes(team, args, rank) - front_bytes(team, args, rank);
+    return count <= room / share(args);
+}
+
+/* Nobody is to come before there is a place for a head. */
+static int is_waited_for(const struct wdl_build *b, int rank)
+{
+    int has_cell = head_bytes(b->team, b->args, rank) <= b->team->params.cell_bytes;
+    return !b->armed && (b->size >= b->team->links || !has_cell);
 }
 
 /* --- the guest --- */
@@ -123,25 +132,38 @@ static void *place(uint64_t address)
     return (void *) (uintptr_t) address;
 }
 
+/* It goes as a whole. Where there is nothing in front the parcel is the head. */
+static void head_fill(struct wdl_run *run, int rank)
+{
+    const struct wdl_coll_args *args = &run->args;
+    const struct wdl_put_pair *pair = &put_of(args)->pairs[rank];
+    uint64_t count = put_of(args)->to[rank];
+    size_t front = front_bytes(run->team, args, rank);
+    char *parcel = run->tmp + pair->parcel_at, *at = run->tmp + pair->head_at;
+    struct head head = {count, (uint64_t) (uintptr_t) parcel};
+    if (!front)
+        return;
+    memset(at, 0, head_bytes(run->team, args, rank));
+    memcpy(at, &head, front);
+    if (fits(run->team, args, rank, count))
+        memcpy(at + front, parcel, count * share(args));
+}
+
 static int do_pack(struct wdl_run *run, int rank)
 {
     const struct wdl_put *p = put_of(&run->args);
     const struct wdl_put_pair *pair = &p->pairs[rank];
     uint64_t count = p->to[rank];
-    size_t bytes = bytes_of(&run->args), all = count * share(&run->args);
+    size_t bytes = bytes_of(&run->args);
     int is_apart = is_long(&run->args), packs = !is_apart || pair->blocks_at;
     char *parcel = run->tmp + pair->parcel_at, *behind = parcel + count * sizeof(uint64_t);
     char *to = is_apart ? run->tmp + pair->blocks_at : behind;
-    struct head head = {count, meant(&run->args), (uint64_t) (uintptr_t) parcel};
-    memset(run->tmp + pair->head_at, 0, head_bytes(run->team, &run->args)); /* it goes as a whole */
-    memcpy(run->tmp + pair->head_at, &head, sizeof(head));
     memcpy(parcel, p->there + pair->first, count * sizeof(uint64_t));
     if (is_apart && !p->gets)
         memcpy(behind, p->here + pair->first, count * sizeof(uint64_t));
     for (uint64_t i = 0; i < count && !p->gets && packs; i++)
         memcpy(to + i * bytes, place(p->here[pair->first + i]), bytes);
-    if (fits(run->team, &run->args, count))
-        memcpy(run->tmp + pair->head_at + sizeof(head), parcel, all);
+    head_fill(run, rank);
     return WDL_OK;
 }
 
@@ -212,10 +234,11 @@ static void guest_build(struct wdl_build *b, int rank)
 {
     const struct wdl_put *p = put_of(b->args);
     struct wdl_put_pair *pair = &p->pairs[rank];
-    size_t head = head_bytes(b->team, b->args), parcel = p->to[rank] * share(b->args);
+    size_t head = head_bytes(b->team, b->args, rank), parcel = p->to[rank] * share(b->args);
     int near = is_near(b->team, rank), fetched = near && is_long(b->args);
     pair->head_at = wdl_build_tmp(b, head);
-    pair->parcel_at = wdl_build_tmp(b, parcel);
+    pair->parcel_at =
+        front_bytes(b->team, b->args, rank) ? wdl_build_tmp(b, parcel) : pair->head_at;
     pair->blocks_at = 0;
     int pack = wdl_build_call(b, do_pack, rank, 1);
     int goes =
@@ -225,11 +248,11 @@ static void guest_build(struct wdl_build *b, int rank)
         guest_takes(b, rank);
     else if (is_long(b->args) && !near)
         guest_gives(b, rank, pack);
-    if (is_waited_for(b))
+    if (is_waited_for(b, rank))
         wdl_build_order(b,
                         wdl_build_recv(b, rank, role_of(b, FIRST, b->rank, rank), wdl_nowhere(), 0),
                         goes);
-    if (fits(b->team, b->args, p->to[rank]) && !fetched)
+    if (fits(b->team, b->args, rank, p->to[rank]) && !fetched)
         return;
     int second = wdl_build_recv(b, rank, role_of(b, SECOND, b->rank, rank), wdl_nowhere(), 0);
     wdl_build_touches(b, second, fetched);
@@ -283,15 +306,15 @@ static int do_come(struct wdl_run *run, int rank)
     const struct wdl_coll_args *args = &run->args;
     struct wdl_put_pair *pair = &put_of(args)->pairs[rank];
     char *at = run->tmp + pair->come_at;
-    struct head head;
-    memcpy(&head, at, sizeof(head));
-    if (head.means != meant(args) || head.count == 0 ||
-        head.count > PTRDIFF_MAX / (sizeof(uint64_t) + bytes_of(args)) - 1)
+    size_t front = front_bytes(run->team, args, rank);
+    struct head head = {1, 0};
+    memcpy(&head, at, front);
+    if (head.count == 0 || head.count > PTRDIFF_MAX / (sizeof(uint64_t) + bytes_of(args)) - 1)
         return host_fails(run, pair);
     pair->count = head.count;
-    if (!fits(run->team, args, head.count))
+    if (!fits(run->team, args, rank, head.count))
         return parcel_come(run, rank, head.parcel, head.count * share(args));
-    pair->parcel = at + sizeof(head);
+    pair->parcel = at + front;
     drop(run, pair->parcel_car);
     if (!is_fetched(run, rank)) /* it says that they are */
         drop(run, pair->second_car);
@@ -411,7 +434,7 @@ static void host_build(struct wdl_build *b, int rank)
 {
     const struct wdl_put *p = put_of(b->args);
     struct wdl_put_pair *pair = &p->pairs[rank];
-    size_t bytes = head_bytes(b->team, b->args);
+    size_t bytes = head_bytes(b->team, b->args, rank);
     int near = is_near(b->team, rank), puts_long = is_long(b->args) && !p->gets;
     pair->come_at = wdl_build_tmp(b, bytes);
     pair->parcel_car = pair->place_car = pair->blocks_car = WDL_CAR_NONE;
@@ -432,7 +455,7 @@ static void host_build(struct wdl_build *b, int rank)
         host_gives(b, rank, serve);
     else if (puts_long && !near)
         host_takes(b, rank, serve);
-    if (is_waited_for(b))
+    if (is_waited_for(b, rank))
         (void) wdl_build_send(b, rank, role_of(b, FIRST, rank, b->rank), wdl_nowhere(), 0);
 }
 
@@ -452,22 +475,31 @@ static void pairs_build(struct wdl_build *b)
     }
 }
 
+/* The addresses in `list`, of the own blocks by node. */
+static void addresses(struct wdl_gas_op *op, void *const *list, uint64_t *out)
+{
+    const struct wdl_put *p = op->own;
+    uint64_t sum = 0;
+    for (int i = 0; i < op->team->size; i++) {
+        p->pairs[i].first = p->pairs[i].next = sum;
+        sum += p->to[i];
+    }
+    for (size_t i = 0; i < p->count; i++)
+        out[p->pairs[p->nodes[i]].next++] = (uint64_t) (uintptr_t) list[i];
+}
+
 wdl_gas_handle wdl_put_pairs_start(struct wdl_gas_op *op, int flags)
 {
     struct wdl_put *p = op->own;
-    size_t size = (size_t) op->team->size, sum = 0;
     p->here = wdl_gas_op_memory(op, 2 * p->count * sizeof(*p->here));
-    p->pairs = wdl_gas_op_memory(op, size * sizeof(*p->pairs));
+    p->pairs = wdl_gas_op_memory(op, (size_t) op->team->size * sizeof(*p->pairs));
     if (!p->here || !p->pairs)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
     p->there = p->here + p->count;
-    wdl_put_addresses(op, p->gets ? op->dst : op->src, p->here);
-    wdl_put_addresses(op, p->gets ? op->src : op->dst, p->there);
-    for (size_t i = 0; i < size; i++) {
-        p->pairs[i].first = sum;
-        sum += p->to[i];
-    }
+    addresses(op, p->gets ? op->dst : op->src, p->here);
+    addresses(op, p->gets ? op->src : op->dst, p->there);
     op->args.kind = WDL_COLL_CUSTOM;
+    op->args.bytes = op->nbytes << 2 | (unsigned) p->many << 1 | (unsigned) p->gets;
     op->args.build = pairs_build;
     op->args.flow = WDL_FLOW_ALL;
     return wdl_gas_op_start(op, flags);
