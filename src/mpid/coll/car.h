@@ -106,6 +106,7 @@ struct wdl_car {
     size_t offered_bytes;
     int ready;
     int asks; /* RECV: of a ready flag */
+    int maybe; /* RECV: nothing may come */
     size_t place_at;
 };
 
@@ -207,6 +208,11 @@ int wdl_build_send_late(struct wdl_build *b, int peer, uint32_t role);
 int wdl_build_recv_late(struct wdl_build *b, int peer, uint32_t role);
 /* ... and the ready flag for one: of the memory of wdl_car_offer. */
 int wdl_build_offer_late(struct wdl_build *b, int peer, uint32_t role);
+/* A RECV of what may not be sent: if not, it is given up when that is known. */
+int wdl_build_recv_maybe(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc to,
+                         size_t bytes);
+/* Only from a CALL; the run stays. */
+void wdl_car_give_up(struct wdl_run *run, int car);
 /* It is of so many bytes, there; a RECV's map, of so many words, is zero and lives as long as the
  * run. Or there is none, as the other side knows. Before the CAR begins. */
 size_t wdl_car_map_words(const struct wdl_team *team, size_t bytes);

@@ -449,7 +449,7 @@ static void run_doubt(struct wdl_run *run)
         if (run->cars[i].state != WDL_CAR_ARMED)
             continue;
         if (car->kind == WDL_CAR_RECV)
-            status = ask(run, car->peer, car->role, car->bytes);
+            status = ask(run, car->peer, car->maybe ? WDL_ROLE_NONE : car->role, car->bytes);
         watches |= car->kind == WDL_CAR_WATCH;
     }
     if (watches && status == WDL_OK)

@@ -42,8 +42,10 @@ struct wdl_put_pair {
     size_t head_at, parcel_at, blocks_at; /* as a guest: in the run's memory */
     size_t come_at; /* as a host: the head */
     uint64_t count;
+    size_t filled; /* units that have a block of its */
     char *parcel, *blocks; /* blocks: several long ones that are put */
-    int second_car, parcel_car, place_car, blocks_car;
+    int head_car, second_car, parcel_car, place_car, blocks_car;
+    int is_absent; /* nothing comes from it */
 };
 
 /* A message that comes for a role without a cell finds its RECV armed; flags may come early. */
@@ -51,7 +53,8 @@ enum role { HEAD, FIRST, SECOND, PLACE, PARCEL, BLOCKS };
 
 static uint32_t role_of(const struct wdl_build *b, enum role role, int guest, int host)
 {
-    static const enum wdl_phase phases[] = {WDL_PHASE_DATA, WDL_PHASE_READY, WDL_PHASE_DATA2,
+    /* where each has a cell only one of FIRST and SECOND is wanted */
+    static const enum wdl_phase phases[] = {WDL_PHASE_DATA, WDL_PHASE_READY, WDL_PHASE_READY,
                                             WDL_PHASE_READY2};
     int d = wdl_ring_distance(b, host, guest);
     if (role <= PLACE && b->size < b->team->links)
@@ -270,12 +273,17 @@ static void drop(struct wdl_run *run, int car)
         wdl_car_drop(run, car);
 }
 
-static int host_fails(struct wdl_run *run, const struct wdl_put_pair *pair)
+static void host_drops(struct wdl_run *run, const struct wdl_put_pair *pair)
 {
     drop(run, pair->second_car);
     drop(run, pair->parcel_car);
     drop(run, pair->place_car);
     drop(run, pair->blocks_car);
+}
+
+static int host_fails(struct wdl_run *run, const struct wdl_put_pair *pair)
+{
+    host_drops(run, pair);
     wdl_run_fail(run);
     return WDL_ERR_TRUNCATE;
 }
@@ -308,6 +316,10 @@ static int do_come(struct wdl_run *run, int rank)
     char *at = run->tmp + pair->come_at;
     size_t front = front_bytes(run->team, args, rank);
     struct head head = {1, 0};
+    if (pair->is_absent) {
+        host_drops(run, pair);
+        return WDL_OK;
+    }
     memcpy(&head, at, front);
     if (head.count == 0 || head.count > PTRDIFF_MAX / (sizeof(uint64_t) + bytes_of(args)) - 1)
         return host_fails(run, pair);
@@ -322,29 +334,58 @@ static int do_come(struct wdl_run *run, int rank)
 }
 
 /* The remote ones, and behind them those of long blocks that are put. */
-static char *address_of(const struct wdl_put_pair *pair, uint64_t i)
+static uint64_t address_of(const struct wdl_put_pair *pair, uint64_t i)
 {
     uint64_t address;
     memcpy(&address, pair->parcel + i * sizeof(address), sizeof(address));
-    return place(address);
+    return address;
+}
+
+/* Where the i-th block belongs; asked once of each. */
+static char *target_of(struct wdl_run *run, struct wdl_put_pair *pair, uint64_t i)
+{
+    uint64_t address = address_of(pair, i);
+    if (!put_of(&run->args)->turn)
+        return place(address);
+    char *to = wdl_put_turn_fill(run->args.local, address);
+    pair->filled += to != NULL;
+    return to;
+}
+
+/* All that comes from it has. */
+static void pair_over(struct wdl_run *run, struct wdl_put_pair *pair)
+{
+    struct wdl_put_turn *turn = put_of(&run->args)->turn;
+    if (!turn)
+        return;
+    turn->got += pair->filled;
+    turn->left--;
 }
 
 /* Short blocks, which came with the parcel. */
-static int serve_given(struct wdl_run *run, const struct wdl_put_pair *pair)
+static int serve_given(struct wdl_run *run, struct wdl_put_pair *pair)
 {
     size_t bytes = bytes_of(&run->args);
     const char *from = pair->parcel + pair->count * sizeof(uint64_t);
-    for (uint64_t i = 0; i < pair->count; i++)
-        memcpy(address_of(pair, i), from + i * bytes, bytes);
+    for (uint64_t i = 0; i < pair->count; i++) {
+        char *to = target_of(run, pair, i);
+        if (to)
+            memcpy(to, from + i * bytes, bytes);
+    }
+    pair_over(run, pair);
     return WDL_OK;
 }
 
-static int serve_fetched(struct wdl_run *run, const struct wdl_put_pair *pair, int rank)
+static int serve_fetched(struct wdl_run *run, struct wdl_put_pair *pair, int rank)
 {
     int status = WDL_OK;
-    for (uint64_t i = 0; i < pair->count && status == WDL_OK; i++)
-        status = wdl_board_fetch(run, rank, address_of(pair, pair->count + i), address_of(pair, i),
-                                 bytes_of(&run->args));
+    for (uint64_t i = 0; i < pair->count && status == WDL_OK; i++) {
+        char *to = target_of(run, pair, i);
+        if (to)
+            status = wdl_board_fetch(run, rank, place(address_of(pair, pair->count + i)), to,
+                                     bytes_of(&run->args));
+    }
+    pair_over(run, pair);
     return status;
 }
 
@@ -353,11 +394,12 @@ static int serve_placed(struct wdl_run *run, struct wdl_put_pair *pair)
 {
     size_t bytes = pair->count * bytes_of(&run->args);
     size_t map = wdl_car_map_words(run->team, bytes) * sizeof(uint64_t);
-    uint64_t *memory = wdl_gas_op_memory(run->args.local, map + (pair->count > 1 ? bytes : 0));
+    char *at = pair->count > 1 ? NULL : target_of(run, pair, 0);
+    uint64_t *memory = wdl_gas_op_memory(run->args.local, map + (at ? 0 : bytes));
     if (!memory)
         return host_fails(run, pair);
-    pair->blocks = (char *) memory + map;
-    char *at = pair->count > 1 ? pair->blocks : address_of(pair, 0);
+    if (!at)
+        pair->blocks = at = (char *) memory + map;
     wdl_car_size(run, pair->blocks_car, at, bytes, memory);
     wdl_car_offer(run, pair->place_car, at, bytes);
     return WDL_OK;
@@ -368,11 +410,11 @@ static int serve_asked(struct wdl_run *run, const struct wdl_put_pair *pair)
 {
     size_t bytes = bytes_of(&run->args), all = pair->count * bytes;
     int as_it_is = is_long(&run->args) && pair->count == 1;
-    char *answer = as_it_is ? address_of(pair, 0) : wdl_gas_op_memory(run->args.local, all);
+    char *answer = as_it_is ? place(address_of(pair, 0)) : wdl_gas_op_memory(run->args.local, all);
     if (!answer)
         return host_fails(run, pair);
     for (uint64_t i = 0; i < pair->count && !as_it_is; i++)
-        memcpy(answer + i * bytes, address_of(pair, i), bytes);
+        memcpy(answer + i * bytes, place(address_of(pair, i)), bytes);
     wdl_car_size(run, pair->blocks_car, answer, all, NULL);
     return WDL_OK;
 }
@@ -392,11 +434,23 @@ static int do_serve(struct wdl_run *run, int rank)
 
 static int do_spread(struct wdl_run *run, int rank)
 {
-    const struct wdl_put_pair *pair = &put_of(&run->args)->pairs[rank];
+    struct wdl_put_pair *pair = &put_of(&run->args)->pairs[rank];
     size_t bytes = bytes_of(&run->args);
-    for (uint64_t i = 0; i < pair->count && pair->count > 1 && pair->blocks; i++)
-        memcpy(address_of(pair, i), pair->blocks + i * bytes, bytes);
+    for (uint64_t i = 0; i < pair->count && pair->count > 1 && pair->blocks; i++) {
+        char *to = target_of(run, pair, i);
+        if (to)
+            memcpy(to, pair->blocks + i * bytes, bytes);
+    }
+    if (pair->count)
+        pair_over(run, pair);
     return WDL_OK;
+}
+
+void wdl_put_absent(struct wdl_run *run, int rank)
+{
+    struct wdl_put_pair *pair = &put_of(&run->args)->pairs[rank];
+    pair->is_absent = 1;
+    wdl_car_give_up(run, pair->head_car);
 }
 
 static void fetched_build(struct wdl_build *b, int rank)
@@ -427,7 +481,8 @@ static void host_takes(struct wdl_build *b, int rank, int serve)
     pair->place_car = wdl_build_offer_late(b, rank, role_of(b, PLACE, rank, b->rank));
     wdl_build_order(b, serve, pair->blocks_car);
     wdl_build_order(b, serve, pair->place_car);
-    wdl_build_order(b, pair->blocks_car, wdl_build_call(b, do_spread, rank, 2));
+    int touches = put_of(b->args)->turn ? 0 : 2;
+    wdl_build_order(b, pair->blocks_car, wdl_build_call(b, do_spread, rank, touches));
 }
 
 static void host_build(struct wdl_build *b, int rank)
@@ -438,11 +493,12 @@ static void host_build(struct wdl_build *b, int rank)
     int near = is_near(b->team, rank), puts_long = is_long(b->args) && !p->gets;
     pair->come_at = wdl_build_tmp(b, bytes);
     pair->parcel_car = pair->place_car = pair->blocks_car = WDL_CAR_NONE;
-    int head =
-        wdl_build_recv(b, rank, role_of(b, HEAD, rank, b->rank), wdl_tmp(pair->come_at), bytes);
+    pair->head_car =
+        (p->turn ? wdl_build_recv_maybe : wdl_build_recv)(b, rank, role_of(b, HEAD, rank, b->rank),
+                                                          wdl_tmp(pair->come_at), bytes);
     int come = wdl_build_call(b, do_come, rank, 0);
-    int serve = wdl_build_call(b, do_serve, rank, p->gets ? 1 : 2);
-    wdl_build_order(b, head, come);
+    int serve = wdl_build_call(b, do_serve, rank, p->turn ? 0 : p->gets ? 1 : 2);
+    wdl_build_order(b, pair->head_car, come);
     wdl_build_order(b, come, serve);
     if (!near) {
         pair->parcel_car = wdl_build_recv_late(b, rank, role_of(b, PARCEL, rank, b->rank));
@@ -464,7 +520,9 @@ static void host_build(struct wdl_build *b, int rank)
 static void pairs_build(struct wdl_build *b)
 {
     const struct wdl_put *p = put_of(b->args);
-    if (p->to[b->rank])
+    if (p->turn)
+        wdl_put_turn_build(b);
+    else if (p->to[b->rank])
         (void) wdl_build_call(b, do_fetch, b->rank, 3);
     for (int d = 1; d < b->size; d++) {
         int host = (b->rank + d) % b->size, guest = (b->rank - d + b->size) % b->size;
@@ -488,19 +546,27 @@ static void addresses(struct wdl_gas_op *op, void *const *list, uint64_t *out)
         out[p->pairs[p->nodes[i]].next++] = (uint64_t) (uintptr_t) list[i];
 }
 
-wdl_gas_handle wdl_put_pairs_start(struct wdl_gas_op *op, int flags)
+int wdl_put_has_cells(const struct wdl_gas_team *team)
+{
+    const struct wdl_team *outer = team->outer.team;
+    return outer->size < outer->links && outer->size <= 16 &&
+           outer->params.cell_bytes >= (size_t) outer->size * sizeof(uint16_t);
+}
+
+int wdl_put_pairs(struct wdl_gas_op *op, void *const *here, void *const *there)
 {
     struct wdl_put *p = op->own;
+    int way = (p->turn != NULL) << 2 | p->many << 1 | p->gets;
     p->here = wdl_gas_op_memory(op, 2 * p->count * sizeof(*p->here));
     p->pairs = wdl_gas_op_memory(op, (size_t) op->team->size * sizeof(*p->pairs));
     if (!p->here || !p->pairs)
-        return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+        return WDL_ERR_NOMEM;
     p->there = p->here + p->count;
-    addresses(op, p->gets ? op->dst : op->src, p->here);
-    addresses(op, p->gets ? op->src : op->dst, p->there);
+    addresses(op, here, p->here);
+    addresses(op, there, p->there);
     op->args.kind = WDL_COLL_CUSTOM;
-    op->args.bytes = op->nbytes << 2 | (unsigned) p->many << 1 | (unsigned) p->gets;
+    op->args.bytes = op->nbytes << 3 | (unsigned) way; /* what both must mean */
     op->args.build = pairs_build;
     op->args.flow = WDL_FLOW_ALL;
-    return wdl_gas_op_start(op, flags);
+    return WDL_OK;
 }

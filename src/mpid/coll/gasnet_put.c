@@ -68,7 +68,8 @@ wdl_gas_handle wdl_gas_put_nb(struct wdl_gas_team *team, const struct wdl_gas_pu
         op->src = &p->src;
     }
     enum wdl_gas_error error = put_plan(op, flags);
-    if (error)
-        return wdl_gas_op_fail(op, error);
-    return wdl_put_pairs_start(op, flags);
+    if (!error &&
+        wdl_put_pairs(op, p->gets ? op->dst : op->src, p->gets ? op->src : op->dst) != WDL_OK)
+        error = WDL_GAS_ERR_NOMEM;
+    return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_start(op, flags);
 }

@@ -384,6 +384,15 @@ void wdl_car_offer(struct wdl_run *run, int i, void *at, size_t bytes)
     car->offered_bytes = bytes;
 }
 
+int wdl_build_recv_maybe(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc to,
+                         size_t bytes)
+{
+    int car = wdl_build_recv(b, peer, role, to, bytes);
+    if (car != WDL_CAR_NONE)
+        b->cars[car].maybe = 1;
+    return car;
+}
+
 /* A meeting point: what depends on it goes on. */
 void wdl_car_drop(struct wdl_run *run, int i)
 {

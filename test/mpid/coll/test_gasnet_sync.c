@@ -109,6 +109,12 @@ static int gets(const struct call *call, int i)
            (call->shape == DOWN && i == with.root);
 }
 
+/* With LOCAL what exchangev fills in are sizes, too: that one gives nothing it alone knows. */
+static int hears(const struct call *call)
+{
+    return !strcmp(call->name, "exchangev") && is(WDL_COLL_LOCAL);
+}
+
 /* What comes into memory has to come before the last handle is done, and who gets it is the one who
  * can tell; so that is who waits where OUT_NOSYNC leaves it open. Who only gives is through with
  * OUT_MYSYNC when its memory has been read; with OUT_NOSYNC at once; and who does neither in any
@@ -116,7 +122,7 @@ static int gets(const struct call *call, int i)
  * not touched its memory. */
 static int must_wait(const struct call *call, int late, int i)
 {
-    if (call->shape == NOTHING || is(WDL_COLL_OUT_ALLSYNC))
+    if (call->shape == NOTHING || is(WDL_COLL_OUT_ALLSYNC) || hears(call))
         return 1;
     if (is(WDL_COLL_IN_ALLSYNC))
         return (is(WDL_COLL_OUT_MYSYNC) && takes_part(call, i)) || gets(call, i);
@@ -146,9 +152,6 @@ enum way {
     NEAR,
     /* Only who asks knows whose memory it wants: with OUT_MYSYNC who gives waits for that. */
     ASKED,
-    /* LOCAL: nobody knows who has something for it, so all hear from all first. For permute a gap:
-     * each gets one block, which would say so itself. */
-    HEAR_ALL,
     /* An array whose units are not dealt to nodes evenly is folded where its elements lie side by
      * side, as many on every node: a block waits for whatever is in it. */
     DEALT
@@ -172,9 +175,9 @@ static const struct row {
     {"gather_allv", {ENGINE, ENGINE, ENGINE}},
     {"exchange", {ENGINE, ENGINE, ENGINE}},
     {"exchangeM", {ENGINE, ENGINE, ENGINE}},
-    {"exchangev", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
-    {"permute", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
-    {"permuteM", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
+    {"exchangev", {STRAIGHT, SHEET, NEAR}},
+    {"permute", {STRAIGHT, SHEET, NEAR}}, /* SINGLE; LOCAL puts */
+    {"permuteM", {STRAIGHT, SHEET, NEAR}},
     {"put", {ENGINE, ENGINE, ENGINE}},
     {"putM", {ENGINE, ENGINE, ENGINE}},
     {"get", {ASKED, ASKED, ASKED}},
@@ -213,17 +216,18 @@ static int one_node(int a, int b)
     return place == ONE_NODE || (place == NODES && node_of(a) == node_of(b));
 }
 
+/* LOCAL permute puts: each node knows how many blocks it gets, and not from whom. */
 static int is_put(const struct call *call)
 {
-    return !strncmp(call->name, "put", 3);
+    return !strncmp(call->name, "put", 3) ||
+           (!strncmp(call->name, "permute", 7) && is(WDL_COLL_LOCAL));
 }
 
 static enum way way_of(const struct call *call)
 {
-    int hears = call->shape == ALONG && !call->scope && is(WDL_COLL_LOCAL);
-    if (hears)
-        return HEAR_ALL;
-    return is_put(call) && with.nbytes == HUGE ? STRAIGHT : row_of(call)->way[place];
+    if (is_put(call))
+        return with.nbytes == HUGE ? STRAIGHT : ENGINE;
+    return row_of(call)->way[place];
 }
 
 /* Among so many, from member 0; latency and gap are equal in these teams. */
@@ -327,8 +331,6 @@ static int waits_longer(const struct call *call, int late, int i)
         return near_waits(call, late, i);
     case ASKED:
         return is(WDL_COLL_OUT_MYSYNC) && gives(call, i, late);
-    case HEAR_ALL:
-        return 1;
     case DEALT:
         return dealt_waits(late, i);
     default:
@@ -383,7 +385,7 @@ static void modes(const struct call *call)
     static const int scopes[] = {WDL_COLL_SINGLE, WDL_COLL_LOCAL};
     static const size_t bytes[] = {SHORT, LONG, HUGE};
     enum { FEW = 5 };
-    int lengths = is_put(call) || !strncmp(call->name, "get", 3) ? 3 : 2;
+    int lengths = call->shape == ALONG ? 3 : 2;
     for (int k = 0; k < 9 * 2 * lengths; k++) {
         int scope = scopes[k / 9 % 2], mode = k % 9;
         if (call->scope && call->scope != scope)
