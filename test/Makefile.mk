@@ -47,6 +47,7 @@ unit_tests =                            \
     test/mpid/coll/test_gasnet_move     \
     test/mpid/coll/test_gasnet_op       \
     test/mpid/coll/test_gasnet_pair     \
+    test/mpid/coll/test_gasnet_permute  \
     test/mpid/coll/test_gasnet_put      \
     test/mpid/coll/test_gasnet_sort     \
     test/mpid/coll/test_gasnet_sync     \

@@ -135,6 +135,17 @@ static struct cost heard(int before, struct cost then)
     return (struct cost){before + then.data, 0, then.ready, 1, then.least};
 }
 
+/* Where nobody waits for all and ranks are few, who gives tells who gets it, and to whom each
+ * gives all hear meanwhile; else all they give, before. */
+static struct cost turning(int m)
+{
+    if (is(WDL_COLL_IN_ALLSYNC) || is(WDL_COLL_OUT_ALLSYNC) || r.n >= MANY)
+        return heard(m ? ring() + r.n : rounds(), straight(r.n, 0));
+    struct cost cost = telling();
+    cost.data += rounds();
+    return cost;
+}
+
 static struct cost sorting(int deals, size_t elements)
 {
     /* how many offers, the offers, how many are below each, which may be more than a cell; one
@@ -168,7 +179,7 @@ static struct cost cost_of(const struct call *call)
     if (!strcmp(name, "exchangev"))
         return local ? heard(rounds(), straight(r.n, 0)) : straight(r.n, 0);
     if (!strncmp(name, "permute", 7))
-        return local ? heard(m ? ring() + r.n : rounds(), straight(r.n, 0)) : straight(r.n, 0);
+        return local ? turning(m) : straight(r.n, 0);
     if (!strncmp(name, "get", 3))
         return asking();
     if (!strcmp(name, "put"))
@@ -221,10 +232,10 @@ static int on_one_node(const struct call *call)
 {
     const char *name = call->name;
     int deals = call->m ? deal() : 0, varies = strchr("Mv", name[strlen(name) - 1]) != NULL;
-    int permutes = !strncmp(name, "permute", 7), puts = !strcmp(name, "put");
+    int permutes = !strncmp(name, "permute", 7);
     if (!strncmp(name, "sort", 4))
         return 2 * deals + (call->m && first[r.n] * sizeof(int64_t) > CELL ? doubling() : 0);
-    if (!strncmp(name, "get", 3) || !strcmp(name, "putM")) /* who gets it fetches */
+    if (!strncmp(name, "get", 3) || !strncmp(name, "put", 3)) /* who gets it fetches */
         return 0;
     if (!strcmp(name, "scan_dealt"))
         return r.n;
@@ -232,7 +243,9 @@ static int on_one_node(const struct call *call)
         struct cost cost = cost_of(call);
         return is_long() ? cost.data : !strncmp(name, "scan", 4) ? 2 * deals : deals;
     }
-    if (!(varies || permutes || puts) || !strcmp(name, "broadcastM") || !is(WDL_COLL_OUT_NOSYNC))
+    if (permutes && is(WDL_COLL_LOCAL) && !is(WDL_COLL_IN_ALLSYNC)) /* the same */
+        return 0;
+    if (!(varies || permutes) || !strcmp(name, "broadcastM") || !is(WDL_COLL_OUT_NOSYNC))
         return 0;
     int pairs = call->shape == ALONG ? r.n : !strcmp(name, "exchangeM") ? ring() : 0;
     if (call->shape == ALL && !pairs)
@@ -277,7 +290,7 @@ static void quiet(void)
     with.flags = WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC | WDL_COLL_LOCAL;
     run(named("barrier"));
     for (int k = 0; k < LANES; k++)
-        run(named("put"));
+        run(named("gather_allv"));
     with.flags = flags;
 }
 

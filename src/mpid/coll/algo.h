@@ -79,10 +79,11 @@ int wdl_sync_up(struct wdl_build *b, enum wdl_phase phase, int root, int after);
 int wdl_sync_down(struct wdl_build *b, enum wdl_phase phase, int root, int after);
 int wdl_sync_all(struct wdl_build *b, enum wdl_phase phase, int after);
 
-/* Bruck's gathering (gather_all.c): all ranks' `bytes`, in own memory at *at_out, this rank's
- * first, with room for `behind` more. They are there when the CAR returned is complete; sends of
- * them may still be under way. */
-int wdl_bruck_collect(struct wdl_build *b, struct wdl_loc from, size_t behind, size_t *at_out);
+/* Bruck's gathering (gather_all.c), by roles of `phase`: all ranks' `bytes`, in own memory at
+ * *at_out, this rank's first, with room for `behind` more. They are there when the CAR returned
+ * is complete; sends of them may still be under way. */
+int wdl_bruck_collect(struct wdl_build *b, enum wdl_phase phase, struct wdl_loc from, size_t bytes,
+                      size_t behind, size_t *at_out);
 
 enum wdl_flow wdl_flow_of(const struct wdl_coll_args *args);
 

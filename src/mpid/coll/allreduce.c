@@ -140,7 +140,7 @@ static int fold_gathered(struct wdl_run *run, int at)
 void wdl_allreduce_gathered(struct wdl_build *b)
 {
     size_t m = b->args->bytes, at, sum;
-    int all = wdl_bruck_collect(b, b->from, m, &at);
+    int all = wdl_bruck_collect(b, WDL_PHASE_DATA, b->from, b->args->bytes, m, &at);
     int fold = wdl_build_call(b, fold_gathered, (int) at, 0);
     sum = at + (size_t) b->size * m;
     wdl_build_order(b, all, fold);

@@ -88,8 +88,8 @@ struct wdl_car {
     size_t piece; /* SEND, RECV: of these in a packet, but in the last */
     wdl_car_fn fn; /* CALL */
     wdl_watch_fn watch;
-    /* CALL: its argument. CALL, WATCH: whether they touch the user's memory: bits 1 reads, 2
-     * writes */
+    /* CALL: its argument. CALL, WATCH, and messages at an address: whether they touch the user's
+     * memory: bits 1 reads, 2 writes */
     int arg, touches;
     int user; /* the request waits for it */
     int waits; /* completion edges that lead here */
@@ -106,6 +106,7 @@ struct wdl_car {
     size_t offered_bytes;
     int ready;
     int asks; /* RECV: of a ready flag */
+    int maybe; /* RECV: nothing may come */
     size_t place_at;
 };
 
@@ -205,17 +206,27 @@ void wdl_build_stream(struct wdl_build *b, int before, size_t from, int after, s
 /* One side each of a message whose length another that comes tells (graph.c). */
 int wdl_build_send_late(struct wdl_build *b, int peer, uint32_t role);
 int wdl_build_recv_late(struct wdl_build *b, int peer, uint32_t role);
+/* ... and the ready flag for one: of the memory of wdl_car_offer. */
+int wdl_build_offer_late(struct wdl_build *b, int peer, uint32_t role);
+/* A RECV of what may not be sent: if not, it is given up when that is known. */
+int wdl_build_recv_maybe(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc to,
+                         size_t bytes);
+/* Only from a CALL; the run stays. */
+void wdl_car_give_up(struct wdl_run *run, int car);
 /* It is of so many bytes, there; a RECV's map, of so many words, is zero and lives as long as the
  * run. Or there is none, as the other side knows. Before the CAR begins. */
 size_t wdl_car_map_words(const struct wdl_team *team, size_t bytes);
 void wdl_car_size(struct wdl_run *run, int car, void *at, size_t bytes, uint64_t *map);
+void wdl_car_offer(struct wdl_run *run, int car, void *at, size_t bytes);
 void wdl_car_drop(struct wdl_run *run, int car);
 /* Of so many bytes, in a packet. */
 size_t wdl_car_piece(const struct wdl_team *team, size_t bytes);
 /* Room in the run's own memory, aligned for anything. */
 size_t wdl_build_tmp(struct wdl_build *b, size_t bytes);
 void wdl_build_user(struct wdl_build *b, int car);
-/* What user memory a CAR touches: bits 1 reads, 2 writes. */
+/* What user memory a CAR touches: bits 1 reads, 2 writes. Its builder says so of what it cannot
+ * show. */
+void wdl_build_touches(struct wdl_build *b, int car, int touches);
 int wdl_car_touches(const struct wdl_car *car);
 
 #endif

@@ -104,7 +104,7 @@ struct wdl_coll_blocks {
  * allreduce    bytes 2      bytes            the vector   -           -
  * scan         bytes 2      bytes            the vector   -           -
  * red_scatter  blocks 2     own block        own block    all 3       -
- * custom       as `build` likes
+ * custom       as `build` likes; bytes: any number, the same on all ranks
  *
  * 1: the root too, unless dst == src or NULL. 2: src may be dst (gather_all: the own block in it).
  * 3: the same list on all ranks. Otherwise memory does not overlap. The last two columns: which

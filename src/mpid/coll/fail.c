@@ -17,7 +17,7 @@ uint32_t wdl_print_of(uint32_t row, const struct wdl_coll_args *args, int syncs)
     if (args) {
         words[1] = args->flags;
         words[2] = wdl_flow_of(args) == WDL_FLOW_ALL ? 0 : (uint64_t) args->root;
-        words[3] = args->variable || args->kind == WDL_COLL_CUSTOM ? 0 : args->bytes;
+        words[3] = args->variable ? 0 : args->bytes;
     }
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         h = (h ^ words[i]) * 0x9e3779b97f4a7c15u;
@@ -449,7 +449,7 @@ static void run_doubt(struct wdl_run *run)
         if (run->cars[i].state != WDL_CAR_ARMED)
             continue;
         if (car->kind == WDL_CAR_RECV)
-            status = ask(run, car->peer, car->role, car->bytes);
+            status = ask(run, car->peer, car->maybe ? WDL_ROLE_NONE : car->role, car->bytes);
         watches |= car->kind == WDL_CAR_WATCH;
     }
     if (watches && status == WDL_OK)

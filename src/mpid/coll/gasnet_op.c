@@ -373,7 +373,8 @@ static wdl_gas_handle aggregate_close(struct wdl_gas_team *team, int vacant)
 static void single_done(struct wdl_coll_req *req)
 {
     struct wdl_gas_op *op = wdl_container_of(req, struct wdl_gas_op, req);
-    op->error = error_of(req->status);
+    if (req->status != WDL_OK)
+        op->error = error_of(req->status);
     op_done(op);
 }
 

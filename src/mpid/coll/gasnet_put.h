@@ -1,42 +1,54 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * put and get with partner lists: what their ways have in common (gasnet_put.c, gasnet_pair.c).
+ * put and get with partner lists: what the calls (gasnet_put.c, and permute's,
+ * gasnet_permute.c) hand to the graph (gasnet_pair.c).
  */
 #ifndef WDL_MPID_COLL_GASNET_PUT_H_INCLUDED
 #define WDL_MPID_COLL_GASNET_PUT_H_INCLUDED
 
-#include "mpid/coll/gasnet_xfer.h"
+#include "mpid/coll/gasnet_impl.h"
 
-/* Blocks that this node gives, or takes. One alone of a node's is where it belongs; several go
- * through memory in between. */
-struct wdl_put_blocks {
-    const uint64_t *count, *address; /* of each node's; node by node */
-    char *packed;
-};
+enum { WDL_PUT_LONG = 16384 }; /* bytes of a block to where two copies take less than a message */
 
 struct wdl_put_pair;
 
+/* LOCAL permute: a put of blocks to units of the host's, which does not know who comes to it, but
+ * how many blocks do. */
+struct wdl_put_turn {
+    size_t first, count; /* the own units */
+    size_t got; /* ... that have their block */
+    unsigned char *filled; /* by own unit: it has one, or will have it */
+    int left; /* nodes that may still come */
+    uint16_t mask; /* to which nodes this one comes: a bit each */
+    size_t masks_at; /* of all, this node's first, in the run's memory */
+};
+
 struct wdl_put {
-    struct wdl_xfer xfer;
     int gets, many; /* which of the four; 0 or 1 */
-    int ahead; /* addresses go ahead of the blocks */
     const uint32_t *nodes; /* the other end of each block */
     size_t count;
     const uint32_t *partners; /* who comes here; NULL: all */
     size_t partner_count;
     uint32_t node; /* what `nodes` and the lists point to if not many */
     void *dst, *src;
-    uint64_t *to, *from; /* blocks to each node, and from each; pairs: whether any come */
-    char *out, *in;
-    struct wdl_put_blocks give, take;
-    uint64_t *here, *there; /* pairs: addresses of the own blocks, node by node ... */
+    struct wdl_put_turn *turn; /* or NULL */
+    uint64_t *to, *from; /* blocks to each node; whether any come from each */
+    uint64_t *here, *there; /* addresses of the own blocks, node by node ... */
     struct wdl_put_pair *pairs; /* ... and what there is with each node */
 };
 
-/* The addresses in `list`, of the own blocks by node. */
-void wdl_put_addresses(struct wdl_gas_op *op, void *const *list, uint64_t *out);
+/* gasnet_pair.c: the arguments of one graph, in which each partner is served by itself. Lists: of
+ * the own and of the remote addresses (or units), as `nodes`. WDL_OK or ERR_NOMEM. */
+int wdl_put_pairs(struct wdl_gas_op *op, void *const *here, void *const *there);
+/* Can others come without having been asked for? */
+int wdl_put_has_cells(const struct wdl_gas_team *team);
+/* Of those who may come this one does not. Only from a CALL. */
+void wdl_put_absent(struct wdl_run *run, int rank);
 
-/* gasnet_pair.c: one graph, in which each partner is served by itself. */
-wdl_gas_handle wdl_put_pairs_start(struct wdl_gas_op *op, int flags);
+/* gasnet_permute.c: where the unit's block belongs, as it comes; NULL: it is none of ours, or has
+ * one. */
+char *wdl_put_turn_fill(struct wdl_gas_op *op, uint64_t unit);
+/* The graph's part that knows when all have come. */
+void wdl_put_turn_build(struct wdl_build *b);
 
 #endif

@@ -7,17 +7,18 @@
 
 /* Blocks are collected in the order rank, rank + 1, ...; round k gets those of the rank 2^k
  * above. */
-int wdl_bruck_collect(struct wdl_build *b, struct wdl_loc from, size_t behind, size_t *at_out)
+int wdl_bruck_collect(struct wdl_build *b, enum wdl_phase phase, struct wdl_loc from, size_t bytes,
+                      size_t behind, size_t *at_out)
 {
-    size_t m = b->args->bytes, tmp = wdl_build_tmp(b, (size_t) b->size * m + behind);
+    size_t m = bytes, tmp = wdl_build_tmp(b, (size_t) b->size * m + behind);
     int done = wdl_build_copy(b, wdl_tmp(tmp), from, m);
     int rounds = wdl_log2_up(b->size);
     for (int k = 0; k < rounds; k++) {
         int have = 1 << k, more = b->size - have < have ? b->size - have : have;
         int to = (b->rank - have + b->size) % b->size, up = (b->rank + have) % b->size;
-        int send = wdl_edge_send(b, WDL_PHASE_DATA, to, k, k, wdl_tmp(tmp), (size_t) more * m);
-        int recv = wdl_edge_recv(b, WDL_PHASE_DATA, up, k, k, wdl_tmp(tmp + (size_t) have * m),
-                                 (size_t) more * m);
+        int send = wdl_edge_send(b, phase, to, k, k, wdl_tmp(tmp), (size_t) more * m);
+        int recv =
+            wdl_edge_recv(b, phase, up, k, k, wdl_tmp(tmp + (size_t) have * m), (size_t) more * m);
         int join = wdl_build_join(b);
         wdl_build_order(b, done, send);
         wdl_build_order(b, done, join);
@@ -31,7 +32,7 @@ int wdl_bruck_collect(struct wdl_build *b, struct wdl_loc from, size_t behind, s
 void wdl_gather_all_bruck(struct wdl_build *b)
 {
     size_t m = b->args->bytes, all = (size_t) b->size * m, tmp;
-    int done = wdl_bruck_collect(b, wdl_src(0), 0, &tmp);
+    int done = wdl_bruck_collect(b, WDL_PHASE_DATA, wdl_src(0), m, 0, &tmp);
     size_t head = (size_t) (b->size - b->rank) * m;
     wdl_build_order(b, done, wdl_build_copy(b, wdl_dst((size_t) b->rank * m), wdl_tmp(tmp), head));
     if (all > head)

@@ -175,6 +175,12 @@ void wdl_build_user(struct wdl_build *b, int car)
         b->cars[car].user = 1;
 }
 
+void wdl_build_touches(struct wdl_build *b, int car, int touches)
+{
+    if (car != WDL_CAR_NONE)
+        b->cars[car].touches |= touches;
+}
+
 int wdl_car_touches(const struct wdl_car *car)
 {
     int reads = car->a.buf == WDL_BUF_SRC || car->a.buf == WDL_BUF_DST;
@@ -341,6 +347,14 @@ int wdl_build_recv_late(struct wdl_build *b, int peer, uint32_t role)
     return late(b, wdl_build_recv(b, peer, role, (struct wdl_loc){WDL_BUF_NONE, 0}, 0));
 }
 
+int wdl_build_offer_late(struct wdl_build *b, int peer, uint32_t role)
+{
+    int car = late(b, wdl_build_send(b, peer, role, (struct wdl_loc){WDL_BUF_NONE, 0}, 0));
+    if (car != WDL_CAR_NONE)
+        b->cars[car].offers = 1;
+    return car;
+}
+
 static struct wdl_car *waiting(struct wdl_run *run, int i)
 {
     wdl_assert(!run->graph->kept);
@@ -359,6 +373,24 @@ void wdl_car_size(struct wdl_run *run, int i, void *at, size_t bytes, uint64_t *
     car->piece = wdl_car_piece(run->team, bytes);
     car->map = map;
     car->shm = wdl_shm_cell_of(run->team, car);
+}
+
+void wdl_car_offer(struct wdl_run *run, int i, void *at, size_t bytes)
+{
+    struct wdl_car *car = waiting(run, i);
+    wdl_assert(car->late && car->offers);
+    car->late = 0;
+    car->offered = wdl_at(at);
+    car->offered_bytes = bytes;
+}
+
+int wdl_build_recv_maybe(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc to,
+                         size_t bytes)
+{
+    int car = wdl_build_recv(b, peer, role, to, bytes);
+    if (car != WDL_CAR_NONE)
+        b->cars[car].maybe = 1;
+    return car;
 }
 
 /* A meeting point: what depends on it goes on. */

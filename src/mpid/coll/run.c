@@ -131,6 +131,17 @@ void wdl_car_complete(struct wdl_car_run *c)
         run_end(run);
 }
 
+void wdl_car_give_up(struct wdl_run *run, int i)
+{
+    struct wdl_car_run *c = &run->cars[i];
+    wdl_assert(run->graph->cars[i].maybe);
+    if (c->state != WDL_CAR_ARMED)
+        return;
+    wdl_assert_cmp(c->arrived, ==, 0);
+    wdl_list_remove(&c->link);
+    wdl_car_complete(c);
+}
+
 int wdl_run_drain(struct wdl_run *run)
 {
     int left = 0;

@@ -138,8 +138,17 @@ static wdl_gas_handle exchange_start(struct side *s, struct wdl_gas_team *team, 
                  : wdl_gas_exchange_nb(team, s->dst, s->src, op->bytes, flags);
 }
 
+/* Now and then so long that a block is not in the parcel of a put, which LOCAL permute is, too. */
+static void long_draw(struct op *op)
+{
+    enum { LONG = 16384, NODES_MAX = 9 };
+    if (op->w->options.ranks <= NODES_MAX && world_draw(op->w, 8) == 0)
+        op->bytes += LONG;
+}
+
 static void permute_make(struct op *op)
 {
+    long_draw(op);
     op->perm = calloc(op->units, sizeof(uint32_t));
     for (size_t u = 0; u < op->units; u++)
         op->perm[u] = (uint32_t) u;
@@ -341,6 +350,7 @@ static void put_or_get_make(struct op *op, int gets)
     int *other = calloc(count, sizeof(*other));
     size_t *place = calloc(count, sizeof(*place));
     op->basic = (int) world_draw(op->w, 2);
+    long_draw(op);
     put_plan(op, other, place, &most);
     areas_make(op, (gets ? most : BLOCKS_MAX) * op->bytes, (gets ? BLOCKS_MAX : most) * op->bytes);
     put_lists(op, gets, other, place);

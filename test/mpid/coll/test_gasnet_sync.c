@@ -11,6 +11,7 @@
 #include "support/suite.h"
 
 enum { IN = WDL_COLL_IN_NOSYNC, OUT = WDL_COLL_OUT_NOSYNC, SHORT = 8, LONG = 300 };
+enum { HUGE = 20000 }; /* where only one of two nodes knows how much moves, it is not copied */
 enum { CELL = 64, BOARD = 2048 }; /* of the teams of gasnet_ranks */
 enum place { MESSAGES, ONE_NODE, NODES, PLACES };
 
@@ -22,29 +23,110 @@ static int is(int flag)
     return (with.flags & flag) != 0;
 }
 
+/* --- beside the calls of all: node 0 has several partners; some only give, or do nothing --- */
+
+static uint32_t nodes[RANKS_MAX][1], partners[RANKS_MAX][RANKS_MAX];
+static void *here[RANKS_MAX][1], *there[RANKS_MAX][1];
+
+/* Node i with `other` (-1: nobody); and guests, from one to before another. */
+static void start_with(int i, int gets, int many, int other, int first_guest, int end_guest)
+{
+    size_t at = (size_t) (i % 3) * with.nbytes; /* nobody looks at what is there */
+    struct wdl_gas_put put = {.gets = gets, .many = many, .nbytes = with.nbytes};
+    for (int k = first_guest; k < end_guest; k++)
+        partners[i][put.partner_count++] = (uint32_t) k;
+    nodes[i][0] = (uint32_t) other;
+    here[i][0] = (gets ? dst : src)[i][0];
+    there[i][0] = other < 0 ? NULL : (gets ? src : dst)[other][0] + (gets ? 0 : at);
+    put.node = nodes[i][0];
+    put.nodes = nodes[i];
+    put.count = other >= 0;
+    put.partners = partners[i];
+    put.dst_list = gets ? here[i] : there[i];
+    put.src_list = gets ? there[i] : here[i];
+    put.dst = put.dst_list[0];
+    put.src = put.src_list[0];
+    handle[i] = wdl_gas_put_nb(team[i], &put, with.flags);
+}
+
+static void put_to_one(int i)
+{
+    start_with(i, 0, 0, i == 0, i == 0 ? 1 : 0, i == 0 ? r.n : i == 1);
+}
+
+static void putM_to_one(int i)
+{
+    start_with(i, 0, 1, i == 0 ? -1 : 0, 1, i == 0 ? r.n : 1);
+}
+
+static void putM_of_one(int i)
+{
+    start_with(i, 0, 1, i == 0 ? 1 : -1, 0, i == 1);
+}
+
+static void getM_of_one(int i)
+{
+    start_with(i, 1, 1, i == 0 ? -1 : 0, 1, i == 0 ? r.n : 1);
+}
+
+static const struct call sparse[] = {
+    {"put_to_one", ALONG, WDL_COLL_LOCAL, 0, put_to_one},
+    {"putM_to_one", ALONG, WDL_COLL_LOCAL, 0, putM_to_one},
+    {"putM_of_one", ALONG, WDL_COLL_LOCAL, 0, putM_of_one},
+    {"getM_of_one", ALONG, WDL_COLL_LOCAL, 0, getM_of_one},
+};
+enum { SPARSE = sizeof(sparse) / sizeof(sparse[0]) };
+
+static int gives(const struct call *call, int from, int to)
+{
+    if (call->start == put_to_one)
+        return from == 0 ? to == 1 : to == 0;
+    if (call->start == putM_to_one)
+        return from != 0 && to == 0;
+    if (call->start == putM_of_one)
+        return from == 0 && to == 1;
+    return call->start == getM_of_one ? from == 0 && to != 0 : gasnet_gives(call, from, to);
+}
+
 /* --- the definitions --- */
+
+static int takes_part(const struct call *call, int i)
+{
+    int all = call < sparse || call >= sparse + SPARSE;
+    for (int k = 0; k < r.n && !all; k++)
+        if (k != i && (gives(call, i, k) || gives(call, k, i)))
+            return 1;
+    return all;
+}
 
 /* Does anything come into its memory, its own included? */
 static int gets(const struct call *call, int i)
 {
     for (int k = 0; k < r.n; k++)
-        if (k != i && gasnet_gives(call, k, i))
+        if (k != i && gives(call, k, i))
             return 1;
     return (call->shape == UP && i == with.root) || call->shape == ABOVE ||
            (call->shape == DOWN && i == with.root);
 }
 
+/* With LOCAL what exchangev fills in are sizes, too: that one gives nothing it alone knows. */
+static int hears(const struct call *call)
+{
+    return !strcmp(call->name, "exchangev") && is(WDL_COLL_LOCAL);
+}
+
 /* What comes into memory has to come before the last handle is done, and who gets it is the one who
  * can tell; so that is who waits where OUT_NOSYNC leaves it open. Who only gives is through with
- * OUT_MYSYNC when its memory has been read; with OUT_NOSYNC at once. Before all have entered
- * nothing moves with IN_ALLSYNC. Who has done nothing of it yet has not touched its memory. */
+ * OUT_MYSYNC when its memory has been read; with OUT_NOSYNC at once; and who does neither in any
+ * case. Before all have entered nothing moves with IN_ALLSYNC. Who has done nothing of it yet has
+ * not touched its memory. */
 static int must_wait(const struct call *call, int late, int i)
 {
-    if (call->shape == NOTHING || is(WDL_COLL_OUT_ALLSYNC))
+    if (call->shape == NOTHING || is(WDL_COLL_OUT_ALLSYNC) || hears(call))
         return 1;
     if (is(WDL_COLL_IN_ALLSYNC))
-        return is(WDL_COLL_OUT_MYSYNC) || gets(call, i);
-    return gasnet_gives(call, late, i);
+        return (is(WDL_COLL_OUT_MYSYNC) && takes_part(call, i)) || gets(call, i);
+    return gives(call, late, i);
 }
 
 /* --- what waits longer, and why --- */
@@ -70,9 +152,6 @@ enum way {
     NEAR,
     /* Only who asks knows whose memory it wants: with OUT_MYSYNC who gives waits for that. */
     ASKED,
-    /* LOCAL: nobody knows who has something for it, so all hear from all first. For permute a gap:
-     * each gets one block, which would say so itself. */
-    HEAR_ALL,
     /* An array whose units are not dealt to nodes evenly is folded where its elements lie side by
      * side, as many on every node: a block waits for whatever is in it. */
     DEALT
@@ -96,15 +175,17 @@ static const struct row {
     {"gather_allv", {ENGINE, ENGINE, ENGINE}},
     {"exchange", {ENGINE, ENGINE, ENGINE}},
     {"exchangeM", {ENGINE, ENGINE, ENGINE}},
-    {"exchangev", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
-    {"permute", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
-    {"permuteM", {STRAIGHT, SHEET, NEAR}}, /* LOCAL: HEAR_ALL */
-    {"put", {STRAIGHT, SHEET, NEAR}},
-    /* these three up to 16 KiB a block; longer ones, and such a put, go in stages, in each of which
-     * all partners are waited for: a gap where they are several */
+    {"exchangev", {STRAIGHT, SHEET, NEAR}},
+    {"permute", {STRAIGHT, SHEET, NEAR}}, /* SINGLE; LOCAL puts */
+    {"permuteM", {STRAIGHT, SHEET, NEAR}},
+    {"put", {ENGINE, ENGINE, ENGINE}},
     {"putM", {ENGINE, ENGINE, ENGINE}},
     {"get", {ASKED, ASKED, ASKED}},
     {"getM", {ASKED, ASKED, ASKED}},
+    {"put_to_one", {ENGINE, ENGINE, ENGINE}},
+    {"putM_to_one", {ENGINE, ENGINE, ENGINE}},
+    {"putM_of_one", {ENGINE, ENGINE, ENGINE}},
+    {"getM_of_one", {ASKED, ASKED, ASKED}},
     {"reduce", {ENGINE, ENGINE, ENGINE}},
     {"reduceM", {ENGINE, ENGINE, ENGINE}},
     {"reduce_all", {ENGINE, ENGINE, ENGINE}},
@@ -135,10 +216,18 @@ static int one_node(int a, int b)
     return place == ONE_NODE || (place == NODES && node_of(a) == node_of(b));
 }
 
+/* LOCAL permute puts: each node knows how many blocks it gets, and not from whom. */
+static int is_put(const struct call *call)
+{
+    return !strncmp(call->name, "put", 3) ||
+           (!strncmp(call->name, "permute", 7) && is(WDL_COLL_LOCAL));
+}
+
 static enum way way_of(const struct call *call)
 {
-    int hears = call->shape == ALONG && !call->scope && is(WDL_COLL_LOCAL);
-    return hears ? HEAR_ALL : row_of(call)->way[place];
+    if (is_put(call))
+        return with.nbytes == HUGE ? STRAIGHT : ENGINE;
+    return row_of(call)->way[place];
 }
 
 /* Among so many, from member 0; latency and gap are equal in these teams. */
@@ -189,16 +278,14 @@ static int heads_wait(const struct call *call, int late, int i)
 
 static int straight_waits(const struct call *call, int late, int i)
 {
-    size_t address = call->scope ? sizeof(uint64_t) : 0; /* of a put, beside the data */
-    return gasnet_gives(call, i, late) && stays(with.nbytes + address);
+    return gives(call, i, late) && stays(with.nbytes);
 }
 
 /* What goes from one node to another in one call. */
 static size_t block_of(const struct call *call, int from, int to)
 {
     size_t blocks = call->m && call->shape == DOWN ? first[to + 1] - first[to] : 1;
-    size_t address = call->scope ? sizeof(uint64_t) : 0;
-    return gasnet_gives(call, from, to) ? blocks * (with.nbytes + address) : 0;
+    return gives(call, from, to) ? blocks * with.nbytes : 0;
 }
 
 static int sheet_waits(const struct call *call, int late, int i)
@@ -207,7 +294,7 @@ static int sheet_waits(const struct call *call, int late, int i)
     for (int k = 0; k < r.n; k++)
         if (k == i || one_node(i, k))
             all += sizeof(struct wdl_sheet_block) + (k == i ? 0 : block_of(call, i, k));
-    return gasnet_gives(call, i, late) && is(WDL_COLL_OUT_MYSYNC) && all > BOARD;
+    return gives(call, i, late) && is(WDL_COLL_OUT_MYSYNC) && all > BOARD;
 }
 
 static int near_waits(const struct call *call, int late, int i)
@@ -235,7 +322,7 @@ static int waits_longer(const struct call *call, int late, int i)
     case BOARDS:
         if ((size_t) r.n * with.nbytes <= BOARD)
             return 0;
-        return is(WDL_COLL_OUT_MYSYNC) ? gasnet_gives(call, i, late) : is_above(r.n, late, i);
+        return is(WDL_COLL_OUT_MYSYNC) ? gives(call, i, late) : is_above(r.n, late, i);
     case SHEET:
         return sheet_waits(call, late, i);
     case HEADS:
@@ -243,9 +330,7 @@ static int waits_longer(const struct call *call, int late, int i)
     case NEAR:
         return near_waits(call, late, i);
     case ASKED:
-        return is(WDL_COLL_OUT_MYSYNC) && gasnet_gives(call, i, late);
-    case HEAR_ALL:
-        return 1;
+        return is(WDL_COLL_OUT_MYSYNC) && gives(call, i, late);
     case DEALT:
         return dealt_waits(late, i);
     default:
@@ -294,13 +379,14 @@ static void delays(const struct call *call, int late)
     settle();
 }
 
-/* Every mode with both scopes and lengths; all of few ranks are late in turn. */
+/* Every mode with both scopes and all lengths; all of few ranks are late in turn. */
 static void modes(const struct call *call)
 {
     static const int scopes[] = {WDL_COLL_SINGLE, WDL_COLL_LOCAL};
-    static const size_t bytes[] = {SHORT, LONG};
+    static const size_t bytes[] = {SHORT, LONG, HUGE};
     enum { FEW = 5 };
-    for (int k = 0; k < 9 * 4; k++) {
+    int lengths = call->shape == ALONG ? 3 : 2;
+    for (int k = 0; k < 9 * 2 * lengths; k++) {
         int scope = scopes[k / 9 % 2], mode = k % 9;
         if (call->scope && call->scope != scope)
             continue;
@@ -329,6 +415,8 @@ static void at_place(int n, int m)
     for (int k = 0; k < gasnet_call_count; k++)
         if (gasnet_calls[k].m == m)
             modes(&gasnet_calls[k]);
+    for (int k = 0; k < SPARSE && !m; k++)
+        modes(&sparse[k]);
     gasnet_close();
 }
 

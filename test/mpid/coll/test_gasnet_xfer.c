@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * permute, and data movement with blocks of different sizes, in random worlds: results, and sizes
- * that are filled in; what is no permutation.
+ * Data movement with blocks of different sizes, in random worlds: results, and sizes that are
+ * filled in.
  */
 #include <string.h>
 #include "mpid/coll/gasnet_ranks.h"
@@ -9,47 +9,14 @@
 #include "support/suite.h"
 
 static struct call {
-    int m, flags, kind;
-    size_t root, bytes, salt;
+    int flags, kind;
+    size_t root, bytes;
 } call;
 
-static void drawn(int with_lists)
+static void drawn(void)
 {
-    call = (struct call){.m = with_lists ? (int) draw(2) : 0, .flags = draw_flags(0)};
+    call = (struct call){.flags = draw_flags(0)};
     call.root = draw(first[r.n]);
-    call.salt = draw(100);
-    gasnet_lists(call.m, call.flags);
-}
-
-static uint32_t perm[UNITS_MAX];
-
-static void permute_start(int i)
-{
-    const uint32_t *mine =
-        call.flags & WDL_COLL_SINGLE ? perm : perm + (call.m ? first[i] : (size_t) i);
-    handle[i] = wdl_gas_permuteM_nb(team[i], dst[i][0], call.m ? dst_list[i] : NULL, src[i][0],
-                                    call.m ? src_list[i] : NULL, mine, call.bytes, call.flags);
-}
-
-static void permute(void)
-{
-    drawn(1);
-    size_t units = call.m ? first[r.n] : (size_t) r.n;
-    call.bytes = draw(2) ? 4 : 300;
-    for (size_t u = 0; u < units; u++) {
-        perm[u] = (uint32_t) u;
-        memset(unit_memory(src, call.m, u), (int) (u * 3 + call.salt), call.bytes);
-    }
-    for (size_t u = units - 1; u > 0; u--) {
-        size_t v = draw(u + 1);
-        uint32_t swap = perm[u];
-        perm[u] = perm[v];
-        perm[v] = swap;
-    }
-    gasnet_all(permute_start);
-    for (size_t u = 0; u < units; u++)
-        for (size_t k = 0; k < call.bytes; k++)
-            ck_assert_int_eq(unit_memory(dst, call.m, perm[u])[k], (char) (u * 3 + call.salt));
 }
 
 static size_t out_bytes[RANKS_MAX][RANKS_MAX], in_bytes[RANKS_MAX][RANKS_MAX];
@@ -79,7 +46,7 @@ static size_t block(int i, int j)
 
 static void vary(void)
 {
-    drawn(0);
+    drawn();
     call.kind = (int) draw(4);
     for (int i = 0; i < r.n; i++)
         for (int j = 0; j < r.n; j++)
@@ -113,18 +80,6 @@ static void vary(void)
         }
     }
 }
-
-START_TEST(permutes_few)
-{
-    gasnet_few(permute);
-}
-END_TEST
-
-START_TEST(permutes_many)
-{
-    gasnet_many(permute);
-}
-END_TEST
 
 START_TEST(sizes_that_vary_few)
 {
@@ -161,26 +116,24 @@ static uint64_t messages(void (*start)(int i))
     return least;
 }
 
-/* Who has heard the sizes, or the permutation, of all knows that all have begun. */
+/* Who has heard the sizes of all knows that all have begun. */
 START_TEST(what_all_say_first_is_the_entry)
 {
     enum { N = 6 };
     struct wdl_sim_params sim = {.seed = 2, .ranks = N, .ordered = 1, .am_bytes_max = 1024};
     gasnet_open(&sim, 1);
     for (int i = 0; i < N; i++) {
-        perm[i] = (uint32_t) ((i + 1) % N);
         for (int j = 0; j < N; j++)
             out_bytes[i][j] = in_bytes[i][j] = 20;
     }
-    for (int kind = 1; kind < 4; kind++) {
-        void (*start)(int i) = kind == 1 ? permute_start : vary_start;
+    for (int kind = 2; kind < 4; kind++) {
         uint64_t sent[2];
         for (int all = 0; all < 2; all++) {
             int in = all ? WDL_COLL_IN_ALLSYNC : WDL_COLL_IN_MYSYNC;
             call = (struct call){.kind = kind,
                                  .bytes = 20,
                                  .flags = in | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL};
-            sent[all] = messages(start);
+            sent[all] = messages(vary_start);
         }
         must_cmp(sent[0], ==, sent[1]);
     }
@@ -188,29 +141,5 @@ START_TEST(what_all_say_first_is_the_entry)
 }
 END_TEST
 
-START_TEST(no_permutation)
-{
-    struct wdl_sim_params sim = {.seed = 2, .ranks = 3, .am_bytes_max = 1024};
-    static const uint32_t wrong[][3] = {{0, 1, 1}, {0, 1, 3}, {2, 2, 2}};
-    enum wdl_gas_error error;
-    for (size_t k = 0; k < sizeof(wrong) / sizeof(wrong[0]); k++)
-        for (int single = 0; single < 2; single++) {
-            gasnet_open(&sim, 1);
-            call = (struct call){.bytes = 8,
-                                 .flags = WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_MYSYNC |
-                                          (single ? WDL_COLL_SINGLE : WDL_COLL_LOCAL)};
-            memcpy(perm, wrong[k], sizeof(wrong[k]));
-            for (int i = 0; i < 3; i++)
-                permute_start(i);
-            for (int i = 0; i < 3; i++) {
-                while (!wdl_gas_try_sync(handle[i], &error))
-                    ranks_step(&r);
-                must_cmp(error, ==, WDL_GAS_ERR_NODES);
-            }
-            gasnet_close();
-        }
-}
-END_TEST
-
-WDL_SUITE("coll/gasnet_xfer", permutes_few, permutes_many, sizes_that_vary_few,
-          sizes_that_vary_many, what_all_say_first_is_the_entry, no_permutation)
+WDL_SUITE("coll/gasnet_xfer", sizes_that_vary_few, sizes_that_vary_many,
+          what_all_say_first_is_the_entry)
