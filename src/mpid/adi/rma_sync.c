@@ -42,56 +42,67 @@ int MPID_Win_fence(int assert, MPIR_Win * win)
     return mpi_errno ? mpi_errno : look_around(win);
 }
 
-/* The group's members as ranks of the window; the array is the caller's. */
-static int ranks_of(MPIR_Win * win, MPIR_Group * group, int **ranks_out)
+/* A group's members as ranks of the window; few of them without asking for memory. */
+enum { FEW = 32 };
+struct ranks {
+    int *at, few[FEW];
+};
+
+static int ranks_of(MPIR_Win * win, MPIR_Group * group, struct ranks *ranks)
 {
-    int mpi_errno = MPI_SUCCESS;
+    int mpi_errno = MPI_SUCCESS, few[FEW], *own = few;
     MPIR_Group *all = NULL;
     size_t n = (size_t) group->size;
-    int *own = MPL_malloc((n + 1) * sizeof *own, MPL_MEM_RMA);
-    int *ranks = MPL_malloc((n + 1) * sizeof *ranks, MPL_MEM_RMA);
-    MPIR_ERR_CHKANDJUMP(!own || !ranks, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    ranks->at = ranks->few;
+    if (n > FEW) {
+        own = MPL_malloc(n * sizeof *own, MPL_MEM_RMA);
+        ranks->at = MPL_malloc(n * sizeof *ranks->at, MPL_MEM_RMA);
+        MPIR_ERR_CHKANDJUMP(!own || !ranks->at, mpi_errno, MPI_ERR_NO_MEM, "**nomem");
+    }
     for (size_t i = 0; i < n; i++)
         own[i] = (int) i;
     mpi_errno = MPIR_Comm_group_impl(win->comm_ptr, &all);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_Group_translate_ranks_impl(group, (int) n, own, all, ranks);
+    mpi_errno = MPIR_Group_translate_ranks_impl(group, (int) n, own, all, ranks->at);
     MPIR_ERR_CHECK(mpi_errno);
     for (size_t i = 0; i < n; i++)
-        if (ranks[i] == MPI_UNDEFINED)
+        if (ranks->at[i] == MPI_UNDEFINED)
             WDL_ADI_CHECK(WDL_ERR_RANK, mpi_errno);
-    *ranks_out = ranks;
-    ranks = NULL;
   fn_exit:
     if (all)
         MPIR_Group_free_impl(all);
-    MPL_free(own);
-    MPL_free(ranks);
+    if (own != few)
+        MPL_free(own);
     return mpi_errno;
   fn_fail:
     goto fn_exit;
 }
 
+static void ranks_drop(struct ranks *ranks)
+{
+    if (ranks->at != ranks->few)
+        MPL_free(ranks->at);
+}
+
 int MPID_Win_post(MPIR_Group * group, int assert, MPIR_Win * win)
 {
-    int *ranks = NULL, step = 0;
-    int mpi_errno = ranks_of(win, group, &ranks);
+    struct ranks ranks;
+    int step = 0, mpi_errno = ranks_of(win, group, &ranks);
     if (mpi_errno == MPI_SUCCESS)
-        WDL_WIN_WAIT(win, wdl_win_post(win->dev.wdl, ranks, group->size, assertion_of(assert),
-        &step), mpi_errno);
-    MPL_free(ranks);
+        WDL_WIN_WAIT(win, wdl_win_post(win->dev.wdl, ranks.at, group->size, assertion_of(assert),
+                                       &step), mpi_errno);
+    ranks_drop(&ranks);
     return mpi_errno;
 }
 
 int MPID_Win_start(MPIR_Group * group, int assert, MPIR_Win * win)
 {
-    int *ranks = NULL, step = 0;
-    int mpi_errno = ranks_of(win, group, &ranks);
+    struct ranks ranks;
+    int step = 0, mpi_errno = ranks_of(win, group, &ranks);
     if (mpi_errno == MPI_SUCCESS)
-        WDL_WIN_WAIT(win, wdl_win_start(win->dev.wdl, ranks, group->size, assertion_of(assert),
-        &step),
-                     mpi_errno);
-    MPL_free(ranks);
+        WDL_WIN_WAIT(win, wdl_win_start(win->dev.wdl, ranks.at, group->size, assertion_of(assert),
+                                        &step), mpi_errno);
+    ranks_drop(&ranks);
     return mpi_errno;
 }
 

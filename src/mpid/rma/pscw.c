@@ -292,32 +292,45 @@ static int stores_ready(struct wdl_win *win, int *step)
     return WDL_OK;
 }
 
-int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, int *step)
+/* For a group of n, kept for the next one. */
+static int start_has_room(struct wdl_win *win, int n)
 {
     const struct wdl_host *host = &win->proc->host;
+    if (n < win->start_room)
+        return 1;
+    size_t room = (size_t) n + 1;
+    int *ranks = host->ops->alloc(host->ctx, room * sizeof(*ranks));
+    struct wdl_posted *posted = host->ops->alloc(host->ctx, room * sizeof(*posted));
+    void *old[] = {ranks, posted};
+    if (ranks && posted) {
+        old[0] = win->start_group;
+        old[1] = win->start_posted;
+        win->start_group = ranks;
+        win->start_posted = posted;
+        win->start_room = n + 1;
+    }
+    for (int i = 0; i < 2; i++)
+        if (old[i])
+            host->ops->free(host->ctx, old[i]);
+    return n < win->start_room;
+}
+
+int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, int *step)
+{
     if (*step > 0)
         return stores_ready(win, step);
     if (!wdl_epoch_allows(&win->epoch, WDL_ACCESS_ON_START) ||
         (win->epoch.access_state != WDL_ACCESS_NONE && wdl_win_used(win)))
         return WDL_ERR_SYNC;
-    size_t room = n > 0 ? (size_t) n : 1;
-    int *ranks = host->ops->alloc(host->ctx, room * sizeof(*ranks));
-    struct wdl_posted *posted = host->ops->alloc(host->ctx, room * sizeof(*posted));
-    if (!ranks || !posted) {
-        if (ranks)
-            host->ops->free(host->ctx, ranks);
-        if (posted)
-            host->ops->free(host->ctx, posted);
+    if (!start_has_room(win, n))
         return WDL_ERR_NOMEM;
-    }
-    memcpy(ranks, group, (size_t) n * sizeof(*ranks));
-    sort_ranks(ranks, n);
-    win->start_group = ranks;
-    win->start_posted = posted;
+    memcpy(win->start_group, group, (size_t) n * sizeof(*group));
+    sort_ranks(win->start_group, n);
     win->start_n = n;
     win->complete_next = 0;
     for (int i = 0; i < n; i++)
-        posted[i] = assertion & WDL_MODE_NOCHECK ? by_itself(ranks[i]) : nobodys;
+        win->start_posted[i] =
+            assertion & WDL_MODE_NOCHECK ? by_itself(win->start_group[i]) : nobodys;
     if (!(assertion & WDL_MODE_NOCHECK))
         take_early_posts(win);
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_START);
@@ -445,11 +458,6 @@ int wdl_win_complete(struct wdl_win *win, int *step)
         t->dirty = 0;           /* the target's wait closes over what COMPLETE follows */
         wdl_target_release(t);
     }
-    const struct wdl_host *host = &win->proc->host;
-    host->ops->free(host->ctx, win->start_group);
-    host->ops->free(host->ctx, win->start_posted);
-    win->start_group = NULL;
-    win->start_posted = NULL;
     win->start_n = 0;
     *step = 0;
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_COMPLETE);

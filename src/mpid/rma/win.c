@@ -310,6 +310,7 @@ static size_t grown_bytes(const struct wdl_win *win)
     return loans + (size_t) win->regions_room * sizeof(win->regions[0]) +
         (size_t) grant->room * sizeof(grant->queue[0]) +
         (size_t) grant->debts_room * sizeof(grant->debt[0]) +
+        (size_t) win->start_room * (sizeof(win->start_group[0]) + sizeof(win->start_posted[0])) +
         (size_t) win->posted_room * sizeof(win->posted[0]);
 }
 

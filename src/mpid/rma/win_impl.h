@@ -203,7 +203,7 @@ struct wdl_win {
     int noput;                          /* it said that nobody changes the own memory */
     struct wdl_barrier barrier;
     /* access group of PSCW (sorted), and who of it has posted; early posts of others */
-    int *start_group, start_n, complete_next;
+    int *start_group, start_n, start_room, complete_next;
     struct wdl_posted *start_posted, *posted;
     int posted_n, posted_room;
     struct wdl_relay *telling;          /* by complete, as it is filled; NULL: there is none */

@@ -79,7 +79,7 @@ START_TEST(post_and_complete_cost_one_message_a_member_start_and_wait_none)
             for (int i = 0; i < k; i++)
                 TEST_DONE(&w, wdl_win_wait(w.rank[group[i]].win, &w.rank[i].step));
             ck_assert_int_eq(test_world_messages(&w), 0);
-            ck_assert_int_eq(o->host.live, live);
+            ck_assert_int_eq(o->host.live, live + 2);   /* its group's places */
             test_world_close(&w);
         }
     /* on one node nobody sends anything */
@@ -91,6 +91,37 @@ START_TEST(post_and_complete_cost_one_message_a_member_start_and_wait_none)
     TEST_DONE(&w, wdl_win_complete(w.rank[1].win, &w.rank[1].step));
     TEST_DONE(&w, wdl_win_wait(w.rank[0].win, &w.rank[0].step));
     ck_assert_int_eq(test_world_messages(&w), 0);
+    test_world_close(&w);
+}
+END_TEST
+
+/* A group as large as one before asks for no memory, a smaller one neither; the window says what it
+ * keeps. */
+START_TEST(a_group_like_one_before_asks_for_no_memory)
+{
+    enum { RANKS_N = 4 };
+    struct test_world w;
+    int group[RANKS_N], none = 0;
+    struct wdl_win_stats before, after;
+    open_kind(&w, 0, RANKS_N);
+    struct test_rank *o = &w.rank[0];
+    wdl_win_stats_get(o->win, &before);
+    for (int epoch = 0; epoch < 4; epoch++) {
+        int n = epoch == 2 ? 1 : RANKS_N - 1;
+        uint64_t asked = o->host.allocations;
+        (void) others(&w, 0, group);
+        TEST_DONE(&w, wdl_win_start(o->win, group, n, WDL_MODE_NOCHECK, &o->step));
+        ck_assert_uint_eq(o->host.allocations - asked, epoch == 0 ? 2 : 0);
+        for (int i = 0; i < n; i++)
+            TEST_DONE(&w, wdl_win_post(w.rank[group[i]].win, &none, 1, WDL_MODE_NOCHECK,
+                                       &w.rank[group[i]].step));
+        TEST_DONE(&w, wdl_win_complete(o->win, &o->step));
+        for (int i = 0; i < n; i++)
+            TEST_DONE(&w, wdl_win_wait(w.rank[group[i]].win, &w.rank[group[i]].step));
+    }
+    wdl_win_stats_get(o->win, &after);
+    ck_assert_uint_eq(after.bytes - before.bytes,
+                      RANKS_N * (sizeof(int) + sizeof(struct wdl_posted)));
     test_world_close(&w);
 }
 END_TEST
@@ -354,9 +385,9 @@ END_TEST
 
 WDL_SUITE("rma/pscw", what_was_put_is_there_after_wait,
           post_and_complete_cost_one_message_a_member_start_and_wait_none,
-          an_operation_waits_for_its_own_targets_post, start_waits_where_the_program_may_store,
-          early_posts_are_remembered,
+          a_group_like_one_before_asks_for_no_memory, an_operation_waits_for_its_own_targets_post,
+          start_waits_where_the_program_may_store, early_posts_are_remembered,
           a_window_of_several_nodes_tells_its_own_in_memory, a_full_block_takes_posts_by_message,
-          nocheck_sends_no_post,
-          calls_out_of_order_are_errors, a_fence_epoch_that_was_used_must_be_closed_first,
+          nocheck_sends_no_post, calls_out_of_order_are_errors,
+          a_fence_epoch_that_was_used_must_be_closed_first,
           memory_that_runs_out_is_an_error_of_start)
