@@ -107,6 +107,27 @@ START_TEST(time_is_taken_seldom)
 }
 END_TEST
 
+/* The faster way, at every 8th or 64th; always what is long, and where nothing is known. */
+START_TEST(when_time_is_taken)
+{
+    static const struct {
+        struct wdl_trial trial;
+        int timed;
+    } cases[] = {
+        {{.every = WDL_TRIAL_SURE - 1, .asked = 8, .ns = {1, 1}}, 1},
+        {{.every = WDL_TRIAL_SURE - 1, .asked = 9, .ns = {1, 1}}, 0},
+        {{.every = WDL_TRIAL_SURE, .asked = 8, .ns = {1, 1}}, 0},
+        {{.every = WDL_TRIAL_SURE, .asked = 64, .ns = {1, 1}}, 1},
+        {{.every = WDL_TRIAL_SURE, .asked = 1, .ns = {WDL_TRIAL_LONG_NS, 1}}, 1},
+        {{.every = WDL_TRIAL_SURE, .asked = 1, .ns = {WDL_TRIAL_LONG_NS, 1}, .best = 1}, 0},
+        {{.every = WDL_TRIAL_SURE, .asked = 1, .ns = {0, 1}}, 1},
+        {{.every = WDL_TRIAL_SURE, .asked = 1, .ns = {0, 1}, .best = 1}, 0},
+        {{.every = 0, .asked = 1, .ns = {1, 1}}, 1}};
+    for (int i = 0; i < (int) (sizeof(cases) / sizeof(cases[0])); i++)
+        ck_assert_int_eq(wdl_trial_is_timed(&cases[i].trial), cases[i].timed);
+}
+END_TEST
+
 START_TEST(a_change_is_noticed)
 {
     struct wdl_trial trial = {0};
@@ -139,6 +160,8 @@ START_TEST(who_was_better_is_looked_at_again)
         ck_assert_int_eq(trial.best, 1);
         ck_assert_int_eq(times(&trial, WDL_TRIAL_RUN, still ? 1000 : 4000, 2000), 0);
         ck_assert_int_eq(trial.best, !still);
+        if (still)
+            ck_assert_uint_eq(trial.every, WDL_TRIAL_OFTEN);
     }
 }
 END_TEST
@@ -257,6 +280,7 @@ END_TEST
 
 WDL_SUITE("mpid/rma/trial", the_first_until_the_other_has_been_tried, then_the_faster_but_for_few,
           distances_are_exact, a_sixteenth_less_is_wanted, time_is_taken_seldom,
-          a_change_is_noticed, who_was_better_is_looked_at_again, one_delay_decides_nothing,
+          when_time_is_taken, a_change_is_noticed, who_was_better_is_looked_at_again,
+          one_delay_decides_nothing,
           what_is_quick_at_times_is_not_quick, what_cannot_be_tried_is_deferred,
           the_next_answer_is_known, what_is_settled_is_not_asked)
