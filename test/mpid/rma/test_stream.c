@@ -313,7 +313,7 @@ END_TEST
 /* The target of a cell or a ring that says anything; the origin does it another way. */
 START_TEST(nonsense_is_refused)
 {
-    for (int what = 0; what < 8; what++) {
+    for (int what = 0; what < 10; what++) {
         struct bed bed;
         open(&bed, 0);
         ck_assert_int_eq(operate(&bed, what == 7 ? test_get(1, 1, to, LONG) :
@@ -321,14 +321,17 @@ START_TEST(nonsense_is_refused)
         struct wdl_mail *mail = cell(&bed);
         mail->origin = what == 0 ? RANKS : what == 1 ? 1 : mail->origin;
         mail->stream.bytes = what == 2 ? UINT64_MAX : mail->stream.bytes;
-        mail->stream.id += what == 3;
+        mail->stream.id = 1 + mail->origin + (what == 3);
+        memcpy(&bed_ring[1], &bed_ring[0], sizeof(bed_ring[1]));
         mail->stream.begin += what == 4 || what == 7;
         mail->disp += what == 5 ? BYTES : 0;
-        bed_ring[0].filled += what == 6 ? WDL_STREAM_BYTES : 0;
+        bed_ring[0].filled += what == 6 ? WDL_STREAM_BYTES : what == 8 ? LONG : 0;
+        bed.win[1]->params.stream = what == 9 ? NULL : bed.win[1]->params.stream;
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
         ck_assert_int_eq(mail->state, WDL_MAIL_DONE);
         ck_assert(wdl_status_is_error(mail->status));
         ck_assert_uint_eq(bed_ring[0].emptied, 0);
+        ck_assert_uint_eq(bed_ring[1].emptied, 0);
         ck_assert_int_eq(flush(&bed), WDL_OK);
         ck_assert_int_eq(mover.calls, 1);
         ck_assert(what == 7 || memcmp(bed.w.rank[1].memory + UNIT, from, LONG) == 0);
@@ -503,15 +506,15 @@ END_TEST
 START_TEST(accumulates_refused)
 {
     static double add[LONG / 8];
-    for (int what = 0; what < 7; what++) {
+    for (int what = 0; what < 9; what++) {
         struct bed bed;
         open(&bed, 0);
         add[0] = 2;
         ck_assert_int_eq(operate(&bed, test_acc(1, 1, WDL_ROP_SUM, TEST_F64, LONG / 8, add,
                                                 NULL)), WDL_OK);
         struct wdl_mail *mail = cell(&bed);
-        mail->host_type = what == 0 ? 0xdead : mail->host_type;
-        mail->rop = what == 1 ? WDL_ROP_COUNT : mail->rop;
+        mail->host_type = what == 0 ? 0xdead : what == 7 ? TEST_LD : mail->host_type;
+        mail->rop = what == 1 ? WDL_ROP_COUNT : what == 8 ? WDL_ROP_BOR : mail->rop;
         mail->stream.bytes -= what == 2;
         mail->disp += what == 3;
         mail->stream.begin += what == 4 ? WDL_STREAM_BYTES - 64 : 0;
@@ -525,6 +528,105 @@ START_TEST(accumulates_refused)
         ck_assert(there == 2);
         bed_end(&bed);
     }
+}
+END_TEST
+
+/* An element of which a part is there waits for the rest; in a ring where one would lie on both
+ * sides of the end nothing is folded. */
+START_TEST(elements_are_folded_whole)
+{
+    enum { N = LONG / 8, BEGIN = WDL_STREAM_BYTES - LONG / 128 * 64 };
+    static double add[N];
+    for (int split = 0; split < 2; split++) {
+        struct bed bed;
+        open(&bed, 0);
+        for (int i = 0; i < N; i++)
+            add[i] = 1;
+        bed_ring[0].filled = BEGIN;
+        ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_F64, N, add, NULL)),
+                         WDL_OK);
+        ck_assert_uint_eq(bed_ring[0].filled, BEGIN + LONG);
+        if (split)
+            bed_ring[0].emptied = WDL_STREAM_BYTES - 4;
+        else
+            bed_ring[0].filled -= 4;
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        if (split) {
+            ck_assert_int_eq(cell(&bed)->status, WDL_ERR_PROTO);
+            ck_assert_int_eq(flush(&bed), WDL_ERR_PROTO);
+        } else {
+            ck_assert_int_eq(cell(&bed)->state, WDL_MAIL_TAKEN);
+            ck_assert_uint_eq(bed_ring[0].emptied, BEGIN + LONG - 8);
+            bed_ring[0].filled += 4;
+            serve_until_done(&bed);
+        }
+        const double *memory = (const double *) (void *) bed.w.rank[1].memory;
+        for (int i = 0; i < N; i++)
+            ck_assert(memory[i] == !split);
+        bed_end(&bed);
+    }
+}
+END_TEST
+
+/* More than the ring holds cannot be in it, however long the operation is. */
+START_TEST(more_than_the_ring_holds)
+{
+    enum { N = 3 * WDL_STREAM_BYTES / 8 };
+    static double add[N];
+    struct bed bed;
+    bed_open_as(&bed, (struct bed_kind){.mail = 1, .bytes = 8 * N});
+    add[0] = 1;
+    ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_F64, N, add, NULL)), WDL_OK);
+    bed_ring[0].filled += 64;
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    ck_assert_int_eq(cell(&bed)->status, WDL_ERR_PROTO);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
+    bed_ring[0].filled -= 64;
+    flushes_until_done_otherwise(&bed);
+    ck_assert_mem_eq(bed.w.rank[1].memory, add, sizeof(add));
+    bed_end(&bed);
+}
+END_TEST
+
+/* Without a ring, a mailbox, or a target that looks there are none; nor accumulates without the
+ * system's copy, onto memory that is mapped or that the network updates, of elements without a loop
+ * or with too short a buffer. */
+START_TEST(what_is_none)
+{
+    enum { NO_RING, NO_MAIL, CLOSED, NO_COPY, MAPPED, NETWORK, NO_LOOP, SHORT, SHORT_RESULT, KINDS };
+    static long double wide[LONG / sizeof(long double)];
+    static double old[LONG / 8];
+    for (int what = 0; what < KINDS; what++)
+        for (int puts = 0; puts < 1 + (what <= CLOSED); puts++) {
+            struct bed bed;
+            struct wdl_win_control *control = NULL;
+            open(&bed, 0);
+            struct wdl_win_params *params = &bed.win[0]->params;
+            const struct wdl_win_params before = *params;
+            (void) params->map(params->ctx, 1, &control);
+            params->stream = what == NO_RING ? NULL : params->stream;
+            params->copy = what == NO_COPY ? NULL : params->copy;
+            params->mapped_any = what == MAPPED;
+            bed.win[0]->net_sizes = what == NETWORK ? 8 : 0;
+            bed.win[0]->mailbox.on = what != NO_MAIL;
+            bed.w.control[1].mail_open = what != CLOSED;
+            struct wdl_rma_args args = what == NO_LOOP ?
+                test_acc(1, 0, WDL_ROP_SUM, TEST_LD, LONG / sizeof(wide[0]), wide, NULL) :
+                test_acc(1, 0, WDL_ROP_SUM, TEST_F64, LONG / 8, from,
+                         what == SHORT_RESULT ? old : NULL);
+            args.origin.bytes -= what == SHORT ? 8 : 0;
+            args.result.bytes -= what == SHORT_RESULT ? 8 : 0;
+            const struct wdl_rma_args put = test_put(1, 0, from, LONG);
+            ck_assert_int_eq(puts ? wdl_stream_op(bed.win[0], &put, control, (uintptr_t)
+                                                  bed.w.rank[1].memory) :
+                             wdl_stream_fold(bed.win[0], &args, NULL, control),
+                             WDL_ERR_UNSUPPORTED);
+            *params = before;
+            bed.win[0]->net_sizes = 0;
+            bed.win[0]->mailbox.on = 1;
+            bed.w.control[1].mail_open = 1;
+            bed_close(&bed);
+        }
 }
 END_TEST
 
@@ -698,5 +800,6 @@ WDL_SUITE("rma/stream", the_faster_way, new_places_are_not_timed, both_ways,
           one_that_is_slow_is_waited_for, one_at_a_time, visits_are_seen,
           what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true, accumulates,
           accumulates_go_the_faster_way, accumulates_with_results, accumulates_longer_than_the_ring,
-          an_accumulate_that_fails_half_way, accumulates_refused, any_order_of_looks,
+          an_accumulate_that_fails_half_way, accumulates_refused, elements_are_folded_whole,
+          more_than_the_ring_holds, what_is_none, any_order_of_looks,
           accumulates_in_any_order_of_looks)

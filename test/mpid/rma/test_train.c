@@ -328,11 +328,11 @@ START_TEST(what_would_be_none_is_not_counted)
 }
 END_TEST
 
-/* Layouts, what begins elsewhere, elements without a loop, an accumulate with a request, and what is
- * wrong are neither the first of one nor taken behind it. */
+/* Layouts, what begins elsewhere, an accumulate with a request, elements without a loop, no operator,
+ * and what is wrong are neither the first of one nor taken behind it. */
 START_TEST(what_goes_in_no_car)
 {
-    enum { WIDE = EACH / sizeof(long double), KINDS = 9, WRONG = 7, PUTS = 3 };
+    enum { WIDE = EACH / sizeof(long double), KINDS = 10, WRONG = 8, PUTS = 3 };
     static long double wide[WIDE];
     for (int k = 0; k < KINDS; k++) {
         struct bed bed;
@@ -347,6 +347,7 @@ START_TEST(what_goes_in_no_car)
         op.remote.hi += k == 2 ? UNIT : 0;
         op.request = k == 5 ? &request : NULL;
         op = k == 6 ? test_acc(1, 0, WDL_ROP_SUM, TEST_LD, WIDE, wide, NULL) : op;
+        op.op = k == 7 ? WDL_ROP_NO_OP : op.op;
         op.origin.bytes -= k == WRONG ? UNIT : 0;
         op.remote.bytes -= k == WRONG + 1 ? UNIT / 2 : 0;
         teach(&bed);
@@ -371,17 +372,18 @@ END_TEST
 /* From within a buffer, by any operator. */
 START_TEST(what_goes_in_a_car)
 {
+    enum { AT = 1000 };
     struct bed bed;
     open(&bed, 0);
     teach(&bed);
     for (int i = 0; i < 2; i++) {
         struct wdl_rma_args inner = put(i);
-        inner.origin.lo += 2 * EACH;
-        inner.origin.hi += 2 * EACH;
+        inner.origin.lo += AT;
+        inner.origin.hi += AT;
         ck_assert_int_eq(operate(&bed, inner), WDL_OK);
     }
     flush_served(&bed);
-    ck_assert_mem_eq(bed.w.rank[1].memory, from + 2 * EACH, 2 * EACH);
+    ck_assert_mem_eq(bed.w.rank[1].memory, from + AT, 2 * EACH);
     uint64_t before = bed_word(&bed, 1, 1);
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_BXOR, TEST_U64, WORDS, add, NULL)),
