@@ -479,7 +479,11 @@ START_TEST(it_is_full_to_the_last_line)
                                  test_put(1, UNIT, from, WDL_TRAIN_CAR)),
                          over ? WDL_AGAIN : WDL_OK);
         ck_assert_uint_eq(train(&bed)->n, (unsigned) (n + !folds + !over));
-        flush_served(&bed);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+        ck_assert_int_gt(wdl_mailbox_serve(bed.win[1]), 0);
+        ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_DONE);
+        ck_assert_int_eq(bed_cell(&bed, 1)->status, WDL_OK);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
         ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 2u + (unsigned) (n + !folds + !over));
         ck_assert_int_eq(mover.calls, 0);
         bed_close(&bed);
