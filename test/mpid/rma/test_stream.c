@@ -109,6 +109,30 @@ START_TEST(both_ways)
 }
 END_TEST
 
+/* What is in one piece, but begins elsewhere than its buffer. */
+START_TEST(from_within_a_buffer)
+{
+    enum { IN = 24, BYTES_ = LONG - IN };
+    struct bed bed;
+    open(&bed, 0);
+    struct wdl_rma_args put = test_put(1, 1, from, BYTES_), get = test_get(1, 1, to, BYTES_);
+    put.origin.lo = get.origin.lo = IN;
+    put.origin.hi = get.origin.hi = LONG;
+    put.remote.lo = get.remote.lo = UNIT;
+    put.remote.hi = get.remote.hi = UNIT + BYTES_;
+    ck_assert_int_eq(operate(&bed, put), WDL_OK);
+    ck_assert(bed.win[0]->mailbox.stream);
+    serve_until_done(&bed);
+    ck_assert_mem_eq(bed.w.rank[1].memory + 2 * UNIT, from + IN, BYTES_);
+    ck_assert_int_eq(operate(&bed, get), WDL_OK);
+    ck_assert(bed.win[0]->mailbox.stream);
+    serve_until_done(&bed);
+    ck_assert_mem_eq(to + IN, from + IN, BYTES_);
+    ck_assert_int_eq(to[0], 0);
+    bed_close(&bed);
+}
+END_TEST
+
 /* While bytes come out of the ring onto this page more go in. */
 enum { PAGE = 4096 };
 static struct bed *meanwhile;
@@ -368,7 +392,7 @@ START_TEST(accumulates)
             add[i] = i;
             sum[i] = 3 * i;
         }
-        bed_ring[0].filled = begin ? WDL_STREAM_BYTES - LONG / 2 : 0;
+        bed_ring[0].filled = begin ? WDL_STREAM_BYTES - LONG / 2 : 3;       /* not a line's begin */
         const struct wdl_rma_args acc = test_acc(1, 1, WDL_ROP_SUM, TEST_F64, N, add, NULL);
         for (int k = 0; k < 2; k++) {
             ck_assert_int_eq(operate(&bed, acc), WDL_OK);
@@ -796,7 +820,7 @@ START_TEST(new_places_are_not_timed)
 END_TEST
 
 WDL_SUITE("rma/stream", the_faster_way, new_places_are_not_timed, both_ways,
-          two_that_fill_do_it_by_turns, from_how_many_bytes_on, nobody_comes, one_that_leaves,
+          from_within_a_buffer, two_that_fill_do_it_by_turns, from_how_many_bytes_on, nobody_comes, one_that_leaves,
           one_that_is_slow_is_waited_for, one_at_a_time, visits_are_seen,
           what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true, accumulates,
           accumulates_go_the_faster_way, accumulates_with_results, accumulates_longer_than_the_ring,
