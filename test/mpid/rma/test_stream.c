@@ -191,6 +191,48 @@ START_TEST(two_that_fill_do_it_by_turns)
 }
 END_TEST
 
+/* Once the target has begun all that there is room for goes in. */
+START_TEST(all_the_rest_at_once)
+{
+    enum { ALL = 1 << 19 };
+    static char bytes[ALL];
+    struct bed bed;
+    memset(bytes, 7, ALL);
+    bed_open_as(&bed, (struct bed_kind){.mail = 1, .bytes = ALL});
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, bytes, ALL)), WDL_OK);
+    ck_assert_uint_eq(bed_ring[0].filled - bed.win[0]->mailbox.begin, STEP);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    ck_assert_int_eq(flush(&bed), WDL_AGAIN);
+    ck_assert_uint_eq(bed_ring[0].filled - bed.win[0]->mailbox.begin, ALL);
+    ck_assert_int_eq(serve_until_done(&bed), 1);
+    ck_assert_mem_eq(bed.w.rank[1].memory, bytes, ALL);
+    bed_close(&bed);
+}
+END_TEST
+
+/* A target that says it has emptied more than there is gives no results for that. */
+START_TEST(results_end_with_their_buffer)
+{
+    enum { N = LONG / 8, GUARD = 8 };
+    static double add[N], old[N + GUARD];
+    struct bed bed;
+    open(&bed, 0);
+    for (int i = 0; i < N + GUARD; i++)
+        old[i] = 5;
+    ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_F64, N, add, old)), WDL_OK);
+    ck_assert(bed.win[0]->mailbox.stream);
+    bed_ring[0].emptied += LONG + 8 * GUARD;
+    wdl_stream_move(bed.win[0]);
+    for (int i = 0; i < N + GUARD; i++)
+        ck_assert(old[i] == 5);
+    bed_ring[0].emptied -= LONG + 8 * GUARD;
+    serve_until_done(&bed);
+    for (int i = 0; i < N + GUARD; i++)
+        ck_assert(old[i] == (i < N ? 0 : 5));
+    bed_close(&bed);
+}
+END_TEST
+
 /* What is not longer than what a cell's rank has room for is none; one byte more is. */
 START_TEST(from_how_many_bytes_on)
 {
@@ -613,11 +655,12 @@ START_TEST(more_than_the_ring_holds)
 END_TEST
 
 /* Without a ring, a mailbox, or a target that looks there are none; nor accumulates without the
- * system's copy, onto memory that is mapped or that the network updates, of elements without a loop
- * or with too short a buffer. */
+ * system's copy, onto memory that is mapped or that the network updates, of elements without a loop,
+ * with too short a buffer, or behind what waits. */
 START_TEST(what_is_none)
 {
-    enum { NO_RING, NO_MAIL, CLOSED, NO_COPY, MAPPED, NETWORK, NO_LOOP, SHORT, SHORT_RESULT, KINDS };
+    enum { NO_RING, NO_MAIL, CLOSED, NO_COPY, MAPPED, NETWORK, NO_LOOP, SHORT, SHORT_RESULT, BEHIND,
+        KINDS };
     static long double wide[LONG / sizeof(long double)];
     static double old[LONG / 8];
     for (int what = 0; what < KINDS; what++)
@@ -633,6 +676,7 @@ START_TEST(what_is_none)
             params->mapped_any = what == MAPPED;
             bed.win[0]->net_sizes = what == NETWORK ? 8 : 0;
             bed.win[0]->mailbox.on = what != NO_MAIL;
+            bed.win[0]->batched = what == BEHIND;
             bed.w.control[1].mail_open = what != CLOSED;
             struct wdl_rma_args args = what == NO_LOOP ?
                 test_acc(1, 0, WDL_ROP_SUM, TEST_LD, LONG / sizeof(wide[0]), wide, NULL) :
@@ -648,6 +692,7 @@ START_TEST(what_is_none)
             *params = before;
             bed.win[0]->net_sizes = 0;
             bed.win[0]->mailbox.on = 1;
+            bed.win[0]->batched = 0;
             bed.w.control[1].mail_open = 1;
             bed_close(&bed);
         }
@@ -820,7 +865,8 @@ START_TEST(new_places_are_not_timed)
 END_TEST
 
 WDL_SUITE("rma/stream", the_faster_way, new_places_are_not_timed, both_ways,
-          from_within_a_buffer, two_that_fill_do_it_by_turns, from_how_many_bytes_on, nobody_comes, one_that_leaves,
+          from_within_a_buffer, two_that_fill_do_it_by_turns, all_the_rest_at_once,
+          results_end_with_their_buffer, from_how_many_bytes_on, nobody_comes, one_that_leaves,
           one_that_is_slow_is_waited_for, one_at_a_time, visits_are_seen,
           what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true, accumulates,
           accumulates_go_the_faster_way, accumulates_with_results, accumulates_longer_than_the_ring,
