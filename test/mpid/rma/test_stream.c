@@ -421,6 +421,23 @@ START_TEST(done_must_be_true)
 }
 END_TEST
 
+/* A put that fails when a part of it is done is done again, all of it. */
+START_TEST(a_put_that_fails_half_way)
+{
+    struct bed bed;
+    open(&bed, 0);
+    ck_assert_int_eq(operate(&bed, test_put(1, 1, from, LONG)), WDL_OK);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    ck_assert_uint_ne(bed_ring[0].emptied, 0);
+    cell(&bed)->stream.id++;
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    ck_assert_int_eq(flush(&bed), WDL_OK);
+    ck_assert_int_eq(mover.calls, 1);
+    is_there(&bed);
+    bed_close(&bed);
+}
+END_TEST
+
 /* An accumulate's operands are in the ring as soon as there is room. */
 START_TEST(accumulates)
 {
@@ -434,7 +451,7 @@ START_TEST(accumulates)
             add[i] = i;
             sum[i] = 3 * i;
         }
-        bed_ring[0].filled = begin ? WDL_STREAM_BYTES - LONG / 2 : 3;       /* not a line's begin */
+        bed_ring[0].filled = begin ? WDL_STREAM_BYTES - LONG / 2 : 3;   /* not a line's begin */
         const struct wdl_rma_args acc = test_acc(1, 1, WDL_ROP_SUM, TEST_F64, N, add, NULL);
         for (int k = 0; k < 2; k++) {
             ck_assert_int_eq(operate(&bed, acc), WDL_OK);
@@ -572,7 +589,7 @@ END_TEST
 START_TEST(accumulates_refused)
 {
     static double add[LONG / 8];
-    for (int what = 0; what < 9; what++) {
+    for (int what = 0; what < 11; what++) {
         struct bed bed;
         open(&bed, 0);
         add[0] = 2;
@@ -583,10 +600,14 @@ START_TEST(accumulates_refused)
         mail->rop = what == 1 ? WDL_ROP_COUNT : what == 8 ? WDL_ROP_BOR : mail->rop;
         mail->stream.bytes -= what == 2;
         mail->disp += what == 3;
-        mail->stream.begin += what == 4 ? WDL_STREAM_BYTES - 64 : 0;
+        mail->stream.begin += what == 4 ? WDL_STREAM_BYTES - 64 : what == 10 ? 4 : 0;
+        bed_ring[0].emptied += what == 10 ? 4 : 0;
         mail->disp += what == 5 ? BYTES : 0;
         mail->origin = what == 6 ? RANKS : mail->origin;
+        bed.win[1]->params.mapped_any = what == 9;
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        bed.win[1]->params.mapped_any = 0;
+        bed_ring[0].emptied -= what == 10 ? 4 : 0;
         ck_assert(wdl_status_is_error(mail->status));
         flushes_until_done_otherwise(&bed);
         double there;
@@ -655,8 +676,8 @@ START_TEST(more_than_the_ring_holds)
 END_TEST
 
 /* Without a ring, a mailbox, or a target that looks there are none; nor accumulates without the
- * system's copy, onto memory that is mapped or that the network updates, of elements without a loop,
- * with too short a buffer, or behind what waits. */
+ * system's copy, onto memory that is mapped or that the network updates, of elements without a
+ * loop, with too short a buffer, or behind what waits. */
 START_TEST(what_is_none)
 {
     enum { NO_RING, NO_MAIL, CLOSED, NO_COPY, MAPPED, NETWORK, NO_LOOP, SHORT, SHORT_RESULT, BEHIND,
@@ -868,7 +889,8 @@ WDL_SUITE("rma/stream", the_faster_way, new_places_are_not_timed, both_ways,
           from_within_a_buffer, two_that_fill_do_it_by_turns, all_the_rest_at_once,
           results_end_with_their_buffer, from_how_many_bytes_on, nobody_comes, one_that_leaves,
           one_that_is_slow_is_waited_for, one_at_a_time, visits_are_seen,
-          what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true, accumulates,
+          what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true,
+          a_put_that_fails_half_way, accumulates,
           accumulates_go_the_faster_way, accumulates_with_results, accumulates_longer_than_the_ring,
           an_accumulate_that_fails_half_way, accumulates_refused, elements_are_folded_whole,
           more_than_the_ring_holds, what_is_none, any_order_of_looks,

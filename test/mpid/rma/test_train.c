@@ -328,8 +328,8 @@ START_TEST(what_would_be_none_is_not_counted)
 }
 END_TEST
 
-/* Layouts, what begins elsewhere, an accumulate with a request, elements without a loop, no operator,
- * and what is wrong are neither the first of one nor taken behind it. */
+/* Layouts, what begins elsewhere, an accumulate with a request, elements without a loop, no
+ * operator, and what is wrong are neither the first of one nor taken behind it. */
 START_TEST(what_goes_in_no_car)
 {
     enum { WIDE = EACH / sizeof(long double), KINDS = 10, WRONG = 8, PUTS = 3 };
@@ -469,7 +469,8 @@ START_TEST(it_is_full_to_the_last_line)
                                      test_acc(1, 0, WDL_ROP_SUM, TEST_U64, (SLOT - LINE) / UNIT,
                                               from, NULL) :
                                      test_put(1, 0, from, WDL_TRAIN_CAR)), WDL_OK);
-        size_t left = (size_t) (folds ? WDL_TRAIN_FOLD_BYTES - n * SLOT : WDL_TRAIN_BYTES - n * FULL);
+        size_t left = (size_t) (folds ? WDL_TRAIN_FOLD_BYTES - n * SLOT :
+                                WDL_TRAIN_BYTES - n * FULL);
         if (!folds)
             ck_assert_int_eq(operate(&bed, test_put(1, 0, from, left - FULL - 2 * LINE +
                                                     (size_t) over)), WDL_OK);
