@@ -405,6 +405,7 @@ static int host_element(void *ctx, uint32_t host_type, struct wdl_element *eleme
 static int host_op_valid(void *ctx, uint32_t host_type, enum wdl_rop op)
 {
     (void) ctx;
+    wdl_assert_cmp(op, <, WDL_ROP_COUNT);
     if (!is_predefined(host_type))
         return 0;
     if (op == WDL_ROP_REPLACE || op == WDL_ROP_NO_OP)

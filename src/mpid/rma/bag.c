@@ -80,8 +80,8 @@ int wdl_bag_takes(const struct wdl_win *win, const struct wdl_rma_args *args,
                   const struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
     const struct wdl_bag *bag = &win->mailbox.bag;
-    return is_open(win, control) && is_for_it(args) && has_place(args, info) && win->params.copy &&
-           !win->params.mapped_any && !win->net_sizes &&
+    return is_open(win, control) && is_for_it(args) && win->params.copy &&
+           has_place(args, info) && !win->params.mapped_any && !win->net_sizes &&
            win->params.hints.combine != WDL_COMBINE_NEVER &&
            (bag->n == 0 || bag->args.target == args->target);
 }

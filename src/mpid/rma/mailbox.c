@@ -282,7 +282,7 @@ static void answered(struct wdl_win *win)
         if (!wdl_mail_own(win))
             wdl_mail_set(mail, WDL_MAIL_FREE);
         leave(win);
-        box->withdrawn = !wdl_train_answered(win, status);
+        box->withdrawn = !wdl_train_answered(win);
         if (!box->withdrawn)
             finish(win, WDL_OK);
         return;

@@ -86,13 +86,12 @@ static int is_long(enum wdl_rma_kind kind, uint64_t bytes)
            bytes <= most_of(kind);
 }
 
+/* A put or an accumulate of such length. */
 static int is_for_one(const struct wdl_rma_args *args)
 {
     uint64_t bytes = args->remote.bytes;
-    return (args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_ACC) &&
-           (!args->request || args->kind == WDL_RMA_PUT) && args->remote.contig &&
-           args->origin.contig && args->remote.lo == 0 && bytes > 0 &&
-           args->origin.bytes >= bytes &&
+    return (!args->request || args->kind == WDL_RMA_PUT) && args->remote.contig &&
+           args->origin.contig && args->remote.lo == 0 && args->origin.bytes >= bytes &&
            (args->kind == WDL_RMA_PUT ||
             (args->op != WDL_ROP_NO_OP && wdl_kernel_has(&args->element) &&
              bytes % args->element.packed_bytes == 0));
@@ -173,7 +172,7 @@ int wdl_train_put(struct wdl_win *win, int rank, int64_t disp, const void *local
 int wdl_train_again(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     const struct wdl_rma_args *first = &win->mailbox.args;
-    if (!is_for_one(args) || args->kind != first->kind ||
+    if (args->kind != first->kind || !is_for_one(args) ||
         !can_add(win, args->target, args->disp, args->remote.bytes, unit_of(args)) ||
         (args->kind == WDL_RMA_ACC &&
          (args->op != first->op || args->element.host_type != first->element.host_type)))
@@ -222,10 +221,7 @@ static void announce(const struct wdl_win *win, const struct wdl_rma_args *args,
     mail->origin = (uint32_t) win->params.rank;
     mail->kind = args->kind == WDL_RMA_PUT ? WDL_MAIL_TRAIN : WDL_MAIL_TRAIN_FOLD;
     mail->rop = (uint8_t) args->op;
-    mail->is_rows = mail->gets = 0;
-    mail->bytes = 0;
     mail->host_type = args->element.host_type;
-    mail->disp = 0;
     mail->stream = (struct wdl_mail_stream){.id = id, .begin = win->mailbox.train.begin};
 }
 
@@ -314,10 +310,10 @@ static uint64_t target_at(const struct wdl_train *train)
     return __atomic_load_n(&train->ring->emptied, __ATOMIC_ACQUIRE);    /* pairs with did */
 }
 
-int wdl_train_answered(struct wdl_win *win, int status)
+int wdl_train_answered(struct wdl_win *win)
 {
     struct wdl_train *train = &win->mailbox.train;
-    if (status != WDL_OK || target_at(train) != train->at)
+    if (target_at(train) != train->at)
         return 0;
     if (train->began_ns)
         wdl_trial_took(train->trial, WDL_MAIL_HANDED,
@@ -480,9 +476,9 @@ static int do_asked(const struct wdl_win *win, const struct folding *f, struct w
     if (offset > WDL_TRAIN_PUT)
         return WDL_ERR_PROTO;
     char *at = wdl_mail_place(win, car->disp, (int64_t) offset, (int64_t) (offset + bytes));
-    struct wdl_piece place = {at + offset, bytes};
     if (!at)
         return WDL_ERR_UNSUPPORTED;
+    struct wdl_piece place = {at + offset, bytes};
     if (!f->folds) {
         wdl_copy_wide(place.base, data_of(car), bytes);
         return WDL_OK;
@@ -499,8 +495,7 @@ int wdl_train_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *d
     uint64_t limit = limit_of(kind, begin);
     struct folding f;
     if (!win->params.stream || asked->origin == (uint32_t) win->params.rank ||
-        asked->origin >= (uint32_t) win->params.size || begin % LINE != 0 ||
-        left_at(begin) < least_of(kind))
+        asked->origin >= (uint32_t) win->params.size || left_at(begin) < least_of(kind))
         return WDL_ERR_PROTO;
     struct wdl_stream *s = win->params.stream(win->params.ctx, (int) asked->origin, &id);
     int status = s ? folding_of(win, asked, &f) : WDL_ERR_UNSUPPORTED;

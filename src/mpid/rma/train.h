@@ -82,8 +82,8 @@ int wdl_train_wanted(const struct wdl_win *win, int rank, enum wdl_rma_kind kind
 void wdl_train_count(struct wdl_win *win, int rank, enum wdl_rma_kind kind, uint64_t bytes);
 /* No more come. */
 void wdl_train_close(struct wdl_win *win);
-/* The target's answer: 1: all is done, and it is over, 0: there is a rest. */
-int wdl_train_answered(struct wdl_win *win, int status);
+/* The target has answered: 1: all is done, and it is over, 0: there is a rest, whatever it says. */
+int wdl_train_answered(struct wdl_win *win);
 /* The cell has been withdrawn: do the rest: WDL_OK, and it is over, or WDL_AGAIN. Failures are the
  * window's (wdl_win_fail). */
 int wdl_train_rest(struct wdl_win *win);

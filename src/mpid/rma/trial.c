@@ -49,8 +49,7 @@ void wdl_trial_took(struct wdl_trial *trial, int way, uint64_t ns)
     int best = trial->best;
     /* the first of the first times was a cold one */
     trial->ns[way] = wdl_smoothed(trial->ns[way], ns, trial->every == 0 ? 2 : 4);
-    int worse = known[!best] != 0 && known[best] != 0 &&
-        known[!best] < known[best] - known[best] / 16;
+    int worse = known[!best] != 0 && known[!best] < known[best] - known[best] / 16;
     if (worse) {
         /* than the other was some time ago: first that is looked at again */
         trial->every = WDL_TRIAL_OFTEN;

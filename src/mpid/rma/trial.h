@@ -45,8 +45,8 @@ static inline int wdl_trial_is_timed(const struct wdl_trial *trial)
  * the question (wdl_trial_way). */
 static inline int wdl_trial_is_settled(struct wdl_trial *trial, int way)
 {
-    if (trial->best != way || trial->every == 0 ||
-        trial->asked - trial->next < WDL_TRIAL_RUN || wdl_trial_is_timed(trial))
+    if (trial->best != way || trial->asked - trial->next < WDL_TRIAL_RUN ||
+        wdl_trial_is_timed(trial))
         return 0;
     trial->asked++;
     return 1;

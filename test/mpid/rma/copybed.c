@@ -67,6 +67,7 @@ static int move(void *ctx, int rank, int to_rank, struct wdl_piece *local, int n
 
 static struct wdl_stream *stream(void *ctx, int rank, uint64_t *id)
 {
+    must_cmp(rank, <, RANKS);
     if (rank == ((struct test_rank *) ctx)->rank)
         *id = 1 + (uint64_t) rank;
     return *id == 1 + (uint64_t) rank ? &bed_ring[rank] : NULL;

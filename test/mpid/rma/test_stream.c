@@ -109,6 +109,30 @@ START_TEST(both_ways)
 }
 END_TEST
 
+/* What is in one piece, but begins elsewhere than its buffer. */
+START_TEST(from_within_a_buffer)
+{
+    enum { IN = 24, BYTES_ = LONG - IN };
+    struct bed bed;
+    open(&bed, 0);
+    struct wdl_rma_args put = test_put(1, 1, from, BYTES_), get = test_get(1, 1, to, BYTES_);
+    put.origin.lo = get.origin.lo = IN;
+    put.origin.hi = get.origin.hi = LONG;
+    put.remote.lo = get.remote.lo = UNIT;
+    put.remote.hi = get.remote.hi = UNIT + BYTES_;
+    ck_assert_int_eq(operate(&bed, put), WDL_OK);
+    ck_assert(bed.win[0]->mailbox.stream);
+    serve_until_done(&bed);
+    ck_assert_mem_eq(bed.w.rank[1].memory + 2 * UNIT, from + IN, BYTES_);
+    ck_assert_int_eq(operate(&bed, get), WDL_OK);
+    ck_assert(bed.win[0]->mailbox.stream);
+    serve_until_done(&bed);
+    ck_assert_mem_eq(to + IN, from + IN, BYTES_);
+    ck_assert_int_eq(to[0], 0);
+    bed_close(&bed);
+}
+END_TEST
+
 /* While bytes come out of the ring onto this page more go in. */
 enum { PAGE = 4096 };
 static struct bed *meanwhile;
@@ -164,6 +188,48 @@ START_TEST(two_that_fill_do_it_by_turns)
         bed_close(&bed);
     }
     signal(SIGSEGV, SIG_DFL);
+}
+END_TEST
+
+/* Once the target has begun all that there is room for goes in. */
+START_TEST(all_the_rest_at_once)
+{
+    enum { ALL = 1 << 19 };
+    static char bytes[ALL];
+    struct bed bed;
+    memset(bytes, 7, ALL);
+    bed_open_as(&bed, (struct bed_kind){.mail = 1, .bytes = ALL});
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, bytes, ALL)), WDL_OK);
+    ck_assert_uint_eq(bed_ring[0].filled - bed.win[0]->mailbox.begin, STEP);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    ck_assert_int_eq(flush(&bed), WDL_AGAIN);
+    ck_assert_uint_eq(bed_ring[0].filled - bed.win[0]->mailbox.begin, ALL);
+    ck_assert_int_eq(serve_until_done(&bed), 1);
+    ck_assert_mem_eq(bed.w.rank[1].memory, bytes, ALL);
+    bed_close(&bed);
+}
+END_TEST
+
+/* A target that says it has emptied more than there is gives no results for that. */
+START_TEST(results_end_with_their_buffer)
+{
+    enum { N = LONG / 8, GUARD = 8 };
+    static double add[N], old[N + GUARD];
+    struct bed bed;
+    open(&bed, 0);
+    for (int i = 0; i < N + GUARD; i++)
+        old[i] = 5;
+    ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_F64, N, add, old)), WDL_OK);
+    ck_assert(bed.win[0]->mailbox.stream);
+    bed_ring[0].emptied += LONG + 8 * GUARD;
+    wdl_stream_move(bed.win[0]);
+    for (int i = 0; i < N + GUARD; i++)
+        ck_assert(old[i] == 5);
+    bed_ring[0].emptied -= LONG + 8 * GUARD;
+    serve_until_done(&bed);
+    for (int i = 0; i < N + GUARD; i++)
+        ck_assert(old[i] == (i < N ? 0 : 5));
+    bed_close(&bed);
 }
 END_TEST
 
@@ -313,7 +379,7 @@ END_TEST
 /* The target of a cell or a ring that says anything; the origin does it another way. */
 START_TEST(nonsense_is_refused)
 {
-    for (int what = 0; what < 8; what++) {
+    for (int what = 0; what < 10; what++) {
         struct bed bed;
         open(&bed, 0);
         ck_assert_int_eq(operate(&bed, what == 7 ? test_get(1, 1, to, LONG) :
@@ -321,14 +387,17 @@ START_TEST(nonsense_is_refused)
         struct wdl_mail *mail = cell(&bed);
         mail->origin = what == 0 ? RANKS : what == 1 ? 1 : mail->origin;
         mail->stream.bytes = what == 2 ? UINT64_MAX : mail->stream.bytes;
-        mail->stream.id += what == 3;
+        mail->stream.id = 1 + mail->origin + (what == 3);
+        memcpy(&bed_ring[1], &bed_ring[0], sizeof(bed_ring[1]));
         mail->stream.begin += what == 4 || what == 7;
         mail->disp += what == 5 ? BYTES : 0;
-        bed_ring[0].filled += what == 6 ? WDL_STREAM_BYTES : 0;
+        bed_ring[0].filled += what == 6 ? WDL_STREAM_BYTES : what == 8 ? LONG : 0;
+        bed.win[1]->params.stream = what == 9 ? NULL : bed.win[1]->params.stream;
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
         ck_assert_int_eq(mail->state, WDL_MAIL_DONE);
         ck_assert(wdl_status_is_error(mail->status));
         ck_assert_uint_eq(bed_ring[0].emptied, 0);
+        ck_assert_uint_eq(bed_ring[1].emptied, 0);
         ck_assert_int_eq(flush(&bed), WDL_OK);
         ck_assert_int_eq(mover.calls, 1);
         ck_assert(what == 7 || memcmp(bed.w.rank[1].memory + UNIT, from, LONG) == 0);
@@ -352,6 +421,23 @@ START_TEST(done_must_be_true)
 }
 END_TEST
 
+/* A put that fails when a part of it is done is done again, all of it. */
+START_TEST(a_put_that_fails_half_way)
+{
+    struct bed bed;
+    open(&bed, 0);
+    ck_assert_int_eq(operate(&bed, test_put(1, 1, from, LONG)), WDL_OK);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    ck_assert_uint_ne(bed_ring[0].emptied, 0);
+    cell(&bed)->stream.id++;
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    ck_assert_int_eq(flush(&bed), WDL_OK);
+    ck_assert_int_eq(mover.calls, 1);
+    is_there(&bed);
+    bed_close(&bed);
+}
+END_TEST
+
 /* An accumulate's operands are in the ring as soon as there is room. */
 START_TEST(accumulates)
 {
@@ -365,7 +451,7 @@ START_TEST(accumulates)
             add[i] = i;
             sum[i] = 3 * i;
         }
-        bed_ring[0].filled = begin ? WDL_STREAM_BYTES - LONG / 2 : 0;
+        bed_ring[0].filled = begin ? WDL_STREAM_BYTES - LONG / 2 : 3;   /* not a line's begin */
         const struct wdl_rma_args acc = test_acc(1, 1, WDL_ROP_SUM, TEST_F64, N, add, NULL);
         for (int k = 0; k < 2; k++) {
             ck_assert_int_eq(operate(&bed, acc), WDL_OK);
@@ -503,21 +589,25 @@ END_TEST
 START_TEST(accumulates_refused)
 {
     static double add[LONG / 8];
-    for (int what = 0; what < 7; what++) {
+    for (int what = 0; what < 11; what++) {
         struct bed bed;
         open(&bed, 0);
         add[0] = 2;
         ck_assert_int_eq(operate(&bed, test_acc(1, 1, WDL_ROP_SUM, TEST_F64, LONG / 8, add,
                                                 NULL)), WDL_OK);
         struct wdl_mail *mail = cell(&bed);
-        mail->host_type = what == 0 ? 0xdead : mail->host_type;
-        mail->rop = what == 1 ? WDL_ROP_COUNT : mail->rop;
+        mail->host_type = what == 0 ? 0xdead : what == 7 ? TEST_LD : mail->host_type;
+        mail->rop = what == 1 ? WDL_ROP_COUNT : what == 8 ? WDL_ROP_BOR : mail->rop;
         mail->stream.bytes -= what == 2;
         mail->disp += what == 3;
-        mail->stream.begin += what == 4 ? WDL_STREAM_BYTES - 64 : 0;
+        mail->stream.begin += what == 4 ? WDL_STREAM_BYTES - 64 : what == 10 ? 4 : 0;
+        bed_ring[0].emptied += what == 10 ? 4 : 0;
         mail->disp += what == 5 ? BYTES : 0;
         mail->origin = what == 6 ? RANKS : mail->origin;
+        bed.win[1]->params.mapped_any = what == 9;
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        bed.win[1]->params.mapped_any = 0;
+        bed_ring[0].emptied -= what == 10 ? 4 : 0;
         ck_assert(wdl_status_is_error(mail->status));
         flushes_until_done_otherwise(&bed);
         double there;
@@ -525,6 +615,108 @@ START_TEST(accumulates_refused)
         ck_assert(there == 2);
         bed_end(&bed);
     }
+}
+END_TEST
+
+/* An element of which a part is there waits for the rest; in a ring where one would lie on both
+ * sides of the end nothing is folded. */
+START_TEST(elements_are_folded_whole)
+{
+    enum { N = LONG / 8, BEGIN = WDL_STREAM_BYTES - LONG / 128 * 64 };
+    static double add[N];
+    for (int split = 0; split < 2; split++) {
+        struct bed bed;
+        open(&bed, 0);
+        for (int i = 0; i < N; i++)
+            add[i] = 1;
+        bed_ring[0].filled = BEGIN;
+        ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_F64, N, add, NULL)),
+                         WDL_OK);
+        ck_assert_uint_eq(bed_ring[0].filled, BEGIN + LONG);
+        if (split)
+            bed_ring[0].emptied = WDL_STREAM_BYTES - 4;
+        else
+            bed_ring[0].filled -= 4;
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        if (split) {
+            ck_assert_int_eq(cell(&bed)->status, WDL_ERR_PROTO);
+            ck_assert_int_eq(flush(&bed), WDL_ERR_PROTO);
+        } else {
+            ck_assert_int_eq(cell(&bed)->state, WDL_MAIL_TAKEN);
+            ck_assert_uint_eq(bed_ring[0].emptied, BEGIN + LONG - 8);
+            bed_ring[0].filled += 4;
+            serve_until_done(&bed);
+        }
+        const double *memory = (const double *) (void *) bed.w.rank[1].memory;
+        for (int i = 0; i < N; i++)
+            ck_assert(memory[i] == !split);
+        bed_end(&bed);
+    }
+}
+END_TEST
+
+/* More than the ring holds cannot be in it, however long the operation is. */
+START_TEST(more_than_the_ring_holds)
+{
+    enum { N = 3 * WDL_STREAM_BYTES / 8 };
+    static double add[N];
+    struct bed bed;
+    bed_open_as(&bed, (struct bed_kind){.mail = 1, .bytes = 8 * N});
+    add[0] = 1;
+    ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_F64, N, add, NULL)), WDL_OK);
+    bed_ring[0].filled += 64;
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    ck_assert_int_eq(cell(&bed)->status, WDL_ERR_PROTO);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
+    bed_ring[0].filled -= 64;
+    flushes_until_done_otherwise(&bed);
+    ck_assert_mem_eq(bed.w.rank[1].memory, add, sizeof(add));
+    bed_end(&bed);
+}
+END_TEST
+
+/* Without a ring, a mailbox, or a target that looks there are none; nor accumulates without the
+ * system's copy, onto memory that is mapped or that the network updates, of elements without a
+ * loop, with too short a buffer, or behind what waits. */
+START_TEST(what_is_none)
+{
+    enum { NO_RING, NO_MAIL, CLOSED, NO_COPY, MAPPED, NETWORK, NO_LOOP, SHORT, SHORT_RESULT, BEHIND,
+        KINDS };
+    static long double wide[LONG / sizeof(long double)];
+    static double old[LONG / 8];
+    for (int what = 0; what < KINDS; what++)
+        for (int puts = 0; puts < 1 + (what <= CLOSED); puts++) {
+            struct bed bed;
+            struct wdl_win_control *control = NULL;
+            open(&bed, 0);
+            struct wdl_win_params *params = &bed.win[0]->params;
+            const struct wdl_win_params before = *params;
+            (void) params->map(params->ctx, 1, &control);
+            params->stream = what == NO_RING ? NULL : params->stream;
+            params->copy = what == NO_COPY ? NULL : params->copy;
+            params->mapped_any = what == MAPPED;
+            bed.win[0]->net_sizes = what == NETWORK ? 8 : 0;
+            bed.win[0]->mailbox.on = what != NO_MAIL;
+            bed.win[0]->batched = what == BEHIND;
+            bed.w.control[1].mail_open = what != CLOSED;
+            struct wdl_rma_args args = what == NO_LOOP ?
+                test_acc(1, 0, WDL_ROP_SUM, TEST_LD, LONG / sizeof(wide[0]), wide, NULL) :
+                test_acc(1, 0, WDL_ROP_SUM, TEST_F64, LONG / 8, from,
+                         what == SHORT_RESULT ? old : NULL);
+            args.origin.bytes -= what == SHORT ? 8 : 0;
+            args.result.bytes -= what == SHORT_RESULT ? 8 : 0;
+            const struct wdl_rma_args put = test_put(1, 0, from, LONG);
+            ck_assert_int_eq(puts ? wdl_stream_op(bed.win[0], &put, control, (uintptr_t)
+                                                  bed.w.rank[1].memory) :
+                             wdl_stream_fold(bed.win[0], &args, NULL, control),
+                             WDL_ERR_UNSUPPORTED);
+            *params = before;
+            bed.win[0]->net_sizes = 0;
+            bed.win[0]->mailbox.on = 1;
+            bed.win[0]->batched = 0;
+            bed.w.control[1].mail_open = 1;
+            bed_close(&bed);
+        }
 }
 END_TEST
 
@@ -694,9 +886,12 @@ START_TEST(new_places_are_not_timed)
 END_TEST
 
 WDL_SUITE("rma/stream", the_faster_way, new_places_are_not_timed, both_ways,
-          two_that_fill_do_it_by_turns, from_how_many_bytes_on, nobody_comes, one_that_leaves,
+          from_within_a_buffer, two_that_fill_do_it_by_turns, all_the_rest_at_once,
+          results_end_with_their_buffer, from_how_many_bytes_on, nobody_comes, one_that_leaves,
           one_that_is_slow_is_waited_for, one_at_a_time, visits_are_seen,
-          what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true, accumulates,
+          what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true,
+          a_put_that_fails_half_way, accumulates,
           accumulates_go_the_faster_way, accumulates_with_results, accumulates_longer_than_the_ring,
-          an_accumulate_that_fails_half_way, accumulates_refused, any_order_of_looks,
+          an_accumulate_that_fails_half_way, accumulates_refused, elements_are_folded_whole,
+          more_than_the_ring_holds, what_is_none, any_order_of_looks,
           accumulates_in_any_order_of_looks)

@@ -21,6 +21,7 @@ static void open(struct bed *bed, int dynamic)
     for (size_t i = 0; i < WORDS; i++)
         add[i] = i + 1;
     bed_open_as(bed, (struct bed_kind){.mail = 1, .dynamic = dynamic});
+    bed->w.rank[0].host.now_ns = 1;     /* there is a clock */
 }
 
 static const struct wdl_train *train(const struct bed *bed)
@@ -59,6 +60,22 @@ static void teach(struct bed *bed)
     memset(bed->w.rank[1].memory, 0, BYTES);
 }
 
+/* Whichever way it goes. */
+static void done_otherwise(struct bed *bed, struct wdl_rma_args args)
+{
+    for (int i = 0; operate(bed, args) == WDL_AGAIN; i++) {
+        ck_assert_int_lt(i, 1000);
+        wdl_mailbox_serve(bed->win[1]);
+        test_world_turn(&bed->w);
+    }
+    for (int i = 0; bed_flush(bed, -1) == WDL_AGAIN; i++) {
+        ck_assert_int_lt(i, 1000);
+        wdl_mailbox_serve(bed->win[1]);
+        wdl_mailbox_serve(bed->win[2]);
+        test_world_turn(&bed->w);
+    }
+}
+
 static int flushes_until_done(struct bed *bed)
 {
     int n = 1;
@@ -89,7 +106,9 @@ START_TEST(a_row_is_one_hand_over)
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
         ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        uint64_t end = train(&bed)->at + sizeof(struct wdl_car);
         ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+        ck_assert_uint_eq(bed_ring[0].filled, end);     /* nothing is used twice */
         ck_assert(!train(&bed)->ring && !bed.win[0]->rma->streaming);
         ck_assert_uint_eq(bed_stats(&bed).ops_mailed, (unsigned) (row + 1) * N);
         ck_assert_int_eq(mover.calls, 0);
@@ -137,9 +156,22 @@ START_TEST(the_short_way_leads_there)
     ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_PUT, 2, 0, from, EACH));
     ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_GET, 1, 0, from, EACH));
     ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, BYTES / UNIT, from, EACH));
+    ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, 0, from, 0));
+    ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, 0, from, WDL_TRAIN_PUT + 1));
     flush_served(&bed);
     ck_assert_mem_eq(bed.w.rank[1].memory, from, N * EACH);
     ck_assert_int_eq(mover.calls, 1);
+    /* a row of two, its second that way: the next one is known from its first on */
+    ck_assert_int_eq(operate(&bed, put(0)), WDL_OK);
+    ck_assert(wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, WORDS, from + EACH, EACH));
+    flush_served(&bed);
+    ck_assert_int_eq(bed.win[0]->mailbox.row_follows, 1);
+    /* but not behind accumulates */
+    ck_assert_int_eq(operate(&bed, acc(0)), WDL_OK);
+    ck_assert(train(&bed)->ring);
+    ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, WORDS, from, EACH));
+    ck_assert_uint_eq(train(&bed)->n, 1);
+    flush_served(&bed);
     bed_close(&bed);
 }
 END_TEST
@@ -215,8 +247,9 @@ START_TEST(what_is_none)
         wdl_mailbox_serve(bed.win[args.target]);
     }
     TEST_DONE(&bed.w, bed_flush(&bed, -1));
+    ck_assert_int_eq(bed.win[0]->mailbox.row_follows, 0);
     teach(&bed);
-    struct wdl_rma_args asked = put(0);
+    struct wdl_rma_args asked = test_put(1, 0, from, WDL_BATCH_LONG);
     asked.request = &request;
     const size_t words = WDL_TRAIN_FOLD / UNIT + 1;
     struct wdl_rma_args others[] = {
@@ -228,14 +261,234 @@ START_TEST(what_is_none)
         TEST_DONE(&bed.w, bed_flush(&bed, 1));
         teach(&bed);
     }
-    bed.win[0]->params.hints.combine = WDL_COMBINE_NEVER;
-    for (int i = 0; i < 3; i++) {
-        while (operate(&bed, put(i)) == WDL_AGAIN)
-            wdl_mailbox_serve(bed.win[1]);
-        ck_assert(!train(&bed)->ring);
-    }
-    TEST_DONE(&bed.w, bed_flush(&bed, 1));
     bed_end(&bed);
+}
+END_TEST
+
+/* What it must have: somewhere to look, a ring, the system's copy and targets that look; and to
+ * accumulate, memory that nobody maps and no network updates. */
+START_TEST(windows_that_have_none)
+{
+    enum { NEVER, CROWDED, NO_RING, NO_COPY, CLOSED, MAPPED, NETWORK, KINDS };
+    for (int what = 0; what < 2 * KINDS; what++) {
+        struct bed bed;
+        int folds = what >= KINDS, which = what % KINDS;
+        open(&bed, 0);
+        teach(&bed);
+        struct wdl_win_params *params = &bed.win[0]->params;
+        const struct wdl_win_params before = *params;
+        params->hints.combine = which == NEVER ? WDL_COMBINE_NEVER : params->hints.combine;
+        params->crowded = which == CROWDED;
+        params->stream = which == NO_RING ? NULL : params->stream;
+        params->copy = which == NO_COPY ? NULL : params->copy;
+        params->mapped_any = which == MAPPED;
+        bed.win[0]->net_sizes = which == NETWORK ? 8 : 0;
+        bed.w.control[1].mail_open = which != CLOSED;
+        struct wdl_win_control *control = NULL;
+        struct wdl_rma_args args = folds ? acc(0) : put(0);
+        (void) params->map(params->ctx, 1, &control);
+        int has = !folds && (which == MAPPED || which == NETWORK);
+        ck_assert_int_eq(wdl_train_op(bed.win[0], &args, NULL, control, &(struct wdl_win_rank){
+            (uint64_t) (uintptr_t) bed.w.rank[1].memory, BYTES, UNIT}),
+            has ? WDL_TRAIN_TAKEN : WDL_TRAIN_NONE);
+        ck_assert_int_eq(train(&bed)->ring != NULL, has);
+        *params = before;
+        bed.win[0]->net_sizes = 0;
+        bed.w.control[1].mail_open = 1;
+        TEST_DONE(&bed.w, bed_flush(&bed, 1));
+        bed_close(&bed);
+    }
+    struct bed bed;
+    open(&bed, 0);
+    teach(&bed);
+    bed.win[0]->mailbox.on = 0;
+    ck_assert(!wdl_train_wanted(bed.win[0], 1, WDL_RMA_PUT, EACH));
+    bed.win[0]->mailbox.on = 1;
+    ck_assert(wdl_train_wanted(bed.win[0], 1, WDL_RMA_PUT, EACH));
+    bed_close(&bed);
+}
+END_TEST
+
+/* Short puts, and gets, are no row, however many. */
+START_TEST(what_would_be_none_is_not_counted)
+{
+    static char into[EACH];
+    for (int get = 0; get < 2; get++) {
+        struct bed bed;
+        open(&bed, 0);
+        for (int i = 0; i < 3; i++) {
+            ck_assert_int_eq(operate(&bed, get ? test_get(1, 0, into, EACH) :
+                                     test_put(1, 0, from, 8)), WDL_OK);
+            wdl_mailbox_serve(bed.win[1]);
+        }
+        flush_served(&bed);
+        ck_assert_int_eq(bed.win[0]->mailbox.row_follows, 0);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* Layouts, what begins elsewhere, an accumulate with a request, elements without a loop, no
+ * operator, and what is wrong are neither the first of one nor taken behind it. */
+START_TEST(what_goes_in_no_car)
+{
+    enum { WIDE = EACH / sizeof(long double), KINDS = 10, WRONG = 8, PUTS = 3 };
+    static long double wide[WIDE];
+    for (int k = 0; k < KINDS; k++) {
+        struct bed bed;
+        struct test_request request = {0};
+        open(&bed, 0);
+        struct test_host *host = &bed.w.rank[0].host;
+        wdl_type type = test_type_vector(host, TEST_U64, 2, WORDS / 2, WORDS);
+        struct wdl_rma_args op = k < PUTS || k == WRONG ? put(0) : acc(0);
+        op.remote = k == 0 || k == 3 ? test_typed(host, NULL, 1, type) : op.remote;
+        op.origin = k == 1 || k == 4 ? test_typed(host, from, 1, type) : op.origin;
+        op.remote.lo += k == 2 ? UNIT : 0;
+        op.remote.hi += k == 2 ? UNIT : 0;
+        op.request = k == 5 ? &request : NULL;
+        op = k == 6 ? test_acc(1, 0, WDL_ROP_SUM, TEST_LD, WIDE, wide, NULL) : op;
+        op.op = k == 7 ? WDL_ROP_NO_OP : op.op;
+        op.origin.bytes -= k == WRONG ? UNIT : 0;
+        op.remote.bytes -= k == WRONG + 1 ? UNIT / 2 : 0;
+        teach(&bed);
+        int status = operate(&bed, op);
+        ck_assert(!train(&bed)->ring && (status == WDL_OK || k >= WRONG));
+        done_otherwise(&bed, put(0));
+        teach(&bed);
+        ck_assert_int_eq(operate(&bed, k < PUTS || k == WRONG ? put(1) : acc(WORDS)), WDL_OK);
+        ck_assert(train(&bed)->ring);
+        request = (struct test_request){0};
+        status = operate(&bed, op);
+        ck_assert(status == WDL_AGAIN || (k >= WRONG && status != WDL_OK));
+        ck_assert_uint_eq(train(&bed)->n, 1);
+        done_otherwise(&bed, k < WRONG ? op : put(0));
+        ck_assert(k != 5 || request.done);
+        test_type_end(host, type);
+        bed_end(&bed);
+    }
+}
+END_TEST
+
+/* From within a buffer, by any operator. */
+START_TEST(what_goes_in_a_car)
+{
+    enum { AT = 1000 };
+    struct bed bed;
+    open(&bed, 0);
+    teach(&bed);
+    for (int i = 0; i < 2; i++) {
+        struct wdl_rma_args inner = put(i);
+        inner.origin.lo += AT;
+        inner.origin.hi += AT;
+        ck_assert_int_eq(operate(&bed, inner), WDL_OK);
+    }
+    flush_served(&bed);
+    ck_assert_mem_eq(bed.w.rank[1].memory, from + AT, 2 * EACH);
+    uint64_t before = bed_word(&bed, 1, 1);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_BXOR, TEST_U64, WORDS, add, NULL)),
+                         WDL_OK);
+    ck_assert_uint_eq(train(&bed)->n, 3);
+    flush_served(&bed);
+    ck_assert_uint_eq(bed_word(&bed, 1, 1), before ^ add[1]);
+    ck_assert_int_eq(mover.calls, 0);
+    bed_close(&bed);
+}
+END_TEST
+
+/* Those whose elements lie crooked are none; nor does the target fold what a cell says lies so. */
+START_TEST(elements_are_aligned)
+{
+    struct bed bed;
+    open(&bed, 1);
+    int64_t at = attach(&bed, 1, 0, BYTES / 2);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(operate(&bed, test_put(1, at, from, EACH)), WDL_OK);
+        if (i == 0)
+            bed_served(&bed, 1);
+    }
+    flush_served(&bed);
+    memset(bed.w.rank[1].memory, 0, BYTES);
+    ck_assert_int_eq(operate(&bed, acc(at + 4)), WDL_OK);
+    ck_assert(!train(&bed)->ring);
+    done_otherwise(&bed, acc(at));
+    for (int i = 0; i < 2; i++)         /* a row again */
+        done_otherwise(&bed, acc(at));
+    bed.win[0]->mailbox.row_follows = 1;
+    memset(bed.w.rank[1].memory, 0, BYTES);
+    ck_assert_int_eq(operate(&bed, acc(at)), WDL_OK);
+    ck_assert(train(&bed)->ring);
+    ck_assert_int_eq(operate(&bed, acc(at + 4)), WDL_AGAIN);
+    ck_assert_uint_eq(train(&bed)->n, 1);
+    struct wdl_car *car = (struct wdl_car *) (void *) (bed_ring[0].ring + train(&bed)->begin);
+    car->disp = at + 4;
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    ck_assert(wdl_status_is_error(bed_cell(&bed, 1)->status));
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
+    car->disp = at;
+    flush_served(&bed);
+    for (int w = 0; w < WORDS; w++)
+        ck_assert_uint_eq(bed_word(&bed, 1, w), add[w]);
+    bed_end(&bed);
+}
+END_TEST
+
+/* In one piece: at the ring's begin where little is left, at the next line's else. */
+START_TEST(where_it_begins)
+{
+    enum { END = WDL_STREAM_BYTES, FOLD = END - WDL_TRAIN_FOLD_BYTES, PUT = END - WDL_TRAIN_LEAST };
+    static const int cases[][3] = { {0, 100, 128}, {0, PUT, PUT}, {0, PUT + 1, END},
+                                   {1, PUT + 64, PUT + 64}, {1, FOLD, FOLD}, {1, FOLD + 1, END}};
+    for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+        struct bed bed;
+        open(&bed, 0);
+        teach(&bed);
+        bed_ring[0].filled = (uint64_t) cases[k][1];
+        ck_assert_int_eq(operate(&bed, cases[k][0] ? acc(0) : put(0)), WDL_OK);
+        ck_assert_uint_eq(train(&bed)->begin, (uint64_t) cases[k][2]);
+        flush_served(&bed);
+        ck_assert_uint_ne(bed_word(&bed, 1, 1), 0);
+        ck_assert_int_eq(mover.calls, 0);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* A last one for which there is just room, and one that is a byte, or an element, too long. */
+START_TEST(it_is_full_to_the_last_line)
+{
+    enum { LINE = sizeof(struct wdl_car), SLOT = WDL_TRAIN_FOLD, FULL = WDL_TRAIN_CAR + LINE };
+    for (int what = 0; what < 4; what++) {
+        struct bed bed;
+        int folds = what % 2, over = what / 2;
+        open(&bed, 0);
+        teach(&bed);
+        int n = folds ? WDL_TRAIN_FOLD_BYTES / SLOT - 1 : WDL_TRAIN_BYTES / FULL - 1;
+        for (int i = 0; i < n; i++)
+            ck_assert_int_eq(operate(&bed, folds ?
+                                     test_acc(1, 0, WDL_ROP_SUM, TEST_U64, (SLOT - LINE) / UNIT,
+                                              from, NULL) :
+                                     test_put(1, 0, from, WDL_TRAIN_CAR)), WDL_OK);
+        size_t left = (size_t) (folds ? WDL_TRAIN_FOLD_BYTES - n * SLOT :
+                                WDL_TRAIN_BYTES - n * FULL);
+        if (!folds)
+            ck_assert_int_eq(operate(&bed, test_put(1, 0, from, left - FULL - 2 * LINE +
+                                                    (size_t) over)), WDL_OK);
+        ck_assert_int_eq(operate(&bed, folds ?
+                                 test_acc(1, 0, WDL_ROP_SUM, TEST_U64,
+                                          (int) (left - 2 * LINE) / UNIT + over, from, NULL) :
+                                 test_put(1, UNIT, from, WDL_TRAIN_CAR)),
+                         over ? WDL_AGAIN : WDL_OK);
+        ck_assert_uint_eq(train(&bed)->n, (unsigned) (n + !folds + !over));
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+        ck_assert_int_gt(wdl_mailbox_serve(bed.win[1]), 0);
+        ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_DONE);
+        ck_assert_int_eq(bed_cell(&bed, 1)->status, WDL_OK);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+        ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 2u + (unsigned) (n + !folds + !over));
+        ck_assert_int_eq(mover.calls, 0);
+        bed_close(&bed);
+    }
 }
 END_TEST
 
@@ -264,11 +517,15 @@ START_TEST(what_is_different_waits_for_it)
     static char into[EACH];
     struct wdl_rma_args other = put(0);
     other.target = 2;
+    struct wdl_rma_args like = put(0);  /* only the kind tells it from the accumulates before */
+    like.op = acc(0).op;
+    like.element = acc(0).element;
     const struct wdl_rma_args others[] = {
         acc(0), other, test_get(1, 0, into, EACH), test_get(1, 0, into, 8),
         test_acc(1, 0, WDL_ROP_BOR, TEST_U64, WORDS, add, NULL),
         test_acc(1, 0, WDL_ROP_SUM, TEST_U32, WORDS, add, NULL),
-        test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, add, &(uint64_t){0})};
+        test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, add, &(uint64_t){0}),
+        test_acc(1, 0, WDL_ROP_SUM, TEST_U64, WDL_TRAIN_FOLD / UNIT + 1, from, NULL), like};
     for (size_t k = 0; k < sizeof(others) / sizeof(others[0]); k++) {
         struct bed bed;
         open(&bed, 0);
@@ -415,7 +672,35 @@ START_TEST(the_system_may_be_faster_for_long_ones)
         ck_assert_int_eq(mover.calls, i + 1);
         ck_assert(!wdl_mailbox_under_way(bed.win[0]));
     }
+    /* of accumulates nothing is known yet */
+    ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64,
+                                            WDL_TRAIN_COMPARED / UNIT + 1, from, NULL)), WDL_OK);
+    ck_assert(train(&bed)->ring);
+    flush_served(&bed);
     bed_close(&bed);
+}
+END_TEST
+
+/* What goes through a new ring says nothing; and what is known is not timed each time. */
+START_TEST(not_each_is_timed)
+{
+    const struct wdl_trial none = {0}, known = {.every = WDL_TRIAL_SELDOM, .next = 1000, .asked = 1,
+                                                .ns = {1000, 5000}};
+    for (int used = 0; used < 2; used++) {
+        struct bed bed;
+        open(&bed, 0);
+        struct wdl_trial *trial = &bed.win[0]->rma->train_trial[0][0];
+        teach(&bed);
+        bed_ring[0].filled = used ? WDL_STREAM_BYTES : 0;
+        *trial = used ? known : none;
+        ck_assert_int_eq(operate(&bed, test_put(1, 0, from, WDL_TRAIN_COMPARED + 1)), WDL_OK);
+        ck_assert(train(&bed)->ring);
+        bed.w.rank[0].host.now_ns += 100000;
+        flush_served(&bed);
+        ck_assert_uint_eq(trial->ns[0], used ? 1000 : 0);
+        ck_assert_uint_eq(trial->asked, used ? 2 : 0);
+        bed_close(&bed);
+    }
 }
 END_TEST
 
@@ -435,7 +720,9 @@ START_TEST(the_rest_is_done_from_outside)
                     ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 3);
             }
             int looks = WDL_MAIL_LOOKS;
+            (void) wdl_mailbox_visited(bed.win[1]);
             ck_assert_int_eq(flushes_until_done(&bed), looks);
+            ck_assert_int_eq(wdl_mailbox_visited(bed.win[1]), 1);
             ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
             int rest = N - 3 * served;
             ck_assert_uint_eq(bed_stats(&bed).ops_copied, (unsigned) rest);
@@ -451,6 +738,9 @@ START_TEST(the_rest_is_done_from_outside)
             for (int i = 0; i < N; i++)
                 ck_assert_int_eq(operate(&bed, folds ? acc(i * WORDS) : put(i)), WDL_OK);
             ck_assert(train(&bed)->ring && !bed.win[0]->mailbox.mail);
+            bed.win[0]->quick.stored = 0;
+            ck_assert_int_eq(wdl_mailbox_settle(bed.win[0]), WDL_OK);
+            ck_assert_int_eq(bed.win[0]->quick.stored, 1);
             ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
             ck_assert_int_eq(mover.calls, folds ? 2 : 1);
             for (int i = 0; i < N; i++)
@@ -479,6 +769,67 @@ START_TEST(one_that_cannot_be_reached_fails_alone)
             ck_assert_uint_eq(bed_word(&bed, 1, i * WORDS + 1), i == 3 ? 0 : folds ? add[1] :
                               ((uint64_t *) (void *) from)[i * WORDS + 1]);
         ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+        /* the next ones go together again */
+        mover.broken = NULL;
+        mover.calls = 0;
+        for (int i = 0; i < N; i++)
+            ck_assert_int_eq(operate(&bed, folds ? acc(i * WORDS) : put(i)), WDL_OK);
+        flushes_until_done(&bed);
+        ck_assert_int_eq(mover.calls, folds ? 2 : 1);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* One of which a part is done when it fails: the next one is whole. */
+START_TEST(the_one_behind_half_a_one_is_whole)
+{
+    enum { PER = WDL_REGION_BYTES / UNIT, AT = PER - WORDS / 2 };
+    struct bed bed;
+    open(&bed, 0);
+    teach(&bed);
+    ck_assert_int_eq(operate(&bed, acc(AT)), WDL_OK);
+    ck_assert_int_eq(operate(&bed, acc(0)), WDL_OK);
+    mover.broken = bed.w.rank[1].memory + WDL_REGION_BYTES + 8;
+    int status, n = 0;
+    while ((status = bed_flush(&bed, 1)) == WDL_AGAIN)
+        ck_assert_int_lt(n++, 2 * WDL_MAIL_LOOKS);
+    ck_assert_int_eq(status, WDL_ERR_RANGE);
+    ck_assert_uint_eq(bed_word(&bed, 1, AT), add[0]);
+    for (int w = 0; w < WORDS; w++)
+        ck_assert_uint_eq(bed_word(&bed, 1, w), add[w]);
+    bed_close(&bed);
+}
+END_TEST
+
+/* Where operands are put together is neither the train's place nor beyond the ring, wherever it
+ * begins. */
+START_TEST(a_long_rest_is_folded_from_outside)
+{
+    enum { OPS = 31, EACH_WORDS = (WDL_TRAIN_FOLD - sizeof(struct wdl_car)) / UNIT,
+        PART = WDL_TRAIN_FOLD_BYTES };
+    static const int begins[] = {0, PART / 2 + 64, PART - 64, WDL_STREAM_BYTES - 2 * PART - 64,
+                                 WDL_STREAM_BYTES - PART};
+    static uint64_t in[EACH_WORDS];
+    for (size_t k = 0; k < sizeof(begins) / sizeof(begins[0]); k++) {
+        struct bed bed;
+        open(&bed, 0);
+        teach(&bed);
+        bed_ring[0].filled = (uint64_t) begins[k];
+        for (int i = 0; i < OPS; i++) {
+            for (int w = 0; w < EACH_WORDS; w++)
+                in[w] = (uint64_t) (i * w + 1);
+            ck_assert_int_eq(operate(&bed, test_acc(1, i, WDL_ROP_REPLACE, TEST_U64, EACH_WORDS, in,
+                                                    NULL)), WDL_OK);
+        }
+        ck_assert_uint_eq(train(&bed)->begin, (uint64_t) begins[k]);
+        flushes_until_done(&bed);
+        for (int w = 0; w < OPS + EACH_WORDS - 1; w++) {
+            int i = w < OPS ? w : OPS - 1;
+            ck_assert_uint_eq(bed_word(&bed, 1, w), (uint64_t) (i * (w - i) + 1));
+        }
+        ck_assert_uint_eq(bed_ring[1].filled, 0);
+        ck_assert_uint_eq(bed_ring[1].emptied, 0);
         bed_close(&bed);
     }
 }
@@ -493,6 +844,7 @@ START_TEST(it_goes_on_where_it_was)
         struct bed bed;
         open(&bed, 0);
         teach(&bed);
+        ck_assert_int_eq(operate(&bed, acc(0)), WDL_OK);
         for (int i = 0; i < 3; i++)
             ck_assert_int_eq(operate(&bed, acc(AT)), WDL_OK);
         bed.w.control[1].bulk[1] = 1 + 2;
@@ -513,8 +865,10 @@ START_TEST(it_goes_on_where_it_was)
         ck_assert_uint_eq(bed_word(&bed, 1, PER), 0);
         bed.w.control[1].bulk[1] = 0;
         flush_served(&bed);
-        for (int w = 0; w < WORDS; w++)
+        for (int w = 0; w < WORDS; w++) {
             ck_assert_uint_eq(bed_word(&bed, 1, AT + w), 3 * add[w]);
+            ck_assert_uint_eq(bed_word(&bed, 1, w), add[w]);
+        }
         bed_close(&bed);
     }
 }
@@ -551,7 +905,8 @@ END_TEST
 /* A cell or a ring says anything: nothing is touched, and the origin does it itself. */
 START_TEST(nonsense_is_refused)
 {
-    for (int what = 0; what < 15; what++) {
+    enum { BEHIND = WDL_STREAM_BYTES - WDL_TRAIN_FOLD_BYTES + 64 };
+    for (int what = 0; what < 19; what++) {
         struct bed bed;
         open(&bed, 0);
         teach(&bed);
@@ -561,15 +916,20 @@ START_TEST(nonsense_is_refused)
         struct wdl_mail *mail = bed_cell(&bed, 1);
         struct wdl_car *car = (struct wdl_car *) (void *) (bed_ring[0].ring + begin), good = *car;
         mail->origin = what == 0 ? RANKS : what == 1 ? 1 : mail->origin;
-        mail->stream.id += what == 2;
-        mail->stream.begin = what == 3 ? begin + 1 : what == 4 ? begin + WDL_STREAM_BYTES - 64 :
+        mail->stream.id = 1 + mail->origin + (what == 2);
+        memcpy(&bed_ring[1], &bed_ring[0], sizeof(bed_ring[1]));
+        memcpy(bed_ring[0].ring + BEHIND, car, sizeof(*car) + EACH);
+        mail->stream.begin = what == 2 ? 0 : what == 3 ? begin + 1 : what == 4 ? BEHIND :
             what == 5 ? UINT64_MAX / 64 * 64 : begin;
-        mail->host_type = what == 6 ? 0xdead : mail->host_type;
-        mail->rop = what == 7 ? WDL_ROP_COUNT : mail->rop;
+        mail->host_type = what == 6 ? 0xdead : what == 15 ? TEST_LD : what == 16 ? TEST_F64 :
+            mail->host_type;
+        mail->rop = what == 7 ? WDL_ROP_COUNT : what == 16 ? WDL_ROP_BOR : what == 17 ?
+            WDL_ROP_NO_OP : mail->rop;
+        bed.win[1]->params.stream = what == 18 ? NULL : bed.win[1]->params.stream;
         car->bytes = what == 8 ? WDL_TRAIN_CAR + UNIT : what == 9 ? 12 : car->bytes;
-        car->offset = what == 14 ? WDL_TRAIN_PUT + UNIT : car->offset;
+        car->offset = what == 14 ? WDL_TRAIN_PUT + UNIT : what == 11 ? UNIT : car->offset;
         car->disp = what == 10 ? INT64_MAX : what == 11 ? -1 : car->disp;
-        bed_ring[0].emptied = what == 12 ? begin + 8 : what == 13 ?
+        bed_ring[0].emptied = what == 4 ? BEHIND : what == 12 ? begin + 8 : what == 13 ?
             begin + WDL_TRAIN_FOLD_BYTES : begin;
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
         ck_assert_int_eq(mail->state, WDL_MAIL_DONE);
@@ -580,6 +940,29 @@ START_TEST(nonsense_is_refused)
         ck_assert_int_eq(flushes_until_done(&bed), 1);
         for (int w = 0; w < WORDS; w++)
             ck_assert_uint_eq(bed_word(&bed, 1, w), 2 * add[w]);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* A target that says it is further than that is believed as far as there are cars. */
+START_TEST(further_than_the_end)
+{
+    for (int spoilt = 0; spoilt < 2; spoilt++) {
+        struct bed bed;
+        open(&bed, 0);
+        teach(&bed);
+        for (int i = 0; i < N; i++)
+            ck_assert_int_eq(operate(&bed, put(i)), WDL_OK);
+        struct wdl_car *car =
+            (struct wdl_car *) (void *) (bed_ring[0].ring + train(&bed)->begin + EACH + 64);
+        car->bytes = spoilt ? 0 : car->bytes;
+        bed_ring[0].emptied = UINT64_MAX;
+        bed_cell(&bed, 1)->status = WDL_OK;
+        bed_cell(&bed, 1)->state = WDL_MAIL_DONE;
+        ck_assert_int_eq(bed_flush(&bed, 1), spoilt ? WDL_ERR_PROTO : WDL_OK);
+        ck_assert_int_eq(mover.calls, 0);
+        ck_assert(!wdl_mailbox_under_way(bed.win[0]) && !bed.win[0]->rma->streaming);
         bed_close(&bed);
     }
 }
@@ -649,10 +1032,13 @@ START_TEST(they_stay_in_order)
 END_TEST
 
 WDL_SUITE("rma/train", a_row_is_one_hand_over, the_ring_has_one_user, the_short_way_leads_there,
-          the_faster_way, what_is_none, one_withdrawn_is_no_row, what_is_different_waits_for_it,
+          the_faster_way, what_is_none, windows_that_have_none, what_would_be_none_is_not_counted,
+          what_goes_in_no_car, what_goes_in_a_car, elements_are_aligned, where_it_begins,
+          it_is_full_to_the_last_line, one_withdrawn_is_no_row, what_is_different_waits_for_it,
           it_is_as_long_as_there_is_room, a_long_one_is_several_cars,
           half_a_long_one_is_done_from_outside, a_request_is_complete_at_once,
-          the_system_may_be_faster_for_long_ones, the_rest_is_done_from_outside,
-          one_that_cannot_be_reached_fails_alone, it_goes_on_where_it_was,
-          one_that_fails_is_the_only_one, nonsense_is_refused, done_must_be_true,
-          they_stay_in_order)
+          the_system_may_be_faster_for_long_ones, not_each_is_timed, the_rest_is_done_from_outside,
+          one_that_cannot_be_reached_fails_alone, the_one_behind_half_a_one_is_whole,
+          a_long_rest_is_folded_from_outside, it_goes_on_where_it_was,
+          one_that_fails_is_the_only_one, nonsense_is_refused, further_than_the_end,
+          done_must_be_true, they_stay_in_order)

@@ -59,6 +59,30 @@ START_TEST(then_the_faster_but_for_few)
 }
 END_TEST
 
+/* From a run's last to the next one's: the first of the second, of three. */
+START_TEST(distances_are_exact)
+{
+    struct wdl_trial trial = {0};
+    ck_assert_int_eq(times(&trial, WDL_TRIAL_AT, 900, 1000), 0);
+    for (int every = 2 * WDL_TRIAL_OFTEN; every <= 8 * WDL_TRIAL_OFTEN; every *= 2) {
+        ck_assert_int_eq(times(&trial, WDL_TRIAL_RUN, 900, 1000), WDL_TRIAL_RUN);
+        ck_assert_int_eq(times(&trial, every - 1, 900, 1000), 0);
+    }
+}
+END_TEST
+
+/* What takes a little less is no better, and is looked at again soon. */
+START_TEST(a_sixteenth_less_is_wanted)
+{
+    struct wdl_trial trial = {0};
+    times(&trial, 1000, 1000, 950);
+    ck_assert_int_eq(trial.best, 0);
+    ck_assert_uint_eq(trial.every, WDL_TRIAL_OFTEN);
+    times(&trial, 1000, 1000, 930);
+    ck_assert_int_eq(trial.best, 1);
+}
+END_TEST
+
 START_TEST(time_is_taken_seldom)
 {
     struct wdl_trial trial = {0};
@@ -83,6 +107,27 @@ START_TEST(time_is_taken_seldom)
 }
 END_TEST
 
+/* The faster way, at every 8th or 64th; always what is long, and where nothing is known. */
+START_TEST(when_time_is_taken)
+{
+    static const struct {
+        struct wdl_trial trial;
+        int timed;
+    } cases[] = {
+        {{.every = WDL_TRIAL_SURE - 1, .asked = 8, .ns = {1, 1}}, 1},
+        {{.every = WDL_TRIAL_SURE - 1, .asked = 9, .ns = {1, 1}}, 0},
+        {{.every = WDL_TRIAL_SURE, .asked = 8, .ns = {1, 1}}, 0},
+        {{.every = WDL_TRIAL_SURE, .asked = 64, .ns = {1, 1}}, 1},
+        {{.every = WDL_TRIAL_SURE, .asked = 1, .ns = {WDL_TRIAL_LONG_NS, 1}}, 1},
+        {{.every = WDL_TRIAL_SURE, .asked = 1, .ns = {WDL_TRIAL_LONG_NS, 1}, .best = 1}, 0},
+        {{.every = WDL_TRIAL_SURE, .asked = 1, .ns = {0, 1}}, 1},
+        {{.every = WDL_TRIAL_SURE, .asked = 1, .ns = {0, 1}, .best = 1}, 0},
+        {{.every = 0, .asked = 1, .ns = {1, 1}}, 1}};
+    for (int i = 0; i < (int) (sizeof(cases) / sizeof(cases[0])); i++)
+        ck_assert_int_eq(wdl_trial_is_timed(&cases[i].trial), cases[i].timed);
+}
+END_TEST
+
 START_TEST(a_change_is_noticed)
 {
     struct wdl_trial trial = {0};
@@ -92,6 +137,32 @@ START_TEST(a_change_is_noticed)
     ck_assert_int_le(times(&trial, 300, 100, 300), 10);
     times(&trial, 400, 1000, 300); /* the one that is gone slower */
     ck_assert_int_ge(times(&trial, 300, 1000, 300), 290);
+    times(&trial, 40000, 1000, 300); /* however sure it was, it starts anew */
+    for (int i = 0; trial.best == 1; i++) {
+        ck_assert_int_lt(i, 10000);
+        times(&trial, 1, 100, 300);
+    }
+    ck_assert_uint_eq(trial.every, WDL_TRIAL_OFTEN);
+}
+END_TEST
+
+/* The one that is gone has become slower than the other was: that is looked at before it is gone,
+ * and times itself. */
+START_TEST(who_was_better_is_looked_at_again)
+{
+    for (int still = 0; still < 2; still++) {
+        struct wdl_trial trial = {0};
+        times(&trial, 1000, 1000, 600);
+        for (int i = 0; trial.next != trial.asked; i++) {
+            ck_assert_int_lt(i, 10);
+            wdl_trial_took(&trial, 1, 2000);
+        }
+        ck_assert_int_eq(trial.best, 1);
+        ck_assert_int_eq(times(&trial, WDL_TRIAL_RUN, still ? 1000 : 4000, 2000), 0);
+        ck_assert_int_eq(trial.best, !still);
+        if (still)
+            ck_assert_uint_eq(trial.every, WDL_TRIAL_OFTEN);
+    }
 }
 END_TEST
 
@@ -107,6 +178,13 @@ START_TEST(one_delay_decides_nothing)
     wdl_trial_took(&first, 0, UINT64_MAX); /* no overflow */
     wdl_trial_took(&first, 0, UINT64_MAX);
     ck_assert_uint_gt(first.ns[0], 1000000);
+    struct wdl_trial cold = {0}; /* of the first times each says a half, then a quarter */
+    wdl_trial_took(&cold, 0, 4000);
+    wdl_trial_took(&cold, 0, 3000);
+    ck_assert_uint_eq(cold.ns[0], 3500);
+    cold.every = WDL_TRIAL_OFTEN;
+    wdl_trial_took(&cold, 0, 3100);
+    ck_assert_uint_eq(cold.ns[0], 3400);
 }
 END_TEST
 
@@ -148,6 +226,14 @@ START_TEST(what_cannot_be_tried_is_deferred)
     for (; wdl_trial_way(&trial) == 1; waited++)
         ;
     ck_assert_int_le(waited, WDL_TRIAL_OFTEN);
+    times(&trial, 100, 1000, 400);
+    struct wdl_trial asked = trial;     /* what is not due comes no later for it */
+    for (int i = 0; wdl_trial_next(&trial) == 1; wdl_trial_defer(&trial)) {
+        ck_assert_int_lt(i++, WDL_TRIAL_SELDOM);
+        (void) wdl_trial_way(&asked);
+    }
+    ck_assert_int_eq(wdl_trial_next(&asked), 0);
+    ck_assert_uint_eq(asked.asked, trial.asked);
     struct wdl_trial fresh = {0};       /* nothing is known: the first try keeps its time */
     for (int i = 0; i < 100; i++)
         wdl_trial_defer(&fresh);
@@ -193,6 +279,8 @@ START_TEST(what_is_settled_is_not_asked)
 END_TEST
 
 WDL_SUITE("mpid/rma/trial", the_first_until_the_other_has_been_tried, then_the_faster_but_for_few,
-          time_is_taken_seldom, a_change_is_noticed, one_delay_decides_nothing,
+          distances_are_exact, a_sixteenth_less_is_wanted, time_is_taken_seldom,
+          when_time_is_taken, a_change_is_noticed, who_was_better_is_looked_at_again,
+          one_delay_decides_nothing,
           what_is_quick_at_times_is_not_quick, what_cannot_be_tried_is_deferred,
           the_next_answer_is_known, what_is_settled_is_not_asked)
