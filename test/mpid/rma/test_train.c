@@ -14,6 +14,9 @@ enum { EACH = 512, WORDS = EACH / UNIT, N = 7 };
 static char from[BYTES] __attribute__((aligned(8)));
 static uint64_t add[WORDS];
 
+static const struct wdl_trial system_is_faster = {.every = WDL_TRIAL_SELDOM, .next = 1000,
+                                                  .asked = 1, .ns = {1000, 1}, .best = 1};
+
 static void open(struct bed *bed, int dynamic)
 {
     for (size_t i = 0; i < BYTES; i++)
@@ -140,11 +143,9 @@ END_TEST
 START_TEST(the_short_way_leads_there)
 {
     struct bed bed;
-    struct wdl_trial known = {.every = WDL_TRIAL_SELDOM, .next = 1000, .asked = 1, .ns = {1000, 1},
-                              .best = 1};
     open(&bed, 0);
     for (int i = 0; i < WDL_MAIL_SIZES; i++)
-        bed.win[0]->rma->trial[0][WDL_RMA_PUT][i] = known;
+        bed.win[0]->rma->trial[0][WDL_RMA_PUT][i] = system_is_faster;
     ck_assert_int_eq(operate(&bed, put(0)), WDL_OK);
     ck_assert_int_eq(mover.calls, 1);
     ck_assert(wdl_rma_again(bed.win[0], WDL_RMA_PUT, 2, WORDS, from + EACH, EACH) == 0);
@@ -660,13 +661,11 @@ END_TEST
 START_TEST(the_system_may_be_faster_for_long_ones)
 {
     struct bed bed;
-    struct wdl_trial known = {.every = WDL_TRIAL_SELDOM, .next = 1000, .asked = 1, .ns = {1000, 1},
-                              .best = 1};
     open(&bed, 0);
     teach(&bed);
     bed_ring[0].filled = WDL_STREAM_BYTES;
     for (int i = 0; i < WDL_TRAIN_TRIALS; i++)
-        bed.win[0]->rma->train_trial[0][i] = known;
+        bed.win[0]->rma->train_trial[0][i] = system_is_faster;
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(operate(&bed, test_put(1, 0, from, WDL_TRAIN_PUT)), WDL_OK);
         ck_assert_int_eq(mover.calls, i + 1);
