@@ -2,10 +2,13 @@
  *
  * Calls whose instructions are counted: valgrind --tool=callgrind runs rank 0 and is told to
  * collect inside the called function alone, while rank 1 waits in a barrier, or takes or has sent
- * messages. The window is of MPI_Win_allocate; the data are 8 bytes. What MPI_Recv receives is
+ * messages. The window is of MPI_Win_allocate; the data are 8 bytes (accumulate_64: 64). What MPI_Recv receives is
  * there.
  *
- *   counts --call put|get|accumulate|fetch_and_op|flush|lock|unlock|send|recv --times N
+ *   counts --call put|get|accumulate|accumulate_64|fetch_and_op|flush|lock|unlock|lock_shared|
+ *                 unlock_shared|lock_exclusive|unlock_exclusive|send|recv --times N
+ *
+ * Locks are NOCHECK if their names do not say what they are.
  */
 #include <stdint.h>
 #include "bench.h"
@@ -13,7 +16,7 @@
 struct job {
     MPI_Win win;
     int64_t *memory, local, result;
-    double one;
+    double one, eight[8];
     int peer;
 };
 
@@ -38,6 +41,13 @@ static void accumulate(void *arg, long n)
         MPI_Accumulate(&j->one, 1, MPI_DOUBLE, 1, 0, 1, MPI_DOUBLE, MPI_SUM, j->win);
 }
 
+static void accumulate_64(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++)
+        MPI_Accumulate(j->eight, 8, MPI_DOUBLE, 1, 0, 8, MPI_DOUBLE, MPI_SUM, j->win);
+}
+
 static void fetch_and_op(void *arg, long n)
 {
     struct job *j = arg;
@@ -53,14 +63,33 @@ static void flush(void *arg, long n)
 }
 
 /* Without lock_all. */
-static void lock_put_unlock(void *arg, long n)
+static inline void lock_put_unlock(const struct job *j, long n, int type, int assertion)
 {
-    struct job *j = arg;
     for (long i = 0; i < n; i++) {
-        MPI_Win_lock(MPI_LOCK_SHARED, 1, MPI_MODE_NOCHECK, j->win);
+        MPI_Win_lock(type, 1, assertion, j->win);
         MPI_Put(&j->local, 8, MPI_BYTE, 1, 0, 8, MPI_BYTE, j->win);
         MPI_Win_unlock(1, j->win);
     }
+}
+
+static void nocheck(void *arg, long n)
+{
+    lock_put_unlock(arg, n, MPI_LOCK_SHARED, MPI_MODE_NOCHECK);
+}
+
+static void shared(void *arg, long n)
+{
+    lock_put_unlock(arg, n, MPI_LOCK_SHARED, 0);
+}
+
+static void exclusive(void *arg, long n)
+{
+    lock_put_unlock(arg, n, MPI_LOCK_EXCLUSIVE, 0);
+}
+
+static int is_locking(bench_fn fn)
+{
+    return fn == nocheck || fn == shared || fn == exclusive;
 }
 
 enum { DATA = 1, LAST = 2, ROOM = 16 };     /* tags; messages that any network takes at once */
@@ -114,21 +143,26 @@ static const struct call {
     const char *name;
     bench_fn fn, partner;       /* what ranks 0 and 1 do */
 } calls[] = {{"put", put, NULL}, {"get", get, NULL}, {"accumulate", accumulate, NULL},
-             {"fetch_and_op", fetch_and_op, NULL}, {"flush", flush, NULL},
-             {"lock", lock_put_unlock, NULL}, {"unlock", lock_put_unlock, NULL},
+             {"accumulate_64", accumulate_64, NULL}, {"fetch_and_op", fetch_and_op, NULL},
+             {"flush", flush, NULL}, {"lock", nocheck, NULL}, {"unlock", nocheck, NULL},
+             {"lock_shared", shared, NULL}, {"unlock_shared", shared, NULL},
+             {"lock_exclusive", exclusive, NULL}, {"unlock_exclusive", exclusive, NULL},
              {"send", send, take}, {"recv", recv, send_all}};
 
 /* Rank 1's, after n times the call on memory that was zero. */
 static int is_wrong(const struct job *j, bench_fn fn, long n)
 {
-    double sum;
+    double sum, last;
     memcpy(&sum, j->memory, sizeof sum);
+    memcpy(&last, j->memory + 7, sizeof last);
     if (fn == send)
         return j->result != j->local;
-    if (fn == put || fn == lock_put_unlock)
+    if (fn == put || is_locking(fn))
         return j->memory[0] != j->local;
     if (fn == accumulate)
         return sum != (double) n * j->one;
+    if (fn == accumulate_64)
+        return sum != 0 || last != 7. * (double) n;
     if (fn == fetch_and_op)
         return j->memory[0] != n * j->local;
     return 0;
@@ -148,15 +182,16 @@ int main(int argc, char **argv)
         if (call && !strcmp(call, calls[i].name))
             c = &calls[i];
     if (!c || !times)
-        bench_die("--call put|get|accumulate|fetch_and_op|flush|lock|unlock|send|recv and "
-                  "--times N are wanted");
+        bench_die("--call, one of those in the source, and --times N are wanted");
+    for (int i = 0; i < 8; i++)
+        j.eight[i] = i;
     j.peer = 1 - b.rank;
     MPI_Win_allocate(4096, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &j.memory, &j.win);
     memset(j.memory, 0, 4096);
     MPI_Barrier(MPI_COMM_WORLD);
     bench_next(&b, call, 8);
     if (b.rank == 0) {
-        int all = c->fn != lock_put_unlock;
+        int all = !is_locking(c->fn);
         if (all)
             MPI_Win_lock_all(0, j.win);
         c->fn(&j, atol(times));

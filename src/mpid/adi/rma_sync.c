@@ -131,38 +131,39 @@ int MPID_Win_test(MPIR_Win * win, int *flag)
     return mpi_errno;
 }
 
-/* What takes longer than its first step is apart, so that what does not saves no registers. */
+/* What takes longer than one step is apart, so that what does not saves no registers. */
 __attribute__((noinline))
-static int lock_on(MPIR_Win * win, int rank, int exclusive, int assertion, int step, int first)
+static int lock_on(MPIR_Win * win, int rank, int exclusive, int assertion)
 {
-    int mpi_errno = MPI_SUCCESS;
-    WDL_WIN_WAIT_ON(win, first, wdl_win_lock(win->dev.wdl, rank, exclusive, assertion, &step),
-                    mpi_errno);
+    int mpi_errno = MPI_SUCCESS, step = 0;
+    WDL_WIN_WAIT(win, wdl_win_lock(win->dev.wdl, rank, exclusive, assertion, &step), mpi_errno);
     return mpi_errno;
 }
 
 int MPID_Win_lock(int lock_type, int rank, int assert, MPIR_Win * win)
 {
-    if (assert & MPI_MODE_NOCHECK && wdl_win_lock_unchecked(win->dev.wdl, rank))
+    int exclusive = lock_type == MPI_LOCK_EXCLUSIVE;
+    if (likely(wdl_win_lock_at_once(win->dev.wdl, rank, exclusive, assert & MPI_MODE_NOCHECK)))
         return MPI_SUCCESS;
-    int step = 0, exclusive = lock_type == MPI_LOCK_EXCLUSIVE, assertion = assertion_of(assert);
-    int status = wdl_win_lock(win->dev.wdl, rank, exclusive, assertion, &step);
-    return likely(status == WDL_OK) ? MPI_SUCCESS :
-        lock_on(win, rank, exclusive, assertion, step, status);
+    return lock_on(win, rank, exclusive, assertion_of(assert));
 }
 
 __attribute__((noinline))
-static int unlock_on(MPIR_Win * win, int rank, int step, int first)
+static int unlock_on(MPIR_Win * win, int rank)
 {
-    int mpi_errno = MPI_SUCCESS;
+    int mpi_errno = MPI_SUCCESS, step = 0;
+    int first = wdl_win_unlock(win->dev.wdl, rank, &step);
+    if (first == WDL_OK)
+        return look_around(win);
     WDL_WIN_WAIT_ON_OPS(win, first, wdl_win_unlock(win->dev.wdl, rank, &step), mpi_errno);
     return mpi_errno;
 }
 
 int MPID_Win_unlock(int rank, MPIR_Win * win)
 {
-    int step = 0, status = wdl_win_unlock(win->dev.wdl, rank, &step);
-    return likely(status == WDL_OK) ? look_around(win) : unlock_on(win, rank, step, status);
+    if (likely(wdl_win_unlock_at_once(win->dev.wdl, rank)))
+        return look_around(win);
+    return unlock_on(win, rank);
 }
 
 __attribute__((noinline))

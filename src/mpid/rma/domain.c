@@ -115,7 +115,7 @@ int wdl_bulk_begin(const struct wdl_domain *d, int region)
 
 void wdl_bulk_end(const struct wdl_domain *d, int region)
 {
-    word_give(&d->control->bulk[region]);
+    wdl_bulk_end_at(d->control, region);
 }
 
 uint64_t wdl_stripes_of(const char *from, size_t bytes)

@@ -104,6 +104,34 @@ static inline void wdl_short_end(struct wdl_win_control *own)
 
 /* Close a region: WDL_OK, or WDL_AGAIN where somebody is in it. */
 int wdl_bulk_begin(const struct wdl_domain *d, int region);
+/* The same of the rank whose block is control, where the mode is raised and nobody is in the way: 1;
+ * 0: nothing has changed. node: all blocks of the node. */
+static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,
+                                         const struct wdl_win_control *node, int node_count,
+                                         int rank, int region)
+{
+    uint32_t key = ((uint32_t) rank * WDL_WIN_REGIONS + (uint32_t) region) + 1, *word =
+        &control->bulk[region];
+    if (__atomic_load_n(word, __ATOMIC_RELAXED) != 0 ||
+        /* pairs with wdl_bulk_end, and with the fence in wdl_short_begin */
+        __atomic_exchange_n(word, 1, __ATOMIC_SEQ_CST) != 0)
+        return 0;
+    int quiet = node_count == 1 ||
+        __atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) >= WDL_BULK_MODE;
+    for (int i = 0; i < node_count; i++)
+        /* pairs with wdl_short_end */
+        quiet &= __atomic_load_n(&node[i].announced, __ATOMIC_SEQ_CST) != key;
+    if (quiet)
+        __atomic_store_n(&control->bulk_looks, 0, __ATOMIC_RELAXED);
+    else
+        __atomic_store_n(word, 0, __ATOMIC_RELEASE);
+    return quiet;
+}
+static inline void wdl_bulk_end_at(struct wdl_win_control *control, int region)
+{
+    /* pairs with whoever closes it next */
+    __atomic_store_n(&control->bulk[region], 0, __ATOMIC_RELEASE);
+}
 void wdl_bulk_end(const struct wdl_domain *d, int region);
 
 /* The stripes of some bytes, as a set; to be united over all pieces and locked together. */

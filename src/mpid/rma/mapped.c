@@ -198,14 +198,23 @@ static inline char *short_begin(struct wdl_win *win, int rank, int64_t disp, siz
     return at;
 }
 
+/* The plain loop of this type, which is not WIDE, and operator: as a rule those of the last time. */
+static inline wdl_kernel_fn plain_loop(struct wdl_rma *rma, const struct wdl_element *el,
+                                       enum wdl_rop op)
+{
+    struct wdl_last_loop *last = &rma->last_loop;
+    if (last->basic != el->basic || last->op != op)
+        *last = (struct wdl_last_loop) {el->basic, op, wdl_kernel_find(el, op)->plain};
+    return last->plain;
+}
+
 /* Many elements, within one region. Apart, so that few save no registers for it. */
 __attribute__((noinline))
 static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
                        const struct wdl_element *el, const void *in, void *out)
 {
-    struct wdl_win_quick *q = &win->quick;
-    const struct wdl_kernel_call call = { &win->proc->host, el, op };
-    struct wdl_domain d;
+    const struct wdl_win_params *params = &win->params;
+    struct wdl_win_control *control = &params->node[rank];
     int region;
     uint64_t most = win->params.hints.acc_granularity, bytes = count * el->packed_bytes;
     if (most > 0 && bytes > most && !wdl_is_one_thing(el, op, count))
@@ -213,13 +222,14 @@ static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count
     char *at = region_reach(win, rank, disp, bytes, el, &region);
     if (!at)
         return WDL_AGAIN;
-    wdl_win_domain(win, rank, q->base + q->place[rank].offset, &win->params.node[rank], &d);
-    if (wdl_bulk_begin(&d, region) != WDL_OK) {
-        q->ops--;
+    wdl_assert_cmp(params->node[params->node_index].announced, ==, 0);
+    if (!wdl_bulk_begin_at_once(control, params->node, params->node_count, rank, region)) {
+        win->quick.ops--;
         return WDL_AGAIN;
     }
-    wdl_kernel_find(el, op)->plain(&call, at, in, out, count);
-    wdl_bulk_end(&d, region);
+    const struct wdl_kernel_call call = { &win->proc->host, el, op };
+    plain_loop(win->rma, el, op)(&call, at, in, out, count);
+    wdl_bulk_end_at(control, region);
     return WDL_OK;
 }
 

@@ -44,17 +44,17 @@ static inline int can_hold(const struct wdl_win *win)
     return win->words == WDL_WORDS_NODE;
 }
 
-static inline void held_open(struct wdl_win *win, int rank, int unchecked)
+static inline void held_open(struct wdl_win *win, int rank, int unchecked, int exclusive)
 {
     win->held_wanted = -1;
     win->held_rank = rank;
-    win->held_unchecked = unchecked;
+    win->held_as = unchecked ? WDL_HELD_UNCHECKED : exclusive ? WDL_HELD_ALONE : WDL_HELD_SHARED;
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LOCK);
     wdl_assert_cmp(status, ==, WDL_OK);
     win->quick.open = win->quick.place ? rank : WDL_OPEN_NONE;
 }
 
-static inline int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion)
+static int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion)
 {
     int unchecked = (assertion & WDL_MODE_NOCHECK) != 0;
     if (!unchecked &&
@@ -62,18 +62,48 @@ static inline int held_lock(struct wdl_win *win, int rank, int exclusive, int as
         win->held_wanted = rank;
         return WDL_AGAIN;
     }
-    held_open(win, rank, unchecked);
+    held_open(win, rank, unchecked, exclusive);
     return WDL_OK;
 }
 
-static inline int held_unlock(struct wdl_win *win)
+/* The words of a process that holds and wants no other lock, if nobody is in the way: 1, it is
+ * inside; 0, nothing has changed. */
+static inline int words_in_at_once(struct wdl_win *win, int rank, int exclusive)
+{
+    struct wdl_win_control *node = win->params.node;
+    if (!exclusive)
+        return wdl_room_enter_at_once(&node[rank].lock, WDL_ROOM_SHARED);
+    wdl_assert_cmp(win->gate_users, ==, 0);
+    if (!wdl_room_enter_at_once(&node[0].gate, WDL_ROOM_OTHERS))
+        return 0;
+    if (!wdl_room_enter_at_once(&node[rank].lock, WDL_ROOM_ALONE)) {
+        wdl_room_leave(&node[0].gate, WDL_ROOM_OTHERS);
+        return 0;
+    }
+    win->gate_users = 1;
+    win->gate_in = WDL_GATE_IN;
+    return 1;
+}
+
+/* The gate is left with the last exclusive lock; the held one may not be that. */
+static inline void words_out(struct wdl_win *win, int rank, int exclusive)
+{
+    struct wdl_win_control *node = win->params.node;
+    wdl_room_leave(&node[rank].lock, exclusive ? WDL_ROOM_ALONE : WDL_ROOM_SHARED);
+    if (exclusive && --win->gate_users == 0) {
+        win->gate_in = WDL_GATE_OUT;
+        wdl_room_leave(&node[0].gate, WDL_ROOM_OTHERS);
+    }
+}
+
+static inline void held_unlock(struct wdl_win *win)
 {
     int rank = win->held_rank;
     win->held_rank = -1;
     win->quick.open = WDL_OPEN_NONE;
-    if (!win->held_unchecked)
-        /* a full barrier: MEM_SYNC; pairs with the next holder's entry; and done at once */
-        (void) wdl_words_unlock(win, rank, &win->held_word);
+    if (win->held_as != WDL_HELD_UNCHECKED)
+        /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
+        words_out(win, rank, win->held_as == WDL_HELD_ALONE);
     else if (win->quick.stored)
         /* MEM_SYNC; pairs with the peer's own synchronization */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -82,7 +112,6 @@ static inline int held_unlock(struct wdl_win *win)
         int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LAST_UNLOCK);
         wdl_assert_cmp(status, ==, WDL_OK);
     }
-    return WDL_OK;
 }
 
 /* Where not all memory is mapped something may be under way, and have an element. */
@@ -97,7 +126,7 @@ static int held_finish(struct wdl_win *win)
         return WDL_AGAIN;
     if (t)
         wdl_target_release(t);
-    (void) held_unlock(win);
+    held_unlock(win);
     return wdl_win_take_error(win);
 }
 
@@ -139,12 +168,15 @@ static int lock_fails(struct wdl_target *t)
     return status;
 }
 
-/* No epoch, no element: any rank can be the held lock. */
-static int is_quiet(const struct wdl_win *win)
+/* No epoch, no element: any rank can be the held lock. All at once, since all of it is so as a
+ * rule. */
+static inline int is_quiet(const struct wdl_win *win)
 {
-    return can_hold(win) && win->epoch.access_state == WDL_ACCESS_NONE &&
-           win->epoch.expose_state == WDL_EXPOSE_NONE && win->ntargets == 0 &&
-           win->held_wanted < 0 && !wdl_words_have_debts(win) && !win->params.hints.no_locks;
+    wdl_static_assert(WDL_ACCESS_NONE == 0 && WDL_EXPOSE_NONE == 0);
+    int held = (int) win->words ^ WDL_WORDS_NODE, wanted = win->held_wanted ^ -1;
+    int debts = win->word_debts.n | (win->word_debts.first ^ win->word_debts.last);
+    return (held | win->params.hints.no_locks | win->epoch.access_state | win->epoch.expose_state |
+            win->ntargets | wanted | debts) == 0;
 }
 
 enum { LOCK_BEGIN, LOCK_ELEMENT, LOCK_HELD };
@@ -190,22 +222,21 @@ static int lock_on(struct wdl_win *win, int rank, int exclusive, int assertion, 
     return WDL_OK;
 }
 
-int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, int *step)
+int wdl_win_lock_at_once(struct wdl_win *win, int rank, int exclusive, int nocheck)
 {
-    if (*step != LOCK_BEGIN || !is_quiet(win) || (unsigned) rank >= (unsigned) win->quick.size)
-        return lock_on(win, rank, exclusive, assertion, step);
-    int status = held_lock(win, rank, exclusive, assertion);
-    if (status != WDL_OK)
-        *step = LOCK_HELD;
-    return status;
+    if (!is_quiet(win) || (unsigned) rank >= (unsigned) win->quick.size ||
+        (!nocheck && !words_in_at_once(win, rank, exclusive)))
+        return 0;
+    held_open(win, rank, nocheck, exclusive);
+    return 1;
 }
 
-int wdl_win_lock_unchecked(struct wdl_win *win, int rank)
+int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, int *step)
 {
-    if (!is_quiet(win) || (unsigned) rank >= (unsigned) win->quick.size)
-        return 0;
-    held_open(win, rank, 1);
-    return 1;
+    if (*step == LOCK_BEGIN &&
+        wdl_win_lock_at_once(win, rank, exclusive, (assertion & WDL_MODE_NOCHECK) != 0))
+        return WDL_OK;
+    return lock_on(win, rank, exclusive, assertion, step);
 }
 
 /* Close one locked target: WDL_OK when its element is gone. */
@@ -295,11 +326,25 @@ static int unlock_on(struct wdl_win *win, int rank, int *step)
     return wdl_win_take_error(win);
 }
 
+static inline int is_held(const struct wdl_win *win, int rank)
+{
+    return rank >= 0 && win->held_rank == rank &&
+           win->epoch.access_state == WDL_ACCESS_PER_TARGET;
+}
+
+int wdl_win_unlock_at_once(struct wdl_win *win, int rank)
+{
+    if (!win->quick.place || !is_held(win, rank))
+        return 0;
+    held_unlock(win);
+    return 1;
+}
+
 int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
 {
-    if (rank < 0 || win->held_rank != rank || win->epoch.access_state != WDL_ACCESS_PER_TARGET)
-        return unlock_on(win, rank, step);
-    return win->quick.place ? held_unlock(win) : held_finish(win);
+    if (wdl_win_unlock_at_once(win, rank))
+        return WDL_OK;
+    return is_held(win, rank) ? held_finish(win) : unlock_on(win, rank, step);
 }
 
 int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)

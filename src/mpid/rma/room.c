@@ -1,8 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Rooms: one compare-exchange in, one
  * subtraction out. */
 #include "mpid/rma/room.h"
-#include "base/assert.h"
-#include "base/status.h"
 
 #define HOLDERS(word, kind) ((word) >> ((kind) == WDL_ROOM_SHARED ? 0 : 16) & 0xffff)
 #define ONE_HOLDER(kind) ((uint64_t) 1 << ((kind) == WDL_ROOM_SHARED ? 0 : 16))
@@ -54,13 +52,6 @@ int wdl_room_enter_in_turn(uint64_t *word, enum wdl_room_kind kind, int join, ui
         *ticket = move == WDL_ROOM_GO && !overtook ? 0 : wdl_room_drawn(now);
         return move == WDL_ROOM_GO ? WDL_OK : WDL_AGAIN;
     }
-}
-
-void wdl_room_leave(uint64_t *word, enum wdl_room_kind kind)
-{
-    /* pairs with wdl_room_enter */
-    uint64_t before = __atomic_fetch_sub(word, ONE_HOLDER(kind), __ATOMIC_SEQ_CST);
-    wdl_assert_cmp(HOLDERS(before, kind), >, 0);
 }
 
 enum wdl_room_kind wdl_room_kind_inside(const uint64_t *word)

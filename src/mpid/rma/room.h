@@ -22,6 +22,7 @@
 #define WDL_MPID_RMA_ROOM_H_INCLUDED
 
 #include <stdint.h>
+#include "base/assert.h"
 #include "base/status.h"
 
 enum wdl_room_kind { WDL_ROOM_SHARED, WDL_ROOM_OTHERS, WDL_ROOM_ALONE };
@@ -29,21 +30,35 @@ enum wdl_room_kind { WDL_ROOM_SHARED, WDL_ROOM_OTHERS, WDL_ROOM_ALONE };
 /* Go in: WDL_OK or WDL_AGAIN. *ticket is the caller's, 0 at first, and 0 again when inside: unless
  * others wait who have been overtaken; then it is the one after theirs (wdl_room_owes). */
 int wdl_room_enter_in_turn(uint64_t *word, enum wdl_room_kind kind, int join, uint32_t *ticket);
+/* The same in one step, without a ticket, where there is place and nobody waits: 1, it is inside; 0,
+ * nothing has changed. */
+static inline int wdl_room_enter_at_once(uint64_t *word, enum wdl_room_kind kind)
+{
+    const uint64_t keep_out = kind == WDL_ROOM_SHARED ? 0xffff0000 :
+        kind == WDL_ROOM_OTHERS ? 0x0000ffff : 0xffffffff;
+    const uint64_t holder = (uint64_t) 1 << (kind == WDL_ROOM_SHARED ? 0 : 16);
+    uint64_t now = __atomic_load_n(word, __ATOMIC_RELAXED);
+    return (now & keep_out) == 0 && now >> 48 == (now >> 32 & 0xffff) &&
+           /* pairs with the subtraction in wdl_room_leave */
+           __atomic_compare_exchange_n(word, &now, now + holder, 0, __ATOMIC_SEQ_CST,
+                                       __ATOMIC_RELAXED);
+}
 static inline int wdl_room_enter(uint64_t *word, enum wdl_room_kind kind, int join,
                                  uint32_t *ticket)
 {
-    uint64_t now = __atomic_load_n(word, __ATOMIC_RELAXED);
-    uint64_t holder = (uint64_t) 1 << (kind == WDL_ROOM_SHARED ? 0 : 16);
-    /* nobody inside, nobody waiting: one step of those in turn */
-    if ((uint32_t) now == 0 && now >> 48 == (now >> 32 & 0xffff) && *ticket == 0 &&
-        /* pairs with the subtraction in wdl_room_leave */
-        __atomic_compare_exchange_n(word, &now, now + holder, 0, __ATOMIC_SEQ_CST,
-                                    __ATOMIC_RELAXED))
+    if (*ticket == 0 && wdl_room_enter_at_once(word, kind))
         return WDL_OK;
     return wdl_room_enter_in_turn(word, kind, join, ticket);
 }
 /* Go out. The caller is inside, as this kind. */
-void wdl_room_leave(uint64_t *word, enum wdl_room_kind kind);
+static inline void wdl_room_leave(uint64_t *word, enum wdl_room_kind kind)
+{
+    const int place = kind == WDL_ROOM_SHARED ? 0 : 16;
+    /* pairs with wdl_room_enter */
+    uint64_t before = __atomic_fetch_sub(word, (uint64_t) 1 << place, __ATOMIC_SEQ_CST);
+    wdl_assert_cmp(before >> place & 0xffff, >, 0);
+    (void) before;
+}
 /* Of somebody inside: SHARED, or one of the other two (ALONE). */
 enum wdl_room_kind wdl_room_kind_inside(const uint64_t *word);
 

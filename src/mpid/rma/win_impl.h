@@ -24,6 +24,7 @@
 #include "mpid/rma/epoch.h"
 #include "mpid/rma/far.h"
 #include "mpid/rma/grant.h"
+#include "mpid/rma/kernel.h"
 #include "mpid/rma/loan.h"
 #include "mpid/rma/lock.h"
 #include "mpid/rma/mailbox.h"
@@ -57,6 +58,11 @@ struct wdl_rma {
     struct wdl_list replies;            /* bounces filled, not yet taken by the network; in order */
     struct wdl_piece *pieces;           /* scratch of one accumulate */
     char *scratch;                      /* scratch of one mapped copy */
+    struct wdl_last_loop {      /* of a bulk update the short way (mapped.c); basic 0: of none */
+        int basic;
+        enum wdl_rop op;
+        wdl_kernel_fn plain;
+    } last_loop;
     char *stage;                        /* what one get has read, WDL_RMA_STAGE bytes */
     size_t chunk_bytes;                 /* largest payload of a packet */
     struct wdl_resume {         /* the message that will be delivered again, half done */
@@ -188,12 +194,14 @@ struct wdl_win {
     int locked_targets, locks_held;
     /* locks by words (as stats.locks); within a node one of them needs no element: the held one */
     enum { WDL_WORDS_NONE, WDL_WORDS_NODE, WDL_WORDS_NETWORK, WDL_WORDS_MIXED } words;
-    int held_rank, held_unchecked;      /* -1: none; it is NOCHECK */
+    int held_rank;                      /* -1: none */
+    enum { WDL_HELD_UNCHECKED, WDL_HELD_SHARED, WDL_HELD_ALONE } held_as;
     int held_wanted;                    /* the rank being locked that way; -1: none */
     struct wdl_word held_word;
     struct wdl_word_debts word_debts;
     uint32_t gate_ticket;               /* while waiting at the gate */
-    int gate_users, gate_in;  /* exclusive locks held or wanted; inside the gate for them */
+    int gate_users;           /* exclusive locks held or wanted */
+    enum { WDL_GATE_OUT, WDL_GATE_IN, WDL_GATE_LEAVING } gate_in;       /* for them */
     struct wdl_far gate_far;            /* where it is not in our memory */
     struct wdl_net_offer *gate_offer;   /* rank 0's words at the network; NULL: there are none */
     struct wdl_nm_rkey *gate_rkey;      /* opened when it is needed first */

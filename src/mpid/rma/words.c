@@ -22,8 +22,6 @@
 #include <string.h>
 #include "mpid/rma/win_impl.h"
 
-enum { GATE_OUT, GATE_IN, GATE_LEAVING };       /* win->gate_in */
-
 struct place {                  /* of a word */
     int number;                 /* as in struct wdl_word_debt */
     uint64_t *here;             /* NULL: it is there */
@@ -80,11 +78,11 @@ static int node_lock(struct wdl_win *win, int rank, int alone, int join, struct 
         w->at_gate = 1;
         win->gate_users++;
     }
-    if (win->gate_in != GATE_IN) {
+    if (win->gate_in != WDL_GATE_IN) {
         if (enter(win, gate_place(win), &node[0].gate, WDL_ROOM_OTHERS, join, &win->gate_ticket) !=
             WDL_OK)
             return WDL_AGAIN;
-        win->gate_in = GATE_IN;
+        win->gate_in = WDL_GATE_IN;
     }
     int status = enter(win, rank, &node[rank].lock, WDL_ROOM_ALONE, join, &w->ticket);
     if (status == WDL_OK)
@@ -101,7 +99,7 @@ static int node_unlock(struct wdl_win *win, int rank)
         return WDL_OK;
     wdl_assert_cmp(win->gate_users, >, 0);
     if (--win->gate_users == 0) {
-        win->gate_in = GATE_OUT;
+        win->gate_in = WDL_GATE_OUT;
         wdl_room_leave(&win->params.node[0].gate, WDL_ROOM_OTHERS);
     }
     return WDL_OK;
@@ -280,12 +278,12 @@ static int gate_left(struct wdl_win *win)
 {
     struct place p;
     int status = WDL_OK;
-    if (win->gate_in == GATE_LEAVING) {
+    if (win->gate_in == WDL_GATE_LEAVING) {
         status = gate_find(win, &p);
         if (status == WDL_OK)
             status = room_out(&p, &win->gate_far, WDL_ROOM_OTHERS);
         if (status != WDL_AGAIN)
-            win->gate_in = GATE_OUT;
+            win->gate_in = WDL_GATE_OUT;
     }
     return status;
 }
@@ -303,11 +301,11 @@ static int gate_enter(struct wdl_win *win, enum wdl_room_kind kind, int join)
 
 static int gate_pass(struct wdl_win *win, int join)
 {
-    if (win->gate_in == GATE_IN)
+    if (win->gate_in == WDL_GATE_IN)
         return WDL_OK;
     int status = gate_enter(win, WDL_ROOM_OTHERS, join);
     if (status == WDL_OK)
-        win->gate_in = GATE_IN;
+        win->gate_in = WDL_GATE_IN;
     return status;
 }
 
@@ -316,8 +314,8 @@ static int gate_pass(struct wdl_win *win, int join)
 static void gate_user_goes(struct wdl_win *win)
 {
     wdl_assert_cmp(win->gate_users, >, 0);
-    if (--win->gate_users == 0 && win->gate_in == GATE_IN)
-        win->gate_in = GATE_LEAVING;
+    if (--win->gate_users == 0 && win->gate_in == WDL_GATE_IN)
+        win->gate_in = WDL_GATE_LEAVING;
 }
 
 /* The word cannot be had: the error, when the gate is left. */

@@ -210,6 +210,45 @@ START_TEST(a_region_somebody_is_in_is_not_closed)
 }
 END_TEST
 
+static int at_once(struct node *n, int region)
+{
+    return wdl_bulk_begin_at_once(&n->control[2], n->control, n->d.node_count, 2, region);
+}
+
+/* In one step, where the mode has been raised and nobody is in the region; else nothing has changed. */
+START_TEST(closing_at_once)
+{
+    struct node n;
+    node_open(&n);
+    for (uint32_t mode = WDL_BULK_NEVER; mode <= WDL_BULK_ALWAYS; mode++) {
+        n.control[2].bulk_mode = mode;
+        n.control[2].bulk_looks = 7;
+        ck_assert_int_eq(at_once(&n, 5), mode >= WDL_BULK_MODE);
+        ck_assert_uint_eq(n.control[2].bulk[5], mode >= WDL_BULK_MODE);
+        ck_assert_uint_eq(n.control[2].bulk_looks, mode >= WDL_BULK_MODE ? 0 : 7);
+        if (mode < WDL_BULK_MODE)
+            continue;
+        ck_assert_int_eq(at_once(&n, 5), 0);
+        ck_assert_int_eq(short_of(&n, 0, 5), WDL_AGAIN);
+        ck_assert_int_eq(wdl_bulk_begin(&n.d, 5), WDL_AGAIN);
+        ck_assert_uint_eq(n.control[2].bulk[5], 1);
+        wdl_bulk_end_at(&n.control[2], 5);
+        for (int who = 0; who < RANKS; who++) {
+            ck_assert_int_eq(short_of(&n, who, 5), WDL_OK);
+            ck_assert_int_eq(at_once(&n, 5), 0);
+            ck_assert_uint_eq(n.control[2].bulk[5], 0);
+            ck_assert_int_eq(at_once(&n, 4), 1);
+            wdl_bulk_end_at(&n.control[2], 4);
+            wdl_short_end(&n.control[who]);
+        }
+    }
+    ck_assert_int_eq(n.barriers, 0);
+    n.control[2].bulk_mode = WDL_BULK_NEVER;    /* there is nobody to whom it matters */
+    n.d.node_count = 1;
+    ck_assert_int_eq(at_once(&n, 5), 1);
+}
+END_TEST
+
 /* Private memory: nobody else's block is looked at. */
 START_TEST(memory_of_one_updater_asks_nobody)
 {
@@ -321,7 +360,8 @@ static void storm_short(struct storm *s, const struct wdl_domain *d)
 
 static void storm_bulk(struct storm *s, const struct wdl_domain *d)
 {
-    while (wdl_bulk_begin(d, 0) != WDL_OK)
+    while (!wdl_bulk_begin_at_once(d->control, d->node, d->node_count, 0, 0) &&
+           wdl_bulk_begin(d, 0) != WDL_OK)
         sched_yield();
     must_cmp(__atomic_fetch_add(&s->bulks, 1, __ATOMIC_RELAXED), ==, 0);
     must_cmp(__atomic_load_n(&s->shorts, __ATOMIC_RELAXED), ==, 0);
@@ -378,6 +418,6 @@ WDL_SUITE("rma/domain", regions_count_from_the_base, a_short_update_announces_wh
           the_first_bulk_update_raises_the_mode_once, without_bulk_updates_the_mode_is_lowered,
           a_closed_region_keeps_the_mode,
           a_closed_region_refuses_short_updates_and_bulk_ones,
-          a_region_somebody_is_in_is_not_closed, memory_of_one_updater_asks_nobody,
+          a_region_somebody_is_in_is_not_closed, closing_at_once, memory_of_one_updater_asks_nobody,
           one_announcement_at_a_time, a_stripe_is_64_bytes_of_a_page, all_stripes_of_a_set_or_none,
           short_and_bulk_updates_never_meet)

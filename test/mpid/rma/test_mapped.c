@@ -266,6 +266,9 @@ START_TEST(the_short_way_agrees_or_declines)
     open_world(&w, 14);
     struct wdl_win *win = w.rank[0].win;
     char *memory = w.rank[1].memory;
+    int64_t many[WDL_BULK_MIN] = {0};   /* they raise the mode */
+    struct wdl_rma_args acc = test_acc(1, 0, WDL_ROP_SUM, TEST_I64, WDL_BULK_MIN, many, NULL);
+    ck_assert_int_eq(wdl_rma_op(win, &acc), WDL_OK);
     for (int round = 0; round < 4000; round++) {
         enum test_type type = (enum test_type) (1 + wdl_prng_below(&w.prng, TEST_TYPE_COUNT - 1));
         struct wdl_element el = test_element(type);

@@ -336,13 +336,13 @@ START_TEST(an_unchecked_lock_asks_nobody)
         open_kind(&w, kind, 3);
         struct wdl_win *win = w.rank[0].win, *other = w.rank[2].win;
         TEST_DONE(&w, wdl_win_lock(other, 1, 1, 0, &step));
-        ck_assert_int_eq(wdl_win_lock_unchecked(win, -1), 0);
-        ck_assert_int_eq(wdl_win_lock_unchecked(win, 3), 0);
-        ck_assert_int_eq(wdl_win_lock_unchecked(win, 1), node);
+        ck_assert_int_eq(wdl_win_lock_at_once(win, -1, 0, 1), 0);
+        ck_assert_int_eq(wdl_win_lock_at_once(win, 3, 0, 1), 0);
+        ck_assert_int_eq(wdl_win_lock_at_once(win, 1, 0, 1), node);
         if (node) {
             ck_assert_int_eq(win->epoch.access_state, WDL_ACCESS_PER_TARGET);
-            ck_assert_int_eq(wdl_win_lock_unchecked(win, 1), 0);
-            ck_assert_int_eq(wdl_win_lock_unchecked(win, 2), 0);
+            ck_assert_int_eq(wdl_win_lock_at_once(win, 1, 0, 1), 0);
+            ck_assert_int_eq(wdl_win_lock_at_once(win, 2, 0, 1), 0);
             test_op(&w, 0, test_put(1, 0, data, 8));
             TEST_DONE(&w, wdl_win_unlock(win, 1, &step));
             ck_assert_mem_eq(w.rank[1].memory, data, 8);
@@ -350,14 +350,58 @@ START_TEST(an_unchecked_lock_asks_nobody)
         ck_assert_int_eq(win->epoch.access_state, WDL_ACCESS_NONE);
         TEST_DONE(&w, wdl_win_unlock(other, 1, &step));
         TEST_DONE(&w, wdl_win_lock_all(win, 0, &step));
-        ck_assert_int_eq(wdl_win_lock_unchecked(win, 1), 0);
+        ck_assert_int_eq(wdl_win_lock_at_once(win, 1, 0, 1), 0);
         TEST_DONE(&w, wdl_win_unlock_all(win, &step));
         test_world_close(&w);
     }
     test_world_open(&w, &(struct test_world_params){
                             .ranks = 2, .node = TEST_RANKS_MAX, .no_locks = 1});
-    ck_assert_int_eq(wdl_win_lock_unchecked(w.rank[0].win, 1), 0);
+    ck_assert_int_eq(wdl_win_lock_at_once(w.rank[0].win, 1, 0, 1), 0);
     test_world_close(&w);
+}
+END_TEST
+
+static uint64_t inside(const struct test_world *w, int rank)
+{
+    return w->control[rank].lock & 0xffffffff;
+}
+
+/* Within a node a process's only lock is had in one step where nobody is in the way, and given back
+ * in one; where somebody is, nothing has changed, at the gate neither. It is a lock like others. */
+START_TEST(one_lock_at_once)
+{
+    struct test_world w;
+    int steps[2] = {0, 0};
+    for (int exclusive = 0; exclusive < 2; exclusive++) {
+        test_world_open(&w, &(struct test_world_params){.ranks = 3, .node = TEST_RANKS_MAX});
+        struct wdl_win *win = w.rank[0].win, *other = w.rank[2].win;
+        ck_assert_int_eq(wdl_win_unlock_at_once(win, 1), 0);
+        ck_assert_int_eq(wdl_win_lock_at_once(win, 1, exclusive, 0), 1);
+        ck_assert_uint_eq(inside(&w, 1), exclusive ? 1 << 16 : 1);
+        ck_assert_uint_eq(w.control[0].gate & 0xffffffff, exclusive ? 1 << 16 : 0);
+        ck_assert_int_eq(wdl_win_lock_at_once(win, 2, exclusive, 0), 0);        /* a second one */
+        /* another's: alone beside it never, shared beside a shared one */
+        ck_assert_int_eq(wdl_win_lock_at_once(other, 1, 1, 0), 0);
+        ck_assert_uint_eq(w.control[0].gate & 0xffffffff, exclusive ? 1 << 16 : 0);
+        ck_assert(other->gate_users == 0 && other->epoch.access_state == WDL_ACCESS_NONE);
+        ck_assert_int_eq(wdl_win_lock_at_once(other, 1, 0, 0), !exclusive);
+        ck_assert_int_eq(wdl_win_unlock_at_once(other, 1), !exclusive);
+        /* who waits for it is not passed by; beside it an exclusive lock of another rank is had */
+        ck_assert_int_eq(wdl_win_lock(other, 1, 1, 0, &steps[1]), WDL_AGAIN);
+        ck_assert_int_eq(wdl_win_lock_at_once(w.rank[1].win, 1, 0, 0), 0);
+        ck_assert_int_eq(wdl_win_lock_at_once(w.rank[1].win, 0, 1, 0), 1);
+        ck_assert_int_eq(wdl_win_unlock_at_once(w.rank[1].win, 0), 1);
+        ck_assert_int_eq(wdl_win_unlock_at_once(win, 2), 0);
+        ck_assert_int_eq(wdl_win_unlock_at_once(win, 1), 1);
+        ck_assert_int_eq(wdl_win_unlock_at_once(win, 1), 0);
+        ck_assert_int_eq(wdl_win_lock(other, 1, 1, 0, &steps[1]), WDL_OK);
+        ck_assert_int_eq(wdl_win_unlock(other, 1, &steps[1]), WDL_OK);
+        for (int rank = 0; rank < 3; rank++)
+            ck_assert_uint_eq(inside(&w, rank), 0);
+        ck_assert_uint_eq(w.control[0].gate & 0xffffffff, 0);
+        ck_assert_int_eq(win->gate_users + (int) win->gate_in, 0);
+        test_world_close(&w);
+    }
 }
 END_TEST
 
@@ -454,4 +498,4 @@ WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_flush_completes_at_the_
           a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error,
           the_fence_epoch_ends_with_the_first_lock,
           a_word_that_cannot_be_had, a_lock_within_a_node_needs_no_element,
-          an_unchecked_lock_asks_nobody, who_holds_does_not_wait_behind_who_waits)
+          an_unchecked_lock_asks_nobody, one_lock_at_once, who_holds_does_not_wait_behind_who_waits)

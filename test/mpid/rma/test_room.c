@@ -35,6 +35,26 @@ START_TEST(others_meet)
 }
 END_TEST
 
+/* In one step there is the same room, for those who have no ticket, and none where somebody waits:
+ * every word of few holders and tickets against the rules. */
+START_TEST(at_once_by_the_same_rules)
+{
+    int entered[3] = {0, 0, 0};
+    for (uint64_t i = 0; i < 3 * 3 * 3; i++)
+        for (int kind = WDL_ROOM_SHARED; kind <= WDL_ROOM_ALONE; kind++) {
+            uint64_t served = 0xffff, waiting = i / 9, next = (served + waiting) & 0xffff;
+            uint64_t before = i % 3 | i / 3 % 3 << 16 | served << 32 | next << 48, then = 0;
+            uint64_t word = before;
+            int in = wdl_room_enter_at_once(&word, (enum wdl_room_kind) kind);
+            int may = wdl_room_move(before, (enum wdl_room_kind) kind, 0, 0, &then) == WDL_ROOM_GO;
+            ck_assert_int_eq(in, may);
+            ck_assert_uint_eq(word, may ? then : before);
+            entered[kind] += in;
+        }
+    ck_assert(entered[0] == 3 && entered[1] == 3 && entered[2] == 1);
+}
+END_TEST
+
 /* First come, first served: a reader that comes after a waiting writer waits behind it; one that
  * holds a lock already does not. */
 START_TEST(in_order)
@@ -108,4 +128,5 @@ START_TEST(storm)
 }
 END_TEST
 
-WDL_SUITE("rma/room", kinds_exclude_each_other, others_meet, in_order, many_tickets, storm)
+WDL_SUITE("rma/room", kinds_exclude_each_other, others_meet, at_once_by_the_same_rules, in_order,
+          many_tickets, storm)
