@@ -2,8 +2,8 @@
  *
  * Calls whose instructions are counted: valgrind --tool=callgrind runs rank 0 and is told to
  * collect inside the called function alone, while rank 1 waits in a barrier, or takes or has sent
- * messages. The window is of MPI_Win_allocate; the data are 8 bytes (accumulate_64: 64). What MPI_Recv receives is
- * there.
+ * messages. The window is of MPI_Win_allocate; the data are 8 bytes (accumulate_64: 64). What
+ * MPI_Recv receives is there.
  *
  *   counts --call put|get|accumulate|accumulate_64|fetch_and_op|flush|lock|unlock|lock_shared|
  *                 unlock_shared|lock_exclusive|unlock_exclusive|send|recv --times N

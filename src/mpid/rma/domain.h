@@ -104,8 +104,8 @@ static inline void wdl_short_end(struct wdl_win_control *own)
 
 /* Close a region: WDL_OK, or WDL_AGAIN where somebody is in it. */
 int wdl_bulk_begin(const struct wdl_domain *d, int region);
-/* The same of the rank whose block is control, where the mode is raised and nobody is in the way: 1;
- * 0: nothing has changed. node: all blocks of the node. */
+/* The same of the rank whose block is control, where the mode is raised and nobody is in the way:
+ * 1; 0: nothing has changed. node: all blocks of the node. */
 static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,
                                          const struct wdl_win_control *node, int node_count,
                                          int rank, int region)

@@ -198,7 +198,8 @@ static inline char *short_begin(struct wdl_win *win, int rank, int64_t disp, siz
     return at;
 }
 
-/* The plain loop of this type, which is not WIDE, and operator: as a rule those of the last time. */
+/* The plain loop of this type, which is not WIDE, and operator: as a rule they are those of the
+ * last time. */
 static inline wdl_kernel_fn plain_loop(struct wdl_rma *rma, const struct wdl_element *el,
                                        enum wdl_rop op)
 {

@@ -30,8 +30,8 @@ enum wdl_room_kind { WDL_ROOM_SHARED, WDL_ROOM_OTHERS, WDL_ROOM_ALONE };
 /* Go in: WDL_OK or WDL_AGAIN. *ticket is the caller's, 0 at first, and 0 again when inside: unless
  * others wait who have been overtaken; then it is the one after theirs (wdl_room_owes). */
 int wdl_room_enter_in_turn(uint64_t *word, enum wdl_room_kind kind, int join, uint32_t *ticket);
-/* The same in one step, without a ticket, where there is place and nobody waits: 1, it is inside; 0,
- * nothing has changed. */
+/* The same in one step, without a ticket, where there is place and nobody waits: 1, it is inside;
+ * 0, nothing has changed. */
 static inline int wdl_room_enter_at_once(uint64_t *word, enum wdl_room_kind kind)
 {
     const uint64_t keep_out = kind == WDL_ROOM_SHARED ? 0xffff0000 :

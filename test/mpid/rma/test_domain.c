@@ -215,7 +215,8 @@ static int at_once(struct node *n, int region)
     return wdl_bulk_begin_at_once(&n->control[2], n->control, n->d.node_count, 2, region);
 }
 
-/* In one step, where the mode has been raised and nobody is in the region; else nothing has changed. */
+/* In one step, where the mode has been raised and nobody is in the region; else nothing has
+ * changed. */
 START_TEST(closing_at_once)
 {
     struct node n;
