@@ -12,7 +12,7 @@ enum { BLOCK_BYTES = 64 };      /* of a plain block: eight doubles are one */
 enum { PART_BYTES = 256 };      /* that are kept aside at once */
 /* Old values are copied, then updated, still in the nearest cache: from how many bytes on, and at
  * most so many at a time. */
-enum { LONG_BYTES = 4096, LONG_STEP = 16384 };
+enum { LONG_BYTES = 4096, LONG_STEP = 8192 };
 
 /* old = *target; *target = expression of (old, in); out = old. A compare-exchange loop works on the
  * bits. */
