@@ -8,7 +8,8 @@
  *   stripe      domain.c   element locks of types without atomic instruction
  *   lock, gate  room.c, far.c  the lock words (the gate is used on rank 0's block only)
  *   announced .. bulk  domain.c   short updates against bulk updates
- *   completed, posted  pscw.c     post and complete
+ *   completed   pscw.c     complete
+ *   posted      pscw.c     post
  *   regions     region.c          what a dynamic window exposes (read by copy.c)
  *   meeting     barrier.c         the fence's barrier
  *   looks       mailbox.c, mailserve.c  whether the rank looks at its mail
@@ -24,7 +25,7 @@
 
 #define WDL_WIN_STRIPES 64
 #define WDL_WIN_REGIONS 8
-#define WDL_WIN_POSTS 15
+#define WDL_WIN_POSTS 16
 #define WDL_WIN_MAILS 8
 #define WDL_MAIL_BYTES 32
 #define WDL_MAIL_AREA 8192
@@ -74,7 +75,7 @@ struct wdl_win_control {
     uint32_t bulk_looks, bulk_patience; /* since the last bulk update; before the mode is lowered */
     uint32_t bulk_pad[5];
 
-    uint32_t completed;         /* by how many origins, ever */
+    uint32_t completed, completed_pad[15];      /* by how many origins, ever */
     /* rank + 1 of a target that has posted to this rank, 0: free */
     uint32_t posted[WDL_WIN_POSTS];
 
@@ -99,6 +100,7 @@ wdl_static_assert(offsetof(struct wdl_win_control, lock) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, announced) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, bulk_mode) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, completed) % 64 == 0);
+wdl_static_assert(offsetof(struct wdl_win_control, posted) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, meeting) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, looks) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, mail) % 64 == 0);

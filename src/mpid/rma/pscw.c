@@ -252,19 +252,28 @@ static void take_early_posts(struct wdl_win *win)
     win->posted_n = kept;
 }
 
-/* Posts left in this rank's block by members of the access group; others stay for a later start. */
+/* Posts left in this rank's block by members of the access group; others stay for a later start.
+ * Their places are given back when their ranks have heard of complete: the line is in another cache
+ * now, and what they are to be told would wait for it. */
 static void take_words(struct wdl_win *win)
 {
     struct wdl_win_control *own = &win->params.node[win->params.node_index];
     for (int i = 0; i < WDL_WIN_POSTS; i++) {
         /* pairs with the exchange in post_by_word */
         uint32_t rank = __atomic_load_n(&own->posted[i], __ATOMIC_ACQUIRE);
-        int at = rank ? group_index(win, (int) rank - 1) : -1;
+        int at = rank && !(win->posts_taken & 1u << i) ? group_index(win, (int) rank - 1) : -1;
         if (at < 0 || has_posted(win, at))
             continue;
         win->start_posted[at] = by_itself((int) rank - 1);
-        __atomic_store_n(&own->posted[i], 0, __ATOMIC_RELEASE);
+        win->posts_taken |= 1u << i;
     }
+}
+
+static void give_places_back(struct wdl_win *win)
+{
+    struct wdl_win_control *own = &win->params.node[win->params.node_index];
+    for (; win->posts_taken; win->posts_taken &= win->posts_taken - 1)
+        __atomic_store_n(&own->posted[__builtin_ctz(win->posts_taken)], 0, __ATOMIC_RELEASE);
 }
 
 static int all_posted(const struct wdl_win *win)
@@ -458,6 +467,7 @@ int wdl_win_complete(struct wdl_win *win, int *step)
         t->dirty = 0;           /* the target's wait closes over what COMPLETE follows */
         wdl_target_release(t);
     }
+    give_places_back(win);
     win->start_n = 0;
     *step = 0;
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_COMPLETE);

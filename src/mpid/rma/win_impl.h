@@ -213,6 +213,7 @@ struct wdl_win {
     /* access group of PSCW (sorted), and who of it has posted; early posts of others */
     int *start_group, start_n, start_room, complete_next;
     struct wdl_posted *start_posted, *posted;
+    uint32_t posts_taken;               /* places of the own block, a bit each, to be given back */
     int posted_n, posted_room;
     struct wdl_relay *telling;          /* by complete, as it is filled; NULL: there is none */
     /* exposure */

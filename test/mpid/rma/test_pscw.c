@@ -284,6 +284,34 @@ START_TEST(a_full_block_takes_posts_by_message)
 }
 END_TEST
 
+/* A post that was seen is not written over before its target has heard of complete; nor is it seen
+ * again, and its place is free when complete returns. */
+START_TEST(a_place_is_given_back_by_complete)
+{
+    struct test_world w;
+    int origin = 0, target[2] = {1, 2}, step[3] = {0, 0, 0};
+    char data[8] = "places.";
+    open_kind(&w, KINDS - 1, 3);
+    uint32_t *posted = w.control[0].posted;
+    for (int epoch = 0; epoch < 2 * WDL_WIN_POSTS; epoch++) {
+        TEST_DONE(&w, wdl_win_post(w.rank[1].win, &origin, 1, 0, &step[1]));
+        TEST_DONE(&w, wdl_win_start(w.rank[0].win, target, 2, 0, &step[0]));
+        test_op(&w, 0, test_put(1, 0, data, 8));
+        ck_assert(posted[0] == 2 && posted[1] == 0);
+        ck_assert_int_eq(wdl_win_complete(w.rank[0].win, &step[0]), WDL_AGAIN);
+        TEST_DONE(&w, wdl_win_post(w.rank[2].win, &origin, 1, 0, &step[2]));
+        ck_assert(posted[0] == 2 && posted[1] == 3);
+        TEST_DONE(&w, wdl_win_complete(w.rank[0].win, &step[0]));
+        for (int i = 0; i < WDL_WIN_POSTS; i++)
+            ck_assert_uint_eq(posted[i], 0);
+        TEST_DONE(&w, wdl_win_wait(w.rank[1].win, &step[1]));
+        TEST_DONE(&w, wdl_win_wait(w.rank[2].win, &step[2]));
+    }
+    ck_assert_int_eq(test_world_messages(&w), 0);
+    test_world_close(&w);
+}
+END_TEST
+
 START_TEST(nocheck_sends_no_post)
 {
     struct test_world w;
@@ -388,6 +416,7 @@ WDL_SUITE("rma/pscw", what_was_put_is_there_after_wait,
           a_group_like_one_before_asks_for_no_memory, an_operation_waits_for_its_own_targets_post,
           start_waits_where_the_program_may_store, early_posts_are_remembered,
           a_window_of_several_nodes_tells_its_own_in_memory, a_full_block_takes_posts_by_message,
+          a_place_is_given_back_by_complete,
           nocheck_sends_no_post, calls_out_of_order_are_errors,
           a_fence_epoch_that_was_used_must_be_closed_first,
           memory_that_runs_out_is_an_error_of_start)
