@@ -234,21 +234,42 @@ static int can_be(const struct wdl_win *win, const struct wdl_rma_args *args,
            __atomic_load_n(&control->mail_open, __ATOMIC_RELAXED);
 }
 
+/* The trial of operations like this one; NULL: what is not long takes the system longer in any
+ * case. */
+static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    uint64_t over = (args->remote.bytes - 1) / WDL_TRAIN_COMPARED;
+    return over == 0 ? NULL :
+        &win->rma->train_trial[args->kind == WDL_RMA_ACC][63 - __builtin_clzll(over)];
+}
+
 /* Which way is one to go whose target is there? The trial, and now, where time is taken, or 0, are
- * in win->rma (wdl_mail_not_handed). What is not long takes the system longer in any case; and a
- * ring that is new says nothing (wdl_stream_op). */
+ * in win->rma (wdl_mail_not_handed). A ring that is new says nothing (wdl_stream_op). */
 static enum wdl_mail_way way_of(struct wdl_win *win, const struct wdl_rma_args *args,
                                 const struct wdl_stream *ring)
 {
-    uint64_t over = (args->remote.bytes - 1) / WDL_TRAIN_COMPARED;
-    if (over == 0 || begin_of(ring, args->kind) < WDL_STREAM_BYTES)
+    struct wdl_trial *trial = trial_of(win, args);
+    if (!trial || begin_of(ring, args->kind) < WDL_STREAM_BYTES)
         return WDL_MAIL_HANDED;
-    int size = 63 - __builtin_clzll(over);
-    struct wdl_trial *trial = &win->rma->train_trial[args->kind == WDL_RMA_ACC][size];
     enum wdl_mail_way way = (enum wdl_mail_way) wdl_trial_way(trial);
     win->rma->timed = trial;
     win->rma->began_ns = trial->clock ? wdl_win_now_ns(win) : 0;
+    win->mailbox.row_system = way == WDL_MAIL_SYSTEM ? trial : NULL;
     return way;
+}
+
+/* Is it to go as the one before it went, which was the system's way? The trial is asked once for
+ * all that follow one another: the memory is in the cache of whoever wrote there last, and comes to
+ * the other one's only with all of them. And a look at the target would be at a line it writes. */
+static int is_systems_too(struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    struct wdl_trial *trial = win->mailbox.row_system;
+    if (!trial || trial != trial_of(win, args))
+        return 0;
+    win->rma->timed = trial;
+    win->rma->began_ns = 0;
+    trial->clock = 0;
+    return 1;
 }
 
 enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *args,
@@ -261,7 +282,11 @@ enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *
     if (!wdl_train_wanted(win, args->target, args->kind, bytes) || !is_for_one(args) ||
         (args->request && bytes <= WDL_BATCH_LONG) || !can_be(win, args, control) ||
         !has_place(info, args->disp, bytes, unit_of(args)) ||
-        !wdl_mail_is_clear(win, t, args->target) || (ring = free_ring(win, &id)) == NULL)
+        !wdl_mail_is_clear(win, t, args->target))
+        return WDL_TRAIN_NONE;
+    if (is_systems_too(win, args))
+        return WDL_TRAIN_SYSTEM;
+    if ((ring = free_ring(win, &id)) == NULL)
         return WDL_TRAIN_NONE;
     win->rma->began_ns = 0;
     if (wdl_mail_expected(win, args, control, 0)) {

@@ -387,6 +387,7 @@ static inline int wdl_win_settle(struct wdl_win *win, int rank)
     if (box->row > 0) {
         box->row_follows = box->row > 1;
         box->row = 0;
+        box->row_system = NULL;
     }
     return wdl_batches_run(win, rank);
 }

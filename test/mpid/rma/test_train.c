@@ -671,6 +671,12 @@ START_TEST(the_system_may_be_faster_for_long_ones)
         ck_assert_int_eq(mover.calls, i + 1);
         ck_assert(!wdl_mailbox_under_way(bed.win[0]));
     }
+    /* asked once for all of them, and again behind a synchronization */
+    struct wdl_trial *trial = &bed.win[0]->rma->train_trial[0][WDL_TRAIN_TRIALS - 1];
+    ck_assert_uint_eq(trial->asked, system_is_faster.asked + 1);
+    flush_served(&bed);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, from, WDL_TRAIN_PUT)), WDL_OK);
+    ck_assert_uint_eq(trial->asked, system_is_faster.asked + 2);
     /* of accumulates nothing is known yet */
     ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64,
                                             WDL_TRAIN_COMPARED / UNIT + 1, from, NULL)), WDL_OK);
