@@ -296,6 +296,8 @@ int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
  * path. */
 static int short_accumulate(WDL_RMA_ORIGIN, void *result, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
+    if (!wdl_win_quick(win->dev.wdl)->place)
+        return 0;
     const struct wdl_element *element = wdl_adi_element_of(target_type);
     enum wdl_rop rop = wdl_adi_rop(op);
     if (!element || target_type != origin_type || origin_count != target_count ||
@@ -357,16 +359,24 @@ int MPID_Raccumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win,
     return status == WDL_OK ? begin_request(win, &args, request) : WDL_ADI_ERROR(status);
 }
 
-int MPID_Get_accumulate(WDL_RMA_ORIGIN, WDL_RMA_RESULT, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
+__attribute__((noinline))
+static int get_accumulate_on(WDL_RMA_ORIGIN, WDL_RMA_RESULT, WDL_RMA_TARGET, MPI_Op op,
+                             MPIR_Win * win)
 {
     struct wdl_rma_args args;
+    int status = get_acc_fill(&args, origin, origin_count, origin_type, result, result_count,
+                              result_type, target_rank, target_disp, target_count, target_type, op);
+    return status == WDL_OK ? begin(win, &args) : WDL_ADI_ERROR(status);
+}
+
+int MPID_Get_accumulate(WDL_RMA_ORIGIN, WDL_RMA_RESULT, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
+{
     if (result_type == target_type && result_count == target_count && op != MPI_NO_OP &&
         short_accumulate(origin, origin_count, origin_type, result, target_rank, target_disp,
                          target_count, target_type, op, win))
         return MPI_SUCCESS;
-    int status = get_acc_fill(&args, origin, origin_count, origin_type, result, result_count,
-                              result_type, target_rank, target_disp, target_count, target_type, op);
-    return status == WDL_OK ? begin(win, &args) : WDL_ADI_ERROR(status);
+    return get_accumulate_on(origin, origin_count, origin_type, result, result_count, result_type,
+                             target_rank, target_disp, target_count, target_type, op, win);
 }
 
 int MPID_Rget_accumulate(WDL_RMA_ORIGIN, WDL_RMA_RESULT, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win,
@@ -383,8 +393,8 @@ int MPID_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int t
 {
     if (short_accumulate(origin, 1, type, result, target_rank, target_disp, 1, type, op, win))
         return MPI_SUCCESS;
-    return MPID_Get_accumulate(origin, 1, type, result, 1, type, target_rank, target_disp, 1, type,
-                               op, win);
+    return get_accumulate_on(origin, 1, type, result, 1, type, target_rank, target_disp, 1, type,
+                             op, win);
 }
 
 __attribute__((noinline))

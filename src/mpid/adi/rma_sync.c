@@ -148,6 +148,12 @@ int MPID_Win_lock(int lock_type, int rank, int assert, MPIR_Win * win)
     return lock_on(win, rank, exclusive, assertion_of(assert));
 }
 
+static void let_it_be_done(MPIR_Win * win)
+{
+    for (int rests = wdl_win_rests(win->dev.wdl); rests > 0; rests--)
+        WDL_ADI_RELAX();
+}
+
 __attribute__((noinline))
 static int unlock_on(MPIR_Win * win, int rank)
 {
@@ -155,6 +161,7 @@ static int unlock_on(MPIR_Win * win, int rank)
     int first = wdl_win_unlock(win->dev.wdl, rank, &step);
     if (first == WDL_OK)
         return look_around(win);
+    let_it_be_done(win);
     WDL_WIN_WAIT_ON_OPS(win, first, wdl_win_unlock(win->dev.wdl, rank, &step), mpi_errno);
     return mpi_errno;
 }
@@ -201,6 +208,7 @@ static int flush(MPIR_Win * win, int rank, int local)
     int first = wdl_win_flush(win->dev.wdl, rank, local, &step);
     if (first == WDL_OK)
         return look_around(win);
+    let_it_be_done(win);
     WDL_WIN_WAIT_ON_OPS(win, first, wdl_win_flush(win->dev.wdl, rank, local, &step), mpi_errno);
     return mpi_errno;
 }

@@ -333,6 +333,17 @@ static int stretch_update(const struct wdl_domain *d, const struct wdl_kernel *k
     return WDL_OK;
 }
 
+/* One alone, as most operations are. */
+static int element_update(const struct wdl_domain *d, const struct wdl_kernel *kernel,
+                          const struct wdl_kernel_call *call, char *target, const char *in,
+                          char *out, size_t *done)
+{
+    int status = stretch_update(d, kernel, call, target, in, out, 1);
+    if (status == WDL_OK)
+        *done = call->element->packed_bytes;
+    return status;
+}
+
 /* Bytes from `at` to the end of its region, whole elements (regions are multiples of every
  * element's size). */
 static size_t region_left(const struct wdl_domain *d, const char *at)
@@ -624,6 +635,9 @@ int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl
         return accumulate_locked(d, op, el, target, npieces, in, out);
     const struct wdl_kernel *kernel = wdl_kernel_find(el, op);
     const struct wdl_kernel_call call = { d->host, el, op };
+    if (npieces == 1 && target->bytes == el->packed_bytes && *done == 0 &&
+        is_aligned(el, target->base))
+        return element_update(d, kernel, &call, target->base, in, out, done);
     size_t before = 0;          /* bytes of the stream before this piece */
     size_t start = npieces == 1 ? start_of(d, &call, target) : 0;
     if (start > 0)

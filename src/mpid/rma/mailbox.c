@@ -520,3 +520,14 @@ int wdl_win_is_handed(const struct wdl_win *win)
 {
     return win->mailbox.mail != NULL;
 }
+
+/* Measured: data beside the cell take their time anyhow. */
+int wdl_win_rests(const struct wdl_win *win)
+{
+    const struct wdl_mailbox *box = &win->mailbox;
+    if (!box->mail || box->bag.posted)
+        return 0;
+    if (box->args.kind == WDL_RMA_GET)
+        return 1;
+    return wdl_args_bytes(&box->args) > WDL_MAIL_BYTES ? 0 : box->args.kind == WDL_RMA_PUT ? 1 : 2;
+}

@@ -33,8 +33,10 @@ START_TEST(every_kind_is_done_by_the_target)
     for (int i = 0; i < 6; i++) {
         ck_assert_int_eq(operate(&bed, ops[i]), WDL_OK);
         ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+        ck_assert_int_eq(wdl_win_rests(bed.win[0]), i < 2 ? 1 : 2);     /* an update takes longer */
         bed_served(&bed, 1);
         ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+        ck_assert_int_eq(wdl_win_rests(bed.win[0]), 0);
         ck_assert_uint_eq(back, read[i]);
         ck_assert_uint_eq(bed_word(&bed, 1, 3), left[i]);
     }
@@ -94,6 +96,7 @@ START_TEST(longer_ones_have_the_origins_area)
     for (int i = 0; i < 4; i++) {
         ck_assert_int_eq(operate(&bed, ops[i]), WDL_OK);
         ck_assert(bed.win[0]->mailbox.mail);
+        ck_assert_int_eq(wdl_win_rests(bed.win[0]), i == 3);
         bed_served(&bed, 2);
         ck_assert_int_eq(bed_flush(&bed, 2), WDL_OK);
     }
