@@ -4,6 +4,7 @@
  */
 #include <string.h>
 #include "mpid/coll/node.h"
+#include "mpid/coll/ahead.h"
 #include "mpid/coll/rate.h"
 #include "mpid/coll/staging.h"
 #include "mpid/proc/meet.h"
@@ -505,6 +506,8 @@ wdl_watch_fn wdl_node_watch(enum wdl_coll_kind kind)
 static int watch_first(struct wdl_run *run, struct wdl_car_run *c)
 {
     run->shown = wdl_node_shown(run->team, &run->args);
+    if (wdl_ahead_way(run->team, &run->args) != WDL_AHEAD_NOT)
+        return wdl_ahead_watch(run, c);
     return wdl_node_watch(run->args.kind)(run, c);
 }
 

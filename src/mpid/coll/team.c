@@ -62,6 +62,8 @@ int wdl_coll_init(struct wdl_proc *proc)
     wdl_list_init(&coll->ready);
     wdl_list_init(&coll->stalled);
     wdl_list_init(&coll->polled);
+    wdl_list_init(&coll->questions);
+    wdl_list_init(&coll->unlent);
     wdl_list_init(&coll->strays);
     wdl_list_init(&coll->regions);
     for (int i = 0; i < WDL_COLL_BUCKETS; i++)

@@ -11,6 +11,7 @@
 #include "support/suite.h"
 
 enum { IN = WDL_COLL_IN_NOSYNC, OUT = WDL_COLL_OUT_NOSYNC, SHORT = 8, LONG = 300 };
+enum { LONGER = 3000 }; /* than a board, or a packet */
 enum { HUGE = 20000 }; /* where only one of two nodes knows how much moves, it is not copied */
 enum { CELL = 64, BOARD = 2048 }; /* of the teams of gasnet_ranks */
 enum place { MESSAGES, ONE_NODE, NODES, PLACES };
@@ -338,6 +339,35 @@ static int waits_longer(const struct call *call, int late, int i)
     }
 }
 
+/* --- in segments ------------------------------------------------------------------------------ */
+
+/* Between nodes, and long ones on a node, go into the destination of who has not come, or out of
+ * its source. Of all that who gives may be done, and with OUT_NOSYNC who fetches. */
+static int fetched(const struct call *call)
+{
+    int is_long = with.nbytes * (size_t) (gasnet_is_of_each(call) ? r.n : 1) > BOARD;
+    int puts = is(WDL_GAS_DST_IN_SEGMENT) && strncmp(call->name, "broadcast", 9) != 0;
+    return place == ONE_NODE && is(WDL_GAS_SRC_IN_SEGMENT) &&
+           (is(WDL_COLL_OUT_NOSYNC) || (is_long && !puts));
+}
+
+static int waits_in_segments(const struct call *call, int late, int i)
+{
+    /* a root that has fetched all there is knows that it is over, and says so down the tree */
+    if (is(WDL_COLL_OUT_ALLSYNC))
+        return !(fetched(call) && call->shape == UP) || is_above(r.n, late, i);
+    if (fetched(call))
+        return is(WDL_COLL_OUT_MYSYNC) && gives(call, i, late);
+    return gives(call, late, i);
+}
+
+static int waits_without(const struct call *call, int late, int i)
+{
+    return must_wait(call, late, i) || waits_longer(call, late, i);
+}
+
+static int (*waits_for)(const struct call *call, int late, int i) = waits_without;
+
 /* --- */
 
 static void settle(void)
@@ -367,7 +397,7 @@ static void delays(const struct call *call, int late)
         if (i == late)
             continue;
         int waits = !is_done(i);
-        if (waits != (must_wait(call, late, i) || waits_longer(call, late, i)))
+        if (waits != waits_for(call, late, i))
             ck_abort_msg("%s of %zu bytes, flags %x, place %d: node %d of %d %s node %d",
                          call->name, with.nbytes, (unsigned) with.flags, (int) place, i, r.n,
                          waits ? "waits for" : "does not wait for", late);
@@ -447,5 +477,57 @@ START_TEST(a_late_node_delays_on_several_nodes)
 }
 END_TEST
 
+/* Calls whose addresses all know: M forms, an image a node; a gather's is its root's. */
+static void segment_modes(const struct call *call)
+{
+    static const int in_segment[] = {WDL_GAS_DST_IN_SEGMENT,
+                                     WDL_GAS_DST_IN_SEGMENT | WDL_GAS_SRC_IN_SEGMENT,
+                                     WDL_GAS_SRC_IN_SEGMENT};
+    static const size_t bytes[] = {SHORT, LONG, LONGER};
+    int ways = place == ONE_NODE && call->m ? 3 : call->m ? 2 : 1;
+    for (int k = 0; k < 3 * 3 * ways; k++) {
+        with.flags = WDL_COLL_IN_NOSYNC | OUT << k % 3 | WDL_COLL_SINGLE | in_segment[k / 9];
+        with.nbytes = bytes[k / 3 % 3];
+        for (int late = 0; late < r.n; late++)
+            delays(call, late);
+    }
+}
+
+static void in_segments(int n, int seed)
+{
+    struct wdl_sim_params sim = {.seed = (uint64_t) n,
+                                 .ranks = n,
+                                 .ordered = seed & 1,
+                                 .delay_ns_max = 3000,
+                                 .am_bytes_max = 1024,
+                                 .no_map = seed >> 1 & 1};
+    each = place == MESSAGES ? 0 : place == ONE_NODE ? RANKS_MAX : n > 2 ? 2 : 1;
+    gasnet_open_nodes(&sim, 1, each);
+    for (int i = 0; i < n; i++)
+        ck_assert_int_eq(wdl_coll_attach(r.one[i].proc, dst[i][0], ROOM), WDL_OK);
+    settle();
+    waits_for = waits_in_segments;
+    for (int k = 0; k < gasnet_call_count; k++)
+        if (gasnet_is_move(&gasnet_calls[k]) &&
+            (gasnet_calls[k].m || gasnet_calls[k].shape == UP))
+            segment_modes(&gasnet_calls[k]);
+    waits_for = waits_without;
+    for (int i = 0; i < n; i++)
+        while (wdl_coll_detach(r.one[i].proc, dst[i][0]) == WDL_AGAIN)
+            ranks_step(&r);
+    gasnet_close();
+}
+
+START_TEST(a_late_node_delays_nobody_who_gives_to_its_segment)
+{
+    static const int sizes[] = {2, 3, 5};
+    for (place = MESSAGES; place < PLACES; place++)
+        for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
+            for (int seed = 0; seed < 4; seed++)
+                in_segments(sizes[k], seed);
+}
+END_TEST
+
 WDL_SUITE("mpid/coll/gasnet_sync", a_late_node_delays_by_messages,
-          a_late_node_delays_on_its_own_node, a_late_node_delays_on_several_nodes)
+          a_late_node_delays_on_its_own_node, a_late_node_delays_on_several_nodes,
+          a_late_node_delays_nobody_who_gives_to_its_segment)
