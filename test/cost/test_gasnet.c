@@ -234,13 +234,15 @@ static int on_one_node(const struct call *call)
     int deals = call->m ? deal() : 0, varies = strchr("Mv", name[strlen(name) - 1]) != NULL;
     int permutes = !strncmp(name, "permute", 7);
     if (!strncmp(name, "sort", 4))
-        return 2 * deals + (call->m && first[r.n] * sizeof(int64_t) > CELL ? doubling() : 0);
+        return 2 * deals;
     if (!strncmp(name, "get", 3) || !strncmp(name, "put", 3)) /* who gets it fetches */
         return 0;
     if (!strcmp(name, "scan_dealt"))
         return r.n;
     if (!strncmp(name, "reduce", 6) || !strncmp(name, "scan", 4)) {
         struct cost cost = cost_of(call);
+        if (!call->m) /* vectors: as MPI's */
+            return 0;
         return is_long() ? cost.data : !strncmp(name, "scan", 4) ? 2 * deals : deals;
     }
     if (permutes && is(WDL_COLL_LOCAL) && !is(WDL_COLL_IN_ALLSYNC)) /* the same */
@@ -324,10 +326,8 @@ static void all_calls(int n, int node, int (*wanted)(const struct call *call))
                                      .no_rma = 1}; /* flags are messages */
         gasnet_open_nodes(&sim, m ? 0 : 1, node);
         settle();
-        gasnet_prefer(
-            "ALLREDUCE:doubling"); /* one of several: of each, test_coll has the numbers */
-        if (!node)
-            gasnet_prefer("BROADCAST:tree,GATHER_ALL:bruck,EXCHANGE:bruck");
+        if (!node) /* one of several: of each, test_coll has the numbers */
+            gasnet_prefer("ALLREDUCE:doubling,BROADCAST:tree,GATHER_ALL:bruck,EXCHANGE:bruck");
         for (int k = 0; k < gasnet_call_count; k++)
             if (gasnet_calls[k].m == m)
                 count(&gasnet_calls[k], node, wanted);

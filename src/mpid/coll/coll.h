@@ -141,6 +141,9 @@ struct wdl_coll_args {
     /* CUSTOM: adds this rank's part of the graph (algo.h) */
     void (*build)(struct wdl_build *b);
     enum wdl_flow flow; /* CUSTOM */
+    /* CUSTOM: a kind that does the same with these arguments, which is taken instead where the
+     * ranks of a node can do it without messages; 0: there is none */
+    enum wdl_coll_kind on_node;
     /* NULL: choose; else this row of select.c where it applies, or ERR_ARG */
     const char *algorithm;
     /* It fails on all ranks: this one knows that it cannot take part. WRONG_SEQUENCE: in place of

@@ -360,6 +360,8 @@ struct wdl_coll_args wdl_team_cards_args(const struct wdl_team *team);
 /* select.c */
 /* The row for these arguments, or -1 with *status_out. */
 int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args, int *status_out);
+/* What is one thing on a node and another elsewhere becomes what it is; the team is open. */
+void wdl_select_place(const struct wdl_team *team, struct wdl_coll_args *args);
 int wdl_select_syncs(int row, const struct wdl_coll_args *args);
 /* Of ranks that could all look at all boards: are two levels worth it, or asked for by name? */
 int wdl_select_wants_levels(const struct wdl_team *team, const struct wdl_nodes *domains);

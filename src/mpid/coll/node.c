@@ -517,7 +517,9 @@ void wdl_all_node(struct wdl_build *b)
     if (wdl_coll_reduces(args->kind) && wdl_node_shown(b->team, args) > b->team->params.board_bytes)
         (void) wdl_build_tmp(b, wdl_node_fold_room(args));
     int nothing = args->kind == WDL_COLL_BARRIER;
-    int gives = args->kind == WDL_COLL_GATHER && b->team->rank != args->root; /* and no more */
+    int is_short = wdl_node_shown(b->team, args) <= b->team->params.board_bytes;
+    int to_root = args->kind == WDL_COLL_GATHER || (args->kind == WDL_COLL_REDUCE && is_short);
+    int gives = to_root && b->team->rank != args->root; /* and no more */
     int watch = wdl_build_watch(b, watch_first, nothing ? 0 : gives ? 1 : 3);
     if (nothing)
         wdl_build_user(b, watch);

@@ -338,6 +338,17 @@ int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args
     return chosen;
 }
 
+void wdl_select_place(const struct wdl_team *team, struct wdl_coll_args *args)
+{
+    struct wdl_coll_args here = *args;
+    if (args->kind != WDL_COLL_CUSTOM || !args->on_node || !team->on_node)
+        return;
+    here.kind = args->on_node;
+    here.build = NULL;
+    if (node(team, &here))
+        *args = here;
+}
+
 /* The row's own name for what has `bytes` letters at `word`, kind:row; or NULL. */
 static const char *row_named(const char *word, size_t bytes, int *kind_out)
 {

@@ -491,6 +491,8 @@ void wdl_team_start_queued(struct wdl_team *team)
     team->coll->busy++;
     while (!wdl_list_empty(&team->queue)) {
         struct wdl_coll_req *req = wdl_container_of(team->queue.next, struct wdl_coll_req, link);
+        if (team->open)
+            wdl_select_place(team, &req->args);
         int status = team->status,
             row = status == WDL_OK ? wdl_select_row(team, &req->args, &status) : -1;
         if (row >= 0) {
