@@ -242,7 +242,8 @@ int wdl_direct_key(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pk
     key = wdl_store_make(&coll->store, sizeof(*key));
     if (!key)
         return WDL_AGAIN;
-    *key = (struct wdl_key){.id = id, .peer = src, .base = pkt->offset, .bytes = text.bytes, .lent = lent};
+    *key = (struct wdl_key){.id = id, .peer = src, .base = pkt->offset, .bytes = text.bytes,
+                            .lent = lent};
     if (net(coll)->rkey_open(nm, src, (const char *) data + sizeof(text), bytes - sizeof(text),
                              &key->rkey) != WDL_OK)
         key->rkey = NULL;

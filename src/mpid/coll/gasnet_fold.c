@@ -8,8 +8,8 @@
  *   operators that may not be grouped       all elements on one node
  *   reduce by an operator that commutes     one fold a node, instead of one a block
  *
- * ELEMENTWISE is an array whose elements are the vectors, one a unit. Of nodes that are ranks of one
- * node of the machine the engine folds them as its own (node.h), without messages.
+ * ELEMENTWISE is an array whose elements are the vectors, one a unit. Where the team's nodes share
+ * one node of the machine the engine folds them as its own (node.h), without messages.
  */
 #include <string.h>
 #include "mpid/coll/gasnet_deal.h"

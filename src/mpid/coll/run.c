@@ -469,7 +469,8 @@ int wdl_run_placed(struct wdl_run *run, int i, uint64_t offset, uint64_t bytes)
         bytes_come(run, i, bytes);
         return WDL_OK;
     }
-    if (one_piece || offset > car->bytes || bytes > car->bytes - offset || pieces_come(run, i, offset, bytes) != WDL_OK)
+    if (one_piece || offset > car->bytes || bytes > car->bytes - offset ||
+        pieces_come(run, i, offset, bytes) != WDL_OK)
         return WDL_ERR_PROTO;
     bytes_come(run, i, bytes);
     return WDL_OK;

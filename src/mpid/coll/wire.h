@@ -15,8 +15,8 @@ struct wdl_coll_pkt {
     /* enum wdl_pkt; above it OFFER, KEY, FORGET, LENT, RETURN, THERE: the region's number, the
      * others: the print */
     uint32_t what;
-    /* of this piece in the role's data; OFFER, BORROW, THERE: the address; KEY, LENT: the region's; ASK: the
-     * bytes of the role's data; FAIL: the rank that is told */
+    /* of this piece in the role's data; OFFER, BORROW, THERE: the address; KEY, LENT: the region's;
+     * ASK: the bytes of the role's data; FAIL: the rank that is told */
     uint64_t offset;
 };
 /* X(name): a piece of data or a flag; a ready flag with an address, and behind the packet how much

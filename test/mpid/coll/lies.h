@@ -20,7 +20,11 @@ enum lie {
     LIE_MY_IN_NO = LIES_OF_ALL, /* in segments: who has begun waits for who has not */
     LIES
 };
-enum { LIE_KNOWN = (1 << LIES_OF_ALL) - 2, LIE_AHEAD = LIE_KNOWN | 1 << LIE_MY_IN_NO, LIE_NOT_OWN = LIE_KNOWN & ~(1 << LIE_MY_OUT_NO) };
+enum {
+    LIE_KNOWN = (1 << LIES_OF_ALL) - 2,
+    LIE_NOT_OWN = LIE_KNOWN & ~(1 << LIE_MY_OUT_NO),
+    LIE_AHEAD = LIE_KNOWN | 1 << LIE_MY_IN_NO
+};
 
 struct lie_modes { /* what is checked, and what is told of it */
     int in, told_in, out, told_out;
