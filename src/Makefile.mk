@@ -9,6 +9,7 @@ windlass_core_sources = \
     %D%/base/pool.c \
     %D%/base/prng.c \
     %D%/base/status.c \
+    %D%/mpid/coll/ahead.c \
     %D%/mpid/coll/allreduce.c \
     %D%/mpid/coll/barrier.c \
     %D%/mpid/coll/blockcyclic.c \
@@ -39,6 +40,7 @@ windlass_core_sources = \
     %D%/mpid/coll/gather.c \
     %D%/mpid/coll/gather_all.c \
     %D%/mpid/coll/graph.c \
+    %D%/mpid/coll/lend.c \
     %D%/mpid/coll/levels.c \
     %D%/mpid/coll/levels_blocks.c \
     %D%/mpid/coll/levels_exchange.c \

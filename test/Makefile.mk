@@ -23,6 +23,7 @@ unit_tests =                            \
     test/mpid/adi/test_gate             \
     test/mpid/adi/test_muster           \
     test/mpid/adi/test_slice            \
+    test/mpid/coll/test_ahead           \
     test/mpid/coll/test_allreduce       \
     test/mpid/coll/test_barrier         \
     test/mpid/coll/test_blockcyclic     \
@@ -57,6 +58,7 @@ unit_tests =                            \
     test/mpid/coll/test_gather_all      \
     test/mpid/coll/test_graph           \
     test/mpid/coll/test_least           \
+    test/mpid/coll/test_lend            \
     test/mpid/coll/test_levels          \
     test/mpid/coll/test_model           \
     test/mpid/coll/test_node            \

@@ -234,13 +234,15 @@ static int on_one_node(const struct call *call)
     int deals = call->m ? deal() : 0, varies = strchr("Mv", name[strlen(name) - 1]) != NULL;
     int permutes = !strncmp(name, "permute", 7);
     if (!strncmp(name, "sort", 4))
-        return 2 * deals + (call->m && first[r.n] * sizeof(int64_t) > CELL ? doubling() : 0);
+        return 2 * deals;
     if (!strncmp(name, "get", 3) || !strncmp(name, "put", 3)) /* who gets it fetches */
         return 0;
     if (!strcmp(name, "scan_dealt"))
         return r.n;
     if (!strncmp(name, "reduce", 6) || !strncmp(name, "scan", 4)) {
         struct cost cost = cost_of(call);
+        if (!call->m) /* vectors: as MPI's */
+            return 0;
         return is_long() ? cost.data : !strncmp(name, "scan", 4) ? 2 * deals : deals;
     }
     if (permutes && is(WDL_COLL_LOCAL) && !is(WDL_COLL_IN_ALLSYNC)) /* the same */
@@ -324,10 +326,8 @@ static void all_calls(int n, int node, int (*wanted)(const struct call *call))
                                      .no_rma = 1}; /* flags are messages */
         gasnet_open_nodes(&sim, m ? 0 : 1, node);
         settle();
-        gasnet_prefer(
-            "ALLREDUCE:doubling"); /* one of several: of each, test_coll has the numbers */
-        if (!node)
-            gasnet_prefer("BROADCAST:tree,GATHER_ALL:bruck,EXCHANGE:bruck");
+        if (!node) /* one of several: of each, test_coll has the numbers */
+            gasnet_prefer("ALLREDUCE:doubling,BROADCAST:tree,GATHER_ALL:bruck,EXCHANGE:bruck");
         for (int k = 0; k < gasnet_call_count; k++)
             if (gasnet_calls[k].m == m)
                 count(&gasnet_calls[k], node, wanted);
@@ -357,5 +357,65 @@ START_TEST(messages_on_one_node)
 }
 END_TEST
 
+/* --- ahead, into segments --------------------------------------------------------------------- */
+
+/* Each block once, from its place to its place; each that is long has its ready flag, which nobody
+ * waits for, and who gets it is told. On a node there is no message. */
+static void count_ahead(const struct call *call, int node)
+{
+    enum { TIMES = 3 }; /* first contacts are made */
+    uint64_t pairs = (uint64_t) (call->shape == ALL ? ring() : edges());
+    uint64_t each = with.nbytes > CELL ? 2 : 1;
+    for (int k = 0; k < TIMES; k++) {
+        quiet();
+        struct wdl_coll_stats before = ranks_stats(&r), after;
+        uint64_t sent = wdl_sim_counts(r.sim)->sent;
+        run(call);
+        after = ranks_stats(&r);
+        if (k < TIMES - 1)
+            continue;
+        must_cmp(after.sent - before.sent, ==, node ? 0 : each * pairs);
+        if (is_long()) /* put, or a message where the ready flag has come before it begins */
+            continue;
+        must_cmp(after.placed_bytes - before.placed_bytes, ==,
+                 each == 1 ? 0 : pairs * with.nbytes);
+        /* little data; flags are put */
+        must_cmp(wdl_sim_counts(r.sim)->sent - sent, ==, each == 1 && !node ? pairs : 0);
+    }
+}
+
+static void ahead(int n, int node)
+{
+    enum { BOARDFUL = 2049 };
+    static const size_t bytes[] = {SHORT, LONG, BOARDFUL};
+    struct wdl_sim_params sim = {
+        .seed = (uint64_t) n, .ranks = n, .ordered = 1, .am_bytes_max = 1024};
+    gasnet_open_nodes(&sim, 1, node);
+    for (int i = 0; i < n; i++)
+        must_cmp(wdl_coll_attach(r.one[i].proc, dst[i][0], ROOM), ==, WDL_OK);
+    settle();
+    for (int k = 0; k < gasnet_call_count; k++)
+        for (int l = 0; l < 3 && gasnet_calls[k].m && gasnet_is_move(&gasnet_calls[k]); l++) {
+            with.flags = WDL_COLL_IN_NOSYNC | (k & 1 ? WDL_COLL_OUT_NOSYNC : WDL_COLL_OUT_MYSYNC) |
+                         WDL_COLL_SINGLE | WDL_GAS_DST_IN_SEGMENT;
+            with.nbytes = bytes[l];
+            if (!node || l != 1) /* else it depends on the kind whether a board holds it */
+                count_ahead(&gasnet_calls[k], node);
+        }
+    for (int i = 0; i < n; i++)
+        while (wdl_coll_detach(r.one[i].proc, dst[i][0]) == WDL_AGAIN)
+            ranks_step(&r);
+    gasnet_close();
+}
+
+START_TEST(messages_ahead)
+{
+    static const int sizes[] = {2, 3, 5, 8};
+    for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
+        for (int node = 0; node < 2; node++)
+            ahead(sizes[k], node * RANKS_MAX);
+}
+END_TEST
+
 WDL_SUITE("cost/gasnet", messages_between_few_nodes, messages_between_many_nodes,
-          messages_on_one_node)
+          messages_on_one_node, messages_ahead)

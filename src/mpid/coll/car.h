@@ -105,6 +105,10 @@ struct wdl_car {
     struct wdl_loc offered;
     size_t offered_bytes;
     int ready;
+    /* SEND: it may go before its ready flag has come, to ahead_at in its receiver's destination;
+     * RECV: what is sent so (ahead.h) */
+    int ahead;
+    size_t ahead_at;
     int asks; /* RECV: of a ready flag */
     int maybe; /* RECV: nothing may come */
     size_t place_at;
@@ -112,7 +116,11 @@ struct wdl_car {
 
 struct wdl_edge {
     int car;
-    int range; /* it lists us among its inputs */
+    enum wdl_edge_kind {
+        WDL_EDGE_WHOLE, /* it waits until we are complete */
+        WDL_EDGE_RANGE, /* it lists us among its inputs */
+        WDL_EDGE_WAKE /* it waits for other things, too, and looks again when we are complete */
+    } kind;
 };
 
 /* The consumer's bytes [at, at + bytes) come from the producer's [from, from + bytes). */
@@ -156,7 +164,8 @@ struct wdl_graph {
  * says so; so does a message's that `far` leaves out. */
 
 struct wdl_dep {
-    int before, after, range;
+    int before, after;
+    enum wdl_edge_kind kind;
     size_t at, from, bytes;
 };
 
@@ -200,6 +209,8 @@ int wdl_build_watch(struct wdl_build *b, wdl_watch_fn watch, int touches);
 int wdl_build_join(struct wdl_build *b);
 /* `after` begins when `before` is complete; either may be WDL_CAR_NONE: nothing. */
 void wdl_build_order(struct wdl_build *b, int before, int after);
+/* `after`, which begins without it, looks again when `before` is complete. */
+void wdl_build_wake(struct wdl_build *b, int before, int after);
 /* after's bytes [at, at + bytes) come from before's [from, from + bytes). No bytes: as _order. */
 void wdl_build_stream(struct wdl_build *b, int before, size_t from, int after, size_t at,
                       size_t bytes);

@@ -17,6 +17,7 @@
 #include "mpid/coll/direct.h"
 #include "mpid/coll/early.h"
 #include "mpid/coll/fail.h"
+#include "mpid/coll/lend.h"
 
 static enum wdl_pkt kind_of(const struct wdl_coll_pkt *pkt)
 {
@@ -56,19 +57,27 @@ void wdl_cells_free(struct wdl_team *team)
     host->ops->free(host->ctx, team->cells);
 }
 
-/* May it come before its RECV is armed? Data from its beginning; a ready flag that says where, and
- * how much. */
-static int may_be_early(const struct wdl_coll_pkt *pkt, size_t bytes)
+/* It tells how much there is where it tells of. */
+static int has_length(const struct wdl_coll_pkt *pkt)
 {
-    return kind_of(pkt) == WDL_PKT_DATA
-               ? pkt->offset == 0
-               : kind_of(pkt) == WDL_PKT_OFFER && bytes == sizeof(uint64_t);
+    return kind_of(pkt) == WDL_PKT_OFFER || kind_of(pkt) == WDL_PKT_PLACED;
 }
 
-static uint64_t offered_of(const struct wdl_coll_pkt *pkt, const void *data)
+/* May it come before its RECV is armed? Data from its beginning; a ready flag that says where, and
+ * how much; that all has been put in its place (ahead.h), where there are cells. */
+static int may_be_early(const struct wdl_team *team, const struct wdl_coll_pkt *pkt, size_t bytes)
+{
+    if (kind_of(pkt) == WDL_PKT_DATA)
+        return pkt->offset == 0;
+    if (kind_of(pkt) == WDL_PKT_PLACED && (pkt->offset || pkt->role >= team->data_roles))
+        return 0;
+    return has_length(pkt) && bytes == sizeof(uint64_t);
+}
+
+static uint64_t length_of(const struct wdl_coll_pkt *pkt, const void *data)
 {
     uint64_t offered = 0;
-    if (kind_of(pkt) == WDL_PKT_OFFER)
+    if (has_length(pkt))
         memcpy(&offered, data, sizeof(offered));
     return offered;
 }
@@ -77,10 +86,10 @@ static int cell_fill(struct wdl_team *team, const struct wdl_coll_pkt *pkt, int 
                      const void *data, size_t bytes)
 {
     size_t room = pkt->role < team->data_roles ? team->params.cell_bytes : 0;
-    if (!may_be_early(pkt, bytes))
+    if (!may_be_early(team, pkt, bytes))
         return WDL_ERR_PROTO;
-    uint64_t offered = offered_of(pkt, data);
-    if (kind_of(pkt) == WDL_PKT_OFFER)
+    uint64_t offered = length_of(pkt, data);
+    if (has_length(pkt))
         bytes = 0;
     if (bytes > (pkt->role < team->cell_roles ? room : 0))
         return WDL_ERR_PROTO;
@@ -124,7 +133,7 @@ static int deliver(struct wdl_run *run, int i, const struct wdl_coll_pkt *pkt, c
         if (run->graph->cars[i].bytes || bytes != sizeof(uint64_t))
             return WDL_ERR_PROTO;
         run->cars[i].offer = (struct wdl_offer){pkt->offset, pkt->what >> WDL_PKT_BITS,
-                                                offered_of(pkt, data)};
+                                                length_of(pkt, data)};
         return wdl_run_deliver(run, i, 0, NULL, 0);
     case WDL_PKT_PLACED:
         if (bytes != sizeof(placed))
@@ -198,7 +207,7 @@ int wdl_cell_take(struct wdl_run *run, int i)
         return 0;
     cell->seq = run->seq + 1;
     struct wdl_coll_pkt pkt = {.what = cell->what, .offset = cell->offset};
-    int offers = kind_of(&pkt) == WDL_PKT_OFFER;
+    int offers = has_length(&pkt);
     int status = take(run, i, &pkt, cell->src, offers ? (void *) &cell->offered : cell->data,
                       offers ? sizeof(cell->offered) : cell->bytes);
     if (team->params.poison && role < team->data_roles)
@@ -291,10 +300,14 @@ int wdl_coll_handle(void *arg, int src, const void *data, size_t bytes)
     enum wdl_pkt what = kind_of(&pkt);
     if (what == WDL_PKT_KEY)
         return wdl_direct_key(coll, src, &pkt, (const char *) data + sizeof(pkt), bytes);
-    if (what == WDL_PKT_FORGET) {
-        wdl_direct_forget(coll, src, &pkt);
-        return WDL_OK;
-    }
+    if (what == WDL_PKT_FORGET)
+        return wdl_direct_forget(coll, src, &pkt);
+    if (what == WDL_PKT_BORROW)
+        return wdl_lend_asked(coll, src, &pkt, (const char *) data + sizeof(pkt), bytes);
+    if (what == WDL_PKT_LENT)
+        return wdl_lend_answered(coll, src, &pkt, (const char *) data + sizeof(pkt), bytes);
+    if (what == WDL_PKT_RETURN)
+        return wdl_lend_returned(coll, src, &pkt);
     struct wdl_team *team = team_by_id(coll, pkt.team);
     if (what == WDL_PKT_WHERE || what == WDL_PKT_THERE) {
         if (bytes || !team) /* that has ended */

@@ -62,7 +62,12 @@ enum wdl_coll_flag {
     /* scan: without the own contribution; rank 0's destination is left alone */
     WDL_COLL_EXCLUSIVE = 256,
     /* the destinations of all ranks are attached: no detour through other memory */
-    WDL_COLL_PLACED = 1 << 16
+    WDL_COLL_PLACED = 1 << 16,
+    /* With IN_NOSYNC, of kinds that move blocks: every rank knows where all ranks' destinations
+     * are (dst_of), sources (src_of), and they may be written, read, before their ranks have
+     * started. Destinations are attached. */
+    WDL_COLL_DST_KNOWN = 1 << 17,
+    WDL_COLL_SRC_KNOWN = 1 << 18
 };
 #define WDL_COLL_IN (WDL_COLL_IN_NOSYNC | WDL_COLL_IN_MYSYNC | WDL_COLL_IN_ALLSYNC)
 #define WDL_COLL_OUT (WDL_COLL_OUT_NOSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_OUT_ALLSYNC)
@@ -117,6 +122,10 @@ struct wdl_coll_args {
     const void *src;
     void *dst;
     size_t bytes;
+    /* DST_KNOWN, SRC_KNOWN: addresses by rank; NULL: `dst`, `src`, is that of every rank that has
+     * one. They stay until the collective is released (below). */
+    void *const *dst_of;
+    void *const *src_of;
     int variable; /* block lists are in use (on every rank, or on none) */
     struct wdl_coll_blocks src_blocks, dst_blocks;
     struct wdl_coll_op op; /* reductions */
@@ -132,6 +141,9 @@ struct wdl_coll_args {
     /* CUSTOM: adds this rank's part of the graph (algo.h) */
     void (*build)(struct wdl_build *b);
     enum wdl_flow flow; /* CUSTOM */
+    /* CUSTOM: a kind that does the same with these arguments, which is taken instead where the
+     * ranks of a node can do it without messages; 0: there is none */
+    enum wdl_coll_kind on_node;
     /* NULL: choose; else this row of select.c where it applies, or ERR_ARG */
     const char *algorithm;
     /* It fails on all ranks: this one knows that it cannot take part. WRONG_SEQUENCE: in place of

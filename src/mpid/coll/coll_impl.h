@@ -74,6 +74,9 @@ enum wdl_direct_stage {
     WDL_DIRECT_BROKEN
 };
 
+/* A SEND that may go ahead (ahead.h): it has begun so, to its `offer`; it cannot. */
+enum { WDL_AHEAD_BEGUN = 1, WDL_AHEAD_REFUSED };
+
 enum wdl_car_state { WDL_CAR_WAITING, WDL_CAR_ARMED, WDL_CAR_COMPLETE };
 
 struct wdl_car_run {
@@ -85,8 +88,8 @@ struct wdl_car_run {
     /* leading bytes received, copied, reduced, or handed to the network */
     size_t done;
     size_t arrived; /* RECV: bytes in all */
-    int step, next; /* WATCH: its own */
-    struct wdl_offer offer; /* RECV of a ready flag: what came with it */
+    int step, next; /* WATCH: its own; SEND: whether it goes ahead */
+    struct wdl_offer offer; /* RECV of a ready flag: what came with it; SEND ahead: its place */
     enum wdl_direct_stage stage; /* SEND to such memory: of the piece on its way */
     size_t piece;
 };
@@ -225,6 +228,7 @@ struct wdl_coll {
     struct wdl_list kicks, waiting, dry;
     /* CARs to step; SENDs the network refused; RECVs from memory that others write, WATCHes */
     struct wdl_list ready, stalled, polled;
+    struct wdl_list questions, unlent; /* lend.c: on their way; SENDs that wait for an answer */
     struct wdl_list sends_free;
     struct wdl_coll_send sends[WDL_COLL_SENDS];
     struct wdl_list flags_free;
@@ -269,6 +273,8 @@ int wdl_run_deliver(struct wdl_run *run, int car, uint64_t offset, const void *d
 int wdl_run_placed(struct wdl_run *run, int car, uint64_t offset, uint64_t bytes);
 /* A CAR has something to do; is complete: the run, and with it the CAR, may be gone then. */
 void wdl_car_ready(struct wdl_car_run *c);
+/* ... though it waits for something else. */
+void wdl_car_wake(struct wdl_car_run *c);
 void wdl_car_complete(struct wdl_car_run *c);
 /* One that has failed: what of it the network does not use is over. Is nothing left? */
 int wdl_run_drain(struct wdl_run *run);
@@ -354,6 +360,8 @@ struct wdl_coll_args wdl_team_cards_args(const struct wdl_team *team);
 /* select.c */
 /* The row for these arguments, or -1 with *status_out. */
 int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args, int *status_out);
+/* What is one thing on a node and another elsewhere becomes what it is; the team is open. */
+void wdl_select_place(const struct wdl_team *team, struct wdl_coll_args *args);
 int wdl_select_syncs(int row, const struct wdl_coll_args *args);
 /* Of ranks that could all look at all boards: are two levels worth it, or asked for by name? */
 int wdl_select_wants_levels(const struct wdl_team *team, const struct wdl_nodes *domains);

@@ -14,33 +14,10 @@
 #include <string.h>
 #include "mpid/coll/direct.h"
 #include "mpid/coll/flag.h"
+#include "mpid/coll/lend.h"
 
 /* keys in vain before flags stay messages */
 enum { KEYS_TRIED = 4 };
-
-struct wdl_region { /* of this process */
-    struct wdl_list link;
-    uint32_t id;
-    char *base;
-    size_t bytes;
-    struct wdl_nm_mem *mem; /* NULL: nobody has been told of it */
-    int useless; /* the network does not take it */
-    unsigned char *told; /* a bit a peer; NULL: nobody */
-};
-
-struct wdl_key { /* of another's region */
-    struct wdl_list link;
-    uint32_t id;
-    int peer;
-    uint64_t base, bytes;
-    struct wdl_nm_rkey *rkey; /* NULL: it cannot be used */
-    int asked, native; /* once it is known: without the target's processor */
-    char *mapped; /* or NULL */
-};
-
-struct key_text { /* behind a KEY's packet, then the key */
-    uint64_t bytes;
-};
 
 /* --- regions --- */
 
@@ -87,22 +64,27 @@ void wdl_region_free(struct wdl_coll *coll, struct wdl_region *region)
     if (region->mem)
         net(coll)->mem_detach(coll->proc->nm, region->mem);
     host->ops->free(host->ctx, region->told);
+    host->ops->free(host->ctx, region->lent);
     host->ops->free(host->ctx, region);
 }
 
-/* Those who have the key are told that it is for nothing. */
+/* Those who have the key are told that it is for nothing. Who may use it at any time answers. */
 static int region_forget(struct wdl_coll *coll, struct wdl_region *region)
 {
     struct wdl_coll_pkt pkt = {.what = WDL_PKT_FORGET | region->id << WDL_PKT_BITS};
+    region->leaving = 1;
     for (int peer = 0; region->told && peer < coll->proc->peers; peer++) {
         if (!(region->told[peer / 8] >> peer % 8 & 1))
             continue;
+        pkt.offset = (uint64_t) wdl_lend_has(region, peer);
         int status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &pkt, sizeof(pkt), NULL, 0, NULL);
         if (status == WDL_AGAIN)
             return status;
         region->told[peer / 8] &= (unsigned char) ~(1 << peer % 8);
+        if (status != WDL_OK) /* a lost peer returns nothing */
+            wdl_lend_end(region, peer);
     }
-    return WDL_OK;
+    return wdl_lend_count(coll, region) ? WDL_AGAIN : WDL_OK;
 }
 
 int wdl_coll_detach(struct wdl_proc *proc, void *base)
@@ -121,7 +103,7 @@ int wdl_coll_detach(struct wdl_proc *proc, void *base)
     return WDL_OK;
 }
 
-static void key_free(struct wdl_coll *coll, struct wdl_key *key)
+void wdl_key_free(struct wdl_coll *coll, struct wdl_key *key)
 {
     wdl_list_remove(&key->link);
     if (key->rkey)
@@ -131,14 +113,15 @@ static void key_free(struct wdl_coll *coll, struct wdl_key *key)
 
 void wdl_direct_fini(struct wdl_coll *coll)
 {
+    wdl_lend_fini(coll);
     while (!wdl_list_empty(&coll->regions))
         wdl_region_free(coll, wdl_container_of(coll->regions.next, struct wdl_region, link));
     for (int i = 0; i < WDL_COLL_BUCKETS; i++)
         while (!wdl_list_empty(&coll->keys[i]))
-            key_free(coll, wdl_container_of(coll->keys[i].next, struct wdl_key, link));
+            wdl_key_free(coll, wdl_container_of(coll->keys[i].next, struct wdl_key, link));
 }
 
-static struct wdl_region *region_of(struct wdl_coll *coll, const char *at, size_t bytes)
+struct wdl_region *wdl_region_of(struct wdl_coll *coll, const char *at, size_t bytes)
 {
     struct wdl_list *node;
     wdl_list_for (node, &coll->regions) {
@@ -160,33 +143,38 @@ static int told_make(const struct wdl_coll *coll, struct wdl_region *region)
     return region->told != NULL;
 }
 
-int wdl_region_tell(struct wdl_coll *coll, struct wdl_region *region, int peer)
+int wdl_region_say(struct wdl_coll *coll, struct wdl_region *region, int peer, enum wdl_pkt what)
 {
     struct wdl_nm *nm = coll->proc->nm;
     struct {
         struct wdl_coll_pkt pkt;
-        struct key_text text;
+        struct wdl_key_text text;
         char key[WDL_NM_KEY_BYTES_MAX];
     } head;
     size_t bytes = sizeof(head.key);
     if (!region->told && !told_make(coll, region))
         return WDL_ERR_NOMEM;
-    if (region->told[peer / 8] >> peer % 8 & 1)
-        return WDL_OK;
     if (!region->mem && net(coll)->mem_attach(nm, region->base, region->bytes, &region->mem))
         region->useless = 1;
     if (region->useless || net(coll)->mem_key(nm, region->mem, head.key, &bytes) != WDL_OK) {
         region->useless = 1;
         return WDL_ERR_UNSUPPORTED;
     }
-    head.pkt = (struct wdl_coll_pkt){.what = WDL_PKT_KEY | region->id << WDL_PKT_BITS,
+    head.pkt = (struct wdl_coll_pkt){.what = what | region->id << WDL_PKT_BITS,
                                      .offset = (uint64_t) (uintptr_t) region->base};
-    head.text = (struct key_text){region->bytes};
+    head.text = (struct wdl_key_text){region->bytes};
     int status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &head,
                              sizeof(head.pkt) + sizeof(head.text) + bytes, NULL, 0, NULL);
     if (status == WDL_OK)
         region->told[peer / 8] |= (unsigned char) (1 << peer % 8);
     return status;
+}
+
+int wdl_region_tell(struct wdl_coll *coll, struct wdl_region *region, int peer)
+{
+    if (region->told && region->told[peer / 8] >> peer % 8 & 1)
+        return WDL_OK;
+    return wdl_region_say(coll, region, peer, WDL_PKT_KEY);
 }
 
 int wdl_direct_offer(struct wdl_coll *coll, int peer, const char *at, size_t bytes,
@@ -195,7 +183,7 @@ int wdl_direct_offer(struct wdl_coll *coll, int peer, const char *at, size_t byt
     *offer_out = (struct wdl_offer){0};
     if (bytes <= coll->chunk_bytes || wdl_list_empty(&coll->regions))
         return WDL_OK;
-    struct wdl_region *region = region_of(coll, at, bytes);
+    struct wdl_region *region = wdl_region_of(coll, at, bytes);
     if (!region || region->useless)
         return WDL_OK;
     int status = wdl_region_tell(coll, region, peer);
@@ -211,7 +199,7 @@ static struct wdl_list *bucket_of(struct wdl_coll *coll, int peer)
     return &coll->keys[peer % WDL_COLL_BUCKETS];
 }
 
-static struct wdl_key *key_find(struct wdl_coll *coll, int peer, uint32_t id)
+struct wdl_key *wdl_key_find(struct wdl_coll *coll, int peer, uint32_t id)
 {
     struct wdl_list *node;
     wdl_list_for (node, bucket_of(coll, peer)) {
@@ -222,20 +210,40 @@ static struct wdl_key *key_find(struct wdl_coll *coll, int peer, uint32_t id)
     return NULL;
 }
 
+const struct wdl_key *wdl_key_lent(struct wdl_coll *coll, int peer, const struct wdl_offer *wanted)
+{
+    struct wdl_list *node;
+    wdl_list_for (node, bucket_of(coll, peer)) {
+        const struct wdl_key *key = wdl_container_of(node, struct wdl_key, link);
+        if (key->peer == peer && key->lent && wanted->address >= key->base &&
+            wanted->bytes <= key->bytes &&
+            wanted->address - key->base <= key->bytes - wanted->bytes)
+            return key;
+    }
+    return NULL;
+}
+
 int wdl_direct_key(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt, const void *data,
                    size_t bytes)
 {
     struct wdl_nm *nm = coll->proc->nm;
-    struct key_text text;
+    struct wdl_key_text text;
     void *mapped;
     uint32_t id = pkt->what >> WDL_PKT_BITS;
-    if (bytes <= sizeof(text) || key_find(coll, src, id))
+    int lent = (pkt->what & ((1u << WDL_PKT_BITS) - 1)) == WDL_PKT_LENT;
+    struct wdl_key *key = wdl_key_find(coll, src, id);
+    if (bytes <= sizeof(text) || (key && key->lent == lent))
         return WDL_ERR_PROTO;
+    if (key) { /* the same, as told and as lent */
+        key->lent = 1;
+        return WDL_OK;
+    }
     memcpy(&text, data, sizeof(text));
-    struct wdl_key *key = wdl_store_make(&coll->store, sizeof(*key));
+    key = wdl_store_make(&coll->store, sizeof(*key));
     if (!key)
         return WDL_AGAIN;
-    *key = (struct wdl_key){.id = id, .peer = src, .base = pkt->offset, .bytes = text.bytes};
+    *key = (struct wdl_key){.id = id, .peer = src, .base = pkt->offset, .bytes = text.bytes,
+                            .lent = lent};
     if (net(coll)->rkey_open(nm, src, (const char *) data + sizeof(text), bytes - sizeof(text),
                              &key->rkey) != WDL_OK)
         key->rkey = NULL;
@@ -245,11 +253,15 @@ int wdl_direct_key(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pk
     return WDL_OK;
 }
 
-void wdl_direct_forget(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt)
+int wdl_direct_forget(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt)
 {
-    struct wdl_key *key = key_find(coll, src, pkt->what >> WDL_PKT_BITS);
+    uint32_t id = pkt->what >> WDL_PKT_BITS;
+    if (pkt->offset)
+        return wdl_lend_recalled(coll, src, id);
+    struct wdl_key *key = wdl_key_find(coll, src, id);
     if (key)
-        key_free(coll, key);
+        wdl_key_free(coll, key);
+    return WDL_OK;
 }
 
 int wdl_direct_may_put(const struct wdl_coll *coll)
@@ -276,7 +288,7 @@ static int is_native(struct wdl_coll *coll, struct wdl_key *key)
 int wdl_direct_put(struct wdl_coll *coll, int peer, const struct wdl_offer *to, const void *data,
                    struct wdl_nm_comp *comp)
 {
-    struct wdl_key *key = key_find(coll, peer, to->region);
+    struct wdl_key *key = wdl_key_find(coll, peer, to->region);
     if (!key)
         return WDL_ERR_UNSUPPORTED;
     if (!is_native(coll, key))
@@ -384,7 +396,7 @@ int wdl_direct_step(struct wdl_car_run *c, const struct wdl_car *car, const stru
 {
     struct wdl_team *team = c->run->team;
     int peer = team->params.peer_of(team->params.ctx, car->peer), status = WDL_OK;
-    const struct wdl_key *key = key_find(team->coll, peer, offer->region);
+    const struct wdl_key *key = wdl_key_find(team->coll, peer, offer->region);
     if (!key)
         return WDL_AGAIN; /* it is on its way */
     if (!key->rkey)

@@ -118,7 +118,8 @@ int wdl_flag_is_awaited(const struct wdl_run *run, const struct wdl_car *car)
 {
     const struct wdl_team *team = run->team;
     if (!team->flags || !team->flags->words || car->kind != WDL_CAR_RECV || car->shm ||
-        car->role >= team->cell_roles || (car->bytes && car->bytes <= team->coll->chunk_bytes))
+        car->role >= team->cell_roles ||
+        (car->bytes && car->bytes <= team->coll->chunk_bytes && !car->ahead))
         return 0;
     const struct wdl_contact *from = wdl_contact_find(team, car->peer);
     return from && from->told;

@@ -8,7 +8,8 @@
  *   operators that may not be grouped       all elements on one node
  *   reduce by an operator that commutes     one fold a node, instead of one a block
  *
- * ELEMENTWISE is an array whose elements are the vectors, one a unit.
+ * ELEMENTWISE is an array whose elements are the vectors, one a unit. Where the team's nodes share
+ * one node of the machine the engine folds them as its own (node.h), without messages.
  */
 #include <string.h>
 #include "mpid/coll/gasnet_deal.h"
@@ -43,17 +44,22 @@ static struct fold *fold_of(struct wdl_run *run)
     return ((struct wdl_gas_op *) run->args.local)->own;
 }
 
-/* The client's function on elements of the array, into memory that is none of its operands'. */
-static void apply(void *ctx, const void *left, void *inout, size_t count)
+/* The client's function on what it calls elements, into memory that is none of its operands'. */
+static void apply_elems(void *ctx, const void *left, void *inout, size_t elems)
 {
     struct fold *f = ctx;
-    size_t elems = count * f->inner;
     for (size_t at = 0, n; at < elems; at += n) {
         n = elems - at < f->scratch_elems ? elems - at : f->scratch_elems;
         f->fn->fn(f->scratch, n, (const char *) left + at * f->elem, n,
                   (char *) inout + at * f->elem, f->elem, (int) f->fn->flags, f->arg);
         memcpy((char *) inout + at * f->elem, f->scratch, n * f->elem);
     }
+}
+
+/* ... on those of the array. */
+static void apply(void *ctx, const void *left, void *inout, size_t count)
+{
+    apply_elems(ctx, left, inout, count * ((struct fold *) ctx)->inner);
 }
 
 /* --- local work --- */
@@ -397,6 +403,24 @@ static enum wdl_gas_error fold_plan(struct wdl_gas_op *op, const struct want *w,
     return error;
 }
 
+/* Vectors of nodes are what the engine's own kinds fold, if they may be grouped. */
+static void place_on_node(struct wdl_gas_op *op, const struct want *w, int everywhere)
+{
+    struct wdl_coll_args *args = &op->args;
+    struct fold *f = op->own;
+    int plain = (w->flags & WDL_GAS_ELEMENTWISE) && !f->move_in && !f->move_out && !f->serial;
+    if (!plain)
+        return;
+    args->on_node = w->scan ? WDL_COLL_SCAN : everywhere ? WDL_COLL_ALLREDUCE : WDL_COLL_REDUCE;
+    args->src = f->in.from.list[0];
+    if (w->scan)
+        args->dst = f->out.to.list[0];
+    args->bytes = w->elem * w->count;
+    args->flags |= (uint32_t) w->flags & WDL_COLL_EXCLUSIVE;
+    args->op = (struct wdl_coll_op){apply_elems, f, w->elem,
+                                    f->fn->flags & WDL_GAS_NONCOMM ? 0 : WDL_COLL_COMMUTES};
+}
+
 static wdl_gas_handle fold_start(struct wdl_gas_op *op, const struct want *w, int root,
                                  int everywhere)
 {
@@ -411,6 +435,7 @@ static wdl_gas_handle fold_start(struct wdl_gas_op *op, const struct want *w, in
     if (error)
         return wdl_gas_op_fail(op, error);
     ((struct fold *) op->own)->everywhere = everywhere;
+    place_on_node(op, w, everywhere);
     return wdl_gas_op_start(op, w->flags);
 }
 

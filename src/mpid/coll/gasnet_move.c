@@ -28,8 +28,43 @@ static struct wdl_gas_op *move_new(struct wdl_gas_team *team, enum wdl_coll_kind
     return op;
 }
 
-static wdl_gas_handle move_basic(struct wdl_gas_team *team, enum wdl_coll_kind kind, int root,
-                                 void *dst, const void *src, size_t nbytes, int flags)
+/* Addresses by node, of SINGLE; NULL: there are none. */
+struct lists {
+    void *const *dst, *const *src;
+};
+
+/* The client's list may be gone before the last one reads it. */
+static void *const *list_keep(struct wdl_gas_op *op, void *const *list)
+{
+    size_t bytes = (size_t) op->team->size * sizeof(list[0]);
+    void **kept = list ? wdl_gas_op_memory(op, bytes) : NULL;
+    if (kept)
+        memcpy(kept, list, bytes);
+    return kept;
+}
+
+/* What all know of each other's memory, if data may move before all have come. WDL_OK or
+ * ERR_NOMEM. */
+static int know(struct wdl_gas_op *op, struct lists lists, int flags)
+{
+    if (!(flags & WDL_COLL_IN_NOSYNC) || !(flags & WDL_COLL_SINGLE))
+        return WDL_OK;
+    if (flags & WDL_GAS_DST_IN_SEGMENT) {
+        op->args.flags |= WDL_COLL_DST_KNOWN;
+        op->args.dst_of = list_keep(op, lists.dst);
+    }
+    if (flags & WDL_GAS_SRC_IN_SEGMENT) {
+        op->args.flags |= WDL_COLL_SRC_KNOWN;
+        op->args.src_of = list_keep(op, lists.src);
+    }
+    int lacks = (op->args.flags & WDL_COLL_DST_KNOWN && lists.dst && !op->args.dst_of) ||
+                (op->args.flags & WDL_COLL_SRC_KNOWN && lists.src && !op->args.src_of);
+    return lacks ? WDL_ERR_NOMEM : WDL_OK;
+}
+
+static wdl_gas_handle move_listed(struct wdl_gas_team *team, enum wdl_coll_kind kind, int root,
+                                  void *dst, const void *src, struct lists lists, size_t nbytes,
+                                  int flags)
 {
     wdl_gas_handle handle;
     struct wdl_gas_op *op = move_new(team, kind, root, nbytes, flags, &handle);
@@ -49,7 +84,15 @@ static wdl_gas_handle move_basic(struct wdl_gas_team *team, enum wdl_coll_kind k
         return wdl_gas_op_fail(op, error);
     op->args.src = src;
     op->args.dst = dst;
+    if (know(op, lists, flags) != WDL_OK)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
     return wdl_gas_op_start(op, flags);
+}
+
+static wdl_gas_handle move_basic(struct wdl_gas_team *team, enum wdl_coll_kind kind, int root,
+                                 void *dst, const void *src, size_t nbytes, int flags)
+{
+    return move_listed(team, kind, root, dst, src, (struct lists){NULL, NULL}, nbytes, flags);
 }
 
 wdl_gas_handle wdl_gas_broadcast_nb(struct wdl_gas_team *team, void *dst, size_t srcimage,
@@ -132,6 +175,17 @@ static wdl_gas_handle move_lists(struct wdl_gas_op *op, int flags, size_t root_b
     return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_start(op, flags);
 }
 
+/* With an image a node M forms are the others, and SINGLE ones know more. */
+static wdl_gas_handle move_one(struct wdl_gas_team *team, enum wdl_coll_kind kind, int root,
+                               struct lists to_from, void *dst, const void *src, size_t nbytes,
+                               int flags)
+{
+    size_t at = own_at(team, flags);
+    void *to = to_from.dst ? to_from.dst[at] : dst;
+    const void *from = to_from.src ? to_from.src[at] : src;
+    return move_listed(team, kind, root, to, from, to_from, nbytes, flags);
+}
+
 static void broadcast_copy(void *local)
 {
     const struct wdl_gas_op *op = local;
@@ -144,6 +198,9 @@ wdl_gas_handle wdl_gas_broadcastM_nb(struct wdl_gas_team *team, void *const dstl
 {
     wdl_gas_handle handle;
     int root = wdl_gas_node_of(team, srcimage);
+    if (team->each == 1)
+        return move_one(team, WDL_COLL_BROADCAST, root, (struct lists){dstlist, NULL}, NULL, src,
+                        nbytes, flags);
     struct wdl_gas_op *op = move_new(team, WDL_COLL_BROADCAST, root, nbytes, flags, &handle);
     if (!op)
         return handle;
@@ -173,9 +230,10 @@ wdl_gas_handle wdl_gas_scatterM_nb(struct wdl_gas_team *team, void *const dstlis
                                    size_t srcimage, const void *src, size_t nbytes, int flags)
 {
     wdl_gas_handle handle;
-    if (team->each == 1)
-        return wdl_gas_scatter_nb(team, dstlist[own_at(team, flags)], srcimage, src, nbytes, flags);
     int root = wdl_gas_node_of(team, srcimage);
+    if (team->each == 1)
+        return move_one(team, WDL_COLL_SCATTER, root, (struct lists){dstlist, NULL}, NULL, src,
+                        nbytes, flags);
     struct wdl_gas_op *op = move_new(team, WDL_COLL_SCATTER, root, nbytes, flags, &handle);
     if (!op)
         return handle;
@@ -195,9 +253,10 @@ wdl_gas_handle wdl_gas_gatherM_nb(struct wdl_gas_team *team, size_t dstimage, vo
                                   void *const srclist[], size_t nbytes, int flags)
 {
     wdl_gas_handle handle;
-    if (team->each == 1)
-        return wdl_gas_gather_nb(team, dstimage, dst, srclist[own_at(team, flags)], nbytes, flags);
     int root = wdl_gas_node_of(team, dstimage);
+    if (team->each == 1)
+        return move_one(team, WDL_COLL_GATHER, root, (struct lists){NULL, srclist}, dst, NULL,
+                        nbytes, flags);
     struct wdl_gas_op *op = move_new(team, WDL_COLL_GATHER, root, nbytes, flags, &handle);
     if (!op)
         return handle;
@@ -231,9 +290,9 @@ wdl_gas_handle wdl_gas_gather_allM_nb(struct wdl_gas_team *team, void *const dst
                                       void *const srclist[], size_t nbytes, int flags)
 {
     wdl_gas_handle handle;
-    size_t at = own_at(team, flags);
     if (team->each == 1)
-        return wdl_gas_gather_all_nb(team, dstlist[at], srclist[at], nbytes, flags);
+        return move_one(team, WDL_COLL_GATHER_ALL, 0, (struct lists){dstlist, srclist}, NULL, NULL,
+                        nbytes, flags);
     struct wdl_gas_op *op = move_new(team, WDL_COLL_GATHER_ALL, 0, nbytes, flags, &handle);
     if (!op)
         return handle;
@@ -278,9 +337,9 @@ wdl_gas_handle wdl_gas_exchangeM_nb(struct wdl_gas_team *team, void *const dstli
                                     void *const srclist[], size_t nbytes, int flags)
 {
     wdl_gas_handle handle;
-    size_t at = own_at(team, flags);
     if (team->each == 1)
-        return wdl_gas_exchange_nb(team, dstlist[at], srclist[at], nbytes, flags);
+        return move_one(team, WDL_COLL_EXCHANGE, 0, (struct lists){dstlist, srclist}, NULL, NULL,
+                        nbytes, flags);
     struct wdl_gas_op *op = move_new(team, WDL_COLL_EXCHANGE, 0, nbytes, flags, &handle);
     if (!op)
         return handle;

@@ -151,12 +151,17 @@ void wdl_build_order(struct wdl_build *b, int before, int after)
     dep_new(b, &(struct wdl_dep){.before = before, .after = after});
 }
 
+void wdl_build_wake(struct wdl_build *b, int before, int after)
+{
+    dep_new(b, &(struct wdl_dep){.before = before, .after = after, .kind = WDL_EDGE_WAKE});
+}
+
 void wdl_build_stream(struct wdl_build *b, int before, size_t from, int after, size_t at,
                       size_t bytes)
 {
     dep_new(b, &(struct wdl_dep){.before = before,
                                  .after = after,
-                                 .range = bytes > 0,
+                                 .kind = bytes > 0 ? WDL_EDGE_RANGE : WDL_EDGE_WHOLE,
                                  .at = at,
                                  .from = from,
                                  .bytes = bytes});
@@ -194,9 +199,9 @@ static void deps_place(struct wdl_build *b, struct wdl_graph *g)
     int edges = 0, inputs = 0;
     for (int i = 0; i < b->ndeps; i++) {
         g->cars[b->deps[i].before].edge_count++;
-        if (b->deps[i].range)
+        if (b->deps[i].kind == WDL_EDGE_RANGE)
             g->cars[b->deps[i].after].input_count++;
-        else
+        else if (b->deps[i].kind == WDL_EDGE_WHOLE)
             g->cars[b->deps[i].after].waits++;
     }
     for (int i = 0; i < g->ncars; i++) {
@@ -210,8 +215,8 @@ static void deps_place(struct wdl_build *b, struct wdl_graph *g)
     for (int i = 0; i < b->ndeps; i++) {
         const struct wdl_dep *d = &b->deps[i];
         struct wdl_car *before = &g->cars[d->before], *after = &g->cars[d->after];
-        g->edges[before->edge + before->edge_count++] = (struct wdl_edge){d->after, d->range};
-        if (d->range)
+        g->edges[before->edge + before->edge_count++] = (struct wdl_edge){d->after, d->kind};
+        if (d->kind == WDL_EDGE_RANGE)
             g->inputs[after->input + after->input_count++] =
                 (struct wdl_input){d->before, d->at, d->from, d->bytes};
     }

@@ -4,6 +4,7 @@
  */
 #include <string.h>
 #include "mpid/coll/node.h"
+#include "mpid/coll/ahead.h"
 #include "mpid/coll/rate.h"
 #include "mpid/coll/staging.h"
 #include "mpid/proc/meet.h"
@@ -505,6 +506,8 @@ wdl_watch_fn wdl_node_watch(enum wdl_coll_kind kind)
 static int watch_first(struct wdl_run *run, struct wdl_car_run *c)
 {
     run->shown = wdl_node_shown(run->team, &run->args);
+    if (wdl_ahead_way(run->team, &run->args) != WDL_AHEAD_NOT)
+        return wdl_ahead_watch(run, c);
     return wdl_node_watch(run->args.kind)(run, c);
 }
 
@@ -514,7 +517,9 @@ void wdl_all_node(struct wdl_build *b)
     if (wdl_coll_reduces(args->kind) && wdl_node_shown(b->team, args) > b->team->params.board_bytes)
         (void) wdl_build_tmp(b, wdl_node_fold_room(args));
     int nothing = args->kind == WDL_COLL_BARRIER;
-    int gives = args->kind == WDL_COLL_GATHER && b->team->rank != args->root; /* and no more */
+    int is_short = wdl_node_shown(b->team, args) <= b->team->params.board_bytes;
+    int to_root = args->kind == WDL_COLL_GATHER || (args->kind == WDL_COLL_REDUCE && is_short);
+    int gives = to_root && b->team->rank != args->root; /* and no more */
     int watch = wdl_build_watch(b, watch_first, nothing ? 0 : gives ? 1 : 3);
     if (nothing)
         wdl_build_user(b, watch);

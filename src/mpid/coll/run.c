@@ -31,6 +31,12 @@ void wdl_car_ready(struct wdl_car_run *c)
         wdl_list_push(&c->run->team->coll->ready, &c->link);
 }
 
+void wdl_car_wake(struct wdl_car_run *c)
+{
+    wdl_list_remove(&c->link);
+    wdl_car_ready(c);
+}
+
 static void req_end(struct wdl_run *run)
 {
     struct wdl_coll_req *req = run->req;
@@ -105,7 +111,7 @@ static void car_progress(struct wdl_car_run *c)
     struct wdl_run *run = c->run;
     for (int i = 0; i < car->edge_count; i++) {
         const struct wdl_edge *e = &run->graph->edges[car->edge + i];
-        if (e->range && run->cars[e->car].state == WDL_CAR_ARMED)
+        if (e->kind == WDL_EDGE_RANGE && run->cars[e->car].state == WDL_CAR_ARMED)
             wdl_car_ready(&run->cars[e->car]);
     }
 }
@@ -121,8 +127,10 @@ void wdl_car_complete(struct wdl_car_run *c)
     car_progress(c);
     for (int i = 0; i < car->edge_count; i++) {
         const struct wdl_edge *e = &run->graph->edges[car->edge + i];
-        if (!e->range && --run->cars[e->car].waits == 0)
+        if (e->kind == WDL_EDGE_WHOLE && --run->cars[e->car].waits == 0)
             car_arm(run, e->car);
+        if (e->kind == WDL_EDGE_WAKE && run->cars[e->car].state == WDL_CAR_ARMED)
+            wdl_car_wake(&run->cars[e->car]);
     }
     if (car->user && --run->users_left == 0)
         req_end(run);
@@ -455,8 +463,14 @@ int wdl_run_deliver(struct wdl_run *run, int i, uint64_t offset, const void *dat
 int wdl_run_placed(struct wdl_run *run, int i, uint64_t offset, uint64_t bytes)
 {
     const struct wdl_car *car = &run->graph->cars[i];
-    if (car->bytes <= run->team->coll->chunk_bytes || offset > car->bytes ||
-        bytes > car->bytes - offset || pieces_come(run, i, offset, bytes) != WDL_OK)
+    int one_piece = car->bytes <= run->team->coll->chunk_bytes;
+    if (one_piece && car->ahead && offset == 0 && bytes == car->bytes) {
+        run->cars[i].done = car->bytes;
+        bytes_come(run, i, bytes);
+        return WDL_OK;
+    }
+    if (one_piece || offset > car->bytes || bytes > car->bytes - offset ||
+        pieces_come(run, i, offset, bytes) != WDL_OK)
         return WDL_ERR_PROTO;
     bytes_come(run, i, bytes);
     return WDL_OK;

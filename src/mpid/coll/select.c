@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include "mpid/coll/ahead.h"
 #include "mpid/coll/cost.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/levels.h"
@@ -95,6 +96,8 @@ static int node(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     if (!team->on_node)
         return 0;
+    if (wdl_ahead_way(team, args) != WDL_AHEAD_NOT)
+        return 1;
     /* a source is in use until others have fetched from it: OUT_NOSYNC does not wait for that */
     return (team->params.shm->peek && !(args->flags & WDL_COLL_OUT_NOSYNC)) ||
            wdl_node_shown(team, args) <= team->params.board_bytes;
@@ -174,6 +177,7 @@ static const struct row rows[] = {
     {WDL_COLL_BARRIER, "dissemination", wdl_barrier_dissemination, always, wdl_cost_rounds, 0},
     {WDL_COLL_BROADCAST, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_BROADCAST, "levels", wdl_levels_broadcast, levels, wdl_cost_levels, 0},
+    {WDL_COLL_BROADCAST, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0},
     {WDL_COLL_BROADCAST, "tree", wdl_broadcast_tree, always, wdl_cost_broadcast_tree, 0},
     {WDL_COLL_BROADCAST, "scatter_ring", wdl_broadcast_scatter_ring, divisible,
      wdl_cost_broadcast_ring, 0},
@@ -181,20 +185,24 @@ static const struct row rows[] = {
      wdl_cost_broadcast_circulant, 0},
     {WDL_COLL_SCATTER, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_SCATTER, "levels", wdl_levels_scatter, levels, wdl_cost_levels_tree, 0},
+    {WDL_COLL_SCATTER, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0},
     {WDL_COLL_SCATTER, "near", wdl_near_scatter, near, wdl_cost_near, 0},
     {WDL_COLL_SCATTER, "tree", wdl_scatter_tree, stages, wdl_cost_tree, 0},
     {WDL_COLL_SCATTER, "direct", wdl_scatter_direct, always, wdl_cost_direct, 0},
     {WDL_COLL_GATHER, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_GATHER, "levels", wdl_levels_gather, levels, wdl_cost_levels_tree, 0},
+    {WDL_COLL_GATHER, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0},
     {WDL_COLL_GATHER, "near", wdl_near_gather, near, wdl_cost_near, 0},
     {WDL_COLL_GATHER, "tree", wdl_gather_tree, stages, wdl_cost_tree, 0},
     {WDL_COLL_GATHER, "direct", wdl_gather_direct, always, wdl_cost_direct, 0},
     {WDL_COLL_GATHER_ALL, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_GATHER_ALL, "levels", wdl_levels_gather_all, levels, wdl_cost_levels, 0},
+    {WDL_COLL_GATHER_ALL, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0},
     {WDL_COLL_GATHER_ALL, "bruck", wdl_gather_all_bruck, stages, wdl_cost_bruck, 0},
     {WDL_COLL_GATHER_ALL, "ring", wdl_gather_all_ring, always, wdl_cost_ring, 0},
     {WDL_COLL_EXCHANGE, "node", wdl_all_node, node, wdl_cost_node, 0},
     {WDL_COLL_EXCHANGE, "levels", wdl_levels_exchange, levels_short, wdl_cost_levels_exchange, 0},
+    {WDL_COLL_EXCHANGE, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0},
     {WDL_COLL_EXCHANGE, "near", wdl_near_exchange, near_few_or_sparse, wdl_cost_near_pairwise, 0},
     {WDL_COLL_EXCHANGE, "near_entry", wdl_near_exchange, near_dense, wdl_cost_near_entry, 1},
     {WDL_COLL_EXCHANGE, "bruck", wdl_exchange_bruck, stages, wdl_cost_exchange_bruck, 0},
@@ -263,6 +271,14 @@ static int is_preferred(const struct wdl_team *team, const struct wdl_coll_args 
     return name && !args->algorithm && strcmp(name, row->name) == 0;
 }
 
+/* Weaker than any other: it is not for its cost that it is taken. */
+static int is_ahead(const struct wdl_team *team, const struct wdl_coll_args *args,
+                    const struct row *row)
+{
+    return row->build == wdl_ahead_build && !args->algorithm &&
+           !team->coll->preferred[args->kind];
+}
+
 static int first_row(enum wdl_coll_kind kind)
 {
     int low = 0, high = ROWS;
@@ -284,7 +300,8 @@ static int boards_row(const struct wdl_team *team, const struct wdl_coll_args *a
     if (row->build != wdl_all_node || args->algorithm || team->coll->preferred[args->kind] ||
         !row->applies(team, args))
         return -1;
-    if (!team->nodes || args->variable || !row[1].applies(team, args))
+    if (!team->nodes || args->variable || wdl_ahead_way(team, args) != WDL_AHEAD_NOT ||
+        !row[1].applies(team, args))
         return first;
     struct wdl_cost c = wdl_cost_of(team, args);
     return row[1].cost(&c) < row->cost(&c) ? first + 1 : first;
@@ -306,7 +323,7 @@ int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args
             continue;
         if (args->algorithm && strcmp(args->algorithm, row->name) != 0)
             continue;
-        if (is_preferred(team, args, row))
+        if (is_preferred(team, args, row) || is_ahead(team, args, row))
             return i;
         double cost = row->cost(&c);
         if (chosen < 0 || cost < best) {
@@ -319,6 +336,17 @@ int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args
     if (chosen < 0)
         *status_out = WDL_ERR_ARG;
     return chosen;
+}
+
+void wdl_select_place(const struct wdl_team *team, struct wdl_coll_args *args)
+{
+    struct wdl_coll_args here = *args;
+    if (args->kind != WDL_COLL_CUSTOM || !args->on_node || !team->on_node)
+        return;
+    here.kind = args->on_node;
+    here.build = NULL;
+    if (node(team, &here))
+        *args = here;
 }
 
 /* The row's own name for what has `bytes` letters at `word`, kind:row; or NULL. */

@@ -1,12 +1,13 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * SENDs: a flag or a cell's worth is stored within the node; the rest goes by messages, or into
- * attached memory (direct.c) where the ready flag has said so.
+ * attached memory (direct.c) where the ready flag has said so, or ahead of it (ahead.h).
  */
 #include <string.h>
-#include "mpid/coll/direct.h"
+#include "mpid/coll/ahead.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/flag.h"
+#include "mpid/coll/lend.h"
 
 enum { INLINE_BYTES = 96 }; /* data that travels in the header's copy, without a completion */
 
@@ -89,6 +90,29 @@ static int send_piece(struct wdl_car_run *c, size_t bytes)
     return status;
 }
 
+/* WDL_OK: it has begun to go ahead, or its ready flag has come; WDL_PENDING: it waits for that, or
+ * until it may; WDL_AGAIN. */
+static int ahead_begin(struct wdl_car_run *c, const struct wdl_car *car)
+{
+    struct wdl_team *team = c->run->team;
+    const char *there = wdl_ahead_dst(&c->run->args, car->peer) + car->ahead_at;
+    struct wdl_offer wanted = {(uint64_t) (uintptr_t) there, 0, car->bytes};
+    if (c->run->cars[car->ready - 1].state == WDL_CAR_COMPLETE)
+        return WDL_OK;
+    if (c->step == WDL_AHEAD_REFUSED)
+        return WDL_PENDING;
+    c->offer = wanted;
+    int status = wdl_lend_find(team->coll, team->params.peer_of(team->params.ctx, car->peer),
+                               &wanted, &c->offer);
+    if (status == WDL_OK)
+        c->step = WDL_AHEAD_BEGUN;
+    else if (status == WDL_PENDING)
+        wdl_lend_wait(c);
+    else if (status != WDL_AGAIN)
+        c->step = WDL_AHEAD_REFUSED;
+    return status == WDL_OK || status == WDL_AGAIN ? status : WDL_PENDING;
+}
+
 /* Pieces are alike but for the last, so that the receiver can count them. */
 int wdl_send_step(struct wdl_car_run *c)
 {
@@ -107,7 +131,15 @@ int wdl_send_step(struct wdl_car_run *c)
         return WDL_OK;
     }
     const struct wdl_offer *to = car->ready ? &c->run->cars[car->ready - 1].offer : NULL;
-    if (to && to->address && car->bytes > c->run->team->coll->chunk_bytes) {
+    if (car->ahead && c->step != WDL_AHEAD_BEGUN) {
+        int status = ahead_begin(c, car);
+        if (status != WDL_OK)
+            return status == WDL_PENDING ? WDL_OK : status;
+    }
+    int begun = c->step == WDL_AHEAD_BEGUN;
+    if (begun)
+        to = &c->offer;
+    if (to && to->address && (begun || car->bytes > c->run->team->coll->chunk_bytes)) {
         if (to->bytes < car->bytes || to->bytes - car->bytes < car->place_at) {
             wdl_run_fail(c->run);
             return WDL_OK;

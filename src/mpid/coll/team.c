@@ -62,6 +62,8 @@ int wdl_coll_init(struct wdl_proc *proc)
     wdl_list_init(&coll->ready);
     wdl_list_init(&coll->stalled);
     wdl_list_init(&coll->polled);
+    wdl_list_init(&coll->questions);
+    wdl_list_init(&coll->unlent);
     wdl_list_init(&coll->strays);
     wdl_list_init(&coll->regions);
     for (int i = 0; i < WDL_COLL_BUCKETS; i++)
@@ -489,6 +491,8 @@ void wdl_team_start_queued(struct wdl_team *team)
     team->coll->busy++;
     while (!wdl_list_empty(&team->queue)) {
         struct wdl_coll_req *req = wdl_container_of(team->queue.next, struct wdl_coll_req, link);
+        if (team->open)
+            wdl_select_place(team, &req->args);
         int status = team->status,
             row = status == WDL_OK ? wdl_select_row(team, &req->args, &status) : -1;
         if (row >= 0) {

@@ -12,16 +12,18 @@
 
 struct wdl_coll_pkt {
     uint32_t team, seq, role;
-    /* enum wdl_pkt; above it OFFER, KEY, FORGET, THERE: the region's number, the others: the
-     * print */
+    /* enum wdl_pkt; above it OFFER, KEY, FORGET, LENT, RETURN, THERE: the region's number, the
+     * others: the print */
     uint32_t what;
-    /* of this piece in the role's data; OFFER, THERE: the address; KEY: the region's; ASK: the
-     * bytes of the role's data; FAIL: the rank that is told */
+    /* of this piece in the role's data; OFFER, BORROW, THERE: the address; KEY, LENT: the region's;
+     * ASK: the bytes of the role's data; FAIL: the rank that is told */
     uint64_t offset;
 };
 /* X(name): a piece of data or a flag; a ready flag with an address, and behind the packet how much
  * may be put there; a piece that has been put in its place: its length is behind the packet; the
- * key of a region; it is no more. Of a team (contact.h), the role is the sender's rank: where may I
+ * key of a region; it is no more. (With 1 as the offset: its loan is over, too.) May I put so many
+ * bytes, whose number is behind the packet, there at any time (lend.h)? Yes, with the key, or no,
+ * without; it is back. Of a team (contact.h), the role is the sender's rank: where may I
  * put my flags? (With 1 as the offset: I shall not.) There; seq is the question's number, not a
  * collective's. Of a collective (fail.h): who sends me that role's data, or with WDL_ROLE_NONE, are
  * you in it? I have finished it; it has failed; I am out of it: for the two the role is the
@@ -32,6 +34,7 @@ struct wdl_coll_pkt {
     X(PLACED)                                                                           \
     X(KEY)                                                                              \
     X(FORGET)                                                                           \
+    X(BORROW) X(LENT) X(RETURN)                                                         \
     X(WHERE)                                                                            \
     X(THERE) X(ASK) X(OVER) X(FAIL) X(OUT)
 enum wdl_pkt {

@@ -279,6 +279,18 @@ int gasnet_gives(const struct call *call, int from, int to)
     }
 }
 
+/* The five that move blocks of one size. */
+int gasnet_is_move(const struct call *call)
+{
+    return call > &gasnet_calls[0] && call <= &gasnet_calls[10];
+}
+
+int gasnet_is_of_each(const struct call *call)
+{
+    return call->start == scatter || call->start == scatterM || call->start == exchange ||
+           call->start == exchangeM;
+}
+
 int gasnet_takes_part(const struct call *call, int i)
 {
     for (int k = 0; k < r.n; k++)

@@ -30,6 +30,10 @@ extern struct gasnet_with {
 
 /* Does what node `to` gets depend on what is in the memory of `from`, another one? */
 int gasnet_gives(const struct call *call, int from, int to);
+/* broadcast, scatter, gather, gather_all, exchange, and their M forms; of them those in which who
+ * gives has a block for each. */
+int gasnet_is_move(const struct call *call);
+int gasnet_is_of_each(const struct call *call);
 /* Is anything in a node's memory given or got? */
 int gasnet_takes_part(const struct call *call, int i);
 /* Lists as all calls want them; after gasnet_open, and when flags change. */

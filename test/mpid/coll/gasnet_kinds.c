@@ -522,25 +522,30 @@ static wdl_gas_handle barrier_start(struct side *s, struct wdl_gas_team *team, i
  * (rings of blocks that vary, which sort has, too, and exchangev). Lies: put, get and sort pack,
  * and the others fold, what is in a node's memory into other memory at once; so it does not matter
  * to them if that is free too early. */
+enum {
+    LISTED = 1,
+    SRC_KNOWN = LISTED | WDL_GAS_SRC_IN_SEGMENT,
+    DST_KNOWN = LISTED | WDL_GAS_DST_IN_SEGMENT
+};
 enum { FEW = 512, SOME = 1024, ALL_NODES = 4096 };
 
 const struct kind kinds[] = {
-    {"barrier", 0, 0, 0, 0, ALL_NODES, 0, 0, barrier_make, barrier_start},
-    {"broadcast", 1, 1, 0, 0, ALL_NODES, 0, LIE_KNOWN, broadcast_make, broadcast_start},
-    {"scatter", 1, 1, 0, 0, ALL_NODES, 1, LIE_KNOWN, scatter_make, scatter_start},
-    {"gather", 1, 1, 0, 0, ALL_NODES, 2, LIE_KNOWN, gather_make, gather_start},
-    {"reduce", 1, 1, 0, 0, ALL_NODES, 0, LIE_NOT_OWN, reduce_make, reduce_start},
-    {"put", 1, 0, WDL_COLL_LOCAL, 0, SOME, 0, LIE_NOT_OWN, put_make, put_start},
-    {"get", 1, 0, WDL_COLL_LOCAL, 0, SOME, 0, LIE_NOT_OWN, get_make, put_start},
-    {"permute", 1, 1, 0, 0, SOME, 0, LIE_KNOWN, permute_make, permute_start},
-    {"scatterv", 1, 0, 0, 0, ALL_NODES, 1, LIE_KNOWN, scatterv_make, scatterv_start},
-    {"gatherv", 1, 0, 0, 0, ALL_NODES, 2, LIE_KNOWN, gatherv_make, gatherv_start},
-    {"reduce_all", 1, 1, 0, 0, ALL_NODES, 0, LIE_NOT_OWN, reduce_all_make, reduce_start},
-    {"scan", 1, 1, 0, WDL_COLL_EXCLUSIVE, ALL_NODES, 0, LIE_NOT_OWN, scan_make, scan_start},
-    {"gather_all", 1, 1, 0, 0, ALL_NODES, 0, LIE_KNOWN, gather_all_make, gather_all_start},
-    {"exchange", 1, 1, 0, 0, SOME, 0, LIE_KNOWN, exchange_make, exchange_start},
-    {"gather_allv", 1, 0, 0, 0, FEW, 0, LIE_KNOWN, gather_allv_make, gather_allv_start},
-    {"exchangev", 1, 0, 0, 0, FEW, 0, LIE_KNOWN, exchangev_make, exchangev_start},
-    {"sort", 1, 1, 0, 0, FEW, 0, LIE_NOT_OWN, sort_make, sort_start},
+    {"barrier", 0, 0, 0, 0, ALL_NODES, 0, 0, 0, barrier_make, barrier_start},
+    {"broadcast", 1, 1, 0, 0, ALL_NODES, 0, SRC_KNOWN, LIE_AHEAD, broadcast_make, broadcast_start},
+    {"scatter", 1, 1, 0, 0, ALL_NODES, 1, SRC_KNOWN, LIE_AHEAD, scatter_make, scatter_start},
+    {"gather", 1, 1, 0, 0, ALL_NODES, 2, DST_KNOWN, LIE_AHEAD, gather_make, gather_start},
+    {"reduce", 1, 1, 0, 0, ALL_NODES, 0, 0, LIE_NOT_OWN, reduce_make, reduce_start},
+    {"put", 1, 0, WDL_COLL_LOCAL, 0, SOME, 0, 0, LIE_NOT_OWN, put_make, put_start},
+    {"get", 1, 0, WDL_COLL_LOCAL, 0, SOME, 0, 0, LIE_NOT_OWN, get_make, put_start},
+    {"permute", 1, 1, 0, 0, SOME, 0, 0, LIE_KNOWN, permute_make, permute_start},
+    {"scatterv", 1, 0, 0, 0, ALL_NODES, 1, 0, LIE_KNOWN, scatterv_make, scatterv_start},
+    {"gatherv", 1, 0, 0, 0, ALL_NODES, 2, 0, LIE_KNOWN, gatherv_make, gatherv_start},
+    {"reduce_all", 1, 1, 0, 0, ALL_NODES, 0, 0, LIE_NOT_OWN, reduce_all_make, reduce_start},
+    {"scan", 1, 1, 0, WDL_COLL_EXCLUSIVE, ALL_NODES, 0, 0, LIE_NOT_OWN, scan_make, scan_start},
+    {"gather_all", 1, 1, 0, 0, ALL_NODES, 0, LISTED, LIE_AHEAD, gather_all_make, gather_all_start},
+    {"exchange", 1, 1, 0, 0, SOME, 0, LISTED, LIE_AHEAD, exchange_make, exchange_start},
+    {"gather_allv", 1, 0, 0, 0, FEW, 0, 0, LIE_KNOWN, gather_allv_make, gather_allv_start},
+    {"exchangev", 1, 0, 0, 0, FEW, 0, 0, LIE_KNOWN, exchangev_make, exchangev_start},
+    {"sort", 1, 1, 0, 0, FEW, 0, 0, LIE_NOT_OWN, sort_make, sort_start},
 };
 const int kind_count = sizeof(kinds) / sizeof(kinds[0]);

@@ -127,18 +127,18 @@ int draw_flags(int scope)
     return flags | (scope ? scope : draw(2) ? WDL_COLL_SINGLE : WDL_COLL_LOCAL);
 }
 
-/* The lists of each rank's units: of its own, or all with the own ones in their places. */
+/* The lists of each rank's units: of its own, or of all. */
 void *src_list[RANKS_MAX][UNITS_MAX], *dst_list[RANKS_MAX][UNITS_MAX];
 
 void gasnet_lists(int m, int flags)
 {
-    for (int i = 0; i < r.n; i++) {
-        size_t at = m && (flags & WDL_COLL_SINGLE) ? first[i] : 0;
-        for (size_t k = 0; k < (m ? images[i] : 1); k++) {
-            src_list[i][at + k] = src[i][k];
-            dst_list[i][at + k] = dst[i][k];
-        }
-    }
+    int all = m && (flags & WDL_COLL_SINGLE);
+    for (int i = 0; i < r.n; i++)
+        for (int node = all ? 0 : i; node < (all ? r.n : i + 1); node++)
+            for (size_t k = 0; k < (m ? images[node] : 1); k++) {
+                src_list[i][(all ? first[node] : 0) + k] = src[node][k];
+                dst_list[i][(all ? first[node] : 0) + k] = dst[node][k];
+            }
 }
 
 char *unit_memory(char *memory[][IMAGES_MAX], int m, size_t unit)

@@ -34,7 +34,7 @@ void gasnet_close(void);
 size_t draw(size_t below);
 /* Flags: any synchronization, this of SINGLE and LOCAL, or any (0). */
 int draw_flags(int scope);
-/* Of the own units, or all with the own ones in their places; m: units are images. */
+/* Of the own units, or (m and SINGLE) of all; m: units are images. */
 void gasnet_lists(int m, int flags);
 char *unit_memory(char *memory[][IMAGES_MAX], int m, size_t unit);
 /* start(i), which sets handle[i], on the ranks in any order with progress in between; then all

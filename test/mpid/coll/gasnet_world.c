@@ -26,6 +26,16 @@ static int pick(struct world *w, int fixed, int n)
     return fixed >= 0 ? fixed : (int) world_draw(w, (size_t) n);
 }
 
+/* Of blocks whose places all nodes know: a list's, where a node has an image, or the root's. */
+static int segments_draw(struct world *w, const struct op *op)
+{
+    int flags = (world_draw(w, 2) ? WDL_GAS_DST_IN_SEGMENT : 0) |
+                (world_draw(w, 2) ? WDL_GAS_SRC_IN_SEGMENT : 0);
+    if (!op->kind->known || !(op->flags & WDL_COLL_SINGLE))
+        return 0;
+    return flags & (op->m && w->options.images == 1 ? flags : op->kind->known);
+}
+
 static void op_choose(struct world *w, struct op *op, int index)
 {
     const struct options *o = &w->options;
@@ -39,6 +49,7 @@ static void op_choose(struct world *w, struct op *op, int index)
     op->flags |= world_draw(w, 2) ? op->kind->more : 0;
     /* with an image a node M forms are the others, and list all nodes on each */
     op->m = op->kind->lists && o->ranks < 1000 ? (int) world_draw(w, 2) : 0;
+    op->flags |= segments_draw(w, op);
     op->units = op->m ? w->first[o->ranks] : (size_t) o->ranks;
     op->image = world_draw(w, w->first[o->ranks]);
     while (w->first[op->root + 1] <= op->image)
@@ -241,6 +252,8 @@ static void lie(void *options, int lie, int kind)
     o->in = lie_in(lie);
     o->out = lie_out(lie);
     o->lie = lie;
+    if (lie == LIE_MY_IN_NO) /* where it is told to go ahead */
+        o->images = 1;
 }
 
 static const char *kind_name(int kind)

@@ -59,6 +59,7 @@ struct kind {
     int more; /* a flag that is set at random */
     int most; /* nodes of a world in which it is called: what bounds it is said in gasnet_kinds.c */
     int rooted; /* what grows with their number is the root's alone: 1: sources, 2: destinations */
+    int known; /* it moves blocks: IN_SEGMENT flags that hold for it without lists, and 1 */
     int sees; /* lies that must be seen: a bit each */
     void (*make)(struct op *op); /* give, want, lists */
     wdl_gas_handle (*start)(struct side *s, struct wdl_gas_team *team, int flags);

@@ -153,7 +153,7 @@ static void complete(struct graphs_rank *r, int i)
     r->users_left -= car->user;
     for (int k = 0; k < car->edge_count; k++) {
         const struct wdl_edge *edge = &r->graph->edges[car->edge + k];
-        if (!edge->range)
+        if (edge->kind == WDL_EDGE_WHOLE)
             r->cars[edge->car].waits--;
     }
 }

@@ -2,7 +2,7 @@
  *
  * The test of the test: the engine is told of a weaker synchronization than the oracle of a world
  * checks, which is as good as an engine that lacks one. IN_MYSYNC and IN_NOSYNC are one to an
- * engine in which a rank's memory is touched by none other before it has started.
+ * engine, but where all know a rank's memory, and it is in a segment.
  */
 #ifndef WDL_TEST_MPID_COLL_LIES_H_INCLUDED
 #define WDL_TEST_MPID_COLL_LIES_H_INCLUDED
@@ -16,9 +16,15 @@ enum lie {
     LIE_ALL_OUT_MY,
     LIE_ALL_OUT_NO,
     LIE_MY_OUT_NO,
+    LIES_OF_ALL,
+    LIE_MY_IN_NO = LIES_OF_ALL, /* in segments: who has begun waits for who has not */
     LIES
 };
-enum { LIE_KNOWN = (1 << LIES) - 2, LIE_NOT_OWN = LIE_KNOWN & ~(1 << LIE_MY_OUT_NO) };
+enum {
+    LIE_KNOWN = (1 << LIES_OF_ALL) - 2,
+    LIE_NOT_OWN = LIE_KNOWN & ~(1 << LIE_MY_OUT_NO),
+    LIE_AHEAD = LIE_KNOWN | 1 << LIE_MY_IN_NO
+};
 
 struct lie_modes { /* what is checked, and what is told of it */
     int in, told_in, out, told_out;
@@ -36,7 +42,9 @@ static inline struct lie_modes lie_modes(int lie)
         [LIE_ALL_OUT_NO] = {WDL_COLL_IN_MYSYNC, WDL_COLL_IN_MYSYNC, WDL_COLL_OUT_ALLSYNC,
                             WDL_COLL_OUT_NOSYNC},
         [LIE_MY_OUT_NO] = {WDL_COLL_IN_MYSYNC, WDL_COLL_IN_MYSYNC, WDL_COLL_OUT_MYSYNC,
-                           WDL_COLL_OUT_NOSYNC}};
+                           WDL_COLL_OUT_NOSYNC},
+        [LIE_MY_IN_NO] = {WDL_COLL_IN_MYSYNC, WDL_COLL_IN_NOSYNC, WDL_COLL_OUT_MYSYNC,
+                          WDL_COLL_OUT_MYSYNC}};
     return modes[lie];
 }
 

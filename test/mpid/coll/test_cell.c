@@ -101,16 +101,21 @@ START_TEST(each_role_of_each_slot_keeps_one)
 }
 END_TEST
 
-/* Only data from its beginning, and a ready flag that says how much. */
+/* Only data from its beginning, a ready flag that says how much, and that all is in its place. */
 START_TEST(what_can_not_be_early)
 {
     open_all();
     uint32_t seq = teams[0]->done;
     struct packet middle = packet_of(seq, 0, WDL_PKT_DATA, 8, 0),
                   placed = packet_of(seq, 0, WDL_PKT_PLACED, 0, 0),
+                  part = packet_of(seq, 0, WDL_PKT_PLACED, 8, 0),
+                  flag = packet_of(seq, teams[0]->data_roles, WDL_PKT_PLACED, 0, 0),
                   offer = packet_of(seq, teams[0]->data_roles, WDL_PKT_OFFER, 4096, 0);
     must_cmp(comes(&middle, 8), ==, WDL_ERR_PROTO);
-    must_cmp(comes(&placed, 8), ==, WDL_ERR_PROTO);
+    must_cmp(comes(&placed, 7), ==, WDL_ERR_PROTO);
+    must_cmp(comes(&part, 8), ==, WDL_ERR_PROTO);
+    must_cmp(comes(&flag, 8), ==, WDL_ERR_PROTO);
+    must_cmp(comes(&placed, 8), ==, WDL_OK);
     must_cmp(comes(&offer, 0), ==, WDL_ERR_PROTO);
     must_cmp(comes(&offer, 7), ==, WDL_ERR_PROTO);
     must_cmp(comes(&offer, 8), ==, WDL_OK);

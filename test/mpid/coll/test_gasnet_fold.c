@@ -14,6 +14,8 @@ static struct call {
     struct layout from, to;
 } call;
 
+static int one_node; /* where no message is needed */
+
 static void drawn(void)
 {
     call = (struct call){.m = (int) draw(2), .flags = draw_flags(0)};
@@ -77,4 +79,81 @@ START_TEST(more_ranks_than_links)
 }
 END_TEST
 
-WDL_SUITE("coll/gasnet_fold", few_ranks, more_ranks_than_links)
+/* --- vectors, element by element -------------------------------------------------------------- */
+
+static void vector_start(int i)
+{
+    const struct call *c = &call;
+    struct wdl_gas_array s = {src[i][0], 0, 0}, d = {dst[i][0], 0, 0};
+    size_t image = c->everywhere ? WDL_GAS_EVERYWHERE : c->root, f = (size_t) c->op;
+    handle[i] = c->scan ? wdl_gas_scanM_nb(team[i], NULL, d, NULL, s, 4, c->n, f, c->op, c->flags)
+                        : wdl_gas_reduceM_nb(team[i], image, d.base, NULL, s, 4, c->n, f, c->op,
+                                             c->flags);
+}
+
+static uint32_t *word(char *memory[][IMAGES_MAX], int i, size_t k)
+{
+    return (uint32_t *) (void *) memory[i][0] + k;
+}
+
+/* What rank i has to have: of all, or of those up to it, or below it. */
+static uint32_t folded(int i, size_t k)
+{
+    int ranks = !call.scan ? r.n : call.flags & WDL_COLL_EXCLUSIVE ? i : i + 1;
+    uint32_t sum = ranks ? *word(src, 0, k) : 12345;
+    for (int other = 1; other < ranks; other++)
+        sum = gasnet_apply(call.op, sum, *word(src, other, k));
+    return sum;
+}
+
+static void vectors(void)
+{
+    call = (struct call){.op = (int) draw(FNS), .scan = (int) draw(2)};
+    call.everywhere = (int) draw(2);
+    call.flags = draw_flags(0) | WDL_GAS_ELEMENTWISE;
+    call.flags |= call.scan && draw(2) ? WDL_COLL_EXCLUSIVE : 0;
+    call.root = draw(first[r.n]);
+    call.n = draw(2) ? 1 + draw(20) : 1 + draw(ROOM / 4);
+    for (int i = 0; i < r.n; i++)
+        for (size_t k = 0; k < call.n; k++) {
+            *word(src, i, k) = (uint32_t) draw(1u << 30) * 4 + 1;
+            *word(dst, i, k) = 12345;
+        }
+    uint64_t before = wdl_sim_counts(r.sim)->sent;
+    gasnet_all(vector_start);
+    int may_show = !(call.flags & WDL_COLL_OUT_NOSYNC) && call.op != SERIAL;
+    if (one_node && may_show)
+        ck_assert_uint_eq(wdl_sim_counts(r.sim)->sent, before);
+    for (int i = 0; i < r.n; i++)
+        if (call.scan || call.everywhere || (call.root >= first[i] && call.root < first[i + 1]))
+            for (size_t k = 0; k < call.n; k++)
+                ck_assert_uint_eq(*word(dst, i, k), folded(i, k));
+}
+
+static void vector_worlds(int each)
+{
+    for (uint64_t seed = 1; seed <= 12; seed++) {
+        struct wdl_sim_params sim = {.seed = seed,
+                                     .ranks = 1 + (int) seed % 6,
+                                     .ordered = seed % 2 != 0,
+                                     .delay_ns_max = seed % 3 * 2000,
+                                     .am_bytes_max = 1024};
+        gasnet_open_nodes(&sim, 1, each);
+        for (long k = 0; k < 2000 || !wdl_sim_quiescent(r.sim); k++)
+            ranks_step(&r); /* the team is open */
+        one_node = each == RANKS_MAX && sim.ranks > 1;
+        for (int k = 0; k < 12; k++)
+            vectors();
+        gasnet_close();
+    }
+}
+
+START_TEST(vectors_of_nodes)
+{
+    vector_worlds(0);
+    vector_worlds(2);
+    vector_worlds(RANKS_MAX);
+}
+END_TEST
+
+WDL_SUITE("coll/gasnet_fold", few_ranks, more_ranks_than_links, vectors_of_nodes)

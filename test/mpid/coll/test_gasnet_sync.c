@@ -11,6 +11,7 @@
 #include "support/suite.h"
 
 enum { IN = WDL_COLL_IN_NOSYNC, OUT = WDL_COLL_OUT_NOSYNC, SHORT = 8, LONG = 300 };
+enum { LONGER = 3000 }; /* than a board, or a packet */
 enum { HUGE = 20000 }; /* where only one of two nodes knows how much moves, it is not copied */
 enum { CELL = 64, BOARD = 2048 }; /* of the teams of gasnet_ranks */
 enum place { MESSAGES, ONE_NODE, NODES, PLACES };
@@ -152,6 +153,11 @@ enum way {
     NEAR,
     /* Only who asks knows whose memory it wants: with OUT_MYSYNC who gives waits for that. */
     ASKED,
+    /* Where all are on one node they all fold parts of what is too long for a board, ... */
+    PARTS,
+    /* ... and the next one fetches such a prefix, where no memory is for staging it; but with
+     * OUT_NOSYNC these go by messages. */
+    PREFIX,
     /* An array whose units are not dealt to nodes evenly is folded where its elements lie side by
      * side, as many on every node: a block waits for whatever is in it. */
     DEALT
@@ -186,11 +192,11 @@ static const struct row {
     {"putM_to_one", {ENGINE, ENGINE, ENGINE}},
     {"putM_of_one", {ENGINE, ENGINE, ENGINE}},
     {"getM_of_one", {ASKED, ASKED, ASKED}},
-    {"reduce", {ENGINE, ENGINE, ENGINE}},
+    {"reduce", {ENGINE, PARTS, PARTS}},
     {"reduceM", {ENGINE, ENGINE, ENGINE}},
     {"reduce_all", {ENGINE, ENGINE, ENGINE}},
     {"reduce_allM", {ENGINE, ENGINE, ENGINE}},
-    {"scan", {ENGINE, ENGINE, ENGINE}},
+    {"scan", {ENGINE, PREFIX, PREFIX}},
     {"scanM", {DEALT, DEALT, DEALT}},
     {"scan_dealt", {ENGINE, ENGINE, ENGINE}},
     {"sort", {ENGINE, ENGINE, ENGINE}},
@@ -310,6 +316,11 @@ static int dealt_waits(int late, int i)
     return first[late] / each <= (first[i + 1] - 1) / each;
 }
 
+static int is_fetched(void)
+{
+    return with.nbytes > BOARD && !is(WDL_COLL_OUT_NOSYNC);
+}
+
 static int waits_longer(const struct call *call, int late, int i)
 {
     if (is(WDL_COLL_IN_ALLSYNC))
@@ -331,12 +342,45 @@ static int waits_longer(const struct call *call, int late, int i)
         return near_waits(call, late, i);
     case ASKED:
         return is(WDL_COLL_OUT_MYSYNC) && gives(call, i, late);
+    case PARTS:
+        return is_fetched() && one_node(0, r.n - 1);
+    case PREFIX:
+        return is_fetched() && one_node(0, r.n - 1) && late == i + 1;
     case DEALT:
         return dealt_waits(late, i);
     default:
         return 0;
     }
 }
+
+/* --- in segments ------------------------------------------------------------------------------ */
+
+/* Between nodes, and long ones on a node, go into the destination of who has not come, or out of
+ * its source. Of all that who gives may be done, and with OUT_NOSYNC who fetches. */
+static int fetched(const struct call *call)
+{
+    int is_long = with.nbytes * (size_t) (gasnet_is_of_each(call) ? r.n : 1) > BOARD;
+    int puts = is(WDL_GAS_DST_IN_SEGMENT) && strncmp(call->name, "broadcast", 9) != 0;
+    return place == ONE_NODE && is(WDL_GAS_SRC_IN_SEGMENT) &&
+           (is(WDL_COLL_OUT_NOSYNC) || (is_long && !puts));
+}
+
+static int waits_in_segments(const struct call *call, int late, int i)
+{
+    /* a root that has fetched all there is knows that it is over, and says so down the tree */
+    if (is(WDL_COLL_OUT_ALLSYNC))
+        return !(fetched(call) && call->shape == UP) || is_above(r.n, late, i);
+    if (fetched(call))
+        return is(WDL_COLL_OUT_MYSYNC) && gives(call, i, late);
+    return gives(call, late, i);
+}
+
+static int waits_without(const struct call *call, int late, int i)
+{
+    return must_wait(call, late, i) || waits_longer(call, late, i);
+}
+
+static int (*waits_for)(const struct call *call, int late, int i) = waits_without;
 
 /* --- */
 
@@ -367,7 +411,7 @@ static void delays(const struct call *call, int late)
         if (i == late)
             continue;
         int waits = !is_done(i);
-        if (waits != (must_wait(call, late, i) || waits_longer(call, late, i)))
+        if (waits != waits_for(call, late, i))
             ck_abort_msg("%s of %zu bytes, flags %x, place %d: node %d of %d %s node %d",
                          call->name, with.nbytes, (unsigned) with.flags, (int) place, i, r.n,
                          waits ? "waits for" : "does not wait for", late);
@@ -385,7 +429,8 @@ static void modes(const struct call *call)
     static const int scopes[] = {WDL_COLL_SINGLE, WDL_COLL_LOCAL};
     static const size_t bytes[] = {SHORT, LONG, HUGE};
     enum { FEW = 5 };
-    int lengths = call->shape == ALONG ? 3 : 2;
+    int vectors = !strncmp(call->name, "reduce", 6) || !strcmp(call->name, "scan");
+    int lengths = call->shape == ALONG || (vectors && !call->m) ? 3 : 2;
     for (int k = 0; k < 9 * 2 * lengths; k++) {
         int scope = scopes[k / 9 % 2], mode = k % 9;
         if (call->scope && call->scope != scope)
@@ -447,5 +492,57 @@ START_TEST(a_late_node_delays_on_several_nodes)
 }
 END_TEST
 
+/* Calls whose addresses all know: M forms, an image a node; a gather's is its root's. */
+static void segment_modes(const struct call *call)
+{
+    static const int in_segment[] = {WDL_GAS_DST_IN_SEGMENT,
+                                     WDL_GAS_DST_IN_SEGMENT | WDL_GAS_SRC_IN_SEGMENT,
+                                     WDL_GAS_SRC_IN_SEGMENT};
+    static const size_t bytes[] = {SHORT, LONG, LONGER};
+    int ways = place == ONE_NODE && call->m ? 3 : call->m ? 2 : 1;
+    for (int k = 0; k < 3 * 3 * ways; k++) {
+        with.flags = WDL_COLL_IN_NOSYNC | OUT << k % 3 | WDL_COLL_SINGLE | in_segment[k / 9];
+        with.nbytes = bytes[k / 3 % 3];
+        for (int late = 0; late < r.n; late++)
+            delays(call, late);
+    }
+}
+
+static void in_segments(int n, int seed)
+{
+    struct wdl_sim_params sim = {.seed = (uint64_t) n,
+                                 .ranks = n,
+                                 .ordered = seed & 1,
+                                 .delay_ns_max = 3000,
+                                 .am_bytes_max = 1024,
+                                 .no_map = seed >> 1 & 1};
+    each = place == MESSAGES ? 0 : place == ONE_NODE ? RANKS_MAX : n > 2 ? 2 : 1;
+    gasnet_open_nodes(&sim, 1, each);
+    for (int i = 0; i < n; i++)
+        ck_assert_int_eq(wdl_coll_attach(r.one[i].proc, dst[i][0], ROOM), WDL_OK);
+    settle();
+    waits_for = waits_in_segments;
+    for (int k = 0; k < gasnet_call_count; k++)
+        if (gasnet_is_move(&gasnet_calls[k]) &&
+            (gasnet_calls[k].m || gasnet_calls[k].shape == UP))
+            segment_modes(&gasnet_calls[k]);
+    waits_for = waits_without;
+    for (int i = 0; i < n; i++)
+        while (wdl_coll_detach(r.one[i].proc, dst[i][0]) == WDL_AGAIN)
+            ranks_step(&r);
+    gasnet_close();
+}
+
+START_TEST(a_late_node_delays_nobody_who_gives_to_its_segment)
+{
+    static const int sizes[] = {2, 3, 5};
+    for (place = MESSAGES; place < PLACES; place++)
+        for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
+            for (int seed = 0; seed < 4; seed++)
+                in_segments(sizes[k], seed);
+}
+END_TEST
+
 WDL_SUITE("mpid/coll/gasnet_sync", a_late_node_delays_by_messages,
-          a_late_node_delays_on_its_own_node, a_late_node_delays_on_several_nodes)
+          a_late_node_delays_on_its_own_node, a_late_node_delays_on_several_nodes,
+          a_late_node_delays_nobody_who_gives_to_its_segment)

@@ -25,7 +25,7 @@ static int depends(const struct wdl_graph *graph, int before, int after, int ran
     int count = 0;
     for (int k = 0; k < car->edge_count; k++) {
         const struct wdl_edge *edge = &graph->edges[car->edge + k];
-        count += edge->car == after && edge->range == range;
+        count += edge->car == after && (edge->kind == WDL_EDGE_RANGE) == range;
     }
     return count;
 }

@@ -523,7 +523,7 @@ static int lies_caught(void)
 {
     for (int at = 0; at < 3; at++)
         for (int kind = WDL_COLL_BROADCAST; kind < WDL_COLL_CUSTOM; kind++)
-            for (int lie = LIE_NONE + 1; lie < LIES; lie++) {
+            for (int lie = LIE_NONE + 1; lie < LIES_OF_ALL; lie++) {
                 lies_at = nodes[at];
                 if (must_be_seen(kind, lie) && !worlds_lie_caught(&worlds, lie, kind))
                     return 0;

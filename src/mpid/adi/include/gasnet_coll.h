@@ -52,7 +52,9 @@ extern struct gasnet_coll_team gasnet_coll_team_all GASNET_API;
 /* One operation together with the calls that follow, up to and with the first one without this
  * flag, which gives the handle for all. No handle comes from the others. */
 #define GASNET_COLL_AGGREGATE 0x200
-/* All destinations (sources) are in attached segments. With SINGLE, all nodes say so, or none. */
+/* All destinations (sources) are in attached segments. With SINGLE, all nodes say so, or none. With
+ * SINGLE and IN_NOSYNC they are written (read) at once, by what the call says of their addresses,
+ * also those of nodes that have not called: an address without a list is right on every node. */
 #define GASNET_COLL_DST_IN_SEGMENT 0x400
 #define GASNET_COLL_SRC_IN_SEGMENT 0x800
 /* reduce, scan: no block-cyclic array; every node has a vector of elem_count elements, and they are

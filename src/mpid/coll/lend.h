@@ -1,0 +1,40 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Attached memory that others may write at any time, without a ready flag: who wants to asks its
+ * owner, once, and gets the key. An owner answers while it does something else; it need not have
+ * started a collective. Inside the collectives.
+ *
+ * Invariants:
+ *  1. A region ends when everybody it has been lent to has said that it is back. Then nobody writes
+ *     there any more; so whoever looks for memory by its address finds what is there now.
+ *  2. A process has one question to another at a time. A region that is called back before its loan
+ *     has come (messages may overtake each other) is remembered there, and not taken.
+ */
+#ifndef WDL_MPID_COLL_LEND_H_INCLUDED
+#define WDL_MPID_COLL_LEND_H_INCLUDED
+
+#include "mpid/coll/direct.h"
+
+/* Memory of a peer's: WDL_OK and what to put there by; WDL_PENDING: its owner has been asked;
+ * WDL_AGAIN: the network refuses the question; ERR_UNSUPPORTED: never. */
+int wdl_lend_find(struct wdl_coll *coll, int peer, const struct wdl_offer *wanted,
+                  struct wdl_offer *offer_out);
+/* A SEND waits for the answer: it is stepped again when there is one. */
+void wdl_lend_wait(struct wdl_car_run *c);
+
+/* Of this process: is a region lent to the peer? A loan is over. How many of a region are not? */
+int wdl_lend_has(const struct wdl_region *region, int peer);
+void wdl_lend_end(struct wdl_region *region, int peer);
+int wdl_lend_count(const struct wdl_coll *coll, const struct wdl_region *region);
+
+/* BORROW, LENT, RETURN from `src`: WDL_OK, WDL_AGAIN, ERR_PROTO. */
+int wdl_lend_asked(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt,
+                   const void *data, size_t bytes);
+int wdl_lend_answered(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt,
+                      const void *data, size_t bytes);
+int wdl_lend_returned(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt);
+/* FORGET of a region that is lent to us. WDL_OK or WDL_AGAIN. */
+int wdl_lend_recalled(struct wdl_coll *coll, int src, uint32_t id);
+void wdl_lend_fini(struct wdl_coll *coll);
+
+#endif

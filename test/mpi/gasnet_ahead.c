@@ -1,0 +1,212 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Data that moves before its other end has called (IN_NOSYNC, SINGLE, segments), in real memory: an
+ * attached segment at the same address everywhere, and windows, whose addresses go in lists. Each
+ * node gives in its turn while the others are held back until it has synchronized its handle: an
+ * implementation that waits for them hangs. Those who fetch do not wait for who gives.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
+#include <gasnet_coll.h>
+#include <sys/mman.h>
+#include "testing.h"
+
+enum { LONG = 300000, RANKS_MAX = 16 };
+enum { NOSYNC = GASNET_COLL_IN_NOSYNC | GASNET_COLL_SINGLE, TAG = 7 };
+enum call { BROADCAST, SCATTER, GATHER, GATHER_ALL, EXCHANGE, CALLS };
+
+static const char *const names[] = {"broadcast", "scatter", "gather", "gather_all", "exchange"};
+static const size_t sizes[] = {8, 3000, 70000, LONG};
+static gasnet_team_handle_t t = GASNET_TEAM_ALL;
+static unsigned stamp;
+
+static struct memory { /* of all nodes */
+    char *src[RANKS_MAX], *dst[RANKS_MAX];
+    int same; /* at one address on all */
+} memory;
+
+static char value(int node, int block)
+{
+    return (char) (stamp * 7 + (unsigned) node * 31 + (unsigned) block * 3 + 1);
+}
+
+static int is_of_each(enum call call)
+{
+    return call == SCATTER || call == EXCHANGE;
+}
+
+static void fill(enum call call, size_t bytes)
+{
+    memset(memory.dst[t_rank], 0, (size_t) t_size * bytes);
+    for (int k = 0; k < t_size; k++)
+        memset(memory.src[t_rank] + (size_t) k * bytes, value(t_rank, is_of_each(call) ? k : 0),
+               bytes);
+}
+
+static void check(enum call call, int root, size_t bytes, int flags)
+{
+    if (call == GATHER && t_rank != root)
+        return;
+    for (int from = 0; from < t_size; from++) {
+        int down = call == BROADCAST || call == SCATTER;
+        const char *at = memory.dst[t_rank] + (down ? 0 : (size_t) from * bytes);
+        char want = value(from, is_of_each(call) ? t_rank : 0);
+        if (down && from != root)
+            continue;
+        for (size_t b = 0; b < bytes; b += bytes / 8 + 1)
+            t_check(at[b] == want, "%s of %zu bytes, flags %x, from %d, byte %zu", names[call],
+                    bytes, (unsigned) flags, from, b);
+    }
+}
+
+static gasnet_coll_handle_t begin(enum call call, int root, size_t bytes, int flags, int lists)
+{
+    gasnet_image_t image = (gasnet_image_t) root;
+    void *const *dl = (void *const *) memory.dst, *const *sl = (void *const *) memory.src;
+    char *d = memory.dst[t_rank], *s = memory.src[t_rank];
+    switch (call) {
+    case BROADCAST:
+        return lists ? gasnet_coll_broadcastM_nb(t, dl, image, memory.src[root], bytes, flags)
+                     : gasnet_coll_broadcast_nb(t, d, image, memory.src[root], bytes, flags);
+    case SCATTER:
+        return lists ? gasnet_coll_scatterM_nb(t, dl, image, memory.src[root], bytes, flags)
+                     : gasnet_coll_scatter_nb(t, d, image, memory.src[root], bytes, flags);
+    case GATHER:
+        return lists ? gasnet_coll_gatherM_nb(t, image, memory.dst[root], sl, bytes, flags)
+                     : gasnet_coll_gather_nb(t, image, memory.dst[root], s, bytes, flags);
+    case GATHER_ALL:
+        return lists ? gasnet_coll_gather_allM_nb(t, dl, sl, bytes, flags)
+                     : gasnet_coll_gather_all_nb(t, d, s, bytes, flags);
+    default:
+        return lists ? gasnet_coll_exchangeM_nb(t, dl, sl, bytes, flags)
+                     : gasnet_coll_exchange_nb(t, d, s, bytes, flags);
+    }
+}
+
+static void fence(void)
+{
+    gasnet_coll_barrier(t, 0, GASNET_BARRIERFLAG_ANONYMOUS);
+}
+
+/* `alone` begins, and is done, before the others: they hear of it then. -1: all at once. */
+static void move(enum call call, int root, int alone, size_t bytes, int flags, int lists)
+{
+    int none = 0;
+    stamp++;
+    fill(call, bytes);
+    fence();
+    if (alone >= 0 && t_rank != alone)
+        MPI_Recv(&none, 1, MPI_INT, alone, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    gasnet_coll_wait_sync(begin(call, root, bytes, flags, lists));
+    for (int i = 0; i < t_size && t_rank == alone; i++)
+        if (i != alone)
+            MPI_Send(&none, 1, MPI_INT, i, TAG, MPI_COMM_WORLD);
+    if (flags & GASNET_COLL_OUT_NOSYNC)
+        fence();
+    check(call, root, bytes, flags);
+    fence();
+}
+
+/* Who waits for nobody: a root that puts what it has for all, and who puts to a root; and with
+ * OUT_NOSYNC whoever fetches. */
+static void alone(size_t bytes, int lists, int fetches)
+{
+    int put = NOSYNC | GASNET_COLL_DST_IN_SEGMENT, get = NOSYNC | GASNET_COLL_SRC_IN_SEGMENT;
+    int last = t_size - 1;
+    for (int out = GASNET_COLL_OUT_NOSYNC; out <= GASNET_COLL_OUT_MYSYNC; out <<= 1) {
+        move(BROADCAST, last, last, bytes, put | out, lists);
+        move(SCATTER, 0, 0, bytes, put | out, lists);
+        for (int i = 0; i < t_size - 1; i++)
+            move(GATHER, last, i, bytes, put | out, lists);
+    }
+    for (int call = BROADCAST; call < CALLS && fetches; call++)
+        for (int i = 0; i < t_size; i++)
+            move((enum call) call, 0, i, bytes, get | GASNET_COLL_OUT_NOSYNC, lists);
+}
+
+/* one_node: who fetches need not wait. */
+static void all_calls(int one_node)
+{
+    for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++)
+        for (int lists = memory.same ? 0 : 1; lists < 2; lists++) {
+            alone(sizes[k], lists, one_node);
+            for (int call = BROADCAST; call < CALLS; call++)
+                for (int out = GASNET_COLL_OUT_NOSYNC; out <= GASNET_COLL_OUT_ALLSYNC; out <<= 1)
+                    for (int in = 1; in < 4; in++)
+                        move((enum call) call, t_size / 2, -1, sizes[k],
+                             NOSYNC | out | (in & 1 ? GASNET_COLL_DST_IN_SEGMENT : 0) |
+                                 (in & 2 ? GASNET_COLL_SRC_IN_SEGMENT : 0),
+                             lists);
+        }
+}
+
+/* At the same place on all, if there is one. */
+static char *everywhere(size_t bytes)
+{
+    char *at = NULL, *place = NULL;
+    int fits = 0, all = 0;
+    for (uintptr_t hint = (uintptr_t) 0x200000000000; !all && hint < (uintptr_t) 0x280000000000;
+         hint += (uintptr_t) 1 << 40) {
+        place = (char *) hint;
+        at = mmap(place, bytes, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        fits = at == place;
+        MPI_Allreduce(&fits, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
+        if (!all && at != MAP_FAILED)
+            munmap(at, bytes);
+    }
+    if (!all)
+        t_fault("no place that is free everywhere");
+    return all ? place : NULL;
+}
+
+static int is_one_node(void)
+{
+    MPI_Comm node;
+    int size;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &size);
+    MPI_Comm_free(&node);
+    return size == t_size;
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Win win;
+    char *window;
+    t_begin(&argc, &argv);
+    if (t_size > RANKS_MAX)
+        t_fault("more than %d ranks", RANKS_MAX);
+    gasnet_coll_init(NULL, 0, NULL, 0, 0);
+    int one_node = is_one_node();
+    size_t all = (size_t) t_size * LONG;
+    char *segment = everywhere(2 * all);
+    if (segment) {
+        gasnet_coll_segment_attach(t, segment, 2 * all);
+        memory.same = 1;
+        for (int i = 0; i < t_size; i++) {
+            memory.src[i] = segment;
+            memory.dst[i] = segment + all;
+        }
+        all_calls(one_node);
+        gasnet_coll_segment_attach(t, NULL, 0);
+        munmap(segment, 2 * all);
+    }
+    memory.same = 0;
+    for (int k = 0; k < 2; k++) { /* one window after another */
+        char *here[2], *theirs[RANKS_MAX][2];
+        MPI_Win_allocate((MPI_Aint) (2 * all), 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window, &win);
+        here[0] = window;
+        here[1] = window + all;
+        MPI_Allgather(here, sizeof here, MPI_BYTE, theirs, sizeof here, MPI_BYTE, MPI_COMM_WORLD);
+        for (int i = 0; i < t_size; i++) {
+            memory.src[i] = theirs[i][0];
+            memory.dst[i] = theirs[i][1];
+        }
+        all_calls(one_node);
+        fence();
+        MPI_Win_free(&win);
+    }
+    return t_end();
+}
