@@ -232,7 +232,7 @@ int wdl_rma_by_memory(const struct wdl_proc *proc);
 int wdl_rma_waits(const struct wdl_proc *proc);
 /* Is an operation handed over to a rank of this node, which shows its end in memory? */
 int wdl_win_is_handed(const struct wdl_win *win);
-/* How many rests of the processor, of some 20 ns, to take before the next look whether that is done.
+/* How many rests of the processor, of some 20 ns, to take before the next look whether it is done.
  * Who looks at once takes away the line in which the target is about to write that it is. */
 int wdl_win_rests(const struct wdl_win *win);
 
