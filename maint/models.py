@@ -11,6 +11,7 @@ The names are defined for the preprocessor. A `fails` run leaves a step of the p
 that out: a model that would hold without the step says nothing about it. Every run is exhaustive or a failure.
 """
 
+import concurrent.futures
 import glob
 import os
 import re
@@ -85,12 +86,16 @@ def check(model, what, names):
         shutil.rmtree(directory, ignore_errors=True)
 
 
-def run(top, report):
+def run(top, cores, report):
     if not shutil.which("spin"):
         report.result(f"{SETUP}: spin", False, "is missing (Debian: apt-get install spin)")
         return
-    for model in models(top):
-        for expectation, what, names in runs(model):
+
+    def one(model, expectation, what, names):
+        with cores.one():
             found, output = check(model, what, names)
-            why = f"spin's verdict: {found or 'none'}"
-            report.result(title(model, expectation, what, names), found == expectation, why, output)
+        report.result(title(model, expectation, what, names), found == expectation, f"spin's verdict: {found or 'none'}",
+                      output)
+    with concurrent.futures.ThreadPoolExecutor(cores.jobs) as pool:
+        for done in [pool.submit(one, model, *run) for model in models(top) for run in runs(model)]:
+            done.result()

@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import threading
 
 import testlist
 
@@ -49,8 +50,8 @@ CFLAGS = ["-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror"]
 
 
 class Suite:
-    def __init__(self, top, work, prefix, report, option):
-        self.top, self.prefix, self.report, self.option = top, prefix, report, option
+    def __init__(self, top, work, prefix, report, option, cores):
+        self.top, self.prefix, self.report, self.option, self.cores = top, prefix, report, option, cores
         self.work = work
         self.mpich = os.path.join(work, "mpich", "build", "test", "mpi")
         self.mpich_source = os.path.join(work, "mpich", "source", "test", "mpi")
@@ -133,12 +134,10 @@ class Suite:
 
     def build_tsan(self):
         self.report.note("building the library, the device under the thread sanitizer")
-        environment = dict(os.environ, WORK=self.work, PREFIX=self.prefix)
-        done = subprocess.run([os.path.join(self.top, "maint", "build-mpich"), "tsan"], env=environment,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, errors="replace")
-        if done.returncode != 0:
-            self.tsan_failed = done.stdout
+        environment = dict(os.environ, WORK=self.work, PREFIX=self.prefix, JOBS=str((self.cores.jobs + 1) // 2))
+        status, output = self.cores.run([os.path.join(self.top, "maint", "build-mpich"), "tsan"], None, environment)
+        if status != 0:
+            self.tsan_failed = output
 
     def build_programs(self, wanted):
         programs = {}           # directory -> names, in order
@@ -155,7 +154,8 @@ class Suite:
             self.report.note("building the libraries of MPICH's test suite")
             for part in ("dtpools", "util"):
                 self.make(os.path.join(self.mpich, part), [], environment)
-        for directory, names in programs.items():
+
+        def one(directory, names):
             self.report.note(f"building {folder_of[directory]}, {len(names)} programs")
             if directory.startswith(self.mpich):
                 output = self.make(directory, list(names), environment)
@@ -164,14 +164,15 @@ class Suite:
             for name in names:
                 if not os.access(os.path.join(directory, name), os.X_OK):
                     self.unbuilt[directory, name] = output
+        with concurrent.futures.ThreadPoolExecutor(self.cores.jobs) as pool:
+            for done in [pool.submit(one, *item) for item in programs.items()]:
+                done.result()
 
     def make(self, directory, names, environment):
-        done = subprocess.run(["make", "-k", f"-j{self.option.jobs}"] + names, cwd=directory, env=environment,
-                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, errors="replace")
-        if done.returncode != 0:
-            self.report.log("build-" + os.path.relpath(directory, self.mpich), done.stdout)
-        return done.stdout
+        status, output = self.cores.run(["make", "-k"] + names, directory, environment)
+        if status != 0:
+            self.report.log("build-" + os.path.relpath(directory, self.mpich), output)
+        return output
 
     def build_ours(self, folder, build, names, environment):
         source = os.path.join(self.top, OUR_FOLDERS[folder])
@@ -192,10 +193,8 @@ class Suite:
             if os.path.exists(made):
                 os.remove(made)
             command = [self.mpicc] + CFLAGS + [f"-I{source}", "-o", made, code, "-lpthread", "-lm"]
-            done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                  text=True, errors="replace")
-            return done.stdout
-        with concurrent.futures.ThreadPoolExecutor(self.option.jobs) as pool:
+            return self.cores.run(command, None, environment)[1]
+        with concurrent.futures.ThreadPoolExecutor(self.cores.jobs) as pool:
             return "".join(pool.map(one, names))
 
     # Running
@@ -229,14 +228,21 @@ class Suite:
         library = os.path.join(self.work, "mpich", "tsan", "lib", ".libs")
         return ["-genv", "LD_PRELOAD", name, "-genv", "LD_LIBRARY_PATH", library]
 
-    def run(self, setup):
+    def run(self, setups):
+        """One set-up after the other; the first programs of one run beside the last of the one before."""
+        with concurrent.futures.ThreadPoolExecutor(self.cores.jobs) as pool:
+            futures = [future for setup in setups for future in self.submit(setup, pool)]
+            for future in futures:
+                future.result()
+
+    def submit(self, setup, pool):
         programs = self.programs(setup)
         environment = self.environment(setup)
         arguments = self.tsan_arguments() if setup.endswith(TSAN) else []
-        self.report.note(f"{setup}: {len(programs)} programs")
-        state = {"ended": 0, "late": 0}
+        state = {"begun": 0, "ended": 0, "late": 0}
+        lock = threading.Lock()
 
-        def one(program):
+        def run(program):
             unbuilt = self.unbuilt.get((program.directory, program.name))
             if unbuilt is not None:
                 return testlist.Result(False, "could not be built", lines_about(program.name, unbuilt), 0.0)
@@ -245,16 +251,21 @@ class Suite:
                                        "\n".join(self.tsan_failed.splitlines()[-60:]), 0.0)
             if state["late"] >= TIMEOUTS_MAX and state["late"] * 2 > state["ended"]:
                 return testlist.Result(False, "not run: too many programs of this set-up ran out of time", "", 0.0)
-            return testlist.run(program, self.mpiexec, environment, arguments)
+            with self.cores.one():
+                return testlist.run(program, self.mpiexec, environment, arguments)
 
-        with concurrent.futures.ThreadPoolExecutor(self.option.jobs) as pool:
-            futures = {pool.submit(one, program): program for program in programs}
-            for future in concurrent.futures.as_completed(futures):
-                result = future.result()
+        def one(program):
+            with lock:
+                if state["begun"] == 0:
+                    self.report.note(f"{setup}: {len(programs)} programs")
+                state["begun"] += 1
+            result = run(program)
+            with lock:
                 state["ended"] += 1
                 state["late"] += result.timed_out
-                self.report.result(f"{setup}: {futures[future].title()}", result.ok, result.why, result.output,
-                                   result.seconds, f"{state['ended']}/{len(programs)}")
+                self.report.result(f"{setup}: {program.title()}", result.ok, result.why, result.output, result.seconds,
+                                   f"{state['ended']}/{len(programs)}")
+        return [pool.submit(one, program) for program in programs]
 
 
 def is_newer(made, inputs):

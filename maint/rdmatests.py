@@ -34,16 +34,15 @@ class Setup:
 SETUPS = {"rdma": Setup(1, {"MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}), "rdma-pair": Setup(2)}
 
 
-def netmod_suite(top, work, jobs, report):
+def netmod_suite(top, work, cores, report):
     """The command of the suite every netmod passes, built with the standalone library."""
-    build, environment = unittests.prepare(top, work, "unit", report)
+    build = unittests.copy_source(top, work, cores, report) and unittests.prepare(work, "unit", cores, report)
     program = "test/netmod/test_ucx"
-    if build is None:
+    if not build:
         return []
-    made = subprocess.run(["make", f"-j{jobs}", program], cwd=build, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    if made.returncode != 0:
-        report.result(f"rdma: {program}", False, "could not be built", made.stdout)
+    status, output = cores.run(["make", program], build, unittests.build_environment(work, "unit"))
+    if status != 0:
+        report.result(f"rdma: {program}", False, "could not be built", output)
         return []
     suite = testlist.Program("netmod", build, "test_ucx", 1, [TRANSPORTS], result="AnyOutput", time_limit_s=600)
     suite.command = f"CK_DEFAULT_TIMEOUT=300 {program} {TRANSPORTS}"
@@ -137,12 +136,15 @@ def run_setup(name, top, programs, report):
             command += ["--env", f"{variable}={value}"]
         guest = Guest(name, programs, directory, report)
         with subprocess.Popen(command + ["sh", os.path.join(directory, "script")], stdin=subprocess.DEVNULL,
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace") as machine:
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace",
+                              start_new_session=True) as machine:
+            testlist.running.add(machine.pid)   # an interrupt must not leave QEMU behind
             try:
                 for line in machine.stdout:
                     guest.hear(line)
             finally:
-                machine.terminate()     # an interrupt must not leave QEMU behind
+                machine.terminate()
+        testlist.running.discard(machine.pid)
     guest.finish()
 
 
@@ -160,5 +162,5 @@ def run(top, work, suite, option, report):
         return
     for name in chosen:
         build(suite, programs[name])
-        more = netmod_suite(top, work, option.jobs, report) if name == "rdma" else []
+        more = netmod_suite(top, work, suite.cores, report) if name == "rdma" else []
         run_setup(name, top, more + programs[name], report)

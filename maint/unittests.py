@@ -8,19 +8,22 @@ import filecmp
 import os
 import re
 import shutil
-import subprocess
+
+import testlist
 
 # Set-up -> arguments of configure.
 SETUPS = {
     "unit": [],
     "clang": ["CC=clang"],
-    "sanitize": ["--enable-sanitize=address,undefined"],
+    # Checks go in before what -O2 adds to -O1, which is half of what compiling them takes.
+    "sanitize": ["--enable-sanitize=address,undefined", "CFLAGS=-g1 -O1"],
     "tsan": ["--enable-sanitize=thread"],
     "dist": [],
 }
 
 # From the tarball everything is built; of the tests, those run that read the tree they come with.
-DISTCHECK = ["distcheck", "TESTS=$(test_scripts)"]
+# Compilers' optimizations and what they warn of are the other builds' business.
+DISTCHECK = ["distcheck", "TESTS=$(test_scripts)", "DISTCHECK_CONFIGURE_FLAGS=CFLAGS=-O0"]
 
 # The quick part leaves out the tests of the scripts but that of tidy, which looks at the source.
 QUICK = ["TESTS=test/maint/test_tidy.py $(library_tests)"]
@@ -43,66 +46,70 @@ SKIPPED = re.compile(r"^(\..*|_.*|.*~|autom4te\.cache|build-aux|configure|Makefi
                      r"|config\.(log|status)|.*\.(o|a|log|trs)|windlass-.*)$")
 
 
-def step(title, command, directory, environment, name, report):
+def step(title, command, directory, environment, name, cores, report):
     """Run it; a failure is a failed test of its own."""
-    done = subprocess.run(command, cwd=directory, env=environment, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace")
-    if done.returncode != 0:
-        report.result(f"{name}: {title}", False, f"ended with status {done.returncode}",
-                      "\n".join(done.stdout.splitlines()[-200:]))
-    return done.returncode == 0
+    status, output = cores.run(command, directory, environment)
+    if status != 0:
+        report.result(f"{name}: {title}", False, f"ended with status {status}", "\n".join(output.splitlines()[-200:]))
+    return status == 0
 
 
-def prepare(top, work, name, report):
-    """Copy and configure; (directory of the build, environment), or (None, None) if that failed."""
-    source = os.path.join(work, "check", "source")
-    build = os.path.join(work, "check", name)
+def build_environment(work, name):
     environment = {**os.environ, **ENVIRONMENT.get(name, {})}
     if os.path.isdir("/usr/lib/ccache"):
         environment["PATH"] = "/usr/lib/ccache:" + environment["PATH"]
         environment["CCACHE_BASEDIR"] = work
         environment["CCACHE_NOHASHDIR"] = "1"
+    return environment
 
-    report.note(f"{name}: building")
+
+def copy_source(top, work, cores, report):
+    """Copy the source, which all builds have in common; whether that went well."""
+    source = os.path.join(work, "check", "source")
     mirror(top, source)
-    if not newer(os.path.join(source, "Makefile.in"), source):
-        if not step("autogen.sh", ["./autogen.sh"], source, environment, name, report):
-            return None, None
+    return newer(os.path.join(source, "Makefile.in"), source) or \
+        step("autogen.sh", ["./autogen.sh"], source, build_environment(work, "unit"), "source", cores, report)
+
+
+def prepare(work, name, cores, report):
+    """Configure; the directory of the build, or None if that failed."""
+    build = os.path.join(work, "check", name)
+    report.note(f"{name}: building")
     os.makedirs(build, exist_ok=True)
-    if not os.path.exists(os.path.join(build, "config.status")):
-        configure = ["../source/configure", "--quiet"] + SETUPS[name]
-        if not step("configure", configure, build, environment, name, report):
-            return None, None
-    return build, environment
+    configure = ["../source/configure", "--quiet"] + SETUPS[name]
+    if os.path.exists(os.path.join(build, "config.status")) or \
+            step("configure", configure, build, build_environment(work, name), name, cores, report):
+        return build
+    return None
 
 
-def run(top, work, name, option, report):
-    jobs = option.jobs
-    build, environment = prepare(top, work, name, report)
+def run(work, name, quick, cores, report):
+    """A set-up, from the copy of the source."""
+    build, environment = prepare(work, name, cores, report), build_environment(work, name)
     if build is None:
         return
     if name != "dist":
-        make_check(name, build, environment, jobs, QUICK if option.quick else TESTS.get(name, []), report)
-    elif step("make distcheck", ["make", f"-j{jobs}"] + DISTCHECK, build, environment, name, report):
+        make_check(name, build, environment, QUICK if quick else TESTS.get(name, []), cores, report)
+    elif step("make distcheck", ["make"] + DISTCHECK, build, environment, name, cores, report):
         report.result("dist: make distcheck", True)
 
 
-def make_check(name, build, environment, jobs, tests, report):
+def make_check(name, build, environment, tests, cores, report):
     """`make check`, a result for each line of its test harness."""
-    process = subprocess.Popen(["make", "-k", f"-j{jobs}", "check", "AM_COLOR_TESTS=no"] + tests,
-                               cwd=build, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=subprocess.STDOUT, text=True, errors="replace")
     output = []
     seen = 0
-    for line in process.stdout:
-        output.append(line)
-        match = re.match(r"(PASS|FAIL|XPASS|ERROR|SKIP|XFAIL): (\S+)", line)
-        if match:
-            # Nothing may be skipped or expected to fail, so only PASS passes.
-            seen += 1
-            log = os.path.join(build, match[2] + ".log")
-            report.result(f"{name}: {match[2]}", match[1] == "PASS", match[1], read(log))
-    status = process.wait()
+    with cores.one():
+        process = cores.popen(["make", "-k", "check", "AM_COLOR_TESTS=no"] + tests, build, environment)
+        for line in process.stdout:
+            output.append(line)
+            match = re.match(r"(PASS|FAIL|XPASS|ERROR|SKIP|XFAIL): (\S+)", line)
+            if match:
+                # Nothing may be skipped or expected to fail, so only PASS passes.
+                seen += 1
+                log = os.path.join(build, match[2] + ".log")
+                report.result(f"{name}: {match[2]}", match[1] == "PASS", match[1], read(log))
+        status = process.wait()
+        testlist.running.discard(process.pid)
     failed = any(failure[0].startswith(f"{name}: test/") for failure in report.failures)
     if seen == 0 or (status != 0 and not failed):
         report.result(f"{name}: make check", False, f"ended with status {status} after {seen} tests",

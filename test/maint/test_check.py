@@ -2,11 +2,14 @@
 # Part of Windlass. See COPYRIGHT in the top-level directory.
 """Tests of maint/check on a fake installation: what it chooses, how it counts, its status."""
 
+import concurrent.futures
+import itertools
 import os
 import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.dont_write_bytecode = True
@@ -14,6 +17,7 @@ TOP = os.path.abspath(os.environ.get("WDL_SRCDIR",
                                      os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")))
 sys.path.insert(0, os.path.join(TOP, "maint"))
 
+import cores        # noqa: E402
 import models       # noqa: E402
 import mpitests     # noqa: E402
 import testlist     # noqa: E402
@@ -91,6 +95,26 @@ class Check(unittest.TestCase):
             _, output = self.check("--setup", name, "--only", "coll")
             self.assertIn(f"unexpected output: {seen}\n", output)
 
+    def test_a_set_up_begins_beside_the_last_of_the_one_before(self):
+        self.write("rma/testlist", "meet 2\n")
+        self.program("rma/meet", "#!/bin/sh\n[ -z \"$MPIR_CVAR_NUM_CLIQUES\" ] || touch cliques\n"
+                     "for i in $(seq 100); do [ -e cliques ] && echo ' No Errors' && exit; sleep 0.1; done\n")
+        status, output = self.check("--setup", "shm", "--setup", "cliques", "--only", "rma", "--jobs", "2")
+        self.assertEqual(status, 0, output)
+
+    def test_an_interrupt_ends_what_runs(self):
+        self.write("rma/testlist", "long 2\nlong 3\n")
+        self.program("rma/long", "#!/bin/sh\ntouch runs\nsleep 2\ntouch ran\n")
+        environment = dict(os.environ, WORK=self.work, PREFIX=self.prefix)
+        check = subprocess.Popen([os.path.join(TOP, "maint/check"), "--setup", "shm", "--only", "rma", "--jobs", "1"],
+                                 env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not os.path.exists(os.path.join(self.suite, "rma/runs")):
+            time.sleep(0.1)
+        check.terminate()
+        self.assertEqual(check.wait(), 130)
+        time.sleep(3)
+        self.assertFalse(os.path.exists(os.path.join(self.suite, "rma/ran")))
+
     def test_thread_sanitizer(self):
         """Its library comes before the installed one, in programs alone; a library that cannot be had fails them."""
         self.write("threads/rma/testlist", "show 2\n")
@@ -142,6 +166,27 @@ class Check(unittest.TestCase):
         status, output = self.check("--setup", "shm")
         self.assertNotEqual(status, 0)
         self.assertIn("run ./maint/quickstart first", output)
+
+
+class Share(unittest.TestCase):
+    def test_all_makes_and_all_else_share_the_cores(self):
+        """Each job says when it begins and ends; two makes, all jobs of which could run at once, and one that is none."""
+        with tempfile.TemporaryDirectory() as directory:
+            said = os.path.join(directory, "said")
+            job = f"echo + >>{said}; sleep 0.2; echo - >>{said}"
+            with open(os.path.join(directory, "Makefile"), "w") as file:
+                file.write(f"all: a b c d\na b c d:\n\t@{job}\n")
+            for jobs in (1, 3):
+                shared = cores.Cores(jobs)
+                with open(said, "w"), concurrent.futures.ThreadPoolExecutor(3) as pool:
+                    done = [pool.submit(shared.run, command, directory, os.environ)
+                            for command in (["make"], ["make"], ["sh", "-c", job])]
+                for one in done:
+                    self.assertEqual(one.result(), (0, ""))
+                with open(said) as file:
+                    at_once = list(itertools.accumulate(1 if line == "+\n" else -1 for line in file))
+                self.assertEqual(len(at_once), 2 * 9)
+                self.assertEqual(max(at_once), jobs)
 
 
 class Threads(unittest.TestCase):

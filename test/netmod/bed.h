@@ -6,10 +6,10 @@
 #ifndef WDL_TEST_NETMOD_BED_H_INCLUDED
 #define WDL_TEST_NETMOD_BED_H_INCLUDED
 
-#include <check.h>
 #include "base/prng.h"
 #include "netmod/conformance.h"
 #include "netmod/sim/sim.h"
+#include "support/suite.h"
 
 enum { BED_RANKS_MAX = 8, BED_HEADER = 16 };
 

@@ -7,8 +7,8 @@
 #ifndef WDL_TEST_NETMOD_CONFORMANCE_H_INCLUDED
 #define WDL_TEST_NETMOD_CONFORMANCE_H_INCLUDED
 
-#include <check.h>
 #include "netmod/netmod.h"
+#include "support/suite.h"
 
 struct wdl_sim_params;
 

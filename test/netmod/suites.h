@@ -5,8 +5,8 @@
 #ifndef WDL_TEST_NETMOD_SUITES_H_INCLUDED
 #define WDL_TEST_NETMOD_SUITES_H_INCLUDED
 
-#include <check.h>
 #include "netmod/conformance.h"
+#include "support/suite.h"
 
 extern const struct nm_way *nm_ways; /* of the program that runs; a test's _i is one of them */
 /* NULL-terminated. */

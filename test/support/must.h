@@ -1,12 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * ck_assert for loops: check(3) tells the parent process of every assertion that it reaches, which
- * costs a system call; these tell of the one that fails.
+ * ck_assert for the innermost loops, of fewer instructions where it holds.
  */
 #ifndef WDL_TEST_SUPPORT_MUST_H_INCLUDED
 #define WDL_TEST_SUPPORT_MUST_H_INCLUDED
 
-#include <check.h>
+#include "support/suite.h"
 
 #define must(x)                                                                                \
     do {                                                                                       \

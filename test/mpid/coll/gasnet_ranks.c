@@ -1,9 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Ranks with GASNet's collectives. */
 #include "mpid/coll/gasnet_ranks.h"
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include "mpid/coll/gasnet_memory.h"
+#include "support/suite.h"
 
 struct ranks r;
 struct wdl_gas_team *team[RANKS_MAX];

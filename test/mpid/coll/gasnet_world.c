@@ -317,10 +317,11 @@ static int many_nodes(int ranks, uint64_t seeds)
 
 static int more(uint64_t seeds)
 {
-    if (!many_nodes(512, seeds))
+    /* each lie is told in a copy of this process, so as long as it is small */
+    if (worlds_once() && !lies_caught())
         return 1;
-    return worlds_once() &&
-           !(lies_caught() && many_nodes(1024, seeds) && many_nodes(4096, seeds));
+    return !many_nodes(512, seeds) ||
+           (worlds_once() && !(many_nodes(1024, seeds) && many_nodes(4096, seeds)));
 }
 
 int main(int argc, char **argv)

@@ -236,17 +236,29 @@ static size_t expected(struct wdl_coll_args a, int rank, char *want)
     }
 }
 
+/* A byte for each place and rank, over again after PERIOD. */
+static void src_fill(char *to, int begin)
+{
+    enum { PERIOD = 1024 };
+    for (int k = 0; k < PERIOD; k++)
+        to[k] = (char) (begin + k * 7 / 4);
+    for (size_t k = PERIOD, left = LONG * RANKS_MAX - k; left > 0; k += PERIOD) {
+        size_t bytes = left < PERIOD ? left : PERIOD;
+        memcpy(to + k, to, bytes);
+        left -= bytes;
+    }
+}
+
 static void call(struct wdl_coll_args args)
 {
     static unsigned char salt;
     static char want[LONG * RANKS_MAX], wants[RANKS_MAX][LONG * RANKS_MAX];
     size_t bytes[RANKS_MAX];
     salt++;
-    for (int i = 0; i < r.n; i++)
-        for (size_t k = 0; k < LONG * RANKS_MAX; k++) {
-            src[i][k] = (char) (salt + 31 * i + (int) (k * 7 / 4));
-            dst[i][k] = 0x77;
-        }
+    for (int i = 0; i < r.n; i++) {
+        src_fill(src[i], salt + 31 * i);
+        memset(dst[i], 0x77, LONG * RANKS_MAX);
+    }
     memset(want, 0x77, sizeof(want));
     memset(wants, 0x77, sizeof(wants));
     for (int i = 0; i < r.n; i++)

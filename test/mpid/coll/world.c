@@ -581,10 +581,12 @@ static int many_domains(void)
 
 static int more(uint64_t seeds)
 {
-    int missed = many_domains();
+    /* each lie is told in a copy of this process, so as long as it is small */
+    int missed = worlds_once() && !lies_caught();
+    missed = missed || many_domains();
     for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++)
         missed += worlds_run(&worlds, &found[i]);
-    return missed || (worlds_once() && (!lies_caught() || !many_ranks(seeds)));
+    return missed || (worlds_once() && !many_ranks(seeds));
 }
 
 int main(int argc, char **argv)
