@@ -675,6 +675,32 @@ START_TEST(more_than_the_ring_holds)
 }
 END_TEST
 
+/* The target of a long get fills the ring no further than the origin has emptied it. */
+START_TEST(a_get_longer_than_the_ring)
+{
+    enum { N = 3 * WDL_STREAM_BYTES / 8 };
+    static uint64_t got[N];
+    struct bed bed;
+    bed_open_as(&bed, (struct bed_kind){.mail = 1, .bytes = 8 * N});
+    uint64_t *memory = (uint64_t *) (void *) bed.w.rank[1].memory;
+    for (uint64_t i = 0; i < N; i++)
+        memory[i] = i * 0x9e3779b97f4a7c15 + 1;
+    ck_assert_int_eq(operate(&bed, test_get(1, 0, got, 8 * N)), WDL_OK);
+    ck_assert(bed.win[0]->mailbox.stream);
+    for (int i = 0; i < N; i++) {       /* it looks, the origin does not */
+        uint64_t filled = bed_ring[0].filled;
+        (void) wdl_mailbox_serve(bed.win[1]);
+        if (bed_ring[0].filled == filled)
+            break;
+    }
+    ck_assert_uint_eq(bed_ring[0].filled - bed_ring[0].emptied, WDL_STREAM_BYTES);
+    ck_assert_int_gt(serve_until_done(&bed), 1);
+    ck_assert_mem_eq(got, memory, sizeof(got));
+    ck_assert_int_eq(mover.calls, 0);
+    bed_end(&bed);
+}
+END_TEST
+
 /* Without a ring, a mailbox, or a target that looks there are none; nor accumulates without the
  * system's copy, onto memory that is mapped or that the network updates, of elements without a
  * loop, with too short a buffer, or behind what waits. */
@@ -893,5 +919,5 @@ WDL_SUITE("rma/stream", the_faster_way, new_places_are_not_timed, both_ways,
           a_put_that_fails_half_way, accumulates,
           accumulates_go_the_faster_way, accumulates_with_results, accumulates_longer_than_the_ring,
           an_accumulate_that_fails_half_way, accumulates_refused, elements_are_folded_whole,
-          more_than_the_ring_holds, what_is_none, any_order_of_looks,
+          more_than_the_ring_holds, a_get_longer_than_the_ring, what_is_none, any_order_of_looks,
           accumulates_in_any_order_of_looks)
