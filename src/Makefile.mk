@@ -188,6 +188,7 @@ windlass_headers = \
     %D%/base/smooth.h \
     %D%/base/status.h \
     %D%/host/host.h \
+    %D%/mpid/coll/ahead.h \
     %D%/mpid/coll/algo.h \
     %D%/mpid/coll/blockcyclic.h \
     %D%/mpid/coll/board.h \
@@ -207,6 +208,7 @@ windlass_headers = \
     %D%/mpid/coll/gasnet_impl.h \
     %D%/mpid/coll/gasnet_put.h \
     %D%/mpid/coll/gasnet_xfer.h \
+    %D%/mpid/coll/lend.h \
     %D%/mpid/coll/levels.h \
     %D%/mpid/coll/node.h \
     %D%/mpid/coll/nodes.h \

@@ -24,11 +24,12 @@ def test_of(path):
     return os.path.join("test", os.path.dirname(path), "test_" + os.path.basename(path)[:-2])
 
 
-def tidy(path, text, test=None, makefile=None):
-    """A project of this one source, and of its test and the list of tests."""
+def tidy(path, text, test=None, makefile=None, listed=None):
+    """A project of this one source, and of its test and the lists of sources and tests."""
     test = test_of(path) if test is None else test
     with tempfile.TemporaryDirectory() as top:
         write(top, os.path.join("src", path), text)
+        write(top, "src/Makefile.mk", "sources = \\\n    %D%/" + (path if listed is None else listed) + "\n")
         if test:
             write(top, test + ".c", HEAD)
         write(top, "test/Makefile.mk", "unit_tests = \\\n    " + (test if makefile is None else makefile) + "\n")
@@ -96,6 +97,13 @@ class Tidy(unittest.TestCase):
         self.accepts("netmod/other/x.c", source, test="test/netmod/test_other")
         self.refuses("tests", "netmod/other/x.c", source)
         self.accepts("mpid/adi/x.c", source, test="")
+
+    def test_listed(self):
+        source = HEAD + "int f(void);\n"
+        for path in ("base/x.c", "mpid/coll/x.h", "mpid/adi/x.h"):
+            self.accepts(path, source)
+            self.refuses("listed", path, source, listed="")
+            self.refuses("listed", path, source, listed=path[1:])
 
     def test_this_project(self):
         run = subprocess.run([sys.executable, TIDY], capture_output=True, text=True, check=False)
