@@ -67,7 +67,8 @@ struct wdl_mailbox {
     int run, follows;
     /* the same of those that a train takes, to one target on end: 0, 1 or 2, for several */
     int row, row_follows, row_rank;
-    struct wdl_trial *row_system;       /* the one that has said so of this row; or NULL */
+    struct wdl_trial *row_system;       /* the one that has said so of this row; or NULL; and for */
+    int row_system_left;                /* how many operations more */
     int waits;                  /* looks of a flush or unlock that waits for a message's answer */
     struct wdl_mail_past {
         uint8_t missed, pass;   /* withdrawn in a row; operations that go another way */

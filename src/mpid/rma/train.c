@@ -254,17 +254,20 @@ static enum wdl_mail_way way_of(struct wdl_win *win, const struct wdl_rma_args *
     enum wdl_mail_way way = (enum wdl_mail_way) wdl_trial_way(trial);
     win->rma->timed = trial;
     win->rma->began_ns = trial->clock ? wdl_win_now_ns(win) : 0;
-    win->mailbox.row_system = way == WDL_MAIL_SYSTEM ? trial : NULL;
+    win->mailbox.row_system = way == WDL_MAIL_SYSTEM && !args->request ? trial : NULL;
+    win->mailbox.row_system_left = WDL_TRAIN_UNASKED;
     return way;
 }
 
 /* Is it to go as the one before it went, which was the system's way? The trial is asked once for
- * all that follow one another: the memory is in the cache of whoever wrote there last, and comes to
- * the other one's only with all of them. And a look at the target would be at a line it writes. */
+ * all that follow one another, or many: the memory is in the cache of whoever wrote there last, and
+ * comes to the other one's only with all of them. And a look at the target would be at a line that
+ * it writes. (Those with requests are waited for one by one.) */
 static int is_systems_too(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     struct wdl_trial *trial = win->mailbox.row_system;
-    if (!trial || trial != trial_of(win, args))
+    if (!trial || args->request || trial != trial_of(win, args) ||
+        win->mailbox.row_system_left-- == 0)
         return 0;
     win->rma->timed = trial;
     win->rma->began_ns = 0;

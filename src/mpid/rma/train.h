@@ -41,7 +41,8 @@ enum { WDL_TRAIN_PUT = 1 << 16,         /* bytes of a put, at most */
     WDL_TRAIN_LEAST = 1 << 19,          /* and at least, for puts */
     WDL_TRAIN_FOLD_BYTES = 1 << 18,     /* for accumulates */
     WDL_TRAIN_COMPARED = 2048,          /* of longer ones: with the system's copy (trial.h) */
-    WDL_TRAIN_TRIALS = 5                /* their lengths, a power of two each */
+    WDL_TRAIN_TRIALS = 5,               /* their lengths, a power of two each */
+    WDL_TRAIN_UNASKED = 128             /* so many on end go the system's way on one answer */
 };
 
 struct wdl_car {                /* a cache line, in front of its data */

@@ -677,6 +677,21 @@ START_TEST(the_system_may_be_faster_for_long_ones)
     flush_served(&bed);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, from, WDL_TRAIN_PUT)), WDL_OK);
     ck_assert_uint_eq(trial->asked, system_is_faster.asked + 2);
+    /* or when there have been many, where nobody synchronizes */
+    for (int i = 0; i < WDL_TRAIN_UNASKED; i++)
+        ck_assert_int_eq(operate(&bed, test_put(1, 0, from, WDL_TRAIN_PUT)), WDL_OK);
+    ck_assert_uint_eq(trial->asked, system_is_faster.asked + 2);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, from, WDL_TRAIN_PUT)), WDL_OK);
+    ck_assert_uint_eq(trial->asked, system_is_faster.asked + 3);
+    /* and for each that is waited for by itself */
+    for (unsigned i = 1; i <= 2; i++) {
+        struct test_request request = {0};
+        struct wdl_rma_args rput = test_put(1, 0, from, WDL_TRAIN_PUT);
+        rput.request = &request;
+        ck_assert_int_eq(operate(&bed, rput), WDL_OK);
+        ck_assert(request.done);
+        ck_assert_uint_eq(trial->asked, system_is_faster.asked + 3 + i);
+    }
     /* of accumulates nothing is known yet */
     ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64,
                                             WDL_TRAIN_COMPARED / UNIT + 1, from, NULL)), WDL_OK);
