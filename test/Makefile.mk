@@ -5,6 +5,7 @@
 # `make check TESTS=test/base/test_status` runs it alone.
 
 unit_tests =                            \
+    test/base/test_bits                 \
     test/base/test_copy                 \
     test/base/test_list                 \
     test/base/test_pool                 \

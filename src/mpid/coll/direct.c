@@ -12,6 +12,7 @@
  *     through a tree.
  */
 #include <string.h>
+#include "base/bits.h"
 #include "mpid/coll/direct.h"
 #include "mpid/coll/flag.h"
 #include "mpid/coll/lend.h"
@@ -74,15 +75,15 @@ static int region_forget(struct wdl_coll *coll, struct wdl_region *region)
     struct wdl_coll_pkt pkt = {.what = WDL_PKT_FORGET | region->id << WDL_PKT_BITS};
     region->leaving = 1;
     for (int peer = 0; region->told && peer < coll->proc->peers; peer++) {
-        if (!(region->told[peer / 8] >> peer % 8 & 1))
+        if (!wdl_bits_have(region->told, (unsigned) peer))
             continue;
-        pkt.offset = (uint64_t) wdl_lend_has(region, peer);
+        pkt.offset = (uint64_t) wdl_bits_have(region->lent, (unsigned) peer);
         int status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &pkt, sizeof(pkt), NULL, 0, NULL);
         if (status == WDL_AGAIN)
             return status;
-        region->told[peer / 8] &= (unsigned char) ~(1 << peer % 8);
+        wdl_bits_drop(region->told, (unsigned) peer);
         if (status != WDL_OK) /* a lost peer returns nothing */
-            wdl_lend_end(region, peer);
+            wdl_bits_drop(region->lent, (unsigned) peer);
     }
     return wdl_lend_count(coll, region) ? WDL_AGAIN : WDL_OK;
 }
@@ -133,14 +134,12 @@ struct wdl_region *wdl_region_of(struct wdl_coll *coll, const char *at, size_t b
     return NULL;
 }
 
-static int told_make(const struct wdl_coll *coll, struct wdl_region *region)
+int wdl_region_peers(const struct wdl_coll *coll, unsigned char **set)
 {
     const struct wdl_host *host = &coll->host;
-    size_t bytes = ((size_t) coll->proc->peers + 7) / 8;
-    region->told = host->ops->alloc(host->ctx, bytes);
-    if (region->told)
-        memset(region->told, 0, bytes);
-    return region->told != NULL;
+    if (!*set)
+        *set = host->ops->alloc(host->ctx, wdl_bits_bytes((size_t) coll->proc->peers));
+    return *set != NULL;
 }
 
 int wdl_region_say(struct wdl_coll *coll, struct wdl_region *region, int peer, enum wdl_pkt what)
@@ -152,7 +151,7 @@ int wdl_region_say(struct wdl_coll *coll, struct wdl_region *region, int peer, e
         char key[WDL_NM_KEY_BYTES_MAX];
     } head;
     size_t bytes = sizeof(head.key);
-    if (!region->told && !told_make(coll, region))
+    if (!wdl_region_peers(coll, &region->told))
         return WDL_ERR_NOMEM;
     if (!region->mem && net(coll)->mem_attach(nm, region->base, region->bytes, &region->mem))
         region->useless = 1;
@@ -166,13 +165,13 @@ int wdl_region_say(struct wdl_coll *coll, struct wdl_region *region, int peer, e
     int status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &head,
                              sizeof(head.pkt) + sizeof(head.text) + bytes, NULL, 0, NULL);
     if (status == WDL_OK)
-        region->told[peer / 8] |= (unsigned char) (1 << peer % 8);
+        wdl_bits_add(region->told, (unsigned) peer);
     return status;
 }
 
 int wdl_region_tell(struct wdl_coll *coll, struct wdl_region *region, int peer)
 {
-    if (region->told && region->told[peer / 8] >> peer % 8 & 1)
+    if (wdl_bits_have(region->told, (unsigned) peer))
         return WDL_OK;
     return wdl_region_say(coll, region, peer, WDL_PKT_KEY);
 }

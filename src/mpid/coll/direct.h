@@ -15,7 +15,7 @@ struct wdl_region { /* of this process */
     size_t bytes;
     struct wdl_nm_mem *mem; /* NULL: nobody has been told of it */
     int useless; /* the network does not take it */
-    unsigned char *told, *lent; /* a bit a peer: who has the key, may use it (lend.h); or NULL */
+    unsigned char *told, *lent; /* peers (base/bits.h) that have the key, may use it (lend.h) */
     int leaving; /* it is being detached: it is lent to nobody any more */
 };
 
@@ -44,7 +44,9 @@ void wdl_region_free(struct wdl_coll *coll, struct wdl_region *region);
 uint32_t wdl_region_id(const struct wdl_region *region);
 /* Its key, to a rank that has not got it yet. WDL_OK, WDL_AGAIN, or an error: it is of no use. */
 int wdl_region_tell(struct wdl_coll *coll, struct wdl_region *region, int peer);
-/* ... by this packet, KEY or LENT, whether it has got it or not. */
+/* A set of peers is there: made if it is not; 0: memory is short. */
+int wdl_region_peers(const struct wdl_coll *coll, unsigned char **set);
+/* Its key by this packet, KEY or LENT, whether it has got it or not. */
 int wdl_region_say(struct wdl_coll *coll, struct wdl_region *region, int peer, enum wdl_pkt what);
 /* The region attached last that has so many bytes from there; NULL: none. */
 struct wdl_region *wdl_region_of(struct wdl_coll *coll, const char *at, size_t bytes);

@@ -2,6 +2,7 @@
  * the same (fail.h). */
 #include "mpid/coll/fail.h"
 #include <string.h>
+#include "base/bits.h"
 #include "mpid/coll/contact.h"
 #include "mpid/coll/early.h"
 #include "mpid/coll/flag.h"
@@ -66,7 +67,7 @@ static struct wdl_doom *doom_get(struct wdl_team *team, uint32_t seq)
     const struct wdl_host *host = &team->coll->host;
     struct wdl_doom *d = doom_take(team, seq);
     if (!d)
-        d = host->ops->alloc(host->ctx, sizeof(*d) + ((size_t) team->size + 7) / 8);
+        d = host->ops->alloc(host->ctx, sizeof(*d) + wdl_bits_bytes((size_t) team->size));
     if (!d)
         return NULL;
     wdl_list_init(&d->link);
@@ -295,7 +296,6 @@ static int fail_come(struct wdl_team *team, int src, const struct wdl_coll_pkt *
 static int out_come(struct wdl_team *team, const struct wdl_coll_pkt *pkt, enum where where)
 {
     struct wdl_doom *d = NULL;
-    unsigned char bit = (unsigned char) (1u << pkt->role % 8);
     credit_compare(team, pkt, where);
     if (where == BEHIND)
         return WDL_OK;
@@ -317,8 +317,8 @@ static int out_come(struct wdl_team *team, const struct wdl_coll_pkt *pkt, enum 
     }
     if (!d)
         return WDL_AGAIN;
-    d->outs += !(d->out[pkt->role / 8] & bit);
-    d->out[pkt->role / 8] |= bit;
+    d->outs += !wdl_bits_have(d->out, pkt->role);
+    wdl_bits_add(d->out, pkt->role);
     return WDL_OK;
 }
 

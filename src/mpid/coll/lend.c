@@ -2,6 +2,7 @@
  * at any time (lend.h). */
 #include "mpid/coll/lend.h"
 #include <string.h>
+#include "base/bits.h"
 
 struct wdl_loan_question { /* on its way */
     struct wdl_list link;
@@ -24,37 +25,13 @@ static int say(struct wdl_coll *coll, int peer, enum wdl_pkt what, uint32_t regi
 
 /* --- who lends -------------------------------------------------------------------------------- */
 
-int wdl_lend_has(const struct wdl_region *region, int peer)
-{
-    return region->lent && (region->lent[peer / 8] >> peer % 8 & 1);
-}
-
-void wdl_lend_end(struct wdl_region *region, int peer)
-{
-    if (region->lent)
-        region->lent[peer / 8] &= (unsigned char) ~(1 << peer % 8);
-}
-
 int wdl_lend_count(const struct wdl_coll *coll, const struct wdl_region *region)
 {
     const struct wdl_proc *proc = coll->proc;
     int count = 0;
-    for (int peer = 0; region->lent && peer < proc->peers; peer++)
-        count += wdl_lend_has(region, peer) &&
-                 !(proc->lost && (proc->lost[peer / 8] >> peer % 8 & 1));
+    for (unsigned peer = 0; region->lent && peer < (unsigned) proc->peers; peer++)
+        count += wdl_bits_have(region->lent, peer) && !wdl_bits_have(proc->lost, peer);
     return count;
-}
-
-static int lent_make(const struct wdl_coll *coll, struct wdl_region *region)
-{
-    const struct wdl_host *host = &coll->host;
-    size_t bytes = ((size_t) coll->proc->peers + 7) / 8;
-    if (!region->lent) {
-        region->lent = host->ops->alloc(host->ctx, bytes);
-        if (region->lent)
-            memset(region->lent, 0, bytes);
-    }
-    return region->lent != NULL;
 }
 
 int wdl_lend_asked(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt,
@@ -67,12 +44,12 @@ int wdl_lend_asked(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pk
     struct wdl_region *region =
         wdl_region_of(coll, (const char *) (uintptr_t) pkt->offset, wanted);
     int status = WDL_ERR_UNSUPPORTED;
-    if (region && wdl_lend_has(region, src))
+    if (region && wdl_bits_have(region->lent, (unsigned) src))
         return WDL_ERR_PROTO;
-    if (region && !region->leaving && !region->useless && lent_make(coll, region))
+    if (region && !region->leaving && !region->useless && wdl_region_peers(coll, &region->lent))
         status = wdl_region_say(coll, region, src, WDL_PKT_LENT);
     if (status == WDL_OK)
-        region->lent[src / 8] |= (unsigned char) (1 << src % 8);
+        wdl_bits_add(region->lent, (unsigned) src);
     if (status == WDL_OK || status == WDL_AGAIN)
         return status;
     return say(coll, src, WDL_PKT_LENT, 0);
@@ -83,9 +60,9 @@ int wdl_lend_returned(struct wdl_coll *coll, int src, const struct wdl_coll_pkt 
     struct wdl_list *node;
     wdl_list_for (node, &coll->regions) {
         struct wdl_region *region = wdl_container_of(node, struct wdl_region, link);
-        if (region->id != pkt->what >> WDL_PKT_BITS || !wdl_lend_has(region, src))
+        if (region->id != pkt->what >> WDL_PKT_BITS || !wdl_bits_have(region->lent, (unsigned) src))
             continue;
-        wdl_lend_end(region, src);
+        wdl_bits_drop(region->lent, (unsigned) src);
         return WDL_OK;
     }
     return WDL_ERR_PROTO;

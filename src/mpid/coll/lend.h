@@ -22,9 +22,7 @@ int wdl_lend_find(struct wdl_coll *coll, int peer, const struct wdl_offer *wante
 /* A SEND waits for the answer: it is stepped again when there is one. */
 void wdl_lend_wait(struct wdl_car_run *c);
 
-/* Of this process: is a region lent to the peer? A loan is over. How many of a region are not? */
-int wdl_lend_has(const struct wdl_region *region, int peer);
-void wdl_lend_end(struct wdl_region *region, int peer);
+/* How many loans of a region of this process are not over? Those to lost peers are. */
 int wdl_lend_count(const struct wdl_coll *coll, const struct wdl_region *region);
 
 /* BORROW, LENT, RETURN from `src`: WDL_OK, WDL_AGAIN, ERR_PROTO. */

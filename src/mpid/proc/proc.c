@@ -3,6 +3,7 @@
 #include "mpid/proc/proc.h"
 #include <string.h>
 #include "base/assert.h"
+#include "base/bits.h"
 
 enum { BOUNCE_COUNT = 64 };
 
@@ -40,13 +41,11 @@ static void proc_on_lost(void *ctx, int peer)
     struct wdl_proc *proc = ctx;
     const struct wdl_host *host = &proc->host;
     if (!proc->lost)
-        proc->lost = host->ops->alloc(host->ctx, (size_t) proc->peers / 8 + 1);
-    if (proc->lost) {
-        unsigned char bit = (unsigned char) (1u << (peer & 7));
-        if (proc->lost[peer / 8] & bit)
-            return;
-        proc->lost[peer / 8] |= bit;
-    }
+        proc->lost = host->ops->alloc(host->ctx, wdl_bits_bytes((size_t) proc->peers));
+    if (wdl_bits_have(proc->lost, (unsigned) peer))
+        return;
+    if (proc->lost)
+        wdl_bits_add(proc->lost, (unsigned) peer);
     proc->lost_peers++;
     host->ops->peer_lost(host->ctx, peer);
 }

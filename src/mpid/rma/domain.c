@@ -102,7 +102,7 @@ void wdl_bulk_look(struct wdl_win_control *control)
 
 int wdl_bulk_begin(const struct wdl_domain *d, int region)
 {
-    uint32_t key = ((uint32_t) d->rank * WDL_WIN_REGIONS + (uint32_t) region) + 1;
+    uint32_t key = wdl_region_key(d->rank, region);
     wdl_assert_cmp(d->own->announced, ==, 0);
     if (word_take(&d->control->bulk[region]) != WDL_OK)
         return WDL_AGAIN;

@@ -70,6 +70,12 @@ static inline int wdl_region_of(const struct wdl_domain *d, const char *at)
     return (int) (((uintptr_t) at - (uintptr_t) d->base) / WDL_REGION_BYTES % WDL_WIN_REGIONS);
 }
 
+/* What is announced of a region of a rank's; never 0. */
+static inline uint32_t wdl_region_key(int rank, int region)
+{
+    return ((uint32_t) rank * WDL_WIN_REGIONS + (uint32_t) region) + 1;
+}
+
 /* Has there been no bulk update on that rank's memory for long? Then lower the mode. */
 void wdl_bulk_look(struct wdl_win_control *control);
 
@@ -78,7 +84,7 @@ void wdl_bulk_look(struct wdl_win_control *control);
 static inline int wdl_short_begin(struct wdl_win_control *own, struct wdl_win_control *control,
                                   int rank, int region)
 {
-    uint32_t key = ((uint32_t) rank * WDL_WIN_REGIONS + (uint32_t) region) + 1;
+    uint32_t key = wdl_region_key(rank, region);
     wdl_assert_cmp(own->announced, ==, 0);
     __atomic_store_n(&own->announced, key, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
@@ -102,6 +108,12 @@ static inline void wdl_short_end(struct wdl_win_control *own)
     __atomic_store_n(&own->announced, 0, __ATOMIC_RELEASE);
 }
 
+/* Open a region that this process has closed. */
+static inline void wdl_bulk_end_at(struct wdl_win_control *control, int region)
+{
+    /* pairs with whoever closes it next */
+    __atomic_store_n(&control->bulk[region], 0, __ATOMIC_RELEASE);
+}
 /* Close a region: WDL_OK, or WDL_AGAIN where somebody is in it. */
 int wdl_bulk_begin(const struct wdl_domain *d, int region);
 /* The same of the rank whose block is control, where the mode is raised and nobody is in the way:
@@ -110,8 +122,7 @@ static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,
                                          const struct wdl_win_control *node, int node_count,
                                          int rank, int region)
 {
-    uint32_t key = ((uint32_t) rank * WDL_WIN_REGIONS + (uint32_t) region) + 1, *word =
-        &control->bulk[region];
+    uint32_t key = wdl_region_key(rank, region), *word = &control->bulk[region];
     if (__atomic_load_n(word, __ATOMIC_RELAXED) != 0 ||
         /* pairs with wdl_bulk_end, and with the fence in wdl_short_begin */
         __atomic_exchange_n(word, 1, __ATOMIC_SEQ_CST) != 0)
@@ -124,13 +135,8 @@ static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,
     if (quiet)
         __atomic_store_n(&control->bulk_looks, 0, __ATOMIC_RELAXED);
     else
-        __atomic_store_n(word, 0, __ATOMIC_RELEASE);
+        wdl_bulk_end_at(control, region);
     return quiet;
-}
-static inline void wdl_bulk_end_at(struct wdl_win_control *control, int region)
-{
-    /* pairs with whoever closes it next */
-    __atomic_store_n(&control->bulk[region], 0, __ATOMIC_RELEASE);
 }
 void wdl_bulk_end(const struct wdl_domain *d, int region);
 

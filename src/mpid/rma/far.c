@@ -126,7 +126,7 @@ int wdl_far_leave(struct wdl_far *far, const struct wdl_far_word *word, enum wdl
     if (take(far) != WDL_OK)
         return far->status;
     *word->guess = far->seen = far->fetched - one;
-    return wdl_room_has_holder(far->fetched, kind) ? WDL_OK : WDL_ERR_PROTO;
+    return wdl_room_holders(far->fetched, kind) > 0 ? WDL_OK : WDL_ERR_PROTO;
 }
 
 int wdl_far_look(struct wdl_far *far, const struct wdl_far_word *word)

@@ -215,7 +215,6 @@ static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count
                        const struct wdl_element *el, const void *in, void *out)
 {
     const struct wdl_win_params *params = &win->params;
-    struct wdl_win_control *control = &params->node[rank];
     int region;
     uint64_t most = win->params.hints.acc_granularity, bytes = count * el->packed_bytes;
     if (most > 0 && bytes > most && !wdl_is_one_thing(el, op, count))
@@ -223,6 +222,7 @@ static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count
     char *at = region_reach(win, rank, disp, bytes, el, &region);
     if (!at)
         return WDL_AGAIN;
+    struct wdl_win_control *control = &params->node[rank];
     wdl_assert_cmp(params->node[params->node_index].announced, ==, 0);
     if (!wdl_bulk_begin_at_once(control, params->node, params->node_count, rank, region)) {
         win->quick.ops--;
@@ -248,7 +248,7 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
                              enum wdl_rop op, const struct wdl_element *el, const void *in,
                              void *out)
 {
-    if (!win->quick.place || count - 1 >= WDL_REGION_BYTES || !is_plain_op(el, op))
+    if (count - 1 >= WDL_REGION_BYTES || !is_plain_op(el, op))
         return WDL_AGAIN;
     if (wdl_is_bulk(el, op, count, win->params.hints.acc_granularity))
         return bulk_update(win, rank, disp, count, op, el, in, out);

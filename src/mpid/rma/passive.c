@@ -44,11 +44,11 @@ static inline int can_hold(const struct wdl_win *win)
     return win->words == WDL_WORDS_NODE;
 }
 
-static inline void held_open(struct wdl_win *win, int rank, int unchecked, int exclusive)
+static inline void held_open(struct wdl_win *win, int rank, int unchecked)
 {
     win->held_wanted = -1;
     win->held_rank = rank;
-    win->held_as = unchecked ? WDL_HELD_UNCHECKED : exclusive ? WDL_HELD_ALONE : WDL_HELD_SHARED;
+    win->held_unchecked = unchecked;
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LOCK);
     wdl_assert_cmp(status, ==, WDL_OK);
     win->quick.open = win->quick.place ? rank : WDL_OPEN_NONE;
@@ -62,38 +62,8 @@ static int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion
         win->held_wanted = rank;
         return WDL_AGAIN;
     }
-    held_open(win, rank, unchecked, exclusive);
+    held_open(win, rank, unchecked);
     return WDL_OK;
-}
-
-/* The words of a process that holds and wants no other lock, if nobody is in the way: 1, it is
- * inside; 0, nothing has changed. */
-static inline int words_in_at_once(struct wdl_win *win, int rank, int exclusive)
-{
-    struct wdl_win_control *node = win->params.node;
-    if (!exclusive)
-        return wdl_room_enter_at_once(&node[rank].lock, WDL_ROOM_SHARED);
-    wdl_assert_cmp(win->gate_users, ==, 0);
-    if (!wdl_room_enter_at_once(&node[0].gate, WDL_ROOM_OTHERS))
-        return 0;
-    if (!wdl_room_enter_at_once(&node[rank].lock, WDL_ROOM_ALONE)) {
-        wdl_room_leave(&node[0].gate, WDL_ROOM_OTHERS);
-        return 0;
-    }
-    win->gate_users = 1;
-    win->gate_in = WDL_GATE_IN;
-    return 1;
-}
-
-/* The gate is left with the last exclusive lock; the held one may not be that. */
-static inline void words_out(struct wdl_win *win, int rank, int exclusive)
-{
-    struct wdl_win_control *node = win->params.node;
-    wdl_room_leave(&node[rank].lock, exclusive ? WDL_ROOM_ALONE : WDL_ROOM_SHARED);
-    if (exclusive && --win->gate_users == 0) {
-        win->gate_in = WDL_GATE_OUT;
-        wdl_room_leave(&node[0].gate, WDL_ROOM_OTHERS);
-    }
 }
 
 static inline void held_unlock(struct wdl_win *win)
@@ -101,9 +71,9 @@ static inline void held_unlock(struct wdl_win *win)
     int rank = win->held_rank;
     win->held_rank = -1;
     win->quick.open = WDL_OPEN_NONE;
-    if (win->held_as != WDL_HELD_UNCHECKED)
+    if (!win->held_unchecked)
         /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
-        words_out(win, rank, win->held_as == WDL_HELD_ALONE);
+        wdl_words_out_on_node(win, rank);
     else if (win->quick.stored)
         /* MEM_SYNC; pairs with the peer's own synchronization */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
@@ -225,9 +195,9 @@ static int lock_on(struct wdl_win *win, int rank, int exclusive, int assertion, 
 int wdl_win_lock_at_once(struct wdl_win *win, int rank, int exclusive, int nocheck)
 {
     if (!is_quiet(win) || (unsigned) rank >= (unsigned) win->quick.size ||
-        (!nocheck && !words_in_at_once(win, rank, exclusive)))
+        (!nocheck && !wdl_words_in_at_once(win, rank, exclusive)))
         return 0;
-    held_open(win, rank, nocheck, exclusive);
+    held_open(win, rank, nocheck);
     return 1;
 }
 

@@ -2,8 +2,6 @@
  * subtraction out. */
 #include "mpid/rma/room.h"
 
-#define HOLDERS(word, kind) ((word) >> ((kind) == WDL_ROOM_SHARED ? 0 : 16) & 0xffff)
-#define ONE_HOLDER(kind) ((uint64_t) 1 << ((kind) == WDL_ROOM_SHARED ? 0 : 16))
 #define SERVED(word) ((uint32_t) ((word) >> 32 & 0xffff))
 #define NEXT(word) ((uint32_t) ((word) >> 48))
 #define DRAWN 0x10000u          /* marks a ticket that has been drawn */
@@ -11,10 +9,10 @@
 static int has_place(uint64_t word, enum wdl_room_kind kind)
 {
     if (kind == WDL_ROOM_SHARED)
-        return HOLDERS(word, WDL_ROOM_OTHERS) == 0;
-    if (HOLDERS(word, WDL_ROOM_SHARED) > 0)
+        return wdl_room_holders(word, WDL_ROOM_OTHERS) == 0;
+    if (wdl_room_holders(word, WDL_ROOM_SHARED) > 0)
         return 0;
-    return kind == WDL_ROOM_OTHERS || HOLDERS(word, WDL_ROOM_OTHERS) == 0;
+    return kind == WDL_ROOM_OTHERS || wdl_room_holders(word, WDL_ROOM_OTHERS) == 0;
 }
 
 /* The field wraps around. */
@@ -29,7 +27,7 @@ static inline enum wdl_room_move move_of(uint64_t now, enum wdl_room_kind kind, 
     int drawn = ticket != 0;
     int turn = drawn ? SERVED(now) == (ticket & 0xffff) : SERVED(now) == NEXT(now) || join;
     if (turn && has_place(now, kind)) {
-        *then = now + ONE_HOLDER(kind);
+        *then = now + wdl_room_one_holder(kind);
         if (drawn)
             *then = with_served(*then, SERVED(now) + 1);
         return WDL_ROOM_GO;
@@ -54,12 +52,6 @@ int wdl_room_enter_in_turn(uint64_t *word, enum wdl_room_kind kind, int join, ui
     }
 }
 
-enum wdl_room_kind wdl_room_kind_inside(const uint64_t *word)
-{
-    uint64_t now = __atomic_load_n(word, __ATOMIC_RELAXED);
-    return HOLDERS(now, WDL_ROOM_OTHERS) > 0 ? WDL_ROOM_ALONE : WDL_ROOM_SHARED;
-}
-
 enum wdl_room_move wdl_room_move(uint64_t now, enum wdl_room_kind kind, int join, uint32_t ticket,
                                  uint64_t *then_out)
 {
@@ -80,16 +72,6 @@ int wdl_room_owes(uint64_t now, uint32_t ticket)
 {
     int ahead = wdl_room_ahead(now, ticket);
     return ahead > 0 && ahead <= wdl_room_ahead(now, NEXT(now));
-}
-
-uint64_t wdl_room_one_holder(enum wdl_room_kind kind)
-{
-    return ONE_HOLDER(kind);
-}
-
-int wdl_room_has_holder(uint64_t now, enum wdl_room_kind kind)
-{
-    return HOLDERS(now, kind) > 0;
 }
 
 uint64_t wdl_room_quiet(uint64_t now)

@@ -27,6 +27,16 @@
 
 enum wdl_room_kind { WDL_ROOM_SHARED, WDL_ROOM_OTHERS, WDL_ROOM_ALONE };
 
+/* What a holder has added to the word, and subtracts when it goes; how many there are. */
+static inline uint64_t wdl_room_one_holder(enum wdl_room_kind kind)
+{
+    return (uint64_t) 1 << (kind == WDL_ROOM_SHARED ? 0 : 16);
+}
+static inline uint32_t wdl_room_holders(uint64_t word, enum wdl_room_kind kind)
+{
+    return (uint32_t) (word / wdl_room_one_holder(kind) & 0xffff);
+}
+
 /* Go in: WDL_OK or WDL_AGAIN. *ticket is the caller's, 0 at first, and 0 again when inside: unless
  * others wait who have been overtaken; then it is the one after theirs (wdl_room_owes). */
 int wdl_room_enter_in_turn(uint64_t *word, enum wdl_room_kind kind, int join, uint32_t *ticket);
@@ -36,12 +46,11 @@ static inline int wdl_room_enter_at_once(uint64_t *word, enum wdl_room_kind kind
 {
     const uint64_t keep_out = kind == WDL_ROOM_SHARED ? 0xffff0000 :
         kind == WDL_ROOM_OTHERS ? 0x0000ffff : 0xffffffff;
-    const uint64_t holder = (uint64_t) 1 << (kind == WDL_ROOM_SHARED ? 0 : 16);
     uint64_t now = __atomic_load_n(word, __ATOMIC_RELAXED);
     return (now & keep_out) == 0 && now >> 48 == (now >> 32 & 0xffff) &&
            /* pairs with the subtraction in wdl_room_leave */
-           __atomic_compare_exchange_n(word, &now, now + holder, 0, __ATOMIC_SEQ_CST,
-                                       __ATOMIC_RELAXED);
+           __atomic_compare_exchange_n(word, &now, now + wdl_room_one_holder(kind), 0,
+                                       __ATOMIC_SEQ_CST, __ATOMIC_RELAXED);
 }
 static inline int wdl_room_enter(uint64_t *word, enum wdl_room_kind kind, int join,
                                  uint32_t *ticket)
@@ -53,14 +62,17 @@ static inline int wdl_room_enter(uint64_t *word, enum wdl_room_kind kind, int jo
 /* Go out. The caller is inside, as this kind. */
 static inline void wdl_room_leave(uint64_t *word, enum wdl_room_kind kind)
 {
-    const int place = kind == WDL_ROOM_SHARED ? 0 : 16;
     /* pairs with wdl_room_enter */
-    uint64_t before = __atomic_fetch_sub(word, (uint64_t) 1 << place, __ATOMIC_SEQ_CST);
-    wdl_assert_cmp(before >> place & 0xffff, >, 0);
+    uint64_t before = __atomic_fetch_sub(word, wdl_room_one_holder(kind), __ATOMIC_SEQ_CST);
+    wdl_assert_cmp(wdl_room_holders(before, kind), >, 0);
     (void) before;
 }
 /* Of somebody inside: SHARED, or one of the other two (ALONE). */
-enum wdl_room_kind wdl_room_kind_inside(const uint64_t *word);
+static inline enum wdl_room_kind wdl_room_kind_inside(const uint64_t *word)
+{
+    uint64_t now = __atomic_load_n(word, __ATOMIC_RELAXED);
+    return wdl_room_holders(now, WDL_ROOM_OTHERS) > 0 ? WDL_ROOM_ALONE : WDL_ROOM_SHARED;
+}
 
 /* --- the rules, for whoever changes the word otherwise --- */
 
@@ -76,9 +88,6 @@ uint32_t wdl_room_drawn(uint64_t before);
 int wdl_room_ahead(uint64_t now, uint32_t ticket);
 /* Do some wait whose tickets come before this one? (Others, if 65,536 have been served since.) */
 int wdl_room_owes(uint64_t now, uint32_t ticket);
-/* What a holder has added to the word, and subtracts when it goes; are there such holders? */
-uint64_t wdl_room_one_holder(enum wdl_room_kind kind);
-int wdl_room_has_holder(uint64_t now, enum wdl_room_kind kind);
 /* The word with nobody inside and nobody waiting. */
 uint64_t wdl_room_quiet(uint64_t now);
 

@@ -194,8 +194,7 @@ struct wdl_win {
     int locked_targets, locks_held;
     /* locks by words (as stats.locks); within a node one of them needs no element: the held one */
     enum { WDL_WORDS_NONE, WDL_WORDS_NODE, WDL_WORDS_NETWORK, WDL_WORDS_MIXED } words;
-    int held_rank;                      /* -1: none */
-    enum { WDL_HELD_UNCHECKED, WDL_HELD_SHARED, WDL_HELD_ALONE } held_as;
+    int held_rank, held_unchecked;      /* -1: none; it is NOCHECK */
     int held_wanted;                    /* the rank being locked that way; -1: none */
     struct wdl_word held_word;
     struct wdl_word_debts word_debts;
@@ -505,6 +504,38 @@ int wdl_words_owe(struct wdl_win *win);
 /* Is the network looking at that rank's word for it? */
 int wdl_words_look_at(const struct wdl_win *win, int rank);
 int wdl_words_unlock_all(struct wdl_win *win);
+/* Of WDL_WORDS_NODE: those of a process that holds and wants no other lock, if nobody is in the
+ * way: 1, it is inside; 0, nothing has changed. */
+static inline int wdl_words_in_at_once(struct wdl_win *win, int rank, int alone)
+{
+    struct wdl_win_control *node = win->params.node;
+    if (!alone)
+        return wdl_room_enter_at_once(&node[rank].lock, WDL_ROOM_SHARED);
+    wdl_assert_cmp(win->gate_users, ==, 0);
+    if (!wdl_room_enter_at_once(&node[0].gate, WDL_ROOM_OTHERS))
+        return 0;
+    if (!wdl_room_enter_at_once(&node[rank].lock, WDL_ROOM_ALONE)) {
+        wdl_room_leave(&node[0].gate, WDL_ROOM_OTHERS);
+        return 0;
+    }
+    win->gate_users = 1;
+    win->gate_in = WDL_GATE_IN;
+    return 1;
+}
+/* Out of one; the gate is left with the last exclusive lock. */
+static inline void wdl_words_out_on_node(struct wdl_win *win, int rank)
+{
+    struct wdl_win_control *node = win->params.node;
+    enum wdl_room_kind kind = wdl_room_kind_inside(&node[rank].lock);
+    wdl_room_leave(&node[rank].lock, kind);
+    if (kind != WDL_ROOM_ALONE)
+        return;
+    wdl_assert_cmp(win->gate_users, >, 0);
+    if (--win->gate_users == 0) {
+        win->gate_in = WDL_GATE_OUT;
+        wdl_room_leave(&node[0].gate, WDL_ROOM_OTHERS);
+    }
+}
 /* --- net.c --- */
 uint64_t *wdl_net_words(const struct wdl_win *win);     /* our own lock word; the gate behind it */
 /* Is a key of lock words what all have agreed about? WDL_OK or ERR_ATOMICS. */

@@ -90,21 +90,6 @@ static int node_lock(struct wdl_win *win, int rank, int alone, int join, struct 
     return status;
 }
 
-static int node_unlock(struct wdl_win *win, int rank)
-{
-    uint64_t *word = &win->params.node[rank].lock;
-    enum wdl_room_kind kind = wdl_room_kind_inside(word);
-    wdl_room_leave(word, kind);
-    if (kind != WDL_ROOM_ALONE)
-        return WDL_OK;
-    wdl_assert_cmp(win->gate_users, >, 0);
-    if (--win->gate_users == 0) {
-        win->gate_in = WDL_GATE_OUT;
-        wdl_room_leave(&win->params.node[0].gate, WDL_ROOM_OTHERS);
-    }
-    return WDL_OK;
-}
-
 /* --- where the words are ---------------------------------------------------------------------- */
 
 /* Rank 0's words have the key every rank has got at creation. WDL_OK, WDL_AGAIN or an error. */
@@ -362,7 +347,7 @@ static int kind_find(const struct place *p, struct wdl_word *w)
         w->kind = wdl_room_kind_inside(p->here);
     } else if (!w->known) {
         status = wdl_far_look(&w->far, &p->there);
-        w->kind = wdl_room_has_holder(w->far.seen, WDL_ROOM_ALONE) ? WDL_ROOM_ALONE :
+        w->kind = wdl_room_holders(w->far.seen, WDL_ROOM_ALONE) ? WDL_ROOM_ALONE :
             WDL_ROOM_SHARED;
     }
     w->known = status == WDL_OK;
@@ -385,8 +370,10 @@ static int word_leave(struct wdl_win *win, int rank, struct wdl_word *w)
 
 int wdl_words_unlock(struct wdl_win *win, int rank, struct wdl_word *w)
 {
-    if (win->words == WDL_WORDS_NODE)
-        return node_unlock(win, rank);
+    if (win->words == WDL_WORDS_NODE) {
+        wdl_words_out_on_node(win, rank);
+        return WDL_OK;
+    }
     int status = w->leaving == WDL_WORD_OUT ? w->status : word_leave(win, rank, w);
     if (status != WDL_AGAIN) {
         w->leaving = WDL_WORD_OUT;
