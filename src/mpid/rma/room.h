@@ -34,7 +34,7 @@ static inline uint64_t wdl_room_one_holder(enum wdl_room_kind kind)
 }
 static inline uint32_t wdl_room_holders(uint64_t word, enum wdl_room_kind kind)
 {
-    return (uint32_t) (word / wdl_room_one_holder(kind) & 0xffff);
+    return (uint32_t) (word >> (kind == WDL_ROOM_SHARED ? 0 : 16) & 0xffff);
 }
 
 /* Go in: WDL_OK or WDL_AGAIN. *ticket is the caller's, 0 at first, and 0 again when inside: unless
