@@ -173,7 +173,7 @@ static long look_most_us(void)
 {
     if (wdl_adi.bells && wdl_adi.bells_reach_all)
         return LOOK_RUNG_US;
-    return wdl_adi.memory_offers > 0 ? LOOK_CROWDED_US : LOOK_MOST_US;
+    return wdl_adi.spin_polls == 0 ? LOOK_CROWDED_US : LOOK_MOST_US;
 }
 
 /* After so many looks without work: is the bell to wake us? */

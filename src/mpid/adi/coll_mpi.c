@@ -109,7 +109,7 @@ enum { LOOKS = 400, STEPS = 80 };
 static int wait_express(struct wdl_run *lane, int *mpi_errno)
 {
     int status = wdl_coll_express_look(lane);
-    for (int n = wdl_adi.memory_looks ? LOOKS : 0; n > 0 && status == WDL_AGAIN; n--)
+    for (int n = wdl_adi_looks(LOOKS); n > 0 && status == WDL_AGAIN; n--)
         status = wdl_coll_express_look(lane);
     if (status == WDL_AGAIN)
         WDL_ADI_WAIT_BY_MEMORY((status = wdl_coll_express_look(lane)) == WDL_AGAIN ? WDL_AGAIN
@@ -131,7 +131,7 @@ static int wait_for(MPIR_Comm * comm, const struct wdl_coll_req *req, int *mpi_e
         WDL_ADI_WAIT(req->done ? WDL_OK : WDL_AGAIN, *mpi_errno);
         return req->status;
     }
-    for (int steps = wdl_adi.memory_looks ? STEPS : 0; !req->done && steps > 0; steps--) {
+    for (int steps = wdl_adi_looks(STEPS); !req->done && steps > 0; steps--) {
         WDL_ADI_RELAX();
         (void) wdl_coll_progress(wdl_adi.proc);
     }

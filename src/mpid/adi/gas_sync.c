@@ -133,7 +133,7 @@ void wdl_gas_finish(gasnet_coll_handle_t handle)
     enum { LOOKS = 80 };
     int mpi_errno = MPI_SUCCESS, status = try_sync(handle) ? WDL_OK : WDL_AGAIN;
     /* neighbours are usually about to come: looks at their memory before the network's turn */
-    for (int n = wdl_adi.memory_looks ? LOOKS : 0; n > 0 && status == WDL_AGAIN; n--)
+    for (int n = wdl_adi_looks(LOOKS); n > 0 && status == WDL_AGAIN; n--)
         status = look(handle);
     if (status == WDL_AGAIN)
         WDL_ADI_WAIT_BY_MEMORY(look(handle), mpi_errno);

@@ -164,7 +164,7 @@ static int core_create(MPIR_Win * win)
         .map = map,
         .copy = !mapped && wdl_adi_copy_permitted(win) ? wdl_adi_copy : NULL,
         .attended = wdl_adi_asynch_wanted(win),
-        .mail = !mapped && wdl_adi.spin_polls > 0,
+        .mail = !mapped,
         .stream = wdl_adi_stream,
         .direct = !segment->whole && MPIR_CVAR_WINDLASS_DIRECT,
         .atomics = MPIR_CVAR_WINDLASS_ATOMICS,

@@ -70,10 +70,9 @@ int wdl_bag_again(struct wdl_win *win, const struct wdl_rma_args *args)
 /* May it be held, for a mailbox or, where nobody is waited for, from outside? */
 static int is_open(const struct wdl_win *win, const struct wdl_win_control *control)
 {
-    if (win->params.crowded)
-        return !win->rma->bagged || win->rma->bagged == win;
-    return wdl_mail_control(win)->mail_open &&
-           __atomic_load_n(&control->mail_open, __ATOMIC_RELAXED);
+    if (wdl_mail_is_crowded(win, control))
+        return win->mailbox.has || !win->rma->bagged || win->rma->bagged == win;
+    return win->mailbox.has && wdl_mail_is_attended(control);
 }
 
 int wdl_bag_takes(const struct wdl_win *win, const struct wdl_rma_args *args,
@@ -101,7 +100,7 @@ int wdl_bag_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_
     *bag = (struct wdl_bag){.args = *args, .control = control, .info = *info};
     win->batched++;
     win->rma->batched++;
-    if (win->params.crowded)
+    if (!win->mailbox.has)
         win->rma->bagged = win;
     bag_add(win, args);
     return WDL_OK;
@@ -241,7 +240,7 @@ int wdl_bag_run(struct wdl_win *win, int rank)
     struct wdl_bag *bag = &win->mailbox.bag;
     if (bag->n == 0 || (rank >= 0 && bag->args.target != rank))
         return WDL_OK;
-    int waits = !win->params.crowded && !wdl_mail_is_away(win, bag->args.target);
+    int waits = !wdl_mail_is_crowded(win, bag->control) && !wdl_mail_is_away(win, bag->args.target);
     if (!bag->posted && !bag->outside && !(waits && bag_post(win)))
         bag->outside = 1;
     if (bag->posted && wdl_mailbox_settle(win) != WDL_OK)

@@ -13,9 +13,9 @@
  * says the list is. The list's version is odd while it changes, and is looked at before and after.
  */
 #include <string.h>
+#include "mpid/rma/mail.h"
 #include "mpid/rma/rows.h"
 #include "mpid/rma/stream.h"
-#include "mpid/rma/win_impl.h"
 
 enum { SIDE = WDL_RMA_PIECES / 2 }; /* pieces of one side at a time */
 
@@ -298,14 +298,14 @@ static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, i
     if (win->near.rank != rank || !win->near.control || bytes == 0 || win->batched > 0 ||
         wdl_mailbox_under_way(win) || !admits(win, rank) ||
         (at = known_place(win, disp, lo, bytes)) == 0 ||
-        (put && wdl_train_wanted(win, rank, kind, bytes)) ||
-        !(bytes > WDL_BATCH_SHORT ? wdl_mail_stands_back(win, kind, bytes) :
+        (put && wdl_train_wanted(win, rank, win->near.control, kind, bytes)) ||
+        !(bytes > WDL_BATCH_SHORT ? wdl_mail_stands_back(win, win->near.control, kind, bytes) :
           wdl_mail_is_in_vain(win, rank, win->near.control)))
         return 0;
     struct wdl_piece here = {local, bytes}, there = {(char *) (uintptr_t) at, bytes};
     if (win->params.copy(win->params.ctx, rank, put, &here, 1, &there, 1) != WDL_OK)
         return 0;               /* what is wrong the full path finds again */
-    if (win->rma->timed || bytes >= WDL_MAIL_VISIT) {
+    if (win->rma->timed || bytes >= WDL_MAIL_VISIT || wdl_mail_is_crowded(win, win->near.control)) {
         wdl_mail_visit(win, win->near.control);
         (void) wdl_mail_not_handed(win, WDL_OK);
     }

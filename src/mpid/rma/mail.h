@@ -26,6 +26,20 @@ static inline int wdl_mail_swap(struct wdl_mail *mail, enum wdl_mail_state from,
                                        __ATOMIC_ACQUIRE);
 }
 
+/* Does the rank whose control block this is look at its mail? */
+static inline int wdl_mail_is_attended(const struct wdl_win_control *control)
+{
+    return __atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) != 0;
+}
+
+/* Where processes take turns at processors nobody is asked who does not: whoever would take what is
+ * handed over wants a processor, and who would wait gives one away. */
+static inline int wdl_mail_is_crowded(const struct wdl_win *win,
+                                      const struct wdl_win_control *control)
+{
+    return win->params.crowded && !(win->mailbox.has && wdl_mail_is_attended(control));
+}
+
 /* Has each rank of the node a cell of its own? */
 static inline int wdl_mail_own(const struct wdl_win *win)
 {

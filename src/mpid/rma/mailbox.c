@@ -107,8 +107,11 @@ int wdl_mail_expected(struct wdl_win *win, const struct wdl_rma_args *args,
     return 0;
 }
 
-void wdl_mail_visit(const struct wdl_win *win, struct wdl_win_control *control)
+void wdl_mail_visit(struct wdl_win *win, struct wdl_win_control *control)
 {
+    enum { SELDOM = 32 };
+    if (wdl_mail_is_crowded(win, control) && ++win->mailbox.unseen % SELDOM != 0)
+        return;
     struct wdl_mail *mail = &control->mail[win->params.node_index % WDL_WIN_MAILS];
     if (win->mailbox.on && wdl_mail_own(win) && mail != win->mailbox.mail)
         __atomic_store_n(&mail->visits, (uint8_t) (mail->visits + 1), __ATOMIC_RELAXED);
@@ -176,17 +179,10 @@ static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct 
     }
 }
 
-int wdl_mail_is_crowded(const struct wdl_win *win, const struct wdl_rma_args *args)
-{
-    return win->params.crowded && args->kind <= WDL_RMA_GET && win->params.copy;
-}
-
 int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     win->rma->timed = NULL;
     win->rma->began_ns = 0;
-    if (wdl_mail_is_crowded(win, args))
-        return 0;
     if (!is_compared(win, args))
         return 1;
     struct wdl_trial *trial = trial_of(win, args);
@@ -202,9 +198,12 @@ int wdl_mail_is_in_vain(struct wdl_win *win, int rank, const struct wdl_win_cont
 {
     struct wdl_mailbox *box = &win->mailbox;
     struct wdl_mail_past *past = past_of(box, rank, 0);
-    if (!box->on || box->run > 0 || box->follows || past->missed == 0 ||
-        win->params.hints.combine == WDL_COMBINE_ALWAYS ||
-        past->looks != __atomic_load_n(&control->looks, __ATOMIC_RELAXED))
+    if (!box->on || box->run > 0 || box->follows ||
+        win->params.hints.combine == WDL_COMBINE_ALWAYS)
+        return 0;
+    if (!wdl_mail_is_crowded(win, control) &&
+        (past->missed == 0 ||
+         past->looks != __atomic_load_n(&control->looks, __ATOMIC_RELAXED)))
         return 0;
     past->pass = (uint8_t) (past->pass - (past->pass > 0));
     box->run = 1;
@@ -212,10 +211,11 @@ int wdl_mail_is_in_vain(struct wdl_win *win, int rank, const struct wdl_win_cont
     return 1;
 }
 
-int wdl_mail_stands_back(struct wdl_win *win, enum wdl_rma_kind kind, uint64_t bytes)
+int wdl_mail_stands_back(struct wdl_win *win, const struct wdl_win_control *control,
+                         enum wdl_rma_kind kind, uint64_t bytes)
 {
     win->rma->timed = NULL;
-    if (!win->mailbox.on || win->params.crowded)
+    if (!win->mailbox.on || wdl_mail_is_crowded(win, control))
         return 1;
     struct wdl_trial *trial = trial_at(win, 1, kind, bytes);
     if (wdl_trial_is_settled(trial, WDL_MAIL_SYSTEM))
@@ -450,8 +450,7 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
     box->run += together && box->run < WDL_MAIL_RUN;
     int held = !together && args->request && args->kind <= WDL_RMA_GET && win->params.copy &&
                wdl_batch_takes(win, args);
-    if ((together && several) || held ||
-        !__atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) ||
+    if ((together && several) || held || !wdl_mail_is_attended(control) ||
         (args->kind >= WDL_RMA_ACC && win->net_sizes) || !fits(win, args, &rows) ||
         !wdl_mail_is_clear(win, t, args->target) || !wdl_mail_expected(win, args, control, 0) ||
         !wdl_mail_is_faster(win, args))
@@ -476,14 +475,29 @@ void wdl_mailbox_open(struct wdl_win *win)
     struct wdl_win_control *own = wdl_mail_control(win);
     if (!win->params.mail || win->params.node_count < 2)
         return;
-    for (int i = 0; i < WDL_MAIL_WINDOWS && !win->mailbox.on; i++) {
+    for (int i = 0; i < WDL_MAIL_WINDOWS && !win->mailbox.has; i++) {
         if (rma->mailed[i])
             continue;
         rma->mailed[i] = win;
         rma->nmailed++;
-        win->mailbox.on = 1;
-        __atomic_store_n(&own->mail_open, 1, __ATOMIC_RELAXED);
+        win->mailbox.has = win->mailbox.on = 1;
+        __atomic_store_n(&own->mail_open, !win->params.crowded, __ATOMIC_RELAXED);
     }
+}
+
+void wdl_mailboxes_attend(struct wdl_rma *rma, int attends)
+{
+    for (int i = 0; i < WDL_MAIL_WINDOWS; i++)
+        if (rma->mailed[i])
+            __atomic_store_n(&wdl_mail_control(rma->mailed[i])->mail_open, (uint64_t) attends,
+                             __ATOMIC_RELAXED);
+}
+
+void wdl_rma_attend(const struct wdl_proc *proc, int attends)
+{
+    struct wdl_rma *rma = proc->rma;
+    if (rma && rma->nmailed > 0)
+        wdl_mailboxes_attend(rma, attends);
 }
 
 void wdl_mailbox_close(struct wdl_win *win)

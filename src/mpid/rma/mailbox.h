@@ -21,7 +21,9 @@
  *     stays in order.
  *  2. It goes only to a target with nothing else under way and whose lock, if one is needed, is
  *     held.
- *  3. What was withdrawn has not touched the target, or, a stream, is done again whole.
+ *  3. Where processes outnumber processors, mail_open says whether a rank waits on a processor that
+ *     nobody else wants: only then it is asked. It is a hint, and goes when the wait ends.
+ *  4. What was withdrawn has not touched the target, or, a stream, is done again whole.
  */
 #ifndef WDL_MPID_RMA_MAILBOX_H_INCLUDED
 #define WDL_MPID_RMA_MAILBOX_H_INCLUDED
@@ -53,7 +55,8 @@ enum wdl_mail_way { WDL_MAIL_HANDED, WDL_MAIL_SYSTEM };
 enum { WDL_MAIL_SIZES = 20 };   /* lengths, by powers of two, for which ways are compared */
 
 struct wdl_mailbox {
-    int on;                     /* the window has one, and may use others' */
+    int has;                    /* the window has one, ... */
+    int on;                     /* ... and may use others' now */
     struct wdl_mail *mail;      /* where our operation is; NULL: nowhere */
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
@@ -69,6 +72,7 @@ struct wdl_mailbox {
     int row, row_follows, row_rank;
     struct wdl_trial *row_system;       /* the one that has said so of this row; or NULL; and for */
     int row_system_left;                /* how many operations more */
+    unsigned unseen;    /* visits that were not shown */
     int waits;                  /* looks of a flush or unlock that waits for a message's answer */
     struct wdl_mail_past {
         uint8_t missed, pass;   /* withdrawn in a row; operations that go another way */
@@ -85,20 +89,19 @@ void wdl_mailbox_close(struct wdl_win *win);
  * control: the target's; t: its element, or NULL. */
 int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                    struct wdl_win_control *control);
-/* Is a put or get the system's since processes share processors: whoever would take it wants one,
- * and who would wait gives one away? */
-int wdl_mail_is_crowded(const struct wdl_win *win, const struct wdl_rma_args *args);
 /* Is an operation on a target that is there to be handed over, by what such ones took? If not, the
  * system copies it, and _not_handed is told when that is over (and with what status, which it
  * returns): it sees how long it took. */
 int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args);
 int wdl_mail_not_handed(struct wdl_win *win, int status);
 /* A short one, the first since the last synchronization where the one before had not several: has
- * that target not come of late, nor looked since? Then the system copies it. */
+ * that target not come of late, nor looked since, or does it want a processor? Then the system
+ * copies it. */
 int wdl_mail_is_in_vain(struct wdl_win *win, int rank, const struct wdl_win_control *control);
 /* Is it not, whether or not the target is there? (A put or a get in one piece that is not short.)
  * Then the system copies it, and where rma->timed is set _not_handed is told. */
-int wdl_mail_stands_back(struct wdl_win *win, enum wdl_rma_kind kind, uint64_t bytes);
+int wdl_mail_stands_back(struct wdl_win *win, const struct wdl_win_control *control,
+                         enum wdl_rma_kind kind, uint64_t bytes);
 /* WDL_OK when nothing is under way; else WDL_AGAIN. Failures are the window's (wdl_win_fail).
  * (wdl_mailbox_sync in win_impl.h asks first.) */
 int wdl_mailbox_settle(struct wdl_win *win);
@@ -108,6 +111,9 @@ int wdl_mailbox_clear(struct wdl_win *win, const struct wdl_rma_args *next);
 int wdl_mailbox_serve(struct wdl_win *win);
 /* Has anything gone past this process since the last look (wdl_mail_visit)? */
 int wdl_mailbox_visited(struct wdl_win *win);
+/* From now on others may hand operations over, or not: where processes outnumber processors (and
+ * only there it is asked) that is while this one waits and nobody else wants its processor. */
+void wdl_mailboxes_attend(struct wdl_rma *rma, int attends);
 /* Serve all windows' mailboxes and settle what is under way; how much was done. */
 int wdl_mailboxes_progress(struct wdl_rma *rma);
 
@@ -134,6 +140,6 @@ int wdl_mail_is_away(const struct wdl_win *win, int rank);
 int wdl_mail_waits(struct wdl_win *win, int rank, int drained);
 /* An operation goes past the target's processor. A target that waits in MPI sees that it is not
  * forgotten, and does not go to sleep, where nobody could ask it for anything. */
-void wdl_mail_visit(const struct wdl_win *win, struct wdl_win_control *control);
+void wdl_mail_visit(struct wdl_win *win, struct wdl_win_control *control);
 
 #endif

@@ -12,7 +12,7 @@
  */
 #include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
-#include "mpid/rma/win_impl.h"
+#include "mpid/rma/mail.h"
 
 /* Short operations that follow one another are worth a call of the system together, or a message:
  * several, where the target comes at once, else many. */
@@ -25,7 +25,7 @@ static int is_alone(const struct wdl_win *win, const struct wdl_rma_args *args,
         return 1;
     if (first || wdl_bag_takes(win, args, control, info))
         return first;
-    return win->params.crowded ||
+    return wdl_mail_is_crowded(win, control) ||
            (wdl_mail_is_away(win, args->target) && box->run < WDL_MAIL_RUN);
 }
 
@@ -106,7 +106,8 @@ int wdl_outside_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_ta
                    struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
     struct wdl_mailbox *box = &win->mailbox;
-    if (win->params.crowded && args->done == 0 && args->remote.bytes <= WDL_BATCH_SHORT)
+    if (!box->has && win->params.crowded && args->done == 0 &&
+        args->remote.bytes <= WDL_BATCH_SHORT)
         box->run += box->run < WDL_MAIL_RUN;    /* no mailbox counts it */
     int status = wdl_mail_not_handed(win, update(win, args, t, control, info));
     if (status != WDL_OK)

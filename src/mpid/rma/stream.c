@@ -2,9 +2,9 @@
  * shared memory (stream.h). */
 #include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
+#include "mpid/rma/mail.h"
 #include "mpid/rma/rows.h"
 #include "mpid/rma/stream.h"
-#include "mpid/rma/win_impl.h"
 
 enum {
     LEAST = WDL_MAIL_AREA + 1,
@@ -270,7 +270,7 @@ static void post(struct wdl_win *win, const struct wdl_rma_args *args, struct wd
 static int is_expected(struct wdl_win *win, const struct wdl_rma_args *args,
                        const struct wdl_win_control *control)
 {
-    return __atomic_load_n(&control->mail_open, __ATOMIC_RELAXED) &&
+    return wdl_mail_is_attended(control) &&
            wdl_mail_expected(win, args, control, args->remote.bytes);
 }
 
@@ -290,7 +290,7 @@ int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
     struct ring ring;
     struct ends ends;
     /* rma->timed: behind others, for which the system is faster than a train */
-    if (!is_for_it(win, args, LEAST) || win->rma->timed || wdl_mail_is_crowded(win, args) ||
+    if (!is_for_it(win, args, LEAST) || win->rma->timed ||
         !ends_of(win, args, control, at, &ends) || !is_expected(win, args, control) ||
         !find_ring(win, &ring) || !is_faster(win, args, &ring) ||
         (mail = wdl_mail_get(win, control)) == NULL)

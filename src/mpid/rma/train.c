@@ -182,10 +182,11 @@ int wdl_train_again(struct wdl_win *win, const struct wdl_rma_args *args)
     return 1;
 }
 
-int wdl_train_wanted(const struct wdl_win *win, int rank, enum wdl_rma_kind kind, uint64_t bytes)
+int wdl_train_wanted(const struct wdl_win *win, int rank, const struct wdl_win_control *control,
+                     enum wdl_rma_kind kind, uint64_t bytes)
 {
     const struct wdl_mailbox *box = &win->mailbox;
-    return box->on && is_long(kind, bytes) && !win->params.crowded &&
+    return box->on && is_long(kind, bytes) && !wdl_mail_is_crowded(win, control) &&
            win->params.hints.combine != WDL_COMBINE_NEVER &&
            (box->row_follows || (box->row > 0 && box->row_rank == rank));
 }
@@ -231,7 +232,7 @@ static int can_be(const struct wdl_win *win, const struct wdl_rma_args *args,
 {
     return win->params.copy &&
            (args->kind == WDL_RMA_PUT || (!win->params.mapped_any && !win->net_sizes)) &&
-           __atomic_load_n(&control->mail_open, __ATOMIC_RELAXED);
+           wdl_mail_is_attended(control);
 }
 
 /* The trial of operations like this one; NULL: what is not long takes the system longer in any
@@ -282,7 +283,7 @@ enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *
     struct wdl_mail *mail = NULL;
     struct wdl_stream *ring;
     uint64_t id, bytes = args->remote.bytes;
-    if (!wdl_train_wanted(win, args->target, args->kind, bytes) || !is_for_one(args) ||
+    if (!wdl_train_wanted(win, args->target, control, args->kind, bytes) || !is_for_one(args) ||
         (args->request && bytes <= WDL_BATCH_LONG) || !can_be(win, args, control) ||
         !has_place(info, args->disp, bytes, unit_of(args)) ||
         !wdl_mail_is_clear(win, t, args->target))

@@ -79,7 +79,8 @@ int wdl_train_again(struct wdl_win *win, const struct wdl_rma_args *args);
 int wdl_train_put(struct wdl_win *win, int rank, int64_t disp, const void *local, uint64_t bytes);
 /* Is an operation to be one's first, by those before it? One has gone another way (any one: what
  * would be none is not counted). */
-int wdl_train_wanted(const struct wdl_win *win, int rank, enum wdl_rma_kind kind, uint64_t bytes);
+int wdl_train_wanted(const struct wdl_win *win, int rank, const struct wdl_win_control *control,
+                     enum wdl_rma_kind kind, uint64_t bytes);
 void wdl_train_count(struct wdl_win *win, int rank, enum wdl_rma_kind kind, uint64_t bytes);
 /* No more come. */
 void wdl_train_close(struct wdl_win *win);

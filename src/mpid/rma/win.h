@@ -92,8 +92,7 @@ struct wdl_win_params {
     int (*copy) (void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
                  struct wdl_piece *remote, int nremote);
     int attended;  /* the ranks serve messages while they compute (the same on every rank) */
-    /* who waits in MPI has a processor to itself: short operations go by mailbox (mailbox.h) */
-    int mail;
+    int mail;                   /* operations may be handed over to who waits (mailbox.h) */
     /* The ring through which the process of a rank of this node streams (stream.h): our own, *id
      * being set, or another's that has told us its id; NULL: there is none. Constant; with copy. */
     struct wdl_stream *(*stream) (void *ctx, int rank, uint64_t *id);
@@ -230,6 +229,9 @@ void wdl_win_epoch_text(const struct wdl_win *win, char *text, size_t bytes);
 int wdl_rma_by_memory(const struct wdl_proc *proc);
 /* May something of this process's be under way that another must be there for? */
 int wdl_rma_waits(const struct wdl_proc *proc);
+/* Where processes outnumber processors: this one waits, and nobody else wants its processor, from
+ * now on; or that is over. Meanwhile others may hand operations over to it. */
+void wdl_rma_attend(const struct wdl_proc *proc, int attends);
 /* Is an operation handed over to a rank of this node, which shows its end in memory? */
 int wdl_win_is_handed(const struct wdl_win *win);
 /* How many rests of the processor, of some 20 ns, to take before the next look whether it is done.

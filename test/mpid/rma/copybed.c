@@ -89,6 +89,7 @@ void bed_open_as(struct bed *bed, struct bed_kind kind)
         params.copy = move;
         params.attended = kind.attended;
         params.mail = kind.mail;
+        params.crowded = kind.crowded;
         params.stream = stream;
         params.hints.combine = kind.combine;
         if (kind.dynamic > 1) {

@@ -39,6 +39,7 @@ extern struct wdl_stream bed_ring[RANKS];        /* by rank; its id: 1 + the ran
 struct bed_kind {
     int dynamic;                /* 2: with memory that is offered, too */
     int attended;               /* somebody serves messages */
+    int crowded;                /* more processes than processors */
     int mail;                   /* short operations go by mailbox */
     enum wdl_combine combine;
     size_t bytes;               /* of a rank's memory; 0: BYTES */

@@ -434,8 +434,50 @@ START_TEST(so_many_windows)
 }
 END_TEST
 
+/* Where processes outnumber processors only a rank that says so is asked; the others are not woken,
+ * but now and then. */
+START_TEST(who_wants_a_processor_is_not_asked)
+{
+    enum { SELDOM = 32 };
+    const uint64_t one = 1;
+    struct bed bed;
+    bed_open_as(&bed, (struct bed_kind){.mail = 1, .crowded = 1});
+    for (int again = 0; again < 2; again++) {
+        int calls = mover.calls;
+        for (int i = 0; i < 3; i++) {
+            ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
+            ck_assert(!bed.win[0]->mailbox.mail);
+            ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+        }
+        ck_assert_int_eq(mover.calls, calls + 3);
+        wdl_rma_attend(bed.w.rank[1].proc, 1);
+        for (int i = 0; i < 3; i++) {
+            ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
+            ck_assert(bed.win[0]->mailbox.mail);
+            bed_served(&bed, 1);
+            ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+        }
+        ck_assert_int_eq(mover.calls, calls + 3);
+        wdl_rma_attend(bed.w.rank[1].proc, 0);
+    }
+    (void) wdl_mailbox_visited(bed.win[1]);
+    int visited = 0;
+    for (int i = 0; i < 2 * SELDOM; i++) {
+        ck_assert_int_eq(operate(&bed, test_acc(1, 1, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)),
+                         WDL_OK);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+        visited += wdl_mailbox_visited(bed.win[1]);
+    }
+    ck_assert_int_eq(visited, 2);
+    ck_assert_uint_eq(bed_word(&bed, 1, 1), 2 * SELDOM);
+    ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 6);
+    bed_close(&bed);
+}
+END_TEST
+
 WDL_SUITE("rma/mailbox", every_kind_is_done_by_the_target, what_is_not_one_word_is_done_as_well,
           longer_ones_have_the_origins_area, blocks_evenly_apart_are_handed_over,
           what_nobody_takes_goes_another_way, who_does_not_come_is_asked_less_often,
           a_lone_one_goes_past_who_is_away, what_follows_calls_it_back,
-          what_does_not_go_by_mailbox, ranks_share_the_cells, so_many_windows)
+          what_does_not_go_by_mailbox, ranks_share_the_cells, so_many_windows,
+          who_wants_a_processor_is_not_asked)

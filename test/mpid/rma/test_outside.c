@@ -171,6 +171,7 @@ START_TEST(many_together_are_a_message)
         uint64_t old;
         bed_open_as(&bed, (struct bed_kind){.mail = 1});
         bed.win[0]->params.crowded = crowded;
+        bed.w.control[1].mail_open = !crowded;
         for (int i = 0; i < 10; i++)
             ck_assert_int_eq(operate(&bed, add_u64(1, 0, &one, &old)), WDL_OK);
         TEST_DONE(&bed.w, bed_flush(&bed, 1));

@@ -905,8 +905,12 @@ START_TEST(new_places_are_not_timed)
     bed_close(&bed);
     open(&bed, 0);
     bed.win[0]->params.crowded = 1;
+    bed.w.control[1].mail_open = 0;
     ck_assert_int_eq(copied_of(&bed, first, 65536, 2800, 6200), first);
     ck_assert_uint_eq(bed_ring[0].filled, 0);
+    bed.w.control[1].mail_open = 1; /* it waits, and has a processor */
+    ck_assert_int_eq(copied_of(&bed, first, 65536, 2800, 6200), 0);
+    ck_assert_uint_eq(bed_ring[0].filled, WDL_STREAM_BYTES);
     bed_close(&bed);
 }
 END_TEST

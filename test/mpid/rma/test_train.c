@@ -266,11 +266,12 @@ START_TEST(what_is_none)
 }
 END_TEST
 
-/* What it must have: somewhere to look, a ring, the system's copy and targets that look; and to
- * accumulate, memory that nobody maps and no network updates. */
+/* What it must have: somewhere to look, a ring, the system's copy and targets that look, be
+ * processors as few as they may; and to accumulate, memory that nobody maps and no network updates.
+ */
 START_TEST(windows_that_have_none)
 {
-    enum { NEVER, CROWDED, NO_RING, NO_COPY, CLOSED, MAPPED, NETWORK, KINDS };
+    enum { NEVER, NO_RING, NO_COPY, CLOSED, CROWDED_CLOSED, CROWDED, MAPPED, NETWORK, KINDS };
     for (int what = 0; what < 2 * KINDS; what++) {
         struct bed bed;
         int folds = what >= KINDS, which = what % KINDS;
@@ -279,16 +280,16 @@ START_TEST(windows_that_have_none)
         struct wdl_win_params *params = &bed.win[0]->params;
         const struct wdl_win_params before = *params;
         params->hints.combine = which == NEVER ? WDL_COMBINE_NEVER : params->hints.combine;
-        params->crowded = which == CROWDED;
+        params->crowded = which == CROWDED || which == CROWDED_CLOSED;
         params->stream = which == NO_RING ? NULL : params->stream;
         params->copy = which == NO_COPY ? NULL : params->copy;
         params->mapped_any = which == MAPPED;
         bed.win[0]->net_sizes = which == NETWORK ? 8 : 0;
-        bed.w.control[1].mail_open = which != CLOSED;
+        bed.w.control[1].mail_open = which != CLOSED && which != CROWDED_CLOSED;
         struct wdl_win_control *control = NULL;
         struct wdl_rma_args args = folds ? acc(0) : put(0);
         (void) params->map(params->ctx, 1, &control);
-        int has = !folds && (which == MAPPED || which == NETWORK);
+        int has = which == CROWDED || (!folds && (which == MAPPED || which == NETWORK));
         ck_assert_int_eq(wdl_train_op(bed.win[0], &args, NULL, control, &(struct wdl_win_rank){
             (uint64_t) (uintptr_t) bed.w.rank[1].memory, BYTES, UNIT}),
             has ? WDL_TRAIN_TAKEN : WDL_TRAIN_NONE);
@@ -302,10 +303,17 @@ START_TEST(windows_that_have_none)
     struct bed bed;
     open(&bed, 0);
     teach(&bed);
-    bed.win[0]->mailbox.on = 0;
-    ck_assert(!wdl_train_wanted(bed.win[0], 1, WDL_RMA_PUT, EACH));
+    for (int way = 0; way < 8; way++) {
+        int on = way & 1, crowded = way >> 1 & 1, open = way >> 2;
+        bed.win[0]->mailbox.on = on;
+        bed.win[0]->params.crowded = crowded;
+        bed.w.control[1].mail_open = (uint64_t) open;
+        ck_assert_int_eq(wdl_train_wanted(bed.win[0], 1, &bed.w.control[1], WDL_RMA_PUT, EACH),
+                         on && (open || !crowded));
+    }
     bed.win[0]->mailbox.on = 1;
-    ck_assert(wdl_train_wanted(bed.win[0], 1, WDL_RMA_PUT, EACH));
+    bed.win[0]->params.crowded = 0;
+    bed.w.control[1].mail_open = 1;
     bed_close(&bed);
 }
 END_TEST

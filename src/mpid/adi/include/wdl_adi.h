@@ -22,9 +22,13 @@ struct wdl_adi {
     int card_bytes;             /* from one card to the next */
     int crowded;  /* the node has more processes than processors; its processes agree */
     int spin_polls;  /* polls of a wait before it begins to yield; 0 when oversubscribed */
-    /* looks at shared memory before the network has its turn; 0 when oversubscribed, where the
-     * processor is offered to others instead, so often before each of its turns */
+    /* looks at shared memory before the network has its turn; or, where others may want the
+     * processor, offers of it */
     int memory_looks, memory_offers;
+    int alone;  /* nobody else wants this processor; oversubscribed: wanted it when last offered; */
+    int in_vain;        /* so many of those that were timed on end */
+    unsigned untimed;   /* offers, timed now and then */
+    int attends;        /* ... and others know that this process waits (wdl_rma_attend) */
     int can_sleep;              /* the network can wake us up */
     struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
     unsigned polls;             /* the program's, of the network */
@@ -81,6 +85,14 @@ void wdl_adi_asynch_stop(void);
 /* asynch.c: a collective has begun that its call does not wait for; with the setting `on` the
  * thread serves it. */
 void wdl_adi_asynch_begun(void);
+
+/* progress.c: is nobody else to want this processor, for all that is known? */
+void wdl_adi_patience_set(int alone);
+/* Looks at memory in a row: `many` where every process has a processor of its own. */
+static inline int wdl_adi_looks(int many)
+{
+    return wdl_adi.spin_polls > 0 ? many : wdl_adi.memory_looks;
+}
 
 /* progress.c: from now on, while the node has memory for it, who waits rings (bell.h); no more. */
 void wdl_adi_bells_begin(void);
