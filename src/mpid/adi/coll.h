@@ -77,16 +77,29 @@ void wdl_adi_team_leave(struct wdl_adi_team *t);
 
 /* --- coll_ops.c --- */
 
+struct wdl_adi_spread {         /* where elements with gaps lie as the user's operator wants them */
+    void *memory;               /* or NULL: they have none */
+    char *left, *inout;
+    size_t most, packed;        /* elements at a time; bytes of each without its gaps */
+};
+
 struct wdl_adi_op {             /* an operator at work; the ctx of wdl_coll_op */
     MPI_Op op;
     MPI_Datatype type;
     MPIR_op_function *builtin;  /* or NULL: the user's */
     const struct wdl_element *element;
     wdl_kernel_fn kernel;       /* the same for many elements; or NULL: none of ours */
+    struct wdl_adi_spread spread;
 };
 
-/* Can the engine reduce elements of this type, and how long are they? */
-int wdl_adi_op_takes(MPI_Datatype type, size_t *bytes_out);
+/* Bytes of an element in the engine; 0: there is nothing to reduce. */
+size_t wdl_adi_op_element(MPI_Datatype type);
+/* Are there gaps in or between its elements? */
+int wdl_adi_op_gaps(MPI_Datatype type);
+/* Are its elements packed for the engine? Then wdl_adi_op_spread must follow wdl_adi_op_make, and
+ * who has called it frees spread.memory: WDL_OK or ERR_NOMEM. */
+int wdl_adi_op_packs(MPI_Datatype type);
+int wdl_adi_op_spread(struct wdl_adi_op *op);
 void wdl_adi_op_make(MPI_Op op, MPI_Datatype type, struct wdl_adi_op *ctx,
                      struct wdl_coll_op *op_out);
 

@@ -78,9 +78,16 @@ static int wins(const struct wdl_adi_mpi *m, size_t bytes)
     return is_little || wdl_arena_fetches();
 }
 
+/* Does MPICH 4.0.2 do it wrongly? Where elements with gaps are reduced and scattered by an operator
+ * that does not commute, it takes them to lie closer than they do. */
+static int fails(const struct wdl_adi_mpi *m)
+{
+    return m->kind == WDL_COLL_REDUCE_SCATTER && wdl_adi_op_gaps(m->recvtype) &&
+        !MPIR_Op_is_commutative(m->op);
+}
+
 static int takes(const struct wdl_adi_mpi *m)
 {
-    size_t element;
     if (m->comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || m->comm->local_size < 2 ||
         MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_mpich)
         return 0;
@@ -88,9 +95,9 @@ static int takes(const struct wdl_adi_mpi *m)
     /* on a node others may give more, by mistake, and are told of it */
     if (bytes == 0 && m->kind != WDL_COLL_BARRIER && !m->variable && !wdl_adi_comm_on_node(m->comm))
         return 0;
-    if (wdl_coll_reduces(m->kind) && !wdl_adi_op_takes(m->recvtype, &element))
+    if (wdl_coll_reduces(m->kind) && wdl_adi_op_element(m->recvtype) == 0)
         return 0;
-    return MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_engine || wins(m, bytes);
+    return MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_engine || fails(m) || wins(m, bytes);
 }
 
 /* --- blocking --------------------------------------------------------------------------------- */
