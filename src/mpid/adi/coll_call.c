@@ -27,17 +27,52 @@ size_t wdl_adi_call_bytes(const struct wdl_adi_mpi *m)
         : wdl_adi_data_bytes(m->recvcount, m->recvtype);
 }
 
+/* Of the two groups of an intercommunicator one is or has the root. */
+static int between_groups(const struct wdl_adi_mpi *m)
+{
+    return m->comm->comm_kind == MPIR_COMM_KIND__INTERCOMM;
+}
+
+static int heads(const struct wdl_adi_mpi *m)
+{
+    return between_groups(m) ? m->root == MPI_ROOT : is_root(m);
+}
+
+static int follows(const struct wdl_adi_mpi *m)
+{
+    return between_groups(m) ? m->root >= 0 : 1;
+}
+
 int wdl_adi_call_sends(const struct wdl_adi_mpi *m)
 {
-    int blocks = m->kind == WDL_COLL_GATHER || m->kind == WDL_COLL_SCATTER ||
-        m->kind == WDL_COLL_GATHER_ALL || m->kind == WDL_COLL_EXCHANGE;
-    return blocks && !in_place(m) && (m->kind != WDL_COLL_SCATTER || is_root(m));
+    switch (m->kind) {
+        case WDL_COLL_GATHER:
+            return !in_place(m) && follows(m);
+        case WDL_COLL_SCATTER:
+            return heads(m);
+        case WDL_COLL_GATHER_ALL:
+        case WDL_COLL_EXCHANGE:
+            return !in_place(m);
+        default:
+            return 0;
+    }
 }
 
 int wdl_adi_call_receives(const struct wdl_adi_mpi *m)
 {
-    return m->kind != WDL_COLL_BARRIER && (m->kind != WDL_COLL_GATHER || is_root(m)) &&
-        (m->kind != WDL_COLL_SCATTER || m->recvbuf != MPI_IN_PLACE);
+    switch (m->kind) {
+        case WDL_COLL_BARRIER:
+            return 0;
+        case WDL_COLL_GATHER:
+            return heads(m);
+        case WDL_COLL_SCATTER:
+            return m->recvbuf != MPI_IN_PLACE && follows(m);
+        case WDL_COLL_BROADCAST:
+        case WDL_COLL_REDUCE:
+            return heads(m) || follows(m);
+        default:
+            return 1;
+    }
 }
 
 void wdl_adi_call_hold(const struct wdl_adi_mpi *m)
