@@ -184,6 +184,37 @@ static void varying(int count, int root)
     free(n);
 }
 
+/* Long blocks of different sizes whose type is another on every other rank, one word or three: the
+ * same words. */
+static void unlike(int words)
+{
+    int most = words + 6 * size, per = rank % 2 ? 3 : 1, *n = malloc(2 * (size_t) size * sizeof *n);
+    int *at = n + size, wrong = 0, own = words + 6 * rank;
+    int64_t *out = malloc((size_t) own * sizeof *out);
+    int64_t *in = malloc((size_t) size * (size_t) most * sizeof *in);
+    MPI_Datatype some;
+    MPI_Type_contiguous(per, MPI_INT64_T, &some);
+    MPI_Type_commit(&some);
+    for (int r = 0; r < size; r++) {
+        n[r] = (words + 6 * r) / per;
+        at[r] = r * (most / per);
+    }
+    TURNS() {
+        memset(in, 0, (size_t) size * (size_t) most * sizeof *in);
+        for (int i = 0; i < own; i++)
+            out[i] = word(rank, 0, i);
+        FORM(Allgatherv, allgatherv, out, n[rank], some, in, n, at, some);
+        for (int r = 0; r < size && turn != MADE; r++)
+            for (int i = 0; i < words + 6 * r; i++)
+                wrong += in[(size_t) r * (size_t) most + (size_t) i] != word(r, 0, i);
+        t_check(!wrong, "allgatherv form %d of types that differ: %d wrong", form, wrong);
+    }
+    MPI_Type_free(&some);
+    free(in);
+    free(out);
+    free(n);
+}
+
 /* --- reductions ------------------------------------------------------------------------------- */
 
 /* x -> a x + b, two words each: may be grouped, but not turned round. */
@@ -407,6 +438,8 @@ static void everything(MPI_Comm on, const int *counts, int ncounts)
             sums(count);
             maxima(count);
         }
+    for (form = BLOCKING; form < FORMS; form++)
+        unlike(12000);
     MPI_Op_free(&op);
     MPI_Type_free(&gap);
 }

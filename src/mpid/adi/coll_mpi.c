@@ -79,9 +79,12 @@ static int wins(const struct wdl_adi_mpi *m, size_t bytes)
 }
 
 /* Does MPICH 4.0.2 do it wrongly? Where elements with gaps are reduced and scattered by an operator
- * that does not commute, it takes them to lie closer than they do. */
-static int fails(const struct wdl_adi_mpi *m)
+ * that does not commute, it takes them to lie closer than they do; blocks of different sizes that
+ * all get at once go round a ring in pieces cut by each rank's own type. */
+static int fails(const struct wdl_adi_mpi *m, int is_blocking)
 {
+    if (m->kind == WDL_COLL_GATHER_ALL)
+        return m->variable && is_blocking;
     return m->kind == WDL_COLL_REDUCE_SCATTER && wdl_adi_op_gaps(m->recvtype) &&
         !MPIR_Op_is_commutative(m->op);
 }
@@ -93,7 +96,7 @@ int wdl_adi_coll_can(const struct wdl_adi_mpi *m)
         (!wdl_coll_reduces(m->kind) || wdl_adi_op_element(m->recvtype) > 0);
 }
 
-static int takes(const struct wdl_adi_mpi *m)
+static int takes(const struct wdl_adi_mpi *m, int is_blocking)
 {
     if (!wdl_adi_coll_can(m))
         return 0;
@@ -101,7 +104,8 @@ static int takes(const struct wdl_adi_mpi *m)
     /* on a node others may give more, by mistake, and are told of it */
     if (bytes == 0 && m->kind != WDL_COLL_BARRIER && !m->variable && !wdl_adi_comm_on_node(m->comm))
         return 0;
-    return MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_engine || fails(m) || wins(m, bytes);
+    return MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_engine || fails(m, is_blocking) ||
+        wins(m, bytes);
 }
 
 /* --- blocking --------------------------------------------------------------------------------- */
@@ -272,7 +276,7 @@ static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_er
         return 1;
     if (m->kind == WDL_COLL_BROADCAST && !request && broadcast_at_once(m, mpi_errno))
         return 1;
-    if (!takes(m))
+    if (!takes(m, !request))
         return 0;
     int status = wdl_adi_team(m->comm, &team);
     if (status != WDL_OK)
