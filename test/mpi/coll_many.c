@@ -25,14 +25,19 @@ static void requests(void)
     int wrong = 0;
     fill(0);
     for (int i = 0; i < MANY; i++)
-        if (i % 4 == 3)
+        if (i % 4 == 3) {
             MPI_Ibarrier(MPI_COMM_WORLD, &request[i]);
-        else
+        } else if (i % 4 == 2) {
+            to[i] = t_rank == i % t_size ? i : -1;
+            MPI_Ibcast(&to[i], 1, MPI_INT, i % t_size, MPI_COMM_WORLD, &request[i]);
+        } else {
             MPI_Iallreduce(&from[i], &to[i], 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request[i]);
+        }
     for (int i = 0; i < MANY; i++)
         MPI_Wait(&request[t_rank % 2 ? i : MANY - 1 - i], MPI_STATUS_IGNORE);
     for (int i = 0; i < MANY; i++)
-        wrong += i % 4 != 3 && to[i] != t_size * i * 7 + t_size * (t_size - 1) / 2;
+        if (i % 4 != 3)
+            wrong += to[i] != (i % 4 == 2 ? i : t_size * i * 7 + t_size * (t_size - 1) / 2);
     t_check(wrong == 0, "MPI: %d results are wrong", wrong);
     free(request);
 }

@@ -164,6 +164,7 @@ int MPID_Comm_free_hook(MPIR_Comm * comm)
     wdl_rank_map_release(&comm->dev.local_map);
     wdl_adi_spare_drop(comm);
     comm->dev.spread = 0;
+    comm->dev.schedules = 0;
     comm->dev.windows = 0;
     return MPI_SUCCESS;
 }

@@ -29,6 +29,7 @@ struct wdl_adi_comm {
     struct wdl_rank_map map;
     struct wdl_rank_map local_map;      /* intercommunicators: the local group */
     int spread;  /* 0: not yet known; 1: all ranks are on this node; 2: they are not (comm.c) */
+    unsigned schedules;  /* MPICH's since its last blocking collective, alike too (coll_mpi.c) */
     unsigned windows;           /* created so far, the same on all ranks: their numbers */
     struct wdl_adi_team *team;  /* its collectives' (coll_team.c), made on first use; or NULL */
     void *spare;  /* memory of the last window freed, for the next one (win_shm.c), or NULL */
