@@ -294,6 +294,16 @@ static void barriers(const struct group *g)
                 ;
         t_check(result == GASNET_OK, "barrier %d: %d", i, result);
     }
+    for (int i = 0; i < 4; i++) { /* another id, another flag */
+        int id = i & 1 ? 7 : 8, flags = i & 1 ? GASNET_BARRIERFLAG_ANONYMOUS : 0, result;
+        gasnet_coll_barrier_notify(g->team, 7, 0);
+        if (i & 2)
+            result = gasnet_coll_barrier_wait(g->team, id, flags);
+        else
+            while ((result = gasnet_coll_barrier_try(g->team, id, flags)) == GASNET_ERR_NOT_READY)
+                ;
+        t_check(result == GASNET_ERR_BARRIER_MISMATCH, "ended as another, %d: %d", i, result);
+    }
     int result = gasnet_coll_barrier(g->team, g->rank == 0, 0);
     t_check(result == (g->size > 1 ? GASNET_ERR_BARRIER_MISMATCH : GASNET_OK), "mismatch: %d",
             result);
@@ -315,10 +325,10 @@ int main(int argc, char **argv)
     alone(&world);
     together(&world, 0);
     together(&world, 1);
-    /* the last node first; a team of one where there are three */
+    /* the last node first, some from 2^31 on; a team of one where there are three */
     unsigned color = (unsigned) t_rank % 2;
-    gasnet_team_handle_t team =
-        gasnet_coll_team_split(GASNET_TEAM_ALL, color, (gasnet_node_t) (t_size - t_rank), 0);
+    gasnet_node_t relrank = 0x80000000u + (gasnet_node_t) (t_size / 2 - t_rank);
+    gasnet_team_handle_t team = gasnet_coll_team_split(GASNET_TEAM_ALL, color, relrank, 0);
     describe(&half, team);
     t_check(half.size == (t_size + (color == 0)) / 2, "half of %d: %d", t_size, half.size);
     t_check(half.rank == (half.size - 1) - t_rank / 2, "rank %d of %d", half.rank, half.size);

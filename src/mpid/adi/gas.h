@@ -15,8 +15,8 @@ struct gasnet_coll_team {
     struct gasnet_coll_team *next; /* of those split off */
     gasnet_coll_error_fn_t on_error;
     void *on_error_arg;
-    /* a barrier notified and not yet found done, and what its ranks have agreed on */
-    int notified, agreed;
+    /* a barrier notified and not yet found done, as what, and what its ranks have agreed on */
+    int notified, id, naming, agreed;
     wdl_gas_handle barrier;
 };
 

@@ -113,6 +113,12 @@ int wdl_adi_gasnet_fini(void)
 
 /* --- teams ------------------------------------------------------------------------------------ */
 
+/* The core's order of ranks is that of int: from 2^31 on they would be first. */
+static int ordered(gasnet_node_t relrank)
+{
+    return relrank < 0x80000000u ? (int) relrank - INT32_MAX - 1 : (int) (relrank - 0x80000000u);
+}
+
 gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t team, gasnet_node_t color,
                                             gasnet_node_t relrank, int flags)
 {
@@ -130,7 +136,7 @@ gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t team, gasnet_no
         gasnet_coll_team_all.next = made;
         wdl_gas_finish(
             wdl_gas_begun(team, "team_split", 0,
-                          wdl_gas_team_split_nb(core, (int) color, (int) relrank, &made->core)));
+                          wdl_gas_team_split_nb(core, (int) color, ordered(relrank), &made->core)));
     }
     WDL_GAS_LEAVE();
     return made;
@@ -188,6 +194,9 @@ gasnet_node_t gasnet_coll_team_node2rank(gasnet_team_handle_t team, gasnet_node_
 
 /* --- barriers --------------------------------------------------------------------------------- */
 
+/* What names a barrier, and how. */
+enum { NAMING = GASNET_BARRIERFLAG_MISMATCH | GASNET_BARRIERFLAG_ANONYMOUS };
+
 static void notify(gasnet_team_handle_t team, const char *call, int id, int flags)
 {
     struct wdl_gas_team *core = wdl_gas_core(team, call);
@@ -200,6 +209,8 @@ static void notify(gasnet_team_handle_t team, const char *call, int id, int flag
         return;
     }
     team->notified = 1;
+    team->id = id;
+    team->naming = flags & NAMING;
     team->barrier =
         (wdl_gas_handle) wdl_gas_begun(team, call, 0,
                                        wdl_gas_agree_nb(core, given, id, &team->agreed));
@@ -216,23 +227,29 @@ static int notified(gasnet_team_handle_t team, const char *call)
     return team->notified;
 }
 
-static int barrier_end(gasnet_team_handle_t team)
+/* Does it end as the one that has been notified? */
+static int is_same(gasnet_team_handle_t team, int id, int flags)
 {
-    team->notified = 0;
-    return team->agreed ? GASNET_OK : GASNET_ERR_BARRIER_MISMATCH;
+    return (flags & NAMING) == team->naming && (team->naming || id == team->id);
 }
 
-static int barrier_finish(gasnet_team_handle_t team)
+static int barrier_end(gasnet_team_handle_t team, int id, int flags)
+{
+    team->notified = 0;
+    return team->agreed && is_same(team, id, flags) ? GASNET_OK : GASNET_ERR_BARRIER_MISMATCH;
+}
+
+static int barrier_finish(gasnet_team_handle_t team, int id, int flags)
 {
     wdl_gas_finish((gasnet_coll_handle_t) team->barrier);
-    return barrier_end(team);
+    return barrier_end(team, id, flags);
 }
 
 int gasnet_coll_barrier(gasnet_team_handle_t team, int id, int flags)
 {
     WDL_GAS_ENTER();
     notify(team, "barrier", id, flags);
-    int result = barrier_finish(team);
+    int result = barrier_finish(team, id, flags);
     WDL_GAS_LEAVE();
     return result;
 }
@@ -244,27 +261,23 @@ void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int id, int flags)
     WDL_GAS_LEAVE();
 }
 
-/* The id and the flags of notify hold. */
 int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int id, int flags)
 {
-    (void) id;
-    (void) flags;
+    int result = GASNET_ERR_BAD_ARG;
     WDL_GAS_ENTER();
-    int result = notified(team, "barrier_wait") ? barrier_finish(team) : GASNET_ERR_BAD_ARG;
+    if (notified(team, "barrier_wait"))
+        result = barrier_finish(team, id, flags);
     WDL_GAS_LEAVE();
     return result;
 }
 
 int gasnet_coll_barrier_try(gasnet_team_handle_t team, int id, int flags)
 {
-    int result = GASNET_ERR_BAD_ARG;
-    (void) id;
-    (void) flags;
     WDL_GAS_ENTER();
     int begun = notified(team, "barrier_try");
     WDL_GAS_LEAVE();
-    if (begun)
-        result = gasnet_coll_try_sync((gasnet_coll_handle_t) team->barrier) ? barrier_end(team)
-                                                                            : GASNET_ERR_NOT_READY;
-    return result;
+    if (!begun)
+        return GASNET_ERR_BAD_ARG;
+    return gasnet_coll_try_sync((gasnet_coll_handle_t) team->barrier) ? barrier_end(team, id, flags)
+                                                                      : GASNET_ERR_NOT_READY;
 }

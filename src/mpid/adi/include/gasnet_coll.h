@@ -244,7 +244,8 @@ GASNET_COLL_CALL(exchangev, gasnet_team_handle_t team, void *dst, const size_t d
 #define GASNET_ERR_BAD_ARG 10003
 #define GASNET_ERR_NOT_READY 10004
 #define GASNET_ERR_BARRIER_MISMATCH 10005
-/* OK, or ERR_BARRIER_MISMATCH: two nodes gave different ids. _try: ERR_NOT_READY too. */
+/* OK, or ERR_BARRIER_MISMATCH: two nodes gave different ids, or this one another id or flag than to
+ * _notify. _try: ERR_NOT_READY too. */
 GASNET_API int gasnet_coll_barrier(gasnet_team_handle_t team, int id, int flags);
 GASNET_API void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int id, int flags);
 GASNET_API int gasnet_coll_barrier_try(gasnet_team_handle_t team, int id, int flags);
