@@ -80,17 +80,18 @@ static int wins(const struct wdl_adi_mpi *m, size_t bytes)
 
 /* Nonblocking, by measurement between two nodes: where a node has more ranks than one the engine
  * takes 0.2 to 0.9 of MPICH's time, but for long blocks of each to each; with one it takes up to
- * twice as long. But MPICH looks at all its outstanding schedules at every turn, so that many take
- * as long as their number squared. Who waits for which is not known to all alike; that no more than
- * SCHEDULES have been begun since the communicator's last blocking collective is. */
-enum { SCHEDULES = 64, EXCHANGE_LONG = 64 << 10 };
+ * twice as long, and more for what is long. But MPICH looks at all its outstanding schedules at
+ * every turn, so that many take as long as their number squared. Who waits for which is not known
+ * to all alike; how many have been begun since the communicator's last blocking collective is. Of
+ * what is long nobody has so many. */
+enum { SCHEDULES = 64, SCHEDULES_SHORT = 4 << 10, EXCHANGE_LONG = 64 << 10 };
 
 static int wins_begun(const struct wdl_adi_mpi *m, size_t bytes)
 {
     if (m->comm->local_size > MPIR_Process.num_nodes &&
         (m->kind != WDL_COLL_EXCHANGE || bytes <= EXCHANGE_LONG))
         return 1;
-    return ++m->comm->dev.schedules > SCHEDULES;
+    return ++m->comm->dev.schedules > SCHEDULES && bytes <= SCHEDULES_SHORT;
 }
 
 /* Of blocking ones, those of which the device sees every call on every rank. */
