@@ -51,6 +51,7 @@ windlass_core_sources = \
     %D%/mpid/coll/node_fold.c \
     %D%/mpid/coll/node_scan.c \
     %D%/mpid/coll/nodes.c \
+    %D%/mpid/coll/parts.c \
     %D%/mpid/coll/pattern.c \
     %D%/mpid/coll/prefix.c \
     %D%/mpid/coll/rate.c \
@@ -213,6 +214,7 @@ windlass_headers = \
     %D%/mpid/coll/levels.h \
     %D%/mpid/coll/node.h \
     %D%/mpid/coll/nodes.h \
+    %D%/mpid/coll/parts.h \
     %D%/mpid/coll/pattern.h \
     %D%/mpid/coll/prefix.h \
     %D%/mpid/coll/rate.h \

@@ -66,6 +66,7 @@ unit_tests =                            \
     test/mpid/coll/test_node_fold       \
     test/mpid/coll/test_node_scan       \
     test/mpid/coll/test_nodes           \
+    test/mpid/coll/test_parts           \
     test/mpid/coll/test_pattern         \
     test/mpid/coll/test_prefix          \
     test/mpid/coll/test_rate            \

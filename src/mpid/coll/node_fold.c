@@ -205,7 +205,7 @@ static int show_long(struct wdl_run *run, int head, char *to)
 {
     int of_two = run->args.kind == WDL_COLL_REDUCE && run->team->size == 2;
     if ((folds_alone(run) && run->team->rank == head) ||
-        (of_two && !wdl_rate_stages(run->team, WDL_RATE_FOR_ONE, 0)))
+        (of_two && !wdl_rate_stages(run->team, wdl_rate_use(run), 0)))
         return wdl_node_show_places(run, run->args.src, to);
     return folds_alone(run) ? wdl_node_show(run, run->args.src, run->args.bytes)
                             : show_vector(run, to);
