@@ -152,11 +152,11 @@ static int operation(struct rank *r, struct step *s)
 {
     struct wdl_win_quick *quick = wdl_win_quick(r->win);
     struct wdl_rma_args *args = &s->args;
-    char *local = (char *) args->origin.addr + args->origin.lo, *at = NULL;
-    if ((args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_GET) && args->origin.contig &&
-        args->remote.contig && args->remote.lo == 0 && !args->request)
-        at = wdl_quick_reach(quick, args->target, args->disp, args->remote.bytes);
-    if (!at)
+    char *local = (char *) args->origin.addr + args->origin.lo, *at;
+    int plain = (args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_GET) &&
+        args->origin.contig && args->remote.contig && args->remote.lo == 0 && !args->request;
+    if (!plain ||
+        !wdl_quick_reach(quick, args->target, args->disp, args->remote.bytes, &at))
         return wdl_rma_op(r->win, args);
     if (args->kind == WDL_RMA_PUT)
         memcpy(at, local, args->remote.bytes);

@@ -51,7 +51,9 @@ static inline void held_open(struct wdl_win *win, int rank, int unchecked)
     win->held_unchecked = unchecked;
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LOCK);
     wdl_assert_cmp(status, ==, WDL_OK);
-    win->quick.open = win->quick.place ? rank : WDL_OPEN_NONE;
+    wdl_assert_cmp(win->quick.fence, ==, 0);
+    win->quick.first = (uint32_t) rank;
+    win->quick.count = win->quick.place != NULL;
 }
 
 static int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion)
@@ -62,6 +64,7 @@ static int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion
         win->held_wanted = rank;
         return WDL_AGAIN;
     }
+    win->quick.fence = 0;       /* its epoch ends here */
     held_open(win, rank, unchecked);
     return WDL_OK;
 }
@@ -70,7 +73,7 @@ static inline void held_unlock(struct wdl_win *win)
 {
     int rank = win->held_rank;
     win->held_rank = -1;
-    win->quick.open = WDL_OPEN_NONE;
+    win->quick.count = 0;
     if (!win->held_unchecked)
         /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
         wdl_words_out_on_node(win, rank);
@@ -411,7 +414,7 @@ int wdl_win_unlock_all(struct wdl_win *win, int *step)
         win->all_next = 0;
     }
     *step = UNLOCK_ALL_BEGIN;
-    win->quick.open = WDL_OPEN_NONE;
+    win->quick.count = 0;
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_UNLOCK_ALL);
     wdl_assert_cmp(status, ==, WDL_OK);
     return wdl_win_take_error(win);

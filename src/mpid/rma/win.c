@@ -129,7 +129,6 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     win->rma = rma;
     win->params = *params;
     win->nslots = rma->params.win_slots < params->size ? rma->params.win_slots : params->size;
-    win->quick.open = WDL_OPEN_NONE;
     win->quick.size = params->size;
     win->quick.base = params->place_base;
     win->quick.place = params->place;
@@ -201,21 +200,14 @@ int wdl_win_used(const struct wdl_win *win)
 
 void wdl_win_quick_set(struct wdl_win *win)
 {
-    int open = WDL_OPEN_NONE;
-    switch (win->quick.place ? win->epoch.access_state : WDL_ACCESS_NONE) {
-        case WDL_ACCESS_FENCE_GRANTED:
-            open = WDL_OPEN_FENCE;
-            break;
-        case WDL_ACCESS_LOCK_ALL_GRANTED:
-            open = WDL_OPEN_ALL;
-            break;
-        case WDL_ACCESS_PER_TARGET:
-            open = win->held_rank >= 0 ? win->held_rank : WDL_OPEN_NONE;
-            break;
-        default:
-            break;
-    }
-    win->quick.open = open;
+    int state = win->quick.place ? win->epoch.access_state : WDL_ACCESS_NONE;
+    int fence = state == WDL_ACCESS_FENCE_GRANTED;
+    if (fence || state == WDL_ACCESS_LOCK_ALL_GRANTED)
+        wdl_quick_open(&win->quick, 0, win->quick.size, fence);
+    else if (state == WDL_ACCESS_PER_TARGET && win->held_rank >= 0)
+        wdl_quick_open(&win->quick, win->held_rank, 1, 0);
+    else
+        wdl_quick_open(&win->quick, 0, 0, 0);
 }
 
 void wdl_win_domain(const struct wdl_win *win, int rank, const char *base,

@@ -153,7 +153,7 @@ START_TEST(the_first_of_a_way_are_not_timed)
         wdl_rate_took(teams[1], WDL_RATE_FOR_ONE, WDL_RATE_FETCHED, LONG, 500);
         wdl_rate_took(teams[1], WDL_RATE_FOR_ONE, WDL_RATE_FETCHED, LONG, 500);
         wdl_rate_took(teams[1], WDL_RATE_FOR_ONE, WDL_RATE_READ, LONG, 50000);
-        wdl_rate_took(teams[1], WDL_RATE_FOR_ONE, WDL_RATE_FILLED, LONG, 2000); /* between does not matter */
+        wdl_rate_took(teams[1], WDL_RATE_FOR_ONE, WDL_RATE_FILLED, LONG, 2000); /* no matter */
         wdl_rate_took(teams[1], WDL_RATE_FOR_ONE, WDL_RATE_READ, LONG, 50000);
     }
     ck_assert_int_eq(stages(0, WDL_RATE_FOR_ONE, 0), 1);
