@@ -17,7 +17,7 @@ void wdl_serve_unlock(struct wdl_win *win)
 {
     /* the releasing origin's stores are ordered before the next holder's by the packets
      * themselves */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    wdl_mem_sync(&win->quick);
     int status = wdl_grant_release(&win->grant);
     wdl_assert_cmp(status, ==, WDL_OK);
     wdl_win_activate(win);

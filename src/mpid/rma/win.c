@@ -278,8 +278,7 @@ int wdl_win_free(struct wdl_win *win)
 
 int wdl_win_sync(struct wdl_win *win)
 {
-    (void) win;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    wdl_mem_sync(&win->quick);
     return WDL_OK;
 }
 

@@ -176,7 +176,6 @@ struct wdl_barrier {                    /* of all ranks, two may overlap */
     int near;                           /* levels: this rank knows that all of its node have come */
     int queued;                         /* to begin when this one is over */
     int unread;  /* nothing in the own memory has changed, and nobody else's is read next */
-    unsigned syncs;                     /* MEM_SYNC of seed 001, ever */
     uint8_t arrived[2][32];             /* by parity of the sequence number, by round */
 };
 
