@@ -20,7 +20,7 @@ static int is_waiting(const struct rank *t, int rank)
 {
     const struct wdl_grant *grant = t->win ? &t->win->grant : NULL;
     for (int i = grant ? grant->granted : 0; grant && i < grant->length; i++)
-        if (grant->queue[i].rank == rank)
+        if (((const struct wdl_grant_request *) grant->queue.items)[i].rank == rank)
             return 1;
     return 0;
 }

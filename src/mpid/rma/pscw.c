@@ -54,7 +54,6 @@ int wdl_pscw_in_access(const struct wdl_win *win)
 
 int wdl_pscw_posted(struct wdl_win *win, const struct wdl_posted *post)
 {
-    const struct wdl_host *host = &win->proc->host;
     int at = wdl_pscw_in_access(win) ? group_index(win, post->rank) : -1;
     wdl_mem_sync(&win->quick);  /* pairs with the one of whoever posts */
     if (at >= 0 && !has_posted(win, at)) {
@@ -63,20 +62,10 @@ int wdl_pscw_posted(struct wdl_win *win, const struct wdl_posted *post)
     }
     if (win->posted_n >= win->params.size)
         return WDL_ERR_PROTO;
-    if (win->posted_n == win->posted_room) {
-        int room = win->posted_room ? 2 * win->posted_room : 8;
-        struct wdl_posted *posted =
-            host->ops->alloc(host->ctx, (size_t) room * sizeof(*posted));
-        if (!posted)
-            return WDL_AGAIN;
-        if (win->posted) {
-            memcpy(posted, win->posted, (size_t) win->posted_n * sizeof(*posted));
-            host->ops->free(host->ctx, win->posted);
-        }
-        win->posted = posted;
-        win->posted_room = room;
-    }
-    win->posted[win->posted_n++] = *post;
+    if (wdl_array_grow(&win->posted, win->posted_n) != WDL_OK)
+        return WDL_AGAIN;
+    struct wdl_posted *posted = win->posted.items;
+    posted[win->posted_n++] = *post;
     return WDL_OK;
 }
 
@@ -241,15 +230,17 @@ static void sort_ranks(int *ranks, int n)
 
 static void take_early_posts(struct wdl_win *win)
 {
+    struct wdl_posted *posted = win->posted.items;
     int kept = 0;
     for (int i = 0; i < win->posted_n; i++) {
-        int at = group_index(win, win->posted[i].rank);
+        int at = group_index(win, posted[i].rank);
         if (at >= 0 && !has_posted(win, at))
-            win->start_posted[at] = win->posted[i];
+            win->start_posted[at] = posted[i];
         else
-            win->posted[kept++] = win->posted[i];
+            posted[kept++] = posted[i];
     }
     win->posted_n = kept;
+    wdl_array_trim(&win->posted, kept);
 }
 
 /* Posts left in this rank's block by members of the access group; others stay for a later start.

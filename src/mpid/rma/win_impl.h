@@ -210,9 +210,11 @@ struct wdl_win {
     struct wdl_barrier barrier;
     /* access group of PSCW (sorted), and who of it has posted; early posts of others */
     int *start_group, start_n, start_room, complete_next;
-    struct wdl_posted *start_posted, *posted;
+    struct wdl_posted *start_posted;
+    struct wdl_array posted;            /* struct wdl_posted */
+    struct wdl_posted few_posted[WDL_POSTED_FEW];
     uint32_t posts_taken;               /* places of the own block, a bit each, to be given back */
-    int posted_n, posted_room;
+    int posted_n;
     struct wdl_relay *telling;          /* by complete, as it is filled; NULL: there is none */
     /* exposure */
     int exposed_n, completed;
