@@ -72,6 +72,7 @@ windlass_core_sources = \
     %D%/mpid/proc/proc.c \
     %D%/mpid/proc/spread.c \
     %D%/mpid/rma/accumulate.c \
+    %D%/mpid/rma/array.c \
     %D%/mpid/rma/atomic.c \
     %D%/mpid/rma/bag.c \
     %D%/mpid/rma/barrier.c \
@@ -227,6 +228,7 @@ windlass_headers = \
     %D%/mpid/proc/proc.h \
     %D%/mpid/proc/spread.h \
     %D%/mpid/rma/accumulate.h \
+    %D%/mpid/rma/array.h \
     %D%/mpid/rma/control.h \
     %D%/mpid/rma/bag.h \
     %D%/mpid/rma/batch.h \

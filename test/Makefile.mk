@@ -90,6 +90,7 @@ unit_tests =                            \
     test/mpid/proc/test_proc            \
     test/mpid/proc/test_spread          \
     test/mpid/rma/test_accumulate       \
+    test/mpid/rma/test_array            \
     test/mpid/rma/test_atomic           \
     test/mpid/rma/test_bag              \
     test/mpid/rma/test_barrier          \

@@ -31,7 +31,16 @@ struct wdl_win_quick {          /* the first member of every struct wdl_win */
     const struct wdl_win_place *place;
     uint64_t ops;               /* operations on mapped memory, ever */
     int stored;                 /* plain stores were made since the last full barrier */
+    unsigned syncs;             /* wdl_mem_sync, ever */
 };
+
+/* MEM_SYNC (seed 001, RMA + Shared Memory): a full barrier of the processor's. Counted, so that a
+ * test notices where one is missing that no processor here misses. */
+static inline void wdl_mem_sync(struct wdl_win_quick *q)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    q->syncs++;
+}
 
 static inline struct wdl_win_quick *wdl_win_quick(struct wdl_win *win)
 {
@@ -75,8 +84,7 @@ static inline int wdl_quick_flush(struct wdl_win_quick *q, int rank)
     if (!wdl_quick_admits(q, rank) || q->fence)
         return 0;
     if (q->stored) {
-        /* MEM_SYNC (seed 001, FLUSH); pairs with the peer's own synchronization */
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        wdl_mem_sync(q);        /* seed 001, FLUSH; pairs with the peer's own synchronization */
         q->stored = 0;
     }
     return 1;

@@ -100,14 +100,15 @@ void wdl_rma_fini(struct wdl_proc *proc)
 static void win_drop(struct wdl_win *win)
 {
     const struct wdl_host *host = &win->proc->host;
-    void *owned[] = { win->slots, win->start_group, win->start_posted, win->posted, win->regions };
+    void *owned[] = { win->slots, win->start_group, win->start_posted, win->regions };
     wdl_types_drop(win);
     wdl_stashes_drop(win);
     wdl_relays_drop(win);
     wdl_keys_drop(win, WDL_KEYS_DATA);
     wdl_lender_drop(win);
     wdl_net_drop(win);
-    wdl_grant_fini(&win->grant, host);
+    wdl_grant_fini(&win->grant);
+    wdl_array_fini(&win->posted);
     pool_drop(host, &win->ops);
     pool_drop(host, &win->local_targets);
     for (unsigned i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
@@ -140,7 +141,9 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     if (!host->ops->heavy_barrier)
         params->node[params->node_index].bulk_mode = WDL_BULK_ALWAYS;
     wdl_epoch_init(&win->epoch);
-    wdl_grant_init(&win->grant);
+    wdl_grant_init(&win->grant, host);
+    wdl_array_init(&win->posted, host, win->few_posted, WDL_POSTED_FEW,
+                   sizeof(win->few_posted[0]));
     wdl_list_init(&win->targets);
     wdl_list_init(&win->told);
     wdl_list_init(&win->rtypes);
@@ -270,8 +273,7 @@ int wdl_win_free(struct wdl_win *win)
 
 int wdl_win_sync(struct wdl_win *win)
 {
-    (void) win;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    wdl_mem_sync(&win->quick);
     return WDL_OK;
 }
 
@@ -300,10 +302,9 @@ static size_t grown_bytes(const struct wdl_win *win)
             loans += sizeof(struct wdl_loan);
     }
     return loans + (size_t) win->regions_room * sizeof(win->regions[0]) +
-        (size_t) grant->room * sizeof(grant->queue[0]) +
-        (size_t) grant->debts_room * sizeof(grant->debt[0]) +
+        wdl_array_memory(&grant->queue) + wdl_array_memory(&grant->debt) +
         (size_t) win->start_room * (sizeof(win->start_group[0]) + sizeof(win->start_posted[0])) +
-        (size_t) win->posted_room * sizeof(win->posted[0]);
+        wdl_array_memory(&win->posted);
 }
 
 void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out)
