@@ -33,6 +33,7 @@ enum wdl_gas_flag {
     WDL_GAS_DST_IN_SEGMENT = 1 << 10,
     WDL_GAS_SRC_IN_SEGMENT = 1 << 11,
     WDL_GAS_ELEMENTWISE = 1 << 12, /* reduce, scan: vectors, element by element */
+    WDL_GAS_UNALIGNED = 1 << 13, /* reduce, scan, sort: their type needs less than its size says */
     WDL_GAS_BLOCKING = 1 << 30 /* the caller waits: AGGREGATE is an error */
 };
 

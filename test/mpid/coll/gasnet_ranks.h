@@ -10,8 +10,9 @@
 #include "mpid/coll/ranks.h"
 
 enum { RANKS_MAX = 33, IMAGES_MAX = 3, UNITS_MAX = RANKS_MAX * IMAGES_MAX, ROOM = 60000 };
-/* The table of functions, on 32-bit words; COMPOSE: x -> a x + b of 16 bits. */
-enum { COMPOSE, SUM, SERIAL, FNS };
+/* The table of functions, on 32-bit words; COMPOSE: x -> a x + b of 16 bits. And sums byte by byte,
+ * of elements of any size. */
+enum { COMPOSE, SUM, SERIAL, FNS, BYTES = FNS, ALL_FNS };
 
 extern struct ranks r;
 extern struct wdl_gas_team *team[RANKS_MAX];

@@ -60,6 +60,9 @@ extern struct gasnet_coll_team gasnet_coll_team_all GASNET_API;
 /* reduce, scan: no block-cyclic array; every node has a vector of elem_count elements, and they are
  * reduced element by element. Block sizes and offsets are 0. */
 #define GASNET_COLL_ELEMENTWISE 0x1000
+/* reduce, scan, sort: the elements' type needs less alignment than its size says, as an array of
+ * characters does. All nodes say so, or none. */
+#define GASNET_COLL_UNALIGNED 0x2000
 
 /* results[i] = left_operands[i] op right_operands[i] for result_count elements; left_count is the
  * same. The three do not overlap. flags and arg are those of the function's entry and the
@@ -168,7 +171,12 @@ GASNET_COLL_CALL(exchangeM, gasnet_team_handle_t team, void *const dstlist[], vo
  * elements are on unit `offset`. func: a function of the table given to gasnet_coll_init.
  * reduce: the fold of all elements, in their order, to dst on the node of dstimage; reduce_all: to
  * dst on every node. scan: each element's prefix, to an array dealt in its own way; EXCLUSIVE: the
- * first element's is not written. src may be dst, if they are dealt alike. */
+ * first element's is not written. src may be dst, if they are dealt alike.
+ * Addresses are aligned as the elements' type needs it, which these calls, and sort, do not know.
+ * So, but with UNALIGNED, they must be multiples of the greatest power of two that divides
+ * elem_size, of 8 at most: what any type of that size may need, long double and other types of 16
+ * bytes apart. An address of a unit that has no element of the array, and dst where no result goes,
+ * is not looked at. */
 GASNET_COLL_CALL(reduce, gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src,
                  size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count,
                  gasnet_coll_fn_handle_t func, int func_arg, int flags)
