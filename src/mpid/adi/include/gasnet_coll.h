@@ -49,8 +49,10 @@ extern struct gasnet_coll_team gasnet_coll_team_all GASNET_API;
 /* The others. */
 #define GASNET_COLL_SCAN_EXCLUSIVE 0x100 /* prefixes without the element itself */
 #define GASNET_COLL_SCAN_INCLUSIVE 0     /* with it */
-/* One operation together with the calls that follow, up to and with the first one without this
- * flag, which gives the handle for all. No handle comes from the others. */
+/* One operation together with the calls on the same team that follow, up to and with the first one
+ * without this flag, which gives the handle for all. No handle comes from the others. Calls on
+ * other teams, which may not have the same nodes, neither join it nor end it; they may be in
+ * between, blocking ones too. */
 #define GASNET_COLL_AGGREGATE 0x200
 /* All destinations (sources) are in attached segments. With SINGLE, all nodes say so, or none. With
  * SINGLE and IN_NOSYNC they are written (read) at once, by what the call says of their addresses,
