@@ -245,6 +245,22 @@ GASNET_COLL_CALL(exchangev, gasnet_team_handle_t team, void *dst, const size_t d
                  size_t dst_nbytes[], void *src, const size_t src_offsets[],
                  const size_t src_nbytes[], int flags)
 
+/* What GASNet's first draft calls gasnet_all_*i: every call lists its blocks, and the nodes they are
+ * on, of which some may have none. Here the images of the M forms are those of gasnet_coll_init, at
+ * least one a node; where blocks are a call's own, they are moved so:
+ *
+ *   all_broadcasti    scatterv, all offsets 0: a node with blocks gets one
+ *   all_scatteri      scatterv: of a node's size its blocks together; offsets from its rank
+ *   all_gatheri       gatherv, likewise
+ *   all_gather_alli   gather_allv, likewise
+ *   all_exchangei     exchangev: between two nodes as many as the product of theirs
+ *   any, SINGLE       putM: each block by the node that has it (broadcast, scatter: all by the
+ *                     root) to the address where it belongs; 0 blocks are right; partnerlist: the
+ *                     nodes that have any
+ *   all_put, all_get, all_puti, all_geti    put, get, putM, getM
+ *
+ * In the v forms a node's blocks are one behind the other. */
+
 /* --- barriers and teams --- */
 #define GASNET_BARRIERFLAG_ANONYMOUS 1 /* the id does not matter */
 #define GASNET_BARRIERFLAG_MISMATCH 2  /* a mismatch, whatever the ids are */
