@@ -223,10 +223,16 @@ struct layout gasnet_layout(size_t units)
     return l;
 }
 
-uint32_t *gasnet_element(char *memory[][IMAGES_MAX], int m, const struct layout *l, size_t g)
+char *gasnet_element_of(char *memory[][IMAGES_MAX], int m, const struct layout *l, size_t g,
+                        size_t bytes)
 {
     size_t index = g + l->off, block = l->blk ? index / l->blk : 0;
     size_t unit = l->blk ? block % l->units : l->off;
     size_t place = l->blk ? block / l->units * l->blk + index % l->blk : g;
-    return (uint32_t *) (void *) unit_memory(memory, m, unit) + place;
+    return unit_memory(memory, m, unit) + place * bytes;
+}
+
+uint32_t *gasnet_element(char *memory[][IMAGES_MAX], int m, const struct layout *l, size_t g)
+{
+    return (uint32_t *) (void *) gasnet_element_of(memory, m, l, g, sizeof(uint32_t));
 }

@@ -47,11 +47,14 @@ void gasnet_finish(void);
 void gasnet_few(void (*call)(void));
 void gasnet_many(void (*call)(void));
 
-/* An array of 32-bit words over `units`, block-cyclic, with any block size and offset. */
+/* An array over `units`, block-cyclic, with any block size and offset; of 32-bit words, or of
+ * elements of so many bytes. */
 struct layout {
     size_t blk, off, units;
 };
 struct layout gasnet_layout(size_t units);
+char *gasnet_element_of(char *memory[][IMAGES_MAX], int m, const struct layout *l, size_t g,
+                        size_t bytes);
 uint32_t *gasnet_element(char *memory[][IMAGES_MAX], int m, const struct layout *l, size_t g);
 
 #endif

@@ -245,9 +245,9 @@ GASNET_COLL_CALL(exchangev, gasnet_team_handle_t team, void *dst, const size_t d
                  size_t dst_nbytes[], void *src, const size_t src_offsets[],
                  const size_t src_nbytes[], int flags)
 
-/* What GASNet's first draft calls gasnet_all_*i: every call lists its blocks, and the nodes they are
- * on, of which some may have none. Here the images of the M forms are those of gasnet_coll_init, at
- * least one a node; where blocks are a call's own, they are moved so:
+/* What GASNet's first draft calls gasnet_all_*i: every call lists its blocks, and the nodes they
+ * are on, of which some may have none. Here the images of the M forms are those of
+ * gasnet_coll_init, at least one a node; where blocks are a call's own, they are moved so:
  *
  *   all_broadcasti    scatterv, all offsets 0: a node with blocks gets one
  *   all_scatteri      scatterv: of a node's size its blocks together; offsets from its rank
