@@ -506,6 +506,20 @@ static int exchange(struct wdl_run *run, struct wdl_car_run *c)
     return until_fetched(run, c);
 }
 
+/* --- who leaves --- */
+
+char *wdl_node_copy_room(struct wdl_run *run)
+{
+    run->apart = wdl_store_make(&run->team->coll->store, run->args.bytes);
+    return run->apart;
+}
+
+void wdl_node_copy_free(struct wdl_run *run)
+{
+    wdl_store_put(&run->team->coll->store, run->apart);
+    run->apart = NULL;
+}
+
 /* --- all kinds -------------------------------------------------------------------------------- */
 
 wdl_watch_fn wdl_node_watch(enum wdl_coll_kind kind)
@@ -531,13 +545,19 @@ static int watch_first(struct wdl_run *run, struct wdl_car_run *c)
 void wdl_all_node(struct wdl_build *b)
 {
     const struct wdl_coll_args *args = b->args;
-    if (wdl_coll_reduces(args->kind) && wdl_node_shown(b->team, args) > b->team->params.board_bytes)
-        (void) wdl_build_tmp(b, wdl_node_fold_room(args));
     int nothing = args->kind == WDL_COLL_BARRIER;
     int is_short = wdl_node_shown(b->team, args) <= b->team->params.board_bytes;
-    int to_root = args->kind == WDL_COLL_GATHER || (args->kind == WDL_COLL_REDUCE && is_short);
+    int leaves = (args->flags & WDL_COLL_LEAVES) && !is_short;
+    int to_root =
+        args->kind == WDL_COLL_GATHER || (args->kind == WDL_COLL_REDUCE && (is_short || leaves));
     int gives = to_root && b->team->rank != args->root; /* and no more */
+    if (wdl_coll_reduces(args->kind) && !is_short && !gives)
+        (void) wdl_build_tmp(b, wdl_node_fold_room(args));
     int watch = wdl_build_watch(b, watch_first, nothing ? 0 : gives ? 1 : 3);
     if (nothing)
         wdl_build_user(b, watch);
+    if (leaves && args->kind == WDL_COLL_SCAN)
+        wdl_build_order(b, watch, wdl_build_watch(b, wdl_node_scan_left, 0));
+    else if (leaves && gives)
+        wdl_build_order(b, watch, wdl_build_watch(b, wdl_node_reduce_left, 0));
 }
