@@ -139,6 +139,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/coll_model.c           \
     %D%/mpid/adi/coll_mpi.c             \
     %D%/mpid/adi/coll_ops.c             \
+    %D%/mpid/adi/coll_persist.c         \
     %D%/mpid/adi/coll_share.c           \
     %D%/mpid/adi/coll_shm.c             \
     %D%/mpid/adi/coll_team.c            \

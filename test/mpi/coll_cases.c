@@ -2,8 +2,9 @@
  *
  * Collectives against what they must give: every kind, blocking, nonblocking and persistent, in
  * place and not, with blocks of a word to many pages, types with gaps, operators that do not
- * commute, on the world, duplicates, halves and the world backwards. Sums of floating-point numbers
- * have the same bits on every rank and every time. Communicators come and go.
+ * commute, on the world, duplicates, halves and the world backwards. Persistent ones are started
+ * three times, each time with other data. Sums of floating-point numbers have the same bits on
+ * every rank and every time. Communicators come and go.
  */
 #include "testing.h"
 
@@ -11,24 +12,32 @@ enum { BLOCKING, NONBLOCKING, PERSISTENT, FORMS };
 enum { SPOILT = -77, COUNT_MOST = 9000, COUNT_REDUCED = 40000 };
 
 static MPI_Comm comm;
-static int rank, size, form, stride;
+static int rank, size, form, stride, turn;
 static MPI_Datatype type;
+static MPI_Request request;
 static int64_t *from, *to;
 static MPI_Aint room; /* words of each */
 
+/* What follows is done once, or of a persistent operation: made, and started and checked three
+ * times. What is checked before the first start is nothing. */
+enum { MADE = -1, STARTS = 3 };
+#define TURNS()                                                    \
+    for (turn = form == PERSISTENT ? MADE : STARTS - 1; turn < STARTS; turn++)
+
 #define CALL(blocking, nonblocking, persistent)        \
     do {                                               \
-        MPI_Request request;                           \
         if (form == BLOCKING) {                        \
             blocking;                                  \
         } else if (form == NONBLOCKING) {              \
             nonblocking;                               \
             MPI_Wait(&request, MPI_STATUS_IGNORE);     \
-        } else {                                       \
+        } else if (turn == MADE) {                     \
             persistent;                                \
+        } else {                                       \
             MPI_Start(&request);                       \
             MPI_Wait(&request, MPI_STATUS_IGNORE);     \
-            MPI_Request_free(&request);                \
+            if (turn == STARTS - 1)                    \
+                MPI_Request_free(&request);            \
         }                                              \
     } while (0)
 /* the arguments between the name and the communicator */
@@ -39,7 +48,7 @@ static MPI_Aint room; /* words of each */
 /* Word i of what rank r has for rank q. */
 static int64_t word(int r, int q, int i)
 {
-    return (int64_t) r * 1000003 + q * 10007 + i;
+    return (int64_t) r * 1000003 + q * 10007 + i + (int64_t) turn * 100000007;
 }
 
 static void spoil(void)
@@ -57,6 +66,8 @@ static void put(int64_t *buf, int at, int count, int r, int q)
 static void check(const int64_t *buf, int at, int count, int r, int q, const char *what)
 {
     int wrong = 0;
+    if (turn == MADE)
+        return;
     for (int i = 0; i < count && !wrong; i++)
         wrong = buf[(MPI_Aint) (at + i) * stride] != word(r, q, i);
     t_check(!wrong, "%s form %d, %d of %d, %d elements, stride %d: wrong block of %d", what, form,
@@ -70,40 +81,51 @@ static void check(const int64_t *buf, int at, int count, int r, int q, const cha
 
 static void rooted(int count, int root)
 {
-    spoil();
-    if (rank == root)
-        put(to, 0, count, root, 0);
-    FORM(Bcast, bcast, to, count, type, root);
-    check(to, 0, count, root, 0, "bcast");
+    TURNS() {
+        spoil();
+        if (rank == root)
+            put(to, 0, count, root, 0);
+        FORM(Bcast, bcast, to, count, type, root);
+        check(to, 0, count, root, 0, "bcast");
+    }
     for (int in_place = 0; in_place < 2; in_place++) {
         int mine = in_place && rank == root;
-        spoil();
-        put(mine ? to : from, mine ? rank * count : 0, count, rank, 0);
-        FORM(Gather, gather, mine ? MPI_IN_PLACE : from, count, type, to, count, type, root);
-        for (int r = 0; rank == root && r < size; r++)
-            check(to, r * count, count, r, 0, "gather");
-        spoil();
-        for (int r = 0; rank == root && r < size; r++)
-            put(from, r * count, count, root, r);
-        FORM(Scatter, scatter, from, count, type, mine ? MPI_IN_PLACE : to, count, type, root);
-        check(mine ? from : to, mine ? rank * count : 0, count, root, rank, "scatter");
+        TURNS() {
+            spoil();
+            put(mine ? to : from, mine ? rank * count : 0, count, rank, 0);
+            FORM(Gather, gather, mine ? MPI_IN_PLACE : from, count, type, to, count, type, root);
+            for (int r = 0; rank == root && r < size; r++)
+                check(to, r * count, count, r, 0, "gather");
+        }
+        TURNS() {
+            spoil();
+            for (int r = 0; rank == root && r < size; r++)
+                put(from, r * count, count, root, r);
+            FORM(Scatter, scatter, from, count, type, mine ? MPI_IN_PLACE : to, count, type, root);
+            check(mine ? from : to, mine ? rank * count : 0, count, root, rank, "scatter");
+        }
     }
 }
 
 static void all_to_all(int count)
 {
     for (int in_place = 0; in_place < 2; in_place++) {
-        spoil();
-        put(in_place ? to : from, in_place ? rank * count : 0, count, rank, 0);
-        FORM(Allgather, allgather, in_place ? MPI_IN_PLACE : from, count, type, to, count, type);
-        for (int r = 0; r < size; r++)
-            check(to, r * count, count, r, 0, "allgather");
-        spoil();
-        for (int r = 0; r < size; r++)
-            put(in_place ? to : from, r * count, count, rank, r);
-        FORM(Alltoall, alltoall, in_place ? MPI_IN_PLACE : from, count, type, to, count, type);
-        for (int r = 0; r < size; r++)
-            check(to, r * count, count, r, rank, "alltoall");
+        TURNS() {
+            spoil();
+            put(in_place ? to : from, in_place ? rank * count : 0, count, rank, 0);
+            FORM(Allgather, allgather, in_place ? MPI_IN_PLACE : from, count, type, to, count,
+                 type);
+            for (int r = 0; r < size; r++)
+                check(to, r * count, count, r, 0, "allgather");
+        }
+        TURNS() {
+            spoil();
+            for (int r = 0; r < size; r++)
+                put(in_place ? to : from, r * count, count, rank, r);
+            FORM(Alltoall, alltoall, in_place ? MPI_IN_PLACE : from, count, type, to, count, type);
+            for (int r = 0; r < size; r++)
+                check(to, r * count, count, r, rank, "alltoall");
+        }
     }
 }
 
@@ -123,124 +145,181 @@ static void varying(int count, int root)
         n[r] = much(count, r, 0);
         at[r] = (size - 1 - r) * count; /* backwards, with gaps */
     }
-    spoil();
-    put(from, 0, own, rank, 0);
-    FORM(Gatherv, gatherv, from, own, type, to, rank == root ? n : NULL, rank == root ? at : NULL,
-         type, root);
-    for (int r = 0; rank == root && r < size; r++)
-        check(to, at[r], n[r], r, 0, "gatherv");
-    spoil();
-    for (int r = 0; rank == root && r < size; r++)
-        put(from, at[r], n[r], root, r);
-    FORM(Scatterv, scatterv, from, rank == root ? n : NULL, rank == root ? at : NULL, type, to, own,
-         type, root);
-    check(to, 0, own, root, rank, "scatterv");
-    spoil();
-    put(from, 0, own, rank, 0);
-    FORM(Allgatherv, allgatherv, from, own, type, to, n, at, type);
-    for (int r = 0; r < size; r++)
-        check(to, at[r], n[r], r, 0, "allgatherv");
-    spoil();
+    TURNS() {
+        spoil();
+        put(from, 0, own, rank, 0);
+        FORM(Gatherv, gatherv, from, own, type, to, rank == root ? n : NULL,
+             rank == root ? at : NULL, type, root);
+        for (int r = 0; rank == root && r < size; r++)
+            check(to, at[r], n[r], r, 0, "gatherv");
+    }
+    TURNS() {
+        spoil();
+        for (int r = 0; rank == root && r < size; r++)
+            put(from, at[r], n[r], root, r);
+        FORM(Scatterv, scatterv, from, rank == root ? n : NULL, rank == root ? at : NULL, type, to,
+             own, type, root);
+        check(to, 0, own, root, rank, "scatterv");
+    }
+    TURNS() {
+        spoil();
+        put(from, 0, own, rank, 0);
+        FORM(Allgatherv, allgatherv, from, own, type, to, n, at, type);
+        for (int r = 0; r < size; r++)
+            check(to, at[r], n[r], r, 0, "allgatherv");
+    }
     for (int r = 0; r < size; r++) {
         n[r] = much(count, rank, r);
         m[r] = much(count, r, rank);
         bt[r] = r * count;
-        put(from, at[r], n[r], rank, r);
     }
-    FORM(Alltoallv, alltoallv, from, n, at, type, to, m, bt, type);
-    for (int r = 0; r < size; r++)
-        check(to, bt[r], m[r], r, rank, "alltoallv");
+    TURNS() {
+        spoil();
+        for (int r = 0; r < size; r++)
+            put(from, at[r], n[r], rank, r);
+        FORM(Alltoallv, alltoallv, from, n, at, type, to, m, bt, type);
+        for (int r = 0; r < size; r++)
+            check(to, bt[r], m[r], r, rank, "alltoallv");
+    }
     free(n);
 }
 
 /* --- reductions ------------------------------------------------------------------------------- */
 
 /* x -> a x + b, two words each: may be grouped, but not turned round. */
+static void then(uint64_t a, uint64_t b, uint64_t *inout_a, uint64_t *inout_b)
+{
+    *inout_b += *inout_a * b;
+    *inout_a *= a;
+}
+
+/* How far apart the pairs are, and where in one its words: side by side, a gap behind, gaps around
+ * and a start before the address. */
+static const struct shape {
+    int width, a, b;
+} shapes[] = {{2, 0, 1}, {3, 0, 1}, {4, -1, 1}};
+static const struct shape *shape;
+
+static MPI_Datatype shape_type(void)
+{
+    MPI_Datatype words, made;
+    int displs[] = {shape->a, shape->b};
+    MPI_Type_create_indexed_block(2, 1, displs, MPI_INT64_T, &words);
+    MPI_Type_create_resized(words, 8 * shape->a, 8 * shape->width, &made);
+    MPI_Type_commit(&made);
+    MPI_Type_free(&words);
+    return made;
+}
+
 static void compose(void *left, void *inout, int *count, MPI_Datatype *pairs)
 {
     const uint64_t *l = left;
     uint64_t *r = inout;
     (void) pairs;
-    for (int i = 0; i < *count; i++) {
-        r[2 * i + 1] += r[2 * i] * l[2 * i + 1];
-        r[2 * i] *= l[2 * i];
+    for (int i = 0; i < *count; i++, l += shape->width, r += shape->width)
+        then(l[shape->a], l[shape->b], &r[shape->a], &r[shape->b]);
+}
+
+/* Element i of what ranks [lo, hi) give in this turn. */
+static void map_of(uint64_t pair[2], int i, int lo, int hi)
+{
+    pair[0] = 1;
+    pair[1] = 0;
+    for (int r = lo; r < hi; r++) {
+        uint64_t a = pair[0], b = pair[1];
+        pair[0] = (uint64_t) (2 * r + 3 + i);
+        pair[1] = (uint64_t) (r * 7 + i + 1 + turn);
+        then(a, b, &pair[0], &pair[1]);
     }
 }
 
-static void map_of(int64_t *buf, int count, int lo, int hi)
+static void give(int64_t *buf, int count)
 {
-    for (int i = 0; i < count; i++) {
-        uint64_t all[2] = {1, 0};
-        for (int r = lo; r < hi; r++) {
-            uint64_t one[2] = {(uint64_t) (2 * r + 3 + i), (uint64_t) (r * 7 + i + 1)};
-            int n = 1;
-            compose(all, one, &n, NULL);
-            memcpy(all, one, sizeof all);
-        }
-        memcpy(buf + 2 * i, all, sizeof all);
+    for (int i = 0; i < count; i++, buf += shape->width) {
+        uint64_t pair[2];
+        map_of(pair, i, rank, rank + 1);
+        memcpy(buf + shape->a, &pair[0], 8);
+        memcpy(buf + shape->b, &pair[1], 8);
     }
 }
 
-/* Elements [at, at + n) of `count`, at the start of what came. */
-static void check_part(int count, int lo, int hi, int at, int n, const char *what)
+/* Elements [at, at + n) of the result, at the start of what came; nothing is between. */
+static void check_part(const int64_t *buf, int lo, int hi, int at, int n, const char *what)
 {
-    int64_t *wanted = malloc(2 * (size_t) count * sizeof *wanted);
-    map_of(wanted, count, lo, hi);
-    t_check(!memcmp(to, wanted + 2 * at, 2 * (size_t) n * sizeof *wanted),
-            "%s form %d, %d of %d, %d elements: wrong", what, form, rank, size, count);
-    free(wanted);
-}
-
-static void check_maps(int count, int lo, int hi, const char *what)
-{
-    check_part(count, lo, hi, 0, count, what);
+    int wrong = 0, written = 0;
+    if (turn == MADE)
+        return;
+    for (int i = 0; i < n; i++) {
+        uint64_t pair[2];
+        map_of(pair, at + i, lo, hi);
+        wrong += memcmp(buf + shape->a, &pair[0], 8) || memcmp(buf + shape->b, &pair[1], 8);
+        for (int k = shape->a; k < shape->a + shape->width; k++)
+            written += k != shape->a && k != shape->b && buf[k] != SPOILT;
+        buf += shape->width;
+    }
+    t_check(!wrong && !written, "%s form %d, %d of %d, %d elements of %d words: wrong %d, gaps %d",
+            what, form, rank, size, n, shape->width, wrong, written);
 }
 
 /* Each rank gets a part: of the same size, and of none to all that is left. */
 static void scattered(int count, int in_place, MPI_Datatype pair, MPI_Op op)
 {
     int *parts = malloc((size_t) size * sizeof *parts), part = count / size, left = count, at = 0;
-    void *own = in_place ? MPI_IN_PLACE : from;
-    spoil();
-    map_of(in_place ? to : from, part * size, rank, rank + 1);
-    FORM(Reduce_scatter_block, reduce_scatter_block, own, to, part, pair, op);
-    check_part(part * size, 0, size, part * rank, part, "reduce_scatter_block");
+    int64_t *in = from + 1, *out = to + 1;
+    void *own = in_place ? MPI_IN_PLACE : in;
+    TURNS() {
+        spoil();
+        give(in_place ? out : in, part * size);
+        FORM(Reduce_scatter_block, reduce_scatter_block, own, out, part, pair, op);
+        check_part(out, 0, size, part * rank, part, "reduce_scatter_block");
+    }
     for (int r = 0; r < size; r++) {
         parts[r] = r == size - 1 ? left : r % 3 == 1 ? 0 : left / 2;
         left -= parts[r];
         at += r < rank ? parts[r] : 0;
     }
-    spoil();
-    map_of(in_place ? to : from, count, rank, rank + 1);
-    FORM(Reduce_scatter, reduce_scatter, own, to, parts, pair, op);
-    check_part(count, 0, size, at, parts[rank], "reduce_scatter");
+    TURNS() {
+        spoil();
+        give(in_place ? out : in, count);
+        FORM(Reduce_scatter, reduce_scatter, own, out, parts, pair, op);
+        check_part(out, 0, size, at, parts[rank], "reduce_scatter");
+    }
     free(parts);
 }
 
 static void reductions(int count, int root, MPI_Datatype pair, MPI_Op op)
 {
+    int64_t *in = from + 1, *out = to + 1;
     for (int in_place = 0; in_place < 2; in_place++) {
-        void *own = in_place ? MPI_IN_PLACE : from;
-        spoil();
-        map_of(in_place ? to : from, count, rank, rank + 1);
-        FORM(Allreduce, allreduce, own, to, count, pair, op);
-        check_maps(count, 0, size, "allreduce");
-        spoil();
-        map_of(in_place ? to : from, count, rank, rank + 1);
-        FORM(Scan, scan, own, to, count, pair, op);
-        check_maps(count, 0, rank + 1, "scan");
-        spoil();
-        map_of(in_place ? to : from, count, rank, rank + 1);
-        FORM(Exscan, exscan, own, to, count, pair, op);
-        if (rank > 0)
-            check_maps(count, 0, rank, "exscan");
-        spoil();
         int mine = in_place && rank == root;
-        map_of(mine ? to : from, count, rank, rank + 1);
-        FORM(Reduce, reduce, mine ? MPI_IN_PLACE : from, rank == root ? to : NULL, count, pair, op,
-             root);
-        if (rank == root)
-            check_maps(count, 0, size, "reduce");
+        void *own = in_place ? MPI_IN_PLACE : in;
+        TURNS() {
+            spoil();
+            give(in_place ? out : in, count);
+            FORM(Allreduce, allreduce, own, out, count, pair, op);
+            check_part(out, 0, size, 0, count, "allreduce");
+        }
+        TURNS() {
+            spoil();
+            give(in_place ? out : in, count);
+            FORM(Scan, scan, own, out, count, pair, op);
+            check_part(out, 0, rank + 1, 0, count, "scan");
+        }
+        TURNS() {
+            spoil();
+            give(in_place ? out : in, count);
+            FORM(Exscan, exscan, own, out, count, pair, op);
+            if (rank > 0)
+                check_part(out, 0, rank, 0, count, "exscan");
+        }
+        TURNS() {
+            spoil();
+            give(mine ? out : in, count);
+            FORM(Reduce, reduce, mine ? MPI_IN_PLACE : in, rank == root ? out : NULL, count, pair,
+                 op, root);
+            if (rank == root)
+                check_part(out, 0, size, 0, count, "reduce");
+        }
         scattered(count, in_place, pair, op);
     }
 }
@@ -249,14 +328,18 @@ static void reductions(int count, int root, MPI_Datatype pair, MPI_Op op)
 static void sums(int count)
 {
     double *x = (double *) from, *sum = (double *) to, *first = malloc((size_t) count * 8);
+    int known = 0;
     for (int i = 0; i < count; i++)
         x[i] = (1.0 + i) / (3 + rank) * (rank % 2 ? 1e10 : 1e-6);
-    for (int k = 0; k < 3; k++) {
-        FORM(Allreduce, allreduce, x, sum, count, MPI_DOUBLE, MPI_SUM);
-        if (k == 0)
-            memcpy(first, sum, (size_t) count * 8);
-        t_check(!memcmp(first, sum, (size_t) count * 8), "another sum the next time");
-    }
+    for (int k = 0; k < 3; k++)
+        TURNS() {
+            FORM(Allreduce, allreduce, x, sum, count, MPI_DOUBLE, MPI_SUM);
+            if (turn == MADE)
+                continue;
+            if (!known++)
+                memcpy(first, sum, (size_t) count * 8);
+            t_check(!memcmp(first, sum, (size_t) count * 8), "another sum the next time");
+        }
     MPI_Bcast(first, count, MPI_DOUBLE, size - 1, comm);
     t_check(!memcmp(first, sum, (size_t) count * 8), "another sum on another rank");
     free(first);
@@ -264,7 +347,7 @@ static void sums(int count)
 
 static double number(int i, int at_rank)
 {
-    return (i * 7 + at_rank * 13) % 101 / 3.0;
+    return (i * 7 + at_rank * 13 + turn * 5) % 101 / 3.0;
 }
 
 /* Where no double belongs, on some ranks. */
@@ -272,15 +355,17 @@ static void maxima(int count)
 {
     double *x = (double *) from, most, is;
     char *odd = (char *) to + rank % 3;
-    for (int i = 0; i < count; i++)
-        x[i] = number(i, rank);
-    FORM(Allreduce, allreduce, x, (void *) odd, count, MPI_DOUBLE, MPI_MAX);
-    for (int i = 0; i < count; i++) {
-        most = number(i, 0);
-        for (int r = 1; r < size; r++)
-            most = number(i, r) > most ? number(i, r) : most;
-        memcpy(&is, odd + 8 * i, 8);
-        t_check(is == most, "maximum %d of %d is %g, should be %g", i, count, is, most);
+    TURNS() {
+        for (int i = 0; i < count; i++)
+            x[i] = number(i, rank);
+        FORM(Allreduce, allreduce, x, (void *) odd, count, MPI_DOUBLE, MPI_MAX);
+        for (int i = 0; i < count && turn != MADE; i++) {
+            most = number(i, 0);
+            for (int r = 1; r < size; r++)
+                most = number(i, r) > most ? number(i, r) : most;
+            memcpy(&is, odd + 8 * i, 8);
+            t_check(is == most, "maximum %d of %d is %g, should be %g", i, count, is, most);
+        }
     }
 }
 
@@ -288,22 +373,21 @@ static void maxima(int count)
 
 static void everything(MPI_Comm on, const int *counts, int ncounts)
 {
-    MPI_Datatype gap, pair;
+    MPI_Datatype gap;
     MPI_Op op;
     comm = on;
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
     MPI_Type_create_resized(MPI_INT64_T, 0, 16, &gap);
     MPI_Type_commit(&gap);
-    MPI_Type_contiguous(2, MPI_INT64_T, &pair);
-    MPI_Type_commit(&pair);
     MPI_Op_create(compose, 0, &op);
     for (int c = 0; c < ncounts; c++)
         for (form = BLOCKING; form < FORMS; form++) {
             int count = counts[c], root = (c + form) % size;
-            CALL(MPI_Barrier(comm), MPI_Ibarrier(comm, &request),
-                 MPI_Barrier_init(comm, MPI_INFO_NULL, &request));
-            room = (MPI_Aint) COUNT_REDUCED * 2 + 2;
+            TURNS() {
+                CALL(MPI_Barrier(comm), MPI_Ibarrier(comm, &request),
+                     MPI_Barrier_init(comm, MPI_INFO_NULL, &request));
+            }
             for (stride = 1; stride <= 2 && count <= COUNT_MOST; stride++) {
                 type = stride == 1 ? MPI_INT64_T : gap;
                 room = (MPI_Aint) size * count * 2 + 2;
@@ -311,12 +395,19 @@ static void everything(MPI_Comm on, const int *counts, int ncounts)
                 all_to_all(count);
                 varying(count, root);
             }
-            reductions(count, root, pair, op);
+            room = (MPI_Aint) COUNT_REDUCED * 2 + 2;
+            for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++) {
+                shape = &shapes[k];
+                if (count <= COUNT_MOST || k == 0) {
+                    MPI_Datatype pair = shape_type();
+                    reductions(count, root, pair, op);
+                    MPI_Type_free(&pair);
+                }
+            }
             sums(count);
             maxima(count);
         }
     MPI_Op_free(&op);
-    MPI_Type_free(&pair);
     MPI_Type_free(&gap);
 }
 
@@ -325,7 +416,7 @@ static void outstanding(MPI_Comm a, MPI_Comm b)
 {
     enum { MANY = 200 };
     static int64_t in[MANY], out[MANY];
-    MPI_Request request[MANY];
+    MPI_Request requests[MANY];
     int from_a, of_a, at_b;
     MPI_Comm_size(a, &of_a);
     MPI_Comm_rank(a, &from_a);
@@ -335,12 +426,12 @@ static void outstanding(MPI_Comm a, MPI_Comm b)
         in[i] = i + (i % 3 ? from_a : at_b);
         out[i] = i % 2 && in[i] == i ? i : -1;
         if (i % 2)
-            MPI_Ibcast(&out[i], 1, MPI_INT64_T, 0, on, &request[i]);
+            MPI_Ibcast(&out[i], 1, MPI_INT64_T, 0, on, &requests[i]);
         else
-            MPI_Iallreduce(&in[i], &out[i], 1, MPI_INT64_T, MPI_SUM, on, &request[i]);
+            MPI_Iallreduce(&in[i], &out[i], 1, MPI_INT64_T, MPI_SUM, on, &requests[i]);
     }
     for (int i = MANY - 1; i >= 0; i--)
-        MPI_Wait(&request[i], MPI_STATUS_IGNORE);
+        MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
     for (int i = 0; i < MANY; i++)
         t_check(out[i] == (i % 2 ? i : (int64_t) i * of_a + of_a * (of_a - 1) / 2),
                 "collective %d of many gives %lld", i, (long long) out[i]);

@@ -68,14 +68,22 @@ void wdl_adi_share_drop(struct wdl_adi_share *share);
  * or an error of our own. */
 int wdl_adi_team(MPIR_Comm * comm, struct wdl_team **team_out);
 struct wdl_team *wdl_adi_team_of(const struct wdl_adi_team *t);
-/* The number of a persistent collective, agreed on by the order they are made in; 0: no more. And
- * its team, made on its first start and left in the end. */
-uint32_t wdl_adi_persistent_id(MPIR_Comm * comm);
+/* The number of a persistent collective, which all ranks ask for in the same order; *id_out is 0
+ * if so many live that there is none. An MPI error. Its team is made on its first start and left in
+ * the end, when the number is given back. */
+int wdl_adi_persistent_id(MPIR_Comm * comm, uint32_t * id_out);
+void wdl_adi_persistent_done(MPIR_Comm * comm, uint32_t id);
 int wdl_adi_persistent_team(MPIR_Comm * comm, uint32_t id, struct wdl_adi_team **t,
                             struct wdl_team **team_out);
 void wdl_adi_team_leave(struct wdl_adi_team *t);
 
 /* --- coll_ops.c --- */
+
+struct wdl_adi_spread {         /* where elements with gaps lie as the user's operator wants them */
+    void *memory;               /* or NULL: they have none */
+    char *left, *inout;
+    size_t most, packed;        /* elements at a time; bytes of each without its gaps */
+};
 
 struct wdl_adi_op {             /* an operator at work; the ctx of wdl_coll_op */
     MPI_Op op;
@@ -83,10 +91,17 @@ struct wdl_adi_op {             /* an operator at work; the ctx of wdl_coll_op *
     MPIR_op_function *builtin;  /* or NULL: the user's */
     const struct wdl_element *element;
     wdl_kernel_fn kernel;       /* the same for many elements; or NULL: none of ours */
+    struct wdl_adi_spread spread;
 };
 
-/* Can the engine reduce elements of this type, and how long are they? */
-int wdl_adi_op_takes(MPI_Datatype type, size_t *bytes_out);
+/* Bytes of an element in the engine; 0: there is nothing to reduce. */
+size_t wdl_adi_op_element(MPI_Datatype type);
+/* Are there gaps in or between its elements? */
+int wdl_adi_op_gaps(MPI_Datatype type);
+/* Are its elements packed for the engine? Then wdl_adi_op_spread must follow wdl_adi_op_make, and
+ * who has called it frees spread.memory: WDL_OK or ERR_NOMEM. */
+int wdl_adi_op_packs(MPI_Datatype type);
+int wdl_adi_op_spread(struct wdl_adi_op *op);
 void wdl_adi_op_make(MPI_Op op, MPI_Datatype type, struct wdl_adi_op *ctx,
                      struct wdl_coll_op *op_out);
 
@@ -120,7 +135,7 @@ static inline size_t wdl_adi_data_bytes(MPI_Aint count, MPI_Datatype type)
 
 /* --- coll_call.c --- */
 
-/* A call of MPI's. One side's counts and displacements where blocks vary. */
+/* A call of MPI's. One side's counts and displacements where blocks vary; `root` as in MPI. */
 struct wdl_adi_mpi {
     enum wdl_coll_kind kind;
     int root, variable, exclusive;
@@ -129,6 +144,8 @@ struct wdl_adi_mpi {
     MPI_Aint sendcount, recvcount;
     MPI_Datatype sendtype, recvtype;
     const MPI_Aint *sendcounts, *sdispls, *recvcounts, *rdispls;
+    const MPI_Datatype *sendtypes, *recvtypes;  /* where they vary, too */
+    int neighbors;              /* among those of a topology */
     MPI_Op op;
     MPIR_Comm *comm;
 };
@@ -153,8 +170,17 @@ void wdl_adi_call_hold(const struct wdl_adi_mpi *m);
 void wdl_adi_call_drop(const struct wdl_adi_mpi *m);
 /* Bytes of the call's block or vector: the same on all ranks, unless blocks vary. */
 size_t wdl_adi_call_bytes(const struct wdl_adi_mpi *m);
-/* WDL_OK or ERR_NOMEM. */
+/* WDL_OK or ERR_NOMEM. Of an intracommunicator, without types that vary. */
 int wdl_adi_call_open(struct wdl_adi_call *call, const struct wdl_adi_mpi *m);
 void wdl_adi_call_close(struct wdl_adi_call *call);
+
+/* --- coll_mpi.c --- */
+
+/* Can the engine do it at all, as fast as it may be? All ranks say the same. */
+int wdl_adi_coll_can(const struct wdl_adi_mpi *m);
+/* Begin what it can; an MPI error. */
+int wdl_adi_coll_begin(const struct wdl_adi_mpi *m, struct wdl_team *team, MPIR_Request ** request);
+/* The error of a status; does not return for lack of memory. */
+int wdl_adi_coll_result(MPIR_Comm * comm, int status);
 
 #endif

@@ -27,17 +27,52 @@ size_t wdl_adi_call_bytes(const struct wdl_adi_mpi *m)
         : wdl_adi_data_bytes(m->recvcount, m->recvtype);
 }
 
+/* Of the two groups of an intercommunicator one is or has the root. */
+static int between_groups(const struct wdl_adi_mpi *m)
+{
+    return m->comm->comm_kind == MPIR_COMM_KIND__INTERCOMM;
+}
+
+static int heads(const struct wdl_adi_mpi *m)
+{
+    return between_groups(m) ? m->root == MPI_ROOT : is_root(m);
+}
+
+static int follows(const struct wdl_adi_mpi *m)
+{
+    return between_groups(m) ? m->root >= 0 : 1;
+}
+
 int wdl_adi_call_sends(const struct wdl_adi_mpi *m)
 {
-    int blocks = m->kind == WDL_COLL_GATHER || m->kind == WDL_COLL_SCATTER ||
-        m->kind == WDL_COLL_GATHER_ALL || m->kind == WDL_COLL_EXCHANGE;
-    return blocks && !in_place(m) && (m->kind != WDL_COLL_SCATTER || is_root(m));
+    switch (m->kind) {
+        case WDL_COLL_GATHER:
+            return !in_place(m) && follows(m);
+        case WDL_COLL_SCATTER:
+            return heads(m);
+        case WDL_COLL_GATHER_ALL:
+        case WDL_COLL_EXCHANGE:
+            return !in_place(m);
+        default:
+            return 0;
+    }
 }
 
 int wdl_adi_call_receives(const struct wdl_adi_mpi *m)
 {
-    return m->kind != WDL_COLL_BARRIER && (m->kind != WDL_COLL_GATHER || is_root(m)) &&
-        (m->kind != WDL_COLL_SCATTER || m->recvbuf != MPI_IN_PLACE);
+    switch (m->kind) {
+        case WDL_COLL_BARRIER:
+            return 0;
+        case WDL_COLL_GATHER:
+            return heads(m);
+        case WDL_COLL_SCATTER:
+            return m->recvbuf != MPI_IN_PLACE && follows(m);
+        case WDL_COLL_BROADCAST:
+        case WDL_COLL_REDUCE:
+            return heads(m) || follows(m);
+        default:
+            return 1;
+    }
 }
 
 void wdl_adi_call_hold(const struct wdl_adi_mpi *m)
@@ -191,13 +226,45 @@ static int open_parts(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
     return WDL_OK;
 }
 
+/* The vector from every rank and what is left of it on this one, as the user has them. */
+static int open_vectors(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
+{
+    MPI_Aint all = m->recvcount, own = m->recvcount;
+    if (m->variable) {
+        all = 0;
+        own = m->recvcounts[m->comm->rank];
+        for (int i = 0; i < m->comm->local_size; i++)
+            all += m->recvcounts[i];
+    } else if (m->kind == WDL_COLL_REDUCE_SCATTER) {
+        all *= m->comm->local_size;
+    }
+    int status = wdl_adi_op_spread(&call->op);
+    call->src = (struct wdl_adi_data) {
+        .user = (void *) (uintptr_t) call->args.src,.count = all,.type = m->recvtype,.blocks = 1 };
+    if (status == WDL_OK)
+        status = wdl_adi_data_open(&call->src, WDL_ADI_FILL, &call->args.src_blocks);
+    call->args.src = call->src.at;
+    if (status != WDL_OK || (m->kind == WDL_COLL_REDUCE && !is_root(m)) ||
+        (m->exclusive && m->comm->rank == 0))   /* nothing is left */
+        return status;
+    call->dst = (struct wdl_adi_data) {
+        .user = m->recvbuf,.count = own,.type = m->recvtype,.blocks = 1 };
+    call->stores = 1;
+    status = wdl_adi_data_open(&call->dst, 0, &call->args.dst_blocks);
+    call->args.dst = call->dst.at;
+    return status;
+}
+
 static int open_reduction(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
 {
+    int status = WDL_OK;
     wdl_adi_op_make(m->op, m->recvtype, &call->op, &call->args.op);
     call->args.bytes = (size_t) m->recvcount * call->args.op.elem_bytes;
     call->args.src = in_place(m) ? m->recvbuf : m->sendbuf;
     call->args.dst = m->recvbuf;
-    return m->variable ? open_parts(call, m) : WDL_OK;
+    if (wdl_adi_op_packs(m->recvtype))
+        status = open_vectors(call, m);
+    return status == WDL_OK && m->variable ? open_parts(call, m) : status;
 }
 
 int wdl_adi_call_open(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
@@ -231,4 +298,5 @@ void wdl_adi_call_close(struct wdl_adi_call *call)
 {
     wdl_adi_data_close(&call->dst, call->stores);
     wdl_adi_data_close(&call->src, 0);
+    MPL_free(call->op.spread.memory);
 }

@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * MPI's collectives, blocking, nonblocking and persistent: on the engine (mpid/coll) where it wins,
- * else by MPICH's algorithms. The choice looks at nothing but what all ranks know alike: kind,
+ * MPI's collectives, blocking and nonblocking: on the engine (mpid/coll) where it wins, else by
+ * MPICH's algorithms. The choice looks at nothing but what all ranks know alike: kind,
  * bytes, members, operator.
  *
  * A rank that has no memory for its part ends the job, since the others wait for it.
@@ -78,24 +78,35 @@ static int wins(const struct wdl_adi_mpi *m, size_t bytes)
     return is_little || wdl_arena_fetches();
 }
 
+/* Does MPICH 4.0.2 do it wrongly? Where elements with gaps are reduced and scattered by an operator
+ * that does not commute, it takes them to lie closer than they do. */
+static int fails(const struct wdl_adi_mpi *m)
+{
+    return m->kind == WDL_COLL_REDUCE_SCATTER && wdl_adi_op_gaps(m->recvtype) &&
+        !MPIR_Op_is_commutative(m->op);
+}
+
+int wdl_adi_coll_can(const struct wdl_adi_mpi *m)
+{
+    return m->comm->comm_kind == MPIR_COMM_KIND__INTRACOMM && m->comm->local_size > 1 &&
+        MPIR_CVAR_WINDLASS_COLL != MPIR_CVAR_WINDLASS_COLL_mpich &&
+        (!wdl_coll_reduces(m->kind) || wdl_adi_op_element(m->recvtype) > 0);
+}
+
 static int takes(const struct wdl_adi_mpi *m)
 {
-    size_t element;
-    if (m->comm->comm_kind != MPIR_COMM_KIND__INTRACOMM || m->comm->local_size < 2 ||
-        MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_mpich)
+    if (!wdl_adi_coll_can(m))
         return 0;
     size_t bytes = m->variable ? 0 : wdl_adi_call_bytes(m);
     /* on a node others may give more, by mistake, and are told of it */
     if (bytes == 0 && m->kind != WDL_COLL_BARRIER && !m->variable && !wdl_adi_comm_on_node(m->comm))
         return 0;
-    if (wdl_coll_reduces(m->kind) && !wdl_adi_op_takes(m->recvtype, &element))
-        return 0;
-    return MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_engine || wins(m, bytes);
+    return MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_engine || fails(m) || wins(m, bytes);
 }
 
 /* --- blocking --------------------------------------------------------------------------------- */
 
-static int result(MPIR_Comm * comm, int status)
+int wdl_adi_coll_result(MPIR_Comm * comm, int status)
 {
     if (status == WDL_ERR_NOMEM)
         MPID_Abort(comm, MPI_SUCCESS, 1, "no memory for a collective that others are in");
@@ -155,7 +166,7 @@ static int run(const struct wdl_adi_mpi *m, struct wdl_team *team)
             status = wait_for(m->comm, &call.req, &mpi_errno);
     }
     wdl_adi_call_close(&call);
-    return mpi_errno ? mpi_errno : result(m->comm, status);
+    return mpi_errno ? mpi_errno : wdl_adi_coll_result(m->comm, status);
 }
 
 /* A short scan that nothing has to be kept of, in a team that has taken others. 0: it is none, or
@@ -213,7 +224,7 @@ static void finish(struct wdl_adi_call *call, int status)
     MPIR_Request *request = call->request;
     wdl_adi_call_close(call);
     wdl_adi_call_drop(&call->mpi);
-    request->status.MPI_ERROR = result(request->comm, status);
+    request->status.MPI_ERROR = wdl_adi_coll_result(request->comm, status);
     MPL_free(call);
     MPID_Request_complete(request);
 }
@@ -223,12 +234,12 @@ static void done(struct wdl_coll_req *req)
     finish(wdl_container_of(req, struct wdl_adi_call, req), req->status);
 }
 
-static int begin(const struct wdl_adi_mpi *m, struct wdl_team *team, MPIR_Request ** request)
+int wdl_adi_coll_begin(const struct wdl_adi_mpi *m, struct wdl_team *team, MPIR_Request ** request)
 {
     int mpi_errno = MPI_SUCCESS;
     struct wdl_adi_call *call = MPL_malloc(sizeof *call, MPL_MEM_COLL);
     if (!call)
-        return result(m->comm, WDL_ERR_NOMEM);
+        return wdl_adi_coll_result(m->comm, WDL_ERR_NOMEM);
     int status = wdl_adi_call_open(call, m);
     call->mpi = *m;
     wdl_adi_call_hold(m);
@@ -265,85 +276,15 @@ static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_er
         return 0;
     int status = wdl_adi_team(m->comm, &team);
     if (status != WDL_OK)
-        *mpi_errno = result(m->comm, status);
+        *mpi_errno = wdl_adi_coll_result(m->comm, status);
     else
-        *mpi_errno = request ? begin(m, team, request) : run(m, team);
+        *mpi_errno = request ? wdl_adi_coll_begin(m, team, request) : run(m, team);
     return 1;
-}
-
-/* --- persistent ------------------------------------------------------------------------------- */
-
-/* The arguments, kept for every start; counts and displacements are copies. */
-struct kept {
-    struct wdl_adi_mpi m;
-    uint32_t id;
-    struct wdl_adi_team *team;  /* made on the first start */
-    MPI_Aint lists[];
-};
-
-static const MPI_Aint *list_keep(struct kept *kept, int which, const MPI_Aint *list, size_t n)
-{
-    if (!list)
-        return NULL;
-    memcpy(kept->lists + (size_t) which * n, list, n * sizeof list[0]);
-    return kept->lists + (size_t) which * n;
-}
-
-/* MPICH has made the request and a schedule, which is used where the engine does not win. */
-static int keep(const struct wdl_adi_mpi *m, MPIR_Request * request)
-{
-    size_t n = m->variable ? (size_t) m->comm->local_size : 0;
-    uint32_t id = takes(m) ? wdl_adi_persistent_id(m->comm) : 0;
-    if (id == 0)
-        return MPI_SUCCESS;
-    struct kept *kept = MPL_malloc(sizeof *kept + 4 * n * sizeof kept->lists[0], MPL_MEM_COLL);
-    if (!kept)
-        return result(m->comm, WDL_ERR_NOMEM);
-    kept->m = *m;
-    kept->id = id;
-    kept->team = NULL;
-    if (wdl_adi_call_sends(m)) {
-        kept->m.sendcounts = list_keep(kept, 0, m->sendcounts, n);
-        kept->m.sdispls = list_keep(kept, 1, m->sdispls, n);
-    }
-    if (wdl_adi_call_receives(m)) {
-        kept->m.recvcounts = list_keep(kept, 2, m->recvcounts, n);
-        kept->m.rdispls = list_keep(kept, 3, m->rdispls, n);
-    }
-    wdl_adi_call_hold(m);
-    request->dev.coll = kept;
-    return MPI_SUCCESS;
-}
-
-int wdl_adi_persist_coll_start(MPIR_Request * request)
-{
-    struct kept *kept = request->dev.coll;
-    MPIR_Request *real = NULL;
-    struct wdl_team *team;
-    if (!kept)
-        return MPIR_Persist_coll_start(request);
-    int status = wdl_adi_persistent_team(request->comm, kept->id, &kept->team, &team);
-    int mpi_errno = status == WDL_OK ? begin(&kept->m, team, &real) : result(request->comm, status);
-    if (mpi_errno)
-        return mpi_errno;
-    request->u.persist_coll.real_request = real;
-    request->status.MPI_ERROR = MPI_SUCCESS;
-    request->cc_ptr = &real->cc;
-    return MPI_SUCCESS;
-}
-
-void wdl_adi_persist_coll_free(MPIR_Request * request)
-{
-    struct kept *kept = request->dev.coll;
-    wdl_adi_call_drop(&kept->m);
-    wdl_adi_team_leave(kept->team);
-    MPL_free(kept);
-    request->dev.coll = NULL;
 }
 
 /* --- the calls -------------------------------------------------------------------------------- */
 
-#define CALLS(Name, name, params, args, mpi)                                                   \
+#define CALLS(Name, name, params, args, mpi, kept)                                             \
     int MPID_##Name(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Errflag_t * errflag)           \
     {                                                                                          \
         int mpi_errno;                                                                         \
@@ -359,12 +300,5 @@ void wdl_adi_persist_coll_free(MPIR_Request * request)
         if (try(&m, request, &mpi_errno))                                         \
             return mpi_errno;                                                                  \
         return MPIR_I##name##_impl(WDL_COLL_LIST args comm, request);                          \
-    }                                                                                          \
-    int MPID_##Name##_init(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Info * info,            \
-                           MPIR_Request ** request)                                            \
-    {                                                                                          \
-        const struct wdl_adi_mpi m = { WDL_COLL_LIST mpi,.comm = comm };                       \
-        int mpi_errno = MPIR_##Name##_init_impl(WDL_COLL_LIST args comm, info, request);       \
-        return mpi_errno ? mpi_errno : keep(&m, *request);                                     \
     }
 WDL_COLL_CALLS(CALLS)

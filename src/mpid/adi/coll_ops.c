@@ -30,12 +30,28 @@ static void by_kernel(const struct wdl_adi_op *op, const char *left, char *inout
     }
 }
 
+/* What the engine has packed, some elements at a time where the user's operator can see them. */
+static void by_spread(const struct wdl_adi_op *op, const char *left, char *inout, size_t count)
+{
+    const struct wdl_adi_spread *s = &op->spread;
+    for (size_t bytes; count > 0; count -= bytes / s->packed, left += bytes, inout += bytes) {
+        MPI_Aint n = count < s->most ? (MPI_Aint) count : (MPI_Aint) s->most, done;
+        bytes = (size_t) n * s->packed;
+        MPIR_Typerep_unpack(left, (MPI_Aint) bytes, s->left, n, op->type, 0, &done);
+        MPIR_Typerep_unpack(inout, (MPI_Aint) bytes, s->inout, n, op->type, 0, &done);
+        MPIR_Reduce_local(s->left, s->inout, n, op->type, op->op);
+        MPIR_Typerep_pack(s->inout, n, op->type, 0, inout, (MPI_Aint) bytes, &done);
+    }
+}
+
 static void apply(void *ctx, const void *left, void *inout, size_t count)
 {
     const struct wdl_adi_op *op = ctx;
     MPI_Aint n = (MPI_Aint) count;
     MPI_Datatype type = op->type;
-    if (op->kernel && count >= MANY)
+    if (op->spread.memory)
+        by_spread(op, left, inout, count);
+    else if (op->kernel && count >= MANY)
         by_kernel(op, left, inout, count);
     else if (op->builtin)
         op->builtin((void *) (uintptr_t) left, inout, &n, &type);
@@ -43,19 +59,50 @@ static void apply(void *ctx, const void *left, void *inout, size_t count)
         MPIR_Reduce_local(left, inout, n, type, op->op);
 }
 
-/* Elements side by side without gaps between: the engine may cut the vector between any two. */
-int wdl_adi_op_takes(MPI_Datatype type, size_t *bytes_out)
+int wdl_adi_op_gaps(MPI_Datatype type)
 {
     MPIR_Datatype *dt;
-    if (HANDLE_IS_BUILTIN(type)) {
-        *bytes_out = (size_t) MPIR_Datatype_get_basic_size(type);
-        return *bytes_out > 0;
-    }
+    if (HANDLE_IS_BUILTIN(type))
+        return 0;
     MPIR_Datatype_get_ptr(type, dt);
-    *bytes_out = (size_t) dt->extent;
-    if (MPIR_DATATYPE_IS_PREDEFINED(type))      /* pairs: a gap inside travels with them */
-        return 1;
-    return dt->is_contig && dt->true_lb == 0 && dt->size == dt->extent && dt->size > 0;
+    return !dt->is_contig || dt->true_lb != 0 || dt->size != dt->extent;
+}
+
+/* Elements side by side without gaps between are reduced where they are: the engine may cut the
+ * vector between any two. Others are packed for it, but for pairs, whose gap travels with them. */
+int wdl_adi_op_packs(MPI_Datatype type)
+{
+    return wdl_adi_op_gaps(type) && !MPIR_DATATYPE_IS_PREDEFINED(type);
+}
+
+size_t wdl_adi_op_element(MPI_Datatype type)
+{
+    MPIR_Datatype *dt;
+    if (HANDLE_IS_BUILTIN(type))
+        return (size_t) MPIR_Datatype_get_basic_size(type);
+    MPIR_Datatype_get_ptr(type, dt);
+    return (size_t) (MPIR_DATATYPE_IS_PREDEFINED(type) ? dt->extent : dt->size);
+}
+
+/* Both operands lie as the user's own would: elements at the type's extent, or one at a time where
+ * they go backwards; displacement 0 at the alignment of malloc, wherever that is. */
+int wdl_adi_op_spread(struct wdl_adi_op *op)
+{
+    enum { ALIGNMENT = 64, SPREAD_BYTES = 32 << 10 };
+    struct wdl_adi_spread *s = &op->spread;
+    MPIR_Datatype *dt;
+    MPIR_Datatype_get_ptr(op->type, dt);
+    MPI_Aint low = dt->true_lb & -(MPI_Aint) ALIGNMENT, one = dt->true_ub - low;
+    MPI_Aint most = dt->extent > 0 && one < SPREAD_BYTES ?
+        (SPREAD_BYTES - one) / dt->extent + 1 : 1;
+    MPI_Aint room = one + (most - 1) * dt->extent + ALIGNMENT - 1;
+    room &= -(MPI_Aint) ALIGNMENT;
+    s->packed = (size_t) dt->size;
+    s->most = (size_t) most;
+    s->memory = MPL_calloc(2, (size_t) room, MPL_MEM_COLL);
+    s->left = (char *) ((uintptr_t) s->memory - (uintptr_t) low);
+    s->inout = (char *) ((uintptr_t) s->left + (uintptr_t) room);
+    return s->memory ? WDL_OK : WDL_ERR_NOMEM;
 }
 
 static void op_make(MPI_Op op, MPI_Datatype type, struct wdl_adi_op *ctx,
@@ -65,6 +112,7 @@ static void op_make(MPI_Op op, MPI_Datatype type, struct wdl_adi_op *ctx,
     ctx->type = type;
     ctx->builtin = NULL;
     ctx->kernel = NULL;
+    ctx->spread.memory = NULL;
     if (HANDLE_IS_BUILTIN(op) && !MPIR_Typerep_reduce_is_supported(op, type))
         ctx->builtin = MPIR_OP_HDL_TO_FN(op);
     enum wdl_rop rop = wdl_adi_rop(op);
@@ -77,17 +125,16 @@ static void op_make(MPI_Op op, MPI_Datatype type, struct wdl_adi_op *ctx,
     op_out->commutes = MPIR_Op_is_commutative(op) ? WDL_COLL_COMMUTES : 0;
     if (ctx->kernel && ctx->element->basic < WDL_BASIC_F32)     /* integers */
         op_out->commutes = WDL_COLL_EXACT;
-    (void) wdl_adi_op_takes(type, &op_out->elem_bytes);
+    op_out->elem_bytes = wdl_adi_op_element(type);
 }
 
 const struct wdl_coll_op *wdl_adi_op_known(MPI_Op op, MPI_Datatype type)
 {
     static struct wdl_adi_op last;
     static struct wdl_coll_op last_out;
-    size_t bytes;
     if (last.op == op && last.type == type)
         return &last_out;
-    if (!HANDLE_IS_BUILTIN(op) || !HANDLE_IS_BUILTIN(type) || !wdl_adi_op_takes(type, &bytes))
+    if (!HANDLE_IS_BUILTIN(op) || !HANDLE_IS_BUILTIN(type) || wdl_adi_op_element(type) == 0)
         return NULL;
     op_make(op, type, &last, &last_out);
     return &last_out;

@@ -7,7 +7,9 @@
  * Invariants:
  *  1. A team's number is its communicator's context id: nobody is in two communicators of one.
  *     Persistent collectives match in the order they were made in, whatever order they are started
- *     in, so each has a team of its own: the number above the context id is their order.
+ *     in, so each has a team of its own, with a number above the context id that all ranks give
+ *     alike: the lowest not given since they last agreed on those that none of them has any more,
+ *     which they do, in a call that makes one, when there are no more.
  *  2. A rank without shared memory to give is reached by messages; no other rank is affected.
  *  3. A team that something still moves in outlives its communicator, and is gone before another
  *     with its number is made. What the program has not freed ends with the process.
@@ -33,15 +35,21 @@ struct wdl_adi_team {
     struct wdl_rank_map map;
     struct wdl_adi_share *share;
     uint32_t id;
-    uint32_t persistent;        /* made so far on this communicator */
+    struct numbers *numbers;    /* of its communicator's persistent collectives; NULL: none yet */
 };
 
 static struct wdl_list teams = { &teams, &teams };
 
 static unsigned old;             /* how many of them are left */
 
-enum { WINDOW = 16, WINDOW_PERSISTENT = 8, PERSISTENT_MAX = 0x7fff };
+enum { WINDOW = 16, WINDOW_PERSISTENT = 8, NUMBERS = 0x8000, WORD = 64, WORDS = NUMBERS / WORD };
 wdl_static_assert(sizeof(MPIR_Context_id_t) == 2);
+
+struct numbers {
+    uint32_t next;              /* the lowest that may be free to all */
+    uint64_t given[WORDS];      /* on any rank, when it was last agreed on, or since; 0 always is */
+    uint64_t own[WORDS];        /* given here and not given back */
+};
 
 /* --- making one ------------------------------------------------------------------------------- */
 
@@ -73,6 +81,7 @@ static int team_end(struct wdl_adi_team *t)
     wdl_adi_share_leave(t->share);
     wdl_rank_map_release(&t->map);
     wdl_list_remove(&t->link);
+    MPL_free(t->numbers);
     old -= (unsigned) t->left;
     MPL_free(t);
     return WDL_OK;
@@ -163,12 +172,71 @@ struct wdl_team *wdl_adi_team_of(const struct wdl_adi_team *t)
     return t->team;
 }
 
-uint32_t wdl_adi_persistent_id(MPIR_Comm * comm)
+/* --- numbers of persistent collectives -------------------------------------------------------- */
+
+static void number_take(uint64_t * set, uint32_t number)
+{
+    set[number / WORD] |= (uint64_t) 1 << number % WORD;
+}
+
+static uint32_t number_free(struct numbers *n)
+{
+    for (; n->next < NUMBERS; n->next++)
+        if (!(n->given[n->next / WORD] >> n->next % WORD & 1))
+            return n->next;
+    return 0;
+}
+
+/* Free is what is free on all ranks, no team of it left. Collective. */
+static int numbers_agree(MPIR_Comm * comm, struct numbers *n)
+{
+    MPIR_Errflag_t errflag = MPIR_ERR_NONE;
+    struct wdl_list *node;
+    (void) old_end(0);
+    memcpy(n->given, n->own, sizeof n->given);
+    wdl_list_for (node, &teams) {
+        const struct wdl_adi_team *t = wdl_container_of(node, struct wdl_adi_team, link);
+        if (t->left && (t->id & UINT16_MAX) == comm->context_id)
+            number_take(n->given, t->id >> 16);
+    }
+    number_take(n->given, 0);   /* the communicator's own */
+    n->next = 1;
+    return MPID_Allreduce(MPI_IN_PLACE, n->given, WORDS, MPI_UINT64_T, MPI_BOR, comm, &errflag);
+}
+
+int wdl_adi_persistent_id(MPIR_Comm * comm, uint32_t * id_out)
 {
     struct wdl_team *team;
-    if (wdl_adi_team(comm, &team) != WDL_OK || comm->dev.team->persistent == PERSISTENT_MAX)
-        return 0;
-    return ++comm->dev.team->persistent << 16 | comm->context_id;
+    int status = wdl_adi_team(comm, &team), mpi_errno = MPI_SUCCESS;
+    *id_out = 0;
+    if (status == WDL_OK && !comm->dev.team->numbers) {
+        comm->dev.team->numbers = MPL_calloc(1, sizeof(struct numbers), MPL_MEM_COLL);
+        if (!comm->dev.team->numbers)
+            status = WDL_ERR_NOMEM;
+        else
+            comm->dev.team->numbers->next = 1;
+    }
+    if (status != WDL_OK)
+        return wdl_adi_coll_result(comm, status);
+    struct numbers *n = comm->dev.team->numbers;
+    uint32_t number = number_free(n);
+    if (number == 0) {
+        mpi_errno = numbers_agree(comm, n);
+        number = number_free(n);
+    }
+    if (mpi_errno == MPI_SUCCESS && number > 0) {
+        number_take(n->given, number);
+        number_take(n->own, number);
+        *id_out = number << 16 | comm->context_id;
+    }
+    return mpi_errno;
+}
+
+void wdl_adi_persistent_done(MPIR_Comm * comm, uint32_t id)
+{
+    uint32_t number = id >> 16;
+    if (comm->dev.team)
+        comm->dev.team->numbers->own[number / WORD] &= ~((uint64_t) 1 << number % WORD);
 }
 
 int wdl_adi_persistent_team(MPIR_Comm * comm, uint32_t id, struct wdl_adi_team **t,

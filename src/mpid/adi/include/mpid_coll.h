@@ -1,15 +1,15 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Collectives. What the engine takes is in coll_mpi.c; the other entries simply are the upper
- * layer's implementation: MPICH's algorithms over our point-to-point. (Never MPIR_<Coll> itself:
- * that one calls the device.)
+ * Collectives. What the engine takes is in coll_mpi.c, persistent ones are in coll_persist.c; the
+ * other entries simply are the upper layer's implementation: MPICH's algorithms over our
+ * point-to-point. (Never MPIR_<Coll> itself: that one calls the device.)
  */
 #ifndef MPID_COLL_H_INCLUDED
 #define MPID_COLL_H_INCLUDED
 
 #include "wdl_coll_calls.h"
 
-#define WDL_COLL_PROTOTYPES(Name, name, params, args, mpi)                                     \
+#define WDL_COLL_PROTOTYPES(Name, name, params, args, mpi, kept)                               \
     int MPID_##Name(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Errflag_t * errflag);          \
     int MPID_I##name(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Request ** request);          \
     int MPID_##Name##_init(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Info * info,            \
@@ -33,11 +33,9 @@ WDL_COLL_CALLS(WDL_COLL_PROTOTYPES)
 #define MPID_Ineighbor_alltoallw MPIR_Ineighbor_alltoallw_impl
 
 /* persistent; MPID_Startall starts them */
-#define MPID_Alltoallw_init MPIR_Alltoallw_init_impl
-#define MPID_Neighbor_allgather_init MPIR_Neighbor_allgather_init_impl
-#define MPID_Neighbor_allgatherv_init MPIR_Neighbor_allgatherv_init_impl
-#define MPID_Neighbor_alltoall_init MPIR_Neighbor_alltoall_init_impl
-#define MPID_Neighbor_alltoallv_init MPIR_Neighbor_alltoallv_init_impl
-#define MPID_Neighbor_alltoallw_init MPIR_Neighbor_alltoallw_init_impl
+#define WDL_COLL_PROTOTYPE_INIT(Name, name, params, args, mpi, kept)                           \
+    int MPID_##Name##_init(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Info * info,            \
+                           MPIR_Request ** request);
+WDL_COLL_OTHERS(WDL_COLL_PROTOTYPE_INIT)
 
 #endif

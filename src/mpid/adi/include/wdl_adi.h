@@ -135,7 +135,7 @@ int wdl_adi_gasnet_fini(void);
 void wdl_adi_team_drop(MPIR_Comm * comm);
 int wdl_adi_teams_end(void);
 
-/* coll_mpi.c: persistent collectives. */
+/* coll_persist.c */
 int wdl_adi_persist_coll_start(MPIR_Request * request);
 void wdl_adi_persist_coll_free(MPIR_Request * request);
 

@@ -22,7 +22,7 @@ struct wdl_adi_request {
     int is_recv;
     union {
         struct wdl_nm_msg *msg; /* a matched message waiting for its receive */
-        void *coll;             /* a persistent collective's arguments (coll_mpi.c) */
+        void *coll;             /* a persistent collective's arguments (coll_persist.c) */
     };
     struct wdl_nm_info info;    /* and what is known of it */
     struct wdl_adi_persist persist;
