@@ -200,25 +200,32 @@ FLOORS = {
 }
 
 
+def measured_of(key, measured):
+    """Of the smallest samples: what disturbs the machine is not of the machine; hand-overs of the far state
+    are as long as the median. None: not measured."""
+    samples = measured.get(key)
+    return (median if key == HAND_OVER_OF[FAR] else min)(samples) if samples else None
+
+
+def hand_over(row, measured):
+    """Microseconds until another processor sees a line, in the row's state; None: not measured."""
+    return measured_of(HAND_OVER_OF.get(row.state, HAND_OVER), measured)
+
+
 def floor(row, measured):
-    """The row's floor, of the smallest samples: what disturbs the machine is not of the machine. A hand-over
-    is one of the row's state, in the far one as long as the median. `measured`: (name, bytes) -> samples.
-    None if it has none: there is no floor for more processes than processors."""
-    name, hand_over = row.name, HAND_OVER_OF.get(row.state, HAND_OVER)
+    """The row's floor. `measured`: (name, bytes) -> samples. None if it has none: there is no floor for more
+    processes than processors."""
+    name = row.name
     if name not in FLOORS and name.startswith("i"):
         name = name[1:]
     if name not in FLOORS or row.job.crowded:
         return None
     hand_overs, adds, fences, copies = FLOORS[name]
-    parts = [(hand_overs, hand_over), (adds, ("atomic", 0)), (fences, ("fence", 0)),
-             (copies, ("memcpy", row.bytes))]
-    total = 0.0
-    for count, key in parts:
-        if count:
-            if not measured.get(key):
-                return None
-            total += count * (median if key == HAND_OVER_OF[FAR] else min)(measured[key])
-    return total
+    parts = [(hand_overs, hand_over(row, measured)), (adds, measured_of(("atomic", 0), measured)),
+             (fences, measured_of(("fence", 0), measured)), (copies, measured_of(("memcpy", row.bytes), measured))]
+    if any(count and each is None for count, each in parts):
+        return None
+    return sum((count * each for count, each in parts if count), 0.0)
 
 
 def behind(rows, ours, second):

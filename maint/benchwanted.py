@@ -1,7 +1,8 @@
 # Part of Windlass. See COPYRIGHT in the top-level directory.
-"""What is wanted of Windlass in a run of maint/bench rma beside ratios of at most 1.00, and which rows
+"""What is wanted of Windlass in a run of maint/bench beside ratios of at most 1.00, and which rows
 keep it: a target that computes delays nobody, short operations are near the machine's floor, and waiting
-ranks do not hold up fences and window creation."""
+ranks do not hold up fences and window creation. Of collectives: two ranks hear of each other in little more
+than it takes the machine."""
 
 import benchstat
 from benchstat import median, percentile, usable
@@ -14,6 +15,9 @@ OTHER, OTHER_BYTES = (50.0, 200.0), 65536
 
 FLOORS_MAX = 3.0
 NEAR_THE_FLOOR = ("put_flush", "get_flush", "fetch_and_op_flush", "compare_and_swap_flush")
+
+HAND_OVERS_MAX = 1.3    # times two hand-overs, of ...
+THERE_AND_BACK = (("barrier", 0), ("allreduce", 8))
 
 CROWD = 8               # ranks whose fences and windows are to take no longer than Open MPI's
 SHOWN = 30
@@ -48,6 +52,15 @@ def near_the_floor(row, ours, measured):
     return "met" if times <= FLOORS_MAX else f"{times:.2f}"
 
 
+def there_and_back(row, ours, measured):
+    one = benchstat.hand_over(row, measured)
+    if (row.name, row.bytes) not in THERE_AND_BACK or row.job.np != 2 or row.job.crowded or not one or \
+            row.lacking or not usable(row.cells.get(ours)):
+        return ""
+    times = median(row.cells[ours].samples) / (2 * one)
+    return "met" if times <= HAND_OVERS_MAX else f"{times:.2f}"
+
+
 def crowded(row, ours, _measured):
     theirs = [median(cell.samples) for peer, cell in row.cells.items()
               if peer.startswith("openmpi") and usable(cell)]
@@ -65,6 +78,8 @@ WANTED = (
      "bytes", computing),
     (f"put, get, fetch_and_op, compare_and_swap and flush: at most {FLOORS_MAX:g} times the floor",
      near_the_floor),
+    (f"barrier and allreduce of 8 bytes, 2 ranks: at most {HAND_OVERS_MAX:g} times two hand-overs of a cache "
+     "line", there_and_back),
     (f"{CROWD} ranks: fence and window creation at most what Open MPI takes", crowded),
 )
 

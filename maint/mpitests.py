@@ -80,6 +80,7 @@ class Suite:
     def programs(self, setup):
         programs = [program for folder in self.folders(setup) for program in self.lists[folder]
                     if not (self.option.quick and program.slow)]
+        programs = [program for program in programs if program.setup in ("", setup)]
         if setup.endswith(TSAN):
             programs = [program for program in programs if program.threads or program.folder not in OUR_FOLDERS]
         if self.option.only:
@@ -113,7 +114,11 @@ class Suite:
         source = os.path.join(self.top, OUR_FOLDERS[folder])
         build = os.path.join(self.ours, folder)
         path = os.path.join(source, "testlist")
-        return testlist.read_list(path, folder, build, None) if os.path.exists(path) else []
+        programs = testlist.read_list(path, folder, build, None) if os.path.exists(path) else []
+        for program in programs:
+            if program.setup and folder not in SETUPS.get(program.setup, ({}, []))[1]:
+                raise SystemExit(f"{path}: {program.name} would be run nowhere: setup={program.setup}")
+        return programs
 
     def read_mpich(self, folder):
         directory = os.path.join(self.mpich, folder)

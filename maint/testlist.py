@@ -10,6 +10,7 @@ definition; differences are named here:
    output as well but its pattern accepts every line.
 4. slow=yes marks what is left out where only the quick part is wanted (our lists only).
 5. threads=yes marks programs with threads, the ones to be run under the thread sanitizer (our lists only).
+6. setup=NAME: run in this set-up of `check` alone, once, because it takes so many processes (our lists only).
 """
 
 import os
@@ -39,6 +40,7 @@ class Program:
     result: str = ""            # resultTest=
     slow: bool = False
     threads: bool = False
+    setup: str = ""             # setup=; "": every one of the folder's
     command: str = ""           # where it is run otherwise than by run()
 
     @property
@@ -109,6 +111,8 @@ def parse_line(words, folder, directory, path):
             program.slow = True
         elif key == "threads":
             program.threads = True
+        elif key == "setup":
+            program.setup = value
         elif key not in ("strict", "mpix", "mpiversion", "lock", "mem", "init"):
             raise SystemExit(f"{path}: unknown key {key} in the line of {name}")
     return program

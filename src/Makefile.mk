@@ -51,6 +51,7 @@ windlass_core_sources = \
     %D%/mpid/coll/node_fold.c \
     %D%/mpid/coll/node_scan.c \
     %D%/mpid/coll/nodes.c \
+    %D%/mpid/coll/parts.c \
     %D%/mpid/coll/pattern.c \
     %D%/mpid/coll/prefix.c \
     %D%/mpid/coll/rate.c \
@@ -71,6 +72,7 @@ windlass_core_sources = \
     %D%/mpid/proc/proc.c \
     %D%/mpid/proc/spread.c \
     %D%/mpid/rma/accumulate.c \
+    %D%/mpid/rma/array.c \
     %D%/mpid/rma/atomic.c \
     %D%/mpid/rma/bag.c \
     %D%/mpid/rma/barrier.c \
@@ -214,6 +216,7 @@ windlass_headers = \
     %D%/mpid/coll/levels.h \
     %D%/mpid/coll/node.h \
     %D%/mpid/coll/nodes.h \
+    %D%/mpid/coll/parts.h \
     %D%/mpid/coll/pattern.h \
     %D%/mpid/coll/prefix.h \
     %D%/mpid/coll/rate.h \
@@ -226,6 +229,7 @@ windlass_headers = \
     %D%/mpid/proc/proc.h \
     %D%/mpid/proc/spread.h \
     %D%/mpid/rma/accumulate.h \
+    %D%/mpid/rma/array.h \
     %D%/mpid/rma/control.h \
     %D%/mpid/rma/bag.h \
     %D%/mpid/rma/batch.h \

@@ -66,6 +66,7 @@ unit_tests =                            \
     test/mpid/coll/test_node_fold       \
     test/mpid/coll/test_node_scan       \
     test/mpid/coll/test_nodes           \
+    test/mpid/coll/test_parts           \
     test/mpid/coll/test_pattern         \
     test/mpid/coll/test_prefix          \
     test/mpid/coll/test_rate            \
@@ -89,6 +90,7 @@ unit_tests =                            \
     test/mpid/proc/test_proc            \
     test/mpid/proc/test_spread          \
     test/mpid/rma/test_accumulate       \
+    test/mpid/rma/test_array            \
     test/mpid/rma/test_atomic           \
     test/mpid/rma/test_bag              \
     test/mpid/rma/test_barrier          \

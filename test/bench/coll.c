@@ -140,8 +140,12 @@ static const struct coll colls[] = {
     {"scan", scan, 1, IS_SCAN}, {"iscan", iscan, 0, IS_SCAN},
     {"allgather", allgather, 1, IS_ALLGATHER}, {"iallgather", iallgather, 0, IS_ALLGATHER},
     {"alltoall", alltoall, 1, IS_ALLTOALL}, {"ialltoall", ialltoall, 0, IS_ALLTOALL},
+    {"ibarrier_overlap", ibarrier, OVERLAPS, MOVES_NOTHING},
     {"ibcast_overlap", ibcast, OVERLAPS, IS_BCAST},
+    {"ireduce_overlap", ireduce, OVERLAPS, IS_REDUCE},
     {"iallreduce_overlap", iallreduce, OVERLAPS, IS_ALLREDUCE},
+    {"iscan_overlap", iscan, OVERLAPS, IS_SCAN},
+    {"iallgather_overlap", iallgather, OVERLAPS, IS_ALLGATHER},
     {"ialltoall_overlap", ialltoall, OVERLAPS, IS_ALLTOALL},
     {NULL, NULL, 0, MOVES_NOTHING}
 };

@@ -18,9 +18,11 @@
 #endif
 
 enum { SETS_MAX = 16, SETS_BYTES = 32 << 20, MODES = 9, MPI = MODES };
-enum { BROADCAST, GATHER, GATHER_ALL, EXCHANGE, REDUCE, OPS };
+enum { BROADCAST, SCATTER, GATHER, GATHER_ALL, EXCHANGE, REDUCE, SCAN, OPS };
 
-static const char *const names[OPS] = { "broadcast", "gather", "gather_all", "exchange", "reduce" };
+static const char *const names[OPS] = {
+    "broadcast", "scatter", "gather", "gather_all", "exchange", "reduce", "scan"
+};
 
 struct job {
     struct bench bench;
@@ -43,6 +45,9 @@ static void with_mpi(const struct job *j, int root, char *out, char *in)
         case BROADCAST:
             MPI_Bcast(j->bench.rank == root ? out : in, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
             break;
+        case SCATTER:
+            MPI_Scatter(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
+            break;
         case GATHER:
             MPI_Gather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, root, MPI_COMM_WORLD);
             break;
@@ -52,8 +57,11 @@ static void with_mpi(const struct job *j, int root, char *out, char *in)
         case EXCHANGE:
             MPI_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
             break;
-        default:
+        case REDUCE:
             MPI_Reduce(out, in, count, MPI_DOUBLE, MPI_SUM, root, MPI_COMM_WORLD);
+            break;
+        default:
+            MPI_Scan(out, in, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
     }
 }
 
@@ -85,6 +93,9 @@ static void with_gasnet(const struct job *j, int root, char *out, char *in)
         case BROADCAST:
             gasnet_coll_broadcast(GASNET_TEAM_ALL, in, image, out, bytes, flags);
             break;
+        case SCATTER:
+            gasnet_coll_scatter(GASNET_TEAM_ALL, in, image, out, bytes, flags);
+            break;
         case GATHER:
             gasnet_coll_gather(GASNET_TEAM_ALL, image, in, out, bytes, flags);
             break;
@@ -94,9 +105,13 @@ static void with_gasnet(const struct job *j, int root, char *out, char *in)
         case EXCHANGE:
             gasnet_coll_exchange(GASNET_TEAM_ALL, in, out, bytes, flags);
             break;
-        default:
+        case REDUCE:
             gasnet_coll_reduce(GASNET_TEAM_ALL, image, in, out, 0, 0, 8, bytes / 8, 0, 0,
                                flags | GASNET_COLL_ELEMENTWISE);
+            break;
+        default:
+            gasnet_coll_scan(GASNET_TEAM_ALL, in, 0, 0, out, 0, 0, 8, bytes / 8, 0, 0,
+                             flags | GASNET_COLL_ELEMENTWISE);
     }
 }
 #else
@@ -125,14 +140,19 @@ static void timed(void *arg, long n)
 
 /* --- the data --------------------------------------------------------------------------------- */
 
+static int computes(const struct job *j)
+{
+    return j->op == REDUCE || j->op == SCAN;
+}
+
 static long blocks_out(const struct job *j)
 {
-    return j->op == EXCHANGE ? j->bench.size : 1;
+    return j->op == EXCHANGE || j->op == SCATTER ? j->bench.size : 1;
 }
 
 static long blocks_in(const struct job *j)
 {
-    return j->op == BROADCAST || j->op == REDUCE ? 1 : j->bench.size;
+    return j->op == BROADCAST || j->op == SCATTER || computes(j) ? 1 : j->bench.size;
 }
 
 /* Whole numbers: their sums are exact. */
@@ -152,7 +172,7 @@ static void fill(const struct job *j)
         for (int b = 0; b < blocks_out(j); b++) {
             char *at = j->out[set] + b * j->bytes;
             bench_fill(at, j->bytes, salt(j, j->bench.rank, b, set));
-            for (long e = 0; j->op == REDUCE && e < j->bytes / 8; e++)
+            for (long e = 0; computes(j) && e < j->bytes / 8; e++)
                 ((double *) (void *) at)[e] = number(j, j->bench.rank, set, e);
         }
 }
@@ -162,7 +182,7 @@ static int sum_is_wrong(const struct job *j, int set)
     const double *in = (const double *) (void *) j->in[set];
     for (long e = 0; e < j->bytes / 8; e++) {
         double sum = 0;
-        for (int rank = 0; rank < j->bench.size; rank++)
+        for (int rank = 0; rank < (j->op == SCAN ? j->bench.rank + 1 : j->bench.size); rank++)
             sum += number(j, rank, set, e);
         if (in[e] != sum)
             return 1;
@@ -175,11 +195,13 @@ static int set_is_wrong(const struct job *j, int set)
     int rank = j->bench.rank, root = root_of(j, set);
     if ((j->op == GATHER || j->op == REDUCE) && rank != root)
         return 0;
-    if (j->op == REDUCE)
+    if (computes(j))
         return sum_is_wrong(j, set);
     if (j->op == BROADCAST)
         return (rank != root || j->mode != MPI) &&
             bench_differs(j->in[set], 0, j->bytes, salt(j, root, 0, set));
+    if (j->op == SCATTER)
+        return bench_differs(j->in[set], 0, j->bytes, salt(j, root, rank, set));
     for (int from = 0; from < j->bench.size; from++)
         if (bench_differs(j->in[set] + from * j->bytes, 0, j->bytes,
                           salt(j, from, j->op == EXCHANGE ? rank : 0, set)))

@@ -2,7 +2,8 @@
  *
  * The memory a process spends on a window does not depend on the number of ranks (design 3.7): what
  * a process of 64 ranks has allocated, one of 4,096 has to the byte, after creation, in the middle
- * of an epoch and after every kind of use.
+ * of an epoch and after every kind of use. What all ranks may leave at one of them at a time is
+ * kept only so long.
  *
  * A team's grows with the logarithm of the number of ranks and with its window, not with the number
  * of ranks.
@@ -102,6 +103,86 @@ START_TEST(memory_does_not_grow_with_the_number_of_ranks)
 }
 END_TEST
 
+/* Everyone else asks for rank 0's lock, which it has: each who waits is remembered there, and
+ * nowhere else. */
+static void wait_for_lock(struct test_world *w)
+{
+    static char data[8];
+    struct test_rank *t = &w->rank[0];
+    TEST_DONE(w, wdl_win_lock(t->win, 0, 1, 0, &t->step));
+    for (int i = 1; i < w->n; i++) {
+        struct test_rank *o = &w->rank[i];
+        TEST_DONE(w, wdl_win_lock(o->win, 0, 1, 0, &o->step));
+        test_op(w, i, test_put(0, 0, data, 8));
+        ck_assert_int_eq(wdl_win_unlock(o->win, 0, &o->step), WDL_AGAIN);
+    }
+    test_world_settle(w);
+    ck_assert_int_eq(t->win->grant.length, w->n - 1);
+}
+
+static void everyone_unlocks(struct test_world *w)
+{
+    int left[TEST_RANKS_ROOM], over = 0;
+    memset(left, 1, sizeof(left));
+    for (int turns = 0; over < w->n; turns++) {
+        ck_assert_int_lt(turns, TEST_TURNS_MAX);
+        for (int i = 0; i < w->n; i++)
+            if (left[i] && wdl_win_unlock(w->rank[i].win, 0, &w->rank[i].step) == WDL_OK) {
+                left[i] = 0;
+                over++;
+            }
+        test_world_turn(w);
+    }
+}
+
+/* The one thing that grows with what all ranks do at a time: a few who wait for a lock, or have
+ * posted before the start, cost nothing, more of them a fixed number of bytes each, until they are
+ * served. */
+START_TEST(who_waits_is_remembered_while_it_waits)
+{
+    static const int waiting[] = { 1, WDL_GRANT_FEW, WDL_GRANT_FEW + 1, TEST_RANKS_ROOM - 1 };
+    for (unsigned i = 0; i < sizeof(waiting) / sizeof(waiting[0]); i++) {
+        struct test_world w;
+        struct wdl_win_stats idle, stats;
+        int n = waiting[i], target = 0, group[TEST_RANKS_ROOM];
+        test_world_open(&w, &(struct test_world_params) {.ranks = 1 + n,
+                                                         .combine = WDL_COMBINE_NEVER });
+        struct test_rank *t = &w.rank[0];
+        const struct test_host *host = &t->host;
+        for (int round = 0; round < 3; round++) {
+            size_t before = host->bytes;
+            uint64_t asked = host->allocations;
+            wait_for_lock(&w);
+            if (n <= WDL_GRANT_FEW)
+                ck_assert_uint_eq(host->allocations, asked);
+            else
+                ck_assert_uint_gt(host->bytes, before);
+            ck_assert_uint_le(host->bytes - before, 4 * 32 * (size_t) n);
+            everyone_unlocks(&w);
+            test_world_settle(&w);
+            ck_assert_uint_eq(host->bytes, before);
+        }
+        wdl_win_stats_get(t->win, &idle);
+        for (int k = 1; k <= n; k++) {
+            group[k - 1] = k;
+            TEST_DONE(&w, wdl_win_post(w.rank[k].win, &target, 1, 0, &w.rank[k].step));
+        }
+        test_world_settle(&w);
+        wdl_win_stats_get(t->win, &stats);
+        ck_assert_int_eq(stats.bytes > idle.bytes, n > WDL_POSTED_FEW);
+        ck_assert_uint_le(stats.bytes - idle.bytes, 4 * 12 * (size_t) n);
+        TEST_DONE(&w, wdl_win_start(t->win, group, n, 0, &t->step));
+        wdl_win_stats_get(t->win, &stats);      /* the group, which the program has, too */
+        ck_assert_uint_eq(stats.bytes - idle.bytes,
+                          (size_t) (n + 1) * (sizeof(int) + sizeof(struct wdl_posted)));
+        TEST_DONE(&w, wdl_win_complete(t->win, &t->step));
+        for (int k = 1; k <= n; k++)
+            TEST_DONE(&w, wdl_win_wait(w.rank[k].win, &w.rank[k].step));
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 /* Of the pools that all teams of a process share what is in use. */
 static size_t bytes_of(struct ranks_one *one)
 {
@@ -195,5 +276,6 @@ START_TEST(words_grow_with_the_logarithm_of_the_number_of_ranks)
 END_TEST
 
 WDL_SUITE("cost/memory", memory_does_not_grow_with_the_number_of_ranks,
+          who_waits_is_remembered_while_it_waits,
           a_team_grows_with_the_logarithm_of_the_number_of_ranks,
           words_grow_with_the_logarithm_of_the_number_of_ranks)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -180,6 +181,27 @@ class Arithmetic(unittest.TestCase):
         self.assertEqual(near("fetch_and_op_flush", 3.5), "3.50")
         self.assertEqual(near("rput_wait", 9), "")
         self.assertEqual(near("put_flush", 9, of=job(computing=True)), "")
+
+    @unittest.mock.patch.object(benchplan, "cores", lambda: 2)
+    def test_two_hand_overs(self):
+        measured = {("hand_over", 0): [.1, .3], ("hand_over_near", 0): [.02], ("hand_over_far", 0): [.2, .4, .9]}
+
+        def times(name, size, us, of=None, state="", lacking=()):
+            one = row(name, size, of or job(np=2), windlass=[us])
+            one.state, one.lacking = state, list(lacking)
+            return benchwanted.there_and_back(one, "windlass", measured)
+        self.assertEqual(times("barrier", 0, .26), "met")
+        self.assertEqual(times("allreduce", 8, .3), "1.50")
+        self.assertEqual(times("allreduce", 8, 1, state="far"), "met")      # the median one
+        self.assertEqual(times("barrier", 0, .06, state="near"), "1.50")
+        self.assertEqual(times("allreduce", 64, 9), "")
+        self.assertEqual(times("iallreduce", 8, 9), "")
+        self.assertEqual(times("ibarrier_overlap", 0, 9), "")
+        self.assertEqual(times("barrier", 0, 9, job(np=8)), "")
+        self.assertEqual(times("barrier", 0, 9, lacking=["mpich"]), "")
+        self.assertEqual(benchwanted.there_and_back(row("barrier", 0, job(np=2), windlass=[9]), "windlass", {}), "")
+        self.assertEqual(benchwanted.there_and_back(row("barrier", 0, job(np=2), mpich=[9]), "windlass", measured),
+                         "")
 
     def test_fences_and_windows_of_a_crowd(self):
         def crowded(name, np=8, **samples):

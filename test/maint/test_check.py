@@ -155,6 +155,12 @@ class Check(unittest.TestCase):
         _, output = self.check("--list", "--setup", "shm", "--only", "attr", "--quick")
         self.assertEqual(output, "shm: attr/fast np 2\n")
 
+    def test_a_program_of_one_set_up(self):
+        self.write("attr/testlist", "all 2\none 2 setup=shm\n")
+        for name, more in (("shm", "shm: attr/one np 2\n"), ("cliques", "")):
+            _, output = self.check("--list", "--setup", name, "--only", "attr")
+            self.assertEqual(output, f"{name}: attr/all np 2\n{more}")
+
     def test_nothing_run_is_no_success(self):
         status, output = self.check("--setup", "shm", "--only", "rma")
         self.assertEqual(status, 1, output)

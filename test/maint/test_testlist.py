@@ -48,6 +48,9 @@ class Lists(unittest.TestCase):
     def test_threads_are_marked(self):
         self.assertEqual([program.threads for program in self.read("p 2 threads=yes\nq 2\n")], [True, False])
 
+    def test_set_up_is_read(self):
+        self.assertEqual([program.setup for program in self.read("p 2 setup=shm\nq 2\n")], ["shm", ""])
+
     def test_xfail_is_left_out(self):
         self.assertEqual(self.read("p 2 xfail=ticket1\n"), [])
 

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * acc_types [allocate|create|dynamic] [N]: accumulates of every predefined type (of every N-th)
- * with every operator that is legal for it, from all ranks at one location.
+ * acc_types [FLAVOUR] [N]: accumulates of every predefined type of MPI (of every N-th), Fortran's,
+ * C++'s and optional ones included, where this MPI has them, with every operator that is legal for
+ * it, from all ranks at one location in a window of the flavour.
  *
  * Rank r adds K times the same element; operands are chosen so that the result is exact in every
  * type and does not depend on the order, and it is computed by a serial loop in the type itself.
@@ -15,7 +16,15 @@
 #include <wchar.h>
 
 enum { TURNS = 4, ELEMENTS = 3, CALLS = 3, MANY = 700, BYTES_MAX = 64 };
-enum kind { INTEGER, FLOATING, COMPLEX, LOGICAL, BYTE, TEXT, PAIR };
+/* PLAIN: no arithmetic, MPI_REPLACE and MPI_NO_OP alone */
+enum kind { INTEGER, FLOATING, COMPLEX, LOGICAL, BYTE, PLAIN, PAIR };
+
+/* Fortran's REAL*16 */
+#ifdef __SIZEOF_FLOAT128__
+__extension__ typedef __float128 real16;
+#else
+typedef long double real16;
+#endif
 
 /* How a type is computed with: one entry per C type. */
 struct arith {
@@ -110,10 +119,10 @@ struct arith {
     }                                                             \
     static const struct arith name = {name##_set, name##_apply, name##_differ};
 
-#define PAIR_ARITH(name, T)                                                            \
+#define PAIR_ARITH(name, T, A)                                                         \
     struct pair_##name {                                                               \
         T value;                                                                       \
-        int at;                                                                        \
+        A at;                                                                          \
     };                                                                                 \
     static void name##_set(void *to, int value)                                        \
     {                                                                                  \
@@ -140,18 +149,35 @@ struct arith {
     static const struct arith name = {name##_set, name##_apply, name##_differ};
 
 INTEGER_ARITH(i8, int8_t)
-INTEGER_ARITH(i16, int16_t) INTEGER_ARITH(i32, int32_t) INTEGER_ARITH(i64, int64_t)
-    INTEGER_ARITH(u8, uint8_t) INTEGER_ARITH(u16, uint16_t) INTEGER_ARITH(u32, uint32_t)
-        INTEGER_ARITH(u64, uint64_t) LOGICAL_ARITH(boolean, bool) FLOATING_ARITH(f32, float)
-            FLOATING_ARITH(f64, double) FLOATING_ARITH(fld, long double)
-                COMPLEX_ARITH(c32, float complex) COMPLEX_ARITH(c64, double complex)
-                    COMPLEX_ARITH(cld, long double complex) PAIR_ARITH(p_float, float)
-                        PAIR_ARITH(p_double, double) PAIR_ARITH(p_long, long) PAIR_ARITH(p_int, int)
-                            PAIR_ARITH(p_short, short) PAIR_ARITH(p_ld, long double)
+INTEGER_ARITH(i16, int16_t)
+INTEGER_ARITH(i32, int32_t)
+INTEGER_ARITH(i64, int64_t)
+INTEGER_ARITH(u8, uint8_t)
+INTEGER_ARITH(u16, uint16_t)
+INTEGER_ARITH(u32, uint32_t)
+INTEGER_ARITH(u64, uint64_t)
+LOGICAL_ARITH(boolean, bool)
+LOGICAL_ARITH(logical, MPI_Fint)
+FLOATING_ARITH(f32, float)
+FLOATING_ARITH(f64, double)
+FLOATING_ARITH(fld, long double)
+FLOATING_ARITH(f128, real16)
+COMPLEX_ARITH(c32, float complex)
+COMPLEX_ARITH(c64, double complex)
+COMPLEX_ARITH(cld, long double complex)
+PAIR_ARITH(p_float, float, int)
+PAIR_ARITH(p_double, double, int)
+PAIR_ARITH(p_long, long, int)
+PAIR_ARITH(p_int, int, int)
+PAIR_ARITH(p_short, short, int)
+PAIR_ARITH(p_ld, long double, int)
+PAIR_ARITH(p_reals, float, float)
+PAIR_ARITH(p_doubles, double, double)
+PAIR_ARITH(p_integers, MPI_Fint, MPI_Fint)
 
-    /* clang-format on */
+/* clang-format on */
 
-    struct type {
+struct type {
     const char *name;
     MPI_Datatype type;
     enum kind kind;
@@ -355,16 +381,16 @@ static void run_many(const struct type *t)
     char from[ELEMENTS * BYTES_MAX] __attribute__((aligned(16))),
         old[ELEMENTS * BYTES_MAX] __attribute__((aligned(16)));
     char want[BYTES_MAX] __attribute__((aligned(16))) = {0};
+    MPI_Aint at = w.at[0] + (MPI_Aint) t->bytes;
     window_set(t, 0);
     for (int i = 0; i < ELEMENTS; i++)
         element(t, from + (size_t) i * t->bytes, MPI_SUM, 0, 0);
     MPI_Win_lock_all(0, w.win);
     for (int k = 0; k < MANY; k++) {
-        MPI_Accumulate(from, ELEMENTS, t->type, 0, (MPI_Aint) t->bytes, ELEMENTS, t->type, MPI_SUM,
-                       w.win);
+        MPI_Accumulate(from, ELEMENTS, t->type, 0, at, ELEMENTS, t->type, MPI_SUM, w.win);
         if (k % 64 == 63) {
-            MPI_Get_accumulate(NULL, 0, t->type, old, ELEMENTS, t->type, 0, (MPI_Aint) t->bytes,
-                               ELEMENTS, t->type, MPI_NO_OP, w.win);
+            MPI_Get_accumulate(NULL, 0, t->type, old, ELEMENTS, t->type, 0, at, ELEMENTS, t->type,
+                               MPI_NO_OP, w.win);
             MPI_Win_flush(0, w.win);
         }
     }
@@ -385,6 +411,7 @@ static void run_cas(const struct type *t)
     char now[BYTES_MAX] __attribute__((aligned(16))), next[BYTES_MAX] __attribute__((aligned(16)));
     char old[BYTES_MAX] __attribute__((aligned(16)));
     int limit = t->kind == LOGICAL ? 1 : 100, swaps = 0, all;
+    MPI_Aint at = w.at[0] + (MPI_Aint) t->bytes;
     window_set(t, 0);
     MPI_Win_lock_all(0, w.win);
     for (int v = 0; v < limit;) {
@@ -392,7 +419,7 @@ static void run_cas(const struct type *t)
         memset(next, 0, sizeof next);
         t->arith->set(now, v);
         t->arith->set(next, v + 1);
-        MPI_Compare_and_swap(next, now, old, t->type, 0, (MPI_Aint) t->bytes, w.win);
+        MPI_Compare_and_swap(next, now, old, t->type, 0, at, w.win);
         MPI_Win_flush(0, w.win);
         if (t->arith->differ(old, now)) {
             for (v = 0; v < limit && (t->arith->set(now, v), t->arith->differ(old, now)); v++)
@@ -460,8 +487,8 @@ int main(int argc, char **argv)
         OTHER(MPI_C_FLOAT_COMPLEX, COMPLEX, c32, float complex)
         OTHER(MPI_C_DOUBLE_COMPLEX, COMPLEX, c64, double complex)
         OTHER(MPI_C_LONG_DOUBLE_COMPLEX, COMPLEX, cld, long double complex)
-        OTHER(MPI_BYTE, BYTE, u8, char) OTHER(MPI_CHAR, TEXT, i8, char)
-        OTHER(MPI_WCHAR, TEXT, i32, wchar_t)
+        OTHER(MPI_BYTE, BYTE, u8, char) OTHER(MPI_CHAR, PLAIN, i8, char)
+        OTHER(MPI_WCHAR, PLAIN, i32, wchar_t)
         SIGNED(MPI_INTEGER, MPI_Fint) OTHER(MPI_REAL, FLOATING, f32, float)
         OTHER(MPI_DOUBLE_PRECISION, FLOATING, f64, double)
         OTHER(MPI_COMPLEX, COMPLEX, c32, float complex)
@@ -471,10 +498,28 @@ int main(int argc, char **argv)
         OTHER(MPI_2INT, PAIR, p_int, struct pair_p_int)
         OTHER(MPI_SHORT_INT, PAIR, p_short, struct pair_p_short)
         OTHER(MPI_LONG_DOUBLE_INT, PAIR, p_ld, struct pair_p_ld)
+        OTHER(MPI_LOGICAL, LOGICAL, logical, MPI_Fint) OTHER(MPI_CHARACTER, PLAIN, i8, char)
+        OTHER(MPI_PACKED, PLAIN, u8, char)
+        OTHER(MPI_DOUBLE_COMPLEX, COMPLEX, c64, double complex)
+        OTHER(MPI_2REAL, PAIR, p_reals, struct pair_p_reals)
+        OTHER(MPI_2DOUBLE_PRECISION, PAIR, p_doubles, struct pair_p_doubles)
+        OTHER(MPI_2INTEGER, PAIR, p_integers, struct pair_p_integers)
+        SIGNED(MPI_INTEGER1, int8_t) SIGNED(MPI_INTEGER2, int16_t) SIGNED(MPI_INTEGER4, int32_t)
+        SIGNED(MPI_INTEGER8, int64_t)
+        OTHER(MPI_REAL4, FLOATING, f32, float) OTHER(MPI_REAL8, FLOATING, f64, double)
+        OTHER(MPI_REAL16, FLOATING, f128, real16)
+        OTHER(MPI_COMPLEX8, COMPLEX, c32, float complex)
+        OTHER(MPI_COMPLEX16, COMPLEX, c64, double complex)
+        /* MPICH knows no arithmetic of it */
+        OTHER(MPI_COMPLEX32, PLAIN, cld, long double complex)
+        OTHER(MPI_CXX_BOOL, LOGICAL, boolean, bool)
+        OTHER(MPI_CXX_FLOAT_COMPLEX, COMPLEX, c32, float complex)
+        OTHER(MPI_CXX_DOUBLE_COMPLEX, COMPLEX, c64, double complex)
+        OTHER(MPI_CXX_LONG_DOUBLE_COMPLEX, COMPLEX, cld, long double complex)
     };
     /* clang-format on */
-    int flavour = argc > 1 && strcmp(argv[1], "create") == 0 ? T_CREATE : T_ALLOCATE;
+    enum t_flavour flavour = t_flavour_of(argc, argv);
     int step = argc > 2 && atoi(argv[2]) > 0 ? atoi(argv[2]) : 1;
-    run_flavour(types, (int) (sizeof types / sizeof *types), step, (enum t_flavour) flavour);
+    run_flavour(types, (int) (sizeof types / sizeof *types), step, flavour);
     return t_end();
 }

@@ -33,7 +33,7 @@ static gasnet_coll_fn_entry_t table[] = {{add, 0}};
 
 enum { FINE = GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC | GASNET_COLL_LOCAL, SOME = 16 };
 
-static int a[64 * SOME], b[64 * SOME];
+static _Alignas(16) int a[64 * SOME], b[64 * SOME];
 static gasnet_team_handle_t t = GASNET_TEAM_ALL;
 
 /* The call, which gives a handle, must go wrong with this code when it is synchronized. */
@@ -83,18 +83,29 @@ static void flags(void)
     works();
 }
 
+static int same(const void *x, const void *y)
+{
+    return memcmp(x, y, 8);
+}
+
 static void arguments(void)
 {
     gasnet_image_t perm[64] = {0}, images = gasnet_coll_team_images(t);
     gasnet_node_t twice[2] = {0, 0};
     void *list[1] = {b};
-    char *odd = (char *) a + 1;
+    char *odd = (char *) a + 1; /* a is aligned */
     wrong(GASNET_COLL_ERR_ROOT, gasnet_coll_broadcast_nb(t, b, images, a, 4, FINE));
     wrong(GASNET_COLL_ERR_ROOT, gasnet_coll_reduce_nb(t, images, b, a, 1, 0, 4, 1, 0, 0, FINE));
     wrong(GASNET_COLL_ERR_SIZE, gasnet_coll_exchange_nb(t, b, a, 0, FINE));
     wrong(GASNET_COLL_ERR_SIZE, gasnet_coll_reduce_nb(t, 0, b, a, 1, 0, 0, 1, 0, 0, FINE));
     wrong(GASNET_COLL_ERR_SIZE, gasnet_coll_scan_nb(t, b, 1, 0, a, 1, 0, 4, 0, 0, 0, FINE));
     wrong(GASNET_COLL_ERR_ALIGNMENT, gasnet_coll_reduce_all_nb(t, b, odd, 1, 0, 4, 1, 0, 0, FINE));
+    wrong(GASNET_COLL_ERR_ALIGNMENT,
+          gasnet_coll_reduce_all_nb(t, b, odd + 3, 1, 0, 8, 1, 0, 0, FINE));
+    gasnet_coll_sort(t, (char *) b + 1, 1, 0, odd, 1, 0, 8, 1, same, FINE | GASNET_COLL_UNALIGNED);
+    gasnet_coll_reduce(t, 0, t_rank ? odd : (void *) b, t_rank ? odd : (void *) a, 0, 0, 4, 1, 0, 0,
+                       FINE); /* all on node 0 */
+    t_check(calls == 1, "what is aligned, need not be, or is nothing: %d", seen);
     wrong(GASNET_COLL_ERR_FUNCTION, gasnet_coll_reduce_all_nb(t, b, a, 1, 0, 4, 1, 1, 0, FINE));
     wrong(GASNET_COLL_ERR_FUNCTION, gasnet_coll_sort_nb(t, b, 1, 0, a, 1, 0, 4, 1, NULL, FINE));
     wrong(GASNET_COLL_ERR_LAYOUT,

@@ -3,11 +3,15 @@
  * The performance variables: they are there, bound to windows, and they count. Where operations go
  * by load and store, by copy, by the network or by message depends on the set-up; that every
  * operation is counted once does not.
+ *
+ * pvars direct: the network is one that can do operations by itself.
+ * pvars few: each rank is a node of its own, operations go by message, and of each kind of element
+ * there is one in a window and one for all windows.
  */
 #include "testing.h"
 
 static MPI_T_pvar_session session;
-static int want_direct;                 /* argument "direct": the network is one that can */
+static int want_direct, few;            /* the argument */
 
 /* The variable's number, or -1; checks what it says of itself. */
 static int find(const char *name, int want_bind)
@@ -116,26 +120,100 @@ static void kept(void)
     MPI_Info_free(&info);
 }
 
+/* What pools count: how often one was dry, and how much of it was in use at most. */
+static void pools(void)
+{
+    struct t_win w = t_win_make(MPI_COMM_WORLD, T_ALLOCATE, 4096, 8);
+    int64_t data[8] = {0};
+    MPI_Win_lock_all(0, w.win);
+    for (int i = 0; i < 8; i++)
+        for (int to = 0; to < w.size; to++)
+            if (to != w.rank)
+                MPI_Put(&data[i], 1, MPI_INT64_T, to, i, 1, MPI_INT64_T, w.win);
+    MPI_Win_unlock_all(w.win);
+    t_check(value("windlass_win_ops_message", &w.win) > 0, "nothing went by message");
+    t_check(value("windlass_win_waits", &w.win) > 0, "nobody waited for an element");
+    t_check(value("windlass_win_ops_high", &w.win) == 1, "%llu elements of a pool of one",
+            value("windlass_win_ops_high", &w.win));
+    t_check(value("windlass_win_targets_high", &w.win) == 2, "%llu targets in pools of two",
+            value("windlass_win_targets_high", &w.win));
+    t_check(value("windlass_global_ops_high", NULL) == 1, "%llu elements of the pool of one",
+            value("windlass_global_ops_high", NULL));
+    t_check(value("windlass_global_targets_high", NULL) == 1, "%llu targets of the pool of one",
+            value("windlass_global_targets_high", NULL));
+    t_win_free(&w);
+}
+
+/* A lock's message that has its operation with it is kept until the lock is free. */
+static void stash(void)
+{
+    struct t_win w = t_win_make(MPI_COMM_WORLD, T_ALLOCATE, 64, 8);
+    int64_t one = 1;
+    t_check(value("windlass_win_locks", &w.win) == 0, "locks do not go by message");
+    t_check(value("windlass_stashes_high", NULL) == 0, "messages were kept before the first");
+    if (w.rank == 0)
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w.win);
+    MPI_Barrier(w.comm);
+    if (w.rank == 1) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, w.win);
+        MPI_Put(&one, 1, MPI_INT64_T, 0, 0, 1, MPI_INT64_T, w.win);
+        MPI_Win_unlock(0, w.win);
+    }
+    for (double end = MPI_Wtime() + 20; w.rank == 0 && MPI_Wtime() < end;) {
+        int flag;
+        MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, w.comm, &flag, MPI_STATUS_IGNORE);
+        if (value("windlass_stashes_high", NULL) > 0)
+            break;
+    }
+    t_check(value("windlass_stashes_high", NULL) == (w.rank == 0), "%llu messages were kept",
+            value("windlass_stashes_high", NULL));
+    if (w.rank == 0)
+        MPI_Win_unlock(0, w.win);
+    t_win_free(&w);
+}
+
+/* More collectives at once than there are runs of: the engine's counts. */
+static void collectives(void)
+{
+    enum { COMMS = 64, EACH = 16 };
+    MPI_Comm comm[COMMS];
+    MPI_Request *request = t_alloc(COMMS * EACH * sizeof *request);
+    for (int i = 0; i < COMMS; i++)
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm[i]);
+    for (int i = 0; i < COMMS * EACH; i++)
+        MPI_Ibarrier(comm[i % COMMS], &request[i]);
+    MPI_Waitall(COMMS * EACH, request, MPI_STATUSES_IGNORE);
+    free(request);
+    for (int i = 0; i < COMMS; i++)
+        MPI_Comm_free(&comm[i]);
+    t_check(value("windlass_coll_running_high", NULL) > 1, "one collective at a time");
+    t_check(value("windlass_coll_memory_high", NULL) > 0, "collectives without memory");
+    t_check(value("windlass_coll_waits", NULL) > 0, "none of %llu waited for a run",
+            value("windlass_coll_running_high", NULL));
+}
+
 int main(int argc, char **argv)
 {
     int provided;
     t_begin(&argc, &argv);
     want_direct = argc > 1 && !strcmp(argv[1], "direct");
+    few = argc > 1 && !strcmp(argv[1], "few");
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     MPI_T_pvar_session_create(&session);
     for (int flavour = 0; flavour < T_FLAVOURS; flavour++)
         window((enum t_flavour) flavour);
     kept();
-    value("windlass_global_ops_high", NULL);
-    value("windlass_global_targets_high", NULL);
-    value("windlass_stashes_high", NULL);
+    if (few) {
+        pools();
+        stash();
+        collectives();
+    }
     unsigned long long used = value("windlass_coll_memory_high", NULL);
     t_check(used <= value("windlass_coll_memory", NULL), "%llu bytes of the pools are used", used);
-    value("windlass_coll_running_high", NULL);
-    value("windlass_coll_waits", NULL);
-    value("windlass_coll_early_high", NULL);
-    value("windlass_coll_early_unplaced", NULL);
-    value("windlass_win_waits", &(MPI_Win){MPI_WIN_NULL});
+    /* no communicator here has more ranks than cells (test/mpid/coll/test_early.c has) */
+    t_check(value("windlass_coll_early_high", NULL) == 0, "addresses are kept");
+    t_check(value("windlass_coll_early_unplaced", NULL) == 0, "addresses were not kept");
+    t_check(value("windlass_win_waits", &(MPI_Win){MPI_WIN_NULL}) == 0, "no window waits");
     MPI_T_pvar_session_free(&session);
     MPI_T_finalize();
     return t_end();

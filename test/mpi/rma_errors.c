@@ -74,6 +74,50 @@ static void request_calls(int class, const char *words, int rank, MPI_Aint disp,
                                     count, MPI_INT, MPI_SUM, w.win, &r));
 }
 
+/* Operators that MPI does not know on a type; logical ones are of integers and logicals alone, in
+ * reductions as well (where MPICH knows MPI_LXOR on floating types, by itself). */
+static void operators(void)
+{
+    static const MPI_Datatype types[] = {
+        MPI_FLOAT, MPI_DOUBLE,     MPI_LONG_DOUBLE,         MPI_REAL,
+        MPI_REAL4, MPI_REAL8,      MPI_DOUBLE_PRECISION,    MPI_REAL16,
+        MPI_BYTE,  MPI_FLOAT_INT,  MPI_C_FLOAT_COMPLEX,     MPI_C_DOUBLE_COMPLEX,
+        MPI_2INT,  MPI_DOUBLE_INT, MPI_C_LONG_DOUBLE_COMPLEX};
+    static const MPI_Op ops[] = {MPI_LAND, MPI_LOR, MPI_LXOR};
+    MPI_Datatype pairs;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+        if (types[i] == MPI_DATATYPE_NULL) /* Fortran's, in an MPI without Fortran */
+            continue;
+        MPI_Type_vector(2, 1, 2, types[i], &pairs);
+        MPI_Type_commit(&pairs);
+        for (int k = 0; k < 3; k++) {
+            const char *words = "op";
+            expect_text(MPI_ERR_OP, words,
+                        MPI_Accumulate(buffer, 3, types[i], next, w.at[next], 3, types[i], ops[k],
+                                       w.win));
+            expect_text(MPI_ERR_OP, words,
+                        MPI_Accumulate(buffer, 1, pairs, next, w.at[next], 1, pairs, ops[k],
+                                       w.win));
+            expect_text(MPI_ERR_OP, words,
+                        MPI_Get_accumulate(buffer, 3, types[i], result, 3, types[i], next,
+                                           w.at[next], 3, types[i], ops[k], w.win));
+            expect_text(MPI_ERR_OP, words,
+                        MPI_Fetch_and_op(buffer, result, types[i], next, w.at[next], ops[k],
+                                         w.win));
+            if (ops[k] == MPI_LXOR)
+                continue;
+            expect_text(MPI_ERR_OP, words,
+                        MPI_Reduce_local(buffer, result, 1, types[i], ops[k]));
+            expect_text(MPI_ERR_OP, words,
+                        MPI_Allreduce(buffer, result, 1, types[i], ops[k], MPI_COMM_WORLD));
+            expect_text(MPI_ERR_OP, words,
+                        MPI_Iallreduce(buffer, result, 1, types[i], ops[k], MPI_COMM_WORLD,
+                                       &(MPI_Request){MPI_REQUEST_NULL}));
+        }
+        MPI_Type_free(&pairs);
+    }
+}
+
 static void arguments(void)
 {
     MPI_Datatype raw, pair;
@@ -92,6 +136,7 @@ static void arguments(void)
     all_calls(MPI_ERR_TYPE, "datatype", next, w.at[next], 1, raw);
     if (w.flavour != T_DYNAMIC)
         all_calls(MPI_ERR_DISP, "disp", next, -4, 1, MPI_INT);
+    operators();
     expect_text(MPI_ERR_OP, "op",
                 MPI_Accumulate(buffer, 1, MPI_DOUBLE, next, w.at[next], 1, MPI_DOUBLE, MPI_BAND,
                                w.win));

@@ -219,6 +219,40 @@ static void one_asks(void)
     MPI_Comm_free(&node);
 }
 
+/* Shared memory is one piece, whatever alignment is asked for: the first rank's memory has it, and
+ * with gaps everyone's. */
+static void shared_alignment(MPI_Aint alignment, MPI_Aint bytes, int gaps)
+{
+    MPI_Info info;
+    MPI_Win win;
+    MPI_Comm node;
+    MPI_Aint got;
+    char text[32], *base, *first, *at, *end = NULL;
+    int size, unit;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_size(node, &size);
+    MPI_Info_create(&info);
+    snprintf(text, sizeof text, "%ld", (long) alignment);
+    MPI_Info_set(info, "mpi_minimum_memory_alignment", text);
+    MPI_Info_set(info, "alloc_shared_noncontig", gaps ? "true" : "false");
+    MPI_Win_allocate_shared(bytes, 1, info, node, &base, &win);
+    MPI_Win_shared_query(win, 0, &got, &unit, &first);
+    t_check((uintptr_t) first % (uintptr_t) alignment == 0, "%p is not a multiple of %ld",
+            (void *) first, (long) alignment);
+    for (int r = 0; r < size; r++) {
+        MPI_Win_shared_query(win, r, &got, &unit, &at);
+        t_check(got == bytes, "rank %d has %ld bytes", r, (long) got);
+        t_check(gaps || r == 0 || at == end, "alignment %ld: rank %d begins %ld bytes late",
+                (long) alignment, r, (long) (at - end));
+        t_check(!gaps || (uintptr_t) at % (uintptr_t) alignment == 0, "%p of rank %d",
+                (void *) at, r);
+        end = at + bytes;
+    }
+    MPI_Win_free(&win);
+    MPI_Info_free(&info);
+    MPI_Comm_free(&node);
+}
+
 /* How many nodes there are, really or by the settings that divide one. */
 static void nodes(void)
 {
@@ -380,6 +414,11 @@ int main(int argc, char **argv)
     info_keys();
     making();
     one_asks();
+    for (int gaps = 0; gaps < 2; gaps++)
+        for (MPI_Aint alignment = 8; alignment <= 65536; alignment *= 2) {
+            shared_alignment(alignment, 100, gaps);
+            shared_alignment(alignment, 4096, gaps);
+        }
     shared_empty("false");
     shared_empty("true");
     dynamic();

@@ -152,11 +152,11 @@ static int operation(struct rank *r, struct step *s)
 {
     struct wdl_win_quick *quick = wdl_win_quick(r->win);
     struct wdl_rma_args *args = &s->args;
-    char *local = (char *) args->origin.addr + args->origin.lo, *at = NULL;
-    if ((args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_GET) && args->origin.contig &&
-        args->remote.contig && args->remote.lo == 0 && !args->request)
-        at = wdl_quick_reach(quick, args->target, args->disp, args->remote.bytes);
-    if (!at)
+    char *local = (char *) args->origin.addr + args->origin.lo, *at;
+    int plain = (args->kind == WDL_RMA_PUT || args->kind == WDL_RMA_GET) &&
+        args->origin.contig && args->remote.contig && args->remote.lo == 0 && !args->request;
+    if (!plain ||
+        !wdl_quick_reach(quick, args->target, args->disp, args->remote.bytes, &at))
         return wdl_rma_op(r->win, args);
     if (args->kind == WDL_RMA_PUT)
         memcpy(at, local, args->remote.bytes);
@@ -172,21 +172,21 @@ static int step_do(struct world *w, int o, struct step *s)
     int *at = &r->call_step;
     switch (s->kind) {
         case STEP_FENCE:
-            return wdl_win_fence(r->win, s->flag, at);
+            return wdl_win_fence(r->win, s->mode, at);
         case STEP_POST:
-            return wdl_win_post(r->win, s->group, s->n, 0, at);
+            return wdl_win_post(r->win, s->group, s->n, s->mode, at);
         case STEP_START:
-            return wdl_win_start(r->win, s->group, s->n, 0, at);
+            return wdl_win_start(r->win, s->group, s->n, s->mode, at);
         case STEP_COMPLETE:
             return wdl_win_complete(r->win, at);
         case STEP_WAIT:
             return wdl_win_wait(r->win, at);
         case STEP_LOCK:
-            return wdl_win_lock(r->win, s->rank, s->flag, 0, at);
+            return wdl_win_lock(r->win, s->rank, s->flag, s->mode, at);
         case STEP_UNLOCK:
             return wdl_win_unlock(r->win, s->rank, at);
         case STEP_LOCK_ALL:
-            return wdl_win_lock_all(r->win, 0, at);
+            return wdl_win_lock_all(r->win, s->mode, at);
         case STEP_UNLOCK_ALL:
             return wdl_win_unlock_all(r->win, at);
         case STEP_FLUSH:
@@ -233,6 +233,8 @@ static int event(struct world *w, int o)
         if (status == WDL_OK && (s->kind == STEP_LOCK || s->kind == STEP_LOCK_ALL) &&
             fair_begin(w, o, s) != WDL_OK)
             return WDL_ERR_OTHER;
+        if (status == WDL_OK && (s->kind == STEP_UNLOCK || s->kind == STEP_UNLOCK_ALL))
+            fair_end(w, o, s);
         r->asked = status == WDL_OK ? 0 : r->asked;
     }
     fair_look(w, o);

@@ -62,6 +62,19 @@ static void add_all(struct world *w, enum step_kind kind, int flag)
         add(w, o, kind)->flag = flag;
 }
 
+/* Nothing here stores into the own window: that may be said, and need not. */
+static int nostore(struct world *w)
+{
+    return draw(w, 2) ? WDL_MODE_NOSTORE : 0;
+}
+
+/* On all ranks, some of which say besides that they have stored nothing. */
+static void add_fences(struct world *w, int mode)
+{
+    for (int o = 0; o < w->n; o++)
+        add(w, o, STEP_FENCE)->mode = mode | nostore(w);
+}
+
 static struct wdl_buf buf_of(struct world *w, void *addr, int64_t count, wdl_type type)
 {
     const struct wdl_host_ops *ops = w->ranks[0].host.host.ops;
@@ -79,10 +92,12 @@ static wdl_type vector(struct world *w, int o, enum test_type element, int block
     const int shape[4] = {(int) element, blocks, block, stride};
     int again = wdl_prng_chance(&w->prng, 700);
     struct memo *m;
-    for (m = w->memos; m && again; m = m->next)
-        if (m->host == &w->ranks[o].host && memcmp(m->shape, shape, sizeof(shape)) == 0)
+    for (m = w->ranks[o].types; m && again; m = m->type_next)
+        if (memcmp(m->shape, shape, sizeof(shape)) == 0)
             return m->type;
     m = memo_new(w);
+    m->type_next = w->ranks[o].types;
+    w->ranks[o].types = m;
     m->host = &w->ranks[o].host;
     memcpy(m->shape, shape, sizeof(shape));
     m->type = test_type_vector(m->host, element, blocks, block, stride);
@@ -272,15 +287,21 @@ static void script_active(struct world *w, int pscw)
 {
     int *from = world_memory(w, (size_t) w->n * sizeof(int));
     if (!pscw)
-        add_all(w, STEP_FENCE, draw(w, 2) ? WDL_MODE_NOPRECEDE : 0);
+        add_fences(w, draw(w, 2) ? WDL_MODE_NOPRECEDE : 0);
     for (int e = 0; e < w->options.epochs; e++) {
         int last = e == w->options.epochs - 1;
+        /* who starts so knows that all have posted */
+        int nocheck = pscw && wdl_prng_chance(&w->prng, 300) ? WDL_MODE_NOCHECK : 0;
         for (int o = 0; o < w->n; o++) {
             if (pscw) {
                 struct step *post = add(w, o, STEP_POST);
+                post->mode = nocheck | nostore(w);
                 for (int k = 0; k < w->fan; k++)
                     post->group[post->n++] = (o - 1 - k + 2 * FAN_MAX * w->n) % w->n;
+                if (nocheck)
+                    add(w, o, STEP_BARRIER);
                 struct step *start = add(w, o, STEP_START);
+                start->mode = nocheck;
                 for (int k = 0; k < w->fan; k++)
                     start->group[start->n++] = neighbour(w, o, k);
             }
@@ -292,7 +313,7 @@ static void script_active(struct world *w, int pscw)
                 add(w, o, STEP_COMPLETE);
                 add(w, o, STEP_WAIT);
             } else
-                add(w, o, STEP_FENCE)->flag = last ? WDL_MODE_NOSUCCEED : 0;
+                add(w, o, STEP_FENCE)->mode = (last ? WDL_MODE_NOSUCCEED : 0) | nostore(w);
             add_checks(w, o, from[o]);
             check_half(w, o, e & 1);
         }
@@ -311,11 +332,12 @@ static struct step *add_misc(struct world *w, int o, enum wdl_rma_kind kind, int
     return s;
 }
 
-static void add_target(struct world *w, int o, enum step_kind kind, int t, int flag)
+static struct step *add_target(struct world *w, int o, enum step_kind kind, int t, int flag)
 {
     struct step *s = add(w, o, kind);
     s->rank = t;
     s->flag = flag;
+    return s;
 }
 
 static void add_next(struct world *w, int o, int64_t *to, int64_t *from)
@@ -372,8 +394,59 @@ static void add_write_and_look(struct world *w, int o, int k, int half, int flus
     equal_memory(w, o, t, world_region(w, half, k), (size_t) w->options.region);
 }
 
+/* Nobody else holds what is locked so, or wants it: between barriers each rank locks another one,
+ * or all lock all. */
+static void locks_unchecked(struct world *w)
+{
+    int k = draw(w, w->fan);
+    add_all(w, STEP_BARRIER, 0);
+    for (int o = 0; o < w->n; o++) {
+        add_target(w, o, STEP_LOCK, neighbour(w, o, k), draw(w, 2))->mode = WDL_MODE_NOCHECK;
+        add_write_and_look(w, o, k, 0, 0);
+    }
+    add_all(w, STEP_BARRIER, 0);
+}
+
+static void lock_all_unchecked(struct world *w)
+{
+    add_all(w, STEP_BARRIER, 0);
+    for (int o = 0; o < w->n; o++) {
+        add(w, o, STEP_LOCK_ALL)->mode = WDL_MODE_NOCHECK;
+        add_write_and_look(w, o, draw(w, w->fan), 0, 1);
+        add_atomics(w, o, draw(w, w->n));
+        add(w, o, STEP_UNLOCK_ALL);
+    }
+    add_all(w, STEP_BARRIER, 0);
+}
+
+/* Several ranks want the same few, some two of them at a time, and that shared; the others one, for
+ * themselves. */
+static void script_two(struct world *w)
+{
+    int few = w->n < 4 ? w->n : 4;
+    for (int o = 0; o < w->n; o++)
+        for (int e = 0; e < 3 * w->options.epochs; e++) {
+            int both[2] = { draw(w, few), draw(w, few) };
+            if (both[0] == both[1] || draw(w, 3) == 0) {
+                lock_exclusive(w, o, both[0]);
+                continue;
+            }
+            for (int i = 0; i < 2; i++) {
+                add_target(w, o, STEP_LOCK, both[i], 0);
+                add_atomics(w, o, both[i]);
+                add_target(w, o, STEP_ENTER, both[i], 0);
+            }
+            for (int i = 0, first = draw(w, 2); i < 2; i++) {
+                add_target(w, o, STEP_LEAVE, both[i ^ first], 0);
+                add_target(w, o, STEP_UNLOCK, both[i ^ first], 0);
+            }
+        }
+}
+
 static void script_lock(struct world *w)
 {
+    if (draw(w, 2))
+        locks_unchecked(w);
     for (int o = 0; o < w->n; o++)
         for (int e = 0; e < w->options.epochs; e++) {
             int k = draw(w, w->fan), t = neighbour(w, o, k), what = draw(w, 4);
@@ -394,6 +467,8 @@ static void script_lock(struct world *w)
 
 static void script_lock_all(struct world *w)
 {
+    if (draw(w, 2))
+        lock_all_unchecked(w);
     for (int o = 0; o < w->n; o++)
         for (int e = 0; e < w->options.epochs; e++) {
             add(w, o, STEP_LOCK_ALL);
@@ -436,6 +511,8 @@ static void script_one(struct world *w, char script)
         script_lock(w);
     else if (script == 's')
         script_stream(w);
+    else if (script == 'd')
+        script_two(w);
     else
         script_lock_all(w);
     add_all(w, STEP_BARRIER, 0);

@@ -11,7 +11,7 @@
 #include "system/world.h"
 
 /* of the networks of all worlds: the direct path, to attached memory too; locks by words */
-static uint64_t puts_and_gets, to_attached, atomics, as_keys_tell, mailed;
+static uint64_t puts_and_gets, to_attached, atomics, as_keys_tell, mailed, joined[2];
 
 static int peer_of(void *ctx, int rank)
 {
@@ -195,6 +195,8 @@ static int world_close(struct world *w, int failed)
         free(w->ranks[i].steps);
     }
     mailed += w->mailed;
+    joined[0] += w->joined[0];
+    joined[1] += w->joined[1];
     uint64_t direct = wdl_sim_counts(w->sim)->puts + wdl_sim_counts(w->sim)->gets;
     puts_and_gets += direct;
     to_attached += w->options.dynamic ? direct : 0;
@@ -234,6 +236,31 @@ static int world(const void *options)
     return world_close(&w, world_run(&w)) ? worlds_failed(w.failure) : 0;
 }
 
+/* The most ranks there are, in each kind of epoch. */
+static void large(struct options *o, int which)
+{
+    enum { MOST = 4096, NODE = 64 };
+    static const struct options kinds[10] = {
+        {.script = 'f',.node = 1 }, {.script = 'f',.node = NODE,.levels = 1 },
+        {.script = 'p',.node = 1 }, {.script = 'p',.node = NODE,.attended = 1,.tree = 2 },
+        {.script = 'a',.node = 1 }, {.script = 'a',.node = MOST },
+        {.script = 'l',.node = MOST }, {.script = 'l',.node = 1,.tiny = 1 },
+        /* all of them at one gate, by the network, take minutes */
+        {.script = 'l',.node = NODE,.direct = 1,.atomics = 1,.ranks = 1024 },
+        {.script = 'd',.node = 1,.ranks = 512 }
+    };
+    struct options large = kinds[which];
+    large.seed = o->seed;
+    large.ranks = !worlds_once() ? 256 : large.ranks ? large.ranks : MOST;
+    large.node = large.node < large.ranks ? large.node : large.ranks;
+    large.ordered = o->ordered;
+    large.refuse = o->refuse;
+    large.delay = o->delay;
+    large.region = 256;
+    large.epochs = 1;
+    *o = large;
+}
+
 static void options_of(uint64_t seed, void *options_out)
 {
     struct wdl_prng p;
@@ -244,7 +271,7 @@ static void options_of(uint64_t seed, void *options_out)
         o.ranks = 64;
     if (seed % 500 == 499)
         o.ranks = 512;
-    o.script = "fplams"[wdl_prng_below(&p, 6)];
+    o.script = "fplamsd"[wdl_prng_below(&p, 7)];
     o.ordered = (int) wdl_prng_below(&p, 2);
     o.refuse = (int) wdl_prng_below(&p, 2) * 200;
     o.delay = (int) wdl_prng_below(&p, 3) * 3000;
@@ -269,25 +296,25 @@ static void options_of(uint64_t seed, void *options_out)
                                                 : 0;
     o.odd_atomics = (int) wdl_prng_below(&p, 3);
     o.granularity = (1 << wdl_prng_below(&p, 14)) & ~1; /* bytes; 0: not said */
-    if (seed % 1000 == 777) {   /* the most ranks there are: locks by message, tiny pools */
-        o = (struct options) {.seed = seed,.ranks = 4096,.script = 'l',.ordered = o.ordered,
-            .refuse = o.refuse,.delay = o.delay,.tiny = 1,.node = 1,.region = 256,.epochs = 1
-        };
-    }
+    if (seed % 100 == 77)
+        large(&o, (int) (seed / 100 % 10));
     *(struct options *) options_out = o;
 }
 
-/* Among many worlds there must be some of the direct path, of locks by words at the network, and of
- * mailboxes. */
+/* Among many worlds there must be some of the direct path, of locks by words at the network, of
+ * mailboxes, and of second locks that overtake. */
 static int more(uint64_t seeds)
 {
     printf("%llu puts and gets of the network, %llu of them to attached memory, %llu atomics, "
-           "%llu where only keys tell of them, %llu operations by mailbox\n",
+           "%llu where only keys tell of them, %llu operations by mailbox; overtaken by who held a "
+           "lock: %llu by words, %llu by messages\n",
            (unsigned long long) puts_and_gets, (unsigned long long) to_attached,
            (unsigned long long) atomics, (unsigned long long) as_keys_tell,
-           (unsigned long long) mailed);
+           (unsigned long long) mailed, (unsigned long long) joined[0],
+           (unsigned long long) joined[1]);
     return seeds >= 100 && (puts_and_gets == 0 || to_attached == 0 || atomics == 0 ||
-                            as_keys_tell == 0 || mailed == 0);
+                            as_keys_tell == 0 || mailed == 0 || joined[0] == 0 ||
+                            joined[1] == 0);
 }
 
 int main(int argc, char **argv)

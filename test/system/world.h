@@ -29,7 +29,8 @@ struct options {
     /* keys tell of them, and it does not; rank odd - 1 has others (sim.h) */
     int bykey, odd, odd_atomics;
     int dynamic;                /* memory is attached, in so many regions; 0: it is the window's */
-    /* f fence, p pscw, l lock, a lock_all, s streams of lock_all, m one after the other */
+    /* f fence, p pscw, l lock, a lock_all, s streams of lock_all, d two locks at a time, m f p l a
+     * one after the other */
     int script;
 };
 
@@ -42,7 +43,8 @@ enum step_kind { STEP_FENCE, STEP_POST, STEP_START, STEP_COMPLETE, STEP_WAIT, ST
 struct step {
     enum step_kind kind;
     int rank;                   /* target */
-    int flag;                   /* exclusive, local, assertion */
+    int flag;                   /* exclusive, local */
+    int mode;                   /* assertion */
     int group[FAN_MAX], n;
     struct wdl_rma_args args;
     void *a, *b;                /* EQUAL, NEXT, CAS: what is compared or computed */
@@ -51,6 +53,7 @@ struct step {
 
 struct memo {                   /* memory or a type given back at the end of the world */
     struct memo *next;
+    struct memo *type_next;     /* of the rank's types */
     struct test_host *host;
     wdl_type type;
     int shape[4];               /* of the type */
@@ -62,6 +65,7 @@ struct rank {
     struct wdl_proc *proc;
     struct wdl_win *win;
     char *memory, *shadow;
+    struct memo *types;
     struct step *steps;
     int nsteps, room, at, call_step, arrived;
     int exclusive, shared;      /* holders of this rank's lock, as the script knows them */
@@ -69,9 +73,14 @@ struct rank {
     unsigned char *ticket_seen;
     struct wait *waits;         /* fair.c: who waits for this rank's lock; how many, last time */
     int waited;
-    uint64_t begun;             /* `asked` of this rank's epoch */
+    struct lock_asked {         /* locks it holds; rank -1: all */
+        int rank;
+        uint64_t asked;         /* as below, of this lock */
+    } held[2];
+    int nheld;
+    uint64_t begun;             /* `asked` of the first of them, when it held none */
+    int overtook;               /* somebody since */
     uint64_t asked;             /* 1 + the event at which its step was tried first; 0: not yet */
-    uint64_t *since;            /* by rank: the event that saw it wait with a ticket; 0: none */
 };
 
 struct world {
@@ -83,11 +92,12 @@ struct world {
     struct wdl_win_control *control;    /* by rank */
     struct wdl_win_place *place;        /* by rank, from memory */
     uint64_t mailed;            /* operations by mailbox, of windows that are gone */
+    uint64_t joined[2];         /* overtakings by who held a lock: by words, by messages */
     int n, fan, barriers_open;
     int64_t disp_unit;
     size_t bytes;
     uint64_t events;
-    uint64_t *gate_since;       /* as since, at the window's gate */
+    struct wait *gate_waits;    /* as waits, at the window's gate */
     struct memo *memos;
     char failure[256];
 };
@@ -100,10 +110,11 @@ void *world_memory(struct world *w, size_t bytes);
 size_t world_region(const struct world *w, int half, int k);
 size_t world_cells(const struct world *w, int half);
 size_t world_misc(const struct world *w);
-/* fair.c: after every event on a rank; when a passive epoch has begun by step s; when o has been
- * inside t's lock: WDL_OK, or an error with w->failure. */
+/* fair.c: after every event on a rank; when o has taken a lock, or all, by step s, and given it
+ * back; when o has been inside t's lock: WDL_OK, or an error with w->failure. */
 void fair_look(struct world *w, int o);
 int fair_begin(struct world *w, int o, const struct step *s);
+void fair_end(struct world *w, int o, const struct step *s);
 int fair_inside(struct world *w, int o, int target);
 /* run.c: 0, or 1 with w->failure. */
 int world_run(struct world *w);

@@ -4,6 +4,7 @@
  * MPICH's functions.
  */
 #include "rma.h"
+#include "mpir_op_util.h"
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -347,11 +348,46 @@ static MPI_Op op_handle(enum wdl_rop op)
     return handle[op];
 }
 
+static int is_floating(MPI_Datatype type)
+{
+    switch (type) {
+#undef MPIR_OP_TYPE_MACRO
+#define MPIR_OP_TYPE_MACRO(type, c_type, name) case type:
+        MPIR_OP_TYPE_GROUP(FLOATING_POINT)
+        MPIR_OP_TYPE_GROUP(FLOATING_POINT_EXTRA)
+        return 1;
+    default:
+        return 0;
+    }
+}
+
+/* MPICH's checks let these operators through on floating types, on which its functions end the
+ * process. MPI knows them on C integers and logicals (MPI-4, 6.9.2); MPI_LXOR, which MPICH has on
+ * floating types in reductions, stays there. */
+static int land_check(MPI_Datatype type)
+{
+    /* its error for a type on which it knows no logical operator */
+    return MPIR_LAND_check_dtype(is_floating(type) ? MPI_BYTE : type);
+}
+
+static int lor_check(MPI_Datatype type)
+{
+    return MPIR_LOR_check_dtype(is_floating(type) ? MPI_BYTE : type);
+}
+
+void wdl_adi_ops_init(void)
+{
+    MPIR_OP_HDL_TO_DTYPE_FN(MPI_LAND) = land_check;
+    MPIR_OP_HDL_TO_DTYPE_FN(MPI_LOR) = lor_check;
+}
+
 static int host_op_valid(void *ctx, uint32_t host_type, enum wdl_rop op)
 {
     (void) ctx;
     if (op == WDL_ROP_REPLACE || op == WDL_ROP_NO_OP)
         return 1;
+    if (op == WDL_ROP_LXOR && is_floating((MPI_Datatype) host_type))
+        return 0;
     return (*MPIR_OP_HDL_TO_DTYPE_FN(op_handle(op))) ((MPI_Datatype) host_type) == MPI_SUCCESS;
 }
 

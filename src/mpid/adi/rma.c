@@ -140,6 +140,8 @@ static void get_fill(struct wdl_rma_args *args, WDL_RMA_RESULT, WDL_RMA_TARGET)
     buf_fill(&args->origin, result, result_count, result_type);
 }
 
+enum { WORD = 8 };
+
 /* Is a transfer one of builtin types, as long on both sides? */
 static inline int is_plain(MPI_Aint local_count, MPI_Datatype local_type, MPI_Aint target_count,
                            MPI_Datatype target_type, size_t *bytes_out)
@@ -150,12 +152,23 @@ static inline int is_plain(MPI_Aint local_count, MPI_Datatype local_type, MPI_Ai
     return *bytes_out == (size_t) (MPIR_Datatype_get_basic_size(local_type) * local_count);
 }
 
-/* The address of a transfer that may go the short way, or NULL. */
-static inline char *short_reach(MPIR_Win *win, MPI_Aint local_count, MPI_Datatype local_type,
-                                WDL_RMA_TARGET, size_t *bytes_out)
+/* Where a transfer of a word goes, elements of one builtin type on both sides, if it may go the
+ * short way. A word's length is known, which saves registers. */
+static inline int word_reach(MPIR_Win *win, MPI_Aint count, MPI_Datatype type, int target_rank,
+                             MPI_Aint target_disp, char **at_out)
 {
-    return is_plain(local_count, local_type, target_count, target_type, bytes_out) ?
-        wdl_quick_reach(wdl_win_quick(win->dev.wdl), target_rank, target_disp, *bytes_out) : NULL;
+    return HANDLE_IS_BUILTIN(type) &&
+           (unsigned) MPIR_Datatype_get_basic_size(type) * (size_t) count == WORD &&
+           wdl_quick_reach(wdl_win_quick(win->dev.wdl), target_rank, target_disp, WORD, at_out);
+}
+
+/* ... of as many bytes of builtin types on both sides. */
+static inline int plain_reach(MPIR_Win *win, MPI_Aint local_count, MPI_Datatype local_type,
+                              WDL_RMA_TARGET, size_t *bytes_out, char **at_out)
+{
+    return is_plain(local_count, local_type, target_count, target_type, bytes_out) &&
+           wdl_quick_reach(wdl_win_quick(win->dev.wdl), target_rank, target_disp, *bytes_out,
+                           at_out);
 }
 
 /* Done as the last one was, if that is all it takes. */
@@ -170,19 +183,19 @@ static inline int goes_again(MPIR_Win *win, enum wdl_rma_kind kind, void *local,
     return 1;
 }
 
-static inline void copy(void *to, const void *from, size_t bytes)
-{
-    if (bytes == 8)
-        memcpy(to, from, 8);
-    else
-        memmove(to, from, bytes);
-}
-
 /* The whole ways are apart, so that the short ones save no registers. */
 __attribute__((noinline))
 static int put_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
 {
     struct wdl_rma_args args;
+    size_t bytes;
+    char *at;
+    if (plain_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
+                    target_type, &bytes, &at)) {
+        wdl_win_quick(win->dev.wdl)->stored = 1;
+        memmove(at, origin, bytes);
+        return MPI_SUCCESS;
+    }
     if (goes_again(win, WDL_RMA_PUT, (void *) (uintptr_t) origin, origin_count, origin_type,
                    target_rank, target_disp, target_count, target_type))
         return MPI_SUCCESS;
@@ -191,23 +204,31 @@ static int put_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
     return begin(win, &args);
 }
 
+/* The same on both sides: what these functions are given fits in registers. */
+__attribute__((noinline))
+static int put_alike(WDL_RMA_ORIGIN, int target_rank, MPI_Aint target_disp, MPIR_Win * win)
+{
+    return put_on(origin, origin_count, origin_type, target_rank, target_disp, origin_count,
+                  origin_type, win);
+}
+
 int MPID_Put(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
 {
-    size_t bytes;
-    char *at = short_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
-                           target_type, &bytes);
-    if (unlikely(!at))
+    char *at;
+    if (unlikely(origin_type != target_type || origin_count != target_count))
         return put_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
                       target_type, win);
+    if (!word_reach(win, origin_count, origin_type, target_rank, target_disp, &at))
+        return put_alike(origin, origin_count, origin_type, target_rank, target_disp, win);
     wdl_win_quick(win->dev.wdl)->stored = 1;
-    copy(at, origin, bytes);
+    memcpy(at, origin, WORD);
     return MPI_SUCCESS;
 }
 
 /* Operations with a request are not for fences: the full path says so. */
 static inline int may_request(MPIR_Win *win)
 {
-    return wdl_win_quick(win->dev.wdl)->open != WDL_OPEN_FENCE;
+    return !wdl_win_quick(win->dev.wdl)->fence;
 }
 
 /* The request of an operation that is done: one for all. */
@@ -229,16 +250,15 @@ static int rput_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request 
 int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** request)
 {
     size_t bytes;
-    char *at = NULL;
-    if (likely(may_request(win)))
-        at = short_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
-                         target_type, &bytes);
-    if (unlikely(!at))
+    char *at;
+    if (unlikely(!may_request(win) ||
+                 !plain_reach(win, origin_count, origin_type, target_rank, target_disp,
+                              target_count, target_type, &bytes, &at)))
         return rput_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
                        target_type, win, request);
     wdl_win_quick(win->dev.wdl)->stored = 1;
     done_request(request);
-    copy(at, origin, bytes);
+    memmove(at, origin, bytes);
     return MPI_SUCCESS;
 }
 
@@ -246,6 +266,13 @@ __attribute__((noinline))
 static int get_on(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
 {
     struct wdl_rma_args args;
+    size_t bytes;
+    char *at;
+    if (plain_reach(win, result_count, result_type, target_rank, target_disp, target_count,
+                    target_type, &bytes, &at)) {
+        memmove(result, at, bytes);
+        return MPI_SUCCESS;
+    }
     if (goes_again(win, WDL_RMA_GET, result, result_count, result_type,
                    target_rank, target_disp, target_count, target_type))
         return MPI_SUCCESS;
@@ -254,15 +281,22 @@ static int get_on(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
     return begin(win, &args);
 }
 
+__attribute__((noinline))
+static int get_alike(WDL_RMA_RESULT, int target_rank, MPI_Aint target_disp, MPIR_Win * win)
+{
+    return get_on(result, result_count, result_type, target_rank, target_disp, result_count,
+                  result_type, win);
+}
+
 int MPID_Get(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
 {
-    size_t bytes;
-    char *at = short_reach(win, result_count, result_type, target_rank, target_disp, target_count,
-                           target_type, &bytes);
-    if (unlikely(!at))
+    char *at;
+    if (unlikely(result_type != target_type || result_count != target_count))
         return get_on(result, result_count, result_type, target_rank, target_disp, target_count,
                       target_type, win);
-    copy(result, at, bytes);
+    if (!word_reach(win, result_count, result_type, target_rank, target_disp, &at))
+        return get_alike(result, result_count, result_type, target_rank, target_disp, win);
+    memcpy(result, at, WORD);
     return MPI_SUCCESS;
 }
 
@@ -278,15 +312,14 @@ static int rget_on(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request 
 int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** request)
 {
     size_t bytes;
-    char *at = NULL;
-    if (likely(may_request(win)))
-        at = short_reach(win, result_count, result_type, target_rank, target_disp, target_count,
-                         target_type, &bytes);
-    if (unlikely(!at))
+    char *at;
+    if (unlikely(!may_request(win) ||
+                 !plain_reach(win, result_count, result_type, target_rank, target_disp,
+                              target_count, target_type, &bytes, &at)))
         return rget_on(result, result_count, result_type, target_rank, target_disp, target_count,
                        target_type, win, request);
     done_request(request);
-    copy(result, at, bytes);
+    memmove(result, at, bytes);
     return MPI_SUCCESS;
 }
 

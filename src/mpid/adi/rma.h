@@ -17,6 +17,8 @@ static inline const struct wdl_element *wdl_adi_element_of(MPI_Datatype type)
     return el->host_type == (uint32_t) type ? el : NULL;
 }
 void wdl_adi_elements_init(void);
+/* Has MPICH refuse MPI_LAND and MPI_LOR on floating types, in reductions too. */
+void wdl_adi_ops_init(void);
 
 /* A window in the making. Creation is collective: whatever goes wrong on one rank is noted in its
  * status, everyone goes on to the end, and there all learn of it. */

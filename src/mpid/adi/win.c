@@ -534,6 +534,7 @@ int wdl_adi_rma_init(struct wdl_proc *proc)
         .pscw_tree = MPIR_CVAR_WINDLASS_PSCW_TREE,
     };
     wdl_adi_elements_init();
+    wdl_adi_ops_init();
     wdl_adi_pvars_init();
     return WDL_ADI_ERROR(wdl_rma_init(proc, &params));
 }

@@ -88,26 +88,29 @@ static size_t largest_alignment(const struct claim *claim, int members)
     return largest;
 }
 
-/* Where the next rank's data may begin, if `at` is free. */
+/* Where the next rank's data may begin, if `at` is free. Parts that are to lie one behind the other
+ * do (MPI-4, 12.2.3), whatever alignment is wished for: the first one has it, and with it those
+ * behind sizes that are multiples. */
 static size_t next_place(const struct wdl_adi_making *m, const struct claim *claim, size_t at,
                          size_t skew)
 {
     if (m->contiguous)
-        return round_up(at, MPL_MAX(claim->alignment, 1));
+        return at;
     return round_up(at - skew, MPL_MAX(claim->alignment, PAGE)) + skew;
 }
 
 static struct layout layout_of(const struct wdl_adi_making *m, const struct claim *claim,
                                int members, int table_rows)
 {
-    struct layout at = {.skew = largest_alignment(claim, members) > SKEW ? 0 : SKEW };
+    size_t alignment = largest_alignment(claim, members);
+    struct layout at = {.skew = alignment > SKEW ? 0 : SKEW };
     at.table = round_up((size_t) members * sizeof(struct wdl_win_place), 64);
     at.control = round_up(at.table + (size_t) table_rows * sizeof(struct wdl_win_rank), 64);
     at.offer = at.control + (size_t) members * sizeof(struct wdl_win_control);
     at.data = at.offer;
     if (m->share && !m->dynamic)
         at.data += (size_t) members * sizeof(struct wdl_share_offer);
-    at.data = round_up(at.data, PAGE) + at.skew;
+    at.data = round_up(at.data, MPL_MAX(alignment, PAGE)) + at.skew;
     at.end = at.data;
     for (int i = 0; m->data && i < members; i++)
         at.end = next_place(m, &claim[i], at.end, at.skew) + claim[i].bytes;

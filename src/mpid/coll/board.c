@@ -117,7 +117,8 @@ int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void
     uint64_t since_ns = wdl_rate_now(run->team);
     int status = shm->peek(shm->ctx, rank, there, here, bytes);
     if (status == WDL_OK)
-        wdl_rate_took(run->team, WDL_RATE_FETCHED, bytes, wdl_rate_now(run->team) - since_ns);
+        wdl_rate_took(run->team, wdl_rate_use(run), WDL_RATE_FETCHED, bytes,
+                      wdl_rate_now(run->team) - since_ns);
     return status;
 }
 

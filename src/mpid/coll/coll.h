@@ -67,7 +67,11 @@ enum wdl_coll_flag {
      * are (dst_of), sources (src_of), and they may be written, read, before their ranks have
      * started. Destinations are attached. */
     WDL_COLL_DST_KNOWN = 1 << 17,
-    WDL_COLL_SRC_KNOWN = 1 << 18
+    WDL_COLL_SRC_KNOWN = 1 << 18,
+    /* reduce, scan, with OUT_MYSYNC: who gives to others of its node does not wait for one that is
+     * late: what is long is copied for it. (Else all fold parts of a long vector, which takes less
+     * time where all are there.) */
+    WDL_COLL_LEAVES = 1 << 19
 };
 #define WDL_COLL_IN (WDL_COLL_IN_NOSYNC | WDL_COLL_IN_MYSYNC | WDL_COLL_IN_ALLSYNC)
 #define WDL_COLL_OUT (WDL_COLL_OUT_NOSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_OUT_ALLSYNC)

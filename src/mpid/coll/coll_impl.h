@@ -171,14 +171,14 @@ struct wdl_team {
     struct wdl_flags *flags; /* contact.h; or NULL: all flags are messages */
     struct wdl_staging *staging; /* this rank's, once it has been wanted (staging.h) */
     struct wdl_rate {
-        uint32_t ns[3]; /* 64 KiB take, by way; 0: not known */
-        uint32_t said; /* of these to the others */
-        unsigned last; /* the way of what was read last, ... */
-        int row; /* ... and of so many before it */
-        struct wdl_rate_turn {
+        uint32_t said; /* of all that follows to the others */
+        struct wdl_rate_times {
+            uint32_t ns[3]; /* 64 KiB take, by way; 0: not known */
+            unsigned last; /* the way of what was read last, ... */
+            int row; /* ... and of so many before it */
             uint32_t asked, next, every; /* so often; when the other way is tried; how far apart */
             int staged; /* the faster way then */
-        } turn[2]; /* by use */
+        } of[4]; /* by use */
     } rate; /* how fast long data comes within the node (rate.h) */
 };
 

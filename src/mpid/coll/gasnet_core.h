@@ -29,10 +29,11 @@ typedef struct wdl_gas_handle *wdl_gas_handle;
 
 /* Beside enum wdl_coll_flag. */
 enum wdl_gas_flag {
-    WDL_GAS_AGGREGATE = 1 << 9, /* one operation with the calls that follow; no handle */
+    WDL_GAS_AGGREGATE = 1 << 9, /* one operation with the team's calls that follow; no handle */
     WDL_GAS_DST_IN_SEGMENT = 1 << 10,
     WDL_GAS_SRC_IN_SEGMENT = 1 << 11,
     WDL_GAS_ELEMENTWISE = 1 << 12, /* reduce, scan: vectors, element by element */
+    WDL_GAS_UNALIGNED = 1 << 13, /* reduce, scan, sort: their type needs less than its size says */
     WDL_GAS_BLOCKING = 1 << 30 /* the caller waits: AGGREGATE is an error */
 };
 

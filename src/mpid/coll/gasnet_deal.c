@@ -134,13 +134,15 @@ int wdl_deal_side(struct wdl_deal_side *side, const struct wdl_gas_team *team,
 }
 
 enum wdl_gas_error wdl_deal_error(const struct wdl_gas_team *team, const struct wdl_deal_side *side,
-                                  size_t bytes, size_t align, int in_segment)
+                                  size_t bytes, size_t elem, int flags, int in_segment)
 {
     int first = unit_first(side, team->rank), end = unit_first(side, team->rank + 1);
     for (int unit = first; unit < end; unit++) {
         const char *base = side->list[unit - first];
         int64_t place, local = wdl_cyclic_local(&side->layout, unit, &place);
-        if (wdl_gas_misaligned(base, align))
+        if (local == 0)
+            continue;
+        if (wdl_gas_misaligned(base, elem, flags))
             return WDL_GAS_ERR_ALIGNMENT;
         if (in_segment &&
             wdl_gas_outside(team, base + (size_t) place * bytes, (size_t) local * bytes))

@@ -42,9 +42,10 @@ enum wdl_deal_which { WDL_DEAL_IN, WDL_DEAL_OUT };
 int wdl_deal_side(struct wdl_deal_side *side, const struct wdl_gas_team *team,
                   const struct wdl_gas_array *array, void *const *list, void **room, size_t count,
                   int flags);
-/* Is this node's part of it aligned and, if it has to be, in the segment? */
+/* Is this node's part of it aligned for elements of `elem` bytes, as the flags want it, and, if it
+ * has to be, in the segment? The address of a unit without an element is not looked at. */
 enum wdl_gas_error wdl_deal_error(const struct wdl_gas_team *team, const struct wdl_deal_side *side,
-                                  size_t bytes, size_t align, int in_segment);
+                                  size_t bytes, size_t elem, int flags, int in_segment);
 /* Plan it as this one of the operation's; its sides are set. */
 void wdl_deal_init(struct wdl_gas_op *op, enum wdl_deal_which which, struct wdl_deal *deal,
                    size_t bytes, int64_t *words);

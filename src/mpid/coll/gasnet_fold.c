@@ -16,7 +16,7 @@
 #include "mpid/coll/gasnet_impl.h"
 #include "mpid/coll/prefix.h"
 
-enum { SCRATCH = 1024 };
+enum { SCRATCH = 1024, FLAGS = WDL_GAS_ELEMENTWISE | WDL_GAS_UNALIGNED };
 
 struct join { /* in a reduce: [lo, mid) and [mid, hi) become one */
     int lo, mid, hi;
@@ -297,7 +297,7 @@ static enum wdl_gas_error want_error(const struct wdl_gas_team *team, const stru
         return WDL_GAS_ERR_SIZE;
     if (w->func >= team->gas->fn_count || !team->gas->fns[w->func].fn)
         return WDL_GAS_ERR_FUNCTION;
-    if (!w->scan && wdl_gas_misaligned(w->dst.base, w->elem))
+    if (!w->scan && wdl_gas_misaligned(w->dst.base, w->elem, w->flags))
         return WDL_GAS_ERR_ALIGNMENT;
     if ((w->flags & WDL_GAS_ELEMENTWISE) &&
         (w->src.blk || w->src.offset || w->dst.blk || w->dst.offset))
@@ -393,11 +393,10 @@ static enum wdl_gas_error fold_plan(struct wdl_gas_op *op, const struct want *w,
     f->out.leave_first = f->exclusive;
     if (f->move_out)
         wdl_deal_init(op, WDL_DEAL_OUT, &f->out, bytes, numbers + words);
-    int in_dst = w->flags & WDL_GAS_DST_IN_SEGMENT;
-    enum wdl_gas_error error =
-        wdl_deal_error(team, &f->in.from, bytes, w->elem, w->flags & WDL_GAS_SRC_IN_SEGMENT);
+    int in_src = w->flags & WDL_GAS_SRC_IN_SEGMENT, in_dst = w->flags & WDL_GAS_DST_IN_SEGMENT;
+    enum wdl_gas_error error = wdl_deal_error(team, &f->in.from, bytes, w->elem, w->flags, in_src);
     if (!error && w->scan)
-        error = wdl_deal_error(team, &f->out.to, bytes, w->elem, in_dst);
+        error = wdl_deal_error(team, &f->out.to, bytes, w->elem, w->flags, in_dst);
     if (!error && !w->scan && w->dst.base && in_dst && wdl_gas_outside(team, w->dst.base, bytes))
         error = WDL_GAS_ERR_SEGMENT;
     return error;
@@ -417,6 +416,8 @@ static void place_on_node(struct wdl_gas_op *op, const struct want *w, int every
         args->dst = f->out.to.list[0];
     args->bytes = w->elem * w->count;
     args->flags |= (uint32_t) w->flags & WDL_COLL_EXCLUSIVE;
+    if ((args->flags & WDL_COLL_OUT_MYSYNC) && !(args->flags & WDL_COLL_IN_ALLSYNC))
+        args->flags |= everywhere ? 0 : WDL_COLL_LEAVES; /* those who enter are all there */
     args->op = (struct wdl_coll_op){apply_elems, f, w->elem,
                                     f->fn->flags & WDL_GAS_NONCOMM ? 0 : WDL_COLL_COMMUTES};
 }
@@ -454,7 +455,7 @@ wdl_gas_handle wdl_gas_reduceM_nb(struct wdl_gas_team *team, size_t dstimage, vo
     wdl_gas_handle handle;
     int everywhere = dstimage == WDL_GAS_EVERYWHERE;
     int root = everywhere ? 0 : wdl_gas_node_of(team, dstimage);
-    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, WDL_GAS_ELEMENTWISE, 0, &handle);
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, FLAGS, 0, &handle);
     if (!op)
         return handle;
     if (root < 0)
@@ -480,7 +481,6 @@ wdl_gas_handle wdl_gas_scanM_nb(struct wdl_gas_team *team, void *const dstlist[]
                      .flags = flags,
                      .scan = 1};
     wdl_gas_handle handle;
-    struct wdl_gas_op *op =
-        wdl_gas_op_new(team, flags, WDL_GAS_ELEMENTWISE | WDL_COLL_EXCLUSIVE, 0, &handle);
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, FLAGS | WDL_COLL_EXCLUSIVE, 0, &handle);
     return op ? fold_start(op, &w, 0, 0) : handle;
 }

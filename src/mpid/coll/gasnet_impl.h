@@ -147,11 +147,12 @@ static inline size_t wdl_gas_images_of(const struct wdl_gas_team *team, int node
     return team->first[node + 1] - team->first[node];
 }
 
-/* Of an element of this size: as much as any type of it needs on any machine we know, and no more
- * than a structure of ints does. */
-static inline int wdl_gas_misaligned(const void *at, size_t elem)
+/* Elements of a type nobody has told us, which may want any power of two that divides its size; no
+ * more than 8 is asked for, as complex numbers and structures of 16 bytes want no more. */
+static inline int wdl_gas_misaligned(const void *at, size_t elem, int flags)
 {
-    return (uintptr_t) at % (elem % 4 == 0 ? 4 : elem % 2 == 0 ? 2 : 1) != 0;
+    size_t align = elem % 8 == 0 ? 8 : elem % 4 == 0 ? 4 : elem % 2 == 0 ? 2 : 1;
+    return !(flags & WDL_GAS_UNALIGNED) && (uintptr_t) at % align != 0;
 }
 
 /* Memory said to be in the segment must be; none is. */

@@ -286,7 +286,7 @@ wdl_gas_handle wdl_gas_sortM_nb(struct wdl_gas_team *team, void *const dstlist[]
                                 int (*fn)(const void *a, const void *b), int flags)
 {
     wdl_gas_handle handle;
-    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, 0, 1, &handle);
+    struct wdl_gas_op *op = wdl_gas_op_new(team, flags, WDL_GAS_UNALIGNED, 1, &handle);
     struct sort *s = op ? wdl_gas_op_memory(op, sizeof(*s)) : NULL;
     if (!op)
         return handle;
@@ -310,11 +310,10 @@ wdl_gas_handle wdl_gas_sortM_nb(struct wdl_gas_team *team, void *const dstlist[]
         wdl_deal_side(&s->out.to, team, &dst, dstlist, list + own, elem_count, flags) != WDL_OK)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_LAYOUT);
     s->out.from = s->in.to;
-    /* elements of a list may be anything, strings too: only whole arrays are looked at */
-    enum wdl_gas_error error = wdl_deal_error(team, &s->in.from, elem_size, srclist ? 1 : elem_size,
+    enum wdl_gas_error error = wdl_deal_error(team, &s->in.from, elem_size, elem_size, flags,
                                               flags & WDL_GAS_SRC_IN_SEGMENT);
     if (!error)
-        error = wdl_deal_error(team, &s->out.to, elem_size, dstlist ? 1 : elem_size,
+        error = wdl_deal_error(team, &s->out.to, elem_size, elem_size, flags,
                                flags & WDL_GAS_DST_IN_SEGMENT);
     int64_t place;
     s->local = wdl_cyclic_local(&s->in.to.layout, team->rank, &place);

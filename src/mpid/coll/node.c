@@ -5,6 +5,7 @@
 #include <string.h>
 #include "mpid/coll/node.h"
 #include "mpid/coll/ahead.h"
+#include "mpid/coll/parts.h"
 #include "mpid/coll/rate.h"
 #include "mpid/coll/staging.h"
 #include "mpid/proc/meet.h"
@@ -78,14 +79,12 @@ static int is_to_be_staged(const struct wdl_run *run)
     int many = run->team->size > 2;
     switch (a->kind) {
     case WDL_COLL_BROADCAST:
-        return wdl_rate_stages(run->team, WDL_RATE_FOR_ALL, many);
     case WDL_COLL_GATHER_ALL:
-        return many ? wdl_rate_stages(run->team, WDL_RATE_FOR_ALL, 1)
-                    : wdl_rate_stages(run->team, WDL_RATE_FOR_ONE, 0);
+        return wdl_rate_stages(run->team, wdl_rate_use(run), many);
     case WDL_COLL_SCATTER:
     case WDL_COLL_EXCHANGE:
         return !a->variable &&
-               (a->bytes <= SHORT || wdl_rate_stages(run->team, WDL_RATE_FOR_ONE, 0));
+               (a->bytes <= SHORT || wdl_rate_stages(run->team, wdl_rate_use(run), 0));
     default:
         return wdl_coll_reduces(a->kind);
     }
@@ -97,7 +96,11 @@ static int show_staged(struct wdl_run *run, const struct wdl_node_data *data)
     struct wdl_sheet *sheet = own_sheet(run);
     int whole = wdl_coll_reduces(run->args.kind); /* nobody begins with a part */
     uint64_t card;
-    if (run->nodes || !is_to_be_staged(run) || !wdl_staging_take(run, data->bytes, &card))
+    if (run->nodes || !is_to_be_staged(run))
+        return 0;
+    if (!whole && wdl_parts_begin(run, sheet))
+        return wdl_node_post(run, WDL_BOARD_DATA) == WDL_OK;
+    if (!wdl_staging_take(run, data->bytes, &card))
         return 0;
     *sheet = (struct wdl_sheet){.src = data->at, .dst = data->dst, .staged = card};
     if (!whole)
@@ -170,6 +173,8 @@ static int take_long(struct wdl_run *run, int rank, size_t at, void *here, size_
     const struct wdl_sheet *sheet = wdl_node_sheet(run, rank);
     if (sheet->shown)
         return take_copy(run, rank, at, here, bytes);
+    if (sheet->ring)
+        return wdl_parts_take(run, rank, here, bytes);
     return sheet->staged ? wdl_staging_read(run, rank, sheet, at, here, bytes)
                          : wdl_board_fetch(run, rank, sheet->src + at, here, bytes);
 }
@@ -289,7 +294,8 @@ static int broadcast(struct wdl_run *run, struct wdl_car_run *c)
     const struct wdl_coll_args *a = &run->args;
     if (run->team->rank == a->root) {
         WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
-        WDL_NODE_STEP(c, 1, (own_block(a->src, a->dst, a->bytes), WDL_OK));
+        WDL_NODE_STEP(c, 1, wdl_parts_fill(run));
+        WDL_NODE_STEP(c, 2, (own_block(a->src, a->dst, a->bytes), WDL_OK));
         return until_fetched(run, c);
     }
     WDL_NODE_STEP(c, 0, wdl_node_one(run, a->root, WDL_BOARD_DATA, wdl_node_take_all));
@@ -334,18 +340,26 @@ static int show_block(struct wdl_run *run)
     return show_staged(run, &data) ? WDL_OK : show_place(run, &data, NULL);
 }
 
+/* Is our data given in parts? */
+static int in_parts(struct wdl_run *run)
+{
+    return run->staged && own_sheet(run)->ring != 0;
+}
+
 /* Where blocks vary, all say that they have fetched: they need not know who has a long one. */
 static int gather_all(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
     int is_long = !is_short(run, a->bytes);
     WDL_NODE_STEP(c, 0, show_block(run));
-    WDL_NODE_STEP(c, 1, keep_block(run, a->src, a->bytes));
+    WDL_NODE_STEP(c, 1, in_parts(run) ? WDL_OK : keep_block(run, a->src, a->bytes));
+    int filled = wdl_parts_fill(run);
     WDL_NODE_STEP(c, 2, each(run, c, WDL_BOARD_DATA, gives, take_block));
     WDL_NODE_STEP(c, 3,
                   a->variable || is_long || run->status != WDL_OK
                       ? wdl_node_post(run, WDL_BOARD_DONE)
                       : WDL_OK);
+    WDL_NODE_STEP(c, 4, filled);
     return is_long && !run->staged ? each(run, c, WDL_BOARD_DONE, NULL, NULL) : WDL_OK;
 }
 
@@ -456,7 +470,8 @@ static int scatter(struct wdl_run *run, struct wdl_car_run *c)
     int me = run->team->rank;
     if (me == a->root) {
         WDL_NODE_STEP(c, 0, show_each(run));
-        WDL_NODE_STEP(c, 1, keep_scattered(run));
+        WDL_NODE_STEP(c, 1, wdl_parts_fill(run));
+        WDL_NODE_STEP(c, 2, keep_scattered(run));
         return until_fetched(run, c);
     }
     if (a->variable && a->bytes == 0) /* the root may believe otherwise */
@@ -484,9 +499,25 @@ static int exchange(struct wdl_run *run, struct wdl_car_run *c)
     WDL_NODE_STEP(c, 1,
                   keep_block(run, (const char *) a->src + wdl_block_at(a, &a->src_blocks, me),
                              wdl_block_bytes(a, &a->src_blocks, me)));
+    int filled = wdl_parts_fill(run);
     WDL_NODE_STEP(c, 2, each(run, c, WDL_BOARD_DATA, gives, take_from));
     WDL_NODE_STEP(c, 3, wdl_node_fetched(run));
+    WDL_NODE_STEP(c, 4, filled);
     return until_fetched(run, c);
+}
+
+/* --- who leaves --- */
+
+char *wdl_node_copy_room(struct wdl_run *run)
+{
+    run->apart = wdl_store_make(&run->team->coll->store, run->args.bytes);
+    return run->apart;
+}
+
+void wdl_node_copy_free(struct wdl_run *run)
+{
+    wdl_store_put(&run->team->coll->store, run->apart);
+    run->apart = NULL;
 }
 
 /* --- all kinds -------------------------------------------------------------------------------- */
@@ -514,13 +545,19 @@ static int watch_first(struct wdl_run *run, struct wdl_car_run *c)
 void wdl_all_node(struct wdl_build *b)
 {
     const struct wdl_coll_args *args = b->args;
-    if (wdl_coll_reduces(args->kind) && wdl_node_shown(b->team, args) > b->team->params.board_bytes)
-        (void) wdl_build_tmp(b, wdl_node_fold_room(args));
     int nothing = args->kind == WDL_COLL_BARRIER;
     int is_short = wdl_node_shown(b->team, args) <= b->team->params.board_bytes;
-    int to_root = args->kind == WDL_COLL_GATHER || (args->kind == WDL_COLL_REDUCE && is_short);
+    int leaves = (args->flags & WDL_COLL_LEAVES) && !is_short;
+    int to_root =
+        args->kind == WDL_COLL_GATHER || (args->kind == WDL_COLL_REDUCE && (is_short || leaves));
     int gives = to_root && b->team->rank != args->root; /* and no more */
+    if (wdl_coll_reduces(args->kind) && !is_short && !gives)
+        (void) wdl_build_tmp(b, wdl_node_fold_room(args));
     int watch = wdl_build_watch(b, watch_first, nothing ? 0 : gives ? 1 : 3);
     if (nothing)
         wdl_build_user(b, watch);
+    if (leaves && args->kind == WDL_COLL_SCAN)
+        wdl_build_order(b, watch, wdl_build_watch(b, wdl_node_scan_left, 0));
+    else if (leaves && gives)
+        wdl_build_order(b, watch, wdl_build_watch(b, wdl_node_reduce_left, 0));
 }

@@ -72,6 +72,15 @@ int wdl_node_take(struct wdl_run *run, int rank, size_t at, void *here, size_t b
 int wdl_node_each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place,
                   int (*fn)(struct wdl_run *run, int rank));
 int wdl_node_post(struct wdl_run *run, enum wdl_place_on_board place);
+/* Who gives leaves, and its memory with it (LEAVES): what is too long for a board has been copied,
+ * and a second WATCH, which touches none of the caller's memory, waits until it has been read. */
+static inline int wdl_node_leaves(const struct wdl_run *run)
+{
+    return (run->args.flags & WDL_COLL_LEAVES) && !wdl_node_on_board(run);
+}
+/* Memory for the copy, in run->apart; NULL: there is none, and who gives waits. */
+char *wdl_node_copy_room(struct wdl_run *run);
+void wdl_node_copy_free(struct wdl_run *run);
 /* The same for a single rank. */
 int wdl_node_one(struct wdl_run *run, int rank, enum wdl_place_on_board place,
                  int (*fn)(struct wdl_run *run, int rank));
@@ -106,6 +115,8 @@ int wdl_node_agrees(struct wdl_run *run, int rank);
  * is there when this has ended anywhere. */
 int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to);
 int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c);
+/* The second WATCH of who gives to a reduce, and leaves. */
+int wdl_node_reduce_left(struct wdl_run *run, struct wdl_car_run *c);
 int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c);
 int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c);
 /* All have posted, and nobody has begun to fold: who differs from another leaves, as that one
@@ -129,6 +140,7 @@ size_t wdl_node_fold_room(const struct wdl_coll_args *args);
 /* --- node_scan.c --- */
 
 int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c);
+int wdl_node_scan_left(struct wdl_run *run, struct wdl_car_run *c);
 /* The parts of a scan: what our ranks below and, unless it is exclusive, we ourselves give, folded
  * as by wdl_node_fold_apart. WDL_OK, with errors noted, or WDL_AGAIN. */
 int wdl_node_prefix(struct wdl_run *run, struct wdl_car_run *c);

@@ -5,6 +5,7 @@
  * do not commute.
  */
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/coll/node.h"
 #include "mpid/coll/rate.h"
 #include "mpid/coll/staging.h"
@@ -196,7 +197,7 @@ static int folds_alone(const struct wdl_run *run)
     enum { ALONE = 128 << 10, ALONE_OF_TWO = 32 << 10 };
     size_t size = (size_t) run->team->size;
     return run->args.kind == WDL_COLL_REDUCE && !run->nodes &&
-           run->args.bytes <= (size == 2 ? ALONE_OF_TWO : ALONE / size);
+           (wdl_node_leaves(run) || run->args.bytes <= (size == 2 ? ALONE_OF_TWO : ALONE / size));
 }
 
 /* Who folds alone needs all that others have; nobody what it has itself. Of two, one alone reads
@@ -205,7 +206,7 @@ static int show_long(struct wdl_run *run, int head, char *to)
 {
     int of_two = run->args.kind == WDL_COLL_REDUCE && run->team->size == 2;
     if ((folds_alone(run) && run->team->rank == head) ||
-        (of_two && !wdl_rate_stages(run->team, WDL_RATE_FOR_ONE, 0)))
+        (of_two && !wdl_rate_stages(run->team, wdl_rate_use(run), 0)))
         return wdl_node_show_places(run, run->args.src, to);
     return folds_alone(run) ? wdl_node_show(run, run->args.src, run->args.bytes)
                             : show_vector(run, to);
@@ -274,9 +275,53 @@ int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to
     return wdl_node_each(run, c, WDL_BOARD_DONE, is_head ? take_part : NULL);
 }
 
+/* A copy of the operand, staged, or in memory that the root fetches it from. */
+static int give_copy(struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    struct wdl_sheet *sheet = (struct wdl_sheet *) (void *) wdl_board_sheet(run, run->team->rank);
+    uint64_t card;
+    if (wdl_staging_take_for(run, a->bytes, a->root, &card)) {
+        *sheet = (struct wdl_sheet){.src = a->src, .staged = card};
+        wdl_staging_fill(run, sheet, a->src, a->bytes, 0, 0);
+        return wdl_node_post(run, WDL_BOARD_DATA);
+    }
+    const void *from = wdl_node_copy_room(run) ? run->apart : a->src;
+    if (run->apart)
+        wdl_copy_wide(run->apart, a->src, a->bytes);
+    run->team->coll->stats.copied_bytes += run->apart ? a->bytes : 0;
+    return wdl_node_show_places(run, from, NULL);
+}
+
+static int until_folded(struct wdl_run *run, struct wdl_car_run *c)
+{
+    int root = run->args.root;
+    WDL_NODE_STEP(c, 1, wdl_node_one(run, root, WDL_BOARD_DATA, wdl_node_agrees));
+    return run->status == WDL_OK ? wdl_node_one(run, root, WDL_BOARD_DONE, NULL) : WDL_OK;
+}
+
+static int give(struct wdl_run *run, struct wdl_car_run *c)
+{
+    WDL_NODE_STEP(c, 0, give_copy(run));
+    return run->staged || run->apart ? WDL_OK : until_folded(run, c);
+}
+
+int wdl_node_reduce_left(struct wdl_run *run, struct wdl_car_run *c)
+{
+    if (!run->apart)
+        return WDL_OK;
+    WDL_NODE_STEP(c, 0, WDL_OK);
+    if (until_folded(run, c) == WDL_AGAIN)
+        return WDL_AGAIN;
+    wdl_node_copy_free(run);
+    return WDL_OK;
+}
+
 int wdl_node_reduce(struct wdl_run *run, struct wdl_car_run *c)
 {
     int root = run->args.root; /* nobody else's destination is written to, whoever believes so */
+    if (wdl_node_leaves(run) && run->team->rank != root)
+        return give(run, c);
     return wdl_node_fold(run, c, root, run->team->rank == root ? run->args.dst : NULL);
 }
 

@@ -122,7 +122,8 @@ enum { FAILED = -1 }; /* of sheet->filled, here bytes of a prefix that are there
 static int may_fetch_straight(const struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
-    return a->op.commutes && a->src != a->dst && !(a->flags & WDL_COLL_EXCLUSIVE);
+    return a->op.commutes && a->src != a->dst &&
+           !(a->flags & (WDL_COLL_EXCLUSIVE | WDL_COLL_LEAVES));
 }
 
 /* Measured: what more than one rank follows is there sooner when it is fetched straight than when
@@ -145,7 +146,7 @@ static int fetches_straight(const struct wdl_run *run)
 /* No results that are nobody's prefix, or they find room. */
 static int goes_one_by_one(const struct wdl_run *run)
 {
-    return !(run->args.flags & WDL_COLL_EXCLUSIVE) ||
+    return !(run->args.flags & WDL_COLL_EXCLUSIVE) || wdl_node_leaves(run) ||
            run->args.bytes <= run->team->params.staging_bytes / 2;
 }
 
@@ -167,11 +168,10 @@ static int show_prefix(struct wdl_run *run)
     uint64_t card = 0;
     int staged = !is_highest(run) && is_for_staging(run) &&
                  wdl_staging_take_for(run, a->bytes, run->team->rank + 1, &card);
-    if (!is_highest(run) && !staged && a->flags & WDL_COLL_EXCLUSIVE) {
-        run->apart = wdl_store_make(&run->team->coll->store, a->bytes);
-        if (!run->apart)
-            run->status = WDL_ERR_NOMEM;
-    }
+    int exclusive = (a->flags & WDL_COLL_EXCLUSIVE) != 0;
+    if (!is_highest(run) && !staged && (exclusive || wdl_node_leaves(run)) &&
+        !wdl_node_copy_room(run) && exclusive)
+        run->status = WDL_ERR_NOMEM;
     *sheet = (struct wdl_sheet){.src = a->src, .dst = own_prefix(run), .staged = card};
     return wdl_node_post(run, WDL_BOARD_DATA);
 }
@@ -193,12 +193,12 @@ static void put_behind(struct wdl_run *run, const char *left, size_t at, size_t 
         wdl_copy_wide(dst, result, n);
 }
 
+/* The lowest rank's operand is its prefix, and is there, and stays unless that rank leaves. */
 static int fetch_below(struct wdl_run *run, size_t at, char *here, size_t n)
 {
     int below = run->team->rank - 1;
     const struct wdl_sheet *sheet = wdl_node_sheet(run, below);
-    /* the lowest rank's operand is its prefix, and is there */
-    const char *there = below == 0 ? sheet->src : sheet->dst;
+    const char *there = below == 0 && !wdl_node_leaves(run) ? sheet->src : sheet->dst;
     return wdl_board_fetch(run, below, there + at, here, n);
 }
 
@@ -215,7 +215,8 @@ static size_t below_has(const struct wdl_run *run)
 {
     int below = run->team->rank - 1;
     const struct wdl_sheet *sheet = below < 0 ? NULL : wdl_node_sheet(run, below);
-    if (!sheet || (below == 0 && !sheet->staged && !(run->args.flags & WDL_COLL_EXCLUSIVE)))
+    if (!sheet || (below == 0 && !sheet->staged &&
+                   !(run->args.flags & (WDL_COLL_EXCLUSIVE | WDL_COLL_LEAVES))))
         return run->args.bytes;
     return __atomic_load_n(&sheet->filled, __ATOMIC_ACQUIRE); /* pairs with the stores in follow */
 }
@@ -328,9 +329,19 @@ static int scan_one_by_one(struct wdl_run *run, struct wdl_car_run *c)
     WDL_NODE_STEP(c, 1, below_agrees(run));
     WDL_NODE_STEP(c, 2, follow(run));
     WDL_NODE_STEP(c, 3, have_read(run));
+    if (wdl_node_leaves(run) && run->apart)
+        return WDL_OK;
     WDL_NODE_STEP(c, 4, until_read(run));
-    wdl_store_put(&run->team->coll->store, run->apart);
-    run->apart = NULL;
+    wdl_node_copy_free(run);
+    return WDL_OK;
+}
+
+int wdl_node_scan_left(struct wdl_run *run, struct wdl_car_run *c)
+{
+    (void) c;
+    if (run->apart && until_read(run) == WDL_AGAIN)
+        return WDL_AGAIN;
+    wdl_node_copy_free(run);
     return WDL_OK;
 }
 

@@ -1,15 +1,30 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. The faster way of long data
  * (rate.h). */
 #include "mpid/coll/rate.h"
+#include "base/assert.h"
 #include "base/smooth.h"
+#include "mpid/coll/parts.h"
 
-/* The word: is anything known; is it faster staged, by use? */
-enum { KNOWN = 1, STAGED = 2 };
+/* The word, two bits a use: is anything known; is it faster staged? */
+enum { KNOWN = 1, STAGED = 2, BITS = 2 };
+
+wdl_static_assert(sizeof(((struct wdl_rate *) 0)->of) / sizeof(struct wdl_rate_times) ==
+                  WDL_RATE_USES);
 
 uint64_t wdl_rate_now(const struct wdl_team *team)
 {
     const struct wdl_host *host = &team->coll->proc->host;
     return host->ops->now_ns(host->ctx);
+}
+
+enum wdl_rate_use wdl_rate_use(const struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int all = a->kind == WDL_COLL_BROADCAST ||
+              (a->kind == WDL_COLL_GATHER_ALL && run->team->size > 2);
+    if (wdl_parts_could(run))
+        return all ? WDL_RATE_PARTS_FOR_ALL : WDL_RATE_PARTS_FOR_ONE;
+    return all ? WDL_RATE_FOR_ALL : WDL_RATE_FOR_ONE;
 }
 
 /* Tried now and then, what is filled is in nobody's cache, and is so sooner than if it were always
@@ -20,37 +35,40 @@ static int is_faster(uint32_t ns, uint32_t than)
 }
 
 /* What of it is known; who never fills knows only how it reads. */
-static uint32_t word_of(const struct wdl_rate *rate)
+static uint32_t bits_of(const struct wdl_rate_times *times, enum wdl_rate_use use)
 {
-    uint32_t fetched = rate->ns[WDL_RATE_FETCHED], read = rate->ns[WDL_RATE_READ];
-    uint32_t filled = rate->ns[WDL_RATE_FILLED] ? rate->ns[WDL_RATE_FILLED] : read;
+    uint32_t fetched = times->ns[WDL_RATE_FETCHED], read = times->ns[WDL_RATE_READ];
+    uint32_t filled = times->ns[WDL_RATE_FILLED] ? times->ns[WDL_RATE_FILLED] : read;
     uint32_t longer = filled > read ? filled : read;
+    int all = use == WDL_RATE_FOR_ALL || use == WDL_RATE_PARTS_FOR_ALL;
     if (!fetched || !read)
         return 0;
-    return KNOWN | (is_faster(longer, fetched) ? STAGED << WDL_RATE_FOR_ALL : 0u) |
-           (is_faster(filled + read, fetched) ? STAGED << WDL_RATE_FOR_ONE : 0u);
+    return KNOWN | (is_faster(all ? longer : filled + read, fetched) ? STAGED : 0u);
 }
 
 /* What has not been gone of late is slow at first. */
-static int is_warm(struct wdl_rate *rate, enum wdl_rate_way way)
+static int is_warm(struct wdl_rate_times *times, enum wdl_rate_way way)
 {
     enum { COLD = 2 };
     if (way == WDL_RATE_FILLED)
         return 1;
-    int more = rate->row < COLD ? rate->row + 1 : COLD;
-    rate->row = rate->last == way ? more : 0;
-    rate->last = way;
-    return rate->row == COLD;
+    int more = times->row < COLD ? times->row + 1 : COLD;
+    times->row = times->last == way ? more : 0;
+    times->last = way;
+    return times->row == COLD;
 }
 
-void wdl_rate_took(struct wdl_team *team, enum wdl_rate_way way, size_t bytes, uint64_t ns)
+void wdl_rate_took(struct wdl_team *team, enum wdl_rate_use use, enum wdl_rate_way way,
+                   size_t bytes, uint64_t ns)
 {
     enum { UNIT = 64 << 10, PARTS = 2 };
     struct wdl_rate *rate = &team->rate;
-    if (bytes < WDL_RATE_LEAST || ns == 0 || !team->on_node || !is_warm(rate, way))
+    struct wdl_rate_times *times = &rate->of[use];
+    if (bytes < WDL_RATE_LEAST || ns == 0 || !team->on_node || !is_warm(times, way))
         return;
-    rate->ns[way] = wdl_smoothed(rate->ns[way], ns * UNIT / bytes, PARTS);
-    uint32_t word = word_of(rate);
+    times->ns[way] = wdl_smoothed(times->ns[way], ns * UNIT / bytes, PARTS);
+    uint32_t word = bits_of(times, use) << BITS * use;
+    word |= rate->said & ~((uint32_t) (KNOWN | STAGED) << BITS * use);
     if (word == rate->said)
         return;
     rate->said = word;
@@ -58,11 +76,11 @@ void wdl_rate_took(struct wdl_team *team, enum wdl_rate_way way, size_t bytes, u
 }
 
 /* Is the other way due? While nothing is known, always as soon again. */
-static int tries_other(struct wdl_rate_turn *turn, int staged, int known)
+static int tries_other(struct wdl_rate_times *turn, int staged, int known, uint32_t soon)
 {
     if (turn->every == 0 || turn->staged != staged) {
         turn->every = WDL_RATE_SOON;
-        turn->next = turn->asked + turn->every;
+        turn->next = turn->asked + soon;
         turn->staged = staged;
     }
     uint32_t tried = turn->asked++ - turn->next;
@@ -77,7 +95,8 @@ static int tries_other(struct wdl_rate_turn *turn, int staged, int known)
 
 int wdl_rate_stages(struct wdl_team *team, enum wdl_rate_use use, int otherwise)
 {
-    uint32_t word = wdl_shm_rate_of(team, (team->rank + 1) % team->size);
-    int staged = word & KNOWN ? (word & STAGED << use) != 0 : otherwise;
-    return tries_other(&team->rate.turn[use], staged, (word & KNOWN) != 0) ? !staged : staged;
+    uint32_t bits = wdl_shm_rate_of(team, (team->rank + 1) % team->size) >> BITS * use;
+    int known = (bits & KNOWN) != 0, staged = known ? (bits & STAGED) != 0 : otherwise;
+    uint32_t soon = use < WDL_RATE_PARTS_FOR_ALL ? WDL_RATE_SOON : WDL_RATE_SOON_PARTS;
+    return tries_other(&team->rate.of[use], staged, known, soon) ? !staged : staged;
 }

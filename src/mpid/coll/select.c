@@ -345,6 +345,9 @@ void wdl_select_place(const struct wdl_team *team, struct wdl_coll_args *args)
         return;
     here.kind = args->on_node;
     here.build = NULL;
+    if ((args->flags & WDL_COLL_LEAVES) && team->nodes &&
+        wdl_node_shown(team, &here) > team->params.board_bytes)
+        return; /* in levels all fold parts */
     if (node(team, &here))
         *args = here;
 }

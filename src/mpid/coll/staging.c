@@ -110,7 +110,8 @@ void wdl_staging_fill(struct wdl_run *run, struct wdl_sheet *sheet, const char *
     __atomic_store_n(&sheet->filled, bytes, __ATOMIC_RELEASE);
     team->coll->stats.copied_bytes += copied;
     if (!fresh)
-        wdl_rate_took(team, WDL_RATE_FILLED, copied, wdl_rate_now(team) - since_ns);
+        wdl_rate_took(team, wdl_rate_use(run), WDL_RATE_FILLED, copied,
+                      wdl_rate_now(team) - since_ns);
 }
 
 char *wdl_staging_of(const struct wdl_run *run, int rank, const struct wdl_sheet *sheet,
@@ -137,7 +138,8 @@ int wdl_staging_read(struct wdl_run *run, int rank, const struct wdl_sheet *shee
         uint64_t since_ns = n < WDL_RATE_LEAST || sheet->fresh ? 0 : wdl_rate_now(run->team);
         wdl_copy_wide(here + run->taken, there + done, n);
         if (since_ns)
-            wdl_rate_took(run->team, WDL_RATE_READ, n, wdl_rate_now(run->team) - since_ns);
+            wdl_rate_took(run->team, wdl_rate_use(run), WDL_RATE_READ, n,
+                          wdl_rate_now(run->team) - since_ns);
         run->team->coll->stats.copied_bytes += n;
         run->taken += n;
     }

@@ -27,11 +27,9 @@ static void enter(struct wdl_win *win)
 void wdl_barrier_begin(struct wdl_win *win, int nostore, int unread)
 {
     struct wdl_barrier *b = &win->barrier;
-    if (!nostore || win->quick.stored) {
-        /* MEM_SYNC before PROC_SYNC (seed 001, FENCE); pairs with the one in progress */
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        b->syncs++;
-    }
+    if (!nostore || win->quick.stored)
+        /* before PROC_SYNC (seed 001, FENCE); pairs with the one in progress */
+        wdl_mem_sync(&win->quick);
     win->quick.stored = 0;
     b->unread = unread;
     if (b->running)
@@ -159,9 +157,7 @@ int wdl_barrier_progress(struct wdl_win *win)
             b->queued--;
             enter(win);
         } else if (!b->unread) {
-            /* MEM_SYNC after PROC_SYNC; pairs with the one in begin */
-            __atomic_thread_fence(__ATOMIC_SEQ_CST);
-            b->syncs++;
+            wdl_mem_sync(&win->quick); /* after PROC_SYNC; pairs with the one in begin */
         }
     }
     return WDL_OK;
@@ -191,11 +187,8 @@ int wdl_barrier_near(struct wdl_win *win)
         return WDL_AGAIN;
     int knew = b->near;
     b->near = 1;
-    if (!knew && !b->unread) {
-        /* MEM_SYNC after PROC_SYNC; pairs with the one in begin */
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
-        b->syncs++;
-    }
+    if (!knew && !b->unread)
+        wdl_mem_sync(&win->quick); /* after PROC_SYNC; pairs with the one in begin */
     return WDL_OK;
 }
 

@@ -17,7 +17,7 @@ void wdl_serve_unlock(struct wdl_win *win)
 {
     /* the releasing origin's stores are ordered before the next holder's by the packets
      * themselves */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    wdl_mem_sync(&win->quick);
     int status = wdl_grant_release(&win->grant);
     wdl_assert_cmp(status, ==, WDL_OK);
     wdl_win_activate(win);
@@ -117,7 +117,7 @@ static int bundle_queue(struct wdl_win *win, const struct wdl_pkt *pkt, const ch
         stash->bytes = bytes;
         memcpy(stash->payload, payload, bytes);
     }
-    int status = wdl_grant_queue(&win->grant, &win->proc->host, &request);
+    int status = wdl_grant_queue(&win->grant, &request);
     if (status != WDL_OK && stash)
         wdl_pool_put(stash);
     wdl_win_activate(win);
@@ -173,9 +173,9 @@ int wdl_stash_serve(struct wdl_win *win)
 
 void wdl_stashes_drop(struct wdl_win *win)
 {
-    const struct wdl_grant *grant = &win->grant;
-    for (int i = 0; i < grant->length; i++) {
-        struct wdl_stash *stash = grant->queue[i].stash;
+    const struct wdl_grant_request *queue = win->grant.queue.items;
+    for (int i = 0; i < win->grant.length; i++) {
+        struct wdl_stash *stash = queue[i].stash;
         if (stash && stash->pass.answer)
             wdl_bounce_put(stash->pass.answer);
         if (stash)

@@ -13,7 +13,10 @@
  * holding, each its lock, and take the other's again and again, would wait for each other.
  *
  * Memory grows with the number of requests waiting and of debts at one time, of which each rank has
- * at most one each; never with the size of the window's group as such.
+ * at most one each, and shrinks with it; a few need none (array.h). It never grows with the size of
+ * the window's group as such. That those who wait are remembered here, and not refused for later,
+ * is for fairness: who is refused has no place in the queue, and its network would hold back, with
+ * the request, the release behind it that others wait for.
  *
  * Invariants: exclusive => holders == 1; announced <= granted <= length; requests before `granted`
  * hold the lock; a debt's `ahead` <= length - granted, 0 where it is settled.
@@ -21,7 +24,10 @@
 #ifndef WDL_MPID_RMA_GRANT_H_INCLUDED
 #define WDL_MPID_RMA_GRANT_H_INCLUDED
 
-#include "host/host.h"
+#include "mpid/rma/array.h"
+
+/* requests, and debts, that need no memory */
+enum { WDL_GRANT_FEW = 16 };
 
 struct wdl_grant_request {
     int rank;
@@ -38,22 +44,23 @@ struct wdl_grant_debt {
 };
 
 struct wdl_grant {
-    /* [0, granted): granted, to be announced; then the waiting ones */
-    struct wdl_grant_request *queue;
-    int length, room, granted;
+    /* struct wdl_grant_request; [0, granted): granted, to be announced; then the waiting ones */
+    struct wdl_array queue;
+    int length, granted;
     int holders, exclusive;
     int joins;                  /* waiting requests that may overtake */
-    struct wdl_grant_debt *debt;
-    int debts, debts_room;
+    struct wdl_array debt;      /* struct wdl_grant_debt */
+    int debts;
+    struct wdl_grant_request few[WDL_GRANT_FEW];
+    struct wdl_grant_debt few_debts[WDL_GRANT_FEW];
 };
 
-void wdl_grant_init(struct wdl_grant *grant);
-void wdl_grant_fini(struct wdl_grant *grant, const struct wdl_host *host);
+/* The host outlives it; the queue stays where it is. */
+void wdl_grant_init(struct wdl_grant *grant, const struct wdl_host *host);
+void wdl_grant_fini(struct wdl_grant *grant);
 /* WDL_OK or ERR_NOMEM. */
-int wdl_grant_request(struct wdl_grant *grant, const struct wdl_host *host, int rank, int exclusive,
-                      int join);
-int wdl_grant_queue(struct wdl_grant *grant, const struct wdl_host *host,
-                    const struct wdl_grant_request *request);
+int wdl_grant_request(struct wdl_grant *grant, int rank, int exclusive, int join);
+int wdl_grant_queue(struct wdl_grant *grant, const struct wdl_grant_request *request);
 /* May another request come? A rank has one at a time, and one debt at most. */
 int wdl_grant_may_ask(const struct wdl_grant *grant, int ranks);
 /* Take the lock at once, where nobody holds it otherwise nor waits: 1, or 0 and nothing changed. */

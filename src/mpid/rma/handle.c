@@ -24,7 +24,7 @@ static int handle_lock(struct wdl_win *win, const struct wdl_pkt *pkt)
 {
     if (!wdl_grant_may_ask(&win->grant, win->params.size))
         return WDL_ERR_PROTO;
-    int status = wdl_grant_request(&win->grant, &win->proc->host, (int) pkt->origin,
+    int status = wdl_grant_request(&win->grant, (int) pkt->origin,
                                    (pkt->flags & WDL_PKT_EXCLUSIVE) != 0,
                                    (pkt->flags & WDL_PKT_JOIN) != 0);
     wdl_win_activate(win);

@@ -11,6 +11,13 @@ struct wdl_mail *wdl_mail_get(const struct wdl_win *win, struct wdl_win_control 
     return wdl_mail_own(win) || wdl_mail_swap(mail, WDL_MAIL_FREE, WDL_MAIL_FILLING) ? mail : NULL;
 }
 
+/* Do blocks that are fetched go through the ring? */
+static int is_streamed(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    return args->kind == WDL_RMA_GET && args->remote.bytes >= WDL_STREAM_BLOCKS &&
+           win->params.stream && win->params.copy && !win->rma->streaming;
+}
+
 /* The target's layout, if it is blocks evenly apart and the operation one for those. */
 static int rows_of(const struct wdl_win *win, const struct wdl_rma_args *args,
                    struct wdl_rows *rows_out)
@@ -39,7 +46,8 @@ static int fits(const struct wdl_win *win, const struct wdl_rma_args *args,
     int reads = args->kind == WDL_RMA_GET_ACC || args->kind == WDL_RMA_CAS;
     rows_out->count = 0;
     if (!remote->contig)
-        return in->bytes >= bytes && bytes <= win->rma->chunk_bytes && rows_of(win, args, rows_out);
+        return in->bytes >= bytes && bytes <= win->rma->chunk_bytes && !is_streamed(win, args) &&
+               rows_of(win, args, rows_out);
     if (args->kind == WDL_RMA_GET_ACC && args->op == WDL_ROP_NO_OP)
         in = out;
     return bytes <= most[args->kind] && bytes <= win->rma->chunk_bytes && remote->lo == 0 &&

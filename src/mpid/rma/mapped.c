@@ -171,8 +171,8 @@ static inline char *region_reach(struct wdl_win *win, int rank, int64_t disp, si
                                  const struct wdl_element *el, int *region_out)
 {
     struct wdl_win_quick *q = &win->quick;
-    char *at = wdl_kernel_has(el) ? wdl_quick_reach(q, rank, disp, bytes) : NULL;
-    if (!at)
+    char *at;
+    if (!wdl_kernel_has(el) || !wdl_quick_reach(q, rank, disp, bytes, &at))
         return NULL;
     uintptr_t from = (uintptr_t) (at - q->base) - q->place[rank].offset,
               region = from / WDL_REGION_BYTES;

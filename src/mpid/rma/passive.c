@@ -51,7 +51,9 @@ static inline void held_open(struct wdl_win *win, int rank, int unchecked)
     win->held_unchecked = unchecked;
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LOCK);
     wdl_assert_cmp(status, ==, WDL_OK);
-    win->quick.open = win->quick.place ? rank : WDL_OPEN_NONE;
+    wdl_assert_cmp(win->quick.fence, ==, 0);
+    win->quick.first = (uint32_t) rank;
+    win->quick.count = win->quick.place != NULL;
 }
 
 static int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion)
@@ -62,6 +64,7 @@ static int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion
         win->held_wanted = rank;
         return WDL_AGAIN;
     }
+    win->quick.fence = 0;       /* its epoch ends here */
     held_open(win, rank, unchecked);
     return WDL_OK;
 }
@@ -70,13 +73,12 @@ static inline void held_unlock(struct wdl_win *win)
 {
     int rank = win->held_rank;
     win->held_rank = -1;
-    win->quick.open = WDL_OPEN_NONE;
+    win->quick.count = 0;
     if (!win->held_unchecked)
         /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
         wdl_words_out_on_node(win, rank);
     else if (win->quick.stored)
-        /* MEM_SYNC; pairs with the peer's own synchronization */
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        wdl_mem_sync(&win->quick); /* pairs with the peer's own synchronization */
     win->quick.stored = 0;
     if (win->locks_held == 0) {
         int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LAST_UNLOCK);
@@ -188,7 +190,7 @@ static int lock_on(struct wdl_win *win, int rank, int exclusive, int assertion, 
     *step = LOCK_BEGIN;
     if (t && wdl_status_is_error(t->word.status))
         return lock_fails(t);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);  /* MEM_SYNC; pairs with the one of the last unlock */
+    wdl_mem_sync(&win->quick);  /* pairs with the one of the last unlock */
     return WDL_OK;
 }
 
@@ -233,9 +235,9 @@ static int target_unlock(struct wdl_target *t)
         lock_take_row(t, WDL_LOCK_ON_ACK);
     }
     if (t->lock.state != WDL_LOCK_IDLE) {
-        /* the release is the last packet, or part of it (wdl_closing_flags); MEM_SYNC; pairs with
-         * the next holder's in wdl_win_lock */
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        /* the release is the last packet, or part of it (wdl_closing_flags); pairs with the next
+         * holder's in wdl_win_lock */
+        wdl_mem_sync(&win->quick);
         t->want_unlock = !words && t->lock.state < WDL_LOCK_RELEASING;
         wdl_combine_tail(t);
         wdl_target_drain(t, 1);
@@ -375,6 +377,8 @@ static int unlock_all_window(struct wdl_win *win)
             wdl_win_fail(win, status);
         return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK;
     }
+    if (win->all_next == 0)
+        wdl_mem_sync(&win->quick); /* pairs with the next holder's in wdl_win_lock */
     while (!win->all_nocheck && win->all_next < win->params.size) {
         struct wdl_pkt pkt;
         wdl_pkt_init(&pkt, win, WDL_PKT_UNLOCK);
@@ -411,7 +415,7 @@ int wdl_win_unlock_all(struct wdl_win *win, int *step)
         win->all_next = 0;
     }
     *step = UNLOCK_ALL_BEGIN;
-    win->quick.open = WDL_OPEN_NONE;
+    win->quick.count = 0;
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_UNLOCK_ALL);
     wdl_assert_cmp(status, ==, WDL_OK);
     return wdl_win_take_error(win);
@@ -439,7 +443,6 @@ int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step)
             return WDL_AGAIN;
     }
     win->quick.stored = 0;
-    /* MEM_SYNC (seed 001, FLUSH); pairs with the peer's own synchronization */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    wdl_mem_sync(&win->quick);  /* seed 001, FLUSH; pairs with the peer's own synchronization */
     return wdl_win_take_error(win);
 }

@@ -54,29 +54,18 @@ int wdl_pscw_in_access(const struct wdl_win *win)
 
 int wdl_pscw_posted(struct wdl_win *win, const struct wdl_posted *post)
 {
-    const struct wdl_host *host = &win->proc->host;
     int at = wdl_pscw_in_access(win) ? group_index(win, post->rank) : -1;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one of whoever posts */
+    wdl_mem_sync(&win->quick);  /* pairs with the one of whoever posts */
     if (at >= 0 && !has_posted(win, at)) {
         win->start_posted[at] = *post;
         return WDL_OK;
     }
     if (win->posted_n >= win->params.size)
         return WDL_ERR_PROTO;
-    if (win->posted_n == win->posted_room) {
-        int room = win->posted_room ? 2 * win->posted_room : 8;
-        struct wdl_posted *posted =
-            host->ops->alloc(host->ctx, (size_t) room * sizeof(*posted));
-        if (!posted)
-            return WDL_AGAIN;
-        if (win->posted) {
-            memcpy(posted, win->posted, (size_t) win->posted_n * sizeof(*posted));
-            host->ops->free(host->ctx, win->posted);
-        }
-        win->posted = posted;
-        win->posted_room = room;
-    }
-    win->posted[win->posted_n++] = *post;
+    if (wdl_array_grow(&win->posted, win->posted_n) != WDL_OK)
+        return WDL_AGAIN;
+    struct wdl_posted *posted = win->posted.items;
+    posted[win->posted_n++] = *post;
     return WDL_OK;
 }
 
@@ -167,7 +156,7 @@ static int post_by_tree(struct wdl_win *win, const int *group, int n)
     struct wdl_relay *relay = above > 0 && n > above ? wdl_relay_make(win, &own, n) : NULL;
     if (!relay)
         return 0;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_pscw_posted */
+    wdl_mem_sync(&win->quick);  /* pairs with the one in wdl_pscw_posted */
     /* this rank passes nothing on: its children would answer the target */
     int with_self = 0;
     for (int i = 0; i < n; i++)
@@ -190,7 +179,7 @@ static int post_send(struct wdl_win *win, int rank)
 {
     struct wdl_pkt pkt;
     wdl_pkt_init(&pkt, win, WDL_PKT_POST);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_pscw_posted */
+    wdl_mem_sync(&win->quick);  /* pairs with the one in wdl_pscw_posted */
     return wdl_pkt_send(win, rank, &pkt);
 }
 
@@ -207,7 +196,7 @@ int wdl_win_post(struct wdl_win *win, const int *group, int n, int assertion, in
         win->exposed_n = n;
         *step = 1;
         if (assertion & WDL_MODE_NOCHECK)
-            __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the user's, who says so */
+            wdl_mem_sync(&win->quick);  /* pairs with the user's, who says so */
         if ((assertion & WDL_MODE_NOCHECK) || post_by_tree(win, group, n))
             *step = n + 1;
     }
@@ -241,15 +230,17 @@ static void sort_ranks(int *ranks, int n)
 
 static void take_early_posts(struct wdl_win *win)
 {
+    struct wdl_posted *posted = win->posted.items;
     int kept = 0;
     for (int i = 0; i < win->posted_n; i++) {
-        int at = group_index(win, win->posted[i].rank);
+        int at = group_index(win, posted[i].rank);
         if (at >= 0 && !has_posted(win, at))
-            win->start_posted[at] = win->posted[i];
+            win->start_posted[at] = posted[i];
         else
-            win->posted[kept++] = win->posted[i];
+            posted[kept++] = posted[i];
     }
     win->posted_n = kept;
+    wdl_array_trim(&win->posted, kept);
 }
 
 /* Posts left in this rank's block by members of the access group; others stay for a later start.
@@ -295,8 +286,8 @@ static int stores_ready(struct wdl_win *win, int *step)
     for (int i = 0; i < win->start_n; i++)
         if (!has_posted(win, i) && win->start_group[i] != win->params.rank)
             return WDL_AGAIN;
-    /* MEM_SYNC after PROC_SYNC (seed 001, WIN_START); pairs with the one of whoever posts */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    /* after PROC_SYNC (seed 001, WIN_START); pairs with the one of whoever posts */
+    wdl_mem_sync(&win->quick);
     *step = 0;
     return WDL_OK;
 }
@@ -390,7 +381,7 @@ static int complete_tell(struct wdl_win *win, int at)
                            __ATOMIC_SEQ_CST);   /* pairs with the load in wdl_win_wait */
         return WDL_OK;
     }
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in wdl_win_wait */
+    wdl_mem_sync(&win->quick);  /* pairs with the one in wdl_win_wait */
     if (quiet && !by_tree && win->telling) {
         win->telling->rank[win->telling->n++] = rank;
         return WDL_OK;
@@ -429,7 +420,7 @@ static int completes_send(struct wdl_win *win)
 {
     struct wdl_list *node;
     if (!wdl_list_empty(&win->targets)) /* what is said behind operations; as in complete_tell */
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        wdl_mem_sync(&win->quick);
     wdl_list_for(node, &win->targets) {
         struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
         t->want_complete = !t->completed && !win->params.node_whole;
@@ -492,6 +483,6 @@ int wdl_win_wait(struct wdl_win *win, int *step)
         return WDL_AGAIN;
     win->completed -= win->exposed_n;
     win->exposed_n = 0;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the one in complete_tell */
+    wdl_mem_sync(&win->quick);  /* pairs with the one in complete_tell */
     return wdl_epoch_expose(&win->epoch, WDL_EXPOSE_ON_WAIT);
 }

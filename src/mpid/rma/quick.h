@@ -4,8 +4,8 @@
  * this address space and the epoch is open, and nothing else. Whatever is unusual makes it decline,
  * and the full path (wdl_rma_op) decides.
  *
- * Invariant: `open` never admits a rank that the full path would refuse or ask to wait. Changes of
- * the epoch keep it (wdl_win_quick_set).
+ * Invariant: no rank is admitted that the full path would refuse or ask to wait. Changes of the
+ * epoch keep it (wdl_win_quick_set).
  */
 #ifndef WDL_MPID_RMA_QUICK_H_INCLUDED
 #define WDL_MPID_RMA_QUICK_H_INCLUDED
@@ -23,17 +23,24 @@ struct wdl_win_place {
     int64_t rank;
 };
 
-/* OPEN_FENCE: all ranks, but flushes and operations with a request are mistakes. */
-enum { WDL_OPEN_NONE = -1, WDL_OPEN_ALL = -2, WDL_OPEN_FENCE = -3 };
-
 struct wdl_win_quick {          /* the first member of every struct wdl_win */
-    int open;                   /* a rank, or one of WDL_OPEN_ */
+    uint32_t first, count;      /* so many ranks from there on are open */
+    int fence;                  /* by a fence: flushes and operations with a request are mistakes */
     int size;
     char *base;
     const struct wdl_win_place *place;
     uint64_t ops;               /* operations on mapped memory, ever */
     int stored;                 /* plain stores were made since the last full barrier */
+    unsigned syncs;             /* wdl_mem_sync, ever */
 };
+
+/* MEM_SYNC (seed 001, RMA + Shared Memory): a full barrier of the processor's. Counted, so that a
+ * test notices where one is missing that no processor here misses. */
+static inline void wdl_mem_sync(struct wdl_win_quick *q)
+{
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    q->syncs++;
+}
 
 static inline struct wdl_win_quick *wdl_win_quick(struct wdl_win *win)
 {
@@ -42,33 +49,42 @@ static inline struct wdl_win_quick *wdl_win_quick(struct wdl_win *win)
 
 static inline int wdl_quick_admits(const struct wdl_win_quick *q, int rank)
 {
-    return rank >= 0 && (q->open == rank || (q->open <= WDL_OPEN_ALL && rank < q->size));
+    return (uint32_t) rank - q->first < q->count;
 }
 
-/* The address of `bytes` at displacement disp of that rank, counted as an operation; NULL: take the
- * full path. */
-static inline char *wdl_quick_reach(struct wdl_win_quick *q, int rank, int64_t disp, uint64_t bytes)
+/* From now on these are open. */
+static inline void wdl_quick_open(struct wdl_win_quick *q, int first, int count, int fence)
 {
-    uint64_t at;
+    q->first = (uint32_t) first;
+    q->count = (uint32_t) count;
+    q->fence = fence;
+}
+
+/* Is the short way open for `bytes` at displacement disp of that rank? Then it is counted as an
+ * operation; *at_out: their address. (Below 0 a place is beyond every end, without a sign.) */
+static inline int wdl_quick_reach(struct wdl_win_quick *q, int rank, int64_t disp, uint64_t bytes,
+                                  char **at_out)
+{
+    int64_t at;
     if (!wdl_quick_admits(q, rank))
-        return NULL;
+        return 0;
     const struct wdl_win_place *place = &q->place[rank];
-    if (disp < 0 || __builtin_mul_overflow((uint64_t) disp, (uint64_t) place->disp_unit, &at) ||
-        at > place->bytes || bytes > place->bytes - at)
-        return NULL;
+    if (__builtin_mul_overflow(disp, place->disp_unit, &at) ||
+        (uint64_t) at > place->bytes || bytes > place->bytes - (uint64_t) at)
+        return 0;
     q->ops++;
-    return q->base + place->offset + at;
+    *at_out = q->base + place->offset + at;
+    return 1;
 }
 
 /* Flush of one rank: 1 when it is done (everything was done when its call returned), 0: take the
  * full path. */
 static inline int wdl_quick_flush(struct wdl_win_quick *q, int rank)
 {
-    if (!wdl_quick_admits(q, rank) || q->open == WDL_OPEN_FENCE)
+    if (!wdl_quick_admits(q, rank) || q->fence)
         return 0;
     if (q->stored) {
-        /* MEM_SYNC (seed 001, FLUSH); pairs with the peer's own synchronization */
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        wdl_mem_sync(q);        /* seed 001, FLUSH; pairs with the peer's own synchronization */
         q->stored = 0;
     }
     return 1;

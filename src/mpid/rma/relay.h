@@ -33,6 +33,8 @@ struct wdl_posted {             /* a post that came */
     uint32_t number;            /* of its post; 0: told by itself alone, and to be answered so */
 };
 
+enum { WDL_POSTED_FEW = 16 };   /* early posts that need no memory */
+
 struct wdl_relay {
     struct wdl_list link;       /* in win->relays */
     struct wdl_posted post;     /* parent -1: this rank's own; COMPLETE: rank -1 */

@@ -11,7 +11,8 @@ enum {
     LEAST_GET = WDL_MAIL_AREA / 2 + 1,  /* accumulates with results */
     FIRST_STEP = 65536, /* filled in before the target has come, and maybe in vain; a get's */
     STEP = 1 << 20,     /* at a time: see below */
-    PART_MIN = 4096, PART_MAX = 16384,  /* told of at a time */
+    /* told of at a time; of what is SHORT, too, both sides are to work at once */
+    PART_MIN = 4096, PART_MAX = 16384, SHORT = 8192, PART_SHORT = 2048,
     LOOKS = 20          /* a target's, for more to come */
 };
 
@@ -31,8 +32,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 /* So many from there on that both sides work at once, up to the ring's end. */
 static uint64_t part_at(uint64_t place, uint64_t bytes)
 {
-    uint64_t part = bytes / 8 / 64 * 64;
-    part = part < PART_MIN ? PART_MIN : least(part, PART_MAX);
+    uint64_t part = bytes / 8 / 64 * 64, fewest = bytes > SHORT ? PART_MIN : PART_SHORT;
+    part = part < fewest ? fewest : least(part, PART_MAX);
     return least(part, WDL_STREAM_BYTES - place % WDL_STREAM_BYTES);
 }
 
@@ -174,6 +175,12 @@ static int is_for_it(const struct wdl_win *win, const struct wdl_rma_args *args,
            args->remote.bytes >= shortest;
 }
 
+/* From how many bytes on. */
+static size_t shortest_of(const struct wdl_rma_args *args)
+{
+    return args->kind == WDL_RMA_GET && !args->remote.contig ? WDL_STREAM_BLOCKS : LEAST;
+}
+
 /* What a stream is between, as blocks. */
 struct ends {
     struct wdl_rows there, here, results;       /* as in the mailbox */
@@ -290,7 +297,7 @@ int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
     struct ring ring;
     struct ends ends;
     /* rma->timed: behind others, for which the system is faster than a train */
-    if (!is_for_it(win, args, LEAST) || win->rma->timed ||
+    if (!is_for_it(win, args, shortest_of(args)) || win->rma->timed ||
         !ends_of(win, args, control, at, &ends) || !is_expected(win, args, control) ||
         !find_ring(win, &ring) || !is_faster(win, args, &ring) ||
         (mail = wdl_mail_get(win, control)) == NULL)

@@ -30,6 +30,10 @@ struct wdl_target;
  * bytes a second as one that does: what one processor has written and still holds the other gets
  * slowly. */
 enum { WDL_STREAM_BYTES = 1 << 21 };
+/* Blocks that are fetched go through it from so many bytes on, though they would fit in the
+ * origin's area: one side unpacks them while the other packs the next. (512 of 8 bytes, two
+ * processors that share a cache: 1.43 us in the area, 1.14 so.) */
+enum { WDL_STREAM_BLOCKS = 2048 };
 
 struct wdl_stream {             /* zeroed at its making; shared by the processes of a node */
     /* bytes ever, by who fills and by who empties; place in the ring: % WDL_STREAM_BYTES */

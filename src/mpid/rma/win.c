@@ -100,14 +100,15 @@ void wdl_rma_fini(struct wdl_proc *proc)
 static void win_drop(struct wdl_win *win)
 {
     const struct wdl_host *host = &win->proc->host;
-    void *owned[] = { win->slots, win->start_group, win->start_posted, win->posted, win->regions };
+    void *owned[] = { win->slots, win->start_group, win->start_posted, win->regions };
     wdl_types_drop(win);
     wdl_stashes_drop(win);
     wdl_relays_drop(win);
     wdl_keys_drop(win, WDL_KEYS_DATA);
     wdl_lender_drop(win);
     wdl_net_drop(win);
-    wdl_grant_fini(&win->grant, host);
+    wdl_grant_fini(&win->grant);
+    wdl_array_fini(&win->posted);
     pool_drop(host, &win->ops);
     pool_drop(host, &win->local_targets);
     for (unsigned i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
@@ -129,7 +130,6 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     win->rma = rma;
     win->params = *params;
     win->nslots = rma->params.win_slots < params->size ? rma->params.win_slots : params->size;
-    win->quick.open = WDL_OPEN_NONE;
     win->quick.size = params->size;
     win->quick.base = params->place_base;
     win->quick.place = params->place;
@@ -141,7 +141,9 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     if (!host->ops->heavy_barrier)
         params->node[params->node_index].bulk_mode = WDL_BULK_ALWAYS;
     wdl_epoch_init(&win->epoch);
-    wdl_grant_init(&win->grant);
+    wdl_grant_init(&win->grant, host);
+    wdl_array_init(&win->posted, host, win->few_posted, WDL_POSTED_FEW,
+                   sizeof(win->few_posted[0]));
     wdl_list_init(&win->targets);
     wdl_list_init(&win->told);
     wdl_list_init(&win->rtypes);
@@ -201,21 +203,14 @@ int wdl_win_used(const struct wdl_win *win)
 
 void wdl_win_quick_set(struct wdl_win *win)
 {
-    int open = WDL_OPEN_NONE;
-    switch (win->quick.place ? win->epoch.access_state : WDL_ACCESS_NONE) {
-        case WDL_ACCESS_FENCE_GRANTED:
-            open = WDL_OPEN_FENCE;
-            break;
-        case WDL_ACCESS_LOCK_ALL_GRANTED:
-            open = WDL_OPEN_ALL;
-            break;
-        case WDL_ACCESS_PER_TARGET:
-            open = win->held_rank >= 0 ? win->held_rank : WDL_OPEN_NONE;
-            break;
-        default:
-            break;
-    }
-    win->quick.open = open;
+    int state = win->quick.place ? win->epoch.access_state : WDL_ACCESS_NONE;
+    int fence = state == WDL_ACCESS_FENCE_GRANTED;
+    if (fence || state == WDL_ACCESS_LOCK_ALL_GRANTED)
+        wdl_quick_open(&win->quick, 0, win->quick.size, fence);
+    else if (state == WDL_ACCESS_PER_TARGET && win->held_rank >= 0)
+        wdl_quick_open(&win->quick, win->held_rank, 1, 0);
+    else
+        wdl_quick_open(&win->quick, 0, 0, 0);
 }
 
 void wdl_win_domain(const struct wdl_win *win, int rank, const char *base,
@@ -278,8 +273,7 @@ int wdl_win_free(struct wdl_win *win)
 
 int wdl_win_sync(struct wdl_win *win)
 {
-    (void) win;
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    wdl_mem_sync(&win->quick);
     return WDL_OK;
 }
 
@@ -308,10 +302,9 @@ static size_t grown_bytes(const struct wdl_win *win)
             loans += sizeof(struct wdl_loan);
     }
     return loans + (size_t) win->regions_room * sizeof(win->regions[0]) +
-        (size_t) grant->room * sizeof(grant->queue[0]) +
-        (size_t) grant->debts_room * sizeof(grant->debt[0]) +
+        wdl_array_memory(&grant->queue) + wdl_array_memory(&grant->debt) +
         (size_t) win->start_room * (sizeof(win->start_group[0]) + sizeof(win->start_posted[0])) +
-        (size_t) win->posted_room * sizeof(win->posted[0]);
+        wdl_array_memory(&win->posted);
 }
 
 void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out)

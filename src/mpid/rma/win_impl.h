@@ -176,7 +176,6 @@ struct wdl_barrier {                    /* of all ranks, two may overlap */
     int near;                           /* levels: this rank knows that all of its node have come */
     int queued;                         /* to begin when this one is over */
     int unread;  /* nothing in the own memory has changed, and nobody else's is read next */
-    unsigned syncs;                     /* MEM_SYNC of seed 001, ever */
     uint8_t arrived[2][32];             /* by parity of the sequence number, by round */
 };
 
@@ -211,9 +210,11 @@ struct wdl_win {
     struct wdl_barrier barrier;
     /* access group of PSCW (sorted), and who of it has posted; early posts of others */
     int *start_group, start_n, start_room, complete_next;
-    struct wdl_posted *start_posted, *posted;
+    struct wdl_posted *start_posted;
+    struct wdl_array posted;            /* struct wdl_posted */
+    struct wdl_posted few_posted[WDL_POSTED_FEW];
     uint32_t posts_taken;               /* places of the own block, a bit each, to be given back */
-    int posted_n, posted_room;
+    int posted_n;
     struct wdl_relay *telling;          /* by complete, as it is filled; NULL: there is none */
     /* exposure */
     int exposed_n, completed;

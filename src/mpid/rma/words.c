@@ -148,24 +148,26 @@ static int lock_find(struct wdl_win *win, int rank, struct place *p)
     return WDL_OK;
 }
 
-/* Both are full barriers, as the processor's instructions are: MEM_SYNC; the one who goes out pairs
- * with the next one inside. */
+/* Both are full barriers, MEM_SYNC, as the processor's instructions are, and the network's are not;
+ * the one who goes out pairs with the next one inside. */
 static int room_in(struct wdl_win *win, const struct place *p, struct wdl_far *far,
                    enum wdl_room_kind kind, int join, uint32_t *ticket)
 {
     if (p->here)
         return enter(win, p->number, p->here, kind, join, ticket);
     int status = wdl_far_enter(far, &p->there, kind, join, ticket);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (status == WDL_OK)
+        wdl_mem_sync(&win->quick);
     if (status == WDL_OK && *ticket != 0)
         debt_note(win, p->number, ticket);
     return status;
 }
 
-static int room_out(const struct place *p, struct wdl_far *far, enum wdl_room_kind kind)
+static int room_out(struct wdl_win *win, const struct place *p, struct wdl_far *far,
+                    enum wdl_room_kind kind)
 {
     if (!p->here) {
-        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        wdl_mem_sync(&win->quick);
         return wdl_far_leave(far, &p->there, kind);
     }
     wdl_room_leave(p->here, kind);
@@ -266,7 +268,7 @@ static int gate_left(struct wdl_win *win)
     if (win->gate_in == WDL_GATE_LEAVING) {
         status = gate_find(win, &p);
         if (status == WDL_OK)
-            status = room_out(&p, &win->gate_far, WDL_ROOM_OTHERS);
+            status = room_out(win, &p, &win->gate_far, WDL_ROOM_OTHERS);
         if (status != WDL_AGAIN)
             win->gate_in = WDL_GATE_OUT;
     }
@@ -365,7 +367,7 @@ static int word_leave(struct wdl_win *win, int rank, struct wdl_word *w)
         if (status == WDL_OK)
             w->leaving = WDL_WORD_LEAVING;
     }
-    return status == WDL_OK ? room_out(&p, &w->far, w->kind) : status;
+    return status == WDL_OK ? room_out(win, &p, &w->far, w->kind) : status;
 }
 
 int wdl_words_unlock(struct wdl_win *win, int rank, struct wdl_word *w)
@@ -406,5 +408,5 @@ int wdl_words_unlock_all(struct wdl_win *win)
         return WDL_OK;
     }
     int status = gate_find(win, &p);
-    return status == WDL_OK ? room_out(&p, &win->gate_far, WDL_ROOM_SHARED) : status;
+    return status == WDL_OK ? room_out(win, &p, &win->gate_far, WDL_ROOM_SHARED) : status;
 }

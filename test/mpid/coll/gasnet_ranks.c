@@ -32,9 +32,21 @@ static void fn(void *results, size_t result_count, const void *left_operands, si
         out[i] = gasnet_apply(arg, x[i], y[i]);
 }
 
-static const struct wdl_gas_fn fns[FNS] = {{fn, WDL_GAS_NONCOMM},
-                                           {fn, 0},
-                                           {fn, WDL_GAS_NONCOMM | WDL_GAS_NONASSOC}};
+static void fn_bytes(void *results, size_t result_count, const void *left_operands,
+                     size_t left_count, const void *right_operands, size_t elem_size, int flags,
+                     int arg)
+{
+    unsigned char *out = results;
+    const unsigned char *x = left_operands, *y = right_operands;
+    (void) flags;
+    (void) arg;
+    ck_assert_uint_eq(result_count, left_count);
+    for (size_t i = 0; i < result_count * elem_size; i++)
+        out[i] = (unsigned char) (x[i] + y[i]);
+}
+
+static const struct wdl_gas_fn fns[ALL_FNS] = {
+    {fn, WDL_GAS_NONCOMM}, {fn, 0}, {fn, WDL_GAS_NONCOMM | WDL_GAS_NONASSOC}, {fn_bytes, 0}};
 
 /* --- the world --- */
 
@@ -59,7 +71,7 @@ void gasnet_open_nodes(const struct wdl_sim_params *sim, size_t images_each, int
         struct wdl_gas_params params = {.team = {.id = 100, .rank = i, .size = r.n},
                                         .images = images,
                                         .fns = fns,
-                                        .fn_count = FNS};
+                                        .fn_count = ALL_FNS};
         params.team.peer_of = same_peer;
         params.team.cell_bytes = 64;
         params.team.poison = 1;
@@ -211,10 +223,16 @@ struct layout gasnet_layout(size_t units)
     return l;
 }
 
-uint32_t *gasnet_element(char *memory[][IMAGES_MAX], int m, const struct layout *l, size_t g)
+char *gasnet_element_of(char *memory[][IMAGES_MAX], int m, const struct layout *l, size_t g,
+                        size_t bytes)
 {
     size_t index = g + l->off, block = l->blk ? index / l->blk : 0;
     size_t unit = l->blk ? block % l->units : l->off;
     size_t place = l->blk ? block / l->units * l->blk + index % l->blk : g;
-    return (uint32_t *) (void *) unit_memory(memory, m, unit) + place;
+    return unit_memory(memory, m, unit) + place * bytes;
+}
+
+uint32_t *gasnet_element(char *memory[][IMAGES_MAX], int m, const struct layout *l, size_t g)
+{
+    return (uint32_t *) (void *) gasnet_element_of(memory, m, l, g, sizeof(uint32_t));
 }

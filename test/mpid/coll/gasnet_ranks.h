@@ -10,8 +10,9 @@
 #include "mpid/coll/ranks.h"
 
 enum { RANKS_MAX = 33, IMAGES_MAX = 3, UNITS_MAX = RANKS_MAX * IMAGES_MAX, ROOM = 60000 };
-/* The table of functions, on 32-bit words; COMPOSE: x -> a x + b of 16 bits. */
-enum { COMPOSE, SUM, SERIAL, FNS };
+/* The table of functions, on 32-bit words; COMPOSE: x -> a x + b of 16 bits. And sums byte by byte,
+ * of elements of any size. */
+enum { COMPOSE, SUM, SERIAL, FNS, BYTES = FNS, ALL_FNS };
 
 extern struct ranks r;
 extern struct wdl_gas_team *team[RANKS_MAX];
@@ -46,11 +47,14 @@ void gasnet_finish(void);
 void gasnet_few(void (*call)(void));
 void gasnet_many(void (*call)(void));
 
-/* An array of 32-bit words over `units`, block-cyclic, with any block size and offset. */
+/* An array over `units`, block-cyclic, with any block size and offset; of 32-bit words, or of
+ * elements of so many bytes. */
 struct layout {
     size_t blk, off, units;
 };
 struct layout gasnet_layout(size_t units);
+char *gasnet_element_of(char *memory[][IMAGES_MAX], int m, const struct layout *l, size_t g,
+                        size_t bytes);
 uint32_t *gasnet_element(char *memory[][IMAGES_MAX], int m, const struct layout *l, size_t g);
 
 #endif

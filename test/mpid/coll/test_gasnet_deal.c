@@ -138,14 +138,35 @@ START_TEST(arrays_are_checked)
     struct wdl_gas_array array = {memory, 3, 1};
     must_cmp(wdl_deal_side(&side, &team, &array, NULL, room, 10, WDL_COLL_LOCAL), ==, WDL_OK);
     must(side.list[0] == memory && side.layout.ranks == 2 && !side.first);
-    must_cmp(wdl_deal_error(&team, &side, 4, 4, 0), ==, WDL_GAS_FINE);
+    must_cmp(wdl_deal_error(&team, &side, 4, 4, 0, 0), ==, WDL_GAS_FINE);
     must_cmp(wdl_deal_side(&side, &team, &array, list, room, 10, WDL_COLL_LOCAL), ==, WDL_OK);
     must(side.list[1] == list[1] && side.layout.ranks == 3 && side.first == first);
     list[1] = NULL; /* the client's again */
     must(side.list[1] == memory + ROOM);
     room[1] = memory + ROOM + 2;
-    must_cmp(wdl_deal_error(&team, &side, 4, 4, 0), ==, WDL_GAS_ERR_ALIGNMENT);
-    must_cmp(wdl_deal_error(&team, &side, 4, 2, 0), ==, WDL_GAS_FINE);
+    must_cmp(wdl_deal_error(&team, &side, 4, 4, 0, 0), ==, WDL_GAS_ERR_ALIGNMENT);
+    must_cmp(wdl_deal_error(&team, &side, 4, 4, WDL_GAS_UNALIGNED, 0), ==, WDL_GAS_FINE);
+    must_cmp(wdl_deal_error(&team, &side, 4, 2, 0, 0), ==, WDL_GAS_FINE);
+    for (size_t elem = 1; elem <= 48; elem++)
+        for (size_t skew = 0; skew < 16; skew++) {
+            size_t align = elem & (~elem + 1); /* the greatest power of two in it */
+            room[1] = memory + ROOM + skew;
+            must_cmp(wdl_deal_error(&team, &side, elem, elem, 0, 0) != WDL_GAS_FINE, ==,
+                     skew % (align < 8 ? align : 8) != 0);
+        }
+    array = (struct wdl_gas_array){memory, 0, 0}; /* all on unit 0: nobody looks at unit 1's */
+    must_cmp(wdl_deal_side(&side, &team, &array, list, room, 10, WDL_COLL_LOCAL), ==, WDL_OK);
+    room[1] = memory + 1;
+    must_cmp(wdl_deal_error(&team, &side, 4, 4, 0, 0), ==, WDL_GAS_FINE);
+    room[0] = memory + 1;
+    must_cmp(wdl_deal_error(&team, &side, 4, 4, 0, 0), ==, WDL_GAS_ERR_ALIGNMENT);
+    team.segment = memory + ROOM;
+    team.segment_bytes = ROOM;
+    room[0] = memory;
+    must_cmp(wdl_deal_error(&team, &side, 4, 4, 0, 1), ==, WDL_GAS_ERR_SEGMENT);
+    room[0] = memory + ROOM;
+    room[1] = memory;
+    must_cmp(wdl_deal_error(&team, &side, 4, 4, 0, 1), ==, WDL_GAS_FINE);
     array = (struct wdl_gas_array){memory, 0, 3}; /* all on unit 3, and there is none */
     must_cmp(wdl_deal_side(&side, &team, &array, list, room, 10, WDL_COLL_LOCAL), !=, WDL_OK);
 }

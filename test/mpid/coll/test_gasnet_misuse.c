@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Misuse that can be seen, of every call of gasnet_coll.h: on all nodes the handle is done at once
- * with the error's name, and the team is as good as before.
+ * with the error's name, and the team is as good as before. What is not aligned: elements of all
+ * sizes, out of their places by all there is, on all nodes, on one, and where there are none.
  */
 #include <string.h>
 #include "mpid/coll/gasnet_calls.h"
@@ -115,6 +116,140 @@ START_TEST(what_computes_wants_its_elements_aligned)
 }
 END_TEST
 
+/* An array of one element a node, or all on one node; each node's ends are out of place by as much
+ * as it is told. */
+static struct arrays {
+    enum { TO_ONE, TO_ALL, PREFIXES, SORTED, COMPUTING } what;
+    size_t elem, blk, at; /* blk 0: all on node `at` */
+    size_t src_skew[NODES], dst_skew[NODES];
+    int flags;
+} of;
+
+static int by_bytes(const void *a, const void *b)
+{
+    return memcmp(a, b, of.elem);
+}
+
+static void array_start(int i)
+{
+    struct wdl_gas_array from = {src[i][0] + of.src_skew[i], of.blk, of.at};
+    struct wdl_gas_array to = {dst[i][0] + of.dst_skew[i], of.blk, of.at};
+    size_t where = of.what == TO_ALL ? WDL_GAS_EVERYWHERE : 1;
+    if (of.what == SORTED)
+        handle[i] =
+            wdl_gas_sortM_nb(team[i], NULL, to, NULL, from, of.elem, NODES, by_bytes, of.flags);
+    else if (of.what == PREFIXES)
+        handle[i] =
+            wdl_gas_scanM_nb(team[i], NULL, to, NULL, from, of.elem, NODES, BYTES, 0, of.flags);
+    else
+        handle[i] = wdl_gas_reduceM_nb(team[i], where, to.base, NULL, from, of.elem, NODES, BYTES,
+                                       0, of.flags);
+}
+
+static void arrays_open(void)
+{
+    struct wdl_sim_params sim = {.seed = 2, .ranks = NODES, .ordered = 1, .am_bytes_max = 1024};
+    gasnet_open(&sim, 1);
+}
+
+/* ALIGNMENT where it is bad; elsewhere the calls end, too, with MISMATCH if they have heard. So may
+ * what follows, where some are ahead of others. */
+static void arrays_end(const int *bad)
+{
+    int some = bad[0] || bad[1] || bad[2];
+    for (int i = 0; i < NODES; i++)
+        array_start(i);
+    for (int i = 0; i < NODES; i++) {
+        enum wdl_gas_error error, wanted = bad[i] ? WDL_GAS_ERR_ALIGNMENT : WDL_GAS_FINE;
+        for (long steps = 0; !wdl_gas_try_sync(handle[i], &error); steps++) {
+            must_cmp(steps, <, 10000000);
+            ranks_doubt(&r, ranks_step(&r));
+        }
+        if (error != wanted && !(some && !bad[i] && error == WDL_GAS_ERR_MISMATCH))
+            ck_abort_msg("call %d, %zu bytes, node %d out by %zu, %zu: error %d, not %d",
+                         (int) of.what, of.elem, i, of.src_skew[i], of.dst_skew[i], (int) error,
+                         (int) wanted);
+        handle[i] = NULL;
+    }
+    if (!some || (bad[0] && bad[1] && bad[2]))
+        return;
+    for (int k = 0; k < 2000; k++)
+        ranks_step(&r);
+    for (int i = 0; i < NODES; i++)
+        r.one[i].proc->stats.malformed = 0; /* what came for who had finished */
+    gasnet_close();
+    arrays_open();
+}
+
+/* Does the call write there? */
+static int writes(int i)
+{
+    if (of.what == TO_ONE)
+        return i == 1;
+    return of.what == TO_ALL || of.blk || (size_t) i == of.at;
+}
+
+static int reads(int i)
+{
+    return of.blk || (size_t) i == of.at;
+}
+
+static void skews_of(size_t elem, size_t skew, int one)
+{
+    size_t low = elem & (~elem + 1), align = low < 8 ? low : 8;
+    for (of.what = TO_ONE; of.what < COMPUTING; of.what++)
+        for (int end = 0; end < 2; end++) {
+            int bad[NODES];
+            of.elem = elem;
+            for (int i = 0; i < NODES; i++) {
+                size_t here = one < 0 || one == i ? skew : 0;
+                of.src_skew[i] = end ? 0 : here;
+                of.dst_skew[i] = end ? here : 0;
+                bad[i] = here % align != 0 && !(of.flags & WDL_GAS_UNALIGNED) &&
+                         (end ? writes(i) : reads(i));
+            }
+            arrays_end(bad);
+        }
+}
+
+static const size_t elems[] = {1, 2, 3, 4, 6, 8, 12, 16, 20, 24};
+
+START_TEST(elements_are_aligned_for_their_size)
+{
+    arrays_open();
+    for (size_t k = 0; k < sizeof(elems) / sizeof(elems[0]); k++)
+        for (size_t skew = 0; skew < 16; skew++)
+            for (of = (struct arrays){.flags = FINE}; of.blk < 2; of.blk++)
+                skews_of(elems[k], skew, -1);
+    gasnet_close();
+}
+END_TEST
+
+START_TEST(or_need_not_be)
+{
+    arrays_open();
+    for (size_t k = 0; k < sizeof(elems) / sizeof(elems[0]); k++)
+        for (size_t skew = 0; skew < 16; skew++)
+            for (of = (struct arrays){.flags = FINE | WDL_GAS_UNALIGNED}; of.blk < 2; of.blk++)
+                skews_of(elems[k], skew, -1);
+    gasnet_close();
+}
+END_TEST
+
+/* A node alone is out of place: it is told, if it has any of the elements, and the others end. */
+START_TEST(one_node_s_elements)
+{
+    arrays_open();
+    for (int one = 0; one < NODES; one++)
+        for (size_t skew = 1; skew < 8; skew += 3)
+            for (size_t at = 0; at < NODES + 1; at++) {
+                of = (struct arrays){.flags = FINE, .blk = at == NODES, .at = at % NODES};
+                skews_of(8, skew, one);
+            }
+    gasnet_close();
+}
+END_TEST
+
 static wdl_gas_handle old[RANKS_MAX];
 
 static void dead(const struct call *call)
@@ -141,4 +276,5 @@ START_TEST(a_handle_dies_when_it_is_synchronized)
 END_TEST
 
 WDL_SUITE("mpid/coll/gasnet_misuse", every_call_says_what_is_wrong,
-          what_computes_wants_its_elements_aligned, a_handle_dies_when_it_is_synchronized)
+          what_computes_wants_its_elements_aligned, elements_are_aligned_for_their_size,
+          or_need_not_be, one_node_s_elements, a_handle_dies_when_it_is_synchronized)

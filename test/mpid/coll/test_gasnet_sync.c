@@ -153,11 +153,6 @@ enum way {
     NEAR,
     /* Only who asks knows whose memory it wants: with OUT_MYSYNC who gives waits for that. */
     ASKED,
-    /* Where all are on one node they all fold parts of what is too long for a board, ... */
-    PARTS,
-    /* ... and the next one fetches such a prefix, where no memory is for staging it; but with
-     * OUT_NOSYNC these go by messages. */
-    PREFIX,
     /* An array whose units are not dealt to nodes evenly is folded where its elements lie side by
      * side, as many on every node: a block waits for whatever is in it. */
     DEALT
@@ -192,11 +187,11 @@ static const struct row {
     {"putM_to_one", {ENGINE, ENGINE, ENGINE}},
     {"putM_of_one", {ENGINE, ENGINE, ENGINE}},
     {"getM_of_one", {ASKED, ASKED, ASKED}},
-    {"reduce", {ENGINE, PARTS, PARTS}},
+    {"reduce", {ENGINE, ENGINE, ENGINE}},
     {"reduceM", {ENGINE, ENGINE, ENGINE}},
     {"reduce_all", {ENGINE, ENGINE, ENGINE}},
     {"reduce_allM", {ENGINE, ENGINE, ENGINE}},
-    {"scan", {ENGINE, PREFIX, PREFIX}},
+    {"scan", {ENGINE, ENGINE, ENGINE}},
     {"scanM", {DEALT, DEALT, DEALT}},
     {"scan_dealt", {ENGINE, ENGINE, ENGINE}},
     {"sort", {ENGINE, ENGINE, ENGINE}},
@@ -316,11 +311,6 @@ static int dealt_waits(int late, int i)
     return first[late] / each <= (first[i + 1] - 1) / each;
 }
 
-static int is_fetched(void)
-{
-    return with.nbytes > BOARD && !is(WDL_COLL_OUT_NOSYNC);
-}
-
 static int waits_longer(const struct call *call, int late, int i)
 {
     if (is(WDL_COLL_IN_ALLSYNC))
@@ -342,10 +332,6 @@ static int waits_longer(const struct call *call, int late, int i)
         return near_waits(call, late, i);
     case ASKED:
         return is(WDL_COLL_OUT_MYSYNC) && gives(call, i, late);
-    case PARTS:
-        return is_fetched() && one_node(0, r.n - 1);
-    case PREFIX:
-        return is_fetched() && one_node(0, r.n - 1) && late == i + 1;
     case DEALT:
         return dealt_waits(late, i);
     default:

@@ -1,5 +1,5 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of coll/gasnet_team: splits
- * against a sort, barriers whose names agree or not. */
+ * against a sort, barriers whose names agree or not, aggregates of teams that overlap. */
 #include <stdlib.h>
 #include <string.h>
 #include "mpid/coll/gasnet_ranks.h"
@@ -115,4 +115,62 @@ START_TEST(named_barriers)
 }
 END_TEST
 
-WDL_SUITE("mpid/coll/gasnet_team", splits, named_barriers)
+/* In the k-th place of a rank's memory, from the team's first rank. */
+static wdl_gas_handle broadcast(struct wdl_gas_team *t, int i, int k, int more)
+{
+    return wdl_gas_broadcast_nb(t, dst[i][0] + k, 0, src[i][0] + k, 1, WDL_COLL_MPI | more);
+}
+
+static void broadcasts_check(int from, int to)
+{
+    for (int i = 0; i < r.n; i++)
+        for (int k = from; k < to; k++) {
+            int root = k % 2 ? wdl_gas_team_peer(half[i], 0) : 0;
+            ck_assert_int_eq(dst[i][0][k], 10 * root + k);
+        }
+}
+
+/* Those of one team only, whatever is called on another in between, which only some of its ranks
+ * may be in: that neither joins one nor ends one, may wait, and waits for none; and another team's
+ * may be open at the same time. */
+START_TEST(an_aggregate_is_its_team_s)
+{
+    for (int seed = 1; seed <= WORLDS; seed++) {
+        world(seed);
+        for (int i = 0; i < r.n; i++) {
+            color[i] = i % COLORS == 0;
+            key[i] = i;
+            for (int k = 0; k < 7; k++)
+                src[i][0][k] = (char) (10 * i + k);
+        }
+        gasnet_all(split_start);
+        for (int i = 0; i < r.n; i++) {
+            ck_assert_ptr_null(broadcast(team[i], i, 0, WDL_GAS_AGGREGATE));
+            handle[i] = broadcast(half[i], i, 1, WDL_GAS_BLOCKING);
+        }
+        gasnet_finish(); /* nobody has ended the other one */
+        broadcasts_check(1, 2);
+        for (int i = 0; i < r.n; i++) {
+            ck_assert_ptr_null(broadcast(team[i], i, 2, WDL_GAS_AGGREGATE));
+            ck_assert_ptr_null(broadcast(half[i], i, 3, WDL_GAS_AGGREGATE));
+            handle[i] = broadcast(team[i], i, 4, 0);
+        }
+        gasnet_finish();
+        broadcasts_check(0, 3);
+        broadcasts_check(4, 5);
+        for (int i = 0; i < r.n; i++)
+            handle[i] = broadcast(half[i], i, 5, 0);
+        gasnet_finish();
+        broadcasts_check(3, 4);
+        broadcasts_check(5, 6);
+        for (int i = 0; i < r.n; i++) /* nothing is open any more */
+            handle[i] = broadcast(team[i], i, 6, WDL_GAS_BLOCKING);
+        gasnet_finish();
+        broadcasts_check(6, 7);
+        halves_close();
+        gasnet_close();
+    }
+}
+END_TEST
+
+WDL_SUITE("mpid/coll/gasnet_team", splits, named_barriers, an_aggregate_is_its_team_s)

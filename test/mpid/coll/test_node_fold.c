@@ -8,8 +8,14 @@
 #include "support/must.h"
 #include "support/suite.h"
 
-static const size_t lengths[] = {4, 64, 100, ONENODE_BOARD, ONENODE_BOARD + 4, ONENODE_LONG,
-                                 ONENODE_ROOM / ONENODE_MAX & ~(size_t) 3, ONENODE_ROOM};
+static const size_t lengths[] = {4,
+                                 64,
+                                 100,
+                                 ONENODE_BOARD,
+                                 ONENODE_BOARD + 4,
+                                 ONENODE_LONG,
+                                 ONENODE_ROOM / ONENODE_MAX & ~(size_t) 3,
+                                 ONENODE_ROOM};
 static struct onenode o;
 static size_t folded; /* elements */
 
@@ -51,14 +57,17 @@ static void everywhere(void (*one)(size_t bytes))
         }
 }
 
+static uint32_t leaves; /* or 0 */
+
 static void reduce_one(size_t bytes)
 {
-    for (int root = 0; root < o.r.n; root += bytes > ONENODE_LONG ? o.r.n - 1 : 1) {
+    for (int root = 0; root<o.r.n; root += bytes> ONENODE_LONG ? o.r.n - 1 : 1) {
         onenode_fill(&o);
         static char want[ONENODE_ROOM];
         memcpy(want, wanted(0, bytes), bytes);
         folded = 0;
         onenode_all(&o, &(struct wdl_coll_args){.kind = WDL_COLL_REDUCE,
+                                                .flags = leaves,
                                                 .root = root,
                                                 .bytes = bytes,
                                                 .op = composing()});
@@ -73,8 +82,8 @@ static void allreduce_one(size_t bytes)
     static char want[ONENODE_ROOM];
     memcpy(want, wanted(0, bytes), bytes);
     folded = 0;
-    onenode_all(&o, &(struct wdl_coll_args){
-                        .kind = WDL_COLL_ALLREDUCE, .bytes = bytes, .op = composing()});
+    onenode_all(
+        &o, &(struct wdl_coll_args){.kind = WDL_COLL_ALLREDUCE, .bytes = bytes, .op = composing()});
     for (int i = 0; i < o.r.n; i++)
         must(memcmp(o.dst[i], want, bytes) == 0);
     must_cmp(folded, >=, (size_t) (o.r.n - 1) * bytes / 4);
@@ -99,6 +108,53 @@ static void reduce_scatter_one(size_t bytes)
 START_TEST(reduce)
 {
     everywhere(reduce_one);
+}
+END_TEST
+
+START_TEST(reduce_where_who_gives_leaves)
+{
+    leaves = WDL_COLL_LEAVES;
+    everywhere(reduce_one);
+}
+END_TEST
+
+/* Several of them, one behind the other, before the root comes: what finds room is staged, what
+ * does not is copied elsewhere, and their memory is the program's again. */
+START_TEST(who_gives_waits_for_nobody)
+{
+    enum { N = 4, MANY = 6 };
+    static struct wdl_coll_req reqs[N][MANY];
+    static char want[MANY][ONENODE_ROOM];
+    for (int staging = 0; staging < 2; staging++)
+        for (size_t l = 4; l < sizeof(lengths) / sizeof(lengths[0]); l++) {
+            size_t bytes = lengths[l] / MANY & ~(size_t) 3;
+            bytes = bytes > ONENODE_BOARD ? bytes : lengths[l];
+            onenode_open(&o, N, 1, staging ? 65536 : 0);
+            for (int i = N - 1; i >= 0; i--) /* 0 is the root */
+                for (int k = 0; k < MANY; k++) {
+                    struct wdl_coll_args args = {.kind = WDL_COLL_REDUCE,
+                                                 .flags = WDL_COLL_MPI | WDL_COLL_LEAVES,
+                                                 .src = o.src[i],
+                                                 .dst = o.got[k % N],
+                                                 .bytes = bytes,
+                                                 .op = composing()};
+                    for (size_t w = 0; w < bytes; w++)
+                        o.src[i][w] = (char) (wdl_prng_next(&o.r.prng) >> 7);
+                    if (i == N - 1)
+                        memcpy(want[k], o.src[i], bytes);
+                    else
+                        ranks_compose(NULL, o.src[i], want[k], bytes / 4);
+                    must_cmp(wdl_coll_start(o.teams[i], &args, &reqs[i][k]), ==, WDL_OK);
+                    for (int turn = 0; turn < 10 && !reqs[i][k].done; turn++)
+                        onenode_settle(&o);
+                    must_cmp(reqs[i][k].done, ==, 1);
+                    must_cmp(reqs[i][k].status, ==, WDL_OK);
+                    if (i == 0)
+                        must(memcmp(o.got[k % N], want[k], bytes) == 0);
+                    memset(o.src[i], 0xc3, bytes);
+                }
+            onenode_close(&o);
+        }
 }
 END_TEST
 
@@ -132,8 +188,9 @@ START_TEST(floats_have_the_same_bits_everywhere_and_again)
         for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
             for (int again = 0; again < 3; again++) {
                 struct wdl_coll_args args = {.kind = WDL_COLL_ALLREDUCE, .bytes = lengths[l]};
-                args.op = (struct wdl_coll_op){
-                    .fn = add_floats, .elem_bytes = 4, .commutes = WDL_COLL_COMMUTES};
+                args.op = (struct wdl_coll_op){.fn = add_floats,
+                                               .elem_bytes = 4,
+                                               .commutes = WDL_COLL_COMMUTES};
                 for (int i = 0; i < n; i++)
                     for (size_t k = 0; k < lengths[l] / 4; k++)
                         ((float *) (void *) o.src[i])[k] =
@@ -150,5 +207,5 @@ START_TEST(floats_have_the_same_bits_everywhere_and_again)
 }
 END_TEST
 
-WDL_SUITE("coll/node_fold", reduce, allreduce, reduce_scatter,
-          floats_have_the_same_bits_everywhere_and_again)
+WDL_SUITE("coll/node_fold", reduce, reduce_where_who_gives_leaves, who_gives_waits_for_nobody,
+          allreduce, reduce_scatter, floats_have_the_same_bits_everywhere_and_again)

@@ -39,11 +39,12 @@ START_TEST(every_rank_has_its_prefix)
         for (int n = 2; n <= ONENODE_MAX; n++) {
             onenode_open(&o, n, way > 0, way > 1 ? 65536 : 0);
             for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
-                for (int k = 0; k < 8; k++) {
+                for (int k = 0; k < 16; k++) {
+                    uint32_t flags =
+                        (k & 2 ? WDL_COLL_EXCLUSIVE : 0) | (k & 8 ? WDL_COLL_LEAVES : 0);
                     o.in_place = k & 1;
                     if (way || lengths[l] <= ONENODE_BOARD)
-                        prefixes(k & 2 ? WDL_COLL_EXCLUSIVE : 0, lengths[l],
-                                 k & 4 ? graphs_sum() : graphs_compose());
+                        prefixes(flags, lengths[l], k & 4 ? graphs_sum() : graphs_compose());
                 }
             onenode_close(&o);
         }
@@ -51,29 +52,36 @@ START_TEST(every_rank_has_its_prefix)
 END_TEST
 
 /* Ranks below a late one go on, those above wait; but of what is neither on a board nor staged, the
- * one below it has what the late one is to fetch. */
-START_TEST(a_late_rank_delays_those_above)
+ * one below it has what the late one is to fetch, and waits, unless it leaves. */
+static void late_ranks(uint32_t flags, size_t staging)
 {
-    enum { N = 6, STAGING = 65536 };
-    onenode_open(&o, N, 1, STAGING);
+    enum { N = 6 };
+    onenode_open(&o, N, 1, staging);
     for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
         for (int late = 0; late < N; late++) {
-            struct wdl_coll_args args = {.kind = WDL_COLL_SCAN,
-                                         .bytes = lengths[l],
-                                         .op = graphs_compose()};
+            struct wdl_coll_args args = {
+                .kind = WDL_COLL_SCAN, .flags = flags, .bytes = lengths[l], .op = graphs_compose()};
             onenode_fill(&o);
             for (int i = 0; i < N; i++)
                 if (i != late)
                     onenode_begin(&o, i, &args);
             o.reqs[late].done = 0;
             onenode_settle(&o);
-            int fetched = lengths[l] > STAGING / 2;
+            int fetched =
+                lengths[l] > (staging ? staging / 2 : ONENODE_BOARD) && !(flags & WDL_COLL_LEAVES);
             for (int i = 0; i < N; i++)
                 must_cmp(o.reqs[i].done, ==, i < late - fetched);
             onenode_begin(&o, late, &args);
             ranks_finish(&o.r, o.reqs, 1);
         }
     onenode_close(&o);
+}
+
+START_TEST(a_late_rank_delays_those_above)
+{
+    for (int leaves = 0; leaves < 2; leaves++)
+        for (size_t staging = 0; staging <= 65536; staging += 65536)
+            late_ranks(leaves ? WDL_COLL_LEAVES : 0, staging);
 }
 END_TEST
 

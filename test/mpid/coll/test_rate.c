@@ -50,7 +50,8 @@ static void close_all(void)
 static void take(int rank, enum wdl_rate_way way, size_t bytes, uint64_t ns)
 {
     for (int k = 0; k < 40; k++)
-        wdl_rate_took(teams[rank], way, bytes, ns);
+        for (int use = 0; use < WDL_RATE_USES; use++)
+            wdl_rate_took(teams[rank], (enum wdl_rate_use) use, way, bytes, ns);
 }
 
 static void takes(int rank, uint64_t fetched, uint64_t read, uint64_t filled)
@@ -149,11 +150,11 @@ START_TEST(the_first_of_a_way_are_not_timed)
     open_all(RANKS);
     takes(1, 7000, 2000, 2000);
     for (int k = 0; k < 100; k++) { /* two on end are always the first ones */
-        wdl_rate_took(teams[1], WDL_RATE_FETCHED, LONG, 500);
-        wdl_rate_took(teams[1], WDL_RATE_FETCHED, LONG, 500);
-        wdl_rate_took(teams[1], WDL_RATE_READ, LONG, 50000);
-        wdl_rate_took(teams[1], WDL_RATE_FILLED, LONG, 2000); /* between does not matter */
-        wdl_rate_took(teams[1], WDL_RATE_READ, LONG, 50000);
+        wdl_rate_took(teams[1], WDL_RATE_FOR_ONE, WDL_RATE_FETCHED, LONG, 500);
+        wdl_rate_took(teams[1], WDL_RATE_FOR_ONE, WDL_RATE_FETCHED, LONG, 500);
+        wdl_rate_took(teams[1], WDL_RATE_FOR_ONE, WDL_RATE_READ, LONG, 50000);
+        wdl_rate_took(teams[1], WDL_RATE_FOR_ONE, WDL_RATE_FILLED, LONG, 2000); /* no matter */
+        wdl_rate_took(teams[1], WDL_RATE_FOR_ONE, WDL_RATE_READ, LONG, 50000);
     }
     ck_assert_int_eq(stages(0, WDL_RATE_FOR_ONE, 0), 1);
     take(1, WDL_RATE_FETCHED, LONG, 500);
@@ -167,15 +168,15 @@ START_TEST(the_third_of_a_way_is_timed)
 {
     const uint32_t *ns;
     open_all(RANKS);
-    ns = teams[1]->rate.ns;
+    ns = teams[1]->rate.of[WDL_RATE_FOR_ONE].ns;
     for (int k = 0; k < 3; k++) {
         ck_assert_uint_eq(ns[WDL_RATE_READ], 0);
-        wdl_rate_took(teams[1], WDL_RATE_READ, LONG, 2000);
-        wdl_rate_took(teams[1], WDL_RATE_FILLED, LONG, 1000);
+        wdl_rate_took(teams[1], WDL_RATE_FOR_ONE, WDL_RATE_READ, LONG, 2000);
+        wdl_rate_took(teams[1], WDL_RATE_FOR_ONE, WDL_RATE_FILLED, LONG, 1000);
         ck_assert_uint_eq(ns[WDL_RATE_FILLED], 1000);
     }
     ck_assert_uint_eq(ns[WDL_RATE_READ], 2000);
-    wdl_rate_took(teams[1], WDL_RATE_READ, LONG, 3000);
+    wdl_rate_took(teams[1], WDL_RATE_FOR_ONE, WDL_RATE_READ, LONG, 3000);
     ck_assert_uint_eq(ns[WDL_RATE_READ], 2500);
     close_all();
 }
@@ -184,11 +185,13 @@ END_TEST
 START_TEST(it_is_tried_soon_until_something_is_known)
 {
     enum { ROUND = WDL_RATE_SOON + WDL_RATE_FOUR };
+    enum { SOONER = WDL_RATE_SOON - WDL_RATE_SOON_PARTS };
     open_all(RANKS);
     for (int k = 0; k < 10 * ROUND; k++) /* of each use by itself */
-        for (int use = 0; use < 2; use++)
+        for (int use = 0; use < WDL_RATE_USES; use++)
             ck_assert_int_eq(wdl_rate_stages(teams[0], (enum wdl_rate_use) use, 0),
-                             k % ROUND >= WDL_RATE_SOON);
+                             (k + (use < WDL_RATE_PARTS_FOR_ALL ? 0 : SOONER)) % ROUND >=
+                                 WDL_RATE_SOON);
     close_all();
 }
 END_TEST
@@ -291,12 +294,12 @@ START_TEST(collectives_take_the_times)
     }
     for (int k = 0; k < 40; k++) /* rank 0 gives */
         fetched_by(WDL_COLL_BROADCAST);
-    ck_assert_uint_lt(teams[1]->rate.ns[WDL_RATE_FETCHED], 7000);
-    ck_assert_uint_eq(teams[0]->rate.ns[WDL_RATE_FETCHED], 7000);
-    ck_assert_uint_eq(teams[1]->rate.ns[WDL_RATE_FILLED], 0);
-    ck_assert_uint_eq(teams[0]->rate.ns[WDL_RATE_FILLED], 1000);
-    ck_assert_uint_lt(teams[1]->rate.ns[WDL_RATE_READ], 1100);
-    ck_assert_uint_eq(teams[0]->rate.ns[WDL_RATE_READ], 2000);
+    ck_assert_uint_lt(teams[1]->rate.of[WDL_RATE_FOR_ALL].ns[WDL_RATE_FETCHED], 7000);
+    ck_assert_uint_eq(teams[0]->rate.of[WDL_RATE_FOR_ALL].ns[WDL_RATE_FETCHED], 7000);
+    ck_assert_uint_eq(teams[1]->rate.of[WDL_RATE_FOR_ALL].ns[WDL_RATE_FILLED], 0);
+    ck_assert_uint_eq(teams[0]->rate.of[WDL_RATE_FOR_ALL].ns[WDL_RATE_FILLED], 1000);
+    ck_assert_uint_lt(teams[1]->rate.of[WDL_RATE_FOR_ALL].ns[WDL_RATE_READ], 1100);
+    ck_assert_uint_eq(teams[0]->rate.of[WDL_RATE_FOR_ALL].ns[WDL_RATE_READ], 2000);
     close_all();
 }
 END_TEST

@@ -95,6 +95,9 @@ static void op_choose(struct world *w, struct op *op, int index)
         a->bytes -= a->bytes % a->op.elem_bytes;
     if (a->kind == WDL_COLL_SCAN && wdl_prng_chance(p, 500))
         a->flags |= WDL_COLL_EXCLUSIVE;
+    if ((a->kind == WDL_COLL_SCAN || a->kind == WDL_COLL_REDUCE) &&
+        (a->flags & WDL_COLL_OUT_MYSYNC) && wdl_prng_chance(p, 300))
+        a->flags |= WDL_COLL_LEAVES;
     if ((a->kind == WDL_COLL_GATHER_ALL || a->kind >= WDL_COLL_REDUCE) &&
         (a->flags & WDL_COLL_IN_MYSYNC))
         op->in_place = wdl_prng_chance(p, 300);

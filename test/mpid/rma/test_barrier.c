@@ -141,7 +141,7 @@ START_TEST(a_node_knows_that_its_own_have_come)
                 ck_assert_int_eq(wdl_barrier_progress(w.rank[i].win), WDL_AGAIN);
                 /* MEM_SYNC: as it begins, and once more however often it is asked */
                 ck_assert_int_eq(wdl_barrier_near(w.rank[i].win), levels ? WDL_OK : WDL_AGAIN);
-                ck_assert_uint_eq(w.rank[i].win->barrier.syncs, 1 + (unsigned) levels);
+                ck_assert_uint_eq(w.rank[i].win->quick.syncs, 1 + (unsigned) levels);
             }
             /* one behind it has not begun in fact */
             wdl_barrier_begin(w.rank[0].win, 0, 0);

@@ -33,11 +33,11 @@ START_TEST(an_exclusive_request_is_not_overtaken)
     int left = 100;
     struct wdl_host host = { &ops, &left };
     struct wdl_grant grant;
-    wdl_grant_init(&grant);
-    ck_assert_int_eq(wdl_grant_request(&grant, &host, 0, 0, 0), WDL_OK);
-    ck_assert_int_eq(wdl_grant_request(&grant, &host, 1, 1, 0), WDL_OK);
-    ck_assert_int_eq(wdl_grant_request(&grant, &host, 2, 0, 0), WDL_OK);
-    ck_assert_int_eq(wdl_grant_request(&grant, &host, 3, 0, 0), WDL_OK);
+    wdl_grant_init(&grant, &host);
+    ck_assert_int_eq(wdl_grant_request(&grant, 0, 0, 0), WDL_OK);
+    ck_assert_int_eq(wdl_grant_request(&grant, 1, 1, 0), WDL_OK);
+    ck_assert_int_eq(wdl_grant_request(&grant, 2, 0, 0), WDL_OK);
+    ck_assert_int_eq(wdl_grant_request(&grant, 3, 0, 0), WDL_OK);
     ck_assert_int_eq(announced(&grant), 0);
     ck_assert_int_eq(announced(&grant), -1);
     ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
@@ -49,7 +49,7 @@ START_TEST(an_exclusive_request_is_not_overtaken)
     ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
     ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
     ck_assert_int_eq(wdl_grant_release(&grant), WDL_ERR_PROTO);
-    wdl_grant_fini(&grant, &host);
+    wdl_grant_fini(&grant);
 }
 END_TEST
 
@@ -58,12 +58,12 @@ START_TEST(what_is_not_announced_cannot_be_released)
     int left = 100;
     struct wdl_host host = { &ops, &left };
     struct wdl_grant grant;
-    wdl_grant_init(&grant);
-    ck_assert_int_eq(wdl_grant_request(&grant, &host, 5, 1, 0), WDL_OK);
+    wdl_grant_init(&grant, &host);
+    ck_assert_int_eq(wdl_grant_request(&grant, 5, 1, 0), WDL_OK);
     ck_assert_int_eq(wdl_grant_release(&grant), WDL_ERR_PROTO);
     ck_assert_int_eq(announced(&grant), 5);
     ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
-    wdl_grant_fini(&grant, &host);
+    wdl_grant_fini(&grant);
 }
 END_TEST
 
@@ -72,12 +72,12 @@ START_TEST(memory_that_runs_out_is_an_error)
     int left = 1, n = 0;
     struct wdl_host host = { &ops, &left };
     struct wdl_grant grant;
-    wdl_grant_init(&grant);
-    while (wdl_grant_request(&grant, &host, n, 1, 0) == WDL_OK)
+    wdl_grant_init(&grant, &host);
+    while (wdl_grant_request(&grant, n, 1, 0) == WDL_OK)
         n++;
-    ck_assert_int_eq(n, 8);
+    ck_assert_int_eq(n, 2 * WDL_GRANT_FEW);
     wdl_grant_check(&grant);
-    wdl_grant_fini(&grant, &host);
+    wdl_grant_fini(&grant);
 }
 END_TEST
 
@@ -88,11 +88,11 @@ START_TEST(random_requests)
     struct wdl_host host = { &ops, &left };
     struct wdl_grant grant;
     int wants[3000];
-    wdl_grant_init(&grant);
+    wdl_grant_init(&grant, &host);
     for (int i = 0; i < 3000; i++) {
         seed = (int) ((1103515245u * (unsigned) seed + 12345u) & 0x7fffffff);
         wants[i] = seed >> 16 & 1;
-        ck_assert_int_eq(wdl_grant_request(&grant, &host, i, wants[i], 0), WDL_OK);
+        ck_assert_int_eq(wdl_grant_request(&grant, i, wants[i], 0), WDL_OK);
         for (int rank; (rank = announced(&grant)) >= 0; served++) {
             ck_assert_int_eq(rank, served);
             holders++;
@@ -106,7 +106,7 @@ START_TEST(random_requests)
         }
     }
     ck_assert_int_gt(served, 1000);
-    wdl_grant_fini(&grant, &host);
+    wdl_grant_fini(&grant);
 }
 END_TEST
 
@@ -116,14 +116,14 @@ START_TEST(who_overtakes_owes_until_the_others_are_granted)
     int left = 100;
     struct wdl_host host = { &ops, &left };
     struct wdl_grant grant;
-    wdl_grant_init(&grant);
-    ck_assert_int_eq(wdl_grant_request(&grant, &host, 0, 0, 1), WDL_OK);
+    wdl_grant_init(&grant, &host);
+    ck_assert_int_eq(wdl_grant_request(&grant, 0, 0, 1), WDL_OK);
     ck_assert(!wdl_grant_next(&grant)->overtook);
     ck_assert_int_eq(announced(&grant), 0);
-    ck_assert_int_eq(wdl_grant_request(&grant, &host, 1, 1, 0), WDL_OK);
-    ck_assert_int_eq(wdl_grant_request(&grant, &host, 2, 0, 0), WDL_OK);
+    ck_assert_int_eq(wdl_grant_request(&grant, 1, 1, 0), WDL_OK);
+    ck_assert_int_eq(wdl_grant_request(&grant, 2, 0, 0), WDL_OK);
     ck_assert_int_eq(announced(&grant), -1);
-    ck_assert_int_eq(wdl_grant_request(&grant, &host, 3, 0, 1), WDL_OK);
+    ck_assert_int_eq(wdl_grant_request(&grant, 3, 0, 1), WDL_OK);
     ck_assert(wdl_grant_next(&grant)->overtook);
     ck_assert_int_eq(announced(&grant), 3);
     ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
@@ -137,7 +137,7 @@ START_TEST(who_overtakes_owes_until_the_others_are_granted)
     wdl_grant_check(&grant);
     ck_assert_int_eq(wdl_grant_settled(&grant), -1);
     ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
-    wdl_grant_fini(&grant, &host);
+    wdl_grant_fini(&grant);
 }
 END_TEST
 
@@ -147,12 +147,12 @@ START_TEST(who_overtakes_again_owes_more_and_hears_once)
     int left = 100;
     struct wdl_host host = { &ops, &left };
     struct wdl_grant grant;
-    wdl_grant_init(&grant);
-    ck_assert_int_eq(wdl_grant_request(&grant, &host, 0, 0, 0), WDL_OK);
+    wdl_grant_init(&grant, &host);
+    ck_assert_int_eq(wdl_grant_request(&grant, 0, 0, 0), WDL_OK);
     ck_assert_int_eq(announced(&grant), 0);
     for (int again = 0; again < 2; again++) {
-        ck_assert_int_eq(wdl_grant_request(&grant, &host, 1 + again, 1, 0), WDL_OK);
-        ck_assert_int_eq(wdl_grant_request(&grant, &host, 3, 0, 1), WDL_OK);
+        ck_assert_int_eq(wdl_grant_request(&grant, 1 + again, 1, 0), WDL_OK);
+        ck_assert_int_eq(wdl_grant_request(&grant, 3, 0, 1), WDL_OK);
         ck_assert_int_eq(wdl_grant_next(&grant)->overtook, !again);
         ck_assert_int_eq(announced(&grant), 3);
         ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
@@ -168,7 +168,7 @@ START_TEST(who_overtakes_again_owes_more_and_hears_once)
     ck_assert_int_eq(wdl_grant_settled(&grant), -1);
     ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
     wdl_grant_check(&grant);
-    wdl_grant_fini(&grant, &host);
+    wdl_grant_fini(&grant);
 }
 END_TEST
 
@@ -179,13 +179,13 @@ START_TEST(waiting_joins_have_room_for_their_debts)
     int left = 100, n = 0;
     struct wdl_host host = { &ops, &left };
     struct wdl_grant grant;
-    wdl_grant_init(&grant);
-    ck_assert_int_eq(wdl_grant_request(&grant, &host, 0, 1, 0), WDL_OK);
+    wdl_grant_init(&grant, &host);
+    ck_assert_int_eq(wdl_grant_request(&grant, 0, 1, 0), WDL_OK);
     ck_assert_int_eq(announced(&grant), 0);
-    ck_assert_int_eq(wdl_grant_request(&grant, &host, 1, 0, 0), WDL_OK);
-    ck_assert_int_eq(wdl_grant_request(&grant, &host, 2, 1, 0), WDL_OK);
+    ck_assert_int_eq(wdl_grant_request(&grant, 1, 0, 0), WDL_OK);
+    ck_assert_int_eq(wdl_grant_request(&grant, 2, 1, 0), WDL_OK);
     for (int i = 3; i < 40; i++)
-        ck_assert_int_eq(wdl_grant_request(&grant, &host, i, 0, 1), WDL_OK);
+        ck_assert_int_eq(wdl_grant_request(&grant, i, 0, 1), WDL_OK);
     left = 0;
     ck_assert_int_eq(announced(&grant), -1);
     ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
@@ -199,11 +199,43 @@ START_TEST(waiting_joins_have_room_for_their_debts)
     for (n = 0; wdl_grant_settled(&grant) >= 0; n++)
         wdl_grant_told(&grant, wdl_grant_settled(&grant));
     ck_assert_int_eq(n, 37);
-    wdl_grant_fini(&grant, &host);
+    wdl_grant_fini(&grant);
+}
+END_TEST
+
+/* Many who have overtaken one: the memory that says so goes as they are told that it is over. */
+START_TEST(debts_take_memory_while_there_are_many)
+{
+    enum { MANY = 4 * WDL_GRANT_FEW };
+    int left = 100;
+    struct wdl_host host = { &ops, &left };
+    struct wdl_grant grant;
+    wdl_grant_init(&grant, &host);
+    ck_assert_int_eq(wdl_grant_request(&grant, 0, 0, 0), WDL_OK);
+    ck_assert_int_eq(announced(&grant), 0);
+    ck_assert_int_eq(wdl_grant_request(&grant, 1, 1, 0), WDL_OK);
+    for (int i = 0; i < MANY; i++) {
+        ck_assert_int_eq(wdl_grant_request(&grant, 2 + i, 0, 1), WDL_OK);
+        ck_assert_int_eq(announced(&grant), 2 + i);
+        ck_assert_int_eq(wdl_array_memory(&grant.debt) > 0, grant.debts > WDL_GRANT_FEW);
+    }
+    ck_assert_uint_eq(wdl_array_memory(&grant.queue), 0);
+    for (int i = 0; i <= MANY; i++)
+        ck_assert_int_eq(wdl_grant_release(&grant), WDL_OK);
+    ck_assert_int_eq(announced(&grant), 1);
+    for (int debts = MANY; debts > 0; debts--) {
+        ck_assert_int_eq(grant.debts, debts);
+        ck_assert_uint_le(wdl_array_memory(&grant.debt),
+                          4 * sizeof(struct wdl_grant_debt) * (size_t) debts);
+        wdl_grant_told(&grant, wdl_grant_settled(&grant));
+    }
+    ck_assert_uint_eq(wdl_array_memory(&grant.debt), 0);
+    wdl_grant_fini(&grant);
 }
 END_TEST
 
 WDL_SUITE("rma/grant", who_overtakes_owes_until_the_others_are_granted,
           who_overtakes_again_owes_more_and_hears_once, waiting_joins_have_room_for_their_debts,
           an_exclusive_request_is_not_overtaken, what_is_not_announced_cannot_be_released,
-          memory_that_runs_out_is_an_error, random_requests)
+          memory_that_runs_out_is_an_error, random_requests,
+          debts_take_memory_while_there_are_many)

@@ -493,9 +493,115 @@ START_TEST(who_holds_does_not_wait_behind_who_waits)
 }
 END_TEST
 
+/* MEM_SYNC of seed 001 that a rank has done since it was last asked. */
+static unsigned syncs(const struct test_rank *r, unsigned *seen)
+{
+    unsigned before = *seen;
+    *seen = r->win->quick.syncs;
+    return *seen - before;
+}
+
+/* Barriers where seed 001's figures have them: behind what takes a lock, and before what gives it
+ * back, where that is not an instruction that is one itself, as those on a node's words are. */
+START_TEST(a_lock_orders_memory)
+{
+    enum { SHARED, EXCLUSIVE };
+    static const struct { struct test_world_params p; unsigned lock[2], unlock, served; } rows[] = {
+        { {.node = 1 }, {1, 1}, 1, 1 }, { {.node = 1,.unordered = 1 }, {1, 1}, 1, 1 },
+        { {.node = 2 }, {0, 0}, 0, 0 },
+        /* the network's word; the gate's is in this rank's own memory; then the call */
+        { {.node = 1,.direct = 1,.atomics = 1 }, {2, 2}, 1, 0 }
+    };
+    struct test_world w;
+    char data[8] = "stored.";
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (int kind = SHARED; kind <= EXCLUSIVE; kind++) {
+            struct test_world_params p = rows[i].p;
+            unsigned seen[2] = { 0 };
+            p.ranks = 2;
+            test_world_open(&w, &p);
+            struct test_rank *o = &w.rank[0], *t = &w.rank[1];
+            (void) syncs(o, &seen[0]);
+            (void) syncs(t, &seen[1]);
+            TEST_DONE(&w, wdl_win_lock(o->win, 1, kind == EXCLUSIVE, 0, &o->step));
+            ck_assert_uint_eq(syncs(o, &seen[0]), rows[i].lock[kind]);
+            test_op(&w, 0, test_put(1, 0, data, 8));
+            TEST_DONE(&w, wdl_win_flush(o->win, 1, 0, &o->step));
+            ck_assert_uint_eq(syncs(o, &seen[0]), 1);
+            test_op(&w, 0, test_put(1, 8, data, 8));
+            TEST_DONE(&w, wdl_win_unlock(o->win, 1, &o->step));
+            unsigned unlock = syncs(o, &seen[0]);       /* once an attempt */
+            if (rows[i].unlock)
+                ck_assert_uint_ge(unlock, rows[i].unlock);
+            else
+                ck_assert_uint_eq(unlock, 0);
+            test_world_settle(&w);
+            ck_assert_uint_eq(syncs(t, &seen[1]), rows[i].served);
+            ck_assert_int_eq(wdl_win_sync(o->win), WDL_OK);
+            ck_assert_uint_eq(syncs(o, &seen[0]), 1);
+            test_world_close(&w);
+        }
+}
+END_TEST
+
+/* Mapped memory: NOCHECK locks, which touch no word, and flushes need one for what was stored, and
+ * for nothing else; a lock beside another, whose element is asked, has its own. */
+START_TEST(what_was_stored_is_ordered_once)
+{
+    struct test_world w;
+    unsigned seen = 0;
+    char data[8] = "stored.";
+    test_world_open(&w, &(struct test_world_params) {.ranks = 2,.node = 2 });
+    struct test_rank *o = &w.rank[0];
+    (void) syncs(o, &seen);
+    for (int stores = 0; stores < 2; stores++) {
+        TEST_DONE(&w, wdl_win_lock(o->win, 1, 1, WDL_MODE_NOCHECK, &o->step));
+        ck_assert_uint_eq(syncs(o, &seen), 0);
+        if (stores)
+            test_op(&w, 0, test_put(1, 0, data, 8));
+        TEST_DONE(&w, wdl_win_unlock(o->win, 1, &o->step));
+        ck_assert_uint_eq(syncs(o, &seen), (unsigned) stores);
+    }
+    TEST_DONE(&w, wdl_win_lock(o->win, 1, 0, 0, &o->step));
+    ck_assert_uint_eq(syncs(o, &seen), 0);
+    test_op(&w, 0, test_put(1, 0, data, 8));
+    for (int stores = 1; stores >= 0; stores--) {
+        ck_assert_int_eq(wdl_quick_flush(&o->win->quick, 1), 1);
+        ck_assert_uint_eq(syncs(o, &seen), (unsigned) stores);
+    }
+    TEST_DONE(&w, wdl_win_lock(o->win, 0, 0, 0, &o->step));
+    ck_assert_uint_eq(syncs(o, &seen), 1);
+    TEST_DONE(&w, wdl_win_unlock(o->win, 0, &o->step));
+    TEST_DONE(&w, wdl_win_unlock(o->win, 1, &o->step));
+    test_world_close(&w);
+}
+END_TEST
+
+/* The window protocol of lock_all gives all locks back at once. */
+START_TEST(unlock_all_orders_memory)
+{
+    struct test_world w;
+    unsigned seen = 0;
+    char data[8] = "stored.";
+    test_world_open(&w, &(struct test_world_params) {.ranks = 4,
+                    .rma = {.win_targets = 1,.global_targets = 1 } });
+    struct test_rank *o = &w.rank[0];
+    TEST_DONE(&w, wdl_win_lock_all(o->win, 0, &o->step));
+    for (int t = 1; t < 4; t++)
+        test_op(&w, 0, test_put(t, 0, data, 8));
+    TEST_DONE(&w, wdl_win_flush(o->win, -1, 0, &o->step));
+    ck_assert_int_eq(o->win->epoch.access_state, WDL_ACCESS_LOCK_ALL_GRANTED);
+    (void) syncs(o, &seen);
+    TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
+    ck_assert_uint_eq(syncs(o, &seen), 1 + 1);  /* once more as a target, its own */
+    test_world_close(&w);
+}
+END_TEST
+
 WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_flush_completes_at_the_target,
           a_flush_costs_one_question_where_something_is_unflushed, calls_out_of_order_are_errors,
           a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error,
           the_fence_epoch_ends_with_the_first_lock,
           a_word_that_cannot_be_had, a_lock_within_a_node_needs_no_element,
-          an_unchecked_lock_asks_nobody, one_lock_at_once, who_holds_does_not_wait_behind_who_waits)
+          an_unchecked_lock_asks_nobody, one_lock_at_once, who_holds_does_not_wait_behind_who_waits,
+          a_lock_orders_memory, what_was_stored_is_ordered_once, unlock_all_orders_memory)

@@ -387,8 +387,8 @@ END_TEST
 START_TEST(memory_that_runs_out_is_an_error_of_start)
 {
     struct test_world w;
-    int target = 1, step = 0;
-    open_kind(&w, 0, 2);
+    int target = 1, step = 0, ranks = WDL_POSTED_FEW + 2;
+    test_world_open(&w, &(struct test_world_params) {.ranks = 2,.absent = ranks - 2 });
     struct test_rank *o = &w.rank[0];
     int live = o->host.live;
     for (int left = 1; left <= 2; left++) {
@@ -397,16 +397,99 @@ START_TEST(memory_that_runs_out_is_an_error_of_start)
         ck_assert_int_eq(o->host.live, live);
         ck_assert_int_eq(o->win->epoch.access_state, WDL_ACCESS_NONE);
     }
-    /* an early post that finds no memory comes again */
+    /* a few early posts need no memory; one that finds none comes again */
     struct wdl_posted post = { 1, 1, 0 };
+    for (int i = 0; i < WDL_POSTED_FEW; i++)
+        ck_assert_int_eq(wdl_pscw_posted(o->win, &post), WDL_OK);
     ck_assert_int_eq(wdl_pscw_posted(o->win, &post), WDL_AGAIN);
     o->host.fail_after = 0;
     ck_assert_int_eq(wdl_pscw_posted(o->win, &post), WDL_OK);
     ck_assert_int_eq(wdl_pscw_posted(o->win, &post), WDL_OK);
     ck_assert_int_eq(wdl_pscw_posted(o->win, &post), WDL_ERR_PROTO);    /* more than ranks */
-    ck_assert_int_eq(wdl_pscw_completed(o->win, 1), WDL_OK);
-    ck_assert_int_eq(wdl_pscw_completed(o->win, 1), WDL_OK);
+    for (int i = 0; i < ranks; i++)
+        ck_assert_int_eq(wdl_pscw_completed(o->win, 1), WDL_OK);
     ck_assert_int_eq(wdl_pscw_completed(o->win, 1), WDL_ERR_PROTO);
+    test_world_close(&w);
+}
+END_TEST
+
+/* MEM_SYNC of seed 001 that a rank has done since it was last asked. */
+static unsigned syncs(struct test_world *w, int rank, unsigned *seen)
+{
+    unsigned before = seen[rank];
+    seen[rank] = w->rank[rank].win->quick.syncs;
+    return seen[rank] - before;
+}
+
+/* Barriers where seed 001's figure has them: before what post and complete tell and behind what
+ * start (here: as the post comes) and wait hear, but where they tell by an instruction that is a
+ * barrier itself, as to a rank of the node. */
+START_TEST(each_call_orders_memory)
+{
+    static const struct {
+        struct test_world_params p;
+        int assertion;
+        unsigned post, start, complete, wait;
+    } rows[] = {
+        { {.node = 1 }, 0, 1, 1, 1, 1 }, { {.node = 1,.unordered = 1 }, 0, 1, 1, 1, 1 },
+        { {.node = 1 }, WDL_MODE_NOCHECK, 1, 0, 1, 1 },
+        { {.node = 2 }, 0, 0, 0, 0, 1 }, { {.node = 2 }, WDL_MODE_NOCHECK, 1, 0, 0, 1 },
+        /* the program's own stores follow start */
+        { {.node = 2,.shared = 1 }, 0, 0, 1, 0, 1 },
+    };
+    struct test_world w;
+    int origin = 0, target = 1;
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        struct test_world_params p = rows[i].p;
+        unsigned seen[2] = { 0 };
+        p.ranks = 2;
+        test_world_open(&w, &p);
+        struct test_rank *o = &w.rank[0], *t = &w.rank[1];
+        (void) syncs(&w, 0, seen);
+        (void) syncs(&w, 1, seen);
+        TEST_DONE(&w, wdl_win_post(t->win, &origin, 1, rows[i].assertion, &t->step));
+        ck_assert_uint_eq(syncs(&w, 1, seen), rows[i].post);
+        TEST_DONE(&w, wdl_win_start(o->win, &target, 1, rows[i].assertion, &o->step));
+        test_world_settle(&w);
+        ck_assert_uint_eq(syncs(&w, 0, seen), rows[i].start);
+        TEST_DONE(&w, wdl_win_complete(o->win, &o->step));
+        ck_assert_uint_eq(syncs(&w, 0, seen), rows[i].complete);
+        TEST_DONE(&w, wdl_win_wait(t->win, &t->step));
+        ck_assert_uint_eq(syncs(&w, 1, seen), rows[i].wait);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+/* What is said behind operations is ordered before the first of them leaves; a post along a tree
+ * once for all. */
+START_TEST(complete_behind_operations_and_post_by_tree_order_memory)
+{
+    enum { RANKS_N = 4 };
+    struct test_world w;
+    unsigned seen[RANKS_N] = { 0 };
+    int group[RANKS_N], origin = 0, target = 1, n;
+    char data[8] = "behind.";
+    test_world_open(&w, &(struct test_world_params) {.ranks = RANKS_N,.unordered = 1,
+                                                     .attended = 1,.rma = {.pscw_tree = 2 } });
+    TEST_DONE(&w, wdl_win_post(w.rank[1].win, &origin, 1, 0, &w.rank[1].step));
+    TEST_DONE(&w, wdl_win_start(w.rank[0].win, &target, 1, 0, &w.rank[0].step));
+    test_world_settle(&w);
+    test_op(&w, 0, test_put(1, 0, data, 8));
+    (void) syncs(&w, 0, seen);
+    ck_assert_int_eq(wdl_win_complete(w.rank[0].win, &w.rank[0].step), WDL_AGAIN);
+    ck_assert_uint_eq(syncs(&w, 0, seen), 1);
+    TEST_DONE(&w, wdl_win_complete(w.rank[0].win, &w.rank[0].step));
+    TEST_DONE(&w, wdl_win_wait(w.rank[1].win, &w.rank[1].step));
+    n = others(&w, 0, group);
+    (void) syncs(&w, 0, seen);
+    TEST_DONE(&w, wdl_win_post(w.rank[0].win, group, n, 0, &w.rank[0].step));
+    ck_assert_uint_eq(syncs(&w, 0, seen), 1);
+    for (int i = 1; i < RANKS_N; i++)
+        TEST_DONE(&w, wdl_win_start(w.rank[i].win, &origin, 1, 0, &w.rank[i].step));
+    for (int i = 1; i < RANKS_N; i++)
+        TEST_DONE(&w, wdl_win_complete(w.rank[i].win, &w.rank[i].step));
+    TEST_DONE(&w, wdl_win_wait(w.rank[0].win, &w.rank[0].step));
     test_world_close(&w);
 }
 END_TEST
@@ -419,4 +502,5 @@ WDL_SUITE("rma/pscw", what_was_put_is_there_after_wait,
           a_place_is_given_back_by_complete,
           nocheck_sends_no_post, calls_out_of_order_are_errors,
           a_fence_epoch_that_was_used_must_be_closed_first,
-          memory_that_runs_out_is_an_error_of_start)
+          memory_that_runs_out_is_an_error_of_start,
+          each_call_orders_memory, complete_behind_operations_and_post_by_tree_order_memory)

@@ -287,7 +287,8 @@ START_TEST(without_memory_each_is_told_by_oneself)
     struct test_world w;
     enum { N = 10 };
     one_and_others(N);
-    open_trees(&w, &(struct test_world_params){.ranks = N + 1 });
+    open_trees(&w, &(struct test_world_params){.ranks = N + 1,
+                                                        .absent = WDL_POSTED_FEW });
     struct test_rank *t = &w.rank[0];
     t->host.fail_after = 1;
     TEST_DONE(&w, wdl_win_post(t->win, group[0], N, 0, &t->step));
@@ -308,7 +309,7 @@ START_TEST(without_memory_each_is_told_by_oneself)
         w.rank[1].host.fail_after = 0;
         if (left == 1) {        /* room for early posts, of which the next try has to make more */
             struct wdl_posted early = { 0, 0, 0 };
-            while (w.rank[1].win->posted_n < w.rank[1].win->posted_room || early.parent == 0) {
+            while (w.rank[1].win->posted_n < w.rank[1].win->posted.room || early.parent == 0) {
                 ck_assert_int_eq(wdl_pscw_posted(w.rank[1].win, &early), WDL_OK);
                 early.parent = 1;
             }

@@ -248,6 +248,40 @@ START_TEST(from_how_many_bytes_on)
 }
 END_TEST
 
+/* Blocks that are fetched sooner than others: they are unpacked while the next are packed. */
+START_TEST(fetched_blocks_from_how_many_bytes_on)
+{
+    enum { N = WDL_STREAM_BLOCKS / UNIT };
+    for (int get = 0; get < 2; get++)
+        for (int n = N - 1; n <= N; n++) {
+            struct bed bed;
+            open(&bed, 0);
+            struct test_host *host = &bed.w.rank[0].host;
+            wdl_type blocks = test_type_vector(host, TEST_U64, n, 1, 2);
+            size_t bytes = (size_t) n * UNIT;
+            for (int i = 0; i < n; i++)
+                memcpy(bed.w.rank[1].memory + 2 * i * UNIT, from + i * UNIT, UNIT);
+            struct wdl_rma_args args =
+                get ? test_get(1, 0, to, bytes) : test_put(1, 0, from, bytes);
+            args.remote = test_typed(host, NULL, 1, blocks);
+            uint64_t before = bed_ring[0].filled;
+            ck_assert_int_eq(operate(&bed, args), WDL_OK);
+            ck_assert_int_eq(bed.win[0]->mailbox.stream != NULL, get && n == N);
+            if (bed.win[0]->mailbox.stream)
+                serve_until_done(&bed);
+            else
+                TEST_DONE(&bed.w, bed_flush(&bed, 1));
+            ck_assert_uint_eq(bed_ring[0].filled - before, get && n == N ? bytes : 0);
+            if (get)
+                ck_assert_mem_eq(to, from, bytes);
+            for (int i = 0; i < n; i++)
+                ck_assert_mem_eq(bed.w.rank[1].memory + 2 * i * UNIT, from + i * UNIT, UNIT);
+            test_type_end(host, blocks);
+            bed_end(&bed);
+        }
+}
+END_TEST
+
 /* The target does not come: no more than one step was copied in vain; then it is asked less often,
  * the less the shorter the operation, and only if it has looked. */
 START_TEST(nobody_comes)
@@ -917,7 +951,8 @@ END_TEST
 
 WDL_SUITE("rma/stream", the_faster_way, new_places_are_not_timed, both_ways,
           from_within_a_buffer, two_that_fill_do_it_by_turns, all_the_rest_at_once,
-          results_end_with_their_buffer, from_how_many_bytes_on, nobody_comes, one_that_leaves,
+          results_end_with_their_buffer, from_how_many_bytes_on,
+          fetched_blocks_from_how_many_bytes_on, nobody_comes, one_that_leaves,
           one_that_is_slow_is_waited_for, one_at_a_time, visits_are_seen,
           what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true,
           a_put_that_fails_half_way, accumulates,

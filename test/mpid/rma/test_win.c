@@ -327,15 +327,18 @@ START_TEST(the_short_way_is_open_where_the_full_path_is)
     for (int state = 0; state < WDL_ACCESS_STATE_COUNT; state++)
         for (int held = -1; held < 4; held++)
             for (int mapped = 0; mapped < 2; mapped++) {
-                int want = state == WDL_ACCESS_FENCE_GRANTED ? WDL_OPEN_FENCE :
-                    state == WDL_ACCESS_LOCK_ALL_GRANTED ? WDL_OPEN_ALL :
-                    state == WDL_ACCESS_PER_TARGET && held >= 0 ? held : WDL_OPEN_NONE;
+                int fence = state == WDL_ACCESS_FENCE_GRANTED && mapped;
+                int all = mapped && (fence || state == WDL_ACCESS_LOCK_ALL_GRANTED);
+                int one = mapped && state == WDL_ACCESS_PER_TARGET && held >= 0;
                 win->epoch.access_state = state;
                 win->held_rank = held;
                 win->quick.place = mapped ? place : NULL;
-                win->quick.open = 99;
+                wdl_quick_open(&win->quick, 99, 99, 99);
                 wdl_win_quick_set(win);
-                ck_assert_int_eq(win->quick.open, mapped ? want : WDL_OPEN_NONE);
+                ck_assert_int_eq(win->quick.fence, fence);
+                for (int rank = -2; rank < 6; rank++)
+                    ck_assert_int_eq(wdl_quick_admits(&win->quick, rank),
+                                     rank >= 0 && rank < 4 && (all || (one && rank == held)));
             }
     win->quick.place = place;
     win->held_rank = -1;

@@ -49,8 +49,10 @@ extern struct gasnet_coll_team gasnet_coll_team_all GASNET_API;
 /* The others. */
 #define GASNET_COLL_SCAN_EXCLUSIVE 0x100 /* prefixes without the element itself */
 #define GASNET_COLL_SCAN_INCLUSIVE 0     /* with it */
-/* One operation together with the calls that follow, up to and with the first one without this
- * flag, which gives the handle for all. No handle comes from the others. */
+/* One operation together with the calls on the same team that follow, up to and with the first one
+ * without this flag, which gives the handle for all. No handle comes from the others. Calls on
+ * other teams, which may not have the same nodes, neither join it nor end it; they may be in
+ * between, blocking ones too. */
 #define GASNET_COLL_AGGREGATE 0x200
 /* All destinations (sources) are in attached segments. With SINGLE, all nodes say so, or none. With
  * SINGLE and IN_NOSYNC they are written (read) at once, by what the call says of their addresses,
@@ -60,6 +62,9 @@ extern struct gasnet_coll_team gasnet_coll_team_all GASNET_API;
 /* reduce, scan: no block-cyclic array; every node has a vector of elem_count elements, and they are
  * reduced element by element. Block sizes and offsets are 0. */
 #define GASNET_COLL_ELEMENTWISE 0x1000
+/* reduce, scan, sort: the elements' type needs less alignment than its size says, as an array of
+ * characters does. All nodes say so, or none. */
+#define GASNET_COLL_UNALIGNED 0x2000
 
 /* results[i] = left_operands[i] op right_operands[i] for result_count elements; left_count is the
  * same. The three do not overlap. flags and arg are those of the function's entry and the
@@ -168,7 +173,12 @@ GASNET_COLL_CALL(exchangeM, gasnet_team_handle_t team, void *const dstlist[], vo
  * elements are on unit `offset`. func: a function of the table given to gasnet_coll_init.
  * reduce: the fold of all elements, in their order, to dst on the node of dstimage; reduce_all: to
  * dst on every node. scan: each element's prefix, to an array dealt in its own way; EXCLUSIVE: the
- * first element's is not written. src may be dst, if they are dealt alike. */
+ * first element's is not written. src may be dst, if they are dealt alike.
+ * Addresses are aligned as the elements' type needs it, which these calls, and sort, do not know.
+ * So, but with UNALIGNED, they must be multiples of the greatest power of two that divides
+ * elem_size, of 8 at most: what any type of that size may need, long double and other types of 16
+ * bytes apart. An address of a unit that has no element of the array, and dst where no result goes,
+ * is not looked at. */
 GASNET_COLL_CALL(reduce, gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src,
                  size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count,
                  gasnet_coll_fn_handle_t func, int func_arg, int flags)
@@ -234,6 +244,22 @@ GASNET_COLL_CALL(gather_allv, gasnet_team_handle_t team, void *dst, const size_t
 GASNET_COLL_CALL(exchangev, gasnet_team_handle_t team, void *dst, const size_t dst_offsets[],
                  size_t dst_nbytes[], void *src, const size_t src_offsets[],
                  const size_t src_nbytes[], int flags)
+
+/* What GASNet's first draft calls gasnet_all_*i: every call lists its blocks, and the nodes they
+ * are on, of which some may have none. Here the images of the M forms are those of
+ * gasnet_coll_init, at least one a node; where blocks are a call's own, they are moved so:
+ *
+ *   all_broadcasti    scatterv, all offsets 0: a node with blocks gets one
+ *   all_scatteri      scatterv: of a node's size its blocks together; offsets from its rank
+ *   all_gatheri       gatherv, likewise
+ *   all_gather_alli   gather_allv, likewise
+ *   all_exchangei     exchangev: between two nodes as many as the product of theirs
+ *   any, SINGLE       putM: each block by the node that has it (broadcast, scatter: all by the
+ *                     root) to the address where it belongs; 0 blocks are right; partnerlist: the
+ *                     nodes that have any
+ *   all_put, all_get, all_puti, all_geti    put, get, putM, getM
+ *
+ * In the v forms a node's blocks are one behind the other. */
 
 /* --- barriers and teams --- */
 #define GASNET_BARRIERFLAG_ANONYMOUS 1 /* the id does not matter */

@@ -1,0 +1,134 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Long data in parts (parts.h). */
+#include "mpid/coll/parts.h"
+#include <string.h>
+#include "base/copy.h"
+#include "mpid/coll/rate.h"
+#include "mpid/coll/staging.h"
+
+enum {
+    PART = 16 << 10, /* told of at a time */
+    LOOKS = 40 /* for more to come, before the caller looks at what else there is */
+};
+
+static struct wdl_sheet *sheet_of(const struct wdl_run *run, int rank)
+{
+    return (struct wdl_sheet *) (void *) wdl_board_sheet(run, rank);
+}
+
+static size_t least(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Is there a block for each of the two? */
+static int has_blocks(const struct wdl_coll_args *args)
+{
+    return args->kind == WDL_COLL_SCATTER || args->kind == WDL_COLL_EXCHANGE;
+}
+
+/* What this rank gives the other, in its source. */
+static const char *given(const struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    return (const char *) a->src + (has_blocks(a) ? (size_t) (1 - run->team->rank) * a->bytes : 0);
+}
+
+/* Where its own copy of that goes; NULL: nowhere. */
+static char *kept(const struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    char *to = (char *) a->dst + (size_t) run->team->rank * a->bytes;
+    return a->kind == WDL_COLL_GATHER_ALL && to != a->src ? to : NULL;
+}
+
+static size_t room_of(const struct wdl_team *team)
+{
+    return team->params.staging_bytes / 2 / PART * PART;
+}
+
+int wdl_parts_could(const struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    return run->team->size == 2 && run == run->team->express && !a->variable &&
+           a->bytes * (has_blocks(a) ? 2 : 1) > room_of(run->team) && room_of(run->team) > 0;
+}
+
+int wdl_parts_begin(struct wdl_run *run, struct wdl_sheet *sheet)
+{
+    size_t room = room_of(run->team);
+    uint64_t card;
+    if (!wdl_parts_could(run) || !wdl_staging_take(run, room, &card))
+        return 0;
+    *sheet = (struct wdl_sheet){.staged = card, .ring = room};
+    return 1;
+}
+
+int wdl_parts_fill(struct wdl_run *run)
+{
+    int me = run->team->rank, other = 1 - me;
+    size_t all = run->args.bytes;
+    struct wdl_sheet *sheet = sheet_of(run, me);
+    if (!run->staged || !sheet->ring || sheet->filled == all)
+        return WDL_OK;
+    if (wdl_board_seen(run, other, WDL_BOARD_DONE))
+        return WDL_OK;
+    size_t done = sheet->filled, ring = sheet->ring, taken = 0;
+    if (wdl_board_seen(run, other, WDL_BOARD_LAST)) /* pairs with the store in wdl_parts_take */
+        taken = __atomic_load_n(&sheet_of(run, other)->taken, __ATOMIC_ACQUIRE);
+    size_t upto = least(all, taken + ring), before = done;
+    const char *from = given(run);
+    char *keep = kept(run);
+    uint64_t since_ns = wdl_rate_now(run->team);
+    while (done < upto) {
+        size_t n = least(least(PART, upto - done), ring - done % ring);
+        wdl_copy_wide(run->staged + done % ring, from + done, n);
+        if (keep)
+            memcpy(keep + done, from + done, n);
+        done += n;
+        /* pairs with the load in wdl_parts_take */
+        __atomic_store_n(&sheet->filled, done, __ATOMIC_RELEASE);
+    }
+    run->team->coll->stats.copied_bytes += done - before;
+    if (before) /* what is copied to two places takes twice as long */
+        wdl_rate_took(run->team, wdl_rate_use(run), WDL_RATE_FILLED,
+                      (keep ? 2 : 1) * (done - before),
+                      wdl_rate_now(run->team) - since_ns);
+    return done < all ? WDL_AGAIN : WDL_OK;
+}
+
+int wdl_parts_take(struct wdl_run *run, int rank, char *here, size_t bytes)
+{
+    const struct wdl_sheet *sheet = sheet_of(run, rank);
+    struct wdl_sheet *own = sheet_of(run, run->team->rank);
+    size_t ring = sheet->ring;
+    const char *there = wdl_staging_of(run, rank, sheet, ring);
+    if (!there || run->team->size != 2)
+        return WDL_ERR_PROTO;
+    if (!wdl_board_seen(run, run->team->rank, WDL_BOARD_LAST)) {
+        own->taken = 0;
+        wdl_board_post(run, WDL_BOARD_LAST);
+    }
+    int looks = run->staged && own->ring && own->filled < run->args.bytes ? 1 : LOOKS;
+    while (run->taken < bytes) {
+        size_t done = run->taken;
+        /* pairs with the store in wdl_parts_fill */
+        size_t filled = __atomic_load_n(&sheet->filled, __ATOMIC_ACQUIRE);
+        if (filled > bytes || filled < done || filled - done > ring)
+            return WDL_ERR_PROTO;
+        if (filled == done && --looks > 0)
+            continue;
+        if (filled == done)
+            return WDL_AGAIN;
+        size_t n = least(least(filled - done, 4 * PART), ring - done % ring);
+        uint64_t since_ns = n < WDL_RATE_LEAST ? 0 : wdl_rate_now(run->team);
+        wdl_copy_wide(here + done, there + done % ring, n);
+        if (since_ns)
+            wdl_rate_took(run->team, wdl_rate_use(run), WDL_RATE_READ, n,
+                          wdl_rate_now(run->team) - since_ns);
+        run->team->coll->stats.copied_bytes += n;
+        run->taken += n;
+        __atomic_store_n(&own->taken, run->taken, __ATOMIC_RELEASE);
+    }
+    run->taken = 0;
+    return WDL_OK;
+}

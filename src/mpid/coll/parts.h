@@ -1,0 +1,28 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Data of two ranks of a node that is too long for staging (staging.h), in parts: its owner fills
+ * room there as far as the other has emptied it, round and round. Both need each other more than
+ * once, so only those do who have nothing else to do: their callers wait (express.c).
+ *
+ * Invariants:
+ *  1. sheet->filled bytes have been put in, ever, of which the last sheet->ring are there. The
+ *     other rank counts what it has taken on its own sheet; that counts once it has posted LAST.
+ *  2. Who has posted DONE takes nothing any more, wherever it is: nobody fills in for it.
+ */
+#ifndef WDL_MPID_COLL_PARTS_H_INCLUDED
+#define WDL_MPID_COLL_PARTS_H_INCLUDED
+
+#include "mpid/coll/board.h"
+
+/* Is it a collective whose data may? */
+int wdl_parts_could(const struct wdl_run *run);
+/* Does this rank's data go in parts? If so there is room, and its sheet says so, but for DATA's
+ * flag. */
+int wdl_parts_begin(struct wdl_run *run, struct wdl_sheet *sheet);
+/* Fill in what has room: WDL_OK: all has been, or goes another way; or WDL_AGAIN. Of what is
+ * gathered to all the own block is copied to its place meanwhile. */
+int wdl_parts_fill(struct wdl_run *run);
+/* What a rank gives us so, as far as it is there: WDL_OK, WDL_AGAIN, ERR_PROTO. */
+int wdl_parts_take(struct wdl_run *run, int rank, char *here, size_t bytes);
+
+#endif

@@ -1,0 +1,247 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of coll/parts: long data of two
+ * ranks through room that is used round and round. */
+#include <stdlib.h>
+#include <string.h>
+#include "mpid/coll/parts.h"
+#include "mpid/coll/rate.h"
+#include "mpid/coll/ranks.h"
+#include "support/suite.h"
+
+enum { RANKS = 2, BOARD = 2048, RING = 128 << 10, ROOM = RING / 2, MOST = 3 * ROOM + 12345 };
+
+static struct ranks r;
+static struct wdl_team *teams[RANKS];
+static struct wdl_coll_req reqs[RANKS];
+static struct wdl_run *lane[RANKS];
+static char *src[RANKS], *dst[RANKS];
+
+static const enum wdl_coll_kind kinds[] = {WDL_COLL_BROADCAST, WDL_COLL_SCATTER,
+                                           WDL_COLL_GATHER_ALL, WDL_COLL_EXCHANGE};
+enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
+
+/* A rank whose data is faster staged, or not, as the other one finds; and it does not try what is
+ * slower. */
+static void teach(int rank, int staged)
+{
+    for (int use = 0; use < WDL_RATE_USES; use++) {
+        for (int way = WDL_RATE_FETCHED; way <= WDL_RATE_FILLED; way++)
+            for (int k = 0; k < 40; k++)
+                wdl_rate_took(teams[1 - rank], (enum wdl_rate_use) use, (enum wdl_rate_way) way,
+                              64 << 10, (way == WDL_RATE_FETCHED) == staged ? 9000 : 1000);
+        (void) wdl_rate_stages(teams[rank], (enum wdl_rate_use) use, 0);
+        teams[rank]->rate.of[use].next = UINT32_MAX / 2;
+    }
+}
+
+static void open_with(int staged)
+{
+    struct wdl_sim_params sim = {.seed = 3, .ranks = RANKS, .am_bytes_max = 1024};
+    struct wdl_team_params params = {.id = 3, .staging_bytes = RING, .board_bytes = BOARD};
+    struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER, .flags = WDL_COLL_MPI};
+    ranks_open(&r, &sim);
+    ranks_team_nodes(&r, &params, RANKS, 1, teams);
+    for (int i = 0; i < RANKS; i++) {
+        src[i] = malloc(RANKS * MOST);
+        dst[i] = malloc(RANKS * MOST);
+        ck_assert_int_eq(wdl_coll_start(teams[i], &barrier, &reqs[i]), WDL_OK);
+    }
+    ranks_finish(&r, reqs, 1); /* the team is open */
+    for (int i = 0; i < RANKS; i++)
+        teach(i, staged);
+}
+
+static void close_all(void)
+{
+    ranks_drop(&r, teams);
+    ranks_close(&r);
+    for (int i = 0; i < RANKS; i++) {
+        free(src[i]);
+        free(dst[i]);
+    }
+}
+
+static char byte_of(int rank, size_t at)
+{
+    return (char) (at * 7 + at / 251 + (size_t) rank * 101);
+}
+
+static void begin(int rank, enum wdl_coll_kind kind, int root, size_t bytes)
+{
+    struct wdl_coll_args args = {.kind = kind,
+                                 .flags = WDL_COLL_MPI,
+                                 .root = root,
+                                 .bytes = bytes,
+                                 .src = src[rank],
+                                 .dst = dst[rank]};
+    for (size_t at = 0; at < RANKS * MOST; at++)
+        src[rank][at] = byte_of(rank, at);
+    memset(dst[rank], 0, RANKS * MOST);
+    lane[rank] = wdl_coll_express(teams[rank], &args);
+    ck_assert_ptr_nonnull(lane[rank]);
+}
+
+/* By turns, so often one after the other; the statuses. */
+static void finish(int first, int often, int *status)
+{
+    int left = RANKS;
+    status[0] = status[1] = WDL_AGAIN;
+    for (int looks = 0; left > 0; looks++) {
+        int i = (looks / often + first) % RANKS;
+        ck_assert_int_lt(looks, 10000);
+        if (status[i] != WDL_AGAIN)
+            continue;
+        status[i] = wdl_coll_express_look(lane[i]);
+        left -= status[i] != WDL_AGAIN;
+    }
+}
+
+/* What came where, by the definitions of MPI. */
+static void check(enum wdl_coll_kind kind, int me, int root, size_t bytes)
+{
+    int from_all = kind == WDL_COLL_GATHER_ALL || kind == WDL_COLL_EXCHANGE;
+    int blocks = kind == WDL_COLL_SCATTER || kind == WDL_COLL_EXCHANGE;
+    for (int k = 0; k < RANKS; k++) {
+        int from = from_all ? k : root;
+        size_t at = blocks ? (size_t) me * bytes : 0;
+        for (size_t i = 0; i < bytes && (from_all || k == 0); i++)
+            ck_assert_int_eq(dst[me][(size_t) k * bytes + i], byte_of(from, at + i));
+    }
+    size_t end = (from_all ? RANKS : 1) * bytes;
+    ck_assert_int_eq(dst[me][end < RANKS * MOST ? end : 0], end < RANKS * MOST ? 0 : dst[me][0]);
+}
+
+static uint64_t fetched(void)
+{
+    return wdl_coll_stats(r.one[0].proc)->placed_bytes +
+           wdl_coll_stats(r.one[1].proc)->placed_bytes;
+}
+
+/* None of it by the system; into the room and out of it, once each. */
+START_TEST(all_kinds_and_lengths)
+{
+    static const size_t lengths[] = {ROOM + 1, ROOM + 4096, 2 * ROOM, 2 * ROOM + 77, MOST};
+    for (int k = 0; k < KINDS; k++) {
+        enum wdl_coll_kind kind = kinds[k];
+        int both = kind == WDL_COLL_GATHER_ALL || kind == WDL_COLL_EXCHANGE, status[RANKS];
+        open_with(1);
+        for (size_t n = 0; n < sizeof(lengths) / sizeof(lengths[0]); n++)
+            for (int way = 0; way < 4; way++) {
+                int root = way & 1, first = way >> 1, often = 1 + (int) n % 3;
+                uint64_t copied = wdl_coll_stats(r.one[0].proc)->copied_bytes +
+                                  wdl_coll_stats(r.one[1].proc)->copied_bytes;
+                for (int i = 0; i < RANKS; i++)
+                    begin(i, kind, root, lengths[n]);
+                finish(first, often, status);
+                for (int i = 0; i < RANKS; i++) {
+                    ck_assert_int_eq(status[i], WDL_OK);
+                    check(kind, i, root, lengths[n]);
+                }
+                ck_assert_uint_eq(wdl_coll_stats(r.one[0].proc)->copied_bytes +
+                                      wdl_coll_stats(r.one[1].proc)->copied_bytes - copied,
+                                  (both ? 4 : 2) * lengths[n]);
+            }
+        ck_assert_uint_eq(fetched(), 0);
+        close_all();
+    }
+}
+END_TEST
+
+/* One's data may be faster by the system, or find no room: each goes its own way. */
+START_TEST(only_one_goes_by_parts)
+{
+    int status[RANKS];
+    for (int who = 0; who < RANKS; who++) {
+        open_with(1);
+        teach(who, 0);
+        for (int k = 2; k < KINDS; k++) {
+            uint64_t before = fetched();
+            for (int i = 0; i < RANKS; i++)
+                begin(i, kinds[k], 0, MOST);
+            finish(who, 1, status);
+            for (int i = 0; i < RANKS; i++) {
+                ck_assert_int_eq(status[i], WDL_OK);
+                check(kinds[k], i, 0, MOST);
+            }
+            ck_assert_uint_eq(fetched() - before, MOST);
+        }
+        close_all();
+    }
+}
+END_TEST
+
+/* What is faster by the system goes that way, and so does what is begun and left, since the two
+ * would need each other again and again. */
+START_TEST(what_does_not_go_by_parts)
+{
+    int status[RANKS];
+    open_with(0);
+    for (int i = 0; i < RANKS; i++)
+        begin(i, WDL_COLL_GATHER_ALL, 0, MOST);
+    finish(0, 1, status);
+    ck_assert_uint_eq(fetched(), 2 * MOST);
+    close_all();
+    open_with(1);
+    for (int i = 0; i < RANKS; i++) {
+        struct wdl_coll_args args = {.kind = WDL_COLL_GATHER_ALL,
+                                     .flags = WDL_COLL_MPI,
+                                     .bytes = MOST,
+                                     .src = src[i],
+                                     .dst = dst[i]};
+        ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+    }
+    ranks_finish(&r, reqs, 1);
+    ck_assert_uint_eq(fetched(), 2 * MOST);
+    close_all();
+}
+END_TEST
+
+/* Ranks that do not agree on the length: both hear of it, and neither waits for the other. */
+START_TEST(lengths_that_differ)
+{
+    int status[RANKS];
+    for (int k = 0; k < KINDS; k++)
+        for (int less = 0; less < RANKS; less++) {
+            open_with(1);
+            for (int i = 0; i < RANKS; i++)
+                begin(i, kinds[k], 0, i == less ? MOST - 4096 : MOST);
+            finish(less, 1, status);
+            ck_assert(status[1] == WDL_ERR_TRUNCATE);
+            if (k > 1)
+                ck_assert_int_eq(status[0], WDL_ERR_TRUNCATE);
+            close_all();
+        }
+}
+END_TEST
+
+static struct wdl_sheet *sheet(int rank)
+{
+    return (struct wdl_sheet *) (void *) wdl_board_sheet(lane[rank], rank);
+}
+
+/* What another process has written is not believed. */
+START_TEST(nonsense_on_a_sheet_is_an_error)
+{
+    for (int what = 0; what < 3; what++) {
+        open_with(1);
+        for (int i = 0; i < RANKS; i++)
+            begin(i, WDL_COLL_BROADCAST, 0, MOST);
+        ck_assert_int_eq(wdl_coll_express_look(lane[0]), WDL_AGAIN);
+        if (what == 0)
+            sheet(0)->filled = MOST + 1;
+        else if (what == 1)
+            sheet(0)->filled = sheet(0)->ring + 1;
+        else
+            r.one[0].staging_bytes = 0; /* what the card says is none of it */
+        int status = wdl_coll_express_look(lane[1]);
+        ck_assert_int_eq(status, WDL_ERR_PROTO);
+        r.one[0].staging_bytes = RING;
+        while ((status = wdl_coll_express_look(lane[0])) == WDL_AGAIN)
+            ;
+        ck_assert_int_eq(status, WDL_OK); /* the other wants no more of it */
+        close_all();
+    }
+}
+END_TEST
+
+WDL_SUITE("mpid/coll/parts", all_kinds_and_lengths, only_one_goes_by_parts,
+          what_does_not_go_by_parts, lengths_that_differ, nonsense_on_a_sheet_is_an_error)
