@@ -99,9 +99,11 @@ static void arguments(void)
     wrong(GASNET_COLL_ERR_SIZE, gasnet_coll_exchange_nb(t, b, a, 0, FINE));
     wrong(GASNET_COLL_ERR_SIZE, gasnet_coll_reduce_nb(t, 0, b, a, 1, 0, 0, 1, 0, 0, FINE));
     wrong(GASNET_COLL_ERR_SIZE, gasnet_coll_scan_nb(t, b, 1, 0, a, 1, 0, 4, 0, 0, 0, FINE));
-    wrong(GASNET_COLL_ERR_ALIGNMENT, gasnet_coll_reduce_all_nb(t, b, odd, 1, 0, 4, 1, 0, 0, FINE));
+    size_t one_each = (size_t) t_size;
     wrong(GASNET_COLL_ERR_ALIGNMENT,
-          gasnet_coll_reduce_all_nb(t, b, odd + 3, 1, 0, 8, 1, 0, 0, FINE));
+          gasnet_coll_reduce_all_nb(t, b, odd, 1, 0, 4, one_each, 0, 0, FINE));
+    wrong(GASNET_COLL_ERR_ALIGNMENT,
+          gasnet_coll_reduce_all_nb(t, b, odd + 3, 1, 0, 8, one_each, 0, 0, FINE));
     gasnet_coll_sort(t, (char *) b + 1, 1, 0, odd, 1, 0, 8, 1, same, FINE | GASNET_COLL_UNALIGNED);
     gasnet_coll_reduce(t, 0, t_rank ? odd : (void *) b, t_rank ? odd : (void *) a, 0, 0, 4, 1, 0, 0,
                        FINE); /* all on node 0 */

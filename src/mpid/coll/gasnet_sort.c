@@ -310,10 +310,13 @@ wdl_gas_handle wdl_gas_sortM_nb(struct wdl_gas_team *team, void *const dstlist[]
         wdl_deal_side(&s->out.to, team, &dst, dstlist, list + own, elem_count, flags) != WDL_OK)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_LAYOUT);
     s->out.from = s->in.to;
-    enum wdl_gas_error error = wdl_deal_error(team, &s->in.from, elem_size, elem_size, flags,
-                                              flags & WDL_GAS_SRC_IN_SEGMENT);
+    /* elements of a list may be anything, strings too: only whole arrays are looked at */
+    int any = WDL_GAS_UNALIGNED;
+    enum wdl_gas_error error =
+        wdl_deal_error(team, &s->in.from, elem_size, elem_size, srclist ? any : flags,
+                       flags & WDL_GAS_SRC_IN_SEGMENT);
     if (!error)
-        error = wdl_deal_error(team, &s->out.to, elem_size, elem_size, flags,
+        error = wdl_deal_error(team, &s->out.to, elem_size, elem_size, dstlist ? any : flags,
                                flags & WDL_GAS_DST_IN_SEGMENT);
     int64_t place;
     s->local = wdl_cyclic_local(&s->in.to.layout, team->rank, &place);

@@ -194,6 +194,16 @@ static int reads(int i)
     return of.blk || (size_t) i == of.at;
 }
 
+static void listed_start(int i)
+{
+    static void *from[NODES], *to[NODES];
+    struct wdl_gas_array array = {NULL, 1, 0};
+    from[i] = src[i][0] + of.src_skew[i];
+    to[i] = dst[i][0] + of.dst_skew[i];
+    handle[i] = wdl_gas_sortM_nb(team[i], &to[i], array, &from[i], array, of.elem, NODES, by_bytes,
+                                 of.flags);
+}
+
 static void skews_of(size_t elem, size_t skew, int one)
 {
     size_t low = elem & (~elem + 1), align = low < 8 ? low : 8;
@@ -221,6 +231,19 @@ START_TEST(elements_are_aligned_for_their_size)
         for (size_t skew = 0; skew < 16; skew++)
             for (of = (struct arrays){.flags = FINE}; of.blk < 2; of.blk++)
                 skews_of(elems[k], skew, -1);
+    gasnet_close();
+}
+END_TEST
+
+START_TEST(what_is_sorted_from_lists_is_anywhere)
+{
+    arrays_open();
+    for (size_t skew = 0; skew < 8; skew++) {
+        of = (struct arrays){.elem = 8, .flags = FINE};
+        for (int i = 0; i < NODES; i++)
+            of.src_skew[i] = of.dst_skew[i] = skew;
+        gasnet_all(listed_start);
+    }
     gasnet_close();
 }
 END_TEST
@@ -277,4 +300,5 @@ END_TEST
 
 WDL_SUITE("mpid/coll/gasnet_misuse", every_call_says_what_is_wrong,
           what_computes_wants_its_elements_aligned, elements_are_aligned_for_their_size,
-          or_need_not_be, one_node_s_elements, a_handle_dies_when_it_is_synchronized)
+          what_is_sorted_from_lists_is_anywhere, or_need_not_be, one_node_s_elements,
+          a_handle_dies_when_it_is_synchronized)

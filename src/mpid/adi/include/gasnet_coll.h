@@ -177,8 +177,8 @@ GASNET_COLL_CALL(exchangeM, gasnet_team_handle_t team, void *const dstlist[], vo
  * Addresses are aligned as the elements' type needs it, which these calls, and sort, do not know.
  * So, but with UNALIGNED, they must be multiples of the greatest power of two that divides
  * elem_size, of 8 at most: what any type of that size may need, long double and other types of 16
- * bytes apart. An address of a unit that has no element of the array, and dst where no result goes,
- * is not looked at. */
+ * bytes apart. Not looked at: the addresses of sortM's lists, those of units that have no element
+ * of the array, and dst where no result goes. */
 GASNET_COLL_CALL(reduce, gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src,
                  size_t src_blksz, size_t src_offset, size_t elem_size, size_t elem_count,
                  gasnet_coll_fn_handle_t func, int func_arg, int flags)
