@@ -31,7 +31,7 @@ CALLS = {
     "recv": "MPI_Recv",
 }
 
-# Instructions MPI_Put may have: of ours, and of ours configured with --enable-fast=all (--fast).
+# Instructions MPI_Put may have: of ours, and of ours that checks no arguments (--fast).
 PUT_MOST = {"windlass": 215, "fast": 100}
 
 
