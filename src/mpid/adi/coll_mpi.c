@@ -78,19 +78,32 @@ static int wins(const struct wdl_adi_mpi *m, size_t bytes)
     return is_little || wdl_arena_fetches();
 }
 
-/* Nonblocking, by measurement between two nodes: where a node has more ranks than one the engine
- * takes 0.2 to 0.9 of MPICH's time, but for long blocks of each to each; with one it takes up to
- * twice as long, and more for what is long. But MPICH looks at all its outstanding schedules at
- * every turn, so that many take as long as their number squared. Who waits for which is not known
- * to all alike; how many have been begun since the communicator's last blocking collective is. Of
- * what is long nobody has so many. */
-enum { SCHEDULES = 64, SCHEDULES_SHORT = 4 << 10, EXCHANGE_LONG = 64 << 10 };
+/* Nonblocking, by the same measurement, where a node has more ranks than one, from these lengths
+ * on; and blocks that vary, with a root or of each to each. */
+static const struct {
+    enum wdl_coll_kind kind;
+    size_t least;
+} begun[] = {
+    { WDL_COLL_SCAN, 1 },
+    { WDL_COLL_REDUCE, 4 << 10 },
+    { WDL_COLL_REDUCE_SCATTER, 64 << 10 },
+};
+
+/* But MPICH looks at all its outstanding schedules at every turn, so that many take as long as
+ * their number squared. Who waits for which is not known to all alike; how many have been begun
+ * since the communicator's last blocking collective is. Of what is long nobody has so many, and
+ * there the engine may take several times as long. */
+enum { SCHEDULES = 512, SCHEDULES_SHORT = 4 << 10 };
 
 static int wins_begun(const struct wdl_adi_mpi *m, size_t bytes)
 {
-    if (m->comm->local_size > MPIR_Process.num_nodes &&
-        (m->kind != WDL_COLL_EXCHANGE || bytes <= EXCHANGE_LONG))
-        return 1;
+    if (m->comm->local_size > MPIR_Process.num_nodes) {
+        for (size_t i = 0; i < sizeof begun / sizeof begun[0]; i++)
+            if (begun[i].kind == m->kind && bytes >= begun[i].least)
+                return 1;
+        if (m->variable && !wdl_coll_reduces(m->kind) && m->kind != WDL_COLL_GATHER_ALL)
+            return 1;
+    }
     return ++m->comm->dev.schedules > SCHEDULES && bytes <= SCHEDULES_SHORT;
 }
 
