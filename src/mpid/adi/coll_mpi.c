@@ -101,7 +101,7 @@ static int wins_begun(const struct wdl_adi_mpi *m, size_t bytes)
         for (size_t i = 0; i < sizeof begun / sizeof begun[0]; i++)
             if (begun[i].kind == m->kind && bytes >= begun[i].least)
                 return 1;
-        if (m->variable && !wdl_coll_reduces(m->kind) && m->kind != WDL_COLL_GATHER_ALL)
+        if (m->variable && !wdl_coll_reduces(m->kind))
             return 1;
     }
     return ++m->comm->dev.schedules > SCHEDULES && bytes <= SCHEDULES_SHORT;
@@ -117,12 +117,12 @@ static void note_blocking(const struct wdl_adi_mpi *m)
 
 /* Does MPICH 4.0.2 do it wrongly? Where elements with gaps are reduced and scattered by an operator
  * that does not commute, it takes them to lie closer than they do. Blocks of different sizes that
- * all get at once it cuts by each rank's own type; also where they are short, and so up to twice as
- * fast as the engine with two ranks a node. */
-static int fails(const struct wdl_adi_mpi *m, int is_blocking)
+ * all get it cuts by each rank's own type; short ones, too, where the engine takes up to twice as
+ * long with two ranks a node. */
+static int fails(const struct wdl_adi_mpi *m)
 {
     if (m->kind == WDL_COLL_GATHER_ALL)
-        return m->variable && is_blocking;
+        return m->variable;
     return m->kind == WDL_COLL_REDUCE_SCATTER && wdl_adi_op_gaps(m->recvtype) &&
         !MPIR_Op_is_commutative(m->op);
 }
@@ -142,7 +142,7 @@ static int takes(const struct wdl_adi_mpi *m, int is_blocking)
     /* on a node others may give more, by mistake, and are told of it */
     if (bytes == 0 && m->kind != WDL_COLL_BARRIER && !m->variable && !wdl_adi_comm_on_node(m->comm))
         return 0;
-    return MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_engine || fails(m, is_blocking) ||
+    return MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_engine || fails(m) ||
         wins(m, bytes) || (!is_blocking && wins_begun(m, bytes));
 }
 
