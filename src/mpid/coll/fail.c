@@ -251,6 +251,19 @@ static uint32_t print_of(const struct wdl_team *team, uint32_t seq)
                : 0;
 }
 
+/* Ranks have other numbers from `seq` on. What has begun behind it others may never begin, and when
+ * they have ended the team nobody is left who would say so: it fails. */
+static void close_behind(struct wdl_team *team, uint32_t seq)
+{
+    struct wdl_list *node;
+    wdl_team_close(team, WDL_ERR_TRUNCATE);
+    wdl_list_for (node, &team->running) {
+        struct wdl_run *run = wdl_container_of(node, struct wdl_run, link);
+        if ((int32_t) (run->seq - seq) > 0)
+            wdl_run_fail(run);
+    }
+}
+
 /* Who disagrees about credit has other numbers from here on; on a node nothing carries it. Who has
  * closed the team says no print. */
 static void credit_compare(struct wdl_team *team, const struct wdl_coll_pkt *pkt, enum where where)
@@ -259,7 +272,7 @@ static void credit_compare(struct wdl_team *team, const struct wdl_coll_pkt *pkt
     int differs = !team->on_node && (where == IN || where == BEHIND) &&
                   !has_same_credit(print_of(team, pkt->seq), print);
     if (team->status == WDL_OK && (print == 0 || differs))
-        wdl_team_close(team, WDL_ERR_TRUNCATE);
+        close_behind(team, pkt->seq);
 }
 
 /* What we say of it to `pkt`, of which we may know no more than that. */
@@ -305,7 +318,7 @@ static int out_come(struct wdl_team *team, const struct wdl_coll_pkt *pkt, enum 
         d = run->doom;
         if (run->args.wrong == WDL_COLL_WRONG_SEQUENCE && team->status == WDL_OK &&
             run->print != pkt->what >> WDL_PKT_BITS)
-            wdl_team_close(team, WDL_ERR_TRUNCATE);
+            close_behind(team, pkt->seq);
     } else if (team->status != WDL_OK) {
         return WDL_OK;
     } else if (where == BEFORE) {

@@ -19,7 +19,7 @@
  *     into that rank's memory any more; and all have begun it, so that it carries credit as any.
  *  2. No message is sent for this, and none waited for, where ranks mean the same and come in time.
  *  3. Ranks that disagree about which collectives carry credit have no numbers in common: their
- *     team is closed (team->status).
+ *     team is closed (team->status), and what has begun behind that collective fails.
  */
 #ifndef WDL_MPID_COLL_FAIL_H_INCLUDED
 #define WDL_MPID_COLL_FAIL_H_INCLUDED

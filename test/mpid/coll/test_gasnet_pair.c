@@ -9,7 +9,7 @@
 #include "support/must.h"
 #include "support/suite.h"
 
-enum { BLOCKS_MAX = 300, BYTES = 8, SYNC = WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_MYSYNC };
+enum { BLOCKS_MAX = 300, WORD = 8, SYNC = WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_MYSYNC };
 
 /* Each goes to the next node, and to the one behind that with one block more. */
 static size_t blocks, bytes[RANKS_MAX];
@@ -29,8 +29,8 @@ static void start(int i)
     for (size_t k = 0; k < count; k++) {
         int host = host_of(i, k);
         nodes[i][k] = (uint32_t) host;
-        here[i][k] = (gets ? dst : src)[i][0] + k * BYTES;
-        there[i][k] = (gets ? src : dst)[host][0] + k * BYTES;
+        here[i][k] = (gets ? dst : src)[i][0] + k * WORD;
+        there[i][k] = (gets ? src : dst)[host][0] + k * WORD;
     }
     partners[i][0] = (uint32_t) ((i + r.n - 1) % r.n);
     partners[i][1] = (uint32_t) ((i + r.n - 2) % r.n);
@@ -51,14 +51,14 @@ static void any_number(void)
     gets = (int) draw(2);
     flags = draw_flags(WDL_COLL_LOCAL);
     for (int i = 0; i < r.n; i++) {
-        bytes[i] = BYTES;
-        for (size_t b = 0; b < (2 * blocks + 1) * BYTES; b++)
+        bytes[i] = WORD;
+        for (size_t b = 0; b < (2 * blocks + 1) * WORD; b++)
             src[i][0][b] = (char) draw(256);
     }
     gasnet_all(start);
     for (int i = 0; i < r.n; i++)
         for (size_t k = 0; k < 2 * blocks + 1; k++)
-            must(memcmp(here[i][k], there[i][k], BYTES) == 0);
+            must(memcmp(here[i][k], there[i][k], WORD) == 0);
 }
 
 START_TEST(few_ranks)
@@ -87,7 +87,7 @@ START_TEST(lengths_that_do_not_fit)
             flags = SYNC | WDL_COLL_LOCAL;
             blocks = k & 2 ? 1 : 30;
             for (int i = 0; i < N; i++)
-                bytes[i] = i == 1 ? (k & 4 ? 2 * BYTES : BYTES / 2) : BYTES;
+                bytes[i] = i == 1 ? (k & 4 ? 2 * WORD : WORD / 2) : WORD;
             for (int i = 0; i < N; i++)
                 start(i);
             for (int i = 0, steps = 0; i < N; i++) {
