@@ -68,9 +68,8 @@ int wdl_parts_fill(struct wdl_run *run)
     int me = run->team->rank, other = 1 - me;
     size_t all = run->args.bytes;
     struct wdl_sheet *sheet = sheet_of(run, me);
-    if (!run->staged || !sheet->ring || sheet->filled == all)
-        return WDL_OK;
-    if (wdl_board_seen(run, other, WDL_BOARD_DONE))
+    if (!run->staged || !sheet->ring || sheet->filled == all ||
+        wdl_board_seen(run, other, WDL_BOARD_DONE))
         return WDL_OK;
     size_t done = sheet->filled, ring = sheet->ring, taken = 0;
     if (wdl_board_seen(run, other, WDL_BOARD_LAST)) /* pairs with the store in wdl_parts_take */
@@ -102,7 +101,7 @@ int wdl_parts_take(struct wdl_run *run, int rank, char *here, size_t bytes)
     struct wdl_sheet *own = sheet_of(run, run->team->rank);
     size_t ring = sheet->ring;
     const char *there = wdl_staging_of(run, rank, sheet, ring);
-    if (!there || run->team->size != 2)
+    if (!there || ring == 0 || run->team->size != 2)
         return WDL_ERR_PROTO;
     if (!wdl_board_seen(run, run->team->rank, WDL_BOARD_LAST)) {
         own->taken = 0;

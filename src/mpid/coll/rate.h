@@ -13,8 +13,8 @@
  *     by itself, and a sheet tells which.
  *  2. Where nothing is known, or the host's clock does not tell, it is as its caller says.
  *  3. The other way is tried now and then: FOUR times on end, after SOON (or SOON_PARTS), every
- *     SOON until something is known,
- *     then at distances that grow by four up to SELDOM while the same way is the faster one.
+ *     SOON until something is known, then at distances that grow by four up to SELDOM while the
+ *     same way is the faster one.
  *  4. The first time round a staging's ring tells nothing: its pages are made then. Nor do the
  *     first two that are read one way behind others.
  */

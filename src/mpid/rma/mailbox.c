@@ -11,13 +11,6 @@ struct wdl_mail *wdl_mail_get(const struct wdl_win *win, struct wdl_win_control 
     return wdl_mail_own(win) || wdl_mail_swap(mail, WDL_MAIL_FREE, WDL_MAIL_FILLING) ? mail : NULL;
 }
 
-/* Do blocks that are fetched go through the ring? */
-static int is_streamed(const struct wdl_win *win, const struct wdl_rma_args *args)
-{
-    return args->kind == WDL_RMA_GET && args->remote.bytes >= WDL_STREAM_BLOCKS &&
-           win->params.stream && win->params.copy && !win->rma->streaming;
-}
-
 /* The target's layout, if it is blocks evenly apart and the operation one for those. */
 static int rows_of(const struct wdl_win *win, const struct wdl_rma_args *args,
                    struct wdl_rows *rows_out)
@@ -46,8 +39,8 @@ static int fits(const struct wdl_win *win, const struct wdl_rma_args *args,
     int reads = args->kind == WDL_RMA_GET_ACC || args->kind == WDL_RMA_CAS;
     rows_out->count = 0;
     if (!remote->contig)
-        return in->bytes >= bytes && bytes <= win->rma->chunk_bytes && !is_streamed(win, args) &&
-               rows_of(win, args, rows_out);
+        return in->bytes >= bytes && bytes <= win->rma->chunk_bytes &&
+               !wdl_stream_blocks(win, args) && rows_of(win, args, rows_out);
     if (args->kind == WDL_RMA_GET_ACC && args->op == WDL_ROP_NO_OP)
         in = out;
     return bytes <= most[args->kind] && bytes <= win->rma->chunk_bytes && remote->lo == 0 &&
@@ -493,19 +486,13 @@ void wdl_mailbox_open(struct wdl_win *win)
     }
 }
 
-void wdl_mailboxes_attend(struct wdl_rma *rma, int attends)
-{
-    for (int i = 0; i < WDL_MAIL_WINDOWS; i++)
-        if (rma->mailed[i])
-            __atomic_store_n(&wdl_mail_control(rma->mailed[i])->mail_open, (uint64_t) attends,
-                             __ATOMIC_RELAXED);
-}
-
 void wdl_rma_attend(const struct wdl_proc *proc, int attends)
 {
     struct wdl_rma *rma = proc->rma;
-    if (rma && rma->nmailed > 0)
-        wdl_mailboxes_attend(rma, attends);
+    for (int i = 0; rma && i < WDL_MAIL_WINDOWS; i++)
+        if (rma->mailed[i])
+            __atomic_store_n(&wdl_mail_control(rma->mailed[i])->mail_open, (uint64_t) attends,
+                             __ATOMIC_RELAXED);
 }
 
 void wdl_mailbox_close(struct wdl_win *win)

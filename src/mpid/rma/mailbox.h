@@ -22,7 +22,8 @@
  *  2. It goes only to a target with nothing else under way and whose lock, if one is needed, is
  *     held.
  *  3. Where processes outnumber processors, mail_open says whether a rank waits on a processor that
- *     nobody else wants: only then it is asked. It is a hint, and goes when the wait ends.
+ *     nobody else wants (wdl_rma_attend): only then it is asked. It is a hint, and goes when the
+ *     wait ends.
  *  4. What was withdrawn has not touched the target, or, a stream, is done again whole.
  */
 #ifndef WDL_MPID_RMA_MAILBOX_H_INCLUDED
@@ -111,9 +112,6 @@ int wdl_mailbox_clear(struct wdl_win *win, const struct wdl_rma_args *next);
 int wdl_mailbox_serve(struct wdl_win *win);
 /* Has anything gone past this process since the last look (wdl_mail_visit)? */
 int wdl_mailbox_visited(struct wdl_win *win);
-/* From now on others may hand operations over, or not: where processes outnumber processors (and
- * only there it is asked) that is while this one waits and nobody else wants its processor. */
-void wdl_mailboxes_attend(struct wdl_rma *rma, int attends);
 /* Serve all windows' mailboxes and settle what is under way; how much was done. */
 int wdl_mailboxes_progress(struct wdl_rma *rma);
 

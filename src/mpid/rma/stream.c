@@ -181,6 +181,12 @@ static size_t shortest_of(const struct wdl_rma_args *args)
     return args->kind == WDL_RMA_GET && !args->remote.contig ? WDL_STREAM_BLOCKS : LEAST;
 }
 
+int wdl_stream_blocks(const struct wdl_win *win, const struct wdl_rma_args *args)
+{
+    return args->kind == WDL_RMA_GET && !args->remote.contig && win->params.copy &&
+           is_for_it(win, args, WDL_STREAM_BLOCKS);
+}
+
 /* What a stream is between, as blocks. */
 struct ends {
     struct wdl_rows there, here, results;       /* as in the mailbox */

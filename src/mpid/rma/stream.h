@@ -48,7 +48,9 @@ struct wdl_stream {             /* zeroed at its making; shared by the processes
  * (trial.h). */
 int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
                   struct wdl_win_control *control, uint64_t at);
-/* The same for an accumulate; t: the target's element, or NULL. */
+/* Is it a get of blocks that goes so, though the origin's area has room for them? */
+int wdl_stream_blocks(const struct wdl_win *win, const struct wdl_rma_args *args);
+/* The same as wdl_stream_op for an accumulate; t: the target's element, or NULL. */
 int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                     struct wdl_win_control *control);
 /* The origin's part of the one under way, as far as it can be done: has either side moved bytes? */

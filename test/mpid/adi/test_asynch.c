@@ -139,6 +139,7 @@ static void begin_among(int setting, int can_sleep, int ranks)
     wdl_adi.proc->nm->ops = &program.ops;
     wdl_am_register(wdl_adi.proc, WDL_AM_RMA, on_message, NULL);
     wdl_adi.can_sleep = can_sleep;
+    wdl_adi.spin_polls = 1;     /* a processor each */
     program.comm.local_size = 2;
     for (int i = 0; i < WINDOWS; i++)
         program.win[i] = (MPIR_Win) {.create_flavor = MPI_WIN_FLAVOR_CREATE,
@@ -361,7 +362,7 @@ START_TEST(among_many_it_looks_seldom)
 {
     enum { A_SECOND = 333 };
     begin(MPIR_CVAR_WINDLASS_PROGRESS_THREAD_auto, 1);
-    wdl_adi.memory_offers = 8;
+    wdl_adi.spin_polls = 0;
     win_create(0);
     int n = 0;
     double start = now_s(), settled = start + 0.1, seconds;

@@ -22,9 +22,6 @@ struct wdl_adi {
     int card_bytes;             /* from one card to the next */
     int crowded;  /* the node has more processes than processors; its processes agree */
     int spin_polls;  /* polls of a wait before it begins to yield; 0 when oversubscribed */
-    /* looks at shared memory before the network has its turn; or, where others may want the
-     * processor, offers of it */
-    int memory_looks, memory_offers;
     int alone;  /* nobody else wants this processor; oversubscribed: wanted it when last offered; */
     int in_vain;        /* so many of those that were timed on end */
     unsigned untimed;   /* offers, timed now and then */
@@ -86,12 +83,17 @@ void wdl_adi_asynch_stop(void);
  * thread serves it. */
 void wdl_adi_asynch_begun(void);
 
-/* progress.c: is nobody else to want this processor, for all that is known? */
-void wdl_adi_patience_set(int alone);
-/* Looks at memory in a row: `many` where every process has a processor of its own. */
+/* Looks at shared memory before the network has its turn; or, where others may want the processor,
+ * offers of it. */
+enum { WDL_ADI_MEMORY_LOOKS = 20, WDL_ADI_MEMORY_OFFERS = 8 };
+static inline int wdl_adi_memory_looks(void)
+{
+    return wdl_adi.alone ? WDL_ADI_MEMORY_LOOKS : 0;
+}
+/* The same: `many` where every process has a processor of its own. */
 static inline int wdl_adi_looks(int many)
 {
-    return wdl_adi.spin_polls > 0 ? many : wdl_adi.memory_looks;
+    return wdl_adi.spin_polls > 0 ? many : wdl_adi_memory_looks();
 }
 
 /* progress.c: from now on, while the node has memory for it, who waits rings (bell.h); no more. */
@@ -209,13 +211,14 @@ enum wdl_adi_memory { WDL_ADI_BY_NETWORK, WDL_ADI_BY_MEMORY_DEAR, WDL_ADI_BY_MEM
             MPID_Progress_state wdl_wait_;                                                     \
             MPID_Progress_start(&wdl_wait_);                                                   \
             wdl_wait_.by_memory = (memory) != WDL_ADI_BY_NETWORK;                              \
-            for (int wdl_look_ = (memory) == WDL_ADI_BY_MEMORY ? wdl_adi.memory_looks : 0;     \
+            for (int wdl_look_ = (memory) == WDL_ADI_BY_MEMORY ? wdl_adi_memory_looks() : 0;   \
                  wdl_look_ > 0 && wdl_status_ == WDL_AGAIN; wdl_look_--) {                     \
                 WDL_ADI_RELAX();                                                               \
                 wdl_status_ = (expr);                                                          \
             }                                                                                  \
             while (wdl_status_ == WDL_AGAIN) {                                                 \
-                int wdl_offers_ = (memory) == WDL_ADI_BY_MEMORY ? wdl_adi.memory_offers : 0;   \
+                int wdl_offers_ = (memory) == WDL_ADI_BY_MEMORY && !wdl_adi.alone ?            \
+                    WDL_ADI_MEMORY_OFFERS : 0;                                                 \
                 for (; wdl_offers_ > 0 && wdl_status_ == WDL_AGAIN; wdl_offers_--) {           \
                     wdl_adi_offer();                                                           \
                     wdl_status_ = (expr);                                                      \
