@@ -27,6 +27,9 @@ struct wdl_arena_block *wdl_arena_take_more(size_t bytes, struct wdl_arena_block
                                             uint64_t *card_out);
 /* The block a process of this node has put on its card; NULL for an empty card. */
 char *wdl_arena_at(int peer, uint64_t card);
+/* The same of a block of so many bytes that lives as long as the arena: the first time that the
+ * process is asked for, all pages of it are mapped at once. */
+char *wdl_arena_at_once(int peer, uint64_t card, size_t bytes);
 /* Each of a block's users has done with it, its owner too. */
 void wdl_arena_leave(char *block);
 /* May a card that another process has told us stand for so many bytes? */

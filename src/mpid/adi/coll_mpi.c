@@ -241,20 +241,52 @@ static int scan_at_once(const struct wdl_adi_mpi *m, int *mpi_errno)
     return *mpi_errno != MPI_SUCCESS || status == WDL_OK;
 }
 
-/* The same of a short broadcast. */
-static int broadcast_at_once(const struct wdl_adi_mpi *m, int *mpi_errno)
+/* A short one of other kinds, of data as the engine wants it. 0: it is none, or ranks are late. */
+static int is_plain(const struct wdl_adi_mpi *m, struct wdl_coll_short *call)
 {
-    if (!m->comm->dev.team || m->recvcount > WDL_ADI_BOARD || m->recvcount <= 0 ||
-        !HANDLE_IS_BUILTIN(m->recvtype) || MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_mpich)
+    size_t sends;
+    if (m->variable || m->recvcount <= 0 || m->recvcount > WDL_ADI_BOARD ||
+        !HANDLE_IS_BUILTIN(m->recvtype))
+        return 0;
+    *call = (struct wdl_coll_short) {.kind = m->kind,.root = m->root,.dst = m->recvbuf,
+        .src = m->sendbuf == MPI_IN_PLACE ? m->recvbuf : m->sendbuf,
+        .bytes = (size_t) m->recvcount * (size_t) MPIR_Datatype_get_basic_size(m->recvtype)
+    };
+    switch (m->kind) {
+        case WDL_COLL_BROADCAST:
+            call->src = m->recvbuf;
+            return 1;
+        case WDL_COLL_REDUCE:
+        case WDL_COLL_ALLREDUCE:
+            call->op = wdl_adi_op_known(m->op, m->recvtype);
+            return call->op && call->bytes == (size_t) m->recvcount * call->op->elem_bytes;
+        case WDL_COLL_GATHER_ALL:
+        case WDL_COLL_EXCHANGE:
+            if (m->sendbuf == MPI_IN_PLACE) {
+                if (m->kind == WDL_COLL_GATHER_ALL)
+                    call->src = (char *) m->recvbuf + (size_t) m->comm->rank * call->bytes;
+                return 1;
+            }
+            sends = HANDLE_IS_BUILTIN(m->sendtype) ?
+                (size_t) m->sendcount * (size_t) MPIR_Datatype_get_basic_size(m->sendtype) : 0;
+            return sends == call->bytes;
+        default:
+            return 0;
+    }
+}
+
+static int short_at_once(const struct wdl_adi_mpi *m, int waits, int *mpi_errno)
+{
+    struct wdl_coll_short call;
+    if (!m->comm->dev.team || MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_mpich ||
+        !is_plain(m, &call))
         return 0;
     struct wdl_team *team = wdl_adi_team_of(m->comm->dev.team);
-    size_t bytes = (size_t) m->recvcount * (size_t) MPIR_Datatype_get_basic_size(m->recvtype);
-    int status = bytes == 0 ? WDL_ERR_OP :
-        wdl_coll_broadcast_at_once(team, m->root, m->recvbuf, bytes);
+    call.waits = waits;
+    int status = wdl_coll_at_once(team, &call);
     *mpi_errno = MPI_SUCCESS;
-    if (status == WDL_AGAIN)
-        WDL_ADI_WAIT_BY_MEMORY((status = wdl_coll_broadcast_at_once(team, m->root, m->recvbuf,
-                                                                    bytes)) == WDL_AGAIN ?
+    if (status == WDL_AGAIN && waits && m->kind == WDL_COLL_BROADCAST)
+        WDL_ADI_WAIT_BY_MEMORY((status = wdl_coll_at_once(team, &call)) == WDL_AGAIN ?
                                WDL_AGAIN : WDL_OK, *mpi_errno);
     return *mpi_errno != MPI_SUCCESS || status == WDL_OK;
 }
@@ -314,8 +346,11 @@ static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_er
         note_blocking(m);
     if (m->kind == WDL_COLL_SCAN && !request && scan_at_once(m, mpi_errno))
         return 1;
-    if (m->kind == WDL_COLL_BROADCAST && !request && broadcast_at_once(m, mpi_errno))
+    if (short_at_once(m, !request, mpi_errno)) {
+        if (request)
+            *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__COLL);
         return 1;
+    }
     if (!takes(m, !request))
         return 0;
     int status = wdl_adi_team(m->comm, &team);

@@ -24,5 +24,6 @@ struct wdl_stream *wdl_adi_stream(void *ctx, int rank, uint64_t *id)
         return own_stream(id);
     if (!wdl_arena_holds(*id, sizeof(struct wdl_stream)))
         return NULL;
-    return (struct wdl_stream *) (void *) wdl_arena_at(wdl_adi_peer(win->comm_ptr, rank), *id);
+    return (struct wdl_stream *) (void *) wdl_arena_at_once(wdl_adi_peer(win->comm_ptr, rank), *id,
+                                                            sizeof(struct wdl_stream));
 }

@@ -323,8 +323,19 @@ struct wdl_coll_scan {
     const struct wdl_coll_op *op;
 };
 int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *scan);
-/* A broadcast that fits a board, likewise: the root's, and others' where the root has done its. */
-int wdl_coll_broadcast_at_once(struct wdl_team *team, int root, void *data, size_t bytes);
+/* One that fits the boards, likewise, where the ranks it needs have done their part: a BROADCAST,
+ * REDUCE, ALLREDUCE, GATHER_ALL or EXCHANGE. Who waits for it shows its own data before looking for
+ * the others', and after ERR_OP comes by the express lane with the same arguments. */
+struct wdl_coll_short {
+    enum wdl_coll_kind kind;
+    int root;
+    int waits;                      /* the caller does */
+    const void *src;
+    void *dst;                      /* a broadcast's data is both */
+    size_t bytes;                   /* of one block, as in wdl_coll_args */
+    const struct wdl_coll_op *op;   /* of a reduction */
+};
+int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call);
 /* WDL_AGAIN; else its status, and it is over. */
 int wdl_coll_express_look(struct wdl_run *run);
 

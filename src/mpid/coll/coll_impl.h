@@ -112,6 +112,7 @@ struct wdl_run {
     char *tmp;
     size_t shown; /* node.c: bytes for a board, or too many for it */
     wdl_watch_fn watch; /* express.c */
+    uint64_t showed; /* express.c: the stamp of what is on the board already; 0: none */
     void *apart; /* a result that may not be where it belongs yet */
     char *staged; /* what this rank has staged (staging.h); or NULL */
     size_t taken; /* of what is being read from another's */

@@ -18,6 +18,7 @@ void wdl_express_make(struct wdl_team *team)
     wdl_list_init(&run->link);
     run->team = team;
     run->cars_left = run->users_left = 1;
+    run->showed = 0;
     run->cars[0].run = run;
 }
 
@@ -66,38 +67,136 @@ struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_ar
     return run;
 }
 
-static int look_for(const struct wdl_run *run, int rank)
+/* --- at once ---------------------------------------------------------------------------------- */
+
+static size_t shown_by(const struct wdl_team *team, const struct wdl_coll_short *call)
 {
-    enum { LOOKS = 60 };
-    for (int looks = LOOKS; looks > 0; looks--)
-        if (wdl_board_seen(run, rank, WDL_BOARD_DATA))
-            return 1;
-    return 0;
+    return call->kind == WDL_COLL_EXCHANGE ? call->bytes * (size_t) team->size : call->bytes;
+}
+
+/* Has the rank shown as much as we mean? */
+static int has_shown(const struct wdl_run *run, int rank, int looks)
+{
+    while (!wdl_board_seen(run, rank, WDL_BOARD_DATA))
+        if (--looks <= 0)
+            return 0;
+    return wdl_board_length(run, rank) == run->args.bytes;
+}
+
+static int have_shown(const struct wdl_run *run, int looks)
+{
+    for (int rank = 0; rank < run->team->size; rank++)
+        if (rank != run->team->rank && !has_shown(run, rank, looks))
+            return 0;
+    return 1;
+}
+
+static void show(struct wdl_run *run, const struct wdl_coll_short *call)
+{
+    size_t bytes = shown_by(run->team, call);
+    memcpy(wdl_board_sheet(run, run->team->rank), call->src, bytes);
+    run->team->coll->stats.copied_bytes += bytes;
+    wdl_board_post(run, WDL_BOARD_DATA);
+}
+
+/* From the highest rank to the lowest, as all folds go (node_fold.c). */
+static void fold_boards(const struct wdl_run *run, const struct wdl_coll_short *call)
+{
+    const struct wdl_coll_op *op = call->op;
+    int rank = run->team->size - 1;
+    memcpy(call->dst, wdl_board_sheet(run, rank), call->bytes);
+    while (--rank >= 0)
+        op->fn(op->ctx, wdl_board_sheet(run, rank), call->dst, call->bytes / op->elem_bytes);
+}
+
+/* A block of each: its only one, or the one for us. Our own comes from where it is. */
+static size_t block_at(const struct wdl_run *run, const struct wdl_coll_short *call)
+{
+    return call->kind == WDL_COLL_EXCHANGE ? (size_t) run->team->rank * call->bytes : 0;
+}
+
+static void keep_block(const struct wdl_run *run, const struct wdl_coll_short *call)
+{
+    const char *from = (const char *) call->src + block_at(run, call);
+    char *to = (char *) call->dst + (size_t) run->team->rank * call->bytes;
+    if (from != to)
+        memcpy(to, from, call->bytes);
+}
+
+static void take_blocks(const struct wdl_run *run, const struct wdl_coll_short *call)
+{
+    const struct wdl_team *team = run->team;
+    for (int rank = 0; rank < team->size; rank++)
+        if (rank != team->rank)
+            memcpy((char *) call->dst + (size_t) rank * call->bytes,
+                   wdl_board_sheet(run, rank) + block_at(run, call), call->bytes);
+    team->coll->stats.copied_bytes += call->bytes * (size_t) (team->size - 1);
+}
+
+/* The root has nothing to wait for, or the others have not. */
+static int go_rooted(struct wdl_run *run, const struct wdl_coll_short *call, int looks)
+{
+    int is_root = run->team->rank == call->root, gives = call->kind == WDL_COLL_BROADCAST;
+    if (is_root == gives) {
+        show(run, call);
+        return WDL_OK;
+    }
+    if (gives ? !has_shown(run, call->root, looks) : !have_shown(run, looks))
+        return WDL_ERR_OP;
+    if (gives) {
+        memcpy(call->dst, wdl_board_sheet(run, call->root), call->bytes);
+        run->team->coll->stats.copied_bytes += call->bytes;
+        return WDL_OK;
+    }
+    memcpy(wdl_board_sheet(run, call->root), call->src, call->bytes); /* dst may be there */
+    run->team->coll->stats.copied_bytes += call->bytes;
+    fold_boards(run, call);
+    return WDL_OK;
+}
+
+/* Who does not wait might not be through with it, and come by a request: it does not begin. (To
+ * look before showing what others wait for makes all wait longer.) */
+static int go_all(struct wdl_run *run, const struct wdl_coll_short *call, int looks)
+{
+    if (!call->waits || !wdl_team_is_idle(run->team))
+        return WDL_ERR_OP;
+    show(run, call);
+    run->showed = run->stamp;
+    if (!call->op)
+        keep_block(run, call);
+    if (!have_shown(run, looks))
+        return WDL_ERR_OP;
+    if (call->op)
+        fold_boards(run, call);
+    else
+        take_blocks(run, call);
+    return WDL_OK;
+}
+
+static int is_short(const struct wdl_team *team, const struct wdl_coll_short *call)
+{
+    return call->bytes > 0 && shown_by(team, call) <= team->params.board_bytes;
 }
 
 /* On the board that a run would use, so that other ranks may come by any way. */
-int wdl_coll_broadcast_at_once(struct wdl_team *team, int root, void *data, size_t bytes)
+int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call)
 {
+    enum { LOOKS = 60 };
     struct wdl_run *run = team->express;
-    if (!run || bytes > team->params.board_bytes || !wdl_team_is_quiet(team) ||
-        !wdl_list_empty(&team->dooms) || team->coll->preferred[WDL_COLL_BROADCAST])
+    if (!run || !is_short(team, call) || !wdl_team_is_quiet(team) ||
+        !wdl_list_empty(&team->dooms) || team->coll->preferred[call->kind])
         return WDL_ERR_OP;
     if (!wdl_team_has_room(team, (uint32_t) team->window))
         return WDL_AGAIN;
+    int is_rooted = call->kind == WDL_COLL_BROADCAST || call->kind == WDL_COLL_REDUCE;
     run->seq = team->next;
     run->stamp = team->started + 1;
-    run->print = wdl_print_on_node(WDL_COLL_BROADCAST, root);
-    run->args.kind = WDL_COLL_BROADCAST;
-    run->args.bytes = bytes;
-    if (team->rank == root) {
-        memcpy(wdl_board_sheet(run, root), data, bytes);
-        wdl_board_post(run, WDL_BOARD_DATA);
-    } else {
-        if (!look_for(run, root) || wdl_board_length(run, root) != bytes)
-            return WDL_ERR_OP;
-        memcpy(data, wdl_board_sheet(run, root), bytes);
-    }
-    team->coll->stats.copied_bytes += bytes;
+    run->print = wdl_print_on_node(call->kind, call->root);
+    run->args.kind = call->kind;
+    run->args.bytes = call->bytes;
+    int status = (is_rooted ? go_rooted : go_all)(run, call, call->waits ? LOOKS : 1);
+    if (status != WDL_OK)
+        return status;
     wdl_team_went_by(team, run->print);
     return WDL_OK;
 }

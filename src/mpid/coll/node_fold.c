@@ -7,7 +7,6 @@
 #include <string.h>
 #include "base/copy.h"
 #include "mpid/coll/node.h"
-#include "mpid/coll/rate.h"
 #include "mpid/coll/staging.h"
 
 enum { CHUNK = 32 << 10 };
@@ -200,16 +199,13 @@ static int folds_alone(const struct wdl_run *run)
            (wdl_node_leaves(run) || run->args.bytes <= (size == 2 ? ALONE_OF_TWO : ALONE / size));
 }
 
-/* Who folds alone needs all that others have; nobody what it has itself. Of two, one alone reads
- * what the other has: fetched, unless it comes faster with a copy between. */
+/* Who folds alone needs all that others have; nobody what it has itself. */
 static int show_long(struct wdl_run *run, int head, char *to)
 {
-    int of_two = run->args.kind == WDL_COLL_REDUCE && run->team->size == 2;
-    if ((folds_alone(run) && run->team->rank == head) ||
-        (of_two && !wdl_rate_stages(run->team, wdl_rate_use(run), 0)))
-        return wdl_node_show_places(run, run->args.src, to);
-    return folds_alone(run) ? wdl_node_show(run, run->args.src, run->args.bytes)
-                            : show_vector(run, to);
+    if (!folds_alone(run))
+        return show_vector(run, to);
+    return run->team->rank == head ? wdl_node_show_places(run, run->args.src, to)
+                                   : wdl_node_show(run, run->args.src, run->args.bytes);
 }
 
 static int show_to_fold(struct wdl_run *run, int head, char *to)

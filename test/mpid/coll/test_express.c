@@ -95,32 +95,55 @@ static int is_over(int i)
     return status == WDL_OK;
 }
 
-/* A broadcast at once: WDL_OK: done. */
-static int at_once(int rank, int root, size_t bytes)
+/* One at once: WDL_OK: done. */
+static int short_one(enum wdl_coll_kind kind, int rank, int root, size_t bytes, int waits)
 {
-    void *data = rank == root ? src[rank] : dst[rank];
-    return wdl_coll_broadcast_at_once(teams[rank], root, data, bytes);
+    static const struct wdl_coll_op sum = {.fn = ranks_sum, .elem_bytes = 4, .commutes = 1};
+    int is_data = kind == WDL_COLL_BROADCAST && rank != root;
+    struct wdl_coll_short call = {.kind = kind, .root = root, .bytes = bytes, .waits = waits};
+    call.src = is_data ? dst[rank] : src[rank];
+    call.dst = dst[rank];
+    call.op = kind == WDL_COLL_REDUCE || kind == WDL_COLL_ALLREDUCE ? &sum : NULL;
+    return wdl_coll_at_once(teams[rank], &call);
 }
 
-/* Each rank by either way, or all by the lane; in any order, with looks and progress in between. */
+static int at_once(int rank, int root, size_t bytes)
+{
+    return short_one(WDL_COLL_BROADCAST, rank, root, bytes, 1);
+}
+
+static int can_be_at_once(enum wdl_coll_kind kind)
+{
+    return kind == WDL_COLL_BROADCAST || kind == WDL_COLL_GATHER_ALL || kind == WDL_COLL_EXCHANGE ||
+           kind == WDL_COLL_REDUCE || kind == WDL_COLL_ALLREDUCE;
+}
+
+static int went_at_once; /* of all collectives, by how many ranks */
+
+/* Each rank by any way, or all by the lane; in any order, with looks and progress in between. */
 static void collective(struct wdl_prng *prng, enum wdl_coll_kind kind, int root, int all_express)
 {
     int state[RANKS] = {0}, left = RANKS; /* 0: not begun, 1: under way, 2: over */
+    int showed[RANKS] = {0};
     fill(prng);
     while (left > 0) {
-        int i = (int) wdl_prng_below(prng, RANKS);
-        int tries = kind == WDL_COLL_BROADCAST && state[i] == 0 && !all_express;
-        int status = tries && wdl_prng_chance(prng, 500) ? at_once(i, root, BYTES) : WDL_ERR_OP;
+        int i = (int) wdl_prng_below(prng, RANKS), waits = wdl_prng_chance(prng, 500);
+        int tries = can_be_at_once(kind) && state[i] == 0 && !all_express;
+        int status = tries && wdl_prng_chance(prng, 500) ? short_one(kind, i, root, BYTES, waits)
+                                                         : WDL_ERR_ARG;
+        showed[i] |= waits && status == WDL_ERR_OP;
         if (status == WDL_OK) {
-            if (i == root)
+            if (kind == WDL_COLL_BROADCAST && i == root)
                 memcpy(dst[i], src[i], BYTES); /* as the others' */
             state[i] = 2;
             left--;
+            went_at_once++;
         } else if (state[i] == 0 && status != WDL_AGAIN) {
             struct wdl_coll_args args = args_of(kind, i, root, BYTES);
-            lane[i] = all_express || wdl_prng_chance(prng, 500) ? wdl_coll_express(teams[i], &args)
-                                                                : NULL;
-            ck_assert(lane[i] || !all_express);
+            int by_lane = all_express || showed[i];
+            lane[i] = by_lane || wdl_prng_chance(prng, 500) ? wdl_coll_express(teams[i], &args)
+                                                            : NULL;
+            ck_assert(lane[i] || !by_lane);
             if (!lane[i])
                 ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
             state[i] = 1;
@@ -146,6 +169,7 @@ START_TEST(ranks_come_by_either_way)
     for (int round = 0; round < ROUNDS; round++)
         collective(&prng, kinds[wdl_prng_below(&prng, KINDS)], (int) wdl_prng_below(&prng, RANKS),
                    round % 3 == 0);
+    ck_assert_int_gt(went_at_once, ROUNDS / 4);
     close_node();
 }
 END_TEST
@@ -270,6 +294,70 @@ START_TEST(a_root_waits_for_nobody)
 }
 END_TEST
 
+/* Who waits shows first, and the last to come takes all at once; who does not wait shows nothing.
+ * Nothing is shown twice. */
+START_TEST(the_last_to_come_takes_all)
+{
+    static const enum wdl_coll_kind all[] = {WDL_COLL_GATHER_ALL, WDL_COLL_EXCHANGE,
+                                             WDL_COLL_ALLREDUCE};
+    struct wdl_prng prng;
+    wdl_prng_init(&prng, 13);
+    open_node(7);
+    for (size_t k = 0; k < 3; k++) {
+        fill(&prng);
+        uint64_t stored[RANKS];
+        for (int i = 0; i < RANKS; i++)
+            stored[i] = wdl_coll_stats(r.one[i].proc)->stored;
+        ck_assert_int_eq(short_one(all[k], 0, 0, BYTES, 0), WDL_ERR_OP);
+        ck_assert_uint_eq(wdl_coll_stats(r.one[0].proc)->stored, stored[0]);
+        for (int i = 0; i < RANKS - 1; i++) {
+            struct wdl_coll_args args = args_of(all[k], i, 0, BYTES);
+            ck_assert_int_eq(short_one(all[k], i, 0, BYTES, 1), WDL_ERR_OP);
+            lane[i] = wdl_coll_express(teams[i], &args);
+            ck_assert_int_eq(wdl_coll_express_look(lane[i]), WDL_AGAIN);
+        }
+        ck_assert_int_eq(short_one(all[k], RANKS - 1, 0, BYTES, 1), WDL_OK);
+        for (int i = 0; i < RANKS; i++) {
+            if (i < RANKS - 1)
+                ck_assert_int_eq(wdl_coll_express_look(lane[i]), WDL_OK);
+            for (size_t j = 0; j < RANKS * WORDS; j++)
+                ck_assert_uint_eq(dst[i][j], wanted(all[k], i, 0, j));
+            ck_assert_uint_ge(wdl_coll_stats(r.one[i].proc)->stored, stored[i] + 1);
+            ck_assert_uint_le(wdl_coll_stats(r.one[i].proc)->stored,
+                              stored[i] + 1 + (all[k] == WDL_COLL_EXCHANGE));
+        }
+    }
+    close_node();
+}
+END_TEST
+
+/* A rank of a reduce that only gives is done; its root once all have given. In place, too. */
+START_TEST(who_only_gives_is_done)
+{
+    static const struct wdl_coll_op sum = {.fn = ranks_sum, .elem_bytes = 4, .commutes = 1};
+    struct wdl_prng prng;
+    wdl_prng_init(&prng, 14);
+    open_node(8);
+    for (int root = 0; root < RANKS; root++) {
+        fill(&prng);
+        memcpy(dst[root], src[root], BYTES);
+        struct wdl_coll_short in_place = {.kind = WDL_COLL_REDUCE, .root = root, .bytes = BYTES};
+        in_place.src = in_place.dst = dst[root];
+        in_place.op = &sum;
+        for (int i = 0; i < RANKS; i++) {
+            if (i == root)
+                continue;
+            ck_assert_int_eq(wdl_coll_at_once(teams[root], &in_place), WDL_ERR_OP);
+            ck_assert_int_eq(short_one(WDL_COLL_REDUCE, i, root, BYTES, i % 2), WDL_OK);
+        }
+        ck_assert_int_eq(wdl_coll_at_once(teams[root], &in_place), WDL_OK);
+        for (size_t k = 0; k < WORDS; k++)
+            ck_assert_uint_eq(dst[root][k], wanted(WDL_COLL_REDUCE, root, root, k));
+    }
+    close_node();
+}
+END_TEST
+
 /* Another length or another kind than that of a root that is through is an error; of another root
  * nothing is taken from it. */
 START_TEST(what_a_root_did_not_mean_is_noticed)
@@ -301,4 +389,4 @@ END_TEST
 
 WDL_SUITE("mpid/coll/express", ranks_come_by_either_way, the_lane_takes_no_memory_and_no_message,
           when_it_is_closed, another_length_is_an_error, a_root_waits_for_nobody,
-          what_a_root_did_not_mean_is_noticed)
+          the_last_to_come_takes_all, who_only_gives_is_done, what_a_root_did_not_mean_is_noticed)
