@@ -185,7 +185,7 @@ windlass_adi_sources =                  \
 windlass_headers = \
     %D%/base/assert.h \
     %D%/base/bits.h \
-    %D%/base/copy.h \
+    %D%/base/line.h \
     %D%/base/list.h \
     %D%/base/pool.h \
     %D%/base/prng.h \

@@ -296,14 +296,24 @@ char *wdl_arena_at(int peer, uint64_t card)
     return part < 0 ? NULL : arena.base + (size_t) part * PART + card;
 }
 
+/* Some virtual machines map a page a second time, for themselves, when it is touched. Others may be
+ * using it. */
+static void touch(char *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += PAGE)
+        (void) __atomic_fetch_or((uint64_t *) (void *) (at + i), 0, __ATOMIC_RELAXED);
+}
+
 char *wdl_arena_at_once(int peer, uint64_t card, size_t bytes)
 {
     int part = card == 0 ? -1 : part_of(peer);
     if (part < 0)
         return NULL;
     char *at = arena.base + (size_t) part * PART + card;
-    if (!arena.met[part])
+    if (!arena.met[part]) {
         map_now(at, bytes);
+        touch(at, bytes);
+    }
     arena.met[part] = 1;
     return at;
 }

@@ -14,7 +14,8 @@ static struct wdl_stream *own_stream(uint64_t *id)
         (void) wdl_arena_take(sizeof(struct wdl_stream), 1, &wdl_adi.stream);
     }
     *id = wdl_adi.stream;
-    return (struct wdl_stream *) (void *) wdl_arena_at(MPIR_Process.rank, *id);
+    return (struct wdl_stream *) (void *) wdl_arena_at_once(MPIR_Process.rank, *id,
+                                                            sizeof(struct wdl_stream));
 }
 
 struct wdl_stream *wdl_adi_stream(void *ctx, int rank, uint64_t *id)

@@ -5,7 +5,6 @@
  * do not commute.
  */
 #include <string.h>
-#include "base/copy.h"
 #include "mpid/coll/node.h"
 #include "mpid/coll/staging.h"
 
@@ -284,7 +283,7 @@ static int give_copy(struct wdl_run *run)
     }
     const void *from = wdl_node_copy_room(run) ? run->apart : a->src;
     if (run->apart)
-        wdl_copy_wide(run->apart, a->src, a->bytes);
+        memcpy(run->apart, a->src, a->bytes);
     run->team->coll->stats.copied_bytes += run->apart ? a->bytes : 0;
     return wdl_node_show_places(run, from, NULL);
 }

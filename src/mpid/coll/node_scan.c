@@ -13,7 +13,7 @@
  * bits.
  */
 #include <string.h>
-#include "base/copy.h"
+#include "base/line.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/node.h"
 #include "mpid/coll/staging.h"
@@ -185,12 +185,12 @@ static void put_behind(struct wdl_run *run, const char *left, size_t at, size_t 
     const char *src = (const char *) a->src + at, *result = exclusive ? left : own;
     if (!exclusive || !is_highest(run)) {
         if (own != src)
-            wdl_copy_wide(own, src, n);
+            memcpy(own, src, n);
         if (left)
             a->op.fn(a->op.ctx, left, own, n / a->op.elem_bytes);
     }
     if (result && result != dst)
-        wdl_copy_wide(dst, result, n);
+        memcpy(dst, result, n);
 }
 
 /* The lowest rank's operand is its prefix, and is there, and stays unless that rank leaves. */
@@ -237,7 +237,7 @@ static int follow_straight(struct wdl_run *run, const char *staged, size_t at, s
     char *own = (char *) a->dst + at;
     int status = WDL_OK;
     if (staged)
-        wdl_copy_wide(own, staged + at, n);
+        memcpy(own, staged + at, n);
     else
         status = fetch_below(run, at, own, n);
     if (status == WDL_OK && at + n == a->bytes)

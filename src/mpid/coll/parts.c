@@ -1,7 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Long data in parts (parts.h). */
 #include "mpid/coll/parts.h"
 #include <string.h>
-#include "base/copy.h"
 #include "mpid/coll/rate.h"
 #include "mpid/coll/staging.h"
 
@@ -80,7 +79,7 @@ int wdl_parts_fill(struct wdl_run *run)
     uint64_t since_ns = wdl_rate_now(run->team);
     while (done < upto) {
         size_t n = least(least(PART, upto - done), ring - done % ring);
-        wdl_copy_wide(run->staged + done % ring, from + done, n);
+        memcpy(run->staged + done % ring, from + done, n);
         if (keep)
             memcpy(keep + done, from + done, n);
         done += n;
@@ -120,7 +119,7 @@ int wdl_parts_take(struct wdl_run *run, int rank, char *here, size_t bytes)
             return WDL_AGAIN;
         size_t n = least(least(filled - done, 4 * PART), ring - done % ring);
         uint64_t since_ns = n < WDL_RATE_LEAST ? 0 : wdl_rate_now(run->team);
-        wdl_copy_wide(here + done, there + done % ring, n);
+        memcpy(here + done, there + done % ring, n);
         if (since_ns)
             wdl_rate_took(run->team, wdl_rate_use(run), WDL_RATE_READ, n,
                           wdl_rate_now(run->team) - since_ns);

@@ -1,6 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Staging of long data (staging.h). */
+#include <string.h>
 #include "mpid/coll/staging.h"
-#include "base/copy.h"
 #include "mpid/coll/rate.h"
 
 enum {
@@ -101,7 +101,7 @@ void wdl_staging_fill(struct wdl_run *run, struct wdl_sheet *sheet, const char *
         }
         size_t n = (at < hole && hole < bytes ? hole : bytes) - at;
         n = n < PART ? n : PART;
-        wdl_copy_wide(run->staged + at, from + at, n);
+        memcpy(run->staged + at, from + at, n);
         copied += n;
         at += n;
         /* pairs with the load in wdl_staging_read */
@@ -136,7 +136,7 @@ int wdl_staging_read(struct wdl_run *run, int rank, const struct wdl_sheet *shee
             return WDL_AGAIN;
         size_t n = filled - done < bytes - run->taken ? filled - done : bytes - run->taken;
         uint64_t since_ns = n < WDL_RATE_LEAST || sheet->fresh ? 0 : wdl_rate_now(run->team);
-        wdl_copy_wide(here + run->taken, there + done, n);
+        memcpy(here + run->taken, there + done, n);
         if (since_ns)
             wdl_rate_took(run->team, wdl_rate_use(run), WDL_RATE_READ, n,
                           wdl_rate_now(run->team) - since_ns);

@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Short accumulates handed over
  * together (bag.h). */
 #include <string.h>
-#include "base/copy.h"
+#include "base/line.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/mail.h"
 

@@ -1,7 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Blocks evenly apart (rows.h). */
 #include <string.h>
 #include "base/assert.h"
-#include "base/copy.h"
 #include "mpid/rma/rows.h"
 
 /* With the length known a block is a load and a store. */
@@ -28,17 +27,6 @@ void wdl_rows_copy(const struct wdl_rows *to, const struct wdl_rows *from)
     }
 }
 
-/* The same by registers, where a block fills a line. */
-static void copy_wide(const struct wdl_rows *to, const struct wdl_rows *from)
-{
-    int64_t n = (int64_t) from->count;
-    if (from->bytes < 64)
-        wdl_rows_copy(to, from);
-    else
-        for (int64_t i = 0; i < n; i++)
-            wdl_copy_wide(to->base + i * to->stride, from->base + i * from->stride, from->bytes);
-}
-
 struct wdl_rows wdl_rows_part(const struct wdl_rows *rows, size_t at, size_t bytes)
 {
     size_t row = at / rows->bytes, inside = at % rows->bytes, left = rows->bytes - inside;
@@ -56,7 +44,7 @@ static inline void pass(const struct wdl_rows *rows, size_t at, char *row, size_
     for (size_t done = 0; done < bytes;) {
         struct wdl_rows part = wdl_rows_part(rows, at + done, bytes - done),
             packed = wdl_rows_packed(row + done, &part);
-        copy_wide(unpacks ? &part : &packed, unpacks ? &packed : &part);
+        wdl_rows_copy(unpacks ? &part : &packed, unpacks ? &packed : &part);
         done += part.bytes * part.count;
     }
 }

@@ -31,8 +31,7 @@ void wdl_rows_copy(const struct wdl_rows *to, const struct wdl_rows *from);
 /* What the bytes [at, at + bytes) of the blocks, one behind the other, begin with: whole blocks, or
  * a part of one. */
 struct wdl_rows wdl_rows_part(const struct wdl_rows *rows, size_t at, size_t bytes);
-/* All those bytes into a row, which another processor has had or is to have (base/copy.h), and from
- * there. */
+/* All those bytes into a row, and from there. */
 void wdl_rows_pack(const struct wdl_rows *rows, size_t at, char *to, size_t bytes);
 void wdl_rows_unpack(const struct wdl_rows *rows, size_t at, char *from, size_t bytes);
 

@@ -12,7 +12,7 @@ enum {
     FIRST_STEP = 65536, /* filled in before the target has come, and maybe in vain; a get's */
     STEP = 1 << 20,     /* at a time: see below */
     /* told of at a time; of what is SHORT, too, both sides are to work at once */
-    PART_MIN = 4096, PART_MAX = 16384, SHORT = 8192, PART_SHORT = 2048,
+    PART_MIN = 8192, PART_MAX = 32768, SHORT = 8192, PART_SHORT = 2048,
     LOOKS = 20          /* a target's, for more to come */
 };
 

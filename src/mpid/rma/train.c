@@ -1,7 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Operations that follow one another
  * through a ring (train.h). */
 #include <string.h>
-#include "base/copy.h"
 #include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/mail.h"
@@ -123,7 +122,7 @@ static void add_car(struct wdl_train *train, int64_t disp, uint64_t offset, cons
     struct wdl_car *car = car_at(train->ring, train->at);
     train->at += length_of(bytes);
     tell(car_at(train->ring, train->at), 0);
-    wdl_copy_wide(data_of(car), from, bytes);
+    memcpy(data_of(car), from, bytes);
     car->disp = disp;
     car->offset = offset;
     tell(car, bytes);
@@ -509,7 +508,7 @@ static int do_asked(const struct wdl_win *win, const struct folding *f, struct w
         return WDL_ERR_UNSUPPORTED;
     struct wdl_piece place = {at + offset, bytes};
     if (!f->folds) {
-        wdl_copy_wide(place.base, data_of(car), bytes);
+        memcpy(place.base, data_of(car), bytes);
         return WDL_OK;
     }
     if (bytes % f->el.packed_bytes != 0 || (uintptr_t) place.base % f->el.packed_bytes != 0)
