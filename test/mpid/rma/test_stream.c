@@ -149,7 +149,7 @@ static void on_fault(int sig)
 static void more_comes_meanwhile(struct bed *bed)
 {
     struct sigaction action = {.sa_handler = on_fault};
-    uintptr_t at = (uintptr_t) bed->w.rank[1].memory + STEP / 2;
+    uintptr_t at = (uintptr_t) bed->w.rank[1].memory + STEP / 4 * 3; /* some are out */
     page = (char *) (at / PAGE * PAGE);
     meanwhile = bed;
     ck_assert_int_eq(sigaction(SIGSEGV, &action, NULL), 0);
