@@ -3,6 +3,7 @@
  * One-sided operations: MPI's arguments become one record, and the core is asked until it takes it.
  * MPI_PROC_NULL targets are the bindings' business.
  */
+#include "base/copy.h"
 #include "rma.h"
 #include "op.h"
 
@@ -193,7 +194,7 @@ static int put_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
     if (plain_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
                     target_type, &bytes, &at)) {
         wdl_win_quick(win->dev.wdl)->stored = 1;
-        memmove(at, origin, bytes);
+        wdl_copy(at, origin, bytes);
         return MPI_SUCCESS;
     }
     if (goes_again(win, WDL_RMA_PUT, (void *) (uintptr_t) origin, origin_count, origin_type,
@@ -258,7 +259,7 @@ int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
                        target_type, win, request);
     wdl_win_quick(win->dev.wdl)->stored = 1;
     done_request(request);
-    memmove(at, origin, bytes);
+    wdl_copy(at, origin, bytes);
     return MPI_SUCCESS;
 }
 
@@ -270,7 +271,7 @@ static int get_on(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
     char *at;
     if (plain_reach(win, result_count, result_type, target_rank, target_disp, target_count,
                     target_type, &bytes, &at)) {
-        memmove(result, at, bytes);
+        wdl_copy(result, at, bytes);
         return MPI_SUCCESS;
     }
     if (goes_again(win, WDL_RMA_GET, result, result_count, result_type,
@@ -319,7 +320,7 @@ int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
         return rget_on(result, result_count, result_type, target_rank, target_disp, target_count,
                        target_type, win, request);
     done_request(request);
-    memmove(result, at, bytes);
+    wdl_copy(result, at, bytes);
     return MPI_SUCCESS;
 }
 

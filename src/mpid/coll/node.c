@@ -3,6 +3,7 @@
  * Showing and taking (node.h); barrier, broadcast, and the collectives that move blocks.
  */
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/coll/node.h"
 #include "mpid/coll/ahead.h"
 #include "mpid/coll/parts.h"
@@ -288,7 +289,7 @@ int wdl_node_take_all(struct wdl_run *run, int rank)
 static void own_block(const void *from, void *to, size_t bytes)
 {
     if (bytes && to && from != to)
-        memcpy(to, from, bytes);
+        wdl_copy(to, from, bytes);
 }
 
 static int broadcast(struct wdl_run *run, struct wdl_car_run *c)

@@ -4,6 +4,7 @@
  * done in the call; no operation element.
  */
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/rows.h"
@@ -47,7 +48,7 @@ void wdl_mapped_copy(struct wdl_rma *rma, const struct wdl_buf *from, const void
     const char *src = (const char *) from_addr + from->lo;
     char *dst = (char *) to_addr + to->lo;
     if (from->contig && to->contig)
-        memmove(dst, src, bytes);
+        wdl_copy(dst, src, bytes);
     else if (copy_rows(host, from, from_addr, to, to_addr, bytes))
         return;
     else if (from->contig)
