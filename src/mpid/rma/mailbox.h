@@ -61,6 +61,7 @@ struct wdl_mailbox {
     struct wdl_mail *mail;      /* where our operation is; NULL: nowhere */
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
+    uint32_t stamp;             /* the window's, when that operation, a train's first one, came */
     struct wdl_bag bag;         /* bag.posted: what is under way is that */
     struct wdl_train train;     /* train.ring: what is under way is that */
     struct wdl_stream *stream;  /* it is a stream through this ring, or NULL: */
