@@ -148,7 +148,7 @@ int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
     return WDL_OK;
 }
 
-int wdl_batches_run_now(struct wdl_win *win, int rank, uint32_t stamp)
+int wdl_batches_run_now(struct wdl_win *win, int rank, uint64_t stamp)
 {
     int older = wdl_is_older(win->mailbox.bag.stamp, stamp);
     int status = older ? wdl_bag_run(win, rank) : WDL_OK;

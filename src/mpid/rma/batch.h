@@ -49,7 +49,7 @@ int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
 /* Do what is held of one rank, of all (rank < 0): WDL_OK or WDL_AGAIN. Failures are the window's
  * (wdl_win_fail). A bag only if it is older than this stamp. (wdl_batches_run in win_impl.h asks
  * first whether there is any.) */
-int wdl_batches_run_now(struct wdl_win *win, int rank, uint32_t stamp);
+int wdl_batches_run_now(struct wdl_win *win, int rank, uint64_t stamp);
 /* The same of all windows; how many batches were run. */
 int wdl_batches_progress(struct wdl_rma *rma);
 

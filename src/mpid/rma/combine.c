@@ -168,9 +168,9 @@ static int bundle_fill(const struct wdl_target *t, int count, char *to, size_t *
 }
 
 /* Of the oldest operation of those, and of what was sent before and not asked about. */
-static uint32_t bundle_stamp(const struct wdl_target *t, int count)
+static uint64_t bundle_stamp(const struct wdl_target *t, int count)
 {
-    uint32_t stamp = t->dirty ? t->dirty_stamp : wdl_win_next_stamp(t->win);
+    uint64_t stamp = t->dirty ? t->dirty_stamp : wdl_win_next_stamp(t->win);
     struct wdl_list *node;
     wdl_list_for(node, &t->waiting) {
         const struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
@@ -184,7 +184,7 @@ static uint32_t bundle_stamp(const struct wdl_target *t, int count)
 
 /* They are with the target, or refused with an error. An ordered network's answer to one, if there
  * is one, tells of the end of all. */
-static void bundle_sent(struct wdl_target *t, int count, int status, uint32_t stamp)
+static void bundle_sent(struct wdl_target *t, int count, int status, uint64_t stamp)
 {
     int ordered = t->win->proc->ordered;
     wdl_combine_left(t);
@@ -240,7 +240,7 @@ int wdl_combine_send(struct wdl_target *t, int count, int flags)
         wdl_bounce_put(bounce);
     if (status == WDL_AGAIN)
         return WDL_AGAIN;
-    uint32_t stamp = bundle_stamp(t, count);
+    uint64_t stamp = bundle_stamp(t, count);
     bundle_sent(t, count, status, stamp);
     if (status != WDL_OK)
         return status;
@@ -275,19 +275,10 @@ int wdl_closing_flags(const struct wdl_target *t, int count)
 {
     int ordered = t->win->proc->ordered;
     int may = t->lock.state == WDL_LOCK_GRANTED || t->lock.state == WDL_LOCK_CALLED;
-    int flush = ordered && t->want_flush, rest = 0;
-    int due = flush && t->dirty && wdl_is_older(t->dirty_stamp, t->want_stamp);
     struct wdl_list *node;
-    wdl_list_for(node, &t->waiting) {
-        const struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
-        int older = flush && wdl_is_older(op->stamp, t->want_stamp);
-        rest = count-- <= 0;
-        if (rest && (older || !flush))
+    wdl_list_for(node, &t->waiting)
+        if (count-- == 0)
             return 0;
-        due |= older;
-    }
-    if (rest)                   /* what has come behind the flush */
-        return due ? WDL_PKT_WITH_FLUSH : 0;
     /* unordered network: the packet may be there before those that are not acknowledged */
     if (!ordered && !wdl_list_empty(&t->issued))
         return 0;
@@ -295,7 +286,7 @@ int wdl_closing_flags(const struct wdl_target *t, int count)
         return WDL_PKT_WITH_UNLOCK;
     if (t->want_complete && !wdl_direct_busy(t))
         return WDL_PKT_WITH_COMPLETE;
-    return due || (ordered && t->evict) ? WDL_PKT_WITH_FLUSH : 0;
+    return ordered && (t->want_flush || t->evict) ? WDL_PKT_WITH_FLUSH : 0;
 }
 
 void wdl_closing_sent(struct wdl_target *t, int flags)

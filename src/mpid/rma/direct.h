@@ -62,11 +62,11 @@ struct wdl_keys {
 struct wdl_direct {             /* of a target element */
     int begun;                  /* there is something that no flush covers yet */
     int flushing;               /* comp is with the network */
-    uint32_t begun_stamp, flushing_stamp;       /* of the oldest that is meant */
+    uint64_t begun_stamp, flushing_stamp;       /* of the oldest that is meant */
     int want;                   /* somebody waits for a flush */
     uint64_t flush, flushed;    /* the last that began, that is done: by number in the window */
     int key_due;                /* bit (1 << enum wdl_keys_of): the key was asked for, ... */
-    uint32_t key_stamp[WDL_KEYS_KINDS]; /* ... by an operation with this stamp */
+    uint64_t key_stamp[WDL_KEYS_KINDS]; /* ... by an operation with this stamp */
     /* atomics that no flush covers yet: of [lo, hi) of the target's memory; all of them this enum
      * wdl_nm_atomic, with nothing fetched, or -1 */
     int64_t lo, hi;

@@ -72,7 +72,7 @@ static size_t op_sent(const struct wdl_op *op)
     return op->next + (op->told ? op->told->next : 0);
 }
 
-void wdl_target_dirtied(struct wdl_target *t, uint32_t stamp)
+void wdl_target_dirtied(struct wdl_target *t, uint64_t stamp)
 {
     if (!t->dirty || wdl_is_older(stamp, t->dirty_stamp))
         t->dirty_stamp = stamp;
@@ -393,21 +393,27 @@ void wdl_rma_push(struct wdl_rma *rma)
 }
 
 /* Is there something to be sent, or to be asked about, that is older? */
-static int has_unasked(const struct wdl_target *t, uint32_t stamp)
+static int has_unasked(const struct wdl_target *t, uint64_t stamp)
 {
     return (t->dirty && wdl_is_older(t->dirty_stamp, stamp)) || wdl_target_waits(t, stamp);
 }
 
+/* Has what somebody wanted been asked for, or become known by another answer? */
+static void target_unwant(struct wdl_target *t)
+{
+    if (t->want_flush && !has_unasked(t, t->want_stamp))
+        t->want_flush = 0;
+}
+
 /* Somebody waits for what is older. Of several who do the first one is to be served first. */
-static void target_want(struct wdl_target *t, uint32_t stamp, int local)
+static void target_want(struct wdl_target *t, uint64_t stamp, int local)
 {
     int unasked = has_unasked(t, stamp);
     if (!t->push && unasked)
         wdl_combine_sync(t);
     if (!local)
         wdl_combine_tail(t);
-    if (!local && t->want_flush && !has_unasked(t, t->want_stamp))
-        t->want_flush = 0;
+    target_unwant(t);
     if (!local && unasked && (!t->want_flush || wdl_is_older(stamp, t->want_stamp))) {
         t->want_flush = 1;
         t->want_stamp = stamp;
@@ -416,7 +422,7 @@ static void target_want(struct wdl_target *t, uint32_t stamp, int local)
         t->direct.want = 1;
 }
 
-int wdl_target_drain_before(struct wdl_target *t, uint32_t stamp, int local)
+int wdl_target_drain_before(struct wdl_target *t, uint64_t stamp, int local)
 {
     t->evict = 0;               /* it must not leave under the caller's feet */
     if (wdl_target_clean(t) && !t->want_lock && !t->want_unlock) {
@@ -425,6 +431,7 @@ int wdl_target_drain_before(struct wdl_target *t, uint32_t stamp, int local)
     }
     target_want(t, stamp, local);
     wdl_target_progress(t);
+    target_unwant(t);
     if (wdl_target_is_done(t, stamp, local))
         return WDL_OK;
     wdl_win_activate(t->win);
@@ -436,7 +443,7 @@ int wdl_target_drain(struct wdl_target *t, int local)
     return wdl_target_drain_before(t, wdl_win_next_stamp(t->win), local);
 }
 
-int wdl_win_drain_before(struct wdl_win *win, uint32_t stamp, int local)
+int wdl_win_drain_before(struct wdl_win *win, uint64_t stamp, int local)
 {
     int status = WDL_OK;
     struct wdl_list *node, *after;

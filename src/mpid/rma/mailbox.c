@@ -360,7 +360,7 @@ static int begin_again(struct wdl_win *win)
         finish(win, WDL_OK);
         return WDL_OK;
     }
-    uint32_t stamp = win->stamp;
+    uint64_t stamp = win->stamp;
     box->on = 0;
     win->stamp = box->stamp;    /* it was issued then */
     int status = wdl_rma_op(win, &box->args);

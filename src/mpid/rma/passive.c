@@ -422,7 +422,7 @@ int wdl_win_unlock_all(struct wdl_win *win, int *step)
 }
 
 /* What is older than this: WDL_OK or an error when it is over. */
-static int flush_before(struct wdl_win *win, int rank, int local, uint32_t stamp)
+static int flush_before(struct wdl_win *win, int rank, int local, uint64_t stamp)
 {
     if (wdl_win_settle_before(win, rank, stamp) != WDL_OK)
         return WDL_AGAIN;
@@ -442,19 +442,26 @@ static int flush_before(struct wdl_win *win, int rank, int local, uint32_t stamp
     return wdl_win_take_error(win);
 }
 
+/* A flush's stamp, a new one at its first call: the step keeps the low half of it, never 0. */
+static uint64_t flush_stamp(struct wdl_win *win, int *step)
+{
+    if (*step == 0) {
+        win->stamp += (uint32_t) win->stamp == UINT32_MAX ? 2 : 1;
+        *step = (int) (uint32_t) win->stamp;
+    }
+    return win->stamp - ((uint32_t) win->stamp - (uint32_t) *step);
+}
+
 /* Other threads may issue operations all the while, and flush, too: whose progress completes one's
- * operations does not matter (seed 001, RMA + Threads). The step is the flush's stamp, never 0. */
+ * operations does not matter (seed 001, RMA + Threads). */
 int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step)
 {
     if (!is_passive(win))
         return WDL_ERR_SYNC;
     if (rank >= win->params.size)
         return WDL_ERR_RANK;
-    if (*step == 0) {
-        win->stamp += win->stamp == UINT32_MAX ? 2 : 1;
-        *step = (int) win->stamp;
-    }
-    int status = flush_before(win, rank, local | win->params.hints.no_done, (uint32_t) *step);
+    int status = flush_before(win, rank, local | win->params.hints.no_done,
+                              flush_stamp(win, step));
     if (status != WDL_AGAIN)
         *step = 0;
     return status;

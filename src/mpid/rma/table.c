@@ -31,7 +31,7 @@ int wdl_target_clean(const struct wdl_target *t)
         !t->direct.flushing;
 }
 
-int wdl_target_waits(const struct wdl_target *t, uint32_t stamp)
+int wdl_target_waits(const struct wdl_target *t, uint64_t stamp)
 {
     const struct wdl_list *node;
     wdl_list_for(node, &t->waiting)
@@ -41,7 +41,7 @@ int wdl_target_waits(const struct wdl_target *t, uint32_t stamp)
 }
 
 /* An operation elsewhere vouches for itself alone. */
-static int list_has(const struct wdl_list *list, uint32_t stamp, int local)
+static int list_has(const struct wdl_list *list, uint64_t stamp, int local)
 {
     const struct wdl_list *node;
     wdl_list_for(node, list) {
@@ -53,14 +53,14 @@ static int list_has(const struct wdl_list *list, uint32_t stamp, int local)
 }
 
 /* Is the target being asked whether something older is done, or has that to be asked? */
-static int is_unanswered(const struct wdl_target *t, uint32_t stamp)
+static int is_unanswered(const struct wdl_target *t, uint64_t stamp)
 {
     return (t->dirty && wdl_is_older(t->dirty_stamp, stamp)) ||
         (t->flush_acked != t->flush_sent && wdl_is_older(t->flush_stamp, stamp)) ||
         (t->flush_mark != t->flush_sent && wdl_is_older(t->flush_next_stamp, stamp));
 }
 
-static int is_key_due(const struct wdl_direct *d, uint32_t stamp)
+static int is_key_due(const struct wdl_direct *d, uint64_t stamp)
 {
     for (int of = 0; of < WDL_KEYS_KINDS && d->key_due; of++)
         if ((d->key_due & 1 << of) && wdl_is_older(d->key_stamp[of], stamp))
@@ -68,7 +68,7 @@ static int is_key_due(const struct wdl_direct *d, uint32_t stamp)
     return 0;
 }
 
-int wdl_target_is_done(const struct wdl_target *t, uint32_t stamp, int local)
+int wdl_target_is_done(const struct wdl_target *t, uint64_t stamp, int local)
 {
     const struct wdl_direct *d = &t->direct;
     return !list_has(&t->waiting, stamp, local) && !list_has(&t->issued, stamp, local) &&

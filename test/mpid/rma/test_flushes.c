@@ -13,7 +13,7 @@
 #include "support/suite.h"
 
 enum { FLUSHERS = 3, ROUNDS = 12,
-    STEPS = 1000, NEAR_STEPS = 20,      /* of a flush, at most: three times the slowest's */
+    STEPS = 3000, NEAR_STEPS = 18,      /* of a flush, at most: three times the slowest's */
     LONG_WORDS = 400, ROW_WORDS = 100, STREAM_WORDS = 3000,
     /* words of a target's memory: a flusher's two numbers, its sum; the issuer's, the rest */
     SUMS = 16, ISSUED = 32, WORDS = ISSUED + 1 + STREAM_WORDS
@@ -217,6 +217,7 @@ static void run(struct game *g)
 
 static const struct test_world_params kinds[] = {
     {.combine = WDL_COMBINE_NEVER}, {.combine = WDL_COMBINE_ALWAYS},
+    {.combine = WDL_COMBINE_NEVER, .refuse_permille = 850},     /* something waits all the time */
     {.delay_ns_max = 3000, .refuse_permille = 500, .pending_permille = 500},
     {.delay_ns_max = 3000, .refuse_permille = 300, .bounce_count = 2,
      .rma = {.win_ops = 2, .global_ops = 1, .win_targets = 2, .global_targets = 1}},
@@ -288,4 +289,104 @@ START_TEST(mailboxes)
 }
 END_TEST
 
-WDL_SUITE("rma/flushes", messages, mailboxes)
+/* --- one after the other ---------------------------------------------------------------------- */
+
+/* A flush begins with each operation, while those before are under way: each ends in its turn. */
+static void flush_each(const struct test_world_params *kind)
+{
+    enum { N = 60, TURNS = 100 };       /* a turn takes 500 ns */
+    struct test_world w;
+    struct test_world_params p = *kind;
+    int step[N] = {0}, over[N] = {0};
+    uint64_t value[N];
+    p.ranks = 2;
+    p.bytes = N * 8;
+    test_world_open(&w, &p);
+    struct test_rank *o = &w.rank[0];
+    TEST_DONE(&w, wdl_win_lock_all(o->win, 0, &o->step));
+    test_op(&w, 0, test_put(1, 0, "windlas", 8));
+    TEST_DONE(&w, wdl_win_flush(o->win, 1, 0, &o->step));
+    for (int turn = 0; turn < N + TURNS; turn++) {
+        if (turn < N) {
+            value[turn] = (uint64_t) turn + 1;
+            test_op(&w, 0, test_put(1, turn * 8, &value[turn], 8));
+        }
+        for (int i = 0; i < N && i <= turn; i++) {
+            int status = over[i] ? WDL_OK : wdl_win_flush(o->win, i % 2 ? 1 : -1, 0, &step[i]);
+            must(status == WDL_OK || turn - i < TURNS / 2);
+            over[i] = status == WDL_OK;
+            uint64_t there;
+            memcpy(&there, w.rank[1].memory + i * 8, 8);
+            must(!over[i] || there == value[i]);
+        }
+        test_world_turn(&w);
+    }
+    TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
+    test_world_close(&w);
+}
+
+START_TEST(each_flush_ends_in_its_turn)
+{
+    flush_each(&(struct test_world_params){.delay_ns_max = 3000});
+    flush_each(&(struct test_world_params){.delay_ns_max = 3000, .refuse_permille = 400});
+    flush_each(&(struct test_world_params){.unordered = 1, .delay_ns_max = 3000});
+    flush_each(&(struct test_world_params){.direct = 1, .delay_ns_max = 3000});
+    flush_each(&(struct test_world_params){.direct = 1, .delay_ns_max = 3000, .unordered = 1});
+}
+END_TEST
+
+/* What follows a flush on the network does not make it forget what came before: a question that the
+ * network refused may be answered with another operation, or asked with it. */
+START_TEST(what_came_before_stays_so)
+{
+    static uint64_t into[2];
+    for (int kind = 0; kind < 6; kind++) {
+        struct test_world w;
+        uint64_t value = 5, other = 6;
+        test_world_open(&w, &(struct test_world_params){.ranks = 2, .unordered = kind / 3,
+                                                        .combine = WDL_COMBINE_NEVER});
+        struct test_rank *o = &w.rank[0];
+        TEST_DONE(&w, wdl_win_lock_all(o->win, 0, &o->step));
+        test_op(&w, 0, test_get(1, 0, into, 8));
+        TEST_DONE(&w, wdl_win_flush(o->win, 1, 0, &o->step));
+        test_op(&w, 0, test_put(1, 0, &value, 8));
+        int step = (int) ++o->win->stamp;       /* a flush has begun, and sent nothing */
+        test_op(&w, 0, kind % 3 == 0 ? test_get(1, 8, into, 8) : kind % 3 == 1 ?
+                test_put(1, 8, &other, 8) :
+                test_acc(1, 8, WDL_ROP_SUM, TEST_U64, 1, &other, &into[1]));
+        ck_assert_int_eq(wdl_win_flush(o->win, 1, 0, &step), WDL_AGAIN);
+        ck_assert_int_eq(w.rank[1].memory[0], 0);
+        TEST_DONE(&w, wdl_win_flush(o->win, 1, 0, &step));
+        ck_assert_int_eq(w.rank[1].memory[0], 5);
+        TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+/* What was handed over before a flush, and withdrawn for the sake of another operation, is begun
+ * again by another way: the flush waits for it all the same. */
+START_TEST(what_is_withdrawn_was_issued_before)
+{
+    for (int way = 0; way < 4; way++) {
+        struct bed bed;
+        int step = 0;
+        bed_open_as(&bed, (struct bed_kind){.mail = 1, .attended = 1,
+                                            .combine = way & 1 ? WDL_COMBINE_NEVER : 0});
+        struct wdl_mailbox *box = &bed.win[0]->mailbox;
+        ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, NULL)),
+                         WDL_OK);
+        ck_assert_ptr_nonnull(box->mail);
+        ck_assert_int_eq(wdl_win_flush(bed.win[0], 1, 0, &step), WDL_AGAIN);
+        ck_assert_int_eq(put8(&bed, way & 2 ? 1 : 2, 5), way == 2 ? WDL_AGAIN : WDL_OK);
+        ck_assert(!box->mail || box->bag.posted);
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
+        TEST_DONE(&bed.w, wdl_win_flush(bed.win[0], 1, 0, &step));
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), 1);
+        bed_end(&bed);
+    }
+}
+END_TEST
+
+WDL_SUITE("rma/flushes", messages, mailboxes, each_flush_ends_in_its_turn,
+          what_came_before_stays_so, what_is_withdrawn_was_issued_before)
