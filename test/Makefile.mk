@@ -105,6 +105,7 @@ unit_tests =                            \
     test/mpid/rma/test_epoch            \
     test/mpid/rma/test_far              \
     test/mpid/rma/test_fence            \
+    test/mpid/rma/test_flushes          \
     test/mpid/rma/test_grant            \
     test/mpid/rma/test_handle           \
     test/mpid/rma/test_stream           \

@@ -4,13 +4,18 @@
  * operations to a neighbour, short and long, and the others flush the same window all the while, by
  * each of MPI's flushes. What was issued before a thread's flush began is at the target as it
  * returns, whoever issued it; nothing is lost, nothing is done twice.
+ *
+ * Then threads issue without a pause, and flush nothing, until another one's flushes have
+ * returned: what is issued while a flush waits it does not wait for.
  */
 #include "testing.h"
 #include <pthread.h>
 
-enum { FLUSHERS = 3, ROUNDS = 300, LONG_EVERY = 50, LONG_BYTES = 300000 };
-/* Places in a window: a number that only grows, a sum, the round by MPI_Put; then long puts. */
-enum { NUMBER = 0, SUM = 8, ROUND = 16, LONGS = 64 };
+enum { FLUSHERS = 3, ROUNDS = 300, LONG_EVERY = 50, LONG_BYTES = 300000, ISSUERS = 3,
+    COUNTED = 200 };
+/* Places in a window: a number that only grows, a sum, the round by MPI_Put; of the second part the
+ * number, and what is issued without a pause; then long puts. */
+enum { NUMBER = 0, SUM = 8, ROUND = 16, COUNT = 24, PAUSELESS = 32, LONGS = 64 };
 
 static struct t_win w;
 static int next;
@@ -69,6 +74,59 @@ static void issue(const char *longs)
     }
 }
 
+/* Flushes that another thread does not make easy; each is to complete what came before it. */
+static void counted(void)
+{
+    for (int64_t i = 1; i <= COUNTED; i++) {
+        int64_t number = i, back = -1;
+        MPI_Put(&number, 1, MPI_INT64_T, next, at(COUNT), 1, MPI_INT64_T, w.win);
+        if (i % 2)
+            MPI_Win_flush(next, w.win);
+        else
+            MPI_Win_flush_all(w.win);
+        MPI_Get(&back, 1, MPI_INT64_T, next, at(COUNT), 1, MPI_INT64_T, w.win);
+        if (i % 3)
+            MPI_Win_flush_local(next, w.win);
+        else
+            MPI_Win_flush_local_all(w.win);
+        fault(back == i);
+    }
+    over = 1;
+}
+
+/* Puts, gets, accumulates, or all of them. */
+static void *issue_on(void *arg)
+{
+    int kind = (int) (intptr_t) arg;
+    int64_t into[64];
+    const int64_t one = 1;
+    for (int64_t i = 0; !over; i++) {
+        int now = kind < 3 ? kind : (int) (i % 3);
+        if (now == 0)
+            MPI_Put(&one, 1, MPI_INT64_T, next, at(PAUSELESS), 1, MPI_INT64_T, w.win);
+        else if (now == 1)
+            MPI_Get(&into[i % 64], 1, MPI_INT64_T, next, at(PAUSELESS), 1, MPI_INT64_T, w.win);
+        else
+            MPI_Accumulate(&one, 1, MPI_INT64_T, next, at(PAUSELESS + 8), 1, MPI_INT64_T, MPI_SUM,
+                           w.win);
+    }
+    MPI_Win_flush_local(next, w.win);
+    return NULL;
+}
+
+static void without_a_pause(void)
+{
+    for (int kind = 0; kind < 4; kind++) {
+        pthread_t id[ISSUERS];
+        over = 0;
+        for (int i = 0; i < ISSUERS; i++)
+            pthread_create(&id[i], NULL, issue_on, (void *) (intptr_t) kind);
+        counted();
+        for (int i = 0; i < ISSUERS; i++)
+            pthread_join(id[i], NULL);
+    }
+}
+
 int main(int argc, char **argv)
 {
     pthread_t id[FLUSHERS];
@@ -86,6 +144,7 @@ int main(int argc, char **argv)
     over = 1;
     for (int i = 0; i < FLUSHERS; i++)
         pthread_join(id[i], NULL);
+    without_a_pause();
     MPI_Win_unlock_all(w.win);
     MPI_Barrier(w.comm);
     MPI_Win_lock(MPI_LOCK_SHARED, w.rank, 0, w.win);

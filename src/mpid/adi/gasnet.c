@@ -19,6 +19,7 @@ static const uintptr_t place_first = (uintptr_t) 0x100000000000, place_step = (u
 struct gasnet_op {
     MPI_Request request;
     int node; /* of a put: to be flushed; or -1 */
+    int step; /* of that flush */
     struct gasnet_op *next;
 };
 
@@ -318,6 +319,7 @@ static struct gasnet_op *op_get(int node)
     if (!op)
         die("gasnet_put_nb or gasnet_get_nb", "out of memory");
     op->node = node;
+    op->step = 0;
     return op;
 }
 
@@ -379,14 +381,13 @@ static void op_free(struct gasnet_op *op)
     self.free = op;
 }
 
-/* One step of a flush: is all done at the node that was put there? */
-static int flush_step(int node)
+/* One step of the flush of a put, which does not wait for those begun since its first step. */
+static int flush_step(struct gasnet_op *op)
 {
     MPIR_Win *win;
-    int step = 0;
     WDL_GAS_ENTER();
     MPIR_Win_get_ptr(self.win, win);
-    int status = wdl_win_flush(win->dev.wdl, node, 0, &step);
+    int status = wdl_win_flush(win->dev.wdl, op->node, 0, &op->step);
     int mpi_errno = status == WDL_AGAIN ? MPID_Progress_test(NULL) : MPI_SUCCESS;
     WDL_GAS_LEAVE();
     if (wdl_status_is_error(status) || mpi_errno)
@@ -411,7 +412,7 @@ int gasnet_try_syncnb(gasnet_handle_t handle)
     if (!handle)
         return GASNET_OK;
     PMPI_Test(&handle->request, &done, MPI_STATUS_IGNORE);
-    if (!done || (handle->node >= 0 && !flush_step(handle->node)))
+    if (!done || (handle->node >= 0 && !flush_step(handle)))
         return GASNET_ERR_NOT_READY;
     op_free(handle);
     return GASNET_OK;

@@ -105,8 +105,9 @@ static int may_follow(struct wdl_target *t, const struct job *job, int64_t lo, i
     return d->hi <= d->lo ? WDL_OK : WDL_AGAIN;
 }
 
-static void note(struct wdl_direct *d, const struct job *job, int64_t lo, int64_t hi)
+static void note(struct wdl_target *t, const struct job *job, int64_t lo, int64_t hi)
 {
+    struct wdl_direct *d = &t->direct;
     int none = d->hi <= d->lo;
     if (job->fetched || job->op >= WDL_NM_SWAP || (!none && d->atomic != (int) job->op))
         d->atomic = -1;
@@ -114,7 +115,7 @@ static void note(struct wdl_direct *d, const struct job *job, int64_t lo, int64_
         d->atomic = (int) job->op;
     d->lo = none || lo < d->lo ? lo : d->lo;
     d->hi = none || hi > d->hi ? hi : d->hi;
-    d->begun = 1;
+    wdl_direct_began(t);
 }
 
 /* --- the operation ---------------------------------------------------------------------------- */
@@ -135,7 +136,7 @@ static int begin(struct wdl_target *t, const struct wdl_key *key, struct wdl_rma
                                      NULL);
         if (status == WDL_AGAIN || wdl_status_is_error(status))
             return status;
-        note(&t->direct, job, at + (int64_t) i, at + (int64_t) (i + job->size));
+        note(t, job, at + (int64_t) i, at + (int64_t) (i + job->size));
         args->done += job->size;
     }
     return WDL_OK;

@@ -97,7 +97,7 @@ int wdl_bag_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_
         return WDL_AGAIN;
     if (!wdl_mail_is_clear(win, t, args->target))
         return WDL_ERR_UNSUPPORTED;
-    *bag = (struct wdl_bag){.args = *args, .control = control, .info = *info};
+    *bag = (struct wdl_bag){.stamp = win->stamp, .args = *args, .control = control, .info = *info};
     win->batched++;
     win->rma->batched++;
     if (!win->mailbox.has)

@@ -32,6 +32,7 @@ enum { WDL_BAG_EACH = 256,      /* bytes of an accumulate, at most */
 struct wdl_bag {
     int n;                      /* accumulates; 0: empty */
     int posted, outside, sorted;
+    uint64_t stamp;             /* the window's, when the first one came */
     int first;                  /* outside: those before it are done */
     size_t done;                /* outside: bytes of that one */
     struct wdl_rma_args args;   /* of the first one */

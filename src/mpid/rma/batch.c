@@ -148,9 +148,10 @@ int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
     return WDL_OK;
 }
 
-int wdl_batches_run_now(struct wdl_win *win, int rank)
+int wdl_batches_run_now(struct wdl_win *win, int rank, uint64_t stamp)
 {
-    int status = wdl_bag_run(win, rank);
+    int older = wdl_is_older(win->mailbox.bag.stamp, stamp);
+    int status = older ? wdl_bag_run(win, rank) : WDL_OK;
     for (int i = 0; i < WDL_BATCHES && win->batched > 0; i++) {
         struct wdl_batch *b = &win->rma->batch[i];
         if (b->win == win && (rank < 0 || b->rank == rank) && batch_run(b) != WDL_OK)

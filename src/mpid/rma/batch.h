@@ -47,8 +47,9 @@ int wdl_batch_takes(const struct wdl_win *win, const struct wdl_rma_args *args);
 int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
                  struct wdl_win_control *control, uint64_t at);
 /* Do what is held of one rank, of all (rank < 0): WDL_OK or WDL_AGAIN. Failures are the window's
- * (wdl_win_fail). (wdl_batches_run in win_impl.h asks first whether there is any.) */
-int wdl_batches_run_now(struct wdl_win *win, int rank);
+ * (wdl_win_fail). A bag only if it is older than this stamp. (wdl_batches_run in win_impl.h asks
+ * first whether there is any.) */
+int wdl_batches_run_now(struct wdl_win *win, int rank, uint64_t stamp);
 /* The same of all windows; how many batches were run. */
 int wdl_batches_progress(struct wdl_rma *rma);
 

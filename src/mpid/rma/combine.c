@@ -136,8 +136,9 @@ void wdl_combine_tail(struct wdl_target *t)
         return;
     wdl_list_for(node, &t->waiting) {
         struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
-        if (op->args.kind != WDL_RMA_GET || op->next > 0)
+        if (op->args.kind != WDL_RMA_GET || op->next > 0 || op->moved)
             continue;
+        op->moved = 1;          /* others may come behind it for ever */
         wdl_list_remove(node);
         wdl_list_push(&t->waiting, node);
         wdl_combine_left(t);
@@ -166,16 +167,35 @@ static int bundle_fill(const struct wdl_target *t, int count, char *to, size_t *
     return WDL_OK;
 }
 
-/* They are with the target, or refused with an error. */
-static void bundle_sent(struct wdl_target *t, int count, int status)
+/* Of the oldest operation of those, and of what was sent before and not asked about. */
+static uint64_t bundle_stamp(const struct wdl_target *t, int count)
 {
+    uint64_t stamp = t->dirty ? t->dirty_stamp : wdl_win_next_stamp(t->win);
+    struct wdl_list *node;
+    wdl_list_for(node, &t->waiting) {
+        const struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
+        if (count-- == 0)
+            break;
+        if (wdl_is_older(op->stamp, stamp))
+            stamp = op->stamp;
+    }
+    return stamp;
+}
+
+/* They are with the target, or refused with an error. An ordered network's answer to one, if there
+ * is one, tells of the end of all. */
+static void bundle_sent(struct wdl_target *t, int count, int status, uint64_t stamp)
+{
+    int ordered = t->win->proc->ordered;
     wdl_combine_left(t);
     while (count-- > 0) {
         struct wdl_list *node = wdl_list_pop(&t->waiting);
         struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
         wdl_list_push(&t->issued, node);
-        if (!t->win->proc->ordered && op->args.kind >= WDL_RMA_ACC)
+        if (!ordered && op->args.kind >= WDL_RMA_ACC)
             t->acc_in_flight++;
+        if (ordered)
+            op->vouches = stamp;
         if (status != WDL_OK)
             op->status = status;
         else
@@ -220,13 +240,16 @@ int wdl_combine_send(struct wdl_target *t, int count, int flags)
         wdl_bounce_put(bounce);
     if (status == WDL_AGAIN)
         return WDL_AGAIN;
-    bundle_sent(t, count, status);
+    uint64_t stamp = bundle_stamp(t, count);
+    bundle_sent(t, count, status, stamp);
     if (status != WDL_OK)
         return status;
     win->stats.messages++;
     t->held_ns = win->op_ns;
-    if (ordered)
-        t->dirty = !answered;
+    if (ordered && answered)
+        t->dirty = 0;
+    else if (ordered)
+        wdl_target_dirtied(t, stamp);
     t->asked = flags;
     wdl_closing_sent(t, flags);
     return WDL_OK;
@@ -268,10 +291,8 @@ int wdl_closing_flags(const struct wdl_target *t, int count)
 
 void wdl_closing_sent(struct wdl_target *t, int flags)
 {
-    if (flags & WDL_PKT_WITH_FLUSH) {
-        t->flush_sent++;
-        t->want_flush = t->dirty = 0;
-    }
+    if (flags & WDL_PKT_WITH_FLUSH)
+        wdl_target_asked(t);
     if (flags & WDL_PKT_WITH_UNLOCK)
         t->want_unlock = t->dirty = 0;
     if (flags & WDL_PKT_WITH_COMPLETE) {

@@ -31,6 +31,14 @@ static void step(struct wdl_piece **piece, size_t bytes)
     *piece += (*piece)->bytes == 0;
 }
 
+void wdl_direct_began(struct wdl_target *t)
+{
+    struct wdl_direct *d = &t->direct;
+    if (!d->begun || wdl_is_older(t->win->stamp, d->begun_stamp))
+        d->begun_stamp = t->win->stamp;
+    d->begun = 1;
+}
+
 static int transfer(struct wdl_target *t, const struct wdl_key *key, enum wdl_rma_kind kind,
                     char *here, char *there, size_t bytes, struct wdl_nm_comp *comp)
 {
@@ -41,7 +49,8 @@ static int transfer(struct wdl_target *t, const struct wdl_key *key, enum wdl_rm
     int status = put ? nm->ops->put(nm, peer, here, bytes, remote, key->rkey, comp) :
         nm->ops->get(nm, peer, here, bytes, remote, key->rkey, comp);
     /* a get that is done leaves nothing behind */
-    t->direct.begun |= status == WDL_PENDING || (put && status == WDL_OK);
+    if (status == WDL_PENDING || (put && status == WDL_OK))
+        wdl_direct_began(t);
     return status;
 }
 
@@ -214,6 +223,7 @@ int wdl_direct_progress(struct wdl_target *t)
         return 0;
     t->direct.begun = t->direct.want = 0;
     t->direct.flushing = 1;
+    t->direct.flushing_stamp = t->direct.begun_stamp;
     t->direct.flush = ++t->win->flushes;
     if (status != WDL_PENDING)
         flush_over(&t->direct);

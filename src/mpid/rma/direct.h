@@ -62,9 +62,11 @@ struct wdl_keys {
 struct wdl_direct {             /* of a target element */
     int begun;                  /* there is something that no flush covers yet */
     int flushing;               /* comp is with the network */
+    uint64_t begun_stamp, flushing_stamp;       /* of the oldest that is meant */
     int want;                   /* somebody waits for a flush */
     uint64_t flush, flushed;    /* the last that began, that is done: by number in the window */
-    int key_due;                /* bit (1 << enum wdl_keys_of): the key was asked for */
+    int key_due;                /* bit (1 << enum wdl_keys_of): the key was asked for, ... */
+    uint64_t key_stamp[WDL_KEYS_KINDS]; /* ... by an operation with this stamp */
     /* atomics that no flush covers yet: of [lo, hi) of the target's memory; all of them this enum
      * wdl_nm_atomic, with nothing fetched, or -1 */
     int64_t lo, hi;
@@ -80,6 +82,8 @@ int wdl_direct_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_tar
 /* May it begin? Before the lock is granted what fits in a packet goes behind the request, by
  * message (ERR_UNSUPPORTED); what is longer waits (WDL_AGAIN). */
 int wdl_direct_lock_ready(struct wdl_target *t, const struct wdl_rma_args *args);
+/* Something has begun that a flush is to cover. */
+void wdl_direct_began(struct wdl_target *t);
 /* Has t begun anything that is not known to be complete? */
 int wdl_direct_busy(const struct wdl_target *t);
 /* Is there something to be flushed now? */

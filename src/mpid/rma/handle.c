@@ -67,6 +67,10 @@ static int flush_done(struct wdl_win *win, int rank)
     if (!t || t->flush_acked == t->flush_sent)
         return WDL_ERR_PROTO;
     t->flush_acked++;
+    if (t->flush_acked == t->flush_mark && t->flush_acked != t->flush_sent) {
+        t->flush_mark = t->flush_sent;
+        t->flush_stamp = t->flush_next_stamp;
+    }
     return WDL_OK;
 }
 

@@ -72,12 +72,58 @@ static size_t op_sent(const struct wdl_op *op)
     return op->next + (op->told ? op->told->next : 0);
 }
 
+void wdl_target_dirtied(struct wdl_target *t, uint64_t stamp)
+{
+    if (!t->dirty || wdl_is_older(stamp, t->dirty_stamp))
+        t->dirty_stamp = stamp;
+    t->dirty = 1;
+}
+
+void wdl_target_asked(struct wdl_target *t)
+{
+    int first = t->flush_acked == t->flush_sent, next = t->flush_mark == t->flush_sent;
+    t->flush_sent++;
+    if (first) {
+        t->flush_mark = t->flush_sent;
+        t->flush_stamp = t->dirty_stamp;
+    } else if (next || wdl_is_older(t->dirty_stamp, t->flush_next_stamp)) {
+        t->flush_next_stamp = t->dirty_stamp;
+    }
+    t->want_flush = t->dirty = 0;
+}
+
+/* Has all been sent that it is to be about? What has come behind a flush it does not wait for. */
+static int flush_is_due(const struct wdl_target *t)
+{
+    if (!t->dirty)
+        return 0;
+    if (t->want_flush && wdl_is_older(t->dirty_stamp, t->want_stamp) &&
+        !wdl_target_waits(t, t->want_stamp))
+        return 1;
+    return t->evict && wdl_list_empty(&t->waiting);
+}
+
+static int target_issue_flush(struct wdl_target *t)
+{
+    struct wdl_pkt pkt;
+    wdl_pkt_init(&pkt, t->win, WDL_PKT_FLUSH);
+    if (wdl_pkt_send(t->win, t->rank, &pkt) != WDL_OK)
+        return 0;
+    wdl_target_asked(t);
+    return 1;
+}
+
 /* ISSUE: send what may be sent. */
 static int target_issue(struct wdl_target *t)
 {
     int n = 0;
     while (!wdl_list_empty(&t->waiting) && !wdl_combine_holds(t)) {
         struct wdl_op *op = wdl_container_of(t->waiting.next, struct wdl_op, node.link);
+        if (flush_is_due(t)) {  /* before what is newer */
+            if (!target_issue_flush(t))
+                break;
+            n++;
+        }
         if (op->next == 0 && op_must_hold(op))
             break;
         int together = wdl_combine_count(t);
@@ -188,20 +234,6 @@ static int target_issue_lock(struct wdl_target *t)
     return 1;
 }
 
-static int target_issue_flush(struct wdl_target *t)
-{
-    struct wdl_pkt pkt;
-    if (!t->dirty || !(t->want_flush || t->evict) || !wdl_list_empty(&t->waiting))
-        return 0;
-    wdl_pkt_init(&pkt, t->win, WDL_PKT_FLUSH);
-    if (wdl_pkt_send(t->win, t->rank, &pkt) != WDL_OK)
-        return 0;
-    t->dirty = 0;
-    t->want_flush = 0;
-    t->flush_sent++;
-    return 1;
-}
-
 /* The lock goes back where it could not travel with an operation. */
 static int target_issue_unlock(struct wdl_target *t)
 {
@@ -241,7 +273,8 @@ int wdl_target_progress(struct wdl_target *t)
         !wdl_list_empty(&t->waiting) && wdl_target_exposed(t->win, t->rank) == WDL_OK)
         n += target_issue(t);
     n += target_cleanup(t);
-    n += target_issue_flush(t);
+    if (flush_is_due(t))
+        n += target_issue_flush(t);
     n += wdl_direct_progress(t);
     n += target_issue_unlock(t);
     return n + target_leave(t);
@@ -359,36 +392,70 @@ void wdl_rma_push(struct wdl_rma *rma)
     }
 }
 
-int wdl_target_drain(struct wdl_target *t, int local)
+/* Is there something to be sent, or to be asked about, that is older? */
+static int has_unasked(const struct wdl_target *t, uint64_t stamp)
 {
+    return (t->dirty && wdl_is_older(t->dirty_stamp, stamp)) || wdl_target_waits(t, stamp);
+}
+
+/* Has what somebody wanted been asked for, or become known by another answer? */
+static void target_unwant(struct wdl_target *t)
+{
+    if (t->want_flush && !has_unasked(t, t->want_stamp))
+        t->want_flush = 0;
+}
+
+/* Somebody waits for what is older. Of several who do the first one is to be served first. */
+static void target_want(struct wdl_target *t, uint64_t stamp, int local)
+{
+    int unasked = has_unasked(t, stamp);
+    if (!t->push && unasked)
+        wdl_combine_sync(t);
+    if (!local)
+        wdl_combine_tail(t);
+    target_unwant(t);
+    if (!local && unasked && (!t->want_flush || wdl_is_older(stamp, t->want_stamp))) {
+        t->want_flush = 1;
+        t->want_stamp = stamp;
+    }
+    if (t->direct.begun && wdl_is_older(t->direct.begun_stamp, stamp))
+        t->direct.want = 1;
+}
+
+int wdl_target_drain_before(struct wdl_target *t, uint64_t stamp, int local)
+{
+    t->evict = 0;               /* it must not leave under the caller's feet */
     if (wdl_target_clean(t) && !t->want_lock && !t->want_unlock) {
-        t->evict = 0;
         t->want_flush = 0;
         return WDL_OK;
     }
-    if (!t->push && (!wdl_list_empty(&t->waiting) || t->dirty))
-        wdl_combine_sync(t);
-    if (!local) {
-        wdl_combine_tail(t);
-        t->want_flush = t->dirty || !wdl_list_empty(&t->waiting);
-    }
-    t->direct.want = t->direct.begun;
-    t->evict = 0;               /* it must not leave under the caller's feet */
+    target_want(t, stamp, local);
     wdl_target_progress(t);
-    if (!wdl_list_empty(&t->waiting) || !wdl_list_empty(&t->issued) || t->direct.begun ||
-        t->direct.flushing || (!local && !wdl_target_clean(t))) {
-        wdl_win_activate(t->win);
-        return WDL_AGAIN;
+    target_unwant(t);
+    if (wdl_target_is_done(t, stamp, local))
+        return WDL_OK;
+    wdl_win_activate(t->win);
+    return WDL_AGAIN;
+}
+
+int wdl_target_drain(struct wdl_target *t, int local)
+{
+    return wdl_target_drain_before(t, wdl_win_next_stamp(t->win), local);
+}
+
+int wdl_win_drain_before(struct wdl_win *win, uint64_t stamp, int local)
+{
+    int status = WDL_OK;
+    struct wdl_list *node, *after;
+    wdl_list_for_safe(node, after, &win->targets) {
+        struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
+        if (wdl_target_drain_before(t, stamp, local) != WDL_OK)
+            status = WDL_AGAIN;
     }
-    return WDL_OK;
+    return status;
 }
 
 int wdl_win_drain(struct wdl_win *win, int local)
 {
-    int status = WDL_OK;
-    struct wdl_list *node, *after;
-    wdl_list_for_safe(node, after, &win->targets)
-        if (wdl_target_drain(wdl_container_of(node, struct wdl_target, link), local) != WDL_OK)
-            status = WDL_AGAIN;
-    return status;
+    return wdl_win_drain_before(win, wdl_win_next_stamp(win), local);
 }

@@ -97,6 +97,7 @@ void wdl_key_ask(struct wdl_target *t, struct wdl_key *key, enum wdl_keys_of of,
         return;                 /* the next operation asks again */
     *key = (struct wdl_key) {.rank = t->rank, .phase = WDL_KEY_ASKED, .from = addr};
     t->direct.key_due |= 1 << of;
+    t->direct.key_stamp[of] = win->stamp;
 }
 
 struct wdl_key *wdl_key_get(struct wdl_target *t, enum wdl_keys_of of)

@@ -330,6 +330,7 @@ void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_
         box->withdrawn = 1;
     box->mail = mail;
     box->args = *args;
+    box->stamp = box->bag.posted ? box->bag.stamp : win->stamp;
     box->looks = 0;
     box->began_ns = win->rma->began_ns && is_compared(win, args) ? win->rma->began_ns : 0;
 }
@@ -359,8 +360,11 @@ static int begin_again(struct wdl_win *win)
         finish(win, WDL_OK);
         return WDL_OK;
     }
+    uint64_t stamp = win->stamp;
     box->on = 0;
+    win->stamp = box->stamp;    /* it was issued then */
     int status = wdl_rma_op(win, &box->args);
+    win->stamp = stamp;
     box->on = on;
     if (status == WDL_AGAIN)
         return WDL_AGAIN;

@@ -17,8 +17,8 @@
  *
  * Invariants:
  *  1. A window has at most one operation under way in a mailbox; every other operation on the
- *     window, and every synchronization, first settles or withdraws it. So what follows one another
- *     stays in order.
+ *     window, and every synchronization (a flush: where it was issued before), first settles or
+ *     withdraws it. So what follows one another stays in order.
  *  2. It goes only to a target with nothing else under way and whose lock, if one is needed, is
  *     held.
  *  3. Where processes outnumber processors, mail_open says whether a rank waits on a processor that
@@ -61,6 +61,7 @@ struct wdl_mailbox {
     struct wdl_mail *mail;      /* where our operation is; NULL: nowhere */
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
+    uint64_t stamp;             /* the window's, when that operation, a train's first one, came */
     struct wdl_bag bag;         /* bag.posted: what is under way is that */
     struct wdl_train train;     /* train.ring: what is under way is that */
     struct wdl_stream *stream;  /* it is a stream through this ring, or NULL: */

@@ -159,6 +159,19 @@ static int op_issue_chunk(struct wdl_op *op, size_t bytes, int flags)
     return op_send_stream(op, &pkt, op->next, bytes);
 }
 
+/* A packet has gone on an ordered network: the reply to a read says that all before it is done. */
+static void op_counts(struct wdl_op *op)
+{
+    struct wdl_target *t = op->target;
+    if (!wdl_op_reads(op)) {
+        wdl_target_dirtied(t, op->stamp);
+        return;
+    }
+    if (t->dirty && wdl_is_older(t->dirty_stamp, op->vouches))
+        op->vouches = t->dirty_stamp;
+    t->dirty = 0;
+}
+
 int wdl_op_issue(struct wdl_op *op)
 {
     size_t chunk = op_chunk(op);
@@ -182,9 +195,8 @@ int wdl_op_issue(struct wdl_op *op)
             return status;
         op->next += bytes;
         op->win->stats.messages++;
-        /* ordered: the reply to a read says that all before it is done */
         if (op->win->proc->ordered)
-            op->target->dirty = !reads;
+            op_counts(op);
         wdl_closing_sent(op->target, flags);
     }
     return WDL_OK;

@@ -421,28 +421,48 @@ int wdl_win_unlock_all(struct wdl_win *win, int *step)
     return wdl_win_take_error(win);
 }
 
-int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step)
+/* What is older than this: WDL_OK or an error when it is over. */
+static int flush_before(struct wdl_win *win, int rank, int local, uint64_t stamp)
 {
-    (void) step;
-    local |= win->params.hints.no_done;
-    if (!is_passive(win))
-        return WDL_ERR_SYNC;
-    if (rank >= win->params.size)
-        return WDL_ERR_RANK;
-    if (wdl_win_settle(win, rank) != WDL_OK)
+    if (wdl_win_settle_before(win, rank, stamp) != WDL_OK)
         return WDL_AGAIN;
     if (rank < 0) {
-        if (wdl_win_drain(win, local) != WDL_OK)
+        if (wdl_win_drain_before(win, stamp, local) != WDL_OK)
             return WDL_AGAIN;
     } else {
         struct wdl_target *t = wdl_target_find(win, rank);
         if (!t && win->epoch.access_state == WDL_ACCESS_PER_TARGET && win->held_rank != rank &&
             win->locked_targets >= win->locks_held)
             return WDL_ERR_SYNC;
-        if (t && !wdl_mail_waits(win, rank, wdl_target_drain(t, local) == WDL_OK))
+        if (t && !wdl_mail_waits(win, rank, wdl_target_drain_before(t, stamp, local) == WDL_OK))
             return WDL_AGAIN;
     }
     win->quick.stored = 0;
     wdl_mem_sync(&win->quick);  /* seed 001, FLUSH; pairs with the peer's own synchronization */
     return wdl_win_take_error(win);
+}
+
+/* A flush's stamp, a new one at its first call: the step keeps the low half of it, never 0. */
+static uint64_t flush_stamp(struct wdl_win *win, int *step)
+{
+    if (*step == 0) {
+        win->stamp += (uint32_t) win->stamp == UINT32_MAX ? 2 : 1;
+        *step = (int) (uint32_t) win->stamp;
+    }
+    return win->stamp - ((uint32_t) win->stamp - (uint32_t) *step);
+}
+
+/* Other threads may issue operations all the while, and flush, too: whose progress completes one's
+ * operations does not matter (seed 001, RMA + Threads). */
+int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step)
+{
+    if (!is_passive(win))
+        return WDL_ERR_SYNC;
+    if (rank >= win->params.size)
+        return WDL_ERR_RANK;
+    int status = flush_before(win, rank, local | win->params.hints.no_done,
+                              flush_stamp(win, step));
+    if (status != WDL_AGAIN)
+        *step = 0;
+    return status;
 }

@@ -31,6 +31,52 @@ int wdl_target_clean(const struct wdl_target *t)
         !t->direct.flushing;
 }
 
+int wdl_target_waits(const struct wdl_target *t, uint64_t stamp)
+{
+    const struct wdl_list *node;
+    wdl_list_for(node, &t->waiting)
+        if (wdl_is_older(wdl_container_of(node, struct wdl_op, node.link)->stamp, stamp))
+            return 1;
+    return 0;
+}
+
+/* An operation elsewhere vouches for itself alone. */
+static int list_has(const struct wdl_list *list, uint64_t stamp, int local)
+{
+    const struct wdl_list *node;
+    wdl_list_for(node, list) {
+        const struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
+        if (wdl_is_older(local ? op->stamp : op->vouches, stamp))
+            return 1;
+    }
+    return 0;
+}
+
+/* Is the target being asked whether something older is done, or has that to be asked? */
+static int is_unanswered(const struct wdl_target *t, uint64_t stamp)
+{
+    return (t->dirty && wdl_is_older(t->dirty_stamp, stamp)) ||
+        (t->flush_acked != t->flush_sent && wdl_is_older(t->flush_stamp, stamp)) ||
+        (t->flush_mark != t->flush_sent && wdl_is_older(t->flush_next_stamp, stamp));
+}
+
+static int is_key_due(const struct wdl_direct *d, uint64_t stamp)
+{
+    for (int of = 0; of < WDL_KEYS_KINDS && d->key_due; of++)
+        if ((d->key_due & 1 << of) && wdl_is_older(d->key_stamp[of], stamp))
+            return 1;
+    return 0;
+}
+
+int wdl_target_is_done(const struct wdl_target *t, uint64_t stamp, int local)
+{
+    const struct wdl_direct *d = &t->direct;
+    return !list_has(&t->waiting, stamp, local) && !list_has(&t->issued, stamp, local) &&
+        !(d->begun && wdl_is_older(d->begun_stamp, stamp)) &&
+        !(d->flushing && wdl_is_older(d->flushing_stamp, stamp)) &&
+        (local || (!is_unanswered(t, stamp) && !is_key_due(d, stamp)));
+}
+
 int wdl_target_is_quiet(const struct wdl_win *win, const struct wdl_target *t, int rank)
 {
     if (t && !wdl_lock_open(&t->lock))
@@ -158,6 +204,7 @@ struct wdl_op *wdl_op_get(struct wdl_target *t)
     op->node = node;
     op->win = win;
     op->target = t;
+    op->stamp = op->vouches = win->stamp;
     wdl_list_init(&op->node.link);
     if (win->ops.in_use > win->stats.ops_high)
         win->stats.ops_high = win->ops.in_use;

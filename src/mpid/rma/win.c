@@ -348,6 +348,7 @@ static void target_check(const struct wdl_win *win, const struct wdl_target *t)
     wdl_assert_cmp(t->rank, <, win->params.size);
     wdl_assert(wdl_target_find(win, t->rank) == t);
     wdl_assert_cmp(t->flush_sent - t->flush_acked, <=, 1u << 30);
+    wdl_assert_cmp(t->flush_sent - t->flush_mark, <=, t->flush_sent - t->flush_acked);
     wdl_list_for(node, &t->waiting) {
         const struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
         wdl_assert(op->target == t);

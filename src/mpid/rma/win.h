@@ -213,7 +213,8 @@ int wdl_win_lock_at_once(struct wdl_win *win, int rank, int exclusive, int noche
 int wdl_win_unlock_at_once(struct wdl_win *win, int rank);
 int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step);
 int wdl_win_unlock_all(struct wdl_win *win, int *step);
-/* rank < 0: all targets. local: local completion only. */
+/* rank < 0: all targets. local: local completion only. Only what had been issued before its first
+ * call is waited for. */
 int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step);
 int wdl_win_sync(struct wdl_win *win);
 /* Everyone is here: for the caller's own collective acts on the window. */

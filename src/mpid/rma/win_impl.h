@@ -109,6 +109,9 @@ struct wdl_op {
     struct wdl_rma_args args;
     size_t total, next, done;           /* bytes of the stream: all, sent, answered */
     uint32_t type;                      /* as in struct wdl_pkt */
+    uint64_t stamp;                     /* the window's, when it was issued */
+    uint64_t vouches;           /* of the oldest operation whose end its answer tells of */
+    int moved;                  /* to the end, once (combine.c) */
     struct wdl_told *told;              /* or NULL: no derived type at the target */
     int sending;                        /* comp is with the network */
     int status;
@@ -153,7 +156,9 @@ struct wdl_target {
     struct wdl_word word;               /* locks by words */
     int evict;                          /* to be freed as soon as clean */
     int dirty;                          /* operations sent since the last FLUSH */
+    uint64_t dirty_stamp;               /* dirty: of the oldest of them */
     int want_flush, want_unlock;
+    uint64_t want_stamp;                /* want_flush: of what is older than this */
     int want_complete, completed;       /* pscw.c: COMPLETE is to be sent; it has been */
     int push;                           /* nothing is held back (combine.c) */
     struct wdl_together {       /* of the first operations of `waiting` that fit in one message */
@@ -165,6 +170,8 @@ struct wdl_target {
     uint64_t held_ns;                   /* the first operation waits since then */
     int asked;                          /* flags of the bundle that asked for the lock */
     uint32_t flush_sent, flush_acked;
+    uint32_t flush_mark;        /* those not acknowledged: up to this one, behind it; ... */
+    uint64_t flush_stamp, flush_next_stamp;     /* ... of the oldest operation they ask about */
     struct wdl_direct direct;
     int acc_in_flight;                  /* unordered network: accumulates not yet acknowledged */
 };
@@ -241,6 +248,7 @@ struct wdl_win {
     } near;
     struct wdl_keys keys[WDL_KEYS_KINDS];
     uint64_t flushes;                   /* of the network, begun */
+    uint64_t stamp;                     /* of what is issued now; a flush begins the next one */
     int recalled;                       /* keys in that phase */
     struct wdl_lender lender;           /* dynamic windows whose memory the network may reach */
     int net_sizes;                      /* of elements the network updates, 4 | 8 (net.h) */
@@ -253,6 +261,19 @@ struct wdl_win {
     struct wdl_pool ops, local_targets;
     struct wdl_win_stats stats;
 };
+
+/* Stamps order operations and flushes of one window: a flush waits for what has an older stamp than
+ * its own, and ends whatever other threads issue meanwhile. */
+static inline int wdl_is_older(uint64_t stamp, uint64_t than)
+{
+    return stamp < than;
+}
+
+/* All that has been issued is older than this. */
+static inline uint64_t wdl_win_next_stamp(const struct wdl_win *win)
+{
+    return win->stamp + 1;
+}
 
 /* Bytes of the target's memory that an operation is about. */
 static inline size_t wdl_args_bytes(const struct wdl_rma_args *args)
@@ -277,6 +298,10 @@ struct wdl_target *wdl_target_find(const struct wdl_win *win, int rank);
 /* Find or make; NULL under pressure (a victim has then been chosen). */
 struct wdl_target *wdl_target_get(struct wdl_win *win, int rank);
 int wdl_target_clean(const struct wdl_target *t);
+/* Is all that is older than this over, here (local), or there, too? */
+int wdl_target_is_done(const struct wdl_target *t, uint64_t stamp, int local);
+/* Does an operation wait to be sent that is older than this? */
+int wdl_target_waits(const struct wdl_target *t, uint64_t stamp);
 /* Is its lock there, if one is needed, and nothing on its way that must not be overtaken? t: the
  * element, or NULL where none was needed. */
 int wdl_target_is_quiet(const struct wdl_win *win, const struct wdl_target *t, int rank);
@@ -297,9 +322,15 @@ int wdl_win_progress(struct wdl_win *win);
 int wdl_rma_progress(void *rma);
 void wdl_win_activate(struct wdl_win *win);
 /* WDL_OK when everything to t (to all) is issued, and done locally (remotely when !local);
- * WDL_AGAIN else. */
+ * WDL_AGAIN else. _before: everything that is older than this. */
 int wdl_target_drain(struct wdl_target *t, int local);
+int wdl_target_drain_before(struct wdl_target *t, uint64_t stamp, int local);
 int wdl_win_drain(struct wdl_win *win, int local);
+int wdl_win_drain_before(struct wdl_win *win, uint64_t stamp, int local);
+/* A message without an answer has gone, whose oldest operation has this stamp; a question whether
+ * all is done. */
+void wdl_target_dirtied(struct wdl_target *t, uint64_t stamp);
+void wdl_target_asked(struct wdl_target *t);
 /* Record a failure at a target; taken by the next synchronization. */
 void wdl_win_fail(struct wdl_win *win, int status);
 int wdl_win_take_error(struct wdl_win *win);
@@ -355,7 +386,8 @@ void wdl_closing_sent(struct wdl_target *t, int flags);
 /* --- batch.c --- */
 static inline int wdl_batches_run(struct wdl_win *win, int rank)
 {
-    return win->batched == 0 ? WDL_OK : wdl_batches_run_now(win, rank);
+    return win->batched == 0 ? WDL_OK :
+        wdl_batches_run_now(win, rank, wdl_win_next_stamp(win));
 }
 
 /* --- mailbox.c --- */
@@ -372,13 +404,14 @@ static inline uint64_t wdl_win_now_ns(const struct wdl_win *win)
 }
 
 /* Before a synchronization of that rank, of all (rank < 0): what was handed over is done, what is
- * held is done. WDL_OK or WDL_AGAIN. */
-static inline int wdl_win_settle(struct wdl_win *win, int rank)
+ * held is done. WDL_OK or WDL_AGAIN. _before: if it is older than this. */
+static inline int wdl_win_settle_before(struct wdl_win *win, int rank, uint64_t stamp)
 {
     struct wdl_mailbox *box = &win->mailbox;
     if (box->on)
         wdl_mailbox_serve(win);
-    if (wdl_mailbox_under_way(win) && wdl_mailbox_settle(win) != WDL_OK)
+    if (wdl_mailbox_under_way(win) && wdl_is_older(box->stamp, stamp) &&
+        wdl_mailbox_settle(win) != WDL_OK)
         return WDL_AGAIN;
     if (box->run > 0) {
         box->follows = box->run > 1;
@@ -389,7 +422,12 @@ static inline int wdl_win_settle(struct wdl_win *win, int rank)
         box->row = 0;
         box->row_system = NULL;
     }
-    return wdl_batches_run(win, rank);
+    return win->batched == 0 ? WDL_OK : wdl_batches_run_now(win, rank, stamp);
+}
+
+static inline int wdl_win_settle(struct wdl_win *win, int rank)
+{
+    return wdl_win_settle_before(win, rank, wdl_win_next_stamp(win));
 }
 
 /* --- mapped.c --- */
