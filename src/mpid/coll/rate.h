@@ -1,11 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * How fast long data comes within a node: fetched from its owner's memory by the system, or copied
- * by its owner to its staging and from there. Where processors share a cache staging takes half the
- * time, where they are far from each other up to four times as long as fetching (measured, 64 KiB
- * of two ranks: staged 3.1 and 25 us, fetched 7 and 7.5). Who reads takes the time; who owns the
- * data decides, by what the rank behind it says of its own times. (In RMA's trials, rma/trial.h,
- * who decides takes the time itself.)
+ * by its owner to its staging and from there. Which is faster differs between machines, and on one
+ * by where its processors are (measured, 64 KiB of two ranks: staged 3.1 us, and 4.8 to 25 where
+ * they share no cache, fetched 7 and 7.5). Who reads takes the time; who owns the data decides, by
+ * what the rank behind it says of its own times. (In RMA's trials, rma/trial.h, who decides takes
+ * the time itself.)
  *
  * Invariants:
  *  1. A rank publishes what it has found beside its count of finished collectives, one word that
