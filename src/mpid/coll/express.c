@@ -18,7 +18,6 @@ void wdl_express_make(struct wdl_team *team)
     wdl_list_init(&run->link);
     run->team = team;
     run->cars_left = run->users_left = 1;
-    run->showed = 0;
     run->cars[0].run = run;
 }
 
