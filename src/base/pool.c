@@ -16,13 +16,6 @@ void wdl_pool_init(struct wdl_pool *pool, int id, void *memory, size_t element_b
     pool->count = count;
     pool->in_use = pool->high = 0;
     pool->id = id;
-    for (int i = 0; i < count; i++) {
-        struct wdl_pool_node *node = pool_node(pool, (uint32_t) i);
-        node->home = pool;
-        node->index = (uint32_t) i;
-        node->generation = 0;
-        wdl_list_push(&pool->free, &node->link);
-    }
 }
 
 void wdl_pool_fini(struct wdl_pool *pool)
@@ -31,16 +24,28 @@ void wdl_pool_fini(struct wdl_pool *pool)
     wdl_assert_cmp(pool->in_use, ==, 0);
 }
 
+/* One that was never in use, or NULL. */
+static struct wdl_pool_node *pool_fresh(struct wdl_pool *pool)
+{
+    if (pool->high == pool->count)
+        return NULL;
+    struct wdl_pool_node *node = pool_node(pool, (uint32_t) pool->high);
+    node->home = pool;
+    node->index = (uint32_t) pool->high++;
+    node->generation = 0;
+    return node;
+}
+
 void *wdl_pool_get(struct wdl_pool *pool)
 {
     struct wdl_list *link = wdl_list_pop(&pool->free);
-    if (!link)
+    struct wdl_pool_node *node =
+        link ? wdl_container_of(link, struct wdl_pool_node, link) : pool_fresh(pool);
+    if (!node)
         return NULL;
-    struct wdl_pool_node *node = wdl_container_of(link, struct wdl_pool_node, link);
     wdl_assert_cmp(node->generation & 1, ==, 0);
     node->generation++;
-    if (++pool->in_use > pool->high)
-        pool->high = pool->in_use;
+    pool->in_use++;
     return node;
 }
 
@@ -57,7 +62,7 @@ void wdl_pool_put(void *element)
 
 void *wdl_pool_find(const struct wdl_pool *pool, uint32_t index, uint32_t generation)
 {
-    if (index >= (uint32_t) pool->count)
+    if (index >= (uint32_t) pool->high)
         return NULL;
     struct wdl_pool_node *node = pool_node(pool, index);
     return (node->generation & 1) && node->generation == generation ? node : NULL;
@@ -69,7 +74,6 @@ void wdl_pool_check(const struct wdl_pool *pool)
     struct wdl_list *link;
     wdl_list_for(link, &pool->free)
         idle++;
-    wdl_assert_cmp(idle + pool->in_use, ==, pool->count);
-    wdl_assert_cmp(pool->in_use, <=, pool->high);
+    wdl_assert_cmp(idle + pool->in_use, ==, pool->high);
     wdl_assert_cmp(pool->high, <=, pool->count);
 }

@@ -1,4 +1,5 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of base/pool. */
+#include <string.h>
 #include "base/pool.h"
 #include "support/suite.h"
 
@@ -51,4 +52,30 @@ START_TEST(a_reference_dies_with_its_element)
 }
 END_TEST
 
-WDL_SUITE("base/pool", dry_after_count_elements, a_reference_dies_with_its_element)
+/* Memory is not touched before it is needed, and no reference of the wire's leads there. */
+START_TEST(elements_never_in_use_are_as_the_memory_was)
+{
+    struct wdl_pool pool;
+    struct element memory[COUNT], before[COUNT];
+    memset(memory, 0xa5, sizeof(memory));
+    memcpy(before, memory, sizeof(memory));
+    wdl_pool_init(&pool, 1, memory, sizeof(memory[0]), COUNT);
+    ck_assert_mem_eq(memory, before, sizeof(memory));
+    struct element *a = wdl_pool_get(&pool), *b = wdl_pool_get(&pool);
+    wdl_pool_put(a);
+    ck_assert_ptr_eq(wdl_pool_get(&pool), a);
+    for (int i = 0; i < COUNT; i++) {
+        int used = &memory[i] == a || &memory[i] == b;
+        ck_assert_int_eq(memcmp(&memory[i], &before[i], sizeof(memory[i])) != 0, used);
+        if (!used)
+            ck_assert_ptr_null(wdl_pool_find(&pool, (uint32_t) i, memory[i].node.generation));
+    }
+    ck_assert_int_eq(pool.high, 2);
+    wdl_pool_put(a);
+    wdl_pool_put(b);
+    wdl_pool_fini(&pool);
+}
+END_TEST
+
+WDL_SUITE("base/pool", dry_after_count_elements, a_reference_dies_with_its_element,
+          elements_never_in_use_are_as_the_memory_was)

@@ -129,6 +129,11 @@ static ucs_status_t context_open(struct ucx_nm *nm)
      * seemed to do so less without tcp's own puts. The cause is not known. */
     if (!getenv("UCX_TCP_PUT_ENABLE"))
         ucp_config_modify(config, "PUT_ENABLE", "n"); /* of tcp alone */
+    /* Each shared-memory transport makes buffers of 8 KiB when it is opened, half of whose pages it
+     * writes to: 512 of them, of which 64 are wanted at once. More are made when they are needed. */
+    if (!getenv("UCX_MM_RX_BUFS_GROW") && !getenv("UCX_POSIX_RX_BUFS_GROW") &&
+        !getenv("UCX_SYSV_RX_BUFS_GROW"))
+        ucp_config_modify(config, "MM_RX_BUFS_GROW", "128");
     ucp_params_t params = {
         .field_mask = UCP_PARAM_FIELD_FEATURES | UCP_PARAM_FIELD_ESTIMATED_NUM_EPS |
             UCP_PARAM_FIELD_ESTIMATED_NUM_PPN | UCP_PARAM_FIELD_MT_WORKERS_SHARED,
