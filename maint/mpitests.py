@@ -174,7 +174,7 @@ class Suite:
                 done.result()
 
     def make(self, directory, names, environment):
-        status, output = self.cores.run(["make", "-k"] + names, directory, environment)
+        status, output = self.cores.run(["make", "-k", "SHELL=/bin/sh"] + names, directory, environment)
         if status != 0:
             self.report.log("build-" + os.path.relpath(directory, self.mpich), output)
         return output

@@ -55,7 +55,8 @@ def step(title, command, directory, environment, name, cores, report):
 
 
 def build_environment(work, name):
-    environment = {**os.environ, **ENVIRONMENT.get(name, {})}
+    # configure, and make after it, would rather have bash, which takes twice as long to start what they run.
+    environment = {**os.environ, "CONFIG_SHELL": "/bin/sh", **ENVIRONMENT.get(name, {})}
     if os.path.isdir("/usr/lib/ccache"):
         environment["PATH"] = "/usr/lib/ccache:" + environment["PATH"]
         environment["CCACHE_BASEDIR"] = work

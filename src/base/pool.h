@@ -2,12 +2,14 @@
  *
  * A fixed pool of equal elements. Nothing on a data path allocates: a pool's memory is there when
  * it is made, and get returns NULL when it is dry. Memory of elements that were never in use is not
- * touched, so that a pool costs as many pages as it once needed elements. Two levels (a window's own pool, then the one of all
- * windows; seed 001, Operation and Target Element Pools) are two pools asked in turn: an element
- * goes home to the pool it came from, so that no window can be starved of its own elements.
+ * touched, so that a pool costs as many pages as it once needed elements. Two levels (a window's
+ * own pool, then the one of all windows; seed 001, Operation and Target Element Pools) are two
+ * pools asked in turn: an element goes home to the pool it came from, so that no window can be
+ * starved of its own elements.
  *
  * Invariants: in_use + free elements == high; high <= count; the elements below high, and no
- * others, have been in use; a freed element's generation has changed. The element's first member is a `struct wdl_pool_node`.
+ * others, have been in use; a freed element's generation has changed. The element's first member
+ * is a `struct wdl_pool_node`.
  */
 #ifndef WDL_BASE_POOL_H_INCLUDED
 #define WDL_BASE_POOL_H_INCLUDED

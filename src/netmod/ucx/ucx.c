@@ -129,8 +129,8 @@ static ucs_status_t context_open(struct ucx_nm *nm)
      * seemed to do so less without tcp's own puts. The cause is not known. */
     if (!getenv("UCX_TCP_PUT_ENABLE"))
         ucp_config_modify(config, "PUT_ENABLE", "n"); /* of tcp alone */
-    /* Each shared-memory transport makes buffers of 8 KiB when it is opened, half of whose pages it
-     * writes to: 512 of them, of which 64 are wanted at once. More are made when they are needed. */
+    /* When it is opened, each shared-memory transport makes 512 buffers of 8 KiB, and writes to
+     * half of their pages; 64 are in use at first. More are made when they are needed. */
     if (!getenv("UCX_MM_RX_BUFS_GROW") && !getenv("UCX_POSIX_RX_BUFS_GROW") &&
         !getenv("UCX_SYSV_RX_BUFS_GROW"))
         ucp_config_modify(config, "MM_RX_BUFS_GROW", "128");
