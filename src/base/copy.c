@@ -1,16 +1,34 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Copies of any length (copy.h). */
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Long copies (copy.h). */
 #include "base/copy.h"
-#include <stdint.h>
 
-void wdl_copy_pieces(void *to, const void *from, size_t bytes)
+/* By way of memory that lies as the destination does. */
+static void by_detour(char *to, const char *from, size_t bytes)
 {
-    uintptr_t at = (uintptr_t) to, of = (uintptr_t) from;
-    if ((at < of ? of - at : at - of) < bytes) { /* they overlap */
-        memmove(to, from, bytes);
-        return;
+    enum { PART = 8 << 10 };
+    char room[PART + WDL_COPY_PAGE];
+    for (size_t done = 0; done < bytes; done += PART) {
+        size_t n = bytes - done < PART ? bytes - done : PART;
+        char *at = room + ((uintptr_t) to - (uintptr_t) room) % WDL_COPY_PAGE;
+        memcpy(at, from + done, n);
+        memcpy(to + done, at, n);
     }
+}
+
+static void by_pieces(char *to, const char *from, size_t bytes)
+{
     for (size_t done = 0; done < bytes; done += WDL_COPY_PIECE) {
         size_t n = bytes - done < WDL_COPY_PIECE ? bytes - done : WDL_COPY_PIECE;
-        memcpy((char *) to + done, (const char *) from + done, n);
+        memcpy(to + done, from + done, n);
     }
+}
+
+void wdl_copy_long(void *to, const void *from, size_t bytes)
+{
+    uintptr_t at = (uintptr_t) to, of = (uintptr_t) from;
+    if ((at < of ? of - at : at - of) < bytes) /* they overlap */
+        memmove(to, from, bytes);
+    else if (wdl_copy_is_slow(to, from))
+        by_detour(to, from, bytes);
+    else
+        by_pieces(to, from, bytes);
 }

@@ -33,4 +33,29 @@ START_TEST(what_memmove_does)
 }
 END_TEST
 
-WDL_SUITE("base/copy", what_memmove_does)
+/* Whichever way it goes, with lengths about its parts, and to all places near a page's beginning. */
+START_TEST(wherever_it_lies_in_its_page)
+{
+    enum { PAGE = WDL_COPY_PAGE, BYTES = 5 * PAGE + 11, ROOM = BYTES + 3 * PAGE };
+    unsigned char *from = aligned_alloc(PAGE, 8 * PAGE + PAGE), *to = aligned_alloc(PAGE, 9 * PAGE),
+                  *want = malloc(ROOM);
+    int slow = 0;
+    for (size_t i = 0; i < ROOM; i++)
+        from[i] = (unsigned char) (i * 37 + i / 251);
+    for (size_t apart = PAGE - 70; apart < PAGE + 140; apart++)
+        for (size_t bytes = PAGE - 1; bytes <= BYTES; bytes += 2 * PAGE + 4) {
+            slow += wdl_copy_is_slow(to + apart, from + PAGE);
+            memset(to, 0xee, ROOM);
+            memset(want, 0xee, ROOM);
+            memcpy(want + apart, from + PAGE, bytes);
+            wdl_copy(to + apart, from + PAGE, bytes);
+            ck_assert_mem_eq(to, want, ROOM);
+        }
+    ck_assert_int_eq(slow, 3 * (WDL_COPY_LINE - 1));
+    free(from);
+    free(to);
+    free(want);
+}
+END_TEST
+
+WDL_SUITE("base/copy", what_memmove_does, wherever_it_lies_in_its_page)

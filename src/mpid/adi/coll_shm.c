@@ -17,7 +17,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { HEAD = 64, PAGE = 4096, PART = 64 << 20 };
+/* A block begins with a page, as most memory that is copied to it does, or just before that
+ * (base/copy.h: what would be slow is a line behind). */
+enum { LINE = 64, PAGE = 4096, HEAD = PAGE, PART = 64 << 20 };
 
 #define BEHIND (sizeof(struct wdl_spread_place) + sizeof(struct wdl_bell)) /* a process */
 
@@ -153,7 +155,7 @@ void wdl_arena_close(void)
 
 int wdl_arena_holds(uint64_t card, size_t bytes)
 {
-    return card >= HEAD && card % HEAD == 0 && bytes <= PART && card <= PART - bytes;
+    return card >= HEAD && card % LINE == 0 && bytes <= PART && card <= PART - bytes;
 }
 
 int wdl_arena_is_open(void)

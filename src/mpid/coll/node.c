@@ -44,7 +44,7 @@ static int show_data(struct wdl_run *run, const void *data, size_t bytes)
     if (run->showed == run->stamp) /* wdl_coll_at_once has */
         return WDL_OK;
     if (bytes)
-        memcpy(wdl_board_sheet(run, run->team->rank), data, bytes);
+        wdl_copy(wdl_board_sheet(run, run->team->rank), data, bytes);
     run->team->coll->stats.copied_bytes += bytes;
     return wdl_node_post(run, WDL_BOARD_DATA);
 }
@@ -79,11 +79,10 @@ static int is_to_be_staged(const struct wdl_run *run)
 {
     enum { SHORT = 8 << 10 };
     const struct wdl_coll_args *a = &run->args;
-    int many = run->team->size > 2;
     switch (a->kind) {
     case WDL_COLL_BROADCAST:
     case WDL_COLL_GATHER_ALL:
-        return wdl_rate_stages(run->team, wdl_rate_use(run), many);
+        return wdl_rate_stages(run->team, wdl_rate_use(run), 1);
     case WDL_COLL_SCATTER:
     case WDL_COLL_EXCHANGE:
         return !a->variable &&

@@ -15,8 +15,8 @@
  *  3. The other way is tried now and then: FOUR times on end, after SOON (or SOON_PARTS), every
  *     SOON until something is known, then at distances that grow by four up to SELDOM while the
  *     same way is the faster one.
- *  4. The first time round a staging's ring tells nothing: its pages are made then. Nor do the
- *     first two that are read one way behind others.
+ *  4. Where a staging's ring was never in use, it tells nothing: its pages are made then. Nor do
+ *     the first two that are read one way behind others.
  */
 #ifndef WDL_MPID_COLL_RATE_H_INCLUDED
 #define WDL_MPID_COLL_RATE_H_INCLUDED

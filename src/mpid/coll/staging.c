@@ -1,18 +1,21 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Staging of long data (staging.h). */
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/coll/staging.h"
 #include "mpid/coll/rate.h"
 
 enum {
     LINE = 64,
     PART = 16 << 10, /* told of at a time */
-    LOOKS = 40 /* for more to come, before others get their turn */
+    LOOKS = 40, /* for more to come, before others get their turn */
+    LOOK = 1 << 10 /* a rank is asked what it has finished, for so many bytes */
 };
 
 struct wdl_staging {
     char *at; /* NULL: there is no memory for one */
     uint64_t card;
     uint64_t head, tail; /* bytes ever taken, given back; place: % its size */
+    size_t met; /* bytes from its beginning that have been in use */
     int first, count; /* of taken[], a ring as long as the team's window */
     struct taken {
         uint32_t seq;
@@ -51,6 +54,17 @@ static int has_room(const struct wdl_staging *s, const struct wdl_team *team, ui
     return s->count < team->window && end - s->tail <= team->params.staging_bytes;
 }
 
+/* Where so many bytes are best: at the beginning, if that is free. What is there has been in use,
+ * so its pages are there, and as much of it as is needed at a time stays in the caches. */
+static uint64_t place_for(struct wdl_staging *s, const struct wdl_team *team, size_t bytes)
+{
+    size_t all = team->params.staging_bytes, at = s->head % all;
+    uint64_t again = s->head + (at ? all - at : 0);
+    if (s->count == 0)
+        s->tail = again;
+    return all - at < bytes || has_room(s, team, again + bytes) ? again : s->head;
+}
+
 char *wdl_staging_take(struct wdl_run *run, size_t bytes, uint64_t *card_out)
 {
     return wdl_staging_take_for(run, bytes, -1, card_out);
@@ -69,12 +83,11 @@ char *wdl_staging_take_for(struct wdl_run *run, size_t bytes, int reader, uint64
     if (!s || !s->at)
         return NULL;
     bytes = (bytes + LINE - 1) & ~(size_t) (LINE - 1);
-    uint64_t begin = s->head, left = all - begin % all;
-    if (left < bytes)
-        begin += left;
-    if (!has_room(s, team, begin + bytes)) {
+    uint64_t begin = place_for(s, team, bytes);
+    if (!has_room(s, team, begin + bytes) || (size_t) team->size * LOOK <= bytes) {
         wdl_team_look_low(team);
         give_back(s, team);
+        begin = place_for(s, team, bytes);
     }
     if (!has_room(s, team, begin + bytes))
         return NULL;
@@ -90,9 +103,12 @@ void wdl_staging_fill(struct wdl_run *run, struct wdl_sheet *sheet, const char *
                       size_t hole, size_t hole_end)
 {
     struct wdl_team *team = run->team;
-    int fresh = team->staging->head <= team->params.staging_bytes;
+    struct wdl_staging *s = team->staging;
+    size_t end = (size_t) (run->staged - s->at) + bytes;
+    int fresh = end > s->met;
     uint64_t since_ns = wdl_rate_now(team);
     size_t copied = 0;
+    s->met = fresh ? end : s->met;
     sheet->fresh = fresh; /* seen with any of the bytes */
     for (size_t at = 0; at < bytes;) {
         if (at == hole && hole_end > hole) {
@@ -101,7 +117,7 @@ void wdl_staging_fill(struct wdl_run *run, struct wdl_sheet *sheet, const char *
         }
         size_t n = (at < hole && hole < bytes ? hole : bytes) - at;
         n = n < PART ? n : PART;
-        memcpy(run->staged + at, from + at, n);
+        wdl_copy(run->staged + at, from + at, n);
         copied += n;
         at += n;
         /* pairs with the load in wdl_staging_read */

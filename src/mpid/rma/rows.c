@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Blocks evenly apart (rows.h). */
 #include <string.h>
 #include "base/assert.h"
+#include "base/copy.h"
 #include "mpid/rma/rows.h"
 
 /* With the length known a block is a load and a store. */
@@ -44,7 +45,10 @@ static inline void pass(const struct wdl_rows *rows, size_t at, char *row, size_
     for (size_t done = 0; done < bytes;) {
         struct wdl_rows part = wdl_rows_part(rows, at + done, bytes - done),
             packed = wdl_rows_packed(row + done, &part);
-        wdl_rows_copy(unpacks ? &part : &packed, unpacks ? &packed : &part);
+        if (part.count == 1 && !unpacks)
+            wdl_copy(packed.base, part.base, part.bytes);
+        else
+            wdl_rows_copy(unpacks ? &part : &packed, unpacks ? &packed : &part);
         done += part.bytes * part.count;
     }
 }

@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Operations that follow one another
  * through a ring (train.h). */
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/mail.h"
@@ -122,7 +123,7 @@ static void add_car(struct wdl_train *train, int64_t disp, uint64_t offset, cons
     struct wdl_car *car = car_at(train->ring, train->at);
     train->at += length_of(bytes);
     tell(car_at(train->ring, train->at), 0);
-    memcpy(data_of(car), from, bytes);
+    wdl_copy(data_of(car), from, bytes);
     car->disp = disp;
     car->offset = offset;
     tell(car, bytes);
