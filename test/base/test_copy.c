@@ -33,7 +33,7 @@ START_TEST(what_memmove_does)
 }
 END_TEST
 
-/* Whichever way it goes, with lengths about its parts, and to all places near a page's beginning. */
+/* Whichever way it goes, with lengths about its parts, to all places near the beginning of a page. */
 START_TEST(wherever_it_lies_in_its_page)
 {
     enum { PAGE = WDL_COPY_PAGE, BYTES = 5 * PAGE + 11, ROOM = BYTES + 3 * PAGE };
