@@ -33,7 +33,7 @@ START_TEST(what_memmove_does)
 }
 END_TEST
 
-/* Whichever way it goes, with lengths about its parts, to all places near the beginning of a page. */
+/* Whichever way it goes, with lengths about its parts, to all places near where a page begins. */
 START_TEST(wherever_it_lies_in_its_page)
 {
     enum { PAGE = WDL_COPY_PAGE, BYTES = 5 * PAGE + 11, ROOM = BYTES + 3 * PAGE };
