@@ -1,14 +1,12 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Long copies (copy.h). */
 #include "base/copy.h"
 
-/* By way of memory that lies as the destination does. */
 static void by_detour(char *to, const char *from, size_t bytes)
 {
-    enum { PART = 8 << 10 };
-    char room[PART + WDL_COPY_PAGE];
-    for (size_t done = 0; done < bytes; done += PART) {
-        size_t n = bytes - done < PART ? bytes - done : PART;
-        char *at = room + ((uintptr_t) to - (uintptr_t) room) % WDL_COPY_PAGE;
+    struct wdl_copy_room room;
+    for (size_t done = 0; done < bytes; done += WDL_COPY_ROOM) {
+        size_t n = bytes - done < WDL_COPY_ROOM ? bytes - done : WDL_COPY_ROOM;
+        char *at = wdl_copy_room(&room, to + done);
         memcpy(at, from + done, n);
         memcpy(to + done, at, n);
     }

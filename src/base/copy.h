@@ -20,6 +20,7 @@
 
 enum {
     WDL_COPY_PIECE = 512 << 10,
+    WDL_COPY_ROOM = 8 << 10,
     WDL_COPY_LONG = 4 << 10, /* less the C library copies in another way */
     WDL_COPY_PAGE = 4 << 10,
     WDL_COPY_LINE = 64
@@ -30,6 +31,16 @@ static inline int wdl_copy_is_slow(const void *to, const void *from)
 {
     uintptr_t apart = ((uintptr_t) to - (uintptr_t) from) % WDL_COPY_PAGE;
     return apart - 1 < WDL_COPY_LINE - 1;
+}
+
+/* A few KiB to gather bytes in before they are copied to such memory. */
+struct wdl_copy_room {
+    char memory[WDL_COPY_ROOM + WDL_COPY_PAGE];
+};
+/* So much of it that lies in its page as the destination does: WDL_COPY_ROOM bytes. */
+static inline char *wdl_copy_room(struct wdl_copy_room *room, const void *to)
+{
+    return room->memory + ((uintptr_t) to - (uintptr_t) room->memory) % WDL_COPY_PAGE;
 }
 
 void wdl_copy_long(void *to, const void *from, size_t bytes);

@@ -5,9 +5,9 @@
  * filled. Fetching it from its owner's private memory is the system's work, page by page.
  *
  * Invariants:
- *  1. It is a ring. A collective takes its bytes in one piece, behind those taken last, or at the
- *     ring's beginning as soon as that is free; they are given back when all ranks who may read
- *     them have finished it (coll_impl.h): its owner waits for nobody.
+ *  1. It is a ring, of which a part is in use that grows. A collective takes its bytes in one
+ *     piece, behind those taken last or at the beginning; they are given back when all ranks who
+ *     may read them have finished it (coll_impl.h): its owner waits for nobody.
  *  2. Who finds no room, or has no such memory, shows where its data is. Each rank decides by
  *     itself; its sheet tells.
  *  3. Bytes [0, sheet->filled) may be read, and do not change until they are given back; but a

@@ -45,17 +45,27 @@ static inline void pass(const struct wdl_rows *rows, size_t at, char *row, size_
     for (size_t done = 0; done < bytes;) {
         struct wdl_rows part = wdl_rows_part(rows, at + done, bytes - done),
             packed = wdl_rows_packed(row + done, &part);
-        if (part.count == 1 && !unpacks)
-            wdl_copy(packed.base, part.base, part.bytes);
-        else
-            wdl_rows_copy(unpacks ? &part : &packed, unpacks ? &packed : &part);
+        wdl_rows_copy(unpacks ? &part : &packed, unpacks ? &packed : &part);
         done += part.bytes * part.count;
     }
 }
 
+/* The row may be memory that another processor holds, which gets a long piece faster than many
+ * short ones (base/copy.h). */
 void wdl_rows_pack(const struct wdl_rows *rows, size_t at, char *to, size_t bytes)
 {
-    pass(rows, at, to, bytes, 0);
+    struct wdl_copy_room room;
+    if (rows->count == 1)
+        wdl_copy(to, rows->base + at, bytes);
+    else if (rows->bytes >= WDL_COPY_LONG || bytes < WDL_COPY_LONG)
+        pass(rows, at, to, bytes, 0);
+    else
+        for (size_t done = 0; done < bytes; done += WDL_COPY_ROOM) {
+            size_t n = bytes - done < WDL_COPY_ROOM ? bytes - done : WDL_COPY_ROOM;
+            char *row = wdl_copy_room(&room, to + done);
+            pass(rows, at + done, row, n, 0);
+            memcpy(to + done, row, n);
+        }
 }
 
 void wdl_rows_unpack(const struct wdl_rows *rows, size_t at, char *from, size_t bytes)
