@@ -13,6 +13,7 @@
  */
 #include <string.h>
 #include "base/bits.h"
+#include "base/copy.h"
 #include "mpid/coll/direct.h"
 #include "mpid/coll/flag.h"
 #include "mpid/coll/lend.h"
@@ -335,7 +336,7 @@ static int place(struct wdl_car_run *c, int peer, const struct wdl_key *key, uin
 {
     struct wdl_coll *coll = c->run->team->coll;
     if (key->mapped) {
-        memcpy(key->mapped + (address - key->base), data, c->piece);
+        wdl_copy(key->mapped + (address - key->base), data, c->piece);
         c->stage = WDL_DIRECT_THERE;
         return WDL_OK;
     }
