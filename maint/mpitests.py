@@ -20,6 +20,7 @@ NOT_ENTERED = ("spawn", "io")
 OUR_FOLDERS = {"install": "test/install", "bench": "test/bench", "mpi": "test/mpi", "examples": "examples",
                "memory": "test/memory"}
 NOT_QUICK = ("memory",)
+ASK_HWLOC = ("install", "bench", "examples", "topo", "memory")
 QUICK_FOLDERS = ["attr", "group", "info", "init", "errhan", "topo"]
 
 # Set-up -> (environment, folders).
@@ -205,8 +206,8 @@ class Suite:
     # Running
 
     def topology(self):
-        """What hwloc finds on this machine, for all set-ups but the first, and a place without plugins of hwloc's, which
-        it would load all the same: half of what a process takes to start, else."""
+        """What hwloc finds on this machine, and a place without plugins of hwloc's, which it would load all the same: half
+        of what a process takes to start, else. Programs of ASK_HWLOC look for themselves, in the first set-up."""
         if self.described is None:
             self.described = {}
             name, tool = os.path.join(self.ours, "topology.xml"), shutil.which("lstopo-no-graphics")
@@ -216,9 +217,9 @@ class Suite:
                 self.described = {"HWLOC_XMLFILE": name, "HWLOC_THISSYSTEM": "1", "HWLOC_PLUGINS_PATH": self.ours}
         return self.described
 
-    def environment(self, setup):
+    def environment(self, setup, folder):
         environment = dict(SETUPS[setup][0])
-        if setup != "shm":
+        if setup != "shm" or folder not in ASK_HWLOC:
             environment.update(self.topology())
         # For scripts: where things are.
         environment.update({
@@ -242,7 +243,7 @@ class Suite:
 
     def submit(self, setup, pool):
         programs = self.programs(setup)
-        environment = self.environment(setup)
+        environments = {folder: self.environment(setup, folder) for folder in {program.folder for program in programs}}
         arguments = self.tsan_arguments() if setup.endswith(TSAN) else []
         state = {"begun": 0, "ended": 0, "late": 0}
         lock = threading.Lock()
@@ -257,7 +258,7 @@ class Suite:
             if state["late"] >= TIMEOUTS_MAX and state["late"] * 2 > state["ended"]:
                 return testlist.Result(False, "not run: too many programs of this set-up ran out of time", "", 0.0)
             with self.cores.one():
-                return testlist.run(program, self.mpiexec, environment, arguments)
+                return testlist.run(program, self.mpiexec, environments[program.folder], arguments)
 
         def one(program):
             with lock:
