@@ -105,7 +105,8 @@ int worlds_once(void)
 
 int worlds_main(const struct worlds *worlds, int argc, char **argv)
 {
-    uint64_t first = 1, count = worlds->count, options[WORLDS_OPTIONS_BYTES_MAX / sizeof(uint64_t)];
+    uint64_t first = 1, options[WORLDS_OPTIONS_BYTES_MAX / sizeof(uint64_t)];
+    uint64_t count = worlds_once() ? worlds->count : (worlds->count + 2) / 3;
     int failed = 0, one = 0, known = argc % 2;
     wdl_assert_cmp(worlds->options_bytes, <=, sizeof(options));
     signal(SIGABRT, on_abort);
