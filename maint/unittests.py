@@ -37,10 +37,9 @@ TESTS = {
 }
 
 # Set-up -> what its tests find in their environment. Lies told to the worlds, which test the tests, worlds of thousands
-# of ranks and two thirds of the seeds are run once, in unit (test/support/worlds.h); there, too, each test has a process
-# of its own, which takes a fifth to a third of the time of those under sanitizers.
-SEEDS = {"WORLDS": "seeds", "CK_FORK": "no"}
-ENVIRONMENT = {"clang": SEEDS, "sanitize": SEEDS, "tsan": {"WORLDS": "seeds"}}
+# of ranks and two thirds of the seeds are run once, in unit (test/support/worlds.h).
+SEEDS = {"WORLDS": "seeds"}
+ENVIRONMENT = {"clang": SEEDS, "sanitize": SEEDS, "tsan": SEEDS}
 
 # Built things and other people's files stay behind.
 SKIPPED = re.compile(r"^(\..*|_.*|.*~|autom4te\.cache|build-aux|configure|Makefile|Makefile\.in|aclocal\.m4"
