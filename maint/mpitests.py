@@ -20,6 +20,7 @@ NOT_ENTERED = ("spawn", "io")
 OUR_FOLDERS = {"install": "test/install", "bench": "test/bench", "mpi": "test/mpi", "examples": "examples",
                "memory": "test/memory"}
 NOT_QUICK = ("memory",)
+# Programs that start as a user's do, hwloc and all; see topology().
 ASK_HWLOC = ("install", "bench", "examples", "topo", "memory")
 QUICK_FOLDERS = ["attr", "group", "info", "init", "errhan", "topo"]
 
@@ -206,8 +207,8 @@ class Suite:
     # Running
 
     def topology(self):
-        """What hwloc finds on this machine, and a place without plugins of hwloc's, which it would load all the same: half
-        of what a process takes to start, else. Programs of ASK_HWLOC look for themselves, in the first set-up."""
+        """What hwloc finds on this machine, and a place without plugins of hwloc's, which it would load all the same: a
+        third and more of what a process takes to start, else. Programs of ASK_HWLOC look for themselves, in the first set-up."""
         if self.described is None:
             self.described = {}
             name, tool = os.path.join(self.ours, "topology.xml"), shutil.which("lstopo-no-graphics")
