@@ -33,7 +33,6 @@ SETUPS = {
     # sanitizer is gone.
     "thread-tsan": ({"MPIR_CVAR_WINDLASS_PROGRESS_THREAD": "on", "UCX_MEM_EVENTS": "no"}, ["mpi", "threads/rma"]),
     "cliques-tsan": ({"MPIR_CVAR_NUM_CLIQUES": "2", "UCX_MEM_EVENTS": "no"}, ["mpi", "threads/rma"]),
-    "engine": ({"MPIR_CVAR_WINDLASS_COLL": "engine", "MPIR_CVAR_NUM_CLIQUES": "2"}, ["coll"]),
     "engine-shm": ({"MPIR_CVAR_WINDLASS_COLL": "engine"}, ["coll"]),
     "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, ["mpi", "examples", "pt2pt", "rma", "threads/rma",
                                                                         "errors/rma"]),
@@ -83,6 +82,8 @@ class Suite:
         programs = [program for folder in self.folders(setup) for program in self.lists[folder]
                     if not (self.option.quick and program.slow)]
         programs = [program for program in programs if program.setup in ("", setup)]
+        if setup == "cliques":      # in which a process by itself does what it does in shm
+            programs = [program for program in programs if program.is_script or program.np > 1 or program.setup]
         if setup.endswith(TSAN):
             programs = [program for program in programs if program.threads or program.folder not in OUR_FOLDERS]
         if self.option.only:

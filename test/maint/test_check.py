@@ -91,9 +91,15 @@ class Check(unittest.TestCase):
             self.assertIn(f"unexpected output: {seen}\n", output)
         self.write("coll/testlist", "show 2\n")
         self.program("coll/show", show.replace("PROGRESS_THREAD", "COLL"))
-        for name, seen in (("engine", "+2++engine"), ("engine-shm", "+++engine"), ("engine-tcp", "tcp,self++1+engine")):
+        for name, seen in (("engine-shm", "+++engine"), ("engine-tcp", "tcp,self++1+engine")):
             _, output = self.check("--setup", name, "--only", "coll")
             self.assertIn(f"unexpected output: {seen}\n", output)
+
+    def test_a_process_by_itself_has_no_cliques(self):
+        self.write("rma/testlist", "alone 1\nboth 2\n")
+        for name, listed in (("shm", ["shm: rma/alone np 1", "shm: rma/both np 2"]), ("cliques", ["cliques: rma/both np 2"]),
+                             ("tcp", ["tcp: rma/alone np 1", "tcp: rma/both np 2"])):
+            self.assertEqual(self.check("--setup", name, "--only", "rma", "--list")[1].splitlines(), listed)
 
     def test_a_set_up_begins_beside_the_last_of_the_one_before(self):
         self.write("rma/testlist", "meet 2\n")

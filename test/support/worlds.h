@@ -47,7 +47,8 @@ struct worlds {
 
 int worlds_main(const struct worlds *worlds, int argc, char **argv);
 /* Is what one build is enough for wanted: lies, which test the oracle, worlds of thousands of
- * ranks, and more than a third of the seeds? Not with WORLDS=seeds in the environment. */
+ * ranks, more than one simulated network, and more than a third of the seeds? Not with
+ * WORLDS=seeds in the environment. */
 int worlds_once(void);
 /* One world; 1 if it failed. */
 int worlds_run(const struct worlds *worlds, const void *options);
