@@ -41,7 +41,7 @@ SETUPS = {
                    ["coll", "errors/coll"]),
 }
 
-# MPICH's time limits are for what goes through memory. Its rma_contig moves 24 GB: over tcp, two processors and another program
+# MPICH's time limits are for what goes through memory. Its rma_contig moves 24 GB: over tcp, on two processors and a build
 # beside it, 130 s and more of its 180 where calls of the system take a microsecond.
 TIME_FACTOR = {"tcp": 2, "engine-tcp": 2}
 

@@ -102,12 +102,12 @@ class Check(unittest.TestCase):
             self.assertEqual(self.check("--setup", name, "--only", "rma", "--list")[1].splitlines(), listed)
 
     def test_tcp_has_twice_the_time(self):
-        self.write("rma/testlist", "late 2 timeLimit=1\n")
-        self.program("rma/late", "#!/bin/sh\nsleep 1.2; echo ' No Errors'\n")
+        self.write("rma/testlist", "late 2 timeLimit=3\n")
+        self.program("rma/late", "#!/bin/sh\nsleep 3.2; echo ' No Errors'\n")
         for name, last in (("shm", "0 passed, 1 failed"), ("tcp", "1 passed, 0 failed")):
             _, output = self.check("--setup", name, "--only", "rma")
             self.assertEqual(output.splitlines()[-1], last)
-            self.assertEqual("still running after 1 s" in output, name == "shm")
+            self.assertEqual("still running after 3 s" in output, name == "shm")
 
     def test_a_set_up_begins_beside_the_last_of_the_one_before(self):
         self.write("rma/testlist", "meet 2\n")
