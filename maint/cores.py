@@ -8,6 +8,7 @@ import contextlib
 import os
 import select
 import subprocess
+import threading
 
 import testlist
 
@@ -16,20 +17,25 @@ class Cores:
     def __init__(self, jobs):
         self.jobs = jobs
         self.ends = os.pipe()
+        self.taking = threading.Lock()
         os.write(self.ends[1], b"+" * jobs)
 
-    @contextlib.contextmanager
     def one(self):
-        """Wait for a token, and hold it."""
-        while True:
-            select.select([self.ends[0]], [], [])
-            with contextlib.suppress(BlockingIOError):      # make sets the pipe so, and another may have been faster
-                token = os.read(self.ends[0], 1)
-                break
+        return self.some(1)
+
+    @contextlib.contextmanager
+    def some(self, number):
+        """Wait for so many tokens, at most `jobs`, and hold them."""
+        tokens = b""
+        with self.taking:       # else two that have a token each might wait for each other's
+            while len(tokens) < number:
+                select.select([self.ends[0]], [], [])
+                with contextlib.suppress(BlockingIOError):      # make sets the pipe so, and another may have been faster
+                    tokens += os.read(self.ends[0], number - len(tokens))
         try:
             yield
         finally:
-            os.write(self.ends[1], token)
+            os.write(self.ends[1], tokens)
 
     def popen(self, command, directory, environment):
         """Start it, as the holder of a token; if it is make, it takes more of them by itself."""

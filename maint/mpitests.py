@@ -242,6 +242,12 @@ class Suite:
         library = os.path.join(self.work, "mpich", "tsan", "lib", ".libs")
         return ["-genv", "LD_PRELOAD", name, "-genv", "LD_LIBRARY_PATH", library]
 
+    def cores_of(self, program):
+        """One for each rank if there are as many: with two programs of two ranks at a time on two cores, ranks that wait for
+        each other seldom run together, and MPICH's rma took 109 s instead of 77 (cliques), 200 instead of 129 (tcp). More
+        ranks than cores share them in any case, and with two programs' fewer cores are idle."""
+        return program.np if not program.is_script and program.np <= self.cores.jobs else 1
+
     def run(self, setups):
         """One set-up after the other; the first programs of one run beside the last of the one before."""
         with concurrent.futures.ThreadPoolExecutor(self.cores.jobs) as pool:
@@ -265,7 +271,7 @@ class Suite:
                                        "\n".join(self.tsan_failed.splitlines()[-60:]), 0.0)
             if state["late"] >= TIMEOUTS_MAX and state["late"] * 2 > state["ended"]:
                 return testlist.Result(False, "not run: too many programs of this set-up ran out of time", "", 0.0)
-            with self.cores.one():
+            with self.cores.some(self.cores_of(program)):
                 return testlist.run(program, self.mpiexec, environments[program.folder], arguments)
 
         def one(program):

@@ -110,7 +110,7 @@ class Check(unittest.TestCase):
             self.assertEqual("still running after 3 s" in output, name == "shm")
 
     def test_a_set_up_begins_beside_the_last_of_the_one_before(self):
-        self.write("rma/testlist", "meet 2\n")
+        self.write("rma/testlist", "meet 3\n")
         self.program("rma/meet", "#!/bin/sh\n[ -z \"$MPIR_CVAR_NUM_CLIQUES\" ] || touch cliques\n"
                      "for i in $(seq 100); do [ -e cliques ] && echo ' No Errors' && exit; sleep 0.1; done\n")
         status, output = self.check("--setup", "shm", "--setup", "cliques", "--only", "rma", "--jobs", "2")
@@ -188,6 +188,23 @@ class Check(unittest.TestCase):
         self.assertIn("run ./maint/quickstart first", output)
 
 
+    def test_ranks_have_a_core_each_if_there_are_as_many(self):
+        said = os.path.join(self.temporary.name, "said")
+        self.program("rma/a", f"#!/bin/sh\necho $1 >>{said}; sleep 0.4; echo -$1 >>{said}; echo ' No Errors'\n")
+        self.write("rma/testlist", "".join(f"a {np} arg={np}\n" for np in (2, 2, 1, 1, 3, 3)))
+        status, output = self.check("--setup", "shm", "--only", "rma", "--jobs", "2")
+        self.assertEqual(status, 0, output)
+        running, beside = [], set()
+        with open(said) as file:
+            for line in file:
+                if line.startswith("-"):
+                    running.remove(line[1:-1])
+                else:
+                    beside.update((other, line[:-1]) for other in running)
+                    running.append(line[:-1])
+        self.assertEqual(beside & {("2", "2"), ("2", "1"), ("1", "2"), ("1", "1"), ("3", "3")}, {("1", "1"), ("3", "3")})
+
+
 class Share(unittest.TestCase):
     def test_all_makes_and_all_else_share_the_cores(self):
         """Each job says when it begins and ends; two makes, all jobs of which could run at once, and one that is none."""
@@ -207,6 +224,22 @@ class Share(unittest.TestCase):
                     at_once = list(itertools.accumulate(1 if line == "+\n" else -1 for line in file))
                 self.assertEqual(len(at_once), 2 * 9)
                 self.assertEqual(max(at_once), jobs)
+
+
+    def test_those_who_want_several_cores_wait_until_they_are_free(self):
+        shared, held, seen = cores.Cores(3), [], []
+
+        def hold(number):
+            with shared.some(number):
+                held.append(number)
+                seen.append(sum(held))
+                time.sleep(0.01)
+                held.remove(number)
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            for done in [pool.submit(hold, number) for number in (1, 2, 3, 2, 2, 1, 3, 3, 2, 1) * 3]:
+                done.result(timeout=60)
+        self.assertEqual(max(seen), 3)
+        self.assertEqual(len(seen), 30)
 
 
 class Threads(unittest.TestCase):
