@@ -175,6 +175,7 @@ static void plan_waiting(void)
     wdl_adi.crowded = sharers > cores;
     wdl_adi.spin_polls = wdl_adi.crowded ? 0 : MPIR_CVAR_WINDLASS_SPIN_POLLS;
     wdl_adi.alone = wdl_adi.spin_polls > 0;
+    wdl_adi_offer_begin();
     if (wdl_adi.spin_polls == 0)
         wdl_adi_slice_ask(MPIR_CVAR_WINDLASS_SLICE_US);
     wdl_adi.can_sleep = wdl_adi.proc->nm->ops->caps(wdl_adi.proc->nm)->has_wakeup;

@@ -1,8 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Performance variables (MPI_T): what the core counts about a window, about the process, and about
- * its collectives. They are there however MPICH was configured: they are read from counts that are
- * kept anyway, and cost nothing. All are of unsigned long long and read-only.
+ * its collectives, and how often we have looked at the network. They are there however MPICH was
+ * configured: they are read from counts that are kept anyway, and cost nothing. All are of unsigned
+ * long long and read-only.
  */
 #include "mpid/coll/coll.h"
 #include "rma.h"
@@ -57,6 +58,11 @@ static const struct pvar of_process[] = {
      FIELD(wdl_rma_stats, messages)},
 };
 
+static const struct pvar of_waiting[] = {
+    {"windlass_polls", "How often this process has looked at the network.", COUNT,
+     FIELD(wdl_adi, polls)},
+};
+
 static const struct pvar of_collectives[] = {
     {"windlass_coll_memory", "Bytes that the pools of the collectives hold.",
      MPI_T_PVAR_CLASS_LEVEL, FIELD(wdl_coll_stats, memory)},
@@ -76,8 +82,8 @@ static const struct pvar of_collectives[] = {
 static unsigned long long field(const struct pvar *pvar, const void *record)
 {
     const char *at = (const char *) record + pvar->at;
-    if (pvar->bytes == sizeof(int))
-        return (unsigned long long) *(const int *) (const void *) at;
+    if (pvar->bytes == sizeof(unsigned))
+        return *(const unsigned *) (const void *) at;
     wdl_assert_cmp(pvar->bytes, ==, sizeof(uint64_t));
     return *(const uint64_t *) (const void *) at;
 }
@@ -110,6 +116,13 @@ static void read_process(void *pvar, void *object, int count, void *value)
     *(unsigned long long *) value = field(pvar, &stats);
 }
 
+static void read_waiting(void *pvar, void *object, int count, void *value)
+{
+    (void) object;
+    (void) count;
+    *(unsigned long long *) value = field(pvar, &wdl_adi);
+}
+
 static void read_collectives(void *pvar, void *object, int count, void *value)
 {
     (void) object;
@@ -134,6 +147,8 @@ void wdl_adi_pvars_init(void)
     offer(of_window, sizeof of_window / sizeof of_window[0], MPI_T_BIND_MPI_WIN, read_window);
     offer(of_process, sizeof of_process / sizeof of_process[0], MPI_T_BIND_NO_OBJECT,
           read_process);
+    offer(of_waiting, sizeof of_waiting / sizeof of_waiting[0], MPI_T_BIND_NO_OBJECT,
+          read_waiting);
     offer(of_collectives, sizeof of_collectives / sizeof of_collectives[0], MPI_T_BIND_NO_OBJECT,
           read_collectives);
 }

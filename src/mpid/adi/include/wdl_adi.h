@@ -25,6 +25,9 @@ struct wdl_adi {
     int alone;  /* nobody else wants this processor; oversubscribed: wanted it when last offered; */
     int in_vain;        /* so many of those that were timed on end */
     unsigned untimed;   /* offers, timed now and then */
+    uint64_t nobody_ns; /* an offer of the processor that nobody takes is over sooner */
+    int wanted; /* not oversubscribed: so many more offers at once, another program took one */
+    int slices; /* ... and short slices are asked for */
     int attends;        /* ... and others know that this process waits (wdl_rma_attend) */
     int can_sleep;              /* the network can wake us up */
     struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
@@ -117,8 +120,9 @@ void wdl_adi_spread_sleep(void);
 int wdl_adi_wait(const int *done);
 /* All progress there is to make now, as MPID_Progress_test, but the processor is kept. */
 int wdl_adi_look(void);
-/* The processor, to whoever wants it. */
+/* The processor, to whoever wants it; begin: learn how long that takes if nobody does. */
 void wdl_adi_offer(void);
+void wdl_adi_offer_begin(void);
 
 /* win.c: begin and end of the RMA module; MPI error codes. */
 int wdl_adi_rma_init(struct wdl_proc *proc);
