@@ -246,14 +246,16 @@ static inline void bench_hand_overs(const struct bench *b, const double us[2])
     putchar('\n');
 }
 
-/* Rank 0 operates while the others are in a barrier. All have met just before. Returns how many
- * operations there were. */
+/* Rank 0 operates while the others are in a barrier. All have met just before. The very first
+ * operation may make memory, and does not say how many are a batch. Returns how many there were. */
 static inline long bench_alone(const struct bench *b, bench_fn fn, void *arg)
 {
     double us[BATCHES], probes[2] = { bench_hand_over(b) }, begin = bench_now();
     long total = 0, n = 0;
     int batches = 0;
     if (b->rank == 0) {
+        fn(arg, 1);
+        total++;
         for (long tried = 1; !n; tried *= 4) {
             n = bench_count(b, tried, bench_time(fn, arg, tried));
             total += tried;
@@ -276,6 +278,8 @@ static inline long bench_together(const struct bench *b, bench_fn fn, void *arg)
     double us[BATCHES], probes[2] = { bench_hand_over(b) }, begin = bench_now();
     long total = 0, n = 0;
     int batches = 0, go_on = 1;
+    fn(arg, 1);
+    total++;
     for (long tried = 1; !n; tried *= 4) {
         bench_meet(b);
         n = bench_count(b, tried, bench_time(fn, arg, tried));
