@@ -5,7 +5,6 @@
  * request, graph and lists: there is one run for it in each team, and the caller steps it.
  */
 #include <string.h>
-#include "base/copy.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/node.h"
 
@@ -94,7 +93,7 @@ static int have_shown(const struct wdl_run *run, int looks)
 static void show(struct wdl_run *run, const struct wdl_coll_short *call)
 {
     size_t bytes = shown_by(run->team, call);
-    wdl_copy(wdl_board_sheet(run, run->team->rank), call->src, bytes);
+    wdl_pass_on(&run->team->pass, wdl_board_sheet(run, run->team->rank), call->src, bytes);
     run->team->coll->stats.copied_bytes += bytes;
     wdl_board_post(run, WDL_BOARD_DATA);
 }

@@ -8,7 +8,10 @@
 #include "mpid/coll/node.h"
 #include "mpid/coll/staging.h"
 
-enum { CHUNK = 32 << 10 };
+enum {
+    CHUNK = 32 << 10, /* fetched */
+    PIECE = 8 << 10 /* copied from a staging */
+};
 
 size_t wdl_node_part_at(const struct wdl_run *run, int i)
 {
@@ -18,10 +21,16 @@ size_t wdl_node_part_at(const struct wdl_run *run, int i)
     return unit * (each_n * before + (before < more ? before : more));
 }
 
-size_t wdl_node_chunk(const struct wdl_coll_args *args)
+/* As many elements as there are in so many bytes, one at least. */
+static size_t whole(const struct wdl_coll_args *args, size_t bytes)
 {
     size_t unit = args->op.elem_bytes;
-    return unit > CHUNK ? unit : CHUNK - CHUNK % unit;
+    return unit > bytes ? unit : bytes - bytes % unit;
+}
+
+size_t wdl_node_chunk(const struct wdl_coll_args *args)
+{
+    return whole(args, CHUNK);
 }
 
 /* What a rank shows at `at`, where it can be read in place; NULL: it must be fetched. */
@@ -75,27 +84,47 @@ static int is_free(const struct wdl_run *run, int hi, size_t at, size_t bytes, i
            (to + bytes <= src || src + bytes <= to || (to == src && first));
 }
 
-/* The same for any length, by chunks, into this process's memory, or through our own into the
- * memory of rank `owner`. That may be a source: nobody else folds from there. */
-static int fold_long(struct wdl_run *run, int hi, size_t at, size_t bytes, int owner, char *to)
+/* Where a result goes: to rank `owner`, if not NULL; and is shown to others, if not NULL. */
+struct goal {
+    int owner;
+    char *to, *shown;
+};
+
+/* What is fetched comes in longer pieces than what is copied. */
+static size_t piece_of(const struct wdl_run *run)
 {
-    size_t chunk = wdl_node_chunk(&run->args);
-    int status = WDL_OK, there = is_free(run, hi, at, bytes, owner, to);
-    for (size_t done = 0; done < bytes && status == WDL_OK; done += chunk) {
-        size_t n = bytes - done < chunk ? bytes - done : chunk;
-        status = fold(run, hi, at + done, n, there ? to + done : run->tmp, run->tmp + chunk);
-        if (status == WDL_OK && !there)
-            status = wdl_board_give(run, owner, run->tmp, to + done, n);
+    int other = wdl_node_rank(run, (wdl_node_place(run) + 1) % wdl_node_size(run));
+    int staged = wdl_node_sheet(run, other)->staged != 0;
+    return whole(&run->args, staged ? PIECE : CHUNK);
+}
+
+/* The same for any length, by pieces: into this process's memory, or through our own into the
+ * memory of another. That may be a source: nobody else folds from there. What is shown is copied
+ * there, since its lines are in the readers' caches. */
+static int fold_long(struct wdl_run *run, int hi, size_t at, size_t bytes, struct goal goal)
+{
+    size_t piece = piece_of(run);
+    int status = WDL_OK, there = goal.to && is_free(run, hi, at, bytes, goal.owner, goal.to);
+    for (size_t done = 0; done < bytes && status == WDL_OK; done += piece) {
+        size_t n = bytes - done < piece ? bytes - done : piece;
+        char *sum = there ? goal.to + done : run->tmp;
+        status = fold(run, hi, at + done, n, sum, run->tmp + piece);
+        if (status == WDL_OK && goal.shown)
+            wdl_pass_on(&run->team->pass, goal.shown + done, sum, n);
+        if (status == WDL_OK && goal.to && !there)
+            status = wdl_board_give(run, goal.owner, sum, goal.to + done, n);
     }
     return status;
 }
 
-/* Our part of everybody's data, to `to` at rank `owner`. */
-static int fold_part(struct wdl_run *run, int owner, char *to)
+/* Our part of everybody's data, to where all of it goes. */
+static int fold_part(struct wdl_run *run, struct goal goal)
 {
     int place = wdl_node_place(run), hi = wdl_node_size(run) - 1;
     size_t at = wdl_node_part_at(run, place), end = wdl_node_part_at(run, place + 1);
-    return fold_long(run, hi, at, end - at, owner, to + at);
+    goal.to = goal.to ? goal.to + at : NULL;
+    goal.shown = goal.shown ? goal.shown + at : NULL;
+    return fold_long(run, hi, at, end - at, goal);
 }
 
 /* The vector, of which nobody else reads our part: it is ours for the result. */
@@ -113,15 +142,7 @@ static int show_vector(struct wdl_run *run, void *dst)
 /* To where others look for it, and to our result. */
 static int fold_to_share(struct wdl_run *run)
 {
-    int place = wdl_node_place(run);
-    size_t at = wdl_node_part_at(run, place), end = wdl_node_part_at(run, place + 1);
-    char *dst = run->args.dst;
-    if (!run->staged)
-        return fold_part(run, run->team->rank, dst);
-    int status = fold_part(run, run->team->rank, run->staged);
-    if (end > at)
-        memcpy(dst + at, run->staged + at, end - at);
-    return status;
+    return fold_part(run, (struct goal){run->team->rank, run->args.dst, run->staged});
 }
 
 /* What a rank has folded where it is staged, to where we have said that results go. */
@@ -234,7 +255,7 @@ static int fold_alone(struct wdl_run *run, struct wdl_car_run *c, int head, char
     if (status == WDL_AGAIN)
         return WDL_AGAIN;
     if (status == WDL_OK)
-        status = fold_long(run, hi, 0, run->args.bytes, head, to);
+        status = fold_long(run, hi, 0, run->args.bytes, (struct goal){head, to, NULL});
     (void) wdl_node_post(run, WDL_BOARD_DONE);
     return status;
 }
@@ -243,11 +264,11 @@ static int fold_alone(struct wdl_run *run, struct wdl_car_run *c, int head, char
 static int fold_for(struct wdl_run *run, int head, char *to)
 {
     if (run->team->rank == head)
-        return fold_part(run, head, to);
+        return fold_part(run, (struct goal){head, to, NULL});
     if (run->staged)
-        return fold_part(run, run->team->rank, run->staged);
+        return fold_part(run, (struct goal){head, NULL, run->staged});
     char *there = wdl_node_sheet(run, head)->dst;
-    return there ? fold_part(run, head, there) : WDL_ERR_TRUNCATE;
+    return there ? fold_part(run, (struct goal){head, there, NULL}) : WDL_ERR_TRUNCATE;
 }
 
 /* Much: everyone folds a part; the head takes it from there, or it is put where the head wants
@@ -337,7 +358,8 @@ int wdl_node_fold_apart(struct wdl_run *run, int hi, size_t at)
     if (wdl_node_on_board(run))
         return fold(run, hi, at, bytes, run->args.dst, NULL);
     char *to = wdl_node_apart(run);
-    return to ? fold_long(run, hi, at, bytes, run->team->rank, to) : WDL_ERR_NOMEM;
+    struct goal goal = {run->team->rank, to, NULL};
+    return to ? fold_long(run, hi, at, bytes, goal) : WDL_ERR_NOMEM;
 }
 
 int wdl_node_apart_end(struct wdl_run *run)

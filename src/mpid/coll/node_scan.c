@@ -181,13 +181,20 @@ static void put_behind(struct wdl_run *run, const char *left, size_t at, size_t 
 {
     const struct wdl_coll_args *a = &run->args;
     int exclusive = (a->flags & WDL_COLL_EXCLUSIVE) != 0;
-    char *own = own_prefix(run) + at, *dst = (char *) a->dst + at;
-    const char *src = (const char *) a->src + at, *result = exclusive ? left : own;
+    char *own = own_prefix(run) + at, *dst = (char *) a->dst + at, *staged = NULL;
+    const char *src = (const char *) a->src + at;
+    if (run->staged) { /* what is there is in the reader's cache */
+        staged = own;
+        own = exclusive ? run->tmp + wdl_node_chunk(a) : dst;
+    }
+    const char *result = exclusive ? left : own;
     if (!exclusive || !is_highest(run)) {
         if (own != src)
             memcpy(own, src, n);
         if (left)
             a->op.fn(a->op.ctx, left, own, n / a->op.elem_bytes);
+        if (staged)
+            wdl_pass_on(&run->team->pass, staged, own, n);
     }
     if (result && result != dst)
         memcpy(dst, result, n);

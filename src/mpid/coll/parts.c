@@ -1,7 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Long data in parts (parts.h). */
 #include "mpid/coll/parts.h"
 #include <string.h>
-#include "base/copy.h"
 #include "mpid/coll/rate.h"
 #include "mpid/coll/staging.h"
 
@@ -80,7 +79,7 @@ int wdl_parts_fill(struct wdl_run *run)
     uint64_t since_ns = wdl_rate_now(run->team);
     while (done < upto) {
         size_t n = least(least(PART, upto - done), ring - done % ring);
-        wdl_copy(run->staged + done % ring, from + done, n);
+        wdl_pass_on(&run->team->pass, run->staged + done % ring, from + done, n);
         if (keep)
             memcpy(keep + done, from + done, n);
         done += n;

@@ -1,6 +1,5 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Staging of long data (staging.h). */
 #include <string.h>
-#include "base/copy.h"
 #include "mpid/coll/staging.h"
 #include "mpid/coll/rate.h"
 
@@ -133,7 +132,7 @@ void wdl_staging_fill(struct wdl_run *run, struct wdl_sheet *sheet, const char *
         }
         size_t n = (at < hole && hole < bytes ? hole : bytes) - at;
         n = n < PART ? n : PART;
-        wdl_copy(run->staged + at, from + at, n);
+        wdl_pass_on(&team->pass, run->staged + at, from + at, n);
         copied += n;
         at += n;
         /* pairs with the load in wdl_staging_read */

@@ -1,0 +1,50 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Long copies to shared memory that another processor reads, and has read before: each line they
+ * write has to be taken back from that processor's cache. Where the two share no cache that can
+ * take ten times as long as all the rest, unless the lines are written past the caches (measured on
+ * an AMD EPYC, 64 KiB, a hand-over of 0.24 us: to fill them 35 us, past the caches 1.4; to read
+ * them 3.6 us either way). Where they share one, what was written past it takes longer to read
+ * (1.9 us, 5.3 then). So it is done where filling is found to be slow.
+ *
+ * Invariants:
+ *  1. Time is taken at every CLOCK-th copy, and while it is slow at each. After SLOW_ROW slow ones
+ *     on end a few go past the caches; so do all that follow if those took less by GAIN_NS.
+ *  2. Then the other way is tried again, twice on end, at distances that double up to SELDOM.
+ *  3. What is written either way may be told of by a store with release order.
+ */
+#ifndef WDL_BASE_PASS_H_INCLUDED
+#define WDL_BASE_PASS_H_INCLUDED
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+    WDL_PASS_CLOCK = 8,
+    WDL_PASS_SLOW_ROW = 3,
+    WDL_PASS_TRIALS = 2,
+    WDL_PASS_OFTEN = 32,
+    WDL_PASS_SELDOM = 1024,
+    WDL_PASS_UNIT = 64 << 10, /* times are of so many bytes */
+    WDL_PASS_SLOW_NS = 12000,
+    WDL_PASS_GAIN_NS = 10000
+};
+
+struct wdl_pass {
+    uint64_t (*now_ns)(void *ctx);
+    void *ctx;
+    uint32_t copies, next; /* so many; a trial begins at that one */
+    uint32_t every; /* how far trials are apart */
+    uint32_t plain_ns, past_ns; /* the shorter one of the last two of a way; 0: not known */
+    uint8_t past; /* the way all go that are no trial */
+    uint8_t slow, trials; /* slow ones on end; of a trial are left */
+};
+
+/* Nothing is known. The clock is the caller's, and stays his. */
+void wdl_pass_init(struct wdl_pass *pass, uint64_t (*now_ns)(void *ctx), void *ctx);
+/* What memcpy does. */
+void wdl_pass_on(struct wdl_pass *pass, void *to, const void *from, size_t bytes);
+/* The same past the caches, where the processor has such stores. */
+void wdl_pass_past(void *to, const void *from, size_t bytes);
+
+#endif
