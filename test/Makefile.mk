@@ -8,7 +8,7 @@ unit_tests =                            \
     test/base/test_bits                 \
     test/base/test_copy                 \
     test/base/test_list                 \
-    test/base/test_pass                 \
+    test/base/test_bypass               \
     test/base/test_pool                 \
     test/cost/test_coll                 \
     test/cost/test_gasnet               \

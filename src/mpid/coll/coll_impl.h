@@ -30,7 +30,7 @@
 #define WDL_MPID_COLL_COLL_IMPL_H_INCLUDED
 
 #include "base/assert.h"
-#include "base/pass.h"
+#include "base/bypass.h"
 #include "base/pool.h"
 #include "mpid/coll/car.h"
 #include "mpid/coll/coll.h"
@@ -171,7 +171,7 @@ struct wdl_team {
     struct wdl_run *express; /* express.c; or NULL */
     size_t board_at, slot_bytes, lines_at; /* of the segments */
     struct wdl_flags *flags; /* contact.h; or NULL: all flags are messages */
-    struct wdl_pass pass; /* for what this rank shows to others */
+    struct wdl_bypass bypass; /* for what this rank shows to others */
     struct wdl_staging *staging; /* this rank's, once it has been wanted (staging.h) */
     struct wdl_rate {
         uint32_t said; /* of all that follows to the others */

@@ -93,7 +93,7 @@ static int have_shown(const struct wdl_run *run, int looks)
 static void show(struct wdl_run *run, const struct wdl_coll_short *call)
 {
     size_t bytes = shown_by(run->team, call);
-    wdl_pass_on(&run->team->pass, wdl_board_sheet(run, run->team->rank), call->src, bytes);
+    wdl_bypass_copy(&run->team->bypass, wdl_board_sheet(run, run->team->rank), call->src, bytes);
     run->team->coll->stats.copied_bytes += bytes;
     wdl_board_post(run, WDL_BOARD_DATA);
 }

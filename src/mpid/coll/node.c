@@ -44,7 +44,7 @@ static int show_data(struct wdl_run *run, const void *data, size_t bytes)
     if (run->showed == run->stamp) /* wdl_coll_at_once has */
         return WDL_OK;
     if (bytes)
-        wdl_pass_on(&run->team->pass, wdl_board_sheet(run, run->team->rank), data, bytes);
+        wdl_bypass_copy(&run->team->bypass, wdl_board_sheet(run, run->team->rank), data, bytes);
     run->team->coll->stats.copied_bytes += bytes;
     return wdl_node_post(run, WDL_BOARD_DATA);
 }

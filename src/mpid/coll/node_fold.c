@@ -110,7 +110,7 @@ static int fold_long(struct wdl_run *run, int hi, size_t at, size_t bytes, struc
         char *sum = there ? goal.to + done : run->tmp;
         status = fold(run, hi, at + done, n, sum, run->tmp + piece);
         if (status == WDL_OK && goal.shown)
-            wdl_pass_on(&run->team->pass, goal.shown + done, sum, n);
+            wdl_bypass_copy(&run->team->bypass, goal.shown + done, sum, n);
         if (status == WDL_OK && goal.to && !there)
             status = wdl_board_give(run, goal.owner, sum, goal.to + done, n);
     }

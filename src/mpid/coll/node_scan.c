@@ -194,7 +194,7 @@ static void put_behind(struct wdl_run *run, const char *left, size_t at, size_t 
         if (left)
             a->op.fn(a->op.ctx, left, own, n / a->op.elem_bytes);
         if (staged)
-            wdl_pass_on(&run->team->pass, staged, own, n);
+            wdl_bypass_copy(&run->team->bypass, staged, own, n);
     }
     if (result && result != dst)
         memcpy(dst, result, n);

@@ -79,7 +79,7 @@ int wdl_parts_fill(struct wdl_run *run)
     uint64_t since_ns = wdl_rate_now(run->team);
     while (done < upto) {
         size_t n = least(least(PART, upto - done), ring - done % ring);
-        wdl_pass_on(&run->team->pass, run->staged + done % ring, from + done, n);
+        wdl_bypass_copy(&run->team->bypass, run->staged + done % ring, from + done, n);
         if (keep)
             memcpy(keep + done, from + done, n);
         done += n;

@@ -132,7 +132,7 @@ void wdl_staging_fill(struct wdl_run *run, struct wdl_sheet *sheet, const char *
         }
         size_t n = (at < hole && hole < bytes ? hole : bytes) - at;
         n = n < PART ? n : PART;
-        wdl_pass_on(&team->pass, run->staged + at, from + at, n);
+        wdl_bypass_copy(&team->bypass, run->staged + at, from + at, n);
         copied += n;
         at += n;
         /* pairs with the load in wdl_staging_read */

@@ -218,7 +218,7 @@ int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
     if (!team)
         return WDL_ERR_NOMEM;
     team->coll = coll;
-    wdl_pass_init(&team->pass, proc->host.ops->now_ns, proc->host.ctx); /* coll's is memory */
+    wdl_bypass_init(&team->bypass, proc->host.ops->now_ns, proc->host.ctx); /* coll's is memory */
     team->params = *params;
     wdl_team_shape(team);
     team->next = team->done = team->low = params->first_seq;

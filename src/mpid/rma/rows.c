@@ -51,21 +51,27 @@ static inline void pass(const struct wdl_rows *rows, size_t at, char *row, size_
 }
 
 /* The row may be memory that another processor holds, which gets a long piece faster than many
- * short ones (base/copy.h). */
-void wdl_rows_pack(const struct wdl_rows *rows, size_t at, char *to, size_t bytes)
+ * short ones (base/copy.h, base/bypass.h). */
+void wdl_rows_pack(const struct wdl_rows *rows, size_t at, char *to, size_t bytes,
+                   struct wdl_bypass *bypass)
 {
     struct wdl_copy_room room;
-    if (rows->count == 1)
-        wdl_copy(to, rows->base + at, bytes);
-    else if (rows->bytes >= WDL_COPY_LONG || bytes < WDL_COPY_LONG)
+    if (bytes < WDL_COPY_LONG) {
         pass(rows, at, to, bytes, 0);
-    else
-        for (size_t done = 0; done < bytes; done += WDL_COPY_ROOM) {
-            size_t n = bytes - done < WDL_COPY_ROOM ? bytes - done : WDL_COPY_ROOM;
+        return;
+    }
+    for (size_t done = 0, n; done < bytes; done += n) {
+        if (rows->bytes >= WDL_COPY_LONG) {
+            struct wdl_rows part = wdl_rows_part(rows, at + done, bytes - done);
+            n = part.bytes;
+            wdl_bypass_copy(bypass, to + done, part.base, n);
+        } else {
             char *row = wdl_copy_room(&room, to + done);
+            n = bytes - done < WDL_COPY_ROOM ? bytes - done : WDL_COPY_ROOM;
             pass(rows, at + done, row, n, 0);
-            memcpy(to + done, row, n);
+            wdl_bypass_copy(bypass, to + done, row, n);
         }
+    }
 }
 
 void wdl_rows_unpack(const struct wdl_rows *rows, size_t at, char *from, size_t bytes)

@@ -5,6 +5,7 @@
 #ifndef WDL_MPID_RMA_ROWS_H_INCLUDED
 #define WDL_MPID_RMA_ROWS_H_INCLUDED
 
+#include "base/bypass.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/win.h"
 
@@ -31,8 +32,9 @@ void wdl_rows_copy(const struct wdl_rows *to, const struct wdl_rows *from);
 /* What the bytes [at, at + bytes) of the blocks, one behind the other, begin with: whole blocks, or
  * a part of one. */
 struct wdl_rows wdl_rows_part(const struct wdl_rows *rows, size_t at, size_t bytes);
-/* All those bytes into a row, and from there. */
-void wdl_rows_pack(const struct wdl_rows *rows, size_t at, char *to, size_t bytes);
+/* All those bytes into a row, which another process reads, and from there. */
+void wdl_rows_pack(const struct wdl_rows *rows, size_t at, char *to, size_t bytes,
+                   struct wdl_bypass *bypass);
 void wdl_rows_unpack(const struct wdl_rows *rows, size_t at, char *from, size_t bytes);
 
 #endif

@@ -42,6 +42,7 @@ struct side {
     struct wdl_stream *stream;
     uint64_t begin, bytes;      /* place of its first byte; how many */
     struct wdl_rows memory;     /* base NULL: what goes into the ring does not matter */
+    struct wdl_bypass *bypass;  /* of this process */
 };
 
 /* Memory in one piece, as one block. */
@@ -79,7 +80,8 @@ static int fill(const struct side *side, uint64_t freed, uint64_t step)
         if (at + n - freed > WDL_STREAM_BYTES)
             return WDL_AGAIN;
         if (side->memory.base)
-            wdl_rows_pack(&side->memory, done, s->ring + at % WDL_STREAM_BYTES, n);
+            wdl_rows_pack(&side->memory, done, s->ring + at % WDL_STREAM_BYTES, n,
+                          side->bypass);
         at += n;
         done += n;
         tell(&s->filled, at);
@@ -361,7 +363,7 @@ int wdl_stream_move(struct wdl_win *win)
     const struct wdl_rma_args *args = &box->args;
     struct wdl_stream *s = box->stream;
     int folds = args->kind >= WDL_RMA_ACC;
-    const struct side side = {s, box->begin, args->remote.bytes, box->here};
+    const struct side side = {s, box->begin, args->remote.bytes, box->here, &win->rma->bypass};
     uint64_t seen = box->seen, filled;
     if (args->kind == WDL_RMA_GET)
         (void) empty(&side, &(struct way){0}, 0);
@@ -448,7 +450,8 @@ int wdl_stream_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *
     struct wdl_stream *s = win->params.stream(win->params.ctx, (int) asked->origin, &id);
     if (!s)
         return WDL_ERR_UNSUPPORTED;
-    const struct side side = {s, asked->stream.begin, asked->stream.bytes, memory};
+    const struct side side =
+        {s, asked->stream.begin, asked->stream.bytes, memory, &win->rma->bypass};
     int folds = asked->kind == WDL_MAIL_FOLD, empties = folds || asked->rop;
     const uint64_t *count = empties ? &s->emptied : &s->filled;
     uint64_t before = own_count(count);

@@ -1,7 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Operations that follow one another
  * through a ring (train.h). */
 #include <string.h>
-#include "base/copy.h"
 #include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/mail.h"
@@ -117,13 +116,14 @@ static uint64_t unit_of(const struct wdl_rma_args *args)
 }
 
 /* A car more, for which there is room. */
-static void add_car(struct wdl_train *train, int64_t disp, uint64_t offset, const char *from,
+static void add_car(struct wdl_win *win, int64_t disp, uint64_t offset, const char *from,
                     uint64_t bytes)
 {
+    struct wdl_train *train = &win->mailbox.train;
     struct wdl_car *car = car_at(train->ring, train->at);
     train->at += length_of(bytes);
     tell(car_at(train->ring, train->at), 0);
-    wdl_copy(data_of(car), from, bytes);
+    wdl_bypass_copy(&win->rma->bypass, data_of(car), from, bytes);
     car->disp = disp;
     car->offset = offset;
     tell(car, bytes);
@@ -132,12 +132,11 @@ static void add_car(struct wdl_train *train, int64_t disp, uint64_t offset, cons
 /* An operation more. */
 static void add(struct wdl_win *win, int64_t disp, const char *from, uint64_t bytes)
 {
-    struct wdl_train *train = &win->mailbox.train;
     uint64_t done = 0;
     for (; bytes - done > WDL_TRAIN_CAR; done += WDL_TRAIN_CAR)
-        add_car(train, disp, done, from + done, WDL_TRAIN_CAR);
-    add_car(train, disp, done, from + done, bytes - done);
-    train->n++;
+        add_car(win, disp, done, from + done, WDL_TRAIN_CAR);
+    add_car(win, disp, done, from + done, bytes - done);
+    win->mailbox.train.n++;
     win->stats.ops_mailed++;
 }
 

@@ -17,6 +17,7 @@
 #define WDL_MPID_RMA_WIN_IMPL_H_INCLUDED
 
 #include "base/assert.h"
+#include "base/bypass.h"
 #include "base/pool.h"
 #include "mpid/rma/batch.h"
 #include "mpid/rma/direct.h"
@@ -84,6 +85,7 @@ struct wdl_rma {
     struct wdl_trial trial[2][WDL_RMA_KINDS - 1][WDL_MAIL_SIZES], *timed;
     struct wdl_trial train_trial[2][WDL_TRAIN_TRIALS]; /* puts, accumulates; by length */
     uint64_t began_ns;          /* the operation being decided about; 0: nobody wants to know */
+    struct wdl_bypass bypass;   /* for what is handed over */
     struct wdl_net_known net_known[2];  /* of lock words in attached memory, in the network's own */
 };
 

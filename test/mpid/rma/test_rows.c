@@ -1,5 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/rows. */
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/rma/rows.h"
 #include "support/suite.h"
 
@@ -50,6 +51,12 @@ START_TEST(what_can_be_updated)
 }
 END_TEST
 
+static uint64_t stopped(void *ctx)
+{
+    (void) ctx;
+    return 0;
+}
+
 /* From any byte on, any number of them, into a row and out of it, whatever a block's length: those
  * bytes and no others. */
 START_TEST(parts_of_blocks)
@@ -57,6 +64,8 @@ START_TEST(parts_of_blocks)
     enum { MAX = 150, N = 5, GAP = 7, ROOM = N * (MAX + GAP) };
     static const int lengths[] = {1, 3, 8, 63, 64, 65, MAX};
     char memory[ROOM], row[N * MAX + 1], want[ROOM];
+    struct wdl_bypass bypass;
+    wdl_bypass_init(&bypass, stopped, NULL);
     for (unsigned k = 0; k < 2 * sizeof(lengths) / sizeof(lengths[0]); k++) {
         int64_t bytes = lengths[k / 2], stride = k % 2 ? -(bytes + GAP) : bytes + GAP;
         struct wdl_rows rows = {memory + (k % 2 ? (N - 1) * (bytes + GAP) : 0), stride,
@@ -66,7 +75,7 @@ START_TEST(parts_of_blocks)
                 for (int i = 0; i < ROOM; i++)
                     memory[i] = (char) (i * 7 + 1);
                 memset(row, 0, sizeof(row));
-                wdl_rows_pack(&rows, (size_t) at, row, (size_t) n);
+                wdl_rows_pack(&rows, (size_t) at, row, (size_t) n, &bypass);
                 for (int64_t i = 0; i < n; i++)
                     want[i] = rows.base[(at + i) / bytes * stride + (at + i) % bytes];
                 ck_assert_mem_eq(row, want, (size_t) n);
@@ -82,4 +91,31 @@ START_TEST(parts_of_blocks)
 }
 END_TEST
 
-WDL_SUITE("rma/rows", blocks_and_nothing_between, parts_of_blocks, what_can_be_updated)
+/* The same of many bytes, which are gathered first where blocks are short. */
+START_TEST(long_parts_of_blocks)
+{
+    enum { ALL = 5 * WDL_COPY_LONG, GAP = 24, ROOM = ALL / 8 * (8 + GAP) };
+    static const size_t lengths[] = {8, 72, 1000, WDL_COPY_LONG - 1, WDL_COPY_LONG, ALL / 2, ALL};
+    static char memory[ROOM], row[ALL + 1], want[ALL + 1];
+    struct wdl_bypass bypass;
+    wdl_bypass_init(&bypass, stopped, NULL);
+    for (size_t i = 0; i < ROOM; i++)
+        memory[i] = (char) (i * 7 + i / 251);
+    for (size_t k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
+        size_t bytes = lengths[k], all = ALL / bytes * bytes;
+        struct wdl_rows rows = {memory, (int64_t) (bytes + GAP), bytes, ALL / bytes};
+        for (size_t at = 0; at < all; at += 1 + all / 7)
+            for (size_t n = WDL_COPY_LONG - 1; at + n <= all; n += 1 + n / 3) {
+                memset(row, 0, sizeof(row));
+                memset(want, 0, sizeof(want));
+                wdl_rows_pack(&rows, at, row, n, &bypass);
+                for (size_t i = 0; i < n; i++)
+                    want[i] = memory[(at + i) / bytes * (bytes + GAP) + (at + i) % bytes];
+                ck_assert_mem_eq(row, want, sizeof(row));
+            }
+    }
+}
+END_TEST
+
+WDL_SUITE("rma/rows", blocks_and_nothing_between, parts_of_blocks, long_parts_of_blocks,
+          what_can_be_updated)

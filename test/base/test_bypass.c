@@ -1,5 +1,5 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. */
-#include "base/pass.h"
+#include "base/bypass.h"
 #include <stdlib.h>
 #include <string.h>
 #include "base/copy.h"
@@ -7,7 +7,7 @@
 
 /* A clock by which a copy takes what is said of its way: it moves at the second of two looks. */
 static struct clock {
-    struct wdl_pass pass;
+    struct wdl_bypass bypass;
     uint64_t now, plain_ns, past_ns;
     size_t bytes;
     int looks, past; /* ... and was the one timed last past the caches? */
@@ -17,9 +17,9 @@ static uint64_t look(void *ctx)
 {
     struct clock *clock = ctx;
     if (clock->looks++ % 2 == 1) {
-        clock->past = (clock->pass.trials > 0) != clock->pass.past;
+        clock->past = (clock->bypass.trials > 0) != clock->bypass.past;
         uint64_t unit_ns = clock->past ? clock->past_ns : clock->plain_ns;
-        clock->now += unit_ns * clock->bytes / WDL_PASS_UNIT;
+        clock->now += unit_ns * clock->bytes / WDL_BYPASS_UNIT;
     }
     return clock->now;
 }
@@ -31,17 +31,17 @@ static void begin(uint64_t plain_ns, uint64_t past_ns)
     memset(&o, 0, sizeof(o));
     o.plain_ns = plain_ns;
     o.past_ns = past_ns;
-    wdl_pass_init(&o.pass, look, &o);
+    wdl_bypass_init(&o.bypass, look, &o);
 }
 
 static void copy(int times, size_t bytes)
 {
     o.bytes = bytes;
     while (times-- > 0)
-        wdl_pass_on(&o.pass, to, from, bytes);
+        wdl_bypass_copy(&o.bypass, to, from, bytes);
 }
 
-enum { FAST = WDL_PASS_SLOW_NS / 4, SLOW = 3 * WDL_PASS_SLOW_NS, SOON = 64 };
+enum { FAST = WDL_BYPASS_SLOW_NS / 4, SLOW = 3 * WDL_BYPASS_SLOW_NS, SOON = 64 };
 
 /* Both ways, to every place in a line, of lengths about one and several: that and no more. */
 START_TEST(what_memcpy_does)
@@ -55,7 +55,7 @@ START_TEST(what_memcpy_does)
             memset(room, 0xee, ROOM);
             memset(want, 0xee, ROOM);
             memcpy(want + at, from + bytes % 19, bytes);
-            wdl_pass_past(room + at, from + bytes % 19, bytes);
+            wdl_bypass_stores(room + at, from + bytes % 19, bytes);
             ck_assert_mem_eq(room, want, ROOM);
         }
     begin(SLOW, FAST);
@@ -72,9 +72,9 @@ START_TEST(as_ever_where_it_is_fast)
 {
     begin(FAST, FAST / 2);
     copy(8192, 8192);
-    ck_assert_int_eq(o.pass.past, 0);
-    ck_assert_uint_eq(o.pass.past_ns, 0);
-    ck_assert_int_eq(o.looks, 2 * 8192 / WDL_PASS_CLOCK);
+    ck_assert_int_eq(o.bypass.past, 0);
+    ck_assert_uint_eq(o.bypass.past_ns, 0);
+    ck_assert_int_eq(o.looks, 2 * 8192 / WDL_BYPASS_CLOCK);
 }
 END_TEST
 
@@ -82,20 +82,20 @@ START_TEST(past_the_caches_where_it_is_slow)
 {
     begin(SLOW, FAST);
     copy(SOON, 8192);
-    ck_assert_int_eq(o.pass.past, 1);
+    ck_assert_int_eq(o.bypass.past, 1);
     copy(8192, 8192);
-    ck_assert_int_eq(o.pass.past, 1);
-    ck_assert_uint_eq(o.pass.every, WDL_PASS_SELDOM);
+    ck_assert_int_eq(o.bypass.past, 1);
+    ck_assert_uint_eq(o.bypass.every, WDL_BYPASS_SELDOM);
 }
 END_TEST
 
 /* Slow either way, as where memory is new: as ever. */
 START_TEST(not_for_little)
 {
-    begin(SLOW, SLOW - WDL_PASS_GAIN_NS / 2);
+    begin(SLOW, SLOW - WDL_BYPASS_GAIN_NS / 2);
     copy(8192, 8192);
-    ck_assert_int_eq(o.pass.past, 0);
-    ck_assert_uint_ne(o.pass.past_ns, 0);
+    ck_assert_int_eq(o.bypass.past, 0);
+    ck_assert_uint_ne(o.bypass.past_ns, 0);
 }
 END_TEST
 
@@ -107,7 +107,7 @@ START_TEST(not_for_one_that_is_slow)
         o.plain_ns = i % 16 < 2 ? 100 * SLOW : FAST;
         copy(1, 8192);
     }
-    ck_assert_uint_eq(o.pass.past_ns, 0);
+    ck_assert_uint_eq(o.bypass.past_ns, 0);
 }
 END_TEST
 
@@ -117,8 +117,8 @@ START_TEST(as_the_machine_changes)
     begin(FAST, FAST);
     for (int i = 0; i < 4; i++) {
         o.plain_ns = i % 2 ? FAST : SLOW;
-        copy(2 * WDL_PASS_SELDOM, 8192);
-        ck_assert_int_eq(o.pass.past, i % 2 == 0);
+        copy(2 * WDL_BYPASS_SELDOM, 8192);
+        ck_assert_int_eq(o.bypass.past, i % 2 == 0);
     }
 }
 END_TEST
@@ -132,6 +132,6 @@ START_TEST(not_what_is_short)
 }
 END_TEST
 
-WDL_SUITE("base/pass", what_memcpy_does, as_ever_where_it_is_fast,
+WDL_SUITE("base/bypass", what_memcpy_does, as_ever_where_it_is_fast,
           past_the_caches_where_it_is_slow, not_for_little, not_for_one_that_is_slow,
           as_the_machine_changes, not_what_is_short)

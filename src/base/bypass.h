@@ -13,24 +13,24 @@
  *  2. Then the other way is tried again, twice on end, at distances that double up to SELDOM.
  *  3. What is written either way may be told of by a store with release order.
  */
-#ifndef WDL_BASE_PASS_H_INCLUDED
-#define WDL_BASE_PASS_H_INCLUDED
+#ifndef WDL_BASE_BYPASS_H_INCLUDED
+#define WDL_BASE_BYPASS_H_INCLUDED
 
 #include <stddef.h>
 #include <stdint.h>
 
 enum {
-    WDL_PASS_CLOCK = 8,
-    WDL_PASS_SLOW_ROW = 3,
-    WDL_PASS_TRIALS = 2,
-    WDL_PASS_OFTEN = 32,
-    WDL_PASS_SELDOM = 1024,
-    WDL_PASS_UNIT = 64 << 10, /* times are of so many bytes */
-    WDL_PASS_SLOW_NS = 12000,
-    WDL_PASS_GAIN_NS = 10000
+    WDL_BYPASS_CLOCK = 8,
+    WDL_BYPASS_SLOW_ROW = 3,
+    WDL_BYPASS_TRIALS = 2,
+    WDL_BYPASS_OFTEN = 32,
+    WDL_BYPASS_SELDOM = 1024,
+    WDL_BYPASS_UNIT = 64 << 10, /* times are of so many bytes */
+    WDL_BYPASS_SLOW_NS = 12000,
+    WDL_BYPASS_GAIN_NS = 10000
 };
 
-struct wdl_pass {
+struct wdl_bypass {
     uint64_t (*now_ns)(void *ctx);
     void *ctx;
     uint32_t copies, next; /* so many; a trial begins at that one */
@@ -41,10 +41,10 @@ struct wdl_pass {
 };
 
 /* Nothing is known. The clock is the caller's, and stays his. */
-void wdl_pass_init(struct wdl_pass *pass, uint64_t (*now_ns)(void *ctx), void *ctx);
+void wdl_bypass_init(struct wdl_bypass *bypass, uint64_t (*now_ns)(void *ctx), void *ctx);
 /* What memcpy does. */
-void wdl_pass_on(struct wdl_pass *pass, void *to, const void *from, size_t bytes);
+void wdl_bypass_copy(struct wdl_bypass *bypass, void *to, const void *from, size_t bytes);
 /* The same past the caches, where the processor has such stores. */
-void wdl_pass_past(void *to, const void *from, size_t bytes);
+void wdl_bypass_stores(void *to, const void *from, size_t bytes);
 
 #endif
