@@ -76,8 +76,10 @@ void wdl_rate_took(struct wdl_team *team, enum wdl_rate_use use, enum wdl_rate_w
 }
 
 /* Is the other way due? While nothing is known, always as soon again. */
-static int tries_other(struct wdl_rate_times *turn, int staged, int known, uint32_t soon)
+static int tries_other(struct wdl_rate_times *turn, int staged, int known, int parts)
 {
+    uint32_t soon = parts ? WDL_RATE_SOON_PARTS : WDL_RATE_SOON;
+    uint32_t seldom = parts ? WDL_RATE_SELDOM_PARTS : WDL_RATE_SELDOM;
     if (turn->every == 0 || turn->staged != staged) {
         turn->every = WDL_RATE_SOON;
         turn->next = turn->asked + soon;
@@ -87,7 +89,7 @@ static int tries_other(struct wdl_rate_times *turn, int staged, int known, uint3
     if (tried >= WDL_RATE_FOUR)
         return 0;
     if (tried == WDL_RATE_FOUR - 1) {
-        turn->every = known && turn->every < WDL_RATE_SELDOM ? 4 * turn->every : turn->every;
+        turn->every = known && turn->every < seldom ? 4 * turn->every : turn->every;
         turn->next = turn->asked + turn->every;
     }
     return 1;
@@ -97,6 +99,6 @@ int wdl_rate_stages(struct wdl_team *team, enum wdl_rate_use use, int otherwise)
 {
     uint32_t bits = wdl_shm_rate_of(team, (team->rank + 1) % team->size) >> BITS * use;
     int known = (bits & KNOWN) != 0, staged = known ? (bits & STAGED) != 0 : otherwise;
-    uint32_t soon = use < WDL_RATE_PARTS_FOR_ALL ? WDL_RATE_SOON : WDL_RATE_SOON_PARTS;
-    return tries_other(&team->rate.of[use], staged, known, soon) ? !staged : staged;
+    int parts = use == WDL_RATE_PARTS_FOR_ALL || use == WDL_RATE_PARTS_FOR_ONE;
+    return tries_other(&team->rate.of[use], staged, known, parts) ? !staged : staged;
 }

@@ -13,8 +13,8 @@
  *     by itself, and a sheet tells which.
  *  2. Where nothing is known, or the host's clock does not tell, it is as its caller says.
  *  3. The other way is tried now and then: FOUR times on end, after SOON (or SOON_PARTS), every
- *     SOON until something is known, then at distances that grow by four up to SELDOM while the
- *     same way is the faster one.
+ *     SOON until something is known, then at distances that grow by four up to SELDOM (or
+ *     SELDOM_PARTS) while the same way is the faster one.
  *  4. Where a staging's ring was never in use, it tells nothing: its pages are made then. Nor do
  *     the first two that are read one way behind others.
  */
@@ -28,7 +28,8 @@ enum {
     WDL_RATE_FOUR = 4,
     WDL_RATE_SOON = 16,
     WDL_RATE_SOON_PARTS = 4, /* of those that are long there are few */
-    WDL_RATE_SELDOM = 4096
+    WDL_RATE_SELDOM = 4096,
+    WDL_RATE_SELDOM_PARTS = 256
 };
 
 enum wdl_rate_way { WDL_RATE_FETCHED, WDL_RATE_READ, WDL_RATE_FILLED };

@@ -35,12 +35,27 @@ void wdl_trial_defer(struct wdl_trial *trial)
     trial->asked++;
 }
 
+/* The distance that is never passed: what is long is tried sooner than so many times later, once in
+ * a while, or when all others together have taken so much longer than a run costs. (A machine's
+ * processors may be others the next moment.) */
+static uint32_t limit(const uint32_t *known, int best)
+{
+    uint64_t ns = known[best] ? known[best] : 1;
+    uint64_t more = known[!best] > ns ? known[!best] - ns : 0;
+    uint64_t by_time = WDL_TRIAL_WHILE_NS / ns;
+    uint64_t by_cost = WDL_TRIAL_COST * WDL_TRIAL_RUN * more / ns;
+    uint64_t most = by_time > by_cost ? by_time : by_cost;
+    return most > WDL_TRIAL_SELDOM ? WDL_TRIAL_SELDOM :
+        most < WDL_TRIAL_OFTEN ? WDL_TRIAL_OFTEN : (uint32_t) most;
+}
+
 /* The distance of the next try of the slower way: what is slower by much is not soon the faster
  * one, and each try costs more. */
 static uint32_t after(uint32_t every, const uint32_t *known, int best)
 {
+    uint32_t most = limit(known, best);
     every *= known[!best] / 4 > known[best] / 3 ? 4 : 2;
-    return every < WDL_TRIAL_SELDOM ? every : WDL_TRIAL_SELDOM;
+    return every < most ? every : most;
 }
 
 void wdl_trial_took(struct wdl_trial *trial, int way, uint64_t ns)

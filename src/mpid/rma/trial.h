@@ -11,7 +11,8 @@
 enum {
     WDL_TRIAL_AT = 7, WDL_TRIAL_RUN = 4,
     WDL_TRIAL_OFTEN = 32, WDL_TRIAL_SELDOM = 8192, WDL_TRIAL_SURE = 256,
-    WDL_TRIAL_CLOCK = 8, WDL_TRIAL_CLOCK_SURE = 64, WDL_TRIAL_LONG_NS = 16384
+    WDL_TRIAL_CLOCK = 8, WDL_TRIAL_CLOCK_SURE = 64, WDL_TRIAL_LONG_NS = 16384,
+    WDL_TRIAL_WHILE_NS = 1 << 24, WDL_TRIAL_COST = 40
 };
 
 struct wdl_trial {              /* zeroed at its making */
@@ -24,7 +25,8 @@ struct wdl_trial {              /* zeroed at its making */
 /* The way to go, 0 or 1: the faster one, 0 where that is not known; and now and then the other,
  * four times on end, since what has not been gone of late is slow at first: soon at first, then at
  * distances that double from 32 to 8192 while it is slower, or grow by four while it is slower by a
- * third (it may take ten times as long). Time is taken (trial->clock) at the last of those, and
+ * third (it may take ten times as long); but of what is long after WHILE_NS of the faster one, or
+ * what costs a fortieth of the time. Time is taken (trial->clock) at the last of those, and
  * else at every 8th, or 64th once it has been the slower one for long: two looks at the clock and
  * the way to them are a third of what a short copy takes. What takes LONG_NS or more is timed every
  * time. */

@@ -71,6 +71,26 @@ START_TEST(distances_are_exact)
 }
 END_TEST
 
+/* Long ones after so much time, or where it costs so little. */
+START_TEST(long_ones_sooner)
+{
+    static const struct {
+        uint32_t ns[2], every;
+    } cases[] = {{{1 << 15, 1 << 16}, WDL_TRIAL_WHILE_NS >> 15},
+                 {{1 << 15, 11 << 15}, 10 * WDL_TRIAL_COST * WDL_TRIAL_RUN},
+                 {{1 << 20, 9 << 17}, WDL_TRIAL_OFTEN},
+                 {{1 << 10, 1 << 11}, WDL_TRIAL_SELDOM},
+                 {{1 << 15, 101 << 15}, WDL_TRIAL_SELDOM}};
+    for (int i = 0; i < (int) (sizeof(cases) / sizeof(cases[0])); i++) {
+        struct wdl_trial trial = {0};
+        times(&trial, 50000, cases[i].ns[0], cases[i].ns[1]);
+        ck_assert_uint_eq(trial.every, cases[i].every);
+        times(&trial, 2 * (int) cases[i].every, cases[i].ns[0], cases[i].ns[0] / 2);
+        ck_assert_int_eq(trial.best, 1); /* it has become the faster one */
+    }
+}
+END_TEST
+
 /* What takes a little less is no better, and is looked at again soon. */
 START_TEST(a_sixteenth_less_is_wanted)
 {
@@ -279,7 +299,7 @@ START_TEST(what_is_settled_is_not_asked)
 END_TEST
 
 WDL_SUITE("mpid/rma/trial", the_first_until_the_other_has_been_tried, then_the_faster_but_for_few,
-          distances_are_exact, a_sixteenth_less_is_wanted, time_is_taken_seldom,
+          distances_are_exact, long_ones_sooner, a_sixteenth_less_is_wanted, time_is_taken_seldom,
           when_time_is_taken, a_change_is_noticed, who_was_better_is_looked_at_again,
           one_delay_decides_nothing,
           what_is_quick_at_times_is_not_quick, what_cannot_be_tried_is_deferred,
