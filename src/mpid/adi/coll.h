@@ -57,6 +57,7 @@ int wdl_adi_coll_model_init(struct wdl_proc *proc);
 /* --- coll_share.c --- */
 
 enum { WDL_ADI_BOARD = 8192 };  /* bytes a rank can show to its node's others at a time */
+enum { WDL_ADI_STAGING_LONG = 8 << 20 };        /* twice what it can show of long data */
 
 /* A team's memory within its node, of what is in params already: adds what the team needs to know
  * of it. NULL: out of memory. */

@@ -108,6 +108,7 @@ struct wdl_adi_share *wdl_adi_share_make(struct wdl_team_params *params)
     for (int i = 0; i < share->size; i++)
         share->users += is_near(share, i);
     params->board_bytes = WDL_ADI_BOARD;
+    params->staging_long_bytes = WDL_ADI_STAGING_LONG;
     params->opened = opened;
     params->node_of = node_of;
     params->domain_of = wdl_domain_of(MPIR_Process.rank) < 0 ? NULL : domain_of;

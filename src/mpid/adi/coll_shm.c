@@ -15,6 +15,7 @@
 #include "mpid/proc/spread.h"
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 /* A block begins with a page, as most memory that is copied to it does, or just before that
@@ -239,10 +240,21 @@ static void map_now(char *at, size_t bytes)
 #endif
 }
 
+/* Much is taken of what there is plenty of: others want some, too. A file of memory alone knows no
+ * bounds, and says 0. */
+static int is_plenty(size_t bytes)
+{
+    enum { MUCH = 4 << 20, TIMES = 2 };
+    struct statvfs fs;
+    if (bytes < MUCH || fstatvfs(arena.fd, &fs) != 0 || fs.f_blocks == 0)
+        return 1;
+    return (uint64_t) fs.f_bavail * fs.f_frsize >= (uint64_t) TIMES * (size_t) arena.parts * bytes;
+}
+
 static struct wdl_arena_block *block_new(size_t bytes)
 {
     size_t at = arena.top, file_at = (size_t) arena.mine * PART + at;
-    if (bytes > PART - at)
+    if (bytes > PART - at || !is_plenty(bytes))
         return NULL;
     if (posix_fallocate(arena.fd, (off_t) file_at, (off_t) bytes) != 0)
         return NULL;

@@ -47,7 +47,8 @@ enum {
     WDL_COLL_GRAPHS_MAX = 64,
     WDL_COLL_VARIED_MAX = 4, /* of them, of blocks that vary: as long as the team has ranks */
     WDL_EARLY_BUCKETS = 32,
-    WDL_NODE_RANKS_MAX = 32 /* everyone looks at everyone's board */
+    WDL_NODE_RANKS_MAX = 32, /* everyone looks at everyone's board */
+    WDL_STAGINGS = 2
 };
 
 /* What arrives before its RECV is armed waits here: one message of at most cell_bytes, or a
@@ -172,7 +173,8 @@ struct wdl_team {
     size_t board_at, slot_bytes, lines_at; /* of the segments */
     struct wdl_flags *flags; /* contact.h; or NULL: all flags are messages */
     struct wdl_bypass bypass; /* for what this rank shows to others */
-    struct wdl_staging *staging; /* this rank's, once it has been wanted (staging.h) */
+    /* this rank's, once they have been wanted, for longer data last (staging.h) */
+    struct wdl_staging *staging[WDL_STAGINGS];
     struct wdl_rate {
         uint32_t said; /* of all that follows to the others */
         struct wdl_rate_times {

@@ -45,7 +45,8 @@ static size_t room_of(const struct wdl_team *team)
     return team->params.staging_bytes / 2 / PART * PART;
 }
 
-int wdl_parts_could(const struct wdl_run *run)
+/* Is it a collective whose data may? */
+static int could(const struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
     return run->team->size == 2 && run == run->team->express && !a->variable &&
@@ -56,7 +57,7 @@ int wdl_parts_begin(struct wdl_run *run, struct wdl_sheet *sheet)
 {
     size_t room = room_of(run->team);
     uint64_t card;
-    if (!wdl_parts_could(run) || !wdl_staging_take(run, room, &card))
+    if (!could(run) || !wdl_staging_take(run, room, &card))
         return 0;
     *sheet = (struct wdl_sheet){.staged = card, .ring = room};
     return 1;

@@ -14,8 +14,6 @@
 
 #include "mpid/coll/board.h"
 
-/* Is it a collective whose data may? */
-int wdl_parts_could(const struct wdl_run *run);
 /* Does this rank's data go in parts? If so there is room, and its sheet says so, but for DATA's
  * flag. */
 int wdl_parts_begin(struct wdl_run *run, struct wdl_sheet *sheet);

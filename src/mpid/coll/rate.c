@@ -3,7 +3,6 @@
 #include "mpid/coll/rate.h"
 #include "base/assert.h"
 #include "base/smooth.h"
-#include "mpid/coll/parts.h"
 
 /* The word, two bits a use: is anything known; is it faster staged? */
 enum { KNOWN = 1, STAGED = 2, BITS = 2 };
@@ -17,13 +16,22 @@ uint64_t wdl_rate_now(const struct wdl_team *team)
     return host->ops->now_ns(host->ctx);
 }
 
+/* More than the short ring takes at a time (staging.h). */
+static int goes_long(const struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int blocks = a->kind == WDL_COLL_SCATTER || a->kind == WDL_COLL_EXCHANGE;
+    size_t bytes = blocks ? a->bytes * (size_t) run->team->size : a->bytes;
+    return bytes > run->team->params.staging_bytes / 2;
+}
+
 enum wdl_rate_use wdl_rate_use(const struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
     int all = a->kind == WDL_COLL_BROADCAST ||
               (a->kind == WDL_COLL_GATHER_ALL && run->team->size > 2);
-    if (wdl_parts_could(run))
-        return all ? WDL_RATE_PARTS_FOR_ALL : WDL_RATE_PARTS_FOR_ONE;
+    if (goes_long(run))
+        return all ? WDL_RATE_LONG_FOR_ALL : WDL_RATE_LONG_FOR_ONE;
     return all ? WDL_RATE_FOR_ALL : WDL_RATE_FOR_ONE;
 }
 
@@ -40,7 +48,7 @@ static uint32_t bits_of(const struct wdl_rate_times *times, enum wdl_rate_use us
     uint32_t fetched = times->ns[WDL_RATE_FETCHED], read = times->ns[WDL_RATE_READ];
     uint32_t filled = times->ns[WDL_RATE_FILLED] ? times->ns[WDL_RATE_FILLED] : read;
     uint32_t longer = filled > read ? filled : read;
-    int all = use == WDL_RATE_FOR_ALL || use == WDL_RATE_PARTS_FOR_ALL;
+    int all = use == WDL_RATE_FOR_ALL || use == WDL_RATE_LONG_FOR_ALL;
     if (!fetched || !read)
         return 0;
     return KNOWN | (is_faster(all ? longer : filled + read, fetched) ? STAGED : 0u);
@@ -76,10 +84,10 @@ void wdl_rate_took(struct wdl_team *team, enum wdl_rate_use use, enum wdl_rate_w
 }
 
 /* Is the other way due? While nothing is known, always as soon again. */
-static int tries_other(struct wdl_rate_times *turn, int staged, int known, int parts)
+static int tries_other(struct wdl_rate_times *turn, int staged, int known, int is_long)
 {
-    uint32_t soon = parts ? WDL_RATE_SOON_PARTS : WDL_RATE_SOON;
-    uint32_t seldom = parts ? WDL_RATE_SELDOM_PARTS : WDL_RATE_SELDOM;
+    uint32_t soon = is_long ? WDL_RATE_SOON_LONG : WDL_RATE_SOON;
+    uint32_t seldom = is_long ? WDL_RATE_SELDOM_LONG : WDL_RATE_SELDOM;
     if (turn->every == 0 || turn->staged != staged) {
         turn->every = WDL_RATE_SOON;
         turn->next = turn->asked + soon;
@@ -99,6 +107,6 @@ int wdl_rate_stages(struct wdl_team *team, enum wdl_rate_use use, int otherwise)
 {
     uint32_t bits = wdl_shm_rate_of(team, (team->rank + 1) % team->size) >> BITS * use;
     int known = (bits & KNOWN) != 0, staged = known ? (bits & STAGED) != 0 : otherwise;
-    int parts = use == WDL_RATE_PARTS_FOR_ALL || use == WDL_RATE_PARTS_FOR_ONE;
-    return tries_other(&team->rate.of[use], staged, known, parts) ? !staged : staged;
+    int is_long = use == WDL_RATE_LONG_FOR_ALL || use == WDL_RATE_LONG_FOR_ONE;
+    return tries_other(&team->rate.of[use], staged, known, is_long) ? !staged : staged;
 }

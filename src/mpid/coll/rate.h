@@ -12,9 +12,9 @@
  *     nobody else writes. It is a hint: ranks that believe different things stage, or do not, each
  *     by itself, and a sheet tells which.
  *  2. Where nothing is known, or the host's clock does not tell, it is as its caller says.
- *  3. The other way is tried now and then: FOUR times on end, after SOON (or SOON_PARTS), every
+ *  3. The other way is tried now and then: FOUR times on end, after SOON (or SOON_LONG), every
  *     SOON until something is known, then at distances that grow by four up to SELDOM (or
- *     SELDOM_PARTS) while the same way is the faster one.
+ *     SELDOM_LONG) while the same way is the faster one.
  *  4. Where a staging's ring was never in use, it tells nothing: its pages are made then. Nor do
  *     the first two that are read one way behind others.
  */
@@ -27,21 +27,21 @@ enum {
     WDL_RATE_LEAST = 16 << 10, /* less in one piece is not timed */
     WDL_RATE_FOUR = 4,
     WDL_RATE_SOON = 16,
-    WDL_RATE_SOON_PARTS = 4, /* of those that are long there are few */
+    WDL_RATE_SOON_LONG = 4, /* of those that are long there are few */
     WDL_RATE_SELDOM = 4096,
-    WDL_RATE_SELDOM_PARTS = 256
+    WDL_RATE_SELDOM_LONG = 256
 };
 
 enum wdl_rate_way { WDL_RATE_FETCHED, WDL_RATE_READ, WDL_RATE_FILLED };
 
 /* For whom data is: each rank wants all of it, and reads while it is being filled; or a part of its
- * own, which is copied twice. And what is too long to be staged but in parts (parts.h), which is in
- * no cache. Each use has its own times. */
+ * own, which is copied twice. And what is too long for the short ring (staging.h), which is in no
+ * cache. Each use has its own times. */
 enum wdl_rate_use {
     WDL_RATE_FOR_ALL,
     WDL_RATE_FOR_ONE,
-    WDL_RATE_PARTS_FOR_ALL,
-    WDL_RATE_PARTS_FOR_ONE,
+    WDL_RATE_LONG_FOR_ALL,
+    WDL_RATE_LONG_FOR_ONE,
     WDL_RATE_USES
 };
 /* What a collective on the node gives, or takes. */

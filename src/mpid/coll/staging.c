@@ -15,6 +15,7 @@ enum {
 struct wdl_staging {
     char *at; /* NULL: there is no memory for one */
     uint64_t card;
+    size_t bytes;
     uint64_t head, tail; /* bytes ever taken, given back; place: % its size */
     size_t in_use, met; /* leading bytes: that are used again and again; that ever were */
     int rounds; /* of those in use */
@@ -26,18 +27,42 @@ struct wdl_staging {
     } taken[];
 };
 
-static struct wdl_staging *staging_make(struct wdl_team *team)
+static struct wdl_staging *staging_make(struct wdl_team *team, size_t bytes)
 {
     const struct wdl_host *host = &team->coll->host;
     const struct wdl_coll_shm *shm = team->params.shm;
     size_t taken = (size_t) team->window * sizeof(struct taken);
     struct wdl_staging *s = host->ops->alloc(host->ctx, sizeof(*s) + taken);
     if (s && shm->staging)
-        s->at = shm->staging(shm->ctx, team->params.staging_bytes, &s->card);
-    if (s)
+        s->at = shm->staging(shm->ctx, bytes, &s->card);
+    if (s) {
         s->in_use = FIRST;
-    team->staging = s;
+        s->bytes = bytes;
+    }
     return s;
+}
+
+/* The ring for so many bytes at a time: the next need not wait for these, so it is twice as long.
+ * NULL: there is none. */
+static struct wdl_staging *staging_for(struct wdl_team *team, enum wdl_coll_kind kind, size_t bytes)
+{
+    size_t ring = team->params.staging_bytes;
+    int is_long = bytes > ring / 2;
+    if (is_long)
+        ring = wdl_coll_reduces(kind) ? 0 : team->params.staging_long_bytes;
+    if (bytes > ring / 2)
+        return NULL;
+    if (!team->staging[is_long])
+        team->staging[is_long] = staging_make(team, ring);
+    return team->staging[is_long] && team->staging[is_long]->at ? team->staging[is_long] : NULL;
+}
+
+/* The one that what is staged lies in. */
+static struct wdl_staging *staging_at(const struct wdl_team *team, const char *staged)
+{
+    struct wdl_staging *few = team->staging[0];
+    uintptr_t at = (uintptr_t) staged, begin = few ? (uintptr_t) few->at : 0;
+    return few && at >= begin && at - begin < few->bytes ? few : team->staging[1];
 }
 
 static void give_back(struct wdl_staging *s, const struct wdl_team *team)
@@ -55,7 +80,7 @@ static void give_back(struct wdl_staging *s, const struct wdl_team *team)
 
 static int has_room(const struct wdl_staging *s, const struct wdl_team *team, uint64_t end)
 {
-    return s->count < team->window && end - s->tail <= team->params.staging_bytes;
+    return s->count < team->window && end - s->tail <= s->bytes;
 }
 
 /* Where so many bytes go: behind those taken last, or at the beginning again. Pages that were never
@@ -63,7 +88,7 @@ static int has_room(const struct wdl_staging *s, const struct wdl_team *team, ui
  * written, too (64 KiB of a scan, far: 7.4 us where two places took turns, 4.4 with sixteen). */
 static uint64_t place_for(struct wdl_staging *s, const struct wdl_team *team, size_t bytes)
 {
-    size_t all = team->params.staging_bytes, at = s->head % all;
+    size_t all = s->bytes, at = s->head % all;
     uint64_t again = s->head + (at ? all - at : 0);
     int around = at >= s->in_use;
     if (s->count == 0)
@@ -71,10 +96,9 @@ static uint64_t place_for(struct wdl_staging *s, const struct wdl_team *team, si
     return all - at < bytes || (around && has_room(s, team, again + bytes)) ? again : s->head;
 }
 
-static void took(struct wdl_staging *s, const struct wdl_team *team, uint64_t begin)
+static void took(struct wdl_staging *s, uint64_t begin)
 {
-    size_t all = team->params.staging_bytes;
-    if (begin % all == 0 && ++s->rounds % ROUNDS == 0 && s->in_use < all)
+    if (begin % s->bytes == 0 && ++s->rounds % ROUNDS == 0 && s->in_use < s->bytes)
         s->in_use *= 2;
 }
 
@@ -86,15 +110,14 @@ char *wdl_staging_take(struct wdl_run *run, size_t bytes, uint64_t *card_out)
 char *wdl_staging_take_for(struct wdl_run *run, size_t bytes, int reader, uint64_t *card_out)
 {
     struct wdl_team *team = run->team;
-    size_t all = team->params.staging_bytes;
     run->staged = NULL;
     *card_out = 0;
-    if (!team->on_node || run->nodes || bytes == 0 ||
-        bytes > all / 2) /* the next need not wait for this one */
+    if (!team->on_node || run->nodes || bytes == 0)
         return NULL;
-    struct wdl_staging *s = team->staging ? team->staging : staging_make(team);
-    if (!s || !s->at)
+    struct wdl_staging *s = staging_for(team, run->args.kind, bytes);
+    if (!s)
         return NULL;
+    size_t all = s->bytes;
     bytes = (bytes + LINE - 1) & ~(size_t) (LINE - 1);
     uint64_t begin = place_for(s, team, bytes);
     int beyond = begin % all >= s->in_use && (size_t) team->size * LOOK <= bytes;
@@ -105,7 +128,7 @@ char *wdl_staging_take_for(struct wdl_run *run, size_t bytes, int reader, uint64
     }
     if (!has_room(s, team, begin + bytes))
         return NULL;
-    took(s, team, begin);
+    took(s, begin);
     int last = (s->first + s->count++) % team->window;
     s->head = begin + bytes;
     s->taken[last] = (struct taken){run->seq, reader, s->head};
@@ -118,7 +141,7 @@ void wdl_staging_fill(struct wdl_run *run, struct wdl_sheet *sheet, const char *
                       size_t hole, size_t hole_end)
 {
     struct wdl_team *team = run->team;
-    struct wdl_staging *s = team->staging;
+    struct wdl_staging *s = staging_at(team, run->staged);
     size_t end = (size_t) (run->staged - s->at) + bytes;
     int fresh = end > s->met;
     uint64_t since_ns = wdl_rate_now(team);
@@ -181,5 +204,6 @@ int wdl_staging_read(struct wdl_run *run, int rank, const struct wdl_sheet *shee
 void wdl_staging_free(struct wdl_team *team)
 {
     const struct wdl_host *host = &team->coll->host;
-    host->ops->free(host->ctx, team->staging);
+    for (int i = 0; i < WDL_STAGINGS; i++)
+        host->ops->free(host->ctx, team->staging[i]);
 }

@@ -5,7 +5,8 @@
  * filled. Fetching it from its owner's private memory is the system's work, page by page.
  *
  * Invariants:
- *  1. It is a ring, of which a part is in use that grows. A collective takes its bytes in one
+ *  1. It is a ring, of which a part is in use that grows; a second, longer one is made for what is
+ *     longer than half the first. A collective takes its bytes in one
  *     piece, behind those taken last or at the beginning; they are given back when all ranks who
  *     may read them have finished it (coll_impl.h): its owner waits for nobody.
  *  2. Who finds no room, or has no such memory, shows where its data is. Each rank decides by

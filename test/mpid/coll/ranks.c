@@ -63,6 +63,7 @@ void ranks_close(struct ranks *r)
     for (int i = 0; i < r->n; i++) {
         free(r->one[i].segment);
         free(r->one[i].staging);
+        free(r->one[i].staging_long);
     }
     free(r->one);
 }
@@ -114,17 +115,24 @@ static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes
     return peek(ctx, rank, here, there, bytes);
 }
 
-/* A rank's number as the card. */
-enum { STAGING_CARD = 1 << 24 };
+/* A rank's number as the card, and which of its two it is. */
+enum { STAGING_CARD = 1 << 24, STAGING_LONG = 1 << 23 };
 
 static void *staging(void *ctx, size_t bytes, uint64_t *card_out)
 {
     struct ranks_one *one = ctx;
-    wdl_assert(!one->staging);
-    one->staging = aligned_alloc(64, bytes);
-    one->staging_bytes = bytes;
+    char *memory = aligned_alloc(64, bytes);
     *card_out = STAGING_CARD * (uint64_t) (one - one->all->one + 1);
-    return one->staging;
+    wdl_assert(!one->staging || !one->staging_long);
+    if (one->staging) {
+        *card_out += STAGING_LONG;
+        one->staging_long = memory;
+        one->staging_long_bytes = bytes;
+    } else {
+        one->staging = memory;
+        one->staging_bytes = bytes;
+    }
+    return memory;
 }
 
 static void *staging_of(void *ctx, int rank, uint64_t card, size_t bytes)
@@ -132,8 +140,11 @@ static void *staging_of(void *ctx, int rank, uint64_t card, size_t bytes)
     const struct ranks_one *one = &((const struct ranks_one *) ctx)->all->one[rank];
     uint64_t at = card - STAGING_CARD * (uint64_t) (rank + 1);
     wdl_assert(segment(ctx, rank));
-    int is_there = one->staging && at <= one->staging_bytes && bytes <= one->staging_bytes - at;
-    return is_there ? one->staging + at : NULL;
+    int is_long = at >= STAGING_LONG;
+    char *memory = is_long ? one->staging_long : one->staging;
+    size_t all = is_long ? one->staging_long_bytes : one->staging_bytes;
+    at -= is_long ? STAGING_LONG : 0;
+    return memory && at <= all && bytes <= all - at ? memory + at : NULL;
 }
 
 void ranks_prefer_levels(struct ranks *r, int all)

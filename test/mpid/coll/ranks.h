@@ -19,8 +19,8 @@ struct ranks {
         struct wdl_proc *proc;
         struct ranks *all; /* ranks_team_nodes */
         struct wdl_coll_shm shm;
-        char *segment, *staging;
-        size_t staging_bytes;
+        char *segment, *staging, *staging_long; /* in the order they are asked for */
+        size_t staging_bytes, staging_long_bytes;
     } * one;
     int node_ranks;
     int domain_ranks; /* within a node; 0: nobody knows of domains */

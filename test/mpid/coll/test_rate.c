@@ -185,12 +185,12 @@ END_TEST
 START_TEST(it_is_tried_soon_until_something_is_known)
 {
     enum { ROUND = WDL_RATE_SOON + WDL_RATE_FOUR };
-    enum { SOONER = WDL_RATE_SOON - WDL_RATE_SOON_PARTS };
+    enum { SOONER = WDL_RATE_SOON - WDL_RATE_SOON_LONG };
     open_all(RANKS);
     for (int k = 0; k < 10 * ROUND; k++) /* of each use by itself */
         for (int use = 0; use < WDL_RATE_USES; use++)
             ck_assert_int_eq(wdl_rate_stages(teams[0], (enum wdl_rate_use) use, 0),
-                             (k + (use < WDL_RATE_PARTS_FOR_ALL ? 0 : SOONER)) % ROUND >=
+                             (k + (use < WDL_RATE_LONG_FOR_ALL ? 0 : SOONER)) % ROUND >=
                                  WDL_RATE_SOON);
     close_all();
 }

@@ -14,10 +14,13 @@ static struct wdl_team *teams[RANKS];
 static struct wdl_coll_req reqs[RANKS];
 static char *src[RANKS], *dst[RANKS];
 
+static size_t long_ring; /* if not 0 */
+
 static void open_with(size_t ring)
 {
     struct wdl_sim_params sim = {.seed = 3, .ranks = RANKS, .am_bytes_max = 1024};
     struct wdl_team_params params = {.id = 3, .staging_bytes = ring, .board_bytes = BOARD};
+    params.staging_long_bytes = long_ring;
     ranks_open(&r, &sim);
     ranks_team_nodes(&r, &params, RANKS, 1, teams);
     struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER, .flags = WDL_COLL_MPI};
@@ -212,6 +215,50 @@ START_TEST(without_room_data_stays_in_its_place)
 }
 END_TEST
 
+/* More than half the ring, up to half of another; no operands. */
+START_TEST(what_is_longer_has_a_ring_of_its_own)
+{
+    enum { MORE = RING / 2 + 64, MOST = 2 * RING };
+    long_ring = 2 * MOST;
+    open_with(RING);
+    fill();
+    all(WDL_COLL_BROADCAST, 0, LONG);
+    ck_assert_ptr_null(r.one[0].staging_long); /* until it is wanted */
+    uint64_t before = copied();
+    all(WDL_COLL_BROADCAST, 0, MORE);
+    ck_assert_uint_eq(copied() - before, MORE * RANKS);
+    ck_assert_ptr_nonnull(r.one[0].staging_long);
+    ck_assert_ptr_null(r.one[1].staging_long);
+    all(WDL_COLL_GATHER_ALL, 0, MORE);
+    for (int i = 0; i < RANKS; i++)
+        for (int k = 0; k < RANKS; k++)
+            ck_assert_mem_eq(dst[i] + k * MORE, src[k], MORE);
+    for (int i = 0; i < 2; i++) { /* both rings at a time; who gives waits for nobody */
+        start(0, WDL_COLL_BROADCAST, 0, i ? LONG : MOST);
+        wdl_proc_progress(r.one[0].proc);
+        ck_assert_int_eq(reqs[0].done, 1);
+    }
+    for (int i = 0; i < 2; i++)
+        for (int k = 1; k < RANKS; k++) {
+            memset(dst[k], 0, MOST);
+            start(k, WDL_COLL_BROADCAST, 0, i ? LONG : MOST);
+            while (!reqs[k].done)
+                wdl_proc_progress(r.one[k].proc);
+            ck_assert_mem_eq(dst[k], src[0], i ? LONG : MOST);
+        }
+    ck_assert_uint_eq(fetched(), 0);
+    all(WDL_COLL_BROADCAST, 0, MOST + 64);
+    ck_assert_uint_eq(fetched(), (MOST + 64) * (RANKS - 1));
+    close_all();
+    open_with(RING);
+    all(WDL_COLL_ALLREDUCE, 0, MORE);
+    ck_assert_uint_ne(fetched(), 0);
+    ck_assert_ptr_null(r.one[0].staging_long);
+    close_all();
+    long_ring = 0;
+}
+END_TEST
+
 /* Blocks that are short are always staged. The others are some behind. */
 START_TEST(as_much_of_a_ring_is_used_as_it_takes)
 {
@@ -362,6 +409,7 @@ WDL_SUITE("mpid/coll/staging", as_much_of_a_ring_is_used_as_it_takes,
           data_for_many_is_copied_once_and_taken_by_each,
           what_one_alone_wants_is_staged_if_it_is_short,
           what_one_alone_wants_is_fetched_if_it_is_long, who_has_staged_waits_for_nobody,
-          without_room_data_stays_in_its_place, results_have_the_same_bits_with_room_and_without,
+          without_room_data_stays_in_its_place, what_is_longer_has_a_ring_of_its_own,
+          results_have_the_same_bits_with_room_and_without,
           operands_are_folded_where_they_are_staged, who_takes_turns_is_needed_once,
           nonsense_on_a_sheet_is_an_error)
