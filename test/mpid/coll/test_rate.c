@@ -197,24 +197,30 @@ START_TEST(it_is_tried_soon_until_something_is_known)
 END_TEST
 
 /* Times change: what is slower now is looked at again, less and less often. */
-START_TEST(the_other_way_is_tried_now_and_then)
+static void tries_of(enum wdl_rate_use use, int soon, int seldom)
 {
     open_all(RANKS);
     takes(1, 7000, 16000, 16000);
-    int at = WDL_RATE_SOON, every = WDL_RATE_SOON;
-    for (int k = 0; k < 10 * WDL_RATE_SELDOM; k++) {
-        int staged = wdl_rate_stages(teams[0], WDL_RATE_FOR_ONE, 0);
+    int at = soon, every = WDL_RATE_SOON;
+    for (int k = 0; k < 10 * seldom; k++) {
+        int staged = wdl_rate_stages(teams[0], use, 0);
         ck_assert_int_eq(staged, k >= at && k < at + WDL_RATE_FOUR);
         if (k == at + WDL_RATE_FOUR - 1) {
-            every = every < WDL_RATE_SELDOM ? 4 * every : every;
+            every = every < seldom ? 4 * every : every;
             at = k + 1 + every;
         }
     }
-    ck_assert_int_eq(every, WDL_RATE_SELDOM);
+    ck_assert_int_eq(every, seldom);
     takes(1, 7000, 2000, 2000); /* the faster one is another now: soon again */
-    for (int k = 0; k < WDL_RATE_SOON + WDL_RATE_FOUR; k++)
-        ck_assert_int_eq(wdl_rate_stages(teams[0], WDL_RATE_FOR_ONE, 0), k < WDL_RATE_SOON);
+    for (int k = 0; k < soon + WDL_RATE_FOUR; k++)
+        ck_assert_int_eq(wdl_rate_stages(teams[0], use, 0), k < soon);
     close_all();
+}
+
+START_TEST(the_other_way_is_tried_now_and_then)
+{
+    tries_of(WDL_RATE_FOR_ONE, WDL_RATE_SOON, WDL_RATE_SELDOM);
+    tries_of(WDL_RATE_LONG_FOR_ONE, WDL_RATE_SOON_LONG, WDL_RATE_SELDOM_LONG);
 }
 END_TEST
 
