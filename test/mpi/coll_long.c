@@ -1,9 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * coll_long [little]: long data, blocking and not, by several at a time: what goes through memory
- * that a node's ranks share is used again and again, and what does not find room there is fetched.
+ * coll_long [little|many]: long data, blocking and not, by several at a time: memory that a node's
+ * ranks share is used again and again, and what does not find room there is fetched.
  *
  *   little  there is not plenty of that memory (shm_full.sh makes it so): it is left to others
+ *   many    many communicators want it (the same, for this test's own /dev/shm): there is some left
+ *           for the next one
  */
 #include "testing.h"
 #include <sys/statvfs.h>
@@ -79,22 +81,46 @@ static long unused(void)
     return (long) (fs.f_bavail * fs.f_frsize >> 20);
 }
 
+static void many(void)
+{
+    enum { COMMS = 40, BYTES = 1 << 20 };
+    static MPI_Comm comm[COMMS + 1];
+    long left = 0;
+    for (int k = 0; k <= COMMS; k++) {
+        int sum = 1;
+        left = unused();
+        MPI_Barrier(MPI_COMM_WORLD);
+        MPI_Comm_dup(MPI_COMM_WORLD, &comm[k]);
+        MPI_Allreduce(MPI_IN_PLACE, &sum, 1, MPI_INT, MPI_SUM, comm[k]);
+        t_check(sum == t_size, "allreduce of communicator %d", k);
+        if (k < COMMS)
+            MPI_Allgather(mine, BYTES, MPI_BYTE, all[0], BYTES, MPI_BYTE, comm[k]);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+    t_check(unused() < left, "the last communicator has no memory");
+    for (int k = 0; k <= COMMS; k++)
+        MPI_Comm_free(&comm[k]);
+}
+
 int main(int argc, char **argv)
 {
     enum { FEW = 16 };
     t_begin(&argc, &argv);
     long before = unused();
+    const char *what = argc > 1 ? argv[1] : "";
     mine = t_alloc(MOST);
     for (int k = 0; k < AT_A_TIME; k++) {
         one[k] = t_alloc(MOST);
         all[k] = t_alloc((size_t) t_size * MOST);
     }
-    for (int round = 0; round < ROUNDS; round++)
+    if (strcmp(what, "many") == 0)
+        many();
+    for (int round = 0; round < ROUNDS && *what != 'm'; round++)
         for (size_t l = 0; l < sizeof lengths / sizeof lengths[0]; l++) {
             blocking(lengths[l], 10 * round + (int) l);
             together(lengths[l], 10 * round + (int) l);
         }
-    if (argc > 1)
+    if (strcmp(what, "little") == 0)
         t_check(before - unused() < FEW, "%ld MiB of little are taken", before - unused());
     free(mine);
     for (int k = 0; k < AT_A_TIME; k++) {

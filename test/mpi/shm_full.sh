@@ -29,14 +29,17 @@ for way in full filled kept; do
         fi
     done
 done
-# Long collectives leave it to others where there is not plenty of it.
+# Long collectives leave it to others where there is not plenty of it, and some of the own.
 "$MPICC" -std=gnu11 -O2 -I"$WDL_TOP/test/mpi" -o "$dir/coll_long" "$WDL_TOP/test/mpi/coll_long.c" || exit 1
-in_small 64m timeout 100 "$MPIEXEC" -n 4 "$dir/coll_long" little > "$dir/out" 2>&1
-status=$?
-if [ $status -ne 0 ] || [ "$(cat "$dir/out")" != ' No Errors' ]; then
-    echo "coll_long little: status $status, $(cat "$dir/out")"
-    failures=$((failures + 1))
-fi
+for way in '64m 4 little' '2g 3 many'; do
+    set -- $way
+    in_small "$1" timeout 100 "$MPIEXEC" -n "$2" "$dir/coll_long" "$3" > "$dir/out" 2>&1
+    status=$?
+    if [ $status -ne 0 ] || [ "$(cat "$dir/out")" != ' No Errors' ]; then
+        echo "coll_long $3: status $status, $(cat "$dir/out")"
+        failures=$((failures + 1))
+    fi
+done
 # Too little for UCX's shared memory: it says so. Without that, a window's few pages are enough.
 case ${UCX_TLS:-} in
     tcp*) want='^ No Errors$' ;;

@@ -20,7 +20,7 @@
 
 /* A block begins with a page, as most memory that is copied to it does, or just before that
  * (base/copy.h: what would be slow is a line behind). */
-enum { LINE = 64, PAGE = 4096, HEAD = PAGE, PART = 64 << 20 };
+enum { LINE = 64, PAGE = 4096, HEAD = PAGE, PART = 128 << 20 };
 
 #define BEHIND (sizeof(struct wdl_spread_place) + sizeof(struct wdl_bell)) /* a process */
 
@@ -240,13 +240,17 @@ static void map_now(char *at, size_t bytes)
 #endif
 }
 
-/* Much is taken of what there is plenty of: others want some, too. A file of memory alone knows no
- * bounds, and says 0. */
+/* Much is taken of what there is plenty of, since others want some, too: in the first half of the
+ * part, and of the file system. A file of memory alone knows no bounds, and says 0. */
 static int is_plenty(size_t bytes)
 {
     enum { MUCH = 4 << 20, TIMES = 2 };
     struct statvfs fs;
-    if (bytes < MUCH || fstatvfs(arena.fd, &fs) != 0 || fs.f_blocks == 0)
+    if (bytes < MUCH)
+        return 1;
+    if (arena.top + bytes > PART / 2)
+        return 0;
+    if (fstatvfs(arena.fd, &fs) != 0 || fs.f_blocks == 0)
         return 1;
     return (uint64_t) fs.f_bavail * fs.f_frsize >= (uint64_t) TIMES * (size_t) arena.parts * bytes;
 }
