@@ -13,12 +13,14 @@ static struct ranks r;
 static struct wdl_team *teams[RANKS];
 static struct wdl_coll_req reqs[RANKS];
 static char *src[RANKS], *dst[RANKS];
+static size_t ring = RING, long_ring;
 
 /* Of which `each` share a node. */
 static void open_nodes(int n, int each)
 {
     struct wdl_sim_params sim = {.seed = 3, .ranks = n, .am_bytes_max = 1024};
-    struct wdl_team_params params = {.id = 3, .staging_bytes = RING, .board_bytes = BOARD};
+    struct wdl_team_params params = {.id = 3, .staging_bytes = ring, .board_bytes = BOARD};
+    params.staging_long_bytes = long_ring;
     struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER, .flags = WDL_COLL_MPI};
     ranks_open(&r, &sim);
     ranks_team_nodes(&r, &params, each, 1, teams);
@@ -276,6 +278,28 @@ START_TEST(long_data_goes_that_way)
 }
 END_TEST
 
+/* What the short ring is too short for: of two ranks what one alone wants is fetched however fast
+ * it is staged. */
+START_TEST(longer_data_goes_that_way)
+{
+    ring = LONG;
+    long_ring = RING;
+    for (int n = 2; n <= RANKS; n++) {
+        size_t all = LONG * (size_t) n;
+        open_all(n);
+        for (int i = 0; i < n; i++)
+            takes(i, 7000, 2000, 2000);
+        ck_assert_uint_eq(fetched_by(WDL_COLL_BROADCAST), 0);
+        ck_assert_uint_eq(fetched_by(WDL_COLL_SCATTER), n == 2 ? LONG : 0);
+        ck_assert_uint_eq(fetched_by(WDL_COLL_EXCHANGE), n == 2 ? all : 0);
+        ck_assert_uint_eq(fetched_by(WDL_COLL_GATHER_ALL), n == 2 ? all : 0);
+        close_all();
+    }
+    ring = RING;
+    long_ring = 0;
+}
+END_TEST
+
 static uint64_t looks;
 
 static uint64_t ticks(void *ctx)
@@ -313,4 +337,4 @@ WDL_SUITE("mpid/coll/rate", the_faster_way_is_gone, who_does_not_know_does_as_it
           who_never_fills_knows_how_it_reads, ranks_of_several_nodes_say_nothing,
           the_first_of_a_way_are_not_timed, the_third_of_a_way_is_timed,
           it_is_tried_soon_until_something_is_known, the_other_way_is_tried_now_and_then,
-          long_data_goes_that_way, collectives_take_the_times)
+          long_data_goes_that_way, longer_data_goes_that_way, collectives_take_the_times)
