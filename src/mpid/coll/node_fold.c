@@ -235,11 +235,12 @@ static int show_to_fold(struct wdl_run *run, int head, char *to)
     int answers = a->kind == WDL_COLL_ALLREDUCE || a->kind == WDL_COLL_REDUCE_SCATTER;
     if (!wdl_node_on_board(run))
         return show_long(run, head, to);
-    if (run->team->rank != head || !answers)
+    if (run->team->rank != head)
         return wdl_node_show(run, a->src, bytes);
-    /* what the head will post there is the result */
-    memcpy(wdl_board_sheet(run, head), a->src, bytes);
-    return WDL_OK;
+    if (bytes > 0) /* for the head alone: it says nothing of others' caches (base/bypass.h) */
+        memcpy(wdl_board_sheet(run, head), a->src, bytes);
+    run->team->coll->stats.copied_bytes += bytes;
+    return answers ? WDL_OK : wdl_node_post(run, WDL_BOARD_DATA); /* what it posts is the result */
 }
 
 /* The head folds all; the others are done with what they have staged. */

@@ -15,11 +15,12 @@ static struct wdl_coll_req reqs[RANKS];
 static char *src[RANKS], *dst[RANKS];
 
 static size_t long_ring; /* if not 0 */
+static size_t board = BOARD;
 
 static void open_with(size_t ring)
 {
     struct wdl_sim_params sim = {.seed = 3, .ranks = RANKS, .am_bytes_max = 1024};
-    struct wdl_team_params params = {.id = 3, .staging_bytes = ring, .board_bytes = BOARD};
+    struct wdl_team_params params = {.id = 3, .staging_bytes = ring, .board_bytes = board};
     params.staging_long_bytes = long_ring;
     ranks_open(&r, &sim);
     ranks_team_nodes(&r, &params, RANKS, 1, teams);
@@ -337,6 +338,19 @@ START_TEST(operands_are_folded_where_they_are_staged)
 }
 END_TEST
 
+/* What a root puts on its board for itself alone says nothing of others' caches. */
+START_TEST(copies_that_nobody_else_reads_tell_nothing)
+{
+    board = 2 * LONG;
+    open_with(RING);
+    all(WDL_COLL_REDUCE, 2, LONG);
+    for (int i = 0; i < RANKS; i++)
+        ck_assert_uint_eq(teams[i]->bypass.copies, i != 2);
+    close_all();
+    board = BOARD;
+}
+END_TEST
+
 /* Have the others their result when a rank has shown its operand, and does not come back? */
 static int without_a_rank(int who, size_t bytes)
 {
@@ -411,5 +425,6 @@ WDL_SUITE("mpid/coll/staging", as_much_of_a_ring_is_used_as_it_takes,
           what_one_alone_wants_is_fetched_if_it_is_long, who_has_staged_waits_for_nobody,
           without_room_data_stays_in_its_place, what_is_longer_has_a_ring_of_its_own,
           results_have_the_same_bits_with_room_and_without,
-          operands_are_folded_where_they_are_staged, who_takes_turns_is_needed_once,
+          operands_are_folded_where_they_are_staged,
+          copies_that_nobody_else_reads_tell_nothing, who_takes_turns_is_needed_once,
           nonsense_on_a_sheet_is_an_error)
