@@ -6,8 +6,8 @@
 
 # Core: knows only the netmod table below it and the host table above it.
 windlass_core_sources = \
-    %D%/base/copy.c \
     %D%/base/bypass.c \
+    %D%/base/copy.c \
     %D%/base/pool.c \
     %D%/base/prng.c \
     %D%/base/status.c \
@@ -187,8 +187,8 @@ windlass_adi_sources =                  \
 windlass_headers = \
     %D%/base/assert.h \
     %D%/base/bits.h \
-    %D%/base/copy.h \
     %D%/base/bypass.h \
+    %D%/base/copy.h \
     %D%/base/line.h \
     %D%/base/list.h \
     %D%/base/pool.h \

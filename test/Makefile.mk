@@ -6,9 +6,9 @@
 
 unit_tests =                            \
     test/base/test_bits                 \
+    test/base/test_bypass               \
     test/base/test_copy                 \
     test/base/test_list                 \
-    test/base/test_bypass               \
     test/base/test_pool                 \
     test/cost/test_coll                 \
     test/cost/test_gasnet               \

@@ -35,7 +35,7 @@ struct wdl_bypass {
     void *ctx;
     uint32_t copies, next; /* so many; a trial begins at that one */
     uint32_t every; /* how far trials are apart */
-    uint32_t plain_ns, past_ns; /* the shorter one of the last two of a way; 0: not known */
+    uint32_t plain_ns, past_ns; /* what a way takes, of late; 0: not known */
     uint8_t past; /* the way all go that are no trial */
     uint8_t slow, trials; /* slow ones on end; of a trial are left */
 };

@@ -10,7 +10,7 @@
 
 enum {
     CHUNK = 32 << 10, /* fetched */
-    PIECE = 8 << 10 /* copied from a staging */
+    PIECE = 8 << 10 /* read where it is staged */
 };
 
 size_t wdl_node_part_at(const struct wdl_run *run, int i)
@@ -90,7 +90,7 @@ struct goal {
     char *to, *shown;
 };
 
-/* What is fetched comes in longer pieces than what is copied. */
+/* What is fetched comes in longer pieces than what is read in place. */
 static size_t piece_of(const struct wdl_run *run)
 {
     int other = wdl_node_rank(run, (wdl_node_place(run) + 1) % wdl_node_size(run));

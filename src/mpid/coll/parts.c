@@ -50,7 +50,7 @@ static int could(const struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
     return run->team->size == 2 && run == run->team->express && !a->variable &&
-           a->bytes * (has_blocks(a) ? 2 : 1) > room_of(run->team) && room_of(run->team) > 0;
+           wdl_staging_is_long(run) && room_of(run->team) > 0;
 }
 
 int wdl_parts_begin(struct wdl_run *run, struct wdl_sheet *sheet)

@@ -3,6 +3,7 @@
 #include "mpid/coll/rate.h"
 #include "base/assert.h"
 #include "base/smooth.h"
+#include "mpid/coll/staging.h"
 
 /* The word, two bits a use: is anything known; is it faster staged? */
 enum { KNOWN = 1, STAGED = 2, BITS = 2 };
@@ -16,21 +17,12 @@ uint64_t wdl_rate_now(const struct wdl_team *team)
     return host->ops->now_ns(host->ctx);
 }
 
-/* More than the short ring takes at a time (staging.h). */
-static int goes_long(const struct wdl_run *run)
-{
-    const struct wdl_coll_args *a = &run->args;
-    int blocks = a->kind == WDL_COLL_SCATTER || a->kind == WDL_COLL_EXCHANGE;
-    size_t bytes = blocks ? a->bytes * (size_t) run->team->size : a->bytes;
-    return bytes > run->team->params.staging_bytes / 2;
-}
-
 enum wdl_rate_use wdl_rate_use(const struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
     int all = a->kind == WDL_COLL_BROADCAST ||
               (a->kind == WDL_COLL_GATHER_ALL && run->team->size > 2);
-    if (goes_long(run))
+    if (wdl_staging_is_long(run))
         return all ? WDL_RATE_LONG_FOR_ALL : WDL_RATE_LONG_FOR_ONE;
     return all ? WDL_RATE_FOR_ALL : WDL_RATE_FOR_ONE;
 }

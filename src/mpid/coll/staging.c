@@ -27,6 +27,14 @@ struct wdl_staging {
     } taken[];
 };
 
+int wdl_staging_is_long(const struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int blocks = a->kind == WDL_COLL_SCATTER || a->kind == WDL_COLL_EXCHANGE;
+    size_t bytes = blocks ? a->bytes * (size_t) run->team->size : a->bytes;
+    return bytes > run->team->params.staging_bytes / 2;
+}
+
 static struct wdl_staging *staging_make(struct wdl_team *team, size_t bytes)
 {
     const struct wdl_host *host = &team->coll->host;

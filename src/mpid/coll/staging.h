@@ -6,9 +6,9 @@
  *
  * Invariants:
  *  1. It is a ring, of which a part is in use that grows; a second, longer one is made for what is
- *     longer than half the first. A collective takes its bytes in one
- *     piece, behind those taken last or at the beginning; they are given back when all ranks who
- *     may read them have finished it (coll_impl.h): its owner waits for nobody.
+ *     longer than half the first. A collective takes its bytes in one piece, behind those taken
+ *     last or at the beginning; they are given back when all ranks who may read them have finished
+ *     it (coll_impl.h): its owner waits for nobody.
  *  2. Who finds no room, or has no such memory, shows where its data is. Each rank decides by
  *     itself; its sheet tells.
  *  3. Bytes [0, sheet->filled) may be read, and do not change until they are given back; but a
@@ -19,6 +19,8 @@
 
 #include "mpid/coll/board.h"
 
+/* Does the collective give more than the short ring takes at a time? */
+int wdl_staging_is_long(const struct wdl_run *run);
 /* Room for so many bytes at run->staged, and what tells others where that is. NULL: there is
  * none. */
 char *wdl_staging_take(struct wdl_run *run, size_t bytes, uint64_t *card_out);
