@@ -194,6 +194,28 @@ static void put_fence(void *arg, long n)
     }
 }
 
+/* Reads all of it, as a program does that has waited for it. */
+static void look_at(const char *memory, long bytes)
+{
+    uint64_t sum = 0, word;
+    for (long at = 0; at + (long) sizeof word <= bytes; at += (long) sizeof word) {
+        memcpy(&word, memory + at, sizeof word);
+        sum += word;
+    }
+    __asm__ volatile ("" : : "r" (sum) : "memory");
+}
+
+static void put_fence_read(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        put(j, i);
+        MPI_Win_fence(0, j->win);
+        look_at(j->memory, j->bytes);
+        MPI_Win_fence(0, j->win);
+    }
+}
+
 static void fence(void *arg, long n)
 {
     struct job *j = arg;
@@ -265,6 +287,7 @@ const struct rma_op rma_ops[] = {
      MPI_MODE_NOCHECK},
     {"lock_all_unlock_all", lock_all, LEAVES_NOTHING, ON_LOCK, NO_BYTES, 0, 0},
     {"put_fence", put_fence, LEAVES_PUT, ON_FENCES, ALL_SIZES, 0, 0},
+    {"put_fence_read", put_fence_read, LEAVES_PUT, ON_FENCES, ALL_SIZES, 0, 0},
     {"fence", fence, LEAVES_NOTHING, ON_FENCES, NO_BYTES, 0, 0},
     {"pscw_put", pscw_put, LEAVES_PUT, ON_PSCW, ALL_SIZES, 0, 0},
     {"pscw", pscw, LEAVES_NOTHING, ON_PSCW, NO_BYTES, 0, 0},

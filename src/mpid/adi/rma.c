@@ -194,7 +194,8 @@ static int put_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
     if (plain_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
                     target_type, &bytes, &at)) {
         wdl_win_quick(win->dev.wdl)->stored = 1;
-        wdl_copy(at, origin, bytes);
+        wdl_quick_store(win->dev.wdl, target_rank, at, origin, bytes);
+        count_long(win, bytes);
         return MPI_SUCCESS;
     }
     if (goes_again(win, WDL_RMA_PUT, (void *) (uintptr_t) origin, origin_count, origin_type,
@@ -259,7 +260,7 @@ int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
                        target_type, win, request);
     wdl_win_quick(win->dev.wdl)->stored = 1;
     done_request(request);
-    wdl_copy(at, origin, bytes);
+    wdl_quick_store(win->dev.wdl, target_rank, at, origin, bytes);
     return MPI_SUCCESS;
 }
 
@@ -272,6 +273,7 @@ static int get_on(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
     if (plain_reach(win, result_count, result_type, target_rank, target_disp, target_count,
                     target_type, &bytes, &at)) {
         wdl_copy(result, at, bytes);
+        count_long(win, bytes);
         return MPI_SUCCESS;
     }
     if (goes_again(win, WDL_RMA_GET, result, result_count, result_type,

@@ -176,7 +176,7 @@ static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct 
         memcpy(mail->data + n, from->addr, n);
     } else if (wdl_mail_payload(mail) > 0) {
         char *data = wdl_mail_data(mail, mail->bytes, wdl_mail_control(win));
-        wdl_bypass_copy(&win->rma->bypass, data + wdl_mail_payload_at(mail),
+        wdl_bypass_copy(wdl_bypass_for(win, args->target), data + wdl_mail_payload_at(mail),
                         (const char *) from->addr + from->lo, wdl_mail_payload(mail));
     }
 }

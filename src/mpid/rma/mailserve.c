@@ -156,7 +156,7 @@ static int serve_short(const struct wdl_win *win, const struct wdl_mail *mail, c
             memcpy(at, data, mail->bytes);
             return WDL_OK;
         case WDL_RMA_GET:
-            wdl_bypass_copy(&win->rma->bypass, data, at, mail->bytes);
+            wdl_bypass_copy(wdl_bypass_for(win, (int) mail->origin), data, at, mail->bytes);
             return WDL_OK;
         case WDL_RMA_ACC:
         case WDL_RMA_GET_ACC:

@@ -143,6 +143,16 @@ int wdl_update_op(struct wdl_win *win, struct wdl_rma_args *args, char *at,
                             args->origin.addr, args->result.addr);
 }
 
+static void put(struct wdl_win *win, const struct wdl_rma_args *args, char *at)
+{
+    const struct wdl_buf *from = &args->origin, *to = &args->remote;
+    if (from->contig && to->contig)
+        wdl_quick_store(win, args->target, at + to->lo, (const char *) from->addr + from->lo,
+                        to->bytes);
+    else
+        wdl_mapped_copy(win->rma, from, from->addr, to, at, to->bytes);
+}
+
 int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
                   struct wdl_win_control *control, int64_t disp_unit)
 {
@@ -151,8 +161,7 @@ int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
     char *at = (char *) ((uintptr_t) base + (uintptr_t) (args->disp * disp_unit));
     switch (args->kind) {
         case WDL_RMA_PUT:
-            wdl_mapped_copy(win->rma, &args->origin, args->origin.addr, &args->remote, at,
-                            args->remote.bytes);
+            put(win, args, at);
             return WDL_OK;
         case WDL_RMA_GET:
             wdl_mapped_copy(win->rma, &args->remote, at, &args->origin, args->origin.addr,
@@ -165,6 +174,16 @@ int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
 }
 
 /* --- the short way ---------------------------------------------------------------------------- */
+
+/* What overlaps (the origin may be a window's memory, too) goes as memmove does it. */
+void wdl_quick_store_long(struct wdl_win *win, int rank, char *at, const void *from, size_t bytes)
+{
+    uintptr_t to = (uintptr_t) at, of = (uintptr_t) from;
+    if (to - of < bytes || of - to < bytes)
+        wdl_copy(at, from, bytes);
+    else
+        wdl_bypass_copy(wdl_bypass_for(win, rank), at, from, bytes);
+}
 
 /* Aligned elements within one region: their address and the region; or NULL where the full path is
  * to decide. */

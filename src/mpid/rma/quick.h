@@ -12,6 +12,8 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
+#include "base/copy.h"
 
 struct wdl_win;
 
@@ -75,6 +77,18 @@ static inline int wdl_quick_reach(struct wdl_win_quick *q, int rank, int64_t dis
     q->ops++;
     *at_out = q->base + place->offset + at;
     return 1;
+}
+
+/* What a put writes there; the long ones are apart (mapped.c). */
+void wdl_quick_store_long(struct wdl_win *win, int rank, char *at, const void *from, size_t bytes);
+
+static inline void wdl_quick_store(struct wdl_win *win, int rank, char *at, const void *from,
+                                   size_t bytes)
+{
+    if (__builtin_expect(bytes < WDL_COPY_LONG, 1))
+        memmove(at, from, bytes);
+    else
+        wdl_quick_store_long(win, rank, at, from, bytes);
 }
 
 /* Flush of one rank: 1 when it is done (everything was done when its call returned), 0: take the

@@ -363,7 +363,8 @@ int wdl_stream_move(struct wdl_win *win)
     const struct wdl_rma_args *args = &box->args;
     struct wdl_stream *s = box->stream;
     int folds = args->kind >= WDL_RMA_ACC;
-    const struct side side = {s, box->begin, args->remote.bytes, box->here, &win->rma->bypass};
+    const struct side side =
+        {s, box->begin, args->remote.bytes, box->here, wdl_bypass_for(win, args->target)};
     uint64_t seen = box->seen, filled;
     if (args->kind == WDL_RMA_GET)
         (void) empty(&side, &(struct way){0}, 0);
@@ -451,7 +452,8 @@ int wdl_stream_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *
     if (!s)
         return WDL_ERR_UNSUPPORTED;
     const struct side side =
-        {s, asked->stream.begin, asked->stream.bytes, memory, &win->rma->bypass};
+        {s, asked->stream.begin, asked->stream.bytes, memory,
+         wdl_bypass_for(win, (int) asked->origin)};
     int folds = asked->kind == WDL_MAIL_FOLD, empties = folds || asked->rop;
     const uint64_t *count = empties ? &s->emptied : &s->filled;
     uint64_t before = own_count(count);

@@ -123,7 +123,7 @@ static void add_car(struct wdl_win *win, int64_t disp, uint64_t offset, const ch
     struct wdl_car *car = car_at(train->ring, train->at);
     train->at += length_of(bytes);
     tell(car_at(train->ring, train->at), 0);
-    wdl_bypass_copy(&win->rma->bypass, data_of(car), from, bytes);
+    wdl_bypass_copy(wdl_bypass_for(win, win->mailbox.args.target), data_of(car), from, bytes);
     car->disp = disp;
     car->offset = offset;
     tell(car, bytes);

@@ -50,7 +50,8 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
     if (!rma)
         return WDL_ERR_NOMEM;
     rma->proc = proc;
-    wdl_bypass_init(&rma->bypass, proc->host.ops->now_ns, proc->host.ctx);
+    for (int i = 0; i < WDL_RMA_BYPASSES; i++)
+        wdl_bypass_init(&rma->bypass[i], proc->host.ops->now_ns, proc->host.ctx);
     rma->params.global_ops = or_default(params->global_ops, 4096);
     rma->params.global_targets = or_default(params->global_targets, 1024);
     rma->params.win_ops = or_default(params->win_ops, 256);

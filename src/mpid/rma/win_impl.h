@@ -49,6 +49,8 @@ struct wdl_net_known {          /* what keys have said (net.h) */
     int lacks[WDL_NET_LACKS];   /* of the network's atomics; the others are 0 */
 };
 
+enum { WDL_RMA_BYPASSES = 16 };
+
 struct wdl_rma {
     struct wdl_proc *proc;
     struct wdl_rma_params params;
@@ -85,7 +87,8 @@ struct wdl_rma {
     struct wdl_trial trial[2][WDL_RMA_KINDS - 1][WDL_MAIL_SIZES], *timed;
     struct wdl_trial train_trial[2][WDL_TRAIN_TRIALS]; /* puts, accumulates; by length */
     uint64_t began_ns;          /* the operation being decided about; 0: nobody wants to know */
-    struct wdl_bypass bypass;   /* for what is handed over */
+    /* long copies for another process, by its rank modulo that: some are near, others far */
+    struct wdl_bypass bypass[WDL_RMA_BYPASSES];
     struct wdl_net_known net_known[2];  /* of lock words in attached memory, in the network's own */
 };
 
@@ -278,6 +281,11 @@ static inline uint64_t wdl_win_next_stamp(const struct wdl_win *win)
 }
 
 /* Bytes of the target's memory that an operation is about. */
+static inline struct wdl_bypass *wdl_bypass_for(const struct wdl_win *win, int rank)
+{
+    return &win->rma->bypass[(unsigned) rank % WDL_RMA_BYPASSES];
+}
+
 static inline size_t wdl_args_bytes(const struct wdl_rma_args *args)
 {
     return args->kind == WDL_RMA_CAS ? args->element.packed_bytes : args->remote.bytes;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "host/testworld.h"
 #include "mpid/rma/accumulate.h"
+#include "mpid/rma/win_impl.h"
 #include "support/suite.h"
 
 enum { BYTES = 1 << 15, HALF = BYTES / 2 };
@@ -348,7 +349,60 @@ START_TEST(the_short_swap_declines_what_is_unusual)
 }
 END_TEST
 
+/* Long puts are copies that their target reads: each has its turn in what is known of that rank. */
+START_TEST(long_puts_are_copies_for_that_rank)
+{
+    struct test_world w;
+    static char origin[BYTES];
+    open_world(&w, 12);
+    const struct wdl_bypass *bypass = w.rank[0].win->rma->bypass;
+    fill(&w, origin, BYTES);
+    for (int full = 0; full < 2; full++)
+        for (int target = 0; target < 2; target++)
+            for (int i = -1; i < 2; i++) {
+                uint32_t before[2] = {bypass[0].copies, bypass[1].copies};
+                size_t bytes = (size_t) (WDL_COPY_LONG + i);
+                char *at = w.rank[target].memory + 3;
+                if (full)
+                    test_op(&w, 0, test_put(target, 3, origin + i + 1, bytes));
+                else
+                    wdl_quick_store(w.rank[0].win, target, at, origin + i + 1, bytes);
+                ck_assert_mem_eq(at, origin + i + 1, bytes);
+                ck_assert_uint_eq(bypass[target].copies, before[target] + (i >= 0));
+                ck_assert_uint_eq(bypass[!target].copies, before[!target]);
+            }
+    TEST_ALL(&w, wdl_win_fence(r->win, WDL_MODE_NOSUCCEED, &r->step));
+    test_world_close(&w);
+}
+END_TEST
+
+START_TEST(what_overlaps_is_moved)
+{
+    enum { FAR = WDL_COPY_LONG * 2 };
+    static const int shifts[] = {-FAR, -FAR + 1, -4096, -64, -1, 0, 1, 64, 4096, FAR - 1, FAR};
+    struct test_world w;
+    static char shadow[BYTES];
+    open_world(&w, 13);
+    const struct wdl_bypass *bypass = w.rank[0].win->rma->bypass;
+    char *from = w.rank[1].memory + BYTES / 2 - FAR / 2;
+    for (size_t i = 0; i < sizeof shifts / sizeof shifts[0]; i++) {
+        uint32_t before = bypass[1].copies;
+        int apart = shifts[i] == FAR || shifts[i] == -FAR;
+        fill(&w, w.rank[1].memory, BYTES);
+        memcpy(shadow, w.rank[1].memory, BYTES);
+        memmove(shadow + (from - w.rank[1].memory) + shifts[i],
+                shadow + (from - w.rank[1].memory), FAR);
+        wdl_quick_store(w.rank[0].win, 1, from + shifts[i], from, FAR);
+        ck_assert_mem_eq(w.rank[1].memory, shadow, BYTES);
+        ck_assert_uint_eq(bypass[1].copies, before + (uint32_t) apart);
+    }
+    TEST_ALL(&w, wdl_win_fence(r->win, WDL_MODE_NOSUCCEED, &r->step));
+    test_world_close(&w);
+}
+END_TEST
+
 WDL_SUITE("rma/mapped", every_kind_and_layout_agrees_with_the_shadow,
           compare_and_swap_by_the_shadow, an_interrupted_accumulate_goes_on_where_it_was,
           blocks_evenly_apart, blocks_of_operands_going_backwards, the_short_way_agrees_or_declines,
-          the_short_swap_declines_what_is_unusual)
+          the_short_swap_declines_what_is_unusual, long_puts_are_copies_for_that_rank,
+          what_overlaps_is_moved)
