@@ -186,11 +186,17 @@ void wdl_adi_offer_begin(void)
     wdl_adi.nobody_ns = NOBODY_NS + CALLS_IN_OFFER * least;
 }
 
+static void offer_at_once(void)
+{
+    wdl_adi.given++;
+    sched_yield();
+}
+
 /* Has anybody taken it? */
 static int offer_timed(void)
 {
     unsigned long long before = now_ns();
-    sched_yield();
+    offer_at_once();
     return now_ns() - before >= wdl_adi.nobody_ns;
 }
 
@@ -221,7 +227,7 @@ static void offer_processor(void)
         return;
     }
     if (!wdl_adi.alone && ++wdl_adi.untimed % SELDOM != 0) {
-        sched_yield();
+        offer_at_once();
         return;
     }
     wdl_adi.in_vain = offer_timed() ? 0 : wdl_adi.in_vain + 1;
@@ -241,11 +247,13 @@ static void give_away(void)
 
 /* Of what is told by memory nobody wakes us up. Who sleeps an eighth of what it has waited is late
  * by little: did it sleep long, those who wait for it would fall asleep in turn, and so on at every
- * meeting. */
+ * meeting. But each time costs some 20 us: after 50 ms it is a 64th. */
 static long memory_nap_us(const MPID_Progress_state * state, unsigned long long waited_ns)
 {
-    long us = 50L << (state->naps < 4 ? state->naps : 4);
-    return MPL_MIN(us, (long) (waited_ns / 8000));
+    enum { FIRST_US = 50, DOUBLINGS = 4, LONGEST_US = 6400 };
+    long waited_us = (long) (waited_ns / 1000);
+    long soon = MPL_MIN(FIRST_US << MPL_MIN(state->naps, DOUBLINGS), waited_us / 8);
+    return MPL_MAX(soon, MPL_MIN(LONGEST_US, waited_us / 64));
 }
 
 static void nap(MPID_Progress_state * state, unsigned long long waited_ns)
@@ -417,18 +425,34 @@ int wdl_adi_look(void)
     return poll_once(&events);
 }
 
-int MPID_Progress_test(MPID_Progress_state * state)
+/* Is the processor to be offered then? A program that loops over MPI_Test must not starve the
+ * others on it. */
+static int test(int *offers_out)
 {
-    int events;
-    (void) state;
-    int mpi_errno = poll_once(&events);
+    int events, mpi_errno = poll_once(&events);
     if (events == 0 && wdl_adi.polls % TESTS_PER_DOUBT == 0 && wdl_adi.proc) {
         wdl_coll_doubt(wdl_adi.proc);
         look_at_bells();
     }
-    if (events == 0 && wdl_adi.spin_polls == 0)
-        /* a program that loops over MPI_Test must not starve the others on its processor */
-        sched_yield();
+    *offers_out = events == 0 && wdl_adi.spin_polls == 0;
+    return mpi_errno;
+}
+
+int MPID_Progress_test(MPID_Progress_state * state)
+{
+    int offers;
+    (void) state;
+    int mpi_errno = test(&offers);
+    if (offers)
+        offer_at_once();
+    return mpi_errno;
+}
+
+int wdl_adi_look_and_offer(void)
+{
+    int offers, mpi_errno = test(&offers);
+    if (offers)
+        wdl_adi.refused = offer_timed() ? 0 : wdl_adi.refused + 1;
     return mpi_errno;
 }
 

@@ -61,6 +61,8 @@ static const struct pvar of_process[] = {
 static const struct pvar of_waiting[] = {
     {"windlass_polls", "How often this process has looked at the network.", COUNT,
      FIELD(wdl_adi, polls)},
+    {"windlass_offers", "How often this process has offered its processor to others.", COUNT,
+     FIELD(wdl_adi, given)},
 };
 
 static const struct pvar of_collectives[] = {

@@ -24,10 +24,11 @@ static inline int assertion_of(int assertion)
 __attribute__((noinline))
 static int look_now(MPIR_Win * win)
 {
-    enum { PATIENCE = 32, LOOKS_PER_YIELD = 8 };
+    enum { PATIENCE = 32, LOOKS_PER_OFFER = 8, DOUBLINGS = 2 };
     win->dev.calls = win->dev.segment.whole ? PATIENCE : 1;
-    /* to give the processor away takes as long as tens of these calls */
-    return ++win->dev.looks % LOOKS_PER_YIELD ? wdl_adi_look() : MPID_Progress_test(NULL);
+    /* to give the processor away takes as long as tens of these calls, wanted or not */
+    unsigned looks = LOOKS_PER_OFFER << MPL_MIN(wdl_adi.refused, DOUBLINGS);
+    return ++win->dev.looks % looks ? wdl_adi_look() : wdl_adi_look_and_offer();
 }
 
 static inline int look_around(MPIR_Win * win)

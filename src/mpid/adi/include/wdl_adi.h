@@ -32,6 +32,8 @@ struct wdl_adi {
     int can_sleep;              /* the network can wake us up */
     struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
     unsigned polls;             /* the program's, of the network */
+    unsigned given;             /* so often it has offered its processor, */
+    unsigned refused;           /* and, not waiting, on end, to nobody */
     unsigned offers;            /* of the processor, in waits by memory */
     struct wdl_spread_looks spread_looks;       /* who waits where (spread.c) */
     unsigned passes;    /* collectives begun meanwhile */
@@ -120,6 +122,8 @@ void wdl_adi_spread_sleep(void);
 int wdl_adi_wait(const int *done);
 /* All progress there is to make now, as MPID_Progress_test, but the processor is kept. */
 int wdl_adi_look(void);
+/* As MPID_Progress_test; wdl_adi.refused says how often on end nobody took the processor. */
+int wdl_adi_look_and_offer(void);
 /* The processor, to whoever wants it; begin: learn how long that takes if nobody does. */
 void wdl_adi_offer(void);
 void wdl_adi_offer_begin(void);
