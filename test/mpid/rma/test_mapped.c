@@ -364,10 +364,10 @@ START_TEST(long_puts_are_copies_for_that_rank)
                 size_t bytes = (size_t) (WDL_COPY_LONG + i);
                 char *at = w.rank[target].memory + 3;
                 if (full)
-                    test_op(&w, 0, test_put(target, 3, origin + i + 1, bytes));
+                    test_op(&w, 0, test_put(target, 3, origin + 1 + i, bytes));
                 else
-                    wdl_quick_store(w.rank[0].win, target, at, origin + i + 1, bytes);
-                ck_assert_mem_eq(at, origin + i + 1, bytes);
+                    wdl_quick_store(w.rank[0].win, target, at, origin + 1 + i, bytes);
+                ck_assert_mem_eq(at, origin + 1 + i, bytes);
                 ck_assert_uint_eq(bypass[target].copies, before[target] + (i >= 0));
                 ck_assert_uint_eq(bypass[!target].copies, before[!target]);
             }
