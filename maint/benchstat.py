@@ -188,7 +188,7 @@ FLOORS = {
     "lock_nocheck_put_unlock": (0, 0, 1, 1),
     "lock_all_unlock_all": (0, 2, 0, 0),
     "put_fence": (2, 0, 0, 1),
-    "put_fence_read": (4, 0, 0, 2),
+    "put_fence_read": (4, 0, 0, 1),
     "fence": (2, 0, 0, 0),
     "pscw_put": (2, 0, 0, 1),
     "pscw": (2, 0, 0, 0),

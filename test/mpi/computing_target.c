@@ -68,9 +68,8 @@ static double seconds(struct timeval t)
     return (double) t.tv_sec + (double) t.tv_usec * 1e-6;
 }
 
-/* The thread wakes every 20 ms to see whether its process is inside MPI; it may take 1 ms each
- * time.
- */
+/* The thread wakes every 20 ms, since a peer's first message may not wake it; it may take 1 ms each
+ * time. */
 static void quiet(void)
 {
     static const double WAKES_PER_S = 50, SPARE = 10, MOST_S = 0.001;

@@ -9,32 +9,17 @@
 
 enum { FLUSHES = 1 << 17, AT_MOST_EACH = 256, AT_LEAST_EACH = 1024, SPARE = 2 };
 
-static unsigned long long offers(void)
-{
-    unsigned long long got = 0;
-    int index, count;
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
-    MPI_T_pvar_session_create(&session);
-    if (MPI_T_pvar_get_index("windlass_offers", MPI_T_PVAR_CLASS_COUNTER, &index) ||
-        MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) ||
-        MPI_T_pvar_read(session, handle, &got))
-        t_fault("windlass_offers cannot be read");
-    MPI_T_pvar_session_free(&session);
-    return got;
-}
-
 static void work(MPI_Win win)
 {
     int crowded = t_size > sysconf(_SC_NPROCESSORS_ONLN);
     long least = crowded ? FLUSHES / AT_LEAST_EACH - SPARE : 0;
     long most = crowded ? FLUSHES / AT_MOST_EACH + SPARE : 0;
-    unsigned long long before = offers();
+    unsigned long long before = t_counter("windlass_offers");
     for (long i = 0; i < FLUSHES; i++) {
         MPI_Put(&i, 1, MPI_LONG, t_size - 1, 0, 1, MPI_LONG, win);
         MPI_Win_flush(t_size - 1, win);
     }
-    long made = (long) (offers() - before);
+    long made = (long) (t_counter("windlass_offers") - before);
     t_check(made >= least && made <= most, "%ld offers in %d flushes, not %ld to %ld", made,
             FLUSHES, least, most);
 }

@@ -280,12 +280,13 @@ static inline uint64_t wdl_win_next_stamp(const struct wdl_win *win)
     return win->stamp + 1;
 }
 
-/* Bytes of the target's memory that an operation is about. */
+/* What is known of long copies for that rank. */
 static inline struct wdl_bypass *wdl_bypass_for(const struct wdl_win *win, int rank)
 {
     return &win->rma->bypass[(unsigned) rank % WDL_RMA_BYPASSES];
 }
 
+/* Bytes of the target's memory that an operation is about. */
 static inline size_t wdl_args_bytes(const struct wdl_rma_args *args)
 {
     return args->kind == WDL_RMA_CAS ? args->element.packed_bytes : args->remote.bytes;
