@@ -15,8 +15,9 @@
  *
  * A nap is bounded since some conditions are met without an event of the network (another thread, a
  * process that stores into shared memory although nobody said so). It is short when the caller says
- * that memory may meet the condition, and there is none while schedules are pending, whose steps
- * are local work.
+ * that memory may meet the condition, or if a message has come that cannot be taken yet, with which
+ * the network is not to be slept on; and there is none while schedules are pending, whose steps are
+ * local work.
  *
  * Alone. Where processes outnumber processors most of them may sleep all the same, and who waits
  * for a process that is there need not have the kernel look for others each time: whether there are
@@ -90,12 +91,13 @@ cvars:
 */
 
 #define POLLS_PER_YIELD 16      /* between two offers of the lock to other threads */
-#define POLLS_PER_OFFER 128     /* of the processor, where there are enough */
+#define POLLS_PER_OFFER 128     /* of the processor, where there are enough; 16 after a nap */
 #define TESTS_PER_DOUBT 64      /* fruitless MPI_Test that look who keeps others waiting */
 #define HOOKS_EVERY 16          /* quick waits between two that look at everything */
 #define POLLS_PER_ALONE 8       /* between two offers of the processor that nobody has wanted */
 #define OFFERS_PER_POLL 64      /* of the processor, in waits by memory, for a poll in between */
 #define OFFERS_PER_LOOK 16      /* ... for a look at who waits where */
+#define REFUSALS_PER_NAP 4      /* of the network to be slept on, before a nap without it */
 
 /* The progress thread reads the count without our lock, and so do those who may ring for it. */
 static void count_poll(void)
@@ -259,11 +261,15 @@ static long memory_nap_us(const MPID_Progress_state * state, unsigned long long 
 static void nap(MPID_Progress_state * state, unsigned long long waited_ns)
 {
     struct wdl_nm *nm = wdl_adi.proc->nm;
-    struct pollfd fd = {.events = POLLIN };
-    if (nm->ops->arm(nm, &fd.fd) != WDL_OK)
+    struct pollfd fd = {.events = POLLIN,.fd = -1 };
+    if (nm->ops->arm(nm, &fd.fd) == WDL_OK) {
+        state->refused = 0;
+    } else if (++state->refused < REFUSALS_PER_NAP) {   /* it has come just now */
+        give_away();
         return;
+    }
     long longest_us = 1000L * MPIR_CVAR_WINDLASS_NAP_MS;
-    int by_memory = state->by_memory || wdl_coll_by_memory(wdl_adi.proc);
+    int by_memory = state->refused || state->by_memory || wdl_coll_by_memory(wdl_adi.proc);
     long us = by_memory ? memory_nap_us(state, waited_ns) :
         1000L << (state->naps < 4 ? state->naps : 4);
 #ifdef MPICH_IS_THREADED
@@ -302,11 +308,12 @@ static unsigned long long may_nap_ns(MPID_Progress_state * state)
 static void be_patient(MPID_Progress_state * state)
 {
     unsigned polls = ++state->polls, spin = wdl_adi.wanted > 0 ? 0 : (unsigned) wdl_adi.spin_polls;
+    unsigned per_offer = state->naps ? POLLS_PER_YIELD : POLLS_PER_OFFER;
     if (wdl_adi.spin_polls == 0 && wdl_adi.alone && polls % POLLS_PER_ALONE != 0)
         return;
     if (spin > 0 && polls % POLLS_PER_YIELD != 0)
         return;
-    if (spin > 0 && (polls <= spin || polls % POLLS_PER_OFFER != 0)) {
+    if (spin > 0 && (polls <= spin || polls % per_offer != 0)) {
         MPID_THREAD_CS_YIELD(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
         return;
     }
