@@ -38,12 +38,13 @@ void wdl_bypass_stores(void *to, const void *from, size_t bytes)
 
 void wdl_bypass_init(struct wdl_bypass *bypass, uint64_t (*now_ns)(void *ctx), void *ctx)
 {
-    *bypass = (struct wdl_bypass){.now_ns = now_ns, .ctx = ctx, .every = WDL_BYPASS_OFTEN};
+    *bypass = (struct wdl_bypass){
+        .now_ns = now_ns, .ctx = ctx, .every = WDL_BYPASS_OFTEN, .untimed = WDL_BYPASS_CLOCK};
 }
 
 static int is_timed(const struct wdl_bypass *bypass)
 {
-    return bypass->trials > 0 || bypass->slow > 0 || bypass->copies % WDL_BYPASS_CLOCK == 0;
+    return bypass->trials > 0 || bypass->slow > 0 || bypass->untimed >= WDL_BYPASS_CLOCK;
 }
 
 static void choose(struct wdl_bypass *bypass)
@@ -111,4 +112,6 @@ void wdl_bypass_copy(struct wdl_bypass *bypass, void *to, const void *from, size
     bypass->copies++;
     if (timed)
         took(bypass, bytes, bypass->now_ns(bypass->ctx) - since_ns);
+    bypass->untimed = (timed ? 0 : bypass->untimed) +
+                      (uint32_t) (bytes < WDL_BYPASS_UNIT ? bytes : WDL_BYPASS_UNIT);
 }

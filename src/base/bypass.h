@@ -8,8 +8,9 @@
  * (1.9 us, 5.3 then). So it is done where filling is found to be slow.
  *
  * Invariants:
- *  1. Time is taken at every CLOCK-th copy, and while it is slow at each. After SLOW_ROW slow ones
- *     on end a few go past the caches; so do all that follow if those took less by GAIN_NS.
+ *  1. Time is taken once in CLOCK bytes (of a long copy no more than UNIT count): two looks at the
+ *     clock are half of what 8 KiB take. While it is slow it is taken of each. After SLOW_ROW slow
+ *     ones on end a few go past the caches; so do all that follow if those took less by GAIN_NS.
  *  2. Then the other way is tried again, twice on end, at distances that double up to SELDOM.
  *  3. What is written either way may be told of by a store with release order.
  */
@@ -20,7 +21,7 @@
 #include <stdint.h>
 
 enum {
-    WDL_BYPASS_CLOCK = 8,
+    WDL_BYPASS_CLOCK = 512 << 10,
     WDL_BYPASS_SLOW_ROW = 3,
     WDL_BYPASS_TRIALS = 2,
     WDL_BYPASS_OFTEN = 32,
@@ -34,6 +35,7 @@ struct wdl_bypass {
     uint64_t (*now_ns)(void *ctx);
     void *ctx;
     uint32_t copies, next; /* so many; a trial begins at that one */
+    uint32_t untimed; /* bytes since time was taken */
     uint32_t every; /* how far trials are apart */
     uint32_t plain_ns, past_ns; /* what a way takes, of late; 0: not known */
     uint8_t past; /* the way all go that are no trial */

@@ -153,8 +153,20 @@ static inline int is_plain(MPI_Aint local_count, MPI_Datatype local_type, MPI_Ai
     return *bytes_out == (size_t) (MPIR_Datatype_get_basic_size(local_type) * local_count);
 }
 
-/* Where a transfer of a word goes, elements of one builtin type on both sides, if it may go the
- * short way. A word's length is known, which saves registers. */
+/* Where a transfer of elements of one builtin type on both sides goes, if it is not long and may go
+ * the short way. */
+static inline int short_reach(MPIR_Win *win, MPI_Aint count, MPI_Datatype type, int target_rank,
+                              MPI_Aint target_disp, size_t *bytes_out, char **at_out)
+{
+    if (!HANDLE_IS_BUILTIN(type))
+        return 0;
+    *bytes_out = (size_t) (MPIR_Datatype_get_basic_size(type) * count);
+    return *bytes_out < WDL_COPY_LONG &&
+           wdl_quick_reach(wdl_win_quick(win->dev.wdl), target_rank, target_disp, *bytes_out,
+                           at_out);
+}
+
+/* ... of a word: its length is known, which saves registers. */
 static inline int word_reach(MPIR_Win *win, MPI_Aint count, MPI_Datatype type, int target_rank,
                              MPI_Aint target_disp, char **at_out)
 {
@@ -210,6 +222,13 @@ static int put_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
 __attribute__((noinline))
 static int put_alike(WDL_RMA_ORIGIN, int target_rank, MPI_Aint target_disp, MPIR_Win * win)
 {
+    size_t bytes;
+    char *at;
+    if (likely(short_reach(win, origin_count, origin_type, target_rank, target_disp, &bytes, &at))) {
+        wdl_win_quick(win->dev.wdl)->stored = 1;
+        memmove(at, origin, bytes);
+        return MPI_SUCCESS;
+    }
     return put_on(origin, origin_count, origin_type, target_rank, target_disp, origin_count,
                   origin_type, win);
 }
@@ -287,6 +306,12 @@ static int get_on(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
 __attribute__((noinline))
 static int get_alike(WDL_RMA_RESULT, int target_rank, MPI_Aint target_disp, MPIR_Win * win)
 {
+    size_t bytes;
+    char *at;
+    if (likely(short_reach(win, result_count, result_type, target_rank, target_disp, &bytes, &at))) {
+        memmove(result, at, bytes);
+        return MPI_SUCCESS;
+    }
     return get_on(result, result_count, result_type, target_rank, target_disp, result_count,
                   result_type, win);
 }
