@@ -355,7 +355,8 @@ int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
 
 /* An accumulate the short way: one builtin type, few elements; 1 when done, 0: take the full
  * path. */
-static int short_accumulate(WDL_RMA_ORIGIN, void *result, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
+static inline int short_accumulate(WDL_RMA_ORIGIN, void *result, WDL_RMA_TARGET, MPI_Op op,
+                                   MPIR_Win * win)
 {
     if (!wdl_win_quick(win->dev.wdl)->place)
         return 0;
@@ -364,6 +365,9 @@ static int short_accumulate(WDL_RMA_ORIGIN, void *result, WDL_RMA_TARGET, MPI_Op
     if (!element || target_type != origin_type || origin_count != target_count ||
         rop == WDL_ROP_COUNT)
         return 0;
+    if (target_count == 1)
+        return wdl_win_update_one(win->dev.wdl, target_rank, target_disp, rop, element, origin,
+                                  result) == WDL_OK;
     return wdl_win_accumulate_short(win->dev.wdl, target_rank, target_disp, (size_t) target_count,
                                     rop, element, origin, result) == WDL_OK;
 }

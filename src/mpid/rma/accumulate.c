@@ -257,7 +257,7 @@ static int is_aligned(const struct wdl_element *el, const void *target)
 /* Plain loops in a region: where nobody else maps it others need only see that we are in it. */
 static int plain_begin(const struct wdl_domain *d, int region)
 {
-    return d->alone ? wdl_short_begin(d->own, d->control, d->rank, region) :
+    return d->alone ? wdl_domain_short_begin(d, region) :
         wdl_bulk_begin(d, region);
 }
 
@@ -326,7 +326,7 @@ static int stretch_update(const struct wdl_domain *d, const struct wdl_kernel *k
         plain_end(d, region);
         return WDL_OK;
     }
-    if (wdl_short_begin(d->own, d->control, d->rank, region) != WDL_OK)
+    if (wdl_domain_short_begin(d, region) != WDL_OK)
         return WDL_AGAIN;
     kernel->atomic(call, target, in, out, n);
     wdl_short_end(d->own);
@@ -768,7 +768,7 @@ int wdl_compare_swap(const struct wdl_domain *d, const struct wdl_element *el, v
     if (d->outside)
         return swap_outside(d, el, target, compare, value, result);
     if (wdl_kernel_has(el) && is_aligned(el, target)) {
-        if (wdl_short_begin(d->own, d->control, d->rank, wdl_region_of(d, target)) != WDL_OK)
+        if (wdl_domain_short_begin(d, wdl_region_of(d, target)) != WDL_OK)
             return WDL_AGAIN;
         wdl_kernel_compare_swap(el->packed_bytes, target, compare, value, result);
         wdl_short_end(d->own);

@@ -73,7 +73,9 @@ struct wdl_win_control {
     uint32_t bulk_mode;         /* enum wdl_bulk_mode */
     uint32_t bulk[WDL_WIN_REGIONS];
     uint32_t bulk_looks, bulk_patience; /* since the last bulk update; before the mode is lowered */
-    uint32_t bulk_pad[5];
+    uint32_t shorts_pad;
+    uint64_t shorts;            /* who has announced, ever, a region of this rank's (domain.h) */
+    uint32_t bulk_pad[2];
 
     uint32_t completed, completed_pad[15];      /* by how many origins, ever */
     /* rank + 1 of a target that has posted to this rank, 0: free */

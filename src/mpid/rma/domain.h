@@ -79,13 +79,24 @@ static inline uint32_t wdl_region_key(int rank, int region)
 /* Has there been no bulk update on that rank's memory for long? Then lower the mode. */
 void wdl_bulk_look(struct wdl_win_control *control);
 
-/* Begin a short update in a region of `rank`, whose block is control: WDL_OK, or WDL_AGAIN where it
- * is closed. */
-static inline int wdl_short_begin(struct wdl_win_control *own, struct wdl_win_control *control,
-                                  int rank, int region)
+/* The bit of a process in `shorts`, by its place on the node: it is that of others, too, where there
+ * are more than 64. */
+static inline uint64_t wdl_short_bit(int place)
+{
+    return 1ULL << (place % 64);
+}
+
+/* Begin a short update in a region of `rank`, whose block is control; bit: the own one. WDL_OK, or
+ * WDL_AGAIN where it is closed. */
+static inline int wdl_short_begin(struct wdl_win_control *own, uint64_t bit,
+                                  struct wdl_win_control *control, int rank, int region)
 {
     uint32_t key = wdl_region_key(rank, region);
     wdl_assert_cmp(own->announced, ==, 0);
+    if (__builtin_expect(!(__atomic_load_n(&control->shorts, __ATOMIC_RELAXED) & bit), 0))
+        /* pairs with the load in wdl_shorts_are_elsewhere: who does not see this has closed its
+         * region before, which is seen below */
+        __atomic_fetch_or(&control->shorts, bit, __ATOMIC_SEQ_CST);
     __atomic_store_n(&own->announced, key, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     /* pairs with mode_lower: with it come the bulk updates there were */
@@ -102,6 +113,12 @@ static inline int wdl_short_begin(struct wdl_win_control *own, struct wdl_win_co
     return WDL_AGAIN;
 }
 
+static inline int wdl_domain_short_begin(const struct wdl_domain *d, int region)
+{
+    return wdl_short_begin(d->own, wdl_short_bit((int) (d->own - d->node)), d->control, d->rank,
+                           region);
+}
+
 static inline void wdl_short_end(struct wdl_win_control *own)
 {
     /* pairs with the load in region_is_quiet */
@@ -116,6 +133,20 @@ static inline void wdl_bulk_end_at(struct wdl_win_control *control, int region)
 }
 /* Close a region: WDL_OK, or WDL_AGAIN where somebody is in it. */
 int wdl_bulk_begin(const struct wdl_domain *d, int region);
+/* Is none of those who have ever announced a region of control's in this one? */
+static inline int wdl_shorts_are_elsewhere(const struct wdl_win_control *control,
+                                           const struct wdl_win_control *node, int node_count,
+                                           uint32_t key)
+{
+    uint64_t shorts = __atomic_load_n(&control->shorts, __ATOMIC_SEQ_CST);
+    int elsewhere = 1;
+    for (; shorts != 0; shorts &= shorts - 1)
+        for (int i = __builtin_ctzll(shorts); i < node_count; i += 64)
+            /* pairs with wdl_short_end */
+            elsewhere &= __atomic_load_n(&node[i].announced, __ATOMIC_SEQ_CST) != key;
+    return elsewhere;
+}
+
 /* The same of the rank whose block is control, where the mode is raised and nobody is in the way:
  * 1; 0: nothing has changed. node: all blocks of the node. */
 static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,
@@ -127,11 +158,9 @@ static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,
         /* pairs with wdl_bulk_end, and with the fence in wdl_short_begin */
         __atomic_exchange_n(word, 1, __ATOMIC_SEQ_CST) != 0)
         return 0;
-    int quiet = node_count == 1 ||
-        __atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) >= WDL_BULK_MODE;
-    for (int i = 0; i < node_count; i++)
-        /* pairs with wdl_short_end */
-        quiet &= __atomic_load_n(&node[i].announced, __ATOMIC_SEQ_CST) != key;
+    int quiet = (node_count == 1 ||
+                 __atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) >= WDL_BULK_MODE) &&
+        wdl_shorts_are_elsewhere(control, node, node_count, key);
     if (quiet)
         __atomic_store_n(&control->bulk_looks, 0, __ATOMIC_RELAXED);
     else

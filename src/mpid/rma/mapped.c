@@ -210,8 +210,8 @@ static inline char *short_begin(struct wdl_win *win, int rank, int64_t disp, siz
 {
     int region;
     char *at = region_reach(win, rank, disp, bytes, el, &region);
-    if (at && wdl_short_begin(&win->params.node[win->params.node_index], &win->params.node[rank],
-                              rank, region) != WDL_OK) {
+    if (at && wdl_short_begin(win->own, win->short_bit, &win->params.node[rank], rank, region) !=
+              WDL_OK) {
         win->quick.ops--;
         at = NULL;
     }
@@ -243,7 +243,7 @@ static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count
     if (!at)
         return WDL_AGAIN;
     struct wdl_win_control *control = &params->node[rank];
-    wdl_assert_cmp(params->node[params->node_index].announced, ==, 0);
+    wdl_assert_cmp(win->own->announced, ==, 0);
     if (!wdl_bulk_begin_at_once(control, params->node, params->node_count, rank, region)) {
         win->quick.ops--;
         return WDL_AGAIN;
@@ -264,6 +264,20 @@ static int is_plain_op(const struct wdl_element *el, enum wdl_rop op)
         (op <= WDL_ROP_MAX && (el->basic == WDL_BASIC_F32 || el->basic == WDL_BASIC_F64));
 }
 
+/* Few elements. Apart as well: what has to be saved for one of the two ways is not for the other. */
+__attribute__((noinline))
+static int few_update(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
+                      const struct wdl_element *el, const void *in, void *out)
+{
+    char *at = short_begin(win, rank, disp, count * el->packed_bytes, el);
+    if (!at)
+        return WDL_AGAIN;
+    const struct wdl_kernel_call call = { &win->proc->host, el, op };
+    wdl_kernel_atomic(el, op) (&call, at, in, out, count);
+    wdl_short_end(win->own);
+    return WDL_OK;
+}
+
 int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t count,
                              enum wdl_rop op, const struct wdl_element *el, const void *in,
                              void *out)
@@ -272,12 +286,50 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
         return WDL_AGAIN;
     if (wdl_is_bulk(el, op, count, win->params.hints.acc_granularity))
         return bulk_update(win, rank, disp, count, op, el, in, out);
-    char *at = short_begin(win, rank, disp, count * el->packed_bytes, el);
+    return few_update(win, rank, disp, count, op, el, in, out);
+}
+
+/* The two that most programs use, without a call: 1 when done. */
+static inline int add_here(const struct wdl_element *el, enum wdl_rop op, char *at, const void *in,
+                           void *out)
+{
+    uint64_t old, one, *word = (uint64_t *) (void *) at;
+    if (op != WDL_ROP_SUM)
+        return 0;
+    if (el->basic == WDL_BASIC_I64 || el->basic == WDL_BASIC_U64) {
+        memcpy(&one, in, sizeof(one));
+        old = __atomic_fetch_add(word, one, __ATOMIC_SEQ_CST);
+    } else if (el->basic == WDL_BASIC_F64) {
+        double term, sum;
+        memcpy(&term, in, sizeof(term));
+        old = __atomic_load_n(word, __ATOMIC_RELAXED);
+        do {
+            memcpy(&sum, &old, sizeof(sum));
+            sum += term;
+            memcpy(&one, &sum, sizeof(one));
+        } while (!__atomic_compare_exchange_n(word, &old, one, 0, __ATOMIC_SEQ_CST,
+                                              __ATOMIC_RELAXED));
+    } else {
+        return 0;
+    }
+    if (out)
+        memcpy(out, &old, sizeof(old));
+    return 1;
+}
+
+int wdl_win_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop op,
+                       const struct wdl_element *el, const void *in, void *out)
+{
+    if (!is_plain_op(el, op))
+        return WDL_AGAIN;
+    char *at = short_begin(win, rank, disp, el->packed_bytes, el);
     if (!at)
         return WDL_AGAIN;
-    const struct wdl_kernel_call call = { &win->proc->host, el, op };
-    wdl_kernel_atomic(el, op) (&call, at, in, out, count);
-    wdl_short_end(&win->params.node[win->params.node_index]);
+    if (__builtin_expect(!add_here(el, op, at, in, out), 0)) {
+        const struct wdl_kernel_call call = { &win->proc->host, el, op };
+        wdl_kernel_atomic(el, op) (&call, at, in, out, 1);
+    }
+    wdl_short_end(win->own);
     return WDL_OK;
 }
 
@@ -288,6 +340,6 @@ int wdl_win_swap_short(struct wdl_win *win, int rank, int64_t disp, const struct
     if (!at)
         return WDL_AGAIN;
     wdl_kernel_compare_swap(el->packed_bytes, at, compare, value, result);
-    wdl_short_end(&win->params.node[win->params.node_index]);
+    wdl_short_end(win->own);
     return WDL_OK;
 }

@@ -189,6 +189,9 @@ int wdl_rma_again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t
 int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t count,
                              enum wdl_rop op, const struct wdl_element *el, const void *in,
                              void *out);
+/* The same of one element. */
+int wdl_win_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop op,
+                       const struct wdl_element *el, const void *in, void *out);
 int wdl_win_swap_short(struct wdl_win *win, int rank, int64_t disp, const struct wdl_element *el,
                        const void *compare, const void *value, void *result);
 

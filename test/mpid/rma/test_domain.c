@@ -41,7 +41,7 @@ static void node_open(struct node *n)
 
 static int short_of(struct node *n, int who, int region)
 {
-    return wdl_short_begin(&n->control[who], &n->control[2], 2, region);
+    return wdl_short_begin(&n->control[who], wdl_short_bit(who), &n->control[2], 2, region);
 }
 
 START_TEST(regions_count_from_the_base)
@@ -65,7 +65,7 @@ START_TEST(a_short_update_announces_where_it_is)
     node_open(&n);
     for (int rank = 0; rank < RANKS; rank++)
         for (int region = 0; region < WDL_WIN_REGIONS; region++) {
-            int status = wdl_short_begin(&n.control[1], &n.control[2], rank, region);
+            int status = wdl_short_begin(&n.control[1], 2, &n.control[2], rank, region);
             ck_assert_int_eq(status, WDL_OK);
             ck_assert_uint_ne(n.control[1].announced, 0);
             for (int i = 0; i < nseen; i++) /* no two places look the same */
@@ -202,7 +202,7 @@ START_TEST(a_region_somebody_is_in_is_not_closed)
             ck_assert_int_eq(wdl_bulk_begin(&n.d, 4), WDL_OK); /* the neighbour is quiet */
             wdl_bulk_end(&n.d, 4);
             wdl_short_end(&n.control[who]);
-            ck_assert_int_eq(wdl_short_begin(&n.control[who], &n.control[1], 1, 5), WDL_OK);
+            ck_assert_int_eq(wdl_short_begin(&n.control[who], wdl_short_bit(who), &n.control[1], 1, 5), WDL_OK);
             ck_assert_int_eq(wdl_bulk_begin(&n.d, 5), WDL_OK); /* the same of another rank */
             wdl_bulk_end(&n.d, 5);
             ck_assert_int_eq(n.barriers, mode != WDL_BULK_MODE);
@@ -247,6 +247,36 @@ START_TEST(closing_at_once)
     n.control[2].bulk_mode = WDL_BULK_NEVER;    /* there is nobody to whom it matters */
     n.d.node_count = 1;
     ck_assert_int_eq(at_once(&n, 5), 1);
+}
+END_TEST
+
+static int short_beside(struct wdl_win_control *control, int who, int rank)
+{
+    return wdl_short_begin(&control[who], wdl_short_bit(who), &control[rank], rank, 5);
+}
+
+/* Of more processes than a word has bits, too, each is seen that has ever announced a region of the
+ * rank's, and noted once. */
+START_TEST(closing_beside_many)
+{
+    enum { MANY = 70, MINE = 68 };
+    static struct wdl_win_control control[MANY];
+    static const int at[] = {0, 3, 4, 5, 63, 64, 67, 68, 69};
+    uint32_t key = wdl_region_key(MINE, 5);
+    for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+        memset(control, 0, sizeof(control));
+        control[MINE].bulk_mode = WDL_BULK_MODE;
+        for (int again = 0; again < 2; again++) {
+            ck_assert_int_eq(short_beside(control, at[i], MINE), WDL_OK);
+            ck_assert_int_eq(__builtin_popcountll(control[MINE].shorts), 1);
+            ck_assert_int_eq(wdl_shorts_are_elsewhere(&control[MINE], control, MANY, key), 0);
+            ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, MINE, 5), 0);
+            ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, MINE, 4), 1);
+            wdl_bulk_end_at(&control[MINE], 4);
+            wdl_short_end(&control[at[i]]);
+        }
+        ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, MINE, 5), 1);
+    }
 }
 END_TEST
 
@@ -350,7 +380,7 @@ static const struct wdl_host_ops real_ops = {.heavy_barrier = membarrier};
 
 static void storm_short(struct storm *s, const struct wdl_domain *d)
 {
-    while (wdl_short_begin(d->own, d->control, 0, 0) != WDL_OK)
+    while (wdl_domain_short_begin(d, 0) != WDL_OK)
         sched_yield();
     __atomic_fetch_add(&s->shorts, 1, __ATOMIC_RELAXED);
     must_cmp(__atomic_load_n(&s->bulks, __ATOMIC_RELAXED), ==, 0);
@@ -419,6 +449,7 @@ WDL_SUITE("rma/domain", regions_count_from_the_base, a_short_update_announces_wh
           the_first_bulk_update_raises_the_mode_once, without_bulk_updates_the_mode_is_lowered,
           a_closed_region_keeps_the_mode,
           a_closed_region_refuses_short_updates_and_bulk_ones,
-          a_region_somebody_is_in_is_not_closed, closing_at_once, memory_of_one_updater_asks_nobody,
+          a_region_somebody_is_in_is_not_closed, closing_at_once, closing_beside_many,
+          memory_of_one_updater_asks_nobody,
           one_announcement_at_a_time, a_stripe_is_64_bytes_of_a_page, all_stripes_of_a_set_or_none,
           short_and_bulk_updates_never_meet)
