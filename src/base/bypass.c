@@ -96,10 +96,27 @@ static void begin_trial(struct wdl_bypass *bypass)
         bypass->slow = 0;
 }
 
+static inline uint32_t counted(size_t bytes)
+{
+    return (uint32_t) (bytes < WDL_BYPASS_UNIT ? bytes : WDL_BYPASS_UNIT);
+}
+
+/* Is there anything to find out, or to be done otherwise? */
+static inline int is_settled(const struct wdl_bypass *bypass)
+{
+    return !(bypass->past | bypass->slow | bypass->trials) && bypass->untimed < WDL_BYPASS_CLOCK;
+}
+
 void wdl_bypass_copy(struct wdl_bypass *bypass, void *to, const void *from, size_t bytes)
 {
     if (bytes < WDL_COPY_LONG) {
         memcpy(to, from, bytes);
+        return;
+    }
+    if (__builtin_expect(is_settled(bypass), 1)) {
+        bypass->copies++;
+        bypass->untimed += counted(bytes);
+        wdl_copy_long(to, from, bytes);
         return;
     }
     begin_trial(bypass);
@@ -112,6 +129,5 @@ void wdl_bypass_copy(struct wdl_bypass *bypass, void *to, const void *from, size
     bypass->copies++;
     if (timed)
         took(bypass, bytes, bypass->now_ns(bypass->ctx) - since_ns);
-    bypass->untimed = (timed ? 0 : bypass->untimed) +
-                      (uint32_t) (bytes < WDL_BYPASS_UNIT ? bytes : WDL_BYPASS_UNIT);
+    bypass->untimed = (timed ? 0 : bypass->untimed) + counted(bytes);
 }

@@ -153,16 +153,15 @@ static inline int is_plain(MPI_Aint local_count, MPI_Datatype local_type, MPI_Ai
     return *bytes_out == (size_t) (MPIR_Datatype_get_basic_size(local_type) * local_count);
 }
 
-/* Where a transfer of elements of one builtin type on both sides goes, if it is not long and may go
- * the short way. */
-static inline int short_reach(MPIR_Win *win, MPI_Aint count, MPI_Datatype type, int target_rank,
+/* Where a transfer of elements of one builtin type on both sides goes, if it may go the short
+ * way. */
+static inline int alike_reach(MPIR_Win *win, MPI_Aint count, MPI_Datatype type, int target_rank,
                               MPI_Aint target_disp, size_t *bytes_out, char **at_out)
 {
     if (!HANDLE_IS_BUILTIN(type))
         return 0;
     *bytes_out = (size_t) (MPIR_Datatype_get_basic_size(type) * count);
-    return *bytes_out < WDL_COPY_LONG &&
-           wdl_quick_reach(wdl_win_quick(win->dev.wdl), target_rank, target_disp, *bytes_out,
+    return wdl_quick_reach(wdl_win_quick(win->dev.wdl), target_rank, target_disp, *bytes_out,
                            at_out);
 }
 
@@ -218,14 +217,25 @@ static int put_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
     return begin(win, &args);
 }
 
+__attribute__((noinline))
+static int put_long(const void *origin, size_t bytes, int target_rank, char *at, MPIR_Win * win)
+{
+    wdl_quick_store_long(win->dev.wdl, target_rank, at, origin, bytes);
+    count_long(win, bytes);
+    return MPI_SUCCESS;
+}
+
 /* The same on both sides: what these functions are given fits in registers. */
 __attribute__((noinline))
 static int put_alike(WDL_RMA_ORIGIN, int target_rank, MPI_Aint target_disp, MPIR_Win * win)
 {
     size_t bytes;
     char *at;
-    if (likely(short_reach(win, origin_count, origin_type, target_rank, target_disp, &bytes, &at))) {
+    if (likely(alike_reach(win, origin_count, origin_type, target_rank, target_disp, &bytes,
+                           &at))) {
         wdl_win_quick(win->dev.wdl)->stored = 1;
+        if (bytes >= WDL_COPY_LONG)
+            return put_long(origin, bytes, target_rank, at, win);
         memmove(at, origin, bytes);
         return MPI_SUCCESS;
     }
@@ -304,11 +314,22 @@ static int get_on(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
 }
 
 __attribute__((noinline))
+static int get_long(void *result, size_t bytes, const char *at, MPIR_Win * win)
+{
+    wdl_copy_long(result, at, bytes);
+    count_long(win, bytes);
+    return MPI_SUCCESS;
+}
+
+__attribute__((noinline))
 static int get_alike(WDL_RMA_RESULT, int target_rank, MPI_Aint target_disp, MPIR_Win * win)
 {
     size_t bytes;
     char *at;
-    if (likely(short_reach(win, result_count, result_type, target_rank, target_disp, &bytes, &at))) {
+    if (likely(alike_reach(win, result_count, result_type, target_rank, target_disp, &bytes,
+                           &at))) {
+        if (bytes >= WDL_COPY_LONG)
+            return get_long(result, bytes, at, win);
         memmove(result, at, bytes);
         return MPI_SUCCESS;
     }

@@ -79,8 +79,8 @@ static inline uint32_t wdl_region_key(int rank, int region)
 /* Has there been no bulk update on that rank's memory for long? Then lower the mode. */
 void wdl_bulk_look(struct wdl_win_control *control);
 
-/* The bit of a process in `shorts`, by its place on the node: it is that of others, too, where there
- * are more than 64. */
+/* The bit of a process in `shorts`, by its place on the node; where there are more than 64 it is
+ * that of others, too. */
 static inline uint64_t wdl_short_bit(int place)
 {
     return 1ULL << (place % 64);

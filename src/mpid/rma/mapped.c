@@ -264,7 +264,7 @@ static int is_plain_op(const struct wdl_element *el, enum wdl_rop op)
         (op <= WDL_ROP_MAX && (el->basic == WDL_BASIC_F32 || el->basic == WDL_BASIC_F64));
 }
 
-/* Few elements. Apart as well: what has to be saved for one of the two ways is not for the other. */
+/* Few elements. Apart as well: what has to be saved for one way is not for the other. */
 __attribute__((noinline))
 static int few_update(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
                       const struct wdl_element *el, const void *in, void *out)

@@ -202,7 +202,8 @@ START_TEST(a_region_somebody_is_in_is_not_closed)
             ck_assert_int_eq(wdl_bulk_begin(&n.d, 4), WDL_OK); /* the neighbour is quiet */
             wdl_bulk_end(&n.d, 4);
             wdl_short_end(&n.control[who]);
-            ck_assert_int_eq(wdl_short_begin(&n.control[who], wdl_short_bit(who), &n.control[1], 1, 5), WDL_OK);
+            ck_assert_int_eq(wdl_short_begin(&n.control[who], wdl_short_bit(who), &n.control[1], 1,
+                                             5), WDL_OK);
             ck_assert_int_eq(wdl_bulk_begin(&n.d, 5), WDL_OK); /* the same of another rank */
             wdl_bulk_end(&n.d, 5);
             ck_assert_int_eq(n.barriers, mode != WDL_BULK_MODE);
