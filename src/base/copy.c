@@ -20,13 +20,76 @@ static void by_pieces(char *to, const char *from, size_t bytes)
     }
 }
 
-void wdl_copy_long(void *to, const void *from, size_t bytes)
+static inline int are_apart(const void *to, const void *from, size_t bytes)
 {
     uintptr_t at = (uintptr_t) to, of = (uintptr_t) from;
-    if ((at < of ? of - at : at - of) < bytes) /* they overlap */
+    return (at < of ? of - at : at - of) >= bytes;
+}
+
+void wdl_copy_by_string(void *to, const void *from, size_t bytes)
+{
+    if (!are_apart(to, from, bytes))
         memmove(to, from, bytes);
     else if (wdl_copy_is_slow(to, from))
         by_detour(to, from, bytes);
     else
         by_pieces(to, from, bytes);
 }
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+enum { VECTOR = sizeof(__m256i), FOUR = 4 * VECTOR, STEP = 2 * FOUR };
+
+__attribute__((target("avx2"))) static inline void one(char *to, const char *from)
+{
+    _mm256_storeu_si256((__m256i *) (void *) to,
+                        _mm256_loadu_si256((const __m256i *) (const void *) from));
+}
+
+__attribute__((target("avx2"))) static inline void four(char *to, const char *from)
+{
+    const __m256i *of = (const __m256i *) (const void *) from;
+    __m256i *at = (__m256i *) (void *) to;
+    __m256i a = _mm256_loadu_si256(of), b = _mm256_loadu_si256(of + 1),
+            c = _mm256_loadu_si256(of + 2), d = _mm256_loadu_si256(of + 3);
+    _mm256_store_si256(at, a);
+    _mm256_store_si256(at + 1, b);
+    _mm256_store_si256(at + 2, c);
+    _mm256_store_si256(at + 3, d);
+}
+
+/* Of a step and more: the first vector, then all from where the destination is aligned, then the
+ * last ones, which may have been there before. */
+__attribute__((target("avx2")))
+static void by_vectors(char *to, const char *from, size_t bytes)
+{
+    one(to, from);
+    size_t done = VECTOR - (uintptr_t) to % VECTOR;
+    for (; done + STEP <= bytes; done += STEP) {
+        four(to + done, from + done);
+        four(to + done + FOUR, from + done + FOUR);
+    }
+    if (done + FOUR <= bytes)
+        four(to + done, from + done);
+    for (size_t at = bytes - FOUR; at < bytes; at += VECTOR)
+        one(to + at, from + at);
+}
+
+void wdl_copy_long(void *to, const void *from, size_t bytes)
+{
+    if (are_apart(to, from, bytes) && __builtin_cpu_supports("avx2") &&
+        (bytes <= WDL_COPY_VECTORS || wdl_copy_is_slow(to, from)))
+        by_vectors(to, from, bytes);
+    else
+        wdl_copy_by_string(to, from, bytes);
+}
+
+#else
+
+void wdl_copy_long(void *to, const void *from, size_t bytes)
+{
+    wdl_copy_by_string(to, from, bytes);
+}
+
+#endif

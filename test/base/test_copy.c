@@ -5,6 +5,11 @@
 
 enum { MOST = 3 * WDL_COPY_PIECE + 5, APART = 64 };
 
+static void copy(void *to, const void *from, size_t bytes)
+{
+    wdl_copy(to, from, bytes);
+}
+
 /* To every place, over itself and beside it, as many as asked for. */
 START_TEST(what_memmove_does)
 {
@@ -21,11 +26,13 @@ START_TEST(what_memmove_does)
     for (size_t k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
         const size_t to[] = {0, APART - 1, APART, APART + 1, APART + MOST};
         for (size_t t = 0; t < sizeof(to) / sizeof(to[0]); t++) {
-            for (size_t i = 0; i < room; i++)
-                want[i] = memory[i] = (unsigned char) (i * 37 + i / 251);
-            memmove(want + to[t], want + APART, lengths[k]);
-            wdl_copy(memory + to[t], memory + APART, lengths[k]);
-            ck_assert_mem_eq(memory, want, room);
+            for (int way = 0; way < 2; way++) {
+                for (size_t i = 0; i < room; i++)
+                    want[i] = memory[i] = (unsigned char) (i * 37 + i / 251);
+                memmove(want + to[t], want + APART, lengths[k]);
+                (way ? wdl_copy_by_string : copy)(memory + to[t], memory + APART, lengths[k]);
+                ck_assert_mem_eq(memory, want, room);
+            }
         }
     }
     free(memory);
@@ -50,6 +57,9 @@ START_TEST(wherever_it_lies_in_its_page)
             memcpy(want + apart, from + PAGE, bytes);
             wdl_copy(to + apart, from + PAGE, bytes);
             ck_assert_mem_eq(to, want, ROOM);
+            memset(to, 0xee, ROOM);
+            wdl_copy_by_string(to + apart, from + PAGE, bytes);
+            ck_assert_mem_eq(to, want, ROOM);
         }
     ck_assert_int_eq(slow, 3 * (WDL_COPY_LINE - 1));
     free(from);
@@ -58,4 +68,44 @@ START_TEST(wherever_it_lies_in_its_page)
 }
 END_TEST
 
-WDL_SUITE("base/copy", what_memmove_does, wherever_it_lies_in_its_page)
+/* All lengths from where a copy is no longer left to the library alone, to all places in a line: so
+ * many bytes, and none beside them. */
+START_TEST(of_every_length)
+{
+    enum { LINE = WDL_COPY_LINE, MOST_OF = WDL_COPY_SHORT + 3 * LINE, ROOM = MOST_OF + 3 * LINE };
+    unsigned char from[ROOM], to[ROOM], want[ROOM];
+    for (size_t i = 0; i < ROOM; i++)
+        from[i] = (unsigned char) (i * 37 + i / 251);
+    for (size_t at = LINE; at < 2 * LINE; at++)
+        for (size_t bytes = WDL_COPY_SHORT - 2; bytes <= MOST_OF; bytes++) {
+            memset(to, 0xee, ROOM);
+            memset(want, 0xee, ROOM);
+            memcpy(want + at, from + bytes % 19, bytes);
+            wdl_copy(to + at, from + bytes % 19, bytes);
+            ck_assert_mem_eq(to, want, ROOM);
+        }
+}
+END_TEST
+
+/* Too long for vectors, and of those what is slow without them. */
+START_TEST(the_longest)
+{
+    size_t bytes = WDL_COPY_VECTORS + 3, room = bytes + 2 * WDL_COPY_PAGE;
+    unsigned char *from = aligned_alloc(WDL_COPY_PAGE, room - room % WDL_COPY_PAGE),
+                  *to = aligned_alloc(WDL_COPY_PAGE, room - room % WDL_COPY_PAGE);
+    for (size_t i = 0; i < bytes; i++)
+        from[i] = (unsigned char) (i * 37 + i / 251);
+    for (size_t apart = 0; apart < 2; apart++) {
+        ck_assert_int_eq(wdl_copy_is_slow(to + apart, from), apart > 0);
+        memset(to, 0xee, bytes + 2);
+        wdl_copy(to + apart, from, bytes);
+        ck_assert_mem_eq(to + apart, from, bytes);
+        ck_assert_uint_eq(to[bytes + apart], 0xee);
+    }
+    free(from);
+    free(to);
+}
+END_TEST
+
+WDL_SUITE("base/copy", what_memmove_does, wherever_it_lies_in_its_page, of_every_length,
+          the_longest)

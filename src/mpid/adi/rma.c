@@ -234,7 +234,7 @@ static int put_alike(WDL_RMA_ORIGIN, int target_rank, MPI_Aint target_disp, MPIR
     if (likely(alike_reach(win, origin_count, origin_type, target_rank, target_disp, &bytes,
                            &at))) {
         wdl_win_quick(win->dev.wdl)->stored = 1;
-        if (bytes >= WDL_COPY_LONG)
+        if (bytes >= WDL_COPY_SHORT)
             return put_long(origin, bytes, target_rank, at, win);
         memmove(at, origin, bytes);
         return MPI_SUCCESS;
@@ -328,7 +328,7 @@ static int get_alike(WDL_RMA_RESULT, int target_rank, MPI_Aint target_disp, MPIR
     char *at;
     if (likely(alike_reach(win, result_count, result_type, target_rank, target_disp, &bytes,
                            &at))) {
-        if (bytes >= WDL_COPY_LONG)
+        if (bytes >= WDL_COPY_SHORT)
             return get_long(result, bytes, at, win);
         memmove(result, at, bytes);
         return MPI_SUCCESS;

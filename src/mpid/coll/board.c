@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Boards in shared memory (board.h). */
 #include "mpid/coll/board.h"
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/coll/rate.h"
 #include "mpid/proc/meet.h"
 
@@ -108,7 +109,7 @@ int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void
     if (bytes == 0)
         return WDL_OK;
     if (rank == run->team->rank) {
-        memcpy(here, there, bytes);
+        wdl_copy(here, there, bytes);
         return WDL_OK;
     }
     run->team->coll->stats.placed_bytes += bytes;
@@ -128,7 +129,7 @@ int wdl_board_give(const struct wdl_run *run, int rank, const void *here, void *
     if (bytes == 0)
         return WDL_OK;
     if (rank == run->team->rank) {
-        memcpy(there, here, bytes);
+        wdl_copy(there, here, bytes);
         return WDL_OK;
     }
     run->team->coll->stats.placed_bytes += bytes;

@@ -5,6 +5,7 @@
  * request, graph and lists: there is one run for it in each team, and the caller steps it.
  */
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/node.h"
 
@@ -119,7 +120,7 @@ static void keep_block(const struct wdl_run *run, const struct wdl_coll_short *c
     const char *from = (const char *) call->src + block_at(run, call);
     char *to = (char *) call->dst + (size_t) run->team->rank * call->bytes;
     if (from != to)
-        memcpy(to, from, call->bytes);
+        wdl_copy(to, from, call->bytes);
 }
 
 static void take_blocks(const struct wdl_run *run, const struct wdl_coll_short *call)
@@ -127,8 +128,8 @@ static void take_blocks(const struct wdl_run *run, const struct wdl_coll_short *
     const struct wdl_team *team = run->team;
     for (int rank = 0; rank < team->size; rank++)
         if (rank != team->rank)
-            memcpy((char *) call->dst + (size_t) rank * call->bytes,
-                   wdl_board_sheet(run, rank) + block_at(run, call), call->bytes);
+            wdl_copy((char *) call->dst + (size_t) rank * call->bytes,
+                     wdl_board_sheet(run, rank) + block_at(run, call), call->bytes);
     team->coll->stats.copied_bytes += call->bytes * (size_t) (team->size - 1);
 }
 
@@ -143,11 +144,11 @@ static int go_rooted(struct wdl_run *run, const struct wdl_coll_short *call, int
     if (gives ? !has_shown(run, call->root, looks) : !have_shown(run, looks))
         return WDL_ERR_OP;
     if (gives) {
-        memcpy(call->dst, wdl_board_sheet(run, call->root), call->bytes);
+        wdl_copy(call->dst, wdl_board_sheet(run, call->root), call->bytes);
         run->team->coll->stats.copied_bytes += call->bytes;
         return WDL_OK;
     }
-    memcpy(wdl_board_sheet(run, call->root), call->src, call->bytes); /* dst may be there */
+    wdl_copy(wdl_board_sheet(run, call->root), call->src, call->bytes); /* dst may be there */
     run->team->coll->stats.copied_bytes += call->bytes;
     fold_boards(run, call);
     return WDL_OK;

@@ -174,7 +174,7 @@ const struct wdl_sheet *wdl_node_sheet(const struct wdl_run *run, int rank)
 static int take_copy(const struct wdl_run *run, int rank, size_t at, void *here, size_t bytes)
 {
     if (bytes)
-        memcpy(here, wdl_board_sheet(run, rank) + at, bytes);
+        wdl_copy(here, wdl_board_sheet(run, rank) + at, bytes);
     run->team->coll->stats.copied_bytes += bytes;
     return WDL_OK;
 }

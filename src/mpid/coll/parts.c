@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Long data in parts (parts.h). */
 #include "mpid/coll/parts.h"
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/coll/rate.h"
 #include "mpid/coll/staging.h"
 
@@ -82,7 +83,7 @@ int wdl_parts_fill(struct wdl_run *run)
         size_t n = least(least(PART, upto - done), ring - done % ring);
         wdl_bypass_copy(&run->team->bypass, run->staged + done % ring, from + done, n);
         if (keep)
-            memcpy(keep + done, from + done, n);
+            wdl_copy(keep + done, from + done, n);
         done += n;
         /* pairs with the load in wdl_parts_take */
         __atomic_store_n(&sheet->filled, done, __ATOMIC_RELEASE);
@@ -120,7 +121,7 @@ int wdl_parts_take(struct wdl_run *run, int rank, char *here, size_t bytes)
             return WDL_AGAIN;
         size_t n = least(least(filled - done, 4 * PART), ring - done % ring);
         uint64_t since_ns = n < WDL_RATE_LEAST ? 0 : wdl_rate_now(run->team);
-        memcpy(here + done, there + done % ring, n);
+        wdl_copy(here + done, there + done % ring, n);
         if (since_ns)
             wdl_rate_took(run->team, wdl_rate_use(run), WDL_RATE_READ, n,
                           wdl_rate_now(run->team) - since_ns);

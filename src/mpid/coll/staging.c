@@ -1,5 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Staging of long data (staging.h). */
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/coll/staging.h"
 #include "mpid/coll/rate.h"
 
@@ -198,7 +199,7 @@ int wdl_staging_read(struct wdl_run *run, int rank, const struct wdl_sheet *shee
             return WDL_AGAIN;
         size_t n = filled - done < bytes - run->taken ? filled - done : bytes - run->taken;
         uint64_t since_ns = n < WDL_RATE_LEAST || sheet->fresh ? 0 : wdl_rate_now(run->team);
-        memcpy(here + run->taken, there + done, n);
+        wdl_copy(here + run->taken, there + done, n);
         if (since_ns)
             wdl_rate_took(run->team, wdl_rate_use(run), WDL_RATE_READ, n,
                           wdl_rate_now(run->team) - since_ns);

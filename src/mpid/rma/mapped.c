@@ -179,8 +179,8 @@ int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
 void wdl_quick_store_long(struct wdl_win *win, int rank, char *at, const void *from, size_t bytes)
 {
     uintptr_t to = (uintptr_t) at, of = (uintptr_t) from;
-    if (to - of < bytes || of - to < bytes)
-        wdl_copy(at, from, bytes);
+    if (bytes < WDL_COPY_LONG || to - of < bytes || of - to < bytes)
+        wdl_copy_long(at, from, bytes);
     else
         wdl_bypass_copy(wdl_bypass_for(win, rank), at, from, bytes);
 }

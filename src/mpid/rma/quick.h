@@ -85,7 +85,7 @@ void wdl_quick_store_long(struct wdl_win *win, int rank, char *at, const void *f
 static inline void wdl_quick_store(struct wdl_win *win, int rank, char *at, const void *from,
                                    size_t bytes)
 {
-    if (__builtin_expect(bytes < WDL_COPY_LONG, 1))
+    if (__builtin_expect(bytes < WDL_COPY_SHORT, 1))
         memmove(at, from, bytes);
     else
         wdl_quick_store_long(win, rank, at, from, bytes);

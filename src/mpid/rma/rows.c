@@ -24,7 +24,8 @@ void wdl_rows_copy(const struct wdl_rows *to, const struct wdl_rows *from)
             COPY(16);
             break;
         default:
-            COPY(from->bytes);
+            for (int64_t i = 0; i < n; i++)
+                wdl_copy(to->base + i * to->stride, from->base + i * from->stride, from->bytes);
     }
 }
 

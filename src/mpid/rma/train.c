@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Operations that follow one another
  * through a ring (train.h). */
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/mail.h"
@@ -508,7 +509,7 @@ static int do_asked(const struct wdl_win *win, const struct folding *f, struct w
         return WDL_ERR_UNSUPPORTED;
     struct wdl_piece place = {at + offset, bytes};
     if (!f->folds) {
-        memcpy(place.base, data_of(car), bytes);
+        wdl_copy(place.base, data_of(car), bytes);
         return WDL_OK;
     }
     if (bytes % f->el.packed_bytes != 0 || (uintptr_t) place.base % f->el.packed_bytes != 0)
