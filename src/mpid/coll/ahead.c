@@ -1,6 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Data that moves ahead (ahead.h). */
 #include "mpid/coll/ahead.h"
-#include <string.h>
+#include "base/copy.h"
 #include "mpid/coll/levels.h"
 #include "mpid/coll/node.h"
 
@@ -84,7 +84,7 @@ static void keep_own(struct wdl_run *run)
     const char *from = (const char *) a->src + part.from;
     char *to = (char *) a->dst + part.to;
     if (wdl_ahead_gives(a, me, me) && a->dst && from != to && a->bytes)
-        memcpy(to, from, a->bytes);
+        wdl_copy(to, from, a->bytes);
 }
 
 static int put_to(struct wdl_run *run, int rank)

@@ -104,7 +104,7 @@ static void fold_boards(const struct wdl_run *run, const struct wdl_coll_short *
 {
     const struct wdl_coll_op *op = call->op;
     int rank = run->team->size - 1;
-    memcpy(call->dst, wdl_board_sheet(run, rank), call->bytes);
+    wdl_copy(call->dst, wdl_board_sheet(run, rank), call->bytes);
     while (--rank >= 0)
         op->fn(op->ctx, wdl_board_sheet(run, rank), call->dst, call->bytes / op->elem_bytes);
 }

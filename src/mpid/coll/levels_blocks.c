@@ -9,6 +9,7 @@
  * node.c has it; to and from all others straight.
  */
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/coll/levels.h"
 
 /* --- the tree of heads ------------------------------------------------------------------------ */
@@ -149,7 +150,7 @@ static int keep_handed(struct wdl_run *run, const struct wdl_car *car)
 {
     const char *from = handed_block(run, car, wdl_node_place(run));
     if (run->args.bytes && run->args.dst && run->args.dst != from)
-        memcpy(run->args.dst, from, run->args.bytes);
+        wdl_copy(run->args.dst, from, run->args.bytes);
     return WDL_OK;
 }
 

@@ -6,6 +6,7 @@
  * and scatter: the heads fold for each node the part of its ranks, who take their blocks from it.
  */
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/coll/levels.h"
 
 size_t wdl_levels_behind(size_t bytes)
@@ -149,7 +150,7 @@ static int part_show(struct wdl_run *run, const struct wdl_car *car)
 {
     const char *part = wdl_run_at(run, car->a);
     if (run->args.bytes)
-        memcpy(run->args.dst, part + place_in_part(run), run->args.bytes);
+        wdl_copy(run->args.dst, part + place_in_part(run), run->args.bytes);
     return wdl_node_on_board(run) ? wdl_node_show(run, part, car->bytes)
                                   : wdl_node_post(run, WDL_BOARD_LAST);
 }

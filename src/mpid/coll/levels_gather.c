@@ -4,7 +4,7 @@
  * owners' memory, and the heads pass them on round a ring, a node's as one message. They are
  * collected node after node: in the destination where they belong there like that, else apart.
  */
-#include <string.h>
+#include "base/copy.h"
 #include "mpid/coll/levels.h"
 
 static size_t block_bytes(const struct wdl_coll_args *args, int rank)
@@ -72,7 +72,7 @@ static int block_take(struct wdl_run *run, const struct wdl_car *car, int i)
     if (run->shown != args->bytes)
         return WDL_ERR_TRUNCATE;
     if (car->a.buf != WDL_BUF_NONE && run->shown && to != args->src)
-        memcpy(to, args->src, run->shown);
+        wdl_copy(to, args->src, run->shown);
     return WDL_OK;
 }
 
@@ -119,7 +119,7 @@ static void deal(const struct wdl_run *run, const char *all)
         int rank = run->team->nodes->order[i];
         size_t bytes = block_bytes(args, rank);
         if (bytes)
-            memcpy((char *) args->dst + wdl_block_at(args, &args->dst_blocks, rank), all, bytes);
+            wdl_copy((char *) args->dst + wdl_block_at(args, &args->dst_blocks, rank), all, bytes);
         all += bytes;
     }
 }

@@ -142,7 +142,7 @@ static int show_blocks(struct wdl_run *run, const struct wdl_node_data *data)
         size_t bytes = i == place ? 0 : wdl_block_bytes(a, &a->src_blocks, r);
         s->block[i] = (struct wdl_sheet_block){at, bytes};
         if (bytes)
-            memcpy((char *) s + at, (const char *) data->at + wdl_block_at(a, &a->src_blocks, r),
+            wdl_copy((char *) s + at, (const char *) data->at + wdl_block_at(a, &a->src_blocks, r),
                    bytes);
         at += bytes;
     }

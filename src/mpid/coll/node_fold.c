@@ -4,7 +4,7 @@
  * each operand on the left of what is there: the same bits on every rank, right for operators that
  * do not commute.
  */
-#include <string.h>
+#include "base/copy.h"
 #include "mpid/coll/node.h"
 #include "mpid/coll/staging.h"
 
@@ -51,7 +51,7 @@ int wdl_node_look(struct wdl_run *run, int rank, size_t at, char *here, size_t b
     const struct wdl_sheet *sheet = wdl_node_sheet(run, rank);
     const char *there = in_place(run, rank, at);
     if (there && there != here && bytes > 0)
-        memcpy(here, there, bytes);
+        wdl_copy(here, there, bytes);
     if (there || bytes == 0)
         return WDL_OK;
     return sheet->staged ? WDL_ERR_PROTO : wdl_board_fetch(run, rank, sheet->src + at, here, bytes);
@@ -238,7 +238,7 @@ static int show_to_fold(struct wdl_run *run, int head, char *to)
     if (run->team->rank != head)
         return wdl_node_show(run, a->src, bytes);
     if (bytes > 0) /* for the head alone: it says nothing of others' caches (base/bypass.h) */
-        memcpy(wdl_board_sheet(run, head), a->src, bytes);
+        wdl_copy(wdl_board_sheet(run, head), a->src, bytes);
     run->team->coll->stats.copied_bytes += bytes;
     return answers ? WDL_OK : wdl_node_post(run, WDL_BOARD_DATA); /* what it posts is the result */
 }
@@ -305,7 +305,7 @@ static int give_copy(struct wdl_run *run)
     }
     const void *from = wdl_node_copy_room(run) ? run->apart : a->src;
     if (run->apart)
-        memcpy(run->apart, a->src, a->bytes);
+        wdl_copy(run->apart, a->src, a->bytes);
     run->team->coll->stats.copied_bytes += run->apart ? a->bytes : 0;
     return wdl_node_show_places(run, from, NULL);
 }
@@ -366,7 +366,7 @@ int wdl_node_fold_apart(struct wdl_run *run, int hi, size_t at)
 int wdl_node_apart_end(struct wdl_run *run)
 {
     if (run->apart)
-        memcpy(run->args.dst, run->apart, run->args.bytes);
+        wdl_copy(run->args.dst, run->apart, run->args.bytes);
     wdl_store_put(&run->team->coll->store, run->apart);
     run->apart = NULL;
     return WDL_OK;

@@ -13,6 +13,7 @@
  * bits.
  */
 #include <string.h>
+#include "base/copy.h"
 #include "base/line.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/node.h"
@@ -190,14 +191,14 @@ static void put_behind(struct wdl_run *run, const char *left, size_t at, size_t 
     const char *result = exclusive ? left : own;
     if (!exclusive || !is_highest(run)) {
         if (own != src)
-            memcpy(own, src, n);
+            wdl_copy(own, src, n);
         if (left)
             a->op.fn(a->op.ctx, left, own, n / a->op.elem_bytes);
         if (staged)
             wdl_bypass_copy(&run->team->bypass, staged, own, n);
     }
     if (result && result != dst)
-        memcpy(dst, result, n);
+        wdl_copy(dst, result, n);
 }
 
 /* The lowest rank's operand is its prefix, and is there, and stays unless that rank leaves. */
@@ -244,7 +245,7 @@ static int follow_straight(struct wdl_run *run, const char *staged, size_t at, s
     char *own = (char *) a->dst + at;
     int status = WDL_OK;
     if (staged)
-        memcpy(own, staged + at, n);
+        wdl_copy(own, staged + at, n);
     else
         status = fetch_below(run, at, own, n);
     if (status == WDL_OK && at + n == a->bytes)
@@ -381,7 +382,7 @@ static int prefix_up(struct wdl_run *run)
         size_t n = bytes - at < chunk ? bytes - at : chunk;
         status = fold_up(run, highest(run), at, n, &sum);
         if (status == WDL_OK)
-            memcpy(to + at, sum, n);
+            wdl_copy(to + at, sum, n);
     }
     return status;
 }
@@ -472,7 +473,7 @@ static int all_agree_from(struct wdl_run *run, int from)
 static char *join(const struct wdl_run *run, const char *left, int r, char *right)
 {
     const struct wdl_coll_op *op = &run->args.op;
-    memcpy(right, wdl_board_sheet(run, r), run->args.bytes);
+    wdl_copy(right, wdl_board_sheet(run, r), run->args.bytes);
     op->fn(op->ctx, left, right, run->args.bytes / op->elem_bytes);
     return right;
 }
@@ -489,12 +490,12 @@ static void join_all(struct wdl_run *run, int from)
     for (int r = from + 1; r < me; r++)
         left = join(run, left, r, left == dst ? own : dst);
     if (left == own || (a->flags & WDL_COLL_EXCLUSIVE && left != dst)) {
-        memcpy(dst, left, a->bytes);
+        wdl_copy(dst, left, a->bytes);
         left = dst;
     }
     join(run, left, me, own);
     if (!(a->flags & WDL_COLL_EXCLUSIVE))
-        memcpy(dst, own, a->bytes);
+        wdl_copy(dst, own, a->bytes);
 }
 
 /* Each takes the prefix of the rank below, if that has come so far, and else of one further down
@@ -505,9 +506,9 @@ static int join_below(struct wdl_run *run)
     int me = run->team->rank, from;
     if (me == 0) {
         if (is_short(run))
-            memcpy(prefix_of(run, me), run->args.src, run->args.bytes);
+            wdl_copy(prefix_of(run, me), run->args.src, run->args.bytes);
         if (!(run->args.flags & WDL_COLL_EXCLUSIVE) && run->args.dst != run->args.src)
-            memcpy(run->args.dst, run->args.src, run->args.bytes);
+            wdl_copy(run->args.dst, run->args.src, run->args.bytes);
         return is_short(run) ? prefix_post(run) : WDL_OK;
     }
     from = prefix_below(run);

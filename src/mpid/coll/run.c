@@ -5,6 +5,7 @@
  * bytes gets further.
  */
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/coll/direct.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/flag.h"
@@ -206,7 +207,7 @@ static void step_bytes(struct wdl_car_run *c)
         if (car->kind == WDL_CAR_REDUCE)
             op->fn(op->ctx, a + from, b + from, (limit - from) / op->elem_bytes);
         else if (a != b)
-            memcpy(b + from, a + from, limit - from);
+            wdl_copy(b + from, a + from, limit - from);
         c->done = limit;
         if (limit < car->bytes)
             car_progress(c);
@@ -454,7 +455,7 @@ int wdl_run_deliver(struct wdl_run *run, int i, uint64_t offset, const void *dat
         run->cars[i].done = bytes;
     }
     if (bytes)
-        memcpy(wdl_run_at(run, car->b) + offset, data, bytes);
+        wdl_copy(wdl_run_at(run, car->b) + offset, data, bytes);
     run->team->coll->stats.copied_bytes += bytes;
     bytes_come(run, i, bytes);
     return WDL_OK;

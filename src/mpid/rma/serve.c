@@ -5,6 +5,7 @@
  * changed before an answer, where one is due, has its buffer, so that WDL_AGAIN is always safe.
  */
 #include <string.h>
+#include "base/copy.h"
 #include "mpid/rma/accumulate.h"
 #include "mpid/rma/win_impl.h"
 
@@ -149,14 +150,14 @@ static int serve_apply(struct serve *s, char *out, size_t *done)
     switch (pkt->kind) {
         case WDL_PKT_PUT:
             if (s->contig)
-                memcpy(s->addr, s->payload, s->bytes);
+                wdl_copy(s->addr, s->payload, s->bytes);
             else
                 host->ops->unpack(host->ctx, s->addr, pkt->count, s->type, pkt->offset, s->payload,
                                   s->bytes);
             return WDL_OK;
         case WDL_PKT_GET:
             if (s->contig)
-                memcpy(out, s->addr, pkt->bytes);
+                wdl_copy(out, s->addr, pkt->bytes);
             else
                 host->ops->pack(host->ctx, s->addr, pkt->count, s->type, pkt->offset, out,
                                 pkt->bytes);
