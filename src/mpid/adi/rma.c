@@ -282,15 +282,24 @@ int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
 {
     size_t bytes;
     char *at;
-    if (unlikely(!may_request(win) ||
-                 !plain_reach(win, origin_count, origin_type, target_rank, target_disp,
-                              target_count, target_type, &bytes, &at)))
-        return rput_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
-                       target_type, win, request);
-    wdl_win_quick(win->dev.wdl)->stored = 1;
-    done_request(request);
-    wdl_quick_store(win->dev.wdl, target_rank, at, origin, bytes);
-    return MPI_SUCCESS;
+    if (unlikely(!may_request(win)))
+        goto fn_on;
+    if (origin_type == target_type && origin_count == target_count &&
+        word_reach(win, origin_count, origin_type, target_rank, target_disp, &at)) {
+        wdl_win_quick(win->dev.wdl)->stored = 1;
+        memcpy(at, origin, WORD);
+        return done_request(request);
+    }
+    if (likely(plain_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
+                           target_type, &bytes, &at))) {
+        wdl_win_quick(win->dev.wdl)->stored = 1;
+        done_request(request);
+        wdl_quick_store(win->dev.wdl, target_rank, at, origin, bytes);
+        return MPI_SUCCESS;
+    }
+  fn_on:
+    return rput_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
+                   target_type, win, request);
 }
 
 __attribute__((noinline))
