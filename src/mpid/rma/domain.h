@@ -8,12 +8,13 @@
  *           it is in.
  *   bulk    A plain, vectorized loop over one region, which is then closed: no short update is
  *           in it.
- * A bulk update closes its region, then waits until nobody announces it; a short one announces,
- * then looks whether the region is closed. Each must see the other, which takes a full barrier on
- * both sides, and a short update does not want to pay for one. So the memory begins in BULK_NEVER,
- * where short updates have none; the first bulk update raises the mode and asks the kernel to run
- * a full barrier on every processor (host->heavy_barrier); in BULK_MODE short updates have
- * barriers of their own. Every so many of them a process looks whether there was a bulk update
+ * A bulk update closes its region, then waits until nobody announces it (where it can begin at
+ * once it looks at those alone that have ever announced a region of that rank's: `shorts`); a short
+ * one announces, then looks whether the region is closed. Each must see the other, which takes a
+ * full barrier on both sides, and a short update does not want to pay for one. So the memory begins
+ * in BULK_NEVER, where short updates have none; the first bulk update raises the mode and asks the
+ * kernel to run a full barrier on every processor (host->heavy_barrier); in BULK_MODE short updates
+ * have barriers of their own. Every so many of them a process looks whether there was a bulk update
  * since; if there was none for long, it closes all regions and lowers the mode again. Each raise
  * makes that twice as long. Where the host has no heavy barrier the mode is BULK_ALWAYS.
  *
