@@ -104,13 +104,13 @@ static inline uint32_t counted(size_t bytes)
 /* Is there anything to find out, or to be done otherwise? */
 static inline int is_settled(const struct wdl_bypass *bypass)
 {
-    return !(bypass->past | bypass->slow | bypass->trials) && bypass->untimed < WDL_BYPASS_CLOCK;
+    return !bypass->past && !is_timed(bypass);
 }
 
 void wdl_bypass_copy(struct wdl_bypass *bypass, void *to, const void *from, size_t bytes)
 {
     if (bytes < WDL_COPY_LONG) {
-        memcpy(to, from, bytes);
+        wdl_copy(to, from, bytes);
         return;
     }
     if (__builtin_expect(is_settled(bypass), 1)) {

@@ -10,10 +10,10 @@
  *     1.15 and 1.24 us, 1 MiB: 21.1 and 22.7 to 24.0), and so it is as a rule: what malloc gives
  *     for much lies 16 bytes behind the begin of a page.
  *  3. Where the destination lies 1 to 63 bytes behind the source, modulo the page, it takes up to
- *     16 times as long (64 KiB 18.7 us, 16 bytes behind 1.9); to memory that another processor
- *     holds it then passes on a fraction (33 instead of 72 GB/s between processors that share a
- *     cache, 7.7 instead of 29 where they share none). Bytes that take a detour through a few KiB
- *     of the own cache go at 45 and 24.
+ *     27 times as long (8 bytes behind, 8 KiB 2.26 us, 64 KiB 18.7; 16 bytes behind, 64 KiB 1.2 to
+ *     1.9); to memory that another processor holds it then passes on a fraction (33 instead of 72
+ *     GB/s between processors that share a cache, 7.7 instead of 29 where they share none). Bytes
+ *     that take a detour through a few KiB of the own cache go at 45 and 24.
  *
  * Vectors of 32 bytes, loaded from anywhere and stored aligned, have none of these: 64 KiB in 1.13
  * us, 1 MiB in 21.2 to 21.4, 8 KiB in 0.07 to 0.085 (by the library in 0.08 to 2.26), wherever they

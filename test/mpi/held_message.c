@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 enum { OPERATOR_US = 400000, RECEIVER = 1, POLLS_MAX = 100000, TAG = 7 };
+enum { LOOK_US = 100, LOOKS = 50000 };
 
 static int in_operator; /* 1: the receiver's */
 
@@ -43,8 +44,9 @@ static void receive(MPI_Comm barriers)
     char at = 0;
     MPI_Request barrier;
     if (t_rank == RECEIVER) {
-        while (!__atomic_load_n(&in_operator, __ATOMIC_ACQUIRE))
-            usleep(100);
+        for (int i = 0; i < LOOKS && !__atomic_load_n(&in_operator, __ATOMIC_ACQUIRE); i++)
+            usleep(LOOK_US);
+        t_check(in_operator, "the operator is not called here");
         MPI_Send(&at, 1, MPI_CHAR, 0, TAG, MPI_COMM_WORLD);
         unsigned long long polls = t_counter("windlass_polls");
         MPI_Recv(&at, 1, MPI_CHAR, 0, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
@@ -71,11 +73,13 @@ int main(int argc, char **argv)
     MPI_T_init_thread(MPI_THREAD_MULTIPLE, &provided);
     MPI_Comm_dup(MPI_COMM_WORLD, &sums);
     MPI_Comm_dup(MPI_COMM_WORLD, &barriers);
-    MPI_Barrier(barriers); /* its messages are known */
-    if (pthread_create(&thread, NULL, sum, &sums))
-        t_fault("no thread is to be had");
-    else
-        receive(barriers), pthread_join(thread, NULL);
+    MPI_Barrier(barriers); /* from now on its messages have a place to go to */
+    if (pthread_create(&thread, NULL, sum, &sums)) {
+        printf("no thread is to be had\n");
+        MPI_Abort(MPI_COMM_WORLD, 1);
+    }
+    receive(barriers);
+    pthread_join(thread, NULL);
     MPI_Comm_free(&sums);
     MPI_Comm_free(&barriers);
     MPI_T_finalize();

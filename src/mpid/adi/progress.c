@@ -97,7 +97,7 @@ cvars:
 #define POLLS_PER_ALONE 8       /* between two offers of the processor that nobody has wanted */
 #define OFFERS_PER_POLL 64      /* of the processor, in waits by memory, for a poll in between */
 #define OFFERS_PER_LOOK 16      /* ... for a look at who waits where */
-#define REFUSALS_PER_NAP 4      /* of the network to be slept on, before a nap without it */
+#define UNARMED_BEFORE_NAP 4    /* times the network would not be slept on: then without it */
 
 /* The progress thread reads the count without our lock, and so do those who may ring for it. */
 static void count_poll(void)
@@ -263,13 +263,13 @@ static void nap(MPID_Progress_state * state, unsigned long long waited_ns)
     struct wdl_nm *nm = wdl_adi.proc->nm;
     struct pollfd fd = {.events = POLLIN,.fd = -1 };
     if (nm->ops->arm(nm, &fd.fd) == WDL_OK) {
-        state->refused = 0;
-    } else if (++state->refused < REFUSALS_PER_NAP) {   /* it has come just now */
+        state->unarmed = 0;
+    } else if (++state->unarmed < UNARMED_BEFORE_NAP) {   /* it has come just now */
         give_away();
         return;
     }
     long longest_us = 1000L * MPIR_CVAR_WINDLASS_NAP_MS;
-    int by_memory = state->refused || state->by_memory || wdl_coll_by_memory(wdl_adi.proc);
+    int by_memory = state->unarmed || state->by_memory || wdl_coll_by_memory(wdl_adi.proc);
     long us = by_memory ? memory_nap_us(state, waited_ns) :
         1000L << (state->naps < 4 ? state->naps : 4);
 #ifdef MPICH_IS_THREADED

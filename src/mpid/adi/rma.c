@@ -195,6 +195,25 @@ static inline int goes_again(MPIR_Win *win, enum wdl_rma_kind kind, void *local,
     return 1;
 }
 
+__attribute__((noinline))
+static int put_long(const void *origin, size_t bytes, int target_rank, char *at, MPIR_Win * win)
+{
+    wdl_quick_store_long(win->dev.wdl, target_rank, at, origin, bytes);
+    count_long(win, bytes);
+    return MPI_SUCCESS;
+}
+
+/* What has been reached is written. */
+static inline int put_there(const void *origin, size_t bytes, int target_rank, char *at,
+                            MPIR_Win *win)
+{
+    wdl_win_quick(win->dev.wdl)->stored = 1;
+    if (bytes >= WDL_COPY_SHORT)
+        return put_long(origin, bytes, target_rank, at, win);
+    memmove(at, origin, bytes);
+    return MPI_SUCCESS;
+}
+
 /* The whole ways are apart, so that the short ones save no registers. */
 __attribute__((noinline))
 static int put_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
@@ -203,26 +222,14 @@ static int put_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win)
     size_t bytes;
     char *at;
     if (plain_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
-                    target_type, &bytes, &at)) {
-        wdl_win_quick(win->dev.wdl)->stored = 1;
-        wdl_quick_store(win->dev.wdl, target_rank, at, origin, bytes);
-        count_long(win, bytes);
-        return MPI_SUCCESS;
-    }
+                    target_type, &bytes, &at))
+        return put_there(origin, bytes, target_rank, at, win);
     if (goes_again(win, WDL_RMA_PUT, (void *) (uintptr_t) origin, origin_count, origin_type,
                    target_rank, target_disp, target_count, target_type))
         return MPI_SUCCESS;
     put_fill(&args, origin, origin_count, origin_type, target_rank, target_disp, target_count,
              target_type);
     return begin(win, &args);
-}
-
-__attribute__((noinline))
-static int put_long(const void *origin, size_t bytes, int target_rank, char *at, MPIR_Win * win)
-{
-    wdl_quick_store_long(win->dev.wdl, target_rank, at, origin, bytes);
-    count_long(win, bytes);
-    return MPI_SUCCESS;
 }
 
 /* The same on both sides: what these functions are given fits in registers. */
@@ -232,13 +239,8 @@ static int put_alike(WDL_RMA_ORIGIN, int target_rank, MPI_Aint target_disp, MPIR
     size_t bytes;
     char *at;
     if (likely(alike_reach(win, origin_count, origin_type, target_rank, target_disp, &bytes,
-                           &at))) {
-        wdl_win_quick(win->dev.wdl)->stored = 1;
-        if (bytes >= WDL_COPY_SHORT)
-            return put_long(origin, bytes, target_rank, at, win);
-        memmove(at, origin, bytes);
-        return MPI_SUCCESS;
-    }
+                           &at)))
+        return put_there(origin, bytes, target_rank, at, win);
     return put_on(origin, origin_count, origin_type, target_rank, target_disp, origin_count,
                   origin_type, win);
 }
@@ -292,34 +294,12 @@ int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
     }
     if (likely(plain_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
                            target_type, &bytes, &at))) {
-        wdl_win_quick(win->dev.wdl)->stored = 1;
         done_request(request);
-        wdl_quick_store(win->dev.wdl, target_rank, at, origin, bytes);
-        return MPI_SUCCESS;
+        return put_there(origin, bytes, target_rank, at, win);
     }
   fn_on:
     return rput_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
                    target_type, win, request);
-}
-
-__attribute__((noinline))
-static int get_on(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
-{
-    struct wdl_rma_args args;
-    size_t bytes;
-    char *at;
-    if (plain_reach(win, result_count, result_type, target_rank, target_disp, target_count,
-                    target_type, &bytes, &at)) {
-        wdl_copy(result, at, bytes);
-        count_long(win, bytes);
-        return MPI_SUCCESS;
-    }
-    if (goes_again(win, WDL_RMA_GET, result, result_count, result_type,
-                   target_rank, target_disp, target_count, target_type))
-        return MPI_SUCCESS;
-    get_fill(&args, result, result_count, result_type, target_rank, target_disp, target_count,
-             target_type);
-    return begin(win, &args);
 }
 
 __attribute__((noinline))
@@ -330,18 +310,39 @@ static int get_long(void *result, size_t bytes, const char *at, MPIR_Win * win)
     return MPI_SUCCESS;
 }
 
+static inline int get_there(void *result, size_t bytes, const char *at, MPIR_Win *win)
+{
+    if (bytes >= WDL_COPY_SHORT)
+        return get_long(result, bytes, at, win);
+    memmove(result, at, bytes);
+    return MPI_SUCCESS;
+}
+
+__attribute__((noinline))
+static int get_on(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
+{
+    struct wdl_rma_args args;
+    size_t bytes;
+    char *at;
+    if (plain_reach(win, result_count, result_type, target_rank, target_disp, target_count,
+                    target_type, &bytes, &at))
+        return get_there(result, bytes, at, win);
+    if (goes_again(win, WDL_RMA_GET, result, result_count, result_type,
+                   target_rank, target_disp, target_count, target_type))
+        return MPI_SUCCESS;
+    get_fill(&args, result, result_count, result_type, target_rank, target_disp, target_count,
+             target_type);
+    return begin(win, &args);
+}
+
 __attribute__((noinline))
 static int get_alike(WDL_RMA_RESULT, int target_rank, MPI_Aint target_disp, MPIR_Win * win)
 {
     size_t bytes;
     char *at;
     if (likely(alike_reach(win, result_count, result_type, target_rank, target_disp, &bytes,
-                           &at))) {
-        if (bytes >= WDL_COPY_SHORT)
-            return get_long(result, bytes, at, win);
-        memmove(result, at, bytes);
-        return MPI_SUCCESS;
-    }
+                           &at)))
+        return get_there(result, bytes, at, win);
     return get_on(result, result_count, result_type, target_rank, target_disp, result_count,
                   result_type, win);
 }
@@ -377,8 +378,7 @@ int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
         return rget_on(result, result_count, result_type, target_rank, target_disp, target_count,
                        target_type, win, request);
     done_request(request);
-    wdl_copy(result, at, bytes);
-    return MPI_SUCCESS;
+    return get_there(result, bytes, at, win);
 }
 
 /* --- accumulate ------------------------------------------------------------------------------- */

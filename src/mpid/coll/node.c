@@ -143,7 +143,7 @@ static int show_blocks(struct wdl_run *run, const struct wdl_node_data *data)
         s->block[i] = (struct wdl_sheet_block){at, bytes};
         if (bytes)
             wdl_copy((char *) s + at, (const char *) data->at + wdl_block_at(a, &a->src_blocks, r),
-                   bytes);
+                     bytes);
         at += bytes;
     }
     run->team->coll->stats.copied_bytes += all;

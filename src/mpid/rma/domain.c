@@ -31,18 +31,16 @@ static void word_give(uint32_t *word)
     __atomic_store_n(word, 0, __ATOMIC_RELEASE);        /* pairs with the exchange in word_take */
 }
 
+/* Follows the exchange in word_take as the load of a short update follows its fence: one of the two
+ * sees the other. */
 static int region_is_quiet(const struct wdl_domain *d, uint32_t key)
 {
-    for (int i = 0, tries = TRIES; i < d->node_count; i++) {
-        /* pairs with wdl_short_end, and follows the exchange in word_take as the load of a short
-         * update follows its fence: one of the two sees the other */
-        while (__atomic_load_n(&d->node[i].announced, __ATOMIC_SEQ_CST) == key) {
-            if (--tries == 0)
-                return 0;
-            relax();
-        }
+    for (int tries = TRIES; tries > 0; tries--) {
+        if (wdl_shorts_are_elsewhere(d->control, d->node, d->node_count, key))
+            return 1;
+        relax();
     }
-    return 1;
+    return 0;
 }
 
 /* Counts that nobody relies on: they decide when the mode is lowered. */

@@ -8,10 +8,10 @@
  *           it is in.
  *   bulk    A plain, vectorized loop over one region, which is then closed: no short update is
  *           in it.
- * A bulk update closes its region, then waits until nobody announces it (where it can begin at
- * once it looks at those alone that have ever announced a region of that rank's: `shorts`); a short
- * one announces, then looks whether the region is closed. Each must see the other, which takes a
- * full barrier on both sides, and a short update does not want to pay for one. So the memory begins
+ * A bulk update closes its region, then waits until nobody announces it (it looks at those alone
+ * that have ever announced a region of that rank's: `shorts`); a short one announces, then looks
+ * whether the region is closed. Each must see the other, which takes a full barrier on both sides,
+ * and a short update does not want to pay for one. So the memory begins
  * in BULK_NEVER, where short updates have none; the first bulk update raises the mode and asks the
  * kernel to run a full barrier on every processor (host->heavy_barrier); in BULK_MODE short updates
  * have barriers of their own. Every so many of them a process looks whether there was a bulk update
@@ -132,8 +132,6 @@ static inline void wdl_bulk_end_at(struct wdl_win_control *control, int region)
     /* pairs with whoever closes it next */
     __atomic_store_n(&control->bulk[region], 0, __ATOMIC_RELEASE);
 }
-/* Close a region: WDL_OK, or WDL_AGAIN where somebody is in it. */
-int wdl_bulk_begin(const struct wdl_domain *d, int region);
 /* Is none of those who have ever announced a region of control's in this one? */
 static inline int wdl_shorts_are_elsewhere(const struct wdl_win_control *control,
                                            const struct wdl_win_control *node, int node_count,
@@ -148,6 +146,8 @@ static inline int wdl_shorts_are_elsewhere(const struct wdl_win_control *control
     return elsewhere;
 }
 
+/* Close a region: WDL_OK, or WDL_AGAIN where somebody is in it. */
+int wdl_bulk_begin(const struct wdl_domain *d, int region);
 /* The same of the rank whose block is control, where the mode is raised and nobody is in the way:
  * 1; 0: nothing has changed. node: all blocks of the node. */
 static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,

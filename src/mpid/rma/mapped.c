@@ -210,8 +210,8 @@ static inline char *short_begin(struct wdl_win *win, int rank, int64_t disp, siz
 {
     int region;
     char *at = region_reach(win, rank, disp, bytes, el, &region);
-    if (at && wdl_short_begin(win->own, win->short_bit, &win->params.node[rank], rank, region) !=
-              WDL_OK) {
+    if (at && wdl_short_begin(win->own, wdl_short_bit(win->params.node_index),
+                              &win->params.node[rank], rank, region) != WDL_OK) {
         win->quick.ops--;
         at = NULL;
     }
@@ -289,46 +289,46 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
     return few_update(win, rank, disp, count, op, el, in, out);
 }
 
-/* The two that most programs use, without a call: 1 when done. */
-static inline int add_here(const struct wdl_element *el, enum wdl_rop op, char *at, const void *in,
-                           void *out)
+/* Is it a sum of what most programs add up? Those are made here, without a call (kernel.h). */
+static inline int is_common_sum(const struct wdl_element *el, enum wdl_rop op)
 {
-    uint64_t old, one, *word = (uint64_t *) (void *) at;
-    if (op != WDL_ROP_SUM)
-        return 0;
-    if (el->basic == WDL_BASIC_I64 || el->basic == WDL_BASIC_U64) {
-        memcpy(&one, in, sizeof(one));
-        old = __atomic_fetch_add(word, one, __ATOMIC_SEQ_CST);
-    } else if (el->basic == WDL_BASIC_F64) {
-        double term, sum;
-        memcpy(&term, in, sizeof(term));
-        old = __atomic_load_n(word, __ATOMIC_RELAXED);
-        do {
-            memcpy(&sum, &old, sizeof(sum));
-            sum += term;
-            memcpy(&one, &sum, sizeof(one));
-        } while (!__atomic_compare_exchange_n(word, &old, one, 0, __ATOMIC_SEQ_CST,
-                                              __ATOMIC_RELAXED));
-    } else {
-        return 0;
-    }
-    if (out)
-        memcpy(out, &old, sizeof(old));
-    return 1;
+    return op == WDL_ROP_SUM && (el->basic == WDL_BASIC_I64 || el->basic == WDL_BASIC_U64 ||
+                                 el->basic == WDL_BASIC_F64);
+}
+
+static inline uint64_t add_to_double(uint64_t *word, const void *in)
+{
+    uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED), new;
+    double term, sum;
+    memcpy(&term, in, sizeof(term));
+    do {
+        memcpy(&sum, &old, sizeof(sum));
+        sum += term;
+        memcpy(&new, &sum, sizeof(new));
+    } while (!__atomic_compare_exchange_n(word, &old, new, 0, __ATOMIC_SEQ_CST,
+                                          __ATOMIC_RELAXED));
+    return old;
+}
+
+static inline uint64_t add_to_integer(uint64_t *word, const void *in)
+{
+    uint64_t term;
+    memcpy(&term, in, sizeof(term));
+    return __atomic_fetch_add(word, term, __ATOMIC_SEQ_CST);
 }
 
 int wdl_win_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop op,
                        const struct wdl_element *el, const void *in, void *out)
 {
-    if (!is_plain_op(el, op))
-        return WDL_AGAIN;
+    if (__builtin_expect(!is_common_sum(el, op), 0))
+        return wdl_win_accumulate_short(win, rank, disp, 1, op, el, in, out);
     char *at = short_begin(win, rank, disp, el->packed_bytes, el);
     if (!at)
         return WDL_AGAIN;
-    if (__builtin_expect(!add_here(el, op, at, in, out), 0)) {
-        const struct wdl_kernel_call call = { &win->proc->host, el, op };
-        wdl_kernel_atomic(el, op) (&call, at, in, out, 1);
-    }
+    uint64_t *word = (uint64_t *) (void *) at;
+    uint64_t old = el->basic == WDL_BASIC_F64 ? add_to_double(word, in) : add_to_integer(word, in);
+    if (out)
+        memcpy(out, &old, sizeof(old));
     wdl_short_end(win->own);
     return WDL_OK;
 }

@@ -98,7 +98,7 @@ static int regions_grow(struct wdl_win *win)
 /* The list is about to change, or has changed: tell those who read it (copy.c). */
 static void list_change(struct wdl_win *win, int begin)
 {
-    struct wdl_win_control *own = &win->params.node[win->params.node_index];
+    struct wdl_win_control *own = win->own;
     if (begin) {
         __atomic_store_n(&own->regions_version, own->regions_version + 1, __ATOMIC_RELAXED);
         __atomic_thread_fence(__ATOMIC_RELEASE);        /* pairs with the fence in regions_hold */

@@ -196,8 +196,7 @@ struct wdl_win {
     struct wdl_proc *proc;
     struct wdl_rma *rma;
     struct wdl_win_params params;
-    struct wdl_win_control *own;        /* the own block of params.node, and its bit (domain.h) */
-    uint64_t short_bit;
+    struct wdl_win_control *own;        /* the own block of params.node */
     struct wdl_list link, active_link;  /* in rma->wins, rma->active */
     struct wdl_epoch epoch;             /* access and exposure states */
     struct wdl_list *slots;

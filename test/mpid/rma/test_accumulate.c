@@ -432,11 +432,11 @@ START_TEST(copies_from_outside)
     }
     /* its process is there: later; the memory is gone: an error, and nothing stays closed */
     size_t done = 0;
-    control[0].announced = 1;
+    ck_assert_int_eq(wdl_short_begin(&control[0], wdl_short_bit(0), &control[0], 0, 0), WDL_OK);
     ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, &all, 1, in, NULL, &done), WDL_AGAIN);
     ck_assert_int_eq(wdl_compare_swap(&d, &el, target, in, in, &was), WDL_AGAIN);
     ck_assert_uint_eq(done, 0);
-    control[0].announced = 0;
+    wdl_short_end(&control[0]);
     outside_copies = -1;
     ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, &all, 1, in, NULL, &done), WDL_ERR_RANGE);
     ck_assert_int_eq(wdl_compare_swap(&d, &el, target, in, in, &was), WDL_ERR_RANGE);
@@ -722,7 +722,9 @@ START_TEST(bytes_of_a_structure_stay_together)
     struct wdl_element byte = element(WDL_BASIC_U8, 1, 1);
     struct wdl_piece all = {target, sizeof(target)}, first = {target, 1};
     size_t done = 0;
-    control[0].announced = wdl_region_of(&d, target) + 1;       /* somebody is in it */
+    int region = wdl_region_of(&d, target); /* somebody is in it */
+    ck_assert_int_eq(wdl_short_begin(&control[0], wdl_short_bit(0), &control[0], 0, region),
+                     WDL_OK);
     ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_REPLACE, &byte, &all, 1, other, NULL, &done),
                      WDL_AGAIN);
     ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_NO_OP, &byte, &all, 1, NULL, old, &done),
@@ -731,7 +733,7 @@ START_TEST(bytes_of_a_structure_stay_together)
     ck_assert_str_eq(target, "fifteen letters");
     ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_REPLACE, &byte, &first, 1, "F", NULL, &done),
                      WDL_OK);
-    control[0].announced = 0;
+    wdl_short_end(&control[0]);
     done = 0;
     ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_REPLACE, &byte, &all, 1, other, old, &done),
                      WDL_OK);

@@ -346,10 +346,11 @@ START_TEST(no_bulk_beside_the_network)
         TEST_DONE(&w, wdl_win_lock_all(w.rank[0].win, WDL_MODE_NOCHECK, &w.rank[0].step));
         struct wdl_rma_args sum = test_acc(1, 0, WDL_ROP_SUM, TEST_I64, 200, many, NULL);
         struct wdl_rma_args real = test_acc(1, 0, WDL_ROP_SUM, TEST_F64, 200, many, NULL);
-        w.control[1].announced = 1 * WDL_WIN_REGIONS + 0 + 1;
+        ck_assert_int_eq(wdl_short_begin(&w.control[1], wdl_short_bit(1), &w.control[1], 1, 0),
+                         WDL_OK);
         ck_assert_int_eq(wdl_rma_op(w.rank[0].win, &sum), network ? WDL_OK : WDL_AGAIN);
         ck_assert_int_eq(wdl_rma_op(w.rank[0].win, &real), WDL_AGAIN);
-        w.control[1].announced = 0;
+        wdl_short_end(&w.control[1]);
         ck_assert_int_eq(wdl_rma_op(w.rank[0].win, &real), WDL_OK);
         TEST_DONE(&w, wdl_win_unlock_all(w.rank[0].win, &w.rank[0].step));
         test_world_close(&w);

@@ -17,7 +17,7 @@ typedef struct {
     unsigned polls;  /* fruitless polls since the wait began or something last happened */
     unsigned naps;              /* sleeps since then */
     unsigned looks;             /* at the network alone */
-    unsigned refused;           /* how often on end it would not be slept on */
+    unsigned unarmed;           /* how often on end it would not be slept on */
     unsigned long long idle_since_ns;   /* when yielding began; 0: not yet */
     int by_memory;  /* the condition can be met by a store of another process: sleep shortly */
 } MPID_Progress_state;
