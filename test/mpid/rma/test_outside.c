@@ -229,18 +229,19 @@ START_TEST(goes_on_where_it_stopped)
         add[i] = i + 1;
     struct wdl_rma_args args = test_acc(1, 0, WDL_ROP_SUM, TEST_U64, N, add, old);
     ck_assert_int_eq(operate(&bed, args), WDL_OK);
+    struct wdl_win_control *there = &bed.w.control[1];
     for (int who = 0; who < 2; who++) {
         args = test_acc(1, 0, WDL_ROP_SUM, TEST_U64, N, add, old);
         if (who == 0)
-            bed.w.control[1].announced = WDL_WIN_REGIONS + 1 + 1;
+            ck_assert_int_eq(wdl_short_begin(there, wdl_short_bit(1), there, 1, 1), WDL_OK);
         else
-            bed.w.control[1].bulk[1] = 1;
+            there->bulk[1] = 1;
         ck_assert_int_eq(wdl_rma_op(bed.win[0], &args), WDL_AGAIN);
         ck_assert_uint_eq(args.done, WDL_REGION_BYTES);
         ck_assert_int_eq(wdl_rma_op(bed.win[0], &args), WDL_AGAIN);
         ck_assert_int_eq(operate(&bed, crooked(add_u64(1, N + 8, &one, NULL))), WDL_OK);
-        bed.w.control[1].announced = 0;
-        bed.w.control[1].bulk[1] = 0;
+        wdl_short_end(there);
+        there->bulk[1] = 0;
         ck_assert_int_eq(wdl_rma_op(bed.win[0], &args), WDL_OK);
         for (uint64_t i = 0; i < N; i++) {
             ck_assert_uint_eq(bed_word(&bed, 1, (int64_t) i), ((uint64_t) who + 2) * (i + 1));
