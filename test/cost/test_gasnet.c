@@ -225,14 +225,12 @@ static int between_nodes(const struct call *call)
     return sum + (cost.hears ? cost.ready : entry(call));
 }
 
-/* None, with two gaps: what is in graphs of its own is a message where it is longer than a cell, or
- * has a role for each pair; and so is what varies in length with OUT_NOSYNC, which does not wait
- * for others to fetch it. Of stages that is the last alone. */
+/* None, but for what is in graphs of its own: a message where it is longer than a cell, or has a
+ * role for each pair. */
 static int on_one_node(const struct call *call)
 {
     const char *name = call->name;
-    int deals = call->m ? deal() : 0, varies = strchr("Mv", name[strlen(name) - 1]) != NULL;
-    int permutes = !strncmp(name, "permute", 7);
+    int deals = call->m ? deal() : 0;
     if (!strncmp(name, "sort", 4))
         return 2 * deals;
     if (!strncmp(name, "get", 3) || !strncmp(name, "put", 3)) /* who gets it fetches */
@@ -245,16 +243,7 @@ static int on_one_node(const struct call *call)
             return 0;
         return is_long() ? cost.data : !strncmp(name, "scan", 4) ? 2 * deals : deals;
     }
-    if (permutes && is(WDL_COLL_LOCAL) && !is(WDL_COLL_IN_ALLSYNC)) /* the same */
-        return 0;
-    if (!(varies || permutes) || !strcmp(name, "broadcastM") || !is(WDL_COLL_OUT_NOSYNC))
-        return 0;
-    int pairs = call->shape == ALONG ? r.n : !strcmp(name, "exchangeM") ? ring() : 0;
-    if (call->shape == ALL && !pairs)
-        return ring();
-    if (pairs)
-        return is_long() ? pairs : 0;
-    return is_long() ? edges() : 0;
+    return 0;
 }
 
 /* --- */

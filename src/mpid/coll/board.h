@@ -36,6 +36,7 @@ struct wdl_sheet {
     size_t taken; /* leading bytes of what another gives so that its owner has taken */
     int fresh; /* where no copy has been before */
     int shown; /* the blocks are behind the sheet, each `at` bytes from its beginning */
+    int left; /* who wants it fetches it; its owner puts it nowhere */
     struct wdl_sheet_block {
         size_t at, bytes;
     } block[]; /* by place on the node, of one of them, if they vary */

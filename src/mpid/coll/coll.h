@@ -68,9 +68,9 @@ enum wdl_coll_flag {
      * started. Destinations are attached. */
     WDL_COLL_DST_KNOWN = 1 << 17,
     WDL_COLL_SRC_KNOWN = 1 << 18,
-    /* reduce, scan, with OUT_MYSYNC: who gives to others of its node does not wait for one that is
-     * late: what is long is copied for it. (Else all fold parts of a long vector, which takes less
-     * time where all are there.) */
+    /* reduce, scan, not OUT_ALLSYNC: who gives to others of its node does not wait for one that is
+     * late: what is long is copied for it, or left where it is (OUT_NOSYNC). (Else all fold parts
+     * of a long vector, which takes less time where all are there.) */
     WDL_COLL_LEAVES = 1 << 19
 };
 #define WDL_COLL_IN (WDL_COLL_IN_NOSYNC | WDL_COLL_IN_MYSYNC | WDL_COLL_IN_ALLSYNC)

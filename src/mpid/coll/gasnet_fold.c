@@ -416,8 +416,9 @@ static void place_on_node(struct wdl_gas_op *op, const struct want *w, int every
         args->dst = f->out.to.list[0];
     args->bytes = w->elem * w->count;
     args->flags |= (uint32_t) w->flags & WDL_COLL_EXCLUSIVE;
-    if ((args->flags & WDL_COLL_OUT_MYSYNC) && !(args->flags & WDL_COLL_IN_ALLSYNC))
-        args->flags |= everywhere ? 0 : WDL_COLL_LEAVES; /* those who enter are all there */
+    int all_there = (args->flags & WDL_COLL_IN_ALLSYNC) && (args->flags & WDL_COLL_OUT_MYSYNC);
+    if (!everywhere && !all_there && !(args->flags & WDL_COLL_OUT_ALLSYNC))
+        args->flags |= WDL_COLL_LEAVES;
     args->op = (struct wdl_coll_op){apply_elems, f, w->elem,
                                     f->fn->flags & WDL_GAS_NONCOMM ? 0 : WDL_COLL_COMMUTES};
 }

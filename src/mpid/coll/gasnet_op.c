@@ -223,10 +223,13 @@ static void stage_done(struct wdl_coll_req *req)
 int wdl_gas_stage_start(struct wdl_gas_op *op, const struct wdl_coll_args *args,
                         struct wdl_coll_req *req)
 {
+    struct wdl_coll_args held = *args;
+    if (!held.local)
+        held.local = op; /* what it moves may be the operation's own */
     op->left++;
     req->fn = stage_done;
     req->ctx = op;
-    int status = op_engine(op->lane->engine.team, args, req);
+    int status = op_engine(op->lane->engine.team, &held, req);
     if (status != WDL_OK)
         op->left--;
     return status;

@@ -59,7 +59,7 @@ static int show_place(struct wdl_run *run, const struct wdl_node_data *data,
                       const struct wdl_coll_blocks *blocks)
 {
     struct wdl_sheet *s = own_sheet(run);
-    *s = (struct wdl_sheet){.src = data->at, .dst = data->dst};
+    *s = (struct wdl_sheet){.src = data->at, .dst = data->dst, .left = data->left};
     for (int i = 0; i < wdl_node_size(run) && blocks && blocks->at; i++) {
         int r = wdl_node_rank(run, i);
         s->block[i] = (struct wdl_sheet_block){blocks->at[r], blocks->bytes[r]};
@@ -80,6 +80,13 @@ static int is_lone(const struct wdl_run *run)
            wdl_rate_use(run) == WDL_RATE_LONG_FOR_ONE;
 }
 
+/* Is what a root gathers for it to get? Of several, each puts its block there, all at once; but
+ * with OUT_NOSYNC they may do something else by now. */
+static int is_fetched_by_root(const struct wdl_run *run)
+{
+    return run->team->size == 2 || (run->args.flags & WDL_COLL_OUT_NOSYNC);
+}
+
 /* A short copy takes less than a call of the system, and who gives need not wait. Of longer ones
  * ranks take the time (rate.h), and until they have it is as measured on one machine. Operands
  * are best where they can be folded from. */
@@ -96,6 +103,9 @@ static int is_to_be_staged(const struct wdl_run *run)
     case WDL_COLL_SCATTER:
     case WDL_COLL_EXCHANGE:
         return !a->variable &&
+               (a->bytes <= SHORT || wdl_rate_stages(run->team, wdl_rate_use(run), 0));
+    case WDL_COLL_GATHER:
+        return is_fetched_by_root(run) &&
                (a->bytes <= SHORT || wdl_rate_stages(run->team, wdl_rate_use(run), 0));
     default:
         return wdl_coll_reduces(a->kind);
@@ -259,6 +269,12 @@ static int until_fetched(struct wdl_run *run, struct wdl_car_run *c)
     return free ? WDL_OK : each(run, c, WDL_BOARD_DONE, takes, NULL);
 }
 
+/* The end of a WATCH: with OUT_NOSYNC another one (wdl_all_node) waits for that. */
+static int end_given(struct wdl_run *run, struct wdl_car_run *c)
+{
+    return run->args.flags & WDL_COLL_OUT_NOSYNC ? WDL_OK : until_fetched(run, c);
+}
+
 int wdl_node_fetched(struct wdl_run *run)
 {
     return wdl_node_on_board(run) && run->status == WDL_OK ? WDL_OK
@@ -308,7 +324,7 @@ static int broadcast(struct wdl_run *run, struct wdl_car_run *c)
         WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
         WDL_NODE_STEP(c, 1, wdl_parts_fill(run));
         WDL_NODE_STEP(c, 2, (own_block(a->src, a->dst, a->bytes), WDL_OK));
-        return until_fetched(run, c);
+        return end_given(run, c);
     }
     WDL_NODE_STEP(c, 0, wdl_node_one(run, a->root, WDL_BOARD_DATA, wdl_node_take_all));
     return wdl_node_fetched(run);
@@ -347,6 +363,7 @@ static int show_block(struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
     struct wdl_node_data data = {.at = a->src, .bytes = a->bytes, .dst = a->dst};
+    data.left = a->kind == WDL_COLL_GATHER && is_fetched_by_root(run);
     if (is_short(run, a->bytes))
         return show_data(run, a->src, a->bytes);
     return show_staged(run, &data) ? WDL_OK : show_place(run, &data, NULL);
@@ -356,6 +373,12 @@ static int show_block(struct wdl_run *run)
 static int in_parts(struct wdl_run *run)
 {
     return run->staged && own_sheet(run)->ring != 0;
+}
+
+static int until_gathered(struct wdl_run *run, struct wdl_car_run *c)
+{
+    int free = is_short(run, run->args.bytes) || run->staged;
+    return free ? WDL_OK : each(run, c, WDL_BOARD_DONE, NULL, NULL);
 }
 
 /* Where blocks vary, all say that they have fetched: they need not know who has a long one. */
@@ -372,7 +395,7 @@ static int gather_all(struct wdl_run *run, struct wdl_car_run *c)
                       ? wdl_node_post(run, WDL_BOARD_DONE)
                       : WDL_OK);
     WDL_NODE_STEP(c, 4, filled);
-    return is_long && !run->staged ? each(run, c, WDL_BOARD_DONE, NULL, NULL) : WDL_OK;
+    return a->flags & WDL_COLL_OUT_NOSYNC ? WDL_OK : until_gathered(run, c);
 }
 
 /* A block for the root, whose owner has posted DATA. Who gives a long one where we want a short
@@ -386,12 +409,15 @@ static int gather_one(struct wdl_run *run, int rank)
             (void) wdl_node_show_places(run, NULL, a->dst);
         return wdl_node_note(run, WDL_ERR_TRUNCATE);
     }
-    if (is_short(run, bytes))
-        return wdl_node_note(run, take_block(run, rank));
-    return wdl_board_seen(run, rank, WDL_BOARD_DONE) ? WDL_OK : WDL_AGAIN;
+    const struct wdl_sheet *sheet = wdl_node_sheet(run, rank);
+    if (!is_short(run, bytes) && !sheet->staged && !sheet->left)
+        return wdl_board_seen(run, rank, WDL_BOARD_DONE) ? WDL_OK : WDL_AGAIN;
+    int status = take_block(run, rank);
+    return status == WDL_AGAIN ? WDL_AGAIN : wdl_node_note(run, status);
 }
 
-/* Short blocks are taken from the boards; who has a long one puts it where the root wants it. */
+/* Short blocks are taken from the boards; a long one the root takes, or its owner puts it where the
+ * root wants it: its sheet says so. */
 static int gather_root(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
@@ -408,22 +434,38 @@ static int gather_root(struct wdl_run *run, struct wdl_car_run *c)
         if (!wdl_board_seen(run, rank, WDL_BOARD_DATA) || gather_one(run, rank) == WDL_AGAIN)
             return WDL_AGAIN;
     }
-    return WDL_OK;
+    int fetches = a->variable || !is_short(run, a->bytes) || run->status != WDL_OK;
+    return fetches ? wdl_node_post(run, WDL_BOARD_DONE) : WDL_OK;
+}
+
+/* Where the root wants our block. */
+static struct wdl_sheet_block place_at(const struct wdl_run *run, int root)
+{
+    const struct wdl_coll_args *a = &run->args;
+    if (a->variable && wdl_board_means_the_same(run, root))
+        return wdl_node_sheet(run, root)->block[wdl_node_place(run)];
+    return (struct wdl_sheet_block){(size_t) run->team->rank * a->bytes,
+                                    wdl_board_length(run, root)};
 }
 
 static int give_block(struct wdl_run *run, int root)
 {
     const struct wdl_coll_args *a = &run->args;
-    const struct wdl_sheet *sheet = wdl_node_sheet(run, root);
-    size_t me = (size_t) run->team->rank;
-    struct wdl_sheet_block to = {me * a->bytes, wdl_board_length(run, root)};
-    if (a->variable && wdl_board_means_the_same(run, root))
-        to = sheet->block[wdl_node_place(run)];
+    struct wdl_sheet_block to = place_at(run, root);
     int status = to.bytes == a->bytes
-                     ? wdl_board_give(run, root, a->src, sheet->dst + to.at, a->bytes)
+                     ? wdl_board_give(run, root, a->src, wdl_node_sheet(run, root)->dst + to.at,
+                                      a->bytes)
                      : WDL_ERR_TRUNCATE;
     (void) wdl_node_post(run, WDL_BOARD_DONE);
     return status;
+}
+
+/* The root fetches it, and means as much. */
+static int leave_block(struct wdl_run *run, int root)
+{
+    if (place_at(run, root).bytes != run->args.bytes)
+        return WDL_ERR_TRUNCATE;
+    return wdl_board_seen(run, root, WDL_BOARD_DONE) ? WDL_OK : WDL_AGAIN;
 }
 
 static int gather(struct wdl_run *run, struct wdl_car_run *c)
@@ -432,8 +474,11 @@ static int gather(struct wdl_run *run, struct wdl_car_run *c)
     if (run->team->rank == a->root)
         return gather_root(run, c);
     WDL_NODE_STEP(c, 0, show_block(run)); /* of nothing, too: the root may believe otherwise */
-    return is_short(run, a->bytes) ? WDL_OK
-                                   : wdl_node_one(run, a->root, WDL_BOARD_DATA, give_block);
+    WDL_NODE_STEP(c, 1, wdl_parts_fill(run));
+    if (is_short(run, a->bytes) || run->staged)
+        return WDL_OK;
+    return wdl_node_one(run, a->root, WDL_BOARD_DATA,
+                        own_sheet(run)->left ? leave_block : give_block);
 }
 
 /* The block for this rank in what another shows. */
@@ -484,7 +529,7 @@ static int scatter(struct wdl_run *run, struct wdl_car_run *c)
         WDL_NODE_STEP(c, 0, show_each(run));
         WDL_NODE_STEP(c, 1, wdl_parts_fill(run));
         WDL_NODE_STEP(c, 2, keep_scattered(run));
-        return until_fetched(run, c);
+        return end_given(run, c);
     }
     if (a->variable && a->bytes == 0) /* the root may believe otherwise */
         return wdl_node_fetched(run);
@@ -515,7 +560,7 @@ static int exchange(struct wdl_run *run, struct wdl_car_run *c)
     WDL_NODE_STEP(c, 2, each(run, c, WDL_BOARD_DATA, gives, take_from));
     WDL_NODE_STEP(c, 3, wdl_node_fetched(run));
     WDL_NODE_STEP(c, 4, filled);
-    return until_fetched(run, c);
+    return end_given(run, c);
 }
 
 /* --- who leaves --- */
@@ -554,6 +599,26 @@ static int watch_first(struct wdl_run *run, struct wdl_car_run *c)
     return wdl_node_watch(run->args.kind)(run, c);
 }
 
+/* The second WATCH of who gives with OUT_NOSYNC, whose memory is others' until all are done. */
+static int watch_given(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    if (a->kind == WDL_COLL_GATHER_ALL)
+        return until_gathered(run, c);
+    return a->kind == WDL_COLL_EXCHANGE || run->team->rank == a->root ? until_fetched(run, c)
+                                                                      : WDL_OK;
+}
+
+/* Do others fetch blocks from their owners, which do not wait for that? */
+static int gives_on(const struct wdl_build *b)
+{
+    const struct wdl_coll_args *args = b->args;
+    int moves = args->kind >= WDL_COLL_BROADCAST && args->kind <= WDL_COLL_EXCHANGE;
+    return moves && args->kind != WDL_COLL_GATHER && (args->flags & WDL_COLL_OUT_NOSYNC) &&
+           wdl_ahead_way(b->team, args) == WDL_AHEAD_NOT &&
+           wdl_node_shown(b->team, args) > b->team->params.board_bytes;
+}
+
 void wdl_all_node(struct wdl_build *b)
 {
     const struct wdl_coll_args *args = b->args;
@@ -572,4 +637,6 @@ void wdl_all_node(struct wdl_build *b)
         wdl_build_order(b, watch, wdl_build_watch(b, wdl_node_scan_left, 0));
     else if (leaves && gives)
         wdl_build_order(b, watch, wdl_build_watch(b, wdl_node_reduce_left, 0));
+    else if (gives_on(b))
+        wdl_build_order(b, watch, wdl_build_watch(b, watch_given, 1));
 }

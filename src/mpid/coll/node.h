@@ -59,6 +59,7 @@ struct wdl_node_data {
     const void *at;
     size_t bytes, own, own_end;
     void *dst;
+    int left; /* where it is not staged, who wants it fetches it */
 };
 int wdl_node_show_data(struct wdl_run *run, const struct wdl_node_data *data);
 /* ... the addresses of a source and of where the result goes. */

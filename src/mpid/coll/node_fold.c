@@ -303,7 +303,8 @@ static int give_copy(struct wdl_run *run)
         wdl_staging_fill(run, sheet, a->src, a->bytes, 0, 0);
         return wdl_node_post(run, WDL_BOARD_DATA);
     }
-    const void *from = wdl_node_copy_room(run) ? run->apart : a->src;
+    int stays = (a->flags & WDL_COLL_OUT_NOSYNC) != 0; /* what it is in is left alone */
+    const void *from = !stays && wdl_node_copy_room(run) ? run->apart : a->src;
     if (run->apart)
         wdl_copy(run->apart, a->src, a->bytes);
     run->team->coll->stats.copied_bytes += run->apart ? a->bytes : 0;

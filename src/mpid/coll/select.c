@@ -98,9 +98,12 @@ static int node(const struct wdl_team *team, const struct wdl_coll_args *args)
         return 0;
     if (wdl_ahead_way(team, args) != WDL_AHEAD_NOT)
         return 1;
-    /* a source is in use until others have fetched from it: OUT_NOSYNC does not wait for that */
-    return (team->params.shm->peek && !(args->flags & WDL_COLL_OUT_NOSYNC)) ||
-           wdl_node_shown(team, args) <= team->params.board_bytes;
+    if (wdl_node_shown(team, args) <= team->params.board_bytes)
+        return 1;
+    /* all fold parts of long vectors, each when all have come: OUT_NOSYNC does not wait for that */
+    int waits = (args->kind == WDL_COLL_REDUCE || args->kind == WDL_COLL_SCAN) &&
+                (args->flags & WDL_COLL_OUT_NOSYNC) && !(args->flags & WDL_COLL_LEAVES);
+    return team->params.shm->peek && !waits;
 }
 
 /* The blocks of a vector lie side by side, and somebody waits for each rank's. */

@@ -51,7 +51,7 @@ void onenode_fill(struct onenode *o)
 void onenode_begin(struct onenode *o, int i, const struct wdl_coll_args *args)
 {
     struct wdl_coll_args mine = *args;
-    mine.flags |= WDL_COLL_MPI;
+    mine.flags |= args->flags & WDL_COLL_OUT ? WDL_COLL_IN_MYSYNC | WDL_COLL_LOCAL : WDL_COLL_MPI;
     mine.algorithm = "node";
     mine.src = o->in_place ? o->dst[i] : o->src[i];
     mine.dst = o->dst[i];

@@ -142,7 +142,7 @@ enum way {
      * for them; what is long stays where it is, as with STRAIGHT. */
     TREE,
     /* On one node, what is too long for a board is fetched from where it is, and OUT_MYSYNC waits
-     * for that. OUT_NOSYNC must not, and the data may go at once by TREE. */
+     * for that. */
     BOARDS,
     /* ... and of blocks of different lengths what does not fit behind a sheet that says where they
      * are. */
@@ -321,9 +321,8 @@ static int waits_longer(const struct call *call, int late, int i)
     case TREE:
         return tree_waits(call, late, i);
     case BOARDS:
-        if ((size_t) r.n * with.nbytes <= BOARD)
-            return 0;
-        return is(WDL_COLL_OUT_MYSYNC) ? gives(call, i, late) : is_above(r.n, late, i);
+        return is(WDL_COLL_OUT_MYSYNC) && gives(call, i, late) &&
+               (size_t) r.n * with.nbytes > BOARD;
     case SHEET:
         return sheet_waits(call, late, i);
     case HEADS:

@@ -221,6 +221,49 @@ START_TEST(whom_a_late_rank_delays)
 }
 END_TEST
 
+/* With OUT_NOSYNC who only gives is done at once, though what it gives fits nowhere and has not
+ * been fetched; its number is taken until it has been. */
+START_TEST(who_gives_waits_for_nobody)
+{
+    static const enum wdl_coll_kind kinds[] = {WDL_COLL_BROADCAST, WDL_COLL_SCATTER,
+                                               WDL_COLL_GATHER, WDL_COLL_GATHER_ALL,
+                                               WDL_COLL_EXCHANGE};
+    static void (*const looks[])(int root, size_t m) = {broadcast_look, scatter_look, gather_look,
+                                                        gather_all_look, exchange_look};
+    for (int n = 2; n <= 4; n++)
+        for (int late = 0; late < n; late++)
+            for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++) {
+                struct wdl_coll_args args = {.kind = kinds[k],
+                                             .flags = WDL_COLL_OUT_NOSYNC,
+                                             .root = 1,
+                                             .bytes = ONENODE_LONG};
+                onenode_open(&o, n, 1, 0);
+                onenode_fill(&o);
+                for (int i = 0; i < n; i++)
+                    if (i != late)
+                        onenode_begin(&o, i, &args);
+                o.reqs[late].done = 0;
+                onenode_settle(&o);
+                int from_root = args.kind <= WDL_COLL_SCATTER, to_root = args.kind == kinds[2];
+                for (int i = 0; i < n; i++) {
+                    int waits = from_root ? late == 1 : !to_root || i == 1;
+                    must_cmp(o.reqs[i].done, ==, i != late && !waits);
+                    if (!waits && late == (from_root ? 0 : 1) && i != late)
+                        must_cmp(wdl_coll_stats(o.r.one[i].proc)->running, ==, to_root || i == 1);
+                }
+                uint64_t sent = ranks_sent(&o.r);
+                onenode_begin(&o, late, &args);
+                ranks_finish(&o.r, o.reqs, 1);
+                looks[k](1, args.bytes);
+                onenode_settle(&o);
+                must_cmp(ranks_sent(&o.r), ==, sent);
+                for (int i = 0; i < n; i++)
+                    must_cmp(wdl_coll_stats(o.r.one[i].proc)->running, ==, 0);
+                onenode_close(&o);
+            }
+}
+END_TEST
+
 /* Without leave to look at others' memory, what no board holds goes another way. */
 START_TEST(where_it_does_not_apply)
 {
@@ -237,4 +280,5 @@ START_TEST(where_it_does_not_apply)
 END_TEST
 
 WDL_SUITE("coll/node", broadcast, scatter, gather, gather_all, exchange, blocks_that_vary,
-          short_blocks_that_vary_are_shown, whom_a_late_rank_delays, where_it_does_not_apply)
+          short_blocks_that_vary_are_shown, whom_a_late_rank_delays,
+          who_gives_waits_for_nobody, where_it_does_not_apply)
