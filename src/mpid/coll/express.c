@@ -57,7 +57,7 @@ struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_ar
     run->doom = NULL;
     run->staged = NULL;
     run->taken = 0;
-    run->print = wdl_print_on_node(args->kind, args->root);
+    run->print = wdl_print_on_node(args->kind, args->root, 0);
     team->prints[run->seq & ((uint32_t) team->numbers - 1)] = run->print;
     run->cars[0].step = run->cars[0].next = 0;
     wdl_list_push(&team->running, &run->link);
@@ -191,7 +191,7 @@ int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call)
     int is_rooted = call->kind == WDL_COLL_BROADCAST || call->kind == WDL_COLL_REDUCE;
     run->seq = team->next;
     run->stamp = team->started + 1;
-    run->print = wdl_print_on_node(call->kind, call->root);
+    run->print = wdl_print_on_node(call->kind, call->root, 0);
     run->args.kind = call->kind;
     run->args.bytes = call->bytes;
     int status = (is_rooted ? go_rooted : go_all)(run, call, call->waits ? LOOKS : 1);

@@ -39,12 +39,21 @@ struct wdl_doom {
  * know; args: NULL, it is an empty one. 0 is nothing. */
 enum { WDL_PRINT_BITS = 24 };
 uint32_t wdl_print_of(uint32_t row, const struct wdl_coll_args *args, int syncs);
-/* On a node, where the boards say lengths. */
-static inline uint32_t wdl_print_on_node(enum wdl_coll_kind kind, int root)
+/* On a node, where the boards say lengths. Of the flags those that say who waits for whom. */
+static inline uint32_t wdl_print_on_node(enum wdl_coll_kind kind, int root, uint32_t flags)
 {
+    enum { KIND_BITS = 4, ROOT_AT = 9 };
+    static const uint32_t waits[ROOT_AT - KIND_BITS] = {WDL_COLL_IN_ALLSYNC, WDL_COLL_OUT_ALLSYNC,
+                                                        WDL_COLL_LEAVES, WDL_COLL_DST_KNOWN,
+                                                        WDL_COLL_SRC_KNOWN};
     const uint32_t rooted = 1u << WDL_COLL_BROADCAST | 1u << WDL_COLL_SCATTER |
                             1u << WDL_COLL_GATHER | 1u << WDL_COLL_REDUCE;
-    return ((uint32_t) kind + 1) | (rooted >> kind & 1 ? (uint32_t) root << 8 : 0);
+    uint32_t print = (uint32_t) kind + 1;
+    wdl_static_assert(WDL_COLL_KIND_COUNT < 1 << KIND_BITS);
+    for (int i = 0; i < ROOT_AT - KIND_BITS; i++)
+        print |= flags & waits[i] ? 1u << (KIND_BITS + i) : 0;
+    print |= rooted >> kind & 1 ? (uint32_t) root << ROOT_AT : 0;
+    return print & ((1u << WDL_PRINT_BITS) - 1);
 }
 
 /* This rank's is not what others mean; or they say so. It ends later, with ERR_TRUNCATE. */

@@ -585,7 +585,7 @@ int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *s)
     lines_wanted(next, wdl_shm_prefix_of(team, team->rank, stamp + AHEAD), s->bytes);
     scan_line(s, left, wdl_shm_prefix_of(team, team->rank, stamp));
     line_post(team, stamp, s->bytes);
-    wdl_team_went_by(team, wdl_print_on_node(WDL_COLL_SCAN, 0));
+    wdl_team_went_by(team, wdl_print_on_node(WDL_COLL_SCAN, 0, 0));
     return WDL_OK;
 }
 

@@ -656,7 +656,7 @@ struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_
         return NULL;
     g->syncs = wdl_select_syncs(row, args);
     g->nodes = is_of_all(row) ? NULL : team->nodes;
-    g->print = is_of_all(row) ? wdl_print_on_node(args->kind, args->root)
+    g->print = is_of_all(row) ? wdl_print_on_node(args->kind, args->root, args->flags)
                               : wdl_print_of((uint32_t) row, args, g->syncs);
     if (!once && args->variable)
         g->lists = lists_copy(team, args);

@@ -226,8 +226,18 @@ START_TEST(prints)
     args.root = 2;
     must_cmp(wdl_print_of(3, &args, 0), ==, print);
     must(wdl_print_of(3, NULL, 0) != 0);
-    must_cmp(wdl_print_on_node(WDL_COLL_GATHER, 1), !=, wdl_print_on_node(WDL_COLL_GATHER, 2));
-    must_cmp(wdl_print_on_node(WDL_COLL_SCAN, 1), ==, wdl_print_on_node(WDL_COLL_SCAN, 2));
+    print = wdl_print_on_node(WDL_COLL_GATHER, 1, WDL_COLL_MPI);
+    must_cmp(wdl_print_on_node(WDL_COLL_GATHER, 2, WDL_COLL_MPI), !=, print);
+    must_cmp(wdl_print_on_node(WDL_COLL_REDUCE, 1, WDL_COLL_MPI), !=, print);
+    must_cmp(wdl_print_on_node(WDL_COLL_GATHER, 1, 0), ==, print); /* who waits is the same */
+    static const uint32_t waits[] = {WDL_COLL_IN_ALLSYNC, WDL_COLL_OUT_ALLSYNC, WDL_COLL_LEAVES,
+                                     WDL_COLL_DST_KNOWN, WDL_COLL_SRC_KNOWN};
+    for (size_t i = 0; i < sizeof(waits) / sizeof(waits[0]); i++)
+        for (size_t k = 0; k < i; k++)
+            must(wdl_print_on_node(WDL_COLL_GATHER, 1, waits[i]) != print &&
+                 wdl_print_on_node(WDL_COLL_GATHER, 1, waits[i]) !=
+                     wdl_print_on_node(WDL_COLL_GATHER, 1, waits[k]));
+    must_cmp(wdl_print_on_node(WDL_COLL_SCAN, 1, 0), ==, wdl_print_on_node(WDL_COLL_SCAN, 2, 0));
 }
 END_TEST
 
