@@ -35,6 +35,7 @@ windlass_core_sources = \
     %D%/mpid/coll/gasnet_op.c \
     %D%/mpid/coll/gasnet_pair.c \
     %D%/mpid/coll/gasnet_permute.c \
+    %D%/mpid/coll/gasnet_plain.c \
     %D%/mpid/coll/gasnet_put.c \
     %D%/mpid/coll/gasnet_sort.c \
     %D%/mpid/coll/gasnet_team.c \

@@ -51,6 +51,7 @@ unit_tests =                            \
     test/mpid/coll/test_gasnet_op       \
     test/mpid/coll/test_gasnet_pair     \
     test/mpid/coll/test_gasnet_permute  \
+    test/mpid/coll/test_gasnet_plain    \
     test/mpid/coll/test_gasnet_put      \
     test/mpid/coll/test_gasnet_sort     \
     test/mpid/coll/test_gasnet_sync     \

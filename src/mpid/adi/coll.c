@@ -32,10 +32,12 @@ int wdl_adi_coll_init(struct wdl_proc *proc)
     return mpi_errno ? mpi_errno : wdl_domains_open();
 }
 
-void wdl_adi_coll_fini(struct wdl_proc *proc)
+int wdl_adi_coll_fini(struct wdl_proc *proc)
 {
+    int mpi_errno = wdl_adi_teams_end();
     if (proc->coll)
         wdl_coll_fini(proc);
     wdl_arena_close();
     wdl_domains_close();
+    return mpi_errno;
 }

@@ -184,6 +184,8 @@ void wdl_adi_call_close(struct wdl_adi_call *call);
 int wdl_adi_coll_can(const struct wdl_adi_mpi *m);
 /* Begin what it can; an MPI error. */
 int wdl_adi_coll_begin(const struct wdl_adi_mpi *m, struct wdl_team *team, MPIR_Request ** request);
+/* Step it until it is over; its status. */
+int wdl_adi_express_wait(struct wdl_run *lane, int *mpi_errno);
 /* The error of a status; does not return for lack of memory. */
 int wdl_adi_coll_result(MPIR_Comm * comm, int status);
 

@@ -159,7 +159,7 @@ int wdl_adi_coll_result(MPIR_Comm * comm, int status)
  * they may need this processor, it is given to them. */
 enum { LOOKS = 400, STEPS = 80 };
 
-static int wait_express(struct wdl_run *lane, int *mpi_errno)
+int wdl_adi_express_wait(struct wdl_run *lane, int *mpi_errno)
 {
     int status = wdl_coll_express_look(lane);
     for (int n = wdl_adi_looks(LOOKS); n > 0 && status == WDL_AGAIN; n--)
@@ -200,7 +200,7 @@ static int run(const struct wdl_adi_mpi *m, struct wdl_team *team)
     int status = wdl_adi_call_open(&call, m);
     struct wdl_run *lane = status == WDL_OK ? wdl_coll_express(team, &call.args) : NULL;
     if (lane) {
-        status = wait_express(lane, &mpi_errno);
+        status = wdl_adi_express_wait(lane, &mpi_errno);
     } else {
         if (status == WDL_OK)
             status = wdl_coll_start(team, &call.args, &call.req);

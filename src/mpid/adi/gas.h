@@ -32,6 +32,8 @@ void wdl_gas_punish(gasnet_coll_error_fn_t fn, void *arg, int code);
 gasnet_coll_handle_t wdl_gas_begun(gasnet_team_handle_t team, const char *call, int flags,
                                    wdl_gas_handle handle);
 void wdl_gas_finish(gasnet_coll_handle_t handle);
+/* A blocking call, if it needs no operation: 1, and it is over; 0: nothing happened. */
+int wdl_gas_went(gasnet_team_handle_t team, const char *call, const struct wdl_gas_plain *plain);
 const char *wdl_gas_error_text(int code);
 
 #endif

@@ -6,7 +6,8 @@
 #include "gas.h"
 
 /* Parameters in parentheses; the core's arguments behind the team. */
-#define CALL(name, parameters, ...)                                                            \
+#define CALL(name, parameters, ...) CALL_OR(0, name, parameters, __VA_ARGS__)
+#define CALL_OR(went, name, parameters, ...)                                                   \
     gasnet_coll_handle_t gasnet_coll_##name##_nb parameters                                    \
     {                                                                                          \
         WDL_GAS_ENTER();                                                                       \
@@ -21,12 +22,26 @@
     {                                                                                          \
         WDL_GAS_ENTER();                                                                       \
         struct wdl_gas_team *core = wdl_gas_core(team, #name);                                 \
-        flags |= WDL_GAS_BLOCKING;                                                             \
-        wdl_gas_finish(wdl_gas_begun(team, #name, 0, wdl_gas_##name##_nb(core, __VA_ARGS__))); \
+        if (!(went)) {                                                                         \
+            flags |= WDL_GAS_BLOCKING;                                                         \
+            wdl_gas_finish(                                                                    \
+                wdl_gas_begun(team, #name, 0, wdl_gas_##name##_nb(core, __VA_ARGS__)));        \
+        }                                                                                      \
         WDL_GAS_LEAVE();                                                                       \
     }
 
-CALL(broadcast,
+/* Of an address a node, which may be plain; `image`: the root's. */
+#define MOVE(name, KIND, image_, parameters, ...)                                         \
+    CALL_OR(wdl_gas_went(team, #name,                                                     \
+                         &(struct wdl_gas_plain){.kind = WDL_COLL_##KIND,                 \
+                                                 .flags = flags,                          \
+                                                 .image = image_,                         \
+                                                 .dst = dst,                              \
+                                                 .src = src,                              \
+                                                 .bytes = nbytes}),                       \
+            name, parameters, __VA_ARGS__)
+
+MOVE(broadcast, BROADCAST, srcimage,
      (gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src, size_t nbytes,
       int flags),
      dst, srcimage, src, nbytes, flags)
@@ -34,7 +49,7 @@ CALL(broadcastM,
      (gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage, void *src,
       size_t nbytes, int flags),
      dstlist, srcimage, src, nbytes, flags)
-CALL(scatter,
+MOVE(scatter, SCATTER, srcimage,
      (gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src, size_t nbytes,
       int flags),
      dst, srcimage, src, nbytes, flags)
@@ -42,7 +57,7 @@ CALL(scatterM,
      (gasnet_team_handle_t team, void *const dstlist[], gasnet_image_t srcimage, void *src,
       size_t nbytes, int flags),
      dstlist, srcimage, src, nbytes, flags)
-CALL(gather,
+MOVE(gather, GATHER, dstimage,
      (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src, size_t nbytes,
       int flags),
      dstimage, dst, src, nbytes, flags)
@@ -50,14 +65,16 @@ CALL(gatherM,
      (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *const srclist[],
       size_t nbytes, int flags),
      dstimage, dst, srclist, nbytes, flags)
-CALL(gather_all, (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags), dst,
-     src, nbytes, flags)
+MOVE(gather_all, GATHER_ALL, 0,
+     (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags), dst, src, nbytes,
+     flags)
 CALL(gather_allM,
      (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[], size_t nbytes,
       int flags),
      dstlist, srclist, nbytes, flags)
-CALL(exchange, (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags), dst,
-     src, nbytes, flags)
+MOVE(exchange, EXCHANGE, 0,
+     (gasnet_team_handle_t team, void *dst, void *src, size_t nbytes, int flags), dst, src, nbytes,
+     flags)
 CALL(exchangeM,
      (gasnet_team_handle_t team, void *const dstlist[], void *const srclist[], size_t nbytes,
       int flags),
@@ -77,18 +94,40 @@ CALL(exchangeM,
 #define wdl_gas_reduce_allM_nb wdl_gas_reduceM_nb
 #define wdl_gas_scan_nb wdl_gas_scanM_nb
 
-CALL(reduce,
+/* Bytes of a vector that may be plain; 0: it is none. */
+static size_t vector_bytes(size_t elem_size, size_t elem_count, size_t layout)
+{
+    enum { MOST = 1 << 15 };
+    return elem_size <= MOST && elem_count <= MOST && layout == 0 ? elem_size * elem_count : 0;
+}
+
+#define FOLD(name, KIND, image_, layout, parameters, ...)                                          \
+    CALL_OR(wdl_gas_went(team, #name,                                                              \
+                         &(struct wdl_gas_plain){.kind = WDL_COLL_##KIND,                          \
+                                                 .flags = flags,                                   \
+                                                 .image = image_,                                  \
+                                                 .dst = dst,                                       \
+                                                 .src = src,                                       \
+                                                 .bytes =                                          \
+                                                     vector_bytes(elem_size, elem_count, layout),  \
+                                                 .elem_bytes = elem_size,                          \
+                                                 .func = func,                                     \
+                                                 .arg = func_arg}),                                \
+            name, parameters, __VA_ARGS__)
+
+FOLD(reduce, REDUCE, dstimage, src_blksz | src_offset,
      (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src, REDUCE_PARAMETERS),
      dstimage, dst, ARRAY(NULL, src))
 CALL(reduceM,
      (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *const srclist[],
       REDUCE_PARAMETERS),
      dstimage, dst, ARRAY(srclist, NULL))
-CALL(reduce_all, (gasnet_team_handle_t team, void *dst, void *src, REDUCE_PARAMETERS),
+FOLD(reduce_all, ALLREDUCE, 0, src_blksz | src_offset,
+     (gasnet_team_handle_t team, void *dst, void *src, REDUCE_PARAMETERS),
      WDL_GAS_EVERYWHERE, dst, ARRAY(NULL, src))
 CALL(reduce_allM, (gasnet_team_handle_t team, void *dst, void *const srclist[], REDUCE_PARAMETERS),
      WDL_GAS_EVERYWHERE, dst, ARRAY(srclist, NULL))
-CALL(scan,
+FOLD(scan, SCAN, 0, src_blksz | src_offset | dst_blksz | dst_offset,
      (gasnet_team_handle_t team, void *dst, size_t dst_blksz, size_t dst_offset, void *src,
       REDUCE_PARAMETERS),
      NULL, (struct wdl_gas_array){dst, dst_blksz, dst_offset}, ARRAY(NULL, src))

@@ -3,6 +3,7 @@
  * GASNet's collectives: begin and end, handles, errors, barriers, teams.
  */
 #include "gas.h"
+#include "coll.h"
 
 struct gasnet_coll_team gasnet_coll_team_all;
 
@@ -140,6 +141,21 @@ void wdl_gas_finish(gasnet_coll_handle_t handle)
         WDL_ADI_WAIT_BY_MEMORY(look(handle), mpi_errno);
     if (mpi_errno)
         wdl_gas_punish(NULL, NULL, GASNET_COLL_ERR_NETWORK);
+}
+
+int wdl_gas_went(gasnet_team_handle_t team, const char *call, const struct wdl_gas_plain *plain)
+{
+    struct wdl_gas_going going;
+    int mpi_errno = MPI_SUCCESS, status = wdl_gas_plain(team->core, plain, &going);
+    if (likely(status == WDL_OK || status == WDL_ERR_OP))
+        return status == WDL_OK;
+    status = wdl_adi_express_wait(going.lane, &mpi_errno);
+    int code = mpi_errno ? GASNET_COLL_ERR_NETWORK : (int) wdl_gas_error_of(status);
+    if (code) {
+        wdl_gas_wrong(call, code);
+        wdl_gas_punish(team->on_error, team->on_error_arg, code);
+    }
+    return 1;
 }
 
 void gasnet_coll_on_error(gasnet_coll_handle_t handle, gasnet_coll_error_fn_t fn, void *arg)

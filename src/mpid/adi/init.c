@@ -328,19 +328,20 @@ int MPID_Finalize(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
+    /* who waits in a collective that others have called otherwise asks them what they meant */
+    mpi_errno = message_barrier(wdl_adi.proc->nm);
+    MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = wdl_adi_rma_fini(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = wdl_adi_gasnet_fini();
     MPIR_ERR_CHECK(mpi_errno);
     wdl_adi_bells_end();
-    mpi_errno = wdl_adi_teams_end();
+    mpi_errno = wdl_adi_coll_fini(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = flush_all(wdl_adi.proc->nm);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = message_barrier(wdl_adi.proc->nm);
     MPIR_ERR_CHECK(mpi_errno);
-    /* until then others may ask what has become of their collectives */
-    wdl_adi_coll_fini(wdl_adi.proc);
     summary(wdl_adi.proc->nm);
     wdl_adi.closing = 1;
     mpi_errno = MPIR_pmi_barrier();

@@ -21,7 +21,7 @@ enum wdl_place_on_board {
     WDL_BOARD_DATA,
     WDL_BOARD_DONE,
     WDL_BOARD_LAST,
-    WDL_BOARD_IN, /* entry synchronization in two levels: a rank's flag to its head, the head's */
+    WDL_BOARD_IN, /* entry synchronization: a rank's flag; in two levels its head's, too */
     WDL_BOARD_OUT, /* exit synchronization, the same */
     WDL_BOARD_PLACES
 };

@@ -311,7 +311,8 @@ int wdl_coll_start(struct wdl_team *team, const struct wdl_coll_args *args,
 /* The express lane, for who waits for nothing else: what starts here has no request, and does not
  * move by itself. NULL: not this way, nothing happened: wdl_coll_start. Only among the ranks of a
  * node, when nothing else of the team's is under way, without local work, synchronized as MPI's
- * collectives are (WDL_COLL_MPI); reductions of little. Other ranks may come by either way. */
+ * collectives are (WDL_COLL_MPI), or with ALLSYNC in place of MYSYNC; reductions of little. Other
+ * ranks may come by either way. */
 struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_args *args);
 /* A short scan on the same conditions, where the rank below has done its part: over when this has
  * returned WDL_OK. ERR_OP: not this way, nothing happened. WDL_AGAIN: ask again, others are too far

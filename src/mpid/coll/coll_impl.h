@@ -48,7 +48,9 @@ enum {
     WDL_COLL_VARIED_MAX = 4, /* of them, of blocks that vary: as long as the team has ranks */
     WDL_EARLY_BUCKETS = 32,
     WDL_NODE_RANKS_MAX = 32, /* everyone looks at everyone's board */
-    WDL_STAGINGS = 2
+    WDL_STAGINGS = 2,
+    WDL_ENDED_TEAMS = 8,
+    WDL_ENDED_PRINTS = 128 /* as many as a rank may be ahead, but in teams with greater windows */
 };
 
 /* What arrives before its RECV is armed waits here: one message of at most cell_bytes, or a
@@ -252,6 +254,10 @@ struct wdl_coll {
     const char *preferred[WDL_COLL_KIND_COUNT]; /* rows' names, or NULL */
     /* fail.c: when to ask, how long after the last time, and what had been done then */
     uint64_t doubt_at, doubt_ns, doubt_seen;
+    struct wdl_ended { /* what this rank meant in teams that are gone */
+        uint32_t id, next, print[WDL_ENDED_PRINTS]; /* by seq mod their number */
+    } ended[WDL_ENDED_TEAMS];
+    unsigned ended_count; /* ever */
     struct wdl_coll_stats stats;
 };
 

@@ -9,23 +9,53 @@
 #include "mpid/coll/fail.h"
 #include "mpid/coll/node.h"
 
+enum { DATA, ENTRY, EXIT, CARS }; /* of the run */
+
 void wdl_express_make(struct wdl_team *team)
 {
     const struct wdl_host *host = &team->coll->host;
-    struct wdl_run *run = host->ops->alloc(host->ctx, sizeof(*run) + sizeof(run->cars[0]));
+    struct wdl_run *run = host->ops->alloc(host->ctx, sizeof(*run) + CARS * sizeof(run->cars[0]));
     team->express = run; /* without memory for it there is no express lane for this rank */
     if (!run)
         return;
     wdl_list_init(&run->link);
     run->team = team;
     run->cars_left = run->users_left = 1;
-    run->cars[0].run = run;
+    run->cars[DATA].run = run;
+}
+
+/* Synchronized as MPI's are, or all ranks with all. */
+static int has_flags(uint32_t flags)
+{
+    uint32_t in = flags & WDL_COLL_IN_ALLSYNC ? WDL_COLL_IN_ALLSYNC : WDL_COLL_IN_MYSYNC;
+    uint32_t out = flags & WDL_COLL_OUT_ALLSYNC ? WDL_COLL_OUT_ALLSYNC : WDL_COLL_OUT_MYSYNC;
+    return (flags & ~(uint32_t) WDL_COLL_EXCLUSIVE) == (in | out | WDL_COLL_LOCAL);
 }
 
 static int takes(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
-    return args->flags == (WDL_COLL_MPI | (args->flags & WDL_COLL_EXCLUSIVE)) && !args->before &&
-           !args->after && !args->release && !args->algorithm && !team->coll->preferred[args->kind];
+    return has_flags(args->flags) && !args->before && !args->after && !args->release &&
+           !args->algorithm && !team->coll->preferred[args->kind];
+}
+
+/* Between entry and exit; the CARs' states tell where we are. */
+static int synced(struct wdl_run *run, struct wdl_car_run *c)
+{
+    struct wdl_car_run *entry = &run->cars[ENTRY], *exit = &run->cars[EXIT];
+    uint32_t flags = run->args.flags;
+    if (entry->state != WDL_CAR_COMPLETE) {
+        if (flags & WDL_COLL_IN_ALLSYNC && wdl_node_entry(run, entry) == WDL_AGAIN)
+            return WDL_AGAIN;
+        entry->state = WDL_CAR_COMPLETE;
+    }
+    if (c->state != WDL_CAR_COMPLETE) {
+        int status = wdl_node_watch(run->args.kind)(run, c);
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        (void) wdl_node_note(run, status);
+        c->state = WDL_CAR_COMPLETE;
+    }
+    return flags & WDL_COLL_OUT_ALLSYNC ? wdl_node_exit(run, exit) : WDL_OK;
 }
 
 /* A barrier has no arguments, and most programs wait for no collective as often. */
@@ -37,6 +67,8 @@ static int prepare(struct wdl_run *run, const struct wdl_coll_args *args)
         return 1;
     }
     run->watch = wdl_node_watch(args->kind);
+    if (run->watch && (args->flags & (WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC)))
+        run->watch = synced;
     run->shown = wdl_node_shown(run->team, args);
     run->args = *args;
     if (!run->watch)
@@ -57,9 +89,12 @@ struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_ar
     run->doom = NULL;
     run->staged = NULL;
     run->taken = 0;
-    run->print = wdl_print_on_node(args->kind, args->root, 0);
+    run->print = wdl_print_on_node(args->kind, args->root, args->flags);
     team->prints[run->seq & ((uint32_t) team->numbers - 1)] = run->print;
-    run->cars[0].step = run->cars[0].next = 0;
+    for (int i = 0; i < CARS; i++) {
+        run->cars[i].step = run->cars[i].next = 0;
+        run->cars[i].state = WDL_CAR_WAITING;
+    }
     wdl_list_push(&team->running, &run->link);
     team->slots[run->seq & ((uint32_t) team->window - 1)] = run;
     team->coll->stats.started++;
@@ -203,7 +238,7 @@ int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call)
 
 int wdl_coll_express_look(struct wdl_run *run)
 {
-    int status = run->watch(run, &run->cars[0]);
+    int status = run->watch(run, &run->cars[DATA]);
     if (status == WDL_AGAIN)
         return WDL_AGAIN;
     wdl_list_remove(&run->link);

@@ -396,11 +396,39 @@ static int over_come(struct wdl_team *team, int src, const struct wdl_coll_pkt *
     return WDL_OK;
 }
 
+void wdl_team_ended(const struct wdl_team *team)
+{
+    struct wdl_coll *coll = team->coll;
+    if (team->next - team->params.first_seq == 1) /* its first one alone, which has ended */
+        return;
+    struct wdl_ended *ended = &coll->ended[coll->ended_count++ % WDL_ENDED_TEAMS];
+    ended->id = team->params.id;
+    ended->next = team->next;
+    for (uint32_t i = 1; i <= WDL_ENDED_PRINTS; i++)
+        ended->print[(team->next - i) % WDL_ENDED_PRINTS] = print_of(team, team->next - i);
+}
+
+/* What we meant by a collective of the last team of that name. After more teams that is not known,
+ * and as good as what the other means. */
+static uint32_t ended_print(const struct wdl_coll *coll, const struct wdl_coll_pkt *pkt)
+{
+    uint32_t print = 0;
+    for (unsigned i = 1; i <= WDL_ENDED_TEAMS && i <= coll->ended_count; i++) {
+        const struct wdl_ended *ended = &coll->ended[(coll->ended_count - i) % WDL_ENDED_TEAMS];
+        if (ended->id != pkt->team)
+            continue;
+        if (ended->next - pkt->seq - 1 < WDL_ENDED_PRINTS)
+            print = ended->print[pkt->seq % WDL_ENDED_PRINTS];
+        break;
+    }
+    return print ? print : pkt->what >> WDL_PKT_BITS;
+}
+
 /* Our team of that name is gone, and all it did is finished. */
 static int gone(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt, enum wdl_pkt what)
 {
     if (what == WDL_PKT_ASK)
-        return say(coll, src, *pkt, WDL_PKT_OVER, pkt->what >> WDL_PKT_BITS);
+        return say(coll, src, *pkt, WDL_PKT_OVER, ended_print(coll, pkt));
     if (what != WDL_PKT_FAIL)
         return WDL_OK;
     struct wdl_coll_pkt out = *pkt;

@@ -72,6 +72,8 @@ static inline int wdl_team_fails(const struct wdl_team *team)
     return team->failing || (team->status != WDL_OK && !wdl_list_empty(&team->dooms));
 }
 void wdl_team_dooms_free(struct wdl_team *team);
+/* The team is destroyed: its prints are kept, for others may yet ask. */
+void wdl_team_ended(const struct wdl_team *team);
 
 /* ASK, OVER, FAIL, OUT from `src`; team: NULL, there is none of that name. */
 int wdl_fail_handle(struct wdl_coll *coll, struct wdl_team *team, int src,

@@ -158,6 +158,35 @@ wdl_gas_handle wdl_gas_scanM_nb(struct wdl_gas_team *team, void *const dstlist[]
                                 struct wdl_gas_array src, size_t elem_size, size_t elem_count,
                                 size_t func, int func_arg, int flags);
 
+/* --- gasnet_plain.c --- */
+
+/* A broadcast, scatter, gather, gather_all, exchange, or, of vectors, reduce, allreduce or scan,
+ * that its caller waits for; `bytes` of each block, or of the vector. */
+struct wdl_gas_plain {
+    enum wdl_coll_kind kind;
+    int flags; /* the client's */
+    size_t image; /* the root's, if there is one */
+    void *dst;
+    const void *src;
+    size_t bytes;
+    size_t elem_bytes, func; /* of a fold */
+    int arg;
+};
+/* The caller's, untouched while the lane goes; nothing need be filled in. */
+struct wdl_gas_going {
+    struct wdl_run *lane;
+    struct wdl_coll_op op;
+    const struct wdl_gas_fn *fn;
+    int arg;
+    _Alignas(64) char results[1024];
+};
+/* WDL_OK: it is over. WDL_AGAIN: it is when wdl_coll_express_look(going->lane) says so, with its
+ * status. ERR_OP: not this way, nothing happened: the call's other form, with BLOCKING. */
+int wdl_gas_plain(struct wdl_gas_team *team, const struct wdl_gas_plain *call,
+                  struct wdl_gas_going *going);
+/* What a status of the engine is to the client. */
+enum wdl_gas_error wdl_gas_error_of(int status);
+
 /* --- gasnet_xfer.c: M where there are lists; `at`: NULL or the places of blocks --- */
 wdl_gas_handle wdl_gas_permuteM_nb(struct wdl_gas_team *team, void *dst, void *const dstlist[],
                                    void *src, void *const srclist[], const uint32_t *perm,

@@ -417,7 +417,8 @@ static void place_on_node(struct wdl_gas_op *op, const struct want *w, int every
     args->bytes = w->elem * w->count;
     args->flags |= (uint32_t) w->flags & WDL_COLL_EXCLUSIVE;
     int all_there = (args->flags & WDL_COLL_IN_ALLSYNC) && (args->flags & WDL_COLL_OUT_MYSYNC);
-    if (!everywhere && !all_there && !(args->flags & WDL_COLL_OUT_ALLSYNC))
+    int is_long = args->bytes > op->team->outer.team->params.board_bytes;
+    if (is_long && !everywhere && !all_there && !(args->flags & WDL_COLL_OUT_ALLSYNC))
         args->flags |= WDL_COLL_LEAVES;
     args->op = (struct wdl_coll_op){apply_elems, f, w->elem,
                                     f->fn->flags & WDL_GAS_NONCOMM ? 0 : WDL_COLL_COMMUTES};

@@ -149,7 +149,7 @@ static int op_engine(struct wdl_team *team, const struct wdl_coll_args *args,
     return status;
 }
 
-static enum wdl_gas_error error_of(int status)
+enum wdl_gas_error wdl_gas_error_of(int status)
 {
     return status == WDL_OK             ? WDL_GAS_FINE
            : status == WDL_ERR_NOMEM    ? WDL_GAS_ERR_NOMEM
@@ -183,7 +183,7 @@ static void stage_begin(struct wdl_gas_op *op)
     op->stage++;
     op->ending = more == WDL_GAS_END || more == WDL_GAS_LAST;
     if (!op->ending && more != WDL_OK)
-        op->error = error_of(more);
+        op->error = wdl_gas_error_of(more);
 }
 
 /* The first in the queue goes to its next stage once all of the one before is done. It leaves when
@@ -210,7 +210,7 @@ static void stage_done(struct wdl_coll_req *req)
 {
     struct wdl_gas_op *op = req->ctx;
     if (req->status != WDL_OK)
-        op->error = error_of(req->status);
+        op->error = wdl_gas_error_of(req->status);
     if (req->status == WDL_ERR_TRUNCATE && op->stage <= op->called && op->called > 0)
         wdl_team_close(op->lane->engine.team, WDL_ERR_TRUNCATE); /* others' stages are not ours */
     op->left--;
@@ -377,7 +377,7 @@ static void single_done(struct wdl_coll_req *req)
 {
     struct wdl_gas_op *op = wdl_container_of(req, struct wdl_gas_op, req);
     if (req->status != WDL_OK)
-        op->error = error_of(req->status);
+        op->error = wdl_gas_error_of(req->status);
     op_done(op);
 }
 
@@ -396,7 +396,7 @@ wdl_gas_handle wdl_gas_op_begin(struct wdl_gas_op *op)
 {
     op->req.fn = single_done;
     int status = op_engine(op->team->outer.team, &op->args, &op->req);
-    return status == WDL_OK ? wdl_gas_handle_of(op) : op_failed(op, error_of(status));
+    return status == WDL_OK ? wdl_gas_handle_of(op) : op_failed(op, wdl_gas_error_of(status));
 }
 
 static int vacant_next(struct wdl_gas_op *op)

@@ -305,6 +305,27 @@ int wdl_node_barrier(struct wdl_run *run, struct wdl_car_run *c)
                : WDL_AGAIN;
 }
 
+/* All look at all, once each; but what comes down from the root, who has, is late enough. */
+int wdl_node_entry(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int down = wdl_flow_of(a) == WDL_FLOW_DOWN;
+    run->shown = wdl_node_shown(run->team, a);
+    WDL_NODE_STEP(c, 0, wdl_node_post(run, WDL_BOARD_IN));
+    return down && run->team->rank != a->root ? WDL_OK : each(run, c, WDL_BOARD_IN, NULL, NULL);
+}
+
+/* The same; but a root that has all there is knows that it is over. */
+int wdl_node_exit(struct wdl_run *run, struct wdl_car_run *c)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int up = wdl_flow_of(a) == WDL_FLOW_UP, is_root = run->team->rank == a->root;
+    if (up && !is_root)
+        return wdl_node_one(run, a->root, WDL_BOARD_OUT, NULL);
+    WDL_NODE_STEP(c, 0, wdl_node_post(run, WDL_BOARD_OUT));
+    return up ? WDL_OK : each(run, c, WDL_BOARD_OUT, NULL, NULL);
+}
+
 int wdl_node_take_all(struct wdl_run *run, int rank)
 {
     int status = wdl_node_agrees(run, rank);

@@ -45,6 +45,9 @@ size_t wdl_node_shown(const struct wdl_team *team, const struct wdl_coll_args *a
 wdl_watch_fn wdl_node_watch(enum wdl_coll_kind kind);
 /* The fence's barrier (proc/meet.h), on the boards: all of the team. */
 int wdl_node_barrier(struct wdl_run *run, struct wdl_car_run *c);
+/* IN_ALLSYNC and OUT_ALLSYNC, in front of a collective's own WATCH and behind it. */
+int wdl_node_entry(struct wdl_run *run, struct wdl_car_run *c);
+int wdl_node_exit(struct wdl_run *run, struct wdl_car_run *c);
 
 /* Is this much shown on the board itself? */
 static inline int wdl_node_on_board(const struct wdl_run *run)

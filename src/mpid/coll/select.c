@@ -11,6 +11,7 @@
 #include "mpid/coll/cost.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/levels.h"
+#include "mpid/coll/node.h"
 
 enum { ROW_FIRST = 1 << 16, ROW_CREDIT }; /* rows of the empty collectives */
 enum { HAS_BEFORE = 1 << 28, HAS_AFTER = 1 << 29 }; /* in a shape's flags */
@@ -427,8 +428,7 @@ static enum wdl_place_on_board place_of(enum wdl_phase phase)
     return phase < WDL_PHASE_OUT ? WDL_BOARD_IN : WDL_BOARD_OUT;
 }
 
-/* Flags among all ranks, or in two levels where the team has nodes; where all ranks look at all
- * boards it has none that count. */
+/* Flags among all ranks, or in two levels where the team has nodes. */
 static int flags_up(struct wdl_build *b, int levels, enum wdl_phase phase, int root, int after)
 {
     return levels ? wdl_levels_up(b, phase, place_of(phase), after)
@@ -447,9 +447,12 @@ static int flags_all(struct wdl_build *b, int levels, enum wdl_phase phase, int 
                   : wdl_sync_all(b, phase, after);
 }
 
-static int entry_build(struct wdl_build *b, int levels, enum wdl_flow flow, int root)
+static int entry_build(struct wdl_build *b, int row, enum wdl_flow flow, int root)
 {
+    int levels = b->team->nodes != NULL;
     b->armed = 1;
+    if (is_of_all(row))
+        return wdl_build_watch(b, wdl_node_entry, 0);
     if (flow == WDL_FLOW_ALL)
         return flags_all(b, levels, WDL_PHASE_IN, WDL_CAR_NONE);
     int up = flags_up(b, levels, WDL_PHASE_IN, root, WDL_CAR_NONE);
@@ -459,13 +462,17 @@ static int entry_build(struct wdl_build *b, int levels, enum wdl_flow flow, int 
     return b->rank == root ? up : WDL_CAR_NONE;
 }
 
-static void exit_build(struct wdl_build *b, int levels, enum wdl_flow flow, int root, int first)
+static void exit_build(struct wdl_build *b, int row, enum wdl_flow flow, int root, int first)
 {
+    int levels = b->team->nodes != NULL;
     int all = wdl_build_join(b), last = all;
     for (int i = first; i < all; i++)
         if (wdl_car_touches(&b->cars[i]))
             wdl_build_order(b, i, all);
-    if (flow == WDL_FLOW_ALL) {
+    if (is_of_all(row)) {
+        last = wdl_build_watch(b, wdl_node_exit, 0);
+        wdl_build_order(b, all, last);
+    } else if (flow == WDL_FLOW_ALL) {
         last = flags_all(b, levels, WDL_PHASE_OUT, all);
     } else {
         if (flow == WDL_FLOW_DOWN)
@@ -512,10 +519,9 @@ static struct wdl_graph *graph_build(struct wdl_team *team, const struct wdl_col
     struct wdl_build b;
     enum wdl_flow flow = wdl_flow_of(args);
     int synced = args->kind != WDL_COLL_BARRIER, entered = WDL_CAR_NONE;
-    int levels = team->nodes && !is_of_all(row);
     wdl_build_begin(&b, team, args);
     if (synced && (rows[row].entry || (args->flags & WDL_COLL_IN_ALLSYNC)))
-        entered = entry_build(&b, levels, flow, args->root);
+        entered = entry_build(&b, row, flow, args->root);
     int first = b.ncars;
     rows[row].build(&b);
     hooks_build(&b, first);
@@ -523,7 +529,7 @@ static struct wdl_graph *graph_build(struct wdl_team *team, const struct wdl_col
         if (wdl_car_touches(&b.cars[i]) && b.cars[i].kind != WDL_CAR_RECV)
             wdl_build_order(&b, entered, i);
     if (synced && (args->flags & WDL_COLL_OUT_ALLSYNC))
-        exit_build(&b, levels, flow, args->root, first);
+        exit_build(&b, row, flow, args->root, first);
     return wdl_build_end(&b);
 }
 

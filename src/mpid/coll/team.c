@@ -262,6 +262,7 @@ int wdl_team_destroy(struct wdl_team *team)
     if (wdl_contacts_settle(team) == WDL_AGAIN)
         return WDL_AGAIN;
     wdl_team_check(team);
+    wdl_team_ended(team);
     team_drop(team);
     return WDL_OK;
 }

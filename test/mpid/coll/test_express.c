@@ -36,11 +36,20 @@ static void close_node(void)
     ranks_close(&r);
 }
 
+static uint32_t all_syncs; /* IN_ALLSYNC, OUT_ALLSYNC: in place of MYSYNC */
+
+static uint32_t flags_of(void)
+{
+    uint32_t in = all_syncs & WDL_COLL_IN_ALLSYNC ? 0 : WDL_COLL_IN_MYSYNC;
+    uint32_t out = all_syncs & WDL_COLL_OUT_ALLSYNC ? 0 : WDL_COLL_OUT_MYSYNC;
+    return all_syncs | in | out | WDL_COLL_LOCAL;
+}
+
 static struct wdl_coll_args args_of(enum wdl_coll_kind kind, int rank, int root, size_t bytes)
 {
     int has_source = kind != WDL_COLL_BARRIER && (kind > WDL_COLL_SCATTER || rank == root);
     return (struct wdl_coll_args){.kind = kind,
-                                  .flags = WDL_COLL_MPI,
+                                  .flags = flags_of(),
                                   .root = root,
                                   .bytes = kind == WDL_COLL_BARRIER ? 0 : bytes,
                                   .src = has_source ? src[rank] : NULL,
@@ -128,7 +137,7 @@ static void collective(struct wdl_prng *prng, enum wdl_coll_kind kind, int root,
     fill(prng);
     while (left > 0) {
         int i = (int) wdl_prng_below(prng, RANKS), waits = wdl_prng_chance(prng, 500);
-        int tries = can_be_at_once(kind) && state[i] == 0 && !all_express;
+        int tries = can_be_at_once(kind) && state[i] == 0 && !all_express && !all_syncs;
         int status = tries && wdl_prng_chance(prng, 500) ? short_one(kind, i, root, BYTES, waits)
                                                          : WDL_ERR_ARG;
         showed[i] |= waits && status == WDL_ERR_OP;
@@ -150,6 +159,8 @@ static void collective(struct wdl_prng *prng, enum wdl_coll_kind kind, int root,
         } else if (state[i] == 1 && is_over(i)) {
             state[i] = 2;
             left--;
+            for (int k = 0; k < RANKS && all_syncs & WDL_COLL_OUT_ALLSYNC; k++)
+                ck_assert_int_ne(state[k], 0);
         } else {
             wdl_proc_progress(r.one[i].proc);
         }
@@ -170,6 +181,14 @@ START_TEST(ranks_come_by_either_way)
         collective(&prng, kinds[wdl_prng_below(&prng, KINDS)], (int) wdl_prng_below(&prng, RANKS),
                    round % 3 == 0);
     ck_assert_int_gt(went_at_once, ROUNDS / 4);
+    for (int round = 0; round < ROUNDS; round++) {
+        static const uint32_t all[] = {WDL_COLL_IN_ALLSYNC, WDL_COLL_OUT_ALLSYNC,
+                                       WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC};
+        all_syncs = all[wdl_prng_below(&prng, 3)];
+        collective(&prng, kinds[1 + wdl_prng_below(&prng, KINDS - 1)],
+                   (int) wdl_prng_below(&prng, RANKS), round % 3 == 0);
+        all_syncs = 0;
+    }
     close_node();
 }
 END_TEST
@@ -209,7 +228,7 @@ START_TEST(when_it_is_closed)
     open_node(3);
     struct wdl_coll_args good = args_of(WDL_COLL_ALLREDUCE, 0, 0, BYTES);
     struct wdl_coll_args other[] = {good, good, good, good, good, good};
-    other[0].flags = WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL;
+    other[0].flags = WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_NOSYNC | WDL_COLL_LOCAL;
     other[1].before = no_work;
     other[2].after = no_work;
     other[3].release = no_work;

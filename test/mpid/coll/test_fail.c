@@ -200,6 +200,43 @@ START_TEST(no_mistake_no_message)
 }
 END_TEST
 
+/* On a node all but the root of a broadcast wait for all. The root is far ahead and has ended its
+ * team by then: it still says what it meant, so that they hear of it who wait for each other, too.
+ */
+START_TEST(whose_team_is_gone_says_what_it_meant)
+{
+    enum { BEHIND = 40 };
+    static struct wdl_coll_req behind[BEHIND];
+    struct wdl_sim_params sim = {.seed = 3, .ranks = RANKS, .am_bytes_max = 1024};
+    struct wdl_team_params params = {.id = 3, .board_bytes = 256};
+    struct wdl_coll_args args = {.kind = WDL_COLL_BROADCAST, .bytes = 8};
+    ranks_open(&r, &sim);
+    ranks_team_nodes(&r, &params, RANKS, 1, teams);
+    all((struct wdl_coll_args){.kind = WDL_COLL_BARRIER});
+    for (int i = RANKS - 1; i >= 0; i--) {
+        args.src = src[i];
+        args.dst = dst[i];
+        args.flags = i ? WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_ALLSYNC | WDL_COLL_LOCAL : WDL_COLL_MPI;
+        reqs[i].done = 0;
+        must_cmp(wdl_coll_start(teams[i], &args, &reqs[i]), ==, WDL_OK);
+    }
+    for (int k = 0; k < BEHIND; k++)
+        must_cmp(wdl_coll_start(teams[0], &args, &behind[k]), ==, WDL_OK);
+    wait_for_all(0);
+    must_cmp(reqs[0].done, ==, 1);
+    must_cmp(behind[BEHIND - 1].done, ==, 1);
+    must_cmp(wdl_team_destroy(teams[0]), ==, WDL_OK);
+    wait_for_all(1);
+    for (int i = 1; i < RANKS; i++) {
+        must_cmp(reqs[i].done, ==, 1);
+        must_cmp(reqs[i].status, ==, WDL_ERR_TRUNCATE);
+        while (wdl_team_destroy(teams[i]) == WDL_AGAIN)
+            ranks_step(&r);
+    }
+    ranks_close(&r);
+}
+END_TEST
+
 /* What one means by a call, in a number: of what all ranks must know, and of nothing else. */
 START_TEST(prints)
 {
@@ -243,4 +280,4 @@ END_TEST
 
 WDL_SUITE("coll/fail", another_length_is_seen_where_the_data_comes,
           another_root_is_found_by_asking, another_operation, who_is_late_is_not_mistaken,
-          no_mistake_no_message, prints)
+          no_mistake_no_message, whose_team_is_gone_says_what_it_meant, prints)

@@ -352,9 +352,9 @@ static int fetched(const struct call *call)
 
 static int waits_in_segments(const struct call *call, int late, int i)
 {
-    /* a root that has fetched all there is knows that it is over, and says so down the tree */
+    /* a root that has fetched all there is knows that it is over, and says so */
     if (is(WDL_COLL_OUT_ALLSYNC))
-        return !(fetched(call) && call->shape == UP) || is_above(r.n, late, i);
+        return !(fetched(call) && call->shape == UP) || late == with.root;
     if (fetched(call))
         return is(WDL_COLL_OUT_MYSYNC) && gives(call, i, late);
     return gives(call, late, i);

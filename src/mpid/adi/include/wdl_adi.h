@@ -136,8 +136,8 @@ int wdl_adi_rma_fini(struct wdl_proc *proc);
  * WDL_TEAM_GASNET, GASNet's from there on. */
 #define WDL_TEAM_GASNET 0x80000000u
 int wdl_adi_coll_init(struct wdl_proc *proc);
-/* All teams have been destroyed, and no process asks what has become of a collective any more. */
-void wdl_adi_coll_fini(struct wdl_proc *proc);
+/* All teams are destroyed. */
+int wdl_adi_coll_fini(struct wdl_proc *proc);
 /* gas_team.c: destroy GASNet's teams. */
 int wdl_adi_gasnet_fini(void);
 

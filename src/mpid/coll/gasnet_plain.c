@@ -1,0 +1,122 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * GASNet's plain calls: blocking ones among nodes of one machine, of one block or vector a node.
+ * They need no operation: they go by the engine's short ways (express.c), as MPI's do. Other nodes
+ * may come by either way.
+ */
+#include <string.h>
+#include "mpid/coll/coll_impl.h"
+#include "mpid/coll/gasnet_impl.h"
+#include "mpid/coll/node.h"
+
+static int is_one_of(int flags, int set)
+{
+    int chosen = flags & set;
+    return chosen && !(chosen & (chosen - 1));
+}
+
+static int is_rooted(enum wdl_coll_kind kind)
+{
+    return kind == WDL_COLL_BROADCAST || kind == WDL_COLL_SCATTER || kind == WDL_COLL_GATHER ||
+           kind == WDL_COLL_REDUCE;
+}
+
+/* What is a mistake, or has to be looked for in a segment, is not for here. */
+static int has_plain_flags(const struct wdl_gas_team *team, const struct wdl_gas_plain *call)
+{
+    int in = WDL_COLL_IN, out = WDL_COLL_OUT, scope = WDL_COLL_SINGLE | WDL_COLL_LOCAL;
+    int flags = call->flags;
+    int folds = wdl_coll_reduces(call->kind) ? WDL_GAS_ELEMENTWISE : 0;
+    int more = call->kind == WDL_COLL_SCAN ? WDL_COLL_EXCLUSIVE : 0;
+    return wdl_list_empty(&team->open) && !(flags & ~(in | out | scope | folds | more)) &&
+           (flags & folds) == folds && is_one_of(flags, in) && is_one_of(flags, out) &&
+           is_one_of(flags, scope);
+}
+
+/* The client's function, into memory that is none of its operands'. */
+static void apply(void *ctx, const void *left, void *inout, size_t elems)
+{
+    struct wdl_gas_going *g = ctx;
+    size_t most = sizeof(g->results) / g->op.elem_bytes;
+    for (size_t at = 0, n; at < elems; at += n) {
+        n = elems - at < most ? elems - at : most;
+        char *to = (char *) inout + at * g->op.elem_bytes;
+        g->fn->fn(g->results, n, (const char *) left + at * g->op.elem_bytes, n, to,
+                  g->op.elem_bytes, (int) g->fn->flags, g->arg);
+        memcpy(to, g->results, n * g->op.elem_bytes);
+    }
+}
+
+/* Is there such a function, for such elements? */
+static int has_plain_function(const struct wdl_gas_team *team, const struct wdl_gas_plain *call,
+                              int root, struct wdl_gas_going *going)
+{
+    int writes = call->kind != WDL_COLL_REDUCE || root == team->rank;
+    if (call->func >= team->gas->fn_count || call->elem_bytes == 0 ||
+        call->elem_bytes > sizeof(going->results) ||
+        wdl_gas_misaligned(call->src, call->elem_bytes, 0) ||
+        (writes && wdl_gas_misaligned(call->dst, call->elem_bytes, 0)))
+        return 0;
+    going->fn = &team->gas->fns[call->func];
+    going->arg = call->arg;
+    going->op = (struct wdl_coll_op){apply, going, call->elem_bytes, 0};
+    return going->fn->fn && !(going->fn->flags & WDL_GAS_NONASSOC);
+}
+
+static int at_once(struct wdl_team *team, const struct wdl_gas_plain *call, int root,
+                   const struct wdl_gas_going *going)
+{
+    const struct wdl_coll_op *op = wdl_coll_reduces(call->kind) ? &going->op : NULL;
+    int is_root = team->rank == root, exclusive = (call->flags & WDL_COLL_EXCLUSIVE) != 0;
+    if (call->kind == WDL_COLL_SCATTER || call->kind == WDL_COLL_GATHER)
+        return WDL_ERR_OP;
+    if (call->kind == WDL_COLL_SCAN)
+        return wdl_coll_scan_at_once(
+            team, &(struct wdl_coll_scan){call->src, call->dst, call->bytes, exclusive, op});
+    int status = wdl_coll_at_once(team, &(struct wdl_coll_short){.kind = call->kind,
+                                                                 .root = root,
+                                                                 .waits = 1,
+                                                                 .src = call->src,
+                                                                 .dst = call->dst,
+                                                                 .bytes = call->bytes,
+                                                                 .op = op});
+    int keeps = call->kind == WDL_COLL_BROADCAST && is_root && call->dst && call->dst != call->src;
+    if (status == WDL_OK && keeps)
+        memcpy(call->dst, call->src, call->bytes);
+    return status;
+}
+
+/* The lane's modes: NOSYNC waits no less than MYSYNC where who gives need not wait. */
+static uint32_t lane_flags(uint32_t flags)
+{
+    uint32_t in = flags & WDL_COLL_IN_ALLSYNC ? WDL_COLL_IN_ALLSYNC : WDL_COLL_IN_MYSYNC;
+    uint32_t out = flags & WDL_COLL_OUT_ALLSYNC ? WDL_COLL_OUT_ALLSYNC : WDL_COLL_OUT_MYSYNC;
+    return in | out | WDL_COLL_LOCAL | (flags & WDL_COLL_EXCLUSIVE);
+}
+
+int wdl_gas_plain(struct wdl_gas_team *team, const struct wdl_gas_plain *call,
+                  struct wdl_gas_going *going)
+{
+    struct wdl_team *outer = team->outer.team;
+    int folds = wdl_coll_reduces(call->kind);
+    int root = is_rooted(call->kind) ? wdl_gas_node_of(team, call->image) : 0;
+    if (!outer->express || call->bytes == 0 || root < 0 || !has_plain_flags(team, call) ||
+        (folds && !has_plain_function(team, call, root, going)))
+        return WDL_ERR_OP;
+    int all = call->flags & (WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC);
+    struct wdl_coll_args args = {.kind = call->kind,
+                                 .flags = lane_flags((uint32_t) call->flags),
+                                 .root = root,
+                                 .src = call->src,
+                                 .dst = call->dst,
+                                 .bytes = call->bytes};
+    int is_short = wdl_node_shown(outer, &args) <= outer->params.board_bytes;
+    if (!is_short && (folds || (call->flags & WDL_COLL_OUT_NOSYNC)))
+        return WDL_ERR_OP; /* who gives would wait for others */
+    if (is_short && !all && at_once(outer, call, root, going) == WDL_OK)
+        return WDL_OK;
+    if (folds)
+        args.op = going->op;
+    going->lane = wdl_coll_express(outer, &args);
+    return going->lane ? WDL_AGAIN : WDL_ERR_OP;
+}
