@@ -213,13 +213,13 @@ static int run(const struct wdl_adi_mpi *m, struct wdl_team *team)
 
 /* A short scan that nothing has to be kept of, in a team that has taken others. 0: it is none, or
  * the ranks below are late. */
-static int scan_at_once(const struct wdl_adi_mpi *m, int *mpi_errno)
+static int scan_at_once(const struct wdl_adi_mpi *m, int waits, int *mpi_errno)
 {
     int status;
     struct wdl_adi_op ctx;
     struct wdl_coll_op op;
     struct wdl_coll_scan scan = {.src = m->sendbuf == MPI_IN_PLACE ? m->recvbuf : m->sendbuf,
-        .dst = m->recvbuf,.exclusive = m->exclusive
+        .dst = m->recvbuf,.exclusive = m->exclusive,.waits = waits
     };
     if (!m->comm->dev.team || m->recvcount > WDL_COLL_SHORT_SCAN ||
         MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_mpich)
@@ -231,7 +231,7 @@ static int scan_at_once(const struct wdl_adi_mpi *m, int *mpi_errno)
     scan.bytes = (size_t) m->recvcount * scan.op->elem_bytes;
     status = wdl_coll_scan_at_once(team, &scan);
     *mpi_errno = MPI_SUCCESS;
-    if (status == WDL_AGAIN) {
+    if (status == WDL_AGAIN && waits) {
         /* another thread's call may ask for another operator meanwhile */
         wdl_adi_op_make(m->op, m->recvtype, &ctx, &op);
         scan.op = &op;
@@ -344,9 +344,8 @@ static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_er
         wdl_adi_spread_pass(request != NULL);
     if (!request)
         note_blocking(m);
-    if (m->kind == WDL_COLL_SCAN && !request && scan_at_once(m, mpi_errno))
-        return 1;
-    if (short_at_once(m, !request, mpi_errno)) {
+    if (m->kind == WDL_COLL_SCAN ? scan_at_once(m, !request, mpi_errno)
+        : short_at_once(m, !request, mpi_errno)) {
         if (request)
             *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__COLL);
         return 1;

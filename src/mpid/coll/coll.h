@@ -323,6 +323,7 @@ struct wdl_coll_scan {
     void *dst;
     size_t bytes;
     int exclusive;
+    int waits;                      /* the caller does: looks a while for the rank below */
     const struct wdl_coll_op *op;
 };
 int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *scan);

@@ -72,7 +72,7 @@ static int at_once(struct wdl_team *team, const struct wdl_gas_plain *call, int 
         return WDL_ERR_OP;
     if (call->kind == WDL_COLL_SCAN)
         return wdl_coll_scan_at_once(
-            team, &(struct wdl_coll_scan){call->src, call->dst, call->bytes, exclusive, op});
+            team, &(struct wdl_coll_scan){call->src, call->dst, call->bytes, exclusive, 1, op});
     int status = wdl_coll_at_once(team, &(struct wdl_coll_short){.kind = call->kind,
                                                                  .root = root,
                                                                  .waits = 1,

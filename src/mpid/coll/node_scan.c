@@ -529,10 +529,9 @@ static int scan_little(struct wdl_run *run, struct wdl_car_run *c)
     return run->status == WDL_OK ? WDL_OK : wdl_node_post(run, WDL_BOARD_DONE);
 }
 
-static int look_for(const struct wdl_shm_prefix *line, uint64_t stamp)
+static int look_for(const struct wdl_shm_prefix *line, uint64_t stamp, int looks)
 {
-    enum { LOOKS = 60 };
-    for (int looks = LOOKS; looks > 0; looks--)
+    for (; looks > 0; looks--)
         if (is_there(line, stamp))
             return 1;
     return 0;
@@ -565,7 +564,7 @@ static void scan_line(const struct wdl_coll_scan *s, const struct wdl_shm_prefix
 
 int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *s)
 {
-    enum { AHEAD = 2 };
+    enum { AHEAD = 2, LOOKS = 60 };
     uint64_t stamp = team->started + 1;
     struct wdl_shm_prefix *left = NULL, *next = NULL;
     if (!team->express || s->bytes > WDL_COLL_SHORT_SCAN || s->bytes == 0 ||
@@ -576,7 +575,7 @@ int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *s)
         return WDL_AGAIN;
     if (team->rank > 0) {
         left = wdl_shm_prefix_of(team, team->rank - 1, stamp);
-        if (!look_for(left, stamp)) /* who shows its operand needs a slot */
+        if (!look_for(left, stamp, s->waits ? LOOKS : 1)) /* who shows its operand needs a slot */
             return wdl_team_is_idle(team) ? WDL_ERR_OP : WDL_AGAIN;
         if (left->length != s->bytes)
             return WDL_ERR_OP;

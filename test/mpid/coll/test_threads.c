@@ -60,8 +60,11 @@ static int expected(const struct wdl_coll_args *args, int rank, size_t k, int ro
 
 static int at_once(struct player *p, const struct wdl_coll_args *args)
 {
-    const struct wdl_coll_scan scan = {
-        .src = args->src, .dst = args->dst, .bytes = args->bytes, .op = &args->op};
+    const struct wdl_coll_scan scan = {.src = args->src,
+                                       .dst = args->dst,
+                                       .bytes = args->bytes,
+                                       .waits = 1,
+                                       .op = &args->op};
     int status = WDL_ERR_OP;
     if (args->kind != WDL_COLL_SCAN || args->algorithm)
         return 0;
