@@ -182,6 +182,10 @@ void wdl_adi_call_close(struct wdl_adi_call *call);
 
 /* Can the engine do it at all, as fast as it may be? All ranks say the same. */
 int wdl_adi_coll_can(const struct wdl_adi_mpi *m);
+/* What is over in the call, in that team, if there is one: 1 and its result. 0: it must begin, as
+ * the next there. */
+int wdl_adi_coll_at_once(const struct wdl_adi_mpi *m, struct wdl_adi_team *t, int waits,
+                         int *mpi_errno);
 /* Begin what it can; an MPI error. */
 int wdl_adi_coll_begin(const struct wdl_adi_mpi *m, struct wdl_team *team, MPIR_Request ** request);
 /* Step it until it is over; its status. */

@@ -213,7 +213,8 @@ static int run(const struct wdl_adi_mpi *m, struct wdl_team *team)
 
 /* A short scan that nothing has to be kept of, in a team that has taken others. 0: it is none, or
  * the ranks below are late. */
-static int scan_at_once(const struct wdl_adi_mpi *m, int waits, int *mpi_errno)
+static int scan_at_once(const struct wdl_adi_mpi *m, struct wdl_team *team, int waits,
+                        int *mpi_errno)
 {
     int status;
     struct wdl_adi_op ctx;
@@ -221,10 +222,8 @@ static int scan_at_once(const struct wdl_adi_mpi *m, int waits, int *mpi_errno)
     struct wdl_coll_scan scan = {.src = m->sendbuf == MPI_IN_PLACE ? m->recvbuf : m->sendbuf,
         .dst = m->recvbuf,.exclusive = m->exclusive,.waits = waits
     };
-    if (!m->comm->dev.team || m->recvcount > WDL_COLL_SHORT_SCAN ||
-        MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_mpich)
+    if (m->recvcount > WDL_COLL_SHORT_SCAN)
         return 0;
-    struct wdl_team *team = wdl_adi_team_of(m->comm->dev.team);
     scan.op = wdl_adi_op_known(m->op, m->recvtype);
     if (!scan.op)
         return 0;
@@ -275,13 +274,12 @@ static int is_plain(const struct wdl_adi_mpi *m, struct wdl_coll_short *call)
     }
 }
 
-static int short_at_once(const struct wdl_adi_mpi *m, int waits, int *mpi_errno)
+static int short_at_once(const struct wdl_adi_mpi *m, struct wdl_team *team, int waits,
+                         int *mpi_errno)
 {
     struct wdl_coll_short call;
-    if (!m->comm->dev.team || MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_mpich ||
-        !is_plain(m, &call))
+    if (!is_plain(m, &call))
         return 0;
-    struct wdl_team *team = wdl_adi_team_of(m->comm->dev.team);
     call.waits = waits;
     int status = wdl_coll_at_once(team, &call);
     *mpi_errno = MPI_SUCCESS;
@@ -289,6 +287,15 @@ static int short_at_once(const struct wdl_adi_mpi *m, int waits, int *mpi_errno)
         WDL_ADI_WAIT_BY_MEMORY((status = wdl_coll_at_once(team, &call)) == WDL_AGAIN ?
                                WDL_AGAIN : WDL_OK, *mpi_errno);
     return *mpi_errno != MPI_SUCCESS || status == WDL_OK;
+}
+
+int wdl_adi_coll_at_once(const struct wdl_adi_mpi *m, struct wdl_adi_team *t, int waits,
+                         int *mpi_errno)
+{
+    if (!t || MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_mpich)
+        return 0;
+    return m->kind == WDL_COLL_SCAN ? scan_at_once(m, wdl_adi_team_of(t), waits, mpi_errno) :
+        short_at_once(m, wdl_adi_team_of(t), waits, mpi_errno);
 }
 
 /* --- nonblocking ------------------------------------------------------------------------------ */
@@ -344,8 +351,7 @@ static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_er
         wdl_adi_spread_pass(request != NULL);
     if (!request)
         note_blocking(m);
-    if (m->kind == WDL_COLL_SCAN ? scan_at_once(m, !request, mpi_errno)
-        : short_at_once(m, !request, mpi_errno)) {
+    if (wdl_adi_coll_at_once(m, m->comm->dev.team, !request, mpi_errno)) {
         if (request)
             *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__COLL);
         return 1;

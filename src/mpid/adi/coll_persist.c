@@ -189,8 +189,13 @@ static int begin_again(struct kept *kept, MPIR_Request ** real)
 static int begin(struct kept *kept, MPIR_Request ** real)
 {
     struct wdl_team *team;
+    int mpi_errno;
     if (kept->id == 0)
         return begin_again(kept, real);
+    if (wdl_adi_coll_at_once(&kept->m, kept->team, 0, &mpi_errno)) {
+        *real = MPIR_Request_create_complete(MPIR_REQUEST_KIND__COLL);
+        return mpi_errno;
+    }
     int status = wdl_adi_persistent_team(kept->m.comm, kept->id, &kept->team, &team);
     return status == WDL_OK ? wdl_adi_coll_begin(&kept->m, team, real) :
         wdl_adi_coll_result(kept->m.comm, status);

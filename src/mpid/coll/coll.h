@@ -328,8 +328,9 @@ struct wdl_coll_scan {
 };
 int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *scan);
 /* One that fits the boards, likewise, where the ranks it needs have done their part: a BROADCAST,
- * REDUCE, ALLREDUCE, GATHER_ALL or EXCHANGE. Who waits for it shows its own data before looking for
- * the others', and after ERR_OP comes by the express lane with the same arguments. */
+ * REDUCE, ALLREDUCE, GATHER_ALL or EXCHANGE. The own data may have been shown before the others' is
+ * looked for: after ERR_OP the same arguments come by the express lane, or by a request, before any
+ * others do. */
 struct wdl_coll_short {
     enum wdl_coll_kind kind;
     int root;

@@ -116,7 +116,6 @@ struct wdl_run {
     char *tmp;
     size_t shown; /* node.c: bytes for a board, or too many for it */
     wdl_watch_fn watch; /* express.c */
-    uint64_t showed; /* express.c: the stamp of what is on the board already; 0: none */
     void *apart; /* a result that may not be where it belongs yet */
     char *staged; /* what this rank has staged (staging.h); or NULL */
     size_t taken; /* of what is being read from another's */
@@ -172,6 +171,7 @@ struct wdl_team {
     /* the team is open, and on several nodes, or in several domains of one; or NULL (nodes.h) */
     struct wdl_nodes *nodes;
     struct wdl_run *express; /* express.c; or NULL */
+    uint64_t showed; /* express.c: the stamp of what is on the own board already; 0: none */
     size_t board_at, slot_bytes, lines_at; /* of the segments */
     struct wdl_flags *flags; /* contact.h; or NULL: all flags are messages */
     struct wdl_bypass bypass; /* for what this rank shows to others */

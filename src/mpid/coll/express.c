@@ -189,14 +189,14 @@ static int go_rooted(struct wdl_run *run, const struct wdl_coll_short *call, int
     return WDL_OK;
 }
 
-/* Who does not wait might not be through with it, and come by a request: it does not begin. (To
- * look before showing what others wait for makes all wait longer.) */
+/* Where others have not come the data is on the board already when it begins the other way, whose
+ * number must be this one. (To look before showing what others wait for makes all wait longer.) */
 static int go_all(struct wdl_run *run, const struct wdl_coll_short *call, int looks)
 {
-    if (!call->waits || !wdl_team_is_idle(run->team))
+    if (!wdl_team_is_idle(run->team))
         return WDL_ERR_OP;
     show(run, call);
-    run->showed = run->stamp;
+    run->team->showed = run->stamp;
     if (!call->op)
         keep_block(run, call);
     if (!have_shown(run, looks))

@@ -41,7 +41,7 @@ int wdl_node_post(struct wdl_run *run, enum wdl_place_on_board place)
 /* Show `bytes` at `data` on the board itself, ... */
 static int show_data(struct wdl_run *run, const void *data, size_t bytes)
 {
-    if (run->showed == run->stamp) /* wdl_coll_at_once has */
+    if (run->team->showed == run->stamp) /* wdl_coll_at_once has */
         return WDL_OK;
     if (bytes)
         wdl_bypass_copy(&run->team->bypass, wdl_board_sheet(run, run->team->rank), data, bytes);
