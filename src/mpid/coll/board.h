@@ -27,6 +27,7 @@ enum wdl_place_on_board {
 };
 
 /* Where a rank's data is, for others to fetch. */
+enum { WDL_SHEET_CHUNKS = 32 };
 struct wdl_sheet {
     const char *src;
     char *dst;
@@ -37,6 +38,10 @@ struct wdl_sheet {
     int fresh; /* where no copy has been before */
     int shown; /* the blocks are behind the sheet, each `at` bytes from its beginning */
     int left; /* who wants it fetches it; its owner puts it nowhere */
+    /* Of a fold that all may help with, on its root's: chunks that somebody has taken on, and by
+     * whom each has been done, a rank and 1; others write here, too (node_fold.c). */
+    uint32_t taken_on;
+    uint8_t done_by[WDL_SHEET_CHUNKS];
     struct wdl_sheet_block {
         size_t at, bytes;
     } block[]; /* by place on the node, of one of them, if they vary */

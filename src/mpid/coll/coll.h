@@ -69,8 +69,8 @@ enum wdl_coll_flag {
     WDL_COLL_DST_KNOWN = 1 << 17,
     WDL_COLL_SRC_KNOWN = 1 << 18,
     /* reduce, scan, not OUT_ALLSYNC: who gives to others of its node does not wait for one that is
-     * late: what is long is copied for it, or left where it is (OUT_NOSYNC). (Else all fold parts
-     * of a long vector, which takes less time where all are there.) */
+     * late: what is long is copied for it, or left where it is (OUT_NOSYNC), and who finds all
+     * others there helps to fold it. (Else all fold parts of a long vector.) */
     WDL_COLL_LEAVES = 1 << 19
 };
 #define WDL_COLL_IN (WDL_COLL_IN_NOSYNC | WDL_COLL_IN_MYSYNC | WDL_COLL_IN_ALLSYNC)
@@ -84,6 +84,9 @@ enum wdl_flow { WDL_FLOW_ALL, WDL_FLOW_DOWN, WDL_FLOW_UP };
 
 /* inout[i] = left[i] op inout[i] for count elements; `left` holds the operands of lower ranks. */
 typedef void (*wdl_coll_reduce_fn)(void *ctx, const void *left, void *inout, size_t count);
+/* result[i] = left[i] op right[i], the result in memory that is neither operand's. */
+typedef void (*wdl_coll_apart_fn)(void *ctx, const void *left, const void *right, void *result,
+                                  size_t count);
 
 enum {
     WDL_COLL_COMMUTES = 1,
@@ -95,6 +98,7 @@ struct wdl_coll_op {
     void *ctx;
     size_t elem_bytes;
     int commutes; /* operands may change places: 0, or one of these; they may always be grouped */
+    wdl_coll_apart_fn apart; /* ... where that saves a copy; or NULL */
 };
 
 /* Blocks of different sizes: rank r's has bytes[r] bytes, at[r] bytes from the buffer's start. */

@@ -139,6 +139,11 @@ static void fold_boards(const struct wdl_run *run, const struct wdl_coll_short *
 {
     const struct wdl_coll_op *op = call->op;
     int rank = run->team->size - 1;
+    if (op->apart && rank == 1) {
+        op->apart(op->ctx, wdl_board_sheet(run, 0), wdl_board_sheet(run, 1), call->dst,
+                  call->bytes / op->elem_bytes);
+        return;
+    }
     wdl_copy(call->dst, wdl_board_sheet(run, rank), call->bytes);
     while (--rank >= 0)
         op->fn(op->ctx, wdl_board_sheet(run, rank), call->dst, call->bytes / op->elem_bytes);

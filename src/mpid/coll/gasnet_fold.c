@@ -56,6 +56,13 @@ static void apply_elems(void *ctx, const void *left, void *inout, size_t elems)
     }
 }
 
+/* ... straight to where the results go. */
+static void apply_apart(void *ctx, const void *left, const void *right, void *result, size_t elems)
+{
+    struct fold *f = ctx;
+    f->fn->fn(result, elems, left, elems, right, f->elem, (int) f->fn->flags, f->arg);
+}
+
 /* ... on those of the array. */
 static void apply(void *ctx, const void *left, void *inout, size_t count)
 {
@@ -421,7 +428,8 @@ static void place_on_node(struct wdl_gas_op *op, const struct want *w, int every
     if (is_long && !everywhere && !all_there && !(args->flags & WDL_COLL_OUT_ALLSYNC))
         args->flags |= WDL_COLL_LEAVES;
     args->op = (struct wdl_coll_op){apply_elems, f, w->elem,
-                                    f->fn->flags & WDL_GAS_NONCOMM ? 0 : WDL_COLL_COMMUTES};
+                                    f->fn->flags & WDL_GAS_NONCOMM ? 0 : WDL_COLL_COMMUTES,
+                                    apply_apart};
 }
 
 static wdl_gas_handle fold_start(struct wdl_gas_op *op, const struct want *w, int root,

@@ -47,6 +47,12 @@ static void apply(void *ctx, const void *left, void *inout, size_t elems)
     }
 }
 
+static void apply_apart(void *ctx, const void *left, const void *right, void *result, size_t elems)
+{
+    struct wdl_gas_going *g = ctx;
+    g->fn->fn(result, elems, left, elems, right, g->op.elem_bytes, (int) g->fn->flags, g->arg);
+}
+
 /* Is there such a function, for such elements? */
 static int has_plain_function(const struct wdl_gas_team *team, const struct wdl_gas_plain *call,
                               int root, struct wdl_gas_going *going)
@@ -59,7 +65,7 @@ static int has_plain_function(const struct wdl_gas_team *team, const struct wdl_
         return 0;
     going->fn = &team->gas->fns[call->func];
     going->arg = call->arg;
-    going->op = (struct wdl_coll_op){apply, going, call->elem_bytes, 0};
+    going->op = (struct wdl_coll_op){apply, going, call->elem_bytes, 0, apply_apart};
     return going->fn->fn && !(going->fn->flags & WDL_GAS_NONASSOC);
 }
 

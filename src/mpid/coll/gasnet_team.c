@@ -266,7 +266,7 @@ wdl_gas_handle wdl_gas_agree_nb(struct wdl_gas_team *team, enum wdl_gas_given gi
     op->args.src = &words[0];
     op->args.dst = &words[1];
     op->args.bytes = sizeof(*words);
-    op->args.op = (struct wdl_coll_op){words_meet, NULL, sizeof(*words), 1};
+    op->args.op = (struct wdl_coll_op){words_meet, NULL, sizeof(*words), 1, NULL};
     op->args.after = agreed;
     return wdl_gas_op_begin(op);
 }

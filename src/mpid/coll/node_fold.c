@@ -57,19 +57,36 @@ int wdl_node_look(struct wdl_run *run, int rank, size_t at, char *here, size_t b
     return sheet->staged ? WDL_ERR_PROTO : wdl_board_fetch(run, rank, sheet->src + at, here, bytes);
 }
 
-/* to = what the node's ranks 0 .. hi show at [at, at + bytes), folded; all of them have posted.
- * `come` has room for as much, unless all is on boards. */
-static int fold(struct wdl_run *run, int hi, size_t at, size_t bytes, char *to, char *come)
+/* Room for as much as is folded at a time: for what has to be fetched (NULL: all is on boards), and
+ * for sums that take turns with the result; or NULL. */
+struct room {
+    char *come, *turn;
+};
+
+/* to = what the node's ranks 0 .. hi show at [at, at + bytes), folded; all of them have posted. */
+static int fold(struct wdl_run *run, int hi, size_t at, size_t bytes, char *to, struct room room)
 {
     const struct wdl_coll_op *op = &run->args.op;
-    int status = wdl_node_look(run, wdl_node_rank(run, hi), at, to, bytes);
+    int last = wdl_node_rank(run, hi), status = WDL_OK;
+    const char *right = op->apart && (hi == 1 || (hi > 1 && room.turn)) ? in_place(run, last, at)
+                                                                       : NULL;
+    int apart = right && right != to;
+    if (!apart)
+        status = wdl_node_look(run, last, at, to, bytes);
     for (int i = hi - 1; i >= 0 && bytes > 0 && status == WDL_OK; i--) {
         int r = wdl_node_rank(run, i);
         const char *left = in_place(run, r, at);
+        char *sum = apart && i % 2 ? room.turn : to;
         if (!left)
-            status = wdl_node_look(run, r, at, come, bytes);
-        if (status == WDL_OK)
-            op->fn(op->ctx, left ? left : come, to, bytes / op->elem_bytes);
+            status = wdl_node_look(run, r, at, room.come, bytes);
+        if (status != WDL_OK)
+            break;
+        left = left ? left : room.come;
+        if (apart)
+            op->apart(op->ctx, left, right, sum, bytes / op->elem_bytes);
+        else
+            op->fn(op->ctx, left, sum, bytes / op->elem_bytes);
+        right = sum;
     }
     return status;
 }
@@ -104,11 +121,13 @@ static size_t piece_of(const struct wdl_run *run)
 static int fold_long(struct wdl_run *run, int hi, size_t at, size_t bytes, struct goal goal)
 {
     size_t piece = piece_of(run);
+    int has_turn = 3 * piece <= wdl_node_fold_room(&run->args);
+    struct room room = {run->tmp + piece, has_turn ? run->tmp + 2 * piece : NULL};
     int status = WDL_OK, there = goal.to && is_free(run, hi, at, bytes, goal.owner, goal.to);
     for (size_t done = 0; done < bytes && status == WDL_OK; done += piece) {
         size_t n = bytes - done < piece ? bytes - done : piece;
         char *sum = there ? goal.to + done : run->tmp;
-        status = fold(run, hi, at + done, n, sum, run->tmp + piece);
+        status = fold(run, hi, at + done, n, sum, room);
         if (status == WDL_OK && goal.shown)
             wdl_bypass_copy(&run->team->bypass, goal.shown + done, sum, n);
         if (status == WDL_OK && goal.to && !there)
@@ -202,7 +221,7 @@ int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c)
     WDL_NODE_STEP(c, 0, show_vector(run, a->dst));
     WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
     if (wdl_node_on_board(run)) /* little: everyone folds everything */
-        return fold(run, run->team->size - 1, 0, a->bytes, a->dst, NULL);
+        return fold(run, run->team->size - 1, 0, a->bytes, a->dst, (struct room){0});
     WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_to_share(run)));
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     WDL_NODE_STEP(c, 4, wdl_node_each(run, c, WDL_BOARD_DONE, fetch_part));
@@ -261,6 +280,94 @@ static int fold_alone(struct wdl_run *run, struct wdl_car_run *c, int head, char
     return status;
 }
 
+/* --- who gives leaves, but helps if all are there --- */
+
+/* The vector in chunks, which are taken on one at a time: by the root, and by who has given and
+ * finds all others there. Who comes early is gone by then, and has waited for nobody. */
+static size_t chunk_of(const struct wdl_run *run)
+{
+    enum { CHUNK_LEAST = 32 << 10 };
+    size_t each = run->args.bytes / WDL_SHEET_CHUNKS + run->args.op.elem_bytes;
+    return whole(&run->args, each > CHUNK_LEAST ? each : CHUNK_LEAST);
+}
+
+static struct wdl_sheet *root_sheet(const struct wdl_run *run)
+{
+    return (struct wdl_sheet *) (void *) wdl_board_sheet(run, run->args.root);
+}
+
+/* Fold what nobody has taken on: to the root's result, or to where we have given. */
+static int share(struct wdl_run *run, char *to)
+{
+    struct wdl_sheet *sheet = root_sheet(run);
+    size_t chunk = chunk_of(run), bytes = run->args.bytes, at;
+    int me = run->team->rank, status = WDL_OK;
+    for (;;) {
+        uint32_t i = __atomic_fetch_add(&sheet->taken_on, 1, __ATOMIC_RELAXED);
+        if ((at = i * chunk) >= bytes)
+            return status;
+        size_t n = bytes - at < chunk ? bytes - at : chunk;
+        struct goal goal = {me, to ? to + at : NULL, to ? NULL : run->staged + at};
+        int folded = fold_long(run, run->team->size - 1, at, n, goal);
+        status = folded == WDL_OK ? status : folded;
+        /* pairs with the load in take_shared; what has failed for us fails for the root, too */
+        __atomic_store_n(&sheet->done_by[i], (uint8_t) (me + 1), __ATOMIC_RELEASE);
+    }
+}
+
+static int help(struct wdl_run *run)
+{
+    int size = run->team->size, me = run->team->rank;
+    if (!run->staged || run->args.bytes < 2 * chunk_of(run))
+        return WDL_OK;
+    for (int r = 0; r < size; r++)
+        if (r != me &&
+            (!wdl_board_seen(run, r, WDL_BOARD_DATA) || wdl_node_agrees(run, r) != WDL_OK))
+            return WDL_OK;
+    struct wdl_store *store = &run->team->coll->store;
+    char *none = run->tmp; /* so that many who give may be under way */
+    run->tmp = wdl_store_make(store, wdl_node_fold_room(&run->args));
+    if (run->tmp)
+        (void) wdl_node_note(run, share(run, NULL));
+    wdl_store_put(store, run->tmp);
+    run->tmp = none;
+    return WDL_OK;
+}
+
+/* The chunks of others, which are there or will be soon. */
+static int take_shared(struct wdl_run *run, struct wdl_car_run *c, char *to)
+{
+    struct wdl_sheet *own = root_sheet(run);
+    size_t chunk = chunk_of(run), bytes = run->args.bytes;
+    for (; (size_t) c->next * chunk < bytes; c->next++) {
+        size_t at = (size_t) c->next * chunk, n = bytes - at < chunk ? bytes - at : chunk;
+        /* pairs with the store in share */
+        int by = __atomic_load_n(&own->done_by[c->next], __ATOMIC_ACQUIRE);
+        if (by == 0)
+            return WDL_AGAIN;
+        if (by - 1 == run->team->rank)
+            continue;
+        const struct wdl_sheet *sheet = by <= run->team->size ? wdl_node_sheet(run, by - 1) : NULL;
+        const char *there = sheet ? wdl_staging_of(run, by - 1, sheet, bytes) : NULL;
+        if (!there)
+            return WDL_ERR_PROTO;
+        wdl_copy(to + at, there + at, n);
+    }
+    return WDL_OK;
+}
+
+static int fold_shared(struct wdl_run *run, struct wdl_car_run *c, char *to)
+{
+    int status = c->step == 1 ? wdl_node_all_agree(run, c) : WDL_OK;
+    if (status == WDL_OK) {
+        WDL_NODE_STEP(c, 1, wdl_node_note(run, share(run, to)));
+        status = take_shared(run, c, to);
+    }
+    if (status != WDL_AGAIN)
+        (void) wdl_node_post(run, WDL_BOARD_DONE);
+    return status;
+}
+
 /* Our part, to the head. */
 static int fold_for(struct wdl_run *run, int head, char *to)
 {
@@ -281,10 +388,11 @@ int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to
     if (wdl_node_on_board(run) && !is_head)
         return WDL_OK;
     if (!wdl_node_on_board(run) && folds_alone(run))
-        return fold_alone(run, c, head, to);
+        return wdl_node_leaves(run) ? fold_shared(run, c, to) : fold_alone(run, c, head, to);
     WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
     if (wdl_node_on_board(run))
-        return fold(run, wdl_node_size(run) - 1, 0, wdl_board_own_length(run), to, NULL);
+        return fold(run, wdl_node_size(run) - 1, 0, wdl_board_own_length(run), to,
+                    (struct room){0});
     WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_for(run, head, to)));
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     if (!is_head && run->staged)
@@ -311,25 +419,25 @@ static int give_copy(struct wdl_run *run)
     return wdl_node_show_places(run, from, NULL);
 }
 
-static int until_folded(struct wdl_run *run, struct wdl_car_run *c)
+static int until_folded(struct wdl_run *run, struct wdl_car_run *c, int step)
 {
     int root = run->args.root;
-    WDL_NODE_STEP(c, 1, wdl_node_one(run, root, WDL_BOARD_DATA, wdl_node_agrees));
+    WDL_NODE_STEP(c, step, wdl_node_one(run, root, WDL_BOARD_DATA, wdl_node_agrees));
     return run->status == WDL_OK ? wdl_node_one(run, root, WDL_BOARD_DONE, NULL) : WDL_OK;
 }
 
 static int give(struct wdl_run *run, struct wdl_car_run *c)
 {
     WDL_NODE_STEP(c, 0, give_copy(run));
-    return run->staged || run->apart ? WDL_OK : until_folded(run, c);
+    WDL_NODE_STEP(c, 1, help(run));
+    return run->staged || run->apart ? WDL_OK : until_folded(run, c, 2);
 }
 
 int wdl_node_reduce_left(struct wdl_run *run, struct wdl_car_run *c)
 {
     if (!run->apart)
         return WDL_OK;
-    WDL_NODE_STEP(c, 0, WDL_OK);
-    if (until_folded(run, c) == WDL_AGAIN)
+    if (until_folded(run, c, 0) == WDL_AGAIN)
         return WDL_AGAIN;
     wdl_node_copy_free(run);
     return WDL_OK;
@@ -358,7 +466,7 @@ int wdl_node_fold_apart(struct wdl_run *run, int hi, size_t at)
 {
     size_t bytes = run->args.bytes;
     if (wdl_node_on_board(run))
-        return fold(run, hi, at, bytes, run->args.dst, NULL);
+        return fold(run, hi, at, bytes, run->args.dst, (struct room){0});
     char *to = wdl_node_apart(run);
     struct goal goal = {run->team->rank, to, NULL};
     return to ? fold_long(run, hi, at, bytes, goal) : WDL_ERR_NOMEM;

@@ -379,7 +379,7 @@ static void interleave(int of_one_node)
     call(args);
     call(args_of(WDL_COLL_BROADCAST, LONG));
     args = args_of(WDL_COLL_ALLREDUCE, SMALL);
-    args.op = (struct wdl_coll_op){ranks_sum, NULL, 4, 1};
+    args.op = (struct wdl_coll_op){ranks_sum, NULL, 4, 1, NULL};
     finish(args);
     for (int i = 1; i < r.n; i++)
         ck_assert_int_eq(memcmp(dst[i], dst[0], SMALL), 0);

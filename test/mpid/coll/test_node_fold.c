@@ -16,6 +16,7 @@ static const size_t lengths[] = {4,
                                  ONENODE_LONG,
                                  ONENODE_ROOM / ONENODE_MAX & ~(size_t) 3,
                                  ONENODE_ROOM};
+enum { STAGING = 1 << 20 }; /* for all of it */
 static struct onenode o;
 static size_t folded; /* elements */
 
@@ -25,9 +26,22 @@ static void compose(void *ctx, const void *left, void *inout, size_t count)
     ranks_compose(ctx, left, inout, count);
 }
 
+static void compose_apart(void *ctx, const void *left, const void *right, void *result,
+                          size_t count)
+{
+    const char *l = left, *r = right, *to = result;
+    must(to + 4 * count <= l || l + 4 * count <= to);
+    must(to + 4 * count <= r || r + 4 * count <= to);
+    memcpy(result, right, 4 * count);
+    compose(ctx, left, result, count);
+}
+
+static int apart; /* may results lie apart from operands? */
+
 static struct wdl_coll_op composing(void)
 {
-    return (struct wdl_coll_op){.fn = compose, .elem_bytes = 4};
+    return (struct wdl_coll_op){
+        .fn = compose, .elem_bytes = 4, .apart = apart ? compose_apart : NULL};
 }
 
 /* All sources from byte `at` on, in order. */
@@ -44,9 +58,10 @@ static const char *wanted(size_t at, size_t bytes)
 /* Each way of sharing memory, number of ranks and length, in place and not. */
 static void everywhere(void (*one)(size_t bytes))
 {
-    for (int way = 0; way < 4; way++)
+    for (int way = 0; way < 5; way++)
         for (int n = 2; n <= ONENODE_MAX; n++) {
-            onenode_open(&o, n, way > 0, way > 1 ? 65536 : 0);
+            apart = (way + n) % 2;
+            onenode_open(&o, n, way > 0, way > 3 ? STAGING : way > 1 ? 65536 : 0);
             for (int i = 0; i < n; i++) /* more ranks than processors, and not */
                 o.r.one[i].shm.crowded = way == 3;
             for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
@@ -158,6 +173,39 @@ START_TEST(who_gives_waits_for_nobody)
 }
 END_TEST
 
+/* Who gives last, and finds all there, folds what nobody has taken on; who comes before folds
+ * nothing. Without a staged operand it only gives. */
+START_TEST(the_last_helps)
+{
+    enum { N = 4, BYTES = 200000 };
+    for (int root = 0; root < N; root++)
+        for (int staging = 0; staging < 2; staging++) {
+            struct wdl_coll_args args = {.kind = WDL_COLL_REDUCE,
+                                         .flags = WDL_COLL_LEAVES,
+                                         .root = root,
+                                         .bytes = BYTES,
+                                         .op = composing()};
+            onenode_open(&o, N, 1, staging ? STAGING : 0);
+            onenode_fill(&o);
+            const char *want = wanted(0, BYTES);
+            folded = 0;
+            onenode_begin(&o, root, &args);
+            for (int k = 1; k < N; k++) {
+                must_cmp(folded, ==, 0);
+                onenode_begin(&o, (root + k) % N, &args);
+                must_cmp(o.reqs[(root + k) % N].done, ==, 1);
+            }
+            must_cmp(folded, ==, staging ? (N - 1) * BYTES / 4 : 0);
+            must_cmp(o.reqs[root].done, ==, 0);
+            onenode_settle(&o);
+            must_cmp(o.reqs[root].done, ==, 1);
+            must_cmp(folded, ==, (N - 1) * BYTES / 4);
+            must(memcmp(o.dst[root], want, BYTES) == 0);
+            onenode_close(&o);
+        }
+}
+END_TEST
+
 START_TEST(allreduce)
 {
     everywhere(allreduce_one);
@@ -208,4 +256,4 @@ START_TEST(floats_have_the_same_bits_everywhere_and_again)
 END_TEST
 
 WDL_SUITE("coll/node_fold", reduce, reduce_where_who_gives_leaves, who_gives_waits_for_nobody,
-          allreduce, reduce_scatter, floats_have_the_same_bits_everywhere_and_again)
+          the_last_helps, allreduce, reduce_scatter, floats_have_the_same_bits_everywhere_and_again)

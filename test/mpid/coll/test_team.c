@@ -47,7 +47,7 @@ static void outstanding(enum wdl_coll_kind kind, int n)
             uint32_t *word = &memory[(size_t) i * OUTSTANDING + (size_t) k];
             struct wdl_coll_args args = broadcast(word, 4);
             args.kind = kind;
-            args.op = (struct wdl_coll_op){ranks_sum, NULL, 4, 1};
+            args.op = (struct wdl_coll_op){ranks_sum, NULL, 4, 1, NULL};
             *word = (uint32_t) (i == 0 ? k * 3 + 1 : kind == WDL_COLL_ALLREDUCE);
             struct wdl_coll_req *req = &reqs[(size_t) i * OUTSTANDING + (size_t) k];
             ck_assert_int_eq(wdl_coll_start(teams[i], &args, req), WDL_OK);
@@ -110,7 +110,7 @@ START_TEST(nothing_is_allocated_once_a_shape_is_known)
         for (int i = 0; i < 4; i++) {
             struct wdl_coll_args args = broadcast(memory[i], 4096);
             args.kind = k % 2 ? WDL_COLL_ALLREDUCE : WDL_COLL_BROADCAST;
-            args.op = (struct wdl_coll_op){ranks_sum, NULL, 4, 1};
+            args.op = (struct wdl_coll_op){ranks_sum, NULL, 4, 1, NULL};
             ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
         }
         ranks_finish(&r, reqs, 1);
@@ -196,7 +196,7 @@ START_TEST(what_is_asked_wrongly_is_refused)
     args = good;
     args.kind = WDL_COLL_REDUCE;
     ck_assert_int_eq(wdl_coll_start(teams[0], &args, &req), WDL_ERR_OP);
-    args.op = (struct wdl_coll_op){ranks_sum, NULL, 3, 1};
+    args.op = (struct wdl_coll_op){ranks_sum, NULL, 3, 1, NULL};
     ck_assert_int_eq(wdl_coll_start(teams[0], &args, &req), WDL_ERR_ARG);
     args = good;
     args.algorithm = "no such row";
