@@ -13,7 +13,7 @@
 #include "support/must.h"
 #include "support/suite.h"
 
-enum { RANKS = 4, WORDS_MAX = 5000, ROUNDS = 60 };
+enum { RANKS = 4, WORDS_MAX = 20000, ROUNDS = 60 };
 
 struct player {
     pthread_t id;
@@ -45,10 +45,14 @@ static int expected(const struct wdl_coll_args *args, int rank, size_t k, int ro
         case WDL_COLL_EXCHANGE:
             *out = words ? word((int) (k / words), (size_t) rank * words + k % words, round) : 0;
             return 1;
+        case WDL_COLL_GATHER:
+            *out = words ? word((int) (k / words), k % words, round) : 0;
+            return rank == args->root;
+        case WDL_COLL_REDUCE:
         case WDL_COLL_ALLREDUCE:
             for (int r = 0; r < RANKS; r++)
                 *out += word(r, k, round);
-            return k < words;
+            return k < words && (args->kind != WDL_COLL_REDUCE || rank == args->root);
         case WDL_COLL_SCAN:
             for (int r = 0; r <= rank; r++)
                 *out += word(r, k, round);
@@ -56,6 +60,24 @@ static int expected(const struct wdl_coll_args *args, int rank, size_t k, int ro
         default:
             return 0;
     }
+}
+
+/* Other short ones: by who waits, and by who goes on. */
+static int short_at_once(struct player *p, const struct wdl_coll_args *args, int waits)
+{
+    int gets = args->kind == WDL_COLL_BROADCAST && args->root != p->rank;
+    int folds = wdl_coll_reduces(args->kind);
+    const struct wdl_coll_short call = {.kind = args->kind,
+                                        .root = args->root,
+                                        .waits = waits,
+                                        .src = gets ? args->dst : args->src,
+                                        .dst = args->dst,
+                                        .bytes = args->bytes,
+                                        .op = folds ? &args->op : NULL};
+    int may = args->kind == WDL_COLL_BROADCAST || args->kind == WDL_COLL_REDUCE ||
+        args->kind == WDL_COLL_ALLREDUCE || args->kind == WDL_COLL_GATHER_ALL ||
+        args->kind == WDL_COLL_EXCHANGE;
+    return may && !args->algorithm && wdl_coll_at_once(p->team, &call) == WDL_OK;
 }
 
 static int at_once(struct player *p, const struct wdl_coll_args *args)
@@ -77,7 +99,7 @@ static int at_once(struct player *p, const struct wdl_coll_args *args)
 
 static void go_through(struct player *p, const struct wdl_coll_args *args, int by_request)
 {
-    if (!by_request && at_once(p, args))
+    if ((!by_request && at_once(p, args)) || short_at_once(p, args, !by_request))
         return;
     struct wdl_coll_req req = {.done = 0};
     struct wdl_run *run = by_request ? NULL : wdl_coll_express(p->team, args);
@@ -105,16 +127,19 @@ static void *play(void *arg)
         const char *by_cells;
     } kinds[] = {{WDL_COLL_BARRIER, "dissemination"}, {WDL_COLL_BROADCAST, "tree"},
                  {WDL_COLL_GATHER_ALL, "bruck"},      {WDL_COLL_EXCHANGE, "bruck"},
-                 {WDL_COLL_ALLREDUCE, "doubling"},    {WDL_COLL_SCAN, "doubling"}};
+                 {WDL_COLL_ALLREDUCE, "doubling"},    {WDL_COLL_SCAN, "doubling"},
+                 {WDL_COLL_GATHER, "tree"},           {WDL_COLL_REDUCE, "tree"}};
     static const size_t words[] = {1, 60, 600, WORDS_MAX};
     enum { KINDS = sizeof(kinds) / sizeof(kinds[0]), SIZES = sizeof(words) / sizeof(words[0]) };
     struct player *p = arg;
     for (int round = 0; round < ROUNDS * KINDS; round++) {
         int k = round % KINDS;
         size_t n = words[round / KINDS % (p->cells ? 2 : SIZES)]; /* what fits in a cell */
-        struct wdl_coll_args args = {.kind = kinds[k].kind, .flags = WDL_COLL_MPI,
+        int leaves = kinds[k].kind == WDL_COLL_REDUCE && n == WORDS_MAX;
+        struct wdl_coll_args args = {.kind = kinds[k].kind,
+                                     .flags = WDL_COLL_MPI | (leaves ? WDL_COLL_LEAVES : 0u),
                                      .root = round / KINDS % RANKS, .src = p->src, .dst = p->dst,
-                                     .bytes = 4 * n, .op = {ranks_sum, NULL, 4, 1},
+                                     .bytes = 4 * n, .op = {ranks_sum, NULL, 4, 1, NULL},
                                      .algorithm = p->cells ? kinds[k].by_cells : NULL};
         for (size_t i = 0; i < RANKS * n; i++)
             p->src[i] = word(p->rank, i, round);
@@ -166,7 +191,7 @@ END_TEST
 
 START_TEST(by_boards_and_staging)
 {
-    run(0, 64 << 10);
+    run(0, 256 << 10);
 }
 END_TEST
 
