@@ -240,17 +240,51 @@ static int scan_at_once(const struct wdl_adi_mpi *m, struct wdl_team *team, int 
     return *mpi_errno != MPI_SUCCESS || status == WDL_OK;
 }
 
-/* A short one of other kinds, of data as the engine wants it. 0: it is none, or ranks are late. */
+/* Of data as the engine wants it, and little; 0: it is not, or nothing. */
+static size_t plain_bytes(MPI_Aint count, MPI_Datatype type)
+{
+    if (count <= 0 || count > WDL_ADI_BOARD || !HANDLE_IS_BUILTIN(type))
+        return 0;
+    return (size_t) count * (size_t) MPIR_Datatype_get_basic_size(type);
+}
+
+static int is_plain_scatter(const struct wdl_adi_mpi *m, struct wdl_coll_short *call)
+{
+    int is_root = m->comm->rank == m->root, in_place = m->recvbuf == MPI_IN_PLACE;
+    call->src = m->sendbuf;
+    call->dst = in_place ? NULL : m->recvbuf;
+    call->bytes = is_root ? plain_bytes(m->sendcount, m->sendtype) :
+        plain_bytes(m->recvcount, m->recvtype);
+    return call->bytes > 0 &&
+        (!is_root || in_place || plain_bytes(m->recvcount, m->recvtype) == call->bytes);
+}
+
+static int is_plain_gather(const struct wdl_adi_mpi *m, struct wdl_coll_short *call)
+{
+    int is_root = m->comm->rank == m->root, in_place = m->sendbuf == MPI_IN_PLACE;
+    call->dst = m->recvbuf;
+    call->bytes = is_root ? plain_bytes(m->recvcount, m->recvtype) :
+        plain_bytes(m->sendcount, m->sendtype);
+    call->src = in_place ? (char *) m->recvbuf + (size_t) m->root * call->bytes : m->sendbuf;
+    return call->bytes > 0 &&
+        (!is_root || in_place || plain_bytes(m->sendcount, m->sendtype) == call->bytes);
+}
+
+/* A short one of other kinds than scans. 0: it is none, or ranks are late. */
 static int is_plain(const struct wdl_adi_mpi *m, struct wdl_coll_short *call)
 {
-    size_t sends;
-    if (m->variable || m->recvcount <= 0 || m->recvcount > WDL_ADI_BOARD ||
-        !HANDLE_IS_BUILTIN(m->recvtype))
+    if (m->variable)
         return 0;
-    *call = (struct wdl_coll_short) {.kind = m->kind,.root = m->root,.dst = m->recvbuf,
-        .src = m->sendbuf == MPI_IN_PLACE ? m->recvbuf : m->sendbuf,
-        .bytes = (size_t) m->recvcount * (size_t) MPIR_Datatype_get_basic_size(m->recvtype)
-    };
+    *call = (struct wdl_coll_short) {.kind = m->kind,.root = m->root };
+    if (m->kind == WDL_COLL_SCATTER)
+        return is_plain_scatter(m, call);
+    if (m->kind == WDL_COLL_GATHER)
+        return is_plain_gather(m, call);
+    call->dst = m->recvbuf;
+    call->src = m->sendbuf == MPI_IN_PLACE ? m->recvbuf : m->sendbuf;
+    call->bytes = plain_bytes(m->recvcount, m->recvtype);
+    if (call->bytes == 0)
+        return 0;
     switch (m->kind) {
         case WDL_COLL_BROADCAST:
             call->src = m->recvbuf;
@@ -261,14 +295,11 @@ static int is_plain(const struct wdl_adi_mpi *m, struct wdl_coll_short *call)
             return call->op && call->bytes == (size_t) m->recvcount * call->op->elem_bytes;
         case WDL_COLL_GATHER_ALL:
         case WDL_COLL_EXCHANGE:
-            if (m->sendbuf == MPI_IN_PLACE) {
-                if (m->kind == WDL_COLL_GATHER_ALL)
-                    call->src = (char *) m->recvbuf + (size_t) m->comm->rank * call->bytes;
-                return 1;
-            }
-            sends = HANDLE_IS_BUILTIN(m->sendtype) ?
-                (size_t) m->sendcount * (size_t) MPIR_Datatype_get_basic_size(m->sendtype) : 0;
-            return sends == call->bytes;
+            if (m->sendbuf != MPI_IN_PLACE)
+                return plain_bytes(m->sendcount, m->sendtype) == call->bytes;
+            if (m->kind == WDL_COLL_GATHER_ALL)
+                call->src = (char *) m->recvbuf + (size_t) m->comm->rank * call->bytes;
+            return 1;
         default:
             return 0;
     }

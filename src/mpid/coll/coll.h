@@ -331,8 +331,8 @@ struct wdl_coll_scan {
     const struct wdl_coll_op *op;
 };
 int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *scan);
-/* One that fits the boards, likewise, where the ranks it needs have done their part: a BROADCAST,
- * REDUCE, ALLREDUCE, GATHER_ALL or EXCHANGE. The own data may have been shown before the others' is
+/* One that fits the boards, likewise, where the ranks it needs have done their part: of all kinds
+ * but BARRIER, SCAN and REDUCE_SCATTER. The own data may have been shown before the others' is
  * looked for: after ERR_OP the same arguments come by the express lane, or by a request, before any
  * others do. */
 struct wdl_coll_short {
@@ -340,7 +340,7 @@ struct wdl_coll_short {
     int root;
     int waits;                      /* the caller does */
     const void *src;
-    void *dst;                      /* a broadcast's data is both */
+    void *dst;                      /* a broadcast's data is both; a scatter's root's may be NULL */
     size_t bytes;                   /* of one block, as in wdl_coll_args */
     const struct wdl_coll_op *op;   /* of a reduction */
 };

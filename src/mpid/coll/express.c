@@ -106,7 +106,8 @@ struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_ar
 
 static size_t shown_by(const struct wdl_team *team, const struct wdl_coll_short *call)
 {
-    return call->kind == WDL_COLL_EXCHANGE ? call->bytes * (size_t) team->size : call->bytes;
+    int each = call->kind == WDL_COLL_EXCHANGE || call->kind == WDL_COLL_SCATTER;
+    return each ? call->bytes * (size_t) team->size : call->bytes;
 }
 
 /* Has the rank shown as much as we mean? */
@@ -173,19 +174,35 @@ static void take_blocks(const struct wdl_run *run, const struct wdl_coll_short *
     team->coll->stats.copied_bytes += call->bytes * (size_t) (team->size - 1);
 }
 
+/* What the root has shown, for all or for us. */
+static void take_from_root(struct wdl_run *run, const struct wdl_coll_short *call)
+{
+    size_t at = call->kind == WDL_COLL_SCATTER ? (size_t) run->team->rank * call->bytes : 0;
+    wdl_copy(call->dst, wdl_board_sheet(run, call->root) + at, call->bytes);
+    run->team->coll->stats.copied_bytes += call->bytes;
+}
+
 /* The root has nothing to wait for, or the others have not. */
 static int go_rooted(struct wdl_run *run, const struct wdl_coll_short *call, int looks)
 {
-    int is_root = run->team->rank == call->root, gives = call->kind == WDL_COLL_BROADCAST;
-    if (is_root == gives) {
+    int is_root = run->team->rank == call->root;
+    int down = call->kind == WDL_COLL_BROADCAST || call->kind == WDL_COLL_SCATTER;
+    const char *own = (const char *) call->src + (size_t) call->root * call->bytes;
+    if (is_root == down) {
         show(run, call);
+        if (call->kind == WDL_COLL_SCATTER && call->dst && call->dst != own)
+            wdl_copy(call->dst, own, call->bytes);
         return WDL_OK;
     }
-    if (gives ? !has_shown(run, call->root, looks) : !have_shown(run, looks))
+    if (down ? !has_shown(run, call->root, looks) : !have_shown(run, looks))
         return WDL_ERR_OP;
-    if (gives) {
-        wdl_copy(call->dst, wdl_board_sheet(run, call->root), call->bytes);
-        run->team->coll->stats.copied_bytes += call->bytes;
+    if (down) {
+        take_from_root(run, call);
+        return WDL_OK;
+    }
+    if (call->kind == WDL_COLL_GATHER) {
+        keep_block(run, call);
+        take_blocks(run, call);
         return WDL_OK;
     }
     wdl_copy(wdl_board_sheet(run, call->root), call->src, call->bytes); /* dst may be there */
@@ -228,7 +245,8 @@ int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call)
         return WDL_ERR_OP;
     if (!wdl_team_has_room(team, (uint32_t) team->window))
         return WDL_AGAIN;
-    int is_rooted = call->kind == WDL_COLL_BROADCAST || call->kind == WDL_COLL_REDUCE;
+    int is_rooted = call->kind == WDL_COLL_BROADCAST || call->kind == WDL_COLL_REDUCE ||
+                    call->kind == WDL_COLL_SCATTER || call->kind == WDL_COLL_GATHER;
     run->seq = team->next;
     run->stamp = team->started + 1;
     run->print = wdl_print_on_node(call->kind, call->root, 0);

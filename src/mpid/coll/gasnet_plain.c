@@ -74,8 +74,6 @@ static int at_once(struct wdl_team *team, const struct wdl_gas_plain *call, int 
 {
     const struct wdl_coll_op *op = wdl_coll_reduces(call->kind) ? &going->op : NULL;
     int is_root = team->rank == root, exclusive = (call->flags & WDL_COLL_EXCLUSIVE) != 0;
-    if (call->kind == WDL_COLL_SCATTER || call->kind == WDL_COLL_GATHER)
-        return WDL_ERR_OP;
     if (call->kind == WDL_COLL_SCAN)
         return wdl_coll_scan_at_once(
             team, &(struct wdl_coll_scan){call->src, call->dst, call->bytes, exclusive, 1, op});

@@ -123,8 +123,7 @@ static int at_once(int rank, int root, size_t bytes)
 
 static int can_be_at_once(enum wdl_coll_kind kind)
 {
-    return kind == WDL_COLL_BROADCAST || kind == WDL_COLL_GATHER_ALL || kind == WDL_COLL_EXCHANGE ||
-           kind == WDL_COLL_REDUCE || kind == WDL_COLL_ALLREDUCE;
+    return kind != WDL_COLL_BARRIER && kind != WDL_COLL_SCAN;
 }
 
 static int went_at_once; /* of all collectives, by how many ranks */

@@ -76,7 +76,7 @@ static int short_at_once(struct player *p, const struct wdl_coll_args *args, int
                                         .op = folds ? &args->op : NULL};
     int may = args->kind == WDL_COLL_BROADCAST || args->kind == WDL_COLL_REDUCE ||
         args->kind == WDL_COLL_ALLREDUCE || args->kind == WDL_COLL_GATHER_ALL ||
-        args->kind == WDL_COLL_EXCHANGE;
+        args->kind == WDL_COLL_EXCHANGE || args->kind == WDL_COLL_GATHER;
     return may && !args->algorithm && wdl_coll_at_once(p->team, &call) == WDL_OK;
 }
 
