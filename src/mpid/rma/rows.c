@@ -4,10 +4,33 @@
 #include "base/copy.h"
 #include "mpid/rma/rows.h"
 
-/* With the length known a block is a load and a store. */
-#define COPY(length)                                                                             \
-    for (int64_t i = 0; i < n; i++)                                                              \
-        memcpy(to->base + i * to->stride, from->base + i * from->stride, (length))
+/* With the length known a block is a load and a store; four at a time, since the loop takes longer
+ * than those (512 of 8 bytes: 0.22 us, so 0.13). */
+#define COPY_EACH(name, type)                                                              \
+    static void name(char *to, int64_t to_stride, const char *from, int64_t stride,        \
+                     int64_t n)                                                            \
+    {                                                                                      \
+        for (; n >= 4; n -= 4, to += 4 * to_stride, from += 4 * stride) {                  \
+            type a, b, c, d;                                                               \
+            memcpy(&a, from, sizeof(type));                                                \
+            memcpy(&b, from + stride, sizeof(type));                                       \
+            memcpy(&c, from + 2 * stride, sizeof(type));                                   \
+            memcpy(&d, from + 3 * stride, sizeof(type));                                   \
+            memcpy(to, &a, sizeof(type));                                                  \
+            memcpy(to + to_stride, &b, sizeof(type));                                      \
+            memcpy(to + 2 * to_stride, &c, sizeof(type));                                  \
+            memcpy(to + 3 * to_stride, &d, sizeof(type));                                  \
+        }                                                                                  \
+        for (; n > 0; n--, to += to_stride, from += stride)                                \
+            memcpy(to, from, sizeof(type));                                                \
+    }
+
+struct two {
+    uint64_t word[2];
+};
+COPY_EACH(copy_4, uint32_t)
+COPY_EACH(copy_8, uint64_t)
+COPY_EACH(copy_16, struct two)
 
 void wdl_rows_copy(const struct wdl_rows *to, const struct wdl_rows *from)
 {
@@ -15,13 +38,13 @@ void wdl_rows_copy(const struct wdl_rows *to, const struct wdl_rows *from)
     wdl_assert(to->bytes == from->bytes && to->count == from->count);
     switch (from->bytes) {
         case 4:
-            COPY(4);
+            copy_4(to->base, to->stride, from->base, from->stride, n);
             break;
         case 8:
-            COPY(8);
+            copy_8(to->base, to->stride, from->base, from->stride, n);
             break;
         case 16:
-            COPY(16);
+            copy_16(to->base, to->stride, from->base, from->stride, n);
             break;
         default:
             for (int64_t i = 0; i < n; i++)
