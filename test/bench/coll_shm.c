@@ -117,7 +117,7 @@ static void run(int rank)
     args.src = data[0];
     args.dst = data[1];
     args.bytes = 8;
-    args.op = (struct wdl_coll_op){sum, NULL, 8, 1};
+    args.op = (struct wdl_coll_op){sum, NULL, 8, 1, NULL};
     args.kind = WDL_COLL_ALLREDUCE;
     measure(rank, proc, team, "allreduce", &args);
     args.bytes = 256;

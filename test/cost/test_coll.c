@@ -356,7 +356,7 @@ START_TEST(on_a_node_nothing_is_sent)
         struct wdl_coll_args args = {.kind = (enum wdl_coll_kind) kind,
                                      .flags = WDL_COLL_MPI,
                                      .bytes = 4,
-                                     .op = {ranks_sum, NULL, 4, WDL_COLL_EXACT},
+                                     .op = {ranks_sum, NULL, 4, WDL_COLL_EXACT, NULL},
                                      .algorithm = "node"};
         for (int i = 0; i < RANKS; i++) {
             args.src = src[i];

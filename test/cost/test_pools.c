@@ -59,7 +59,10 @@ static int call_of(int call, size_t bytes, struct wdl_coll_args *args)
     enum wdl_coll_kind kind = (enum wdl_coll_kind)(call % WDL_COLL_CUSTOM);
     int other = call >= WDL_COLL_CUSTOM;
     *args = (struct wdl_coll_args){
-        .kind = kind, .flags = WDL_COLL_MPI, .bytes = bytes, .op = {ranks_compose, NULL, 4, 0}};
+        .kind = kind,
+        .flags = WDL_COLL_MPI,
+        .bytes = bytes,
+        .op = {ranks_compose, NULL, 4, 0, NULL}};
     for (int i = 0; i < RANKS; i++) {
         lengths[i] = bytes;
         places[i] = (size_t) i * bytes;

@@ -157,7 +157,7 @@ static void op_make(struct world *w, struct op *op)
                                 .flags = WDL_COLL_MPI,
                                 .root = below(w, w->o.ranks),
                                 .bytes = length(w),
-                                .op = {ranks_sum, NULL, 4, 1}};
+                                .op = {ranks_sum, NULL, 4, 1, NULL}};
     if (all.kind == WDL_COLL_REDUCE || all.kind == WDL_COLL_SCAN)
         all.flags |= below(w, 2) ? WDL_COLL_LEAVES : 0;
     uint64_t salt = wdl_prng_below(&w->prng, 1000);

@@ -49,7 +49,7 @@ struct wdl_coll_args simtime_args(const struct simtime_call *call)
                                   .bytes = call->bytes,
                                   .algorithm = call->algorithm,
                                   .op = {ranks_sum, NULL, 4,
-                                         call->rounds ? WDL_COLL_COMMUTES : WDL_COLL_EXACT}};
+                                         call->rounds ? WDL_COLL_COMMUTES : WDL_COLL_EXACT, NULL}};
 }
 
 /* Starts it everywhere, at one instant, on memory that holds one block a rank or one in all. */

@@ -90,7 +90,7 @@ static struct wdl_coll_args args_of(enum wdl_coll_kind kind, const char *algorit
                                   .flags = WDL_COLL_MPI,
                                   .algorithm = algorithm,
                                   .bytes = bytes,
-                                  .op = {ranks_compose, NULL, 4, 0}};
+                                  .op = {ranks_compose, NULL, 4, 0, NULL}};
 }
 
 /* The lower bound of rooted collectives, n - 1 messages, is met; of the others in

@@ -170,7 +170,7 @@ static struct wdl_coll_args args_of(enum wdl_coll_kind kind, size_t bytes)
                                   .flags = WDL_COLL_MPI,
                                   .algorithm = "levels",
                                   .bytes = bytes,
-                                  .op = {ranks_compose, NULL, 4, 0}};
+                                  .op = {ranks_compose, NULL, 4, 0, NULL}};
 }
 
 /* Bytes from `at` on, in order, from rank 0 on. */

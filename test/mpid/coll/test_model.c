@@ -101,7 +101,7 @@ static int row(enum wdl_coll_kind kind, size_t bytes, const char *algorithm)
     struct wdl_coll_args args = {.kind = kind,
                                  .flags = WDL_COLL_MPI,
                                  .bytes = bytes,
-                                 .op = {ranks_sum, NULL, 4, 1},
+                                 .op = {ranks_sum, NULL, 4, 1, NULL},
                                  .algorithm = algorithm};
     int status;
     return wdl_select_row(teams[0], &args, &status);

@@ -182,7 +182,7 @@ static void begin_interrupted(struct interrupted *me, size_t words)
                                      .src = me->src[c],
                                      .dst = me->dst[c],
                                      .bytes = 4 * words,
-                                     .op = {sum_interrupted, me, 4, c % 2}};
+                                     .op = {sum_interrupted, me, 4, c % 2, NULL}};
         ck_assert_int_eq(wdl_coll_start(teams[me->rank], &args, &me->reqs[c]), WDL_OK);
     }
 }

@@ -60,7 +60,7 @@ static struct wdl_coll_args args_of(enum wdl_coll_kind kind, size_t bytes)
     return (struct wdl_coll_args){.kind = kind,
                                   .flags = WDL_COLL_MPI,
                                   .bytes = bytes,
-                                  .op = {ranks_sum, NULL, 4, WDL_COLL_COMMUTES},
+                                  .op = {ranks_sum, NULL, 4, WDL_COLL_COMMUTES, NULL},
                                   .build = kind == WDL_COLL_CUSTOM ? build : NULL};
 }
 

@@ -83,10 +83,10 @@ static void op_choose(struct world *w, struct op *op, int index)
     a->root = (int) wdl_prng_below(p, (uint64_t) size);
     a->bytes =
         wdl_prng_chance(p, 500) ? wdl_prng_below(p, 64) : wdl_prng_below(p, (uint64_t) o->bytes);
-    a->op = (struct wdl_coll_op){compose_wide, NULL, 28, 0};
+    a->op = (struct wdl_coll_op){.fn = compose_wide, .elem_bytes = 28};
+    int exact = op->index % 3 ? WDL_COLL_EXACT : WDL_COLL_COMMUTES;
     if (wdl_prng_chance(p, 300))
-        a->op =
-            (struct wdl_coll_op){sum, NULL, 4, op->index % 3 ? WDL_COLL_EXACT : WDL_COLL_COMMUTES};
+        a->op = (struct wdl_coll_op){.fn = sum, .elem_bytes = 4, .commutes = exact};
     int moves = a->kind == WDL_COLL_SCATTER || a->kind == WDL_COLL_GATHER ||
                 a->kind == WDL_COLL_GATHER_ALL || a->kind == WDL_COLL_EXCHANGE ||
                 a->kind == WDL_COLL_REDUCE_SCATTER;
