@@ -288,7 +288,8 @@ static int roll_call(struct wdl_gas_op *head)
                                  .src = roll->words,
                                  .dst = roll->words,
                                  .bytes = bytes,
-                                 .op = {add_nothing, NULL, sizeof(roll->words[0]), WDL_COLL_EXACT}};
+                                 .op = {add_nothing, NULL, sizeof(roll->words[0]), WDL_COLL_EXACT,
+                                        NULL}};
     return wdl_gas_stage_start(head, &args, &head->req);
 }
 

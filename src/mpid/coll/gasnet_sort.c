@@ -126,7 +126,7 @@ static int sums_go(struct wdl_gas_op *op)
                                  .src = s->counts,
                                  .dst = s->sums,
                                  .bytes = (size_t) s->all_count * sizeof(int64_t),
-                                 .op = {add, NULL, sizeof(int64_t), 1}};
+                                 .op = {add, NULL, sizeof(int64_t), 1, NULL}};
     return wdl_gas_stage_start(op, &args, &op->req);
 }
 

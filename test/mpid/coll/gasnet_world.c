@@ -92,12 +92,13 @@ static void teams_make(struct world *w)
         w->images[i] = w->options.images ? (size_t) w->options.images : 1 + (size_t) i % IMAGES_MAX;
         w->first[i + 1] = w->first[i] + w->images[i];
     }
+    size_t staging = w->options.seed % 2 ? 16384 : 0; /* without, others fetch */
     nodes = (struct wdl_team_params){.id = 100,
                                      .size = n,
                                      .peer_of = same_peer,
                                      .window = w->options.window,
                                      .cell_bytes = 64,
-                                     .staging_bytes = 16384,
+                                     .staging_bytes = staging,
                                      .model = models[w->options.seed % 3],
                                      .poison = 1};
     w->memory = (struct gasnet_memory){w->ranks.one[0].proc, w->options.node, NULL};
