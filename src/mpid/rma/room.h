@@ -67,15 +67,6 @@ static inline void wdl_room_leave(uint64_t *word, enum wdl_room_kind kind)
     wdl_assert_cmp(wdl_room_holders(before, kind), >, 0);
     (void) before;
 }
-/* Go out of where the caller is ALONE: nobody else changes the half of the word that counts holders
- * meanwhile, so it needs no atomic instruction; nor is this a full barrier. */
-static inline void wdl_room_leave_alone(uint64_t *word)
-{
-    typedef uint32_t __attribute__((may_alias)) half;
-    half *holders = (half *) (void *) word + (__BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__);
-    wdl_assert_cmp(__atomic_load_n(holders, __ATOMIC_RELAXED), ==, 1 << 16);
-    __atomic_store_n(holders, 0, __ATOMIC_RELEASE);     /* pairs with wdl_room_enter */
-}
 /* Of somebody inside: SHARED, or one of the other two (ALONE). */
 static inline enum wdl_room_kind wdl_room_kind_inside(const uint64_t *word)
 {

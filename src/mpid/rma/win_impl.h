@@ -573,21 +573,19 @@ static inline int wdl_words_in_at_once(struct wdl_win *win, int rank, int alone)
     win->gate_in = WDL_GATE_IN;
     return 1;
 }
-/* Out of one; the gate is left with the last exclusive lock. A full barrier. */
+/* Out of one; the gate is left with the last exclusive lock. */
 static inline void wdl_words_out_on_node(struct wdl_win *win, int rank)
 {
     struct wdl_win_control *node = win->params.node;
     enum wdl_room_kind kind = wdl_room_kind_inside(&node[rank].lock);
-    if (kind != WDL_ROOM_ALONE || win->gate_users > 1) {
-        wdl_room_leave(&node[rank].lock, kind);
-        win->gate_users -= kind == WDL_ROOM_ALONE;
+    wdl_room_leave(&node[rank].lock, kind);
+    if (kind != WDL_ROOM_ALONE)
         return;
+    wdl_assert_cmp(win->gate_users, >, 0);
+    if (--win->gate_users == 0) {
+        win->gate_in = WDL_GATE_OUT;
+        wdl_room_leave(&node[0].gate, WDL_ROOM_OTHERS);
     }
-    wdl_assert_cmp(win->gate_users, ==, 1);
-    wdl_room_leave_alone(&node[rank].lock);
-    win->gate_users = 0;
-    win->gate_in = WDL_GATE_OUT;
-    wdl_room_leave(&node[0].gate, WDL_ROOM_OTHERS);
 }
 /* --- net.c --- */
 uint64_t *wdl_net_words(const struct wdl_win *win);     /* our own lock word; the gate behind it */

@@ -83,10 +83,7 @@ START_TEST(many_tickets)
     for (int i = 0; i < 200000; i++) {
         ck_assert_int_eq(wdl_room_enter(&word, WDL_ROOM_ALONE, 0, &waiter), WDL_AGAIN);
         ck_assert_int_ne((int) waiter, 0);
-        if (i % 2)
-            wdl_room_leave_alone(&word);
-        else
-            wdl_room_leave(&word, WDL_ROOM_ALONE);
+        wdl_room_leave(&word, WDL_ROOM_ALONE);
         ck_assert_int_eq(wdl_room_enter(&word, WDL_ROOM_ALONE, 0, &waiter), WDL_OK);
         ck_assert_int_eq((int) waiter, 0);
     }
@@ -114,10 +111,7 @@ static void *storm_thread(void *arg)
         if (kind == WDL_ROOM_ALONE)
             counter++; /* what the room protects */
         __atomic_sub_fetch(mine, 1, __ATOMIC_SEQ_CST);
-        if (kind == WDL_ROOM_ALONE && i % 4)
-            wdl_room_leave_alone(&storm_word);
-        else
-            wdl_room_leave(&storm_word, kind);
+        wdl_room_leave(&storm_word, kind);
     }
     return NULL;
 }
