@@ -193,6 +193,7 @@ windlass_headers = \
     %D%/base/line.h \
     %D%/base/list.h \
     %D%/base/pool.h \
+    %D%/base/relax.h \
     %D%/base/prng.h \
     %D%/base/smooth.h \
     %D%/base/status.h \

@@ -162,8 +162,10 @@ enum { LOOKS = 400, STEPS = 80 };
 int wdl_adi_express_wait(struct wdl_run *lane, int *mpi_errno)
 {
     int status = wdl_coll_express_look(lane);
-    for (int n = wdl_adi_looks(LOOKS); n > 0 && status == WDL_AGAIN; n--)
+    for (int n = wdl_adi_looks(LOOKS); n > 0 && status == WDL_AGAIN; n--) {
+        wdl_relax();
         status = wdl_coll_express_look(lane);
+    }
     if (status == WDL_AGAIN)
         WDL_ADI_WAIT_BY_MEMORY((status = wdl_coll_express_look(lane)) == WDL_AGAIN ? WDL_AGAIN
                                : WDL_OK, *mpi_errno);
@@ -185,7 +187,7 @@ static int wait_for(MPIR_Comm * comm, const struct wdl_coll_req *req, int *mpi_e
         return req->status;
     }
     for (int steps = wdl_adi_looks(STEPS); !req->done && steps > 0; steps--) {
-        WDL_ADI_RELAX();
+        wdl_relax();
         (void) wdl_coll_progress(wdl_adi.proc);
     }
     if (!req->done)

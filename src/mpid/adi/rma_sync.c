@@ -152,7 +152,7 @@ int MPID_Win_lock(int lock_type, int rank, int assert, MPIR_Win * win)
 static void let_it_be_done(MPIR_Win * win)
 {
     for (int rests = wdl_win_rests(win->dev.wdl); rests > 0; rests--)
-        WDL_ADI_RELAX();
+        wdl_relax();
 }
 
 __attribute__((noinline))

@@ -68,10 +68,14 @@ void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place)
                 shm->wake(shm->ctx, r);
 }
 
+const uint64_t *wdl_board_stamp(const struct wdl_run *run, int rank, enum wdl_place_on_board place)
+{
+    return &place_of(run, rank, place)->number;
+}
+
 int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board place)
 {
-    /* pairs with the store in wdl_board_post */
-    return __atomic_load_n(&place_of(run, rank, place)->number, __ATOMIC_ACQUIRE) == run->stamp;
+    return __atomic_load_n(wdl_board_stamp(run, rank, place), __ATOMIC_ACQUIRE) == run->stamp;
 }
 
 size_t wdl_board_own_length(const struct wdl_run *run)

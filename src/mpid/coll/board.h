@@ -53,6 +53,9 @@ size_t wdl_board_at(const struct wdl_run *run);
 char *wdl_board_sheet(const struct wdl_run *run, int rank);
 void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place);
 int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board place);
+/* Where the stamp is that says so, for who looks again and again: it is run->stamp then. To be read
+ * with acquire, which pairs with the store in wdl_board_post. */
+const uint64_t *wdl_board_stamp(const struct wdl_run *run, int rank, enum wdl_place_on_board place);
 /* What a rank that has posted DATA says of its length: args.bytes; of all that is shown where
  * parts of it may vary; something else than any length, if it means another collective (fail.h). */
 size_t wdl_board_length(const struct wdl_run *run, int rank);

@@ -254,11 +254,11 @@ struct wdl_coll {
     const char *preferred[WDL_COLL_KIND_COUNT]; /* rows' names, or NULL */
     /* fail.c: when to ask, how long after the last time, and what had been done then */
     uint64_t doubt_at, doubt_ns, doubt_seen;
+    struct wdl_coll_stats stats;
     struct wdl_ended { /* what this rank meant in teams that are gone */
         uint32_t id, next, print[WDL_ENDED_PRINTS]; /* by seq mod their number */
     } ended[WDL_ENDED_TEAMS];
     unsigned ended_count; /* ever */
-    struct wdl_coll_stats stats;
 };
 
 /* Counted as they begin and as they end (the seeds' hooks), for whoever serves what is live; may be

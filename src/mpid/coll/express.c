@@ -6,6 +6,7 @@
  */
 #include <string.h>
 #include "base/copy.h"
+#include "base/relax.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/node.h"
 
@@ -113,9 +114,12 @@ static size_t shown_by(const struct wdl_team *team, const struct wdl_coll_short 
 /* Has the rank shown as much as we mean? */
 static int has_shown(const struct wdl_run *run, int rank, int looks)
 {
-    while (!wdl_board_seen(run, rank, WDL_BOARD_DATA))
+    const uint64_t *stamp = wdl_board_stamp(run, rank, WDL_BOARD_DATA);
+    while (__atomic_load_n(stamp, __ATOMIC_ACQUIRE) != run->stamp) {
         if (--looks <= 0)
             return 0;
+        wdl_relax();
+    }
     return wdl_board_length(run, rank) == run->args.bytes;
 }
 

@@ -42,18 +42,17 @@ uint32_t wdl_print_of(uint32_t row, const struct wdl_coll_args *args, int syncs)
 /* On a node, where the boards say lengths. Of the flags those that say who waits for whom. */
 static inline uint32_t wdl_print_on_node(enum wdl_coll_kind kind, int root, uint32_t flags)
 {
-    enum { KIND_BITS = 4, ROOT_AT = 9 };
-    static const uint32_t waits[ROOT_AT - KIND_BITS] = {WDL_COLL_IN_ALLSYNC, WDL_COLL_OUT_ALLSYNC,
-                                                        WDL_COLL_LEAVES, WDL_COLL_DST_KNOWN,
-                                                        WDL_COLL_SRC_KNOWN};
+    enum { IN_AT = 4, OUT_AT, LEAVES_AT, DST_AT, SRC_AT, ROOT_AT };
     const uint32_t rooted = 1u << WDL_COLL_BROADCAST | 1u << WDL_COLL_SCATTER |
                             1u << WDL_COLL_GATHER | 1u << WDL_COLL_REDUCE;
-    uint32_t print = (uint32_t) kind + 1;
-    wdl_static_assert(WDL_COLL_KIND_COUNT < 1 << KIND_BITS);
-    for (int i = 0; i < ROOT_AT - KIND_BITS; i++)
-        print |= flags & waits[i] ? 1u << (KIND_BITS + i) : 0;
-    print |= rooted >> kind & 1 ? (uint32_t) root << ROOT_AT : 0;
-    return print & ((1u << WDL_PRINT_BITS) - 1);
+    uint32_t waits = (flags & WDL_COLL_IN_ALLSYNC ? 1u << IN_AT : 0) |
+                     (flags & WDL_COLL_OUT_ALLSYNC ? 1u << OUT_AT : 0) |
+                     (flags & WDL_COLL_LEAVES ? 1u << LEAVES_AT : 0) |
+                     (flags & WDL_COLL_DST_KNOWN ? 1u << DST_AT : 0) |
+                     (flags & WDL_COLL_SRC_KNOWN ? 1u << SRC_AT : 0);
+    wdl_static_assert(WDL_COLL_KIND_COUNT < 1 << IN_AT);
+    uint32_t from = rooted >> kind & 1 ? (uint32_t) root << ROOT_AT : 0;
+    return (((uint32_t) kind + 1) | waits | from) & ((1u << WDL_PRINT_BITS) - 1);
 }
 
 /* This rank's is not what others mean; or they say so. It ends later, with ERR_TRUNCATE. */

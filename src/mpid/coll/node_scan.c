@@ -15,6 +15,7 @@
 #include <string.h>
 #include "base/copy.h"
 #include "base/line.h"
+#include "base/relax.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/node.h"
 #include "mpid/coll/staging.h"
@@ -534,10 +535,12 @@ static int scan_little(struct wdl_run *run, struct wdl_car_run *c)
 
 static int look_for(const struct wdl_shm_prefix *line, uint64_t stamp, int looks)
 {
-    for (; looks > 0; looks--)
-        if (is_there(line, stamp))
-            return 1;
-    return 0;
+    while (!is_there(line, stamp)) {
+        if (--looks <= 0)
+            return 0;
+        wdl_relax();
+    }
+    return 1;
 }
 
 /* Have what a scan to come writes to `own` and reads from `left` (NULL: there is none). */

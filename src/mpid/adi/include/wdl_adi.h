@@ -8,6 +8,7 @@
 
 #include "mpiimpl.h"
 #include "base/assert.h"
+#include "base/relax.h"
 #include "base/status.h"
 #include "mpid/proc/proc.h"
 #include "mpid/proc/spread.h"
@@ -193,12 +194,6 @@ static inline int wdl_adi_code(int status, const char *fcname, int line)
         }                                                                                      \
     } while (0)
 
-#if defined(__x86_64__) || defined(__i386__)
-#define WDL_ADI_RELAX() __builtin_ia32_pause()
-#else
-#define WDL_ADI_RELAX() ((void) 0)
-#endif
-
 /* Call expr until it is something else than WDL_AGAIN, making progress in between; mpi_errno
  * becomes the MPI error code of its result. BY_MEMORY: what expr waits for may be a plain store of
  * another process, which is usually about to come: it looks several times before the network has
@@ -221,7 +216,7 @@ enum wdl_adi_memory { WDL_ADI_BY_NETWORK, WDL_ADI_BY_MEMORY_DEAR, WDL_ADI_BY_MEM
             wdl_wait_.by_memory = (memory) != WDL_ADI_BY_NETWORK;                              \
             for (int wdl_look_ = (memory) == WDL_ADI_BY_MEMORY ? wdl_adi_memory_looks() : 0;   \
                  wdl_look_ > 0 && wdl_status_ == WDL_AGAIN; wdl_look_--) {                     \
-                WDL_ADI_RELAX();                                                               \
+                wdl_relax();                                                               \
                 wdl_status_ = (expr);                                                          \
             }                                                                                  \
             while (wdl_status_ == WDL_AGAIN) {                                                 \
