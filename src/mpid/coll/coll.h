@@ -49,6 +49,13 @@ static inline int wdl_coll_reduces(enum wdl_coll_kind kind)
     return kind >= WDL_COLL_REDUCE && kind < WDL_COLL_CUSTOM;
 }
 
+/* Has it a root? (CUSTOM: wdl_coll_args says.) */
+static inline int wdl_coll_is_rooted(enum wdl_coll_kind kind)
+{
+    return kind == WDL_COLL_BROADCAST || kind == WDL_COLL_SCATTER || kind == WDL_COLL_GATHER ||
+           kind == WDL_COLL_REDUCE;
+}
+
 enum wdl_coll_flag {
     WDL_COLL_IN_NOSYNC = 1, /* data may move as soon as anyone has started */
     WDL_COLL_IN_MYSYNC = 2, /* ... in or out of a rank's memory once that rank has started */

@@ -249,14 +249,14 @@ int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call)
         return WDL_ERR_OP;
     if (!wdl_team_has_room(team, (uint32_t) team->window))
         return WDL_AGAIN;
-    int is_rooted = call->kind == WDL_COLL_BROADCAST || call->kind == WDL_COLL_REDUCE ||
-                    call->kind == WDL_COLL_SCATTER || call->kind == WDL_COLL_GATHER;
     run->seq = team->next;
     run->stamp = team->started + 1;
     run->print = wdl_print_on_node(call->kind, call->root, 0);
     run->args.kind = call->kind;
     run->args.bytes = call->bytes;
-    int status = (is_rooted ? go_rooted : go_all)(run, call, call->waits ? LOOKS : 1);
+    int looks = call->waits ? LOOKS : 1;
+    int status = wdl_coll_is_rooted(call->kind) ? go_rooted(run, call, looks)
+                                                : go_all(run, call, looks);
     if (status != WDL_OK)
         return status;
     wdl_team_went_by(team, run->print);

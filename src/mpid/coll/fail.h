@@ -43,15 +43,13 @@ uint32_t wdl_print_of(uint32_t row, const struct wdl_coll_args *args, int syncs)
 static inline uint32_t wdl_print_on_node(enum wdl_coll_kind kind, int root, uint32_t flags)
 {
     enum { IN_AT = 4, OUT_AT, LEAVES_AT, DST_AT, SRC_AT, ROOT_AT };
-    const uint32_t rooted = 1u << WDL_COLL_BROADCAST | 1u << WDL_COLL_SCATTER |
-                            1u << WDL_COLL_GATHER | 1u << WDL_COLL_REDUCE;
     uint32_t waits = (flags & WDL_COLL_IN_ALLSYNC ? 1u << IN_AT : 0) |
                      (flags & WDL_COLL_OUT_ALLSYNC ? 1u << OUT_AT : 0) |
                      (flags & WDL_COLL_LEAVES ? 1u << LEAVES_AT : 0) |
                      (flags & WDL_COLL_DST_KNOWN ? 1u << DST_AT : 0) |
                      (flags & WDL_COLL_SRC_KNOWN ? 1u << SRC_AT : 0);
     wdl_static_assert(WDL_COLL_KIND_COUNT < 1 << IN_AT);
-    uint32_t from = rooted >> kind & 1 ? (uint32_t) root << ROOT_AT : 0;
+    uint32_t from = wdl_coll_is_rooted(kind) ? (uint32_t) root << ROOT_AT : 0;
     return (((uint32_t) kind + 1) | waits | from) & ((1u << WDL_PRINT_BITS) - 1);
 }
 

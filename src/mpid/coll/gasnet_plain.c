@@ -15,12 +15,6 @@ static int is_one_of(int flags, int set)
     return chosen && !(chosen & (chosen - 1));
 }
 
-static int is_rooted(enum wdl_coll_kind kind)
-{
-    return kind == WDL_COLL_BROADCAST || kind == WDL_COLL_SCATTER || kind == WDL_COLL_GATHER ||
-           kind == WDL_COLL_REDUCE;
-}
-
 /* What is a mistake, or has to be looked for in a segment, is not for here. */
 static int has_plain_flags(const struct wdl_gas_team *team, const struct wdl_gas_plain *call)
 {
@@ -103,7 +97,7 @@ int wdl_gas_plain(struct wdl_gas_team *team, const struct wdl_gas_plain *call,
 {
     struct wdl_team *outer = team->outer.team;
     int folds = wdl_coll_reduces(call->kind);
-    int root = is_rooted(call->kind) ? wdl_gas_node_of(team, call->image) : 0;
+    int root = wdl_coll_is_rooted(call->kind) ? wdl_gas_node_of(team, call->image) : 0;
     if (!outer->express || call->bytes == 0 || root < 0 || !has_plain_flags(team, call) ||
         (folds && !has_plain_function(team, call, root, going)))
         return WDL_ERR_OP;

@@ -238,13 +238,25 @@ static int folds_alone(const struct wdl_run *run)
            (wdl_node_leaves(run) || run->args.bytes <= (size == 2 ? ALONE_OF_TWO : ALONE / size));
 }
 
-/* Who folds alone needs all that others have; nobody what it has itself. */
+/* Have all others shown what they have, and mean the same? */
+static int are_all_there(struct wdl_run *run)
+{
+    int all = 1;
+    for (int r = 0; r < run->team->size && all; r++)
+        all = r == run->team->rank ||
+              (wdl_board_seen(run, r, WDL_BOARD_DATA) && wdl_node_agrees(run, r) == WDL_OK);
+    return all;
+}
+
+/* Who folds alone needs all that others have; nobody what it has itself, but those who help a root
+ * that waits for them. */
 static int show_long(struct wdl_run *run, int head, char *to)
 {
     if (!folds_alone(run))
         return show_vector(run, to);
-    return run->team->rank == head ? wdl_node_show_places(run, run->args.src, to)
-                                   : wdl_node_show(run, run->args.src, run->args.bytes);
+    int gives = run->team->rank != head || (wdl_node_leaves(run) && !are_all_there(run));
+    return gives ? wdl_node_show(run, run->args.src, run->args.bytes)
+                 : wdl_node_show_places(run, run->args.src, to);
 }
 
 static int show_to_fold(struct wdl_run *run, int head, char *to)
@@ -317,13 +329,8 @@ static int share(struct wdl_run *run, char *to)
 
 static int help(struct wdl_run *run)
 {
-    int size = run->team->size, me = run->team->rank;
-    if (!run->staged || run->args.bytes < 2 * chunk_of(run))
+    if (!run->staged || run->args.bytes < 2 * chunk_of(run) || !are_all_there(run))
         return WDL_OK;
-    for (int r = 0; r < size; r++)
-        if (r != me &&
-            (!wdl_board_seen(run, r, WDL_BOARD_DATA) || wdl_node_agrees(run, r) != WDL_OK))
-            return WDL_OK;
     struct wdl_store *store = &run->team->coll->store;
     char *none = run->tmp; /* so that many who give may be under way */
     run->tmp = wdl_store_make(store, wdl_node_fold_room(&run->args));
