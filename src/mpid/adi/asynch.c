@@ -245,7 +245,8 @@ static struct wdl_adi_asynch *asynch_start(void)
     if (asynch->bell < 0)
         goto fn_fail;
     asynch->own = wdl_adi.bells ? &wdl_adi.bells[MPIR_Process.local_rank] : NULL;
-    wdl_gate.on = !MPIR_ThreadInfo.isThreaded && wdl_gate_works();
+    if (!MPIR_ThreadInfo.isThreaded)    /* else other threads look at it, and it is off for good */
+        wdl_gate.on = wdl_gate_works();
     sigfillset(&all);           /* signals are the program's, */
     sigdelset(&all, WDL_STOP_SIGNAL);   /* but we are stopped with its threads */
     pthread_sigmask(SIG_SETMASK, &all, &before);
