@@ -193,8 +193,8 @@ windlass_headers = \
     %D%/base/line.h \
     %D%/base/list.h \
     %D%/base/pool.h \
-    %D%/base/relax.h \
     %D%/base/prng.h \
+    %D%/base/relax.h \
     %D%/base/smooth.h \
     %D%/base/status.h \
     %D%/host/host.h \

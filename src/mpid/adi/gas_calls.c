@@ -30,16 +30,14 @@
         WDL_GAS_LEAVE();                                                                       \
     }
 
-/* Of an address a node, which may be plain; `image`: the root's. */
-#define MOVE(name, KIND, image_, parameters, ...)                                         \
-    CALL_OR(wdl_gas_went(team, #name,                                                     \
-                         &(struct wdl_gas_plain){.kind = WDL_COLL_##KIND,                 \
-                                                 .flags = flags,                          \
-                                                 .image = image_,                         \
-                                                 .dst = dst,                              \
-                                                 .src = src,                              \
-                                                 .bytes = nbytes}),                       \
+/* What may be plain; `image`: the root's. */
+#define PLAIN_OR(name, KIND, image, bytes, elem_bytes, func, func_arg, parameters, ...)            \
+    CALL_OR(wdl_gas_went(team, #name,                                                              \
+                         &(struct wdl_gas_plain){WDL_COLL_##KIND, flags, image, dst, src, bytes,   \
+                                                 elem_bytes, func, func_arg}),                     \
             name, parameters, __VA_ARGS__)
+#define MOVE(name, KIND, image, parameters, ...) \
+    PLAIN_OR(name, KIND, image, nbytes, 0, 0, 0, parameters, __VA_ARGS__)
 
 MOVE(broadcast, BROADCAST, srcimage,
      (gasnet_team_handle_t team, void *dst, gasnet_image_t srcimage, void *src, size_t nbytes,
@@ -101,19 +99,9 @@ static size_t vector_bytes(size_t elem_size, size_t elem_count, size_t layout)
     return elem_size <= MOST && elem_count <= MOST && layout == 0 ? elem_size * elem_count : 0;
 }
 
-#define FOLD(name, KIND, image_, layout, parameters, ...)                                          \
-    CALL_OR(wdl_gas_went(team, #name,                                                              \
-                         &(struct wdl_gas_plain){.kind = WDL_COLL_##KIND,                          \
-                                                 .flags = flags,                                   \
-                                                 .image = image_,                                  \
-                                                 .dst = dst,                                       \
-                                                 .src = src,                                       \
-                                                 .bytes =                                          \
-                                                     vector_bytes(elem_size, elem_count, layout),  \
-                                                 .elem_bytes = elem_size,                          \
-                                                 .func = func,                                     \
-                                                 .arg = func_arg}),                                \
-            name, parameters, __VA_ARGS__)
+#define FOLD(name, KIND, image, layout, parameters, ...)                                     \
+    PLAIN_OR(name, KIND, image, vector_bytes(elem_size, elem_count, layout), elem_size, func, \
+             func_arg, parameters, __VA_ARGS__)
 
 FOLD(reduce, REDUCE, dstimage, src_blksz | src_offset,
      (gasnet_team_handle_t team, gasnet_image_t dstimage, void *dst, void *src, REDUCE_PARAMETERS),

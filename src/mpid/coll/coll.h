@@ -82,6 +82,12 @@ enum wdl_coll_flag {
 };
 #define WDL_COLL_IN (WDL_COLL_IN_NOSYNC | WDL_COLL_IN_MYSYNC | WDL_COLL_IN_ALLSYNC)
 #define WDL_COLL_OUT (WDL_COLL_OUT_NOSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_OUT_ALLSYNC)
+/* Is one of the set chosen, and no more? */
+static inline int wdl_coll_one_of(uint32_t flags, uint32_t set)
+{
+    uint32_t chosen = flags & set;
+    return chosen && !(chosen & (chosen - 1));
+}
 /* What MPI's collectives promise. */
 #define WDL_COLL_MPI (WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL)
 

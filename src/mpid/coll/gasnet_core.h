@@ -172,12 +172,20 @@ struct wdl_gas_plain {
     size_t elem_bytes, func; /* of a fold */
     int arg;
 };
+/* The client's function on elements of so many bytes, and room for results of so many, at least
+ * one. */
+struct wdl_gas_apply {
+    const struct wdl_gas_fn *fn;
+    int arg;
+    size_t elem_bytes;
+    char *room;
+    size_t room_elems;
+};
 /* The caller's, untouched while the lane goes; nothing need be filled in. */
 struct wdl_gas_going {
     struct wdl_run *lane;
     struct wdl_coll_op op;
-    const struct wdl_gas_fn *fn;
-    int arg;
+    struct wdl_gas_apply client;
     _Alignas(64) char results[1024];
 };
 /* WDL_OK: it is over. WDL_AGAIN: it is when wdl_coll_express_look(going->lane) says so, with its

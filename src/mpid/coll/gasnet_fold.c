@@ -24,11 +24,9 @@ struct join { /* in a reduce: [lo, mid) and [mid, hi) become one */
 };
 
 struct fold {
-    const struct wdl_gas_fn *fn;
-    int arg, exclusive, everywhere, serial, scan;
-    size_t elem, inner; /* bytes the client calls an element; of them in one of the array */
-    char *scratch; /* of results, as many elements as fit, at least one of the array */
-    size_t scratch_elems;
+    struct wdl_gas_apply client; /* its elements; room for at least one of the array */
+    int exclusive, everywhere, serial, scan;
+    size_t inner; /* of the client's elements in one of the array */
     struct wdl_cyclic node; /* the layout of nodes */
     struct wdl_prefix prefix; /* over it, or over one element a node */
     struct wdl_deal in, out;
@@ -44,29 +42,29 @@ static struct fold *fold_of(struct wdl_run *run)
     return ((struct wdl_gas_op *) run->args.local)->own;
 }
 
-/* The client's function on what it calls elements, into memory that is none of its operands'. */
-static void apply_elems(void *ctx, const void *left, void *inout, size_t elems)
+/* The function writes into memory that is none of its operands'. */
+void wdl_gas_apply(void *ctx, const void *left, void *inout, size_t elems)
 {
-    struct fold *f = ctx;
+    const struct wdl_gas_apply *a = ctx;
     for (size_t at = 0, n; at < elems; at += n) {
-        n = elems - at < f->scratch_elems ? elems - at : f->scratch_elems;
-        f->fn->fn(f->scratch, n, (const char *) left + at * f->elem, n,
-                  (char *) inout + at * f->elem, f->elem, (int) f->fn->flags, f->arg);
-        memcpy((char *) inout + at * f->elem, f->scratch, n * f->elem);
+        n = elems - at < a->room_elems ? elems - at : a->room_elems;
+        char *to = (char *) inout + at * a->elem_bytes;
+        wdl_gas_apply_apart(ctx, (const char *) left + at * a->elem_bytes, to, a->room, n);
+        memcpy(to, a->room, n * a->elem_bytes);
     }
 }
 
-/* ... straight to where the results go. */
-static void apply_apart(void *ctx, const void *left, const void *right, void *result, size_t elems)
+void wdl_gas_apply_apart(void *ctx, const void *left, const void *right, void *result, size_t elems)
 {
-    struct fold *f = ctx;
-    f->fn->fn(result, elems, left, elems, right, f->elem, (int) f->fn->flags, f->arg);
+    const struct wdl_gas_apply *a = ctx;
+    a->fn->fn(result, elems, left, elems, right, a->elem_bytes, (int) a->fn->flags, a->arg);
 }
 
 /* ... on those of the array. */
 static void apply(void *ctx, const void *left, void *inout, size_t count)
 {
-    apply_elems(ctx, left, inout, count * ((struct fold *) ctx)->inner);
+    struct fold *f = ctx;
+    wdl_gas_apply(&f->client, left, inout, count * f->inner);
 }
 
 /* --- local work --- */
@@ -88,8 +86,8 @@ static void fold_serially(struct fold *f, const char *at, int64_t count, char *s
     memcpy(sum, at, bytes);
     for (int64_t i = 1; i < count; i++) {
         const char *right = at + (size_t) i * bytes;
-        f->fn->fn(f->scratch, f->inner, sum, f->inner, right, f->elem, (int) f->fn->flags, f->arg);
-        memcpy(sum, f->scratch, bytes);
+        wdl_gas_apply_apart(&f->client, sum, right, f->client.room, f->inner);
+        memcpy(sum, f->client.room, bytes);
     }
 }
 
@@ -349,7 +347,7 @@ static void prefix_over(struct fold *f, const struct wdl_gas_team *team, size_t 
 {
     struct wdl_prefix_op op = {apply, f, bytes};
     struct wdl_cyclic one = f->node;
-    f->single_sum = !f->scan && !f->serial && !(f->fn->flags & WDL_GAS_NONCOMM);
+    f->single_sum = !f->scan && !f->serial && !(f->client.fn->flags & WDL_GAS_NONCOMM);
     if (f->single_sum) {
         int64_t blocks =
             (f->node.off + f->node.count - 1) / f->node.blk - f->node.off / f->node.blk;
@@ -376,11 +374,9 @@ static enum wdl_gas_error fold_plan(struct wdl_gas_op *op, const struct want *w,
     struct fold *f = op->own = (void *) memory;
     int64_t *numbers = (int64_t *) (void *) (memory + ((sizeof(*f) + 7) & ~(size_t) 7));
     void **list = (void **) (numbers + 2 * words);
-    f->scratch = (char *) (((uintptr_t) (list + 2 * own) + 63) & ~(uintptr_t) 63);
-    f->scratch_elems = (bytes > SCRATCH ? bytes : SCRATCH) / w->elem;
-    f->fn = fn;
-    f->arg = w->arg;
-    f->elem = w->elem;
+    char *room = (char *) (((uintptr_t) (list + 2 * own) + 63) & ~(uintptr_t) 63);
+    f->client = (struct wdl_gas_apply){fn, w->arg, w->elem, room,
+                                       (bytes > SCRATCH ? bytes : SCRATCH) / w->elem};
     f->inner = inner;
     f->scan = w->scan;
     f->exclusive = (w->flags & WDL_COLL_EXCLUSIVE) != 0;
@@ -427,9 +423,9 @@ static void place_on_node(struct wdl_gas_op *op, const struct want *w, int every
     int is_long = args->bytes > op->team->outer.team->params.board_bytes;
     if (is_long && !everywhere && !all_there && !(args->flags & WDL_COLL_OUT_ALLSYNC))
         args->flags |= WDL_COLL_LEAVES;
-    args->op = (struct wdl_coll_op){apply_elems, f, w->elem,
-                                    f->fn->flags & WDL_GAS_NONCOMM ? 0 : WDL_COLL_COMMUTES,
-                                    apply_apart};
+    args->op = (struct wdl_coll_op){wdl_gas_apply, &f->client, w->elem,
+                                    f->client.fn->flags & WDL_GAS_NONCOMM ? 0 : WDL_COLL_COMMUTES,
+                                    wdl_gas_apply_apart};
 }
 
 static wdl_gas_handle fold_start(struct wdl_gas_op *op, const struct want *w, int root,

@@ -134,6 +134,11 @@ struct wdl_gas_op *wdl_gas_op_alloc(struct wdl_gas_team *team);
  * stage, together where they go the same way. */
 int wdl_gas_bundles_start(struct wdl_gas_op *head, struct wdl_list *members);
 
+/* gasnet_fold.c: a struct wdl_gas_apply as the engine's operator. */
+void wdl_gas_apply(void *ctx, const void *left, void *inout, size_t elems);
+void wdl_gas_apply_apart(void *ctx, const void *left, const void *right, void *result,
+                         size_t elems);
+
 /* gasnet_team.c: the node of an image, or -1. */
 int wdl_gas_node_of(const struct wdl_gas_team *team, size_t image);
 

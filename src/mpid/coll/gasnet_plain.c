@@ -9,42 +9,16 @@
 #include "mpid/coll/gasnet_impl.h"
 #include "mpid/coll/node.h"
 
-static int is_one_of(int flags, int set)
-{
-    int chosen = flags & set;
-    return chosen && !(chosen & (chosen - 1));
-}
-
 /* What is a mistake, or has to be looked for in a segment, is not for here. */
 static int has_plain_flags(const struct wdl_gas_team *team, const struct wdl_gas_plain *call)
 {
-    int in = WDL_COLL_IN, out = WDL_COLL_OUT, scope = WDL_COLL_SINGLE | WDL_COLL_LOCAL;
-    int flags = call->flags;
-    int folds = wdl_coll_reduces(call->kind) ? WDL_GAS_ELEMENTWISE : 0;
-    int more = call->kind == WDL_COLL_SCAN ? WDL_COLL_EXCLUSIVE : 0;
-    return wdl_list_empty(&team->open) && !(flags & ~(in | out | scope | folds | more)) &&
-           (flags & folds) == folds && is_one_of(flags, in) && is_one_of(flags, out) &&
-           is_one_of(flags, scope);
-}
-
-/* The client's function, into memory that is none of its operands'. */
-static void apply(void *ctx, const void *left, void *inout, size_t elems)
-{
-    struct wdl_gas_going *g = ctx;
-    size_t most = sizeof(g->results) / g->op.elem_bytes;
-    for (size_t at = 0, n; at < elems; at += n) {
-        n = elems - at < most ? elems - at : most;
-        char *to = (char *) inout + at * g->op.elem_bytes;
-        g->fn->fn(g->results, n, (const char *) left + at * g->op.elem_bytes, n, to,
-                  g->op.elem_bytes, (int) g->fn->flags, g->arg);
-        memcpy(to, g->results, n * g->op.elem_bytes);
-    }
-}
-
-static void apply_apart(void *ctx, const void *left, const void *right, void *result, size_t elems)
-{
-    struct wdl_gas_going *g = ctx;
-    g->fn->fn(result, elems, left, elems, right, g->op.elem_bytes, (int) g->fn->flags, g->arg);
+    uint32_t scope = WDL_COLL_SINGLE | WDL_COLL_LOCAL, flags = (uint32_t) call->flags;
+    uint32_t folds = wdl_coll_reduces(call->kind) ? WDL_GAS_ELEMENTWISE : 0;
+    uint32_t more = call->kind == WDL_COLL_SCAN ? WDL_COLL_EXCLUSIVE : 0;
+    uint32_t known = WDL_COLL_IN | WDL_COLL_OUT | scope | folds | more;
+    return wdl_list_empty(&team->open) && !(flags & ~known) && (flags & folds) == folds &&
+           wdl_coll_one_of(flags, WDL_COLL_IN) && wdl_coll_one_of(flags, WDL_COLL_OUT) &&
+           wdl_coll_one_of(flags, scope);
 }
 
 /* Is there such a function, for such elements? */
@@ -57,10 +31,12 @@ static int has_plain_function(const struct wdl_gas_team *team, const struct wdl_
         wdl_gas_misaligned(call->src, call->elem_bytes, 0) ||
         (writes && wdl_gas_misaligned(call->dst, call->elem_bytes, 0)))
         return 0;
-    going->fn = &team->gas->fns[call->func];
-    going->arg = call->arg;
-    going->op = (struct wdl_coll_op){apply, going, call->elem_bytes, 0, apply_apart};
-    return going->fn->fn && !(going->fn->flags & WDL_GAS_NONASSOC);
+    const struct wdl_gas_fn *fn = &team->gas->fns[call->func];
+    going->client = (struct wdl_gas_apply){fn, call->arg, call->elem_bytes, going->results,
+                                           sizeof(going->results) / call->elem_bytes};
+    going->op = (struct wdl_coll_op){wdl_gas_apply, &going->client, call->elem_bytes, 0,
+                                     wdl_gas_apply_apart};
+    return fn->fn && !(fn->flags & WDL_GAS_NONASSOC);
 }
 
 static int at_once(struct wdl_team *team, const struct wdl_gas_plain *call, int root,

@@ -237,12 +237,6 @@ static const struct row rows[] = {
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
-static int one_of(uint32_t flags, uint32_t set)
-{
-    uint32_t chosen = flags & set;
-    return chosen && !(chosen & (chosen - 1));
-}
-
 static int args_check(const struct wdl_team *team, const struct wdl_coll_args *args)
 {
     int reduces = wdl_coll_reduces(args->kind);
@@ -251,8 +245,8 @@ static int args_check(const struct wdl_team *team, const struct wdl_coll_args *a
         return WDL_ERR_ARG;
     if (args->kind == WDL_COLL_BARRIER)
         return WDL_OK;
-    if (!one_of(args->flags, WDL_COLL_IN) || !one_of(args->flags, WDL_COLL_OUT) ||
-        !one_of(args->flags, WDL_COLL_SINGLE | WDL_COLL_LOCAL))
+    if (!wdl_coll_one_of(args->flags, WDL_COLL_IN) || !wdl_coll_one_of(args->flags, WDL_COLL_OUT) ||
+        !wdl_coll_one_of(args->flags, WDL_COLL_SINGLE | WDL_COLL_LOCAL))
         return WDL_ERR_ARG;
     if (wdl_flow_of(args) != WDL_FLOW_ALL && (args->root < 0 || args->root >= team->size))
         return WDL_ERR_RANK;

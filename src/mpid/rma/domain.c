@@ -1,17 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Closing regions for bulk updates;
  * element locks. */
+#include "base/relax.h"
 #include "mpid/rma/domain.h"
 
 enum { TRIES = 500 };           /* looks at a word before the caller is sent away */
 /* looks without a bulk update after which the mode is lowered; the first may follow one closely */
 enum { PATIENCE_MIN = 2, PATIENCE_MAX = 2048 };
-
-static inline void relax(void)
-{
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#endif
-}
 
 /* Take a word that is 0 when free. */
 static int word_take(uint32_t *word)
@@ -21,7 +15,7 @@ static int word_take(uint32_t *word)
             /* pairs with word_give; a bulk update's also with the fence in wdl_short_begin */
             __atomic_exchange_n(word, 1, __ATOMIC_SEQ_CST) == 0)
             return WDL_OK;
-        relax();
+        wdl_relax();
     }
     return WDL_AGAIN;
 }
@@ -38,7 +32,7 @@ static int region_is_quiet(const struct wdl_domain *d, uint32_t key)
     for (int tries = TRIES; tries > 0; tries--) {
         if (wdl_shorts_are_elsewhere(d->control, d->node, d->node_count, key))
             return 1;
-        relax();
+        wdl_relax();
     }
     return 0;
 }
