@@ -4,7 +4,7 @@
 1. Peers take turns: every round runs a part of a job by all of them, one after the other, and every
    round begins with the next peer. What disturbs the machine for a while disturbs all. A part is run
    by all of them or by none, however short of time the run is. After the planned rounds come extra
-   ones of the parts that peers did in different states of the machine alone, while there is time.
+   ones of the parts of which peers' samples are of different states of the machine, while there is time.
 2. A row in which a program dies, hangs or finds wrong data is marked and never tried again; rows
    that were under way together all are. Where it died or hung, it is started again at the first row
    it left unfinished, or behind that. Nothing a peer does ends the run.
@@ -97,9 +97,10 @@ class Results:
         floors.update(benchstat.settle(self.rows.values(), floors))
 
     def wanting(self):
-        """(job's title, part) of rows that are not comparable."""
+        """(job's title, part) of rows that are not comparable, or swayed."""
+        rows = self.rows.values()
         return {(row.job.title, row.job.part_of(row.bytes))
-                for row in benchstat.apart(self.rows.values())}
+                for row in benchstat.apart(rows) + benchstat.swayed(rows)}
 
     def skipped(self, job, peer):
         """Numbers of rows in which this peer failed."""
@@ -114,6 +115,7 @@ class Reader:
         self.open = []          # the rows under way: one, or those that are together
         self.unfinished = []    # rows that began and have no samples
         self.around = {}        # row's number -> the hand-overs around its samples, which come next
+        self.paces = {}         # the same of the paces
         self.ended = False
         self.wrong = False
 
@@ -122,7 +124,7 @@ class Reader:
         if fields == ["."]:
             self.ended, self.open = True, []
             return True
-        if fields[0] not in (">", "&", "~", "@", "=", "!") or len(fields) < 4:
+        if fields[0] not in (">", "&", "~", "@", "%", "=", "!") or len(fields) < 4:
             return False
         row = self.results.row(self.job, int(fields[1]), fields[2], int(fields[3]))
         if fields[0] == ">":
@@ -134,9 +136,11 @@ class Reader:
             row.cell(self.peer).waited = True
         elif fields[0] == "@":
             self.around[row.number] = tuple(None if field == "-" else float(field) for field in fields[4:6])
+        elif fields[0] == "%":
+            self.paces[row.number] = [float(field) for field in fields[4:]]
         elif fields[0] == "=":
             row.cell(self.peer).add([float(field) for field in fields[4:]],
-                                    self.around.pop(row.number, None))
+                                    self.around.pop(row.number, None), self.paces.pop(row.number, None))
             self.unfinished = [one for one in self.unfinished if one is not row]
         else:
             row.cell(self.peer).fault = "wrong data"

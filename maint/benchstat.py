@@ -3,10 +3,20 @@
 
 All times are microseconds of one operation; lower is better. A row is (job, number): the number is
 the program's own. A peer's samples of all rounds are taken together, but for those of another state
-of the machine than the row's: settle().
+of the machine than the row's, and those taken while something else ran on the processors' cores:
+settle().
 """
 
 from dataclasses import dataclass, field
+
+
+@dataclass
+class Share:
+    """The samples of one peer, one row and one round."""
+    samples: list
+    around: tuple = None        # the hand-over before and behind them, None for one that could not be
+                                # measured; None where none is
+    paces: list = None          # how fast the processors computed around each of them; None: not measured
 
 
 @dataclass
@@ -15,14 +25,12 @@ class Cell:
     samples: list = field(default_factory=list)     # those its figures are of
     fault: str = ""             # why there is nothing (more): "fails", "wrong data", "late"
     waited: bool = False        # target computing: another operation waited for its return
-    shares: list = field(default_factory=list)      # (samples, hand-overs around them) of each round
+    shares: list = field(default_factory=list)      # what each round gave
     state: str = ""             # of its samples; has it none in the row's state, of those it has
 
-    def add(self, samples, around=None):
-        """The samples of one round. `around`: the hand-over before and behind them, None for one that
-        could not be measured; None where none is."""
+    def add(self, samples, around=None, paces=None):
         self.samples = self.samples + samples
-        self.shares.append((samples, around))
+        self.shares.append(Share(samples, around, paces))
 
 
 @dataclass(eq=False)
@@ -34,6 +42,8 @@ class Row:
     cells: dict = field(default_factory=dict)   # name of the peer -> Cell
     state: str = ""             # of the machine, which its figures are of; "": it had one, or nobody looked
     lacking: list = field(default_factory=list)     # peers that did the row in other states alone
+    alone: bool = False         # its figures are of samples taken while nothing else ran on the cores
+    swayed: bool = False        # some peer has too few of those, and all samples count
 
     def cell(self, peer):
         return self.cells.setdefault(peer, Cell())
@@ -81,12 +91,15 @@ def ratio(row, ours, of):
 
 # --- states of the machine ----------------------------------------------------------------------
 # A virtual machine's processors are siblings of one core for a while, then they are not: a cache line
-# takes several times as long from one to the other.
+# takes several times as long from one to the other. And each may be one of two threads of a core of
+# which the other is somebody else's: while that runs, everything takes half as long again or twice.
 
 NEAR, FAR, MIXED = "near", "far", "mixed"
 NEAR_TIMES = 3.5        # the smallest hand-over: near ones were seen of 20 to 68 ns, far ones of 220 to 280
 HAND_OVER = ("hand_over", 0)
 HAND_OVER_OF = {NEAR: ("hand_over_near", 0), FAR: ("hand_over_far", 0)}
+ALONE_TIMES = 1.25      # the smallest pace: alone 1.37 to 1.43 us were seen, else 1.65 to 2.9
+ALONE_LEAST = 3         # samples of every peer
 
 
 def state_of(around, most):
@@ -106,21 +119,20 @@ def smallest_near(probes, floors):
 
 
 def settle(rows, measured):
-    """Decides of which state each row's figures are, and leaves no others in its cells' samples. Returns
-    the hand-overs of the states, to be added to what was `measured`; nothing, and everything stays as it
-    is, if the machine had one. May be done again when there is more."""
-    probes = [value for row in rows for cell in row.cells.values() for _, around in cell.shares
-              for value in around or () if value is not None]
-    if not probes:
-        return {}
-    smallest = smallest_near(probes, measured.get(HAND_OVER, []))
+    """Decides of which state each row's figures are, and whether of what was taken while nothing else ran
+    on the cores; leaves no others in its cells' samples. Returns the hand-overs of the states, to be added
+    to what was `measured`; nothing if the machine had one. May be done again when there is more."""
+    probes = [value for row in rows for cell in row.cells.values() for share in cell.shares
+              for value in share.around or () if value is not None]
+    smallest = smallest_near(probes, measured.get(HAND_OVER, [])) if probes else 0
     far = [value for value in probes if value > NEAR_TIMES * smallest]
-    if not far:
-        return {}
     for row in rows:
-        if any(around is not None for cell in row.cells.values() for _, around in cell.shares):
+        shares = [share for cell in row.cells.values() for share in cell.shares]
+        if far and any(share.around is not None for share in shares):
             settle_row(row, NEAR_TIMES * smallest)
-    return {HAND_OVER_OF[NEAR]: [smallest], HAND_OVER_OF[FAR]: far}
+        if any(share.paces for share in shares):
+            settle_alone(row, NEAR_TIMES * smallest)
+    return {HAND_OVER_OF[NEAR]: [smallest], HAND_OVER_OF[FAR]: far} if far else {}
 
 
 def settle_row(row, most):
@@ -146,20 +158,43 @@ def settle_row(row, most):
 def by_state(cell, most):
     """State -> samples."""
     found = {NEAR: [], FAR: [], MIXED: []}
-    for samples, around in cell.shares:
-        found[state_of(around, most)] += samples
+    for share in cell.shares:
+        found[state_of(share.around, most)] += share.samples
     return found
+
+
+def settle_alone(row, most):
+    """Of the row's state, samples taken at the row's best pace alone, if every peer that has any has some
+    such. What a peer itself does on the other thread of a core counts against it: it has none then."""
+    paced = {}          # peer -> (sample, pace) of all rounds
+    for peer, cell in row.cells.items():
+        pairs = [pair for share in cell.shares if not row.state or state_of(share.around, most) == row.state
+                 for pair in zip(share.samples, share.paces or [0] * len(share.samples))]
+        if did(cell) and pairs and peer not in row.lacking:
+            paced[peer] = pairs
+    best_pace = min((pace for pairs in paced.values() for _, pace in pairs if pace), default=0)
+    quick = {peer: [sample for sample, pace in pairs if 0 < pace <= ALONE_TIMES * best_pace]
+             for peer, pairs in paced.items()}
+    row.alone = bool(quick) and all(len(samples) >= ALONE_LEAST for samples in quick.values())
+    row.swayed = bool(quick) and not row.alone
+    for peer, pairs in paced.items():
+        row.cells[peer].samples = quick[peer] if row.alone else [sample for sample, _ in pairs]
 
 
 def did(cell):
     """Whether the peer did this row, in whatever state."""
     return cell is not None and not cell.fault and \
-        (bool(cell.samples) or any(samples for samples, _ in cell.shares))
+        (bool(cell.samples) or any(share.samples for share in cell.shares))
 
 
 def apart(rows):
     """The rows that are not comparable: some peer has samples of them in other states alone."""
     return [row for row in rows if row.lacking]
+
+
+def swayed(rows):
+    """The rows of which some peer has too few samples taken while nothing else ran on the cores."""
+    return [row for row in rows if row.swayed and not row.lacking]
 
 
 # --- floors -------------------------------------------------------------------------------------

@@ -64,12 +64,16 @@ def row_words(row, peers, ours, floors, faults, stated):
     to_floor = median(mine.samples) / floor if floor and usable(mine) else None
     name = row.name + (f" [{RATES[row.name][0]}]" if row.name in RATES else "")
     words = [name, str(row.bytes) if row.bytes else "", shown(row, floor)]
-    words += [row.state or "-"] if stated else []
+    words += [state_text(row)] if stated else []
     words += [cell_text(row, peer, (row.job.title, peer) in faults) for peer in peers]
     words += [ratio_text(benchstat.ratio(row, ours, median)),
               ratio_text(benchstat.ratio(row, ours, second(row.job)[1])),
               found[0] if found else "-", ratio_text(to_floor)]
     return words + ([benchwanted.computing(row, ours, floors) or "-"] if row.job.computing else [])
+
+
+def state_text(row):
+    return " ".join([row.state] * bool(row.state) + ["alone"] * row.alone) or "-"
 
 
 def ratio_text(value):
@@ -108,7 +112,7 @@ def rounds_text(job, rounds):
 def job_table(job, rows, peers, ours, floors, faults, rounds):
     """The lines of one job's table. `rounds`: of each of its parts."""
     name, of = second(job)
-    stated = any(row.state for row in rows)
+    stated = any(row.state or row.alone for row in rows)
     head = ["operation", "bytes", "floor"] + (["state"] if stated else []) + list(peers) + \
         ["ratio", f"({name})", "best peer", "/floor"] + (["wanted"] if job.computing else [])
     lines = [f"{job.title}: microseconds, median/{name} of {rounds_text(job, rounds)}"]
@@ -224,7 +228,7 @@ def tsv_lines(results, jobs, peers, ours, floors):
                     [f"{floor:.5f}" if floor else "",
                      f"{ratio:.4f}" if ratio is not None and peer == ours else "",
                      benchwanted.computing(row, ours, floors) if peer == ours else "",
-                     cell.state,
+                     cell.state + (" alone" if row.alone and cell.samples else ""),
                      cell.fault or results.faults.get((job.title, peer), "") or
                      (WAITS if cell.waited and not cell.samples else "")]
 

@@ -12,6 +12,8 @@
  * 4. Where every rank has a processor, how long a hand-over between ranks 0 and 1 takes is measured
  *    right before the first and right behind the last batch of a row, by no MPI: probe.h. Not so in
  *    the rows of a computing target.
+ * 5. There, how fast the processors of those who operate compute is measured before and behind every
+ *    batch: pace.h.
  *
  * Rank 0 prints lines of fields separated by tabs:
  *   >  number  name  bytes                      the row begins
@@ -19,6 +21,8 @@
  *   ~  number  name  bytes                      it has no samples: another took all the time
  *   @  number  name  bytes  before  after       the hand-over, in microseconds, before and behind
  *                                               the samples that come next; -: nobody answered
+ *   %  number  name  bytes  microseconds...     the pace around each of the samples that come next, the
+ *                                               slower
  *   =  number  name  bytes  microseconds...     its samples, each an average over a batch
  *   !  number  name  bytes                      its data are wrong
  *   .                                           the program reached its end
@@ -35,6 +39,7 @@
 #include <string.h>
 #include <time.h>
 #include "meet.h"
+#include "pace.h"
 #include "probe.h"
 
 enum { BATCHES = 7, SAMPLES_MAX = 1000 };
@@ -159,15 +164,20 @@ static inline int bench_next(struct bench *b, const char *name, long bytes)
     return 1;
 }
 
-static inline void bench_row(const struct bench *b, const double *us, int n)
+static inline void bench_values(const struct bench *b, const char *mark, const double *us, int n, int per)
 {
     if (b->rank != 0)
         return;
-    printf("=\t%d\t%s\t%ld", b->number, b->name, b->bytes);
+    printf("%s\t%d\t%s\t%ld", mark, b->number, b->name, b->bytes);
     for (int i = 0; i < n; i++)
-        printf("\t%.5f", us[i] / b->per);
+        printf("\t%.5f", us[i] / per);
     putchar('\n');
     fflush(stdout);
+}
+
+static inline void bench_row(const struct bench *b, const double *us, int n)
+{
+    bench_values(b, "=", us, n, b->per);
 }
 
 /* Every rank says whether what it sees is wrong. */
@@ -236,6 +246,18 @@ static inline double bench_hand_over(const struct bench *b)
     return probe_take(b->probe, b->rank);
 }
 
+/* Who operates, around what is timed: how fast its processor computes, where that is measured. */
+static inline double bench_pace(const struct bench *b)
+{
+    return b->probe ? pace_take() : 0;
+}
+
+static inline void bench_paces(const struct bench *b, const double *us, int n)
+{
+    if (b->probe)
+        bench_values(b, "%", us, n, 1);
+}
+
 static inline void bench_hand_overs(const struct bench *b, const double us[2])
 {
     if (b->rank != 0 || !b->probe)
@@ -250,7 +272,7 @@ static inline void bench_hand_overs(const struct bench *b, const double us[2])
  * operation may make memory, and does not say how many are a batch. Returns how many there were. */
 static inline long bench_alone(const struct bench *b, bench_fn fn, void *arg)
 {
-    double us[BATCHES], probes[2] = { bench_hand_over(b) }, begin = bench_now();
+    double us[BATCHES], paces[BATCHES], probes[2] = { bench_hand_over(b) }, begin = bench_now();
     long total = 0, n = 0;
     int batches = 0;
     if (b->rank == 0) {
@@ -261,13 +283,16 @@ static inline long bench_alone(const struct bench *b, bench_fn fn, void *arg)
             total += tried;
         }
         while (batches < BATCHES && (!batches || bench_now() - begin < b->row_seconds)) {
-            us[batches++] = bench_time(fn, arg, n) / (double) n * 1e6;
+            double before = bench_pace(b);
+            us[batches] = bench_time(fn, arg, n) / (double) n * 1e6;
+            paces[batches++] = pace_slower(before, bench_pace(b));
             total += n;
         }
     }
     MPI_Barrier(MPI_COMM_WORLD);
     probes[1] = bench_hand_over(b);
     bench_hand_overs(b, probes);
+    bench_paces(b, paces, batches);
     bench_row(b, us, batches);
     return bench_of_first(b, total);
 }
@@ -275,7 +300,7 @@ static inline long bench_alone(const struct bench *b, bench_fn fn, void *arg)
 /* All ranks operate together and the slowest counts. Returns how many operations there were. */
 static inline long bench_together(const struct bench *b, bench_fn fn, void *arg)
 {
-    double us[BATCHES], probes[2] = { bench_hand_over(b) }, begin = bench_now();
+    double us[BATCHES], paces[BATCHES], probes[2] = { bench_hand_over(b) }, begin = bench_now();
     long total = 0, n = 0;
     int batches = 0, go_on = 1;
     fn(arg, 1);
@@ -287,14 +312,19 @@ static inline long bench_together(const struct bench *b, bench_fn fn, void *arg)
         total += tried;
     }
     while (go_on) {
+        double took, pace = bench_pace(b);
         bench_meet(b);
-        us[batches++] = bench_largest(b, bench_time(fn, arg, n) / (double) n * 1e6);
+        took = bench_time(fn, arg, n);
+        pace = pace_slower(pace, bench_pace(b));
+        us[batches] = bench_largest(b, took / (double) n * 1e6);
+        paces[batches++] = bench_largest(b, pace);
         total += n;
         go_on = batches < BATCHES && bench_now() - begin < b->row_seconds;
         go_on = (int) bench_of_first(b, go_on);
     }
     probes[1] = bench_hand_over(b);
     bench_hand_overs(b, probes);
+    bench_paces(b, paces, batches);
     bench_row(b, us, batches);
     return total;
 }

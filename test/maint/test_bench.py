@@ -235,7 +235,72 @@ def stated(name="put_flush", size=8, of=None, **cells):
     return made
 
 
+def paced(*rounds):
+    """A cell of these rounds: (samples, paces, around)."""
+    cell = benchstat.Cell()
+    for samples, paces, *around in rounds:
+        cell.add(samples, around[0] if around else None, paces)
+    return cell
+
+
 N, F = .05, .25         # hand-overs of the two states
+Q, S = 1.4, 2.1         # paces alone and beside something else
+
+
+class Paces(unittest.TestCase):
+    """Samples taken while nothing else ran on the cores count alone, if every peer has some."""
+
+    def samples(self, row):
+        benchstat.settle([row], {})
+        return {peer: cell.samples for peer, cell in row.cells.items()}
+
+    def test_alone(self):
+        one = stated(windlass=paced(([1, 9, 2, 3], [Q, S, Q, Q])), mpich=paced(([9, 5], [S, Q]), ([6, 7], [Q, Q])))
+        self.assertEqual(self.samples(one), {"windlass": [1, 2, 3], "mpich": [5, 6, 7]})
+        self.assertEqual((one.alone, one.swayed), (True, False))
+
+    def test_a_peer_with_too_few_leaves_all_to_all(self):
+        one = stated(windlass=paced(([1, 9, 2, 3], [Q, S, Q, Q])), mpich=paced(([9, 5, 6], [S, Q, Q])))
+        self.assertEqual(self.samples(one), {"windlass": [1, 9, 2, 3], "mpich": [9, 5, 6]})
+        self.assertEqual((one.alone, one.swayed), (False, True))
+        one.cell("mpich").add([4], None, [Q])
+        self.assertEqual(self.samples(one), {"windlass": [1, 2, 3], "mpich": [5, 6, 4]})
+
+    def test_what_is_never_alone_compares_with_its_like(self):
+        one = stated(windlass=paced(([1, 2, 3], [S, S, S])), mpich=paced(([4, 5, 6], [S, S, S + .1])))
+        self.assertEqual(self.samples(one), {"windlass": [1, 2, 3], "mpich": [4, 5, 6]})
+        self.assertTrue(one.alone)
+
+    def test_of_the_rows_state(self):
+        one = stated(windlass=paced(([1, 2, 3, 9], [Q, Q, Q, S], (N, N)), ([8], [Q], (F, F))),
+                     mpich=paced(([4, 5, 6], [Q, Q, Q], (N, N)), ([7, 7, 7], [Q, Q, Q], (N, F))))
+        self.assertEqual(self.samples(one), {"windlass": [1, 2, 3], "mpich": [4, 5, 6]})
+        self.assertEqual((one.state, one.alone), ("near", True))
+        self.assertEqual(benchtable.state_text(one), "near alone")
+
+    def test_without_the_rows_state_nobody_is_alone(self):
+        one = stated(windlass=paced(([1, 2, 3], [Q, Q, Q], (N, N))), mpich=paced(([4, 5, 6], [Q, Q, Q], (F, F))))
+        self.assertEqual(self.samples(one)["mpich"], [])
+        self.assertEqual((one.lacking, benchstat.swayed([one])), (["mpich"], []))
+
+    def test_nobody_measured(self):
+        one = stated(windlass=shares(([1, 2],)), mpich=shares(([3],)))
+        self.assertEqual(self.samples(one), {"windlass": [1, 2], "mpich": [3]})
+        self.assertEqual((one.alone, one.swayed), (False, False))
+
+    def test_reader(self):
+        results = benchrun.Results()
+        reader = benchrun.Reader(results, job(), "windlass")
+        for line in (">\t0\tput\t8", "%\t0\tput\t8\t1.4\t2.1", "=\t0\tput\t8\t1\t2", "=\t0\tput\t8\t3"):
+            self.assertTrue(reader.line(line + "\n"))
+        cell = results.of(job())[0].cells["windlass"]
+        self.assertEqual([(share.samples, share.paces) for share in cell.shares], [([1, 2], [1.4, 2.1]), ([3], None)])
+
+    def test_swayed_rows_want_extra_rounds(self):
+        results = benchrun.Results()
+        results.rows = {("j", 0): stated(windlass=paced(([1, 2, 3], [Q, Q, Q])), mpich=paced(([4], [S])))}
+        results.settle({})
+        self.assertEqual(results.wanting(), {(job().title, 0)})
 
 
 class States(unittest.TestCase):
@@ -366,7 +431,8 @@ class States(unittest.TestCase):
                      "@\t0\tput\t8\t-\t0.06", "=\t0\tput\t8\t4"):
             self.assertTrue(reader.line(line + "\n"), line)
         cell = results.rows["2 ranks", 0].cells["mpich"]
-        self.assertEqual(cell.shares, [([1, 2], (.05, .25)), ([3], None), ([4], (None, .06))])
+        self.assertEqual([(share.samples, share.around) for share in cell.shares],
+                         [([1, 2], (.05, .25)), ([3], None), ([4], (None, .06))])
         self.assertEqual(cell.samples, [1, 2, 3, 4])
 
     def test_extra_rounds_are_of_the_parts_that_want_them(self):
