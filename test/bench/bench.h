@@ -21,8 +21,8 @@
  *   ~  number  name  bytes                      it has no samples: another took all the time
  *   @  number  name  bytes  before  after       the hand-over, in microseconds, before and behind
  *                                               the samples that come next; -: nobody answered
- *   %  number  name  bytes  microseconds...     the pace around each of the samples that come next, the
- *                                               slower
+ *   %  number  name  bytes  microseconds...     the slower pace around each of the samples that
+ *                                               come next
  *   =  number  name  bytes  microseconds...     its samples, each an average over a batch
  *   !  number  name  bytes                      its data are wrong
  *   .                                           the program reached its end
@@ -164,7 +164,8 @@ static inline int bench_next(struct bench *b, const char *name, long bytes)
     return 1;
 }
 
-static inline void bench_values(const struct bench *b, const char *mark, const double *us, int n, int per)
+static inline void bench_values(const struct bench *b, const char *mark, const double *us, int n,
+                                int per)
 {
     if (b->rank != 0)
         return;
