@@ -12,8 +12,8 @@
  * 4. Where every rank has a processor, how long a hand-over between ranks 0 and 1 takes is measured
  *    right before the first and right behind the last batch of a row, by no MPI: probe.h. Not so in
  *    the rows of a computing target.
- * 5. There, how fast the processors of those who operate compute is measured before and behind every
- *    batch: pace.h.
+ * 5. There, how fast the processors of those who operate compute is measured before and behind
+ *    every batch: pace.h.
  *
  * Rank 0 prints lines of fields separated by tabs:
  *   >  number  name  bytes                      the row begins
