@@ -8,6 +8,12 @@
  * FAR: words that the network changes (far.c). Whoever must wait, or has lost the race twice, draws a
  * ticket by an addition, which cannot be in vain: so nobody loses for ever.
  *
+ * UNGATED: words of one node. Until somebody has called lock_all, who wants the rank alone and finds it
+ * free goes in past the gate (wdl_words_in_ungated), and then looks again whether somebody has; the first
+ * to call lock_all draws its ticket at the gate, and waits until nobody is inside like that (gate_mind). With
+ * JOIN such a one takes another lock meanwhile, for which it passes the gate before those who wait there;
+ * with TWO_ALL there are two who call lock_all, and nobody who locks the rank shared.
+ *
  * check holds safety SPLIT
  * check holds safety
  * check holds ltl one_enters
@@ -15,6 +21,16 @@
  * check holds safety SPLIT FAR
  * check holds ltl one_enters SPLIT FAR
  * check holds ltl all_enter SPLIT FAR
+ * check holds safety SPLIT UNGATED
+ * check holds safety UNGATED
+ * check holds safety UNGATED TWO_ALL
+ * check holds safety SPLIT UNGATED TWO_ALL
+ * check holds safety UNGATED JOIN
+ * check holds safety UNGATED JOIN TWO_ALL
+ * check holds ltl one_enters UNGATED
+ * check holds ltl all_enter UNGATED
+ * check holds ltl all_enter UNGATED TWO_ALL
+ * check holds ltl all_enter UNGATED JOIN
  * check fails ltl one_enters SPLIT: the race is lost for ever
  * check fails safety SPLIT FAR BREAK_ADD: a ticket is drawn by storing the word as it was seen
  * check fails safety SPLIT BREAK_SWAP: the word is stored without a look whether it has changed
@@ -24,6 +40,9 @@
  * check fails ltl all_enter BREAK_LEAVE: the gate is not left
  * check fails ltl one_enters BREAK_TICKET: whoever finds place goes in
  * check fails ltl all_enter BREAK_TICKET: the same at the gate
+ * check fails safety UNGATED BREAK_AGAIN: who is inside past the gate has not looked again
+ * check fails safety UNGATED BREAK_MIND: lock_all does not wait for who is inside past the gate
+ * check fails ltl all_enter UNGATED JOIN BREAK_DRAW: it waits for them inside the gate
  */
 #define TICKETS 4               /* the field wraps around; more than there are processes */
 #define RANK 0                  /* the two words */
@@ -32,9 +51,13 @@
 mtype = { SHARED, OTHERS, ALONE };
 
 typedef room {
-    byte shared, others, served, next
+    byte shared, others, served, next;
+    bit ungated                 /* the one of others, of the rank's word */
 };
 room word[2];
+
+mtype = { UNUSED, WANTED, MINDED };
+mtype mode = UNUSED;            /* of the gate */
 
 /* What an observer sees. */
 byte inside_shared, inside_alone, inside_all;
@@ -51,21 +74,22 @@ bit wants_one, wants_all;
 #ifdef BREAK_TICKET
 #define has_turn 1
 #else
-#define has_turn (drawn && now.served == ticket || !drawn && now.served == now.next)
+#define has_turn (drawn && now.served == ticket || !drawn && (now.served == now.next || join))
 #endif
 #ifdef BREAK_SWAP
 #define unchanged 1
 #else
 #define unchanged \
     (word[w].shared == now.shared && word[w].others == now.others && \
-     word[w].served == now.served && word[w].next == now.next)
+     word[w].served == now.served && word[w].next == now.next && word[w].ungated == now.ungated)
 #endif
 
 inline look(w) {
     now.shared = word[w].shared;
     now.others = word[w].others;
     now.served = word[w].served;
-    now.next = word[w].next
+    now.next = word[w].next;
+    now.ungated = word[w].ungated
 }
 
 #ifdef FAR
@@ -107,17 +131,18 @@ inline act(w) {
         drawn = 0;
         ticket = 0;
         in = 1
-    :: unchanged && !(has_turn && has_place) && !drawn ->
+    :: unchanged && !(has_turn && has_place) && !drawn && !join ->
         word[w].next = (now.next + 1) % TICKETS;
         ticket = now.next;
         drawn = 1
-    :: unchanged && !(has_turn && has_place) && drawn
+    :: unchanged && !(has_turn && has_place) && (drawn || join)
     fi
     fi;
     now.shared = 0;
     now.others = 0;
     now.served = 0;
-    now.next = 0
+    now.next = 0;
+    now.ungated = 0
 }
 
 /* wdl_room_enter, called until it is inside. */
@@ -147,7 +172,7 @@ inline leave(w, how) {
 proctype lock_shared() {
     room now;
     byte ticket;
-    bit drawn, in;
+    bit drawn, in, join;
     byte tries;
     mtype kind;
     do
@@ -159,39 +184,134 @@ proctype lock_shared() {
     od
 }
 
+#ifdef BREAK_AGAIN
+#define look_again 1
+#else
+#define look_again (mode == UNUSED)
+#endif
+
+/* wdl_words_in_ungated: in, or nothing has changed. */
+inline enter_ungated() {
+    if
+    :: mode == UNUSED ->
+        atomic {
+            if
+            :: word[RANK].shared == 0 && word[RANK].others == 0 && word[RANK].served == word[RANK].next ->
+                word[RANK].others = 1;
+                word[RANK].ungated = 1;
+                in = 1
+            :: else
+            fi
+        }
+        if
+        :: in && !(look_again) -> leave_ungated()
+        :: else
+        fi
+    :: else
+    fi
+}
+
+inline leave_ungated() {
+    atomic {
+        assert(word[RANK].others == 1 && word[RANK].ungated);
+        word[RANK].others = 0;
+        word[RANK].ungated = 0;
+        in = 0
+    }
+}
+
+inline be_inside_alone() {
+    wants_one = wants_one & !watched;
+    inside_alone++;
+    assert(inside_alone == 1 && inside_shared == 0 && inside_all == 0);
+    inside_alone--
+}
+
 proctype lock_alone(bit watched) {
     room now;
     byte ticket;
-    bit drawn, in;
+    bit drawn, in, join;
     byte tries;
     mtype kind;
     do
     :: wants_one = watched | wants_one;
+#ifdef UNGATED
+        enter_ungated();
+        if
+        :: in ->
+            be_inside_alone();
+#ifdef JOIN
+            in = 0;
+            join = 1;
+            enter(GATE, OTHERS);
+            join = 0;
+            leave(GATE, OTHERS);
+            in = 1;
+#endif
+            leave_ungated();
+            goto again
+        :: else
+        fi;
+#endif
 #ifndef BREAK_GATE
         enter(GATE, OTHERS);
 #endif
         enter(RANK, ALONE);
-        wants_one = wants_one & !watched;
-        inside_alone++;
-        assert(inside_alone == 1 && inside_shared == 0 && inside_all == 0);
-        inside_alone--;
+        be_inside_alone();
         leave(RANK, ALONE);
 #if !defined(BREAK_GATE) && !defined(BREAK_LEAVE)
-        leave(GATE, OTHERS)
+        leave(GATE, OTHERS);
 #endif
+again:  skip
     od
 }
 
-proctype lock_all() {
+/* gate_mind. */
+inline mind() {
+    atomic {
+        if
+        :: mode == UNUSED -> mode = WANTED
+        :: else
+        fi
+    }
+#ifndef BREAK_DRAW
+    atomic {
+        ticket = word[GATE].next;
+        word[GATE].next = (ticket + 1) % TICKETS;
+        drawn = 1
+    }
+#else
+    enter(GATE, SHARED);
+#endif
+#ifndef BREAK_MIND
+    !word[RANK].ungated || mode == MINDED;
+#endif
+    mode = MINDED
+}
+
+proctype lock_all(bit watched) {
     room now;
     byte ticket;
-    bit drawn, in;
+    bit drawn, in, join;
     byte tries;
     mtype kind;
     do
-    :: wants_all = 1;
+    :: wants_all = watched | wants_all;
+#ifdef UNGATED
+        if
+        :: mode != MINDED -> mind()
+        :: else
+        fi;
+#endif
+#ifdef BREAK_DRAW
+        if
+        :: mode == MINDED && word[GATE].shared > 0
+        :: else -> enter(GATE, SHARED)
+        fi;
+#else
         enter(GATE, SHARED);
-        wants_all = 0;
+#endif
+        wants_all = wants_all & !watched;
         inside_all++;
         assert(inside_alone == 0);
         inside_all--;
@@ -201,12 +321,16 @@ proctype lock_all() {
 
 init {
     atomic {
-        run lock_shared();
         run lock_alone(1);
+#ifdef TWO_ALL
+        run lock_all(0);
+#else
+        run lock_shared();
 #ifndef SPLIT
         run lock_alone(0);
 #endif
-        run lock_all()
+#endif
+        run lock_all(1)
     }
 }
 

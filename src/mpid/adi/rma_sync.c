@@ -24,7 +24,7 @@ static inline int assertion_of(int assertion)
 __attribute__((noinline))
 static int look_now(MPIR_Win * win)
 {
-    enum { PATIENCE = 32, LOOKS_PER_OFFER = 8, DOUBLINGS = 2 };
+    enum { PATIENCE = 128, LOOKS_PER_OFFER = 8, DOUBLINGS = 2 };
     win->dev.calls = win->dev.segment.whole ? PATIENCE : 1;
     /* to give the processor away takes as long as tens of these calls, wanted or not */
     unsigned looks = LOOKS_PER_OFFER << MPL_MIN(wdl_adi.refused, DOUBLINGS);

@@ -66,7 +66,8 @@ struct wdl_win_control {
     uint32_t stripe[WDL_WIN_STRIPES];
 
     uint64_t lock, lock_pad[7];
-    uint64_t gate, gate_pad[7];
+    uint64_t gate;
+    uint32_t gate_mode, gate_pad[13];   /* enum wdl_gate_mode (words.c) */
 
     /* written by the block's own rank alone; fenced: short updates it paid a barrier for */
     uint32_t announced, fenced, announced_pad[14];

@@ -9,6 +9,9 @@
  *   bits  0..15  holders of SHARED kind   bits 32..47  ticket being served
  *   bits 16..31  holders of other kind    bits 48..63  next ticket
  *
+ * UNGATED is ALONE, and counts twice: who is inside a rank's room without having passed the gate
+ * (words.c) is told from who has.
+ *
  * A caller who cannot go in at once draws a ticket and comes back with it. Tickets are served in
  * order, so whoever has drawn one is overtaken by nobody who comes later, except by those who enter
  * with `join`: they hold a lock already, and making them wait behind someone who waits for that
@@ -25,12 +28,12 @@
 #include "base/assert.h"
 #include "base/status.h"
 
-enum wdl_room_kind { WDL_ROOM_SHARED, WDL_ROOM_OTHERS, WDL_ROOM_ALONE };
+enum wdl_room_kind { WDL_ROOM_SHARED, WDL_ROOM_OTHERS, WDL_ROOM_ALONE, WDL_ROOM_UNGATED };
 
 /* What a holder has added to the word, and subtracts when it goes; how many there are. */
 static inline uint64_t wdl_room_one_holder(enum wdl_room_kind kind)
 {
-    return (uint64_t) 1 << (kind == WDL_ROOM_SHARED ? 0 : 16);
+    return (uint64_t) (kind == WDL_ROOM_UNGATED ? 2 : 1) << (kind == WDL_ROOM_SHARED ? 0 : 16);
 }
 static inline uint32_t wdl_room_holders(uint64_t word, enum wdl_room_kind kind)
 {
@@ -67,11 +70,18 @@ static inline void wdl_room_leave(uint64_t *word, enum wdl_room_kind kind)
     wdl_assert_cmp(wdl_room_holders(before, kind), >, 0);
     (void) before;
 }
-/* Of somebody inside: SHARED, or one of the other two (ALONE). */
+/* Of somebody inside a rank's room. */
 static inline enum wdl_room_kind wdl_room_kind_inside(const uint64_t *word)
 {
     uint64_t now = __atomic_load_n(word, __ATOMIC_RELAXED);
-    return wdl_room_holders(now, WDL_ROOM_OTHERS) > 0 ? WDL_ROOM_ALONE : WDL_ROOM_SHARED;
+    return now & wdl_room_one_holder(WDL_ROOM_UNGATED) ? WDL_ROOM_UNGATED :
+        now & wdl_room_one_holder(WDL_ROOM_ALONE) ? WDL_ROOM_ALONE : WDL_ROOM_SHARED;
+}
+/* Is somebody inside it who has not passed the gate? */
+static inline int wdl_room_is_ungated(const uint64_t *word)
+{
+    /* pairs with the exchange of who went in, and with its subtraction */
+    return (__atomic_load_n(word, __ATOMIC_SEQ_CST) & wdl_room_one_holder(WDL_ROOM_UNGATED)) != 0;
 }
 
 /* --- the rules, for whoever changes the word otherwise --- */
@@ -84,6 +94,11 @@ enum wdl_room_move wdl_room_move(uint64_t now, enum wdl_room_kind kind, int join
 /* A ticket may be drawn at any time: by adding ONE_TICKET to the word, which was `before`. */
 #define WDL_ROOM_ONE_TICKET ((uint64_t) 1 << 48)
 uint32_t wdl_room_drawn(uint64_t before);
+/* In shared memory: the ticket. */
+static inline uint32_t wdl_room_draw(uint64_t *word)
+{
+    return wdl_room_drawn(__atomic_fetch_add(word, WDL_ROOM_ONE_TICKET, __ATOMIC_SEQ_CST));
+}
 /* How many are to be served before this ticket. */
 int wdl_room_ahead(uint64_t now, uint32_t ticket);
 /* Do some wait whose tickets come before this one? (Others, if 65,536 have been served since.) */

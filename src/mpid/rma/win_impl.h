@@ -211,7 +211,8 @@ struct wdl_win {
     struct wdl_word held_word;
     struct wdl_word_debts word_debts;
     uint32_t gate_ticket;               /* while waiting at the gate */
-    int gate_users;           /* exclusive locks held or wanted */
+    int gate_users;           /* exclusive locks held or wanted, but those that are UNGATED */
+    int gate_looked;          /* the ranks whose rooms lock_all's first caller has looked at */
     enum { WDL_GATE_OUT, WDL_GATE_IN, WDL_GATE_LEAVING } gate_in;       /* for them */
     struct wdl_far gate_far;            /* where it is not in our memory */
     struct wdl_net_offer *gate_offer;   /* rank 0's words at the network; NULL: there are none */
@@ -555,14 +556,33 @@ int wdl_words_owe(struct wdl_win *win);
 /* Is the network looking at that rank's word for it? */
 int wdl_words_look_at(const struct wdl_win *win, int rank);
 int wdl_words_unlock_all(struct wdl_win *win);
-/* Of WDL_WORDS_NODE: those of a process that holds and wants no other lock, if nobody is in the
- * way: 1, it is inside; 0, nothing has changed. */
+/* What is known at a node's gate: no process has ever called lock_all, and exclusive locks need
+ * not pass; one has, and somebody may be inside who has not passed; nobody is. */
+enum wdl_gate_mode { WDL_GATE_UNUSED, WDL_GATE_WANTED, WDL_GATE_MINDED };
+/* Of WDL_WORDS_NODE: into the rank's room past the gate: 1, or 0, nothing has changed. */
+static inline int wdl_words_in_ungated(struct wdl_win_control *node, int rank)
+{
+    if (__atomic_load_n(&node[0].gate_mode, __ATOMIC_RELAXED) != WDL_GATE_UNUSED ||
+        !wdl_room_enter_at_once(&node[rank].lock, WDL_ROOM_UNGATED))
+        return 0;
+    /* pairs with the exchange in gate_mind: the one who calls lock_all sees us inside, or we see
+     * that it is coming */
+    if (__builtin_expect(__atomic_load_n(&node[0].gate_mode, __ATOMIC_SEQ_CST) == WDL_GATE_UNUSED,
+                         1))
+        return 1;
+    wdl_room_leave(&node[rank].lock, WDL_ROOM_UNGATED);
+    return 0;
+}
+/* Those of a process that holds and wants no other lock, if nobody is in the way: 1, it is inside;
+ * 0, nothing has changed. */
 static inline int wdl_words_in_at_once(struct wdl_win *win, int rank, int alone)
 {
     struct wdl_win_control *node = win->params.node;
     if (!alone)
         return wdl_room_enter_at_once(&node[rank].lock, WDL_ROOM_SHARED);
     wdl_assert_cmp(win->gate_users, ==, 0);
+    if (wdl_words_in_ungated(node, rank))
+        return 1;
     if (!wdl_room_enter_at_once(&node[0].gate, WDL_ROOM_OTHERS))
         return 0;
     if (!wdl_room_enter_at_once(&node[rank].lock, WDL_ROOM_ALONE)) {

@@ -8,6 +8,12 @@
  *   exclusive OTHERS   ALONE
  *   shared    -        SHARED
  *
+ * Where all ranks are on one node an exclusive lock does not pass the gate before somebody has
+ * called lock_all in this window, if the rank's word can be had at once: it is UNGATED there. The
+ * first to call lock_all says so at the gate for good, draws its ticket, and looks at each rank's
+ * word until nobody is inside who has not passed; only then it goes in. (Not inside, it is in the
+ * way of no one who is UNGATED and wants another lock: that one joins.) Later ones do not look.
+ *
  * A process goes through the gate once for all its exclusive locks. One that holds a lock already
  * joins (room.h). Whom it overtakes is remembered: at up to WDL_WORD_DEBTS words the last ticket
  * drawn, beyond that the range of places, each of which it then looks at, one after the other, and
@@ -393,11 +399,39 @@ int wdl_words_unlock(struct wdl_win *win, int rank, struct wdl_word *w)
     return status != WDL_OK ? status : gate;
 }
 
+/* WDL_OK when nobody is inside a room of the node who has not passed the gate, and never will be. */
+__attribute__((noinline))
+static int gate_mind(struct wdl_win *win)
+{
+    struct wdl_win_control *node = win->params.node;
+    uint32_t unused = WDL_GATE_UNUSED;
+    if (win->gate_ticket == 0) {
+        /* pairs with wdl_words_in_ungated */
+        (void) __atomic_compare_exchange_n(&node[0].gate_mode, &unused, WDL_GATE_WANTED, 0,
+                                           __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+        win->gate_ticket = wdl_room_draw(&node[0].gate);
+        win->gate_looked = 0;
+    }
+    while (win->gate_looked < win->params.size) {
+        if (wdl_room_is_ungated(&node[win->gate_looked].lock))
+            return WDL_AGAIN;
+        win->gate_looked++;
+    }
+    /* pairs with the load in wdl_words_lock_all */
+    __atomic_store_n(&node[0].gate_mode, WDL_GATE_MINDED, __ATOMIC_RELEASE);
+    return WDL_OK;
+}
+
 int wdl_words_lock_all(struct wdl_win *win)
 {
-    if (win->words == WDL_WORDS_NODE)
-        return wdl_room_enter(&win->params.node[0].gate, WDL_ROOM_SHARED, 0, &win->gate_ticket);
-    return gate_enter(win, WDL_ROOM_SHARED, 0);
+    struct wdl_win_control *node = win->params.node;
+    if (win->words != WDL_WORDS_NODE)
+        return gate_enter(win, WDL_ROOM_SHARED, 0);
+    /* pairs with the store in gate_mind */
+    if (__atomic_load_n(&node[0].gate_mode, __ATOMIC_ACQUIRE) != WDL_GATE_MINDED &&
+        gate_mind(win) != WDL_OK)
+        return WDL_AGAIN;
+    return wdl_room_enter(&node[0].gate, WDL_ROOM_SHARED, 0, &win->gate_ticket);
 }
 
 int wdl_words_unlock_all(struct wdl_win *win)

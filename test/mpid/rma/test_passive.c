@@ -366,23 +366,34 @@ static uint64_t inside(const struct test_world *w, int rank)
     return w->control[rank].lock & 0xffffffff;
 }
 
+/* The gate is passed since somebody has called lock_all in this window. */
+static void call_lock_all(struct test_world *w)
+{
+    int step = 0;
+    ck_assert_int_eq(wdl_win_lock_all(w->rank[2].win, 0, &step), WDL_OK);
+    ck_assert_int_eq(wdl_win_unlock_all(w->rank[2].win, &step), WDL_OK);
+}
+
 /* Within a node a process's only lock is had in one step where nobody is in the way, and given back
  * in one; where somebody is, nothing has changed, at the gate neither. It is a lock like others. */
 START_TEST(one_lock_at_once)
 {
     struct test_world w;
     int steps[2] = {0, 0};
-    for (int exclusive = 0; exclusive < 2; exclusive++) {
+    for (int i = 0; i < 4; i++) {
+        int exclusive = i % 2, gated = i / 2 * exclusive, alone = (gated ? 1 : 2) << 16;
         test_world_open(&w, &(struct test_world_params){.ranks = 3, .node = TEST_RANKS_MAX});
+        if (i / 2)
+            call_lock_all(&w);
         struct wdl_win *win = w.rank[0].win, *other = w.rank[2].win;
         ck_assert_int_eq(wdl_win_unlock_at_once(win, 1), 0);
         ck_assert_int_eq(wdl_win_lock_at_once(win, 1, exclusive, 0), 1);
-        ck_assert_uint_eq(inside(&w, 1), exclusive ? 1 << 16 : 1);
-        ck_assert_uint_eq(w.control[0].gate & 0xffffffff, exclusive ? 1 << 16 : 0);
+        ck_assert_uint_eq(inside(&w, 1), exclusive ? alone : 1);
+        ck_assert_uint_eq(w.control[0].gate & 0xffffffff, gated << 16);
         ck_assert_int_eq(wdl_win_lock_at_once(win, 2, exclusive, 0), 0);        /* a second one */
         /* another's: alone beside it never, shared beside a shared one */
         ck_assert_int_eq(wdl_win_lock_at_once(other, 1, 1, 0), 0);
-        ck_assert_uint_eq(w.control[0].gate & 0xffffffff, exclusive ? 1 << 16 : 0);
+        ck_assert_uint_eq(w.control[0].gate & 0xffffffff, gated << 16);
         ck_assert(other->gate_users == 0 && other->epoch.access_state == WDL_ACCESS_NONE);
         ck_assert_int_eq(wdl_win_lock_at_once(other, 1, 0, 0), !exclusive);
         ck_assert_int_eq(wdl_win_unlock_at_once(other, 1), !exclusive);

@@ -1,5 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/words: locks by words,
  * in shared memory and at the network. */
+#include <pthread.h>
+#include <sched.h>
 #include <string.h>
 #include "host/testworld.h"
 #include "support/must.h"
@@ -99,6 +101,64 @@ static void give_all(struct node *n, int who)
 {
     must_cmp(SETTLED(n, try_give_all(n, who)), ==, WDL_OK);
 }
+
+static int at_once(struct node *n, int who, int target)
+{
+    return wdl_words_in_at_once(n->w.rank[who].win, target, ALONE);
+}
+
+static uint64_t at_gate(const struct node *n)
+{
+    return n->w.control[0].gate & 0xffffffff;
+}
+
+/* Within a node, until somebody has called lock_all, an exclusive lock that is had at once is one
+ * word. The first lock_all waits for those, and lets nobody else by meanwhile but them; then all
+ * pass the gate. */
+START_TEST(the_gate_is_for_lock_all)
+{
+    struct node n;
+    node_open(&n, NODE);
+    ck_assert_int_eq(at_once(&n, 0, 3), 1);
+    ck_assert_int_eq(at_once(&n, 1, 4), 1);
+    ck_assert_int_eq(at_once(&n, 2, 3), 0);
+    ck_assert_uint_eq(n.w.control[0].gate, 0);
+    ck_assert_int_eq(n.w.rank[0].win->gate_users, 0);
+    ck_assert_int_eq(take(&n, 2, 3, ALONE, 0), WDL_AGAIN);      /* who waits has passed it */
+    ck_assert_int_eq(take(&n, 3, 4, SHARED, 0), WDL_AGAIN);
+    ck_assert_uint_eq(at_gate(&n), 1 << 16);
+    give(&n, 0, 3);
+    ck_assert_uint_eq(at_gate(&n), 1 << 16);
+    ck_assert_int_eq(take(&n, 2, 3, ALONE, 0), WDL_OK);
+    give(&n, 2, 3);
+    ck_assert_uint_eq(at_gate(&n), 0);
+    for (int again = 0; again < 3; again++)
+        ck_assert_int_eq(take_all(&n, 4), WDL_AGAIN);   /* rank 4's lock is process 1's */
+    ck_assert_int_eq(at_once(&n, 0, 2), 0);
+    ck_assert_int_eq(take(&n, 0, 2, ALONE, 0), WDL_AGAIN);      /* behind lock_all */
+    ck_assert_int_eq(take(&n, 1, 2, ALONE, 1), WDL_OK); /* who is inside joins */
+    ck_assert_uint_eq(at_gate(&n), 1 << 16);
+    ck_assert_int_eq(take_all(&n, 4), WDL_AGAIN);
+    give(&n, 1, 2);
+    ck_assert_uint_eq(at_gate(&n), 0);
+    ck_assert_int_eq(take_all(&n, 4), WDL_AGAIN);
+    give(&n, 1, 4);
+    ck_assert_int_eq(take_all(&n, 4), WDL_OK);
+    ck_assert_int_eq(take(&n, 0, 2, ALONE, 0), WDL_AGAIN);
+    give_all(&n, 4);
+    ck_assert_int_eq(take(&n, 0, 2, ALONE, 0), WDL_OK);
+    ck_assert_int_eq(take(&n, 3, 4, SHARED, 0), WDL_OK);
+    give(&n, 0, 2);
+    give(&n, 3, 4);
+    ck_assert_int_eq(at_once(&n, 0, 3), 1);     /* from now on, for good */
+    ck_assert_uint_eq(at_gate(&n), 1 << 16);
+    ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN);
+    give(&n, 0, 3);
+    ck_assert_int_eq(take_all(&n, 2), WDL_OK);
+    give_all(&n, 2);
+    node_close(&n);
+}
+END_TEST
 
 START_TEST(shared_locks_meet_each_other_and_lock_all)
 {
@@ -472,7 +532,7 @@ END_TEST
 enum { ALL = 2, VISITS = 400 };
 
 struct visitor {
-    int target, kind, inside, leaving, asking, left;
+    int target, kind, inside, leaving, asking, tried, left;
 };
 
 static int compatible(const struct visitor *a, const struct visitor *b)
@@ -498,20 +558,23 @@ static int visitor_step(struct node *n, int who, struct visitor *v)
         v->target = (int) wdl_prng_below(&n->w.prng, RANKS);
         v->asking = 1;
     }
-    int status = v->kind == ALL ? wdl_words_lock_all(n->w.rank[who].win) :
-        try_word(n, who, v->target, v->kind, 0);
-    v->inside = status == WDL_OK;
+    if (n->place == NODE && v->kind != ALL && !v->tried)
+        v->inside = wdl_words_in_at_once(n->w.rank[who].win, v->target, v->kind);
+    v->tried = 1;
+    if (!v->inside)
+        v->inside = (v->kind == ALL ? wdl_words_lock_all(n->w.rank[who].win) :
+                     try_word(n, who, v->target, v->kind, 0)) == WDL_OK;
     return v->inside;
 }
 
 /* Whatever the order of their attempts: those inside agree with each other, and nobody waits for
  * ever. */
-static void visit(struct node *n)
+static void visit(struct node *n, int visits)
 {
     struct visitor v[RANKS] = {{0}};
     int left = RANKS, idle = 0, together = 0;
     for (int i = 0; i < RANKS; i++)
-        v[i].left = VISITS;
+        v[i].left = visits;
     while (left > 0) {
         int who = (int) wdl_prng_below(&n->w.prng, RANKS), inside = 0;
         if (n->place != NODE)
@@ -528,7 +591,7 @@ static void visit(struct node *n)
         }
         together += inside > 1;
     }
-    ck_assert_int_gt(together, VISITS / 4); /* they do meet where they may */
+    ck_assert_int_ge(together, visits / 4); /* they do meet where they may */
 }
 
 START_TEST(random_visitors)
@@ -541,15 +604,89 @@ START_TEST(random_visitors)
                 .refuse_permille = 200,.unordered = i % 2,.ops_max = i / 2 % 2,
                 .by_key = i > PLACES + 1};
         node_open_with(&n, i < PLACES ? i : 1 + i % 2, p);
-        visit(&n);
+        visit(&n, VISITS);
+        node_close(&n);
+    }
+    for (int i = 0; i < 200; i++) {     /* the first lock_all comes early */
+        struct node n;
+        node_open_with(&n, NODE, (struct test_world_params){.seed = 100 + (uint64_t) i});
+        visit(&n, 3);
         node_close(&n);
     }
 }
 END_TEST
 
-WDL_SUITE("rma/words", shared_locks_meet_each_other_and_lock_all,
+/* --- threads as processes --------------------------------------------------------------------- */
+
+enum { STORMS = 300, STORM_LOCKS = 40, STORM_RANKS = 3 };
+
+static struct wdl_win_control storm_control[STORM_RANKS];
+static long storm_counter[STORM_RANKS];
+
+static void storm_begin(struct wdl_win *win)
+{
+    *win = (struct wdl_win){.words = WDL_WORDS_NODE, .params = {.size = STORM_RANKS,
+                                                                .node = storm_control}};
+}
+
+/* Ranks 0 and 1: exclusive locks, at once where they can be had. */
+static void *storm_locks(void *arg)
+{
+    struct wdl_win win;
+    int me = (int) (intptr_t) arg;
+    storm_begin(&win);
+    for (int i = 0; i < STORM_LOCKS; i++) {
+        struct wdl_word word = {.ticket = 0};
+        int target = (i + me) % STORM_RANKS;
+        if (!wdl_words_in_at_once(&win, target, ALONE))
+            while (wdl_words_lock(&win, target, ALONE, 0, &word) != WDL_OK)
+                sched_yield();
+        storm_counter[target]++;        /* what the locks protect */
+        wdl_words_out_on_node(&win, target);
+    }
+    return NULL;
+}
+
+/* The first to call lock_all, in the middle of that. */
+static void *storm_lock_all(void *arg)
+{
+    struct wdl_win win;
+    long seen = 0;
+    storm_begin(&win);
+    for (int i = 0; i < 20 * ((int) (intptr_t) arg % 7); i++)
+        sched_yield();
+    for (int i = 0; i < 3; i++) {
+        while (wdl_words_lock_all(&win) != WDL_OK)
+            sched_yield();
+        for (int rank = 0; rank < STORM_RANKS; rank++)
+            seen += storm_counter[rank];
+        wdl_words_unlock_all(&win);
+    }
+    return (void *) (intptr_t) seen;
+}
+
+START_TEST(storm)
+{
+    for (int i = 0; i < STORMS; i++) {
+        pthread_t locks[2], all;
+        memset(storm_control, 0, sizeof(storm_control));
+        memset(storm_counter, 0, sizeof(storm_counter));
+        for (intptr_t k = 0; k < 2; k++)
+            pthread_create(&locks[k], NULL, storm_locks, (void *) k);
+        pthread_create(&all, NULL, storm_lock_all, (void *) (intptr_t) i);
+        for (int k = 0; k < 2; k++)
+            pthread_join(locks[k], NULL);
+        pthread_join(all, NULL);
+        ck_assert_int_eq(storm_counter[0] + storm_counter[1] + storm_counter[2], 2 * STORM_LOCKS);
+        ck_assert_uint_eq(storm_control[0].gate & 0xffffffff, 0);
+        ck_assert_uint_eq(storm_control[0].gate_mode, WDL_GATE_MINDED);
+    }
+}
+END_TEST
+
+WDL_SUITE("rma/words", the_gate_is_for_lock_all, shared_locks_meet_each_other_and_lock_all,
           an_exclusive_lock_is_alone_on_its_rank, lock_all_and_exclusive_locks_exclude_each_other,
           a_process_passes_the_gate_once, a_holder_joins, who_joins_owes_those_overtaken,
           who_joins_at_many_words_owes_all_of_them, a_look_from_before_says_nothing,
           a_look_keeps_its_key, only_what_is_held_can_be_given, an_attempt_costs_so_many_atomics,
-          the_word_says_what_is_to_be_given_back, random_visitors)
+          the_word_says_what_is_to_be_given_back, random_visitors, storm)
