@@ -210,7 +210,7 @@ static inline int put_there(const void *origin, size_t bytes, int target_rank, c
     wdl_win_quick(win->dev.wdl)->stored = 1;
     if (bytes >= WDL_COPY_SHORT)
         return put_long(origin, bytes, target_rank, at, win);
-    memmove(at, origin, bytes);
+    wdl_copy_short(at, origin, bytes);
     return MPI_SUCCESS;
 }
 
@@ -314,7 +314,7 @@ static inline int get_there(void *result, size_t bytes, const char *at, MPIR_Win
 {
     if (bytes >= WDL_COPY_SHORT)
         return get_long(result, bytes, at, win);
-    memmove(result, at, bytes);
+    wdl_copy_short(result, at, bytes);
     return MPI_SUCCESS;
 }
 

@@ -399,7 +399,7 @@ int wdl_words_unlock(struct wdl_win *win, int rank, struct wdl_word *w)
     return status != WDL_OK ? status : gate;
 }
 
-/* WDL_OK when nobody is inside a room of the node who has not passed the gate, and never will be. */
+/* WDL_OK when nobody is inside a room of the node who has not passed the gate, nor ever will be. */
 __attribute__((noinline))
 static int gate_mind(struct wdl_win *win)
 {
