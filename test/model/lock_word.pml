@@ -8,11 +8,13 @@
  * FAR: words that the network changes (far.c). Whoever must wait, or has lost the race twice, draws a
  * ticket by an addition, which cannot be in vain: so nobody loses for ever.
  *
- * UNGATED: words of one node. Until somebody has called lock_all, who wants the rank alone and finds it
- * free goes in past the gate (wdl_words_in_ungated), and then looks again whether somebody has; the first
- * to call lock_all draws its ticket at the gate, and waits until nobody is inside like that (gate_mind). With
- * JOIN such a one takes another lock meanwhile, for which it passes the gate before those who wait there;
- * with TWO_ALL there are two who call lock_all, and nobody who locks the rank shared.
+ * UNGATED: words of one node. While lock_all is not in use, who wants the rank alone and finds it free
+ * goes in past the gate (wdl_words_in_ungated), and then looks again whether it is. The first to call lock_all
+ * draws its ticket at the gate, and waits until nobody is inside the rank's room like that (gate_mind); when
+ * it is inside the gate it looks whether its use has been forgotten since (node_lock_all). FORGET times,
+ * somebody who is inside the gate for an exclusive lock forgets it (wdl_words_forget).
+ * With JOIN who has gone in past the gate takes another lock meanwhile, for which it passes the gate before
+ * those who wait there; with TWO_ALL two call lock_all, and nobody locks the rank shared.
  *
  * check holds safety SPLIT
  * check holds safety
@@ -21,16 +23,16 @@
  * check holds safety SPLIT FAR
  * check holds ltl one_enters SPLIT FAR
  * check holds ltl all_enter SPLIT FAR
- * check holds safety SPLIT UNGATED
- * check holds safety UNGATED
- * check holds safety UNGATED TWO_ALL
- * check holds safety SPLIT UNGATED TWO_ALL
- * check holds safety UNGATED JOIN
- * check holds safety UNGATED JOIN TWO_ALL
- * check holds ltl one_enters UNGATED
- * check holds ltl all_enter UNGATED
- * check holds ltl all_enter UNGATED TWO_ALL
- * check holds ltl all_enter UNGATED JOIN
+ * check holds safety SPLIT UNGATED FORGET=1
+ * check holds safety UNGATED FORGET=1
+ * check holds safety UNGATED FORGET=2 TWO_ALL
+ * check holds safety SPLIT UNGATED FORGET=1 TWO_ALL
+ * check holds safety UNGATED FORGET=0 JOIN
+ * check holds safety UNGATED FORGET=1 JOIN TWO_ALL
+ * check holds ltl one_enters UNGATED FORGET=0
+ * check holds ltl all_enter UNGATED FORGET=0
+ * check holds ltl all_enter UNGATED FORGET=2 TWO_ALL
+ * check holds ltl all_enter UNGATED FORGET=0 JOIN
  * check fails ltl one_enters SPLIT: the race is lost for ever
  * check fails safety SPLIT FAR BREAK_ADD: a ticket is drawn by storing the word as it was seen
  * check fails safety SPLIT BREAK_SWAP: the word is stored without a look whether it has changed
@@ -40,9 +42,12 @@
  * check fails ltl all_enter BREAK_LEAVE: the gate is not left
  * check fails ltl one_enters BREAK_TICKET: whoever finds place goes in
  * check fails ltl all_enter BREAK_TICKET: the same at the gate
- * check fails safety UNGATED BREAK_AGAIN: who is inside past the gate has not looked again
- * check fails safety UNGATED BREAK_MIND: lock_all does not wait for who is inside past the gate
- * check fails ltl all_enter UNGATED JOIN BREAK_DRAW: it waits for them inside the gate
+ * check fails safety UNGATED FORGET=0 BREAK_AGAIN: who is inside past the gate has not looked again
+ * check fails safety UNGATED FORGET=0 BREAK_MIND: lock_all does not wait for who is inside past the gate
+ * check fails ltl all_enter UNGATED FORGET=0 JOIN BREAK_DRAW: it waits for them inside the gate
+ * check fails safety UNGATED FORGET=1 BREAK_INSIDE: who forgets it has left the gate
+ * check fails safety UNGATED FORGET=1 BREAK_STILL: who has locked all has not looked whether it is forgotten
+ * check fails safety UNGATED FORGET=2 TWO_ALL BREAK_TIMES: who has waited does not know that it was forgotten
  */
 #define TICKETS 4               /* the field wraps around; more than there are processes */
 #define RANK 0                  /* the two words */
@@ -58,6 +63,7 @@ room word[2];
 
 mtype = { UNUSED, WANTED, MINDED };
 mtype mode = UNUSED;            /* of the gate */
+byte forgotten;                 /* so many times */
 
 /* What an observer sees. */
 byte inside_shared, inside_alone, inside_all;
@@ -185,9 +191,9 @@ proctype lock_shared() {
 }
 
 #ifdef BREAK_AGAIN
-#define look_again 1
+#define is_unused 1
 #else
-#define look_again (mode == UNUSED)
+#define is_unused (mode == UNUSED)
 #endif
 
 /* wdl_words_in_ungated: in, or nothing has changed. */
@@ -204,10 +210,18 @@ inline enter_ungated() {
             fi
         }
         if
-        :: in && !(look_again) -> leave_ungated()
+        :: in && !is_unused -> leave_ungated()
         :: else
         fi
     :: else
+    fi
+}
+
+/* wdl_words_forget, now or not yet. */
+inline forget() {
+    if
+    :: atomic { mode == MINDED && forgotten < FORGET -> mode = UNUSED; forgotten++ }
+    :: skip
     fi
 }
 
@@ -257,46 +271,75 @@ proctype lock_alone(bit watched) {
         enter(GATE, OTHERS);
 #endif
         enter(RANK, ALONE);
+#if defined(UNGATED) && !defined(BREAK_INSIDE)
+        forget();
+#endif
         be_inside_alone();
         leave(RANK, ALONE);
 #if !defined(BREAK_GATE) && !defined(BREAK_LEAVE)
         leave(GATE, OTHERS);
 #endif
+#ifdef BREAK_INSIDE
+        forget();
+#endif
 again:  skip
     od
 }
 
+#ifdef BREAK_TIMES
+#define is_seen 1
+#else
+#define is_seen (forgotten == seen)
+#endif
+
 /* gate_mind. */
 inline mind() {
-    atomic {
-        if
-        :: mode == UNUSED -> mode = WANTED
-        :: else
-        fi
-    }
-#ifndef BREAK_DRAW
-    atomic {
-        ticket = word[GATE].next;
-        word[GATE].next = (ticket + 1) % TICKETS;
-        drawn = 1
-    }
+    do
+    :: mode == MINDED -> break
+    :: atomic { mode == UNUSED -> mode = WANTED }
+    :: mode == WANTED ->
+        atomic {
+            seen = forgotten;
+            if
+            :: mode != WANTED -> goto over      /* another has been faster */
+            :: else
+            fi
+        }
+#ifdef BREAK_DRAW
+        enter(GATE, SHARED);
 #else
-    enter(GATE, SHARED);
+        if
+        :: !drawn -> atomic {
+                ticket = word[GATE].next;
+                word[GATE].next = (ticket + 1) % TICKETS;
+                drawn = 1
+            }
+        :: else
+        fi;
 #endif
 #ifndef BREAK_MIND
-    !word[RANK].ungated || mode == MINDED;
+        !word[RANK].ungated || mode != WANTED || forgotten != seen;
 #endif
-    mode = MINDED
+        atomic {
+            if
+            :: mode == WANTED && is_seen -> mode = MINDED
+            :: else
+            fi
+        }
+over:   skip
+    od;
+    seen = 0
 }
 
 proctype lock_all(bit watched) {
     room now;
-    byte ticket;
+    byte ticket, seen;
     bit drawn, in, join;
     byte tries;
     mtype kind;
     do
     :: wants_all = watched | wants_all;
+more:
 #ifdef UNGATED
         if
         :: mode != MINDED -> mind()
@@ -310,6 +353,12 @@ proctype lock_all(bit watched) {
         fi;
 #else
         enter(GATE, SHARED);
+#endif
+#if defined(UNGATED) && !defined(BREAK_STILL)
+        if
+        :: mode != MINDED -> leave(GATE, SHARED); goto more
+        :: else
+        fi;
 #endif
         wants_all = wants_all & !watched;
         inside_all++;

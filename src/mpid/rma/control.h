@@ -67,7 +67,7 @@ struct wdl_win_control {
 
     uint64_t lock, lock_pad[7];
     uint64_t gate;
-    uint32_t gate_mode, gate_pad[13];   /* enum wdl_gate_mode (words.c) */
+    uint32_t gate_mode, gate_pad[13];   /* enum wdl_gate_mode */
 
     /* written by the block's own rank alone; fenced: short updates it paid a barrier for */
     uint32_t announced, fenced, announced_pad[14];

@@ -212,7 +212,9 @@ struct wdl_win {
     struct wdl_word_debts word_debts;
     uint32_t gate_ticket;               /* while waiting at the gate */
     int gate_users;           /* exclusive locks held or wanted, but those that are UNGATED */
-    int gate_looked;          /* the ranks whose rooms lock_all's first caller has looked at */
+    int gate_passes;          /* exclusive locks had at once through the gate, of late */
+    uint32_t gate_seen;       /* lock_all: the gate's mode, and so many ranks have been looked at */
+    int gate_looked;
     enum { WDL_GATE_OUT, WDL_GATE_IN, WDL_GATE_LEAVING } gate_in;       /* for them */
     struct wdl_far gate_far;            /* where it is not in our memory */
     struct wdl_net_offer *gate_offer;   /* rank 0's words at the network; NULL: there are none */
@@ -556,23 +558,29 @@ int wdl_words_owe(struct wdl_win *win);
 /* Is the network looking at that rank's word for it? */
 int wdl_words_look_at(const struct wdl_win *win, int rank);
 int wdl_words_unlock_all(struct wdl_win *win);
-/* What is known at a node's gate: no process has ever called lock_all, and exclusive locks need
- * not pass; one has, and somebody may be inside who has not passed; nobody is. */
-enum wdl_gate_mode { WDL_GATE_UNUSED, WDL_GATE_WANTED, WDL_GATE_MINDED };
+/* What is known at a node's gate, in the low bits of its mode; above them, how often it has become
+ * UNUSED again. UNUSED: exclusive locks need not pass; WANTED: somebody has called lock_all, and
+ * somebody may be inside a room who has not passed; MINDED: nobody is. */
+enum wdl_gate_mode { WDL_GATE_UNUSED, WDL_GATE_WANTED, WDL_GATE_MINDED, WDL_GATE_MODES = 4 };
+enum { WDL_GATE_PASSES = 256 };
+static inline int wdl_gate_is(const struct wdl_win_control *first, enum wdl_gate_mode mode)
+{
+    return __atomic_load_n(&first->gate_mode, __ATOMIC_SEQ_CST) % WDL_GATE_MODES == (uint32_t) mode;
+}
 /* Of WDL_WORDS_NODE: into the rank's room past the gate: 1, or 0, nothing has changed. */
 static inline int wdl_words_in_ungated(struct wdl_win_control *node, int rank)
 {
-    if (__atomic_load_n(&node[0].gate_mode, __ATOMIC_RELAXED) != WDL_GATE_UNUSED ||
+    if (!wdl_gate_is(&node[0], WDL_GATE_UNUSED) ||
         !wdl_room_enter_at_once(&node[rank].lock, WDL_ROOM_UNGATED))
         return 0;
-    /* pairs with the exchange in gate_mind: the one who calls lock_all sees us inside, or we see
-     * that it is coming */
-    if (__builtin_expect(__atomic_load_n(&node[0].gate_mode, __ATOMIC_SEQ_CST) == WDL_GATE_UNUSED,
-                         1))
+    /* who calls lock_all changes it, and then looks for us; pairs with gate_mind */
+    if (__builtin_expect(wdl_gate_is(&node[0], WDL_GATE_UNUSED), 1))
         return 1;
     wdl_room_leave(&node[rank].lock, WDL_ROOM_UNGATED);
     return 0;
 }
+/* Many exclusive locks have passed: from now on none needs to. The caller is inside the gate. */
+void wdl_words_forget(struct wdl_win *win);
 /* Those of a process that holds and wants no other lock, if nobody is in the way: 1, it is inside;
  * 0, nothing has changed. */
 static inline int wdl_words_in_at_once(struct wdl_win *win, int rank, int alone)
@@ -591,6 +599,8 @@ static inline int wdl_words_in_at_once(struct wdl_win *win, int rank, int alone)
     }
     win->gate_users = 1;
     win->gate_in = WDL_GATE_IN;
+    if (__builtin_expect(++win->gate_passes >= WDL_GATE_PASSES, 0))
+        wdl_words_forget(win);
     return 1;
 }
 /* Out of one; the gate is left with the last exclusive lock. */

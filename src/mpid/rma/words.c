@@ -8,11 +8,13 @@
  *   exclusive OTHERS   ALONE
  *   shared    -        SHARED
  *
- * Where all ranks are on one node an exclusive lock does not pass the gate before somebody has
- * called lock_all in this window, if the rank's word can be had at once: it is UNGATED there. The
- * first to call lock_all says so at the gate for good, draws its ticket, and looks at each rank's
- * word until nobody is inside who has not passed; only then it goes in. (Not inside, it is in the
- * way of no one who is UNGATED and wants another lock: that one joins.) Later ones do not look.
+ * Where all ranks are on one node an exclusive lock that can be had at once does not pass the gate
+ * unless somebody uses lock_all: it is UNGATED at the rank's word. Who calls lock_all first says so
+ * at the gate, draws its ticket, and looks at each rank's word until nobody is inside who has not
+ * passed; only then it goes in. (Not inside, it is in the way of nobody who is UNGATED and wants
+ * another lock: that one joins.) Later ones do not look. After WDL_GATE_PASSES exclusive locks of a
+ * process, or as many as there are ranks, it is as if nobody had called it: so the looks are at
+ * most one for each of these.
  *
  * A process goes through the gate once for all its exclusive locks. One that holds a lock already
  * joins (room.h). Whom it overtakes is remembered: at up to WDL_WORD_DEBTS words the last ticket
@@ -399,39 +401,63 @@ int wdl_words_unlock(struct wdl_win *win, int rank, struct wdl_word *w)
     return status != WDL_OK ? status : gate;
 }
 
-/* WDL_OK when nobody is inside a room of the node who has not passed the gate, nor ever will be. */
+void wdl_words_forget(struct wdl_win *win)
+{
+    uint32_t *mode = &win->params.node[0].gate_mode, now = __atomic_load_n(mode, __ATOMIC_RELAXED);
+    if (win->gate_passes < win->params.size)
+        return;
+    win->gate_passes = 0;
+    if (now % WDL_GATE_MODES == WDL_GATE_MINDED)        /* UNUSED, once more */
+        (void) __atomic_compare_exchange_n(mode, &now, now - WDL_GATE_MINDED + WDL_GATE_MODES, 0,
+                                           __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
+}
+
+/* WDL_OK when nobody is inside a room of the node who has not passed the gate, nor will be before
+ * lock_all's use is forgotten. */
 __attribute__((noinline))
 static int gate_mind(struct wdl_win *win)
 {
     struct wdl_win_control *node = win->params.node;
-    uint32_t unused = WDL_GATE_UNUSED;
-    if (win->gate_ticket == 0) {
-        /* pairs with wdl_words_in_ungated */
-        (void) __atomic_compare_exchange_n(&node[0].gate_mode, &unused, WDL_GATE_WANTED, 0,
-                                           __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);
-        win->gate_ticket = wdl_room_draw(&node[0].gate);
-        win->gate_looked = 0;
+    for (;;) {
+        uint32_t now = __atomic_load_n(&node[0].gate_mode, __ATOMIC_SEQ_CST), then = now + 1;
+        if (now % WDL_GATE_MODES == WDL_GATE_MINDED)
+            return WDL_OK;
+        if (now % WDL_GATE_MODES == WDL_GATE_UNUSED) {  /* pairs with wdl_words_in_ungated */
+            (void) __atomic_compare_exchange_n(&node[0].gate_mode, &now, then, 0, __ATOMIC_SEQ_CST,
+                                               __ATOMIC_SEQ_CST);
+            continue;
+        }
+        if (win->gate_seen != now) {
+            win->gate_seen = now;
+            win->gate_looked = 0;
+            win->gate_ticket = win->gate_ticket ? win->gate_ticket : wdl_room_draw(&node[0].gate);
+        }
+        for (; win->gate_looked < win->params.size; win->gate_looked++)
+            if (wdl_room_is_ungated(&node[win->gate_looked].lock))
+                return WDL_AGAIN;
+        /* unless others have meanwhile, and it has been forgotten again */
+        (void) __atomic_compare_exchange_n(&node[0].gate_mode, &now, then, 0, __ATOMIC_SEQ_CST,
+                                           __ATOMIC_SEQ_CST);
     }
-    while (win->gate_looked < win->params.size) {
-        if (wdl_room_is_ungated(&node[win->gate_looked].lock))
+}
+
+static int node_lock_all(struct wdl_win *win)
+{
+    struct wdl_win_control *node = win->params.node;
+    for (;;) {
+        if (!wdl_gate_is(&node[0], WDL_GATE_MINDED) && gate_mind(win) != WDL_OK)
             return WDL_AGAIN;
-        win->gate_looked++;
+        int status = wdl_room_enter(&node[0].gate, WDL_ROOM_SHARED, 0, &win->gate_ticket);
+        /* still? Who forgets it is inside, as we are from now on (pairs with wdl_words_forget) */
+        if (status != WDL_OK || wdl_gate_is(&node[0], WDL_GATE_MINDED))
+            return status;
+        wdl_room_leave(&node[0].gate, WDL_ROOM_SHARED);
     }
-    /* pairs with the load in wdl_words_lock_all */
-    __atomic_store_n(&node[0].gate_mode, WDL_GATE_MINDED, __ATOMIC_RELEASE);
-    return WDL_OK;
 }
 
 int wdl_words_lock_all(struct wdl_win *win)
 {
-    struct wdl_win_control *node = win->params.node;
-    if (win->words != WDL_WORDS_NODE)
-        return gate_enter(win, WDL_ROOM_SHARED, 0);
-    /* pairs with the store in gate_mind */
-    if (__atomic_load_n(&node[0].gate_mode, __ATOMIC_ACQUIRE) != WDL_GATE_MINDED &&
-        gate_mind(win) != WDL_OK)
-        return WDL_AGAIN;
-    return wdl_room_enter(&node[0].gate, WDL_ROOM_SHARED, 0, &win->gate_ticket);
+    return win->words == WDL_WORDS_NODE ? node_lock_all(win) : gate_enter(win, WDL_ROOM_SHARED, 0);
 }
 
 int wdl_words_unlock_all(struct wdl_win *win)

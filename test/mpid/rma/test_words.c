@@ -150,12 +150,55 @@ START_TEST(the_gate_is_for_lock_all)
     ck_assert_int_eq(take(&n, 3, 4, SHARED, 0), WDL_OK);
     give(&n, 0, 2);
     give(&n, 3, 4);
-    ck_assert_int_eq(at_once(&n, 0, 3), 1);     /* from now on, for good */
-    ck_assert_uint_eq(at_gate(&n), 1 << 16);
-    ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN);
+    for (int i = 0; i < WDL_GATE_PASSES; i++) {         /* now all pass, for a while */
+        ck_assert_int_eq(at_once(&n, 0, 3), 1);
+        ck_assert_uint_eq(at_gate(&n), 1 << 16);
+        if (i < 10) {
+            ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN);
+            ck_assert_int_eq(at_once(&n, 1, 4), 0);
+        }
+        give(&n, 0, 3);
+        if (i < 10) {
+            ck_assert_int_eq(take_all(&n, 2), WDL_OK);
+            give_all(&n, 2);
+        }
+    }
+    ck_assert_int_eq(at_once(&n, 0, 3), 1);
+    ck_assert_uint_eq(at_gate(&n), 0);
+    ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN);       /* it is the first one, once more */
     give(&n, 0, 3);
     ck_assert_int_eq(take_all(&n, 2), WDL_OK);
+    ck_assert_int_eq(at_once(&n, 0, 3), 0);
     give_all(&n, 2);
+    node_close(&n);
+}
+END_TEST
+
+/* Two call lock_all while somebody is inside past the gate; the use is forgotten before the slower
+ * one, which has seen him leave, goes in; and he is inside again. */
+START_TEST(a_look_from_before_it_was_forgotten_says_nothing)
+{
+    struct node n;
+    node_open(&n, NODE);
+    ck_assert_int_eq(at_once(&n, 0, 0), 1);
+    ck_assert_int_eq(at_once(&n, 1, 4), 1);
+    ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN);
+    give(&n, 0, 0);
+    ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN);       /* ranks 0 to 3 have been looked at */
+    ck_assert_int_eq(n.w.rank[2].win->gate_looked, 4);
+    give(&n, 1, 4);
+    ck_assert_int_eq(take_all(&n, 3), WDL_AGAIN);       /* nobody is inside; process 2 is first */
+    ck_assert_int_eq(n.w.control[0].gate_mode, WDL_GATE_MINDED);
+    n.w.control[0].gate_mode += WDL_GATE_MODES - WDL_GATE_MINDED;       /* forgotten */
+    ck_assert_int_eq(at_once(&n, 0, 0), 1);
+    ck_assert_int_eq(take_all(&n, 2), WDL_AGAIN);
+    ck_assert_int_eq(n.w.rank[2].win->gate_looked, 0);
+    ck_assert_int_eq(take_all(&n, 3), WDL_AGAIN);
+    give(&n, 0, 0);
+    ck_assert_int_eq(take_all(&n, 2), WDL_OK);
+    ck_assert_int_eq(take_all(&n, 3), WDL_OK);
+    give_all(&n, 2);
+    give_all(&n, 3);
     node_close(&n);
 }
 END_TEST
@@ -618,7 +661,7 @@ END_TEST
 
 /* --- threads as processes --------------------------------------------------------------------- */
 
-enum { STORMS = 300, STORM_LOCKS = 40, STORM_RANKS = 3 };
+enum { STORMS = 100, STORM_LOCKS = 600, STORM_RANKS = 3 };
 
 static struct wdl_win_control storm_control[STORM_RANKS];
 static long storm_counter[STORM_RANKS];
@@ -655,7 +698,9 @@ static void *storm_lock_all(void *arg)
     storm_begin(&win);
     for (int i = 0; i < 20 * ((int) (intptr_t) arg % 7); i++)
         sched_yield();
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 5; i++) {
+        for (int k = 0; k < 100; k++)
+            sched_yield();
         while (wdl_words_lock_all(&win) != WDL_OK)
             sched_yield();
         for (int rank = 0; rank < STORM_RANKS; rank++)
@@ -679,12 +724,14 @@ START_TEST(storm)
         pthread_join(all, NULL);
         ck_assert_int_eq(storm_counter[0] + storm_counter[1] + storm_counter[2], 2 * STORM_LOCKS);
         ck_assert_uint_eq(storm_control[0].gate & 0xffffffff, 0);
-        ck_assert_uint_eq(storm_control[0].gate_mode, WDL_GATE_MINDED);
+        ck_assert_uint_ge(storm_control[0].gate_mode, WDL_GATE_MINDED);
     }
 }
 END_TEST
 
-WDL_SUITE("rma/words", the_gate_is_for_lock_all, shared_locks_meet_each_other_and_lock_all,
+WDL_SUITE("rma/words", the_gate_is_for_lock_all,
+          a_look_from_before_it_was_forgotten_says_nothing,
+          shared_locks_meet_each_other_and_lock_all,
           an_exclusive_lock_is_alone_on_its_rank, lock_all_and_exclusive_locks_exclude_each_other,
           a_process_passes_the_gate_once, a_holder_joins, who_joins_owes_those_overtaken,
           who_joins_at_many_words_owes_all_of_them, a_look_from_before_says_nothing,
