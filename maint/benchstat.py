@@ -9,6 +9,8 @@ settle().
 
 from dataclasses import dataclass, field
 
+from benchplan import OURS
+
 
 @dataclass
 class Share:
@@ -27,6 +29,7 @@ class Cell:
     waited: bool = False        # target computing: another operation waited for its return
     shares: list = field(default_factory=list)      # what each round gave
     state: str = ""             # of its samples; has it none in the row's state, of those it has
+    around: list = field(default_factory=list)      # the hand-overs around its samples of the row's state
 
     def add(self, samples, around=None, paces=None):
         self.samples = self.samples + samples
@@ -132,6 +135,9 @@ def settle(rows, measured):
             settle_row(row, NEAR_TIMES * smallest)
         if any(share.paces for share in shares):
             settle_alone(row, NEAR_TIMES * smallest)
+        for cell in row.cells.values():
+            cell.around = [value for share in counted(row, cell, NEAR_TIMES * smallest)
+                           for value in share.around or () if value is not None]
     return {HAND_OVER_OF[NEAR]: [smallest], HAND_OVER_OF[FAR]: far} if far else {}
 
 
@@ -163,12 +169,17 @@ def by_state(cell, most):
     return found
 
 
+def counted(row, cell, most):
+    """The cell's shares of the row's state."""
+    return [share for share in cell.shares if not row.state or state_of(share.around, most) == row.state]
+
+
 def settle_alone(row, most):
     """Of the row's state, samples taken at the row's best pace alone, if every peer that has any has some
     such. What a peer itself does on the other thread of a core counts against it: it has none then."""
     paced = {}          # peer -> (sample, pace) of all rounds
     for peer, cell in row.cells.items():
-        pairs = [pair for share in cell.shares if not row.state or state_of(share.around, most) == row.state
+        pairs = [pair for share in counted(row, cell, most)
                  for pair in zip(share.samples, share.paces or [0] * len(share.samples))]
         if did(cell) and pairs and peer not in row.lacking:
             paced[peer] = pairs
@@ -244,7 +255,11 @@ def measured_of(key, measured):
 
 
 def hand_over(row, measured):
-    """Microseconds until another processor sees a line, in the row's state; None: not measured."""
+    """Microseconds until another processor sees a line: the median of those around our samples of the row,
+    since near ones differ by three times; where none are, in the row's state. None: not measured."""
+    ours = row.cells.get(OURS)
+    if ours is not None and ours.around:
+        return median(ours.around)
     return measured_of(HAND_OVER_OF.get(row.state, HAND_OVER), measured)
 
 
