@@ -222,7 +222,8 @@ static int scan_at_once(const struct wdl_adi_mpi *m, struct wdl_team *team, int 
     struct wdl_adi_op ctx;
     struct wdl_coll_op op;
     struct wdl_coll_scan scan = {.src = m->sendbuf == MPI_IN_PLACE ? m->recvbuf : m->sendbuf,
-        .dst = m->recvbuf,.exclusive = m->exclusive,.waits = waits
+        .dst = m->recvbuf,.exclusive = m->exclusive,
+        .looks = waits ? wdl_adi_looks_at_once() : 1
     };
     if (m->recvcount > WDL_COLL_SHORT_SCAN)
         return 0;
@@ -313,7 +314,7 @@ static int short_at_once(const struct wdl_adi_mpi *m, struct wdl_team *team, int
     struct wdl_coll_short call;
     if (!is_plain(m, &call))
         return 0;
-    call.waits = waits;
+    call.looks = waits ? wdl_adi_looks_at_once() : 1;
     int status = wdl_coll_at_once(team, &call);
     *mpi_errno = MPI_SUCCESS;
     if (status == WDL_AGAIN && waits && m->kind == WDL_COLL_BROADCAST)

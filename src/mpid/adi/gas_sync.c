@@ -146,7 +146,8 @@ void wdl_gas_finish(gasnet_coll_handle_t handle)
 int wdl_gas_went(gasnet_team_handle_t team, const char *call, const struct wdl_gas_plain *plain)
 {
     struct wdl_gas_going going;
-    int mpi_errno = MPI_SUCCESS, status = wdl_gas_plain(team->core, plain, &going);
+    int mpi_errno = MPI_SUCCESS;
+    int status = wdl_gas_plain(team->core, plain, wdl_adi_looks_at_once(), &going);
     if (likely(status == WDL_OK || status == WDL_ERR_OP))
         return status == WDL_OK;
     status = wdl_adi_express_wait(going.lane, &mpi_errno);

@@ -242,7 +242,6 @@ static int is_short(const struct wdl_team *team, const struct wdl_coll_short *ca
 /* On the board that a run would use, so that other ranks may come by any way. */
 int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call)
 {
-    enum { LOOKS = 60 };
     struct wdl_run *run = team->express;
     if (!run || !is_short(team, call) || !wdl_team_is_quiet(team) ||
         !wdl_list_empty(&team->dooms) || team->coll->preferred[call->kind])
@@ -254,9 +253,8 @@ int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call)
     run->print = wdl_print_on_node(call->kind, call->root, 0);
     run->args.kind = call->kind;
     run->args.bytes = call->bytes;
-    int looks = call->waits ? LOOKS : 1;
-    int status = wdl_coll_is_rooted(call->kind) ? go_rooted(run, call, looks)
-                                                : go_all(run, call, looks);
+    int status = wdl_coll_is_rooted(call->kind) ? go_rooted(run, call, call->looks)
+                                                : go_all(run, call, call->looks);
     if (status != WDL_OK)
         return status;
     wdl_team_went_by(team, run->print);

@@ -189,8 +189,9 @@ struct wdl_gas_going {
     _Alignas(64) char results[1024];
 };
 /* WDL_OK: it is over. WDL_AGAIN: it is when wdl_coll_express_look(going->lane) says so, with its
- * status. ERR_OP: not this way, nothing happened: the call's other form, with BLOCKING. */
-int wdl_gas_plain(struct wdl_gas_team *team, const struct wdl_gas_plain *call,
+ * status. ERR_OP: not this way, nothing happened: the call's other form, with BLOCKING. `looks`: as
+ * in struct wdl_coll_short. */
+int wdl_gas_plain(struct wdl_gas_team *team, const struct wdl_gas_plain *call, int looks,
                   struct wdl_gas_going *going);
 /* What a status of the engine is to the client. */
 enum wdl_gas_error wdl_gas_error_of(int status);

@@ -39,17 +39,17 @@ static int has_plain_function(const struct wdl_gas_team *team, const struct wdl_
     return fn->fn && !(fn->flags & WDL_GAS_NONASSOC);
 }
 
-static int at_once(struct wdl_team *team, const struct wdl_gas_plain *call, int root,
+static int at_once(struct wdl_team *team, const struct wdl_gas_plain *call, int root, int looks,
                    const struct wdl_gas_going *going)
 {
     const struct wdl_coll_op *op = wdl_coll_reduces(call->kind) ? &going->op : NULL;
     int is_root = team->rank == root, exclusive = (call->flags & WDL_COLL_EXCLUSIVE) != 0;
     if (call->kind == WDL_COLL_SCAN)
         return wdl_coll_scan_at_once(
-            team, &(struct wdl_coll_scan){call->src, call->dst, call->bytes, exclusive, 1, op});
+            team, &(struct wdl_coll_scan){call->src, call->dst, call->bytes, exclusive, looks, op});
     int status = wdl_coll_at_once(team, &(struct wdl_coll_short){.kind = call->kind,
                                                                  .root = root,
-                                                                 .waits = 1,
+                                                                 .looks = looks,
                                                                  .src = call->src,
                                                                  .dst = call->dst,
                                                                  .bytes = call->bytes,
@@ -68,7 +68,7 @@ static uint32_t lane_flags(uint32_t flags)
     return in | out | WDL_COLL_LOCAL | (flags & WDL_COLL_EXCLUSIVE);
 }
 
-int wdl_gas_plain(struct wdl_gas_team *team, const struct wdl_gas_plain *call,
+int wdl_gas_plain(struct wdl_gas_team *team, const struct wdl_gas_plain *call, int looks,
                   struct wdl_gas_going *going)
 {
     struct wdl_team *outer = team->outer.team;
@@ -87,7 +87,7 @@ int wdl_gas_plain(struct wdl_gas_team *team, const struct wdl_gas_plain *call,
     int is_short = wdl_node_shown(outer, &args) <= outer->params.board_bytes;
     if (!is_short && (folds || (call->flags & WDL_COLL_OUT_NOSYNC)))
         return WDL_ERR_OP; /* who gives would wait for others */
-    if (is_short && !all && at_once(outer, call, root, going) == WDL_OK)
+    if (is_short && !all && at_once(outer, call, root, looks, going) == WDL_OK)
         return WDL_OK;
     if (folds)
         args.op = going->op;

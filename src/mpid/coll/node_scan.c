@@ -570,7 +570,7 @@ static void scan_line(const struct wdl_coll_scan *s, const struct wdl_shm_prefix
 
 int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *s)
 {
-    enum { AHEAD = 2, LOOKS = 60 };
+    enum { AHEAD = 2 };
     uint64_t stamp = team->started + 1;
     struct wdl_shm_prefix *left = NULL, *next = NULL;
     if (!team->express || s->bytes > WDL_COLL_SHORT_SCAN || s->bytes == 0 ||
@@ -581,7 +581,7 @@ int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *s)
         return WDL_AGAIN;
     if (team->rank > 0) {
         left = wdl_shm_prefix_of(team, team->rank - 1, stamp);
-        if (!look_for(left, stamp, s->waits ? LOOKS : 1)) /* who shows its operand needs a slot */
+        if (!look_for(left, stamp, s->looks)) /* who shows its operand needs a slot */
             return wdl_team_is_idle(team) ? WDL_ERR_OP : WDL_AGAIN;
         if (left->length != s->bytes)
             return WDL_ERR_OP;

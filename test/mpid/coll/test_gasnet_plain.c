@@ -101,7 +101,7 @@ static int come(int i)
     handle[i] = NULL;
     if (draw(3)) {
         struct wdl_gas_plain own = mine(i);
-        int status = wdl_gas_plain(team[i], &own, &going[i]);
+        int status = wdl_gas_plain(team[i], &own, 60, &going[i]);
         plain += status == WDL_OK;
         lanes += status == WDL_AGAIN;
         refused += status == WDL_ERR_OP;
@@ -182,7 +182,7 @@ END_TEST
 static int status_of(void)
 {
     struct wdl_gas_plain own = mine(0);
-    return wdl_gas_plain(team[0], &own, &going[0]);
+    return wdl_gas_plain(team[0], &own, 60, &going[0]);
 }
 
 #define refuses(...)                         \

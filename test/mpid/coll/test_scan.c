@@ -359,7 +359,7 @@ static int at_once(int rank, size_t bytes, int exclusive, void *to)
                                                                       .dst = to,
                                                                       .bytes = bytes,
                                                                       .exclusive = exclusive,
-                                                                      .waits = waits,
+                                                                      .looks = waits ? 60 : 1,
                                                                       .op = &leaning});
 }
 

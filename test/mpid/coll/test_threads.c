@@ -69,7 +69,7 @@ static int short_at_once(struct player *p, const struct wdl_coll_args *args, int
     int folds = wdl_coll_reduces(args->kind);
     const struct wdl_coll_short call = {.kind = args->kind,
                                         .root = args->root,
-                                        .waits = waits,
+                                        .looks = waits ? 60 : 1,
                                         .src = gets ? args->dst : args->src,
                                         .dst = args->dst,
                                         .bytes = args->bytes,
@@ -85,7 +85,7 @@ static int at_once(struct player *p, const struct wdl_coll_args *args)
     const struct wdl_coll_scan scan = {.src = args->src,
                                        .dst = args->dst,
                                        .bytes = args->bytes,
-                                       .waits = 1,
+                                       .looks = 60,
                                        .op = &args->op};
     int status = WDL_ERR_OP;
     if (args->kind != WDL_COLL_SCAN || args->algorithm)

@@ -102,6 +102,16 @@ static inline int wdl_adi_looks(int many)
     return wdl_adi.spin_polls > 0 ? many : wdl_adi_memory_looks();
 }
 
+/* Looks for others who may be about to come, of a call that has another way if they do not: where
+ * they want this processor they are not. (bcast of 8 bytes, root after root, 8 ranks on 2
+ * processors: 7.5 us with 60 looks, 4.2 with 2.) */
+enum { WDL_ADI_LOOKS_AT_ONCE = 60, WDL_ADI_LOOKS_CROWDED = 2 };
+static inline int wdl_adi_looks_at_once(void)
+{
+    int looks = wdl_adi_looks(WDL_ADI_LOOKS_AT_ONCE);
+    return looks > WDL_ADI_LOOKS_CROWDED ? looks : WDL_ADI_LOOKS_CROWDED;
+}
+
 /* progress.c: from now on, while the node has memory for it, who waits rings (bell.h); no more. */
 void wdl_adi_bells_begin(void);
 void wdl_adi_bells_end(void);
