@@ -340,7 +340,7 @@ struct wdl_coll_scan {
     void *dst;
     size_t bytes;
     int exclusive;
-    int looks;                      /* for the rank below, which may be about to come; one at least */
+    int looks;                      /* for the rank below, who may be about to come; at least one */
     const struct wdl_coll_op *op;
 };
 int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *scan);
@@ -351,7 +351,7 @@ int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *sca
 struct wdl_coll_short {
     enum wdl_coll_kind kind;
     int root;
-    int looks;                      /* for each that may be about to come; one at least */
+    int looks;                      /* for each who may be about to come; at least one */
     const void *src;
     void *dst;                      /* a broadcast's data is both; a scatter's root's may be NULL */
     size_t bytes;                   /* of one block, as in wdl_coll_args */

@@ -109,7 +109,8 @@ static int short_one(enum wdl_coll_kind kind, int rank, int root, size_t bytes, 
 {
     static const struct wdl_coll_op sum = {.fn = ranks_sum, .elem_bytes = 4, .commutes = 1};
     int is_data = kind == WDL_COLL_BROADCAST && rank != root;
-    struct wdl_coll_short call = {.kind = kind, .root = root, .bytes = bytes, .looks = waits ? 60 : 1};
+    struct wdl_coll_short call = {.kind = kind, .root = root, .bytes = bytes};
+    call.looks = waits ? 60 : 1;
     call.src = is_data ? dst[rank] : src[rank];
     call.dst = dst[rank];
     call.op = kind == WDL_COLL_REDUCE || kind == WDL_COLL_ALLREDUCE ? &sum : NULL;
