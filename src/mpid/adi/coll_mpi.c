@@ -279,6 +279,8 @@ static int is_plain(const struct wdl_adi_mpi *m, struct wdl_coll_short *call)
     if (m->variable)
         return 0;
     *call = (struct wdl_coll_short) {.kind = m->kind,.root = m->root };
+    if (m->kind == WDL_COLL_BARRIER)
+        return 1;
     if (m->kind == WDL_COLL_SCATTER)
         return is_plain_scatter(m, call);
     if (m->kind == WDL_COLL_GATHER)

@@ -345,7 +345,7 @@ struct wdl_coll_scan {
 };
 int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *scan);
 /* One that fits the boards, likewise, where the ranks it needs have done their part: of all kinds
- * but BARRIER, SCAN and REDUCE_SCATTER. The own data may have been shown before the others' is
+ * but SCAN and REDUCE_SCATTER. The own data may have been shown before the others' is
  * looked for: after ERR_OP the same arguments come by the express lane, or by a request, before any
  * others do. */
 struct wdl_coll_short {

@@ -111,8 +111,7 @@ static size_t shown_by(const struct wdl_team *team, const struct wdl_coll_short 
     return each ? call->bytes * (size_t) team->size : call->bytes;
 }
 
-/* Has the rank shown as much as we mean? */
-static int has_shown(const struct wdl_run *run, int rank, int looks)
+static int has_come(const struct wdl_run *run, int rank, int looks)
 {
     const uint64_t *stamp = wdl_board_stamp(run, rank, WDL_BOARD_DATA);
     while (__atomic_load_n(stamp, __ATOMIC_ACQUIRE) != run->stamp) {
@@ -120,7 +119,13 @@ static int has_shown(const struct wdl_run *run, int rank, int looks)
             return 0;
         wdl_relax();
     }
-    return wdl_board_length(run, rank) == run->args.bytes;
+    return 1;
+}
+
+/* ... and shown as much as we mean? */
+static int has_shown(const struct wdl_run *run, int rank, int looks)
+{
+    return has_come(run, rank, looks) && wdl_board_length(run, rank) == run->args.bytes;
 }
 
 static int have_shown(const struct wdl_run *run, int looks)
@@ -234,9 +239,24 @@ static int go_all(struct wdl_run *run, const struct wdl_coll_short *call, int lo
     return WDL_OK;
 }
 
+/* As the lane's: nothing but that all have come. */
+static int go_barrier(struct wdl_run *run, int looks)
+{
+    struct wdl_team *team = run->team;
+    if (!wdl_team_is_idle(team))
+        return WDL_ERR_OP;
+    wdl_board_post(run, WDL_BOARD_DATA);
+    team->showed = run->stamp;
+    for (int rank = 0; rank < team->size; rank++)
+        if (rank != team->rank && !has_come(run, rank, looks))
+            return WDL_ERR_OP;
+    return WDL_OK;
+}
+
 static int is_short(const struct wdl_team *team, const struct wdl_coll_short *call)
 {
-    return call->bytes > 0 && shown_by(team, call) <= team->params.board_bytes;
+    size_t bytes = shown_by(team, call);
+    return call->kind == WDL_COLL_BARRIER || (bytes > 0 && bytes <= team->params.board_bytes);
 }
 
 /* On the board that a run would use, so that other ranks may come by any way. */
@@ -253,8 +273,9 @@ int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call)
     run->print = wdl_print_on_node(call->kind, call->root, 0);
     run->args.kind = call->kind;
     run->args.bytes = call->bytes;
-    int status = wdl_coll_is_rooted(call->kind) ? go_rooted(run, call, call->looks)
-                                                : go_all(run, call, call->looks);
+    int status = call->kind == WDL_COLL_BARRIER     ? go_barrier(run, call->looks)
+                 : wdl_coll_is_rooted(call->kind) ? go_rooted(run, call, call->looks)
+                                                  : go_all(run, call, call->looks);
     if (status != WDL_OK)
         return status;
     wdl_team_went_by(team, run->print);

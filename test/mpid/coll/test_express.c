@@ -124,7 +124,7 @@ static int at_once(int rank, int root, size_t bytes)
 
 static int can_be_at_once(enum wdl_coll_kind kind)
 {
-    return kind != WDL_COLL_BARRIER && kind != WDL_COLL_SCAN;
+    return kind != WDL_COLL_SCAN;
 }
 
 static int went_at_once; /* of all collectives, by how many ranks */
