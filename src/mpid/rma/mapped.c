@@ -229,6 +229,32 @@ static inline wdl_kernel_fn plain_loop(struct wdl_rma *rma, const struct wdl_ele
     return last->plain;
 }
 
+/* Sums of a few doubles, two at a time, without a call; 0: they are something else. */
+static inline int add_few_doubles(const struct wdl_element *el, enum wdl_rop op, char *at,
+                                  const char *in, const void *out, size_t count)
+{
+    enum { FEW = 16 };
+    typedef double pair __attribute__((vector_size(2 * sizeof(double))));
+    pair sum, term;
+    double last, last_term;
+    if (op != WDL_ROP_SUM || el->basic != WDL_BASIC_F64 || out || count > FEW)
+        return 0;
+    const char *end = in + count / 2 * sizeof(pair);
+    for (; in < end; in += sizeof(pair), at += sizeof(pair)) {
+        memcpy(&sum, at, sizeof(sum));
+        memcpy(&term, in, sizeof(term));
+        sum += term;
+        memcpy(at, &sum, sizeof(sum));
+    }
+    if (count % 2) {
+        memcpy(&last, at, sizeof(last));
+        memcpy(&last_term, in, sizeof(last_term));
+        last += last_term;
+        memcpy(at, &last, sizeof(last));
+    }
+    return 1;
+}
+
 /* Many elements, within one region. Apart, so that few save no registers for it. */
 __attribute__((noinline))
 static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
@@ -248,8 +274,10 @@ static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count
         win->quick.ops--;
         return WDL_AGAIN;
     }
-    const struct wdl_kernel_call call = { &win->proc->host, el, op };
-    plain_loop(win->rma, el, op)(&call, at, in, out, count);
+    if (!add_few_doubles(el, op, at, in, out, count)) {
+        const struct wdl_kernel_call call = { &win->proc->host, el, op };
+        plain_loop(win->rma, el, op)(&call, at, in, out, count);
+    }
     wdl_bulk_end_at(control, region);
     return WDL_OK;
 }
