@@ -88,6 +88,23 @@ START_TEST(of_every_length)
 END_TEST
 
 /* Too long for vectors, and of those what is slow without them. */
+/* Short ones, over themselves as well: every length, from every place to every other. */
+START_TEST(short_ones)
+{
+    enum { LENGTHS = 140, PLACES = 80, ROOM = LENGTHS + PLACES };
+    unsigned char memory[ROOM], want[ROOM];
+    for (size_t bytes = 0; bytes < LENGTHS; bytes++)
+        for (size_t to = 0; to < PLACES; to++)
+            for (size_t from = 0; from < PLACES; from += 3) {
+                for (size_t i = 0; i < ROOM; i++)
+                    want[i] = memory[i] = (unsigned char) (i * 37 + i / 251);
+                memmove(want + to, want + from, bytes);
+                wdl_copy_short(memory + to, memory + from, bytes);
+                ck_assert(memcmp(memory, want, ROOM) == 0);
+            }
+}
+END_TEST
+
 START_TEST(the_longest)
 {
     size_t bytes = WDL_COPY_VECTORS + 3, room = bytes + 2 * WDL_COPY_PAGE;
@@ -107,5 +124,5 @@ START_TEST(the_longest)
 }
 END_TEST
 
-WDL_SUITE("base/copy", what_memmove_does, wherever_it_lies_in_its_page, of_every_length,
+WDL_SUITE("base/copy", what_memmove_does, wherever_it_lies_in_its_page, of_every_length, short_ones,
           the_longest)
