@@ -294,8 +294,8 @@ int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
     }
     if (likely(plain_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
                            target_type, &bytes, &at))) {
-        done_request(request);
-        return put_there(origin, bytes, target_rank, at, win);
+        put_there(origin, bytes, target_rank, at, win);
+        return done_request(request);
     }
   fn_on:
     return rput_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
@@ -377,8 +377,8 @@ int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
                               target_count, target_type, &bytes, &at)))
         return rget_on(result, result_count, result_type, target_rank, target_disp, target_count,
                        target_type, win, request);
-    done_request(request);
-    return get_there(result, bytes, at, win);
+    get_there(result, bytes, at, win);
+    return done_request(request);
 }
 
 /* --- accumulate ------------------------------------------------------------------------------- */

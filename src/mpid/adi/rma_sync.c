@@ -24,7 +24,7 @@ static inline int assertion_of(int assertion)
 __attribute__((noinline))
 static int look_now(MPIR_Win * win)
 {
-    enum { PATIENCE = 128, LOOKS_PER_OFFER = 8, DOUBLINGS = 2 };
+    enum { PATIENCE = 128, LOOKS_PER_OFFER = 2, DOUBLINGS = 2 };
     win->dev.calls = win->dev.segment.whole ? PATIENCE : 1;
     /* to give the processor away takes as long as tens of these calls, wanted or not */
     unsigned looks = LOOKS_PER_OFFER << MPL_MIN(wdl_adi.refused, DOUBLINGS);
@@ -167,11 +167,21 @@ static int unlock_on(MPIR_Win * win, int rank)
     return mpi_errno;
 }
 
+__attribute__((noinline))
+static int unlock_held_and_look(MPIR_Win * win)
+{
+    (void) wdl_win_unlock_held(win->dev.wdl);
+    return look_now(win);
+}
+
+wdl_static_assert(WDL_OK == MPI_SUCCESS);
 int MPID_Win_unlock(int rank, MPIR_Win * win)
 {
-    if (likely(wdl_win_unlock_at_once(win->dev.wdl, rank)))
-        return look_around(win);
-    return unlock_on(win, rank);
+    if (unlikely(!wdl_quick_holds(wdl_win_quick(win->dev.wdl), rank)))
+        return unlock_on(win, rank);
+    if (unlikely(--win->dev.calls <= 0))
+        return unlock_held_and_look(win);
+    return wdl_win_unlock_held(win->dev.wdl);
 }
 
 __attribute__((noinline))

@@ -263,7 +263,7 @@ static int admits(const struct wdl_win *win, int rank)
         case WDL_ACCESS_LOCK_ALL_GRANTED:
             return 1;
         case WDL_ACCESS_PER_TARGET:
-            return win->held_rank == rank;
+            return win->quick.held == rank;
         default:
             return 0;
     }

@@ -8,6 +8,7 @@
 #define WDL_MPID_RMA_EPOCH_H_INCLUDED
 
 #include <stdint.h>
+#include "base/assert.h"
 #include "base/status.h"
 
 #define WDL_ACCESS_STATES(X)                                                                   \
@@ -89,6 +90,15 @@ static inline int wdl_epoch_access(struct wdl_epoch *epoch, enum wdl_access_even
         return WDL_ERR_SYNC;
     epoch->access_state = to - 1;
     return WDL_OK;
+}
+
+/* The same where the state is known, and there is a row. */
+static inline void wdl_epoch_access_from(struct wdl_epoch *epoch, enum wdl_access_state from,
+                                         enum wdl_access_event event)
+{
+    wdl_assert_cmp(epoch->access_state, ==, (int) from);
+    wdl_assert_cmp(wdl_access_to[from][event], >, 0);
+    epoch->access_state = wdl_access_to[from][event] - 1;
 }
 
 /* Is there a row for this event? */

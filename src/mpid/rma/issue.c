@@ -154,7 +154,7 @@ static int target_issue(struct wdl_target *t)
 static int target_take_word(struct wdl_target *t)
 {
     struct wdl_win *win = t->win;
-    int join = win->locks_held > 1 || win->held_rank >= 0;
+    int join = win->locks_held > 1 || win->quick.held >= 0;
     int status = wdl_words_lock(win, t->rank, t->lock.exclusive, join, &t->word);
     if (wdl_status_is_error(status))
         t->want_lock = 0;       /* whoever waits for it is told (wdl_win_lock) */

@@ -15,7 +15,7 @@ static int passive_target(struct wdl_win *win, int rank, struct wdl_target **t_o
     *t_out = t;
     if (win->quick.place && state == WDL_ACCESS_LOCK_ALL_GRANTED)
         return WDL_OK;          /* nothing to keep: all is done in the call */
-    if (win->held_rank == rank) {
+    if (win->quick.held == rank) {
         *t_out = NULL;          /* who needs one makes an element, as in an active target epoch */
         return WDL_OK;
     }

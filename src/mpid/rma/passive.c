@@ -44,13 +44,13 @@ static inline int can_hold(const struct wdl_win *win)
     return win->words == WDL_WORDS_NODE;
 }
 
-static inline void held_open(struct wdl_win *win, int rank, int unchecked)
+static inline void held_open(struct wdl_win *win, int rank, int unchecked,
+                             enum wdl_access_state from)
 {
     win->held_wanted = -1;
-    win->held_rank = rank;
+    win->quick.held = rank;
     win->held_unchecked = unchecked;
-    int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LOCK);
-    wdl_assert_cmp(status, ==, WDL_OK);
+    wdl_epoch_access_from(&win->epoch, from, WDL_ACCESS_ON_LOCK);
     wdl_assert_cmp(win->quick.fence, ==, 0);
     win->quick.first = (uint32_t) rank;
     win->quick.count = win->quick.place != NULL;
@@ -65,14 +65,14 @@ static int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion
         return WDL_AGAIN;
     }
     win->quick.fence = 0;       /* its epoch ends here */
-    held_open(win, rank, unchecked);
+    held_open(win, rank, unchecked, (enum wdl_access_state) win->epoch.access_state);
     return WDL_OK;
 }
 
-static inline void held_unlock(struct wdl_win *win)
+static inline __attribute__((always_inline)) void held_unlock(struct wdl_win *win)
 {
-    int rank = win->held_rank;
-    win->held_rank = -1;
+    int rank = win->quick.held;
+    win->quick.held = -1;
     win->quick.count = 0;
     if (!win->held_unchecked)
         /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
@@ -80,17 +80,15 @@ static inline void held_unlock(struct wdl_win *win)
     else if (win->quick.stored)
         wdl_mem_sync(&win->quick); /* pairs with the peer's own synchronization */
     win->quick.stored = 0;
-    if (win->locks_held == 0) {
-        int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LAST_UNLOCK);
-        wdl_assert_cmp(status, ==, WDL_OK);
-    }
+    if (win->locks_held == 0)
+        wdl_epoch_access_from(&win->epoch, WDL_ACCESS_PER_TARGET, WDL_ACCESS_ON_LAST_UNLOCK);
 }
 
 /* Where not all memory is mapped something may be under way, and have an element. */
 __attribute__((noinline))
 static int held_finish(struct wdl_win *win)
 {
-    int rank = win->held_rank;
+    int rank = win->quick.held;
     if (wdl_win_settle(win, rank) != WDL_OK)
         return WDL_AGAIN;
     struct wdl_target *t = wdl_target_find(win, rank);
@@ -133,7 +131,7 @@ static int lock_fails(struct wdl_target *t)
     t->evict = 1;               /* it leaves when the answer about its key is there */
     wdl_win_activate(win);
     win->locked_targets--;
-    if (--win->locks_held == 0 && win->held_rank < 0) {
+    if (--win->locks_held == 0 && win->quick.held < 0) {
         int ended = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LAST_UNLOCK);
         wdl_assert_cmp(ended, ==, WDL_OK);
     }
@@ -161,13 +159,13 @@ static int lock_on(struct wdl_win *win, int rank, int exclusive, int assertion, 
     if (*step == LOCK_BEGIN) {
         if (rank < 0 || rank >= win->params.size)
             return WDL_ERR_RANK;
-        if (!may_lock(win, WDL_ACCESS_ON_LOCK) || win->held_rank == rank ||
+        if (!may_lock(win, WDL_ACCESS_ON_LOCK) || win->quick.held == rank ||
             win->held_wanted == rank)
             return WDL_ERR_SYNC;
-        if (!(assertion & WDL_MODE_NOCHECK) && win->locks_held == 0 && win->held_rank < 0 &&
+        if (!(assertion & WDL_MODE_NOCHECK) && win->locks_held == 0 && win->quick.held < 0 &&
             owes(win))
             return WDL_AGAIN;
-        int held = can_hold(win) && win->held_rank < 0 && win->held_wanted < 0 &&
+        int held = can_hold(win) && win->quick.held < 0 && win->held_wanted < 0 &&
                    !wdl_target_find(win, rank);
         int status = held ? WDL_OK : lock_begin(win, rank, exclusive, assertion);
         if (status != WDL_OK)
@@ -199,7 +197,7 @@ int wdl_win_lock_at_once(struct wdl_win *win, int rank, int exclusive, int noche
     if (!is_quiet(win) || (unsigned) rank >= (unsigned) win->quick.size ||
         (!nocheck && !wdl_words_in_at_once(win, rank, exclusive)))
         return 0;
-    held_open(win, rank, nocheck);
+    held_open(win, rank, nocheck, WDL_ACCESS_NONE);
     return 1;
 }
 
@@ -291,7 +289,7 @@ static int unlock_on(struct wdl_win *win, int rank, int *step)
     if (target_unlock(t) != WDL_OK)
         return WDL_AGAIN;
     *step = 0;
-    if (--win->locks_held == 0 && win->held_rank < 0) {
+    if (--win->locks_held == 0 && win->quick.held < 0) {
         int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LAST_UNLOCK);
         wdl_assert_cmp(status, ==, WDL_OK);
     }
@@ -300,22 +298,20 @@ static int unlock_on(struct wdl_win *win, int rank, int *step)
 
 static inline int is_held(const struct wdl_win *win, int rank)
 {
-    return rank >= 0 && win->held_rank == rank &&
+    return rank >= 0 && win->quick.held == rank &&
            win->epoch.access_state == WDL_ACCESS_PER_TARGET;
 }
 
-int wdl_win_unlock_at_once(struct wdl_win *win, int rank)
+int wdl_win_unlock_held(struct wdl_win *win)
 {
-    if (!win->quick.place || !is_held(win, rank))
-        return 0;
     held_unlock(win);
-    return 1;
+    return WDL_OK;
 }
 
 int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
 {
-    if (wdl_win_unlock_at_once(win, rank))
-        return WDL_OK;
+    if (wdl_quick_holds(&win->quick, rank))
+        return wdl_win_unlock_held(win);
     return is_held(win, rank) ? held_finish(win) : unlock_on(win, rank, step);
 }
 
@@ -431,7 +427,7 @@ static int flush_before(struct wdl_win *win, int rank, int local, uint64_t stamp
             return WDL_AGAIN;
     } else {
         struct wdl_target *t = wdl_target_find(win, rank);
-        if (!t && win->epoch.access_state == WDL_ACCESS_PER_TARGET && win->held_rank != rank &&
+        if (!t && win->epoch.access_state == WDL_ACCESS_PER_TARGET && win->quick.held != rank &&
             win->locked_targets >= win->locks_held)
             return WDL_ERR_SYNC;
         if (t && !wdl_mail_waits(win, rank, wdl_target_drain_before(t, stamp, local) == WDL_OK))

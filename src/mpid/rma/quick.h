@@ -33,6 +33,7 @@ struct wdl_win_quick {          /* the first member of every struct wdl_win */
     const struct wdl_win_place *place;
     uint64_t ops;               /* operations on mapped memory, ever */
     int stored;                 /* plain stores were made since the last full barrier */
+    int held;                   /* the rank whose lock is held without an element; -1: none */
     unsigned syncs;             /* wdl_mem_sync, ever */
 };
 
@@ -52,6 +53,12 @@ static inline struct wdl_win_quick *wdl_win_quick(struct wdl_win *win)
 static inline int wdl_quick_admits(const struct wdl_win_quick *q, int rank)
 {
     return (uint32_t) rank - q->first < q->count;
+}
+
+/* Is this rank's the held lock, and all memory mapped? Then wdl_win_unlock_held gives it back. */
+static inline int wdl_quick_holds(const struct wdl_win_quick *q, int rank)
+{
+    return rank >= 0 && q->held == rank && q->place;
 }
 
 /* From now on these are open. */

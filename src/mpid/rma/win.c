@@ -136,7 +136,7 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     win->quick.size = params->size;
     win->quick.base = params->place_base;
     win->quick.place = params->place;
-    win->held_rank = win->held_wanted = -1;
+    win->quick.held = win->held_wanted = -1;
     win->words = params->node_whole ? WDL_WORDS_NODE : WDL_WORDS_NONE;
     win->near.rank = -1;
     for (int i = 0; i < WDL_SEEN; i++)
@@ -210,8 +210,8 @@ void wdl_win_quick_set(struct wdl_win *win)
     int fence = state == WDL_ACCESS_FENCE_GRANTED;
     if (fence || state == WDL_ACCESS_LOCK_ALL_GRANTED)
         wdl_quick_open(&win->quick, 0, win->quick.size, fence);
-    else if (state == WDL_ACCESS_PER_TARGET && win->held_rank >= 0)
-        wdl_quick_open(&win->quick, win->held_rank, 1, 0);
+    else if (state == WDL_ACCESS_PER_TARGET && win->quick.held >= 0)
+        wdl_quick_open(&win->quick, win->quick.held, 1, 0);
     else
         wdl_quick_open(&win->quick, 0, 0, 0);
 }

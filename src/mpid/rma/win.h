@@ -210,10 +210,11 @@ int wdl_win_complete(struct wdl_win *win, int *step);
 int wdl_win_wait(struct wdl_win *win, int *step);       /* MPI_Win_test is one call of it */
 int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, int *step);
 int wdl_win_unlock(struct wdl_win *win, int rank, int *step);
-/* The short ways of one lock on a node, in one step where nobody is in the way: 1; 0: nothing has
- * changed, take the others. */
+/* The short way of one lock on a node, in one step where nobody is in the way: 1; 0: nothing has
+ * changed, take the other. */
 int wdl_win_lock_at_once(struct wdl_win *win, int rank, int exclusive, int nocheck);
-int wdl_win_unlock_at_once(struct wdl_win *win, int rank);
+/* ... back, if wdl_quick_holds: WDL_OK. */
+int wdl_win_unlock_held(struct wdl_win *win);
 int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step);
 int wdl_win_unlock_all(struct wdl_win *win, int *step);
 /* rank < 0: all targets. local: local completion only. Only what had been issued before its first

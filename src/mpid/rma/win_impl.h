@@ -206,7 +206,7 @@ struct wdl_win {
     int locked_targets, locks_held;
     /* locks by words (as stats.locks); within a node one of them needs no element: the held one */
     enum { WDL_WORDS_NONE, WDL_WORDS_NODE, WDL_WORDS_NETWORK, WDL_WORDS_MIXED } words;
-    int held_rank, held_unchecked;      /* -1: none; it is NOCHECK */
+    int held_unchecked;                 /* quick.held is NOCHECK */
     int held_wanted;                    /* the rank being locked that way; -1: none */
     struct wdl_word held_word;
     struct wdl_word_debts word_debts;

@@ -331,7 +331,7 @@ START_TEST(the_short_way_is_open_where_the_full_path_is)
                 int all = mapped && (fence || state == WDL_ACCESS_LOCK_ALL_GRANTED);
                 int one = mapped && state == WDL_ACCESS_PER_TARGET && held >= 0;
                 win->epoch.access_state = state;
-                win->held_rank = held;
+                win->quick.held = held;
                 win->quick.place = mapped ? place : NULL;
                 wdl_quick_open(&win->quick, 99, 99, 99);
                 wdl_win_quick_set(win);
@@ -341,7 +341,7 @@ START_TEST(the_short_way_is_open_where_the_full_path_is)
                                      rank >= 0 && rank < 4 && (all || (one && rank == held)));
             }
     win->quick.place = place;
-    win->held_rank = -1;
+    win->quick.held = -1;
     wdl_epoch_init(&win->epoch);
     test_world_close(&w);
 }
