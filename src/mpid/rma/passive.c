@@ -296,12 +296,6 @@ static int unlock_on(struct wdl_win *win, int rank, int *step)
     return wdl_win_take_error(win);
 }
 
-static inline int is_held(const struct wdl_win *win, int rank)
-{
-    return rank >= 0 && win->quick.held == rank &&
-           win->epoch.access_state == WDL_ACCESS_PER_TARGET;
-}
-
 int wdl_win_unlock_held(struct wdl_win *win)
 {
     held_unlock(win);
@@ -312,7 +306,7 @@ int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
 {
     if (wdl_quick_holds(&win->quick, rank))
         return wdl_win_unlock_held(win);
-    return is_held(win, rank) ? held_finish(win) : unlock_on(win, rank, step);
+    return wdl_quick_is_held(&win->quick, rank) ? held_finish(win) : unlock_on(win, rank, step);
 }
 
 int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)

@@ -55,10 +55,15 @@ static inline int wdl_quick_admits(const struct wdl_win_quick *q, int rank)
     return (uint32_t) rank - q->first < q->count;
 }
 
+static inline int wdl_quick_is_held(const struct wdl_win_quick *q, int rank)
+{
+    return rank >= 0 && q->held == rank;
+}
+
 /* Is this rank's the held lock, and all memory mapped? Then wdl_win_unlock_held gives it back. */
 static inline int wdl_quick_holds(const struct wdl_win_quick *q, int rank)
 {
-    return rank >= 0 && q->held == rank && q->place;
+    return wdl_quick_is_held(q, rank) && q->place;
 }
 
 /* From now on these are open. */
@@ -93,7 +98,7 @@ static inline void wdl_quick_store(struct wdl_win *win, int rank, char *at, cons
                                    size_t bytes)
 {
     if (__builtin_expect(bytes < WDL_COPY_SHORT, 1))
-        memmove(at, from, bytes);
+        wdl_copy_short(at, from, bytes);
     else
         wdl_quick_store_long(win, rank, at, from, bytes);
 }

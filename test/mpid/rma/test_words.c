@@ -2,6 +2,7 @@
  * in shared memory and at the network. */
 #include <pthread.h>
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include "host/testworld.h"
 #include "support/must.h"
@@ -611,8 +612,8 @@ static int visitor_step(struct node *n, int who, struct visitor *v)
 }
 
 /* Whatever the order of their attempts: those inside agree with each other, and nobody waits for
- * ever. */
-static void visit(struct node *n, int visits)
+ * ever. How often several are. */
+static int visit(struct node *n, int visits)
 {
     struct visitor v[RANKS] = {{0}};
     int left = RANKS, idle = 0, together = 0;
@@ -634,7 +635,7 @@ static void visit(struct node *n, int visits)
         }
         together += inside > 1;
     }
-    ck_assert_int_ge(together, visits / 4); /* they do meet where they may */
+    return together;
 }
 
 START_TEST(random_visitors)
@@ -647,15 +648,24 @@ START_TEST(random_visitors)
                 .refuse_permille = 200,.unordered = i % 2,.ops_max = i / 2 % 2,
                 .by_key = i > PLACES + 1};
         node_open_with(&n, i < PLACES ? i : 1 + i % 2, p);
-        visit(&n, VISITS);
+        ck_assert_int_gt(visit(&n, VISITS), VISITS / 4);        /* they do meet where they may */
         node_close(&n);
     }
-    for (int i = 0; i < 200; i++) {     /* the first lock_all comes early */
+}
+END_TEST
+
+/* The first lock_all comes early, and there are many first ones. */
+START_TEST(random_visitors_of_new_windows)
+{
+    enum { WINDOWS = 200, FEW = 3 };
+    int together = 0;
+    for (int i = 0; i < WINDOWS; i++) {
         struct node n;
         node_open_with(&n, NODE, (struct test_world_params){.seed = 100 + (uint64_t) i});
-        visit(&n, 3);
+        together += visit(&n, FEW);
         node_close(&n);
     }
+    ck_assert_int_gt(together, WINDOWS * FEW / 4);
 }
 END_TEST
 
@@ -684,17 +694,27 @@ static void *storm_locks(void *arg)
         if (!wdl_words_in_at_once(&win, target, ALONE))
             while (wdl_words_lock(&win, target, ALONE, 0, &word) != WDL_OK)
                 sched_yield();
-        storm_counter[target]++;        /* what the locks protect */
+        long was = storm_counter[target];       /* what the locks protect */
+        if (i % 8 == 0)
+            sched_yield();
+        storm_counter[target] = was + 1;
         wdl_words_out_on_node(&win, target);
     }
     return NULL;
 }
 
-/* The first to call lock_all, in the middle of that. */
+static long storm_sum(void)
+{
+    long sum = 0;
+    for (int rank = 0; rank < STORM_RANKS; rank++)
+        sum += storm_counter[rank];
+    return sum;
+}
+
+/* The first to call lock_all, in the middle of that. While it is inside, nobody adds. */
 static void *storm_lock_all(void *arg)
 {
     struct wdl_win win;
-    long seen = 0;
     storm_begin(&win);
     for (int i = 0; i < 20 * ((int) (intptr_t) arg % 7); i++)
         sched_yield();
@@ -703,11 +723,13 @@ static void *storm_lock_all(void *arg)
             sched_yield();
         while (wdl_words_lock_all(&win) != WDL_OK)
             sched_yield();
-        for (int rank = 0; rank < STORM_RANKS; rank++)
-            seen += storm_counter[rank];
+        long seen = storm_sum();
+        sched_yield();
+        if (storm_sum() != seen)
+            abort();
         wdl_words_unlock_all(&win);
     }
-    return (void *) (intptr_t) seen;
+    return NULL;
 }
 
 START_TEST(storm)
@@ -722,7 +744,7 @@ START_TEST(storm)
         for (int k = 0; k < 2; k++)
             pthread_join(locks[k], NULL);
         pthread_join(all, NULL);
-        ck_assert_int_eq(storm_counter[0] + storm_counter[1] + storm_counter[2], 2 * STORM_LOCKS);
+        ck_assert_int_eq(storm_sum(), 2 * STORM_LOCKS);
         ck_assert_uint_eq(storm_control[0].gate & 0xffffffff, 0);
         ck_assert_uint_ge(storm_control[0].gate_mode, WDL_GATE_MINDED);
     }
@@ -736,4 +758,5 @@ WDL_SUITE("rma/words", the_gate_is_for_lock_all,
           a_process_passes_the_gate_once, a_holder_joins, who_joins_owes_those_overtaken,
           who_joins_at_many_words_owes_all_of_them, a_look_from_before_says_nothing,
           a_look_keeps_its_key, only_what_is_held_can_be_given, an_attempt_costs_so_many_atomics,
-          the_word_says_what_is_to_be_given_back, random_visitors, storm)
+          the_word_says_what_is_to_be_given_back, random_visitors,
+          random_visitors_of_new_windows, storm)
