@@ -104,12 +104,15 @@ static void idle_rows(struct job *j)
 
 enum { CACHED = 65536, GROUP_MAX = 5, PAGE = 4096, AWAY_SPACE = 2 * BENCH_BYTES_MAX };
 
+#define BETWEEN 0.001           /* seconds from one operation to the next */
+
 struct group {
     double seconds;             /* the target computes */
     int count;
     struct job rows[GROUP_MAX];
     int taken[GROUP_MAX];
     double us[GROUP_MAX][SAMPLES_MAX];
+    double paces[GROUP_MAX][SAMPLES_MAX];
 };
 
 static void compute_until(double end)
@@ -118,6 +121,20 @@ static void compute_until(double end)
     while (bench_now() < end)
         for (int i = 0; i < 2000; i++)
             x = x * 3 + 1;
+}
+
+/* The same; how fast the processor computed meanwhile, on the average, by pace.h: what shares a core
+ * shares its caches. 0: nobody asks. */
+static double compute_paced(const struct bench *b, double end)
+{
+    double sum = 0;
+    long takes = 0;
+    if (!b->probe)
+        compute_until(end);
+    else
+        for (; takes == 0 || bench_now() < end; takes++)
+            sum += pace_take();
+    return takes ? sum / (double) takes : 0;
 }
 
 /* Whose turn it is: up the sizes and down again, so that no short one comes right behind the
@@ -133,16 +150,19 @@ static int whose_turn(int step, int count)
  * busy, and a thread of the target's has to ask for a processor. */
 static void sample_away(struct group *g)
 {
+    const struct bench *b = &g->rows[0].bench;
     const double begin = bench_now(), lead = g->seconds / 10;
-    compute_until(begin + lead);
+    compute_until(begin + lead - BETWEEN);
+    double pace = compute_paced(b, begin + lead);
     for (int step = g->rows[0].turn % g->count;; step++) {
         int k = whose_turn(step, g->count);
         double start = bench_now();
         if (start > begin + g->seconds - lead || g->taken[k] == SAMPLES_MAX)
             return;
         timed(&g->rows[k], 1);
-        g->us[k][g->taken[k]++] = (bench_now() - start) * 1e6;
-        compute_until(bench_now() + 0.001);
+        g->us[k][g->taken[k]] = (bench_now() - start) * 1e6;
+        g->paces[k][g->taken[k]++] = pace_slower(pace, bench_pace(b));
+        pace = compute_paced(b, bench_now() + BETWEEN);
     }
 }
 
@@ -186,6 +206,7 @@ static void away_group(struct group *g)
     for (int k = 0; k < g->count; k++) {
         if (!g->taken[k] && one_waited(g))
             bench_mark(&g->rows[k].bench, "~");
+        bench_paces(&g->rows[k].bench, g->paces[k], g->taken[k]);
         bench_row(&g->rows[k].bench, g->us[k], g->taken[k]);
         MPI_Bcast(&g->rows[k].total, 1, MPI_LONG, 0, MPI_COMM_WORLD);
         last_operation(&g->rows[k]);

@@ -150,12 +150,14 @@ static int serve(struct wdl_adi_asynch *asynch, long *sleep_us)
     if (has_work(asynch) && !asynch->stopped) {
         struct wdl_nm *nm = wdl_adi.proc->nm;
         int status, before;
+        wdl_rma_aside(wdl_adi.proc, 1);
         do {
             before = events;
             while (wdl_proc_progress(wdl_adi.proc) > 0)
                 events++;
             status = nm->ops->arm(nm, &fd);
         } while (status == WDL_AGAIN && events > before);
+        wdl_rma_aside(wdl_adi.proc, 0);
         unheard = status == WDL_AGAIN || (asynch->colls && wdl_coll_by_memory(wdl_adi.proc));
     }
     go();

@@ -89,7 +89,7 @@ struct wdl_win_control {
 
     struct wdl_meet_word meeting[WDL_MEET_ROUNDS];
 
-    uint32_t looks, looks_pad[15];      /* the rank's, at its mail: it is there while they change */
+    uint32_t looks, looks_pad[15];      /* the program's, at its mail: while it is in MPI */
 
     struct wdl_mail mail[WDL_WIN_MAILS];
     /* the rank's own: data of its operation in a mailbox that are longer than a cell; not zeroed */

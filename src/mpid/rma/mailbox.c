@@ -500,6 +500,13 @@ void wdl_rma_attend(const struct wdl_proc *proc, int attends)
                              __ATOMIC_RELAXED);
 }
 
+void wdl_rma_aside(const struct wdl_proc *proc, int aside)
+{
+    struct wdl_rma *rma = proc->rma;
+    if (rma)
+        rma->aside = aside;
+}
+
 void wdl_mailbox_close(struct wdl_win *win)
 {
     struct wdl_rma *rma = win->rma;
@@ -517,7 +524,7 @@ int wdl_mailboxes_progress(struct wdl_rma *rma)
         struct wdl_win *win = rma->mailed[i];
         if (!win)
             continue;
-        n += wdl_mailbox_serve(win) + wdl_mailbox_visited(win);
+        n += wdl_mailbox_serve(win) + (rma->aside ? 0 : wdl_mailbox_visited(win));
         if (wdl_mailbox_under_way(win))
             n += wdl_mailbox_settle(win) == WDL_OK;
     }

@@ -288,7 +288,8 @@ int wdl_mailbox_serve(struct wdl_win *win)
 {
     struct wdl_win_control *own = wdl_mail_control(win);
     int n = 0, cells = cells_of(win);
-    __atomic_store_n(&own->looks, own->looks + 1, __ATOMIC_RELAXED);
+    if (!win->rma->aside)
+        __atomic_store_n(&own->looks, own->looks + 1, __ATOMIC_RELAXED);
     for (int i = 0; i < cells; i++) {
         uint32_t state = wdl_mail_look(&own->mail[i]);
         if (state == WDL_MAIL_POSTED || state == WDL_MAIL_TAKEN)

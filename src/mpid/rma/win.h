@@ -237,6 +237,9 @@ int wdl_rma_waits(const struct wdl_proc *proc);
 /* Where processes outnumber processors: this one waits, and nobody else wants its processor, from
  * now on; or that is over. Meanwhile others may hand operations over to it. */
 void wdl_rma_attend(const struct wdl_proc *proc, int attends);
+/* The progress made from now on is not the program's, which computes; or it is again. What is done
+ * meanwhile tells nobody that this process is there to be asked (mailbox.h). */
+void wdl_rma_aside(const struct wdl_proc *proc, int aside);
 /* Is an operation handed over to a rank of this node, which shows its end in memory? */
 int wdl_win_is_handed(const struct wdl_win *win);
 /* How many rests of the processor, of some 20 ns, to take before the next look whether it is done.

@@ -80,6 +80,7 @@ struct wdl_rma {
     unsigned batched, next_batch;       /* batches that are not empty; the next victim */
     struct wdl_win *mailed[WDL_MAIL_WINDOWS];   /* windows with mailboxes, or NULL */
     int nmailed;
+    int aside;                  /* the program computes: wdl_rma_aside */
     struct wdl_win *bagged;     /* without one, whose bag (bag.h) holds something, or NULL */
     int streaming;              /* the process's ring (stream.h) is in use */
     /* handed over, or another way; in one piece or not, by kind (but compare-and-swap) and length;

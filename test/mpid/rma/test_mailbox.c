@@ -240,6 +240,10 @@ START_TEST(who_does_not_come_is_asked_less_often)
     ck_assert_int_eq(asked_in_vain(&bed, 1024, 1), 4 + (1024 - (3 + 7 + 15 + 4)) / 32);
     ck_assert_int_eq(mover.calls, 1124);
     ck_assert_int_eq(asked_in_vain(&bed, 100, 0), 0);
+    /* somebody looks for a program that computes: it is no more there for that */
+    wdl_rma_aside(bed.w.rank[1].proc, 1);
+    ck_assert_int_eq(asked_in_vain(&bed, 100, 1), 0);
+    wdl_rma_aside(bed.w.rank[1].proc, 0);
     do {
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
         ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
