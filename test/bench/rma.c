@@ -123,7 +123,7 @@ static void compute_until(double end)
             x = x * 3 + 1;
 }
 
-/* The same; how fast the processor computed meanwhile, on the average, by pace.h: what shares a core
+/* The same; how fast the processor computed meanwhile, on the average (pace.h): what shares a core
  * shares its caches. 0: nobody asks. */
 static double compute_paced(const struct bench *b, double end)
 {
