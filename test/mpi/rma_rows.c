@@ -1,19 +1,21 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Puts and accumulates of 8 bytes to 32 KiB by all ranks on all ranks' memory, many on end, which
- * lie beside or over one another, now and then with something else in between, or while the target
- * computes: nothing is lost or done twice, and those of one rank on one place are in order.
+ * Puts and accumulates of 8 bytes to 32 KiB by all ranks on all ranks' memory, many on end, and
+ * some puts of up to 384 KB, which lie beside or over one another, now and then with something else
+ * in between, or while the target computes: nothing is lost or done twice, and those of one rank on
+ * one place are in order.
  */
 #include "testing.h"
 
 /* Cells that all add to; and, of each rank by itself at every target, those it puts to. */
-enum { CELLS = 4096, OWN = 4096, EACH_MAX = 4000, ROWS = 400, ROW_MAX = 100 };
+enum { CELLS = 4096, OWN = 65536, EACH_MAX = 4000, ROWS = 400, ROW_MAX = 100, DENSE = 4096,
+    LONG_MAX = 48000, LONG_ROW_MAX = 8 };
 
 static struct t_win w;
 static uint64_t draws;
 static int64_t *added; /* by rank and cell: what we have added there */
 static int64_t *mine;  /* by rank and cell: what we have put there last */
-static int64_t value[ROW_MAX * EACH_MAX];
+static int64_t value[ROW_MAX * EACH_MAX];      /* LONG_ROW_MAX * LONG_MAX are no more */
 
 static int draw(int below)
 {
@@ -65,8 +67,8 @@ static void row(int target)
     int puts = draw(2), n = 1 + draw(ROW_MAX), longest = draw(4) ? 256 : draw(2) ? 1024 : EACH_MAX;
     int next = (target + 1) % w.size;
     for (int i = 0; i < n; i++) {
-        int each = draw(20) ? 33 + draw(longest - 33) : 1 + draw(longest), cell = draw(OWN - each);
-        int other = draw(100) ? target : next;
+        int each = draw(20) ? 33 + draw(longest - 33) : 1 + draw(longest);
+        int cell = draw(DENSE - each), other = draw(100) ? target : next;
         (puts == (draw(100) > 0) ? put : add)(other, cell, value + i * EACH_MAX, each);
         if (draw(200) == 0)
             MPI_Win_flush_local(target, w.win);
@@ -75,6 +77,17 @@ static void row(int target)
     }
     MPI_Win_flush(target, w.win);
     MPI_Win_flush_local(next, w.win);
+}
+
+/* The same of long puts. */
+static void long_row(int target)
+{
+    int n = 1 + draw(LONG_ROW_MAX), longest = draw(2) ? LONG_MAX : LONG_MAX / 4;
+    for (int i = 0; i < n; i++) {
+        int each = draw(10) ? EACH_MAX + draw(longest - EACH_MAX) : 1 + draw(EACH_MAX);
+        put(target, draw(OWN - each), value + i * LONG_MAX, each);
+    }
+    MPI_Win_flush(target, w.win);
 }
 
 static void compute(double seconds)
@@ -94,7 +107,7 @@ int main(int argc, char **argv)
     MPI_Win_lock_all(0, w.win);
     for (int i = 0; i < ROWS; i++) {
         int target = draw(w.size);
-        row(target);
+        (draw(8) ? row : long_row)(target);
         if (draw(10) == 0)
             are_there(target, 0, OWN);
         if (draw(40) == 0)

@@ -10,8 +10,10 @@
 enum { LINE = sizeof(struct wdl_car), LOOKS = 20 };     /* a target's, for more to come */
 
 wdl_static_assert(LINE == 64);
-wdl_static_assert(WDL_STREAM_BYTES % WDL_TRAIN_LEAST == 0);
-wdl_static_assert(WDL_TRAIN_LEAST >= 2 * WDL_TRAIN_PUT);
+wdl_static_assert(WDL_STREAM_BYTES % LINE == 0);
+/* a put, its cars, one that turns, and the next one's line */
+wdl_static_assert(WDL_STREAM_BYTES >= WDL_TRAIN_PUT + WDL_TRAIN_PUT / WDL_TRAIN_CAR * LINE +
+                  WDL_TRAIN_CAR + 2 * LINE);
 wdl_static_assert(WDL_STREAM_BYTES >= 4 * WDL_TRAIN_FOLD_BYTES);
 wdl_static_assert(WDL_TRAIN_FOLD_BYTES >= 3 * LINE + WDL_TRAIN_FOLD);
 wdl_static_assert(WDL_TRAIN_FOLD <= WDL_TRAIN_CAR);
@@ -38,34 +40,30 @@ static uint64_t most_of(enum wdl_rma_kind kind)
     return kind == WDL_RMA_PUT ? WDL_TRAIN_PUT : WDL_TRAIN_FOLD;
 }
 
-static uint64_t least_of(enum wdl_rma_kind kind)
-{
-    return kind == WDL_RMA_PUT ? WDL_TRAIN_LEAST : WDL_TRAIN_FOLD_BYTES;
-}
-
 static uint64_t left_at(uint64_t place)
 {
     return WDL_STREAM_BYTES - place % WDL_STREAM_BYTES;
 }
 
-/* How long one that begins there may be. */
-static uint64_t limit_of(enum wdl_rma_kind kind, uint64_t begin)
+/* Of the places from the first one on, the line that says there is no more among them. */
+static uint64_t limit_of(enum wdl_rma_kind kind)
 {
-    uint64_t most = kind == WDL_RMA_PUT ? WDL_TRAIN_BYTES : WDL_TRAIN_FOLD_BYTES;
-    return most < left_at(begin) ? most : left_at(begin);
+    return kind == WDL_RMA_PUT ? WDL_TRAIN_BYTES : WDL_TRAIN_FOLD_BYTES;
 }
 
-/* Is there room for a car so far from the begin, and for the one that says it is the end? */
-static int has_room(uint64_t limit, uint64_t used, uint64_t bytes)
+/* Can there be a car there, and the line behind it, in one piece? */
+static int fits_at(uint64_t place, uint64_t bytes)
 {
-    return bytes <= WDL_TRAIN_CAR && used + length_of(bytes) + LINE <= limit;
+    return bytes > 0 && bytes <= WDL_TRAIN_CAR && length_of(bytes) + LINE <= left_at(place);
 }
 
-/* For the cars of an operation, of which all but the last are full? */
-static int has_room_for(uint64_t limit, uint64_t used, uint64_t bytes)
+/* How far the cars of an operation reach, of which all but the last are full: at most, since puts
+ * may have to turn. */
+static uint64_t reach_of(enum wdl_rma_kind kind, uint64_t bytes)
 {
     uint64_t full = (bytes - 1) / WDL_TRAIN_CAR;
-    return has_room(limit, used + full * length_of(WDL_TRAIN_CAR), bytes - full * WDL_TRAIN_CAR);
+    return full * length_of(WDL_TRAIN_CAR) + length_of(bytes - full * WDL_TRAIN_CAR) +
+           (kind == WDL_RMA_PUT ? length_of(WDL_TRAIN_CAR) : 0);
 }
 
 static void tell(struct wdl_car *car, uint64_t bytes)
@@ -121,6 +119,8 @@ static void add_car(struct wdl_win *win, int64_t disp, uint64_t offset, const ch
                     uint64_t bytes)
 {
     struct wdl_train *train = &win->mailbox.train;
+    struct wdl_car *turn = fits_at(train->at, bytes) ? NULL : car_at(train->ring, train->at);
+    train->at += turn ? left_at(train->at) : 0;
     struct wdl_car *car = car_at(train->ring, train->at);
     train->at += length_of(bytes);
     tell(car_at(train->ring, train->at), 0);
@@ -128,43 +128,68 @@ static void add_car(struct wdl_win *win, int64_t disp, uint64_t offset, const ch
     car->disp = disp;
     car->offset = offset;
     tell(car, bytes);
+    if (turn)
+        tell(turn, WDL_CAR_TURN);
 }
 
-/* An operation more. */
-static void add(struct wdl_win *win, int64_t disp, const char *from, uint64_t bytes)
+static uint64_t least(uint64_t a, uint64_t b)
 {
-    uint64_t done = 0;
-    for (; bytes - done > WDL_TRAIN_CAR; done += WDL_TRAIN_CAR)
-        add_car(win, disp, done, from + done, WDL_TRAIN_CAR);
-    add_car(win, disp, done, from + done, bytes - done);
+    return a < b ? a : b;
+}
+
+/* An operation more, of which so much is there. */
+static void add(struct wdl_win *win, int64_t disp, const char *from, uint64_t done, uint64_t bytes)
+{
+    for (uint64_t n; done < bytes; done += n) {
+        n = least(bytes - done, WDL_TRAIN_CAR);
+        add_car(win, disp, done, from + done, n);
+    }
     win->mailbox.train.n++;
     win->stats.ops_mailed++;
 }
 
-/* Its data have left the user's buffer. */
-static void add_of(struct wdl_win *win, const struct wdl_rma_args *args)
+/* The same; its data have left the user's buffer then. */
+static void add_of(struct wdl_win *win, const struct wdl_rma_args *args, uint64_t done)
 {
     const struct wdl_host *host = &win->proc->host;
-    add(win, args->disp, (const char *) args->origin.addr + args->origin.lo, args->remote.bytes);
+    add(win, args->disp, (const char *) args->origin.addr + args->origin.lo, done,
+        args->remote.bytes);
     if (args->request)
         host->ops->request_complete(host->ctx, args->request, WDL_OK);
 }
 
-static int can_add(const struct wdl_win *win, int rank, int64_t disp, uint64_t bytes, uint64_t unit)
+/* How far the target has come, which its own word says. */
+static uint64_t target_at(const struct wdl_train *train)
 {
-    const struct wdl_mailbox *box = &win->mailbox;
-    const struct wdl_train *train = &box->train;
-    return train->ring && !train->closed && rank == box->args.target && bytes > 0 &&
-           bytes <= most_of(box->args.kind) &&
-           has_room_for(limit_of(box->args.kind, train->begin), train->at - train->begin, bytes) &&
-           has_place(&train->info, disp, bytes, unit);
+    return __atomic_load_n(&train->ring->emptied, __ATOMIC_ACQUIRE);    /* pairs with did */
+}
+
+/* Is there room so far behind the last car, by what the target has done? */
+static int has_room(struct wdl_train *train, uint64_t reach)
+{
+    uint64_t most = WDL_STREAM_BYTES - LINE;
+    if (train->at + reach - train->seen > most)
+        train->seen = target_at(train);
+    return train->at + reach - train->seen <= most;
+}
+
+static int can_add(struct wdl_win *win, int rank, int64_t disp, uint64_t bytes, uint64_t unit)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    struct wdl_train *train = &box->train;
+    enum wdl_rma_kind kind = box->args.kind;
+    if (!train->ring || train->closed || rank != box->args.target || bytes == 0 ||
+        bytes > most_of(kind) || !has_place(&train->info, disp, bytes, unit))
+        return 0;
+    uint64_t reach = reach_of(kind, bytes);
+    return train->at - train->begin + reach <= limit_of(kind) - LINE && has_room(train, reach);
 }
 
 int wdl_train_put(struct wdl_win *win, int rank, int64_t disp, const void *local, uint64_t bytes)
 {
     if (win->mailbox.args.kind != WDL_RMA_PUT || !can_add(win, rank, disp, bytes, 1))
         return 0;
-    add(win, disp, local, bytes);
+    add(win, disp, local, 0, bytes);
     win->mailbox.row = 2;
     return 1;
 }
@@ -177,7 +202,7 @@ int wdl_train_again(struct wdl_win *win, const struct wdl_rma_args *args)
         (args->kind == WDL_RMA_ACC &&
          (args->op != first->op || args->element.host_type != first->element.host_type)))
         return 0;
-    add_of(win, args);
+    add_of(win, args, 0);
     win->mailbox.row = 2;
     return 1;
 }
@@ -209,11 +234,11 @@ static struct wdl_stream *free_ring(const struct wdl_win *win, uint64_t *id)
         params->stream(params->ctx, params->rank, id) : NULL;
 }
 
-/* In one piece. */
+/* Accumulates in one piece. */
 static uint64_t begin_of(const struct wdl_stream *ring, enum wdl_rma_kind kind)
 {
     uint64_t at = (__atomic_load_n(&ring->filled, __ATOMIC_RELAXED) + LINE - 1) / LINE * LINE;
-    return left_at(at) < least_of(kind) ? at + left_at(at) : at;
+    return kind == WDL_RMA_ACC && left_at(at) < WDL_TRAIN_FOLD_BYTES ? at + left_at(at) : at;
 }
 
 static void announce(const struct wdl_win *win, const struct wdl_rma_args *args,
@@ -302,19 +327,23 @@ enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *
         return WDL_TRAIN_NONE;
     uint64_t begin = begin_of(ring, args->kind);
     win->mailbox.train = (struct wdl_train){.ring = ring, .begin = begin, .at = begin,
-                                            .control = control, .info = *info,
+                                            .seen = begin, .control = control, .info = *info,
                                             .trial = win->rma->timed,
                                             .began_ns = win->rma->began_ns};
     __atomic_store_n(&ring->emptied, begin, __ATOMIC_RELAXED);
     win->rma->streaming = 1;
-    add_of(win, args);
     wdl_train_count(win, args->target, args->kind, bytes);
     if (mail)
         announce(win, args, mail, id);
     win->rma->timed = NULL;
     win->rma->began_ns = 0;
+    /* the target does the first car while the others come */
+    uint64_t first = least(bytes, WDL_TRAIN_CAR);
+    win->mailbox.args.target = args->target;
+    add_car(win, args->disp, 0, (const char *) args->origin.addr + args->origin.lo, first);
     wdl_mail_post(win, mail, args);
     win->mailbox.args.request = NULL;
+    add_of(win, args, first);
     return WDL_TRAIN_TAKEN;
 }
 
@@ -331,12 +360,6 @@ static void over(struct wdl_win *win)
     __atomic_store_n(&train->ring->filled, train->at + LINE, __ATOMIC_RELAXED);
     train->ring = NULL;
     win->rma->streaming = 0;
-}
-
-/* How far the target has come, which its own word says. */
-static uint64_t target_at(const struct wdl_train *train)
-{
-    return __atomic_load_n(&train->ring->emptied, __ATOMIC_ACQUIRE);    /* pairs with did */
 }
 
 int wdl_train_answered(struct wdl_win *win)
@@ -361,13 +384,17 @@ struct group {
     struct wdl_piece here[GROUP], there[GROUP];
 };
 
-/* Of what is in a car of ours; 0: somebody has written to our ring. */
-static uint64_t bytes_at(const struct wdl_win *win, uint64_t place)
+/* The car of ours that is there, or where it turns to, which *place is then; NULL: somebody has
+ * written to our ring. */
+static struct wdl_car *car_of(const struct wdl_train *train, uint64_t *place, uint64_t *bytes_out)
 {
-    const struct wdl_mailbox *box = &win->mailbox;
-    uint64_t bytes = told(car_at(box->train.ring, place));
-    uint64_t begin = box->train.begin;
-    return has_room(limit_of(box->args.kind, begin), place - begin, bytes) ? bytes : 0;
+    struct wdl_car *car = car_at(train->ring, *place);
+    if (told(car) == WDL_CAR_TURN && left_at(*place) < train->at - *place) {
+        *place += left_at(*place);
+        car = car_at(train->ring, *place);
+    }
+    *bytes_out = told(car);
+    return fits_at(*place, *bytes_out) && length_of(*bytes_out) <= train->at - *place ? car : NULL;
 }
 
 /* The first n of the rest are over. An operation that the target has begun stays one handed over.
@@ -375,11 +402,12 @@ static uint64_t bytes_at(const struct wdl_win *win, uint64_t place)
 static void went(struct wdl_win *win, int n)
 {
     struct wdl_train *train = &win->mailbox.train;
+    uint64_t bytes;
     for (; n > 0; n--) {
-        int first = car_at(train->ring, train->rest)->offset == 0;
-        win->stats.ops_mailed -= (uint64_t) first;
-        win->stats.ops_copied += (uint64_t) first;
-        train->rest += length_of(bytes_at(win, train->rest));
+        const struct wdl_car *car = car_of(train, &train->rest, &bytes);
+        win->stats.ops_mailed -= (uint64_t) (car->offset == 0);
+        win->stats.ops_copied += (uint64_t) (car->offset == 0);
+        train->rest += length_of(bytes);
     }
 }
 
@@ -390,11 +418,10 @@ static int group_of(struct wdl_win *win, struct group *g)
     uint64_t place = train->rest, bytes;
     int status = WDL_OK, most = train->singly ? 1 : GROUP;
     for (g->n = 0; g->n < most && place < train->at; g->n++, place += length_of(bytes)) {
-        struct wdl_car *car = car_at(train->ring, place);
-        uint64_t at = place_of(&train->info, car->disp) + car->offset;
-        bytes = bytes_at(win, place);
-        status = bytes == 0 ? WDL_ERR_PROTO :
-            wdl_copy_exposed(win, win->mailbox.args.target, train->control, at, bytes);
+        struct wdl_car *car = car_of(train, &place, &bytes);
+        uint64_t at = car ? place_of(&train->info, car->disp) + car->offset : 0;
+        status = car ? wdl_copy_exposed(win, win->mailbox.args.target, train->control, at, bytes) :
+            WDL_ERR_PROTO;
         if (status != WDL_OK)
             break;
         g->here[g->n] = (struct wdl_piece){data_of(car), bytes};
@@ -437,24 +464,22 @@ static int fold_group(struct wdl_win *win, struct group *g)
     return status;
 }
 
-/* Behind what the target has done, as it says. */
-static void rest_begin(struct wdl_win *win)
+/* Behind what the target has done, as it says: WDL_OK, or ERR_PROTO: that is nowhere. */
+static int rest_begin(struct wdl_train *train)
 {
-    struct wdl_train *train = &win->mailbox.train;
-    uint64_t upto = target_at(train), bytes;
-    train->rest = train->begin;
-    while (train->rest < upto && train->rest < train->at &&
-           (bytes = bytes_at(win, train->rest)) > 0)
-        train->rest += length_of(bytes);
+    uint64_t upto = target_at(train);
+    int is_there = upto % LINE == 0 && upto - train->begin <= train->at - train->begin;
+    train->rest = is_there ? upto : train->at;
     train->resting = 1;
+    return is_there ? WDL_OK : WDL_ERR_PROTO;
 }
 
 int wdl_train_rest(struct wdl_win *win)
 {
     struct wdl_train *train = &win->mailbox.train;
     struct group g;
-    if (!train->resting)
-        rest_begin(win);
+    if (!train->resting && rest_begin(train) != WDL_OK)
+        wdl_win_fail(win, WDL_ERR_PROTO);
     wdl_mail_visit(win, train->control);
     while (train->rest < train->at) {
         int status = group_of(win, &g);
@@ -468,7 +493,8 @@ int wdl_train_rest(struct wdl_win *win)
             continue;
         wdl_win_fail(win, status);
         train->done = 0;
-        if (bytes_at(win, train->rest) == 0)
+        uint64_t place = train->rest, bytes;
+        if (!car_of(train, &place, &bytes))
             break;
         went(win, 1);
     }
@@ -521,17 +547,20 @@ int wdl_train_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *d
 {
     uint64_t id = asked->stream.id, begin = asked->stream.begin;
     enum wdl_rma_kind kind = asked->kind == WDL_MAIL_TRAIN ? WDL_RMA_PUT : WDL_RMA_ACC;
-    uint64_t limit = limit_of(kind, begin);
+    uint64_t passed = 0;
     struct folding f;
     if (!win->params.stream || asked->origin == (uint32_t) win->params.rank ||
-        asked->origin >= (uint32_t) win->params.size || left_at(begin) < least_of(kind))
+        asked->origin >= (uint32_t) win->params.size ||
+        (kind == WDL_RMA_ACC && left_at(begin) < WDL_TRAIN_FOLD_BYTES))
         return WDL_ERR_PROTO;
     struct wdl_stream *s = win->params.stream(win->params.ctx, (int) asked->origin, &id);
     int status = s ? folding_of(win, asked, &f) : WDL_ERR_UNSUPPORTED;
     uint64_t at = s ? __atomic_load_n(&s->emptied, __ATOMIC_RELAXED) : 0;
     for (int looks = LOOKS; status == WDL_OK;) {
-        if (at % LINE != 0 || at - begin > limit - LINE)
+        if (at % LINE != 0 || at - begin > limit_of(kind) - LINE)
             return WDL_ERR_PROTO;
+        if (passed >= WDL_STREAM_BYTES)
+            return WDL_AGAIN;   /* there are others */
         struct wdl_car *car = car_at(s, at);
         uint64_t bytes = told(car);
         if (bytes == WDL_CAR_END)
@@ -540,14 +569,19 @@ int wdl_train_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *d
             continue;
         if (bytes == 0)
             return WDL_AGAIN;
-        if (!has_room(limit, at - begin, bytes))
-            return WDL_ERR_PROTO;
-        status = do_asked(win, &f, car, bytes, done);
-        if (status != WDL_OK)
-            return status;
-        *done = 0;
-        *moved += 1;
-        at += length_of(bytes);
+        uint64_t length = left_at(at);
+        if (bytes != WDL_CAR_TURN || f.folds) {
+            if (!fits_at(at, bytes))
+                return WDL_ERR_PROTO;
+            status = do_asked(win, &f, car, bytes, done);
+            if (status != WDL_OK)
+                return status;
+            *done = 0;
+            *moved += 1;
+            length = length_of(bytes);
+        }
+        passed += length;
+        at += length;
         __atomic_store_n(&s->emptied, at, __ATOMIC_RELEASE);    /* did: pairs with target_at */
     }
     return status;

@@ -1,6 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Puts of up to 64 KiB, or accumulates of up to 8, in one piece that follow one another onto
+ * Puts of up to 1 MiB, or accumulates of up to 8 KiB, in one piece that follow one another onto
  * private memory of one process of this node: a cell of its mailbox (mailbox.h) announces the
  * first, and the others go behind it through the origin's ring (stream.h), so that the target does
  * one while the origin copies in the next. Of two of such length that are handed over each in a
@@ -16,8 +16,11 @@
  * itself, each in its turn.
  *
  * Invariants:
- *  1. A process has one ring: one train, or stream, at a time. It lies in one piece, so nothing of
- *     it is used twice, and its origin never waits for room.
+ *  1. A process has one ring: one train, or stream, at a time. A car lies in one piece: what does
+ *     not fit in front of the ring's end begins at its begin (CAR_TURN). Puts go round and round,
+ *     over what the target has done; a train for which that is not yet room enough is closed, as
+ *     if it was at its end. Accumulates lie in one piece, and nothing is used twice: a rest of
+ *     them needs the room beside it.
  *  2. Its operations are of one target and kind, accumulates of one element and operator. Each was
  *     in bounds, and the target's lock was there, when it came; neither a lock nor an epoch ends
  *     before it is over: it is what is under way in the mailbox.
@@ -34,29 +37,31 @@ struct wdl_stream;
 struct wdl_target;
 struct wdl_trial;
 
-enum { WDL_TRAIN_PUT = 1 << 16,         /* bytes of a put, at most */
+enum { WDL_TRAIN_PUT = 1 << 20,         /* bytes of a put, at most */
     WDL_TRAIN_FOLD = WDL_MAIL_AREA,     /* of an accumulate */
     WDL_TRAIN_CAR = 1 << 14,            /* of either in one car */
-    WDL_TRAIN_BYTES = 1 << 20,          /* of the ring, at most, */
-    WDL_TRAIN_LEAST = 1 << 19,          /* and at least, for puts */
-    WDL_TRAIN_FOLD_BYTES = 1 << 18,     /* for accumulates */
+    WDL_TRAIN_BYTES = 1 << 23,          /* of all puts, with their cars: at most */
+    WDL_TRAIN_FOLD_BYTES = 1 << 18,     /* of the ring, for accumulates */
     WDL_TRAIN_COMPARED = 2048,          /* of longer ones: with the system's copy (trial.h) */
-    WDL_TRAIN_TRIALS = 5,               /* their lengths, a power of two each */
+    WDL_TRAIN_TRIALS = 9,               /* their lengths, a power of two each */
     WDL_TRAIN_UNASKED = 128             /* so many on end go the system's way on one answer */
 };
 
 struct wdl_car {                /* a cache line, in front of its data */
-    uint64_t bytes;             /* 0: it has not come; WDL_CAR_END: nor will it */
+    uint64_t bytes;             /* 0: it has not come; CAR_END: nor will it; CAR_TURN: it is at the
+                                 * ring's begin */
     int64_t disp;               /* the operation's, */
     uint64_t offset;            /* and its bytes in the cars before */
     char pad[40];
 };
 
 #define WDL_CAR_END UINT64_MAX
+#define WDL_CAR_TURN (UINT64_MAX - 1)
 
 struct wdl_train {
     struct wdl_stream *ring;    /* NULL: there is none */
     uint64_t begin, at;         /* places of the first car, of the next one */
+    uint64_t seen;              /* how far the target was when there was no room without that */
     int closed, resting, singly;
     uint64_t rest;              /* resting: the place of the first that has not been done */
     size_t done;                /* bytes that have, of that one on */

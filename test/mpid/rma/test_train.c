@@ -9,9 +9,10 @@
 #include "mpid/rma/win_impl.h"
 #include "support/suite.h"
 
-enum { EACH = 512, WORDS = EACH / UNIT, N = 7 };
+enum { EACH = 512, WORDS = EACH / UNIT, N = 7, LINE = sizeof(struct wdl_car),
+    MEMORY = WDL_TRAIN_PUT + WDL_TRAIN_CAR      /* a rank's */ };
 
-static char from[BYTES] __attribute__((aligned(8)));
+static char from[MEMORY] __attribute__((aligned(8)));
 static uint64_t add[WORDS];
 
 static const struct wdl_trial system_is_faster = {.every = WDL_TRIAL_SELDOM, .next = 1000,
@@ -19,11 +20,11 @@ static const struct wdl_trial system_is_faster = {.every = WDL_TRIAL_SELDOM, .ne
 
 static void open(struct bed *bed, int dynamic)
 {
-    for (size_t i = 0; i < BYTES; i++)
+    for (size_t i = 0; i < MEMORY; i++)
         from[i] = (char) (i * 7 + i / 4096);
     for (size_t i = 0; i < WORDS; i++)
         add[i] = i + 1;
-    bed_open_as(bed, (struct bed_kind){.mail = 1, .dynamic = dynamic});
+    bed_open_as(bed, (struct bed_kind){.mail = 1, .dynamic = dynamic, .bytes = MEMORY});
     bed->w.rank[0].host.now_ns = 1;     /* there is a clock */
 }
 
@@ -156,7 +157,7 @@ START_TEST(the_short_way_leads_there)
         ck_assert(wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, i * WORDS, from + i * EACH, EACH));
     ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_PUT, 2, 0, from, EACH));
     ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_GET, 1, 0, from, EACH));
-    ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, BYTES / UNIT, from, EACH));
+    ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, MEMORY / UNIT, from, EACH));
     ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, 0, from, 0));
     ck_assert(!wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, 0, from, WDL_TRAIN_PUT + 1));
     flush_served(&bed);
@@ -442,12 +443,14 @@ START_TEST(elements_are_aligned)
 }
 END_TEST
 
-/* In one piece: at the ring's begin where little is left, at the next line's else. */
+/* At the next line; accumulates, which lie in one piece, at the ring's begin where little is left.
+ */
 START_TEST(where_it_begins)
 {
-    enum { END = WDL_STREAM_BYTES, FOLD = END - WDL_TRAIN_FOLD_BYTES, PUT = END - WDL_TRAIN_LEAST };
-    static const int cases[][3] = { {0, 100, 128}, {0, PUT, PUT}, {0, PUT + 1, END},
-                                   {1, PUT + 64, PUT + 64}, {1, FOLD, FOLD}, {1, FOLD + 1, END}};
+    enum { END = WDL_STREAM_BYTES, FOLD = END - WDL_TRAIN_FOLD_BYTES };
+    static const int cases[][3] = { {0, 100, 128}, {0, FOLD + 1, FOLD + LINE},
+                                   {0, END - LINE, END - LINE}, {0, END - LINE + 1, END},
+                                   {1, FOLD - LINE + 1, FOLD}, {1, FOLD + 1, END}};
     for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
         struct bed bed;
         open(&bed, 0);
@@ -463,23 +466,23 @@ START_TEST(where_it_begins)
 }
 END_TEST
 
-/* A last one for which there is just room, and one that is a byte, or an element, too long. */
+/* A last one for which there is just room, and one that is a byte, or an element, too long. A put
+ * may have to turn. */
 START_TEST(it_is_full_to_the_last_line)
 {
-    enum { LINE = sizeof(struct wdl_car), SLOT = WDL_TRAIN_FOLD, FULL = WDL_TRAIN_CAR + LINE };
+    enum { SLOT = WDL_TRAIN_FOLD, FULL = WDL_TRAIN_CAR + LINE, PUTS = WDL_STREAM_BYTES - FULL };
     for (int what = 0; what < 4; what++) {
         struct bed bed;
         int folds = what % 2, over = what / 2;
         open(&bed, 0);
         teach(&bed);
-        int n = folds ? WDL_TRAIN_FOLD_BYTES / SLOT - 1 : WDL_TRAIN_BYTES / FULL - 1;
+        int n = folds ? WDL_TRAIN_FOLD_BYTES / SLOT - 1 : PUTS / FULL - 1;
         for (int i = 0; i < n; i++)
             ck_assert_int_eq(operate(&bed, folds ?
                                      test_acc(1, 0, WDL_ROP_SUM, TEST_U64, (SLOT - LINE) / UNIT,
                                               from, NULL) :
                                      test_put(1, 0, from, WDL_TRAIN_CAR)), WDL_OK);
-        size_t left = (size_t) (folds ? WDL_TRAIN_FOLD_BYTES - n * SLOT :
-                                WDL_TRAIN_BYTES - n * FULL);
+        size_t left = (size_t) (folds ? WDL_TRAIN_FOLD_BYTES - n * SLOT : PUTS - n * FULL);
         if (!folds)
             ck_assert_int_eq(operate(&bed, test_put(1, 0, from, left - FULL - 2 * LINE +
                                                     (size_t) over)), WDL_OK);
@@ -560,10 +563,20 @@ START_TEST(what_is_different_waits_for_it)
 }
 END_TEST
 
+/* From a car's place to the next one's, in a ring that goes round: what does not fit in front of
+ * its end turns. */
+static uint64_t behind(uint64_t at, uint64_t bytes)
+{
+    uint64_t length = LINE + (bytes + LINE - 1) / LINE * LINE;
+    uint64_t left = WDL_STREAM_BYTES - at % WDL_STREAM_BYTES;
+    return at + (length + LINE > left ? left : 0) + length;
+}
+
 /* As many as there is room for, wherever in the ring it is; the next one waits until they are done.
  */
 START_TEST(it_is_as_long_as_there_is_room)
 {
+    enum { MOST = WDL_STREAM_BYTES - (LINE + WDL_TRAIN_CAR) - LINE - (LINE + EACH) };
     struct bed bed;
     open(&bed, 0);
     for (int k = 0; k < 10; k++) {
@@ -571,17 +584,85 @@ START_TEST(it_is_as_long_as_there_is_room)
         memset(bed.win[0]->rma->train_trial, 0, sizeof(bed.win[0]->rma->train_trial));
         teach(&bed);
         ck_assert_int_eq(operate(&bed, put(0)), WDL_OK);
-        uint64_t left = WDL_STREAM_BYTES - train(&bed)->begin % WDL_STREAM_BYTES;
-        ck_assert_uint_ge(left, WDL_TRAIN_LEAST);
-        int most = (int) ((left < WDL_TRAIN_BYTES ? left : WDL_TRAIN_BYTES) - 64) / (EACH + 64);
-        while (operate(&bed, put(++n % N)) == WDL_OK)
-            ck_assert_int_lt(n, most);
-        ck_assert_int_eq(n, most);
+        uint64_t begin = train(&bed)->begin, at = begin;
+        while ((at = behind(at, EACH)) - begin <= MOST)
+            ck_assert_int_eq(operate(&bed, put(++n % N)), WDL_OK);
+        ck_assert_uint_eq(train(&bed)->at, at);
+        ck_assert_int_eq(operate(&bed, put(++n % N)), WDL_AGAIN);
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
         ck_assert_int_eq(operate(&bed, put(n % N)), WDL_OK);
         flush_served(&bed);
         ck_assert_mem_eq(bed.w.rank[1].memory, from, N * EACH);
     }
+    ck_assert_int_eq(mover.calls, 0);
+    bed_close(&bed);
+}
+END_TEST
+
+/* Round and round, while the target keeps up, to the train's end; and all around the ring it may
+ * leave, and the rest is done from outside. */
+START_TEST(it_goes_round)
+{
+    enum { LONG = 3 * WDL_TRAIN_CAR + 100, LAPS = WDL_TRAIN_BYTES / WDL_STREAM_BYTES };
+    for (int leaves = 0; leaves < 9; leaves++) {
+        struct bed bed;
+        open(&bed, 0);
+        teach(&bed);
+        uint64_t begin = 0, turns = 0;
+        int n = 0;
+        for (;; n++) {
+            size_t bytes = n % 3 ? LONG - (size_t) (n % 7) * 1000 : EACH;
+            uint64_t before = train(&bed)->ring ? train(&bed)->at : 0;
+            if (operate(&bed, test_put(1, n % 50, from + n % 50, bytes)) != WDL_OK)
+                break;
+            begin = n == 0 ? train(&bed)->begin : begin;
+            ck_assert_uint_eq(train(&bed)->begin, begin);
+            turns += before / WDL_STREAM_BYTES != train(&bed)->at / WDL_STREAM_BYTES;
+            if (n % 4 != 3)
+                continue;
+            ck_assert_int_gt(wdl_mailbox_serve(bed.win[1]), 0);
+            ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_POSTED);
+            ck_assert_uint_eq(bed_ring[0].emptied, train(&bed)->at);
+            ck_assert_mem_eq(bed.w.rank[1].memory + n % 50 * UNIT, from + n % 50, bytes);
+            if (leaves && n > 60 + 8 * leaves)
+                break;
+        }
+        if (leaves) {
+            for (int i = 0; i < 30; i++)
+                ck_assert_int_eq(operate(&bed, test_put(1, i, from + i, LONG)), WDL_OK);
+            ck_assert_uint_lt(train(&bed)->at / WDL_STREAM_BYTES, LAPS);
+            flushes_until_done(&bed);
+            ck_assert_int_gt(mover.calls, 0);
+            ck_assert_uint_eq(bed_stats(&bed).ops_copied, 30);
+            ck_assert_mem_eq(bed.w.rank[1].memory + 29 * UNIT, from + 29, LONG);
+        } else {
+            ck_assert_uint_ge(turns, LAPS - 1);
+            ck_assert_uint_gt(train(&bed)->at - begin, WDL_TRAIN_BYTES - 2 * LONG);
+            ck_assert_uint_lt(train(&bed)->at - begin, WDL_TRAIN_BYTES);
+            flush_served(&bed);
+            ck_assert_int_eq(mover.calls, 0);
+        }
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* The target does the first car of a long one while the others come. */
+START_TEST(the_longest_begins_at_once)
+{
+    struct bed bed;
+    open(&bed, 0);
+    teach(&bed);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, from, WDL_TRAIN_PUT)), WDL_OK);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), WDL_TRAIN_PUT / WDL_TRAIN_CAR);
+    ck_assert_mem_eq(bed.w.rank[1].memory, from, WDL_TRAIN_PUT);
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(operate(&bed, test_put(1, 1, from + i, WDL_TRAIN_PUT)), WDL_OK);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), WDL_TRAIN_PUT / WDL_TRAIN_CAR);
+    }
+    ck_assert_mem_eq(bed.w.rank[1].memory + UNIT, from + 1, WDL_TRAIN_PUT);
+    ck_assert_ptr_eq(train(&bed)->ring, &bed_ring[0]);
+    flush_served(&bed);
     ck_assert_int_eq(mover.calls, 0);
     bed_close(&bed);
 }
@@ -973,24 +1054,61 @@ START_TEST(nonsense_is_refused)
 }
 END_TEST
 
-/* A target that says it is further than that is believed as far as there are cars. */
-START_TEST(further_than_the_end)
+/* A target that says it is where the train is not: nobody knows what it has done. */
+START_TEST(it_must_be_somewhere)
 {
-    for (int spoilt = 0; spoilt < 2; spoilt++) {
+    for (int what = 0; what < 4; what++) {
         struct bed bed;
         open(&bed, 0);
         teach(&bed);
         for (int i = 0; i < N; i++)
             ck_assert_int_eq(operate(&bed, put(i)), WDL_OK);
-        struct wdl_car *car =
-            (struct wdl_car *) (void *) (bed_ring[0].ring + train(&bed)->begin + EACH + 64);
-        car->bytes = spoilt ? 0 : car->bytes;
-        bed_ring[0].emptied = UINT64_MAX;
+        uint64_t at = train(&bed)->at;
+        bed_ring[0].emptied = what == 0 ? UINT64_MAX : what == 1 ? at + LINE :
+            what == 2 ? train(&bed)->begin - LINE : train(&bed)->begin + 1;
         bed_cell(&bed, 1)->status = WDL_OK;
         bed_cell(&bed, 1)->state = WDL_MAIL_DONE;
-        ck_assert_int_eq(bed_flush(&bed, 1), spoilt ? WDL_ERR_PROTO : WDL_OK);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_ERR_PROTO);
         ck_assert_int_eq(mover.calls, 0);
         ck_assert(!wdl_mailbox_under_way(bed.win[0]) && !bed.win[0]->rma->streaming);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* Puts whose ring says anything, too: one that goes beyond the ring's end; round and round, with
+ * nothing: the target looks at others in between, and at last has enough. */
+START_TEST(nonsense_in_a_ring_that_goes_round)
+{
+    for (int what = 0; what < 3; what++) {
+        struct bed bed;
+        open(&bed, 0);
+        teach(&bed);
+        for (int i = 0; i < 2; i++)
+            ck_assert_int_eq(operate(&bed, put(i)), WDL_OK);
+        uint64_t begin = train(&bed)->begin;
+        struct wdl_mail *mail = bed_cell(&bed, 1);
+        if (what < 2) {
+            uint64_t at = WDL_STREAM_BYTES - EACH - LINE;       /* no line is left behind it */
+            memcpy(bed_ring[0].ring + at, bed_ring[0].ring + begin, LINE + EACH);
+            bed_ring[0].emptied = at;
+            mail->stream.begin = what ? 0 : at;
+            ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        } else {
+            for (uint64_t at = 0; at < WDL_STREAM_BYTES; at += LINE)
+                ((struct wdl_car *) (void *) (bed_ring[0].ring + at))->bytes = WDL_CAR_TURN;
+            int n = 0;
+            for (; mail->state != WDL_MAIL_DONE; n++)
+                wdl_mailbox_serve(bed.win[1]);
+            ck_assert_int_gt(n, 1);
+            ck_assert_int_le(n, WDL_TRAIN_BYTES / WDL_STREAM_BYTES + 1);
+        }
+        ck_assert_int_eq(mail->state, WDL_MAIL_DONE);
+        ck_assert_int_eq(mail->status, WDL_ERR_PROTO);
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
+        bed_ring[0].emptied = begin;
+        ck_assert_int_eq(bed_flush(&bed, 1), what < 2 ? WDL_OK : WDL_ERR_PROTO);
+        ck_assert_uint_eq(bed_word(&bed, 1, 0), what < 2 ? bed_word(&bed, 1, 0) : 0);
         bed_close(&bed);
     }
 }
@@ -1025,12 +1143,13 @@ END_TEST
 START_TEST(they_stay_in_order)
 {
     enum { LONGEST = 3 * WDL_TRAIN_CAR };
-    static char wanted[BYTES];
+    static char wanted[MEMORY];
     for (uint64_t seed = 1; seed <= 20; seed++) {
         struct bed bed;
         struct wdl_prng prng;
         wdl_prng_init(&prng, seed);
         open(&bed, 0);
+        bed_ring[0].filled = WDL_STREAM_BYTES - wdl_prng_below(&prng, 1 << 18);
         memset(wanted, 0, sizeof(wanted));
         for (int i = 0; i < 2000; i++) {
             size_t bytes = 1 + wdl_prng_below(&prng, i % 3 ? 1024 : LONGEST + 200);
@@ -1063,10 +1182,12 @@ WDL_SUITE("rma/train", a_row_is_one_hand_over, the_ring_has_one_user, the_short_
           the_faster_way, what_is_none, windows_that_have_none, what_would_be_none_is_not_counted,
           what_goes_in_no_car, what_goes_in_a_car, elements_are_aligned, where_it_begins,
           it_is_full_to_the_last_line, one_withdrawn_is_no_row, what_is_different_waits_for_it,
-          it_is_as_long_as_there_is_room, a_long_one_is_several_cars,
+          it_is_as_long_as_there_is_room, it_goes_round, the_longest_begins_at_once,
+          a_long_one_is_several_cars,
           half_a_long_one_is_done_from_outside, a_request_is_complete_at_once,
           the_system_may_be_faster_for_long_ones, not_each_is_timed, the_rest_is_done_from_outside,
           one_that_cannot_be_reached_fails_alone, the_one_behind_half_a_one_is_whole,
           a_long_rest_is_folded_from_outside, it_goes_on_where_it_was,
-          one_that_fails_is_the_only_one, nonsense_is_refused, further_than_the_end,
+          one_that_fails_is_the_only_one, nonsense_is_refused, it_must_be_somewhere,
+          nonsense_in_a_ring_that_goes_round,
           done_must_be_true, they_stay_in_order)
