@@ -570,7 +570,7 @@ static void scan_line(const struct wdl_coll_scan *s, const struct wdl_shm_prefix
 
 int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *s)
 {
-    enum { AHEAD = 2 };
+    enum { AHEAD = 4 };         /* far processors: a line takes longer than a scan */
     uint64_t stamp = team->started + 1;
     struct wdl_shm_prefix *left = NULL, *next = NULL;
     if (!team->express || s->bytes > WDL_COLL_SHORT_SCAN || s->bytes == 0 ||
