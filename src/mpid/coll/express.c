@@ -9,6 +9,7 @@
 #include "base/relax.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/node.h"
+#include "mpid/coll/parts.h"
 
 enum { DATA, ENTRY, EXIT, CARS }; /* of the run */
 
@@ -59,6 +60,16 @@ static int synced(struct wdl_run *run, struct wdl_car_run *c)
     return flags & WDL_COLL_OUT_ALLSYNC ? wdl_node_exit(run, exit) : WDL_OK;
 }
 
+/* Long folds want memory of their own. They are here only where it helps that their callers wait.
+ */
+static int has_room(struct wdl_run *run)
+{
+    if (!wdl_parts_would_fold(run))
+        return 0;
+    run->tmp = wdl_store_make(&run->team->coll->store, wdl_node_fold_room(&run->args));
+    return run->tmp != NULL;
+}
+
 /* A barrier has no arguments, and most programs wait for no collective as often. */
 static int prepare(struct wdl_run *run, const struct wdl_coll_args *args)
 {
@@ -74,9 +85,9 @@ static int prepare(struct wdl_run *run, const struct wdl_coll_args *args)
     run->args = *args;
     if (!run->watch)
         return 0;
-    /* long folds want memory of their own */
-    return run->shown <= run->team->params.board_bytes ||
-           (run->team->params.shm->peek && !wdl_coll_reduces(args->kind));
+    if (run->shown <= run->team->params.board_bytes)
+        return 1;
+    return run->team->params.shm->peek && (!wdl_coll_reduces(args->kind) || has_room(run));
 }
 
 struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_args *args)
@@ -288,6 +299,8 @@ int wdl_coll_express_look(struct wdl_run *run)
     if (status == WDL_AGAIN)
         return WDL_AGAIN;
     wdl_list_remove(&run->link);
+    wdl_store_put(&run->team->coll->store, run->tmp);
+    run->tmp = NULL;
     run->team->coll->stats.finished++;
     wdl_team_finished(run);
     return status == WDL_OK ? run->status : status;

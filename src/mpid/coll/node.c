@@ -120,7 +120,7 @@ static int show_staged(struct wdl_run *run, const struct wdl_node_data *data)
     uint64_t card;
     if (run->nodes || !is_to_be_staged(run))
         return 0;
-    if (!whole && wdl_parts_begin(run, sheet))
+    if (wdl_parts_begin(run, sheet))
         return wdl_node_post(run, WDL_BOARD_DATA) == WDL_OK;
     if (!wdl_staging_take(run, data->bytes, &card))
         return 0;

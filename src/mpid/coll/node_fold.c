@@ -6,6 +6,7 @@
  */
 #include "base/copy.h"
 #include "mpid/coll/node.h"
+#include "mpid/coll/parts.h"
 #include "mpid/coll/staging.h"
 
 enum {
@@ -41,9 +42,11 @@ static const char *in_place(const struct wdl_run *run, int rank, size_t at)
         return wdl_board_sheet(run, rank) + at;
     if (rank == run->team->rank)
         return (const char *) run->args.src + at;
-    const char *staged =
-        sheet->staged ? wdl_staging_of(run, rank, sheet, wdl_board_own_length(run)) : NULL;
-    return staged ? staged + at : NULL;
+    if (!sheet->staged)
+        return NULL;
+    size_t ring = sheet->ring; /* 0: all of it has a place */
+    const char *staged = wdl_staging_of(run, rank, sheet, ring ? ring : wdl_board_own_length(run));
+    return staged ? staged + (ring ? at % ring : at) : NULL;
 }
 
 int wdl_node_look(struct wdl_run *run, int rank, size_t at, char *here, size_t bytes)
@@ -107,11 +110,15 @@ struct goal {
     char *to, *shown;
 };
 
+static int other_of(const struct wdl_run *run)
+{
+    return wdl_node_rank(run, (wdl_node_place(run) + 1) % wdl_node_size(run));
+}
+
 /* What is fetched comes in longer pieces than what is read in place. */
 static size_t piece_of(const struct wdl_run *run)
 {
-    int other = wdl_node_rank(run, (wdl_node_place(run) + 1) % wdl_node_size(run));
-    int staged = wdl_node_sheet(run, other)->staged != 0;
+    int staged = wdl_node_sheet(run, other_of(run))->staged != 0;
     return whole(&run->args, staged ? PIECE : CHUNK);
 }
 
@@ -386,6 +393,36 @@ static int fold_for(struct wdl_run *run, int head, char *to)
     return there ? fold_part(run, (struct goal){head, there, NULL}) : WDL_ERR_TRUNCATE;
 }
 
+/* What the other gives in parts is folded where it is, as it comes. */
+static int fold_as_it_comes(struct wdl_run *run, int head, char *to)
+{
+    const char *there;
+    size_t n;
+    int status;
+    while ((status = wdl_parts_look(run, other_of(run), run->args.bytes, &there, &n)) == WDL_OK &&
+           n > 0) {
+        size_t at = run->taken;
+        status = fold_long(run, 1, at, n, (struct goal){head, to ? to + at : NULL, NULL});
+        if (status != WDL_OK)
+            return status;
+        wdl_parts_took(run, n);
+    }
+    return status;
+}
+
+/* The same; who gives fills in no more when this has ended, however. */
+static int fold_parts(struct wdl_run *run, struct wdl_car_run *c, int head, char *to)
+{
+    int status = c->step == 1 ? wdl_node_all_agree(run, c) : WDL_OK;
+    if (status == WDL_OK) {
+        c->step = 2;
+        status = fold_as_it_comes(run, head, to);
+    }
+    if (status != WDL_AGAIN)
+        (void) wdl_node_post(run, WDL_BOARD_DONE);
+    return status;
+}
+
 /* Much: everyone folds a part; the head takes it from there, or it is put where the head wants
  * it. */
 int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to)
@@ -396,6 +433,13 @@ int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to
         return WDL_OK;
     if (!wdl_node_on_board(run) && folds_alone(run))
         return wdl_node_leaves(run) ? fold_shared(run, c, to) : fold_alone(run, c, head, to);
+    if (!wdl_node_on_board(run) && run->team->size == 2) {
+        int giver = is_head ? other_of(run) : run->team->rank;
+        if (!wdl_board_seen(run, giver, WDL_BOARD_DATA))
+            return WDL_AGAIN;
+        if (wdl_parts_are_given(wdl_node_sheet(run, giver)))
+            return is_head ? fold_parts(run, c, head, to) : wdl_parts_fill(run);
+    }
     WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
     if (wdl_node_on_board(run))
         return fold(run, wdl_node_size(run) - 1, 0, wdl_board_own_length(run), to,

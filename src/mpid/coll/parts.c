@@ -46,12 +46,26 @@ static size_t room_of(const struct wdl_team *team)
     return team->params.staging_bytes / 2 / PART * PART;
 }
 
-/* Is it a collective whose data may? */
+/* Two ranks' that is too long otherwise? */
+static int is_long(const struct wdl_run *run)
+{
+    return run->team->size == 2 && !run->args.variable && wdl_staging_is_long(run) &&
+           room_of(run->team) > 0;
+}
+
+/* An element lies in one piece. */
+int wdl_parts_would_fold(const struct wdl_run *run)
+{
+    return run->args.kind == WDL_COLL_REDUCE && is_long(run) && PART % run->args.op.elem_bytes == 0;
+}
+
+/* Is it a collective whose data may? A reduction's, from who gives it alone. */
 static int could(const struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
-    return run->team->size == 2 && run == run->team->express && !a->variable &&
-           wdl_staging_is_long(run) && room_of(run->team) > 0;
+    return run == run->team->express && is_long(run) &&
+           (!wdl_coll_reduces(a->kind) ||
+            (wdl_parts_would_fold(run) && run->team->rank != a->root));
 }
 
 int wdl_parts_begin(struct wdl_run *run, struct wdl_sheet *sheet)
@@ -107,39 +121,58 @@ static int goes_past(const struct wdl_run *run)
            (a->kind == WDL_COLL_GATHER_ALL || a->kind == WDL_COLL_EXCHANGE);
 }
 
-int wdl_parts_take(struct wdl_run *run, int rank, char *here, size_t bytes)
+int wdl_parts_look(struct wdl_run *run, int rank, size_t bytes, const char **there_out,
+                   size_t *bytes_out)
 {
     const struct wdl_sheet *sheet = sheet_of(run, rank);
     struct wdl_sheet *own = sheet_of(run, run->team->rank);
-    size_t ring = sheet->ring;
+    size_t ring = sheet->ring, done = run->taken, filled;
     const char *there = wdl_staging_of(run, rank, sheet, ring);
+    *bytes_out = 0;
     if (!there || ring == 0 || run->team->size != 2)
         return WDL_ERR_PROTO;
     if (!wdl_board_seen(run, run->team->rank, WDL_BOARD_LAST)) {
         own->taken = 0;
         wdl_board_post(run, WDL_BOARD_LAST);
     }
+    if (done == bytes) {
+        run->taken = 0;
+        return WDL_OK;
+    }
     int looks = run->staged && own->ring && own->filled < run->args.bytes ? 1 : LOOKS;
-    while (run->taken < bytes) {
-        size_t done = run->taken;
+    do {
         /* pairs with the store in wdl_parts_fill */
-        size_t filled = __atomic_load_n(&sheet->filled, __ATOMIC_ACQUIRE);
-        if (filled > bytes || filled < done || filled - done > ring)
-            return WDL_ERR_PROTO;
-        if (filled == done && --looks > 0)
-            continue;
-        if (filled == done)
-            return WDL_AGAIN;
-        size_t n = least(least(filled - done, 4 * PART), ring - done % ring);
+        filled = __atomic_load_n(&sheet->filled, __ATOMIC_ACQUIRE);
+    } while (filled == done && --looks > 0);
+    if (filled > bytes || filled < done || filled - done > ring)
+        return WDL_ERR_PROTO;
+    if (filled == done)
+        return WDL_AGAIN;
+    *there_out = there + done % ring;
+    *bytes_out = least(least(filled - done, 4 * PART), ring - done % ring);
+    return WDL_OK;
+}
+
+void wdl_parts_took(struct wdl_run *run, size_t bytes)
+{
+    run->team->coll->stats.copied_bytes += bytes;
+    run->taken += bytes;
+    __atomic_store_n(&sheet_of(run, run->team->rank)->taken, run->taken, __ATOMIC_RELEASE);
+}
+
+int wdl_parts_take(struct wdl_run *run, int rank, char *here, size_t bytes)
+{
+    const char *there;
+    size_t n;
+    for (;;) {
+        int status = wdl_parts_look(run, rank, bytes, &there, &n);
+        if (status != WDL_OK || n == 0)
+            return status;
         uint64_t since_ns = n < WDL_RATE_LEAST ? 0 : wdl_rate_now(run->team);
-        (goes_past(run) ? wdl_bypass_stores : wdl_copy)(here + done, there + done % ring, n);
+        (goes_past(run) ? wdl_bypass_stores : wdl_copy)(here + run->taken, there, n);
         if (since_ns)
             wdl_rate_took(run->team, wdl_rate_use(run), WDL_RATE_READ, n,
                           wdl_rate_now(run->team) - since_ns);
-        run->team->coll->stats.copied_bytes += n;
-        run->taken += n;
-        __atomic_store_n(&own->taken, run->taken, __ATOMIC_RELEASE);
+        wdl_parts_took(run, n);
     }
-    run->taken = 0;
-    return WDL_OK;
 }

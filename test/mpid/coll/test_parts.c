@@ -246,5 +246,145 @@ START_TEST(nonsense_on_a_sheet_is_an_error)
 }
 END_TEST
 
+/* --- reductions --- */
+
+/* 3 left + right: operands do not change places. */
+static void fold(void *ctx, const void *left, void *right, size_t n)
+{
+    (void) ctx;
+    for (size_t i = 0; i < n; i++)
+        ((uint64_t *) right)[i] += 3 * ((const uint64_t *) left)[i];
+}
+
+static void fold_apart(void *ctx, const void *left, const void *right, void *to, size_t n)
+{
+    (void) ctx;
+    for (size_t i = 0; i < n; i++)
+        ((uint64_t *) to)[i] = 3 * ((const uint64_t *) left)[i] + ((const uint64_t *) right)[i];
+}
+
+static uint64_t word_of(int rank, size_t at)
+{
+    return at * 2654435761u + (uint64_t) rank;
+}
+
+enum { APART = 1, IN_PLACE = 2, VARIANTS = 4, WORD = sizeof(uint64_t) };
+
+static struct wdl_coll_args reduction(int rank, int root, size_t bytes, int variant)
+{
+    struct wdl_coll_args args = {.kind = WDL_COLL_REDUCE,
+                                 .flags = WDL_COLL_MPI,
+                                 .root = root,
+                                 .bytes = bytes,
+                                 .src = src[rank],
+                                 .dst = dst[rank],
+                                 .op = {.fn = fold,
+                                        .elem_bytes = WORD,
+                                        .apart = variant & APART ? fold_apart : NULL}};
+    if (rank == root && variant & IN_PLACE)
+        args.src = dst[rank];
+    memset(dst[rank], 0, RANKS * MOST);
+    for (size_t i = 0; i < MOST / WORD; i++)
+        ((uint64_t *) (uintptr_t) args.src)[i] = word_of(rank, i);
+    return args;
+}
+
+static void begin_reduction(int root, size_t bytes, int variant)
+{
+    for (int i = 0; i < RANKS; i++) {
+        struct wdl_coll_args args = reduction(i, root, bytes, variant);
+        lane[i] = wdl_coll_express(teams[i], &args);
+        ck_assert_ptr_nonnull(lane[i]);
+    }
+}
+
+static void check_reduction(int root, size_t bytes)
+{
+    const uint64_t *at = (const uint64_t *) dst[root];
+    for (size_t i = 0; i < bytes / WORD; i++)
+        ck_assert_uint_eq(at[i], 3 * word_of(0, i) + word_of(1, i));
+    for (size_t i = 0; i < MOST; i++)
+        ck_assert_int_eq(dst[1 - root][i], 0);
+}
+
+/* What is not the root's goes in parts, and is folded where it is; in order, wherever the root is,
+ * and where its result lies over its operand, too. A giver that finds no room is fetched from, and
+ * folds half. */
+START_TEST(reductions)
+{
+    static const size_t lengths[] = {ROOM + WORD, 2 * ROOM, 2 * ROOM + 77 * WORD,
+                                     MOST / WORD * WORD};
+    int status[RANKS];
+    for (int room = 1; room >= 0; room--) {
+        open_with(1);
+        for (int i = 0; !room && i < RANKS; i++)
+            r.one[i].shm.staging = NULL;
+        for (size_t n = 0; n < sizeof(lengths) / sizeof(lengths[0]); n++)
+            for (int way = 0; way < 4 * VARIANTS; way++) {
+                int root = way & 1, first = way >> 1 & 1, variant = way >> 2;
+                uint64_t before = fetched();
+                begin_reduction(root, lengths[n], variant);
+                finish(first, 1 + (int) n % 3, status);
+                ck_assert(status[0] == WDL_OK && status[1] == WDL_OK);
+                check_reduction(root, lengths[n]);
+                ck_assert_int_eq(fetched() == before, room);
+            }
+        close_all();
+    }
+}
+END_TEST
+
+/* Not those of elements that would lie on both sides of the room's end, nor what is begun and
+ * left. */
+START_TEST(reductions_that_do_not)
+{
+    for (int left = 0; left < 2; left++) {
+        open_with(1);
+        for (int i = 0; i < RANKS; i++) {
+            struct wdl_coll_args args = reduction(i, 0, MOST / 24 * 24, 0);
+            args.op.elem_bytes = left ? WORD : 24;
+            if (!left)
+                ck_assert_ptr_null(wdl_coll_express(teams[i], &args));
+            ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+        }
+        ranks_finish(&r, reqs, 1);
+        ck_assert_uint_gt(fetched(), 0);
+        close_all();
+    }
+}
+END_TEST
+
+/* The root hears of lengths that differ; what its giver's sheet says is not believed; and neither
+ * waits for the other. */
+START_TEST(reductions_go_wrong)
+{
+    for (int what = 0; what < 4; what++)
+        for (int root = 0; root < RANKS; root++) {
+            int giver = 1 - root, status = WDL_AGAIN;
+            open_with(1);
+            for (int i = 0; i < RANKS; i++) {
+                size_t less = what == 0 && i == root ? 4096 : what == 1 && i == giver ? 4096 : 0;
+                struct wdl_coll_args args = reduction(i, root, MOST / WORD * WORD - less, 0);
+                lane[i] = wdl_coll_express(teams[i], &args);
+                ck_assert_ptr_nonnull(lane[i]);
+            }
+            ck_assert_int_eq(wdl_coll_express_look(lane[giver]), WDL_AGAIN);
+            if (what == 2)
+                sheet(giver)->filled = MOST + 1;
+            else if (what == 3)
+                r.one[giver].staging_bytes = 0;
+            for (int looks = 0; looks < 100 && status == WDL_AGAIN; looks++)
+                status = wdl_coll_express_look(lane[root]);
+            ck_assert_int_eq(status, what < 2 ? WDL_ERR_TRUNCATE : WDL_ERR_PROTO);
+            r.one[giver].staging_bytes = RING;
+            int looks = 0;
+            while (wdl_coll_express_look(lane[giver]) == WDL_AGAIN)
+                ck_assert_int_lt(looks++, 100);
+            close_all();
+        }
+}
+END_TEST
+
 WDL_SUITE("mpid/coll/parts", all_kinds_and_lengths, only_one_goes_by_parts,
-          what_does_not_go_by_parts, lengths_that_differ, nonsense_on_a_sheet_is_an_error)
+          what_does_not_go_by_parts, lengths_that_differ, nonsense_on_a_sheet_is_an_error,
+          reductions, reductions_that_do_not, reductions_go_wrong)
