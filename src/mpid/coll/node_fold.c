@@ -219,6 +219,75 @@ static int allreduce_alone(struct wdl_run *run, struct wdl_car_run *c)
     return wdl_node_apart_end(run);
 }
 
+/* How much of that may be folded to where the result goes: what is there is to have been given. */
+static size_t may_be_folded(const struct wdl_run *run, const char *to, size_t at, size_t bytes)
+{
+    const struct wdl_sheet *own = wdl_node_sheet(run, run->team->rank);
+    if (to != run->args.src || !wdl_parts_are_given(own))
+        return bytes;
+    size_t given = own->filled > at ? own->filled - at : 0;
+    return given < bytes ? given : bytes;
+}
+
+/* What the other gives in parts is folded where it is, as it comes. */
+static int fold_as_it_comes(struct wdl_run *run, int head, char *to)
+{
+    const char *there;
+    size_t n;
+    int status;
+    while ((status = wdl_parts_look(run, other_of(run), run->args.bytes, &there, &n)) == WDL_OK &&
+           n > 0) {
+        size_t at = run->taken;
+        n = may_be_folded(run, to, at, n);
+        if (n == 0)
+            return WDL_AGAIN;
+        status = fold_long(run, 1, at, n, (struct goal){head, to ? to + at : NULL, NULL});
+        if (status != WDL_OK)
+            return status;
+        wdl_parts_took(run, n);
+    }
+    return status;
+}
+
+/* All that the other has, as it comes; or fetched, once ours has been given. */
+static int fold_others(struct wdl_run *run, int filled)
+{
+    int me = run->team->rank;
+    char *to = run->apart ? run->apart : run->args.dst;
+    if (run->status != WDL_OK)
+        return WDL_OK;
+    if (wdl_parts_are_given(wdl_node_sheet(run, other_of(run))))
+        return fold_as_it_comes(run, me, to);
+    return filled == WDL_OK ? fold_long(run, 1, 0, run->args.bytes, (struct goal){me, to, NULL})
+                            : WDL_AGAIN;
+}
+
+static int note_but_again(struct wdl_run *run, int status)
+{
+    return status == WDL_AGAIN ? WDL_AGAIN : wdl_node_note(run, status);
+}
+
+/* Of two, both give what they have in parts, or one that has no room shows where it is; and each
+ * folds all of it. */
+static int allreduce_parts(struct wdl_run *run, struct wdl_car_run *c)
+{
+    WDL_NODE_STEP(c, 2, wdl_node_apart(run) ? WDL_OK : wdl_node_note(run, WDL_ERR_NOMEM));
+    int filled = wdl_parts_fill(run);
+    WDL_NODE_STEP(c, 3, note_but_again(run, fold_others(run, filled)));
+    WDL_NODE_STEP(c, 4, wdl_node_post(run, WDL_BOARD_DONE));
+    WDL_NODE_STEP(c, 5, filled);
+    if (run->staged)
+        return WDL_OK;
+    WDL_NODE_STEP(c, 6, wdl_node_each(run, c, WDL_BOARD_DONE, NULL));
+    return wdl_node_apart_end(run);
+}
+
+static int somebody_gives_parts(const struct wdl_run *run)
+{
+    return run->team->size == 2 && (wdl_parts_are_given(wdl_node_sheet(run, 0)) ||
+                                    wdl_parts_are_given(wdl_node_sheet(run, 1)));
+}
+
 /* In place is no matter: each part of a source is folded, and then overwritten, by one rank. */
 int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c)
 {
@@ -226,9 +295,12 @@ int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c)
     if (!wdl_node_on_board(run) && all_fold_all(run))
         return allreduce_alone(run, c);
     WDL_NODE_STEP(c, 0, show_vector(run, a->dst));
+    (void) wdl_parts_fill(run); /* as much as there is room for */
     WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
     if (wdl_node_on_board(run)) /* little: everyone folds everything */
         return fold(run, run->team->size - 1, 0, a->bytes, a->dst, (struct room){0});
+    if (somebody_gives_parts(run))
+        return allreduce_parts(run, c);
     WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_to_share(run)));
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     WDL_NODE_STEP(c, 4, wdl_node_each(run, c, WDL_BOARD_DONE, fetch_part));
@@ -391,23 +463,6 @@ static int fold_for(struct wdl_run *run, int head, char *to)
         return fold_part(run, (struct goal){head, NULL, run->staged});
     char *there = wdl_node_sheet(run, head)->dst;
     return there ? fold_part(run, (struct goal){head, there, NULL}) : WDL_ERR_TRUNCATE;
-}
-
-/* What the other gives in parts is folded where it is, as it comes. */
-static int fold_as_it_comes(struct wdl_run *run, int head, char *to)
-{
-    const char *there;
-    size_t n;
-    int status;
-    while ((status = wdl_parts_look(run, other_of(run), run->args.bytes, &there, &n)) == WDL_OK &&
-           n > 0) {
-        size_t at = run->taken;
-        status = fold_long(run, 1, at, n, (struct goal){head, to ? to + at : NULL, NULL});
-        if (status != WDL_OK)
-            return status;
-        wdl_parts_took(run, n);
-    }
-    return status;
 }
 
 /* The same; who gives fills in no more when this has ended, however. */

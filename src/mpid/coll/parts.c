@@ -56,16 +56,19 @@ static int is_long(const struct wdl_run *run)
 /* An element lies in one piece. */
 int wdl_parts_would_fold(const struct wdl_run *run)
 {
-    return run->args.kind == WDL_COLL_REDUCE && is_long(run) && PART % run->args.op.elem_bytes == 0;
+    const struct wdl_coll_args *a = &run->args;
+    return (a->kind == WDL_COLL_REDUCE || a->kind == WDL_COLL_ALLREDUCE) && is_long(run) &&
+           PART % a->op.elem_bytes == 0;
 }
 
-/* Is it a collective whose data may? A reduction's, from who gives it alone. */
+/* Is it a collective whose data may? A root's to a reduction goes nowhere. */
 static int could(const struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
     return run == run->team->express && is_long(run) &&
            (!wdl_coll_reduces(a->kind) ||
-            (wdl_parts_would_fold(run) && run->team->rank != a->root));
+            (wdl_parts_would_fold(run) &&
+             (a->kind == WDL_COLL_ALLREDUCE || run->team->rank != a->root)));
 }
 
 int wdl_parts_begin(struct wdl_run *run, struct wdl_sheet *sheet)

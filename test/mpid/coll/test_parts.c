@@ -80,17 +80,36 @@ static void begin(int rank, enum wdl_coll_kind kind, int root, size_t bytes)
     ck_assert_ptr_nonnull(lane[rank]);
 }
 
-/* By turns, so often one after the other; the statuses. */
+static struct wdl_sheet *sheet(int rank)
+{
+    return (struct wdl_sheet *) (void *) wdl_board_sheet(lane[rank], rank);
+}
+
+/* One look; what the other has taken may be seen late by who gives. */
+static int look(int rank, int late)
+{
+    struct wdl_sheet *other = sheet(1 - rank);
+    size_t taken = other->taken;
+    int is_late = late && wdl_board_seen(lane[1 - rank], 1 - rank, WDL_BOARD_LAST) &&
+                  !wdl_board_seen(lane[1 - rank], 1 - rank, WDL_BOARD_DONE);
+    other->taken = is_late ? 0 : taken;
+    int status = wdl_coll_express_look(lane[rank]);
+    other->taken = taken;
+    return status;
+}
+
+/* By turns, so often one after the other, or as if one saw most things late (often < 0); the
+ * statuses. */
 static void finish(int first, int often, int *status)
 {
-    int left = RANKS;
+    int left = RANKS, turns = often < 0 ? 1 : often;
     status[0] = status[1] = WDL_AGAIN;
     for (int looks = 0; left > 0; looks++) {
-        int i = (looks / often + first) % RANKS;
+        int i = (looks / turns + first) % RANKS;
         ck_assert_int_lt(looks, 10000);
         if (status[i] != WDL_AGAIN)
             continue;
-        status[i] = wdl_coll_express_look(lane[i]);
+        status[i] = look(i, often < 0 && i == first && left == RANKS && looks / 2 % 8 != 7);
         left -= status[i] != WDL_AGAIN;
     }
 }
@@ -216,11 +235,6 @@ START_TEST(lengths_that_differ)
 }
 END_TEST
 
-static struct wdl_sheet *sheet(int rank)
-{
-    return (struct wdl_sheet *) (void *) wdl_board_sheet(lane[rank], rank);
-}
-
 /* What another process has written is not believed. */
 START_TEST(nonsense_on_a_sheet_is_an_error)
 {
@@ -270,18 +284,21 @@ static uint64_t word_of(int rank, size_t at)
 
 enum { APART = 1, IN_PLACE = 2, VARIANTS = 4, WORD = sizeof(uint64_t) };
 
+/* root: whose result it is; FOR_ALL: everybody's. */
+enum { FOR_ALL = RANKS };
+
 static struct wdl_coll_args reduction(int rank, int root, size_t bytes, int variant)
 {
-    struct wdl_coll_args args = {.kind = WDL_COLL_REDUCE,
+    struct wdl_coll_args args = {.kind = root == FOR_ALL ? WDL_COLL_ALLREDUCE : WDL_COLL_REDUCE,
                                  .flags = WDL_COLL_MPI,
-                                 .root = root,
+                                 .root = root % RANKS,
                                  .bytes = bytes,
                                  .src = src[rank],
                                  .dst = dst[rank],
                                  .op = {.fn = fold,
                                         .elem_bytes = WORD,
                                         .apart = variant & APART ? fold_apart : NULL}};
-    if (rank == root && variant & IN_PLACE)
+    if ((root == FOR_ALL || rank == root) && variant & IN_PLACE)
         args.src = dst[rank];
     memset(dst[rank], 0, RANKS * MOST);
     for (size_t i = 0; i < MOST / WORD; i++)
@@ -300,34 +317,39 @@ static void begin_reduction(int root, size_t bytes, int variant)
 
 static void check_reduction(int root, size_t bytes)
 {
-    const uint64_t *at = (const uint64_t *) dst[root];
-    for (size_t i = 0; i < bytes / WORD; i++)
-        ck_assert_uint_eq(at[i], 3 * word_of(0, i) + word_of(1, i));
-    for (size_t i = 0; i < MOST; i++)
-        ck_assert_int_eq(dst[1 - root][i], 0);
+    for (int k = 0; k < RANKS; k++) {
+        const uint64_t *at = (const uint64_t *) dst[k];
+        int has = root == FOR_ALL || k == root;
+        for (size_t i = 0; i < bytes / WORD; i++)
+            ck_assert_uint_eq(at[i], has ? 3 * word_of(0, i) + word_of(1, i) : 0);
+    }
 }
 
 /* What is not the root's goes in parts, and is folded where it is; in order, wherever the root is,
- * and where its result lies over its operand, too. A giver that finds no room is fetched from, and
- * folds half. */
+ * and where its result lies over its operand, too; for all, both give. One that finds no room is
+ * fetched from. */
 START_TEST(reductions)
 {
     static const size_t lengths[] = {ROOM + WORD, 2 * ROOM, 2 * ROOM + 77 * WORD,
                                      MOST / WORD * WORD};
+    enum { WAYS = 2 * (RANKS + 1) * VARIANTS };
     int status[RANKS];
-    for (int room = 1; room >= 0; room--) {
+    for (int room = 0; room < 4; room++) {      /* bit i: rank i finds some */
         open_with(1);
-        for (int i = 0; !room && i < RANKS; i++)
-            r.one[i].shm.staging = NULL;
+        for (int i = 0; i < RANKS; i++)
+            if (!(room >> i & 1))
+                r.one[i].shm.staging = NULL;
         for (size_t n = 0; n < sizeof(lengths) / sizeof(lengths[0]); n++)
-            for (int way = 0; way < 4 * VARIANTS; way++) {
-                int root = way & 1, first = way >> 1 & 1, variant = way >> 2;
+            for (int way = 0; way < 2 * WAYS; way++) {
+                int first = way & 1, root = way / 2 % (RANKS + 1);
+                int variant = way / 2 / (RANKS + 1) % VARIANTS;
+                int by_parts = root == FOR_ALL ? room == 3 : room >> (1 - root) & 1;
                 uint64_t before = fetched();
                 begin_reduction(root, lengths[n], variant);
-                finish(first, 1 + (int) n % 3, status);
+                finish(first, way < WAYS ? 1 + (int) n % 3 : -1, status);
                 ck_assert(status[0] == WDL_OK && status[1] == WDL_OK);
                 check_reduction(root, lengths[n]);
-                ck_assert_int_eq(fetched() == before, room);
+                ck_assert_int_eq(fetched() == before, by_parts);
             }
         close_all();
     }
@@ -341,7 +363,7 @@ START_TEST(reductions_that_do_not)
     for (int left = 0; left < 2; left++) {
         open_with(1);
         for (int i = 0; i < RANKS; i++) {
-            struct wdl_coll_args args = reduction(i, 0, MOST / 24 * 24, 0);
+            struct wdl_coll_args args = reduction(i, left ? FOR_ALL : 0, MOST / 24 * 24, 0);
             args.op.elem_bytes = left ? WORD : 24;
             if (!left)
                 ck_assert_ptr_null(wdl_coll_express(teams[i], &args));
