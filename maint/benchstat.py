@@ -103,6 +103,7 @@ HAND_OVER = ("hand_over", 0)
 HAND_OVER_OF = {NEAR: ("hand_over_near", 0), FAR: ("hand_over_far", 0)}
 ALONE_TIMES = 1.25      # the smallest pace: alone 1.37 to 1.43 us were seen, else 1.65 to 2.9
 ALONE_LEAST = 3         # samples of every peer
+ALONE_LEAST_SINGLE = 20     # where samples are single operations, and their 95th percentile is wanted
 
 
 def state_of(around, most):
@@ -176,7 +177,9 @@ def counted(row, cell, most):
 
 def settle_alone(row, most):
     """Of the row's state, samples taken at the row's best pace alone, if every peer that has any has some
-    such. What a peer itself does on the other thread of a core counts against it: it has none then."""
+    such. What a peer itself does on the other thread of a core counts against it: it has none then.
+    Beside a computing target a peer that waits for its return has hardly any sample, and keeps those."""
+    least = ALONE_LEAST_SINGLE if row.job.computing else ALONE_LEAST
     paced = {}          # peer -> (sample, pace) of all rounds
     for peer, cell in row.cells.items():
         pairs = [pair for share in counted(row, cell, most)
@@ -185,11 +188,11 @@ def settle_alone(row, most):
             paced[peer] = pairs
     best_pace = min((pace for pairs in paced.values() for _, pace in pairs if pace), default=0)
     quick = {peer: [sample for sample, pace in pairs if 0 < pace <= ALONE_TIMES * best_pace]
-             for peer, pairs in paced.items()}
-    row.alone = bool(quick) and all(len(samples) >= ALONE_LEAST for samples in quick.values())
+             for peer, pairs in paced.items() if not row.job.computing or len(pairs) >= least}
+    row.alone = bool(quick) and all(len(samples) >= least for samples in quick.values())
     row.swayed = bool(quick) and not row.alone
     for peer, pairs in paced.items():
-        row.cells[peer].samples = quick[peer] if row.alone else [sample for sample, _ in pairs]
+        row.cells[peer].samples = quick[peer] if row.alone and peer in quick else [sample for sample, _ in pairs]
 
 
 def did(cell):

@@ -271,6 +271,19 @@ class Paces(unittest.TestCase):
         self.assertEqual(self.samples(one), {"windlass": [1, 2, 3], "mpich": [4, 5, 6]})
         self.assertTrue(one.alone)
 
+    def test_beside_a_computing_target(self):
+        """More samples are wanted; who waits for its return has none to spare."""
+        least = benchstat.ALONE_LEAST_SINGLE
+        few, many = [1] * (least - 1) + [9], [1] * least + [9]
+        alone, nearly = [Q] * least + [S], [Q] * (least - 1) + [S]
+        one = stated(of=job(computing=True), windlass=paced((many, alone)), nemesis=paced(([450000], [S])),
+                     mpich=paced((many, alone)))
+        self.assertEqual(self.samples(one), {"windlass": [1] * least, "nemesis": [450000], "mpich": [1] * least})
+        self.assertEqual((one.alone, one.swayed), (True, False))
+        one = stated(of=job(computing=True), windlass=paced((many, alone)), mpich=paced((few, nearly)))
+        self.assertEqual(self.samples(one), {"windlass": many, "mpich": few})
+        self.assertEqual((one.alone, one.swayed), (False, True))
+
     def test_of_the_rows_state(self):
         one = stated(windlass=paced(([1, 2, 3, 9], [Q, Q, Q, S], (N, N)), ([8], [Q], (F, F))),
                      mpich=paced(([4, 5, 6], [Q, Q, Q], (N, N)), ([7, 7, 7], [Q, Q, Q], (N, F))))
