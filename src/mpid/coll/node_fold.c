@@ -14,9 +14,20 @@ enum {
     PIECE = 8 << 10 /* read where it is staged */
 };
 
+/* Of two, of which one has the result, and for which nothing is staged? Who has not fetches its
+ * part and puts the result there: two calls of the system where the other has one. (ireduce of 1
+ * MiB: 304 us with halves, 253 so.) */
+static int is_uneven(const struct wdl_run *run)
+{
+    return run->args.kind == WDL_COLL_REDUCE && run->team->size == 2 && !run->nodes &&
+           wdl_staging_is_long(run);
+}
+
 size_t wdl_node_part_at(const struct wdl_run *run, int i)
 {
     size_t unit = run->args.op.elem_bytes, n = wdl_board_own_length(run) / unit;
+    if (i == 1 && is_uneven(run))
+        return unit * (run->args.root == 0 ? n - n / 3 : n / 3);
     size_t before = (size_t) i;
     size_t size = (size_t) wdl_node_size(run), each_n = n / size, more = n % size;
     return unit * (each_n * before + (before < more ? before : more));

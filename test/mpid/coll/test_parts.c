@@ -356,6 +356,25 @@ START_TEST(reductions)
 }
 END_TEST
 
+/* Where nothing can be staged the root folds two thirds: who has no result puts the rest there. */
+START_TEST(the_root_folds_more)
+{
+    for (int root = 0; root < RANKS; root++) {
+        enum { N = MOST / WORD };
+        int status[RANKS];
+        open_with(1);
+        for (int i = 0; i < RANKS; i++)
+            r.one[i].shm.staging = NULL;
+        begin_reduction(root, N * WORD, 0);
+        finish(0, 1, status);
+        check_reduction(root, N * WORD);
+        ck_assert_uint_eq(wdl_coll_stats(r.one[root].proc)->placed_bytes, (N - N / 3) * WORD);
+        ck_assert_uint_eq(wdl_coll_stats(r.one[1 - root].proc)->placed_bytes, 2 * (N / 3) * WORD);
+        close_all();
+    }
+}
+END_TEST
+
 /* Not those of elements that would lie on both sides of the room's end, nor what is begun and
  * left. */
 START_TEST(reductions_that_do_not)
@@ -409,4 +428,4 @@ END_TEST
 
 WDL_SUITE("mpid/coll/parts", all_kinds_and_lengths, only_one_goes_by_parts,
           what_does_not_go_by_parts, lengths_that_differ, nonsense_on_a_sheet_is_an_error,
-          reductions, reductions_that_do_not, reductions_go_wrong)
+          reductions, the_root_folds_more, reductions_that_do_not, reductions_go_wrong)
