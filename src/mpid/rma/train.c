@@ -168,9 +168,10 @@ static uint64_t target_at(const struct wdl_train *train)
 static int has_room(struct wdl_train *train, uint64_t reach)
 {
     uint64_t most = WDL_STREAM_BYTES - LINE;
-    if (train->at + reach - train->seen > most)
-        train->seen = target_at(train);
-    return train->at + reach - train->seen <= most;
+    uint64_t end = train->at - train->begin + reach;
+    if (end - train->seen > most)
+        train->seen = (uint32_t) (target_at(train) - train->begin);
+    return end - train->seen <= most;
 }
 
 static int can_add(struct wdl_win *win, int rank, int64_t disp, uint64_t bytes, uint64_t unit)
@@ -327,7 +328,7 @@ enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *
         return WDL_TRAIN_NONE;
     uint64_t begin = begin_of(ring, args->kind);
     win->mailbox.train = (struct wdl_train){.ring = ring, .begin = begin, .at = begin,
-                                            .seen = begin, .control = control, .info = *info,
+                                            .control = control, .info = *info,
                                             .trial = win->rma->timed,
                                             .began_ns = win->rma->began_ns};
     __atomic_store_n(&ring->emptied, begin, __ATOMIC_RELAXED);

@@ -61,8 +61,8 @@ struct wdl_car {                /* a cache line, in front of its data */
 struct wdl_train {
     struct wdl_stream *ring;    /* NULL: there is none */
     uint64_t begin, at;         /* places of the first car, of the next one */
-    uint64_t seen;              /* how far the target was when there was no room without that */
     int closed, resting, singly;
+    uint32_t seen;              /* so far from begin the target was when there was no room else */
     uint64_t rest;              /* resting: the place of the first that has not been done */
     size_t done;                /* bytes that have, of that one on */
     struct wdl_win_control *control;
