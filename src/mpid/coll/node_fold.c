@@ -476,7 +476,7 @@ static int fold_for(struct wdl_run *run, int head, char *to)
     return there ? fold_part(run, (struct goal){head, there, NULL}) : WDL_ERR_TRUNCATE;
 }
 
-/* The same; who gives fills in no more when this has ended, however. */
+/* A root's whole result so. Who gives fills in no more when this has ended, however. */
 static int fold_parts(struct wdl_run *run, struct wdl_car_run *c, int head, char *to)
 {
     int status = c->step == 1 ? wdl_node_all_agree(run, c) : WDL_OK;
