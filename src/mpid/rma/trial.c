@@ -8,6 +8,14 @@ static uint32_t tries(const struct wdl_trial *trial)
     return trial->asked - (trial->every ? trial->next : WDL_TRIAL_AT);
 }
 
+/* Behind what has been asked: the next multiple of a distance, which is a power of two. Processes
+ * that do the same try at the same time so: what is handed over takes its time from what the other
+ * one does. */
+static uint32_t multiple(uint32_t asked, uint32_t every)
+{
+    return (asked | (every - 1)) + 1;
+}
+
 int wdl_trial_next(const struct wdl_trial *trial)
 {
     return tries(trial) < WDL_TRIAL_RUN ? !trial->best : trial->best;
@@ -19,7 +27,7 @@ int wdl_trial_way(struct wdl_trial *trial)
     int other = tried < WDL_TRIAL_RUN, last = tried == WDL_TRIAL_RUN - 1;
     if (last) {
         trial->every = trial->every ? trial->every : WDL_TRIAL_OFTEN;
-        trial->next = trial->asked + trial->every;
+        trial->next = multiple(trial->asked, trial->every);
     }
     trial->clock = last || (!other && wdl_trial_is_timed(trial));
     trial->asked++;
@@ -31,7 +39,7 @@ void wdl_trial_defer(struct wdl_trial *trial)
     if (trial->every == 0)
         return;                 /* the first try keeps its time */
     if (tries(trial) < WDL_TRIAL_RUN)
-        trial->next = trial->asked + WDL_TRIAL_OFTEN;
+        trial->next = multiple(trial->asked, WDL_TRIAL_OFTEN);
     trial->asked++;
 }
 
@@ -45,8 +53,10 @@ static uint32_t limit(const uint32_t *known, int best)
     uint64_t by_time = WDL_TRIAL_WHILE_NS / ns;
     uint64_t by_cost = WDL_TRIAL_COST * WDL_TRIAL_RUN * more / ns;
     uint64_t most = by_time > by_cost ? by_time : by_cost;
-    return most > WDL_TRIAL_SELDOM ? WDL_TRIAL_SELDOM :
-        most < WDL_TRIAL_OFTEN ? WDL_TRIAL_OFTEN : (uint32_t) most;
+    uint32_t power = WDL_TRIAL_OFTEN;
+    while (power < WDL_TRIAL_SELDOM && 2 * (uint64_t) power <= most)
+        power *= 2;
+    return power;
 }
 
 /* The distance of the next try of the slower way: what is slower by much is not soon the faster
@@ -62,16 +72,18 @@ void wdl_trial_took(struct wdl_trial *trial, int way, uint64_t ns)
 {
     const uint32_t *known = trial->ns;
     int best = trial->best;
-    /* the first of the first times was a cold one */
-    trial->ns[way] = wdl_smoothed(trial->ns[way], ns, trial->every == 0 ? 2 : 4);
+    if (trial->every > 0 || known[way] == 0)
+        trial->ns[way] = wdl_smoothed(known[way], ns, 4);
+    else if (ns < known[way])   /* of the first times some were cold ones */
+        trial->ns[way] = ns > 0 ? (uint32_t) ns : 1;
     int worse = known[!best] != 0 && known[!best] < known[best] - known[best] / 16;
     if (worse) {
         /* than the other was some time ago: first that is looked at again */
         trial->every = WDL_TRIAL_OFTEN;
-        trial->next = trial->asked + (way == best ? 0 : WDL_TRIAL_OFTEN);
+        trial->next = way == best ? trial->asked : multiple(trial->asked, WDL_TRIAL_OFTEN);
         trial->best = (uint8_t) (way == best ? best : !best);
     } else if (way != best) {
         trial->every = ns < known[best] ? WDL_TRIAL_OFTEN : after(trial->every, known, best);
-        trial->next = trial->asked - 1 + trial->every;
+        trial->next = multiple(trial->asked, trial->every);
     }
 }

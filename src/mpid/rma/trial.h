@@ -24,12 +24,14 @@ struct wdl_trial {              /* zeroed at its making */
 
 /* The way to go, 0 or 1: the faster one, 0 where that is not known; and now and then the other,
  * four times on end, since what has not been gone of late is slow at first: soon at first, then at
- * distances that double from 32 to 8192 while it is slower, or grow by four while it is slower by a
- * third (it may take ten times as long); but of what is long after WHILE_NS of the faster one, or
- * what costs a fortieth of the time. Time is taken (trial->clock) at the last of those, and
- * else at every 8th, or 64th once it has been the slower one for long: two looks at the clock and
- * the way to them are a third of what a short copy takes. What takes LONG_NS or more is timed every
- * time. */
+ * multiples of a distance that doubles from 32 to 8192 while it is slower, or grows by four while
+ * it is slower by a third (it may take ten times as long); but of what is long after WHILE_NS of
+ * the faster one, or what costs a fortieth of the time. At multiples, since processes that do the
+ * same have asked as often: what one hands over is slow while the other one copies, and neither
+ * would find out alone that both had better hand over. Time is taken (trial->clock) at the last of
+ * those, and else at every 8th, or 64th once it has been the slower one for long: two looks at the
+ * clock and the way to them are a third of what a short copy takes. What takes LONG_NS or more is
+ * timed every time. Of the times before the first try the least counts. */
 int wdl_trial_way(struct wdl_trial *trial);
 /* The other way cannot be gone now: what is due is tried later. */
 void wdl_trial_defer(struct wdl_trial *trial);

@@ -16,27 +16,24 @@ static int times(struct wdl_trial *trial, int n, uint64_t first, uint64_t second
     return seconds;
 }
 
-/* How far it is behind the last run's begin, where they are that far apart from end to begin. */
-static int next_after(int i)
-{
-    return i % (WDL_TRIAL_OFTEN + WDL_TRIAL_RUN - 1);
-}
-
 START_TEST(the_first_until_the_other_has_been_tried)
 {
     struct wdl_trial trial = {0};
     ck_assert_int_eq(times(&trial, WDL_TRIAL_AT, 100, 10), 0);
     ck_assert_int_eq(times(&trial, WDL_TRIAL_RUN, 100, 10), WDL_TRIAL_RUN);
-    ck_assert_int_eq(times(&trial, WDL_TRIAL_OFTEN, 100, 10), WDL_TRIAL_OFTEN);
+    int settled = WDL_TRIAL_OFTEN - WDL_TRIAL_AT - WDL_TRIAL_RUN;
+    ck_assert_int_eq(times(&trial, settled, 100, 10), settled);
     struct wdl_trial silent = {0}; /* nobody says how long it took */
-    for (int i = 0; i < 1024; i++)
-        ck_assert_int_eq(wdl_trial_way(&silent),
-                         i >= WDL_TRIAL_AT && next_after(i - WDL_TRIAL_AT) < WDL_TRIAL_RUN);
+    for (int i = 0; i < 1024; i++) {
+        int first = i >= WDL_TRIAL_AT && i < WDL_TRIAL_AT + WDL_TRIAL_RUN;
+        int later = i >= WDL_TRIAL_OFTEN && i % WDL_TRIAL_OFTEN < WDL_TRIAL_RUN;
+        ck_assert_int_eq(wdl_trial_way(&silent), first || later);
+    }
 }
 END_TEST
 
-/* The slower one is tried at distances that double from 64 to 8192, or from 128 on are four times
- * the last where it is slower by a third, and stay; once again where it was the first. */
+/* The slower one is tried at multiples of distances that double from 64 to 8192, or from 128 on are
+ * four times the last where it is slower by a third, and stay: six times more. */
 START_TEST(then_the_faster_but_for_few)
 {
     enum { ALL = 2 * 8192 + 5 * 8192 };
@@ -46,11 +43,11 @@ START_TEST(then_the_faster_but_for_few)
     } cases[] = {{1000, 800, ALL - 14 * WDL_TRIAL_RUN},
                  {1000, 700, ALL - 10 * WDL_TRIAL_RUN},
                  {1000, 400, ALL - 10 * WDL_TRIAL_RUN},
-                 {800, 1000, 13 * WDL_TRIAL_RUN},
-                 {700, 1000, 9 * WDL_TRIAL_RUN},
-                 {400, 1000, 9 * WDL_TRIAL_RUN},
-                 {500, 500, 13 * WDL_TRIAL_RUN},
-                 {960, 1000, 13 * WDL_TRIAL_RUN}};
+                 {800, 1000, 14 * WDL_TRIAL_RUN},
+                 {700, 1000, 10 * WDL_TRIAL_RUN},
+                 {400, 1000, 10 * WDL_TRIAL_RUN},
+                 {500, 500, 14 * WDL_TRIAL_RUN},
+                 {960, 1000, 14 * WDL_TRIAL_RUN}};
     for (int i = 0; i < (int) (sizeof(cases) / sizeof(cases[0])); i++) {
         struct wdl_trial trial = {0};
         times(&trial, 40, cases[i].first, cases[i].second);
@@ -59,14 +56,42 @@ START_TEST(then_the_faster_but_for_few)
 }
 END_TEST
 
-/* From a run's last to the next one's: the first of the second, of three. */
+/* At multiples of the distance, which doubles: of the second, of three. */
 START_TEST(distances_are_exact)
 {
     struct wdl_trial trial = {0};
     ck_assert_int_eq(times(&trial, WDL_TRIAL_AT, 900, 1000), 0);
-    for (int every = 2 * WDL_TRIAL_OFTEN; every <= 8 * WDL_TRIAL_OFTEN; every *= 2) {
+    ck_assert_int_eq(times(&trial, WDL_TRIAL_RUN, 900, 1000), WDL_TRIAL_RUN);
+    for (uint32_t every = 2 * WDL_TRIAL_OFTEN; every <= WDL_TRIAL_SELDOM; every *= 2) {
+        ck_assert_uint_eq(trial.every, every);
+        ck_assert_uint_eq(trial.next, every);
+        ck_assert_int_eq(times(&trial, (int) (every - trial.asked), 900, 1000), 0);
         ck_assert_int_eq(times(&trial, WDL_TRIAL_RUN, 900, 1000), WDL_TRIAL_RUN);
-        ck_assert_int_eq(times(&trial, every - 1, 900, 1000), 0);
+    }
+    ck_assert_uint_eq(trial.next, 2 * WDL_TRIAL_SELDOM);
+}
+END_TEST
+
+/* Two processes that do the same: what is handed over takes long while the other one copies, and
+ * the first times are cold. However it began, both come to hand over. */
+START_TEST(two_that_do_the_same_agree)
+{
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct wdl_trial trial[2] = {{0}, {0}};
+        struct wdl_prng prng;
+        int handed = 0;
+        wdl_prng_init(&prng, seed);
+        for (int i = 0; i < 20000; i++) {
+            int way[2] = {wdl_trial_way(&trial[0]), wdl_trial_way(&trial[1])};
+            for (int k = 0; k < 2; k++) {
+                uint64_t ns = way[k] ? 3000 : way[!k] ? 3900 : 2100;
+                ns += wdl_prng_below(&prng, i < WDL_TRIAL_AT ? 20 * ns : ns / 8);
+                if (trial[k].clock)
+                    wdl_trial_took(&trial[k], way[k], ns);
+            }
+            handed += i >= 10000 && !way[0] && !way[1];
+        }
+        ck_assert_int_ge(handed, 9500);
     }
 }
 END_TEST
@@ -77,7 +102,7 @@ START_TEST(long_ones_sooner)
     static const struct {
         uint32_t ns[2], every;
     } cases[] = {{{1 << 15, 1 << 16}, WDL_TRIAL_WHILE_NS >> 15},
-                 {{1 << 15, 11 << 15}, 10 * WDL_TRIAL_COST * WDL_TRIAL_RUN},
+                 {{1 << 15, 11 << 15}, 1024}, /* of 10 * COST * RUN */
                  {{1 << 20, 9 << 17}, WDL_TRIAL_OFTEN},
                  {{1 << 10, 1 << 11}, WDL_TRIAL_SELDOM},
                  {{1 << 15, 101 << 15}, WDL_TRIAL_SELDOM}};
@@ -198,13 +223,14 @@ START_TEST(one_delay_decides_nothing)
     wdl_trial_took(&first, 0, UINT64_MAX); /* no overflow */
     wdl_trial_took(&first, 0, UINT64_MAX);
     ck_assert_uint_gt(first.ns[0], 1000000);
-    struct wdl_trial cold = {0}; /* of the first times each says a half, then a quarter */
-    wdl_trial_took(&cold, 0, 4000);
+    struct wdl_trial cold = {0}; /* of the first times the least counts, then each says a quarter */
+    wdl_trial_took(&cold, 0, 40000);
     wdl_trial_took(&cold, 0, 3000);
-    ck_assert_uint_eq(cold.ns[0], 3500);
+    wdl_trial_took(&cold, 0, 3500);
+    ck_assert_uint_eq(cold.ns[0], 3000);
     cold.every = WDL_TRIAL_OFTEN;
-    wdl_trial_took(&cold, 0, 3100);
-    ck_assert_uint_eq(cold.ns[0], 3400);
+    wdl_trial_took(&cold, 0, 3400);
+    ck_assert_uint_eq(cold.ns[0], 3100);
 }
 END_TEST
 
@@ -298,9 +324,10 @@ START_TEST(what_is_settled_is_not_asked)
 }
 END_TEST
 
-WDL_SUITE("mpid/rma/trial", the_first_until_the_other_has_been_tried, then_the_faster_but_for_few,
-          distances_are_exact, long_ones_sooner, a_sixteenth_less_is_wanted, time_is_taken_seldom,
-          when_time_is_taken, a_change_is_noticed, who_was_better_is_looked_at_again,
-          one_delay_decides_nothing,
+WDL_SUITE("mpid/rma/trial",
+          the_first_until_the_other_has_been_tried, then_the_faster_but_for_few,
+          distances_are_exact, two_that_do_the_same_agree, long_ones_sooner,
+          a_sixteenth_less_is_wanted, time_is_taken_seldom, when_time_is_taken,
+          a_change_is_noticed, who_was_better_is_looked_at_again, one_delay_decides_nothing,
           what_is_quick_at_times_is_not_quick, what_cannot_be_tried_is_deferred,
           the_next_answer_is_known, what_is_settled_is_not_asked)
