@@ -51,6 +51,13 @@ static struct wdl_staging *staging_make(struct wdl_team *team, size_t bytes)
     return s;
 }
 
+/* Operands that are not staged where they are long: of two, which go in parts (parts.h) or are
+ * fetched once each, and a scan's, which one rank alone folds from. */
+static int are_lone(const struct wdl_team *team, enum wdl_coll_kind kind)
+{
+    return wdl_coll_reduces(kind) && (team->size == 2 || kind == WDL_COLL_SCAN);
+}
+
 /* The ring for so many bytes at a time: the next need not wait for these, so it is twice as long.
  * NULL: there is none. */
 static struct wdl_staging *staging_for(struct wdl_team *team, enum wdl_coll_kind kind, size_t bytes)
@@ -58,7 +65,7 @@ static struct wdl_staging *staging_for(struct wdl_team *team, enum wdl_coll_kind
     size_t ring = team->params.staging_bytes;
     int is_long = bytes > ring / 2;
     if (is_long)
-        ring = wdl_coll_reduces(kind) ? 0 : team->params.staging_long_bytes;
+        ring = are_lone(team, kind) ? 0 : team->params.staging_long_bytes;
     if (bytes > ring / 2)
         return NULL;
     if (!team->staging[is_long])

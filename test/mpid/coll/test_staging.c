@@ -216,7 +216,7 @@ START_TEST(without_room_data_stays_in_its_place)
 }
 END_TEST
 
-/* More than half the ring, up to half of another; no operands. */
+/* More than half the ring, up to half of another; operands, too, but for a scan's. */
 START_TEST(what_is_longer_has_a_ring_of_its_own)
 {
     enum { MORE = RING / 2 + 64, MOST = 2 * RING };
@@ -251,11 +251,20 @@ START_TEST(what_is_longer_has_a_ring_of_its_own)
     all(WDL_COLL_BROADCAST, 0, MOST + 64);
     ck_assert_uint_eq(fetched(), (MOST + 64) * (RANKS - 1));
     close_all();
-    open_with(RING);
-    all(WDL_COLL_ALLREDUCE, 0, MORE);
-    ck_assert_uint_ne(fetched(), 0);
-    ck_assert_ptr_null(r.one[0].staging_long);
-    close_all();
+    for (int scan = 0; scan < 2; scan++) {
+        open_with(RING);
+        for (int i = 0; i < RANKS; i++) /* sums are exact */
+            for (int k = 0; k < MORE / (int) sizeof(float); k++)
+                ((float *) (void *) src[i])[k] = (float) ((k * 7919 + i * 1009) % 10007);
+        all(scan ? WDL_COLL_SCAN : WDL_COLL_ALLREDUCE, 0, MORE);
+        ck_assert_int_eq(fetched() == 0, !scan);
+        ck_assert_uint_eq(r.one[0].staging_bytes, scan ? 0 : long_ring);
+        for (int i = RANKS - 2; i >= 0; i--)
+            add(NULL, src[i], src[RANKS - 1], MORE / sizeof(float));
+        ck_assert_mem_eq(dst[RANKS - 1], src[RANKS - 1], MORE);
+        ck_assert_int_eq(memcmp(dst[0], src[RANKS - 1], MORE) == 0, !scan);
+        close_all();
+    }
     long_ring = 0;
 }
 END_TEST
