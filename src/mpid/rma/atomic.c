@@ -91,18 +91,27 @@ static int commutes(const struct wdl_direct *d, const struct job *job)
     return job && !job->fetched && d->atomic == (int) job->op;
 }
 
+/* Is there anything under way that is older than the operation? */
+static int follows_older(const struct wdl_direct *d, uint64_t stamp)
+{
+    return d->hi > d->lo && ((d->begun && wdl_is_older(d->begun_stamp, stamp)) ||
+                             (d->flushing && wdl_is_older(d->flushing_stamp, stamp)));
+}
+
 /* May an accumulate of [lo, hi) of the target's memory follow those under way? job: by the network.
  * WDL_OK, or WDL_AGAIN: a flush has been asked for. */
-static int may_follow(struct wdl_target *t, const struct job *job, int64_t lo, int64_t hi)
+static int may_follow(struct wdl_target *t, const struct job *job, struct wdl_rma_args *args,
+                      int64_t lo, int64_t hi)
 {
     struct wdl_direct *d = &t->direct;
     if (t->win->params.hints.acc_unordered || d->hi <= d->lo || hi <= d->lo || lo >= d->hi ||
         commutes(d, job))
         return WDL_OK;
-    d->want = d->begun;
+    uint64_t stamp = wdl_win_stamp_of(t->win, &args->step);
+    d->want |= d->begun && wdl_is_older(d->begun_stamp, stamp);
     wdl_target_progress(t);
     wdl_win_activate(t->win);
-    return d->hi <= d->lo ? WDL_OK : WDL_AGAIN;
+    return follows_older(d, stamp) ? WDL_AGAIN : WDL_OK;
 }
 
 static void note(struct wdl_target *t, const struct job *job, int64_t lo, int64_t hi)
@@ -144,7 +153,7 @@ static int begin(struct wdl_target *t, const struct wdl_key *key, struct wdl_rma
 
 /* The key, where the operation may go by the network now: WDL_OK; WDL_AGAIN; ERR_UNSUPPORTED: by
  * message. */
-static int way(struct wdl_target *t, const struct wdl_rma_args *args, const struct job *job,
+static int way(struct wdl_target *t, struct wdl_rma_args *args, const struct job *job,
                int64_t at, const struct wdl_key **key_out)
 {
     const struct wdl_key *key = *key_out = wdl_key_get(t, WDL_KEYS_DATA);
@@ -156,7 +165,7 @@ static int way(struct wdl_target *t, const struct wdl_rma_args *args, const stru
     if (status == WDL_OK && !t->win->params.hints.acc_unordered &&
         (!wdl_list_empty(&t->waiting) || !wdl_list_empty(&t->issued) || t->dirty ||
          t->flush_sent != t->flush_acked))
-        status = wdl_target_drain(t, 0);
+        status = wdl_target_drain_before(t, wdl_win_stamp_of(t->win, &args->step), 0);
     return status;
 }
 
@@ -180,7 +189,7 @@ int wdl_atomic_op(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_tar
     mine = status == WDL_OK;
     int64_t end = args->kind == WDL_RMA_CAS ? at + args->element.packed_bytes :
         from + args->remote.hi;
-    if (args->done == 0 && may_follow(t, mine ? &job : NULL, at, end) != WDL_OK)
+    if (args->done == 0 && may_follow(t, mine ? &job : NULL, args, at, end) != WDL_OK)
         return WDL_AGAIN;
     if (!mine)
         return WDL_ERR_UNSUPPORTED;

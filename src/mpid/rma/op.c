@@ -211,7 +211,7 @@ static int own_exposed(struct wdl_win *win, const struct wdl_rma_args *args)
 /* A dynamic window's target: *mapped: what the operation touches is mapped here, *base_out: our
  * address of its address 0. An accumulate waits for those that went by message: their places may be
  * its own. */
-static int reach(struct wdl_win *win, const struct wdl_rma_args *args,
+static int reach(struct wdl_win *win, struct wdl_rma_args *args,
                  const struct wdl_win_control *control, int *mapped, char **base_out)
 {
     uintptr_t shift = 0;
@@ -221,7 +221,7 @@ static int reach(struct wdl_win *win, const struct wdl_rma_args *args,
     *base_out = (char *) shift;
     struct wdl_target *t = wdl_target_find(win, args->target);
     if (args->kind > WDL_RMA_GET && t)
-        status = wdl_target_drain(t, 0);
+        status = wdl_target_drain_before(t, wdl_win_stamp_of(win, &args->step), 0);
     return status;
 }
 

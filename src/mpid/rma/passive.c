@@ -432,16 +432,6 @@ static int flush_before(struct wdl_win *win, int rank, int local, uint64_t stamp
     return wdl_win_take_error(win);
 }
 
-/* A flush's stamp, a new one at its first call: the step keeps the low half of it, never 0. */
-static uint64_t flush_stamp(struct wdl_win *win, int *step)
-{
-    if (*step == 0) {
-        win->stamp += (uint32_t) win->stamp == UINT32_MAX ? 2 : 1;
-        *step = (int) (uint32_t) win->stamp;
-    }
-    return win->stamp - ((uint32_t) win->stamp - (uint32_t) *step);
-}
-
 /* Other threads may issue operations all the while, and flush, too: whose progress completes one's
  * operations does not matter (seed 001, RMA + Threads). */
 int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step)
@@ -451,7 +441,7 @@ int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step)
     if (rank >= win->params.size)
         return WDL_ERR_RANK;
     int status = flush_before(win, rank, local | win->params.hints.no_done,
-                              flush_stamp(win, step));
+                              wdl_win_stamp_of(win, step));
     if (status != WDL_AGAIN)
         *step = 0;
     return status;

@@ -172,8 +172,9 @@ struct wdl_rma_args {
     const void *compare;
     enum wdl_rop op;
     struct wdl_element element; /* ACC, GET_ACC, CAS: the predefined type all of it is made of */
+    int step;     /* 0 at the first call; the callee's until the result is not WDL_AGAIN */
     void *request;  /* completed through host->request_complete when done locally, or NULL */
-    size_t done;  /* 0 at the first call; the callee's until the result is not WDL_AGAIN */
+    size_t done;  /* as step is: of a part that is done */
 };
 
 /* Begin an operation. WDL_OK: taken (or done; a request is completed either way); WDL_AGAIN: no

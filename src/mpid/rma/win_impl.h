@@ -285,6 +285,18 @@ static inline uint64_t wdl_win_next_stamp(const struct wdl_win *win)
     return win->stamp + 1;
 }
 
+/* The stamp of something that waits for what was there when it came, and for nothing that other
+ * threads issue meanwhile: a new one at its first call. The step keeps the low half of it, never 0.
+ * (The window's may be an older one meanwhile: of what is issued again, mailbox.c.) */
+static inline uint64_t wdl_win_stamp_of(struct wdl_win *win, int *step)
+{
+    if (*step == 0) {
+        win->stamp += (uint32_t) win->stamp == UINT32_MAX ? 2 : 1;
+        *step = (int) (uint32_t) win->stamp;
+    }
+    return win->stamp + (uint64_t) (int64_t) (int32_t) ((uint32_t) *step - (uint32_t) win->stamp);
+}
+
 /* What is known of long copies for that rank. */
 static inline struct wdl_bypass *wdl_bypass_for(const struct wdl_win *win, int rank)
 {

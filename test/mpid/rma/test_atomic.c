@@ -252,6 +252,41 @@ START_TEST(a_flush_is_of_what_came_before)
 }
 END_TEST
 
+/* Other threads issue all the while, by message, or by the network at the same place: an accumulate
+ * waits for what came before it, and for nothing else. */
+START_TEST(who_goes_on_issuing_holds_nobody_up)
+{
+    enum { TURNS = 1000 };
+    for (int network = 0; network < 2; network++) {
+        struct test_world w;
+        int64_t one = 1, got = 0, other = 0;
+        int16_t small = 1;
+        int turns = 0, issued = 0;
+        open_world(&w, (struct test_world_params){.delay_ns_max = 3000});
+        struct wdl_rma_args theirs = test_acc(1, 64, WDL_ROP_SUM, TEST_I64, 1, &one, &other);
+        if (!network)
+            theirs = test_acc(1, 512, WDL_ROP_SUM, TEST_I16, 1, &small, NULL);
+        struct wdl_rma_args next = theirs;
+        struct wdl_rma_args ours = test_acc(1, 64, WDL_ROP_SUM, TEST_I64, 1, &one, &got);
+        test_op(&w, 0, theirs);
+        while (wdl_rma_op(w.rank[0].win, &ours) == WDL_AGAIN && turns++ < TURNS) {
+            test_world_turn(&w);
+            if (wdl_rma_op(w.rank[0].win, &next) == WDL_OK) {
+                next = theirs;
+                issued++;
+            }
+        }
+        ck_assert_int_gt(issued, 0);
+        ck_assert_int_lt(turns, TURNS);
+        flush(&w, 0, 1);
+        ck_assert_int_eq(memcmp(w.rank[1].memory + 64, &(int64_t){1 + network * (1 + issued)}, 8),
+                         0);
+        ck_assert_int_ge(got, network);
+        close_world(&w);
+    }
+}
+END_TEST
+
 /* Whatever way each takes, a place has seen them in the order of the calls. */
 START_TEST(random_updates_of_one_origin)
 {
@@ -361,4 +396,5 @@ END_TEST
 WDL_SUITE("rma/atomic", each_is_what_the_host_would_do, reading_and_comparing,
           the_rest_is_the_targets_work, only_what_the_processors_respect,
           only_what_could_be_seen_waits, a_flush_is_of_what_came_before,
+          who_goes_on_issuing_holds_nobody_up,
           random_updates_of_one_origin, all_ways_mix, no_bulk_beside_the_network)

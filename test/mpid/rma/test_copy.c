@@ -394,10 +394,35 @@ START_TEST(an_accumulate_waits_for_those_by_message)
 }
 END_TEST
 
+/* ... but for no others that come meanwhile. */
+START_TEST(an_accumulate_waits_for_those_before_it_alone)
+{
+    enum { TURNS = 300 };
+    struct bed bed;
+    uint64_t one = 1, seven = 7;
+    int turns = 0;
+    bed_open(&bed, 2);
+    int64_t at = offer(&bed, 1, 0, 64, 1), border = at + 56;
+    attach(&bed, 1, 64, 64);
+    struct wdl_rma_args by_message = crooked(test_acc(1, border, WDL_ROP_SUM, TEST_U64, 1, &seven,
+                                                      NULL));
+    struct wdl_rma_args acc = test_acc(1, at, WDL_ROP_SUM, TEST_U64, 1, &one, NULL);
+    ck_assert_int_eq(operate(&bed, by_message), WDL_OK);
+    while (wdl_rma_op(bed.win[0], &acc) == WDL_AGAIN && turns++ < TURNS) {
+        test_world_turn(&bed.w);
+        ck_assert_int_eq(operate(&bed, by_message), WDL_OK);
+    }
+    ck_assert_int_gt(turns, 0);
+    ck_assert_int_lt(turns, TURNS);
+    ck_assert_int_eq(view.memory[0], 1);
+    bed_end(&bed);
+}
+END_TEST
+
 WDL_SUITE("rma/copy", needs_no_target, every_layout_agrees_with_packing,
           failures_are_the_operations_own, one_like_the_last_takes_the_short_way,
           what_is_attached_is_exposed,
           neighbours_that_touch_are_one_stretch, what_is_known_of_one_rank_says_nothing_of_another,
           a_layout_may_begin_elsewhere, holes_of_a_layout_need_no_memory,
           a_changing_list_is_read_again, what_is_offered_is_mapped,
-          an_accumulate_waits_for_those_by_message)
+          an_accumulate_waits_for_those_by_message, an_accumulate_waits_for_those_before_it_alone)
