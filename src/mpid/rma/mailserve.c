@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. What others have handed over, at its
  * target (mailbox.h). A cell is written by another process: what it says is checked. */
 #include <string.h>
+#include "base/line.h"
 #include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/mail.h"
@@ -284,6 +285,7 @@ static int serve_cell(struct wdl_win *win, int i, uint32_t state)
     return 1;
 }
 
+wdl_line_begins
 int wdl_mailbox_serve(struct wdl_win *win)
 {
     struct wdl_win_control *own = wdl_mail_control(win);

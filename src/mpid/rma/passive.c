@@ -4,6 +4,7 @@
  * MPI-4, 12.5.3, 12.5.4). The lock request goes out with the first operation; at once where the
  * user could load and store the target's memory.
  */
+#include "base/line.h"
 #include "mpid/rma/win_impl.h"
 
 static int is_passive(const struct wdl_win *win)
@@ -192,6 +193,7 @@ static int lock_on(struct wdl_win *win, int rank, int exclusive, int assertion, 
     return WDL_OK;
 }
 
+wdl_line_begins
 int wdl_win_lock_at_once(struct wdl_win *win, int rank, int exclusive, int nocheck)
 {
     if (!is_quiet(win) || (unsigned) rank >= (unsigned) win->quick.size ||
@@ -201,6 +203,7 @@ int wdl_win_lock_at_once(struct wdl_win *win, int rank, int exclusive, int noche
     return 1;
 }
 
+wdl_line_begins
 int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, int *step)
 {
     if (*step == LOCK_BEGIN &&
@@ -296,12 +299,14 @@ static int unlock_on(struct wdl_win *win, int rank, int *step)
     return wdl_win_take_error(win);
 }
 
+wdl_line_begins
 int wdl_win_unlock_held(struct wdl_win *win)
 {
     held_unlock(win);
     return WDL_OK;
 }
 
+wdl_line_begins
 int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
 {
     if (wdl_quick_holds(&win->quick, rank))
@@ -309,6 +314,7 @@ int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
     return wdl_quick_is_held(&win->quick, rank) ? held_finish(win) : unlock_on(win, rank, step);
 }
 
+wdl_line_begins
 int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
 {
     int nocheck = (assertion & WDL_MODE_NOCHECK) != 0, words = win->words != WDL_WORDS_NONE;
@@ -380,6 +386,7 @@ static int unlock_all_window(struct wdl_win *win)
     return win->all_due > 0 ? WDL_AGAIN : WDL_OK;
 }
 
+wdl_line_begins
 int wdl_win_unlock_all(struct wdl_win *win, int *step)
 {
     if (!is_lock_all(win))
@@ -434,6 +441,7 @@ static int flush_before(struct wdl_win *win, int rank, int local, uint64_t stamp
 
 /* Other threads may issue operations all the while, and flush, too: whose progress completes one's
  * operations does not matter (seed 001, RMA + Threads). */
+wdl_line_begins
 int wdl_win_flush(struct wdl_win *win, int rank, int local, int *step)
 {
     if (!is_passive(win))

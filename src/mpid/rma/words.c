@@ -28,6 +28,7 @@
  * process's next atomic on the word behind it.
  */
 #include <string.h>
+#include "base/line.h"
 #include "mpid/rma/win_impl.h"
 
 struct place {                  /* of a word */
@@ -455,11 +456,13 @@ static int node_lock_all(struct wdl_win *win)
     }
 }
 
+wdl_line_begins
 int wdl_words_lock_all(struct wdl_win *win)
 {
     return win->words == WDL_WORDS_NODE ? node_lock_all(win) : gate_enter(win, WDL_ROOM_SHARED, 0);
 }
 
+wdl_line_begins
 int wdl_words_unlock_all(struct wdl_win *win)
 {
     struct place p;
