@@ -124,7 +124,10 @@ static void add_car(struct wdl_win *win, int64_t disp, uint64_t offset, const ch
     struct wdl_car *car = car_at(train->ring, train->at);
     train->at += length_of(bytes);
     tell(car_at(train->ring, train->at), 0);
-    wdl_bypass_copy(wdl_bypass_for(win, win->mailbox.args.target), data_of(car), from, bytes);
+    if (train->past)
+        wdl_bypass_stores(data_of(car), from, bytes);
+    else
+        wdl_bypass_copy(wdl_bypass_for(win, win->mailbox.args.target), data_of(car), from, bytes);
     car->disp = disp;
     car->offset = offset;
     tell(car, bytes);
@@ -286,6 +289,17 @@ static enum wdl_mail_way way_of(struct wdl_win *win, const struct wdl_rma_args *
     return way;
 }
 
+/* Are those of a train that are too short for that to be written past the caches? Of longer ones
+ * each tells by itself (base/bypass.h), of these all together do. */
+static int way_past(struct wdl_win *win, enum wdl_rma_kind kind)
+{
+    struct wdl_trial *trial = &win->rma->row_trial[kind == WDL_RMA_ACC];
+    int past = wdl_trial_way(trial);
+    win->rma->timed = trial;
+    win->rma->began_ns = trial->clock ? wdl_win_now_ns(win) : 0;
+    return past;
+}
+
 /* Is it to go as the one before it went, which was the system's way? The trial is asked once for
  * all that follow one another, or many: the memory is in the cache of whoever wrote there last, and
  * comes to the other one's only with all of them. And a look at the target would be at a line that
@@ -327,7 +341,10 @@ enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *
     if (!mail && bytes > WDL_MAIL_AREA)
         return WDL_TRAIN_NONE;
     uint64_t begin = begin_of(ring, args->kind);
+    int row = mail && begin >= WDL_STREAM_BYTES && !trial_of(win, args);
+    int past = row && way_past(win, args->kind);
     win->mailbox.train = (struct wdl_train){.ring = ring, .begin = begin, .at = begin,
+                                            .row = (uint8_t) row, .past = (uint8_t) past,
                                             .control = control, .info = *info,
                                             .trial = win->rma->timed,
                                             .began_ns = win->rma->began_ns};
@@ -368,8 +385,8 @@ int wdl_train_answered(struct wdl_win *win)
     struct wdl_train *train = &win->mailbox.train;
     if (target_at(train) != train->at)
         return 0;
-    if (train->began_ns)
-        wdl_trial_took(train->trial, WDL_MAIL_HANDED,
+    if (train->began_ns && (!train->row || train->n >= WDL_TRAIN_ROW))
+        wdl_trial_took(train->trial, train->row ? train->past : WDL_MAIL_HANDED,
                        (wdl_win_now_ns(win) - train->began_ns) / train->n);
     over(win);
     return 1;

@@ -10,6 +10,9 @@
  *     none --op--> open --again--> open --close--> closed --target did all--> none
  *                  closed --withdrawn, or refused--> rest --by the system--> none
  *
+ * Short ones of a train are written through the caches or past them, whichever was faster of whole
+ * trains.
+ *
  * In the ring is a car for each operation, or for each 16 KiB of one: a cache line, and the data
  * behind that; where the next one begins its length is 0 until it has come. The target says in the
  * ring's head how far it is: what it has not begun when the cell is withdrawn the origin does
@@ -44,6 +47,7 @@ enum { WDL_TRAIN_PUT = 1 << 20,         /* bytes of a put, at most */
     WDL_TRAIN_FOLD_BYTES = 1 << 18,     /* of the ring, for accumulates */
     WDL_TRAIN_COMPARED = 2048,          /* of longer ones: with the system's copy (trial.h) */
     WDL_TRAIN_TRIALS = 9,               /* their lengths, a power of two each */
+    WDL_TRAIN_ROW = 8,                  /* so many tell which way short ones are faster */
     WDL_TRAIN_UNASKED = 128             /* so many on end go the system's way on one answer */
 };
 
@@ -61,7 +65,8 @@ struct wdl_car {                /* a cache line, in front of its data */
 struct wdl_train {
     struct wdl_stream *ring;    /* NULL: there is none */
     uint64_t begin, at;         /* places of the first car, of the next one */
-    int closed, resting, singly;
+    uint8_t closed, resting, singly;
+    uint8_t row, past;          /* of short ones; which are written past the caches */
     uint32_t seen;              /* so far from begin the target was when there was no room else */
     uint64_t rest;              /* resting: the place of the first that has not been done */
     size_t done;                /* bytes that have, of that one on */

@@ -813,6 +813,51 @@ START_TEST(not_each_is_timed)
 }
 END_TEST
 
+/* Of 300 trains of n puts, how many were written past the caches; what either way takes for one. */
+static int past_of(struct bed *bed, int n, uint64_t plain, uint64_t past)
+{
+    int count = 0;
+    for (int row = 0; row < 300; row++) {
+        memset(bed->w.rank[1].memory, 0, BYTES);
+        for (int i = 0; i < n; i++) {
+            ck_assert_int_eq(operate(bed, put(i)), WDL_OK);
+            ck_assert(train(bed)->ring && train(bed)->row);
+            bed->w.rank[0].host.now_ns += train(bed)->past ? past : plain;
+        }
+        count += train(bed)->past;
+        flush_served(bed);
+        ck_assert_mem_eq(bed->w.rank[1].memory, from, (size_t) n * EACH);
+    }
+    return count;
+}
+
+/* Short ones go past the caches where whole trains take less time so; few on end do not tell. */
+START_TEST(short_ones_may_go_past_the_caches)
+{
+    static const struct {
+        uint64_t plain, past;
+        int n, least, most;
+    } cases[] = {{600, 400, WDL_TRAIN_ROW, 280, 293}, {400, 600, WDL_TRAIN_ROW, 4, 20},
+                 {600, 400, WDL_TRAIN_ROW - 1, 40, 40}};
+    for (int i = 0; i < (int) (sizeof(cases) / sizeof(cases[0])); i++) {
+        struct bed bed;
+        open(&bed, 0);
+        teach(&bed);
+        bed_ring[0].filled = WDL_STREAM_BYTES;
+        int past = past_of(&bed, cases[i].n, cases[i].plain, cases[i].past);
+        ck_assert_int_ge(past, cases[i].least);
+        ck_assert_int_le(past, cases[i].most);
+        ck_assert_int_eq(bed.win[0]->rma->row_trial[0].ns[1] != 0, cases[i].n == WDL_TRAIN_ROW);
+        ck_assert_uint_eq(bed.win[0]->rma->row_trial[1].asked, 0);
+        bed_ring[0].filled = 0; /* a new one says nothing */
+        ck_assert_int_eq(operate(&bed, put(0)), WDL_OK);
+        ck_assert(train(&bed)->ring && !train(&bed)->row && !train(&bed)->past);
+        flush_served(&bed);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
 /* Nobody comes, or some are done and then the target leaves: the rest is done by the system, each
  * once, puts by one call, accumulates by two, or each by two where one lies over another. Then the
  * target is not asked until it has looked: its trains are done at their end without it. */
@@ -1184,11 +1229,10 @@ WDL_SUITE("rma/train", a_row_is_one_hand_over, the_ring_has_one_user, the_short_
           what_goes_in_no_car, what_goes_in_a_car, elements_are_aligned, where_it_begins,
           it_is_full_to_the_last_line, one_withdrawn_is_no_row, what_is_different_waits_for_it,
           it_is_as_long_as_there_is_room, it_goes_round, the_longest_begins_at_once,
-          a_long_one_is_several_cars,
-          half_a_long_one_is_done_from_outside, a_request_is_complete_at_once,
-          the_system_may_be_faster_for_long_ones, not_each_is_timed, the_rest_is_done_from_outside,
+          a_long_one_is_several_cars, half_a_long_one_is_done_from_outside,
+          a_request_is_complete_at_once, the_system_may_be_faster_for_long_ones,
+          not_each_is_timed, short_ones_may_go_past_the_caches, the_rest_is_done_from_outside,
           one_that_cannot_be_reached_fails_alone, the_one_behind_half_a_one_is_whole,
           a_long_rest_is_folded_from_outside, it_goes_on_where_it_was,
           one_that_fails_is_the_only_one, nonsense_is_refused, it_must_be_somewhere,
-          nonsense_in_a_ring_that_goes_round,
-          done_must_be_true, they_stay_in_order)
+          nonsense_in_a_ring_that_goes_round, done_must_be_true, they_stay_in_order)
