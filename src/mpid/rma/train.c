@@ -291,9 +291,10 @@ static enum wdl_mail_way way_of(struct wdl_win *win, const struct wdl_rma_args *
 
 /* Are those of a train that are too short for that to be written past the caches? Of longer ones
  * each tells by itself (base/bypass.h), of these all together do. */
-static int way_past(struct wdl_win *win, enum wdl_rma_kind kind)
+static int way_past(struct wdl_win *win, const struct wdl_rma_args *args)
 {
-    struct wdl_trial *trial = &win->rma->row_trial[kind == WDL_RMA_ACC];
+    unsigned peer = (unsigned) args->target % WDL_RMA_BYPASSES;
+    struct wdl_trial *trial = &win->rma->row_trial[peer][args->kind == WDL_RMA_ACC];
     int past = wdl_trial_way(trial);
     win->rma->timed = trial;
     win->rma->began_ns = trial->clock ? wdl_win_now_ns(win) : 0;
@@ -342,7 +343,7 @@ enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *
         return WDL_TRAIN_NONE;
     uint64_t begin = begin_of(ring, args->kind);
     int row = mail && begin >= WDL_STREAM_BYTES && !trial_of(win, args);
-    int past = row && way_past(win, args->kind);
+    int past = row && way_past(win, args);
     win->mailbox.train = (struct wdl_train){.ring = ring, .begin = begin, .at = begin,
                                             .row = (uint8_t) row, .past = (uint8_t) past,
                                             .control = control, .info = *info,

@@ -87,10 +87,11 @@ struct wdl_rma {
      * the one to be told of next */
     struct wdl_trial trial[2][WDL_RMA_KINDS - 1][WDL_MAIL_SIZES], *timed;
     struct wdl_trial train_trial[2][WDL_TRAIN_TRIALS]; /* puts, accumulates; by length */
-    struct wdl_trial row_trial[2]; /* of short ones: through the caches, or past them */
     uint64_t began_ns;          /* the operation being decided about; 0: nobody wants to know */
     /* long copies for another process, by its rank modulo that: some are near, others far */
     struct wdl_bypass bypass[WDL_RMA_BYPASSES];
+    /* ... and short ones of trains, puts, accumulates: through the caches, or past them */
+    struct wdl_trial row_trial[WDL_RMA_BYPASSES][2];
     struct wdl_net_known net_known[2];  /* of lock words in attached memory, in the network's own */
 };
 

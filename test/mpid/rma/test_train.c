@@ -847,8 +847,8 @@ START_TEST(short_ones_may_go_past_the_caches)
         int past = past_of(&bed, cases[i].n, cases[i].plain, cases[i].past);
         ck_assert_int_ge(past, cases[i].least);
         ck_assert_int_le(past, cases[i].most);
-        ck_assert_int_eq(bed.win[0]->rma->row_trial[0].ns[1] != 0, cases[i].n == WDL_TRAIN_ROW);
-        ck_assert_uint_eq(bed.win[0]->rma->row_trial[1].asked, 0);
+        ck_assert_int_eq(bed.win[0]->rma->row_trial[1][0].ns[1] != 0, cases[i].n == WDL_TRAIN_ROW);
+        ck_assert_uint_eq(bed.win[0]->rma->row_trial[1][1].asked, 0);
         bed_ring[0].filled = 0; /* a new one says nothing */
         ck_assert_int_eq(operate(&bed, put(0)), WDL_OK);
         ck_assert(train(&bed)->ring && !train(&bed)->row && !train(&bed)->past);
