@@ -71,4 +71,8 @@ static inline struct wdl_win_control *wdl_mail_control(const struct wdl_win *win
     return &win->params.node[win->params.node_index];
 }
 
+/* That has been handed over to us by one who looks at its mail meanwhile: our trial of what is like
+ * it is told, if it is a put or a get in one piece. */
+void wdl_mail_prompt(const struct wdl_win *win, const struct wdl_mail *mail);
+
 #endif

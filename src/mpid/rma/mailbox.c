@@ -82,6 +82,18 @@ static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rm
                     args->remote.bytes);
 }
 
+void wdl_mail_prompt(const struct wdl_win *win, const struct wdl_mail *mail)
+{
+    int streams = mail->kind == WDL_MAIL_STREAM;
+    int puts = streams ? mail->rop != 0 : mail->kind == WDL_RMA_PUT;
+    uint64_t bytes = streams ? mail->stream.bytes : mail->bytes;
+    if (mail->is_rows || bytes <= WDL_BATCH_SHORT || (!streams && mail->kind > WDL_RMA_GET))
+        return;
+    struct wdl_trial *trial = trial_at(win, 1, puts ? WDL_RMA_PUT : WDL_RMA_GET, bytes);
+    if (trial->best == WDL_MAIL_SYSTEM)
+        wdl_trial_prompt(trial);
+}
+
 /* Who did not come is not asked before it has looked at its mail again. One that looks now and then
  * is asked seldom: it may be gone before it is waited for. */
 static int is_expected(struct wdl_mail_past *past, const struct wdl_win_control *control,

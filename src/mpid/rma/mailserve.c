@@ -267,6 +267,7 @@ static int serve_cell(struct wdl_win *win, int i, uint32_t state)
     if (state == WDL_MAIL_POSTED && wdl_mail_swap(mail, WDL_MAIL_POSTED, WDL_MAIL_TAKEN)) {
         win->mailbox.served[i] = 0;
         state = WDL_MAIL_TAKEN;
+        wdl_mail_prompt(win, mail);
     }
     if (state != WDL_MAIL_TAKEN)
         return 0;

@@ -28,6 +28,7 @@ int wdl_trial_way(struct wdl_trial *trial)
     if (last) {
         trial->every = trial->every ? trial->every : WDL_TRIAL_OFTEN;
         trial->next = multiple(trial->asked, trial->every);
+        trial->tried = trial->asked;
     }
     trial->clock = last || (!other && wdl_trial_is_timed(trial));
     trial->asked++;
@@ -41,6 +42,14 @@ void wdl_trial_defer(struct wdl_trial *trial)
     if (tries(trial) < WDL_TRIAL_RUN)
         trial->next = multiple(trial->asked, WDL_TRIAL_OFTEN);
     trial->asked++;
+}
+
+void wdl_trial_prompt(struct wdl_trial *trial)
+{
+    enum { LATE = 2 * WDL_TRIAL_RUN };
+    uint32_t late = trial->every / 8 > LATE ? trial->every / 8 : LATE;
+    if (trial->every > 0 && tries(trial) >= WDL_TRIAL_RUN && trial->asked - trial->tried >= late)
+        trial->next = trial->asked - 1; /* the other one has done one of its own */
 }
 
 /* The distance that is never passed: what is long is tried sooner than so many times later, once in

@@ -16,7 +16,7 @@ enum {
 };
 
 struct wdl_trial {              /* zeroed at its making */
-    uint32_t asked, next;       /* so often; the other way is next tried then */
+    uint32_t asked, next, tried;        /* so often; the other way is next tried, was last */
     uint32_t every;             /* how far its tries are apart */
     uint32_t ns[2];             /* what a way takes, of late; 0: not gone yet */
     uint8_t best, clock;        /* clock: this time the caller is to say how long it takes */
@@ -28,13 +28,18 @@ struct wdl_trial {              /* zeroed at its making */
  * it is slower by a third (it may take ten times as long); but of what is long after WHILE_NS of
  * the faster one, or what costs a fortieth of the time. At multiples, since processes that do the
  * same have asked as often: what one hands over is slow while the other one copies, and neither
- * would find out alone that both had better hand over. Time is taken (trial->clock) at the last of
- * those, and else at every 8th, or 64th once it has been the slower one for long: two looks at the
- * clock and the way to them are a third of what a short copy takes. What takes LONG_NS or more is
- * timed every time. Of the times before the first try the least counts. */
+ * would find out alone that both had better hand over. (Where they have not, wdl_trial_prompt.)
+ * Time is taken (trial->clock) at the last of those, and else at every 8th, or 64th once it has
+ * been the slower one for long: two looks at the clock and the way to them are a third of what a
+ * short copy takes. What takes LONG_NS or more is timed every time. Of the times before the first
+ * try the least counts. */
 int wdl_trial_way(struct wdl_trial *trial);
 /* The other way cannot be gone now: what is due is tried later. */
 void wdl_trial_defer(struct wdl_trial *trial);
+/* Another process has just gone the way that is the slower one here, and that may depend on what
+ * both do: the rest of a try is due now, of which that was the first, unless there was one in the
+ * last eighth of their distance. */
+void wdl_trial_prompt(struct wdl_trial *trial);
 /* The way that would be the answer. */
 int wdl_trial_next(const struct wdl_trial *trial);
 /* Is time to be taken of the faster way? */

@@ -96,6 +96,54 @@ START_TEST(two_that_do_the_same_agree)
 }
 END_TEST
 
+/* One has done it alone before, to somebody who did not look, and was told by nobody; then both do
+ * the same, at times of their own. Who is handed something tries that, too. */
+START_TEST(who_comes_later_is_met)
+{
+    for (uint64_t seed = 1; seed <= 50; seed++) {
+        struct wdl_trial trial[2] = {{0}, {0}};
+        struct wdl_prng prng;
+        int handed = 0;
+        wdl_prng_init(&prng, seed);
+        times(&trial[0], 5000 + (int) wdl_prng_below(&prng, 20000), 3900, 3000);
+        for (int i = 0; i < 30000; i++) {
+            int way[2] = {wdl_trial_way(&trial[0]), wdl_trial_way(&trial[1])};
+            for (int k = 0; k < 2; k++) {
+                uint64_t ns = way[k] ? 3000 : way[!k] ? 3900 : 2100;
+                ns += wdl_prng_below(&prng, ns / 8);
+                if (trial[k].clock)
+                    wdl_trial_took(&trial[k], way[k], ns);
+                if (way[!k] == 0 && trial[k].best == 1)
+                    wdl_trial_prompt(&trial[k]);
+            }
+            handed += i >= 20000 && !way[0] && !way[1];
+        }
+        ck_assert_int_ge(handed, 9500);
+    }
+}
+END_TEST
+
+/* Not while it is tried, nor soon after that: so that it costs little where it is slower however
+ * often others go that way. */
+START_TEST(prompted_it_is_tried_unless_that_was_done_of_late)
+{
+    struct wdl_trial trial = {0}, fresh = {0};
+    wdl_trial_prompt(&fresh);
+    ck_assert_int_eq(times(&fresh, WDL_TRIAL_AT, 400, 1000), 0);
+    times(&trial, 40000, 1000, 400);
+    ck_assert_uint_eq(trial.every, WDL_TRIAL_SELDOM);
+    int before = times(&trial, 2 * WDL_TRIAL_SELDOM, 1000, 400), prompted = 0;
+    for (int i = 0; i < 2 * WDL_TRIAL_SELDOM; i++) {
+        wdl_trial_prompt(&trial);
+        prompted += times(&trial, 1, 1000, 400);
+    }
+    ck_assert_int_eq(2 * WDL_TRIAL_SELDOM - before, 2 * WDL_TRIAL_RUN);
+    ck_assert_int_ge(2 * WDL_TRIAL_SELDOM - prompted, 4 * WDL_TRIAL_RUN);
+    ck_assert_int_le(2 * WDL_TRIAL_SELDOM - prompted, 17 * WDL_TRIAL_RUN);
+    ck_assert_int_eq(trial.best, 1);
+}
+END_TEST
+
 /* Long ones after so much time, or where it costs so little. */
 START_TEST(long_ones_sooner)
 {
@@ -324,9 +372,9 @@ START_TEST(what_is_settled_is_not_asked)
 }
 END_TEST
 
-WDL_SUITE("mpid/rma/trial",
-          the_first_until_the_other_has_been_tried, then_the_faster_but_for_few,
-          distances_are_exact, two_that_do_the_same_agree, long_ones_sooner,
+WDL_SUITE("mpid/rma/trial", the_first_until_the_other_has_been_tried, then_the_faster_but_for_few,
+          distances_are_exact, two_that_do_the_same_agree, who_comes_later_is_met,
+          prompted_it_is_tried_unless_that_was_done_of_late, long_ones_sooner,
           a_sixteenth_less_is_wanted, time_is_taken_seldom, when_time_is_taken,
           a_change_is_noticed, who_was_better_is_looked_at_again, one_delay_decides_nothing,
           what_is_quick_at_times_is_not_quick, what_cannot_be_tried_is_deferred,
