@@ -479,9 +479,46 @@ START_TEST(who_wants_a_processor_is_not_asked)
 }
 END_TEST
 
+/* With its own puts, or gets, of such length, where it copies them. */
+START_TEST(who_is_handed_something_tries_that)
+{
+    enum { LONG = 32768 };
+    static char data[LONG];
+    static const struct {
+        enum wdl_rma_kind kind;
+        size_t bytes;
+        int size;               /* -1: too short to be compared */
+    } cases[] = {{WDL_RMA_PUT, 256, -1}, {WDL_RMA_PUT, 512, 1}, {WDL_RMA_GET, 512, 1},
+                 {WDL_RMA_PUT, LONG, 7}, {WDL_RMA_GET, LONG, 7}};
+    for (int i = 0; i < 2 * (int) (sizeof(cases) / sizeof(cases[0])); i++) {
+        struct wdl_trial known = {.every = WDL_TRIAL_SELDOM, .asked = 9000, .next = 16384,
+                                  .tried = 7000, .ns = {2000, 1000}, .best = i % 2};
+        enum wdl_rma_kind kind = cases[i / 2].kind;
+        struct bed bed;
+        bed_open_as(&bed, (struct bed_kind){.mail = 1, .bytes = LONG});
+        for (int k = 0; k < 2 * WDL_MAIL_SIZES; k++)
+            bed.win[1]->rma->trial[0][k % 2][k / 2] = known;
+        ck_assert_int_eq(operate(&bed, kind == WDL_RMA_PUT ?
+                                 test_put(1, 0, data, cases[i / 2].bytes) :
+                                 test_get(1, 0, data, cases[i / 2].bytes)), WDL_OK);
+        for (int n = 0; bed_flush(&bed, 1) == WDL_AGAIN; n++) {
+            ck_assert_int_lt(n, 100);
+            wdl_mailbox_serve(bed.win[1]);
+        }
+        ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 1);
+        for (int k = 0; k < 2 * WDL_MAIL_SIZES; k++) {
+            int like = k / 2 == cases[i / 2].size && k % 2 == (int) kind;
+            ck_assert_uint_eq(bed.win[1]->rma->trial[0][k % 2][k / 2].next,
+                              known.best && like ? known.asked - 1 : known.next);
+        }
+        bed_close(&bed);
+    }
+}
+END_TEST
+
 WDL_SUITE("rma/mailbox", every_kind_is_done_by_the_target, what_is_not_one_word_is_done_as_well,
           longer_ones_have_the_origins_area, blocks_evenly_apart_are_handed_over,
           what_nobody_takes_goes_another_way, who_does_not_come_is_asked_less_often,
           a_lone_one_goes_past_who_is_away, what_follows_calls_it_back,
           what_does_not_go_by_mailbox, ranks_share_the_cells, so_many_windows,
-          who_wants_a_processor_is_not_asked)
+          who_wants_a_processor_is_not_asked, who_is_handed_something_tries_that)
