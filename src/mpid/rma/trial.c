@@ -48,7 +48,8 @@ void wdl_trial_prompt(struct wdl_trial *trial)
 {
     enum { LATE = 2 * WDL_TRIAL_RUN };
     uint32_t late = trial->every / 8 > LATE ? trial->every / 8 : LATE;
-    if (trial->every > 0 && tries(trial) >= WDL_TRIAL_RUN && trial->asked - trial->tried >= late)
+    if (trial->every > 0 && trial->ns[trial->best] < WDL_TRIAL_LONG_NS &&
+        tries(trial) >= WDL_TRIAL_RUN && trial->asked - trial->tried >= late)
         trial->next = trial->asked - 1; /* the other one has done one of its own */
 }
 

@@ -38,7 +38,8 @@ int wdl_trial_way(struct wdl_trial *trial);
 void wdl_trial_defer(struct wdl_trial *trial);
 /* Another process has just gone the way that is the slower one here, and that may depend on what
  * both do: the rest of a try is due now, of which that was the first, unless the last one is less
- * than an eighth of their distance ago. */
+ * than an eighth of their distance ago. (What takes LONG_NS is tried often enough: more would cost
+ * more than can be gained.) */
 void wdl_trial_prompt(struct wdl_trial *trial);
 /* The way that would be the answer. */
 int wdl_trial_next(const struct wdl_trial *trial);

@@ -141,6 +141,13 @@ START_TEST(prompted_it_is_tried_unless_that_was_done_of_late)
     ck_assert_int_ge(2 * WDL_TRIAL_SELDOM - prompted, 4 * WDL_TRIAL_RUN);
     ck_assert_int_le(2 * WDL_TRIAL_SELDOM - prompted, 17 * WDL_TRIAL_RUN);
     ck_assert_int_eq(trial.best, 1);
+    for (int is_long = 0; is_long < 2; is_long++) {
+        uint32_t ns = WDL_TRIAL_LONG_NS - !is_long;
+        struct wdl_trial one = {.every = WDL_TRIAL_OFTEN, .asked = 20, .next = WDL_TRIAL_OFTEN,
+                                .ns = {ns + 1, ns}, .best = 1};
+        wdl_trial_prompt(&one);
+        ck_assert_int_eq(wdl_trial_next(&one), is_long);
+    }
 }
 END_TEST
 
