@@ -72,6 +72,22 @@ START_TEST(distances_are_exact)
 }
 END_TEST
 
+/* Each of two does the same once: what is handed over takes long while the other one copies. noise:
+ * it takes less than so many eighths more. Did both hand it over? */
+static int both(struct wdl_trial *trial, struct wdl_prng *prng, uint64_t noise, int prompts)
+{
+    int way[2] = {wdl_trial_way(&trial[0]), wdl_trial_way(&trial[1])};
+    for (int k = 0; k < 2; k++) {
+        uint64_t ns = way[k] ? 3000 : way[!k] ? 3900 : 2100;
+        ns += wdl_prng_below(prng, noise * ns / 8);
+        if (trial[k].clock)
+            wdl_trial_took(&trial[k], way[k], ns);
+        if (prompts && way[!k] == 0 && trial[k].best == 1)
+            wdl_trial_prompt(&trial[k]);
+    }
+    return !way[0] && !way[1];
+}
+
 /* Two processes that do the same: what is handed over takes long while the other one copies, and
  * the first times are cold. However it began, both come to hand over. */
 START_TEST(two_that_do_the_same_agree)
@@ -82,14 +98,8 @@ START_TEST(two_that_do_the_same_agree)
         int handed = 0;
         wdl_prng_init(&prng, seed);
         for (int i = 0; i < 20000; i++) {
-            int way[2] = {wdl_trial_way(&trial[0]), wdl_trial_way(&trial[1])};
-            for (int k = 0; k < 2; k++) {
-                uint64_t ns = way[k] ? 3000 : way[!k] ? 3900 : 2100;
-                ns += wdl_prng_below(&prng, i < WDL_TRIAL_AT ? 20 * ns : ns / 8);
-                if (trial[k].clock)
-                    wdl_trial_took(&trial[k], way[k], ns);
-            }
-            handed += i >= 10000 && !way[0] && !way[1];
+            int handed_both = both(trial, &prng, i < WDL_TRIAL_AT ? 160 : 1, 0);
+            handed += i >= 10000 && handed_both;
         }
         ck_assert_int_ge(handed, 9500);
     }
@@ -107,16 +117,8 @@ START_TEST(who_comes_later_is_met)
         wdl_prng_init(&prng, seed);
         times(&trial[0], 5000 + (int) wdl_prng_below(&prng, 20000), 3900, 3000);
         for (int i = 0; i < 30000; i++) {
-            int way[2] = {wdl_trial_way(&trial[0]), wdl_trial_way(&trial[1])};
-            for (int k = 0; k < 2; k++) {
-                uint64_t ns = way[k] ? 3000 : way[!k] ? 3900 : 2100;
-                ns += wdl_prng_below(&prng, ns / 8);
-                if (trial[k].clock)
-                    wdl_trial_took(&trial[k], way[k], ns);
-                if (way[!k] == 0 && trial[k].best == 1)
-                    wdl_trial_prompt(&trial[k]);
-            }
-            handed += i >= 20000 && !way[0] && !way[1];
+            int handed_both = both(trial, &prng, 1, 1);
+            handed += i >= 20000 && handed_both;
         }
         ck_assert_int_ge(handed, 9500);
     }
