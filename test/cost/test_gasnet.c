@@ -135,14 +135,28 @@ static struct cost heard(int before, struct cost then)
     return (struct cost){before + then.data, 0, then.ready, 1, then.least};
 }
 
-/* Where nobody waits for all and ranks are few, who gives tells who gets it, and to whom each
- * gives all hear meanwhile; else all they give, before. */
+/* Many say to all to which units they give, in rounds: the longer ones have ready flags. */
+static int numbers_wait(int m)
+{
+    size_t most = 1;
+    int waits = 0;
+    for (int i = 0; i < r.n && m; i++)
+        most = images[i] > most ? images[i] : most;
+    for (int have = 1; have < r.n; have *= 2) {
+        size_t blocks = (size_t) (r.n - have < have ? r.n - have : have);
+        waits += blocks * most * sizeof(uint32_t) > CELL ? r.n : 0;
+    }
+    return waits;
+}
+
+/* Where nobody waits for all, who gives tells who gets it, among many that it comes first, and to
+ * whom each gives all hear meanwhile; else all they give, before. */
 static struct cost turning(int m)
 {
-    if (is(WDL_COLL_IN_ALLSYNC) || is(WDL_COLL_OUT_ALLSYNC) || r.n >= MANY)
+    if (is(WDL_COLL_IN_ALLSYNC) || is(WDL_COLL_OUT_ALLSYNC))
         return heard(m ? ring() + r.n : rounds(), straight(r.n, 0));
     struct cost cost = telling();
-    cost.data += rounds();
+    cost.data += rounds() + (r.n >= MANY ? r.n + numbers_wait(m) : 0);
     return cost;
 }
 

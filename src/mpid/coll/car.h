@@ -78,6 +78,7 @@ static inline struct wdl_loc wdl_loc_at(struct wdl_loc loc, size_t at)
 }
 
 #define WDL_CAR_NONE (-1)
+#define WDL_PEER_LATER (-1) /* a SEND's or RECV's: known during the run (wdl_car_peer) */
 
 struct wdl_car {
     enum wdl_car_kind kind;
@@ -110,7 +111,7 @@ struct wdl_car {
     int ahead;
     size_t ahead_at;
     int asks; /* RECV: of a ready flag */
-    int maybe; /* RECV: nothing may come */
+    int maybe; /* RECV: nothing may come; JOIN: a gate */
     size_t place_at;
 };
 
@@ -207,6 +208,8 @@ int wdl_build_reduce(struct wdl_build *b, struct wdl_loc left, struct wdl_loc in
 int wdl_build_call(struct wdl_build *b, wdl_car_fn fn, int arg, int touches);
 int wdl_build_watch(struct wdl_build *b, wdl_watch_fn watch, int touches);
 int wdl_build_join(struct wdl_build *b);
+/* Complete when it is given up (wdl_car_give_up). */
+int wdl_build_gate(struct wdl_build *b);
 /* `after` begins when `before` is complete; either may be WDL_CAR_NONE: nothing. */
 void wdl_build_order(struct wdl_build *b, int before, int after);
 /* `after`, which begins without it, looks again when `before` is complete. */
@@ -230,6 +233,9 @@ size_t wdl_car_map_words(const struct wdl_team *team, size_t bytes);
 void wdl_car_size(struct wdl_run *run, int car, void *at, size_t bytes, uint64_t *map);
 void wdl_car_offer(struct wdl_run *run, int car, void *at, size_t bytes);
 void wdl_car_drop(struct wdl_run *run, int car);
+/* A SEND or a RECV built for WDL_PEER_LATER is that rank's, and its role so many higher (less than
+ * ranks); a CALL's argument is the rank. Before the CAR begins. */
+void wdl_car_peer(struct wdl_run *run, int car, int peer, uint32_t roles);
 /* Of so many bytes, in a packet. */
 size_t wdl_car_piece(const struct wdl_team *team, size_t bytes);
 /* Room in the run's own memory, aligned for anything. */

@@ -335,7 +335,8 @@ static int out_come(struct wdl_team *team, const struct wdl_coll_pkt *pkt, enum 
     return WDL_OK;
 }
 
-/* Does this rank's graph send the asker what it waits for? */
+/* Does this rank's graph send the asker what it waits for? To whom some of it goes it may not have
+ * heard yet. */
 static int gives(const struct wdl_run *run, int src, const struct wdl_coll_pkt *pkt)
 {
     if (run->print != pkt->what >> WDL_PKT_BITS)
@@ -344,6 +345,8 @@ static int gives(const struct wdl_run *run, int src, const struct wdl_coll_pkt *
         return 1;
     for (int i = 0; run->graph && i < run->graph->ncars; i++) {
         const struct wdl_car *car = &run->graph->cars[i];
+        if (car->kind == WDL_CAR_SEND && car->peer == WDL_PEER_LATER)
+            return 1;
         if (car->kind == WDL_CAR_SEND && car->role == pkt->role &&
             (car->late || car->bytes == pkt->offset) && peer_of(run->team, car->peer) == src)
             return 1;

@@ -377,7 +377,7 @@ static wdl_gas_handle aggregate_close(struct wdl_gas_team *team, int vacant)
 static void single_done(struct wdl_coll_req *req)
 {
     struct wdl_gas_op *op = wdl_container_of(req, struct wdl_gas_op, req);
-    if (req->status != WDL_OK)
+    if (req->status != WDL_OK && !op->error)
         op->error = wdl_gas_error_of(req->status);
     op_done(op);
 }

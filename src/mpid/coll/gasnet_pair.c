@@ -24,6 +24,10 @@
  *   place         ->                 (long get)
  *                 <- place           (long put)
  *   blocks        ->                 (long put)
+ *
+ * Where a host has not asked for its guests (permute) and has no cell for each, a guest says first
+ * that it comes, by a flag. A host has seats for so many as can come, CARs that are a guest's as
+ * soon as its flag is there; "first" tells the guest that it has one.
  */
 #include <string.h>
 #include "mpid/coll/algo.h"
@@ -37,26 +41,40 @@ struct head {
     uint64_t parcel; /* where it is, for a host that can look there */
 };
 
+/* What a host has for a guest. */
+struct hosting {
+    size_t come_at; /* the head, in the run's memory */
+    int head_car, first_car, second_car, parcel_car, place_car, blocks_car;
+};
+
 struct wdl_put_pair {
     size_t first, next; /* of the own blocks, in `here` and `there` */
     size_t head_at, parcel_at, blocks_at; /* as a guest: in the run's memory */
-    size_t come_at; /* as a host: the head */
+    struct hosting host; /* as a host */
     uint64_t count;
     size_t filled; /* units that have a block of its */
     char *parcel, *blocks; /* blocks: several long ones that are put */
-    int head_car, second_car, parcel_car, place_car, blocks_car;
-    int is_absent; /* nothing comes from it */
+    int comes_car; /* whether it comes; the head, where that says so */
+    int is_absent, has_come; /* nothing comes from it; it has a seat */
 };
 
-/* A message that comes for a role without a cell finds its RECV armed; flags may come early. */
-enum role { HEAD, FIRST, SECOND, PLACE, PARCEL, BLOCKS };
+/* For a guest that is not known before it comes: the CARs behind `gate`, to `end`. */
+struct wdl_put_seat {
+    struct hosting host;
+    int gate, end;
+};
+
+/* A message that comes for a role without a cell finds its RECV armed; flags may come early. COMES
+ * is such a flag of a guest that nobody has asked for; the head follows when it has a seat. */
+enum role { HEAD, FIRST, SECOND, PLACE, PARCEL, BLOCKS, HEAD_OF_SEAT, COMES = HEAD };
 
 static uint32_t role_of(const struct wdl_build *b, enum role role, int guest, int host)
 {
     /* where each has a cell only one of FIRST and SECOND is wanted */
     static const enum wdl_phase phases[] = {WDL_PHASE_DATA, WDL_PHASE_READY, WDL_PHASE_READY,
                                             WDL_PHASE_READY2};
-    int d = wdl_ring_distance(b, host, guest);
+    int known = guest != WDL_PEER_LATER && host != WDL_PEER_LATER;
+    int d = known ? wdl_ring_distance(b, host, guest) : 0;
     if (role <= PLACE && b->size < b->team->links)
         return wdl_role(b, phases[role], d);
     if (role > PLACE) /* behind the flags that may come early */
@@ -101,8 +119,8 @@ static size_t front_bytes(const struct wdl_team *team, const struct wdl_coll_arg
 {
     const struct wdl_put *p = put_of(args);
     int alone = !p->many && !p->gets && !is_long(args);
-    int goes = share(args) <= team->params.cell_bytes || !is_near(team, rank);
-    return alone && goes ? 0 : sizeof(struct head);
+    int goes = alone && (share(args) <= team->params.cell_bytes || !is_near(team, rank));
+    return goes ? 0 : sizeof(struct head);
 }
 
 static size_t head_bytes(const struct wdl_team *team, const struct wdl_coll_args *args, int rank)
@@ -126,6 +144,17 @@ static int is_waited_for(const struct wdl_build *b, int rank)
 {
     int has_cell = head_bytes(b->team, b->args, rank) <= b->team->params.cell_bytes;
     return !b->armed && (b->size >= b->team->links || !has_cell);
+}
+
+/* Do guests come that nobody has asked for, and have no cells? */
+static int has_seats(const struct wdl_build *b)
+{
+    return put_of(b->args)->turn && b->size >= b->team->links;
+}
+
+static uint32_t head_role(const struct wdl_build *b, int guest, int host)
+{
+    return role_of(b, has_seats(b) ? HEAD_OF_SEAT : HEAD, guest, host);
 }
 
 /* --- the guest --- */
@@ -244,9 +273,10 @@ static void guest_build(struct wdl_build *b, int rank)
         front_bytes(b->team, b->args, rank) ? wdl_build_tmp(b, parcel) : pair->head_at;
     pair->blocks_at = 0;
     int pack = wdl_build_call(b, do_pack, rank, 1);
-    int goes =
-        wdl_build_send(b, rank, role_of(b, HEAD, b->rank, rank), wdl_tmp(pair->head_at), head);
+    int goes = wdl_build_send(b, rank, head_role(b, b->rank, rank), wdl_tmp(pair->head_at), head);
     wdl_build_order(b, pack, goes);
+    if (has_seats(b))
+        (void) wdl_build_send(b, rank, role_of(b, COMES, b->rank, rank), wdl_nowhere(), 0);
     if (p->gets)
         guest_takes(b, rank);
     else if (is_long(b->args) && !near)
@@ -275,10 +305,10 @@ static void drop(struct wdl_run *run, int car)
 
 static void host_drops(struct wdl_run *run, const struct wdl_put_pair *pair)
 {
-    drop(run, pair->second_car);
-    drop(run, pair->parcel_car);
-    drop(run, pair->place_car);
-    drop(run, pair->blocks_car);
+    drop(run, pair->host.second_car);
+    drop(run, pair->host.parcel_car);
+    drop(run, pair->host.place_car);
+    drop(run, pair->host.blocks_car);
 }
 
 static int host_fails(struct wdl_run *run, const struct wdl_put_pair *pair)
@@ -297,9 +327,9 @@ static int parcel_come(struct wdl_run *run, int rank, uint64_t there, size_t byt
     if (!memory)
         return host_fails(run, pair);
     pair->parcel = (char *) memory;
-    if (pair->parcel_car == WDL_CAR_NONE)
+    if (pair->host.parcel_car == WDL_CAR_NONE)
         return wdl_board_fetch(run, rank, place(there), pair->parcel, bytes);
-    wdl_car_size(run, pair->parcel_car, pair->parcel, bytes, memory + at);
+    wdl_car_size(run, pair->host.parcel_car, pair->parcel, bytes, memory + at);
     return WDL_OK;
 }
 
@@ -313,7 +343,7 @@ static int do_come(struct wdl_run *run, int rank)
 {
     const struct wdl_coll_args *args = &run->args;
     struct wdl_put_pair *pair = &put_of(args)->pairs[rank];
-    char *at = run->tmp + pair->come_at;
+    char *at = run->tmp + pair->host.come_at;
     size_t front = front_bytes(run->team, args, rank);
     struct head head = {1, 0};
     if (pair->is_absent) {
@@ -327,9 +357,9 @@ static int do_come(struct wdl_run *run, int rank)
     if (!fits(run->team, args, rank, head.count))
         return parcel_come(run, rank, head.parcel, head.count * share(args));
     pair->parcel = at + front;
-    drop(run, pair->parcel_car);
+    drop(run, pair->host.parcel_car);
     if (!is_fetched(run, rank)) /* it says that they are */
-        drop(run, pair->second_car);
+        drop(run, pair->host.second_car);
     return WDL_OK;
 }
 
@@ -400,8 +430,8 @@ static int serve_placed(struct wdl_run *run, struct wdl_put_pair *pair)
         return host_fails(run, pair);
     if (!at)
         pair->blocks = at = (char *) memory + map;
-    wdl_car_size(run, pair->blocks_car, at, bytes, memory);
-    wdl_car_offer(run, pair->place_car, at, bytes);
+    wdl_car_size(run, pair->host.blocks_car, at, bytes, memory);
+    wdl_car_offer(run, pair->host.place_car, at, bytes);
     return WDL_OK;
 }
 
@@ -415,7 +445,7 @@ static int serve_asked(struct wdl_run *run, const struct wdl_put_pair *pair)
         return host_fails(run, pair);
     for (uint64_t i = 0; i < pair->count && !as_it_is; i++)
         memcpy(answer + i * bytes, place(address_of(pair, i)), bytes);
-    wdl_car_size(run, pair->blocks_car, answer, all, NULL);
+    wdl_car_size(run, pair->host.blocks_car, answer, all, NULL);
     return WDL_OK;
 }
 
@@ -450,7 +480,7 @@ void wdl_put_absent(struct wdl_run *run, int rank)
 {
     struct wdl_put_pair *pair = &put_of(&run->args)->pairs[rank];
     pair->is_absent = 1;
-    wdl_car_give_up(run, pair->head_car);
+    wdl_car_give_up(run, pair->comes_car);
 }
 
 static void fetched_build(struct wdl_build *b, int rank)
@@ -462,57 +492,139 @@ static void fetched_build(struct wdl_build *b, int rank)
 }
 
 /* What of it goes by messages of its own. */
-static void host_gives(struct wdl_build *b, int rank, int serve)
+static void host_gives(struct wdl_build *b, struct hosting *host, int rank, int serve)
 {
-    struct wdl_put_pair *pair = &put_of(b->args)->pairs[rank];
-    pair->blocks_car = wdl_build_send_late(b, rank, role_of(b, BLOCKS, rank, b->rank));
-    wdl_build_order(b, serve, pair->blocks_car);
+    host->blocks_car = wdl_build_send_late(b, rank, role_of(b, BLOCKS, rank, b->rank));
+    wdl_build_order(b, serve, host->blocks_car);
     if (!is_long(b->args))
         return;
-    wdl_build_touches(b, pair->blocks_car, 1);
-    wdl_ready_for(b, wdl_ready_recv(b, rank, role_of(b, PLACE, rank, b->rank)), pair->blocks_car,
+    wdl_build_touches(b, host->blocks_car, 1);
+    wdl_ready_for(b, wdl_ready_recv(b, rank, role_of(b, PLACE, rank, b->rank)), host->blocks_car,
                   0);
 }
 
-static void host_takes(struct wdl_build *b, int rank, int serve)
+static void host_takes(struct wdl_build *b, struct hosting *host, int rank, int serve)
 {
-    struct wdl_put_pair *pair = &put_of(b->args)->pairs[rank];
-    pair->blocks_car = wdl_build_recv_late(b, rank, role_of(b, BLOCKS, rank, b->rank));
-    pair->place_car = wdl_build_offer_late(b, rank, role_of(b, PLACE, rank, b->rank));
-    wdl_build_order(b, serve, pair->blocks_car);
-    wdl_build_order(b, serve, pair->place_car);
+    host->blocks_car = wdl_build_recv_late(b, rank, role_of(b, BLOCKS, rank, b->rank));
+    host->place_car = wdl_build_offer_late(b, rank, role_of(b, PLACE, rank, b->rank));
+    wdl_build_order(b, serve, host->blocks_car);
+    wdl_build_order(b, serve, host->place_car);
     int touches = put_of(b->args)->turn ? 0 : 2;
-    wdl_build_order(b, pair->blocks_car, wdl_build_call(b, do_spread, rank, touches));
+    wdl_build_order(b, host->blocks_car, wdl_build_call(b, do_spread, rank, touches));
+}
+
+static void hosting_build(struct wdl_build *b, struct hosting *host, int rank, int near)
+{
+    const struct wdl_put *p = put_of(b->args);
+    size_t bytes = head_bytes(b->team, b->args, rank);
+    int puts_long = is_long(b->args) && !p->gets, has_cell = p->turn && !has_seats(b);
+    host->come_at = wdl_build_tmp(b, bytes);
+    host->first_car = host->parcel_car = host->place_car = host->blocks_car = WDL_CAR_NONE;
+    host->head_car =
+        (has_cell ? wdl_build_recv_maybe : wdl_build_recv)(b, rank, head_role(b, rank, b->rank),
+                                                           wdl_tmp(host->come_at), bytes);
+    int come = wdl_build_call(b, do_come, rank, 0);
+    int serve = wdl_build_call(b, do_serve, rank, p->turn ? 0 : p->gets ? 1 : 2);
+    wdl_build_order(b, host->head_car, come);
+    wdl_build_order(b, come, serve);
+    if (!near) {
+        host->parcel_car = wdl_build_recv_late(b, rank, role_of(b, PARCEL, rank, b->rank));
+        wdl_build_order(b, come, host->parcel_car);
+        wdl_build_order(b, host->parcel_car, serve);
+    }
+    host->second_car =
+        wdl_build_send(b, rank, role_of(b, SECOND, rank, b->rank), wdl_nowhere(), 0);
+    wdl_build_order(b, near && puts_long ? serve : come, host->second_car);
+    if (p->gets)
+        host_gives(b, host, rank, serve);
+    else if (puts_long && !near)
+        host_takes(b, host, rank, serve);
+    if (is_waited_for(b, rank))
+        host->first_car =
+            wdl_build_send(b, rank, role_of(b, FIRST, rank, b->rank), wdl_nowhere(), 0);
 }
 
 static void host_build(struct wdl_build *b, int rank)
 {
-    const struct wdl_put *p = put_of(b->args);
+    struct wdl_put_pair *pair = &put_of(b->args)->pairs[rank];
+    hosting_build(b, &pair->host, rank, is_near(b->team, rank));
+    pair->comes_car = pair->host.head_car;
+}
+
+/* --- guests that nobody has asked for, among many: a seat for each that can come --- */
+
+/* It comes. More than there are seats for have no unit to fill. */
+static int do_seat(struct wdl_run *run, int rank)
+{
+    struct wdl_put *p = put_of(&run->args);
     struct wdl_put_pair *pair = &p->pairs[rank];
-    size_t bytes = head_bytes(b->team, b->args, rank);
-    int near = is_near(b->team, rank), puts_long = is_long(b->args) && !p->gets;
-    pair->come_at = wdl_build_tmp(b, bytes);
-    pair->parcel_car = pair->place_car = pair->blocks_car = WDL_CAR_NONE;
-    pair->head_car =
-        (p->turn ? wdl_build_recv_maybe : wdl_build_recv)(b, rank, role_of(b, HEAD, rank, b->rank),
-                                                          wdl_tmp(pair->come_at), bytes);
-    int come = wdl_build_call(b, do_come, rank, 0);
-    int serve = wdl_build_call(b, do_serve, rank, p->turn ? 0 : p->gets ? 1 : 2);
-    wdl_build_order(b, pair->head_car, come);
-    wdl_build_order(b, come, serve);
-    if (!near) {
-        pair->parcel_car = wdl_build_recv_late(b, rank, role_of(b, PARCEL, rank, b->rank));
-        wdl_build_order(b, come, pair->parcel_car);
-        wdl_build_order(b, pair->parcel_car, serve);
+    struct wdl_put_seats *seats = &p->turn->seats[is_near(run->team, rank)];
+    if (pair->is_absent)
+        return WDL_OK;
+    if (seats->taken == seats->count) {
+        ((struct wdl_gas_op *) run->args.local)->error = WDL_GAS_ERR_NODES;
+        wdl_run_fail(run);
+        return WDL_ERR_TRUNCATE;
     }
-    pair->second_car = wdl_build_send(b, rank, role_of(b, SECOND, rank, b->rank), wdl_nowhere(), 0);
-    wdl_build_order(b, near && puts_long ? serve : come, pair->second_car);
-    if (p->gets)
-        host_gives(b, rank, serve);
-    else if (puts_long && !near)
-        host_takes(b, rank, serve);
-    if (is_waited_for(b, rank))
-        (void) wdl_build_send(b, rank, role_of(b, FIRST, rank, b->rank), wdl_nowhere(), 0);
+    const struct wdl_put_seat *seat = &seats->seat[seats->taken++];
+    int d = (rank - run->team->rank + run->team->size) % run->team->size;
+    pair->host = seat->host;
+    pair->has_come = 1;
+    for (int i = seat->gate + 1; i < seat->end; i++)
+        wdl_car_peer(run, i, rank, (uint32_t) d);
+    wdl_car_give_up(run, seat->gate);
+    return WDL_OK;
+}
+
+void wdl_put_known(struct wdl_run *run)
+{
+    const struct wdl_put *p = put_of(&run->args);
+    int expected[2] = {0, 0};
+    for (int rank = 0; rank < run->team->size && p->turn->units; rank++)
+        if (rank != run->team->rank && !p->pairs[rank].is_absent && !p->pairs[rank].has_come)
+            expected[is_near(run->team, rank)]++;
+    for (int near = 0; near < 2; near++) {
+        struct wdl_put_seats *seats = &p->turn->seats[near];
+        while (seats->count - seats->taken > expected[near]) {
+            const struct wdl_put_seat *seat = &seats->seat[--seats->count];
+            for (int i = seat->gate + 1; i < seat->end; i++)
+                wdl_car_drop(run, i);
+            wdl_car_give_up(run, seat->gate);
+        }
+    }
+}
+
+static void seat_build(struct wdl_build *b, struct wdl_put_seat *seat, int near)
+{
+    seat->gate = wdl_build_gate(b);
+    hosting_build(b, &seat->host, WDL_PEER_LATER, near);
+    seat->end = b->ncars;
+    wdl_build_order(b, seat->gate, seat->host.head_car);
+    wdl_build_order(b, seat->gate, seat->host.first_car);
+}
+
+static void seats_build(struct wdl_build *b)
+{
+    struct wdl_put *p = put_of(b->args);
+    int count[2] = {0, 0};
+    for (int d = 1; d < b->size; d++) {
+        int rank = (b->rank + d) % b->size;
+        p->pairs[rank].comes_car =
+            wdl_build_recv_maybe(b, rank, role_of(b, COMES, rank, b->rank), wdl_nowhere(), 0);
+        wdl_build_order(b, p->pairs[rank].comes_car, wdl_build_call(b, do_seat, rank, 0));
+        count[is_near(b->team, rank)]++;
+    }
+    for (int near = 0; near < 2; near++) {
+        struct wdl_put_seats *seats = &p->turn->seats[near];
+        size_t most = (size_t) count[near];
+        seats->count = (int) (p->turn->count < most ? p->turn->count : most);
+        seats->seat =
+            wdl_gas_op_memory(b->args->local, (size_t) seats->count * sizeof(*seats->seat));
+        if (!seats->seat)
+            b->status = WDL_ERR_NOMEM;
+        for (int i = 0; i < seats->count && seats->seat; i++)
+            seat_build(b, &seats->seat[i], near);
+    }
 }
 
 /* --- both --- */
@@ -524,11 +636,13 @@ static void pairs_build(struct wdl_build *b)
         wdl_put_turn_build(b);
     else if (p->to[b->rank])
         (void) wdl_build_call(b, do_fetch, b->rank, 3);
+    if (has_seats(b))
+        seats_build(b);
     for (int d = 1; d < b->size; d++) {
         int host = (b->rank + d) % b->size, guest = (b->rank - d + b->size) % b->size;
         if (p->to[host])
             (p->gets && is_near(b->team, host) ? fetch_build : guest_build)(b, host);
-        if (p->from[guest])
+        if (p->from[guest] && !has_seats(b))
             (p->gets && is_near(b->team, guest) ? fetched_build : host_build)(b, guest);
     }
 }
@@ -546,11 +660,15 @@ static void addresses(struct wdl_gas_op *op, void *const *list, uint64_t *out)
         out[p->pairs[p->nodes[i]].next++] = (uint64_t) (uintptr_t) list[i];
 }
 
-int wdl_put_has_cells(const struct wdl_gas_team *team)
+enum wdl_put_coming wdl_put_coming(const struct wdl_gas_team *team)
 {
     const struct wdl_team *outer = team->outer.team;
-    return outer->size < outer->links && outer->size <= 16 &&
-           outer->params.cell_bytes >= (size_t) outer->size * sizeof(uint16_t);
+    if (outer->size >= outer->links)
+        return WDL_PUT_BY_FLAGS;
+    return outer->size <= 16 &&
+                   outer->params.cell_bytes >= (size_t) outer->size * sizeof(uint16_t)
+               ? WDL_PUT_BY_CELLS
+               : WDL_PUT_NOT;
 }
 
 int wdl_put_pairs(struct wdl_gas_op *op, void *const *here, void *const *there)

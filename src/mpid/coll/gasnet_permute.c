@@ -3,9 +3,9 @@
  * permute. With SINGLE all know all of it, and what is left is an exchange. With LOCAL a node knows
  * what it gives, and that each of its units gets one block: so it puts (gasnet_pair.c), and is
  * through when its units are full, whoever has not begun. To be through for good, and to see what
- * is no permutation, each must know who does not come: to which nodes each does is gathered beside
- * it, for which nobody waits. Where all are waited for in any case, or have no cells for who comes,
- * all of it is gathered first.
+ * is no permutation, each must know who does not come: to which nodes, or units, each gives is
+ * gathered beside it, for which nobody waits. Where all are waited for in any case, all of it is
+ * gathered first.
  */
 #include <string.h>
 #include "mpid/coll/algo.h"
@@ -201,18 +201,34 @@ static int watch_units(struct wdl_run *run, struct wdl_car_run *c)
     return WDL_OK;
 }
 
+/* What one has said: does it come here? */
+static int comes(const struct wdl_put_turn *turn, const char *said, int rank)
+{
+    uint16_t mask;
+    uint32_t unit;
+    if (!turn->units) {
+        memcpy(&mask, said, sizeof(mask));
+        return mask >> rank & 1;
+    }
+    for (size_t at = 0; at < turn->said_bytes; at += sizeof(unit)) {
+        memcpy(&unit, said + at, sizeof(unit));
+        if (unit >= turn->first && unit - turn->first < turn->count)
+            return 1;
+    }
+    return 0;
+}
+
 /* Who does not come is waited for no more. */
 static int do_heard(struct wdl_run *run, int rank)
 {
     struct wdl_put_turn *turn = put_of(run)->turn;
     for (int k = 1; k < run->team->size; k++) {
-        uint16_t mask;
-        memcpy(&mask, run->tmp + turn->masks_at + (size_t) k * sizeof(mask), sizeof(mask));
-        if (mask >> rank & 1)
+        if (comes(turn, run->tmp + turn->heard_at + (size_t) k * turn->said_bytes, rank))
             continue;
         turn->left--;
         wdl_put_absent(run, (rank + k) % run->team->size);
     }
+    wdl_put_known(run);
     return WDL_OK;
 }
 
@@ -222,8 +238,9 @@ void wdl_put_turn_build(struct wdl_build *b)
         ((struct wdl_put *) ((struct wdl_gas_op *) b->args->local)->own)->turn;
     int own = wdl_build_call(b, do_own, b->rank, 1);
     wdl_build_order(b, own, wdl_build_watch(b, watch_units, 2));
-    int all = wdl_bruck_collect(b, WDL_PHASE_DATA2, wdl_at(&turn->mask), sizeof(turn->mask), 0,
-                                &turn->masks_at);
+    void *said = turn->units ? (void *) turn->units : (void *) &turn->mask;
+    int all = wdl_bruck_collect(b, WDL_PHASE_DATA2, wdl_at(said), turn->said_bytes, 0,
+                                &turn->heard_at);
     wdl_build_order(b, all, wdl_build_call(b, do_heard, b->rank, 0));
 }
 
@@ -251,12 +268,34 @@ static int turn_lists(struct wdl_gas_op *op, struct turn *t)
         blocks[k] = op->src[i];
         blocks[own + k] = (void *) (uintptr_t) p->perm[i];
         t->put.to[numbers[k]]++;
-        t->turn.mask |= (uint16_t) (1 << numbers[k]);
+        t->turn.mask |= (uint16_t) (numbers[k] < 16 ? 1 << numbers[k] : 0);
     }
     t->put.nodes = numbers;
     t->units = numbers + own;
     t->blocks = blocks;
     return wdl_put_pairs(op, blocks, blocks + own);
+}
+
+/* What is said to all beside it. Of many nodes each says all of its numbers. */
+static int turn_says(struct wdl_gas_op *op, struct turn *t)
+{
+    const struct wdl_gas_team *team = op->team;
+    const struct permute *p = &t->permute;
+    size_t most = 0, own = t->turn.count;
+    t->turn.said_bytes = sizeof(t->turn.mask);
+    if (wdl_put_coming(team) == WDL_PUT_BY_CELLS)
+        return WDL_OK;
+    for (int i = 0; i < team->size; i++) {
+        size_t count = unit_first(team, p, i + 1) - unit_first(team, p, i);
+        most = count > most ? count : most;
+    }
+    t->turn.said_bytes = most * sizeof(uint32_t);
+    t->turn.units = wdl_gas_op_memory(op, t->turn.said_bytes);
+    if (!t->turn.units)
+        return WDL_ERR_NOMEM;
+    memset(t->turn.units, 0xff, t->turn.said_bytes);
+    memcpy(t->turn.units, p->perm, own * sizeof(uint32_t));
+    return WDL_OK;
 }
 
 static wdl_gas_handle turn_start(struct wdl_gas_op *op, struct turn *t, int flags)
@@ -267,15 +306,15 @@ static wdl_gas_handle turn_start(struct wdl_gas_op *op, struct turn *t, int flag
     t->turn.first = unit_first(team, &t->permute, team->rank);
     t->turn.count = unit_first(team, &t->permute, team->rank + 1) - t->turn.first;
     t->turn.left = team->size - 1;
-    return turn_lists(op, t) == WDL_OK ? wdl_gas_op_start(op, flags)
-                                       : wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+    int made = turn_says(op, t) == WDL_OK && turn_lists(op, t) == WDL_OK;
+    return made ? wdl_gas_op_start(op, flags) : wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
 }
 
 /* Where one that has not begun must not delay others than those it gives to. */
 static int takes_turns(const struct wdl_gas_team *team, int flags)
 {
     int all = flags & (WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC);
-    return (flags & WDL_COLL_LOCAL) && !all && wdl_put_has_cells(team);
+    return (flags & WDL_COLL_LOCAL) && !all && wdl_put_coming(team) != WDL_PUT_NOT;
 }
 
 wdl_gas_handle wdl_gas_permuteM_nb(struct wdl_gas_team *team, void *dst, void *const dstlist[],

@@ -11,6 +11,13 @@
 enum { WDL_PUT_LONG = 16384 }; /* bytes of a block to where two copies take less than a message */
 
 struct wdl_put_pair;
+struct wdl_put_seat;
+
+/* For guests that nobody has asked for, among many: as many as can come. */
+struct wdl_put_seats {
+    struct wdl_put_seat *seat;
+    int count, taken;
+};
 
 /* LOCAL permute: a put of blocks to units of the host's, which does not know who comes to it, but
  * how many blocks do. */
@@ -19,8 +26,11 @@ struct wdl_put_turn {
     size_t got; /* ... that have their block */
     unsigned char *filled; /* by own unit: it has one, or will have it */
     int left; /* nodes that may still come */
-    uint16_t mask; /* to which nodes this one comes: a bit each */
-    size_t masks_at; /* of all, this node's first, in the run's memory */
+    uint16_t mask; /* of few: to which nodes this one comes, a bit each ... */
+    uint32_t *units; /* ... of many: to which units, in as many words as any node has units */
+    size_t said_bytes; /* of either */
+    size_t heard_at; /* what all have said, this node's first, in the run's memory */
+    struct wdl_put_seats seats[2]; /* of many: for other nodes', and the own node's */
 };
 
 struct wdl_put {
@@ -40,10 +50,12 @@ struct wdl_put {
 /* gasnet_pair.c: the arguments of one graph, in which each partner is served by itself. Lists: of
  * the own and of the remote addresses (or units), as `nodes`. WDL_OK or ERR_NOMEM. */
 int wdl_put_pairs(struct wdl_gas_op *op, void *const *here, void *const *there);
-/* Can others come without having been asked for? */
-int wdl_put_has_cells(const struct wdl_gas_team *team);
-/* Of those who may come this one does not. Only from a CALL. */
+/* Can others come without having been asked for? They have cells, or say first that they come. */
+enum wdl_put_coming { WDL_PUT_NOT, WDL_PUT_BY_CELLS, WDL_PUT_BY_FLAGS };
+enum wdl_put_coming wdl_put_coming(const struct wdl_gas_team *team);
+/* Of those who may come this one does not; all that do not have been named. Only from a CALL. */
 void wdl_put_absent(struct wdl_run *run, int rank);
+void wdl_put_known(struct wdl_run *run);
 
 /* gasnet_permute.c: where the unit's block belongs, as it comes; NULL: it is none of ours, or has
  * one. */

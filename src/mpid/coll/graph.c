@@ -29,7 +29,7 @@ static int team_rank(const struct wdl_build *b, int peer)
 {
     wdl_assert_cmp(peer, !=, b->rank);
     wdl_assert_cmp(peer, <, b->size);
-    if (!b->leader)
+    if (!b->leader || peer == WDL_PEER_LATER)
         return peer;
     return peer == b->root ? b->head : b->leader[peer];
 }
@@ -67,7 +67,7 @@ static int car_new(struct wdl_build *b, const struct wdl_car *car)
 static int is_left_out(const struct wdl_build *b, int peer)
 {
     const struct wdl_nodes *nodes = b->team->nodes;
-    return b->far && nodes->node_of[peer] == nodes->mine;
+    return b->far && peer != WDL_PEER_LATER && nodes->node_of[peer] == nodes->mine;
 }
 
 int wdl_build_send(struct wdl_build *b, int peer, uint32_t role, struct wdl_loc a, size_t bytes)
@@ -132,6 +132,11 @@ int wdl_build_watch(struct wdl_build *b, wdl_watch_fn watch, int touches)
 int wdl_build_join(struct wdl_build *b)
 {
     return car_new(b, &(struct wdl_car){.kind = WDL_CAR_JOIN});
+}
+
+int wdl_build_gate(struct wdl_build *b)
+{
+    return car_new(b, &(struct wdl_car){.kind = WDL_CAR_JOIN, .maybe = 1});
 }
 
 static void dep_new(struct wdl_build *b, const struct wdl_dep *dep)
@@ -254,6 +259,12 @@ size_t wdl_car_map_words(const struct wdl_team *team, size_t bytes)
     return bytes > team->coll->chunk_bytes ? ((bytes + piece - 1) / piece + 63) / 64 : 0;
 }
 
+static void role_place(struct wdl_graph *g, int i)
+{
+    wdl_assert_cmp(g->car_of_role[g->cars[i].role], ==, WDL_CAR_NONE);
+    g->car_of_role[g->cars[i].role] = i;
+}
+
 static void roles_place(struct wdl_build *b, struct wdl_graph *g)
 {
     for (uint32_t r = 0; r < g->nroles; r++)
@@ -263,8 +274,8 @@ static void roles_place(struct wdl_build *b, struct wdl_graph *g)
         car->piece = wdl_car_piece(b->team, car->bytes);
         if (car->kind != WDL_CAR_RECV)
             continue;
-        wdl_assert_cmp(g->car_of_role[car->role], ==, WDL_CAR_NONE);
-        g->car_of_role[car->role] = i;
+        if (car->peer != WDL_PEER_LATER)
+            role_place(g, i);
         car->chunk_map = g->map_words;
         g->map_words += wdl_car_map_words(b->team, car->bytes);
     }
@@ -273,9 +284,12 @@ static void roles_place(struct wdl_build *b, struct wdl_graph *g)
 static uint32_t roles_count(const struct wdl_build *b)
 {
     uint32_t n = 0;
-    for (int i = 0; i < b->ncars; i++)
-        if (b->cars[i].kind == WDL_CAR_RECV && b->cars[i].role >= n)
-            n = b->cars[i].role + 1;
+    for (int i = 0; i < b->ncars; i++) {
+        const struct wdl_car *car = &b->cars[i];
+        uint32_t end = car->role + (car->peer == WDL_PEER_LATER ? (uint32_t) b->size : 1);
+        if (car->kind == WDL_CAR_RECV && end > n)
+            n = end;
+    }
     return n;
 }
 
@@ -302,7 +316,8 @@ struct wdl_graph *wdl_build_end(struct wdl_build *b)
         if (cars)
             memcpy(g->cars, b->cars, cars);
         for (int i = 0; i < g->ncars; i++)
-            g->cars[i].shm = wdl_shm_cell_of(b->team, &g->cars[i]);
+            if (g->cars[i].peer != WDL_PEER_LATER)
+                g->cars[i].shm = wdl_shm_cell_of(b->team, &g->cars[i]);
         wdl_list_init(&g->link);
         wdl_list_init(&g->idle);
         deps_place(b, g);
@@ -329,7 +344,7 @@ void wdl_graph_free(struct wdl_team *team, struct wdl_graph *graph)
     wdl_store_put(store, graph);
 }
 
-/* --- lengths that come late ---
+/* --- lengths and ranks that come late ---
  *
  * Of a message whose length its graph's builder does not know, since what comes first says so, the
  * CAR is built empty, and has its length and its place from a CALL that it depends on. So it is
@@ -398,10 +413,25 @@ int wdl_build_recv_maybe(struct wdl_build *b, int peer, uint32_t role, struct wd
     return car;
 }
 
+void wdl_car_peer(struct wdl_run *run, int i, int peer, uint32_t roles)
+{
+    struct wdl_car *car = waiting(run, i);
+    if (car->kind == WDL_CAR_CALL)
+        car->arg = peer;
+    if (car->kind != WDL_CAR_SEND && car->kind != WDL_CAR_RECV)
+        return;
+    wdl_assert_cmp(car->peer, ==, WDL_PEER_LATER);
+    car->peer = peer;
+    car->role += roles;
+    car->shm = wdl_shm_cell_of(run->team, car);
+    if (car->kind == WDL_CAR_RECV)
+        role_place(run->graph, i);
+}
+
 /* A meeting point: what depends on it goes on. */
 void wdl_car_drop(struct wdl_run *run, int i)
 {
     struct wdl_car *car = waiting(run, i);
     car->kind = WDL_CAR_JOIN;
-    car->late = 0;
+    car->late = car->maybe = 0;
 }

@@ -92,6 +92,8 @@ static void car_arm(struct wdl_run *run, int i)
     const struct wdl_car *car = &run->graph->cars[i];
     if (car->kind == WDL_CAR_WATCH || (car->kind == WDL_CAR_RECV && car->shm))
         wdl_list_push(&run->team->coll->polled, &c->link);
+    else if (car->kind == WDL_CAR_JOIN && car->maybe)
+        return;
     else if (car->kind != WDL_CAR_RECV)
         wdl_car_ready(c);
     else if (!wdl_cell_take(run, i) && wdl_flag_is_awaited(run, car))

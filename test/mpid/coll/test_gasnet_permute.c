@@ -98,30 +98,64 @@ START_TEST(no_permutation)
 }
 END_TEST
 
+/* More come to a node than it has units: it says so to all. Else as with few. */
+static void no_permutation_of_many(int n, int all_to_one)
+{
+    enum wdl_gas_error error;
+    for (int i = 0; i < n; i++)
+        perm[i] = all_to_one ? 2 : i == 4 ? UNITS_MAX : (uint32_t) i;
+    for (int i = 0; i < n; i++)
+        permute_start(i);
+    for (int i = 0; i < n; i++) {
+        for (int steps = 0; !wdl_gas_try_sync(handle[i], &error); steps++) {
+            must_cmp(steps, <, 1000000);
+            ranks_step(&r);
+        }
+        must_cmp(error == WDL_GAS_FINE, ==, !all_to_one && i != 4);
+        if (i == (all_to_one ? 2 : 4))
+            must_cmp(error, ==, WDL_GAS_ERR_NODES);
+    }
+}
+
+START_TEST(no_permutation_among_many)
+{
+    static const size_t bytes[] = {8, 300, LONG};
+    const int flags = WDL_COLL_IN_NOSYNC | WDL_COLL_OUT_NOSYNC | WDL_COLL_LOCAL;
+    for (uint64_t seed = 1; seed <= 6; seed++) /* on a node; by messages; on several nodes */
+        for (int k = 0; k < 2 * 3; k++) {
+            struct wdl_sim_params sim = {.seed = seed, .ranks = 17, .am_bytes_max = 1024};
+            gasnet_open(&sim, 1);
+            call = (struct call){.bytes = bytes[k % 3], .flags = flags};
+            no_permutation_of_many(sim.ranks, k / 3);
+            gasnet_close();
+        }
+}
+END_TEST
+
 /* Each gives to the next, and the last has not begun: the first waits, and asks whom it waits for;
  * that others give it nothing is no reason to fail. The others are through. */
 START_TEST(who_may_not_come_is_asked_for_nothing)
 {
-    enum { N = 5, LATE = N - 1 };
-    for (uint64_t seed = 1; seed <= 3; seed++) { /* on a node; by messages; on several nodes */
-        struct wdl_sim_params sim = {.seed = seed, .ranks = N, .ordered = 1, .am_bytes_max = 1024};
+    for (uint64_t seed = 1; seed <= 6; seed++) { /* on a node; by messages; on several nodes */
+        int n = seed > 3 ? 18 : 5, late = n - 1;
+        struct wdl_sim_params sim = {.seed = seed, .ranks = n, .ordered = 1, .am_bytes_max = 1024};
         enum wdl_gas_error error;
         gasnet_open(&sim, 1);
         call = (struct call){.bytes = 8,
                              .flags = WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_LOCAL};
-        for (int i = 0; i < N; i++)
-            perm[i] = (uint32_t) ((i + 1) % N);
-        for (int i = 0; i < LATE; i++)
+        for (int i = 0; i < n; i++)
+            perm[i] = (uint32_t) ((i + 1) % n);
+        for (int i = 0; i < late; i++)
             permute_start(i);
         for (int k = 0; k < 5000; k++)
             ranks_doubt(&r, ranks_step(&r));
-        for (int i = 1; i < LATE; i++) {
+        for (int i = 1; i < late; i++) {
             must(wdl_gas_try_sync(handle[i], &error));
             must_cmp(error, ==, WDL_GAS_FINE);
         }
         must(!wdl_gas_try_sync(handle[0], &error));
-        permute_start(LATE);
-        for (int i = 0; i < N; i += LATE) {
+        permute_start(late);
+        for (int i = 0; i < n; i += late) {
             while (!wdl_gas_try_sync(handle[i], &error))
                 ranks_doubt(&r, ranks_step(&r));
             must_cmp(error, ==, WDL_GAS_FINE);
@@ -132,4 +166,4 @@ START_TEST(who_may_not_come_is_asked_for_nothing)
 END_TEST
 
 WDL_SUITE("coll/gasnet_permute", permutes_few, permutes_many, no_permutation,
-          who_may_not_come_is_asked_for_nothing)
+          no_permutation_among_many, who_may_not_come_is_asked_for_nothing)

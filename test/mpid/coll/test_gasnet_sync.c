@@ -13,6 +13,7 @@
 enum { IN = WDL_COLL_IN_NOSYNC, OUT = WDL_COLL_OUT_NOSYNC, SHORT = 8, LONG = 300 };
 enum { LONGER = 3000 }; /* than a board, or a packet */
 enum { HUGE = 20000 }; /* where only one of two nodes knows how much moves, it is not copied */
+enum { MANY = 16 }; /* ranks: each has no cell for each */
 enum { CELL = 64, BOARD = 2048 }; /* of the teams of gasnet_ranks */
 enum place { MESSAGES, ONE_NODE, NODES, PLACES };
 
@@ -408,7 +409,8 @@ static void delays(const struct call *call, int late)
     settle();
 }
 
-/* Every mode with both scopes and all lengths; all of few ranks are late in turn. */
+/* Every mode with both scopes (of many ranks, what puts) and all lengths; all of few ranks are late
+ * in turn. */
 static void modes(const struct call *call)
 {
     static const int scopes[] = {WDL_COLL_SINGLE, WDL_COLL_LOCAL};
@@ -422,6 +424,8 @@ static void modes(const struct call *call)
             continue;
         with.flags = IN << mode % 3 | OUT << mode / 3 | scope;
         with.nbytes = bytes[k / 18];
+        if (r.n >= MANY && !is_put(call))
+            continue;
         if (r.n > FEW)
             delays(call, (int) draw((size_t) r.n));
         for (int late = 0; late < r.n && r.n <= FEW; late++)
@@ -436,6 +440,7 @@ static void at_place(int n, int m)
         .seed = (uint64_t) n, .ranks = n, .ordered = n & 1, .am_bytes_max = 1024};
     each = place == MESSAGES   ? 0
            : place == ONE_NODE ? RANKS_MAX
+           : n >= MANY         ? 6
            : n > 6             ? 3
                                : 2; /* 3 nodes at most */
     gasnet_open_nodes(&sim, m ? 0 : 1, each);
@@ -474,6 +479,15 @@ END_TEST
 START_TEST(a_late_node_delays_on_several_nodes)
 {
     at_places(NODES);
+}
+END_TEST
+
+/* More than there are cells for. */
+START_TEST(a_late_node_delays_puts_of_many)
+{
+    for (place = MESSAGES; place < PLACES; place++)
+        for (int m = 0; m < 2; m++)
+            at_place(place == NODES ? MANY : MANY + 3, m);
 }
 END_TEST
 
@@ -530,4 +544,5 @@ END_TEST
 
 WDL_SUITE("mpid/coll/gasnet_sync", a_late_node_delays_by_messages,
           a_late_node_delays_on_its_own_node, a_late_node_delays_on_several_nodes,
+          a_late_node_delays_puts_of_many,
           a_late_node_delays_nobody_who_gives_to_its_segment)
