@@ -29,8 +29,9 @@ static void word_give(uint32_t *word)
  * sees the other. */
 static int region_is_quiet(const struct wdl_domain *d, uint32_t key)
 {
+    int place = (int) (d->own - d->node);
     for (int tries = TRIES; tries > 0; tries--) {
-        if (wdl_shorts_are_elsewhere(d->control, d->node, d->node_count, key))
+        if (wdl_shorts_are_elsewhere(d->control, d->node, d->node_count, place, key))
             return 1;
         wdl_relax();
     }

@@ -132,13 +132,16 @@ static inline void wdl_bulk_end_at(struct wdl_win_control *control, int region)
     /* pairs with whoever closes it next */
     __atomic_store_n(&control->bulk[region], 0, __ATOMIC_RELEASE);
 }
-/* Is none of those who have ever announced a region of control's in this one? */
+/* Is none of those who have ever announced a region of control's in this one? place: who asks, on
+ * the node; it announces none (invariant 1), and where its bit is its own it is not looked at. */
 static inline int wdl_shorts_are_elsewhere(const struct wdl_win_control *control,
                                            const struct wdl_win_control *node, int node_count,
-                                           uint32_t key)
+                                           int place, uint32_t key)
 {
     uint64_t shorts = __atomic_load_n(&control->shorts, __ATOMIC_SEQ_CST);
     int elsewhere = 1;
+    if (node_count <= 64)
+        shorts &= ~wdl_short_bit(place);
     for (; shorts != 0; shorts &= shorts - 1)
         for (int i = __builtin_ctzll(shorts); i < node_count; i += 64)
             /* pairs with wdl_short_end */
@@ -149,10 +152,10 @@ static inline int wdl_shorts_are_elsewhere(const struct wdl_win_control *control
 /* Close a region: WDL_OK, or WDL_AGAIN where somebody is in it. */
 int wdl_bulk_begin(const struct wdl_domain *d, int region);
 /* The same of the rank whose block is control, where the mode is raised and nobody is in the way:
- * 1; 0: nothing has changed. node: all blocks of the node. */
+ * 1; 0: nothing has changed. node: all blocks of the node; place: this process's. */
 static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,
                                          const struct wdl_win_control *node, int node_count,
-                                         int rank, int region)
+                                         int place, int rank, int region)
 {
     uint32_t key = wdl_region_key(rank, region), *word = &control->bulk[region];
     if (__atomic_load_n(word, __ATOMIC_RELAXED) != 0 ||
@@ -161,7 +164,7 @@ static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,
         return 0;
     int quiet = (node_count == 1 ||
                  __atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) >= WDL_BULK_MODE) &&
-        wdl_shorts_are_elsewhere(control, node, node_count, key);
+        wdl_shorts_are_elsewhere(control, node, node_count, place, key);
     if (quiet)
         __atomic_store_n(&control->bulk_looks, 0, __ATOMIC_RELAXED);
     else

@@ -270,7 +270,8 @@ static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count
         return WDL_AGAIN;
     struct wdl_win_control *control = &params->node[rank];
     wdl_assert_cmp(win->own->announced, ==, 0);
-    if (!wdl_bulk_begin_at_once(control, params->node, params->node_count, rank, region)) {
+    if (!wdl_bulk_begin_at_once(control, params->node, params->node_count, params->node_index, rank,
+                                region)) {
         win->quick.ops--;
         return WDL_AGAIN;
     }

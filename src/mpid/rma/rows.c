@@ -32,6 +32,13 @@ COPY_EACH(copy_4, uint32_t)
 COPY_EACH(copy_8, uint64_t)
 COPY_EACH(copy_16, struct two)
 
+/* Without a call each (512 of 64 bytes: 1.39 us, so 0.87; of 80 bytes it would be slower). */
+static void copy_few(const struct wdl_rows *to, const struct wdl_rows *from)
+{
+    for (int64_t i = 0; i < (int64_t) from->count; i++)
+        wdl_copy_short(to->base + i * to->stride, from->base + i * from->stride, from->bytes);
+}
+
 void wdl_rows_copy(const struct wdl_rows *to, const struct wdl_rows *from)
 {
     int64_t n = (int64_t) from->count;
@@ -47,6 +54,10 @@ void wdl_rows_copy(const struct wdl_rows *to, const struct wdl_rows *from)
             copy_16(to->base, to->stride, from->base, from->stride, n);
             break;
         default:
+            if (from->bytes <= WDL_COPY_LINE) {
+                copy_few(to, from);
+                break;
+            }
             for (int64_t i = 0; i < n; i++)
                 wdl_copy(to->base + i * to->stride, from->base + i * from->stride, from->bytes);
     }

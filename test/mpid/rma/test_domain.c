@@ -213,7 +213,8 @@ END_TEST
 
 static int at_once(struct node *n, int region)
 {
-    return wdl_bulk_begin_at_once(&n->control[2], n->control, n->d.node_count, 2, region);
+    return wdl_bulk_begin_at_once(&n->control[2], n->control, n->d.node_count,
+                                  (int) (n->d.own - n->d.node), 2, region);
 }
 
 /* In one step, where the mode has been raised and nobody is in the region; else nothing has
@@ -236,6 +237,8 @@ START_TEST(closing_at_once)
         ck_assert_uint_eq(n.control[2].bulk[5], 1);
         wdl_bulk_end_at(&n.control[2], 5);
         for (int who = 0; who < RANKS; who++) {
+            if (&n.control[who] == n.d.own) /* it announces none while it closes one */
+                continue;
             ck_assert_int_eq(short_of(&n, who, 5), WDL_OK);
             ck_assert_int_eq(at_once(&n, 5), 0);
             ck_assert_uint_eq(n.control[2].bulk[5], 0);
@@ -265,18 +268,34 @@ START_TEST(closing_beside_many)
     static const int at[] = {0, 3, 4, 5, 63, 64, 67, 68, 69};
     uint32_t key = wdl_region_key(MINE, 5);
     for (size_t i = 0; i < sizeof(at) / sizeof(at[0]); i++) {
+        int me = at[i] == 4 ? 2 : 4; /* of one bit with MINE */
         memset(control, 0, sizeof(control));
         control[MINE].bulk_mode = WDL_BULK_MODE;
         for (int again = 0; again < 2; again++) {
             ck_assert_int_eq(short_beside(control, at[i], MINE), WDL_OK);
             ck_assert_int_eq(__builtin_popcountll(control[MINE].shorts), 1);
-            ck_assert_int_eq(wdl_shorts_are_elsewhere(&control[MINE], control, MANY, key), 0);
-            ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, MINE, 5), 0);
-            ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, MINE, 4), 1);
+            ck_assert_int_eq(wdl_shorts_are_elsewhere(&control[MINE], control, MANY, me, key), 0);
+            ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, me, MINE, 5), 0);
+            ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, me, MINE, 4), 1);
             wdl_bulk_end_at(&control[MINE], 4);
             wdl_short_end(&control[at[i]]);
         }
-        ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, MINE, 5), 1);
+        ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, me, MINE, 5), 1);
+    }
+}
+END_TEST
+
+/* Who closes a region announces none, and is not looked at if its bit is its own. */
+START_TEST(closing_looks_at_others)
+{
+    enum { FEW = 64, ME = 3, OTHER = 63, MINE = 0 };
+    static struct wdl_win_control control[FEW];
+    uint32_t key = wdl_region_key(MINE, 5);
+    control[MINE].bulk_mode = WDL_BULK_MODE;
+    for (int i = 0; i < 2; i++) {
+        ck_assert_int_eq(short_beside(control, i ? OTHER : ME, MINE), WDL_OK);
+        ck_assert_int_eq(wdl_shorts_are_elsewhere(&control[MINE], control, FEW, ME, key), !i);
+        ck_assert_int_eq(wdl_shorts_are_elsewhere(&control[MINE], control, FEW, OTHER, key), 0);
     }
 }
 END_TEST
@@ -392,7 +411,8 @@ static void storm_short(struct storm *s, const struct wdl_domain *d)
 
 static void storm_bulk(struct storm *s, const struct wdl_domain *d)
 {
-    while (!wdl_bulk_begin_at_once(d->control, d->node, d->node_count, 0, 0) &&
+    while (!wdl_bulk_begin_at_once(d->control, d->node, d->node_count,
+                                   (int) (d->own - d->node), 0, 0) &&
            wdl_bulk_begin(d, 0) != WDL_OK)
         sched_yield();
     must_cmp(__atomic_fetch_add(&s->bulks, 1, __ATOMIC_RELAXED), ==, 0);
@@ -448,9 +468,8 @@ END_TEST
 
 WDL_SUITE("rma/domain", regions_count_from_the_base, a_short_update_announces_where_it_is,
           the_first_bulk_update_raises_the_mode_once, without_bulk_updates_the_mode_is_lowered,
-          a_closed_region_keeps_the_mode,
-          a_closed_region_refuses_short_updates_and_bulk_ones,
+          a_closed_region_keeps_the_mode, a_closed_region_refuses_short_updates_and_bulk_ones,
           a_region_somebody_is_in_is_not_closed, closing_at_once, closing_beside_many,
-          memory_of_one_updater_asks_nobody,
-          one_announcement_at_a_time, a_stripe_is_64_bytes_of_a_page, all_stripes_of_a_set_or_none,
+          closing_looks_at_others, memory_of_one_updater_asks_nobody, one_announcement_at_a_time,
+          a_stripe_is_64_bytes_of_a_page, all_stripes_of_a_set_or_none,
           short_and_bulk_updates_never_meet)

@@ -7,7 +7,7 @@
 /* Every length, into blocks and out of them, forwards and backwards: those bytes and no others. */
 START_TEST(blocks_and_nothing_between)
 {
-    enum { MAX = 40, N = 5, ROOM = 3 * N * MAX };
+    enum { MAX = 70, N = 5, ROOM = 3 * N * MAX };
     char from[ROOM], to[ROOM], want[ROOM];
     for (int i = 0; i < ROOM; i++)
         from[i] = (char) (i % 127 + 1);
