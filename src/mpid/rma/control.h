@@ -74,8 +74,8 @@ struct wdl_win_control {
     uint32_t bulk_mode;         /* enum wdl_bulk_mode */
     uint32_t bulk[WDL_WIN_REGIONS];
     uint32_t bulk_looks, bulk_patience; /* since the last bulk update; before the mode is lowered */
-    uint32_t shorts_pad;
-    uint64_t shorts;            /* who has announced, ever, a region of this rank's (domain.h) */
+    uint32_t shorts_seen;       /* by bulk updates, since they were forgotten */
+    uint64_t shorts;            /* who has announced a region of this rank's (domain.h) */
     uint32_t bulk_pad[2];
 
     uint32_t completed, completed_pad[15];      /* by how many origins, ever */

@@ -31,7 +31,8 @@ static int region_is_quiet(const struct wdl_domain *d, uint32_t key)
 {
     int place = (int) (d->own - d->node);
     for (int tries = TRIES; tries > 0; tries--) {
-        if (wdl_shorts_are_elsewhere(d->control, d->node, d->node_count, place, key))
+        uint64_t shorts = wdl_shorts_of(d->control, d->node_count, place);
+        if (wdl_shorts_are_elsewhere(shorts, d->node, d->node_count, key))
             return 1;
         wdl_relax();
     }
@@ -82,6 +83,57 @@ static void mode_lower(struct wdl_win_control *control)
         __atomic_store_n(&control->bulk_mode, WDL_BULK_NEVER, __ATOMIC_RELEASE);
     while (closed > 0)
         word_give(&control->bulk[--closed]);
+}
+
+/* Has one of those with that bit announced anything? */
+static int announces(const struct wdl_win_control *node, int node_count, int bit)
+{
+    for (int i = bit; i < node_count; i += 64)
+        if (__atomic_load_n(&node[i].announced, __ATOMIC_SEQ_CST) != 0)
+            return 1;
+    return 0;
+}
+
+/* Who announces as its bit goes sees that it has gone, or is seen here and has it back before any
+ * region is opened. */
+static void shorts_forget(struct wdl_win_control *control, const struct wdl_win_control *node,
+                          int node_count)
+{
+    uint64_t shorts = __atomic_load_n(&control->shorts, __ATOMIC_RELAXED), gone = 0;
+    for (uint64_t left = shorts; left != 0; left &= left - 1)
+        if (!announces(node, node_count, __builtin_ctzll(left)))
+            gone |= left & -left;
+    /* pairs with the fence in wdl_short_begin */
+    __atomic_fetch_and(&control->shorts, ~gone, __ATOMIC_SEQ_CST);
+    for (; gone != 0; gone &= gone - 1)
+        if (announces(node, node_count, __builtin_ctzll(gone)))
+            __atomic_fetch_or(&control->shorts, gone & -gone, __ATOMIC_SEQ_CST);
+}
+
+void wdl_shorts_forget(struct wdl_win_control *control, const struct wdl_win_control *node,
+                       int node_count, int held)
+{
+    uint32_t closed = 1u << held;
+    for (int region = 0; region < WDL_WIN_REGIONS; region++) {
+        uint32_t *word = &control->bulk[region];
+        if (region != held && __atomic_load_n(word, __ATOMIC_RELAXED) == 0 &&
+            __atomic_exchange_n(word, 1, __ATOMIC_SEQ_CST) == 0)        /* pairs with word_give */
+            closed |= 1u << region;
+    }
+    if (closed == (1u << WDL_WIN_REGIONS) - 1)
+        shorts_forget(control, node, node_count);
+    for (int region = 0; region < WDL_WIN_REGIONS; region++)
+        if (region != held && closed >> region & 1)
+            word_give(&control->bulk[region]);
+}
+
+int wdl_short_noted(struct wdl_win_control *control, uint64_t bit)
+{
+    /* pairs with the load in wdl_shorts_of: who does not see this has closed its region, or raises
+     * the mode, before, which is seen behind the fence */
+    __atomic_fetch_or(&control->shorts, bit, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return __atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) == WDL_BULK_NEVER;
 }
 
 void wdl_bulk_look(struct wdl_win_control *control)

@@ -9,14 +9,15 @@
  *   bulk    A plain, vectorized loop over one region, which is then closed: no short update is
  *           in it.
  * A bulk update closes its region, then waits until nobody announces it (it looks at those alone
- * that have ever announced a region of that rank's: `shorts`); a short one announces, then looks
- * whether the region is closed. Each must see the other, which takes a full barrier on both sides,
- * and a short update does not want to pay for one. So the memory begins
- * in BULK_NEVER, where short updates have none; the first bulk update raises the mode and asks the
- * kernel to run a full barrier on every processor (host->heavy_barrier); in BULK_MODE short updates
- * have barriers of their own. Every so many of them a process looks whether there was a bulk update
- * since; if there was none for long, it closes all regions and lowers the mode again. Each raise
- * makes that twice as long. Where the host has no heavy barrier the mode is BULK_ALWAYS.
+ * that have announced a region of that rank's, `shorts`, and forgets now and then who does not any
+ * more); a short one announces, then looks whether the region is closed. Each must see the other,
+ * which takes a full barrier on both sides, and a short update does not want to pay for one. So the
+ * memory begins in BULK_NEVER, where short updates have none; the first bulk update raises the mode
+ * and asks the kernel to run a full barrier on every processor (host->heavy_barrier); in BULK_MODE
+ * short updates have barriers of their own. Every so many of them a process looks whether there was
+ * a bulk update since; if there was none for long, it closes all regions and lowers the mode again.
+ * Each raise makes that twice as long. Where the host has no heavy barrier the mode is BULK_ALWAYS.
+ * test/model/regions.pml has all of this.
  *
  * Everything else (wide types, unaligned elements) is updated under element locks: stripes of 64
  * bytes of address within a page, always taken in ascending order (seed 004).
@@ -87,6 +88,10 @@ static inline uint64_t wdl_short_bit(int place)
     return 1ULL << (place % 64);
 }
 
+/* A process that has announced a region for the first time, or has been forgotten: sets its bit.
+ * Returns whether the mode is BULK_NEVER, seen behind that. */
+int wdl_short_noted(struct wdl_win_control *control, uint64_t bit);
+
 /* Begin a short update in a region of `rank`, whose block is control; bit: the own one. WDL_OK, or
  * WDL_AGAIN where it is closed. */
 static inline int wdl_short_begin(struct wdl_win_control *own, uint64_t bit,
@@ -94,16 +99,17 @@ static inline int wdl_short_begin(struct wdl_win_control *own, uint64_t bit,
 {
     uint32_t key = wdl_region_key(rank, region);
     wdl_assert_cmp(own->announced, ==, 0);
-    if (__builtin_expect(!(__atomic_load_n(&control->shorts, __ATOMIC_RELAXED) & bit), 0))
-        /* pairs with the load in wdl_shorts_are_elsewhere: who does not see this has closed its
-         * region before, which is seen below */
-        __atomic_fetch_or(&control->shorts, bit, __ATOMIC_SEQ_CST);
     __atomic_store_n(&own->announced, key, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     /* pairs with mode_lower: with it come the bulk updates there were */
-    if (__atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) == WDL_BULK_NEVER)
+    int never = __atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) == WDL_BULK_NEVER;
+    if (!never)
+        /* pairs with the exchange of wdl_bulk_begin */
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (__builtin_expect(!(__atomic_load_n(&control->shorts, __ATOMIC_RELAXED) & bit), 0))
+        never = wdl_short_noted(control, bit);
+    if (never)
         return WDL_OK;  /* the raiser's heavy barrier makes the announcement visible to it */
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);    /* pairs with the exchange of wdl_bulk_begin */
     /* pairs with wdl_bulk_end */
     if (__atomic_load_n(&control->bulk[region], __ATOMIC_ACQUIRE) == 0) {
         if (++own->fenced % WDL_BULK_LOOK == 0)
@@ -132,21 +138,39 @@ static inline void wdl_bulk_end_at(struct wdl_win_control *control, int region)
     /* pairs with whoever closes it next */
     __atomic_store_n(&control->bulk[region], 0, __ATOMIC_RELEASE);
 }
-/* Is none of those who have ever announced a region of control's in this one? place: who asks, on
- * the node; it announces none (invariant 1), and where its bit is its own it is not looked at. */
-static inline int wdl_shorts_are_elsewhere(const struct wdl_win_control *control,
-                                           const struct wdl_win_control *node, int node_count,
-                                           int place, uint32_t key)
+/* Who has announced a region of control's. place: who asks, on the node; it announces none
+ * (invariant 1), and where its bit is its own it is left out. */
+static inline uint64_t wdl_shorts_of(const struct wdl_win_control *control, int node_count,
+                                     int place)
 {
-    uint64_t shorts = __atomic_load_n(&control->shorts, __ATOMIC_SEQ_CST);
+    uint64_t own = node_count <= 64 ? wdl_short_bit(place) : 0;
+    return __atomic_load_n(&control->shorts, __ATOMIC_SEQ_CST) & ~own;
+}
+
+/* Is none of them in this region? */
+static inline int wdl_shorts_are_elsewhere(uint64_t shorts, const struct wdl_win_control *node,
+                                           int node_count, uint32_t key)
+{
     int elsewhere = 1;
-    if (node_count <= 64)
-        shorts &= ~wdl_short_bit(place);
     for (; shorts != 0; shorts &= shorts - 1)
         for (int i = __builtin_ctzll(shorts); i < node_count; i += 64)
             /* pairs with wdl_short_end */
             elsewhere &= __atomic_load_n(&node[i].announced, __ATOMIC_SEQ_CST) != key;
     return elsewhere;
+}
+
+/* Where bulk updates have looked at others so often, who announces nothing is looked at no more,
+ * until it does. The caller holds `held`; all other regions are closed meanwhile, and where one is
+ * somebody else's nobody is forgotten. */
+enum { WDL_SHORTS_SEEN = 256 };
+void wdl_shorts_forget(struct wdl_win_control *control, const struct wdl_win_control *node,
+                       int node_count, int held);
+static inline int wdl_shorts_are_many(struct wdl_win_control *control)
+{
+    /* nobody relies on it */
+    uint32_t seen = __atomic_load_n(&control->shorts_seen, __ATOMIC_RELAXED) + 1;
+    __atomic_store_n(&control->shorts_seen, seen, __ATOMIC_RELAXED);
+    return seen % WDL_SHORTS_SEEN == 0;
 }
 
 /* Close a region: WDL_OK, or WDL_AGAIN where somebody is in it. */
@@ -162,14 +186,18 @@ static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,
         /* pairs with wdl_bulk_end, and with the fence in wdl_short_begin */
         __atomic_exchange_n(word, 1, __ATOMIC_SEQ_CST) != 0)
         return 0;
+    uint64_t shorts = wdl_shorts_of(control, node_count, place);
     int quiet = (node_count == 1 ||
                  __atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) >= WDL_BULK_MODE) &&
-        wdl_shorts_are_elsewhere(control, node, node_count, place, key);
-    if (quiet)
-        __atomic_store_n(&control->bulk_looks, 0, __ATOMIC_RELAXED);
-    else
+        wdl_shorts_are_elsewhere(shorts, node, node_count, key);
+    if (!quiet) {
         wdl_bulk_end_at(control, region);
-    return quiet;
+        return 0;
+    }
+    __atomic_store_n(&control->bulk_looks, 0, __ATOMIC_RELAXED);
+    if (__builtin_expect(shorts && wdl_shorts_are_many(control), 0) && node_count > 1)
+        wdl_shorts_forget(control, node, node_count, region);
+    return 1;
 }
 void wdl_bulk_end(const struct wdl_domain *d, int region);
 

@@ -259,6 +259,13 @@ static int short_beside(struct wdl_win_control *control, int who, int rank)
     return wdl_short_begin(&control[who], wdl_short_bit(who), &control[rank], rank, 5);
 }
 
+static int elsewhere(const struct wdl_win_control *control, const struct wdl_win_control *node,
+                     int node_count, int place, uint32_t key)
+{
+    uint64_t shorts = wdl_shorts_of(control, node_count, place);
+    return wdl_shorts_are_elsewhere(shorts, node, node_count, key);
+}
+
 /* Of more processes than a word has bits, too, each is seen that has ever announced a region of the
  * rank's, and noted once. */
 START_TEST(closing_beside_many)
@@ -274,7 +281,7 @@ START_TEST(closing_beside_many)
         for (int again = 0; again < 2; again++) {
             ck_assert_int_eq(short_beside(control, at[i], MINE), WDL_OK);
             ck_assert_int_eq(__builtin_popcountll(control[MINE].shorts), 1);
-            ck_assert_int_eq(wdl_shorts_are_elsewhere(&control[MINE], control, MANY, me, key), 0);
+            ck_assert_int_eq(elsewhere(&control[MINE], control, MANY, me, key), 0);
             ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, me, MINE, 5), 0);
             ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, me, MINE, 4), 1);
             wdl_bulk_end_at(&control[MINE], 4);
@@ -294,9 +301,41 @@ START_TEST(closing_looks_at_others)
     control[MINE].bulk_mode = WDL_BULK_MODE;
     for (int i = 0; i < 2; i++) {
         ck_assert_int_eq(short_beside(control, i ? OTHER : ME, MINE), WDL_OK);
-        ck_assert_int_eq(wdl_shorts_are_elsewhere(&control[MINE], control, FEW, ME, key), !i);
-        ck_assert_int_eq(wdl_shorts_are_elsewhere(&control[MINE], control, FEW, OTHER, key), 0);
+        ck_assert_int_eq(elsewhere(&control[MINE], control, FEW, ME, key), !i);
+        ck_assert_int_eq(elsewhere(&control[MINE], control, FEW, OTHER, key), 0);
     }
+}
+END_TEST
+
+/* Who has announced nothing of late is forgotten, and seen again when it announces; who is in
+ * another region, or another rank's memory, is not. While a region is somebody's nobody is. */
+START_TEST(closing_forgets_who_is_away)
+{
+    enum { MANY = 70, ME = 3, AWAY = 5, HERE = 66, THERE = 40, MINE = 0 };
+    static struct wdl_win_control control[MANY];
+    uint64_t all = wdl_short_bit(AWAY) | wdl_short_bit(HERE) | wdl_short_bit(THERE);
+    control[MINE].bulk_mode = WDL_BULK_MODE;
+    ck_assert_int_eq(short_beside(control, AWAY, MINE), WDL_OK);
+    wdl_short_end(&control[AWAY]);
+    ck_assert_int_eq(short_beside(control, HERE, MINE), WDL_OK);
+    ck_assert_int_eq(short_beside(control, THERE, MINE), WDL_OK);
+    wdl_short_end(&control[THERE]);
+    ck_assert_int_eq(short_beside(control, THERE, MINE + 1), WDL_OK);
+    for (int busy = 1; busy >= 0; busy--) {
+        control[MINE].bulk[7] = (uint32_t) busy;
+        for (int k = 0; k < WDL_SHORTS_SEEN; k++) {
+            must_cmp(control[MINE].shorts, ==, all);
+            must(wdl_bulk_begin_at_once(&control[MINE], control, MANY, ME, MINE, 4));
+            wdl_bulk_end_at(&control[MINE], 4);
+        }
+        for (int region = 0; region < WDL_WIN_REGIONS; region++)
+            ck_assert_uint_eq(control[MINE].bulk[region], region == 7 && busy);
+    }
+    ck_assert(control[MINE].shorts == (all & ~wdl_short_bit(AWAY)));
+    ck_assert_int_eq(short_beside(control, AWAY, MINE), WDL_OK);
+    ck_assert(control[MINE].shorts == all);
+    ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, ME, MINE, 5), 0);
+    ck_assert_int_eq(control[MINE].bulk[5], 0);
 }
 END_TEST
 
@@ -420,6 +459,8 @@ static void storm_bulk(struct storm *s, const struct wdl_domain *d)
     long before = __atomic_load_n(&s->updates, __ATOMIC_RELAXED);
     __atomic_store_n(&s->updates, before + 1, __ATOMIC_RELAXED); /* alone: it need not be atomic */
     __atomic_fetch_sub(&s->bulks, 1, __ATOMIC_RELAXED);
+    if (before % 4 == 0) /* more often than it would be */
+        wdl_shorts_forget(d->control, d->node, d->node_count, 0);
     wdl_bulk_end(d, 0);
 }
 
@@ -470,6 +511,6 @@ WDL_SUITE("rma/domain", regions_count_from_the_base, a_short_update_announces_wh
           the_first_bulk_update_raises_the_mode_once, without_bulk_updates_the_mode_is_lowered,
           a_closed_region_keeps_the_mode, a_closed_region_refuses_short_updates_and_bulk_ones,
           a_region_somebody_is_in_is_not_closed, closing_at_once, closing_beside_many,
-          closing_looks_at_others, memory_of_one_updater_asks_nobody, one_announcement_at_a_time,
-          a_stripe_is_64_bytes_of_a_page, all_stripes_of_a_set_or_none,
-          short_and_bulk_updates_never_meet)
+          closing_looks_at_others, closing_forgets_who_is_away, memory_of_one_updater_asks_nobody,
+          one_announcement_at_a_time, a_stripe_is_64_bytes_of_a_page,
+          all_stripes_of_a_set_or_none, short_and_bulk_updates_never_meet)
