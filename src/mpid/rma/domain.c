@@ -127,15 +127,6 @@ void wdl_shorts_forget(struct wdl_win_control *control, const struct wdl_win_con
             word_give(&control->bulk[region]);
 }
 
-int wdl_short_noted(struct wdl_win_control *control, uint64_t bit)
-{
-    /* pairs with the load in wdl_shorts_of: who does not see this has closed its region, or raises
-     * the mode, before, which is seen behind the fence */
-    __atomic_fetch_or(&control->shorts, bit, __ATOMIC_SEQ_CST);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    return __atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) == WDL_BULK_NEVER;
-}
-
 void wdl_bulk_look(struct wdl_win_control *control)
 {
     uint32_t looks = count_read(&control->bulk_looks) + 1;

@@ -88,9 +88,21 @@ static inline uint64_t wdl_short_bit(int place)
     return 1ULL << (place % 64);
 }
 
+static inline int wdl_short_is_noted(const struct wdl_win_control *control, uint64_t bit)
+{
+    return __builtin_expect((__atomic_load_n(&control->shorts, __ATOMIC_RELAXED) & bit) != 0, 1);
+}
 /* A process that has announced a region for the first time, or has been forgotten: sets its bit.
- * Returns whether the mode is BULK_NEVER, seen behind that. */
-int wdl_short_noted(struct wdl_win_control *control, uint64_t bit);
+ * Returns whether the mode is BULK_NEVER, seen behind that. (A call would have its callers save
+ * registers, a nanosecond.) */
+static inline int wdl_short_note(struct wdl_win_control *control, uint64_t bit)
+{
+    /* pairs with the load in wdl_shorts_of: who does not see this has closed its region, or raises
+     * the mode, before, which is seen behind the fence */
+    __atomic_fetch_or(&control->shorts, bit, __ATOMIC_SEQ_CST);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    return __atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) == WDL_BULK_NEVER;
+}
 
 /* Begin a short update in a region of `rank`, whose block is control; bit: the own one. WDL_OK, or
  * WDL_AGAIN where it is closed. */
@@ -102,14 +114,16 @@ static inline int wdl_short_begin(struct wdl_win_control *own, uint64_t bit,
     __atomic_store_n(&own->announced, key, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     /* pairs with mode_lower: with it come the bulk updates there were */
-    int never = __atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) == WDL_BULK_NEVER;
-    if (!never)
+    if (__atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) == WDL_BULK_NEVER) {
+        /* the raiser's heavy barrier makes the announcement visible to it */
+        if (wdl_short_is_noted(control, bit) || wdl_short_note(control, bit))
+            return WDL_OK;
+    } else {
         /* pairs with the exchange of wdl_bulk_begin */
         __atomic_thread_fence(__ATOMIC_SEQ_CST);
-    if (__builtin_expect(!(__atomic_load_n(&control->shorts, __ATOMIC_RELAXED) & bit), 0))
-        never = wdl_short_noted(control, bit);
-    if (never)
-        return WDL_OK;  /* the raiser's heavy barrier makes the announcement visible to it */
+        if (!wdl_short_is_noted(control, bit) && wdl_short_note(control, bit))
+            return WDL_OK;
+    }
     /* pairs with wdl_bulk_end */
     if (__atomic_load_n(&control->bulk[region], __ATOMIC_ACQUIRE) == 0) {
         if (++own->fenced % WDL_BULK_LOOK == 0)
