@@ -46,7 +46,7 @@ inline announce(who, what) {
 /* An atomic operation: what has been stored before is seen before. */
 inline note(who) {
     if
-    :: !shorts[who] -> seen(who); shorts[who] = 1; early = (mode == NEVER)
+    :: !shorts[who] -> seen(who); shorts[who] = 1; calm = (mode == NEVER)
     :: else
     fi
 }
@@ -66,7 +66,7 @@ end:
 
 proctype Short(byte me) {
     byte region;
-    bit early;
+    bit calm;                   /* the mode is NEVER */
     do
     :: region = 0;
        if
@@ -77,10 +77,10 @@ proctype Short(byte me) {
        note(me);
 #endif
        announce(me, region + 1);
-       early = (mode == NEVER);
+       calm = (mode == NEVER);
        if
 #ifndef BREAK_FENCE
-       :: !early -> seen(me)
+       :: !calm -> seen(me)
 #endif
        :: else
        fi;
@@ -88,8 +88,8 @@ proctype Short(byte me) {
        note(me);
 #endif
        if
-       :: early -> goto inside
-       :: closed[region] && !early -> announce(me, 0); goto over
+       :: calm -> goto inside
+       :: closed[region] && !calm -> announce(me, 0); goto over
        :: else
        fi;
 inside:
