@@ -299,7 +299,9 @@ static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, i
         wdl_mailbox_under_way(win) || !admits(win, rank) ||
         (at = known_place(win, disp, lo, bytes)) == 0 ||
         (put && wdl_train_wanted(win, rank, win->near.control, kind, bytes)) ||
-        !(bytes > WDL_BATCH_SHORT ? wdl_mail_stands_back(win, win->near.control, kind, bytes) :
+        !(bytes > WDL_BATCH_SHORT ?
+          wdl_mail_stands_back(win, win->near.control, kind, bytes) ||
+          wdl_mail_is_still_away(win, rank, win->near.control, kind, bytes) :
           wdl_mail_is_in_vain(win, rank, win->near.control)))
         return 0;
     struct wdl_piece here = {local, bytes}, there = {(char *) (uintptr_t) at, bytes};

@@ -225,6 +225,18 @@ int wdl_mail_is_in_vain(struct wdl_win *win, int rank, const struct wdl_win_cont
     return 1;
 }
 
+int wdl_mail_is_still_away(struct wdl_win *win, int rank, const struct wdl_win_control *control,
+                           enum wdl_rma_kind kind, uint64_t bytes)
+{
+    uint64_t stream = bytes > WDL_MAIL_AREA ? bytes : 0;
+    struct wdl_mail_past *past = past_of(&win->mailbox, rank, stream > 0);
+    if (past->missed == 0 || past->looks != __atomic_load_n(&control->looks, __ATOMIC_RELAXED))
+        return 0;
+    (void) is_expected(past, control, stream);  /* it is not */
+    wdl_trial_defer(trial_at(win, 1, kind, bytes));
+    return 1;
+}
+
 int wdl_mail_stands_back(struct wdl_win *win, const struct wdl_win_control *control,
                          enum wdl_rma_kind kind, uint64_t bytes)
 {

@@ -212,6 +212,32 @@ START_TEST(what_nobody_takes_goes_another_way)
 }
 END_TEST
 
+/* What is not short goes past a target that is away by the short way, until that has looked. */
+START_TEST(longer_ones_go_past_who_is_away_at_once)
+{
+    enum { N = 2 * WDL_BATCH_SHORT, TIMES = 5 };
+    struct bed bed;
+    char data[N];
+    bed_open_mail(&bed);
+    memset(data, 1, N);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, data, N)), WDL_OK);
+    ck_assert(bed.win[0]->mailbox.mail);
+    ck_assert_int_eq(wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, 0, data, N), 0);
+    look_in_vain(&bed, 1);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+    for (int i = 0; i < TIMES; i++) {
+        memset(data, 2 + i, N);
+        ck_assert_int_eq(wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, 0, data, N), 1);
+        ck_assert_mem_eq(bed.w.rank[1].memory, data, N);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+    }
+    ck_assert_int_eq(mover.calls, 1 + TIMES);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
+    ck_assert_int_eq(wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, 0, data, N), 0);
+    bed_close(&bed);
+}
+END_TEST
+
 /* Of n puts, how many went to the cell of a target that takes none; before each of them it looks at
  * its mail, or not. */
 static int asked_in_vain(struct bed *bed, int n, int looks)
@@ -518,7 +544,8 @@ END_TEST
 
 WDL_SUITE("rma/mailbox", every_kind_is_done_by_the_target, what_is_not_one_word_is_done_as_well,
           longer_ones_have_the_origins_area, blocks_evenly_apart_are_handed_over,
-          what_nobody_takes_goes_another_way, who_does_not_come_is_asked_less_often,
+          what_nobody_takes_goes_another_way,
+          longer_ones_go_past_who_is_away_at_once, who_does_not_come_is_asked_less_often,
           a_lone_one_goes_past_who_is_away, what_follows_calls_it_back,
           what_does_not_go_by_mailbox, ranks_share_the_cells, so_many_windows,
           who_wants_a_processor_is_not_asked, who_is_handed_something_tries_that)
