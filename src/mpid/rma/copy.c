@@ -298,7 +298,8 @@ static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, i
     if (win->near.rank != rank || !win->near.control || bytes == 0 || win->batched > 0 ||
         wdl_mailbox_under_way(win) || !admits(win, rank) ||
         (at = known_place(win, disp, lo, bytes)) == 0 ||
-        (put && wdl_train_wanted(win, rank, win->near.control, kind, bytes)) ||
+        (put && wdl_train_wanted(win, rank, win->near.control, kind, bytes) &&
+         !(bytes > WDL_MAIL_AREA && wdl_mail_is_away_as_before(win, rank, win->near.control))) ||
         !(bytes > WDL_BATCH_SHORT ?
           wdl_mail_stands_back(win, win->near.control, kind, bytes) ||
           wdl_mail_is_still_away(win, rank, win->near.control, kind, bytes) :
@@ -319,10 +320,16 @@ static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, i
 
 int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args)
 {
+    const struct wdl_host *host = &win->proc->host;
     const struct wdl_buf *remote = &args->remote, *origin = &args->origin;
-    return !args->request && remote->contig && origin->contig && origin->bytes >= remote->bytes &&
-           again(win, args->kind, args->target, args->disp, remote->lo,
-                 (char *) origin->addr + origin->lo, remote->bytes);
+    int may_wait = args->request && remote->bytes <= WDL_BATCH_LONG; /* for others (batch.h) */
+    if (may_wait || !remote->contig || !origin->contig || origin->bytes < remote->bytes ||
+        !again(win, args->kind, args->target, args->disp, remote->lo,
+               (char *) origin->addr + origin->lo, remote->bytes))
+        return 0;
+    if (args->request)
+        host->ops->request_complete(host->ctx, args->request, WDL_OK);
+    return 1;
 }
 
 int wdl_rma_again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t disp, void *local,

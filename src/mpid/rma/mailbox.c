@@ -208,6 +208,12 @@ int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
     return 0;
 }
 
+/* Has it not come of late, nor looked since? */
+static int is_away(const struct wdl_mail_past *past, const struct wdl_win_control *control)
+{
+    return past->missed > 0 && past->looks == __atomic_load_n(&control->looks, __ATOMIC_RELAXED);
+}
+
 int wdl_mail_is_in_vain(struct wdl_win *win, int rank, const struct wdl_win_control *control)
 {
     struct wdl_mailbox *box = &win->mailbox;
@@ -215,9 +221,7 @@ int wdl_mail_is_in_vain(struct wdl_win *win, int rank, const struct wdl_win_cont
     if (!box->on || box->run > 0 || box->follows ||
         win->params.hints.combine == WDL_COMBINE_ALWAYS)
         return 0;
-    if (!wdl_mail_is_crowded(win, control) &&
-        (past->missed == 0 ||
-         past->looks != __atomic_load_n(&control->looks, __ATOMIC_RELAXED)))
+    if (!wdl_mail_is_crowded(win, control) && !is_away(past, control))
         return 0;
     past->pass = (uint8_t) (past->pass - (past->pass > 0));
     box->run = 1;
@@ -225,12 +229,18 @@ int wdl_mail_is_in_vain(struct wdl_win *win, int rank, const struct wdl_win_cont
     return 1;
 }
 
+int wdl_mail_is_away_as_before(const struct wdl_win *win, int rank,
+                               const struct wdl_win_control *control)
+{
+    return is_away(&win->mailbox.past[0][rank % WDL_MAIL_RANKS], control);
+}
+
 int wdl_mail_is_still_away(struct wdl_win *win, int rank, const struct wdl_win_control *control,
                            enum wdl_rma_kind kind, uint64_t bytes)
 {
     uint64_t stream = bytes > WDL_MAIL_AREA ? bytes : 0;
     struct wdl_mail_past *past = past_of(&win->mailbox, rank, stream > 0);
-    if (past->missed == 0 || past->looks != __atomic_load_n(&control->looks, __ATOMIC_RELAXED))
+    if (!is_away(past, control))
         return 0;
     (void) is_expected(past, control, stream);  /* it is not */
     wdl_trial_defer(trial_at(win, 1, kind, bytes));

@@ -165,6 +165,30 @@ START_TEST(one_like_the_last_takes_the_short_way)
 }
 END_TEST
 
+/* So does one with a request that would not wait for others, and it is done. */
+START_TEST(one_with_a_request_takes_the_short_way)
+{
+    enum { N = WDL_BATCH_LONG + 1 };
+    static char out[N];
+    for (int dynamic = 0; dynamic < 2; dynamic++) {
+        struct bed bed;
+        struct test_request request = {0};
+        bed_open(&bed, dynamic);
+        int64_t at = dynamic ? attach(&bed, 1, 0, N) : 0;
+        struct wdl_rma_args put = test_put(1, at, out, N), less = test_put(1, at, out, N - 1);
+        ck_assert_int_eq(operate(&bed, put), WDL_OK);
+        memset(out, 3 + dynamic, N);
+        put.request = less.request = &request;
+        ck_assert_int_eq(wdl_copy_again(bed.win[0], &less), 0);
+        ck_assert(!request.done);
+        ck_assert_int_eq(wdl_copy_again(bed.win[0], &put), 1);
+        ck_assert(request.done && request.status == WDL_OK);
+        ck_assert_mem_eq(bed.w.rank[1].memory, out, N);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
 /* --- dynamic windows -------------------------------------------------------------------------- */
 
 /* Memory is exposed to the byte; its list is read once while it does not change. */
@@ -421,6 +445,7 @@ END_TEST
 
 WDL_SUITE("rma/copy", needs_no_target, every_layout_agrees_with_packing,
           failures_are_the_operations_own, one_like_the_last_takes_the_short_way,
+          one_with_a_request_takes_the_short_way,
           what_is_attached_is_exposed,
           neighbours_that_touch_are_one_stretch, what_is_known_of_one_rank_says_nothing_of_another,
           a_layout_may_begin_elsewhere, holes_of_a_layout_need_no_memory,

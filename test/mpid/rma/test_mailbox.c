@@ -238,6 +238,34 @@ START_TEST(longer_ones_go_past_who_is_away_at_once)
 }
 END_TEST
 
+/* So do those that would follow one another by the ring, if they are too long to wait there. */
+START_TEST(longer_ones_in_a_row_go_past_who_is_away_at_once)
+{
+    enum { N = WDL_MAIL_AREA + 8, put = WDL_RMA_PUT };
+    static char data[N];
+    struct bed bed;
+    bed_open_mail(&bed);
+    struct wdl_mailbox *box = &bed.win[0]->mailbox;
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, data, N)), WDL_OK);
+    while (bed_flush(&bed, 1) == WDL_AGAIN)
+        ;
+    for (int stream = 0; stream < 2; stream++) {
+        box->past[stream][1].missed = 1;
+        box->past[stream][1].looks = bed.win[0]->near.control->looks;
+    }
+    box->row = 2;
+    box->row_rank = 1;
+    memset(data, 7, N);
+    ck_assert(wdl_train_wanted(bed.win[0], 1, bed.win[0]->near.control, put, N));
+    ck_assert_int_eq(wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, 0, data, N - 8), 0);
+    ck_assert_int_eq(wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, 0, data, N), 1);
+    ck_assert_mem_eq(bed.w.rank[1].memory, data, N);
+    box->past[0][1].missed = 0; /* it may come for a train */
+    ck_assert_int_eq(wdl_rma_again(bed.win[0], WDL_RMA_PUT, 1, 0, data, N), 0);
+    bed_close(&bed);
+}
+END_TEST
+
 /* Of n puts, how many went to the cell of a target that takes none; before each of them it looks at
  * its mail, or not. */
 static int asked_in_vain(struct bed *bed, int n, int looks)
@@ -545,7 +573,8 @@ END_TEST
 WDL_SUITE("rma/mailbox", every_kind_is_done_by_the_target, what_is_not_one_word_is_done_as_well,
           longer_ones_have_the_origins_area, blocks_evenly_apart_are_handed_over,
           what_nobody_takes_goes_another_way,
-          longer_ones_go_past_who_is_away_at_once, who_does_not_come_is_asked_less_often,
+          longer_ones_go_past_who_is_away_at_once,
+          longer_ones_in_a_row_go_past_who_is_away_at_once, who_does_not_come_is_asked_less_often,
           a_lone_one_goes_past_who_is_away, what_follows_calls_it_back,
           what_does_not_go_by_mailbox, ranks_share_the_cells, so_many_windows,
           who_wants_a_processor_is_not_asked, who_is_handed_something_tries_that)
