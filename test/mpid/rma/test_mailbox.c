@@ -241,7 +241,8 @@ END_TEST
 /* So do those that would follow one another by the ring, if they are too long to wait there. */
 START_TEST(longer_ones_in_a_row_go_past_who_is_away_at_once)
 {
-    enum { N = WDL_MAIL_AREA + 8, put = WDL_RMA_PUT };
+    enum { N = WDL_MAIL_AREA + 8 };
+    const enum wdl_rma_kind put = WDL_RMA_PUT;
     static char data[N];
     struct bed bed;
     bed_open_mail(&bed);
