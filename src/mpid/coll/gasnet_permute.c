@@ -4,8 +4,8 @@
  * what it gives, and that each of its units gets one block: so it puts (gasnet_pair.c), and is
  * through when its units are full, whoever has not begun. To be through for good, and to see what
  * is no permutation, each must know who does not come: to which nodes, or units, each gives is
- * gathered beside it, for which nobody waits. Where all are waited for in any case, all of it is
- * gathered first.
+ * gathered beside it, for which nobody waits. Where all are waited for in any case, or the cells of
+ * few are too short to say that, all of it is gathered first.
  */
 #include <string.h>
 #include "mpid/coll/algo.h"

@@ -74,7 +74,7 @@ struct wdl_win_control {
     uint32_t bulk_mode;         /* enum wdl_bulk_mode */
     uint32_t bulk[WDL_WIN_REGIONS];
     uint32_t bulk_looks, bulk_patience; /* since the last bulk update; before the mode is lowered */
-    uint32_t shorts_seen;       /* by bulk updates, since they were forgotten */
+    uint32_t shorts_seen;       /* how often bulk updates have looked at these: */
     uint64_t shorts;            /* who has announced a region of this rank's (domain.h) */
     uint32_t bulk_pad[2];
 

@@ -66,23 +66,42 @@ static void mode_raise(const struct wdl_domain *d)
         count_write(&c->bulk_patience, patience == 0 ? PATIENCE_MIN : 2 * patience);
 }
 
+enum { ALL_REGIONS = (1 << WDL_WIN_REGIONS) - 1 };
+
+/* Close all regions but those held, up to the first that is somebody else's: the set of those that
+ * are the caller's now. */
+static uint32_t regions_close(struct wdl_win_control *control, uint32_t held)
+{
+    for (int region = 0; region < WDL_WIN_REGIONS; region++) {
+        uint32_t *word = &control->bulk[region];
+        if (held >> region & 1)
+            continue;
+        if (__atomic_load_n(word, __ATOMIC_RELAXED) != 0 ||
+            __atomic_exchange_n(word, 1, __ATOMIC_SEQ_CST) != 0)        /* pairs with word_give */
+            break;
+        held |= 1u << region;
+    }
+    return held;
+}
+
+static void regions_open(struct wdl_win_control *control, uint32_t closed)
+{
+    for (int region = 0; region < WDL_WIN_REGIONS; region++)
+        if (closed >> region & 1)
+            word_give(&control->bulk[region]);
+}
+
 /* With all regions closed there is no bulk update; whoever closes one afterwards has the new mode
  * with it, and raises it again. A short update that saw the old mode has announced itself by a
  * barrier. */
 static void mode_lower(struct wdl_win_control *control)
 {
-    int closed = 0;
-    while (closed < WDL_WIN_REGIONS &&
-           __atomic_load_n(&control->bulk[closed], __ATOMIC_RELAXED) == 0 &&
-           /* pairs with word_give */
-           __atomic_exchange_n(&control->bulk[closed], 1, __ATOMIC_SEQ_CST) == 0)
-        closed++;
-    if (closed == WDL_WIN_REGIONS &&
+    uint32_t closed = regions_close(control, 0);
+    if (closed == ALL_REGIONS &&
         __atomic_load_n(&control->bulk_mode, __ATOMIC_RELAXED) == WDL_BULK_MODE)
         /* pairs with wdl_short_begin */
         __atomic_store_n(&control->bulk_mode, WDL_BULK_NEVER, __ATOMIC_RELEASE);
-    while (closed > 0)
-        word_give(&control->bulk[--closed]);
+    regions_open(control, closed);
 }
 
 /* Has one of those with that bit announced anything? */
@@ -113,18 +132,10 @@ static void shorts_forget(struct wdl_win_control *control, const struct wdl_win_
 void wdl_shorts_forget(struct wdl_win_control *control, const struct wdl_win_control *node,
                        int node_count, int held)
 {
-    uint32_t closed = 1u << held;
-    for (int region = 0; region < WDL_WIN_REGIONS; region++) {
-        uint32_t *word = &control->bulk[region];
-        if (region != held && __atomic_load_n(word, __ATOMIC_RELAXED) == 0 &&
-            __atomic_exchange_n(word, 1, __ATOMIC_SEQ_CST) == 0)        /* pairs with word_give */
-            closed |= 1u << region;
-    }
-    if (closed == (1u << WDL_WIN_REGIONS) - 1)
+    uint32_t own = 1u << held, closed = regions_close(control, own);
+    if (closed == ALL_REGIONS)
         shorts_forget(control, node, node_count);
-    for (int region = 0; region < WDL_WIN_REGIONS; region++)
-        if (region != held && closed >> region & 1)
-            word_give(&control->bulk[region]);
+    regions_open(control, closed & ~own);
 }
 
 void wdl_bulk_look(struct wdl_win_control *control)
