@@ -26,6 +26,7 @@
     X(FENCE_GRANTED,    FENCE,            FENCE_ISSUED)                                        \
     X(FENCE_ISSUED,     FENCE_DONE,       FENCE_GRANTED)                                       \
     X(FENCE_ISSUED,     FENCE_LAST,       NONE)                                                \
+    X(FENCE_GRANTED,    FENCE_LAST,       NONE)                                                \
     X(NONE,             START,            PSCW_ISSUED)                                         \
     X(FENCE_ISSUED,     START,            PSCW_ISSUED)                                         \
     X(FENCE_GRANTED,    START,            PSCW_ISSUED)                                         \

@@ -11,17 +11,29 @@
  *              operations have stored to mapped memory.
  *   NOPUT:     nothing of the own memory will have changed at the next fence: no MEM_SYNC after its
  *              barrier, if the epoch ends there.
+ * Other threads may issue operations all the while (seed 001, RMA + Threads): a fence completes
+ * what was there when it came, and what comes beside it is of the next epoch.
  */
 #include "mpid/rma/win_impl.h"
 
-enum { FENCE_BEGIN, FENCE_DRAIN, FENCE_BARRIER, FENCE_WAIT };
+enum { FENCE_BEGIN, FENCE_SETTLE, FENCE_DRAIN, FENCE_BARRIER, FENCE_WAIT };
+
+/* Steps the epoch, if nobody else has: another thread's operation may have found the barrier over,
+ * its MPI_Win_start the epoch open. */
+static void fence_step(struct wdl_win *win, enum wdl_access_event event)
+{
+    if (win->epoch.access_state == WDL_ACCESS_FENCE_ISSUED ||
+        (event == WDL_ACCESS_ON_FENCE_LAST &&
+         win->epoch.access_state == WDL_ACCESS_FENCE_GRANTED)) {
+        int status = wdl_epoch_access(&win->epoch, event);
+        wdl_assert_cmp(status, ==, WDL_OK);
+    }
+}
 
 static int fence_end(struct wdl_win *win, int assertion, int *step)
 {
-    if (assertion & WDL_MODE_NOSUCCEED) {
-        int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_FENCE_LAST);
-        wdl_assert_cmp(status, ==, WDL_OK);
-    }
+    if (assertion & WDL_MODE_NOSUCCEED)
+        fence_step(win, WDL_ACCESS_ON_FENCE_LAST);
     wdl_win_quick_set(win);
     *step = FENCE_BEGIN;
     return wdl_win_take_error(win);
@@ -30,8 +42,12 @@ static int fence_end(struct wdl_win *win, int assertion, int *step)
 /* Everything is done at its target: the elements go back (CLEANUP of seed 001). */
 static void fence_release_targets(struct wdl_win *win)
 {
-    while (!wdl_list_empty(&win->targets))
-        wdl_target_release(wdl_container_of(win->targets.next, struct wdl_target, link));
+    struct wdl_list *node, *after;
+    wdl_list_for_safe(node, after, &win->targets) {
+        struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
+        if (wdl_target_clean(t))
+            wdl_target_release(t);
+    }
 }
 
 /* Whom the call has to wait for. */
@@ -48,17 +64,25 @@ static int fence_wait(struct wdl_win *win, int assertion)
 
 int wdl_win_fence(struct wdl_win *win, int assertion, int *step)
 {
-    int status = wdl_win_settle(win, -1);
+    if (*step == FENCE_BEGIN) {
+        int new = 0;
+        win->fence_stamp = wdl_win_stamp_of(win, &new);
+        *step = FENCE_SETTLE;
+    }
+    int status = wdl_win_settle_before(win, -1, win->fence_stamp);
     if (status != WDL_OK)
         return status;
-    if (*step == FENCE_BEGIN) {
+    if (*step == FENCE_SETTLE) {
         if (!wdl_epoch_allows(&win->epoch, WDL_ACCESS_ON_FENCE) ||
-            win->epoch.expose_state != WDL_EXPOSE_NONE)
+            win->epoch.expose_state != WDL_EXPOSE_NONE) {
+            *step = FENCE_BEGIN;
             return WDL_ERR_SYNC;
+        }
         *step = FENCE_DRAIN;
     }
     if (*step == FENCE_DRAIN) {
-        if (!(assertion & WDL_MODE_NOPRECEDE) && wdl_win_drain(win, 0) != WDL_OK)
+        if (!(assertion & WDL_MODE_NOPRECEDE) &&
+            wdl_win_drain_before(win, win->fence_stamp, 0) != WDL_OK)
             return WDL_AGAIN;
         *step = FENCE_BARRIER;
     }
@@ -76,9 +100,7 @@ int wdl_win_fence(struct wdl_win *win, int assertion, int *step)
     }
     if (fence_wait(win, assertion) != WDL_OK)
         return WDL_AGAIN;
-    if (!win->barrier.running && !(assertion & WDL_MODE_NOSUCCEED)) {
-        status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_FENCE_DONE);
-        wdl_assert_cmp(status, ==, WDL_OK);
-    }
+    if (!win->barrier.running && !(assertion & WDL_MODE_NOSUCCEED))
+        fence_step(win, WDL_ACCESS_ON_FENCE_DONE);
     return fence_end(win, assertion, step);
 }

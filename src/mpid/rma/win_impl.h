@@ -224,6 +224,7 @@ struct wdl_win {
     struct wdl_nm_rkey *gate_rkey;      /* opened when it is needed first */
     uint64_t first_guess[2];            /* rank 0's lock word and the gate, as in struct wdl_key */
     uint32_t completed_seen;            /* of the own block's `completed`, ever */
+    uint64_t fence_stamp;               /* of the last fence */
     uint64_t ops_at_fence;              /* operations there had been at the last fence */
     int noput;                          /* it said that nobody changes the own memory */
     struct wdl_barrier barrier;

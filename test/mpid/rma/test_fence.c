@@ -317,7 +317,84 @@ START_TEST(a_failure_at_the_target_is_reported_once)
 }
 END_TEST
 
-WDL_SUITE("rma/fence", what_was_put_is_there_after_the_fence,
+/* One call of a fence by all who are not done; returns how many are not. */
+static int fences(struct test_world *w, int assertion, char *done)
+{
+    int left = 0;
+    test_world_turn(w);
+    for (int i = 0; i < w->n; i++) {
+        struct test_rank *r = &w->rank[i];
+        if (done[i])
+            continue;
+        int status = wdl_win_fence(r->win, assertion, &r->step);
+        ck_assert(status == WDL_OK || status == WDL_AGAIN);
+        done[i] = status == WDL_OK;
+        left += !done[i];
+    }
+    return left;
+}
+
+/* Rank 0 has a thread that issues without a pause while another one is in the fence: that ends, and
+ * nothing of what was issued is lost. */
+START_TEST(other_threads_issue_beside_a_fence)
+{
+    static const int assertions[] = {0, WDL_MODE_NOPUT, WDL_MODE_NOPRECEDE};
+    const int64_t one = 1;
+    struct test_world w;
+    for (int i = 0; i < KINDS * 3; i++)
+        for (int ranks = 2; ranks <= TEST_RANKS_MAX; ranks += 3) {
+            int64_t number = 0, sums[TEST_RANKS_MAX] = {0};
+            open_kind(&w, i / 3, ranks);
+            FENCE(&w, 0);
+            for (int epoch = 0; epoch < 3; epoch++) {
+                char done[TEST_RANKS_MAX] = {0};
+                int turns = 0;
+                while (fences(&w, assertions[i % 3], done) > 0) {
+                    ck_assert_int_lt(++turns, TEST_TURNS_MAX);
+                    for (int t = 0; t < ranks; t++) {
+                        struct wdl_rma_args sum =
+                            test_acc(t, 0, WDL_ROP_SUM, TEST_I64, 1, &one, NULL);
+                        int status = wdl_rma_op(w.rank[0].win, &sum);
+                        ck_assert(status == WDL_OK || status == WDL_AGAIN);
+                        sums[t] += status == WDL_OK;
+                        number += status == WDL_OK;
+                    }
+                }
+            }
+            FENCE(&w, WDL_MODE_NOSUCCEED);
+            ck_assert(number > 0 || assertions[i % 3] == WDL_MODE_NOPRECEDE); /* no waiting */
+            for (int t = 0; t < ranks; t++)
+                ck_assert_int_eq(*(int64_t *) (void *) w.rank[t].memory, sums[t]);
+            test_world_close(&w);
+        }
+}
+END_TEST
+
+/* Even if it was to be the last one, and the operation should not have come. */
+START_TEST(an_operation_beside_the_last_fence_opens_no_epoch)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 2, .node = 2, .crowded = 1};
+    struct test_rank *r;
+    int64_t value = 5;
+    test_world_open(&w, &p);
+    FENCE(&w, 0);
+    r = &w.rank[0];
+    ck_assert_int_eq(wdl_win_fence(r->win, WDL_MODE_NOSUCCEED, &r->step), WDL_AGAIN);
+    r = &w.rank[1];
+    TEST_DONE(&w, wdl_win_fence(r->win, WDL_MODE_NOSUCCEED, &r->step));
+    r = &w.rank[0];
+    struct wdl_rma_args put = test_put(1, 0, &value, 8);
+    ck_assert_int_eq(wdl_rma_op(r->win, &put), WDL_OK);
+    TEST_DONE(&w, wdl_win_fence(r->win, WDL_MODE_NOSUCCEED, &r->step));
+    ck_assert_int_eq(r->win->epoch.access_state, WDL_ACCESS_NONE);
+    ck_assert_int_eq(wdl_rma_op(r->win, &put), WDL_ERR_SYNC);
+    test_world_close(&w);
+}
+END_TEST
+
+WDL_SUITE("rma/fence", other_threads_issue_beside_a_fence,
+          an_operation_beside_the_last_fence_opens_no_epoch, what_was_put_is_there_after_the_fence,
           a_fence_without_operations_costs_its_barrier, a_fence_costs_one_flush_a_target,
           operations_are_queued_while_a_barrier_is_left_running,
           a_fence_that_nothing_precedes_waits_for_its_node, barriers_left_running_are_queued,
