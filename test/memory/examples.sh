@@ -2,31 +2,7 @@
 # Part of Windlass. See COPYRIGHT in the top-level directory.
 # Every example with 2 processes under valgrind: no invalid access, nothing definitely lost at the end.
 set -u
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
-if ! command -v valgrind > /dev/null; then
-    echo 'there is no valgrind, which ./maint/quickstart installs'
-    exit 1
-fi
-
-# clean NAME PROGRAM ARGUMENT...: nothing in valgrind's logs but its warnings.
-clean()
-{
-    name=$1
-    shift
-    timeout 300 "$MPIEXEC" -n 2 valgrind -q --child-silent-after-fork=yes --leak-check=full \
-        --errors-for-leak-kinds=definite --show-leak-kinds=definite \
-        --suppressions="$WDL_TOP/test/memory/others.supp" \
-        --log-file="$dir/$name.%p" "$@" > "$dir/out" 2>&1
-    status=$?
-    [ $status -eq 0 ] || { echo "$name: status $status: $(cat "$dir/out")"; failures=$((failures + 1)); }
-    if grep -hE '^==[0-9]+==' "$dir/$name".* | grep -qv WARNING; then
-        echo "$name:"
-        grep -hE '^==[0-9]+==' "$dir/$name".* | grep -v WARNING | head -n 40
-        failures=$((failures + 1))
-    fi
-}
+. "$WDL_TOP/test/memory/clean.sh"
 
 # A program that is not clean, to see that this is noticed.
 cat > "$dir/lossy.c" << 'END'

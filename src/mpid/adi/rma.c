@@ -67,6 +67,7 @@ static void args_begin(struct wdl_rma_args *args, enum wdl_rma_kind kind, int ta
     args->compare = NULL;
     args->op = WDL_ROP_REPLACE;
     args->request = NULL;
+    args->step = 0;
     args->done = 0;
     memset(&args->element, 0, sizeof args->element);
     buf_none(&args->result);
