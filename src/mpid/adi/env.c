@@ -3,6 +3,8 @@
  * Small questions of the environment.
  */
 #include "wdl_adi.h"
+#include "rma.h"
+#include <stddef.h>
 #include <unistd.h>
 
 int MPID_Get_universe_size(int *universe_size)
@@ -21,10 +23,15 @@ int MPID_Get_processor_name(char *name, int namelen, int *resultlen)
     return MPI_SUCCESS;
 }
 
+/* At a multiple of what mpi_minimum_memory_alignment says (MPI-4, 9.2). */
 void *MPID_Alloc_mem(MPI_Aint size, MPIR_Info * info)
 {
-    (void) info;
-    return MPL_malloc(size, MPL_MEM_USER);
+    size_t alignment = wdl_adi_info_alignment(info), bytes = (size_t) size + !size;
+    if (alignment <= _Alignof(max_align_t))
+        return MPL_malloc(bytes, MPL_MEM_USER);
+    if (bytes > SIZE_MAX - alignment)
+        return NULL;
+    return MPL_aligned_alloc(alignment, (bytes + alignment - 1) & ~(alignment - 1), MPL_MEM_USER);
 }
 
 int MPID_Free_mem(void *ptr)

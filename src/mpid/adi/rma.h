@@ -128,6 +128,8 @@ int wdl_adi_info_set(MPIR_Win * win, MPIR_Info * info);
 struct wdl_win_hints wdl_adi_info_hints(const MPIR_Win *win);
 int wdl_adi_info_is(const MPIR_Win * win, const char *key, const char *value);
 uint64_t wdl_adi_info_bytes(const MPIR_Win *win, const char *key);      /* 0: not given */
+/* What mpi_minimum_memory_alignment says; 1: nothing, or no power of two. */
+size_t wdl_adi_info_alignment(const MPIR_Info *info);
 size_t wdl_adi_info_memory(const MPIR_Win *win);        /* bytes that the values given take */
 const char *wdl_adi_info_value(const MPIR_Win * win, const char *key);
 void wdl_adi_info_free(MPIR_Win * win);

@@ -105,6 +105,16 @@ static int key_index(const char *key)
     return -1;
 }
 
+size_t wdl_adi_info_alignment(const MPIR_Info *info)
+{
+    static const char key[] = "mpi_minimum_memory_alignment";
+    uint64_t bytes = 1;
+    for (const MPIR_Info *entry = info ? info->next : NULL; entry; entry = entry->next)
+        if (strcmp(entry->key, key) == 0 && is_possible(ALIGNMENT, entry->value))
+            (void) is_bytes(entry->value, &bytes);
+    return bytes;
+}
+
 int wdl_adi_info_set(MPIR_Win *win, MPIR_Info *info)
 {
     for (MPIR_Info *entry = info ? info->next : NULL; entry; entry = entry->next) {

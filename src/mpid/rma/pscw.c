@@ -46,6 +46,12 @@ static int has_posted(const struct wdl_win *win, int at)
     return win->start_posted[at].rank >= 0;
 }
 
+static void posted_note(struct wdl_win *win, int at, struct wdl_posted post)
+{
+    win->start_posted[at] = post;
+    win->start_due--;
+}
+
 int wdl_pscw_in_access(const struct wdl_win *win)
 {
     return win->epoch.access_state == WDL_ACCESS_PSCW_ISSUED ||
@@ -57,7 +63,7 @@ int wdl_pscw_posted(struct wdl_win *win, const struct wdl_posted *post)
     int at = wdl_pscw_in_access(win) ? group_index(win, post->rank) : -1;
     wdl_mem_sync(&win->quick);  /* pairs with the one of whoever posts */
     if (at >= 0 && !has_posted(win, at)) {
-        win->start_posted[at] = *post;
+        posted_note(win, at, *post);
         return WDL_OK;
     }
     if (win->posted_n >= win->params.size)
@@ -235,7 +241,7 @@ static void take_early_posts(struct wdl_win *win)
     for (int i = 0; i < win->posted_n; i++) {
         int at = group_index(win, posted[i].rank);
         if (at >= 0 && !has_posted(win, at))
-            win->start_posted[at] = posted[i];
+            posted_note(win, at, posted[i]);
         else
             posted[kept++] = posted[i];
     }
@@ -255,7 +261,7 @@ static void take_words(struct wdl_win *win)
         int at = rank && !(win->posts_taken & 1u << i) ? group_index(win, (int) rank - 1) : -1;
         if (at < 0 || has_posted(win, at))
             continue;
-        win->start_posted[at] = by_itself((int) rank - 1);
+        posted_note(win, at, by_itself((int) rank - 1));
         win->posts_taken |= 1u << i;
     }
 }
@@ -267,12 +273,13 @@ static void give_places_back(struct wdl_win *win)
         __atomic_store_n(&own->posted[__builtin_ctz(win->posts_taken)], 0, __ATOMIC_RELEASE);
 }
 
-static int all_posted(const struct wdl_win *win)
+/* All of the group may be accessed: no operation asks for its own target any longer. */
+static void started(struct wdl_win *win)
 {
-    for (int i = 0; i < win->start_n; i++)
-        if (!has_posted(win, i))
-            return 0;
-    return 1;
+    if (win->start_due > 0 || win->epoch.access_state != WDL_ACCESS_PSCW_ISSUED)
+        return;
+    wdl_epoch_access_from(&win->epoch, WDL_ACCESS_PSCW_ISSUED, WDL_ACCESS_ON_STARTED);
+    wdl_win_quick_set(win);
 }
 
 /* The program's own loads and stores, on a window of MPI_Win_allocate_shared, cannot be held back:
@@ -327,6 +334,7 @@ int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, i
     memcpy(win->start_group, group, (size_t) n * sizeof(*group));
     sort_ranks(win->start_group, n);
     win->start_n = n;
+    win->start_due = assertion & WDL_MODE_NOCHECK ? 0 : n;
     win->complete_next = 0;
     for (int i = 0; i < n; i++)
         win->start_posted[i] =
@@ -336,6 +344,7 @@ int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, i
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_START);
     wdl_assert_cmp(status, ==, WDL_OK);
     wdl_win_quick_set(win);
+    started(win);
     return stores_ready(win, step);
 }
 
@@ -344,8 +353,9 @@ int wdl_pscw_may_access(struct wdl_win *win, int rank)
     int at = group_index(win, rank);
     if (at < 0)
         return WDL_ERR_SYNC;
-    if (!has_posted(win, at))
+    if (win->start_due > 0)
         take_words(win);
+    started(win);
     return has_posted(win, at) ? WDL_OK : WDL_AGAIN;
 }
 
@@ -445,9 +455,9 @@ int wdl_win_complete(struct wdl_win *win, int *step)
         return WDL_AGAIN;
     /* every operation was admitted after its target's post; a COMPLETE must not come before the
      * POST it answers */
-    if (!all_posted(win))
+    if (win->start_due > 0)
         take_words(win);
-    if (!all_posted(win))
+    if (win->start_due > 0)
         return WDL_AGAIN;
     if (completes_send(win) != WDL_OK)
         return WDL_AGAIN;

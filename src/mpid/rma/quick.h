@@ -27,7 +27,7 @@ struct wdl_win_place {
 
 struct wdl_win_quick {          /* the first member of every struct wdl_win */
     uint32_t first, count;      /* so many ranks from there on are open */
-    int fence;                  /* by a fence: flushes and operations with a request are mistakes */
+    int fence;                  /* or a start: flushes and operations with a request are mistakes */
     int size;
     char *base;
     const struct wdl_win_place *place;

@@ -208,8 +208,11 @@ void wdl_win_quick_set(struct wdl_win *win)
 {
     int state = win->quick.place ? win->epoch.access_state : WDL_ACCESS_NONE;
     int fence = state == WDL_ACCESS_FENCE_GRANTED;
+    int row = win->start_n > 0 ? win->start_group[win->start_n - 1] - win->start_group[0] + 1 : 0;
     if (fence || state == WDL_ACCESS_LOCK_ALL_GRANTED)
         wdl_quick_open(&win->quick, 0, win->quick.size, fence);
+    else if (state == WDL_ACCESS_PSCW_GRANTED && win->start_n > 0 && row == win->start_n)
+        wdl_quick_open(&win->quick, win->start_group[0], row, 1);
     else if (state == WDL_ACCESS_PER_TARGET && win->quick.held >= 0)
         wdl_quick_open(&win->quick, win->quick.held, 1, 0);
     else

@@ -230,6 +230,7 @@ struct wdl_win {
     struct wdl_barrier barrier;
     /* access group of PSCW (sorted), and who of it has posted; early posts of others */
     int *start_group, start_n, start_room, complete_next;
+    int start_due;                      /* of them, who has not posted yet */
     struct wdl_posted *start_posted;
     struct wdl_array posted;            /* struct wdl_posted */
     struct wdl_posted few_posted[WDL_POSTED_FEW];

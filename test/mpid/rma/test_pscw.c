@@ -165,6 +165,47 @@ START_TEST(an_operation_waits_for_its_own_targets_post)
 }
 END_TEST
 
+/* Once all of a group have posted, operations to it take the short way (quick.h), if its ranks are
+ * one behind the other; and nobody else is let in by it. */
+START_TEST(who_has_started_takes_the_short_way)
+{
+    struct test_world w;
+    struct test_world_params p = {.ranks = 6, .node = 6};
+    for (int i = 0; i < 8; i++) {
+        int origin = 0, nocheck = i & 1, apart = i & 2, few = i & 4;
+        int targets[] = {3, apart ? 5 : 4, 2}, n = few ? 1 : 3;
+        int64_t value = 7;
+        char *at;
+        test_world_open(&w, &p);
+        struct test_rank *o = &w.rank[0];
+        for (int k = 0; k < n; k++) {
+            struct test_rank *t = &w.rank[targets[k]];
+            TEST_DONE(&w, wdl_win_post(t->win, &origin, 1, 0, &t->step));
+        }
+        TEST_DONE(&w, wdl_win_start(o->win, targets, n, nocheck ? WDL_MODE_NOCHECK : 0, &o->step));
+        ck_assert_int_eq(o->win->epoch.access_state,
+                         nocheck ? WDL_ACCESS_PSCW_GRANTED : WDL_ACCESS_PSCW_ISSUED);
+        test_op(&w, 0, test_put(3, 0, &value, 8));
+        ck_assert_int_eq(o->win->epoch.access_state, WDL_ACCESS_PSCW_GRANTED);
+        for (int rank = 0; rank < p.ranks; rank++) {
+            int member = rank == targets[0] || (!few && (rank == targets[1] || rank == targets[2]));
+            struct wdl_rma_args put = test_put(rank, 0, &value, 8);
+            ck_assert_int_eq(wdl_quick_reach(&o->win->quick, rank, 0, 8, &at),
+                             member && (few || !apart));
+            ck_assert_int_eq(wdl_rma_op(o->win, &put), member ? WDL_OK : WDL_ERR_SYNC);
+        }
+        ck_assert(wdl_win_is_active(o->win) && o->win->quick.fence == (few || !apart));
+        TEST_DONE(&w, wdl_win_complete(o->win, &o->step));
+        ck_assert_int_eq(wdl_quick_reach(&o->win->quick, 3, 0, 8, &at), 0);
+        for (int k = 0; k < n; k++) {
+            struct test_rank *t = &w.rank[targets[k]];
+            TEST_DONE(&w, wdl_win_wait(t->win, &t->step));
+        }
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 /* The program's own loads and stores behind it cannot be held back. */
 START_TEST(start_waits_where_the_program_may_store)
 {
@@ -497,7 +538,8 @@ END_TEST
 WDL_SUITE("rma/pscw", what_was_put_is_there_after_wait,
           post_and_complete_cost_one_message_a_member_start_and_wait_none,
           a_group_like_one_before_asks_for_no_memory, an_operation_waits_for_its_own_targets_post,
-          start_waits_where_the_program_may_store, early_posts_are_remembered,
+          who_has_started_takes_the_short_way, start_waits_where_the_program_may_store,
+          early_posts_are_remembered,
           a_window_of_several_nodes_tells_its_own_in_memory, a_full_block_takes_posts_by_message,
           a_place_is_given_back_by_complete,
           nocheck_sends_no_post, calls_out_of_order_are_errors,
