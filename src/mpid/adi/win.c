@@ -471,7 +471,8 @@ cvars:
         When short one-sided operations to one target travel in one message: auto (where they
         follow one another), eager (each is sent at once) or combine (they wait for more, or for
         the next synchronization). The first one under a lock of MPI_Win_lock travels with the
-        lock's request, which goes with the next operation or synchronization. The info key windlass_aggregation says it for one window.
+        lock's request, which goes with the next operation or synchronization. The info key
+        windlass_aggregation says it for one window.
 
     - name        : MPIR_CVAR_WINDLASS_SHORT_BYTES
       category    : WINDLASS
