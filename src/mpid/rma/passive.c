@@ -339,20 +339,25 @@ int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
     return WDL_OK;
 }
 
-/* Elements are only caches under the window protocol: their locks are counted window-wide. */
-static void forget_targets(struct wdl_win *win)
+/* Elements are only caches under the window protocol: their locks are counted window-wide. Behind
+ * an answer to UNLOCK everything is done at its target. */
+static int forget_targets(struct wdl_win *win)
 {
     struct wdl_list *node, *after;
     wdl_list_for_safe(node, after, &win->targets) {
         struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
+        if (t->flush_sent != t->flush_acked || t->direct.key_due)
+            return WDL_AGAIN;
+        t->dirty = 0;
         if (t->lock.state == WDL_LOCK_GRANTED)
             lock_take_row(t, WDL_LOCK_ON_EVICT);
         wdl_target_release(t);
     }
     win->locked_targets = 0;
+    return WDL_OK;
 }
 
-enum { UNLOCK_ALL_BEGIN, UNLOCK_ALL_TARGETS, UNLOCK_ALL_WINDOW };
+enum { UNLOCK_ALL_BEGIN, UNLOCK_ALL_TARGETS, UNLOCK_ALL_DRAIN, UNLOCK_ALL_WINDOW };
 
 static int unlock_all_targets(struct wdl_win *win)
 {
@@ -386,6 +391,12 @@ static int unlock_all_window(struct wdl_win *win)
     return win->all_due > 0 ? WDL_AGAIN : WDL_OK;
 }
 
+/* Does UNLOCK go to every target behind its operations, and is answered after them? */
+static int unlock_all_follows(const struct wdl_win *win)
+{
+    return win->proc->ordered && win->words == WDL_WORDS_NONE && !win->all_nocheck;
+}
+
 wdl_line_begins
 int wdl_win_unlock_all(struct wdl_win *win, int *step)
 {
@@ -397,17 +408,19 @@ int wdl_win_unlock_all(struct wdl_win *win, int *step)
         return WDL_AGAIN;
     if (*step == UNLOCK_ALL_BEGIN)
         *step = win->epoch.access_state == WDL_ACCESS_LOCK_ALL_CALLED ? UNLOCK_ALL_TARGETS :
-            UNLOCK_ALL_WINDOW;
+            UNLOCK_ALL_DRAIN;
     if (*step == UNLOCK_ALL_TARGETS && unlock_all_targets(win) != WDL_OK)
         return WDL_AGAIN;
-    if (*step == UNLOCK_ALL_WINDOW) {
+    if (*step == UNLOCK_ALL_DRAIN) {
         if (win->ntargets > 0) {
-            if (wdl_win_drain(win, 0) != WDL_OK)
+            if (wdl_win_drain(win, unlock_all_follows(win)) != WDL_OK)
                 return WDL_AGAIN;
-            forget_targets(win);
             win->all_next = win->all_due = 0;
         }
-        if (unlock_all_window(win) != WDL_OK)
+        *step = UNLOCK_ALL_WINDOW;
+    }
+    if (*step == UNLOCK_ALL_WINDOW) {
+        if (unlock_all_window(win) != WDL_OK || forget_targets(win) != WDL_OK)
             return WDL_AGAIN;
         win->all_next = 0;
     }
