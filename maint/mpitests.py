@@ -34,9 +34,10 @@ SETUPS = {
     # sanitizer is gone.
     "thread-tsan": ({"MPIR_CVAR_WINDLASS_PROGRESS_THREAD": "on", "UCX_MEM_EVENTS": "no"}, ["mpi", "threads/rma"]),
     "cliques-tsan": ({"MPIR_CVAR_NUM_CLIQUES": "2", "UCX_MEM_EVENTS": "no"}, ["mpi", "threads/rma"]),
-    "engine-shm": ({"MPIR_CVAR_WINDLASS_COLL": "engine"}, ["coll"]),
-    "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, ["mpi", "examples", "pt2pt", "rma", "threads/rma",
-                                                                        "errors/rma"]),
+    "engine-shm": ({"MPIR_CVAR_WINDLASS_COLL": "engine"}, ["coll", "errors/coll"]),
+    "engine-cliques": ({"MPIR_CVAR_WINDLASS_COLL": "engine", "MPIR_CVAR_NUM_CLIQUES": "2"}, ["coll", "errors/coll"]),
+    "tcp": ({"UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"}, ["mpi", "examples", "pt2pt", "rma", "coll",
+                                                                        "threads/rma", "errors/rma", "errors/coll"]),
     "engine-tcp": ({"MPIR_CVAR_WINDLASS_COLL": "engine", "UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"},
                    ["coll", "errors/coll"]),
 }

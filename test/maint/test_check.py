@@ -91,7 +91,8 @@ class Check(unittest.TestCase):
             self.assertIn(f"unexpected output: {seen}\n", output)
         self.write("coll/testlist", "show 2\n")
         self.program("coll/show", show.replace("PROGRESS_THREAD", "COLL"))
-        for name, seen in (("engine-shm", "+++engine"), ("engine-tcp", "tcp,self++1+engine")):
+        for name, seen in (("engine-shm", "+++engine"), ("engine-cliques", "+2++engine"),
+                           ("engine-tcp", "tcp,self++1+engine")):
             _, output = self.check("--setup", name, "--only", "coll")
             self.assertIn(f"unexpected output: {seen}\n", output)
 
