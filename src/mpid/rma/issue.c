@@ -1,8 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * ISSUE, CLEANUP and MAKE_RMA_PROGRESS of seed 001, for one target, one window, all active windows;
- * and draining, on which every closing synchronization stands. Issuing goes round-robin over the
- * targets of a window.
+ * and draining, on which every closing synchronization stands.
+ *
+ * Issuing goes round the targets of a window, a message each. The list of targets is the order: who
+ * has sent goes behind all others, who was refused stays where it is. So where buffers are few, or
+ * the network takes little, nobody sends twice while somebody else could send once.
  */
 #include "mpid/rma/win_impl.h"
 
@@ -67,11 +70,6 @@ static int op_must_hold(const struct wdl_op *op)
         op->args.kind >= WDL_RMA_ACC && op->target->acc_in_flight > 0;
 }
 
-static size_t op_sent(const struct wdl_op *op)
-{
-    return op->next + (op->told ? op->told->next : 0);
-}
-
 void wdl_target_dirtied(struct wdl_target *t, uint64_t stamp)
 {
     if (!t->dirty || wdl_is_older(stamp, t->dirty_stamp))
@@ -113,41 +111,28 @@ static int target_issue_flush(struct wdl_target *t)
     return 1;
 }
 
-/* ISSUE: send what may be sent. */
-static int target_issue(struct wdl_target *t)
+/* The next message of what waits: how many operations it is of, 0: none goes. */
+static int target_issue_op(struct wdl_target *t)
 {
-    int n = 0;
-    while (!wdl_list_empty(&t->waiting) && !wdl_combine_holds(t)) {
-        struct wdl_op *op = wdl_container_of(t->waiting.next, struct wdl_op, node.link);
-        if (flush_is_due(t)) {  /* before what is newer */
-            if (!target_issue_flush(t))
-                break;
-            n++;
-        }
-        if (op->next == 0 && op_must_hold(op))
-            break;
-        int together = wdl_combine_count(t);
-        if (together > 1) {
-            if (wdl_combine_send(t, together, 0) == WDL_AGAIN)
-                break;
-            n += together;
-            continue;
-        }
-        size_t before = op_sent(op);
-        int status = wdl_op_issue(op);
-        n += op_sent(op) != before;
-        if (status == WDL_AGAIN)
-            break;
-        if (wdl_status_is_error(status))
-            op->status = status;
-        wdl_list_remove(&op->node.link);
-        wdl_combine_left(t);
-        wdl_list_push(&t->issued, &op->node.link);
-        if (!t->win->proc->ordered && op->args.kind >= WDL_RMA_ACC)
-            t->acc_in_flight++;
-        n++;
-    }
-    return n;
+    struct wdl_op *op = wdl_container_of(t->waiting.next, struct wdl_op, node.link);
+    if (flush_is_due(t))        /* before what is newer */
+        return target_issue_flush(t);
+    if (op->next == 0 && op_must_hold(op))
+        return 0;
+    int together = wdl_combine_count(t);
+    if (together > 1)
+        return wdl_combine_send(t, together, 0) == WDL_AGAIN ? 0 : together;
+    int status = wdl_op_issue(op);
+    if (status == WDL_AGAIN || status == WDL_PENDING)
+        return status == WDL_PENDING;
+    if (wdl_status_is_error(status))
+        op->status = status;
+    wdl_list_remove(&op->node.link);
+    wdl_combine_left(t);
+    wdl_list_push(&t->issued, &op->node.link);
+    if (!t->win->proc->ordered && op->args.kind >= WDL_RMA_ACC)
+        t->acc_in_flight++;
+    return 1;
 }
 
 /* Locks by words: there is no request, only the attempt. */
@@ -264,20 +249,58 @@ static int target_leave(struct wdl_target *t)
     return 1;
 }
 
-int wdl_target_progress(struct wdl_target *t)
+static int issue_one(struct wdl_target *t)
 {
-    int n = 0;
     if (t->lock.state == WDL_LOCK_CALLED)
-        n += target_issue_lock(t);
-    if (t->lock.state != WDL_LOCK_CALLED && !wdl_lock_asked(&t->lock) &&
-        !wdl_list_empty(&t->waiting) && wdl_target_exposed(t->win, t->rank) == WDL_OK)
-        n += target_issue(t);
-    n += target_cleanup(t);
+        return target_issue_lock(t);
+    if (wdl_list_empty(&t->waiting) || wdl_lock_asked(&t->lock) ||
+        wdl_target_exposed(t->win, t->rank) != WDL_OK || wdl_combine_holds(t))
+        return 0;
+    return target_issue_op(t);
+}
+
+/* ISSUE: one message, and behind the others with it; 0: none goes. */
+static int target_issue(struct wdl_target *t)
+{
+    int n = issue_one(t);
+    if (n > 0) {
+        wdl_list_remove(&t->link);
+        wdl_list_push(&t->win->targets, &t->link);
+    }
+    return n;
+}
+
+/* What there is to do behind that. */
+static int target_follow(struct wdl_target *t)
+{
+    int n = target_cleanup(t);
     if (flush_is_due(t))
         n += target_issue_flush(t);
     n += wdl_direct_progress(t);
     n += target_issue_unlock(t);
     return n + target_leave(t);
+}
+
+int wdl_target_progress(struct wdl_target *t)
+{
+    int n = 0, sent;
+    while ((sent = target_issue(t)) > 0)
+        n += sent;
+    return n + target_follow(t);
+}
+
+/* ISSUE for all targets: whoever has sent comes again, behind the others, until nothing goes. */
+static int win_issue(struct wdl_win *win)
+{
+    struct wdl_list *node = win->targets.next;
+    int n = 0;
+    while (node != &win->targets) {
+        struct wdl_list *after = node->next;
+        int sent = target_issue(wdl_container_of(node, struct wdl_target, link));
+        n += sent;
+        node = sent > 0 && after == &win->targets ? node : after;       /* the last one goes on */
+    }
+    return n;
 }
 
 /* A word about a lock of this process; 0: not now. A lost peer needs none. */
@@ -332,12 +355,10 @@ static int win_has_work(const struct wdl_win *win)
 
 int wdl_win_progress(struct wdl_win *win)
 {
-    int n = 0, left = win->ntargets;
-    while (left-- > 0 && !wdl_list_empty(&win->targets)) {
-        struct wdl_list *node = wdl_list_pop(&win->targets);
-        wdl_list_push(&win->targets, node);
-        n += wdl_target_progress(wdl_container_of(node, struct wdl_target, link));
-    }
+    struct wdl_list *node, *after;
+    int n = win_issue(win);
+    wdl_list_for_safe(node, after, &win->targets)
+        n += target_follow(wdl_container_of(node, struct wdl_target, link));
     if (win->barrier.running) {
         int sent = win->barrier.round * 2 + win->barrier.sent;
         wdl_barrier_progress(win);
@@ -422,20 +443,33 @@ static void target_want(struct wdl_target *t, uint64_t stamp, int local)
         t->direct.want = 1;
 }
 
-int wdl_target_drain_before(struct wdl_target *t, uint64_t stamp, int local)
+/* Is there anything to wait for at all? */
+static int drain_begin(struct wdl_target *t, uint64_t stamp, int local)
 {
     t->evict = 0;               /* it must not leave under the caller's feet */
     if (wdl_target_clean(t) && !t->want_lock && !t->want_unlock) {
         t->want_flush = 0;
-        return WDL_OK;
+        return 0;
     }
     target_want(t, stamp, local);
-    wdl_target_progress(t);
+    return 1;
+}
+
+static int drain_end(struct wdl_target *t, uint64_t stamp, int local)
+{
     target_unwant(t);
     if (wdl_target_is_done(t, stamp, local))
         return WDL_OK;
     wdl_win_activate(t->win);
     return WDL_AGAIN;
+}
+
+int wdl_target_drain_before(struct wdl_target *t, uint64_t stamp, int local)
+{
+    if (!drain_begin(t, stamp, local))
+        return WDL_OK;
+    wdl_target_progress(t);
+    return drain_end(t, stamp, local);
 }
 
 int wdl_target_drain(struct wdl_target *t, int local)
@@ -445,11 +479,17 @@ int wdl_target_drain(struct wdl_target *t, int local)
 
 int wdl_win_drain_before(struct wdl_win *win, uint64_t stamp, int local)
 {
-    int status = WDL_OK;
-    struct wdl_list *node, *after;
-    wdl_list_for_safe(node, after, &win->targets) {
+    struct wdl_list *node;
+    int any = 0, status = WDL_OK;
+    wdl_list_for(node, &win->targets)
+        any |= drain_begin(wdl_container_of(node, struct wdl_target, link), stamp, local);
+    if (!any)
+        return WDL_OK;
+    win_issue(win);
+    wdl_list_for(node, &win->targets) {
         struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
-        if (wdl_target_drain_before(t, stamp, local) != WDL_OK)
+        target_follow(t);
+        if (drain_end(t, stamp, local) != WDL_OK)
             status = WDL_AGAIN;
     }
     return status;

@@ -163,8 +163,8 @@ static int op_enqueue(struct wdl_win *win, const struct wdl_rma_args *args, stru
     win->stats.ops_message++;
     t->evict = 0;
     /* the description of its type need not wait for the lock; what is not sent now is later */
-    if (op->told)
-        (void) wdl_type_send(op);
+    while (op->told && wdl_type_send(op) == WDL_PENDING)
+        ;
     wdl_combine_op(t);
     wdl_target_progress(t);
     wdl_win_activate(win);

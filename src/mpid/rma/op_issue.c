@@ -176,30 +176,26 @@ int wdl_op_issue(struct wdl_op *op)
 {
     size_t chunk = op_chunk(op);
     op->comp.fn = op_sent;
-    if (op->told) {
-        int status = wdl_type_send(op);
-        if (status != WDL_OK)
-            return status;
-    }
-    while (op->next < op->total) {
-        size_t bytes = op->total - op->next < chunk ? op->total - op->next : chunk;
-        int last = op->next + bytes == op->total, reads = wdl_op_reads(op);
-        int whole = op->win->proc->ordered || op->next == 0;
-        if (last && wdl_combine_holds_last(op))
-            return WDL_AGAIN;
-        int flags = last && whole ? wdl_closing_flags(op->target, 1) : 0;
-        if (reads)
-            flags &= ~WDL_PKT_WITH_FLUSH;
-        int status = op_issue_chunk(op, bytes, flags);
-        if (status != WDL_OK)
-            return status;
-        op->next += bytes;
-        op->win->stats.messages++;
-        if (op->win->proc->ordered)
-            op_counts(op);
-        wdl_closing_sent(op->target, flags);
-    }
-    return WDL_OK;
+    int status = op->told ? wdl_type_send(op) : WDL_OK;
+    if (status != WDL_OK)
+        return status;
+    size_t bytes = op->total - op->next < chunk ? op->total - op->next : chunk;
+    int last = op->next + bytes == op->total;
+    int whole = op->win->proc->ordered || op->next == 0;
+    if (last && wdl_combine_holds_last(op))
+        return WDL_AGAIN;
+    int flags = last && whole ? wdl_closing_flags(op->target, 1) : 0;
+    if (wdl_op_reads(op))
+        flags &= ~WDL_PKT_WITH_FLUSH;
+    status = op_issue_chunk(op, bytes, flags);
+    if (status != WDL_OK)
+        return status;
+    op->next += bytes;
+    op->win->stats.messages++;
+    if (op->win->proc->ordered)
+        op_counts(op);
+    wdl_closing_sent(op->target, flags);
+    return last ? WDL_OK : WDL_PENDING;
 }
 
 int wdl_op_answer(struct wdl_op *op, const struct wdl_pkt *pkt, const char *payload, size_t bytes)

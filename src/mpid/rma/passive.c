@@ -212,6 +212,14 @@ int wdl_win_lock(struct wdl_win *win, int rank, int exclusive, int assertion, in
     return lock_on(win, rank, exclusive, assertion, step);
 }
 
+/* The release is the last packet, or part of it (wdl_closing_flags). */
+static void target_closes(struct wdl_target *t)
+{
+    wdl_mem_sync(&t->win->quick);       /* pairs with the next holder's in wdl_win_lock */
+    t->want_unlock = t->win->words == WDL_WORDS_NONE && t->lock.state < WDL_LOCK_RELEASING;
+    wdl_combine_tail(t);
+}
+
 /* Close one locked target: WDL_OK when its element is gone. */
 static int target_unlock(struct wdl_target *t)
 {
@@ -236,11 +244,7 @@ static int target_unlock(struct wdl_target *t)
         lock_take_row(t, WDL_LOCK_ON_ACK);
     }
     if (t->lock.state != WDL_LOCK_IDLE) {
-        /* the release is the last packet, or part of it (wdl_closing_flags); pairs with the next
-         * holder's in wdl_win_lock */
-        wdl_mem_sync(&win->quick);
-        t->want_unlock = !words && t->lock.state < WDL_LOCK_RELEASING;
-        wdl_combine_tail(t);
+        target_closes(t);
         wdl_target_drain(t, 1);
         return WDL_AGAIN;
     }
@@ -359,10 +363,21 @@ static int forget_targets(struct wdl_win *win)
 
 enum { UNLOCK_ALL_BEGIN, UNLOCK_ALL_TARGETS, UNLOCK_ALL_DRAIN, UNLOCK_ALL_WINDOW };
 
+/* What waits at several targets goes in turn. */
 static int unlock_all_targets(struct wdl_win *win)
 {
-    int status = WDL_OK;
+    int status = WDL_OK, waits = 0;
     struct wdl_list *node, *after;
+    wdl_list_for(node, &win->targets) {
+        struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
+        if (wdl_list_empty(&t->waiting))
+            continue;
+        target_closes(t);
+        waits = 1;
+    }
+    if (waits)
+        wdl_win_drain(win, 1);
+    /* one that sends now is looked at again, behind the others (issue.c) */
     wdl_list_for_safe(node, after, &win->targets)
         if (target_unlock(wdl_container_of(node, struct wdl_target, link)) != WDL_OK)
             status = WDL_AGAIN;

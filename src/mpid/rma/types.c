@@ -176,8 +176,10 @@ int wdl_type_send(struct wdl_op *op)
         return op->status;      /* the target could not take the type */
     if (!told->flat && told->bytes == 0)
         status = told_flatten(op->win, told);
-    while (status == WDL_OK && told->next < told->bytes)
+    if (status == WDL_OK && told->next < told->bytes) {
         status = told_send(op->win, told, op);
+        return status == WDL_OK ? WDL_PENDING : status;
+    }
     if (status != WDL_OK)
         return status;
     if (told->flat)

@@ -60,7 +60,8 @@ struct wdl_rtype {
 struct wdl_told *wdl_type_use(struct wdl_win *win, int rank, wdl_type type);
 /* The operation is over. */
 void wdl_type_used(struct wdl_win *win, struct wdl_told *told, int status);
-/* Describe the operation's type, if that has not been done. WDL_OK: the operation may follow. */
+/* Describe the operation's type, if that has not been done, a packet a call. WDL_OK: the operation
+ * may follow; WDL_PENDING: the packet has gone. */
 int wdl_type_send(struct wdl_op *op);
 /* The target has it, or will have it before what is sent from now on, and keeps it. */
 int wdl_type_is_there(const struct wdl_told *told);

@@ -204,7 +204,7 @@ struct wdl_win {
     struct wdl_epoch epoch;             /* access and exposure states */
     struct wdl_list *slots;
     int nslots;
-    struct wdl_list targets;
+    struct wdl_list targets;    /* who has sent last is the last one (issue.c) */
     int ntargets, targets_high;
     int locked_targets, locks_held;
     /* locks by words (as stats.locks); within a node one of them needs no element: the held one */
@@ -379,7 +379,8 @@ void wdl_reply_send(struct wdl_win *win, int rank, struct wdl_bounce *bounce,
 int wdl_replies_progress(struct wdl_rma *rma);
 
 /* --- op_issue.c --- */
-/* Send as much of an operation as the network takes. WDL_OK: all of it is sent. */
+/* Send the next packet of an operation, or of what describes its type. WDL_OK: all of it is sent;
+ * WDL_PENDING: it has more; WDL_AGAIN: none has gone. */
 int wdl_op_issue(struct wdl_op *op);
 /* Answers */
 int wdl_op_answer(struct wdl_op *op, const struct wdl_pkt *pkt, const char *payload, size_t bytes);

@@ -122,41 +122,138 @@ START_TEST(a_drain_asks_all_targets_at_once)
 }
 END_TEST
 
-/* The targets of a window take turns when buffers are few: nobody is served only after all
- * others. */
+/* --- in turn ---------------------------------------------------------------------------------- */
+
+enum { TARGETS = 3, EACH = 32, LENGTH = 96 };
+
+/* Bytes of operations on the rank that have not been sent. */
+static size_t unsent(const struct wdl_win *win, int rank)
+{
+    const struct wdl_target *t = wdl_target_find(win, rank);
+    const struct wdl_list *node;
+    size_t bytes = 0;
+    if (!t)
+        return 0;
+    wdl_list_for(node, &t->waiting) {
+        const struct wdl_op *op = wdl_container_of(node, struct wdl_op, node.link);
+        bytes += op->total - op->next;
+    }
+    return bytes;
+}
+
+/* All have as much to send: nobody is ahead by more than a message. Returns what is left. */
+static size_t insist_on_turns(struct test_world *w, size_t message)
+{
+    size_t least = SIZE_MAX, most = 0;
+    for (int t = 1; t <= TARGETS; t++) {
+        size_t bytes = unsent(w->rank[0].win, t);
+        least = bytes < least ? bytes : least;
+        most = bytes > most ? bytes : most;
+    }
+    ck_assert_uint_le(most - least, message);
+    return most;
+}
+
+/* Every buffer is away until its message is there. */
+static void open_short_of_buffers(struct test_world *w, int buffers, enum wdl_combine combine)
+{
+    struct test_world_params p = {.ranks = 1 + TARGETS,.bounce_count = buffers,
+        .pending_permille = 1000,.delay_ns_max = 3000,.combine = combine,.bytes = EACH * LENGTH,
+        .rma = {.win_ops = TARGETS * EACH }
+    };
+    test_world_open(w, &p);
+}
+
+static size_t bundle_bytes(const struct test_world *w)
+{
+    size_t bytes = w->rank[0].rma->chunk_bytes / (LENGTH + sizeof(struct wdl_pkt)) * LENGTH;
+    ck_assert_uint_lt(6 * bytes, EACH * LENGTH);
+    return bytes;
+}
+
+/* What has gaps at the origin needs a buffer: short ones, in bundles, and a long one, in chunks. */
 START_TEST(issuing_goes_round)
 {
-    struct test_world w;
-    struct test_world_params p = {.ranks = 4,.bounce_count = 1,.pending_permille = 1000,
-        .delay_ns_max = 1000,.combine = WDL_COMBINE_NEVER,.rma = {.win_ops = 64}
-    };
-    static char data[256];
-    int first[4] = { 0 };
-    test_world_open(&w, &p);
-    struct test_host *host = &w.rank[0].host;
-    wdl_type type = test_type_vector(host, TEST_U8, 4, 1, 2);
+    static char data[2 * EACH * LENGTH];
     memset(data, 1, sizeof(data));
-    for (int t = 1; t < 4; t++) {
-        locked(&w, t);
-        for (int i = 0; i < 8; i++) {   /* a layout with gaps at the origin needs a bounce buffer */
-            struct wdl_rma_args put = test_put(t, 4 * i, NULL, 4);
-            put.origin = test_typed(host, data, 1, type);
-            test_op(&w, 0, put);
+    for (int buffers = 1; buffers <= TARGETS + 1; buffers++)
+        for (int is_long = 0; is_long < 2; is_long++) {
+            struct test_world w;
+            int n = is_long ? 1 : EACH, length = EACH * LENGTH / n;
+            open_short_of_buffers(&w, buffers, WDL_COMBINE_NEVER);
+            struct test_rank *o = &w.rank[0];
+            wdl_type type = test_type_vector(&o->host, TEST_U8, length, 1, 2);
+            TEST_ALL(&w, wdl_win_fence(r->win, WDL_MODE_NOPRECEDE, &r->step));
+            TEST_DONE(&w, wdl_win_fence(o->win, WDL_MODE_NOPRECEDE, &o->step)); /* it holds up */
+            for (int i = 0; i < n; i++)
+                for (int t = TARGETS; t > 0; t--) {
+                    struct wdl_rma_args put = test_put(t, i * length, NULL, (size_t) length);
+                    put.origin = test_typed(&o->host, data, 1, type);
+                    test_op(&w, 0, put);
+                }
+            size_t message = is_long ? o->rma->chunk_bytes : bundle_bytes(&w);
+            size_t left = insist_on_turns(&w, 0);
+            ck_assert_uint_eq(left, EACH * LENGTH);
+            for (int rank = 1; rank <= TARGETS; rank++)
+                TEST_DONE(&w, wdl_win_fence(w.rank[rank].win, WDL_MODE_NOPRECEDE,
+                                            &w.rank[rank].step));
+            for (int turns = 0; left > 0; turns++) {
+                ck_assert_int_lt(turns, TEST_TURNS_MAX);
+                test_world_turn(&w);
+                left = insist_on_turns(&w, message);
+            }
+            TEST_ALL(&w, wdl_win_fence(r->win, 0, &r->step));
+            for (int t = 1; t <= TARGETS; t++)
+                ck_assert_mem_eq(w.rank[t].memory, data, EACH * LENGTH);
+            test_type_end(&o->host, type);
+            test_world_close(&w);
         }
-    }
-    for (int turn = 1; !first[1] || !first[2] || !first[3]; turn++) {
-        for (int t = 1; t < 4; t++)
-            if (!first[t] && w.rank[t].memory[0])
-                first[t] = turn;
-        ck_assert_int_lt(turn, 40);
-        test_world_turn(&w);
-    }
-    for (int t = 1; t < 4; t++) {
-        unlock(&w, t);
-        ck_assert_int_eq(w.rank[t].memory[31], 1);
-    }
-    test_type_end(host, type);
-    test_world_close(&w);
+}
+END_TEST
+
+/* A turn in which rank 0 gets its buffers back, and issues nothing. */
+static void turn_without_issuing(struct test_world *w)
+{
+    struct wdl_nm *nm = w->rank[0].proc->nm;
+    nm->ops->poll(nm);
+    for (int i = 1; i < w->n; i++)
+        wdl_proc_progress(w->rank[i].proc);
+    wdl_sim_advance(w->sim, 1000);
+}
+
+/* Bundles need buffers, too. The call that closes all targets takes turns itself. */
+START_TEST(closing_goes_round)
+{
+    enum { FLUSH, UNLOCK_ALL, CLOSES };
+    static char data[LENGTH];
+    for (int closes = 0; closes < CLOSES; closes++)
+        for (int buffers = 1; buffers <= TARGETS + 1; buffers++) {
+            struct test_world w;
+            open_short_of_buffers(&w, buffers, WDL_COMBINE_ALWAYS);
+            struct test_rank *o = &w.rank[0];
+            TEST_DONE(&w, wdl_win_lock_all(o->win, 0, &o->step));
+            for (int t = 1; t <= TARGETS; t++) {        /* the locks are there */
+                test_op(&w, 0, test_put(t, 0, data, LENGTH));
+                TEST_DONE(&w, wdl_win_flush(o->win, t, 0, &o->step));
+            }
+            test_world_settle(&w);
+            size_t bundle = bundle_bytes(&w), left = 0;
+            for (int i = 0; i < TARGETS * EACH; i++)
+                test_op(&w, 0, test_put(1 + i % TARGETS, i / TARGETS * LENGTH, data, LENGTH));
+            int status = WDL_AGAIN;
+            for (int turns = 0; status == WDL_AGAIN; turns++) {
+                ck_assert_int_lt(turns, TEST_TURNS_MAX);
+                status = closes == FLUSH ? wdl_win_flush(o->win, -1, 0, &o->step) :
+                    wdl_win_unlock_all(o->win, &o->step);
+                left = insist_on_turns(&w, bundle);
+                turn_without_issuing(&w);
+            }
+            ck_assert_int_eq(status, WDL_OK);
+            ck_assert_uint_eq(left, 0);
+            if (closes == FLUSH)
+                TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
+            test_world_close(&w);
+        }
 }
 END_TEST
 
@@ -204,5 +301,5 @@ END_TEST
 
 WDL_SUITE("rma/issue", accumulates_to_one_target_keep_their_order, puts_are_not_ordered,
           a_window_without_work_is_not_visited, a_drain_asks_all_targets_at_once,
-          issuing_goes_round, the_first_failure_is_kept_until_it_is_taken,
+          issuing_goes_round, closing_goes_round, the_first_failure_is_kept_until_it_is_taken,
           all_windows_make_progress)
