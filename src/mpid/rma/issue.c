@@ -5,7 +5,8 @@
  *
  * Issuing goes round the targets of a window, a message each. The list of targets is the order: who
  * has sent goes behind all others, who was refused stays where it is. So where buffers are few, or
- * the network takes little, nobody sends twice while somebody else could send once.
+ * the network takes little, nobody sends twice while somebody else could send once. So it is with
+ * windows, a pass each.
  */
 #include "mpid/rma/win_impl.h"
 
@@ -373,19 +374,29 @@ int wdl_win_progress(struct wdl_win *win)
     return n;
 }
 
+/* One pass over those active now; what becomes active meanwhile waits for the next pass. Windows
+ * that could do nothing stay before those that did something. */
 static int active_progress(struct wdl_rma *rma)
 {
-    struct wdl_list round, *node;
+    struct wdl_list round, still, *node;
     int n = 0;
-    /* one pass over those active now; what becomes active meanwhile waits for the next pass */
     wdl_list_init(&round);
+    wdl_list_init(&still);
     while ((node = wdl_list_pop(&rma->active)) != NULL)
         wdl_list_push(&round, node);
     while ((node = wdl_list_pop(&round)) != NULL) {
         struct wdl_win *win = wdl_container_of(node, struct wdl_win, active_link);
-        n += wdl_win_progress(win);
-        if (win_has_work(win))
-            wdl_win_activate(win);
+        int moved = wdl_win_progress(win);
+        n += moved;
+        if (!win_has_work(win))
+            continue;
+        wdl_list_remove(node);          /* it may have been activated */
+        wdl_list_push(moved > 0 ? &rma->active : &still, node);
+    }
+    while (!wdl_list_empty(&still)) {
+        node = still.prev;
+        wdl_list_remove(node);
+        wdl_list_push_front(&rma->active, node);
     }
     return n;
 }

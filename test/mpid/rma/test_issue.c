@@ -299,7 +299,56 @@ START_TEST(all_windows_make_progress)
 }
 END_TEST
 
+/* ... in turn, where buffers are few. */
+START_TEST(windows_go_round)
+{
+    enum { WINDOWS = 3 };
+    struct test_world w;
+    static char data[2 * EACH * LENGTH];
+    struct wdl_win *win[2][WINDOWS];
+    size_t left = EACH * LENGTH;
+    int step = 0;
+    memset(data, 1, sizeof(data));
+    open_short_of_buffers(&w, 1, WDL_COMBINE_NEVER);
+    struct test_host *host = &w.rank[0].host;
+    wdl_type type = test_type_vector(host, TEST_U8, EACH * LENGTH, 1, 2);
+    for (int i = 0; i < 2; i++)
+        for (uint32_t k = 0; k < WINDOWS; k++) {
+            struct wdl_win_params params = test_win_params(&w.rank[i]);
+            params.id = 100 + k;
+            ck_assert_int_eq(wdl_win_create(w.rank[i].proc, &params, &win[i][k]), WDL_OK);
+        }
+    struct wdl_bounce *bounce = wdl_bounce_get(w.rank[0].proc);
+    for (int k = 0; k < WINDOWS; k++) {
+        struct wdl_rma_args put = test_put(1, 0, NULL, EACH * LENGTH);
+        put.origin = test_typed(host, data, 1, type);
+        TEST_DONE(&w, wdl_win_lock(win[0][k], 1, 0, WDL_MODE_NOCHECK, &step));
+        ck_assert_int_eq(wdl_rma_op(win[0][k], &put), WDL_OK);
+    }
+    wdl_bounce_put(bounce);
+    for (int turns = 0; left > 0; turns++) {
+        size_t least = left;
+        left = 0;
+        for (int k = 0; k < WINDOWS; k++) {
+            size_t bytes = unsent(win[0][k], 1);
+            least = bytes < least ? bytes : least;
+            left = bytes > left ? bytes : left;
+        }
+        ck_assert_uint_le(left - least, w.rank[0].rma->chunk_bytes);
+        ck_assert_int_lt(turns, TEST_TURNS_MAX);
+        test_world_turn(&w);
+    }
+    for (int k = 0; k < WINDOWS; k++)
+        TEST_DONE(&w, wdl_win_unlock(win[0][k], 1, &step));
+    for (int i = 0; i < 2; i++)
+        for (int k = 0; k < WINDOWS; k++)
+            ck_assert_int_eq(wdl_win_free(win[i][k]), WDL_OK);
+    test_type_end(host, type);
+    test_world_close(&w);
+}
+END_TEST
+
 WDL_SUITE("rma/issue", accumulates_to_one_target_keep_their_order, puts_are_not_ordered,
           a_window_without_work_is_not_visited, a_drain_asks_all_targets_at_once,
           issuing_goes_round, closing_goes_round, the_first_failure_is_kept_until_it_is_taken,
-          all_windows_make_progress)
+          all_windows_make_progress, windows_go_round)
