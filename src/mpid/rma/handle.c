@@ -47,6 +47,8 @@ static int lock_granted(struct wdl_win *win, const struct wdl_pkt *pkt)
     struct wdl_target *t = wdl_target_find(win, (int) pkt->origin);
     int asked = t && wdl_lock_asked(&t->lock);
     int status = asked ? wdl_lock_step(&t->lock, WDL_LOCK_ON_GRANT) : wdl_lock_all_answer(win);
+    if (status == WDL_OK && asked && win->epoch.access_state != WDL_ACCESS_PER_TARGET)
+        wdl_mem_sync(&win->quick);      /* lock_all was over before; pairs with the last unlock's */
     if (status == WDL_OK && asked && (pkt->flags & WDL_PKT_AGAIN))
         wdl_combine_again(t);
     win->debts += status == WDL_OK && (pkt->flags & WDL_PKT_OVERTOOK);

@@ -52,6 +52,7 @@ int wdl_lock_all_progress(struct wdl_win *win)
     if (win->all_next == win->params.size && win->all_due == 0 && elements_granted(win)) {
         int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_ALL_GRANTED);
         wdl_assert_cmp(status, ==, WDL_OK);
+        wdl_mem_sync(&win->quick);      /* pairs with the one of each rank's last unlock */
         win->all_next = 0;
         n++;
     }

@@ -333,6 +333,10 @@ int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
     *step = 0;
     if (status != WDL_OK)
         return status;
+    /* taking the word was MEM_SYNC (words.c); locks by message have theirs when they are granted
+     * (lock_granted, wdl_lock_all_progress) */
+    if (nocheck && win->words != WDL_WORDS_NODE)
+        wdl_mem_sync(&win->quick);      /* as lock_on has it; pairs with the user's own */
     status = wdl_epoch_access(&win->epoch, nocheck || words ? WDL_ACCESS_ON_LOCK_ALL_NOCHECK :
                                   WDL_ACCESS_ON_LOCK_ALL);
     if (status != WDL_OK)

@@ -593,7 +593,39 @@ START_TEST(what_was_stored_is_ordered_once)
 }
 END_TEST
 
-/* The window protocol of lock_all gives all locks back at once. */
+/* lock_all, too: in the call where all locks are there behind it, or else when each is, before
+ * mapped memory is accessed. */
+START_TEST(lock_all_orders_memory)
+{
+    static const struct { struct test_world_params p; unsigned lock[2], first; } rows[] = {
+        { {.node = 2 }, {0, 1}, 1 }, { {.node = 2,.unordered = 1 }, {0, 1}, 1 },
+        { {.node = 4 }, {0, 0}, 0 },
+        { {.node = 2,.direct = 1,.atomics = 1 }, {1, 1}, 0 }   /* the network's word */
+    };
+    struct test_world w;
+    char data[8] = "stored.";
+    for (unsigned i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        for (int nocheck = 0; nocheck < 2; nocheck++) {
+            struct test_world_params p = rows[i].p;
+            unsigned seen = 0;
+            p.ranks = 4;
+            test_world_open(&w, &p);
+            struct test_rank *o = &w.rank[2];
+            (void) syncs(o, &seen);
+            TEST_DONE(&w, wdl_win_lock_all(o->win, nocheck ? WDL_MODE_NOCHECK : 0, &o->step));
+            ck_assert_uint_eq(syncs(o, &seen), rows[i].lock[nocheck]);
+            for (int times = 0; times < 2; times++) {
+                test_op(&w, 2, test_put(3, 0, data, 8));
+                ck_assert_mem_eq(w.rank[3].memory, data, 8);
+                ck_assert_uint_eq(syncs(o, &seen), nocheck || times ? 0 : rows[i].first);
+            }
+            TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
+            test_world_close(&w);
+        }
+}
+END_TEST
+
+/* The window protocol of lock_all takes all locks together, and gives them back at once. */
 START_TEST(unlock_all_orders_memory)
 {
     struct test_world w;
@@ -603,10 +635,15 @@ START_TEST(unlock_all_orders_memory)
                     .rma = {.win_targets = 1,.global_targets = 1 } });
     struct test_rank *o = &w.rank[0];
     TEST_DONE(&w, wdl_win_lock_all(o->win, 0, &o->step));
+    (void) syncs(o, &seen);
+    wdl_lock_all_switch(o->win);
+    test_world_settle(&w);
+    ck_assert_int_eq(o->win->epoch.access_state, WDL_ACCESS_LOCK_ALL_GRANTED);
+    ck_assert_uint_eq(syncs(o, &seen), 1);
     for (int t = 1; t < 4; t++)
         test_op(&w, 0, test_put(t, 0, data, 8));
+    ck_assert_uint_eq(syncs(o, &seen), 0);
     TEST_DONE(&w, wdl_win_flush(o->win, -1, 0, &o->step));
-    ck_assert_int_eq(o->win->epoch.access_state, WDL_ACCESS_LOCK_ALL_GRANTED);
     (void) syncs(o, &seen);
     TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
     ck_assert_uint_eq(syncs(o, &seen), 1 + 1);  /* once more as a target, its own */
@@ -620,4 +657,5 @@ WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_flush_completes_at_the_
           the_fence_epoch_ends_with_the_first_lock,
           a_word_that_cannot_be_had, a_lock_within_a_node_needs_no_element,
           an_unchecked_lock_asks_nobody, one_lock_at_once, who_holds_does_not_wait_behind_who_waits,
-          a_lock_orders_memory, what_was_stored_is_ordered_once, unlock_all_orders_memory)
+          a_lock_orders_memory, what_was_stored_is_ordered_once, lock_all_orders_memory,
+          unlock_all_orders_memory)
