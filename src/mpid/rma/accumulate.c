@@ -19,6 +19,21 @@ struct cursor {                 /* a place in the pieces */
     size_t used;                /* bytes of it that are behind us */
 };
 
+/* The next bytes, of an element of which so many are missing: where they are, and how many. The
+ * cursor goes behind them. */
+static char *next_bytes(struct cursor *c, size_t missing, size_t *n_out)
+{
+    char *at = c->piece->base + c->used;
+    size_t n = c->piece->bytes - c->used;
+    *n_out = n < missing ? n : missing;
+    c->used += *n_out;
+    if (c->used == c->piece->bytes) {
+        c->piece++;
+        c->used = 0;
+    }
+    return at;
+}
+
 /* Copy one packed element between the pieces and `packed`, and advance; `image` receives or gives
  * the element laid out as in memory, where the gaps between its pieces are. */
 static void element_gather(struct cursor *c, const struct wdl_element *el, char *packed,
@@ -26,20 +41,13 @@ static void element_gather(struct cursor *c, const struct wdl_element *el, char 
 {
     char *base = NULL;
     for (size_t done = 0; done < el->packed_bytes;) {
-        size_t n = c->piece->bytes - c->used;
-        char *at = c->piece->base + c->used;
-        if (n > el->packed_bytes - done)
-            n = el->packed_bytes - done;
+        size_t n;
+        char *at = next_bytes(c, el->packed_bytes - done, &n);
         if (!base)
             base = at;
         memcpy(packed + done, at, n);
         memcpy(image + (at - base), at, n);
         done += n;
-        c->used += n;
-        if (c->used == c->piece->bytes) {
-            c->piece++;
-            c->used = 0;
-        }
     }
 }
 
@@ -47,19 +55,12 @@ static void element_scatter(struct cursor *c, const struct wdl_element *el, cons
 {
     char *base = NULL;
     for (size_t done = 0; done < el->packed_bytes;) {
-        size_t n = c->piece->bytes - c->used;
-        char *at = c->piece->base + c->used;
-        if (n > el->packed_bytes - done)
-            n = el->packed_bytes - done;
+        size_t n;
+        char *at = next_bytes(c, el->packed_bytes - done, &n);
         if (!base)
             base = at;
         memcpy(at, image + (at - base), n);
         done += n;
-        c->used += n;
-        if (c->used == c->piece->bytes) {
-            c->piece++;
-            c->used = 0;
-        }
     }
 }
 
@@ -69,19 +70,12 @@ static void element_spread(struct cursor c, const struct wdl_element *el, const 
 {
     char *base = NULL;
     for (size_t done = 0; done < el->packed_bytes;) {
-        size_t n = c.piece->bytes - c.used;
-        char *at = c.piece->base + c.used;
-        if (n > el->packed_bytes - done)
-            n = el->packed_bytes - done;
+        size_t n;
+        char *at = next_bytes(&c, el->packed_bytes - done, &n);
         if (!base)
             base = at;
         memcpy(image + (at - base), packed + done, n);
         done += n;
-        c.used += n;
-        if (c.used == c.piece->bytes) {
-            c.piece++;
-            c.used = 0;
-        }
     }
 }
 
@@ -158,17 +152,10 @@ static void batch_element(struct batch *b, struct cursor *c, const struct wdl_el
 {
     char *base = c->piece->base + c->used;
     for (size_t done = 0; done < el->packed_bytes;) {
-        char *at = c->piece->base + c->used;
-        size_t n = c->piece->bytes - c->used;
-        if (n > el->packed_bytes - done)
-            n = el->packed_bytes - done;
+        size_t n;
+        char *at = next_bytes(c, el->packed_bytes - done, &n);
         batch_piece(b, here + (at - base), at, n);
         done += n;
-        c->used += n;
-        if (c->used == c->piece->bytes) {
-            c->piece++;
-            c->used = 0;
-        }
     }
     b->elements++;
 }
