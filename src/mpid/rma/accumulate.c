@@ -2,7 +2,8 @@
  *
  * Accumulates, in two families. Elements with an atomic instruction are taken a stretch at a time:
  * the part of a piece within one region, short or bulk. All others are taken an element at a time
- * under the locks of everything the call touches.
+ * under the locks of their stripes, a step of so many stripes at a time: between two steps others
+ * get at everything (seed 004).
  */
 #include "mpid/rma/accumulate.h"
 #include <string.h>
@@ -98,26 +99,72 @@ static void element_locked(const struct wdl_host *host, const struct wdl_element
         memcpy(out, old, el->packed_bytes);
 }
 
-/* Others update what lies here under the same locks: those that map it, or from outside. */
+/* Byte `done` of the pieces. */
+static struct cursor cursor_at(const struct wdl_piece *piece, size_t done)
+{
+    while (done > 0 && done >= piece->bytes)
+        done -= piece++->bytes;
+    return (struct cursor) {piece, done};
+}
+
+static size_t bytes_of(const struct wdl_piece *piece, int npieces)
+{
+    size_t bytes = 0;
+    for (int i = 0; i < npieces; i++)
+        bytes += piece[i].bytes;
+    return bytes;
+}
+
+/* The stripes of the element at the cursor, which goes behind it. */
+static uint64_t element_stripes(struct cursor *c, const struct wdl_element *el)
+{
+    uint64_t set = 0;
+    for (size_t done = 0; done < el->packed_bytes;) {
+        size_t n;
+        char *at = next_bytes(c, el->packed_bytes - done, &n);
+        set |= wdl_stripes_of(at, n);
+        done += n;
+    }
+    return set;
+}
+
+/* What is locked at a time: elements of so many stripes, 1 KiB of memory in a row. */
+enum { STEP_STRIPES = 16 };
+
+/* How many elements from the cursor on are a step, of `most`, and their stripes. */
+static size_t step_of(struct cursor c, const struct wdl_element *el, size_t most, uint64_t *set)
+{
+    size_t n = 0;
+    for (*set = 0; n < most; n++) {
+        uint64_t with = *set | element_stripes(&c, el);
+        if (n > 0 && with != *set && __builtin_popcountll(with) > STEP_STRIPES)
+            break;
+        *set = with;
+    }
+    return n;
+}
+
+/* Others update what lies here under the same locks: those that map it, or from outside. From byte
+ * *done on, which moves on with whole elements. */
 static int accumulate_locked(const struct wdl_domain *d, enum wdl_rop op,
                              const struct wdl_element *el, const struct wdl_piece *target,
-                             int npieces, const char *in, char *out)
+                             int npieces, const char *in, char *out, size_t *done)
 {
-    struct cursor c = { target, 0 };
-    uint64_t set = 0;
-    size_t bytes = 0;
-    for (int i = 0; i < npieces; i++) {
-        set |= wdl_stripes_of(target[i].base, target[i].bytes);
-        bytes += target[i].bytes;
-    }
+    size_t bytes = bytes_of(target, npieces), size = el->packed_bytes;
+    struct cursor c = cursor_at(target, *done);
     int shared = d->node_count > 1;
     wdl_assert(!d->outside);
-    if (shared && wdl_stripes_lock(d->control, set) != WDL_OK)
-        return WDL_AGAIN;
-    for (size_t done = 0; done + el->packed_bytes <= bytes; done += el->packed_bytes)
-        element_locked(d->host, el, op, &c, in ? in + done : NULL, out ? out + done : NULL);
-    if (shared)
+    while (*done + size <= bytes) {
+        uint64_t set = 0;
+        size_t n = (bytes - *done) / size;
+        if (shared)
+            n = step_of(c, el, n, &set);
+        if (wdl_stripes_lock(d->control, set) != WDL_OK)
+            return WDL_AGAIN;
+        for (; n > 0; n--, *done += size)
+            element_locked(d->host, el, op, &c, in ? in + *done : NULL, out ? out + *done : NULL);
         wdl_stripes_unlock(d->control, set);
+    }
     return WDL_OK;
 }
 
@@ -214,13 +261,9 @@ static int accumulate_outside(const struct wdl_domain *d, enum wdl_rop op,
                               const struct wdl_element *el, const struct wdl_piece *target,
                               int npieces, const char *in, char *out, size_t *done)
 {
-    struct cursor c = {target, *done};
-    size_t bytes = 0;
+    struct cursor c = cursor_at(target, *done);
+    size_t bytes = bytes_of(target, npieces);
     struct batch b;
-    for (int i = 0; i < npieces; i++)
-        bytes += target[i].bytes;
-    for (; *done < bytes && c.used >= c.piece->bytes; c.piece++)
-        c.used -= c.piece->bytes;
     while (*done + el->packed_bytes <= bytes) {
         batch_fill(&b, &c, el, (bytes - *done) / el->packed_bytes, d->outside->stage);
         if (wdl_stripes_lock(d->control, b.stripes) != WDL_OK)
@@ -393,10 +436,10 @@ static int piece_update(const struct wdl_domain *d, const struct wdl_kernel *ker
 {
     if (!is_aligned(call->element, piece->base)) {
         struct wdl_piece rest = { piece->base + from, piece->bytes - from };
+        size_t part = 0;
         int status = accumulate_locked(d, call->op, call->element, &rest, 1, in ? in + *done : NULL,
-                                       out ? out + *done : NULL);
-        if (status == WDL_OK)
-            *done += rest.bytes;
+                                       out ? out + *done : NULL, &part);
+        *done += part;
         return status;
     }
     while (from < piece->bytes) {
@@ -619,7 +662,7 @@ int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl
     if (!wdl_kernel_has(el) && d->outside)
         return accumulate_outside(d, op, el, target, npieces, in, out, done);
     if (!wdl_kernel_has(el))
-        return accumulate_locked(d, op, el, target, npieces, in, out);
+        return accumulate_locked(d, op, el, target, npieces, in, out, done);
     const struct wdl_kernel *kernel = wdl_kernel_find(el, op);
     const struct wdl_kernel_call call = { d->host, el, op };
     if (npieces == 1 && target->bytes == el->packed_bytes && *done == 0 &&

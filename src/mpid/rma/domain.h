@@ -20,7 +20,7 @@
  * test/model/regions.pml has all of this.
  *
  * Everything else (wide types, unaligned elements) is updated under element locks: stripes of 64
- * bytes of address within a page, always taken in ascending order (seed 004).
+ * bytes of address within a page, always taken in ascending order (seed 004), few at a time.
  *
  * Memory that no other process maps (`alone`) its own process updates plainly, having announced the
  * region. The others of its node come from outside: they close the region, or lock the stripes,
@@ -215,7 +215,7 @@ static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,
 }
 void wdl_bulk_end(const struct wdl_domain *d, int region);
 
-/* The stripes of some bytes, as a set; to be united over all pieces and locked together. */
+/* The stripes of some bytes, as a set; to be united over all that is updated together. */
 uint64_t wdl_stripes_of(const char *from, size_t bytes);
 /* Lock all of a set, or none: WDL_OK or WDL_AGAIN. */
 int wdl_stripes_lock(struct wdl_win_control *control, uint64_t set);

@@ -843,10 +843,130 @@ START_TEST(what_the_network_updates_too)
 }
 END_TEST
 
+/* --- in steps --------------------------------------------------------------------------------- */
+
+/* Three pages. */
+enum { STEP_BYTES = 3 * 4096, STEP_STRIPES = 16 };
+
+struct stepping {
+    struct wdl_win_control control[2];
+    int foreign;                /* a lock that somebody holds, or -1 */
+    int most, updates;          /* other locks held at a time; the other process's updates */
+    char *others;               /* a page that it updates */
+};
+
+/* Sums of the integers there are in an element. Another process updates one half a page on. */
+static int stepping_reduce(void *ctx, uint32_t type, enum wdl_rop op, const void *in, void *inout,
+                           int64_t count)
+{
+    struct stepping *s = ctx;
+    const struct wdl_element el = element(WDL_BASIC_WIDE, 16, 16);
+    struct wdl_domain d = domain_of_two(s->control, s->others);
+    const int32_t *a = in;
+    int32_t *b = inout;
+    int held = 0, far = 0;
+    ck_assert_int_eq(op, WDL_ROP_SUM);
+    for (int64_t i = 0; i < count * (int64_t) type / 4; i++)
+        b[i] += a[i];
+    for (int i = 0; i < WDL_WIN_STRIPES; i++)
+        if (s->control[0].stripe[i] && i != s->foreign) {
+            held++;
+            far = (i + WDL_WIN_STRIPES / 2) % WDL_WIN_STRIPES;
+        }
+    s->most = held > s->most ? held : s->most;
+    if (far == s->foreign)
+        return WDL_OK;
+    s->updates++;
+    size_t done = 0;
+    struct wdl_piece piece = {s->others + 64 * far, 16};
+    ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_REPLACE, &el, &piece, 1, "fifteen letters", NULL,
+                                    &done), WDL_OK);
+    return WDL_OK;
+}
+
+/* n elements each `stride` from the one before it; in one piece if that is their length. */
+static int stepping_pieces(char *at, size_t bytes, size_t stride, int n, struct wdl_piece *piece)
+{
+    if (stride == bytes) {
+        piece[0] = (struct wdl_piece){at, bytes * (size_t) n};
+        return 1;
+    }
+    for (int i = 0; i < n; i++)
+        piece[i] = (struct wdl_piece){at + (size_t) i * stride, bytes};
+    return n;
+}
+
+/* Long ones of elements that have no instruction lock a few stripes at a time: others update what
+ * is not among them meanwhile. Where one is somebody else's they go on from there. */
+START_TEST(long_ones_go_in_steps)
+{
+    static const struct { enum wdl_basic basic; uint32_t bytes, extent; size_t from, stride; }
+    kinds[] = {
+        {WDL_BASIC_WIDE, 16, 16, 0, 16}, {WDL_BASIC_WIDE, 16, 16, 8, 16},
+        {WDL_BASIC_WIDE, 12, 16, 0, 16}, {WDL_BASIC_WIDE, 16, 16, 56, 64}, /* each in two lines */
+        {WDL_BASIC_I64, 8, 8, 1, 8}     /* crooked */
+    };
+    const struct wdl_host_ops stepping_ops = {.reduce = stepping_reduce,
+        .heavy_barrier = host_heavy_barrier};
+    struct wdl_piece *piece = malloc(STEP_BYTES / 8 * sizeof(*piece));
+    char *memory = aligned_alloc(4096, STEP_BYTES + 4096), *others = aligned_alloc(4096, 4096);
+    int32_t *in = malloc(STEP_BYTES), *old = malloc(STEP_BYTES), was;
+    for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
+        for (int fetch = 0; fetch < 2; fetch++) {
+            struct stepping s = {.foreign = 40,.others = others};
+            struct wdl_host stepping_host = {&stepping_ops, &s};
+            struct wdl_element el = element(kinds[k].basic, kinds[k].bytes, kinds[k].extent);
+            size_t each = el.packed_bytes, done = 0;
+            int n = STEP_BYTES / (int) kinds[k].stride, tries = 0, middle;
+            struct wdl_domain d = domain_of_two(s.control, memory);
+            d.host = &stepping_host;
+            d.own = &s.control[0];
+            el.host_type = el.packed_bytes;
+            memset(memory, 0, STEP_BYTES + 4096);
+            memset(old, 0xff, STEP_BYTES);
+            for (size_t i = 0; i < (size_t) n * each / 4; i++)
+                in[i] = (int32_t) i;
+            int npieces = stepping_pieces(memory + kinds[k].from, each, kinds[k].stride, n, piece);
+            for (; tries < 2; tries++) { /* before and behind it */
+                size_t before = done;
+                s.control[0].stripe[s.foreign] = 1;
+                ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, piece, npieces, in,
+                                                fetch ? old : NULL, &done), WDL_AGAIN);
+                ck_assert_uint_eq(done % each, 0);
+                ck_assert(tries ? done == before : done >= each * 16);
+                ck_assert_uint_le(done / each * kinds[k].stride, 64 * s.foreign);
+                middle = (int) (done / each);
+                memcpy(&was, memory + kinds[k].from + (size_t) middle * kinds[k].stride, 4);
+                ck_assert_int_eq(was, 0);
+            }
+            s.control[0].stripe[s.foreign] = 0;
+            s.foreign = -1;
+            ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, piece, npieces, in,
+                                            fetch ? old : NULL, &done), WDL_OK);
+            ck_assert_uint_eq(done, (size_t) n * each);
+            ck_assert_int_eq(s.most, STEP_STRIPES);
+            ck_assert_int_gt(s.updates, 0);
+            for (size_t i = 0; i < (size_t) n * each / 4; i++) {
+                size_t at = i / (each / 4) * kinds[k].stride + i % (each / 4) * 4;
+                memcpy(&was, memory + kinds[k].from + at, 4);
+                ck_assert_int_eq(was, (int32_t) i);
+                ck_assert_int_eq(old[i], fetch ? 0 : -1);
+            }
+            for (int i = 0; i < WDL_WIN_STRIPES; i++)
+                ck_assert_uint_eq(s.control[0].stripe[i], 0);
+        }
+    free(piece);
+    free(memory);
+    free(others);
+    free(in);
+    free(old);
+}
+END_TEST
+
 WDL_SUITE("rma/accumulate", integers, sign_matters, floats_in_pieces, pairs_under_region_locks,
           a_held_region_changes_nothing, compare_and_swap, storm,
           storm_from_outside, copies_from_outside, pairs_from_outside, pairs_from_outside_go_on,
           resumes,
           pieces_of_a_region_together,
           granularity, bytes_of_a_structure_stay_together, bytes_of_a_structure_across_a_border,
-          what_the_network_updates_too)
+          what_the_network_updates_too, long_ones_go_in_steps)

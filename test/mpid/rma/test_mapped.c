@@ -174,6 +174,50 @@ START_TEST(an_interrupted_accumulate_goes_on_where_it_was)
 }
 END_TEST
 
+/* So does one of elements without an instruction, whose stripes are locked a few at a time. */
+START_TEST(an_interrupted_wide_accumulate_goes_on_where_it_was)
+{
+    enum { N = 1024 };          /* elements of 16 bytes: four pages */
+    static long double in[2 * N], old[2 * N];
+    for (int gaps = 0; gaps < 2; gaps++) {
+        struct test_world w;
+        struct test_world_params p = {.ranks = 2,.node = 2,.bytes = sizeof(*in) * N };
+        test_world_open(&w, &p);
+        FENCE(&w);
+        struct test_host *host = &w.rank[0].host;
+        long double *memory = (long double *) (void *) w.rank[1].memory;
+        wdl_type type = test_type_vector(host, TEST_LD, 64, 1, 2);
+        struct wdl_rma_args acc = test_acc(1, 0, WDL_ROP_SUM, TEST_LD, N, in, old);
+        if (gaps) {
+            acc.origin = test_typed(host, in, N / 64, type);
+            acc.result = test_typed(host, old, N / 64, type);
+        }
+        for (int i = 0; i < N; i++) {
+            memory[i] = 3 * i;
+            in[gaps ? i / 64 * 127 + i % 64 * 2 : i] = i + 1;
+        }
+        int far = (int) ((uintptr_t) &memory[N / 8] / 64 % WDL_WIN_STRIPES);
+        w.control[1].stripe[far] = 1;   /* somebody else's: an eighth on, and a page later again */
+        for (int i = 0; i < 3; i++) {
+            ck_assert_int_eq(wdl_rma_op(w.rank[0].win, &acc), WDL_AGAIN);
+            ck_assert_uint_gt(acc.done, 0);
+            ck_assert_uint_le(acc.done, sizeof(*in) * N / 8);
+            ck_assert(memory[acc.done / sizeof(*in) - 1] == 4 * (acc.done / sizeof(*in)) - 3);
+            ck_assert(memory[acc.done / sizeof(*in)] == 3 * (acc.done / sizeof(*in)));
+        }
+        w.control[1].stripe[far] = 0;
+        ck_assert_int_eq(wdl_rma_op(w.rank[0].win, &acc), WDL_OK);
+        for (int i = 0; i < N; i++) {
+            ck_assert(memory[i] == 4 * i + 1);
+            ck_assert(old[gaps ? i / 64 * 127 + i % 64 * 2 : i] == 3 * i);
+        }
+        FENCE(&w);
+        test_type_end(host, type);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 /* Vectors over several regions, one of which is closed for a while; each element once, the gaps
  * never. */
 START_TEST(blocks_evenly_apart)
@@ -407,6 +451,7 @@ END_TEST
 
 WDL_SUITE("rma/mapped", every_kind_and_layout_agrees_with_the_shadow,
           compare_and_swap_by_the_shadow, an_interrupted_accumulate_goes_on_where_it_was,
+          an_interrupted_wide_accumulate_goes_on_where_it_was,
           blocks_evenly_apart, blocks_of_operands_going_backwards, the_short_way_agrees_or_declines,
           the_short_swap_declines_what_is_unusual, long_puts_are_copies_for_that_rank,
           what_overlaps_is_moved)

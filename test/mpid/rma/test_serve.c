@@ -239,6 +239,41 @@ START_TEST(no_answer_no_change)
 }
 END_TEST
 
+/* One of elements without an instruction locks them a few at a time: where another process of the
+ * node is at some of them it goes on from there, each is updated once, and one answer says so. */
+START_TEST(a_long_wide_accumulate_goes_on_where_it_was)
+{
+    enum { N = 256, SIZE = sizeof(long double), HELD = 40 };
+    struct test_world w;
+    struct answer a;
+    static long double in[N];
+    test_world_open(&w, &(struct test_world_params) {.ranks = 2,.node = 2,.bytes = N * SIZE,
+                    .am_bytes_max = 2 * N * SIZE });
+    long double *memory = (long double *) (void *) w.rank[0].memory;
+    struct wdl_pkt acc = packet(&w, WDL_PKT_ACC, 0, N * SIZE);
+    acc.element = test_element(TEST_LD);
+    acc.flags = WDL_PKT_WANT_ACK;
+    acc.type = WDL_PKT_CONTIG;
+    for (int i = 0; i < N; i++)
+        in[i] = i + 1;
+    int begin = (int) ((uintptr_t) memory / 64 % WDL_WIN_STRIPES);
+    w.control[0].stripe[(begin + HELD) % WDL_WIN_STRIPES] = 1;  /* the lines are as many */
+    for (int tries = 0; tries < 3; tries++) {
+        ck_assert_int_eq(serve(&w, &acc, in, N * SIZE, &a), WDL_AGAIN);
+        ck_assert_int_eq(a.count, 0);
+        ck_assert(memory[0] == 1);
+        ck_assert(memory[HELD * 64 / SIZE] == 0);
+    }
+    w.control[0].stripe[(begin + HELD) % WDL_WIN_STRIPES] = 0;
+    ck_assert_int_eq(serve(&w, &acc, in, N * SIZE, &a), WDL_OK);
+    ck_assert_int_eq(a.count, 1);
+    ck_assert_int_eq(a.pkt.kind, WDL_PKT_OP_ACK);
+    for (int i = 0; i < N; i++)
+        ck_assert(memory[i] == i + 1);
+    test_world_close(&w);
+}
+END_TEST
+
 /* --- types ------------------------------------------------------------------------------------ */
 
 static struct wdl_pkt type_packet(struct test_world *w, uint32_t id, uint64_t offset,
@@ -344,5 +379,6 @@ START_TEST(types_that_are_none_are_refused)
 END_TEST
 
 WDL_SUITE("rma/serve", each_kind_does_what_it_says, each_wrong_field_is_refused,
-          no_answer_no_change, a_type_for_one_operation_lives_until_its_stream_is_served,
+          no_answer_no_change, a_long_wide_accumulate_goes_on_where_it_was,
+          a_type_for_one_operation_lives_until_its_stream_is_served,
           types_that_are_none_are_refused)
