@@ -1,9 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Accumulates, in two families. Elements with an atomic instruction are taken a stretch at a time:
- * the part of a piece within one region, short or bulk. All others are taken an element at a time
- * under the locks of their stripes, a step of so many stripes at a time: between two steps others
- * get at everything (seed 004).
+ * the part of a piece within one region, short or bulk. All others are taken under the locks of
+ * their stripes, a step of so many stripes at a time: between two steps others get at everything
+ * (seed 004). Those in a row are reduced together.
  */
 #include "mpid/rma/accumulate.h"
 #include <string.h>
@@ -99,6 +99,48 @@ static void element_locked(const struct wdl_host *host, const struct wdl_element
         memcpy(out, old, el->packed_bytes);
 }
 
+/* So many of `most` elements at the cursor that lie in a row, without gaps in them or between, are
+ * reduced by one call: 0 if they do not. */
+static size_t row_locked(const struct wdl_host *host, const struct wdl_element *el,
+                         enum wdl_rop op, struct cursor *c, size_t most, const char *in, char *out)
+{
+    enum { ROW_BYTES = 1024 };
+    _Alignas(WIDE_BYTES_MAX) char image[ROW_BYTES], operand[ROW_BYTES];
+    size_t n = (c->piece->bytes - c->used) / el->packed_bytes, bytes;
+    n = n < most ? n : most;
+    n = n < ROW_BYTES / el->packed_bytes ? n : ROW_BYTES / el->packed_bytes;
+    if (n < 2 || el->extent != el->packed_bytes)
+        return 0;
+    char *at = next_bytes(c, n * el->packed_bytes, &bytes);
+    memcpy(image, at, bytes);
+    if (in)
+        memcpy(operand, in, bytes);
+    if (out)                    /* which may be in */
+        memcpy(out, image, bytes);
+    if (op == WDL_ROP_REPLACE) {
+        memcpy(at, operand, bytes);
+    } else if (op != WDL_ROP_NO_OP) {
+        host->ops->reduce(host->ctx, el->host_type, op, operand, image, (int64_t) n);
+        memcpy(at, image, bytes);
+    }
+    return n;
+}
+
+/* n elements from the cursor on, which goes behind them. */
+static void elements_locked(const struct wdl_host *host, const struct wdl_element *el,
+                            enum wdl_rop op, struct cursor *c, size_t n, const char *in, char *out)
+{
+    size_t size = el->packed_bytes;
+    for (size_t i = 0; i < n;) {
+        const char *operands = in ? in + i * size : NULL;
+        char *old = out ? out + i * size : NULL;
+        size_t row = row_locked(host, el, op, c, n - i, operands, old);
+        if (row == 0)
+            element_locked(host, el, op, c, operands, old);
+        i += row ? row : 1;
+    }
+}
+
 /* Byte `done` of the pieces. */
 static struct cursor cursor_at(const struct wdl_piece *piece, size_t done)
 {
@@ -161,9 +203,9 @@ static int accumulate_locked(const struct wdl_domain *d, enum wdl_rop op,
             n = step_of(c, el, n, &set);
         if (wdl_stripes_lock(d->control, set) != WDL_OK)
             return WDL_AGAIN;
-        for (; n > 0; n--, *done += size)
-            element_locked(d->host, el, op, &c, in ? in + *done : NULL, out ? out + *done : NULL);
+        elements_locked(d->host, el, op, &c, n, in ? in + *done : NULL, out ? out + *done : NULL);
         wdl_stripes_unlock(d->control, set);
+        *done += n * size;
     }
     return WDL_OK;
 }
@@ -248,9 +290,8 @@ static int batch_update(const struct wdl_domain *d, enum wdl_rop op, const struc
 {
     struct cursor c = {b->here, 0};
     int status = batch_copy(d, 0, b);
-    for (size_t i = 0; i < b->elements && status == WDL_OK; i++)
-        element_locked(d->host, el, op, &c, in ? in + i * el->packed_bytes : NULL,
-                       out ? out + i * el->packed_bytes : NULL);
+    if (status == WDL_OK)
+        elements_locked(d->host, el, op, &c, b->elements, in, out);
     if (status == WDL_OK && op != WDL_ROP_NO_OP)
         status = batch_copy(d, 1, b);
     return status;

@@ -165,17 +165,6 @@ void wdl_bulk_end(const struct wdl_domain *d, int region)
     wdl_bulk_end_at(d->control, region);
 }
 
-uint64_t wdl_stripes_of(const char *from, size_t bytes)
-{
-    uintptr_t first = (uintptr_t) from >> 6, last = ((uintptr_t) from + bytes - 1) >> 6;
-    uint64_t set = 0;
-    if (last - first >= WDL_WIN_STRIPES - 1)
-        return ~(uint64_t) 0;
-    for (uintptr_t i = first; i <= last; i++)
-        set |= (uint64_t) 1 << (i % WDL_WIN_STRIPES);
-    return set;
-}
-
 void wdl_stripes_unlock(struct wdl_win_control *control, uint64_t set)
 {
     for (; set; set &= set - 1)

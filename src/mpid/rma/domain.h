@@ -216,7 +216,16 @@ static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,
 void wdl_bulk_end(const struct wdl_domain *d, int region);
 
 /* The stripes of some bytes, as a set; to be united over all that is updated together. */
-uint64_t wdl_stripes_of(const char *from, size_t bytes);
+static inline uint64_t wdl_stripes_of(const char *from, size_t bytes)
+{
+    uintptr_t first = (uintptr_t) from >> 6, last = ((uintptr_t) from + bytes - 1) >> 6;
+    uint64_t set = (uint64_t) 1 << (first % WDL_WIN_STRIPES);
+    if (last - first >= WDL_WIN_STRIPES - 1)
+        return ~(uint64_t) 0;
+    while (first++ < last)
+        set |= (uint64_t) 1 << (first % WDL_WIN_STRIPES);
+    return set;
+}
 /* Lock all of a set, or none: WDL_OK or WDL_AGAIN. */
 int wdl_stripes_lock(struct wdl_win_control *control, uint64_t set);
 void wdl_stripes_unlock(struct wdl_win_control *control, uint64_t set);

@@ -852,6 +852,7 @@ struct stepping {
     struct wdl_win_control control[2];
     int foreign;                /* a lock that somebody holds, or -1 */
     int most, updates;          /* other locks held at a time; the other process's updates */
+    int64_t together;           /* elements at a time */
     char *others;               /* a page that it updates */
 };
 
@@ -874,6 +875,7 @@ static int stepping_reduce(void *ctx, uint32_t type, enum wdl_rop op, const void
             far = (i + WDL_WIN_STRIPES / 2) % WDL_WIN_STRIPES;
         }
     s->most = held > s->most ? held : s->most;
+    s->together = count > s->together ? count : s->together;
     if (far == s->foreign)
         return WDL_OK;
     s->updates++;
@@ -897,22 +899,29 @@ static int stepping_pieces(char *at, size_t bytes, size_t stride, int n, struct 
 }
 
 /* Long ones of elements that have no instruction lock a few stripes at a time: others update what
- * is not among them meanwhile. Where one is somebody else's they go on from there. */
+ * is not among them meanwhile. Where one is somebody else's they go on from there. Those in a row
+ * are reduced together. */
 START_TEST(long_ones_go_in_steps)
 {
-    static const struct { enum wdl_basic basic; uint32_t bytes, extent; size_t from, stride; }
-    kinds[] = {
-        {WDL_BASIC_WIDE, 16, 16, 0, 16}, {WDL_BASIC_WIDE, 16, 16, 8, 16},
-        {WDL_BASIC_WIDE, 12, 16, 0, 16}, {WDL_BASIC_WIDE, 16, 16, 56, 64}, /* each in two lines */
-        {WDL_BASIC_I64, 8, 8, 1, 8}     /* crooked */
+    static const struct {
+        enum wdl_basic basic;
+        uint32_t bytes, extent;
+        size_t from, stride;
+        int64_t together;
+    } kinds[] = {
+        {WDL_BASIC_WIDE, 16, 16, 0, 16, 64}, {WDL_BASIC_WIDE, 16, 16, 8, 16, 63},
+        {WDL_BASIC_WIDE, 12, 16, 0, 16, 1},
+        {WDL_BASIC_WIDE, 16, 16, 56, 64, 1},    /* each in two lines */
+        {WDL_BASIC_I64, 8, 8, 1, 8, 127}        /* crooked */
     };
+    enum { OLD_NONE, OLD_APART, OLD_IN_PLACE, OLDS };
     const struct wdl_host_ops stepping_ops = {.reduce = stepping_reduce,
         .heavy_barrier = host_heavy_barrier};
     struct wdl_piece *piece = malloc(STEP_BYTES / 8 * sizeof(*piece));
     char *memory = aligned_alloc(4096, STEP_BYTES + 4096), *others = aligned_alloc(4096, 4096);
-    int32_t *in = malloc(STEP_BYTES), *old = malloc(STEP_BYTES), was;
+    int32_t *in = malloc(STEP_BYTES), *apart = malloc(STEP_BYTES), was;
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
-        for (int fetch = 0; fetch < 2; fetch++) {
+        for (int olds = 0; olds < OLDS; olds++) {
             struct stepping s = {.foreign = 40,.others = others};
             struct wdl_host stepping_host = {&stepping_ops, &s};
             struct wdl_element el = element(kinds[k].basic, kinds[k].bytes, kinds[k].extent);
@@ -923,15 +932,16 @@ START_TEST(long_ones_go_in_steps)
             d.own = &s.control[0];
             el.host_type = el.packed_bytes;
             memset(memory, 0, STEP_BYTES + 4096);
-            memset(old, 0xff, STEP_BYTES);
+            int32_t *old = olds == OLD_APART ? apart : olds == OLD_IN_PLACE ? in : NULL;
+            memset(apart, 0xff, STEP_BYTES);
             for (size_t i = 0; i < (size_t) n * each / 4; i++)
                 in[i] = (int32_t) i;
             int npieces = stepping_pieces(memory + kinds[k].from, each, kinds[k].stride, n, piece);
             for (; tries < 2; tries++) { /* before and behind it */
                 size_t before = done;
                 s.control[0].stripe[s.foreign] = 1;
-                ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, piece, npieces, in,
-                                                fetch ? old : NULL, &done), WDL_AGAIN);
+                ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, piece, npieces, in, old,
+                                                &done), WDL_AGAIN);
                 ck_assert_uint_eq(done % each, 0);
                 ck_assert(tries ? done == before : done >= each * 16);
                 ck_assert_uint_le(done / each * kinds[k].stride, 64 * s.foreign);
@@ -941,16 +951,17 @@ START_TEST(long_ones_go_in_steps)
             }
             s.control[0].stripe[s.foreign] = 0;
             s.foreign = -1;
-            ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, piece, npieces, in,
-                                            fetch ? old : NULL, &done), WDL_OK);
+            ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, piece, npieces, in, old, &done),
+                             WDL_OK);
             ck_assert_uint_eq(done, (size_t) n * each);
             ck_assert_int_eq(s.most, STEP_STRIPES);
             ck_assert_int_gt(s.updates, 0);
+            ck_assert_int_eq(s.together, kinds[k].together);
             for (size_t i = 0; i < (size_t) n * each / 4; i++) {
                 size_t at = i / (each / 4) * kinds[k].stride + i % (each / 4) * 4;
                 memcpy(&was, memory + kinds[k].from + at, 4);
                 ck_assert_int_eq(was, (int32_t) i);
-                ck_assert_int_eq(old[i], fetch ? 0 : -1);
+                ck_assert_int_eq(olds == OLD_NONE ? in[i] - (int32_t) i : old[i], 0);
             }
             for (int i = 0; i < WDL_WIN_STRIPES; i++)
                 ck_assert_uint_eq(s.control[0].stripe[i], 0);
@@ -959,7 +970,7 @@ START_TEST(long_ones_go_in_steps)
     free(memory);
     free(others);
     free(in);
-    free(old);
+    free(apart);
 }
 END_TEST
 
