@@ -199,12 +199,14 @@ struct wdl_op *wdl_op_get(struct wdl_target *t)
         wdl_win_activate(win);
         return NULL;
     }
-    struct wdl_pool_node node = op->node;
-    memset(op, 0, sizeof(*op));
-    op->node = node;
     op->win = win;
     op->target = t;
+    op->total = op->next = op->done = 0;
     op->stamp = op->vouches = win->stamp;
+    op->moved = 0;
+    op->told = NULL;
+    op->sending = 0;
+    op->status = WDL_OK;
     wdl_list_init(&op->node.link);
     if (win->ops.in_use > win->stats.ops_high)
         win->stats.ops_high = win->ops.in_use;

@@ -338,6 +338,8 @@ int wdl_target_waits(const struct wdl_target *t, uint64_t stamp);
  * element, or NULL where none was needed. */
 int wdl_target_is_quiet(const struct wdl_win *win, const struct wdl_target *t, int rank);
 void wdl_target_release(struct wdl_target *t);
+/* NULL under pressure. Its args, the name of its type and its completion are the caller's to fill:
+ * what is filled is not erased before (seed 001, Operation Element). */
 struct wdl_op *wdl_op_get(struct wdl_target *t);
 /* Does the rank take operations of the active epoch: WDL_OK, or WDL_AGAIN: not yet. */
 int wdl_target_exposed(struct wdl_win *win, int rank);

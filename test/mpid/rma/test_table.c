@@ -118,6 +118,32 @@ START_TEST(a_reference_finds_its_operation_and_no_other)
 }
 END_TEST
 
+/* Nothing of an element's last life counts in its next one, and what is filled anyway is not erased
+ * before. */
+START_TEST(an_operation_element_begins_anew)
+{
+    struct test_world w;
+    open_world(&w, 2, (struct wdl_rma_params) {.win_ops = 1,.global_ops = 1 });
+    struct wdl_win *win = w.rank[0].win;
+    struct wdl_target *t = wdl_target_get(win, 1);
+    struct wdl_op *op = wdl_op_get(t);
+    size_t head = sizeof(op->node);
+    memset((char *) op + head, 0x5a, sizeof(*op) - head);
+    wdl_pool_put(op);
+    win->stamp = 77;
+    ck_assert_ptr_eq(wdl_op_get(t), op);
+    ck_assert(op->win == win && op->target == t && !op->told);
+    ck_assert(op->total == 0 && op->next == 0 && op->done == 0);
+    ck_assert(op->stamp == 77 && op->vouches == 77);
+    ck_assert(op->moved == 0 && op->sending == 0 && op->status == WDL_OK);
+    ck_assert(wdl_list_empty(&op->node.link));
+    ck_assert_mem_eq(&op->args.disp, "\x5a\x5a\x5a\x5a\x5a\x5a\x5a\x5a", 8);
+    wdl_pool_put(op);
+    wdl_target_release(t);
+    test_world_close(&w);
+}
+END_TEST
+
 START_TEST(a_failed_operation_tells_its_request_or_its_window)
 {
     struct test_world w;
@@ -216,5 +242,6 @@ END_TEST
 WDL_SUITE("rma/table", targets_are_found_by_rank_whatever_the_slots,
           a_window_takes_its_own_elements_first_and_gives_each_back_where_it_came_from,
           a_reference_finds_its_operation_and_no_other,
+          an_operation_element_begins_anew,
           a_failed_operation_tells_its_request_or_its_window, the_victim_is_who_can_leave_soonest,
           locks_outlive_their_elements)
