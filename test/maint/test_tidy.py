@@ -54,6 +54,8 @@ class Tidy(unittest.TestCase):
     def test_layers(self):
         self.refuses("layers", "base/x.c", HEAD + '#include "mpid/rma/win.h"\n')
         self.refuses("layers", "mpid/rma/x.c", HEAD + '#include "netmod/ucx/ucx_impl.h"\n')
+        self.refuses("layers", "mpid/rma/x.c", HEAD + '#include "mpid/coll/coll.h"\n')
+        self.refuses("layers", "mpid/coll/x.c", HEAD + '#include "mpid/rma/win.h"\n')
         self.accepts("mpid/rma/x.c", HEAD + '#include "mpid/proc/proc.h"\n')
 
     def test_names(self):
@@ -87,7 +89,7 @@ class Tidy(unittest.TestCase):
 
     def test_tests(self):
         source = HEAD + "int f(void);\n"
-        for folder in ("base", "host", "netmod/sim", "mpid/proc", "mpid/rma"):
+        for folder in ("base", "host", "netmod/sim", "mpid/proc", "mpid/coll", "mpid/rma"):
             self.accepts(folder + "/x.c", source)
             self.refuses("tests", folder + "/x.c", source, test="")
             self.refuses("tests", folder + "/x.c", source, test="test/test_x")
@@ -96,6 +98,8 @@ class Tidy(unittest.TestCase):
             self.accepts(folder + "/x.h", source, test="")
         self.accepts("netmod/other/x.c", source, test="test/netmod/test_other")
         self.refuses("tests", "netmod/other/x.c", source)
+        self.accepts("mpid/coll/levels_x.c", source, test="test/mpid/coll/test_levels")
+        self.refuses("tests", "mpid/coll/levels_x.c", source)
         self.accepts("mpid/adi/x.c", source, test="")
 
     def test_listed(self):
