@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The one set of results every layer speaks. The table below is the only list: names, texts and
- * (in adi/errors.c) MPI error classes are generated from it.
+ * The one set of results every layer speaks. The table below is the only list, from which names and
+ * texts are made; adi/errors.c has an MPI error class for each.
  *
  * Four kinds of trouble: pressure (AGAIN: nothing happened, ask later), the user's mistake, the
  * world (PEER, PROTO, NOMEM), our bug (an assertion, no status).
@@ -48,7 +48,7 @@ static inline int wdl_status_is_error(int status)
 
 /* The text of a status; "unknown status" for values outside the table. Never NULL. */
 const char *wdl_status_text(int status);
-/* The status's name without its WDL_ prefix, for traces. Never NULL. */
+/* The status's name without its WDL_ prefix, for people. Never NULL. */
 const char *wdl_status_name(int status);
 
 #endif

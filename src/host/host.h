@@ -96,9 +96,10 @@ struct wdl_host_ops {
     /* inout[i] = in[i] op inout[i] for `count` elements of a predefined type laid out by extent. */
     int (*reduce) (void *ctx, uint32_t host_type, enum wdl_rop op, const void *in, void *inout,
                    int64_t count);
-    /* Is op defined on this predefined type? host_type may come from the wire: answer 0 for
-     * nonsense. If it is, fills *element_out. */
+    /* Is it a predefined type? host_type may come from the wire: answer 0 for nonsense. If it is,
+     * fills *element_out. */
     int (*element) (void *ctx, uint32_t host_type, struct wdl_element * element_out);
+    /* Is op defined on such a type? */
     int (*op_valid) (void *ctx, uint32_t host_type, enum wdl_rop op);
 
     /* A request-based operation has finished. */

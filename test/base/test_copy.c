@@ -87,7 +87,6 @@ START_TEST(of_every_length)
 }
 END_TEST
 
-/* Too long for vectors, and of those what is slow without them. */
 /* Short ones, over themselves as well: every length, from every place to every other. */
 START_TEST(short_ones)
 {
@@ -105,6 +104,7 @@ START_TEST(short_ones)
 }
 END_TEST
 
+/* Too long for vectors, and of those what is slow without them. */
 START_TEST(the_longest)
 {
     size_t bytes = WDL_COPY_VECTORS + 3, room = bytes + 2 * WDL_COPY_PAGE;

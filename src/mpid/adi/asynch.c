@@ -56,7 +56,8 @@ cvars:
       description : |-
         Whether a thread serves one-sided operations, and nonblocking collectives that the engine
         of windlass carries out, while the program computes. Operators of such collectives may be
-        called by that thread.
+        called by that thread. Of the three models of progress in GASNet's notes off is polling, on
+        the thread that blocks until there is something to do, auto interrupts while there may be.
         auto - while there is a window that can receive messages
         on   - while there is a window, and from the first such collective on
         off  - never: operations wait for the target to call MPI

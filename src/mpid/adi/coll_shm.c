@@ -339,5 +339,5 @@ char *wdl_arena_at_once(int peer, uint64_t card, size_t bytes)
 void wdl_arena_leave(char *block)
 {
     struct head *head = (struct head *) (void *) (block - HEAD);
-    __atomic_fetch_add(&head->left, 1, __ATOMIC_RELEASE); /* pairs with the load in block_reuse */
+    __atomic_fetch_add(&head->left, 1, __ATOMIC_RELEASE); /* pairs with the load in is_left */
 }

@@ -1,6 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * GASNet's collectives: begin and end, handles, errors, barriers, teams.
+ * GASNet's collectives: errors, handles, waiting.
  */
 #include "gas.h"
 #include "coll.h"

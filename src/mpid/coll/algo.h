@@ -5,9 +5,10 @@
  * nothing else.
  *
  * Roles: a phase has team->links roles. In a tree, link 0 comes from the parent and link 1 + i
- * from child i; in dissemination, link k from the rank 2^k below (its ready flag from the rank 2^k
- * above). Roles from cell_roles on have no cell: for flags, and for messages to a rank that is
- * known to have begun.
+ * from child i; in rounds, link k from the rank that far below, or above, that round k is with (its
+ * ready flag from that far on the other side): 2^k in Bruck's, hop[k] in flags of all to all
+ * (wdl_pattern_spread), halves of P round a circle. Roles from cell_roles on have no cell: for
+ * flags, and for messages to a rank that is known to have begun.
  */
 #ifndef WDL_MPID_COLL_ALGO_H_INCLUDED
 #define WDL_MPID_COLL_ALGO_H_INCLUDED

@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Communication-agent requests and the graphs they form (seed 003). A graph is a template: it
- * knows ranks, sizes and buffers by name, not addresses; a run (run.h) is one execution of it.
- * Graphs are built by a `struct wdl_build`.
+ * knows ranks, sizes and buffers by name, not addresses; a run (coll_impl.h) is one execution of
+ * it. Graphs are built by a `struct wdl_build`.
  *
  * Invariants:
  *  1. A CAR's table (edges) names what depends on it; nobody searches for ready CARs.
@@ -28,7 +28,7 @@ struct wdl_coll_args;
 
 /* X(name): SEND: bytes (perhaps none) to a role of a peer; RECV: the other side; COPY: b = a;
  * REDUCE: b = a op b; CALL: a function; WATCH: a function asked until it is done; JOIN:
- * nothing, a meeting point. */
+ * nothing, a meeting point. How PUT, AM, tagged messages and WAIT are among these: README.md. */
 #define WDL_CAR_KINDS(X) X(SEND) X(RECV) X(COPY) X(REDUCE) X(CALL) X(WATCH) X(JOIN)
 enum wdl_car_kind {
 #define WDL_CAR_KIND_ENUM(name) WDL_CAR_##name,

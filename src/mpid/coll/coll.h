@@ -322,15 +322,17 @@ uint64_t wdl_coll_live(const struct wdl_proc *proc);
  * moved for long, those they wait for are asked whether they mean the same. */
 void wdl_coll_doubt(struct wdl_proc *proc);
 
-/* WDL_OK: req is the engine's until req->done; or ERR_ARG, ERR_OP: nothing happened. */
+/* WDL_OK: req is the engine's until req->done; or ERR_ARG, ERR_RANK, ERR_OP, or what the team was
+ * closed with: nothing happened. */
 int wdl_coll_start(struct wdl_team *team, const struct wdl_coll_args *args,
                    struct wdl_coll_req *req);
 
 /* The express lane, for who waits for nothing else: what starts here has no request, and does not
  * move by itself. NULL: not this way, nothing happened: wdl_coll_start. Only among the ranks of a
  * node, when nothing else of the team's is under way, without local work, synchronized as MPI's
- * collectives are (WDL_COLL_MPI), or with ALLSYNC in place of MYSYNC; reductions of little. Other
- * ranks may come by either way. */
+ * collectives are (WDL_COLL_MPI), or with ALLSYNC in place of MYSYNC; reductions of little, and
+ * reduce and allreduce of two ranks that is too long for staging (parts.h). Other ranks may come by
+ * either way. */
 struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_args *args);
 /* A short scan on the same conditions, where the rank below has done its part: over when this has
  * returned WDL_OK. ERR_OP: not this way, nothing happened. WDL_AGAIN: ask again, others are too far

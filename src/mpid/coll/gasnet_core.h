@@ -196,10 +196,11 @@ int wdl_gas_plain(struct wdl_gas_team *team, const struct wdl_gas_plain *call, i
 /* What a status of the engine is to the client. */
 enum wdl_gas_error wdl_gas_error_of(int status);
 
-/* --- gasnet_xfer.c: M where there are lists; `at`: NULL or the places of blocks --- */
+/* --- gasnet_permute.c: M where there are lists --- */
 wdl_gas_handle wdl_gas_permuteM_nb(struct wdl_gas_team *team, void *dst, void *const dstlist[],
                                    void *src, void *const srclist[], const uint32_t *perm,
                                    size_t nbytes, int flags);
+/* --- gasnet_xfer.c: `at`: NULL or the places of blocks --- */
 wdl_gas_handle wdl_gas_scatterv_nb(struct wdl_gas_team *team, void *dst, size_t srcimage,
                                    const void *src, const size_t *src_at, const size_t *nbytes,
                                    int flags);

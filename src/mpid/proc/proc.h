@@ -31,8 +31,7 @@ struct wdl_am_hdr {
 #define WDL_AM_MAGIC 0x57d1
 
 /* A message for module `id`; data (8-byte alignment not promised) is valid during the call only.
- * WDL_OK, WDL_AGAIN (nothing changed, deliver again), or an error (reported through trace and
- * counted in malformed). */
+ * WDL_OK, WDL_AGAIN (nothing changed, deliver again), or an error (counted in malformed). */
 typedef int (*wdl_am_fn) (void *module, int src, const void *data, size_t bytes);
 /* Steps a module's own work; returns the number of things done. */
 typedef int (*wdl_step_fn) (void *module);

@@ -9,7 +9,8 @@
  *
  * Invariants:
  *  1. Of one target of a window there is at most one batch.
- *  2. win->batched counts the window's batches that are not empty, rma->batched all.
+ *  2. win->batched counts the window's batches that are not empty, and its bag (bag.h) if that is
+ *     not; rma->batched is the sum of all windows'.
  *  3. What is held was in bounds, and its target's lock was there, when it came; neither a lock nor
  *     an epoch ends before it is run.
  */

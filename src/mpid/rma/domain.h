@@ -142,7 +142,7 @@ static inline int wdl_domain_short_begin(const struct wdl_domain *d, int region)
 
 static inline void wdl_short_end(struct wdl_win_control *own)
 {
-    /* pairs with the load in region_is_quiet */
+    /* pairs with the load in wdl_shorts_are_elsewhere */
     __atomic_store_n(&own->announced, 0, __ATOMIC_RELEASE);
 }
 

@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Epoch states of a window (seed 001, Epoch States): an access machine and an exposure machine,
- * each a table of rows. wdl_epoch_access and wdl_epoch_expose are the only writers. A missing row
- * is the user's error: ERR_SYNC.
+ * each a table of rows. wdl_epoch_access, or _access_from where the row is known to be there, and
+ * wdl_epoch_expose are the only writers. A missing row is the user's error: ERR_SYNC.
  */
 #ifndef WDL_MPID_RMA_EPOCH_H_INCLUDED
 #define WDL_MPID_RMA_EPOCH_H_INCLUDED

@@ -104,15 +104,15 @@ int wdl_mail_is_in_vain(struct wdl_win *win, int rank, const struct wdl_win_cont
  * Then the system copies it, and where rma->timed is set _not_handed is told. */
 int wdl_mail_stands_back(struct wdl_win *win, const struct wdl_win_control *control,
                          enum wdl_rma_kind kind, uint64_t bytes);
+/* Where it does not: has the target not come of late, nor looked since? The operation counts as one
+ * that went past it. */
+int wdl_mail_is_still_away(struct wdl_win *win, int rank, const struct wdl_win_control *control,
+                           enum wdl_rma_kind kind, uint64_t bytes);
 /* Has a target not come for what is short, or for a train, nor looked since? */
 int wdl_mail_is_away_as_before(const struct wdl_win *win, int rank,
                                const struct wdl_win_control *control);
-/* One that does not, in one piece and not short: has its target not come of late, nor looked since?
- * It counts as one that went past it. */
-int wdl_mail_is_still_away(struct wdl_win *win, int rank, const struct wdl_win_control *control,
-                           enum wdl_rma_kind kind, uint64_t bytes);
 /* WDL_OK when nothing is under way; else WDL_AGAIN. Failures are the window's (wdl_win_fail).
- * (wdl_mailbox_sync in win_impl.h asks first.) */
+ * (wdl_win_settle_before in win_impl.h asks first.) */
 int wdl_mailbox_settle(struct wdl_win *win);
 /* The same at once, where nobody has taken it, since another comes. */
 int wdl_mailbox_clear(struct wdl_win *win, const struct wdl_rma_args *next);

@@ -3,15 +3,16 @@
  * What is inside the RMA module (seed 001): a window has a fixed array of slots, a slot a list of
  * target elements, a target element its operation elements, waiting and issued.
  *
- * Invariants (wdl_win_check):
+ * Invariants (wdl_win_check looks at 1 to 3, wdl_target_release at 4):
  *  1. A target element is in exactly one slot, slot = rank % nslots, and in the window's list of
  *     targets.
  *  2. An operation element is in exactly one list, `waiting` or `issued`, of one target element.
- *  3. locked_targets counts the target elements whose lock is not IDLE; locked_targets <=
+ *  3. locked_targets counts the target elements that have a lock of the program's: all whose lock
+ *     is CALLED to UNCHECKED, and those it is about to unlock, until they leave; locked_targets <=
  *     locks_held under PER_TARGET.
- *  4. A target element leaves the window only when it is clean: no operation, nothing unflushed, no
- *     ack due.
- *  5. A window with something to send is in the module's list of active windows.
+ *  4. A target element leaves the window only when it is clean (wdl_target_clean: no operation,
+ *     nothing unflushed, no answer due) and its lock is IDLE.
+ *  5. A window with something to send is in the module's list of active windows, or has its turn.
  */
 #ifndef WDL_MPID_RMA_WIN_IMPL_H_INCLUDED
 #define WDL_MPID_RMA_WIN_IMPL_H_INCLUDED
@@ -77,7 +78,7 @@ struct wdl_rma {
     struct wdl_pool stashes;            /* bundles that wait for their lock */
     uint32_t next_type;
     struct wdl_batch batch[WDL_BATCHES];
-    unsigned batched, next_batch;       /* batches that are not empty; the next victim */
+    unsigned batched, next_batch;       /* of all windows; the next victim */
     struct wdl_win *mailed[WDL_MAIL_WINDOWS];   /* windows with mailboxes, or NULL */
     int nmailed;
     int aside;                  /* the program computes: wdl_rma_aside */
@@ -245,7 +246,7 @@ struct wdl_win {
     int all_next, all_due, all_nocheck;
     uint64_t op_ns;                     /* when the last operation came; 0: a synchronization did */
     int hold;                           /* operations follow one another: combine them */
-    int batched;                        /* batches that hold operations of this window */
+    int batched;                        /* batches of this window's, and its bag, if not empty */
     struct wdl_mailbox mailbox;
     int debts;                          /* targets where we have overtaken (grant.h) */
     struct wdl_grant grant;             /* target side */

@@ -143,8 +143,10 @@ void wdl_adi_offer_begin(void);
 int wdl_adi_rma_init(struct wdl_proc *proc);
 int wdl_adi_rma_fini(struct wdl_proc *proc);
 
-/* coll.c: begin and end of the collectives' engine. Teams of communicators are numbered below
- * WDL_TEAM_GASNET, GASNet's from there on. */
+/* coll.c: begin and end of the collectives' engine. Teams' numbers: those of communicators are
+ * context ids, those of persistent collectives have more bits above that (coll_team.c), that of
+ * gasnet.h's barriers is one no context id ends in (gasnet.c), GASNet's are from WDL_TEAM_GASNET
+ * on. */
 #define WDL_TEAM_GASNET 0x80000000u
 int wdl_adi_coll_init(struct wdl_proc *proc);
 /* All teams are destroyed. */

@@ -7,8 +7,8 @@
  *
  * The sender's rank is its rank in the communicator (in an intercommunicator: in its own group). Of
  * the MPI tag's bits the three upper ones are MPICH's (two error bits, the collectives' bit), so
- * MPI_TAG_UB is 2^25 - 1. What does not fit is refused when a communicator is made (wdl_tag_check),
- * never cut off.
+ * MPI_TAG_UB is 2^25 - 1. A rank that does not fit is refused when its communicator is made
+ * (check_limits in comm.c), never cut off.
  */
 #ifndef WDL_TAG_H_INCLUDED
 #define WDL_TAG_H_INCLUDED
