@@ -57,7 +57,6 @@ static int post(MPIR_Request * request, const struct wdl_nm_buf *nmbuf, uint64_t
     struct wdl_nm *nm = wdl_adi.proc->nm;
     int status;
     request->dev.comp.fn = recv_done;
-    request->dev.is_recv = 1;
     if (request->dev.msg) {
         WDL_ADI_INSIST(status, nm->ops->tag_recv_msg(nm, request->dev.msg, nmbuf,
                                                      &request->dev.comp, info));

@@ -10,7 +10,6 @@ void MPID_Request_create_hook(MPIR_Request * request)
     request->dev.comp.handle = NULL;
     request->dev.comp.owner = NULL;
     request->dev.held = MPI_DATATYPE_NULL;
-    request->dev.is_recv = 0;
     request->dev.msg = NULL;
 }
 

@@ -204,7 +204,8 @@ void wdl_ahead_build(struct wdl_build *b)
     const struct wdl_coll_args *args = b->args;
     b->far = b->team->nodes != NULL;
     for (int d = 1; d < b->size; d++) {
-        int up = (b->rank + d) % b->size, down = (b->rank - d + b->size) % b->size;
+        struct wdl_pattern_step step = wdl_pattern_pairwise(b->size, b->rank, d - 1);
+        int up = step.to, down = step.from;
         if (wdl_ahead_gives(args, b->rank, up))
             send_build(b, up, d);
         if (wdl_ahead_gives(args, down, b->rank))

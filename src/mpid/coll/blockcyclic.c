@@ -107,21 +107,3 @@ int wdl_cyclic_next(struct wdl_cyclic_walk *walk, struct wdl_cyclic_run *run_out
     walk->next += run_out->count;
     return 1;
 }
-
-void wdl_cyclic_counts(const struct wdl_cyclic *from, const struct wdl_cyclic *to,
-                       enum wdl_cyclic_side side, int rank, int64_t *counts_out,
-                       int64_t *offsets_out)
-{
-    struct wdl_cyclic_walk walk;
-    struct wdl_cyclic_run run;
-    int64_t sum = 0;
-    for (int i = 0; i < from->ranks; i++)
-        counts_out[i] = 0;
-    wdl_cyclic_walk(&walk, from, to, side, rank);
-    while (wdl_cyclic_next(&walk, &run))
-        counts_out[walk.at_from ? run.to : run.from] += run.count;
-    for (int i = 0; i < from->ranks; i++) {
-        offsets_out[i] = sum;
-        sum += counts_out[i];
-    }
-}

@@ -64,10 +64,5 @@ void wdl_cyclic_walk(struct wdl_cyclic_walk *walk, const struct wdl_cyclic *from
                      const struct wdl_cyclic *to, enum wdl_cyclic_side side, int rank);
 /* 1 and a run, or 0: that was the last. */
 int wdl_cyclic_next(struct wdl_cyclic_walk *walk, struct wdl_cyclic_run *run_out);
-/* Elements that `rank` exchanges with each rank, and where each rank's begin when they are packed
- * in the order of ranks; both arrays have one entry a rank. */
-void wdl_cyclic_counts(const struct wdl_cyclic *from, const struct wdl_cyclic *to,
-                       enum wdl_cyclic_side side, int rank, int64_t *counts_out,
-                       int64_t *offsets_out);
 
 #endif

@@ -85,7 +85,8 @@ static void ring(struct wdl_build *b, const struct wdl_tree_node *node, int recv
     if (asked && next.node.size < size)
         go = wdl_ready_recv(b, right, wdl_role(b, WDL_PHASE_READY2, 0));
     for (int j = 0; j < size - 1; j++) {
-        int out = (i - j + size) % size, in = (i - j - 1 + size) % size;
+        struct wdl_pattern_step step = wdl_pattern_ring(size, i, j);
+        int out = step.send_first, in = step.recv_first;
         if (!owns(b, &next.node, out)) {
             size_t at = part_at(b, out), bytes = part_at(b, out + 1) - at;
             int send = wdl_build_send(b, right, wdl_role_bare(b, j),

@@ -304,8 +304,6 @@ int wdl_team_destroy(struct wdl_team *team);
 /* No collective begins in this team any more, they end with this error: others have other numbers,
  * or memory is short. Who asks for this rank's part hears it. */
 void wdl_team_close(struct wdl_team *team, int status);
-int wdl_team_rank(const struct wdl_team *team);
-int wdl_team_size(const struct wdl_team *team);
 /* Asserts the invariants of the team and all that runs in it. */
 void wdl_team_check(const struct wdl_team *team);
 

@@ -21,24 +21,15 @@ static struct bruck bruck_of(size_t m, int size)
     return (struct bruck){m, 0, all, parcel};
 }
 
-static int parcel_count(int size, int k)
-{
-    int n = 0;
-    for (int d = 0; d < size; d++)
-        n += d >> k & 1;
-    return n;
-}
-
 /* The blocks whose distance still to go has bit k travel in round k. */
 static int bruck_pack(struct wdl_run *run, int k)
 {
     struct bruck s = bruck_of(run->args.bytes, run->team->size);
     char *out = run->tmp + s.parcels + (size_t) (2 * k) * s.parcel;
-    for (int d = 0; d < run->team->size; d++)
-        if (d >> k & 1) {
-            memcpy(out, run->tmp + (size_t) d * s.m, s.m);
-            out += s.m;
-        }
+    for (int i = 0, d, n; (n = wdl_pattern_bruck_run(run->team->size, 2, k, 0, i, &d)) > 0; i++) {
+        memcpy(out, run->tmp + (size_t) d * s.m, (size_t) n * s.m);
+        out += (size_t) n * s.m;
+    }
     return WDL_OK;
 }
 
@@ -46,11 +37,10 @@ static int bruck_unpack(struct wdl_run *run, int k)
 {
     struct bruck s = bruck_of(run->args.bytes, run->team->size);
     const char *in = run->tmp + s.parcels + (size_t) (2 * k + 1) * s.parcel;
-    for (int d = 0; d < run->team->size; d++)
-        if (d >> k & 1) {
-            memcpy(run->tmp + (size_t) d * s.m, in, s.m);
-            in += s.m;
-        }
+    for (int i = 0, d, n; (n = wdl_pattern_bruck_run(run->team->size, 2, k, 0, i, &d)) > 0; i++) {
+        memcpy(run->tmp + (size_t) d * s.m, in, (size_t) n * s.m);
+        in += (size_t) n * s.m;
+    }
     return WDL_OK;
 }
 
@@ -85,17 +75,18 @@ void wdl_exchange_bruck(struct wdl_build *b)
     wdl_assert_cmp(tmp, ==, 0);
     int done = wdl_build_call(b, bruck_first, 0, 1);
     for (int k = 0; k < rounds; k++) {
-        int up = (b->rank + (1 << k)) % b->size, down = (b->rank - (1 << k) + b->size) % b->size;
-        size_t bytes = (size_t) parcel_count(b->size, k) * s.m;
+        struct wdl_pattern_step step;
+        size_t bytes = (size_t) wdl_pattern_bruck(b->size, 2, b->rank, k, 0, &step) * s.m;
         size_t out = s.parcels + (size_t) (2 * k) * s.parcel;
         int pack = wdl_build_call(b, bruck_pack, k, 0),
             unpack = wdl_build_call(b, bruck_unpack, k, 0);
         wdl_build_order(b, done, pack);
-        wdl_build_order(b, pack, wdl_edge_send(b, WDL_PHASE_DATA, up, k, k, wdl_tmp(out), bytes));
+        int send = wdl_edge_send(b, WDL_PHASE_DATA, step.to, k, k, wdl_tmp(out), bytes);
+        wdl_build_order(b, pack, send);
         wdl_build_order(b, pack, unpack);
-        wdl_build_order(
-            b, wdl_edge_recv(b, WDL_PHASE_DATA, down, k, k, wdl_tmp(out + s.parcel), bytes),
-            unpack);
+        int recv =
+            wdl_edge_recv(b, WDL_PHASE_DATA, step.from, k, k, wdl_tmp(out + s.parcel), bytes);
+        wdl_build_order(b, recv, unpack);
         done = unpack;
     }
     wdl_build_order(b, done, wdl_build_call(b, bruck_last, 0, 2));
@@ -131,7 +122,8 @@ void wdl_exchange_pairwise(struct wdl_build *b)
                   wdl_src(wdl_block_at(args, &args->src_blocks, b->rank)),
                   wdl_block_bytes(args, &args->src_blocks, b->rank));
     for (int d = 1; d < b->size; d++) {
-        int up = (b->rank + d) % b->size, down = (b->rank - d + b->size) % b->size;
+        struct wdl_pattern_step step = wdl_pattern_pairwise(b->size, b->rank, d - 1);
+        int up = step.to, down = step.from;
         size_t out = wdl_block_bytes(args, &args->src_blocks, up),
                in = wdl_block_bytes(args, &args->dst_blocks, down);
         struct wdl_loc from = wdl_src(wdl_block_at(args, &args->src_blocks, up));

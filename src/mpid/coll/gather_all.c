@@ -12,13 +12,13 @@ int wdl_bruck_collect(struct wdl_build *b, enum wdl_phase phase, struct wdl_loc 
 {
     size_t m = bytes, tmp = wdl_build_tmp(b, (size_t) b->size * m + behind);
     int done = wdl_build_copy(b, wdl_tmp(tmp), from, m);
-    int rounds = wdl_log2_up(b->size);
-    for (int k = 0; k < rounds; k++) {
-        int have = 1 << k, more = b->size - have < have ? b->size - have : have;
-        int to = (b->rank - have + b->size) % b->size, up = (b->rank + have) % b->size;
-        int send = wdl_edge_send(b, phase, to, k, k, wdl_tmp(tmp), (size_t) more * m);
+    struct wdl_pattern_step step;
+    for (int k = 0; wdl_pattern_disseminate(b->size, 2, b->rank, k, 0, &step); k++) {
+        size_t at = tmp + (size_t) wdl_ring_distance(b, b->rank, step.recv_first) * m;
+        int send =
+            wdl_edge_send(b, phase, step.to, k, k, wdl_tmp(tmp), (size_t) step.send_count * m);
         int recv =
-            wdl_edge_recv(b, phase, up, k, k, wdl_tmp(tmp + (size_t) have * m), (size_t) more * m);
+            wdl_edge_recv(b, phase, step.from, k, k, wdl_tmp(at), (size_t) step.recv_count * m);
         int join = wdl_build_join(b);
         wdl_build_order(b, done, send);
         wdl_build_order(b, done, join);
@@ -57,7 +57,8 @@ void wdl_gather_all_ring(struct wdl_build *b)
         go = wdl_ready_recv(b, right, wdl_role(b, WDL_PHASE_READY, 0));
     }
     for (int j = 0; j < size - 1; j++) {
-        int out = (b->rank - j + size) % size, in = (b->rank - j - 1 + size) % size;
+        struct wdl_pattern_step step = wdl_pattern_ring(size, b->rank, j);
+        int out = step.send_first, in = step.recv_first;
         size_t bytes = wdl_block_bytes(args, blocks, out);
         int send = wdl_build_send(b, right, wdl_role_bare(b, j),
                                   wdl_dst(wdl_block_at(args, blocks, out)), bytes);

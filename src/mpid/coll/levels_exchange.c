@@ -133,7 +133,8 @@ void wdl_levels_exchange(struct wdl_build *b)
     wdl_build_order(b, have, last);
     wdl_levels_climb(b);
     for (int d = 1; d < b->size; d++) {
-        int up = (b->rank + d) % b->size, down = (b->rank - d + b->size) % b->size;
+        struct wdl_pattern_step step = wdl_pattern_pairwise(b->size, b->rank, d - 1);
+        int up = step.to, down = step.from;
         int send = wdl_pair_send(b, up, d, wdl_loc_at(out, parcel_at(nodes, m, up)),
                                  parcel_bytes(nodes, m, up));
         int recv = wdl_pair_recv(b, down, d, wdl_loc_at(in, parcel_at(nodes, m, down)),

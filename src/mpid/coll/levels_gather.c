@@ -169,7 +169,8 @@ static int ring(struct wdl_build *b, struct wdl_loc all, int have)
     int go = wdl_ready_recv(b, right, wdl_role(b, WDL_PHASE_READY, 0));
     wdl_build_order(b, have, join);
     for (int j = 0; j < size - 1; j++) {
-        int out = (b->rank - j + size) % size, in = (b->rank - j - 1 + size) % size;
+        struct wdl_pattern_step step = wdl_pattern_ring(size, b->rank, j);
+        int out = step.send_first, in = step.recv_first;
         size_t at = wdl_levels_at(b, out), bytes = wdl_levels_at(b, out + 1) - at;
         int send = wdl_build_send(b, right, step_role(b, j), wdl_loc_at(all, at), bytes);
         wdl_ready_for(b, go, send, at);

@@ -49,12 +49,10 @@ int wdl_pattern_disseminate(int ranks, int arity, int rank, int round, int port,
     int64_t weight = power(ranks, arity, round), distance = weight * (port + 1);
     if (port >= arity - 1 || distance >= ranks)
         return 0;
-    int hop = (int) distance;
+    int hop = (int) distance, from = ahead(ranks, rank, hop);
     int count = weight < ranks - distance ? (int) weight : ranks - hop;
-    int from = behind(ranks, rank, hop);
-    *step_out = (struct wdl_pattern_step) {.to = ahead(ranks, rank, hop),.from = from,
-        .send_first = behind(ranks, rank, count - 1),.send_count = count,
-        .recv_first = behind(ranks, from, count - 1),.recv_count = count
+    *step_out = (struct wdl_pattern_step) {.to = behind(ranks, rank, hop),.from = from,
+        .send_first = rank,.send_count = count,.recv_first = from,.recv_count = count
     };
     return 1;
 }
@@ -270,18 +268,16 @@ int wdl_pattern_bruck(int ranks, int arity, int rank, int round, int port,
     return (int) slots;
 }
 
-int wdl_pattern_bruck_slot(int ranks, int arity, int round, int port, int slot)
+int wdl_pattern_bruck_run(int ranks, int arity, int round, int port, int i, int *first_out)
 {
-    int64_t weight = power(ranks, arity, round), cycle = weight * arity;
-    int64_t lo = weight * (port + 1), next = slot + 1, phase = next % cycle;
-    if (phase < lo)
-        next += lo - phase;
-    else if (phase >= lo + weight)
-        next += cycle + lo - phase;
-    return next < ranks ? (int) next : 0;
+    int64_t weight = power(ranks, arity, round), first = weight * (port + 1 + (int64_t) i * arity);
+    if (first >= ranks)
+        return 0;
+    *first_out = (int) first;
+    return weight < ranks - first ? (int) weight : (int) (ranks - first);
 }
 
-struct wdl_pattern_step wdl_pattern_ring_gather(int ranks, int rank, int round)
+struct wdl_pattern_step wdl_pattern_ring(int ranks, int rank, int round)
 {
     check_rank(ranks, rank);
     wdl_assert(round >= 0 && round < ranks - 1);
@@ -289,16 +285,6 @@ struct wdl_pattern_step wdl_pattern_ring_gather(int ranks, int rank, int round)
     return (struct wdl_pattern_step) {.to = ahead(ranks, rank, 1),.from = left,
         .send_first = behind(ranks, rank, round),.send_count = 1,
         .recv_first = behind(ranks, left, round),.recv_count = 1
-    };
-}
-
-struct wdl_pattern_step wdl_pattern_ring_fold(int ranks, int rank, int round)
-{
-    check_rank(ranks, rank);
-    wdl_assert(round >= 0 && round < ranks - 1);
-    return (struct wdl_pattern_step) {.to = ahead(ranks, rank, 1),.from = behind(ranks, rank, 1),
-        .send_first = behind(ranks, rank, round + 1),.send_count = 1,
-        .recv_first = behind(ranks, behind(ranks, rank, round + 1), 1),.recv_count = 1
     };
 }
 

@@ -28,9 +28,9 @@ int wdl_pattern_rounds(int ranks, int arity);
  * are left. */
 int wdl_pattern_halved(int ranks, int times);
 
-/* Dissemination: barrier, and with the blocks a gather-to-all (Bruck's). In round r everyone sends
- * to `arity` - 1 ranks, ports 0 .. arity-2, arity^r apart. Before the round a rank holds the
- * min(arity^r, P) blocks that end with its own; none of them is ever sent twice to one rank.
+/* Dissemination: with the blocks a gather-to-all (Bruck's). In round r everyone sends to
+ * `arity` - 1 ranks below, ports 0 .. arity-2, arity^r apart. Before the round a rank holds the
+ * min(arity^r, P) blocks that begin with its own; none of them is ever sent twice to one rank.
  * Returns 0 when this port has nothing to do in this round, with *step untouched. */
 int wdl_pattern_disseminate(int ranks, int arity, int rank, int round, int port,
                             struct wdl_pattern_step *step_out);
@@ -57,8 +57,9 @@ void wdl_pattern_spread(int ranks, uint64_t eel_ps, uint64_t gap_ps,
  * slots. */
 int wdl_pattern_bruck(int ranks, int arity, int rank, int round, int port,
                       struct wdl_pattern_step *step_out);
-/* The first such slot that is greater than `slot` (start with 0: never moved), or 0: no more. */
-int wdl_pattern_bruck_slot(int ranks, int arity, int round, int port, int slot);
+/* Those slots are runs of neighbours: the i-th run's first slot, and how many there are; 0: no more
+ * runs. */
+int wdl_pattern_bruck_run(int ranks, int arity, int round, int port, int i, int *first_out);
 
 /* Broadcast of n blocks from rank 0 in n - 1 + ceil(log2 P) rounds, the fewest there are if a rank
  * sends and receives one block a round (Traff, arXiv 2407.18004). Round i is of kind k = i mod
@@ -84,12 +85,8 @@ int wdl_pattern_circulant_size(int ranks, uint64_t eel_ps, uint64_t gap_ps);
 /* The kind of round i of those that n blocks take. */
 int wdl_pattern_circulant_kind(const struct wdl_pattern_circulant *circulant, int n, int i);
 
-/* Ring, P-1 rounds. gather: everyone starts with its own block and ends with all. fold (reduce and
- * scatter): everyone starts with a contribution to each block, what comes is folded before it is
- * sent on; ends with the fold of its own block. The order of folds is the ring's: operators must
- * commute. */
-struct wdl_pattern_step wdl_pattern_ring_gather(int ranks, int rank, int round);
-struct wdl_pattern_step wdl_pattern_ring_fold(int ranks, int rank, int round);
+/* Ring, P-1 rounds: everyone starts with its own block and ends with all. */
+struct wdl_pattern_step wdl_pattern_ring(int ranks, int rank, int round);
 
 /* Exchange in pairs, P-1 rounds, each rank sent to by one in every round: round r sends the block
  * of rank + r + 1, gets what rank - r - 1 has for us; recv_first = from. */

@@ -5,11 +5,10 @@
  */
 #include "mpid/coll/algo.h"
 
-
 static int block_send(struct wdl_build *b, int d)
 {
     const struct wdl_coll_args *args = b->args;
-    int up = (b->rank + d) % b->size;
+    int up = wdl_pattern_pairwise(b->size, b->rank, d - 1).to;
     size_t bytes = wdl_block_bytes(args, &args->src_blocks, up);
     struct wdl_loc from = wdl_src(wdl_block_at(args, &args->src_blocks, up));
     if (args->variable && !bytes)

@@ -267,16 +267,6 @@ int wdl_team_destroy(struct wdl_team *team)
     return WDL_OK;
 }
 
-int wdl_team_rank(const struct wdl_team *team)
-{
-    return team->rank;
-}
-
-int wdl_team_size(const struct wdl_team *team)
-{
-    return team->size;
-}
-
 void wdl_team_check(const struct wdl_team *team)
 {
     int running = 0, slots = 0;

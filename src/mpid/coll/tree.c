@@ -144,9 +144,6 @@ static int split_next(struct split *split)
         case WDL_TREE_FLAT:
             size = split->sent < n - 1;
             break;
-        case WDL_TREE_CHAIN:
-            size = split->sent == 0 ? n - 1 : 0;
-            break;
         case WDL_TREE_KIND_COUNT:
             wdl_assert(!"a kind of tree");
     }
@@ -375,8 +372,6 @@ static uint64_t run_time(const struct wdl_tree_shape *shape, int n)
             return times[0];
         case WDL_TREE_FLAT:
             return shape->eel_ps + (uint64_t) (n - 2) * shape->gap_ps;
-        case WDL_TREE_CHAIN:
-            return (uint64_t) (n - 1) * shape->eel_ps;
         case WDL_TREE_KIND_COUNT:
             break;
     }

@@ -32,7 +32,6 @@ enum wdl_tree_kind {
     WDL_TREE_KNOMIAL,           /* of `arity`; 2: binomial */
     WDL_TREE_BINARY,            /* balanced, two children */
     WDL_TREE_FLAT,
-    WDL_TREE_CHAIN,
     WDL_TREE_KIND_COUNT
 };
 

@@ -86,14 +86,17 @@ START_TEST(bruck)
                     struct wdl_pattern_step mine, theirs;
                     int count = wdl_pattern_bruck(p, arity, rank, round, port, &mine), slots = 0;
                     if (count == 0) {
-                        must_cmp(wdl_pattern_bruck_slot(p, arity, round, port, 0), ==, 0);
+                        int none;
+                        must_cmp(wdl_pattern_bruck_run(p, arity, round, port, 0, &none), ==, 0);
                         continue;
                     }
                     must_cmp(wdl_pattern_bruck(p, arity, mine.to, round, port, &theirs), ==, count);
                     must_cmp(theirs.from, ==, rank);
-                    for (int s = 0; (s = wdl_pattern_bruck_slot(p, arity, round, port, s)) > 0;) {
-                        slots++;
-                        whose_next[mine.to][s] = whose[rank][s];
+                    for (int i = 0, n, s, end = 1;
+                         (n = wdl_pattern_bruck_run(p, arity, round, port, i, &s)) > 0; i++) {
+                        must(s >= end && s + n <= p);
+                        for (end = s + n; s < end; s++, slots++)
+                            whose_next[mine.to][s] = whose[rank][s];
                     }
                     must_cmp(slots, ==, count);
                     must_cmp(mine.send_count, ==, count);
@@ -107,7 +110,7 @@ START_TEST(bruck)
 }
 END_TEST
 
-START_TEST(ring_gather)
+START_TEST(ring)
 {
     for (int p = 2; p <= RANKS_MAX; p++) {
         memset(has, 0, sizeof(has));
@@ -115,41 +118,17 @@ START_TEST(ring_gather)
             has[rank][rank] = 1;
         for (int round = 0; round < p - 1; round++)
             for (int rank = 0; rank < p; rank++) {
-                struct wdl_pattern_step mine = wdl_pattern_ring_gather(p, rank, round);
-                struct wdl_pattern_step theirs = wdl_pattern_ring_gather(p, mine.to, round);
+                struct wdl_pattern_step mine = wdl_pattern_ring(p, rank, round);
+                struct wdl_pattern_step theirs = wdl_pattern_ring(p, mine.to, round);
                 check_ring_step(p, &mine, &theirs, rank);
                 must(has[rank][mine.send_first]);
                 must(!has[mine.to][mine.send_first]);
                 has[mine.to][mine.send_first] = 1;      /* sent by it in later rounds alone */
                 must(round + 2 > p - 1 ||
-                     wdl_pattern_ring_gather(p, mine.to, round + 1).send_first == mine.send_first);
+                     wdl_pattern_ring(p, mine.to, round + 1).send_first == mine.send_first);
             }
         for (int rank = 0; rank < p; rank++)
             must(!memchr(has[rank], 0, (size_t) p));
-    }
-}
-END_TEST
-
-START_TEST(ring_fold)
-{
-    static int folded[RANKS_MAX][RANKS_MAX], sent[RANKS_MAX]; /* contributions */
-    for (int p = 2; p <= RANKS_MAX; p++) {
-        for (int rank = 0; rank < p; rank++)
-            for (int block = 0; block < p; block++)
-                folded[rank][block] = 1;
-        for (int round = 0; round < p - 1; round++) {
-            for (int rank = 0; rank < p; rank++)
-                sent[rank] = folded[rank][wdl_pattern_ring_fold(p, rank, round).send_first];
-            for (int rank = 0; rank < p; rank++) {
-                struct wdl_pattern_step mine = wdl_pattern_ring_fold(p, rank, round);
-                struct wdl_pattern_step theirs = wdl_pattern_ring_fold(p, mine.to, round);
-                check_ring_step(p, &mine, &theirs, rank);
-                must_cmp(sent[rank], ==, round + 1);
-                folded[mine.to][mine.send_first] += sent[rank];
-            }
-        }
-        for (int rank = 0; rank < p; rank++)
-            must_cmp(folded[rank][rank], ==, p);
     }
 }
 END_TEST
@@ -489,5 +468,5 @@ START_TEST(no_plan_for_all_alike_is_faster)
 END_TEST
 
 WDL_SUITE("coll/pattern", dissemination, spread, circulant, circulant_of_many,
-          no_plan_for_all_alike_is_faster, bruck, ring_gather, ring_fold, pairwise, doubling,
+          no_plan_for_all_alike_is_faster, bruck, ring, pairwise, doubling,
           halving)

@@ -122,8 +122,6 @@ static void check_degrees(const struct wdl_tree_shape *shape, int root)
         wdl_tree_find(shape, root, rank, &node);
         if (shape->kind == WDL_TREE_BINARY)
             must_cmp(node.children, <=, 2);
-        if (shape->kind == WDL_TREE_CHAIN)
-            must_cmp(node.children, <=, 1 + (shape->ordered && rank == root));
         if (shape->kind == WDL_TREE_FLAT && rank != root)
             must_cmp(node.parent, ==, root);
     }

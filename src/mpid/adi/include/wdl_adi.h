@@ -162,11 +162,6 @@ int wdl_adi_teams_end(void);
 int wdl_adi_persist_coll_start(MPIR_Request * request);
 void wdl_adi_persist_coll_free(MPIR_Request * request);
 
-static inline struct wdl_proc *wdl_adi_proc(void)
-{
-    return wdl_adi.proc;
-}
-
 /* win_shm.c: forget the memory kept for the communicator's next window. */
 void wdl_adi_spare_drop(MPIR_Comm * comm);
 

@@ -19,7 +19,6 @@ struct wdl_adi_persist {
 struct wdl_adi_request {
     struct wdl_nm_comp comp;    /* the network's completion of this request */
     MPI_Datatype held;          /* datatype in use by the network, or MPI_DATATYPE_NULL */
-    int is_recv;
     union {
         struct wdl_nm_msg *msg; /* a matched message waiting for its receive */
         void *coll;             /* a persistent collective's arguments (coll_persist.c) */
