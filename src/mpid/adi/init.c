@@ -33,17 +33,6 @@ cvars:
         Number of buffers in which messages wait for the network, each of the network's largest
         message. 0: the device decides.
 
-    - name        : MPIR_CVAR_WINDLASS_TYPE_BYTES_MAX
-      category    : WINDLASS
-      type        : int
-      default     : 0
-      class       : none
-      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
-      scope       : MPI_T_SCOPE_LOCAL
-      description : >-
-        Longest description of a datatype accepted from another process, in bytes. 0: the device
-        decides.
-
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 

@@ -507,6 +507,17 @@ cvars:
         Derived target types a window remembers as known to its targets, and keeps of others; they
         are not described again.
 
+    - name        : MPIR_CVAR_WINDLASS_TYPE_BYTES_MAX
+      category    : WINDLASS
+      type        : int
+      default     : 67108864
+      class       : none
+      verbosity   : MPI_T_VERBOSITY_USER_DETAIL
+      scope       : MPI_T_SCOPE_LOCAL
+      description : >-
+        Longest description of a derived target type that a process accepts from another, in bytes.
+        Operations with a longer one fail.
+
     - name        : MPIR_CVAR_WINDLASS_PSCW_TREE
       category    : WINDLASS
       type        : int
@@ -533,6 +544,7 @@ int wdl_adi_rma_init(struct wdl_proc *proc)
         .short_bytes = MPIR_CVAR_WINDLASS_SHORT_BYTES,
         .stashes = MPIR_CVAR_WINDLASS_STASHES,
         .win_types = MPIR_CVAR_WINDLASS_WIN_TYPES,
+        .type_bytes_max = MPIR_CVAR_WINDLASS_TYPE_BYTES_MAX,
         .pscw_tree = MPIR_CVAR_WINDLASS_PSCW_TREE,
     };
     wdl_adi_elements_init();
