@@ -210,7 +210,52 @@ static void children(void)
     free((void *) (uintptr_t) behind);
 }
 
+/* What neither parent nor child changes stays what it was at the fork: when windows that were there
+ * are freed, a part of the memory after the rest of it, and it is used and shared again. */
+static void outlived(void)
+{
+    enum { BYTES = 8 * PAGE + 100 };
+    char *block = t_alloc(BYTES), byte = 'x';
+    size_t n[64];
+    int go[2], status = -1;
+    for (int r = 0; r < t_size; r++)
+        n[r] = BYTES;
+    for (size_t i = 0; i < BYTES; i++)
+        block[i] = (char) pattern(t_rank, i);
+    MPI_Win win = create(block, BYTES), part = create(block + 3 * PAGE, 2 * PAGE);
+    t_check(told(win) && told(part), "windows to be outlived are not shared");
+    if (pipe(go) != 0)
+        t_fault("no pipe");
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0) {
+        int good = read(go[0], &byte, 1) == 1;
+        for (size_t i = 0; i < BYTES; i++)
+            good &= (unsigned char) block[i] == pattern(t_rank, i);
+        _exit(good ? 0 : 9);
+    }
+    MPI_Win_free(&win);
+    MPI_Win_free(&part);
+    expect_rights(block, BYTES, "rw-p", "outlived");
+    memset(block, 5, BYTES);
+    win = create(block, BYTES);
+    t_check(told(win), "a window on memory of one that was outlived is not shared");
+    use(win, block, n);
+    memset(block, 6, BYTES);
+    MPI_Win_free(&win);
+    t_check(write(go[1], &byte, 1) == 1, "no child listens");
+    t_check(waitpid(child, &status, 0) == child && status == 0, "who outlives ends with %d",
+            status);
+    for (int i = 0; i < BYTES; i++)
+        t_check(block[i] == 6, "byte %d is %d after one who outlives", i, block[i]);
+    close(go[0]);
+    close(go[1]);
+    free(block);
+}
+
 /* --- threads ---------------------------------------------------------------------------------- */
+
+enum { FORKED = 30 * PAGE + 100 };
 
 static struct {
     volatile uint64_t *left, *right; /* on the window's first and last page */
@@ -308,6 +353,45 @@ static void threads(void)
     free(block);
 }
 
+static void *fork_on(void *block)
+{
+    const unsigned char *at = block;
+    while (!busy.stop) {
+        int status = -1;
+        pid_t child = fork();
+        if (child == 0) {
+            int good = 1;
+            for (size_t i = 0; i < FORKED; i++)
+                good &= at[i] == pattern(t_rank, i);
+            _exit(good ? 0 : 9);
+        }
+        if (waitpid(child, &status, 0) != child || status != 0)
+            busy.ended[0] = 1;
+    }
+    return NULL;
+}
+
+/* Children that another thread makes while windows come and go have the memory, wherever it is. */
+static void forks(void)
+{
+    pthread_t thread;
+    char *block = t_alloc(FORKED);
+    for (size_t i = 0; i < FORKED; i++)
+        block[i] = (char) pattern(t_rank, i);
+    busy.stop = 0;
+    busy.ended[0] = 0;
+    pthread_create(&thread, NULL, fork_on, block);
+    for (int k = 0; k < 100; k++) {
+        MPI_Win win = create(block, FORKED);
+        t_check(told(win), "beside a thread that forks: not shared");
+        MPI_Win_free(&win);
+    }
+    busy.stop = 1;
+    pthread_join(thread, NULL);
+    t_check(!busy.ended[0], "a child of another thread has lost memory");
+    free(block);
+}
+
 static void *named(void *tid)
 {
     __atomic_store_n((pid_t *) tid, (pid_t) syscall(SYS_gettid), __ATOMIC_RELEASE);
@@ -360,7 +444,9 @@ int main(int argc, char **argv)
     denied(0);
     denied(1);
     children();
+    outlived();
     threads();
+    forks();
     starved();
     MPI_Info_free(&wish);
     return t_end();

@@ -13,7 +13,8 @@
  * the process's own, and the file emptied.
  *
  * A child of fork() gets private memory: the edges as they were before the fork, all else as it is
- * at the child's first store to the page.
+ * at the child's first store to the page. Until then it reads the file, where a page that has gone
+ * back stays as it was then: it is not taken away, and its place never used again.
  */
 #include "wdl_adi.h"
 #include "share.h"
@@ -41,6 +42,7 @@ struct block {
     int file;
     int users;
     int edge;                   /* one page, with data of others */
+    int kept;                   /* children may read it in the file */
     char *snapshot;             /* of an edge, for children; not of the heap */
 };
 
@@ -60,6 +62,10 @@ static _Alignas(PAGE) union {
     char pages[(sizeof(struct block) * BLOCKS_MAX + sizeof(struct file) * FILES_MAX + 8 + PAGE - 1)
                / PAGE * PAGE];
 } table;
+
+/* The table, and what goes on in files by it; forks happen in between. Not on the table's pages:
+ * a child gives it back. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 /* --- one stretch of pages --------------------------------------------------------------------- */
 
@@ -256,8 +262,9 @@ static void block_return(int i)
         size_t n = b->bytes - at < chunk ? b->bytes - at : chunk;
         if (!pages_renew(b->base + at, n, fd, b->offset + at, b->edge))
             done = pages_split(b->base + at, n, fd, b->offset + at);
-        /* whoever has the file still, has nothing; and discarded pages are zero again */
-        if (done)
+        /* whoever has the file still, has nothing, but children; and discarded pages are zero
+         * again */
+        if (done && !b->kept)
             (void) fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
                              (off_t) (b->offset + at), (off_t) n);
     }
@@ -413,9 +420,19 @@ static int offer_fill(const struct range *r, struct wdl_share_offer *offer)
 
 static void before_fork(void)
 {
-    for (int i = 0; i < table.blocks; i++)
-        if (table.block[i].edge)
-            memcpy(table.block[i].snapshot, table.block[i].base, PAGE);
+    pthread_mutex_lock(&lock);
+    for (int i = 0; i < table.blocks; i++) {
+        struct block *b = &table.block[i];
+        if (b->edge)
+            memcpy(b->snapshot, b->base, PAGE);
+        else
+            b->kept = 1;
+    }
+}
+
+static void in_parent(void)
+{
+    pthread_mutex_unlock(&lock);
 }
 
 static void in_child(void)
@@ -426,15 +443,37 @@ static void in_child(void)
             memcpy(b->base, b->snapshot, PAGE);
     }
     table.blocks = 0;
+    pthread_mutex_unlock(&lock);
 }
 
 /* --- the interface ---------------------------------------------------------------------------- */
 
+/* The pages are shared, and the offer says where; 0: neither. */
+static int range_acquire(const struct range *r, struct wdl_share_offer *offer)
+{
+    char *at = r->from;
+    int file = -1;
+    if (r->to <= r->from || table.blocks > BLOCKS_MAX - 16 || !gaps_are_plain(r))
+        return 0;
+    while (at < r->to) {
+        char *end = part_end(r, at), *done = part_acquire(r, at, end, &file);
+        at = done;
+        if (done < end)
+            break;
+    }
+    if (at == r->to && offer_fill(r, offer))
+        return 1;
+    range_release(r, at);
+    if (file >= 0 && table.file[file].blocks == 0 && table.file[file].fd >= 0) {
+        close(table.file[file].fd); /* it has no block, and had none */
+        table.file[file].fd = -1;
+    }
+    return 0;
+}
+
 void wdl_share_acquire(const void *memory, size_t bytes, struct wdl_share_offer *offer)
 {
     struct range r = range_of(memory, bytes);
-    char *at = r.from;
-    int file = -1;
     memset(offer, 0, sizeof *offer);
     offer->pid = (int32_t) getpid();
     if (bytes == 0)
@@ -442,33 +481,23 @@ void wdl_share_acquire(const void *memory, size_t bytes, struct wdl_share_offer 
     offer->status = WDL_ERR_SHARED;
     offer->skew = (uint32_t) ((uintptr_t) memory % PAGE);
     offer->bytes = (uint64_t) (r.to - r.from);
-    if (r.to <= r.from || table.blocks > BLOCKS_MAX - 16 || !gaps_are_plain(&r))
-        return;
-    if (!table.hooked && pthread_atfork(before_fork, NULL, in_child) != 0)
+    if (!table.hooked && pthread_atfork(before_fork, in_parent, in_child) != 0)
         return;
     table.hooked = 1;
-    while (at < r.to) {
-        char *end = part_end(&r, at), *done = part_acquire(&r, at, end, &file);
-        at = done;
-        if (done < end)
-            break;
-    }
-    if (at == r.to && offer_fill(&r, offer)) {
+    pthread_mutex_lock(&lock);
+    if (range_acquire(&r, offer))
         offer->status = WDL_OK;
-        return;
-    }
-    range_release(&r, at);
-    if (file >= 0 && table.file[file].blocks == 0 && table.file[file].fd >= 0) {
-        close(table.file[file].fd); /* it has no block, and had none */
-        table.file[file].fd = -1;
-    }
+    pthread_mutex_unlock(&lock);
 }
 
 void wdl_share_release(const void *memory, size_t bytes)
 {
     struct range r = range_of(memory, bytes);
-    if (bytes > 0)
-        range_release(&r, r.to);
+    if (bytes == 0)
+        return;
+    pthread_mutex_lock(&lock);
+    range_release(&r, r.to);
+    pthread_mutex_unlock(&lock);
 }
 
 static int piece_map(int pid, const struct wdl_share_piece *piece, char *at)
