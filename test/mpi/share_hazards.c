@@ -15,6 +15,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <ucontext.h>
 #include <unistd.h>
 
 static int node_size;
@@ -151,6 +152,88 @@ static void denied(int spare)
     t_check(base[0] == 3 && base[BYTES - 9] == 3, "denied: contents");
     MPI_Comm_free(&fresh);
     munmap(base, 3 * PAGE);
+}
+
+/* --- stacks of the program's own -------------------------------------------------------------- */
+
+enum { STACK = 256 * PAGE };
+
+static struct {
+    ucontext_t caller, own;
+    char *stack, *window;
+    MPI_Win win;
+} fiber;
+
+/* A stack that ends so many bytes before the end of its last page. */
+static void run_on_fiber(void (*body) (void), size_t spare)
+{
+    getcontext(&fiber.own);
+    fiber.own.uc_stack.ss_sp = fiber.stack;
+    fiber.own.uc_stack.ss_size = STACK - spare;
+    fiber.own.uc_link = &fiber.caller;
+    makecontext(&fiber.own, body, 0);
+    swapcontext(&fiber.caller, &fiber.own);
+}
+
+/* Far below an array, and in another of the system's mappings. */
+__attribute__((noinline)) static void deep_down(char *array)
+{
+    volatile char between[40 * PAGE];
+    char *page = (char *) (uintptr_t) between + 30 * PAGE;
+    between[0] = between[sizeof between - 1] = 1;
+    refused("the far end of a stack", array);
+    page -= (uintptr_t) page % PAGE;
+    t_check(madvise(page, PAGE, MADV_DONTDUMP) == 0, "a page cannot be kept from dumps");
+    refused("the far end of a stack in parts", array);
+    t_check(madvise(page, PAGE, MADV_DODUMP) == 0, "a page cannot be dumped again");
+}
+
+static void on_own_stack(void)
+{
+    char array[3 * PAGE];
+    memset(array, 1, sizeof array);
+    refused("a stack of the program's own", array);
+    deep_down(array);
+}
+
+static void beside_stack(void)
+{
+    fiber.win = create(fiber.window, 3 * PAGE);
+    t_check(told(fiber.win), "memory behind a stack's guard is not shared");
+    MPI_Win_free(&fiber.win);
+}
+
+static void free_on_fiber(void)
+{
+    MPI_Win_free(&fiber.win);
+}
+
+/* Arrays on it are refused, other memory is not; and a window that begins on its last page may be
+ * freed by who runs there. */
+static void own_stacks(void)
+{
+    static const size_t spare[] = {0, 1000, 3000, 4000};
+    char *guard;
+    fiber.stack = mmap(NULL, STACK + 4 * PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                       -1, 0);
+    if (fiber.stack == MAP_FAILED)
+        t_fault("no memory");
+    for (int i = 0; i < 4; i++) {
+        run_on_fiber(on_own_stack, spare[i]);
+        fiber.window = fiber.stack + STACK - spare[i];
+        memset(fiber.window, 8, 3 * PAGE);
+        fiber.win = create(fiber.window, 3 * PAGE);
+        t_check(told(fiber.win), "memory beside a stack is not shared");
+        run_on_fiber(free_on_fiber, spare[i]);
+        expect_rights(fiber.window, 3 * PAGE, "rw-p", "freed on a stack");
+        for (int k = 0; k < 3 * PAGE; k++)
+            t_check(fiber.window[k] == 8, "byte %d beside a stack is %d", k, fiber.window[k]);
+    }
+    guard = fiber.stack + STACK;
+    mprotect(guard, PAGE, PROT_NONE);
+    fiber.window = guard + PAGE;
+    run_on_fiber(beside_stack, 0);
+    munmap(fiber.stack, STACK + 4 * PAGE);
 }
 
 /* --- children --------------------------------------------------------------------------------- */
@@ -441,6 +524,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(node, &node_size);
     MPI_Comm_free(&node);
     odd_memory();
+    own_stacks();
     denied(0);
     denied(1);
     children();

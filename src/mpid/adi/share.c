@@ -8,9 +8,9 @@
  * there, but not write. An edge, a page with data of others too, is replaced while they are
  * stopped.
  *
- * Going back means private anonymous memory. Where threads cannot be stopped for an edge's sake,
- * the page becomes a private mapping of the file instead, which takes no copying; then it is made
- * the process's own, and the file emptied.
+ * Going back means private anonymous memory. Where threads cannot be stopped for an edge's sake, or
+ * the caller's own stack is there, the page becomes a private mapping of the file instead, which
+ * takes no copying; then it is made the process's own, and the file emptied.
  *
  * A child of fork() gets private memory: the edges as they were before the fork, all else as it is
  * at the child's first store to the page. Until then it reads the file, where a page that has gone
@@ -140,7 +140,7 @@ static int pages_renew(char *at, size_t bytes, int fd, size_t offset, int edge)
     int done = 0;
     if (new == MAP_FAILED)
         return 0;
-    if (!edge || wdl_share_stop(at, bytes)) {
+    if (edge ? wdl_share_stop(at, bytes) : !wdl_share_runs_on(at, bytes)) {
         done = copy_in(fd, new, bytes, offset) &&
                syscall(SYS_mremap, new, bytes, bytes, MREMAP_MAYMOVE | MREMAP_FIXED, at) != -1;
         if (edge)

@@ -20,13 +20,16 @@ enum { WDL_SHARE_PAGE = 4096 };
 #define WDL_STOP_SIGNAL (SIGRTMAX - 5)
 
 /* share_plain.c: is [from, from + bytes), whole pages, nothing but plain private anonymous memory
- * that may be replaced page by page? No where that cannot be known. */
+ * that may be replaced page by page, and no stack of the caller? No where that cannot be known. */
 int wdl_share_is_plain(const char *from, size_t bytes);
 
-/* share_stop.c: from stop to resume no other thread of this process runs, or is in a system call,
- * or has a signal handler's frame within [from, from + bytes). 0 when it cannot be done: then
- * nothing has happened. In between nothing may be called that another thread may be in the middle
- * of: system calls alone. */
+/* share_stop.c: may the caller's frame, or what it calls, be within [from, from + bytes)? */
+int wdl_share_runs_on(const char *from, size_t bytes);
+
+/* From stop to resume no other thread of this process runs, or is in a system call, and neither
+ * the caller nor another thread's signal handler has its frame within [from, from + bytes). 0 when
+ * it cannot be done: then nothing has happened. In between nothing may be called that another
+ * thread may be in the middle of: system calls alone. */
 int wdl_share_stop(const char *from, size_t bytes);
 void wdl_share_resume(void);
 

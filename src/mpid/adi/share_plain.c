@@ -7,9 +7,12 @@
 #include "share.h"
 #include <pthread.h>
 
+enum { FRAMES_BYTES = 65536 };  /* of what this thread calls, and of signal handlers */
+
 /* A mapping of this process, as far as it matters here. */
 struct mapping {
     uintptr_t from, to;
+    int writable;
     int plain;                  /* by what it is named, and by its rights */
     int known;                  /* its flags have been seen and are harmless */
 };
@@ -30,6 +33,7 @@ static int parse_head(const char *line, struct mapping *m)
         return 0;
     m->from = from;
     m->to = to;
+    m->writable = strncmp(rights, "rw", 2) == 0;
     m->plain = strcmp(rights, "rw-p") == 0 && is_plain_name(name);
     m->known = 0;
     return 1;
@@ -51,9 +55,11 @@ static int are_harmless(char *flags)
     return 1;
 }
 
-/* Does the list of mappings cover [at, end) with plain ones? */
-static int mappings_are_plain(FILE *list, uintptr_t at, uintptr_t end)
+/* Does the list of mappings cover [at, end) with plain ones, clear of the stack that `frame` is on?
+ * How far that reaches is not known: to where no memory follows. (frame 0: there is none.) */
+static int mappings_are_plain(FILE *list, uintptr_t at, uintptr_t end, uintptr_t frame)
 {
+    uintptr_t stack = frame;    /* up to here, by the mappings that have been read */
     struct mapping m = { 0 };
     char line[512];
     unsigned long key;
@@ -61,7 +67,9 @@ static int mappings_are_plain(FILE *list, uintptr_t at, uintptr_t end)
     while (at < end && fgets(line, sizeof line, list)) {
         if (parse_head(line, &m)) {
             open = m.to > at;
-            if (open && (m.from > at || !m.plain))
+            if (m.writable && m.from <= stack && m.to > stack)
+                stack = m.to;
+            if (open && (m.from > at || !m.plain || (at >= frame && at < stack)))
                 return 0;
         } else if (open && sscanf(line, "ProtectionKey: %lu", &key) == 1 && key != 0) {
             return 0;
@@ -94,8 +102,9 @@ static int overlaps(uintptr_t from, uintptr_t to, const void *at, size_t bytes)
     return (uintptr_t) at < to && (uintptr_t) at + bytes > from;
 }
 
-/* The stack we run on, and what the system and this function's callees write for this thread. */
-static int is_own(uintptr_t from, uintptr_t to)
+/* The stack this thread was made with, and what the system and this function's callees write for
+ * this thread. *frame: where we run, if that is another stack (a coroutine's); or 0. */
+static int is_own(uintptr_t from, uintptr_t to, uintptr_t *frame)
 {
     pthread_attr_t attr;
     void *stack = NULL;
@@ -104,6 +113,9 @@ static int is_own(uintptr_t from, uintptr_t to)
         return 1;
     int err = pthread_attr_getstack(&attr, &stack, &bytes);
     pthread_attr_destroy(&attr);
+    *frame = (uintptr_t) __builtin_frame_address(0);
+    if (*frame - (uintptr_t) stack < bytes)
+        *frame = 0;
     return err != 0 || overlaps(from, to, stack, bytes) ||
            overlaps(from, to, &errno, sizeof errno) ||
            overlaps(from, to, (char *) (uintptr_t) pthread_self(), WDL_SHARE_PAGE);
@@ -111,11 +123,13 @@ static int is_own(uintptr_t from, uintptr_t to)
 
 int wdl_share_is_plain(const char *from, size_t bytes)
 {
-    uintptr_t at = (uintptr_t) from, end = at + bytes;
-    if (sysconf(_SC_PAGESIZE) != WDL_SHARE_PAGE || is_own(at, end) || has_pinned_memory())
+    uintptr_t at = (uintptr_t) from, end = at + bytes, frame = 0;
+    if (sysconf(_SC_PAGESIZE) != WDL_SHARE_PAGE || is_own(at, end, &frame) || has_pinned_memory())
+        return 0;
+    if (at <= frame && frame < end + FRAMES_BYTES)
         return 0;
     FILE *list = fopen("/proc/self/smaps", "re");
-    int plain = list && mappings_are_plain(list, at, end);
+    int plain = list && mappings_are_plain(list, at, end, frame);
     if (list)
         fclose(list);
     return plain;

@@ -20,7 +20,8 @@ enum {
     PATIENCE_MS = 1000,         /* for a thread that blocks the signal: perhaps not for long */
     STARVED_MS = 30000,         /* for others: they come when they get a processor */
     LOOK_NS = 50000,            /* between two looks at the threads */
-    FRAME_BYTES = 16384         /* around a handler's frame: the signal's, and its callees' */
+    FRAME_BYTES = 16384,        /* around a handler's frame: the signal's, and its callees' */
+    CALLER_BYTES = 1024         /* of who asks, above our own frame */
 };
 
 static struct {
@@ -160,12 +161,21 @@ static int64_t now_ms(void)
     return (int64_t) t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
+int wdl_share_runs_on(const char *from, size_t bytes)
+{
+    uintptr_t frame = (uintptr_t) __builtin_frame_address(0), at = (uintptr_t) from;
+    return frame + CALLER_BYTES > at && frame < at + bytes + FRAME_BYTES;
+}
+
 int wdl_share_stop(const char *from, size_t bytes)
 {
     pid_t self = (pid_t) syscall(SYS_gettid);
     sigset_t all;
     int64_t begin = now_ms(), willing = begin;  /* when nobody was known to block the signal */
-    int tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC), stopped = 0;
+    int tasks, stopped = 0;
+    if (wdl_share_runs_on(from, bytes))
+        return 0;
+    tasks = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (tasks < 0)
         return 0;
     if (!handler_install()) {
