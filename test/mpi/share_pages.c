@@ -316,6 +316,112 @@ static void dynamic(void)
     free(own);
 }
 
+/* How often memory others have attached has been mapped here. */
+static unsigned long long views(MPI_Win win)
+{
+    unsigned long long made = 0;
+    int index, count;
+    MPI_T_pvar_session session;
+    MPI_T_pvar_handle handle;
+    MPI_T_pvar_session_create(&session);
+    if (MPI_T_pvar_get_index("windlass_win_views", MPI_T_PVAR_CLASS_COUNTER, &index) ||
+        MPI_T_pvar_handle_alloc(session, index, &win, &handle, &count) ||
+        MPI_T_pvar_read(session, handle, &made))
+        t_fault("views cannot be counted");
+    MPI_T_pvar_session_free(&session);
+    return made;
+}
+
+/* Mappings of shared pages, our own and others'. */
+static int shared_mappings(void)
+{
+    char line[512];
+    int n = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps))
+        n += strstr(line, "windlass-pages") != NULL;
+    if (maps)
+        fclose(maps);
+    return n;
+}
+
+/* Is the next rank another process of this node? */
+static int next_is_near(void)
+{
+    MPI_Group all, near;
+    MPI_Comm node;
+    int place;
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Comm_group(node, &near);
+    MPI_Group_translate_ranks(all, 1, &next, near, &place);
+    MPI_Group_free(&all);
+    MPI_Group_free(&near);
+    MPI_Comm_free(&node);
+    return next != t_rank && place != MPI_UNDEFINED;
+}
+
+enum { REGIONS = 200, APART = 2 * PAGE };
+
+/* Into all of the next rank's regions. */
+static void put_all(MPI_Win win, MPI_Aint there, const char *own, int64_t value)
+{
+    int64_t sent[REGIONS], found;
+    for (int i = 0; i < REGIONS; i++) {
+        sent[i] = value + i;
+        MPI_Put(&sent[i], 1, MPI_INT64_T, next, there + i * APART, 1, MPI_INT64_T, win);
+    }
+    MPI_Win_flush(next, win);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_sync(win);
+    for (int i = 0; i < REGIONS; i++) {
+        memcpy(&found, own + i * APART, 8);
+        t_check(found == value + i, "region %d has %lld instead of %lld", i, (long long) found,
+                (long long) (value + i));
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Each of many regions is mapped once; and what has been detached does not stay mapped. */
+static void many_regions(void)
+{
+    enum { ROUNDS = 4, TIMES = 30 };
+    unsigned long long made;
+    char *block = mmap(NULL, REGIONS * APART, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+                       -1, 0);
+    MPI_Aint at[64], mine = address(block);
+    int near = next_is_near(), mappings;
+    MPI_Win win;
+    t_check(block != MAP_FAILED, "no memory");
+    t_expect(MPI_SUCCESS, MPI_Win_create_dynamic(wish, MPI_COMM_WORLD, &win));
+    MPI_Allgather(&mine, 1, MPI_AINT, at, 1, MPI_AINT, MPI_COMM_WORLD);
+    for (int i = 0; i < REGIONS; i++)
+        t_expect(MPI_SUCCESS, MPI_Win_attach(win, block + i * APART, PAGE));
+    t_check(told(win), "%d regions are not shared", REGIONS);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Win_lock_all(0, win);
+    for (int round = 0; round < ROUNDS; round++)
+        put_all(win, at[next], block, 1000 * round);
+    made = views(win);
+    t_check(made == (near ? REGIONS : 0), "%llu mappings were made of %d regions", made, REGIONS);
+    for (int k = 0; k < TIMES; k++) {
+        t_expect(MPI_SUCCESS, MPI_Win_detach(win, block));
+        t_expect(MPI_SUCCESS, MPI_Win_attach(win, block, PAGE));
+        MPI_Barrier(MPI_COMM_WORLD);
+        put_all(win, at[next], block, 1000 * k + 7);
+    }
+    made = views(win) - made;
+    t_check(made == (near ? TIMES : 0), "%llu mappings were made of %d regions attached", made,
+            TIMES);
+    mappings = shared_mappings();
+    t_check(mappings <= (near ? 2 : 1) * REGIONS, "there are %d mappings of %d regions", mappings,
+            REGIONS);
+    MPI_Win_unlock_all(win);
+    MPI_Win_free(&win);
+    t_check(shared_mappings() == 0, "%d mappings are left", shared_mappings());
+    munmap(block, REGIONS * APART);
+}
+
 /* --- not asked for ---------------------------------------------------------------------------- */
 
 static void unasked(void)
@@ -334,7 +440,9 @@ static void unasked(void)
 int main(int argc, char **argv)
 {
     static const size_t sizes[] = {0, 1, 8, 100, 4097, 100000, 8 << 20};
+    int provided;
     begin(&argc, &argv);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
     unasked();
     for (int i = 0; i < 7; i++)
         contents(sizes[i], i % 2 ? 0 : 13);
@@ -344,6 +452,8 @@ int main(int argc, char **argv)
     atomics();
     overlapping();
     dynamic();
+    many_regions();
     MPI_Info_free(&wish);
+    MPI_T_finalize();
     return t_end();
 }

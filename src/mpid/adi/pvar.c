@@ -1,9 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Performance variables (MPI_T): what the core counts about a window, about the process, and about
- * its collectives, and how often we have looked at the network. They are there however MPICH was
- * configured: they are read from counts that are kept anyway, and cost nothing. All are of unsigned
- * long long and read-only.
+ * its collectives, how often a window has mapped others' memory, and how often we have looked at
+ * the network. They are there however MPICH was configured: they are read from counts that are kept
+ * anyway, and cost nothing. All are of unsigned long long and read-only.
  */
 #include "mpid/coll/coll.h"
 #include "rma.h"
@@ -46,6 +46,11 @@ static const struct pvar of_window[] = {
      HIGH, FIELD(wdl_win_stats, ops_high)},
     {"windlass_win_targets_high", "Most targets the window has had elements for at once.", HIGH,
      FIELD(wdl_win_stats, targets_high)},
+};
+
+static const struct pvar of_sharing[] = {
+    {"windlass_win_views", "How often other processes' attached memory has been mapped here.",
+     COUNT, FIELD(wdl_adi_shared, views_made)},
 };
 
 static const struct pvar of_process[] = {
@@ -91,20 +96,33 @@ static unsigned long long field(const struct pvar *pvar, const void *record)
     return *(const uint64_t *) (const void *) at;
 }
 
-/* `object` is the address of a window's handle. */
+/* `object` is the address of a window's handle. NULL: of none. */
+static MPIR_Win *window_of(const void *object)
+{
+    MPIR_Win *win = NULL;
+    if (object && HANDLE_GET_MPI_KIND(*(const MPI_Win *) object) == MPIR_WIN)
+        MPIR_Win_get_ptr(*(const MPI_Win *) object, win);
+    return win && win->dev.wdl ? win : NULL;
+}
+
 static void read_window(void *pvar, void *object, int count, void *value)
 {
     struct wdl_win_stats stats;
-    MPIR_Win *win = NULL;
+    const MPIR_Win *win = window_of(object);
     (void) count;
     *(unsigned long long *) value = 0;
-    if (object && HANDLE_GET_MPI_KIND(*(MPI_Win *) object) == MPIR_WIN)
-        MPIR_Win_get_ptr(*(MPI_Win *) object, win);
-    if (!win || !win->dev.wdl)
+    if (!win)
         return;
     wdl_win_stats_get(win->dev.wdl, &stats);
     stats.bytes += sizeof *win + wdl_adi_info_memory(win) + wdl_adi_share_memory(win);
     *(unsigned long long *) value = field(pvar, &stats);
+}
+
+static void read_sharing(void *pvar, void *object, int count, void *value)
+{
+    const MPIR_Win *win = window_of(object);
+    (void) count;
+    *(unsigned long long *) value = win ? field(pvar, &win->dev.shared) : 0;
 }
 
 static void read_process(void *pvar, void *object, int count, void *value)
@@ -148,6 +166,7 @@ static void offer(const struct pvar *pvar, size_t n, int bind, MPIR_T_pvar_get_v
 void wdl_adi_pvars_init(void)
 {
     offer(of_window, sizeof of_window / sizeof of_window[0], MPI_T_BIND_MPI_WIN, read_window);
+    offer(of_sharing, sizeof of_sharing / sizeof of_sharing[0], MPI_T_BIND_MPI_WIN, read_sharing);
     offer(of_process, sizeof of_process / sizeof of_process[0], MPI_T_BIND_NO_OBJECT,
           read_process);
     offer(of_waiting, sizeof of_waiting / sizeof of_waiting[0], MPI_T_BIND_NO_OBJECT,

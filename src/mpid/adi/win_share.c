@@ -8,7 +8,9 @@
  * all ranks of the window or for none.
  *
  * Dynamic windows: what is attached is offered in the list of attached memory, and mapped by who
- * comes to need it. Memory that cannot be shared goes the ways it would go without the key.
+ * comes to need it. Memory that cannot be shared goes the ways it would go without the key. A
+ * mapping, a view, stays while there are no more of them than its rank has regions: nobody is told
+ * of a detach, and so the view longest unused is taken for that of a region that is gone.
  */
 #include "rma.h"
 #include "share.h"
@@ -33,14 +35,19 @@ cvars:
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
 
-enum { VIEWS = 64 };
+enum {
+    HEADS_LOG = 8, HEADS = 1 << HEADS_LOG,      /* of the table of views */
+    VIEWS_MAX = 4096            /* of a window: the system bounds a process's mappings */
+};
 
 struct wdl_adi_view {           /* another process's attached memory, mapped here */
-    char *base;                 /* NULL: none */
+    struct wdl_adi_view *next;  /* of the same head */
+    char *base;
     size_t bytes;
     size_t skew;
     int rank;
     uint64_t serial;
+    uint64_t used;              /* last */
 };
 
 struct wdl_adi_attached {       /* our own */
@@ -185,32 +192,99 @@ void wdl_adi_share_detached(MPIR_Win * win, const void *base)
     MPL_free(a);
 }
 
-static void view_drop(struct wdl_adi_view *view)
+static struct wdl_adi_view **head_of(const struct wdl_adi_shared *shared, int rank, uint64_t serial)
 {
-    if (view->base)
-        munmap(view->base, view->bytes);
-    view->base = NULL;
+    uint64_t hash = (serial ^ (uint64_t) rank << 48) * 0x9e3779b97f4a7c15u;
+    return &shared->views[hash >> (64 - HEADS_LOG)];
 }
 
-static void view_make(MPIR_Win * win, int rank, const struct wdl_region *region,
-                      struct wdl_adi_view *view)
+static struct wdl_adi_view *view_find(const struct wdl_adi_shared *shared, int rank,
+                                      uint64_t serial)
 {
+    struct wdl_adi_view *view = *head_of(shared, rank, serial);
+    while (view && (view->rank != rank || view->serial != serial))
+        view = view->next;
+    return view;
+}
+
+/* at: where it is linked. */
+static void view_drop(struct wdl_adi_shared *shared, struct wdl_adi_view **at)
+{
+    struct wdl_adi_view *view = *at;
+    *at = view->next;
+    munmap(view->base, view->bytes);
+    MPL_free(view);
+    shared->nviews--;
+}
+
+/* Of the rank's views (of all for rank < 0), where they are more than `most`, those longest unused
+ * go. */
+static void views_trim(struct wdl_adi_shared *shared, int rank, uint64_t most)
+{
+    for (;;) {
+        struct wdl_adi_view **oldest = NULL;
+        uint64_t n = 0;
+        for (int i = 0; i < HEADS; i++)
+            for (struct wdl_adi_view ** at = &shared->views[i]; *at; at = &(*at)->next)
+                if (rank < 0 || (*at)->rank == rank) {
+                    if (!oldest || (*at)->used < (*oldest)->used)
+                        oldest = at;
+                    n++;
+                }
+        if (n <= most)
+            return;
+        view_drop(shared, oldest);
+    }
+}
+
+/* One more of the rank's views will be no more than it has regions. */
+static void views_make_room(MPIR_Win * win, int rank)
+{
+    const struct wdl_adi_segment *segment = &win->dev.segment;
+    struct wdl_adi_shared *shared = &win->dev.shared;
+    int member = wdl_adi_segment_member(segment, rank);
+    if (shared->nviews == 0)
+        return;
+    wdl_assert_cmp(member, >=, 0);
+    uint64_t regions = __atomic_load_n(&segment->control[member].regions_count, __ATOMIC_RELAXED);
+    views_trim(shared, rank, regions > 0 ? regions - 1 : 0);
+    if (shared->nviews == VIEWS_MAX)
+        views_trim(shared, -1, VIEWS_MAX - 1);
+}
+
+/* NULL: it cannot be mapped. */
+static struct wdl_adi_view *view_make(MPIR_Win * win, int rank, const struct wdl_region *region)
+{
+    struct wdl_adi_shared *shared = &win->dev.shared;
     struct wdl_share_offer offer;
     struct wdl_piece here = {.base = (char *) &offer,.bytes = sizeof offer };
     struct wdl_piece there = {.base = (char *) (uintptr_t) region->offer,.bytes = sizeof offer };
-    view_drop(view);
+    views_make_room(win, rank);
     if (wdl_adi_copy(win, rank, 0, &here, 1, &there, 1) != WDL_OK || offer.status != WDL_OK ||
         offer.pieces > WDL_SHARE_PIECES || offer.bytes == 0)
-        return;
+        return NULL;
+    struct wdl_adi_view *view = wdl_adi_alloc(sizeof *view);
+    if (!view)
+        return NULL;
     view->base = reserve(offer.bytes);
-    if (!view->base)
-        return;
+    if (!view->base) {
+        MPL_free(view);
+        return NULL;
+    }
     view->bytes = offer.bytes;
     view->skew = offer.skew;
     view->rank = rank;
     view->serial = region->serial;
-    if (wdl_share_map(&offer, view->base) != WDL_OK)
-        view_drop(view);
+    struct wdl_adi_view **head = head_of(shared, rank, view->serial);
+    view->next = *head;
+    *head = view;
+    shared->nviews++;
+    if (wdl_share_map(&offer, view->base) != WDL_OK) {
+        view_drop(shared, head);
+        return NULL;
+    }
+    shared->views_made++;
+    return view;
 }
 
 void *wdl_adi_share_reach(void *ctx, int rank, const struct wdl_region *region)
@@ -218,13 +292,16 @@ void *wdl_adi_share_reach(void *ctx, int rank, const struct wdl_region *region)
     MPIR_Win *win = ctx;
     struct wdl_adi_shared *shared = &win->dev.shared;
     if (!shared->views)
-        shared->views = wdl_adi_alloc(VIEWS * sizeof *shared->views);
+        shared->views = wdl_adi_alloc(HEADS * sizeof *shared->views);
     if (!shared->views)
         return NULL;
-    struct wdl_adi_view *view = &shared->views[((uint64_t) rank * 7 + region->serial) % VIEWS];
-    if (!view->base || view->rank != rank || view->serial != region->serial)
-        view_make(win, rank, region, view);
-    return view->base ? view->base + view->skew : NULL;
+    struct wdl_adi_view *view = view_find(shared, rank, region->serial);
+    if (!view)
+        view = view_make(win, rank, region);
+    if (!view)
+        return NULL;
+    view->used = ++shared->views_asked;
+    return view->base + view->skew;
 }
 
 /* --- both ------------------------------------------------------------------------------------- */
@@ -240,7 +317,8 @@ int wdl_adi_is_shared(const MPIR_Win * win)
 size_t wdl_adi_share_memory(const MPIR_Win *win)
 {
     const struct wdl_adi_shared *shared = &win->dev.shared;
-    size_t bytes = shared->views ? VIEWS * sizeof *shared->views : 0;
+    size_t bytes = shared->views ? HEADS * sizeof *shared->views : 0;
+    bytes += shared->nviews * sizeof **shared->views;
     for (const struct wdl_adi_attached *a = shared->attached; a; a = a->next)
         bytes += sizeof *a;
     return bytes;
@@ -252,8 +330,9 @@ void wdl_adi_share_free(MPIR_Win * win)
     pages_unmap(win);
     while (shared->attached)
         wdl_adi_share_detached(win, shared->attached->memory);
-    for (int i = 0; shared->views && i < VIEWS; i++)
-        view_drop(&shared->views[i]);
+    for (int i = 0; shared->views && i < HEADS; i++)
+        while (shared->views[i])
+            view_drop(shared, &shared->views[i]);
     MPL_free(shared->views);
     if (shared->on && win->create_flavor == MPI_WIN_FLAVOR_CREATE)
         wdl_share_release(win->base, (size_t) win->size);

@@ -36,7 +36,10 @@ struct wdl_adi_shared {
     char *base;                 /* a created window: the pages of all members */
     size_t bytes;
     struct wdl_adi_attached *attached;  /* a dynamic one: our own memory, */
-    struct wdl_adi_view *views; /* and others' */
+    struct wdl_adi_view **views;        /* and others', as it is mapped here: a hash table */
+    unsigned nviews;
+    uint64_t views_made;        /* ever */
+    uint64_t views_asked;       /* how often one was asked for: their time */
 };
 
 enum { WDL_INFO_KEYS_MAX = 16 };
