@@ -90,6 +90,22 @@ static void arena_head(void)
         pthread_join(thread[i], NULL);
 }
 
+/* Of static data, what is not in a page of the program's file is plain. */
+static void static_data(void)
+{
+    static char given[3 * PAGE] = {1}, zero[5 * PAGE];
+    char *base = zero + PAGE;
+    refused("data that the program's file has", given);
+    memset(base, 4, 3 * PAGE);
+    MPI_Win win = create(base, 3 * PAGE);
+    t_check(told(win), "data that begin as zeros are not shared");
+    expect_rights(base, 3 * PAGE, "rw-s", "static data");
+    MPI_Win_free(&win);
+    expect_rights(base, 3 * PAGE, "rw-p", "static data freed");
+    for (int i = 0; i < 3 * PAGE; i++)
+        t_check(base[i] == 4, "byte %d of static data is %d", i, base[i]);
+}
+
 static void odd_memory(void)
 {
     char stack[3 * PAGE], *at;
@@ -524,6 +540,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(node, &node_size);
     MPI_Comm_free(&node);
     odd_memory();
+    static_data();
     own_stacks();
     denied(0);
     denied(1);
