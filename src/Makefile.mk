@@ -110,6 +110,7 @@ windlass_core_sources = \
     %D%/mpid/rma/region.c \
     %D%/mpid/rma/room.c \
     %D%/mpid/rma/rows.c \
+    %D%/mpid/rma/seen.c \
     %D%/mpid/rma/send.c \
     %D%/mpid/rma/serve.c \
     %D%/mpid/rma/stream.c \
@@ -255,6 +256,7 @@ windlass_headers = \
     %D%/mpid/rma/relay.h \
     %D%/mpid/rma/room.h \
     %D%/mpid/rma/rows.h \
+    %D%/mpid/rma/seen.h \
     %D%/mpid/rma/stream.h \
     %D%/mpid/rma/train.h \
     %D%/mpid/rma/trial.h \

@@ -131,6 +131,7 @@ unit_tests =                            \
     test/mpid/rma/test_relay            \
     test/mpid/rma/test_room             \
     test/mpid/rma/test_rows             \
+    test/mpid/rma/test_seen             \
     test/mpid/rma/test_send             \
     test/mpid/rma/test_serve            \
     test/mpid/rma/test_table            \

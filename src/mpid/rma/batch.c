@@ -50,16 +50,16 @@ static int run_singly(struct wdl_batch *b)
     return WDL_OK;
 }
 
-static uint64_t regions_version(const struct wdl_batch *b)
+static uint64_t regions_gone(const struct wdl_win_control *control)
 {
-    return __atomic_load_n(&b->control->regions_version, __ATOMIC_ACQUIRE);
+    return __atomic_load_n(&control->regions_gone, __ATOMIC_ACQUIRE);
 }
 
 static int batch_run(struct wdl_batch *b)
 {
     wdl_mail_visit(b->win, b->control);
     /* what was attached when an operation came may have gone */
-    if (b->first > 0 || regions_version(b) != b->version || run_together(b) != WDL_OK) {
+    if (b->first > 0 || regions_gone(b->control) != b->gone || run_together(b) != WDL_OK) {
         if (run_singly(b) != WDL_OK)
             return WDL_AGAIN;
     }
@@ -76,10 +76,10 @@ int wdl_batch_takes(const struct wdl_win *win, const struct wdl_rma_args *args)
            win->params.hints.combine != WDL_COMBINE_NEVER;
 }
 
-static int has_room(const struct wdl_batch *b, const struct wdl_rma_args *args, uint64_t version)
+static int has_room(const struct wdl_batch *b, const struct wdl_rma_args *args, uint64_t gone)
 {
     int put = args->kind == WDL_RMA_PUT;
-    return b->put == put && b->n < WDL_BATCH_OPS && b->version == version &&
+    return b->put == put && b->n < WDL_BATCH_OPS && b->gone == gone &&
            (!put || b->used + args->remote.bytes <= sizeof(b->data));
 }
 
@@ -117,8 +117,8 @@ int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
     if (!wdl_batch_takes(win, args))
         return WDL_ERR_UNSUPPORTED;
     struct wdl_batch *b = batch_find(win, args->target);
-    uint64_t version = __atomic_load_n(&control->regions_version, __ATOMIC_ACQUIRE);
-    if (b && b->win && !has_room(b, args, version) && batch_run(b) != WDL_OK)
+    uint64_t gone = regions_gone(control);
+    if (b && b->win && !has_room(b, args, gone) && batch_run(b) != WDL_OK)
         b = NULL;
     if (!b)
         return WDL_AGAIN;
@@ -129,7 +129,7 @@ int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
         b->first = b->n = 0;
         b->used = 0;
         b->control = control;
-        b->version = version;
+        b->gone = gone;
         win->batched++;
         win->rma->batched++;
     }

@@ -33,7 +33,7 @@ struct wdl_batch {
     int rank, put;
     int first, n;               /* operations [first, n) are to be done */
     size_t used;                /* of data */
-    uint64_t version;           /* dynamic windows: the regions' when the first operation came */
+    uint64_t gone;              /* dynamic windows: regions_gone when the first operation came */
     struct wdl_win_control *control;
     struct wdl_piece here[WDL_BATCH_OPS], there[WDL_BATCH_OPS];
     char data[WDL_BATCH_BYTES];

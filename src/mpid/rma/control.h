@@ -10,7 +10,7 @@
  *   announced .. bulk  domain.c   short updates against bulk updates
  *   completed   pscw.c     complete
  *   posted      pscw.c     post
- *   regions     region.c          what a dynamic window exposes (read by copy.c)
+ *   regions, gone  region.c       what a dynamic window exposes (seen.h; read by seen.c)
  *   meeting     barrier.c         the fence's barrier
  *   looks       mailbox.c, mailserve.c  whether the rank looks at its mail
  *   mail, area  mailbox.c, stream.c operations handed over: cells that others write; own data
@@ -26,6 +26,8 @@
 #define WDL_WIN_STRIPES 64
 #define WDL_WIN_REGIONS 8
 #define WDL_WIN_POSTS 16
+#define WDL_WIN_GONE 32
+#define WDL_WIN_MARKS 128
 #define WDL_WIN_MAILS 8
 #define WDL_MAIL_BYTES 32
 #define WDL_MAIL_AREA 8192
@@ -82,10 +84,13 @@ struct wdl_win_control {
     /* rank + 1 of a target that has posted to this rank, 0: free */
     uint32_t posted[WDL_WIN_POSTS];
 
-    /* a dynamic window's attached memory: a list in its process */
+    /* a dynamic window's attached memory (seen.h): a list in its process */
     uint64_t regions_version;   /* odd while it changes */
     uint64_t regions_at, regions_count;
-    uint64_t mail_open, regions_pad[4]; /* the rank looks at its mail */
+    uint64_t regions_gone;      /* how often something has been detached, ever */
+    uint64_t mail_open, regions_pad[3]; /* the rank looks at its mail */
+    uint64_t gone_base[WDL_WIN_GONE];   /* by the detach's number */
+    uint64_t regions_mark[WDL_WIN_MARKS];       /* where every so many-th region begins */
 
     struct wdl_meet_word meeting[WDL_MEET_ROUNDS];
 
@@ -104,6 +109,9 @@ wdl_static_assert(offsetof(struct wdl_win_control, announced) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, bulk_mode) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, completed) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, posted) % 64 == 0);
+wdl_static_assert(offsetof(struct wdl_win_control, regions_version) % 64 == 0);
+wdl_static_assert(offsetof(struct wdl_win_control, gone_base) % 64 == 0);
+wdl_static_assert(offsetof(struct wdl_win_control, regions_mark) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, meeting) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, looks) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, mail) % 64 == 0);

@@ -8,9 +8,6 @@
  * it as long as 1 MB in one piece. So a get whose pieces lie close reads what is between them, too,
  * and leaves it; and what else is in many short pieces, and no mailbox has taken, goes by message,
  * where somebody serves it.
- *
- * What a dynamic window of another process exposes is read in that process, where its control block
- * says the list is. The list's version is odd while it changes, and is looked at before and after.
  */
 #include <string.h>
 #include "mpid/rma/mail.h"
@@ -138,61 +135,6 @@ static int copy_span(struct wdl_win *win, const struct wdl_rma_args *args, uint6
     return status;
 }
 
-static int read_words(struct wdl_win *win, int rank, uint64_t at, void *to, size_t bytes)
-{
-    struct wdl_piece here = {to, bytes}, there = {(char *) (uintptr_t) at, bytes};
-    return win->params.copy(win->params.ctx, rank, 0, &here, 1, &there, 1);
-}
-
-/* Is [from, from + bytes) in the target's attached memory? One look at its list, a part at a time;
- * neighbours that touch are one stretch. WDL_OK, ERR_RANGE, or WDL_AGAIN where the list changed. */
-static int regions_hold(struct wdl_win *win, int rank, const struct wdl_win_control *control,
-                        uint64_t from, uint64_t bytes, struct wdl_region *found)
-{
-    enum { PART = 32 };
-    struct wdl_region part[PART];
-    uint64_t version = __atomic_load_n(&control->regions_version, __ATOMIC_ACQUIRE);
-    /* they may change meanwhile: the version tells, afterwards */
-    uint64_t list = __atomic_load_n(&control->regions_at, __ATOMIC_RELAXED);
-    uint64_t count = __atomic_load_n(&control->regions_count, __ATOMIC_RELAXED), to = from;
-    int status = WDL_ERR_RANGE;
-    if (version % 2)
-        return WDL_AGAIN;
-    for (uint64_t i = 0; i < count && status == WDL_ERR_RANGE; i += PART) {
-        uint64_t n = count - i < PART ? count - i : PART;
-        if (read_words(win, rank, list + i * sizeof(part[0]), part, n * sizeof(part[0])) != WDL_OK)
-            break;
-        for (uint64_t k = 0; k < n && status == WDL_ERR_RANGE; k++) {
-            if (to < part[k].base || to - part[k].base >= part[k].bytes)
-                continue;
-            if (to == from)
-                *found = part[k];
-            to = part[k].base + part[k].bytes;
-            if (to - from >= bytes)
-                status = WDL_OK;
-        }
-    }
-    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* pairs with the stores in region.c */
-    if (__atomic_load_n(&control->regions_version, __ATOMIC_RELAXED) != version)
-        return WDL_AGAIN;
-    return status;
-}
-
-/* The same, from the list's last look where it is still valid. */
-static int stretch_exposed(struct wdl_win *win, int rank, const struct wdl_win_control *control,
-                           uint64_t from, uint64_t bytes)
-{
-    struct wdl_seen *seen = &win->seen[rank % WDL_SEEN];
-    uint64_t version = __atomic_load_n(&control->regions_version, __ATOMIC_ACQUIRE);
-    if (seen->rank == rank && seen->version == version && from >= seen->region.base &&
-        bytes <= seen->region.bytes && from - seen->region.base <= seen->region.bytes - bytes)
-        return WDL_OK;
-    int status = regions_hold(win, rank, control, from, bytes, &seen->region);
-    seen->rank = status == WDL_OK ? rank : -1;
-    seen->version = version;
-    return status;
-}
-
 /* What lies between the pieces of a layout need not be attached. */
 static int pieces_exposed(struct wdl_win *win, const struct wdl_rma_args *args,
                           const struct wdl_win_control *control)
@@ -205,8 +147,8 @@ static int pieces_exposed(struct wdl_win *win, const struct wdl_rma_args *args,
         int n = pieces_of(host, &args->remote, there, offset, args->remote.bytes - offset, pieces,
                           &got);
         for (int i = 0; i < n; i++) {
-            int status = stretch_exposed(win, args->target, control,
-                                         (uint64_t) (uintptr_t) pieces[i].base, pieces[i].bytes);
+            int status = wdl_seen_exposed(win, args->target, control,
+                                          (uint64_t) (uintptr_t) pieces[i].base, pieces[i].bytes);
             if (status != WDL_OK)
                 return status;
         }
@@ -221,7 +163,7 @@ static int target_exposes(struct wdl_win *win, const struct wdl_rma_args *args,
 {
     uint64_t from = (uint64_t) args->disp + (uint64_t) args->remote.lo;
     uint64_t bytes = (uint64_t) (args->remote.hi - args->remote.lo);
-    int status = stretch_exposed(win, args->target, control, from, bytes);
+    int status = wdl_seen_exposed(win, args->target, control, from, bytes);
     if (status == WDL_ERR_RANGE && !args->remote.contig)
         status = pieces_exposed(win, args, control);
     return status;
@@ -232,21 +174,21 @@ int wdl_copy_exposed(struct wdl_win *win, int rank, const struct wdl_win_control
 {
     if (win->params.flavor != WDL_WIN_DYNAMIC)
         return WDL_OK;
-    return stretch_exposed(win, rank, control, from, bytes);
+    return wdl_seen_exposed(win, rank, control, from, bytes);
 }
 
 int wdl_copy_reach(struct wdl_win *win, const struct wdl_rma_args *args,
                    const struct wdl_win_control *control, int *mapped_out, uintptr_t *shift_out)
 {
-    const struct wdl_region *region = &win->seen[args->target % WDL_SEEN].region;
     uint64_t from = (uint64_t) args->disp + (uint64_t) args->remote.lo;
     uint64_t bytes = (uint64_t) (args->remote.hi - args->remote.lo);
     *mapped_out = 0;
-    int status = stretch_exposed(win, args->target, control, from, bytes);
+    int status = wdl_seen_exposed(win, args->target, control, from, bytes);
     if (status != WDL_OK) /* what is wrong is found by the path it takes instead */
         return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK;
+    const struct wdl_region *region = wdl_seen_find(win, args->target, control, from);
     /* one that goes on in a neighbour is not in one piece here */
-    if (region->offer == 0 || bytes > region->bytes - (from - region->base))
+    if (!region || region->offer == 0 || bytes > region->bytes - (from - region->base))
         return WDL_OK;
     const void *at = win->params.reach(win->params.ctx, args->target, region);
     *mapped_out = at != NULL;
@@ -271,19 +213,15 @@ static int admits(const struct wdl_win *win, int rank)
 
 /* Where [lo, lo + bytes) from a displacement on is in the process copied to last, if all of
  * it is exposed there; else 0. */
-static uint64_t known_place(const struct wdl_win *win, int64_t disp, int64_t lo, uint64_t bytes)
+static uint64_t known_place(struct wdl_win *win, int64_t disp, int64_t lo, uint64_t bytes)
 {
     const struct wdl_near *near = &win->near;
     uint64_t at;
     if (win->params.flavor != WDL_WIN_DYNAMIC)
         return lo == 0 && wdl_rank_holds(&near->info, disp, bytes, &at) ? near->info.base + at : 0;
-    const struct wdl_seen *seen = &win->seen[near->rank % WDL_SEEN];
-    uint64_t version = __atomic_load_n(&near->control->regions_version, __ATOMIC_ACQUIRE);
-    if (seen->rank != near->rank || seen->version != version || seen->region.offer != 0)
-        return 0;
-    at = (uint64_t) disp + (uint64_t) lo - seen->region.base;
-    return at <= seen->region.bytes && bytes <= seen->region.bytes - at ?
-        seen->region.base + at : 0;
+    at = (uint64_t) disp + (uint64_t) lo;
+    const struct wdl_region *region = wdl_seen_find(win, near->rank, near->control, at);
+    return region && region->offer == 0 && bytes <= region->bytes - (at - region->base) ? at : 0;
 }
 
 /* Does it go as the last one, copied by the system, and does nothing have to be done before? Then

@@ -95,18 +95,35 @@ static int regions_grow(struct wdl_win *win)
     return WDL_OK;
 }
 
-/* The list is about to change, or has changed: tell those who read it (copy.c). */
-static void list_change(struct wdl_win *win, int begin)
+/* The list is about to change: tell those who read it (seen.h). */
+static void change_begin(struct wdl_win *win)
 {
     struct wdl_win_control *own = win->own;
-    if (begin) {
-        __atomic_store_n(&own->regions_version, own->regions_version + 1, __ATOMIC_RELAXED);
-        __atomic_thread_fence(__ATOMIC_RELEASE);        /* pairs with the fence in regions_hold */
-        return;
-    }
+    __atomic_store_n(&own->regions_version, own->regions_version + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE);    /* pairs with the fences in has_gone and look */
+}
+
+/* The region at base is leaving. */
+static void note_gone(struct wdl_win *win, uint64_t base)
+{
+    struct wdl_win_control *own = win->own;
+    uint64_t gone = own->regions_gone;
+    __atomic_store_n(&own->gone_base[gone % WDL_WIN_GONE], base, __ATOMIC_RELAXED);
+    /* pairs with the first load in has_gone */
+    __atomic_store_n(&own->regions_gone, gone + 1, __ATOMIC_RELEASE);
+}
+
+/* It has changed, from the region at `from` on. */
+static void change_end(struct wdl_win *win, int from)
+{
+    struct wdl_win_control *own = win->own;
+    uint64_t count = (uint64_t) win->nregions, step = wdl_marks_step(count);
+    uint64_t first = step == wdl_marks_step(own->regions_count) ? (uint64_t) from / step : 0;
+    for (uint64_t i = first; i * step < count; i++)
+        __atomic_store_n(&own->regions_mark[i], win->regions[i * step].base, __ATOMIC_RELAXED);
     __atomic_store_n(&own->regions_at, (uint64_t) (uintptr_t) win->regions, __ATOMIC_RELAXED);
-    __atomic_store_n(&own->regions_count, (uint64_t) win->nregions, __ATOMIC_RELAXED);
-    /* pairs with the first load in regions_hold */
+    __atomic_store_n(&own->regions_count, count, __ATOMIC_RELAXED);
+    /* pairs with the first load in look */
     __atomic_store_n(&own->regions_version, own->regions_version + 1, __ATOMIC_RELEASE);
 }
 
@@ -128,10 +145,10 @@ int wdl_win_attach_region(struct wdl_win *win, const struct wdl_region *region)
         return WDL_ERR_ATTACH;
     if (i < win->nregions && from + bytes > win->regions[i].base)
         return WDL_ERR_ATTACH;
-    list_change(win, 1);
+    change_begin(win);
     int status = win->nregions == win->regions_room ? regions_grow(win) : WDL_OK;
     if (status != WDL_OK) {
-        list_change(win, 0);
+        change_end(win, win->nregions);
         return status;
     }
     memmove(&win->regions[i + 1], &win->regions[i],
@@ -139,7 +156,7 @@ int wdl_win_attach_region(struct wdl_win *win, const struct wdl_region *region)
     win->regions[i] = *region;
     win->regions[i].loan = NULL;
     win->nregions++;
-    list_change(win, 0);
+    change_end(win, i);
     return WDL_OK;
 }
 
@@ -153,11 +170,12 @@ int wdl_win_detach(struct wdl_win *win, const void *base)
     if (i == 0 || win->regions[i - 1].base != from)
         return WDL_ERR_ARG;
     loan = win->regions[i - 1].loan;
-    list_change(win, 1);
+    change_begin(win);
+    note_gone(win, from);
     win->nregions--;
     memmove(&win->regions[i - 1], &win->regions[i],
             (size_t) (win->nregions - (i - 1)) * sizeof(win->regions[0]));
-    list_change(win, 0);
+    change_end(win, i - 1);
     if (!loan)
         return WDL_OK;
     wdl_loan_end(win, loan);

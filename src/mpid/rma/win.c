@@ -111,6 +111,7 @@ static void win_drop(struct wdl_win *win)
     wdl_net_drop(win);
     wdl_grant_fini(&win->grant);
     wdl_array_fini(&win->posted);
+    wdl_seen_fini(win);
     pool_drop(host, &win->ops);
     pool_drop(host, &win->local_targets);
     for (unsigned i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
@@ -139,8 +140,7 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     win->quick.held = win->held_wanted = -1;
     win->words = params->node_whole ? WDL_WORDS_NODE : WDL_WORDS_NONE;
     win->near.rank = -1;
-    for (int i = 0; i < WDL_SEEN; i++)
-        win->seen[i].rank = -1;
+    wdl_seen_init(win);
     if (!host->ops->heavy_barrier)
         win->own->bulk_mode = WDL_BULK_ALWAYS;
     wdl_epoch_init(&win->epoch);
@@ -310,7 +310,7 @@ static size_t grown_bytes(const struct wdl_win *win)
     return loans + (size_t) win->regions_room * sizeof(win->regions[0]) +
         wdl_array_memory(&grant->queue) + wdl_array_memory(&grant->debt) +
         (size_t) win->start_room * (sizeof(win->start_group[0]) + sizeof(win->start_posted[0])) +
-        wdl_array_memory(&win->posted);
+        wdl_array_memory(&win->posted) + wdl_array_memory(&win->seen.regions);
 }
 
 void wdl_win_stats_get(const struct wdl_win *win, struct wdl_win_stats *out)
@@ -394,6 +394,7 @@ void wdl_win_check(const struct wdl_win *win)
     if (win->epoch.access_state == WDL_ACCESS_PER_TARGET)
         wdl_assert_cmp(win->locked_targets, <=, win->locks_held);
     wdl_grant_check(&win->grant);
+    wdl_seen_check(win);
     wdl_pool_check(&win->ops);
     wdl_pool_check(&win->local_targets);
 }

@@ -32,6 +32,7 @@
 #include "mpid/rma/mailbox.h"
 #include "mpid/rma/relay.h"
 #include "mpid/rma/room.h"
+#include "mpid/rma/seen.h"
 #include "mpid/rma/stream.h"
 #include "mpid/rma/trial.h"
 #include "mpid/rma/types.h"
@@ -105,8 +106,6 @@ struct wdl_stash {              /* a bundle at its target, while its lock reques
     size_t bytes;
     char payload[WDL_STASH_BYTES];
 };
-
-enum { WDL_SEEN = 8 };
 
 #define WDL_RMA_STAGE 65536
 #define WDL_RMA_PIECES 4096  /* also the bytes of one step of an accumulate on a derived type */
@@ -250,12 +249,7 @@ struct wdl_win {
     struct wdl_mailbox mailbox;
     int debts;                          /* targets where we have overtaken (grant.h) */
     struct wdl_grant grant;             /* target side */
-    /* regions of a dynamic window, as last read from their lists; by rank % WDL_SEEN */
-    struct wdl_seen {
-        int rank;                       /* -1: none */
-        uint64_t version;
-        struct wdl_region region;
-    } seen[WDL_SEEN];
+    struct wdl_seen seen;               /* dynamic windows: others' attached memory */
     struct wdl_near {           /* whose memory the system copied last */
         int rank;                       /* -1: nobody's */
         struct wdl_win_control *control;

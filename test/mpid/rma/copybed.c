@@ -43,6 +43,7 @@ static int move(void *ctx, int rank, int to_rank, struct wdl_piece *local, int n
     must_cmp(rank, !=, ((struct test_rank *) ctx)->rank);
     must_cmp(sum(local, nlocal), ==, sum(remote, nremote));
     mover.pieces = nremote;
+    mover.read += to_rank ? 0 : sum(remote, nremote);
     if (++mover.calls == mover.fail_at)
         return WDL_ERR_RANGE;
     if (mover.during)

@@ -20,6 +20,7 @@ struct bed {
 struct bed_mover {              /* the system that moves the bytes */
     int calls, fail_at;         /* the call that fails, 0: none */
     int pieces;                 /* of the target's memory, in the last call */
+    size_t read;                /* bytes read from targets, in all calls */
     const char *broken;         /* a byte of a target that cannot be touched, or NULL */
     uint64_t *meanwhile;        /* what changes during the next call, or NULL */
     void (*during)(struct bed *bed, int call);  /* what else happens during a call, or NULL */

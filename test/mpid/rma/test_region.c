@@ -122,6 +122,39 @@ START_TEST(the_list_is_counted)
 }
 END_TEST
 
+/* Who reads the list is told where every so many-th region begins, and what has gone. */
+START_TEST(the_list_has_marks)
+{
+    enum { REGIONS = 700, TURNS = 3000 };
+    struct test_world w;
+    struct test_world_params p = {.ranks = 1,.dynamic = 1,.seed = 6 };
+    test_world_open(&w, &p);
+    struct wdl_win *win = w.rank[0].win;
+    const struct wdl_win_control *own = win->own;
+    char there[REGIONS] = { 0 };
+    uint64_t gone = 0;
+    for (int i = 0; i < TURNS; i++) {
+        int at_one = (int) wdl_prng_below(&w.prng, i < TURNS / 2 ? REGIONS : 40);
+        if (there[at_one])
+            ck_assert_int_eq(wdl_win_detach(win, at(8 + 16 * at_one)), WDL_OK);
+        else
+            ck_assert_int_eq(wdl_win_attach(win, at(8 + 16 * at_one), 8), WDL_OK);
+        if (there[at_one])
+            ck_assert_uint_eq(own->gone_base[gone++ % WDL_WIN_GONE], 8 + 16 * (uint64_t) at_one);
+        there[at_one] = !there[at_one];
+        uint64_t step = wdl_marks_step((uint64_t) win->nregions);
+        ck_assert_uint_le((uint64_t) win->nregions, step * WDL_WIN_MARKS);
+        ck_assert(step == 1 || (uint64_t) win->nregions > step / 2 * WDL_WIN_MARKS);
+        for (uint64_t k = 0; k * step < (uint64_t) win->nregions; k++)
+            ck_assert_uint_eq(own->regions_mark[k], win->regions[k * step].base);
+        ck_assert_uint_eq(own->regions_gone, gone);
+        ck_assert_uint_eq(own->regions_count, (uint64_t) win->nregions);
+        ck_assert_uint_eq(own->regions_version, 2 * ((uint64_t) i + 1));
+    }
+    test_world_close(&w);
+}
+END_TEST
+
 /* Bounds that come from the wire may be anything. */
 START_TEST(extreme_bounds_expose_nothing)
 {
@@ -218,5 +251,6 @@ START_TEST(holes_of_a_layout_need_no_memory)
 END_TEST
 
 WDL_SUITE("rma/region", exactly_what_is_attached_is_exposed, neighbours_are_one_stretch,
-          the_list_is_counted, extreme_bounds_expose_nothing, what_cannot_be_attached,
+          the_list_is_counted, the_list_has_marks, extreme_bounds_expose_nothing,
+          what_cannot_be_attached,
           a_block_is_exposed_to_the_byte, holes_of_a_layout_need_no_memory)
