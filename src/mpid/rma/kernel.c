@@ -5,14 +5,55 @@
  * without having to prove anything about overlap.
  */
 #include "mpid/rma/kernel.h"
+#include <math.h>
 #include <string.h>
 #include "base/assert.h"
 
 enum { BLOCK_BYTES = 64 };      /* of a plain block: eight doubles are one */
+enum { RUN_BLOCKS = 8 };        /* of one inner loop, where that is worth it */
 enum { PART_BYTES = 256 };      /* that are kept aside at once */
 /* Old values are copied, then updated, still in the nearest cache: from how many bytes on, and at
  * most so many at a time. */
 enum { LONG_BYTES = 4096, LONG_STEP = 8192 };
+
+/* Floating-point results depend neither on which operand is which nor on the loop: one NaN stands
+ * for all, and where an operand is one so is the result; -0 is less than +0. Minima and maxima do
+ * not depend on how they are grouped either. What is no more than `in` has a sign where that has
+ * one, what is no less has none where that has none: so are zeros told apart, which compare equal.
+ * `in`, `old` or both a NaN: the comparison leaves `old`. */
+#define FLOAT_RULES(suffix, type, bits)                                                        \
+static inline bits bits_of_##suffix(type x)                                                    \
+{                                                                                              \
+    bits as_bits;                                                                              \
+    memcpy(&as_bits, &x, sizeof(x));                                                           \
+    return as_bits;                                                                            \
+}                                                                                              \
+static inline type suffix##_of(bits as_bits)                                                   \
+{                                                                                              \
+    type x;                                                                                    \
+    memcpy(&x, &as_bits, sizeof(x));                                                           \
+    return x;                                                                                  \
+}                                                                                              \
+static inline type one_nan_##suffix(type x)                                                    \
+{                                                                                              \
+    return isunordered(x, x) ? (type) NAN : x;                                                 \
+}                                                                                              \
+static inline type least_##suffix(type old, type in)                                           \
+{                                                                                              \
+    const bits sign = (bits) 1 << (8 * sizeof(bits) - 1);                                      \
+    type least = in < old ? in : old;                                                          \
+    bits as_bits = bits_of_##suffix(least) | (bits_of_##suffix(in) & sign);                    \
+    return isunordered(in, least) ? (type) NAN : suffix##_of(as_bits);                         \
+}                                                                                              \
+static inline type most_##suffix(type old, type in)                                            \
+{                                                                                              \
+    const bits others = (bits) -1 >> 1;                                                        \
+    type most = in > old ? in : old;                                                           \
+    bits as_bits = bits_of_##suffix(most) & (bits_of_##suffix(in) | others);                   \
+    return isunordered(in, most) ? (type) NAN : suffix##_of(as_bits);                          \
+}
+FLOAT_RULES(f32, float, uint32_t)
+FLOAT_RULES(f64, double, uint64_t)
 
 /* old = *target; *target = expression of (old, in); out = old. A compare-exchange loop works on the
  * bits. */
@@ -73,13 +114,32 @@ static inline int are_apart(const char *out, const char *in, size_t bytes)
         memcpy(target, in_v, BLOCK_BYTES);                                                     \
     } while (0)
 
-#define PLAIN_FORMS(name, form, attribute, type, expression)                                   \
+/* Arithmetic of several instructions wants longer inner loops in front of that. */
+#define NO_RUNS(type, expression)
+#define RUNS(type, expression)                                                                 \
+    for (; blocks >= RUN_BLOCKS; blocks -= RUN_BLOCKS) {                                       \
+        UNROLLED                                                                               \
+        for (size_t j = 0; j < RUN_BLOCKS * BLOCK_BYTES / sizeof(type); j++) {                 \
+            type old = to[j], in = by[j];                                                      \
+            to[j] = (type) (expression);                                                       \
+        }                                                                                      \
+        to += RUN_BLOCKS * BLOCK_BYTES / sizeof(type);                                         \
+        by += RUN_BLOCKS * BLOCK_BYTES / sizeof(type);                                         \
+    }
+#if defined(__clang__) /* it does so unasked */
+#define UNROLLED
+#else
+#define UNROLLED _Pragma("GCC unroll 4")
+#endif
+
+#define PLAIN_FORMS(name, form, attribute, runs, type, expression)                             \
 typedef type __attribute__((aligned(1), may_alias)) name##_##form##_loose;                     \
 typedef type __attribute__((may_alias)) name##_##form##_exact;                                 \
 attribute __attribute__((noinline))                                                            \
 static void name##_##form##_straight(name##_##form##_exact *restrict to,                       \
                                      const name##_##form##_loose *restrict by, size_t blocks)  \
 {                                                                                              \
+    runs(type, expression)                                                                     \
     for (; blocks > 0; blocks--) {                                                             \
         for (size_t j = 0; j < BLOCK_BYTES / sizeof(type); j++) {                              \
             type old = to[j], in = by[j];                                                      \
@@ -142,35 +202,35 @@ static void name##_rows(char *target, size_t stride, const char *from, size_t fr
     }                                                                                          \
 }
 
-#define PLAIN_LOOP(name, type, expression)                                                     \
-    PLAIN_FORMS(name, plain, , type, expression)                                               \
+#define PLAIN_LOOP(name, runs, type, expression)                                               \
+    PLAIN_FORMS(name, plain, , runs, type, expression)                                         \
     ROWS_LOOP(name, type, expression)
 
 /* The same for processors with wider vectors than every one of this architecture has. The widest
  * are for those that do not run slower for it: all that have VBMI2, too. */
 #if defined(__x86_64__)
-#define WIDE_LOOP(name, type, expression)                                                      \
-    PLAIN_FORMS(name, wide, __attribute__((target("avx2"))), type, expression)                 \
-    PLAIN_FORMS(name, widest, __attribute__((target("avx512f,avx512vl,avx512dq"))), type,      \
-                expression)
+#define WIDE_LOOP(name, runs, type, expression)                                                \
+    PLAIN_FORMS(name, wide, __attribute__((target("avx2"))), runs, type, expression)           \
+    PLAIN_FORMS(name, widest, __attribute__((target("avx512f,avx512vl,avx512dq"))), runs,      \
+                type, expression)
 #define HAS_WIDE() __builtin_cpu_supports("avx2")
 #define HAS_WIDEST()                                                                           \
     (__builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("avx512vl") &&            \
      __builtin_cpu_supports("avx512dq"))
 #define FORM(name, form) name##_##form
 #else
-#define WIDE_LOOP(name, type, expression)
+#define WIDE_LOOP(name, runs, type, expression)
 #define HAS_WIDE() 0
 #define HAS_WIDEST() 0
 #define FORM(name, form) name##_plain
 #endif
 
-#define BY_COMPARE(name, type, bits, expression)                                               \
+#define BY_COMPARE(name, runs, type, bits, expression)                                         \
     CAS_LOOP(name, type, bits, expression)                                                     \
-    PLAIN_LOOP(name, type, expression)
+    PLAIN_LOOP(name, runs, type, expression)
 #define BY_FETCH(name, bits, builtin, expression)                                              \
     FETCH_LOOP(name, bits, builtin)                                                            \
-    PLAIN_LOOP(name, bits, expression)
+    PLAIN_LOOP(name, NO_RUNS, bits, expression)
 
 /* Integers wrap around in their unsigned form, so that no sum is undefined. */
 #define INTEGER_LOOPS(suffix, type, bits)                                                      \
@@ -178,17 +238,17 @@ static void name##_rows(char *target, size_t stride, const char *from, size_t fr
     BY_FETCH(band_##suffix, bits, __atomic_fetch_and, old & in)                                \
     BY_FETCH(bor_##suffix, bits, __atomic_fetch_or, old | in)                                  \
     BY_FETCH(bxor_##suffix, bits, __atomic_fetch_xor, old ^ in)                                \
-    BY_COMPARE(prod_##suffix, type, bits, (bits) (1ull * (bits) old * (bits) in))              \
-    BY_COMPARE(min_##suffix, type, bits, in < old ? in : old)                                  \
-    BY_COMPARE(max_##suffix, type, bits, in > old ? in : old)                                  \
-    BY_COMPARE(land_##suffix, type, bits, old && in)                                           \
-    BY_COMPARE(lor_##suffix, type, bits, old || in)                                            \
-    BY_COMPARE(lxor_##suffix, type, bits, !old != !in)
+    BY_COMPARE(prod_##suffix, NO_RUNS, type, bits, (bits) (1ull * (bits) old * (bits) in))     \
+    BY_COMPARE(min_##suffix, NO_RUNS, type, bits, in < old ? in : old)                         \
+    BY_COMPARE(max_##suffix, NO_RUNS, type, bits, in > old ? in : old)                         \
+    BY_COMPARE(land_##suffix, NO_RUNS, type, bits, old && in)                                  \
+    BY_COMPARE(lor_##suffix, NO_RUNS, type, bits, old || in)                                   \
+    BY_COMPARE(lxor_##suffix, NO_RUNS, type, bits, !old != !in)
 #define FLOAT_LOOPS(suffix, type, bits)                                                        \
-    BY_COMPARE(sum_##suffix, type, bits, old + in)                                             \
-    BY_COMPARE(prod_##suffix, type, bits, old * in)                                            \
-    BY_COMPARE(min_##suffix, type, bits, in < old ? in : old)                                  \
-    BY_COMPARE(max_##suffix, type, bits, in > old ? in : old)
+    BY_COMPARE(sum_##suffix, RUNS, type, bits, one_nan_##suffix(old + in))                     \
+    BY_COMPARE(prod_##suffix, RUNS, type, bits, one_nan_##suffix(old * in))                    \
+    BY_COMPARE(min_##suffix, RUNS, type, bits, least_##suffix(old, in))                        \
+    BY_COMPARE(max_##suffix, RUNS, type, bits, most_##suffix(old, in))
 
 /* Reading is an update that changes nothing. */
 #define LOAD_LOOP(name, bits)                                                                  \
@@ -239,14 +299,18 @@ INTEGER_LOOPS(u64, uint64_t, uint64_t)
 FLOAT_LOOPS(f32, float, uint32_t)
 FLOAT_LOOPS(f64, double, uint64_t)
 /* Sums, minima and maxima of 4 and 8 bytes are what long accumulates are made of. */
-#define WIDE_LOOPS(suffix, type)                                                               \
-    WIDE_LOOP(sum_##suffix, type, old + in)                                                    \
-    WIDE_LOOP(min_##suffix, type, in < old ? in : old)                                         \
-    WIDE_LOOP(max_##suffix, type, in > old ? in : old)
-WIDE_LOOPS(u32, uint32_t)
-WIDE_LOOPS(u64, uint64_t)
-WIDE_LOOPS(f32, float)
-WIDE_LOOPS(f64, double)
+#define WIDE_INTEGER_LOOPS(suffix, type)                                                       \
+    WIDE_LOOP(sum_##suffix, NO_RUNS, type, old + in)                                           \
+    WIDE_LOOP(min_##suffix, NO_RUNS, type, in < old ? in : old)                                \
+    WIDE_LOOP(max_##suffix, NO_RUNS, type, in > old ? in : old)
+#define WIDE_FLOAT_LOOPS(suffix, type)                                                         \
+    WIDE_LOOP(sum_##suffix, RUNS, type, one_nan_##suffix(old + in))                            \
+    WIDE_LOOP(min_##suffix, RUNS, type, least_##suffix(old, in))                               \
+    WIDE_LOOP(max_##suffix, RUNS, type, most_##suffix(old, in))
+WIDE_INTEGER_LOOPS(u32, uint32_t)
+WIDE_INTEGER_LOOPS(u64, uint64_t)
+WIDE_FLOAT_LOOPS(f32, float)
+WIDE_FLOAT_LOOPS(f64, double)
 WIDTH_LOOPS(8, uint8_t)
 WIDTH_LOOPS(16, uint16_t)
 WIDTH_LOOPS(32, uint32_t)

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <string.h>
+#include "base/assert.h"
 #include "base/prng.h"
 #include "host/testhost.h"
 #include "support/must.h"
@@ -149,37 +150,117 @@ START_TEST(a_loop_of_the_type_is_found_or_none)
 }
 END_TEST
 
-/* Infinities, zeros with a sign, no number at all: all forms give the same. */
-START_TEST(the_forms_agree_on_odd_floats)
+/* Infinities, zeros with a sign, what is hardly a number, and NaNs: quiet and signaling, with bits
+ * of their own. */
+enum { ODD = 14, PAIRS = ODD * ODD, TRIPLES = ODD * PAIRS };
+
+static void odd_number(enum test_type type, int i, char *at)
 {
-    const double odd[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, 5e-324, 1.7e308, 1e-40};
-    enum { ODD = sizeof(odd) / sizeof(odd[0]), ALL = ODD * ODD };
-    for (int op = WDL_ROP_SUM; op <= WDL_ROP_MAX; op++)
-        for (int turn = 0; turn < 2 * ((int) wdl_kernel_vectors() + 1); turn++) {
-            int wide = turn % 2;
-            struct wdl_element el = test_element(wide ? TEST_F64 : TEST_F32);
-            struct wdl_kernel_call call = {NULL, &el, op};
-            const struct wdl_kernel *kernel = wdl_kernel_of(&el, op, turn / 2);
-            double d[3][ALL];
-            float f[3][ALL];
-            for (int i = 0; i < ALL; i++) {
-                d[0][i] = d[1][i] = odd[i / ODD];
-                f[0][i] = f[1][i] = (float) odd[i / ODD];
-                d[2][i] = odd[i % ODD];
-                f[2][i] = (float) odd[i % ODD];
+    static const double odd[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, 1.7e308, -1e-40, 3e38};
+    static const uint64_t f64[] = {1, 0x7ff8000000000000, 0xfff8000000000001, 0x7ff0000000000002,
+                                   0xffffffffffffffff};
+    static const uint32_t f32[] = {1, 0x7fc00000, 0xffc00001, 0x7f800002, 0xffffffff};
+    enum { VALUES = sizeof(odd) / sizeof(odd[0]) };
+    wdl_static_assert(VALUES + sizeof(f64) / sizeof(f64[0]) == ODD);
+    int is_wide = type == TEST_F64;
+    float narrow = i < VALUES ? (float) odd[i] : 0;
+    const void *from = i < VALUES ? (is_wide ? (const void *) &odd[i] : &narrow)
+                                  : (is_wide ? (const void *) &f64[i - VALUES] : &f32[i - VALUES]);
+    memcpy(at, from, test_element(type).packed_bytes);
+}
+
+static int cannot_be_ordered(enum test_type type, const char *at)
+{
+    union {
+        float f32;
+        double f64;
+    } v;
+    memcpy(&v, at, test_element(type).packed_bytes);
+    return type == TEST_F64 ? isnan(v.f64) : isnan(v.f32);
+}
+
+/* Which of two has less, so that -0 has less than +0? Bits as whole numbers with a sign say it. */
+static int64_t rank_of(enum test_type type, const char *at)
+{
+    int64_t bits = 0;
+    int32_t narrow;
+    memcpy(&bits, at, test_element(type).packed_bytes);
+    memcpy(&narrow, at, sizeof(narrow));
+    if (type == TEST_F32)
+        return narrow < 0 ? -(int64_t) (narrow & INT32_MAX) - 1 : narrow;
+    return bits < 0 ? -(bits & INT64_MAX) - 1 : bits;
+}
+
+/* By every form; vectors: of the plain loop; -1: the atomic one, -2: rows. */
+static void combine_odd(enum test_type type, enum wdl_rop op, int vectors, char *target,
+                        const char *in, size_t n)
+{
+    struct wdl_element el = test_element(type);
+    struct wdl_kernel_call call = {NULL, &el, op};
+    const struct wdl_kernel *kernel = wdl_kernel_of(&el, op, vectors < 0 ? 0 : vectors);
+    if (vectors == -2)
+        kernel->rows(target, el.packed_bytes, in, el.packed_bytes, n);
+    else
+        (vectors == -1 ? kernel->atomic : kernel->plain)(&call, target, in, NULL, n);
+}
+
+/* The i-th of all pairs and triples; which: of the two or three. */
+static void odd_fill(enum test_type type, char *at, int n, int which)
+{
+    static const int every[] = {1, ODD, PAIRS};
+    for (int i = 0; i < n; i++, at += test_element(type).packed_bytes)
+        odd_number(type, i / every[which] % ODD, at);
+}
+
+/* Neither the form, nor the place in the vector, nor which operand is which changes a bit; minima
+ * and maxima are what they are said to be. */
+START_TEST(odd_floats_may_change_places)
+{
+    static _Alignas(8) char a[PAIRS * 8], b[PAIRS * 8], x[PAIRS * 8], y[PAIRS * 8];
+    for (int type = TEST_F32; type <= TEST_F64; type++)
+        for (int op = WDL_ROP_SUM; op <= WDL_ROP_MAX; op++) {
+            size_t bytes = test_element(type).packed_bytes;
+            odd_fill(type, a, PAIRS, 0);
+            odd_fill(type, b, PAIRS, 1);
+            memcpy(y, a, sizeof(y));
+            combine_odd(type, op, -1, y, b, PAIRS);
+            for (size_t i = 0; i < PAIRS * bytes; i += bytes) {
+                int none = cannot_be_ordered(type, a + i) || cannot_be_ordered(type, b + i);
+                must(!none || cannot_be_ordered(type, y + i));
+                int is_min = op == WDL_ROP_MIN, less = rank_of(type, a + i) < rank_of(type, b + i);
+                must(none || op < WDL_ROP_MIN ||
+                     memcmp(y + i, (less == is_min ? a : b) + i, bytes) == 0);
             }
-            char *to[2] = {wide ? (char *) d[0] : (char *) f[0],
-                           wide ? (char *) d[1] : (char *) f[1]};
-            const char *in = wide ? (const char *) d[2] : (const char *) f[2];
-            kernel->atomic(&call, to[0], in, NULL, ALL);
-            kernel->plain(&call, to[1], in, NULL, ALL);
-            for (int i = 0; i < ALL; i++) {
-                int both_none =
-                    wide ? isnan(d[0][i]) && isnan(d[1][i]) : isnan(f[0][i]) && isnan(f[1][i]);
-                size_t at = (size_t) i * el.packed_bytes;
-                must(both_none || memcmp(to[0] + at, to[1] + at, el.packed_bytes) == 0);
+            for (int vectors = -2; vectors <= (int) wdl_kernel_vectors(); vectors++) {
+                memcpy(x, b, sizeof(x));
+                combine_odd(type, op, vectors, x, a, PAIRS);
+                must(memcmp(x, y, PAIRS * bytes) == 0);
+                memcpy(x, b, sizeof(x));
+                for (size_t i = 0; i < PAIRS * bytes; i += bytes)
+                    combine_odd(type, op, vectors, x + i, a + i, 1);
+                must(memcmp(x, y, PAIRS * bytes) == 0);
             }
         }
+}
+END_TEST
+
+START_TEST(least_and_most_may_be_grouped)
+{
+    static _Alignas(8) char a[TRIPLES * 8], b[TRIPLES * 8], c[TRIPLES * 8], x[TRIPLES * 8];
+    for (int type = TEST_F32; type <= TEST_F64; type++)
+        for (int op = WDL_ROP_MIN; op <= WDL_ROP_MAX; op++)
+            for (int vectors = -2; vectors <= (int) wdl_kernel_vectors(); vectors++) {
+                size_t all = TRIPLES * test_element(type).packed_bytes;
+                odd_fill(type, a, TRIPLES, 0);
+                odd_fill(type, b, TRIPLES, 1);
+                odd_fill(type, c, TRIPLES, 2);
+                memcpy(x, b, all);
+                combine_odd(type, op, vectors, x, a, TRIPLES); /* (a, b), c */
+                combine_odd(type, op, vectors, x, c, TRIPLES);
+                combine_odd(type, op, vectors, c, b, TRIPLES); /* a, (b, c) */
+                combine_odd(type, op, vectors, c, a, TRIPLES);
+                must(memcmp(x, c, all) == 0);
+            }
 }
 END_TEST
 
@@ -354,6 +435,7 @@ START_TEST(atomic_loops_lose_no_update)
 END_TEST
 
 WDL_SUITE("rma/kernel", every_loop_agrees_with_wide_arithmetic,
-          a_loop_of_the_type_is_found_or_none, the_forms_agree_on_odd_floats,
-          what_has_no_loop_goes_to_the_host, loops_are_for_elements_a_register_holds,
-          compare_and_swap_of_each_width, atomic_loops_lose_no_update)
+          a_loop_of_the_type_is_found_or_none, odd_floats_may_change_places,
+          least_and_most_may_be_grouped, what_has_no_loop_goes_to_the_host,
+          loops_are_for_elements_a_register_holds, compare_and_swap_of_each_width,
+          atomic_loops_lose_no_update)
