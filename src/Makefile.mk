@@ -165,6 +165,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/host.c                 \
     %D%/mpid/adi/init.c                 \
     %D%/mpid/adi/intercomm.c            \
+    %D%/mpid/adi/op.c                   \
     %D%/mpid/adi/progress.c             \
     %D%/mpid/adi/persist.c              \
     %D%/mpid/adi/probe.c                \

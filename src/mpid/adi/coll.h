@@ -94,7 +94,8 @@ struct wdl_adi_op {             /* an operator at work; the ctx of wdl_coll_op *
     MPI_Datatype type;
     MPIR_op_function *builtin;  /* or NULL: the user's */
     const struct wdl_element *element;
-    wdl_kernel_fn kernel;       /* the same for many elements; or NULL: none of ours */
+    wdl_kernel_fn kernel;       /* the same for `many` elements on; or NULL: none of ours */
+    size_t many;
     struct wdl_adi_spread spread;
 };
 

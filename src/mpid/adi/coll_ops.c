@@ -11,25 +11,6 @@
 
 enum { MANY = 32 };             /* elements that RMA's vector loops are worth it for */
 
-/* The same loop for any address: where a maximum of equals comes from is the loop's to choose, and
- * must not be another one on another rank. */
-static void by_kernel(const struct wdl_adi_op *op, const char *left, char *inout, size_t count)
-{
-    _Alignas(16) char block[512];
-    const struct wdl_kernel_call call = {.element = op->element };
-    size_t bytes = op->element->packed_bytes, all = count * bytes;
-    if (((uintptr_t) inout & (bytes - 1)) == 0) {
-        op->kernel(&call, inout, left, NULL, count);
-        return;
-    }
-    for (size_t at = 0; at < all; at += sizeof block) {
-        size_t n = all - at < sizeof block ? all - at : sizeof block;
-        memcpy(block, inout + at, n);
-        op->kernel(&call, block, left + at, NULL, n / bytes);
-        memcpy(inout + at, block, n);
-    }
-}
-
 /* What the engine has packed, some elements at a time where the user's operator can see them. */
 static void by_spread(const struct wdl_adi_op *op, const char *left, char *inout, size_t count)
 {
@@ -51,8 +32,8 @@ static void apply(void *ctx, const void *left, void *inout, size_t count)
     MPI_Datatype type = op->type;
     if (op->spread.memory)
         by_spread(op, left, inout, count);
-    else if (op->kernel && count >= MANY)
-        by_kernel(op, left, inout, count);
+    else if (op->kernel && count >= op->many)
+        wdl_adi_op_loop(op->element, op->kernel, left, inout, count);
     else if (op->builtin)
         op->builtin((void *) (uintptr_t) left, inout, &n, &type);
     else
@@ -123,7 +104,9 @@ static void op_make(MPI_Op op, MPI_Datatype type, struct wdl_adi_op *ctx,
     op_out->fn = apply;
     op_out->ctx = ctx;
     op_out->commutes = MPIR_Op_is_commutative(op) ? WDL_COLL_COMMUTES : 0;
-    if (ctx->kernel && ctx->element->basic < WDL_BASIC_F32)     /* integers */
+    int is_integer = ctx->kernel && ctx->element->basic < WDL_BASIC_F32;
+    ctx->many = is_integer ? MANY : 1;  /* of floats MPICH's table has the same loops (op.c) */
+    if (is_integer)
         op_out->commutes = WDL_COLL_EXACT;
     op_out->elem_bytes = wdl_adi_op_element(type);
 }

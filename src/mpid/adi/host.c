@@ -4,6 +4,7 @@
  * MPICH's functions.
  */
 #include "rma.h"
+#include "op.h"
 #include "mpir_op_util.h"
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
@@ -379,6 +380,7 @@ void wdl_adi_ops_init(void)
 {
     MPIR_OP_HDL_TO_DTYPE_FN(MPI_LAND) = land_check;
     MPIR_OP_HDL_TO_DTYPE_FN(MPI_LOR) = lor_check;
+    wdl_adi_op_init();
 }
 
 static int host_op_valid(void *ctx, uint32_t host_type, enum wdl_rop op)

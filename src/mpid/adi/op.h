@@ -3,7 +3,13 @@
 #define WDL_ADI_OP_H_INCLUDED
 
 #include "wdl_adi.h"
-#include "host/host.h"
+#include "mpid/rma/kernel.h"
+
+/* Has MPICH, too, take our functions on floating-point types; before the first operation. */
+void wdl_adi_op_init(void);
+/* inout = left op inout by a plain loop, wherever the two lie. */
+void wdl_adi_op_loop(const struct wdl_element *element, wdl_kernel_fn kernel, const char *left,
+                     char *inout, size_t count);
 
 /* The operator of a predefined handle, or ROP_COUNT. The last byte tells them apart. */
 static inline enum wdl_rop wdl_adi_rop(MPI_Op op)

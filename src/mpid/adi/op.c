@@ -1,0 +1,240 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * MPI's operators on floating-point types, in place of MPICH's. Those take one operand or the other
+ * where zeros of different signs or NaNs meet, so that two ranks which fold the same from two sides
+ * get different bits. These have the rules of rma/kernel.c: float and double by its loops, other
+ * types here. Of a pair the number has these rules, too; the index is the least of those whose
+ * numbers are equal (MPI-4, 6.9.4), or both NaNs.
+ */
+#include "op.h"
+#include <math.h>
+#include "mpir_op_util.h"
+#include "rma.h"
+
+/* --- by the loops ----------------------------------------------------------------------------- */
+
+void wdl_adi_op_loop(const struct wdl_element *element, wdl_kernel_fn kernel, const char *left,
+                     char *inout, size_t count)
+{
+    _Alignas(16) char block[512];
+    const struct wdl_kernel_call call = {.element = element };
+    size_t bytes = element->packed_bytes, all = count * bytes;
+    if (((uintptr_t) inout & (bytes - 1)) == 0) {
+        kernel(&call, inout, left, NULL, count);
+        return;
+    }
+    for (size_t at = 0; at < all; at += sizeof block) {
+        size_t n = all - at < sizeof block ? all - at : sizeof block;
+        memcpy(block, inout + at, n);
+        kernel(&call, block, left + at, NULL, n / bytes);
+        memcpy(inout + at, block, n);
+    }
+}
+
+/* Bytes of each of the two numbers a complex one is made of; 0: it is none. */
+static size_t complex_half(MPI_Datatype type)
+{
+    switch (type) {
+#undef MPIR_OP_TYPE_MACRO
+#define MPIR_OP_TYPE_MACRO(mpi_type, c_type, name) case mpi_type: return sizeof(c_type) / 2;
+        MPIR_OP_TYPE_GROUP(COMPLEX)
+        MPIR_OP_TYPE_GROUP(COMPLEX_EXTRA)
+    default:
+        return 0;
+    }
+}
+
+/* Complex numbers are added half by half. 0: there is no loop. */
+static int by_loop(enum wdl_rop rop, const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
+{
+    size_t half = rop == WDL_ROP_SUM ? complex_half(type) : 0;
+    const struct wdl_element *el = wdl_adi_element_of(half == sizeof(float) ? MPI_FLOAT :
+                                                      half == sizeof(double) ? MPI_DOUBLE : type);
+    if (!el || (el->basic != WDL_BASIC_F32 && el->basic != WDL_BASIC_F64))
+        return 0;
+    wdl_adi_op_loop(el, wdl_kernel_typed(el, rop), in, inout, (size_t) len * (half ? 2 : 1));
+    return 1;
+}
+
+/* --- other types ------------------------------------------------------------------------------ */
+
+#define IS_NAN(x) isunordered(x, x)
+#define IS_LESS(a, b) ((a) < (b) || ((a) <= (b) && __builtin_signbit(a)))
+#define IS_MORE(a, b) ((a) > (b) || ((a) >= (b) && !__builtin_signbit(a)))
+#define EXTREME(c_type, is_beyond, a, b)                                                       \
+    (isunordered(a, b) ? (c_type) NAN : is_beyond(b, a) ? (b) : (a))
+
+#define NANS_UNITE(c_type, count)                                                              \
+    do {                                                                                       \
+        c_type *number = inout;                                                                \
+        for (MPI_Aint i = 0; i < (count); i++)                                                 \
+            number[i] = IS_NAN(number[i]) ? (c_type) NAN : number[i];                          \
+    } while (0)
+
+/* Of the results of a sum or a product. */
+static void nans_unite(void *inout, MPI_Aint len, MPI_Datatype type)
+{
+    switch (type) {
+#undef MPIR_OP_TYPE_MACRO
+#define MPIR_OP_TYPE_MACRO(mpi_type, c_type, name) case mpi_type: NANS_UNITE(c_type, len); return;
+        MPIR_OP_TYPE_GROUP(FLOATING_POINT)
+        MPIR_OP_TYPE_GROUP(FLOATING_POINT_EXTRA)
+    default:
+        break;
+    }
+    switch (complex_half(type)) {
+        case 0:
+            break;
+        case sizeof(float):
+            NANS_UNITE(float, 2 * len);
+            break;
+        case sizeof(double):
+            NANS_UNITE(double, 2 * len);
+            break;
+        default:
+            NANS_UNITE(long double, 2 * len);
+    }
+}
+
+#define EXTREMES(mpi_type, c_type, is_beyond)                                                  \
+    case mpi_type: {                                                                           \
+        c_type *a = inout;                                                                     \
+        const c_type *b = in;                                                                  \
+        for (MPI_Aint i = 0; i < len; i++)                                                     \
+            a[i] = EXTREME(c_type, is_beyond, a[i], b[i]);                                     \
+        return 1;                                                                              \
+    }
+
+/* 0: no such type. */
+static int minima(const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
+{
+    switch (type) {
+#undef MPIR_OP_TYPE_MACRO
+#define MPIR_OP_TYPE_MACRO(mpi_type, c_type, name) EXTREMES(mpi_type, c_type, IS_LESS)
+        MPIR_OP_TYPE_GROUP(FLOATING_POINT)
+        MPIR_OP_TYPE_GROUP(FLOATING_POINT_EXTRA)
+    default:
+        return 0;
+    }
+}
+
+static int maxima(const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
+{
+    switch (type) {
+#undef MPIR_OP_TYPE_MACRO
+#define MPIR_OP_TYPE_MACRO(mpi_type, c_type, name) EXTREMES(mpi_type, c_type, IS_MORE)
+        MPIR_OP_TYPE_GROUP(FLOATING_POINT)
+        MPIR_OP_TYPE_GROUP(FLOATING_POINT_EXTRA)
+    default:
+        return 0;
+    }
+}
+
+/* --- pairs ------------------------------------------------------------------------------------ */
+
+#define PAIRS(mpi_type, c_type, index_type, is_beyond)                                         \
+    case mpi_type: {                                                                           \
+        struct pair {                                                                          \
+            c_type number;                                                                     \
+            index_type index;                                                                  \
+        } *a = inout;                                                                          \
+        const struct pair *b = in;                                                             \
+        for (MPI_Aint i = 0; i < len; i++) {                                                   \
+            c_type x = a[i].number, y = b[i].number;                                           \
+            int unlike = isunordered(x, y) ? IS_NAN(x) != IS_NAN(y) : x < y || x > y;          \
+            int b_is_beyond = isunordered(x, y) ? IS_NAN(y) : is_beyond(y, x);                 \
+            if (unlike ? b_is_beyond : b[i].index < a[i].index)                                \
+                a[i].index = b[i].index;                                                       \
+            a[i].number = EXTREME(c_type, is_beyond, x, y);                                    \
+        }                                                                                      \
+        return 1;                                                                              \
+    }
+#if defined(HAVE_LONG_DOUBLE)
+#define C_PAIRS(is_beyond)                                                                     \
+    PAIRS(MPI_FLOAT_INT, float, int, is_beyond)                                                \
+    PAIRS(MPI_DOUBLE_INT, double, int, is_beyond)                                              \
+    PAIRS(MPI_LONG_DOUBLE_INT, long double, int, is_beyond)
+#else
+#define C_PAIRS(is_beyond)                                                                     \
+    PAIRS(MPI_FLOAT_INT, float, int, is_beyond)                                                \
+    PAIRS(MPI_DOUBLE_INT, double, int, is_beyond)
+#endif
+#if defined(HAVE_FORTRAN_BINDING) && !defined(HAVE_NO_FORTRAN_MPI_TYPES_IN_C)
+#define FORTRAN_PAIRS(is_beyond)                                                               \
+    PAIRS(MPI_2REAL, MPIR_FC_REAL_CTYPE, MPIR_FC_REAL_CTYPE, is_beyond)                        \
+    PAIRS(MPI_2DOUBLE_PRECISION, MPIR_FC_DOUBLE_CTYPE, MPIR_FC_DOUBLE_CTYPE, is_beyond)
+#else
+#define FORTRAN_PAIRS(is_beyond)
+#endif
+
+static int least_pairs(const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
+{
+    switch (type) {
+        C_PAIRS(IS_LESS)
+        FORTRAN_PAIRS(IS_LESS)
+    default:
+        return 0;
+    }
+}
+
+static int most_pairs(const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
+{
+    switch (type) {
+        C_PAIRS(IS_MORE)
+        FORTRAN_PAIRS(IS_MORE)
+    default:
+        return 0;
+    }
+}
+
+/* --- MPICH's table ---------------------------------------------------------------------------- */
+
+static void min(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
+{
+    if (!by_loop(WDL_ROP_MIN, in, inout, *len, *type) && !minima(in, inout, *len, *type))
+        MPIR_MINF(in, inout, len, type);
+}
+
+static void max(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
+{
+    if (!by_loop(WDL_ROP_MAX, in, inout, *len, *type) && !maxima(in, inout, *len, *type))
+        MPIR_MAXF(in, inout, len, type);
+}
+
+static void sum(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
+{
+    if (by_loop(WDL_ROP_SUM, in, inout, *len, *type))
+        return;
+    MPIR_SUM(in, inout, len, type);
+    nans_unite(inout, *len, *type);
+}
+
+static void prod(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
+{
+    if (by_loop(WDL_ROP_PROD, in, inout, *len, *type))
+        return;
+    MPIR_PROD(in, inout, len, type);
+    nans_unite(inout, *len, *type);
+}
+
+static void minloc(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
+{
+    if (!least_pairs(in, inout, *len, *type))
+        MPIR_MINLOC(in, inout, len, type);
+}
+
+static void maxloc(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
+{
+    if (!most_pairs(in, inout, *len, *type))
+        MPIR_MAXLOC(in, inout, len, type);
+}
+
+void wdl_adi_op_init(void)
+{
+    MPIR_OP_HDL_TO_FN(MPI_MIN) = min;
+    MPIR_OP_HDL_TO_FN(MPI_MAX) = max;
+    MPIR_OP_HDL_TO_FN(MPI_SUM) = sum;
+    MPIR_OP_HDL_TO_FN(MPI_PROD) = prod;
+    MPIR_OP_HDL_TO_FN(MPI_MINLOC) = minloc;
+    MPIR_OP_HDL_TO_FN(MPI_MAXLOC) = maxloc;
+}
