@@ -50,8 +50,11 @@ void wdl_domains_close(void);
 /* The domain of a process of this node; -1: it has none, as no other has. */
 int wdl_domain_of(int peer);
 
-/* --- coll_model.c: collective over all processes, when there are no teams --- */
+/* --- coll_model.c --- */
 
+/* Does this process's user say anything of algorithms? Goes on its card. */
+int wdl_adi_coll_chosen(void);
+/* Collective over all processes, when there are cards and no teams. */
 int wdl_adi_coll_model_init(struct wdl_proc *proc);
 
 /* --- coll_share.c --- */

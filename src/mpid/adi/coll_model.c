@@ -1,8 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * What the user says about the choice of the collectives' algorithms: rank 0 reads it, and tells
- * the others, for they must choose alike. What is wrong is said on stderr, and then nothing of it
- * counts.
+ * the others, for they must choose alike. That there is something to be told stands on its card,
+ * so all know whether they take part. What is wrong, or said to other ranks alone, is said on
+ * stderr, and then nothing of it counts.
  */
 #include "coll.h"
 #include <errno.h>
@@ -31,7 +32,8 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         Algorithms of the engine of windlass, as in broadcast:tree,exchange:bruck. They are taken
-        wherever they apply. The names are those of the table in src/mpid/coll/select.c.
+        wherever they apply. The names are those of the table in src/mpid/coll/select.c. What is
+        said to rank 0 counts.
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
@@ -42,10 +44,25 @@ struct said {
     char model[TEXT_BYTES], algorithm[TEXT_BYTES];      /* "": nothing */
 };
 
+static int is_said(const char *cvar)
+{
+    return cvar && cvar[0];
+}
+
+int wdl_adi_coll_chosen(void)
+{
+    return is_said(MPIR_CVAR_WINDLASS_COLL_MODEL) || is_said(MPIR_CVAR_WINDLASS_COLL_ALGORITHM);
+}
+
+static void not_used(const char *cvar, const char *text, const char *what)
+{
+    fprintf(stderr, "windlass: %s: %s: %s; it is not used\n", cvar, text, what);
+}
+
 static void complain(const char *cvar, const char *text, const char *what)
 {
     if (MPIR_Process.rank == 0)
-        fprintf(stderr, "windlass: %s: %s: %s; it is not used\n", cvar, text, what);
+        not_used(cvar, text, what);
 }
 
 /* The file's text, or "". */
@@ -66,12 +83,30 @@ static void file_read(const char *path, char *text_out)
 static void said_by_0(struct said *said)
 {
     const char *algorithm = MPIR_CVAR_WINDLASS_COLL_ALGORITHM;
-    if (MPIR_CVAR_WINDLASS_COLL_MODEL && MPIR_CVAR_WINDLASS_COLL_MODEL[0])
+    if (is_said(MPIR_CVAR_WINDLASS_COLL_MODEL))
         file_read(MPIR_CVAR_WINDLASS_COLL_MODEL, said->model);
     if (algorithm && strlen(algorithm) >= TEXT_BYTES)
         complain("MPIR_CVAR_WINDLASS_COLL_ALGORITHM", "its value", "it is too long");
     else if (algorithm)
         MPL_strncpy(said->algorithm, algorithm, TEXT_BYTES);
+}
+
+/* The first of those to whom something has been said. */
+static void complain_of_others(void)
+{
+    int first = 1;
+    if (!wdl_adi_coll_chosen())
+        return;
+    while (!wdl_adi_chooses(first))
+        first++;
+    if (first < MPIR_Process.rank)
+        return;
+    if (is_said(MPIR_CVAR_WINDLASS_COLL_MODEL))
+        not_used("MPIR_CVAR_WINDLASS_COLL_MODEL", MPIR_CVAR_WINDLASS_COLL_MODEL,
+                 "it is not said to rank 0");
+    if (is_said(MPIR_CVAR_WINDLASS_COLL_ALGORITHM))
+        not_used("MPIR_CVAR_WINDLASS_COLL_ALGORITHM", MPIR_CVAR_WINDLASS_COLL_ALGORITHM,
+                 "it is not said to rank 0");
 }
 
 int wdl_adi_coll_model_init(struct wdl_proc *proc)
@@ -80,8 +115,10 @@ int wdl_adi_coll_model_init(struct wdl_proc *proc)
     struct wdl_coll_model model;
     char err[128];
     int mpi_errno = MPI_SUCCESS;
-    if (!MPIR_CVAR_WINDLASS_COLL_MODEL && !MPIR_CVAR_WINDLASS_COLL_ALGORITHM)
+    if (!wdl_adi_chooses(0)) {
+        complain_of_others();
         return MPI_SUCCESS;
+    }
     if (MPIR_Process.rank == 0)
         said_by_0(&said);
     mpi_errno = MPIR_pmi_bcast(&said, sizeof said, MPIR_PMI_DOMAIN_ALL);

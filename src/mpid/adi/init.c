@@ -9,7 +9,7 @@
  * makes no progress. So the network is flushed and then a barrier of messages, which everyone
  * spends polling, precedes PMI's barrier.
  */
-#include "wdl_adi.h"
+#include "coll.h"
 #include "mpidu_bc.h"
 #include "mpidu_init_shm.h"
 #include "muster.h"
@@ -44,6 +44,7 @@ struct wdl_adi wdl_adi;
 struct card_head {
     uint32_t bytes;
     int32_t pid;                /* of use to processes of its node */
+    int32_t chooses;            /* its user says something of algorithms (coll_model.c) */
 };
 
 /* --- among the processes of a node ------------------------------------------------------------ */
@@ -80,6 +81,7 @@ static int publish(struct wdl_proc *proc)
                          "**wdl_card %d %d", (int) bytes, room);
     head.bytes = (uint32_t) bytes;
     head.pid = (int32_t) getpid();
+    head.chooses = wdl_adi_coll_chosen();
     memcpy(card, &head, sizeof head);
     memcpy(card + sizeof head, address, bytes);
     /* MPICH's own barriers look on: they begin when all are here */
@@ -112,11 +114,21 @@ int wdl_adi_address_of(void *ctx, int peer, const void **addr_out, size_t * byte
     return WDL_OK;
 }
 
-int wdl_adi_pid(int peer)
+static struct card_head head_of(int peer)
 {
     struct card_head head;
     memcpy(&head, wdl_adi.cards + (size_t) peer * (size_t) wdl_adi.card_bytes, sizeof head);
-    return head.pid;
+    return head;
+}
+
+int wdl_adi_pid(int peer)
+{
+    return head_of(peer).pid;
+}
+
+int wdl_adi_chooses(int peer)
+{
+    return head_of(peer).chooses;
 }
 
 void wdl_adi_peer_lost(void *ctx, int peer)

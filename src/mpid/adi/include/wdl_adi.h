@@ -67,6 +67,8 @@ int wdl_adi_meet(void);
 enum { WDL_ADI_BLOCK = 48 };
 /* The process id of a peer, as its own node knows it. */
 int wdl_adi_pid(int peer);
+/* Has a peer's user said something of algorithms (coll_model.c)? */
+int wdl_adi_chooses(int peer);
 void wdl_adi_peer_lost(void *ctx, int peer);
 
 /* copy.c: between our memory and that of a peer on this node; may we? */
