@@ -156,6 +156,7 @@ test_support_sources =                  \
     test/mpid/coll/gasnet_ranks.h       \
     test/mpid/coll/graphs.c             \
     test/mpid/coll/graphs.h             \
+    test/mpid/coll/greedy.h             \
     test/mpid/coll/least.c              \
     test/mpid/coll/least.h              \
     test/mpid/coll/onenode.c            \

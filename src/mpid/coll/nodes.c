@@ -17,16 +17,12 @@ static void children_time(struct wdl_span *span, const struct wdl_tree_node *roo
     }
 }
 
-/* The optimal tree, or a binomial one where its root would have too many children. */
 static void tree_make(struct wdl_span *span, int children_max, uint64_t eel, uint64_t gap)
 {
     struct wdl_tree_node root;
     span->tree = wdl_tree_optimal(span->size, eel, gap);
+    span->tree.most = children_max;
     wdl_tree_find(&span->tree, 0, 0, &root);
-    if (root.children > children_max) {
-        span->tree = wdl_tree_knomial(span->size, 2, eel, gap);
-        wdl_tree_find(&span->tree, 0, 0, &root);
-    }
     span->root_children = root.children;
     span->tree_ps = wdl_tree_time_ps(&span->tree, 0);
     children_time(span, &root);

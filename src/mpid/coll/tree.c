@@ -26,29 +26,60 @@ struct layout {
     int both;                   /* a head in the middle; else at == lo */
 };
 
-/* Terms are C(steps + depth, depth), steps = floor((time - depth eel) / gap). */
-int64_t wdl_tree_reach(uint64_t eel_ps, uint64_t gap_ps, uint64_t time_ps, int64_t limit)
+/* C(a + b, b), or something not less than `limit`: whole at each step, and never falling. */
+static unsigned __int128 choose(uint64_t a, uint64_t b, unsigned __int128 limit)
 {
+    uint64_t more = a > b ? a : b, less = a > b ? b : a;
+    unsigned __int128 term = 1;
+    for (uint64_t i = 1; i <= less && term < limit; i++)
+        term = term * (more + i) / i;
+    return term;
+}
+
+/* How many have so many links above them, whose places among their parents' children add up to
+ * `steps` or less, each below `most`; counted up to `limit`. Where some links may have `most` and
+ * more, those ways are left out; they are below 2^96 where the rest is no more than twice as many
+ * as there can be ranks (shape_check). */
+static int64_t at_depth(uint64_t depth, uint64_t steps, uint64_t most, int64_t limit)
+{
+    const unsigned __int128 never = (unsigned __int128) 1 << 100;
+    __int128 sum = 0, chosen = 1;
+    if (steps < most) {
+        sum = (__int128) choose(steps, depth, (unsigned __int128) limit);
+    } else if (steps >= depth * (most - 1)) {
+        for (sum = 1; depth > 0 && sum < limit; depth--)
+            sum *= most;
+    } else {
+        for (uint64_t i = 0; i <= depth && i * most <= steps; i++) {
+            unsigned __int128 term = choose(steps - i * most, depth, never);
+            wdl_assert(term < never);
+            sum += chosen * (__int128) term;
+            chosen = -chosen * (__int128) (depth - i) / (__int128) (i + 1);
+        }
+    }
+    return sum < limit ? (int64_t) sum : limit;
+}
+
+/* Ranks reached by `time`, counted up to `limit`. */
+static int64_t reach(const struct wdl_tree_shape *shape, uint64_t time_ps, int64_t limit)
+{
+    uint64_t most = shape->most ? (uint64_t) shape->most : UINT64_MAX;
     int64_t sum = 0;
-    for (uint64_t depth = 0; depth * eel_ps <= time_ps; depth++) {
-        uint64_t steps = (time_ps - depth * eel_ps) / gap_ps;
-        uint64_t most = steps > depth ? steps : depth, least = steps > depth ? depth : steps;
-        unsigned __int128 term = 1;
-        for (uint64_t i = 1; i <= least && term < (uint64_t) limit; i++)
-            term = term * (most + i) / i;       /* C(most + i, i): whole, and never falls with i */
-        if (term >= (uint64_t) (limit - sum))
-            return limit;
-        sum += (int64_t) term;
+    for (uint64_t depth = 0; depth * shape->eel_ps <= time_ps && sum < limit; depth++) {
+        uint64_t steps = (time_ps - depth * shape->eel_ps) / shape->gap_ps;
+        sum += at_depth(depth, steps, most, limit - sum);
     }
     return sum;
 }
 
-static int64_t reach(const struct wdl_tree_shape *shape, uint64_t time_ps, int64_t limit)
+/* More than an optimal tree reaches by its deadline: whoever is reached then hears from one that
+ * was reached before, who reaches nobody else at that time. */
+static int64_t enough(int n)
 {
-    return wdl_tree_reach(shape->eel_ps, shape->gap_ps, time_ps, limit);
+    return 2 * (int64_t) n;
 }
 
-/* The number of ranks at least doubles in every max(eel, gap). */
+/* The number of ranks at least doubles in every max(eel, gap), with log2 n children. */
 static uint64_t longest(const struct wdl_tree_shape *shape, int n)
 {
     uint64_t step = shape->eel_ps > shape->gap_ps ? shape->eel_ps : shape->gap_ps, sum = 0;
@@ -82,7 +113,7 @@ static void split_init(struct split *split, const struct wdl_tree_shape *shape, 
     *split = (struct split) {.shape = shape,.n = n,.weight = 1 };
     if (shape->kind == WDL_TREE_OPTIMAL) {
         split->deadline_ps = optimal_time(shape, n);
-        split->spare = reach(shape, split->deadline_ps, INT64_MAX) - n;
+        split->spare = reach(shape, split->deadline_ps, enough(n)) - n;
     } else if (shape->kind == WDL_TREE_KNOMIAL) {
         while ((int64_t) split->weight * shape->arity < n)
             split->weight *= shape->arity;
@@ -96,11 +127,11 @@ static int split_optimal(struct split *split)
 {
     const struct wdl_tree_shape *shape = split->shape;
     uint64_t arrival = shape->eel_ps + (uint64_t) split->sent * shape->gap_ps;
-    if (arrival > split->deadline_ps)
+    if (arrival > split->deadline_ps || (shape->most && split->sent == shape->most))
         return 0;
     uint64_t rest = split->deadline_ps - arrival;
-    int64_t size = reach(shape, rest, INT64_MAX);
-    int64_t last = size - (rest ? reach(shape, rest - 1, INT64_MAX) : 0);
+    int64_t size = reach(shape, rest, enough(split->n));
+    int64_t last = size - (rest ? reach(shape, rest - 1, enough(split->n)) : 0);
     int64_t less = last < split->spare ? last : split->spare;
     split->spare -= less;
     return (int) (size - less);
@@ -189,8 +220,9 @@ static int layout_fits(struct layout lay)
     int first, sent = 0;
     while (layout_next_both(&lay, &first) > 0)
         sent++;
-    uint64_t last = lay.split.shape->eel_ps + (uint64_t) (sent - 1) * lay.split.shape->gap_ps;
-    return last <= lay.split.deadline_ps;
+    const struct wdl_tree_shape *shape = lay.split.shape;
+    uint64_t last = shape->eel_ps + (uint64_t) (sent - 1) * shape->gap_ps;
+    return last <= lay.split.deadline_ps && (!shape->most || sent <= shape->most);
 }
 
 /* Two sides may need more time than one run as long as both: the first that is found to do. */
@@ -228,6 +260,7 @@ static void shape_check(const struct wdl_tree_shape *shape, int root)
     wdl_assert(shape->eel_ps > 0 && shape->eel_ps < (uint64_t) 1 << 50);
     wdl_assert(shape->gap_ps > 0 && shape->gap_ps < (uint64_t) 1 << 50);
     wdl_assert(shape->kind != WDL_TREE_KNOMIAL || shape->arity >= 2);
+    wdl_assert(shape->most == 0 || shape->most >= 31 || shape->ranks <= 1 << shape->most);
 }
 
 struct wdl_tree_shape wdl_tree_optimal(int ranks, uint64_t eel_ps, uint64_t gap_ps)

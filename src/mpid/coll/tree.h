@@ -9,7 +9,9 @@
  * with a heap, for its sizes have a closed form: N(t), the number of ranks reached by time t, is
  * the sum over depths a of C(floor((t - a eel) / gap) + a, a). A rank with n ranks to serve finds
  * the least D with N(D) >= n, and its child i serves N(D - eel - i gap) of them. The tests hold
- * the heap against it.
+ * the heap against it. The same goes where nobody may have more than a number of children (`most`):
+ * then the a links to a rank have less than that number of steps each, and those that have more are
+ * left out of each term by inclusion and exclusion.
  *
  * Invariants:
  *  1. A subtree is a run of consecutive ranks (modulo P, unless ordered) which starts at its head.
@@ -39,6 +41,7 @@ struct wdl_tree_shape {
     enum wdl_tree_kind kind;
     int ranks;                  /* P >= 1 */
     int arity;                  /* of a k-nomial tree, at least 2; others ignore it */
+    int most;  /* optimal: children a rank may have, at least log2 P; 0: any number */
     int ordered;                /* runs of ranks do not wrap */
     uint64_t eel_ps;            /* end-to-end latency of a message, > 0 and < 2^50 */
     uint64_t gap_ps;            /* between two sends of one rank, > 0 and < 2^50 */
@@ -71,7 +74,5 @@ int wdl_tree_children(const struct wdl_tree_shape *shape, int root,
  * direction. The root matters to ordered trees only. O(log P) but for flat and ordered trees:
  * O(degree log P). */
 uint64_t wdl_tree_time_ps(const struct wdl_tree_shape *shape, int root);
-/* Ranks reached by `time` in an optimal tree, counted up to `limit`. */
-int64_t wdl_tree_reach(uint64_t eel_ps, uint64_t gap_ps, uint64_t time_ps, int64_t limit);
 
 #endif

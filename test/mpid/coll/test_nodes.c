@@ -6,6 +6,7 @@
 #include <string.h>
 #include "base/prng.h"
 #include "host/testhost.h"
+#include "mpid/coll/greedy.h"
 #include "mpid/coll/nodes.h"
 #include "support/suite.h"
 
@@ -224,5 +225,29 @@ START_TEST(heads_have_roles_enough)
 }
 END_TEST
 
+/* Whatever the network, and as many ranks as there are: no tree is faster whose ranks have no more
+ * children than they may. Of up to 65 the optimal one itself is such. */
+START_TEST(the_tree_is_the_fastest_with_so_few_children)
+{
+    static const double latencies[] = {300, 1000, 4000, 20000, 60000, 100000, 1000000};
+    static const double gaps[] = {1, 20, 200, 400, 2000};
+    static const int links[] = {0, 16, 17, 24, 33, 64, 65, 66};
+    static uint64_t arrivals[GREEDY_RANKS_MAX];
+    for (int l = 0; l < 7; l++)
+        for (int g = 0; g < 5; g++)
+            for (int k = 0; k < 8; k++)
+                for (int n = 2; n <= GREEDY_RANKS_MAX; n += 1 + n / 9) {
+                    struct wdl_span span;
+                    wdl_span_shape(latencies[l], gaps[g], n, links[k], &span);
+                    int some = links[k] > 0 && links[k] <= WDL_CHILDREN_MAX;
+                    int most = some ? links[k] - 1 : WDL_CHILDREN_MAX;
+                    ck_assert_int_le(span.root_children, most);
+                    greedy(n, most, span.tree.eel_ps, span.tree.gap_ps, arrivals);
+                    ck_assert_uint_eq(span.tree_ps, arrivals[n - 1]);
+                }
+}
+END_TEST
+
 WDL_SUITE("mpid/coll/nodes", all_ranks_find_the_same_nodes, the_domains_of_one_node,
-          few_ranks_go_by_domains_where_that_is_faster, heads_have_roles_enough)
+          few_ranks_go_by_domains_where_that_is_faster, heads_have_roles_enough,
+          the_tree_is_the_fastest_with_so_few_children)

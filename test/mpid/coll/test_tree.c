@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "base/prng.h"
+#include "mpid/coll/greedy.h"
 #include "support/must.h"
 #include "support/suite.h"
 
@@ -24,36 +25,6 @@ static struct wdl_tree_shape shape_of(enum wdl_tree_kind kind, int arity, int or
     return (struct wdl_tree_shape) {.kind = kind,.ranks = ranks,.arity = arity,.ordered = ordered,
         .eel_ps = net[0],.gap_ps = net[1]
     };
-}
-
-/* Arrivals in Karp's greedy schedule, in order. */
-static void greedy(int ranks, uint64_t eel, uint64_t gap, uint64_t * arrivals)
-{
-    static uint64_t heap[2 * RANKS_MAX + 4];    /* when a rank's next message would arrive */
-    int n = 0;
-    arrivals[0] = 0;
-    heap[n++] = eel;
-    for (int i = 1; i < ranks; i++) {
-        uint64_t now = heap[0];
-        arrivals[i] = now;
-        uint64_t again[2] = { now + gap, now + eel };
-        heap[0] = again[0];
-        for (int at = 0, next; (next = 2 * at + 1) < n; at = next) {
-            if (next + 1 < n && heap[next + 1] < heap[next])
-                next++;
-            if (heap[at] <= heap[next])
-                break;
-            uint64_t swap = heap[at];
-            heap[at] = heap[next];
-            heap[next] = swap;
-        }
-        heap[n] = again[1];
-        for (int at = n++; at > 0 && heap[at] < heap[(at - 1) / 2]; at = (at - 1) / 2) {
-            uint64_t swap = heap[at];
-            heap[at] = heap[(at - 1) / 2];
-            heap[(at - 1) / 2] = swap;
-        }
-    }
 }
 
 static int by_value(const void *a, const void *b)
@@ -120,6 +91,8 @@ static void check_degrees(const struct wdl_tree_shape *shape, int root)
     for (int rank = 0; rank < shape->ranks; rank++) {
         struct wdl_tree_node node;
         wdl_tree_find(shape, root, rank, &node);
+        if (shape->kind == WDL_TREE_OPTIMAL && shape->most)
+            must_cmp(node.children, <=, shape->most);
         if (shape->kind == WDL_TREE_BINARY)
             must_cmp(node.children, <=, 2);
         if (shape->kind == WDL_TREE_FLAT && rank != root)
@@ -163,14 +136,39 @@ END_TEST
 
 START_TEST(the_optimal_tree_is_the_greedy_one)
 {
+    static const int most[] = { 0, 9, 10, 15, 64 };
     uint64_t want[RANKS_MAX], arrivals[RANKS_MAX];
     for (int net = 0; net < NETS; net++)
-        for (int p = 1; p <= RANKS_MAX; p += p < 70 ? 1 : 1 + (p + net) % 5) {
-            struct wdl_tree_shape shape = wdl_tree_optimal(p, nets[net][0], nets[net][1]);
-            greedy(p, nets[net][0], nets[net][1], want);
-            check_tree(&shape, p / 3, arrivals);
-            qsort(arrivals, (size_t) p, sizeof(*arrivals), by_value);
-            ck_assert_mem_eq(arrivals, want, (size_t) p * sizeof(*want));
+        for (int p = 1; p <= RANKS_MAX; p += p < 70 ? 1 : 1 + (p + net) % 5)
+            for (int m = 0; m < 5; m++) {
+                struct wdl_tree_shape shape = wdl_tree_optimal(p, nets[net][0], nets[net][1]);
+                shape.most = most[m];
+                greedy(p, shape.most, nets[net][0], nets[net][1], want);
+                check_tree(&shape, p / 3, arrivals);
+                qsort(arrivals, (size_t) p, sizeof(*arrivals), by_value);
+                ck_assert_mem_eq(arrivals, want, (size_t) p * sizeof(*want));
+            }
+}
+END_TEST
+
+/* As few children as can be: in a binomial tree a rank has as many. */
+START_TEST(trees_of_few_children)
+{
+    uint64_t want[RANKS_MAX], arrivals[RANKS_MAX];
+    for (int net = 0; net < NETS; net++)
+        for (int p = 1, least = 0; p <= RANKS_MAX; p += 1 + p / 40) {
+            least += 1 << least < p;
+            for (int most = least; most < least + 3; most++)
+                for (int ordered = 0; ordered < 2; ordered++)
+                    for (int root = 0; root < p; root += 1 + p / 7) {
+                        struct wdl_tree_shape shape =
+                            shape_of(WDL_TREE_OPTIMAL, 0, ordered, p, nets[net]);
+                        shape.most = most;
+                        check_tree(&shape, root, arrivals);
+                        check_degrees(&shape, root);
+                        greedy(p, most, nets[net][0], nets[net][1], want);
+                        must(ordered || wdl_tree_time_ps(&shape, root) == want[p - 1]);
+                    }
         }
 }
 END_TEST
@@ -197,15 +195,17 @@ START_TEST(order_costs_a_message_at_most)
 {
     for (int net = 0; net < NETS; net++)
         for (int p = 2; p <= RANKS_MAX; p += 1 + p / 20)
-            for (int root = 0; root < p; root += 1 + p / 30) {
-                struct wdl_tree_shape free = wdl_tree_optimal(p, nets[net][0], nets[net][1]);
-                struct wdl_tree_shape bound = free;
-                uint64_t message = nets[net][0] > nets[net][1] ? nets[net][0] : nets[net][1];
-                bound.ordered = 1;
-                uint64_t least = wdl_tree_time_ps(&free, root);
-                must_cmp(wdl_tree_time_ps(&bound, root), >=, least);
-                must_cmp(wdl_tree_time_ps(&bound, root), <=, least + message);
-            }
+            for (int root = 0; root < p; root += 1 + p / 30)
+                for (int most = 0; most < 20; most += 10) {
+                    struct wdl_tree_shape free = wdl_tree_optimal(p, nets[net][0], nets[net][1]);
+                    free.most = most;
+                    struct wdl_tree_shape bound = free;
+                    uint64_t message = nets[net][0] > nets[net][1] ? nets[net][0] : nets[net][1];
+                    bound.ordered = 1;
+                    uint64_t least = wdl_tree_time_ps(&free, root);
+                    must_cmp(wdl_tree_time_ps(&bound, root), >=, least);
+                    must_cmp(wdl_tree_time_ps(&bound, root), <=, least + message);
+                }
 }
 END_TEST
 
@@ -233,12 +233,15 @@ END_TEST
 /* No tree is slower for fewer ranks: what the choice between trees stands on. */
 START_TEST(times_never_fall_with_ranks)
 {
+    static const int most[] = { 0, 11, 12, 64 };
+    static const int kinds[WDL_TREE_KIND_COUNT] = {[WDL_TREE_OPTIMAL] = 4,[WDL_TREE_KNOMIAL] = 7 };
     for (int net = 0; net < NETS; net++)
         for (int kind = 0; kind < WDL_TREE_KIND_COUNT; kind++)
-            for (int arity = 2; arity < (kind == WDL_TREE_KNOMIAL ? 9 : 3); arity++) {
+            for (int i = 0; i < (kinds[kind] ? kinds[kind] : 1); i++) {
                 uint64_t before = 0;
                 for (int p = 1; p <= 1100; p++) {
-                    struct wdl_tree_shape shape = shape_of(kind, arity, 0, p, nets[net]);
+                    struct wdl_tree_shape shape = shape_of(kind, 2 + i, 0, p, nets[net]);
+                    shape.most = kind == WDL_TREE_OPTIMAL ? most[i] : 0;
                     uint64_t now = wdl_tree_time_ps(&shape, 0);
                     must_cmp(now, >=, before);
                     before = now;
@@ -248,5 +251,5 @@ START_TEST(times_never_fall_with_ranks)
 END_TEST
 
 WDL_SUITE("coll/tree", all_trees_of_all_sizes, all_roots, the_optimal_tree_is_the_greedy_one,
-          table_of_the_seed, order_costs_a_message_at_most, large_trees,
+          trees_of_few_children, table_of_the_seed, order_costs_a_message_at_most, large_trees,
           times_never_fall_with_ranks)
