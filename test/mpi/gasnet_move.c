@@ -251,11 +251,11 @@ static void together(const struct group *g, int aggregate)
                 gasnet_coll_wait_sync_some(handles, TOGETHER);
             gasnet_coll_wait_sync_all(handles, TOGETHER);
         } else if (round % 3 == 1) {
-            while (!gasnet_coll_try_sync_all(handles, TOGETHER))
+            while (gasnet_coll_try_sync_all(handles, TOGETHER) != GASNET_OK)
                 ;
         } else {
             for (int i = TOGETHER - 1; i >= 0; i--)
-                while (!gasnet_coll_try_sync(handles[i]))
+                while (gasnet_coll_try_sync(handles[i]) != GASNET_OK)
                     ;
         }
         fence(g);

@@ -187,6 +187,7 @@ static int try_some(gasnet_coll_handle_t *handles, size_t n, int all)
     return all ? done == live : done > 0 || live == 0;
 }
 
+/* GASNET_OK or GASNET_ERR_NOT_READY */
 static int try_with_progress(gasnet_coll_handle_t *handles, size_t n, int all)
 {
     WDL_GAS_ENTER();
@@ -196,7 +197,7 @@ static int try_with_progress(gasnet_coll_handle_t *handles, size_t n, int all)
         done = try_some(handles, n, all);
     }
     WDL_GAS_LEAVE();
-    return done;
+    return done ? GASNET_OK : GASNET_ERR_NOT_READY;
 }
 
 static void wait_some(gasnet_coll_handle_t *handles, size_t n, int all)

@@ -278,6 +278,6 @@ int gasnet_coll_barrier_try(gasnet_team_handle_t team, int id, int flags)
     WDL_GAS_LEAVE();
     if (!begun)
         return GASNET_ERR_BAD_ARG;
-    return gasnet_coll_try_sync((gasnet_coll_handle_t) team->barrier) ? barrier_end(team, id, flags)
-                                                                      : GASNET_ERR_NOT_READY;
+    int result = gasnet_coll_try_sync((gasnet_coll_handle_t) team->barrier);
+    return result == GASNET_OK ? barrier_end(team, id, flags) : result;
 }

@@ -7,9 +7,12 @@
  *
  * Every call but the handles' is collective over its team: all nodes make the same calls in the
  * same order, with equal sizes, roots, functions and flags, and with addresses as SINGLE or LOCAL
- * says.
- * One thread of a process is in these calls at a time. Memory that a call names is the call's until
- * the handle has been synchronized, and so are lists of addresses, sizes and nodes.
+ * says (002, "Single-valued" arguments).
+ * Of a process's threads one at a time is in a call that is collective. Any may synchronize a
+ * handle, whoever began it and whatever others do meanwhile, where MPI has been begun with
+ * MPI_THREAD_MULTIPLE; but the same handle one at a time (002, Collectives and threads).
+ * Memory that a call names is the call's until the handle has been synchronized, and so are lists
+ * of addresses, sizes and nodes (002, Bulk vs. non-bulk data reuse, Metadata lifetime).
  */
 #ifndef GASNET_COLL_H_INCLUDED
 #define GASNET_COLL_H_INCLUDED
@@ -127,8 +130,10 @@ GASNET_API void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t m
  * stays until another is attached in its place (nbytes 0: none). Without one nothing is checked. */
 GASNET_API void gasnet_coll_segment_attach(gasnet_team_handle_t team, void *base, size_t nbytes);
 
-/* Try: 1 when it is done, and the handle dead. Invalid handles count as done; those that are found
- * done become invalid. _some: at least one, _all: all of them. */
+/* As those of puts and gets (002, Synchronization calls; gasnet.h). Try: GASNET_OK when it is done,
+ * and the handle dead; GASNET_ERR_NOT_READY. _some: at least one is; _all: all of them. Invalid
+ * handles count as done, but for _some only where there is no other; those of a list that are found
+ * done become invalid. */
 GASNET_API int gasnet_coll_try_sync(gasnet_coll_handle_t handle);
 GASNET_API int gasnet_coll_try_sync_some(gasnet_coll_handle_t *handles, size_t n);
 GASNET_API int gasnet_coll_try_sync_all(gasnet_coll_handle_t *handles, size_t n);
