@@ -1,12 +1,17 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * A client of gasnet.h that knows nothing of MPI: starts up, moves bytes every way there is between
- * neighbours, meets the others in barriers and in collectives, and ends.
+ * neighbours, meets the others in barriers and in collectives, and ends. Its segment is that of
+ * its collectives, too.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <gasnet.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { BYTES = 100000, MANY = 20 };
 
@@ -99,6 +104,59 @@ static void barriers(void)
     check(gasnet_barrier_wait((int) me, GASNET_BARRIERFLAG_ANONYMOUS) == GASNET_OK);
 }
 
+/* Where segments may begin something else is on node 0: nobody has one, and nothing is kept. */
+static void no_place(void)
+{
+    enum { PLACES = 64 };
+    void *held[PLACES];
+    for (uintptr_t i = 0; i < PLACES; i++) {
+        char *at = (char *) ((uintptr_t) 0x100000000000 + (i << 39));
+        held[i] = gasnet_mynode() ? MAP_FAILED
+                                  : mmap(at, GASNET_PAGESIZE, PROT_READ,
+                                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+        check(gasnet_mynode() || held[i] == at);
+    }
+    check(gasnet_attach(NULL, 0, 4 * GASNET_PAGESIZE, 0) == GASNET_ERR_RESOURCE);
+    for (int i = 0; i < PLACES; i++)
+        if (held[i] != MAP_FAILED)
+            munmap(held[i], GASNET_PAGESIZE);
+}
+
+static int seen;
+
+static void on_error(void *arg, int code, const char *text)
+{
+    (void) arg;
+    (void) text;
+    seen = code;
+}
+
+/* What is said on stderr is not looked at. */
+static void collectives(char *segment, uintptr_t bytes)
+{
+    gasnet_team_handle_t t = GASNET_TEAM_ALL, half;
+    int flags = GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL;
+    int dst = GASNET_COLL_DST_IN_SEGMENT, src = GASNET_COLL_SRC_IN_SEGMENT;
+    char *end = segment + bytes, out[8] = "outside";
+    check(freopen("/dev/null", "w", stderr) != NULL);
+    gasnet_coll_team_on_error(t, on_error, NULL);
+    memset(segment, 1, 8);
+    gasnet_coll_broadcast(t, end - 8, 0, segment, 8, flags | dst | src);
+    check(seen == 0 && !memcmp(end - 8, segment, 8));
+    gasnet_coll_broadcast(t, end - 7, 0, segment, 8, flags | dst);
+    check(seen == GASNET_COLL_ERR_SEGMENT);
+    seen = 0;
+    gasnet_coll_gather_all(t, segment, out, 8, flags | src);
+    check(seen == GASNET_COLL_ERR_SEGMENT);
+    seen = 0;
+    half = gasnet_coll_team_split(t, gasnet_mynode() % 2, 0, 0);
+    gasnet_coll_gather_all(half, segment, segment + 4096, 8, flags | dst | src);
+    check(seen == 0);
+    gasnet_coll_gather_all(half, segment, out, 8, flags | src);
+    check(seen == GASNET_COLL_ERR_SEGMENT);
+    gasnet_coll_team_free(half);
+}
+
 int main(int argc, char **argv)
 {
     check(gasnet_init(&argc, &argv) == GASNET_OK);
@@ -108,6 +166,7 @@ int main(int argc, char **argv)
     uintptr_t bytes = 32 * GASNET_PAGESIZE;
     check(me < n && gasnet_getMaxGlobalSegmentSize() <= gasnet_getMaxLocalSegmentSize());
     check(gasnet_attach(NULL, 0, 17, 0) == GASNET_ERR_BAD_ARG);
+    no_place();
     check(gasnet_attach(NULL, 0, bytes, 0) == GASNET_OK);
     check(gasnet_getSegmentInfo(segment, (int) n) == GASNET_OK);
     for (unsigned i = 0; i < n; i++)
@@ -117,6 +176,7 @@ int main(int argc, char **argv)
     neighbours(segment, buffer);
     barriers();
     gasnet_coll_init(NULL, 0, NULL, 0, 0);
+    collectives(segment[me].addr, bytes);
     /* addresses are the same everywhere: SINGLE */
     int all = 0, *words = segment[me].addr;
     int flags = GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC | GASNET_COLL_SINGLE;

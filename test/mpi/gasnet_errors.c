@@ -163,12 +163,21 @@ static void segment(void)
     wrong(GASNET_COLL_ERR_SEGMENT, gasnet_coll_gather_allv_nb(t, b, NULL, a, sizes, single | src));
     wrong(GASNET_COLL_ERR_SEGMENT,
           gasnet_coll_exchangev_nb(t, b, NULL, sizes, b, at, sizes, single | src));
+    size_t come[64];
+    wrong(GASNET_COLL_ERR_SEGMENT, gasnet_coll_gather_allv_nb(t, b, NULL, a, sizes, FINE | src));
+    wrong(GASNET_COLL_ERR_SEGMENT, gasnet_coll_gather_allv_nb(t, b, at, b, sizes, FINE | dst));
+    wrong(GASNET_COLL_ERR_SEGMENT,
+          gasnet_coll_exchangev_nb(t, b, NULL, come, b, at, sizes, FINE | src));
+    wrong(GASNET_COLL_ERR_SEGMENT,
+          gasnet_coll_exchangev_nb(t, b, at, come, b, NULL, sizes, FINE | dst));
     if (t_size == 1) {
         wrong(GASNET_COLL_ERR_SEGMENT, gasnet_coll_scatterv_nb(t, a, 0, b, at, sizes, FINE | src));
         wrong(GASNET_COLL_ERR_SEGMENT, gasnet_coll_gatherv_nb(t, 0, b, at, a, sizes, FINE | dst));
     }
     seen = 0;
     gasnet_coll_gather_allv(t, b, NULL, b + t_size, sizes, single | src | dst);
+    gasnet_coll_gather_allv(t, b, NULL, b + t_size, sizes, FINE | src | dst);
+    gasnet_coll_exchangev(t, b, NULL, come, b + t_size, NULL, sizes, FINE | src | dst);
     gasnet_coll_scatterv(t, b, 0, b + t_size, NULL, sizes, FINE | src | dst);
     gasnet_coll_exchange(t, b + t_size, b, 4, FINE | src | dst);
     gasnet_coll_gather_all(t, b, a, 4, FINE | dst);

@@ -6,6 +6,13 @@
 #include "rma.h"
 #include "coll.h"
 
+/* Say what is wrong and call the team's callback. */
+static void refuse(gasnet_team_handle_t team, const char *call, int code)
+{
+    wdl_gas_wrong(call, code);
+    wdl_gas_punish(team->on_error, team->on_error_arg, code);
+}
+
 static int world_peer(void *ctx, int rank)
 {
     (void) ctx;
@@ -35,6 +42,8 @@ static void share_drop(void *ctx, void *share)
 static int init(const gasnet_image_t images[], const gasnet_coll_fn_entry_t fns[], size_t fn_count)
 {
     int size = MPIR_Process.size;
+    size_t bytes;
+    void *segment = wdl_adi_gasnet_segment(&bytes);
     size_t *counts = images ? wdl_adi_alloc((size_t) size * sizeof counts[0]) : NULL;
     struct wdl_gas_fn *fn = wdl_adi_alloc((fn_count + 1) * sizeof fn[0]);
     struct wdl_gas_params params = {.team = {.id = WDL_TEAM_GASNET,
@@ -54,6 +63,8 @@ static int init(const gasnet_image_t images[], const gasnet_coll_fn_entry_t fns[
     }
     if (status == WDL_OK)
         status = wdl_gas_init(wdl_adi.proc, &params, &gasnet_coll_team_all.core);
+    if (status == WDL_OK && segment)
+        status = wdl_gas_segment(gasnet_coll_team_all.core, segment, bytes);
     MPL_free(counts);
     MPL_free(fn);
     return status;
@@ -80,12 +91,19 @@ void gasnet_coll_segment_attach(gasnet_team_handle_t team, void *base, size_t nb
     WDL_GAS_ENTER();
     int mpi_errno = MPI_SUCCESS;
     struct wdl_gas_team *core = wdl_gas_core(team, "segment_attach");
-    WDL_ADI_WAIT(wdl_gas_segment(core, base, nbytes), mpi_errno);
-    if (mpi_errno) {
-        wdl_gas_wrong("segment_attach", GASNET_COLL_ERR_NOMEM);
-        wdl_gas_punish(team->on_error, team->on_error_arg, GASNET_COLL_ERR_NOMEM);
-    }
+    WDL_ADI_WAIT(wdl_gas_segment(core, nbytes ? base : NULL, nbytes), mpi_errno);
+    if (mpi_errno)
+        refuse(team, "segment_attach", GASNET_COLL_ERR_NOMEM);
     WDL_GAS_LEAVE();
+}
+
+int wdl_adi_gasnet_segment_goes(void *base)
+{
+    int mpi_errno = MPI_SUCCESS;
+    struct wdl_gas_team *core = gasnet_coll_team_all.core;
+    if (core && wdl_gas_segment_base(core) == base)
+        WDL_ADI_WAIT(wdl_gas_segment(core, NULL, 0), mpi_errno);
+    return mpi_errno;
 }
 
 static int team_close(gasnet_team_handle_t team)

@@ -112,6 +112,16 @@ static void segment_limits(void)
     self.global_max = (uintptr_t) least;
 }
 
+static void segments_drop(void)
+{
+    if (self.base)
+        munmap(self.base, self.reserved);
+    MPL_free(self.segments);
+    self.base = NULL;
+    self.segments = NULL;
+    PMPI_Comm_free(&self.comm);
+}
+
 /* What was made goes, at the beginning of MPI_Finalize, which deletes this attribute. */
 static int leave(MPI_Comm comm, int key, void *value, void *extra)
 {
@@ -123,10 +133,10 @@ static int leave(MPI_Comm comm, int key, void *value, void *extra)
     if (self.segments) {
         PMPI_Win_unlock_all(self.win);
         PMPI_Win_free(&self.win);
-        PMPI_Comm_free(&self.comm);
-        munmap(self.base, self.reserved);
-        MPL_free(self.segments);
-        self.segments = NULL;
+        WDL_GAS_ENTER();
+        mpi_errno = wdl_adi_gasnet_segment_goes(self.base);
+        WDL_GAS_LEAVE();
+        segments_drop();
     }
     while (self.free) {
         struct gasnet_op *op = self.free;
@@ -221,7 +231,16 @@ int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsiz
     if (self.segments || numentries != 0 || segsize % GASNET_PAGESIZE || segsize > self.global_max)
         return GASNET_ERR_BAD_ARG;
     PMPI_Comm_dup(MPI_COMM_WORLD, &self.comm);
-    return segments_make(segsize);
+    int code = segments_make(segsize);
+    if (code != GASNET_OK)
+        segments_drop();
+    return code;
+}
+
+void *wdl_adi_gasnet_segment(size_t *bytes_out)
+{
+    *bytes_out = self.segments ? self.segments[self.rank].size : 0;
+    return self.segments ? self.base : NULL;
 }
 
 void gasnet_exit(int exitcode)

@@ -97,10 +97,12 @@ int wdl_gas_team_size(const struct wdl_gas_team *team);
 /* A rank's number among all peers. */
 int wdl_gas_team_peer(const struct wdl_gas_team *team, int rank);
 size_t wdl_gas_images(const struct wdl_gas_team *team);
-/* This node's segment, in place of the one before: what IN_SEGMENT promises to be inside of (bytes
- * 0: nothing is checked), and what data goes to without copies. Nothing moves there. WDL_OK,
- * ERR_NOMEM, or WDL_AGAIN: make progress and call again. */
+/* This node's segment, in place of the one before: what IN_SEGMENT promises to be inside of (base
+ * NULL: there is none, and nothing is checked; bytes 0: nothing is inside), and what data goes to
+ * without copies. Nothing moves there. WDL_OK, ERR_NOMEM, or WDL_AGAIN: make progress and call
+ * again. */
 int wdl_gas_segment(struct wdl_gas_team *team, void *base, size_t bytes);
+const void *wdl_gas_segment_base(const struct wdl_gas_team *team);
 
 /* Collective: ranks with one color become a team, ordered by key, then by rank. *team_out is filled
  * when the handle is done. A process takes part in one split at a time. */

@@ -47,7 +47,7 @@ struct wdl_gas_team {
     size_t *first; /* node -> its first image; first[size]: all images */
     size_t each; /* images of every node, or 0: they differ */
     int *peers; /* node -> peer */
-    char *segment; /* wdl_gas_segment */
+    char *segment; /* wdl_gas_segment; NULL: none */
     size_t segment_bytes;
     int attached; /* by this team, not by the one it was split from */
     struct wdl_list open; /* members of an aggregate not yet closed */
@@ -126,6 +126,9 @@ int wdl_gas_stage_start(struct wdl_gas_op *op, const struct wdl_coll_args *args,
                         struct wdl_coll_req *req);
 /* ... which is all of the last stage: GAS_LAST, or an error. */
 int wdl_gas_stage_last(struct wdl_gas_op *op, const struct wdl_coll_args *args);
+/* The last stage is one collective, in which this node cannot take part: the operation ends with
+ * this error, on the others with ERR_MISMATCH, or well. */
+int wdl_gas_stage_fail(struct wdl_gas_op *op, enum wdl_gas_error error);
 /* Dead: its memory goes when no collective uses it. */
 void wdl_gas_op_free(struct wdl_gas_op *op);
 struct wdl_gas_op *wdl_gas_op_alloc(struct wdl_gas_team *team);
@@ -160,11 +163,11 @@ static inline int wdl_gas_misaligned(const void *at, size_t elem, int flags)
     return !(flags & WDL_GAS_UNALIGNED) && (uintptr_t) at % align != 0;
 }
 
-/* Memory said to be in the segment must be; none is. */
+/* Memory said to be in the segment must be, if there is one; no bytes are anywhere. */
 static inline int wdl_gas_outside(const struct wdl_gas_team *team, const void *at, size_t bytes)
 {
     const char *p = at;
-    if (!team->segment_bytes || !bytes)
+    if (!team->segment || !bytes)
         return 0;
     return p < team->segment || bytes > team->segment_bytes ||
            p > team->segment + (team->segment_bytes - bytes);

@@ -209,7 +209,7 @@ static void lane_run(struct wdl_gas_lane *lane)
 static void stage_done(struct wdl_coll_req *req)
 {
     struct wdl_gas_op *op = req->ctx;
-    if (req->status != WDL_OK)
+    if (req->status != WDL_OK && !op->error)
         op->error = wdl_gas_error_of(req->status);
     if (req->status == WDL_ERR_TRUNCATE && op->stage <= op->called && op->called > 0)
         wdl_team_close(op->lane->engine.team, WDL_ERR_TRUNCATE); /* others' stages are not ours */
@@ -239,6 +239,13 @@ int wdl_gas_stage_last(struct wdl_gas_op *op, const struct wdl_coll_args *args)
 {
     int status = wdl_gas_stage_start(op, args, &op->req);
     return status == WDL_OK ? WDL_GAS_LAST : status;
+}
+
+int wdl_gas_stage_fail(struct wdl_gas_op *op, enum wdl_gas_error error)
+{
+    struct wdl_coll_args empty = {.kind = WDL_COLL_BARRIER, .wrong = WDL_COLL_WRONG};
+    op->error = error;
+    return wdl_gas_stage_last(op, &empty);
 }
 
 uint32_t wdl_gas_stage_flags(const struct wdl_gas_op *op, int first, int last)

@@ -205,6 +205,11 @@ size_t wdl_gas_images(const struct wdl_gas_team *team)
     return team->first[team->size];
 }
 
+const void *wdl_gas_segment_base(const struct wdl_gas_team *team)
+{
+    return team->segment;
+}
+
 int wdl_gas_segment(struct wdl_gas_team *team, void *base, size_t bytes)
 {
     if (team->attached && wdl_coll_detach(team->gas->proc, team->segment) == WDL_AGAIN)

@@ -37,6 +37,7 @@ void wdl_xfer_args(const struct wdl_gas_op *op, const struct wdl_xfer *xfer, uin
 /* --- blocks of different sizes --- */
 
 struct vary {
+    int flags; /* the client's */
     const size_t *out, *out_at; /* what this node gives: of each block, or the one */
     const size_t *in, *in_at;
     size_t *sizes; /* LOCAL: to be heard from the others */
@@ -120,20 +121,30 @@ wdl_gas_handle wdl_gas_gatherv_nb(struct wdl_gas_team *team, size_t dstimage, vo
     return rooted_start(team, WDL_COLL_GATHER, dstimage, dst, src, dst_at, nbytes, flags);
 }
 
-/* The data, all sizes known. */
-static enum wdl_gas_error vary_args(struct wdl_gas_op *op, uint32_t flags)
+/* What this node gives. */
+static enum wdl_gas_error vary_src(struct wdl_gas_op *op)
 {
     struct vary *v = op->own;
-    const size_t *out_at = v->out ? places(op, v->out_at, v->out) : NULL;
-    const size_t *in_at = places(op, v->in_at, v->in);
-    if ((v->out && !out_at) || !in_at)
+    struct wdl_coll_args *a = &op->args;
+    if (!v->out) {
+        a->bytes = v->in[op->team->rank];
+        return wdl_gas_segment_error(op->team, v->flags, a->src, a->bytes, NULL, 0);
+    }
+    a->src_blocks = (struct wdl_coll_blocks){v->out, places(op, v->out_at, v->out)};
+    if (!a->src_blocks.at)
         return WDL_GAS_ERR_NOMEM;
-    op->args.flags = flags;
-    op->args.variable = 1;
-    op->args.bytes = v->out ? 0 : v->in[op->team->rank];
-    op->args.src_blocks = (struct wdl_coll_blocks){v->out, out_at};
-    op->args.dst_blocks = (struct wdl_coll_blocks){v->in, in_at};
-    return WDL_GAS_FINE;
+    return blocks_error(op->team, v->flags, WDL_GAS_SRC_IN_SEGMENT, a->src, &a->src_blocks);
+}
+
+/* What it gets, all sizes known. */
+static enum wdl_gas_error vary_dst(struct wdl_gas_op *op)
+{
+    struct vary *v = op->own;
+    struct wdl_coll_args *a = &op->args;
+    a->dst_blocks = (struct wdl_coll_blocks){v->in, places(op, v->in_at, v->in)};
+    if (!a->dst_blocks.at)
+        return WDL_GAS_ERR_NOMEM;
+    return blocks_error(op->team, v->flags, WDL_GAS_DST_IN_SEGMENT, a->dst, &a->dst_blocks);
 }
 
 static int vary_next(struct wdl_gas_op *op)
@@ -147,8 +158,9 @@ static int vary_next(struct wdl_gas_op *op)
                                      .bytes = sizeof(size_t)};
         return wdl_gas_stage_start(op, &args, &op->req);
     }
-    op->error = vary_args(op, wdl_gas_stage_flags(op, 0, 1));
-    return op->error ? WDL_GAS_END : wdl_gas_stage_last(op, &op->args);
+    enum wdl_gas_error error = vary_dst(op);
+    op->args.flags = wdl_gas_stage_flags(op, 0, 1);
+    return error ? wdl_gas_stage_fail(op, error) : wdl_gas_stage_last(op, &op->args);
 }
 
 static wdl_gas_handle vary_start(struct wdl_gas_team *team, enum wdl_coll_kind kind, void *dst,
@@ -162,20 +174,19 @@ static wdl_gas_handle vary_start(struct wdl_gas_team *team, enum wdl_coll_kind k
     if (!v)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
     *v = *vary;
+    v->flags = flags;
     op->own = v;
     op->args.kind = kind;
     op->args.src = src;
     op->args.dst = dst;
-    if (flags & WDL_COLL_LOCAL)
-        return wdl_gas_op_stages(op, flags, vary_next);
-    enum wdl_gas_error error = vary_args(op, op->args.flags);
-    if (!error)
-        error = blocks_error(team, flags, WDL_GAS_DST_IN_SEGMENT, dst, &op->args.dst_blocks);
-    if (!error && v->out)
-        error = blocks_error(team, flags, WDL_GAS_SRC_IN_SEGMENT, src, &op->args.src_blocks);
-    else if (!error)
-        error = wdl_gas_segment_error(team, flags, src, op->args.bytes, NULL, 0);
-    return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_start(op, flags);
+    op->args.variable = 1;
+    int hears = flags & WDL_COLL_LOCAL; /* the sizes of what it gets */
+    enum wdl_gas_error error = vary_src(op);
+    if (!error && !hears)
+        error = vary_dst(op);
+    if (error)
+        return wdl_gas_op_fail(op, error);
+    return hears ? wdl_gas_op_stages(op, flags, vary_next) : wdl_gas_op_start(op, flags);
 }
 
 wdl_gas_handle wdl_gas_gather_allv_nb(struct wdl_gas_team *team, void *dst, const size_t *dst_at,
@@ -189,6 +200,10 @@ wdl_gas_handle wdl_gas_exchangev_nb(struct wdl_gas_team *team, void *dst, const 
                                     size_t *dst_bytes, const void *src, const size_t *src_at,
                                     const size_t *src_bytes, int flags)
 {
-    struct vary v = {src_bytes, src_at, dst_bytes, dst_at, dst_bytes};
+    struct vary v = {.out = src_bytes,
+                     .out_at = src_at,
+                     .in = dst_bytes,
+                     .in_at = dst_at,
+                     .sizes = dst_bytes};
     return vary_start(team, WDL_COLL_EXCHANGE, dst, src, &v, flags);
 }

@@ -170,6 +170,17 @@ START_TEST(teams_of_teams)
 }
 END_TEST
 
+static enum wdl_gas_error ends(wdl_gas_handle h)
+{
+    enum { STEPS_MAX = 2000000 };
+    enum wdl_gas_error error;
+    for (int steps = 0; !wdl_gas_try_sync(h, &error); steps++) {
+        ranks_doubt(&r, ranks_step(&r));
+        ck_assert_int_lt(steps, STEPS_MAX);
+    }
+    return error;
+}
+
 /* --- segments --- */
 
 enum { LARGE = 6000 };
@@ -297,9 +308,100 @@ START_TEST(what_is_outside_of_the_segment_is_told)
 }
 END_TEST
 
+/* LOCAL: what a node gives it knows at once, where it belongs that others give when it has heard
+ * how much that is. */
+static size_t give[RANKS_MAX][RANKS_MAX], get[RANKS_MAX][RANKS_MAX], at[RANKS_MAX][RANKS_MAX];
+static int all_to_all, from_outside[RANKS_MAX], to_outside[RANKS_MAX];
+
+static void vary_start(int i)
+{
+    char *segment = dst[i][0], *to = segment, *from = segment + ROOM / 2;
+    for (int k = 0; k < r.n; k++) {
+        give[i][k] = 8 + (size_t) i;
+        get[i][k] = k == i || all_to_all ? give[i][k] : 777;
+        at[i][k] = 100 * (size_t) k;
+    }
+    if (to_outside[i]) /* the last one's block ends a byte behind */
+        to = segment + ROOM - at[i][r.n - 1] - (size_t) (8 + r.n - 1) + 1;
+    if (from_outside[i])
+        from = segment + ROOM - at[i][r.n - 1] - give[i][0] + 1;
+    if (!all_to_all)
+        from += at[i][r.n - 1];
+    handle[i] = all_to_all ? wdl_gas_exchangev_nb(team[i], to, at[i], get[i], from, at[i], give[i],
+                                                  flags)
+                           : wdl_gas_gather_allv_nb(team[i], to, at[i], from, get[i], flags);
+}
+
+/* On one rank, on all (who: r.n) or on none (-1), which it is told; the others end, too. */
+static void varies(int who, int *outside_of)
+{
+    for (int i = 0; i < r.n; i++) {
+        outside_of[i] = i == who || who == r.n;
+        vary_start(i);
+        if (from_outside[i])
+            ck_assert_int_eq(wdl_gas_early(handle[i]), WDL_GAS_ERR_SEGMENT);
+    }
+    for (int i = 0; i < r.n; i++) {
+        enum wdl_gas_error error = ends(handle[i]);
+        if (who < 0)
+            ck_assert_int_eq(error, WDL_GAS_FINE);
+        else if (outside_of[i])
+            ck_assert_int_eq(error, WDL_GAS_ERR_SEGMENT);
+        else
+            ck_assert(error == WDL_GAS_FINE || error == WDL_GAS_ERR_MISMATCH);
+        outside_of[i] = 0;
+        handle[i] = NULL;
+    }
+}
+
+START_TEST(what_varies_is_in_the_segment_too)
+{
+    for (int world = 1; world < 24; world++) {
+        struct wdl_sim_params sim = {.seed = (uint64_t) world,
+                                     .ranks = 1 + world % 6,
+                                     .ordered = world / 2 % 2,
+                                     .delay_ns_max = 2000,
+                                     .am_bytes_max = 1024};
+        gasnet_open(&sim, 1);
+        segments(ROOM);
+        flags = WDL_COLL_MPI | WDL_GAS_DST_IN_SEGMENT | WDL_GAS_SRC_IN_SEGMENT;
+        for (all_to_all = 0; all_to_all < 2; all_to_all++) {
+            varies(-1, to_outside);
+            varies(r.n, from_outside);
+            varies(r.n, to_outside);
+            varies(-1, to_outside);
+        }
+        all_to_all = world % 2;
+        varies(world % r.n, world / 2 % 2 ? to_outside : from_outside);
+        for (int i = 0; i < r.n; i++)
+            r.one[i].proc->stats.malformed = 0; /* what came for who had finished */
+        gasnet_close();
+    }
+}
+END_TEST
+
+/* Nothing is in a segment of no bytes; without one nothing is looked at. */
+START_TEST(an_empty_segment_and_none)
+{
+    struct wdl_sim_params sim = {.seed = 9, .ranks = 1, .am_bytes_max = 1024};
+    enum wdl_gas_error error;
+    gasnet_open(&sim, 1);
+    flags = WDL_COLL_MPI | WDL_GAS_DST_IN_SEGMENT;
+    segments(0);
+    outside(wdl_gas_gather_all_nb(team[0], dst[0][0], src[0][0], 1, flags));
+    ck_assert_int_eq(wdl_gas_segment(team[0], NULL, 0), WDL_OK);
+    ck_assert_ptr_null(wdl_gas_segment_base(team[0]));
+    wdl_gas_handle h = wdl_gas_gather_all_nb(team[0], dst[0][0], src[0][0], 1, flags);
+    while (!wdl_gas_try_sync(h, &error))
+        ranks_step(&r);
+    ck_assert_int_eq(error, WDL_GAS_FINE);
+    gasnet_close();
+}
+END_TEST
+
 /* --- a call that goes wrong on one node --- */
 
-enum { KINDS = 10, PAIRS = 3, STEPS_MAX = 2000000 };
+enum { KINDS = 10, PAIRS = 3 };
 
 /* Where results go: what nobody has a handle of may still move. */
 enum { DOUBTFUL, CLEAN };
@@ -367,16 +469,6 @@ static wdl_gas_handle kind_start(int kind, int i, int f)
     default:
         return wdl_gas_gather_allv_nb(team[i], to, NULL, src[i][0], sizes, f);
     }
-}
-
-static enum wdl_gas_error ends(wdl_gas_handle h)
-{
-    enum wdl_gas_error error;
-    for (int steps = 0; !wdl_gas_try_sync(h, &error); steps++) {
-        ranks_doubt(&r, ranks_step(&r));
-        ck_assert_int_lt(steps, STEPS_MAX);
-    }
-    return error;
 }
 
 /* The others end, too; and so does what follows, well if all went wrong: else the team may be
@@ -451,4 +543,5 @@ END_TEST
 WDL_SUITE("mpid/coll/gasnet_op", an_aggregate_synchronizes_once, a_late_rank_delays_whom_it_must,
           dead_handles_are_told, teams_of_teams, what_goes_to_the_segment_is_not_copied,
           on_a_node_nothing_long_goes_through_boards, what_is_outside_of_the_segment_is_told,
+          what_varies_is_in_the_segment_too, an_empty_segment_and_none,
           a_call_that_goes_wrong_on_one_node_is_over_on_all)

@@ -57,9 +57,10 @@ extern struct gasnet_coll_team gasnet_coll_team_all GASNET_API;
  * other teams, which may not have the same nodes, neither join it nor end it; they may be in
  * between, blocking ones too. */
 #define GASNET_COLL_AGGREGATE 0x200
-/* All destinations (sources) are in attached segments. With SINGLE, all nodes say so, or none. With
- * SINGLE and IN_NOSYNC they are written (read) at once, by what the call says of their addresses,
- * also those of nodes that have not called: an address without a list is right on every node. */
+/* All destinations (sources) are in attached segments (002, Data segment); where this node's are
+ * not, ERR_SEGMENT. With SINGLE, all nodes say so, or none. With SINGLE and IN_NOSYNC they are
+ * written (read) at once, by what the call says of their addresses, also those of nodes that have
+ * not called: an address without a list is right on every node. */
 #define GASNET_COLL_DST_IN_SEGMENT 0x400
 #define GASNET_COLL_SRC_IN_SEGMENT 0x800
 /* reduce, scan: no block-cyclic array; every node has a vector of elem_count elements, and they are
@@ -124,10 +125,11 @@ GASNET_API void gasnet_coll_on_error(gasnet_coll_handle_t handle, gasnet_coll_er
 GASNET_API void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
                                  gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags);
 
-/* This node's segment in the team, and in those split off later: what DST_IN_SEGMENT and
- * SRC_IN_SEGMENT say is inside of it, and memory to which data goes without copies; windows of
- * MPI_Win_allocate are such memory by themselves. Nothing of the team's is going on, and the memory
- * stays until another is attached in its place (nbytes 0: none). Without one nothing is checked. */
+/* This node's segment in the team, nbytes bytes, and in those split off later: what DST_IN_SEGMENT
+ * and SRC_IN_SEGMENT say is inside of it, and memory to which data goes without copies; windows of
+ * MPI_Win_allocate are such memory by themselves. Not collective. Nothing of the team's is going
+ * on, and the memory stays until another is attached in its place (nbytes 0: none). Without one
+ * nothing is checked. Errors: NOMEM. */
 GASNET_API void gasnet_coll_segment_attach(gasnet_team_handle_t team, void *base, size_t nbytes);
 
 /* As those of puts and gets (002, Synchronization calls; gasnet.h). Try: GASNET_OK when it is done,
