@@ -3,7 +3,8 @@
  * Data that moves before its other end has called (IN_NOSYNC, SINGLE, segments), in real memory: an
  * attached segment at the same address everywhere, and windows, whose addresses go in lists. Each
  * node gives in its turn while the others are held back until it has synchronized its handle: an
- * implementation that waits for them hangs. Those who fetch do not wait for who gives.
+ * implementation that waits for them hangs. Those who fetch do not wait for who gives. Two calls
+ * that are one aggregate do as each of them does.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -21,7 +22,7 @@ static const size_t sizes[] = {8, 3000, 70000, LONG};
 static gasnet_team_handle_t t = GASNET_TEAM_ALL;
 static unsigned stamp;
 
-static struct memory { /* of all nodes */
+static struct memory { /* of all nodes: of a call, and of a second one behind it */
     char *src[RANKS_MAX], *dst[RANKS_MAX];
     int same; /* at one address on all */
 } memory;
@@ -36,22 +37,29 @@ static int is_of_each(enum call call)
     return call == SCATTER || call == EXCHANGE;
 }
 
-static void fill(enum call call, size_t bytes)
+static void fill(enum call call, size_t bytes, int calls)
 {
-    memset(memory.dst[t_rank], 0, (size_t) t_size * bytes);
-    for (int k = 0; k < t_size; k++)
-        memset(memory.src[t_rank] + (size_t) k * bytes, value(t_rank, is_of_each(call) ? k : 0),
-               bytes);
+    memset(memory.dst[t_rank], 0, (size_t) (calls * t_size) * bytes);
+    for (int k = 0; k < calls * t_size; k++)
+        memset(memory.src[t_rank] + (size_t) k * bytes,
+               value(t_rank, is_of_each(call) ? k : k / t_size), bytes);
 }
 
-static void check(enum call call, int root, size_t bytes, int flags)
+/* The second call's blocks are numbered on. */
+static int block_of(enum call call, int second)
+{
+    return is_of_each(call) ? second * t_size + t_rank : second;
+}
+
+static void check(enum call call, int root, size_t bytes, int flags, int second)
 {
     if (call == GATHER && t_rank != root)
         return;
     for (int from = 0; from < t_size; from++) {
         int down = call == BROADCAST || call == SCATTER;
-        const char *at = memory.dst[t_rank] + (down ? 0 : (size_t) from * bytes);
-        char want = value(from, is_of_each(call) ? t_rank : 0);
+        const char *at = memory.dst[t_rank] + (size_t) (second * t_size) * bytes;
+        char want = value(from, block_of(call, second));
+        at += down ? 0 : (size_t) from * bytes;
         if (down && from != root)
             continue;
         for (size_t b = 0; b < bytes; b += bytes / 8 + 1)
@@ -60,21 +68,29 @@ static void check(enum call call, int root, size_t bytes, int flags)
     }
 }
 
-static gasnet_coll_handle_t begin(enum call call, int root, size_t bytes, int flags, int lists)
+static gasnet_coll_handle_t begin(enum call call, int root, size_t bytes, int flags, int lists,
+                                  int second)
 {
+    static void *list[2][2][RANKS_MAX]; /* until the handle is done */
+    void **dl = list[second][0], **sl = list[second][1], *d, *s;
     gasnet_image_t image = (gasnet_image_t) root;
-    void *const *dl = (void *const *) memory.dst, *const *sl = (void *const *) memory.src;
-    char *d = memory.dst[t_rank], *s = memory.src[t_rank];
+    for (int i = 0; i < t_size; i++) {
+        size_t at = (size_t) (second * t_size) * bytes;
+        dl[i] = memory.dst[i] + at;
+        sl[i] = memory.src[i] + at;
+    }
+    d = dl[t_rank];
+    s = sl[t_rank];
     switch (call) {
     case BROADCAST:
-        return lists ? gasnet_coll_broadcastM_nb(t, dl, image, memory.src[root], bytes, flags)
-                     : gasnet_coll_broadcast_nb(t, d, image, memory.src[root], bytes, flags);
+        return lists ? gasnet_coll_broadcastM_nb(t, dl, image, sl[root], bytes, flags)
+                     : gasnet_coll_broadcast_nb(t, d, image, sl[root], bytes, flags);
     case SCATTER:
-        return lists ? gasnet_coll_scatterM_nb(t, dl, image, memory.src[root], bytes, flags)
-                     : gasnet_coll_scatter_nb(t, d, image, memory.src[root], bytes, flags);
+        return lists ? gasnet_coll_scatterM_nb(t, dl, image, sl[root], bytes, flags)
+                     : gasnet_coll_scatter_nb(t, d, image, sl[root], bytes, flags);
     case GATHER:
-        return lists ? gasnet_coll_gatherM_nb(t, image, memory.dst[root], sl, bytes, flags)
-                     : gasnet_coll_gather_nb(t, image, memory.dst[root], s, bytes, flags);
+        return lists ? gasnet_coll_gatherM_nb(t, image, dl[root], sl, bytes, flags)
+                     : gasnet_coll_gather_nb(t, image, dl[root], s, bytes, flags);
     case GATHER_ALL:
         return lists ? gasnet_coll_gather_allM_nb(t, dl, sl, bytes, flags)
                      : gasnet_coll_gather_all_nb(t, d, s, bytes, flags);
@@ -90,22 +106,32 @@ static void fence(void)
 }
 
 /* `alone` begins, and is done, before the others: they hear of it then. -1: all at once. */
-static void move(enum call call, int root, int alone, size_t bytes, int flags, int lists)
+static void moves(enum call call, int root, int alone, size_t bytes, int flags, int lists,
+                  int calls)
 {
     int none = 0;
     stamp++;
-    fill(call, bytes);
+    fill(call, bytes, calls);
     fence();
     if (alone >= 0 && t_rank != alone)
         MPI_Recv(&none, 1, MPI_INT, alone, TAG, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-    gasnet_coll_wait_sync(begin(call, root, bytes, flags, lists));
+    for (int k = 0; k < calls - 1; k++)
+        (void) begin(call, root, bytes, flags | GASNET_COLL_AGGREGATE, lists, k);
+    gasnet_coll_wait_sync(begin(call, root, bytes, flags, lists, calls - 1));
     for (int i = 0; i < t_size && t_rank == alone; i++)
         if (i != alone)
             MPI_Send(&none, 1, MPI_INT, i, TAG, MPI_COMM_WORLD);
     if (flags & GASNET_COLL_OUT_NOSYNC)
         fence();
-    check(call, root, bytes, flags);
+    for (int k = 0; k < calls; k++)
+        check(call, root, bytes, flags, k);
     fence();
+}
+
+static void move(enum call call, int root, int alone, size_t bytes, int flags, int lists)
+{
+    moves(call, root, alone, bytes, flags, lists, 1);
+    moves(call, root, alone, bytes, flags, lists, 2);
 }
 
 /* Who waits for nobody: a root that puts what it has for all, and who puts to a root; and with
@@ -180,7 +206,7 @@ int main(int argc, char **argv)
         t_fault("more than %d ranks", RANKS_MAX);
     gasnet_coll_init(NULL, 0, NULL, 0, 0);
     int one_node = is_one_node();
-    size_t all = (size_t) t_size * LONG;
+    size_t all = (size_t) t_size * 2 * LONG;
     char *segment = everywhere(2 * all);
     if (segment) {
         gasnet_coll_segment_attach(t, segment, 2 * all);

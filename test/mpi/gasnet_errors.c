@@ -75,11 +75,18 @@ static void flags(void)
     a[0] = t_rank;
     seen = calls = 0;
     (void) gasnet_coll_broadcast_nb(t, b, 0, a, 4, FINE | GASNET_COLL_AGGREGATE);
-    gasnet_coll_gather_all(t, b + 1, a, 4, FINE); /* in the middle */
+    gasnet_coll_gather_all(t, b + 1, a, 4, FINE | GASNET_COLL_AGGREGATE); /* in the middle */
     t_check(seen == GASNET_COLL_ERR_AGGREGATE && calls == 1, "inside an aggregate: %d", seen);
     b[0] = -1;
     gasnet_coll_wait_sync(gasnet_coll_gather_all_nb(t, b + 1, a, 4, FINE));
     t_check(calls == 1 && b[0] == 0 && b[t_size] == t_size - 1, "what was in the aggregate");
+    works();
+    a[0] = t_rank;
+    seen = calls = 0;
+    b[0] = b[t_size] = -1;
+    (void) gasnet_coll_broadcast_nb(t, b, 0, a, 4, FINE | GASNET_COLL_AGGREGATE);
+    gasnet_coll_gather_all(t, b + 1, a, 4, FINE); /* the last one may be blocking */
+    t_check(calls == 0 && b[0] == 0 && b[t_size] == t_size - 1, "its last one: %d", seen);
     works();
 }
 
@@ -215,11 +222,12 @@ static gasnet_coll_handle_t call(gasnet_team_handle_t team, int kind, int more)
         return gasnet_coll_broadcast_nb(team, b, 0, a, 4, how & ~more);
     case 7: /* a blocking call in the middle */
         (void) gasnet_coll_gather_nb(team, 0, b, a, 4, (how & ~more) | GASNET_COLL_AGGREGATE);
+        how = (how & ~more) | GASNET_COLL_AGGREGATE;
         if (more)
-            gasnet_coll_gather_all(team, b, a, 4, how & ~more);
+            gasnet_coll_gather_all(team, b, a, 4, how);
         else
-            (void) gasnet_coll_gather_all_nb(team, b, a, 4, how | GASNET_COLL_AGGREGATE);
-        return gasnet_coll_broadcast_nb(team, b, 0, a, 4, how & ~more);
+            (void) gasnet_coll_gather_all_nb(team, b, a, 4, how);
+        return gasnet_coll_broadcast_nb(team, b, 0, a, 4, how & ~GASNET_COLL_AGGREGATE);
     default:
         return gasnet_coll_sort_nb(team, b, 1, 0, a, 1, 0, 4, (size_t) t_size, order_of, how);
     }

@@ -38,10 +38,18 @@ static size_t blocks_in(const struct wdl_gas_op *op)
     }
 }
 
+/* What may move before its other end has come does not go through a bundle's memory. */
+static int goes_ahead(const struct wdl_coll_args *args)
+{
+    return (args->flags & WDL_COLL_IN_NOSYNC) &&
+           (args->flags & (WDL_COLL_DST_KNOWN | WDL_COLL_SRC_KNOWN));
+}
+
 static int bundles(const struct wdl_gas_op *op)
 {
-    return op->args.kind >= WDL_COLL_BROADCAST && op->args.kind <= WDL_COLL_EXCHANGE &&
-           !op->args.variable && op->args.bytes <= SMALL;
+    const struct wdl_coll_args *args = &op->args;
+    return args->kind >= WDL_COLL_BROADCAST && args->kind <= WDL_COLL_EXCHANGE &&
+           !args->variable && args->bytes <= SMALL && !goes_ahead(args);
 }
 
 static int same_way(const struct wdl_gas_op *a, const struct wdl_gas_op *b)

@@ -7,7 +7,7 @@
  * handle. They stand one behind the other in the queue of a lane.
  */
 #include <string.h>
-#include "mpid/coll/coll_impl.h"
+#include "mpid/coll/algo.h"
 #include "mpid/coll/gasnet_impl.h"
 
 enum { USES = 8 }; /* told apart by a handle: the low bits of an operation's address */
@@ -59,8 +59,6 @@ struct wdl_gas_op *wdl_gas_op_new(struct wdl_gas_team *team, int flags, int more
 {
     struct wdl_gas_op *op = wdl_gas_op_alloc(team);
     enum wdl_gas_error error = flags_error(flags, more);
-    if (!error && (flags & WDL_GAS_BLOCKING) && !wdl_list_empty(&team->open))
-        error = WDL_GAS_ERR_AGGREGATE; /* only its last member's handle can be waited for */
     if (!op) {
         *handle_out = wdl_gas_handle_of(team->nomem);
         return NULL;
@@ -313,11 +311,18 @@ static int head_next(struct wdl_gas_op *head)
     return stage == 1 ? wdl_gas_bundles_start(head, &head->members) : WDL_GAS_END;
 }
 
+/* Where all has gone to one root that one knows when all has moved. */
 static int tail_next(struct wdl_gas_op *tail)
 {
     struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
-    return tail->args.flags & WDL_COLL_OUT_ALLSYNC ? wdl_gas_stage_last(tail, &barrier)
-                                                   : WDL_GAS_END;
+    struct wdl_coll_args over = {.kind = WDL_COLL_BROADCAST, /* of no bytes */
+                                 .flags = WDL_COLL_MPI,
+                                 .root = tail->args.root,
+                                 .src = tail,
+                                 .dst = tail};
+    if (!(tail->args.flags & WDL_COLL_OUT_ALLSYNC))
+        return WDL_GAS_END;
+    return wdl_gas_stage_last(tail, tail->args.root < 0 ? &barrier : &over);
 }
 
 /* Where a member has gone wrong, has the same one on all nodes? Their aggregates have other stages
@@ -342,12 +347,30 @@ static int roll_make(struct wdl_gas_op *head, const struct wdl_list *members)
     return WDL_OK;
 }
 
-/* A member synchronizes nothing that the head or the tail does for all. */
+/* A member synchronizes nothing that the head or the tail does for all, and nothing that none of
+ * them asks for. */
 static void member_weaken(struct wdl_gas_op *member, uint32_t all)
 {
-    uint32_t both = WDL_COLL_IN | WDL_COLL_OUT, out = WDL_COLL_OUT_MYSYNC | WDL_COLL_OUT_ALLSYNC;
-    member->args.flags = (member->args.flags & ~both) | WDL_COLL_IN_MYSYNC |
+    uint32_t in = WDL_COLL_IN_MYSYNC | WDL_COLL_IN_ALLSYNC;
+    uint32_t out = WDL_COLL_OUT_MYSYNC | WDL_COLL_OUT_ALLSYNC;
+    member->args.flags = (member->args.flags & ~(WDL_COLL_IN | WDL_COLL_OUT)) |
+                         (all & in ? WDL_COLL_IN_MYSYNC : WDL_COLL_IN_NOSYNC) |
                          (all & out ? WDL_COLL_OUT_MYSYNC : WDL_COLL_OUT_NOSYNC);
+}
+
+/* The root of all members, if all are collectives to one; or -1. */
+static int root_of(const struct wdl_list *members)
+{
+    int root = -1;
+    struct wdl_list *node;
+    wdl_list_for (node, members) {
+        const struct wdl_gas_op *member = wdl_container_of(node, struct wdl_gas_op, link);
+        int goes_up = !member->next && wdl_flow_of(&member->args) == WDL_FLOW_UP;
+        if (!goes_up || (root >= 0 && root != member->args.root))
+            return -1;
+        root = member->args.root;
+    }
+    return root;
 }
 
 /* vacant: its last member has gone wrong; nobody has the handle. */
@@ -363,6 +386,7 @@ static wdl_gas_handle aggregate_close(struct wdl_gas_team *team, int vacant)
     wdl_list_for (node, &team->open)
         all |= wdl_container_of(node, struct wdl_gas_op, link)->args.flags;
     head->args.flags = tail->args.flags = all;
+    tail->args.root = root_of(&team->open);
     head->next = head_next;
     tail->next = tail_next;
     head->all = tail;
@@ -432,13 +456,12 @@ static void vacant_start(struct wdl_gas_team *team, int staged, int aggregated)
     }
 }
 
-/* What does not belong into an aggregate neither begins one nor ends one. */
+/* What does not belong into an aggregate does not begin one. */
 wdl_gas_handle wdl_gas_op_fail(struct wdl_gas_op *op, enum wdl_gas_error error)
 {
     struct wdl_gas_team *team = op->team;
-    int stray = error == WDL_GAS_ERR_AGGREGATE;
-    if (!stray || !wdl_list_empty(&team->open))
-        vacant_start(team, op->staged, op->aggregated || stray);
+    if (error != WDL_GAS_ERR_AGGREGATE || !wdl_list_empty(&team->open))
+        vacant_start(team, op->staged, op->aggregated);
     return op_failed(op, error);
 }
 

@@ -1,5 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of coll/gasnet_bundle: which
- * members of an aggregate go together, and that each gets what it would get alone. */
+ * members of an aggregate go together, and that each gets what it would get alone; what may move
+ * ahead goes alone. */
 #include <string.h>
 #include "mpid/coll/gasnet_ranks.h"
 #include "support/suite.h"
@@ -24,11 +25,21 @@ static void world(void)
     gasnet_open(&sim, 1); /* an even seed: no shared memory */
 }
 
+static int common = WDL_COLL_MPI; /* flags of all */
+
 static wdl_gas_handle member_start(const struct member *m, int i, int more)
 {
-    int flags = WDL_COLL_MPI | more;
+    int flags = common | more, lists = flags & WDL_COLL_SINGLE;
     char *from = src[i][0] + m->at, *to = dst[i][0] + m->at;
     size_t root = (size_t) m->root, bytes = m->bytes;
+    for (int k = 0; k < RANKS; k++) {
+        src_list[i][k] = src[k][0] + m->at;
+        dst_list[i][k] = dst[k][0] + m->at;
+    }
+    if (lists && m->kind == WDL_COLL_EXCHANGE)
+        return wdl_gas_exchangeM_nb(team[i], dst_list[i], src_list[i], bytes, flags);
+    if (lists && m->kind == WDL_COLL_GATHER)
+        return wdl_gas_gather_nb(team[i], root, dst[root][0] + m->at, from, bytes, flags);
     switch (m->kind) {
     case WDL_COLL_BROADCAST:
         return wdl_gas_broadcast_nb(team[i], to, root, from, bytes, flags);
@@ -65,14 +76,14 @@ static void member_check(const struct member *m, int i)
 static uint64_t aggregate(const struct member *member, int n)
 {
     uint64_t before = wdl_coll_stats(r.one[0].proc)->started;
-    for (int i = 0; i < RANKS; i++) {
+    for (int i = 0; i < RANKS; i++)
         for (size_t k = 0; k < ROOM; k++) {
             src[i][0][k] = (char) (draw(255) + 1);
             dst[i][0][k] = 0;
         }
+    for (int i = 0; i < RANKS; i++)
         for (int k = 0; k < n; k++)
             handle[i] = member_start(&member[k], i, k < n - 1 ? WDL_GAS_AGGREGATE : 0);
-    }
     gasnet_finish();
     for (int i = 0; i < RANKS; i++)
         for (int k = 0; k < n; k++)
@@ -127,5 +138,26 @@ START_TEST(what_is_long_goes_alone)
 }
 END_TEST
 
+/* IN_NOSYNC to segments: each alone, straight to its place; else they are one as ever. */
+START_TEST(what_goes_ahead_goes_alone)
+{
+    static const enum wdl_coll_kind ways[] = {WDL_COLL_GATHER, WDL_COLL_EXCHANGE};
+    struct member member[3];
+    world();
+    for (int i = 0; i < RANKS; i++)
+        while (wdl_gas_segment(team[i], dst[i][0], ROOM) == WDL_AGAIN)
+            ranks_step(&r);
+    for (int kind = 0; kind < 2; kind++)
+        for (int in = WDL_COLL_IN_NOSYNC; in <= WDL_COLL_IN_MYSYNC; in <<= 1) {
+            common = in | WDL_COLL_OUT_MYSYNC | WDL_COLL_SINGLE | WDL_GAS_DST_IN_SEGMENT;
+            for (int k = 0; k < 3; k++)
+                member[k] = (struct member){ways[kind], 2, 300, (size_t) k * 4000};
+            ck_assert_uint_eq(aggregate(member, 3), in == WDL_COLL_IN_NOSYNC ? 3 : 1);
+        }
+    common = WDL_COLL_MPI;
+    gasnet_close();
+}
+END_TEST
+
 WDL_SUITE("mpid/coll/gasnet_bundle", the_same_way_is_one_collective,
-          another_way_is_another_collective, what_is_long_goes_alone)
+          another_way_is_another_collective, what_is_long_goes_alone, what_goes_ahead_goes_alone)

@@ -58,6 +58,51 @@ START_TEST(an_aggregate_synchronizes_once)
 }
 END_TEST
 
+/* Members to one root, which has some of it in a form of its own. */
+static uint64_t gathers_once(int n, size_t root)
+{
+    int sync = WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_ALLSYNC | WDL_COLL_LOCAL;
+    uint64_t before = quiet();
+    for (int i = 0; i < r.n; i++)
+        for (int k = 0; k < n; k++) {
+            struct wdl_gas_array s = {src[i][0], 0, 0};
+            int more = k < n - 1 ? WDL_GAS_AGGREGATE : WDL_GAS_ELEMENTWISE;
+            memset(src[i][0], i + 1, 8);
+            handle[i] = k < n - 1 ? wdl_gas_gather_nb(team[i], k ? root : 0, dst[i][0] + 64 * k,
+                                                      src[i][0], 8, sync | more)
+                                  : wdl_gas_reduceM_nb(team[i], 0, dst[i][0] + 64 * k, NULL, s, 4,
+                                                       2, SUM, SUM, sync | more);
+        }
+    gasnet_finish();
+    for (int k = 0; k < n - 1; k++)
+        for (int i = 0; i < r.n; i++)
+            ck_assert_int_eq(dst[k ? root : 0][0][64 * k + 8 * i], i + 1);
+    ck_assert_int_eq(dst[0][0][64 * (n - 1)], r.n * (r.n + 1) / 2);
+    return quiet() - before;
+}
+
+/* ... without credit among them. */
+static uint64_t gathers(int n, size_t root)
+{
+    uint64_t least = UINT64_MAX;
+    for (int round = 0; round < 8; round++) {
+        uint64_t sent = gathers_once(n, root);
+        least = sent < least ? sent : least;
+    }
+    return least;
+}
+
+/* Its root alone says that all is over: what is less than a barrier. */
+START_TEST(an_aggregate_to_one_root_ends_without_a_barrier)
+{
+    struct wdl_sim_params sim = {.seed = 2, .ranks = 8, .ordered = 1, .am_bytes_max = 1024};
+    gasnet_open(&sim, 1);
+    ck_assert_uint_eq(gathers(3, 0), 2 * 7 + 7); /* a bundle, a fold; from the root */
+    ck_assert_uint_eq(gathers(3, 1), 3 * 7 + 8 * 3);
+    gasnet_close();
+}
+END_TEST
+
 /* --- whom a late rank delays --- */
 
 static int done_without(int late, void (*start)(int i))
@@ -540,7 +585,8 @@ START_TEST(a_call_that_goes_wrong_on_one_node_is_over_on_all)
 }
 END_TEST
 
-WDL_SUITE("mpid/coll/gasnet_op", an_aggregate_synchronizes_once, a_late_rank_delays_whom_it_must,
+WDL_SUITE("mpid/coll/gasnet_op", an_aggregate_synchronizes_once,
+          an_aggregate_to_one_root_ends_without_a_barrier, a_late_rank_delays_whom_it_must,
           dead_handles_are_told, teams_of_teams, what_goes_to_the_segment_is_not_copied,
           on_a_node_nothing_long_goes_through_boards, what_is_outside_of_the_segment_is_told,
           what_varies_is_in_the_segment_too, an_empty_segment_and_none,

@@ -491,6 +491,26 @@ START_TEST(a_late_node_delays_puts_of_many)
 }
 END_TEST
 
+/* Two of it, which are one aggregate: what that is made of goes ahead as it does alone. */
+static const struct call *twice;
+
+static void twice_start(int i)
+{
+    with.flags |= WDL_GAS_AGGREGATE;
+    twice->start(i);
+    ck_assert_ptr_null(handle[i]);
+    with.flags &= ~WDL_GAS_AGGREGATE;
+    twice->start(i);
+}
+
+static void delays_twice(const struct call *call, int late)
+{
+    struct call both = *call;
+    both.start = twice_start;
+    twice = call;
+    delays(&both, late);
+}
+
 /* Calls whose addresses all know: M forms, an image a node; a gather's is its root's. */
 static void segment_modes(const struct call *call)
 {
@@ -502,8 +522,10 @@ static void segment_modes(const struct call *call)
     for (int k = 0; k < 3 * 3 * ways; k++) {
         with.flags = WDL_COLL_IN_NOSYNC | OUT << k % 3 | WDL_COLL_SINGLE | in_segment[k / 9];
         with.nbytes = bytes[k / 3 % 3];
-        for (int late = 0; late < r.n; late++)
+        for (int late = 0; late < r.n; late++) {
             delays(call, late);
+            delays_twice(call, late);
+        }
     }
 }
 

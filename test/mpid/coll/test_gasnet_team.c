@@ -2,6 +2,7 @@
  * against a sort, barriers whose names agree or not, aggregates of teams that overlap. */
 #include <stdlib.h>
 #include <string.h>
+#include "mpid/coll/gasnet_impl.h"
 #include "mpid/coll/gasnet_ranks.h"
 #include "support/suite.h"
 
@@ -132,7 +133,7 @@ static void broadcasts_check(int from, int to)
 
 /* Those of one team only, whatever is called on another in between, which only some of its ranks
  * may be in: that neither joins one nor ends one, may wait, and waits for none; and another team's
- * may be open at the same time. */
+ * may be open at the same time. The last member's caller may wait. */
 START_TEST(an_aggregate_is_its_team_s)
 {
     for (int seed = 1; seed <= WORLDS; seed++) {
@@ -153,7 +154,7 @@ START_TEST(an_aggregate_is_its_team_s)
         for (int i = 0; i < r.n; i++) {
             ck_assert_ptr_null(broadcast(team[i], i, 2, WDL_GAS_AGGREGATE));
             ck_assert_ptr_null(broadcast(half[i], i, 3, WDL_GAS_AGGREGATE));
-            handle[i] = broadcast(team[i], i, 4, 0);
+            handle[i] = broadcast(team[i], i, 4, seed % 2 ? WDL_GAS_BLOCKING : 0);
         }
         gasnet_finish();
         broadcasts_check(0, 3);
@@ -163,8 +164,10 @@ START_TEST(an_aggregate_is_its_team_s)
         gasnet_finish();
         broadcasts_check(3, 4);
         broadcasts_check(5, 6);
-        for (int i = 0; i < r.n; i++) /* nothing is open any more */
+        for (int i = 0; i < r.n; i++) {
+            ck_assert(wdl_list_empty(&team[i]->open) && wdl_list_empty(&half[i]->open));
             handle[i] = broadcast(team[i], i, 6, WDL_GAS_BLOCKING);
+        }
         gasnet_finish();
         broadcasts_check(6, 7);
         halves_close();

@@ -53,9 +53,10 @@ extern struct gasnet_coll_team gasnet_coll_team_all GASNET_API;
 #define GASNET_COLL_SCAN_EXCLUSIVE 0x100 /* prefixes without the element itself */
 #define GASNET_COLL_SCAN_INCLUSIVE 0     /* with it */
 /* One operation together with the calls on the same team that follow, up to and with the first one
- * without this flag, which gives the handle for all. No handle comes from the others. Calls on
- * other teams, which may not have the same nodes, neither join it nor end it; they may be in
- * between, blocking ones too. */
+ * without this flag, which gives the handle for all, or, a blocking one, waits for all. No handle
+ * comes from the others, and the strongest of their synchronization flags are those of all.
+ * Barriers, and calls on other teams, which may not have the same nodes, neither join it nor end
+ * it; they may be in between, blocking ones too. */
 #define GASNET_COLL_AGGREGATE 0x200
 /* All destinations (sources) are in attached segments (002, Data segment); where this node's are
  * not, ERR_SEGMENT. With SINGLE, all nodes say so, or none. With SINGLE and IN_NOSYNC they are
@@ -96,7 +97,7 @@ typedef size_t gasnet_coll_fn_handle_t; /* index in the table given to gasnet_co
     X(ALIGNMENT, 6, "data of a computational collective is not aligned")                          \
     X(FUNCTION, 7, "no such function in the table given to gasnet_coll_init")                     \
     X(LAYOUT, 8, "impossible block size or offset of an array")                                   \
-    X(AGGREGATE, 9, "AGGREGATE on a blocking call, or one before an aggregate's last member")     \
+    X(AGGREGATE, 9, "AGGREGATE on a blocking call")                                               \
     X(SEGMENT, 10, "memory said to be in a segment is outside of those attached")                 \
     X(HANDLE, 11, "handle is dead: it has been synchronized before")                              \
     X(NODES, 12, "a list of nodes or images is impossible")                                       \
