@@ -29,7 +29,7 @@ static void add(void *results, size_t result_count, const void *left, size_t lef
         r[i] = x[i] + y[i];
 }
 
-static gasnet_coll_fn_entry_t table[] = {{add, 0}};
+static gasnet_coll_fn_entry_t table[] = {{add, 0}}, strange[] = {{add, 0}, {add, 8}};
 
 enum { FINE = GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC | GASNET_COLL_LOCAL, SOME = 16 };
 
@@ -45,6 +45,15 @@ static gasnet_team_handle_t t = GASNET_TEAM_ALL;
                 calls);                                                                     \
     } while (0)
 
+/* A call without a handle: it returns this, and calls the callback once, or never (code 0). */
+#define refused(result, code, call)                                                            \
+    do {                                                                                       \
+        seen = calls = 0;                                                                      \
+        t_check((call) == (result), "line %d: another result", __LINE__);                      \
+        t_check(seen == (code) && calls == ((code) != 0), "line %d: code %d, %d calls",        \
+                __LINE__, seen, calls);                                                        \
+    } while (0)
+
 static void works(void)
 {
     a[0] = t_rank + 3;
@@ -57,6 +66,19 @@ static void flags(void)
 {
     int in = GASNET_COLL_IN_MYSYNC, out = GASNET_COLL_OUT_MYSYNC, local = GASNET_COLL_LOCAL;
     wrong(GASNET_COLL_ERR_FLAGS, gasnet_coll_broadcast_nb(t, b, 0, a, 4, FINE | 0x100000));
+    for (unsigned bit = 14; bit < 32; bit++) {
+        int unknown = (int) (1u << bit);
+        wrong(GASNET_COLL_ERR_FLAGS, gasnet_coll_broadcast_nb(t, b, 0, a, 4, FINE | unknown));
+        seen = calls = 0;
+        gasnet_coll_gather_all(t, b, a, 4, FINE | unknown);
+        t_check(seen == GASNET_COLL_ERR_FLAGS && calls == 1, "bit %u, blocking: %d", bit, seen);
+        seen = calls = 0;
+        gasnet_coll_handle_t none =
+            gasnet_coll_broadcast_nb(t, b, 0, a, 4, FINE | unknown | GASNET_COLL_AGGREGATE);
+        t_check(seen == GASNET_COLL_ERR_FLAGS && calls == 1 && !none, "bit %u: %d", bit, seen);
+        gasnet_coll_wait_sync(gasnet_coll_broadcast_nb(t, b, 0, a, 4, FINE)); /* the last member */
+        t_check(calls == 1, "bit %u, the rest of the aggregate: %d", bit, seen);
+    }
     wrong(GASNET_COLL_ERR_FLAGS,
           gasnet_coll_exchange_nb(t, b, a, 4, FINE | GASNET_COLL_SCAN_EXCLUSIVE));
     wrong(GASNET_COLL_ERR_SYNC, gasnet_coll_broadcast_nb(t, b, 0, a, 4, out | local));
@@ -145,10 +167,53 @@ static void order(void)
     gasnet_coll_barrier_notify(t, 0, 0);
     t_check(seen == GASNET_COLL_ERR_BARRIER, "two notifies: %d", seen);
     t_check(gasnet_coll_barrier_wait(t, 0, 0) == GASNET_OK, "the first one's barrier");
+    gasnet_coll_barrier_notify(t, 4, 0);
+    refused(GASNET_ERR_BAD_ARG, GASNET_COLL_ERR_BARRIER, gasnet_coll_barrier(t, 5, 0));
+    refused(GASNET_OK, 0, gasnet_coll_barrier_wait(t, 4, 0)); /* the one that had begun */
+    refused(GASNET_ERR_BAD_ARG, GASNET_COLL_ERR_BARRIER, gasnet_coll_barrier_try(t, 4, 0));
     seen = 0;
     gasnet_coll_init(NULL, 0, table, 1, 0);
     t_check(seen == GASNET_COLL_ERR_INIT, "a second init: %d", seen);
     works();
+}
+
+/* Other nodes of a barrier see a mismatch; of a split, that it went wrong. */
+static void names(int is_wrong, int all_are)
+{
+    int unknown = is_wrong ? 0x40 : 0, result;
+    int bad = is_wrong ? GASNET_ERR_BAD_ARG
+              : all_are < 0 ? GASNET_OK
+                            : GASNET_ERR_BARRIER_MISMATCH;
+    int code = is_wrong ? GASNET_COLL_ERR_FLAGS : 0;
+    refused(bad, code, gasnet_coll_barrier(t, 3, unknown));
+    seen = calls = 0;
+    gasnet_coll_barrier_notify(t, 3, unknown | GASNET_BARRIERFLAG_ANONYMOUS);
+    result = gasnet_coll_barrier_wait(t, 3, GASNET_BARRIERFLAG_ANONYMOUS);
+    t_check(result == bad && seen == code && calls == (code != 0), "notify: %d, %d", result, seen);
+    /* the others' is a barrier like any where only its end is wrong */
+    seen = calls = 0;
+    gasnet_coll_barrier_notify(t, 3, 0);
+    while ((result = gasnet_coll_barrier_try(t, 3, unknown)) == GASNET_ERR_NOT_READY)
+        ;
+    t_check(result == (is_wrong ? bad : GASNET_OK) && seen == code && calls == (code != 0),
+            "try: %d, %d", result, seen);
+    refused(GASNET_OK, 0, gasnet_coll_barrier(t, 3, 0));
+    seen = calls = 0;
+    gasnet_team_handle_t team = gasnet_coll_team_split(t, 0, (gasnet_node_t) t_rank, unknown);
+    int split = is_wrong ? GASNET_COLL_ERR_FLAGS : all_are < 0 ? 0 : GASNET_COLL_ERR_MISMATCH;
+    t_check(seen == split && calls == (split != 0), "split: %d", seen);
+    t_check((team != NULL) == (split == 0), "a team all the same");
+    if (team)
+        gasnet_coll_team_free(team);
+    works();
+}
+
+static void unknown_names(void)
+{
+    names(0, -1);
+    names(1, 1);
+    for (int i = 0; i < t_size; i++)
+        names(t_rank == i, 0);
 }
 
 static void segment(void)
@@ -267,12 +332,16 @@ int main(int argc, char **argv)
     t_begin(&argc, &argv);
     if (!freopen("/dev/null", "w", stderr))
         t_fault("stderr");
-    gasnet_coll_init(NULL, 0, table, 1, 0);
     gasnet_coll_team_on_error(t, on_error, &seen);
+    gasnet_coll_init(NULL, 0, table, 1, 1);
+    gasnet_coll_init(NULL, 0, strange, 2, 0);
+    t_check(seen == GASNET_COLL_ERR_INIT && calls == 2, "flags of init: %d", seen);
+    gasnet_coll_init(NULL, 0, table, 1, 0);
     works();
     flags();
     arguments();
     order();
+    unknown_names();
     segment();
     on_one_node();
     /* of one handle alone */

@@ -16,7 +16,7 @@ struct gasnet_coll_team {
     gasnet_coll_error_fn_t on_error;
     void *on_error_arg;
     /* a barrier notified and not yet found done, as what, and what its ranks have agreed on */
-    int notified, id, naming, agreed;
+    int notified, id, flags, agreed;
     wdl_gas_handle barrier;
 };
 
@@ -31,7 +31,8 @@ void wdl_gas_punish(gasnet_coll_error_fn_t fn, void *arg, int code);
 /* A call has begun: a misuse is said at once, and dealt with if nobody will synchronize. */
 gasnet_coll_handle_t wdl_gas_begun(gasnet_team_handle_t team, const char *call, int flags,
                                    wdl_gas_handle handle);
-void wdl_gas_finish(gasnet_coll_handle_t handle);
+/* Wait for it: 0, or its error's code. */
+int wdl_gas_finish(gasnet_coll_handle_t handle);
 /* A blocking call, if it needs no operation: 1, and it is over; 0: nothing happened. */
 int wdl_gas_went(gasnet_team_handle_t team, const char *call, const struct wdl_gas_plain *plain);
 const char *wdl_gas_error_text(int code);

@@ -5,6 +5,12 @@
  */
 #include "gas.h"
 
+/* A client that gives the core's own flag gives an unknown one. */
+static int given(int flags)
+{
+    return flags & WDL_GAS_BLOCKING ? flags | WDL_GAS_NONE : flags;
+}
+
 /* Parameters in parentheses; the core's arguments behind the team. */
 #define CALL(name, parameters, ...) CALL_OR(0, name, parameters, __VA_ARGS__)
 #define CALL_OR(went, name, parameters, ...)                                                   \
@@ -12,6 +18,7 @@
     {                                                                                          \
         WDL_GAS_ENTER();                                                                       \
         struct wdl_gas_team *core = wdl_gas_core(team, #name);                                 \
+        flags = given(flags);                                                                  \
         gasnet_coll_handle_t handle =                                                          \
             wdl_gas_begun(team, #name, flags, wdl_gas_##name##_nb(core, __VA_ARGS__));         \
         WDL_GAS_LEAVE();                                                                       \
@@ -23,8 +30,8 @@
         WDL_GAS_ENTER();                                                                       \
         struct wdl_gas_team *core = wdl_gas_core(team, #name);                                 \
         if (!(went)) {                                                                         \
-            flags |= WDL_GAS_BLOCKING;                                                         \
-            wdl_gas_finish(                                                                    \
+            flags = given(flags) | WDL_GAS_BLOCKING;                                           \
+            (void) wdl_gas_finish(                                                             \
                 wdl_gas_begun(team, #name, 0, wdl_gas_##name##_nb(core, __VA_ARGS__)));        \
         }                                                                                      \
         WDL_GAS_LEAVE();                                                                       \

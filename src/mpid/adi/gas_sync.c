@@ -93,7 +93,8 @@ static void client_set(wdl_gas_handle handle, gasnet_coll_error_fn_t fn, void *a
         memcpy(room, &client, sizeof client);
 }
 
-static int try_sync(gasnet_coll_handle_t handle)
+/* Is it done? *code_out: how it went, then. */
+static int try_sync(gasnet_coll_handle_t handle, int *code_out)
 {
     enum wdl_gas_error error;
     struct client client = client_of((wdl_gas_handle) handle);
@@ -104,6 +105,7 @@ static int try_sync(gasnet_coll_handle_t handle)
         client = (struct client){gasnet_coll_team_all.on_error, gasnet_coll_team_all.on_error_arg};
     if (error && !early)
         wdl_gas_wrong("sync", (int) error);
+    *code_out = (int) error;
     if (error)
         wdl_gas_punish(client.fn, client.arg, (int) error);
     return 1;
@@ -118,29 +120,31 @@ gasnet_coll_handle_t wdl_gas_begun(gasnet_team_handle_t team, const char *call, 
     if (error)
         wdl_gas_wrong(call, (int) error);
     if (error && (flags & GASNET_COLL_AGGREGATE)) {
-        (void) try_sync((gasnet_coll_handle_t) handle);
+        int code;
+        (void) try_sync((gasnet_coll_handle_t) handle, &code);
         return GASNET_COLL_INVALID_HANDLE;
     }
     return (gasnet_coll_handle_t) handle;
 }
 
-static int look(gasnet_coll_handle_t handle)
+static int look(gasnet_coll_handle_t handle, int *code_out)
 {
     (void) wdl_coll_progress(wdl_adi.proc);
-    return try_sync(handle) ? WDL_OK : WDL_AGAIN;
+    return try_sync(handle, code_out) ? WDL_OK : WDL_AGAIN;
 }
 
-void wdl_gas_finish(gasnet_coll_handle_t handle)
+int wdl_gas_finish(gasnet_coll_handle_t handle)
 {
     enum { LOOKS = 80 };
-    int mpi_errno = MPI_SUCCESS, status = try_sync(handle) ? WDL_OK : WDL_AGAIN;
+    int code = 0, mpi_errno = MPI_SUCCESS, status = try_sync(handle, &code) ? WDL_OK : WDL_AGAIN;
     /* neighbours are usually about to come: looks at their memory before the network's turn */
     for (int n = wdl_adi_looks(LOOKS); n > 0 && status == WDL_AGAIN; n--)
-        status = look(handle);
+        status = look(handle, &code);
     if (status == WDL_AGAIN)
-        WDL_ADI_WAIT_BY_MEMORY(look(handle), mpi_errno);
+        WDL_ADI_WAIT_BY_MEMORY(look(handle, &code), mpi_errno);
     if (mpi_errno)
         wdl_gas_punish(NULL, NULL, GASNET_COLL_ERR_NETWORK);
+    return mpi_errno ? GASNET_COLL_ERR_NETWORK : code;
 }
 
 int wdl_gas_went(gasnet_team_handle_t team, const char *call, const struct wdl_gas_plain *plain)
@@ -175,11 +179,12 @@ void gasnet_coll_team_on_error(gasnet_team_handle_t team, gasnet_coll_error_fn_t
 static int try_some(gasnet_coll_handle_t *handles, size_t n, int all)
 {
     size_t live = 0, done = 0;
+    int code;
     for (size_t i = 0; i < n; i++) {
         if (handles[i] == GASNET_COLL_INVALID_HANDLE)
             continue;
         live++;
-        if (!try_sync(handles[i]))
+        if (!try_sync(handles[i], &code))
             continue;
         handles[i] = GASNET_COLL_INVALID_HANDLE;
         done++;

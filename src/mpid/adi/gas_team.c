@@ -39,6 +39,15 @@ static void share_drop(void *ctx, void *share)
     wdl_adi_share_drop(share);
 }
 
+/* Of flags only those that functions have. */
+static int are_functions(const gasnet_coll_fn_entry_t fns[], size_t fn_count)
+{
+    unsigned known = GASNET_COLL_AMSAFE | GASNET_COLL_NONCOMM | GASNET_COLL_NONASSOC, unknown = 0;
+    for (size_t i = 0; i < fn_count && fns; i++)
+        unknown |= fns[i].flags & ~known;
+    return !unknown && (fns || !fn_count);
+}
+
 static int init(const gasnet_image_t images[], const gasnet_coll_fn_entry_t fns[], size_t fn_count)
 {
     int size = MPIR_Process.size;
@@ -76,13 +85,12 @@ void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
     int status = WDL_ERR_ARG;
     (void) my_image; /* one thread at a time makes all of a node's calls */
     WDL_GAS_ENTER();
-    if (wdl_adi.proc && !gasnet_coll_team_all.core && !init_flags && (fn_tbl || !fn_count))
+    if (wdl_adi.proc && !gasnet_coll_team_all.core && !init_flags &&
+        are_functions(fn_tbl, fn_count))
         status = init(images, fn_tbl, fn_count);
-    if (status != WDL_OK) {
-        int code = status == WDL_ERR_ARG ? GASNET_COLL_ERR_INIT : GASNET_COLL_ERR_NOMEM;
-        wdl_gas_wrong("init", code);
-        wdl_gas_punish(gasnet_coll_team_all.on_error, gasnet_coll_team_all.on_error_arg, code);
-    }
+    if (status != WDL_OK)
+        refuse(&gasnet_coll_team_all, "init",
+               status == WDL_ERR_ARG ? GASNET_COLL_ERR_INIT : GASNET_COLL_ERR_NOMEM);
     WDL_GAS_LEAVE();
 }
 
@@ -141,20 +149,25 @@ gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t team, gasnet_no
                                             gasnet_node_t relrank, int flags)
 {
     WDL_GAS_ENTER();
-    struct wdl_gas_team *core = wdl_gas_core(team, "team_split");
+    struct wdl_gas_team *core = wdl_gas_core(team, "team_split"), *core_made = NULL;
     struct gasnet_coll_team *made = wdl_adi_alloc(sizeof *made);
-    (void) flags;
-    if (!made) {
-        wdl_gas_wrong("team_split", GASNET_COLL_ERR_NOMEM);
-        wdl_gas_punish(NULL, NULL, GASNET_COLL_ERR_NOMEM);
-    } else {
-        made->on_error = team->on_error;
-        made->on_error_arg = team->on_error_arg;
-        made->next = gasnet_coll_team_all.next;
+    enum wdl_gas_error wrong = flags   ? WDL_GAS_ERR_FLAGS
+                               : !made ? WDL_GAS_ERR_NOMEM
+                                       : WDL_GAS_FINE;
+    int code = wdl_gas_finish(wdl_gas_begun(
+        team, "team_split", 0,
+        wdl_gas_team_split_nb(core, (int) color, ordered(relrank), wrong, &core_made)));
+    if (made)
+        *made = (struct gasnet_coll_team){.core = core_made,
+                                          .next = gasnet_coll_team_all.next,
+                                          .on_error = team->on_error,
+                                          .on_error_arg = team->on_error_arg};
+    if (made && code) {
+        (void) team_close(made);
+        MPL_free(made);
+        made = NULL;
+    } else if (made) {
         gasnet_coll_team_all.next = made;
-        wdl_gas_finish(
-            wdl_gas_begun(team, "team_split", 0,
-                          wdl_gas_team_split_nb(core, (int) color, ordered(relrank), &made->core)));
     }
     WDL_GAS_LEAVE();
     return made;
@@ -168,8 +181,7 @@ void gasnet_coll_team_free(gasnet_team_handle_t team)
     while (*at && *at != team)
         at = &(*at)->next;
     if (!*at) { /* TEAM_ALL lives as long as MPI */
-        wdl_gas_wrong("team_free", GASNET_COLL_ERR_INIT);
-        wdl_gas_punish(team->on_error, team->on_error_arg, GASNET_COLL_ERR_INIT);
+        refuse(team, "team_free", GASNET_COLL_ERR_INIT);
     } else {
         *at = team->next;
         if (team_close(team))
@@ -212,62 +224,74 @@ gasnet_node_t gasnet_coll_team_node2rank(gasnet_team_handle_t team, gasnet_node_
 
 /* --- barriers --------------------------------------------------------------------------------- */
 
-/* What names a barrier, and how. */
-enum { NAMING = GASNET_BARRIERFLAG_MISMATCH | GASNET_BARRIERFLAG_ANONYMOUS };
+static int has_unknown(int flags)
+{
+    return (flags & ~(GASNET_BARRIERFLAG_MISMATCH | GASNET_BARRIERFLAG_ANONYMOUS)) != 0;
+}
 
-static void notify(gasnet_team_handle_t team, const char *call, int id, int flags)
+/* 0: one that has been notified before is not over, and stays as it is. */
+static int notify(gasnet_team_handle_t team, const char *call, int id, int flags)
 {
     struct wdl_gas_team *core = wdl_gas_core(team, call);
-    enum wdl_gas_given given = flags & GASNET_BARRIERFLAG_MISMATCH    ? WDL_GAS_MISMATCH
+    int differs = has_unknown(flags) || flags & GASNET_BARRIERFLAG_MISMATCH;
+    enum wdl_gas_given given = differs                                ? WDL_GAS_MISMATCH
                                : flags & GASNET_BARRIERFLAG_ANONYMOUS ? WDL_GAS_ANONYMOUS
                                                                       : WDL_GAS_NAMED;
     if (team->notified) {
-        wdl_gas_wrong(call, GASNET_COLL_ERR_BARRIER);
-        wdl_gas_punish(team->on_error, team->on_error_arg, GASNET_COLL_ERR_BARRIER);
-        return;
+        refuse(team, call, GASNET_COLL_ERR_BARRIER);
+        return 0;
     }
     team->notified = 1;
     team->id = id;
-    team->naming = flags & NAMING;
+    team->flags = flags;
+    team->agreed = 0;
     team->barrier =
         (wdl_gas_handle) wdl_gas_begun(team, call, 0,
                                        wdl_gas_agree_nb(core, given, id, &team->agreed));
+    if (has_unknown(flags)) /* others wait for us all the same, and hear that it is not theirs */
+        refuse(team, call, GASNET_COLL_ERR_FLAGS);
+    return 1;
 }
 
 /* 0: no barrier has been notified. */
 static int notified(gasnet_team_handle_t team, const char *call)
 {
     (void) wdl_gas_core(team, call);
-    if (!team->notified) {
-        wdl_gas_wrong(call, GASNET_COLL_ERR_BARRIER);
-        wdl_gas_punish(team->on_error, team->on_error_arg, GASNET_COLL_ERR_BARRIER);
-    }
+    if (!team->notified)
+        refuse(team, call, GASNET_COLL_ERR_BARRIER);
     return team->notified;
 }
 
 /* Does it end as the one that has been notified? */
 static int is_same(gasnet_team_handle_t team, int id, int flags)
 {
-    return (flags & NAMING) == team->naming && (team->naming || id == team->id);
+    return flags == team->flags && (flags || id == team->id);
 }
 
-static int barrier_end(gasnet_team_handle_t team, int id, int flags)
+/* An unknown flag has been told if _notify had it. */
+static int barrier_end(gasnet_team_handle_t team, const char *call, int id, int flags)
 {
+    int told = has_unknown(team->flags), unknown = has_unknown(flags);
     team->notified = 0;
+    if (unknown && !told)
+        refuse(team, call, GASNET_COLL_ERR_FLAGS);
+    if (unknown || told)
+        return GASNET_ERR_BAD_ARG;
     return team->agreed && is_same(team, id, flags) ? GASNET_OK : GASNET_ERR_BARRIER_MISMATCH;
 }
 
-static int barrier_finish(gasnet_team_handle_t team, int id, int flags)
+static int barrier_finish(gasnet_team_handle_t team, const char *call, int id, int flags)
 {
-    wdl_gas_finish((gasnet_coll_handle_t) team->barrier);
-    return barrier_end(team, id, flags);
+    (void) wdl_gas_finish((gasnet_coll_handle_t) team->barrier);
+    return barrier_end(team, call, id, flags);
 }
 
 int gasnet_coll_barrier(gasnet_team_handle_t team, int id, int flags)
 {
+    int result = GASNET_ERR_BAD_ARG;
     WDL_GAS_ENTER();
-    notify(team, "barrier", id, flags);
-    int result = barrier_finish(team, id, flags);
+    if (notify(team, "barrier", id, flags))
+        result = barrier_finish(team, "barrier", id, flags);
     WDL_GAS_LEAVE();
     return result;
 }
@@ -275,7 +299,7 @@ int gasnet_coll_barrier(gasnet_team_handle_t team, int id, int flags)
 void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int id, int flags)
 {
     WDL_GAS_ENTER();
-    notify(team, "barrier_notify", id, flags);
+    (void) notify(team, "barrier_notify", id, flags);
     WDL_GAS_LEAVE();
 }
 
@@ -284,7 +308,7 @@ int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int id, int flags)
     int result = GASNET_ERR_BAD_ARG;
     WDL_GAS_ENTER();
     if (notified(team, "barrier_wait"))
-        result = barrier_finish(team, id, flags);
+        result = barrier_finish(team, "barrier_wait", id, flags);
     WDL_GAS_LEAVE();
     return result;
 }
@@ -297,5 +321,10 @@ int gasnet_coll_barrier_try(gasnet_team_handle_t team, int id, int flags)
     if (!begun)
         return GASNET_ERR_BAD_ARG;
     int result = gasnet_coll_try_sync((gasnet_coll_handle_t) team->barrier);
-    return result == GASNET_OK ? barrier_end(team, id, flags) : result;
+    if (result != GASNET_OK)
+        return result;
+    WDL_GAS_ENTER();
+    result = barrier_end(team, "barrier_try", id, flags);
+    WDL_GAS_LEAVE();
+    return result;
 }

@@ -34,7 +34,8 @@ enum wdl_gas_flag {
     WDL_GAS_SRC_IN_SEGMENT = 1 << 11,
     WDL_GAS_ELEMENTWISE = 1 << 12, /* reduce, scan: vectors, element by element */
     WDL_GAS_UNALIGNED = 1 << 13, /* reduce, scan, sort: their type needs less than its size says */
-    WDL_GAS_BLOCKING = 1 << 30 /* the caller waits: AGGREGATE is an error */
+    WDL_GAS_NONE = 1 << 29, /* unknown to all calls */
+    WDL_GAS_BLOCKING = 1 << 30 /* the caller waits: AGGREGATE is an error. No client's. */
 };
 
 #define WDL_GAS_ERRORS(X)                                                                 \
@@ -105,9 +106,11 @@ int wdl_gas_segment(struct wdl_gas_team *team, void *base, size_t bytes);
 const void *wdl_gas_segment_base(const struct wdl_gas_team *team);
 
 /* Collective: ranks with one color become a team, ordered by key, then by rank. *team_out is filled
- * when the handle is done. A process takes part in one split at a time. */
+ * when the handle is done; on an error it may be, and the team is good for destroy only. A process
+ * takes part in one split at a time. `wrong`: this rank's call is, and so nobody gets a team: all
+ * others hear of it, ERR_MISMATCH. */
 wdl_gas_handle wdl_gas_team_split_nb(struct wdl_gas_team *team, int color, int key,
-                                     struct wdl_gas_team **team_out);
+                                     enum wdl_gas_error wrong, struct wdl_gas_team **team_out);
 
 /* 1: done, and the handle is dead; *error_out says how it went. */
 int wdl_gas_try_sync(wdl_gas_handle handle, enum wdl_gas_error *error_out);

@@ -92,6 +92,7 @@ struct wdl_gas_op {
     int vacant; /* stands for one that went wrong; nobody has its handle */
     int called; /* an aggregate's beginning: members whose roll is called, one a stage; `own` */
     int color, key;
+    enum wdl_gas_error wrong; /* of a split: nobody gets a team */
     struct wdl_gas_team **team_out;
     int *agreed_out;
     struct wdl_gas_op **bundled;

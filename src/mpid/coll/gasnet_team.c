@@ -279,7 +279,8 @@ wdl_gas_handle wdl_gas_agree_nb(struct wdl_gas_team *team, enum wdl_gas_given gi
 /* --- split: all ranks hear each other's color, key and next free number --- */
 
 struct split_word {
-    int32_t color, key, rank;
+    int32_t color, key;
+    int32_t rank; /* or -1: its call is wrong */
     uint32_t id;
 };
 
@@ -299,6 +300,11 @@ static int split_finish(struct wdl_gas_op *op)
     struct split_word *words = op->own;
     int begin = -1, size = 0, colors = 0, before = 0;
     uint32_t id = 0;
+    for (int i = 0; i < team->size && !op->error; i++)
+        if (words[i].rank != i)
+            op->error = op->wrong ? op->wrong : WDL_GAS_ERR_MISMATCH;
+    if (op->error)
+        return WDL_GAS_END;
     qsort(words, (size_t) team->size, sizeof(words[0]), by_color);
     for (int i = 0; i < team->size; i++) {
         id = words[i].id > id ? words[i].id : id;
@@ -338,7 +344,8 @@ static int split_next(struct wdl_gas_op *op)
     struct split_word *words = op->own;
     if (op->stage > 0)
         return split_finish(op);
-    words[team->rank] = (struct split_word){op->color, op->key, team->rank, team->gas->next_id};
+    words[team->rank] = (struct split_word){op->color, op->key, op->wrong ? -1 : team->rank,
+                                            team->gas->next_id};
     struct wdl_coll_args args = {.kind = WDL_COLL_GATHER_ALL,
                                  .flags = WDL_COLL_MPI,
                                  .src = &words[team->rank],
@@ -348,7 +355,7 @@ static int split_next(struct wdl_gas_op *op)
 }
 
 wdl_gas_handle wdl_gas_team_split_nb(struct wdl_gas_team *team, int color, int key,
-                                     struct wdl_gas_team **team_out)
+                                     enum wdl_gas_error wrong, struct wdl_gas_team **team_out)
 {
     struct wdl_gas_op *op = wdl_gas_op_alloc(team);
     *team_out = NULL;
@@ -358,6 +365,7 @@ wdl_gas_handle wdl_gas_team_split_nb(struct wdl_gas_team *team, int color, int k
     op->own = wdl_gas_op_memory(op, (size_t) team->size * sizeof(struct split_word));
     if (!op->own)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
+    op->wrong = wrong;
     op->color = color;
     op->key = key;
     op->team_out = team_out;

@@ -234,10 +234,10 @@ START_TEST(so_it_is_in_teams_that_are_split_off)
     struct wdl_gas_team *half[N], *pair[N];
     gasnet_open(&sim, 1);
     for (int i = 0; i < N; i++)
-        handle[i] = wdl_gas_team_split_nb(team[i], i % 2, -i, &half[i]);
+        handle[i] = wdl_gas_team_split_nb(team[i], i % 2, -i, WDL_GAS_FINE, &half[i]);
     gasnet_finish();
     for (int i = 0; i < N; i++)
-        handle[i] = wdl_gas_team_split_nb(half[i], i / 4, i, &pair[i]);
+        handle[i] = wdl_gas_team_split_nb(half[i], i / 4, i, WDL_GAS_FINE, &pair[i]);
     gasnet_finish();
     settle();
     uint64_t sent = wdl_sim_counts(r.sim)->sent;

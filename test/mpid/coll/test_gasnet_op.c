@@ -195,7 +195,7 @@ START_TEST(teams_of_teams)
     struct wdl_gas_team *part[RANKS_MAX];
     gasnet_open(&sim, 0);
     for (int i = 0; i < r.n; i++)
-        handle[i] = wdl_gas_team_split_nb(team[i], i % 3, r.n - i, &part[i]);
+        handle[i] = wdl_gas_team_split_nb(team[i], i % 3, r.n - i, WDL_GAS_FINE, &part[i]);
     gasnet_finish();
     for (int i = 0; i < r.n; i++) {
         ck_assert_int_eq(wdl_gas_team_size(part[i]), 3);

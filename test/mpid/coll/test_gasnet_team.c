@@ -1,9 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of coll/gasnet_team: splits
- * against a sort, barriers whose names agree or not, aggregates of teams that overlap. */
+ * against a sort, barriers whose names agree or not, what goes wrong with them on some ranks,
+ * aggregates of teams that overlap. */
 #include <stdlib.h>
 #include <string.h>
 #include "mpid/coll/gasnet_impl.h"
 #include "mpid/coll/gasnet_ranks.h"
+#include "support/must.h"
 #include "support/suite.h"
 
 enum { COLORS = 3, WORLDS = 24 };
@@ -22,7 +24,7 @@ static void world(int seed)
 
 static void split_start(int i)
 {
-    handle[i] = wdl_gas_team_split_nb(team[i], color[i], key[i], &half[i]);
+    handle[i] = wdl_gas_team_split_nb(team[i], color[i], key[i], WDL_GAS_FINE, &half[i]);
 }
 
 static int comes_before(int a, int b)
@@ -116,6 +118,47 @@ START_TEST(named_barriers)
 }
 END_TEST
 
+/* On one rank, or on all, the call is wrong: nobody gets a team, and the next split is right. */
+static void goes_wrong(int who)
+{
+    int is_wrong[RANKS_MAX];
+    for (int i = 0; i < r.n; i++) {
+        enum wdl_gas_error error = i % 2 ? WDL_GAS_ERR_FLAGS : WDL_GAS_ERR_NOMEM;
+        is_wrong[i] = i == who || who == r.n;
+        handle[i] = wdl_gas_team_split_nb(team[i], 0, i, is_wrong[i] ? error : 0, &half[i]);
+    }
+    for (int i = 0; i < r.n; i++) {
+        enum wdl_gas_error error;
+        for (long steps = 0; !wdl_gas_try_sync(handle[i], &error); steps++) {
+            must_cmp(steps, <, 2000000);
+            ranks_step(&r);
+        }
+        ck_assert_int_eq(error, !is_wrong[i] ? WDL_GAS_ERR_MISMATCH
+                                : i % 2      ? WDL_GAS_ERR_FLAGS
+                                             : WDL_GAS_ERR_NOMEM);
+        ck_assert_ptr_null(half[i]);
+        handle[i] = NULL;
+    }
+}
+
+START_TEST(a_split_that_is_wrong_somewhere)
+{
+    for (int seed = 1; seed <= WORLDS; seed++) {
+        world(seed);
+        for (int who = 0; who <= r.n; who++) {
+            goes_wrong(who);
+            for (int i = 0; i < r.n; i++)
+                color[i] = key[i] = i % 2;
+            gasnet_all(split_start);
+            for (int i = 0; i < r.n; i++)
+                split_check(i);
+            halves_close();
+        }
+        gasnet_close();
+    }
+}
+END_TEST
+
 /* In the k-th place of a rank's memory, from the team's first rank. */
 static wdl_gas_handle broadcast(struct wdl_gas_team *t, int i, int k, int more)
 {
@@ -176,4 +219,5 @@ START_TEST(an_aggregate_is_its_team_s)
 }
 END_TEST
 
-WDL_SUITE("mpid/coll/gasnet_team", splits, named_barriers, an_aggregate_is_its_team_s)
+WDL_SUITE("mpid/coll/gasnet_team", splits, named_barriers, a_split_that_is_wrong_somewhere,
+          an_aggregate_is_its_team_s)

@@ -278,15 +278,22 @@ GASNET_COLL_CALL(exchangev, gasnet_team_handle_t team, void *dst, const size_t d
 #define GASNET_ERR_BAD_ARG 10003
 #define GASNET_ERR_NOT_READY 10004
 #define GASNET_ERR_BARRIER_MISMATCH 10005
-/* OK, or ERR_BARRIER_MISMATCH: two nodes gave different ids, or this one another id or flag than to
- * _notify. _try: ERR_NOT_READY too. */
+/* GASNET_OK; GASNET_ERR_BARRIER_MISMATCH: two nodes gave different ids, or this one another id or
+ * flag than to _notify; GASNET_ERR_BAD_ARG, of which the team's callback has been told:
+ * GASNET_COLL_ERR_BARRIER: _try or _wait without _notify, or a barrier, or _notify, between that
+ * and the end of its barrier, which goes on as if nothing had been called; GASNET_COLL_ERR_FLAGS:
+ * an unknown flag; if it is _notify's, to others that is a mismatch. _try: GASNET_ERR_NOT_READY,
+ * too. */
 GASNET_API int gasnet_coll_barrier(gasnet_team_handle_t team, int id, int flags);
 GASNET_API void gasnet_coll_barrier_notify(gasnet_team_handle_t team, int id, int flags);
 GASNET_API int gasnet_coll_barrier_try(gasnet_team_handle_t team, int id, int flags);
 GASNET_API int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int id, int flags);
 
 /* The nodes with the same color become a team, in the order of `relrank`, then of nodes; each
- * brings its images. The team's callback for errors is the parent's. */
+ * brings its images. The team's callback for errors is the parent's, its segment, too. flags: 0.
+ * Blocking; in an open aggregate of the parent's its last member. NULL: it went wrong, and the
+ * parent's callback has been called: FLAGS, NOMEM, or MISMATCH where it was wrong on another node;
+ * so nobody has a team, unless it was memory for one that was lacking on some node alone. */
 GASNET_API gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t team,
                                                        gasnet_node_t color, gasnet_node_t relrank,
                                                        int flags);
