@@ -63,9 +63,12 @@ enum wdl_coll_flag {
     WDL_COLL_OUT_NOSYNC = 8, /* all data has moved when the last request is done */
     WDL_COLL_OUT_MYSYNC = 16, /* my request: all data to and from my memory has moved */
     WDL_COLL_OUT_ALLSYNC = 32, /* any request: all data of all ranks has moved */
-    /* addresses are known to all (never moved either way: messages carry data, not addresses) */
+    /* Addresses are known to all; every rank knows its own. Never are they exchanged by themselves.
+     * With both, what is there in any case says a rank's own: its ready flag, where its memory is
+     * attached and longer than a chunk comes, and its board. What the others know of them is used
+     * with DST_KNOWN, SRC_KNOWN alone, where data moves ahead of flag and board. */
     WDL_COLL_SINGLE = 64,
-    WDL_COLL_LOCAL = 128, /* every rank knows its own */
+    WDL_COLL_LOCAL = 128,
     /* scan: without the own contribution; rank 0's destination is left alone */
     WDL_COLL_EXCLUSIVE = 256,
     /* the destinations of all ranks are attached: no detour through other memory */

@@ -1,9 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * GASNet's collectives, for programs and runtimes over MPI. Usable between MPI_Init and
- * MPI_Finalize, once gasnet_coll_init has been called on every process. A node is a rank of
- * MPI_COMM_WORLD (in a team that was split off: a rank of the team); it has one or more images,
- * which are numbered through in the order of nodes.
+ * GASNet's collectives (seed 002; 000 where only that has a call), for programs and runtimes over
+ * MPI. Usable between MPI_Init and MPI_Finalize, once gasnet_coll_init has been called on every
+ * process. A node is a rank of MPI_COMM_WORLD (in a team that was split off: a rank of the team);
+ * it has one or more images, which are numbered through in the order of nodes.
  *
  * Every call but the handles' is collective over its team: all nodes make the same calls in the
  * same order, with equal sizes, roots, functions and flags, and with addresses as SINGLE or LOCAL
@@ -40,7 +40,8 @@ typedef struct gasnet_coll_team *gasnet_team_handle_t;
 extern struct gasnet_coll_team gasnet_coll_team_all GASNET_API;
 #define GASNET_TEAM_ALL (&gasnet_coll_team_all)
 
-/* Flags: exactly one of each of the first three groups. */
+/* Flags: exactly one of each of the first three groups (002, Synchronization modes, current
+ * proposal). */
 #define GASNET_COLL_IN_NOSYNC 0x1  /* data may move as soon as any node has made the call */
 #define GASNET_COLL_IN_MYSYNC 0x2  /* ... in or out of a node's memory, once it has */
 #define GASNET_COLL_IN_ALLSYNC 0x4 /* ... once all have */
@@ -121,8 +122,10 @@ GASNET_API void gasnet_coll_team_on_error(gasnet_team_handle_t team, gasnet_coll
 GASNET_API void gasnet_coll_on_error(gasnet_coll_handle_t handle, gasnet_coll_error_fn_t fn,
                                      void *arg);
 
-/* Collective over all processes, first and once. images[i] > 0: of node i; NULL: one each.
- * my_image: of the calling thread. init_flags: 0. */
+/* Collective over all processes, first and once. images[i] > 0: of node i, as many numbers as
+ * there are nodes; NULL: one each. fn_tbl: fn_count functions, all nodes' in the same order. Both
+ * are copied. my_image: no difference is made. init_flags: 0. The segment of gasnet_attach, if that
+ * has been called (gasnet.h), is attached to the team of all. Errors: INIT, NOMEM. */
 GASNET_API void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
                                  gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags);
 
@@ -149,7 +152,7 @@ GASNET_API void gasnet_coll_wait_sync_all(gasnet_coll_handle_t *handles, size_t 
     GASNET_API void gasnet_coll_##name(__VA_ARGS__);                    \
     GASNET_API gasnet_coll_handle_t gasnet_coll_##name##_nb(__VA_ARGS__);
 
-/* --- moving blocks of nbytes bytes ---
+/* --- moving blocks of nbytes bytes (002, current proposal) ---
  * broadcast: src to every dst. scatter: the i-th block of src to node i. gather: the other way.
  * gather_all: to all nodes. exchange: the j-th block of node i becomes the i-th of node j.
  * M: an address per image: of all of them (SINGLE), or of the own ones (LOCAL). */
@@ -174,7 +177,7 @@ GASNET_COLL_CALL(exchange, gasnet_team_handle_t team, void *dst, void *src, size
 GASNET_COLL_CALL(exchangeM, gasnet_team_handle_t team, void *const dstlist[], void *const srclist[],
                  size_t nbytes, int flags)
 
-/* --- computing ---
+/* --- computing (002, Computational collectives) ---
  * An array of elem_count elements of elem_size bytes is dealt to the nodes (M: to the images) in
  * blocks of blksz elements, as UPC deals its arrays; the first element is `offset` elements behind
  * the beginning of the first unit's first block, whose address src is, on each unit. blksz 0: all
@@ -216,7 +219,7 @@ GASNET_COLL_CALL(sortM, gasnet_team_handle_t team, void *const dstlist[], size_t
                  size_t elem_size, size_t elem_count, int (*fn)(const void *, const void *),
                  int flags)
 
-/* --- moving blocks from place to place ---
+/* --- moving blocks from place to place (put, get: 000, Generalized collectives proposal) ---
  * permute: the block of node (M: image) i goes to node perm[i]. SINGLE: perm has all of them;
  * LOCAL: it has the own ones'. */
 GASNET_COLL_CALL(permute, gasnet_team_handle_t team, void *dst, void *src,
@@ -269,7 +272,8 @@ GASNET_COLL_CALL(exchangev, gasnet_team_handle_t team, void *dst, const size_t d
  *
  * In the v forms a node's blocks are one behind the other. */
 
-/* --- barriers and teams --- */
+/* --- barriers and teams (as GASNet-1 has them: Barriers of its Extended API; team_split of its
+ * collectives) --- */
 #define GASNET_BARRIERFLAG_ANONYMOUS 1 /* the id does not matter */
 #define GASNET_BARRIERFLAG_MISMATCH 2  /* a mismatch, whatever the ids are */
 #define GASNET_OK 0
@@ -297,7 +301,8 @@ GASNET_API int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int id, int f
 GASNET_API gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t team,
                                                        gasnet_node_t color, gasnet_node_t relrank,
                                                        int flags);
-/* Collective; all handles of the team have been synchronized. */
+/* Collective; all handles of the team have been synchronized. GASNET_TEAM_ALL is not freed
+ * (ERR_INIT): it, and what has not been freed, goes with MPI. */
 GASNET_API void gasnet_coll_team_free(gasnet_team_handle_t team);
 GASNET_API gasnet_node_t gasnet_coll_team_size(gasnet_team_handle_t team);
 GASNET_API gasnet_node_t gasnet_coll_team_rank(gasnet_team_handle_t team);
