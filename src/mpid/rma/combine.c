@@ -33,7 +33,10 @@ static void judge(struct wdl_win *win, uint64_t now)
 
 void wdl_win_hints_set(struct wdl_win *win, const struct wdl_win_hints *hints)
 {
+    struct wdl_list *node;
     win->params.hints = *hints;
+    wdl_list_for(node, &win->targets)   /* what is short is counted anew */
+        wdl_combine_left(wdl_container_of(node, struct wdl_target, link));
     wdl_win_activate(win);
 }
 
@@ -58,10 +61,12 @@ void wdl_combine_sync(struct wdl_target *t)
     t->push = 1;
 }
 
+/* Not what takes several packets, of which some may have gone, however long the user calls
+ * short. */
 static int is_short(const struct wdl_op *op)
 {
     return op->next == 0 && op->total <= (size_t) op->win->rma->params.short_bytes &&
-        (!op->told || wdl_type_is_there(op->told));
+        op->total <= wdl_op_chunk(op) && (!op->told || wdl_type_is_there(op->told));
 }
 
 /* Does one more fit? */
@@ -156,6 +161,8 @@ static int bundle_fill(const struct wdl_target *t, int count, char *to, size_t *
         struct wdl_pkt pkt;
         if (count-- == 0)
             break;
+        wdl_assert_cmp(op->next, ==, 0);
+        wdl_assert_cmp(op->total, <=, wdl_op_chunk(op));
         wdl_op_fill(op, &pkt, op->total);
         pkt.reserved = (uint32_t) wdl_op_payload_bytes(op);
         memcpy(to + at, &pkt, sizeof(pkt));

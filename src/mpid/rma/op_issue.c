@@ -25,8 +25,8 @@ static int op_is_acc(const struct wdl_op *op)
         op->args.kind == WDL_RMA_CAS;
 }
 
-/* Largest stretch of the stream in one packet; no element is longer than a line. */
-static size_t op_chunk(const struct wdl_op *op)
+/* No element is longer than a line. */
+size_t wdl_op_chunk(const struct wdl_op *op)
 {
     size_t max = op->win->rma->chunk_bytes;
     uint64_t piece = op->win->params.hints.piece_bytes;
@@ -174,7 +174,7 @@ static void op_counts(struct wdl_op *op)
 
 int wdl_op_issue(struct wdl_op *op)
 {
-    size_t chunk = op_chunk(op);
+    size_t chunk = wdl_op_chunk(op);
     op->comp.fn = op_sent;
     int status = op->told ? wdl_type_send(op) : WDL_OK;
     if (status != WDL_OK)

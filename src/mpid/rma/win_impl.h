@@ -379,6 +379,8 @@ int wdl_replies_progress(struct wdl_rma *rma);
 /* Send the next packet of an operation, or of what describes its type. WDL_OK: all of it is sent;
  * WDL_PENDING: it has more; WDL_AGAIN: none has gone. */
 int wdl_op_issue(struct wdl_op *op);
+/* Largest stretch of the operation's stream that one packet carries, and its target takes. */
+size_t wdl_op_chunk(const struct wdl_op *op);
 /* Answers */
 int wdl_op_answer(struct wdl_op *op, const struct wdl_pkt *pkt, const char *payload, size_t bytes);
 
