@@ -160,10 +160,10 @@ static void all_calls(int one_node)
             for (int call = BROADCAST; call < CALLS; call++)
                 for (int out = GASNET_COLL_OUT_NOSYNC; out <= GASNET_COLL_OUT_ALLSYNC; out <<= 1)
                     for (int in = 1; in < 4; in++)
-                        move((enum call) call, t_size / 2, -1, sizes[k],
-                             NOSYNC | out | (in & 1 ? GASNET_COLL_DST_IN_SEGMENT : 0) |
-                                 (in & 2 ? GASNET_COLL_SRC_IN_SEGMENT : 0),
-                             lists);
+                        moves((enum call) call, t_size / 2, -1, sizes[k],
+                              NOSYNC | out | (in & 1 ? GASNET_COLL_DST_IN_SEGMENT : 0) |
+                                  (in & 2 ? GASNET_COLL_SRC_IN_SEGMENT : 0),
+                              lists, in == 3 ? 2 : 1);
         }
 }
 
