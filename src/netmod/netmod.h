@@ -175,7 +175,8 @@ struct wdl_nm_ops {
     /* ERR_NOMEM when the network will not take more; what is attached stays so. */
     int (*mem_attach) (struct wdl_nm * nm, void *base, size_t bytes, struct wdl_nm_mem ** mem_out);
     /* The same with memory of the network's own, of any content: some reach no other by themselves
-     * (UCX's shared memory). It goes with mem_detach. */
+     * (UCX's shared memory). It goes with mem_detach. ERR_NOMEM, with nothing taken meanwhile, also
+     * where others would be left with little: memory of another kind may be had then. */
     int (*mem_alloc) (struct wdl_nm * nm, size_t bytes, void **base_out,
                       struct wdl_nm_mem ** mem_out);
     void (*mem_detach) (struct wdl_nm * nm, struct wdl_nm_mem * mem);

@@ -1,16 +1,18 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * no_memory full|filled|refused|limited: a window that cannot be had is MPI_ERR_NO_MEM on every
- * rank, and the program goes on.
+ * no_memory full|filled|refused|limited|absent: a window that cannot be had is MPI_ERR_NO_MEM on
+ * every rank, and the program goes on.
  *
  *   full     /dev/shm is too small for it (shm_full.sh makes it so)
  *   filled   /dev/shm has not a page left, or a few (the same)
  *   refused  every single allocation of the device is refused once, on one rank alone
  *   limited  one rank alone may not have more address space
+ *   absent   no machine has so much
  */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "testing.h"
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -265,6 +267,42 @@ static void limited(MPI_Comm node)
     }
 }
 
+static volatile sig_atomic_t overflows;
+
+static void overflow(int signal)
+{
+    (void) signal;
+    overflows++;
+}
+
+/* Asked for by all, or by one alone. A process that is alone on its node finds out without filling
+ * a file, which may not grow to it here. */
+static void absent(MPI_Comm node)
+{
+    static const MPI_Aint sizes[] = {(MPI_Aint) 1 << 46, (MPI_Aint) 1 << 60, INT64_MAX};
+    struct rlimit limit;
+    int together;
+    MPI_Comm_size(node, &together);
+    getrlimit(RLIMIT_FSIZE, &limit);
+    limit.rlim_cur = 64 << 20;
+    signal(SIGXFSZ, overflow);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    for (int f = T_ALLOCATE; f <= T_SHARED; f++) {
+        MPI_Comm comm = f == T_SHARED ? node : MPI_COMM_WORLD;
+        int rank, size;
+        MPI_Comm_rank(comm, &rank);
+        MPI_Comm_size(comm, &size);
+        for (int i = 0; i < 6; i++) {
+            MPI_Aint bytes = i % 2 && rank != size - 1 ? BYTES : sizes[i / 2];
+            t_check(!attempt((enum t_flavour) f, bytes, comm, "absent"), "%s: it is there",
+                    t_flavour_name[f]);
+            t_check(attempt((enum t_flavour) f, BYTES, comm, "after it"),
+                    "%s: no small window after a failure", t_flavour_name[f]);
+        }
+    }
+    t_check(together > 1 || overflows == 0, "a file was to grow to it");
+}
+
 int main(int argc, char **argv)
 {
     int provided;
@@ -283,6 +321,8 @@ int main(int argc, char **argv)
         filled(node);
     else if (strcmp(way, "limited") == 0)
         limited(node);
+    else if (strcmp(way, "absent") == 0)
+        absent(node);
     else
         refused(node);
     MPI_Comm_free(&node);

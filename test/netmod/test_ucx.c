@@ -2,8 +2,11 @@
  * there are on every machine; or, called as `test_ucx TRANSPORTS`, over those, which are to put and
  * get without the target (maint/check --rdma does so). */
 #include "netmod/bed.h"
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
 
 static int no_address(void *ctx, int peer, const void **addr_out, size_t *bytes_out)
 {
@@ -126,6 +129,50 @@ START_TEST(keys_are_worth_asking)
 }
 END_TEST
 
+static volatile sig_atomic_t overflows;
+
+static void overflow(int signal)
+{
+    (void) signal;
+    overflows++;
+}
+
+/* What is not there, or is all there is, is refused before anything is written. A file may not grow
+ * to it here, so that nothing is filled. */
+START_TEST(memory_that_is_not_there_is_refused)
+{
+    static const char *const tls[] = {"posix,self", "sysv,posix,self"};
+    const struct wdl_nm_ops *ops = &wdl_nm_ucx_ops;
+    struct statvfs fs;
+    struct rlimit before, limit;
+    ck_assert_int_eq(statvfs("/dev/shm", &fs), 0);
+    size_t shared = (size_t) fs.f_bavail * fs.f_frsize;
+    signal(SIGXFSZ, overflow);
+    for (int k = 0; k < 2; k++) {
+        struct wdl_nm *nm[2];
+        struct wdl_nm_mem *mem;
+        void *base;
+        size_t sizes[] = {shared + 1, shared + 4096, (size_t) 1 << 46, (size_t) 1 << 60, SIZE_MAX};
+        two_open(nm, tls[k]);
+        getrlimit(RLIMIT_FSIZE, &before);
+        limit = before;
+        limit.rlim_cur = 8 << 20;
+        setrlimit(RLIMIT_FSIZE, &limit);
+        for (int i = 0; i < 5; i++) {
+            mem = (struct wdl_nm_mem *) &base;
+            int status = ops->mem_alloc(nm[0], sizes[i], &base, &mem);
+            ck_assert_int_eq(overflows, 0);
+            ck_assert_int_eq(status, WDL_ERR_NOMEM);
+            ck_assert_ptr_null(mem);
+        }
+        ck_assert_int_eq(ops->mem_alloc(nm[0], 1 << 20, &base, &mem), WDL_OK);
+        ops->mem_detach(nm[0], mem);
+        setrlimit(RLIMIT_FSIZE, &before);
+        bed_close_together(nm, 2);
+    }
+}
+END_TEST
+
 /* One's own memory is reached by CPU instructions, whatever there is for others. */
 START_TEST(oneself_needs_nobody)
 {
@@ -185,6 +232,7 @@ int main(int argc, char **argv)
         return run_over(argv[1]);
     const TTest *const own[] = {unusable_transports, describes_the_same_node,
                                 describes_the_network, keys_are_worth_asking,
+                                memory_that_is_not_there_is_refused,
                                 oneself_needs_nobody, NULL};
     return conformance_run("netmod/ucx", ways, sizeof(ways) / sizeof(ways[0]), own);
 }

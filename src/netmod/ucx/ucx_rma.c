@@ -1,7 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. UCX netmod: registered memory, put,
  * get, atomics, flush. */
 #include "netmod/ucx/ucx_impl.h"
+#include <stdio.h>
 #include <string.h>
+#include <sys/statvfs.h>
 #include "netmod/sum.h"
 
 static int map(struct ucx_nm *nm, const ucp_mem_map_params_t *params, struct wdl_nm_mem **mem_out)
@@ -32,6 +34,36 @@ int ucx_mem_attach(struct wdl_nm *base, void *addr, size_t bytes, struct wdl_nm_
     return map(ucx_of(base), &params, mem_out);
 }
 
+/* Memory the machine has left; SIZE_MAX where it does not say. */
+static size_t memory_left(void)
+{
+    unsigned long long left;
+    size_t bytes = SIZE_MAX;
+    char line[128];
+    FILE *said = fopen("/proc/meminfo", "re");
+    if (!said)
+        return bytes;
+    while (bytes == SIZE_MAX && fgets(line, sizeof(line), said))
+        if (sscanf(line, "MemAvailable: %llu kB", &left) == 1)
+            bytes = (size_t) left << 10;
+    fclose(said);
+    return bytes;
+}
+
+/* Is it there, with as much for others, who may be asking now? UCX's posix transport finds out by
+ * writing, and fills /dev/shm and the machine's memory before it says no. A file system without
+ * bounds has 0 blocks. */
+static int is_plenty(size_t bytes)
+{
+    enum { TIMES = 2 };
+    struct statvfs fs;
+    size_t left = memory_left();
+    if (statvfs("/dev/shm", &fs) == 0 && fs.f_blocks > 0 &&
+        (size_t) fs.f_bavail * fs.f_frsize < left)
+        left = (size_t) fs.f_bavail * fs.f_frsize;
+    return bytes <= left / TIMES;
+}
+
 int ucx_mem_alloc(struct wdl_nm *base, size_t bytes, void **base_out, struct wdl_nm_mem **mem_out)
 {
     ucp_mem_attr_t attr = {.field_mask = UCP_MEM_ATTR_FIELD_ADDRESS };
@@ -40,7 +72,8 @@ int ucx_mem_alloc(struct wdl_nm *base, size_t bytes, void **base_out, struct wdl
         .length = bytes,
         .flags = UCP_MEM_MAP_ALLOCATE
     };
-    int status = map(ucx_of(base), &params, mem_out);
+    *mem_out = NULL;
+    int status = is_plenty(bytes) ? map(ucx_of(base), &params, mem_out) : WDL_ERR_NOMEM;
     if (status != WDL_OK)
         return status;
     ucs_status_t ucs = ucp_mem_query((*mem_out)->memh, &attr);
