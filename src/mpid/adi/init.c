@@ -329,6 +329,8 @@ int MPID_Finalize(void)
 {
     int mpi_errno = MPI_SUCCESS;
 
+    mpi_errno = wdl_adi_wins_end();
+    MPIR_ERR_CHECK(mpi_errno);
     /* who waits in a collective that others have called otherwise asks them what they meant */
     mpi_errno = message_barrier(wdl_adi.proc->nm);
     MPIR_ERR_CHECK(mpi_errno);

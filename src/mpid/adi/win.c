@@ -58,7 +58,7 @@ static void win_drop(MPIR_Win * win)
     if (win->comm_ptr) {
         wdl_adi_share_free(win);
         wdl_adi_segment_free(win->comm_ptr, &win->dev.segment);
-        MPIR_Comm_release(win->comm_ptr);
+        MPIR_Comm_release_always(win->comm_ptr);
     }
     wdl_adi_info_free(win);
     MPID_Thread_mutex_destroy(&win->mutex, &thread_err);
@@ -82,7 +82,7 @@ static MPIR_Win *win_begin(const struct wdl_adi_making *m, int flavor, MPIR_Info
     win->disp_unit = m->disp_unit;
     win->attributes = NULL;
     win->comm_ptr = m->comm;
-    MPIR_Comm_add_ref(m->comm);
+    MPIR_Object_add_ref_always(m->comm); /* a builtin one, too, stays as long as the window */
     win->name[0] = 0;
     win->create_flavor = flavor;
     win->model = MPI_WIN_UNIFIED;
@@ -326,6 +326,42 @@ int MPID_Win_free(MPIR_Win ** win_ptr)
     return mpi_errno;
   fn_fail:
     goto fn_exit;
+}
+
+/* The window made next after this one, or first (NULL). */
+static MPIR_Win *win_after(const MPIR_Win *win)
+{
+    struct wdl_win *next = wdl_win_after(wdl_adi.proc, win ? win->dev.wdl : NULL);
+    return next ? wdl_win_ctx(next) : NULL;
+}
+
+/* It cannot be freed, since others may yet come. */
+static void win_unended(const MPIR_Win *win)
+{
+    char text[256], epoch[160];
+    wdl_win_epoch_text(win->dev.wdl, epoch, sizeof epoch);
+    snprintf(text, sizeof text,
+             "MPI_Finalize within an epoch of a window: the epoch is to be ended, and MPI_Win_free "
+             "called, before it; %s",
+             epoch);
+    MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1, text);
+}
+
+int wdl_adi_wins_end(void)
+{
+    int mpi_errno = MPI_SUCCESS, n = 0;
+    for (MPIR_Win *win = win_after(NULL); win; win = win_after(win)) {
+        n += win->comm_ptr->rank == 0;
+        if (wdl_win_may_free(win->dev.wdl) != WDL_OK)
+            win_unended(win);
+    }
+    if (n > 0)
+        MPL_error_printf("windlass: MPI_Finalize frees %d window%s that the program has not freed: "
+                         "MPI_Win_free is to be called before it\n",
+                         n, n == 1 ? "" : "s");
+    for (MPIR_Win *win; !mpi_errno && (win = win_after(NULL)) != NULL;)
+        mpi_errno = MPID_Win_free(&win);
+    return mpi_errno;
 }
 
 int MPID_Win_shared_query(MPIR_Win * win, int rank, MPI_Aint * size, int *disp_unit, void *baseptr)

@@ -182,6 +182,18 @@ struct wdl_win *wdl_win_find(struct wdl_proc *proc, uint32_t id)
     return NULL;
 }
 
+struct wdl_win *wdl_win_after(struct wdl_proc *proc, const struct wdl_win *win)
+{
+    struct wdl_rma *rma = proc->rma;
+    struct wdl_list *next = win ? win->link.next : rma->wins.next;
+    return next == &rma->wins ? NULL : wdl_container_of(next, struct wdl_win, link);
+}
+
+void *wdl_win_ctx(const struct wdl_win *win)
+{
+    return win->params.ctx;
+}
+
 /* Free the elements of targets that are clean and not locked. */
 static void win_release_idle(struct wdl_win *win)
 {

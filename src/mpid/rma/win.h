@@ -142,6 +142,9 @@ void wdl_win_net_begin(struct wdl_win *win, const int *lacks, const struct wdl_n
 int wdl_win_may_free(const struct wdl_win *win);
 /* The window with this number, or NULL. */
 struct wdl_win *wdl_win_find(struct wdl_proc *proc, uint32_t id);
+/* The window made next after this one, or first (NULL), or NULL; and its params.ctx. */
+struct wdl_win *wdl_win_after(struct wdl_proc *proc, const struct wdl_win *win);
+void *wdl_win_ctx(const struct wdl_win *win);
 /* Dynamic windows. attach: ERR_ATTACH on overlap. detach: ERR_ARG for memory that was not attached
  * at base; WDL_AGAIN while others can still reach it. */
 int wdl_win_attach(struct wdl_win *win, void *base, uint64_t bytes);

@@ -160,6 +160,30 @@ START_TEST(windows_are_found_by_their_number)
 }
 END_TEST
 
+/* One after the other as they were made, whichever of them are gone. */
+START_TEST(windows_are_visited_in_order)
+{
+    struct test_world w;
+    open_world(&w, 1, 1);
+    struct wdl_proc *proc = w.rank[0].proc;
+    struct wdl_win *first = w.rank[0].win, *second = another(&w, 0, 102), *third;
+    third = another(&w, 0, 101);
+    ck_assert_ptr_eq(wdl_win_after(proc, NULL), first);
+    ck_assert_ptr_eq(wdl_win_after(proc, first), second);
+    ck_assert_ptr_eq(wdl_win_after(proc, second), third);
+    ck_assert_ptr_null(wdl_win_after(proc, third));
+    ck_assert_int_eq(wdl_win_free(second), WDL_OK);
+    ck_assert_ptr_eq(wdl_win_after(proc, first), third);
+    ck_assert_int_eq(wdl_win_free(third), WDL_OK);
+    ck_assert_ptr_null(wdl_win_after(proc, first));
+    ck_assert_ptr_eq(wdl_win_ctx(first), test_win_params(&w.rank[0]).ctx);
+    ck_assert_int_eq(wdl_win_free(first), WDL_OK);
+    w.rank[0].win = NULL;
+    ck_assert_ptr_null(wdl_win_after(proc, NULL));
+    test_world_close(&w);
+}
+END_TEST
+
 /* A small group needs no more slots and elements than it has ranks. */
 START_TEST(a_window_is_no_larger_than_its_group)
 {
@@ -511,7 +535,7 @@ END_TEST
 
 WDL_SUITE("rma/win", sizes_are_the_users_or_the_defaults, memory_that_runs_out_is_an_error,
           the_module_outlives_its_windows, windows_are_found_by_their_number,
-          a_window_is_no_larger_than_its_group,
+          windows_are_visited_in_order, a_window_is_no_larger_than_its_group,
           a_host_without_heavy_barrier_begins_in_bulk_mode, a_window_in_an_epoch_is_not_freed,
           a_window_with_something_to_send_is_freed_later,
           a_window_outlives_its_operations, a_freed_window_is_visited_no_more,

@@ -141,9 +141,11 @@ int wdl_adi_look_and_offer(void);
 void wdl_adi_offer(void);
 void wdl_adi_offer_begin(void);
 
-/* win.c: begin and end of the RMA module; MPI error codes. */
+/* win.c: begin and end of the RMA module; before its end windows that the program has left are
+ * freed, which is said. MPI error codes. */
 int wdl_adi_rma_init(struct wdl_proc *proc);
 int wdl_adi_rma_fini(struct wdl_proc *proc);
+int wdl_adi_wins_end(void);
 
 /* coll.c: begin and end of the collectives' engine. Teams' numbers: those of communicators are
  * context ids, those of persistent collectives have more bits above that (coll_team.c), that of
