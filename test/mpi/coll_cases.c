@@ -131,10 +131,10 @@ static void all_to_all(int count)
 
 /* --- blocks of different sizes ---------------------------------------------------------------- */
 
-/* What rank r has for rank q: often nothing. */
+/* What rank r has for rank q: often nothing, unless there is but one. */
 static int much(int count, int r, int q)
 {
-    return (r + q) % 3 == 0 ? 0 : count * (1 + (r + 2 * q) % 4) / 4;
+    return (r + q) % 3 == 0 && size > 1 ? 0 : count * (1 + (r + 2 * q) % 4) / 4;
 }
 
 static void varying(int count, int root)
@@ -143,7 +143,7 @@ static void varying(int count, int root)
     int own = much(count, rank, 0);
     for (int r = 0; r < size; r++) {
         n[r] = much(count, r, 0);
-        at[r] = (size - 1 - r) * count; /* backwards, with gaps */
+        at[r] = (size - 1 - r) * count + 1; /* backwards, with gaps */
     }
     TURNS() {
         spoil();
@@ -171,7 +171,7 @@ static void varying(int count, int root)
     for (int r = 0; r < size; r++) {
         n[r] = much(count, rank, r);
         m[r] = much(count, r, rank);
-        bt[r] = r * count;
+        bt[r] = r * count + 1;
     }
     TURNS() {
         spoil();
@@ -181,6 +181,39 @@ static void varying(int count, int root)
         for (int r = 0; r < size; r++)
             check(to, bt[r], m[r], r, rank, "alltoallv");
     }
+    free(n);
+}
+
+/* What each two ranks give each other has a type of its own: so many words, with gaps. */
+static void by_types(void)
+{
+    enum { WORDS = 5 };
+    int *n = malloc(3 * (size_t) size * sizeof *n), *at = n + size, *words = at + size;
+    MPI_Datatype *types = malloc((size_t) size * sizeof *types);
+    stride = 2;
+    room = (MPI_Aint) size * WORDS * stride + 2;
+    for (int r = 0; r < size; r++) {
+        n[r] = 1;
+        at[r] = r * WORDS * stride * (int) sizeof *to;
+        words[r] = 1 + (r + rank) * 2 % WORDS;
+        MPI_Type_vector(words[r], 1, stride, MPI_INT64_T, &types[r]);
+        MPI_Type_commit(&types[r]);
+    }
+    for (int in_place = 0; in_place < 2; in_place++) {
+        TURNS() {
+            spoil();
+            for (int r = 0; r < size; r++)
+                put(in_place ? to : from, r * WORDS, words[r], rank, r);
+            FORM(Alltoallw, alltoallw, in_place ? MPI_IN_PLACE : from, n, at, types, to, n, at,
+                 types);
+            for (int r = 0; r < size; r++)
+                check(to, r * WORDS, words[r], r, rank,
+                      in_place ? "alltoallw in place" : "alltoallw");
+        }
+    }
+    for (int r = 0; r < size; r++)
+        MPI_Type_free(&types[r]);
+    free(types);
     free(n);
 }
 
@@ -438,8 +471,10 @@ static void everything(MPI_Comm on, const int *counts, int ncounts)
             sums(count);
             maxima(count);
         }
-    for (form = BLOCKING; form < FORMS; form++)
+    for (form = BLOCKING; form < FORMS; form++) {
+        by_types();
         unlike(12000);
+    }
     MPI_Op_free(&op);
     MPI_Type_free(&gap);
 }

@@ -422,3 +422,26 @@ static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_er
         return MPIR_I##name##_impl(WDL_COLL_LIST args comm, request);                          \
     }
 WDL_COLL_CALLS(CALLS)
+
+/* In place MPICH 4.0.2's usual schedule takes the length of what comes from a partner from the type
+ * of the own block; its other one from the partner's. */
+int MPID_Ialltoallw(WDL_COLL_WEC_P MPIR_Comm *comm, MPIR_Request **request)
+{
+    int mpi_errno = MPI_SUCCESS;
+    MPIR_TSP_sched_t sched;
+    if (sendbuf != MPI_IN_PLACE)
+        return MPIR_Ialltoallw_impl(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
+                                    rdispls, recvtypes, comm, request);
+    mpi_errno = MPIR_TSP_sched_create(&sched, false);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_TSP_Ialltoallw_sched_intra_inplace(sendbuf, sendcounts, sdispls, sendtypes,
+                                                        recvbuf, recvcounts, rdispls, recvtypes,
+                                                        comm, sched);
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = MPIR_TSP_sched_start(sched, comm, request);
+    MPIR_ERR_CHECK(mpi_errno);
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
+}

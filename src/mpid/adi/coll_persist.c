@@ -230,10 +230,10 @@ void wdl_adi_persist_coll_free(MPIR_Request * request)
 
 /* --- the calls -------------------------------------------------------------------------------- */
 
-#define CALLS(Name, name, params, args, mpi, kept)                                             \
+#define CALL(again, Name, name, params, mpi, kept)                                             \
     static int again_##name(const struct wdl_adi_mpi *m, MPIR_Request ** request)              \
     {                                                                                          \
-        return MPIR_I##name##_impl(WDL_COLL_LIST kept m->comm, request);                       \
+        return again(WDL_COLL_LIST kept m->comm, request);                                     \
     }                                                                                          \
     int MPID_##Name##_init(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Info * info,            \
                            MPIR_Request ** request)                                            \
@@ -242,5 +242,10 @@ void wdl_adi_persist_coll_free(MPIR_Request * request)
         (void) info;                                                                           \
         return keep(&m, again_##name, request);                                                \
     }
-WDL_COLL_CALLS(CALLS)
-WDL_COLL_OTHERS(CALLS)
+/* Where the engine does not: MPICH's. Of kinds that it does not know: what the device has. */
+#define KNOWN(Name, name, params, args, mpi, kept)                                             \
+    CALL(MPIR_I##name##_impl, Name, name, params, mpi, kept)
+#define OTHER(Name, name, params, args, mpi, kept)                                             \
+    CALL(MPID_I##name, Name, name, params, mpi, kept)
+WDL_COLL_CALLS(KNOWN)
+WDL_COLL_OTHERS(OTHER)

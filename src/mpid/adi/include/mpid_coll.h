@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Collectives. What the engine takes is in coll_mpi.c, persistent ones are in coll_persist.c; the
- * other entries simply are the upper layer's implementation: MPICH's algorithms over our
+ * Collectives. What the device does itself is in coll_mpi.c, persistent ones are in coll_persist.c;
+ * the other entries simply are the upper layer's implementation: MPICH's algorithms over our
  * point-to-point. (Never MPIR_<Coll> itself: that one calls the device.)
  */
 #ifndef MPID_COLL_H_INCLUDED
@@ -16,6 +16,18 @@
                            MPIR_Request ** request);
 WDL_COLL_CALLS(WDL_COLL_PROTOTYPES)
 
+/* What MPICH 4.0.2's MPI_Allgatherv and MPI_Iallgatherv are told: they would copy the block of one
+ * process themselves, to the buffer's beginning, wherever it is to go. */
+static inline int wdl_coll_comm_size(const MPIR_Comm *comm, const char *caller)
+{
+    int is_wrong = !strcmp(caller, "internal_Allgatherv") ||
+        !strcmp(caller, "internal_Allgatherv_c") || !strcmp(caller, "internal_Iallgatherv") ||
+        !strcmp(caller, "internal_Iallgatherv_c");
+    return is_wrong ? -1 : comm->local_size;
+}
+#undef MPIR_Comm_size
+#define MPIR_Comm_size(comm) wdl_coll_comm_size(comm, __func__)
+
 /* blocking */
 #define MPID_Alltoallw MPIR_Alltoallw_impl
 #define MPID_Neighbor_allgather MPIR_Neighbor_allgather_impl
@@ -25,7 +37,7 @@ WDL_COLL_CALLS(WDL_COLL_PROTOTYPES)
 #define MPID_Neighbor_alltoallw MPIR_Neighbor_alltoallw_impl
 
 /* nonblocking */
-#define MPID_Ialltoallw MPIR_Ialltoallw_impl
+int MPID_Ialltoallw(WDL_COLL_WEC_P MPIR_Comm * comm, MPIR_Request ** request);
 #define MPID_Ineighbor_allgather MPIR_Ineighbor_allgather_impl
 #define MPID_Ineighbor_allgatherv MPIR_Ineighbor_allgatherv_impl
 #define MPID_Ineighbor_alltoall MPIR_Ineighbor_alltoall_impl
