@@ -63,6 +63,8 @@ static int by_loop(enum wdl_rop rop, const void *in, void *inout, MPI_Aint len, 
 #define IS_MORE(a, b) ((a) > (b) || ((a) >= (b) && !__builtin_signbit(a)))
 #define EXTREME(c_type, is_beyond, a, b)                                                       \
     (isunordered(a, b) ? (c_type) NAN : is_beyond(b, a) ? (b) : (a))
+/* By what is wanted, the most or the least. */
+#define IS_BEYOND(a, b) (most ? IS_MORE(a, b) : IS_LESS(a, b))
 
 #define NANS_UNITE(c_type, count)                                                              \
     do {                                                                                       \
@@ -96,33 +98,19 @@ static void nans_unite(void *inout, MPI_Aint len, MPI_Datatype type)
     }
 }
 
-#define EXTREMES(mpi_type, c_type, is_beyond)                                                  \
+/* 0: no such type. */
+static int extremes(int most, const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
+{
+    switch (type) {
+#undef MPIR_OP_TYPE_MACRO
+#define MPIR_OP_TYPE_MACRO(mpi_type, c_type, name)                                             \
     case mpi_type: {                                                                           \
         c_type *a = inout;                                                                     \
         const c_type *b = in;                                                                  \
         for (MPI_Aint i = 0; i < len; i++)                                                     \
-            a[i] = EXTREME(c_type, is_beyond, a[i], b[i]);                                     \
+            a[i] = EXTREME(c_type, IS_BEYOND, a[i], b[i]);                                     \
         return 1;                                                                              \
     }
-
-/* 0: no such type. */
-static int minima(const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
-{
-    switch (type) {
-#undef MPIR_OP_TYPE_MACRO
-#define MPIR_OP_TYPE_MACRO(mpi_type, c_type, name) EXTREMES(mpi_type, c_type, IS_LESS)
-        MPIR_OP_TYPE_GROUP(FLOATING_POINT)
-        MPIR_OP_TYPE_GROUP(FLOATING_POINT_EXTRA)
-    default:
-        return 0;
-    }
-}
-
-static int maxima(const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
-{
-    switch (type) {
-#undef MPIR_OP_TYPE_MACRO
-#define MPIR_OP_TYPE_MACRO(mpi_type, c_type, name) EXTREMES(mpi_type, c_type, IS_MORE)
         MPIR_OP_TYPE_GROUP(FLOATING_POINT)
         MPIR_OP_TYPE_GROUP(FLOATING_POINT_EXTRA)
     default:
@@ -132,7 +120,7 @@ static int maxima(const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-#define PAIRS(mpi_type, c_type, index_type, is_beyond)                                         \
+#define PAIRS(mpi_type, c_type, index_type)                                                    \
     case mpi_type: {                                                                           \
         struct pair {                                                                          \
             c_type number;                                                                     \
@@ -142,46 +130,27 @@ static int maxima(const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
         for (MPI_Aint i = 0; i < len; i++) {                                                   \
             c_type x = a[i].number, y = b[i].number;                                           \
             int unlike = isunordered(x, y) ? IS_NAN(x) != IS_NAN(y) : x < y || x > y;          \
-            int b_is_beyond = isunordered(x, y) ? IS_NAN(y) : is_beyond(y, x);                 \
+            int b_is_beyond = isunordered(x, y) ? IS_NAN(y) : IS_BEYOND(y, x);                 \
             if (unlike ? b_is_beyond : b[i].index < a[i].index)                                \
                 a[i].index = b[i].index;                                                       \
-            a[i].number = EXTREME(c_type, is_beyond, x, y);                                    \
+            a[i].number = EXTREME(c_type, IS_BEYOND, x, y);                                    \
         }                                                                                      \
         return 1;                                                                              \
     }
+
+/* 0: no such type. */
+static int extreme_pairs(int most, const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
+{
+    switch (type) {
+        PAIRS(MPI_FLOAT_INT, float, int)
+        PAIRS(MPI_DOUBLE_INT, double, int)
 #if defined(HAVE_LONG_DOUBLE)
-#define C_PAIRS(is_beyond)                                                                     \
-    PAIRS(MPI_FLOAT_INT, float, int, is_beyond)                                                \
-    PAIRS(MPI_DOUBLE_INT, double, int, is_beyond)                                              \
-    PAIRS(MPI_LONG_DOUBLE_INT, long double, int, is_beyond)
-#else
-#define C_PAIRS(is_beyond)                                                                     \
-    PAIRS(MPI_FLOAT_INT, float, int, is_beyond)                                                \
-    PAIRS(MPI_DOUBLE_INT, double, int, is_beyond)
+        PAIRS(MPI_LONG_DOUBLE_INT, long double, int)
 #endif
 #if defined(HAVE_FORTRAN_BINDING) && !defined(HAVE_NO_FORTRAN_MPI_TYPES_IN_C)
-#define FORTRAN_PAIRS(is_beyond)                                                               \
-    PAIRS(MPI_2REAL, MPIR_FC_REAL_CTYPE, MPIR_FC_REAL_CTYPE, is_beyond)                        \
-    PAIRS(MPI_2DOUBLE_PRECISION, MPIR_FC_DOUBLE_CTYPE, MPIR_FC_DOUBLE_CTYPE, is_beyond)
-#else
-#define FORTRAN_PAIRS(is_beyond)
+        PAIRS(MPI_2REAL, MPIR_FC_REAL_CTYPE, MPIR_FC_REAL_CTYPE)
+        PAIRS(MPI_2DOUBLE_PRECISION, MPIR_FC_DOUBLE_CTYPE, MPIR_FC_DOUBLE_CTYPE)
 #endif
-
-static int least_pairs(const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
-{
-    switch (type) {
-        C_PAIRS(IS_LESS)
-        FORTRAN_PAIRS(IS_LESS)
-    default:
-        return 0;
-    }
-}
-
-static int most_pairs(const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
-{
-    switch (type) {
-        C_PAIRS(IS_MORE)
-        FORTRAN_PAIRS(IS_MORE)
     default:
         return 0;
     }
@@ -191,13 +160,13 @@ static int most_pairs(const void *in, void *inout, MPI_Aint len, MPI_Datatype ty
 
 static void min(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
 {
-    if (!by_loop(WDL_ROP_MIN, in, inout, *len, *type) && !minima(in, inout, *len, *type))
+    if (!by_loop(WDL_ROP_MIN, in, inout, *len, *type) && !extremes(0, in, inout, *len, *type))
         MPIR_MINF(in, inout, len, type);
 }
 
 static void max(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
 {
-    if (!by_loop(WDL_ROP_MAX, in, inout, *len, *type) && !maxima(in, inout, *len, *type))
+    if (!by_loop(WDL_ROP_MAX, in, inout, *len, *type) && !extremes(1, in, inout, *len, *type))
         MPIR_MAXF(in, inout, len, type);
 }
 
@@ -219,13 +188,13 @@ static void prod(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
 
 static void minloc(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
 {
-    if (!least_pairs(in, inout, *len, *type))
+    if (!extreme_pairs(0, in, inout, *len, *type))
         MPIR_MINLOC(in, inout, len, type);
 }
 
 static void maxloc(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
 {
-    if (!most_pairs(in, inout, *len, *type))
+    if (!extreme_pairs(1, in, inout, *len, *type))
         MPIR_MAXLOC(in, inout, len, type);
 }
 

@@ -347,8 +347,8 @@ int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
     return WDL_OK;
 }
 
-/* Elements are only caches under the window protocol: their locks are counted window-wide. Behind
- * an answer to UNLOCK everything is done at its target. */
+/* Elements are only caches under the window protocol: their locks are counted window-wide. All has
+ * been drained, or is done at its target, which has answered UNLOCK behind it. */
 static int forget_targets(struct wdl_win *win)
 {
     struct wdl_list *node, *after;
@@ -432,14 +432,16 @@ int wdl_win_unlock_all(struct wdl_win *win, int *step)
         return WDL_AGAIN;
     if (*step == UNLOCK_ALL_DRAIN) {
         if (win->ntargets > 0) {
-            if (wdl_win_drain(win, unlock_all_follows(win)) != WDL_OK)
+            if (wdl_win_drain(win, unlock_all_follows(win)) != WDL_OK ||
+                (!unlock_all_follows(win) && forget_targets(win) != WDL_OK))
                 return WDL_AGAIN;
             win->all_next = win->all_due = 0;
         }
         *step = UNLOCK_ALL_WINDOW;
     }
-    if (*step == UNLOCK_ALL_WINDOW) {
-        if (unlock_all_window(win) != WDL_OK || forget_targets(win) != WDL_OK)
+    if (*step == UNLOCK_ALL_WINDOW) { /* words are given back once */
+        if (unlock_all_window(win) != WDL_OK ||
+            (unlock_all_follows(win) && forget_targets(win) != WDL_OK))
             return WDL_AGAIN;
         win->all_next = 0;
     }

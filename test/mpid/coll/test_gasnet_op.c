@@ -399,15 +399,21 @@ static void varies(int who, int *outside_of)
     }
 }
 
+/* The ranks and the order of the network are the world's. */
+static void open_world(int world, int ranks_most)
+{
+    struct wdl_sim_params sim = {.seed = (uint64_t) world,
+                                 .ranks = 1 + world % ranks_most,
+                                 .ordered = world / 2 % 2,
+                                 .delay_ns_max = 2000,
+                                 .am_bytes_max = 1024};
+    gasnet_open(&sim, 1);
+}
+
 START_TEST(what_varies_is_in_the_segment_too)
 {
     for (int world = 1; world < 24; world++) {
-        struct wdl_sim_params sim = {.seed = (uint64_t) world,
-                                     .ranks = 1 + world % 6,
-                                     .ordered = world / 2 % 2,
-                                     .delay_ns_max = 2000,
-                                     .am_bytes_max = 1024};
-        gasnet_open(&sim, 1);
+        open_world(world, 6);
         segments(ROOM);
         flags = WDL_COLL_MPI | WDL_GAS_DST_IN_SEGMENT | WDL_GAS_SRC_IN_SEGMENT;
         for (all_to_all = 0; all_to_all < 2; all_to_all++) {
@@ -564,12 +570,7 @@ static void goes_wrong(int kind, int who)
 START_TEST(a_call_that_goes_wrong_on_one_node_is_over_on_all)
 {
     for (int world = 0; world < 8 * (KINDS + PAIRS); world++) {
-        struct wdl_sim_params sim = {.seed = (uint64_t) world,
-                                     .ranks = 1 + world % 8,
-                                     .ordered = world / 2 % 2,
-                                     .delay_ns_max = 2000,
-                                     .am_bytes_max = 1024};
-        gasnet_open(&sim, 1);
+        open_world(world, 8);
         for (int kind = 0; kind < KINDS + PAIRS; kind++)
             goes_wrong(kind, r.n);
         for (int k = 0; k < 3; k++)

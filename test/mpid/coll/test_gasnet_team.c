@@ -68,6 +68,14 @@ static void halves_close(void)
     }
 }
 
+static void split_over(void)
+{
+    gasnet_all(split_start);
+    for (int i = 0; i < r.n; i++)
+        split_check(i);
+    halves_close();
+}
+
 START_TEST(splits)
 {
     for (int seed = 1; seed <= WORLDS; seed++) {
@@ -77,10 +85,7 @@ START_TEST(splits)
                 color[i] = (int) draw(COLORS);
                 key[i] = (int) draw(4) - 2;
             }
-            gasnet_all(split_start);
-            for (int i = 0; i < r.n; i++)
-                split_check(i);
-            halves_close();
+            split_over();
         }
         gasnet_close();
     }
@@ -149,10 +154,7 @@ START_TEST(a_split_that_is_wrong_somewhere)
             goes_wrong(who);
             for (int i = 0; i < r.n; i++)
                 color[i] = key[i] = i % 2;
-            gasnet_all(split_start);
-            for (int i = 0; i < r.n; i++)
-                split_check(i);
-            halves_close();
+            split_over();
         }
         gasnet_close();
     }
