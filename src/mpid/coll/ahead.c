@@ -64,6 +64,17 @@ const char *wdl_ahead_src(const struct wdl_coll_args *args, int rank)
     return args->src_of ? args->src_of[rank] : args->src;
 }
 
+void wdl_ahead_keep(const struct wdl_coll_args *args, int rank)
+{
+    struct wdl_ahead_part part = wdl_ahead_part(args, rank, rank);
+    if (!wdl_ahead_gives(args, rank, rank) || !args->dst || !args->bytes)
+        return;
+    const char *from = (const char *) args->src + part.from;
+    char *to = (char *) args->dst + part.to;
+    if (from != to)
+        wdl_copy(to, from, args->bytes);
+}
+
 /* --- on a node -------------------------------------------------------------------------------- */
 
 /* Of the other ranks of the node. */
@@ -74,17 +85,6 @@ static int gives_any(const struct wdl_run *run)
         gives |= i != wdl_node_place(run) &&
                  wdl_ahead_gives(&run->args, run->team->rank, wdl_node_rank(run, i));
     return gives;
-}
-
-static void keep_own(struct wdl_run *run)
-{
-    const struct wdl_coll_args *a = &run->args;
-    int me = run->team->rank;
-    struct wdl_ahead_part part = wdl_ahead_part(a, me, me);
-    const char *from = (const char *) a->src + part.from;
-    char *to = (char *) a->dst + part.to;
-    if (wdl_ahead_gives(a, me, me) && a->dst && from != to && a->bytes)
-        wdl_copy(to, from, a->bytes);
 }
 
 static int put_to(struct wdl_run *run, int rank)
@@ -139,7 +139,7 @@ static int each_posts(struct wdl_run *run, struct wdl_car_run *c, int gets,
 static int put_all(struct wdl_run *run)
 {
     each(run, 0, put_to);
-    keep_own(run);
+    wdl_ahead_keep(&run->args, run->team->rank);
     return gives_any(run) ? wdl_node_post(run, WDL_BOARD_DATA) : WDL_OK;
 }
 
@@ -150,7 +150,7 @@ static int get_all(struct wdl_run *run)
     if (wdl_node_on_board(run) && gives_any(run))
         status = wdl_node_show(run, a->src, run->shown);
     each(run, 1, get_from);
-    keep_own(run);
+    wdl_ahead_keep(&run->args, run->team->rank);
     return a->flags & WDL_COLL_OUT_MYSYNC ? wdl_node_post(run, WDL_BOARD_DONE) : status;
 }
 

@@ -38,6 +38,8 @@ struct wdl_ahead_part {
 /* Does it give it anything? */
 int wdl_ahead_gives(const struct wdl_coll_args *args, int from, int to);
 struct wdl_ahead_part wdl_ahead_part(const struct wdl_coll_args *args, int from, int to);
+/* What a rank, the own one, gives to itself. */
+void wdl_ahead_keep(const struct wdl_coll_args *args, int rank);
 /* A rank's destination, or source. */
 char *wdl_ahead_dst(const struct wdl_coll_args *args, int rank);
 const char *wdl_ahead_src(const struct wdl_coll_args *args, int rank);

@@ -5,7 +5,7 @@
 #include "mpid/coll/gasnet_ranks.h"
 #include "support/suite.h"
 
-enum { RANKS = 5, MEMBERS = 20, SMALL = 4096, BUNDLE_MAX = 65536 };
+enum { MEMBERS = 20, SMALL = 4096, BUNDLE_MAX = 65536 };
 
 static const enum wdl_coll_kind kinds[] = {WDL_COLL_BROADCAST, WDL_COLL_SCATTER, WDL_COLL_GATHER,
                                            WDL_COLL_GATHER_ALL, WDL_COLL_EXCHANGE};
@@ -18,11 +18,17 @@ struct member {
     size_t at; /* of its blocks in everyone's memory */
 };
 
-static void world(void)
+/* An even seed: no shared memory. */
+static void world_of(int ranks, uint64_t seed)
 {
     struct wdl_sim_params sim = {
-        .seed = 4, .ranks = RANKS, .ordered = 1, .delay_ns_max = 1000, .am_bytes_max = 1024};
-    gasnet_open(&sim, 1); /* an even seed: no shared memory */
+        .seed = seed, .ranks = ranks, .ordered = 1, .delay_ns_max = 1000, .am_bytes_max = 1024};
+    gasnet_open(&sim, 1);
+}
+
+static void world(void)
+{
+    world_of(5, 4);
 }
 
 static int common = WDL_COLL_MPI; /* flags of all */
@@ -32,7 +38,7 @@ static wdl_gas_handle member_start(const struct member *m, int i, int more)
     int flags = common | more, lists = flags & WDL_COLL_SINGLE;
     char *from = src[i][0] + m->at, *to = dst[i][0] + m->at;
     size_t root = (size_t) m->root, bytes = m->bytes;
-    for (int k = 0; k < RANKS; k++) {
+    for (int k = 0; k < r.n; k++) {
         src_list[i][k] = src[k][0] + m->at;
         dst_list[i][k] = dst[k][0] + m->at;
     }
@@ -68,7 +74,7 @@ static void member_check(const struct member *m, int i)
         ck_assert_mem_eq(got, block_from(m, i, m->root), m->bytes);
         return;
     }
-    for (int k = 0; k < RANKS && (m->kind != WDL_COLL_GATHER || i == m->root); k++)
+    for (int k = 0; k < r.n && (m->kind != WDL_COLL_GATHER || i == m->root); k++)
         ck_assert_mem_eq(got + (size_t) k * m->bytes, block_from(m, i, k), m->bytes);
 }
 
@@ -76,16 +82,16 @@ static void member_check(const struct member *m, int i)
 static uint64_t aggregate(const struct member *member, int n)
 {
     uint64_t before = wdl_coll_stats(r.one[0].proc)->started;
-    for (int i = 0; i < RANKS; i++)
+    for (int i = 0; i < r.n; i++)
         for (size_t k = 0; k < ROOM; k++) {
             src[i][0][k] = (char) (draw(255) + 1);
             dst[i][0][k] = 0;
         }
-    for (int i = 0; i < RANKS; i++)
+    for (int i = 0; i < r.n; i++)
         for (int k = 0; k < n; k++)
             handle[i] = member_start(&member[k], i, k < n - 1 ? WDL_GAS_AGGREGATE : 0);
     gasnet_finish();
-    for (int i = 0; i < RANKS; i++)
+    for (int i = 0; i < r.n; i++)
         for (int k = 0; k < n; k++)
             member_check(&member[k], i);
     return wdl_coll_stats(r.one[0].proc)->started - before;
@@ -105,18 +111,83 @@ START_TEST(the_same_way_is_one_collective)
 }
 END_TEST
 
-/* Another root, another kind. */
-START_TEST(another_way_is_another_collective)
+/* Another root, another kind: an exchange for all, among few. */
+START_TEST(few_ranks_exchange_what_goes_several_ways)
 {
     struct member member[MEMBERS];
     world();
     for (int k = 0; k < MEMBERS; k++)
         member[k] = (struct member){kinds[k % 3], k % 3 && k % 4 < 2, 40, (size_t) k * 300};
-    /* a kind from one root, two from two each; of more there would be credit */
-    ck_assert_uint_eq(aggregate(member, MEMBERS), 5);
+    ck_assert_uint_eq(aggregate(member, MEMBERS), 1);
     for (int k = 0; k < MEMBERS; k++)
         member[k] = (struct member){kinds[3 + k % 2], 0, 40, (size_t) k * 300};
-    ck_assert_uint_eq(aggregate(member, MEMBERS), 2);
+    ck_assert_uint_eq(aggregate(member, MEMBERS), 1);
+    for (int k = 0; k < MEMBERS; k++)
+        member[k] = (struct member){kinds[k % KINDS], k % 3 + 1, 1 + 7 * (size_t) k % 100,
+                                    (size_t) k * 500};
+    ck_assert_uint_eq(aggregate(member, MEMBERS), 1);
+    gasnet_close();
+}
+END_TEST
+
+/* Of two ways trees are over sooner than so many messages from one rank; of eight they are not.
+ * From all to all in rounds is fewer messages. */
+START_TEST(among_many_two_ways_are_two_collectives)
+{
+    struct member member[MEMBERS];
+    world_of(12, 4);
+    for (int k = 0; k < 6; k++)
+        member[k] = (struct member){kinds[k % 2], 0, 40, (size_t) k * 600};
+    ck_assert_uint_eq(aggregate(member, 6), 2);
+    for (int k = 0; k < 8; k++)
+        member[k] = (struct member){kinds[k % 3], k, 8, (size_t) k * 600};
+    ck_assert_uint_eq(aggregate(member, 8), 1);
+    member[8] = (struct member){WDL_COLL_GATHER_ALL, 0, 8, 8 * 600};
+    ck_assert_uint_eq(aggregate(member, 9), 2);
+    gasnet_close();
+}
+END_TEST
+
+/* On one node it is a board for each, where that has room. */
+START_TEST(on_a_node_what_fits_a_board_is_one_collective)
+{
+    struct member member[3];
+    world_of(5, 5);
+    for (size_t bytes = 16; bytes <= 1024; bytes *= 64) {
+        for (int k = 0; k < 3; k++)
+            member[k] = (struct member){kinds[k], 0, bytes, (size_t) k * 6000};
+        ck_assert_uint_eq(aggregate(member, 3), bytes == 16 ? 1 : 3);
+    }
+    gasnet_close();
+}
+END_TEST
+
+static uint64_t sent_by_all(void)
+{
+    uint64_t sent = 0;
+    for (int i = 0; i < r.n; i++)
+        sent += wdl_coll_stats(r.one[i].proc)->sent;
+    return sent;
+}
+
+/* A message to each to which any member has something; the least of some rounds is without credit.
+ */
+START_TEST(what_goes_to_one_is_one_message)
+{
+    static const struct member from_two[] = {{WDL_COLL_BROADCAST, 0, 8, 0},
+                                             {WDL_COLL_SCATTER, 0, 8, 300},
+                                             {WDL_COLL_BROADCAST, 2, 8, 600},
+                                             {WDL_COLL_SCATTER, 2, 8, 900},
+                                             {WDL_COLL_BROADCAST, 0, 8, 1200}};
+    uint64_t least = UINT64_MAX;
+    world();
+    for (int round = 0; round < 8; round++) {
+        uint64_t before = sent_by_all();
+        (void) aggregate(from_two, 5);
+        uint64_t sent = sent_by_all() - before;
+        least = sent < least ? sent : least;
+    }
+    ck_assert_uint_eq(least, 2 * 4);
     gasnet_close();
 }
 END_TEST
@@ -144,7 +215,7 @@ START_TEST(what_goes_ahead_goes_alone)
     static const enum wdl_coll_kind ways[] = {WDL_COLL_GATHER, WDL_COLL_EXCHANGE};
     struct member member[3];
     world();
-    for (int i = 0; i < RANKS; i++)
+    for (int i = 0; i < r.n; i++)
         while (wdl_gas_segment(team[i], dst[i][0], ROOM) == WDL_AGAIN)
             ranks_step(&r);
     for (int kind = 0; kind < 2; kind++)
@@ -160,4 +231,6 @@ START_TEST(what_goes_ahead_goes_alone)
 END_TEST
 
 WDL_SUITE("mpid/coll/gasnet_bundle", the_same_way_is_one_collective,
-          another_way_is_another_collective, what_is_long_goes_alone, what_goes_ahead_goes_alone)
+          few_ranks_exchange_what_goes_several_ways, among_many_two_ways_are_two_collectives,
+          on_a_node_what_fits_a_board_is_one_collective, what_goes_to_one_is_one_message,
+          what_is_long_goes_alone, what_goes_ahead_goes_alone)
