@@ -62,7 +62,7 @@ __attribute__((target("avx2"))) static inline void four(char *to, const char *fr
 /* Of a step and more: the first vector, then all from where the destination is aligned, then the
  * last ones, which may have been there before. */
 __attribute__((target("avx2")))
-static void by_vectors(char *to, const char *from, size_t bytes)
+static void vectors(char *to, const char *from, size_t bytes)
 {
     one(to, from);
     size_t done = VECTOR - (uintptr_t) to % VECTOR;
@@ -76,20 +76,33 @@ static void by_vectors(char *to, const char *from, size_t bytes)
         one(to + at, from + at);
 }
 
-void wdl_copy_long(void *to, const void *from, size_t bytes)
+void wdl_copy_by_vectors(void *to, const void *from, size_t bytes)
 {
     if (are_apart(to, from, bytes) && __builtin_cpu_supports("avx2") &&
         (bytes <= WDL_COPY_VECTORS || wdl_copy_is_slow(to, from)))
-        by_vectors(to, from, bytes);
+        vectors(to, from, bytes);
     else
         wdl_copy_by_string(to, from, bytes);
 }
 
+void wdl_copy_long(void *to, const void *from, size_t bytes)
+{
+    if (__builtin_cpu_is("amd"))
+        wdl_copy_by_vectors(to, from, bytes);
+    else
+        memmove(to, from, bytes);
+}
+
 #else
+
+void wdl_copy_by_vectors(void *to, const void *from, size_t bytes)
+{
+    wdl_copy_by_string(to, from, bytes);
+}
 
 void wdl_copy_long(void *to, const void *from, size_t bytes)
 {
-    wdl_copy_by_string(to, from, bytes);
+    memmove(to, from, bytes);
 }
 
 #endif

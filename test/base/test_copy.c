@@ -10,6 +10,19 @@ static void copy(void *to, const void *from, size_t bytes)
     wdl_copy(to, from, bytes);
 }
 
+static void by_vectors(void *to, const void *from, size_t bytes)
+{
+    if (bytes < WDL_COPY_SHORT)
+        memmove(to, from, bytes);
+    else
+        wdl_copy_by_vectors(to, from, bytes);
+}
+
+/* This processor's way, and those of others. */
+static void (*const ways[])(void *to, const void *from, size_t bytes) = {copy, by_vectors,
+                                                                         wdl_copy_by_string};
+enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
+
 /* To every place, over itself and beside it, as many as asked for. */
 START_TEST(what_memmove_does)
 {
@@ -26,11 +39,11 @@ START_TEST(what_memmove_does)
     for (size_t k = 0; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
         const size_t to[] = {0, APART - 1, APART, APART + 1, APART + MOST};
         for (size_t t = 0; t < sizeof(to) / sizeof(to[0]); t++) {
-            for (int way = 0; way < 2; way++) {
+            for (int way = 0; way < WAYS; way++) {
                 for (size_t i = 0; i < room; i++)
                     want[i] = memory[i] = (unsigned char) (i * 37 + i / 251);
                 memmove(want + to[t], want + APART, lengths[k]);
-                (way ? wdl_copy_by_string : copy)(memory + to[t], memory + APART, lengths[k]);
+                ways[way](memory + to[t], memory + APART, lengths[k]);
                 ck_assert_mem_eq(memory, want, room);
             }
         }
@@ -52,14 +65,13 @@ START_TEST(wherever_it_lies_in_its_page)
     for (size_t apart = PAGE - 70; apart < PAGE + 140; apart++)
         for (size_t bytes = PAGE - 1; bytes <= BYTES; bytes += 2 * PAGE + 4) {
             slow += wdl_copy_is_slow(to + apart, from + PAGE);
-            memset(to, 0xee, ROOM);
             memset(want, 0xee, ROOM);
             memcpy(want + apart, from + PAGE, bytes);
-            wdl_copy(to + apart, from + PAGE, bytes);
-            ck_assert_mem_eq(to, want, ROOM);
-            memset(to, 0xee, ROOM);
-            wdl_copy_by_string(to + apart, from + PAGE, bytes);
-            ck_assert_mem_eq(to, want, ROOM);
+            for (int way = 0; way < WAYS; way++) {
+                memset(to, 0xee, ROOM);
+                ways[way](to + apart, from + PAGE, bytes);
+                ck_assert_mem_eq(to, want, ROOM);
+            }
         }
     ck_assert_int_eq(slow, 3 * (WDL_COPY_LINE - 1));
     free(from);
@@ -78,11 +90,13 @@ START_TEST(of_every_length)
         from[i] = (unsigned char) (i * 37 + i / 251);
     for (size_t at = LINE; at < 2 * LINE; at++)
         for (size_t bytes = WDL_COPY_SHORT - 2; bytes <= MOST_OF; bytes++) {
-            memset(to, 0xee, ROOM);
             memset(want, 0xee, ROOM);
             memcpy(want + at, from + bytes % 19, bytes);
-            wdl_copy(to + at, from + bytes % 19, bytes);
-            ck_assert_mem_eq(to, want, ROOM);
+            for (int way = 0; way < WAYS; way++) {
+                memset(to, 0xee, ROOM);
+                ways[way](to + at, from + bytes % 19, bytes);
+                ck_assert_mem_eq(to, want, ROOM);
+            }
         }
 }
 END_TEST
@@ -114,10 +128,12 @@ START_TEST(the_longest)
         from[i] = (unsigned char) (i * 37 + i / 251);
     for (size_t apart = 0; apart < 2; apart++) {
         ck_assert_int_eq(wdl_copy_is_slow(to + apart, from), apart > 0);
-        memset(to, 0xee, bytes + 2);
-        wdl_copy(to + apart, from, bytes);
-        ck_assert_mem_eq(to + apart, from, bytes);
-        ck_assert_uint_eq(to[bytes + apart], 0xee);
+        for (int way = 0; way < WAYS; way++) {
+            memset(to, 0xee, bytes + 2);
+            ways[way](to + apart, from, bytes);
+            ck_assert_mem_eq(to + apart, from, bytes);
+            ck_assert_uint_eq(to[bytes + apart], 0xee);
+        }
     }
     free(from);
     free(to);
