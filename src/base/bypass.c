@@ -27,7 +27,20 @@ void wdl_bypass_stores(void *to, const void *from, size_t bytes)
     _mm_sfence(); /* such stores are in no order with others */
 }
 
+void wdl_bypass_away(void *to, const void *from, size_t bytes)
+{
+    if (__builtin_cpu_is("amd"))
+        wdl_bypass_stores(to, from, bytes);
+    else
+        wdl_copy(to, from, bytes);
+}
+
 #else
+
+void wdl_bypass_away(void *to, const void *from, size_t bytes)
+{
+    wdl_copy(to, from, bytes);
+}
 
 void wdl_bypass_stores(void *to, const void *from, size_t bytes)
 {

@@ -48,5 +48,9 @@ void wdl_bypass_init(struct wdl_bypass *bypass, uint64_t (*now_ns)(void *ctx), v
 void wdl_bypass_copy(struct wdl_bypass *bypass, void *to, const void *from, size_t bytes);
 /* The same past the caches, where the processor has such stores. */
 void wdl_bypass_stores(void *to, const void *from, size_t bytes);
+/* Of what is long, and is not needed here soon: the same where lines are not to be read first only
+ * to be overwritten. Intel's string instruction reads none, and takes a third of the time (Cascade
+ * Lake, 1 MiB: 55 us, 190 past the caches); AMD's does. */
+void wdl_bypass_away(void *to, const void *from, size_t bytes);
 
 #endif

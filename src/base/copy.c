@@ -85,9 +85,19 @@ void wdl_copy_by_vectors(void *to, const void *from, size_t bytes)
         wdl_copy_by_string(to, from, bytes);
 }
 
+/* Those that have such vectors have a fast one. */
+static inline int string_is_better(const void *to, const void *from, size_t bytes)
+{
+    return bytes - WDL_COPY_LONG <= WDL_COPY_ROOM - WDL_COPY_LONG && __builtin_cpu_is("intel") &&
+           __builtin_cpu_supports("avx2") && are_apart(to, from, bytes) &&
+           !wdl_copy_is_slow(to, from);
+}
+
 void wdl_copy_long(void *to, const void *from, size_t bytes)
 {
-    if (__builtin_cpu_is("amd"))
+    if (string_is_better(to, from, bytes))
+        __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
+    else if (__builtin_cpu_is("amd"))
         wdl_copy_by_vectors(to, from, bytes);
     else
         memmove(to, from, bytes);

@@ -22,7 +22,9 @@
  *
  * Intel's has none of them: on a Xeon with AVX-512 (Cascade Lake) such vectors take 2.5 us for 64
  * KiB, and 91 for 1 MiB, the string instruction 1.5 and 55, wherever they lie. There, and on others
- * of which nothing is known, the C library makes all copies.
+ * of which nothing is known, the C library makes all copies, but that on Intel's it is early to use
+ * vectors: from WDL_COPY_LONG to WDL_COPY_ROOM bytes the instruction takes 0.040 to 0.066 us, they
+ * 0.045 to 0.105, but in case 3.
  */
 #ifndef WDL_BASE_COPY_H_INCLUDED
 #define WDL_BASE_COPY_H_INCLUDED

@@ -57,6 +57,9 @@ START_TEST(what_memcpy_does)
             memcpy(want + at, from + bytes % 19, bytes);
             wdl_bypass_stores(room + at, from + bytes % 19, bytes);
             ck_assert_mem_eq(room, want, ROOM);
+            memset(room, 0xee, ROOM);
+            wdl_bypass_away(room + at, from + bytes % 19, bytes);
+            ck_assert_mem_eq(room, want, ROOM);
         }
     begin(SLOW, FAST);
     for (size_t bytes = 1; bytes <= sizeof(from); bytes = 3 * bytes + 1) {

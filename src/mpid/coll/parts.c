@@ -100,7 +100,7 @@ int wdl_parts_fill(struct wdl_run *run)
         size_t n = least(least(PART, upto - done), ring - done % ring);
         wdl_bypass_copy(&run->team->bypass, run->staged + done % ring, from + done, n);
         if (keep)
-            wdl_bypass_stores(keep + done, from + done, n);
+            wdl_bypass_away(keep + done, from + done, n);
         done += n;
         /* pairs with the load in wdl_parts_take */
         __atomic_store_n(&sheet->filled, done, __ATOMIC_RELEASE);

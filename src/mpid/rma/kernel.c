@@ -12,7 +12,7 @@
 enum { BLOCK_BYTES = 64 };      /* of a plain block: eight doubles are one */
 enum { RUN_BLOCKS = 8 };        /* of one inner loop, where that is worth it */
 enum { PART_BYTES = 256 };      /* that are kept aside at once */
-enum { COPIED_BYTES = 8192 };   /* old values at a time, which are then still in the nearest cache */
+enum { COPIED_BYTES = 8192 };   /* old values at a time: then they are still in the nearest cache */
 
 /* Floating-point results depend neither on which operand is which nor on the loop: one NaN stands
  * for all, and where an operand is one so is the result; -0 is less than +0. Minima and maxima do
@@ -96,8 +96,8 @@ static inline int are_apart(const char *out, const char *in, size_t bytes)
     return (uintptr_t) out - (uintptr_t) in >= bytes && (uintptr_t) in - (uintptr_t) out >= bytes;
 }
 
-/* Where out is in, through local arrays. (Where vectors are loaded from what narrower ones have just
- * stored there, some processors wait for the stores: a block takes 28 ns on a Xeon.) Otherwise
+/* Where out is in, through local arrays. (Where vectors are loaded from what narrower ones have
+ * just stored there, some processors wait for the stores: a block takes 28 ns on a Xeon.) Otherwise
  * straight, behind a copy of the old values: two parameters that do not overlap, and an inner loop
  * of known length, are the form compilers turn into vector instructions at every level of
  * optimization. */

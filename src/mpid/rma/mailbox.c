@@ -268,10 +268,18 @@ int wdl_mail_stands_back(struct wdl_win *win, const struct wdl_win_control *cont
 
 int wdl_mail_not_handed(struct wdl_win *win, int status)
 {
+    struct wdl_mailbox *box = &win->mailbox;
     struct wdl_trial *trial = win->rma->timed;
     win->rma->timed = NULL;
-    if (trial && win->rma->began_ns && status == WDL_OK)
-        wdl_trial_took(trial, WDL_MAIL_SYSTEM, wdl_win_now_ns(win) - win->rma->began_ns);
+    if (!trial || !win->rma->began_ns || status != WDL_OK)
+        return status;
+    uint64_t ns = wdl_win_now_ns(win) - win->rma->began_ns;
+    if (box->row_clock && trial == box->row_system) {
+        box->row_timed = trial;
+        box->row_ns = ns;
+    } else {
+        wdl_trial_took(trial, WDL_MAIL_SYSTEM, ns);
+    }
     return status;
 }
 

@@ -74,6 +74,9 @@ struct wdl_mailbox {
     int row, row_follows, row_rank;
     struct wdl_trial *row_system;       /* the one that has said so of this row; or NULL; and for */
     int row_system_left;                /* how many operations more */
+    int row_clock;                      /* ... which are timed: the last one tells, */
+    struct wdl_trial *row_timed;        /* this trial, when something is asked again; or NULL */
+    uint64_t row_ns;
     unsigned unseen;    /* visits that were not shown */
     int waits;                  /* looks of a flush or unlock that waits for a message's answer */
     struct wdl_mail_past {

@@ -1,5 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Operations that follow one another
  * through a ring (train.h). */
+#include <limits.h>
 #include <string.h>
 #include "base/copy.h"
 #include "mpid/rma/accumulate.h"
@@ -182,7 +183,8 @@ static int can_add(struct wdl_win *win, int rank, int64_t disp, uint64_t bytes, 
     struct wdl_mailbox *box = &win->mailbox;
     struct wdl_train *train = &box->train;
     enum wdl_rma_kind kind = box->args.kind;
-    if (!train->ring || train->closed || rank != box->args.target || bytes == 0 ||
+    if (!train->ring || train->closed || train->n >= train->most || rank != box->args.target ||
+        bytes == 0 ||
         bytes > most_of(kind) || !has_place(&train->info, disp, bytes, unit))
         return 0;
     uint64_t reach = reach_of(kind, bytes);
@@ -278,15 +280,29 @@ static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rm
 static enum wdl_mail_way way_of(struct wdl_win *win, const struct wdl_rma_args *args,
                                 const struct wdl_stream *ring)
 {
+    struct wdl_mailbox *box = &win->mailbox;
     struct wdl_trial *trial = trial_of(win, args);
     if (!trial || begin_of(ring, args->kind) < WDL_STREAM_BYTES)
         return WDL_MAIL_HANDED;
+    if (box->row_timed)
+        wdl_trial_took(box->row_timed, WDL_MAIL_SYSTEM, box->row_ns);
+    box->row_timed = NULL;
     enum wdl_mail_way way = (enum wdl_mail_way) wdl_trial_way(trial);
     win->rma->timed = trial;
     win->rma->began_ns = trial->clock ? wdl_win_now_ns(win) : 0;
-    win->mailbox.row_system = way == WDL_MAIL_SYSTEM && !args->request ? trial : NULL;
-    win->mailbox.row_system_left = WDL_TRAIN_UNASKED;
+    box->row_system = way == WDL_MAIL_SYSTEM ? trial : NULL;
+    box->row_system_left = args->request ? WDL_TRAIN_REQUESTS - 1 : WDL_TRAIN_UNASKED;
+    box->row_clock = args->request && way == WDL_MAIL_SYSTEM && trial->clock;
     return way;
+}
+
+/* How many operations is a train to take? With requests nobody may ever end it by a
+ * synchronization: where that is not known to be the faster way, no more than tell. */
+static unsigned most_for(const struct wdl_train *train, const struct wdl_rma_args *args)
+{
+    const struct wdl_trial *trial = args->request && !train->row ? train->trial : NULL;
+    int known = !trial || (trial->every > 0 && trial->best == WDL_MAIL_HANDED);
+    return known ? UINT_MAX : WDL_TRAIN_REQUESTS;
 }
 
 /* Are those of a train that are too short for that to be written past the caches? Of longer ones
@@ -304,15 +320,15 @@ static int way_past(struct wdl_win *win, const struct wdl_rma_args *args)
 /* Is it to go as the one before it went, which was the system's way? The trial is asked once for
  * all that follow one another, or many: the memory is in the cache of whoever wrote there last, and
  * comes to the other one's only with all of them. And a look at the target would be at a line that
- * it writes. (Those with requests are waited for one by one.) */
+ * it writes. For fewer of those with requests, each of which is waited for: the last of them tells
+ * how long one takes when the memory has come. */
 static int is_systems_too(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     struct wdl_trial *trial = win->mailbox.row_system;
-    if (!trial || args->request || trial != trial_of(win, args) ||
-        win->mailbox.row_system_left-- == 0)
+    if (!trial || trial != trial_of(win, args) || win->mailbox.row_system_left-- == 0)
         return 0;
     win->rma->timed = trial;
-    win->rma->began_ns = 0;
+    win->rma->began_ns = win->mailbox.row_clock ? wdl_win_now_ns(win) : 0;
     trial->clock = 0;
     return 1;
 }
@@ -349,6 +365,7 @@ enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *
                                             .control = control, .info = *info,
                                             .trial = win->rma->timed,
                                             .began_ns = win->rma->began_ns};
+    win->mailbox.train.most = most_for(&win->mailbox.train, args);
     __atomic_store_n(&ring->emptied, begin, __ATOMIC_RELAXED);
     win->rma->streaming = 1;
     wdl_train_count(win, args->target, args->kind, bytes);

@@ -48,7 +48,8 @@ enum { WDL_TRAIN_PUT = 1 << 20,         /* bytes of a put, at most */
     WDL_TRAIN_COMPARED = 2048,          /* of longer ones: with the system's copy (trial.h) */
     WDL_TRAIN_TRIALS = 9,               /* their lengths, a power of two each */
     WDL_TRAIN_ROW = 8,                  /* so many tell which way short ones are faster */
-    WDL_TRAIN_UNASKED = 128             /* so many on end go the system's way on one answer */
+    WDL_TRAIN_UNASKED = 128,            /* so many on end go the system's way on one answer; */
+    WDL_TRAIN_REQUESTS = 16             /* of those with requests, or one way on trial */
 };
 
 struct wdl_car {                /* a cache line, in front of its data */
@@ -74,7 +75,7 @@ struct wdl_train {
     struct wdl_win_rank info;
     struct wdl_trial *trial;
     uint64_t began_ns;          /* 0: nobody wants to know how long it takes */
-    unsigned n;                 /* operations */
+    unsigned n, most;           /* operations: so many, at most */
 };
 
 /* Begin one where operations of such length follow one another: TAKEN; else it is to go another

@@ -772,14 +772,16 @@ START_TEST(the_system_may_be_faster_for_long_ones)
     ck_assert_uint_eq(trial->asked, system_is_faster.asked + 2);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, from, WDL_TRAIN_PUT)), WDL_OK);
     ck_assert_uint_eq(trial->asked, system_is_faster.asked + 3);
-    /* and for each that is waited for by itself */
-    for (unsigned i = 1; i <= 2; i++) {
+    flush_served(&bed);
+    /* and for fewer that are waited for one by one */
+    for (int i = 0; i < 2 * WDL_TRAIN_REQUESTS; i++) {
         struct test_request request = {0};
         struct wdl_rma_args rput = test_put(1, 0, from, WDL_TRAIN_PUT);
         rput.request = &request;
         ck_assert_int_eq(operate(&bed, rput), WDL_OK);
         ck_assert(request.done);
-        ck_assert_uint_eq(trial->asked, system_is_faster.asked + 3 + i);
+        ck_assert_uint_eq(trial->asked,
+                          system_is_faster.asked + 4 + (unsigned) i / WDL_TRAIN_REQUESTS);
     }
     /* of accumulates nothing is known yet */
     ck_assert_int_eq(operate(&bed, test_acc(1, 0, WDL_ROP_SUM, TEST_U64,
@@ -787,6 +789,60 @@ START_TEST(the_system_may_be_faster_for_long_ones)
     ck_assert(train(&bed)->ring);
     flush_served(&bed);
     bed_close(&bed);
+}
+END_TEST
+
+enum { PUTS = 4000 };
+static int since_handed, warm_up;
+
+static void warming_up(struct bed *bed, int call)
+{
+    (void) call;
+    bed->w.rank[0].host.now_ns += since_handed++ < warm_up ? 3 * copy_takes : copy_takes;
+}
+
+/* Of PUTS long ones, each waited for by its request, how many were handed over. */
+static int handed_of(uint64_t handed, uint64_t system, int warm)
+{
+    enum { LONG = 65536 };
+    struct bed bed;
+    open(&bed, 0);
+    teach(&bed);
+    uint64_t before = bed_stats(&bed).ops_copied;
+    bed_ring[0].filled = WDL_STREAM_BYTES;
+    mover.bed = &bed;
+    mover.during = warming_up;
+    copy_takes = system;
+    warm_up = warm;
+    for (int i = 0; i < PUTS; i++) {
+        struct test_request request = {0};
+        struct wdl_rma_args args = test_put(1, 0, from, LONG);
+        args.request = &request;
+        while (operate(&bed, args) == WDL_AGAIN)
+            wdl_mailbox_serve(bed.win[1]);
+        ck_assert_int_eq(request.done, 1);
+        if (!train(&bed)->ring)
+            continue;
+        since_handed = 0;
+        bed.w.rank[0].host.now_ns += handed;
+        wdl_mailbox_serve(bed.win[1]);
+    }
+    flush_served(&bed);
+    mover.during = NULL;
+    int all = PUTS - (int) (bed_stats(&bed).ops_copied - before);
+    bed_close(&bed);
+    return all;
+}
+
+/* A trial of handing them over is as short as one of the system's copies, of which the last tells:
+ * at first the memory is in the cache of whoever had it. */
+START_TEST(long_ones_with_requests)
+{
+    int trial = WDL_TRIAL_RUN * WDL_TRAIN_REQUESTS;
+    int handed = WDL_TRIAL_AT * WDL_TRAIN_REQUESTS + 2 * trial;
+    ck_assert_int_eq(handed_of(1500, 1000, 0), handed);
+    ck_assert_int_eq(handed_of(1500, 1000, WDL_TRAIN_REQUESTS / 2), handed);
+    ck_assert_int_eq(handed_of(1000, 1500, 0), PUTS - trial);
 }
 END_TEST
 
@@ -1231,7 +1287,8 @@ WDL_SUITE("rma/train", a_row_is_one_hand_over, the_ring_has_one_user, the_short_
           it_is_as_long_as_there_is_room, it_goes_round, the_longest_begins_at_once,
           a_long_one_is_several_cars, half_a_long_one_is_done_from_outside,
           a_request_is_complete_at_once, the_system_may_be_faster_for_long_ones,
-          not_each_is_timed, short_ones_may_go_past_the_caches, the_rest_is_done_from_outside,
+          long_ones_with_requests, not_each_is_timed, short_ones_may_go_past_the_caches,
+          the_rest_is_done_from_outside,
           one_that_cannot_be_reached_fails_alone, the_one_behind_half_a_one_is_whole,
           a_long_rest_is_folded_from_outside, it_goes_on_where_it_was,
           one_that_fails_is_the_only_one, nonsense_is_refused, it_must_be_somewhere,
