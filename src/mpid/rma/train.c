@@ -271,8 +271,9 @@ static int can_be(const struct wdl_win *win, const struct wdl_rma_args *args,
 static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
     uint64_t over = (args->remote.bytes - 1) / WDL_TRAIN_COMPARED;
-    return over == 0 ? NULL :
-        &win->rma->train_trial[args->kind == WDL_RMA_ACC][63 - __builtin_clzll(over)];
+    int kind = args->kind == WDL_RMA_ACC ? WDL_TRAIN_ACCS :
+        args->request ? WDL_TRAIN_RPUTS : WDL_TRAIN_PUTS;
+    return over == 0 ? NULL : &win->rma->train_trial[kind][63 - __builtin_clzll(over)];
 }
 
 /* Which way is one to go whose target is there? The trial, and now, where time is taken, or 0, are

@@ -52,6 +52,9 @@ enum { WDL_TRAIN_PUT = 1 << 20,         /* bytes of a put, at most */
     WDL_TRAIN_REQUESTS = 16             /* of those with requests, or one way on trial */
 };
 
+/* Whose times are kept apart: those with requests may lie where the last one did. */
+enum { WDL_TRAIN_PUTS, WDL_TRAIN_ACCS, WDL_TRAIN_RPUTS, WDL_TRAIN_KINDS };
+
 struct wdl_car {                /* a cache line, in front of its data */
     uint64_t bytes;             /* 0: it has not come; CAR_END: nor will it; CAR_TURN: it is at the
                                  * ring's begin */

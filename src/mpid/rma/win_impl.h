@@ -88,7 +88,7 @@ struct wdl_rma {
     /* handed over, or another way; in one piece or not, by kind (but compare-and-swap) and length;
      * the one to be told of next */
     struct wdl_trial trial[2][WDL_RMA_KINDS - 1][WDL_MAIL_SIZES], *timed;
-    struct wdl_trial train_trial[2][WDL_TRAIN_TRIALS]; /* puts, accumulates; by length */
+    struct wdl_trial train_trial[WDL_TRAIN_KINDS][WDL_TRAIN_TRIALS]; /* by length */
     uint64_t began_ns;          /* the operation being decided about; 0: nobody wants to know */
     /* long copies for another process, by its rank modulo that: some are near, others far */
     struct wdl_bypass bypass[WDL_RMA_BYPASSES];
