@@ -1,8 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The loops are made by macros so that each is compiled for its own type. The plain ones work on
- * short blocks held in local arrays: that is the form compilers turn into vector instructions
- * without having to prove anything about overlap.
+ * The loops are made by macros so that each is compiled for its own type.
  */
 #include "mpid/rma/kernel.h"
 #include <math.h>
@@ -12,7 +10,8 @@
 enum { BLOCK_BYTES = 64 };      /* of a plain block: eight doubles are one */
 enum { RUN_BLOCKS = 8 };        /* of one inner loop, where that is worth it */
 enum { PART_BYTES = 256 };      /* that are kept aside at once */
-enum { COPIED_BYTES = 8192 };   /* old values at a time: then they are still in the nearest cache */
+/* Old values at a time: then they are still in the nearest cache. */
+enum { COPIED_BYTES = 8192, ASIDE_BYTES = 1024 };
 
 /* Floating-point results depend neither on which operand is which nor on the loop: one NaN stands
  * for all, and where an operand is one so is the result; -0 is less than +0. Minima and maxima do
@@ -96,25 +95,7 @@ static inline int are_apart(const char *out, const char *in, size_t bytes)
     return (uintptr_t) out - (uintptr_t) in >= bytes && (uintptr_t) in - (uintptr_t) out >= bytes;
 }
 
-/* Where out is in, through local arrays. (Where vectors are loaded from what narrower ones have
- * just stored there, some processors wait for the stores: a block takes 28 ns on a Xeon.) Otherwise
- * straight, behind a copy of the old values: two parameters that do not overlap, and an inner loop
- * of known length, are the form compilers turn into vector instructions at every level of
- * optimization. */
-#define PLAIN_BLOCK(type, expression)                                                          \
-    do {                                                                                       \
-        type old_v[BLOCK_BYTES / sizeof(type)], in_v[BLOCK_BYTES / sizeof(type)];              \
-        memcpy(in_v, from, BLOCK_BYTES);                                                       \
-        memcpy(old_v, target, BLOCK_BYTES);                                                    \
-        memcpy(out, old_v, BLOCK_BYTES);                                                       \
-        for (size_t j = 0; j < BLOCK_BYTES / sizeof(type); j++) {                              \
-            type old = old_v[j], in = in_v[j];                                                 \
-            in_v[j] = (type) (expression);                                                     \
-        }                                                                                      \
-        memcpy(target, in_v, BLOCK_BYTES);                                                     \
-    } while (0)
-
-/* Arithmetic of several instructions wants longer inner loops in front of that. */
+/* Arithmetic of several instructions wants longer inner loops in front of the others. */
 #define NO_RUNS(type, expression)
 #define RUNS(type, expression)                                                                 \
     for (; blocks >= RUN_BLOCKS; blocks -= RUN_BLOCKS) {                                       \
@@ -132,6 +113,9 @@ static inline int are_apart(const char *out, const char *in, size_t bytes)
 #define UNROLLED _Pragma("GCC unroll 4")
 #endif
 
+/* Two parameters that do not overlap, and an inner loop of known length, are the form compilers
+ * turn into vector instructions at every level of optimization. Old values are copied before; where
+ * out is in, that copy waits in local memory. */
 #define PLAIN_FORMS(name, form, attribute, runs, type, expression)                             \
 typedef type __attribute__((aligned(1), may_alias)) name##_##form##_loose;                     \
 typedef type __attribute__((may_alias)) name##_##form##_exact;                                 \
@@ -155,25 +139,26 @@ static void name##_##form(const struct wdl_kernel_call *call, char *target, cons
 {                                                                                              \
     const size_t block = BLOCK_BYTES / sizeof(type);                                           \
     (void) call;                                                                               \
-    while (n >= block && (!out || are_apart(out, from, n * sizeof(type)))) {                   \
+    char aside[ASIDE_BYTES];                                                                   \
+    while (n >= block) {                                                                       \
         size_t bytes = n / block * BLOCK_BYTES;                                                \
+        int apart = out && are_apart(out, from, n * sizeof(type));                             \
         if (out) {                                                                             \
-            bytes = bytes < COPIED_BYTES ? bytes : COPIED_BYTES;                               \
-            memcpy(out, target, bytes);                                                        \
-            out += bytes;                                                                      \
+            size_t most = apart ? COPIED_BYTES : ASIDE_BYTES;                                  \
+            bytes = bytes < most ? bytes : most;                                               \
+            memcpy(apart ? out : aside, target, bytes);                                        \
         }                                                                                      \
         name##_##form##_straight((name##_##form##_exact *) (void *) target,                    \
                                  (const name##_##form##_loose *) (const void *) from,          \
                                  bytes / BLOCK_BYTES);                                         \
+        if (out) {                                                                             \
+            if (!apart)                                                                        \
+                memcpy(out, aside, bytes);                                                     \
+            out += bytes;                                                                      \
+        }                                                                                      \
         target += bytes;                                                                       \
         from += bytes;                                                                         \
         n -= bytes / sizeof(type);                                                             \
-    }                                                                                          \
-    for (; n >= block; n -= block) {                                                           \
-        PLAIN_BLOCK(type, expression);                                                         \
-        out += BLOCK_BYTES;                                                                    \
-        target += BLOCK_BYTES;                                                                 \
-        from += BLOCK_BYTES;                                                                   \
     }                                                                                          \
     for (size_t j = 0; j < n; j++) {                                                           \
         type old, in;                                                                          \
