@@ -72,6 +72,7 @@ windlass_core_sources = \
     %D%/mpid/coll/sync.c \
     %D%/mpid/coll/team.c \
     %D%/mpid/coll/tree.c \
+    %D%/mpid/coll/wins.c \
     %D%/mpid/proc/proc.c \
     %D%/mpid/proc/spread.c \
     %D%/mpid/rma/accumulate.c \

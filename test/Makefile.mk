@@ -88,6 +88,7 @@ unit_tests =                            \
     test/mpid/coll/test_team            \
     test/mpid/coll/test_threads         \
     test/mpid/coll/test_tree            \
+    test/mpid/coll/test_wins            \
     test/mpid/proc/test_meet            \
     test/mpid/proc/test_proc            \
     test/mpid/proc/test_spread          \

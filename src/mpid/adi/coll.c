@@ -19,6 +19,16 @@ static void host_free(void *ctx, void *ptr)
     MPL_free(ptr);
 }
 
+static void site_set(struct wdl_proc *proc)
+{
+    const struct wdl_coll_site site = {.nodes = MPIR_Process.num_nodes,
+        .board_bytes = wdl_arena_is_open()? WDL_ADI_BOARD : 0,
+        .fetches = wdl_arena_fetches(),
+        .domains = wdl_domain_of(MPIR_Process.rank) >= 0
+    };
+    wdl_coll_site_set(proc, &site);
+}
+
 int wdl_adi_coll_init(struct wdl_proc *proc)
 {
     static const struct wdl_host_ops memory = {.alloc = host_alloc,.free = host_free };
@@ -29,7 +39,11 @@ int wdl_adi_coll_init(struct wdl_proc *proc)
     int mpi_errno = wdl_adi_coll_model_init(proc);
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = wdl_arena_open();
-    return mpi_errno ? mpi_errno : wdl_domains_open();
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = wdl_domains_open();
+    if (mpi_errno == MPI_SUCCESS)
+        site_set(proc);
+    return mpi_errno;
 }
 
 int wdl_adi_coll_fini(struct wdl_proc *proc)

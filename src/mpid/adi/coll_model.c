@@ -21,7 +21,8 @@ cvars:
       scope       : MPI_T_SCOPE_ALL_EQ
       description : >-
         A file with the network's costs (maint/tune measures and writes it), by which the engine of
-        windlass chooses the algorithms of collectives and the shape of trees. Rank 0 reads it.
+        windlass chooses the algorithms of collectives and the shape of trees, and lines that say
+        where it takes MPI's calls (src/mpid/coll/README.md). Rank 0 reads it.
 
     - name        : MPIR_CVAR_WINDLASS_COLL_ALGORITHM
       category    : WINDLASS
@@ -109,10 +110,25 @@ static void complain_of_others(void)
                  "it is not said to rank 0");
 }
 
+/* Read by all ranks alike. */
+static void take_model(struct wdl_proc *proc, const char *text)
+{
+    static struct wdl_coll_wins wins;
+    struct wdl_coll_model model;
+    char err[128];
+    if (!text[0])
+        return;
+    if (wdl_coll_model_read(text, &model, &wins, err, sizeof err) == WDL_OK) {
+        wdl_coll_model_set(proc, &model);
+        wdl_coll_wins_set(proc, &wins);
+    } else {
+        complain("MPIR_CVAR_WINDLASS_COLL_MODEL", MPIR_CVAR_WINDLASS_COLL_MODEL, err);
+    }
+}
+
 int wdl_adi_coll_model_init(struct wdl_proc *proc)
 {
     struct said said = { "", "" };
-    struct wdl_coll_model model;
     char err[128];
     int mpi_errno = MPI_SUCCESS;
     if (!wdl_adi_chooses(0)) {
@@ -124,10 +140,7 @@ int wdl_adi_coll_model_init(struct wdl_proc *proc)
     mpi_errno = MPIR_pmi_bcast(&said, sizeof said, MPIR_PMI_DOMAIN_ALL);
     if (mpi_errno)
         return mpi_errno;
-    if (said.model[0] && wdl_coll_model_read(said.model, &model, err, sizeof err) == WDL_OK)
-        wdl_coll_model_set(proc, &model);
-    else if (said.model[0])
-        complain("MPIR_CVAR_WINDLASS_COLL_MODEL", MPIR_CVAR_WINDLASS_COLL_MODEL, err);
+    take_model(proc, said.model);
     if (wdl_coll_prefer(proc, said.algorithm, err, sizeof err) != WDL_OK)
         complain("MPIR_CVAR_WINDLASS_COLL_ALGORITHM", said.algorithm, err);
     return MPI_SUCCESS;

@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * MPI's collectives, blocking and nonblocking: on the engine (mpid/coll) where it wins, else by
- * MPICH's algorithms. The choice looks at nothing but what all ranks know alike: kind,
- * bytes, members, operator.
+ * MPI's collectives, blocking and nonblocking: on the engine (mpid/coll) where its tables say that
+ * it wins, or MPICH does it wrongly or does not end; else by MPICH's algorithms. The choice looks
+ * at nothing but what all ranks know alike: kind, bytes, members, operator.
  *
  * A rank that has no memory for its part ends the job, since the others wait for it.
  */
@@ -30,80 +30,14 @@ cvars:
 
 /* --- the choice ------------------------------------------------------------------------------- */
 
-/* Beyond, everyone looking at everyone is not the best: little goes by domains, if there are any */
-enum { NODE_RANKS = 32 };
-
-/* Between nodes, by measurement with 2 to 8 ranks on two: where a node has so many ranks or more,
- * these lengths. What MPICH sends in one direction without anybody's leave is faster where it is
- * little, and where it is very much it is not copied there. Lengths that not all ranks know decide
- * nothing. */
-static const struct {
-    enum wdl_coll_kind kind;
-    int a_node;
-    size_t least, most;
-} between[] = {
-    { WDL_COLL_REDUCE, 1, 8 << 10, 128 << 10 },
-    { WDL_COLL_ALLREDUCE, 2, 128, 4 << 10 },
-    { WDL_COLL_ALLREDUCE, 1, 16 << 10, 128 << 10 },
-    { WDL_COLL_SCAN, 2, 1, 128 },
-    { WDL_COLL_SCAN, 1, 16 << 10, 256 << 10 },
-    { WDL_COLL_REDUCE_SCATTER, 2, 1, 512 },
-    { WDL_COLL_REDUCE_SCATTER, 1, 64 << 10, 256 << 10 },
-    { WDL_COLL_GATHER_ALL, 4, 1, 512 },
-    { WDL_COLL_GATHER, 4, 1, 32 << 10 },
-    { WDL_COLL_SCATTER, 4, 8 << 10, 32 << 10 },
-};
-
-static int wins_between(const struct wdl_adi_mpi *m, size_t bytes)
-{
-    for (size_t i = 0; i < sizeof between / sizeof between[0]; i++)
-        if (between[i].kind == m->kind && bytes >= between[i].least && bytes <= between[i].most &&
-            m->comm->local_size > (between[i].a_node - 1) * MPIR_Process.num_nodes)
-            return 1;
-    return 0;
-}
-
-/* Within a node, where the data fits the boards or can be fetched. */
-static int wins(const struct wdl_adi_mpi *m, size_t bytes)
-{
-    if (!wdl_adi_comm_on_node(m->comm))
-        return wins_between(m, bytes);
-    int blocks = m->kind == WDL_COLL_SCATTER || m->kind == WDL_COLL_EXCHANGE;
-    int is_little =
-        !m->variable && bytes <= WDL_ADI_BOARD / (blocks ? (size_t) m->comm->local_size : 1);
-    if (!wdl_arena_is_open())
-        return 0;
-    if (m->comm->local_size > NODE_RANKS)
-        return is_little && wdl_arena_fetches() && wdl_domain_of(MPIR_Process.rank) >= 0;
-    return is_little || wdl_arena_fetches();
-}
-
-/* Nonblocking, by the same measurement, where a node has more ranks than one, from these lengths
- * on; and blocks that vary, with a root or of each to each. */
-static const struct {
-    enum wdl_coll_kind kind;
-    size_t least;
-} begun[] = {
-    { WDL_COLL_SCAN, 1 },
-    { WDL_COLL_REDUCE, 4 << 10 },
-    { WDL_COLL_REDUCE_SCATTER, 64 << 10 },
-};
-
-/* But MPICH looks at all its outstanding schedules at every turn, so that many take as long as
- * their number squared. Who waits for which is not known to all alike; how many have been begun
- * since the communicator's last blocking collective is. Of what is long nobody has so many, and
- * there the engine may take several times as long. */
+/* MPICH looks at all its outstanding schedules at every turn, so that many take as long as their
+ * number squared. Who waits for which is not known to all alike; how many have been begun since the
+ * communicator's last blocking collective is. Of what is long nobody has so many, and there the
+ * engine may take several times as long. */
 enum { SCHEDULES = 512, SCHEDULES_SHORT = 4 << 10 };
 
-static int wins_begun(const struct wdl_adi_mpi *m, size_t bytes)
+static int are_many(const struct wdl_adi_mpi *m, size_t bytes)
 {
-    if (m->comm->local_size > MPIR_Process.num_nodes) {
-        for (size_t i = 0; i < sizeof begun / sizeof begun[0]; i++)
-            if (begun[i].kind == m->kind && bytes >= begun[i].least)
-                return 1;
-        if (m->variable && !wdl_coll_reduces(m->kind))
-            return 1;
-    }
     return ++m->comm->dev.schedules > SCHEDULES && bytes <= SCHEDULES_SHORT;
 }
 
@@ -138,12 +72,16 @@ static int takes(const struct wdl_adi_mpi *m, int is_blocking)
 {
     if (!wdl_adi_coll_can(m))
         return 0;
-    size_t bytes = m->variable ? 0 : wdl_adi_call_bytes(m);
+    const struct wdl_coll_call call = {.kind = m->kind,.begun = !is_blocking,
+        .variable = m->variable,.size = m->comm->local_size,
+        .on_node = wdl_adi_comm_on_node(m->comm),
+        .bytes = m->variable ? 0 : wdl_adi_call_bytes(m)
+    };
     /* on a node others may give more, by mistake, and are told of it */
-    if (bytes == 0 && m->kind != WDL_COLL_BARRIER && !m->variable && !wdl_adi_comm_on_node(m->comm))
+    if (call.bytes == 0 && m->kind != WDL_COLL_BARRIER && !m->variable && !call.on_node)
         return 0;
     return MPIR_CVAR_WINDLASS_COLL == MPIR_CVAR_WINDLASS_COLL_engine || fails(m) ||
-        wins(m, bytes) || (!is_blocking && wins_begun(m, bytes));
+        wdl_coll_wins(wdl_adi.proc, &call) || (!is_blocking && are_many(m, call.bytes));
 }
 
 /* --- blocking --------------------------------------------------------------------------------- */

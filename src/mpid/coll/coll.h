@@ -192,6 +192,39 @@ struct wdl_coll_model {
     double across;
 };
 
+/* Where the engine is the faster way between nodes, for calls that have another one (wins.c). */
+enum wdl_coll_form {
+    WDL_COLL_WAITED,
+    WDL_COLL_BEGUN, /* the caller does not wait: these rows count besides those of WAITED */
+    WDL_COLL_VARIED, /* blocks of different sizes; likewise */
+    WDL_COLL_VARIED_BEGUN,
+    WDL_COLL_FORM_COUNT
+};
+enum { WDL_COLL_WINS_MAX = 4 }; /* of a kind and form */
+struct wdl_coll_win {
+    int a_node; /* so many ranks a node or more: of the team, on all nodes of the job; 0: no row */
+    size_t least, most; /* bytes, as in wdl_coll_args; of blocks of different sizes: any */
+};
+struct wdl_coll_wins {
+    struct wdl_coll_win of[WDL_COLL_KIND_COUNT][WDL_COLL_FORM_COUNT][WDL_COLL_WINS_MAX];
+};
+
+/* Where this process runs: the same on all ranks of its node, `nodes` on all. */
+struct wdl_coll_site {
+    int nodes; /* of the job */
+    size_t board_bytes; /* of its teams; 0: the ranks of the node share no memory */
+    int fetches; /* can they copy from each other's private memory? */
+    int domains; /* does each keep to one? (domain_of of the team's parameters) */
+};
+
+/* A call that has another way. */
+struct wdl_coll_call {
+    enum wdl_coll_kind kind;
+    int begun; /* its caller does not wait */
+    int variable, size, on_node; /* size: ranks; on_node: all of them are on this one */
+    size_t bytes; /* as in wdl_coll_args; variable: 0 */
+};
+
 /* Cells in memory that the ranks of a node share: a segment per rank, wdl_coll_shm_bytes() long,
  * 64-byte aligned. All of them are there, zeroed, before any rank makes the team, and are the
  * team's alone until it is destroyed everywhere. */
@@ -276,10 +309,30 @@ void wdl_coll_host(struct wdl_proc *proc, const struct wdl_host *host);
 void wdl_coll_limit(struct wdl_proc *proc, const struct wdl_coll_limits *limits);
 /* Costs for the teams that do not say their own; the same on all ranks. Before the first team. */
 void wdl_coll_model_set(struct wdl_proc *proc, const struct wdl_coll_model *model);
-/* Lines `latency N`, `gap N`, `byte N`, `reduce N`, and perhaps `across N`; blank lines; # begins a
- * remark. WDL_OK, or ERR_ARG and a text. */
-int wdl_coll_model_read(const char *text, struct wdl_coll_model *model_out, char *err,
-                        size_t err_bytes);
+const struct wdl_coll_model *wdl_coll_model_get(const struct wdl_proc *proc);
+/* Lines `latency N`, `gap N`, `byte N`, `reduce N`, and perhaps `across N`; and
+ *
+ *   wins KIND A_NODE LEAST MOST    the engine carries out such calls: a struct wdl_coll_win
+ *   wins KIND A_NODE LEAST         ... however long
+ *   wins KIND A_NODE               ... of any length
+ *   wins KIND 0                    no such calls
+ *
+ * or wins_begun, wins_varied, wins_varied_begun in place of wins (enum wdl_coll_form; with blocks
+ * of different sizes without lengths). Lines for a kind and form replace all that was measured of
+ * it. Blank lines; # begins a remark. WDL_OK, or ERR_ARG and a text. */
+int wdl_coll_model_read(const char *text, struct wdl_coll_model *model_out,
+                        struct wdl_coll_wins *wins_out, char *err, size_t err_bytes);
+/* The model in such lines. WDL_OK, or ERR_ARG and a text: a number that no network has, or no
+ * room. */
+int wdl_coll_model_write(const struct wdl_coll_model *model, char *text, size_t bytes, char *err,
+                         size_t err_bytes);
+/* What counts where nothing is set. */
+extern const struct wdl_coll_wins wdl_coll_wins_measured;
+/* They stay the caller's, as long as the process. The same on all ranks, at any time. */
+void wdl_coll_wins_set(struct wdl_proc *proc, const struct wdl_coll_wins *wins);
+void wdl_coll_site_set(struct wdl_proc *proc, const struct wdl_coll_site *site);
+/* Is the engine faster than what else there is? All ranks of the call say the same. */
+int wdl_coll_wins(const struct wdl_proc *proc, const struct wdl_coll_call *call);
 /* Words `kind:row`, with commas between (broadcast:tree): the row for that kind wherever it
  * applies. The same on all ranks, before the first team. WDL_OK, or ERR_ARG and a text: nothing is
  * preferred that was not before. */

@@ -251,6 +251,8 @@ struct wdl_coll {
     uint32_t region_id;
     int keys_useful, keys_useless; /* of those that flags were to be put by */
     struct wdl_coll_model model; /* for teams without one */
+    const struct wdl_coll_wins *wins; /* wins.c */
+    struct wdl_coll_site site;
     const char *preferred[WDL_COLL_KIND_COUNT]; /* rows' names, or NULL */
     /* fail.c: when to ask, how long after the last time, and what had been done then */
     uint64_t doubt_at, doubt_ns, doubt_seen;
@@ -383,5 +385,9 @@ struct wdl_graph *wdl_select_graph(struct wdl_team *team, const struct wdl_coll_
 struct wdl_graph *wdl_select_credit(struct wdl_team *team, int first);
 /* A graph under way that nobody wants again: it goes with its run. */
 void wdl_select_once(struct wdl_team *team, struct wdl_graph *graph);
+
+/* wins.c: a row more; ERR_ARG: there is no room for it */
+int wdl_wins_add(struct wdl_coll_wins *wins, enum wdl_coll_kind kind, enum wdl_coll_form form,
+                 const struct wdl_coll_win *win);
 
 #endif

@@ -50,6 +50,8 @@ int wdl_coll_init(struct wdl_proc *proc)
         return WDL_ERR_NOMEM;
     coll->proc = proc;
     coll->model = (struct wdl_coll_model){1500, 400, 0.1, 0.25, 0};
+    coll->site = (struct wdl_coll_site){.nodes = 1};
+    coll->wins = &wdl_coll_wins_measured;
     coll->host = proc->host;
     coll->limits = (struct wdl_coll_limits){RUN_BYTES, EARLY_PLACES, STRAYS};
     wdl_store_init(&coll->store, &coll->host);
