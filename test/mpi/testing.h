@@ -99,20 +99,26 @@ static inline const char *t_text(int code)
                 __LINE__, t_class(t_code), #class, t_text(t_code));                           \
     } while (0)
 
-/* A performance variable of the process that counts; MPI_T is initialized. */
-static inline unsigned long long t_counter(const char *name)
+/* A performance variable of the process; MPI_T is initialized. */
+static inline unsigned long long t_pvar(const char *name, int class)
 {
     unsigned long long got = 0;
     int index, count;
     MPI_T_pvar_session session;
     MPI_T_pvar_handle handle;
     MPI_T_pvar_session_create(&session);
-    if (MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index) ||
+    if (MPI_T_pvar_get_index(name, class, &index) ||
         MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) ||
         MPI_T_pvar_read(session, handle, &got))
         t_fault("%s cannot be read", name);
     MPI_T_pvar_session_free(&session);
     return got;
+}
+
+/* One that counts. */
+static inline unsigned long long t_counter(const char *name)
+{
+    return t_pvar(name, MPI_T_PVAR_CLASS_COUNTER);
 }
 
 /* splitmix64: position k of stream s, so that any rank can repeat what another drew. */

@@ -36,9 +36,7 @@ int wdl_adi_coll_init(struct wdl_proc *proc)
     if (status != WDL_OK)
         return WDL_ADI_ERROR(status);
     wdl_coll_host(proc, &(struct wdl_host) {.ops = &memory});
-    int mpi_errno = wdl_adi_coll_model_init(proc);
-    if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = wdl_arena_open();
+    int mpi_errno = wdl_arena_open();
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = wdl_domains_open();
     if (mpi_errno == MPI_SUCCESS)

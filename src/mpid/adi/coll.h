@@ -52,10 +52,20 @@ int wdl_domain_of(int peer);
 
 /* --- coll_model.c --- */
 
-/* Does this process's user say anything of algorithms? Goes on its card. */
+/* Does this process's user say anything of algorithms? Goes on its card (wdl_adi_chooses). */
+enum wdl_adi_choice { WDL_ADI_CHOOSES_NOT, WDL_ADI_CHOOSES, WDL_ADI_MEASURES };
 int wdl_adi_coll_chosen(void);
-/* Collective over all processes, when there are cards and no teams. */
+/* Collective over all processes, when all else has begun and there are no teams. */
 int wdl_adi_coll_model_init(struct wdl_proc *proc);
+
+/* --- coll_measure.c: when messages can be waited for, and there are no communicators. Rank 0
+ * measures, its partner serves, others do neither: an MPI error each. --- */
+
+/* Who: the first rank of another node, where there is none the last; 0: rank 0 is alone. */
+int wdl_adi_measure_partner(void);
+/* Costs of the network; `across` is 0. What could not be measured may be any number, or none. */
+int wdl_adi_measure(int partner, struct wdl_coll_model *model_out);
+int wdl_adi_measure_serve(void);
 
 /* --- coll_share.c --- */
 

@@ -1,9 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * What the user says about the choice of the collectives' algorithms: rank 0 reads it, and tells
- * the others, for they must choose alike. That there is something to be told stands on its card,
- * so all know whether they take part. What is wrong, or said to other ranks alone, is said on
- * stderr, and then nothing of it counts.
+ * What the user says about the choice of the collectives' algorithms: rank 0 reads it, or measures
+ * it with another (coll_measure.c), and tells the others, for they must choose alike. That there is
+ * something to be told, or measured, stands on its card, so all know whether they take part. What
+ * is wrong, or said to other ranks alone, is said on stderr, and then nothing of it counts.
  */
 #include "coll.h"
 #include <errno.h>
@@ -22,7 +22,9 @@ cvars:
       description : >-
         A file with the network's costs (maint/tune measures and writes it), by which the engine of
         windlass chooses the algorithms of collectives and the shape of trees, and lines that say
-        where it takes MPI's calls (src/mpid/coll/README.md). Rank 0 reads it.
+        where it takes MPI's calls (src/mpid/coll/README.md). Rank 0 reads it. The word measure:
+        MPI_Init measures the costs itself, between rank 0 and the first rank of another node, or
+        the last rank where there is none, in some 10 ms (a file of that name is ./measure).
 
     - name        : MPIR_CVAR_WINDLASS_COLL_ALGORITHM
       category    : WINDLASS
@@ -50,9 +52,17 @@ static int is_said(const char *cvar)
     return cvar && cvar[0];
 }
 
+static int is_measure(void)
+{
+    return is_said(MPIR_CVAR_WINDLASS_COLL_MODEL) &&
+        strcmp(MPIR_CVAR_WINDLASS_COLL_MODEL, "measure") == 0;
+}
+
 int wdl_adi_coll_chosen(void)
 {
-    return is_said(MPIR_CVAR_WINDLASS_COLL_MODEL) || is_said(MPIR_CVAR_WINDLASS_COLL_ALGORITHM);
+    int something = is_said(MPIR_CVAR_WINDLASS_COLL_MODEL) ||
+        is_said(MPIR_CVAR_WINDLASS_COLL_ALGORITHM);
+    return !something ? WDL_ADI_CHOOSES_NOT : is_measure() ? WDL_ADI_MEASURES : WDL_ADI_CHOOSES;
 }
 
 static void not_used(const char *cvar, const char *text, const char *what)
@@ -81,10 +91,31 @@ static void file_read(const char *path, char *text_out)
         fclose(file);
 }
 
+/* The model's text, by measurement, or "". Of rank 0 and who measures with it; others do nothing.
+ * Alone there is nothing to measure. */
+static int measure(char *text_out)
+{
+    struct wdl_coll_model model;
+    char err[128];
+    int mpi_errno = MPI_SUCCESS;
+    int partner = wdl_adi_measure_partner();
+    if (partner > 0 && MPIR_Process.rank == partner)
+        mpi_errno = wdl_adi_measure_serve();
+    if (partner > 0 && MPIR_Process.rank == 0) {
+        mpi_errno = wdl_adi_measure(partner, &model);
+        if (mpi_errno == MPI_SUCCESS &&
+            wdl_coll_model_write(&model, text_out, TEXT_BYTES, err, sizeof err) != WDL_OK) {
+            complain("MPIR_CVAR_WINDLASS_COLL_MODEL", "measure", err);
+            text_out[0] = 0;
+        }
+    }
+    return mpi_errno;
+}
+
 static void said_by_0(struct said *said)
 {
     const char *algorithm = MPIR_CVAR_WINDLASS_COLL_ALGORITHM;
-    if (is_said(MPIR_CVAR_WINDLASS_COLL_MODEL))
+    if (is_said(MPIR_CVAR_WINDLASS_COLL_MODEL) && !is_measure())
         file_read(MPIR_CVAR_WINDLASS_COLL_MODEL, said->model);
     if (algorithm && strlen(algorithm) >= TEXT_BYTES)
         complain("MPIR_CVAR_WINDLASS_COLL_ALGORITHM", "its value", "it is too long");
@@ -131,13 +162,16 @@ int wdl_adi_coll_model_init(struct wdl_proc *proc)
     struct said said = { "", "" };
     char err[128];
     int mpi_errno = MPI_SUCCESS;
-    if (!wdl_adi_chooses(0)) {
+    if (wdl_adi_chooses(0) == WDL_ADI_CHOOSES_NOT) {
         complain_of_others();
         return MPI_SUCCESS;
     }
+    if (wdl_adi_chooses(0) == WDL_ADI_MEASURES)
+        mpi_errno = measure(said.model);
     if (MPIR_Process.rank == 0)
         said_by_0(&said);
-    mpi_errno = MPIR_pmi_bcast(&said, sizeof said, MPIR_PMI_DOMAIN_ALL);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIR_pmi_bcast(&said, sizeof said, MPIR_PMI_DOMAIN_ALL);
     if (mpi_errno)
         return mpi_errno;
     take_model(proc, said.model);

@@ -238,6 +238,8 @@ int MPID_Init(int required, int *provided)
     wdl_adi_bells_begin();
     mpi_errno = wdl_adi_rma_init(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = wdl_adi_coll_model_init(wdl_adi.proc);
+    MPIR_ERR_CHECK(mpi_errno);
 
   fn_exit:
     return mpi_errno;

@@ -1,9 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Performance variables (MPI_T): what the core counts about a window, about the process, and about
- * its collectives, how often a window has mapped others' memory, and how often we have looked at
- * the network. They are there however MPICH was configured: they are read from counts that are kept
- * anyway, and cost nothing. All are of unsigned long long and read-only.
+ * its collectives, and the costs it chooses these by, how often a window has mapped others' memory,
+ * and how often we have looked at the network. They are there however MPICH was configured: they
+ * are read from what is kept anyway, and cost nothing. All are of unsigned long long and read-only.
  */
 #include "mpid/coll/coll.h"
 #include "rma.h"
@@ -72,6 +72,8 @@ static const struct pvar of_waiting[] = {
 };
 
 static const struct pvar of_collectives[] = {
+    {"windlass_coll_started", "Collectives that the engine has begun in this process.", COUNT,
+     FIELD(wdl_coll_stats, started)},
     {"windlass_coll_memory", "Bytes that the pools of the collectives hold.",
      MPI_T_PVAR_CLASS_LEVEL, FIELD(wdl_coll_stats, memory)},
     {"windlass_coll_memory_high", "Most bytes of these pools in use, of runs and of all else.",
@@ -85,6 +87,22 @@ static const struct pvar of_collectives[] = {
     {"windlass_coll_early_unplaced",
      "Addresses for which there was no room: data that went by messages therefore.", COUNT,
      FIELD(wdl_coll_stats, early_unplaced)},
+};
+
+/* In picoseconds; the field is in nanoseconds. */
+static const struct pvar of_model[] = {
+    {"windlass_coll_latency",
+     "What a message takes end to end by the costs that algorithms are chosen by, in picoseconds.",
+     MPI_T_PVAR_CLASS_LEVEL, FIELD(wdl_coll_model, latency)},
+    {"windlass_coll_gap", "What is between two messages by them, in picoseconds.",
+     MPI_T_PVAR_CLASS_LEVEL, FIELD(wdl_coll_model, gap)},
+    {"windlass_coll_byte", "What one byte more takes by them, in picoseconds.",
+     MPI_T_PVAR_CLASS_LEVEL, FIELD(wdl_coll_model, byte)},
+    {"windlass_coll_reduce", "What it takes by them to reduce a byte, in picoseconds.",
+     MPI_T_PVAR_CLASS_LEVEL, FIELD(wdl_coll_model, reduce)},
+    {"windlass_coll_across",
+     "What a store takes from one domain of a node to another, in picoseconds; 0: not said.",
+     MPI_T_PVAR_CLASS_LEVEL, FIELD(wdl_coll_model, across)},
 };
 
 static unsigned long long field(const struct pvar *pvar, const void *record)
@@ -153,6 +171,17 @@ static void read_collectives(void *pvar, void *object, int count, void *value)
         *(unsigned long long *) value = field(pvar, wdl_coll_stats(wdl_adi.proc));
 }
 
+static void read_model(void *pvar, void *object, int count, void *value)
+{
+    const struct pvar *p = pvar;
+    double ns = 0;
+    (void) object;
+    (void) count;
+    if (wdl_adi.proc && wdl_adi.proc->coll)
+        memcpy(&ns, (const char *) wdl_coll_model_get(wdl_adi.proc) + p->at, sizeof ns);
+    *(unsigned long long *) value = (unsigned long long) (ns * 1000 + 0.5);
+}
+
 static void offer(const struct pvar *pvar, size_t n, int bind, MPIR_T_pvar_get_value_cb *read)
 {
     for (size_t i = 0; i < n; i++)
@@ -173,4 +202,5 @@ void wdl_adi_pvars_init(void)
           read_waiting);
     offer(of_collectives, sizeof of_collectives / sizeof of_collectives[0], MPI_T_BIND_NO_OBJECT,
           read_collectives);
+    offer(of_model, sizeof of_model / sizeof of_model[0], MPI_T_BIND_NO_OBJECT, read_model);
 }

@@ -67,7 +67,7 @@ int wdl_adi_meet(void);
 enum { WDL_ADI_BLOCK = 48 };
 /* The process id of a peer, as its own node knows it. */
 int wdl_adi_pid(int peer);
-/* Has a peer's user said something of algorithms (coll_model.c)? */
+/* Has a peer's user said something of algorithms (enum wdl_adi_choice of coll.h)? */
 int wdl_adi_chooses(int peer);
 void wdl_adi_peer_lost(void *ctx, int peer);
 
