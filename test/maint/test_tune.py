@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Part of Windlass. See COPYRIGHT in the top-level directory.
-"""Tests of maint/tune: what it makes of what the program says; the program is a script here."""
+"""Tests of maint/tune: what it makes of what the programs say; these are scripts here."""
 
 import os
 import subprocess
@@ -9,7 +9,13 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.environ.get("WDL_SRCDIR", os.path.join(HERE, "../.."))
-SAYS = "= overhead 200\n= latency 1500.5\nnoise\n= gap 400\n= byte 0.1\n= reduce 0.25\n"
+SAYS = "= latency 1500.5\nnoise\n= gap 400\n= byte 0.1\n= reduce 0.25\n= nodes 1\n"
+LENGTHS = (8, 64, 1024, 8192)
+
+
+def rows(name, times):
+    """What test/bench/coll.c says of a row; times: microseconds by length."""
+    return "".join(f"=\t0\t{name}\t{length}\t{took}\t{took}\n" for length, took in times)
 
 
 class Tune(unittest.TestCase):
@@ -26,32 +32,44 @@ class Tune(unittest.TestCase):
             file.write("#!/bin/sh\n" + text)
         os.chmod(self.path("bin", name), 0o755)
 
-    def tune(self, says, *words, status=0):
-        with open(self.path("says"), "w") as file:
-            file.write(says)
+    def says(self, name, text):
+        with open(self.path(name), "w") as file:
+            file.write(text)
+
+    def tune(self, says, *words, status=0, error="", last=None, engine="", mpich=""):
+        """`says`: loggp, the last time `last`; `engine`, `mpich`: coll by that setting."""
+        for name, text in (("loggp", says), ("last", last or says), ("engine", engine), ("mpich", mpich), ("runs", "")):
+            self.says(name, text)
         self.script("mpicc", "exit 0\n")
-        self.script("mpiexec", f"printf '%s ' \"$@\" > {self.path('given')}\ncat {self.path('says')}\n"
-                               f"exit {status}\n")
+        self.script("mpiexec", f"""
+printf '%s ' "$@" > {self.path('given')}
+case "$*" in
+*/coll\\ *) cat {self.dir.name}/$MPIR_CVAR_WINDLASS_COLL; exit 0 ;;
+esac
+[ "$MPIR_CVAR_WINDLASS_COLL_MODEL" = measure ] || exit 9
+echo >> {self.path('runs')}
+printf '%s' '{error}' >&2
+if [ $(wc -l < {self.path('runs')}) -eq 10 ]; then cat {self.path('last')}; else cat {self.path('loggp')}; fi
+exit {status}
+""")
         environment = dict(os.environ, PREFIX=self.dir.name, WORK=self.path("work"))
         return subprocess.run([os.path.join(TOP, "maint", "tune")] + list(words),
                               env=environment, capture_output=True, text=True, timeout=60)
 
-    def lines(self, path):
-        with open(path) as file:
-            return [line for line in file.read().splitlines() if not line.startswith("#")]
+    def lines(self, *names):
+        with open(self.path(*names)) as file:
+            return [line for line in file.read().splitlines() if line and not line.startswith("#")]
 
     def test_the_file_has_what_the_engine_reads(self):
         done = self.tune(SAYS)
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(self.lines(self.path("work", "tune", "model")),
+        self.assertEqual(self.lines("work", "tune", "model"),
                          ["latency 1500.5000", "gap 400.0000", "byte 0.1000", "reduce 0.2500"])
 
-    def test_o_L_g_G_are_said(self):
-        self.assertIn("# o 200.0  L 1100.5  g 400.0  G 0.1000", self.tune(SAYS).stdout)
-
-    def test_no_faster_than_the_processor(self):
-        self.tune(SAYS.replace("gap 400", "gap 150"), "--out", self.path("here"))
-        self.assertIn("gap 200.0000", self.lines(self.path("here")))
+    def test_the_least_of_ten_runs_counts(self):
+        self.tune(SAYS, "--out", self.path("here"), last=SAYS.replace("gap 400", "gap 150"))
+        self.assertEqual(self.lines("here"),
+                         ["latency 1500.5000", "gap 150.0000", "byte 0.1000", "reduce 0.2500"])
 
     def test_mpiexec_gets_its_options(self):
         self.tune(SAYS, "--", "-hosts", "a,b")
@@ -60,15 +78,44 @@ class Tune(unittest.TestCase):
 
     def test_what_is_missing_is_named(self):
         for says in (SAYS.replace("= gap 400\n", ""), SAYS.replace("gap 400", "gap 0")):
-            done = self.tune(says)
-            self.assertNotEqual(done.returncode, 0)
-            self.assertIn("gap could not be measured", done.stderr)
-            self.assertFalse(os.path.exists(self.path("work", "tune", "model")))
+            for done in (self.tune(says), self.tune(SAYS, last=says)):
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn("gap could not be measured", done.stderr)
+                self.assertFalse(os.path.exists(self.path("work", "tune", "model")))
+
+    def test_costs_that_are_not_measured_are_not_written(self):
+        done = self.tune(SAYS, error="windlass: MPIR_CVAR_WINDLASS_COLL_MODEL: measure: gap cannot be 0 ns")
+        self.assertIn("could not be measured", done.stderr)
+        self.assertFalse(os.path.exists(self.path("work", "tune", "model")))
 
     def test_a_program_that_fails_writes_nothing(self):
         done = self.tune(SAYS, status=3)
         self.assertIn("status 3", done.stderr)
         self.assertFalse(os.path.exists(self.path("work", "tune", "model")))
+
+    def wins(self, engine, mpich, nodes=2, ranks=8):
+        done = self.tune(SAYS.replace("nodes 1", f"nodes {nodes}"), "--ranks", str(ranks), engine=engine, mpich=mpich)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.lines("work", "tune", "model")[4:]
+
+    def test_where_the_engine_is_faster_is_written(self):
+        engine = rows("allreduce", zip(LENGTHS, (9, 5, 5, 20))) + rows("bcast", zip(LENGTHS, (9, 9, 9, 9))) + \
+            rows("iscan", zip(LENGTHS, (1, 9, 9, 5))) + rows("barrier", [(0, 1)])
+        mpich = rows("allreduce", zip(LENGTHS, (9, 9, 9, 9))) + rows("bcast", zip(LENGTHS, (9, 9, 9, 9))) + \
+            rows("iscan", zip(LENGTHS, (9, 9, 9, 9))) + rows("barrier", [(0, 2)])
+        self.assertEqual(self.wins(engine, mpich),
+                         ["wins barrier 4 0", "wins broadcast 0", "wins allreduce 4 23 2896",
+                          "wins_begun scan 4 1 22", "wins_begun scan 4 2897"])
+
+    def test_ranks_a_node_are_rounded_up(self):
+        engine, mpich = rows("barrier", [(0, 1)]), rows("barrier", [(0, 2)])
+        self.assertEqual(self.wins(engine, mpich, nodes=2, ranks=5), ["wins barrier 3 0"])
+
+    def test_a_little_faster_is_noise(self):
+        self.assertEqual(self.wins(rows("barrier", [(0, 98)]), rows("barrier", [(0, 100)])), ["wins barrier 0"])
+
+    def test_on_one_node_the_engine_decides_by_itself(self):
+        self.assertEqual(self.wins(rows("barrier", [(0, 1)]), rows("barrier", [(0, 2)]), nodes=1), [])
 
 
 if __name__ == "__main__":
