@@ -14,6 +14,8 @@
 static const struct kind *in_turn(const struct options *o, int index)
 {
     int count = 0, k = 0;
+    if (o->half)
+        index = 2 * index + o->half - 1;
     for (int i = 0; i < kind_count; i++)
         count += kinds[i].most >= o->most;
     for (int left = index % count;; k++)
@@ -270,7 +272,7 @@ static const struct worlds_option table[] = {
     WORLDS_OPTION(options, window), WORLDS_OPTION(options, bytes),   WORLDS_OPTION(options, images),
     WORLDS_OPTION(options, kind),   WORLDS_OPTION(options, in),      WORLDS_OPTION(options, out),
     WORLDS_OPTION(options, lie),    WORLDS_OPTION(options, attach),  WORLDS_OPTION(options, node),
-    WORLDS_OPTION(options, most),   WORLDS_OPTION(options, pools)};
+    WORLDS_OPTION(options, most),   WORLDS_OPTION(options, pools),   WORLDS_OPTION(options, half)};
 static const struct worlds worlds = {.program = "test/mpid/coll/gasnet_world",
                                      .count = 300,
                                      .options_bytes = sizeof(struct options),
@@ -295,13 +297,13 @@ static int lies_caught(void)
     return 1;
 }
 
-/* All kinds that take so many nodes, in a world of their own; another number of seeds makes other
- * modes. */
-static int many_nodes(int ranks, uint64_t seeds)
+/* All kinds that take so many nodes, or half of them, in a world of their own; another number of
+ * seeds makes other modes. */
+static int many_nodes(int ranks, int half, uint64_t seeds, int ordered)
 {
-    struct options o = {.seed = (uint64_t) ranks + seeds,
+    struct options o = {.seed = (uint64_t) ranks + 2 * seeds + (uint64_t) ordered,
                         .ranks = ranks,
-                        .ordered = (int) (seeds & 1),
+                        .ordered = ordered,
                         .delay = 2000,
                         .depth = ranks > 1000 ? 1 : 4,
                         .window = 8,
@@ -309,10 +311,12 @@ static int many_nodes(int ranks, uint64_t seeds)
                         .images = 1,
                         .kind = IN_TURN,
                         .most = ranks,
+                        .half = half,
                         .in = -1,
                         .out = -1};
     for (int i = 0; i < kind_count; i++)
         o.ops += kinds[i].most >= ranks;
+    o.ops = half ? (o.ops + (half == 1)) / 2 : o.ops;
     return !worlds_run(&worlds, &o);
 }
 
@@ -321,8 +325,12 @@ static int more(uint64_t seeds)
     /* each lie is told in a copy of this process, so as long as it is small */
     if (worlds_once() && !lies_caught())
         return 1;
-    return !many_nodes(512, seeds) ||
-           (worlds_once() && !(many_nodes(1024, seeds) && many_nodes(4096, seeds)));
+    int missed = 0, once = worlds_once();
+    for (int ordered = 0; ordered < 2 && !missed; ordered++)
+        missed = !many_nodes(512, 0, seeds, ordered) ||
+                 (once && !(many_nodes(1024, 0, seeds, ordered) &&
+                            many_nodes(4096, 1 + ordered, seeds, ordered)));
+    return missed;
 }
 
 int main(int argc, char **argv)

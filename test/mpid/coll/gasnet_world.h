@@ -74,6 +74,7 @@ struct options {
     int ranks, ordered, refuse, delay, ops, depth, window, bytes, images, in, out;
     int kind; /* -1: any; IN_TURN: those that take the most nodes, this number or `most` */
     int most;
+    int half; /* of those 1: the first, third ..., 2: the others; 0: all */
     int node; /* so many ranks share one; 0: messages alone */
     int attach; /* destinations; 1: the network puts; 2: memory is mapped; 3: neither can be */
     int pools; /* ranks_limit */

@@ -64,6 +64,12 @@ static void sum(void *ctx, const void *left, void *inout, size_t count)
     ranks_sum(NULL, left, inout, count);
 }
 
+static int turn_of(const struct options *o, int index)
+{
+    int kind = index % (WDL_COLL_REDUCE_SCATTER - (o->without > 0));
+    return kind + (o->without && kind >= o->without);
+}
+
 static void op_choose(struct world *w, struct op *op, int index)
 {
     const struct options *o = &w->options;
@@ -73,8 +79,7 @@ static void op_choose(struct world *w, struct op *op, int index)
     op->group = &w->groups[wdl_prng_below(p, (uint64_t) o->teams)];
     int size = op->group->size;
     struct wdl_coll_args *a = &op->args;
-    a->kind = (enum wdl_coll_kind) pick(p, o->turn ? index % WDL_COLL_REDUCE_SCATTER : o->kind,
-                                        WDL_COLL_CUSTOM);
+    a->kind = (enum wdl_coll_kind) pick(p, o->turn ? turn_of(o, index) : o->kind, WDL_COLL_CUSTOM);
     a->flags = (uint32_t) (WDL_COLL_IN_NOSYNC << pick(p, o->in, 3) | WDL_COLL_OUT_NOSYNC
                                                                          << pick(p, o->out, 3));
     a->flags |= wdl_prng_chance(p, 500) ? WDL_COLL_SINGLE : WDL_COLL_LOCAL;
@@ -486,7 +491,7 @@ static const struct worlds_option table[] = {
     WORLDS_OPTION(options, kind),  WORLDS_OPTION(options, in),      WORLDS_OPTION(options, out),
     WORLDS_OPTION(options, lie),   WORLDS_OPTION(options, node),    WORLDS_OPTION(options, attach),
     WORLDS_OPTION(options, pools), WORLDS_OPTION(options, turn),    WORLDS_OPTION(options, domain),
-    WORLDS_OPTION(options, network)};
+    WORLDS_OPTION(options, network), WORLDS_OPTION(options, without)};
 static const struct worlds worlds = {.program = "test/mpid/coll/world",
                                      .count = 500,
                                      .options_bytes = sizeof(struct options),
@@ -536,14 +541,15 @@ static int lies_caught(void)
 
 /* Every kind once, but for one in which each sends to each; another number of seeds makes other
  * modes. */
-static int many_ranks(uint64_t seeds)
+static int many_ranks(int ranks, int without, uint64_t seeds, int ordered)
 {
-    struct options o = {.seed = 4096 + seeds,
-                        .ranks = 4096,
-                        .ordered = (int) (seeds & 1),
+    struct options o = {.seed = (uint64_t) ranks + 2 * seeds + (uint64_t) ordered,
+                        .ranks = ranks,
+                        .without = without,
+                        .ordered = ordered,
                         .delay = 2000,
                         .teams = 1,
-                        .ops = WDL_COLL_REDUCE_SCATTER,
+                        .ops = WDL_COLL_REDUCE_SCATTER - (without > 0),
                         .depth = 2,
                         .window = 8,
                         .bytes = 64,
@@ -553,6 +559,18 @@ static int many_ranks(uint64_t seeds)
                         .node = 1,
                         .turn = 1};
     return !worlds_run(&worlds, &o);
+}
+
+/* Both orders of messages. Where each gets something from each, so many take most of the time:
+ * one of these kinds in each order, the other among fewer. */
+static int very_many_ranks(uint64_t seeds)
+{
+    static const int without[] = {WDL_COLL_EXCHANGE, WDL_COLL_GATHER_ALL};
+    for (int ordered = 0; ordered < 2; ordered++)
+        if (!many_ranks(1024, 0, seeds, ordered) ||
+            !many_ranks(4096, without[ordered], seeds, ordered))
+            return 0;
+    return 1;
 }
 
 /* One node with more ranks than could all look at all boards, in domains of their order or any. */
@@ -589,7 +607,7 @@ static int more(uint64_t seeds)
     missed = missed || many_domains();
     for (size_t i = 0; i < sizeof(found) / sizeof(found[0]); i++)
         missed += worlds_run(&worlds, &found[i]);
-    return missed || (worlds_once() && !many_ranks(seeds));
+    return missed || (worlds_once() && !very_many_ranks(seeds));
 }
 
 int main(int argc, char **argv)

@@ -28,6 +28,7 @@ struct options {
     int network; /* puts by itself; 1: where the target polls; 2: not at all */
     int lie;
     int turn; /* all kinds one after the other, but for reduce_scatter: for very many ranks */
+    int without; /* ... and for this one; 0: no other */
 };
 
 struct side { /* one rank's part of one collective */
