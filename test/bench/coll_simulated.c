@@ -98,10 +98,11 @@ static void every_number(const struct simtime_network *network, int most)
     for (int p = 2; p <= most; p++) {
         struct wdl_span span;
         wdl_span_make(&team, p, 0, &span);
-        struct wdl_tree_shape best = wdl_tree_optimal(p, span.tree.eel_ps, span.tree.gap_ps);
+        const struct wdl_span_tree *tree = &span.tree[WDL_SPAN_OPTIMAL];
+        struct wdl_tree_shape best = wdl_tree_optimal(p, tree->shape.eel_ps, tree->shape.gap_ps);
         worst_note(&barrier, p,
                    (double) span.spread.time_ps / (1000.0 * (double) simtime_least(network, p)));
-        worst_note(&broadcast, p, (double) span.tree_ps / (double) wdl_tree_time_ps(&best, 0));
+        worst_note(&broadcast, p, (double) tree->ps / (double) wdl_tree_time_ps(&best, 0));
     }
     worst_print(network->name, "barrier", &barrier);
     worst_print(network->name, "bcast", &broadcast);

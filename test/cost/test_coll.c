@@ -77,6 +77,64 @@ static struct cost scan(int p)
     return cost;
 }
 
+/* The rounds that each child of a k-nomial tree's head needs for its own ranks, in the order in
+ * which the head sends; returns how many children. */
+enum { ARITY = 4, KNOMIAL_CHILDREN = 32 };
+
+static int knomial_below(int n, int (*rounds)(int n), int below[KNOMIAL_CHILDREN])
+{
+    int children = 0, power = 1;
+    while (power * ARITY < n)
+        power *= ARITY;
+    for (; n > 1; n = power, power /= ARITY)
+        for (int left = n - power; left > 0; left -= power)
+            below[children++] = rounds(left < power ? left : power);
+    return children;
+}
+
+static int knomial_down(int n)
+{
+    int below[KNOMIAL_CHILDREN], latest = 0, children = knomial_below(n, knomial_down, below);
+    for (int i = 0; i < children; i++)
+        latest = latest > i + 1 + below[i] ? latest : i + 1 + below[i];
+    return latest;
+}
+
+/* Who is ready first is heard first. */
+static int knomial_up(int n)
+{
+    int below[KNOMIAL_CHILDREN], latest = 0, children = knomial_below(n, knomial_up, below);
+    for (int i = 0; i < children; i++) {
+        int heard = below[i];
+        for (int k = 0; k < children; k++)
+            heard += below[k] >= below[i];
+        latest = latest > heard ? latest : heard;
+    }
+    return latest;
+}
+
+static struct cost knomial(int p)
+{
+    return (struct cost){knomial_down(p), p - 1};
+}
+
+static struct cost knomial_back(int p)
+{
+    return (struct cost){knomial_up(p), p - 1};
+}
+
+/* The greater half of the others first. */
+static int binary_down(int n)
+{
+    int far = n > 1 ? 1 + binary_down(n / 2) : 0, near = n > 2 ? 2 + binary_down((n - 1) / 2) : 0;
+    return far > near ? far : near;
+}
+
+static struct cost binary(int p)
+{
+    return (struct cost){binary_down(p), p - 1};
+}
+
 /* To each of the others, one after another. */
 static struct cost pairwise(int p)
 {
@@ -221,6 +279,20 @@ static const struct row {
     {WDL_COLL_REDUCE, "circulant", least_rooted, circulant, 130},
     {WDL_COLL_EXCHANGE, "pairwise_entry", least_all, pairwise_entry, 60},
     {WDL_COLL_REDUCE_SCATTER, "pairwise_entry", least_all, pairwise_entry, 60},
+    {WDL_COLL_BROADCAST, "binomial", least_rooted, least_rooted, 5000},
+    {WDL_COLL_BROADCAST, "knomial", least_rooted, knomial, 1024},
+    {WDL_COLL_BROADCAST, "binary", least_rooted, binary, 5000},
+    {WDL_COLL_BROADCAST, "flat", least_rooted, from_root, 15},
+    {WDL_COLL_REDUCE, "binomial", least_rooted, least_rooted, 5000},
+    {WDL_COLL_REDUCE, "knomial", least_rooted, knomial_back, 1024},
+    {WDL_COLL_REDUCE, "binary", least_rooted, binary, 5000},
+    {WDL_COLL_REDUCE, "flat", least_rooted, from_root, 15},
+    {WDL_COLL_SCATTER, "binomial", least_rooted, least_rooted, 32},
+    {WDL_COLL_SCATTER, "knomial", least_rooted, knomial, 32},
+    {WDL_COLL_SCATTER, "binary", least_rooted, binary, 32},
+    {WDL_COLL_GATHER, "binomial", least_rooted, least_rooted, 32},
+    {WDL_COLL_GATHER, "knomial", least_rooted, knomial_back, 32},
+    {WDL_COLL_GATHER, "binary", least_rooted, binary, 32},
     {WDL_COLL_SCATTER, "near", heads_rooted, near_rooted, 15},
     {WDL_COLL_GATHER, "near", heads_rooted, near_rooted, 15},
     {WDL_COLL_EXCHANGE, "near", heads_all, near_pairwise, 15},

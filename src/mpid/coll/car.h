@@ -176,6 +176,7 @@ struct wdl_build {
     /* Between whom it is built: the team, or the heads of its nodes (nodes.h), numbered by node. */
     int rank, size, root;
     const struct wdl_span *span;
+    int tree; /* of the span's: data go along it */
     const int *leader; /* NULL: the team; else the head of each node but the root's ... */
     int head; /* ... which is this one */
     int far; /* the ranks of the own node get and give nothing by messages */

@@ -122,15 +122,33 @@ struct wdl_run {
     struct wdl_car_run cars[];
 };
 
+/* The trees of rooted collectives: the fastest for little data, which flags take, too; and those
+ * that rows have their names from (select.c). */
+enum {
+    WDL_SPAN_OPTIMAL,
+    WDL_SPAN_BINOMIAL,
+    WDL_SPAN_KNOMIAL, /* of WDL_SPAN_ARITY */
+    WDL_SPAN_BINARY,
+    WDL_SPAN_FLAT,
+    WDL_SPAN_TREES
+};
+enum { WDL_SPAN_ARITY = 4 };
+/* Roots' children of all of them but the flat one, whatever the number of ranks. */
+enum { WDL_SPAN_CHILDREN = WDL_CHILDREN_MAX + 31 + 16 * (WDL_SPAN_ARITY - 1) + 2 };
+
 /* Shapes of trees and rounds among so many ranks, by the model (nodes.c). */
 struct wdl_span {
-    int size, root_children; /* of the tree's root */
-    uint64_t tree_ps; /* the tree's time */
-    struct wdl_span_child { /* of the root's, in sending order: ranks below and its tree's time */
-        int size;
-        uint64_t tree_ps;
-    } child[WDL_CHILDREN_MAX];
-    struct wdl_tree_shape tree; /* for rooted collectives and flags */
+    int size;
+    struct wdl_span_tree {
+        struct wdl_tree_shape shape;
+        int children, first; /* the root's; where they begin in `child`, but of the flat one */
+        int steps; /* hops and waits for siblings, on the way that has most; the optimal one's: 0 */
+        uint64_t ps; /* its time */
+    } tree[WDL_SPAN_TREES];
+    struct wdl_span_child { /* in sending order */
+        int size, steps; /* ranks and steps below */
+        uint64_t ps; /* its tree's time */
+    } child[WDL_SPAN_CHILDREN];
     struct wdl_pattern_spread spread; /* for flags of all to all */
     int one_size, one_rounds, one_hops; /* one block on a circulant graph, perhaps of more ranks */
     int circulant_hops; /* of several */

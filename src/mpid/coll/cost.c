@@ -50,9 +50,14 @@ static double latest(double a, double b)
     return a > b ? a : b;
 }
 
+static const struct wdl_span_tree *tree_of(const struct wdl_cost *c)
+{
+    return &c->span->tree[c->tree];
+}
+
 static double tree(const struct wdl_cost *c)
 {
-    return (double) c->span->tree_ps / 1000;
+    return (double) tree_of(c)->ps / 1000;
 }
 
 /* --- rounds in which all ranks send and receive alike --- */
@@ -108,7 +113,7 @@ double wdl_cost_rounds(const struct wdl_cost *c)
  * takes longer by the data. */
 static double along(const struct wdl_cost *c, double waits)
 {
-    double before = c->span->root_children - 1;
+    double before = tree_of(c)->children - 1;
     return ready(c, c->m) + waits + before * more(c, c->m) + hop(c, c->m);
 }
 
@@ -116,8 +121,8 @@ static double along(const struct wdl_cost *c, double waits)
  * to be heard. */
 double wdl_cost_broadcast_tree(const struct wdl_cost *c)
 {
-    double before = c->span->root_children - 1, last = tree(c) - c->latency;
-    double first = before * c->gap + (double) c->span->child[0].tree_ps / 1000;
+    double before = tree_of(c)->children - 1, last = tree(c) - c->latency;
+    double first = before * c->gap + (double) c->span->child[0].ps / 1000;
     return along(c, ready(c, c->m) > 0 ? latest(first, last) : last);
 }
 
@@ -127,14 +132,14 @@ static double child_done(const struct wdl_cost *c, int child, double sent)
 {
     const struct wdl_span_child *of = &c->span->child[child];
     double below = c->m * (of->size - 1), piece = below < c->chunk ? below : c->chunk;
-    return sent + c->latency + (double) of->tree_ps / 1000 + more(c, piece);
+    return sent + c->latency + (double) of->ps / 1000 + more(c, piece);
 }
 
 /* A child is asked by the root while it gathers from others, a leaf is not. */
 static double tree_up(const struct wdl_cost *c)
 {
     double port = ready(c, c->m), last = 0;
-    for (int i = 0; i < c->span->root_children; i++) {
+    for (int i = 0; i < tree_of(c)->children; i++) {
         port += more(c, c->m * c->span->child[i].size);
         last = latest(last, child_done(c, i, port));
         port += c->gap;
@@ -158,7 +163,7 @@ static int child_next(int children, const double *heard, const double *left, dou
 static double tree_down(const struct wdl_cost *c)
 {
     double port = 0, last = 0, heard[WDL_CHILDREN_MAX], left[WDL_CHILDREN_MAX];
-    int children = c->span->root_children, asked = 0, next;
+    int children = tree_of(c)->children, asked = 0, next;
     for (int i = children - 1; i >= 0; i--) {
         double bytes = c->m * c->span->child[i].size;
         left[i] = pieces(c, bytes);
@@ -224,7 +229,24 @@ double wdl_cost_broadcast_circulant(const struct wdl_cost *c)
 /* What comes is folded before the next, or before it is sent on. */
 double wdl_cost_reduce_tree(const struct wdl_cost *c)
 {
-    return along(c, tree(c) - c->latency) + c->span->root_children * c->m * c->reduce;
+    return along(c, tree(c) - c->latency) + tree_of(c)->children * c->m * c->reduce;
+}
+
+/* Of any tree: what has been folded goes on, a piece after the other; or the root's port is the
+ * last to be done, which takes what its children send one behind the other. */
+double wdl_cost_reduce_by_name(const struct wdl_cost *c)
+{
+    const struct wdl_span_tree *t = tree_of(c);
+    int flat = c->tree == WDL_SPAN_FLAT;
+    double piece = c->m / pieces(c, c->m), step = more(c, piece) + piece * c->reduce;
+    double all = more(c, c->m) + c->m * c->reduce;
+    double last = tree(c) - c->latency + (t->steps - 1) * step + all;
+    for (int i = flat ? t->children - 1 : 0; i < t->children; i++) {
+        const struct wdl_span_child *of = &c->span->child[flat ? 0 : t->first + i];
+        double come = flat ? 0 : (double) of->ps / 1000 + of->steps * step;
+        last = latest(last, come + i * c->gap + (i + 1) * all);
+    }
+    return ready(c, c->m) + c->latency + last;
 }
 
 double wdl_cost_reduce_circulant(const struct wdl_cost *c)

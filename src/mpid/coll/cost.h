@@ -19,6 +19,7 @@ struct wdl_cost {
     double latency, gap, byte, reduce;
     double chunk, cell; /* bytes of a packet's data; that nobody must be ready for */
     int few; /* every other rank has a link of its own */
+    int tree; /* of the span's; but in reduce_by_name the optimal one */
 };
 
 struct wdl_cost wdl_cost_of(const struct wdl_team *team, const struct wdl_coll_args *args);
@@ -30,6 +31,7 @@ double wdl_cost_broadcast_tree(const struct wdl_cost *c);
 double wdl_cost_broadcast_ring(const struct wdl_cost *c);
 double wdl_cost_broadcast_circulant(const struct wdl_cost *c);
 double wdl_cost_reduce_tree(const struct wdl_cost *c);
+double wdl_cost_reduce_by_name(const struct wdl_cost *c);
 double wdl_cost_reduce_circulant(const struct wdl_cost *c);
 /* In how many blocks, at most WDL_CIRCULANT_BLOCKS_MAX. */
 int wdl_cost_circulant_blocks(const struct wdl_cost *c);

@@ -6,26 +6,52 @@
 
 /* --- spans ------------------------------------------------------------------------------------ */
 
-static void children_time(struct wdl_span *span, const struct wdl_tree_node *root)
+/* Nobody asks of the optimal tree, whose shape hangs on the times. */
+static int steps_of(const struct wdl_tree_shape *shape)
 {
-    struct wdl_tree_child child[WDL_CHILDREN_MAX];
-    struct wdl_tree_shape below = span->tree;
-    (void) wdl_tree_children(&span->tree, 0, root, child, WDL_CHILDREN_MAX);
-    for (int i = 0; i < root->children; i++) {
-        below.ranks = child[i].size;
-        span->child[i] = (struct wdl_span_child){child[i].size, wdl_tree_time_ps(&below, 0)};
-    }
+    struct wdl_tree_shape steps = *shape;
+    steps.eel_ps = steps.gap_ps = 1;
+    return shape->kind == WDL_TREE_OPTIMAL ? 0 : (int) wdl_tree_time_ps(&steps, 0);
 }
 
-static void tree_make(struct wdl_span *span, int children_max, uint64_t eel, uint64_t gap)
+/* Their places are from `first` on; returns what is behind them. */
+static int children_find(struct wdl_span *span, struct wdl_span_tree *tree, int first)
 {
     struct wdl_tree_node root;
-    span->tree = wdl_tree_optimal(span->size, eel, gap);
-    span->tree.most = children_max;
-    wdl_tree_find(&span->tree, 0, 0, &root);
-    span->root_children = root.children;
-    span->tree_ps = wdl_tree_time_ps(&span->tree, 0);
-    children_time(span, &root);
+    struct wdl_tree_child child[WDL_CHILDREN_MAX];
+    struct wdl_tree_shape below = tree->shape;
+    wdl_tree_find(&tree->shape, 0, 0, &root);
+    wdl_assert_cmp(first + root.children, <=, WDL_SPAN_CHILDREN);
+    (void) wdl_tree_children(&tree->shape, 0, &root, child, WDL_CHILDREN_MAX);
+    for (int i = 0; i < root.children; i++) {
+        struct wdl_span_child *of = &span->child[first + i];
+        below.ranks = of->size = child[i].size;
+        of->steps = steps_of(&below);
+        of->ps = wdl_tree_time_ps(&below, 0);
+    }
+    tree->children = root.children;
+    tree->first = first;
+    return first + root.children;
+}
+
+static void trees_make(struct wdl_span *span, int children_max, uint64_t eel, uint64_t gap)
+{
+    struct wdl_span_tree *tree = span->tree;
+    int n = span->size, next = 0;
+    tree[WDL_SPAN_OPTIMAL].shape = wdl_tree_optimal(n, eel, gap);
+    tree[WDL_SPAN_OPTIMAL].shape.most = children_max;
+    tree[WDL_SPAN_BINOMIAL].shape = wdl_tree_knomial(n, 2, eel, gap);
+    tree[WDL_SPAN_KNOMIAL].shape = wdl_tree_knomial(n, WDL_SPAN_ARITY, eel, gap);
+    tree[WDL_SPAN_BINARY].shape = wdl_tree_binary(n, eel, gap);
+    tree[WDL_SPAN_FLAT].shape = wdl_tree_flat(n, eel, gap);
+    for (int k = 0; k < WDL_SPAN_TREES; k++) {
+        tree[k].steps = steps_of(&tree[k].shape);
+        tree[k].ps = wdl_tree_time_ps(&tree[k].shape, 0);
+        if (k == WDL_SPAN_FLAT)
+            tree[k].children = n - 1;
+        else
+            next = children_find(span, &tree[k], next);
+    }
 }
 
 void wdl_span_make(const struct wdl_team *team, int size, int links, struct wdl_span *span_out)
@@ -39,7 +65,7 @@ void wdl_span_shape(double latency, double gap_ns, int size, int links, struct w
     uint64_t gap = (uint64_t) (gap_ns * 1000) + 1;
     int children_max = links && links <= WDL_CHILDREN_MAX ? links - 1 : WDL_CHILDREN_MAX;
     span_out->size = size;
-    tree_make(span_out, children_max, eel, gap);
+    trees_make(span_out, children_max, eel, gap);
     wdl_pattern_spread(size, eel, gap, &span_out->spread);
     if (links && span_out->spread.steps > links)
         wdl_pattern_spread(size, eel, eel, &span_out->spread);
@@ -47,6 +73,18 @@ void wdl_span_shape(double latency, double gap_ns, int size, int links, struct w
     span_out->one_size = wdl_pattern_circulant_size(size, eel, gap);
     span_out->one_rounds = wdl_pattern_rounds(span_out->one_size, 2);
     span_out->one_hops = wdl_pattern_circulant_hops(span_out->one_size);
+}
+
+int wdl_span_has_links(const struct wdl_team *team, int tree, int ordered)
+{
+    int children = team->span.tree[tree].children;
+    if (tree == WDL_SPAN_OPTIMAL)
+        return 1; /* the links are made for it */
+    if (ordered) /* a root that stands among its ranks has one more on either side */
+        children += 2;
+    if (children >= team->size)
+        children = team->size - 1;
+    return children < team->links && children <= WDL_CHILDREN_MAX;
 }
 
 /* --- nodes ------------------------------------------------------------------------------------ */

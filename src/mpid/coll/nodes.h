@@ -39,6 +39,8 @@ struct wdl_nodes {
 void wdl_span_make(const struct wdl_team *team, int size, int links, struct wdl_span *span_out);
 /* ... where what is said is heard after `latency`, and something else can be said after `gap`. */
 void wdl_span_shape(double latency, double gap, int size, int links, struct wdl_span *span_out);
+/* Has each child in this tree of the team's a link of its own, whatever the root? */
+int wdl_span_has_links(const struct wdl_team *team, int tree, int ordered);
 
 /* The nodes of a team that is open, by what params.node_of says, or the domains of its node; NULL
  * in *nodes_out where there is but one, or none with two ranks. WDL_OK or ERR_NOMEM. */

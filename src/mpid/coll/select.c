@@ -12,6 +12,7 @@
 #include "mpid/coll/fail.h"
 #include "mpid/coll/levels.h"
 #include "mpid/coll/node.h"
+#include "mpid/coll/nodes.h"
 
 enum { ROW_FIRST = 1 << 16, ROW_CREDIT }; /* rows of the empty collectives */
 enum { HAS_BEFORE = 1 << 28, HAS_AFTER = 1 << 29 }; /* in a shape's flags */
@@ -21,8 +22,9 @@ struct row {
     const char *name;
     void (*build)(struct wdl_build *b);
     int (*applies)(const struct wdl_team *team, const struct wdl_coll_args *args);
-    double (*cost)(const struct wdl_cost *c); /* ns */
+    double (*cost)(const struct wdl_cost *c); /* ns; NULL: taken by name alone */
     int entry; /* stands on all having begun before data moves */
+    int tree; /* of the span's: what data go along, if they go along one */
 };
 
 static int always(const struct wdl_team *team, const struct wdl_coll_args *args)
@@ -174,66 +176,83 @@ static void custom(struct wdl_build *b)
     b->args->build(b);
 }
 
-/* By kind, in its order. Levels are right behind what looks at all boards. */
+/* Of blocks the flat tree is "direct". */
+#define TREES(kind, build, applies, cost)                            \
+    {kind, "binomial", build, applies, cost, 0, WDL_SPAN_BINOMIAL},  \
+        {kind, "knomial", build, applies, cost, 0, WDL_SPAN_KNOMIAL}, \
+        {kind, "binary", build, applies, cost, 0, WDL_SPAN_BINARY}
+
+/* By kind, in its order. Levels are right behind what looks at all boards. Of several that are the
+ * cheapest the first is taken. */
 static const struct row rows[] = {
-    {WDL_COLL_BARRIER, "node", wdl_all_node, node, wdl_cost_node, 0},
-    {WDL_COLL_BARRIER, "levels", wdl_levels_barrier, levels, wdl_cost_levels, 0},
-    {WDL_COLL_BARRIER, "dissemination", wdl_barrier_dissemination, always, wdl_cost_rounds, 0},
-    {WDL_COLL_BROADCAST, "node", wdl_all_node, node, wdl_cost_node, 0},
-    {WDL_COLL_BROADCAST, "levels", wdl_levels_broadcast, levels, wdl_cost_levels, 0},
-    {WDL_COLL_BROADCAST, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0},
-    {WDL_COLL_BROADCAST, "tree", wdl_broadcast_tree, always, wdl_cost_broadcast_tree, 0},
+    {WDL_COLL_BARRIER, "node", wdl_all_node, node, wdl_cost_node, 0, 0},
+    {WDL_COLL_BARRIER, "levels", wdl_levels_barrier, levels, wdl_cost_levels, 0, 0},
+    {WDL_COLL_BARRIER, "dissemination", wdl_barrier_dissemination, always, wdl_cost_rounds, 0, 0},
+    {WDL_COLL_BROADCAST, "node", wdl_all_node, node, wdl_cost_node, 0, 0},
+    {WDL_COLL_BROADCAST, "levels", wdl_levels_broadcast, levels, wdl_cost_levels, 0, 0},
+    {WDL_COLL_BROADCAST, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0, 0},
+    {WDL_COLL_BROADCAST, "tree", wdl_broadcast_tree, always, wdl_cost_broadcast_tree, 0, 0},
     {WDL_COLL_BROADCAST, "scatter_ring", wdl_broadcast_scatter_ring, divisible,
-     wdl_cost_broadcast_ring, 0},
+     wdl_cost_broadcast_ring, 0, 0},
     {WDL_COLL_BROADCAST, "circulant", wdl_broadcast_circulant, is_asked_for,
-     wdl_cost_broadcast_circulant, 0},
-    {WDL_COLL_SCATTER, "node", wdl_all_node, node, wdl_cost_node, 0},
-    {WDL_COLL_SCATTER, "levels", wdl_levels_scatter, levels, wdl_cost_levels_tree, 0},
-    {WDL_COLL_SCATTER, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0},
-    {WDL_COLL_SCATTER, "near", wdl_near_scatter, near, wdl_cost_near, 0},
-    {WDL_COLL_SCATTER, "tree", wdl_scatter_tree, stages, wdl_cost_tree, 0},
-    {WDL_COLL_SCATTER, "direct", wdl_scatter_direct, always, wdl_cost_direct, 0},
-    {WDL_COLL_GATHER, "node", wdl_all_node, node, wdl_cost_node, 0},
-    {WDL_COLL_GATHER, "levels", wdl_levels_gather, levels, wdl_cost_levels_tree, 0},
-    {WDL_COLL_GATHER, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0},
-    {WDL_COLL_GATHER, "near", wdl_near_gather, near, wdl_cost_near, 0},
-    {WDL_COLL_GATHER, "tree", wdl_gather_tree, stages, wdl_cost_tree, 0},
-    {WDL_COLL_GATHER, "direct", wdl_gather_direct, always, wdl_cost_direct, 0},
-    {WDL_COLL_GATHER_ALL, "node", wdl_all_node, node, wdl_cost_node, 0},
-    {WDL_COLL_GATHER_ALL, "levels", wdl_levels_gather_all, levels, wdl_cost_levels, 0},
-    {WDL_COLL_GATHER_ALL, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0},
-    {WDL_COLL_GATHER_ALL, "bruck", wdl_gather_all_bruck, stages, wdl_cost_bruck, 0},
-    {WDL_COLL_GATHER_ALL, "ring", wdl_gather_all_ring, always, wdl_cost_ring, 0},
-    {WDL_COLL_EXCHANGE, "node", wdl_all_node, node, wdl_cost_node, 0},
-    {WDL_COLL_EXCHANGE, "levels", wdl_levels_exchange, levels_short, wdl_cost_levels_exchange, 0},
-    {WDL_COLL_EXCHANGE, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0},
-    {WDL_COLL_EXCHANGE, "near", wdl_near_exchange, near_few_or_sparse, wdl_cost_near_pairwise, 0},
-    {WDL_COLL_EXCHANGE, "near_entry", wdl_near_exchange, near_dense, wdl_cost_near_entry, 1},
-    {WDL_COLL_EXCHANGE, "bruck", wdl_exchange_bruck, stages, wdl_cost_exchange_bruck, 0},
-    {WDL_COLL_EXCHANGE, "pairwise", wdl_exchange_pairwise, few_or_sparse, wdl_cost_pairwise, 0},
-    {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, dense, wdl_cost_pairwise_entry, 1},
-    {WDL_COLL_REDUCE, "node", wdl_all_node, node, wdl_cost_node, 0},
-    {WDL_COLL_REDUCE, "levels", wdl_levels_reduce, levels, wdl_cost_levels, 0},
-    {WDL_COLL_REDUCE, "tree", wdl_reduce_tree, always, wdl_cost_reduce_tree, 0},
+     wdl_cost_broadcast_circulant, 0, 0},
+    TREES(WDL_COLL_BROADCAST, wdl_broadcast_tree, always, NULL),
+    {WDL_COLL_BROADCAST, "flat", wdl_broadcast_tree, always, NULL, 0, WDL_SPAN_FLAT},
+    {WDL_COLL_SCATTER, "node", wdl_all_node, node, wdl_cost_node, 0, 0},
+    {WDL_COLL_SCATTER, "levels", wdl_levels_scatter, levels, wdl_cost_levels_tree, 0, 0},
+    {WDL_COLL_SCATTER, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0, 0},
+    {WDL_COLL_SCATTER, "near", wdl_near_scatter, near, wdl_cost_near, 0, 0},
+    {WDL_COLL_SCATTER, "tree", wdl_scatter_tree, stages, wdl_cost_tree, 0, 0},
+    {WDL_COLL_SCATTER, "direct", wdl_scatter_direct, always, wdl_cost_direct, 0, 0},
+    TREES(WDL_COLL_SCATTER, wdl_scatter_tree, stages, NULL),
+    {WDL_COLL_GATHER, "node", wdl_all_node, node, wdl_cost_node, 0, 0},
+    {WDL_COLL_GATHER, "levels", wdl_levels_gather, levels, wdl_cost_levels_tree, 0, 0},
+    {WDL_COLL_GATHER, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0, 0},
+    {WDL_COLL_GATHER, "near", wdl_near_gather, near, wdl_cost_near, 0, 0},
+    {WDL_COLL_GATHER, "tree", wdl_gather_tree, stages, wdl_cost_tree, 0, 0},
+    {WDL_COLL_GATHER, "direct", wdl_gather_direct, always, wdl_cost_direct, 0, 0},
+    TREES(WDL_COLL_GATHER, wdl_gather_tree, stages, NULL),
+    {WDL_COLL_GATHER_ALL, "node", wdl_all_node, node, wdl_cost_node, 0, 0},
+    {WDL_COLL_GATHER_ALL, "levels", wdl_levels_gather_all, levels, wdl_cost_levels, 0, 0},
+    {WDL_COLL_GATHER_ALL, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0, 0},
+    {WDL_COLL_GATHER_ALL, "bruck", wdl_gather_all_bruck, stages, wdl_cost_bruck, 0, 0},
+    {WDL_COLL_GATHER_ALL, "ring", wdl_gather_all_ring, always, wdl_cost_ring, 0, 0},
+    {WDL_COLL_EXCHANGE, "node", wdl_all_node, node, wdl_cost_node, 0, 0},
+    {WDL_COLL_EXCHANGE, "levels", wdl_levels_exchange, levels_short,
+     wdl_cost_levels_exchange, 0, 0},
+    {WDL_COLL_EXCHANGE, "ahead", wdl_ahead_build, wdl_ahead_by_message, wdl_cost_pairwise, 0, 0},
+    {WDL_COLL_EXCHANGE, "near", wdl_near_exchange, near_few_or_sparse,
+     wdl_cost_near_pairwise, 0, 0},
+    {WDL_COLL_EXCHANGE, "near_entry", wdl_near_exchange, near_dense, wdl_cost_near_entry, 1, 0},
+    {WDL_COLL_EXCHANGE, "bruck", wdl_exchange_bruck, stages, wdl_cost_exchange_bruck, 0, 0},
+    {WDL_COLL_EXCHANGE, "pairwise", wdl_exchange_pairwise, few_or_sparse, wdl_cost_pairwise, 0, 0},
+    {WDL_COLL_EXCHANGE, "pairwise_entry", wdl_exchange_pairwise, dense,
+     wdl_cost_pairwise_entry, 1, 0},
+    {WDL_COLL_REDUCE, "node", wdl_all_node, node, wdl_cost_node, 0, 0},
+    {WDL_COLL_REDUCE, "levels", wdl_levels_reduce, levels, wdl_cost_levels, 0, 0},
+    {WDL_COLL_REDUCE, "tree", wdl_reduce_tree, always, wdl_cost_reduce_tree, 0, 0},
     {WDL_COLL_REDUCE, "circulant", wdl_reduce_circulant, is_long_and_commutes,
-     wdl_cost_reduce_circulant, 0},
-    {WDL_COLL_ALLREDUCE, "node", wdl_all_node, node, wdl_cost_node, 0},
-    {WDL_COLL_ALLREDUCE, "levels", wdl_levels_allreduce, levels, wdl_cost_levels, 0},
-    {WDL_COLL_ALLREDUCE, "gathered", wdl_allreduce_gathered, all_fit, wdl_cost_gathered, 0},
-    {WDL_COLL_ALLREDUCE, "doubling", wdl_allreduce_doubling, always, wdl_cost_doubling, 0},
-    {WDL_COLL_ALLREDUCE, "census", wdl_allreduce_census, exact, wdl_cost_census, 0},
-    {WDL_COLL_ALLREDUCE, "halving", wdl_allreduce_halving, divisible, wdl_cost_halving, 0},
-    {WDL_COLL_SCAN, "node", wdl_all_node, node, wdl_cost_node, 0},
-    {WDL_COLL_SCAN, "levels", wdl_levels_scan, levels, wdl_cost_levels_scan, 0},
-    {WDL_COLL_SCAN, "doubling", wdl_scan_doubling, always, wdl_cost_vector, 0},
-    {WDL_COLL_REDUCE_SCATTER, "node", wdl_all_node, node, wdl_cost_node, 0},
+     wdl_cost_reduce_circulant, 0, 0},
+    TREES(WDL_COLL_REDUCE, wdl_reduce_tree, always, wdl_cost_reduce_by_name),
+    {WDL_COLL_REDUCE, "flat", wdl_reduce_tree, always, wdl_cost_reduce_by_name, 0,
+     WDL_SPAN_FLAT},
+    {WDL_COLL_ALLREDUCE, "node", wdl_all_node, node, wdl_cost_node, 0, 0},
+    {WDL_COLL_ALLREDUCE, "levels", wdl_levels_allreduce, levels, wdl_cost_levels, 0, 0},
+    {WDL_COLL_ALLREDUCE, "gathered", wdl_allreduce_gathered, all_fit, wdl_cost_gathered, 0, 0},
+    {WDL_COLL_ALLREDUCE, "doubling", wdl_allreduce_doubling, always, wdl_cost_doubling, 0, 0},
+    {WDL_COLL_ALLREDUCE, "census", wdl_allreduce_census, exact, wdl_cost_census, 0, 0},
+    {WDL_COLL_ALLREDUCE, "halving", wdl_allreduce_halving, divisible, wdl_cost_halving, 0, 0},
+    {WDL_COLL_SCAN, "node", wdl_all_node, node, wdl_cost_node, 0, 0},
+    {WDL_COLL_SCAN, "levels", wdl_levels_scan, levels, wdl_cost_levels_scan, 0, 0},
+    {WDL_COLL_SCAN, "doubling", wdl_scan_doubling, always, wdl_cost_vector, 0, 0},
+    {WDL_COLL_REDUCE_SCATTER, "node", wdl_all_node, node, wdl_cost_node, 0, 0},
     {WDL_COLL_REDUCE_SCATTER, "levels", wdl_levels_reduce_scatter, levels,
-     wdl_cost_levels_reduce_scatter, 0},
+     wdl_cost_levels_reduce_scatter, 0, 0},
     {WDL_COLL_REDUCE_SCATTER, "pairwise", wdl_reduce_scatter_pairwise, few_or_sparse,
-     wdl_cost_pairwise, 0},
+     wdl_cost_pairwise, 0, 0},
     {WDL_COLL_REDUCE_SCATTER, "pairwise_entry", wdl_reduce_scatter_pairwise, dense,
-     wdl_cost_pairwise_entry, 1},
-    {WDL_COLL_CUSTOM, "custom", custom, always, wdl_cost_rounds, 0},
+     wdl_cost_pairwise_entry, 1, 0},
+    {WDL_COLL_CUSTOM, "custom", custom, always, wdl_cost_rounds, 0, 0},
 };
 enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
@@ -267,6 +286,21 @@ static int is_preferred(const struct wdl_team *team, const struct wdl_coll_args 
 {
     const char *name = team->coll->preferred[args->kind];
     return name && !args->algorithm && strcmp(name, row->name) == 0;
+}
+
+/* The trees by name: where they are asked for, and by the model in what nothing but a tree does, a
+ * long reduction that keeps the order of its operands. No tree is faster than the optimal one with
+ * little data; much that has no order, a circulant graph takes better than any; and between the two
+ * they would gain less than the formulas are wrong by. */
+static int is_open(const struct wdl_team *team, const struct wdl_coll_args *args,
+                   const struct row *row)
+{
+    if (row->tree == WDL_SPAN_OPTIMAL)
+        return 1;
+    int ordered = row->cost && !args->op.commutes;
+    int may = args->algorithm || is_preferred(team, args, row) ||
+              (ordered && args->bytes > team->params.cell_bytes);
+    return may && wdl_span_has_links(team, row->tree, ordered);
 }
 
 /* Weaker than any other: it is not for its cost that it is taken. */
@@ -317,12 +351,13 @@ int wdl_select_row(const struct wdl_team *team, const struct wdl_coll_args *args
     double best = 0;
     for (int i = first; i < ROWS && rows[i].kind == args->kind; i++) {
         const struct row *row = &rows[i];
-        if (!row->applies(team, args))
-            continue;
         if (args->algorithm && strcmp(args->algorithm, row->name) != 0)
             continue;
-        if (is_preferred(team, args, row) || is_ahead(team, args, row))
+        if (!is_open(team, args, row) || !row->applies(team, args))
+            continue;
+        if (args->algorithm || is_preferred(team, args, row) || is_ahead(team, args, row))
             return i;
+        c.tree = row->tree;
         double cost = row->cost(&c);
         if (chosen < 0 || cost < best) {
             chosen = i;
@@ -517,7 +552,9 @@ static struct wdl_graph *graph_build(struct wdl_team *team, const struct wdl_col
     if (synced && (rows[row].entry || (args->flags & WDL_COLL_IN_ALLSYNC)))
         entered = entry_build(&b, row, flow, args->root);
     int first = b.ncars;
+    b.tree = rows[row].tree;
     rows[row].build(&b);
+    b.tree = WDL_SPAN_OPTIMAL; /* flags' */
     hooks_build(&b, first);
     for (int i = first, n = b.ncars; i < n; i++)
         if (wdl_car_touches(&b.cars[i]) && b.cars[i].kind != WDL_CAR_RECV)

@@ -27,7 +27,7 @@ int wdl_log2_up(int n)
 void wdl_place_find(const struct wdl_build *b, int root, int rank, int ordered,
                     struct wdl_place *place_out)
 {
-    struct wdl_tree_shape shape = b->span->tree;
+    struct wdl_tree_shape shape = b->span->tree[b->tree].shape;
     shape.ordered = ordered;
     wdl_tree_find(&shape, root, rank, &place_out->node);
     wdl_assert_cmp(place_out->node.children, <=, WDL_CHILDREN_MAX);

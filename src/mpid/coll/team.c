@@ -192,7 +192,8 @@ void wdl_team_shape(struct wdl_team *team)
     if (team->params.model.latency <= 0)
         team->params.model = team->coll->model;
     wdl_span_make(team, team->size, 0, &team->span);
-    team->links = links_for(team->size, team->span.root_children, team->span.spread.steps);
+    team->links = links_for(team->size, team->span.tree[WDL_SPAN_OPTIMAL].children,
+                            team->span.spread.steps);
     team->data_roles = (uint32_t) (PHASES_DATA * team->links);
     team->cell_roles = team->data_roles + (uint32_t) (PHASES_FLAG * team->links);
     team->board_at = wdl_shm_board_at(team);

@@ -263,18 +263,32 @@ static void shape_check(const struct wdl_tree_shape *shape, int root)
     wdl_assert(shape->most == 0 || shape->most >= 31 || shape->ranks <= 1 << shape->most);
 }
 
+static struct wdl_tree_shape shape_of(enum wdl_tree_kind kind, int ranks, uint64_t eel_ps,
+                                      uint64_t gap_ps)
+{
+    return (struct wdl_tree_shape) {.kind = kind,.ranks = ranks,.eel_ps = eel_ps,.gap_ps = gap_ps };
+}
+
 struct wdl_tree_shape wdl_tree_optimal(int ranks, uint64_t eel_ps, uint64_t gap_ps)
 {
-    return (struct wdl_tree_shape) {.kind = WDL_TREE_OPTIMAL,.ranks = ranks,.eel_ps = eel_ps,
-        .gap_ps = gap_ps
-    };
+    return shape_of(WDL_TREE_OPTIMAL, ranks, eel_ps, gap_ps);
+}
+
+struct wdl_tree_shape wdl_tree_binary(int ranks, uint64_t eel_ps, uint64_t gap_ps)
+{
+    return shape_of(WDL_TREE_BINARY, ranks, eel_ps, gap_ps);
+}
+
+struct wdl_tree_shape wdl_tree_flat(int ranks, uint64_t eel_ps, uint64_t gap_ps)
+{
+    return shape_of(WDL_TREE_FLAT, ranks, eel_ps, gap_ps);
 }
 
 struct wdl_tree_shape wdl_tree_knomial(int ranks, int arity, uint64_t eel_ps, uint64_t gap_ps)
 {
-    return (struct wdl_tree_shape) {.kind = WDL_TREE_KNOMIAL,.ranks = ranks,.arity = arity,
-        .eel_ps = eel_ps,.gap_ps = gap_ps
-    };
+    struct wdl_tree_shape shape = shape_of(WDL_TREE_KNOMIAL, ranks, eel_ps, gap_ps);
+    shape.arity = arity;
+    return shape;
 }
 
 /* Places are ranks in an ordered tree, distances from the root in the others. */

@@ -63,6 +63,8 @@ struct wdl_tree_child {
 /* Shapes with names. */
 struct wdl_tree_shape wdl_tree_optimal(int ranks, uint64_t eel_ps, uint64_t gap_ps);
 struct wdl_tree_shape wdl_tree_knomial(int ranks, int arity, uint64_t eel_ps, uint64_t gap_ps);
+struct wdl_tree_shape wdl_tree_binary(int ranks, uint64_t eel_ps, uint64_t gap_ps);
+struct wdl_tree_shape wdl_tree_flat(int ranks, uint64_t eel_ps, uint64_t gap_ps);
 
 /* Where `rank` stands in the tree that starts at `root`. */
 void wdl_tree_find(const struct wdl_tree_shape *shape, int root, int rank,

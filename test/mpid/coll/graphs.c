@@ -319,6 +319,7 @@ static void begin(struct graphs *g, struct graphs_rank *r, void (*build)(struct 
     run_free(g, r);
     wdl_build_begin(&b, &r->team, &args);
     b.armed = g->armed;
+    b.tree = g->tree;
     build(&b);
     r->graph = wdl_build_end(&b);
     must(r->graph);

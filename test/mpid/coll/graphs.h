@@ -22,6 +22,7 @@ struct graphs_message; /* on its way */
 
 struct graphs {
     int n, in_place; /* in_place: the source is the destination, too */
+    int tree; /* of the span's: what the graphs go along */
     int armed; /* all have begun, all RECVs are armed, before data moves */
     int late; /* begins when nothing else moves any more; -1: nobody */
     struct test_host host;

@@ -43,13 +43,13 @@ uint64_t simtime_least(const struct simtime_network *network, int ranks)
 
 struct wdl_coll_args simtime_args(const struct simtime_call *call)
 {
+    int commutes = call->ordered ? 0 : call->rounds ? WDL_COLL_COMMUTES : WDL_COLL_EXACT;
     return (struct wdl_coll_args){.kind = call->kind,
                                   .flags = WDL_COLL_MPI,
                                   .root = call->root,
                                   .bytes = call->bytes,
                                   .algorithm = call->algorithm,
-                                  .op = {ranks_sum, NULL, 4,
-                                         call->rounds ? WDL_COLL_COMMUTES : WDL_COLL_EXACT, NULL}};
+                                  .op = {ranks_sum, NULL, 4, commutes, NULL}};
 }
 
 /* Starts it everywhere, at one instant, on memory that holds one block a rank or one in all. */

@@ -35,6 +35,7 @@ struct simtime_call {
     int root;
     const char *algorithm; /* NULL: the engine chooses */
     int rounds; /* the operator rounds: all ranks must fold alike */
+    int ordered; /* ... does not even commute */
     int node; /* the walk: so many consecutive ranks share a node, which takes no time; or 0 */
     int domains; /* ... which are domains of one node */
 };

@@ -1,19 +1,22 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Broadcast: all three ways, by the graphs' rules alone; messages and bytes, exactly.
+ * Broadcast: down all trees and the other two ways, by the graphs' rules alone; messages and bytes,
+ * exactly.
  */
 #include <string.h>
 #include "mpid/coll/graphs.h"
+#include "mpid/coll/nodes.h"
 #include "support/must.h"
 #include "support/suite.h"
 
-static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 11, 16, 17, 33};
+static const int sizes[] = {1, 2, 3, 4, 5, 7, 8, 11, 16, 17, 33, 40};
 /* In a cell; just longer; in packets. */
 static const size_t lengths[] = {0, 4, 64, 65, 512, 3000};
 static uint64_t seed;
 
 /* Messages there must be with n ranks; 0: not asked. */
-static void all(void (*build)(struct wdl_build *b), size_t least, int divides, int alone)
+static void all(void (*build)(struct wdl_build *b), int tree, size_t least, int divides,
+                int alone)
 {
     for (size_t p = 0; p < sizeof(sizes) / sizeof(sizes[0]); p++)
         for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++) {
@@ -26,6 +29,11 @@ static void all(void (*build)(struct wdl_build *b), size_t least, int divides, i
                 int root = k * (n - 1) / 2;
                 graphs_open(&g, n, bytes, ++seed);
                 g.armed = k == 1;
+                g.tree = tree;
+                if (!wdl_span_has_links(&g.one[0].team, tree, 0)) {
+                    graphs_close(&g);
+                    continue;
+                }
                 graphs_run(&g, build,
                            &(struct wdl_coll_args){
                                .kind = WDL_COLL_BROADCAST, .root = root, .bytes = bytes});
@@ -42,23 +50,24 @@ static void all(void (*build)(struct wdl_build *b), size_t least, int divides, i
         }
 }
 
-START_TEST(down_a_tree)
+START_TEST(down_trees)
 {
-    all(wdl_broadcast_tree, 0, 0, 1);
+    for (int tree = 0; tree < WDL_SPAN_TREES; tree++)
+        all(wdl_broadcast_tree, tree, 0, 0, 1);
 }
 END_TEST
 
 START_TEST(scattered_and_gathered_round_a_ring)
 {
-    all(wdl_broadcast_scatter_ring, 1, 1, 1);
+    all(wdl_broadcast_scatter_ring, WDL_SPAN_OPTIMAL, 1, 1, 1);
 }
 END_TEST
 
 START_TEST(in_blocks_on_a_circulant_graph)
 {
-    all(wdl_broadcast_circulant, GRAPHS_CELL + 1, 0, 0);
+    all(wdl_broadcast_circulant, WDL_SPAN_OPTIMAL, GRAPHS_CELL + 1, 0, 0);
 }
 END_TEST
 
-WDL_SUITE("coll/broadcast", down_a_tree, scattered_and_gathered_round_a_ring,
+WDL_SUITE("coll/broadcast", down_trees, scattered_and_gathered_round_a_ring,
           in_blocks_on_a_circulant_graph)

@@ -93,6 +93,8 @@ static struct wdl_coll_args args_of(enum wdl_coll_kind kind, const char *algorit
                                   .op = {ranks_compose, NULL, 4, 0, NULL}};
 }
 
+static const char *const trees[] = {"binomial", "knomial", "binary", "flat"};
+
 /* The lower bound of rooted collectives, n - 1 messages, is met; of the others in
  * ceil(log2 n) rounds, one message a rank and round. */
 START_TEST(small_data_costs_the_lower_bound)
@@ -109,6 +111,14 @@ START_TEST(small_data_costs_the_lower_bound)
         ck_assert_int_eq(messages(args_of(WDL_COLL_SCATTER, "tree", SMALL)), n - 1);
         ck_assert_int_eq(messages(args_of(WDL_COLL_GATHER, "tree", SMALL)), n - 1);
         ck_assert_int_eq(messages(args_of(WDL_COLL_REDUCE, "tree", SMALL)), n - 1);
+        for (int k = 0; k < (n < 16 ? 4 : 3); k++) { /* all links of a flat one are the root's */
+            ck_assert_int_eq(messages(args_of(WDL_COLL_BROADCAST, trees[k], SMALL)), n - 1);
+            ck_assert_int_eq(messages(args_of(WDL_COLL_REDUCE, trees[k], SMALL)), n - 1);
+        }
+        for (int k = 0; k < 3; k++) {
+            ck_assert_int_eq(messages(args_of(WDL_COLL_SCATTER, trees[k], SMALL)), n - 1);
+            ck_assert_int_eq(messages(args_of(WDL_COLL_GATHER, trees[k], SMALL)), n - 1);
+        }
         ck_assert_int_eq(messages(args_of(WDL_COLL_GATHER_ALL, "bruck", SMALL)), n * log);
         ck_assert_int_eq(messages(args_of(WDL_COLL_EXCHANGE, "bruck", SMALL)), n * log);
         ck_assert_int_eq(messages(args_of(WDL_COLL_ALLREDUCE, "doubling", SMALL)),
@@ -126,6 +136,10 @@ START_TEST(large_data_costs_a_ready_flag_per_edge)
         open_world(n);
         ck_assert_int_eq(messages(args_of(WDL_COLL_BROADCAST, "tree", LARGE)), 2 * (n - 1));
         ck_assert_int_eq(messages(args_of(WDL_COLL_REDUCE, "tree", LARGE)), 2 * (n - 1));
+        for (int k = 0; k < (n < 16 ? 4 : 3); k++) {
+            ck_assert_int_eq(messages(args_of(WDL_COLL_BROADCAST, trees[k], LARGE)), 2 * (n - 1));
+            ck_assert_int_eq(messages(args_of(WDL_COLL_REDUCE, trees[k], LARGE)), 2 * (n - 1));
+        }
         ck_assert_int_eq(messages(args_of(WDL_COLL_GATHER, "direct", LARGE)), 2 * (n - 1));
         ck_assert_int_eq(messages(args_of(WDL_COLL_GATHER_ALL, "ring", LARGE)), n * n);
         if (n < 16)

@@ -217,8 +217,8 @@ START_TEST(heads_have_roles_enough)
             for (int count = 2; count < n; count += 1 + count / 20) {
                 struct wdl_span span;
                 wdl_span_make(&team, count, team.links, &span);
-                ck_assert_int_eq(span.tree.ranks, count);
-                ck_assert_int_le(span.root_children + 1, team.links);
+                ck_assert_int_eq(span.tree[WDL_SPAN_OPTIMAL].shape.ranks, count);
+                ck_assert_int_le(span.tree[WDL_SPAN_OPTIMAL].children + 1, team.links);
                 ck_assert_int_le(span.spread.steps, team.links);
             }
         }
@@ -241,13 +241,78 @@ START_TEST(the_tree_is_the_fastest_with_so_few_children)
                     wdl_span_shape(latencies[l], gaps[g], n, links[k], &span);
                     int some = links[k] > 0 && links[k] <= WDL_CHILDREN_MAX;
                     int most = some ? links[k] - 1 : WDL_CHILDREN_MAX;
-                    ck_assert_int_le(span.root_children, most);
-                    greedy(n, most, span.tree.eel_ps, span.tree.gap_ps, arrivals);
-                    ck_assert_uint_eq(span.tree_ps, arrivals[n - 1]);
+                    const struct wdl_span_tree *tree = &span.tree[WDL_SPAN_OPTIMAL];
+                    ck_assert_int_le(tree->children, most);
+                    greedy(n, most, tree->shape.eel_ps, tree->shape.gap_ps, arrivals);
+                    ck_assert_uint_eq(tree->ps, arrivals[n - 1]);
                 }
+}
+END_TEST
+
+/* The most children of a rank. */
+static int most_children(const struct wdl_tree_shape *shape, int root)
+{
+    int most = 0;
+    for (int r = 0; r < shape->ranks; r++) {
+        struct wdl_tree_node node;
+        wdl_tree_find(shape, root, r, &node);
+        most = node.children > most ? node.children : most;
+    }
+    return most;
+}
+
+/* Hops and waits on the way from rank 0 that has the most. */
+static int most_steps(const struct wdl_tree_shape *shape)
+{
+    int most = 0;
+    for (int r = 1; r < shape->ranks; r++) {
+        struct wdl_tree_node node;
+        int steps = 0;
+        for (int at = r; at; at = node.parent) {
+            wdl_tree_find(shape, 0, at, &node);
+            steps += node.link + 1;
+        }
+        most = steps > most ? steps : most;
+    }
+    return most;
+}
+
+START_TEST(trees_by_name)
+{
+    static const int arity[] = {0, 2, 4, 0, 0};
+    struct wdl_coll coll = {.chunk_bytes = 1024};
+    for (int n = 2; n < 1200; n += 1 + (n > 70) * n / 3) {
+        struct wdl_team team = {
+            .coll = &coll, .params = {.size = n, .model = {1500, 400, 0, 0, 0}}};
+        wdl_team_shape(&team);
+        for (int k = WDL_SPAN_BINOMIAL; k < WDL_SPAN_TREES; k++) {
+            const struct wdl_span_tree *tree = &team.span.tree[k];
+            struct wdl_tree_shape shape = tree->shape;
+            int most = most_children(&shape, 0);
+            ck_assert_int_eq(shape.ranks, n);
+            ck_assert_int_eq(shape.arity, arity[k]);
+            ck_assert_int_eq(tree->children, most);
+            ck_assert_uint_eq(tree->ps, wdl_tree_time_ps(&shape, 0));
+            ck_assert_int_eq(tree->steps, most_steps(&shape));
+            ck_assert_int_eq(wdl_span_has_links(&team, k, 0),
+                             most < team.links && most <= WDL_CHILDREN_MAX);
+            for (int i = 0, size = 1; k != WDL_SPAN_FLAT && i < tree->children; i++) {
+                const struct wdl_span_child *child = &team.span.child[tree->first + i];
+                struct wdl_tree_shape below = shape;
+                size += below.ranks = child->size;
+                ck_assert(i < tree->children - 1 || size == n);
+                ck_assert_uint_eq(child->ps, wdl_tree_time_ps(&below, 0));
+                ck_assert_int_eq(child->steps, most_steps(&below));
+            }
+            shape.ordered = 1;
+            for (int root = 0; root < n && wdl_span_has_links(&team, k, 1); root += 1 + n / 20)
+                ck_assert_int_lt(most_children(&shape, root), team.links);
+        }
+        ck_assert_int_eq(wdl_span_has_links(&team, WDL_SPAN_FLAT, 1), n <= team.links);
+    }
 }
 END_TEST
 
 WDL_SUITE("mpid/coll/nodes", all_ranks_find_the_same_nodes, the_domains_of_one_node,
           few_ranks_go_by_domains_where_that_is_faster, heads_have_roles_enough,
-          the_tree_is_the_fastest_with_so_few_children)
+          the_tree_is_the_fastest_with_so_few_children, trees_by_name)

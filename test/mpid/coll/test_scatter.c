@@ -5,15 +5,16 @@
  */
 #include <string.h>
 #include "mpid/coll/graphs.h"
+#include "mpid/coll/nodes.h"
 #include "support/must.h"
 #include "support/suite.h"
 
 enum { MANY = 70 }; /* more ranks than links */
-static const int sizes[] = {1, 2, 3, 5, 8, 13, 17, MANY};
+static const int sizes[] = {1, 2, 3, 5, 8, 13, 17, 40, MANY};
 static const size_t lengths[] = {0, 4, 64, 65, 1100};
 static uint64_t seed;
 
-static void all(void (*build)(struct wdl_build *b))
+static void all(void (*build)(struct wdl_build *b), int tree)
 {
     for (size_t p = 0; p < sizeof(sizes) / sizeof(sizes[0]); p++)
         for (size_t l = 0; l < sizeof(lengths) / sizeof(lengths[0]); l++)
@@ -23,6 +24,8 @@ static void all(void (*build)(struct wdl_build *b))
                 struct graphs g;
                 graphs_open(&g, n, m * (size_t) n, ++seed);
                 g.armed = k == 1;
+                g.tree = tree;
+                must(wdl_span_has_links(&g.one[0].team, tree, 0));
                 graphs_run(&g, build,
                            &(struct wdl_coll_args){
                                .kind = WDL_COLL_SCATTER, .root = root, .bytes = m});
@@ -35,15 +38,16 @@ static void all(void (*build)(struct wdl_build *b))
             }
 }
 
-START_TEST(down_a_tree)
+START_TEST(down_trees)
 {
-    all(wdl_scatter_tree);
+    for (int tree = WDL_SPAN_OPTIMAL; tree < WDL_SPAN_FLAT; tree++)
+        all(wdl_scatter_tree, tree);
 }
 END_TEST
 
 START_TEST(straight)
 {
-    all(wdl_scatter_direct);
+    all(wdl_scatter_direct, WDL_SPAN_OPTIMAL);
 }
 END_TEST
 
@@ -77,4 +81,4 @@ START_TEST(blocks_that_vary)
 }
 END_TEST
 
-WDL_SUITE("coll/scatter", down_a_tree, straight, blocks_that_vary)
+WDL_SUITE("coll/scatter", down_trees, straight, blocks_that_vary)

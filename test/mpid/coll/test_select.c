@@ -6,7 +6,7 @@
 #include "mpid/coll/ranks.h"
 #include "support/suite.h"
 
-enum { RANKS_MAX = 13, NODE_MAX = 32, NAMES = 20, CASES = 300 };
+enum { RANKS_MAX = 13, NODE_MAX = 32, NAMES = 24, CASES = 300 };
 
 static struct ranks r;
 static struct wdl_team *teams[NODE_MAX];
@@ -15,7 +15,8 @@ static const char *const names[NAMES] = {
     "node",      "levels",         "dissemination", "tree",     "scatter_ring",
     "circulant", "near",           "direct",        "bruck",    "ring",
     "pairwise",  "pairwise_entry", "near_entry",    "gathered", "doubling",
-    "census",    "halving",        "custom",        "",         "trees"};
+    "census",    "halving",        "custom",        "binomial", "knomial",
+    "binary",    "flat",           "",              "trees"};
 
 /* each: ranks of a node; 0: none shares memory. */
 /* `each` ranks a node, in domains of so many, if not 0; whether few ranks go by them is up to
@@ -128,6 +129,7 @@ static int applies(enum wdl_coll_kind kind, size_t bytes, int commutes, const ch
 
 START_TEST(where_rows_apply)
 {
+    static const char *const trees[] = {"binomial", "knomial", "binary", "flat"};
     open_team(7, 0);
     for (int kind = 0; kind < WDL_COLL_KIND_COUNT; kind++) { /* no memory is shared */
         ck_assert(!applies((enum wdl_coll_kind) kind, 28, 1, "node"));
@@ -143,6 +145,19 @@ START_TEST(where_rows_apply)
     ck_assert(applies(WDL_COLL_REDUCE, 1 << 16, WDL_COLL_COMMUTES, "circulant"));
     ck_assert(!applies(WDL_COLL_REDUCE, 1 << 16, 0, "circulant"));
     ck_assert(!applies(WDL_COLL_REDUCE, 8, WDL_COLL_COMMUTES, "circulant"));
+    for (int k = 0; k < 4; k++)
+        for (int commutes = 0; commutes < 2; commutes++) {
+            ck_assert(applies(WDL_COLL_REDUCE, 28, commutes, trees[k]));
+            ck_assert(applies(WDL_COLL_BROADCAST, 28, commutes, trees[k]));
+        }
+    close_team();
+    open_team(NODE_MAX, 0);
+    for (int k = 0; k < 4; k++) { /* a flat tree's root has more children than links */
+        ck_assert_int_eq(applies(WDL_COLL_REDUCE, 28, 0, trees[k]), k < 3);
+        ck_assert_int_eq(applies(WDL_COLL_BROADCAST, 28, 0, trees[k]), k < 3);
+        ck_assert_int_eq(applies(WDL_COLL_SCATTER, 28, 0, trees[k]), k < 3);
+        ck_assert_int_eq(applies(WDL_COLL_GATHER, 28, 0, trees[k]), k < 3);
+    }
     close_team();
     open_team(7, 7);
     for (int kind = 0; kind < WDL_COLL_CUSTOM; kind++)

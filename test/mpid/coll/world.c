@@ -142,8 +142,12 @@ static int peer_of(void *ctx, int rank)
 /* Now and then an algorithm that would not have been chosen. */
 static const char *name_of(const struct op *op)
 {
+    static const char *const trees[] = {"binomial", "knomial", "binary", "flat", "tree"};
     int choice = op->index % 8;
-    return choice < 7 && !op->w->options.turn ? names[op->args.kind][choice] : NULL;
+    if (choice == 7 || op->w->options.turn)
+        return NULL;
+    const char *name = names[op->args.kind][choice];
+    return name && !strcmp(name, "tree") ? trees[op->w->options.seed / 7 % 5] : name;
 }
 
 /* Whether that applies is known when the team is open, and must be known to all ranks alike. */
