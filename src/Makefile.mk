@@ -114,6 +114,7 @@ windlass_core_sources = \
     %D%/mpid/rma/seen.c \
     %D%/mpid/rma/send.c \
     %D%/mpid/rma/serve.c \
+    %D%/mpid/rma/sole.c \
     %D%/mpid/rma/stream.c \
     %D%/mpid/rma/table.c \
     %D%/mpid/rma/train.c \

@@ -135,6 +135,7 @@ unit_tests =                            \
     test/mpid/rma/test_seen             \
     test/mpid/rma/test_send             \
     test/mpid/rma/test_serve            \
+    test/mpid/rma/test_sole             \
     test/mpid/rma/test_table            \
     test/mpid/rma/test_threads          \
     test/mpid/rma/test_train            \

@@ -77,6 +77,7 @@ struct wdl_win_params test_win_params(struct test_rank *r)
     win.place = whole && !p->own && !p->no_place && !p->dynamic ? w->place : NULL;
     win.place_base = w->memory;
     win.hints.no_locks = p->no_locks;
+    win.hints.nonoverlapping = p->nonoverlapping;
     win.direct = p->direct;
     win.atomics = !p->no_atomics;
     win.hints.acc_unordered = p->acc_unordered;

@@ -27,7 +27,7 @@ struct test_world_params {      /* 0: the default, in brackets */
     int own;                    /* the memory is private: nobody else maps it */
     int shared;                 /* the window is one of MPI_Win_allocate_shared */
     int no_place;               /* no table of places: the short way is closed */
-    int crowded, no_locks, acc_unordered;
+    int crowded, no_locks, acc_unordered, nonoverlapping;
     int levels;                 /* their barrier knows nodes */
     int attended;               /* ranks serve messages while they compute */
     int direct;                 /* the network puts and gets by itself */

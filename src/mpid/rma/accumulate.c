@@ -194,7 +194,7 @@ static int accumulate_locked(const struct wdl_domain *d, enum wdl_rop op,
 {
     size_t bytes = bytes_of(target, npieces), size = el->packed_bytes;
     struct cursor c = cursor_at(target, *done);
-    int shared = d->node_count > 1;
+    int shared = !wdl_domain_is_sole(d);
     wdl_assert(!d->outside);
     while (*done + size <= bytes) {
         uint64_t set = 0;
@@ -325,15 +325,20 @@ static int is_aligned(const struct wdl_element *el, const void *target)
     return ((uintptr_t) target & (el->packed_bytes - 1)) == 0;
 }
 
-/* Plain loops in a region: where nobody else maps it others need only see that we are in it. */
+/* Plain loops in a region: where nobody else maps it others need only see that we are in it, and
+ * nobody where there are none. */
 static int plain_begin(const struct wdl_domain *d, int region)
 {
+    if (wdl_domain_is_sole(d))
+        return WDL_OK;
     return d->alone ? wdl_domain_short_begin(d, region) :
         wdl_bulk_begin(d, region);
 }
 
 static void plain_end(const struct wdl_domain *d, int region)
 {
+    if (wdl_domain_is_sole(d))
+        return;
     if (d->alone)
         wdl_short_end(d->own);
     else
@@ -384,7 +389,7 @@ static int stretch_update(const struct wdl_domain *d, const struct wdl_kernel *k
                           char *out, size_t n)
 {
     int region = wdl_region_of(d, target), network = wdl_net_has(d->network, call->element);
-    if (d->node_count == 1 && !network) {
+    if (wdl_domain_is_sole(d) && !network) {
         kernel->plain(call, target, in, out, n);
         return WDL_OK;
     }
@@ -445,7 +450,8 @@ static size_t granule(const struct wdl_domain *d, const struct wdl_kernel_call *
 static int lies_across(const struct wdl_domain *d, const struct wdl_kernel_call *call,
                        const char *at, size_t bytes)
 {
-    return call->element->packed_bytes == 1 && d->node_count > 1 && bytes > region_left(d, at) &&
+    return call->element->packed_bytes == 1 && !wdl_domain_is_sole(d) &&
+           bytes > region_left(d, at) &&
            bytes <= WDL_REGION_BYTES &&
            (call->op == WDL_ROP_REPLACE || call->op == WDL_ROP_NO_OP);
 }
@@ -515,7 +521,7 @@ static size_t start_of(const struct wdl_domain *d, const struct wdl_kernel_call 
                        const struct wdl_piece *piece)
 {
     size_t left = region_left(d, piece->base), index = (size_t) (d->own - d->node);
-    if (d->node_count == 1 || d->outside || piece->bytes <= 2 * WDL_REGION_BYTES ||
+    if (wdl_domain_is_sole(d) || d->outside || piece->bytes <= 2 * WDL_REGION_BYTES ||
         !is_aligned(call->element, piece->base) || left % call->element->packed_bytes != 0 ||
         wdl_is_one_thing(call->element, call->op, 2))
         return 0;
@@ -550,7 +556,7 @@ static int pieces_together(const struct wdl_domain *d, const struct wdl_kernel_c
 {
     size_t bytes = 0, size = call->element->packed_bytes;      /* a power of two */
     int n = 0, region = wdl_region_of(d, piece->base);
-    if (d->node_count == 1 || npieces == 1 || d->outside || wdl_net_has(d->network, call->element))
+    if (npieces == 1 || d->outside || wdl_net_has(d->network, call->element))
         return 0;
     for (; n < npieces; n++) {
         const struct wdl_piece *p = &piece[n];
@@ -571,7 +577,7 @@ static int pieces_outside(const struct wdl_domain *d, const struct wdl_kernel_ca
     size_t size = call->element->packed_bytes, left = region_left(d, piece->base);
     const char *begin = piece->base;
     int n = 0;
-    if (!d->outside || d->node_count == 1 || wdl_net_has(d->network, call->element))
+    if (!d->outside || wdl_domain_is_sole(d) || wdl_net_has(d->network, call->element))
         return 0;
     for (; n < npieces && n < OUTSIDE_PIECES; n++) {
         const struct wdl_piece *p = &piece[n];
@@ -740,7 +746,7 @@ static size_t rows_together(const struct wdl_domain *d, const struct wdl_kernel_
 {
     size_t n = target->count - row, stride = (size_t) target->stride,
            left = region_left(d, target->base + row * stride);
-    if (d->node_count == 1)
+    if (wdl_domain_is_sole(d))
         return n;
     if (left < target->bytes)
         return 0;
@@ -761,15 +767,14 @@ static int rows_update(const struct wdl_domain *d, const struct wdl_kernel *kern
     char *at = target->base + row * stride;
     const char *from = in->base + (int64_t) row * in->stride;
     int region = wdl_region_of(d, at);
-    if (d->node_count > 1 && plain_begin(d, region) != WDL_OK)
+    if (plain_begin(d, region) != WDL_OK)
         return WDL_AGAIN;
     if (each == 1 && kernel->rows)
         kernel->rows(at, stride, from, (size_t) in->stride, n);
     else
         for (size_t i = 0; i < n; i++)
             kernel->plain(call, at + i * stride, from + (int64_t) i * in->stride, NULL, each);
-    if (d->node_count > 1)
-        plain_end(d, region);
+    plain_end(d, region);
     return WDL_OK;
 }
 
@@ -832,7 +837,7 @@ static int swap_outside(const struct wdl_domain *d, const struct wdl_element *el
 int wdl_compare_swap(const struct wdl_domain *d, const struct wdl_element *el, void *target,
                      const void *compare, const void *value, void *result)
 {
-    if (d->node_count == 1 && !wdl_net_has(d->network, el)) {
+    if (wdl_domain_is_sole(d) && !wdl_net_has(d->network, el)) {
         swap_where_equal(el, target, compare, value, result);
         return WDL_OK;
     }

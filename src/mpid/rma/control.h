@@ -26,6 +26,7 @@
 #define WDL_WIN_STRIPES 64
 #define WDL_WIN_REGIONS 8
 #define WDL_WIN_POSTS 16
+#define WDL_POSTED_ALONE 0x80000000u
 #define WDL_WIN_GONE 32
 #define WDL_WIN_MARKS 128
 #define WDL_WIN_MAILS 8
@@ -81,7 +82,8 @@ struct wdl_win_control {
     uint32_t bulk_pad[2];
 
     uint32_t completed, completed_pad[15];      /* by how many origins, ever */
-    /* rank + 1 of a target that has posted to this rank, 0: free */
+    /* rank + 1 of a target that has posted to this rank, and WDL_POSTED_ALONE if to it alone; 0:
+     * free */
     uint32_t posted[WDL_WIN_POSTS];
 
     /* a dynamic window's attached memory (seen.h): a list in its process */

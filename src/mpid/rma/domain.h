@@ -26,8 +26,9 @@
  * region. The others of its node come from outside: they close the region, or lock the stripes,
  * read, fold and write what they update by the host's copy (outside.c), and leave to its process
  * what lies crooked and has an instruction. Memory that has no other process on its node
- * (node_count 1) needs none of this. Elements that the network updates, too, are updated by atomic
- * instructions alone: it announces nothing.
+ * (node_count 1), or that nobody else may update meanwhile (`sole`, sole.c), needs none of this.
+ * Elements that the network updates, too, are updated by atomic instructions alone: it announces
+ * nothing.
  *
  * Invariants:
  *  1. A process announces at most one region at a time, and none while it closes one.
@@ -62,10 +63,17 @@ struct wdl_domain {
     struct wdl_win_control *node;       /* all of the node's, an array */
     int node_count;
     int alone;                  /* only the rank's own process maps the memory */
+    int sole;                   /* nobody else may update it meanwhile, nor the network */
     const struct wdl_outside *outside;  /* this is another one: all addresses are that one's */
     int network;                /* sizes of elements the network updates, too (net.h) */
     uint64_t granularity;       /* bytes closed by one update at most; 0: as many as a region has */
 };
+
+/* Does this process alone update the memory, but for the network? */
+static inline int wdl_domain_is_sole(const struct wdl_domain *d)
+{
+    return d->sole || d->node_count == 1;
+}
 
 static inline int wdl_region_of(const struct wdl_domain *d, const char *at)
 {
@@ -106,6 +114,7 @@ static inline int wdl_short_note(struct wdl_win_control *control, uint64_t bit)
 
 /* Begin a short update in a region of `rank`, whose block is control; bit: the own one. WDL_OK, or
  * WDL_AGAIN where it is closed. */
+__attribute__((always_inline))
 static inline int wdl_short_begin(struct wdl_win_control *own, uint64_t bit,
                                   struct wdl_win_control *control, int rank, int region)
 {

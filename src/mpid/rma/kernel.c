@@ -446,11 +446,36 @@ COMPARE_SWAP(compare_swap_16, uint16_t)
 COMPARE_SWAP(compare_swap_32, uint32_t)
 COMPARE_SWAP(compare_swap_64, uint64_t)
 
+#define SWAP_PLAIN(name, bits)                                                                 \
+static void name(char *target, const void *compare, const void *value, void *result)           \
+{                                                                                              \
+    bits old, expected, wanted;                                                                \
+    memcpy(&old, target, sizeof(old));                                                         \
+    memcpy(&expected, compare, sizeof(expected));                                              \
+    memcpy(&wanted, value, sizeof(wanted));                                                    \
+    if (old == expected)                                                                       \
+        memcpy(target, &wanted, sizeof(wanted));                                               \
+    memcpy(result, &old, sizeof(old));                                                         \
+}
+SWAP_PLAIN(swap_plain_8, uint8_t)
+SWAP_PLAIN(swap_plain_16, uint16_t)
+SWAP_PLAIN(swap_plain_32, uint32_t)
+SWAP_PLAIN(swap_plain_64, uint64_t)
+
 void wdl_kernel_compare_swap(size_t bytes, char *target, const void *compare, const void *value,
                              void *result)
 {
     static void (*const swap[4]) (char *, const void *, const void *, void *) = {
         compare_swap_8, compare_swap_16, compare_swap_32, compare_swap_64
+    };
+    swap[width_index(bytes)] (target, compare, value, result);
+}
+
+void wdl_kernel_swap_plain(size_t bytes, char *target, const void *compare, const void *value,
+                           void *result)
+{
+    static void (*const swap[4]) (char *, const void *, const void *, void *) = {
+        swap_plain_8, swap_plain_16, swap_plain_32, swap_plain_64
     };
     swap[width_index(bytes)] (target, compare, value, result);
 }

@@ -56,5 +56,8 @@ static inline int wdl_kernel_has(const struct wdl_element *element)
  * the old one. */
 void wdl_kernel_compare_swap(size_t bytes, char *target, const void *compare, const void *value,
                              void *result);
+/* The same plainly. */
+void wdl_kernel_swap_plain(size_t bytes, char *target, const void *compare, const void *value,
+                           void *result);
 
 #endif

@@ -24,6 +24,8 @@ int wdl_lock_step(struct wdl_lock *lock, enum wdl_lock_event event)
     if (to == 0)
         return WDL_ERR_SYNC;
     lock->state = to - 1;
+    if (lock->state == WDL_LOCK_IDLE)
+        lock->exclusive = 0;
     return WDL_OK;
 }
 

@@ -54,7 +54,7 @@ enum wdl_lock_event {
 
 struct wdl_lock {
     int state;
-    int exclusive;
+    int exclusive;              /* 0 where that is not known (ASSUME), and in IDLE */
 };
 
 void wdl_lock_init(struct wdl_lock *lock);

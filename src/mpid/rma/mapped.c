@@ -169,6 +169,11 @@ int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
             return WDL_OK;
         default:
             wdl_win_domain(win, args->target, base, control, &domain);
+            if (wdl_win_is_sole(win, args->target)) {
+                domain.sole = 1;
+                domain.network = 0;
+                win->quick.stored |= args->op != WDL_ROP_NO_OP;
+            }
             return wdl_update_op(win, args, at, &domain);
     }
 }
@@ -307,22 +312,101 @@ static int few_update(struct wdl_win *win, int rank, int64_t disp, size_t count,
     return WDL_OK;
 }
 
-int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t count,
-                             enum wdl_rop op, const struct wdl_element *el, const void *in,
-                             void *out)
-{
-    if (count - 1 >= WDL_REGION_BYTES || !is_plain_op(el, op))
-        return WDL_AGAIN;
-    if (wdl_is_bulk(el, op, count, win->params.hints.acc_granularity))
-        return bulk_update(win, rank, disp, count, op, el, in, out);
-    return few_update(win, rank, disp, count, op, el, in, out);
-}
-
 /* Is it a sum of what most programs add up? Those are made here, without a call (kernel.h). */
 static inline int is_common_sum(const struct wdl_element *el, enum wdl_rop op)
 {
     return op == WDL_ROP_SUM && (el->basic == WDL_BASIC_I64 || el->basic == WDL_BASIC_U64 ||
                                  el->basic == WDL_BASIC_F64);
+}
+
+/* Where nobody else updates: apart, and asked for first, so that others pay for one look alone.
+ * Aligned elements, wherever regions end; or NULL. */
+static inline char *sole_reach(struct wdl_win *win, int rank, int64_t disp, size_t bytes,
+                               const struct wdl_element *el)
+{
+    struct wdl_win_quick *q = &win->quick;
+    char *at;
+    if (!wdl_kernel_has(el) || !wdl_quick_reach(q, rank, disp, bytes, &at))
+        return NULL;
+    if (((uintptr_t) at & (el->packed_bytes - 1)) == 0)
+        return at;
+    q->ops--;
+    return NULL;
+}
+
+/* What is longer than a region takes the full path, where it is counted as long. */
+__attribute__((noinline))
+static int sole_accumulate(struct wdl_win *win, int rank, int64_t disp, size_t count,
+                           enum wdl_rop op, const struct wdl_element *el, const void *in, void *out)
+{
+    if (count - 1 >= WDL_REGION_BYTES || count * el->packed_bytes > WDL_REGION_BYTES ||
+        !is_plain_op(el, op))
+        return WDL_AGAIN;
+    char *at = sole_reach(win, rank, disp, count * el->packed_bytes, el);
+    if (!at)
+        return WDL_AGAIN;
+    win->quick.stored = 1;
+    if (!add_few_doubles(el, op, at, in, out, count)) {
+        const struct wdl_kernel_call call = { &win->proc->host, el, op };
+        plain_loop(win->rma, el, op)(&call, at, in, out, count);
+    }
+    return WDL_OK;
+}
+
+static inline uint64_t add_plainly(int basic, uint64_t *word, const void *in)
+{
+    uint64_t old = *word, term;
+    memcpy(&term, in, sizeof(term));
+    if (basic == WDL_BASIC_F64) {
+        double sum, by;
+        memcpy(&sum, &old, sizeof(sum));
+        memcpy(&by, &term, sizeof(by));
+        sum += by;
+        memcpy(word, &sum, sizeof(sum));
+    } else
+        *word = old + term;
+    return old;
+}
+
+__attribute__((noinline))
+static int sole_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop op,
+                           const struct wdl_element *el, const void *in, void *out)
+{
+    if (__builtin_expect(!is_common_sum(el, op), 0))
+        return sole_accumulate(win, rank, disp, 1, op, el, in, out);
+    char *at = sole_reach(win, rank, disp, el->packed_bytes, el);
+    if (!at)
+        return WDL_AGAIN;
+    win->quick.stored = 1;
+    uint64_t old = add_plainly(el->basic, (uint64_t *) (void *) at, in);
+    if (out)
+        memcpy(out, &old, sizeof(old));
+    return WDL_OK;
+}
+
+__attribute__((noinline))
+static int sole_swap(struct wdl_win *win, int rank, int64_t disp, const struct wdl_element *el,
+                     const void *compare, const void *value, void *result)
+{
+    char *at = sole_reach(win, rank, disp, el->packed_bytes, el);
+    if (!at)
+        return WDL_AGAIN;
+    win->quick.stored = 1;
+    wdl_kernel_swap_plain(el->packed_bytes, at, compare, value, result);
+    return WDL_OK;
+}
+
+int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t count,
+                             enum wdl_rop op, const struct wdl_element *el, const void *in,
+                             void *out)
+{
+    if (__builtin_expect(win->quick.sole, 0))
+        return sole_accumulate(win, rank, disp, count, op, el, in, out);
+    if (count - 1 >= WDL_REGION_BYTES || !is_plain_op(el, op))
+        return WDL_AGAIN;
+    if (wdl_is_bulk(el, op, count, win->params.hints.acc_granularity))
+        return bulk_update(win, rank, disp, count, op, el, in, out);
+    return few_update(win, rank, disp, count, op, el, in, out);
 }
 
 static inline uint64_t add_to_double(uint64_t *word, const void *in)
@@ -349,6 +433,8 @@ static inline uint64_t add_to_integer(uint64_t *word, const void *in)
 int wdl_win_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop op,
                        const struct wdl_element *el, const void *in, void *out)
 {
+    if (__builtin_expect(win->quick.sole, 0))
+        return sole_update_one(win, rank, disp, op, el, in, out);
     if (__builtin_expect(!is_common_sum(el, op), 0))
         return wdl_win_accumulate_short(win, rank, disp, 1, op, el, in, out);
     char *at = short_begin(win, rank, disp, el->packed_bytes, el);
@@ -365,6 +451,8 @@ int wdl_win_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop
 int wdl_win_swap_short(struct wdl_win *win, int rank, int64_t disp, const struct wdl_element *el,
                        const void *compare, const void *value, void *result)
 {
+    if (__builtin_expect(win->quick.sole, 0))
+        return sole_swap(win, rank, disp, el, compare, value, result);
     char *at = short_begin(win, rank, disp, el->packed_bytes, el);
     if (!at)
         return WDL_AGAIN;

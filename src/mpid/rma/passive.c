@@ -3,6 +3,9 @@
  * Lock, unlock, flush of one target and of all (seed 001, LOCK-UNLOCK, LOCK_ALL-UNLOCK_ALL, FLUSH;
  * MPI-4, 12.5.3, 12.5.4). The lock request goes out with the first operation; at once where the
  * user could load and store the target's memory.
+ *
+ * Where the user says that operations of concurrent epochs never overlap (hints.nonoverlapping;
+ * seed 004, NONOVERLAPPING) no lock keeps anybody out: all are taken as by NOCHECK, and shared.
  */
 #include "base/line.h"
 #include "mpid/rma/win_impl.h"
@@ -45,6 +48,7 @@ static inline int can_hold(const struct wdl_win *win)
     return win->words == WDL_WORDS_NODE;
 }
 
+/* quick.sole is set, while nothing is open that it is said of. */
 static inline void held_open(struct wdl_win *win, int rank, int unchecked,
                              enum wdl_access_state from)
 {
@@ -66,8 +70,17 @@ static int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion
         return WDL_AGAIN;
     }
     win->quick.fence = 0;       /* its epoch ends here */
+    win->quick.sole = exclusive || win->params.hints.nonoverlapping;
     held_open(win, rank, unchecked, (enum wdl_access_state) win->epoch.access_state);
     return WDL_OK;
+}
+
+/* A lock that nobody was asked for ends: what has been stored comes before. */
+static inline void unchecked_ends(struct wdl_win *win)
+{
+    if (win->quick.stored)
+        wdl_mem_sync(&win->quick); /* pairs with the peer's own synchronization */
+    win->quick.stored = 0;
 }
 
 static inline __attribute__((always_inline)) void held_unlock(struct wdl_win *win)
@@ -78,8 +91,8 @@ static inline __attribute__((always_inline)) void held_unlock(struct wdl_win *wi
     if (!win->held_unchecked)
         /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
         wdl_words_out_on_node(win, rank);
-    else if (win->quick.stored)
-        wdl_mem_sync(&win->quick); /* pairs with the peer's own synchronization */
+    else
+        unchecked_ends(win);
     win->quick.stored = 0;
     if (win->locks_held == 0)
         wdl_epoch_access_from(&win->epoch, WDL_ACCESS_PER_TARGET, WDL_ACCESS_ON_LAST_UNLOCK);
@@ -139,15 +152,15 @@ static int lock_fails(struct wdl_target *t)
     return status;
 }
 
-/* No epoch, no element: any rank can be the held lock. All at once, since all of it is so as a
+/* 0: no epoch, no element, any rank can be the held lock. All at once, since all of it is so as a
  * rule. */
-static inline int is_quiet(const struct wdl_win *win)
+static inline int is_busy(const struct wdl_win *win, int locks_unlike)
 {
     wdl_static_assert(WDL_ACCESS_NONE == 0 && WDL_EXPOSE_NONE == 0);
     int held = (int) win->words ^ WDL_WORDS_NODE, wanted = win->held_wanted ^ -1;
     int debts = win->word_debts.n | (win->word_debts.first ^ win->word_debts.last);
-    return (held | win->params.hints.no_locks | win->epoch.access_state | win->epoch.expose_state |
-            win->ntargets | wanted | debts) == 0;
+    return held | locks_unlike | win->epoch.access_state | win->epoch.expose_state |
+           win->ntargets | wanted | debts;
 }
 
 enum { LOCK_BEGIN, LOCK_ELEMENT, LOCK_HELD };
@@ -160,6 +173,10 @@ static int lock_on(struct wdl_win *win, int rank, int exclusive, int assertion, 
     if (*step == LOCK_BEGIN) {
         if (rank < 0 || rank >= win->params.size)
             return WDL_ERR_RANK;
+        if (win->params.hints.nonoverlapping) {
+            assertion |= WDL_MODE_NOCHECK;
+            exclusive = 0;      /* should it be taken after all (lock.h, CONVERT) */
+        }
         if (!may_lock(win, WDL_ACCESS_ON_LOCK) || win->quick.held == rank ||
             win->held_wanted == rank)
             return WDL_ERR_SYNC;
@@ -193,10 +210,25 @@ static int lock_on(struct wdl_win *win, int rank, int exclusive, int assertion, 
     return WDL_OK;
 }
 
+/* Of a window whose locks keep nobody out; 0, too, where it is not one. */
+__attribute__((noinline))
+static int lock_nobody_out(struct wdl_win *win, int rank)
+{
+    if (!win->params.hints.nonoverlapping || is_busy(win, win->params.hints.no_locks) ||
+        (unsigned) rank >= (unsigned) win->quick.size)
+        return 0;
+    win->quick.sole = 1;
+    held_open(win, rank, 1, WDL_ACCESS_NONE);
+    return 1;
+}
+
 wdl_line_begins
 int wdl_win_lock_at_once(struct wdl_win *win, int rank, int exclusive, int nocheck)
 {
-    if (!is_quiet(win) || (unsigned) rank >= (unsigned) win->quick.size ||
+    if (__builtin_expect(is_busy(win, win->locks_unlike), 0))
+        return lock_nobody_out(win, rank);
+    win->quick.sole = exclusive;
+    if ((unsigned) rank >= (unsigned) win->quick.size ||
         (!nocheck && !wdl_words_in_at_once(win, rank, exclusive)))
         return 0;
     held_open(win, rank, nocheck, WDL_ACCESS_NONE);
@@ -231,8 +263,10 @@ static int target_unlock(struct wdl_target *t)
         if (wdl_target_drain(t, 0) != WDL_OK)
             return WDL_AGAIN;
     }
-    if (t->lock.state == WDL_LOCK_UNCHECKED)
+    if (t->lock.state == WDL_LOCK_UNCHECKED) {
+        unchecked_ends(win);
         lock_take_row(t, WDL_LOCK_ON_DROP);
+    }
     if (t->lock.state == WDL_LOCK_GRANTED && words)
         lock_take_row(t, WDL_LOCK_ON_RELEASE);
     if (t->lock.state == WDL_LOCK_RELEASING && words) {
@@ -321,7 +355,9 @@ int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
 wdl_line_begins
 int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
 {
-    int nocheck = (assertion & WDL_MODE_NOCHECK) != 0, words = win->words != WDL_WORDS_NONE;
+    int words = win->words != WDL_WORDS_NONE;
+    int nocheck = (assertion & WDL_MODE_NOCHECK) != 0 ||
+        (*step == 0 && win->params.hints.nonoverlapping);
     if (*step == 0 && !may_lock(win, WDL_ACCESS_ON_LOCK_ALL))
         return WDL_ERR_SYNC;
     if (*step == 0 && !nocheck && owes(win))
@@ -390,15 +426,21 @@ static int unlock_all_targets(struct wdl_win *win)
 
 static int unlock_all_window(struct wdl_win *win)
 {
+    if (win->words != WDL_WORDS_NONE && win->all_nocheck) {
+        unchecked_ends(win);
+        return WDL_OK;
+    }
     if (win->words != WDL_WORDS_NONE) {
         /* a full barrier: MEM_SYNC; pairs with the next holder's entry */
-        int status = win->all_nocheck ? WDL_OK : wdl_words_unlock_all(win);
+        int status = wdl_words_unlock_all(win);
         if (wdl_status_is_error(status))
             wdl_win_fail(win, status);
         return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK;
     }
-    if (win->all_next == 0)
+    if (win->all_next == 0) {
         wdl_mem_sync(&win->quick); /* pairs with the next holder's in wdl_win_lock */
+        win->quick.stored = 0;
+    }
     while (!win->all_nocheck && win->all_next < win->params.size) {
         struct wdl_pkt pkt;
         wdl_pkt_init(&pkt, win, WDL_PKT_UNLOCK);

@@ -33,12 +33,12 @@ static int group_index(const struct wdl_win *win, int rank)
     return -1;
 }
 
-static const struct wdl_posted nobodys = { -1, -1, 0 };
+static const struct wdl_posted nobodys = {.rank = -1,.parent = -1 };
 
 /* A post that nobody has passed on. */
 static struct wdl_posted by_itself(int rank)
 {
-    return (struct wdl_posted) { rank, rank, 0 };
+    return (struct wdl_posted) {.rank = rank,.parent = rank };
 }
 
 static int has_posted(const struct wdl_win *win, int at)
@@ -50,6 +50,7 @@ static void posted_note(struct wdl_win *win, int at, struct wdl_posted post)
 {
     win->start_posted[at] = post;
     win->start_due--;
+    win->start_shared -= (int) post.alone;
 }
 
 int wdl_pscw_in_access(const struct wdl_win *win)
@@ -88,7 +89,7 @@ static int then_relay(struct wdl_win *win, struct wdl_relay *relay, int status)
 int wdl_pscw_post_came(struct wdl_win *win, const struct wdl_pkt *pkt, const char *payload,
                        size_t bytes)
 {
-    struct wdl_posted post = { (int) pkt->origin, (int) pkt->origin, 0 };
+    struct wdl_posted post = by_itself((int) pkt->origin);
     struct wdl_relay *relay;
     if (pkt->op > 0 && (pkt->op > UINT32_MAX || pkt->lo < 0 || pkt->lo >= win->params.size ||
                         pkt->lo == win->params.rank))
@@ -98,6 +99,8 @@ int wdl_pscw_post_came(struct wdl_win *win, const struct wdl_pkt *pkt, const cha
         post.number = (uint32_t) pkt->op;
     } else if (bytes > 0)
         return WDL_ERR_PROTO;
+    else
+        post.alone = (pkt->flags & WDL_PKT_ALONE) != 0;
     int status = wdl_relay_read(win, &post, payload, bytes, &relay);
     return status != WDL_OK ? status : then_relay(win, relay, wdl_pscw_posted(win, &post));
 }
@@ -137,14 +140,14 @@ static struct wdl_win_control *block_of(const struct wdl_win *win, int rank)
 }
 
 /* Leave word in the origin's block: 1 if there was room. */
-static int post_by_word(const struct wdl_win *win, int rank)
+static int post_by_word(const struct wdl_win *win, int rank, int alone)
 {
     struct wdl_win_control *control = block_of(win, rank);
+    uint32_t word = ((uint32_t) win->params.rank + 1) | (alone ? WDL_POSTED_ALONE : 0);
     for (int i = 0; control && i < WDL_WIN_POSTS; i++) {
         uint32_t nobody = 0;
         if (__atomic_load_n(&control->posted[i], __ATOMIC_RELAXED) == 0 &&
-            __atomic_compare_exchange_n(&control->posted[i], &nobody,
-                                        (uint32_t) win->params.rank + 1, 0,
+            __atomic_compare_exchange_n(&control->posted[i], &nobody, word, 0,
                                         /* pairs with the load in take_words */
                                         __ATOMIC_SEQ_CST, __ATOMIC_RELAXED))
             return 1;
@@ -156,7 +159,7 @@ static int post_by_word(const struct wdl_win *win, int rank)
 static int post_by_tree(struct wdl_win *win, const int *group, int n)
 {
     int above = wdl_relay_above(win);
-    struct wdl_posted own = { win->params.rank, -1, win->post_number + 1 };
+    struct wdl_posted own = {.rank = win->params.rank,.parent = -1,.number = win->post_number + 1 };
     if (own.number == 0)
         own.number = 1;
     struct wdl_relay *relay = above > 0 && n > above ? wdl_relay_make(win, &own, n) : NULL;
@@ -173,7 +176,7 @@ static int post_by_tree(struct wdl_win *win, const int *group, int n)
         return 0;
     }
     for (int i = 0; i < n; i++)
-        if (group[i] != own.rank && !post_by_word(win, group[i]))
+        if (group[i] != own.rank && !post_by_word(win, group[i], 0))
             relay->rank[relay->n++] = group[i];
     win->post_number = own.number;
     wdl_relay_begin(win, relay);
@@ -181,10 +184,11 @@ static int post_by_tree(struct wdl_win *win, const int *group, int n)
     return 1;
 }
 
-static int post_send(struct wdl_win *win, int rank)
+static int post_send(struct wdl_win *win, int rank, int alone)
 {
     struct wdl_pkt pkt;
     wdl_pkt_init(&pkt, win, WDL_PKT_POST);
+    pkt.flags = alone ? WDL_PKT_ALONE : 0;
     wdl_mem_sync(&win->quick);  /* pairs with the one in wdl_pscw_posted */
     return wdl_pkt_send(win, rank, &pkt);
 }
@@ -207,8 +211,8 @@ int wdl_win_post(struct wdl_win *win, const int *group, int n, int assertion, in
             *step = n + 1;
     }
     while (*step <= n) {
-        int status = post_by_word(win, group[*step - 1]) ? WDL_OK :
-            post_send(win, group[*step - 1]);
+        int status = post_by_word(win, group[*step - 1], n == 1) ? WDL_OK :
+            post_send(win, group[*step - 1], n == 1);
         if (status == WDL_AGAIN)
             return WDL_AGAIN;
         if (wdl_status_is_error(status))
@@ -257,11 +261,13 @@ static void take_words(struct wdl_win *win)
     struct wdl_win_control *own = win->own;
     for (int i = 0; i < WDL_WIN_POSTS; i++) {
         /* pairs with the exchange in post_by_word */
-        uint32_t rank = __atomic_load_n(&own->posted[i], __ATOMIC_ACQUIRE);
-        int at = rank && !(win->posts_taken & 1u << i) ? group_index(win, (int) rank - 1) : -1;
+        uint32_t word = __atomic_load_n(&own->posted[i], __ATOMIC_ACQUIRE);
+        struct wdl_posted post = by_itself((int) (word & ~WDL_POSTED_ALONE) - 1);
+        int at = word && !(win->posts_taken & 1u << i) ? group_index(win, post.rank) : -1;
         if (at < 0 || has_posted(win, at))
             continue;
-        posted_note(win, at, by_itself((int) rank - 1));
+        post.alone = (word & WDL_POSTED_ALONE) != 0;
+        posted_note(win, at, post);
         win->posts_taken |= 1u << i;
     }
 }
@@ -335,6 +341,7 @@ int wdl_win_start(struct wdl_win *win, const int *group, int n, int assertion, i
     sort_ranks(win->start_group, n);
     win->start_n = n;
     win->start_due = assertion & WDL_MODE_NOCHECK ? 0 : n;
+    win->start_shared = n;
     win->complete_next = 0;
     for (int i = 0; i < n; i++)
         win->start_posted[i] =
@@ -357,6 +364,12 @@ int wdl_pscw_may_access(struct wdl_win *win, int rank)
         take_words(win);
     started(win);
     return has_posted(win, at) ? WDL_OK : WDL_AGAIN;
+}
+
+int wdl_pscw_is_alone(const struct wdl_win *win, int rank)
+{
+    int at = group_index(win, rank);
+    return at >= 0 && has_posted(win, at) && win->start_posted[at].alone;
 }
 
 /* COMPLETE in a packet of its own. */

@@ -4,8 +4,9 @@
  * this address space and the epoch is open, and nothing else. Whatever is unusual makes it decline,
  * and the full path (wdl_rma_op) decides.
  *
- * Invariant: no rank is admitted that the full path would refuse or ask to wait. Changes of the
- * epoch keep it (wdl_win_quick_set).
+ * Invariants. Changes of the epoch keep them (wdl_win_quick_set):
+ *  1. No rank is admitted that the full path would refuse or ask to wait.
+ *  2. `sole`: nobody else updates what is open (sole.c).
  */
 #ifndef WDL_MPID_RMA_QUICK_H_INCLUDED
 #define WDL_MPID_RMA_QUICK_H_INCLUDED
@@ -28,6 +29,7 @@ struct wdl_win_place {
 struct wdl_win_quick {          /* the first member of every struct wdl_win */
     uint32_t first, count;      /* so many ranks from there on are open */
     int fence;                  /* or a start: flushes and operations with a request are mistakes */
+    int sole;                   /* nobody else updates them; nor what is held (below) */
     int size;
     char *base;
     const struct wdl_win_place *place;
@@ -67,11 +69,13 @@ static inline int wdl_quick_holds(const struct wdl_win_quick *q, int rank)
 }
 
 /* From now on these are open. */
-static inline void wdl_quick_open(struct wdl_win_quick *q, int first, int count, int fence)
+static inline void wdl_quick_open(struct wdl_win_quick *q, int first, int count, int fence,
+                                  int sole)
 {
     q->first = (uint32_t) first;
     q->count = (uint32_t) count;
     q->fence = fence;
+    q->sole = sole;
 }
 
 /* Is the short way open for `bytes` at displacement disp of that rank? Then it is counted as an

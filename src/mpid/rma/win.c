@@ -133,6 +133,7 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     win->rma = rma;
     win->params = *params;
     win->own = &params->node[params->node_index];
+    win->locks_unlike = params->hints.no_locks | params->hints.nonoverlapping;
     win->nslots = rma->params.win_slots < params->size ? rma->params.win_slots : params->size;
     win->quick.size = params->size;
     win->quick.base = params->place_base;
@@ -221,14 +222,16 @@ void wdl_win_quick_set(struct wdl_win *win)
     int state = win->quick.place ? win->epoch.access_state : WDL_ACCESS_NONE;
     int fence = state == WDL_ACCESS_FENCE_GRANTED;
     int row = win->start_n > 0 ? win->start_group[win->start_n - 1] - win->start_group[0] + 1 : 0;
+    int sole = win->params.hints.nonoverlapping;
+    int held_sole = win->quick.held >= 0 && win->quick.sole;
     if (fence || state == WDL_ACCESS_LOCK_ALL_GRANTED)
-        wdl_quick_open(&win->quick, 0, win->quick.size, fence);
+        wdl_quick_open(&win->quick, 0, win->quick.size, fence, sole);
     else if (state == WDL_ACCESS_PSCW_GRANTED && win->start_n > 0 && row == win->start_n)
-        wdl_quick_open(&win->quick, win->start_group[0], row, 1);
+        wdl_quick_open(&win->quick, win->start_group[0], row, 1, sole || win->start_shared == 0);
     else if (state == WDL_ACCESS_PER_TARGET && win->quick.held >= 0)
-        wdl_quick_open(&win->quick, win->quick.held, 1, 0);
+        wdl_quick_open(&win->quick, win->quick.held, 1, 0, sole || held_sole);
     else
-        wdl_quick_open(&win->quick, 0, 0, 0);
+        wdl_quick_open(&win->quick, 0, 0, 0, held_sole); /* the full path asks for it, too */
 }
 
 void wdl_win_domain(const struct wdl_win *win, int rank, const char *base,
@@ -243,6 +246,7 @@ void wdl_win_domain(const struct wdl_win *win, int rank, const char *base,
     out->node = params->node;
     out->node_count = params->node_count;
     out->alone = !params->mapped_any;
+    out->sole = 0;
     out->outside = NULL;
     out->network = win->net_sizes;
     out->granularity = params->hints.acc_granularity;

@@ -47,6 +47,8 @@ struct wdl_win_hints {
     uint64_t acc_granularity;
     enum wdl_combine combine;   /* windlass_aggregation */
     int no_done;                /* windlass_rma_done=false: a flush is a local one */
+    /* windlass_nonoverlapping: operations of concurrent epochs never are about the same memory */
+    int nonoverlapping;
     /* windlass_pipeline: bytes of a long operation that a packet takes at most; 0: as many as it
      * can */
     uint64_t piece_bytes;

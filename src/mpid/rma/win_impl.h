@@ -210,6 +210,7 @@ struct wdl_win {
     /* locks by words (as stats.locks); within a node one of them needs no element: the held one */
     enum { WDL_WORDS_NONE, WDL_WORDS_NODE, WDL_WORDS_NETWORK, WDL_WORDS_MIXED } words;
     int held_unchecked;                 /* quick.held is NOCHECK */
+    int locks_unlike;                   /* by hints: refused, or they keep nobody out */
     int held_wanted;                    /* the rank being locked that way; -1: none */
     struct wdl_word held_word;
     struct wdl_word_debts word_debts;
@@ -231,6 +232,7 @@ struct wdl_win {
     /* access group of PSCW (sorted), and who of it has posted; early posts of others */
     int *start_group, start_n, start_room, complete_next;
     int start_due;                      /* of them, who has not posted yet */
+    int start_shared;                   /* ... or not to this rank alone, or not said so */
     struct wdl_posted *start_posted;
     struct wdl_array posted;            /* struct wdl_posted */
     struct wdl_posted few_posted[WDL_POSTED_FEW];
@@ -559,6 +561,11 @@ int wdl_pscw_completed(struct wdl_win *win, int64_t count);    /* so many have c
 /* May one come? */
 int wdl_pscw_may_complete(const struct wdl_win *win);
 int wdl_pscw_may_access(struct wdl_win *win, int rank); /* WDL_OK, WDL_AGAIN, ERR_SYNC */
+/* Has it posted to this rank, and said that to no other? */
+int wdl_pscw_is_alone(const struct wdl_win *win, int rank);
+/* --- sole.c --- */
+/* May nobody else update that rank's memory, which is mapped, in this access epoch? */
+int wdl_win_is_sole(const struct wdl_win *win, int rank);
 /* --- words.c: windows whose locks are words. Each is called again, with the same *w, while it
  *     answers WDL_AGAIN, which those of WDL_WORDS_NODE never do to go out; an error is the
  *     network's. A rank whose word is not in our memory has an element. --- */

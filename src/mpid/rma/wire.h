@@ -62,6 +62,7 @@ enum wdl_pkt_kind {
 enum {                          /* flags */
     WDL_PKT_EXCLUSIVE = 1,      /* LOCK */
     WDL_PKT_ONCE = 1,           /* TYPE: for one operation */
+    WDL_PKT_ALONE = 1,          /* POST: to nobody else */
     WDL_PKT_WANT_ACK = 2,       /* PUT, ACC, TYPE: answer when done */
     WDL_PKT_JOIN = 4,           /* LOCK: its sender may hold other targets' locks (grant.h) */
     WDL_PKT_OVERTOOK = 8,       /* GRANT: others waited; SETTLED follows when they are granted */

@@ -10,12 +10,20 @@ enum { BYTES = 1 << 15, HALF = BYTES / 2 };
 
 #define FENCE(w) TEST_ALL(w, wdl_win_fence(r->win, 0, &r->step))
 
-static void open_world(struct test_world *w, uint64_t seed)
+/* sole: of a window where nobody else updates what anybody does. */
+static void open_world_of(struct test_world *w, uint64_t seed, int sole)
 {
-    struct test_world_params p = {.ranks = 2,.node = 2,.bytes = BYTES,.seed = seed };
+    struct test_world_params p = {.ranks = 2,.node = 2,.bytes = BYTES,.seed = seed,
+        .nonoverlapping = sole
+    };
     test_world_open(w, &p);
     FENCE(w);
     test_world_messages(w);
+}
+
+static void open_world(struct test_world *w, uint64_t seed)
+{
+    open_world_of(w, seed, 0);
 }
 
 static void fill(struct test_world *w, void *data, size_t bytes)
@@ -44,11 +52,12 @@ static void stream_of(struct test_world *w, const struct wdl_buf *buf, char *at,
 }
 
 /* Every kind, each of its buffers contiguous or not: 2 x 2 x 2 layouts of random length. */
-START_TEST(every_kind_and_layout_agrees_with_the_shadow)
+static void layouts(int sole)
 {
     struct test_world w;
     static char shadow[BYTES], origin[BYTES], result[BYTES], in[HALF], old[HALF], got[HALF];
-    open_world(&w, 11);
+    open_world_of(&w, 11, sole);
+    w.control[1].bulk[0] = (uint32_t) sole;     /* as if somebody else were in it */
     struct test_host *host = &w.rank[0].host;
     wdl_type gaps = test_type_vector(host, TEST_I32, 4, 2, 3);  /* 8 of 11 integers */
     char *memory = w.rank[1].memory;
@@ -91,9 +100,16 @@ START_TEST(every_kind_and_layout_agrees_with_the_shadow)
         ck_assert_mem_eq(memory, shadow, BYTES);
     }
     ck_assert_int_eq(test_world_messages(&w), 0);
+    w.control[1].bulk[0] = 0;
     FENCE(&w);
     test_type_end(host, gaps);
     test_world_close(&w);
+}
+
+START_TEST(every_kind_and_layout_agrees_with_the_shadow)
+{
+    layouts(0);
+    layouts(1);
 }
 END_TEST
 
@@ -304,11 +320,11 @@ END_TEST
 /* --- the short way ---------------------------------------------------------------------------- */
 
 /* It does what the full path does, or declines and does nothing. */
-START_TEST(the_short_way_agrees_or_declines)
+static void short_way(int sole)
 {
     struct test_world w;
     int taken = 0, bulk = 0, declined = 0;
-    open_world(&w, 14);
+    open_world_of(&w, 14, sole);
     struct wdl_win *win = w.rank[0].win;
     char *memory = w.rank[1].memory;
     int64_t many[WDL_BULK_MIN] = {0};   /* they raise the mode */
@@ -368,6 +384,12 @@ START_TEST(the_short_way_agrees_or_declines)
     FENCE(&w);
     test_world_close(&w);
 }
+
+START_TEST(the_short_way_agrees_or_declines)
+{
+    short_way(0);
+    short_way(1);
+}
 END_TEST
 
 START_TEST(the_short_swap_declines_what_is_unusual)
@@ -393,6 +415,41 @@ START_TEST(the_short_swap_declines_what_is_unusual)
     w.control[1].bulk[0] = 0;
     TEST_ALL(&w, wdl_win_fence(r->win, WDL_MODE_NOSUCCEED, &r->step));
     ck_assert_int_eq(wdl_win_swap_short(win, 1, 0, &el, &compare, &value, &result), WDL_AGAIN);
+    test_world_close(&w);
+}
+END_TEST
+
+/* Of every width, by plain loads and stores. */
+START_TEST(the_short_swap_where_nobody_else_updates)
+{
+    struct test_world w;
+    static const enum test_type types[] = {TEST_U8, TEST_U16, TEST_U32, TEST_U64};
+    open_world_of(&w, 16, 1);
+    struct wdl_win *win = w.rank[0].win;
+    char *memory = w.rank[1].memory;
+    for (int i = 0; i < 4; i++) {
+        const struct wdl_element el = test_element(types[i]), wide = test_element(TEST_LD);
+        uint64_t have = 0x0807060504030201, want, other = 0x1817161514131211, result = 0;
+        const size_t bytes = el.packed_bytes;
+        memcpy(memory + 8, &have, 8);
+        memcpy(&want, memory + 8, 8);
+        ck_assert_int_eq(wdl_win_swap_short(win, 1, 8, &el, &other, &have, &result), WDL_OK);
+        ck_assert_mem_eq(memory + 8, &want, 8);
+        ck_assert_mem_eq(&result, &have, bytes);
+        ck_assert_int_eq(wdl_win_swap_short(win, 1, 8, &el, &have, &other, &result), WDL_OK);
+        memcpy(&want, &other, bytes);
+        ck_assert_mem_eq(memory + 8, &want, 8);
+        ck_assert_mem_eq(&result, &have, bytes);
+        uint64_t ops = win->quick.ops;
+        ck_assert_int_eq(wdl_win_swap_short(win, 1, BYTES, &el, &have, &other, &result), WDL_AGAIN);
+        ck_assert_int_eq(wdl_win_swap_short(win, 2, 8, &el, &have, &other, &result), WDL_AGAIN);
+        ck_assert_int_eq(wdl_win_swap_short(win, 1, 16, &wide, &have, &other, &result), WDL_AGAIN);
+        if (bytes > 1)
+            ck_assert_int_eq(wdl_win_swap_short(win, 1, 9, &el, &have, &other, &result), WDL_AGAIN);
+        ck_assert_uint_eq(win->quick.ops, ops);
+    }
+    ck_assert_uint_eq(w.control[1].shorts, 0);
+    FENCE(&w);
     test_world_close(&w);
 }
 END_TEST
@@ -453,5 +510,5 @@ WDL_SUITE("rma/mapped", every_kind_and_layout_agrees_with_the_shadow,
           compare_and_swap_by_the_shadow, an_interrupted_accumulate_goes_on_where_it_was,
           an_interrupted_wide_accumulate_goes_on_where_it_was,
           blocks_evenly_apart, blocks_of_operands_going_backwards, the_short_way_agrees_or_declines,
-          the_short_swap_declines_what_is_unusual, long_puts_are_copies_for_that_rank,
-          what_overlaps_is_moved)
+          the_short_swap_declines_what_is_unusual, the_short_swap_where_nobody_else_updates,
+          long_puts_are_copies_for_that_rank, what_overlaps_is_moved)

@@ -228,7 +228,7 @@ START_TEST(reads_without_updates_are_gets)
             for (int i = 0; i < 9; i++)
                 one[i] = i;
             memcpy(w.rank[1].memory, one, sizeof one);
-            TEST_DONE(&w, wdl_win_lock(o->win, 1, 1, 0, &o->step));
+            TEST_DONE(&w, wdl_win_lock(o->win, 1, 0, 0, &o->step));
             test_op(&w, 0, test_get(1, 0, back, 8));    /* brings the key */
             TEST_DONE(&w, wdl_win_flush(o->win, 1, 0, &o->step));
             wdl_win_stats_get(o->win, &before);

@@ -308,7 +308,7 @@ START_TEST(without_memory_each_is_told_by_oneself)
         ck_assert_int_eq(w.rank[1].host.live, live);
         w.rank[1].host.fail_after = 0;
         if (left == 1) {        /* room for early posts, of which the next try has to make more */
-            struct wdl_posted early = { 0, 0, 0 };
+            struct wdl_posted early = {.rank = 0 };
             while (w.rank[1].win->posted_n < w.rank[1].win->posted.room || early.parent == 0) {
                 ck_assert_int_eq(wdl_pscw_posted(w.rank[1].win, &early), WDL_OK);
                 early.parent = 1;

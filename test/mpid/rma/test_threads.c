@@ -23,6 +23,7 @@ enum { RANKS = 4, ROUNDS = 300, DOUBLES = 2 * WDL_BULK_MIN,
 struct exposed {
     double sums[DOUBLES];
     struct test_double_int pair;        /* no instruction adds to it */
+    long double wide;                   /* ... nor to this */
     uint64_t lock, guarded;             /* a lock of the program's own, by compare and swap */
     uint64_t slots[2][RANKS];
     char bulk[RANKS][BULK];
@@ -204,8 +205,9 @@ static uint64_t swap(struct test_rank *r, int at, uint64_t expected, uint64_t va
 static void add(struct test_rank *r, int at, int n, const double *by, double *old)
 {
     struct wdl_element el = test_element(TEST_F64);
-    if (wdl_win_accumulate_short(r->win, at, AT(sums), (size_t) n, WDL_ROP_SUM, &el, by, old) !=
-        WDL_OK)
+    if ((n == 1 ? wdl_win_update_one(r->win, at, AT(sums), WDL_ROP_SUM, &el, by, old)
+                : wdl_win_accumulate_short(r->win, at, AT(sums), (size_t) n, WDL_ROP_SUM, &el, by,
+                                           old)) != WDL_OK)
         operate(r, test_acc(at, AT(sums), WDL_ROP_SUM, TEST_F64, n, by, old));
 }
 
@@ -243,6 +245,83 @@ START_TEST(updates)
 {
     run(0, 0, play_updates);
     run(0, 1, play_updates);
+}
+END_TEST
+
+/* --- updates of those who are alone, and of others -------------------------------------------- */
+
+/* Once of everything there. */
+static void add_all(struct test_rank *r, int at)
+{
+    double ones[DOUBLES], old;
+    const long double one = 1;
+    for (int i = 0; i < DOUBLES; i++)
+        ones[i] = 1;
+    add(r, at, 1, ones, &old);
+    add(r, at, DOUBLES, ones, NULL);
+    operate(r, test_acc(at, AT(wide), WDL_ROP_SUM, TEST_LD, 1, &one, NULL));
+    for (uint64_t was = 0, found; (found = swap(r, at, was, was + 1)) != was;)
+        was = found;
+}
+
+/* To the right, who has posted to us alone, or to both neighbours, who meet others of theirs: how
+ * many come to each. */
+static int add_by_post(struct test_rank *r, int alone)
+{
+    const int left = (r->rank + RANKS - 1) % RANKS, right = (r->rank + 1) % RANKS;
+    const int origins[2] = {left, right}, targets[2] = {right, left};
+    const int n = alone ? 1 : 2, times = alone ? 1 : 20;
+    INSIST(wdl_win_barrier(r->win, &r->step));
+    INSIST(wdl_win_post(r->win, origins, n, 0, &r->step));
+    INSIST(wdl_win_start(r->win, targets, n, 0, &r->step));
+    for (int i = 0; i < n * times; i++)
+        add_all(r, targets[(i + r->rank / 2) % n]);
+    INSIST(wdl_win_complete(r->win, &r->step));
+    INSIST(wdl_win_wait(r->win, &r->step));
+    INSIST(wdl_win_barrier(r->win, &r->step));
+    return n * times;
+}
+
+/* Of five rounds three are a lock that excludes others. In what does not they are to meet. */
+static int add_by_lock(struct test_rank *r, int i, int at)
+{
+    int exclusive = i % 5 < 3, all = i % 5 == 4, times = exclusive ? 1 : 20;
+    if (all)
+        INSIST(wdl_win_lock_all(r->win, 0, &r->step));
+    else
+        INSIST(wdl_win_lock(r->win, at, exclusive, 0, &r->step));
+    for (int k = 0; k < times; k++)
+        add_all(r, at);
+    if (all)
+        INSIST(wdl_win_unlock_all(r->win, &r->step));
+    else
+        INSIST(wdl_win_unlock(r->win, at, &r->step));
+    return times;
+}
+
+static void play_alone(struct test_rank *r)
+{
+    int want = 0;
+    for (int i = 0; i < ROUNDS; i++) {
+        int at = i / 8 % RANKS;         /* everybody's at a time */
+        if (i % 16 >= 14) {
+            want += add_by_post(r, i % 16 == 14);
+        } else {
+            int times = add_by_lock(r, i, at);
+            want += at == r->rank ? RANKS * times : 0;
+        }
+    }
+    INSIST(wdl_win_barrier(r->win, &r->step));
+    must(own(r)->wide == want);
+    must_cmp(own(r)->lock, ==, (uint64_t) want);
+    for (int i = 0; i < DOUBLES; i++)
+        must(own(r)->sums[i] == (i ? want : 2 * want));
+}
+
+START_TEST(updates_of_one_alone)
+{
+    run(0, 0, play_alone);
+    run(0, 1, play_alone);
 }
 END_TEST
 
@@ -444,4 +523,4 @@ START_TEST(mailboxes)
 }
 END_TEST
 
-WDL_SUITE("rma/threads", fences, posts, locks, updates, regions, mailboxes)
+WDL_SUITE("rma/threads", fences, posts, locks, updates, updates_of_one_alone, regions, mailboxes)

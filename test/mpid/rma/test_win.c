@@ -357,7 +357,7 @@ START_TEST(the_short_way_is_open_where_the_full_path_is)
                 win->epoch.access_state = state;
                 win->quick.held = held;
                 win->quick.place = mapped ? place : NULL;
-                wdl_quick_open(&win->quick, 99, 99, 99);
+                wdl_quick_open(&win->quick, 99, 99, 99, 1);
                 wdl_win_quick_set(win);
                 ck_assert_int_eq(win->quick.fence, fence);
                 for (int rank = -2; rank < 6; rank++)
