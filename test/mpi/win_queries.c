@@ -86,6 +86,7 @@ static void info_keys(void)
         {"which_accumulate_ops", "", "sum,no_op", "none", "sum,plus"},
         {"windlass_aggregation", "auto", "eager", "combine", "never"},
         {"windlass_rma_done", "true", "false", "true", "1"},
+        {"windlass_nonoverlapping", "false", "true", "false", "yes"},
         {"windlass_pipeline", "", "4096", "64", "4k"},
     };
     enum { KEYS = sizeof keys / sizeof keys[0] };

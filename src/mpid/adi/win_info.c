@@ -26,6 +26,7 @@ static const struct {
     {"mpi_minimum_memory_alignment", NULL, ALIGNMENT, 1},
     {"windlass_aggregation", NULL, PACE, 0},    /* MPIR_CVAR_WINDLASS_AGGREGATION */
     {"windlass_rma_done", "true", FLAG, 0},
+    {"windlass_nonoverlapping", "false", FLAG, 0},
     {"windlass_pipeline", NULL, BYTES, 0},
     {"windlass_share_pages", NULL, FLAG, 1},
 };
@@ -168,6 +169,7 @@ struct wdl_win_hints wdl_adi_info_hints(const MPIR_Win *win)
         .acc_reads = ops && are_reads(ops),
         .acc_granularity = wdl_adi_info_bytes(win, "mpi_accumulate_granularity"),
         .combine = (enum wdl_combine) pace_of(wdl_adi_info_value(win, "windlass_aggregation")),
+        .nonoverlapping = wdl_adi_info_is(win, "windlass_nonoverlapping", "true"),
         .no_done = wdl_adi_info_is(win, "windlass_rma_done", "false"),
         .piece_bytes = wdl_adi_info_bytes(win, "windlass_pipeline"),
     };
