@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include "base/copy.h"
+#include "base/line.h"
 #include "mpid/rma/accumulate.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/rows.h"
@@ -210,6 +211,7 @@ static inline char *region_reach(struct wdl_win *win, int rank, int64_t disp, si
 }
 
 /* Begin a short update: its address, or NULL. */
+wdl_line_begins
 static inline char *short_begin(struct wdl_win *win, int rank, int64_t disp, size_t bytes,
                          const struct wdl_element *el)
 {
@@ -430,6 +432,7 @@ static inline uint64_t add_to_integer(uint64_t *word, const void *in)
     return __atomic_fetch_add(word, term, __ATOMIC_SEQ_CST);
 }
 
+wdl_line_begins
 int wdl_win_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop op,
                        const struct wdl_element *el, const void *in, void *out)
 {
