@@ -355,7 +355,7 @@ static int mix_pays(const struct wdl_gas_op *head, const struct mix *mix)
     int asked = team->size >= team->links || mix->bytes > team->params.cell_bytes, asked_apart;
     double most = messages_apart(mix, team, &asked_apart);
     double together = model->latency * (1 + asked) + (team->size - 2) * model->gap;
-    double apart = (double) span->tree_ps / 1000 + model->latency * asked_apart +
+    double apart = (double) span->tree[WDL_SPAN_OPTIMAL].ps / 1000 + model->latency * asked_apart +
                    (mix->ways - 1) * model->gap;
     return together <= apart && messages_together(mix, team, asked) <= most;
 }

@@ -3,7 +3,6 @@
  * The loops are made by macros so that each is compiled for its own type.
  */
 #include "mpid/rma/kernel.h"
-#include <math.h>
 #include <string.h>
 #include "base/assert.h"
 

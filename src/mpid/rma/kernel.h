@@ -7,7 +7,14 @@
 #ifndef WDL_MPID_RMA_KERNEL_H_INCLUDED
 #define WDL_MPID_RMA_KERNEL_H_INCLUDED
 
+#include <math.h>
 #include "host/host.h"
+
+/* A sum as the loops make it: one NaN stands for all. */
+static inline double wdl_one_nan(double sum)
+{
+    return __builtin_expect(isunordered(sum, sum), 0) ? (double) NAN : sum;
+}
 
 struct wdl_kernel_call {
     const struct wdl_host *host;

@@ -1,5 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Tests of rma/mapped: operations on
  * memory in this address space, by the full path and by the short way, against a shadow. */
+#include <math.h>
 #include <string.h>
 #include "host/testworld.h"
 #include "mpid/rma/accumulate.h"
@@ -392,6 +393,37 @@ START_TEST(the_short_way_agrees_or_declines)
 }
 END_TEST
 
+/* One NaN stands for all, by whichever loop: of one double, of few, of many. */
+START_TEST(the_short_way_knows_one_nan)
+{
+    static const uint64_t some[] = {0xfff8000000000001, 0x7ff8000000000123, 0x7ff0000000000077};
+    static const size_t counts[] = {1, 8, 9, 16, 40};
+    const double nan = (double) NAN;
+    const struct wdl_element el = test_element(TEST_F64);
+    uint64_t in[40], one;
+    memcpy(&one, &nan, sizeof(one));
+    for (int sole = 0; sole < 2; sole++) {
+        struct test_world w;
+        open_world_of(&w, 17, sole);
+        struct wdl_win *win = w.rank[0].win;
+        uint64_t *cell = (uint64_t *) (void *) w.rank[1].memory;
+        for (int i = 0; i < 15; i++) {
+            size_t n = counts[i / 3];
+            memset(cell, 0, sizeof(in));
+            for (size_t k = 0; k < n; k++)
+                in[k] = some[i % 3];
+            int status = n == 1 ? wdl_win_update_one(win, 1, 0, WDL_ROP_SUM, &el, in, NULL) :
+                wdl_win_accumulate_short(win, 1, 0, n, WDL_ROP_SUM, &el, in, NULL);
+            ck_assert_int_eq(status, WDL_OK);
+            for (size_t k = 0; k < n; k++)
+                ck_assert_uint_eq(cell[k], one);
+        }
+        FENCE(&w);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 START_TEST(the_short_swap_declines_what_is_unusual)
 {
     struct test_world w;
@@ -510,5 +542,6 @@ WDL_SUITE("rma/mapped", every_kind_and_layout_agrees_with_the_shadow,
           compare_and_swap_by_the_shadow, an_interrupted_accumulate_goes_on_where_it_was,
           an_interrupted_wide_accumulate_goes_on_where_it_was,
           blocks_evenly_apart, blocks_of_operands_going_backwards, the_short_way_agrees_or_declines,
-          the_short_swap_declines_what_is_unusual, the_short_swap_where_nobody_else_updates,
-          long_puts_are_copies_for_that_rank, what_overlaps_is_moved)
+          the_short_way_knows_one_nan, the_short_swap_declines_what_is_unusual,
+          the_short_swap_where_nobody_else_updates, long_puts_are_copies_for_that_rank,
+          what_overlaps_is_moved)
