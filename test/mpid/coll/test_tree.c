@@ -156,11 +156,11 @@ START_TEST(trees_of_few_children)
 {
     uint64_t want[RANKS_MAX], arrivals[RANKS_MAX];
     for (int net = 0; net < NETS; net++)
-        for (int p = 1, least = 0; p <= RANKS_MAX; p += 1 + p / 40) {
+        for (int p = 1, least = 0; p <= RANKS_MAX; p += p < 40 ? 1 : 1 + p / 6) {
             least += 1 << least < p;
             for (int most = least; most < least + 3; most++)
                 for (int ordered = 0; ordered < 2; ordered++)
-                    for (int root = 0; root < p; root += 1 + p / 7) {
+                    for (int root = 0; root < p; root += 1 + p / 4) {
                         struct wdl_tree_shape shape =
                             shape_of(WDL_TREE_OPTIMAL, 0, ordered, p, nets[net]);
                         shape.most = most;
