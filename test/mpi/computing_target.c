@@ -95,7 +95,7 @@ static void quiet(void)
     t_win_free(&w);
 }
 
-/* What comes through memory wakes nobody: every 4 ms, more often at first. */
+/* What comes through memory wakes nobody: every 8 ms, more often at first. */
 static void waiting(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -104,7 +104,7 @@ static void waiting(void)
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
         MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    sleep_cheaply(250, 40);
+    sleep_cheaply(125, 40);
     if (rank != 0)
         MPI_Ibarrier(MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);

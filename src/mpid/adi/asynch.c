@@ -72,7 +72,7 @@ enum {
     LOOK_RUNG_US = 16000,       /* where nobody waits for it who does not ring */
     SLEEP_US = 20000,           /* longest sleep: a peer's first message may not wake us up */
     UNHEARD_US = 100,           /* the same where nothing will wake it, at first; twice as long */
-    UNHEARD_MOST_US = 4000,     /* each time nothing has come, to this: under 1 % of a core */
+    UNHEARD_MOST_US = 8000,     /* each time nothing has come, to this: under 1 % of a core */
     IDLE_LOOKS = 100,           /* without a window, before it sleeps until there is one */
     SLICE_US = 100              /* of the processor, asked for so that we get it soon */
 };
