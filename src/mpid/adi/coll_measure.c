@@ -130,7 +130,7 @@ static int round_of(struct measure *m)
     return mpi_errno;
 }
 
-/* The first round, which makes the connection, is not timed here. */
+/* The first round, which makes the connection, is not of the time that rounds may take. */
 static int rounds(struct measure *m)
 {
     struct command over = { 0, 0, 0 };

@@ -37,7 +37,6 @@ void wdl_win_hints_set(struct wdl_win *win, const struct wdl_win_hints *hints)
     if (win->params.hints.nonoverlapping)
         win->quick.sole = 0;    /* whoever was alone by the user's word alone; others may be, too */
     win->params.hints = *hints;
-    win->locks_unlike = hints->no_locks | hints->nonoverlapping;
     wdl_win_quick_set(win);
     wdl_list_for(node, &win->targets)   /* what is short is counted anew */
         wdl_combine_left(wdl_container_of(node, struct wdl_target, link));

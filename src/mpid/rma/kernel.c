@@ -30,10 +30,6 @@ static inline type suffix##_of(bits as_bits)                                    
     memcpy(&x, &as_bits, sizeof(x));                                                           \
     return x;                                                                                  \
 }                                                                                              \
-static inline type one_nan_##suffix(type x)                                                    \
-{                                                                                              \
-    return isunordered(x, x) ? (type) NAN : x;                                                 \
-}                                                                                              \
 static inline type least_##suffix(type old, type in)                                           \
 {                                                                                              \
     const bits sign = (bits) 1 << (8 * sizeof(bits) - 1);                                      \
@@ -228,8 +224,8 @@ static void name##_rows(char *target, size_t stride, const char *from, size_t fr
     BY_COMPARE(lor_##suffix, NO_RUNS, type, bits, old || in)                                   \
     BY_COMPARE(lxor_##suffix, NO_RUNS, type, bits, !old != !in)
 #define FLOAT_LOOPS(suffix, type, bits)                                                        \
-    BY_COMPARE(sum_##suffix, RUNS, type, bits, one_nan_##suffix(old + in))                     \
-    BY_COMPARE(prod_##suffix, RUNS, type, bits, one_nan_##suffix(old * in))                    \
+    BY_COMPARE(sum_##suffix, RUNS, type, bits, wdl_one_nan_##suffix(old + in))                 \
+    BY_COMPARE(prod_##suffix, RUNS, type, bits, wdl_one_nan_##suffix(old * in))                \
     BY_COMPARE(min_##suffix, RUNS, type, bits, least_##suffix(old, in))                        \
     BY_COMPARE(max_##suffix, RUNS, type, bits, most_##suffix(old, in))
 
@@ -287,7 +283,7 @@ FLOAT_LOOPS(f64, double, uint64_t)
     WIDE_LOOP(min_##suffix, NO_RUNS, type, in < old ? in : old)                                \
     WIDE_LOOP(max_##suffix, NO_RUNS, type, in > old ? in : old)
 #define WIDE_FLOAT_LOOPS(suffix, type)                                                         \
-    WIDE_LOOP(sum_##suffix, RUNS, type, one_nan_##suffix(old + in))                            \
+    WIDE_LOOP(sum_##suffix, RUNS, type, wdl_one_nan_##suffix(old + in))                        \
     WIDE_LOOP(min_##suffix, RUNS, type, least_##suffix(old, in))                               \
     WIDE_LOOP(max_##suffix, RUNS, type, most_##suffix(old, in))
 WIDE_INTEGER_LOOPS(u32, uint32_t)

@@ -10,10 +10,15 @@
 #include <math.h>
 #include "host/host.h"
 
-/* A sum as the loops make it: one NaN stands for all. */
-static inline double wdl_one_nan(double sum)
+/* Results as the loops make them: one NaN stands for all. */
+static inline float wdl_one_nan_f32(float x)
 {
-    return __builtin_expect(isunordered(sum, sum), 0) ? (double) NAN : sum;
+    return isunordered(x, x) ? (float) NAN : x;
+}
+
+static inline double wdl_one_nan_f64(double x)
+{
+    return isunordered(x, x) ? (double) NAN : x;
 }
 
 struct wdl_kernel_call {

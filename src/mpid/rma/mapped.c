@@ -252,13 +252,13 @@ static inline int add_few_doubles(const struct wdl_element *el, enum wdl_rop op,
         memcpy(&term, in, sizeof(term));
         sum += term;
         if (__builtin_expect(isunordered(sum[0], sum[1]), 0))
-            sum = (pair){wdl_one_nan(sum[0]), wdl_one_nan(sum[1])};
+            sum = (pair){wdl_one_nan_f64(sum[0]), wdl_one_nan_f64(sum[1])};
         memcpy(at, &sum, sizeof(sum));
     }
     if (count % 2) {
         memcpy(&last, at, sizeof(last));
         memcpy(&last_term, in, sizeof(last_term));
-        last = wdl_one_nan(last + last_term);
+        last = wdl_one_nan_f64(last + last_term);
         memcpy(at, &last, sizeof(last));
     }
     return 1;
@@ -365,7 +365,7 @@ static inline uint64_t add_plainly(int basic, uint64_t *word, const void *in)
         double sum, by;
         memcpy(&sum, &old, sizeof(sum));
         memcpy(&by, &term, sizeof(by));
-        sum = wdl_one_nan(sum + by);
+        sum = wdl_one_nan_f64(sum + by);
         memcpy(word, &sum, sizeof(sum));
     } else
         *word = old + term;
@@ -420,7 +420,7 @@ static inline uint64_t add_to_double(uint64_t *word, const void *in)
     memcpy(&term, in, sizeof(term));
     do {
         memcpy(&sum, &old, sizeof(sum));
-        sum = wdl_one_nan(sum + term);
+        sum = wdl_one_nan_f64(sum + term);
         memcpy(&new, &sum, sizeof(new));
     } while (!__atomic_compare_exchange_n(word, &old, new, 0, __ATOMIC_SEQ_CST,
                                           __ATOMIC_RELAXED));

@@ -225,7 +225,8 @@ static int lock_nobody_out(struct wdl_win *win, int rank)
 wdl_line_begins
 int wdl_win_lock_at_once(struct wdl_win *win, int rank, int exclusive, int nocheck)
 {
-    if (__builtin_expect(is_busy(win, win->locks_unlike), 0))
+    if (__builtin_expect(is_busy(win, win->params.hints.no_locks |
+                                   win->params.hints.nonoverlapping), 0))
         return lock_nobody_out(win, rank);
     win->quick.sole = exclusive;
     if ((unsigned) rank >= (unsigned) win->quick.size ||

@@ -133,7 +133,6 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     win->rma = rma;
     win->params = *params;
     win->own = &params->node[params->node_index];
-    win->locks_unlike = params->hints.no_locks | params->hints.nonoverlapping;
     win->nslots = rma->params.win_slots < params->size ? rma->params.win_slots : params->size;
     win->quick.size = params->size;
     win->quick.base = params->place_base;

@@ -210,7 +210,6 @@ struct wdl_win {
     /* locks by words (as stats.locks); within a node one of them needs no element: the held one */
     enum { WDL_WORDS_NONE, WDL_WORDS_NODE, WDL_WORDS_NETWORK, WDL_WORDS_MIXED } words;
     int held_unchecked;                 /* quick.held is NOCHECK */
-    int locks_unlike;                   /* by hints: refused, or they keep nobody out */
     int held_wanted;                    /* the rank being locked that way; -1: none */
     struct wdl_word held_word;
     struct wdl_word_debts word_debts;
