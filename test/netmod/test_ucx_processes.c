@@ -2,7 +2,8 @@
  *
  * Processes over UCX's shared memory, to which its atomics are native where the memory is the
  * network's own: they storm a counter, together with the processor that has it, which does not
- * poll; and as ranks of a window, each on a node of its own, they take locks by words there.
+ * poll; one floods another that does not poll with messages; and as ranks of a window, each on a
+ * node of its own, they take locks by words there.
  * Processes agree through a page they share, and are children of the test's.
  */
 #include <sched.h>
@@ -31,6 +32,7 @@ struct shared {
     uint64_t at;
     int left;                   /* processes that still storm */
     unsigned char seen[PROCESSES * EACH];       /* by ticket */
+    uint32_t sent;              /* messages of the flood */
 };
 
 struct process {
@@ -42,6 +44,7 @@ struct process {
     struct wdl_win *win;
     struct wdl_win_control *control;
     uint64_t *memory;
+    uint32_t came;              /* messages of the flood, in order */
 };
 
 static void poll_once(struct process *p)
@@ -263,6 +266,62 @@ START_TEST(a_counter_of_the_networks_own_memory)
 }
 END_TEST
 
+/* --- a flood ---------------------------------------------------------------------------------- */
+
+static int on_flood(void *ctx, const void *data, size_t bytes)
+{
+    struct process *p = ctx;
+    must_cmp(bytes, ==, sizeof(p->came));
+    must(memcmp(data, &p->came, bytes) == 0);
+    p->came++;
+    return WDL_OK;
+}
+
+static int send_number(struct process *p, int peer, uint32_t number)
+{
+    int status = p->nm->ops->am(p->nm, peer, &number, sizeof(number), NULL, 0, NULL);
+    must(status == WDL_OK || status == WDL_AGAIN);
+    return status;
+}
+
+/* Who does not poll is sent no more than so much; another is, and at the end nothing is lost. */
+static void play_flood(struct process *p)
+{
+    enum { FULL = 2000, OTHERS = 10, REFUSALS = 100 };
+    struct wdl_nm_params params = {.rank = p->rank, .peers = PROCESSES, .ctx = p, .on_am = on_flood,
+                                   .address_of = address_of, .local_peers = PROCESSES};
+    char err[300] = "";
+    must_cmp(wdl_nm_ucx_ops.open(&params, &p->nm, err, sizeof(err)), ==, WDL_OK);
+    if (p->rank == 0)
+        p->s->left = 1;
+    publish(p, p->nm);
+    if (p->rank == 0) {
+        while (__atomic_load_n(&p->s->left, __ATOMIC_ACQUIRE) > 0)      /* and does not poll */
+            sched_yield();
+    } else if (p->rank == 1) {
+        uint32_t sent = 0;
+        for (int refused = 0; refused < REFUSALS; poll_once(p)) {
+            if (send_number(p, 0, sent) == WDL_OK)
+                sent++;
+            else
+                refused++;
+            must_cmp(sent, <, FULL);
+        }
+        for (uint32_t i = 0; i < OTHERS; i++)
+            must_cmp(send_number(p, 2, i), ==, WDL_OK);
+        p->s->sent = sent;
+    } else {
+        while (p->came < OTHERS)
+            poll_once(p);
+        __atomic_store_n(&p->s->left, 0, __ATOMIC_RELEASE);
+    }
+    meet(p);
+    while (p->rank == 0 && p->came < p->s->sent)
+        poll_once(p);
+    meet(p);
+    p->nm->ops->close(p->nm);
+}
+
 /* --- a window --------------------------------------------------------------------------------- */
 
 #define INSIST(p, call)                                                                        \
@@ -418,6 +477,12 @@ static void play_window(struct process *p)
     must_cmp(p->host.live, ==, 0);
 }
 
+START_TEST(who_does_not_poll_is_sent_no_more_than_so_much)
+{
+    run(play_flood);
+}
+END_TEST
+
 START_TEST(locks_by_words_of_the_networks_own_memory)
 {
     run(play_window);
@@ -425,4 +490,5 @@ START_TEST(locks_by_words_of_the_networks_own_memory)
 END_TEST
 
 WDL_SUITE("netmod/ucx, processes", a_counter_of_the_networks_own_memory,
+          who_does_not_poll_is_sent_no_more_than_so_much,
           locks_by_words_of_the_networks_own_memory)

@@ -202,6 +202,7 @@ static void ucx_drop(struct ucx_nm *nm)
     ucx_list_free(&nm->atomics_free);
     ucx_list_free(&nm->late);
     free(nm->ep);
+    free(nm->queued_to);
     free(nm);
 }
 
@@ -210,9 +211,15 @@ static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, 
 {
     struct ucx_nm *nm = calloc(1, sizeof(*nm));
     *nm_out = NULL;
-    if (nm)
+    if (nm) {
         nm->ep = calloc((size_t) params->peers, sizeof(*nm->ep));
-    if (!nm || !nm->ep) {
+        nm->queued_to = calloc((size_t) params->peers, sizeof(*nm->queued_to));
+    }
+    if (!nm || !nm->ep || !nm->queued_to) {
+        if (nm) {
+            free(nm->ep);
+            free(nm->queued_to);
+        }
         free(nm);
         snprintf(err, err_bytes, "out of memory");
         return WDL_ERR_NOMEM;

@@ -111,11 +111,23 @@ static void send_put(struct ucx_am_send *send)
     wdl_list_push_front(&send->nm->sends_free, &send->link);
 }
 
+/* UCX would queue messages for a peer that does not poll until memory is exhausted. Past
+ * QUEUED_MOST of all together, one with QUEUED_FEW waiting gets no more: it keeps no other peer
+ * from its answers. Most are copied, 2 KiB of descriptor each. */
+enum { QUEUED_MOST = 1024, QUEUED_FEW = 16 };
+
+static int is_full(const struct ucx_nm *nm, int peer)
+{
+    return nm->queued >= QUEUED_MOST && nm->queued_to[peer] >= QUEUED_FEW;
+}
+
 static void am_sent(void *request, ucs_status_t status, void *user_data)
 {
     struct ucx_am_send *send = user_data;
     struct wdl_nm_comp *comp = send->comp;
     struct ucx_nm *nm = send->nm;
+    nm->queued--;
+    nm->queued_to[send->peer]--;
     send_put(send);
     ucp_request_free(request);
     if (comp) {
@@ -166,10 +178,13 @@ int ucx_am(struct wdl_nm *base, int peer, const void *hdr, size_t hdr_bytes,
     int status = ucx_ep(nm, peer, &ep);
     if (status != WDL_OK)
         return status;
+    if (is_full(nm, peer))
+        return WDL_AGAIN;
     struct ucx_am_send *send = send_get(nm);
     if (!send)
         return WDL_ERR_NOMEM;
     send->nm = nm;
+    send->peer = peer;
     ucp_request_param_t param = {
         .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
             UCP_OP_ATTR_FIELD_FLAGS,
@@ -181,8 +196,11 @@ int ucx_am(struct wdl_nm *base, int peer, const void *hdr, size_t hdr_bytes,
     int copied = buffer == send->small;
     send->comp = copied ? NULL : comp;
     status = ucx_started(NULL, ucp_am_send_nbx(ep, UCX_AM_ID, NULL, 0, buffer, count, &param));
-    if (status == WDL_PENDING)
+    if (status == WDL_PENDING) {
+        nm->queued++;
+        nm->queued_to[peer]++;
         return copied ? WDL_OK : WDL_PENDING;
+    }
     send_put(send);
     return status;
 }

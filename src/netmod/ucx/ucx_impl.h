@@ -10,6 +10,8 @@
  *     them.
  *  3. What we allocate for UCX to hold is in a list of struct ucx_nm until UCX gives it back, so
  *     that closing in the middle of anything leaks nothing.
+ *  4. Messages that UCX has accepted and not sent are bounded: `queued` of them and `queued_to` a
+ *     peer (ucx_am.c). A peer that does not poll costs no more memory than that.
  */
 #ifndef WDL_NETMOD_UCX_UCX_IMPL_H_INCLUDED
 #define WDL_NETMOD_UCX_UCX_IMPL_H_INCLUDED
@@ -32,6 +34,7 @@ struct ucx_am_send {            /* one message being sent */
     struct wdl_list link;
     struct ucx_nm *nm;
     struct wdl_nm_comp *comp;   /* the core's, or NULL */
+    int peer;
     ucp_dt_iov_t iov[WDL_NM_IOV_MAX + 1];
     char small[UCX_AM_SMALL];
 };
@@ -67,6 +70,7 @@ struct ucx_nm {
     ucp_address_t *address;
     size_t address_bytes;
     ucp_ep_h *ep;               /* by peer, NULL until used */
+    unsigned queued, *queued_to;        /* messages that wait in UCX; by peer */
     struct wdl_list sends_free, sends_busy, atomics_free, atomics_busy;
     struct wdl_list kept, late;
     struct wdl_list mems, rkeys, types, states;         /* what the core has made here */
