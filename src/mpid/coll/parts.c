@@ -6,7 +6,7 @@
 #include "mpid/coll/staging.h"
 
 enum {
-    PART = 16 << 10, /* told of at a time */
+    PART = 8 << 10, /* told of at a time */
     LOOKS = 40 /* for more to come, before the caller looks at what else there is */
 };
 
@@ -46,11 +46,15 @@ static size_t room_of(const struct wdl_team *team)
     return team->params.staging_bytes / 2 / PART * PART;
 }
 
-/* Two ranks' that is too long otherwise? */
+/* Two ranks' that is too long otherwise; or that one gives and the other folds, who need not wait
+ * until all of it is there (reduce of 64 KiB, far: 10.2 us staged whole and folded by halves, 8.6
+ * so). */
 static int is_long(const struct wdl_run *run)
 {
-    return run->team->size == 2 && !run->args.variable && wdl_staging_is_long(run) &&
-           room_of(run->team) > 0;
+    enum { LEAST = 32 << 10 };
+    const struct wdl_coll_args *a = &run->args;
+    return run->team->size == 2 && !a->variable && room_of(run->team) > 0 &&
+           (wdl_staging_is_long(run) || (a->kind == WDL_COLL_REDUCE && a->bytes > LEAST));
 }
 
 /* An element lies in one piece. */

@@ -86,9 +86,10 @@ static int tries_other(struct wdl_rate_times *turn, int staged, int known, int i
         turn->staged = staged;
     }
     uint32_t tried = turn->asked++ - turn->next;
-    if (tried >= WDL_RATE_FOUR)
+    uint32_t row = turn->every < WDL_RATE_RARE ? WDL_RATE_FOUR : WDL_RATE_ROW;
+    if (tried >= row)
         return 0;
-    if (tried == WDL_RATE_FOUR - 1) {
+    if (tried == row - 1) {
         turn->every = known && turn->every < seldom ? 4 * turn->every : turn->every;
         turn->next = turn->asked + turn->every;
     }

@@ -356,6 +356,24 @@ START_TEST(reductions)
 }
 END_TEST
 
+/* Short enough to be staged whole: so does what the root does not have. */
+START_TEST(a_short_reduction)
+{
+    enum { SHORT = 40 << 10 };
+    open_with(1);
+    for (int way = 0; way < RANKS * VARIANTS; way++) {
+        int root = way % RANKS, status[RANKS];
+        begin_reduction(root, SHORT, way / RANKS);
+        finish(1 - root, 1, status);
+        ck_assert(wdl_parts_are_given(sheet(1 - root)) && !wdl_parts_are_given(sheet(root)));
+        ck_assert(status[0] == WDL_OK && status[1] == WDL_OK);
+        check_reduction(root, SHORT);
+    }
+    ck_assert_uint_eq(fetched(), 0);
+    close_all();
+}
+END_TEST
+
 /* Where nothing can be staged the root folds two thirds: who has no result puts the rest there. */
 START_TEST(the_root_folds_more)
 {
@@ -428,4 +446,5 @@ END_TEST
 
 WDL_SUITE("mpid/coll/parts", all_kinds_and_lengths, only_one_goes_by_parts,
           what_does_not_go_by_parts, lengths_that_differ, nonsense_on_a_sheet_is_an_error,
-          reductions, the_root_folds_more, reductions_that_do_not, reductions_go_wrong)
+          reductions, a_short_reduction, the_root_folds_more, reductions_that_do_not,
+          reductions_go_wrong)

@@ -198,16 +198,18 @@ START_TEST(it_is_tried_soon_until_something_is_known)
 }
 END_TEST
 
-/* Times change: what is slower now is looked at again, less and less often. */
-static void tries_of(enum wdl_rate_use use, int soon, int seldom)
+/* Times change: what is slower now is looked at again, less and less often, and longer, `row` times
+ * on end, where it is seldom. */
+static void tries_of(enum wdl_rate_use use, int soon, int seldom, int row)
 {
     open_all(RANKS);
     takes(1, 7000, 16000, 16000);
     int at = soon, every = WDL_RATE_SOON;
     for (int k = 0; k < 10 * seldom; k++) {
         int staged = wdl_rate_stages(teams[0], use, 0);
-        ck_assert_int_eq(staged, k >= at && k < at + WDL_RATE_FOUR);
-        if (k == at + WDL_RATE_FOUR - 1) {
+        int tries = every < WDL_RATE_RARE ? WDL_RATE_FOUR : row;
+        ck_assert_int_eq(staged, k >= at && k < at + tries);
+        if (k == at + tries - 1) {
             every = every < seldom ? 4 * every : every;
             at = k + 1 + every;
         }
@@ -221,8 +223,8 @@ static void tries_of(enum wdl_rate_use use, int soon, int seldom)
 
 START_TEST(the_other_way_is_tried_now_and_then)
 {
-    tries_of(WDL_RATE_FOR_ONE, WDL_RATE_SOON, WDL_RATE_SELDOM);
-    tries_of(WDL_RATE_LONG_FOR_ONE, WDL_RATE_SOON_LONG, WDL_RATE_SELDOM_LONG);
+    tries_of(WDL_RATE_FOR_ONE, WDL_RATE_SOON, WDL_RATE_SELDOM, WDL_RATE_ROW);
+    tries_of(WDL_RATE_LONG_FOR_ONE, WDL_RATE_SOON_LONG, WDL_RATE_SELDOM_LONG, 0);
 }
 END_TEST
 
