@@ -202,6 +202,11 @@ static void look_out(struct wdl_team *team, int rank)
     }
 }
 
+static struct wdl_region *region_of(const struct wdl_team *team)
+{
+    return team->flags->share->slab->region;
+}
+
 int wdl_contact_asked(struct wdl_team *team, int src, const struct wdl_coll_pkt *pkt)
 {
     struct wdl_coll_pkt answer = {.seq = pkt->seq};
@@ -215,12 +220,12 @@ int wdl_contact_asked(struct wdl_team *team, int src, const struct wdl_coll_pkt 
         return WDL_OK;
     }
     if (x && words_make(team)) {
-        int status = wdl_region_tell(team->coll, team->flags->share->slab->region, src);
+        int status = wdl_region_tell(team->coll, region_of(team), src);
         if (status == WDL_AGAIN)
             return WDL_AGAIN;
         if (status == WDL_OK) {
-            region = wdl_region_id(team->flags->share->slab->region);
-            answer.offset = (uint64_t) (uintptr_t) team->flags->words;
+            region = wdl_region_id(region_of(team));
+            answer.offset = (uint64_t) ((char *) team->flags->words - region_of(team)->base);
         }
     }
     if (say(team, src, answer, WDL_PKT_THERE, region) == WDL_AGAIN)
@@ -241,7 +246,7 @@ int wdl_contact_answered(struct wdl_team *team, int src, const struct wdl_coll_p
     if (!x || x->phase != WDL_CONTACT_ASKED || x->asked != pkt->seq)
         return WDL_OK;
     x->region = pkt->what >> WDL_PKT_BITS;
-    x->base = pkt->offset;
+    x->at = pkt->offset;
     x->phase = x->region ? WDL_CONTACT_OPEN : WDL_CONTACT_CLOSED;
     return WDL_OK;
 }

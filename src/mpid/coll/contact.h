@@ -34,7 +34,7 @@ struct wdl_contact {
     enum wdl_contact_phase phase;
     uint32_t asked; /* the question's number */
     uint32_t region; /* OPEN: where its words begin */
-    uint64_t base;
+    uint64_t at;
     int told; /* it knows our words */
     int dirty, flushing; /* puts have begun since the last flush did; that is under way */
 };

@@ -1,9 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Memory others write directly. A ready flag for memory that is attached carries its address; the
- * sender then puts the data there, or copies it where the memory is mapped, and says so by a
- * message without data. The key goes ahead, once to each rank that needs it; where it is slower
- * than the flag, the sender waits for it.
+ * Memory others write directly. A ready flag for memory that is attached says its region, and where
+ * in it; the sender then puts the data there, or copies it where the memory is mapped, and says so
+ * by a message without data. The key goes ahead, once to each rank that needs it; where it is
+ * slower than the flag, the sender waits for it.
  *
  * Invariants:
  *  1. A region's number is not used again, so a key that outlives its region is never asked for.
@@ -188,8 +188,8 @@ int wdl_direct_offer(struct wdl_coll *coll, int peer, const char *at, size_t byt
         return WDL_OK;
     int status = wdl_region_tell(coll, region, peer);
     if (status == WDL_OK)
-        *offer_out = (struct wdl_offer){(uint64_t) (uintptr_t) at, region->id, bytes};
-    return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK; /* without an address it goes by messages */
+        *offer_out = (struct wdl_offer){(uint64_t) (at - region->base), region->id, bytes};
+    return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK; /* without a region it goes by messages */
 }
 
 /* --- keys --- */
@@ -210,7 +210,8 @@ struct wdl_key *wdl_key_find(struct wdl_coll *coll, int peer, uint32_t id)
     return NULL;
 }
 
-const struct wdl_key *wdl_key_lent(struct wdl_coll *coll, int peer, const struct wdl_offer *wanted)
+const struct wdl_key *wdl_key_lent(struct wdl_coll *coll, int peer,
+                                   const struct wdl_stretch *wanted)
 {
     struct wdl_list *node;
     wdl_list_for (node, bucket_of(coll, peer)) {
@@ -285,6 +286,11 @@ static int is_native(struct wdl_coll *coll, struct wdl_key *key)
     return key->native;
 }
 
+static int has(const struct wdl_key *key, const struct wdl_offer *to)
+{
+    return to->at <= key->bytes && to->bytes <= key->bytes - to->at;
+}
+
 int wdl_direct_put(struct wdl_coll *coll, int peer, const struct wdl_offer *to, const void *data,
                    struct wdl_nm_comp *comp)
 {
@@ -293,7 +299,10 @@ int wdl_direct_put(struct wdl_coll *coll, int peer, const struct wdl_offer *to, 
         return WDL_ERR_UNSUPPORTED;
     if (!is_native(coll, key))
         return WDL_ERR_OP;
-    return net(coll)->put(coll->proc->nm, peer, data, to->bytes, to->address, key->rkey, comp);
+    if (!has(key, to))
+        return WDL_ERR_ARG;
+    return net(coll)->put(coll->proc->nm, peer, data, to->bytes, key->base + to->at, key->rkey,
+                          comp);
 }
 
 /* --- sending --- */
@@ -331,16 +340,17 @@ static int flush(struct wdl_car_run *c, int peer)
 }
 
 /* Begin the piece that is there to go. */
-static int place(struct wdl_car_run *c, int peer, const struct wdl_key *key, uint64_t address,
+static int place(struct wdl_car_run *c, int peer, const struct wdl_key *key, uint64_t at,
                  const char *data)
 {
     struct wdl_coll *coll = c->run->team->coll;
     if (key->mapped) {
-        wdl_copy(key->mapped + (address - key->base), data, c->piece);
+        wdl_copy(key->mapped + at, data, c->piece);
         c->stage = WDL_DIRECT_THERE;
         return WDL_OK;
     }
-    int status = net(coll)->put(coll->proc->nm, peer, data, c->piece, address, key->rkey, NULL);
+    int status =
+        net(coll)->put(coll->proc->nm, peer, data, c->piece, key->base + at, key->rkey, NULL);
     if (status == WDL_OK || status == WDL_PENDING)
         c->stage = WDL_DIRECT_PUT;
     return status;
@@ -401,6 +411,8 @@ int wdl_direct_step(struct wdl_car_run *c, const struct wdl_car *car, const stru
         return WDL_AGAIN; /* it is on its way */
     if (!key->rkey)
         return WDL_ERR_UNSUPPORTED;
+    if (!has(key, offer))
+        return WDL_ERR_PROTO;
     while (c->flight == 0 && (status == WDL_OK || status == WDL_PENDING)) {
         size_t left = limit - c->done;
         if (c->stage == WDL_DIRECT_BROKEN)
@@ -411,7 +423,7 @@ int wdl_direct_step(struct wdl_car_run *c, const struct wdl_car *car, const stru
             if (left == 0)
                 return WDL_OK;
             c->piece = left;
-            status = place(c, peer, key, offer->address + car->place_at + c->done,
+            status = place(c, peer, key, offer->at + car->place_at + c->done,
                            wdl_run_at(c->run, car->a) + c->done);
         } else if (c->stage == WDL_DIRECT_PUT) {
             status = flush(c, peer);

@@ -30,6 +30,10 @@ struct wdl_key { /* of another's region */
     int lent; /* it may be used at any time */
 };
 
+struct wdl_stretch { /* of a peer's memory */
+    uint64_t address, bytes;
+};
+
 struct wdl_key_text { /* behind a KEY's packet, then the key */
     uint64_t bytes;
 };
@@ -53,13 +57,14 @@ struct wdl_region *wdl_region_of(struct wdl_coll *coll, const char *at, size_t b
 /* A peer's key by its number; one that is lent, for what is wanted. NULL: there is none. */
 struct wdl_key *wdl_key_find(struct wdl_coll *coll, int peer, uint32_t id);
 const struct wdl_key *wdl_key_lent(struct wdl_coll *coll, int peer,
-                                   const struct wdl_offer *wanted);
+                                   const struct wdl_stretch *wanted);
 void wdl_key_free(struct wdl_coll *coll, struct wdl_key *key);
 
 /* Is it worth while to ask for a key? Not where several were of no use, and none of any. */
 int wdl_direct_may_put(const struct wdl_coll *coll);
 /* A few bytes to a place in another's region. As the network's put; ERR_UNSUPPORTED: its key has
- * not come yet; ERR_OP: the network would need the target's processor. */
+ * not come yet; ERR_OP: the network would need the target's processor; ERR_ARG: it has no such
+ * place. */
 int wdl_direct_put(struct wdl_coll *coll, int peer, const struct wdl_offer *to, const void *data,
                    struct wdl_nm_comp *comp);
 
@@ -71,7 +76,7 @@ int wdl_direct_key(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pk
                    size_t bytes);
 int wdl_direct_forget(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt);
 /* A SEND whose bytes up to `limit` are there goes on, and c->done with it: WDL_OK, WDL_AGAIN, an
- * error; ERR_UNSUPPORTED: by messages. */
+ * error; ERR_UNSUPPORTED: by messages; ERR_PROTO: the region is not as long as was said. */
 int wdl_direct_step(struct wdl_car_run *c, const struct wdl_car *car, const struct wdl_offer *offer,
                     size_t limit);
 /* Nothing of it is on its way any more: WDL_OK, or WDL_AGAIN. */

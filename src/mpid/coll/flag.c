@@ -69,8 +69,8 @@ static size_t words_fill(uint64_t *words, const struct wdl_run *run, enum wdl_pk
         return 1;
     }
     words[WDL_FLAG_WORD] = word_of(seq, (uint32_t) what | (uint32_t) offer->region << WDL_PKT_BITS);
-    words[WDL_FLAG_LOW] = word_of(seq, (uint32_t) offer->address);
-    words[WDL_FLAG_HIGH] = word_of(seq, (uint32_t) (offer->address >> 32));
+    words[WDL_FLAG_LOW] = word_of(seq, (uint32_t) offer->at);
+    words[WDL_FLAG_HIGH] = word_of(seq, (uint32_t) (offer->at >> 32));
     words[WDL_FLAG_BYTES] = word_of(seq, (uint32_t) offer->bytes);
     return WDL_FLAG_WORDS;
 }
@@ -91,7 +91,7 @@ int wdl_flag_put(struct wdl_car_run *c, enum wdl_pkt what, const struct wdl_offe
         return WDL_AGAIN;
     struct wdl_flag_source *flag = wdl_container_of(node, struct wdl_flag_source, link);
     size_t bytes = words_fill(flag->words, c->run, what, offer) * sizeof(uint64_t);
-    struct wdl_offer place = {to->base + wdl_flag_at(team, c->run->seq, car->role), to->region,
+    struct wdl_offer place = {to->at + wdl_flag_at(team, c->run->seq, car->role), to->region,
                               bytes};
     flag->comp.fn = put_done;
     flag->coll = coll;

@@ -24,7 +24,7 @@ size_t wdl_flag_at(const struct wdl_team *team, uint32_t seq, uint32_t role);
 /* None of them is any collective's. */
 void wdl_flag_empty(const struct wdl_team *team, uint64_t *words);
 
-/* The flag of a SEND: DATA or PLACED, or OFFER with an address. WDL_OK: it is put; WDL_AGAIN;
+/* The flag of a SEND: DATA or PLACED, or OFFER with a place. WDL_OK: it is put; WDL_AGAIN;
  * ERR_UNSUPPORTED: not this way, it is a message; another error. */
 int wdl_flag_put(struct wdl_car_run *c, enum wdl_pkt what, const struct wdl_offer *offer);
 /* May what this RECV waits for be put? Has it come, then? */

@@ -7,7 +7,7 @@
 struct wdl_loan_question { /* on its way */
     struct wdl_list link;
     int peer;
-    struct wdl_offer wanted;
+    struct wdl_stretch wanted;
     uint32_t recalled; /* this region has been called back; 0: none */
 };
 
@@ -81,7 +81,7 @@ static struct wdl_loan_question *question_to(const struct wdl_coll *coll, int pe
     return NULL;
 }
 
-static int ask(struct wdl_coll *coll, int peer, const struct wdl_offer *wanted)
+static int ask(struct wdl_coll *coll, int peer, const struct wdl_stretch *wanted)
 {
     struct {
         struct wdl_coll_pkt pkt;
@@ -101,12 +101,12 @@ static int ask(struct wdl_coll *coll, int peer, const struct wdl_offer *wanted)
     return WDL_PENDING;
 }
 
-int wdl_lend_find(struct wdl_coll *coll, int peer, const struct wdl_offer *wanted,
+int wdl_lend_find(struct wdl_coll *coll, int peer, const struct wdl_stretch *wanted,
                   struct wdl_offer *offer_out)
 {
     const struct wdl_key *key = wdl_key_lent(coll, peer, wanted);
     if (key) {
-        *offer_out = (struct wdl_offer){wanted->address, key->id, wanted->bytes};
+        *offer_out = (struct wdl_offer){wanted->address - key->base, key->id, wanted->bytes};
         return key->rkey ? WDL_OK : WDL_ERR_UNSUPPORTED;
     }
     if (!net(coll)->caps(coll->proc->nm)->has_rma)
@@ -128,7 +128,7 @@ static void wake(struct wdl_coll *coll, const struct wdl_loan_question *q, int r
         const struct wdl_team *team = c->run->team;
         if (team->params.peer_of(team->params.ctx, wdl_car_of(c)->peer) != q->peer)
             continue;
-        if (refused && c->offer.address == q->wanted.address)
+        if (refused && c->offer.at == q->wanted.address)
             c->step = WDL_AHEAD_REFUSED;
         wdl_car_wake(c);
     }

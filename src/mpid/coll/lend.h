@@ -17,7 +17,7 @@
 
 /* Memory of a peer's: WDL_OK and what to put there by; WDL_PENDING: its owner has been asked;
  * WDL_AGAIN: the network refuses the question; ERR_UNSUPPORTED: never. */
-int wdl_lend_find(struct wdl_coll *coll, int peer, const struct wdl_offer *wanted,
+int wdl_lend_find(struct wdl_coll *coll, int peer, const struct wdl_stretch *wanted,
                   struct wdl_offer *offer_out);
 /* A SEND waits for the answer: it is stepped again when there is one. */
 void wdl_lend_wait(struct wdl_car_run *c);

@@ -599,7 +599,7 @@ int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_re
         c->done = c->arrived = 0;
         c->step = c->next = 0;
         c->stage = WDL_DIRECT_IDLE;
-        c->offer.address = 0;
+        c->offer.region = 0;
     }
     g->running++;
     wdl_list_push(&team->running, &run->link);

@@ -51,16 +51,16 @@ static int send_piece(struct wdl_car_run *c, size_t bytes)
     if (car->offers)
         status = offer_of(c, car, &offer);
     if (status == WDL_OK && car->bytes == 0) {
-        status = wdl_flag_put(c, offer.address ? WDL_PKT_OFFER : WDL_PKT_DATA, &offer);
+        status = wdl_flag_put(c, offer.region ? WDL_PKT_OFFER : WDL_PKT_DATA, &offer);
         if (status != WDL_ERR_UNSUPPORTED)
             return status;
         status = WDL_OK;
     }
     if (status != WDL_OK)
         return status;
-    if (offer.address) { /* a flag has no data of its own */
+    if (offer.region) { /* a flag has no data of its own */
         head.pkt.what = WDL_PKT_OFFER | (uint32_t) offer.region << WDL_PKT_BITS;
-        head.pkt.offset = offer.address;
+        head.pkt.offset = offer.at;
         data = (const char *) &offer.bytes;
         bytes = sizeof(offer.bytes);
     }
@@ -96,12 +96,12 @@ static int ahead_begin(struct wdl_car_run *c, const struct wdl_car *car)
 {
     struct wdl_team *team = c->run->team;
     const char *there = wdl_ahead_dst(&c->run->args, car->peer) + car->ahead_at;
-    struct wdl_offer wanted = {(uint64_t) (uintptr_t) there, 0, car->bytes};
+    struct wdl_stretch wanted = {(uint64_t) (uintptr_t) there, car->bytes};
     if (c->run->cars[car->ready - 1].state == WDL_CAR_COMPLETE)
         return WDL_OK;
     if (c->step == WDL_AHEAD_REFUSED)
         return WDL_PENDING;
-    c->offer = wanted;
+    c->offer = (struct wdl_offer){.at = wanted.address};
     int status = wdl_lend_find(team->coll, team->params.peer_of(team->params.ctx, car->peer),
                                &wanted, &c->offer);
     if (status == WDL_OK)
@@ -139,7 +139,7 @@ int wdl_send_step(struct wdl_car_run *c)
     int begun = c->step == WDL_AHEAD_BEGUN;
     if (begun)
         to = &c->offer;
-    if (to && to->address && (begun || car->bytes > c->run->team->coll->chunk_bytes)) {
+    if (to && to->region && (begun || car->bytes > c->run->team->coll->chunk_bytes)) {
         if (to->bytes < car->bytes || to->bytes - car->bytes < car->place_at) {
             wdl_run_fail(c->run);
             return WDL_OK;

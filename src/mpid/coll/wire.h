@@ -1,8 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * The collectives' packet: a piece of the data (perhaps none: a flag) for one role of one
- * collective. No address is in it: the receiver's graph knows where the role's data goes. But for
- * memory that is attached (direct.c): its address goes with the ready flag, its key ahead of it.
+ * collective. No address is in it: the receiver's graph knows where the role's data goes. Of memory
+ * that is attached (direct.c) the ready flag says the region and the place in it; the region's
+ * address and key go ahead of that, once.
  */
 #ifndef WDL_MPID_COLL_WIRE_H_INCLUDED
 #define WDL_MPID_COLL_WIRE_H_INCLUDED
@@ -15,11 +16,11 @@ struct wdl_coll_pkt {
     /* enum wdl_pkt; above it OFFER, KEY, FORGET, LENT, RETURN, THERE: the region's number, the
      * others: the print */
     uint32_t what;
-    /* of this piece in the role's data; OFFER, BORROW, THERE: the address; KEY, LENT: the region's;
-     * ASK: the bytes of the role's data; FAIL: the rank that is told */
+    /* of this piece in the role's data; OFFER, THERE: in the region; BORROW: the address; KEY,
+     * LENT: the region's; ASK: the bytes of the role's data; FAIL: the rank that is told */
     uint64_t offset;
 };
-/* X(name): a piece of data or a flag; a ready flag with an address, and behind the packet how much
+/* X(name): a piece of data or a flag; a ready flag with a place, and behind the packet how much
  * may be put there; a piece that has been put in its place: its length is behind the packet; the
  * key of a region; it is no more. (With 1 as the offset: its loan is over, too.) May I put so many
  * bytes, whose number is behind the packet, there at any time (lend.h)? Yes, with the key, or no,
@@ -47,7 +48,7 @@ enum { WDL_PKT_BITS = 8, WDL_REGION_ID_MAX = 0xffffff };
 wdl_static_assert(sizeof(struct wdl_coll_pkt) == 24);
 
 /* A flag that is put (flag.h): in the upper half of each word the collective's number. In the lower
- * half of the first, what the packet would have; of the others of a ready flag with an address: its
+ * half of the first, what the packet would have; of the others of a ready flag with a place: its
  * lower and upper half, and how much may be put there. */
 enum { WDL_FLAG_WORD, WDL_FLAG_LOW, WDL_FLAG_HIGH, WDL_FLAG_BYTES, WDL_FLAG_WORDS };
 

@@ -309,7 +309,7 @@ START_TEST(a_place_that_is_none)
     all(0, barrier);
     struct wdl_contact *x = wdl_contact_find(teams[0][0], 1);
     must_cmp(x->phase, ==, WDL_CONTACT_OPEN);
-    x->base += (uint64_t) 1 << 40;
+    x->at += (uint64_t) 1 << 40;
     must_cmp(barrier_puts(0), ==, 1);
     must_cmp(x->phase, ==, WDL_CONTACT_CLOSED);
     must_cmp(barrier_puts(0), ==, 1);

@@ -5,7 +5,7 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include "mpid/coll/coll_impl.h"
+#include "mpid/coll/direct.h"
 #include "mpid/coll/ranks.h"
 #include "support/suite.h"
 
@@ -209,6 +209,35 @@ START_TEST(packets_are_checked)
 }
 END_TEST
 
+/* A ready flag's place that its region does not have; where the memory is mapped nobody else would
+ * see it. */
+START_TEST(a_place_beyond_the_region)
+{
+    static const struct wdl_offer beyond[] = {
+        {ALL - 7, 0, 8}, {ALL, 0, 8}, {0, 0, ALL + 1}, {UINT64_MAX - 3, 0, 8}, {8, 0, UINT64_MAX}};
+    for (int no_map = 0; no_map < 2; no_map++) {
+        open_world((struct wdl_sim_params){.no_map = no_map});
+        attach(ALL);
+        moves_count(1, "keys for all");
+        struct wdl_coll *coll = r.one[0].proc->coll;
+        struct wdl_run one = {.team = teams[0]};
+        struct wdl_car car = {.peer = 1, .bytes = 8};
+        const struct wdl_key *key = wdl_key_find(coll, 1, 1);
+        ck_assert(key && key->bytes == ALL);
+        for (size_t k = 0; k < sizeof(beyond) / sizeof(beyond[0]); k++) {
+            struct wdl_car_run c = {.run = &one};
+            struct wdl_offer offer = beyond[k];
+            uint64_t puts = wdl_sim_counts(r.sim)->puts;
+            offer.region = key->id;
+            ck_assert_int_eq(wdl_direct_step(&c, &car, &offer, 8), WDL_ERR_PROTO);
+            ck_assert_int_eq(wdl_direct_put(coll, 1, &offer, src[0], NULL), WDL_ERR_ARG);
+            ck_assert(c.done == 0 && wdl_sim_counts(r.sim)->puts == puts);
+        }
+        close_world();
+    }
+}
+END_TEST
+
 WDL_SUITE("mpid/coll/direct", what_goes_into_attached_memory_is_not_copied,
           a_network_that_only_sends_copies, a_region_must_hold_all_of_it, regions_come_and_go,
-          packets_are_checked)
+          packets_are_checked, a_place_beyond_the_region)

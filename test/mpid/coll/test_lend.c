@@ -39,9 +39,9 @@ static void close_world(void)
     ranks_close(&r);
 }
 
-static struct wdl_offer wanted(size_t at, size_t bytes)
+static struct wdl_stretch wanted(size_t at, size_t bytes)
 {
-    return (struct wdl_offer){(uint64_t) (uintptr_t) (memory + at), 0, bytes};
+    return (struct wdl_stretch){(uint64_t) (uintptr_t) (memory + at), bytes};
 }
 
 /* Rank 0 looks for memory of rank 1's; the region, or -1 and what was answered. */
@@ -49,10 +49,12 @@ static int found, answer;
 
 static int find(size_t at, size_t bytes)
 {
-    struct wdl_offer want = wanted(at, bytes), offer = {0};
+    struct wdl_stretch want = wanted(at, bytes);
+    struct wdl_offer offer = {0};
     answer = wdl_lend_find(coll_of(0), 1, &want, &offer);
     if (answer == WDL_OK)
-        must_cmp(offer.address, ==, want.address);
+        must_cmp(wdl_key_find(coll_of(0), 1, (uint32_t) offer.region)->base + offer.at, ==,
+                 want.address);
     return answer == WDL_OK ? (int) offer.region : -1;
 }
 
