@@ -82,7 +82,7 @@ static const struct pvar of_collectives[] = {
      FIELD(wdl_coll_stats, running_high)},
     {"windlass_coll_waits", "How often a collective has waited for another to end to have its run.",
      COUNT, FIELD(wdl_coll_stats, run_waits)},
-    {"windlass_coll_early_high", "Most addresses of late ranks' partners kept at once.", HIGH,
+    {"windlass_coll_early_high", "Most places of late ranks' partners kept at once.", HIGH,
      FIELD(wdl_coll_stats, early_high)},
     {"windlass_coll_early_unplaced",
      "Addresses for which there was no room: data that went by messages therefore.", COUNT,

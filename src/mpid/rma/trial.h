@@ -12,7 +12,7 @@ enum {
     WDL_TRIAL_AT = 7, WDL_TRIAL_RUN = 4,
     WDL_TRIAL_OFTEN = 32, WDL_TRIAL_SELDOM = 8192, WDL_TRIAL_SURE = 256,
     WDL_TRIAL_CLOCK = 8, WDL_TRIAL_CLOCK_SURE = 64, WDL_TRIAL_LONG_NS = 16384,
-    WDL_TRIAL_WHILE_NS = 1 << 24, WDL_TRIAL_COST = 40
+    WDL_TRIAL_WHILE_NS = 1 << 26, WDL_TRIAL_COST = 100
 };
 
 struct wdl_trial {              /* zeroed at its making */
@@ -26,7 +26,7 @@ struct wdl_trial {              /* zeroed at its making */
  * four times on end, since what has not been gone of late is slow at first: soon at first, then at
  * multiples of a distance that doubles from 32 to 8192 while it is slower, or grows by four while
  * it is slower by a third (it may take ten times as long); but of what is long after WHILE_NS of
- * the faster one, or what costs a fortieth of the time. At multiples, since processes that do the
+ * the faster one, or what costs a hundredth of the time. At multiples, since processes that do the
  * same have asked as often: what one hands over is slow while the other one copies, and neither
  * would find out alone that both had better hand over. (Where they have not, wdl_trial_prompt.)
  * Time is taken (trial->clock) at the last of those, and else at every 8th, or 64th once it has

@@ -159,8 +159,8 @@ START_TEST(long_ones_sooner)
     static const struct {
         uint32_t ns[2], every;
     } cases[] = {{{1 << 15, 1 << 16}, WDL_TRIAL_WHILE_NS >> 15},
-                 {{1 << 15, 11 << 15}, 1024}, /* of 10 * COST * RUN */
-                 {{1 << 20, 9 << 17}, WDL_TRIAL_OFTEN},
+                 {{1 << 18, 5 << 18}, 1024}, /* of 4 * COST * RUN */
+                 {{1 << 21, 9 << 18}, WDL_TRIAL_OFTEN},
                  {{1 << 10, 1 << 11}, WDL_TRIAL_SELDOM},
                  {{1 << 15, 101 << 15}, WDL_TRIAL_SELDOM}};
     for (int i = 0; i < (int) (sizeof(cases) / sizeof(cases[0])); i++) {
