@@ -109,6 +109,18 @@ class Tidy(unittest.TestCase):
             self.refuses("listed", path, source, listed="")
             self.refuses("listed", path, source, listed=path[1:])
 
+    def test_documents(self):
+        for name, text, fault in (("README.md", "x" * 128 + "\n|" + "x" * 200 + "\n", ""),
+                                  ("CHANGES", "x" * 129 + "\n", "CHANGES:1: documents: 129 columns"),
+                                  ("a/b.md", "\nx \n", "a/b.md:2: documents: tab or trailing blank"),
+                                  ("a/b.md", "[c](c.md), [here](b.md#d), [web](https://e)\n",
+                                   "a/b.md:1: documents: there is no c.md"),
+                                  ("_build/b.md", "x \n", "")):
+            with tempfile.TemporaryDirectory() as top:
+                write(top, name, text)
+                run = subprocess.run([sys.executable, TIDY, top], capture_output=True, text=True, check=False)
+            self.assertEqual(run.stdout.split("\n")[:-2], [fault] if fault else [], name)
+
     def test_this_project(self):
         run = subprocess.run([sys.executable, TIDY], capture_output=True, text=True, check=False)
         self.assertEqual(run.returncode, 0, run.stdout)
