@@ -87,9 +87,12 @@ class Suite:
     def programs(self, setup):
         programs = [program for folder in self.folders(setup) for program in self.lists[folder]
                     if not (self.option.quick and program.slow)]
-        programs = [program for program in programs if program.setup in ("", setup)]
+        programs = [program for program in programs if not program.setups or setup in program.setups]
+        if setup != "shm":          # there a program that says for itself what this set-up says is run as it would be here
+            variables = SETUPS[setup][0].keys()
+            programs = [program for program in programs if program.setups or not variables <= program.env.keys()]
         if setup == "cliques":      # in which a process by itself does what it does in shm
-            programs = [program for program in programs if program.is_script or program.np > 1 or program.setup]
+            programs = [program for program in programs if program.is_script or program.np > 1 or program.setups]
         if setup.endswith(TSAN):
             programs = [program for program in programs if program.threads or program.folder not in OUR_FOLDERS]
         if self.option.only:
@@ -126,8 +129,9 @@ class Suite:
         path = os.path.join(source, "testlist")
         programs = testlist.read_list(path, folder, build, None) if os.path.exists(path) else []
         for program in programs:
-            if program.setup and folder not in SETUPS.get(program.setup, ({}, []))[1]:
-                raise SystemExit(f"{path}: {program.name} would be run nowhere: setup={program.setup}")
+            for setup in program.setups:
+                if folder not in SETUPS.get(setup, ({}, []))[1]:
+                    raise SystemExit(f"{path}: {program.name} is in no set-up {setup}")
         return programs
 
     def read_mpich(self, folder):

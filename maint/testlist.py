@@ -10,7 +10,8 @@ definition; differences are named here:
    output as well but its pattern accepts every line.
 4. slow=yes marks what is left out where only the quick part is wanted (our lists only).
 5. threads=yes marks programs with threads, the ones to be run under the thread sanitizer (our lists only).
-6. setup=NAME: run in this set-up of `check` alone, once, because it takes so many processes (our lists only).
+6. setup=NAME[,NAME...]: run in these set-ups of `check` alone: it takes so many processes, or so much time, and the others
+   change nothing that it looks at (our lists only).
 """
 
 import os
@@ -40,7 +41,7 @@ class Program:
     result: str = ""            # resultTest=
     slow: bool = False
     threads: bool = False
-    setup: str = ""             # setup=; "": every one of the folder's
+    setups: tuple = ()          # setup=; (): every one of the folder's
     command: str = ""           # where it is run otherwise than by run()
 
     @property
@@ -112,7 +113,7 @@ def parse_line(words, folder, directory, path):
         elif key == "threads":
             program.threads = True
         elif key == "setup":
-            program.setup = value
+            program.setups = tuple(value.split(","))
         elif key not in ("strict", "mpix", "mpiversion", "lock", "mem", "init"):
             raise SystemExit(f"{path}: unknown key {key} in the line of {name}")
     return program

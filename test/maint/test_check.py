@@ -171,10 +171,16 @@ class Check(unittest.TestCase):
         self.assertEqual(output, "shm: attr/fast np 2\n")
 
     def test_a_program_of_one_set_up(self):
-        self.write("attr/testlist", "all 2\none 2 setup=shm\n")
+        self.write("attr/testlist", "all 2\none 2 setup=shm,tcp\n")
         for name, more in (("shm", "shm: attr/one np 2\n"), ("cliques", "")):
             _, output = self.check("--list", "--setup", name, "--only", "attr")
             self.assertEqual(output, f"{name}: attr/all np 2\n{more}")
+
+    def test_what_would_be_run_twice_is_run_once(self):
+        self.write("attr/testlist", "all 2\nown 2 env=MPIR_CVAR_NUM_CLIQUES=3\nother 2 env=MPIR_CVAR_WINDLASS_COLL=engine\n")
+        for name, more in (("shm", "attr/own np 2 MPIR_CVAR_NUM_CLIQUES=3\nshm: "), ("cliques", "")):
+            _, output = self.check("--list", "--setup", name, "--only", "attr")
+            self.assertEqual(output, f"{name}: attr/all np 2\n{name}: {more}attr/other np 2 MPIR_CVAR_WINDLASS_COLL=engine\n")
 
     def test_nothing_run_is_no_success(self):
         status, output = self.check("--setup", "shm", "--only", "rma")

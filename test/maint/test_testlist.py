@@ -49,7 +49,7 @@ class Lists(unittest.TestCase):
         self.assertEqual([program.threads for program in self.read("p 2 threads=yes\nq 2\n")], [True, False])
 
     def test_set_up_is_read(self):
-        self.assertEqual([program.setup for program in self.read("p 2 setup=shm\nq 2\n")], ["shm", ""])
+        self.assertEqual([program.setups for program in self.read("p 2 setup=shm,tcp\nq 2\n")], [("shm", "tcp"), ()])
 
     def test_xfail_is_left_out(self):
         self.assertEqual(self.read("p 2 xfail=ticket1\n"), [])
