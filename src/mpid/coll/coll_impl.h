@@ -204,7 +204,7 @@ struct wdl_team {
             int row; /* ... and of so many before it */
             uint32_t asked, next, every; /* so often; when the other way is tried; how far apart */
             int staged; /* the faster way then */
-        } of[4]; /* by use */
+        } of[5]; /* by use */
     } rate; /* how fast long data comes within the node (rate.h) */
 };
 

@@ -77,7 +77,7 @@ int wdl_node_show_places(struct wdl_run *run, const void *src, void *dst)
 static int is_lone(const struct wdl_run *run)
 {
     return run->team->size == 2 && run != run->team->express &&
-           wdl_rate_use(run) == WDL_RATE_LONG_FOR_ONE;
+           wdl_rate_use(run) >= WDL_RATE_LONG_FOR_ONE;
 }
 
 /* Is what a root gathers for it to get? Of several, each puts its block there, all at once; but

@@ -7,6 +7,7 @@
 #include "base/copy.h"
 #include "mpid/coll/node.h"
 #include "mpid/coll/parts.h"
+#include "mpid/coll/rate.h"
 #include "mpid/coll/staging.h"
 
 enum {
@@ -245,16 +246,20 @@ static int fold_as_it_comes(struct wdl_run *run, int head, char *to)
 {
     const char *there;
     size_t n;
-    int status;
+    int status, is_timed = wdl_rate_use(run) == WDL_RATE_LONG_FOLDED;
     while ((status = wdl_parts_look(run, other_of(run), run->args.bytes, &there, &n)) == WDL_OK &&
            n > 0) {
         size_t at = run->taken;
         n = may_be_folded(run, to, at, n);
         if (n == 0)
             return WDL_AGAIN;
+        uint64_t since_ns = is_timed ? wdl_rate_now(run->team) : 0;
         status = fold_long(run, 1, at, n, (struct goal){head, to ? to + at : NULL, NULL});
         if (status != WDL_OK)
             return status;
+        if (is_timed)
+            wdl_rate_took(run->team, WDL_RATE_LONG_FOLDED, WDL_RATE_READ, n,
+                          wdl_rate_now(run->team) - since_ns);
         wdl_parts_took(run, n);
     }
     return status;

@@ -65,21 +65,28 @@ int wdl_parts_would_fold(const struct wdl_run *run)
            PART % a->op.elem_bytes == 0;
 }
 
-/* Is it a collective whose data may? A root's to a reduction goes nowhere. */
-static int could(const struct wdl_run *run)
+/* Is it a collective whose data may, and is to? A root's to a reduction goes nowhere. To an
+ * allreduce both would give all of it, or fetch half of the other's, and then half of the result:
+ * ranks find out which takes less time (4 MiB, far: 1.02 ms in parts, 0.72 fetched, Xeon of model
+ * 207). */
+static int is_wanted(const struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
-    return run == run->team->express && is_long(run) &&
-           (!wdl_coll_reduces(a->kind) ||
-            (wdl_parts_would_fold(run) &&
-             (a->kind == WDL_COLL_ALLREDUCE || run->team->rank != a->root)));
+    if (run != run->team->express || !is_long(run))
+        return 0;
+    if (!wdl_coll_reduces(a->kind))
+        return 1;
+    if (!wdl_parts_would_fold(run))
+        return 0;
+    return a->kind == WDL_COLL_ALLREDUCE ? wdl_rate_stages(run->team, wdl_rate_use(run), 1)
+                                         : run->team->rank != a->root;
 }
 
 int wdl_parts_begin(struct wdl_run *run, struct wdl_sheet *sheet)
 {
     size_t room = room_of(run->team);
     uint64_t card;
-    if (!could(run) || !wdl_staging_take(run, room, &card))
+    if (!is_wanted(run) || !wdl_staging_take(run, room, &card))
         return 0;
     *sheet = (struct wdl_sheet){.staged = card, .ring = room};
     return 1;

@@ -22,6 +22,8 @@ enum wdl_rate_use wdl_rate_use(const struct wdl_run *run)
     const struct wdl_coll_args *a = &run->args;
     int all = a->kind == WDL_COLL_BROADCAST ||
               (a->kind == WDL_COLL_GATHER_ALL && run->team->size > 2);
+    if (wdl_staging_is_long(run) && a->kind == WDL_COLL_ALLREDUCE)
+        return WDL_RATE_LONG_FOLDED;
     if (wdl_staging_is_long(run))
         return all ? WDL_RATE_LONG_FOR_ALL : WDL_RATE_LONG_FOR_ONE;
     return all ? WDL_RATE_FOR_ALL : WDL_RATE_FOR_ONE;
@@ -100,6 +102,6 @@ int wdl_rate_stages(struct wdl_team *team, enum wdl_rate_use use, int otherwise)
 {
     uint32_t bits = wdl_shm_rate_of(team, (team->rank + 1) % team->size) >> BITS * use;
     int known = (bits & KNOWN) != 0, staged = known ? (bits & STAGED) != 0 : otherwise;
-    int is_long = use == WDL_RATE_LONG_FOR_ALL || use == WDL_RATE_LONG_FOR_ONE;
+    int is_long = use >= WDL_RATE_LONG_FOR_ALL;
     return tries_other(&team->rate.of[use], staged, known, is_long) ? !staged : staged;
 }

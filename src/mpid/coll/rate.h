@@ -41,12 +41,14 @@ enum wdl_rate_way { WDL_RATE_FETCHED, WDL_RATE_READ, WDL_RATE_FILLED };
 
 /* For whom data is: each rank wants all of it, and reads while it is being filled; or a part of its
  * own, which is copied twice. And what is too long for the short ring (staging.h), which is in no
- * cache. Each use has its own times. */
+ * cache; that of an allreduce, which is folded as it is read (of two: parts.c). Each use has its
+ * own times. */
 enum wdl_rate_use {
     WDL_RATE_FOR_ALL,
     WDL_RATE_FOR_ONE,
     WDL_RATE_LONG_FOR_ALL,
     WDL_RATE_LONG_FOR_ONE,
+    WDL_RATE_LONG_FOLDED,
     WDL_RATE_USES
 };
 /* What a collective on the node gives, or takes. */

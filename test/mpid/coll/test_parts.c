@@ -374,6 +374,25 @@ START_TEST(a_short_reduction)
 }
 END_TEST
 
+/* Who has found that fetching is faster has an allreduce fetched: half of it, and half of the
+ * result; not what one alone is to have. */
+START_TEST(what_is_faster_fetched)
+{
+    enum { N = MOST / WORD * WORD };
+    open_with(0);
+    for (int root = 0; root <= FOR_ALL; root++) {
+        uint64_t before = fetched();
+        int status[RANKS];
+        begin_reduction(root, N, 0);
+        finish(0, 1, status);
+        ck_assert(status[0] == WDL_OK && status[1] == WDL_OK);
+        check_reduction(root, N);
+        ck_assert_uint_eq(fetched() - before, root == FOR_ALL ? 2 * N : 0);
+    }
+    close_all();
+}
+END_TEST
+
 /* Where nothing can be staged the root folds two thirds: who has no result puts the rest there. */
 START_TEST(the_root_folds_more)
 {
@@ -446,5 +465,5 @@ END_TEST
 
 WDL_SUITE("mpid/coll/parts", all_kinds_and_lengths, only_one_goes_by_parts,
           what_does_not_go_by_parts, lengths_that_differ, nonsense_on_a_sheet_is_an_error,
-          reductions, a_short_reduction, the_root_folds_more, reductions_that_do_not,
-          reductions_go_wrong)
+          reductions, a_short_reduction, what_is_faster_fetched, the_root_folds_more,
+          reductions_that_do_not, reductions_go_wrong)
