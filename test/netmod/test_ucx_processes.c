@@ -30,7 +30,7 @@ struct shared {
     char key[WDL_NM_KEY_BYTES_MAX];
     size_t key_bytes;
     uint64_t at;
-    int left;                   /* processes that still storm */
+    int left;                   /* processes that still storm, or flood */
     unsigned char seen[PROCESSES * EACH];       /* by ticket */
     uint32_t sent;              /* messages of the flood */
 };
@@ -322,6 +322,12 @@ static void play_flood(struct process *p)
     p->nm->ops->close(p->nm);
 }
 
+START_TEST(who_does_not_poll_is_sent_no_more_than_so_much)
+{
+    run(play_flood);
+}
+END_TEST
+
 /* --- a window --------------------------------------------------------------------------------- */
 
 #define INSIST(p, call)                                                                        \
@@ -476,12 +482,6 @@ static void play_window(struct process *p)
     wdl_proc_destroy(p->proc);
     must_cmp(p->host.live, ==, 0);
 }
-
-START_TEST(who_does_not_poll_is_sent_no_more_than_so_much)
-{
-    run(play_flood);
-}
-END_TEST
 
 START_TEST(locks_by_words_of_the_networks_own_memory)
 {

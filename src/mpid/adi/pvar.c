@@ -85,7 +85,7 @@ static const struct pvar of_collectives[] = {
     {"windlass_coll_early_high", "Most places of late ranks' partners kept at once.", HIGH,
      FIELD(wdl_coll_stats, early_high)},
     {"windlass_coll_early_unplaced",
-     "Addresses for which there was no room: data that went by messages therefore.", COUNT,
+     "Places for which there was no room: data that went by messages therefore.", COUNT,
      FIELD(wdl_coll_stats, early_unplaced)},
 };
 

@@ -16,8 +16,8 @@
  *     SOON until something is known, then at distances that grow by four up to SELDOM (or
  *     SELDOM_LONG) while the same way is the faster one. From RARE on it is ROW times on end: what
  *     is fetched over and over, and has not been written since, comes from the reader's own cache,
- *     which the first ones of a row do not show (64 KiB, 16 buffers in turn, Xeon of model 207:
- *     staged 7.6 us, fetched 7.7 at first and 4.8 the second time round).
+ *     which the first ones of a row do not show (a broadcast of 64 KiB, 16 buffers in turn, far,
+ *     Xeon of model 207: 7.6 us staged, 4.8 while it is fetched).
  *  4. Where a staging's ring was never in use, it tells nothing: its pages are made then. Nor do
  *     the first two that are read one way behind others.
  */

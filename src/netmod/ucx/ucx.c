@@ -206,24 +206,12 @@ static void ucx_drop(struct ucx_nm *nm)
     free(nm);
 }
 
-static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, char *err,
-                    size_t err_bytes)
+/* What is there before UCX is; NULL: memory is short. */
+static struct ucx_nm *ucx_make(const struct wdl_nm_params *params)
 {
     struct ucx_nm *nm = calloc(1, sizeof(*nm));
-    *nm_out = NULL;
-    if (nm) {
-        nm->ep = calloc((size_t) params->peers, sizeof(*nm->ep));
-        nm->queued_to = calloc((size_t) params->peers, sizeof(*nm->queued_to));
-    }
-    if (!nm || !nm->ep || !nm->queued_to) {
-        if (nm) {
-            free(nm->ep);
-            free(nm->queued_to);
-        }
-        free(nm);
-        snprintf(err, err_bytes, "out of memory");
-        return WDL_ERR_NOMEM;
-    }
+    if (!nm)
+        return NULL;
     nm->base.ops = &wdl_nm_ucx_ops;
     nm->params = *params;
     struct wdl_list *lists[] = {
@@ -232,6 +220,23 @@ static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, 
     };
     for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
         wdl_list_init(lists[i]);
+    nm->ep = calloc((size_t) params->peers, sizeof(*nm->ep));
+    nm->queued_to = calloc((size_t) params->peers, sizeof(*nm->queued_to));
+    if (nm->ep && nm->queued_to)
+        return nm;
+    ucx_drop(nm);
+    return NULL;
+}
+
+static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, char *err,
+                    size_t err_bytes)
+{
+    struct ucx_nm *nm = ucx_make(params);
+    *nm_out = NULL;
+    if (!nm) {
+        snprintf(err, err_bytes, "out of memory");
+        return WDL_ERR_NOMEM;
+    }
     quiet();
     ucs_status_t ucs = context_open(nm);
     if (ucs == UCS_OK)
