@@ -64,6 +64,13 @@ const char *wdl_ahead_src(const struct wdl_coll_args *args, int rank)
     return args->src_of ? args->src_of[rank] : args->src;
 }
 
+struct wdl_stretch wdl_ahead_wanted(const struct wdl_car_run *c)
+{
+    const struct wdl_car *car = wdl_car_of(c);
+    const char *there = wdl_ahead_dst(&c->run->args, car->peer) + car->ahead_at;
+    return (struct wdl_stretch){(uint64_t) (uintptr_t) there, car->bytes};
+}
+
 void wdl_ahead_keep(const struct wdl_coll_args *args, int rank)
 {
     struct wdl_ahead_part part = wdl_ahead_part(args, rank, rank);

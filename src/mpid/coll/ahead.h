@@ -18,6 +18,7 @@
 #define WDL_MPID_COLL_AHEAD_H_INCLUDED
 
 #include "mpid/coll/algo.h"
+#include "mpid/coll/direct.h"
 
 enum wdl_ahead_way {
     WDL_AHEAD_NOT, /* a rank's memory is touched when it has started */
@@ -43,6 +44,8 @@ void wdl_ahead_keep(const struct wdl_coll_args *args, int rank);
 /* A rank's destination, or source. */
 char *wdl_ahead_dst(const struct wdl_coll_args *args, int rank);
 const char *wdl_ahead_src(const struct wdl_coll_args *args, int rank);
+/* The memory that a SEND puts its data into ahead. */
+struct wdl_stretch wdl_ahead_wanted(const struct wdl_car_run *c);
 
 /* The part of a node's ranks, as a WATCH (node.h). */
 int wdl_ahead_watch(struct wdl_run *run, struct wdl_car_run *c);

@@ -67,7 +67,7 @@ struct wdl_cell {
 
 /* Memory of the receiver, as its ready flag says: no address of its. */
 struct wdl_offer {
-    uint64_t at; /* in the region; a SEND's that waits for a key: the address */
+    uint64_t at; /* in the region */
     uint64_t region; /* 0: by messages */
     uint64_t bytes;
 };

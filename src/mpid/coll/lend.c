@@ -3,6 +3,7 @@
 #include "mpid/coll/lend.h"
 #include <string.h>
 #include "base/bits.h"
+#include "mpid/coll/ahead.h"
 
 struct wdl_loan_question { /* on its way */
     struct wdl_list link;
@@ -128,7 +129,7 @@ static void wake(struct wdl_coll *coll, const struct wdl_loan_question *q, int r
         const struct wdl_team *team = c->run->team;
         if (team->params.peer_of(team->params.ctx, wdl_car_of(c)->peer) != q->peer)
             continue;
-        if (refused && c->offer.at == q->wanted.address)
+        if (refused && wdl_ahead_wanted(c).address == q->wanted.address)
             c->step = WDL_AHEAD_REFUSED;
         wdl_car_wake(c);
     }

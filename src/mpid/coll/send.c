@@ -95,13 +95,11 @@ static int send_piece(struct wdl_car_run *c, size_t bytes)
 static int ahead_begin(struct wdl_car_run *c, const struct wdl_car *car)
 {
     struct wdl_team *team = c->run->team;
-    const char *there = wdl_ahead_dst(&c->run->args, car->peer) + car->ahead_at;
-    struct wdl_stretch wanted = {(uint64_t) (uintptr_t) there, car->bytes};
+    struct wdl_stretch wanted = wdl_ahead_wanted(c);
     if (c->run->cars[car->ready - 1].state == WDL_CAR_COMPLETE)
         return WDL_OK;
     if (c->step == WDL_AHEAD_REFUSED)
         return WDL_PENDING;
-    c->offer = (struct wdl_offer){.at = wanted.address};
     int status = wdl_lend_find(team->coll, team->params.peer_of(team->params.ctx, car->peer),
                                &wanted, &c->offer);
     if (status == WDL_OK)
