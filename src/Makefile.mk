@@ -267,6 +267,7 @@ windlass_headers = \
     %D%/mpid/rma/win.h \
     %D%/mpid/rma/win_impl.h \
     %D%/mpid/rma/wire.h \
+    %D%/mpid/rma/word.h \
     %D%/netmod/netmod.h \
     %D%/netmod/sum.h \
     %D%/netmod/sim/sim.h \

@@ -4,6 +4,7 @@
  * MPI_PROC_NULL targets are the bindings' business.
  */
 #include "base/copy.h"
+#include "mpid/rma/word.h"
 #include "rma.h"
 #include "op.h"
 
@@ -384,6 +385,13 @@ int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
 
 /* --- accumulate ------------------------------------------------------------------------------- */
 
+/* The element of this type, if its sums are those of words (word.h); or NULL. */
+static inline const struct wdl_element *summed_word(MPI_Datatype type, MPI_Op op)
+{
+    const struct wdl_element *element = wdl_adi_element_of(type);
+    return element && op == MPI_SUM && wdl_word_is_summed(element) ? element : NULL;
+}
+
 /* An accumulate the short way: one builtin type, few elements; 1 when done, 0: take the full
  * path. */
 static inline int short_accumulate(WDL_RMA_ORIGIN, void *result, WDL_RMA_TARGET, MPI_Op op,
@@ -427,17 +435,36 @@ static int get_acc_fill(struct wdl_rma_args *args, WDL_RMA_ORIGIN, WDL_RMA_RESUL
 __attribute__((noinline))
 static int accumulate_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
+    if (short_accumulate(origin, origin_count, origin_type, NULL, target_rank, target_disp,
+                         target_count, target_type, op, win))
+        return MPI_SUCCESS;
     struct wdl_rma_args args;
     int status = acc_fill(&args, origin, origin_count, origin_type, target_rank, target_disp,
                           target_count, target_type, op);
     return status == WDL_OK ? begin(win, &args) : WDL_ADI_ERROR(status);
 }
 
+/* Apart, so that more elements save no registers for it. */
+__attribute__((noinline))
+static int accumulate_one(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
+{
+    const struct wdl_element *element = summed_word(target_type, op);
+    struct wdl_win_quick *quick = wdl_win_quick(win->dev.wdl);
+    uint64_t *word;
+    if (unlikely(!element || origin_count != 1 || origin_type != target_type ||
+                 !wdl_word_begin(quick, target_rank, target_disp, &word)))
+        return accumulate_on(origin, origin_count, origin_type, target_rank, target_disp,
+                             target_count, target_type, op, win);
+    wdl_word_add(word, element, origin);
+    wdl_word_end(quick);
+    return MPI_SUCCESS;
+}
+
 int MPID_Accumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
-    if (likely(short_accumulate(origin, origin_count, origin_type, NULL, target_rank, target_disp,
-                                target_count, target_type, op, win)))
-        return MPI_SUCCESS;
+    if (target_count == 1)
+        return accumulate_one(origin, origin_count, origin_type, target_rank, target_disp,
+                              target_count, target_type, op, win);
     return accumulate_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
                          target_type, op, win);
 }
@@ -484,8 +511,9 @@ int MPID_Rget_accumulate(WDL_RMA_ORIGIN, WDL_RMA_RESULT, WDL_RMA_TARGET, MPI_Op 
     return status == WDL_OK ? begin_request(win, &args, request) : WDL_ADI_ERROR(status);
 }
 
-int MPID_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int target_rank,
-                      MPI_Aint target_disp, MPI_Op op, MPIR_Win * win)
+__attribute__((noinline))
+static int fetch_and_op_on(const void *origin, void *result, MPI_Datatype type, int target_rank,
+                           MPI_Aint target_disp, MPI_Op op, MPIR_Win * win)
 {
     if (short_accumulate(origin, 1, type, result, target_rank, target_disp, 1, type, op, win))
         return MPI_SUCCESS;
@@ -493,10 +521,28 @@ int MPID_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int t
                              op, win);
 }
 
+int MPID_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int target_rank,
+                      MPI_Aint target_disp, MPI_Op op, MPIR_Win * win)
+{
+    const struct wdl_element *element = summed_word(type, op);
+    struct wdl_win_quick *quick = wdl_win_quick(win->dev.wdl);
+    uint64_t *word;
+    if (unlikely(!element || !wdl_word_begin(quick, target_rank, target_disp, &word)))
+        return fetch_and_op_on(origin, result, type, target_rank, target_disp, op, win);
+    uint64_t old = wdl_word_add(word, element, origin);
+    memcpy(result, &old, sizeof(old));
+    wdl_word_end(quick);
+    return MPI_SUCCESS;
+}
+
 __attribute__((noinline))
 static int swap_on(const void *origin, const void *compare, void *result, MPI_Datatype type,
                    int target_rank, MPI_Aint target_disp, MPIR_Win * win)
 {
+    const struct wdl_element *element = wdl_adi_element_of(type);
+    if (element && wdl_win_swap_short(win->dev.wdl, target_rank, target_disp, element, compare,
+                                      origin, result) == WDL_OK)
+        return MPI_SUCCESS;
     struct wdl_rma_args args;
     args_begin(&args, WDL_RMA_CAS, target_rank, target_disp, 1, type);
     buf_fill(&args.origin, origin, 1, type);
@@ -510,8 +556,13 @@ int MPID_Compare_and_swap(const void *origin, const void *compare, void *result,
                           int target_rank, MPI_Aint target_disp, MPIR_Win * win)
 {
     const struct wdl_element *element = wdl_adi_element_of(type);
-    if (likely(element && wdl_win_swap_short(win->dev.wdl, target_rank, target_disp, element,
-                                             compare, origin, result) == WDL_OK))
-        return MPI_SUCCESS;
-    return swap_on(origin, compare, result, type, target_rank, target_disp, win);
+    struct wdl_win_quick *quick = wdl_win_quick(win->dev.wdl);
+    uint64_t *word;
+    if (unlikely(!element || !wdl_word_is(element) ||
+                 !wdl_word_begin(quick, target_rank, target_disp, &word)))
+        return swap_on(origin, compare, result, type, target_rank, target_disp, win);
+    uint64_t old = wdl_word_swap(word, compare, origin);
+    memcpy(result, &old, sizeof(old));
+    wdl_word_end(quick);
+    return MPI_SUCCESS;
 }

@@ -143,6 +143,21 @@ static inline int wdl_short_begin(struct wdl_win_control *own, uint64_t bit,
     return WDL_AGAIN;
 }
 
+/* The same where it takes nothing but a look; 0: wdl_short_begin decides. (No call is in here, nor
+ * a second way on: both would have the callers save registers.) */
+static inline int wdl_short_begin_free(struct wdl_win_control *own, uint64_t bit,
+                                       struct wdl_win_control *control, int rank, int region)
+{
+    __atomic_store_n(&own->announced, wdl_region_key(rank, region), __ATOMIC_RELAXED);
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    /* as in wdl_short_begin */
+    if (__builtin_expect(__atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) == WDL_BULK_NEVER &&
+                         wdl_short_is_noted(control, bit), 1))
+        return 1;
+    __atomic_store_n(&own->announced, 0, __ATOMIC_RELEASE);
+    return 0;
+}
+
 static inline int wdl_domain_short_begin(const struct wdl_domain *d, int region)
 {
     return wdl_short_begin(d->own, wdl_short_bit((int) (d->own - d->node)), d->control, d->rank,

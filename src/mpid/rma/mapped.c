@@ -10,6 +10,7 @@
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/rows.h"
 #include "mpid/rma/win_impl.h"
+#include "mpid/rma/word.h"
 
 /* One derived layout against another, through the scratch buffer. */
 static void copy_typed(struct wdl_rma *rma, const struct wdl_buf *from, const void *from_addr,
@@ -217,7 +218,7 @@ static inline char *short_begin(struct wdl_win *win, int rank, int64_t disp, siz
 {
     int region;
     char *at = region_reach(win, rank, disp, bytes, el, &region);
-    if (at && wdl_short_begin(win->own, wdl_short_bit(win->params.node_index),
+    if (at && wdl_short_begin(win->quick.own, win->quick.own_bit,
                               &win->params.node[rank], rank, region) != WDL_OK) {
         win->quick.ops--;
         at = NULL;
@@ -278,7 +279,7 @@ static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count
     if (!at)
         return WDL_AGAIN;
     struct wdl_win_control *control = &params->node[rank];
-    wdl_assert_cmp(win->own->announced, ==, 0);
+    wdl_assert_cmp(win->quick.own->announced, ==, 0);
     if (!wdl_bulk_begin_at_once(control, params->node, params->node_count, params->node_index, rank,
                                 region)) {
         win->quick.ops--;
@@ -312,15 +313,8 @@ static int few_update(struct wdl_win *win, int rank, int64_t disp, size_t count,
         return WDL_AGAIN;
     const struct wdl_kernel_call call = { &win->proc->host, el, op };
     wdl_kernel_atomic(el, op) (&call, at, in, out, count);
-    wdl_short_end(win->own);
+    wdl_short_end(win->quick.own);
     return WDL_OK;
-}
-
-/* Is it a sum of what most programs add up? Those are made here, without a call (kernel.h). */
-static inline int is_common_sum(const struct wdl_element *el, enum wdl_rop op)
-{
-    return op == WDL_ROP_SUM && (el->basic == WDL_BASIC_I64 || el->basic == WDL_BASIC_U64 ||
-                                 el->basic == WDL_BASIC_F64);
 }
 
 /* Where nobody else updates: apart, and asked for first, so that others pay for one look alone.
@@ -376,7 +370,7 @@ __attribute__((noinline))
 static int sole_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop op,
                            const struct wdl_element *el, const void *in, void *out)
 {
-    if (__builtin_expect(!is_common_sum(el, op), 0))
+    if (__builtin_expect(op != WDL_ROP_SUM || !wdl_word_is_summed(el), 0))
         return sole_accumulate(win, rank, disp, 1, op, el, in, out);
     char *at = sole_reach(win, rank, disp, el->packed_bytes, el);
     if (!at)
@@ -413,43 +407,21 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
     return few_update(win, rank, disp, count, op, el, in, out);
 }
 
-static inline uint64_t add_to_double(uint64_t *word, const void *in)
-{
-    uint64_t old = __atomic_load_n(word, __ATOMIC_RELAXED), new;
-    double term, sum;
-    memcpy(&term, in, sizeof(term));
-    do {
-        memcpy(&sum, &old, sizeof(sum));
-        sum = wdl_one_nan_f64(sum + term);
-        memcpy(&new, &sum, sizeof(new));
-    } while (!__atomic_compare_exchange_n(word, &old, new, 0, __ATOMIC_SEQ_CST,
-                                          __ATOMIC_RELAXED));
-    return old;
-}
-
-static inline uint64_t add_to_integer(uint64_t *word, const void *in)
-{
-    uint64_t term;
-    memcpy(&term, in, sizeof(term));
-    return __atomic_fetch_add(word, term, __ATOMIC_SEQ_CST);
-}
-
 wdl_line_begins
 int wdl_win_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop op,
                        const struct wdl_element *el, const void *in, void *out)
 {
     if (__builtin_expect(win->quick.sole, 0))
         return sole_update_one(win, rank, disp, op, el, in, out);
-    if (__builtin_expect(!is_common_sum(el, op), 0))
+    if (__builtin_expect(op != WDL_ROP_SUM || !wdl_word_is_summed(el), 0))
         return wdl_win_accumulate_short(win, rank, disp, 1, op, el, in, out);
     char *at = short_begin(win, rank, disp, el->packed_bytes, el);
     if (!at)
         return WDL_AGAIN;
-    uint64_t *word = (uint64_t *) (void *) at;
-    uint64_t old = el->basic == WDL_BASIC_F64 ? add_to_double(word, in) : add_to_integer(word, in);
+    uint64_t old = wdl_word_add((uint64_t *) (void *) at, el, in);
     if (out)
         memcpy(out, &old, sizeof(old));
-    wdl_short_end(win->own);
+    wdl_short_end(win->quick.own);
     return WDL_OK;
 }
 
@@ -462,6 +434,6 @@ int wdl_win_swap_short(struct wdl_win *win, int rank, int64_t disp, const struct
     if (!at)
         return WDL_AGAIN;
     wdl_kernel_compare_swap(el->packed_bytes, at, compare, value, result);
-    wdl_short_end(win->own);
+    wdl_short_end(win->quick.own);
     return WDL_OK;
 }

@@ -10,7 +10,7 @@ wdl_static_assert(offsetof(struct wdl_win_control, gate) -
 
 uint64_t *wdl_net_words(const struct wdl_win *win)
 {
-    return &win->own->lock;
+    return &win->quick.own->lock;
 }
 
 /* The key of our words: WDL_OK or an error. */

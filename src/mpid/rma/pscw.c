@@ -258,7 +258,7 @@ static void take_early_posts(struct wdl_win *win)
  * now, and what they are to be told would wait for it. */
 static void take_words(struct wdl_win *win)
 {
-    struct wdl_win_control *own = win->own;
+    struct wdl_win_control *own = win->quick.own;
     for (int i = 0; i < WDL_WIN_POSTS; i++) {
         /* pairs with the exchange in post_by_word */
         uint32_t word = __atomic_load_n(&own->posted[i], __ATOMIC_ACQUIRE);
@@ -274,7 +274,7 @@ static void take_words(struct wdl_win *win)
 
 static void give_places_back(struct wdl_win *win)
 {
-    struct wdl_win_control *own = win->own;
+    struct wdl_win_control *own = win->quick.own;
     for (; win->posts_taken; win->posts_taken &= win->posts_taken - 1)
         __atomic_store_n(&own->posted[__builtin_ctz(win->posts_taken)], 0, __ATOMIC_RELEASE);
 }
@@ -499,7 +499,7 @@ int wdl_win_wait(struct wdl_win *win, int *step)
         wdl_mailbox_serve(win);
     /* pairs with the addition in complete_tell */
     uint32_t all =
-        __atomic_load_n(&win->own->completed, __ATOMIC_ACQUIRE);
+        __atomic_load_n(&win->quick.own->completed, __ATOMIC_ACQUIRE);
     win->completed += (int) (all - win->completed_seen);
     win->completed_seen = all;
     if (win->completed < win->exposed_n)

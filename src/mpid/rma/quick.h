@@ -17,6 +17,7 @@
 #include "base/copy.h"
 
 struct wdl_win;
+struct wdl_win_control;
 
 /* Where a rank's memory is, from the start of what is mapped; one table a node, in memory it
  * shares. */
@@ -33,6 +34,8 @@ struct wdl_win_quick {          /* the first member of every struct wdl_win */
     int size;
     char *base;
     const struct wdl_win_place *place;
+    struct wdl_win_control *node, *own; /* the node's blocks, and of them the own one; */
+    uint64_t own_bit;           /* its wdl_short_bit */
     uint64_t ops;               /* operations on mapped memory, ever */
     int stored;                 /* plain stores were made since the last full barrier */
     int held;                   /* the rank whose lock is held without an element; -1: none */

@@ -98,7 +98,7 @@ static int regions_grow(struct wdl_win *win)
 /* The list is about to change: tell those who read it (seen.h). */
 static void change_begin(struct wdl_win *win)
 {
-    struct wdl_win_control *own = win->own;
+    struct wdl_win_control *own = win->quick.own;
     __atomic_store_n(&own->regions_version, own->regions_version + 1, __ATOMIC_RELAXED);
     __atomic_thread_fence(__ATOMIC_RELEASE);    /* pairs with the fences in has_gone and look */
 }
@@ -106,7 +106,7 @@ static void change_begin(struct wdl_win *win)
 /* The region at base is leaving. */
 static void note_gone(struct wdl_win *win, uint64_t base)
 {
-    struct wdl_win_control *own = win->own;
+    struct wdl_win_control *own = win->quick.own;
     uint64_t gone = own->regions_gone;
     __atomic_store_n(&own->gone_base[gone % WDL_WIN_GONE], base, __ATOMIC_RELAXED);
     /* pairs with the first load in has_gone */
@@ -116,7 +116,7 @@ static void note_gone(struct wdl_win *win, uint64_t base)
 /* It has changed, from the region at `from` on. */
 static void change_end(struct wdl_win *win, int from)
 {
-    struct wdl_win_control *own = win->own;
+    struct wdl_win_control *own = win->quick.own;
     uint64_t count = (uint64_t) win->nregions, step = wdl_marks_step(count);
     uint64_t first = step == wdl_marks_step(own->regions_count) ? (uint64_t) from / step : 0;
     for (uint64_t i = first; i * step < count; i++)

@@ -132,17 +132,19 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     win->proc = proc;
     win->rma = rma;
     win->params = *params;
-    win->own = &params->node[params->node_index];
     win->nslots = rma->params.win_slots < params->size ? rma->params.win_slots : params->size;
     win->quick.size = params->size;
     win->quick.base = params->place_base;
     win->quick.place = params->place;
+    win->quick.node = params->node;
+    win->quick.own = &params->node[params->node_index];
+    win->quick.own_bit = wdl_short_bit(params->node_index);
     win->quick.held = win->held_wanted = -1;
     win->words = params->node_whole ? WDL_WORDS_NODE : WDL_WORDS_NONE;
     win->near.rank = -1;
     wdl_seen_init(win);
     if (!host->ops->heavy_barrier)
-        win->own->bulk_mode = WDL_BULK_ALWAYS;
+        win->quick.own->bulk_mode = WDL_BULK_ALWAYS;
     wdl_epoch_init(&win->epoch);
     wdl_grant_init(&win->grant, host);
     wdl_array_init(&win->posted, host, win->few_posted, WDL_POSTED_FEW,
@@ -241,7 +243,7 @@ void wdl_win_domain(const struct wdl_win *win, int rank, const char *base,
     out->rank = rank;
     out->base = base;
     out->control = control;
-    out->own = win->own;
+    out->own = win->quick.own;
     out->node = params->node;
     out->node_count = params->node_count;
     out->alone = !params->mapped_any;
@@ -256,7 +258,7 @@ void wdl_win_own_domain(const struct wdl_win *win, struct wdl_domain *out)
     const struct wdl_win_params *params = &win->params;
     /* as for those who come from outside: a dynamic window's regions count from address 0 */
     wdl_win_domain(win, params->rank, params->flavor == WDL_WIN_DYNAMIC ? NULL : params->base,
-                   win->own, out);
+                   win->quick.own, out);
 }
 
 int wdl_win_may_free(const struct wdl_win *win)

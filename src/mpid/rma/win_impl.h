@@ -199,7 +199,6 @@ struct wdl_win {
     struct wdl_proc *proc;
     struct wdl_rma *rma;
     struct wdl_win_params params;
-    struct wdl_win_control *own;        /* the own block of params.node */
     struct wdl_list link, active_link;  /* in rma->wins, rma->active */
     struct wdl_epoch epoch;             /* access and exposure states */
     struct wdl_list *slots;

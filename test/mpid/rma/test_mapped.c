@@ -5,6 +5,7 @@
 #include "host/testworld.h"
 #include "mpid/rma/accumulate.h"
 #include "mpid/rma/win_impl.h"
+#include "mpid/rma/word.h"
 #include "support/suite.h"
 
 enum { BYTES = 1 << 15, HALF = BYTES / 2 };
@@ -424,6 +425,54 @@ START_TEST(the_short_way_knows_one_nan)
 }
 END_TEST
 
+/* What a word is not, and what takes more than a look, is left to the full path, and nothing stays
+ * announced. */
+START_TEST(a_word_is_updated_or_declined)
+{
+    struct test_world w;
+    uint64_t *word, one = 1, nine = 9;
+    double half = 0.5, sum;
+    const struct wdl_element whole = test_element(TEST_I64), real = test_element(TEST_F64);
+    open_world(&w, 16);
+    struct wdl_win_quick *q = wdl_win_quick(w.rank[0].win);
+    uint64_t *cell = (uint64_t *) (void *) w.rank[1].memory;
+    ck_assert(wdl_word_is(&whole) && wdl_word_is_summed(&whole) && wdl_word_is_summed(&real));
+    ck_assert(!wdl_word_is_summed(&(struct wdl_element) {.basic = WDL_BASIC_I32}));
+    w.control[1].bulk_mode = WDL_BULK_NEVER;    /* as where the host has a heavy barrier */
+    /* the first has to be noted, which the full path does */
+    ck_assert(!wdl_word_begin(q, 1, 0, &word) && q->own->announced == 0);
+    ck_assert_int_eq(wdl_win_update_one(w.rank[0].win, 1, 0, WDL_ROP_SUM, &whole, &one, NULL),
+                     WDL_OK);
+    uint64_t ops = q->ops;
+    ck_assert(wdl_word_begin(q, 1, 0, &word) && word == cell);
+    ck_assert(q->own->announced == wdl_region_key(1, 0) && q->ops == ops + 1);
+    ck_assert(wdl_word_add(word, &whole, &nine) == 1 && *cell == 10);
+    ck_assert(wdl_word_swap(word, &one, &nine) == 10 && *cell == 10);
+    one = 10;
+    ck_assert(wdl_word_swap(word, &one, &nine) == 10 && *cell == 9);
+    wdl_word_end(q);
+    ck_assert(q->own->announced == 0);
+    cell[1] = 0;
+    ck_assert(wdl_word_begin(q, 1, 8, &word) && wdl_word_add(word, &real, &half) == 0);
+    memcpy(&sum, word, sizeof(sum));
+    ck_assert(sum == half);
+    wdl_word_end(q);
+    ops = q->ops;
+    ck_assert(!wdl_word_begin(q, 1, 4, &word) && !wdl_word_begin(q, 1, BYTES - 4, &word) &&
+              !wdl_word_begin(q, 1, BYTES, &word) && !wdl_word_begin(q, 1, -8, &word) &&
+              !wdl_word_begin(q, 2, 0, &word) && !wdl_word_begin(q, -1, 0, &word));
+    q->sole = 1;
+    ck_assert(!wdl_word_begin(q, 1, 0, &word));
+    q->sole = 0;
+    w.control[1].bulk_mode = WDL_BULK_MODE;
+    ck_assert(!wdl_word_begin(q, 1, 0, &word));
+    w.control[1].bulk_mode = WDL_BULK_NEVER;
+    ck_assert(q->own->announced == 0 && q->ops == ops);
+    FENCE(&w);
+    test_world_close(&w);
+}
+END_TEST
+
 START_TEST(the_short_swap_declines_what_is_unusual)
 {
     struct test_world w;
@@ -542,6 +591,7 @@ WDL_SUITE("rma/mapped", every_kind_and_layout_agrees_with_the_shadow,
           compare_and_swap_by_the_shadow, an_interrupted_accumulate_goes_on_where_it_was,
           an_interrupted_wide_accumulate_goes_on_where_it_was,
           blocks_evenly_apart, blocks_of_operands_going_backwards, the_short_way_agrees_or_declines,
-          the_short_way_knows_one_nan, the_short_swap_declines_what_is_unusual,
+          the_short_way_knows_one_nan, a_word_is_updated_or_declined,
+          the_short_swap_declines_what_is_unusual,
           the_short_swap_where_nobody_else_updates, long_puts_are_copies_for_that_rank,
           what_overlaps_is_moved)

@@ -130,7 +130,7 @@ START_TEST(the_list_has_marks)
     struct test_world_params p = {.ranks = 1,.dynamic = 1,.seed = 6 };
     test_world_open(&w, &p);
     struct wdl_win *win = w.rank[0].win;
-    const struct wdl_win_control *own = win->own;
+    const struct wdl_win_control *own = win->quick.own;
     char there[REGIONS] = { 0 };
     uint64_t gone = 0;
     for (int i = 0; i < TURNS; i++) {
