@@ -63,6 +63,8 @@ struct wdl_host_ops {
     /* Every processor that runs a process of this node passes a full memory barrier before this
      * returns. NULL: the host cannot. */
     void (*heavy_barrier) (void *ctx);
+    /* The calling thread's name, where the program may have several. NULL: it has one. */
+    uint64_t (*thread) (void *ctx);
 
     /* Copy between a buffer of `count` elements of `type` at `addr` and its packed stream, `bytes`
      * from `offset` on. Returns the bytes done (less than asked only at the stream's end). */

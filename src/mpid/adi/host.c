@@ -74,6 +74,12 @@ static void host_heavy_barrier(void *ctx)
     membarrier(MEMBARRIER_CMD_GLOBAL_EXPEDITED);
 }
 
+static uint64_t host_thread(void *ctx)
+{
+    (void) ctx;
+    return (uint64_t) pthread_self();
+}
+
 /* --- layouts ---------------------------------------------------------------------------------- */
 
 static size_t host_pack(void *ctx, const void *addr, int64_t count, wdl_type type, size_t offset,
@@ -429,6 +435,7 @@ const struct wdl_host_ops wdl_adi_host_ops = {
     .reduce = host_reduce,
     .element = host_element,
     .heavy_barrier = host_heavy_barrier,
+    .thread = host_thread,
     .op_valid = host_op_valid,
     .request_complete = host_request_complete,
     .address_of = wdl_adi_address_of,

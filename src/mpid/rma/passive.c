@@ -41,6 +41,38 @@ static int owes(struct wdl_win *win)
     return win->debts > 0 || (wdl_words_have_debts(win) && wdl_words_owe(win));
 }
 
+/* A lock that goes with its first operation is granted before the same thread's next one is asked
+ * for: else processes that all take theirs in one order, and use them in several, could wait for
+ * one another in a circle. */
+static int lock_called(struct wdl_win *win)
+{
+    const struct wdl_host *host = &win->proc->host;
+    uint64_t caller = host->ops->thread ? host->ops->thread(host->ctx) : 0;
+    struct wdl_list *node, *after;
+    int status = WDL_OK;
+    wdl_list_for_safe(node, after, &win->rma->called) {
+        struct wdl_target *t = wdl_container_of(node, struct wdl_target, called);
+        if (t->lock.state != WDL_LOCK_CALLED && t->lock.state != WDL_LOCK_ISSUED) {
+            wdl_target_uncall(t);
+        } else if (t->caller == caller) {
+            t->want_lock |= t->lock.state == WDL_LOCK_CALLED;
+            wdl_win_activate(t->win);
+            wdl_target_progress(t);
+            status = WDL_AGAIN;
+        }
+    }
+    return status;
+}
+
+static void lock_is_called(struct wdl_target *t)
+{
+    struct wdl_rma *rma = t->win->rma;
+    const struct wdl_host *host = &t->win->proc->host;
+    t->caller = host->ops->thread ? host->ops->thread(host->ctx) : 0;
+    wdl_list_push(&rma->called, &t->called);
+    rma->ncalled++;
+}
+
 /* --- the held lock: no element, no message ---------------------------------------------------- */
 
 static inline int can_hold(const struct wdl_win *win)
@@ -116,12 +148,16 @@ static int held_finish(struct wdl_win *win)
 
 /* --- lock and unlock -------------------------------------------------------------------------- */
 
+static int is_locked(struct wdl_win *win, int rank)
+{
+    const struct wdl_target *t = wdl_target_find(win, rank);
+    return (t && t->lock.state != WDL_LOCK_IDLE) || win->quick.held == rank ||
+           win->held_wanted == rank;
+}
+
 static int lock_begin(struct wdl_win *win, int rank, int exclusive, int assertion)
 {
-    struct wdl_target *t = wdl_target_find(win, rank);
-    if (t && t->lock.state != WDL_LOCK_IDLE)
-        return WDL_ERR_SYNC;
-    t = wdl_target_get(win, rank);
+    struct wdl_target *t = wdl_target_get(win, rank);
     if (!t)
         return WDL_AGAIN;
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_LOCK);
@@ -130,6 +166,8 @@ static int lock_begin(struct wdl_win *win, int rank, int exclusive, int assertio
     lock_take_row(t, assertion & WDL_MODE_NOCHECK ? WDL_LOCK_ON_NOCHECK : WDL_LOCK_ON_LOCK);
     t->lock.exclusive = exclusive;
     t->want_lock = t->mapped || win->words != WDL_WORDS_NONE;
+    if (t->lock.state == WDL_LOCK_CALLED && !t->want_lock)
+        lock_is_called(t);
     win->locked_targets++;
     win->locks_held++;
     return WDL_OK;
@@ -160,7 +198,7 @@ static inline int is_busy(const struct wdl_win *win, int locks_unlike)
     int held = (int) win->words ^ WDL_WORDS_NODE, wanted = win->held_wanted ^ -1;
     int debts = win->word_debts.n | (win->word_debts.first ^ win->word_debts.last);
     return held | locks_unlike | win->epoch.access_state | win->epoch.expose_state |
-           win->ntargets | wanted | debts;
+           win->ntargets | win->rma->ncalled | wanted | debts;
 }
 
 enum { LOCK_BEGIN, LOCK_ELEMENT, LOCK_HELD };
@@ -177,11 +215,13 @@ static int lock_on(struct wdl_win *win, int rank, int exclusive, int assertion, 
             assertion |= WDL_MODE_NOCHECK;
             exclusive = 0;      /* should it be taken after all (lock.h, CONVERT) */
         }
-        if (!may_lock(win, WDL_ACCESS_ON_LOCK) || win->quick.held == rank ||
-            win->held_wanted == rank)
+        if (!may_lock(win, WDL_ACCESS_ON_LOCK) || is_locked(win, rank))
             return WDL_ERR_SYNC;
         if (!(assertion & WDL_MODE_NOCHECK) && win->locks_held == 0 && win->quick.held < 0 &&
             owes(win))
+            return WDL_AGAIN;
+        if (!(assertion & WDL_MODE_NOCHECK) && win->rma->ncalled > 0 &&
+            lock_called(win) != WDL_OK)
             return WDL_AGAIN;
         int held = can_hold(win) && win->quick.held < 0 && win->held_wanted < 0 &&
                    !wdl_target_find(win, rank);
@@ -361,7 +401,7 @@ int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
         (*step == 0 && win->params.hints.nonoverlapping);
     if (*step == 0 && !may_lock(win, WDL_ACCESS_ON_LOCK_ALL))
         return WDL_ERR_SYNC;
-    if (*step == 0 && !nocheck && owes(win))
+    if (*step == 0 && !nocheck && (owes(win) || (win->rma->ncalled > 0 && lock_called(win))))
         return WDL_AGAIN;
     *step = 1;
     int status = words && !nocheck ? wdl_words_lock_all(win) : WDL_OK;

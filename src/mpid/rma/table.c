@@ -161,6 +161,7 @@ struct wdl_target *wdl_target_get(struct wdl_win *win, int rank)
     wdl_lock_init(&t->lock);
     wdl_list_init(&t->waiting);
     wdl_list_init(&t->issued);
+    wdl_list_init(&t->called);
     wdl_list_push(target_slot(win, rank), &t->node.link);
     wdl_list_push(&win->targets, &t->link);
     if (++win->ntargets > win->stats.targets_high)
@@ -169,12 +170,19 @@ struct wdl_target *wdl_target_get(struct wdl_win *win, int rank)
     return t;
 }
 
+void wdl_target_uncall(struct wdl_target *t)
+{
+    t->win->rma->ncalled -= !wdl_list_empty(&t->called);
+    wdl_list_remove(&t->called);
+}
+
 void wdl_target_release(struct wdl_target *t)
 {
     wdl_assert(wdl_target_clean(t));
     wdl_assert_cmp(t->lock.state, ==, WDL_LOCK_IDLE);
     t->win->ntargets--;
     t->win->rma->ntargets--;
+    wdl_target_uncall(t);
     wdl_list_remove(&t->node.link);
     wdl_list_remove(&t->link);
     wdl_pool_put(t);

@@ -64,6 +64,7 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
     rma->params.pscw_tree = or_default(params->pscw_tree, 32);
     wdl_list_init(&rma->wins);
     wdl_list_init(&rma->active);
+    wdl_list_init(&rma->called);
     wdl_list_init(&rma->replies);
     wdl_assert_cmp(proc->am_payload_max, >, sizeof(struct wdl_pkt) + 256);
     rma->chunk_bytes = (proc->am_payload_max - sizeof(struct wdl_pkt)) & ~(size_t) 63;

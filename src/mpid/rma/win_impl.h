@@ -60,6 +60,9 @@ struct wdl_rma {
     int ntargets;                       /* elements in use, of both levels */
     struct wdl_list wins;               /* all windows */
     struct wdl_list active;             /* those with something to send */
+    /* targets whose lock was to go with the first operation, and may not be granted yet */
+    struct wdl_list called;
+    int ncalled;
     struct wdl_list replies;            /* bounces filled, not yet taken by the network; in order */
     struct wdl_piece *pieces;           /* scratch of one accumulate */
     char *scratch;                      /* scratch of one mapped copy */
@@ -160,6 +163,8 @@ struct wdl_target {
     int rank, mapped;
     struct wdl_lock lock;               /* origin side */
     int want_lock;                      /* take it now, not with the first operation */
+    struct wdl_list called;             /* in rma->called, or alone */
+    uint64_t caller;                    /* the thread that called lock */
     int in_turn;                        /* asked for: it overtakes nobody */
     struct wdl_word word;               /* locks by words */
     int evict;                          /* to be freed as soon as clean */
@@ -333,6 +338,8 @@ int wdl_target_waits(const struct wdl_target *t, uint64_t stamp);
  * element, or NULL where none was needed. */
 int wdl_target_is_quiet(const struct wdl_win *win, const struct wdl_target *t, int rank);
 void wdl_target_release(struct wdl_target *t);
+/* It leaves rma->called, if it is there. */
+void wdl_target_uncall(struct wdl_target *t);
 /* NULL under pressure. Its args, the name of its type and its completion are the caller's to fill:
  * what is filled is not erased before (seed 001, Operation Element). */
 struct wdl_op *wdl_op_get(struct wdl_target *t);

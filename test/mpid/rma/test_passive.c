@@ -197,6 +197,95 @@ START_TEST(calls_out_of_order_are_errors)
 }
 END_TEST
 
+/* One attempt at the next call of who locks ranks 0 and 1, and uses `first` first. */
+static int use_both(struct test_rank *r, int call, int first)
+{
+    static const int64_t value = 1;
+    int target = call < 4 ? first : !first;
+    struct wdl_rma_args put = test_put(target, 0, &value, 8);
+    switch (call) {
+        case 0:
+        case 1:
+            return wdl_win_lock(r->win, call, 1, 0, &r->step);
+        case 2:
+        case 4:
+            return wdl_rma_op(r->win, &put);
+        case 3:
+        case 5:
+            return wdl_win_flush(r->win, target, 0, &r->step);
+        default:
+            return wdl_win_unlock(r->win, call - 6, &r->step);
+    }
+}
+
+/* Locks that all take in the same order: nobody waits for another who waits for it, in whatever
+ * order they are used. */
+START_TEST(locks_in_order_meet_no_circle)
+{
+    enum { CALLS = 8, ROUNDS = 20 };
+    for (int kind = 0; kind < KINDS; kind++) {
+        struct test_world w;
+        int call[2] = {0, 0};
+        open_kind(&w, kind, 4);
+        for (int turns = 0; call[0] < ROUNDS * CALLS || call[1] < ROUNDS * CALLS; turns++) {
+            ck_assert_int_lt(turns, TEST_TURNS_MAX);
+            for (int i = 0; i < 2; i++)
+                if (call[i] < ROUNDS * CALLS)
+                    call[i] += use_both(&w.rank[2 + i], call[i] % CALLS, i) == WDL_OK;
+            test_world_turn(&w);
+        }
+        ck_assert_int_eq(w.rank[2].win->rma->ncalled, 0);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+static uint64_t caller;
+
+static uint64_t the_caller(void *ctx)
+{
+    (void) ctx;
+    return caller;
+}
+
+/* A lock by message goes with its first operation, or else before the same thread's next lock. */
+START_TEST(a_lock_is_granted_before_the_next_one)
+{
+    enum { ONE, ALL, UNCHECKED, ANOTHERS, NEXT };
+    for (int next = 0; next < NEXT; next++) {
+        struct test_world w;
+        int step = 0;
+        open_kind(&w, 0, 4);
+        struct wdl_win *win = w.rank[0].win;
+        struct wdl_host_ops ops = *win->proc->host.ops;
+        ops.thread = the_caller;
+        win->proc->host.ops = &ops;
+        caller = 1;
+        test_world_messages(&w);
+        ck_assert_int_eq(wdl_win_lock(win, 2, 1, 0, &step), WDL_OK);
+        test_world_settle(&w);
+        ck_assert_int_eq(test_world_messages(&w), 0);
+        caller += next == ANOTHERS;
+        int waits = next == ONE;
+        if (next == ALL)        /* it is refused, but not by the wait */
+            ck_assert_int_eq(wdl_win_lock_all(win, 0, &step), WDL_ERR_SYNC);
+        else
+            ck_assert_int_eq(wdl_win_lock(win, 3, 1, next == UNCHECKED ? WDL_MODE_NOCHECK : 0,
+                                          &step), waits ? WDL_AGAIN : WDL_OK);
+        test_world_settle(&w);
+        ck_assert_int_eq(test_world_messages(&w), waits ? 2 : 0);       /* LOCK, GRANT */
+        if (waits)
+            TEST_DONE(&w, wdl_win_lock(win, 3, 1, 0, &step));
+        ck_assert_int_eq(test_world_messages(&w), 0);
+        TEST_DONE(&w, wdl_win_unlock(win, 2, &step));
+        if (next != ALL)
+            TEST_DONE(&w, wdl_win_unlock(win, 3, &step));
+        ck_assert_int_eq(win->rma->ncalled, 0);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 START_TEST(a_window_without_locks_refuses_them)
 {
     struct test_world w;
@@ -653,9 +742,10 @@ END_TEST
 
 WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_flush_completes_at_the_target,
           a_flush_costs_one_question_where_something_is_unflushed, calls_out_of_order_are_errors,
+          locks_in_order_meet_no_circle, a_lock_is_granted_before_the_next_one,
           a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error,
-          the_fence_epoch_ends_with_the_first_lock,
-          a_word_that_cannot_be_had, a_lock_within_a_node_needs_no_element,
-          an_unchecked_lock_asks_nobody, one_lock_at_once, who_holds_does_not_wait_behind_who_waits,
+          the_fence_epoch_ends_with_the_first_lock, a_word_that_cannot_be_had,
+          a_lock_within_a_node_needs_no_element, an_unchecked_lock_asks_nobody, one_lock_at_once,
+          who_holds_does_not_wait_behind_who_waits,
           a_lock_orders_memory, what_was_stored_is_ordered_once, lock_all_orders_memory,
           unlock_all_orders_memory)
