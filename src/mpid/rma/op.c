@@ -283,6 +283,10 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     int status = op_valid(win, args);
     if (status != WDL_OK)
         return status;
+    /* before there is an element for this target: what is under way to another may need the last
+     * one, and would have it made room for in vain */
+    if (win->mailbox.on && wdl_mailbox_under_way(win) && wdl_mailbox_clear(win, args) != WDL_OK)
+        return WDL_AGAIN;
     status = op_admit(win, args->target, &t);
     int later = status == WDL_AGAIN && wdl_win_is_active(win);
     if (status != WDL_OK && !later)
@@ -297,8 +301,6 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
             host->ops->request_complete(host->ctx, args->request, WDL_OK);
         return WDL_OK;
     }
-    if (win->mailbox.on && wdl_mailbox_under_way(win) && wdl_mailbox_clear(win, args) != WDL_OK)
-        return WDL_AGAIN;
     char *base = win->params.map(win->params.ctx, args->target, &control);
     if (later)
         return control || network_alone(win, args) ? WDL_AGAIN : op_enqueue(win, args, t);
