@@ -571,7 +571,56 @@ START_TEST(who_is_handed_something_tries_that)
 }
 END_TEST
 
-WDL_SUITE("rma/mailbox", every_kind_is_done_by_the_target, what_is_not_one_word_is_done_as_well,
+/* One element is left, and an operation that nobody has taken is to go another way, which needs it,
+ * before the next one, which needs it, too: neither has it made room for in vain. */
+START_TEST(what_was_begun_first_gets_the_last_element)
+{
+    enum { ALL = 4 };
+    struct test_world w;
+    struct test_world_params p = {.ranks = ALL,.node = 2,.own = 1,
+        .rma = {.win_targets = 1,.global_targets = 1}
+    };
+    struct wdl_win *win[ALL];
+    int step = 0, tries = 0;
+    test_world_open(&w, &p);
+    for (int i = 0; i < ALL; i++) {
+        struct wdl_win_params params = test_win_params(&w.rank[i]);
+        params.id = 3;
+        params.mail = 1;
+        params.hints.combine = WDL_COMBINE_NEVER;
+        ck_assert_int_eq(wdl_win_create(w.rank[i].proc, &params, &win[i]), WDL_OK);
+    }
+    struct wdl_rma_args add[ALL];
+    for (int i = 0; i < ALL; i++)
+        add[i] = test_acc(i, 0, WDL_ROP_SUM, TEST_U64, 1, &one, NULL);
+    /* so many are used that all locks are asked for, and held */
+    TEST_DONE(&w, wdl_win_lock_all(win[0], 0, &step));
+    for (int i = 1; i < ALL; i++)
+        TEST_DONE(&w, wdl_rma_op(win[0], &add[i]));
+    TEST_DONE(&w, wdl_win_flush(win[0], -1, 0, &step));
+    ck_assert_int_eq(win[0]->epoch.access_state, WDL_ACCESS_LOCK_ALL_GRANTED);
+    TEST_DONE(&w, wdl_rma_op(win[0], &add[2]));
+    TEST_DONE(&w, wdl_rma_op(win[0], &add[1]));
+    ck_assert(win[0]->mailbox.mail);
+    while (wdl_rma_op(win[0], &add[3]) == WDL_AGAIN) {
+        ck_assert_int_lt(tries++, 100);
+        if (wdl_mailbox_under_way(win[0]))
+            wdl_proc_progress(w.rank[0].proc);  /* its own: rank 1 does not look */
+        else
+            test_world_turn(&w);        /* an element that is in use is flushed */
+    }
+    ck_assert(tries > 0 && !win[0]->mailbox.mail);
+    TEST_DONE(&w, wdl_win_unlock_all(win[0], &step));
+    for (int i = 1; i < ALL; i++)
+        ck_assert_uint_eq(*(uint64_t *) (void *) w.rank[i].memory, 2);
+    for (int i = 0; i < ALL; i++)
+        TEST_DONE(&w, wdl_win_free(win[i]));
+    test_world_close(&w);
+}
+END_TEST
+
+WDL_SUITE("rma/mailbox", what_was_begun_first_gets_the_last_element,
+          every_kind_is_done_by_the_target, what_is_not_one_word_is_done_as_well,
           longer_ones_have_the_origins_area, blocks_evenly_apart_are_handed_over,
           what_nobody_takes_goes_another_way,
           longer_ones_go_past_who_is_away_at_once,
