@@ -21,9 +21,9 @@ while read -r most call; do
 done << 'END'
 157 MPI_Put
 156 MPI_Get
-350 MPI_Accumulate
+245 MPI_Accumulate
 448 MPI_Accumulate of 64 bytes
-308 MPI_Fetch_and_op
+195 MPI_Fetch_and_op
 103 MPI_Win_flush
 141 MPI_Win_lock
 137 MPI_Win_unlock

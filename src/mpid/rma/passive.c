@@ -198,7 +198,7 @@ static inline int is_busy(const struct wdl_win *win, int locks_unlike)
     int held = (int) win->words ^ WDL_WORDS_NODE, wanted = win->held_wanted ^ -1;
     int debts = win->word_debts.n | (win->word_debts.first ^ win->word_debts.last);
     return held | locks_unlike | win->epoch.access_state | win->epoch.expose_state |
-           win->ntargets | win->rma->ncalled | wanted | debts;
+           win->ntargets | wanted | debts;
 }
 
 enum { LOCK_BEGIN, LOCK_ELEMENT, LOCK_HELD };
@@ -270,7 +270,7 @@ int wdl_win_lock_at_once(struct wdl_win *win, int rank, int exclusive, int noche
         return lock_nobody_out(win, rank);
     win->quick.sole = exclusive;
     if ((unsigned) rank >= (unsigned) win->quick.size ||
-        (!nocheck && !wdl_words_in_at_once(win, rank, exclusive)))
+        (!nocheck && (win->rma->ncalled > 0 || !wdl_words_in_at_once(win, rank, exclusive))))
         return 0;
     held_open(win, rank, nocheck, WDL_ACCESS_NONE);
     return 1;
