@@ -172,7 +172,7 @@ static uint64_t gives(const struct run *r, int from)
     }
 }
 
-/* What this rank is to have in the end, at dst; NULL where nothing. */
+/* What this rank is to have in the end, at dst: so many elements. */
 static uint64_t wanted(const struct run *r, int64_t *want)
 {
     int me = r->c->rank, p = r->c->size;

@@ -41,13 +41,18 @@ static int owes(struct wdl_win *win)
     return win->debts > 0 || (wdl_words_have_debts(win) && wdl_words_owe(win));
 }
 
+static uint64_t caller_of(const struct wdl_win *win)
+{
+    const struct wdl_host *host = &win->proc->host;
+    return host->ops->thread ? host->ops->thread(host->ctx) : 0;
+}
+
 /* A lock that goes with its first operation is granted before the same thread's next one is asked
  * for: else processes that all take theirs in one order, and use them in several, could wait for
  * one another in a circle. */
 static int lock_called(struct wdl_win *win)
 {
-    const struct wdl_host *host = &win->proc->host;
-    uint64_t caller = host->ops->thread ? host->ops->thread(host->ctx) : 0;
+    uint64_t caller = caller_of(win);
     struct wdl_list *node, *after;
     int status = WDL_OK;
     wdl_list_for_safe(node, after, &win->rma->called) {
@@ -67,8 +72,7 @@ static int lock_called(struct wdl_win *win)
 static void lock_is_called(struct wdl_target *t)
 {
     struct wdl_rma *rma = t->win->rma;
-    const struct wdl_host *host = &t->win->proc->host;
-    t->caller = host->ops->thread ? host->ops->thread(host->ctx) : 0;
+    t->caller = caller_of(t->win);
     wdl_list_push(&rma->called, &t->called);
     rma->ncalled++;
 }

@@ -81,20 +81,27 @@ static inline void wdl_quick_open(struct wdl_win_quick *q, int first, int count,
     q->sole = sole;
 }
 
-/* Is the short way open for `bytes` at displacement disp of that rank? Then it is counted as an
- * operation; *at_out: their address. (Below 0 a place is beyond every end, without a sign.) */
+/* Is the short way open for `bytes` at displacement disp of that rank? *at_out: where in its
+ * memory. (Below 0 a place is beyond every end, without a sign.) */
+static inline int wdl_quick_within(const struct wdl_win_quick *q, int rank, int64_t disp,
+                                   uint64_t bytes, int64_t *at_out)
+{
+    if (!wdl_quick_admits(q, rank))
+        return 0;
+    const struct wdl_win_place *place = &q->place[rank];
+    return !__builtin_mul_overflow(disp, place->disp_unit, at_out) &&
+           (uint64_t) *at_out <= place->bytes && bytes <= place->bytes - (uint64_t) *at_out;
+}
+
+/* The same; then it is counted as an operation; *at_out: their address. */
 static inline int wdl_quick_reach(struct wdl_win_quick *q, int rank, int64_t disp, uint64_t bytes,
                                   char **at_out)
 {
     int64_t at;
-    if (!wdl_quick_admits(q, rank))
-        return 0;
-    const struct wdl_win_place *place = &q->place[rank];
-    if (__builtin_mul_overflow(disp, place->disp_unit, &at) ||
-        (uint64_t) at > place->bytes || bytes > place->bytes - (uint64_t) at)
+    if (!wdl_quick_within(q, rank, disp, bytes, &at))
         return 0;
     q->ops++;
-    *at_out = q->base + place->offset + at;
+    *at_out = q->base + q->place[rank].offset + at;
     return 1;
 }
 

@@ -32,13 +32,9 @@ static inline int wdl_word_begin(struct wdl_win_quick *q, int rank, int64_t disp
                                  uint64_t **word_out)
 {
     int64_t at;
-    if (!wdl_quick_admits(q, rank) || __builtin_expect(q->sole, 0))
+    if (!wdl_quick_within(q, rank, disp, WDL_WORD_BYTES, &at) || __builtin_expect(q->sole, 0))
         return 0;
-    const struct wdl_win_place *place = &q->place[rank];
-    if (__builtin_mul_overflow(disp, place->disp_unit, &at) ||
-        (uint64_t) at > place->bytes || WDL_WORD_BYTES > place->bytes - (uint64_t) at)
-        return 0;
-    char *word = q->base + place->offset + at;
+    char *word = q->base + q->place[rank].offset + at;
     /* where its place in the rank's memory is aligned, too, it lies within one region */
     if ((((uintptr_t) word | (uint64_t) at) & (WDL_WORD_BYTES - 1)) != 0 ||
         !wdl_short_begin_free(q->own, q->own_bit, &q->node[rank], rank,
