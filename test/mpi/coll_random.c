@@ -7,7 +7,7 @@
  */
 #include "testing.h"
 
-enum { COMMS = 4, OUTSTANDING = 12, ROUNDS = 150, RANKS_MAX = 64, GUARD = 3 };
+enum { COMMS = 4, OUTSTANDING = 12, ROUNDS = 150, GUARD = 3 };
 enum kind {
     BARRIER,
     BCAST,
@@ -32,18 +32,6 @@ static const char *const kind_name[] = {
     "allgather", "alltoall", "gatherv", "scatterv",  "allgatherv", "alltoallv",
     "reduce_scatter", "reduce_scatter_block", "scan", "exscan"};
 
-static uint64_t seed, drawn, drawn_by_all;
-
-/* For this rank, and the same for all. */
-static uint64_t below(uint64_t n)
-{
-    return t_random(seed * (RANKS_MAX + 2) + 2 + (uint64_t) t_rank, drawn++) % n;
-}
-
-static uint64_t all_below(uint64_t n)
-{
-    return t_random(seed * (RANKS_MAX + 2), drawn_by_all++) % n;
-}
 
 static struct comm {
     MPI_Comm comm;
@@ -68,7 +56,7 @@ static void composed(void *in, void *inout, int *n, MPI_Datatype *type)
 /* The k-th element that a rank gives in a round, of a word, or two halves of one. */
 static int64_t given(uint64_t round, int rank, uint64_t k)
 {
-    return (int64_t) t_random(seed * (RANKS_MAX + 2) + 1, round << 36 | (uint64_t) rank << 28 | k);
+    return (int64_t) t_any(round << 36 | (uint64_t) rank << 28 | k);
 }
 
 static int64_t folded(MPI_Op op, int64_t left, int64_t right)
@@ -102,8 +90,7 @@ static struct run { /* under way */
 /* Of a block that rank `from` gives to rank `to`, where they vary. */
 static int length_of(const struct run *r, int from, int to)
 {
-    uint64_t dice = t_random(seed * (RANKS_MAX + 2) + 1, r->round << 20 | (uint64_t) from << 10 |
-                                                             (uint64_t) to);
+    uint64_t dice = t_any(r->round << 20 | (uint64_t) from << 10 | (uint64_t) to);
     return dice % 4 == 0 ? 0 : (int) (dice / 4 % (uint64_t) (r->n + 1));
 }
 
@@ -327,15 +314,15 @@ static void place_in(struct run *r)
 static void start(struct run *r, uint64_t round, int later)
 {
     static const MPI_Op ops[] = {MPI_SUM, MPI_MAX, MPI_BXOR};
-    uint64_t dice = all_below(100);
-    *r = (struct run){.c = &comms[all_below(COMMS)], .kind = (enum kind) all_below(KINDS),
+    uint64_t dice = t_all_below(100);
+    *r = (struct run){.c = &comms[t_all_below(COMMS)], .kind = (enum kind) t_all_below(KINDS),
                       .request = MPI_REQUEST_NULL};
     r->round = round;
     uint64_t most = dice < 60 ? 8 : dice < 85 ? 300 : dice < 97 ? 5000 : 60000;
     if (r->kind >= ALLGATHER && most > 20000)
         most = 20000;
-    uint64_t n = all_below(most + 1), root = all_below(1 << 20), op = all_below(4);
-    int in_place = all_below(3) == 0;
+    uint64_t n = t_all_below(most + 1), root = t_all_below(1 << 20), op = t_all_below(4);
+    int in_place = t_all_below(3) == 0;
     if (r->c->comm == MPI_COMM_NULL)
         return;
     int p = r->c->size;
@@ -398,9 +385,9 @@ static void end(struct run *r)
 static void settle(int n)
 {
     for (int left = n; left > 0; left--) {
-        int at = (int) below((uint64_t) left), done = 0;
+        int at = (int) t_below((uint64_t) left), done = 0;
         struct run *r = &runs[at], last = runs[left - 1];
-        if (below(2))
+        if (t_below(2))
             while (!done)
                 MPI_Test(&r->request, &done, MPI_STATUS_IGNORE);
         else
@@ -413,7 +400,7 @@ static void settle(int n)
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv);
-    seed = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
+    t_seed = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
     int rounds = argc > 2 ? atoi(argv[2]) : ROUNDS, n = 0;
     MPI_Type_contiguous(2, MPI_UINT32_T, &pair);
     MPI_Type_commit(&pair);
@@ -429,14 +416,14 @@ int main(int argc, char **argv)
             MPI_Comm_size(comms[i].comm, &comms[i].size);
         }
     for (int round = 0; round < rounds; round++) {
-        int later = all_below(3) > 0;
+        int later = t_all_below(3) > 0;
         start(&runs[n], (uint64_t) round, later);
         n++;
         if (!later) { /* others go on meanwhile */
             n--;
             end(&runs[n]);
         }
-        if (n == OUTSTANDING || all_below(6) == 0) {
+        if (n == OUTSTANDING || t_all_below(6) == 0) {
             settle(n);
             n = 0;
         }

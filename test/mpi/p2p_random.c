@@ -7,23 +7,11 @@
  */
 #include "testing.h"
 
-enum { PHASES = 25, MESSAGES = 60, COMMS = 2, RANKS_MAX = 64 };
+enum { PHASES = 25, MESSAGES = 60, COMMS = 2 };
 enum mode { STANDARD, SYNCHRONOUS, BUFFERED, PERSISTENT, MODES };
 enum way { BY_RANK, FROM_ANY, PROBED, WAYS };
 
-static uint64_t seed, drawn, drawn_by_all;
 static MPI_Comm comms[COMMS];
-
-/* For this rank, and the same for all. */
-static uint64_t below(uint64_t n)
-{
-    return t_random(seed * (RANKS_MAX + 2) + 2 + (uint64_t) t_rank, drawn++) % n;
-}
-
-static uint64_t all_below(uint64_t n)
-{
-    return t_random(seed * (RANKS_MAX + 2), drawn_by_all++) % n;
-}
 
 struct message {
     int from, to, n, gap; /* words, so far apart at this end */
@@ -38,21 +26,21 @@ struct message {
 
 static int64_t word(int tag, int k)
 {
-    return (int64_t) t_random(seed * (RANKS_MAX + 2) + 1, (uint64_t) tag << 32 | (uint64_t) k);
+    return (int64_t) t_any((uint64_t) tag << 32 | (uint64_t) k);
 }
 
 static int draw(struct message *m)
 {
-    int count = 1 + (int) all_below(MESSAGES);
+    int count = 1 + (int) t_all_below(MESSAGES);
     for (int i = 0; i < count; i++) {
-        uint64_t dice = all_below(100);
+        uint64_t dice = t_all_below(100);
         int most = dice < 50 ? 8 : dice < 80 ? 600 : dice < 96 ? 10000 : 200000;
-        m[i] = (struct message){.from = (int) all_below((uint64_t) t_size),
-                                .to = (int) all_below((uint64_t) t_size),
-                                .n = (int) all_below((uint64_t) most + 1),
-                                .mode = (enum mode) all_below(MODES),
-                                .way = (enum way) all_below(WAYS),
-                                .comm = comms[all_below(COMMS)],
+        m[i] = (struct message){.from = (int) t_all_below((uint64_t) t_size),
+                                .to = (int) t_all_below((uint64_t) t_size),
+                                .n = (int) t_all_below((uint64_t) most + 1),
+                                .mode = (enum mode) t_all_below(MODES),
+                                .way = (enum way) t_all_below(WAYS),
+                                .comm = comms[t_all_below(COMMS)],
                                 .request = MPI_REQUEST_NULL};
     }
     return count;
@@ -61,7 +49,7 @@ static int draw(struct message *m)
 /* The memory of one end: in one piece, or words with gaps. */
 static void place(struct message *m)
 {
-    m->gap = below(3) == 0 && m->n > 0 ? 1 + (int) below(3) : 1;
+    m->gap = t_below(3) == 0 && m->n > 0 ? 1 + (int) t_below(3) : 1;
     size_t room = (size_t) m->n * (size_t) m->gap;
     m->at = t_alloc(room * 8);
     memset(m->at, 0x77, room * 8);
@@ -158,7 +146,7 @@ static void finish(struct message *m, int tag)
 static void shuffle(int *order, int n)
 {
     for (int i = n - 1; i > 0; i--) {
-        int j = (int) below((uint64_t) i + 1), at = order[i];
+        int j = (int) t_below((uint64_t) i + 1), at = order[i];
         order[i] = order[j];
         order[j] = at;
     }
@@ -200,7 +188,7 @@ int main(int argc, char **argv)
 {
     enum { BUFFER = 1 << 27 };
     t_begin(&argc, &argv);
-    seed = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
+    t_seed = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
     int phases = argc > 2 ? atoi(argv[2]) : PHASES, size;
     void *buffer = t_alloc(BUFFER);
     MPI_Buffer_attach(buffer, BUFFER);

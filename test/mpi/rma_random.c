@@ -14,19 +14,7 @@
 enum { WINDOWS = 3, COMMON = 16, OPS = 40, EPOCHS = 40, WORDS = 20000, RANKS_MAX = 64 };
 enum sync { FENCE, PSCW, LOCK, LOCK_ALL, SYNCS };
 
-static uint64_t seed, drawn, drawn_by_all;
 static size_t words = WORDS;
-
-/* For this rank, and the same for all. */
-static uint64_t below(uint64_t n)
-{
-    return t_random(seed * (RANKS_MAX + 1) + 1 + (uint64_t) t_rank, drawn++) % n;
-}
-
-static uint64_t all_below(uint64_t n)
-{
-    return t_random(seed * (RANKS_MAX + 1), drawn_by_all++) % n;
-}
 
 static size_t least(size_t a, size_t b)
 {
@@ -51,11 +39,11 @@ static struct layout layout_new(size_t n)
 static struct layout in_one_piece(size_t from, size_t room, size_t n)
 {
     struct layout l = layout_new(n);
-    from += below(room - n + 1);
+    from += t_below(room - n + 1);
     for (size_t i = 0; i < n; i++)
         l.at[i] = from + i;
     l.count = (int) n;
-    if (below(4) == 0) {
+    if (t_below(4) == 0) {
         MPI_Type_contiguous((int) n, MPI_INT64_T, &l.type);
         l.count = 1;
     }
@@ -65,10 +53,10 @@ static struct layout in_one_piece(size_t from, size_t room, size_t n)
 /* Blocks evenly apart: a vector, or one block many times, or the last one first. */
 static struct layout evenly_apart(size_t from, size_t room, size_t n)
 {
-    size_t block = 1 + below(below(2) ? least(n, 64) : n), blocks = n / block;
-    size_t stride = block + (blocks > 1 ? below((room - n) / (blocks - 1) + 1) : 0);
+    size_t block = 1 + t_below(t_below(2) ? least(n, 64) : n), blocks = n / block;
+    size_t stride = block + (blocks > 1 ? t_below((room - n) / (blocks - 1) + 1) : 0);
     struct layout l = layout_new(blocks * block);
-    int way = (int) below(3);
+    int way = (int) t_below(3);
     for (size_t i = 0; i < l.n; i++)
         l.at[i] = from + (way == 0 ? blocks - 1 - i / block : i / block) * stride + i % block;
     if (way == 0) {
@@ -95,15 +83,15 @@ static struct layout of_any_length(size_t from, size_t room, size_t n)
     MPI_Aint *place = t_alloc(n * sizeof(MPI_Aint));
     size_t gap = room - n, k = 0;
     for (size_t left = n; left > 0; m++) {
-        size_t skip = below(least(gap, FARTHEST) + 1);
-        length[m] = 1 + (int) below(least(left, LONGEST));
+        size_t skip = t_below(least(gap, FARTHEST) + 1);
+        length[m] = 1 + (int) t_below(least(left, LONGEST));
         place[m] = (MPI_Aint) (from + skip);
         gap -= skip;
         left -= (size_t) length[m];
         from += skip + (size_t) length[m];
     }
-    for (int i = m - 1, shuffled = (int) below(2); i > 0 && shuffled; i--) {
-        int j = (int) below((uint64_t) i + 1), shorter = length[i];
+    for (int i = m - 1, shuffled = (int) t_below(2); i > 0 && shuffled; i--) {
+        int j = (int) t_below((uint64_t) i + 1), shorter = length[i];
         MPI_Aint there = place[i];
         length[i] = length[j];
         length[j] = shorter;
@@ -126,7 +114,7 @@ static struct layout layout_of(size_t from, size_t room, size_t n)
 {
     static struct layout (*const make[])(size_t, size_t, size_t) = {in_one_piece, evenly_apart,
                                                                     of_any_length};
-    struct layout l = make[below(3)](from, room, n);
+    struct layout l = make[t_below(3)](from, room, n);
     if (l.type != MPI_INT64_T)
         MPI_Type_commit(&l.type);
     return l;
@@ -163,7 +151,7 @@ static struct window {
 
 static void window_open(struct window *v)
 {
-    enum t_flavour flavour = (enum t_flavour) all_below(T_FLAVOURS);
+    enum t_flavour flavour = (enum t_flavour) t_all_below(T_FLAVOURS);
     *v = (struct window){
         .w = t_win_make(MPI_COMM_WORLD, flavour, ((size_t) t_size * words + COMMON) * 8, 8)};
     size_t n = (size_t) v->w.size;
@@ -215,7 +203,7 @@ static void flush(struct window *v)
 {
     MPI_Waitall(v->requests, v->request, MPI_STATUSES_IGNORE);
     v->requests = 0;
-    int all = below(4) == 0;
+    int all = t_below(4) == 0;
     if (all)
         MPI_Win_flush_all(v->w.win);
     for (int i = 0; i < v->w.size && !all; i++)
@@ -229,7 +217,7 @@ static void flush(struct window *v)
 static MPI_Op any_op(void)
 {
     static const MPI_Op ops[] = {MPI_SUM, MPI_REPLACE, MPI_MAX, MPI_BXOR, MPI_NO_OP};
-    return ops[below(5)];
+    return ops[t_below(5)];
 }
 
 static int64_t folded(MPI_Op op, int64_t old, int64_t value)
@@ -247,18 +235,18 @@ static int64_t *operands(size_t n)
 {
     int64_t *some = t_alloc(n * 8);
     for (size_t i = 0; i < n; i++)
-        some[i] = (int64_t) below(1 << 20);
+        some[i] = (int64_t) t_below(1 << 20);
     return some;
 }
 
 static void add_to_common(struct window *v, int target)
 {
     struct op *op = &v->op[v->ops++];
-    size_t word = below(COMMON);
+    size_t word = t_below(COMMON);
     MPI_Aint at = place(v, target, (size_t) v->w.size * words + word);
     *op = (struct op){.from = operands(2)};
     v->added[(size_t) target * COMMON + word] += op->from[0];
-    if (below(2))
+    if (t_below(2))
         MPI_Accumulate(op->from, 1, MPI_INT64_T, target, at, 1, MPI_INT64_T, MPI_SUM, v->w.win);
     else
         MPI_Fetch_and_op(op->from, op->from + 1, MPI_INT64_T, target, at, MPI_SUM, v->w.win);
@@ -267,18 +255,18 @@ static void add_to_common(struct window *v, int target)
 static void one_word(struct window *v, int target)
 {
     struct op *op = &v->op[v->ops++];
-    size_t word = below(words);
+    size_t word = t_below(words);
     int64_t *mine = &v->mine[target][word];
     MPI_Aint at = place(v, target, (size_t) v->w.rank * words + word);
     *op = (struct op){.from = operands(2), .to = operands(1), .want = operands(1), .room = 1};
     op->want[0] = *mine;
-    if (below(2)) {
+    if (t_below(2)) {
         MPI_Op with = any_op();
         MPI_Fetch_and_op(op->from, op->to, MPI_INT64_T, target, at, with, v->w.win);
         *mine = folded(with, *mine, op->from[0]);
         return;
     }
-    if (below(2))
+    if (t_below(2))
         op->from[1] = *mine;
     MPI_Compare_and_swap(op->from, op->from + 1, op->to, MPI_INT64_T, target, at, v->w.win);
     if (*mine == op->from[1])
@@ -296,12 +284,12 @@ struct ends {
 static struct ends ends_of(const struct window *v, int target, size_t from, size_t room)
 {
     enum { SHORT = 16, MIDDLE = 600, LONG = 6000, WIDE = 4, BEHIND = 8 };
-    uint64_t dice = below(100);
+    uint64_t dice = t_below(100);
     size_t most = dice < 70 ? SHORT : dice < 90 ? MIDDLE : dice < 98 ? LONG : words;
-    size_t n = 1 + below(least(most, room));
+    size_t n = 1 + t_below(least(most, room));
     struct ends e = {.target = target, .there = layout_of(from, least(room, WIDE * n), n)};
     n = e.there.n;
-    e.space = n + below(n + 1);
+    e.space = n + t_below(n + 1);
     e.here = layout_of(0, e.space, n);
     if (e.here.n < n) { /* the blocks would not come out even */
         layout_free(&e.here);
@@ -353,7 +341,7 @@ static void accumulate(struct window *v, struct ends *e, struct op *op, MPI_Requ
 {
     MPI_Op with = any_op();
     size_t n = e->there.n;
-    int gets = with == MPI_NO_OP || below(3) == 0;
+    int gets = with == MPI_NO_OP || t_below(3) == 0;
     op->from = operands(e->space);
     const int64_t *from = op->from + e->here.at[0];
     if (gets) {
@@ -386,7 +374,7 @@ static void accumulate(struct window *v, struct ends *e, struct op *op, MPI_Requ
 static void operate(struct window *v, int target, int passive)
 {
     struct pending *pending = &v->pending[target];
-    int kind = (int) below(10), copies = kind < 5, common = kind == 9;
+    int kind = (int) t_below(10), copies = kind < 5, common = kind == 9;
     int overlaps = common ? 0 : copies ? pending->accumulates || pending->upto == words :
                    pending->upto > 0;
     if (overlaps || v->ops == OPS) {
@@ -408,7 +396,7 @@ static void operate(struct window *v, int target, int passive)
     struct ends e = ends_of(v, target, from, words - from);
     struct op *op = &v->op[v->ops++];
     *op = (struct op){0};
-    MPI_Request *request = passive && below(4) == 0 ? &v->request[v->requests++] : NULL;
+    MPI_Request *request = passive && t_below(4) == 0 ? &v->request[v->requests++] : NULL;
     (kind < 2 ? get : copies ? put : accumulate)(v, &e, op, request);
     for (size_t i = 0; i < e.there.n && copies; i++)
         if (pending->upto <= e.there.at[i])
@@ -420,9 +408,9 @@ static void operate(struct window *v, int target, int passive)
 static void some(struct window *v, int target, int passive)
 {
     uint64_t n = (uint64_t) v->w.size;
-    for (uint64_t left = below(12); left > 0; left--) {
-        operate(v, target >= 0 ? target : (int) below(n), passive);
-        if (passive && below(9) == 0)
+    for (uint64_t left = t_below(12); left > 0; left--) {
+        operate(v, target >= 0 ? target : (int) t_below(n), passive);
+        if (passive && t_below(9) == 0)
             flush(v);
     }
 }
@@ -432,7 +420,7 @@ static void some(struct window *v, int target, int passive)
 static void fences(struct window *v)
 {
     MPI_Win_fence(MPI_MODE_NOPRECEDE, v->w.win);
-    for (int more = (int) all_below(3); more >= 0; more--) {
+    for (int more = (int) t_all_below(3); more >= 0; more--) {
         some(v, -1, 0);
         MPI_Win_fence(more == 0 ? MPI_MODE_NOSUCCEED : 0, v->w.win);
         done(v);
@@ -444,7 +432,7 @@ static void post_and_start(struct window *v)
 {
     MPI_Group all, targets, origins;
     int n = v->w.size, to[RANKS_MAX], from[RANKS_MAX];
-    int shift = (int) all_below((uint64_t) n), width = 1 + (int) all_below((uint64_t) n);
+    int shift = (int) t_all_below((uint64_t) n), width = 1 + (int) t_all_below((uint64_t) n);
     for (int i = 0; i < width; i++) {
         to[i] = (v->w.rank + shift + i) % n;
         from[i] = (v->w.rank + 2 * n - shift - i) % n;
@@ -455,7 +443,7 @@ static void post_and_start(struct window *v)
     MPI_Win_post(origins, 0, v->w.win);
     MPI_Win_start(targets, 0, v->w.win);
     for (int i = 0; i < width; i++)
-        some(v, to[below((uint64_t) width)], 0);
+        some(v, to[t_below((uint64_t) width)], 0);
     MPI_Win_complete(v->w.win);
     MPI_Win_wait(v->w.win);
     done(v);
@@ -466,7 +454,7 @@ static void post_and_start(struct window *v)
 
 static void lock(struct window *v, int target)
 {
-    MPI_Win_lock(below(2) ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target, 0, v->w.win);
+    MPI_Win_lock(t_below(2) ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, target, 0, v->w.win);
     v->pending[target].locked = 1;
 }
 
@@ -481,8 +469,9 @@ static void unlock(struct window *v, int target)
 /* One, or two at a time: the lower rank's first, so that no two wait for each other. */
 static void locks(struct window *v)
 {
-    for (uint64_t left = 1 + below(4); left > 0; left--) {
-        int first = (int) below((uint64_t) v->w.size), second = (int) below((uint64_t) v->w.size);
+    for (uint64_t left = 1 + t_below(4); left > 0; left--) {
+        int first = (int) t_below((uint64_t) v->w.size);
+        int second = (int) t_below((uint64_t) v->w.size);
         lock(v, first);
         some(v, first, 1);
         if (second > first) {
@@ -501,7 +490,7 @@ static void locks_all(struct window *v)
     MPI_Win_lock_all(0, v->w.win);
     for (int i = 0; i < v->w.size; i++)
         v->pending[i].locked = 1;
-    for (uint64_t left = 1 + below(3); left > 0; left--)
+    for (uint64_t left = 1 + t_below(3); left > 0; left--)
         some(v, -1, 1);
     MPI_Waitall(v->requests, v->request, MPI_STATUSES_IGNORE);
     v->requests = 0;
@@ -544,17 +533,21 @@ int main(int argc, char **argv)
 {
     static void (*const epoch[SYNCS])(struct window *) = {fences, post_and_start, locks, locks_all};
     t_begin(&argc, &argv);
-    seed = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
+    t_seed = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
     words = argc > 2 ? strtoul(argv[2], NULL, 0) : WORDS;
     int epochs = argc > 3 ? atoi(argv[3]) : EPOCHS;
+    if (t_size > RANKS_MAX) {
+        t_fault("at most %d ranks can be had", RANKS_MAX);
+        return t_end();
+    }
     for (int i = 0; i < WINDOWS; i++)
         window_open(&window[i]);
-    for (int k = 0; k < epochs && t_size <= RANKS_MAX; k++) {
-        struct window *v = &window[all_below(WINDOWS)];
-        epoch[all_below(SYNCS)](v);
+    for (int k = 0; k < epochs; k++) {
+        struct window *v = &window[t_all_below(WINDOWS)];
+        epoch[t_all_below(SYNCS)](v);
         MPI_Barrier(v->w.comm); /* no lock while another is exposed (MPI-4.0, 12.5.4) */
-        int ends = all_below(12) == 0;
-        if (ends || all_below(6) == 0)
+        int ends = t_all_below(12) == 0;
+        if (ends || t_all_below(6) == 0)
             check(v);
         if (ends) {
             window_close(v);

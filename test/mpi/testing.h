@@ -130,6 +130,26 @@ static inline uint64_t t_random(uint64_t stream, uint64_t k)
     return x ^ x >> 31;
 }
 
+/* A random program's: of its seed, numbers below n that are this rank's own, or the same for all
+ * that have asked as often; and a stream that anybody may read anywhere. */
+static uint64_t t_seed T_UNUSED, t_drawn, t_drawn_by_all;
+#define T_STREAM (t_seed << 16)
+
+static inline uint64_t t_below(uint64_t n)
+{
+    return t_random(T_STREAM + 2 + (uint64_t) t_rank, t_drawn++) % n;
+}
+
+static inline uint64_t t_all_below(uint64_t n)
+{
+    return t_random(T_STREAM, t_drawn_by_all++) % n;
+}
+
+static inline uint64_t t_any(uint64_t k)
+{
+    return t_random(T_STREAM + 1, k);
+}
+
 static inline void *t_alloc(size_t bytes)
 {
     void *p = malloc(bytes ? bytes : 1);
