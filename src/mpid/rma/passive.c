@@ -49,32 +49,42 @@ static uint64_t caller_of(const struct wdl_win *win)
 
 /* A lock that goes with its first operation is granted before the same thread's next one is asked
  * for: else processes that all take theirs in one order, and use them in several, could wait for
- * one another in a circle. */
+ * one another in a circle. Those of lock_all are then asked for by the window protocol. */
 static int lock_called(struct wdl_win *win)
 {
+    struct wdl_rma *rma = win->rma;
     uint64_t caller = caller_of(win);
     struct wdl_list *node, *after;
     int status = WDL_OK;
-    wdl_list_for_safe(node, after, &win->rma->called) {
-        struct wdl_target *t = wdl_container_of(node, struct wdl_target, called);
+    wdl_list_for_safe(node, after, &rma->called) {
+        struct wdl_target *t = wdl_container_of(node, struct wdl_target, called.link);
         if (t->lock.state != WDL_LOCK_CALLED && t->lock.state != WDL_LOCK_ISSUED) {
-            wdl_target_uncall(t);
-        } else if (t->caller == caller) {
+            wdl_uncall(rma, &t->called);
+        } else if (t->called.by == caller) {
             t->want_lock |= t->lock.state == WDL_LOCK_CALLED;
             wdl_win_activate(t->win);
             wdl_target_progress(t);
             status = WDL_AGAIN;
         }
     }
+    wdl_list_for_safe(node, after, &rma->called_all) {
+        struct wdl_win *all = wdl_container_of(node, struct wdl_win, all_called.link);
+        if (all->epoch.access_state == WDL_ACCESS_LOCK_ALL_GRANTED) {
+            wdl_uncall(rma, &all->all_called);
+        } else if (all->all_called.by == caller) {
+            if (all->epoch.access_state == WDL_ACCESS_LOCK_ALL_CALLED)
+                wdl_lock_all_switch(all);
+            status = WDL_AGAIN;
+        }
+    }
     return status;
 }
 
-static void lock_is_called(struct wdl_target *t)
+static void lock_is_called(struct wdl_win *win, struct wdl_list *list, struct wdl_called *called)
 {
-    struct wdl_rma *rma = t->win->rma;
-    t->caller = caller_of(t->win);
-    wdl_list_push(&rma->called, &t->called);
-    rma->ncalled++;
+    called->by = caller_of(win);
+    wdl_list_push(list, &called->link);
+    win->rma->ncalled++;
 }
 
 /* --- the held lock: no element, no message ---------------------------------------------------- */
@@ -171,7 +181,7 @@ static int lock_begin(struct wdl_win *win, int rank, int exclusive, int assertio
     t->lock.exclusive = exclusive;
     t->want_lock = t->mapped || win->words != WDL_WORDS_NONE;
     if (t->lock.state == WDL_LOCK_CALLED && !t->want_lock)
-        lock_is_called(t);
+        lock_is_called(win, &win->rma->called, &t->called);
     win->locked_targets++;
     win->locks_held++;
     return WDL_OK;
@@ -424,6 +434,8 @@ int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
         return status;
     win->all_nocheck = nocheck;
     win->all_next = win->all_due = 0;
+    if (!nocheck && !words)
+        lock_is_called(win, &win->rma->called_all, &win->all_called);
     wdl_win_quick_set(win);
     return WDL_OK;
 }
@@ -534,6 +546,7 @@ int wdl_win_unlock_all(struct wdl_win *win, int *step)
     }
     *step = UNLOCK_ALL_BEGIN;
     win->quick.count = 0;
+    wdl_uncall(win->rma, &win->all_called);
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_UNLOCK_ALL);
     wdl_assert_cmp(status, ==, WDL_OK);
     return wdl_win_take_error(win);

@@ -161,7 +161,7 @@ struct wdl_target *wdl_target_get(struct wdl_win *win, int rank)
     wdl_lock_init(&t->lock);
     wdl_list_init(&t->waiting);
     wdl_list_init(&t->issued);
-    wdl_list_init(&t->called);
+    wdl_list_init(&t->called.link);
     wdl_list_push(target_slot(win, rank), &t->node.link);
     wdl_list_push(&win->targets, &t->link);
     if (++win->ntargets > win->stats.targets_high)
@@ -170,10 +170,10 @@ struct wdl_target *wdl_target_get(struct wdl_win *win, int rank)
     return t;
 }
 
-void wdl_target_uncall(struct wdl_target *t)
+void wdl_uncall(struct wdl_rma *rma, struct wdl_called *called)
 {
-    t->win->rma->ncalled -= !wdl_list_empty(&t->called);
-    wdl_list_remove(&t->called);
+    rma->ncalled -= !wdl_list_empty(&called->link);
+    wdl_list_remove(&called->link);
 }
 
 void wdl_target_release(struct wdl_target *t)
@@ -182,7 +182,7 @@ void wdl_target_release(struct wdl_target *t)
     wdl_assert_cmp(t->lock.state, ==, WDL_LOCK_IDLE);
     t->win->ntargets--;
     t->win->rma->ntargets--;
-    wdl_target_uncall(t);
+    wdl_uncall(t->win->rma, &t->called);
     wdl_list_remove(&t->node.link);
     wdl_list_remove(&t->link);
     wdl_pool_put(t);

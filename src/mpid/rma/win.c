@@ -65,6 +65,7 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
     wdl_list_init(&rma->wins);
     wdl_list_init(&rma->active);
     wdl_list_init(&rma->called);
+    wdl_list_init(&rma->called_all);
     wdl_list_init(&rma->replies);
     wdl_assert_cmp(proc->am_payload_max, >, sizeof(struct wdl_pkt) + 256);
     rma->chunk_bytes = (proc->am_payload_max - sizeof(struct wdl_pkt)) & ~(size_t) 63;
@@ -155,6 +156,7 @@ int wdl_win_create(struct wdl_proc *proc, const struct wdl_win_params *params,
     wdl_list_init(&win->rtypes);
     wdl_list_init(&win->relays);
     wdl_list_init(&win->active_link);
+    wdl_list_init(&win->all_called.link);
     win->slots = host->ops->alloc(host->ctx, (size_t) win->nslots * sizeof(win->slots[0]));
     int targets = rma->params.win_targets < params->size ? rma->params.win_targets : params->size;
     if (!win->slots ||

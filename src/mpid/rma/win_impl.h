@@ -60,8 +60,9 @@ struct wdl_rma {
     int ntargets;                       /* elements in use, of both levels */
     struct wdl_list wins;               /* all windows */
     struct wdl_list active;             /* those with something to send */
-    /* targets whose lock was to go with the first operation, and may not be granted yet */
-    struct wdl_list called;
+    /* targets whose lock was to go with the first operation, and windows whose lock_all was to go
+     * with operations, and which may not be granted yet; how many of both */
+    struct wdl_list called, called_all;
     int ncalled;
     struct wdl_list replies;            /* bounces filled, not yet taken by the network; in order */
     struct wdl_piece *pieces;           /* scratch of one accumulate */
@@ -155,6 +156,12 @@ struct wdl_word_debts {
     int looking, stale;                 /* 1 + its place, 0: none; we have overtaken there since */
 };
 
+/* A lock that is asked for later than it was called. */
+struct wdl_called {
+    struct wdl_list link;               /* in the process's list, or alone */
+    uint64_t by;                        /* the thread */
+};
+
 struct wdl_target {
     struct wdl_pool_node node;          /* link: in its slot */
     struct wdl_list link;               /* in win->targets */
@@ -163,8 +170,7 @@ struct wdl_target {
     int rank, mapped;
     struct wdl_lock lock;               /* origin side */
     int want_lock;                      /* take it now, not with the first operation */
-    struct wdl_list called;             /* in rma->called, or alone */
-    uint64_t caller;                    /* the thread that called lock */
+    struct wdl_called called;           /* in rma->called */
     int in_turn;                        /* asked for: it overtakes nobody */
     struct wdl_word word;               /* locks by words */
     int evict;                          /* to be freed as soon as clean */
@@ -248,6 +254,7 @@ struct wdl_win {
     struct wdl_list relays;             /* relay.h */
     /* lock_all, window protocol: next rank to lock or unlock, answers due */
     int all_next, all_due, all_nocheck;
+    struct wdl_called all_called;       /* in rma->called_all */
     uint64_t op_ns;                     /* when the last operation came; 0: a synchronization did */
     int hold;                           /* operations follow one another: combine them */
     int batched;                        /* batches of this window's, and its bag, if not empty */
@@ -338,8 +345,8 @@ int wdl_target_waits(const struct wdl_target *t, uint64_t stamp);
  * element, or NULL where none was needed. */
 int wdl_target_is_quiet(const struct wdl_win *win, const struct wdl_target *t, int rank);
 void wdl_target_release(struct wdl_target *t);
-/* It leaves rma->called, if it is there. */
-void wdl_target_uncall(struct wdl_target *t);
+/* It leaves the process's list, if it is there. */
+void wdl_uncall(struct wdl_rma *rma, struct wdl_called *called);
 /* NULL under pressure. Its args, the name of its type and its completion are the caller's to fill:
  * what is filled is not erased before (seed 001, Operation Element). */
 struct wdl_op *wdl_op_get(struct wdl_target *t);

@@ -286,6 +286,54 @@ START_TEST(a_lock_is_granted_before_the_next_one)
 }
 END_TEST
 
+/* So is a lock_all of messages: then all its ranks are asked, each with its answer. */
+START_TEST(a_lock_all_is_granted_before_the_next_lock)
+{
+    enum { ONE, ALL, UNCHECKED, ANOTHERS, NEXT };
+    enum { RANKS = 4 };
+    for (int next = 0; next < NEXT; next++) {
+        struct test_world w;
+        struct wdl_win *other[RANKS];
+        int step = 0;
+        open_kind(&w, 0, RANKS);
+        for (int i = 0; i < RANKS; i++) {
+            struct wdl_win_params params = test_win_params(&w.rank[i]);
+            params.id = 5;
+            ck_assert_int_eq(wdl_win_create(w.rank[i].proc, &params, &other[i]), WDL_OK);
+        }
+        struct wdl_win *win = w.rank[0].win;
+        struct wdl_host_ops ops = *win->proc->host.ops;
+        ops.thread = the_caller;
+        win->proc->host.ops = &ops;
+        caller = 1;
+        test_world_messages(&w);
+        ck_assert_int_eq(wdl_win_lock_all(win, 0, &step), WDL_OK);
+        test_op(&w, 0, test_put(2, 0, "x", 1));
+        TEST_DONE(&w, wdl_win_flush(win, 2, 0, &step));
+        ck_assert_int_eq(test_world_messages(&w), 2);   /* rank 2's comes with its use */
+        caller += next == ANOTHERS;
+        int waits = next == ONE || next == ALL;
+        int assertion = next == UNCHECKED ? WDL_MODE_NOCHECK : 0;
+        for (int turn = 0; turn < 1 + waits; turn++) {
+            int status = next == ALL ? wdl_win_lock_all(other[0], 0, &step) :
+                wdl_win_lock(other[0], 3, 1, assertion, &step);
+            ck_assert_int_eq(status, turn < waits ? WDL_AGAIN : WDL_OK);
+            test_world_settle(&w);
+            ck_assert_int_eq(test_world_messages(&w), turn < waits ? 2 * (RANKS - 1) : 0);
+        }
+        ck_assert_int_eq(win->epoch.access_state, waits ? WDL_ACCESS_LOCK_ALL_GRANTED :
+                         WDL_ACCESS_LOCK_ALL_CALLED);
+        TEST_DONE(&w, wdl_win_unlock_all(win, &step));
+        TEST_DONE(&w, next == ALL ? wdl_win_unlock_all(other[0], &step) :
+                  wdl_win_unlock(other[0], 3, &step));
+        ck_assert_int_eq(win->rma->ncalled, 0);
+        for (int i = 0; i < RANKS; i++)
+            TEST_DONE(&w, wdl_win_free(other[i]));
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 START_TEST(a_window_without_locks_refuses_them)
 {
     struct test_world w;
@@ -743,6 +791,7 @@ END_TEST
 WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_flush_completes_at_the_target,
           a_flush_costs_one_question_where_something_is_unflushed, calls_out_of_order_are_errors,
           locks_in_order_meet_no_circle, a_lock_is_granted_before_the_next_one,
+          a_lock_all_is_granted_before_the_next_lock,
           a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error,
           the_fence_epoch_ends_with_the_first_lock, a_word_that_cannot_be_had,
           a_lock_within_a_node_needs_no_element, an_unchecked_lock_asks_nobody, one_lock_at_once,
