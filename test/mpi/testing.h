@@ -46,7 +46,7 @@ static inline void t_begin(int *argc, char ***argv)
 __attribute__((format(printf, 1, 2))) static inline void t_fault(const char *format, ...)
 {
     va_list list;
-    if (++t_faults > T_FAULTS_PRINTED)
+    if (__atomic_add_fetch(&t_faults, 1, __ATOMIC_RELAXED) > T_FAULTS_PRINTED)
         return;
     char text[512];
     va_start(list, format);
@@ -131,9 +131,11 @@ static inline uint64_t t_random(uint64_t stream, uint64_t k)
 }
 
 /* A random program's: of its seed, numbers below n that are this rank's own, or the same for all
- * that have asked as often; and a stream that anybody may read anywhere. */
-static uint64_t t_seed T_UNUSED, t_drawn, t_drawn_by_all;
-#define T_STREAM (t_seed << 16)
+ * that have asked as often; and a stream that anybody may read anywhere. Each thread of a process
+ * that calls itself other than 0 has numbers apart, `all` being the threads of that name. */
+static uint64_t t_seed T_UNUSED;
+static _Thread_local uint64_t t_thread T_UNUSED, t_drawn, t_drawn_by_all;
+#define T_STREAM (t_seed << 16 | t_thread << 12)
 
 static inline uint64_t t_below(uint64_t n)
 {
