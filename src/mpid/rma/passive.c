@@ -378,6 +378,7 @@ static int unlock_on(struct wdl_win *win, int rank, int *step)
         int status = locked_target(win, rank, &t);
         if (status != WDL_OK)
             return status;
+        t->closing = 1;         /* other threads may need an element meanwhile */
         *step = 1;
     }
     t = wdl_target_find(win, rank);

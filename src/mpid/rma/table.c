@@ -90,6 +90,8 @@ int wdl_target_is_quiet(const struct wdl_win *win, const struct wdl_target *t, i
  * before called. */
 static int victim_merit(const struct wdl_target *t)
 {
+    if (t->closing)
+        return -1;              /* it leaves by itself, as the thread that unlocks it goes on */
     switch (t->lock.state) {
         case WDL_LOCK_IDLE:
         case WDL_LOCK_GRANTED:

@@ -174,6 +174,7 @@ struct wdl_target {
     int in_turn;                        /* asked for: it overtakes nobody */
     struct wdl_word word;               /* locks by words */
     int evict;                          /* to be freed as soon as clean */
+    int closing;                        /* its unlock has begun: it is not evicted */
     int dirty;                          /* operations sent since the last FLUSH */
     uint64_t dirty_stamp;               /* dirty: of the oldest of them */
     int want_flush, want_unlock;

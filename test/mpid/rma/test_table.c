@@ -239,9 +239,42 @@ START_TEST(locks_outlive_their_elements)
 }
 END_TEST
 
+/* Two threads unlock, and there is one element: the one whose unlock has begun keeps it, whoever asks
+ * for one before it looks again. */
+START_TEST(an_unlock_that_has_begun_keeps_its_element)
+{
+    struct test_world w;
+    int step[3] = { 0 }, over[3] = { 0 };
+    open_world(&w, 3, (struct wdl_rma_params) {.win_targets = 1,.global_targets = 1});
+    struct wdl_win *win = w.rank[0].win, *other = w.rank[1].win;
+    struct wdl_target *hoard = wdl_pool_get(&w.rank[0].rma->targets);
+    for (int to = 1; to < 3; to++) {
+        TEST_DONE(&w, wdl_win_lock(win, to, 1, 0, &step[to]));
+        test_op(&w, 0, test_put(to, 0, "x", 1));
+    }
+    for (int turns = 0; !over[1] || !over[2]; turns++) {
+        for (int to = turns > 0 ? 2 : 1; to > 0; to--) {
+            int status = over[to] ? WDL_AGAIN : wdl_win_unlock(win, to, &step[to]);
+            ck_assert(status == WDL_OK || status == WDL_AGAIN);
+            over[to] |= status == WDL_OK;
+            test_world_turn(&w);
+            test_world_turn(&w);
+        }
+        ck_assert_int_lt(turns, TEST_TURNS_MAX);
+    }
+    for (int to = 1; to < 3; to++) {    /* nobody has them any more */
+        TEST_DONE(&w, wdl_win_lock(other, to, 1, 0, &w.rank[1].step));
+        test_op(&w, 1, test_put(to, 0, "y", 1));
+        TEST_DONE(&w, wdl_win_unlock(other, to, &w.rank[1].step));
+    }
+    wdl_pool_put(hoard);
+    test_world_close(&w);
+}
+END_TEST
+
 WDL_SUITE("rma/table", targets_are_found_by_rank_whatever_the_slots,
           a_window_takes_its_own_elements_first_and_gives_each_back_where_it_came_from,
           a_reference_finds_its_operation_and_no_other,
           an_operation_element_begins_anew,
           a_failed_operation_tells_its_request_or_its_window, the_victim_is_who_can_leave_soonest,
-          locks_outlive_their_elements)
+          locks_outlive_their_elements, an_unlock_that_has_begun_keeps_its_element)
