@@ -6,6 +6,7 @@
  * gathers them.
  */
 #include "mpid/coll/circulant.h"
+#include "mpid/coll/cost.h"
 
 /* The root's own copy of the data. */
 static void own_copy(struct wdl_build *b)
@@ -13,12 +14,40 @@ static void own_copy(struct wdl_build *b)
     wdl_build_copy(b, b->to, b->from, b->args->bytes);
 }
 
+/* As far below the root as it is above, and the other way round. */
+static int mirrored(const struct wdl_build *b, int rank)
+{
+    return (b->root + wdl_ring_distance(b, rank, b->root)) % b->size;
+}
+
+/* A fitted tree's children come up the ring, the first one first, as a circulant graph's do: of
+ * ready flags that come at one instant, that of the child with most to pass on is to be heard
+ * first. */
+static void place_find(struct wdl_build *b, struct wdl_place *place_out)
+{
+    struct wdl_cost cost = wdl_cost_of_build(b);
+    struct wdl_tree_node *node = &place_out->node;
+    cost.tree = b->tree;
+    if (!wdl_cost_is_fitted(&cost)) {
+        wdl_place_find(b, b->root, b->rank, 0, place_out);
+        return;
+    }
+    struct wdl_tree_shape shape = wdl_cost_fitted(&cost);
+    b->in_order = 1;
+    wdl_tree_find(&shape, b->root, mirrored(b, b->rank), node);
+    (void) wdl_tree_children(&shape, b->root, node, place_out->child, WDL_CHILDREN_MAX);
+    if (node->parent >= 0)
+        node->parent = mirrored(b, node->parent);
+    for (int i = 0; i < node->children; i++)
+        place_out->child[i].rank = mirrored(b, place_out->child[i].rank);
+}
+
 void wdl_broadcast_tree(struct wdl_build *b)
 {
     size_t bytes = b->args->bytes;
-    int root = b->root, recv = WDL_CAR_NONE, is_root = b->rank == root;
+    int recv = WDL_CAR_NONE, is_root = b->rank == b->root;
     struct wdl_place place;
-    wdl_place_find(b, root, b->rank, 0, &place);
+    place_find(b, &place);
     if (!is_root)
         recv = wdl_edge_recv(b, WDL_PHASE_DATA, place.node.parent, 0, 1 + place.node.link, b->to,
                              bytes);

@@ -19,6 +19,7 @@ struct wdl_cost wdl_cost_of(const struct wdl_team *team, const struct wdl_coll_a
                              .reduce = n->reduce,
                              .chunk = (double) team->coll->chunk_bytes,
                              .cell = (double) team->params.cell_bytes,
+                             .links = team->links,
                              .few = team->size < team->links};
 }
 
@@ -117,10 +118,57 @@ static double along(const struct wdl_cost *c, double waits)
     return ready(c, c->m) + waits + before * more(c, c->m) + hop(c, c->m);
 }
 
+int wdl_cost_is_fitted(const struct wdl_cost *c)
+{
+    return c->tree == WDL_SPAN_OPTIMAL && c->m > c->cell && c->m <= c->chunk;
+}
+
+struct wdl_tree_shape wdl_cost_fitted(const struct wdl_cost *c)
+{
+    double each = c->m * c->byte;
+    struct wdl_tree_shape shape =
+        wdl_tree_optimal((int) c->p, (uint64_t) ((c->latency + each) * 1000) + 1,
+                         (uint64_t) ((c->gap + each) * 1000) + 1);
+    shape.most = c->links <= WDL_CHILDREN_MAX ? c->links - 1 : WDL_CHILDREN_MAX;
+    return shape;
+}
+
+/* Children that an optimal tree's head has, if its ranks are all reached by then: at most. */
+static double children_by(const struct wdl_tree_shape *shape, uint64_t time_ps)
+{
+    if (time_ps < shape->eel_ps)
+        return 0;
+    return (double) ((time_ps - shape->eel_ps) / shape->gap_ps) + 1;
+}
+
+/* The root's first child has most children, and their ready flags may keep its port busy when the
+ * data come: so much longer. */
+static double flags_after(const struct wdl_cost *c, struct wdl_tree_shape shape, uint64_t time_ps)
+{
+    double come = hop(c, c->m);
+    struct wdl_tree_node root;
+    struct wdl_tree_child first;
+    if (shape.ranks < 2 || children_by(&shape, time_ps - shape.eel_ps) * c->gap <= come)
+        return 0;
+    wdl_tree_find(&shape, 0, 0, &root);
+    (void) wdl_tree_children(&shape, 0, &root, &first, 1);
+    shape.ranks = first.size;
+    return latest(children_by(&shape, wdl_tree_time_ps(&shape, 0)) * c->gap - come, 0);
+}
+
+static double fitted(const struct wdl_cost *c)
+{
+    struct wdl_tree_shape shape = wdl_cost_fitted(c);
+    uint64_t time_ps = wdl_tree_time_ps(&shape, 0);
+    return c->latency + (double) time_ps / 1000 + flags_after(c, shape, time_ps);
+}
+
 /* Of children that say when they are ready, the first, which has most to pass on, may be the last
  * to be heard. */
 double wdl_cost_broadcast_tree(const struct wdl_cost *c)
 {
+    if (wdl_cost_is_fitted(c))
+        return fitted(c);
     double before = tree_of(c)->children - 1, last = tree(c) - c->latency;
     double first = before * c->gap + (double) c->span->child[0].ps / 1000;
     return along(c, ready(c, c->m) > 0 ? latest(first, last) : last);
@@ -195,6 +243,17 @@ double wdl_cost_broadcast_ring(const struct wdl_cost *c)
     return wdl_cost_tree(&parts) + c->latency + (c->p - 1) * step;
 }
 
+/* A packet of all that is broadcast, or reduced. Flags may keep the port of the rank above the root
+ * busy, too; what is late there is made up for in part, since it is not on all the longest ways. */
+static double one_packet(const struct wdl_cost *c)
+{
+    uint64_t each = (uint64_t) (more(c, c->m) * 1000);
+    uint64_t eel = (uint64_t) (c->latency * 1000) + each, gap = (uint64_t) (c->gap * 1000) + each;
+    double late = latest((c->log - 1) * c->gap - hop(c, c->m), 0);
+    return (double) wdl_pattern_circulant_one(c->span->size, c->span->one_size, eel, gap) / 1000 +
+           (wdl_coll_reduces(c->args->kind) ? 0 : late / 2);
+}
+
 /* One block goes the shortest way. Of several, one follows the other as the ports let it, once
  * these have passed a ready flag for each round; the last one waits at each hop of the longest way,
  * and has waited for some before it. */
@@ -202,6 +261,8 @@ static double circulant(const struct wdl_cost *c, int blocks)
 {
     const struct wdl_span *span = c->span;
     double each = more(c, c->m / blocks), wait = latest(c->latency, c->gap) - c->gap;
+    if (blocks == 1 && c->m <= c->chunk)
+        return c->latency + one_packet(c);
     if (blocks == 1)
         return c->latency + span->one_rounds * (c->gap + each) + span->one_hops * wait;
     double flags = latest(c->latency, c->log * c->gap - each);

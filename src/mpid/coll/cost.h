@@ -18,6 +18,7 @@ struct wdl_cost {
     double p, log, m; /* how many they are, ceil(log2 p), args->bytes */
     double latency, gap, byte, reduce;
     double chunk, cell; /* bytes of a packet's data; that nobody must be ready for */
+    int links; /* the team's */
     int few; /* every other rank has a link of its own */
     int tree; /* of the span's; but in reduce_by_name the optimal one */
 };
@@ -28,6 +29,10 @@ struct wdl_cost wdl_cost_of(const struct wdl_team *team, const struct wdl_coll_a
 double wdl_cost_node(const struct wdl_cost *c);
 double wdl_cost_rounds(const struct wdl_cost *c);
 double wdl_cost_broadcast_tree(const struct wdl_cost *c);
+/* Is the tree that data are broadcast along the fastest for messages of their length, not the
+ * span's, which is the fastest for little data? Where they are one message, longer than a cell. */
+int wdl_cost_is_fitted(const struct wdl_cost *c);
+struct wdl_tree_shape wdl_cost_fitted(const struct wdl_cost *c);
 double wdl_cost_broadcast_ring(const struct wdl_cost *c);
 double wdl_cost_broadcast_circulant(const struct wdl_cost *c);
 double wdl_cost_reduce_tree(const struct wdl_cost *c);

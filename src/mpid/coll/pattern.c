@@ -212,6 +212,65 @@ int wdl_pattern_circulant_hops(int ranks)
     return most[rounds];
 }
 
+/* One block on a graph of more ranks than there are: in round k the first senders[k] of skip[k]
+ * ranks that have it send it. All but one do, if not all; that one's port is free a gap earlier. */
+struct one {
+    int rounds;
+    int64_t skip[WDL_PATTERN_CIRCULANT_MAX + 1], senders[WDL_PATTERN_CIRCULANT_MAX];
+    uint64_t eel, gap;
+    uint64_t passed[WDL_PATTERN_CIRCULANT_MAX]; /* round k, by the first skip[k] ranks */
+};
+
+/* When a rank's port is free for round k. */
+static uint64_t one_free(const struct one *o, int k, int64_t rank)
+{
+    uint64_t time = 0;
+    for (int i = k - 1; i >= 0; i--)
+        if (rank >= o->skip[i]) {
+            time += o->eel;
+            rank -= o->skip[i];
+        } else if (rank < o->senders[i]) {
+            time += o->gap;
+        }
+    return time;
+}
+
+/* When the first `ranks` of skip[k] ranks have ports that are free for round k. */
+static uint64_t one_all_free(const struct one *o, int k, int64_t ranks)
+{
+    uint64_t time = 0, latest = 0;
+    for (int i = k - 1; i >= 0; i--)
+        if (ranks <= o->senders[i]) {
+            time += o->gap;
+        } else {
+            latest = time + o->passed[i] > latest ? time + o->passed[i] : latest;
+            if (ranks <= o->skip[i])
+                return latest;
+            time += o->eel;
+            ranks -= o->skip[i];
+        }
+    return time > latest ? time : latest;
+}
+
+uint64_t wdl_pattern_circulant_one(int ranks, int size, uint64_t eel_ps, uint64_t gap_ps)
+{
+    struct one o = {.rounds = wdl_pattern_rounds(size, 2),.eel = eel_ps,.gap = gap_ps };
+    uint64_t latest = 0;
+    wdl_assert_cmp(size, >=, ranks);
+    for (int k = 0; k <= o.rounds; k++)
+        o.skip[k] = wdl_pattern_halved(size, o.rounds - k);
+    for (int k = 0; k < o.rounds && o.skip[k] < ranks; k++) {
+        int64_t all = o.skip[k + 1] - o.skip[k], there = ranks - o.skip[k];
+        uint64_t heard = one_all_free(&o, k, there < all ? there : all) + eel_ps;
+        uint64_t other = all < o.skip[k] ? one_free(&o, k, all) : 0;
+        latest = heard > latest ? heard : latest;
+        o.senders[k] = all;
+        o.passed[k] = one_all_free(&o, k, all) + gap_ps;
+        o.passed[k] = other > o.passed[k] ? other : o.passed[k];
+    }
+    return latest;
+}
+
 /* Of sizes with as many rounds, those that lose a hop are one more than a multiple of a power of
  * two. */
 int wdl_pattern_circulant_size(int ranks, uint64_t eel_ps, uint64_t gap_ps)

@@ -82,6 +82,9 @@ int wdl_pattern_circulant_block(const struct wdl_pattern_circulant *circulant, c
  * for one block, if a hop takes eel and the next message may follow after a gap. */
 int wdl_pattern_circulant_hops(int ranks);
 int wdl_pattern_circulant_size(int ranks, uint64_t eel_ps, uint64_t gap_ps);
+/* When the first `ranks` of so many have one block, if they wait for no round: what is next goes a
+ * gap behind what went before. */
+uint64_t wdl_pattern_circulant_one(int ranks, int size, uint64_t eel_ps, uint64_t gap_ps);
 /* The kind of round i of those that n blocks take. */
 int wdl_pattern_circulant_kind(const struct wdl_pattern_circulant *circulant, int n, int i);
 

@@ -355,6 +355,37 @@ static void size_is_best(int p, uint64_t eel, uint64_t gap)
                                (uint64_t) wdl_pattern_circulant_hops(more) * (eel - gap));
 }
 
+/* One block among the first ranks of a graph: round after round each that has it sends it to the
+ * one skip[k] above, if none has. */
+static void one_takes(int ranks, int size, uint64_t eel, uint64_t gap)
+{
+    static uint64_t port[4 * RANKS_MAX]; /* when it is free */
+    int rounds = wdl_pattern_rounds(size, 2);
+    uint64_t latest = 0;
+    port[0] = 0;
+    for (int k = 0; k < rounds; k++) {
+        int skip = wdl_pattern_halved(size, rounds - k);
+        int next = wdl_pattern_halved(size, rounds - k - 1);
+        for (int rank = 0; rank + skip < next && rank + skip < ranks; rank++) {
+            port[rank + skip] = port[rank] + eel;
+            latest = port[rank + skip] > latest ? port[rank + skip] : latest;
+            port[rank] += gap;
+        }
+    }
+    must_cmp(wdl_pattern_circulant_one(ranks, size, eel, gap), ==, latest);
+}
+
+START_TEST(one_block_takes_what_its_rounds_take)
+{
+    static const uint64_t nets[][2] = {{7000, 6000}, {10000, 3500}, {190000, 24000}, {1, 1},
+                                       {1000, 3000}};
+    for (int n = 0; n < 5; n++)
+        for (int p = 1; p <= RANKS_MAX; p++)
+            for (int size = p; size <= 4 * RANKS_MAX; size += size <= p + 40 ? 1 : 37)
+                one_takes(p, size, nets[n][0], nets[n][1]);
+}
+END_TEST
+
 /* Everybody gets every block once, from one who had it before the round. */
 static void circulant_all(int p, int n, const struct wdl_pattern_circulant *of)
 {
@@ -467,6 +498,6 @@ START_TEST(no_plan_for_all_alike_is_faster)
 }
 END_TEST
 
-WDL_SUITE("coll/pattern", dissemination, spread, circulant, circulant_of_many,
-          no_plan_for_all_alike_is_faster, bruck, ring, pairwise, doubling,
+WDL_SUITE("coll/pattern", dissemination, spread, one_block_takes_what_its_rounds_take,
+          circulant, circulant_of_many, no_plan_for_all_alike_is_faster, bruck, ring, pairwise, doubling,
           halving)
