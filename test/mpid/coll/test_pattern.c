@@ -498,6 +498,6 @@ START_TEST(no_plan_for_all_alike_is_faster)
 }
 END_TEST
 
-WDL_SUITE("coll/pattern", dissemination, spread, one_block_takes_what_its_rounds_take,
-          circulant, circulant_of_many, no_plan_for_all_alike_is_faster, bruck, ring, pairwise, doubling,
+WDL_SUITE("coll/pattern", dissemination, spread, one_block_takes_what_its_rounds_take, circulant,
+          circulant_of_many, no_plan_for_all_alike_is_faster, bruck, ring, pairwise, doubling,
           halving)
