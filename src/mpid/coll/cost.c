@@ -51,6 +51,13 @@ static double latest(double a, double b)
     return a > b ? a : b;
 }
 
+/* As trees want it: below 2^50 ps, whatever a byte takes. */
+static uint64_t ps_of(double ns)
+{
+    const double ns_max = 5e11;
+    return (uint64_t) ((ns < ns_max ? ns : ns_max) * 1000) + 1;
+}
+
 static const struct wdl_span_tree *tree_of(const struct wdl_cost *c)
 {
     return &c->span->tree[c->tree];
@@ -125,10 +132,9 @@ int wdl_cost_is_fitted(const struct wdl_cost *c)
 
 struct wdl_tree_shape wdl_cost_fitted(const struct wdl_cost *c)
 {
-    double each = c->m * c->byte;
+    double each = more(c, c->m);
     struct wdl_tree_shape shape =
-        wdl_tree_optimal((int) c->p, (uint64_t) ((c->latency + each) * 1000) + 1,
-                         (uint64_t) ((c->gap + each) * 1000) + 1);
+        wdl_tree_optimal((int) c->p, ps_of(c->latency + each), ps_of(c->gap + each));
     shape.most = c->links <= WDL_CHILDREN_MAX ? c->links - 1 : WDL_CHILDREN_MAX;
     return shape;
 }
@@ -247,11 +253,11 @@ double wdl_cost_broadcast_ring(const struct wdl_cost *c)
  * busy, too; what is late there is made up for in part, since it is not on all the longest ways. */
 static double one_packet(const struct wdl_cost *c)
 {
-    uint64_t each = (uint64_t) (more(c, c->m) * 1000);
-    uint64_t eel = (uint64_t) (c->latency * 1000) + each, gap = (uint64_t) (c->gap * 1000) + each;
-    double late = latest((c->log - 1) * c->gap - hop(c, c->m), 0);
-    return (double) wdl_pattern_circulant_one(c->span->size, c->span->one_size, eel, gap) / 1000 +
-           (wdl_coll_reduces(c->args->kind) ? 0 : late / 2);
+    double each = more(c, c->m), late = latest((c->log - 1) * c->gap - hop(c, c->m), 0);
+    uint64_t time_ps =
+        wdl_pattern_circulant_one(c->span->size, c->span->one_size, ps_of(c->latency + each),
+                                  ps_of(c->gap + each));
+    return (double) time_ps / 1000 + (wdl_coll_reduces(c->args->kind) ? 0 : late / 2);
 }
 
 /* One block goes the shortest way. Of several, one follows the other as the ports let it, once

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "mpid/coll/cost.h"
+#include "mpid/coll/nodes.h"
 #include "mpid/coll/pattern.h"
 #include "mpid/coll/ranks.h"
+#include "support/must.h"
 #include "support/suite.h"
 
 enum { RANKS_MAX = 33, SMALL = 4, LARGE = 900 };
@@ -288,7 +290,28 @@ START_TEST(a_late_rank_delays_only_whom_the_mode_says)
 }
 END_TEST
 
-WDL_SUITE("mpid/coll/cost", small_data_costs_the_lower_bound,
+/* A file of costs may say that a byte takes any time. */
+START_TEST(a_byte_may_take_any_time)
+{
+    static const double bytes[] = {0, 1, 1e6, 1e11, 1e100};
+    for (int n = 1; n <= 70; n++)
+        for (unsigned i = 0; i < sizeof(bytes) / sizeof(bytes[0]); i++) {
+            struct wdl_coll coll = {.chunk_bytes = 8192};
+            struct wdl_team team = {.coll = &coll, .size = n, .links = 16};
+            struct wdl_coll_args args = args_of(WDL_COLL_BROADCAST, NULL, 8000);
+            team.params.cell_bytes = 256;
+            team.params.model =
+                (struct wdl_coll_model){.latency = 1500, .gap = 400, .byte = bytes[i]};
+            wdl_span_make(&team, n, team.links, &team.span);
+            struct wdl_cost cost = wdl_cost_of(&team, &args);
+            must(wdl_cost_is_fitted(&cost));
+            must(wdl_cost_broadcast_tree(&cost) >= (n > 1 ? 2 : 1) * cost.latency);
+            must(wdl_cost_broadcast_circulant(&cost) >= cost.latency);
+        }
+}
+END_TEST
+
+WDL_SUITE("mpid/coll/cost", a_byte_may_take_any_time, small_data_costs_the_lower_bound,
           large_data_costs_a_ready_flag_per_edge, a_block_comes_once,
           a_mode_costs_what_its_definition_needs,
           an_operator_that_does_not_commute_costs_no_message_more,

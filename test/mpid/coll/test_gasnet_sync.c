@@ -232,19 +232,28 @@ static enum way way_of(const struct call *call)
     return row_of(call)->way[place];
 }
 
-/* Among so many, from member 0; latency and gap are equal in these teams. */
-static struct wdl_tree_node in_tree(int count, int i)
+static int is_broadcast(const struct call *call)
+{
+    return !strncmp(call->name, "broadcast", 9);
+}
+
+/* Among so many, from member 0; latency and gap are equal in these teams, and so is what more bytes
+ * take. What is broadcast in one packet longer than a cell goes the other way round the ring. */
+static struct wdl_tree_node in_tree(const struct call *call, int count, int i)
 {
     struct wdl_tree_shape shape = wdl_tree_optimal(count, 1000001, 1000001);
     struct wdl_tree_node node;
-    wdl_tree_find(&shape, 0, i, &node);
+    int turned = is_broadcast(call) && with.nbytes > CELL && with.nbytes < LONGER;
+    wdl_tree_find(&shape, 0, turned ? (count - i) % count : i, &node);
+    if (turned && node.parent >= 0)
+        node.parent = (count - node.parent) % count;
     return node;
 }
 
-static int is_above(int count, int above, int i)
+static int is_above(const struct call *call, int count, int above, int i)
 {
     while (i >= 0 && i != above)
-        i = in_tree(count, i).parent;
+        i = in_tree(call, count, i).parent;
     return i >= 0;
 }
 
@@ -258,21 +267,22 @@ static int stays(size_t bytes)
  * and what is broadcast is so everywhere. */
 static int tree_waits(const struct call *call, int late, int i)
 {
-    struct wdl_tree_node own = in_tree(r.n, i), other = in_tree(r.n, late);
+    struct wdl_tree_node own = in_tree(call, r.n, i), other = in_tree(call, r.n, late);
     if (call->shape == UP)
         return own.parent == late && own.children == 0 && stays(with.nbytes);
-    int broadcast = !strncmp(call->name, "broadcast", 9);
+    int broadcast = is_broadcast(call);
     size_t bytes = with.nbytes * (size_t) (broadcast ? 1 : other.size);
-    return is_above(r.n, late, i) || (other.parent == i && (i == 0 || broadcast) && stays(bytes));
+    return is_above(call, r.n, late, i) ||
+           (other.parent == i && (i == 0 || broadcast) && stays(bytes));
 }
 
 static int heads_wait(const struct call *call, int late, int i)
 {
     int nodes = (r.n + each - 1) / each, is_head = i % each == 0, late_is = late % each == 0;
-    struct wdl_tree_node other = in_tree(nodes, node_of(late));
-    if (late_is && is_above(nodes, node_of(late), node_of(i)))
+    struct wdl_tree_node other = in_tree(call, nodes, node_of(late));
+    if (late_is && is_above(call, nodes, node_of(late), node_of(i)))
         return 1;
-    int broadcast = !strncmp(call->name, "broadcast", 9);
+    int broadcast = is_broadcast(call);
     size_t bytes = with.nbytes * (size_t) (broadcast ? 1 : each * other.size);
     return is_head && late_is && other.parent == node_of(i) && (i == 0 || broadcast) &&
            stays(bytes);
@@ -346,7 +356,7 @@ static int waits_longer(const struct call *call, int late, int i)
 static int fetched(const struct call *call)
 {
     int is_long = with.nbytes * (size_t) (gasnet_is_of_each(call) ? r.n : 1) > BOARD;
-    int puts = is(WDL_GAS_DST_IN_SEGMENT) && strncmp(call->name, "broadcast", 9) != 0;
+    int puts = is(WDL_GAS_DST_IN_SEGMENT) && !is_broadcast(call);
     return place == ONE_NODE && is(WDL_GAS_SRC_IN_SEGMENT) &&
            (is(WDL_COLL_OUT_NOSYNC) || (is_long && !puts));
 }
