@@ -239,8 +239,8 @@ START_TEST(locks_outlive_their_elements)
 }
 END_TEST
 
-/* Two threads unlock, and there is one element: the one whose unlock has begun keeps it, whoever asks
- * for one before it looks again. */
+/* Two threads unlock, and there is one element: the one whose unlock has begun keeps it, whoever
+ * asks for one before it looks again. */
 START_TEST(an_unlock_that_has_begun_keeps_its_element)
 {
     struct test_world w;
