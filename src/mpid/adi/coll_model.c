@@ -141,6 +141,66 @@ static void complain_of_others(void)
                  "it is not said to rank 0");
 }
 
+/* What rank 0 says comes to all, in values of the process manager's. Not by MPIR_pmi_bcast, which
+ * names its values by the calls there have been: of those within nodes, who is alone on its node
+ * has counted none. */
+enum { KEY_BYTES = 32 };
+
+static void key_of(int piece, char *key_out)
+{
+    snprintf(key_out, KEY_BYTES, "windlass-said-%d", piece);
+}
+
+/* Two digits a byte: a value may have no blanks. */
+static int put_pieces(const char *bytes, int n, int each, char *value)
+{
+    char key[KEY_BYTES];
+    int mpi_errno = MPI_SUCCESS;
+    for (int at = 0; at < n && mpi_errno == MPI_SUCCESS; at += each) {
+        int here = n - at < each ? n - at : each;
+        for (int i = 0; i < here; i++)
+            snprintf(value + 2 * i, 3, "%02x", (unsigned char) bytes[at + i]);
+        key_of(at / each, key);
+        mpi_errno = MPIR_pmi_kvs_put(key, value);
+    }
+    return mpi_errno;
+}
+
+static int get_pieces(char *bytes_out, int n, int each, char *value, int value_bytes)
+{
+    char key[KEY_BYTES];
+    int mpi_errno = MPI_SUCCESS;
+    for (int at = 0; at < n && mpi_errno == MPI_SUCCESS; at += each) {
+        int here = n - at < each ? n - at : each;
+        unsigned byte = 0;
+        key_of(at / each, key);
+        mpi_errno = MPIR_pmi_kvs_get(0, key, value, value_bytes);
+        for (int i = 0; i < here && mpi_errno == MPI_SUCCESS; i++) {
+            if (sscanf(value + 2 * i, "%2x", &byte) != 1)
+                MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**pmi_kvs_get");
+            bytes_out[at + i] = (char) byte;
+        }
+    }
+    return mpi_errno;
+}
+
+static int tell_all(struct said *said)
+{
+    int value_bytes = MPIR_pmi_max_val_size(), mpi_errno = MPI_SUCCESS;
+    int each = (value_bytes - 2) / 2;
+    char *value = MPL_malloc((size_t) value_bytes, MPL_MEM_OTHER);
+    if (!value)
+        return MPI_ERR_NO_MEM;
+    if (MPIR_Process.rank == 0)
+        mpi_errno = put_pieces((const char *) said, (int) sizeof *said, each, value);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = MPIR_pmi_barrier();
+    if (mpi_errno == MPI_SUCCESS && MPIR_Process.rank != 0)
+        mpi_errno = get_pieces((char *) said, (int) sizeof *said, each, value, value_bytes);
+    MPL_free(value);
+    return mpi_errno;
+}
+
 /* Read by all ranks alike. */
 static void take_model(struct wdl_proc *proc, const char *text)
 {
@@ -171,7 +231,7 @@ int wdl_adi_coll_model_init(struct wdl_proc *proc)
     if (MPIR_Process.rank == 0)
         said_by_0(&said);
     if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = MPIR_pmi_bcast(&said, sizeof said, MPIR_PMI_DOMAIN_ALL);
+        mpi_errno = tell_all(&said);
     if (mpi_errno)
         return mpi_errno;
     take_model(proc, said.model);
