@@ -533,7 +533,7 @@ static void say(const struct op *o, const char *what, size_t byte)
 {
     t_fault("op %llu, %s%s, flags %x (%x), team of %d, root %zu, n %zu, count %zu, deals %zu+%zu %zu+%zu, "
             "fn %d: %s, byte %zu of %zu",
-            (unsigned long long) o->id, kind_name[o->kind], o->m || o->many ? "M" : "", (unsigned) o->flags,
+            (unsigned long long) o->id, kind_name[o->kind], o->m || (o->many && (o->kind == PUT || o->kind == GET)) ? "M" : "", (unsigned) o->flags,
             (unsigned) (o->in | o->out), o->g->size, o->root_image, o->n, o->count, o->deal[SRC].blk,
             o->deal[SRC].off, o->deal[DST].blk, o->deal[DST].off, o->fn, what, byte,
             strstr(what, "source") ? o->bytes[SRC] : o->bytes[DST]);

@@ -91,6 +91,7 @@ struct wdl_gas_op {
     int aggregated; /* a member of an aggregate that goes on */
     int vacant; /* stands for one that went wrong; nobody has its handle */
     int called; /* an aggregate's beginning: members whose roll is called, one a stage; `own` */
+    int awaited; /* ... one stage more: until the lane's team was open */
     int color, key;
     enum wdl_gas_error wrong; /* of a split: nobody gets a team */
     struct wdl_gas_team **team_out;

@@ -298,17 +298,34 @@ static int roll_call(struct wdl_gas_op *head)
     return wdl_gas_stage_start(head, &args, &head->req);
 }
 
+/* What goes together depends on whether the ranks share a node, which each of them knows once the
+ * lane's team is open there. */
+static int await_lane(struct wdl_gas_op *head)
+{
+    head->awaited = 1;
+    head->left++;
+    head->req.fn = stage_done;
+    head->req.ctx = head;
+    int status = wdl_team_await(head->lane->engine.team, &head->req);
+    if (status != WDL_OK)
+        head->left--;
+    return status;
+}
+
 static int head_next(struct wdl_gas_op *head)
 {
     struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
-    int stage = head->stage - head->called;
+    int stage = head->stage - head->called - head->awaited;
     if (stage < 0)
         return roll_call(head);
     if (stage == 0)
         return head->args.flags & WDL_COLL_IN_ALLSYNC
                    ? wdl_gas_stage_start(head, &barrier, &head->req)
                    : WDL_OK;
-    return stage == 1 ? wdl_gas_bundles_start(head, &head->members) : WDL_GAS_END;
+    if (stage > 1)
+        return WDL_GAS_END;
+    return head->lane->engine.team->open ? wdl_gas_bundles_start(head, &head->members)
+                                         : await_lane(head);
 }
 
 /* Where all has gone to one root that one knows when all has moved. */

@@ -440,7 +440,8 @@ int wdl_teams_look(struct wdl_coll *coll)
     return n;
 }
 
-static void req_fail(struct wdl_team *team, struct wdl_coll_req *req, int status)
+/* What has not begun, and never will. */
+static void req_end(struct wdl_team *team, struct wdl_coll_req *req, int status)
 {
     struct wdl_coll_args args = req->args;
     wdl_coll_live_add(team->coll, -1);
@@ -481,11 +482,24 @@ static void wait_for_run(struct wdl_team *team)
         wdl_list_push(&team->coll->dry, &team->dry);
 }
 
+/* The first in the queue, if all that it waits for is that the team opens. */
+static int is_opening(const struct wdl_coll_req *req)
+{
+    return req->args.kind == WDL_COLL_KIND_COUNT;
+}
+
 void wdl_team_start_queued(struct wdl_team *team)
 {
     team->coll->busy++;
     while (!wdl_list_empty(&team->queue)) {
         struct wdl_coll_req *req = wdl_container_of(team->queue.next, struct wdl_coll_req, link);
+        if (is_opening(req)) {
+            if (!team->open && team->status == WDL_OK)
+                break;
+            wdl_list_remove(&req->link);
+            req_end(team, req, team->status);
+            continue;
+        }
         if (team->open)
             wdl_select_place(team, &req->args);
         int status = team->status,
@@ -518,9 +532,29 @@ void wdl_team_start_queued(struct wdl_team *team)
         wdl_assert_cmp(status, !=, WDL_OK);
         wdl_team_close(team, status);
         wdl_list_remove(&req->link);
-        req_fail(team, req, status);
+        req_end(team, req, status);
     }
     team->coll->busy--;
+}
+
+static void queue_push(struct wdl_team *team, const struct wdl_coll_args *args,
+                       struct wdl_coll_req *req)
+{
+    req->done = 0;
+    req->status = WDL_OK;
+    req->args = *args;
+    wdl_list_push(&team->queue, &req->link);
+    wdl_coll_live_add(team->coll, 1);
+}
+
+int wdl_team_await(struct wdl_team *team, struct wdl_coll_req *req)
+{
+    struct wdl_coll_args nothing = {.kind = WDL_COLL_KIND_COUNT};
+    wdl_assert(!team->open);
+    if (team->status != WDL_OK)
+        return team->status;
+    queue_push(team, &nothing, req);
+    return WDL_OK;
 }
 
 int wdl_coll_start(struct wdl_team *team, const struct wdl_coll_args *args,
@@ -532,11 +566,7 @@ int wdl_coll_start(struct wdl_team *team, const struct wdl_coll_args *args,
         return status;
     if (wdl_select_row(team, args, &status) < 0)
         return status;
-    req->done = 0;
-    req->status = WDL_OK;
-    req->args = *args;
-    wdl_list_push(&team->queue, &req->link);
-    wdl_coll_live_add(coll, 1);
+    queue_push(team, args, req);
     if (coll->busy) {
         wdl_team_kick(team);
         return WDL_OK;

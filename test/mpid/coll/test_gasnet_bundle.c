@@ -130,6 +130,31 @@ START_TEST(few_ranks_exchange_what_goes_several_ways)
 }
 END_TEST
 
+/* The lanes' teams open on one rank sooner than on another, while the first aggregates begin: whose
+ * lane is not open does not know yet that all share a node. Alone they would be apart, on a node they
+ * are one. */
+START_TEST(ranks_whose_lanes_are_not_open_yet_bundle_like_the_others)
+{
+    struct member member[2] = {{WDL_COLL_EXCHANGE, 0, 8, 0}, {WDL_COLL_BROADCAST, 3, 8, 1000}};
+    for (uint64_t seed = 1; seed < 200; seed += 4) {
+        world_of(12, seed);
+        for (int turn = 0; turn < 6; turn++) {
+            for (int i = 0; i < r.n; i++) {
+                for (size_t steps = draw(20); steps > 0; steps--)
+                    ranks_step(&r);
+                for (int k = 0; k < 2; k++)
+                    handle[i] = member_start(&member[k], i, k ? 0 : WDL_GAS_AGGREGATE);
+            }
+            gasnet_finish();
+            for (int i = 0; i < r.n; i++)
+                for (int k = 0; k < 2; k++)
+                    member_check(&member[k], i);
+        }
+        gasnet_close();
+    }
+}
+END_TEST
+
 /* Of two ways trees are over sooner than so many messages from one rank; of eight they are not.
  * From all to all in rounds is fewer messages. */
 START_TEST(among_many_two_ways_are_two_collectives)
@@ -232,5 +257,6 @@ END_TEST
 
 WDL_SUITE("mpid/coll/gasnet_bundle", the_same_way_is_one_collective,
           few_ranks_exchange_what_goes_several_ways, among_many_two_ways_are_two_collectives,
-          on_a_node_what_fits_a_board_is_one_collective, what_goes_to_one_is_one_message,
+          on_a_node_what_fits_a_board_is_one_collective,
+          ranks_whose_lanes_are_not_open_yet_bundle_like_the_others, what_goes_to_one_is_one_message,
           what_is_long_goes_alone, what_goes_ahead_goes_alone)
