@@ -19,11 +19,18 @@
 #include "testing.h"
 
 enum { SLOTS = 12, TOGETHER = 4, TEAMS = 4, ROUNDS = 100, RANKS = 16, IMAGES = 3 };
-enum { UNITS = RANKS * IMAGES, ROOM = 400000, GUARD = 64, ASIDE = 4096, RUBBISH = 0x33, SPOILT = 0x77 };
+enum {
+    UNITS = RANKS * IMAGES,
+    ROOM = 400000,
+    GUARD = 64,
+    ASIDE = 4096,
+    RUBBISH = 0x33,
+    SPOILT = 0x77
+};
 /* Of memory: the segment; other memory that is at one address everywhere; malloc's; a window's. */
 enum place { SEGMENT, ALIKE, HEAP, WINDOW, PLACES };
 enum side { SRC, DST };
-#define SLOT_AT(slot, side) (((size_t) (slot) * 2 + (side)) * ROOM)
+#define SLOT_AT(slot, side) (((size_t) (slot) *2 + (side)) * ROOM)
 #define ARENA (SLOT_AT(SLOTS, 0) + (size_t) RANKS * ASIDE)
 
 enum kind {
@@ -45,9 +52,10 @@ enum kind {
     EXCHANGEV,
     KINDS
 };
-static const char *const kind_name[] = {
-    "broadcast", "scatter", "gather", "gather_all", "exchange", "permute", "reduce",      "reduce_all",
-    "scan",      "sort",    "put",    "get",        "scatterv", "gatherv", "gather_allv", "exchangev"};
+static const char *const kind_name[] = {"broadcast", "scatter", "gather",      "gather_all",
+                                        "exchange",  "permute", "reduce",      "reduce_all",
+                                        "scan",      "sort",    "put",         "get",
+                                        "scatterv",  "gatherv", "gather_allv", "exchangev"};
 
 static struct group { /* a team as this node sees it */
     gasnet_team_handle_t team;
@@ -128,8 +136,8 @@ static size_t stride(size_t each)
 
 static int is_rooted(const struct op *o, enum side side)
 {
-    return side == SRC ? o->kind == BROADCAST || o->kind == SCATTER || o->kind == SCATTERV :
-                         o->kind == GATHER || o->kind == GATHERV || o->kind == REDUCE;
+    return side == SRC ? o->kind == BROADCAST || o->kind == SCATTER || o->kind == SCATTERV
+                       : o->kind == GATHER || o->kind == GATHERV || o->kind == REDUCE;
 }
 
 static int rank_of(const struct op *o, size_t unit)
@@ -156,7 +164,8 @@ static char *memory_of(const struct op *o, enum side side, int rank)
     if (o->same)
         side = SRC;
     uint64_t dice = of_pair(o, is_alike(o, side) ? 1000 : rank, 2000 + (int) side);
-    enum place place = o->said[side] ? SEGMENT : (enum place) (dice % (is_alike(o, side) ? 2 : PLACES));
+    enum place place =
+        o->said[side] ? SEGMENT : (enum place)(dice % (is_alike(o, side) ? 2 : PLACES));
     size_t skew = dice / 64 % 64;
     if (o->kind >= REDUCE && o->kind <= SORT && !o->unaligned)
         skew &= ~(size_t) 7;
@@ -179,10 +188,12 @@ static int in_segment(const struct op *o, enum side side)
 static char *want_at(const struct op *o, size_t unit, size_t at)
 {
     size_t k = unit - o->own_first;
-    return unit < o->own_first || k >= o->own ? NULL : o->want + GUARD + k * stride(o->each[DST]) + at;
+    return unit < o->own_first || k >= o->own ? NULL
+                                              : o->want + GUARD + k * stride(o->each[DST]) + at;
 }
 
-static void expect(const struct op *o, size_t to, size_t to_at, size_t from, size_t from_at, size_t bytes)
+static void expect(const struct op *o, size_t to, size_t to_at, size_t from, size_t from_at,
+                   size_t bytes)
 {
     char *at = want_at(o, to, to_at);
     if (at)
@@ -306,18 +317,19 @@ static void apply(int which, char *out, const char *left, const char *right, siz
     }
 }
 
-static void fn(void *results, size_t result_count, const void *left, size_t left_count, const void *right,
-               size_t elem_size, int flags, int arg);
+static void fn(void *results, size_t result_count, const void *left, size_t left_count,
+               const void *right, size_t elem_size, int flags, int arg);
 static gasnet_coll_fn_entry_t table[FNS] = {{fn, GASNET_COLL_NONCOMM | GASNET_COLL_AMSAFE},
                                             {fn, 0},
                                             {fn, GASNET_COLL_NONCOMM | GASNET_COLL_NONASSOC},
                                             {fn, GASNET_COLL_NONASSOC}};
 
-static void fn(void *results, size_t result_count, const void *left, size_t left_count, const void *right,
-               size_t elem_size, int flags, int arg)
+static void fn(void *results, size_t result_count, const void *left, size_t left_count,
+               const void *right, size_t elem_size, int flags, int arg)
 {
     t_check(result_count == left_count && (unsigned) flags == table[arg & 3].flags,
-            "a function is called with %zu, %zu, flags %x, %d", result_count, left_count, flags, arg);
+            "a function is called with %zu, %zu, flags %x, %d", result_count, left_count, flags,
+            arg);
     apply(arg & 3, results, left, right, result_count * elem_size);
 }
 
@@ -441,7 +453,8 @@ static void array_draw(struct op *o)
     o->count = size_drawn(o, (o->kind == SORT ? most / 2 : most / 4) / o->n);
     for (int side = 0; side < 2; side++) {
         o->deal[side].blk = blocks[draw(o, 6)];
-        o->deal[side].off = draw(o, o->deal[side].blk ? 2 * o->deal[side].blk * o->units : o->units);
+        o->deal[side].off =
+            draw(o, o->deal[side].blk ? 2 * o->deal[side].blk * o->units : o->units);
     }
     if (draw(o, 2))
         o->deal[DST] = o->deal[SRC];
@@ -493,7 +506,8 @@ static void op_draw(struct op *o, int slot, struct group *g)
         o->root++;
     o->in = GASNET_COLL_IN_NOSYNC << draw(o, 3);
     o->out = GASNET_COLL_OUT_NOSYNC << draw(o, 3);
-    o->flags = draw(o, 2) && o->kind != PUT && o->kind != GET ? GASNET_COLL_SINGLE : GASNET_COLL_LOCAL;
+    o->flags =
+        draw(o, 2) && o->kind != PUT && o->kind != GET ? GASNET_COLL_SINGLE : GASNET_COLL_LOCAL;
     o->flags |= o->in | o->out;
     if (o->kind >= REDUCE && o->kind <= SORT)
         array_draw(o);
@@ -531,12 +545,14 @@ static char before(const struct op *o, size_t k)
 
 static void say(const struct op *o, const char *what, size_t byte)
 {
-    t_fault("op %llu, %s%s, flags %x (%x), team of %d, root %zu, n %zu, count %zu, deals %zu+%zu %zu+%zu, "
+    t_fault("op %llu, %s%s, flags %x (%x), team of %d, root %zu, n %zu, count %zu, deals %zu+%zu "
+            "%zu+%zu, "
             "fn %d: %s, byte %zu of %zu",
-            (unsigned long long) o->id, kind_name[o->kind], o->m || (o->many && (o->kind == PUT || o->kind == GET)) ? "M" : "", (unsigned) o->flags,
-            (unsigned) (o->in | o->out), o->g->size, o->root_image, o->n, o->count, o->deal[SRC].blk,
-            o->deal[SRC].off, o->deal[DST].blk, o->deal[DST].off, o->fn, what, byte,
-            strstr(what, "source") ? o->bytes[SRC] : o->bytes[DST]);
+            (unsigned long long) o->id, kind_name[o->kind],
+            o->m || (o->many && (o->kind == PUT || o->kind == GET)) ? "M" : "", (unsigned) o->flags,
+            (unsigned) (o->in | o->out), o->g->size, o->root_image, o->n, o->count,
+            o->deal[SRC].blk, o->deal[SRC].off, o->deal[DST].blk, o->deal[DST].off, o->fn, what,
+            byte, strstr(what, "source") ? o->bytes[SRC] : o->bytes[DST]);
 }
 
 static void compare(const struct op *o, enum side side, const char *want, const char *what)
@@ -556,7 +572,8 @@ static void check_spoilt(const struct op *o)
 {
     for (int side = 0; side < 2 && o->spoilt; side++)
         for (size_t k = 0; k < o->bytes[side]; k++)
-            if (o->at[side][k - GUARD] != (side == SRC ? RUBBISH : SPOILT) && !(o->same && side == SRC)) {
+            if (o->at[side][k - GUARD] != (side == SRC ? RUBBISH : SPOILT) &&
+                !(o->same && side == SRC)) {
                 say(o, side == SRC ? "source written too late" : "written too late", k);
                 break;
             }
@@ -644,7 +661,8 @@ static void lists_fill(struct op *o, size_t *listed, size_t *partners)
         for (int side = 0; side < 2; side++)
             for (size_t u = 0; u < o->units && o->listed[side]; u++)
                 if (single || (u >= o->own_first && u < o->own_first + o->own))
-                    l->address[side][single ? u : u - o->own_first] = address(o, (enum side) side, u);
+                    l->address[side][single ? u : u - o->own_first] =
+                        address(o, (enum side) side, u);
     if (o->kind == PERMUTE) {
         gasnet_image_t perm[UNITS];
         size_t first = perm_of(o, perm);
@@ -656,7 +674,8 @@ static void lists_fill(struct op *o, size_t *listed, size_t *partners)
         for (size_t k = 0; k < blocks_of(o, me, j); k++, ++*listed) {
             l->nodes[*listed] = (gasnet_node_t) j;
             l->address[!far][*listed] = o->at[!far] + *listed * o->n;
-            l->address[far][*listed] = memory_of(o, far, j) + (blocks_before(o, me, j, 1) + k) * o->n;
+            l->address[far][*listed] =
+                memory_of(o, far, j) + (blocks_before(o, me, j, 1) + k) * o->n;
         }
         if (blocks_of(o, j, me))
             l->partners[(*partners)++] = (gasnet_node_t) j;
@@ -664,16 +683,17 @@ static void lists_fill(struct op *o, size_t *listed, size_t *partners)
     for (int i = 0; i < p && o->kind >= SCATTERV; i++) {
         int at_root = me == o->root || single || o->kind > GATHERV;
         if (at_root || i == me)
-            l->sizes[i] = o->kind == GATHERV ? length_of(o, i, 0) :
-                          o->kind == SCATTERV ? length_of(o, 0, i) : length_of(o, me, i);
+            l->sizes[i] = o->kind == GATHERV    ? length_of(o, i, 0)
+                          : o->kind == SCATTERV ? length_of(o, 0, i)
+                                                : length_of(o, me, i);
         l->offset[SRC][i] = begin_of(o, me, i, SRC);
         l->offset[DST][i] = begin_of(o, i, me, DST);
         o->come[i] = single || (o->kind == GATHER_ALLV && i == me) ? length_of(o, i, me) : 12345;
     }
 }
 
-#define CALL(name, ...)                                                              \
-    (later ? gasnet_coll_##name##_nb(o->g->team, __VA_ARGS__)                        \
+#define CALL(name, ...)                                       \
+    (later ? gasnet_coll_##name##_nb(o->g->team, __VA_ARGS__) \
            : (gasnet_coll_##name(o->g->team, __VA_ARGS__), GASNET_COLL_INVALID_HANDLE))
 
 static gasnet_coll_handle_t call_moves(struct op *o, int later, int f, void *dst, void *src)
@@ -682,9 +702,11 @@ static gasnet_coll_handle_t call_moves(struct op *o, int later, int f, void *dst
     gasnet_image_t root = (gasnet_image_t) o->root_image, *perm = o->lists->perm;
     switch (o->kind) {
     case BROADCAST:
-        return o->m ? CALL(broadcastM, dl, root, src, o->n, f) : CALL(broadcast, dst, root, src, o->n, f);
+        return o->m ? CALL(broadcastM, dl, root, src, o->n, f)
+                    : CALL(broadcast, dst, root, src, o->n, f);
     case SCATTER:
-        return o->m ? CALL(scatterM, dl, root, src, o->n, f) : CALL(scatter, dst, root, src, o->n, f);
+        return o->m ? CALL(scatterM, dl, root, src, o->n, f)
+                    : CALL(scatter, dst, root, src, o->n, f);
     case GATHER:
         return o->m ? CALL(gatherM, root, dst, sl, o->n, f) : CALL(gather, root, dst, src, o->n, f);
     case GATHER_ALL:
@@ -692,7 +714,8 @@ static gasnet_coll_handle_t call_moves(struct op *o, int later, int f, void *dst
     case EXCHANGE:
         return o->m ? CALL(exchangeM, dl, sl, o->n, f) : CALL(exchange, dst, src, o->n, f);
     default:
-        return o->m ? CALL(permuteM, dl, sl, perm, o->n, f) : CALL(permute, dst, src, perm, o->n, f);
+        return o->m ? CALL(permuteM, dl, sl, perm, o->n, f)
+                    : CALL(permute, dst, src, perm, o->n, f);
     }
 }
 
@@ -700,25 +723,26 @@ static gasnet_coll_handle_t call_computing(struct op *o, int later, int f, void 
 {
     void **dl = o->lists->address[DST], **sl = o->lists->address[SRC];
     gasnet_image_t root = (gasnet_image_t) o->root_image;
-    size_t sb = o->deal[SRC].blk, so = o->deal[SRC].off, db = o->deal[DST].blk, d = o->deal[DST].off;
+    size_t sb = o->deal[SRC].blk, so = o->deal[SRC].off, db = o->deal[DST].blk,
+           d = o->deal[DST].off;
     size_t n = o->n, count = o->vector ? o->vector : o->count, func = (size_t) o->fn;
     int arg = (int) (o->id << 2) | o->fn;
     if (o->vector)
         sb = db = 0;
     switch (o->kind) {
     case REDUCE:
-        return o->m ? CALL(reduceM, root, dst, sl, sb, so, n, count, func, arg, f) :
-                      CALL(reduce, root, dst, src, sb, so, n, count, func, arg, f);
+        return o->m ? CALL(reduceM, root, dst, sl, sb, so, n, count, func, arg, f)
+                    : CALL(reduce, root, dst, src, sb, so, n, count, func, arg, f);
     case REDUCE_ALL:
-        return o->m ? CALL(reduce_allM, dst, sl, sb, so, n, count, func, arg, f) :
-                      CALL(reduce_all, dst, src, sb, so, n, count, func, arg, f);
+        return o->m ? CALL(reduce_allM, dst, sl, sb, so, n, count, func, arg, f)
+                    : CALL(reduce_all, dst, src, sb, so, n, count, func, arg, f);
     case SCAN:
-        return o->m ? CALL(scanM, dl, db, d, sl, sb, so, n, count, func, arg, f) :
-                      CALL(scan, dst, db, d, src, sb, so, n, count, func, arg, f);
+        return o->m ? CALL(scanM, dl, db, d, sl, sb, so, n, count, func, arg, f)
+                    : CALL(scan, dst, db, d, src, sb, so, n, count, func, arg, f);
     default: {
         int (*order)(const void *, const void *) = o->fn == SUM ? by_byte : by_word;
-        return o->m ? CALL(sortM, dl, db, d, sl, sb, so, n, count, order, f) :
-                      CALL(sort, dst, db, d, src, sb, so, n, count, order, f);
+        return o->m ? CALL(sortM, dl, db, d, sl, sb, so, n, count, order, f)
+                    : CALL(sort, dst, db, d, src, sb, so, n, count, order, f);
     }
     }
 }
@@ -734,11 +758,11 @@ static gasnet_coll_handle_t call(struct op *o, int later, int f)
     const gasnet_node_t *from = o->everybody && of_pair(o, 0, 5000) % 2 ? NULL : l->partners;
     switch (o->kind) {
     case PUT:
-        return o->many ? CALL(putM, l->nodes, dl, sl, listed, from, partners, o->n, f) :
-                         CALL(put, l->nodes[0], dl[0], sl[0], from, partners, o->n, f);
+        return o->many ? CALL(putM, l->nodes, dl, sl, listed, from, partners, o->n, f)
+                       : CALL(put, l->nodes[0], dl[0], sl[0], from, partners, o->n, f);
     case GET:
-        return o->many ? CALL(getM, dl, l->nodes, sl, listed, from, partners, o->n, f) :
-                         CALL(get, dl[0], l->nodes[0], sl[0], from, partners, o->n, f);
+        return o->many ? CALL(getM, dl, l->nodes, sl, listed, from, partners, o->n, f)
+                       : CALL(get, dl[0], l->nodes[0], sl[0], from, partners, o->n, f);
     case SCATTERV:
         return CALL(scatterv, dst, root, src, so, l->sizes, f);
     case GATHERV:
@@ -748,8 +772,8 @@ static gasnet_coll_handle_t call(struct op *o, int later, int f)
     case EXCHANGEV:
         return CALL(exchangev, dst, d, o->come, src, so, l->sizes, f);
     default:
-        return o->kind < REDUCE ? call_moves(o, later, f, dst, src) :
-                                  call_computing(o, later, f, dst, src);
+        return o->kind < REDUCE ? call_moves(o, later, f, dst, src)
+                                : call_computing(o, later, f, dst, src);
     }
 }
 
@@ -831,7 +855,8 @@ static void synchronize(int wait, int some)
 {
     struct op *list[2 * SLOTS];
     gasnet_coll_handle_t handles[2 * SLOTS];
-    int n = running(list, handles, some), result = GASNET_OK, dead = 0, live = 0, way = (int) t_below(3);
+    int n = running(list, handles, some), result = GASNET_OK, dead = 0, live = 0,
+        way = (int) t_below(3);
     for (int i = 0; i < n; i++)
         live += list[i] != NULL;
     if (!live)
@@ -859,8 +884,10 @@ static void synchronize(int wait, int some)
             dead++;
         }
     t_check(result == GASNET_OK || result == GASNET_ERR_NOT_READY, "a result of %d", result);
-    t_check(way != 0 || (result == GASNET_OK) == (dead == live), "all: %d of %d, %d", dead, live, result);
-    t_check(way != 1 || (result == GASNET_OK) == (dead > 0), "some: %d of %d, %d", dead, live, result);
+    t_check(way != 0 || (result == GASNET_OK) == (dead == live), "all: %d of %d, %d", dead, live,
+            result);
+    t_check(way != 1 || (result == GASNET_OK) == (dead > 0), "some: %d of %d, %d", dead, live,
+            result);
 }
 
 static void finish(struct op *o)
@@ -927,13 +954,13 @@ static void barrier_end(struct group *g)
     int result = GASNET_ERR_NOT_READY, basic = m->basic;
     linger();
     if (t_below(2))
-        result = basic ? gasnet_barrier_wait(m->id, m->flags) :
-                         gasnet_coll_barrier_wait(g->team, m->id, m->flags);
+        result = basic ? gasnet_barrier_wait(m->id, m->flags)
+                       : gasnet_coll_barrier_wait(g->team, m->id, m->flags);
     while (result == GASNET_ERR_NOT_READY)
-        result = basic ? gasnet_barrier_try(m->id, m->flags) :
-                         gasnet_coll_barrier_try(g->team, m->id, m->flags);
-    t_check(result == m->result, "barrier %llu of team %d: %d instead of %d", (unsigned long long) g->barriers,
-            (int) (g - groups), result, m->result);
+        result = basic ? gasnet_barrier_try(m->id, m->flags)
+                       : gasnet_coll_barrier_try(g->team, m->id, m->flags);
+    t_check(result == m->result, "barrier %llu of team %d: %d instead of %d",
+            (unsigned long long) g->barriers, (int) (g - groups), result, m->result);
     g->notified = 0;
 }
 
@@ -1011,7 +1038,8 @@ static void start(struct op *o, int later, int more)
         MPI_Irecv(NULL, 0, MPI_BYTE, o->g->node[o->teller], tag_of(o), MPI_COMM_WORLD, &o->told[0]);
     o->state = STARTED;
     o->handle = call(o, later, own_flags(o) | (more ? GASNET_COLL_AGGREGATE : 0));
-    t_check(!more || o->handle == GASNET_COLL_INVALID_HANDLE, "a member of an aggregate has a handle");
+    t_check(!more || o->handle == GASNET_COLL_INVALID_HANDLE,
+            "a member of an aggregate has a handle");
     if (!more && o->handle == GASNET_COLL_INVALID_HANDLE)
         all_done(o);
 }
@@ -1022,7 +1050,8 @@ static void operate(void)
     struct op *o[TOGETHER + 1];
     int n = t_all_below(4) ? 1 : 2 + (int) t_all_below(TOGETHER - 1), at = (int) t_all_below(SLOTS);
     int team = (int) t_all_below(TEAMS), other = (team + 1 + (int) t_all_below(TEAMS - 1)) % TEAMS;
-    int later = t_all_below(4) > 0, between = n > 1 ? (int) t_all_below(4) : 0, other_later = t_all_below(2) > 0;
+    int later = t_all_below(4) > 0, between = n > 1 ? (int) t_all_below(4) : 0,
+        other_later = t_all_below(2) > 0;
     int step = t_all_below(2) ? 1 : 5, all = n + (between == 1), any = 0, in = 0, out = 0;
     for (int i = 0; i < all; i++)
         slot_clear(o[i] = &ops[(at + i * step) % SLOTS]);
@@ -1033,10 +1062,12 @@ static void operate(void)
         out |= i < n ? o[i]->out : 0;
     }
     for (int i = 0; i < n; i++) { /* the strongest */
-        o[i]->in = in >= GASNET_COLL_IN_ALLSYNC ? GASNET_COLL_IN_ALLSYNC :
-                   in >= GASNET_COLL_IN_MYSYNC  ? GASNET_COLL_IN_MYSYNC : GASNET_COLL_IN_NOSYNC;
-        o[i]->out = out >= GASNET_COLL_OUT_ALLSYNC ? GASNET_COLL_OUT_ALLSYNC :
-                    out >= GASNET_COLL_OUT_MYSYNC  ? GASNET_COLL_OUT_MYSYNC : GASNET_COLL_OUT_NOSYNC;
+        o[i]->in = in >= GASNET_COLL_IN_ALLSYNC  ? GASNET_COLL_IN_ALLSYNC
+                   : in >= GASNET_COLL_IN_MYSYNC ? GASNET_COLL_IN_MYSYNC
+                                                 : GASNET_COLL_IN_NOSYNC;
+        o[i]->out = out >= GASNET_COLL_OUT_ALLSYNC  ? GASNET_COLL_OUT_ALLSYNC
+                    : out >= GASNET_COLL_OUT_MYSYNC ? GASNET_COLL_OUT_MYSYNC
+                                                    : GASNET_COLL_OUT_NOSYNC;
     }
     for (int i = 0; i < all; i++) {
         memory_draw(o[i]);
@@ -1064,7 +1095,8 @@ static int written;
 
 static void mpi_between(void)
 {
-    int next = (t_rank + 1) % t_size, last = (t_rank + t_size - 1) % t_size, bytes = (int) t_all_below(5000);
+    int next = (t_rank + 1) % t_size, last = (t_rank + t_size - 1) % t_size,
+        bytes = (int) t_all_below(5000);
     size_t aside = SLOT_AT(SLOTS, 0) + (size_t) t_rank * ASIDE, k = 1 + t_all_below(ASIDE);
     int64_t one = t_rank, sum;
     char out[ASIDE], in[ASIDE] = {0};
@@ -1129,7 +1161,8 @@ static void split(int which, int first_time)
     for (int i = 0; i < t_size; i++)
         ranks[i] = t_random(stamp + 1, (uint64_t) i) % 4;
     *g = (struct group){.barriers = g->barriers};
-    g->team = gasnet_coll_team_split(GASNET_TEAM_ALL, (gasnet_node_t) color, (gasnet_node_t) ranks[t_rank], 0);
+    g->team = gasnet_coll_team_split(GASNET_TEAM_ALL, (gasnet_node_t) color,
+                                     (gasnet_node_t) ranks[t_rank], 0);
     for (uint64_t rank = 0; rank < 4; rank++)
         for (int i = 0; i < t_size; i++)
             if (ranks[i] == rank && t_random(stamp, (uint64_t) i) % colors == color) {
@@ -1138,10 +1171,13 @@ static void split(int which, int first_time)
                 g->first[g->size + 1] = g->first[g->size] + images[i];
                 g->node[g->size++] = i;
             }
-    t_check((int) gasnet_coll_team_size(g->team) == g->size && (int) gasnet_coll_team_rank(g->team) == g->rank &&
-            gasnet_coll_team_images(g->team) == g->first[g->size], "a team is not as it should be");
+    t_check((int) gasnet_coll_team_size(g->team) == g->size &&
+                (int) gasnet_coll_team_rank(g->team) == g->rank &&
+                gasnet_coll_team_images(g->team) == g->first[g->size],
+            "a team is not as it should be");
     for (int i = 0; i < g->size; i++)
-        t_check((int) gasnet_coll_team_rank2node(g->team, (gasnet_node_t) i) == g->node[i], "rank %d's node", i);
+        t_check((int) gasnet_coll_team_rank2node(g->team, (gasnet_node_t) i) == g->node[i],
+                "rank %d's node", i);
 }
 
 static void on_error(void *arg, int code, const char *text)
@@ -1153,7 +1189,8 @@ static void on_error(void *arg, int code, const char *text)
 static char *alike(size_t bytes)
 {
     int fits = 0, all = 0;
-    for (uintptr_t hint = (uintptr_t) 0x200000000000; hint < (uintptr_t) 0x280000000000; hint += (uintptr_t) 1 << 40) {
+    for (uintptr_t hint = (uintptr_t) 0x200000000000; hint < (uintptr_t) 0x280000000000;
+         hint += (uintptr_t) 1 << 40) {
         void *at = mmap((void *) hint, bytes, PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
         fits = at == (void *) hint;

@@ -373,8 +373,9 @@ void wdl_team_shape(struct wdl_team *team);
 void wdl_team_finished(struct wdl_run *run);
 void wdl_team_start_queued(struct wdl_team *team);
 void wdl_team_kick(struct wdl_team *team);
-/* Done when the team, which is not open yet, is: from then on all ranks know the same of it (on_node,
- * nodes). It stands in the queue, and nothing is sent. WDL_OK, or what the team is closed with. */
+/* Done when the team, which is not open yet, is: from then on all ranks know the same of it
+ * (on_node, nodes). It stands in the queue, and nothing is sent. WDL_OK, or what the team is closed
+ * with. */
 int wdl_team_await(struct wdl_team *team, struct wdl_coll_req *req);
 /* Is nothing of it under way here, ... */
 int wdl_team_is_quiet(const struct wdl_team *team);

@@ -131,8 +131,8 @@ START_TEST(few_ranks_exchange_what_goes_several_ways)
 END_TEST
 
 /* The lanes' teams open on one rank sooner than on another, while the first aggregates begin: whose
- * lane is not open does not know yet that all share a node. Alone they would be apart, on a node they
- * are one. */
+ * lane is not open does not know yet that all share a node. Alone they would be apart, on a node
+ * they are one. */
 START_TEST(ranks_whose_lanes_are_not_open_yet_bundle_like_the_others)
 {
     struct member member[2] = {{WDL_COLL_EXCHANGE, 0, 8, 0}, {WDL_COLL_BROADCAST, 3, 8, 1000}};
@@ -258,5 +258,5 @@ END_TEST
 WDL_SUITE("mpid/coll/gasnet_bundle", the_same_way_is_one_collective,
           few_ranks_exchange_what_goes_several_ways, among_many_two_ways_are_two_collectives,
           on_a_node_what_fits_a_board_is_one_collective,
-          ranks_whose_lanes_are_not_open_yet_bundle_like_the_others, what_goes_to_one_is_one_message,
-          what_is_long_goes_alone, what_goes_ahead_goes_alone)
+          ranks_whose_lanes_are_not_open_yet_bundle_like_the_others,
+          what_goes_to_one_is_one_message, what_is_long_goes_alone, what_goes_ahead_goes_alone)
