@@ -10,8 +10,7 @@
 #define _GNU_SOURCE
 #endif
 #include <gasnet_coll.h>
-#include <sys/mman.h>
-#include "testing.h"
+#include "alike.h"
 
 enum { LONG = 300000, RANKS_MAX = 16 };
 enum { NOSYNC = GASNET_COLL_IN_NOSYNC | GASNET_COLL_SINGLE, TAG = 7 };
@@ -167,26 +166,6 @@ static void all_calls(int one_node)
         }
 }
 
-/* At the same place on all, if there is one. */
-static char *everywhere(size_t bytes)
-{
-    char *at = NULL, *place = NULL;
-    int fits = 0, all = 0;
-    for (uintptr_t hint = (uintptr_t) 0x200000000000; !all && hint < (uintptr_t) 0x280000000000;
-         hint += (uintptr_t) 1 << 40) {
-        place = (char *) hint;
-        at = mmap(place, bytes, PROT_READ | PROT_WRITE,
-                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-        fits = at == place;
-        MPI_Allreduce(&fits, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-        if (!all && at != MAP_FAILED)
-            munmap(at, bytes);
-    }
-    if (!all)
-        t_fault("no place that is free everywhere");
-    return all ? place : NULL;
-}
-
 static int is_one_node(void)
 {
     MPI_Comm node;
@@ -207,18 +186,16 @@ int main(int argc, char **argv)
     gasnet_coll_init(NULL, 0, NULL, 0, 0);
     int one_node = is_one_node();
     size_t all = (size_t) t_size * 2 * LONG;
-    char *segment = everywhere(2 * all);
-    if (segment) {
-        gasnet_coll_segment_attach(t, segment, 2 * all);
-        memory.same = 1;
-        for (int i = 0; i < t_size; i++) {
-            memory.src[i] = segment;
-            memory.dst[i] = segment + all;
-        }
-        all_calls(one_node);
-        gasnet_coll_segment_attach(t, NULL, 0);
-        munmap(segment, 2 * all);
+    char *segment = t_alike(2 * all);
+    gasnet_coll_segment_attach(t, segment, 2 * all);
+    memory.same = 1;
+    for (int i = 0; i < t_size; i++) {
+        memory.src[i] = segment;
+        memory.dst[i] = segment + all;
     }
+    all_calls(one_node);
+    gasnet_coll_segment_attach(t, NULL, 0);
+    munmap(segment, 2 * all);
     memory.same = 0;
     for (int k = 0; k < 2; k++) { /* one window after another */
         char *here[2], *theirs[RANKS_MAX][2];

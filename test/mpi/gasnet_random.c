@@ -14,9 +14,8 @@
 #endif
 #include <gasnet.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <unistd.h>
-#include "testing.h"
+#include "alike.h"
 
 enum { SLOTS = 12, TOGETHER = 4, TEAMS = 4, ROUNDS = 100, RANKS = 16, IMAGES = 3 };
 enum {
@@ -30,7 +29,7 @@ enum {
 /* Of memory: the segment; other memory that is at one address everywhere; malloc's; a window's. */
 enum place { SEGMENT, ALIKE, HEAP, WINDOW, PLACES };
 enum side { SRC, DST };
-#define SLOT_AT(slot, side) (((size_t) (slot) *2 + (side)) * ROOM)
+#define SLOT_AT(slot, side) ((2 * (size_t) (slot) + (side)) * ROOM)
 #define ARENA (SLOT_AT(SLOTS, 0) + (size_t) RANKS * ASIDE)
 
 enum kind {
@@ -200,7 +199,7 @@ static void expect(const struct op *o, size_t to, size_t to_at, size_t from, siz
         given(o, from, from_at, bytes, at);
 }
 
-static size_t perm_of(const struct op *o, gasnet_image_t *perm)
+static void perm_of(const struct op *o, gasnet_image_t *perm)
 {
     for (size_t u = 0; u < o->units; u++)
         perm[u] = (gasnet_image_t) u;
@@ -210,7 +209,6 @@ static size_t perm_of(const struct op *o, gasnet_image_t *perm)
         perm[u] = perm[v];
         perm[v] = swap;
     }
-    return o->own_first;
 }
 
 static void expect_moves(const struct op *o)
@@ -546,8 +544,7 @@ static char before(const struct op *o, size_t k)
 static void say(const struct op *o, const char *what, size_t byte)
 {
     t_fault("op %llu, %s%s, flags %x (%x), team of %d, root %zu, n %zu, count %zu, deals %zu+%zu "
-            "%zu+%zu, "
-            "fn %d: %s, byte %zu of %zu",
+            "%zu+%zu, fn %d: %s, byte %zu of %zu",
             (unsigned long long) o->id, kind_name[o->kind],
             o->m || (o->many && (o->kind == PUT || o->kind == GET)) ? "M" : "", (unsigned) o->flags,
             (unsigned) (o->in | o->out), o->g->size, o->root_image, o->n, o->count,
@@ -665,8 +662,9 @@ static void lists_fill(struct op *o, size_t *listed, size_t *partners)
                         address(o, (enum side) side, u);
     if (o->kind == PERMUTE) {
         gasnet_image_t perm[UNITS];
-        size_t first = perm_of(o, perm);
-        memcpy(l->perm, perm + (single ? 0 : first), (single ? o->units : o->own) * sizeof *perm);
+        perm_of(o, perm);
+        memcpy(l->perm, perm + (single ? 0 : o->own_first),
+               (single ? o->units : o->own) * sizeof *perm);
     }
     *listed = *partners = 0;
     for (int j = 0; j < p && (o->kind == PUT || o->kind == GET); j++) {
@@ -1186,32 +1184,12 @@ static void on_error(void *arg, int code, const char *text)
     t_fault("error %d: %s", code, text);
 }
 
-static char *alike(size_t bytes)
-{
-    int fits = 0, all = 0;
-    for (uintptr_t hint = (uintptr_t) 0x200000000000; hint < (uintptr_t) 0x280000000000;
-         hint += (uintptr_t) 1 << 40) {
-        void *at = mmap((void *) hint, bytes, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
-        fits = at == (void *) hint;
-        MPI_Allreduce(&fits, &all, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
-        if (all)
-            return at;
-        if (at != MAP_FAILED)
-            munmap(at, bytes);
-    }
-    printf("no place that is free everywhere\n");
-    MPI_Abort(MPI_COMM_WORLD, 1);
-    return NULL;
-}
-
 static void begin(void)
 {
     gasnet_seginfo_t segments[RANKS];
     size_t bytes = (ARENA + GASNET_PAGESIZE - 1) / GASNET_PAGESIZE * GASNET_PAGESIZE;
     char *own[PLACES];
     int several = t_all_below(2) > 0;
-    t_check(t_size <= RANKS, "more than %d ranks", RANKS);
     if (gasnet_init(NULL, NULL) != GASNET_OK || gasnet_attach(NULL, 0, bytes, 0) != GASNET_OK ||
         gasnet_getSegmentInfo(segments, RANKS) != GASNET_OK)
         MPI_Abort(MPI_COMM_WORLD, 1);
@@ -1220,7 +1198,7 @@ static void begin(void)
     gasnet_coll_init(several ? images : NULL, 0, table, FNS, 0);
     gasnet_coll_team_on_error(GASNET_TEAM_ALL, on_error, NULL);
     own[SEGMENT] = segments[t_rank].addr;
-    own[ALIKE] = alike(bytes);
+    own[ALIKE] = t_alike(bytes);
     own[HEAP] = t_alloc(bytes);
     MPI_Win_allocate((MPI_Aint) bytes, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &own[WINDOW], &win);
     for (int place = 0; place < PLACES; place++)
@@ -1241,6 +1219,10 @@ int main(int argc, char **argv)
     t_begin(&argc, &argv);
     t_seed = argc > 1 ? strtoul(argv[1], NULL, 0) : 1;
     int rounds = argc > 2 ? atoi(argv[2]) : ROUNDS;
+    if (t_size > RANKS) {
+        t_fault("at most %d ranks can be had", RANKS);
+        return t_end();
+    }
     mail[0] = mail[1] = MPI_REQUEST_NULL;
     begin();
     for (int round = 0; round < rounds; round++) {

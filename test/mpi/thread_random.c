@@ -208,8 +208,8 @@ static void spin_lock(void)
     t_check(found == self, "the lock was taken by %lld", (long long) found);
 }
 
-/* Memory that is attached to a window on which all operate, written by a neighbour, and detached.
- * */
+/* Memory that is attached to a window on which all operate, written by a neighbour, and
+ * detached. */
 static void attachments(void)
 {
     enum { LONGEST = 3000 };

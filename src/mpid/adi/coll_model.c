@@ -175,6 +175,8 @@ static int get_pieces(char *bytes_out, int n, int each, char *value, int value_b
         unsigned byte = 0;
         key_of(at / each, key);
         mpi_errno = MPIR_pmi_kvs_get(0, key, value, value_bytes);
+        if (mpi_errno == MPI_SUCCESS && strlen(value) != 2 * (size_t) here)
+            MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**pmi_kvs_get");
         for (int i = 0; i < here && mpi_errno == MPI_SUCCESS; i++) {
             if (sscanf(value + 2 * i, "%2x", &byte) != 1)
                 MPIR_ERR_SET(mpi_errno, MPI_ERR_OTHER, "**pmi_kvs_get");

@@ -18,9 +18,7 @@ struct wdl_cost wdl_cost_of(const struct wdl_team *team, const struct wdl_coll_a
                              .byte = n->byte,
                              .reduce = n->reduce,
                              .chunk = (double) team->coll->chunk_bytes,
-                             .cell = (double) team->params.cell_bytes,
-                             .links = team->links,
-                             .few = team->size < team->links};
+                             .cell = (double) team->params.cell_bytes};
 }
 
 static double pieces(const struct wdl_cost *c, double bytes)
@@ -135,7 +133,8 @@ struct wdl_tree_shape wdl_cost_fitted(const struct wdl_cost *c)
     double each = more(c, c->m);
     struct wdl_tree_shape shape =
         wdl_tree_optimal((int) c->p, ps_of(c->latency + each), ps_of(c->gap + each));
-    shape.most = c->links <= WDL_CHILDREN_MAX ? c->links - 1 : WDL_CHILDREN_MAX;
+    int links = c->team->links;
+    shape.most = links <= WDL_CHILDREN_MAX ? links - 1 : WDL_CHILDREN_MAX;
     return shape;
 }
 
@@ -327,10 +326,16 @@ static double direct(const struct wdl_cost *c)
     return c->latency + (c->p - 2) * c->gap + (c->p - 1) * more(c, c->m) + c->m * c->reduce;
 }
 
+/* Has every other rank a link of its own? */
+static int few(const struct wdl_cost *c)
+{
+    return c->p < c->team->links;
+}
+
 /* Ready flags and data flow one behind the other. */
 double wdl_cost_direct(const struct wdl_cost *c)
 {
-    return direct(c) + (c->few ? ready(c, c->m) : c->latency);
+    return direct(c) + (few(c) ? ready(c, c->m) : c->latency);
 }
 
 static double asked_by_all(const struct wdl_cost *c)
@@ -341,7 +346,7 @@ static double asked_by_all(const struct wdl_cost *c)
 /* Ready flags and data pass the same ports, in any order: those who wait for them wait twice. */
 double wdl_cost_pairwise(const struct wdl_cost *c)
 {
-    return direct(c) + (c->few && c->m <= c->cell ? 0 : 2 * asked_by_all(c));
+    return direct(c) + (few(c) && c->m <= c->cell ? 0 : 2 * asked_by_all(c));
 }
 
 /* Flags of all to all, in two levels. */
@@ -468,7 +473,6 @@ struct wdl_cost wdl_cost_between(const struct wdl_cost *c, double bytes)
     between.span = &nodes->span;
     between.p = between.span->size;
     between.log = wdl_log2_up(between.span->size);
-    between.few = between.span->size < c->team->links;
     between.m = bytes;
     if (nodes->domains && bytes <= c->cell) {
         between.latency = wdl_cost_across(c->team);

@@ -18,8 +18,6 @@ struct wdl_cost {
     double p, log, m; /* how many they are, ceil(log2 p), args->bytes */
     double latency, gap, byte, reduce;
     double chunk, cell; /* bytes of a packet's data; that nobody must be ready for */
-    int links; /* the team's */
-    int few; /* every other rank has a link of its own */
     int tree; /* of the span's; but in reduce_by_name the optimal one */
 };
 

@@ -248,6 +248,15 @@ static uint64_t the_caller(void *ctx)
     return caller;
 }
 
+/* From now on who calls is `caller`, 1 at first; `ops` stays with the window's process. */
+static void callers_begin(struct wdl_win *win, struct wdl_host_ops *ops)
+{
+    *ops = *win->proc->host.ops;
+    ops->thread = the_caller;
+    win->proc->host.ops = ops;
+    caller = 1;
+}
+
 /* A lock by message goes with its first operation, or else before the same thread's next lock. */
 START_TEST(a_lock_is_granted_before_the_next_one)
 {
@@ -257,10 +266,8 @@ START_TEST(a_lock_is_granted_before_the_next_one)
         int step = 0;
         open_kind(&w, 0, 4);
         struct wdl_win *win = w.rank[0].win;
-        struct wdl_host_ops ops = *win->proc->host.ops;
-        ops.thread = the_caller;
-        win->proc->host.ops = &ops;
-        caller = 1;
+        struct wdl_host_ops ops;
+        callers_begin(win, &ops);
         test_world_messages(&w);
         ck_assert_int_eq(wdl_win_lock(win, 2, 1, 0, &step), WDL_OK);
         test_world_settle(&w);
@@ -302,10 +309,8 @@ START_TEST(a_lock_all_is_granted_before_the_next_lock)
             ck_assert_int_eq(wdl_win_create(w.rank[i].proc, &params, &other[i]), WDL_OK);
         }
         struct wdl_win *win = w.rank[0].win;
-        struct wdl_host_ops ops = *win->proc->host.ops;
-        ops.thread = the_caller;
-        win->proc->host.ops = &ops;
-        caller = 1;
+        struct wdl_host_ops ops;
+        callers_begin(win, &ops);
         test_world_messages(&w);
         ck_assert_int_eq(wdl_win_lock_all(win, 0, &step), WDL_OK);
         test_op(&w, 0, test_put(2, 0, "x", 1));
