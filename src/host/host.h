@@ -63,7 +63,7 @@ struct wdl_host_ops {
     /* Every processor that runs a process of this node passes a full memory barrier before this
      * returns. NULL: the host cannot. */
     void (*heavy_barrier) (void *ctx);
-    /* The calling thread's name, where the program may have several. NULL: it has one. */
+    /* The calling thread's name, where the program may have several; NULL or 0: it has one. */
     uint64_t (*thread) (void *ctx);
 
     /* Copy between a buffer of `count` elements of `type` at `addr` and its packed stream, `bytes`

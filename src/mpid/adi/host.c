@@ -77,7 +77,7 @@ static void host_heavy_barrier(void *ctx)
 static uint64_t host_thread(void *ctx)
 {
     (void) ctx;
-    return (uint64_t) pthread_self();
+    return MPIR_ThreadInfo.thread_provided == MPI_THREAD_MULTIPLE ? (uint64_t) pthread_self() : 0;
 }
 
 /* --- layouts ---------------------------------------------------------------------------------- */

@@ -161,13 +161,13 @@ static int goes_with_lock(struct wdl_target *t)
     return !t->together.ended && wdl_list_empty(&t->issued) ? n : 0;
 }
 
-/* Does a shared lock wait in its turn? */
-static int waits_in_turn(const struct wdl_win *win)
+/* Does a shared lock of the same thread's wait in its turn? */
+static int waits_in_turn(const struct wdl_win *win, uint64_t caller)
 {
     struct wdl_list *node;
     wdl_list_for(node, &win->targets) {
         const struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
-        if (t->in_turn && wdl_lock_asked(&t->lock))
+        if (t->in_turn && wdl_lock_asked(&t->lock) && t->called.by == caller)
             return 1;
     }
     return 0;
@@ -183,7 +183,7 @@ static int lock_flags(struct wdl_target *t)
     t->in_turn = 0;
     if (all)
         return WDL_PKT_JOIN;
-    if (others && waits_in_turn(win))
+    if (others && waits_in_turn(win, t->called.by))
         return -1;
     if (t->lock.exclusive)
         return WDL_PKT_EXCLUSIVE;

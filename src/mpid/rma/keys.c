@@ -100,14 +100,26 @@ void wdl_key_ask(struct wdl_target *t, struct wdl_key *key, enum wdl_keys_of of,
     t->direct.key_stamp[of] = win->stamp;
 }
 
+/* What needs another rank's lock word has no other way: whose key has its place steps back for as
+ * long as it is asked, and a little longer. One thread may look for its turn at a lock while
+ * another gives back what the lock's holder waits for. */
+static int steps_back(struct wdl_key *key, enum wdl_keys_of of)
+{
+    int turned_away = key->rivals > WDL_KEY_RIVALS;
+    if (of == WDL_KEYS_WORDS && !turned_away)
+        return 0;
+    if (of == WDL_KEYS_WORDS && ++key->rivals <= 2 * WDL_KEY_RIVALS)
+        return 1;
+    key->rivals = 0;            /* the others have gone another way */
+    return 0;
+}
+
 struct wdl_key *wdl_key_get(struct wdl_target *t, enum wdl_keys_of of)
 {
     struct wdl_win *win = t->win;
     struct wdl_key *key = key_place(win, t->rank, of);
-    if (key->rank == t->rank && key->phase == WDL_KEY_OPEN) {
-        key->rivals = 0;
-        return key;
-    }
+    if (key->rank == t->rank && key->phase == WDL_KEY_OPEN)
+        return steps_back(key, of) ? NULL : key;
     if (key->rank != t->rank && may_leave(win, key, of))
         wdl_key_empty(win, key);
     if (key->phase == WDL_KEY_EMPTY)

@@ -41,19 +41,13 @@ static int owes(struct wdl_win *win)
     return win->debts > 0 || (wdl_words_have_debts(win) && wdl_words_owe(win));
 }
 
-static uint64_t caller_of(const struct wdl_win *win)
-{
-    const struct wdl_host *host = &win->proc->host;
-    return host->ops->thread ? host->ops->thread(host->ctx) : 0;
-}
-
 /* A lock that goes with its first operation is granted before the same thread's next one is asked
  * for: else processes that all take theirs in one order, and use them in several, could wait for
  * one another in a circle. Those of lock_all are then asked for by the window protocol. */
 static int lock_called(struct wdl_win *win)
 {
     struct wdl_rma *rma = win->rma;
-    uint64_t caller = caller_of(win);
+    uint64_t caller = wdl_win_caller(win);
     struct wdl_list *node, *after;
     int status = WDL_OK;
     wdl_list_for_safe(node, after, &rma->called) {
@@ -82,7 +76,7 @@ static int lock_called(struct wdl_win *win)
 
 static void lock_is_called(struct wdl_win *win, struct wdl_list *list, struct wdl_called *called)
 {
-    called->by = caller_of(win);
+    called->by = wdl_win_caller(win);
     wdl_list_push(list, &called->link);
     win->rma->ncalled++;
 }
@@ -179,6 +173,7 @@ static int lock_begin(struct wdl_win *win, int rank, int exclusive, int assertio
     wdl_win_quick_set(win);     /* a fence's epoch ends here */
     lock_take_row(t, assertion & WDL_MODE_NOCHECK ? WDL_LOCK_ON_NOCHECK : WDL_LOCK_ON_LOCK);
     t->lock.exclusive = exclusive;
+    t->called.by = wdl_win_caller(win);
     t->want_lock = t->mapped || win->words != WDL_WORDS_NONE;
     if (t->lock.state == WDL_LOCK_CALLED && !t->want_lock)
         lock_is_called(win, &win->rma->called, &t->called);

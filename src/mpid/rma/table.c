@@ -86,6 +86,24 @@ int wdl_target_is_quiet(const struct wdl_win *win, const struct wdl_target *t, i
     return !t || wdl_target_clean(t);
 }
 
+uint64_t wdl_win_caller(const struct wdl_win *win)
+{
+    const struct wdl_host *host = &win->proc->host;
+    return host->ops->thread ? host->ops->thread(host->ctx) : 0;
+}
+
+static int is_awaited(const struct wdl_target *t)
+{
+    return t->lock.state == WDL_LOCK_CALLED || wdl_lock_asked(&t->lock);
+}
+
+/* Does it wait for a lock that another thread has called? Who holds that lock may itself wait for
+ * what the caller is about to do: nothing of this target's is waited for. */
+static int is_anothers(const struct wdl_target *t, uint64_t caller)
+{
+    return t->called.by != caller && t->called.by != 0 && is_awaited(t);
+}
+
 /* How willing a target is to leave, higher is better: seed 001 asks for granted before issued
  * before called. */
 static int victim_merit(const struct wdl_target *t)
@@ -109,27 +127,32 @@ static int victim_merit(const struct wdl_target *t)
 
 /* Pools are dry: choose who is to leave (seed 001, CLEANUP_WIN_AGGRESSIVE). Under the per-target
  * protocol of lock_all a freed element would lose the only record of its lock: the window protocol
- * takes over first. */
-static void target_evict_one(struct wdl_win *win)
+ * takes over first. 0: nobody can leave but those who wait for other threads' locks. */
+static int target_evict_one(struct wdl_win *win)
 {
+    uint64_t caller = wdl_win_caller(win);
     struct wdl_target *victim = NULL;
     struct wdl_list *node;
+    int others = 0, mine = 0;
     win->stats.pool_waits++;
-    if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_CALLED) {
+    if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_CALLED)
         wdl_lock_all_switch(win);
-        return;
-    }
     if (win->epoch.access_state == WDL_ACCESS_LOCK_ALL_ISSUED)
-        return;
+        return 1;
     wdl_list_for(node, &win->targets) {
         struct wdl_target *t = wdl_container_of(node, struct wdl_target, link);
+        if (is_anothers(t, caller)) {
+            others = 1;
+            continue;
+        }
+        mine = 1;
         if (t->evict)
-            return;
+            return 1;
         if (!victim || victim_merit(t) > victim_merit(victim))
             victim = t;
     }
     if (!victim || victim_merit(victim) < 0)
-        return;
+        return mine || !others;
     victim->evict = 1;
     victim->want_lock = 1;
     if (victim->lock.state == WDL_LOCK_UNCHECKED) {
@@ -137,6 +160,17 @@ static void target_evict_one(struct wdl_win *win)
         wdl_assert_cmp(status, ==, WDL_OK);
     }
     wdl_win_activate(win);
+    return 1;
+}
+
+/* One that is in no pool. There is at most one more for each thread than have called a lock. */
+static struct wdl_target *target_extra(const struct wdl_win *win)
+{
+    const struct wdl_host *host = &win->proc->host;
+    struct wdl_target *t = host->ops->alloc(host->ctx, sizeof(*t));
+    if (t)
+        t->node.home = NULL;
+    return t;
 }
 
 struct wdl_target *wdl_target_get(struct wdl_win *win, int rank)
@@ -149,10 +183,10 @@ struct wdl_target *wdl_target_get(struct wdl_win *win, int rank)
     t = wdl_pool_get(&win->local_targets);
     if (!t)
         t = wdl_pool_get(&win->rma->targets);
-    if (!t) {
-        target_evict_one(win);
+    if (!t && !target_evict_one(win))
+        t = target_extra(win);
+    if (!t)
         return NULL;
-    }
     struct wdl_pool_node node = t->node;
     struct wdl_win_control *control;
     memset(t, 0, sizeof(*t));
@@ -182,12 +216,16 @@ void wdl_target_release(struct wdl_target *t)
 {
     wdl_assert(wdl_target_clean(t));
     wdl_assert_cmp(t->lock.state, ==, WDL_LOCK_IDLE);
+    const struct wdl_host *host = &t->win->proc->host;
     t->win->ntargets--;
     t->win->rma->ntargets--;
     wdl_uncall(t->win->rma, &t->called);
     wdl_list_remove(&t->node.link);
     wdl_list_remove(&t->link);
-    wdl_pool_put(t);
+    if (t->node.home)
+        wdl_pool_put(t);
+    else
+        host->ops->free(host->ctx, t);
 }
 
 int wdl_rma_waits(const struct wdl_proc *proc)
@@ -196,10 +234,22 @@ int wdl_rma_waits(const struct wdl_proc *proc)
     return rma && rma->ntargets > 0;
 }
 
+/* Several threads: the window's last element is for operations whose lock is held. Else those that
+ * wait for one thread's lock could have all of them, while another thread, which needs one, holds
+ * what the holder of that lock waits for. */
+static int op_is_kept(struct wdl_target *t)
+{
+    const struct wdl_pool *ops = &t->win->ops;
+    if (t->called.by == 0 || !is_awaited(t) || ops->count - ops->in_use > 1)
+        return 0;
+    t->want_lock = 1;           /* it may go without any operation */
+    return 1;
+}
+
 struct wdl_op *wdl_op_get(struct wdl_target *t)
 {
     struct wdl_win *win = t->win;
-    struct wdl_op *op = wdl_pool_get(&win->ops);
+    struct wdl_op *op = op_is_kept(t) ? NULL : wdl_pool_get(&win->ops);
     if (!op)
         op = wdl_pool_get(&win->rma->ops);
     if (!op) {

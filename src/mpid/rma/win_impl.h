@@ -156,10 +156,10 @@ struct wdl_word_debts {
     int looking, stale;                 /* 1 + its place, 0: none; we have overtaken there since */
 };
 
-/* A lock that is asked for later than it was called. */
+/* Who has called a lock that may be asked for later. */
 struct wdl_called {
     struct wdl_list link;               /* in the process's list, or alone */
-    uint64_t by;                        /* the thread */
+    uint64_t by;                        /* the thread; 0: there is one */
 };
 
 struct wdl_target {
@@ -170,7 +170,7 @@ struct wdl_target {
     int rank, mapped;
     struct wdl_lock lock;               /* origin side */
     int want_lock;                      /* take it now, not with the first operation */
-    struct wdl_called called;           /* in rma->called */
+    struct wdl_called called;           /* in rma->called; `by` holds while the lock is awaited */
     int in_turn;                        /* asked for: it overtakes nobody */
     struct wdl_word word;               /* locks by words */
     int evict;                          /* to be freed as soon as clean */
@@ -346,6 +346,8 @@ int wdl_target_waits(const struct wdl_target *t, uint64_t stamp);
  * element, or NULL where none was needed. */
 int wdl_target_is_quiet(const struct wdl_win *win, const struct wdl_target *t, int rank);
 void wdl_target_release(struct wdl_target *t);
+/* The calling thread, 0: there is one. */
+uint64_t wdl_win_caller(const struct wdl_win *win);
 /* It leaves the process's list, if it is there. */
 void wdl_uncall(struct wdl_rma *rma, struct wdl_called *called);
 /* NULL under pressure. Its args, the name of its type and its completion are the caller's to fill:

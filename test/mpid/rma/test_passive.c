@@ -339,6 +339,125 @@ START_TEST(a_lock_all_is_granted_before_the_next_lock)
 }
 END_TEST
 
+/* Lock, put a letter, flush: a lock that is sure to be there. */
+static void lock_for(struct test_world *w, uint64_t who, int target, int *step)
+{
+    caller = who;
+    TEST_DONE(w, wdl_win_lock(w->rank[0].win, target, 1, 0, step));
+    test_op(w, 0, test_put(target, 0, "a", 1));
+    TEST_DONE(w, wdl_win_flush(w->rank[0].win, target, 0, step));
+}
+
+/* Threads with one element of each kind: what waits for one thread's lock is in the way of none
+ * that has its own, nor of one that takes another. */
+START_TEST(what_waits_for_a_lock_delays_no_other_thread)
+{
+    enum { HELD = 1, AWAITED, FREE };
+    for (int unordered = 0; unordered < 2; unordered++) {
+        struct test_world w;
+        struct test_world_params p = {.ranks = 5,.unordered = unordered,
+            .rma = {.win_targets = 1,.global_targets = 1,.win_ops = 1,.global_ops = 1}
+        };
+        int step[5] = { 0 };
+        test_world_open(&w, &p);
+        struct wdl_win *win = w.rank[0].win, *other = w.rank[4].win;
+        struct wdl_host_ops ops;
+        callers_begin(win, &ops);
+        struct wdl_target *hoard = wdl_pool_get(&w.rank[0].rma->targets);
+        TEST_DONE(&w, wdl_win_lock(other, AWAITED, 1, 0, &step[4]));
+        test_op(&w, 4, test_put(AWAITED, 0, "b", 1));
+        TEST_DONE(&w, wdl_win_flush(other, AWAITED, 0, &step[4]));
+        lock_for(&w, 1, HELD, &step[HELD]);
+        caller = 2;
+        TEST_DONE(&w, wdl_win_lock(win, AWAITED, 1, 0, &step[AWAITED]));
+        struct wdl_rma_args put = test_put(AWAITED, 1, "c", 1), more = test_put(AWAITED, 2, "c", 1);
+        TEST_DONE(&w, wdl_rma_op(win, &put));
+        ck_assert_int_eq(wdl_rma_op(win, &more), WDL_AGAIN);    /* not the last one */
+        test_world_settle(&w);
+        caller = 1;
+        test_op(&w, 0, test_put(HELD, 1, "d", 1));
+        TEST_DONE(&w, wdl_win_flush(win, HELD, 0, &step[HELD]));
+        lock_for(&w, 3, FREE, &step[FREE]);
+        TEST_DONE(&w, wdl_win_unlock(win, FREE, &step[FREE]));
+        caller = 1;
+        TEST_DONE(&w, wdl_win_unlock(win, HELD, &step[HELD]));
+        ck_assert_mem_eq(w.rank[HELD].memory, "ad", 2);
+        ck_assert_mem_eq(w.rank[AWAITED].memory, "b\0", 3);
+        TEST_DONE(&w, wdl_win_unlock(other, AWAITED, &step[4]));
+        caller = 2;
+        TEST_DONE(&w, wdl_rma_op(win, &more));
+        TEST_DONE(&w, wdl_win_unlock(win, AWAITED, &step[AWAITED]));
+        ck_assert_mem_eq(w.rank[AWAITED].memory, "bcc", 3);
+        wdl_pool_put(hoard);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
+/* A process waits for one shared lock in its turn; another thread of its own is not kept from
+ * asking for a second one. */
+START_TEST(a_turn_is_a_threads_own)
+{
+    struct test_world w;
+    int step[4] = { 0 };
+    open_kind(&w, 0, 4);
+    struct wdl_win *win = w.rank[0].win, *other = w.rank[3].win;
+    struct wdl_host_ops ops;
+    callers_begin(win, &ops);
+    TEST_DONE(&w, wdl_win_lock(other, 1, 1, 0, &step[3]));
+    test_op(&w, 3, test_put(1, 0, "b", 1));
+    TEST_DONE(&w, wdl_win_flush(other, 1, 0, &step[3]));
+    for (int to = 1; to < 3; to++) {
+        caller = (uint64_t) to;
+        TEST_DONE(&w, wdl_win_lock(win, to, 0, 0, &step[to]));
+        test_op(&w, 0, test_put(to, 1, "a", 1));
+        if (to == 1)            /* asked for */
+            ck_assert_int_eq(wdl_win_flush(win, to, 0, &step[to]), WDL_AGAIN);
+        test_world_settle(&w);
+    }
+    ck_assert_int_eq(wdl_target_find(win, 1)->in_turn, 1);
+    TEST_DONE(&w, wdl_win_unlock(win, 2, &step[2]));
+    TEST_DONE(&w, wdl_win_unlock(other, 1, &step[3]));
+    TEST_DONE(&w, wdl_win_flush(win, 1, 0, &step[1]));
+    TEST_DONE(&w, wdl_win_unlock(win, 1, &step[1]));
+    test_world_close(&w);
+}
+END_TEST
+
+/* Locks by the network, and one place for keys: who looks for its turn at one word lets go of the
+ * key for another thread that gives back a lock. */
+START_TEST(a_turn_that_is_awaited_leaves_the_key_to_others)
+{
+    enum { HELD = 1, AWAITED };
+    struct test_world w;
+    struct test_world_params p = {.ranks = 4,.node = 1,.direct = 1,.atomics = 2,
+        .rma = {.win_targets = 1}
+    };
+    int step[4] = { 0 }, status = WDL_AGAIN;
+    test_world_open(&w, &p);
+    struct wdl_win *win = w.rank[0].win, *other = w.rank[3].win;
+    struct wdl_host_ops ops;
+    ck_assert_int_eq(win->words, WDL_WORDS_NETWORK);
+    callers_begin(win, &ops);
+    TEST_DONE(&w, wdl_win_lock(other, AWAITED, 0, 0, &step[3]));
+    TEST_DONE(&w, wdl_win_lock(win, HELD, 1, 0, &step[HELD]));
+    for (int turns = 0; status == WDL_AGAIN; turns++) {
+        caller = 2;
+        ck_assert_int_eq(wdl_win_lock(win, AWAITED, 1, 0, &step[AWAITED]), WDL_AGAIN);
+        caller = 1;
+        status = turns < 100 ? WDL_AGAIN : wdl_win_unlock(win, HELD, &step[HELD]);
+        test_world_turn(&w);
+        ck_assert_int_lt(turns, 2000);
+    }
+    ck_assert_int_eq(status, WDL_OK);
+    TEST_DONE(&w, wdl_win_unlock(other, AWAITED, &step[3]));
+    caller = 2;
+    TEST_DONE(&w, wdl_win_lock(win, AWAITED, 1, 0, &step[AWAITED]));
+    TEST_DONE(&w, wdl_win_unlock(win, AWAITED, &step[AWAITED]));
+    test_world_close(&w);
+}
+END_TEST
+
 START_TEST(a_window_without_locks_refuses_them)
 {
     struct test_world w;
@@ -797,6 +916,8 @@ WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_flush_completes_at_the_
           a_flush_costs_one_question_where_something_is_unflushed, calls_out_of_order_are_errors,
           locks_in_order_meet_no_circle, a_lock_is_granted_before_the_next_one,
           a_lock_all_is_granted_before_the_next_lock,
+          what_waits_for_a_lock_delays_no_other_thread, a_turn_is_a_threads_own,
+          a_turn_that_is_awaited_leaves_the_key_to_others,
           a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error,
           the_fence_epoch_ends_with_the_first_lock, a_word_that_cannot_be_had,
           a_lock_within_a_node_needs_no_element, an_unchecked_lock_asks_nobody, one_lock_at_once,
