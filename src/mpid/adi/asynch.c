@@ -309,6 +309,7 @@ void wdl_adi_asynch_hold(MPIR_Win * win)
         return;
     win->dev.is_served = 1;
     __atomic_store_n(&asynch->windows, asynch->windows + 1, __ATOMIC_RELEASE);
+    wdl_gate.served = 1;
     wake(asynch);
 }
 
@@ -316,12 +317,14 @@ void wdl_adi_asynch_begun(void)
 {
     struct wdl_adi_asynch *asynch = wdl_adi.asynch;
     if (MPIR_CVAR_WINDLASS_PROGRESS_THREAD != MPIR_CVAR_WINDLASS_PROGRESS_THREAD_on ||
-        !wdl_adi.can_sleep || wdl_coll_live(wdl_adi.proc) == 0 || (asynch && asynch->colls))
+        !wdl_adi.can_sleep || wdl_coll_live(wdl_adi.proc) == 0 ||
+        (asynch && (asynch->colls || asynch->stopped)))
         return;
     asynch = asynch_lift();
     if (!asynch)
         return;
     __atomic_store_n(&asynch->colls, 1, __ATOMIC_RELEASE);
+    wdl_gate.served = 1;
     wake(asynch);
 }
 
@@ -332,7 +335,10 @@ void wdl_adi_asynch_release(MPIR_Win * win)
         return;
     win->dev.is_served = 0;
     __atomic_store_n(&asynch->windows, asynch->windows - 1, __ATOMIC_RELEASE);
-    if (asynch->windows > 0 || asynch->colls || !asynch->lifted)
+    if (asynch->windows > 0 || asynch->colls)
+        return;
+    wdl_gate.served = 0;
+    if (!asynch->lifted)
         return;
     asynch->lifted = 0;
     if (MPIR_ThreadInfo.isThreaded) {   /* else MPI_Finalize has ended the locking, and this call */
@@ -344,8 +350,9 @@ void wdl_adi_asynch_release(MPIR_Win * win)
 void wdl_adi_asynch_stop(void)
 {
     struct wdl_adi_asynch *asynch = wdl_adi.asynch;
-    if (MPIR_ThreadInfo.isThreaded || asynch->stopped || (asynch->windows == 0 && !asynch->colls))
+    if (MPIR_ThreadInfo.isThreaded || !wdl_gate.served)
         return;
+    wdl_gate.served = 0;
     enter();                    /* the thread may be at it */
     asynch->stopped = 1;
     leave();

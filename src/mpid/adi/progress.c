@@ -111,8 +111,6 @@ static void count_poll(void)
 static int poll_once(int *events_out)
 {
     int made = 0;
-    if (wdl_adi.asynch)
-        wdl_adi_asynch_stop();
     int mpi_errno = MPIR_Progress_hook_exec_all(&made);
     count_poll();
     int events = wdl_adi.proc ? wdl_proc_progress(wdl_adi.proc) : 0;
@@ -380,8 +378,6 @@ int wdl_adi_wait(const int *done)
 {
     int mpi_errno = MPI_SUCCESS;
     MPID_Progress_state state;
-    if (wdl_adi.asynch)
-        wdl_adi_asynch_stop();
     quick_wait(done);
     if (*done)
         return MPI_SUCCESS;
@@ -395,8 +391,6 @@ int wdl_adi_wait(const int *done)
 int MPID_Progress_wait(MPID_Progress_state * state)
 {
     int events;
-    if (wdl_adi.asynch)
-        wdl_adi_asynch_stop();
     if (quick_look(state)) {
         state->polls = state->naps = 0;
         state->idle_since_ns = 0;

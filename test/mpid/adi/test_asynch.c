@@ -61,6 +61,8 @@ static void call_begin(void)
         wdl_gate_enter(&wdl_gate);
     else if (MPIR_ThreadInfo.isThreaded)
         wdl_section_enter(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+    else if (wdl_gate.served)
+        wdl_adi_asynch_stop();
 }
 
 static void call_end(void)
@@ -155,8 +157,8 @@ static void begin(int setting, int can_sleep)
 static void end(void)
 {
     MPIR_ThreadInfo.isThreaded = 0;
-    if (wdl_adi.asynch)
-        wdl_adi_asynch_stop();
+    call_begin();
+    call_end();
     wdl_adi_asynch_end();
     must(!wdl_adi.asynch);
     while (!wdl_sim_quiescent(program.sim))
@@ -457,10 +459,11 @@ START_TEST(finalize_stops_it)
         message();
         ck_assert(compute(1, LONG_S));
         MPIR_ThreadInfo.isThreaded = 0;
-        wdl_adi_asynch_stop();
+        call_begin();           /* of what MPI_COMM_SELF's attributes call */
         message();              /* without the lock */
         for (int polls = 0; polls < 1000; polls++)
             wdl_proc_progress(wdl_adi.proc);
+        call_end();
         ck_assert_int_eq(program.handled, 2);
         ck_assert(pthread_equal(program.server, program.self));
         win_free(0);
@@ -518,8 +521,8 @@ static void pair_end(void)
             both_progress();
     call_end();
     MPIR_ThreadInfo.isThreaded = 0;
-    if (wdl_adi.asynch)
-        wdl_adi_asynch_stop();
+    call_begin();
+    call_end();
     wdl_adi_asynch_end();
     wdl_coll_fini(wdl_adi.proc);
     wdl_coll_fini(program.neighbour);
