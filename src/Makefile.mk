@@ -15,6 +15,7 @@ windlass_core_sources = \
     %D%/mpid/coll/allreduce.c \
     %D%/mpid/coll/barrier.c \
     %D%/mpid/coll/blockcyclic.c \
+    %D%/mpid/coll/blocktime.c \
     %D%/mpid/coll/board.c \
     %D%/mpid/coll/broadcast.c \
     %D%/mpid/coll/cell.c \
@@ -206,6 +207,7 @@ windlass_headers = \
     %D%/mpid/coll/ahead.h \
     %D%/mpid/coll/algo.h \
     %D%/mpid/coll/blockcyclic.h \
+    %D%/mpid/coll/blocktime.h \
     %D%/mpid/coll/board.h \
     %D%/mpid/coll/car.h \
     %D%/mpid/coll/circulant.h \

@@ -29,6 +29,7 @@ unit_tests =                            \
     test/mpid/coll/test_allreduce       \
     test/mpid/coll/test_barrier         \
     test/mpid/coll/test_blockcyclic     \
+    test/mpid/coll/test_blocktime       \
     test/mpid/coll/test_board           \
     test/mpid/coll/test_broadcast       \
     test/mpid/coll/test_cell            \

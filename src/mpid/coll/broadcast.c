@@ -148,6 +148,14 @@ void wdl_broadcast_scatter_ring(struct wdl_build *b)
 
 /* --- in blocks, on a circulant graph ---------------------------------------------------------- */
 
+/* In the order of its steps: a block that leaves before its step, because its receiver's flag has
+ * been heard first, keeps the port busy for the block that all wait for. */
+static void root_waits(struct wdl_build *b, const struct wdl_circulant *c, int i, int send)
+{
+    for (int k = 0; k < i && k < c->pattern.rounds; k++)
+        wdl_build_order(b, c->go[wdl_pattern_circulant_kind(&c->pattern, c->blocks, k)], send);
+}
+
 static void block_move(struct wdl_build *b, const struct wdl_circulant *c, int i,
                        int recv[WDL_CIRCULANT_BLOCKS_MAX])
 {
@@ -158,7 +166,9 @@ static void block_move(struct wdl_build *b, const struct wdl_circulant *c, int i
         struct wdl_loc from = wdl_loc_at(is_root ? b->from : b->to, at);
         int send = wdl_build_send(b, s.to, wdl_role_bare(b, s.out), from, bytes);
         wdl_ready_for(b, c->go[s.kind], send, at);
-        if (!is_root)
+        if (is_root)
+            root_waits(b, c, i, send);
+        else
             wdl_build_stream(b, recv[s.out], 0, send, 0, bytes);
     }
     if (s.in >= 0) {

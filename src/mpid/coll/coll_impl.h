@@ -32,6 +32,7 @@
 #include "base/assert.h"
 #include "base/bypass.h"
 #include "base/pool.h"
+#include "mpid/coll/blocktime.h"
 #include "mpid/coll/car.h"
 #include "mpid/coll/coll.h"
 #include "mpid/coll/pattern.h"
@@ -273,6 +274,7 @@ struct wdl_coll {
     const struct wdl_coll_wins *wins; /* wins.c */
     struct wdl_coll_site site;
     const char *preferred[WDL_COLL_KIND_COUNT]; /* rows' names, or NULL */
+    struct wdl_blocktime blocktime; /* what cost.c has found */
     /* fail.c: when to ask, how long after the last time, and what had been done then */
     uint64_t doubt_at, doubt_ns, doubt_seen;
     struct wdl_coll_stats stats;
@@ -326,7 +328,7 @@ int wdl_send_step(struct wdl_car_run *c);
 int wdl_cells_make(struct wdl_team *team);
 void wdl_cells_free(struct wdl_team *team);
 /* On a circulant graph: a role each; backwards one for each step, fewer than blocks + P. */
-enum { WDL_CIRCULANT_BLOCKS_MAX = 64 };
+enum { WDL_CIRCULANT_BLOCKS_MAX = WDL_BLOCKTIME_BLOCKS_MAX };
 /* Roles without a cell that an algorithm may use: two kinds of data, their ready flags. */
 static inline uint32_t wdl_roles_bare_max(const struct wdl_team *team)
 {

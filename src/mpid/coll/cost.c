@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. What the algorithms take by the
  * team's model. */
 #include "mpid/coll/cost.h"
+#include <math.h>
 #include "mpid/coll/algo.h"
 #include "mpid/coll/nodes.h"
 
@@ -259,37 +260,101 @@ static double one_packet(const struct wdl_cost *c)
     return (double) time_ps / 1000 + (wdl_coll_reduces(c->args->kind) ? 0 : late / 2);
 }
 
-/* One block goes the shortest way. Of several, one follows the other as the ports let it, once
- * these have passed a ready flag for each round; the last one waits at each hop of the longest way,
- * and has waited for some before it. */
-static double circulant(const struct wdl_cost *c, int blocks)
+/* Of so many blocks or rounds some wait: not for long, for who has lost a round goes with the
+ * next. */
+static double some_wait(double count, double wait, double most)
 {
-    const struct wdl_span *span = c->span;
-    double each = more(c, c->m / blocks), wait = latest(c->latency, c->gap) - c->gap;
-    if (blocks == 1 && c->m <= c->chunk)
-        return c->latency + one_packet(c);
-    if (blocks == 1)
-        return c->latency + span->one_rounds * (c->gap + each) + span->one_hops * wait;
-    double flags = latest(c->latency, c->log * c->gap - each);
-    double waits = 1 + span->circulant_hops + blocks / 3.0;
-    return flags + (blocks - 1 + c->log) * (c->gap + each) + waits * wait;
+    return count * wait / 3 < most ? count * wait / 3 : most;
 }
 
-/* A few numbers, so that more data never takes less time. */
+/* Of a block of several pieces, all but one are passed on while others come: two or three blocks
+ * have few hops that wait. */
+static double waits_of_pieces(const struct wdl_cost *c, int blocks, int hops, double turn)
+{
+    double wait = latest(c->latency, c->gap) - c->gap, count = pieces(c, c->m / blocks);
+    double first = latest(wait, hops * (wait - turn + turn / count)), later = blocks - c->log;
+    if (blocks == 1 || hops == 1)
+        return first;
+    if (count > 2)
+        return first + (later > 0 ? (hops - 2) * wait * 2 / 3 : 0);
+    return first + wait + (later > 0 ? some_wait(later / 2, wait, hops * turn / 2) : 0);
+}
+
+/* What a broadcast's hops take more than its rounds: the last one waits at each hop of the longest
+ * way, and has waited for some before it. */
+static double waits(const struct wdl_cost *c, int blocks, double turn)
+{
+    int hops = blocks > 1 ? c->span->circulant_hops : c->span->one_hops;
+    double wait = latest(c->latency, c->gap) - c->gap;
+    if (c->m / blocks > c->chunk)
+        return waits_of_pieces(c, blocks, hops, turn);
+    return (1 + hops) * wait + some_wait(blocks, wait, hops * turn / 2);
+}
+
+/* The same backwards: the last one waits at each hop, and for some before it. */
+static double waits_back(const struct wdl_cost *c, int blocks)
+{
+    double wait = latest(c->latency, c->gap) - c->gap;
+    return (blocks > 1 ? 1 + c->span->circulant_hops + blocks / 3.0 : c->span->one_hops) * wait;
+}
+
+/* A walk finds it among a few ranks, of blocks of one packet. */
+static double walked(const struct wdl_cost *c, int i, double turn)
+{
+    double wait = latest(c->latency, c->gap) - c->gap;
+    struct wdl_blocktime *kept = &c->team->coll->blocktime;
+    return wdl_blocktime(kept, c->span->size, i, wait / turn, c->gap / turn) * turn;
+}
+
+/* One block goes the shortest way. Of several, one follows the other as the ports let it, once
+ * these have passed a ready flag for each round. What takes longer than `most` takes at least as
+ * long as is said. */
+static double circulant(const struct wdl_cost *c, int i, double most)
+{
+    int blocks = wdl_blocktime_number(i);
+    double turn = c->gap + more(c, c->m / blocks);
+    if (blocks == 1 && c->m <= c->chunk)
+        return c->latency + one_packet(c);
+    double flags = blocks > 1 ? latest(c->latency, c->log * c->gap - turn + c->gap) : c->latency;
+    double rounds = blocks > 1 ? blocks - 1 + c->log : c->span->one_rounds;
+    double least = flags + rounds * turn;
+    if (least > most)
+        return least;
+    if (wdl_coll_reduces(c->args->kind))
+        return least + waits_back(c, blocks);
+    if (c->m / blocks <= c->chunk && c->span->size > 1 &&
+        c->span->size <= WDL_BLOCKTIME_RANKS_MAX)
+        return walked(c, i, turn);
+    return least + waits(c, blocks, turn);
+}
+
+/* What is fastest; returns how long it takes. */
+static double circulant_best(const struct wdl_cost *c, int *blocks_out)
+{
+    double units = wdl_coll_reduces(c->args->kind) ? c->m / (double) c->args->op.elem_bytes : c->m;
+    double best = circulant(c, 0, HUGE_VAL);
+    *blocks_out = 1;
+    for (int i = 1; i < WDL_BLOCKTIME_NUMBERS && wdl_blocktime_number(i) <= units; i++) {
+        double cost = circulant(c, i, best);
+        if (cost < best) {
+            *blocks_out = wdl_blocktime_number(i);
+            best = cost;
+        }
+    }
+    return best;
+}
+
 int wdl_cost_circulant_blocks(const struct wdl_cost *c)
 {
-    static const int numbers[] = {1, 2, 3, 4, 6, 8, 11, 16, 22, 32, 45, WDL_CIRCULANT_BLOCKS_MAX};
-    double units = wdl_coll_reduces(c->args->kind) ? c->m / (double) c->args->op.elem_bytes : c->m;
-    int best = 1;
-    for (unsigned i = 1; i < sizeof(numbers) / sizeof(numbers[0]); i++)
-        if (numbers[i] <= units && circulant(c, numbers[i]) < circulant(c, best))
-            best = numbers[i];
-    return best;
+    int blocks;
+    (void) circulant_best(c, &blocks);
+    return blocks;
 }
 
 double wdl_cost_broadcast_circulant(const struct wdl_cost *c)
 {
-    return circulant(c, wdl_cost_circulant_blocks(c));
+    int blocks;
+    return circulant_best(c, &blocks);
 }
 
 /* What comes is folded before the next, or before it is sent on. */
@@ -317,8 +382,9 @@ double wdl_cost_reduce_by_name(const struct wdl_cost *c)
 
 double wdl_cost_reduce_circulant(const struct wdl_cost *c)
 {
-    int blocks = wdl_cost_circulant_blocks(c);
-    return circulant(c, blocks) + (blocks - 1 + c->log) * c->m / blocks * c->reduce;
+    int blocks;
+    double cost = circulant_best(c, &blocks);
+    return cost + (blocks - 1 + c->log) * c->m / blocks * c->reduce;
 }
 
 static double direct(const struct wdl_cost *c)
