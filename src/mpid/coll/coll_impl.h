@@ -244,6 +244,8 @@ struct wdl_coll_stray {
     char data[];
 };
 
+enum { WDL_FITTED_KEPT = 8 };
+
 struct wdl_coll {
     struct wdl_proc *proc;
     struct wdl_host host; /* whose memory is used */
@@ -274,7 +276,14 @@ struct wdl_coll {
     const struct wdl_coll_wins *wins; /* wins.c */
     struct wdl_coll_site site;
     const char *preferred[WDL_COLL_KIND_COUNT]; /* rows' names, or NULL */
-    struct wdl_blocktime blocktime; /* what cost.c has found */
+    /* cost.c: what it has found, for whom, and how often it had to */
+    struct wdl_blocktime blocktime;
+    struct wdl_fitted {
+        double p, m, latency, gap, byte;
+        int links;
+        double ns;
+    } fitted[WDL_FITTED_KEPT];
+    uint64_t fitted_found;
     /* fail.c: when to ask, how long after the last time, and what had been done then */
     uint64_t doubt_at, doubt_ns, doubt_seen;
     struct wdl_coll_stats stats;

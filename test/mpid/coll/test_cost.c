@@ -316,8 +316,52 @@ START_TEST(a_byte_may_take_any_time)
 }
 END_TEST
 
-WDL_SUITE("mpid/coll/cost", a_byte_may_take_any_time, small_data_costs_the_lower_bound,
-          large_data_costs_a_ready_flag_per_edge, a_block_comes_once,
-          a_mode_costs_what_its_definition_needs,
+static struct wdl_team team_of(struct wdl_coll *coll, int ranks, double byte)
+{
+    struct wdl_team team = {.coll = coll, .size = ranks, .links = 16};
+    team.params.cell_bytes = 256;
+    team.params.model = (struct wdl_coll_model){.latency = 1500, .gap = 400, .byte = byte};
+    wdl_span_make(&team, ranks, team.links, &team.span);
+    return team;
+}
+
+/* Of a fitted tree; returns what it takes. */
+static double select_tree(struct wdl_team *team, size_t bytes)
+{
+    struct wdl_coll_args args = args_of(WDL_COLL_BROADCAST, NULL, bytes);
+    struct wdl_cost cost = wdl_cost_of(team, &args);
+    int status;
+    must(wdl_cost_is_fitted(&cost));
+    must(wdl_select_row(team, &args, &status) >= 0);
+    must_cmp(status, ==, WDL_OK);
+    return wdl_cost_broadcast_tree(&cost);
+}
+
+/* Selecting the same again finds nothing again: not the tree, not the blocks. Another length, team
+ * or model never gets what is kept for the first. */
+START_TEST(what_a_selection_has_found_is_kept)
+{
+    static const size_t bytes[] = {300, 512, 1000, 4096, 5000, 8192};
+    static struct wdl_coll coll = {.chunk_bytes = 8192}, none = {.chunk_bytes = 8192};
+    for (int n = 2; n <= 40; n++)
+        for (int k = 0; k < 3 * 6; k++) {
+            struct wdl_team team = team_of(&coll, n, 1 + k / 6);
+            struct wdl_team fresh = team_of(&none, n, 1 + k / 6);
+            double ns = select_tree(&team, bytes[k % 6]);
+            uint64_t found = coll.fitted_found, walks = coll.blocktime.walks;
+            memset(none.fitted, 0, sizeof(none.fitted));
+            must(ns == select_tree(&fresh, bytes[k % 6]));
+            must(ns == select_tree(&team, bytes[k % 6]));
+            must_cmp(coll.fitted_found, ==, found);
+            must_cmp(coll.blocktime.walks, ==, walks);
+            must_cmp(found, ==, none.fitted_found); /* one each */
+        }
+    must_cmp(coll.fitted_found, ==, 39 * 3 * 6);
+}
+END_TEST
+
+WDL_SUITE("mpid/coll/cost", a_byte_may_take_any_time, what_a_selection_has_found_is_kept,
+          small_data_costs_the_lower_bound, large_data_costs_a_ready_flag_per_edge,
+          a_block_comes_once, a_mode_costs_what_its_definition_needs,
           an_operator_that_does_not_commute_costs_no_message_more,
           a_late_rank_delays_only_whom_the_mode_says)
