@@ -35,25 +35,45 @@ int wdl_lend_count(const struct wdl_coll *coll, const struct wdl_region *region)
     return count;
 }
 
+/* WDL_OK, WDL_AGAIN, or an error: not this one. */
+static int lend(struct wdl_coll *coll, struct wdl_region *region, int src, uint64_t wanted)
+{
+    if (region->leaving || region->useless || region->bytes < wanted ||
+        wdl_bits_have(region->lent, (unsigned) src))
+        return WDL_ERR_UNSUPPORTED;
+    if (!wdl_region_peers(coll, &region->lent))
+        return WDL_ERR_NOMEM;
+    int status = wdl_region_say(coll, region, src, WDL_PKT_LENT);
+    if (status == WDL_OK)
+        wdl_bits_add(region->lent, (unsigned) src);
+    return status;
+}
+
+/* The region that so many were attached before; NULL: there is none. */
+static struct wdl_region *region_at(const struct wdl_coll *coll, uint32_t place)
+{
+    const struct wdl_list *node = coll->regions.prev;
+    while (node != &coll->regions && place-- > 0)
+        node = node->prev;
+    return node == &coll->regions ? NULL : wdl_container_of(node, struct wdl_region, link);
+}
+
 int wdl_lend_asked(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt,
                    const void *data, size_t bytes)
 {
     uint64_t wanted;
-    if (bytes != sizeof(wanted))
+    struct wdl_list *node;
+    if (bytes != sizeof(wanted) || pkt->offset)
         return WDL_ERR_PROTO;
     memcpy(&wanted, data, sizeof(wanted));
-    struct wdl_region *region =
-        wdl_region_of(coll, (const char *) (uintptr_t) pkt->offset, wanted);
-    int status = WDL_ERR_UNSUPPORTED;
-    if (region && wdl_bits_have(region->lent, (unsigned) src))
-        return WDL_ERR_PROTO;
-    if (region && !region->leaving && !region->useless && wdl_region_peers(coll, &region->lent))
-        status = wdl_region_say(coll, region, src, WDL_PKT_LENT);
-    if (status == WDL_OK)
-        wdl_bits_add(region->lent, (unsigned) src);
-    if (status == WDL_OK || status == WDL_AGAIN)
-        return status;
-    return say(coll, src, WDL_PKT_LENT, 0);
+    struct wdl_region *like = region_at(coll, pkt->role);
+    int status = like ? lend(coll, like, src, wanted) : WDL_ERR_UNSUPPORTED;
+    wdl_list_for (node, &coll->regions) {
+        if (status == WDL_OK || status == WDL_AGAIN)
+            return status;
+        status = lend(coll, wdl_container_of(node, struct wdl_region, link), src, wanted);
+    }
+    return status == WDL_OK || status == WDL_AGAIN ? status : say(coll, src, WDL_PKT_LENT, 0);
 }
 
 int wdl_lend_returned(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt)
@@ -82,12 +102,24 @@ static struct wdl_loan_question *question_to(const struct wdl_coll *coll, int pe
     return NULL;
 }
 
-static int ask(struct wdl_coll *coll, int peer, const struct wdl_stretch *wanted)
+/* How many regions were attached before the one that has it. */
+static uint32_t place_of(struct wdl_coll *coll, const char *at, size_t bytes)
+{
+    const struct wdl_region *region = at ? wdl_region_of(coll, at, bytes) : NULL;
+    uint32_t place = 0;
+    if (!region)
+        return WDL_ROLE_NONE;
+    for (const struct wdl_list *node = region->link.next; node != &coll->regions; node = node->next)
+        place++;
+    return place;
+}
+
+static int ask(struct wdl_coll *coll, int peer, const struct wdl_stretch *wanted, const char *like)
 {
     struct {
         struct wdl_coll_pkt pkt;
         uint64_t bytes;
-    } head = {{.what = WDL_PKT_BORROW, .offset = wanted->address}, wanted->bytes};
+    } head = {{.what = WDL_PKT_BORROW, .role = place_of(coll, like, wanted->bytes)}, wanted->bytes};
     struct wdl_loan_question *q = wdl_store_make(&coll->store, sizeof(*q));
     if (!q)
         return WDL_AGAIN;
@@ -103,7 +135,7 @@ static int ask(struct wdl_coll *coll, int peer, const struct wdl_stretch *wanted
 }
 
 int wdl_lend_find(struct wdl_coll *coll, int peer, const struct wdl_stretch *wanted,
-                  struct wdl_offer *offer_out)
+                  const char *like, struct wdl_offer *offer_out)
 {
     const struct wdl_key *key = wdl_key_lent(coll, peer, wanted);
     if (key) {
@@ -112,7 +144,7 @@ int wdl_lend_find(struct wdl_coll *coll, int peer, const struct wdl_stretch *wan
     }
     if (!net(coll)->caps(coll->proc->nm)->has_rma)
         return WDL_ERR_UNSUPPORTED;
-    return question_to(coll, peer) ? WDL_PENDING : ask(coll, peer, wanted);
+    return question_to(coll, peer) ? WDL_PENDING : ask(coll, peer, wanted, like);
 }
 
 void wdl_lend_wait(struct wdl_car_run *c)

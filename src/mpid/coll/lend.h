@@ -4,6 +4,12 @@
  * owner, once, and gets the key. An owner answers while it does something else; it need not have
  * started a collective. Inside the collectives.
  *
+ * Nobody asks by an address: who asks knows it, and SINGLE moves none. It asks for the region that
+ * was attached as its own was that is meant there, by number: programs attach segments and make
+ * windows alike. Where that is not the one, or is lent already, the owner lends another, the one
+ * attached last first; who asks sees by where it begins and how long it is whether to ask again. So
+ * a region is asked for at most once by each peer, and where all attach alike none is lent in vain.
+ *
  * Invariants:
  *  1. A region ends when everybody it has been lent to has said that it is back. Then nobody writes
  *     there any more; so whoever looks for memory by its address finds what is there now.
@@ -16,9 +22,10 @@
 #include "mpid/coll/direct.h"
 
 /* Memory of a peer's: WDL_OK and what to put there by; WDL_PENDING: its owner has been asked;
- * WDL_AGAIN: the network refuses the question; ERR_UNSUPPORTED: never. */
+ * WDL_AGAIN: the network refuses the question; ERR_UNSUPPORTED: never. `like`: the own memory that
+ * is meant where the peer's is, or NULL. */
 int wdl_lend_find(struct wdl_coll *coll, int peer, const struct wdl_stretch *wanted,
-                  struct wdl_offer *offer_out);
+                  const char *like, struct wdl_offer *offer_out);
 /* A SEND waits for the answer: it is stepped again when there is one. */
 void wdl_lend_wait(struct wdl_car_run *c);
 

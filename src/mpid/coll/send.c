@@ -101,7 +101,7 @@ static int ahead_begin(struct wdl_car_run *c, const struct wdl_car *car)
     if (c->step == WDL_AHEAD_REFUSED)
         return WDL_PENDING;
     int status = wdl_lend_find(team->coll, team->params.peer_of(team->params.ctx, car->peer),
-                               &wanted, &c->offer);
+                               &wanted, wdl_ahead_dst(&c->run->args, team->rank), &c->offer);
     if (status == WDL_OK)
         c->step = WDL_AHEAD_BEGUN;
     else if (status == WDL_PENDING)

@@ -2,8 +2,8 @@
  *
  * The collectives' packet: a piece of the data (perhaps none: a flag) for one role of one
  * collective. No address is in it: the receiver's graph knows where the role's data goes. Of memory
- * that is attached (direct.c) the ready flag says the region and the place in it; the region's
- * address and key go ahead of that, once.
+ * that is attached (direct.c) the ready flag says the region and the place in it; where the region
+ * begins, and its key, go ahead of that, once.
  */
 #ifndef WDL_MPID_COLL_WIRE_H_INCLUDED
 #define WDL_MPID_COLL_WIRE_H_INCLUDED
@@ -16,19 +16,19 @@ struct wdl_coll_pkt {
     /* enum wdl_pkt; above it OFFER, KEY, FORGET, LENT, RETURN, THERE: the region's number, the
      * others: the print */
     uint32_t what;
-    /* of this piece in the role's data; OFFER, THERE: in the region; BORROW: the address; KEY,
-     * LENT: the region's; ASK: the bytes of the role's data; FAIL: the rank that is told */
+    /* of this piece in the role's data; OFFER, THERE: in the region; KEY, LENT: where the region
+     * begins; BORROW: 0; ASK: the bytes of the role's data; FAIL: the rank that is told */
     uint64_t offset;
 };
 /* X(name): a piece of data or a flag; a ready flag with a place, and behind the packet how much
  * may be put there; a piece that has been put in its place: its length is behind the packet; the
- * key of a region; it is no more. (With 1 as the offset: its loan is over, too.) May I put so many
- * bytes, whose number is behind the packet, there at any time (lend.h)? Yes, with the key, or no,
- * without; it is back. Of a team (contact.h), the role is the sender's rank: where may I
- * put my flags? (With 1 as the offset: I shall not.) There; seq is the question's number, not a
- * collective's. Of a collective (fail.h): who sends me that role's data, or with WDL_ROLE_NONE, are
- * you in it? I have finished it; it has failed; I am out of it: for the two the role is the
- * sender's rank. */
+ * key of a region; it is no more. (With 1 as the offset: its loan is over, too.) Is there a region
+ * that I have not borrowed yet, of as many bytes as the number behind the packet says, or more,
+ * best the one that `role` others were attached before (lend.h)? Yes, with the key, or no, without;
+ * it is back. Of a team (contact.h), the role is the sender's rank: where may I put my flags? (With
+ * 1 as the offset: I shall not.) There; seq is the question's number, not a collective's. Of a
+ * collective (fail.h): who sends me that role's data, or with WDL_ROLE_NONE, are you in it? I have
+ * finished it; it has failed; I am out of it: for the two the role is the sender's rank. */
 #define WDL_PKTS(X)                                                                     \
     X(DATA)                                                                             \
     X(OFFER)                                                                            \

@@ -47,15 +47,20 @@ static struct wdl_stretch wanted(size_t at, size_t bytes)
 /* Rank 0 looks for memory of rank 1's; the region, or -1 and what was answered. */
 static int found, answer;
 
-static int find(size_t at, size_t bytes)
+static int find_like(size_t at, size_t bytes, const char *like)
 {
     struct wdl_stretch want = wanted(at, bytes);
     struct wdl_offer offer = {0};
-    answer = wdl_lend_find(coll_of(0), 1, &want, &offer);
+    answer = wdl_lend_find(coll_of(0), 1, &want, like, &offer);
     if (answer == WDL_OK)
         must_cmp(wdl_key_find(coll_of(0), 1, (uint32_t) offer.region)->base + offer.at, ==,
                  want.address);
     return answer == WDL_OK ? (int) offer.region : -1;
+}
+
+static int find(size_t at, size_t bytes)
+{
+    return find_like(at, bytes, NULL);
 }
 
 /* Rank 1 has answered, too: what it says to no question is malformed. */
@@ -90,6 +95,58 @@ START_TEST(asked_for_once)
     must_cmp(find(1, BYTES), ==, -1);
     must_cmp(answer, ==, WDL_PENDING); /* it may have come since */
     close_world();
+}
+END_TEST
+
+enum { PIECE = 1000, PIECES = 4 };
+
+/* Of several the one attached last comes first; each once, until it is the one. Those that are too
+ * short never. */
+START_TEST(one_region_after_the_other)
+{
+    open_world((struct wdl_sim_params){.no_map = 1});
+    for (int k = 0; k < PIECES; k++)
+        must_cmp(wdl_coll_attach(r.one[1].proc, memory + k * PIECE, k == 3 ? 10 : PIECE), ==,
+                 WDL_OK);
+    uint64_t before = sent();
+    for (int k = 0; k < 3; k++) {
+        must_cmp(find(100, 100), ==, -1);
+        settle();
+        must_cmp(sent() - before, ==, 2 * (k + 1));
+        must_cmp(find((size_t) (2 - k) * PIECE, PIECE), >, 0);
+    }
+    must_cmp(find(4 * PIECE, 100), ==, -1); /* no region */
+    settle();
+    must_cmp(sent() - before, ==, 2 * 4);
+    must_cmp(find(3 * PIECE, 10), ==, -1);
+    settle();
+    must_cmp(find(3 * PIECE, 10), >, 0);
+    close_world();
+}
+END_TEST
+
+/* Who has attached as many asks for the right one, and no other is lent. */
+START_TEST(the_region_that_was_attached_alike)
+{
+    static char own[PIECES][PIECE];
+    for (int k = 0; k < PIECES; k++) {
+        open_world((struct wdl_sim_params){.no_map = 1});
+        for (int i = 0; i < PIECES; i++) {
+            must_cmp(wdl_coll_attach(r.one[1].proc, memory + i * PIECE, PIECE), ==, WDL_OK);
+            must_cmp(wdl_coll_attach(r.one[0].proc, own[i], PIECE), ==, WDL_OK);
+        }
+        uint64_t before = sent();
+        must_cmp(find_like((size_t) k * PIECE, 100, own[k]), ==, -1);
+        settle();
+        must_cmp(find((size_t) k * PIECE, PIECE), >, 0);
+        must_cmp(sent() - before, ==, 2);
+        for (int i = 0; i < PIECES; i++) /* the others need not come back */
+            must_cmp(wdl_coll_detach(r.one[1].proc, memory + i * PIECE), ==,
+                     i == k ? WDL_AGAIN : WDL_OK);
+        while (wdl_coll_detach(r.one[1].proc, memory + k * PIECE) == WDL_AGAIN)
+            ranks_step(&r);
+        close_world();
+    }
 }
 END_TEST
 
@@ -142,7 +199,7 @@ START_TEST(a_region_goes_when_it_is_back)
 }
 END_TEST
 
-/* What is lent while it is being called back: nothing. */
+/* What is lent while it is being called back: nothing. Nor is an address asked for. */
 START_TEST(a_region_that_goes_is_not_lent)
 {
     open_world((struct wdl_sim_params){.delay_ns_max = 3000});
@@ -153,7 +210,12 @@ START_TEST(a_region_that_goes_is_not_lent)
     struct wdl_coll_pkt pkt = {.what = WDL_PKT_BORROW, .offset = wanted(0, 0).address};
     uint64_t bytes = 100, before = sent();
     must_cmp(wdl_lend_asked(coll_of(1), 0, &pkt, &bytes, sizeof(bytes)), ==, WDL_ERR_PROTO);
-    must_cmp(sent(), ==, before); /* it is lent to that one already */
+    must_cmp(sent(), ==, before);
+    must_cmp(find(1, BYTES), ==, -1); /* no region that it has would do */
+    must_cmp(answer, ==, WDL_PENDING);
+    settle();
+    must_cmp(find(1, BYTES), ==, -1);
+    settle();
     while (wdl_coll_detach(r.one[1].proc, memory) == WDL_AGAIN)
         ranks_step(&r);
     close_world();
@@ -233,6 +295,7 @@ START_TEST(packets_are_checked)
 }
 END_TEST
 
-WDL_SUITE("coll/lend", asked_for_once, a_network_that_only_sends_is_not_asked,
+WDL_SUITE("coll/lend", asked_for_once, one_region_after_the_other,
+          the_region_that_was_attached_alike, a_network_that_only_sends_is_not_asked,
           a_region_goes_when_it_is_back, a_region_that_goes_is_not_lent,
           called_back_before_it_has_come, told_and_lent, packets_are_checked)
