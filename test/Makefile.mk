@@ -54,6 +54,7 @@ unit_tests =                            \
     test/mpid/coll/test_gasnet_permute  \
     test/mpid/coll/test_gasnet_plain    \
     test/mpid/coll/test_gasnet_put      \
+    test/mpid/coll/test_gasnet_single   \
     test/mpid/coll/test_gasnet_sort     \
     test/mpid/coll/test_gasnet_sync     \
     test/mpid/coll/test_gasnet_team     \

@@ -2,6 +2,7 @@
 #include "mpid/coll/board.h"
 #include <string.h>
 #include "base/copy.h"
+#include "mpid/coll/ahead.h"
 #include "mpid/coll/rate.h"
 #include "mpid/proc/meet.h"
 
@@ -138,4 +139,39 @@ int wdl_board_give(const struct wdl_run *run, int rank, const void *here, void *
     }
     run->team->coll->stats.placed_bytes += bytes;
     return shm->poke(shm->ctx, rank, here, there, bytes);
+}
+
+/* Memory of the engine's own, where blocks are packed, or heads have what they pass on, is nobody
+ * else's to know. */
+uint64_t wdl_board_say(const struct wdl_run *run, const void *at)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int me = run->team->rank;
+    if (at && (a->flags & WDL_COLL_SRC_GIVEN) && at == wdl_ahead_src(a, me))
+        return WDL_SHEET_SRC;
+    if (at && (a->flags & WDL_COLL_DST_GIVEN) && at == wdl_ahead_dst(a, me))
+        return WDL_SHEET_DST;
+    return (uint64_t) (uintptr_t) at;
+}
+
+char *wdl_board_said(const struct wdl_run *run, int rank, uint64_t said)
+{
+    const struct wdl_coll_args *a = &run->args;
+    switch (said) {
+    case WDL_SHEET_SRC:
+        return a->flags & WDL_COLL_SRC_GIVEN ? (char *) (uintptr_t) wdl_ahead_src(a, rank) : NULL;
+    case WDL_SHEET_DST:
+        return a->flags & WDL_COLL_DST_GIVEN ? wdl_ahead_dst(a, rank) : NULL;
+    default:
+        return (char *) (uintptr_t) said;
+    }
+}
+
+int wdl_board_fetch_said(const struct wdl_run *run, int rank, uint64_t said, size_t at, void *here,
+                         size_t bytes)
+{
+    const char *there = wdl_board_said(run, rank, said);
+    if (bytes == 0)
+        return WDL_OK;
+    return there ? wdl_board_fetch(run, rank, there + at, here, bytes) : WDL_ERR_TRUNCATE;
 }

@@ -26,11 +26,12 @@ enum wdl_place_on_board {
     WDL_BOARD_PLACES
 };
 
+/* What a sheet says of a place: its address, or whose it is, where all know that address. */
+enum { WDL_SHEET_NOWHERE, WDL_SHEET_SRC, WDL_SHEET_DST };
 /* Where a rank's data is, for others to fetch. */
 enum { WDL_SHEET_CHUNKS = 32 };
 struct wdl_sheet {
-    const char *src;
-    char *dst;
+    uint64_t src, dst; /* wdl_board_say */
     uint64_t staged; /* the card of a copy of the data (staging.h); 0: there is none */
     size_t filled; /* leading bytes of it that are there */
     size_t ring; /* room in which they come by parts (parts.h); 0: each has a place of its own */
@@ -71,5 +72,12 @@ int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void
                     size_t bytes);
 int wdl_board_give(const struct wdl_run *run, int rank, const void *here, void *there,
                    size_t bytes);
+/* What the own sheet says of a place, and the place that another's says; NULL: none, or it is one
+ * that we have not been told of. */
+uint64_t wdl_board_say(const struct wdl_run *run, const void *at);
+char *wdl_board_said(const struct wdl_run *run, int rank, uint64_t said);
+/* Bytes [at, at + bytes) from there. */
+int wdl_board_fetch_said(const struct wdl_run *run, int rank, uint64_t said, size_t at, void *here,
+                         size_t bytes);
 
 #endif

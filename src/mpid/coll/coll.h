@@ -63,10 +63,9 @@ enum wdl_coll_flag {
     WDL_COLL_OUT_NOSYNC = 8, /* all data has moved when the last request is done */
     WDL_COLL_OUT_MYSYNC = 16, /* my request: all data to and from my memory has moved */
     WDL_COLL_OUT_ALLSYNC = 32, /* any request: all data of all ranks has moved */
-    /* Addresses are known to all; every rank knows its own. Never are they exchanged by themselves.
-     * With both, what is there in any case says a rank's own: its ready flag, where its memory is
-     * attached and longer than a chunk comes, and its board. What the others know of them is used
-     * with DST_KNOWN, SRC_KNOWN alone, where data moves ahead of flag and board. */
+    /* Addresses are known to all; every rank knows its own. Never are they exchanged by themselves,
+     * and no message has one: a ready flag says a place in attached memory. On a node a rank's
+     * board says where its long data is; but with SRC_GIVEN, DST_GIVEN only whose memory it is. */
     WDL_COLL_SINGLE = 64,
     WDL_COLL_LOCAL = 128,
     /* scan: without the own contribution; rank 0's destination is left alone */
@@ -81,7 +80,11 @@ enum wdl_coll_flag {
     /* reduce, scan, not OUT_ALLSYNC: who gives to others of its node does not wait for one that is
      * late: what is long is copied for it, or left where it is (OUT_NOSYNC), and who finds all
      * others there helps to fold it. (Else all fold parts of a long vector.) */
-    WDL_COLL_LEAVES = 1 << 19
+    WDL_COLL_LEAVES = 1 << 19,
+    /* SINGLE: the arguments say where the sources, destinations, of all ranks are (src_of, dst_of;
+     * an entry that is NULL is not known). In place of the express lane's LOCAL, too. */
+    WDL_COLL_SRC_GIVEN = 1 << 20,
+    WDL_COLL_DST_GIVEN = 1 << 21
 };
 #define WDL_COLL_IN (WDL_COLL_IN_NOSYNC | WDL_COLL_IN_MYSYNC | WDL_COLL_IN_ALLSYNC)
 #define WDL_COLL_OUT (WDL_COLL_OUT_NOSYNC | WDL_COLL_OUT_MYSYNC | WDL_COLL_OUT_ALLSYNC)
@@ -146,8 +149,8 @@ struct wdl_coll_args {
     const void *src;
     void *dst;
     size_t bytes;
-    /* DST_KNOWN, SRC_KNOWN: addresses by rank; NULL: `dst`, `src`, is that of every rank that has
-     * one. They stay until the collective is released (below). */
+    /* DST_KNOWN, SRC_KNOWN, and what is GIVEN: addresses by rank; NULL: `dst`, `src`, is that of
+     * every rank that has one. They stay until the collective is released (below). */
     void *const *dst_of;
     void *const *src_of;
     int variable; /* block lists are in use (on every rank, or on none) */

@@ -31,7 +31,8 @@ static int has_flags(uint32_t flags)
 {
     uint32_t in = flags & WDL_COLL_IN_ALLSYNC ? WDL_COLL_IN_ALLSYNC : WDL_COLL_IN_MYSYNC;
     uint32_t out = flags & WDL_COLL_OUT_ALLSYNC ? WDL_COLL_OUT_ALLSYNC : WDL_COLL_OUT_MYSYNC;
-    return (flags & ~(uint32_t) WDL_COLL_EXCLUSIVE) == (in | out | WDL_COLL_LOCAL);
+    uint32_t more = WDL_COLL_EXCLUSIVE | WDL_COLL_SRC_GIVEN | WDL_COLL_DST_GIVEN;
+    return (flags & ~more) == (in | out | WDL_COLL_LOCAL);
 }
 
 static int takes(const struct wdl_team *team, const struct wdl_coll_args *args)

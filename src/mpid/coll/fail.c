@@ -12,11 +12,12 @@
 #define DOUBT_FIRST_NS 50000000u
 #define DOUBT_LAST_NS 1000000000u
 
+/* What ranks are told of each other's memory is a node's affair. */
 uint32_t wdl_print_of(uint32_t row, const struct wdl_coll_args *args, int syncs)
 {
     uint64_t words[4] = {row}, h = 0;
     if (args) {
-        words[1] = args->flags;
+        words[1] = args->flags & ~(uint32_t) (WDL_COLL_SRC_GIVEN | WDL_COLL_DST_GIVEN);
         words[2] = wdl_flow_of(args) == WDL_FLOW_ALL ? 0 : (uint64_t) args->root;
         words[3] = args->variable ? 0 : args->bytes;
     }

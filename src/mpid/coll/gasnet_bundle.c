@@ -118,7 +118,8 @@ static struct wdl_gas_op *bundle_make(struct wdl_gas_op *head, int n)
     wdl_list_push(&head->members, &bundle->link);
     bundle->args = head->bundled[0]->args;
     bundle->args.local = bundle;
-    bundle->args.flags &= ~(uint32_t) WDL_COLL_PLACED; /* not into its memory */
+    bundle->args.flags &= /* not into its memory, which others do not know */
+        ~(uint32_t) (WDL_COLL_PLACED | WDL_COLL_SRC_GIVEN | WDL_COLL_DST_GIVEN);
     bundle->bundled = head->bundled;
     bundle->bundled_count = n;
     head->bundled += n;

@@ -291,6 +291,7 @@ static void reduce_build(struct wdl_build *b)
 
 struct want { /* what a call says */
     struct wdl_gas_array dst, src;
+    void *to; /* a reduce's dst, of the root alone or with SINGLE */
     void *const *dst_list, *const *src_list; /* M; else NULL */
     size_t elem, count, func;
     int arg, flags, scan;
@@ -405,14 +406,15 @@ static enum wdl_gas_error fold_plan(struct wdl_gas_op *op, const struct want *w,
     return error;
 }
 
-/* Vectors of nodes are what the engine's own kinds fold, if they may be grouped. */
-static void place_on_node(struct wdl_gas_op *op, const struct want *w, int everywhere)
+/* Vectors of nodes are what the engine's own kinds fold, if they may be grouped. WDL_OK or
+ * ERR_NOMEM. */
+static int place_on_node(struct wdl_gas_op *op, const struct want *w, int everywhere)
 {
     struct wdl_coll_args *args = &op->args;
     struct fold *f = op->own;
     int plain = (w->flags & WDL_GAS_ELEMENTWISE) && !f->move_in && !f->move_out && !f->serial;
     if (!plain)
-        return;
+        return WDL_OK;
     args->on_node = w->scan ? WDL_COLL_SCAN : everywhere ? WDL_COLL_ALLREDUCE : WDL_COLL_REDUCE;
     args->src = f->in.from.list[0];
     if (w->scan)
@@ -426,6 +428,12 @@ static void place_on_node(struct wdl_gas_op *op, const struct want *w, int every
     args->op = (struct wdl_coll_op){wdl_gas_apply, &f->client, w->elem,
                                     f->client.fn->flags & WDL_GAS_NONCOMM ? 0 : WDL_COLL_COMMUTES,
                                     wdl_gas_apply_apart};
+    if (!(w->flags & WDL_COLL_SINGLE))
+        return WDL_OK;
+    if (!w->scan)
+        args->dst = w->to;
+    return wdl_gas_give(op, w->src_list, w->dst_list, WDL_GAS_FIRST_IMAGE,
+                        WDL_COLL_SRC_GIVEN | WDL_COLL_DST_GIVEN);
 }
 
 static wdl_gas_handle fold_start(struct wdl_gas_op *op, const struct want *w, int root,
@@ -442,7 +450,8 @@ static wdl_gas_handle fold_start(struct wdl_gas_op *op, const struct want *w, in
     if (error)
         return wdl_gas_op_fail(op, error);
     ((struct fold *) op->own)->everywhere = everywhere;
-    place_on_node(op, w, everywhere);
+    if (place_on_node(op, w, everywhere) != WDL_OK)
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
     return wdl_gas_op_start(op, w->flags);
 }
 
@@ -452,6 +461,7 @@ wdl_gas_handle wdl_gas_reduceM_nb(struct wdl_gas_team *team, size_t dstimage, vo
 {
     struct want w = {.dst = {dst, 0, 0},
                      .src = src,
+                     .to = dst,
                      .src_list = srclist,
                      .elem = elem_size,
                      .count = elem_count,

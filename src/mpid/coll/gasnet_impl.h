@@ -135,6 +135,17 @@ int wdl_gas_stage_fail(struct wdl_gas_op *op, enum wdl_gas_error error);
 void wdl_gas_op_free(struct wdl_gas_op *op);
 struct wdl_gas_op *wdl_gas_op_alloc(struct wdl_gas_team *team);
 
+/* Addresses by node that a call lists by image, as SINGLE calls do: of nodes with one image, or of
+ * each node's first one. The client's list may be gone before the last one reads it. NULL: out of
+ * memory. */
+enum wdl_gas_which { WDL_GAS_ONE_IMAGE, WDL_GAS_FIRST_IMAGE };
+void *const *wdl_gas_by_node(struct wdl_gas_op *op, void *const *list, enum wdl_gas_which which);
+/* SINGLE: what the call says of all nodes' sources and destinations, in op->args and in these
+ * lists (NULL: there is none), which are copied where they may be looked at, so that no node shows
+ * where its own are. WDL_OK or ERR_NOMEM. */
+int wdl_gas_give(struct wdl_gas_op *op, void *const *srclist, void *const *dstlist,
+                 enum wdl_gas_which which, uint32_t given);
+
 /* gasnet_bundle.c: the aggregate's members that make one collective begin as a part of head's
  * stage, together where they go the same way. */
 int wdl_gas_bundles_start(struct wdl_gas_op *head, struct wdl_list *members);

@@ -33,33 +33,27 @@ struct lists {
     void *const *dst, *const *src;
 };
 
-/* The client's list may be gone before the last one reads it. */
-static void *const *list_keep(struct wdl_gas_op *op, void *const *list)
-{
-    size_t bytes = (size_t) op->team->size * sizeof(list[0]);
-    void **kept = list ? wdl_gas_op_memory(op, bytes) : NULL;
-    if (kept)
-        memcpy(kept, list, bytes);
-    return kept;
-}
+enum { BOTH_GIVEN = WDL_COLL_SRC_GIVEN | WDL_COLL_DST_GIVEN };
 
-/* What all know of each other's memory, if data may move before all have come. WDL_OK or
+/* What all know of each other's memory, and whether data may move before all have come. WDL_OK or
  * ERR_NOMEM. */
 static int know(struct wdl_gas_op *op, struct lists lists, int flags)
 {
-    if (!(flags & WDL_COLL_IN_NOSYNC) || !(flags & WDL_COLL_SINGLE))
+    struct wdl_coll_args *args = &op->args;
+    if (!(flags & WDL_COLL_SINGLE))
         return WDL_OK;
-    if (flags & WDL_GAS_DST_IN_SEGMENT) {
-        op->args.flags |= WDL_COLL_DST_KNOWN;
-        op->args.dst_of = list_keep(op, lists.dst);
+    int ahead = flags & WDL_COLL_IN_NOSYNC;
+    if (ahead && (flags & WDL_GAS_DST_IN_SEGMENT)) {
+        args->flags |= WDL_COLL_DST_KNOWN;
+        if (lists.dst && !(args->dst_of = wdl_gas_by_node(op, lists.dst, WDL_GAS_FIRST_IMAGE)))
+            return WDL_ERR_NOMEM;
     }
-    if (flags & WDL_GAS_SRC_IN_SEGMENT) {
-        op->args.flags |= WDL_COLL_SRC_KNOWN;
-        op->args.src_of = list_keep(op, lists.src);
+    if (ahead && (flags & WDL_GAS_SRC_IN_SEGMENT)) {
+        args->flags |= WDL_COLL_SRC_KNOWN;
+        if (lists.src && !(args->src_of = wdl_gas_by_node(op, lists.src, WDL_GAS_FIRST_IMAGE)))
+            return WDL_ERR_NOMEM;
     }
-    int lacks = (op->args.flags & WDL_COLL_DST_KNOWN && lists.dst && !op->args.dst_of) ||
-                (op->args.flags & WDL_COLL_SRC_KNOWN && lists.src && !op->args.src_of);
-    return lacks ? WDL_ERR_NOMEM : WDL_OK;
+    return wdl_gas_give(op, lists.src, lists.dst, WDL_GAS_FIRST_IMAGE, BOTH_GIVEN);
 }
 
 static wdl_gas_handle move_listed(struct wdl_gas_team *team, enum wdl_coll_kind kind, int root,
@@ -162,16 +156,21 @@ static char *move_memory(struct wdl_gas_op *op, size_t out, size_t in)
 }
 
 /* Start, if what the own lists name is where the flags say: so many bytes at args.src, at each of
- * op->src and of op->dst. */
-static wdl_gas_handle move_lists(struct wdl_gas_op *op, int flags, size_t root_bytes,
-                                 size_t src_bytes, size_t dst_bytes)
+ * op->src and of op->dst. `given`: what SINGLE says of the memory of all. */
+static wdl_gas_handle move_lists(struct wdl_gas_op *op, int flags, uint32_t given,
+                                 size_t root_bytes, size_t src_bytes, size_t dst_bytes)
 {
     struct wdl_gas_team *team = op->team;
     size_t own = wdl_gas_images_of(team, team->rank);
+    void *const *dstlist = given & WDL_COLL_DST_GIVEN && op->dst ? op->dst - own_at(team, flags)
+                                                                 : NULL;
     enum wdl_gas_error error =
         wdl_gas_segment_error(team, flags, op->args.src, root_bytes, NULL, 0);
     if (!error)
         error = wdl_gas_lists_error(team, flags, own, op->src, src_bytes, op->dst, dst_bytes);
+    if (!error && (flags & WDL_COLL_SINGLE) &&
+        wdl_gas_give(op, NULL, dstlist, WDL_GAS_FIRST_IMAGE, given) != WDL_OK)
+        error = WDL_GAS_ERR_NOMEM;
     return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_start(op, flags);
 }
 
@@ -208,7 +207,7 @@ wdl_gas_handle wdl_gas_broadcastM_nb(struct wdl_gas_team *team, void *const dstl
     op->args.src = src;
     op->args.dst = op->dst[0];
     op->args.after = broadcast_copy;
-    return move_lists(op, flags, team->rank == root ? nbytes : 0, 0, nbytes);
+    return move_lists(op, flags, BOTH_GIVEN, team->rank == root ? nbytes : 0, 0, nbytes);
 }
 
 static void own_unpack(void *local)
@@ -246,7 +245,7 @@ wdl_gas_handle wdl_gas_scatterM_nb(struct wdl_gas_team *team, void *const dstlis
     op->args.dst = memory + lists_bytes(team);
     op->args.after = own_unpack;
     size_t all = wdl_gas_images(team) * nbytes;
-    return move_lists(op, flags, team->rank == root ? all : 0, 0, nbytes);
+    return move_lists(op, flags, WDL_COLL_SRC_GIVEN, team->rank == root ? all : 0, 0, nbytes);
 }
 
 wdl_gas_handle wdl_gas_gatherM_nb(struct wdl_gas_team *team, size_t dstimage, void *dst,
@@ -275,7 +274,8 @@ wdl_gas_handle wdl_gas_gatherM_nb(struct wdl_gas_team *team, size_t dstimage, vo
     enum wdl_gas_error error =
         wdl_gas_segment_error(team, flags, NULL, 0, dst,
                               team->rank == root ? wdl_gas_images(team) * nbytes : 0);
-    return error ? wdl_gas_op_fail(op, error) : move_lists(op, flags, 0, nbytes, 0);
+    return error ? wdl_gas_op_fail(op, error)
+                 : move_lists(op, flags, WDL_COLL_DST_GIVEN, 0, nbytes, 0);
 }
 
 static void gather_all_copy(void *local)
@@ -306,7 +306,7 @@ wdl_gas_handle wdl_gas_gather_allM_nb(struct wdl_gas_team *team, void *const dst
     op->args.dst = op->dst[0];
     op->args.before = own_pack;
     op->args.after = gather_all_copy;
-    return move_lists(op, flags, 0, nbytes, wdl_gas_images(team) * nbytes);
+    return move_lists(op, flags, WDL_COLL_DST_GIVEN, 0, nbytes, wdl_gas_images(team) * nbytes);
 }
 
 /* Between two nodes: for each image of the sender, a block for each of the receiver. */
@@ -354,5 +354,5 @@ wdl_gas_handle wdl_gas_exchangeM_nb(struct wdl_gas_team *team, void *const dstli
     op->args.dst = memory + lists_bytes(team) + all;
     op->args.before = exchange_pack;
     op->args.after = exchange_unpack;
-    return move_lists(op, flags, 0, all / own, all / own);
+    return move_lists(op, flags, 0, 0, all / own, all / own);
 }

@@ -107,6 +107,41 @@ void wdl_gas_op_memory_free(struct wdl_gas_op *op)
     }
 }
 
+void *const *wdl_gas_by_node(struct wdl_gas_op *op, void *const *list, enum wdl_gas_which which)
+{
+    const struct wdl_gas_team *team = op->team;
+    void **kept = wdl_gas_op_memory(op, (size_t) team->size * sizeof(kept[0]));
+    for (int i = 0; i < team->size && kept; i++)
+        if (which == WDL_GAS_FIRST_IMAGE || wdl_gas_images_of(team, i) == 1)
+            kept[i] = list[team->first[i]];
+    return kept;
+}
+
+/* Is a node ever to look for another's memory? Not where all that any shows is on boards, whichever
+ * way it goes (levels.c). The same on all of a node of the machine. */
+static int may_look(const struct wdl_gas_op *op)
+{
+    const struct wdl_team_params *params = &op->team->outer.team->params;
+    size_t size = (size_t) params->size;
+    int peeks = op->aggregated || (params->shm && params->shm->peek); /* lanes: perhaps */
+    return peeks &&
+           (op->args.variable || op->args.bytes > params->board_bytes / (size * (size + 1)));
+}
+
+int wdl_gas_give(struct wdl_gas_op *op, void *const *srclist, void *const *dstlist,
+                 enum wdl_gas_which which, uint32_t given)
+{
+    struct wdl_coll_args *args = &op->args;
+    int looks = !(srclist || dstlist) || may_look(op);
+    if (looks)
+        args->flags |= given;
+    if (looks && srclist && !args->src_of && !(args->src_of = wdl_gas_by_node(op, srclist, which)))
+        return WDL_ERR_NOMEM;
+    if (looks && dstlist && !args->dst_of && !(args->dst_of = wdl_gas_by_node(op, dstlist, which)))
+        return WDL_ERR_NOMEM;
+    return WDL_OK;
+}
+
 static void op_recycle(struct wdl_gas_op *op)
 {
     wdl_assert(wdl_list_empty(&op->link));

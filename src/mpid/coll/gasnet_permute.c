@@ -86,6 +86,17 @@ static void permute_unpack(void *local)
         }
 }
 
+/* Where nodes have several units, or perhaps, their blocks are packed: only they know where. */
+static int permute_give(struct wdl_gas_op *op)
+{
+    const struct permute *p = permute_of(op);
+    size_t at = p->units_are_nodes ? 0 : op->team->first[op->team->rank];
+    void *const *srclist = p->units_are_nodes ? NULL : op->src - at;
+    void *const *dstlist = p->units_are_nodes ? NULL : op->dst - at;
+    return wdl_gas_give(op, srclist, dstlist, WDL_GAS_ONE_IMAGE,
+                        WDL_COLL_SRC_GIVEN | WDL_COLL_DST_GIVEN);
+}
+
 /* The exchange, once all know the whole permutation. */
 static enum wdl_gas_error permute_plan(struct wdl_gas_op *op, uint32_t flags)
 {
@@ -106,6 +117,8 @@ static enum wdl_gas_error permute_plan(struct wdl_gas_op *op, uint32_t flags)
     (void) wdl_xfer_places(p->xfer.out, p->xfer.out_at, team->size);
     (void) wdl_xfer_places(p->xfer.in, p->xfer.in_at, team->size);
     wdl_xfer_args(op, &p->xfer, flags, &op->args);
+    if ((flags & WDL_COLL_SINGLE) && permute_give(op) != WDL_OK)
+        return WDL_GAS_ERR_NOMEM;
     if (end - first == 1) { /* one block: from its place to its place */
         op->args.src = op->src[0];
         op->args.dst = op->dst[0];

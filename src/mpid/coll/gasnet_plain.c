@@ -91,6 +91,8 @@ int wdl_gas_plain(struct wdl_gas_team *team, const struct wdl_gas_plain *call, i
         return WDL_OK;
     if (folds)
         args.op = going->op;
+    if (call->flags & WDL_COLL_SINGLE)
+        args.flags |= WDL_COLL_SRC_GIVEN | WDL_COLL_DST_GIVEN;
     going->lane = wdl_coll_express(outer, &args);
     return going->lane ? WDL_AGAIN : WDL_ERR_OP;
 }

@@ -103,6 +103,8 @@ static wdl_gas_handle rooted_start(struct wdl_gas_team *team, enum wdl_coll_kind
             return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
         op->args.src_blocks = op->args.dst_blocks = blocks;
     }
+    if (flags & WDL_COLL_SINGLE)
+        op->args.flags |= WDL_COLL_SRC_GIVEN | WDL_COLL_DST_GIVEN;
     enum wdl_gas_error error = rooted_error(op, flags);
     return error ? wdl_gas_op_fail(op, error) : wdl_gas_op_start(op, flags);
 }
@@ -180,6 +182,8 @@ static wdl_gas_handle vary_start(struct wdl_gas_team *team, enum wdl_coll_kind k
     op->args.src = src;
     op->args.dst = dst;
     op->args.variable = 1;
+    if (flags & WDL_COLL_SINGLE)
+        op->args.flags |= WDL_COLL_SRC_GIVEN | WDL_COLL_DST_GIVEN;
     int hears = flags & WDL_COLL_LOCAL; /* the sizes of what it gets */
     enum wdl_gas_error error = vary_src(op);
     if (!error && !hears)

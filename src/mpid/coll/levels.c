@@ -128,8 +128,8 @@ static int folded(struct wdl_run *run, struct wdl_car_run *c)
 /* The result, which the head has where it was folded. */
 static int fetch_result(struct wdl_run *run, int head)
 {
-    return wdl_board_fetch(run, head, wdl_node_sheet(run, head)->dst, run->args.dst,
-                           run->args.bytes);
+    return wdl_board_fetch_said(run, head, wdl_node_sheet(run, head)->dst, 0, run->args.dst,
+                                run->args.bytes);
 }
 
 static int shared(struct wdl_run *run, struct wdl_car_run *c)

@@ -38,8 +38,9 @@ static int before_take(struct wdl_run *run, int head)
         return run->status;
     if (wdl_node_on_board(run))
         return wdl_node_put_before(run, head, board);
-    return wdl_node_put_before(
-        run, head, wdl_node_sheet(run, head)->dst + wdl_levels_behind(run->args.bytes));
+    const char *sum = wdl_board_said(run, head, wdl_node_sheet(run, head)->dst);
+    return sum ? wdl_node_put_before(run, head, sum + wdl_levels_behind(run->args.bytes))
+               : WDL_ERR_TRUNCATE;
 }
 
 static int before_show(struct wdl_run *run, const char *before)
@@ -142,8 +143,8 @@ static int block_take(struct wdl_run *run, int head)
         return status;
     if (wdl_node_on_board(run))
         return wdl_node_take(run, head, at, run->args.dst, bytes);
-    const char *part = wdl_node_sheet(run, head)->dst + wdl_levels_behind(run->shown);
-    return wdl_board_fetch(run, head, part + at, run->args.dst, bytes);
+    return wdl_board_fetch_said(run, head, wdl_node_sheet(run, head)->dst,
+                                wdl_levels_behind(run->shown) + at, run->args.dst, bytes);
 }
 
 static int part_show(struct wdl_run *run, const struct wdl_car *car)

@@ -59,7 +59,9 @@ static int show_place(struct wdl_run *run, const struct wdl_node_data *data,
                       const struct wdl_coll_blocks *blocks)
 {
     struct wdl_sheet *s = own_sheet(run);
-    *s = (struct wdl_sheet){.src = data->at, .dst = data->dst, .left = data->left};
+    *s = (struct wdl_sheet){.src = wdl_board_say(run, data->at),
+                            .dst = wdl_board_say(run, data->dst),
+                            .left = data->left};
     for (int i = 0; i < wdl_node_size(run) && blocks && blocks->at; i++) {
         int r = wdl_node_rank(run, i);
         s->block[i] = (struct wdl_sheet_block){blocks->at[r], blocks->bytes[r]};
@@ -124,7 +126,9 @@ static int show_staged(struct wdl_run *run, const struct wdl_node_data *data)
         return wdl_node_post(run, WDL_BOARD_DATA) == WDL_OK;
     if (!wdl_staging_take(run, data->bytes, &card))
         return 0;
-    *sheet = (struct wdl_sheet){.src = data->at, .dst = data->dst, .staged = card};
+    *sheet = (struct wdl_sheet){.src = wdl_board_say(run, data->at),
+                                .dst = wdl_board_say(run, data->dst),
+                                .staged = card};
     if (!whole)
         (void) wdl_node_post(run, WDL_BOARD_DATA);
     wdl_staging_fill(run, sheet, data->at, data->bytes, data->own, data->own_end);
@@ -146,7 +150,7 @@ static int show_blocks(struct wdl_run *run, const struct wdl_node_data *data)
     if (at + all > run->team->params.board_bytes)
         return 0;
     struct wdl_sheet *s = own_sheet(run);
-    *s = (struct wdl_sheet){.src = data->at, .dst = data->dst, .shown = 1};
+    *s = (struct wdl_sheet){.shown = 1};
     for (int i = 0; i < size; i++) {
         int r = wdl_node_rank(run, i);
         size_t bytes = i == place ? 0 : wdl_block_bytes(a, &a->src_blocks, r);
@@ -198,7 +202,7 @@ static int take_long(struct wdl_run *run, int rank, size_t at, void *here, size_
     if (sheet->ring)
         return wdl_parts_take(run, rank, here, bytes);
     return sheet->staged ? wdl_staging_read(run, rank, sheet, at, here, bytes)
-                         : wdl_board_fetch(run, rank, sheet->src + at, here, bytes);
+                         : wdl_board_fetch_said(run, rank, sheet->src, at, here, bytes);
 }
 
 int wdl_node_take(struct wdl_run *run, int rank, size_t at, void *here, size_t bytes)
@@ -480,9 +484,9 @@ static int give_block(struct wdl_run *run, int root)
 {
     const struct wdl_coll_args *a = &run->args;
     struct wdl_sheet_block to = place_at(run, root);
-    int status = to.bytes == a->bytes
-                     ? wdl_board_give(run, root, a->src, wdl_node_sheet(run, root)->dst + to.at,
-                                      a->bytes)
+    char *there = wdl_board_said(run, root, wdl_node_sheet(run, root)->dst);
+    int status = there && to.bytes == a->bytes
+                     ? wdl_board_give(run, root, a->src, there + to.at, a->bytes)
                      : WDL_ERR_TRUNCATE;
     (void) wdl_node_post(run, WDL_BOARD_DONE);
     return status;

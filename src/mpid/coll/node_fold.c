@@ -69,7 +69,8 @@ int wdl_node_look(struct wdl_run *run, int rank, size_t at, char *here, size_t b
         wdl_copy(here, there, bytes);
     if (there || bytes == 0)
         return WDL_OK;
-    return sheet->staged ? WDL_ERR_PROTO : wdl_board_fetch(run, rank, sheet->src + at, here, bytes);
+    return sheet->staged ? WDL_ERR_PROTO
+                         : wdl_board_fetch_said(run, rank, sheet->src, at, here, bytes);
 }
 
 /* Room for as much as is folded at a time: for what has to be fetched (NULL: all is on boards), and
@@ -188,7 +189,8 @@ static int take_part(struct wdl_run *run, int rank)
 {
     const struct wdl_sheet *sheet = wdl_node_sheet(run, rank);
     size_t at = wdl_node_part_at(run, rank), end = wdl_node_part_at(run, rank + 1);
-    char *dst = wdl_node_sheet(run, run->team->rank)->dst;
+    int me = run->team->rank;
+    char *dst = wdl_board_said(run, me, wdl_node_sheet(run, me)->dst);
     return sheet->staged ? wdl_staging_read(run, rank, sheet, at, dst + at, end - at) : WDL_OK;
 }
 
@@ -199,7 +201,7 @@ static int fetch_part(struct wdl_run *run, int rank)
     size_t at = wdl_node_part_at(run, rank), end = wdl_node_part_at(run, rank + 1);
     char *dst = run->args.dst;
     return sheet->staged ? take_part(run, rank)
-                         : wdl_board_fetch(run, rank, sheet->dst + at, dst + at, end - at);
+                         : wdl_board_fetch_said(run, rank, sheet->dst, at, dst + at, end - at);
 }
 
 int wdl_node_all_agree(struct wdl_run *run, struct wdl_car_run *c)
@@ -477,7 +479,7 @@ static int fold_for(struct wdl_run *run, int head, char *to)
         return fold_part(run, (struct goal){head, to, NULL});
     if (run->staged)
         return fold_part(run, (struct goal){head, NULL, run->staged});
-    char *there = wdl_node_sheet(run, head)->dst;
+    char *there = wdl_board_said(run, head, wdl_node_sheet(run, head)->dst);
     return there ? fold_part(run, (struct goal){head, there, NULL}) : WDL_ERR_TRUNCATE;
 }
 
@@ -529,7 +531,7 @@ static int give_copy(struct wdl_run *run)
     struct wdl_sheet *sheet = (struct wdl_sheet *) (void *) wdl_board_sheet(run, run->team->rank);
     uint64_t card;
     if (wdl_staging_take_for(run, a->bytes, a->root, &card)) {
-        *sheet = (struct wdl_sheet){.src = a->src, .staged = card};
+        *sheet = (struct wdl_sheet){.staged = card};
         wdl_staging_fill(run, sheet, a->src, a->bytes, 0, 0);
         return wdl_node_post(run, WDL_BOARD_DATA);
     }

@@ -174,7 +174,9 @@ static int show_prefix(struct wdl_run *run)
     if (!is_highest(run) && !staged && (exclusive || wdl_node_leaves(run)) &&
         !wdl_node_copy_room(run) && exclusive)
         run->status = WDL_ERR_NOMEM;
-    *sheet = (struct wdl_sheet){.src = a->src, .dst = own_prefix(run), .staged = card};
+    *sheet = (struct wdl_sheet){.src = wdl_board_say(run, a->src),
+                                .dst = wdl_board_say(run, own_prefix(run)),
+                                .staged = card};
     return wdl_node_post(run, WDL_BOARD_DATA);
 }
 
@@ -210,8 +212,8 @@ static int fetch_below(struct wdl_run *run, size_t at, char *here, size_t n)
 {
     int below = run->team->rank - 1;
     const struct wdl_sheet *sheet = wdl_node_sheet(run, below);
-    const char *there = below == 0 && !wdl_node_leaves(run) ? sheet->src : sheet->dst;
-    return wdl_board_fetch(run, below, there + at, here, n);
+    uint64_t there = below == 0 && !wdl_node_leaves(run) ? sheet->src : sheet->dst;
+    return wdl_board_fetch_said(run, below, there, at, here, n);
 }
 
 /* Bytes [at, at + n) of the prefix of the rank below: where they are staged, or fetched. */

@@ -34,6 +34,12 @@ static int node_of(void *ctx, int rank)
     return s->peer[rank] / s->memory->each;
 }
 
+static int domain_of(void *ctx, int rank)
+{
+    const struct gasnet_segments *s = ((const struct share *) ctx)->s;
+    return s->peer[rank] / s->memory->domain;
+}
+
 static void *segment(void *ctx, int rank)
 {
     const struct share *share = ctx;
@@ -42,16 +48,25 @@ static void *segment(void *ctx, int rank)
                : NULL;
 }
 
+static const char *alike(const struct share *share, int rank, const void *there)
+{
+    const struct gasnet_segments *s = share->s;
+    const struct gasnet_memory *m = s->memory;
+    return m->alike ? m->alike(m->ctx, s->peer[share->rank], s->peer[rank], there) : there;
+}
+
 static int peek(void *ctx, int rank, const void *there, void *here, size_t bytes)
 {
     wdl_assert(segment(ctx, rank));
-    memcpy(here, there, bytes);
+    memcpy(here, alike(ctx, rank, there), bytes);
     return WDL_OK;
 }
 
 static int poke(void *ctx, int rank, const void *here, void *there, size_t bytes)
 {
-    return peek(ctx, rank, here, there, bytes);
+    wdl_assert(segment(ctx, rank));
+    memcpy((char *) (uintptr_t) alike(ctx, rank, there), here, bytes);
+    return WDL_OK;
 }
 
 /* A rank's number as the card. */
@@ -110,6 +125,7 @@ static int share_make(void *ctx, struct wdl_team_params *params, void **share_ou
     }
     params->shm = &share->shm;
     params->node_of = node_of;
+    params->domain_of = share->s->memory->domain ? domain_of : NULL;
     params->opened_ctx = share;
     *share_out = share;
     return WDL_OK;
@@ -137,4 +153,10 @@ static void leave(void *ctx, void *left)
 struct wdl_gas_memory gasnet_memory(struct gasnet_memory *m)
 {
     return (struct wdl_gas_memory){share_make, leave, leave, m};
+}
+
+void gasnet_memory_look(const struct gasnet_memory *m, void (*fn)(const char *at, size_t bytes))
+{
+    for (const struct gasnet_segments *s = m->all; s; s = s->next)
+        fn(s->base, (size_t) s->size * s->bytes);
 }

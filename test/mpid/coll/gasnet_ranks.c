@@ -57,12 +57,37 @@ static int same_peer(void *ctx, int rank)
 }
 
 static struct gasnet_memory memory;
+static int domain;
+
+void gasnet_domains(int each)
+{
+    domain = each;
+}
+
+void gasnet_look(void (*fn)(const char *at, size_t bytes))
+{
+    gasnet_memory_look(&memory, fn);
+}
+
+/* Nobody looks for its own memory at another but by an address that all have alike. */
+static const char *alike(void *ctx, int own, int peer, const char *there)
+{
+    (void) ctx;
+    for (int k = 0; k < IMAGES_MAX; k++) {
+        if (there >= src[own][k] && there < src[own][k] + ROOM)
+            return src[peer][k] + (there - src[own][k]);
+        if (there >= dst[own][k] && there < dst[own][k] + ROOM)
+            return dst[peer][k] + (there - dst[own][k]);
+    }
+    return there;
+}
 
 void gasnet_open_nodes(const struct wdl_sim_params *sim, size_t images_each, int each)
 {
     ranks_open(&r, sim);
     wdl_prng_init(&prng, sim->seed);
-    memory = (struct gasnet_memory){r.one[0].proc, each, NULL};
+    memory = (struct gasnet_memory){
+        .alike = alike, .proc = r.one[0].proc, .each = each, .domain = domain};
     for (int i = 0; i < r.n; i++) {
         images[i] = images_each ? images_each : 1 + (size_t) i % IMAGES_MAX;
         first[i + 1] = first[i] + images[i];

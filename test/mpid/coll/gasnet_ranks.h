@@ -27,6 +27,10 @@ uint32_t gasnet_apply(int op, uint32_t x, uint32_t y);
 void gasnet_open(const struct wdl_sim_params *sim, size_t images_each);
 /* So many ranks share a node; 0: messages alone. */
 void gasnet_open_nodes(const struct wdl_sim_params *sim, size_t images_each, int each);
+/* In worlds to come so many ranks of a node share a domain; 0: nobody knows of any. */
+void gasnet_domains(int each);
+/* All that the ranks of nodes show each other. */
+void gasnet_look(void (*fn)(const char *at, size_t bytes));
 /* As wdl_coll_prefer. */
 void gasnet_prefer(const char *rows);
 /* Asserts, by ranks_close, that every allocation has come home. */

@@ -79,6 +79,25 @@ static int same_peer(void *ctx, int rank)
     return rank;
 }
 
+static const char *in(const char *there, const char *at, const char *to, size_t bytes)
+{
+    return there >= at && there < at + bytes ? to + (there - at) : NULL;
+}
+
+/* Nobody looks for its own memory at another but by an address that all have alike. */
+static const char *alike(void *ctx, int own, int peer, const char *there)
+{
+    const struct world *w = ctx;
+    for (int i = 0; i < w->options.ops; i++) {
+        const struct side *s = &w->ops[i].sides[own], *to = &w->ops[i].sides[peer];
+        const char *src = in(there, s->src, to->src, s->src_bytes);
+        const char *dst = in(there, s->dst, to->dst, s->dst_bytes);
+        if (src || dst)
+            return src ? src : dst;
+    }
+    return there;
+}
+
 static void teams_make(struct world *w)
 {
     /* trees from binomial to flat */
@@ -103,7 +122,8 @@ static void teams_make(struct world *w)
                                      .staging_bytes = staging,
                                      .model = models[w->options.seed % 3],
                                      .poison = 1};
-    w->memory = (struct gasnet_memory){w->ranks.one[0].proc, w->options.node, NULL};
+    w->memory = (struct gasnet_memory){
+        .alike = alike, .ctx = w, .proc = w->ranks.one[0].proc, .each = w->options.node};
     for (int i = 0; i < n; i++) {
         struct wdl_gas_params params = {
             .team = nodes, .images = w->images, .fns = world_fns, .fn_count = FNS};
