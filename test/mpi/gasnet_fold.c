@@ -5,8 +5,11 @@
  * not, and may not even be grouped; vectors; all synchronization modes. The operator that does not
  * commute joins intervals that touch: a wrong order is an interval nobody asked for.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <gasnet_coll.h>
-#include "testing.h"
+#include "alike.h"
 
 enum { IMAGES_MAX = 3, UNITS_MAX = 64 * IMAGES_MAX };
 enum op { SUM, JOIN, SERIAL, OPS };
@@ -181,11 +184,12 @@ static void run_one(struct run *r)
             for (size_t k = 0; k < width; k++)
                 src_memory[unit - own_first][place * width + k] = value(r, g, k);
     }
-    size_t at = r->flags & GASNET_COLL_SINGLE ? own_first : 0;
-    for (size_t i = 0; i < own; i++) {
-        src_list[at + i] = src_memory[i];
-        dst_list[at + i] = dst_memory[i];
-    }
+    int single = r->flags & GASNET_COLL_SINGLE; /* alike on all nodes */
+    for (int node = 0; node < t_size && r->m; node++)
+        for (size_t i = 0; i < images_of(node) && (single || node == t_rank); i++) {
+            src_list[(single ? first[node] : 0) + i] = src_memory[i];
+            dst_list[(single ? first[node] : 0) + i] = dst_memory[i];
+        }
     fence();
     gasnet_coll_wait_sync(start(r, src_list, dst_list));
     if (r->flags & GASNET_COLL_OUT_NOSYNC)
@@ -246,15 +250,14 @@ int main(int argc, char **argv)
         images[i] = images_of(i);
         first[i + 1] = first[i] + images[i];
     }
+    size_t all = 2 * (size_t) IMAGES_MAX * ROOM * sizeof(struct elem);
+    struct elem *memory = (struct elem *) (void *) t_alike(all);
     for (int i = 0; i < IMAGES_MAX; i++) {
-        src_memory[i] = t_alloc(ROOM * sizeof(struct elem));
-        dst_memory[i] = t_alloc(ROOM * sizeof(struct elem));
+        src_memory[i] = memory + 2 * i * ROOM;
+        dst_memory[i] = memory + (2 * i + 1) * ROOM;
     }
     gasnet_coll_init(images, 0, table, OPS, 0);
     runs(400, 1);
-    for (int i = 0; i < IMAGES_MAX; i++) {
-        free(src_memory[i]);
-        free(dst_memory[i]);
-    }
+    munmap(memory, all);
     return t_end();
 }

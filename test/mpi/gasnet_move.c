@@ -4,10 +4,13 @@
  * synchronization modes, SINGLE and LOCAL, every root, sizes around the engine's limits, blocking,
  * not blocking and aggregated, in teams; images 1, 2, 3, 1, ... of the nodes.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <gasnet_coll.h>
-#include "testing.h"
+#include "alike.h"
 
-enum { IMAGES_MAX = 3, PER_KIND = 2, KINDS = 5, TOGETHER = 4 };
+enum { IMAGES_MAX = 3, PER_KIND = 2, KINDS = 5, TOGETHER = 4, LONGEST = 300000, APART = 128 };
 enum kind { BROADCAST, SCATTER, GATHER, GATHER_ALL, EXCHANGE };
 
 static const char *const kind_name[] = {"broadcast", "scatter", "gather", "gather_all", "exchange"};
@@ -33,6 +36,7 @@ struct run { /* one operation */
     size_t nbytes;
     int flags;
     unsigned stamp;
+    int slot; /* of those at a time */
     char *src[IMAGES_MAX], *dst[IMAGES_MAX];
     void *src_list[64 * IMAGES_MAX], *dst_list[64 * IMAGES_MAX];
 };
@@ -74,26 +78,48 @@ static unsigned dst_blocks(const struct run *r, const struct group *g)
     return r->kind == BROADCAST || r->kind == SCATTER ? 1 : units(r, g);
 }
 
+static char *memory; /* at one address on all nodes */
+
+static size_t room(void)
+{
+    return (size_t) t_size * (IMAGES_MAX * LONGEST + APART);
+}
+
+/* Of an image of a rank: at the same place on all, but for what is listed. */
+static char *place(const struct run *r, int dst, unsigned image, int rank)
+{
+    int listed = r->m && (dst ? r->kind != GATHER : r->kind >= GATHER);
+    size_t slot = (size_t) (2 * r->slot + dst) * IMAGES_MAX + image;
+    return memory + slot * room() + (size_t) (listed ? rank : 0) * APART;
+}
+
+static void list(struct run *r, const struct group *g, int rank, unsigned at)
+{
+    for (unsigned i = 0; i < (r->m ? g->first[rank + 1] - g->first[rank] : 1); i++) {
+        r->src_list[at + i] = place(r, 0, i, rank);
+        r->dst_list[at + i] = place(r, 1, i, rank);
+    }
+}
+
 static void prepare(struct run *r, const struct group *g)
 {
     int rooted_src = r->kind == BROADCAST || r->kind == SCATTER;
     unsigned first = own_first(r, g);
     for (unsigned i = 0; i < IMAGES_MAX; i++) {
-        r->src[i] = t_alloc(src_blocks(r, g) * r->nbytes);
-        r->dst[i] = t_alloc(dst_blocks(r, g) * r->nbytes);
+        r->src[i] = place(r, 0, i, g->rank);
+        r->dst[i] = place(r, 1, i, g->rank);
         memset(r->dst[i], 0x5a, dst_blocks(r, g) * r->nbytes);
         unsigned from = rooted_src ? 0 : first + i;
         for (unsigned to = 0; to < src_blocks(r, g); to++)
             for (size_t k = 0; k < r->nbytes; k++)
                 r->src[i][to * r->nbytes + k] = pattern(r, from, to, k);
     }
-    unsigned at = r->flags & GASNET_COLL_SINGLE ? first : 0;
     memset(r->src_list, 0, sizeof r->src_list);
     memset(r->dst_list, 0, sizeof r->dst_list);
-    for (unsigned i = 0; i < own_units(r, g); i++) {
-        r->src_list[at + i] = r->src[i];
-        r->dst_list[at + i] = r->dst[i];
-    }
+    if (r->flags & GASNET_COLL_LOCAL)
+        list(r, g, g->rank, 0);
+    for (int rank = 0; rank < g->size && r->flags & GASNET_COLL_SINGLE; rank++)
+        list(r, g, rank, r->m ? g->first[rank] : (unsigned) rank);
 }
 
 static gasnet_coll_handle_t start(struct run *r, const struct group *g)
@@ -170,14 +196,6 @@ static void verify(const struct run *r, const struct group *g)
             kind_name[r->kind], r->m ? "M" : "", r->nbytes, r->root, g->images, r->flags, wrong);
 }
 
-static void finish(struct run *r)
-{
-    for (int i = 0; i < IMAGES_MAX; i++) {
-        free(r->src[i]);
-        free(r->dst[i]);
-    }
-}
-
 static unsigned stamps = 1000;
 
 static struct run choose(const struct group *g, enum kind kind, int m, int mode, size_t nbytes)
@@ -192,7 +210,7 @@ static struct run choose(const struct group *g, enum kind kind, int m, int mode,
 
 static size_t size_of(int which)
 {
-    static const size_t size[] = {1, 7, 64, 256, 257, 3000, 40000, 300000};
+    static const size_t size[] = {1, 7, 64, 256, 257, 3000, 40000, LONGEST};
     return size[which % (int) (sizeof size / sizeof size[0])];
 }
 
@@ -222,7 +240,6 @@ static void alone(const struct group *g)
                     fence(g);
                 verify(&r, g);
                 fence(g);
-                finish(&r);
             }
 }
 
@@ -239,6 +256,7 @@ static void together(const struct group *g, int aggregate)
                              size_of((int) x / 90));
             if (aggregate && i < TOGETHER - 1)
                 runs[i].flags |= GASNET_COLL_AGGREGATE;
+            runs[i].slot = i;
             prepare(&runs[i], g);
         }
         fence(g);
@@ -259,10 +277,8 @@ static void together(const struct group *g, int aggregate)
                     ;
         }
         fence(g);
-        for (int i = 0; i < TOGETHER; i++) {
+        for (int i = 0; i < TOGETHER; i++)
             verify(&runs[i], g);
-            finish(&runs[i]);
-        }
     }
 }
 
@@ -319,6 +335,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < t_size && i < 64; i++)
         images[i] = images_of(i);
     gasnet_coll_init(images, 0, NULL, 0, 0);
+    memory = t_alike(2 * TOGETHER * IMAGES_MAX * room());
     describe(&world, GASNET_TEAM_ALL);
     t_check(world.rank == t_rank && world.size == t_size, "a node is not a rank");
     barriers(&world);

@@ -3,8 +3,11 @@
  * permute, put and get with partner lists, the calls with blocks of different sizes, and sort, of
  * gasnet_coll.h, against what each says, with random shapes, in all synchronization modes.
  */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 #include <gasnet_coll.h>
-#include "testing.h"
+#include "alike.h"
 
 enum { IMAGES_MAX = 3, UNITS_MAX = 64 * IMAGES_MAX, ROOM = 200000 };
 
@@ -64,7 +67,18 @@ static size_t size_drawn(void)
     return size[draw(sizeof size / sizeof size[0])];
 }
 
-static char *src, *dst;
+static char *src, *dst; /* alike on all nodes */
+
+/* An address for each image: of the own ones, or of all. */
+static void lists(int flags, size_t each, char *from, void **src_list, char *to, void **dst_list)
+{
+    int single = flags & GASNET_COLL_SINGLE;
+    for (int node = 0; node < t_size; node++)
+        for (size_t i = 0; i < images_of(node) && (single || node == t_rank); i++) {
+            src_list[(single ? first[node] : 0) + i] = from + i * each;
+            dst_list[(single ? first[node] : 0) + i] = to + i * each;
+        }
+}
 
 /* --- permute --- */
 
@@ -84,12 +98,9 @@ static void permute(void)
         perm[i] = perm[j];
         perm[j] = swap;
     }
-    unsigned at = flags & GASNET_COLL_SINGLE ? own_first : 0;
-    for (unsigned i = 0; i < own; i++) {
-        src_list[at + i] = src + i * n;
-        dst_list[at + i] = dst + i * n;
+    lists(flags, n, src, src_list, dst, dst_list);
+    for (unsigned i = 0; i < own; i++)
         fill(src + i * n, stamp, own_first + i, 0, n);
-    }
     memset(dst, 0, ROOM);
     const gasnet_image_t *mine = flags & GASNET_COLL_SINGLE ? perm : perm + own_first;
     fence();
@@ -302,11 +313,7 @@ static void sort(void)
             memcpy(x, y, elem_bytes);
             memcpy(y, swap, elem_bytes);
         }
-    size_t at = flags & GASNET_COLL_SINGLE ? own_first : 0;
-    for (size_t i = 0; i < own; i++) {
-        src_list[at + i] = src + i * each;
-        dst_list[at + i] = into + i * each;
-    }
+    lists(flags, each, src, src_list, into, dst_list);
     fence();
     wait_for(m ? gasnet_coll_sortM_nb(GASNET_TEAM_ALL, dst_list, to.blk, to.off, src_list, from.blk,
                                       from.off, elem_bytes, n, by_key, flags)
@@ -334,8 +341,8 @@ int main(int argc, char **argv)
         images[i] = images_of(i);
         first[i + 1] = first[i] + images[i];
     }
-    src = t_alloc(ROOM);
-    dst = t_alloc(ROOM);
+    src = t_alike(2 * ROOM);
+    dst = src + ROOM;
     gasnet_coll_init(images, 0, NULL, 0, 0);
     for (int i = 0; i < 40; i++) {
         permute();
@@ -347,7 +354,6 @@ int main(int argc, char **argv)
         sort();
         fence();
     }
-    free(src);
-    free(dst);
+    munmap(src, 2 * ROOM);
     return t_end();
 }
