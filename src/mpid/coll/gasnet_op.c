@@ -208,10 +208,13 @@ static wdl_gas_handle op_failed(struct wdl_gas_op *op, enum wdl_gas_error error)
 
 /* --- stages --- */
 
+static int tail_next(struct wdl_gas_op *tail);
+
 static void stage_begin(struct wdl_gas_op *op)
 {
     op->left++; /* held while the stage is begun: it may be done in the call */
-    int more = op->error ? WDL_GAS_END : op->next(op);
+    int goes_on = !op->error || (op->next == tail_next && op->stage == 0); /* others wait there */
+    int more = goes_on ? op->next(op) : WDL_GAS_END;
     op->left--;
     op->stage++;
     op->ending = more == WDL_GAS_END || more == WDL_GAS_LAST;

@@ -252,10 +252,13 @@ static void look_failed(struct wdl_run *run)
         wdl_run_fail(run);
 }
 
-/* Has what a polled CAR looks out for come? Counts what a WATCH has done on the way. */
+/* Has what a polled CAR looks out for come? Counts what a WATCH has done on the way. Of what has
+ * failed nothing is passed on. */
 static int polled_look(struct wdl_car_run *c, int *events)
 {
     const struct wdl_car *car = wdl_car_of(c);
+    if (c->run->doom)
+        return 0;
     if (car->kind == WDL_CAR_RECV)
         return car->shm ? wdl_shm_load(c->run, car) != NULL : wdl_flag_has_come(c->run, car);
     int step = c->step, next = c->next;
@@ -270,7 +273,7 @@ static int polled_look(struct wdl_car_run *c, int *events)
     if (wdl_status_is_error(status))
         c->run->status = status;
     look_failed(c->run);
-    return 1;
+    return !c->run->doom;
 }
 
 /* RECVs whose shared cell or words have been written, and WATCHes that are done. */
