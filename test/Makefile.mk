@@ -43,6 +43,7 @@ unit_tests =                            \
     test/mpid/coll/test_express         \
     test/mpid/coll/test_fail            \
     test/mpid/coll/test_flag            \
+    test/mpid/coll/test_gasnet_alike    \
     test/mpid/coll/test_gasnet_bundle   \
     test/mpid/coll/test_gasnet_deal     \
     test/mpid/coll/test_gasnet_fold     \

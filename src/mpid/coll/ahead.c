@@ -94,12 +94,18 @@ static int gives_any(const struct wdl_run *run)
     return gives;
 }
 
+/* Where there is no memory its owner has named another place. */
+static int differs(int status)
+{
+    return status == WDL_ERR_RANGE ? WDL_ERR_TRUNCATE : status;
+}
+
 static int put_to(struct wdl_run *run, int rank)
 {
     const struct wdl_coll_args *a = &run->args;
     struct wdl_ahead_part part = wdl_ahead_part(a, run->team->rank, rank);
-    return wdl_board_give(run, rank, (const char *) a->src + part.from,
-                          wdl_ahead_dst(a, rank) + part.to, a->bytes);
+    return differs(wdl_board_give(run, rank, (const char *) a->src + part.from,
+                                  wdl_ahead_dst(a, rank) + part.to, a->bytes));
 }
 
 /* From its board, where it has shown it there; nobody waits for that. */
@@ -112,7 +118,8 @@ static int get_from(struct wdl_run *run, int rank)
         return wdl_node_agrees(run, rank) == WDL_OK
                    ? wdl_node_take(run, rank, part.from, here, a->bytes)
                    : WDL_ERR_TRUNCATE;
-    return wdl_board_fetch(run, rank, wdl_ahead_src(a, rank) + part.from, here, a->bytes);
+    return differs(
+        wdl_board_fetch(run, rank, wdl_ahead_src(a, rank) + part.from, here, a->bytes));
 }
 
 /* Every other rank that gives us something (`gets`), or gets something; the next one first. */

@@ -141,34 +141,42 @@ int wdl_board_give(const struct wdl_run *run, int rank, const void *here, void *
     return shm->poke(shm->ctx, rank, here, there, bytes);
 }
 
+static uint32_t digest(const struct wdl_run *run, const void *at)
+{
+    return wdl_alike_add(0, wdl_stands_for(&run->team->params, at));
+}
+
 /* Memory of the engine's own, where blocks are packed, or heads have what they pass on, is nobody
  * else's to know. */
-uint64_t wdl_board_say(const struct wdl_run *run, const void *at)
+struct wdl_said wdl_board_say(const struct wdl_run *run, const void *at)
 {
     const struct wdl_coll_args *a = &run->args;
     int me = run->team->rank;
+    struct wdl_said said = {.digest = digest(run, at)};
     if (at && (a->flags & WDL_COLL_SRC_GIVEN) && at == wdl_ahead_src(a, me))
-        return WDL_SHEET_SRC;
-    if (at && (a->flags & WDL_COLL_DST_GIVEN) && at == wdl_ahead_dst(a, me))
-        return WDL_SHEET_DST;
-    return (uint64_t) (uintptr_t) at;
+        said.which = WDL_SAID_SRC;
+    else if (at && (a->flags & WDL_COLL_DST_GIVEN) && at == wdl_ahead_dst(a, me))
+        said.which = WDL_SAID_DST;
+    else
+        said = (struct wdl_said){.at = (uint64_t) (uintptr_t) at};
+    return said;
 }
 
-char *wdl_board_said(const struct wdl_run *run, int rank, uint64_t said)
+char *wdl_board_said(const struct wdl_run *run, int rank, struct wdl_said said)
 {
     const struct wdl_coll_args *a = &run->args;
-    switch (said) {
-    case WDL_SHEET_SRC:
-        return a->flags & WDL_COLL_SRC_GIVEN ? (char *) (uintptr_t) wdl_ahead_src(a, rank) : NULL;
-    case WDL_SHEET_DST:
-        return a->flags & WDL_COLL_DST_GIVEN ? wdl_ahead_dst(a, rank) : NULL;
-    default:
-        return (char *) (uintptr_t) said;
-    }
+    const char *at = NULL;
+    if (said.which == WDL_SAID_AT)
+        return (char *) (uintptr_t) said.at;
+    if (said.which == WDL_SAID_SRC && (a->flags & WDL_COLL_SRC_GIVEN))
+        at = wdl_ahead_src(a, rank);
+    else if (said.which == WDL_SAID_DST && (a->flags & WDL_COLL_DST_GIVEN))
+        at = wdl_ahead_dst(a, rank);
+    return digest(run, at) == said.digest ? (char *) (uintptr_t) at : NULL;
 }
 
-int wdl_board_fetch_said(const struct wdl_run *run, int rank, uint64_t said, size_t at, void *here,
-                         size_t bytes)
+int wdl_board_fetch_said(const struct wdl_run *run, int rank, struct wdl_said said, size_t at,
+                         void *here, size_t bytes)
 {
     const char *there = wdl_board_said(run, rank, said);
     if (bytes == 0)

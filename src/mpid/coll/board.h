@@ -26,12 +26,17 @@ enum wdl_place_on_board {
     WDL_BOARD_PLACES
 };
 
-/* What a sheet says of a place: its address, or whose it is, where all know that address. */
-enum { WDL_SHEET_NOWHERE, WDL_SHEET_SRC, WDL_SHEET_DST };
+/* What a sheet says of a place: its address, or whose it is, where all know that address, and a
+ * digest by which they see whether they know the same. */
+struct wdl_said {
+    enum { WDL_SAID_AT, WDL_SAID_SRC, WDL_SAID_DST } which;
+    uint32_t digest;
+    uint64_t at;
+};
 /* Where a rank's data is, for others to fetch. */
 enum { WDL_SHEET_CHUNKS = 32 };
 struct wdl_sheet {
-    uint64_t src, dst; /* wdl_board_say */
+    struct wdl_said src, dst; /* wdl_board_say */
     uint64_t staged; /* the card of a copy of the data (staging.h); 0: there is none */
     size_t filled; /* leading bytes of it that are there */
     size_t ring; /* room in which they come by parts (parts.h); 0: each has a place of its own */
@@ -73,11 +78,11 @@ int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void
 int wdl_board_give(const struct wdl_run *run, int rank, const void *here, void *there,
                    size_t bytes);
 /* What the own sheet says of a place, and the place that another's says; NULL: none, or it is one
- * that we have not been told of. */
-uint64_t wdl_board_say(const struct wdl_run *run, const void *at);
-char *wdl_board_said(const struct wdl_run *run, int rank, uint64_t said);
-/* Bytes [at, at + bytes) from there. */
-int wdl_board_fetch_said(const struct wdl_run *run, int rank, uint64_t said, size_t at, void *here,
-                         size_t bytes);
+ * that we have not been told of, or have been told another of. */
+struct wdl_said wdl_board_say(const struct wdl_run *run, const void *at);
+char *wdl_board_said(const struct wdl_run *run, int rank, struct wdl_said said);
+/* Bytes [at, at + bytes) from there; ERR_TRUNCATE: we do not know where. */
+int wdl_board_fetch_said(const struct wdl_run *run, int rank, struct wdl_said said, size_t at,
+                         void *here, size_t bytes);
 
 #endif

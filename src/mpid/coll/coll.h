@@ -125,6 +125,15 @@ struct wdl_coll_blocks {
     const size_t *bytes, *at; /* both NULL: all blocks are args->bytes, side by side */
 };
 
+/* The sum of what ranks must give alike, one address after the other, begins with 0. It tells
+ * nobody what they are. */
+static inline uint32_t wdl_alike_add(uint32_t sum, const void *at)
+{
+    uint64_t h = ((uint64_t) sum << 32 ^ (uint64_t) (uintptr_t) at) * 0x9e3779b97f4a7c15u;
+    h = (h ^ h >> 29) * 0x9e3779b97f4a7c15u;
+    return (uint32_t) (h >> 32);
+}
+
 /*              src          dst              bytes        src_blocks  dst_blocks
  * barrier      -            -                -            -           -
  * broadcast    root: bytes  others: bytes 1  the data     -           -
@@ -153,6 +162,7 @@ struct wdl_coll_args {
      * every rank that has one. They stay until the collective is released (below). */
     void *const *dst_of;
     void *const *src_of;
+    uint32_t alike; /* ranks that differ do not mean the same (wdl_alike_add); 0: nothing */
     int variable; /* block lists are in use (on every rank, or on none) */
     struct wdl_coll_blocks src_blocks, dst_blocks;
     struct wdl_coll_op op; /* reductions */
@@ -266,6 +276,10 @@ struct wdl_team_params {
     size_t staging_long_bytes;
     uint32_t first_seq; /* any; the same on all ranks */
     int poison; /* tests: overwrite cells once read */
+    /* ranks that share one memory, as simulated ones do, have nothing at one address: what stands
+     * for an address where all are compared; NULL: it itself */
+    const void *(*stands_for)(void *ctx, const void *at);
+    void *stands_for_ctx;
     struct wdl_coll_model model; /* all zero: the process's (wdl_coll_model_set), or a default */
     const struct wdl_coll_shm *shm; /* NULL: messages only; else as long as the team */
     /* Not NULL: the team's first collective tells every rank the cards of all, by rank; shm is
@@ -399,6 +413,7 @@ struct wdl_coll_scan {
     const void *src;
     void *dst;
     size_t bytes;
+    uint32_t alike;                 /* as in wdl_coll_args */
     int exclusive;
     int looks;                      /* for the rank below, who may be about to come; at least one */
     const struct wdl_coll_op *op;
@@ -415,6 +430,7 @@ struct wdl_coll_short {
     const void *src;
     void *dst;                      /* a broadcast's data is both; a scatter's root's may be NULL */
     size_t bytes;                   /* of one block, as in wdl_coll_args */
+    uint32_t alike;                 /* likewise */
     const struct wdl_coll_op *op;   /* of a reduction */
 };
 int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call);

@@ -393,6 +393,10 @@ int wdl_team_is_quiet(const struct wdl_team *team);
 /* ... and may the next collective start at once? */
 int wdl_team_is_idle(struct wdl_team *team);
 /* The next collective is over without having been under way: the team is quiet. */
+static inline const void *wdl_stands_for(const struct wdl_team_params *params, const void *at)
+{
+    return params->stands_for && at ? params->stands_for(params->stands_for_ctx, at) : at;
+}
 void wdl_team_went_by(struct wdl_team *team, uint32_t print);
 /* On a node: see what all have finished; has it become more? */
 int wdl_team_look_low(struct wdl_team *team);

@@ -102,7 +102,8 @@ struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_ar
     run->doom = NULL;
     run->staged = NULL;
     run->taken = 0;
-    run->print = wdl_print_on_node(args->kind, args->root, args->flags);
+    run->print =
+        wdl_print_with(wdl_print_on_node(args->kind, args->root, args->flags), args->alike);
     team->prints[run->seq & ((uint32_t) team->numbers - 1)] = run->print;
     for (int i = 0; i < CARS; i++) {
         run->cars[i].step = run->cars[i].next = 0;
@@ -282,7 +283,7 @@ int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call)
         return WDL_AGAIN;
     run->seq = team->next;
     run->stamp = team->started + 1;
-    run->print = wdl_print_on_node(call->kind, call->root, 0);
+    run->print = wdl_print_with(wdl_print_on_node(call->kind, call->root, 0), call->alike);
     run->args.kind = call->kind;
     run->args.bytes = call->bytes;
     int status = call->kind == WDL_COLL_BARRIER     ? go_barrier(run, call->looks)

@@ -53,6 +53,15 @@ static inline uint32_t wdl_print_on_node(enum wdl_coll_kind kind, int root, uint
     return (((uint32_t) kind + 1) | waits | from) & ((1u << WDL_PRINT_BITS) - 1);
 }
 
+/* ... with what all ranks must give alike, of which nobody can tell what it was. The bit for credit
+ * stays, and 0 is nothing. */
+static inline uint32_t wdl_print_with(uint32_t print, uint32_t alike)
+{
+    enum { SHORTER = 32 - (WDL_PRINT_BITS - 1) };
+    uint32_t with = print ^ alike >> SHORTER << 1;
+    return print && !with ? 1u << (WDL_PRINT_BITS - 1) : with;
+}
+
 /* This rank's is not what others mean; or they say so. It ends later, with ERR_TRUNCATE. */
 void wdl_run_fail(struct wdl_run *run);
 /* It begins: is it known to fail? */

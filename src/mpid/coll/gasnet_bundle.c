@@ -109,6 +109,15 @@ static int bundle_start(struct wdl_gas_op *head, struct wdl_gas_op *bundle)
     return wdl_gas_stage_start(head, &bundle->args, &bundle->req);
 }
 
+/* What each of them wants to be the same on all nodes. */
+static uint32_t all_alike(struct wdl_gas_op *const *members, int n)
+{
+    uint32_t sum = 0;
+    for (int i = 0; i < n; i++)
+        sum = wdl_alike_add(sum, (const void *) (uintptr_t) members[i]->args.alike);
+    return sum;
+}
+
 /* The first n of head->bundled, which are taken, as one. NULL: memory is short. */
 static struct wdl_gas_op *bundle_make(struct wdl_gas_op *head, int n)
 {
@@ -122,6 +131,7 @@ static struct wdl_gas_op *bundle_make(struct wdl_gas_op *head, int n)
         ~(uint32_t) (WDL_COLL_PLACED | WDL_COLL_SRC_GIVEN | WDL_COLL_DST_GIVEN);
     bundle->bundled = head->bundled;
     bundle->bundled_count = n;
+    bundle->args.alike = all_alike(bundle->bundled, n);
     head->bundled += n;
     return bundle;
 }
@@ -203,6 +213,7 @@ static int mix_start(struct wdl_gas_op *head, struct wdl_gas_op *bundle)
 {
     struct wdl_xfer xfer;
     int me = bundle->team->rank, size = bundle->team->size;
+    uint32_t alike = bundle->args.alike;
     int status = wdl_xfer_init(bundle, &xfer);
     if (status != WDL_OK)
         return status;
@@ -220,6 +231,7 @@ static int mix_start(struct wdl_gas_op *head, struct wdl_gas_op *bundle)
     if (!memory)
         return WDL_ERR_NOMEM;
     wdl_xfer_args(bundle, &xfer, bundle->args.flags, &bundle->args);
+    bundle->args.alike = alike;
     bundle->args.src = memory;
     bundle->args.dst = memory + out;
     bundle->args.before = mix_pack;

@@ -406,6 +406,16 @@ static enum wdl_gas_error fold_plan(struct wdl_gas_op *op, const struct want *w,
     return error;
 }
 
+/* Each unit has an element of a vector; of an array it may have none, and any address. */
+static void vectors_alike(struct wdl_gas_op *op, const struct want *w, int everywhere)
+{
+    if (!(w->flags & WDL_GAS_ELEMENTWISE))
+        return;
+    wdl_gas_alike(op, w->src_list, w->src.base);
+    if (w->scan || everywhere)
+        wdl_gas_alike(op, w->dst_list, w->dst.base);
+}
+
 /* Vectors of nodes are what the engine's own kinds fold, if they may be grouped. WDL_OK or
  * ERR_NOMEM. */
 static int place_on_node(struct wdl_gas_op *op, const struct want *w, int everywhere)
@@ -450,6 +460,7 @@ static wdl_gas_handle fold_start(struct wdl_gas_op *op, const struct want *w, in
     if (error)
         return wdl_gas_op_fail(op, error);
     ((struct fold *) op->own)->everywhere = everywhere;
+    vectors_alike(op, w, everywhere);
     if (place_on_node(op, w, everywhere) != WDL_OK)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_NOMEM);
     return wdl_gas_op_start(op, w->flags);

@@ -146,6 +146,11 @@ void *const *wdl_gas_by_node(struct wdl_gas_op *op, void *const *list, enum wdl_
 int wdl_gas_give(struct wdl_gas_op *op, void *const *srclist, void *const *dstlist,
                  enum wdl_gas_which which, uint32_t given);
 
+/* SINGLE: all of a list, or without one an address, that every node uses itself, and so gives, or
+ * that others rely on before they can know whether it does: nodes that differ do not mean the same
+ * (args.alike). What the root alone uses is compared by who looks there (wdl_board_said). */
+void wdl_gas_alike(struct wdl_gas_op *op, void *const *list, const void *at);
+
 /* gasnet_bundle.c: the aggregate's members that make one collective begin as a part of head's
  * stage, together where they go the same way. */
 int wdl_gas_bundles_start(struct wdl_gas_op *head, struct wdl_list *members);

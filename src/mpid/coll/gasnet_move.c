@@ -5,6 +5,7 @@
  * are packed and taken apart by the collective itself, when its entry synchronization lets it.
  */
 #include <string.h>
+#include "mpid/coll/algo.h"
 #include "mpid/coll/gasnet_impl.h"
 
 /* An operation with what all have in common; NULL: return *handle_out. */
@@ -53,6 +54,10 @@ static int know(struct wdl_gas_op *op, struct lists lists, int flags)
         if (lists.src && !(args->src_of = wdl_gas_by_node(op, lists.src, WDL_GAS_FIRST_IMAGE)))
             return WDL_ERR_NOMEM;
     }
+    if (wdl_flow_of(args) != WDL_FLOW_DOWN || (args->flags & WDL_COLL_SRC_KNOWN))
+        wdl_gas_alike(op, lists.src, args->src);
+    if (wdl_flow_of(args) != WDL_FLOW_UP || (args->flags & WDL_COLL_DST_KNOWN))
+        wdl_gas_alike(op, lists.dst, args->dst);
     return wdl_gas_give(op, lists.src, lists.dst, WDL_GAS_FIRST_IMAGE, BOTH_GIVEN);
 }
 
@@ -207,6 +212,7 @@ wdl_gas_handle wdl_gas_broadcastM_nb(struct wdl_gas_team *team, void *const dstl
     op->args.src = src;
     op->args.dst = op->dst[0];
     op->args.after = broadcast_copy;
+    wdl_gas_alike(op, dstlist, NULL);
     return move_lists(op, flags, BOTH_GIVEN, team->rank == root ? nbytes : 0, 0, nbytes);
 }
 
@@ -244,6 +250,7 @@ wdl_gas_handle wdl_gas_scatterM_nb(struct wdl_gas_team *team, void *const dstlis
     op->args.src = src;
     op->args.dst = memory + lists_bytes(team);
     op->args.after = own_unpack;
+    wdl_gas_alike(op, dstlist, NULL);
     size_t all = wdl_gas_images(team) * nbytes;
     return move_lists(op, flags, WDL_COLL_SRC_GIVEN, team->rank == root ? all : 0, 0, nbytes);
 }
@@ -271,6 +278,7 @@ wdl_gas_handle wdl_gas_gatherM_nb(struct wdl_gas_team *team, size_t dstimage, vo
     op->args.src = memory + lists_bytes(team);
     op->args.dst = dst;
     op->args.before = own_pack;
+    wdl_gas_alike(op, srclist, NULL);
     enum wdl_gas_error error =
         wdl_gas_segment_error(team, flags, NULL, 0, dst,
                               team->rank == root ? wdl_gas_images(team) * nbytes : 0);
@@ -306,6 +314,8 @@ wdl_gas_handle wdl_gas_gather_allM_nb(struct wdl_gas_team *team, void *const dst
     op->args.dst = op->dst[0];
     op->args.before = own_pack;
     op->args.after = gather_all_copy;
+    wdl_gas_alike(op, srclist, NULL);
+    wdl_gas_alike(op, dstlist, NULL);
     return move_lists(op, flags, WDL_COLL_DST_GIVEN, 0, nbytes, wdl_gas_images(team) * nbytes);
 }
 
@@ -354,5 +364,7 @@ wdl_gas_handle wdl_gas_exchangeM_nb(struct wdl_gas_team *team, void *const dstli
     op->args.dst = memory + lists_bytes(team) + all;
     op->args.before = exchange_pack;
     op->args.after = exchange_unpack;
+    wdl_gas_alike(op, srclist, NULL);
+    wdl_gas_alike(op, dstlist, NULL);
     return move_lists(op, flags, 0, 0, all / own, all / own);
 }

@@ -142,6 +142,18 @@ int wdl_gas_give(struct wdl_gas_op *op, void *const *srclist, void *const *dstli
     return WDL_OK;
 }
 
+void wdl_gas_alike(struct wdl_gas_op *op, void *const *list, const void *at)
+{
+    const struct wdl_team_params *params = &op->team->params;
+    struct wdl_coll_args *args = &op->args;
+    if (!(args->flags & WDL_COLL_SINGLE))
+        return;
+    for (size_t i = 0; list && i < wdl_gas_images(op->team); i++)
+        args->alike = wdl_alike_add(args->alike, wdl_stands_for(params, list[i]));
+    if (!list)
+        args->alike = wdl_alike_add(args->alike, wdl_stands_for(params, at));
+}
+
 static void op_recycle(struct wdl_gas_op *op)
 {
     wdl_assert(wdl_list_empty(&op->link));

@@ -86,13 +86,16 @@ static void permute_unpack(void *local)
         }
 }
 
-/* Where nodes have several units, or perhaps, their blocks are packed: only they know where. */
+/* SINGLE. Where nodes have several units, or perhaps, their blocks are packed: only they know
+ * where. */
 static int permute_give(struct wdl_gas_op *op)
 {
     const struct permute *p = permute_of(op);
     size_t at = p->units_are_nodes ? 0 : op->team->first[op->team->rank];
     void *const *srclist = p->units_are_nodes ? NULL : op->src - at;
     void *const *dstlist = p->units_are_nodes ? NULL : op->dst - at;
+    wdl_gas_alike(op, srclist, p->src);
+    wdl_gas_alike(op, dstlist, p->dst);
     return wdl_gas_give(op, srclist, dstlist, WDL_GAS_ONE_IMAGE,
                         WDL_COLL_SRC_GIVEN | WDL_COLL_DST_GIVEN);
 }

@@ -5,7 +5,7 @@
  * may come by either way.
  */
 #include <string.h>
-#include "mpid/coll/coll_impl.h"
+#include "mpid/coll/algo.h"
 #include "mpid/coll/gasnet_impl.h"
 #include "mpid/coll/node.h"
 
@@ -39,20 +39,37 @@ static int has_plain_function(const struct wdl_gas_team *team, const struct wdl_
     return fn->fn && !(fn->flags & WDL_GAS_NONASSOC);
 }
 
-static int at_once(struct wdl_team *team, const struct wdl_gas_plain *call, int root, int looks,
-                   const struct wdl_gas_going *going)
+/* As wdl_gas_alike has it of the same call. */
+static uint32_t alike(const struct wdl_gas_team *team, const struct wdl_gas_plain *call,
+                      const struct wdl_coll_args *args)
+{
+    uint32_t sum = 0;
+    if (!(call->flags & WDL_COLL_SINGLE))
+        return 0;
+    if (wdl_flow_of(args) != WDL_FLOW_DOWN)
+        sum = wdl_alike_add(sum, wdl_stands_for(&team->params, call->src));
+    if (wdl_flow_of(args) != WDL_FLOW_UP)
+        sum = wdl_alike_add(sum, wdl_stands_for(&team->params, call->dst));
+    return sum;
+}
+
+static int at_once(struct wdl_team *team, const struct wdl_gas_plain *call,
+                   const struct wdl_coll_args *args, int looks, const struct wdl_gas_going *going)
 {
     const struct wdl_coll_op *op = wdl_coll_reduces(call->kind) ? &going->op : NULL;
-    int is_root = team->rank == root, exclusive = (call->flags & WDL_COLL_EXCLUSIVE) != 0;
+    int root = args->root, is_root = team->rank == root;
+    int exclusive = (call->flags & WDL_COLL_EXCLUSIVE) != 0;
     if (call->kind == WDL_COLL_SCAN)
         return wdl_coll_scan_at_once(
-            team, &(struct wdl_coll_scan){call->src, call->dst, call->bytes, exclusive, looks, op});
+            team, &(struct wdl_coll_scan){call->src, call->dst, call->bytes, args->alike, exclusive,
+                                          looks, op});
     int status = wdl_coll_at_once(team, &(struct wdl_coll_short){.kind = call->kind,
                                                                  .root = root,
                                                                  .looks = looks,
                                                                  .src = call->src,
                                                                  .dst = call->dst,
                                                                  .bytes = call->bytes,
+                                                                 .alike = args->alike,
                                                                  .op = op});
     int keeps = call->kind == WDL_COLL_BROADCAST && is_root && call->dst && call->dst != call->src;
     if (status == WDL_OK && keeps)
@@ -84,10 +101,11 @@ int wdl_gas_plain(struct wdl_gas_team *team, const struct wdl_gas_plain *call, i
                                  .src = call->src,
                                  .dst = call->dst,
                                  .bytes = call->bytes};
+    args.alike = alike(team, call, &args);
     int is_short = wdl_node_shown(outer, &args) <= outer->params.board_bytes;
     if (!is_short && (folds || (call->flags & WDL_COLL_OUT_NOSYNC)))
         return WDL_ERR_OP; /* who gives would wait for others */
-    if (is_short && !all && at_once(outer, call, root, looks, going) == WDL_OK)
+    if (is_short && !all && at_once(outer, call, &args, looks, going) == WDL_OK)
         return WDL_OK;
     if (folds)
         args.op = going->op;

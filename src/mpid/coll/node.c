@@ -4,6 +4,7 @@
  */
 #include <string.h>
 #include "base/copy.h"
+#include "mpid/coll/fail.h"
 #include "mpid/coll/node.h"
 #include "mpid/coll/ahead.h"
 #include "mpid/coll/parts.h"
@@ -183,6 +184,14 @@ int wdl_node_show(struct wdl_run *run, const void *data, size_t bytes)
 const struct wdl_sheet *wdl_node_sheet(const struct wdl_run *run, int rank)
 {
     return (const struct wdl_sheet *) (const void *) wdl_board_sheet(run, rank);
+}
+
+char *wdl_node_goal(struct wdl_run *run, int rank)
+{
+    char *there = wdl_board_said(run, rank, wdl_node_sheet(run, rank)->dst);
+    if (!there)
+        wdl_run_fail(run);
+    return there;
 }
 
 static int take_copy(const struct wdl_run *run, int rank, size_t at, void *here, size_t bytes)
@@ -484,10 +493,13 @@ static int give_block(struct wdl_run *run, int root)
 {
     const struct wdl_coll_args *a = &run->args;
     struct wdl_sheet_block to = place_at(run, root);
-    char *there = wdl_board_said(run, root, wdl_node_sheet(run, root)->dst);
-    int status = there && to.bytes == a->bytes
-                     ? wdl_board_give(run, root, a->src, there + to.at, a->bytes)
-                     : WDL_ERR_TRUNCATE;
+    int status = to.bytes == a->bytes ? WDL_OK : WDL_ERR_TRUNCATE;
+    if (status == WDL_OK && a->bytes) {
+        char *there = wdl_node_goal(run, root);
+        if (!there)
+            return WDL_AGAIN;
+        status = wdl_board_give(run, root, a->src, there + to.at, a->bytes);
+    }
     (void) wdl_node_post(run, WDL_BOARD_DONE);
     return status;
 }

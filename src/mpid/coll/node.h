@@ -68,6 +68,9 @@ int wdl_node_show_data(struct wdl_run *run, const struct wdl_node_data *data);
 /* ... the addresses of a source and of where the result goes. */
 int wdl_node_show_places(struct wdl_run *run, const void *src, void *dst);
 const struct wdl_sheet *wdl_node_sheet(const struct wdl_run *run, int rank);
+/* Where the result of a rank that waits for it goes, for us to write to. NULL: it says another
+ * place than we know, and the collective fails on all ranks: the WATCH asks again. */
+char *wdl_node_goal(struct wdl_run *run, int rank);
 /* Bytes [at, at + bytes) of what a rank shows; WDL_AGAIN: ask again. */
 int wdl_node_take(struct wdl_run *run, int rank, size_t at, void *here, size_t bytes);
 

@@ -472,15 +472,15 @@ static int fold_shared(struct wdl_run *run, struct wdl_car_run *c, char *to)
     return status;
 }
 
-/* Our part, to the head. */
+/* Our part, to the head. WDL_AGAIN: where it is to go is not known, and all hear of that. */
 static int fold_for(struct wdl_run *run, int head, char *to)
 {
     if (run->team->rank == head)
         return fold_part(run, (struct goal){head, to, NULL});
     if (run->staged)
         return fold_part(run, (struct goal){head, NULL, run->staged});
-    char *there = wdl_board_said(run, head, wdl_node_sheet(run, head)->dst);
-    return there ? fold_part(run, (struct goal){head, there, NULL}) : WDL_ERR_TRUNCATE;
+    char *there = wdl_node_goal(run, head);
+    return there ? fold_part(run, (struct goal){head, there, NULL}) : WDL_AGAIN;
 }
 
 /* A root's whole result so. Who gives fills in no more when this has ended, however. */
@@ -517,7 +517,13 @@ int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to
     if (wdl_node_on_board(run))
         return fold(run, wdl_node_size(run) - 1, 0, wdl_board_own_length(run), to,
                     (struct room){0});
-    WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_for(run, head, to)));
+    if (c->step == 2) {
+        int status = fold_for(run, head, to);
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        (void) wdl_node_note(run, status);
+        c->step++;
+    }
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     if (!is_head && run->staged)
         return WDL_OK;

@@ -31,6 +31,18 @@ static int is_there(const struct wdl_shm_prefix *line, uint64_t stamp)
     return __atomic_load_n(&line->stamp, __ATOMIC_ACQUIRE) == stamp;
 }
 
+/* What a line says beside its data. */
+static uint64_t length_with(size_t bytes, uint32_t alike)
+{
+    wdl_static_assert((uint64_t) WDL_COLL_SHORT_SCAN <= UINT32_MAX);
+    return bytes | (uint64_t) alike << 32;
+}
+
+static int line_agrees(const struct wdl_run *run, int rank)
+{
+    return line_of(run, rank)->length == length_with(run->args.bytes, run->args.alike);
+}
+
 /* Has a rank shown anything for this scan? Where little is scanned, it may be a line alone. */
 static int has_come(const struct wdl_run *run, int rank)
 {
@@ -43,7 +55,7 @@ static int agrees(struct wdl_run *run, int rank)
 {
     if (wdl_board_seen(run, rank, WDL_BOARD_DATA))
         return wdl_node_agrees(run, rank);
-    return line_of(run, rank)->length == run->args.bytes ? WDL_OK : WDL_ERR_TRUNCATE;
+    return line_agrees(run, rank) ? WDL_OK : WDL_ERR_TRUNCATE;
 }
 
 /* Only ranks below have something for us, only ranks above take from us. */
@@ -212,7 +224,7 @@ static int fetch_below(struct wdl_run *run, size_t at, char *here, size_t n)
 {
     int below = run->team->rank - 1;
     const struct wdl_sheet *sheet = wdl_node_sheet(run, below);
-    uint64_t there = below == 0 && !wdl_node_leaves(run) ? sheet->src : sheet->dst;
+    struct wdl_said there = below == 0 && !wdl_node_leaves(run) ? sheet->src : sheet->dst;
     return wdl_board_fetch_said(run, below, there, at, here, n);
 }
 
@@ -412,11 +424,11 @@ static int is_short(const struct wdl_run *run)
     return run->args.bytes > 0 && run->args.bytes <= WDL_COLL_SHORT_SCAN;
 }
 
-static void line_post(struct wdl_team *team, uint64_t stamp, size_t bytes)
+static void line_post(struct wdl_team *team, uint64_t stamp, uint64_t length)
 {
     const struct wdl_coll_shm *shm = team->params.shm;
     struct wdl_shm_prefix *line = wdl_shm_prefix_of(team, team->rank, stamp);
-    line->length = bytes;
+    line->length = length;
     /* pairs with the load in is_there */
     __atomic_store_n(&line->stamp, stamp, __ATOMIC_RELEASE);
     team->coll->stats.stored++;
@@ -425,17 +437,17 @@ static void line_post(struct wdl_team *team, uint64_t stamp, size_t bytes)
             shm->wake(shm->ctx, r);
 }
 
-/* Has a rank shown its prefix? How long; where. NULL: there is no room for one. */
+/* Has a rank shown its prefix? One that we mean, too; where. NULL: there is no room for one. */
 static int prefix_seen(const struct wdl_run *run, int rank)
 {
     return is_short(run) ? is_there(line_of(run, rank), run->stamp)
                          : wdl_board_seen(run, rank, WDL_BOARD_LAST);
 }
 
-static size_t prefix_length(const struct wdl_run *run, int rank)
+static int prefix_agrees(const struct wdl_run *run, int rank)
 {
-    return is_short(run) ? line_of(run, rank)->length
-                         : wdl_board_length_at(run, rank, WDL_BOARD_LAST);
+    return is_short(run) ? line_agrees(run, rank)
+                         : wdl_board_length_at(run, rank, WDL_BOARD_LAST) == run->args.bytes;
 }
 
 static char *prefix_of(const struct wdl_run *run, int rank)
@@ -446,7 +458,7 @@ static char *prefix_of(const struct wdl_run *run, int rank)
 static int prefix_post(struct wdl_run *run)
 {
     if (is_short(run))
-        line_post(run->team, run->stamp, run->args.bytes);
+        line_post(run->team, run->stamp, length_with(run->args.bytes, run->args.alike));
     else if (run->team->rank < run->team->size - 1)
         wdl_board_post(run, WDL_BOARD_LAST);
     return WDL_OK;
@@ -469,7 +481,7 @@ static int prefix_below(const struct wdl_run *run)
 
 static int all_agree_from(struct wdl_run *run, int from)
 {
-    int same = from > 0 ? prefix_length(run, from) == run->args.bytes : agrees(run, 0) == WDL_OK;
+    int same = from > 0 ? prefix_agrees(run, from) : agrees(run, 0) == WDL_OK;
     for (int r = from + 1; r < run->team->rank && same; r++)
         same = agrees(run, r) == WDL_OK;
     return same;
@@ -585,14 +597,14 @@ int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *s)
         left = wdl_shm_prefix_of(team, team->rank - 1, stamp);
         if (!look_for(left, stamp, s->looks)) /* who shows its operand needs a slot */
             return wdl_team_is_idle(team) ? WDL_ERR_OP : WDL_AGAIN;
-        if (left->length != s->bytes)
+        if (left->length != length_with(s->bytes, s->alike))
             return WDL_ERR_OP;
         next = wdl_shm_prefix_of(team, team->rank - 1, stamp + AHEAD);
     }
     lines_wanted(next, wdl_shm_prefix_of(team, team->rank, stamp + AHEAD), s->bytes);
     scan_line(s, left, wdl_shm_prefix_of(team, team->rank, stamp));
-    line_post(team, stamp, s->bytes);
-    wdl_team_went_by(team, wdl_print_on_node(WDL_COLL_SCAN, 0, 0));
+    line_post(team, stamp, length_with(s->bytes, s->alike));
+    wdl_team_went_by(team, wdl_print_with(wdl_print_on_node(WDL_COLL_SCAN, 0, 0), s->alike));
     return WDL_OK;
 }
 

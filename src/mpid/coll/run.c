@@ -580,7 +580,8 @@ int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_re
     run->req = req;
     run->held = req != NULL;
     run->seq = seq;
-    run->print = team->prints[seq & ((uint32_t) team->numbers - 1)] = g->print;
+    run->print = wdl_print_with(g->print, req ? req->args.alike : 0);
+    team->prints[seq & ((uint32_t) team->numbers - 1)] = run->print;
     run->doom = NULL;
     run->staged = NULL;
     run->taken = 0;

@@ -58,10 +58,16 @@ static int same_peer(void *ctx, int rank)
 
 static struct gasnet_memory memory;
 static int domain;
+static const char *always;
 
 void gasnet_domains(int each)
 {
     domain = each;
+}
+
+void gasnet_prefer_always(const char *rows)
+{
+    always = rows;
 }
 
 void gasnet_look(void (*fn)(const char *at, size_t bytes))
@@ -82,10 +88,23 @@ static const char *alike(void *ctx, int own, int peer, const char *there)
     return there;
 }
 
+/* What is at the same place of their memory is at one address. */
+static const void *stands_for(void *ctx, const void *at)
+{
+    for (int i = 0; i < r.n; i++) {
+        const char *first_one = alike(ctx, i, 0, at);
+        if (first_one != at)
+            return first_one;
+    }
+    return at;
+}
+
 void gasnet_open_nodes(const struct wdl_sim_params *sim, size_t images_each, int each)
 {
     ranks_open(&r, sim);
     wdl_prng_init(&prng, sim->seed);
+    if (always)
+        gasnet_prefer(always);
     memory = (struct gasnet_memory){
         .alike = alike, .proc = r.one[0].proc, .each = each, .domain = domain};
     for (int i = 0; i < r.n; i++) {
@@ -100,6 +119,7 @@ void gasnet_open_nodes(const struct wdl_sim_params *sim, size_t images_each, int
         params.team.peer_of = same_peer;
         params.team.cell_bytes = 64;
         params.team.poison = 1;
+        params.team.stands_for = stands_for;
         params.team.model = (struct wdl_coll_model){1000, 1000, 0.1, 0.25, 0};
         if (each)
             params.memory = gasnet_memory(&memory);

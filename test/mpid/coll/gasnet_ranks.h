@@ -29,6 +29,8 @@ void gasnet_open(const struct wdl_sim_params *sim, size_t images_each);
 void gasnet_open_nodes(const struct wdl_sim_params *sim, size_t images_each, int each);
 /* In worlds to come so many ranks of a node share a domain; 0: nobody knows of any. */
 void gasnet_domains(int each);
+/* ... rows are preferred (wdl_coll_prefer) when teams are made; NULL: none. */
+void gasnet_prefer_always(const char *rows);
 /* All that the ranks of nodes show each other. */
 void gasnet_look(void (*fn)(const char *at, size_t bytes));
 /* As wdl_coll_prefer. */

@@ -98,6 +98,18 @@ static const char *alike(void *ctx, int own, int peer, const char *there)
     return there;
 }
 
+/* What is at the same place of their memory is at one address. */
+static const void *stands_for(void *ctx, const void *at)
+{
+    const struct world *w = ctx;
+    for (int node = 0; node < w->options.ranks; node++) {
+        const char *first_one = alike(ctx, node, 0, at);
+        if (first_one != at)
+            return first_one;
+    }
+    return at;
+}
+
 static void teams_make(struct world *w)
 {
     /* trees from binomial to flat */
@@ -121,7 +133,9 @@ static void teams_make(struct world *w)
                                      .cell_bytes = 64,
                                      .staging_bytes = staging,
                                      .model = models[w->options.seed % 3],
-                                     .poison = 1};
+                                     .poison = 1,
+                                     .stands_for = stands_for,
+                                     .stands_for_ctx = w};
     w->memory = (struct gasnet_memory){
         .alike = alike, .ctx = w, .proc = w->ranks.one[0].proc, .each = w->options.node};
     for (int i = 0; i < n; i++) {

@@ -98,14 +98,15 @@ static void open_world(int n, size_t images_each)
                                  .ordered = 1,
                                  .am_bytes_max = 1024,
                                  .no_map = 1};
+    int levels = place == DOMAINS || place == LEVELS;
     gasnet_domains(place == DOMAINS ? 2 : 0);
+    gasnet_prefer_always(levels ? "broadcast:levels,scatter:levels,gather:levels,gather_all:levels,"
+                                  "exchange:levels,reduce:levels,allreduce:levels,scan:levels"
+                                : NULL);
     gasnet_open_nodes(&sim, images_each,
                       place == MESSAGES                        ? 0
                       : place == ONE_NODE || place == DOMAINS ? RANKS_MAX
                                                                : 2);
-    if (place == DOMAINS || place == LEVELS)
-        gasnet_prefer("broadcast:levels,scatter:levels,gather:levels,gather_all:levels,"
-                      "exchange:levels,reduce:levels,allreduce:levels,scan:levels");
     looking = wdl_nm_sim_ops;
     looking.am = am;
     looking.put = put;
