@@ -11,8 +11,9 @@
  *     not finished it (head of coll_impl.h); so a giver is at most a window ahead.
  *  2. What is fetched stays its owner's to leave alone until all have finished (OUT_NOSYNC), or
  *     until who fetches it says so.
- *  3. Nobody can compare lengths before data moves: ranks that do not agree find it out behind
- *     that, or not at all (fail.h).
+ *  3. Nobody can compare lengths, or addresses, before data moves: ranks that do not agree find it
+ *     out behind that: who gets what is put; of what is fetched, its giver (OUT_MYSYNC), or who
+ *     looks at whom (OUT_ALLSYNC), or nobody (OUT_NOSYNC; fail.h).
  */
 #ifndef WDL_MPID_COLL_AHEAD_H_INCLUDED
 #define WDL_MPID_COLL_AHEAD_H_INCLUDED

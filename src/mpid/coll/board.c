@@ -102,9 +102,9 @@ char *wdl_board_second(const struct wdl_run *run, int rank)
                                                           : NULL;
 }
 
-int wdl_board_means_the_same(const struct wdl_run *run, int rank)
+int wdl_board_means_the_same(const struct wdl_run *run, int rank, enum wdl_place_on_board place)
 {
-    return wdl_board_length(run, rank) >> LENGTH_BITS == 0;
+    return wdl_board_length_at(run, rank, place) >> LENGTH_BITS == 0;
 }
 
 int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void *here,

@@ -70,7 +70,7 @@ size_t wdl_board_length_at(const struct wdl_run *run, int rank, enum wdl_place_o
 /* Room for something else as long as args.bytes, which is on the board, written by its owner before
  * LAST is posted: beside that, if it fits there. NULL: there is none. */
 char *wdl_board_second(const struct wdl_run *run, int rank);
-int wdl_board_means_the_same(const struct wdl_run *run, int rank);
+int wdl_board_means_the_same(const struct wdl_run *run, int rank, enum wdl_place_on_board place);
 size_t wdl_board_own_length(const struct wdl_run *run);
 /* Copy from and to the private memory of a rank that has posted. */
 int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void *here,

@@ -328,15 +328,21 @@ int wdl_node_entry(struct wdl_run *run, struct wdl_car_run *c)
     return down && run->team->rank != a->root ? WDL_OK : each(run, c, WDL_BOARD_IN, NULL, NULL);
 }
 
+/* What has moved ahead (ahead.h) nobody may have compared before. */
+static int meant_the_same(struct wdl_run *run, int rank)
+{
+    return wdl_board_means_the_same(run, rank, WDL_BOARD_OUT) ? WDL_OK : WDL_ERR_TRUNCATE;
+}
+
 /* The same; but a root that has all there is knows that it is over. */
 int wdl_node_exit(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
     int up = wdl_flow_of(a) == WDL_FLOW_UP, is_root = run->team->rank == a->root;
     if (up && !is_root)
-        return wdl_node_one(run, a->root, WDL_BOARD_OUT, NULL);
+        return wdl_node_one(run, a->root, WDL_BOARD_OUT, meant_the_same);
     WDL_NODE_STEP(c, 0, wdl_node_post(run, WDL_BOARD_OUT));
-    return up ? WDL_OK : each(run, c, WDL_BOARD_OUT, NULL, NULL);
+    return up ? WDL_OK : each(run, c, WDL_BOARD_OUT, NULL, meant_the_same);
 }
 
 int wdl_node_take_all(struct wdl_run *run, int rank)
@@ -483,7 +489,7 @@ static int gather_root(struct wdl_run *run, struct wdl_car_run *c)
 static struct wdl_sheet_block place_at(const struct wdl_run *run, int root)
 {
     const struct wdl_coll_args *a = &run->args;
-    if (a->variable && wdl_board_means_the_same(run, root))
+    if (a->variable && wdl_board_means_the_same(run, root, WDL_BOARD_DATA))
         return wdl_node_sheet(run, root)->block[wdl_node_place(run)];
     return (struct wdl_sheet_block){(size_t) run->team->rank * a->bytes,
                                     wdl_board_length(run, root)};
@@ -529,7 +535,7 @@ static int gather(struct wdl_run *run, struct wdl_car_run *c)
 static struct wdl_sheet_block block_of_mine(const struct wdl_run *run, int rank)
 {
     size_t me = (size_t) run->team->rank;
-    if (run->args.variable && wdl_board_means_the_same(run, rank))
+    if (run->args.variable && wdl_board_means_the_same(run, rank, WDL_BOARD_DATA))
         return wdl_node_sheet(run, rank)->block[wdl_node_place(run)];
     return (struct wdl_sheet_block){me * run->args.bytes, wdl_board_length(run, rank)};
 }

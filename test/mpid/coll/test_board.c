@@ -114,7 +114,7 @@ START_TEST(lengths_say_what_is_meant)
     for (int i = 0; i < RANKS; i++)
         for (int owner = 0; owner < RANKS; owner++) {
             int same = (i == 2) == (owner == 2);
-            must_cmp(wdl_board_means_the_same(&run[i], owner), ==, same);
+            must_cmp(wdl_board_means_the_same(&run[i], owner, WDL_BOARD_DATA), ==, same);
             if (same)
                 must_cmp(wdl_board_length(&run[i], owner), ==, 40 + owner);
             else

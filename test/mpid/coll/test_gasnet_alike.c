@@ -3,8 +3,9 @@
  * SINGLE: a node whose addresses are not the others' is the program's mistake. In every call and
  * mode, with data short and long, by messages, on a node, in domains of one, on nodes: all handles
  * end, with MISMATCH wherever anything of it could be wrong, nothing is written where its owner has
- * not said so, and the team is as good as before. What the root alone uses may be anything
- * elsewhere, NULL too, but where it is looked for by it. Addresses that agree are no mistake,
+ * not said so, and the team is as good as before. What the root alone uses, and where blocks' sizes
+ * may differ any address, for there may be no block, is refused only where it is relied on: it may
+ * be anything elsewhere, NULL too. Addresses that agree are no mistake,
  * whichever way each node comes.
  */
 #include <string.h>
@@ -13,6 +14,7 @@
 #include "support/suite.h"
 
 enum { SHORT = 8, LONG = 304, LONGER = 3000 }; /* LONGER than a board, or a packet */
+enum { OTHER = IMAGES_MAX - 1 }; /* an image nobody has */
 enum { N = 4, SHIFT = 28000, STEPS_MAX = 2000000, BLANK = 0xdd, STRAY = 0xee };
 enum place { MESSAGES, ONE_NODE, DOMAINS, NODES, LEVELS };
 enum kind {
@@ -27,12 +29,14 @@ enum kind {
     SCAN,
     KINDS
 };
-enum way { BEGUN, TWICE, WAITED, WAYS };
+/* Twice, or with a call from another root, as an aggregate. */
+enum way { BEGUN, TWICE, MIXED, WAITED, WAYS };
 
 static enum place place;
 static enum kind kind;
 static enum way way;
-static int m, flags, root, who; /* who: r.n, nobody */
+static enum form { PLAIN, LISTED, VARY, FORMS } form; /* VARY: blocks whose sizes may differ */
+static int flags, root, who; /* who: r.n, nobody */
 static int root_only; /* what differs: what the root alone uses, or all else */
 static int is_null;
 static size_t nbytes;
@@ -82,8 +86,29 @@ static void lists_fill(int i)
         }
 }
 
+static wdl_gas_handle vary_begin(int i, int f)
+{
+    static size_t sizes[RANKS_MAX][RANKS_MAX], come[RANKS_MAX][RANKS_MAX];
+    for (int k = 0; k < r.n; k++)
+        sizes[i][k] = come[i][k] = nbytes;
+    switch (kind) {
+    case SCATTER:
+        return wdl_gas_scatterv_nb(team[i], of_all(dst, i), first[root], of_root(src, i), NULL,
+                                   sizes[i], f);
+    case GATHER:
+        return wdl_gas_gatherv_nb(team[i], first[root], of_root(dst, i), NULL, of_all(src, i),
+                                  sizes[i], f);
+    case GATHER_ALL:
+        return wdl_gas_gather_allv_nb(team[i], of_all(dst, i), NULL, of_all(src, i), sizes[i], f);
+    default:
+        return wdl_gas_exchangev_nb(team[i], of_all(dst, i), NULL, come[i], of_all(src, i), NULL,
+                                    sizes[i], f);
+    }
+}
+
 static wdl_gas_handle fold_begin(int i, int f)
 {
+    int m = form == LISTED;
     struct wdl_gas_array from = {of_all(src, i), 0, 0}, to = {of_all(dst, i), 0, 0};
     void **src_list = m ? lists[0][i] : NULL, **dst_list = m ? lists[1][i] : NULL;
     size_t words = nbytes / 4;
@@ -100,9 +125,12 @@ static wdl_gas_handle fold_begin(int i, int f)
 static wdl_gas_handle begin(int i, int f)
 {
     static uint32_t perm[UNITS_MAX];
+    int m = form == LISTED;
     size_t units = m ? first[r.n] : (size_t) r.n;
     void *from = of_all(src, i), *to = of_all(dst, i), **from_list = lists[0][i],
          **to_list = lists[1][i];
+    if (form == VARY)
+        return vary_begin(i, f);
     lists_fill(i);
     for (size_t u = 0; u < units; u++)
         perm[u] = (uint32_t) ((u + 1) % units);
@@ -137,9 +165,9 @@ static enum wdl_gas_error error[RANKS_MAX];
 
 static void fails(const char *what, int i)
 {
-    ck_abort_msg("%s on rank %d: kind %d, m %d, way %d, flags %x, %zu bytes, place %d, images %zu, "
-                 "who %d, root %d, of the root only %d: error %d",
-                 what, i, (int) kind, m, (int) way, (unsigned) flags, nbytes, (int) place,
+    ck_abort_msg("%s on rank %d: kind %d, form %d, way %d, flags %x, %zu bytes, place %d, images "
+                 "%zu, who %d, root %d, of the root only %d: error %d",
+                 what, i, (int) kind, (int) form, (int) way, (unsigned) flags, nbytes, (int) place,
                  images[0], who, root, root_only, (int) error[i]);
 }
 
@@ -155,7 +183,7 @@ static int begin_plain(int i)
         WDL_COLL_BROADCAST, WDL_COLL_SCATTER,   WDL_COLL_GATHER, WDL_COLL_GATHER_ALL,
         WDL_COLL_EXCHANGE,  WDL_COLL_KIND_COUNT, WDL_COLL_REDUCE, WDL_COLL_ALLREDUCE,
         WDL_COLL_SCAN};
-    if (way != WAITED || m || kind == PERMUTE || draw(3) == 0)
+    if (way != WAITED || form != PLAIN || kind == PERMUTE || draw(3) == 0)
         return 0;
     struct wdl_gas_plain one = {.kind = of[kind],
                                 .flags = flags | (is_fold() ? WDL_GAS_ELEMENTWISE : 0),
@@ -181,6 +209,9 @@ static void start(int i)
         return;
     if (way == TWICE)
         must(!begin(i, flags | WDL_GAS_AGGREGATE));
+    if (way == MIXED) /* from another root, in memory of its own */
+        must(!wdl_gas_broadcast_nb(team[i], dst[i][OTHER], first[(root + 1) % r.n], src[i][OTHER],
+                                   SHORT, flags | WDL_GAS_AGGREGATE));
     handle[i] = begin(i, flags);
 }
 
@@ -256,7 +287,7 @@ static int goes(int from, int to)
     return is_down()                                 ? from == root
            : is_rooted()                              ? to == root
            : kind == SCAN                             ? from <= to
-           : kind == PERMUTE && (!m || images[0] == 1) ? to == (from + 1) % r.n
+           : kind == PERMUTE && (form == PLAIN || images[0] == 1) ? to == (from + 1) % r.n
                                                       : 1;
 }
 
@@ -284,10 +315,12 @@ static int is_ahead(void)
            (flags & (WDL_GAS_DST_IN_SEGMENT | WDL_GAS_SRC_IN_SEGMENT));
 }
 
-/* And where it is fetched, and nobody waits for anybody, nobody hears of anybody. */
-static int is_never_compared(void)
+/* It may be fetched so: who fetches compares nothing, and where nobody waits for anybody, nobody
+ * does. */
+static int is_fetched_ahead(void)
 {
-    return is_ahead() && (flags & WDL_GAS_SRC_IN_SEGMENT);
+    return is_ahead() && (flags & WDL_GAS_SRC_IN_SEGMENT) &&
+           (place == ONE_NODE || place == DOMAINS);
 }
 
 static void check(int wants_one)
@@ -301,7 +334,7 @@ static void check(int wants_one)
             fails("an error", i);
         if (!(who < r.n && is_ahead()) && !is_untouched(i))
             fails("something is written that nobody named", i);
-        if (error[i] == WDL_GAS_FINE && images[0] == 1 && !is_never_compared() && !is_right(i))
+        if (error[i] == WDL_GAS_FINE && images[0] == 1 && !is_fetched_ahead() && !is_right(i))
             fails("wrong data, and no error,", i);
     }
     if (wants_one && seen == 0)
@@ -314,8 +347,10 @@ static void one(void)
     int other = who;
     fill();
     run();
-    check(root_only ? place == ONE_NODE && is_down() && nbytes == LONGER && way != TWICE
-                    : who < r.n && !is_never_compared());
+    check(root_only ? place == ONE_NODE && is_down() && nbytes == LONGER &&
+                          (way == BEGUN || way == WAITED)
+                    : who < r.n && form != VARY &&
+                          !(is_fetched_ahead() && (flags & WDL_COLL_OUT_NOSYNC)));
     who = r.n;
     fill();
     run();
@@ -368,7 +403,8 @@ static void modes(void (*of_mode)(void))
                         WDL_COLL_SINGLE;
                 nbytes = lengths[l];
                 root = (k + l) % r.n;
-                if ((way != WAITED || !m) && (way != TWICE || !is_fold()))
+                int together = way == TWICE || way == MIXED;
+                if ((way != WAITED || form == PLAIN) && !(together && is_fold()))
                     of_mode();
             }
 }
@@ -379,9 +415,11 @@ static void in_place(enum place where, void (*of_mode)(void))
     for (size_t images_each = 1; images_each < 3; images_each++) {
         open_world(images_each);
         for (int k = BROADCAST; k < KINDS; k++)
-            for (m = 0; m < 2; m++) {
+            for (int l = PLAIN; l < FORMS; l++) {
                 kind = (enum kind) k;
-                modes(of_mode);
+                form = (enum form) l;
+                if (form != VARY || (kind >= SCATTER && kind <= EXCHANGE))
+                    modes(of_mode);
             }
         close_world();
     }
@@ -397,7 +435,7 @@ static void differs(void)
                                      WDL_GAS_DST_IN_SEGMENT | WDL_GAS_SRC_IN_SEGMENT};
     int plain = flags;
     root_only = is_null = 0;
-    for (int k = 0; k < (way == BEGUN && kind <= EXCHANGE ? 3 : 1); k++) {
+    for (int k = 0; k < (way == BEGUN && kind <= EXCHANGE && form != VARY ? 3 : 1); k++) {
         flags = plain | in_segment[k];
         who = turn++ % r.n;
         one();

@@ -48,8 +48,11 @@ extern struct gasnet_coll_team gasnet_coll_team_all GASNET_API;
 #define GASNET_COLL_OUT_NOSYNC 0x8 /* all data has moved when the last node has synchronized */
 #define GASNET_COLL_OUT_MYSYNC 0x10  /* synchronized: all to and from this node's memory has */
 #define GASNET_COLL_OUT_ALLSYNC 0x20 /* synchronized on any node: all of it has */
-#define GASNET_COLL_SINGLE 0x40 /* addresses are those of all nodes, the same on all */
-#define GASNET_COLL_LOCAL 0x80  /* addresses are this node's own */
+/* Addresses are those of all nodes, the same on all: nodes look for each other's memory by them.
+ * Where they differ, ERR_MISMATCH on the nodes that see it; what the root alone uses may be
+ * anything elsewhere, but where other nodes of the machine look for it. */
+#define GASNET_COLL_SINGLE 0x40
+#define GASNET_COLL_LOCAL 0x80 /* addresses are this node's own */
 /* The others. */
 #define GASNET_COLL_SCAN_EXCLUSIVE 0x100 /* prefixes without the element itself */
 #define GASNET_COLL_SCAN_INCLUSIVE 0     /* with it */
@@ -62,7 +65,8 @@ extern struct gasnet_coll_team gasnet_coll_team_all GASNET_API;
 /* All destinations (sources) are in attached segments (002, Data segment); where this node's are
  * not, ERR_SEGMENT. With SINGLE, all nodes say so, or none. With SINGLE and IN_NOSYNC they are
  * written (read) at once, by what the call says of their addresses, also those of nodes that have
- * not called: an address without a list is right on every node. */
+ * not called: an address without a list is right on every node. (Where it is not, data may be
+ * elsewhere before anybody can see that.) */
 #define GASNET_COLL_DST_IN_SEGMENT 0x400
 #define GASNET_COLL_SRC_IN_SEGMENT 0x800
 /* reduce, scan: no block-cyclic array; every node has a vector of elem_count elements, and they are
