@@ -163,7 +163,7 @@ static int target_evict_one(struct wdl_win *win)
     return 1;
 }
 
-/* One that is in no pool. There are at most as many as there are threads that have called a lock. */
+/* One that is in no pool: at most one for each thread that has called a lock. */
 static struct wdl_target *target_extra(const struct wdl_win *win)
 {
     const struct wdl_host *host = &win->proc->host;
