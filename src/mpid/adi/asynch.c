@@ -279,6 +279,14 @@ int wdl_adi_asynch_wanted(const MPIR_Win * win)
     }
 }
 
+/* The first thing MPI_Finalize does, behind the end of the locking, is to delete the attributes of
+ * MPI_COMM_SELF, whose functions may communicate. */
+static int attributes_go(int handle, MPIR_Attribute ** list)
+{
+    wdl_adi_asynch_stop();
+    return MPIR_Attr_delete_list(handle, list);
+}
+
 /* The thread, with MPICH's locking; NULL: there is none to be had, and what it would serve waits
  * for the program's calls. */
 static struct wdl_adi_asynch *asynch_lift(void)
@@ -286,6 +294,8 @@ static struct wdl_adi_asynch *asynch_lift(void)
     struct wdl_adi_asynch *asynch = wdl_adi.asynch;
     if (!asynch)
         asynch = wdl_adi.asynch = asynch_start();
+    MPIR_Process.attr_dup = MPIR_Attr_dup_list;         /* MPICH sets both, unless this is set */
+    MPIR_Process.attr_free = attributes_go;
     if (asynch && !MPIR_ThreadInfo.isThreaded) {
         enter();                /* this call's exit leaves */
         MPIR_ThreadInfo.isThreaded = 1;
@@ -309,7 +319,6 @@ void wdl_adi_asynch_hold(MPIR_Win * win)
         return;
     win->dev.is_served = 1;
     __atomic_store_n(&asynch->windows, asynch->windows + 1, __ATOMIC_RELEASE);
-    wdl_gate.served = 1;
     wake(asynch);
 }
 
@@ -324,7 +333,6 @@ void wdl_adi_asynch_begun(void)
     if (!asynch)
         return;
     __atomic_store_n(&asynch->colls, 1, __ATOMIC_RELEASE);
-    wdl_gate.served = 1;
     wake(asynch);
 }
 
@@ -335,10 +343,7 @@ void wdl_adi_asynch_release(MPIR_Win * win)
         return;
     win->dev.is_served = 0;
     __atomic_store_n(&asynch->windows, asynch->windows - 1, __ATOMIC_RELEASE);
-    if (asynch->windows > 0 || asynch->colls)
-        return;
-    wdl_gate.served = 0;
-    if (!asynch->lifted)
+    if (asynch->windows > 0 || asynch->colls || !asynch->lifted)
         return;
     asynch->lifted = 0;
     if (MPIR_ThreadInfo.isThreaded) {   /* else MPI_Finalize has ended the locking, and this call */
@@ -350,9 +355,8 @@ void wdl_adi_asynch_release(MPIR_Win * win)
 void wdl_adi_asynch_stop(void)
 {
     struct wdl_adi_asynch *asynch = wdl_adi.asynch;
-    if (MPIR_ThreadInfo.isThreaded || !wdl_gate.served)
+    if (!asynch || MPIR_ThreadInfo.isThreaded || asynch->stopped || (asynch->windows == 0 && !asynch->colls))
         return;
-    wdl_gate.served = 0;
     enter();                    /* the thread may be at it */
     asynch->stopped = 1;
     leave();

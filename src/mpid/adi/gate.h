@@ -25,16 +25,11 @@ struct wdl_gate {
     int in; /* the program is inside, without the lock */
     int wanted; /* the thread is inside, or about to be */
     int held; /* the program is inside, with the lock */
-    int served; /* there is something for the thread to do; not once MPI_Finalize has begun */
     pthread_t inside; /* the thread, if it is; else 0 */
     pthread_mutex_t lock;
 };
 
 extern struct wdl_gate wdl_gate; /* the process's */
-
-/* asynch.c: MPI_Finalize begins with the end of MPICH's locking; from here on the thread serves
- * nobody. Called, where wdl_gate.served, before anything that may touch the network then. */
-void wdl_adi_asynch_stop(void);
 
 /* Has the kernel such a barrier, for this process? */
 int wdl_gate_works(void);

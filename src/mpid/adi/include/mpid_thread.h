@@ -32,13 +32,7 @@ typedef MPIDU_Thread_func_t MPID_Thread_func_t;
         else if (MPIR_ThreadInfo.isThreaded)                                                       \
             wdl_section_##what(&(mutex));                                                          \
     } while (0)
-/* Of the calls in MPI_Finalize the first one stops the thread. */
-#define WDL_CS_ENTER_GLOBAL(mutex)                                                                 \
-    do {                                                                                           \
-        WDL_CS_GLOBAL(enter, mutex);                                                               \
-        if (!MPIR_ThreadInfo.isThreaded && wdl_gate.served)                                        \
-            wdl_adi_asynch_stop();                                                                 \
-    } while (0)
+#define WDL_CS_ENTER_GLOBAL(mutex) WDL_CS_GLOBAL(enter, mutex)
 #define WDL_CS_EXIT_GLOBAL(mutex) WDL_CS_GLOBAL(leave, mutex)
 #define WDL_CS_YIELD_GLOBAL(mutex) WDL_CS_GLOBAL(yield, mutex)
 #define WDL_CS_ENTER_VCI(mutex) MPIDU_THREAD_CS_ENTER(VCI, mutex)
