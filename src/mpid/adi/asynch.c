@@ -355,7 +355,8 @@ void wdl_adi_asynch_release(MPIR_Win * win)
 void wdl_adi_asynch_stop(void)
 {
     struct wdl_adi_asynch *asynch = wdl_adi.asynch;
-    if (!asynch || MPIR_ThreadInfo.isThreaded || asynch->stopped || (asynch->windows == 0 && !asynch->colls))
+    if (!asynch || MPIR_ThreadInfo.isThreaded || asynch->stopped ||
+        (asynch->windows == 0 && !asynch->colls))
         return;
     enter();                    /* the thread may be at it */
     asynch->stopped = 1;
