@@ -209,11 +209,13 @@ static int go_rooted(struct wdl_run *run, const struct wdl_coll_short *call, int
 {
     int is_root = run->team->rank == call->root;
     int down = call->kind == WDL_COLL_BROADCAST || call->kind == WDL_COLL_SCATTER;
-    const char *own = (const char *) call->src + (size_t) call->root * call->bytes;
     if (is_root == down) {
         show(run, call);
-        if (call->kind == WDL_COLL_SCATTER && call->dst && call->dst != own)
-            wdl_copy(call->dst, own, call->bytes);
+        if (call->kind == WDL_COLL_SCATTER && call->dst) {
+            const char *own = (const char *) call->src + (size_t) call->root * call->bytes;
+            if (call->dst != own)
+                wdl_copy(call->dst, own, call->bytes);
+        }
         return WDL_OK;
     }
     if (down ? !has_shown(run, call->root, looks) : !have_shown(run, looks))

@@ -81,7 +81,7 @@ static int same_peer(void *ctx, int rank)
 
 static const char *in(const char *there, const char *at, const char *to, size_t bytes)
 {
-    return there >= at && there < at + bytes ? to + (there - at) : NULL;
+    return at && there >= at && there < at + bytes ? to + (there - at) : NULL;
 }
 
 /* Nobody looks for its own memory at another but by an address that all have alike. */
