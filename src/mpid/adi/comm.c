@@ -157,8 +157,7 @@ int MPID_Comm_commit_post_hook(MPIR_Comm * comm)
 
 int MPID_Comm_free_hook(MPIR_Comm * comm)
 {
-    if (wdl_adi.asynch)
-        wdl_adi_asynch_stop();
+    wdl_adi_asynch_stop();
     wdl_adi_team_drop(comm);
     wdl_rank_map_release(&comm->dev.map);
     wdl_rank_map_release(&comm->dev.local_map);

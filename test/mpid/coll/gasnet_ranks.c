@@ -143,6 +143,20 @@ void gasnet_prefer(const char *rows)
         ck_assert_int_eq(wdl_coll_prefer(r.one[i].proc, rows, err, sizeof(err)), WDL_OK);
 }
 
+void gasnet_open_place(const struct wdl_sim_params *sim, size_t images_each,
+                       enum gasnet_place place)
+{
+    int levels = place == AT_DOMAINS || place == AT_LEVELS;
+    gasnet_domains(place == AT_DOMAINS ? 2 : 0);
+    gasnet_prefer_always(levels ? "broadcast:levels,scatter:levels,gather:levels,gather_all:levels,"
+                                  "exchange:levels,reduce:levels,allreduce:levels,scan:levels"
+                                : NULL);
+    gasnet_open_nodes(sim, images_each,
+                      place == AT_MESSAGES                       ? 0
+                      : place == AT_ONE_NODE || place == AT_DOMAINS ? RANKS_MAX
+                                                              : 2);
+}
+
 void gasnet_close(void)
 {
     for (int i = r.n; i-- > 0;) {

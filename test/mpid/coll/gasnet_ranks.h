@@ -27,6 +27,11 @@ uint32_t gasnet_apply(int op, uint32_t x, uint32_t y);
 void gasnet_open(const struct wdl_sim_params *sim, size_t images_each);
 /* So many ranks share a node; 0: messages alone. */
 void gasnet_open_nodes(const struct wdl_sim_params *sim, size_t images_each, int each);
+/* By messages alone; on one node; on one in domains of two; on nodes of two, by any rows, or by
+ * those that know nodes, as in domains. */
+enum gasnet_place { AT_MESSAGES, AT_ONE_NODE, AT_DOMAINS, AT_NODES, AT_LEVELS };
+void gasnet_open_place(const struct wdl_sim_params *sim, size_t images_each,
+                       enum gasnet_place place);
 /* In worlds to come so many ranks of a node share a domain; 0: nobody knows of any. */
 void gasnet_domains(int each);
 /* ... rows are preferred (wdl_coll_prefer) when teams are made; NULL: none. */

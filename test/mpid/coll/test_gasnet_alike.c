@@ -16,7 +16,6 @@
 enum { SHORT = 8, LONG = 304, LONGER = 3000 }; /* LONGER than a board, or a packet */
 enum { OTHER = IMAGES_MAX - 1 }; /* an image nobody has */
 enum { N = 4, SHIFT = 28000, STEPS_MAX = 2000000, BLANK = 0xdd, STRAY = 0xee };
-enum place { MESSAGES, ONE_NODE, DOMAINS, NODES, LEVELS };
 enum kind {
     BROADCAST,
     SCATTER,
@@ -32,7 +31,7 @@ enum kind {
 /* Twice, or with a call from another root, as an aggregate. */
 enum way { BEGUN, TWICE, MIXED, WAITED, WAYS };
 
-static enum place place;
+static enum gasnet_place place;
 static enum kind kind;
 static enum way way;
 static enum form { PLAIN, LISTED, VARY, FORMS } form; /* VARY: blocks whose sizes may differ */
@@ -320,7 +319,7 @@ static int is_ahead(void)
 static int is_fetched_ahead(void)
 {
     return is_ahead() && (flags & WDL_GAS_SRC_IN_SEGMENT) &&
-           (place == ONE_NODE || place == DOMAINS);
+           (place == AT_ONE_NODE || place == AT_DOMAINS);
 }
 
 static void check(int wants_one)
@@ -347,7 +346,7 @@ static void one(void)
     int other = who;
     fill();
     run();
-    check(root_only ? place == ONE_NODE && is_down() && nbytes == LONGER &&
+    check(root_only ? place == AT_ONE_NODE && is_down() && nbytes == LONGER &&
                           (way == BEGUN || way == WAITED)
                     : who < r.n && form != VARY &&
                           !(is_fetched_ahead() && (flags & WDL_COLL_OUT_NOSYNC)));
@@ -369,15 +368,7 @@ static void open_world(size_t images_each)
                                  .pending_permille = 300,
                                  .am_bytes_max = 1024,
                                  .no_map = 1};
-    int levels = place == DOMAINS || place == LEVELS;
-    gasnet_domains(place == DOMAINS ? 2 : 0);
-    gasnet_prefer_always(levels ? "broadcast:levels,scatter:levels,gather:levels,gather_all:levels,"
-                                  "exchange:levels,reduce:levels,allreduce:levels,scan:levels"
-                                : NULL);
-    gasnet_open_nodes(&sim, images_each,
-                      place == MESSAGES                       ? 0
-                      : place == ONE_NODE || place == DOMAINS ? RANKS_MAX
-                                                              : 2);
+    gasnet_open_place(&sim, images_each, place);
     for (int i = 0; i < r.n; i++)
         for (size_t k = 0; k < images[i]; k++)
             must_cmp(wdl_coll_attach(r.one[i].proc, dst[i][k], ROOM), ==, WDL_OK);
@@ -409,7 +400,7 @@ static void modes(void (*of_mode)(void))
             }
 }
 
-static void in_place(enum place where, void (*of_mode)(void))
+static void in_place(enum gasnet_place where, void (*of_mode)(void))
 {
     place = where;
     for (size_t images_each = 1; images_each < 3; images_each++) {
@@ -450,7 +441,7 @@ static void differs_off_root(void)
     who = (root + 1) % r.n;
     for (is_null = 0; is_null < 2; is_null++) {
         one();
-        for (int i = 0; i < r.n && (nbytes == SHORT || place == MESSAGES); i++)
+        for (int i = 0; i < r.n && (nbytes == SHORT || place == AT_MESSAGES); i++)
             if (error[i])
                 fails("what is not used there is refused", i);
     }
@@ -470,11 +461,11 @@ static void differs_off_root(void)
     }                                               \
     END_TEST
 
-AT(MESSAGES, by_messages)
-AT(ONE_NODE, on_one_node)
-AT(DOMAINS, in_domains)
-AT(NODES, on_nodes)
-AT(LEVELS, in_levels)
+AT(AT_MESSAGES, by_messages)
+AT(AT_ONE_NODE, on_one_node)
+AT(AT_DOMAINS, in_domains)
+AT(AT_NODES, on_nodes)
+AT(AT_LEVELS, in_levels)
 
 WDL_SUITE("coll/gasnet_alike", addresses_that_differ_by_messages,
           what_the_root_alone_uses_by_messages, addresses_that_differ_on_one_node,

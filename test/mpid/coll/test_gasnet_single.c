@@ -12,9 +12,8 @@
 
 enum { SHORT = 8, LONG = 304, LONGER = 3000 }; /* LONGER than a board, or a packet */
 enum { BEHIND = 64 }; /* the clients' memory begins so far behind what is attached */
-enum place { MESSAGES, ONE_NODE, DOMAINS, NODES, LEVELS, PLACES };
 
-static enum place place;
+static enum gasnet_place place;
 static int scope, is_open; /* counting */
 static long on_boards, in_packets;
 
@@ -99,15 +98,7 @@ static void open_world(int n, size_t images_each)
                                  .ordered = 1,
                                  .am_bytes_max = 1024,
                                  .no_map = 1};
-    int levels = place == DOMAINS || place == LEVELS;
-    gasnet_domains(place == DOMAINS ? 2 : 0);
-    gasnet_prefer_always(levels ? "broadcast:levels,scatter:levels,gather:levels,gather_all:levels,"
-                                  "exchange:levels,reduce:levels,allreduce:levels,scan:levels"
-                                : NULL);
-    gasnet_open_nodes(&sim, images_each,
-                      place == MESSAGES                        ? 0
-                      : place == ONE_NODE || place == DOMAINS ? RANKS_MAX
-                                                               : 2);
+    gasnet_open_place(&sim, images_each, place);
     looking = wdl_nm_sim_ops;
     looking.am = am;
     looking.put = put;
@@ -151,7 +142,7 @@ static void begin(int i)
 /* Where LOCAL shows where a block is: on a node, one that finds room nowhere else. */
 static int must_show(void)
 {
-    return scope == WDL_COLL_LOCAL && place == ONE_NODE && gasnet_is_move(call) && !twice &&
+    return scope == WDL_COLL_LOCAL && place == AT_ONE_NODE && gasnet_is_move(call) && !twice &&
            with.nbytes == LONGER && r.n > 1;
 }
 
@@ -176,7 +167,7 @@ static int segments(int k, size_t images_each)
     static const int in_segment[] = {0, WDL_GAS_DST_IN_SEGMENT,
                                      WDL_GAS_DST_IN_SEGMENT | WDL_GAS_SRC_IN_SEGMENT,
                                      WDL_GAS_SRC_IN_SEGMENT};
-    int listed = call->m && images_each == 1, near = place == ONE_NODE || place == DOMAINS;
+    int listed = call->m && images_each == 1, near = place == AT_ONE_NODE || place == AT_DOMAINS;
     int most = !gasnet_is_move(call) || scope == WDL_COLL_LOCAL ? 1
                : listed                                       ? (near ? 4 : 3)
                : call->shape == UP                            ? 2
@@ -204,7 +195,7 @@ static void modes(size_t images_each)
 }
 
 /* Images: of each rank; 0: 1, 2, 3, 1, ... */
-static void all_calls(enum place where, int which)
+static void all_calls(enum gasnet_place where, int which)
 {
     static const int sizes[] = {2, 5};
     place = where;
@@ -217,9 +208,9 @@ static void all_calls(enum place where, int which)
                 if (!call->scope || call->scope == scope)
                     modes(images_each);
             }
-            int near = place == ONE_NODE || place == DOMAINS || sizes[k] == 2;
+            int near = place == AT_ONE_NODE || place == AT_DOMAINS || sizes[k] == 2;
             if (scope == WDL_COLL_LOCAL) /* put and get have some in packets */
-                must(place != MESSAGES && near ? on_boards > 0 : in_packets > 0);
+                must(place != AT_MESSAGES && near ? on_boards > 0 : in_packets > 0);
             close_world();
         }
 }
@@ -237,11 +228,11 @@ static void all_calls(enum place where, int which)
     }                                           \
     END_TEST
 
-AT(MESSAGES, by_messages)
-AT(ONE_NODE, on_one_node)
-AT(DOMAINS, in_domains)
-AT(NODES, on_nodes)
-AT(LEVELS, in_levels)
+AT(AT_MESSAGES, by_messages)
+AT(AT_ONE_NODE, on_one_node)
+AT(AT_DOMAINS, in_domains)
+AT(AT_NODES, on_nodes)
+AT(AT_LEVELS, in_levels)
 
 /* --- calls that need no operation (gasnet_plain.c) -------------------------------------------- */
 
@@ -290,14 +281,14 @@ static void plain_kinds(int which)
 
 START_TEST(nor_do_plain_calls)
 {
-    place = ONE_NODE;
+    place = AT_ONE_NODE;
     plain_kinds(WDL_COLL_SINGLE);
 }
 END_TEST
 
 START_TEST(plain_calls_show_what_is_local)
 {
-    place = ONE_NODE;
+    place = AT_ONE_NODE;
     plain_kinds(WDL_COLL_LOCAL);
 }
 END_TEST

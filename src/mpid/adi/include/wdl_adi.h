@@ -84,7 +84,7 @@ void wdl_adi_watch_quiet(void);
 void wdl_adi_watch_end(void);
 
 /* asynch.c: MPI_Finalize begins with the end of MPICH's locking; from here on the thread serves
- * nobody. Called, if there is a thread, before anything that may touch the network then. */
+ * nobody, if there is one. Called before anything that may touch the network then. */
 void wdl_adi_asynch_stop(void);
 
 /* asynch.c: a collective has begun that its call does not wait for; with the setting `on` the
