@@ -10,22 +10,15 @@
 #endif
 #include <gasnet_coll.h>
 #include "alike.h"
+#include "misuse.h"
 
 enum { KINDS = 9, MODES = 9, SHORT = 8, LONG = 40000, BLANK = 0x5a, STRAY = 0xee };
 enum { BROADCAST, SCATTER, GATHER, GATHER_ALL, EXCHANGE, PERMUTE, REDUCE, REDUCE_ALL, SCAN };
 enum what { ALL, OF_ROOT, NONE }; /* what differs: all addresses, or what the root alone uses */
 
 static gasnet_team_handle_t t = GASNET_TEAM_ALL;
-static int seen;
 static size_t room;
 static char *memory; /* the sources, a place beside them, the destinations, a place beside them */
-
-static void on_error(void *arg, int code, const char *text)
-{
-    (void) arg;
-    t_check(text && strlen(text) > 10, "what the callback gets");
-    seen = code;
-}
 
 static void add(void *results, size_t result_count, const void *left, size_t left_count,
                 const void *right, size_t elem_size, int flags, int arg)

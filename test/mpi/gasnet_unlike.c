@@ -5,19 +5,11 @@
  * in MPI_Finalize by then. What is said on stderr is not looked at.
  */
 #include <gasnet_coll.h>
-#include "testing.h"
+#include "misuse.h"
 
 enum { KINDS = 6, MODES = 9, SHORT = 8, LONG = 40000, MOST = 8 * LONG };
 
-static int seen;
 static double *a, *b;
-
-static void on_error(void *arg, int code, const char *text)
-{
-    (void) arg;
-    t_check(text && strlen(text) > 10, "what the callback gets");
-    seen = code;
-}
 
 static void add(void *results, size_t result_count, const void *left, size_t left_count,
                 const void *right, size_t elem_size, int flags, int arg)
