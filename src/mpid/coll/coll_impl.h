@@ -121,6 +121,7 @@ struct wdl_run {
     void *apart; /* a result that may not be where it belongs yet */
     char *staged; /* what this rank has staged (staging.h); or NULL */
     size_t taken; /* of what is being read from another's */
+    uint64_t since_ns; /* it has been under way, for who takes the time (node_fold.c) */
     struct wdl_car_run cars[];
 };
 
@@ -205,7 +206,7 @@ struct wdl_team {
             int row; /* ... and of so many before it */
             uint32_t asked, next, every; /* so often; when the other way is tried; how far apart */
             int staged; /* the faster way then */
-        } of[5]; /* by use */
+        } of[6]; /* by use */
     } rate; /* how fast long data comes within the node (rate.h) */
 };
 

@@ -90,15 +90,27 @@ static int is_fetched_by_root(const struct wdl_run *run)
     return run->team->size == 2 || (run->args.flags & WDL_COLL_OUT_NOSYNC);
 }
 
+/* What one of two gives to a reduce that both may fold: if the root has found that faster. Who
+ * waits tries it, too. */
+static int is_given(const struct wdl_run *run)
+{
+    if (run->team->rank == run->args.root)
+        return 0;
+    return run == run->team->express ? wdl_rate_stages(run->team, WDL_RATE_FOLDED, 0) :
+                                       wdl_rate_prefers(run->team, WDL_RATE_FOLDED, 0);
+}
+
 /* A short copy takes less than a call of the system, and who gives need not wait. Of longer ones
- * ranks take the time (rate.h), and until they have it is as measured on one machine. Operands
- * are best where they can be folded from. */
+ * ranks take the time (rate.h), and until they have it is as measured on one machine. Other
+ * operands are best where they can be folded from. */
 static int is_to_be_staged(const struct wdl_run *run)
 {
     enum { SHORT = 8 << 10 };
     const struct wdl_coll_args *a = &run->args;
     if (is_lone(run))
         return 0;
+    if (wdl_node_may_both_fold(run))
+        return is_given(run);
     switch (a->kind) {
     case WDL_COLL_BROADCAST:
     case WDL_COLL_GATHER_ALL:

@@ -129,8 +129,11 @@ int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c);
 /* All have posted, and nobody has begun to fold: who differs from another leaves, as that one
  * does. */
 int wdl_node_all_agree(struct wdl_run *run, struct wdl_car_run *c);
+/* Is it a reduce of two for which ranks find out what takes less time: each fetches the other's
+ * operand for its part, or the root folds what it is given (parts.h)? */
+int wdl_node_may_both_fold(const struct wdl_run *run);
 /* Where the part begins that the i-th rank folds for all, in whole elements: nearly equal ones, but
- * of two ranks that share nothing for it a root does two thirds. */
+ * of two ranks a root does two thirds. */
 size_t wdl_node_part_at(const struct wdl_run *run, int i);
 /* Copy what a rank shows at [at, at + bytes): all of it, at once; it has been staged as a whole. */
 int wdl_node_look(struct wdl_run *run, int rank, size_t at, char *here, size_t bytes);

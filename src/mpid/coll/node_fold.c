@@ -12,16 +12,23 @@
 
 enum {
     CHUNK = 32 << 10, /* fetched */
+    CHUNK_OF_TWO = 64 << 10, /* ... where nobody waits for a part of it */
+    ALONE_OF_TWO = 32 << 10, /* folded by one of two */
     PIECE = 8 << 10 /* read where it is staged */
 };
 
-/* Of two, of which one has the result, and for which nothing is staged? Who has not fetches its
- * part and puts the result there: two calls of the system where the other has one. (ireduce of 1
- * MiB: 304 us with halves, 253 so.) */
+/* Of two, of which one has the result? Where nothing is staged who has not fetches its part, and
+ * puts the result there: two calls of the system where the other has one. (ireduce of 1 MiB: 304 us
+ * with halves, 253 so.) */
 static int is_uneven(const struct wdl_run *run)
 {
-    return run->args.kind == WDL_COLL_REDUCE && run->team->size == 2 && !run->nodes &&
-           wdl_staging_is_long(run);
+    return run->args.kind == WDL_COLL_REDUCE && run->team->size == 2 && !run->nodes;
+}
+
+int wdl_node_may_both_fold(const struct wdl_run *run)
+{
+    return is_uneven(run) && !wdl_node_leaves(run) && run->args.bytes > ALONE_OF_TWO &&
+           !wdl_staging_is_long(run);
 }
 
 size_t wdl_node_part_at(const struct wdl_run *run, int i)
@@ -132,7 +139,7 @@ static int other_of(const struct wdl_run *run)
 static size_t piece_of(const struct wdl_run *run)
 {
     int staged = wdl_node_sheet(run, other_of(run))->staged != 0;
-    return whole(&run->args, staged ? PIECE : CHUNK);
+    return whole(&run->args, staged ? PIECE : is_uneven(run) ? CHUNK_OF_TWO : CHUNK);
 }
 
 /* The same for any length, by pieces: into this process's memory, or through our own into the
@@ -329,7 +336,7 @@ int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c)
 /* Little enough that waiting for each other takes longer than folding all of it. */
 static int folds_alone(const struct wdl_run *run)
 {
-    enum { ALONE = 128 << 10, ALONE_OF_TWO = 32 << 10 };
+    enum { ALONE = 128 << 10 };
     size_t size = (size_t) run->team->size;
     return run->args.kind == WDL_COLL_REDUCE && !run->nodes &&
            (wdl_node_leaves(run) || run->args.bytes <= (size == 2 ? ALONE_OF_TWO : ALONE / size));
@@ -483,14 +490,34 @@ static int fold_for(struct wdl_run *run, int head, char *to)
     return there ? fold_part(run, (struct goal){head, there, NULL}) : WDL_AGAIN;
 }
 
+/* Both are there: a root takes the time, if it tells anything, until it has its result. (What has
+ * been staged whole is neither way.) */
+static void begins(struct wdl_run *run)
+{
+    const struct wdl_sheet *sheet = wdl_node_sheet(run, other_of(run));
+    int tells = run == run->team->express && run->team->rank == run->args.root &&
+                wdl_node_may_both_fold(run) && (!sheet->staged || wdl_parts_are_given(sheet));
+    run->since_ns = tells ? wdl_rate_now(run->team) : 0;
+}
+
+static int ends(struct wdl_run *run, enum wdl_rate_way way, int status)
+{
+    if (status == WDL_OK && run->status == WDL_OK && run->since_ns)
+        wdl_rate_took(run->team, WDL_RATE_FOLDED, way, run->args.bytes,
+                      wdl_rate_now(run->team) - run->since_ns);
+    return status;
+}
+
 /* A root's whole result so. Who gives fills in no more when this has ended, however. */
 static int fold_parts(struct wdl_run *run, struct wdl_car_run *c, int head, char *to)
 {
     int status = c->step == 1 ? wdl_node_all_agree(run, c) : WDL_OK;
-    if (status == WDL_OK) {
+    if (status == WDL_OK && c->step == 1) {
+        begins(run);
         c->step = 2;
-        status = fold_as_it_comes(run, head, to);
     }
+    if (status == WDL_OK)
+        status = ends(run, WDL_RATE_READ, fold_as_it_comes(run, head, to));
     if (status != WDL_AGAIN)
         (void) wdl_node_post(run, WDL_BOARD_DONE);
     return status;
@@ -518,6 +545,7 @@ int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to
         return fold(run, wdl_node_size(run) - 1, 0, wdl_board_own_length(run), to,
                     (struct room){0});
     if (c->step == 2) {
+        begins(run);
         int status = fold_for(run, head, to);
         if (status == WDL_AGAIN)
             return WDL_AGAIN;
@@ -527,7 +555,8 @@ int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
     if (!is_head && run->staged)
         return WDL_OK;
-    return wdl_node_each(run, c, WDL_BOARD_DONE, is_head ? take_part : NULL);
+    return ends(run, WDL_RATE_FETCHED,
+                wdl_node_each(run, c, WDL_BOARD_DONE, is_head ? take_part : NULL));
 }
 
 /* A copy of the operand, staged, or in memory that the root fetches it from. */
@@ -631,5 +660,5 @@ int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c)
 
 size_t wdl_node_fold_room(const struct wdl_coll_args *args)
 {
-    return 2 * wdl_node_chunk(args);
+    return 2 * whole(args, args->kind == WDL_COLL_REDUCE ? CHUNK_OF_TWO : CHUNK);
 }

@@ -26,6 +26,8 @@ enum wdl_rate_use wdl_rate_use(const struct wdl_run *run)
         return WDL_RATE_LONG_FOLDED;
     if (wdl_staging_is_long(run))
         return all ? WDL_RATE_LONG_FOR_ALL : WDL_RATE_LONG_FOR_ONE;
+    if (a->kind == WDL_COLL_REDUCE && run->team->size == 2)
+        return WDL_RATE_FOLDED;
     return all ? WDL_RATE_FOR_ALL : WDL_RATE_FOR_ONE;
 }
 
@@ -42,7 +44,7 @@ static uint32_t bits_of(const struct wdl_rate_times *times, enum wdl_rate_use us
     uint32_t fetched = times->ns[WDL_RATE_FETCHED], read = times->ns[WDL_RATE_READ];
     uint32_t filled = times->ns[WDL_RATE_FILLED] ? times->ns[WDL_RATE_FILLED] : read;
     uint32_t longer = filled > read ? filled : read;
-    int all = use == WDL_RATE_FOR_ALL || use == WDL_RATE_LONG_FOR_ALL;
+    int all = use == WDL_RATE_FOR_ALL || use == WDL_RATE_LONG_FOR_ALL || use == WDL_RATE_FOLDED;
     if (!fetched || !read)
         return 0;
     return KNOWN | (is_faster(all ? longer : filled + read, fetched) ? STAGED : 0u);
@@ -98,10 +100,21 @@ static int tries_other(struct wdl_rate_times *turn, int staged, int known, int i
     return 1;
 }
 
+/* What the rank behind us has found. */
+static uint32_t heard(const struct wdl_team *team, enum wdl_rate_use use)
+{
+    return wdl_shm_rate_of(team, (team->rank + 1) % team->size) >> BITS * use;
+}
+
+int wdl_rate_prefers(const struct wdl_team *team, enum wdl_rate_use use, int otherwise)
+{
+    uint32_t bits = heard(team, use);
+    return bits & KNOWN ? (bits & STAGED) != 0 : otherwise;
+}
+
 int wdl_rate_stages(struct wdl_team *team, enum wdl_rate_use use, int otherwise)
 {
-    uint32_t bits = wdl_shm_rate_of(team, (team->rank + 1) % team->size) >> BITS * use;
-    int known = (bits & KNOWN) != 0, staged = known ? (bits & STAGED) != 0 : otherwise;
+    int known = (heard(team, use) & KNOWN) != 0, staged = wdl_rate_prefers(team, use, otherwise);
     int is_long = use >= WDL_RATE_LONG_FOR_ALL;
     return tries_other(&team->rate.of[use], staged, known, is_long) ? !staged : staged;
 }

@@ -40,12 +40,13 @@ enum {
 enum wdl_rate_way { WDL_RATE_FETCHED, WDL_RATE_READ, WDL_RATE_FILLED };
 
 /* For whom data is: each rank wants all of it, and reads while it is being filled; or a part of its
- * own, which is copied twice. And what is too long for the short ring (staging.h), which is in no
- * cache; that of an allreduce, which is folded as it is read (of two: parts.c). Each use has its
- * own times. */
+ * own, which is copied twice. What one of two gives and the other folds: all of that, whichever
+ * way, is one time. And what is too long for the short ring (staging.h), which is in no cache; that
+ * of an allreduce, which is folded as it is read (of two: parts.c). Each use has its own times. */
 enum wdl_rate_use {
     WDL_RATE_FOR_ALL,
     WDL_RATE_FOR_ONE,
+    WDL_RATE_FOLDED,
     WDL_RATE_LONG_FOR_ALL,
     WDL_RATE_LONG_FOR_ONE,
     WDL_RATE_LONG_FOLDED,
@@ -60,5 +61,7 @@ void wdl_rate_took(struct wdl_team *team, enum wdl_rate_use use, enum wdl_rate_w
                    size_t bytes, uint64_t ns);
 /* Is data to be staged for the other ranks, this time? `otherwise`: if nobody knows. */
 int wdl_rate_stages(struct wdl_team *team, enum wdl_rate_use use, int otherwise);
+/* The same where nothing is tried, since nobody takes the time. */
+int wdl_rate_prefers(const struct wdl_team *team, enum wdl_rate_use use, int otherwise);
 
 #endif

@@ -374,6 +374,80 @@ START_TEST(a_short_reduction)
 }
 END_TEST
 
+/* ... or, where that is faster or nothing is known, nobody stages anything: the root folds two
+ * thirds, and the other the rest, which it puts where the result is. */
+START_TEST(a_short_reduction_by_both)
+{
+    enum { SHORT = 40 << 10, THIRD = SHORT / WORD / 3 * WORD };
+    for (int known = 0; known < 2; known++)
+        for (int way = 0; way < RANKS * VARIANTS; way++) {
+            int root = way % RANKS, status[RANKS];
+            open_with(0);
+            for (int i = 0; i < RANKS && !known; i++) {
+                memset(&teams[i]->rate, 0, sizeof(teams[i]->rate));
+                wdl_shm_say_rate(teams[i], 0);
+            }
+            begin_reduction(root, SHORT, way / RANKS);
+            finish(1 - root, 1, status);
+            ck_assert(status[0] == WDL_OK && status[1] == WDL_OK);
+            ck_assert(!sheet(root)->staged && !sheet(1 - root)->staged);
+            check_reduction(root, SHORT);
+            ck_assert_uint_eq(wdl_coll_stats(r.one[root].proc)->placed_bytes, SHORT - THIRD);
+            ck_assert_uint_eq(wdl_coll_stats(r.one[1 - root].proc)->placed_bytes, 2 * THIRD);
+            close_all();
+        }
+}
+END_TEST
+
+static uint64_t ticks(void *ctx)
+{
+    static uint64_t looks;
+    (void) ctx;
+    return 1000 * ++looks;
+}
+
+static const uint32_t *ns_of(int rank)
+{
+    return teams[rank]->rate.of[WDL_RATE_FOLDED].ns;
+}
+
+/* The root of a caller that waits takes the time of both ways, and nothing is tried where nobody
+ * takes it. */
+START_TEST(the_root_takes_the_time)
+{
+    enum { SHORT = 40 << 10, TRIES = 2 * WDL_RATE_SOON };
+    struct wdl_host_ops ops;
+    int status[RANKS];
+    open_with(0);
+    ops = *r.one[0].host.host.ops;
+    ops.now_ns = ticks;
+    for (int i = 0; i < RANKS; i++) {
+        memset(&teams[i]->rate, 0, sizeof(teams[i]->rate));
+        wdl_shm_say_rate(teams[i], 0);
+        r.one[i].proc->host.ops = &ops;
+    }
+    for (int k = 0; k < TRIES; k++) { /* none waits: nothing is tried */
+        for (int i = 0; i < RANKS; i++) {
+            struct wdl_coll_args args = reduction(i, 1, SHORT, 0);
+            ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+        }
+        ranks_finish(&r, reqs, 1);
+        ck_assert_uint_eq(teams[0]->rate.of[WDL_RATE_FOLDED].asked, 0);
+    }
+    ck_assert(ns_of(1)[WDL_RATE_FETCHED] == 0 && ns_of(1)[WDL_RATE_READ] == 0);
+    for (int k = 0; k < TRIES; k++) {
+        begin_reduction(1, SHORT, 0);
+        finish(0, 1, status);
+        ck_assert(status[0] == WDL_OK && status[1] == WDL_OK);
+    }
+    ck_assert_uint_eq(teams[0]->rate.of[WDL_RATE_FOLDED].asked, TRIES);
+    ck_assert_uint_gt(ns_of(1)[WDL_RATE_FETCHED], 0);
+    ck_assert_uint_gt(ns_of(1)[WDL_RATE_READ], 0);
+    ck_assert(ns_of(0)[WDL_RATE_FETCHED] == 0 && ns_of(0)[WDL_RATE_READ] == 0);
+    close_all();
+}
+END_TEST
+
 /* Who has found that fetching is faster has an allreduce fetched: half of it, and half of the
  * result; not what one alone is to have. */
 START_TEST(what_is_faster_fetched)
@@ -465,5 +539,6 @@ END_TEST
 
 WDL_SUITE("mpid/coll/parts", all_kinds_and_lengths, only_one_goes_by_parts,
           what_does_not_go_by_parts, lengths_that_differ, nonsense_on_a_sheet_is_an_error,
-          reductions, a_short_reduction, what_is_faster_fetched, the_root_folds_more,
+          reductions, a_short_reduction, a_short_reduction_by_both,
+          the_root_takes_the_time, what_is_faster_fetched, the_root_folds_more,
           reductions_that_do_not, reductions_go_wrong)
