@@ -157,19 +157,23 @@ static void show(struct wdl_run *run, const struct wdl_coll_short *call)
     wdl_board_post(run, WDL_BOARD_DATA);
 }
 
-/* From the highest rank to the lowest, as all folds go (node_fold.c). */
-static void fold_boards(const struct wdl_run *run, const struct wdl_coll_short *call)
+/* From the highest rank to the lowest, as all folds go (node_fold.c). own: where our own operand
+ * is, or NULL: on its board, too. */
+static void fold_boards(const struct wdl_run *run, const struct wdl_coll_short *call,
+                        const char *own)
 {
     const struct wdl_coll_op *op = call->op;
-    int rank = run->team->size - 1;
+    int rank = run->team->size - 1, me = run->team->rank;
     if (op->apart && rank == 1) {
-        op->apart(op->ctx, wdl_board_sheet(run, 0), wdl_board_sheet(run, 1), call->dst,
+        op->apart(op->ctx, own && me == 0 ? own : wdl_board_sheet(run, 0),
+                  own && me == 1 ? own : wdl_board_sheet(run, 1), call->dst,
                   call->bytes / op->elem_bytes);
         return;
     }
-    wdl_copy(call->dst, wdl_board_sheet(run, rank), call->bytes);
+    wdl_copy(call->dst, own && rank == me ? own : wdl_board_sheet(run, rank), call->bytes);
     while (--rank >= 0)
-        op->fn(op->ctx, wdl_board_sheet(run, rank), call->dst, call->bytes / op->elem_bytes);
+        op->fn(op->ctx, own && rank == me ? own : wdl_board_sheet(run, rank), call->dst,
+               call->bytes / op->elem_bytes);
 }
 
 /* A block of each: its only one, or the one for us. Our own comes from where it is. */
@@ -229,9 +233,11 @@ static int go_rooted(struct wdl_run *run, const struct wdl_coll_short *call, int
         take_blocks(run, call);
         return WDL_OK;
     }
-    wdl_copy(wdl_board_sheet(run, call->root), call->src, call->bytes); /* dst may be there */
-    run->team->coll->stats.copied_bytes += call->bytes;
-    fold_boards(run, call);
+    if (call->dst == call->src) {
+        wdl_copy(wdl_board_sheet(run, call->root), call->src, call->bytes);
+        run->team->coll->stats.copied_bytes += call->bytes;
+    }
+    fold_boards(run, call, call->dst == call->src ? NULL : call->src);
     return WDL_OK;
 }
 
@@ -248,7 +254,7 @@ static int go_all(struct wdl_run *run, const struct wdl_coll_short *call, int lo
     if (!have_shown(run, looks))
         return WDL_ERR_OP;
     if (call->op)
-        fold_boards(run, call);
+        fold_boards(run, call, NULL);
     else
         take_blocks(run, call);
     return WDL_OK;

@@ -349,26 +349,32 @@ START_TEST(the_last_to_come_takes_all)
 }
 END_TEST
 
-/* A rank of a reduce that only gives is done; its root once all have given. In place, too. */
+/* A rank of a reduce that only gives is done; its root once all have given. In place, too, and only
+ * then the root copies what it has itself. */
 START_TEST(who_only_gives_is_done)
 {
     static const struct wdl_coll_op sum = {.fn = ranks_sum, .elem_bytes = 4, .commutes = 1};
     struct wdl_prng prng;
     wdl_prng_init(&prng, 14);
     open_node(8);
-    for (int root = 0; root < RANKS; root++) {
+    for (int way = 0; way < 2 * RANKS; way++) {
+        int root = way / 2, in_place = way % 2;
         fill(&prng);
         memcpy(dst[root], src[root], BYTES);
-        struct wdl_coll_short in_place = {.kind = WDL_COLL_REDUCE, .root = root, .bytes = BYTES};
-        in_place.src = in_place.dst = dst[root];
-        in_place.op = &sum;
+        struct wdl_coll_short call = {.kind = WDL_COLL_REDUCE, .root = root, .bytes = BYTES};
+        call.src = in_place ? dst[root] : src[root];
+        call.dst = dst[root];
+        call.op = &sum;
         for (int i = 0; i < RANKS; i++) {
             if (i == root)
                 continue;
-            ck_assert_int_eq(wdl_coll_at_once(teams[root], &in_place), WDL_ERR_OP);
+            ck_assert_int_eq(wdl_coll_at_once(teams[root], &call), WDL_ERR_OP);
             ck_assert_int_eq(short_one(WDL_COLL_REDUCE, i, root, BYTES, i % 2), WDL_OK);
         }
-        ck_assert_int_eq(wdl_coll_at_once(teams[root], &in_place), WDL_OK);
+        uint64_t before = wdl_coll_stats(r.one[root].proc)->copied_bytes;
+        ck_assert_int_eq(wdl_coll_at_once(teams[root], &call), WDL_OK);
+        ck_assert_uint_eq(wdl_coll_stats(r.one[root].proc)->copied_bytes - before,
+                          in_place ? BYTES : 0);
         for (size_t k = 0; k < WORDS; k++)
             ck_assert_uint_eq(dst[root][k], wanted(WDL_COLL_REDUCE, root, root, k));
     }
