@@ -94,6 +94,7 @@ windlass_core_sources = \
     %D%/mpid/rma/grant.c \
     %D%/mpid/rma/handle.c \
     %D%/mpid/rma/issue.c \
+    %D%/mpid/rma/joint.c \
     %D%/mpid/rma/kernel.c \
     %D%/mpid/rma/keys.c \
     %D%/mpid/rma/loan.c \

@@ -117,6 +117,7 @@ unit_tests =                            \
     test/mpid/rma/test_stream           \
     test/mpid/rma/test_stream_blocks    \
     test/mpid/rma/test_issue            \
+    test/mpid/rma/test_joint            \
     test/mpid/rma/test_kernel           \
     test/mpid/rma/test_keys             \
     test/mpid/rma/test_loan             \

@@ -44,21 +44,27 @@ struct wdl_mail_rows {          /* blocks evenly apart at the target; the data a
     uint32_t bytes, count;      /* of a block; blocks */
 };
 
+struct wdl_mail_joint {         /* a copy by both sides (joint.h) */
+    uint64_t from, bytes;       /* the origin's address */
+    uint64_t taken;             /* by both: parts */
+};
+
 struct wdl_mail {               /* a cache line */
     uint32_t state;             /* enum wdl_mail_state */
     uint32_t origin, host_type;
     uint32_t bytes;             /* compare and swap: of the element; stream of blocks: of one */
-    uint8_t kind, rop;  /* enum wdl_rma_kind, wdl_rop; or WDL_MAIL_STREAM, whether it is a put */
+    uint8_t kind, rop;  /* enum wdl_rma_kind, wdl_rop; or _STREAM, _JOINT: is it a put? */
     uint8_t status;
     uint8_t visits;             /* operations that went another way (wdl_mail_visit) */
     uint8_t is_rows;
     uint8_t gets;               /* WDL_MAIL_FOLD: are results wanted? */
     uint8_t pad[2];
-    int64_t disp;               /* stream: the address */
+    int64_t disp;               /* stream, joint: the address */
     union {
         char data[WDL_MAIL_BYTES];      /* what goes, then what comes back */
         struct wdl_mail_stream stream;
         struct wdl_mail_rows rows;
+        struct wdl_mail_joint joint;
     };
 };
 

@@ -10,6 +10,7 @@
  * where somebody serves it.
  */
 #include <string.h>
+#include "mpid/rma/joint.h"
 #include "mpid/rma/mail.h"
 #include "mpid/rma/rows.h"
 #include "mpid/rma/stream.h"
@@ -236,6 +237,7 @@ static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, i
     if (win->near.rank != rank || !win->near.control || bytes == 0 || win->batched > 0 ||
         wdl_mailbox_under_way(win) || !admits(win, rank) ||
         (at = known_place(win, disp, lo, bytes)) == 0 ||
+        wdl_joint_takes(win, win->near.control, bytes) ||
         (put && wdl_train_wanted(win, rank, win->near.control, kind, bytes) &&
          !(bytes > WDL_MAIL_AREA && wdl_mail_is_away_as_before(win, rank, win->near.control))) ||
         !(bytes > WDL_BATCH_SHORT ?
@@ -300,6 +302,10 @@ int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
     status = wdl_stream_op(win, args, control, at);
     if (status != WDL_ERR_UNSUPPORTED)
         return status;
+    if (wdl_joint_op(win, args, control, at) == WDL_OK) {
+        wdl_mail_visit(win, control);
+        return wdl_mail_not_handed(win, WDL_OK);
+    }
     const struct wdl_trial *trial = win->rma->timed;
     if (!trial || trial->clock || args->remote.bytes >= WDL_MAIL_VISIT)
         wdl_mail_visit(win, control);

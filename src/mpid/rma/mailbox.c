@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Short operations handed over in
  * memory a node shares (mailbox.h). */
 #include <string.h>
+#include "mpid/rma/joint.h"
 #include "mpid/rma/mail.h"
 #include "mpid/rma/rows.h"
 #include "mpid/rma/stream.h"
@@ -52,9 +53,14 @@ int wdl_mail_is_clear(const struct wdl_win *win, const struct wdl_target *t, int
     return win->batched == 0 && wdl_target_is_quiet(win, t, rank);
 }
 
-static struct wdl_mail_past *past_of(struct wdl_mailbox *box, int rank, int stream)
+static struct wdl_mail_past *past_of(struct wdl_mailbox *box, int rank, enum wdl_mail_use use)
 {
-    return &box->past[stream][rank % WDL_MAIL_RANKS];
+    return &box->past[use][rank % WDL_MAIL_RANKS];
+}
+
+static enum wdl_mail_use use_of(int stream)
+{
+    return stream ? WDL_MAIL_STREAMS : WDL_MAIL_SHORTS;
 }
 
 /* Longer operations go to a target that is there by way of shared memory, or the system copies
@@ -112,7 +118,7 @@ static int is_expected(struct wdl_mail_past *past, const struct wdl_win_control 
 int wdl_mail_expected(struct wdl_win *win, const struct wdl_rma_args *args,
                       const struct wdl_win_control *control, uint64_t stream)
 {
-    struct wdl_mail_past *past = past_of(&win->mailbox, args->target, stream > 0);
+    struct wdl_mail_past *past = past_of(&win->mailbox, args->target, use_of(stream > 0));
     if (is_expected(past, control, stream))
         return 1;
     if (is_compared(win, args))
@@ -132,13 +138,23 @@ void wdl_mail_visit(struct wdl_win *win, struct wdl_win_control *control)
 
 int wdl_mail_is_away(const struct wdl_win *win, int rank)
 {
-    return win->mailbox.past[0][rank % WDL_MAIL_RANKS].missed > 0;
+    return win->mailbox.past[WDL_MAIL_SHORTS][rank % WDL_MAIL_RANKS].missed > 0;
 }
 
-/* The target did not come. */
-static void missed(struct wdl_win *win, int rank, int stream)
+int wdl_mail_is_expected(struct wdl_win *win, int rank, enum wdl_mail_use use,
+                         const struct wdl_win_control *control, uint64_t bytes)
 {
-    struct wdl_mail_past *past = past_of(&win->mailbox, rank, stream);
+    return is_expected(past_of(&win->mailbox, rank, use), control, bytes);
+}
+
+void wdl_mail_came(struct wdl_win *win, int rank, enum wdl_mail_use use)
+{
+    past_of(&win->mailbox, rank, use)->missed = 0;
+}
+
+void wdl_mail_missed(struct wdl_win *win, int rank, enum wdl_mail_use use)
+{
+    struct wdl_mail_past *past = past_of(&win->mailbox, rank, use);
     struct wdl_win_control *control = NULL;
     past->missed += past->missed < WDL_MAIL_MISSED;
     past->pass = (uint8_t) ((1 << past->missed) - 1);
@@ -153,7 +169,7 @@ int wdl_mail_waits(struct wdl_win *win, int rank, int drained)
     if (drained)
         box->waits = 0;
     else if (box->on && ++box->waits == WDL_MAIL_WAITS)
-        missed(win, rank, 0);
+        wdl_mail_missed(win, rank, WDL_MAIL_SHORTS);
     return drained;
 }
 
@@ -217,7 +233,7 @@ static int is_away(const struct wdl_mail_past *past, const struct wdl_win_contro
 int wdl_mail_is_in_vain(struct wdl_win *win, int rank, const struct wdl_win_control *control)
 {
     struct wdl_mailbox *box = &win->mailbox;
-    struct wdl_mail_past *past = past_of(box, rank, 0);
+    struct wdl_mail_past *past = past_of(box, rank, WDL_MAIL_SHORTS);
     if (!box->on || box->run > 0 || box->follows ||
         win->params.hints.combine == WDL_COMBINE_ALWAYS)
         return 0;
@@ -232,14 +248,14 @@ int wdl_mail_is_in_vain(struct wdl_win *win, int rank, const struct wdl_win_cont
 int wdl_mail_is_away_as_before(const struct wdl_win *win, int rank,
                                const struct wdl_win_control *control)
 {
-    return is_away(&win->mailbox.past[0][rank % WDL_MAIL_RANKS], control);
+    return is_away(&win->mailbox.past[WDL_MAIL_SHORTS][rank % WDL_MAIL_RANKS], control);
 }
 
 int wdl_mail_is_still_away(struct wdl_win *win, int rank, const struct wdl_win_control *control,
                            enum wdl_rma_kind kind, uint64_t bytes)
 {
     uint64_t stream = bytes > WDL_MAIL_AREA ? bytes : 0;
-    struct wdl_mail_past *past = past_of(&win->mailbox, rank, stream > 0);
+    struct wdl_mail_past *past = past_of(&win->mailbox, rank, use_of(stream > 0));
     if (!is_away(past, control))
         return 0;
     (void) is_expected(past, control, stream);  /* it is not */
@@ -287,6 +303,7 @@ int wdl_mail_not_handed(struct wdl_win *win, int status)
 static void leave(struct wdl_win *win)
 {
     win->mailbox.mail = NULL;
+    win->mailbox.joint = WDL_JOINT_NONE;
     if (win->mailbox.stream)
         win->rma->streaming = 0;
     win->mailbox.stream = NULL;
@@ -314,7 +331,7 @@ static void answered(struct wdl_win *win)
     const struct wdl_buf *into = args->kind == WDL_RMA_GET ? &args->origin : &args->result;
     int status = mail->status < WDL_STATUS_COUNT ? mail->status : WDL_ERR_PROTO;
     if (box->bag.posted) {
-        past_of(box, args->target, 0)->missed = 0;
+        past_of(box, args->target, WDL_MAIL_SHORTS)->missed = 0;
         if (!wdl_mail_own(win))
             wdl_mail_set(mail, WDL_MAIL_FREE);
         leave(win);
@@ -322,7 +339,7 @@ static void answered(struct wdl_win *win)
         return;
     }
     if (box->train.ring) {
-        past_of(box, args->target, 0)->missed = 0;
+        past_of(box, args->target, WDL_MAIL_SHORTS)->missed = 0;
         if (!wdl_mail_own(win))
             wdl_mail_set(mail, WDL_MAIL_FREE);
         leave(win);
@@ -350,12 +367,12 @@ static void answered(struct wdl_win *win)
     if (status != WDL_OK && (rows || (stream && !wdl_stream_has_folded(win)))) {
         /* what is wrong is found the other way */
         if (stream)
-            missed(win, args->target, 1);
+            wdl_mail_missed(win, args->target, WDL_MAIL_STREAMS);
         leave(win);
         box->withdrawn = 1;
         return;
     }
-    past_of(box, args->target, stream)->missed = 0;
+    past_of(box, args->target, use_of(stream))->missed = 0;
     if (box->began_ns)
         wdl_trial_took(trial_of(win, args), WDL_MAIL_HANDED, wdl_win_now_ns(win) - box->began_ns);
     win->stats.ops_mailed++;
@@ -364,13 +381,19 @@ static void answered(struct wdl_win *win)
 
 void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args)
 {
-    struct wdl_mailbox *box = &win->mailbox;
-    const struct wdl_host *host = &win->proc->host;
-    wdl_args_types(args, host->ops->type_hold, host->ctx);
     if (mail)
         wdl_mail_set(mail, WDL_MAIL_POSTED);
     else
-        box->withdrawn = 1;
+        win->mailbox.withdrawn = 1;
+    wdl_mail_under_way(win, mail, args);
+}
+
+void wdl_mail_under_way(struct wdl_win *win, struct wdl_mail *mail,
+                        const struct wdl_rma_args *args)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    const struct wdl_host *host = &win->proc->host;
+    wdl_args_types(args, host->ops->type_hold, host->ctx);
     box->mail = mail;
     box->args = *args;
     box->stamp = box->bag.posted ? box->bag.stamp : win->stamp;
@@ -428,12 +451,27 @@ static int looks_enough(const struct wdl_mailbox *box)
     return WDL_MAIL_LOOKS + (int) ((bytes < 65536 ? bytes : 65536) / 256);
 }
 
+/* Both have taken all there was. */
+static void joint_settle(struct wdl_win *win)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    int was_good = box->joint == WDL_JOINT_GOOD, good;
+    if (!wdl_joint_is_over(win, box->mail, &good))
+        return;
+    leave(win);
+    box->withdrawn = !was_good || !good;        /* what is wrong is found the other way */
+    if (box->withdrawn)
+        return;
+    win->stats.ops_copied++;
+    finish(win, WDL_OK);
+}
+
 /* Nobody has come for a long time. */
 static void give_up(struct wdl_win *win)
 {
     int stream = win->mailbox.stream != NULL;
     if (withdraw(win))
-        missed(win, win->mailbox.args.target, stream);
+        wdl_mail_missed(win, win->mailbox.args.target, use_of(stream));
 }
 
 int wdl_mailbox_settle(struct wdl_win *win)
@@ -441,13 +479,17 @@ int wdl_mailbox_settle(struct wdl_win *win)
     struct wdl_mailbox *box = &win->mailbox;
     if (box->train.ring && !box->train.closed)
         wdl_train_close(win);
-    int done = box->mail && wdl_mail_look(box->mail) == WDL_MAIL_DONE;
-    if (box->stream && wdl_stream_move(win))
-        box->looks = 0;
-    if (done)
-        answered(win);
-    else if (box->mail && ++box->looks >= looks_enough(box))
-        give_up(win);
+    if (box->joint != WDL_JOINT_NONE) {
+        joint_settle(win);
+    } else {
+        int done = box->mail && wdl_mail_look(box->mail) == WDL_MAIL_DONE;
+        if (box->stream && wdl_stream_move(win))
+            box->looks = 0;
+        if (done)
+            answered(win);
+        else if (box->mail && ++box->looks >= looks_enough(box))
+            give_up(win);
+    }
     if (box->withdrawn)
         return begin_again(win);
     return box->mail ? WDL_AGAIN : WDL_OK;

@@ -37,7 +37,7 @@ struct wdl_stream;
 struct wdl_target;
 
 enum { WDL_MAIL_STREAM = WDL_RMA_KINDS, WDL_MAIL_FOLD, WDL_MAIL_BAG, WDL_MAIL_TRAIN,
-    WDL_MAIL_TRAIN_FOLD, WDL_MAIL_KINDS };
+    WDL_MAIL_TRAIN_FOLD, WDL_MAIL_JOINT, WDL_MAIL_KINDS };
 
 enum wdl_mail_state { WDL_MAIL_FREE, WDL_MAIL_FILLING, WDL_MAIL_POSTED, WDL_MAIL_TAKEN,
     WDL_MAIL_DONE };
@@ -50,6 +50,9 @@ enum { WDL_MAIL_WINDOWS = 4,    /* of a process that have mailboxes at a time */
     WDL_MAIL_RUN = 16,          /* on end: from then on one that does not come gets messages */
     WDL_MAIL_WAITS = 250        /* looks for a message's answer: it has not come at once */
 };
+
+/* What a target may not have come for. */
+enum wdl_mail_use { WDL_MAIL_SHORTS, WDL_MAIL_STREAMS, WDL_MAIL_JOINTS, WDL_MAIL_USES };
 
 /* The two ways of a trial. */
 enum wdl_mail_way { WDL_MAIL_HANDED, WDL_MAIL_SYSTEM };
@@ -64,6 +67,7 @@ struct wdl_mailbox {
     uint64_t stamp;             /* the window's, when that operation, a train's first one, came */
     struct wdl_bag bag;         /* bag.posted: what is under way is that */
     struct wdl_train train;     /* train.ring: what is under way is that */
+    int joint;                  /* enum wdl_joint_end */
     struct wdl_stream *stream;  /* it is a stream through this ring, or NULL: */
     struct wdl_rows here, results;      /* its memory (base NULL: none), its results' */
     uint64_t begin, seen;       /* its first place there; how far it was seen to be emptied */
@@ -82,7 +86,7 @@ struct wdl_mailbox {
     struct wdl_mail_past {
         uint8_t missed, pass;   /* withdrawn in a row; operations that go another way */
         uint32_t looks;         /* the target's, when it was last thought of */
-    } past[2][WDL_MAIL_RANKS];  /* short operations, streams */
+    } past[WDL_MAIL_USES][WDL_MAIL_RANKS];
     size_t served[WDL_WIN_MAILS];       /* bytes, of operations half done here */
     uint8_t visits[WDL_WIN_MAILS];      /* seen here */
 };
@@ -131,6 +135,9 @@ int wdl_mailboxes_progress(struct wdl_rma *rma);
  * nobody is asked to take: as if it had been withdrawn). */
 struct wdl_mail *wdl_mail_get(const struct wdl_win *win, struct wdl_win_control *control);
 void wdl_mail_post(struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args);
+/* What has been posted, and goes on behind the call. */
+void wdl_mail_under_way(struct wdl_win *win, struct wdl_mail *mail,
+                        const struct wdl_rma_args *args);
 /* At the target: the bytes [lo, hi) from a displacement on, if they are our memory, or NULL. */
 char *wdl_mail_place(const struct wdl_win *win, int64_t disp, int64_t lo, int64_t hi);
 /* May an operation go to that target now, ahead of nothing? t: its element, or NULL. */
@@ -142,6 +149,11 @@ int wdl_mail_element(const struct wdl_win *win, uint32_t host_type, struct wdl_e
  * is none. */
 int wdl_mail_expected(struct wdl_win *win, const struct wdl_rma_args *args,
                       const struct wdl_win_control *control, uint64_t stream);
+/* The same for a use that is compared with no other; the target came; it did not. */
+int wdl_mail_is_expected(struct wdl_win *win, int rank, enum wdl_mail_use use,
+                         const struct wdl_win_control *control, uint64_t bytes);
+void wdl_mail_came(struct wdl_win *win, int rank, enum wdl_mail_use use);
+void wdl_mail_missed(struct wdl_win *win, int rank, enum wdl_mail_use use);
 /* Has the target not come of late? Then what is short is a message with others only after RUN of
  * them: a message would have to wake somebody. */
 int wdl_mail_is_away(const struct wdl_win *win, int rank);

@@ -3,6 +3,7 @@
 #include <string.h>
 #include "base/line.h"
 #include "mpid/rma/accumulate.h"
+#include "mpid/rma/joint.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/mail.h"
 #include "mpid/rma/rows.h"
@@ -238,6 +239,8 @@ static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done, int *
         return wdl_stream_serve(win, &asked, done);
     if (asked.kind == WDL_MAIL_TRAIN || asked.kind == WDL_MAIL_TRAIN_FOLD)
         return wdl_train_serve(win, &asked, done, moved);
+    if (asked.kind == WDL_MAIL_JOINT)
+        return wdl_joint_serve(win, mail, &asked, done);
     if (!is_sound(win, &asked))
         return WDL_ERR_PROTO;
     (void) win->params.map(win->params.ctx, (int) asked.origin, &origin);
@@ -277,7 +280,7 @@ static int serve_cell(struct wdl_win *win, int i, uint32_t state)
         if (mail->kind < WDL_MAIL_STREAM)
             return 0;
         moved += win->mailbox.served[i] > before;
-        if (mail->kind == WDL_MAIL_STREAM || win->mailbox.served[i] == 0)
+        if (mail->kind == WDL_MAIL_STREAM || mail->kind == WDL_MAIL_JOINT || win->mailbox.served[i] == 0)
             wdl_mail_set(mail, WDL_MAIL_POSTED);
         return moved;
     }

@@ -1,0 +1,194 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * rma_long [seed]: puts and gets of 60 KiB to 2 MiB on created and attached memory, one to three at
+ * a time, at any address, while their target waits in MPI, computes for a while, or comes late. What
+ * arrives is looked at byte by byte, and what lies around it. All ranks draw the same numbers.
+ */
+#include "testing.h"
+
+enum { ROOM = 5 << 20, LEAST = 60 << 10, MOST = 2 << 20, GUARD = 64, ROUNDS = 300, OPS = 3 };
+enum { LOCKS, LOCK_ALL, PSCW, FENCE, SYNCS };
+enum { WAITS, COMPUTES, COMES_LATE, MOODS };
+
+static char *memory, *local;
+static MPI_Win win[2];
+static MPI_Aint base[2][16];
+
+static long draw(long below)
+{
+    return (long) t_all_below((uint64_t) below);
+}
+
+static char byte_of(int round, int op, long at)
+{
+    return (char) (at * 13 + at / 4096 + round * 31 + op * 57);
+}
+
+static void fill(char *at, long bytes, int round, int op)
+{
+    for (long i = 0; i < bytes; i++)
+        at[i] = byte_of(round, op, i);
+}
+
+static void check(const char *at, long bytes, int round, int op, const char *what)
+{
+    long wrong = 0, first = -1;
+    for (long i = -GUARD; i < bytes + GUARD; i++) {
+        char wanted = i < 0 || i >= bytes ? 0 : byte_of(round, op, i);
+        if (at[i] != wanted && wrong++ == 0)
+            first = i;
+    }
+    t_check(wrong == 0, "round %d, %s %d of %ld bytes: %ld wrong, the first at %ld", round, what, op,
+            bytes, wrong, first);
+}
+
+static void compute(long us)
+{
+    for (double until = MPI_Wtime() + (double) us * 1e-6; MPI_Wtime() < until;)
+        ;
+}
+
+/* Operations of a round, each between the round's origin and another rank. */
+struct op {
+    int target, gets, asks; /* asks: with a request */
+    long at, from, bytes;   /* in the target's memory, in the origin's */
+};
+
+static void begin(const struct op *op, int w, MPI_Request *request)
+{
+    MPI_Aint disp = base[w][op->target] + op->at;
+    int n = (int) op->bytes;
+    *request = MPI_REQUEST_NULL;
+    if (op->gets && op->asks)
+        MPI_Rget(local + op->from, n, MPI_BYTE, op->target, disp, n, MPI_BYTE, win[w], request);
+    else if (op->gets)
+        MPI_Get(local + op->from, n, MPI_BYTE, op->target, disp, n, MPI_BYTE, win[w]);
+    else if (op->asks)
+        MPI_Rput(local + op->from, n, MPI_BYTE, op->target, disp, n, MPI_BYTE, win[w], request);
+    else
+        MPI_Put(local + op->from, n, MPI_BYTE, op->target, disp, n, MPI_BYTE, win[w]);
+}
+
+static void one_by_one(const struct op *ops, int n, int w, int sync)
+{
+    MPI_Request request;
+    if (sync == LOCK_ALL)
+        MPI_Win_lock_all(0, win[w]);
+    for (int i = 0; i < n; i++) {
+        if (sync == LOCKS)
+            MPI_Win_lock(i % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, ops[i].target, 0, win[w]);
+        begin(&ops[i], w, &request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        if (sync == LOCKS)
+            MPI_Win_unlock(ops[i].target, win[w]);
+        else if (i % 2)
+            MPI_Win_flush(ops[i].target, win[w]);
+    }
+    if (sync == LOCK_ALL)
+        MPI_Win_unlock_all(win[w]);
+}
+
+static void all_at_once(const struct op *ops, int n, int w)
+{
+    MPI_Request request;
+    for (int i = 0; i < n; i++)
+        begin(&ops[i], w, &request);
+}
+
+static MPI_Group group_of(const int *ranks, int n)
+{
+    MPI_Group all, group;
+    MPI_Comm_group(MPI_COMM_WORLD, &all);
+    MPI_Group_incl(all, n, ranks, &group);
+    MPI_Group_free(&all);
+    return group;
+}
+
+/* The origin starts for all others, who have posted. */
+static void pscw(const struct op *ops, int n, int w, int origin)
+{
+    int others[16], m = 0;
+    for (int i = 0; i < t_size; i++)
+        if (i != origin)
+            others[m++] = i;
+    MPI_Group group = t_rank == origin ? group_of(others, m) : group_of(&origin, 1);
+    if (t_rank == origin) {
+        MPI_Win_start(group, 0, win[w]);
+        all_at_once(ops, n, w);
+        MPI_Win_complete(win[w]);
+    } else {
+        MPI_Win_post(group, 0, win[w]);
+        MPI_Win_wait(win[w]);
+    }
+    MPI_Group_free(&group);
+}
+
+static void round_of(int round)
+{
+    struct op ops[OPS];
+    int w = (int) draw(2), sync = (int) draw(SYNCS), mood = (int) draw(MOODS);
+    int origin = (int) draw(t_size), n = 1 + (int) draw(OPS);
+    long us = draw(300), at = GUARD, from = GUARD;
+    for (int i = 0; i < n; i++) {
+        struct op *op = &ops[i];
+        *op = (struct op){.target = (origin + 1 + (int) draw(t_size - 1)) % t_size,
+                          .gets = (int) draw(2), .asks = sync < PSCW && draw(3) == 0};
+        op->bytes = LEAST + draw((draw(2) ? MOST : 4 * LEAST) - LEAST) / (n > 2 ? 2 : 1);
+        at += draw(4096);
+        from += draw(4096);
+        op->at = at;
+        op->from = from;
+        at += op->bytes + 2 * GUARD;
+        from += op->bytes + 2 * GUARD;
+    }
+    memset(memory, 0, ROOM);
+    memset(local, 0, ROOM);
+    for (int i = 0; i < n; i++) {
+        if (t_rank == (ops[i].gets ? ops[i].target : origin))
+            fill(ops[i].gets ? memory + ops[i].at : local + ops[i].from, ops[i].bytes, round, i);
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+    if (mood == COMES_LATE && t_rank != origin)
+        compute(us);
+    if (sync == FENCE)
+        MPI_Win_fence(MPI_MODE_NOPRECEDE, win[w]);
+    if (sync == PSCW)
+        pscw(ops, n, w, origin);
+    else if (t_rank == origin && sync == FENCE)
+        all_at_once(ops, n, w);
+    else if (t_rank == origin)
+        one_by_one(ops, n, w, sync);
+    else if (mood == COMPUTES)
+        compute(us);
+    if (sync == FENCE)
+        MPI_Win_fence(MPI_MODE_NOSUCCEED, win[w]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    for (int i = 0; i < n; i++) {
+        if (ops[i].gets ? t_rank == origin : t_rank == ops[i].target)
+            check(ops[i].gets ? local + ops[i].from : memory + ops[i].at, ops[i].bytes, round, i,
+                  ops[i].gets ? "get" : "put");
+    }
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Aint own;
+    t_begin(&argc, &argv);
+    t_seed = argc > 1 ? (uint64_t) atoll(argv[1]) : 1;
+    memory = malloc(ROOM);
+    local = malloc(ROOM);
+    MPI_Win_create(memory, ROOM, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[0]);
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win[1]);
+    MPI_Win_attach(win[1], memory, ROOM);
+    MPI_Get_address(memory, &own);
+    MPI_Allgather(&own, 1, MPI_AINT, base[1], 1, MPI_AINT, MPI_COMM_WORLD);
+    for (int round = 0; round < ROUNDS; round++)
+        round_of(round);
+    MPI_Win_detach(win[1], memory);
+    MPI_Win_free(&win[0]);
+    MPI_Win_free(&win[1]);
+    free(memory);
+    free(local);
+    return t_end();
+}

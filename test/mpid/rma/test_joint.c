@@ -1,0 +1,420 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Tests of rma/joint: long puts and gets of which the target copies a part, comes late, leaves, is
+ * still at it or fails; and what it makes of a cell full of nonsense.
+ */
+#include <string.h>
+#include "base/prng.h"
+#include "mpid/rma/copybed.h"
+#include "mpid/rma/joint.h"
+#include "mpid/rma/mail.h"
+#include "support/must.h"
+#include "support/suite.h"
+
+enum { ROOM = 1 << 19, ODD = 300 * 1024 + 123, SHORT = WDL_JOINT_ALWAYS - 1, PUT = 0, GET = 1 };
+
+static char mine[ROOM];
+static const struct wdl_trial system_is_faster =
+    {.asked = 100, .next = 1 << 30, .every = 1 << 20, .ns = {9000, 3000}, .best = WDL_MAIL_SYSTEM};
+
+static char byte_of(size_t i)
+{
+    return (char) (i * 7 + i / 4096);
+}
+
+static void open_as(struct bed *bed, int dynamic)
+{
+    bed_open_as(bed, (struct bed_kind){.mail = 1, .dynamic = dynamic, .bytes = ROOM});
+    mover.bed = bed;
+    for (int kind = 0; kind < 2; kind++)
+        for (int i = 0; i < WDL_MAIL_SIZES; i++)
+            bed->win[0]->rma->trial[0][kind][i] = system_is_faster;
+    bed_ring[0].filled = WDL_STREAM_BYTES;      /* used before (stream.h) */
+}
+
+static void open(struct bed *bed)
+{
+    open_as(bed, 0);
+}
+
+/* Of rank 0 with rank 1, from the second element on; what arrives is not there yet. */
+static struct wdl_rma_args op_of(struct bed *bed, int gets, size_t bytes)
+{
+    char *theirs = bed->w.rank[1].memory;
+    memset(mine, 0, ROOM);
+    memset(theirs, 0, ROOM);
+    char *source = gets ? theirs + UNIT : mine;
+    for (size_t i = 0; i < bytes; i++)
+        source[i] = byte_of(i);
+    source[bytes] = 'x';        /* not part of it */
+    return gets ? test_get(1, 1, mine, bytes) : test_put(1, 1, mine, bytes);
+}
+
+static void has_arrived(struct bed *bed, int gets, size_t bytes)
+{
+    const char *at = gets ? mine : bed->w.rank[1].memory + UNIT;
+    for (size_t i = 0; i < bytes; i++)
+        must_cmp(at[i], ==, byte_of(i));
+    must_cmp(at[bytes], ==, 0);
+    must(gets || at[-1] == 0);
+}
+
+static int serve(struct bed *bed)
+{
+    return wdl_mailbox_serve(bed->win[1]);
+}
+
+/* What happens during the origin's calls: the target serves so often in each. */
+static int often, target_calls;
+
+static void target_comes(struct bed *bed, int call)
+{
+    (void) call;
+    mover.during = NULL;        /* not in the target's own calls */
+    for (int i = 0; i < often; i++)
+        target_calls += serve(bed);
+    mover.during = target_comes;
+}
+
+/* Each byte is moved once, by whoever takes it; the call ends it. */
+START_TEST(both_copy)
+{
+    for (int gets = PUT; gets <= GET; gets++)
+        for (often = 0; often < 12; often++) {
+            struct bed bed;
+            open(&bed);
+            struct wdl_rma_args args = op_of(&bed, gets, ODD);
+            mover.during = target_comes;
+            target_calls = 0;
+            ck_assert_int_eq(operate(&bed, args), WDL_OK);
+            mover.during = NULL;
+            ck_assert(!wdl_mailbox_under_way(bed.win[0]));
+            ck_assert_int_eq(bed_cell(&bed, 1)->kind, WDL_MAIL_JOINT);
+            has_arrived(&bed, gets, ODD);
+            /* half and half by the origin alone; a target that is there all the while does half */
+            ck_assert_int_eq(target_calls > 0, often > 0);
+            ck_assert(often > 0 || mover.calls == 2);
+            ck_assert(often < 5 || mover.calls - target_calls == 0 || mover.calls > target_calls);
+            ck_assert_uint_eq(bed_stats(&bed).ops_copied, 1);
+            ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 0);
+            ck_assert_int_eq(serve(&bed), 0);
+            ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+            bed_close(&bed);
+        }
+}
+END_TEST
+
+/* The target's parts become shorter: at most half of what is left, so nobody waits for long. */
+START_TEST(parts)
+{
+    struct bed bed;
+    struct wdl_mail asked;
+    size_t moved = 0, sum = 0, left = 64 * WDL_JOINT_PAGE;
+    open(&bed);
+    struct wdl_mail *mail = bed_cell(&bed, 1);
+    (void) op_of(&bed, PUT, left);
+    mail->origin = 0;
+    mail->rop = 1;
+    mail->disp = (int64_t) (uintptr_t) bed.w.rank[1].memory;
+    mail->joint = (struct wdl_mail_joint){(uint64_t) (uintptr_t) mine, left, 0};
+    asked = *mail;
+    while (wdl_joint_serve(bed.win[1], mail, &asked, &moved) == WDL_AGAIN) {
+        size_t part = left / 2 > WDL_JOINT_PART ? left / 2 : WDL_JOINT_PART;
+        ck_assert_uint_eq(moved - sum, part < left ? part : left);
+        left -= moved - sum;
+        sum = moved;
+    }
+    ck_assert_uint_eq(left, 0);
+    ck_assert_int_eq(mover.calls, 4);   /* 32, 16, 8 and 8 pages */
+    ck_assert_mem_eq(bed.w.rank[1].memory, mine, 64 * WDL_JOINT_PAGE);
+    bed_close(&bed);
+}
+END_TEST
+
+/* The target has taken the last part, and is at it when the call ends. */
+static int pages_left;
+
+static void target_is_at_it(struct bed *bed, int call)
+{
+    struct wdl_mail *mail = bed_cell(bed, 1);
+    (void) call;
+    mover.during = NULL;
+    must(wdl_mail_swap(mail, WDL_MAIL_POSTED, WDL_MAIL_TAKEN));
+    uint64_t all = (ODD + WDL_JOINT_PAGE - 1) / WDL_JOINT_PAGE;
+    pages_left = (int) (all - (mail->joint.taken & UINT32_MAX));
+    mail->joint.taken += (uint64_t) pages_left << 32;
+}
+
+static void target_ends(struct bed *bed, int gets)
+{
+    char *theirs = bed->w.rank[1].memory + UNIT;
+    for (size_t i = 0; i < ODD; i++)
+        (gets ? mine : theirs)[i] = byte_of(i);
+}
+
+/* It is over when the target says so, or has given the cell back; with its request. What the target
+ * could not do is done again. */
+START_TEST(what_is_under_way)
+{
+    enum { DONE, GIVEN_BACK, FAILED, WAYS };
+    for (int gets = PUT; gets <= GET; gets++)
+        for (int way = 0; way < 2 * WAYS; way++) {
+            struct bed bed;
+            struct test_request request = {0};
+            open(&bed);
+            struct wdl_rma_args args = op_of(&bed, gets, ODD);
+            struct wdl_mail *mail = bed_cell(&bed, 1);
+            args.request = way < WAYS ? NULL : &request;
+            mover.during = target_is_at_it;
+            ck_assert_int_eq(operate(&bed, args), WDL_OK);
+            ck_assert_int_eq(mover.calls, 1);
+            ck_assert_int_gt(pages_left, 0);
+            ck_assert(wdl_mailbox_under_way(bed.win[0]) && !request.done);
+            for (int i = 0; i < 10 * WDL_MAIL_LOOKS; i++) /* nobody gives up */
+                ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+            ck_assert_int_eq(mail->state, WDL_MAIL_TAKEN);
+            if (way % WAYS != FAILED)
+                target_ends(&bed, gets);
+            mail->status = way % WAYS == FAILED ? WDL_ERR_PEER : WDL_OK;
+            wdl_mail_set(mail, way % WAYS == GIVEN_BACK ? WDL_MAIL_POSTED : WDL_MAIL_DONE);
+            ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+            ck_assert_int_eq(mover.calls, way % WAYS == FAILED ? 2 : 1);
+            ck_assert(way < WAYS || (request.done && request.status == WDL_OK));
+            ck_assert_int_ne(mail->state, WDL_MAIL_POSTED);
+            has_arrived(&bed, gets, ODD);
+            ck_assert_uint_eq(bed_stats(&bed).ops_copied, 1);
+            ck_assert(!wdl_mailbox_under_way(bed.win[0]));
+            bed_close(&bed);
+        }
+}
+END_TEST
+
+/* ... and so is what this side could not, once the target has left that memory. */
+static void target_is_at_half(struct bed *bed, int call)
+{
+    target_is_at_it(bed, call);
+    bed_cell(bed, 1)->joint.taken -= (uint64_t) (pages_left / 2) << 32;
+}
+
+START_TEST(ours_fails_meanwhile)
+{
+    struct bed bed;
+    open(&bed);
+    struct wdl_rma_args args = op_of(&bed, PUT, ODD);
+    mover.during = target_is_at_half;
+    mover.fail_at = 2;
+    ck_assert_int_eq(operate(&bed, args), WDL_OK);
+    ck_assert_int_eq(mover.calls, 2);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+    bed_cell(&bed, 1)->status = WDL_OK;
+    wdl_mail_set(bed_cell(&bed, 1), WDL_MAIL_DONE);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(mover.calls, 3);
+    has_arrived(&bed, PUT, ODD);
+    bed_close(&bed);
+}
+END_TEST
+
+/* What fails on either side is done again, all of it, and the origin hears what is wrong. */
+START_TEST(what_goes_wrong)
+{
+    for (int fail_at = 1; fail_at <= 4; fail_at++)
+        for (often = 0; often < 2; often++) {
+            struct bed bed;
+            open(&bed);
+            struct wdl_rma_args args = op_of(&bed, PUT, ODD);
+            mover.fail_at = fail_at;
+            mover.during = target_comes;
+            ck_assert_int_eq(operate(&bed, args), WDL_OK);
+            mover.during = NULL;
+            for (int i = 0; bed_flush(&bed, 1) == WDL_AGAIN; i++) {
+                ck_assert_int_lt(i, 10);
+                serve(&bed);
+            }
+            has_arrived(&bed, PUT, ODD);
+            bed_close(&bed);
+        }
+}
+END_TEST
+
+/* Memory of the target's that the origin cannot touch; of the origin's that the target cannot. */
+START_TEST(what_cannot_be_touched)
+{
+    for (often = 0; often < 2; often++) {
+        struct bed bed;
+        open(&bed);
+        struct wdl_rma_args args = op_of(&bed, PUT, ODD);
+        mover.broken = often ? mine + ODD - 1 : bed.w.rank[1].memory + ODD - 1;
+        mover.during = target_comes;
+        ck_assert_int_eq(operate(&bed, args), often ? WDL_OK : WDL_ERR_RANGE);
+        ck_assert(!wdl_mailbox_under_way(bed.win[0]));
+        mover.during = NULL;
+        if (often)
+            has_arrived(&bed, PUT, ODD);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* A target that gave the cell back and went on computing has what is left copied. */
+static void target_comes_once(struct bed *bed, int call)
+{
+    (void) call;
+    mover.during = NULL;
+    must_cmp(serve(bed), ==, 1);
+    must_cmp(bed_cell(bed, 1)->state, ==, WDL_MAIL_POSTED);
+}
+
+START_TEST(a_target_leaves)
+{
+    struct bed bed;
+    open(&bed);
+    struct wdl_rma_args args = op_of(&bed, PUT, ODD);
+    mover.during = target_comes_once;
+    ck_assert_int_eq(operate(&bed, args), WDL_OK);
+    ck_assert(!wdl_mailbox_under_way(bed.win[0]));
+    ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_FREE);
+    has_arrived(&bed, PUT, ODD);
+    bed_close(&bed);
+}
+END_TEST
+
+static int asks(struct bed *bed, struct wdl_rma_args args)
+{
+    struct wdl_mail *mail = bed_cell(bed, args.target);
+    mail->kind = WDL_MAIL_KINDS;
+    ck_assert_int_eq(operate(bed, args), WDL_OK);
+    ck_assert(!wdl_mailbox_under_way(bed->win[0]));
+    if (bed->win[0]->epoch.access_state == WDL_ACCESS_LOCK_ALL_GRANTED)
+        ck_assert_int_eq(bed_flush(bed, args.target), WDL_OK);  /* not one of several (train.h) */
+    return mail->kind == WDL_MAIL_JOINT;
+}
+
+/* Long ones in one piece on both sides; a target that did not come for one that is not very long
+ * only when it has looked since. */
+START_TEST(which_are_asked_for)
+{
+    struct bed bed;
+    open(&bed);
+    ck_assert(asks(&bed, op_of(&bed, PUT, ODD)) && asks(&bed, op_of(&bed, GET, ODD)));
+    ck_assert(asks(&bed, op_of(&bed, PUT, ODD)));       /* nobody came; very long */
+    ck_assert(!asks(&bed, op_of(&bed, PUT, SHORT)));
+    serve(&bed);
+    ck_assert(asks(&bed, op_of(&bed, PUT, SHORT)));
+    ck_assert(!asks(&bed, op_of(&bed, PUT, WDL_JOINT_LEAST - 1)));
+    struct wdl_rma_args args = op_of(&bed, PUT, ODD);
+    args.origin.bytes = ODD + UNIT;     /* begins elsewhere than its buffer */
+    args.origin.lo = args.remote.lo = UNIT;
+    args.origin.hi = args.remote.hi = ODD + UNIT;
+    ck_assert(asks(&bed, args));
+    ck_assert_mem_eq(bed.w.rank[1].memory + 2 * UNIT, mine + UNIT, ODD);
+    bed.w.control[1].mail_open = 0;
+    ck_assert(!asks(&bed, op_of(&bed, PUT, ODD)));
+    bed.w.control[1].mail_open = 1;
+    bed_close(&bed);
+}
+END_TEST
+
+/* Not where each side is likely to copy for itself: between fences, and while memory is exposed. */
+START_TEST(not_where_both_access)
+{
+    static const int one[1] = {1}, zero[1] = {0};
+    for (int exposes = 0; exposes < 3; exposes++) {
+        struct bed bed;
+        int waits = 0, other = 0;
+        open(&bed);
+        struct wdl_win *win = bed.win[0];
+        TEST_DONE(&bed.w, wdl_win_unlock_all(win, &bed.step));
+        if (exposes == 2) {
+            TEST_ALL(&bed.w, wdl_win_fence(bed.win[r->rank], 0, &r->step));
+            ck_assert(!asks(&bed, op_of(&bed, PUT, ODD)));
+            TEST_ALL(&bed.w, wdl_win_fence(bed.win[r->rank], WDL_MODE_NOSUCCEED, &r->step));
+        } else {
+            TEST_DONE(&bed.w, wdl_win_post(bed.win[1], zero, 1, 0, &other));
+            if (exposes)
+                TEST_DONE(&bed.w, wdl_win_post(win, one, 1, 0, &bed.step));
+            TEST_DONE(&bed.w, wdl_win_start(win, one, 1, 0, &bed.step));
+            ck_assert_int_eq(asks(&bed, op_of(&bed, PUT, ODD)), !exposes);
+            TEST_DONE(&bed.w, wdl_win_complete(win, &bed.step));
+            TEST_DONE(&bed.w, wdl_win_wait(bed.win[1], &other));
+            if (exposes) {
+                TEST_DONE(&bed.w, wdl_win_start(bed.win[1], zero, 1, 0, &other));
+                TEST_DONE(&bed.w, wdl_win_complete(bed.win[1], &other));
+                TEST_DONE(&bed.w, wdl_win_wait(win, &waits));
+            }
+        }
+        TEST_DONE(&bed.w, wdl_win_lock_all(win, 0, &bed.step));
+        bed_end(&bed);
+    }
+}
+END_TEST
+
+/* Of attached memory, and not beyond it. */
+START_TEST(attached_memory)
+{
+    struct bed bed;
+    open_as(&bed, 1);
+    int64_t there = attach(&bed, 1, UNIT, ODD);
+    struct wdl_rma_args args = op_of(&bed, PUT, ODD);
+    args.disp = there;
+    often = 2;
+    mover.during = target_comes;
+    target_calls = 0;
+    ck_assert_int_eq(operate(&bed, args), WDL_OK);
+    mover.during = NULL;
+    ck_assert_int_gt(target_calls, 0);
+    has_arrived(&bed, PUT, ODD);
+    bed_close(&bed);
+}
+END_TEST
+
+/* What a target finds in a cell is somebody else's: it touches nothing that it does not expose, and
+ * takes nothing that is not there. */
+START_TEST(nonsense_in_a_cell)
+{
+    struct bed bed;
+    struct wdl_prng prng;
+    wdl_prng_init(&prng, 7);
+    open(&bed);
+    struct wdl_mail *mail = bed_cell(&bed, 1), good = {.origin = 0, .rop = 1, .kind = WDL_MAIL_JOINT};
+    char *theirs = bed.w.rank[1].memory;
+    memset(theirs, 0, ROOM);
+    memset(mine, 1, ROOM);
+    good.disp = (int64_t) (uintptr_t) theirs;
+    good.joint = (struct wdl_mail_joint){(uint64_t) (uintptr_t) mine, ROOM, 0};
+    for (int k = 0; k < 2000; k++) {
+        struct wdl_mail bad = good;
+        uint64_t any = wdl_prng_next(&prng);
+        int must_fail = k % 5 < 4;
+        switch (k % 5) {
+            case 0:
+                bad.origin = (uint32_t) any | RANKS;
+                break;
+            case 1:
+                bad.origin = 1; /* the target itself */
+                break;
+            case 2:
+                bad.disp += (int64_t) (any | 1);
+                break;
+            case 3:
+                bad.joint.bytes = k % 2 ? 0 : ROOM + 1 + any % (UINT64_MAX / 2);
+                break;
+            default:
+                bad.joint.taken = any;  /* more than there is, on either side */
+                break;
+        }
+        bad.state = WDL_MAIL_POSTED;
+        *mail = bad;
+        int before = mover.calls;
+        ck_assert_int_eq(serve(&bed), 1);
+        ck_assert(!must_fail || (mail->state == WDL_MAIL_DONE && mail->status != WDL_OK));
+        ck_assert(!must_fail || mover.calls == before);
+        mail->state = WDL_MAIL_FREE;
+    }
+    bed_close(&bed);
+}
+END_TEST
+
+WDL_SUITE("rma/joint", both_copy, parts, what_is_under_way, ours_fails_meanwhile, what_goes_wrong,
+          what_cannot_be_touched, a_target_leaves, which_are_asked_for, not_where_both_access,
+          attached_memory, nonsense_in_a_cell)
