@@ -253,6 +253,7 @@ windlass_headers = \
     %D%/mpid/rma/epoch.h \
     %D%/mpid/rma/far.h \
     %D%/mpid/rma/grant.h \
+    %D%/mpid/rma/joint.h \
     %D%/mpid/rma/kernel.h \
     %D%/mpid/rma/loan.h \
     %D%/mpid/rma/lock.h \

@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * rma_long [seed]: puts and gets of 60 KiB to 2 MiB on created and attached memory, one to three at
- * a time, at any address, while their target waits in MPI, computes for a while, or comes late. What
- * arrives is looked at byte by byte, and what lies around it. All ranks draw the same numbers.
+ * rma_long [seed]: puts and gets of 60 KiB to 2 MiB on created and attached memory, one to three
+ * at a time, at any address, while their target waits in MPI, computes for a while, or comes late.
+ * What arrives is looked at byte by byte, and what lies around it. All ranks draw the same numbers.
  */
 #include "testing.h"
 
@@ -38,8 +38,8 @@ static void check(const char *at, long bytes, int round, int op, const char *wha
         if (at[i] != wanted && wrong++ == 0)
             first = i;
     }
-    t_check(wrong == 0, "round %d, %s %d of %ld bytes: %ld wrong, the first at %ld", round, what, op,
-            bytes, wrong, first);
+    t_check(wrong == 0, "round %d, %s %d of %ld bytes: %ld wrong, the first at %ld", round, what,
+            op, bytes, wrong, first);
 }
 
 static void compute(long us)

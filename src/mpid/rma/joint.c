@@ -51,9 +51,9 @@ static int take(uint64_t *word, uint64_t bytes, int is_target, struct part *part
 
 /* --- the origin ------------------------------------------------------------------------------- */
 
-/* Where ranks expose memory while they access others' each is likely to have copies of its own: one
- * that comes late to another's takes parts whose lines are in the wrong cache. (Both put 256 KiB and
- * fence: 11.6 us, 14.3 so.) */
+/* Where ranks expose memory while they access others' each is likely to have copies of its own:
+ * one that comes late to another's takes parts whose lines are in the wrong cache. (Both put 256
+ * KiB and fence: 11.6 us, 14.3 so.) */
 static int is_mutual(const struct wdl_win *win)
 {
     int state = win->epoch.access_state;

@@ -280,7 +280,8 @@ static int serve_cell(struct wdl_win *win, int i, uint32_t state)
         if (mail->kind < WDL_MAIL_STREAM)
             return 0;
         moved += win->mailbox.served[i] > before;
-        if (mail->kind == WDL_MAIL_STREAM || mail->kind == WDL_MAIL_JOINT || win->mailbox.served[i] == 0)
+        if (mail->kind == WDL_MAIL_STREAM || mail->kind == WDL_MAIL_JOINT ||
+            win->mailbox.served[i] == 0)
             wdl_mail_set(mail, WDL_MAIL_POSTED);
         return moved;
     }

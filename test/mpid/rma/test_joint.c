@@ -376,7 +376,8 @@ START_TEST(nonsense_in_a_cell)
     struct wdl_prng prng;
     wdl_prng_init(&prng, 7);
     open(&bed);
-    struct wdl_mail *mail = bed_cell(&bed, 1), good = {.origin = 0, .rop = 1, .kind = WDL_MAIL_JOINT};
+    struct wdl_mail *mail = bed_cell(&bed, 1);
+    struct wdl_mail good = {.origin = 0, .rop = 1, .kind = WDL_MAIL_JOINT};
     char *theirs = bed.w.rank[1].memory;
     memset(theirs, 0, ROOM);
     memset(mine, 1, ROOM);
