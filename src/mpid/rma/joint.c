@@ -65,19 +65,13 @@ int wdl_joint_takes(const struct wdl_win *win, const struct wdl_win_control *con
                     uint64_t bytes)
 {
     return bytes >= WDL_JOINT_LEAST && pages_of(bytes) <= UINT32_MAX && win->mailbox.on &&
-           !is_mutual(win) && wdl_mail_is_attended(control) && !wdl_mail_is_crowded(win, control);
+           !win->mailbox.joint_refused && !is_mutual(win) && wdl_mail_is_attended(control) &&
+           !wdl_mail_is_crowded(win, control);
 }
 
 static int fits(const struct wdl_rma_args *args)
 {
     return args->origin.contig && args->remote.contig && args->origin.bytes >= args->remote.bytes;
-}
-
-static int is_expected(struct wdl_win *win, const struct wdl_rma_args *args,
-                       const struct wdl_win_control *control)
-{
-    return args->remote.bytes >= WDL_JOINT_ALWAYS ||
-           wdl_mail_is_expected(win, args->target, WDL_MAIL_JOINTS, control, args->remote.bytes);
 }
 
 /* Our parts, until nothing is left. */
@@ -110,7 +104,7 @@ static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct 
     };
 }
 
-int wdl_joint_is_over(const struct wdl_win *win, struct wdl_mail *mail, int *good)
+int wdl_joint_is_over(struct wdl_win *win, struct wdl_mail *mail, int *good)
 {
     *good = 1;
     if (wdl_mail_swap(mail, WDL_MAIL_POSTED, WDL_MAIL_FREE))
@@ -118,6 +112,7 @@ int wdl_joint_is_over(const struct wdl_win *win, struct wdl_mail *mail, int *goo
     if (wdl_mail_look(mail) != WDL_MAIL_DONE)
         return 0;
     *good = mail->status == WDL_OK;
+    win->mailbox.joint_refused |= mail->status == WDL_ERR_PEER;
     if (!wdl_mail_own(win))
         wdl_mail_set(mail, WDL_MAIL_FREE);
     return 1;
@@ -129,7 +124,8 @@ int wdl_joint_op(struct wdl_win *win, const struct wdl_rma_args *args,
     struct wdl_mail *mail;
     int good;
     if (!fits(args) || !wdl_joint_takes(win, control, args->remote.bytes) ||
-        wdl_mailbox_under_way(win) || !is_expected(win, args, control) ||
+        wdl_mailbox_under_way(win) ||
+        !wdl_mail_is_expected(win, args->target, WDL_MAIL_JOINTS, control, args->remote.bytes) ||
         (mail = wdl_mail_get(win, control)) == NULL)
         return WDL_ERR_UNSUPPORTED;
     at += (uint64_t) args->remote.lo;

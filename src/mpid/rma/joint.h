@@ -8,14 +8,15 @@
  * The origin posts what there is to copy in a cell of the target's (mailbox.h), and copies. Both
  * take parts with one word in the cell, so that each byte is moved by one of them. It is over when
  * nothing is left to take and the target is at no part: with luck in the call that began it, and
- * else it is what is under way in the mailbox. A target that never comes has cost a look at a cache
- * line, and a call of the system: what is left when half is copied, and nobody has come, is one
- * part.
+ * else it is what is under way in the mailbox. A target that does not come costs a second call of
+ * the system: what is left when half is copied, and nobody has come, is one part. It is asked again
+ * when it has looked at its cells.
  *
  * Invariants:
  *  1. The target is in that memory while the cell is TAKEN, at most for one part: between parts it
  *     gives the cell back, POSTED, and whoever then finds nothing left ends it.
- *  2. What goes wrong on either side is done again by the origin, all of it, and fails there.
+ *  2. What goes wrong on either side is done again by the origin, all of it, and fails there. A
+ *     target that may not copy is not asked again.
  */
 #ifndef WDL_MPID_RMA_JOINT_H_INCLUDED
 #define WDL_MPID_RMA_JOINT_H_INCLUDED
@@ -26,7 +27,6 @@ struct wdl_mail;
 struct wdl_win_control;
 
 enum { WDL_JOINT_LEAST = 1 << 16,       /* bytes */
-    WDL_JOINT_ALWAYS = 1 << 18,         /* asked for whether or not the target has come of late */
     WDL_JOINT_PAGE = 4096, WDL_JOINT_PART = 1 << 15     /* parts are of whole pages; at least */
 };
 
@@ -42,7 +42,7 @@ int wdl_joint_op(struct wdl_win *win, const struct wdl_rma_args *args,
                  struct wdl_win_control *control, uint64_t at);
 /* Nothing is left to take: is the target at no part any more? Then the cell is free. *good: has it
  * not failed? */
-int wdl_joint_is_over(const struct wdl_win *win, struct wdl_mail *mail, int *good);
+int wdl_joint_is_over(struct wdl_win *win, struct wdl_mail *mail, int *good);
 /* At the target, for a cell and a copy of it: WDL_OK: nothing is left, WDL_AGAIN: a part has been
  * copied, or an error. *moved: bytes, in all. */
 int wdl_joint_serve(const struct wdl_win *win, struct wdl_mail *mail, const struct wdl_mail *asked,

@@ -67,7 +67,8 @@ struct wdl_mailbox {
     uint64_t stamp;             /* the window's, when that operation, a train's first one, came */
     struct wdl_bag bag;         /* bag.posted: what is under way is that */
     struct wdl_train train;     /* train.ring: what is under way is that */
-    int joint;                  /* enum wdl_joint_end */
+    int joint;                  /* enum wdl_joint_end; ... */
+    int joint_refused;          /* a target of the window's may not copy */
     struct wdl_stream *stream;  /* it is a stream through this ring, or NULL: */
     struct wdl_rows here, results;      /* its memory (base NULL: none), its results' */
     uint64_t begin, seen;       /* its first place there; how far it was seen to be emptied */

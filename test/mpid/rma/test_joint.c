@@ -11,7 +11,7 @@
 #include "support/must.h"
 #include "support/suite.h"
 
-enum { ROOM = 1 << 19, ODD = 300 * 1024 + 123, SHORT = WDL_JOINT_ALWAYS - 1, PUT = 0, GET = 1 };
+enum { ROOM = 1 << 19, ODD = 300 * 1024 + 123, PUT = 0, GET = 1 };
 
 static char mine[ROOM];
 static const struct wdl_trial system_is_faster =
@@ -279,6 +279,16 @@ START_TEST(a_target_leaves)
 }
 END_TEST
 
+static void target_may_not(struct bed *bed, int call)
+{
+    struct wdl_mail *mail = bed_cell(bed, 1);
+    (void) call;
+    if (!wdl_mail_swap(mail, WDL_MAIL_POSTED, WDL_MAIL_TAKEN))
+        return; /* not asked */
+    mail->status = WDL_ERR_PEER;
+    wdl_mail_set(mail, WDL_MAIL_DONE);
+}
+
 static int asks(struct bed *bed, struct wdl_rma_args args)
 {
     struct wdl_mail *mail = bed_cell(bed, args.target);
@@ -290,27 +300,51 @@ static int asks(struct bed *bed, struct wdl_rma_args args)
     return mail->kind == WDL_MAIL_JOINT;
 }
 
-/* Long ones in one piece on both sides; a target that did not come for one that is not very long
- * only when it has looked since. */
+/* Puts of so many bytes until one is asked for, of a target that looks between them. */
+static int unasked(struct bed *bed, size_t bytes)
+{
+    int n = 0;
+    serve(bed);
+    while (!asks(bed, op_of(bed, PUT, bytes))) {
+        ck_assert_int_lt(n++, 32);
+        serve(bed);
+    }
+    return n;
+}
+
+/* Long ones in one piece on both sides; a target that did not come only when it has looked since;
+ * none that may not copy. */
 START_TEST(which_are_asked_for)
 {
     struct bed bed;
     open(&bed);
-    ck_assert(asks(&bed, op_of(&bed, PUT, ODD)) && asks(&bed, op_of(&bed, GET, ODD)));
-    ck_assert(asks(&bed, op_of(&bed, PUT, ODD)));       /* nobody came; very long */
-    ck_assert(!asks(&bed, op_of(&bed, PUT, SHORT)));
-    serve(&bed);
-    ck_assert(asks(&bed, op_of(&bed, PUT, SHORT)));
-    ck_assert(!asks(&bed, op_of(&bed, PUT, WDL_JOINT_LEAST - 1)));
     struct wdl_rma_args args = op_of(&bed, PUT, ODD);
     args.origin.bytes = ODD + UNIT;     /* begins elsewhere than its buffer */
     args.origin.lo = args.remote.lo = UNIT;
     args.origin.hi = args.remote.hi = ODD + UNIT;
     ck_assert(asks(&bed, args));
     ck_assert_mem_eq(bed.w.rank[1].memory + 2 * UNIT, mine + UNIT, ODD);
+    for (int gets = PUT; gets <= GET; gets++) { /* nobody came */
+        ck_assert(!asks(&bed, op_of(&bed, gets, ODD)));
+        serve(&bed);
+        ck_assert(asks(&bed, op_of(&bed, gets, ODD)));
+    }
+    serve(&bed);
+    ck_assert(!asks(&bed, op_of(&bed, PUT, WDL_JOINT_LEAST - 1)));
+    int seldom = unasked(&bed, WDL_JOINT_LEAST); /* it has not come several times */
+    ck_assert_int_gt(seldom, unasked(&bed, ODD));
+    serve(&bed);
     bed.w.control[1].mail_open = 0;
     ck_assert(!asks(&bed, op_of(&bed, PUT, ODD)));
     bed.w.control[1].mail_open = 1;
+    unasked(&bed, ODD);
+    mover.during = target_may_not;
+    unasked(&bed, ODD);
+    mover.during = NULL;
+    for (int i = 0; i < 32; i++) {
+        serve(&bed);
+        ck_assert(!asks(&bed, op_of(&bed, PUT, ODD)));
+    }
     bed_close(&bed);
 }
 END_TEST
