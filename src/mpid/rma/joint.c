@@ -24,10 +24,11 @@ struct part {
 };
 
 /* Half of what is left, or all of it: it is little, or the other side has not come. */
-static uint64_t pages_to_take(uint64_t left, int alone)
+static uint64_t pages_to_take(uint64_t left, int is_target, int alone)
 {
     uint64_t half = left / 2, fewest = WDL_JOINT_PART / WDL_JOINT_PAGE;
-    return alone ? left : least(left, half > fewest ? half : fewest);
+    uint64_t n = least(left, half > fewest ? half : fewest);
+    return alone ? left : is_target ? least(n, WDL_JOINT_MOST / WDL_JOINT_PAGE) : n;
 }
 
 /* Take a part: 0: nothing is left. What the word says is the other process's, too. */
@@ -40,7 +41,7 @@ static int take(uint64_t *word, uint64_t bytes, int is_target, struct part *part
         back = was >> ENDS;
         if (front + back >= all)
             return 0;
-        n = pages_to_take(all - front - back, !is_target && front > 0 && back == 0);
+        n = pages_to_take(all - front - back, is_target, !is_target && front > 0 && back == 0);
         now = is_target ? was + (n << ENDS) : was + n;
         /* says nothing of the memory: that is known by the cell's state */
     } while (!__atomic_compare_exchange_n(word, &was, now, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED));

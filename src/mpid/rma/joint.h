@@ -27,7 +27,8 @@ struct wdl_mail;
 struct wdl_win_control;
 
 enum { WDL_JOINT_LEAST = 1 << 16,       /* bytes */
-    WDL_JOINT_PAGE = 4096, WDL_JOINT_PART = 1 << 15     /* parts are of whole pages; at least */
+    WDL_JOINT_PAGE = 4096, WDL_JOINT_PART = 1 << 15,    /* parts are of whole pages; at least */
+    WDL_JOINT_MOST = 1 << 18    /* a target's, which is in MPI for something else */
 };
 
 /* How one that is under way ends (struct wdl_mailbox). */
