@@ -104,8 +104,8 @@ START_TEST(both_copy)
 }
 END_TEST
 
-/* The target's parts become shorter, at most half of what is left, so nobody waits for long; and none
- * is longer than it may be away for. */
+/* The target's parts become shorter, at most half of what is left, so nobody waits for long; and
+ * none is longer than it may be away for. */
 START_TEST(parts)
 {
     struct bed bed;
