@@ -13,7 +13,7 @@ import testlist
 
 # Folders of MPICH's test/mpi, in the order they are run.
 MPICH_FOLDERS = ["attr", "group", "info", "init", "errhan", "datatype", "topo", "comm", "pt2pt", "rma", "errors",
-                 "coll", "threads/rma", "threads/init", "threads/mpi_t"]
+                 "coll", "mpi_t", "threads/rma", "threads/init", "threads/mpi_t", "threads/comm", "threads/coll"]
 # Directories below them that belong to what is not asked for here: they need MPI_Comm_spawn or MPI-IO.
 NOT_ENTERED = ("spawn", "io")
 # Our folders and where their sources and lists are. `install` and `bench` hold scripts about the installation and

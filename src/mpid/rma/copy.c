@@ -237,9 +237,10 @@ static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, i
     if (win->near.rank != rank || !win->near.control || bytes == 0 || win->batched > 0 ||
         wdl_mailbox_under_way(win) || !admits(win, rank) ||
         (at = known_place(win, disp, lo, bytes)) == 0 ||
-        wdl_joint_takes(win, win->near.control, bytes) ||
+        wdl_joint_takes(win, rank, win->near.control, bytes) ||
         (put && wdl_train_wanted(win, rank, win->near.control, kind, bytes) &&
-         !(bytes > WDL_MAIL_AREA && wdl_mail_is_away_as_before(win, rank, win->near.control))) ||
+         !(bytes > WDL_MAIL_AREA &&
+           wdl_mail_is_away_as_before(win, rank, WDL_MAIL_SHORTS, win->near.control))) ||
         !(bytes > WDL_BATCH_SHORT ?
           wdl_mail_stands_back(win, win->near.control, kind, bytes) ||
           wdl_mail_is_still_away(win, rank, win->near.control, kind, bytes) :

@@ -55,19 +55,20 @@ static int take(uint64_t *word, uint64_t bytes, int is_target, struct part *part
 /* Where ranks expose memory while they access others' each is likely to have copies of its own:
  * one that comes late to another's takes parts whose lines are in the wrong cache. (Both put 256
  * KiB and fence: 11.6 us, 14.3 so.) */
-static int is_mutual(const struct wdl_win *win)
+int wdl_joint_is_mutual(const struct wdl_win *win)
 {
     int state = win->epoch.access_state;
     return state == WDL_ACCESS_FENCE_ISSUED || state == WDL_ACCESS_FENCE_GRANTED ||
            win->epoch.expose_state != WDL_EXPOSE_NONE;
 }
 
-int wdl_joint_takes(const struct wdl_win *win, const struct wdl_win_control *control,
+int wdl_joint_takes(const struct wdl_win *win, int rank, const struct wdl_win_control *control,
                     uint64_t bytes)
 {
     return bytes >= WDL_JOINT_LEAST && pages_of(bytes) <= UINT32_MAX && win->mailbox.on &&
-           !win->mailbox.joint_refused && !is_mutual(win) && wdl_mail_is_attended(control) &&
-           !wdl_mail_is_crowded(win, control);
+           !win->mailbox.joint_refused && !wdl_joint_is_mutual(win) &&
+           wdl_mail_is_attended(control) && !wdl_mail_is_crowded(win, control) &&
+           !wdl_mail_is_away_as_before(win, rank, WDL_MAIL_JOINTS, control);
 }
 
 static int fits(const struct wdl_rma_args *args)
@@ -124,7 +125,7 @@ int wdl_joint_op(struct wdl_win *win, const struct wdl_rma_args *args,
 {
     struct wdl_mail *mail;
     int good;
-    if (!fits(args) || !wdl_joint_takes(win, control, args->remote.bytes) ||
+    if (!fits(args) || !wdl_joint_takes(win, args->target, control, args->remote.bytes) ||
         wdl_mailbox_under_way(win) ||
         !wdl_mail_is_expected(win, args->target, WDL_MAIL_JOINTS, control, args->remote.bytes) ||
         (mail = wdl_mail_get(win, control)) == NULL)

@@ -34,8 +34,10 @@ enum { WDL_JOINT_LEAST = 1 << 16,       /* bytes */
 /* How one that is under way ends (struct wdl_mailbox). */
 enum wdl_joint_end { WDL_JOINT_NONE, WDL_JOINT_GOOD, WDL_JOINT_AGAIN };
 
+/* Do others probably copy while we do? Then nobody is asked. */
+int wdl_joint_is_mutual(const struct wdl_win *win);
 /* Is an operation of such length perhaps one for both? */
-int wdl_joint_takes(const struct wdl_win *win, const struct wdl_win_control *control,
+int wdl_joint_takes(const struct wdl_win *win, int rank, const struct wdl_win_control *control,
                     uint64_t bytes);
 /* Begin one, `at` being the target's address: WDL_OK: it is done, or under way; ERR_UNSUPPORTED: it
  * is none for that, or went wrong. */

@@ -79,7 +79,8 @@ static struct wdl_trial *trial_at(const struct wdl_win *win, int contig, enum wd
     int size = n > 1 ? 63 - __builtin_clzll(n) : 0;
     if (size > WDL_MAIL_SIZES - 1)
         size = WDL_MAIL_SIZES - 1;
-    return &win->rma->trial[!contig][kind][size];
+    int alone = kind <= WDL_RMA_GET && bytes >= WDL_JOINT_LEAST && wdl_joint_is_mutual(win);
+    return &win->rma->trial[!contig ? 1 : alone ? 2 : 0][kind][size];
 }
 
 static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rma_args *args)
@@ -245,10 +246,10 @@ int wdl_mail_is_in_vain(struct wdl_win *win, int rank, const struct wdl_win_cont
     return 1;
 }
 
-int wdl_mail_is_away_as_before(const struct wdl_win *win, int rank,
+int wdl_mail_is_away_as_before(const struct wdl_win *win, int rank, enum wdl_mail_use use,
                                const struct wdl_win_control *control)
 {
-    return is_away(&win->mailbox.past[WDL_MAIL_SHORTS][rank % WDL_MAIL_RANKS], control);
+    return is_away(&win->mailbox.past[use][rank % WDL_MAIL_RANKS], control);
 }
 
 int wdl_mail_is_still_away(struct wdl_win *win, int rank, const struct wdl_win_control *control,

@@ -116,8 +116,8 @@ int wdl_mail_stands_back(struct wdl_win *win, const struct wdl_win_control *cont
  * that went past it. */
 int wdl_mail_is_still_away(struct wdl_win *win, int rank, const struct wdl_win_control *control,
                            enum wdl_rma_kind kind, uint64_t bytes);
-/* Has a target not come for what is short, or for a train, nor looked since? */
-int wdl_mail_is_away_as_before(const struct wdl_win *win, int rank,
+/* Has a target not come for that (a train is short), nor looked since? */
+int wdl_mail_is_away_as_before(const struct wdl_win *win, int rank, enum wdl_mail_use use,
                                const struct wdl_win_control *control);
 /* WDL_OK when nothing is under way; else WDL_AGAIN. Failures are the window's (wdl_win_fail).
  * (wdl_win_settle_before in win_impl.h asks first.) */

@@ -28,7 +28,8 @@ static void open_as(struct bed *bed, int dynamic)
     mover.bed = bed;
     for (int kind = 0; kind < 2; kind++)
         for (int i = 0; i < WDL_MAIL_SIZES; i++)
-            bed->win[0]->rma->trial[0][kind][i] = system_is_faster;
+            bed->win[0]->rma->trial[0][kind][i] = bed->win[0]->rma->trial[2][kind][i] =
+                system_is_faster;
     bed_ring[0].filled = WDL_STREAM_BYTES;      /* used before (stream.h) */
 }
 
@@ -368,6 +369,11 @@ START_TEST(not_where_both_access)
         if (exposes == 2) {
             TEST_ALL(&bed.w, wdl_win_fence(bed.win[r->rank], 0, &r->step));
             ck_assert(!asks(&bed, op_of(&bed, PUT, ODD)));
+            /* nor does what others take by both tell what these take by the system */
+            TEST_ALL(&bed.w, wdl_win_fence(bed.win[r->rank], 0, &r->step));
+            memset(bed.win[0]->rma->trial[2], 0, sizeof(bed.win[0]->rma->trial[2]));
+            ck_assert_int_eq(operate(&bed, op_of(&bed, PUT, ODD)), WDL_OK);
+            ck_assert(bed.win[0]->mailbox.stream);
             TEST_ALL(&bed.w, wdl_win_fence(bed.win[r->rank], WDL_MODE_NOSUCCEED, &r->step));
         } else {
             TEST_DONE(&bed.w, wdl_win_post(bed.win[1], zero, 1, 0, &other));
