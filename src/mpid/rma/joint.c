@@ -114,7 +114,7 @@ int wdl_joint_is_over(struct wdl_win *win, struct wdl_mail *mail, int *good)
     if (wdl_mail_look(mail) != WDL_MAIL_DONE)
         return 0;
     *good = mail->status == WDL_OK;
-    win->mailbox.joint_refused |= mail->status == WDL_ERR_PEER;
+    win->mailbox.joint_refused |= !*good;
     if (!wdl_mail_own(win))
         wdl_mail_set(mail, WDL_MAIL_FREE);
     return 1;

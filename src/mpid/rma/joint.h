@@ -15,8 +15,8 @@
  * Invariants:
  *  1. The target is in that memory while the cell is TAKEN, at most for one part: between parts it
  *     gives the cell back, POSTED, and whoever then finds nothing left ends it.
- *  2. What goes wrong on either side is done again by the origin, all of it, and fails there. A
- *     target that may not copy is not asked again.
+ *  2. What goes wrong on either side is done again by the origin, all of it, and fails there. Where
+ *     a target could not copy (it may not, or not that memory) none of the window's is asked again.
  */
 #ifndef WDL_MPID_RMA_JOINT_H_INCLUDED
 #define WDL_MPID_RMA_JOINT_H_INCLUDED

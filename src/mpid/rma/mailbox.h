@@ -68,7 +68,7 @@ struct wdl_mailbox {
     struct wdl_bag bag;         /* bag.posted: what is under way is that */
     struct wdl_train train;     /* train.ring: what is under way is that */
     int joint;                  /* enum wdl_joint_end; ... */
-    int joint_refused;          /* a target of the window's may not copy */
+    int joint_refused;          /* a target of the window's could not copy */
     struct wdl_stream *stream;  /* it is a stream through this ring, or NULL: */
     struct wdl_rows here, results;      /* its memory (base NULL: none), its results' */
     uint64_t begin, seen;       /* its first place there; how far it was seen to be emptied */

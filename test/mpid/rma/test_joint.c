@@ -320,7 +320,7 @@ static int unasked(struct bed *bed, size_t bytes)
 }
 
 /* Long ones in one piece on both sides; a target that did not come only when it has looked since;
- * none that may not copy. */
+ * none where one could not copy. */
 START_TEST(which_are_asked_for)
 {
     struct bed bed;
