@@ -7,9 +7,10 @@
  * nobody takes it soon the origin withdraws it and goes another way.
  *
  *     FREE, DONE --origin--> POSTED --target--> TAKEN --target--> DONE
- *                            POSTED --origin--> FREE         (withdrawn)
+ *                            POSTED --origin--> FREE         (withdrawn; a copy by both is over)
  *                            TAKEN  --target--> POSTED       (a stream that has to wait, not an
- *                                                             accumulate that has begun)
+ *                                                             accumulate that has begun; a part of
+ *                                                             a copy by both is done)
  *
  * Both steps out of POSTED are atomic exchanges, so an operation is done once. A cell has one
  * origin at a time: where the node has no more ranks than there are cells, each has its own;
