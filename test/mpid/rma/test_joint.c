@@ -414,6 +414,40 @@ START_TEST(attached_memory)
 }
 END_TEST
 
+/* Where cells are shared each is given back, however it ends; one that is in use is left alone. */
+START_TEST(shared_cells)
+{
+    enum { NOBODY, ALL_THE_WHILE, LATE, IN_USE, WAYS };
+    for (int way = 0; way < WAYS; way++) {
+        struct bed bed;
+        open(&bed);
+        struct wdl_mail *mail = bed_cell(&bed, 1);
+        struct wdl_rma_args args = op_of(&bed, PUT, ODD);
+        for (int i = 0; i < RANKS; i++)
+            bed.win[i]->params.node_count = WDL_WIN_MAILS + 1;
+        mail->kind = WDL_MAIL_KINDS;
+        if (way == IN_USE)
+            wdl_mail_set(mail, WDL_MAIL_FILLING);
+        often = way == ALL_THE_WHILE ? 12 : 0;
+        mover.during = way == LATE ? target_is_at_it : target_comes;
+        ck_assert_int_eq(operate(&bed, args), WDL_OK);
+        mover.during = NULL;
+        ck_assert_int_eq(mail->kind == WDL_MAIL_JOINT, way != IN_USE);
+        if (way == LATE) {
+            target_ends(&bed, PUT);
+            mail->status = WDL_OK;
+            wdl_mail_set(mail, WDL_MAIL_DONE);
+        }
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+        ck_assert_uint_eq(mail->state, way == IN_USE ? WDL_MAIL_FILLING : WDL_MAIL_FREE);
+        has_arrived(&bed, PUT, ODD);
+        for (int i = 0; i < RANKS; i++)
+            bed.win[i]->params.node_count = RANKS;
+        bed_close(&bed);
+    }
+}
+END_TEST
+
 /* What a target finds in a cell is somebody else's: it touches nothing that it does not expose, and
  * takes nothing that is not there. */
 START_TEST(nonsense_in_a_cell)
@@ -464,4 +498,4 @@ END_TEST
 
 WDL_SUITE("rma/joint", both_copy, parts, what_is_under_way, ours_fails_meanwhile, what_goes_wrong,
           what_cannot_be_touched, a_target_leaves, which_are_asked_for, not_where_both_access,
-          attached_memory, nonsense_in_a_cell)
+          attached_memory, shared_cells, nonsense_in_a_cell)
