@@ -118,6 +118,7 @@ int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void
         return WDL_OK;
     }
     run->team->coll->stats.placed_bytes += bytes;
+    /* of what is FOLDED all is one time, which the root takes (node_fold.c) */
     if (bytes < WDL_RATE_LEAST || wdl_rate_use(run) == WDL_RATE_FOLDED)
         return shm->peek(shm->ctx, rank, there, here, bytes);
     uint64_t since_ns = wdl_rate_now(run->team);

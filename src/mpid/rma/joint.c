@@ -115,8 +115,7 @@ int wdl_joint_is_over(struct wdl_win *win, struct wdl_mail *mail, int *good)
         return 0;
     *good = mail->status == WDL_OK;
     win->mailbox.joint_refused |= !*good;
-    if (!wdl_mail_own(win))
-        wdl_mail_set(mail, WDL_MAIL_FREE);
+    wdl_mail_give_back(win, mail);
     return 1;
 }
 

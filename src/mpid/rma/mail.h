@@ -46,6 +46,13 @@ static inline int wdl_mail_own(const struct wdl_win *win)
     return win->params.node_count <= WDL_WIN_MAILS;
 }
 
+/* Its origin is done with one that has been answered: the next may have it. */
+static inline void wdl_mail_give_back(const struct wdl_win *win, struct wdl_mail *mail)
+{
+    if (!wdl_mail_own(win))
+        wdl_mail_set(mail, WDL_MAIL_FREE);
+}
+
 /* Where the data of an operation are, its answer's, and, behind those, what goes with one that has
  * an answer besides. */
 static inline char *wdl_mail_data(struct wdl_mail *mail, size_t bytes,

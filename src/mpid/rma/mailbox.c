@@ -333,16 +333,14 @@ static void answered(struct wdl_win *win)
     int status = mail->status < WDL_STATUS_COUNT ? mail->status : WDL_ERR_PROTO;
     if (box->bag.posted) {
         past_of(box, args->target, WDL_MAIL_SHORTS)->missed = 0;
-        if (!wdl_mail_own(win))
-            wdl_mail_set(mail, WDL_MAIL_FREE);
+        wdl_mail_give_back(win, mail);
         leave(win);
         wdl_bag_answered(win, status);
         return;
     }
     if (box->train.ring) {
         past_of(box, args->target, WDL_MAIL_SHORTS)->missed = 0;
-        if (!wdl_mail_own(win))
-            wdl_mail_set(mail, WDL_MAIL_FREE);
+        wdl_mail_give_back(win, mail);
         leave(win);
         box->withdrawn = !wdl_train_answered(win);
         if (!box->withdrawn)
@@ -363,8 +361,7 @@ static void answered(struct wdl_win *win)
         memcpy((char *) into->addr + into->lo, wdl_mail_data(mail, bytes, wdl_mail_control(win)),
                bytes);
     }
-    if (!wdl_mail_own(win))
-        wdl_mail_set(mail, WDL_MAIL_FREE);
+    wdl_mail_give_back(win, mail);
     if (status != WDL_OK && (rows || (stream && !wdl_stream_has_folded(win)))) {
         /* what is wrong is found the other way */
         if (stream)
