@@ -1,8 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * rma_long [seed]: puts and gets of 60 KiB to 2 MiB on created and attached memory, one to three
- * at a time, at any address, while their target waits in MPI, computes for a while, or comes late.
- * What arrives is looked at byte by byte, and what lies around it. All ranks draw the same numbers.
+ * rma_long [seed]: puts and gets of 60 KiB to 2 MiB on created, attached and allocated memory, one
+ * to three at a time, at any address, while their target waits in MPI, computes for a while, or
+ * comes late. What arrives is looked at byte by byte, and what lies around it. All ranks draw the
+ * same numbers.
  */
 #include "testing.h"
 
@@ -10,9 +11,11 @@ enum { ROOM = 5 << 20, LEAST = 60 << 10, MOST = 2 << 20, GUARD = 64, ROUNDS = 30
 enum { LOCKS, LOCK_ALL, PSCW, FENCE, SYNCS };
 enum { WAITS, COMPUTES, COMES_LATE, MOODS };
 
-static char *memory, *local;
-static MPI_Win win[2];
-static MPI_Aint base[2][16];
+enum { CREATED, DYNAMIC, ALLOCATED, WINDOWS };
+
+static char *memory[WINDOWS], *local;
+static MPI_Win win[WINDOWS];
+static MPI_Aint base[WINDOWS][16];
 
 static long draw(long below)
 {
@@ -126,7 +129,7 @@ static void pscw(const struct op *ops, int n, int w, int origin)
 static void round_of(int round)
 {
     struct op ops[OPS];
-    int w = (int) draw(2), sync = (int) draw(SYNCS), mood = (int) draw(MOODS);
+    int w = (int) draw(WINDOWS), sync = (int) draw(SYNCS), mood = (int) draw(MOODS);
     int origin = (int) draw(t_size), n = 1 + (int) draw(OPS);
     long us = draw(300), at = GUARD, from = GUARD;
     for (int i = 0; i < n; i++) {
@@ -141,11 +144,11 @@ static void round_of(int round)
         at += op->bytes + 2 * GUARD;
         from += op->bytes + 2 * GUARD;
     }
-    memset(memory, 0, ROOM);
+    memset(memory[w], 0, ROOM);
     memset(local, 0, ROOM);
     for (int i = 0; i < n; i++) {
         if (t_rank == (ops[i].gets ? ops[i].target : origin))
-            fill(ops[i].gets ? memory + ops[i].at : local + ops[i].from, ops[i].bytes, round, i);
+            fill(ops[i].gets ? memory[w] + ops[i].at : local + ops[i].from, ops[i].bytes, round, i);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (mood == COMES_LATE && t_rank != origin)
@@ -165,8 +168,8 @@ static void round_of(int round)
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < n; i++) {
         if (ops[i].gets ? t_rank == origin : t_rank == ops[i].target)
-            check(ops[i].gets ? local + ops[i].from : memory + ops[i].at, ops[i].bytes, round, i,
-                  ops[i].gets ? "get" : "put");
+            check(ops[i].gets ? local + ops[i].from : memory[w] + ops[i].at, ops[i].bytes, round,
+                  i, ops[i].gets ? "get" : "put");
     }
     MPI_Barrier(MPI_COMM_WORLD);
 }
@@ -176,19 +179,21 @@ int main(int argc, char **argv)
     MPI_Aint own;
     t_begin(&argc, &argv);
     t_seed = argc > 1 ? (uint64_t) atoll(argv[1]) : 1;
-    memory = malloc(ROOM);
+    char *private = malloc(ROOM);
+    memory[CREATED] = memory[DYNAMIC] = private;
     local = malloc(ROOM);
-    MPI_Win_create(memory, ROOM, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[0]);
-    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win[1]);
-    MPI_Win_attach(win[1], memory, ROOM);
-    MPI_Get_address(memory, &own);
-    MPI_Allgather(&own, 1, MPI_AINT, base[1], 1, MPI_AINT, MPI_COMM_WORLD);
+    MPI_Win_create(private, ROOM, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[CREATED]);
+    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win[DYNAMIC]);
+    MPI_Win_attach(win[DYNAMIC], private, ROOM);
+    MPI_Win_allocate(ROOM, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory[ALLOCATED], &win[ALLOCATED]);
+    MPI_Get_address(private, &own);
+    MPI_Allgather(&own, 1, MPI_AINT, base[DYNAMIC], 1, MPI_AINT, MPI_COMM_WORLD);
     for (int round = 0; round < ROUNDS; round++)
         round_of(round);
-    MPI_Win_detach(win[1], memory);
-    MPI_Win_free(&win[0]);
-    MPI_Win_free(&win[1]);
-    free(memory);
+    MPI_Win_detach(win[DYNAMIC], private);
+    for (int w = 0; w < WINDOWS; w++)
+        MPI_Win_free(&win[w]);
+    free(private);
     free(local);
     return t_end();
 }

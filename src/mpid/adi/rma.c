@@ -4,6 +4,7 @@
  * MPI_PROC_NULL targets are the bindings' business.
  */
 #include "base/copy.h"
+#include "mpid/rma/joint.h"
 #include "mpid/rma/word.h"
 #include "rma.h"
 #include "op.h"
@@ -197,12 +198,28 @@ static inline int goes_again(MPIR_Win *win, enum wdl_rma_kind kind, void *local,
     return 1;
 }
 
+/* So long a one that the target may copy a part. */
+static int copy_mapped(int put, int target_rank, char *at, void *local, size_t bytes,
+                       MPIR_Win *win)
+{
+    int mpi_errno = MPI_SUCCESS;
+    size_t begun = 0;
+    WDL_ADI_WAIT_BY_MEMORY(wdl_joint_mapped(win->dev.wdl, put, target_rank, at, local, bytes,
+                                            &begun), mpi_errno);
+    return mpi_errno;
+}
+
 __attribute__((noinline))
 static int put_long(const void *origin, size_t bytes, int target_rank, char *at, MPIR_Win * win)
 {
-    wdl_quick_store_long(win->dev.wdl, target_rank, at, origin, bytes);
     count_long(win, bytes);
-    return MPI_SUCCESS;
+    if (bytes < WDL_JOINT_MAPPED) {
+        wdl_quick_store_long(win->dev.wdl, target_rank, at, origin, bytes);
+        return MPI_SUCCESS;
+    }
+    int mpi_errno = copy_mapped(1, target_rank, at, (void *) (uintptr_t) origin, bytes, win);
+    wdl_win_quick(win->dev.wdl)->stored = 1;    /* a flush may have come meanwhile */
+    return mpi_errno;
 }
 
 /* What has been reached is written. */
@@ -296,8 +313,8 @@ int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
     }
     if (likely(plain_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
                            target_type, &bytes, &at))) {
-        put_there(origin, bytes, target_rank, at, win);
-        return done_request(request);
+        int mpi_errno = put_there(origin, bytes, target_rank, at, win);
+        return mpi_errno ? mpi_errno : done_request(request);
     }
   fn_on:
     return rput_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
@@ -305,17 +322,20 @@ int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
 }
 
 __attribute__((noinline))
-static int get_long(void *result, size_t bytes, const char *at, MPIR_Win * win)
+static int get_long(void *result, size_t bytes, int target_rank, const char *at, MPIR_Win * win)
 {
-    wdl_copy_long(result, at, bytes);
     count_long(win, bytes);
+    if (bytes >= WDL_JOINT_MAPPED)
+        return copy_mapped(0, target_rank, (char *) (uintptr_t) at, result, bytes, win);
+    wdl_copy_long(result, at, bytes);
     return MPI_SUCCESS;
 }
 
-static inline int get_there(void *result, size_t bytes, const char *at, MPIR_Win *win)
+static inline int get_there(void *result, size_t bytes, int target_rank, const char *at,
+                            MPIR_Win *win)
 {
     if (bytes >= WDL_COPY_SHORT)
-        return get_long(result, bytes, at, win);
+        return get_long(result, bytes, target_rank, at, win);
     wdl_copy_short(result, at, bytes);
     return MPI_SUCCESS;
 }
@@ -328,7 +348,7 @@ static int get_on(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win)
     char *at;
     if (plain_reach(win, result_count, result_type, target_rank, target_disp, target_count,
                     target_type, &bytes, &at))
-        return get_there(result, bytes, at, win);
+        return get_there(result, bytes, target_rank, at, win);
     if (goes_again(win, WDL_RMA_GET, result, result_count, result_type,
                    target_rank, target_disp, target_count, target_type))
         return MPI_SUCCESS;
@@ -344,7 +364,7 @@ static int get_alike(WDL_RMA_RESULT, int target_rank, MPI_Aint target_disp, MPIR
     char *at;
     if (likely(alike_reach(win, result_count, result_type, target_rank, target_disp, &bytes,
                            &at)))
-        return get_there(result, bytes, at, win);
+        return get_there(result, bytes, target_rank, at, win);
     return get_on(result, result_count, result_type, target_rank, target_disp, result_count,
                   result_type, win);
 }
@@ -379,8 +399,8 @@ int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
                               target_count, target_type, &bytes, &at)))
         return rget_on(result, result_count, result_type, target_rank, target_disp, target_count,
                        target_type, win, request);
-    get_there(result, bytes, at, win);
-    return done_request(request);
+    int mpi_errno = get_there(result, bytes, target_rank, at, win);
+    return mpi_errno ? mpi_errno : done_request(request);
 }
 
 /* --- accumulate ------------------------------------------------------------------------------- */

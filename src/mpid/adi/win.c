@@ -146,6 +146,7 @@ static int core_create(MPIR_Win * win)
 {
     int nodes = nodes_of(win);
     struct wdl_adi_segment *segment = &win->dev.segment;
+    int permitted = wdl_adi_copy_permitted(win);
     int provided = wdl_adi_is_provided(win), dynamic = win->create_flavor == MPI_WIN_FLAVOR_DYNAMIC;
     int shared = win->dev.shared.on, mapped = provided || (shared && !dynamic);
     if (provided) /* the others' places may not be written yet */
@@ -162,7 +163,8 @@ static int core_create(MPIR_Win * win)
         .peer_of = peer_of,
         .rank_info = wdl_adi_rank_info,
         .map = map,
-        .copy = !mapped && wdl_adi_copy_permitted(win) ? wdl_adi_copy : NULL,
+        .copy = !mapped && permitted ? wdl_adi_copy : NULL,
+        .copy_mapped = mapped && permitted ? wdl_adi_copy : NULL,
         .attended = wdl_adi_asynch_wanted(win),
         .mail = !mapped,
         .stream = wdl_adi_stream,

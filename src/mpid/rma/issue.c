@@ -406,7 +406,7 @@ int wdl_rma_progress(void *module)
 {
     struct wdl_rma *rma = module;
     int n = wdl_list_empty(&rma->replies) ? 0 : wdl_replies_progress(rma);
-    if (rma->nmailed > 0)
+    if (rma->nmailed[0] + rma->nmailed[1] > 0)
         n += wdl_mailboxes_progress(rma);
     if (rma->batched > 0)
         n += wdl_batches_progress(rma);

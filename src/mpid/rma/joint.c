@@ -62,12 +62,18 @@ int wdl_joint_is_mutual(const struct wdl_win *win)
            win->epoch.expose_state != WDL_EXPOSE_NONE;
 }
 
+static int may_ask(const struct wdl_win *win, const struct wdl_win_control *control,
+                   uint64_t bytes)
+{
+    return pages_of(bytes) <= UINT32_MAX && !win->mailbox.joint_refused &&
+           !wdl_joint_is_mutual(win) && wdl_mail_is_attended(control) &&
+           !wdl_mail_is_crowded(win, control);
+}
+
 int wdl_joint_takes(const struct wdl_win *win, int rank, const struct wdl_win_control *control,
                     uint64_t bytes)
 {
-    return bytes >= WDL_JOINT_LEAST && pages_of(bytes) <= UINT32_MAX && win->mailbox.on &&
-           !win->mailbox.joint_refused && !wdl_joint_is_mutual(win) &&
-           wdl_mail_is_attended(control) && !wdl_mail_is_crowded(win, control) &&
+    return bytes >= WDL_JOINT_LEAST && win->mailbox.on && may_ask(win, control, bytes) &&
            !wdl_mail_is_away_as_before(win, rank, WDL_MAIL_JOINTS, control);
 }
 
@@ -92,18 +98,25 @@ static int copy(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl
     return status;
 }
 
-static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct wdl_rma_args *args,
-                 uint64_t at)
+static void post(const struct wdl_win *win, struct wdl_mail *mail, int put, uint64_t at,
+                 const char *here, uint64_t bytes)
 {
     mail->origin = (uint32_t) win->params.rank;
     mail->kind = WDL_MAIL_JOINT;
-    mail->rop = args->kind == WDL_RMA_PUT;
+    mail->rop = (uint8_t) put;
     mail->is_rows = 0;
     mail->disp = (int64_t) at;
-    mail->joint = (struct wdl_mail_joint){
-        .from = (uint64_t) (uintptr_t) args->origin.addr + (uint64_t) args->origin.lo,
-        .bytes = args->remote.bytes
-    };
+    mail->joint = (struct wdl_mail_joint){.from = (uint64_t) (uintptr_t) here, .bytes = bytes};
+    wdl_mail_set(mail, WDL_MAIL_POSTED);
+}
+
+/* Our parts are copied: has the target come for any? */
+static void note_coming(struct wdl_win *win, int rank, const struct wdl_mail *mail)
+{
+    if (__atomic_load_n(&mail->joint.taken, __ATOMIC_RELAXED) >> ENDS != 0)
+        wdl_mail_came(win, rank, WDL_MAIL_JOINTS);
+    else
+        wdl_mail_missed(win, rank, WDL_MAIL_JOINTS);
 }
 
 int wdl_joint_is_over(struct wdl_win *win, struct wdl_mail *mail, int *good)
@@ -130,14 +143,10 @@ int wdl_joint_op(struct wdl_win *win, const struct wdl_rma_args *args,
         (mail = wdl_mail_get(win, control)) == NULL)
         return WDL_ERR_UNSUPPORTED;
     at += (uint64_t) args->remote.lo;
-    fill(win, mail, args, at);
-    wdl_mail_set(mail, WDL_MAIL_POSTED);
+    post(win, mail, args->kind == WDL_RMA_PUT, at, (char *) args->origin.addr + args->origin.lo,
+         args->remote.bytes);
     int status = copy(win, args, mail, at);
-    int came = __atomic_load_n(&mail->joint.taken, __ATOMIC_RELAXED) >> ENDS != 0;
-    if (came)
-        wdl_mail_came(win, args->target, WDL_MAIL_JOINTS);
-    else
-        wdl_mail_missed(win, args->target, WDL_MAIL_JOINTS);
+    note_coming(win, args->target, mail);
     if (wdl_joint_is_over(win, mail, &good))
         return good && status == WDL_OK ? WDL_OK : WDL_ERR_UNSUPPORTED;
     wdl_mail_under_way(win, mail, args);
@@ -146,25 +155,130 @@ int wdl_joint_op(struct wdl_win *win, const struct wdl_rma_args *args,
     return WDL_OK;
 }
 
+/* --- the origin, on mapped memory ------------------------------------------------------------- */
+
+enum { BOTH, ALONE };           /* the ways of a trial */
+
+static void copy_alone(struct wdl_win *win, int put, int rank, char *at, char *here,
+                       uint64_t bytes)
+{
+    if (put)
+        wdl_quick_store_long(win, rank, at, here, bytes);
+    else
+        wdl_copy_long(here, at, bytes);
+}
+
+static struct wdl_trial *mapped_trial(struct wdl_win *win, int put, uint64_t bytes)
+{
+    int size = 63 - __builtin_clzll(bytes / WDL_JOINT_MAPPED);
+    return &win->rma->mapped_trial[put][size < WDL_JOINT_SIZES ? size : WDL_JOINT_SIZES - 1];
+}
+
+/* If anybody wants to know. */
+static void mapped_took(struct wdl_win *win, int put, uint64_t bytes, int way, uint64_t began_ns)
+{
+    if (began_ns)
+        wdl_trial_took(mapped_trial(win, put, bytes), way, wdl_win_now_ns(win) - began_ns);
+}
+
+static int mapped_settle(struct wdl_win *win, int put, int rank, char *at, char *here,
+                         uint64_t bytes)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    int good;
+    if (!wdl_joint_is_over(win, box->mapped, &good))
+        return WDL_AGAIN;
+    box->mapped = NULL;
+    if (!good)
+        copy_alone(win, put, rank, at, here, bytes);
+    mapped_took(win, put, bytes, BOTH, box->mapped_ns);
+    return WDL_OK;
+}
+
+static int mapped_by_both(struct wdl_win *win, struct wdl_mail *mail, int put, int rank, char *at,
+                          char *here, uint64_t bytes)
+{
+    struct part part;
+    struct wdl_win_control *control;
+    const char *base = win->params.map(win->params.ctx, rank, &control);
+    win->mailbox.mapped = mail;
+    post(win, mail, put, (uint64_t) (at - base), here, bytes);
+    while (take(&mail->joint.taken, bytes, 0, &part))
+        copy_alone(win, put, rank, at + part.at, here + part.at, part.bytes);
+    note_coming(win, rank, mail);
+    return mapped_settle(win, put, rank, at, here, bytes);
+}
+
+/* Is the target to be asked? */
+static int mapped_takes(struct wdl_win *win, int rank, const struct wdl_win_control *control,
+                        const char *at, const char *here, uint64_t bytes)
+{
+    uintptr_t to = (uintptr_t) at, of = (uintptr_t) here;
+    return !win->mailbox.mapped && may_ask(win, control, bytes) &&
+           to - of >= bytes && of - to >= bytes &&
+           wdl_mail_is_expected(win, rank, WDL_MAIL_JOINTS, control, bytes);
+}
+
+int wdl_joint_mapped(struct wdl_win *win, int put, int rank, char *at, void *local, uint64_t bytes,
+                     size_t *begun)
+{
+    struct wdl_win_control *control = NULL;
+    struct wdl_mail *mail;
+    char *here = local;
+    uint64_t began_ns = 0;
+    int way = ALONE;
+    if (*begun)
+        return mapped_settle(win, put, rank, at, here, bytes);
+    if (win->mailbox.has && win->params.copy_mapped && rank != win->params.rank)
+        (void) win->params.map(win->params.ctx, rank, &control);
+    if (control && mapped_takes(win, rank, control, at, here, bytes)) {
+        struct wdl_trial *trial = mapped_trial(win, put, bytes);
+        way = wdl_trial_way(trial);
+        began_ns = trial->clock ? wdl_win_now_ns(win) : 0;
+    }
+    if (way == BOTH && (mail = wdl_mail_get(win, control)) != NULL) {
+        win->mailbox.mapped_ns = began_ns;
+        *begun = 1;
+        return mapped_by_both(win, mail, put, rank, at, here, bytes);
+    }
+    if (control)
+        wdl_mail_visit(win, control);
+    copy_alone(win, put, rank, at, here, bytes);
+    mapped_took(win, put, bytes, way, began_ns);
+    return WDL_OK;
+}
+
 /* --- the target ------------------------------------------------------------------------------- */
+
+/* What is asked for, if it is ours: by its address, and mapped memory, whose address here its
+ * origin does not know, by its place in the window. */
+static char *memory_of(const struct wdl_win *win, uint64_t at, uint64_t bytes)
+{
+    const struct wdl_win_params *params = &win->params;
+    if (!params->copy_mapped)
+        return wdl_win_exposes(win, at, 0, (int64_t) bytes) ? (char *) (uintptr_t) at : NULL;
+    return at <= params->bytes && bytes <= params->bytes - at ? (char *) params->base + at : NULL;
+}
 
 int wdl_joint_serve(const struct wdl_win *win, struct wdl_mail *mail, const struct wdl_mail *asked,
                     size_t *moved)
 {
     uint64_t at = (uint64_t) asked->disp, bytes = asked->joint.bytes;
+    int (*copy) (void *, int, int, struct wdl_piece *, int, struct wdl_piece *, int) =
+        win->params.copy_mapped ? win->params.copy_mapped : win->params.copy;
+    char *memory;
     struct part part;
-    if (!win->params.copy || asked->origin == (uint32_t) win->params.rank ||
+    if (!copy || asked->origin == (uint32_t) win->params.rank ||
         asked->origin >= (uint32_t) win->params.size)
         return WDL_ERR_PROTO;
     if (bytes == 0 || bytes > INT64_MAX || pages_of(bytes) > UINT32_MAX ||
-        !wdl_win_exposes(win, at, 0, (int64_t) bytes))
+        !(memory = memory_of(win, at, bytes)))
         return WDL_ERR_RANGE;
     if (!take(&mail->joint.taken, bytes, 1, &part))
         return WDL_OK;
-    struct wdl_piece here = {(char *) (uintptr_t) (at + part.at), part.bytes};
+    struct wdl_piece here = {memory + part.at, part.bytes};
     struct wdl_piece there = {(char *) (uintptr_t) (asked->joint.from + part.at), part.bytes};
-    int status = win->params.copy(win->params.ctx, (int) asked->origin, !asked->rop, &here, 1,
-                                  &there, 1);
+    int status = copy(win->params.ctx, (int) asked->origin, !asked->rop, &here, 1, &there, 1);
     *moved += part.bytes;
     return status == WDL_OK ? WDL_AGAIN : status;
 }

@@ -133,7 +133,7 @@ void wdl_mail_visit(struct wdl_win *win, struct wdl_win_control *control)
     if (wdl_mail_is_crowded(win, control) && ++win->mailbox.unseen % SELDOM != 0)
         return;
     struct wdl_mail *mail = &control->mail[win->params.node_index % WDL_WIN_MAILS];
-    if (win->mailbox.on && wdl_mail_own(win) && mail != win->mailbox.mail)
+    if (win->mailbox.has && wdl_mail_own(win) && mail != win->mailbox.mail)
         __atomic_store_n(&mail->visits, (uint8_t) (mail->visits + 1), __ATOMIC_RELAXED);
 }
 
@@ -561,14 +561,16 @@ void wdl_mailbox_open(struct wdl_win *win)
 {
     struct wdl_rma *rma = win->rma;
     struct wdl_win_control *own = wdl_mail_control(win);
-    if (!win->params.mail || win->params.node_count < 2)
+    int first = win->params.mail ? 0 : WDL_MAIL_WINDOWS;
+    if ((!win->params.mail && !win->params.copy_mapped) || win->params.node_count < 2)
         return;
-    for (int i = 0; i < WDL_MAIL_WINDOWS && !win->mailbox.has; i++) {
+    for (int i = first; i < first + WDL_MAIL_WINDOWS && !win->mailbox.has; i++) {
         if (rma->mailed[i])
             continue;
         rma->mailed[i] = win;
-        rma->nmailed++;
-        win->mailbox.has = win->mailbox.on = 1;
+        rma->nmailed[!win->params.mail]++;
+        win->mailbox.has = 1;
+        win->mailbox.on = win->params.mail;
         __atomic_store_n(&own->mail_open, !win->params.crowded, __ATOMIC_RELAXED);
     }
 }
@@ -576,7 +578,7 @@ void wdl_mailbox_open(struct wdl_win *win)
 void wdl_rma_attend(const struct wdl_proc *proc, int attends)
 {
     struct wdl_rma *rma = proc->rma;
-    for (int i = 0; rma && i < WDL_MAIL_WINDOWS; i++)
+    for (int i = 0; rma && i < WDL_MAIL_ALL; i++)
         if (rma->mailed[i])
             __atomic_store_n(&wdl_mail_control(rma->mailed[i])->mail_open, (uint64_t) attends,
                              __ATOMIC_RELAXED);
@@ -592,17 +594,17 @@ void wdl_rma_aside(const struct wdl_proc *proc, int aside)
 void wdl_mailbox_close(struct wdl_win *win)
 {
     struct wdl_rma *rma = win->rma;
-    for (int i = 0; i < WDL_MAIL_WINDOWS; i++)
+    for (int i = 0; i < WDL_MAIL_ALL; i++)
         if (rma->mailed[i] == win) {
             rma->mailed[i] = NULL;
-            rma->nmailed--;
+            rma->nmailed[i >= WDL_MAIL_WINDOWS]--;
         }
 }
 
 int wdl_mailboxes_progress(struct wdl_rma *rma)
 {
     int n = 0;
-    for (int i = 0; i < WDL_MAIL_WINDOWS; i++) {
+    for (int i = 0; i < WDL_MAIL_ALL; i++) {
         struct wdl_win *win = rma->mailed[i];
         if (!win)
             continue;
@@ -616,7 +618,7 @@ int wdl_mailboxes_progress(struct wdl_rma *rma)
 int wdl_rma_by_memory(const struct wdl_proc *proc)
 {
     const struct wdl_rma *rma = proc->rma;
-    return rma && rma->nmailed > 0;
+    return rma && rma->nmailed[0] > 0;
 }
 
 int wdl_win_is_handed(const struct wdl_win *win)

@@ -43,7 +43,8 @@ enum { WDL_MAIL_STREAM = WDL_RMA_KINDS, WDL_MAIL_FOLD, WDL_MAIL_BAG, WDL_MAIL_TR
 enum wdl_mail_state { WDL_MAIL_FREE, WDL_MAIL_FILLING, WDL_MAIL_POSTED, WDL_MAIL_TAKEN,
     WDL_MAIL_DONE };
 
-enum { WDL_MAIL_WINDOWS = 4,    /* of a process that have mailboxes at a time */
+enum { WDL_MAIL_WINDOWS = 4,    /* of a process that have mailboxes at a time; of each kind, */
+    WDL_MAIL_ALL = 2 * WDL_MAIL_WINDOWS,        /* private, mapped: these */
     WDL_MAIL_LOOKS = 100,       /* after so many in vain an operation is withdrawn */
     WDL_MAIL_MISSED = 5,        /* after n in a row 2^n - 1 go another way, n at most this */
     WDL_MAIL_VISIT = 262144,    /* bytes: of those that long each is a visit */
@@ -57,11 +58,12 @@ enum wdl_mail_use { WDL_MAIL_SHORTS, WDL_MAIL_STREAMS, WDL_MAIL_JOINTS, WDL_MAIL
 
 /* The two ways of a trial. */
 enum wdl_mail_way { WDL_MAIL_HANDED, WDL_MAIL_SYSTEM };
-enum { WDL_MAIL_SIZES = 20 };   /* lengths, by powers of two, for which ways are compared */
+/* lengths, by powers of two, for which ways are compared; those on mapped memory (joint.h) */
+enum { WDL_MAIL_SIZES = 20, WDL_JOINT_SIZES = 8 };
 
 struct wdl_mailbox {
-    int has;                    /* the window has one, ... */
-    int on;                     /* ... and may use others' now */
+    int has;                    /* the window has one, mapped ones for joint.h alone, ... */
+    int on;                     /* ... and may use others' now, if it is private */
     struct wdl_mail *mail;      /* where our operation is; NULL: nowhere */
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
@@ -70,6 +72,8 @@ struct wdl_mailbox {
     struct wdl_train train;     /* train.ring: what is under way is that */
     int joint;                  /* enum wdl_joint_end; ... */
     int joint_refused;          /* a target of the window's could not copy */
+    struct wdl_mail *mapped;    /* where a copy on mapped memory is under way, in its call; or */
+    uint64_t mapped_ns;         /* NULL; since when; 0: nobody wants to know */
     struct wdl_stream *stream;  /* it is a stream through this ring, or NULL: */
     struct wdl_rows here, results;      /* its memory (base NULL: none), its results' */
     uint64_t begin, seen;       /* its first place there; how far it was seen to be emptied */

@@ -7,6 +7,7 @@
 #include "base/copy.h"
 #include "base/line.h"
 #include "mpid/rma/accumulate.h"
+#include "mpid/rma/joint.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/rows.h"
 #include "mpid/rma/win_impl.h"
@@ -145,6 +146,13 @@ int wdl_update_op(struct wdl_win *win, struct wdl_rma_args *args, char *at,
                             args->origin.addr, args->result.addr);
 }
 
+/* Is it a long copy in one piece, of which the target may do a part (joint.h)? */
+static int is_for_both(const struct wdl_rma_args *args)
+{
+    return args->remote.bytes >= WDL_JOINT_MAPPED && args->remote.contig && args->origin.contig &&
+           args->kind <= WDL_RMA_GET;
+}
+
 static void put(struct wdl_win *win, const struct wdl_rma_args *args, char *at)
 {
     const struct wdl_buf *from = &args->origin, *to = &args->remote;
@@ -161,6 +169,11 @@ int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
     struct wdl_domain domain;
     /* a dynamic window's base is no address, and its displacements are */
     char *at = (char *) ((uintptr_t) base + (uintptr_t) (args->disp * disp_unit));
+    if (is_for_both(args))
+        return wdl_joint_mapped(win, args->kind == WDL_RMA_PUT, args->target,
+                                at + args->remote.lo,
+                                (char *) args->origin.addr + args->origin.lo, args->remote.bytes,
+                                &args->done);
     switch (args->kind) {
         case WDL_RMA_PUT:
             put(win, args, at);

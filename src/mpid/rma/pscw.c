@@ -495,7 +495,7 @@ int wdl_win_wait(struct wdl_win *win, int *step)
     (void) step;
     if (win->epoch.expose_state != WDL_EXPOSE_POSTED)
         return WDL_ERR_SYNC;
-    if (win->mailbox.on)
+    if (win->mailbox.has)
         wdl_mailbox_serve(win);
     /* pairs with the addition in complete_tell */
     uint32_t all =

@@ -93,6 +93,10 @@ struct wdl_win_params {
      * or an error: ERR_RANGE where the rank has no such memory. */
     int (*copy) (void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
                  struct wdl_piece *remote, int nremote);
+    /* The same for memory that is mapped, of which the target may copy a part (joint.h); NULL: it
+     * may not. Of copy and this one at most one is there. */
+    int (*copy_mapped) (void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
+                        struct wdl_piece *remote, int nremote);
     int attended;  /* the ranks serve messages while they compute (the same on every rank) */
     int mail;                   /* operations may be handed over to who waits (mailbox.h) */
     /* The ring through which the process of a rank of this node streams (stream.h): our own, *id

@@ -84,14 +84,15 @@ struct wdl_rma {
     uint32_t next_type;
     struct wdl_batch batch[WDL_BATCHES];
     unsigned batched, next_batch;       /* of all windows; the next victim */
-    struct wdl_win *mailed[WDL_MAIL_WINDOWS];   /* windows with mailboxes, or NULL */
-    int nmailed;
+    struct wdl_win *mailed[WDL_MAIL_ALL];       /* windows with mailboxes, or NULL */
+    int nmailed[2];             /* private ones, mapped ones */
     int aside;                  /* the program computes: wdl_rma_aside */
     struct wdl_win *bagged;     /* without one, whose bag (bag.h) holds something, or NULL */
     int streaming;              /* the process's ring (stream.h) is in use */
     /* handed over, or another way: in one piece, or not, or in one that both would copy but do not
      * (joint.h); by kind (but compare-and-swap) and length; the one to be told of next */
     struct wdl_trial trial[3][WDL_RMA_KINDS - 1][WDL_MAIL_SIZES], *timed;
+    struct wdl_trial mapped_trial[2][WDL_JOINT_SIZES];  /* gets, puts, both copy or one (joint.h) */
     struct wdl_trial train_trial[WDL_TRAIN_KINDS][WDL_TRAIN_TRIALS]; /* by length */
     uint64_t began_ns;          /* the operation being decided about; 0: nobody wants to know */
     /* long copies for another process, by its rank modulo that: some are near, others far */

@@ -76,8 +76,9 @@ static struct wdl_stream *stream(void *ctx, int rank, uint64_t *id)
 
 void bed_open_as(struct bed *bed, struct bed_kind kind)
 {
-    struct test_world_params p = {.ranks = RANKS, .node = RANKS, .own = 1, .dynamic = kind.dynamic,
-                                  .bytes = kind.bytes ? kind.bytes : BYTES, .disp_unit = UNIT};
+    struct test_world_params p = {.ranks = RANKS, .node = RANKS, .own = !kind.mapped,
+                                  .dynamic = kind.dynamic, .disp_unit = UNIT,
+                                  .bytes = kind.bytes ? kind.bytes : BYTES};
     memset(bed, 0, sizeof(*bed));
     memset(&mover, 0, sizeof(mover));
     memset(&view, 0, sizeof(view));
@@ -87,7 +88,8 @@ void bed_open_as(struct bed *bed, struct bed_kind kind)
         struct wdl_win_params params = test_win_params(&bed->w.rank[i]);
         params.id = 3;
         params.rank_info = rank_info;
-        params.copy = move;
+        params.copy = kind.mapped ? NULL : move;
+        params.copy_mapped = kind.mapped ? move : NULL;
         params.attended = kind.attended;
         params.mail = kind.mail;
         params.crowded = kind.crowded;

@@ -42,6 +42,7 @@ struct bed_kind {
     int attended;               /* somebody serves messages */
     int crowded;                /* more processes than processors */
     int mail;                   /* short operations go by mailbox */
+    int mapped;                 /* the memory is not private; the system moves bytes all the same */
     enum wdl_combine combine;
     size_t bytes;               /* of a rank's memory; 0: BYTES */
 };

@@ -3,6 +3,7 @@
  * Tests of rma/joint: long puts and gets of which the target copies a part, comes late, leaves, is
  * still at it or fails; and what it makes of a cell full of nonsense.
  */
+#include <pthread.h>
 #include <string.h>
 #include "base/prng.h"
 #include "mpid/rma/copybed.h"
@@ -449,20 +450,249 @@ START_TEST(shared_cells)
 }
 END_TEST
 
+/* --- on mapped memory ------------------------------------------------------------------------- */
+
+static const struct wdl_trial both_are_faster =
+    {.asked = 100, .next = 1 << 30, .every = 1 << 20, .ns = {3000, 9000}};
+
+static void open_mapped(struct bed *bed)
+{
+    bed_open_as(bed, (struct bed_kind){.mapped = 1, .bytes = ROOM});
+    for (int gets = PUT; gets <= GET; gets++)
+        for (int i = 0; i < WDL_JOINT_SIZES; i++)
+            bed->win[0]->rma->mapped_trial[gets][i] = both_are_faster;
+}
+
+/* A target that is in MPI, on a processor of its own. */
+static struct helper {
+    pthread_t thread;
+    struct bed *bed;
+    int stop, parts;
+} helper;
+
+static void *help(void *arg)
+{
+    (void) arg;
+    while (!__atomic_load_n(&helper.stop, __ATOMIC_RELAXED))
+        if (wdl_mailbox_serve(helper.bed->win[1]) > 0)
+            helper.parts++;
+    return NULL;
+}
+
+/* Each byte is there when the call ends, whoever has copied it. */
+START_TEST(mapped_memory)
+{
+    for (int gets = PUT; gets <= GET; gets++) {
+        struct bed bed;
+        uint64_t theirs = 0;
+        open_mapped(&bed);
+        helper = (struct helper){.bed = &bed};
+        pthread_create(&helper.thread, NULL, help, NULL);
+        for (int i = 0; i < 50 || (theirs == 0 && i < 100000); i++) {
+            struct wdl_rma_args args = op_of(&bed, gets, ODD - i % 50);
+            int status = wdl_rma_op(bed.win[0], &args);
+            while (status == WDL_AGAIN)
+                status = wdl_rma_op(bed.win[0], &args);
+            ck_assert_int_eq(status, WDL_OK);
+            has_arrived(&bed, gets, ODD - i % 50);
+            ck_assert(!bed.win[0]->mailbox.mapped);
+            ck_assert_uint_ne(bed_cell(&bed, 1)->state, WDL_MAIL_POSTED);
+            theirs += bed_cell(&bed, 1)->joint.taken >> 32;
+        }
+        __atomic_store_n(&helper.stop, 1, __ATOMIC_RELAXED);
+        pthread_join(helper.thread, NULL);
+        ck_assert_uint_gt(theirs, 0);
+        ck_assert_int_ge(mover.calls, 1);
+        ck_assert_int_ge(helper.parts, mover.calls);
+        ck_assert_uint_eq(bed_stats(&bed).ops_copied, 0);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* Its part of one that is under way is over when it says so, or has given the cell back; what it
+ * could not do is done again, and it is not asked again. */
+START_TEST(mapped_is_under_way)
+{
+    enum { DONE, GIVEN_BACK, FAILED, WAYS };
+    for (int gets = PUT; gets <= GET; gets++)
+        for (int way = 0; way < WAYS; way++) {
+            struct bed bed;
+            open_mapped(&bed);
+            struct wdl_mail *mail = bed_cell(&bed, 1);
+            struct wdl_rma_args args = op_of(&bed, gets, ODD), other = args;
+            *mail = (struct wdl_mail){.kind = WDL_MAIL_JOINT, .state = WDL_MAIL_TAKEN};
+            bed.win[0]->mailbox.mapped = mail;
+            bed.win[0]->mailbox.mapped_ns = 1;
+            args.done = 1;
+            ck_assert_int_eq(wdl_rma_op(bed.win[0], &args), WDL_AGAIN);
+            if (way == GIVEN_BACK) {    /* another thread's finds the cell in use */
+                ck_assert_int_eq(wdl_rma_op(bed.win[0], &other), WDL_OK);
+                has_arrived(&bed, gets, ODD);
+                ck_assert(bed.win[0]->mailbox.mapped == mail);
+                op_of(&bed, gets, ODD);
+            }
+            ck_assert_int_eq(mail->state, WDL_MAIL_TAKEN);
+            mail->status = way == FAILED ? WDL_ERR_PEER : WDL_OK;
+            wdl_mail_set(mail, way == GIVEN_BACK ? WDL_MAIL_POSTED : WDL_MAIL_DONE);
+            uint32_t took = bed.win[0]->rma->mapped_trial[!gets][0].ns[0];
+            ck_assert_int_eq(wdl_rma_op(bed.win[0], &args), WDL_OK);
+            ck_assert_uint_ne(bed.win[0]->rma->mapped_trial[!gets][0].ns[0], took);
+            ck_assert(!bed.win[0]->mailbox.mapped);
+            if (way == FAILED)
+                has_arrived(&bed, gets, ODD);   /* copied again */
+            else
+                must_cmp(gets ? mine[0] : bed.w.rank[1].memory[UNIT], ==, 0);
+            ck_assert_int_eq(bed.win[0]->mailbox.joint_refused, way == FAILED);
+            ck_assert_uint_ne(mail->state, WDL_MAIL_POSTED);
+            bed_close(&bed);
+        }
+}
+END_TEST
+
+/* The target's part of one is that of the window's memory which the origin means. */
+static uint64_t comes_meanwhile(void *ctx)
+{
+    struct bed *bed = ctx;
+    for (int i = 0; i < often; i++)
+        target_calls += serve(bed);
+    return 0;
+}
+
+START_TEST(mapped_parts)
+{
+    for (often = 0; often < 12; often++) {
+        struct bed bed;
+        open_mapped(&bed);
+        struct wdl_bypass *bypass = wdl_bypass_for(bed.win[0], 1);
+        bypass->now_ns = comes_meanwhile;
+        bypass->ctx = &bed;
+        bypass->untimed = WDL_BYPASS_CLOCK;
+        target_calls = 0;
+        ck_assert_int_eq(operate(&bed, op_of(&bed, PUT, ODD)), WDL_OK);
+        has_arrived(&bed, PUT, ODD);
+        uint64_t taken = bed_cell(&bed, 1)->joint.taken, all = (ODD + 4095) / 4096;
+        ck_assert_uint_eq((taken & UINT32_MAX) + (taken >> 32), all);
+        ck_assert_int_eq(taken >> 32 > 0, often > 0);
+        ck_assert(often < 4 || taken >> 32 == all - all / 2);
+        ck_assert_int_eq(mover.calls > 0, often > 0);
+        ck_assert_int_eq(target_calls > 0, often > 0);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+static int asks_mapped(struct bed *bed, struct wdl_rma_args args)
+{
+    struct wdl_mail *mail = bed_cell(bed, args.target);
+    uint8_t visits = mail->visits;
+    mail->kind = WDL_MAIL_KINDS;
+    serve(bed);
+    bed->win[0]->mailbox.past[WDL_MAIL_JOINTS][1].pass = 0;
+    ck_assert_int_eq(operate(bed, args), WDL_OK);
+    has_arrived(bed, args.kind == WDL_RMA_GET, args.remote.bytes);
+    ck_assert_int_eq(mail->state, WDL_MAIL_FREE);
+    if (mail->kind != WDL_MAIL_JOINT && args.remote.bytes >= WDL_JOINT_MAPPED)
+        ck_assert_uint_eq(mail->visits, (uint8_t) (visits + 1));        /* so it does not sleep */
+    return mail->kind == WDL_MAIL_JOINT;
+}
+
+/* Long ones to others who wait in MPI, unless one alone is faster. */
+START_TEST(mapped_that_are_asked_for)
+{
+    struct bed bed;
+    open_mapped(&bed);
+    struct wdl_win *win = bed.win[0];
+    for (int gets = PUT; gets <= GET; gets++) {
+        ck_assert(asks_mapped(&bed, op_of(&bed, gets, ODD)));
+        ck_assert(asks_mapped(&bed, op_of(&bed, gets, WDL_JOINT_MAPPED)));
+        ck_assert(!asks_mapped(&bed, op_of(&bed, gets, WDL_JOINT_MAPPED - 1)));
+        win->rma->mapped_trial[!gets][0].best = 1;
+        ck_assert(!asks_mapped(&bed, op_of(&bed, gets, ODD)));
+        ck_assert(asks_mapped(&bed, op_of(&bed, !gets, ODD)));
+        win->rma->mapped_trial[!gets][0].best = 0;
+    }
+    bed.w.control[1].mail_open = 0;
+    ck_assert(!asks_mapped(&bed, op_of(&bed, PUT, ODD)));
+    bed.w.control[1].mail_open = 1;
+    win->mailbox.joint_refused = 1;
+    ck_assert(!asks_mapped(&bed, op_of(&bed, PUT, ODD)));
+    win->mailbox.joint_refused = 0;
+    ck_assert(asks_mapped(&bed, op_of(&bed, PUT, ODD)));
+    /* nobody came: not until the target looks again */
+    bed_cell(&bed, 1)->kind = WDL_MAIL_KINDS;
+    win->mailbox.past[WDL_MAIL_JOINTS][1].pass = 0;
+    ck_assert_int_eq(operate(&bed, op_of(&bed, PUT, ODD)), WDL_OK);
+    ck_assert_int_eq(bed_cell(&bed, 1)->kind, WDL_MAIL_KINDS);
+    /* oneself */
+    bed.w.control[0].mail[0].kind = WDL_MAIL_KINDS;
+    ck_assert_int_eq(operate(&bed, test_put(0, 0, mine, ODD)), WDL_OK);
+    ck_assert_int_eq(bed.w.control[0].mail[0].kind, WDL_MAIL_KINDS);
+    ck_assert_mem_eq(bed.w.rank[0].memory, mine, ODD);
+    /* what overlaps goes as memmove does it */
+    char *theirs = bed.w.rank[1].memory;
+    op_of(&bed, GET, ODD);
+    serve(&bed);
+    win->mailbox.past[WDL_MAIL_JOINTS][1].pass = 0;
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, theirs + UNIT, ODD)), WDL_OK);
+    ck_assert_int_eq(bed_cell(&bed, 1)->kind, WDL_MAIL_KINDS);
+    for (size_t i = 0; i < ODD; i++)
+        must_cmp(theirs[i], ==, byte_of(i));
+    TEST_DONE(&bed.w, wdl_win_unlock_all(win, &bed.step));
+    TEST_ALL(&bed.w, wdl_win_fence(bed.win[r->rank], 0, &r->step));
+    ck_assert(!asks_mapped(&bed, op_of(&bed, PUT, ODD)));
+    TEST_ALL(&bed.w, wdl_win_fence(bed.win[r->rank], WDL_MODE_NOSUCCEED, &r->step));
+    TEST_DONE(&bed.w, wdl_win_lock_all(win, 0, &bed.step));
+    bed_close(&bed);
+}
+END_TEST
+
+/* A target that waits for the end of its exposure is there, too. */
+START_TEST(a_target_in_wait)
+{
+    static const int one[1] = {1}, zero[1] = {0};
+    struct bed bed;
+    int other = 0, waits = 0;
+    open_mapped(&bed);
+    struct wdl_mail *mail = bed_cell(&bed, 1);
+    TEST_DONE(&bed.w, wdl_win_unlock_all(bed.win[0], &bed.step));
+    TEST_DONE(&bed.w, wdl_win_post(bed.win[1], zero, 1, 0, &other));
+    TEST_DONE(&bed.w, wdl_win_start(bed.win[0], one, 1, 0, &bed.step));
+    op_of(&bed, PUT, ODD);
+    *mail = (struct wdl_mail){.kind = WDL_MAIL_JOINT, .rop = 1, .disp = UNIT};
+    mail->joint = (struct wdl_mail_joint){(uint64_t) (uintptr_t) mine, ODD, 0};
+    wdl_mail_set(mail, WDL_MAIL_POSTED);
+    for (int i = 0; mail->state != WDL_MAIL_DONE; i++) {
+        ck_assert_int_lt(i, 100);
+        ck_assert_int_eq(wdl_win_wait(bed.win[1], &waits), WDL_AGAIN);
+    }
+    has_arrived(&bed, PUT, ODD);
+    TEST_DONE(&bed.w, wdl_win_complete(bed.win[0], &bed.step));
+    TEST_DONE(&bed.w, wdl_win_wait(bed.win[1], &waits));
+    TEST_DONE(&bed.w, wdl_win_lock_all(bed.win[0], 0, &bed.step));
+    bed_close(&bed);
+}
+END_TEST
+
+/* --- what comes from others ------------------------------------------------------------------- */
+
 /* What a target finds in a cell is somebody else's: it touches nothing that it does not expose, and
  * takes nothing that is not there. */
-START_TEST(nonsense_in_a_cell)
+static void nonsense(int mapped)
 {
     struct bed bed;
     struct wdl_prng prng;
     wdl_prng_init(&prng, 7);
-    open(&bed);
+    if (mapped)
+        open_mapped(&bed);
+    else
+        open(&bed);
     struct wdl_mail *mail = bed_cell(&bed, 1);
     struct wdl_mail good = {.origin = 0, .rop = 1, .kind = WDL_MAIL_JOINT};
     char *theirs = bed.w.rank[1].memory;
     memset(theirs, 0, ROOM);
     memset(mine, 1, ROOM);
-    good.disp = (int64_t) (uintptr_t) theirs;
+    good.disp = mapped ? 0 : (int64_t) (uintptr_t) theirs;
     good.joint = (struct wdl_mail_joint){(uint64_t) (uintptr_t) mine, ROOM, 0};
     for (int k = 0; k < 2000; k++) {
         struct wdl_mail bad = good;
@@ -476,10 +706,10 @@ START_TEST(nonsense_in_a_cell)
                 bad.origin = 1; /* the target itself */
                 break;
             case 2:
-                bad.disp += (int64_t) (any | 1);
+                bad.disp += (int64_t) ((k % 2 ? any : any % ROOM) | 1);
                 break;
             case 3:
-                bad.joint.bytes = k % 2 ? 0 : ROOM + 1 + any % (UINT64_MAX / 2);
+                bad.joint.bytes = k % 2 ? 0 : ROOM + 1 + any % (k % 4 ? ROOM : UINT64_MAX / 2);
                 break;
             default:
                 bad.joint.taken = any;  /* more than there is, on either side */
@@ -495,8 +725,15 @@ START_TEST(nonsense_in_a_cell)
     }
     bed_close(&bed);
 }
+
+START_TEST(nonsense_in_a_cell)
+{
+    nonsense(0);
+    nonsense(1);
+}
 END_TEST
 
 WDL_SUITE("rma/joint", both_copy, parts, what_is_under_way, ours_fails_meanwhile, what_goes_wrong,
           what_cannot_be_touched, a_target_leaves, which_are_asked_for, not_where_both_access,
-          attached_memory, shared_cells, nonsense_in_a_cell)
+          attached_memory, shared_cells, mapped_memory, mapped_is_under_way, mapped_parts,
+          mapped_that_are_asked_for, a_target_in_wait, nonsense_in_a_cell)
