@@ -109,6 +109,7 @@ windlass_core_sources = \
     %D%/mpid/rma/outside.c \
     %D%/mpid/rma/passive.c \
     %D%/mpid/rma/pscw.c \
+    %D%/mpid/rma/pull.c \
     %D%/mpid/rma/relay.c \
     %D%/mpid/rma/region.c \
     %D%/mpid/rma/room.c \
@@ -261,6 +262,7 @@ windlass_headers = \
     %D%/mpid/rma/mailbox.h \
     %D%/mpid/rma/net.h \
     %D%/mpid/rma/quick.h \
+    %D%/mpid/rma/pull.h \
     %D%/mpid/rma/relay.h \
     %D%/mpid/rma/room.h \
     %D%/mpid/rma/rows.h \

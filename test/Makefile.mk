@@ -132,6 +132,7 @@ unit_tests =                            \
     test/mpid/rma/test_outside          \
     test/mpid/rma/test_passive          \
     test/mpid/rma/test_pscw             \
+    test/mpid/rma/test_pull             \
     test/mpid/rma/test_region           \
     test/mpid/rma/test_relay            \
     test/mpid/rma/test_room             \

@@ -5,6 +5,7 @@
  */
 #include "base/copy.h"
 #include "mpid/rma/joint.h"
+#include "mpid/rma/pull.h"
 #include "mpid/rma/word.h"
 #include "rma.h"
 #include "op.h"
@@ -213,6 +214,9 @@ __attribute__((noinline))
 static int put_long(const void *origin, size_t bytes, int target_rank, char *at, MPIR_Win * win)
 {
     count_long(win, bytes);
+    if (bytes >= WDL_PULL_MAPPED &&
+        wdl_pull_mapped(win->dev.wdl, target_rank, at, origin, bytes))
+        return MPI_SUCCESS;
     if (bytes < WDL_JOINT_MAPPED) {
         wdl_quick_store_long(win->dev.wdl, target_rank, at, origin, bytes);
         return MPI_SUCCESS;

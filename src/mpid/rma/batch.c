@@ -152,6 +152,8 @@ int wdl_batches_run_now(struct wdl_win *win, int rank, uint64_t stamp)
 {
     int older = wdl_is_older(win->mailbox.bag.stamp, stamp);
     int status = older ? wdl_bag_run(win, rank) : WDL_OK;
+    if (win->pulls.n > 0 && wdl_pulls_run(win, rank, stamp) != WDL_OK)
+        status = WDL_AGAIN;
     for (int i = 0; i < WDL_BATCHES && win->batched > 0; i++) {
         struct wdl_batch *b = &win->rma->batch[i];
         if (b->win == win && (rank < 0 || b->rank == rank) && batch_run(b) != WDL_OK)

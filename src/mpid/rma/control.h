@@ -13,6 +13,7 @@
  *   regions, gone  region.c       what a dynamic window exposes (seen.h; read by seen.c)
  *   meeting     barrier.c         the fence's barrier
  *   looks       mailbox.c, mailserve.c  whether the rank looks at its mail
+ *   pull_way .. pull.c          between fences
  *   mail, area  mailbox.c, stream.c operations handed over: cells that others write; own data
  */
 #ifndef WDL_MPID_RMA_CONTROL_H_INCLUDED
@@ -104,6 +105,10 @@ struct wdl_win_control {
 
     uint32_t looks, looks_pad[15];      /* the program's, at its mail: while it is in MPI */
 
+    /* of the node's first rank: how long puts go in the epochs of even and of odd number, and in
+     * which one somebody had any (pull.c) */
+    uint32_t pull_way[2], pull_asked, pull_pad[13];
+
     struct wdl_mail mail[WDL_WIN_MAILS];
     /* the rank's own: data of its operation in a mailbox that are longer than a cell; not zeroed */
     struct wdl_mail_area {
@@ -122,6 +127,7 @@ wdl_static_assert(offsetof(struct wdl_win_control, gone_base) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, regions_mark) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, meeting) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, looks) % 64 == 0);
+wdl_static_assert(offsetof(struct wdl_win_control, pull_way) % 64 == 0);
 wdl_static_assert(offsetof(struct wdl_win_control, mail) % 64 == 0);
 wdl_static_assert(sizeof(struct wdl_mail) == 64);
 wdl_static_assert(offsetof(struct wdl_win_control, area) % 64 == 0);

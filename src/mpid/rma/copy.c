@@ -236,7 +236,7 @@ static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, i
         return put && lo == 0 && wdl_train_put(win, rank, disp, local, bytes);
     if (win->near.rank != rank || !win->near.control || bytes == 0 || win->batched > 0 ||
         wdl_mailbox_under_way(win) || !admits(win, rank) ||
-        (at = known_place(win, disp, lo, bytes)) == 0 ||
+        (put && wdl_pull_takes(win, bytes)) || (at = known_place(win, disp, lo, bytes)) == 0 ||
         wdl_joint_takes(win, rank, win->near.control, bytes) ||
         (put && wdl_train_wanted(win, rank, win->near.control, kind, bytes) &&
          !(bytes > WDL_MAIL_AREA &&

@@ -32,6 +32,7 @@ static void fence_step(struct wdl_win *win, enum wdl_access_event event)
 
 static int fence_end(struct wdl_win *win, int assertion, int *step)
 {
+    wdl_pulls_end(win);
     if (assertion & WDL_MODE_NOSUCCEED)
         fence_step(win, WDL_ACCESS_ON_FENCE_LAST);
     wdl_win_quick_set(win);
@@ -93,6 +94,7 @@ int wdl_win_fence(struct wdl_win *win, int assertion, int *step)
         wdl_assert_cmp(status, ==, WDL_OK);
         win->ops_at_fence = wdl_win_ops(win);
         wdl_win_quick_set(win);
+        wdl_pulls_rule(win);
         wdl_barrier_begin(win, assertion & WDL_MODE_NOSTORE,
                           win->noput && (assertion & WDL_MODE_NOSUCCEED));
         win->noput = assertion & WDL_MODE_NOPUT;

@@ -250,9 +250,14 @@ int wdl_joint_mapped(struct wdl_win *win, int put, int rank, char *at, void *loc
 
 /* --- the target ------------------------------------------------------------------------------- */
 
+wdl_copy_fn *wdl_joint_copier(const struct wdl_win *win)
+{
+    return win->params.copy_mapped ? win->params.copy_mapped : win->params.copy;
+}
+
 /* What is asked for, if it is ours: by its address, and mapped memory, whose address here its
  * origin does not know, by its place in the window. */
-static char *memory_of(const struct wdl_win *win, uint64_t at, uint64_t bytes)
+char *wdl_joint_memory(const struct wdl_win *win, uint64_t at, uint64_t bytes)
 {
     const struct wdl_win_params *params = &win->params;
     if (!params->copy_mapped)
@@ -264,21 +269,20 @@ int wdl_joint_serve(const struct wdl_win *win, struct wdl_mail *mail, const stru
                     size_t *moved)
 {
     uint64_t at = (uint64_t) asked->disp, bytes = asked->joint.bytes;
-    int (*copy) (void *, int, int, struct wdl_piece *, int, struct wdl_piece *, int) =
-        win->params.copy_mapped ? win->params.copy_mapped : win->params.copy;
     char *memory;
     struct part part;
-    if (!copy || asked->origin == (uint32_t) win->params.rank ||
+    if (!wdl_joint_copier(win) || asked->origin == (uint32_t) win->params.rank ||
         asked->origin >= (uint32_t) win->params.size)
         return WDL_ERR_PROTO;
     if (bytes == 0 || bytes > INT64_MAX || pages_of(bytes) > UINT32_MAX ||
-        !(memory = memory_of(win, at, bytes)))
+        !(memory = wdl_joint_memory(win, at, bytes)))
         return WDL_ERR_RANGE;
     if (!take(&mail->joint.taken, bytes, 1, &part))
         return WDL_OK;
     struct wdl_piece here = {memory + part.at, part.bytes};
     struct wdl_piece there = {(char *) (uintptr_t) (asked->joint.from + part.at), part.bytes};
-    int status = copy(win->params.ctx, (int) asked->origin, !asked->rop, &here, 1, &there, 1);
+    int status = wdl_joint_copier(win)(win->params.ctx, (int) asked->origin, !asked->rop, &here, 1,
+                                       &there, 1);
     *moved += part.bytes;
     return status == WDL_OK ? WDL_AGAIN : status;
 }

@@ -57,6 +57,11 @@ int wdl_joint_mapped(struct wdl_win *win, int put, int rank, char *at, void *loc
 /* Nothing is left to take: is the target at no part any more? Then the cell is free. *good: has it
  * not failed? */
 int wdl_joint_is_over(struct wdl_win *win, struct wdl_mail *mail, int *good);
+/* At the target: what copies for it, or NULL; its memory that an origin means, or NULL: it has
+ * none there. (An origin gives private memory's address, and of mapped memory, which is elsewhere
+ * here, the place in the window.) */
+wdl_copy_fn *wdl_joint_copier(const struct wdl_win *win);
+char *wdl_joint_memory(const struct wdl_win *win, uint64_t at, uint64_t bytes);
 /* At the target, for a cell and a copy of it: WDL_OK: nothing is left, WDL_AGAIN: a part has been
  * copied, or an error. *moved: bytes, in all. */
 int wdl_joint_serve(const struct wdl_win *win, struct wdl_mail *mail, const struct wdl_mail *asked,

@@ -40,6 +40,12 @@ static inline int wdl_mail_is_crowded(const struct wdl_win *win,
     return win->params.crowded && !(win->mailbox.has && wdl_mail_is_attended(control));
 }
 
+/* Looks for a target that may be at something as long itself. */
+static inline int wdl_mail_patience(uint64_t bytes)
+{
+    return WDL_MAIL_LOOKS + (int) ((bytes < 65536 ? bytes : 65536) / 256);
+}
+
 /* Has each rank of the node a cell of its own? */
 static inline int wdl_mail_own(const struct wdl_win *win)
 {

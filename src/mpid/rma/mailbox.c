@@ -441,12 +441,9 @@ static int begin_again(struct wdl_win *win)
 /* A stream's target may be filling in one of its own; one that has begun is dear to begin again. */
 static int looks_enough(const struct wdl_mailbox *box)
 {
-    uint64_t bytes = box->args.remote.bytes;
     if (!box->stream)
         return WDL_MAIL_LOOKS;
-    if (box->seen != box->begin)
-        return 8 * WDL_MAIL_LOOKS;
-    return WDL_MAIL_LOOKS + (int) ((bytes < 65536 ? bytes : 65536) / 256);
+    return box->seen != box->begin ? 8 * WDL_MAIL_LOOKS : wdl_mail_patience(box->args.remote.bytes);
 }
 
 /* Both have taken all there was. */

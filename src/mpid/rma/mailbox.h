@@ -38,7 +38,7 @@ struct wdl_stream;
 struct wdl_target;
 
 enum { WDL_MAIL_STREAM = WDL_RMA_KINDS, WDL_MAIL_FOLD, WDL_MAIL_BAG, WDL_MAIL_TRAIN,
-    WDL_MAIL_TRAIN_FOLD, WDL_MAIL_JOINT, WDL_MAIL_KINDS };
+    WDL_MAIL_TRAIN_FOLD, WDL_MAIL_JOINT, WDL_MAIL_PULL, WDL_MAIL_KINDS };
 
 enum wdl_mail_state { WDL_MAIL_FREE, WDL_MAIL_FILLING, WDL_MAIL_POSTED, WDL_MAIL_TAKEN,
     WDL_MAIL_DONE };
@@ -54,7 +54,8 @@ enum { WDL_MAIL_WINDOWS = 4,    /* of a process that have mailboxes at a time; o
 };
 
 /* What a target may not have come for. */
-enum wdl_mail_use { WDL_MAIL_SHORTS, WDL_MAIL_STREAMS, WDL_MAIL_JOINTS, WDL_MAIL_USES };
+enum wdl_mail_use { WDL_MAIL_SHORTS, WDL_MAIL_STREAMS, WDL_MAIL_JOINTS, WDL_MAIL_PULLS,
+    WDL_MAIL_USES };
 
 /* The two ways of a trial. */
 enum wdl_mail_way { WDL_MAIL_HANDED, WDL_MAIL_SYSTEM };

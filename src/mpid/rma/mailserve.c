@@ -241,6 +241,8 @@ static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done, int *
         return wdl_train_serve(win, &asked, done, moved);
     if (asked.kind == WDL_MAIL_JOINT)
         return wdl_joint_serve(win, mail, &asked, done);
+    if (asked.kind == WDL_MAIL_PULL)
+        return wdl_pull_serve(win, &asked);
     if (!is_sound(win, &asked))
         return WDL_ERR_PROTO;
     (void) win->params.map(win->params.ctx, (int) asked.origin, &origin);

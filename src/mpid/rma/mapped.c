@@ -146,11 +146,19 @@ int wdl_update_op(struct wdl_win *win, struct wdl_rma_args *args, char *at,
                             args->origin.addr, args->result.addr);
 }
 
-/* Is it a long copy in one piece, of which the target may do a part (joint.h)? */
-static int is_for_both(const struct wdl_rma_args *args)
+/* One in one piece of which the target may do all, or a part: WDL_ERR_UNSUPPORTED: it is none. */
+static int by_target(struct wdl_win *win, struct wdl_rma_args *args, char *at)
 {
-    return args->remote.bytes >= WDL_JOINT_MAPPED && args->remote.contig && args->origin.contig &&
-           args->kind <= WDL_RMA_GET;
+    const struct wdl_buf *local = &args->origin, *remote = &args->remote;
+    int put = args->kind == WDL_RMA_PUT;
+    char *here = (char *) local->addr + local->lo;
+    if (args->kind > WDL_RMA_GET || !remote->contig || !local->contig)
+        return WDL_ERR_UNSUPPORTED;
+    if (put && args->done == 0 && remote->bytes >= WDL_PULL_MAPPED &&
+        wdl_pull_mapped(win, args->target, at + remote->lo, here, remote->bytes))
+        return WDL_OK;
+    return remote->bytes < WDL_JOINT_MAPPED ? WDL_ERR_UNSUPPORTED :
+        wdl_joint_mapped(win, put, args->target, at + remote->lo, here, remote->bytes, &args->done);
 }
 
 static void put(struct wdl_win *win, const struct wdl_rma_args *args, char *at)
@@ -169,11 +177,9 @@ int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
     struct wdl_domain domain;
     /* a dynamic window's base is no address, and its displacements are */
     char *at = (char *) ((uintptr_t) base + (uintptr_t) (args->disp * disp_unit));
-    if (is_for_both(args))
-        return wdl_joint_mapped(win, args->kind == WDL_RMA_PUT, args->target,
-                                at + args->remote.lo,
-                                (char *) args->origin.addr + args->origin.lo, args->remote.bytes,
-                                &args->done);
+    int status = by_target(win, args, at);
+    if (status != WDL_ERR_UNSUPPORTED)
+        return status;
     switch (args->kind) {
         case WDL_RMA_PUT:
             put(win, args, at);

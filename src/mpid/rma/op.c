@@ -263,6 +263,8 @@ static void read_plainly(const struct wdl_win *win, struct wdl_rma_args *args, i
 static int is_handed(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                      struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
+    if (wdl_pull_op(win, args, control, info) == WDL_OK)
+        return 1;
     enum wdl_train_way way = wdl_train_op(win, args, t, control, info);
     return way == WDL_TRAIN_TAKEN ||
            (way == WDL_TRAIN_NONE && (wdl_mailbox_op(win, args, t, control) == WDL_OK ||
@@ -286,6 +288,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     /* before there is an element for this target: what is under way to another may need the last
      * one, and would have it made room for in vain */
     if (win->mailbox.on && wdl_mailbox_under_way(win) && wdl_mailbox_clear(win, args) != WDL_OK)
+        return WDL_AGAIN;
+    if (win->pulls.n > 0 && wdl_pulls_admit(win, args->target) != WDL_OK)
         return WDL_AGAIN;
     status = op_admit(win, args->target, &t);
     int later = status == WDL_AGAIN && wdl_win_is_active(win);

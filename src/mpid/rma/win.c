@@ -405,7 +405,7 @@ void wdl_win_check(const struct wdl_win *win)
         n++;
     }
     wdl_assert_cmp(n, ==, win->ntargets);
-    n = win->mailbox.bag.n > 0;
+    n = (win->mailbox.bag.n > 0) + win->pulls.n;
     for (int i = 0; i < WDL_BATCHES; i++)
         n += win->rma->batch[i].win == win;
     wdl_assert_cmp(n, ==, win->batched);

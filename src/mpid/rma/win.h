@@ -72,6 +72,9 @@ struct wdl_region {
     uint64_t offer, serial;
 };
 
+typedef int wdl_copy_fn(void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
+                        struct wdl_piece *remote, int nremote);
+
 struct wdl_win_params {
     uint32_t id;                /* the same on every rank, unique among a process's live windows */
     int rank, size;
@@ -91,12 +94,10 @@ struct wdl_win_params {
     /* Move bytes between this process and a rank of this node whose memory is not mapped, without
      * its help; NULL: not possible. Pieces in stream order, of equal sums; they are used up. WDL_OK
      * or an error: ERR_RANGE where the rank has no such memory. */
-    int (*copy) (void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
-                 struct wdl_piece *remote, int nremote);
+    wdl_copy_fn *copy;
     /* The same for memory that is mapped, of which the target may copy a part (joint.h); NULL: it
      * may not. Of copy and this one at most one is there. */
-    int (*copy_mapped) (void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
-                        struct wdl_piece *remote, int nremote);
+    wdl_copy_fn *copy_mapped;
     int attended;  /* the ranks serve messages while they compute (the same on every rank) */
     int mail;                   /* operations may be handed over to who waits (mailbox.h) */
     /* The ring through which the process of a rank of this node streams (stream.h): our own, *id

@@ -30,6 +30,7 @@
 #include "mpid/rma/loan.h"
 #include "mpid/rma/lock.h"
 #include "mpid/rma/mailbox.h"
+#include "mpid/rma/pull.h"
 #include "mpid/rma/relay.h"
 #include "mpid/rma/room.h"
 #include "mpid/rma/seen.h"
@@ -259,7 +260,8 @@ struct wdl_win {
     struct wdl_called all_called;       /* in rma->called_all */
     uint64_t op_ns;                     /* when the last operation came; 0: a synchronization did */
     int hold;                           /* operations follow one another: combine them */
-    int batched;                        /* batches of this window's, and its bag, if not empty */
+    int batched;                        /* batches of this window's, its bag if not empty, pulls */
+    struct wdl_pulls pulls;
     struct wdl_mailbox mailbox;
     int debts;                          /* targets where we have overtaken (grant.h) */
     struct wdl_grant grant;             /* target side */
@@ -458,7 +460,7 @@ static inline uint64_t wdl_win_now_ns(const struct wdl_win *win)
 static inline int wdl_win_settle_before(struct wdl_win *win, int rank, uint64_t stamp)
 {
     struct wdl_mailbox *box = &win->mailbox;
-    if (box->on)
+    if (box->has)
         wdl_mailbox_serve(win);
     if (wdl_mailbox_under_way(win) && wdl_is_older(box->stamp, stamp) &&
         wdl_mailbox_settle(win) != WDL_OK)
