@@ -103,6 +103,11 @@ int worlds_once(void)
     return !which || strcmp(which, "seeds") != 0;
 }
 
+int worlds_third(unsigned n)
+{
+    return n % 3 == 0 || worlds_once();
+}
+
 int worlds_main(const struct worlds *worlds, int argc, char **argv)
 {
     uint64_t first = 1, options[WORLDS_OPTIONS_BYTES_MAX / sizeof(uint64_t)];

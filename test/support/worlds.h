@@ -50,6 +50,8 @@ int worlds_main(const struct worlds *worlds, int argc, char **argv);
  * ranks, more than one simulated network, and more than a third of the seeds? Not with
  * WORLDS=seeds in the environment. */
 int worlds_once(void);
+/* Is the n-th of many alike wanted? A third of them without what one build is enough for. */
+int worlds_third(unsigned n);
 /* One world; 1 if it failed. */
 int worlds_run(const struct worlds *worlds, const void *options);
 /* Say what went wrong and how it is repeated; returns 1. */

@@ -10,7 +10,7 @@
 #include "support/must.h"
 #include "support/suite.h"
 
-enum { ROOM = 1 << 18, ODD = 100 * 1024 + 123, AT_ONCE = 0, LEFT = 1 };
+enum { ROOM = 1 << 18, ODD = 100 * 1024 + 123, FEW = WDL_PULL_MAPPED + 5, AT_ONCE = 0, LEFT = 1 };
 enum { PRIVATE, DYNAMIC, MAPPED, KINDS };
 
 static char mine[RANKS][ROOM];
@@ -73,7 +73,7 @@ static int put(struct bed *bed, int rank, int target, size_t bytes)
 {
     for (size_t i = 0; i < bytes; i++)
         mine[rank][i] = byte_of(rank, i);
-    memset(bed->w.rank[target].memory, 0, ROOM);
+    memset(bed->w.rank[target].memory, 0, bytes + 2 * UNIT);
     struct wdl_rma_args args = test_put(target, 1, mine[rank], bytes);
     if (bed->w.params.dynamic)
         args.disp = attached;
@@ -369,13 +369,13 @@ static int left_of(struct bed *bed, int rank, int every, int epochs, const uint6
     for (int i = 0; i < epochs; i++) {
         uint64_t ns = 400;
         if (i % every == 0) {
-            ck_assert_int_eq(put(bed, rank, 2, ODD), WDL_OK);
+            ck_assert_int_eq(put(bed, rank, 2, FEW), WDL_OK);
             int way = bed->win[rank]->pulls.n;
             left += way;
             ns = takes[way];
         }
         fence(bed);
-        ck_assert(i % every != 0 || has_arrived(bed, rank, 2, ODD));
+        ck_assert(i % every != 0 || has_arrived(bed, rank, 2, FEW));
         bed->w.rank[0].host.now_ns += ns;
     }
     return left;
@@ -400,7 +400,7 @@ static void forget(struct bed *bed)
 START_TEST(the_faster_way)
 {
     static const uint64_t takes[2][2] = {{4100, 4500}, {18300, 7200}};
-    enum { SIZE = 3 };          /* of ODD bytes */
+    enum { SIZE = 2 };          /* of FEW bytes */
     for (int kind = PRIVATE; kind < KINDS; kind += MAPPED - PRIVATE)
         for (int rank = 0; rank < 2; rank++)
             for (int every = 1; every < 4; every++)
@@ -429,13 +429,13 @@ END_TEST
 START_TEST(one_length_then_another)
 {
     static const uint64_t takes[2][2] = {{30000, 40000}, {1500, 2000}};
-    enum { PHASES = 9, LONG = 3, SHORT = 0 };
+    enum { PHASES = 9, LONG = 2, SHORT = 0 };
     struct bed bed;
     open(&bed, PRIVATE, AT_ONCE);
     forget(&bed);
     for (int i = 0; i < PHASES * 100; i++) {
         int phase = i / 100 % 2;
-        ck_assert_int_eq(put(&bed, 0, 2, phase ? WDL_PULL_LEAST : ODD), WDL_OK);
+        ck_assert_int_eq(put(&bed, 0, 2, phase ? WDL_PULL_LEAST : FEW), WDL_OK);
         int way = bed.win[0]->pulls.n;
         fence(&bed);
         bed.w.rank[0].host.now_ns += takes[phase][way];
@@ -458,7 +458,7 @@ START_TEST(by_turns)
             open(&bed, PRIVATE, AT_ONCE);
             forget(&bed);
             for (int i = 0; i < 600; i++) {
-                size_t bytes = lengths && i % 2 ? WDL_PULL_LEAST : ODD;
+                size_t bytes = lengths && i % 2 ? WDL_PULL_LEAST : FEW;
                 ck_assert_int_eq(put(&bed, 0, 2, bytes), WDL_OK);
                 int way = bed.win[0]->pulls.n;
                 left += i >= 300 ? way : 0;
@@ -481,8 +481,8 @@ START_TEST(the_judge_is_told)
     open(&bed, PRIVATE, AT_ONCE);
     uint32_t *asked = &bed.w.control[0].pull_asked;
     for (int i = 0; i < 20; i++) {
-        ck_assert_int_eq(put(&bed, 0, 2, ODD), WDL_OK);
-        ck_assert_int_eq(put(&bed, 1, 2, ODD), WDL_OK);
+        ck_assert_int_eq(put(&bed, 0, 2, FEW), WDL_OK);
+        ck_assert_int_eq(put(&bed, 1, 2, FEW), WDL_OK);
         fence(&bed);
         fence(&bed);
     }
@@ -490,7 +490,7 @@ START_TEST(the_judge_is_told)
     for (int i = 0; i < 20; i++) {
         uint32_t epoch = bed.win[1]->pulls.fences;
         ck_assert_int_eq(put(&bed, 1, 2, WDL_PULL_LEAST), WDL_OK);
-        ck_assert_int_eq(put(&bed, 1, 2, ODD), WDL_OK);
+        ck_assert_int_eq(put(&bed, 1, 2, FEW), WDL_OK);
         if (i < WDL_PULL_TELLS)
             ck_assert_uint_eq(*asked, before);
         else if (i > WDL_PULL_TELLS + 1)        /* the first one's size */
@@ -499,7 +499,7 @@ START_TEST(the_judge_is_told)
         fence(&bed);
         ck_assert_uint_eq(seen(&bed), epochs + (*asked != before));
     }
-    ck_assert_int_eq(put(&bed, 1, 2, ODD), WDL_OK);
+    ck_assert_int_eq(put(&bed, 1, 2, FEW), WDL_OK);
     fence(&bed);
     uint32_t epochs = seen(&bed);
     fence(&bed);        /* there were none */
@@ -517,7 +517,7 @@ START_TEST(all_go_one_way)
     forget(&bed);
     for (int i = 0; i < 100; i++) {
         for (int rank = 0; rank < RANKS; rank++)
-            ck_assert_int_eq(put(&bed, rank, (rank + 1) % RANKS, ODD), WDL_OK);
+            ck_assert_int_eq(put(&bed, rank, (rank + 1) % RANKS, FEW), WDL_OK);
         for (int rank = 1; rank < RANKS; rank++)
             ck_assert_int_eq(bed.win[rank]->pulls.n, bed.win[0]->pulls.n);
         ways |= 1 << bed.win[0]->pulls.n;
