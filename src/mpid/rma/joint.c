@@ -229,6 +229,10 @@ int wdl_joint_mapped(struct wdl_win *win, int put, int rank, char *at, void *loc
     int way = ALONE;
     if (*begun)
         return mapped_settle(win, put, rank, at, here, bytes);
+    if (wdl_trial_is_settled(mapped_trial(win, put, bytes), ALONE)) {
+        copy_alone(win, put, rank, at, here, bytes);
+        return WDL_OK;
+    }
     if (win->mailbox.has && win->params.copy_mapped && rank != win->params.rank)
         (void) win->params.map(win->params.ctx, rank, &control);
     if (control && mapped_takes(win, rank, control, at, here, bytes)) {
