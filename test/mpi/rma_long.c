@@ -1,13 +1,13 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * rma_long [seed]: puts and gets of 60 KiB to 2 MiB on created, attached and allocated memory, one
- * to three at a time, at any address, while their target waits in MPI, computes for a while, or
- * comes late. What arrives is looked at byte by byte, and what lies around it. All ranks draw the
- * same numbers.
+ * to three at a time, at any address, in one piece or in blocks on either side, while their target
+ * waits in MPI, computes for a while, or comes late. What arrives is looked at byte by byte, and
+ * what lies around it. All ranks draw the same numbers.
  */
 #include "testing.h"
 
-enum { ROOM = 5 << 20, LEAST = 60 << 10, MOST = 2 << 20, GUARD = 64, ROUNDS = 300, OPS = 3 };
+enum { ROOM = 6 << 20, LEAST = 60 << 10, MOST = 2 << 20, GUARD = 64, ROUNDS = 300, OPS = 3 };
 enum { LOCKS, LOCK_ALL, PSCW, FENCE, SYNCS };
 enum { WAITS, COMPUTES, COMES_LATE, MOODS };
 
@@ -27,22 +27,40 @@ static char byte_of(int round, int op, long at)
     return (char) (at * 13 + at / 4096 + round * 31 + op * 57);
 }
 
-static void fill(char *at, long bytes, int round, int op)
+/* Operations of a round, each between the round's origin and another rank. */
+struct op {
+    int target, gets, asks;     /* asks: with a request */
+    long at, from, bytes;       /* in the target's memory, in the origin's */
+    long block, gap;            /* blocks so long, so far apart, where they are apart: */
+    int apart[2];               /* at the origin, at the target */
+};
+
+/* Where the i-th byte is, on that side. */
+static long place_of(const struct op *op, int side, long i)
 {
-    for (long i = 0; i < bytes; i++)
-        at[i] = byte_of(round, op, i);
+    return op->apart[side] ? i / op->block * (op->block + op->gap) + i % op->block : i;
 }
 
-static void check(const char *at, long bytes, int round, int op, const char *what)
+static void fill(char *at, const struct op *op, int side, int round, int number)
 {
-    long wrong = 0, first = -1;
-    for (long i = -GUARD; i < bytes + GUARD; i++) {
-        char wanted = i < 0 || i >= bytes ? 0 : byte_of(round, op, i);
-        if (at[i] != wanted && wrong++ == 0)
+    for (long i = 0; i < op->bytes; i++)
+        at[place_of(op, side, i)] = byte_of(round, number, i);
+}
+
+/* The bytes, and nothing between them or beside them; what is right is erased. */
+static void check(char *at, const struct op *op, int side, int round, int number)
+{
+    long wrong = 0, first = -1, end = place_of(op, side, op->bytes - 1) + 1;
+    for (long i = 0; i < op->bytes; i++) {
+        char *here = at + place_of(op, side, i);
+        if (*here != byte_of(round, number, i) && wrong++ == 0)
             first = i;
+        *here = 0;
     }
-    t_check(wrong == 0, "round %d, %s %d of %ld bytes: %ld wrong, the first at %ld", round, what,
-            op, bytes, wrong, first);
+    for (long i = -GUARD; i < end + GUARD; i++)
+        wrong += at[i] != 0;
+    t_check(wrong == 0, "round %d, %s %d of %ld bytes: %ld wrong, the first at %ld", round,
+            op->gets ? "get" : "put", number, op->bytes, wrong, first);
 }
 
 static void compute(long us)
@@ -51,25 +69,36 @@ static void compute(long us)
         ;
 }
 
-/* Operations of a round, each between the round's origin and another rank. */
-struct op {
-    int target, gets, asks; /* asks: with a request */
-    long at, from, bytes;   /* in the target's memory, in the origin's */
-};
+static MPI_Datatype type_of(const struct op *op, int side, int *count)
+{
+    MPI_Datatype type = MPI_BYTE;
+    *count = op->apart[side] ? 1 : (int) op->bytes;
+    if (op->apart[side]) {
+        MPI_Type_vector((int) (op->bytes / op->block), (int) op->block,
+                        (int) (op->block + op->gap), MPI_BYTE, &type);
+        MPI_Type_commit(&type);
+    }
+    return type;
+}
 
 static void begin(const struct op *op, int w, MPI_Request *request)
 {
     MPI_Aint disp = base[w][op->target] + op->at;
-    int n = (int) op->bytes;
+    int n, m;
+    MPI_Datatype ours = type_of(op, 0, &n), theirs = type_of(op, 1, &m);
     *request = MPI_REQUEST_NULL;
     if (op->gets && op->asks)
-        MPI_Rget(local + op->from, n, MPI_BYTE, op->target, disp, n, MPI_BYTE, win[w], request);
+        MPI_Rget(local + op->from, n, ours, op->target, disp, m, theirs, win[w], request);
     else if (op->gets)
-        MPI_Get(local + op->from, n, MPI_BYTE, op->target, disp, n, MPI_BYTE, win[w]);
+        MPI_Get(local + op->from, n, ours, op->target, disp, m, theirs, win[w]);
     else if (op->asks)
-        MPI_Rput(local + op->from, n, MPI_BYTE, op->target, disp, n, MPI_BYTE, win[w], request);
+        MPI_Rput(local + op->from, n, ours, op->target, disp, m, theirs, win[w], request);
     else
-        MPI_Put(local + op->from, n, MPI_BYTE, op->target, disp, n, MPI_BYTE, win[w]);
+        MPI_Put(local + op->from, n, ours, op->target, disp, m, theirs, win[w]);
+    if (op->apart[0])
+        MPI_Type_free(&ours);
+    if (op->apart[1])
+        MPI_Type_free(&theirs);
 }
 
 static void one_by_one(const struct op *ops, int n, int w, int sync)
@@ -137,18 +166,27 @@ static void round_of(int round)
         *op = (struct op){.target = (origin + 1 + (int) draw(t_size - 1)) % t_size,
                           .gets = (int) draw(2), .asks = sync < PSCW && draw(3) == 0};
         op->bytes = LEAST + draw((draw(2) ? MOST : 4 * LEAST) - LEAST) / (n > 2 ? 2 : 1);
+        if (draw(2)) {
+            int ways = 1 + (int) draw(3);
+            op->apart[0] = ways & 1;
+            op->apart[1] = ways >> 1;
+            op->block = 600 + draw(8000);
+            op->gap = draw(200);
+            op->bytes -= op->bytes % op->block;
+        }
         at += draw(4096);
         from += draw(4096);
         op->at = at;
         op->from = from;
-        at += op->bytes + 2 * GUARD;
-        from += op->bytes + 2 * GUARD;
+        at += place_of(op, 1, op->bytes - 1) + 2 * GUARD;
+        from += place_of(op, 0, op->bytes - 1) + 2 * GUARD;
     }
     memset(memory[w], 0, ROOM);
     memset(local, 0, ROOM);
     for (int i = 0; i < n; i++) {
         if (t_rank == (ops[i].gets ? ops[i].target : origin))
-            fill(ops[i].gets ? memory[w] + ops[i].at : local + ops[i].from, ops[i].bytes, round, i);
+            fill(ops[i].gets ? memory[w] + ops[i].at : local + ops[i].from, &ops[i], ops[i].gets,
+                 round, i);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (mood == COMES_LATE && t_rank != origin)
@@ -168,8 +206,8 @@ static void round_of(int round)
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < n; i++) {
         if (ops[i].gets ? t_rank == origin : t_rank == ops[i].target)
-            check(ops[i].gets ? local + ops[i].from : memory[w] + ops[i].at, ops[i].bytes, round,
-                  i, ops[i].gets ? "get" : "put");
+            check(ops[i].gets ? local + ops[i].from : memory[w] + ops[i].at, &ops[i],
+                  !ops[i].gets, round, i);
     }
     MPI_Barrier(MPI_COMM_WORLD);
 }

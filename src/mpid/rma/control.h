@@ -48,12 +48,13 @@ struct wdl_mail_rows {          /* blocks evenly apart at the target; the data a
 struct wdl_mail_joint {         /* a copy by both sides (joint.h) */
     uint64_t from, bytes;       /* the origin's address */
     uint64_t taken;             /* by both: parts */
+    int32_t stride, from_stride;        /* of blocks, which are mail->bytes long: ours, its */
 };
 
 struct wdl_mail {               /* a cache line */
     uint32_t state;             /* enum wdl_mail_state */
     uint32_t origin, host_type;
-    uint32_t bytes;             /* compare and swap: of the element; stream of blocks: of one */
+    uint32_t bytes;             /* compare and swap: of the element; blocks: of one */
     uint8_t kind, rop;  /* enum wdl_rma_kind, wdl_rop; or _STREAM, _JOINT: is it a put? */
     uint8_t status;
     uint8_t visits;             /* operations that went another way (wdl_mail_visit) */

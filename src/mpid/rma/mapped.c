@@ -27,20 +27,19 @@ static void copy_typed(struct wdl_rma *rma, const struct wdl_buf *from, const vo
     }
 }
 
-/* Between such blocks, or those and bytes in a row, if they are that. */
-static int copy_rows(const struct wdl_host *host, const struct wdl_buf *from, const void *from_addr,
-                     const struct wdl_buf *to, void *to_addr, size_t bytes)
+/* Are both such blocks, or one those and the other bytes in a row? */
+static int as_rows(const struct wdl_host *host, const struct wdl_buf *from, const void *from_addr,
+                   const struct wdl_buf *to, void *to_addr, size_t bytes, struct wdl_rows *src,
+                   struct wdl_rows *dst)
 {
-    struct wdl_rows src, dst;
-    int from_rows = wdl_rows_of(host, from, from_addr, bytes, &src);
-    int to_rows = wdl_rows_of(host, to, to_addr, bytes, &dst);
+    int from_rows = wdl_rows_of(host, from, from_addr, bytes, src);
+    int to_rows = wdl_rows_of(host, to, to_addr, bytes, dst);
     if (from->contig && to_rows)
-        src = wdl_rows_packed((char *) (uintptr_t) from_addr + from->lo, &dst);
+        *src = wdl_rows_packed((char *) (uintptr_t) from_addr + from->lo, dst);
     else if (to->contig && from_rows)
-        dst = wdl_rows_packed((char *) to_addr + to->lo, &src);
-    else if (!from_rows || !to_rows || src.bytes != dst.bytes)
-        return 0;
-    wdl_rows_copy(&dst, &src);
+        *dst = wdl_rows_packed((char *) to_addr + to->lo, src);
+    else
+        return from_rows && to_rows && src->bytes == dst->bytes;
     return 1;
 }
 
@@ -50,10 +49,11 @@ void wdl_mapped_copy(struct wdl_rma *rma, const struct wdl_buf *from, const void
     const struct wdl_host *host = &rma->proc->host;
     const char *src = (const char *) from_addr + from->lo;
     char *dst = (char *) to_addr + to->lo;
+    struct wdl_rows src_rows, dst_rows;
     if (from->contig && to->contig)
         wdl_copy(dst, src, bytes);
-    else if (copy_rows(host, from, from_addr, to, to_addr, bytes))
-        return;
+    else if (as_rows(host, from, from_addr, to, to_addr, bytes, &src_rows, &dst_rows))
+        wdl_rows_copy(&dst_rows, &src_rows);
     else if (from->contig)
         host->ops->unpack(host->ctx, to_addr, to->count, to->type, 0, src, bytes);
     else if (to->contig)
@@ -146,14 +146,28 @@ int wdl_update_op(struct wdl_win *win, struct wdl_rma_args *args, char *at,
                             args->origin.addr, args->result.addr);
 }
 
-/* One in one piece of which the target may do all, or a part: WDL_ERR_UNSUPPORTED: it is none. */
+/* A long one in blocks of which the target may do a part (joint.h). */
+static int blocks_by_target(struct wdl_win *win, struct wdl_rma_args *args, char *at)
+{
+    const struct wdl_buf *local = &args->origin, *remote = &args->remote;
+    struct wdl_joint joint = {.put = args->kind == WDL_RMA_PUT, .rank = args->target};
+    if (remote->bytes < WDL_JOINT_MAPPED ||
+        !as_rows(&win->proc->host, remote, at, local, local->addr, remote->bytes, &joint.far,
+                 &joint.near) || joint.far.bytes < WDL_JOINT_BLOCK)
+        return WDL_ERR_UNSUPPORTED;
+    return wdl_joint_blocks(win, &joint, &args->done);
+}
+
+/* One of which the target may do all, or a part: WDL_ERR_UNSUPPORTED: it is none. */
 static int by_target(struct wdl_win *win, struct wdl_rma_args *args, char *at)
 {
     const struct wdl_buf *local = &args->origin, *remote = &args->remote;
     int put = args->kind == WDL_RMA_PUT;
-    char *here = (char *) local->addr + local->lo;
-    if (args->kind > WDL_RMA_GET || !remote->contig || !local->contig)
+    if (args->kind > WDL_RMA_GET)
         return WDL_ERR_UNSUPPORTED;
+    if (!remote->contig || !local->contig)
+        return blocks_by_target(win, args, at);
+    char *here = (char *) local->addr + local->lo;
     if (put && args->done == 0 && remote->bytes >= WDL_PULL_MAPPED &&
         wdl_pull_mapped(win, args->target, at + remote->lo, here, remote->bytes))
         return WDL_OK;

@@ -93,7 +93,8 @@ struct wdl_rma {
     /* handed over, or another way: in one piece, or not, or in one that both would copy but do not
      * (joint.h); by kind (but compare-and-swap) and length; the one to be told of next */
     struct wdl_trial trial[3][WDL_RMA_KINDS - 1][WDL_MAIL_SIZES], *timed;
-    struct wdl_trial mapped_trial[2][WDL_JOINT_SIZES];  /* gets, puts, both copy or one (joint.h) */
+    /* both copy, or one (joint.h): in one piece, blocks; gets, puts */
+    struct wdl_trial mapped_trial[2][2][WDL_JOINT_SIZES];
     struct wdl_trial train_trial[WDL_TRAIN_KINDS][WDL_TRAIN_TRIALS]; /* by length */
     uint64_t began_ns;          /* the operation being decided about; 0: nobody wants to know */
     /* long copies for another process, by its rank modulo that: some are near, others far */

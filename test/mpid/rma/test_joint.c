@@ -123,7 +123,7 @@ START_TEST(parts)
     mail->origin = 0;
     mail->rop = 1;
     mail->disp = (int64_t) (uintptr_t) bed.w.rank[1].memory;
-    mail->joint = (struct wdl_mail_joint){(uint64_t) (uintptr_t) source, left, 0};
+    mail->joint = (struct wdl_mail_joint){.from = (uint64_t) (uintptr_t) source, .bytes = left};
     asked = *mail;
     while (wdl_joint_serve(bed.win[1], mail, &asked, &moved) == WDL_AGAIN) {
         size_t half = left / WDL_JOINT_PAGE / 2 * WDL_JOINT_PAGE;
@@ -460,7 +460,8 @@ static void open_mapped(struct bed *bed)
     bed_open_as(bed, (struct bed_kind){.mapped = 1, .bytes = ROOM});
     for (int gets = PUT; gets <= GET; gets++)
         for (int i = 0; i < WDL_JOINT_SIZES; i++)
-            bed->win[0]->rma->mapped_trial[gets][i] = both_are_faster;
+            bed->win[0]->rma->mapped_trial[0][gets][i] =
+                bed->win[0]->rma->mapped_trial[1][gets][i] = both_are_faster;
 }
 
 /* A target that is in MPI, on a processor of its own. */
@@ -535,9 +536,9 @@ START_TEST(mapped_is_under_way)
             ck_assert_int_eq(mail->state, WDL_MAIL_TAKEN);
             mail->status = way == FAILED ? WDL_ERR_PEER : WDL_OK;
             wdl_mail_set(mail, way == GIVEN_BACK ? WDL_MAIL_POSTED : WDL_MAIL_DONE);
-            uint32_t took = bed.win[0]->rma->mapped_trial[!gets][0].ns[0];
+            uint32_t took = bed.win[0]->rma->mapped_trial[0][!gets][0].ns[0];
             ck_assert_int_eq(wdl_rma_op(bed.win[0], &args), WDL_OK);
-            ck_assert_uint_ne(bed.win[0]->rma->mapped_trial[!gets][0].ns[0], took);
+            ck_assert_uint_ne(bed.win[0]->rma->mapped_trial[0][!gets][0].ns[0], took);
             ck_assert(!bed.win[0]->mailbox.mapped);
             if (way == FAILED)
                 has_arrived(&bed, gets, ODD);   /* copied again */
@@ -593,7 +594,7 @@ static int asks_mapped(struct bed *bed, struct wdl_rma_args args)
     has_arrived(bed, args.kind == WDL_RMA_GET, args.remote.bytes);
     ck_assert_int_eq(mail->state, WDL_MAIL_FREE);
     int alone = args.remote.bytes < WDL_JOINT_MAPPED ||
-                bed->win[0]->rma->mapped_trial[args.kind == WDL_RMA_PUT][0].best != 0;
+                bed->win[0]->rma->mapped_trial[0][args.kind == WDL_RMA_PUT][0].best != 0;
     if (mail->kind != WDL_MAIL_JOINT && !alone)
         ck_assert_uint_eq(mail->visits, (uint8_t) (visits + 1));        /* so it does not sleep */
     return mail->kind == WDL_MAIL_JOINT;
@@ -609,10 +610,10 @@ START_TEST(mapped_that_are_asked_for)
         ck_assert(asks_mapped(&bed, op_of(&bed, gets, ODD)));
         ck_assert(asks_mapped(&bed, op_of(&bed, gets, WDL_JOINT_MAPPED)));
         ck_assert(!asks_mapped(&bed, op_of(&bed, gets, WDL_JOINT_MAPPED - 1)));
-        win->rma->mapped_trial[!gets][0].best = 1;
+        win->rma->mapped_trial[0][!gets][0].best = 1;
         ck_assert(!asks_mapped(&bed, op_of(&bed, gets, ODD)));
         ck_assert(asks_mapped(&bed, op_of(&bed, !gets, ODD)));
-        win->rma->mapped_trial[!gets][0].best = 0;
+        win->rma->mapped_trial[0][!gets][0].best = 0;
     }
     bed.w.control[1].mail_open = 0;
     ck_assert(!asks_mapped(&bed, op_of(&bed, PUT, ODD)));
@@ -649,6 +650,202 @@ START_TEST(mapped_that_are_asked_for)
 }
 END_TEST
 
+/* --- blocks ----------------------------------------------------------------------------------- */
+
+enum { BLOCK = 1500, GAP = 100, BLOCKS = 200 };
+
+/* Forwards, backwards, and close together. */
+static struct wdl_rows rows_in(char *memory, int way)
+{
+    int64_t apart = BLOCK + GAP;
+    return way == 0 ? (struct wdl_rows){memory + UNIT, apart, BLOCK, BLOCKS} :
+           way == 1 ? (struct wdl_rows){memory + UNIT + (BLOCKS - 1) * apart, -apart, BLOCK,
+                                        BLOCKS} :
+                      (struct wdl_rows){memory + UNIT, BLOCK, BLOCK, BLOCKS};
+}
+
+static void rows_fill(const struct wdl_rows *rows)
+{
+    for (size_t i = 0; i < rows->bytes * rows->count; i++)
+        rows->base[(int64_t) (i / rows->bytes) * rows->stride + (int64_t) (i % rows->bytes)] =
+            byte_of(i);
+}
+
+/* All of them, and nothing beside them. */
+static void rows_have_arrived(const struct wdl_rows *rows, char *memory)
+{
+    for (size_t i = 0; i < rows->bytes * rows->count; i++) {
+        char *at = rows->base + (int64_t) (i / rows->bytes) * rows->stride + i % rows->bytes;
+        must_cmp(*at, ==, byte_of(i));
+        *at = 0;
+    }
+    for (size_t i = 0; i < ROOM; i++)
+        must_cmp(memory[i], ==, 0);
+}
+
+/* What the target finds in its cell, if it does everything. */
+static void rows_by_target(struct bed *bed, const struct wdl_joint *joint)
+{
+    struct wdl_mail *mail = bed_cell(bed, 1);
+    size_t moved = 0;
+    *mail = (struct wdl_mail){.is_rows = 1, .rop = (uint8_t) joint->put, .bytes = BLOCK};
+    mail->kind = WDL_MAIL_JOINT;
+    mail->disp = joint->far.base - bed->w.rank[1].memory;
+    mail->joint = (struct wdl_mail_joint){.from = (uint64_t) (uintptr_t) joint->near.base,
+                                          .bytes = BLOCK * BLOCKS,
+                                          .stride = (int32_t) joint->far.stride,
+                                          .from_stride = (int32_t) joint->near.stride};
+    struct wdl_mail asked = *mail;
+    while (wdl_joint_serve(bed->win[1], mail, &asked, &moved) == WDL_AGAIN)
+        ;
+    must_cmp(moved, ==, BLOCK * BLOCKS);
+}
+
+/* By the target, by the origin, by both. */
+START_TEST(mapped_blocks)
+{
+    enum { TARGET, ORIGIN, BOTH, WAYS };
+    for (int k = 0; k < 2 * 3 * 3 * WAYS; k++) {
+        int put = k % 2, theirs = k / 2 % 3, ours = k / 6 % 3, way = k / 18;
+        struct bed bed;
+        uint64_t back = 0;
+        open_mapped(&bed);
+        char *memory = bed.w.rank[1].memory;
+        struct wdl_joint joint = {put, 1, rows_in(memory, theirs), rows_in(mine, ours)};
+        const struct wdl_rows *from = put ? &joint.near : &joint.far;
+        const struct wdl_rows *to = put ? &joint.far : &joint.near;
+        helper = (struct helper){.bed = &bed};
+        if (way == BOTH)
+            pthread_create(&helper.thread, NULL, help, NULL);
+        for (int i = 0; i == 0 || (way == BOTH && back == 0 && i < 100000); i++) {
+            size_t begun = 0;
+            memset(memory, 0, ROOM);
+            memset(mine, 0, ROOM);
+            rows_fill(from);
+            if (way == TARGET)
+                rows_by_target(&bed, &joint);
+            while (way != TARGET && wdl_joint_blocks(bed.win[0], &joint, &begun) == WDL_AGAIN)
+                ;
+            rows_have_arrived(to, put ? memory : mine);
+            must_cmp(bed_cell(&bed, 1)->is_rows, ==, 1);
+            back = bed_cell(&bed, 1)->joint.taken >> 32;
+        }
+        __atomic_store_n(&helper.stop, 1, __ATOMIC_RELAXED);
+        if (way == BOTH)
+            pthread_join(helper.thread, NULL);
+        must(way == ORIGIN || back > 0);
+        bed_cell(&bed, 1)->state = WDL_MAIL_FREE;
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* Of types that are such blocks, on either side or on both; short blocks are not. */
+START_TEST(mapped_types)
+{
+    for (int k = 0; k < 8; k++) {
+        int gets = k % 2, theirs = k / 2 % 2, ours = k / 4;
+        struct bed bed;
+        open_mapped(&bed);
+        struct test_host *host = &bed.w.rank[0].host;
+        char *memory = bed.w.rank[1].memory;
+        wdl_type type = test_type_vector(host, TEST_U8, BLOCKS, BLOCK, BLOCK + GAP);
+        wdl_type shorts = test_type_vector(host, TEST_U8, 300, WDL_JOINT_BLOCK - 1, 1100);
+        wdl_type few = test_type_vector(host, TEST_U8, 100, BLOCK, BLOCK + GAP);
+        struct wdl_rma_args args = op_of(&bed, gets, BLOCK * BLOCKS);
+        struct wdl_rows far = rows_in(memory, theirs ? 0 : 2), near = rows_in(mine, ours ? 0 : 2);
+        near.base -= UNIT;
+        if (theirs)
+            args.remote = test_typed(host, NULL, 1, type);
+        if (ours)
+            args.origin = test_typed(host, mine, 1, type);
+        memset(memory, 0, ROOM);
+        memset(mine, 0, ROOM);
+        rows_fill(gets ? &far : &near);
+        bed_cell(&bed, 1)->kind = WDL_MAIL_KINDS;
+        ck_assert_int_eq(operate(&bed, args), WDL_OK);
+        ck_assert_int_eq(bed_cell(&bed, 1)->kind, WDL_MAIL_JOINT);
+        ck_assert_int_eq(bed_cell(&bed, 1)->is_rows, theirs || ours);
+        rows_have_arrived(gets ? &near : &far, gets ? mine : memory);
+        /* not in short blocks, nor few, nor where one alone is faster */
+        for (int i = 0; theirs && ours && i < 3; i++) {
+            bed_cell(&bed, 1)->kind = WDL_MAIL_KINDS;
+            serve(&bed);
+            bed.win[0]->rma->mapped_trial[1][!gets][0].best = i == 2;
+            args.remote = test_typed(host, NULL, 1, i == 0 ? shorts : i == 1 ? few : type);
+            args.origin = test_typed(host, mine, 1, i == 0 ? shorts : i == 1 ? few : type);
+            bed.win[0]->mailbox.past[WDL_MAIL_JOINTS][1].pass = 0;
+            ck_assert_int_eq(operate(&bed, args), WDL_OK);
+            ck_assert_int_eq(bed_cell(&bed, 1)->kind, WDL_MAIL_KINDS);
+        }
+        bed.win[0]->mailbox.past[WDL_MAIL_JOINTS][1].pass = 0;
+        if (theirs && ours)
+            ck_assert(asks_mapped(&bed, op_of(&bed, gets, ODD)));
+        test_type_end(host, type);
+        test_type_end(host, few);
+        test_type_end(host, shorts);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* The target touches no blocks beyond its memory, whatever the cell says. */
+START_TEST(nonsense_of_blocks)
+{
+    struct bed bed;
+    struct wdl_prng prng;
+    wdl_prng_init(&prng, 7);
+    open_mapped(&bed);
+    struct wdl_mail *mail = bed_cell(&bed, 1);
+    for (int k = 0; k < 4000; k++) {
+        uint64_t any = wdl_prng_next(&prng), more = wdl_prng_next(&prng);
+        struct wdl_mail bad = {.kind = WDL_MAIL_JOINT, .is_rows = 1, .rop = 1, .bytes = BLOCK};
+        int64_t span = (BLOCKS - 1) * (BLOCK + GAP) + BLOCK, backwards = k / 8 % 2;
+        bad.joint = (struct wdl_mail_joint){(uint64_t) (uintptr_t) mine, BLOCK * BLOCKS, 0,
+                                            backwards ? -(BLOCK + GAP) : BLOCK + GAP, 0};
+        bad.disp = backwards ? span - BLOCK : 0;
+        int is_good = k % 8 == 0;
+        switch (k % 8) {
+            case 0:
+                bad.disp += (int64_t) (any % (uint64_t) (ROOM - span));
+                break;
+            case 1:
+                bad.disp += backwards ? -1 - (int64_t) (any % ROOM) :
+                    ROOM - span + 1 + (int64_t) (any % ROOM);
+                break;
+            case 2:
+                bad.joint.stride = (int32_t) (any | 1 << 20);
+                break;
+            case 3:
+                bad.bytes = 0;
+                break;
+            case 4:
+                bad.bytes = BLOCK * BLOCKS + 1 + (uint32_t) (any % ROOM);
+                break;
+            case 5:
+                bad.joint.bytes = (any >> 1) / BLOCK * BLOCK;
+                break;
+            case 6:
+                bad.joint.bytes += 1 + any % (BLOCK - 1);
+                break;
+            default:
+                bad.joint.stride = INT32_MIN;
+                bad.bytes = 1;
+                bad.joint.bytes = more >> 1;
+                break;
+        }
+        bad.state = WDL_MAIL_POSTED;
+        *mail = bad;
+        int before = mover.calls;
+        ck_assert_int_eq(serve(&bed), 1);
+        ck_assert_int_eq(mover.calls > before, is_good);
+        ck_assert(is_good || (mail->state == WDL_MAIL_DONE && mail->status != WDL_OK));
+        mail->state = WDL_MAIL_FREE;
+    }
+    bed_close(&bed);
+}
+END_TEST
+
 /* A target that waits for the end of its exposure is there, too. */
 START_TEST(a_target_in_wait)
 {
@@ -662,7 +859,7 @@ START_TEST(a_target_in_wait)
     TEST_DONE(&bed.w, wdl_win_start(bed.win[0], one, 1, 0, &bed.step));
     op_of(&bed, PUT, ODD);
     *mail = (struct wdl_mail){.kind = WDL_MAIL_JOINT, .rop = 1, .disp = UNIT};
-    mail->joint = (struct wdl_mail_joint){(uint64_t) (uintptr_t) mine, ODD, 0};
+    mail->joint = (struct wdl_mail_joint){.from = (uint64_t) (uintptr_t) mine, .bytes = ODD};
     wdl_mail_set(mail, WDL_MAIL_POSTED);
     for (int i = 0; mail->state != WDL_MAIL_DONE; i++) {
         ck_assert_int_lt(i, 100);
@@ -695,7 +892,7 @@ static void nonsense(int mapped)
     memset(theirs, 0, ROOM);
     memset(mine, 1, ROOM);
     good.disp = mapped ? 0 : (int64_t) (uintptr_t) theirs;
-    good.joint = (struct wdl_mail_joint){(uint64_t) (uintptr_t) mine, ROOM, 0};
+    good.joint = (struct wdl_mail_joint){.from = (uint64_t) (uintptr_t) mine, .bytes = ROOM};
     for (int k = 0; k < 2000; k++) {
         struct wdl_mail bad = good;
         uint64_t any = wdl_prng_next(&prng);
@@ -738,4 +935,5 @@ END_TEST
 WDL_SUITE("rma/joint", both_copy, parts, what_is_under_way, ours_fails_meanwhile, what_goes_wrong,
           what_cannot_be_touched, a_target_leaves, which_are_asked_for, not_where_both_access,
           attached_memory, shared_cells, mapped_memory, mapped_is_under_way, mapped_parts,
-          mapped_that_are_asked_for, a_target_in_wait, nonsense_in_a_cell)
+          mapped_that_are_asked_for, mapped_blocks, mapped_types, nonsense_of_blocks,
+          a_target_in_wait, nonsense_in_a_cell)

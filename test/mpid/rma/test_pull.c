@@ -577,7 +577,7 @@ START_TEST(nonsense_in_a_cell)
         char *theirs = bed.w.rank[1].memory;
         struct wdl_mail good = {.origin = 0, .kind = WDL_MAIL_PULL};
         good.disp = kind == MAPPED ? 0 : (int64_t) (uintptr_t) theirs;
-        good.joint = (struct wdl_mail_joint){(uint64_t) (uintptr_t) mine[0], ROOM, 0};
+        good.joint = (struct wdl_mail_joint){.from = (uint64_t) (uintptr_t) mine[0], .bytes = ROOM};
         for (int k = 0; k < 1000; k++) {
             struct wdl_mail bad = good;
             uint64_t any = wdl_prng_next(&prng);
