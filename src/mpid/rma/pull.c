@@ -67,15 +67,18 @@ static int size_seen(const struct wdl_win *win, const struct wdl_pull_rule *rule
     return rule->tells && size < WDL_PULL_SIZES ? (int) size : -1;
 }
 
-/* Two such epochs on end are over, and each went that way, as the one before them did. */
+/* Two such epochs on end are over, and each went that way, as the one before them did. A change of
+ * the way costs something, since lines are in the wrong cache then: of two that take the same it is
+ * not worth it. */
 static void took(struct wdl_pulls *pulls, const struct wdl_pull_rule *rule, struct wdl_trial *trial,
                  uint64_t now_ns)
 {
     enum { ALIKE = 3 };
     int same = pulls->trial_before == trial && pulls->way_before == rule->way;
     pulls->alike = same ? pulls->alike + (pulls->alike < ALIKE) : 1;
+    uint64_t ns = (now_ns - pulls->ended_ns[0]) / 2;
     if (rule->clock && pulls->alike == ALIKE && pulls->ended_ns[0] > 0)
-        wdl_trial_took(trial, rule->way, (now_ns - pulls->ended_ns[0]) / 2);
+        wdl_trial_took(trial, rule->way, ns + (rule->way == LEFT ? ns / 8 : 0));
     pulls->trial_before = trial;
     pulls->way_before = rule->way;
     pulls->ended_ns[0] = pulls->ended_ns[1];
