@@ -13,7 +13,7 @@
  *   regions, gone  region.c       what a dynamic window exposes (seen.h; read by seen.c)
  *   meeting     barrier.c         the fence's barrier
  *   looks       mailbox.c, mailserve.c  whether the rank looks at its mail
- *   pull_way .. pull.c          between fences
+ *   pull_way, pull_asked  pull.c  whether long puts between fences are left to their targets
  *   mail, area  mailbox.c, stream.c operations handed over: cells that others write; own data
  */
 #ifndef WDL_MPID_RMA_CONTROL_H_INCLUDED

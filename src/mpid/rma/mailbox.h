@@ -63,7 +63,7 @@ enum wdl_mail_way { WDL_MAIL_HANDED, WDL_MAIL_SYSTEM };
 enum { WDL_MAIL_SIZES = 20, WDL_JOINT_SIZES = 8 };
 
 struct wdl_mailbox {
-    int has;                    /* the window has one, mapped ones for joint.h alone, ... */
+    int has;                    /* the window has one, mapped ones for joint.h and pull.h, ... */
     int on;                     /* ... and may use others' now, if it is private */
     struct wdl_mail *mail;      /* where our operation is; NULL: nowhere */
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */

@@ -68,8 +68,8 @@ static int size_seen(const struct wdl_win *win, const struct wdl_pull_rule *rule
 }
 
 /* Two such epochs on end are over, and each went that way, as the one before them did. A change of
- * the way costs something, since lines are in the wrong cache then: of two that take the same it is
- * not worth it. */
+ * the way costs something, since lines are in the wrong cache then: where both take the same it is
+ * not worth it, and tries are far apart. */
 static void took(struct wdl_pulls *pulls, const struct wdl_pull_rule *rule, struct wdl_trial *trial,
                  uint64_t now_ns)
 {
@@ -77,7 +77,10 @@ static void took(struct wdl_pulls *pulls, const struct wdl_pull_rule *rule, stru
     int same = pulls->trial_before == trial && pulls->way_before == rule->way;
     pulls->alike = same ? pulls->alike + (pulls->alike < ALIKE) : 1;
     uint64_t ns = (now_ns - pulls->ended_ns[0]) / 2;
-    if (rule->clock && pulls->alike == ALIKE && pulls->ended_ns[0] > 0)
+    int timed = rule->clock && pulls->alike == ALIKE && pulls->ended_ns[0] > 0;
+    if (timed && rule->way != trial->best)
+        trial->ns[rule->way] = 0;       /* of long ago */
+    if (timed)
         wdl_trial_took(trial, rule->way, ns + (rule->way == LEFT ? ns / 8 : 0));
     pulls->trial_before = trial;
     pulls->way_before = rule->way;
@@ -103,6 +106,7 @@ static void judge(struct wdl_win *win)
         pulls->next = (struct wdl_pull_rule){.way = AT_ONCE};
         return;
     }
+    trial->least = WDL_PULL_SELDOM;
     pulls->next = (struct wdl_pull_rule){.way = (uint8_t) wdl_trial_way(trial)};
     pulls->next.clock = trial->clock;
 }

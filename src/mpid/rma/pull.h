@@ -37,6 +37,7 @@ struct wdl_win_rank;
 
 enum { WDL_PULLS = 4, WDL_PULL_SIZES = 8,
     WDL_PULL_EARLY = 40,        /* epochs: copies at once find their own fastest way first */
+    WDL_PULL_SELDOM = 256,      /* epochs from one try of the slower way to the next, or more */
     WDL_PULL_TELLS = 4,         /* epochs without: then others tell */
     WDL_PULL_LEAST = 8192, WDL_PULL_MAPPED = 1 << 15, WDL_PULL_MOST = 1 << 21   /* bytes */
 };

@@ -16,6 +16,11 @@ static uint32_t multiple(uint32_t asked, uint32_t every)
     return (asked | (every - 1)) + 1;
 }
 
+static uint32_t least(const struct wdl_trial *trial)
+{
+    return trial->least ? trial->least : WDL_TRIAL_OFTEN;
+}
+
 int wdl_trial_next(const struct wdl_trial *trial)
 {
     return tries(trial) < WDL_TRIAL_RUN ? !trial->best : trial->best;
@@ -26,7 +31,7 @@ int wdl_trial_way(struct wdl_trial *trial)
     uint32_t tried = tries(trial);
     int other = tried < WDL_TRIAL_RUN, last = tried == WDL_TRIAL_RUN - 1;
     if (last) {
-        trial->every = trial->every ? trial->every : WDL_TRIAL_OFTEN;
+        trial->every = trial->every ? trial->every : least(trial);
         trial->next = multiple(trial->asked, trial->every);
         trial->tried = trial->asked;
     }
@@ -40,7 +45,7 @@ void wdl_trial_defer(struct wdl_trial *trial)
     if (trial->every == 0)
         return;                 /* the first try keeps its time */
     if (tries(trial) < WDL_TRIAL_RUN)
-        trial->next = multiple(trial->asked, WDL_TRIAL_OFTEN);
+        trial->next = multiple(trial->asked, least(trial));
     trial->asked++;
 }
 
@@ -71,11 +76,14 @@ static uint32_t limit(const uint32_t *known, int best)
 
 /* The distance of the next try of the slower way: what is slower by much is not soon the faster
  * one, and each try costs more. */
-static uint32_t after(uint32_t every, const uint32_t *known, int best)
+static uint32_t after(const struct wdl_trial *trial)
 {
+    const uint32_t *known = trial->ns;
+    int best = trial->best;
     uint32_t most = limit(known, best);
-    every *= known[!best] / 4 > known[best] / 3 ? 4 : 2;
-    return every < most ? every : most;
+    uint32_t every = trial->every * (known[!best] / 4 > known[best] / 3 ? 4 : 2);
+    every = every < most ? every : most;
+    return every > least(trial) ? every : least(trial);
 }
 
 void wdl_trial_took(struct wdl_trial *trial, int way, uint64_t ns)
@@ -89,11 +97,11 @@ void wdl_trial_took(struct wdl_trial *trial, int way, uint64_t ns)
     int worse = known[!best] != 0 && known[!best] < known[best] - known[best] / 16;
     if (worse) {
         /* than the other was some time ago: first that is looked at again */
-        trial->every = WDL_TRIAL_OFTEN;
-        trial->next = way == best ? trial->asked : multiple(trial->asked, WDL_TRIAL_OFTEN);
+        trial->every = least(trial);
+        trial->next = way == best ? trial->asked : multiple(trial->asked, trial->every);
         trial->best = (uint8_t) (way == best ? best : !best);
     } else if (way != best) {
-        trial->every = ns < known[best] ? WDL_TRIAL_OFTEN : after(trial->every, known, best);
+        trial->every = ns < known[best] ? least(trial) : after(trial);
         trial->next = multiple(trial->asked, trial->every);
     }
 }

@@ -17,17 +17,17 @@ enum {
 
 struct wdl_trial {              /* zeroed at its making */
     uint32_t asked, next, tried;        /* so often; the other way is next tried, was last */
-    uint32_t every;             /* how far its tries are apart */
+    uint32_t every, least;      /* how far its tries are apart, at least; 0: OFTEN */
     uint32_t ns[2];             /* what a way takes, of late; 0: not gone yet */
     uint8_t best, clock;        /* clock: this time the caller is to say how long it takes */
 };
 
 /* The way to go, 0 or 1: the faster one, 0 where that is not known; and now and then the other,
  * four times on end, since what has not been gone of late is slow at first: soon at first, then at
- * multiples of a distance that doubles from 32 to 8192 while it is slower, or grows by four while
- * it is slower by a third (it may take ten times as long); but of what is long after WHILE_NS of
- * the faster one, or what costs a hundredth of the time. At multiples, since processes that do the
- * same have asked as often: what one hands over is slow while the other one copies, and neither
+ * multiples of a distance that doubles from 32 (least) to 8192 while it is slower, or grows by four
+ * while it is slower by a third (it may take ten times as long); but of what is long after WHILE_NS
+ * of the faster one, or what costs a hundredth of the time. At multiples, since processes that do
+ * the same have asked as often: what one hands over is slow while the other one copies, and neither
  * would find out alone that both had better hand over. (Where they have not, wdl_trial_prompt.)
  * Time is taken (trial->clock) at the last of those, and else at every 8th, or 64th once it has
  * been the slower one for long: two looks at the clock and the way to them are a third of what a

@@ -95,8 +95,8 @@ struct wdl_win_params {
      * its help; NULL: not possible. Pieces in stream order, of equal sums; they are used up. WDL_OK
      * or an error: ERR_RANGE where the rank has no such memory. */
     wdl_copy_fn *copy;
-    /* The same for memory that is mapped, of which the target may copy a part (joint.h); NULL: it
-     * may not. Of copy and this one at most one is there. */
+    /* The same for memory that is mapped, of which the target may copy a part (joint.h, pull.h);
+     * NULL: it may not. Of copy and this one at most one is there. */
     wdl_copy_fn *copy_mapped;
     int attended;  /* the ranks serve messages while they compute (the same on every rank) */
     int mail;                   /* operations may be handed over to who waits (mailbox.h) */

@@ -416,7 +416,7 @@ START_TEST(the_faster_way)
                     open(&bed, kind, AT_ONCE);
                     forget(&bed);
                     int left = left_of(&bed, rank, every, 400 * every, takes[reads]);
-                    ck_assert(reads ? left > 320 : left >= 8 && left < 30);
+                    ck_assert(reads ? left > 320 : left >= WDL_TRIAL_RUN && left < 30);
                     ck_assert(reads || left % WDL_TRIAL_RUN == 0);
                     /* each way has its own times */
                     const struct wdl_trial *trial = &bed.win[0]->pulls.trial[SIZE];
