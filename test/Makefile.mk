@@ -270,7 +270,8 @@ test_system_world_SOURCES = test/system/fair.c test/system/run.c test/system/scr
 LDADD = test/libsupport.a libwindlass.a $(CHECK_LIBS) $(UCX_LIBS)
 # Those with threads, for the thread sanitizer.
 thread_tests = test/mpid/adi/test_asynch test/mpid/adi/test_bell test/mpid/adi/test_gate test/mpid/coll/test_threads test/mpid/proc/test_meet test/mpid/rma/test_accumulate test/mpid/rma/test_domain \
-    test/mpid/rma/test_kernel test/mpid/rma/test_room test/mpid/rma/test_threads test/mpid/rma/test_words \
+    test/mpid/rma/test_joint test/mpid/rma/test_kernel test/mpid/rma/test_room test/mpid/rma/test_threads \
+    test/mpid/rma/test_words \
     $(network_tests)
 # Long ones first, what runs beside them fills the cores; but over a real network many processes wait for one another,
 # which takes four times as long where they share the cores with other tests.
