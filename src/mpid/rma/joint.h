@@ -36,7 +36,7 @@ struct wdl_win_control;
 enum { WDL_JOINT_LEAST = 1 << 16,       /* bytes */
     WDL_JOINT_PAGE = 4096, WDL_JOINT_PART = 1 << 15,    /* parts are of whole pages; at least */
     WDL_JOINT_MOST = 1 << 18,   /* a target's, which is in MPI for something else */
-    WDL_JOINT_MAPPED = 1 << 18, /* bytes on mapped memory, and of each block, of several */
+    WDL_JOINT_MAPPED = 1 << 19, /* bytes on mapped memory, and of each block, of several */
     WDL_JOINT_BLOCK = 1 << 10
 };
 

@@ -12,7 +12,7 @@
 #include "support/must.h"
 #include "support/suite.h"
 
-enum { ROOM = 1 << 19, ODD = 300 * 1024 + 123, PUT = 0, GET = 1 };
+enum { ROOM = 1 << 20, ODD = 300 * 1024 + 123, LONG = 600 * 1024 + 123, PUT = 0, GET = 1 };
 
 static char mine[ROOM];
 static const struct wdl_trial system_is_faster =
@@ -490,12 +490,12 @@ START_TEST(mapped_memory)
         helper = (struct helper){.bed = &bed};
         pthread_create(&helper.thread, NULL, help, NULL);
         for (int i = 0; i < 50 || (theirs == 0 && i < 100000); i++) {
-            struct wdl_rma_args args = op_of(&bed, gets, ODD - i % 50);
+            struct wdl_rma_args args = op_of(&bed, gets, LONG - i % 50);
             int status = wdl_rma_op(bed.win[0], &args);
             while (status == WDL_AGAIN)
                 status = wdl_rma_op(bed.win[0], &args);
             ck_assert_int_eq(status, WDL_OK);
-            has_arrived(&bed, gets, ODD - i % 50);
+            has_arrived(&bed, gets, LONG - i % 50);
             ck_assert(!bed.win[0]->mailbox.mapped);
             ck_assert_uint_ne(bed_cell(&bed, 1)->state, WDL_MAIL_POSTED);
             theirs += bed_cell(&bed, 1)->joint.taken >> 32;
@@ -521,7 +521,7 @@ START_TEST(mapped_is_under_way)
             struct bed bed;
             open_mapped(&bed);
             struct wdl_mail *mail = bed_cell(&bed, 1);
-            struct wdl_rma_args args = op_of(&bed, gets, ODD), other = args;
+            struct wdl_rma_args args = op_of(&bed, gets, LONG), other = args;
             *mail = (struct wdl_mail){.kind = WDL_MAIL_JOINT, .state = WDL_MAIL_TAKEN};
             bed.win[0]->mailbox.mapped = mail;
             bed.win[0]->mailbox.mapped_ns = 1;
@@ -529,9 +529,9 @@ START_TEST(mapped_is_under_way)
             ck_assert_int_eq(wdl_rma_op(bed.win[0], &args), WDL_AGAIN);
             if (way == GIVEN_BACK) {    /* another thread's finds the cell in use */
                 ck_assert_int_eq(wdl_rma_op(bed.win[0], &other), WDL_OK);
-                has_arrived(&bed, gets, ODD);
+                has_arrived(&bed, gets, LONG);
                 ck_assert(bed.win[0]->mailbox.mapped == mail);
-                op_of(&bed, gets, ODD);
+                op_of(&bed, gets, LONG);
             }
             ck_assert_int_eq(mail->state, WDL_MAIL_TAKEN);
             mail->status = way == FAILED ? WDL_ERR_PEER : WDL_OK;
@@ -541,7 +541,7 @@ START_TEST(mapped_is_under_way)
             ck_assert_uint_ne(bed.win[0]->rma->mapped_trial[0][!gets][0].ns[0], took);
             ck_assert(!bed.win[0]->mailbox.mapped);
             if (way == FAILED)
-                has_arrived(&bed, gets, ODD);   /* copied again */
+                has_arrived(&bed, gets, LONG);   /* copied again */
             else
                 must_cmp(gets ? mine[0] : bed.w.rank[1].memory[UNIT], ==, 0);
             ck_assert_int_eq(bed.win[0]->mailbox.joint_refused, way == FAILED);
@@ -570,12 +570,12 @@ START_TEST(mapped_parts)
         bypass->ctx = &bed;
         bypass->untimed = WDL_BYPASS_CLOCK;
         target_calls = 0;
-        ck_assert_int_eq(operate(&bed, op_of(&bed, PUT, ODD)), WDL_OK);
-        has_arrived(&bed, PUT, ODD);
-        uint64_t taken = bed_cell(&bed, 1)->joint.taken, all = (ODD + 4095) / 4096;
+        ck_assert_int_eq(operate(&bed, op_of(&bed, PUT, LONG)), WDL_OK);
+        has_arrived(&bed, PUT, LONG);
+        uint64_t taken = bed_cell(&bed, 1)->joint.taken, all = (LONG + 4095) / 4096;
         ck_assert_uint_eq((taken & UINT32_MAX) + (taken >> 32), all);
         ck_assert_int_eq(taken >> 32 > 0, often > 0);
-        ck_assert(often < 4 || taken >> 32 == all - all / 2);
+        ck_assert(often < 5 || taken >> 32 == all - all / 2);
         ck_assert_int_eq(mover.calls > 0, often > 0);
         ck_assert_int_eq(target_calls > 0, often > 0);
         bed_close(&bed);
@@ -607,43 +607,43 @@ START_TEST(mapped_that_are_asked_for)
     open_mapped(&bed);
     struct wdl_win *win = bed.win[0];
     for (int gets = PUT; gets <= GET; gets++) {
-        ck_assert(asks_mapped(&bed, op_of(&bed, gets, ODD)));
+        ck_assert(asks_mapped(&bed, op_of(&bed, gets, LONG)));
         ck_assert(asks_mapped(&bed, op_of(&bed, gets, WDL_JOINT_MAPPED)));
         ck_assert(!asks_mapped(&bed, op_of(&bed, gets, WDL_JOINT_MAPPED - 1)));
         win->rma->mapped_trial[0][!gets][0].best = 1;
-        ck_assert(!asks_mapped(&bed, op_of(&bed, gets, ODD)));
-        ck_assert(asks_mapped(&bed, op_of(&bed, !gets, ODD)));
+        ck_assert(!asks_mapped(&bed, op_of(&bed, gets, LONG)));
+        ck_assert(asks_mapped(&bed, op_of(&bed, !gets, LONG)));
         win->rma->mapped_trial[0][!gets][0].best = 0;
     }
     bed.w.control[1].mail_open = 0;
-    ck_assert(!asks_mapped(&bed, op_of(&bed, PUT, ODD)));
+    ck_assert(!asks_mapped(&bed, op_of(&bed, PUT, LONG)));
     bed.w.control[1].mail_open = 1;
     win->mailbox.joint_refused = 1;
-    ck_assert(!asks_mapped(&bed, op_of(&bed, PUT, ODD)));
+    ck_assert(!asks_mapped(&bed, op_of(&bed, PUT, LONG)));
     win->mailbox.joint_refused = 0;
-    ck_assert(asks_mapped(&bed, op_of(&bed, PUT, ODD)));
+    ck_assert(asks_mapped(&bed, op_of(&bed, PUT, LONG)));
     /* nobody came: not until the target looks again */
     bed_cell(&bed, 1)->kind = WDL_MAIL_KINDS;
     win->mailbox.past[WDL_MAIL_JOINTS][1].pass = 0;
-    ck_assert_int_eq(operate(&bed, op_of(&bed, PUT, ODD)), WDL_OK);
+    ck_assert_int_eq(operate(&bed, op_of(&bed, PUT, LONG)), WDL_OK);
     ck_assert_int_eq(bed_cell(&bed, 1)->kind, WDL_MAIL_KINDS);
     /* oneself */
     bed.w.control[0].mail[0].kind = WDL_MAIL_KINDS;
-    ck_assert_int_eq(operate(&bed, test_put(0, 0, mine, ODD)), WDL_OK);
+    ck_assert_int_eq(operate(&bed, test_put(0, 0, mine, LONG)), WDL_OK);
     ck_assert_int_eq(bed.w.control[0].mail[0].kind, WDL_MAIL_KINDS);
-    ck_assert_mem_eq(bed.w.rank[0].memory, mine, ODD);
+    ck_assert_mem_eq(bed.w.rank[0].memory, mine, LONG);
     /* what overlaps goes as memmove does it */
     char *theirs = bed.w.rank[1].memory;
-    op_of(&bed, GET, ODD);
+    op_of(&bed, GET, LONG);
     serve(&bed);
     win->mailbox.past[WDL_MAIL_JOINTS][1].pass = 0;
-    ck_assert_int_eq(operate(&bed, test_put(1, 0, theirs + UNIT, ODD)), WDL_OK);
+    ck_assert_int_eq(operate(&bed, test_put(1, 0, theirs + UNIT, LONG)), WDL_OK);
     ck_assert_int_eq(bed_cell(&bed, 1)->kind, WDL_MAIL_KINDS);
-    for (size_t i = 0; i < ODD; i++)
+    for (size_t i = 0; i < LONG; i++)
         must_cmp(theirs[i], ==, byte_of(i));
     TEST_DONE(&bed.w, wdl_win_unlock_all(win, &bed.step));
     TEST_ALL(&bed.w, wdl_win_fence(bed.win[r->rank], 0, &r->step));
-    ck_assert(!asks_mapped(&bed, op_of(&bed, PUT, ODD)));
+    ck_assert(!asks_mapped(&bed, op_of(&bed, PUT, LONG)));
     TEST_ALL(&bed.w, wdl_win_fence(bed.win[r->rank], WDL_MODE_NOSUCCEED, &r->step));
     TEST_DONE(&bed.w, wdl_win_lock_all(win, 0, &bed.step));
     bed_close(&bed);
@@ -652,7 +652,7 @@ END_TEST
 
 /* --- blocks ----------------------------------------------------------------------------------- */
 
-enum { BLOCK = 1500, GAP = 100, BLOCKS = 200 };
+enum { BLOCK = 1500, GAP = 100, BLOCKS = 400 };
 
 /* Forwards, backwards, and close together. */
 static struct wdl_rows rows_in(char *memory, int way)
@@ -750,7 +750,7 @@ START_TEST(mapped_types)
         struct test_host *host = &bed.w.rank[0].host;
         char *memory = bed.w.rank[1].memory;
         wdl_type type = test_type_vector(host, TEST_U8, BLOCKS, BLOCK, BLOCK + GAP);
-        wdl_type shorts = test_type_vector(host, TEST_U8, 300, WDL_JOINT_BLOCK - 1, 1100);
+        wdl_type shorts = test_type_vector(host, TEST_U8, 600, WDL_JOINT_BLOCK - 1, 1100);
         wdl_type few = test_type_vector(host, TEST_U8, 100, BLOCK, BLOCK + GAP);
         struct wdl_rma_args args = op_of(&bed, gets, BLOCK * BLOCKS);
         struct wdl_rows far = rows_in(memory, theirs ? 0 : 2), near = rows_in(mine, ours ? 0 : 2);
@@ -780,7 +780,7 @@ START_TEST(mapped_types)
         }
         bed.win[0]->mailbox.past[WDL_MAIL_JOINTS][1].pass = 0;
         if (theirs && ours)
-            ck_assert(asks_mapped(&bed, op_of(&bed, gets, ODD)));
+            ck_assert(asks_mapped(&bed, op_of(&bed, gets, LONG)));
         test_type_end(host, type);
         test_type_end(host, few);
         test_type_end(host, shorts);
@@ -857,15 +857,15 @@ START_TEST(a_target_in_wait)
     TEST_DONE(&bed.w, wdl_win_unlock_all(bed.win[0], &bed.step));
     TEST_DONE(&bed.w, wdl_win_post(bed.win[1], zero, 1, 0, &other));
     TEST_DONE(&bed.w, wdl_win_start(bed.win[0], one, 1, 0, &bed.step));
-    op_of(&bed, PUT, ODD);
+    op_of(&bed, PUT, LONG);
     *mail = (struct wdl_mail){.kind = WDL_MAIL_JOINT, .rop = 1, .disp = UNIT};
-    mail->joint = (struct wdl_mail_joint){.from = (uint64_t) (uintptr_t) mine, .bytes = ODD};
+    mail->joint = (struct wdl_mail_joint){.from = (uint64_t) (uintptr_t) mine, .bytes = LONG};
     wdl_mail_set(mail, WDL_MAIL_POSTED);
     for (int i = 0; mail->state != WDL_MAIL_DONE; i++) {
         ck_assert_int_lt(i, 100);
         ck_assert_int_eq(wdl_win_wait(bed.win[1], &waits), WDL_AGAIN);
     }
-    has_arrived(&bed, PUT, ODD);
+    has_arrived(&bed, PUT, LONG);
     TEST_DONE(&bed.w, wdl_win_complete(bed.win[0], &bed.step));
     TEST_DONE(&bed.w, wdl_win_wait(bed.win[1], &waits));
     TEST_DONE(&bed.w, wdl_win_lock_all(bed.win[0], 0, &bed.step));
