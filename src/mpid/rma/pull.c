@@ -67,6 +67,17 @@ static int size_seen(const struct wdl_win *win, const struct wdl_pull_rule *rule
     return rule->tells && size < WDL_PULL_SIZES ? (int) size : -1;
 }
 
+/* Does the way that is gone take much less or more than when the other one was tried last? Then the
+ * program does something else, and that is tried again now. */
+static void look_again(struct wdl_pulls *pulls, struct wdl_trial *trial)
+{
+    uint32_t *then = &pulls->then[trial - pulls->trial], now = trial->ns[trial->best];
+    if (*then == 0 || (now <= *then + *then / 4 && now >= *then - *then / 4))
+        return;
+    trial->next = trial->asked;
+    *then = now;
+}
+
 /* Two such epochs on end are over, and each went that way, as the one before them did. A change of
  * the way costs something, since lines are in the wrong cache then: where both take the same it is
  * not worth it, and tries are far apart. */
@@ -78,10 +89,15 @@ static void took(struct wdl_pulls *pulls, const struct wdl_pull_rule *rule, stru
     pulls->alike = same ? pulls->alike + (pulls->alike < ALIKE) : 1;
     uint64_t ns = (now_ns - pulls->ended_ns[0]) / 2;
     int timed = rule->clock && pulls->alike == ALIKE && pulls->ended_ns[0] > 0;
-    if (timed && rule->way != trial->best)
+    int tries = rule->way != trial->best;
+    if (timed && tries)
         trial->ns[rule->way] = 0;       /* of long ago */
     if (timed)
         wdl_trial_took(trial, rule->way, ns + (rule->way == LEFT ? ns / 8 : 0));
+    if (timed && tries)
+        pulls->then[trial - pulls->trial] = trial->ns[trial->best];
+    else if (timed)
+        look_again(pulls, trial);
     pulls->trial_before = trial;
     pulls->way_before = rule->way;
     pulls->ended_ns[0] = pulls->ended_ns[1];

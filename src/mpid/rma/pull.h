@@ -66,6 +66,7 @@ struct wdl_pulls {
     /* The judge's. By size: what the trial is of begins behind so many epochs. */
     struct wdl_trial trial[WDL_PULL_SIZES];
     uint8_t early[WDL_PULL_SIZES];
+    uint32_t then[WDL_PULL_SIZES];      /* what the faster way took when the other one was tried */
     struct wdl_pull_rule next, rule[2]; /* for the next epoch, by fences % 2 */
     uint8_t blind;                      /* epochs since a long put of its own, at most TELLS */
     /* of the last epoch that had such puts: its size, way and trial; how many on end had these, at

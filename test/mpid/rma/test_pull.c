@@ -393,6 +393,7 @@ static uint32_t seen(const struct bed *bed)
 static void forget(struct bed *bed)
 {
     memset(bed->win[0]->pulls.early, 0, sizeof(bed->win[0]->pulls.early));
+    memset(bed->win[0]->pulls.then, 0, sizeof(bed->win[0]->pulls.then));
     memset(bed->win[0]->pulls.trial, 0, sizeof(bed->win[0]->pulls.trial));
     bed->w.rank[0].host.now_ns = 1;
 }
@@ -424,7 +425,7 @@ START_TEST(the_faster_way)
                         ck_assert_uint_eq(trial->ns[way],
                                           counted(takes[reads][way] + 400 * (every - 1U), way));
                     /* the program is another now */
-                    (void) left_of(&bed, rank, every, 1000 * every, takes[!reads]);
+                    (void) left_of(&bed, rank, every, 200 * every, takes[!reads]);
                     left = left_of(&bed, rank, every, 200 * every, takes[!reads]);
                     ck_assert(!reads ? left > 170 : left < 30);
                     close(&bed);
