@@ -261,8 +261,8 @@ windlass_headers = \
     %D%/mpid/rma/mail.h \
     %D%/mpid/rma/mailbox.h \
     %D%/mpid/rma/net.h \
-    %D%/mpid/rma/quick.h \
     %D%/mpid/rma/pull.h \
+    %D%/mpid/rma/quick.h \
     %D%/mpid/rma/relay.h \
     %D%/mpid/rma/room.h \
     %D%/mpid/rma/rows.h \

@@ -48,6 +48,9 @@ struct wdl_piece {
     char *base;
     size_t bytes;
 };
+/* Copies such pieces between this process and another of its node (mpid/rma/win.h, copy). */
+typedef int wdl_copy_fn(void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
+                        struct wdl_piece *remote, int nremote);
 
 /* Blocks of one length, evenly apart. */
 struct wdl_rows {

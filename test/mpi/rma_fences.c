@@ -1,6 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * rma_fences [seed]: puts of 4 KiB to 2 MiB between fences, round after round of one kind, so that
+ * rma_fences [seed]: puts of 4 KiB to 1 MiB between fences, round after round of one kind, so that
  * each way they can go is tried: by one rank, by all, one or several of each, on created, attached
  * and allocated memory, read behind the fence or not, with other operations beside them, while
  * their target computes for a while or is late. What arrives is looked at byte by byte, and what
@@ -8,13 +8,12 @@
  */
 #include "testing.h"
 
-enum { MOST = 2 << 20, GUARD = 64, SLOTS = 4, SLOT = MOST / 2, ROOM = SLOTS * (SLOT + 2 * GUARD) };
-enum { CREATED, DYNAMIC, ALLOCATED, WINDOWS };
-enum { KINDS = 24, ROUNDS = 60, MOST_RANKS = 16 };
+enum { GUARD = 64, SLOTS = 4, SLOT = 1 << 20, ROOM = SLOTS * (SLOT + 2 * GUARD) };
+enum { WINDOWS = 3 };         /* created, dynamic, allocated */
+enum { KINDS = 24, ROUNDS = 60 };
 
-static char *memory[WINDOWS], *local;
-static MPI_Win win[WINDOWS];
-static MPI_Aint base[WINDOWS][MOST_RANKS];
+static char *local;
+static struct t_win win[WINDOWS];
 
 /* What all rounds of one kind have in common. */
 static struct kind {
@@ -66,22 +65,22 @@ static void put(int round)
         int target = target_of(t_rank, slot), n = (int) bytes_of(slot);
         for (long i = 0; i < n; i++)
             local[slot_at(slot) + i] = byte_of(t_rank, round, slot, i);
-        MPI_Put(local + slot_at(slot), n, MPI_BYTE, target, base[kind.w][target] + slot_at(slot), n,
-                MPI_BYTE, win[kind.w]);
+        MPI_Put(local + slot_at(slot), n, MPI_BYTE, target, win[kind.w].at[target] + slot_at(slot),
+                n, MPI_BYTE, win[kind.w].win);
     }
     if (kind.adds) {            /* elsewhere: behind the last slot */
-        long one = 1, got = 0;
+        static long one = 1, got;       /* until the fence */
         int target = target_of(t_rank, 0);
-        MPI_Accumulate(&one, 1, MPI_LONG, target, base[kind.w][target] + ROOM, 1, MPI_LONG, MPI_SUM,
-                       win[kind.w]);
-        MPI_Get(&got, 1, MPI_LONG, t_rank, base[kind.w][t_rank] + ROOM + 8, 1, MPI_LONG,
-                win[kind.w]);
+        MPI_Accumulate(&one, 1, MPI_LONG, target, win[kind.w].at[target] + ROOM, 1, MPI_LONG,
+                       MPI_SUM, win[kind.w].win);
+        MPI_Get(&got, 1, MPI_LONG, t_rank, win[kind.w].at[t_rank] + ROOM + 8, 1, MPI_LONG,
+                win[kind.w].win);
     }
 }
 
 static void check(int round)
 {
-    const char *at = memory[kind.w];
+    const char *at = win[kind.w].base;
     for (int origin = 0; origin < t_size; origin++)
         for (int slot = 0; is_origin(origin) && slot < kind.puts; slot++) {
             long wrong = 0, first = -1;
@@ -95,7 +94,7 @@ static void check(int round)
 
 static void check_guards(void)
 {
-    const char *at = memory[kind.w];
+    const char *at = win[kind.w].base;
     long wrong = 0;
     for (int slot = 0; slot < SLOTS; slot++)
         for (long i = 0; i < GUARD; i++)
@@ -105,45 +104,38 @@ static void check_guards(void)
 
 static void rounds(void)
 {
-    memset(memory[kind.w], 0, ROOM + 16);
+    memset(win[kind.w].base, 0, ROOM + 16);
     MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Win_fence(MPI_MODE_NOPRECEDE, win[kind.w]);
+    MPI_Win_fence(MPI_MODE_NOPRECEDE, win[kind.w].win);
     for (int round = 0; round < ROUNDS; round++) {
         long us = draw(100);
         if (is_origin(t_rank))
             put(round);
         else if (kind.mood == 1)
             compute(us);
-        MPI_Win_fence(0, win[kind.w]);
+        MPI_Win_fence(0, win[kind.w].win);
         if (kind.reads || round == ROUNDS - 1)
             check(round);
         if (kind.mood == 2 && t_rank == round % t_size)
             compute(us);
         if (kind.reads || kind.empty)   /* nobody overwrites what is being read */
-            MPI_Win_fence(0, win[kind.w]);
+            MPI_Win_fence(0, win[kind.w].win);
     }
-    MPI_Win_fence(MPI_MODE_NOSUCCEED, win[kind.w]);
+    MPI_Win_fence(MPI_MODE_NOSUCCEED, win[kind.w].win);
     long sum = 0, wanted = kind.adds && is_origin((t_rank + t_size - 1) % t_size) ? ROUNDS : 0;
-    memcpy(&sum, memory[kind.w] + ROOM, sizeof sum);
+    memcpy(&sum, win[kind.w].base + ROOM, sizeof sum);
     t_check(sum == wanted, "%ld, not %ld were added", sum, wanted);
     check_guards();
 }
 
 int main(int argc, char **argv)
 {
-    MPI_Aint own;
+    static const enum t_flavour flavour[WINDOWS] = {T_CREATE, T_DYNAMIC, T_ALLOCATE};
     t_begin(&argc, &argv);
     t_seed = argc > 1 ? (uint64_t) atoll(argv[1]) : 1;
-    char *private = malloc(ROOM + 16);
-    memory[CREATED] = memory[DYNAMIC] = private;
     local = malloc(ROOM);
-    MPI_Win_create(private, ROOM + 16, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[CREATED]);
-    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win[DYNAMIC]);
-    MPI_Win_attach(win[DYNAMIC], private, ROOM + 16);
-    MPI_Win_allocate(ROOM + 16, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory[ALLOCATED],
-                     &win[ALLOCATED]);
-    MPI_Get_address(private, &own);
-    MPI_Allgather(&own, 1, MPI_AINT, base[DYNAMIC], 1, MPI_AINT, MPI_COMM_WORLD);
+    for (int i = 0; i < WINDOWS; i++)
+        win[i] = t_win_make(MPI_COMM_WORLD, flavour[i], ROOM + 16, 1);
     for (int k = 0; k < KINDS; k++) {
         long doublings = draw(9);
         kind = (struct kind){.w = (int) draw(WINDOWS), .all = (int) draw(2)};
@@ -156,10 +148,8 @@ int main(int argc, char **argv)
         kind.bytes = (4096L << doublings) + draw(4096);
         rounds();
     }
-    MPI_Win_detach(win[DYNAMIC], private);
-    for (int w = 0; w < WINDOWS; w++)
-        MPI_Win_free(&win[w]);
-    free(private);
+    for (int i = 0; i < WINDOWS; i++)
+        t_win_free(&win[i]);
     free(local);
     return t_end();
 }

@@ -11,11 +11,10 @@ enum { ROOM = 6 << 20, LEAST = 60 << 10, MOST = 2 << 20, GUARD = 64, ROUNDS = 30
 enum { LOCKS, LOCK_ALL, PSCW, FENCE, SYNCS };
 enum { WAITS, COMPUTES, COMES_LATE, MOODS };
 
-enum { CREATED, DYNAMIC, ALLOCATED, WINDOWS };
+enum { WINDOWS = 3 };         /* created, dynamic, allocated */
 
-static char *memory[WINDOWS], *local;
-static MPI_Win win[WINDOWS];
-static MPI_Aint base[WINDOWS][16];
+static char *local;
+static struct t_win win[WINDOWS];
 
 static long draw(long below)
 {
@@ -83,18 +82,18 @@ static MPI_Datatype type_of(const struct op *op, int side, int *count)
 
 static void begin(const struct op *op, int w, MPI_Request *request)
 {
-    MPI_Aint disp = base[w][op->target] + op->at;
+    MPI_Aint disp = win[w].at[op->target] + op->at;
     int n, m;
     MPI_Datatype ours = type_of(op, 0, &n), theirs = type_of(op, 1, &m);
     *request = MPI_REQUEST_NULL;
     if (op->gets && op->asks)
-        MPI_Rget(local + op->from, n, ours, op->target, disp, m, theirs, win[w], request);
+        MPI_Rget(local + op->from, n, ours, op->target, disp, m, theirs, win[w].win, request);
     else if (op->gets)
-        MPI_Get(local + op->from, n, ours, op->target, disp, m, theirs, win[w]);
+        MPI_Get(local + op->from, n, ours, op->target, disp, m, theirs, win[w].win);
     else if (op->asks)
-        MPI_Rput(local + op->from, n, ours, op->target, disp, m, theirs, win[w], request);
+        MPI_Rput(local + op->from, n, ours, op->target, disp, m, theirs, win[w].win, request);
     else
-        MPI_Put(local + op->from, n, ours, op->target, disp, m, theirs, win[w]);
+        MPI_Put(local + op->from, n, ours, op->target, disp, m, theirs, win[w].win);
     if (op->apart[0])
         MPI_Type_free(&ours);
     if (op->apart[1])
@@ -105,19 +104,20 @@ static void one_by_one(const struct op *ops, int n, int w, int sync)
 {
     MPI_Request request;
     if (sync == LOCK_ALL)
-        MPI_Win_lock_all(0, win[w]);
+        MPI_Win_lock_all(0, win[w].win);
     for (int i = 0; i < n; i++) {
         if (sync == LOCKS)
-            MPI_Win_lock(i % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, ops[i].target, 0, win[w]);
+            MPI_Win_lock(i % 2 ? MPI_LOCK_SHARED : MPI_LOCK_EXCLUSIVE, ops[i].target, 0,
+                         win[w].win);
         begin(&ops[i], w, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
         if (sync == LOCKS)
-            MPI_Win_unlock(ops[i].target, win[w]);
+            MPI_Win_unlock(ops[i].target, win[w].win);
         else if (i % 2)
-            MPI_Win_flush(ops[i].target, win[w]);
+            MPI_Win_flush(ops[i].target, win[w].win);
     }
     if (sync == LOCK_ALL)
-        MPI_Win_unlock_all(win[w]);
+        MPI_Win_unlock_all(win[w].win);
 }
 
 static void all_at_once(const struct op *ops, int n, int w)
@@ -145,12 +145,12 @@ static void pscw(const struct op *ops, int n, int w, int origin)
             others[m++] = i;
     MPI_Group group = t_rank == origin ? group_of(others, m) : group_of(&origin, 1);
     if (t_rank == origin) {
-        MPI_Win_start(group, 0, win[w]);
+        MPI_Win_start(group, 0, win[w].win);
         all_at_once(ops, n, w);
-        MPI_Win_complete(win[w]);
+        MPI_Win_complete(win[w].win);
     } else {
-        MPI_Win_post(group, 0, win[w]);
-        MPI_Win_wait(win[w]);
+        MPI_Win_post(group, 0, win[w].win);
+        MPI_Win_wait(win[w].win);
     }
     MPI_Group_free(&group);
 }
@@ -181,18 +181,18 @@ static void round_of(int round)
         at += place_of(op, 1, op->bytes - 1) + 2 * GUARD;
         from += place_of(op, 0, op->bytes - 1) + 2 * GUARD;
     }
-    memset(memory[w], 0, ROOM);
+    memset(win[w].base, 0, ROOM);
     memset(local, 0, ROOM);
     for (int i = 0; i < n; i++) {
         if (t_rank == (ops[i].gets ? ops[i].target : origin))
-            fill(ops[i].gets ? memory[w] + ops[i].at : local + ops[i].from, &ops[i], ops[i].gets,
+            fill(ops[i].gets ? win[w].base + ops[i].at : local + ops[i].from, &ops[i], ops[i].gets,
                  round, i);
     }
     MPI_Barrier(MPI_COMM_WORLD);
     if (mood == COMES_LATE && t_rank != origin)
         compute(us);
     if (sync == FENCE)
-        MPI_Win_fence(MPI_MODE_NOPRECEDE, win[w]);
+        MPI_Win_fence(MPI_MODE_NOPRECEDE, win[w].win);
     if (sync == PSCW)
         pscw(ops, n, w, origin);
     else if (t_rank == origin && sync == FENCE)
@@ -202,11 +202,11 @@ static void round_of(int round)
     else if (mood == COMPUTES)
         compute(us);
     if (sync == FENCE)
-        MPI_Win_fence(MPI_MODE_NOSUCCEED, win[w]);
+        MPI_Win_fence(MPI_MODE_NOSUCCEED, win[w].win);
     MPI_Barrier(MPI_COMM_WORLD);
     for (int i = 0; i < n; i++) {
         if (ops[i].gets ? t_rank == origin : t_rank == ops[i].target)
-            check(ops[i].gets ? local + ops[i].from : memory[w] + ops[i].at, &ops[i],
+            check(ops[i].gets ? local + ops[i].from : win[w].base + ops[i].at, &ops[i],
                   !ops[i].gets, round, i);
     }
     MPI_Barrier(MPI_COMM_WORLD);
@@ -214,24 +214,16 @@ static void round_of(int round)
 
 int main(int argc, char **argv)
 {
-    MPI_Aint own;
+    static const enum t_flavour flavour[WINDOWS] = {T_CREATE, T_DYNAMIC, T_ALLOCATE};
     t_begin(&argc, &argv);
     t_seed = argc > 1 ? (uint64_t) atoll(argv[1]) : 1;
-    char *private = malloc(ROOM);
-    memory[CREATED] = memory[DYNAMIC] = private;
     local = malloc(ROOM);
-    MPI_Win_create(private, ROOM, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[CREATED]);
-    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win[DYNAMIC]);
-    MPI_Win_attach(win[DYNAMIC], private, ROOM);
-    MPI_Win_allocate(ROOM, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory[ALLOCATED], &win[ALLOCATED]);
-    MPI_Get_address(private, &own);
-    MPI_Allgather(&own, 1, MPI_AINT, base[DYNAMIC], 1, MPI_AINT, MPI_COMM_WORLD);
+    for (int i = 0; i < WINDOWS; i++)
+        win[i] = t_win_make(MPI_COMM_WORLD, flavour[i], ROOM, 1);
     for (int round = 0; round < ROUNDS; round++)
         round_of(round);
-    MPI_Win_detach(win[DYNAMIC], private);
-    for (int w = 0; w < WINDOWS; w++)
-        MPI_Win_free(&win[w]);
-    free(private);
+    for (int i = 0; i < WINDOWS; i++)
+        t_win_free(&win[i]);
     free(local);
     return t_end();
 }

@@ -7,12 +7,10 @@
 #include <pthread.h>
 #include "testing.h"
 
-enum { THREADS = 3, MOST_RANKS = 8, LEAST = 100 << 10, MOST = 1 << 20, TURNS = 12, ROUNDS = 6 };
-enum { CREATED, DYNAMIC, ALLOCATED, WINDOWS };
+enum { THREADS = 3, LEAST = 100 << 10, MOST = 1 << 20, TURNS = 12, ROUNDS = 6 };
+enum { WINDOWS = 3 };         /* created, dynamic, allocated */
 
-static char *memory[WINDOWS];
-static MPI_Win win[WINDOWS];
-static MPI_Aint base[WINDOWS][MOST_RANKS];
+static struct t_win win[WINDOWS];
 static int w;
 
 static struct work {
@@ -32,25 +30,25 @@ static void turn(struct work *me, int k)
 {
     int target = (t_rank + 1 + (int) draw(me, t_size - 1)) % t_size, asks = (int) draw(me, 2);
     int n = LEAST + (int) draw(me, draw(me, 2) ? MOST - LEAST : 3 * LEAST);
-    MPI_Aint at = base[w][target] + (MPI_Aint) (t_rank * THREADS + me->number) * MOST;
+    MPI_Aint at = win[w].at[target] + (MPI_Aint) (t_rank * THREADS + me->number) * MOST;
     MPI_Request request;
     long wrong = 0;
     for (int i = 0; i < n; i++)
         me->out[i] = (char) (i * 13 + i / 4096 + k * 31 + me->number * 7 + t_rank);
     memset(me->in, 0, (size_t) n);
     if (asks) {
-        MPI_Rput(me->out, n, MPI_BYTE, target, at, n, MPI_BYTE, win[w], &request);
+        MPI_Rput(me->out, n, MPI_BYTE, target, at, n, MPI_BYTE, win[w].win, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     } else {
-        MPI_Put(me->out, n, MPI_BYTE, target, at, n, MPI_BYTE, win[w]);
+        MPI_Put(me->out, n, MPI_BYTE, target, at, n, MPI_BYTE, win[w].win);
     }
-    MPI_Win_flush(target, win[w]);
+    MPI_Win_flush(target, win[w].win);
     if (asks) {
-        MPI_Rget(me->in, n, MPI_BYTE, target, at, n, MPI_BYTE, win[w], &request);
+        MPI_Rget(me->in, n, MPI_BYTE, target, at, n, MPI_BYTE, win[w].win, &request);
         MPI_Wait(&request, MPI_STATUS_IGNORE);
     } else {
-        MPI_Get(me->in, n, MPI_BYTE, target, at, n, MPI_BYTE, win[w]);
-        MPI_Win_flush(target, win[w]);
+        MPI_Get(me->in, n, MPI_BYTE, target, at, n, MPI_BYTE, win[w].win);
+        MPI_Win_flush(target, win[w].win);
     }
     for (int i = 0; i < n; i++)
         wrong += me->in[i] != me->out[i];
@@ -68,7 +66,7 @@ static void *turns(void *arg)
 /* Of all ranks, or of one. */
 static void round_of(int all)
 {
-    MPI_Win_lock_all(0, win[w]);
+    MPI_Win_lock_all(0, win[w].win);
     if (all || t_rank == 0) {
         for (int i = 0; i < THREADS; i++)
             pthread_create(&work[i].thread, NULL, turns, &work[i]);
@@ -76,37 +74,29 @@ static void round_of(int all)
             pthread_join(work[i].thread, NULL);
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    MPI_Win_unlock_all(win[w]);
+    MPI_Win_unlock_all(win[w].win);
 }
 
 int main(int argc, char **argv)
 {
-    MPI_Aint own;
+    static const enum t_flavour flavour[WINDOWS] = {T_CREATE, T_DYNAMIC, T_ALLOCATE};
     t_begin_at(&argc, &argv, MPI_THREAD_MULTIPLE);
     uint64_t seed = argc > 1 ? (uint64_t) atoll(argv[1]) : 1;
     MPI_Aint room = (MPI_Aint) t_size * THREADS * MOST;
-    char *private = malloc((size_t) room);
-    memory[CREATED] = memory[DYNAMIC] = private;
     for (int i = 0; i < THREADS; i++)
         work[i] = (struct work){.number = i, .random = seed * 1000 + (uint64_t) (t_rank * 10 + i),
                                 .out = malloc(MOST), .in = malloc(MOST)};
-    MPI_Win_create(private, room, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &win[CREATED]);
-    MPI_Win_create_dynamic(MPI_INFO_NULL, MPI_COMM_WORLD, &win[DYNAMIC]);
-    MPI_Win_attach(win[DYNAMIC], private, room);
-    MPI_Win_allocate(room, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &memory[ALLOCATED], &win[ALLOCATED]);
-    MPI_Get_address(private, &own);
-    MPI_Allgather(&own, 1, MPI_AINT, base[DYNAMIC], 1, MPI_AINT, MPI_COMM_WORLD);
+    for (int i = 0; i < WINDOWS; i++)
+        win[i] = t_win_make(MPI_COMM_WORLD, flavour[i], (size_t) room, 1);
     for (int round = 0; round < ROUNDS; round++) {
         w = round % WINDOWS;
         round_of(round >= WINDOWS);
     }
-    MPI_Win_detach(win[DYNAMIC], private);
     for (int i = 0; i < WINDOWS; i++)
-        MPI_Win_free(&win[i]);
+        t_win_free(&win[i]);
     for (int i = 0; i < THREADS; i++) {
         free(work[i].out);
         free(work[i].in);
     }
-    free(private);
     return t_end();
 }

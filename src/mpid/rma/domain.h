@@ -47,9 +47,7 @@ enum { WDL_BULK_LOOK = 1024 };  /* short updates with a barrier from one look to
 #define WDL_REGION_BYTES 65536
 
 struct wdl_outside {            /* memory that is not mapped here, through the host's copy */
-    /* as params.copy of a window (win.h) */
-    int (*copy) (void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
-                 struct wdl_piece *remote, int nremote);
+    wdl_copy_fn *copy;          /* params.copy of a window (win.h) */
     void *ctx;
     char *stage;                /* WDL_REGION_BYTES, where it is folded */
 };

@@ -99,7 +99,7 @@ static int copy(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl
     return status;
 }
 
-/* What is there to be copied, in one piece; mail->joint is as it was filled. */
+/* What mail->joint says, and is_rows. */
 static void post(const struct wdl_win *win, struct wdl_mail *mail, int put, uint64_t at)
 {
     mail->origin = (uint32_t) win->params.rank;
@@ -302,8 +302,11 @@ int wdl_joint_mapped(struct wdl_win *win, int put, int rank, char *at, void *loc
 
 /* --- the target ------------------------------------------------------------------------------- */
 
-wdl_copy_fn *wdl_joint_copier(const struct wdl_win *win)
+wdl_copy_fn *wdl_joint_copier(const struct wdl_win *win, const struct wdl_mail *asked)
 {
+    if (asked->origin == (uint32_t) win->params.rank ||
+        asked->origin >= (uint32_t) win->params.size)
+        return NULL;
     return win->params.copy_mapped ? win->params.copy_mapped : win->params.copy;
 }
 
@@ -357,8 +360,8 @@ static int copy_blocks(const struct wdl_win *win, const struct wdl_mail *asked,
             far[n] = (struct wdl_piece){(char *) (uintptr_t) there, piece};
             done += piece;
         }
-        status = wdl_joint_copier(win)(win->params.ctx, (int) asked->origin, !asked->rop, near, n,
-                                       far, n);
+        status = wdl_joint_copier(win, asked)(win->params.ctx, (int) asked->origin, !asked->rop,
+                                              near, n, far, n);
     }
     return status;
 }
@@ -368,8 +371,7 @@ int wdl_joint_serve(const struct wdl_win *win, struct wdl_mail *mail, const stru
 {
     struct wdl_rows here;
     struct part part;
-    if (!wdl_joint_copier(win) || asked->origin == (uint32_t) win->params.rank ||
-        asked->origin >= (uint32_t) win->params.size)
+    if (!wdl_joint_copier(win, asked))
         return WDL_ERR_PROTO;
     if (!blocks_of(win, asked, &here))
         return WDL_ERR_RANGE;

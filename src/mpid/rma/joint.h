@@ -16,8 +16,8 @@
  * On mapped memory it may be blocks, too, evenly apart on either side (rows.h; 2 MiB in blocks of 4
  * KiB: 171 us, by both 94). There all is over when the call returns: it waits for the target's last
  * part. By both or by the origin alone is what took less time (trial.h). The cells of such windows
- * are for that alone; who waits for a message looks at them no more often than at everything else
- * (wdl_rma_by_memory).
+ * are for that and for pull.h alone; who waits for a message looks at them no more often than at
+ * everything else (wdl_rma_by_memory).
  *
  * Invariants:
  *  1. The target is in that memory while the cell is TAKEN, at most for one part: between parts it
@@ -67,10 +67,10 @@ int wdl_joint_mapped(struct wdl_win *win, int put, int rank, char *at, void *loc
 /* Nothing is left to take: is the target at no part any more? Then the cell is free. *good: has it
  * not failed? */
 int wdl_joint_is_over(struct wdl_win *win, struct wdl_mail *mail, int *good);
-/* At the target: what copies for it, or NULL; its memory that an origin means, or NULL: it has
- * none there. (An origin gives private memory's address, and of mapped memory, which is elsewhere
- * here, the place in the window.) */
-wdl_copy_fn *wdl_joint_copier(const struct wdl_win *win);
+/* At the target, for a copy of a cell: what copies for it, or NULL: not with such an origin; its
+ * memory that an origin means, or NULL: it has none there. (An origin gives private memory's
+ * address, and of mapped memory, which is elsewhere here, the place in the window.) */
+wdl_copy_fn *wdl_joint_copier(const struct wdl_win *win, const struct wdl_mail *asked);
 char *wdl_joint_memory(const struct wdl_win *win, uint64_t at, uint64_t bytes);
 /* At the target, for a cell and a copy of it: WDL_OK: nothing is left, WDL_AGAIN: a part has been
  * copied, or an error. *moved: bytes, in all. */

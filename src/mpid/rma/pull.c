@@ -332,14 +332,14 @@ int wdl_pulls_admit(struct wdl_win *win, int rank)
 int wdl_pull_serve(const struct wdl_win *win, const struct wdl_mail *asked)
 {
     uint64_t bytes = asked->joint.bytes;
+    wdl_copy_fn *copier = wdl_joint_copier(win, asked);
     char *memory;
-    if (!wdl_joint_copier(win) || asked->origin == (uint32_t) win->params.rank ||
-        asked->origin >= (uint32_t) win->params.size)
+    if (!copier)
         return WDL_ERR_PROTO;
     if (bytes == 0 || bytes > WDL_PULL_MOST ||
         !(memory = wdl_joint_memory(win, (uint64_t) asked->disp, bytes)))
         return WDL_ERR_RANGE;
     struct wdl_piece here = {memory, bytes};
     struct wdl_piece there = {(char *) (uintptr_t) asked->joint.from, bytes};
-    return wdl_joint_copier(win)(win->params.ctx, (int) asked->origin, 0, &here, 1, &there, 1);
+    return copier(win->params.ctx, (int) asked->origin, 0, &here, 1, &there, 1);
 }

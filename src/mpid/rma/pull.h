@@ -46,8 +46,8 @@ struct wdl_pull {
     struct wdl_mail *mail;      /* NULL: withdrawn, and to be copied from here */
     int rank, looks;
     const char *from;
-    char *at;                   /* mapped memory: the target's, here; NULL: it is private, and at */
-    uint64_t there, bytes;      /* this address there */
+    char *at;                   /* the target's memory, here; NULL: it is private */
+    uint64_t there, bytes;      /* its place in the window; private memory's address */
     struct wdl_win_control *control;
     uint64_t stamp;             /* the window's, when it came */
 };

@@ -72,9 +72,6 @@ struct wdl_region {
     uint64_t offer, serial;
 };
 
-typedef int wdl_copy_fn(void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
-                        struct wdl_piece *remote, int nremote);
-
 struct wdl_win_params {
     uint32_t id;                /* the same on every rank, unique among a process's live windows */
     int rank, size;
@@ -241,7 +238,7 @@ int wdl_win_is_active(const struct wdl_win *win);
 void wdl_win_epoch_text(const struct wdl_win *win, char *text, size_t bytes);
 
 /* May a store of another process be what this one is to act on? Then a look at the network alone
- * does not see everything. */
+ * does not see everything. (Copies for others on mapped memory wait till all is looked at.) */
 int wdl_rma_by_memory(const struct wdl_proc *proc);
 /* May something of this process's be under way that another must be there for? */
 int wdl_rma_waits(const struct wdl_proc *proc);
