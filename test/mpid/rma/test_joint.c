@@ -497,7 +497,7 @@ START_TEST(mapped_memory)
             ck_assert_int_eq(status, WDL_OK);
             has_arrived(&bed, gets, LONG - i % 50);
             ck_assert(!bed.win[0]->mailbox.mapped);
-            ck_assert_uint_ne(bed_cell(&bed, 1)->state, WDL_MAIL_POSTED);
+            ck_assert_uint_ne(wdl_mail_look(bed_cell(&bed, 1)), WDL_MAIL_POSTED);
             theirs += bed_cell(&bed, 1)->joint.taken >> 32;
         }
         __atomic_store_n(&helper.stop, 1, __ATOMIC_RELAXED);
