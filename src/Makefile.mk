@@ -246,6 +246,7 @@ windlass_headers = \
     %D%/mpid/rma/accumulate.h \
     %D%/mpid/rma/array.h \
     %D%/mpid/rma/control.h \
+    %D%/mpid/rma/crowd.h \
     %D%/mpid/rma/bag.h \
     %D%/mpid/rma/batch.h \
     %D%/mpid/rma/direct.h \

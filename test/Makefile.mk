@@ -107,6 +107,7 @@ unit_tests =                            \
     test/mpid/rma/test_copy             \
     test/mpid/rma/test_copy_pieces      \
     test/mpid/rma/test_direct           \
+    test/mpid/rma/test_crowd            \
     test/mpid/rma/test_domain           \
     test/mpid/rma/test_epoch            \
     test/mpid/rma/test_far              \

@@ -14,6 +14,7 @@
  * check fails safety BREAK_NOTE: a short update notes that it announces before it does
  * check fails safety BREAK_BACK: who announces as it is forgotten is not looked at again
  * check fails safety BREAK_CLOSED: somebody is forgotten while others close regions
+ * check fails safety BREAK_ONCE: the mode is looked at before the region is closed, and not behind
  */
 #define REGIONS 2
 #define SHORTS 1
@@ -104,7 +105,7 @@ over:
 
 proctype Bulk() {
     byte region, other, p;
-    bit looked[SHORTS], gone[SHORTS], mine;
+    bit looked[SHORTS], gone[SHORTS], mine, raised;
     do
     :: region = 0;
        if
@@ -112,9 +113,16 @@ proctype Bulk() {
        :: skip
        fi;
        other = 1 - region;
+#ifdef BREAK_ONCE
+       raised = (mode == MODE);
+#endif
        atomic { !closed[region] -> closed[region] = 1 };
+#ifndef BREAK_ONCE
+       raised = (mode == MODE);
+#endif
        if
-       :: mode != MODE ->
+       :: !raised -> goto leave /* not in one step; or the mode is raised: */
+       :: !raised ->
           mode = RAISING;
 #ifndef BREAK_BARRIER
           for (p : 0 .. SHORTS - 1) {
@@ -185,6 +193,7 @@ leave:
                gone[p] = 0
            }
            mine = 0;
+           raised = 0;
            p = 0
        }
     od

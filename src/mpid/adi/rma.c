@@ -287,17 +287,23 @@ static inline int may_request(MPIR_Win *win)
     return !wdl_win_quick(win->dev.wdl)->fence;
 }
 
-/* The request of an operation that is done: one for all. */
-static int done_request(MPIR_Request ** request)
+/* The request of an operation that is done, one for all; so it may be given before it is. */
+static MPIR_Request *done_request(void)
 {
-    *request = MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
-    return MPI_SUCCESS;
+    return MPIR_Request_create_complete(MPIR_REQUEST_KIND__RMA);
 }
 
 __attribute__((noinline))
 static int rput_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** request)
 {
     struct wdl_rma_args args;
+    size_t bytes;
+    char *at;
+    if (may_request(win) && plain_reach(win, origin_count, origin_type, target_rank, target_disp,
+                                        target_count, target_type, &bytes, &at)) {
+        *request = done_request();
+        return put_there(origin, bytes, target_rank, at, win);
+    }
     put_fill(&args, origin, origin_count, origin_type, target_rank, target_disp, target_count,
              target_type);
     return begin_request(win, &args, request);
@@ -307,22 +313,17 @@ int MPID_Rput(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
 {
     size_t bytes;
     char *at;
-    if (unlikely(!may_request(win)))
-        goto fn_on;
-    if (origin_type == target_type && origin_count == target_count &&
-        word_reach(win, origin_count, origin_type, target_rank, target_disp, &at)) {
-        wdl_win_quick(win->dev.wdl)->stored = 1;
-        memcpy(at, origin, WORD);
-        return done_request(request);
-    }
-    if (likely(plain_reach(win, origin_count, origin_type, target_rank, target_disp, target_count,
-                           target_type, &bytes, &at))) {
-        int mpi_errno = put_there(origin, bytes, target_rank, at, win);
-        return mpi_errno ? mpi_errno : done_request(request);
-    }
-  fn_on:
-    return rput_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
-                   target_type, win, request);
+    if (unlikely(origin_type != target_type || origin_count != target_count || !may_request(win) ||
+                 !alike_reach(win, origin_count, origin_type, target_rank, target_disp, &bytes,
+                              &at)))
+        return rput_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
+                       target_type, win, request);
+    *request = done_request();
+    if (bytes != WORD)
+        return put_there(origin, bytes, target_rank, at, win);
+    wdl_win_quick(win->dev.wdl)->stored = 1;
+    memcpy(at, origin, WORD);
+    return MPI_SUCCESS;
 }
 
 __attribute__((noinline))
@@ -389,6 +390,13 @@ __attribute__((noinline))
 static int rget_on(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** request)
 {
     struct wdl_rma_args args;
+    size_t bytes;
+    char *at;
+    if (may_request(win) && plain_reach(win, result_count, result_type, target_rank, target_disp,
+                                        target_count, target_type, &bytes, &at)) {
+        *request = done_request();
+        return get_there(result, bytes, target_rank, at, win);
+    }
     get_fill(&args, result, result_count, result_type, target_rank, target_disp, target_count,
              target_type);
     return begin_request(win, &args, request);
@@ -398,13 +406,14 @@ int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
 {
     size_t bytes;
     char *at;
-    if (unlikely(!may_request(win) ||
-                 !plain_reach(win, result_count, result_type, target_rank, target_disp,
-                              target_count, target_type, &bytes, &at)))
+    if (unlikely(result_type != target_type || result_count != target_count ||
+                 !may_request(win) ||
+                 !alike_reach(win, result_count, result_type, target_rank, target_disp, &bytes,
+                              &at)))
         return rget_on(result, result_count, result_type, target_rank, target_disp, target_count,
                        target_type, win, request);
-    int mpi_errno = get_there(result, bytes, target_rank, at, win);
-    return mpi_errno ? mpi_errno : done_request(request);
+    *request = done_request();
+    return get_there(result, bytes, target_rank, at, win);
 }
 
 /* --- accumulate ------------------------------------------------------------------------------- */
@@ -499,8 +508,10 @@ int MPID_Raccumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win,
     struct wdl_rma_args args;
     if (may_request(win) &&
         short_accumulate(origin, origin_count, origin_type, NULL, target_rank, target_disp,
-                         target_count, target_type, op, win))
-        return done_request(request);
+                         target_count, target_type, op, win)) {
+        *request = done_request();
+        return MPI_SUCCESS;
+    }
     int status = acc_fill(&args, origin, origin_count, origin_type, target_rank, target_disp,
                           target_count, target_type, op);
     return status == WDL_OK ? begin_request(win, &args, request) : WDL_ADI_ERROR(status);

@@ -87,7 +87,7 @@ struct wdl_win_control {
     uint32_t bulk_looks, bulk_patience; /* since the last bulk update; before the mode is lowered */
     uint32_t shorts_seen;       /* how often bulk updates have looked at these: */
     uint64_t shorts;            /* who has announced a region of this rank's (domain.h) */
-    uint32_t bulk_pad[2];
+    uint32_t bulk_by, bulk_pad; /* who closed one last (crowd.h): its place on the node + 1 */
 
     uint32_t completed, completed_pad[15];      /* by how many origins, ever */
     /* rank + 1 of a target that has posted to this rank, and WDL_POSTED_ALONE if to it alone; 0:

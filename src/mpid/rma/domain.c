@@ -5,7 +5,7 @@
 
 enum { TRIES = 500 };           /* looks at a word before the caller is sent away */
 /* looks without a bulk update after which the mode is lowered; the first may follow one closely */
-enum { PATIENCE_MIN = 2, PATIENCE_MAX = 2048 };
+enum { PATIENCE_MIN = 2, PATIENCE_MAX = 32 };
 
 /* Take a word that is 0 when free. */
 static int word_take(uint32_t *word)
@@ -158,6 +158,12 @@ int wdl_bulk_begin(const struct wdl_domain *d, int region)
         return WDL_OK;
     word_give(&d->control->bulk[region]);
     return WDL_AGAIN;
+}
+
+void wdl_bulk_raise(const struct wdl_domain *d, int region)
+{
+    if (wdl_bulk_begin(d, region) == WDL_OK)
+        wdl_bulk_end(d, region);
 }
 
 void wdl_bulk_end(const struct wdl_domain *d, int region)

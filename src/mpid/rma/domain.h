@@ -7,7 +7,7 @@
  *   short   The atomic instruction. The updating process first announces which region of the memory
  *           it is in.
  *   bulk    A plain, vectorized loop over one region, which is then closed: no short update is
- *           in it.
+ *           in it. What is short otherwise may be done so, too (crowd.h).
  * A bulk update closes its region, then waits until nobody announces it (it looks at those alone
  * that have announced a region of that rank's, `shorts`, and forgets now and then who does not any
  * more); a short one announces, then looks whether the region is closed. Each must see the other,
@@ -16,7 +16,7 @@
  * and asks the kernel to run a full barrier on every processor (host->heavy_barrier); in BULK_MODE
  * short updates have barriers of their own. Every so many of them a process looks whether there was
  * a bulk update since; if there was none for long, it closes all regions and lowers the mode again.
- * Each raise makes that twice as long. Where the host has no heavy barrier the mode is BULK_ALWAYS.
+ * Each raise makes that twice as long, up to 32 looks. Where the host has no heavy barrier the mode is BULK_ALWAYS.
  * test/model/regions.pml has all of this.
  *
  * Everything else (wide types, unaligned elements) is updated under element locks: stripes of 64
@@ -211,31 +211,50 @@ static inline int wdl_shorts_are_many(struct wdl_win_control *control)
 
 /* Close a region: WDL_OK, or WDL_AGAIN where somebody is in it. */
 int wdl_bulk_begin(const struct wdl_domain *d, int region);
+/* Is the mode raised, or is there nobody to whom it matters? Sure once a region is held. */
+static inline int wdl_bulk_is_raised(const struct wdl_win_control *control, int node_count)
+{
+    return __builtin_expect(__atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) >= WDL_BULK_MODE,
+                            1) || node_count == 1;
+}
 /* The same of the rank whose block is control, where the mode is raised and nobody is in the way:
  * 1; 0: nothing has changed. node: all blocks of the node; place: this process's. */
+__attribute__((always_inline))
 static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,
                                          const struct wdl_win_control *node, int node_count,
                                          int place, int rank, int region)
 {
     uint32_t key = wdl_region_key(rank, region), *word = &control->bulk[region];
-    if (__atomic_load_n(word, __ATOMIC_RELAXED) != 0 ||
+    if (!wdl_bulk_is_raised(control, node_count) || __atomic_load_n(word, __ATOMIC_RELAXED) != 0 ||
         /* pairs with wdl_bulk_end, and with the fence in wdl_short_begin */
         __atomic_exchange_n(word, 1, __ATOMIC_SEQ_CST) != 0)
         return 0;
     uint64_t shorts = wdl_shorts_of(control, node_count, place);
-    int quiet = (node_count == 1 ||
-                 __atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) >= WDL_BULK_MODE) &&
+    int quiet = wdl_bulk_is_raised(control, node_count) &&
         wdl_shorts_are_elsewhere(shorts, node, node_count, key);
     if (!quiet) {
         wdl_bulk_end_at(control, region);
         return 0;
     }
-    __atomic_store_n(&control->bulk_looks, 0, __ATOMIC_RELAXED);
     if (__builtin_expect(shorts && wdl_shorts_are_many(control), 0) && node_count > 1)
         wdl_shorts_forget(control, node, node_count, region);
     return 1;
 }
 void wdl_bulk_end(const struct wdl_domain *d, int region);
+/* One that was closed at once for more than a short update could have done: the mode stays. */
+static inline void wdl_bulk_note(struct wdl_win_control *control)
+{
+    if (__atomic_load_n(&control->bulk_looks, __ATOMIC_RELAXED) != 0)
+        __atomic_store_n(&control->bulk_looks, 0, __ATOMIC_RELAXED);
+}
+/* ... and one for what is a short update otherwise: it counts as such. */
+static inline void wdl_bulk_note_short(struct wdl_win_control *own, struct wdl_win_control *control)
+{
+    if (++own->fenced % WDL_BULK_LOOK == 0)
+        wdl_bulk_look(control);
+}
+/* Raise the mode, if the region can be closed for it. */
+void wdl_bulk_raise(const struct wdl_domain *d, int region);
 
 /* The stripes of some bytes, as a set; to be united over all that is updated together. */
 static inline uint64_t wdl_stripes_of(const char *from, size_t bytes)

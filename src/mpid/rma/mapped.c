@@ -7,6 +7,7 @@
 #include "base/copy.h"
 #include "base/line.h"
 #include "mpid/rma/accumulate.h"
+#include "mpid/rma/crowd.h"
 #include "mpid/rma/joint.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/rows.h"
@@ -270,20 +271,21 @@ static inline wdl_kernel_fn plain_loop(struct wdl_rma *rma, const struct wdl_ele
     return last->plain;
 }
 
-/* Sums of a few doubles, two at a time, without a call; 0: they are something else. */
-static inline int add_few_doubles(const struct wdl_element *el, enum wdl_rop op, char *at,
-                                  const char *in, const void *out, size_t count)
+/* Doubles, two at a time. out may be NULL. */
+__attribute__((always_inline))
+static inline void add_doubles(char *at, const char *in, char *out, size_t count)
 {
-    enum { FEW = 16 };
     typedef double pair __attribute__((vector_size(2 * sizeof(double))));
     pair sum, term;
     double last, last_term;
-    if (op != WDL_ROP_SUM || el->basic != WDL_BASIC_F64 || out || count > FEW)
-        return 0;
     const char *end = in + count / 2 * sizeof(pair);
     for (; in < end; in += sizeof(pair), at += sizeof(pair)) {
         memcpy(&sum, at, sizeof(sum));
         memcpy(&term, in, sizeof(term));
+        if (out) {
+            memcpy(out, &sum, sizeof(sum));
+            out += sizeof(sum);
+        }
         sum += term;
         if (__builtin_expect(isunordered(sum[0], sum[1]), 0))
             sum = (pair){wdl_one_nan_f64(sum[0]), wdl_one_nan_f64(sum[1])};
@@ -292,38 +294,25 @@ static inline int add_few_doubles(const struct wdl_element *el, enum wdl_rop op,
     if (count % 2) {
         memcpy(&last, at, sizeof(last));
         memcpy(&last_term, in, sizeof(last_term));
+        if (out)
+            memcpy(out, &last, sizeof(last));
         last = wdl_one_nan_f64(last + last_term);
         memcpy(at, &last, sizeof(last));
     }
-    return 1;
 }
 
-/* Many elements, within one region. Apart, so that few save no registers for it. */
-__attribute__((noinline))
-static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
-                       const struct wdl_element *el, const void *in, void *out)
+/* Sums of a few doubles without a call; 0: they are something else. */
+static inline int add_few_doubles(const struct wdl_element *el, enum wdl_rop op, char *at,
+                                  const char *in, char *out, size_t count)
 {
-    const struct wdl_win_params *params = &win->params;
-    int region;
-    uint64_t most = win->params.hints.acc_granularity, bytes = count * el->packed_bytes;
-    if (most > 0 && bytes > most && !wdl_is_one_thing(el, op, count))
-        return WDL_AGAIN;       /* in parts */
-    char *at = region_reach(win, rank, disp, bytes, el, &region);
-    if (!at)
-        return WDL_AGAIN;
-    struct wdl_win_control *control = &params->node[rank];
-    wdl_assert_cmp(win->quick.own->announced, ==, 0);
-    if (!wdl_bulk_begin_at_once(control, params->node, params->node_count, params->node_index, rank,
-                                region)) {
-        win->quick.ops--;
-        return WDL_AGAIN;
-    }
-    if (!add_few_doubles(el, op, at, in, out, count)) {
-        const struct wdl_kernel_call call = { &win->proc->host, el, op };
-        plain_loop(win->rma, el, op)(&call, at, in, out, count);
-    }
-    wdl_bulk_end_at(control, region);
-    return WDL_OK;
+    enum { FEW = 16 };
+    if (op != WDL_ROP_SUM || el->basic != WDL_BASIC_F64 || count > FEW)
+        return 0;
+    if (out)
+        add_doubles(at, in, out, count);
+    else
+        add_doubles(at, in, NULL, count);
+    return 1;
 }
 
 /* Are these operators of every type there are instructions for? What is left the full path
@@ -336,7 +325,8 @@ static int is_plain_op(const struct wdl_element *el, enum wdl_rop op)
         (op <= WDL_ROP_MAX && (el->basic == WDL_BASIC_F32 || el->basic == WDL_BASIC_F64));
 }
 
-/* Few elements. Apart as well: what has to be saved for one way is not for the other. */
+/* Few elements, by atomic instructions. Apart: what has to be saved for one way is not for the
+ * other. */
 __attribute__((noinline))
 static int few_update(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
                       const struct wdl_element *el, const void *in, void *out)
@@ -348,6 +338,83 @@ static int few_update(struct wdl_win *win, int rank, int64_t disp, size_t count,
     wdl_kernel_atomic(el, op) (&call, at, in, out, count);
     wdl_short_end(win->quick.own);
     return WDL_OK;
+}
+
+/* Close it, if nobody is in the way. */
+__attribute__((always_inline))
+static inline int close_at_once(struct wdl_win *win, int rank, struct wdl_win_control *control,
+                                int region)
+{
+    const struct wdl_win_params *params = &win->params;
+    wdl_assert_cmp(win->quick.own->announced, ==, 0);
+    if (!wdl_bulk_begin_at_once(control, params->node, params->node_count, params->node_index, rank,
+                                region))
+        return 0;
+    wdl_crowd_closed(&win->crowd, control, params->node_index);
+    return 1;
+}
+
+/* Can they be updated short as well as by closing their region? */
+static inline int is_few(const struct wdl_element *el, enum wdl_rop op, size_t count)
+{
+    return count <= WDL_CROWD_FEW && !wdl_is_one_thing(el, op, count);
+}
+
+/* Several elements whose region has not been closed. Many the full path waits for, and raises the
+ * mode for. */
+__attribute__((noinline))
+static int not_closed(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
+                      const struct wdl_element *el, const void *in, void *out)
+{
+    struct wdl_win_control *control = &win->params.node[rank];
+    struct wdl_domain domain;
+    int raised = wdl_bulk_is_raised(control, win->params.node_count);
+    if (raised)
+        wdl_crowd_met(&win->crowd);
+    if (!is_few(el, op, count) || (!raised && count >= WDL_BULK_MIN))
+        return WDL_AGAIN;
+    if (!raised && wdl_crowd_raises(&win->crowd, count, win->quick.ops + 1)) {
+        const char *base = win->quick.base + win->quick.place[rank].offset;
+        wdl_win_domain(win, rank, base, control, &domain);
+        wdl_bulk_raise(&domain, 0);
+    }
+    return few_update(win, rank, disp, count, op, el, in, out);
+}
+
+/* Several elements, within one region. Apart, so that one saves no registers for it. */
+__attribute__((noinline))
+static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
+                       const struct wdl_element *el, const void *in, void *out)
+{
+    int region;
+    uint64_t most = win->params.hints.acc_granularity, bytes = count * el->packed_bytes;
+    if (__builtin_expect(most > 0, 0) && bytes > most && !wdl_is_one_thing(el, op, count))
+        return WDL_AGAIN;       /* in parts */
+    char *at = region_reach(win, rank, disp, bytes, el, &region);
+    if (!at)
+        return WDL_AGAIN;
+    struct wdl_win_control *control = &win->params.node[rank];
+    if (!close_at_once(win, rank, control, region)) {
+        win->quick.ops--;
+        return not_closed(win, rank, disp, count, op, el, in, out);
+    }
+    wdl_bulk_note(control);
+    if (!add_few_doubles(el, op, at, in, out, count)) {
+        const struct wdl_kernel_call call = { &win->proc->host, el, op };
+        plain_loop(win->rma, el, op)(&call, at, in, out, count);
+    }
+    wdl_bulk_end_at(control, region);
+    return WDL_OK;
+}
+
+/* Is their region to be closed for several elements, as in wdl_is_bulk, but from two on? */
+static inline int closes(const struct wdl_win *win, const struct wdl_element *el, enum wdl_rop op,
+                         size_t count)
+{
+    uint64_t most = win->params.hints.acc_granularity;
+    return count > 1 && (__builtin_expect(most == 0, 1) ||
+                         most >= WDL_BULK_MIN * el->packed_bytes ||
+                         wdl_is_one_thing(el, op, count));
 }
 
 /* Where nobody else updates: apart, and asked for first, so that others pay for one look alone.
@@ -435,7 +502,7 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
         return sole_accumulate(win, rank, disp, count, op, el, in, out);
     if (count - 1 >= WDL_REGION_BYTES || !is_plain_op(el, op))
         return WDL_AGAIN;
-    if (wdl_is_bulk(el, op, count, win->params.hints.acc_granularity))
+    if (closes(win, el, op, count) && !(wdl_crowd_is(&win->crowd) && is_few(el, op, count)))
         return bulk_update(win, rank, disp, count, op, el, in, out);
     return few_update(win, rank, disp, count, op, el, in, out);
 }
@@ -448,13 +515,26 @@ int wdl_win_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop
         return sole_update_one(win, rank, disp, op, el, in, out);
     if (__builtin_expect(op != WDL_ROP_SUM || !wdl_word_is_summed(el), 0))
         return wdl_win_accumulate_short(win, rank, disp, 1, op, el, in, out);
-    char *at = short_begin(win, rank, disp, el->packed_bytes, el);
+    int region;
+    uint64_t old;
+    char *at = region_reach(win, rank, disp, el->packed_bytes, el, &region);
     if (!at)
         return WDL_AGAIN;
-    uint64_t old = wdl_word_add((uint64_t *) (void *) at, el, in);
+    struct wdl_win_control *control = &win->params.node[rank];
+    if (!wdl_crowd_is(&win->crowd) && close_at_once(win, rank, control, region)) {
+        wdl_bulk_note_short(win->quick.own, control);
+        old = add_plainly(el->basic, (uint64_t *) (void *) at, in);
+        wdl_bulk_end_at(control, region);
+    } else {
+        if (wdl_short_begin(win->quick.own, win->quick.own_bit, control, rank, region) != WDL_OK) {
+            win->quick.ops--;
+            return WDL_AGAIN;
+        }
+        old = wdl_word_add((uint64_t *) (void *) at, el, in);
+        wdl_short_end(win->quick.own);
+    }
     if (out)
         memcpy(out, &old, sizeof(old));
-    wdl_short_end(win->quick.own);
     return WDL_OK;
 }
 

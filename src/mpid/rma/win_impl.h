@@ -21,6 +21,7 @@
 #include "base/bypass.h"
 #include "base/pool.h"
 #include "mpid/rma/batch.h"
+#include "mpid/rma/crowd.h"
 #include "mpid/rma/direct.h"
 #include "mpid/rma/domain.h"
 #include "mpid/rma/epoch.h"
@@ -264,6 +265,7 @@ struct wdl_win {
     int batched;                        /* batches of this window's, its bag if not empty, pulls */
     struct wdl_pulls pulls;
     struct wdl_mailbox mailbox;
+    struct wdl_crowd crowd;
     int debts;                          /* targets where we have overtaken (grant.h) */
     struct wdl_grant grant;             /* target side */
     struct wdl_seen seen;               /* dynamic windows: others' attached memory */

@@ -114,13 +114,13 @@ START_TEST(without_bulk_updates_the_mode_is_lowered)
     struct node n;
     int before = 1;
     node_open(&n);
-    for (int raise = 1; raise <= 4; raise++) {
+    for (int raise = 1; raise <= 7; raise++) {
         ck_assert_int_eq(wdl_bulk_begin(&n.d, 3), WDL_OK);
         ck_assert_int_eq(n.barriers, raise);
         ck_assert_uint_eq(n.control[2].bulk_mode, WDL_BULK_MODE);
         wdl_bulk_end(&n.d, 3);
         int looks = looks_until_lowered(&n);
-        ck_assert_int_eq(looks, 2 * before); /* each raise makes it twice as long */
+        ck_assert_int_eq(looks, raise <= 5 ? 2 * before : 32);  /* each raise: twice as long */
         before = looks;
         for (int i = 0; i < WDL_WIN_REGIONS; i++)
             ck_assert_uint_eq(n.control[2].bulk[i], 0);
@@ -130,9 +130,31 @@ START_TEST(without_bulk_updates_the_mode_is_lowered)
         wdl_bulk_end(&n.d, i % WDL_WIN_REGIONS);
         wdl_bulk_look(&n.control[2]);
     }
-    ck_assert_int_eq(n.barriers, 5);
+    ck_assert_int_eq(n.barriers, 8);
     n.control[2].bulk_mode = WDL_BULK_ALWAYS;
     ck_assert_int_eq(looks_until_lowered(&n), -1);
+}
+END_TEST
+
+/* What closes a region in place of a short update counts as one. */
+START_TEST(without_others_the_mode_is_lowered)
+{
+    struct node n;
+    int closed = 0;
+    node_open(&n);
+    wdl_bulk_raise(&n.d, 3);
+    ck_assert_int_eq(n.barriers, 1);
+    for (int i = 0; i < WDL_WIN_REGIONS; i++)
+        ck_assert_uint_eq(n.control[2].bulk[i], 0);
+    for (; n.control[2].bulk_mode == WDL_BULK_MODE; closed++)
+        wdl_bulk_note_short(&n.control[1], &n.control[2]);
+    ck_assert_int_eq(closed, 2 * WDL_BULK_LOOK);
+    ck_assert_uint_eq(n.control[2].bulk_mode, WDL_BULK_NEVER);
+    n.control[2].bulk[3] = 1;   /* somebody is in it */
+    wdl_bulk_raise(&n.d, 3);
+    ck_assert_uint_eq(n.control[2].bulk_mode, WDL_BULK_NEVER);
+    ck_assert_uint_eq(n.control[2].bulk[3], 1);
+    ck_assert_int_eq(n.barriers, 1);
 }
 END_TEST
 
@@ -228,9 +250,11 @@ START_TEST(closing_at_once)
         n.control[2].bulk_looks = 7;
         ck_assert_int_eq(at_once(&n, 5), mode >= WDL_BULK_MODE);
         ck_assert_uint_eq(n.control[2].bulk[5], mode >= WDL_BULK_MODE);
-        ck_assert_uint_eq(n.control[2].bulk_looks, mode >= WDL_BULK_MODE ? 0 : 7);
+        ck_assert_uint_eq(n.control[2].bulk_looks, 7);
         if (mode < WDL_BULK_MODE)
             continue;
+        wdl_bulk_note(&n.control[2]);
+        ck_assert_uint_eq(n.control[2].bulk_looks, 0);
         ck_assert_int_eq(at_once(&n, 5), 0);
         ck_assert_int_eq(short_of(&n, 0, 5), WDL_AGAIN);
         ck_assert_int_eq(wdl_bulk_begin(&n.d, 5), WDL_AGAIN);
@@ -509,6 +533,7 @@ END_TEST
 
 WDL_SUITE("rma/domain", regions_count_from_the_base, a_short_update_announces_where_it_is,
           the_first_bulk_update_raises_the_mode_once, without_bulk_updates_the_mode_is_lowered,
+          without_others_the_mode_is_lowered,
           a_closed_region_keeps_the_mode, a_closed_region_refuses_short_updates_and_bulk_ones,
           a_region_somebody_is_in_is_not_closed, closing_at_once, closing_beside_many,
           closing_looks_at_others, closing_forgets_who_is_away, memory_of_one_updater_asks_nobody,

@@ -348,6 +348,7 @@ static void short_way(int sole)
         memcpy(before, memory, BYTES);
         memcpy(want, memory, BYTES);
         uint64_t ops = win->quick.ops;
+        win->crowd.left = round % 7 == 0;
         int status = wdl_win_accumulate_short(win, rank, disp, count, op, &el, in,
                                               fetches ? out : NULL);
         if (status != WDL_OK) {
@@ -398,7 +399,7 @@ END_TEST
 START_TEST(the_short_way_knows_one_nan)
 {
     static const uint64_t some[] = {0xfff8000000000001, 0x7ff8000000000123, 0x7ff0000000000077};
-    static const size_t counts[] = {1, 8, 9, 16, 40};
+    static const size_t counts[] = {1, 7, 9, 16, 40};
     const double nan = (double) NAN;
     const struct wdl_element el = test_element(TEST_F64);
     uint64_t in[40], one;
@@ -470,6 +471,152 @@ START_TEST(a_word_is_updated_or_declined)
     ck_assert(q->own->announced == 0 && q->ops == ops);
     FENCE(&w);
     test_world_close(&w);
+}
+END_TEST
+
+/* n doubles that are added, and what they were, by a short way; with the region closed, or not:
+ * then they are announced, and a barrier is counted. */
+enum { ANNOUNCED, CLOSED, DECLINED };
+
+static int way_of(struct test_world *w, size_t n, int fetches)
+{
+    const struct wdl_element el = test_element(TEST_F64);
+    double in[40], was[40], now[40], *memory = (double *) (void *) w->rank[1].memory;
+    struct wdl_win *win = w->rank[0].win;
+    uint32_t fenced = w->control[0].fenced, looks = w->control[1].bulk_looks;
+    uint64_t ops = win->quick.ops;
+    for (size_t i = 0; i < n; i++) {
+        in[i] = 1 + (double) i;
+        was[i] = now[i] = memory[i];
+    }
+    void *out = fetches ? was : NULL;
+    memset(was, 0, fetches ? sizeof(was) : 0);
+    w->control[1].bulk_by = 0;
+    int status = n == 1 ? wdl_win_update_one(win, 1, 0, WDL_ROP_SUM, &el, in, out) :
+        wdl_win_accumulate_short(win, 1, 0, n, WDL_ROP_SUM, &el, in, out);
+    ck_assert_uint_eq(win->quick.ops, ops + (status == WDL_OK));
+    ck_assert_uint_eq(w->control[0].announced, 0);
+    for (size_t i = 0; i < n; i++)
+        ck_assert(memory[i] == (status == WDL_OK ? now[i] + in[i] : now[i]));
+    if (status != WDL_OK)
+        return DECLINED;
+    for (size_t i = 0; i < n; i++)
+        ck_assert(was[i] == now[i]);
+    int closed = w->control[1].bulk_by == 1;
+    ck_assert_uint_eq(w->control[1].bulk[0], 0);
+    /* one counts as short either way; where the mode is raised so do all that are announced */
+    if (w->control[1].bulk_mode == WDL_BULK_MODE)
+        ck_assert_uint_eq(w->control[0].fenced, fenced + (n == 1 || !closed));
+    ck_assert_uint_eq(w->control[1].bulk_looks, closed && n > 1 ? 0 : looks);
+    return closed;
+}
+
+START_TEST(few_close_their_region)
+{
+    struct test_world w;
+    open_world(&w, 18);
+    struct wdl_win *win = w.rank[0].win;
+    struct wdl_win_control *own = &w.control[0], *theirs = &w.control[1];
+    for (size_t n = 1; n <= 40; n += n < 20 ? 1 : 20)
+        for (int fetches = 0; fetches < 2; fetches++) {
+            int many = n > WDL_CROWD_FEW;
+            memset(w.rank[1].memory, 0, BYTES);
+            win->crowd = (struct wdl_crowd){0};
+            theirs->bulk_mode = WDL_BULK_MODE;
+            theirs->bulk_looks = 1;
+            own->fenced = 0;
+            ck_assert_int_eq(way_of(&w, n, fetches), CLOSED);
+            /* somebody is in the region */
+            w.control[1].announced = wdl_region_key(1, 0);
+            theirs->shorts = wdl_short_bit(1);
+            ck_assert_int_eq(way_of(&w, n, fetches), many ? DECLINED : ANNOUNCED);
+            ck_assert_uint_eq(win->crowd.left, n == 1 ? 0 : WDL_CROWD_LEAST);
+            w.control[1].announced = 0;
+            win->crowd.left = 1;
+            ck_assert_int_eq(way_of(&w, n, fetches), many ? CLOSED : ANNOUNCED);
+            ck_assert_int_eq(way_of(&w, n, fetches), CLOSED);
+            /* it is closed */
+            theirs->bulk[0] = 1;
+            ck_assert_int_eq(way_of(&w, n, fetches), DECLINED);
+            theirs->bulk[0] = 0;
+            win->crowd.left = 0;
+            /* the user wants fewer closed at a time */
+            win->params.hints.acc_granularity = 56;
+            ck_assert_int_eq(way_of(&w, n, fetches), n == 1 ? CLOSED : ANNOUNCED);
+            win->params.hints.acc_granularity = 64;
+            ck_assert_int_eq(way_of(&w, n, fetches), n > 8 ? DECLINED : CLOSED);
+            win->params.hints.acc_granularity = 0;
+            /* many want it raised */
+            theirs->bulk_mode = WDL_BULK_NEVER;
+            ck_assert_int_eq(way_of(&w, n, fetches), n < WDL_BULK_MIN ? ANNOUNCED : DECLINED);
+        }
+    FENCE(&w);
+    test_world_close(&w);
+}
+END_TEST
+
+/* What is replaced as bytes is one thing, half of which nobody is to see. */
+START_TEST(one_thing_is_replaced_at_once)
+{
+    struct test_world w;
+    const struct wdl_element el = test_element(TEST_U8);
+    const char in[16] = "something";
+    open_world(&w, 20);
+    struct wdl_win *win = w.rank[0].win;
+    w.control[1].bulk_mode = WDL_BULK_MODE;
+    for (size_t n = 2; n <= sizeof(in); n++)
+        for (int fewer = 0; fewer < 2; fewer++) {
+            win->params.hints.acc_granularity = fewer;
+            win->crowd.left = 1;
+            w.control[1].bulk_by = 0;
+            ck_assert_int_eq(wdl_win_accumulate_short(win, 1, 0, n, WDL_ROP_REPLACE, &el, in, NULL),
+                             WDL_OK);
+            ck_assert_uint_eq(w.control[1].bulk_by, 1);
+            w.control[1].announced = wdl_region_key(1, 0);
+            w.control[1].shorts = wdl_short_bit(1);
+            ck_assert_int_eq(wdl_win_accumulate_short(win, 1, 0, n, WDL_ROP_REPLACE, &el, in, NULL),
+                             WDL_AGAIN);
+            w.control[1].announced = 0;
+        }
+    FENCE(&w);
+    test_world_close(&w);
+}
+END_TEST
+
+static int heavy_barriers;
+
+static void heavy_barrier(void *ctx)
+{
+    (void) ctx;
+    heavy_barriers++;
+}
+
+/* By and by few elements raise the mode, too; operations of one element, which lose by it, keep
+ * them from that. */
+START_TEST(few_raise_the_mode)
+{
+    for (int ones = 0; ones <= 8; ones++) {
+        struct test_world w;
+        open_world(&w, 19);
+        struct wdl_win *win = w.rank[0].win;
+        struct wdl_host_ops ops = *win->proc->host.ops;
+        ops.heavy_barrier = heavy_barrier;
+        win->proc->host.ops = &ops;
+        w.control[1].bulk_mode = WDL_BULK_NEVER;
+        heavy_barriers = 0;
+        win->crowd.ops = win->quick.ops;
+        int i = 0;
+        for (; i < 3000 && w.control[1].bulk_mode == WDL_BULK_NEVER; i++) {
+            ck_assert_int_eq(way_of(&w, 5, 0), ANNOUNCED);
+            for (int k = 0; k < ones; k++)
+                way_of(&w, 1, 0);
+        }
+        ck_assert_int_eq(heavy_barriers, ones <= 2);
+        ck_assert_int_eq(i, ones <= 2 ? WDL_CROWD_RAISE / 4 : 3000);
+        ck_assert_int_eq(way_of(&w, 5, 0), ones <= 2 ? CLOSED : ANNOUNCED);
+        FENCE(&w);
+        test_world_close(&w);
+    }
 }
 END_TEST
 
@@ -591,7 +738,8 @@ WDL_SUITE("rma/mapped", every_kind_and_layout_agrees_with_the_shadow,
           compare_and_swap_by_the_shadow, an_interrupted_accumulate_goes_on_where_it_was,
           an_interrupted_wide_accumulate_goes_on_where_it_was,
           blocks_evenly_apart, blocks_of_operands_going_backwards, the_short_way_agrees_or_declines,
-          the_short_way_knows_one_nan, a_word_is_updated_or_declined,
+          the_short_way_knows_one_nan, a_word_is_updated_or_declined, few_close_their_region,
+          one_thing_is_replaced_at_once, few_raise_the_mode,
           the_short_swap_declines_what_is_unusual,
           the_short_swap_where_nobody_else_updates, long_puts_are_copies_for_that_rank,
           what_overlaps_is_moved)
