@@ -16,8 +16,8 @@
  * and asks the kernel to run a full barrier on every processor (host->heavy_barrier); in BULK_MODE
  * short updates have barriers of their own. Every so many of them a process looks whether there was
  * a bulk update since; if there was none for long, it closes all regions and lowers the mode again.
- * Each raise makes that twice as long, up to 32 looks. Where the host has no heavy barrier the mode is BULK_ALWAYS.
- * test/model/regions.pml has all of this.
+ * Each raise makes that twice as long, up to 32 looks. Where the host has no heavy barrier the mode
+ * is BULK_ALWAYS. test/model/regions.pml has all of this.
  *
  * Everything else (wide types, unaligned elements) is updated under element locks: stripes of 64
  * bytes of address within a page, always taken in ascending order (seed 004), few at a time.
