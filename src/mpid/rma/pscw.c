@@ -262,8 +262,10 @@ static void take_words(struct wdl_win *win)
     for (int i = 0; i < WDL_WIN_POSTS; i++) {
         /* pairs with the exchange in post_by_word */
         uint32_t word = __atomic_load_n(&own->posted[i], __ATOMIC_ACQUIRE);
+        if (word == 0 || (win->posts_taken & 1u << i))
+            continue;
         struct wdl_posted post = by_itself((int) (word & ~WDL_POSTED_ALONE) - 1);
-        int at = word && !(win->posts_taken & 1u << i) ? group_index(win, post.rank) : -1;
+        int at = group_index(win, post.rank);
         if (at < 0 || has_posted(win, at))
             continue;
         post.alone = (word & WDL_POSTED_ALONE) != 0;
