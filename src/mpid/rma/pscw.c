@@ -50,7 +50,7 @@ static void posted_note(struct wdl_win *win, int at, struct wdl_posted post)
 {
     win->start_posted[at] = post;
     win->start_due--;
-    win->start_shared -= (int) post.alone;
+    win->start_shared -= post.alone;
 }
 
 int wdl_pscw_in_access(const struct wdl_win *win)

@@ -29,8 +29,8 @@ struct wdl_win;
 
 struct wdl_posted {             /* a post that came */
     int rank;                   /* -1: none */
-    int parent : 31;            /* who passed it on; the rank itself */
-    unsigned alone : 1;         /* it told this rank, and nobody else */
+    int parent;                 /* who passed it on; the rank itself */
+    int alone;                  /* it told this rank, and nobody else */
     uint32_t number;            /* of its post; 0: told by itself alone, and to be answered so */
 };
 

@@ -72,16 +72,13 @@ static void status_cb(void *request, ucs_status_t status, void *user_data)
     ucx_complete(comp->owner, comp, &info);
 }
 
-ucp_request_param_t ucx_param(struct ucx_nm *nm, struct wdl_nm_comp *comp)
+void ucx_param(ucp_request_param_t *param, struct ucx_nm *nm, struct wdl_nm_comp *comp)
 {
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA,
-        .cb.send = comp ? status_cb : forget_cb,
-        .user_data = comp
-    };
+    param->op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA;
+    param->cb.send = comp ? status_cb : forget_cb;
+    param->user_data = comp;
     if (comp)
         comp->owner = nm;
-    return param;
 }
 
 int ucx_ep_open(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out)

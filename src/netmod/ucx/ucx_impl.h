@@ -135,8 +135,9 @@ static inline int ucx_may_call(const struct ucx_nm *nm)
 {
     return nm->polling && !nm->in_core && !nm->closing;
 }
-/* The parameters of everything that is completed by its status alone. */
-ucp_request_param_t ucx_param(struct ucx_nm *nm, struct wdl_nm_comp *comp);
+/* The parameters of everything that is completed by its status alone. They are filled in place (a
+ * copy would wait for what has just been stored); UCX looks at no others than it is told to. */
+void ucx_param(ucp_request_param_t *param, struct ucx_nm *nm, struct wdl_nm_comp *comp);
 /* The result of a starting call: comp is called later when UCX returned a request. */
 static inline int ucx_started(struct wdl_nm_comp *comp, ucs_status_ptr_t request)
 {

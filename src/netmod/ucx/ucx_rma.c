@@ -188,7 +188,8 @@ int ucx_map(struct wdl_nm *base, struct wdl_nm_rkey *rkey, uint64_t remote, void
 int ucx_put(struct wdl_nm *base, int peer, const void *src, size_t bytes, uint64_t remote,
             struct wdl_nm_rkey *rkey, struct wdl_nm_comp *comp)
 {
-    ucp_request_param_t param = ucx_param(ucx_of(base), comp);
+    ucp_request_param_t param;
+    ucx_param(&param, ucx_of(base), comp);
     if (!in_key(rkey, peer, remote, bytes))
         return WDL_ERR_ARG;
     ucx_of(base)->rma_used = 1;
@@ -199,7 +200,8 @@ int ucx_put(struct wdl_nm *base, int peer, const void *src, size_t bytes, uint64
 int ucx_get(struct wdl_nm *base, int peer, void *dst, size_t bytes, uint64_t remote,
             struct wdl_nm_rkey *rkey, struct wdl_nm_comp *comp)
 {
-    ucp_request_param_t param = ucx_param(ucx_of(base), comp);
+    ucp_request_param_t param;
+    ucx_param(&param, ucx_of(base), comp);
     if (!in_key(rkey, peer, remote, bytes))
         return WDL_ERR_ARG;
     ucx_of(base)->rma_used = 1;
@@ -288,7 +290,8 @@ int ucx_atomic(struct wdl_nm *base, int peer, enum wdl_nm_atomic op, size_t size
 int ucx_flush(struct wdl_nm *base, int peer, struct wdl_nm_comp *comp)
 {
     struct ucx_nm *nm = ucx_of(base);
-    ucp_request_param_t param = ucx_param(nm, comp);
+    ucp_request_param_t param;
+    ucx_param(&param, nm, comp);
     if (peer < -1 || peer >= nm->params.peers)
         return WDL_ERR_ARG;
     /* A flush makes UCX wire up in full every endpoint there is; over TCP a peer that has sent

@@ -109,7 +109,8 @@ int ucx_tag_send(struct wdl_nm *base, int peer, uint64_t tag, const struct wdl_n
             return WDL_AGAIN;
         return ucx_started(NULL, ucp_tag_send_nbx(ep, buf->addr, buf->count, tag, &now));
     }
-    ucp_request_param_t param = ucx_param(ucx_of(base), comp);
+    ucp_request_param_t param;
+    ucx_param(&param, ucx_of(base), comp);
     param.op_attr_mask |= UCP_OP_ATTR_FIELD_DATATYPE;
     param.datatype = buf_datatype(buf);
     if (flags & WDL_NM_TAG_SYNC)
@@ -144,19 +145,16 @@ static void recv_cb(void *request, ucs_status_t status, const ucp_tag_recv_info_
     }
 }
 
-static ucp_request_param_t recv_param(struct ucx_nm *nm, const struct wdl_nm_buf *buf,
-                                      struct wdl_nm_comp *comp)
+static void recv_param(ucp_request_param_t *param, struct ucx_nm *nm, const struct wdl_nm_buf *buf,
+                       struct wdl_nm_comp *comp)
 {
-    ucp_request_param_t param = {
-        .op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
-            UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL,
-        .cb.recv = recv_cb,
-        .user_data = comp,
-        .datatype = buf_datatype(buf)
-    };
+    param->op_attr_mask = UCP_OP_ATTR_FIELD_CALLBACK | UCP_OP_ATTR_FIELD_USER_DATA |
+        UCP_OP_ATTR_FIELD_DATATYPE | UCP_OP_ATTR_FLAG_NO_IMM_CMPL;
+    param->cb.recv = recv_cb;
+    param->user_data = comp;
+    param->datatype = buf_datatype(buf);
     comp->owner = nm;
     nm->receiving = comp;
-    return param;
 }
 
 static int recv_started(struct ucx_nm *nm, struct wdl_nm_comp *comp, ucs_status_ptr_t request,
@@ -175,7 +173,8 @@ int ucx_tag_recv(struct wdl_nm *base, uint64_t tag, uint64_t mask, const struct 
                  struct wdl_nm_comp *comp, struct wdl_nm_info *info_out)
 {
     struct ucx_nm *nm = ucx_of(base);
-    ucp_request_param_t param = recv_param(nm, buf, comp);
+    ucp_request_param_t param;
+    recv_param(&param, nm, buf, comp);
     return recv_started(nm, comp, ucp_tag_recv_nbx(nm->worker, buf->addr, buf->count, tag, mask,
                                                    &param), info_out);
 }
@@ -198,7 +197,8 @@ int ucx_tag_recv_msg(struct wdl_nm *base, struct wdl_nm_msg *msg, const struct w
                      struct wdl_nm_comp *comp, struct wdl_nm_info *info_out)
 {
     struct ucx_nm *nm = ucx_of(base);
-    ucp_request_param_t param = recv_param(nm, buf, comp);
+    ucp_request_param_t param;
+    recv_param(&param, nm, buf, comp);
     return recv_started(nm, comp, ucp_tag_msg_recv_nbx(nm->worker, buf->addr, buf->count,
                                                        (ucp_tag_message_h) msg, &param), info_out);
 }
