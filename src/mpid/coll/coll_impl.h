@@ -157,6 +157,14 @@ struct wdl_span {
     int circulant_hops; /* of several */
 };
 
+/* What is found for one team does for others of its size, which come and go. */
+enum { WDL_SPANS_KEPT = 2 };
+struct wdl_span_kept {
+    double latency, gap;
+    int links;
+    struct wdl_span span; /* of size 0: none is kept here yet */
+};
+
 struct wdl_team {
     struct wdl_list link; /* coll->teams */
     struct wdl_list kick; /* coll->kicks while something may start */
@@ -285,6 +293,10 @@ struct wdl_coll {
         double ns;
     } fitted[WDL_FITTED_KEPT];
     uint64_t fitted_found;
+    /* nodes.c: the last ones; the next to go; how often one had to be found */
+    struct wdl_span_kept spans[WDL_SPANS_KEPT];
+    unsigned next_span;
+    uint64_t spans_found;
     /* fail.c: when to ask, how long after the last time, and what had been done then */
     uint64_t doubt_at, doubt_ns, doubt_seen;
     struct wdl_coll_stats stats;

@@ -54,11 +54,6 @@ static void trees_make(struct wdl_span *span, int children_max, uint64_t eel, ui
     }
 }
 
-void wdl_span_make(const struct wdl_team *team, int size, int links, struct wdl_span *span_out)
-{
-    wdl_span_shape(team->params.model.latency, team->params.model.gap, size, links, span_out);
-}
-
 void wdl_span_shape(double latency, double gap_ns, int size, int links, struct wdl_span *span_out)
 {
     uint64_t eel = (uint64_t) (latency * 1000) + 1;
@@ -73,6 +68,28 @@ void wdl_span_shape(double latency, double gap_ns, int size, int links, struct w
     span_out->one_size = wdl_pattern_circulant_size(size, eel, gap);
     span_out->one_rounds = wdl_pattern_rounds(span_out->one_size, 2);
     span_out->one_hops = wdl_pattern_circulant_hops(span_out->one_size);
+}
+
+void wdl_span_find(struct wdl_coll *coll, double latency, double gap, int size, int links,
+                   struct wdl_span *span_out)
+{
+    struct wdl_span_kept *kept = coll->spans;
+    for (; kept < coll->spans + WDL_SPANS_KEPT; kept++)
+        if (kept->span.size == size && kept->links == links && kept->latency == latency &&
+            kept->gap == gap) {
+            *span_out = kept->span;
+            return;
+        }
+    wdl_span_shape(latency, gap, size, links, span_out);
+    coll->spans_found++;
+    coll->spans[coll->next_span++ % WDL_SPANS_KEPT] =
+        (struct wdl_span_kept){latency, gap, links, *span_out};
+}
+
+void wdl_span_make(const struct wdl_team *team, int size, int links, struct wdl_span *span_out)
+{
+    wdl_span_find(team->coll, team->params.model.latency, team->params.model.gap, size, links,
+                  span_out);
 }
 
 int wdl_span_has_links(const struct wdl_team *team, int tree, int ordered)
@@ -180,8 +197,8 @@ static void order_find(const struct wdl_team *team, struct wdl_nodes *nodes)
 static void heads_shape(const struct wdl_team *team, struct wdl_nodes *nodes)
 {
     if (nodes->domains)
-        wdl_span_shape(wdl_cost_across(team), wdl_cost_within(1, 0), nodes->span.size, team->links,
-                       &nodes->span);
+        wdl_span_find(team->coll, wdl_cost_across(team), wdl_cost_within(1, 0), nodes->span.size,
+                      team->links, &nodes->span);
     else
         wdl_span_make(team, nodes->span.size, team->links, &nodes->span);
 }

@@ -35,10 +35,14 @@ struct wdl_nodes {
     int *member; /* of order: the ranks of the own node */
 };
 
-/* The trees among `size` ranks: no more links than `links`, if not 0. */
-void wdl_span_make(const struct wdl_team *team, int size, int links, struct wdl_span *span_out);
-/* ... where what is said is heard after `latency`, and something else can be said after `gap`. */
+/* The trees among `size` ranks, where what is said is heard after `latency`, and something else can
+ * be said after `gap`, nanoseconds: no more links than `links`, if not 0. */
 void wdl_span_shape(double latency, double gap, int size, int links, struct wdl_span *span_out);
+/* The same, kept for the next time. */
+void wdl_span_find(struct wdl_coll *coll, double latency, double gap, int size, int links,
+                   struct wdl_span *span_out);
+/* ... by the model of the team. */
+void wdl_span_make(const struct wdl_team *team, int size, int links, struct wdl_span *span_out);
 /* Has each child in this tree of the team's a link of its own, whatever the root? */
 int wdl_span_has_links(const struct wdl_team *team, int tree, int ordered);
 

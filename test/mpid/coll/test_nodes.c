@@ -225,6 +225,37 @@ START_TEST(heads_have_roles_enough)
 }
 END_TEST
 
+/* What is found is kept, for those that ask for the same: the last ones. */
+START_TEST(spans_are_kept)
+{
+    static const struct {
+        double latency, gap;
+        int size, links, found;
+    } asked[] = {{1500, 400, 9, 0, 1}, {1500, 400, 9, 0, 1}, {1500, 400, 9, 5, 2},
+                 {1500, 400, 9, 0, 2}, {1500, 400, 9, 5, 2}, {1500, 400, 8, 5, 3},
+                 {1500, 400, 9, 5, 3}, {1500, 401, 8, 5, 4}, {1501, 400, 8, 5, 5},
+                 {1500, 401, 8, 5, 5}, {1500, 400, 9, 0, 6}};
+    static struct wdl_coll coll;
+    memset(&coll, 0, sizeof(coll));
+    for (size_t i = 0; i < sizeof(asked) / sizeof(asked[0]); i++) {
+        struct wdl_span span, same;
+        memset(&span, 0, sizeof(span));
+        memset(&same, 0, sizeof(same));
+        wdl_span_shape(asked[i].latency, asked[i].gap, asked[i].size, asked[i].links, &same);
+        wdl_span_find(&coll, asked[i].latency, asked[i].gap, asked[i].size, asked[i].links, &span);
+        ck_assert_uint_eq(coll.spans_found, (uint64_t) asked[i].found);
+        ck_assert_int_eq(span.size, asked[i].size);
+        for (int k = 0; k < WDL_SPAN_TREES; k++) {
+            ck_assert_uint_eq(span.tree[k].ps, same.tree[k].ps);
+            ck_assert_int_eq(span.tree[k].children, same.tree[k].children);
+        }
+        ck_assert_int_eq(span.spread.steps, same.spread.steps);
+        ck_assert_uint_eq(span.spread.time_ps, same.spread.time_ps);
+        ck_assert_int_eq(span.one_size, same.one_size);
+    }
+}
+END_TEST
+
 /* Whatever the network, and as many ranks as there are: no tree is faster whose ranks have no more
  * children than they may. Of up to 65 the optimal one itself is such. */
 START_TEST(the_tree_is_the_fastest_with_so_few_children)
@@ -314,5 +345,5 @@ START_TEST(trees_by_name)
 END_TEST
 
 WDL_SUITE("mpid/coll/nodes", all_ranks_find_the_same_nodes, the_domains_of_one_node,
-          few_ranks_go_by_domains_where_that_is_faster, heads_have_roles_enough,
+          few_ranks_go_by_domains_where_that_is_faster, heads_have_roles_enough, spans_are_kept,
           the_tree_is_the_fastest_with_so_few_children, trees_by_name)
