@@ -30,8 +30,9 @@ char *wdl_arena_at(int peer, uint64_t card);
 /* The same of a block of so many bytes that lives as long as the arena: the first time that the
  * process is asked for, all pages of it are mapped at once. */
 char *wdl_arena_at_once(int peer, uint64_t card, size_t bytes);
-/* Each of a block's users has done with it, its owner too. */
-void wdl_arena_leave(char *block);
+/* Each of a block's users has done with it, its owner too: it has not written to its bytes
+ * [from, to), where from <= to. */
+void wdl_arena_leave(char *block, size_t from, size_t to);
 /* May a card that another process has told us stand for so many bytes? */
 int wdl_arena_holds(uint64_t card, size_t bytes);
 /* Is there one? Can this node's processes also fetch from each other's private memory? */
@@ -75,8 +76,9 @@ enum { WDL_ADI_STAGING_LONG = 8 << 20 };        /* twice what it can show of lon
 /* A team's memory within its node, of what is in params already: adds what the team needs to know
  * of it. NULL: out of memory. */
 struct wdl_adi_share *wdl_adi_share_make(struct wdl_team_params *params);
-/* The team is destroyed; the team has not been made. */
-void wdl_adi_share_leave(struct wdl_adi_share *share);
+/* The team is destroyed, and this rank has not written to the bytes [from, to) of a segment (0, 0:
+ * who knows); the team has not been made. */
+void wdl_adi_share_leave(struct wdl_adi_share *share, size_t from, size_t to);
 void wdl_adi_share_drop(struct wdl_adi_share *share);
 
 /* --- coll_team.c --- */

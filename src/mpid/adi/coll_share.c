@@ -124,17 +124,17 @@ struct wdl_adi_share *wdl_adi_share_make(struct wdl_team_params *params)
     return share;
 }
 
-void wdl_adi_share_leave(struct wdl_adi_share *share)
+void wdl_adi_share_leave(struct wdl_adi_share *share, size_t from, size_t to)
 {
     for (int i = 0; i < share->size; i++)
         if (share->segment[i])
-            wdl_arena_leave(share->segment[i]);
+            wdl_arena_leave(share->segment[i], from, to);
     MPL_free(share);
 }
 
 void wdl_adi_share_drop(struct wdl_adi_share *share)
 {
     for (int i = 0; i < share->users && share->card; i++)
-        wdl_arena_leave(wdl_arena_at(MPIR_Process.rank, share->card));
+        wdl_arena_leave(wdl_arena_at(MPIR_Process.rank, share->card), 0, 0);
     MPL_free(share);
 }

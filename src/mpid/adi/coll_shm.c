@@ -42,6 +42,7 @@ static struct {
 /* In front of each block, in the shared memory. */
 struct head {
     int left;                   /* how many of its users have left it */
+    uint64_t from, to;          /* what none of them has written to (from >= to: nothing is) */
 };
 wdl_static_assert(sizeof(struct head) <= HEAD);
 
@@ -210,6 +211,22 @@ static void unbind_all(const struct wdl_arena_block *block)
     }
 }
 
+/* As it was at first: zero, but for what is so still. Of one that is left with another nobody says
+ * what that is. */
+static void clean(const struct wdl_arena_block *block)
+{
+    struct head *head = head_of(block);
+    char *data = own_at(block->at + HEAD);
+    size_t bytes = block->bytes - HEAD, from = bytes, to = bytes;
+    if (head->from < head->to && head->to <= bytes) {
+        from = head->from;
+        to = head->to;
+    }
+    memset(data, 0, from);
+    memset(data + to, 0, bytes - to);
+    *head = (struct head) {.to = UINT64_MAX };
+}
+
 /* A block everybody has left; not much larger than wanted. */
 static struct wdl_arena_block *block_reuse(size_t bytes)
 {
@@ -219,8 +236,8 @@ static struct wdl_arena_block *block_reuse(size_t bytes)
         if (!is_left(block))
             continue;
         unbind_all(block);
+        clean(block);
         block->bound = NULL;
-        memset(own_at(block->at), 0, block->bytes);
         return block;
     }
     return NULL;
@@ -271,6 +288,7 @@ static struct wdl_arena_block *block_new(size_t bytes)
     arena.blocks = block;
     arena.top += bytes;
     map_now(own_at(at), bytes);
+    head_of(block)->to = UINT64_MAX;
     return block;
 }
 
@@ -336,8 +354,19 @@ char *wdl_arena_at_once(int peer, uint64_t card, size_t bytes)
     return at;
 }
 
-void wdl_arena_leave(char *block)
+/* Others do this at the same time. */
+static void bound_at(uint64_t *bound, uint64_t value, int above)
+{
+    uint64_t old = __atomic_load_n(bound, __ATOMIC_RELAXED);
+    while ((above ? old > value : old < value) &&
+           !__atomic_compare_exchange_n(bound, &old, value, 1, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+}
+
+void wdl_arena_leave(char *block, size_t from, size_t to)
 {
     struct head *head = (struct head *) (void *) (block - HEAD);
+    bound_at(&head->from, from, 0);
+    bound_at(&head->to, to, 1);
     __atomic_fetch_add(&head->left, 1, __ATOMIC_RELEASE); /* pairs with the load in is_left */
 }

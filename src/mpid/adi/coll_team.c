@@ -76,9 +76,11 @@ static int team_create(MPIR_Comm * comm, struct wdl_adi_team *t)
 
 static int team_end(struct wdl_adi_team *t)
 {
+    size_t from, to;            /* in its memory */
+    wdl_team_untouched(t->team, &from, &to);
     if (wdl_team_destroy(t->team) == WDL_AGAIN)
         return WDL_AGAIN;
-    wdl_adi_share_leave(t->share);
+    wdl_adi_share_leave(t->share, from, to);
     wdl_rank_map_release(&t->map);
     wdl_list_remove(&t->link);
     MPL_free(t->numbers);

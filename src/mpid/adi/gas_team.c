@@ -30,7 +30,7 @@ static int share_make(void *ctx, struct wdl_team_params *params, void **share_ou
 static void share_leave(void *ctx, void *share)
 {
     (void) ctx;
-    wdl_adi_share_leave(share);
+    wdl_adi_share_leave(share, 0, 0);
 }
 
 static void share_drop(void *ctx, void *share)

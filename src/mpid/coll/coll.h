@@ -374,6 +374,9 @@ int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
                     struct wdl_team **team_out);
 /* WDL_AGAIN while something of the team's still moves on this rank. */
 int wdl_team_destroy(struct wdl_team *team);
+/* Of each segment that its node shares (wdl_coll_shm_bytes() long), what this rank has not written
+ * to, and will not: the bytes [*from_out, *to_out). */
+void wdl_team_untouched(const struct wdl_team *team, size_t *from_out, size_t *to_out);
 /* No collective begins in this team any more, they end with this error: others have other numbers,
  * or memory is short. Who asks for this rank's part hears it. */
 void wdl_team_close(struct wdl_team *team, int status);

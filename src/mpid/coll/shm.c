@@ -47,6 +47,14 @@ size_t wdl_shm_lines_at(const struct wdl_team *team)
     return team->slot_bytes * (size_t) team->window + LINE;
 }
 
+void wdl_team_untouched(const struct wdl_team *team, size_t *from_out, size_t *to_out)
+{
+    uint32_t begun = team->next - team->params.first_seq, window = (uint32_t) team->window;
+    *to_out = team->slot_bytes * window;
+    *from_out = begun >= window || team->params.first_seq % window ? *to_out :
+        team->slot_bytes * begun;
+}
+
 static uint32_t *finished_of(const struct wdl_team *team, int rank)
 {
     return (uint32_t *) (void *) (team->node[rank] + team->slot_bytes * (size_t) team->window);

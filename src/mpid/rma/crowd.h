@@ -26,8 +26,9 @@ enum { WDL_CROWD_FEW = 16 };
 /* updates the other way before the next try, at first and at most; tries in a row that met nobody,
  * after which it begins at first again */
 enum { WDL_CROWD_LEAST = 64, WDL_CROWD_MOST = 4096, WDL_CROWD_ALONE = 64 };
-/* instructions that would have been saved; and what it costs another operation, in such ones */
-enum { WDL_CROWD_RAISE = 4096, WDL_CROWD_COST = 2 };
+/* instructions that would have been saved; what it costs another operation, in such ones; of so many
+ * updates one is looked at, and counts for all */
+enum { WDL_CROWD_RAISE = 4096, WDL_CROWD_COST = 2, WDL_CROWD_SAMPLE = 16 };
 
 struct wdl_crowd {              /* of a process, in a window; zeroed: it has met nobody */
     uint32_t left, span;        /* updates the other way from here on; from the begin on */
@@ -71,16 +72,20 @@ static inline void wdl_crowd_closed(struct wdl_crowd *crowd, struct wdl_win_cont
 }
 
 /* n elements are updated by as many instructions because the mode is not raised, as the process's
- * operation of this number in the window. Is it to be raised? */
+ * operation of this number in the window. Is it to be raised? If not, the next ones ask nobody. */
 static inline int wdl_crowd_raises(struct wdl_crowd *crowd, size_t n, uint64_t ops)
 {
-    crowd->few++;
-    crowd->saved += (uint32_t) n - 1;
+    crowd->few += WDL_CROWD_SAMPLE;
+    crowd->saved += WDL_CROWD_SAMPLE * ((uint32_t) n - 1);
+    crowd->left = WDL_CROWD_SAMPLE - 1;
     if (crowd->saved < WDL_CROWD_RAISE * (1 + crowd->span / WDL_CROWD_LEAST))
         return 0;
-    int many = (ops - crowd->ops - crowd->few) * WDL_CROWD_COST <= crowd->saved;
+    uint64_t all = ops - crowd->ops, others = all > crowd->few ? all - crowd->few : 0;
+    int many = others * WDL_CROWD_COST <= crowd->saved;
     crowd->ops = ops;
     crowd->few = crowd->saved = 0;
+    if (many)
+        crowd->left = 0;
     return many;
 }
 

@@ -521,7 +521,8 @@ int wdl_win_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop
     if (!at)
         return WDL_AGAIN;
     struct wdl_win_control *control = &win->params.node[rank];
-    if (!wdl_crowd_is(&win->crowd) && close_at_once(win, rank, control, region)) {
+    if (wdl_bulk_is_raised(control, win->params.node_count) && !wdl_crowd_is(&win->crowd) &&
+        close_at_once(win, rank, control, region)) {
         wdl_bulk_note_short(win->quick.own, control);
         old = add_plainly(el->basic, (uint64_t *) (void *) at, in);
         wdl_bulk_end_at(control, region);

@@ -270,6 +270,32 @@ static void opened(void *ctx, const uint64_t *cards)
     seat->open = 1;
 }
 
+/* What no rank of a group has written to, each by its own word, is as it was. */
+static void untouched_is_zero(const struct group *group, size_t from, size_t to)
+{
+    for (int i = 0; i < group->size && group->segments && from < to; i++) {
+        const char *at = group->segments[i];
+        wdl_assert_cmp(at[from], ==, 0);
+        wdl_assert_cmp(memcmp(at + from, at + from + 1, to - from - 1), ==, 0);
+    }
+}
+
+static void group_ends(struct world *w, struct group *group)
+{
+    size_t from = 0, to = SIZE_MAX;
+    for (int i = 0; i < group->size; i++) {
+        size_t own_from, own_to;
+        wdl_team_untouched(group->teams[i], &own_from, &own_to);
+        while (wdl_team_destroy(group->teams[i]) == WDL_AGAIN) {
+            ranks_step(&w->ranks);
+            wdl_team_untouched(group->teams[i], &own_from, &own_to);
+        }
+        from = own_from > from ? own_from : from;
+        to = own_to < to ? own_to : to;
+    }
+    untouched_is_zero(group, from, to);
+}
+
 static void segments_make(struct world *w, struct group *group, struct wdl_team_params *params)
 {
     struct wdl_proc *proc = w->ranks.one[group->members[params->rank]].proc;
@@ -310,6 +336,8 @@ static void team_make(struct world *w, int rank, struct group *group)
                           .node = w->options.node,
                           .domain = w->options.domain,
                           .open = w->options.seed & 2};
+    uint32_t first_seq = w->options.seed / 7 % 2 ? 64 * (uint32_t) group->index :
+        0xfffffff0u + (uint32_t) group->index;
     struct wdl_team_params params = {.id = 100 + (uint32_t) group->index,
                                      .rank = group->rank_of[rank],
                                      .size = group->size,
@@ -318,7 +346,7 @@ static void team_make(struct world *w, int rank, struct group *group)
                                      .window = w->options.window,
                                      .cell_bytes = w->options.seed & 1 ? 64 : 0,
                                      .staging_bytes = 16384,
-                                     .first_seq = 0xfffffff0u + (uint32_t) group->index,
+                                     .first_seq = first_seq,
                                      .poison = 1};
     params.model = models[group->index % 4];
     params.opened_ctx = seat;
@@ -411,9 +439,7 @@ static int world(const void *options)
     if (w.failure[0])
         return worlds_failed(w.failure);
     for (int g = 0; g < o->teams; g++)
-        for (int i = 0; i < w.groups[g].size; i++)
-            while (wdl_team_destroy(w.groups[g].teams[i]) == WDL_AGAIN)
-                ranks_step(&w.ranks);
+        group_ends(&w, &w.groups[g]);
     ranks_close(&w.ranks);
     for (int i = 0; i < o->ops; i++)
         op_final(&w.ops[i]);

@@ -83,37 +83,48 @@ END_TEST
  * each; -1: not in a million instructions. */
 static long until_raised(struct wdl_crowd *crowd, size_t n, uint64_t others)
 {
-    uint64_t ops = 0;
+    uint64_t ops = crowd->ops;
     for (long i = 1; i * ((long) n - 1) <= 1000000; i++) {
         ops += 1 + others;
-        if (wdl_crowd_raises(crowd, n, ops))
+        if (!wdl_crowd_is(crowd) && wdl_crowd_raises(crowd, n, ops))
             return i;
     }
     return -1;
 }
 
+/* The first that is looked at when so many have been saved. */
+static long looked_at(long saved, long n)
+{
+    return (saved / (n - 1) / WDL_CROWD_SAMPLE - 1) * WDL_CROWD_SAMPLE + 1;
+}
+
 START_TEST(few_raise_the_mode)
 {
     struct wdl_crowd crowd = {0};
-    ck_assert_int_eq(until_raised(&crowd, 2, 0), WDL_CROWD_RAISE);
-    ck_assert_uint_eq(crowd.saved + crowd.few, 0);
-    crowd.ops = 0;
-    ck_assert_int_eq(until_raised(&crowd, 5, 0), WDL_CROWD_RAISE / 4);
+    ck_assert_int_eq(until_raised(&crowd, 2, 0), looked_at(WDL_CROWD_RAISE, 2));
+    ck_assert_uint_eq(crowd.saved + crowd.few + crowd.left, 0);
+    ck_assert_int_eq(until_raised(&crowd, 5, 0), looked_at(WDL_CROWD_RAISE, 5));
     /* not where others lose more by it */
     for (uint64_t others = 0; others < 8; others++) {
         crowd = (struct wdl_crowd){0};
         ck_assert_int_eq(until_raised(&crowd, 7, others) > 0, others * WDL_CROWD_COST <= 6);
     }
     /* of late */
-    crowd = (struct wdl_crowd){.ops = 0};
-    ck_assert(!wdl_crowd_raises(&crowd, WDL_CROWD_RAISE + 1, WDL_CROWD_RAISE));
-    ck_assert(wdl_crowd_raises(&crowd, WDL_CROWD_RAISE + 1, WDL_CROWD_RAISE + 1));
+    enum { ENOUGH = WDL_CROWD_RAISE / WDL_CROWD_SAMPLE + 1 };
+    for (uint64_t ops = 0; ops < 3; ops++) {
+        crowd = (struct wdl_crowd){.ops = 1000};
+        uint64_t most = WDL_CROWD_RAISE / WDL_CROWD_COST + WDL_CROWD_SAMPLE;
+        ck_assert_int_eq(wdl_crowd_raises(&crowd, ENOUGH, 1000 + most - 1 + ops), ops < 2);
+        ck_assert_uint_eq(crowd.ops, 1000 + most - 1 + ops);
+        ck_assert_uint_eq(crowd.left, ops < 2 ? 0 : WDL_CROWD_SAMPLE - 1);
+    }
     /* later where others have been met */
     crowd = (struct wdl_crowd){0};
-    for (long more = 2; more <= 5; more++) {
+    for (int more = 0; more < 4; more++) {
         wdl_crowd_met(&crowd);
-        crowd.ops = 0;
-        ck_assert_int_eq(until_raised(&crowd, 2, 0), WDL_CROWD_RAISE * (1 + (1 << (more - 2))));
+        crowd.left = 0;
+        ck_assert_int_eq(until_raised(&crowd, 2, 0),
+                         looked_at(WDL_CROWD_RAISE * (1 + (1 << more)), 2));
     }
 }
 END_TEST
