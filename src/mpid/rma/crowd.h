@@ -26,8 +26,8 @@ enum { WDL_CROWD_FEW = 16 };
 /* updates the other way before the next try, at first and at most; tries in a row that met nobody,
  * after which it begins at first again */
 enum { WDL_CROWD_LEAST = 64, WDL_CROWD_MOST = 4096, WDL_CROWD_ALONE = 64 };
-/* instructions that would have been saved; what it costs another operation, in such ones; of so many
- * updates one is looked at, and counts for all */
+/* instructions that would have been saved; what it costs another operation, in such ones; of so
+ * many updates one is looked at, and counts for all */
 enum { WDL_CROWD_RAISE = 4096, WDL_CROWD_COST = 2, WDL_CROWD_SAMPLE = 16 };
 
 struct wdl_crowd {              /* of a process, in a window; zeroed: it has met nobody */
