@@ -247,7 +247,8 @@ static inline void wdl_bulk_note(struct wdl_win_control *control)
     if (__atomic_load_n(&control->bulk_looks, __ATOMIC_RELAXED) != 0)
         __atomic_store_n(&control->bulk_looks, 0, __ATOMIC_RELAXED);
 }
-/* ... and one for what is a short update otherwise: it counts as such. */
+/* ... and one for what is a short update otherwise: it counts as such, when it has ended (with a
+ * region closed the mode stays). */
 static inline void wdl_bulk_note_short(struct wdl_win_control *own, struct wdl_win_control *control)
 {
     if (++own->fenced % WDL_BULK_LOOK == 0)

@@ -523,9 +523,9 @@ int wdl_win_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop
     struct wdl_win_control *control = &win->params.node[rank];
     if (wdl_bulk_is_raised(control, win->params.node_count) && !wdl_crowd_is(&win->crowd) &&
         close_at_once(win, rank, control, region)) {
-        wdl_bulk_note_short(win->quick.own, control);
         old = add_plainly(el->basic, (uint64_t *) (void *) at, in);
         wdl_bulk_end_at(control, region);
+        wdl_bulk_note_short(win->quick.own, control);
     } else {
         if (wdl_short_begin(win->quick.own, win->quick.own_bit, control, rank, region) != WDL_OK) {
             win->quick.ops--;

@@ -555,6 +555,32 @@ START_TEST(few_close_their_region)
 }
 END_TEST
 
+/* Where one element after the other is updated the mode is lowered, whichever way they go. */
+START_TEST(single_ones_lower_the_mode)
+{
+    for (int crowded = 0; crowded < 2; crowded++) {
+        struct test_world w;
+        open_world(&w, 21);
+        struct wdl_win_control *theirs = &w.control[1];
+        theirs->bulk_mode = WDL_BULK_MODE;
+        theirs->bulk_patience = 3;
+        memset(w.rank[1].memory, 0, BYTES);
+        int i = 0;
+        for (; i < 10 * WDL_BULK_LOOK && theirs->bulk_mode == WDL_BULK_MODE; i++) {
+            w.rank[0].win->crowd.left = (uint32_t) crowded;
+            const struct wdl_element el = test_element(TEST_I64);
+            const int64_t one = 1;
+            ck_assert_int_eq(wdl_win_update_one(w.rank[0].win, 1, 0, WDL_ROP_SUM, &el, &one, NULL),
+                             WDL_OK);
+        }
+        ck_assert_int_eq(i, 3 * WDL_BULK_LOOK);
+        ck_assert_int_eq(*(int64_t *) (void *) w.rank[1].memory, i);
+        FENCE(&w);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 /* What is replaced as bytes is one thing, half of which nobody is to see. */
 START_TEST(one_thing_is_replaced_at_once)
 {
@@ -740,7 +766,7 @@ WDL_SUITE("rma/mapped", every_kind_and_layout_agrees_with_the_shadow,
           an_interrupted_wide_accumulate_goes_on_where_it_was,
           blocks_evenly_apart, blocks_of_operands_going_backwards, the_short_way_agrees_or_declines,
           the_short_way_knows_one_nan, a_word_is_updated_or_declined, few_close_their_region,
-          one_thing_is_replaced_at_once, few_raise_the_mode,
+          single_ones_lower_the_mode, one_thing_is_replaced_at_once, few_raise_the_mode,
           the_short_swap_declines_what_is_unusual,
           the_short_swap_where_nobody_else_updates, long_puts_are_copies_for_that_rank,
           what_overlaps_is_moved)
