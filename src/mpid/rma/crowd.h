@@ -1,15 +1,14 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * One element, or a few in a row, on mapped memory: by atomic instructions, which is a short update
+ * A few elements in a row, on mapped memory: by atomic instructions, which is a short update
  * (domain.h), or plainly with their region closed, a bulk one. To close it takes as long as one
- * such instruction does. So from two elements on closing is faster, and for one it is where short
- * updates pay for a barrier, too; unless others update the same memory, for the words that close
- * then go from cache to cache, while each atomic instruction goes to a line that is likely nobody
- * else's.
+ * such instruction does, so from two elements on that is faster; unless others update the same
+ * memory, for the words that close then go from cache to cache, while each atomic instruction goes
+ * to a line that is likely nobody else's.
  *
  * A process sees that others do when it closes a region of a rank's memory of which somebody else
- * has closed the last one, or cannot close it. It goes the other way then, so often that the next
- * try costs nothing to speak of, and twice as often each time in a row.
+ * has closed the last one, or has announced one, or cannot close it. It goes the other way then, so
+ * often that the next try costs nothing to speak of, and twice as often each time in a row.
  *
  * Few elements raise the mode if what they would have saved pays for the kernel's barrier, which
  * takes the longer to say the more often somebody has been met, and outweighs what all other

@@ -141,17 +141,27 @@ static inline int wdl_short_begin(struct wdl_win_control *own, uint64_t bit,
     return WDL_AGAIN;
 }
 
-/* The same where it takes nothing but a look; 0: wdl_short_begin decides. (No call is in here, nor
- * a second way on: both would have the callers save registers.) */
+/* The same where nothing is to be done but that; 0: wdl_short_begin decides. (No call is in here:
+ * it would have the callers save registers.) */
 static inline int wdl_short_begin_free(struct wdl_win_control *own, uint64_t bit,
                                        struct wdl_win_control *control, int rank, int region)
 {
+    uint32_t fenced = own->fenced;
     __atomic_store_n(&own->announced, wdl_region_key(rank, region), __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    /* as in wdl_short_begin */
-    if (__builtin_expect(__atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) == WDL_BULK_NEVER &&
-                         wdl_short_is_noted(control, bit), 1))
-        return 1;
+    /* all as in wdl_short_begin */
+    if (__builtin_expect(__atomic_load_n(&control->bulk_mode, __ATOMIC_ACQUIRE) == WDL_BULK_NEVER,
+                         1)) {
+        if (wdl_short_is_noted(control, bit))
+            return 1;
+    } else if (++fenced % WDL_BULK_LOOK != 0) {
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+        if (wdl_short_is_noted(control, bit) &&
+            __atomic_load_n(&control->bulk[region], __ATOMIC_ACQUIRE) == 0) {
+            own->fenced = fenced;
+            return 1;
+        }
+    }
     __atomic_store_n(&own->announced, 0, __ATOMIC_RELEASE);
     return 0;
 }
@@ -218,18 +228,20 @@ static inline int wdl_bulk_is_raised(const struct wdl_win_control *control, int 
                             1) || node_count == 1;
 }
 /* The same of the rank whose block is control, where the mode is raised and nobody is in the way:
- * 1; 0: nothing has changed. node: all blocks of the node; place: this process's. */
+ * 1; 0: nothing has changed. node: all blocks of the node; place: this process's.
+ * *shorts_out: who else has announced a region of that rank's of late. */
 __attribute__((always_inline))
 static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,
                                          const struct wdl_win_control *node, int node_count,
-                                         int place, int rank, int region)
+                                         int place, int rank, int region,
+                                         uint64_t *shorts_out)
 {
     uint32_t key = wdl_region_key(rank, region), *word = &control->bulk[region];
     if (!wdl_bulk_is_raised(control, node_count) || __atomic_load_n(word, __ATOMIC_RELAXED) != 0 ||
         /* pairs with wdl_bulk_end, and with the fence in wdl_short_begin */
         __atomic_exchange_n(word, 1, __ATOMIC_SEQ_CST) != 0)
         return 0;
-    uint64_t shorts = wdl_shorts_of(control, node_count, place);
+    uint64_t shorts = *shorts_out = wdl_shorts_of(control, node_count, place);
     int quiet = wdl_bulk_is_raised(control, node_count) &&
         wdl_shorts_are_elsewhere(shorts, node, node_count, key);
     if (!quiet) {
@@ -246,13 +258,6 @@ static inline void wdl_bulk_note(struct wdl_win_control *control)
 {
     if (__atomic_load_n(&control->bulk_looks, __ATOMIC_RELAXED) != 0)
         __atomic_store_n(&control->bulk_looks, 0, __ATOMIC_RELAXED);
-}
-/* ... and one for what is a short update otherwise: it counts as such, when it has ended (with a
- * region closed the mode stays). */
-static inline void wdl_bulk_note_short(struct wdl_win_control *own, struct wdl_win_control *control)
-{
-    if (++own->fenced % WDL_BULK_LOOK == 0)
-        wdl_bulk_look(control);
 }
 /* Raise the mode, if the region can be closed for it. */
 void wdl_bulk_raise(const struct wdl_domain *d, int region);

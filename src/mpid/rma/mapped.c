@@ -340,20 +340,6 @@ static int few_update(struct wdl_win *win, int rank, int64_t disp, size_t count,
     return WDL_OK;
 }
 
-/* Close it, if nobody is in the way. */
-__attribute__((always_inline))
-static inline int close_at_once(struct wdl_win *win, int rank, struct wdl_win_control *control,
-                                int region)
-{
-    const struct wdl_win_params *params = &win->params;
-    wdl_assert_cmp(win->quick.own->announced, ==, 0);
-    if (!wdl_bulk_begin_at_once(control, params->node, params->node_count, params->node_index, rank,
-                                region))
-        return 0;
-    wdl_crowd_closed(&win->crowd, control, params->node_index);
-    return 1;
-}
-
 /* Can they be updated short as well as by closing their region? */
 static inline int is_few(const struct wdl_element *el, enum wdl_rop op, size_t count)
 {
@@ -381,23 +367,40 @@ static int not_closed(struct wdl_win *win, int rank, int64_t disp, size_t count,
     return few_update(win, rank, disp, count, op, el, in, out);
 }
 
+/* Those that have announced are met, for to look at them is what costs; and forgotten, so that it
+ * shows whether they still do. */
+__attribute__((noinline))
+static void others_met(struct wdl_win *win, struct wdl_win_control *control, int held)
+{
+    wdl_shorts_forget(control, win->params.node, win->params.node_count, held);
+    wdl_crowd_met(&win->crowd);
+}
+
 /* Several elements, within one region. Apart, so that one saves no registers for it. */
 __attribute__((noinline))
 static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
                        const struct wdl_element *el, const void *in, void *out)
 {
+    const struct wdl_win_params *params = &win->params;
     int region;
-    uint64_t most = win->params.hints.acc_granularity, bytes = count * el->packed_bytes;
+    uint64_t most = params->hints.acc_granularity, bytes = count * el->packed_bytes;
     if (__builtin_expect(most > 0, 0) && bytes > most && !wdl_is_one_thing(el, op, count))
         return WDL_AGAIN;       /* in parts */
     char *at = region_reach(win, rank, disp, bytes, el, &region);
     if (!at)
         return WDL_AGAIN;
-    struct wdl_win_control *control = &win->params.node[rank];
-    if (!close_at_once(win, rank, control, region)) {
+    struct wdl_win_control *control = &params->node[rank];
+    uint64_t others;
+    wdl_assert_cmp(win->quick.own->announced, ==, 0);
+    if (!wdl_bulk_begin_at_once(control, params->node, params->node_count, params->node_index, rank,
+                                region, &others)) {
         win->quick.ops--;
         return not_closed(win, rank, disp, count, op, el, in, out);
     }
+    if (__builtin_expect(others != 0, 0) && is_few(el, op, count))
+        others_met(win, control, region);
+    else
+        wdl_crowd_closed(&win->crowd, control, params->node_index);
     wdl_bulk_note(control);
     if (!add_few_doubles(el, op, at, in, out, count)) {
         const struct wdl_kernel_call call = { &win->proc->host, el, op };
@@ -515,27 +518,13 @@ int wdl_win_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop
         return sole_update_one(win, rank, disp, op, el, in, out);
     if (__builtin_expect(op != WDL_ROP_SUM || !wdl_word_is_summed(el), 0))
         return wdl_win_accumulate_short(win, rank, disp, 1, op, el, in, out);
-    int region;
-    uint64_t old;
-    char *at = region_reach(win, rank, disp, el->packed_bytes, el, &region);
+    char *at = short_begin(win, rank, disp, el->packed_bytes, el);
     if (!at)
         return WDL_AGAIN;
-    struct wdl_win_control *control = &win->params.node[rank];
-    if (wdl_bulk_is_raised(control, win->params.node_count) && !wdl_crowd_is(&win->crowd) &&
-        close_at_once(win, rank, control, region)) {
-        old = add_plainly(el->basic, (uint64_t *) (void *) at, in);
-        wdl_bulk_end_at(control, region);
-        wdl_bulk_note_short(win->quick.own, control);
-    } else {
-        if (wdl_short_begin(win->quick.own, win->quick.own_bit, control, rank, region) != WDL_OK) {
-            win->quick.ops--;
-            return WDL_AGAIN;
-        }
-        old = wdl_word_add((uint64_t *) (void *) at, el, in);
-        wdl_short_end(win->quick.own);
-    }
+    uint64_t old = wdl_word_add((uint64_t *) (void *) at, el, in);
     if (out)
         memcpy(out, &old, sizeof(old));
+    wdl_short_end(win->quick.own);
     return WDL_OK;
 }
 

@@ -136,24 +136,19 @@ START_TEST(without_bulk_updates_the_mode_is_lowered)
 }
 END_TEST
 
-/* What closes a region in place of a short update counts as one. */
-START_TEST(without_others_the_mode_is_lowered)
+/* The mode is raised by itself, too, but not while the region is somebody else's. */
+START_TEST(raising_alone)
 {
     struct node n;
-    int closed = 0;
     node_open(&n);
-    wdl_bulk_raise(&n.d, 3);
-    ck_assert_int_eq(n.barriers, 1);
-    for (int i = 0; i < WDL_WIN_REGIONS; i++)
-        ck_assert_uint_eq(n.control[2].bulk[i], 0);
-    for (; n.control[2].bulk_mode == WDL_BULK_MODE; closed++)
-        wdl_bulk_note_short(&n.control[1], &n.control[2]);
-    ck_assert_int_eq(closed, 2 * WDL_BULK_LOOK);
-    ck_assert_uint_eq(n.control[2].bulk_mode, WDL_BULK_NEVER);
-    n.control[2].bulk[3] = 1;   /* somebody is in it */
+    n.control[2].bulk[3] = 1;
     wdl_bulk_raise(&n.d, 3);
     ck_assert_uint_eq(n.control[2].bulk_mode, WDL_BULK_NEVER);
     ck_assert_uint_eq(n.control[2].bulk[3], 1);
+    ck_assert_int_eq(n.barriers, 0);
+    wdl_bulk_raise(&n.d, 4);
+    ck_assert_uint_eq(n.control[2].bulk_mode, WDL_BULK_MODE);
+    ck_assert_uint_eq(n.control[2].bulk[4], 0);
     ck_assert_int_eq(n.barriers, 1);
 }
 END_TEST
@@ -235,8 +230,9 @@ END_TEST
 
 static int at_once(struct node *n, int region)
 {
+    uint64_t shorts;
     return wdl_bulk_begin_at_once(&n->control[2], n->control, n->d.node_count,
-                                  (int) (n->d.own - n->d.node), 2, region);
+                                  (int) (n->d.own - n->d.node), 2, region, &shorts);
 }
 
 /* In one step, where the mode has been raised and nobody is in the region; else nothing has
@@ -283,6 +279,14 @@ static int short_beside(struct wdl_win_control *control, int who, int rank)
     return wdl_short_begin(&control[who], wdl_short_bit(who), &control[rank], rank, 5);
 }
 
+enum { MANY = 70 };
+
+static int beside_many(struct wdl_win_control *control, int me, int rank, int region)
+{
+    uint64_t shorts;
+    return wdl_bulk_begin_at_once(&control[rank], control, MANY, me, rank, region, &shorts);
+}
+
 static int elsewhere(const struct wdl_win_control *control, const struct wdl_win_control *node,
                      int node_count, int place, uint32_t key)
 {
@@ -294,7 +298,7 @@ static int elsewhere(const struct wdl_win_control *control, const struct wdl_win
  * rank's, and noted once. */
 START_TEST(closing_beside_many)
 {
-    enum { MANY = 70, MINE = 68 };
+    enum { MINE = 68 };
     static struct wdl_win_control control[MANY];
     static const int at[] = {0, 3, 4, 5, 63, 64, 67, 68, 69};
     uint32_t key = wdl_region_key(MINE, 5);
@@ -306,12 +310,12 @@ START_TEST(closing_beside_many)
             ck_assert_int_eq(short_beside(control, at[i], MINE), WDL_OK);
             ck_assert_int_eq(__builtin_popcountll(control[MINE].shorts), 1);
             ck_assert_int_eq(elsewhere(&control[MINE], control, MANY, me, key), 0);
-            ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, me, MINE, 5), 0);
-            ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, me, MINE, 4), 1);
+            ck_assert_int_eq(beside_many(control, me, MINE, 5), 0);
+            ck_assert_int_eq(beside_many(control, me, MINE, 4), 1);
             wdl_bulk_end_at(&control[MINE], 4);
             wdl_short_end(&control[at[i]]);
         }
-        ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, me, MINE, 5), 1);
+        ck_assert_int_eq(beside_many(control, me, MINE, 5), 1);
     }
 }
 END_TEST
@@ -335,7 +339,7 @@ END_TEST
  * another region, or another rank's memory, is not. While a region is somebody's nobody is. */
 START_TEST(closing_forgets_who_is_away)
 {
-    enum { MANY = 70, ME = 3, AWAY = 5, HERE = 66, THERE = 40, MINE = 0 };
+    enum { ME = 3, AWAY = 5, HERE = 66, THERE = 40, MINE = 0 };
     static struct wdl_win_control control[MANY];
     uint64_t all = wdl_short_bit(AWAY) | wdl_short_bit(HERE) | wdl_short_bit(THERE);
     control[MINE].bulk_mode = WDL_BULK_MODE;
@@ -349,7 +353,7 @@ START_TEST(closing_forgets_who_is_away)
         control[MINE].bulk[7] = (uint32_t) busy;
         for (int k = 0; k < WDL_SHORTS_SEEN; k++) {
             must_cmp(control[MINE].shorts, ==, all);
-            must(wdl_bulk_begin_at_once(&control[MINE], control, MANY, ME, MINE, 4));
+            must(beside_many(control, ME, MINE, 4));
             wdl_bulk_end_at(&control[MINE], 4);
         }
         for (int region = 0; region < WDL_WIN_REGIONS; region++)
@@ -358,7 +362,7 @@ START_TEST(closing_forgets_who_is_away)
     ck_assert(control[MINE].shorts == (all & ~wdl_short_bit(AWAY)));
     ck_assert_int_eq(short_beside(control, AWAY, MINE), WDL_OK);
     ck_assert(control[MINE].shorts == all);
-    ck_assert_int_eq(wdl_bulk_begin_at_once(&control[MINE], control, MANY, ME, MINE, 5), 0);
+    ck_assert_int_eq(beside_many(control, ME, MINE, 5), 0);
     ck_assert_int_eq(control[MINE].bulk[5], 0);
 }
 END_TEST
@@ -474,8 +478,9 @@ static void storm_short(struct storm *s, const struct wdl_domain *d)
 
 static void storm_bulk(struct storm *s, const struct wdl_domain *d)
 {
+    uint64_t shorts;
     while (!wdl_bulk_begin_at_once(d->control, d->node, d->node_count,
-                                   (int) (d->own - d->node), 0, 0) &&
+                                   (int) (d->own - d->node), 0, 0, &shorts) &&
            wdl_bulk_begin(d, 0) != WDL_OK)
         sched_yield();
     must_cmp(__atomic_fetch_add(&s->bulks, 1, __ATOMIC_RELAXED), ==, 0);
@@ -533,7 +538,7 @@ END_TEST
 
 WDL_SUITE("rma/domain", regions_count_from_the_base, a_short_update_announces_where_it_is,
           the_first_bulk_update_raises_the_mode_once, without_bulk_updates_the_mode_is_lowered,
-          without_others_the_mode_is_lowered,
+          raising_alone,
           a_closed_region_keeps_the_mode, a_closed_region_refuses_short_updates_and_bulk_ones,
           a_region_somebody_is_in_is_not_closed, closing_at_once, closing_beside_many,
           closing_looks_at_others, closing_forgets_who_is_away, memory_of_one_updater_asks_nobody,
