@@ -7,7 +7,7 @@
  *   short   The atomic instruction. The updating process first announces which region of the memory
  *           it is in.
  *   bulk    A plain, vectorized loop over one region, which is then closed: no short update is
- *           in it. What is short otherwise may be done so, too (crowd.h).
+ *           in it. A few elements are the one or the other (crowd.h).
  * A bulk update closes its region, then waits until nobody announces it (it looks at those alone
  * that have announced a region of that rank's, `shorts`, and forgets now and then who does not any
  * more); a short one announces, then looks whether the region is closed. Each must see the other,
