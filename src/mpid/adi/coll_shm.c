@@ -42,7 +42,8 @@ static struct {
 /* In front of each block, in the shared memory. */
 struct head {
     int left;                   /* how many of its users have left it */
-    uint64_t from, to;          /* what none of them has written to (from >= to: nothing is) */
+    /* what none of them has written to; nothing, where from >= to, or to is beyond the block */
+    uint64_t from, to;
 };
 wdl_static_assert(sizeof(struct head) <= HEAD);
 

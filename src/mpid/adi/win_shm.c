@@ -79,8 +79,7 @@ struct layout {
  * beginning, and a copy between two places that a processor takes for the same, which it does when
  * their last twelve bits are close, costs twice the time. And of blocks with gaps as long between
  * them, on both sides, the ones lie in the sets of a cache where the others have their gaps, or in
- * part: 512 blocks of 1 KiB in 19 us, by half a page in 25 (of 2 KiB in 20, and 15).
- */
+ * part: 512 blocks of 1 KiB in 19 us, by half a page in 25 (of 2 KiB in 20, and 15). */
 enum { SKEW = PAGE / 4 };
 
 static size_t largest_alignment(const struct claim *claim, int members)

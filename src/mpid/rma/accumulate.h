@@ -9,7 +9,8 @@
 
 #include "mpid/rma/domain.h"
 
-#define WDL_BULK_MIN 8          /* elements: from here on they are worth closing their region */
+#define WDL_BULK_MIN 8          /* elements: from here on they are worth closing their region, and
+                                 * raising the mode for that (fewer: crowd.h) */
 
 /* Several elements of one byte that are read or replaced are the bytes of something larger, a
  * structure given as MPI_BYTE, half of which nobody wants to see (MPI promises no more than whole

@@ -248,17 +248,12 @@ static inline int wdl_bulk_begin_at_once(struct wdl_win_control *control,
         wdl_bulk_end_at(control, region);
         return 0;
     }
+    __atomic_store_n(&control->bulk_looks, 0, __ATOMIC_RELAXED);
     if (__builtin_expect(shorts && wdl_shorts_are_many(control), 0) && node_count > 1)
         wdl_shorts_forget(control, node, node_count, region);
     return 1;
 }
 void wdl_bulk_end(const struct wdl_domain *d, int region);
-/* One that was closed at once for more than a short update could have done: the mode stays. */
-static inline void wdl_bulk_note(struct wdl_win_control *control)
-{
-    if (__atomic_load_n(&control->bulk_looks, __ATOMIC_RELAXED) != 0)
-        __atomic_store_n(&control->bulk_looks, 0, __ATOMIC_RELAXED);
-}
 /* Raise the mode, if the region can be closed for it. */
 void wdl_bulk_raise(const struct wdl_domain *d, int region);
 

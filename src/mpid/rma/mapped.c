@@ -315,16 +315,6 @@ static inline int add_few_doubles(const struct wdl_element *el, enum wdl_rop op,
     return 1;
 }
 
-/* Are these operators of every type there are instructions for? What is left the full path
- * judges. */
-static int is_plain_op(const struct wdl_element *el, enum wdl_rop op)
-{
-    if (el->basic >= WDL_BASIC_I8 && el->basic <= WDL_BASIC_U64)
-        return op != WDL_ROP_MINLOC && op != WDL_ROP_MAXLOC;
-    return op == WDL_ROP_REPLACE || op == WDL_ROP_NO_OP ||
-        (op <= WDL_ROP_MAX && (el->basic == WDL_BASIC_F32 || el->basic == WDL_BASIC_F64));
-}
-
 /* Few elements, by atomic instructions. Apart: what has to be saved for one way is not for the
  * other. */
 __attribute__((noinline))
@@ -401,13 +391,22 @@ static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count
         others_met(win, control, region);
     else
         wdl_crowd_closed(&win->crowd, control, params->node_index);
-    wdl_bulk_note(control);
     if (!add_few_doubles(el, op, at, in, out, count)) {
         const struct wdl_kernel_call call = { &win->proc->host, el, op };
         plain_loop(win->rma, el, op)(&call, at, in, out, count);
     }
     wdl_bulk_end_at(control, region);
     return WDL_OK;
+}
+
+/* Are these operators of every type there are instructions for? What is left the full path
+ * judges. */
+static int is_plain_op(const struct wdl_element *el, enum wdl_rop op)
+{
+    if (el->basic >= WDL_BASIC_I8 && el->basic <= WDL_BASIC_U64)
+        return op != WDL_ROP_MINLOC && op != WDL_ROP_MAXLOC;
+    return op == WDL_ROP_REPLACE || op == WDL_ROP_NO_OP ||
+        (op <= WDL_ROP_MAX && (el->basic == WDL_BASIC_F32 || el->basic == WDL_BASIC_F64));
 }
 
 /* Is their region to be closed for several elements, as in wdl_is_bulk, but from two on? */
