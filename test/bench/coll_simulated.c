@@ -93,7 +93,8 @@ static void worst_print(const char *network, const char *operation, const struct
 
 static void every_number(const struct simtime_network *network, int most)
 {
-    struct wdl_team team = {.params.model = simtime_model(network)};
+    static struct wdl_coll coll; /* keeps the last spans found, and no other team asks */
+    struct wdl_team team = {.coll = &coll, .params.model = simtime_model(network)};
     struct worst barrier = {0}, broadcast = {0};
     for (int p = 2; p <= most; p++) {
         struct wdl_span span;

@@ -2,6 +2,8 @@
 # Part of Windlass. See COPYRIGHT in the top-level directory.
 """Tests of maint/bench: its arithmetic, and the driver with peers that are scripts."""
 
+import contextlib
+import io
 import os
 import re
 import subprocess
@@ -70,6 +72,17 @@ class Simulated(unittest.TestCase):
         for name in ("base/status.c", "mpid/rma/words.c", "netmod/sim/sim_rma.c"):
             self.assertIn(name, found)
         self.assertFalse([name for name in found if "ucx" in name or "adi" in name])
+
+    def test_program(self):
+        with tempfile.TemporaryDirectory() as here, \
+                unittest.mock.patch("benchsim.plots", return_value="no plots"), \
+                contextlib.redirect_stdout(io.StringIO()) as printed:
+            self.assertEqual(benchsim.run(TOP, here, 5), 0, printed.getvalue())
+            with open(os.path.join(here, "simulated.tsv")) as file:
+                rows = list(benchsim.rows_of(file))
+        self.assertEqual({row.ranks for row in rows}, {2, 3, 4, 5})
+        for network in ("gm", "vapi", "mpi"):
+            self.assertIn(f"bcast on {network}, every number of ranks to 5: at most 1.0", printed.getvalue())
 
 
 class Arithmetic(unittest.TestCase):
