@@ -403,8 +403,8 @@ int wdl_win_unlock(struct wdl_win *win, int rank, int *step)
     return wdl_quick_is_held(&win->quick, rank) ? held_finish(win) : unlock_on(win, rank, step);
 }
 
-wdl_line_begins
-int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
+__attribute__((noinline))
+static int lock_all_on(struct wdl_win *win, int assertion, int *step)
 {
     int words = win->words != WDL_WORDS_NONE;
     int nocheck = (assertion & WDL_MODE_NOCHECK) != 0 ||
@@ -434,6 +434,30 @@ int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
         lock_is_called(win, &win->rma->called_all, &win->all_called);
     wdl_win_quick_set(win);
     return WDL_OK;
+}
+
+/* All of it, where the node's ranks share their words, nothing else is open and nobody is in the
+ * way: 1; 0: nothing has changed. */
+static inline int lock_all_at_once(struct wdl_win *win, int assertion)
+{
+    struct wdl_win_control *first = &win->params.node[0];
+    int unlike = win->params.hints.no_locks | win->params.hints.nonoverlapping |
+                 (assertion & WDL_MODE_NOCHECK);
+    if (is_busy(win, unlike) || win->rma->ncalled > 0 || win->gate_ticket != 0 ||
+        !wdl_words_all_in_at_once(first))
+        return 0;
+    wdl_epoch_access_from(&win->epoch, WDL_ACCESS_NONE, WDL_ACCESS_ON_LOCK_ALL_NOCHECK);
+    win->all_nocheck = 0;
+    wdl_quick_open(&win->quick, 0, win->quick.place ? win->params.size : 0, 0, 0);
+    return 1;
+}
+
+wdl_line_begins
+int wdl_win_lock_all(struct wdl_win *win, int assertion, int *step)
+{
+    if (*step == 0 && __builtin_expect(lock_all_at_once(win, assertion), 1))
+        return WDL_OK;
+    return lock_all_on(win, assertion, step);
 }
 
 /* Elements are only caches under the window protocol: their locks are counted window-wide. All has
@@ -511,8 +535,16 @@ static int unlock_all_follows(const struct wdl_win *win)
     return win->proc->ordered && win->words == WDL_WORDS_NONE && !win->all_nocheck;
 }
 
-wdl_line_begins
-int wdl_win_unlock_all(struct wdl_win *win, int *step)
+/* Has nothing but its word to be given back, once what is handed over or held is done? */
+static inline int is_all_at_once(const struct wdl_win *win)
+{
+    int words = (int) win->words ^ WDL_WORDS_NODE,
+        state = win->epoch.access_state ^ WDL_ACCESS_LOCK_ALL_GRANTED;
+    return (words | state | win->all_nocheck | win->ntargets) == 0;
+}
+
+__attribute__((noinline))
+static int unlock_all_on(struct wdl_win *win, int *step)
 {
     if (!is_lock_all(win))
         return WDL_ERR_SYNC;
@@ -545,6 +577,20 @@ int wdl_win_unlock_all(struct wdl_win *win, int *step)
     wdl_uncall(win->rma, &win->all_called);
     int status = wdl_epoch_access(&win->epoch, WDL_ACCESS_ON_UNLOCK_ALL);
     wdl_assert_cmp(status, ==, WDL_OK);
+    return wdl_win_take_error(win);
+}
+
+wdl_line_begins
+int wdl_win_unlock_all(struct wdl_win *win, int *step)
+{
+    if (*step != UNLOCK_ALL_BEGIN || !is_all_at_once(win))
+        return unlock_all_on(win, step);
+    /* what is mapped is done in its call */
+    if (!win->quick.place && wdl_win_settle(win, -1) != WDL_OK)
+        return WDL_AGAIN;
+    wdl_words_all_out_on_node(win); /* MEM_SYNC, as below */
+    win->quick.count = 0;
+    wdl_epoch_access_from(&win->epoch, WDL_ACCESS_LOCK_ALL_GRANTED, WDL_ACCESS_ON_UNLOCK_ALL);
     return wdl_win_take_error(win);
 }
 

@@ -624,6 +624,23 @@ static inline int wdl_words_in_ungated(struct wdl_win_control *node, int rank)
     wdl_room_leave(&node[rank].lock, WDL_ROOM_UNGATED);
     return 0;
 }
+/* Of WDL_WORDS_NODE: through the gate for lock_all, if its use is minded and nobody is in the way:
+ * 1; 0, nothing has changed. */
+static inline int wdl_words_all_in_at_once(struct wdl_win_control *first)
+{
+    if (!wdl_gate_is(first, WDL_GATE_MINDED) ||
+        !wdl_room_enter_at_once(&first->gate, WDL_ROOM_SHARED))
+        return 0;
+    /* still? Who forgets it is inside, as we are from now on; pairs with wdl_words_forget */
+    if (__builtin_expect(wdl_gate_is(first, WDL_GATE_MINDED), 1))
+        return 1;
+    wdl_room_leave(&first->gate, WDL_ROOM_SHARED);
+    return 0;
+}
+static inline void wdl_words_all_out_on_node(struct wdl_win *win)
+{
+    wdl_room_leave(&win->params.node[0].gate, WDL_ROOM_SHARED);
+}
 /* Many exclusive locks have passed: from now on none needs to. The caller is inside the gate. */
 void wdl_words_forget(struct wdl_win *win);
 /* Those of a process that holds and wants no other lock, if nobody is in the way: 1, it is inside;

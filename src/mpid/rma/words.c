@@ -467,7 +467,7 @@ int wdl_words_unlock_all(struct wdl_win *win)
 {
     struct place p;
     if (win->words == WDL_WORDS_NODE) {
-        wdl_room_leave(&win->params.node[0].gate, WDL_ROOM_SHARED);
+        wdl_words_all_out_on_node(win);
         return WDL_OK;
     }
     int status = gate_find(win, &p);

@@ -682,6 +682,89 @@ START_TEST(one_lock_at_once)
 }
 END_TEST
 
+/* So are all locks together once that use is minded: by whoever has nothing open, unless somebody
+ * holds one alone, or waits; and so they are given back. One by NOCHECK, or of a window whose
+ * locks keep nobody out, passes no gate, in whatever order they come. */
+START_TEST(all_locks_at_once)
+{
+    struct test_world w;
+    for (int kind = 0; kind < 2; kind++) {
+        struct test_world_params p = {.ranks = 3, .node = TEST_RANKS_MAX, .own = kind};
+        int step = 0, steps = 0;
+        test_world_open(&w, &p);
+        call_lock_all(&w);
+        struct wdl_win *win = w.rank[0].win, *other = w.rank[2].win;
+        for (int i = 0; i < 6; i++) {
+            int nocheck = i % 3 == 0, exclusive = i % 2;
+            ck_assert_int_eq(wdl_win_lock_all(win, nocheck ? WDL_MODE_NOCHECK : 0, &step), WDL_OK);
+            ck_assert_uint_eq(w.control[0].gate & 0xffffffff, !nocheck);
+            ck_assert_int_eq(win->epoch.access_state, WDL_ACCESS_LOCK_ALL_GRANTED);
+            ck_assert_int_eq(wdl_win_lock_all(win, 0, &step), WDL_ERR_SYNC);
+            test_op(&w, 0, test_put(1, 0, "all", 4));
+            int waits = exclusive && !nocheck;
+            ck_assert_int_eq(wdl_win_lock(other, 1, exclusive, 0, &steps),
+                             waits ? WDL_AGAIN : WDL_OK);
+            TEST_DONE(&w, wdl_win_unlock_all(win, &step));
+            ck_assert_str_eq(w.rank[1].memory, "all");
+            ck_assert_int_eq(win->epoch.access_state, WDL_ACCESS_NONE);
+            ck_assert_uint_eq(win->quick.count, 0);
+            ck_assert_int_eq(wdl_win_unlock_all(win, &step), WDL_ERR_SYNC);
+            if (waits)
+                ck_assert_int_eq(wdl_win_lock(other, 1, 1, 0, &steps), WDL_OK);
+            /* while it is in the way nobody is inside */
+            ck_assert_int_eq(wdl_win_lock_all(win, 0, &step), exclusive ? WDL_AGAIN : WDL_OK);
+            ck_assert_uint_eq(w.control[0].gate & 0xffff, !exclusive);
+            TEST_DONE(&w, wdl_win_unlock(other, 1, &steps));
+            if (exclusive)
+                TEST_DONE(&w, wdl_win_lock_all(win, 0, &step));
+            TEST_DONE(&w, wdl_win_unlock_all(win, &step));
+            ck_assert_uint_eq(w.control[0].gate & 0xffffffff, 0);
+        }
+        test_world_close(&w);
+    }
+    test_world_open(&w, &(struct test_world_params){
+                            .ranks = 3, .node = TEST_RANKS_MAX, .nonoverlapping = 1});
+    int step = 0;
+    w.control[0].gate_mode = WDL_GATE_MINDED;
+    ck_assert_int_eq(wdl_win_lock_all(w.rank[0].win, 0, &step), WDL_OK);
+    ck_assert_uint_eq(w.control[0].gate, 0);
+    ck_assert_int_eq(w.rank[0].win->quick.sole, 1);
+    TEST_DONE(&w, wdl_win_unlock_all(w.rank[0].win, &step));
+    test_world_close(&w);
+}
+END_TEST
+
+/* A window's locks by message that its process has called are granted before another window's are
+ * taken, though these are had at once. */
+START_TEST(all_locks_at_once_come_behind_those_called)
+{
+    enum { RANKS = 3 };
+    struct test_world w;
+    struct wdl_win *far[RANKS];
+    int step = 0, steps = 0;
+    test_world_open(&w, &(struct test_world_params){.ranks = RANKS, .node = TEST_RANKS_MAX,
+                                                    .own = 1});
+    for (int i = 0; i < RANKS; i++) {
+        struct wdl_win_params params = test_win_params(&w.rank[i]);
+        params.id = 5;
+        params.node_whole = 0;
+        ck_assert_int_eq(wdl_win_create(w.rank[i].proc, &params, &far[i]), WDL_OK);
+    }
+    call_lock_all(&w);
+    struct wdl_win *win = w.rank[0].win;
+    ck_assert_int_eq(wdl_win_lock(far[0], 1, 1, 0, &steps), WDL_OK);
+    ck_assert_int_eq(wdl_win_lock_all(win, 0, &step), WDL_AGAIN);
+    ck_assert_int_eq(win->epoch.access_state, WDL_ACCESS_NONE);
+    TEST_DONE(&w, wdl_win_lock_all(win, 0, &step));
+    ck_assert_int_eq(win->rma->ncalled, 0);
+    TEST_DONE(&w, wdl_win_unlock_all(win, &step));
+    TEST_DONE(&w, wdl_win_unlock(far[0], 1, &steps));
+    for (int i = 0; i < RANKS; i++)
+        TEST_DONE(&w, wdl_win_free(far[i]));
+    test_world_close(&w);
+}
+END_TEST
+
 /* --- several locks at a time ------------------------------------------------------------------ */
 
 enum { OWN_LOCK, OWN_GET, OWN_FLUSH, OTHER_LOCK, OTHER_GET, OTHER_FLUSH, OTHER_UNLOCK, OWN_UNLOCK,
@@ -921,6 +1004,7 @@ WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_flush_completes_at_the_
           a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error,
           the_fence_epoch_ends_with_the_first_lock, a_word_that_cannot_be_had,
           a_lock_within_a_node_needs_no_element, an_unchecked_lock_asks_nobody, one_lock_at_once,
+          all_locks_at_once, all_locks_at_once_come_behind_those_called,
           who_holds_does_not_wait_behind_who_waits,
           a_lock_orders_memory, what_was_stored_is_ordered_once, lock_all_orders_memory,
           unlock_all_orders_memory)
