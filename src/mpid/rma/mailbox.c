@@ -83,6 +83,16 @@ static struct wdl_trial *trial_at(const struct wdl_win *win, int contig, enum wd
     return &win->rma->trial[!contig ? 1 : alone ? 2 : 0][kind][size];
 }
 
+void wdl_mail_trials_init(struct wdl_rma *rma)
+{
+    struct wdl_trial *all = &rma->trial[0][0][0], *end = all + sizeof(rma->trial) / sizeof(*all);
+    for (struct wdl_trial *trial = all; trial < end; trial++) {
+        size_t bytes = (size_t) WDL_BATCH_SHORT << (trial - all) % WDL_MAIL_SIZES;
+        if (bytes > WDL_MAIL_AREA && bytes < WDL_STREAM_BYTES)
+            trial->runs[WDL_MAIL_HANDED] = (uint16_t) (WDL_STREAM_BYTES / bytes);
+    }
+}
+
 static struct wdl_trial *trial_of(const struct wdl_win *win, const struct wdl_rma_args *args)
 {
     return trial_at(win, args->remote.contig && args->origin.contig, args->kind,

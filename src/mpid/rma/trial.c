@@ -2,7 +2,7 @@
 #include "mpid/rma/trial.h"
 #include "base/smooth.h"
 
-/* Of a run of the other way: its tries so far, RUN or more: there is none. */
+/* Of a run of the other way: its tries so far; as many as it has, or more: there is none. */
 static uint32_t tries(const struct wdl_trial *trial)
 {
     return trial->asked - (trial->every ? trial->next : WDL_TRIAL_AT);
@@ -16,20 +16,24 @@ static uint32_t multiple(uint32_t asked, uint32_t every)
     return (asked | (every - 1)) + 1;
 }
 
+/* A power of two. */
 static uint32_t least(const struct wdl_trial *trial)
 {
-    return trial->least ? trial->least : WDL_TRIAL_OFTEN;
+    uint32_t every = trial->least ? trial->least : WDL_TRIAL_OFTEN;
+    while (every < 4u * trial->runs[0] || every < 4u * trial->runs[1])
+        every *= 2;
+    return every;
 }
 
 int wdl_trial_next(const struct wdl_trial *trial)
 {
-    return tries(trial) < WDL_TRIAL_RUN ? !trial->best : trial->best;
+    return tries(trial) < wdl_trial_run(trial) ? !trial->best : trial->best;
 }
 
 int wdl_trial_way(struct wdl_trial *trial)
 {
-    uint32_t tried = tries(trial);
-    int other = tried < WDL_TRIAL_RUN, last = tried == WDL_TRIAL_RUN - 1;
+    uint32_t tried = tries(trial), run = wdl_trial_run(trial);
+    int other = tried < run, last = tried == run - 1;
     if (last) {
         trial->every = trial->every ? trial->every : least(trial);
         trial->next = multiple(trial->asked, trial->every);
@@ -44,29 +48,31 @@ void wdl_trial_defer(struct wdl_trial *trial)
 {
     if (trial->every == 0)
         return;                 /* the first try keeps its time */
-    if (tries(trial) < WDL_TRIAL_RUN)
+    if (tries(trial) < wdl_trial_run(trial))
         trial->next = multiple(trial->asked, least(trial));
     trial->asked++;
 }
 
 void wdl_trial_prompt(struct wdl_trial *trial)
 {
-    enum { LATE = 2 * WDL_TRIAL_RUN };
-    uint32_t late = trial->every / 8 > LATE ? trial->every / 8 : LATE;
+    uint32_t run = wdl_trial_run(trial), eighth = trial->every / 8;
+    uint32_t late = eighth > 2 * run ? eighth : 2 * run;
     if (trial->every > 0 && trial->ns[trial->best] < WDL_TRIAL_LONG_NS &&
-        tries(trial) >= WDL_TRIAL_RUN && trial->asked - trial->tried >= late)
+        tries(trial) >= run && trial->asked - trial->tried >= late)
         trial->next = trial->asked - 1; /* the other one has done one of its own */
 }
 
 /* The distance that is never passed: what is long is tried sooner than so many times later, once in
  * a while, or when all others together have taken so much longer than a run costs. (A machine's
  * processors may be others the next moment.) */
-static uint32_t limit(const uint32_t *known, int best)
+static uint32_t limit(const struct wdl_trial *trial)
 {
+    const uint32_t *known = trial->ns;
+    int best = trial->best;
     uint64_t ns = known[best] ? known[best] : 1;
     uint64_t more = known[!best] > ns ? known[!best] - ns : 0;
     uint64_t by_time = WDL_TRIAL_WHILE_NS / ns;
-    uint64_t by_cost = WDL_TRIAL_COST * WDL_TRIAL_RUN * more / ns;
+    uint64_t by_cost = WDL_TRIAL_COST * wdl_trial_run(trial) * more / ns;
     uint64_t most = by_time > by_cost ? by_time : by_cost;
     uint32_t power = WDL_TRIAL_OFTEN;
     while (power < WDL_TRIAL_SELDOM && 2 * (uint64_t) power <= most)
@@ -80,7 +86,7 @@ static uint32_t after(const struct wdl_trial *trial)
 {
     const uint32_t *known = trial->ns;
     int best = trial->best;
-    uint32_t most = limit(known, best);
+    uint32_t most = limit(trial);
     uint32_t every = trial->every * (known[!best] / 4 > known[best] / 3 ? 4 : 2);
     every = every < most ? every : most;
     return every > least(trial) ? every : least(trial);

@@ -19,14 +19,15 @@ struct wdl_trial {              /* zeroed at its making */
     uint32_t asked, next, tried;        /* so often; the other way is next tried, was last */
     uint32_t every, least;      /* how far its tries are apart, at least; 0: OFTEN */
     uint32_t ns[2];             /* what a way takes, of late; 0: not gone yet */
+    uint16_t runs[2];           /* how often on end a way is tried; 0: RUN */
     uint8_t best, clock;        /* clock: this time the caller is to say how long it takes */
 };
 
 /* The way to go, 0 or 1: the faster one, 0 where that is not known; and now and then the other,
- * four times on end, since what has not been gone of late is slow at first: soon at first, then at
- * multiples of a distance that doubles from 32 (least) to 8192 while it is slower, or grows by four
- * while it is slower by a third (it may take ten times as long); but of what is long after WHILE_NS
- * of the faster one, or what costs a hundredth of the time. At multiples, since processes that do
+ * four times on end (runs), since what has not been gone of late is slow at first: soon at first,
+ * then at multiples of a distance that doubles from 32 (least, and four runs) to 8192 while it is
+ * slower, or grows by four while it is slower by a third (it may take ten times as long); but of
+ * what is long after WHILE_NS of the faster one, or what costs a hundredth of the time. At multiples, since processes that do
  * the same have asked as often: what one hands over is slow while the other one copies, and neither
  * would find out alone that both had better hand over. (Where they have not, wdl_trial_prompt.)
  * Time is taken (trial->clock) at the last of those, and else at every 8th, or 64th once it has
@@ -51,11 +52,18 @@ static inline int wdl_trial_is_timed(const struct wdl_trial *trial)
     return trial->every == 0 || ns == 0 || ns >= WDL_TRIAL_LONG_NS || trial->asked % every == 0;
 }
 
+/* How often the other way is tried on end. */
+static inline uint32_t wdl_trial_run(const struct wdl_trial *trial)
+{
+    uint32_t run = trial->runs[!trial->best];
+    return run > WDL_TRIAL_RUN ? run : WDL_TRIAL_RUN;
+}
+
 /* Is it known that this way is the faster one, and is nothing to be tried or timed? Then this was
  * the question (wdl_trial_way). */
 static inline int wdl_trial_is_settled(struct wdl_trial *trial, int way)
 {
-    if (trial->best != way || trial->asked - trial->next < WDL_TRIAL_RUN ||
+    if (trial->best != way || trial->asked - trial->next < wdl_trial_run(trial) ||
         wdl_trial_is_timed(trial))
         return 0;
     trial->asked++;

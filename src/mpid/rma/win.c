@@ -52,6 +52,7 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
     rma->proc = proc;
     for (int i = 0; i < WDL_RMA_BYPASSES; i++)
         wdl_bypass_init(&rma->bypass[i], proc->host.ops->now_ns, proc->host.ctx);
+    wdl_mail_trials_init(rma);
     rma->params.global_ops = or_default(params->global_ops, 4096);
     rma->params.global_targets = or_default(params->global_targets, 1024);
     rma->params.win_ops = or_default(params->win_ops, 256);
