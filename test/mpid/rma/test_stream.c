@@ -910,7 +910,11 @@ START_TEST(the_faster_way)
     struct bed bed;
     open(&bed, 0);
     bed_ring[0].filled = WDL_STREAM_BYTES;
-    ck_assert_int_gt(copied_of(&bed, 200, 65536, 8000, 4500), 170);
+    /* all but the first ones, and those of a try of the ring, which goes round once; where the
+     * target has not come for its part there are two calls */
+    int copied = copied_of(&bed, 200, 65536, 8000, 4500);
+    int alone = 200 - WDL_TRIAL_AT - WDL_STREAM_BYTES / 65536;
+    ck_assert(copied >= alone && copied <= alone + 2);
     ck_assert_int_gt(copied_of(&bed, 200, 1024, 900, 700), 170);
     ck_assert_int_lt(copied_of(&bed, 200, 16384, 1200, 2000), 10);
     ck_assert_int_gt(copied_of(&bed, 200, 65536, 8000, 4500), 190);
@@ -927,13 +931,16 @@ END_TEST
 START_TEST(new_places_are_not_timed)
 {
     struct bed bed;
-    const struct wdl_trial none = {0};
     open(&bed, 0);
     int first = WDL_STREAM_BYTES / 65536;
     ck_assert_int_eq(copied_of(&bed, first, 65536, 100000, 6200), 0);
     ck_assert_uint_eq(bed_ring[0].filled, WDL_STREAM_BYTES);
-    for (int size = 0; size < WDL_MAIL_SIZES; size++)
+    for (int size = 0; size < WDL_MAIL_SIZES; size++) {
+        /* what fits beside a cell, and what goes round by itself, is tried as often as anything */
+        int round = size > 5 && size < 13 ? WDL_STREAM_BYTES / (256 << size) : 0;
+        const struct wdl_trial none = {.runs[WDL_MAIL_HANDED] = (uint16_t) round};
         ck_assert_mem_eq(&bed.win[0]->rma->trial[0][WDL_RMA_PUT][size], &none, sizeof(none));
+    }
     ck_assert_int_lt(copied_of(&bed, 400, 65536, 2800, 6200), 40);
     ck_assert_int_lt(copied_of(&bed, 400, 65536, 2800, 6200), 20);
     bed_close(&bed);

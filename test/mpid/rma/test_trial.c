@@ -56,6 +56,31 @@ START_TEST(then_the_faster_but_for_few)
 }
 END_TEST
 
+/* What takes longer until it has been gone some times on end is tried as often, whichever way it
+ * is; at distances of four such runs at least. */
+START_TEST(what_warms_up_has_longer_runs)
+{
+    enum { WARM = 30, LONG = 48, ALL = 40000 };
+    for (int slow = 0; slow < 2; slow++)
+        for (int runs = 0; runs <= LONG; runs += LONG) {
+            struct wdl_trial trial = {0};
+            trial.runs[slow] = (uint16_t) runs;
+            int warm = 0, gone = 0, began = 0;
+            for (int i = 0; i < ALL; i++) {
+                int way = wdl_trial_way(&trial);
+                if (way == slow && warm == 0 && i >= ALL / 2 && i - began < 4 * runs)
+                    ck_abort_msg("%d and %d", began, i);
+                began = way == slow && warm == 0 ? i : began;
+                warm = way == slow ? warm + 1 : 0;
+                if (trial.clock)
+                    wdl_trial_took(&trial, way, way != slow ? 1000 : warm < WARM ? 2000 : 500);
+                gone += way == slow && i >= ALL / 2;
+            }
+            ck_assert(runs ? gone > ALL / 2 * 9 / 10 : gone < ALL / 2 / 10);
+        }
+}
+END_TEST
+
 /* At multiples of the distance, which doubles: of the second, of three. */
 START_TEST(distances_are_exact)
 {
@@ -382,7 +407,8 @@ START_TEST(what_is_settled_is_not_asked)
 END_TEST
 
 WDL_SUITE("mpid/rma/trial", the_first_until_the_other_has_been_tried, then_the_faster_but_for_few,
-          distances_are_exact, two_that_do_the_same_agree, who_comes_later_is_met,
+          what_warms_up_has_longer_runs, distances_are_exact, two_that_do_the_same_agree,
+          who_comes_later_is_met,
           prompted_it_is_tried_unless_that_was_done_of_late, long_ones_sooner,
           a_sixteenth_less_is_wanted, time_is_taken_seldom, when_time_is_taken,
           a_change_is_noticed, who_was_better_is_looked_at_again, one_delay_decides_nothing,
