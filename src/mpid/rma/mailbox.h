@@ -105,9 +105,9 @@ void wdl_mailbox_close(struct wdl_win *win);
  * control: the target's; t: its element, or NULL. */
 int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                    struct wdl_win_control *control);
-/* What goes through the ring is tried until it has been round: a ring that has not been used of late
- * is in no cache, and what it takes then says nothing. (Gets of 64 KiB, which take 2.7 us so, took
- * 5 to 7 in a run of four, and the system's copy 4.2.) */
+/* What goes through the ring is tried until it has been round: a ring that has not been used of
+ * late is in no cache, and what it takes then says nothing. (Gets of 64 KiB, which take 2.7 us so,
+ * took 5 to 7 in a run of four, and the system's copy 4.2.) */
 void wdl_mail_trials_init(struct wdl_rma *rma);
 /* Is an operation on a target that is there to be handed over, by what such ones took? If not, the
  * system copies it, and _not_handed is told when that is over (and with what status, which it

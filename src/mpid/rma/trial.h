@@ -27,13 +27,13 @@ struct wdl_trial {              /* zeroed at its making */
  * four times on end (runs), since what has not been gone of late is slow at first: soon at first,
  * then at multiples of a distance that doubles from 32 (least, and four runs) to 8192 while it is
  * slower, or grows by four while it is slower by a third (it may take ten times as long); but of
- * what is long after WHILE_NS of the faster one, or what costs a hundredth of the time. At multiples, since processes that do
- * the same have asked as often: what one hands over is slow while the other one copies, and neither
- * would find out alone that both had better hand over. (Where they have not, wdl_trial_prompt.)
- * Time is taken (trial->clock) at the last of those, and else at every 8th, or 64th once it has
- * been the slower one for long: two looks at the clock and the way to them are a third of what a
- * short copy takes. What takes LONG_NS or more is timed every time. Of the times before the first
- * try the least counts. */
+ * what is long after WHILE_NS of the faster one, or what costs a hundredth of the time. At
+ * multiples, since processes that do the same have asked as often: what one hands over is slow
+ * while the other one copies, and neither would find out alone that both had better hand over.
+ * (Where they have not, wdl_trial_prompt.) Time is taken (trial->clock) at the last of those, and
+ * else at every 8th, or 64th once it has been the slower one for long: two looks at the clock and
+ * the way to them are a third of what a short copy takes. What takes LONG_NS or more is timed every
+ * time. Of the times before the first try the least counts. */
 int wdl_trial_way(struct wdl_trial *trial);
 /* The other way cannot be gone now: what is due is tried later. */
 void wdl_trial_defer(struct wdl_trial *trial);
