@@ -1,5 +1,6 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. Long copies (copy.h). */
 #include "base/copy.h"
+#include "base/bypass.h"
 
 static void by_detour(char *to, const char *from, size_t bytes)
 {
@@ -78,11 +79,12 @@ static void vectors(char *to, const char *from, size_t bytes)
 
 void wdl_copy_by_vectors(void *to, const void *from, size_t bytes)
 {
-    if (are_apart(to, from, bytes) && __builtin_cpu_supports("avx2") &&
-        (bytes <= WDL_COPY_VECTORS || wdl_copy_is_slow(to, from)))
-        vectors(to, from, bytes);
-    else
+    if (!are_apart(to, from, bytes) || !__builtin_cpu_supports("avx2"))
         wdl_copy_by_string(to, from, bytes);
+    else if (bytes >= WDL_COPY_VECTORS)
+        wdl_bypass_stores(to, from, bytes);
+    else
+        vectors(to, from, bytes);
 }
 
 /* Those that have such vectors have a fast one. */
