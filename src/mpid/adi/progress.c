@@ -286,14 +286,19 @@ static void nap(MPID_Progress_state * state, unsigned long long waited_ns)
     __atomic_store_n(&wdl_adi.naps, wdl_adi.naps - 1, __ATOMIC_RELAXED);
 }
 
-/* After this long in vain; 0: not yet. */
+/* After this long in vain; 0: not yet. What a caller moves when it looks at what it waits for is not
+ * in vain: a collective of so much data that it takes longer moves a part at a time, and if both of
+ * its sides slept each time the other's part is not there they would sleep 64 times for 32 MiB. */
 static unsigned long long may_nap_ns(MPID_Progress_state * state)
 {
     if (!wdl_adi.can_sleep || wdl_adi.proc == NULL || MPIR_CVAR_WINDLASS_YIELD_US < 0)
         return 0;
-    unsigned long long now = now_ns();
-    if (state->idle_since_ns == 0)
+    unsigned long long now = now_ns(), moved = wdl_coll_moved(wdl_adi.proc);
+    if (state->idle_since_ns == 0 || moved != state->moved) {
         state->idle_since_ns = now;
+        state->moved = moved;
+        state->naps = 0;
+    }
     unsigned long long waited = now - state->idle_since_ns;
     if (waited <= MPIR_CVAR_WINDLASS_YIELD_US * 1000ULL || MPIDU_Sched_are_pending())
         return 0;

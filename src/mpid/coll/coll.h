@@ -395,6 +395,8 @@ uint64_t wdl_coll_live(const struct wdl_proc *proc);
 /* For who has waited in vain for a while, now and then: where collectives of this process have not
  * moved for long, those they wait for are asked whether they mean the same. */
 void wdl_coll_doubt(struct wdl_proc *proc);
+/* Another number whenever something of a collective has moved, be it a part of its data. */
+uint64_t wdl_coll_moved(const struct wdl_proc *proc);
 
 /* WDL_OK: req is the engine's until req->done; or ERR_ARG, ERR_RANK, ERR_OP, or what the team was
  * closed with: nothing happened. */

@@ -515,14 +515,21 @@ static void teams_doubt(struct wdl_coll *coll)
         }
 }
 
+uint64_t wdl_coll_moved(const struct wdl_proc *proc)
+{
+    static const struct wdl_coll_stats none;
+    const struct wdl_coll *coll = proc->coll;
+    const struct wdl_coll_stats *s = coll ? &coll->stats : &none;
+    return s->started + s->finished + s->sent + s->stored + s->copied_bytes;
+}
+
 void wdl_coll_doubt(struct wdl_proc *proc)
 {
     struct wdl_coll *coll = proc->coll;
     if (!coll || coll->busy)
         return;
-    const struct wdl_coll_stats *s = &coll->stats;
     uint64_t now = proc->host.ops->now_ns(proc->host.ctx);
-    uint64_t seen = s->started + s->finished + s->sent + s->stored;
+    uint64_t seen = wdl_coll_moved(proc);
     if (seen != coll->doubt_seen) {
         coll->doubt_seen = seen;
         coll->doubt_ns = DOUBT_FIRST_NS;

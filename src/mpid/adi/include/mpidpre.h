@@ -19,6 +19,7 @@ typedef struct {
     unsigned looks;             /* at the network alone */
     unsigned unarmed;           /* how often on end it would not be slept on */
     unsigned long long idle_since_ns;   /* when yielding began; 0: not yet */
+    unsigned long long moved;   /* what collectives had moved then (wdl_coll_moved) */
     int by_memory;  /* the condition can be met by a store of another process: sleep shortly */
 } MPID_Progress_state;
 
