@@ -286,9 +286,10 @@ static void nap(MPID_Progress_state * state, unsigned long long waited_ns)
     __atomic_store_n(&wdl_adi.naps, wdl_adi.naps - 1, __ATOMIC_RELAXED);
 }
 
-/* After this long in vain; 0: not yet. What a caller moves when it looks at what it waits for is not
- * in vain: a collective of so much data that it takes longer moves a part at a time, and if both of
- * its sides slept each time the other's part is not there they would sleep 64 times for 32 MiB. */
+/* After this long in vain; 0: not yet. What a caller moves when it looks at what it waits for is
+ * not in vain: a collective of so much data that it takes longer moves a part at a time, and if
+ * both of its sides slept each time the other's part is not there they would sleep 64 times for 32
+ * MiB. */
 static unsigned long long may_nap_ns(MPID_Progress_state * state)
 {
     if (!wdl_adi.can_sleep || wdl_adi.proc == NULL || MPIR_CVAR_WINDLASS_YIELD_US < 0)
