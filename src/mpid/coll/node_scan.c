@@ -396,6 +396,8 @@ static int prefix_up(struct wdl_run *run)
     size_t chunk = wdl_node_chunk(&run->args), bytes = run->args.bytes;
     char *to = highest(run) < 0 ? NULL : wdl_node_apart(run), *sum;
     int status = WDL_OK;
+    if (to && highest(run) == 0) /* one operand: straight there */
+        return wdl_node_look(run, 0, 0, to, bytes);
     for (size_t at = 0; to && at < bytes && status == WDL_OK; at += chunk) {
         size_t n = bytes - at < chunk ? bytes - at : chunk;
         status = fold_up(run, highest(run), at, n, &sum);
