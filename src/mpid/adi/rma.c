@@ -543,10 +543,13 @@ static int get_accumulate_on(WDL_RMA_ORIGIN, WDL_RMA_RESULT, WDL_RMA_TARGET, MPI
 
 int MPID_Get_accumulate(WDL_RMA_ORIGIN, WDL_RMA_RESULT, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
-    if (result_type == target_type && result_count == target_count && op != MPI_NO_OP &&
-        short_accumulate(origin, origin_count, origin_type, result, target_rank, target_disp,
-                         target_count, target_type, op, win))
-        return MPI_SUCCESS;
+    if (result_type == target_type && result_count == target_count) {
+        int reads = op == MPI_NO_OP;    /* then the origin says nothing */
+        if (short_accumulate(reads ? result : origin, reads ? result_count : origin_count,
+                             reads ? result_type : origin_type, result, target_rank, target_disp,
+                             target_count, target_type, op, win))
+            return MPI_SUCCESS;
+    }
     return get_accumulate_on(origin, origin_count, origin_type, result, result_count, result_type,
                              target_rank, target_disp, target_count, target_type, op, win);
 }

@@ -6,6 +6,7 @@
  * (seed 004). Those in a row are reduced together.
  */
 #include "mpid/rma/accumulate.h"
+#include <stddef.h>
 #include <string.h>
 #include "base/assert.h"
 #include "mpid/rma/kernel.h"
@@ -99,6 +100,20 @@ static void element_locked(const struct wdl_host *host, const struct wdl_element
         memcpy(out, old, el->packed_bytes);
 }
 
+/* Is it where the host may compute? An element is no more aligned than its length, nor than any
+ * type of its is. */
+static int is_laid_out(const struct wdl_element *el, const void *at)
+{
+    size_t length = el->extent & (~el->extent + 1), most = _Alignof(max_align_t);
+    return (uintptr_t) at % (length < most ? length : most) == 0;
+}
+
+static int are_apart(const char *one, const char *other, size_t bytes)
+{
+    uintptr_t a = (uintptr_t) one, b = (uintptr_t) other;
+    return a - b >= bytes && b - a >= bytes;
+}
+
 /* So many of `most` elements at the cursor that lie in a row, without gaps in them or between, are
  * reduced by one call: 0 if they do not. */
 static size_t row_locked(const struct wdl_host *host, const struct wdl_element *el,
@@ -112,6 +127,13 @@ static size_t row_locked(const struct wdl_host *host, const struct wdl_element *
     if (n < 2 || el->extent != el->packed_bytes)
         return 0;
     char *at = next_bytes(c, n * el->packed_bytes, &bytes);
+    if (op < WDL_ROP_REPLACE && (!out || are_apart(out, in, bytes)) && is_laid_out(el, at) &&
+        is_laid_out(el, in)) {
+        if (out)
+            memcpy(out, at, bytes);
+        host->ops->reduce(host->ctx, el->host_type, op, in, at, (int64_t) n);
+        return n;
+    }
     memcpy(image, at, bytes);
     if (in)
         memcpy(operand, in, bytes);
@@ -176,7 +198,15 @@ enum { STEP_STRIPES = 16 };
 /* How many elements from the cursor on are a step, of `most`, and their stripes. */
 static size_t step_of(struct cursor c, const struct wdl_element *el, size_t most, uint64_t *set)
 {
-    size_t n = 0;
+    enum { STRIPE = 64 };
+    const char *at = c.piece->base + c.used;
+    size_t row = (c.piece->bytes - c.used) / el->packed_bytes, n = 0;
+    size_t fit = (STEP_STRIPES * STRIPE - (uintptr_t) at % STRIPE) / el->packed_bytes;
+    fit = fit < most ? fit : most;
+    if (row >= fit && el->extent == el->packed_bytes) { /* without a look at each */
+        *set = wdl_stripes_of(at, fit * el->packed_bytes);
+        return fit;
+    }
     for (*set = 0; n < most; n++) {
         uint64_t with = *set | element_stripes(&c, el);
         if (n > 0 && with != *set && __builtin_popcountll(with) > STEP_STRIPES)

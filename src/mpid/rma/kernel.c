@@ -5,6 +5,7 @@
 #include "mpid/rma/kernel.h"
 #include <string.h>
 #include "base/assert.h"
+#include "base/copy.h"
 
 enum { BLOCK_BYTES = 64 };      /* of a plain block: eight doubles are one */
 enum { RUN_BLOCKS = 8 };        /* of one inner loop, where that is worth it */
@@ -295,18 +296,24 @@ WIDTH_LOOPS(16, uint16_t)
 WIDTH_LOOPS(32, uint32_t)
 WIDTH_LOOPS(64, uint64_t)
 
-/* Plain forms that are the same for every width. */
+/* Plain forms that are the same for every width. Old values go out a cache's worth at a time, or,
+ * where out and in share memory, after the new ones have been kept aside. */
 static void swap_plain(const struct wdl_kernel_call *call, char *target, const char *in, char *out,
                        size_t n)
 {
-    size_t bytes = n * call->element->packed_bytes;
-    char block[PART_BYTES];
-    for (size_t at = 0; at < bytes; at += sizeof(block)) {
-        size_t part = bytes - at < sizeof(block) ? bytes - at : sizeof(block);
-        memcpy(block, in + at, part);   /* in may be out */
+    size_t bytes = n * call->element->packed_bytes, most = bytes;
+    char aside[ASIDE_BYTES];
+    int apart = !out || are_apart(out, in, bytes);
+    if (out)
+        most = apart ? COPIED_BYTES : ASIDE_BYTES;
+    for (size_t at = 0; at < bytes; at += most) {
+        size_t part = bytes - at < most ? bytes - at : most;
+        const char *from = in + at;
+        if (!apart)
+            from = memcpy(aside, in + at, part);
         if (out)
-            memcpy(out + at, target + at, part);
-        memcpy(target + at, block, part);
+            wdl_copy(out + at, target + at, part);
+        wdl_copy(target + at, from, part);
     }
 }
 
@@ -315,7 +322,7 @@ static void load_plain(const struct wdl_kernel_call *call, char *target, const c
 {
     (void) in;
     if (out)
-        memcpy(out, target, n * call->element->packed_bytes);
+        wdl_copy(out, target, n * call->element->packed_bytes);
 }
 
 static void host_plain(const struct wdl_kernel_call *call, char *target, const char *in, char *out,
