@@ -69,8 +69,8 @@ static double seconds(struct timeval t)
     return (double) t.tv_sec + (double) t.tv_usec * 1e-6;
 }
 
-/* A sleep with so many wake-ups of the thread, and a few more; together under 1 % of a core. */
-static void sleep_cheaply(double wakes_per_s, double spare)
+/* A sleep with so many wake-ups of the thread, and a few more: what it took, of a core. */
+static double sleep_cheaply(double wakes_per_s, double spare)
 {
     struct rusage before, after;
     double slept = MPI_Wtime();
@@ -83,20 +83,21 @@ static void sleep_cheaply(double wakes_per_s, double spare)
     long wakes = after.ru_nvcsw - before.ru_nvcsw;
     t_check((double) wakes <= slept * wakes_per_s + spare, "%ld wake-ups in %g s of sleep", wakes,
             slept);
-    t_check(used <= slept / 100, "%g s of sleep took %g s of processor time", slept, used);
+    return used / slept;
 }
 
 /* The thread wakes every 20 ms, since a peer's first message may not wake it. */
-static void quiet(void)
+static double quiet(void)
 {
     struct t_win w = t_win_make(MPI_COMM_WORLD, T_CREATE, CELLS * 8, 1);
-    sleep_cheaply(50, 10);
+    double took = sleep_cheaply(50, 10);
     MPI_Barrier(w.comm);
     t_win_free(&w);
+    return took;
 }
 
 /* What comes through memory wakes nobody: every 8 ms, more often at first. */
-static void waiting(void)
+static double waiting(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
     int rank;
@@ -104,21 +105,35 @@ static void waiting(void)
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
         MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    sleep_cheaply(125, 40);
+    double took = sleep_cheaply(125, 40);
     if (rank != 0)
         MPI_Ibarrier(MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return took;
+}
+
+/* Under 1 % of a core on every rank. Other programs on the machine make each wake-up dearer, and
+ * none makes one cheaper: the least of three tries counts. */
+static void is_cheap(double (*sleeps)(void))
+{
+    enum { TRIES = 3 };
+    double took = 1;
+    for (int i = 0; i < TRIES && took > 0.01; i++) {
+        double own = sleeps();
+        MPI_Allreduce(&own, &took, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    }
+    t_check(took <= 0.01, "a sleep took %g of a core", took);
 }
 
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv);
     if (argc > 1 && strcmp(argv[1], "quiet") == 0) {
-        quiet();
+        is_cheap(quiet);
         return t_end();
     }
     if (argc > 1 && strcmp(argv[1], "waiting") == 0) {
-        waiting();
+        is_cheap(waiting);
         return t_end();
     }
     alone = argc > 1 && strcmp(argv[1], "alone") == 0;
