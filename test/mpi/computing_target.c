@@ -96,7 +96,7 @@ static double quiet(void)
     return took;
 }
 
-/* What comes through memory wakes nobody: every 8 ms, more often at first. */
+/* What comes through memory wakes nobody: every 16 ms after a while, more often at first. */
 static double waiting(void)
 {
     MPI_Request request = MPI_REQUEST_NULL;
@@ -105,7 +105,7 @@ static double waiting(void)
     MPI_Barrier(MPI_COMM_WORLD);
     if (rank == 0)
         MPI_Ibarrier(MPI_COMM_WORLD, &request);
-    double took = sleep_cheaply(125, 40);
+    double took = sleep_cheaply(62.5, 60);
     if (rank != 0)
         MPI_Ibarrier(MPI_COMM_WORLD, &request);
     MPI_Wait(&request, MPI_STATUS_IGNORE);

@@ -72,7 +72,8 @@ enum {
     LOOK_RUNG_US = 16000,       /* where nobody waits for it who does not ring */
     SLEEP_US = 20000,           /* longest sleep: a peer's first message may not wake us up */
     UNHEARD_US = 100,           /* the same where nothing will wake it, at first; twice as long */
-    UNHEARD_MOST_US = 8000,     /* each time nothing has come, to this: under 1 % of a core */
+    UNHEARD_MOST_US = 8000,     /* each time nothing has come, to this, and a 64th longer from */
+    UNHEARD_LAST_US = 16000,    /* there on, to this: under 1 % of a core where waking is dear */
     IDLE_LOOKS = 100,           /* without a window, before it sleeps until there is one */
     SLICE_US = 100              /* of the processor, asked for so that we get it soon */
 };
@@ -164,10 +165,12 @@ static int serve(struct wdl_adi_asynch *asynch, long *sleep_us)
     go();
     if (!unheard)
         *sleep_us = SLEEP_US;
-    else if (events > 0 || *sleep_us > UNHEARD_MOST_US)
+    else if (events > 0 || *sleep_us > UNHEARD_LAST_US)
         *sleep_us = UNHEARD_US;
+    else if (*sleep_us < UNHEARD_MOST_US)
+        *sleep_us = MPL_MIN(2 * *sleep_us, UNHEARD_MOST_US);
     else
-        *sleep_us = 2 * *sleep_us < UNHEARD_MOST_US ? 2 * *sleep_us : UNHEARD_MOST_US;
+        *sleep_us = MPL_MIN(*sleep_us + *sleep_us / 64, UNHEARD_LAST_US);
     return fd;
 }
 
