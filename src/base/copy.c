@@ -21,15 +21,9 @@ static void by_pieces(char *to, const char *from, size_t bytes)
     }
 }
 
-static inline int are_apart(const void *to, const void *from, size_t bytes)
-{
-    uintptr_t at = (uintptr_t) to, of = (uintptr_t) from;
-    return (at < of ? of - at : at - of) >= bytes;
-}
-
 void wdl_copy_by_string(void *to, const void *from, size_t bytes)
 {
-    if (!are_apart(to, from, bytes))
+    if (!wdl_are_apart(to, from, bytes))
         memmove(to, from, bytes);
     else if (wdl_copy_is_slow(to, from))
         by_detour(to, from, bytes);
@@ -79,7 +73,7 @@ static void vectors(char *to, const char *from, size_t bytes)
 
 void wdl_copy_by_vectors(void *to, const void *from, size_t bytes)
 {
-    if (!are_apart(to, from, bytes) || !__builtin_cpu_supports("avx2"))
+    if (!wdl_are_apart(to, from, bytes) || !__builtin_cpu_supports("avx2"))
         wdl_copy_by_string(to, from, bytes);
     else if (bytes >= WDL_COPY_VECTORS)
         wdl_bypass_stores(to, from, bytes);
@@ -91,7 +85,7 @@ void wdl_copy_by_vectors(void *to, const void *from, size_t bytes)
 static inline int string_is_better(const void *to, const void *from, size_t bytes)
 {
     return bytes - WDL_COPY_LONG <= WDL_COPY_ROOM - WDL_COPY_LONG && __builtin_cpu_is("intel") &&
-           __builtin_cpu_supports("avx2") && are_apart(to, from, bytes) &&
+           __builtin_cpu_supports("avx2") && wdl_are_apart(to, from, bytes) &&
            !wdl_copy_is_slow(to, from);
 }
 

@@ -52,6 +52,13 @@ static inline int wdl_copy_is_slow(const void *to, const void *from)
     return apart - 1 < WDL_COPY_LINE - 1;
 }
 
+/* Have so many bytes at the one place none in common with those at the other? */
+static inline int wdl_are_apart(const void *one, const void *other, size_t bytes)
+{
+    uintptr_t a = (uintptr_t) one, b = (uintptr_t) other;
+    return a - b >= bytes && b - a >= bytes;
+}
+
 /* A few KiB to gather bytes in before they are copied to such memory. */
 struct wdl_copy_room {
     char memory[WDL_COPY_ROOM + WDL_COPY_PAGE];

@@ -142,6 +142,14 @@ static int has_work(const struct wdl_adi_asynch *asynch)
         __atomic_load_n(&asynch->colls, __ATOMIC_ACQUIRE);
 }
 
+/* The next sleep where nothing will wake it, behind one of so long. */
+static long longer(long sleep_us)
+{
+    long next = sleep_us < UNHEARD_MOST_US ? 2 * sleep_us : sleep_us + sleep_us / 64;
+    long most = sleep_us < UNHEARD_MOST_US ? UNHEARD_MOST_US : UNHEARD_LAST_US;
+    return next < most ? next : most;
+}
+
 /* Serve what is there. Returns the descriptor to sleep on, or -1: only on the bell; and how long at
  * most, by how long it was the last time. */
 static int serve(struct wdl_adi_asynch *asynch, long *sleep_us)
@@ -167,10 +175,8 @@ static int serve(struct wdl_adi_asynch *asynch, long *sleep_us)
         *sleep_us = SLEEP_US;
     else if (events > 0 || *sleep_us > UNHEARD_LAST_US)
         *sleep_us = UNHEARD_US;
-    else if (*sleep_us < UNHEARD_MOST_US)
-        *sleep_us = MPL_MIN(2 * *sleep_us, UNHEARD_MOST_US);
     else
-        *sleep_us = MPL_MIN(*sleep_us + *sleep_us / 64, UNHEARD_LAST_US);
+        *sleep_us = longer(*sleep_us);
     return fd;
 }
 

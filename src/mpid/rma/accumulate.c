@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 #include "base/assert.h"
+#include "base/copy.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/net.h"
 
@@ -108,12 +109,6 @@ static int is_laid_out(const struct wdl_element *el, const void *at)
     return (uintptr_t) at % (length < most ? length : most) == 0;
 }
 
-static int are_apart(const char *one, const char *other, size_t bytes)
-{
-    uintptr_t a = (uintptr_t) one, b = (uintptr_t) other;
-    return a - b >= bytes && b - a >= bytes;
-}
-
 /* So many of `most` elements at the cursor that lie in a row, without gaps in them or between, are
  * reduced by one call: 0 if they do not. */
 static size_t row_locked(const struct wdl_host *host, const struct wdl_element *el,
@@ -127,8 +122,8 @@ static size_t row_locked(const struct wdl_host *host, const struct wdl_element *
     if (n < 2 || el->extent != el->packed_bytes)
         return 0;
     char *at = next_bytes(c, n * el->packed_bytes, &bytes);
-    if (op < WDL_ROP_REPLACE && (!out || are_apart(out, in, bytes)) && is_laid_out(el, at) &&
-        is_laid_out(el, in)) {
+    if (op < WDL_ROP_REPLACE && (!out || wdl_are_apart(out, in, bytes)) &&
+        is_laid_out(el, at) && is_laid_out(el, in)) {
         if (out)
             memcpy(out, at, bytes);
         host->ops->reduce(host->ctx, el->host_type, op, in, at, (int64_t) n);

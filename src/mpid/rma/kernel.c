@@ -86,11 +86,6 @@ static void name##_atomic(const struct wdl_kernel_call *call, char *target, cons
     }                                                                                          \
 }
 
-static inline int are_apart(const char *out, const char *in, size_t bytes)
-{
-    return (uintptr_t) out - (uintptr_t) in >= bytes && (uintptr_t) in - (uintptr_t) out >= bytes;
-}
-
 /* Arithmetic of several instructions wants longer inner loops in front of the others. */
 #define NO_RUNS(type, expression)
 #define RUNS(type, expression)                                                                 \
@@ -138,7 +133,7 @@ static void name##_##form(const struct wdl_kernel_call *call, char *target, cons
     char aside[ASIDE_BYTES];                                                                   \
     while (n >= block) {                                                                       \
         size_t bytes = n / block * BLOCK_BYTES;                                                \
-        int apart = out && are_apart(out, from, n * sizeof(type));                             \
+        int apart = out && wdl_are_apart(out, from, n * sizeof(type));                         \
         if (out) {                                                                             \
             size_t most = apart ? COPIED_BYTES : ASIDE_BYTES;                                  \
             bytes = bytes < most ? bytes : most;                                               \
@@ -303,7 +298,7 @@ static void swap_plain(const struct wdl_kernel_call *call, char *target, const c
 {
     size_t bytes = n * call->element->packed_bytes, most = bytes;
     char aside[ASIDE_BYTES];
-    int apart = !out || are_apart(out, in, bytes);
+    int apart = !out || wdl_are_apart(out, in, bytes);
     if (out)
         most = apart ? COPIED_BYTES : ASIDE_BYTES;
     for (size_t at = 0; at < bytes; at += most) {
