@@ -260,6 +260,8 @@ static int host_type_bounds(void *ctx, wdl_type type, int64_t count, int64_t * l
 /* by index of a builtin type; filled once at start */
 static uint8_t basic_of[MPIR_DATATYPE_N_BUILTIN];
 struct wdl_element wdl_adi_builtin[256];
+enum { PAIRS = 5 };
+static struct wdl_element pair[PAIRS];
 
 static void mark(enum wdl_basic basic4[4], MPI_Datatype type)
 {
@@ -269,6 +271,12 @@ static void mark(enum wdl_basic basic4[4], MPI_Datatype type)
     int width = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : -1;
     if (width >= 0)
         basic_of[type & 0xff] = (uint8_t) basic4[width];
+}
+
+static int is_pair(MPI_Datatype type)
+{
+    return !HANDLE_IS_BUILTIN(type) && type != MPI_DATATYPE_NULL &&
+           MPIR_DATATYPE_IS_PREDEFINED(type);
 }
 
 void wdl_adi_elements_init(void)
@@ -289,6 +297,9 @@ void wdl_adi_elements_init(void)
     const MPI_Datatype reals[] = {
         MPI_FLOAT, MPI_DOUBLE, MPI_REAL, MPI_DOUBLE_PRECISION, MPI_REAL4, MPI_REAL8
     };
+    const MPI_Datatype pairs[PAIRS] = {
+        MPI_FLOAT_INT, MPI_DOUBLE_INT, MPI_LONG_INT, MPI_SHORT_INT, MPI_LONG_DOUBLE_INT
+    };
     for (int i = 0; i < MPIR_DATATYPE_N_BUILTIN; i++) {
         basic_of[i] = WDL_BASIC_WIDE;
         mark(bits, MPIR_Datatype_builtin[i].handle);
@@ -305,12 +316,17 @@ void wdl_adi_elements_init(void)
         if (type != MPI_DATATYPE_NULL && !wdl_adi_element(type, &wdl_adi_builtin[type & 0xff]))
             wdl_adi_builtin[type & 0xff].host_type = 0;
     }
+    for (unsigned i = 0; i < PAIRS; i++)
+        if (is_pair(pairs[i]))
+            wdl_adi_element(pairs[i], &pair[i]);
 }
 
-static int is_pair(MPI_Datatype type)
+const struct wdl_element *wdl_adi_element_of_pair(MPI_Datatype type)
 {
-    return !HANDLE_IS_BUILTIN(type) && type != MPI_DATATYPE_NULL &&
-           MPIR_DATATYPE_IS_PREDEFINED(type);
+    for (int i = 0; i < PAIRS; i++)
+        if (pair[i].host_type == (uint32_t) type)
+            return &pair[i];
+    return NULL;
 }
 
 int wdl_adi_element(MPI_Datatype type, struct wdl_element *out)

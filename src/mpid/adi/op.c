@@ -59,6 +59,7 @@ static int by_loop(enum wdl_rop rop, const void *in, void *inout, MPI_Aint len, 
 /* --- other types ------------------------------------------------------------------------------ */
 
 #define IS_NAN(x) isunordered(x, x)
+#define IS_ZERO(x) ((x) <= 0 && (x) >= 0)
 #define IS_LESS(a, b) ((a) < (b) || ((a) <= (b) && __builtin_signbit(a)))
 #define IS_MORE(a, b) ((a) > (b) || ((a) >= (b) && !__builtin_signbit(a)))
 #define EXTREME(c_type, is_beyond, a, b)                                                       \
@@ -70,20 +71,13 @@ static int by_loop(enum wdl_rop rop, const void *in, void *inout, MPI_Aint len, 
     do {                                                                                       \
         c_type *number = inout;                                                                \
         for (MPI_Aint i = 0; i < (count); i++)                                                 \
-            number[i] = IS_NAN(number[i]) ? (c_type) NAN : number[i];                          \
+            if (IS_NAN(number[i]))                                                             \
+                number[i] = (c_type) NAN;                                                      \
     } while (0)
 
-/* Of the results of a sum or a product. */
+/* Of the results of a product of complex numbers. */
 static void nans_unite(void *inout, MPI_Aint len, MPI_Datatype type)
 {
-    switch (type) {
-#undef MPIR_OP_TYPE_MACRO
-#define MPIR_OP_TYPE_MACRO(mpi_type, c_type, name) case mpi_type: NANS_UNITE(c_type, len); return;
-        MPIR_OP_TYPE_GROUP(FLOATING_POINT)
-        MPIR_OP_TYPE_GROUP(FLOATING_POINT_EXTRA)
-    default:
-        break;
-    }
     switch (complex_half(type)) {
         case 0:
             break;
@@ -96,6 +90,40 @@ static void nans_unite(void *inout, MPI_Aint len, MPI_Datatype type)
         default:
             NANS_UNITE(long double, 2 * len);
     }
+}
+
+#define SUM_OR_PRODUCT(c_type, count)                                                          \
+    do {                                                                                       \
+        c_type *a = inout;                                                                     \
+        const c_type *b = in;                                                                  \
+        for (MPI_Aint i = 0; i < (count); i++) {                                               \
+            c_type x = (c_type) (product ? a[i] * b[i] : a[i] + b[i]);                         \
+            if (__builtin_expect(IS_NAN(x), 0))                                                \
+                x = (c_type) NAN;                                                              \
+            a[i] = x;                                                                          \
+        }                                                                                      \
+    } while (0)
+
+/* Complex numbers, too, are added half by half. 0: no such type. */
+__attribute__((always_inline))
+static inline int sum_or_product(int product, const void *in, void *inout, MPI_Aint len,
+                                 MPI_Datatype type)
+{
+    switch (type) {
+#undef MPIR_OP_TYPE_MACRO
+#define MPIR_OP_TYPE_MACRO(mpi_type, c_type, name)                                             \
+    case mpi_type:                                                                             \
+        SUM_OR_PRODUCT(c_type, len);                                                           \
+        return 1;
+        MPIR_OP_TYPE_GROUP(FLOATING_POINT)
+        MPIR_OP_TYPE_GROUP(FLOATING_POINT_EXTRA)
+    default:
+        break;
+    }
+    if (product || complex_half(type) != sizeof(long double))
+        return 0;
+    SUM_OR_PRODUCT(long double, 2 * len);
+    return 1;
 }
 
 /* 0: no such type. */
@@ -120,6 +148,7 @@ static int extremes(int most, const void *in, void *inout, MPI_Aint len, MPI_Dat
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
+/* Numbers that are equal may be zeros of different signs. */
 #define PAIRS(mpi_type, c_type, index_type)                                                    \
     case mpi_type: {                                                                           \
         struct pair {                                                                          \
@@ -129,17 +158,27 @@ static int extremes(int most, const void *in, void *inout, MPI_Aint len, MPI_Dat
         const struct pair *b = in;                                                             \
         for (MPI_Aint i = 0; i < len; i++) {                                                   \
             c_type x = a[i].number, y = b[i].number;                                           \
-            int unlike = isunordered(x, y) ? IS_NAN(x) != IS_NAN(y) : x < y || x > y;          \
-            int b_is_beyond = isunordered(x, y) ? IS_NAN(y) : IS_BEYOND(y, x);                 \
-            if (unlike ? b_is_beyond : b[i].index < a[i].index)                                \
+            if (most ? y > x : y < x) {                                                        \
+                a[i].number = y;                                                               \
                 a[i].index = b[i].index;                                                       \
-            a[i].number = EXTREME(c_type, IS_BEYOND, x, y);                                    \
+            } else if (most ? y >= x : y <= x) {                                               \
+                if (b[i].index < a[i].index)                                                   \
+                    a[i].index = b[i].index;                                                   \
+                if (IS_ZERO(y) && IS_BEYOND(y, x))                                             \
+                    a[i].number = y;                                                           \
+            } else if (isunordered(x, y)) {                                                    \
+                if (!IS_NAN(x) || (IS_NAN(y) && b[i].index < a[i].index))                      \
+                    a[i].index = b[i].index;                                                   \
+                a[i].number = (c_type) NAN;                                                    \
+            }                                                                                  \
         }                                                                                      \
         return 1;                                                                              \
     }
 
 /* 0: no such type. */
-static int extreme_pairs(int most, const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
+__attribute__((always_inline))
+static inline int extreme_pairs(int most, const void *in, void *inout, MPI_Aint len,
+                                MPI_Datatype type)
 {
     switch (type) {
         PAIRS(MPI_FLOAT_INT, float, int)
@@ -150,6 +189,34 @@ static int extreme_pairs(int most, const void *in, void *inout, MPI_Aint len, MP
 #if defined(HAVE_FORTRAN_BINDING) && !defined(HAVE_NO_FORTRAN_MPI_TYPES_IN_C)
         PAIRS(MPI_2REAL, MPIR_FC_REAL_CTYPE, MPIR_FC_REAL_CTYPE)
         PAIRS(MPI_2DOUBLE_PRECISION, MPIR_FC_DOUBLE_CTYPE, MPIR_FC_DOUBLE_CTYPE)
+#endif
+    default:
+        return 0;
+    }
+}
+
+/* What is between number and index is nobody's. 0: no such type. */
+#define PAIR_COPIES(mpi_type, c_type)                                                          \
+    case mpi_type: {                                                                           \
+        struct pair {                                                                          \
+            c_type number;                                                                     \
+            int index;                                                                         \
+        } *a = inout;                                                                          \
+        const struct pair *b = in;                                                             \
+        for (MPI_Aint i = 0; i < len; i++) {                                                   \
+            a[i].number = b[i].number;                                                         \
+            a[i].index = b[i].index;                                                           \
+        }                                                                                      \
+        return 1;                                                                              \
+    }
+static int copy_pairs(const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
+{
+    switch (type) {
+        PAIR_COPIES(MPI_DOUBLE_INT, double)
+        PAIR_COPIES(MPI_LONG_INT, long)
+        PAIR_COPIES(MPI_SHORT_INT, short)
+#if defined(HAVE_LONG_DOUBLE)
+        PAIR_COPIES(MPI_LONG_DOUBLE_INT, long double)
 #endif
     default:
         return 0;
@@ -172,15 +239,15 @@ static void max(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
 
 static void sum(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
 {
-    if (by_loop(WDL_ROP_SUM, in, inout, *len, *type))
-        return;
-    MPIR_SUM(in, inout, len, type);
-    nans_unite(inout, *len, *type);
+    if (!by_loop(WDL_ROP_SUM, in, inout, *len, *type) &&
+        !sum_or_product(0, in, inout, *len, *type))
+        MPIR_SUM(in, inout, len, type);
 }
 
 static void prod(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
 {
-    if (by_loop(WDL_ROP_PROD, in, inout, *len, *type))
+    if (by_loop(WDL_ROP_PROD, in, inout, *len, *type) ||
+        sum_or_product(1, in, inout, *len, *type))
         return;
     MPIR_PROD(in, inout, len, type);
     nans_unite(inout, *len, *type);
@@ -198,12 +265,19 @@ static void maxloc(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
         MPIR_MAXLOC(in, inout, len, type);
 }
 
+static void replace(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
+{
+    if (!copy_pairs(in, inout, *len, *type))
+        MPIR_REPLACE(in, inout, len, type);
+}
+
 void wdl_adi_op_init(void)
 {
     MPIR_OP_HDL_TO_FN(MPI_MIN) = min;
     MPIR_OP_HDL_TO_FN(MPI_MAX) = max;
     MPIR_OP_HDL_TO_FN(MPI_SUM) = sum;
     MPIR_OP_HDL_TO_FN(MPI_PROD) = prod;
+    MPIR_OP_HDL_TO_FN(MPI_REPLACE) = replace;
     MPIR_OP_HDL_TO_FN(MPI_MINLOC) = minloc;
     MPIR_OP_HDL_TO_FN(MPI_MAXLOC) = maxloc;
 }

@@ -434,6 +434,8 @@ static inline int short_accumulate(WDL_RMA_ORIGIN, void *result, WDL_RMA_TARGET,
         return 0;
     const struct wdl_element *element = wdl_adi_element_of(target_type);
     enum wdl_rop rop = wdl_adi_rop(op);
+    if (!element)
+        element = wdl_adi_element_of_pair(target_type);
     if (!element || target_type != origin_type || origin_count != target_count ||
         rop == WDL_ROP_COUNT)
         return 0;

@@ -16,6 +16,8 @@ static inline const struct wdl_element *wdl_adi_element_of(MPI_Datatype type)
     const struct wdl_element *el = &wdl_adi_builtin[type & 0xff];
     return el->host_type == (uint32_t) type ? el : NULL;
 }
+/* Those of pairs that are no builtin types; NULL for what is none. */
+const struct wdl_element *wdl_adi_element_of_pair(MPI_Datatype type);
 void wdl_adi_elements_init(void);
 /* Has MPICH refuse MPI_LAND and MPI_LOR on floating types, in reductions too. */
 void wdl_adi_ops_init(void);

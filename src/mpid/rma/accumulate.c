@@ -6,24 +6,22 @@
  * (seed 004). Those in a row are reduced together.
  */
 #include "mpid/rma/accumulate.h"
-#include <stddef.h>
 #include <string.h>
 #include "base/assert.h"
-#include "base/copy.h"
 #include "mpid/rma/kernel.h"
 #include "mpid/rma/net.h"
 
 enum { WIDE_BYTES_MAX = 64 };
 
-/* --- elements without an instruction: gathered from their pieces, reduced, scattered --- */
+/* --- elements without an instruction: reduced where they lie, or in an image of that --- */
 
 struct cursor {                 /* a place in the pieces */
     const struct wdl_piece *piece;
     size_t used;                /* bytes of it that are behind us */
 };
 
-/* The next bytes, of an element of which so many are missing: where they are, and how many. The
- * cursor goes behind them. */
+/* The next bytes, of so many that are missing: where they are, and how many. The cursor goes behind
+ * them. */
 static char *next_bytes(struct cursor *c, size_t missing, size_t *n_out)
 {
     char *at = c->piece->base + c->used;
@@ -37,109 +35,79 @@ static char *next_bytes(struct cursor *c, size_t missing, size_t *n_out)
     return at;
 }
 
-/* Copy one packed element between the pieces and `packed`, and advance; `image` receives or gives
- * the element laid out as in memory, where the gaps between its pieces are. */
-static void element_gather(struct cursor *c, const struct wdl_element *el, char *packed,
-                           char *image)
+/* The next `bytes` into a packed stream. */
+static void gather(struct cursor c, size_t bytes, char *packed)
 {
-    char *base = NULL;
-    for (size_t done = 0; done < el->packed_bytes;) {
-        size_t n;
-        char *at = next_bytes(c, el->packed_bytes - done, &n);
-        if (!base)
-            base = at;
-        memcpy(packed + done, at, n);
-        memcpy(image + (at - base), at, n);
-        done += n;
+    for (size_t done = 0, n; done < bytes; done += n) {
+        const char *at = next_bytes(&c, bytes - done, &n);
+        wdl_copy(packed + done, at, n);
     }
 }
 
-static void element_scatter(struct cursor *c, const struct wdl_element *el, const char *image)
+/* ... from there, to where they are, or so far away in an image of that. */
+static void scatter(struct cursor c, size_t bytes, const char *packed, uintptr_t away)
 {
-    char *base = NULL;
-    for (size_t done = 0; done < el->packed_bytes;) {
-        size_t n;
-        char *at = next_bytes(c, el->packed_bytes - done, &n);
-        if (!base)
-            base = at;
-        memcpy(at, image + (at - base), n);
-        done += n;
+    for (size_t done = 0, n; done < bytes; done += n) {
+        uintptr_t at = (uintptr_t) next_bytes(&c, bytes - done, &n);
+        wdl_copy((char *) (at + away), packed + done, n);
     }
 }
 
-/* Lay a packed element out like the one at the cursor. */
-static void element_spread(struct cursor c, const struct wdl_element *el, const char *packed,
-                           char *image)
+/* ... from such an image, or to it. */
+static void mirror(struct cursor c, size_t bytes, uintptr_t away, int to_image)
 {
-    char *base = NULL;
-    for (size_t done = 0; done < el->packed_bytes;) {
-        size_t n;
-        char *at = next_bytes(&c, el->packed_bytes - done, &n);
-        if (!base)
-            base = at;
-        memcpy(image + (at - base), packed + done, n);
-        done += n;
+    for (size_t done = 0, n; done < bytes; done += n) {
+        char *at = next_bytes(&c, bytes - done, &n), *image = (char *) ((uintptr_t) at + away);
+        wdl_copy(to_image ? image : at, to_image ? at : image, n);
     }
 }
 
-static void element_locked(const struct wdl_host *host, const struct wdl_element *el,
-                           enum wdl_rop op, struct cursor *c, const char *in, char *out)
+/* So many elements from the cursor on, of `most`, lie as in an array. */
+static size_t row_of(struct cursor c, const struct wdl_element *el, size_t most)
 {
-    _Alignas(16) char old[WIDE_BYTES_MAX];
-    _Alignas(16) char image[WIDE_BYTES_MAX] = { 0 }, operand[WIDE_BYTES_MAX] = { 0 };
-    struct cursor start = *c;
-    if (in)
-        element_spread(start, el, in, operand);
-    element_gather(c, el, old, image);
-    if (op == WDL_ROP_REPLACE) {
-        element_scatter(&start, el, operand);
-    } else if (op != WDL_ROP_NO_OP) {
-        host->ops->reduce(host->ctx, el->host_type, op, operand, image, 1);
-        element_scatter(&start, el, image);
-    }
-    if (out)
-        memcpy(out, old, el->packed_bytes);
+    const char *first = c.piece->base + c.used;
+    size_t n = (c.piece->bytes - c.used) / el->packed_bytes;
+    if (n > 0 && wdl_is_without_gaps(el))
+        return n < most ? n : most;
+    for (n = 0; n < most && c.piece->base + c.used == first + n * el->extent; n++)
+        for (size_t done = 0, bytes; done < el->packed_bytes; done += bytes)
+            (void) next_bytes(&c, el->packed_bytes - done, &bytes);
+    return n;
 }
 
-/* Is it where the host may compute? An element is no more aligned than its length, nor than any
- * type of its is. */
-static int is_laid_out(const struct wdl_element *el, const void *at)
-{
-    size_t length = el->extent & (~el->extent + 1), most = _Alignof(max_align_t);
-    return (uintptr_t) at % (length < most ? length : most) == 0;
-}
-
-/* So many of `most` elements at the cursor that lie in a row, without gaps in them or between, are
- * reduced by one call: 0 if they do not. */
+/* Elements of such an array, so many of n as have been updated. */
 static size_t row_locked(const struct wdl_host *host, const struct wdl_element *el,
-                         enum wdl_rop op, struct cursor *c, size_t most, const char *in, char *out)
+                         enum wdl_rop op, struct cursor c, size_t n, const char *in, char *out)
 {
     enum { ROW_BYTES = 1024 };
-    _Alignas(WIDE_BYTES_MAX) char image[ROW_BYTES], operand[ROW_BYTES];
-    size_t n = (c->piece->bytes - c->used) / el->packed_bytes, bytes;
-    n = n < most ? n : most;
-    n = n < ROW_BYTES / el->packed_bytes ? n : ROW_BYTES / el->packed_bytes;
-    if (n < 2 || el->extent != el->packed_bytes)
-        return 0;
-    char *at = next_bytes(c, n * el->packed_bytes, &bytes);
-    if (op < WDL_ROP_REPLACE && (!out || wdl_are_apart(out, in, bytes)) &&
-        is_laid_out(el, at) && is_laid_out(el, in)) {
-        if (out)
-            memcpy(out, at, bytes);
-        host->ops->reduce(host->ctx, el->host_type, op, in, at, (int64_t) n);
-        return n;
+    _Alignas(WIDE_BYTES_MAX) char image[ROW_BYTES], operands[ROW_BYTES];
+    char *at = c.piece->base + c.used;
+    size_t bytes = n * el->packed_bytes, room = ROW_BYTES / el->extent;
+    int moves = op >= WDL_ROP_REPLACE, stays = moves || wdl_is_laid_out(el, at);
+    int reads = op != WDL_ROP_NO_OP, as_is = !reads || (wdl_is_without_gaps(el) &&
+                                                        (moves || wdl_is_laid_out(el, in)) &&
+                                                        (!out || wdl_are_apart(out, in, bytes)));
+    if (n > room && !(stays && as_is)) {
+        n = room;
+        bytes = n * el->packed_bytes;
     }
-    memcpy(image, at, bytes);
-    if (in)
-        memcpy(operand, in, bytes);
-    if (out)                    /* which may be in */
-        memcpy(out, image, bytes);
-    if (op == WDL_ROP_REPLACE) {
-        memcpy(at, operand, bytes);
-    } else if (op != WDL_ROP_NO_OP) {
-        host->ops->reduce(host->ctx, el->host_type, op, operand, image, (int64_t) n);
-        memcpy(at, image, bytes);
-    }
+    uintptr_t to_image = (uintptr_t) image - (uintptr_t) at,
+        to_operands = (uintptr_t) operands - (uintptr_t) at;
+    if (!as_is)
+        scatter(c, bytes, in, to_operands);
+    if (!stays)
+        mirror(c, bytes, to_image, 1);
+    if (out)
+        gather(c, bytes, out);
+    if (op == WDL_ROP_REPLACE && as_is)
+        scatter(c, bytes, in, 0);
+    else if (op == WDL_ROP_REPLACE)
+        mirror(c, bytes, to_operands, 0);
+    else if (reads)
+        host->ops->reduce(host->ctx, el->host_type, op, as_is ? in : operands, stays ? at : image,
+                          (int64_t) n);
+    if (!stays)
+        mirror(c, bytes, to_image, 0);
     return n;
 }
 
@@ -148,13 +116,11 @@ static void elements_locked(const struct wdl_host *host, const struct wdl_elemen
                             enum wdl_rop op, struct cursor *c, size_t n, const char *in, char *out)
 {
     size_t size = el->packed_bytes;
-    for (size_t i = 0; i < n;) {
-        const char *operands = in ? in + i * size : NULL;
-        char *old = out ? out + i * size : NULL;
-        size_t row = row_locked(host, el, op, c, n - i, operands, old);
-        if (row == 0)
-            element_locked(host, el, op, c, operands, old);
-        i += row ? row : 1;
+    for (size_t i = 0, row; i < n; i += row) {
+        row = row_locked(host, el, op, *c, row_of(*c, el, n - i), in ? in + i * size : NULL,
+                         out ? out + i * size : NULL);
+        for (size_t done = 0, bytes; done < row * size; done += bytes)
+            (void) next_bytes(c, row * size - done, &bytes);
     }
 }
 
@@ -178,29 +144,24 @@ static size_t bytes_of(const struct wdl_piece *piece, int npieces)
 static uint64_t element_stripes(struct cursor *c, const struct wdl_element *el)
 {
     uint64_t set = 0;
-    for (size_t done = 0; done < el->packed_bytes;) {
-        size_t n;
+    for (size_t done = 0, n; done < el->packed_bytes; done += n) {
         char *at = next_bytes(c, el->packed_bytes - done, &n);
         set |= wdl_stripes_of(at, n);
-        done += n;
     }
     return set;
 }
 
-/* What is locked at a time: elements of so many stripes, 1 KiB of memory in a row. */
-enum { STEP_STRIPES = 16 };
+/* What is locked at a time: so much memory in a row (which is all stripes), or elements of so many
+ * stripes. */
+enum { STEP_BYTES = 8192, STEP_STRIPES = 32 };
 
 /* How many elements from the cursor on are a step, of `most`, and their stripes. */
 static size_t step_of(struct cursor c, const struct wdl_element *el, size_t most, uint64_t *set)
 {
-    enum { STRIPE = 64 };
-    const char *at = c.piece->base + c.used;
-    size_t row = (c.piece->bytes - c.used) / el->packed_bytes, n = 0;
-    size_t fit = (STEP_STRIPES * STRIPE - (uintptr_t) at % STRIPE) / el->packed_bytes;
-    fit = fit < most ? fit : most;
-    if (row >= fit && el->extent == el->packed_bytes) { /* without a look at each */
-        *set = wdl_stripes_of(at, fit * el->packed_bytes);
-        return fit;
+    size_t fit = STEP_BYTES / el->extent, row = row_of(c, el, fit < most ? fit : most), n = 0;
+    if (row > 1) { /* without a look at each */
+        *set = wdl_stripes_of(c.piece->base + c.used, row * el->extent);
+        return row;
     }
     for (*set = 0; n < most; n++) {
         uint64_t with = *set | element_stripes(&c, el);
@@ -209,6 +170,18 @@ static size_t step_of(struct cursor c, const struct wdl_element *el, size_t most
         *set = with;
     }
     return n;
+}
+
+/* Lock a step, or, where somebody has one of its stripes, the half of it, and so on: its elements;
+ * 0: WDL_AGAIN. */
+static size_t step_lock(const struct wdl_domain *d, struct cursor c, const struct wdl_element *el,
+                        size_t most, uint64_t *set)
+{
+    size_t n = step_of(c, el, most, set);
+    for (; n > 1; n = step_of(c, el, n / 2, set))
+        if (wdl_stripes_lock_at_once(d->control, *set))
+            return n;
+    return wdl_stripes_lock(d->control, *set) == WDL_OK ? n : 0;
 }
 
 /* Others update what lies here under the same locks: those that map it, or from outside. From byte
@@ -224,13 +197,60 @@ static int accumulate_locked(const struct wdl_domain *d, enum wdl_rop op,
     while (*done + size <= bytes) {
         uint64_t set = 0;
         size_t n = (bytes - *done) / size;
-        if (shared)
-            n = step_of(c, el, n, &set);
-        if (wdl_stripes_lock(d->control, set) != WDL_OK)
+        if (shared && (n = step_lock(d, c, el, n, &set)) == 0)
             return WDL_AGAIN;
         elements_locked(d->host, el, op, &c, n, in ? in + *done : NULL, out ? out + *done : NULL);
-        wdl_stripes_unlock(d->control, set);
+        if (shared)
+            wdl_stripes_unlock(d->control, set);
         *done += n * size;
+    }
+    return WDL_OK;
+}
+
+void wdl_array_update(const struct wdl_host *host, enum wdl_rop op, const struct wdl_element *el,
+                      char *target, const void *in, void *out, size_t n)
+{
+    const struct wdl_host_ops *ops = host->ops;
+    int bytes = wdl_is_without_gaps(el);
+    if (out && bytes)
+        wdl_copy(out, target, n * el->extent);
+    else if (out)
+        ops->reduce(host->ctx, el->host_type, WDL_ROP_REPLACE, target, out, (int64_t) n);
+    if (op == WDL_ROP_REPLACE && bytes)
+        wdl_copy(target, in, n * el->extent);
+    else if (op != WDL_ROP_NO_OP)
+        ops->reduce(host->ctx, el->host_type, op, in, target, (int64_t) n);
+}
+
+/* The same as step_lock, of an array. */
+static size_t array_lock(const struct wdl_domain *d, const char *at, const struct wdl_element *el,
+                         size_t most, uint64_t *set)
+{
+    size_t n = STEP_BYTES / el->extent;
+    for (n = n < most ? n : most; n > 0; n /= 2) {
+        *set = wdl_stripes_of(at, n * el->extent);
+        if (wdl_stripes_lock_at_once(d->control, *set))
+            return n;
+    }
+    return wdl_stripes_lock(d->control, *set) == WDL_OK;
+}
+
+int wdl_accumulate_array(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
+                         char *target, const char *in, char *out, size_t n, size_t *done)
+{
+    uint64_t set = 0;
+    int shared = !wdl_domain_is_sole(d);
+    wdl_assert(!d->outside && !wdl_kernel_has(el));
+    for (size_t i = *done / el->packed_bytes, step; i < n; i += step) {
+        size_t at = i * el->extent;
+        step = shared ? array_lock(d, target + at, el, n - i, &set) : n - i;
+        if (step == 0)
+            return WDL_AGAIN;
+        wdl_array_update(d->host, op, el, target + at, in ? in + at : NULL, out ? out + at : NULL,
+                         step);
+        if (shared)
+            wdl_stripes_unlock(d->control, set);
+        *done += step * el->packed_bytes;
     }
     return WDL_OK;
 }

@@ -7,6 +7,8 @@
 #ifndef WDL_MPID_RMA_ACCUMULATE_H_INCLUDED
 #define WDL_MPID_RMA_ACCUMULATE_H_INCLUDED
 
+#include <stddef.h>
+#include "base/copy.h"
 #include "mpid/rma/domain.h"
 
 #define WDL_BULK_MIN 8          /* elements: from here on they are worth closing their region, and
@@ -30,6 +32,19 @@ static inline int wdl_is_bulk(const struct wdl_element *el, enum wdl_rop op, siz
         wdl_is_one_thing(el, op, n);
 }
 
+/* Is it where the host may compute with such elements? One is no more aligned than its length, nor
+ * than any type of its is. */
+static inline int wdl_is_laid_out(const struct wdl_element *el, const void *at)
+{
+    size_t length = el->extent & (~el->extent + 1), most = _Alignof(max_align_t);
+    return (uintptr_t) at % (length < most ? length : most) == 0;
+}
+
+static inline int wdl_is_without_gaps(const struct wdl_element *el)
+{
+    return el->extent == el->packed_bytes;
+}
+
 /* Apply the packed elements `in` (NULL for WDL_ROP_NO_OP) to the memory `target[0..npieces)`, given
  * in stream order; the pieces' bytes sum to a multiple of el->packed_bytes. out (may be NULL)
  * receives the old values, packed. in and out may be unaligned; out may equal in. *done counts the
@@ -44,6 +59,24 @@ int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl
  * all aligned, of whole elements that wdl_kernel_has, none over another. */
 int wdl_accumulate_rows(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
                         const struct wdl_rows *target, const struct wdl_rows *in, size_t *done);
+
+/* Are these n elements as the host has them in arrays, `in` and `out` apart? (in: not for
+ * WDL_ROP_NO_OP; out: may be NULL.) */
+static inline int wdl_are_arrays(const struct wdl_element *el, enum wdl_rop op, const void *target,
+                                 const void *in, const void *out, size_t n)
+{
+    int reads = op != WDL_ROP_NO_OP;
+    return wdl_is_laid_out(el, target) && (!reads || wdl_is_laid_out(el, in)) &&
+           (!out || (wdl_is_laid_out(el, out) &&
+                     (!reads || wdl_are_apart(out, in, n * el->extent))));
+}
+/* Update such arrays, by the host, and nothing else. */
+void wdl_array_update(const struct wdl_host *host, enum wdl_rop op, const struct wdl_element *el,
+                      char *target, const void *in, void *out, size_t n);
+/* The same as wdl_accumulate of such arrays, of elements that no instruction updates, in memory
+ * that is mapped here. *done counts the bytes without those in gaps. */
+int wdl_accumulate_array(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
+                         char *target, const char *in, char *out, size_t n, size_t *done);
 
 /* If the element at target equals *compare it becomes *value; *result is the old value. WDL_OK, or
  * WDL_AGAIN: nothing has changed. */

@@ -5,7 +5,7 @@
  * ranks (or alone, where the window's memory is private). Each group of words has cache lines of
  * its own; the block should begin on one.
  *
- *   stripe      domain.c   element locks of types without atomic instruction
+ *   stripes     domain.c   element locks of types without atomic instruction
  *   lock, gate  room.c, far.c  the lock words (the gate is used on rank 0's block only)
  *   announced .. bulk  domain.c   short updates against bulk updates
  *   completed   pscw.c     complete
@@ -74,7 +74,7 @@ struct wdl_mail {               /* a cache line */
 #define WDL_WIN_CONTROL_ZEROED offsetof(struct wdl_win_control, area)
 
 struct wdl_win_control {
-    uint32_t stripe[WDL_WIN_STRIPES];
+    uint64_t stripes, stripes_pad[7];   /* a bit each */
 
     uint64_t lock, lock_pad[7];
     uint64_t gate;
@@ -133,7 +133,7 @@ wdl_static_assert(offsetof(struct wdl_win_control, mail) % 64 == 0);
 wdl_static_assert(sizeof(struct wdl_mail) == 64);
 wdl_static_assert(offsetof(struct wdl_win_control, area) % 64 == 0);
 wdl_static_assert(sizeof(struct wdl_win_control) % 64 == 0);
-/* one bit each of a set; 64 stripes of 64 bytes are a page */
+/* one bit each of a word; 64 stripes of 64 bytes are a page */
 wdl_static_assert(WDL_WIN_STRIPES == 64);
 
 #endif

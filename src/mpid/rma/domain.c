@@ -171,22 +171,12 @@ void wdl_bulk_end(const struct wdl_domain *d, int region)
     wdl_bulk_end_at(d->control, region);
 }
 
-void wdl_stripes_unlock(struct wdl_win_control *control, uint64_t set)
-{
-    for (; set; set &= set - 1)
-        word_give(&control->stripe[__builtin_ctzll(set)]);
-}
-
 int wdl_stripes_lock(struct wdl_win_control *control, uint64_t set)
 {
-    uint64_t held = 0;
-    for (uint64_t left = set; left; left &= left - 1) {
-        int i = __builtin_ctzll(left);
-        if (word_take(&control->stripe[i]) != WDL_OK) {
-            wdl_stripes_unlock(control, held);
-            return WDL_AGAIN;
-        }
-        held |= (uint64_t) 1 << i;
+    for (int i = 0; i < TRIES; i++) {
+        if (wdl_stripes_lock_at_once(control, set))
+            return WDL_OK;
+        wdl_relax();
     }
-    return WDL_OK;
+    return WDL_AGAIN;
 }

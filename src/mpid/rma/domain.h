@@ -20,7 +20,9 @@
  * is BULK_ALWAYS. test/model/regions.pml has all of this.
  *
  * Everything else (wide types, unaligned elements) is updated under element locks: stripes of 64
- * bytes of address within a page, always taken in ascending order (seed 004), few at a time.
+ * bytes of address within a page, few at a time. They are the bits of one word: all that are wanted
+ * are taken at once, or none, so that nobody waits with some in hand (which the ascending order of
+ * seed 004 is for).
  *
  * Memory that no other process maps (`alone`) its own process updates plainly, having announced the
  * region. The others of its node come from outside: they close the region, or lock the stripes,
@@ -268,8 +270,23 @@ static inline uint64_t wdl_stripes_of(const char *from, size_t bytes)
         set |= (uint64_t) 1 << (first % WDL_WIN_STRIPES);
     return set;
 }
+/* Lock all of a set, if nobody is in the way: 1; 0: nothing has changed. */
+static inline int wdl_stripes_lock_at_once(struct wdl_win_control *control, uint64_t set)
+{
+    uint64_t held = __atomic_load_n(&control->stripes, __ATOMIC_RELAXED);
+    while ((held & set) == 0)
+        /* pairs with wdl_stripes_unlock */
+        if (__atomic_compare_exchange_n(&control->stripes, &held, held | set, 0, __ATOMIC_SEQ_CST,
+                                        __ATOMIC_RELAXED))
+            return 1;
+    return 0;
+}
 /* Lock all of a set, or none: WDL_OK or WDL_AGAIN. */
 int wdl_stripes_lock(struct wdl_win_control *control, uint64_t set);
-void wdl_stripes_unlock(struct wdl_win_control *control, uint64_t set);
+static inline void wdl_stripes_unlock(struct wdl_win_control *control, uint64_t set)
+{
+    /* pairs with wdl_stripes_lock_at_once */
+    __atomic_fetch_and(&control->stripes, ~set, __ATOMIC_RELEASE);
+}
 
 #endif

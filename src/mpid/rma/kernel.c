@@ -273,17 +273,24 @@ INTEGER_LOOPS(i64, int64_t, uint64_t)
 INTEGER_LOOPS(u64, uint64_t, uint64_t)
 FLOAT_LOOPS(f32, float, uint32_t)
 FLOAT_LOOPS(f64, double, uint64_t)
-/* Sums, minima and maxima of 4 and 8 bytes are what long accumulates are made of. */
-#define WIDE_INTEGER_LOOPS(suffix, type)                                                       \
-    WIDE_LOOP(sum_##suffix, NO_RUNS, type, old + in)                                           \
+/* Arithmetic is what long accumulates are made of, and has no instruction in every vector. */
+#define WIDE_EXTREME_LOOPS(suffix, type)                                                       \
     WIDE_LOOP(min_##suffix, NO_RUNS, type, in < old ? in : old)                                \
     WIDE_LOOP(max_##suffix, NO_RUNS, type, in > old ? in : old)
+#define WIDE_INTEGER_LOOPS(signed_suffix, signed_type, suffix, type)                           \
+    WIDE_LOOP(sum_##suffix, NO_RUNS, type, (type) (old + in))                                  \
+    WIDE_LOOP(prod_##suffix, NO_RUNS, type, (type) (1u * old * in))                            \
+    WIDE_EXTREME_LOOPS(suffix, type)                                                           \
+    WIDE_EXTREME_LOOPS(signed_suffix, signed_type)
 #define WIDE_FLOAT_LOOPS(suffix, type)                                                         \
     WIDE_LOOP(sum_##suffix, RUNS, type, wdl_one_nan_##suffix(old + in))                        \
+    WIDE_LOOP(prod_##suffix, RUNS, type, wdl_one_nan_##suffix(old * in))                       \
     WIDE_LOOP(min_##suffix, RUNS, type, least_##suffix(old, in))                               \
     WIDE_LOOP(max_##suffix, RUNS, type, most_##suffix(old, in))
-WIDE_INTEGER_LOOPS(u32, uint32_t)
-WIDE_INTEGER_LOOPS(u64, uint64_t)
+WIDE_INTEGER_LOOPS(i8, int8_t, u8, uint8_t)
+WIDE_INTEGER_LOOPS(i16, int16_t, u16, uint16_t)
+WIDE_INTEGER_LOOPS(i32, int32_t, u32, uint32_t)
+WIDE_INTEGER_LOOPS(i64, int64_t, u64, uint64_t)
 WIDE_FLOAT_LOOPS(f32, float)
 WIDE_FLOAT_LOOPS(f64, double)
 WIDTH_LOOPS(8, uint8_t)
@@ -350,16 +357,17 @@ static void host_plain(const struct wdl_kernel_call *call, char *target, const c
      [WDL_ROP_MAX] = K(max_##s)}
 #define KERNEL(name) {name##_atomic, name##_plain, name##_rows}
 #define FORM_KERNEL(name, form) {name##_atomic, FORM(name, form), name##_rows}
-#define FORM_ROW(s, form)                                                                      \
-    {[WDL_ROP_SUM] = FORM_KERNEL(sum_##s, form), [WDL_ROP_MIN] = FORM_KERNEL(min_##s, form),   \
-     [WDL_ROP_MAX] = FORM_KERNEL(max_##s, form)}
-/* Signed sums are the unsigned ones'; signed minima and maxima are not worth a wide form of their
- * own. */
+/* Sums and products of signed integers are the unsigned ones'. */
+#define FORM_ROW(s, unsigned_s, form)                                                          \
+    {[WDL_ROP_SUM] = FORM_KERNEL(sum_##unsigned_s, form),                                      \
+     [WDL_ROP_PROD] = FORM_KERNEL(prod_##unsigned_s, form),                                    \
+     [WDL_ROP_MIN] = FORM_KERNEL(min_##s, form), [WDL_ROP_MAX] = FORM_KERNEL(max_##s, form)}
 #define FORM_TABLE(form)                                                                       \
-    {[WDL_BASIC_I32] = {[WDL_ROP_SUM] = FORM_KERNEL(sum_u32, form)},                           \
-     [WDL_BASIC_I64] = {[WDL_ROP_SUM] = FORM_KERNEL(sum_u64, form)},                           \
-     [WDL_BASIC_U32] = FORM_ROW(u32, form), [WDL_BASIC_U64] = FORM_ROW(u64, form),             \
-     [WDL_BASIC_F32] = FORM_ROW(f32, form), [WDL_BASIC_F64] = FORM_ROW(f64, form)}
+    {[WDL_BASIC_I8] = FORM_ROW(i8, u8, form), [WDL_BASIC_U8] = FORM_ROW(u8, u8, form),         \
+     [WDL_BASIC_I16] = FORM_ROW(i16, u16, form), [WDL_BASIC_U16] = FORM_ROW(u16, u16, form),   \
+     [WDL_BASIC_I32] = FORM_ROW(i32, u32, form), [WDL_BASIC_U32] = FORM_ROW(u32, u32, form),   \
+     [WDL_BASIC_I64] = FORM_ROW(i64, u64, form), [WDL_BASIC_U64] = FORM_ROW(u64, u64, form),   \
+     [WDL_BASIC_F32] = FORM_ROW(f32, f32, form), [WDL_BASIC_F64] = FORM_ROW(f64, f64, form)}
 
 static const struct wdl_kernel typed[WDL_BASIC_COUNT][WDL_ROP_COUNT] = {
     [WDL_BASIC_I8] = INTEGER_ROW(KERNEL, i8), [WDL_BASIC_U8] = INTEGER_ROW(KERNEL, u8),
@@ -386,13 +394,19 @@ static int width_index(size_t bytes)
     return bytes == 1 ? 0 : bytes == 2 ? 1 : bytes == 4 ? 2 : bytes == 8 ? 3 : -1;
 }
 
+/* Of an operator the type has no loop of its own for. */
+static int other_loop(enum wdl_rop op)
+{
+    return op == WDL_ROP_REPLACE ? SWAP : op == WDL_ROP_NO_OP ? LOAD : HOST;
+}
+
 wdl_static_assert((int) WDL_BASIC_WIDE + 1 == (int) WDL_BASIC_COUNT);
 
 wdl_kernel_fn wdl_kernel_atomic(const struct wdl_element *element, enum wdl_rop op)
 {
-    if (op < WDL_ROP_REPLACE)
+    if (typed[element->basic][op].atomic)
         return typed[element->basic][op].atomic;
-    return by_width[width_index(element->packed_bytes)][op == WDL_ROP_REPLACE ? SWAP : LOAD].atomic;
+    return by_width[width_index(element->packed_bytes)][other_loop(op)].atomic;
 }
 
 wdl_kernel_fn wdl_kernel_typed(const struct wdl_element *element, enum wdl_rop op)
@@ -410,17 +424,13 @@ enum wdl_vectors wdl_kernel_vectors(void)
 const struct wdl_kernel *wdl_kernel_of(const struct wdl_element *element, enum wdl_rop op,
                                        enum wdl_vectors vectors)
 {
-    const struct wdl_kernel *any;
     wdl_assert(wdl_kernel_has(element));
     wdl_assert_cmp(op, <, WDL_ROP_COUNT);
     if (wide[vectors][element->basic][op].plain)
         return &wide[vectors][element->basic][op];
-    any = by_width[width_index(element->packed_bytes)];
-    if (op == WDL_ROP_REPLACE)
-        return &any[SWAP];
-    if (op == WDL_ROP_NO_OP)
-        return &any[LOAD];
-    return typed[element->basic][op].plain ? &typed[element->basic][op] : &any[HOST];
+    if (typed[element->basic][op].plain)
+        return &typed[element->basic][op];
+    return &by_width[width_index(element->packed_bytes)][other_loop(op)];
 }
 
 const struct wdl_kernel *wdl_kernel_find(const struct wdl_element *element, enum wdl_rop op)

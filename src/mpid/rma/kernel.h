@@ -49,8 +49,7 @@ enum wdl_vectors { WDL_VECTORS_ANY, WDL_VECTORS_WIDE, WDL_VECTORS_WIDEST };
 const struct wdl_kernel *wdl_kernel_of(const struct wdl_element *element, enum wdl_rop op,
                                        enum wdl_vectors vectors);
 enum wdl_vectors wdl_kernel_vectors(void);
-/* Its atomic loop alone; op: REPLACE, NO_OP, or one that the basic type has a loop of its own for
- * (integers all but MINLOC and MAXLOC, floating point SUM, PROD, MIN, MAX). */
+/* Its atomic loop alone. */
 wdl_kernel_fn wdl_kernel_atomic(const struct wdl_element *element, enum wdl_rop op);
 /* Its plain loop, if the basic type has one of its own for op; or NULL. */
 wdl_kernel_fn wdl_kernel_typed(const struct wdl_element *element, enum wdl_rop op);

@@ -115,6 +115,18 @@ static int is_rows(const struct wdl_host *host, const struct wdl_rma_args *args,
            wdl_rows_have(target, &args->element);
 }
 
+/* Are all sides of an accumulate arrays of elements that no instruction updates? */
+static int is_array(const struct wdl_rma_args *args, const char *base)
+{
+    wdl_type type = args->element.host_type;
+    int gets = args->kind == WDL_RMA_GET_ACC;
+    return !wdl_kernel_has(&args->element) && args->remote.type == type &&
+        (args->op == WDL_ROP_NO_OP || args->origin.type == type) &&
+        (!gets || args->result.type == type) &&
+        wdl_are_arrays(&args->element, args->op, base, args->origin.addr,
+                       gets ? args->result.addr : NULL, (size_t) args->remote.count);
+}
+
 /* args->done: bytes of whole steps that are done, and bytes within the step under way. */
 static int accumulate(struct wdl_win *win, struct wdl_rma_args *args, char *base,
                       const struct wdl_domain *domain)
@@ -123,6 +135,10 @@ static int accumulate(struct wdl_win *win, struct wdl_rma_args *args, char *base
     struct wdl_rows target, in;
     if (is_rows(&win->proc->host, args, base, &target, &in))
         return wdl_accumulate_rows(domain, args->op, &args->element, &target, &in, &args->done);
+    if (is_array(args, base) && !domain->outside)
+        return wdl_accumulate_array(domain, args->op, &args->element, base, args->origin.addr,
+                                    args->kind == WDL_RMA_GET_ACC ? args->result.addr : NULL,
+                                    (size_t) args->remote.count, &args->done);
     int plain = args->remote.contig && args->origin.contig &&
         (args->kind == WDL_RMA_ACC || args->result.contig);
     if (plain)
@@ -335,6 +351,47 @@ static inline int is_few(const struct wdl_element *el, enum wdl_rop op, size_t c
     return count <= WDL_CROWD_FEW && !wdl_is_one_thing(el, op, count);
 }
 
+/* Does the host have that operator of this type? As a rule they are those of the last time. */
+static inline int host_has(struct wdl_win *win, const struct wdl_element *el, enum wdl_rop op)
+{
+    const struct wdl_host *host = &win->proc->host;
+    struct wdl_last_op *last = &win->rma->last_op, this = {el->host_type, op + 1};
+    if (last->host_type == this.host_type && last->op == this.op)
+        return 1;
+    if (!host->ops->op_valid(host->ctx, el->host_type, op))
+        return 0;
+    *last = this;
+    return 1;
+}
+
+/* Those that have no instruction, up to a page of them. */
+__attribute__((noinline))
+static int wide_update(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
+                       const struct wdl_element *el, const void *in, void *out)
+{
+    enum { WIDE_BYTES = 4096 };
+    struct wdl_win_quick *q = &win->quick;
+    struct wdl_win_control *control = &win->params.node[rank];
+    size_t bytes = count * el->extent;
+    uint64_t set;
+    char *at;
+    if (count - 1 >= WIDE_BYTES || bytes > WIDE_BYTES || !host_has(win, el, op) ||
+        !wdl_quick_reach(q, rank, disp, bytes, &at))
+        return WDL_AGAIN;
+    set = q->sole ? 0 : wdl_stripes_of(at, bytes);
+    if (!wdl_are_arrays(el, op, at, in, out, count) ||
+        (set != 0 && !wdl_stripes_lock_at_once(control, set))) {
+        q->ops--;
+        return WDL_AGAIN;
+    }
+    wdl_array_update(&win->proc->host, op, el, at, in, out, count);
+    if (set != 0)
+        wdl_stripes_unlock(control, set);
+    else
+        q->stored = 1;
+    return WDL_OK;
+}
+
 /* Several elements whose region has not been closed. Many the full path waits for, and raises the
  * mode for. */
 __attribute__((noinline))
@@ -407,14 +464,14 @@ static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count
     return bulk_update_of(win, rank, disp, count, op, el, in, out);
 }
 
-/* Are these operators of every type there are instructions for? What is left the full path
- * judges. */
-static int is_plain_op(const struct wdl_element *el, enum wdl_rop op)
+/* Has the type loops of its own for the operator? */
+static inline int is_plain_op(const struct wdl_element *el, enum wdl_rop op)
 {
     if (el->basic >= WDL_BASIC_I8 && el->basic <= WDL_BASIC_U64)
         return op != WDL_ROP_MINLOC && op != WDL_ROP_MAXLOC;
-    return op == WDL_ROP_REPLACE || op == WDL_ROP_NO_OP ||
-        (op <= WDL_ROP_MAX && (el->basic == WDL_BASIC_F32 || el->basic == WDL_BASIC_F64));
+    return el->basic != WDL_BASIC_WIDE &&
+        (op == WDL_ROP_REPLACE || op == WDL_ROP_NO_OP ||
+         (op <= WDL_ROP_MAX && (el->basic == WDL_BASIC_F32 || el->basic == WDL_BASIC_F64)));
 }
 
 /* Is their region to be closed for several elements, as in wdl_is_bulk, but from two on? */
@@ -447,8 +504,11 @@ __attribute__((noinline))
 static int sole_accumulate(struct wdl_win *win, int rank, int64_t disp, size_t count,
                            enum wdl_rop op, const struct wdl_element *el, const void *in, void *out)
 {
-    if (count - 1 >= WDL_REGION_BYTES || count * el->packed_bytes > WDL_REGION_BYTES ||
-        !is_plain_op(el, op))
+    if (count - 1 >= WDL_REGION_BYTES || count * el->packed_bytes > WDL_REGION_BYTES)
+        return WDL_AGAIN;
+    if (!is_plain_op(el, op) && !wdl_kernel_has(el))
+        return wide_update(win, rank, disp, count, op, el, in, out);
+    if (!is_plain_op(el, op) && !host_has(win, el, op))
         return WDL_AGAIN;
     char *at = sole_reach(win, rank, disp, count * el->packed_bytes, el);
     if (!at)
@@ -510,7 +570,11 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
 {
     if (__builtin_expect(win->quick.sole, 0))
         return sole_accumulate(win, rank, disp, count, op, el, in, out);
-    if (count - 1 >= WDL_REGION_BYTES || !is_plain_op(el, op))
+    if (count - 1 >= WDL_REGION_BYTES)
+        return WDL_AGAIN;
+    if (!is_plain_op(el, op) && !wdl_kernel_has(el))
+        return wide_update(win, rank, disp, count, op, el, in, out);
+    if (!is_plain_op(el, op) && !host_has(win, el, op))
         return WDL_AGAIN;
     if (closes(win, el, op, count) && !(wdl_crowd_is(&win->crowd) && is_few(el, op, count)))
         return bulk_update(win, rank, disp, count, op, el, in, out);

@@ -74,6 +74,9 @@ struct wdl_rma {
         enum wdl_rop op;
         wdl_kernel_fn plain;
     } last_loop;
+    struct wdl_last_op {        /* that the host was asked for there, and has */
+        uint32_t host_type, op; /* + 1 */
+    } last_op;
     char *stage;                        /* what one get has read, WDL_RMA_STAGE bytes */
     size_t chunk_bytes;                 /* largest payload of a packet */
     struct wdl_resume {         /* the message that will be delivered again, half done */

@@ -170,8 +170,7 @@ START_TEST(pairs_under_region_locks)
     int was;
     memcpy(&was, old + 8, 4);
     ck_assert_int_eq(was, 7);
-    for (int i = 0; i < WDL_WIN_STRIPES; i++)
-        ck_assert_uint_eq(control.stripe[i], 0);
+    ck_assert_uint_eq(control.stripes, 0);
 }
 END_TEST
 
@@ -182,8 +181,7 @@ START_TEST(a_held_region_changes_nothing)
     char stream[12] = { 0 };
     struct wdl_piece piece = { (char *) &target, 12 };
     struct wdl_element el = element(WDL_BASIC_WIDE, 12, sizeof(struct pair));
-    for (int i = 0; i < WDL_WIN_STRIPES; i++)
-        control.stripe[i] = 1;
+    control.stripes = UINT64_MAX;
     ck_assert_int_eq(accumulate(1, &control, WDL_ROP_REPLACE, &el, &piece, 1, stream, NULL),
                      WDL_AGAIN);
     ck_assert(target.value == 1 && target.index == 7);
@@ -509,8 +507,7 @@ START_TEST(pairs_from_outside)
         ck_assert_int_eq(storm->cells[k].index, want);
         ck_assert_mem_eq((char *) &storm->cells[k] + 12, "\x5a\x5a\x5a\x5a", 4);
     }
-    for (int i = 0; i < WDL_WIN_STRIPES; i++)
-        ck_assert_uint_eq(storm->control[0].stripe[i], 0);
+    ck_assert_uint_eq(storm->control[0].stripes, 0);
     free(storm);
 }
 END_TEST
@@ -531,14 +528,14 @@ START_TEST(pairs_from_outside_go_on)
     pairs_of(cells, N, stream, pieces);
     for (int i = 0; i < N; i++)
         cells[i].index = i;
-    control[0].stripe[60] = 1; /* behind the first ones */
+    control[0].stripes = (uint64_t) 1 << 60; /* behind the first ones */
     outside_copies = 0;
     for (int tries = 0; tries < 3; tries++)
         ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, pieces, N, stream, old, &done),
                          WDL_AGAIN);
     ck_assert_uint_eq(done, 12 * AT_ONCE);
     ck_assert_int_eq(outside_copies, 2);
-    control[0].stripe[60] = 0;
+    control[0].stripes = 0;
     ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, pieces, N, stream, old, &done), WDL_OK);
     ck_assert_int_eq(outside_copies, 2 * ((N + AT_ONCE - 1) / AT_ONCE));
     for (int i = 0, was; i < N; i++) {
@@ -556,8 +553,7 @@ START_TEST(pairs_from_outside_go_on)
     ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, pieces, N, stream, old, &done),
                      WDL_ERR_RANGE);
     ck_assert_uint_eq(done, 0);
-    for (int i = 0; i < WDL_WIN_STRIPES; i++)
-        ck_assert_uint_eq(control[0].stripe[i], 0);
+    ck_assert_uint_eq(control[0].stripes, 0);
 }
 END_TEST
 
@@ -845,18 +841,24 @@ END_TEST
 
 /* --- in steps --------------------------------------------------------------------------------- */
 
-/* Three pages. */
-enum { STEP_BYTES = 3 * 4096, STEP_STRIPES = 16 };
+/* Of three pages. */
+enum { STEP_BYTES = 3 * 4096, STEP_STRIPES = 32 };
 
 struct stepping {
     struct wdl_win_control control[2];
     int foreign;                /* a lock that somebody holds, or -1 */
-    int most, updates;          /* other locks held at a time; the other process's updates */
+    int most, updates;          /* others held at a time; the other process's updates */
     int64_t together;           /* elements at a time */
     char *others;               /* a page that it updates */
 };
 
-/* Sums of the integers there are in an element. Another process updates one half a page on. */
+/* A type that is so many integers, so far from one element to the next. */
+static uint32_t stepping_type(const struct wdl_element *el)
+{
+    return el->packed_bytes / 4 << 8 | el->extent / 4;
+}
+
+/* Sums of the integers there are in an element. Another process updates what is not locked. */
 static int stepping_reduce(void *ctx, uint32_t type, enum wdl_rop op, const void *in, void *inout,
                            int64_t count)
 {
@@ -865,22 +867,19 @@ static int stepping_reduce(void *ctx, uint32_t type, enum wdl_rop op, const void
     struct wdl_domain d = domain_of_two(s->control, s->others);
     const int32_t *a = in;
     int32_t *b = inout;
-    int held = 0, far = 0;
+    uint64_t held = s->control[0].stripes;
     ck_assert_int_eq(op, WDL_ROP_SUM);
-    for (int64_t i = 0; i < count * (int64_t) type / 4; i++)
-        b[i] += a[i];
-    for (int i = 0; i < WDL_WIN_STRIPES; i++)
-        if (s->control[0].stripe[i] && i != s->foreign) {
-            held++;
-            far = (i + WDL_WIN_STRIPES / 2) % WDL_WIN_STRIPES;
-        }
-    s->most = held > s->most ? held : s->most;
+    for (uint32_t i = 0; i < count * (type & 0xff); i++)
+        if (i % (type & 0xff) < type >> 8)
+            b[i] += a[i];
+    int most = __builtin_popcountll(held) - (s->foreign >= 0);
+    s->most = most > s->most ? most : s->most;
     s->together = count > s->together ? count : s->together;
-    if (far == s->foreign)
+    if (held == UINT64_MAX)
         return WDL_OK;
     s->updates++;
     size_t done = 0;
-    struct wdl_piece piece = {s->others + 64 * far, 16};
+    struct wdl_piece piece = {s->others + 64 * __builtin_ctzll(~held), 16};
     ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_REPLACE, &el, &piece, 1, "fifteen letters", NULL,
                                     &done), WDL_OK);
     return WDL_OK;
@@ -898,21 +897,23 @@ static int stepping_pieces(char *at, size_t bytes, size_t stride, int n, struct 
     return n;
 }
 
-/* Long ones of elements that have no instruction lock a few stripes at a time: others update what
- * is not among them meanwhile. Where one is somebody else's they go on from there. Those in a row
- * are reduced together. */
+/* Long ones of elements that have no instruction lock a few stripes at a time, or a few KiB: others
+ * update what is not among them meanwhile. Where one is somebody else's they go as near as they
+ * can, and on from there. Those that lie as in an array are reduced together, where they lie, if
+ * they and the operands lie as the host wants them, or a KiB at a time. */
 START_TEST(long_ones_go_in_steps)
 {
     static const struct {
         enum wdl_basic basic;
         uint32_t bytes, extent;
         size_t from, stride;
-        int64_t together;
+        int64_t together, by_images;
+        int most;
     } kinds[] = {
-        {WDL_BASIC_WIDE, 16, 16, 0, 16, 64}, {WDL_BASIC_WIDE, 16, 16, 8, 16, 63},
-        {WDL_BASIC_WIDE, 12, 16, 0, 16, 1},
-        {WDL_BASIC_WIDE, 16, 16, 56, 64, 1},    /* each in two lines */
-        {WDL_BASIC_I64, 8, 8, 1, 8, 127}        /* crooked */
+        {WDL_BASIC_WIDE, 16, 16, 0, 16, 512, 64, 64}, {WDL_BASIC_WIDE, 16, 16, 8, 16, 64, 64, 64},
+        {WDL_BASIC_WIDE, 12, 16, 0, 16, 64, 64, 64},
+        {WDL_BASIC_WIDE, 16, 16, 56, 64, 1, 1, STEP_STRIPES},   /* each in two lines */
+        {WDL_BASIC_I64, 8, 8, 1, 8, 128, 128, 64}       /* crooked */
     };
     enum { OLD_NONE, OLD_APART, OLD_IN_PLACE, OLDS };
     const struct wdl_host_ops stepping_ops = {.reduce = stepping_reduce,
@@ -930,7 +931,7 @@ START_TEST(long_ones_go_in_steps)
             struct wdl_domain d = domain_of_two(s.control, memory);
             d.host = &stepping_host;
             d.own = &s.control[0];
-            el.host_type = el.packed_bytes;
+            el.host_type = stepping_type(&el);
             memset(memory, 0, STEP_BYTES + 4096);
             int32_t *old = olds == OLD_APART ? apart : olds == OLD_IN_PLACE ? in : NULL;
             memset(apart, 0xff, STEP_BYTES);
@@ -939,32 +940,34 @@ START_TEST(long_ones_go_in_steps)
             int npieces = stepping_pieces(memory + kinds[k].from, each, kinds[k].stride, n, piece);
             for (; tries < 2; tries++) { /* before and behind it */
                 size_t before = done;
-                s.control[0].stripe[s.foreign] = 1;
+                s.control[0].stripes = (uint64_t) 1 << s.foreign;
                 ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, piece, npieces, in, old,
                                                 &done), WDL_AGAIN);
                 ck_assert_uint_eq(done % each, 0);
                 ck_assert(tries ? done == before : done >= each * 16);
-                ck_assert_uint_le(done / each * kinds[k].stride, 64 * s.foreign);
+                size_t reached = kinds[k].from + done / each * kinds[k].stride;
+                ck_assert_uint_le(reached, 64 * s.foreign);
+                ck_assert_uint_gt(reached + kinds[k].stride, 64 * s.foreign);
                 middle = (int) (done / each);
                 memcpy(&was, memory + kinds[k].from + (size_t) middle * kinds[k].stride, 4);
                 ck_assert_int_eq(was, 0);
             }
-            s.control[0].stripe[s.foreign] = 0;
+            s.control[0].stripes = 0;
             s.foreign = -1;
             ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_SUM, &el, piece, npieces, in, old, &done),
                              WDL_OK);
             ck_assert_uint_eq(done, (size_t) n * each);
-            ck_assert_int_eq(s.most, STEP_STRIPES);
+            ck_assert_int_eq(s.most, kinds[k].most);
             ck_assert_int_gt(s.updates, 0);
-            ck_assert_int_eq(s.together, kinds[k].together);
+            ck_assert_int_eq(s.together,
+                             olds == OLD_IN_PLACE ? kinds[k].by_images : kinds[k].together);
             for (size_t i = 0; i < (size_t) n * each / 4; i++) {
                 size_t at = i / (each / 4) * kinds[k].stride + i % (each / 4) * 4;
                 memcpy(&was, memory + kinds[k].from + at, 4);
                 ck_assert_int_eq(was, (int32_t) i);
                 ck_assert_int_eq(olds == OLD_NONE ? in[i] - (int32_t) i : old[i], 0);
             }
-            for (int i = 0; i < WDL_WIN_STRIPES; i++)
-                ck_assert_uint_eq(s.control[0].stripe[i], 0);
+            ck_assert_uint_eq(s.control[0].stripes, 0);
         }
     free(piece);
     free(memory);

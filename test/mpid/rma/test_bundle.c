@@ -143,17 +143,16 @@ START_TEST(a_bundle_goes_on_where_it_was)
     long double one[2] = { 1, 2 }, old[2];
     test_world_open(&w, &p);
     struct test_rank *o = &w.rank[2];
-    uint32_t *stripes = w.control[1].stripe;
+    uint64_t *stripes = &w.control[1].stripes;
     TEST_DONE(&w, wdl_win_lock(o->win, 1, 1, 0, &o->step));
     for (int i = 0; i < 2; i++)
         test_op(&w, 2, test_acc(1, 32 + 16 * i, WDL_ROP_SUM, TEST_LD, 1, &one[i], &old[i]));
     ck_assert_int_eq(wdl_win_unlock(o->win, 1, &o->step), WDL_AGAIN);
-    for (int i = 0; i < WDL_WIN_STRIPES; i++)
-        stripes[i] = 1;
+    *stripes = UINT64_MAX;
     for (int i = 0; i < 50; i++)
         test_world_turn(&w);
     ck_assert_int_eq(wdl_win_unlock(o->win, 1, &o->step), WDL_AGAIN);
-    memset(stripes, 0, WDL_WIN_STRIPES * sizeof(stripes[0]));
+    *stripes = 0;
     TEST_DONE(&w, wdl_win_unlock(o->win, 1, &o->step));
     ck_assert_int_eq(test_world_messages(&w), 2);
     for (int i = 0; i < 2; i++) {

@@ -74,16 +74,15 @@ START_TEST(an_operation_goes_on_where_it_was)
     long double sum = 0;
     bed_open_as(&bed, (struct bed_kind){.dynamic = 2, .mail = 1});
     int64_t there = attach(&bed, 1, 0, 64);
-    uint32_t *stripes = bed.w.control[1].stripe;
+    uint64_t *stripes = &bed.w.control[1].stripes;
     ck_assert_int_eq(operate(&bed, test_acc(1, there, WDL_ROP_SUM, TEST_LD, 1, &half, NULL)),
                      WDL_OK);
     ck_assert(bed.win[0]->mailbox.mail);
-    for (int i = 0; i < WDL_WIN_STRIPES; i++)
-        stripes[i] = 1;
+    *stripes = UINT64_MAX;
     ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
     for (int i = 0; i < 2 * WDL_MAIL_LOOKS; i++)
         ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
-    memset(stripes, 0, WDL_WIN_STRIPES * sizeof(stripes[0]));
+    *stripes = 0;
     bed_served(&bed, 1);
     ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     memcpy(&sum, bed.w.rank[1].memory, sizeof(sum));

@@ -215,7 +215,8 @@ START_TEST(an_interrupted_wide_accumulate_goes_on_where_it_was)
             in[gaps ? i / 64 * 127 + i % 64 * 2 : i] = i + 1;
         }
         int far = (int) ((uintptr_t) &memory[N / 8] / 64 % WDL_WIN_STRIPES);
-        w.control[1].stripe[far] = 1;   /* somebody else's: an eighth on, and a page later again */
+        /* somebody else's: an eighth on, and a page later again */
+        w.control[1].stripes = (uint64_t) 1 << far;
         for (int i = 0; i < 3; i++) {
             ck_assert_int_eq(wdl_rma_op(w.rank[0].win, &acc), WDL_AGAIN);
             ck_assert_uint_gt(acc.done, 0);
@@ -223,7 +224,7 @@ START_TEST(an_interrupted_wide_accumulate_goes_on_where_it_was)
             ck_assert(memory[acc.done / sizeof(*in) - 1] == 4 * (acc.done / sizeof(*in)) - 3);
             ck_assert(memory[acc.done / sizeof(*in)] == 3 * (acc.done / sizeof(*in)));
         }
-        w.control[1].stripe[far] = 0;
+        w.control[1].stripes = 0;
         ck_assert_int_eq(wdl_rma_op(w.rank[0].win, &acc), WDL_OK);
         for (int i = 0; i < N; i++) {
             ck_assert(memory[i] == 4 * i + 1);
@@ -233,6 +234,72 @@ START_TEST(an_interrupted_wide_accumulate_goes_on_where_it_was)
         test_type_end(host, type);
         test_world_close(&w);
     }
+}
+END_TEST
+
+/* Arrays of pairs on all sides, longer than a step; now and then a stripe is somebody else's. The
+ * gaps stay as they are on both sides. */
+START_TEST(arrays_of_pairs_are_updated_where_they_lie)
+{
+    enum { N = 1500 };
+    struct test_world w;
+    struct test_world_params p = {.ranks = 2,.node = 2,.bytes = N * sizeof(struct test_double_int)};
+    static struct test_double_int in[N], out[N], before[N], want[N], old[N];
+    struct test_double_int *memory;
+    struct wdl_prng prng;
+    int refused = 0;
+    wdl_prng_init(&prng, 5);
+    test_world_open(&w, &p);
+    FENCE(&w);
+    memory = (struct test_double_int *) (void *) w.rank[1].memory;
+    const struct wdl_host *host = &w.rank[0].host.host;
+    for (int round = 0; round < 60; round++) {
+        int n = 1 + (int) wdl_prng_below(&prng, N), fetches = round % 2;
+        int first = (int) wdl_prng_below(&prng, (uint64_t) (N - n + 1));
+        enum wdl_rop op = round % 5 == 1 ? WDL_ROP_NO_OP : round % 3 ? WDL_ROP_MINLOC :
+            WDL_ROP_REPLACE;
+        for (int i = 0; i < N; i++) {
+            memset(&in[i], 0x11, sizeof(in[i]));
+            memset(&memory[i], 0x22, sizeof(memory[i]));
+            in[i].value = (double) wdl_prng_below(&prng, 3);
+            memory[i].value = (double) wdl_prng_below(&prng, 3);
+            in[i].index = (int) wdl_prng_below(&prng, 100);
+            memory[i].index = (int) wdl_prng_below(&prng, 100);
+        }
+        memset(out, 0x77, sizeof(out));
+        memcpy(old, out, sizeof(old));
+        memcpy(before, memory, sizeof(before));
+        memcpy(want, before, sizeof(want));
+        host->ops->reduce(NULL, TEST_DOUBLE_INT, op, in, want + first, n);
+        if (fetches)
+            host->ops->reduce(NULL, TEST_DOUBLE_INT, WDL_ROP_REPLACE, before + first, old, n);
+        struct wdl_rma_args acc = test_acc(1, first * (int) sizeof(*in), op, TEST_DOUBLE_INT, n, in,
+                                           fetches ? out : NULL);
+        acc.origin = test_typed(&w.rank[0].host, in, n, TEST_DOUBLE_INT);
+        acc.remote = test_typed(&w.rank[0].host, NULL, n, TEST_DOUBLE_INT);
+        if (fetches)
+            acc.result = test_typed(&w.rank[0].host, out, n, TEST_DOUBLE_INT);
+        w.control[1].stripes = round % 3 ? (uint64_t) 1 << wdl_prng_below(&prng, 64) : 0;
+        int status = wdl_rma_op(w.rank[0].win, &acc);
+        ck_assert(status == WDL_OK || (status == WDL_AGAIN && w.control[1].stripes));
+        size_t done = acc.done / acc.element.packed_bytes;
+        if (status == WDL_AGAIN) { /* as far as it goes */
+            char *at = (char *) (memory + (size_t) first + done);
+            ck_assert((wdl_stripes_of(at, sizeof(*in)) & w.control[1].stripes) != 0);
+            ck_assert_mem_eq(at, before + (size_t) first + done,
+                             sizeof(*in) * (N - (size_t) first - done));
+            w.control[1].stripes = 0;
+            ck_assert_int_eq(wdl_rma_op(w.rank[0].win, &acc), WDL_OK);
+            refused++;
+        }
+        ck_assert_uint_eq(w.control[1].stripes & (w.control[1].stripes - 1), 0);
+        ck_assert_mem_eq(memory, want, sizeof(want));
+        ck_assert_mem_eq(out, old, sizeof(old));
+    }
+    ck_assert_int_gt(refused, 20);
+    w.control[1].stripes = 0;
+    FENCE(&w);
+    test_world_close(&w);
 }
 END_TEST
 
@@ -331,11 +398,29 @@ static int add_short(struct wdl_win *win, int rank, int64_t disp, size_t count, 
     return wdl_win_accumulate_short(win, rank, disp, count, op, el, in, out);
 }
 
+/* What the host makes of n elements at `to`. The bytes of a long double that are no part of its
+ * number may be any: they are made those at `like`. */
+static void reduce_there(const struct wdl_host *host, const struct wdl_element *el,
+                         enum wdl_rop op, const char *in, char *to, const char *like, size_t n)
+{
+    enum { LD_BYTES = 10 };
+    _Alignas(16) char cells[80 * 16];
+    memcpy(cells, to, n * el->extent);
+    ck_assert_int_eq(host->ops->reduce(host->ctx, el->host_type, op, in, cells, (int64_t) n),
+                     WDL_OK);
+    if (op == WDL_ROP_REPLACE && el->extent == el->packed_bytes)
+        memcpy(cells, in, n * el->extent);
+    for (size_t i = 0; el->host_type == TEST_LD && i < n; i++)
+        memcpy(cells + i * el->extent + LD_BYTES, like + i * el->extent + LD_BYTES,
+               el->extent - LD_BYTES);
+    memcpy(to, cells, n * el->extent);
+}
+
 /* It does what the full path does, or declines and does nothing. */
 static void short_way(int sole)
 {
     struct test_world w;
-    int taken = 0, bulk = 0, declined = 0;
+    int taken = 0, bulk = 0, declined = 0, wide = 0;
     open_world_of(&w, 14, sole);
     struct wdl_win *win = w.rank[0].win;
     char *memory = w.rank[1].memory;
@@ -351,12 +436,14 @@ static void short_way(int sole)
         size_t count = wdl_prng_below(&w.prng, round % 4 ? 8 : sums ? 24 : 80);
         int64_t disp = (int64_t) wdl_prng_below(&w.prng, round % 16 ? 2000 : BYTES + 8);
         int rank = round % 32 ? 1 : (int) wdl_prng_below(&w.prng, 5) - 1;
-        _Alignas(16) char in[80 * 16], out[80 * 16], before[BYTES], want[BYTES];
+        _Alignas(16) char in[80 * 16], out[80 * 16], old[80 * 16], before[BYTES], want[BYTES];
         disp = round % 8 ? disp / 16 * 16 : disp;
         fill(&w, in, sizeof(in));
         fill(&w, memory, BYTES);
         memcpy(before, memory, BYTES);
         memcpy(want, memory, BYTES);
+        memset(out, 0x77, sizeof(out));
+        memset(old, 0x77, sizeof(old));
         uint64_t ops = win->quick.ops;
         win->crowd.left = round % 7 == 0;
         w.control[1].bulk_by = 0;
@@ -379,24 +466,22 @@ static void short_way(int sole)
         ck_assert_uint_eq(win->quick.ops, ops + 1);
         if (rank == 0)
             continue;
-        if (op != WDL_ROP_NO_OP) {
-            /* reduce into an aligned copy */
-            _Alignas(16) char cells[80 * 16];
-            memcpy(cells, before + disp, count * el.extent);
-            int done = w.rank[0].host.host.ops->reduce(NULL, el.host_type, op, in, cells,
-                                                       (int64_t) count);
-            ck_assert_int_eq(done, WDL_OK);
-            memcpy(want + disp, cells, count * el.extent);
-        }
+        if (op != WDL_ROP_NO_OP)
+            reduce_there(&w.rank[0].host.host, &el, op, in, want + disp, memory + disp, count);
         if (fetches)
-            ck_assert_mem_eq(out, before + disp, count * el.packed_bytes);
+            reduce_there(&w.rank[0].host.host, &el, WDL_ROP_REPLACE, before + disp, old, out,
+                         count);
+        ck_assert_mem_eq(out, old, sizeof(out));        /* what is in gaps, too */
         ck_assert_mem_eq(memory, want, BYTES);
+        ck_assert_uint_eq(w.control[1].stripes, 0);
         taken++;
+        wide += !wdl_kernel_has(&el);
         bulk += count >= WDL_BULK_MIN;
     }
     ck_assert_int_gt(taken, 700);
     ck_assert_int_gt(bulk, 40);
     ck_assert_int_gt(declined, 700);
+    ck_assert_int_gt(wide, 50);
     FENCE(&w);
     test_world_close(&w);
 }
@@ -804,6 +889,7 @@ END_TEST
 WDL_SUITE("rma/mapped", every_kind_and_layout_agrees_with_the_shadow,
           compare_and_swap_by_the_shadow, an_interrupted_accumulate_goes_on_where_it_was,
           an_interrupted_wide_accumulate_goes_on_where_it_was,
+          arrays_of_pairs_are_updated_where_they_lie,
           blocks_evenly_apart, blocks_of_operands_going_backwards, the_short_way_agrees_or_declines,
           the_short_way_knows_one_nan, a_word_is_updated_or_declined, few_close_their_region,
           single_ones_lower_the_mode, one_thing_is_replaced_at_once, few_raise_the_mode,

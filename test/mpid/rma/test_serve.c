@@ -256,15 +256,15 @@ START_TEST(a_long_wide_accumulate_goes_on_where_it_was)
     acc.type = WDL_PKT_CONTIG;
     for (int i = 0; i < N; i++)
         in[i] = i + 1;
-    int begin = (int) ((uintptr_t) memory / 64 % WDL_WIN_STRIPES);
-    w.control[0].stripe[(begin + HELD) % WDL_WIN_STRIPES] = 1;  /* the lines are as many */
+    uintptr_t held = (uintptr_t) memory / 64 + HELD;    /* the lines are as many as the stripes */
+    w.control[0].stripes = (uint64_t) 1 << held % WDL_WIN_STRIPES;
     for (int tries = 0; tries < 3; tries++) {
         ck_assert_int_eq(serve(&w, &acc, in, N * SIZE, &a), WDL_AGAIN);
         ck_assert_int_eq(a.count, 0);
         ck_assert(memory[0] == 1);
         ck_assert(memory[HELD * 64 / SIZE] == 0);
     }
-    w.control[0].stripe[(begin + HELD) % WDL_WIN_STRIPES] = 0;
+    w.control[0].stripes = 0;
     ck_assert_int_eq(serve(&w, &acc, in, N * SIZE, &a), WDL_OK);
     ck_assert_int_eq(a.count, 1);
     ck_assert_int_eq(a.pkt.kind, WDL_PKT_OP_ACK);

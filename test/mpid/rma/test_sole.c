@@ -298,8 +298,7 @@ static void occupy(struct test_world *w, int taken)
     c->bulk_mode = taken ? WDL_BULK_MODE : WDL_BULK_NEVER;
     for (int i = 0; i < WDL_WIN_REGIONS; i++)
         c->bulk[i] = (uint32_t) taken;
-    for (int i = 0; i < WDL_WIN_STRIPES; i++)
-        c->stripe[i] = (uint32_t) taken;
+    c->stripes = taken ? UINT64_MAX : 0;
 }
 
 /* Who is alone asks for none of that, and who is not for all. Afterwards nobody can tell that there
@@ -323,7 +322,7 @@ START_TEST(nothing_is_announced_closed_or_locked)
                 ck_assert_uint_eq(args.done, alone && i != 6 && i != 10 ? args.done : 0);
             }
             before.shorts = alone ? 0 : before.shorts;
-            ck_assert_mem_eq(w.control[1].stripe, before.stripe, sizeof(before.stripe));
+            ck_assert_uint_eq(w.control[1].stripes, before.stripes);
             ck_assert_mem_eq(w.control[1].bulk, before.bulk, sizeof(before.bulk));
             ck_assert_uint_eq(w.control[1].shorts != 0, !alone);
             ck_assert_uint_eq(w.control[1].bulk_mode, WDL_BULK_MODE);
