@@ -93,9 +93,10 @@ int MPI_Get_accumulate(const void *buf, int count, MPI_Datatype type, void *resu
                        MPI_Datatype type_there, MPI_Op op, MPI_Win win)
 {
     static struct calls calls;
-    int less = lost(&calls, count, ONE);
-    return PMPI_Get_accumulate(buf, count - less, type, result, result_count - less, result_type,
-                               rank, at, there - less, type_there, op, win);
+    int less = lost(&calls, there, ONE);
+    return PMPI_Get_accumulate(buf, op == MPI_NO_OP ? count : count - less, type, result,
+                               result_count - less, result_type, rank, at, there - less,
+                               type_there, op, win);
 }
 
 /* One update of two is lost. */

@@ -12,6 +12,11 @@ enum { BLOCKS = 512, MANY = 64, TARGET = 1 };
 
 struct rma_op;
 
+struct rma_pair {               /* MPI_DOUBLE_INT */
+    double number;
+    int index;
+};
+
 /* A window, and memory of our own for operations. */
 struct job {
     struct bench bench;
@@ -41,6 +46,8 @@ enum leaves {
     LEAVES_SUM,                 /* the target's doubles are sums of `total` times the origin's */
     LEAVES_SUM_FETCHED,         /* and `result` is what they were before the last */
     LEAVES_COUNT,               /* the target's first int64_t is `total` */
+    LEAVES_MOST,                /* the target's ints are the most there were */
+    LEAVES_MOST_PAIRS,          /* the same of struct rma_pair */
     LEAVES_PUT_VECTOR, LEAVES_GET_VECTOR, LEAVES_SUM_VECTOR     /* every other block */
 };
 
@@ -49,7 +56,7 @@ struct rma_op {
     bench_fn run;
     enum leaves leaves;
     enum { ON_LOCK_ALL, ON_LOCK, ON_FENCES, ON_PSCW } how;
-    enum { NO_BYTES, A_WORD, ALL_SIZES, MANY_SIZES, VECTOR_SIZES } sizes;
+    enum { NO_BYTES, A_WORD, ALL_SIZES, FEW_SIZES, MANY_SIZES, VECTOR_SIZES } sizes;
     int lock_type, lock_assertion;
 };
 

@@ -24,6 +24,45 @@ static double first_sum(long total)
     return sum;
 }
 
+/* What the last operation of a row of maxima gives, all but its first element. */
+static int most(const struct job *j, long i)
+{
+    return (int) (1 + i % 13) + 100 * j->last;
+}
+
+static int is_most(enum leaves leaves)
+{
+    return leaves == LEAVES_MOST || leaves == LEAVES_MOST_PAIRS;
+}
+
+static long most_count(const struct job *j)
+{
+    return j->bytes /
+        (long) (j->op->leaves == LEAVES_MOST ? sizeof(int) : sizeof(struct rma_pair));
+}
+
+static void most_fill(struct job *j)
+{
+    for (long i = 0; i < most_count(j); i++)
+        if (j->op->leaves == LEAVES_MOST)
+            ((int *) j->local)[i] = most(j, i);
+        else
+            ((struct rma_pair *) j->local)[i] = (struct rma_pair){most(j, i), (int) i};
+}
+
+static int most_is_wrong(const struct job *j)
+{
+    const int *numbers = (const int *) j->memory;
+    const struct rma_pair *pairs = (const struct rma_pair *) j->memory;
+    for (long i = 0; i < most_count(j); i++) {
+        int want = i == 0 ? (int) (j->total - 1) : most(j, i);
+        if (j->op->leaves == LEAVES_MOST ? numbers[i] != want :
+            pairs[i].number != want || pairs[i].index != i)
+            return 1;
+    }
+    return 0;
+}
+
 static unsigned salt(const struct job *j, int rank)
 {
     return (unsigned) (2 * rank + j->last);
@@ -70,6 +109,8 @@ void rma_prepare(struct job *j)
     if (is_sum(op->leaves))
         for (long i = 0; i < bytes / 8; i++)
             ((double *) j->local)[i] = value(i);
+    else if (is_most(op->leaves))
+        most_fill(j);
     else
         bench_fill(j->local, bytes, salt(j, j->bench.rank));
     bench_meet(&j->bench);
@@ -88,6 +129,10 @@ void rma_renew(struct job *j)
     j->last = 1;
     if (is_sum(j->op->leaves))
         return;
+    if (is_most(j->op->leaves)) {
+        most_fill(j);
+        return;
+    }
     bench_fill(j->local, bytes, salt(j, j->bench.rank));
     if (!is_got(j->op->leaves))
         return;
@@ -142,6 +187,9 @@ static int target_is_wrong(struct job *j)
         case LEAVES_SUM_FETCHED:
         case LEAVES_SUM_VECTOR:
             return sums_are_wrong(j, (const double *) j->memory, j->total);
+        case LEAVES_MOST:
+        case LEAVES_MOST_PAIRS:
+            return most_is_wrong(j);
         case LEAVES_COUNT:
             return *(const int64_t *) j->memory != j->total;
         default:

@@ -72,6 +72,65 @@ static void get_accumulate_flush(void *arg, long n)
     }
 }
 
+/* --- of other types, by other operators --- */
+
+static void accumulate_complex_flush(void *arg, long n)
+{
+    struct job *j = arg;
+    int count = j->count / 2;
+    for (long i = 0; i < n; i++) {
+        stamp_sum(j, i);
+        MPI_Accumulate(j->local, count, MPI_C_DOUBLE_COMPLEX, TARGET, j->at, count,
+                       MPI_C_DOUBLE_COMPLEX, MPI_SUM, j->win);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
+static void accumulate_max_int_flush(void *arg, long n)
+{
+    struct job *j = arg;
+    int count = (int) (j->bytes / (long) sizeof(int));
+    for (long i = 0; i < n; i++) {
+        ((int *) j->local)[0] = (int) (j->total + i);
+        MPI_Accumulate(j->local, count, MPI_INT, TARGET, j->at, count, MPI_INT, MPI_MAX, j->win);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
+static void accumulate_maxloc_flush(void *arg, long n)
+{
+    struct job *j = arg;
+    int count = (int) (j->bytes / (long) sizeof(struct rma_pair));
+    for (long i = 0; i < n; i++) {
+        ((struct rma_pair *) j->local)[0].number = (double) (j->total + i);
+        MPI_Accumulate(j->local, count, MPI_DOUBLE_INT, TARGET, j->at, count, MPI_DOUBLE_INT,
+                       MPI_MAXLOC, j->win);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
+static void accumulate_replace_flush(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        stamp(j, i);
+        MPI_Accumulate(j->local, j->count, MPI_DOUBLE, TARGET, j->at, j->count, MPI_DOUBLE,
+                       MPI_REPLACE, j->win);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
+static void get_accumulate_no_op_flush(void *arg, long n)
+{
+    struct job *j = arg;
+    for (long i = 0; i < n; i++) {
+        spoil(j);
+        MPI_Get_accumulate(NULL, 0, MPI_DOUBLE, j->result, j->count, MPI_DOUBLE, TARGET, j->at,
+                           j->count, MPI_DOUBLE, MPI_NO_OP, j->win);
+        MPI_Win_flush(TARGET, j->win);
+    }
+}
+
 static void fetch_and_op_flush(void *arg, long n)
 {
     struct job *j = arg;
@@ -250,7 +309,7 @@ static void pscw(void *arg, long n)
 
 long rma_bytes(const struct rma_op *op, int i)
 {
-    static const long blocks[] = { 8, 64, 1024, 4096 };
+    static const long blocks[] = { 8, 64, 1024, 4096 }, few[] = {16, 1024, 65536, 1048576};
     switch (op->sizes) {
         case NO_BYTES:
             return i == 0 ? 0 : -1;
@@ -260,6 +319,8 @@ long rma_bytes(const struct rma_op *op, int i)
             return i < BENCH_SIZES ? bench_sizes[i] : -1;
         case MANY_SIZES:
             return MANY * bench_sizes[i] <= BENCH_BYTES_MAX ? MANY * bench_sizes[i] : -1;
+        case FEW_SIZES:
+            return i < (int) (sizeof few / sizeof few[0]) ? few[i] : -1;
         default:
             return i < (int) (sizeof blocks / sizeof blocks[0]) ? BLOCKS * blocks[i] : -1;
     }
@@ -271,6 +332,16 @@ const struct rma_op rma_ops[] = {
     {"accumulate_flush", accumulate_flush, LEAVES_SUM, ON_LOCK_ALL, ALL_SIZES, 0, 0},
     {"get_accumulate_flush", get_accumulate_flush, LEAVES_SUM_FETCHED, ON_LOCK_ALL, ALL_SIZES, 0,
      0},
+    {"accumulate_complex_flush", accumulate_complex_flush, LEAVES_SUM, ON_LOCK_ALL, FEW_SIZES, 0,
+     0},
+    {"accumulate_max_int_flush", accumulate_max_int_flush, LEAVES_MOST, ON_LOCK_ALL, FEW_SIZES, 0,
+     0},
+    {"accumulate_maxloc_flush", accumulate_maxloc_flush, LEAVES_MOST_PAIRS, ON_LOCK_ALL, FEW_SIZES,
+     0, 0},
+    {"accumulate_replace_flush", accumulate_replace_flush, LEAVES_PUT, ON_LOCK_ALL, FEW_SIZES, 0,
+     0},
+    {"get_accumulate_no_op_flush", get_accumulate_no_op_flush, LEAVES_GET, ON_LOCK_ALL, FEW_SIZES,
+     0, 0},
     {"fetch_and_op_flush", fetch_and_op_flush, LEAVES_COUNT, ON_LOCK_ALL, A_WORD, 0, 0},
     {"compare_and_swap_flush", compare_and_swap_flush, LEAVES_COUNT, ON_LOCK_ALL, A_WORD, 0, 0},
     {"put_x64_flush", puts_flush, LEAVES_PUT, ON_LOCK_ALL, MANY_SIZES, 0, 0},

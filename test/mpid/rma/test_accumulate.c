@@ -915,15 +915,16 @@ START_TEST(long_ones_go_in_steps)
         {WDL_BASIC_WIDE, 16, 16, 56, 64, 1, 1, STEP_STRIPES},   /* each in two lines */
         {WDL_BASIC_I64, 8, 8, 1, 8, 128, 128, 64}       /* crooked */
     };
-    enum { OLD_NONE, OLD_APART, OLD_IN_PLACE, OLDS };
+    enum { OLD_NONE, OLD_APART, OLD_IN_PLACE, OLD_NONE_CROOKED, OLDS };
     const struct wdl_host_ops stepping_ops = {.reduce = stepping_reduce,
         .heavy_barrier = host_heavy_barrier};
     struct wdl_piece *piece = malloc(STEP_BYTES / 8 * sizeof(*piece));
     char *memory = aligned_alloc(4096, STEP_BYTES + 4096), *others = aligned_alloc(4096, 4096);
-    int32_t *in = malloc(STEP_BYTES), *apart = malloc(STEP_BYTES), was;
+    int32_t *operands = malloc(STEP_BYTES + 4), *apart = malloc(STEP_BYTES), was;
     for (size_t k = 0; k < sizeof(kinds) / sizeof(kinds[0]); k++)
         for (int olds = 0; olds < OLDS; olds++) {
-            struct stepping s = {.foreign = 40,.others = others};
+            struct stepping s = {.foreign = olds == OLD_NONE ? 50 : 40,.others = others};
+            int32_t *in = operands + (olds == OLD_NONE_CROOKED);
             struct wdl_host stepping_host = {&stepping_ops, &s};
             struct wdl_element el = element(kinds[k].basic, kinds[k].bytes, kinds[k].extent);
             size_t each = el.packed_bytes, done = 0;
@@ -960,19 +961,19 @@ START_TEST(long_ones_go_in_steps)
             ck_assert_int_eq(s.most, kinds[k].most);
             ck_assert_int_gt(s.updates, 0);
             ck_assert_int_eq(s.together,
-                             olds == OLD_IN_PLACE ? kinds[k].by_images : kinds[k].together);
+                             olds >= OLD_IN_PLACE ? kinds[k].by_images : kinds[k].together);
             for (size_t i = 0; i < (size_t) n * each / 4; i++) {
                 size_t at = i / (each / 4) * kinds[k].stride + i % (each / 4) * 4;
                 memcpy(&was, memory + kinds[k].from + at, 4);
                 ck_assert_int_eq(was, (int32_t) i);
-                ck_assert_int_eq(olds == OLD_NONE ? in[i] - (int32_t) i : old[i], 0);
+                ck_assert_int_eq(old ? old[i] : in[i] - (int32_t) i, 0);
             }
             ck_assert_uint_eq(s.control[0].stripes, 0);
         }
     free(piece);
     free(memory);
     free(others);
-    free(in);
+    free(operands);
     free(apart);
 }
 END_TEST

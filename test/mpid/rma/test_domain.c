@@ -425,6 +425,8 @@ START_TEST(all_stripes_of_a_set_or_none)
         uint64_t set = wdl_prng_next(&prng) & wdl_prng_next(&prng), held = 0;
         if (turn % 2)
             held = (uint64_t) 1 << wdl_prng_below(&prng, 64);
+        if (turn % 4 == 1)
+            set = held;
         control.stripes = held;
         int status = wdl_stripes_lock(&control, set);
         ck_assert_int_eq(status, set & held ? WDL_AGAIN : WDL_OK);

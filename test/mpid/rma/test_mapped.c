@@ -254,7 +254,7 @@ START_TEST(arrays_of_pairs_are_updated_where_they_lie)
     memory = (struct test_double_int *) (void *) w.rank[1].memory;
     const struct wdl_host *host = &w.rank[0].host.host;
     for (int round = 0; round < 60; round++) {
-        int n = 1 + (int) wdl_prng_below(&prng, N), fetches = round % 2;
+        int n = 1 + (int) wdl_prng_below(&prng, N), fetches = round % 2, in_place = round % 7 == 0;
         int first = (int) wdl_prng_below(&prng, (uint64_t) (N - n + 1));
         enum wdl_rop op = round % 5 == 1 ? WDL_ROP_NO_OP : round % 3 ? WDL_ROP_MINLOC :
             WDL_ROP_REPLACE;
@@ -266,19 +266,20 @@ START_TEST(arrays_of_pairs_are_updated_where_they_lie)
             in[i].index = (int) wdl_prng_below(&prng, 100);
             memory[i].index = (int) wdl_prng_below(&prng, 100);
         }
+        struct test_double_int *result = in_place ? in : out;
         memset(out, 0x77, sizeof(out));
-        memcpy(old, out, sizeof(old));
+        memcpy(old, result, sizeof(old));
         memcpy(before, memory, sizeof(before));
         memcpy(want, before, sizeof(want));
         host->ops->reduce(NULL, TEST_DOUBLE_INT, op, in, want + first, n);
         if (fetches)
             host->ops->reduce(NULL, TEST_DOUBLE_INT, WDL_ROP_REPLACE, before + first, old, n);
         struct wdl_rma_args acc = test_acc(1, first * (int) sizeof(*in), op, TEST_DOUBLE_INT, n, in,
-                                           fetches ? out : NULL);
+                                           fetches ? result : NULL);
         acc.origin = test_typed(&w.rank[0].host, in, n, TEST_DOUBLE_INT);
         acc.remote = test_typed(&w.rank[0].host, NULL, n, TEST_DOUBLE_INT);
         if (fetches)
-            acc.result = test_typed(&w.rank[0].host, out, n, TEST_DOUBLE_INT);
+            acc.result = test_typed(&w.rank[0].host, result, n, TEST_DOUBLE_INT);
         w.control[1].stripes = round % 3 ? (uint64_t) 1 << wdl_prng_below(&prng, 64) : 0;
         int status = wdl_rma_op(w.rank[0].win, &acc);
         ck_assert(status == WDL_OK || (status == WDL_AGAIN && w.control[1].stripes));
@@ -294,12 +295,74 @@ START_TEST(arrays_of_pairs_are_updated_where_they_lie)
         }
         ck_assert_uint_eq(w.control[1].stripes & (w.control[1].stripes - 1), 0);
         ck_assert_mem_eq(memory, want, sizeof(want));
-        ck_assert_mem_eq(out, old, sizeof(old));
+        ck_assert_mem_eq(result, old, sizeof(old));
     }
     ck_assert_int_gt(refused, 20);
     w.control[1].stripes = 0;
     FENCE(&w);
     test_world_close(&w);
+}
+END_TEST
+
+/* The same where one side is no array: its pairs lie one behind the other without gaps, or where
+ * the host would not have them. */
+START_TEST(pairs_need_not_be_an_array_on_all_sides)
+{
+    enum { N = 30, PACKED = 12 * N, ORIGIN = 0, RESULT, TARGET, CROOKED, CROOKED_TARGET, SIDES };
+    /* far apart, whatever is made of their lengths */
+    static struct test_double_int in[20 * N], out[20 * N], crooked[N + 1];
+    for (int side = 0; side < SIDES; side++) {
+        struct test_world w;
+        struct test_world_params p = {.ranks = 2,.node = 2,
+            .bytes = (N + 1) * sizeof(struct test_double_int)};
+        struct test_double_int there[N];
+        _Alignas(16) char packed[PACKED];
+        test_world_open(&w, &p);
+        FENCE(&w);
+        struct test_host *host = &w.rank[0].host;
+        const struct wdl_host_ops *ops = host->host.ops;
+        char *memory = w.rank[1].memory;
+        for (int i = 0; i < N; i++) {
+            in[i] = (struct test_double_int){i % 3 + 1, 100 + i};
+            there[i] = (struct test_double_int){2, 200 + i};
+        }
+        struct wdl_rma_args acc = test_acc(1, 0, WDL_ROP_MAXLOC, TEST_DOUBLE_INT, N, in, out);
+        acc.origin = test_typed(host, in, N, TEST_DOUBLE_INT);
+        acc.result = test_typed(host, out, N, TEST_DOUBLE_INT);
+        acc.remote = test_typed(host, NULL, N, TEST_DOUBLE_INT);
+        if (side == CROOKED_TARGET) {
+            acc.disp = 4;
+            memory += 4;
+        }
+        memcpy(memory, there, sizeof(there));
+        if (side == CROOKED) {
+            memcpy((char *) crooked + 4, in, N * sizeof(in[0]));
+            acc.origin = test_typed(host, (char *) crooked + 4, N, TEST_DOUBLE_INT);
+        } else if (side == ORIGIN) {
+            ops->pack(host, in, N, TEST_DOUBLE_INT, 0, packed, PACKED);
+            acc.origin = test_bytes(packed, PACKED);
+        } else if (side == RESULT) {
+            acc.result = test_bytes(packed, PACKED);
+        } else if (side == TARGET) {
+            ops->pack(host, there, N, TEST_DOUBLE_INT, 0, memory, PACKED);
+            acc.remote = test_bytes(NULL, PACKED);
+        }
+        ck_assert_int_eq(wdl_rma_op(w.rank[0].win, &acc), WDL_OK);
+        if (side == RESULT)
+            ops->unpack(host, out, N, TEST_DOUBLE_INT, 0, packed, PACKED);
+        if (side == TARGET)
+            ops->unpack(host, there, N, TEST_DOUBLE_INT, 0, memory, PACKED);
+        else
+            memcpy(there, memory, sizeof(there));
+        for (int i = 0; i < N; i++) {
+            ck_assert(there[i].value == (i % 3 == 2 ? 3 : 2));
+            ck_assert_int_eq(there[i].index, i % 3 == 0 ? 200 + i : 100 + i);
+            ck_assert(out[i].value == 2);
+            ck_assert_int_eq(out[i].index, 200 + i);
+        }
+        FENCE(&w);
+        test_world_close(&w);
+    }
 }
 END_TEST
 
@@ -420,7 +483,7 @@ static void reduce_there(const struct wdl_host *host, const struct wdl_element *
 static void short_way(int sole)
 {
     struct test_world w;
-    int taken = 0, bulk = 0, declined = 0, wide = 0;
+    int taken = 0, bulk = 0, declined = 0, wide = 0, beside = 0;
     open_world_of(&w, 14, sole);
     struct wdl_win *win = w.rank[0].win;
     char *memory = w.rank[1].memory;
@@ -447,6 +510,9 @@ static void short_way(int sole)
         uint64_t ops = win->quick.ops;
         win->crowd.left = round % 7 == 0;
         w.control[1].bulk_by = 0;
+        uint64_t held = round % 3 ? 0 : wdl_prng_next(&w.prng) & wdl_prng_next(&w.prng);
+        w.control[1].stripes = held;    /* somebody else's */
+        win->quick.stored = 0;
         int status = (round % 2 ? add_short : wdl_win_accumulate_short)(win, rank, disp, count, op,
                                                                        &el, in,
                                                                        fetches ? out : NULL);
@@ -456,11 +522,14 @@ static void short_way(int sole)
                 ck_assert_mem_eq(memory, before, BYTES);
             ck_assert_uint_eq(win->quick.ops, ops);
             ck_assert_uint_eq(w.control[0].announced, 0);
+            ck_assert_uint_eq(w.control[1].stripes, held);
             declined++;
             continue;
         }
         ck_assert_uint_gt(count, 0);
         ck_assert_uint_eq(w.control[rank].bulk[0], 0);
+        ck_assert_uint_eq(w.control[1].stripes, held);
+        ck_assert(!sole || win->quick.stored);
         ck_assert(!sole || w.control[1].bulk_by == 0);  /* nothing is closed */
         ck_assert(rank == 0 || rank == 1);
         ck_assert_uint_eq(win->quick.ops, ops + 1);
@@ -473,15 +542,21 @@ static void short_way(int sole)
                          count);
         ck_assert_mem_eq(out, old, sizeof(out));        /* what is in gaps, too */
         ck_assert_mem_eq(memory, want, BYTES);
-        ck_assert_uint_eq(w.control[1].stripes, 0);
         taken++;
-        wide += !wdl_kernel_has(&el);
+        if (!wdl_kernel_has(&el)) {
+            uint64_t wanted = wdl_stripes_of(memory + disp, count * el.extent);
+            ck_assert(sole || (held & wanted) == 0);
+            wide++;
+            beside += held != 0;
+        }
         bulk += count >= WDL_BULK_MIN;
     }
     ck_assert_int_gt(taken, 700);
     ck_assert_int_gt(bulk, 40);
     ck_assert_int_gt(declined, 700);
-    ck_assert_int_gt(wide, 50);
+    ck_assert_int_gt(wide, 100);
+    ck_assert_int_gt(beside, 10);
+    w.control[1].stripes = 0;
     FENCE(&w);
     test_world_close(&w);
 }
@@ -890,6 +965,7 @@ WDL_SUITE("rma/mapped", every_kind_and_layout_agrees_with_the_shadow,
           compare_and_swap_by_the_shadow, an_interrupted_accumulate_goes_on_where_it_was,
           an_interrupted_wide_accumulate_goes_on_where_it_was,
           arrays_of_pairs_are_updated_where_they_lie,
+          pairs_need_not_be_an_array_on_all_sides,
           blocks_evenly_apart, blocks_of_operands_going_backwards, the_short_way_agrees_or_declines,
           the_short_way_knows_one_nan, a_word_is_updated_or_declined, few_close_their_region,
           single_ones_lower_the_mode, one_thing_is_replaced_at_once, few_raise_the_mode,
