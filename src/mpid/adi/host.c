@@ -122,7 +122,13 @@ static int host_pieces(void *ctx, const void *addr, int64_t count, wdl_type type
     return n;
 }
 
-/* Vectors of builtin types. */
+static int is_pair(MPI_Datatype type)
+{
+    return !HANDLE_IS_BUILTIN(type) && type != MPI_DATATYPE_NULL &&
+           MPIR_DATATYPE_IS_PREDEFINED(type);
+}
+
+/* Vectors of builtin types, and pairs with a gap behind their index. */
 static int host_rows(void *ctx, const void *addr, int64_t count, wdl_type type,
                      struct wdl_rows *rows_out)
 {
@@ -131,9 +137,16 @@ static int host_rows(void *ctx, const void *addr, int64_t count, wdl_type type,
     MPI_Aint *aints, *counts;
     int *ints;
     (void) ctx;
-    if (count != 1 || HANDLE_IS_BUILTIN((MPI_Datatype) type))
+    if (HANDLE_IS_BUILTIN((MPI_Datatype) type))
         return 0;
     MPIR_Datatype_get_ptr((MPI_Datatype) type, dt);
+    if (is_pair((MPI_Datatype) type)) {
+        *rows_out = (struct wdl_rows) {.base = (char *) (uintptr_t) addr,.stride = dt->extent,
+                                       .bytes = (size_t) dt->size,.count = (size_t) count };
+        return count > 0 && dt->true_lb == 0 && dt->true_ub == dt->size;
+    }
+    if (count != 1)
+        return 0;
     MPIR_Datatype_contents *contents = dt->contents;
     if (!contents || contents->nr_counts > 0 ||
         (contents->combiner != MPI_COMBINER_VECTOR && contents->combiner != MPI_COMBINER_HVECTOR))
@@ -271,12 +284,6 @@ static void mark(enum wdl_basic basic4[4], MPI_Datatype type)
     int width = size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : size == 8 ? 3 : -1;
     if (width >= 0)
         basic_of[type & 0xff] = (uint8_t) basic4[width];
-}
-
-static int is_pair(MPI_Datatype type)
-{
-    return !HANDLE_IS_BUILTIN(type) && type != MPI_DATATYPE_NULL &&
-           MPIR_DATATYPE_IS_PREDEFINED(type);
 }
 
 void wdl_adi_elements_init(void)

@@ -28,7 +28,9 @@ static void buf_fill(struct wdl_buf *buf, const void *addr, MPI_Aint count, MPI_
     MPIR_Datatype_get_ptr(datatype, dt);
     int64_t last = count > 0 ? (int64_t) dt->extent * (count - 1) : 0;
     buf->bytes = (size_t) dt->size * (size_t) count;
-    buf->contig = dt->is_contig || buf->bytes == 0;
+    /* one pair, or none: a gap behind it does not matter */
+    buf->contig = dt->is_contig || buf->bytes == 0 ||
+        (count == 1 && MPIR_DATATYPE_IS_PREDEFINED(datatype) && dt->true_ub == dt->size);
     buf->lo = dt->true_lb + (last < 0 ? last : 0);
     buf->hi = dt->true_ub + (last > 0 ? last : 0);
 }

@@ -823,13 +823,44 @@ static int rows_update(const struct wdl_domain *d, const struct wdl_kernel *kern
     return WDL_OK;
 }
 
+/* Of elements without an instruction: so many blocks at a time, their operands in a row. */
+static int rows_locked(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
+                       const struct wdl_rows *target, const struct wdl_rows *in, size_t *done)
+{
+    enum { BLOCKS = 64, OPERANDS = 1024 };
+    char operands[OPERANDS];
+    struct wdl_piece piece[BLOCKS];
+    size_t each = target->bytes, most = BLOCKS;
+    int in_a_row = in->stride == (int64_t) each, status = WDL_OK;
+    if (!in_a_row && most * each > OPERANDS)
+        most = OPERANDS / each;
+    while (status == WDL_OK && *done < target->count * each) {
+        size_t row = *done / each, inside = *done % each, left = target->count - row;
+        size_t n = inside > 0 || most == 0 ? 1 : left < most ? left : most;
+        char *at = target->base + (int64_t) row * target->stride;
+        const char *from = in->base + (int64_t) row * in->stride;
+        for (size_t i = 0; i < n; i++)
+            piece[i] = (struct wdl_piece){at + (int64_t) i * target->stride, each};
+        if (!in_a_row && n > 1) {
+            for (size_t i = 0; i < n; i++)
+                memcpy(operands + i * each, from + (int64_t) i * in->stride, each);
+            from = operands;
+        }
+        status = accumulate_locked(d, op, el, piece, (int) n, from, NULL, &inside);
+        *done = row * each + inside;
+    }
+    return status;
+}
+
 int wdl_accumulate_rows(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
                         const struct wdl_rows *target, const struct wdl_rows *in, size_t *done)
 {
+    wdl_assert_cmp(target->stride, >=, (int64_t) target->bytes);
+    if (!wdl_kernel_has(el))
+        return rows_locked(d, op, el, target, in, done);
     const struct wdl_kernel *kernel = wdl_kernel_find(el, op);
     const struct wdl_kernel_call call = {d->host, el, op};
     int network = wdl_net_has(d->network, el);
-    wdl_assert_cmp(target->stride, >=, (int64_t) target->bytes);
     wdl_assert(is_aligned(el, target->base) && target->bytes % el->packed_bytes == 0);
     while (*done < target->count * target->bytes) {
         size_t row = *done / target->bytes, inside = *done % target->bytes;

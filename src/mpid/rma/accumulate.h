@@ -55,8 +55,8 @@ int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl
                    const struct wdl_piece *target, int npieces, const void *in, void *out,
                    size_t *done);
 
-/* The same without old values for blocks evenly apart, their operands in as many blocks as long:
- * all aligned, of whole elements that wdl_kernel_has, none over another. */
+/* The same without old values for blocks evenly apart (wdl_rows_have), in memory that is mapped
+ * here, their operands in as many blocks as long. */
 int wdl_accumulate_rows(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
                         const struct wdl_rows *target, const struct wdl_rows *in, size_t *done);
 

@@ -153,7 +153,7 @@ void wdl_mail_under_way(struct wdl_win *win, struct wdl_mail *mail,
 char *wdl_mail_place(const struct wdl_win *win, int64_t disp, int64_t lo, int64_t hi);
 /* May an operation go to that target now, ahead of nothing? t: its element, or NULL. */
 int wdl_mail_is_clear(const struct wdl_win *win, const struct wdl_target *t, int rank);
-/* The elements of an update, if this process updates its memory alone and has loops for them. */
+/* The elements of an update, if no other process maps the memory. */
 int wdl_mail_element(const struct wdl_win *win, uint32_t host_type, struct wdl_element *el_out);
 /* Is the target to be asked? One that did not come is, when it has looked at its mail since, and
  * then the more seldom the more often it did not come. control: the target's; stream: bytes, 0: it

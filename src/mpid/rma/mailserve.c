@@ -46,7 +46,7 @@ int wdl_mail_element(const struct wdl_win *win, uint32_t host_type, struct wdl_e
 {
     const struct wdl_host *host = &win->proc->host;
     return !win->params.mapped_any && !win->net_sizes &&
-           host->ops->element(host->ctx, host_type, el_out) && wdl_kernel_has(el_out);
+           host->ops->element(host->ctx, host_type, el_out);
 }
 
 /* Elements of memory that no other process maps; data: of a long operation, and the answer's place.
@@ -59,7 +59,8 @@ static int update(const struct wdl_win *win, const struct wdl_mail *mail, char *
     struct wdl_element el;
     struct wdl_domain domain;
     if (!wdl_mail_element(win, mail->host_type, &el) || mail->bytes == 0 ||
-        mail->bytes % el.packed_bytes != 0 || (uintptr_t) at % el.packed_bytes != 0)
+        mail->bytes % el.packed_bytes != 0 ||
+        (wdl_kernel_has(&el) ? (uintptr_t) at % el.packed_bytes != 0 : mail->kind == WDL_RMA_CAS))
         return WDL_ERR_UNSUPPORTED;
     wdl_win_own_domain(win, &domain);
     if (mail->kind == WDL_RMA_CAS && mail->bytes == el.packed_bytes)
@@ -134,8 +135,8 @@ static int serve_bag(const struct wdl_win *win, const struct wdl_mail *mail, cha
     struct wdl_element el;
     struct wdl_domain domain;
     if (each == 0 || each > WDL_BAG_EACH || n == 0 || n > wdl_bag_most(each) ||
-        !wdl_mail_element(win, mail->host_type, &el) || each % el.packed_bytes != 0 ||
-        mail->rop >= WDL_ROP_COUNT || mail->rop == WDL_ROP_NO_OP ||
+        !wdl_mail_element(win, mail->host_type, &el) || !wdl_kernel_has(&el) ||
+        each % el.packed_bytes != 0 || mail->rop >= WDL_ROP_COUNT || mail->rop == WDL_ROP_NO_OP ||
         !host->ops->op_valid(host->ctx, mail->host_type, mail->rop))
         return WDL_ERR_UNSUPPORTED;
     /* all or none; where some are done, all were there before */

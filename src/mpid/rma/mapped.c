@@ -133,12 +133,12 @@ static int accumulate(struct wdl_win *win, struct wdl_rma_args *args, char *base
 {
     size_t step = WDL_RMA_PIECES - WDL_RMA_PIECES % args->element.packed_bytes;
     struct wdl_rows target, in;
-    if (is_rows(&win->proc->host, args, base, &target, &in))
-        return wdl_accumulate_rows(domain, args->op, &args->element, &target, &in, &args->done);
-    if (is_array(args, base) && !domain->outside)
+    if (!domain->outside && is_array(args, base))
         return wdl_accumulate_array(domain, args->op, &args->element, base, args->origin.addr,
                                     args->kind == WDL_RMA_GET_ACC ? args->result.addr : NULL,
                                     (size_t) args->remote.count, &args->done);
+    if (!domain->outside && is_rows(&win->proc->host, args, base, &target, &in))
+        return wdl_accumulate_rows(domain, args->op, &args->element, &target, &in, &args->done);
     int plain = args->remote.contig && args->origin.contig &&
         (args->kind == WDL_RMA_ACC || args->result.contig);
     if (plain)

@@ -15,11 +15,13 @@ static inline struct wdl_rows wdl_rows_packed(char *at, const struct wdl_rows *l
     return (struct wdl_rows){at, (int64_t) like->bytes, like->bytes, like->count};
 }
 
-/* Can they be updated by wdl_accumulate_rows: aligned, of whole elements it has, in ascending
- * order, none over another? */
+/* Can they be updated by wdl_accumulate_rows: of whole elements, aligned where an instruction
+ * updates them, in ascending order, none over another? */
 static inline int wdl_rows_have(const struct wdl_rows *rows, const struct wdl_element *el)
 {
-    return wdl_kernel_has(el) && rows->stride >= (int64_t) rows->bytes &&
+    if (!wdl_kernel_has(el))
+        return rows->stride >= (int64_t) rows->bytes && rows->bytes % el->packed_bytes == 0;
+    return rows->stride >= (int64_t) rows->bytes &&
            (((uintptr_t) rows->base | (uint64_t) rows->stride | rows->bytes) &
             (el->packed_bytes - 1)) == 0;
 }

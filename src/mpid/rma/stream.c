@@ -314,10 +314,16 @@ int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
     return WDL_OK;
 }
 
+/* Elements of which none lies across the ring's end. */
+static int are_whole(const struct wdl_element *el)
+{
+    return wdl_kernel_has(el) || WDL_STREAM_BYTES % el->packed_bytes == 0;
+}
+
 /* Blocks that the target can fold. */
 static int can_fold(const struct wdl_rma_args *args, const struct ends *ends)
 {
-    return wdl_kernel_has(&args->element) &&
+    return are_whole(&args->element) &&
            (ends->there.count == 1 || wdl_rows_have(&ends->there, &args->element));
 }
 
@@ -404,7 +410,7 @@ static int fold(const struct wdl_win *win, const struct wdl_mail *asked, const s
     struct wdl_element el;
     if (!wdl_mail_element(win, asked->host_type, &el) || asked->rop >= WDL_ROP_COUNT ||
         !host->ops->op_valid(host->ctx, asked->host_type, asked->rop) ||
-        !wdl_rows_have(&side->memory, &el) || side->begin % el.packed_bytes != 0)
+        !are_whole(&el) || !wdl_rows_have(&side->memory, &el) || side->begin % el.packed_bytes != 0)
         return WDL_ERR_UNSUPPORTED;
     const struct wdl_kernel_call call = {host, &el, asked->rop};
     struct wdl_domain domain;

@@ -555,8 +555,9 @@ static int folding_of(const struct wdl_win *win, const struct wdl_mail *asked, s
     if (!f->folds)
         return WDL_OK;
     wdl_win_own_domain(win, &f->domain);
-    return wdl_mail_element(win, asked->host_type, &f->el) && f->op < WDL_ROP_COUNT &&
-           f->op != WDL_ROP_NO_OP && host->ops->op_valid(host->ctx, asked->host_type, f->op) ?
+    return wdl_mail_element(win, asked->host_type, &f->el) && wdl_kernel_has(&f->el) &&
+           f->op < WDL_ROP_COUNT && f->op != WDL_ROP_NO_OP &&
+           host->ops->op_valid(host->ctx, asked->host_type, f->op) ?
         WDL_OK : WDL_ERR_UNSUPPORTED;
 }
 

@@ -42,6 +42,42 @@ START_TEST(blocks_are_checked)
 }
 END_TEST
 
+/* Pairs with gaps are such blocks, an element each, whose operands come without gaps. */
+START_TEST(pairs_are_blocks)
+{
+    struct bed bed;
+    struct test_double_int from[80], *memory;
+    bed_open_mail(&bed);
+    struct test_host *host = &bed.w.rank[0].host;
+    memory = (struct test_double_int *) (void *) bed.w.rank[1].memory;
+    for (int n = 1; n <= 72; n += n < 8 ? 1 : 32) {
+        for (int i = 0; i < n; i++) {
+            from[i] = (struct test_double_int){i % 3, i};
+            memset(&memory[i], 0x33, sizeof(memory[i]));
+            memory[i].value = 1;
+            memory[i].index = 500;
+        }
+        struct wdl_mail *mail = bed_cell(&bed, 1);
+        struct wdl_rma_args acc = test_acc(1, 0, WDL_ROP_MAXLOC, TEST_DOUBLE_INT, n, from, NULL);
+        acc.origin = test_typed(host, from, n, TEST_DOUBLE_INT);
+        acc.remote = test_typed(host, NULL, n, TEST_DOUBLE_INT);
+        ck_assert_int_eq(operate(&bed, acc), WDL_OK);
+        ck_assert_int_eq(bed.win[0]->mailbox.mail != NULL, n > 2);
+        if (n > 2) { /* less is no more than a call of the system */
+            ck_assert(mail->is_rows);
+            bed_served(&bed, 1);
+        }
+        TEST_DONE(&bed.w, bed_flush(&bed, 1));
+        for (int i = 0; i < n; i++) {
+            ck_assert(memory[i].value == (i % 3 == 2 ? 2 : 1));
+            ck_assert_int_eq(memory[i].index, i % 3 == 0 ? 500 : i);
+            ck_assert_mem_eq((char *) &memory[i] + 12, "\x33\x33\x33\x33", 4);
+        }
+    }
+    bed_end(&bed);
+}
+END_TEST
+
 /* A cell says anything: it is refused, and nothing is touched. */
 START_TEST(nonsense_is_refused)
 {
@@ -148,5 +184,5 @@ START_TEST(half_done_ones_go_on)
 }
 END_TEST
 
-WDL_SUITE("rma/mailserve", blocks_are_checked, nonsense_is_refused,
+WDL_SUITE("rma/mailserve", blocks_are_checked, pairs_are_blocks, nonsense_is_refused,
           an_operation_goes_on_where_it_was, what_is_mapped_stays_behind, half_done_ones_go_on)

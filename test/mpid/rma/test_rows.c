@@ -32,19 +32,23 @@ START_TEST(blocks_and_nothing_between)
 }
 END_TEST
 
-/* What may be updated in place: whole, aligned elements in ascending order. */
+/* What may be updated in place: whole elements in ascending order, aligned where an instruction
+ * updates them. */
 START_TEST(what_can_be_updated)
 {
     static uint64_t memory[8];
     char *at = (char *) memory;
     const struct wdl_element u64 = {.basic = WDL_BASIC_U64, .packed_bytes = 8, .extent = 8},
-        none = {.basic = WDL_BASIC_NONE, .packed_bytes = 8, .extent = 8};
+        pair = {.basic = WDL_BASIC_WIDE, .packed_bytes = 12, .extent = 16};
     const struct wdl_rows can[] = {{at, 8, 8, 4}, {at, 16, 8, 4}, {at, 24, 16, 2}};
     const struct wdl_rows cannot[] = {{at, -8, 8, 4}, {at, 0, 8, 4}, {at, 8, 16, 2},
                                       {at + 4, 8, 8, 4}, {at, 12, 8, 4}, {at, 16, 12, 2}};
+    const struct wdl_rows pairs[] = {{at, 16, 12, 4}, {at + 1, 12, 12, 4}, {at, 25, 24, 2}};
+    const struct wdl_rows no_pairs[] = {{at, -16, 12, 3}, {at, 11, 12, 3}, {at, 16, 16, 2}};
     for (int i = 0; i < 3; i++) {
         ck_assert(wdl_rows_have(&can[i], &u64));
-        ck_assert(!wdl_rows_have(&can[i], &none));
+        ck_assert(wdl_rows_have(&pairs[i], &pair));
+        ck_assert(!wdl_rows_have(&no_pairs[i], &pair));
     }
     for (int i = 0; i < 6; i++)
         ck_assert(!wdl_rows_have(&cannot[i], &u64));

@@ -595,6 +595,50 @@ START_TEST(accumulates_longer_than_the_ring)
 }
 END_TEST
 
+/* Elements that no instruction updates, in one piece or in blocks, are folded under the locks of
+ * their stripes, and wait where somebody else has one. */
+START_TEST(accumulates_of_wide_elements)
+{
+    enum { BLOCKS = 4000, EACH = 33, N = BLOCKS * EACH };       /* longer than the ring */
+    static long double add[N], old[N];
+    for (int way = 0; way < 4; way++) {
+        int gets = way & 1, blocks = way & 2;
+        struct bed bed;
+        struct wdl_win_stats stats;
+        bed_open_as(&bed, (struct bed_kind){.mail = 1, .bytes = sizeof(*add) * 2 * N});
+        struct test_host *host = &bed.w.rank[0].host;
+        wdl_type apart = test_type_vector(host, TEST_LD, BLOCKS, EACH, 2 * EACH);
+        long double *memory = (long double *) (void *) bed.w.rank[1].memory;
+        for (int i = 0; i < N; i++) {
+            add[i] = i;
+            memory[blocks ? i / EACH * EACH + i : i] = 2 * i + 1;
+        }
+        struct wdl_rma_args acc = test_acc(1, 0, WDL_ROP_SUM, TEST_LD, N, add, gets ? old : NULL);
+        if (blocks)
+            acc.remote = test_typed(host, NULL, 1, apart);
+        ck_assert_int_eq(operate(&bed, acc), WDL_OK);
+        ck_assert(bed.win[0]->mailbox.stream);
+        bed.w.control[1].stripes = UINT64_MAX;
+        for (int i = 0; i < 3; i++)
+            (void) wdl_mailbox_serve(bed.win[1]);
+        ck_assert(memory[0] == 1);
+        bed.w.control[1].stripes = 0;
+        serve_until_done(&bed);
+        for (int i = 0; i < N; i++) {
+            long double *at = &memory[blocks ? i / EACH * EACH + i : i];
+            ck_assert(*at == 3 * i + 1);
+            ck_assert(!gets || old[i] == 2 * i + 1);
+            ck_assert(!blocks || at[EACH] == 0);
+        }
+        ck_assert_uint_eq(bed.w.control[1].stripes, 0);
+        wdl_win_stats_get(bed.win[0], &stats);
+        ck_assert_uint_eq(stats.ops_mailed, 1);
+        test_type_end(host, apart);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
 /* What has begun is not begun again: the window fails. */
 START_TEST(an_accumulate_that_fails_half_way)
 {
@@ -630,7 +674,7 @@ START_TEST(accumulates_refused)
         ck_assert_int_eq(operate(&bed, test_acc(1, 1, WDL_ROP_SUM, TEST_F64, LONG / 8, add,
                                                 NULL)), WDL_OK);
         struct wdl_mail *mail = cell(&bed);
-        mail->host_type = what == 0 ? 0xdead : what == 7 ? TEST_LD : mail->host_type;
+        mail->host_type = what == 0 ? 0xdead : what == 7 ? TEST_DOUBLE_INT : mail->host_type;
         mail->rop = what == 1 ? WDL_ROP_COUNT : what == 8 ? WDL_ROP_BOR : mail->rop;
         mail->stream.bytes -= what == 2;
         mail->disp += what == 3;
@@ -736,13 +780,13 @@ START_TEST(a_get_longer_than_the_ring)
 END_TEST
 
 /* Without a ring, a mailbox, or a target that looks there are none; nor accumulates without the
- * system's copy, onto memory that is mapped or that the network updates, of elements without a
- * loop, with too short a buffer, or behind what waits. */
+ * system's copy, onto memory that is mapped or that the network updates, of elements that would lie
+ * across the ring's end, with too short a buffer, or behind what waits. */
 START_TEST(what_is_none)
 {
-    enum { NO_RING, NO_MAIL, CLOSED, NO_COPY, MAPPED, NETWORK, NO_LOOP, SHORT, SHORT_RESULT, BEHIND,
+    enum { NO_RING, NO_MAIL, CLOSED, NO_COPY, MAPPED, NETWORK, ACROSS, SHORT, SHORT_RESULT, BEHIND,
         KINDS };
-    static long double wide[LONG / sizeof(long double)];
+    static char pairs[LONG / 12 * 12];
     static double old[LONG / 8];
     for (int what = 0; what < KINDS; what++)
         for (int puts = 0; puts < 1 + (what <= CLOSED); puts++) {
@@ -759,8 +803,8 @@ START_TEST(what_is_none)
             bed.win[0]->mailbox.on = what != NO_MAIL;
             bed.win[0]->batched = what == BEHIND;
             bed.w.control[1].mail_open = what != CLOSED;
-            struct wdl_rma_args args = what == NO_LOOP ?
-                test_acc(1, 0, WDL_ROP_SUM, TEST_LD, LONG / sizeof(wide[0]), wide, NULL) :
+            struct wdl_rma_args args = what == ACROSS ?
+                test_acc(1, 0, WDL_ROP_MINLOC, TEST_DOUBLE_INT, LONG / 12, pairs, NULL) :
                 test_acc(1, 0, WDL_ROP_SUM, TEST_F64, LONG / 8, from,
                          what == SHORT_RESULT ? old : NULL);
             args.origin.bytes -= what == SHORT ? 8 : 0;
@@ -965,6 +1009,6 @@ WDL_SUITE("rma/stream", the_faster_way, new_places_are_not_timed, both_ways,
           what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true,
           a_put_that_fails_half_way, accumulates,
           accumulates_go_the_faster_way, accumulates_with_results, accumulates_longer_than_the_ring,
-          an_accumulate_that_fails_half_way, accumulates_refused, elements_are_folded_whole,
-          more_than_the_ring_holds, a_get_longer_than_the_ring, what_is_none, any_order_of_looks,
-          accumulates_in_any_order_of_looks)
+          an_accumulate_that_fails_half_way, accumulates_of_wide_elements, accumulates_refused,
+          elements_are_folded_whole, more_than_the_ring_holds, a_get_longer_than_the_ring,
+          what_is_none, any_order_of_looks, accumulates_in_any_order_of_looks)
