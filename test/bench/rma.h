@@ -90,6 +90,12 @@ static inline double rma_addend(long i)
     return (double) (1 + (i & 7));
 }
 
+/* The first element of operation number i of a row of maxima. */
+static inline long rma_most(long i)
+{
+    return 1000 + i;
+}
+
 /* All ranks: kind is allocate, create or dynamic; every rank exposes so many bytes. */
 void rma_window_begin(struct job *j, const char *kind, long space);
 void rma_window_end(struct job *j, const char *kind);

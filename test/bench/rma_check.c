@@ -24,7 +24,10 @@ static double first_sum(long total)
     return sum;
 }
 
-/* What the last operation of a row of maxima gives, all but its first element. */
+/* What an operation of a row of maxima gives, all but its first element: less than there is, as
+ * most of a program's do, but for the last one. */
+enum { MOST_THERE = 50 };
+
 static int most(const struct job *j, long i)
 {
     return (int) (1 + i % 13) + 100 * j->last;
@@ -41,13 +44,18 @@ static long most_count(const struct job *j)
         (long) (j->op->leaves == LEAVES_MOST ? sizeof(int) : sizeof(struct rma_pair));
 }
 
+static void most_set(const struct job *j, char *at, long i, int number, int index)
+{
+    if (j->op->leaves == LEAVES_MOST)
+        ((int *) at)[i] = number;
+    else
+        ((struct rma_pair *) at)[i] = (struct rma_pair){number, index};
+}
+
 static void most_fill(struct job *j)
 {
     for (long i = 0; i < most_count(j); i++)
-        if (j->op->leaves == LEAVES_MOST)
-            ((int *) j->local)[i] = most(j, i);
-        else
-            ((struct rma_pair *) j->local)[i] = (struct rma_pair){most(j, i), (int) i};
+        most_set(j, j->local, i, most(j, i), (int) i);
 }
 
 static int most_is_wrong(const struct job *j)
@@ -55,7 +63,7 @@ static int most_is_wrong(const struct job *j)
     const int *numbers = (const int *) j->memory;
     const struct rma_pair *pairs = (const struct rma_pair *) j->memory;
     for (long i = 0; i < most_count(j); i++) {
-        int want = i == 0 ? (int) (j->total - 1) : most(j, i);
+        int want = i == 0 ? (int) rma_most(j->total - 1) : most(j, i);
         if (j->op->leaves == LEAVES_MOST ? numbers[i] != want :
             pairs[i].number != want || pairs[i].index != i)
             return 1;
@@ -119,6 +127,8 @@ void rma_prepare(struct job *j)
         bench_fill(j->memory, bytes, salt(j, j->bench.rank));
     else
         memset(j->memory, 0, (size_t) bytes);
+    for (long i = 0; is_most(op->leaves) && i < most_count(j); i++)
+        most_set(j, j->memory, i, MOST_THERE, -1);
     own_memory_end(j);
 }
 

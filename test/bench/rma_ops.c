@@ -91,7 +91,7 @@ static void accumulate_max_int_flush(void *arg, long n)
     struct job *j = arg;
     int count = (int) (j->bytes / (long) sizeof(int));
     for (long i = 0; i < n; i++) {
-        ((int *) j->local)[0] = (int) (j->total + i);
+        ((int *) j->local)[0] = (int) rma_most(j->total + i);
         MPI_Accumulate(j->local, count, MPI_INT, TARGET, j->at, count, MPI_INT, MPI_MAX, j->win);
         MPI_Win_flush(TARGET, j->win);
     }
@@ -102,7 +102,7 @@ static void accumulate_maxloc_flush(void *arg, long n)
     struct job *j = arg;
     int count = (int) (j->bytes / (long) sizeof(struct rma_pair));
     for (long i = 0; i < n; i++) {
-        ((struct rma_pair *) j->local)[0].number = (double) (j->total + i);
+        ((struct rma_pair *) j->local)[0].number = (double) rma_most(j->total + i);
         MPI_Accumulate(j->local, count, MPI_DOUBLE_INT, TARGET, j->at, count, MPI_DOUBLE_INT,
                        MPI_MAXLOC, j->win);
         MPI_Win_flush(TARGET, j->win);

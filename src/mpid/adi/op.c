@@ -44,22 +44,38 @@ static size_t complex_half(MPI_Datatype type)
     }
 }
 
-/* Complex numbers are added half by half. 0: there is no loop. */
-static int by_loop(enum wdl_rop rop, const void *in, void *inout, MPI_Aint len, MPI_Datatype type)
+/* By operator, and by the last byte of a builtin type; fn NULL: there is none. */
+static struct loop {
+    MPI_Datatype type;
+    wdl_kernel_fn fn;
+    const struct wdl_element *element;
+    int each;                   /* of them are one of the type's */
+} loops[WDL_ROP_MAX + 1][256];
+
+/* Complex numbers are added half by half. */
+static void loops_find(enum wdl_rop rop, MPI_Datatype type)
 {
     size_t half = rop == WDL_ROP_SUM ? complex_half(type) : 0;
     const struct wdl_element *el = wdl_adi_element_of(half == sizeof(float) ? MPI_FLOAT :
                                                       half == sizeof(double) ? MPI_DOUBLE : type);
-    if (!el || (el->basic != WDL_BASIC_F32 && el->basic != WDL_BASIC_F64))
+    if (el && (el->basic == WDL_BASIC_F32 || el->basic == WDL_BASIC_F64))
+        loops[rop][type & 0xff] = (struct loop){
+            .type = type, .fn = wdl_kernel_typed(el, rop), .element = el, .each = half ? 2 : 1};
+}
+
+static inline int by_loop(enum wdl_rop rop, const void *in, void *inout, MPI_Aint len,
+                          MPI_Datatype type)
+{
+    const struct loop *loop = &loops[rop][type & 0xff];
+    if (loop->type != type || !loop->fn)
         return 0;
-    wdl_adi_op_loop(el, wdl_kernel_typed(el, rop), in, inout, (size_t) len * (half ? 2 : 1));
+    wdl_adi_op_loop(loop->element, loop->fn, in, inout, (size_t) len * (size_t) loop->each);
     return 1;
 }
 
 /* --- other types ------------------------------------------------------------------------------ */
 
 #define IS_NAN(x) isunordered(x, x)
-#define IS_ZERO(x) ((x) <= 0 && (x) >= 0)
 #define IS_LESS(a, b) ((a) < (b) || ((a) <= (b) && __builtin_signbit(a)))
 #define IS_MORE(a, b) ((a) > (b) || ((a) >= (b) && !__builtin_signbit(a)))
 #define EXTREME(c_type, is_beyond, a, b)                                                       \
@@ -148,7 +164,8 @@ static int extremes(int most, const void *in, void *inout, MPI_Aint len, MPI_Dat
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-/* Numbers that are equal may be zeros of different signs. */
+/* As a rule the numbers differ, or nothing does. Numbers that are equal and have not the same bits
+ * are zeros of different signs, or, of types with bits that mean nothing, may be. */
 #define PAIRS(mpi_type, c_type, index_type)                                                    \
     case mpi_type: {                                                                           \
         struct pair {                                                                          \
@@ -161,15 +178,19 @@ static int extremes(int most, const void *in, void *inout, MPI_Aint len, MPI_Dat
             if (most ? y > x : y < x) {                                                        \
                 a[i].number = y;                                                               \
                 a[i].index = b[i].index;                                                       \
-            } else if (most ? y >= x : y <= x) {                                               \
-                if (b[i].index < a[i].index)                                                   \
-                    a[i].index = b[i].index;                                                   \
-                if (IS_ZERO(y) && IS_BEYOND(y, x))                                             \
-                    a[i].number = y;                                                           \
-            } else if (isunordered(x, y)) {                                                    \
-                if (!IS_NAN(x) || (IS_NAN(y) && b[i].index < a[i].index))                      \
-                    a[i].index = b[i].index;                                                   \
-                a[i].number = (c_type) NAN;                                                    \
+            } else if (!(most ? y < x : y > x)) {                                              \
+                int before = b[i].index < a[i].index;                                          \
+                if (__builtin_expect(isunordered(x, y), 0)) {                                  \
+                    if (!IS_NAN(x) || (IS_NAN(y) && before))                                   \
+                        a[i].index = b[i].index;                                               \
+                    a[i].number = (c_type) NAN;                                                \
+                    continue;                                                                  \
+                }                                                                              \
+                int unlike = memcmp(&a[i].number, &b[i].number, sizeof(c_type)) != 0;          \
+                if (__builtin_expect(before | unlike, 0)) {                                    \
+                    a[i].index = before ? b[i].index : a[i].index;                             \
+                    a[i].number = EXTREME(c_type, IS_BEYOND, x, y);                            \
+                }                                                                              \
             }                                                                                  \
         }                                                                                      \
         return 1;                                                                              \
@@ -273,6 +294,10 @@ static void replace(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
 
 void wdl_adi_op_init(void)
 {
+    for (int i = 0; i < MPIR_DATATYPE_N_BUILTIN; i++)
+        for (int rop = WDL_ROP_SUM; rop <= WDL_ROP_MAX; rop++)
+            if (MPIR_Datatype_builtin[i].handle != MPI_DATATYPE_NULL)
+                loops_find((enum wdl_rop) rop, MPIR_Datatype_builtin[i].handle);
     MPIR_OP_HDL_TO_FN(MPI_MIN) = min;
     MPIR_OP_HDL_TO_FN(MPI_MAX) = max;
     MPIR_OP_HDL_TO_FN(MPI_SUM) = sum;

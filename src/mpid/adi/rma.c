@@ -427,25 +427,27 @@ static inline const struct wdl_element *summed_word(MPI_Datatype type, MPI_Op op
     return element && op == MPI_SUM && wdl_word_is_summed(element) ? element : NULL;
 }
 
-/* An accumulate the short way: one builtin type, few elements; 1 when done, 0: take the full
- * path. */
+/* An accumulate the short way: one predefined type; 1 when done, 0: take the full path. */
 static inline int short_accumulate(WDL_RMA_ORIGIN, void *result, WDL_RMA_TARGET, MPI_Op op,
                                    MPIR_Win * win)
 {
-    if (!wdl_win_quick(win->dev.wdl)->place)
+    struct wdl_win *of = win->dev.wdl;
+    if (!wdl_win_quick(of)->place || target_type != origin_type || origin_count != target_count)
         return 0;
     const struct wdl_element *element = wdl_adi_element_of(target_type);
     enum wdl_rop rop = wdl_adi_rop(op);
     if (!element)
         element = wdl_adi_element_of_pair(target_type);
-    if (!element || target_type != origin_type || origin_count != target_count ||
-        rop == WDL_ROP_COUNT)
+    if (!element || rop == WDL_ROP_COUNT)
         return 0;
+    if (element->basic == WDL_BASIC_WIDE)
+        return wdl_win_accumulate_wide(of, target_rank, target_disp, (size_t) target_count, rop,
+                                       element, origin, result) == WDL_OK;
     if (target_count == 1)
-        return wdl_win_update_one(win->dev.wdl, target_rank, target_disp, rop, element, origin,
+        return wdl_win_update_one(of, target_rank, target_disp, rop, element, origin,
                                   result) == WDL_OK;
-    return wdl_win_accumulate_short(win->dev.wdl, target_rank, target_disp, (size_t) target_count,
-                                    rop, element, origin, result) == WDL_OK;
+    return wdl_win_accumulate_short(of, target_rank, target_disp, (size_t) target_count, rop,
+                                    element, origin, result) == WDL_OK;
 }
 
 static int acc_fill(struct wdl_rma_args *args, WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op)
@@ -470,15 +472,22 @@ static int get_acc_fill(struct wdl_rma_args *args, WDL_RMA_ORIGIN, WDL_RMA_RESUL
 }
 
 __attribute__((noinline))
+static int accumulate_fully(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
+{
+    struct wdl_rma_args args;
+    int status = acc_fill(&args, origin, origin_count, origin_type, target_rank, target_disp,
+                          target_count, target_type, op);
+    return status == WDL_OK ? begin(win, &args) : WDL_ADI_ERROR(status);
+}
+
+__attribute__((noinline))
 static int accumulate_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
     if (short_accumulate(origin, origin_count, origin_type, NULL, target_rank, target_disp,
                          target_count, target_type, op, win))
         return MPI_SUCCESS;
-    struct wdl_rma_args args;
-    int status = acc_fill(&args, origin, origin_count, origin_type, target_rank, target_disp,
-                          target_count, target_type, op);
-    return status == WDL_OK ? begin(win, &args) : WDL_ADI_ERROR(status);
+    return accumulate_fully(origin, origin_count, origin_type, target_rank, target_disp,
+                            target_count, target_type, op, win);
 }
 
 /* Apart, so that more elements save no registers for it. */
@@ -497,18 +506,34 @@ static int accumulate_one(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * 
     return MPI_SUCCESS;
 }
 
+/* Several of a type that instructions update: 1 when done. */
+static inline int short_several(const struct wdl_element *element, const void *origin, size_t count,
+                                int target_rank, MPI_Aint target_disp, MPI_Op op, MPIR_Win *win)
+{
+    struct wdl_win *of = win->dev.wdl;
+    if (element->basic == WDL_BASIC_F64 && op == MPI_SUM && count <= WDL_DOUBLES_MAX)
+        return wdl_win_sum_doubles(of, target_rank, target_disp, count, origin) == WDL_OK;
+    if (op == MPI_REPLACE)
+        return wdl_win_replace(of, target_rank, target_disp, count, element, origin) == WDL_OK;
+    enum wdl_rop rop = wdl_adi_rop(op);
+    return rop != WDL_ROP_COUNT &&
+           wdl_win_accumulate_short(of, target_rank, target_disp, count, rop, element, origin,
+                                    NULL) == WDL_OK;
+}
+
 __attribute__((noinline))
 static int accumulate_several(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
     const struct wdl_element *element = wdl_adi_element_of(target_type);
-    if (element && element->basic == WDL_BASIC_F64 && op == MPI_SUM && target_count > 1 &&
-        target_count <= WDL_DOUBLES_MAX && origin_count == target_count &&
-        origin_type == target_type && wdl_win_quick(win->dev.wdl)->place &&
-        wdl_win_sum_doubles(win->dev.wdl, target_rank, target_disp, (size_t) target_count,
-                            origin) == WDL_OK)
+    if (unlikely(!element || element->basic == WDL_BASIC_WIDE))
+        return accumulate_on(origin, origin_count, origin_type, target_rank, target_disp,
+                             target_count, target_type, op, win);
+    if (target_count > 1 && origin_count == target_count && origin_type == target_type &&
+        wdl_win_quick(win->dev.wdl)->place &&
+        short_several(element, origin, (size_t) target_count, target_rank, target_disp, op, win))
         return MPI_SUCCESS;
-    return accumulate_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
-                         target_type, op, win);
+    return accumulate_fully(origin, origin_count, origin_type, target_rank, target_disp,
+                            target_count, target_type, op, win);
 }
 
 int MPID_Accumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
@@ -549,6 +574,11 @@ int MPID_Get_accumulate(WDL_RMA_ORIGIN, WDL_RMA_RESULT, WDL_RMA_TARGET, MPI_Op o
 {
     if (result_type == target_type && result_count == target_count) {
         int reads = op == MPI_NO_OP;    /* then the origin says nothing */
+        const struct wdl_element *element = reads ? wdl_adi_element_of(target_type) : NULL;
+        if (element && target_count > 1 && wdl_win_quick(win->dev.wdl)->place &&
+            wdl_win_read(win->dev.wdl, target_rank, target_disp, (size_t) target_count, element,
+                         result) == WDL_OK)
+            return MPI_SUCCESS;
         if (short_accumulate(reads ? result : origin, reads ? result_count : origin_count,
                              reads ? result_type : origin_type, result, target_rank, target_disp,
                              target_count, target_type, op, win))

@@ -364,10 +364,10 @@ static inline int host_has(struct wdl_win *win, const struct wdl_element *el, en
     return 1;
 }
 
-/* Those that have no instruction, up to a page of them. */
-__attribute__((noinline))
-static int wide_update(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
-                       const struct wdl_element *el, const void *in, void *out)
+wdl_line_begins
+int wdl_win_accumulate_wide(struct wdl_win *win, int rank, int64_t disp, size_t count,
+                            enum wdl_rop op, const struct wdl_element *el, const void *in,
+                            void *out)
 {
     enum { WIDE_BYTES = 4096 };
     struct wdl_win_quick *q = &win->quick;
@@ -384,7 +384,11 @@ static int wide_update(struct wdl_win *win, int rank, int64_t disp, size_t count
         q->ops--;
         return WDL_AGAIN;
     }
-    wdl_array_update(&win->proc->host, op, el, at, in, out, count);
+    if (__builtin_expect(!out && op < WDL_ROP_REPLACE, 1))
+        win->proc->host.ops->reduce(win->proc->host.ctx, el->host_type, op, in, at,
+                                    (int64_t) count);
+    else
+        wdl_array_update(&win->proc->host, op, el, at, in, out, count);
     if (set != 0)
         wdl_stripes_unlock(control, set);
     else
@@ -422,6 +426,20 @@ static void others_met(struct wdl_win *win, struct wdl_win_control *control, int
     wdl_crowd_met(&win->crowd);
 }
 
+/* What only writes or only reads is a copy. */
+static inline int copied(enum wdl_rop op, char *at, const void *in, void *out, size_t bytes)
+{
+    const void *from = op == WDL_ROP_REPLACE ? in : at;
+    void *to = op == WDL_ROP_REPLACE ? at : out;
+    if ((op != WDL_ROP_REPLACE || out) && (op != WDL_ROP_NO_OP || !out))
+        return 0;
+    if (__builtin_expect(bytes < WDL_COPY_SHORT, 1))
+        wdl_copy_short(to, from, bytes);
+    else
+        wdl_copy_long(to, from, bytes);
+    return 1;
+}
+
 /* Several elements, within one region. Inlined for what is known of them. */
 __attribute__((always_inline))
 static inline int bulk_update_of(struct wdl_win *win, int rank, int64_t disp, size_t count,
@@ -448,7 +466,7 @@ static inline int bulk_update_of(struct wdl_win *win, int rank, int64_t disp, si
         others_met(win, control, region);
     else
         wdl_crowd_closed(&win->crowd, control, params->node_index);
-    if (!add_few_doubles(el, op, at, in, out, count)) {
+    if (!copied(op, at, in, out, bytes) && !add_few_doubles(el, op, at, in, out, count)) {
         const struct wdl_kernel_call call = { &win->proc->host, el, op };
         plain_loop(win->rma, el, op)(&call, at, in, out, count);
     }
@@ -507,7 +525,7 @@ static int sole_accumulate(struct wdl_win *win, int rank, int64_t disp, size_t c
     if (count - 1 >= WDL_REGION_BYTES || count * el->packed_bytes > WDL_REGION_BYTES)
         return WDL_AGAIN;
     if (!is_plain_op(el, op) && !wdl_kernel_has(el))
-        return wide_update(win, rank, disp, count, op, el, in, out);
+        return wdl_win_accumulate_wide(win, rank, disp, count, op, el, in, out);
     if (!is_plain_op(el, op) && !host_has(win, el, op))
         return WDL_AGAIN;
     char *at = sole_reach(win, rank, disp, count * el->packed_bytes, el);
@@ -573,12 +591,39 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
     if (count - 1 >= WDL_REGION_BYTES)
         return WDL_AGAIN;
     if (!is_plain_op(el, op) && !wdl_kernel_has(el))
-        return wide_update(win, rank, disp, count, op, el, in, out);
+        return wdl_win_accumulate_wide(win, rank, disp, count, op, el, in, out);
     if (!is_plain_op(el, op) && !host_has(win, el, op))
         return WDL_AGAIN;
     if (closes(win, el, op, count) && !(wdl_crowd_is(&win->crowd) && is_few(el, op, count)))
         return bulk_update(win, rank, disp, count, op, el, in, out);
     return few_update(win, rank, disp, count, op, el, in, out);
+}
+
+/* Several elements that are written or read, by a copy. */
+__attribute__((always_inline))
+static inline int copy_closed(struct wdl_win *win, int rank, int64_t disp, size_t count,
+                              enum wdl_rop op, const struct wdl_element *el, const void *in,
+                              void *out)
+{
+    if (__builtin_expect(win->quick.sole || win->crowd.left != 0 ||
+                             win->params.hints.acc_granularity != 0 || count < 2 ||
+                             count > WDL_REGION_BYTES, 0))
+        return wdl_win_accumulate_short(win, rank, disp, count, op, el, in, out);
+    return bulk_update_of(win, rank, disp, count, op, el, in, out);
+}
+
+wdl_line_begins
+int wdl_win_replace(struct wdl_win *win, int rank, int64_t disp, size_t count,
+                    const struct wdl_element *el, const void *in)
+{
+    return copy_closed(win, rank, disp, count, WDL_ROP_REPLACE, el, in, NULL);
+}
+
+wdl_line_begins
+int wdl_win_read(struct wdl_win *win, int rank, int64_t disp, size_t count,
+                 const struct wdl_element *el, void *out)
+{
+    return copy_closed(win, rank, disp, count, WDL_ROP_NO_OP, el, NULL, out);
 }
 
 wdl_line_begins

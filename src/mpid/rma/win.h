@@ -201,6 +201,15 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
  * an eighth less time so. */
 enum { WDL_DOUBLES_MAX = 16 };
 int wdl_win_sum_doubles(struct wdl_win *win, int rank, int64_t disp, size_t count, const void *in);
+/* The same by REPLACE, and by NO_OP, which take a fifth less so. */
+int wdl_win_replace(struct wdl_win *win, int rank, int64_t disp, size_t count,
+                    const struct wdl_element *el, const void *in);
+int wdl_win_read(struct wdl_win *win, int rank, int64_t disp, size_t count,
+                 const struct wdl_element *el, void *out);
+/* The same of elements that no instruction updates, laid out by extent on all sides. */
+int wdl_win_accumulate_wide(struct wdl_win *win, int rank, int64_t disp, size_t count,
+                            enum wdl_rop op, const struct wdl_element *el, const void *in,
+                            void *out);
 /* The same of one element. */
 int wdl_win_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl_rop op,
                        const struct wdl_element *el, const void *in, void *out);
