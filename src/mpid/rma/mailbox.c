@@ -19,7 +19,8 @@ static int rows_of(const struct wdl_win *win, const struct wdl_rma_args *args,
     const struct wdl_buf *remote = &args->remote;
     char *from = win->rma->stage;       /* any address */
     return args->kind <= WDL_RMA_ACC && args->op != WDL_ROP_NO_OP &&
-           remote->bytes > WDL_MAIL_BYTES && remote->bytes <= WDL_MAIL_AREA &&
+           (remote->bytes > WDL_MAIL_BYTES || args->kind == WDL_RMA_ACC) &&
+           remote->bytes <= WDL_MAIL_AREA &&
            wdl_rows_of(&win->proc->host, remote, from, remote->bytes, rows_out) &&
            rows_out->base == from &&
            (args->kind != WDL_RMA_ACC ||

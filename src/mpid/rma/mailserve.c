@@ -33,7 +33,7 @@ static int rows_of(const struct wdl_win *win, const struct wdl_mail *mail,
 {
     const struct wdl_mail_rows *rows = &mail->rows;
     int64_t last, hi;
-    if (mail->bytes <= WDL_MAIL_BYTES || (uint64_t) rows->bytes * rows->count != mail->bytes ||
+    if (mail->bytes == 0 || (uint64_t) rows->bytes * rows->count != mail->bytes ||
         __builtin_mul_overflow(rows->stride, (int64_t) rows->count - 1, &last) ||
         __builtin_add_overflow(last > 0 ? last : 0, (int64_t) rows->bytes, &hi))
         return 0;
@@ -251,9 +251,9 @@ static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done, int *
         return WDL_ERR_PROTO;
     if (asked.kind == WDL_MAIL_BAG)
         return serve_bag(win, &asked, origin->area.data, done);
-    char *data = wdl_mail_data(mail, asked.bytes, origin);
     if (asked.is_rows)
-        return serve_rows(win, &asked, data, done);
+        return serve_rows(win, &asked, origin->area.data, done);
+    char *data = wdl_mail_data(mail, asked.bytes, origin);
     int status = serve_short(win, &asked, data, done);
     return status == WDL_ERR_UNSUPPORTED ?
         serve_packet(win, &asked, data, data == mail->data, done) : status;
