@@ -161,6 +161,7 @@ START_TEST(the_last_of_several_ends_with_complete)
         struct test_world w;
         memset(data, 'a' + last, sizeof(data));
         test_world_open(&w, &(struct test_world_params){.ranks = 3,.bytes = 8192});
+        w.rank[0].win->rma->params.short_bytes = 256;
         begin(&w, 2);
         test_op(&w, 0, test_put(1, 0, data, 2000));
         test_op(&w, 0, test_put(2, 0, data, 2000));

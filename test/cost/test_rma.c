@@ -143,6 +143,11 @@ START_TEST(long_operations_are_followed_by_nothing)
     lock(&w, 0, 1, 1);
     test_op(&w, 0, test_put(1, 0, data, 600));
     unlock(&w, 0, 1);
+    ck_assert_int_eq(test_world_messages(&w), 2);       /* it is short */
+    w.rank[0].win->rma->params.short_bytes = 256;
+    lock(&w, 0, 1, 1);
+    test_op(&w, 0, test_put(1, 0, data, 600));
+    unlock(&w, 0, 1);
     ck_assert_int_eq(test_world_messages(&w), 4);       /* LOCK, GRANT, PUT, UNLOCK_ACK */
     lock(&w, 0, 1, 1);
     test_op(&w, 0, test_put(1, 0, data, 2000));

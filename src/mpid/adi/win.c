@@ -515,7 +515,7 @@ cvars:
     - name        : MPIR_CVAR_WINDLASS_SHORT_BYTES
       category    : WINDLASS
       type        : int
-      default     : 256
+      default     : 4096
       class       : none
       verbosity   : MPI_T_VERBOSITY_USER_BASIC
       scope       : MPI_T_SCOPE_LOCAL

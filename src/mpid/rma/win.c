@@ -60,7 +60,7 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params)
     rma->params.win_slots = or_default(params->win_slots, 64);
     rma->params.win_types = or_default(params->win_types, 32);
     rma->params.type_bytes_max = or_default(params->type_bytes_max, 64 << 20);
-    rma->params.short_bytes = or_default(params->short_bytes, 256);
+    rma->params.short_bytes = or_default(params->short_bytes, 4096);
     rma->params.stashes = or_default(params->stashes, 32);
     rma->params.pscw_tree = or_default(params->pscw_tree, 32);
     wdl_list_init(&rma->wins);

@@ -21,7 +21,7 @@ struct wdl_rma_params {         /* sizes set by the user; 0: default */
     int global_ops, global_targets;     /* pools shared by all windows: 4096, 1024 */
     int win_ops, win_targets, win_slots;        /* per window: 256, 64, 64 */
     int type_bytes_max;         /* longest flattened type accepted from the wire: 64 MiB */
-    int short_bytes;            /* longest operation that may wait to be combined: 256 */
+    int short_bytes;            /* longest operation that may wait to be combined: 4096 */
     int stashes;                /* bundles kept at a target until their lock is free: 32 */
     int win_types;              /* derived types of targets, and of origins, per window: 32 */
     int pscw_tree;              /* larger groups of post and complete go by trees (relay.h): 32 */

@@ -9,6 +9,7 @@ static struct wdl_target *locked(struct test_world *w, enum wdl_combine combine)
     static char data[8];
     test_world_open(w, &p);
     struct test_rank *o = &w->rank[0];
+    o->win->rma->params.short_bytes = 256;
     TEST_DONE(w, wdl_win_lock(o->win, 1, 0, 0, &o->step));
     test_op(w, 0, test_put(1, 0, data, 8));
     TEST_DONE(w, wdl_win_flush(o->win, 1, 0, &o->step));
