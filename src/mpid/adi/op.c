@@ -164,8 +164,8 @@ static int extremes(int most, const void *in, void *inout, MPI_Aint len, MPI_Dat
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
-/* As a rule the numbers differ, or nothing does. Numbers that are equal and have not the same bits
- * are zeros of different signs, or, of types with bits that mean nothing, may be. */
+/* As a rule what is there stays. Numbers that are equal and have not the same bits are zeros of
+ * different signs, or, of types with bits that mean nothing, may be. */
 #define PAIRS(mpi_type, c_type, index_type)                                                    \
     case mpi_type: {                                                                           \
         struct pair {                                                                          \
@@ -175,22 +175,24 @@ static int extremes(int most, const void *in, void *inout, MPI_Aint len, MPI_Dat
         const struct pair *b = in;                                                             \
         for (MPI_Aint i = 0; i < len; i++) {                                                   \
             c_type x = a[i].number, y = b[i].number;                                           \
+            if (most ? y < x : y > x)                                                          \
+                continue;                                                                      \
             if (most ? y > x : y < x) {                                                        \
                 a[i].number = y;                                                               \
                 a[i].index = b[i].index;                                                       \
-            } else if (!(most ? y < x : y > x)) {                                              \
-                int before = b[i].index < a[i].index;                                          \
-                if (__builtin_expect(isunordered(x, y), 0)) {                                  \
-                    if (!IS_NAN(x) || (IS_NAN(y) && before))                                   \
-                        a[i].index = b[i].index;                                               \
-                    a[i].number = (c_type) NAN;                                                \
-                    continue;                                                                  \
-                }                                                                              \
-                int unlike = memcmp(&a[i].number, &b[i].number, sizeof(c_type)) != 0;          \
-                if (__builtin_expect(before | unlike, 0)) {                                    \
-                    a[i].index = before ? b[i].index : a[i].index;                             \
-                    a[i].number = EXTREME(c_type, IS_BEYOND, x, y);                            \
-                }                                                                              \
+                continue;                                                                      \
+            }                                                                                  \
+            int before = b[i].index < a[i].index;                                              \
+            if (__builtin_expect(isunordered(x, y), 0)) {                                      \
+                if (!IS_NAN(x) || (IS_NAN(y) && before))                                       \
+                    a[i].index = b[i].index;                                                   \
+                a[i].number = (c_type) NAN;                                                    \
+                continue;                                                                      \
+            }                                                                                  \
+            int unlike = memcmp(&a[i].number, &b[i].number, sizeof(c_type)) != 0;              \
+            if (__builtin_expect(before | unlike, 0)) {                                        \
+                a[i].index = before ? b[i].index : a[i].index;                                 \
+                a[i].number = EXTREME(c_type, IS_BEYOND, x, y);                                \
             }                                                                                  \
         }                                                                                      \
         return 1;                                                                              \
