@@ -482,7 +482,7 @@ static int bulk_update(struct wdl_win *win, int rank, int64_t disp, size_t count
     return bulk_update_of(win, rank, disp, count, op, el, in, out);
 }
 
-/* Has the type loops of its own for the operator? */
+/* Is there a loop of the type's own for the operator, or one for all of its width? */
 static inline int is_plain_op(const struct wdl_element *el, enum wdl_rop op)
 {
     if (el->basic >= WDL_BASIC_I8 && el->basic <= WDL_BASIC_U64)

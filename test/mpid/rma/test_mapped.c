@@ -451,13 +451,17 @@ END_TEST
 
 /* --- the short way ---------------------------------------------------------------------------- */
 
-/* Sums of a few doubles by the way that is theirs. */
+/* Sums of a few doubles, writes and reads by the ways that are theirs. */
 static int add_short(struct wdl_win *win, int rank, int64_t disp, size_t count, enum wdl_rop op,
                      const struct wdl_element *el, const void *in, void *out)
 {
     if (op == WDL_ROP_SUM && el->basic == WDL_BASIC_F64 && !out && count > 1 &&
         count <= WDL_DOUBLES_MAX)
         return wdl_win_sum_doubles(win, rank, disp, count, in);
+    if (op == WDL_ROP_REPLACE && !out)
+        return wdl_win_replace(win, rank, disp, count, el, in);
+    if (op == WDL_ROP_NO_OP && out)
+        return wdl_win_read(win, rank, disp, count, el, out);
     return wdl_win_accumulate_short(win, rank, disp, count, op, el, in, out);
 }
 
