@@ -37,7 +37,8 @@ enum wdl_rop {
 /* The predefined element a datatype is made of. It travels in accumulate packets. */
 struct wdl_element {
     uint8_t basic;              /* enum wdl_basic */
-    uint8_t pad[3];
+    uint8_t head;               /* bytes in front of a gap in its middle; 0: there is none */
+    uint8_t pad[2];
     uint32_t host_type;  /* the host's name of the predefined type, the same on every process */
     uint32_t packed_bytes;      /* bytes in a packed stream (pair types have no gap there) */
     uint32_t extent;            /* bytes from one element to the next in memory */

@@ -17,18 +17,19 @@ struct made_type {
 enum { BLOCKS_MAX = 1 << 20 };
 
 static const struct wdl_element elements[TEST_TYPE_COUNT] = {
-    [TEST_I8] = {WDL_BASIC_I8, {0}, TEST_I8, 1, 1},
-    [TEST_U8] = {WDL_BASIC_U8, {0}, TEST_U8, 1, 1},
-    [TEST_I16] = {WDL_BASIC_I16, {0}, TEST_I16, 2, 2},
-    [TEST_U16] = {WDL_BASIC_U16, {0}, TEST_U16, 2, 2},
-    [TEST_I32] = {WDL_BASIC_I32, {0}, TEST_I32, 4, 4},
-    [TEST_U32] = {WDL_BASIC_U32, {0}, TEST_U32, 4, 4},
-    [TEST_I64] = {WDL_BASIC_I64, {0}, TEST_I64, 8, 8},
-    [TEST_U64] = {WDL_BASIC_U64, {0}, TEST_U64, 8, 8},
-    [TEST_F32] = {WDL_BASIC_F32, {0}, TEST_F32, 4, 4},
-    [TEST_F64] = {WDL_BASIC_F64, {0}, TEST_F64, 8, 8},
-    [TEST_LD] = {WDL_BASIC_WIDE, {0}, TEST_LD, sizeof(long double), sizeof(long double)},
-    [TEST_DOUBLE_INT] = {WDL_BASIC_WIDE, {0}, TEST_DOUBLE_INT, 12, sizeof(struct test_double_int)}
+    [TEST_I8] = {WDL_BASIC_I8, 0, {0}, TEST_I8, 1, 1},
+    [TEST_U8] = {WDL_BASIC_U8, 0, {0}, TEST_U8, 1, 1},
+    [TEST_I16] = {WDL_BASIC_I16, 0, {0}, TEST_I16, 2, 2},
+    [TEST_U16] = {WDL_BASIC_U16, 0, {0}, TEST_U16, 2, 2},
+    [TEST_I32] = {WDL_BASIC_I32, 0, {0}, TEST_I32, 4, 4},
+    [TEST_U32] = {WDL_BASIC_U32, 0, {0}, TEST_U32, 4, 4},
+    [TEST_I64] = {WDL_BASIC_I64, 0, {0}, TEST_I64, 8, 8},
+    [TEST_U64] = {WDL_BASIC_U64, 0, {0}, TEST_U64, 8, 8},
+    [TEST_F32] = {WDL_BASIC_F32, 0, {0}, TEST_F32, 4, 4},
+    [TEST_F64] = {WDL_BASIC_F64, 0, {0}, TEST_F64, 8, 8},
+    [TEST_LD] = {WDL_BASIC_WIDE, 0, {0}, TEST_LD, sizeof(long double), sizeof(long double)},
+    [TEST_DOUBLE_INT] = {WDL_BASIC_WIDE, 0, {0}, TEST_DOUBLE_INT, 12,
+                         sizeof(struct test_double_int)}
 };
 
 struct wdl_element test_element(enum test_type type)

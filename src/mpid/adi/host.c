@@ -345,6 +345,7 @@ int wdl_adi_element(MPI_Datatype type, struct wdl_element *out)
         MPIR_Datatype_get_ptr(type, dt);
         out->packed_bytes = (uint32_t) dt->size;
         out->extent = (uint32_t) dt->extent;
+        out->head = (uint8_t) (dt->true_ub == dt->size ? 0 : dt->size - (MPI_Aint) sizeof(int));
         out->basic = dt->size == dt->extent && dt->size == 8 ? WDL_BASIC_BITS : WDL_BASIC_WIDE;
         return 1;
     }

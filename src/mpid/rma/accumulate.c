@@ -62,16 +62,29 @@ static void mirror(struct cursor c, size_t bytes, uintptr_t away, int to_image)
     }
 }
 
-/* So many elements from the cursor on, of `most`, lie as in an array. */
+/* Are the bytes from the cursor on, which goes behind them, an element's that begins at `at`? */
+static int is_element(struct cursor *c, const struct wdl_element *el, const char *at)
+{
+    int is = 1;
+    for (size_t done = 0, n; done < el->packed_bytes; done += n) {
+        int behind = el->head > 0 && done >= el->head;  /* the gap */
+        const char *byte = next_bytes(c, el->packed_bytes - done, &n);
+        is &= byte == at + done + (behind ? el->extent - el->packed_bytes : 0) &&
+            (behind || el->head == 0 || done + n <= el->head);
+    }
+    return is;
+}
+
+/* So many elements from the cursor on, of `most`, lie as in an array; 0: what is there is none, as
+ * only another process's word can have it. */
 static size_t row_of(struct cursor c, const struct wdl_element *el, size_t most)
 {
     const char *first = c.piece->base + c.used;
     size_t n = (c.piece->bytes - c.used) / el->packed_bytes;
     if (n > 0 && wdl_is_without_gaps(el))
         return n < most ? n : most;
-    for (n = 0; n < most && c.piece->base + c.used == first + n * el->extent; n++)
-        for (size_t done = 0, bytes; done < el->packed_bytes; done += bytes)
-            (void) next_bytes(&c, el->packed_bytes - done, &bytes);
+    for (n = 0; n < most && is_element(&c, el, first + n * el->extent); n++)
+        ;
     return n;
 }
 
@@ -111,17 +124,20 @@ static size_t row_locked(const struct wdl_host *host, const struct wdl_element *
     return n;
 }
 
-/* n elements from the cursor on, which goes behind them. */
-static void elements_locked(const struct wdl_host *host, const struct wdl_element *el,
-                            enum wdl_rop op, struct cursor *c, size_t n, const char *in, char *out)
+/* n elements from the cursor on, which goes behind them; how many there were before something that
+ * is none. */
+static size_t elements_locked(const struct wdl_host *host, const struct wdl_element *el,
+                              enum wdl_rop op, struct cursor *c, size_t n, const char *in,
+                              char *out)
 {
-    size_t size = el->packed_bytes;
-    for (size_t i = 0, row; i < n; i += row) {
-        row = row_locked(host, el, op, *c, row_of(*c, el, n - i), in ? in + i * size : NULL,
+    size_t size = el->packed_bytes, i = 0;
+    for (size_t row; i < n && (row = row_of(*c, el, n - i)) > 0; i += row) {
+        row = row_locked(host, el, op, *c, row, in ? in + i * size : NULL,
                          out ? out + i * size : NULL);
         for (size_t done = 0, bytes; done < row * size; done += bytes)
             (void) next_bytes(c, row * size - done, &bytes);
     }
+    return i;
 }
 
 /* Byte `done` of the pieces. */
@@ -199,10 +215,13 @@ static int accumulate_locked(const struct wdl_domain *d, enum wdl_rop op,
         size_t n = (bytes - *done) / size;
         if (shared && (n = step_lock(d, c, el, n, &set)) == 0)
             return WDL_AGAIN;
-        elements_locked(d->host, el, op, &c, n, in ? in + *done : NULL, out ? out + *done : NULL);
+        size_t did = elements_locked(d->host, el, op, &c, n, in ? in + *done : NULL,
+                                     out ? out + *done : NULL);
         if (shared)
             wdl_stripes_unlock(d->control, set);
-        *done += n * size;
+        *done += did * size;
+        if (did < n)
+            return WDL_ERR_PROTO;
     }
     return WDL_OK;
 }
@@ -335,8 +354,9 @@ static int batch_update(const struct wdl_domain *d, enum wdl_rop op, const struc
 {
     struct cursor c = {b->here, 0};
     int status = batch_copy(d, 0, b);
-    if (status == WDL_OK)
-        elements_locked(d->host, el, op, &c, b->elements, in, out);
+    if (status == WDL_OK &&
+        elements_locked(d->host, el, op, &c, b->elements, in, out) < b->elements)
+        status = WDL_ERR_PROTO;
     if (status == WDL_OK && op != WDL_ROP_NO_OP)
         status = batch_copy(d, 1, b);
     return status;

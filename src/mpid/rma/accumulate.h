@@ -50,7 +50,9 @@ static inline int wdl_is_without_gaps(const struct wdl_element *el)
  * receives the old values, packed. in and out may be unaligned; out may equal in. *done counts the
  * bytes that are done (of one long piece not from its begin on): 0 before the first call. WDL_OK,
  * or WDL_AGAIN: come back with the same arguments, *done included; from there it goes on. An error
- * of d->outside's: the piece at *done could not be reached, and nothing behind it has been done. */
+ * of d->outside's: the piece at *done could not be reached, and nothing behind it has been done;
+ * ERR_PROTO: what is at *done is no element, as a layout that another process tells of may have it.
+ */
 int wdl_accumulate(const struct wdl_domain *d, enum wdl_rop op, const struct wdl_element *el,
                    const struct wdl_piece *target, int npieces, const void *in, void *out,
                    size_t *done);

@@ -174,6 +174,55 @@ START_TEST(pairs_under_region_locks)
 }
 END_TEST
 
+/* Bytes that are no element, far apart or where a gap is: refused behind what is one, and not
+ * touched, nor is anything beside them. */
+START_TEST(what_is_no_element_is_refused)
+{
+    enum { LD, PAIR, SHORT_PAIR, SHORT_PAIRS, KINDS };
+    static _Alignas(16) char memory[8192], before[8192];
+    char operands[64] = "", old[64];
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int nodes = 1; nodes <= 2; nodes++) {
+            struct wdl_win_control control[2] = {0};
+            struct wdl_domain d = domain_of_two(control, memory);
+            struct wdl_element el = kind == LD ? element(WDL_BASIC_WIDE, 16, 16) :
+                kind == PAIR ? element(WDL_BASIC_WIDE, 12, 16) : element(WDL_BASIC_WIDE, 6, 8);
+            struct wdl_piece piece[4] = {{memory, 8}, {memory + 4000, 8}};
+            int npieces = 2;
+            size_t done = 0, sound = 0;
+            d.node_count = nodes;
+            if (kind == PAIR) { /* its index is elsewhere */
+                piece[0].bytes = 4;
+                piece[1] = (struct wdl_piece){memory + 2000, 4};
+                piece[2] = (struct wdl_piece){memory + 4000, 4};
+                npieces = 3;
+            } else if (kind == SHORT_PAIR) { /* ... where its gap is, in one piece */
+                el.head = 2;
+                piece[0].bytes = 6;
+                npieces = 1;
+            } else if (kind == SHORT_PAIRS) { /* ... of the second */
+                el.head = 2;
+                piece[0].bytes = 2;
+                piece[1] = (struct wdl_piece){memory + 4, 6};
+                piece[2] = (struct wdl_piece){memory + 10, 4};
+                npieces = 3;
+                sound = 6;
+            }
+            memset(memory, 0x5a, sizeof(memory));
+            memcpy(before, memory, sizeof(before));
+            ck_assert_int_eq(wdl_accumulate(&d, WDL_ROP_REPLACE, &el, piece, npieces, operands, old,
+                                            &done), WDL_ERR_PROTO);
+            ck_assert_uint_eq(done, sound);
+            if (sound > 0) {
+                memset(before, 0, 2);
+                memset(before + 4, 0, 4);
+            }
+            ck_assert_mem_eq(memory, before, sizeof(before));
+            ck_assert_uint_eq(control[0].stripes | control[1].stripes, 0);
+        }
+}
+END_TEST
+
 START_TEST(a_held_region_changes_nothing)
 {
     struct wdl_win_control control = { 0 };
@@ -979,6 +1028,7 @@ START_TEST(long_ones_go_in_steps)
 END_TEST
 
 WDL_SUITE("rma/accumulate", integers, sign_matters, floats_in_pieces, pairs_under_region_locks,
+          what_is_no_element_is_refused,
           a_held_region_changes_nothing, compare_and_swap, storm,
           storm_from_outside, copies_from_outside, pairs_from_outside, pairs_from_outside_go_on,
           resumes,
