@@ -164,15 +164,18 @@ static int extremes(int most, const void *in, void *inout, MPI_Aint len, MPI_Dat
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
+#define PAIR_POINTERS(c_type, index_type)                                                      \
+    struct pair {                                                                              \
+        c_type number;                                                                         \
+        index_type index;                                                                      \
+    } *a = inout;                                                                              \
+    const struct pair *b = in
+
 /* As a rule what is there stays. Numbers that are equal and have not the same bits are zeros of
  * different signs, or, of types with bits that mean nothing, may be. */
 #define PAIRS(mpi_type, c_type, index_type)                                                    \
     case mpi_type: {                                                                           \
-        struct pair {                                                                          \
-            c_type number;                                                                     \
-            index_type index;                                                                  \
-        } *a = inout;                                                                          \
-        const struct pair *b = in;                                                             \
+        PAIR_POINTERS(c_type, index_type);                                                     \
         for (MPI_Aint i = 0; i < len; i++) {                                                   \
             c_type x = a[i].number, y = b[i].number;                                           \
             if (most ? y < x : y > x)                                                          \
@@ -221,11 +224,7 @@ static inline int extreme_pairs(int most, const void *in, void *inout, MPI_Aint 
 /* What is between number and index is nobody's. 0: no such type. */
 #define PAIR_COPIES(mpi_type, c_type)                                                          \
     case mpi_type: {                                                                           \
-        struct pair {                                                                          \
-            c_type number;                                                                     \
-            int index;                                                                         \
-        } *a = inout;                                                                          \
-        const struct pair *b = in;                                                             \
+        PAIR_POINTERS(c_type, int);                                                            \
         for (MPI_Aint i = 0; i < len; i++) {                                                   \
             a[i].number = b[i].number;                                                         \
             a[i].index = b[i].index;                                                           \

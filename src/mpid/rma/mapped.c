@@ -522,11 +522,7 @@ __attribute__((noinline))
 static int sole_accumulate(struct wdl_win *win, int rank, int64_t disp, size_t count,
                            enum wdl_rop op, const struct wdl_element *el, const void *in, void *out)
 {
-    if (count - 1 >= WDL_REGION_BYTES || count * el->packed_bytes > WDL_REGION_BYTES)
-        return WDL_AGAIN;
-    if (!is_plain_op(el, op) && !wdl_kernel_has(el))
-        return wdl_win_accumulate_wide(win, rank, disp, count, op, el, in, out);
-    if (!is_plain_op(el, op) && !host_has(win, el, op))
+    if (count * el->packed_bytes > WDL_REGION_BYTES)
         return WDL_AGAIN;
     char *at = sole_reach(win, rank, disp, count * el->packed_bytes, el);
     if (!at)
@@ -559,7 +555,7 @@ static int sole_update_one(struct wdl_win *win, int rank, int64_t disp, enum wdl
                            const struct wdl_element *el, const void *in, void *out)
 {
     if (__builtin_expect(op != WDL_ROP_SUM || !wdl_word_is_summed(el), 0))
-        return sole_accumulate(win, rank, disp, 1, op, el, in, out);
+        return wdl_win_accumulate_short(win, rank, disp, 1, op, el, in, out);
     char *at = sole_reach(win, rank, disp, el->packed_bytes, el);
     if (!at)
         return WDL_AGAIN;
@@ -586,14 +582,14 @@ int wdl_win_accumulate_short(struct wdl_win *win, int rank, int64_t disp, size_t
                              enum wdl_rop op, const struct wdl_element *el, const void *in,
                              void *out)
 {
-    if (__builtin_expect(win->quick.sole, 0))
-        return sole_accumulate(win, rank, disp, count, op, el, in, out);
     if (count - 1 >= WDL_REGION_BYTES)
         return WDL_AGAIN;
     if (!is_plain_op(el, op) && !wdl_kernel_has(el))
         return wdl_win_accumulate_wide(win, rank, disp, count, op, el, in, out);
     if (!is_plain_op(el, op) && !host_has(win, el, op))
         return WDL_AGAIN;
+    if (__builtin_expect(win->quick.sole, 0))
+        return sole_accumulate(win, rank, disp, count, op, el, in, out);
     if (closes(win, el, op, count) && !(wdl_crowd_is(&win->crowd) && is_few(el, op, count)))
         return bulk_update(win, rank, disp, count, op, el, in, out);
     return few_update(win, rank, disp, count, op, el, in, out);
