@@ -8,9 +8,9 @@
  * not shows its operand on its board, too: those above need not wait for its turn. Longer ones
  * have their prefix on the board, if that has room for both, and else each folds what those below
  * show. Of much data the prefix is staged, or fetched from its owner's memory: straight to where
- * the result goes, if operands may change places. Of too much to be staged for an exclusive scan,
- * whose results are nobody's prefix, each folds by itself. Always from the lowest rank up: the same
- * bits.
+ * the result goes, if operands may change places or the scan is exclusive. Then it is the result,
+ * and the rank's own prefix is nobody's result and has memory of its own. Always from the lowest
+ * rank up: the same bits.
  */
 #include <string.h>
 #include "base/copy.h"
@@ -106,38 +106,35 @@ int wdl_node_put_before(struct wdl_run *run, int owner, const char *left)
     return status;
 }
 
-/* --- on one node ------------------------------------------------------------------------------ */
-
-static int all_agree(struct wdl_run *run, struct wdl_car_run *c)
-{
-    for (; c->next < run->team->size; c->next++) {
-        if (c->next == run->team->rank)
-            continue;
-        if (!has_come(run, c->next))
-            return WDL_AGAIN;
-        (void) wdl_node_note(run, agrees(run, c->next));
-    }
-    c->next = 0;
-    return run->status;
-}
-
-/* The rank whose prefix is our result; -1: there is none. */
-static int highest(const struct wdl_run *run)
-{
-    return run->team->rank - ((run->args.flags & WDL_COLL_EXCLUSIVE) != 0);
-}
-
-/* --- one rank after the other --- */
+/* --- on one node: one rank after the other ---------------------------------------------------- */
 
 enum { FAILED = -1 }; /* of sheet->filled, here bytes of a prefix that are there */
 
-/* May the prefix of the rank below be fetched to where ours is to be, and our operand put to it
- * there? */
+static int is_exclusive(const struct wdl_run *run)
+{
+    return (run->args.flags & WDL_COLL_EXCLUSIVE) != 0;
+}
+
+static int is_highest(const struct wdl_run *run)
+{
+    return run->team->rank == run->team->size - 1;
+}
+
+/* Is our result the prefix of the rank below, and our operand nobody's? */
+static int is_result_below(const struct wdl_run *run)
+{
+    return is_exclusive(run) && is_highest(run);
+}
+
+/* May the prefix of the rank below be fetched to where our result is to be: which it is, or to
+ * which our operand may be put there? */
 static int may_fetch_straight(const struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
-    return a->op.commutes && a->src != a->dst &&
-           !(a->flags & (WDL_COLL_EXCLUSIVE | WDL_COLL_LEAVES));
+    if (is_result_below(run))
+        return 1;
+    return (a->op.commutes || is_exclusive(run)) && a->src != a->dst &&
+           !(a->flags & WDL_COLL_LEAVES);
 }
 
 /* Measured: what more than one rank follows is there sooner when it is fetched straight than when
@@ -157,16 +154,10 @@ static int fetches_straight(const struct wdl_run *run)
     return run->team->rank > 0 && !is_for_staging(run) && may_fetch_straight(run);
 }
 
-/* No results that are nobody's prefix, or they find room. */
-static int goes_one_by_one(const struct wdl_run *run)
+/* Is a prefix that is not staged the lowest rank's operand, there from the begin? */
+static int is_operand(const struct wdl_run *run, int rank)
 {
-    return !(run->args.flags & WDL_COLL_EXCLUSIVE) || wdl_node_leaves(run) ||
-           run->args.bytes <= run->team->params.staging_bytes / 2;
-}
-
-static int is_highest(const struct wdl_run *run)
-{
-    return run->team->rank == run->team->size - 1;
+    return rank == 0 && !wdl_node_leaves(run);
 }
 
 /* Where our prefix goes, for the rank above: it is staged, or our result, or it is apart. */
@@ -182,9 +173,8 @@ static int show_prefix(struct wdl_run *run)
     uint64_t card = 0;
     int staged = !is_highest(run) && is_for_staging(run) &&
                  wdl_staging_take_for(run, a->bytes, run->team->rank + 1, &card);
-    int exclusive = (a->flags & WDL_COLL_EXCLUSIVE) != 0;
-    if (!is_highest(run) && !staged && (exclusive || wdl_node_leaves(run)) &&
-        !wdl_node_copy_room(run) && exclusive)
+    int apart = wdl_node_leaves(run) || (is_exclusive(run) && run->team->rank > 0);
+    if (!is_highest(run) && !staged && apart && !wdl_node_copy_room(run) && is_exclusive(run))
         run->status = WDL_ERR_NOMEM;
     *sheet = (struct wdl_sheet){.src = wdl_board_say(run, a->src),
                                 .dst = wdl_board_say(run, own_prefix(run)),
@@ -196,7 +186,7 @@ static int show_prefix(struct wdl_run *run)
 static void put_behind(struct wdl_run *run, const char *left, size_t at, size_t n)
 {
     const struct wdl_coll_args *a = &run->args;
-    int exclusive = (a->flags & WDL_COLL_EXCLUSIVE) != 0;
+    int exclusive = is_exclusive(run);
     char *own = own_prefix(run) + at, *dst = (char *) a->dst + at, *staged = NULL;
     const char *src = (const char *) a->src + at;
     if (run->staged) { /* what is there is in the reader's cache */
@@ -219,21 +209,20 @@ static void put_behind(struct wdl_run *run, const char *left, size_t at, size_t 
         wdl_copy(dst, result, n);
 }
 
-/* The lowest rank's operand is its prefix, and is there, and stays unless that rank leaves. */
 static int fetch_below(struct wdl_run *run, size_t at, char *here, size_t n)
 {
     int below = run->team->rank - 1;
     const struct wdl_sheet *sheet = wdl_node_sheet(run, below);
-    struct wdl_said there = below == 0 && !wdl_node_leaves(run) ? sheet->src : sheet->dst;
+    struct wdl_said there = is_operand(run, below) ? sheet->src : sheet->dst;
     return wdl_board_fetch_said(run, below, there, at, here, n);
 }
 
-/* Bytes [at, at + n) of the prefix of the rank below: where they are staged, or fetched. */
-static int look_below(struct wdl_run *run, const char *staged, size_t at, size_t n,
+/* Bytes [at, at + n) of the prefix of the rank below: where they are staged, or fetched `here`. */
+static int look_below(struct wdl_run *run, const char *staged, size_t at, char *here, size_t n,
                       const char **left)
 {
-    *left = staged ? staged + at : run->tmp;
-    return staged ? WDL_OK : fetch_below(run, at, run->tmp, n);
+    *left = staged ? staged + at : here;
+    return staged ? WDL_OK : fetch_below(run, at, here, n);
 }
 
 /* How much of it is there? */
@@ -241,8 +230,7 @@ static size_t below_has(const struct wdl_run *run)
 {
     int below = run->team->rank - 1;
     const struct wdl_sheet *sheet = below < 0 ? NULL : wdl_node_sheet(run, below);
-    if (!sheet || (below == 0 && !sheet->staged &&
-                   !(run->args.flags & (WDL_COLL_EXCLUSIVE | WDL_COLL_LEAVES))))
+    if (!sheet || (!sheet->staged && is_operand(run, below)))
         return run->args.bytes;
     return __atomic_load_n(&sheet->filled, __ATOMIC_ACQUIRE); /* pairs with the stores in follow */
 }
@@ -257,7 +245,7 @@ static int have_read(struct wdl_run *run)
 
 /* Our operand put to the prefix of the rank below. That rank may have staged it, and then has not
  * waited for us; else it need not wait until we have computed, too. */
-static int follow_straight(struct wdl_run *run, const char *staged, size_t at, size_t n)
+static int put_to_prefix(struct wdl_run *run, const char *staged, size_t at, size_t n)
 {
     const struct wdl_coll_args *a = &run->args;
     char *own = (char *) a->dst + at;
@@ -277,8 +265,8 @@ static int follow_part(struct wdl_run *run, size_t at, size_t n)
 {
     const char *left = NULL, *staged = NULL;
     const struct wdl_sheet *sheet;
-    size_t chunk = wdl_node_chunk(&run->args);
-    int status = WDL_OK;
+    int straight = fetches_straight(run), status = WDL_OK;
+    size_t chunk = straight ? n : wdl_node_chunk(&run->args);
     if (run->team->rank > 0) {
         sheet = wdl_node_sheet(run, run->team->rank - 1);
         staged = sheet->staged
@@ -287,12 +275,15 @@ static int follow_part(struct wdl_run *run, size_t at, size_t n)
         if (sheet->staged && !staged)
             return WDL_ERR_PROTO;
     }
-    if (fetches_straight(run))
-        return follow_straight(run, staged, at, n);
+    if (straight && !is_exclusive(run))
+        return put_to_prefix(run, staged, at, n);
     for (size_t i = 0, k; i < n && status == WDL_OK; i += k) {
+        char *here = straight ? (char *) run->args.dst + at + i : run->tmp;
         k = n - i < chunk ? n - i : chunk;
         if (run->team->rank > 0)
-            status = look_below(run, staged, at + i, k, &left);
+            status = look_below(run, staged, at + i, here, k, &left);
+        if (left && left == here && at + i + k == run->args.bytes && status == WDL_OK)
+            status = have_read(run);
         if (status == WDL_OK)
             put_behind(run, left, at + i, k);
     }
@@ -306,8 +297,10 @@ static int follow(struct wdl_run *run)
     int looks = LOOKS, status = run->status;
     struct wdl_sheet *own = (struct wdl_sheet *) (void *) wdl_board_sheet(run, run->team->rank);
     size_t all = run->args.bytes, part = wdl_node_chunk(&run->args);
+    if (run->team->rank == 0 && is_exclusive(run) && is_operand(run, 0) && !run->staged)
+        return WDL_OK;
     if (!is_for_staging(run)) /* fetched, which wants long parts */
-        part *= PARTS;
+        part = is_result_below(run) && below_has(run) == all ? all : part * PARTS;
     while (run->taken < all && status == WDL_OK) {
         size_t at = run->taken, n = all - at < part ? all - at : part, there = below_has(run);
         if (there < at + n && looks-- > 0)
@@ -369,53 +362,6 @@ int wdl_node_scan_left(struct wdl_run *run, struct wdl_car_run *c)
         return WDL_AGAIN;
     wdl_node_copy_free(run);
     return WDL_OK;
-}
-
-/* --- too much for that --- */
-
-/* The ranks up to `hi`, from the lowest on, at [at, at + bytes): *sum_out is one of two chunks. */
-static int fold_up(struct wdl_run *run, int hi, size_t at, size_t bytes, char **sum_out)
-{
-    const struct wdl_coll_op *op = &run->args.op;
-    char *sum = run->tmp, *next = run->tmp + wdl_node_chunk(&run->args);
-    int status = wdl_node_look(run, 0, at, sum, bytes);
-    for (int r = 1; r <= hi && status == WDL_OK; r++) {
-        status = wdl_node_look(run, r, at, next, bytes);
-        if (status == WDL_OK)
-            op->fn(op->ctx, sum, next, bytes / op->elem_bytes);
-        char *other = sum;
-        sum = next;
-        next = other;
-    }
-    *sum_out = sum;
-    return status;
-}
-
-static int prefix_up(struct wdl_run *run)
-{
-    size_t chunk = wdl_node_chunk(&run->args), bytes = run->args.bytes;
-    char *to = highest(run) < 0 ? NULL : wdl_node_apart(run), *sum;
-    int status = WDL_OK;
-    if (to && highest(run) == 0) /* one operand: straight there */
-        return wdl_node_look(run, 0, 0, to, bytes);
-    for (size_t at = 0; to && at < bytes && status == WDL_OK; at += chunk) {
-        size_t n = bytes - at < chunk ? bytes - at : chunk;
-        status = fold_up(run, highest(run), at, n, &sum);
-        if (status == WDL_OK)
-            wdl_copy(to + at, sum, n);
-    }
-    return status;
-}
-
-/* Nobody's source is overwritten while others read it. */
-static int scan_from_below(struct wdl_run *run, struct wdl_car_run *c)
-{
-    WDL_NODE_STEP(c, 2, wdl_node_note(run, prefix_up(run)));
-    WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
-    if (run->staged)
-        return WDL_OK;
-    WDL_NODE_STEP(c, 4, wdl_node_above(run, c, WDL_BOARD_DONE));
-    return wdl_node_apart_end(run);
 }
 
 /* --- little --- */
@@ -613,11 +559,8 @@ int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *s)
 int wdl_node_scan(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
-    if (!wdl_node_on_board(run) && goes_one_by_one(run))
+    if (!wdl_node_on_board(run))
         return scan_one_by_one(run, c);
     WDL_NODE_STEP(c, 0, wdl_node_show(run, a->src, a->bytes));
-    if (wdl_node_on_board(run))
-        return scan_little(run, c);
-    WDL_NODE_STEP(c, 1, all_agree(run, c));
-    return scan_from_below(run, c);
+    return scan_little(run, c);
 }

@@ -52,36 +52,35 @@ START_TEST(every_rank_has_its_prefix)
 END_TEST
 
 static const struct wdl_coll_shm *shared;
-static int peeks;
+static size_t peeked;
 
 static int counted(void *ctx, int rank, const void *there, void *here, size_t bytes)
 {
-    peeks++;
+    peeked += bytes;
     return shared->peek(ctx, rank, there, here, bytes);
 }
 
-/* Rank 1's result without its own operand is rank 0's: too long to be staged, it comes in one
- * piece. */
-START_TEST(one_operand_is_one_copy)
+/* What one rank fetches does not grow with the ranks below it: their prefix, and once. */
+START_TEST(one_prefix_is_fetched)
 {
-    for (int in_place = 0; in_place < 2; in_place++) {
-        onenode_open(&o, 2, 1, 65536);
-        o.in_place = in_place;
-        shared = o.teams[1]->params.shm;
-        struct wdl_coll_shm counting = *shared;
-        counting.peek = counted;
-        o.teams[1]->params.shm = &counting;
-        peeks = 0;
-        prefixes(WDL_COLL_EXCLUSIVE, ONENODE_ROOM, graphs_compose());
-        must_cmp(peeks, ==, 1);
-        o.teams[1]->params.shm = shared;
-        onenode_close(&o);
-    }
+    for (int n = 2; n <= ONENODE_MAX; n++)
+        for (int who = 0; who < n; who++)
+            for (int k = 0; k < 4; k++) {
+                onenode_open(&o, n, 1, 65536);
+                o.in_place = k & 1;
+                shared = o.teams[who]->params.shm;
+                struct wdl_coll_shm counting = *shared;
+                counting.peek = counted;
+                o.teams[who]->params.shm = &counting;
+                peeked = 0;
+                prefixes(k & 2 ? WDL_COLL_EXCLUSIVE : 0, ONENODE_ROOM, graphs_compose());
+                must_cmp(peeked, ==, who ? ONENODE_ROOM : 0);
+                o.teams[who]->params.shm = shared;
+                onenode_close(&o);
+            }
 }
 END_TEST
 
-/* Ranks below a late one go on, those above wait; but of what is neither on a board nor staged, the
- * one below it has what the late one is to fetch, and waits, unless it leaves. */
 static void late_ranks(uint32_t flags, size_t staging)
 {
     enum { N = 6 };
@@ -143,5 +142,5 @@ START_TEST(what_fails_keeps_no_room)
 }
 END_TEST
 
-WDL_SUITE("coll/node_scan", every_rank_has_its_prefix, one_operand_is_one_copy,
+WDL_SUITE("coll/node_scan", every_rank_has_its_prefix, one_prefix_is_fetched,
           a_late_rank_delays_those_above, what_fails_keeps_no_room)
