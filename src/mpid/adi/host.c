@@ -367,18 +367,6 @@ static int host_element(void *ctx, uint32_t host_type, struct wdl_element *eleme
     return wdl_adi_element((MPI_Datatype) host_type, element_out);
 }
 
-static MPI_Op op_handle(enum wdl_rop op)
-{
-    static const MPI_Op handle[WDL_ROP_COUNT] = {
-        [WDL_ROP_SUM] = MPI_SUM, [WDL_ROP_PROD] = MPI_PROD, [WDL_ROP_MIN] = MPI_MIN,
-        [WDL_ROP_MAX] = MPI_MAX, [WDL_ROP_LAND] = MPI_LAND, [WDL_ROP_LOR] = MPI_LOR,
-        [WDL_ROP_LXOR] = MPI_LXOR, [WDL_ROP_BAND] = MPI_BAND, [WDL_ROP_BOR] = MPI_BOR,
-        [WDL_ROP_BXOR] = MPI_BXOR, [WDL_ROP_MINLOC] = MPI_MINLOC, [WDL_ROP_MAXLOC] = MPI_MAXLOC,
-        [WDL_ROP_REPLACE] = MPI_REPLACE, [WDL_ROP_NO_OP] = MPI_NO_OP
-    };
-    return handle[op];
-}
-
 static int is_floating(MPI_Datatype type)
 {
     switch (type) {
@@ -420,16 +408,14 @@ static int host_op_valid(void *ctx, uint32_t host_type, enum wdl_rop op)
         return 1;
     if (op == WDL_ROP_LXOR && is_floating((MPI_Datatype) host_type))
         return 0;
-    return (*MPIR_OP_HDL_TO_DTYPE_FN(op_handle(op))) ((MPI_Datatype) host_type) == MPI_SUCCESS;
+    return wdl_adi_op_valid(op, (MPI_Datatype) host_type);
 }
 
 static int host_reduce(void *ctx, uint32_t host_type, enum wdl_rop op, const void *in, void *inout,
                        int64_t count)
 {
-    MPI_Aint n = count;
-    MPI_Datatype type = (MPI_Datatype) host_type;
     (void) ctx;
-    (*MPIR_OP_HDL_TO_FN(op_handle(op))) ((void *) (uintptr_t) in, inout, &n, &type);
+    wdl_adi_op_reduce(op, in, inout, count, (MPI_Datatype) host_type);
     return WDL_OK;
 }
 

@@ -69,7 +69,12 @@ static inline int by_loop(enum wdl_rop rop, const void *in, void *inout, MPI_Ain
     const struct loop *loop = &loops[rop][type & 0xff];
     if (loop->type != type || !loop->fn)
         return 0;
-    wdl_adi_op_loop(loop->element, loop->fn, in, inout, (size_t) len * (size_t) loop->each);
+    size_t n = (size_t) len * (size_t) loop->each;
+    const struct wdl_kernel_call call = {.element = loop->element };
+    if (__builtin_expect(((uintptr_t) inout & (loop->element->packed_bytes - 1)) == 0, 1))
+        loop->fn(&call, inout, in, NULL, n);
+    else
+        wdl_adi_op_loop(loop->element, loop->fn, in, inout, n);
     return 1;
 }
 
@@ -201,6 +206,22 @@ static int extremes(int most, const void *in, void *inout, MPI_Aint len, MPI_Dat
         return 1;                                                                              \
     }
 
+/* The same of integers. */
+#define INTEGER_PAIRS(mpi_type, c_type)                                                        \
+    case mpi_type: {                                                                           \
+        PAIR_POINTERS(c_type, int);                                                            \
+        for (MPI_Aint i = 0; i < len; i++) {                                                   \
+            c_type x = a[i].number, y = b[i].number;                                           \
+            if (most ? y < x : y > x)                                                          \
+                continue;                                                                      \
+            if (x != y || b[i].index < a[i].index) {                                           \
+                a[i].number = y;                                                               \
+                a[i].index = b[i].index;                                                       \
+            }                                                                                  \
+        }                                                                                      \
+        return 1;                                                                              \
+    }
+
 /* 0: no such type. */
 __attribute__((always_inline))
 static inline int extreme_pairs(int most, const void *in, void *inout, MPI_Aint len,
@@ -209,6 +230,9 @@ static inline int extreme_pairs(int most, const void *in, void *inout, MPI_Aint 
     switch (type) {
         PAIRS(MPI_FLOAT_INT, float, int)
         PAIRS(MPI_DOUBLE_INT, double, int)
+        INTEGER_PAIRS(MPI_2INT, int)
+        INTEGER_PAIRS(MPI_LONG_INT, long)
+        INTEGER_PAIRS(MPI_SHORT_INT, short)
 #if defined(HAVE_LONG_DOUBLE)
         PAIRS(MPI_LONG_DOUBLE_INT, long double, int)
 #endif
@@ -291,6 +315,31 @@ static void replace(void *in, void *inout, MPI_Aint * len, MPI_Datatype * type)
 {
     if (!copy_pairs(in, inout, *len, *type))
         MPIR_REPLACE(in, inout, len, type);
+}
+
+static MPI_Op handle_of(enum wdl_rop rop)
+{
+    static const MPI_Op handle[WDL_ROP_COUNT] = {
+        [WDL_ROP_SUM] = MPI_SUM, [WDL_ROP_PROD] = MPI_PROD, [WDL_ROP_MIN] = MPI_MIN,
+        [WDL_ROP_MAX] = MPI_MAX, [WDL_ROP_LAND] = MPI_LAND, [WDL_ROP_LOR] = MPI_LOR,
+        [WDL_ROP_LXOR] = MPI_LXOR, [WDL_ROP_BAND] = MPI_BAND, [WDL_ROP_BOR] = MPI_BOR,
+        [WDL_ROP_BXOR] = MPI_BXOR, [WDL_ROP_MINLOC] = MPI_MINLOC, [WDL_ROP_MAXLOC] = MPI_MAXLOC,
+        [WDL_ROP_REPLACE] = MPI_REPLACE, [WDL_ROP_NO_OP] = MPI_NO_OP
+    };
+    return handle[rop];
+}
+
+int wdl_adi_op_valid(enum wdl_rop rop, MPI_Datatype type)
+{
+    return (*MPIR_OP_HDL_TO_DTYPE_FN(handle_of(rop))) (type) == MPI_SUCCESS;
+}
+
+void wdl_adi_op_reduce(enum wdl_rop rop, const void *in, void *inout, MPI_Aint len,
+                       MPI_Datatype type)
+{
+    if (rop <= WDL_ROP_MAX && by_loop(rop, in, inout, len, type))
+        return;
+    (*MPIR_OP_HDL_TO_FN(handle_of(rop))) ((void *) (uintptr_t) in, inout, &len, &type);
 }
 
 void wdl_adi_op_init(void)

@@ -364,6 +364,20 @@ static inline int host_has(struct wdl_win *win, const struct wdl_element *el, en
     return 1;
 }
 
+/* Lock what an element without an instruction, or an array of them, lies in: the stripes to unlock;
+ * 0: somebody has one. */
+static inline uint64_t wide_lock(struct wdl_win *win, struct wdl_win_control *control,
+                                 const char *at, size_t bytes)
+{
+    if (!wdl_crowd_is(&win->wide_crowd)) {
+        if (wdl_stripes_lock_at_once(control, WDL_STRIPES_ALL))
+            return WDL_STRIPES_ALL;
+        wdl_crowd_met(&win->wide_crowd);
+    }
+    uint64_t set = wdl_stripes_of(at, bytes);
+    return wdl_stripes_lock_at_once(control, set) ? set : 0;
+}
+
 wdl_line_begins
 int wdl_win_accumulate_wide(struct wdl_win *win, int rank, int64_t disp, size_t count,
                             enum wdl_rop op, const struct wdl_element *el, const void *in,
@@ -373,14 +387,13 @@ int wdl_win_accumulate_wide(struct wdl_win *win, int rank, int64_t disp, size_t 
     struct wdl_win_quick *q = &win->quick;
     struct wdl_win_control *control = &win->params.node[rank];
     size_t bytes = count * el->extent;
-    uint64_t set;
+    uint64_t set = 0;
     char *at;
     if (count - 1 >= WIDE_BYTES || bytes > WIDE_BYTES || !host_has(win, el, op) ||
         !wdl_quick_reach(q, rank, disp, bytes, &at))
         return WDL_AGAIN;
-    set = q->sole ? 0 : wdl_stripes_of(at, bytes);
     if (!wdl_are_arrays(el, op, at, in, out, count) ||
-        (set != 0 && !wdl_stripes_lock_at_once(control, set))) {
+        (!q->sole && (set = wide_lock(win, control, at, bytes)) == 0)) {
         q->ops--;
         return WDL_AGAIN;
     }

@@ -268,7 +268,7 @@ struct wdl_win {
     int batched;                        /* batches of this window's, its bag if not empty, pulls */
     struct wdl_pulls pulls;
     struct wdl_mailbox mailbox;
-    struct wdl_crowd crowd;
+    struct wdl_crowd crowd, wide_crowd; /* the latter of elements without an instruction */
     int debts;                          /* targets where we have overtaken (grant.h) */
     struct wdl_grant grant;             /* target side */
     struct wdl_seen seen;               /* dynamic windows: others' attached memory */

@@ -572,6 +572,58 @@ START_TEST(the_short_way_agrees_or_declines)
 }
 END_TEST
 
+static struct {
+    const struct wdl_host_ops *ops;
+    const struct wdl_win_control *control;
+    uint64_t stripes;
+} spied;
+
+static int spy_reduce(void *ctx, uint32_t host_type, enum wdl_rop op, const void *in, void *inout,
+                      int64_t count)
+{
+    spied.stripes = spied.control->stripes;
+    return spied.ops->reduce(ctx, host_type, op, in, inout, count);
+}
+
+/* What is locked while one element without an instruction is updated. */
+static uint64_t stripes_meanwhile(struct test_world *w, int64_t disp)
+{
+    struct wdl_win *win = w->rank[0].win;
+    struct wdl_element el = test_element(TEST_LD);
+    _Alignas(16) char in[16] = {0};
+    spied.stripes = 0;
+    ck_assert_int_eq(wdl_win_accumulate_wide(win, 1, disp, 1, WDL_ROP_SUM, &el, in, NULL), WDL_OK);
+    return spied.stripes;
+}
+
+/* All there are, unless somebody else had one: then its own, and for some updates more. */
+START_TEST(the_short_way_locks_all_stripes_or_its_own)
+{
+    enum { DISP = 64, TIMES = 3 };
+    struct test_world w;
+    open_world(&w, 15);
+    struct wdl_host_ops spy = *(spied.ops = w.rank[0].win->proc->host.ops);
+    spy.reduce = spy_reduce;
+    w.rank[0].win->proc->host.ops = &spy;
+    spied.control = &w.control[1];
+    uint64_t own = wdl_stripes_of((char *) w.rank[1].memory + DISP, 16), span = WDL_CROWD_LEAST;
+    for (int time = 0; time < TIMES; time++, span *= 2) {
+        ck_assert_uint_eq(stripes_meanwhile(&w, DISP), WDL_STRIPES_ALL);
+        w.control[1].stripes = ~own;
+        ck_assert_uint_eq(stripes_meanwhile(&w, DISP), WDL_STRIPES_ALL);
+        ck_assert_uint_eq(w.control[1].stripes, ~own);
+        w.control[1].stripes = 0;
+        for (uint64_t i = 0; i < span; i++)
+            ck_assert_uint_eq(stripes_meanwhile(&w, DISP), own);
+    }
+    ck_assert_uint_eq(stripes_meanwhile(&w, DISP), WDL_STRIPES_ALL);
+    ck_assert_uint_eq(w.control[1].stripes, 0);
+    w.rank[0].win->proc->host.ops = spied.ops;
+    FENCE(&w);
+    test_world_close(&w);
+}
+END_TEST
+
 /* One NaN stands for all, by whichever loop: of one double, of few, of many. */
 START_TEST(the_short_way_knows_one_nan)
 {
@@ -970,7 +1022,8 @@ WDL_SUITE("rma/mapped", every_kind_and_layout_agrees_with_the_shadow,
           an_interrupted_wide_accumulate_goes_on_where_it_was,
           arrays_of_pairs_are_updated_where_they_lie,
           pairs_need_not_be_an_array_on_all_sides,
-          blocks_evenly_apart, blocks_of_operands_going_backwards, the_short_way_agrees_or_declines,
+          blocks_evenly_apart, blocks_of_operands_going_backwards,
+          the_short_way_agrees_or_declines, the_short_way_locks_all_stripes_or_its_own,
           the_short_way_knows_one_nan, a_word_is_updated_or_declined, few_close_their_region,
           single_ones_lower_the_mode, one_thing_is_replaced_at_once, few_raise_the_mode,
           the_short_swap_declines_what_is_unusual,
