@@ -38,6 +38,7 @@ class Job:
     every: int = 1              # each part in one of so many rounds, and all in the first
     parts: tuple = (ALL_BYTES,)  # the least and the most bytes of the rows of each
     mapped: bool = False        # computing: its operations are loads and stores of shared memory
+    apart: bool = False         # every rank is a node of its own
 
     @property
     def crowded(self):
@@ -61,10 +62,13 @@ class Job:
         return "-".join(word.strip(",").lower() for word in self.title.split())
 
 
-def jobs(kind, quick, ranks):
-    """The runs of a kind. `ranks`: the numbers of ranks wanted, or None for all."""
+def jobs(kind, quick, ranks, tcp=False):
+    """The runs of a kind. `ranks`: the numbers of ranks wanted, or None for all; by TCP, for those that
+    have a processor each, since peers' waiting ranks give theirs to nobody."""
     made = {"p2p": p2p_jobs, "rma": rma_jobs, "coll": coll_jobs}[kind](quick)
-    return [job for job in made if not ranks or job.np in ranks]
+    for job in made:
+        job.apart, job.mapped = tcp, job.mapped and not tcp
+    return [job for job in made if (job.np in ranks if ranks else not (tcp and job.crowded))]
 
 
 def p2p_jobs(quick):
@@ -193,7 +197,21 @@ def with_settings(word, prefix):
     return made
 
 
-def default_peers(kind):
+# What has every rank of an MPI be a node of its own, and talk by TCP.
+BY_TCP = {"MPIR_CVAR_NOLOCAL": "1", "UCX_TLS": "tcp,self"}
+
+
+def by_tcp(made):
+    """The same peer by TCP."""
+    made.settings = {**BY_TCP, **made.settings}
+    if made.style == "orte" and "ucx" not in made.name:
+        made.parameters += mca(("pml", "ob1"), ("btl", "tcp,self"))
+    return made
+
+
+def default_peers(kind, tcp=False):
+    if kind == "rma" and tcp:
+        return [OURS, "mpich", "nemesis", "openmpi", "openmpi-ucx"]
     if kind == "rma":
         return [OURS, "mpich", "nemesis", "openmpi-sm", "openmpi-rdma", "openmpi-ucx"]
     return [OURS, "mpich", "openmpi"]

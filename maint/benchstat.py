@@ -273,11 +273,11 @@ def hand_over(row, measured):
 
 def floor(row, measured):
     """The row's floor. `measured`: (name, bytes) -> samples. None if it has none: there is no floor for more
-    processes than processors."""
+    processes than processors, or between nodes."""
     name = row.name
     if name not in FLOORS and name.startswith("i"):
         name = name[1:]
-    if name not in FLOORS or row.job.crowded:
+    if name not in FLOORS or row.job.crowded or row.job.apart:
         return None
     hand_overs, adds, fences, copies = FLOORS[name]
     parts = [(hand_overs, hand_over(row, measured)), (adds, measured_of(("atomic", 0), measured)),

@@ -87,6 +87,7 @@ WANTED = (
 def lines(rows, ours, measured):
     """What is wanted, how many rows keep it, and those that do not."""
     made = []
+    rows = [row for row in rows if not row.job.apart]
     for words, of in WANTED:
         found = [(row, text) for row in rows if (text := of(row, ours, measured))]
         missed = [(row, text) for row, text in found if text != "met"]

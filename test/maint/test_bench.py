@@ -608,6 +608,29 @@ class Plan(unittest.TestCase):
             cached = int(re.search(r"CACHED = (\d+)", file.read())[1])
         self.assertIn(cached, [most for _, most in benchplan.COMPUTING_PARTS])
 
+    def test_by_tcp_every_rank_is_a_node(self):
+        with unittest.mock.patch("benchplan.cores", return_value=4):
+            jobs = benchplan.jobs("rma", False, None, tcp=True)
+            self.assertEqual({one.np for one in jobs}, {2, 4})
+            self.assertEqual({one.np for one in benchplan.jobs("rma", False, [8], tcp=True)}, {8})
+        self.assertTrue(all(one.apart and not one.mapped for one in jobs))
+        self.assertFalse(any(one.apart for one in benchplan.jobs("rma", False, None)))
+        for name in benchplan.default_peers("rma", tcp=True) + benchplan.default_peers("coll", tcp=True):
+            made = benchplan.by_tcp(benchplan.peer(name, "/p", "/n"))
+            self.assertEqual(made.settings["UCX_TLS"], "tcp,self")
+            self.assertEqual(made.settings["MPIR_CVAR_NOLOCAL"], "1")
+            self.assertEqual("tcp,self" in made.parameters, name == "openmpi")
+        made = benchplan.by_tcp(benchplan.peer("windlass:x@UCX_TLS=sm", "/p", "/n"))
+        self.assertEqual(made.settings["UCX_TLS"], "sm")
+
+    def test_by_tcp_there_is_no_floor(self):
+        measured = {("memcpy", 8): [1], ("atomic", 0): [1], ("fence", 0): [1]}
+        here, apart = row(windlass=[1], mpich=[2]), row(of=job(apart=True), windlass=[1], mpich=[2])
+        self.assertIsNotNone(benchstat.floor(here, measured))
+        self.assertIsNone(benchstat.floor(apart, measured))
+        self.assertNotEqual(benchwanted.lines([here], "windlass", measured), [])
+        self.assertEqual(benchwanted.lines([apart], "windlass", measured), [])
+
     def test_windlass_with_settings(self):
         made = benchplan.peer("windlass:off@A=1@B=x=y", "/p", "/n")
         self.assertEqual((made.name, made.mpicc, made.settings),
