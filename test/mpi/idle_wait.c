@@ -1,12 +1,15 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * A process that waits long for a message sleeps: it uses little processor time and still wakes up
- * soon.
+ * A process that waits long sleeps: it uses little processor time and still wakes up soon. For a
+ * message, and for what goes by MPICH's schedules: a communicator, a neighbour's collective.
  */
 #include <mpi.h>
 #include <stdio.h>
 #include <time.h>
 #include <unistd.h>
+
+static MPI_Comm pair, line;
+static int rank;
 
 static double processor_seconds(void)
 {
@@ -15,29 +18,62 @@ static double processor_seconds(void)
     return (double) t.tv_sec + (double) t.tv_nsec * 1e-9;
 }
 
+static void message(void)
+{
+    double data = 0;
+    if (rank == 0)
+        MPI_Send(&data, 1, MPI_DOUBLE, 1, 0, pair);
+    else
+        MPI_Recv(&data, 1, MPI_DOUBLE, 0, 0, pair, MPI_STATUS_IGNORE);
+}
+
+static void duplicate(void)
+{
+    MPI_Comm made;
+    MPI_Request request;
+    MPI_Comm_idup(pair, &made, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Comm_free(&made);
+}
+
+static void neighbours(void)
+{
+    int mine = rank, theirs[2] = {-1, -1};
+    MPI_Request request;
+    MPI_Ineighbor_allgather(&mine, 1, MPI_INT, theirs, 1, MPI_INT, line, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+/* Rank 0 comes a second late. */
+static int uses_much(const char *name, void (*wait_in)(void))
+{
+    MPI_Barrier(pair);
+    if (rank == 0)
+        usleep(1000000);
+    double used = processor_seconds();
+    wait_in();
+    used = processor_seconds() - used;
+    if (used > 0.25)
+        printf("%s: waiting one second took %.2f s of processor time\n", name, used);
+    return used > 0.25;
+}
+
 int main(int argc, char **argv)
 {
-    int rank, wrong = 0;
+    int wrong = 0, size, periodic = 0;
     MPI_Init(&argc, &argv);
-    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-    MPI_Barrier(MPI_COMM_WORLD);
-    if (rank == 0) {
-        double sent = 0;
-        usleep(1000000);
-        sent = MPI_Wtime();
-        MPI_Send(&sent, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD);
-    } else if (rank == 1) {
-        double sent, used = processor_seconds();
-        MPI_Recv(&sent, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        used = processor_seconds() - used;
-        if (used > 0.25) {
-            printf("waiting one second took %.2f s of processor time\n", used);
-            wrong = 1;
-        }
-    }
-    MPI_Reduce(rank ? &wrong : MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, 0, MPI_COMM_WORLD);
+    MPI_Comm_dup(MPI_COMM_WORLD, &pair);
+    MPI_Comm_rank(pair, &rank);
+    MPI_Comm_size(pair, &size);
+    MPI_Cart_create(pair, 1, &size, &periodic, 0, &line);
+    wrong += uses_much("message", message);
+    wrong += uses_much("MPI_Comm_idup", duplicate);
+    wrong += uses_much("MPI_Ineighbor_allgather", neighbours);
+    MPI_Reduce(rank ? &wrong : MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, 0, pair);
     if (rank == 0 && !wrong)
         printf(" No Errors\n");
+    MPI_Comm_free(&line);
+    MPI_Comm_free(&pair);
     MPI_Finalize();
     return wrong;
 }

@@ -301,7 +301,7 @@ static unsigned long long may_nap_ns(MPID_Progress_state * state)
         state->naps = 0;
     }
     unsigned long long waited = now - state->idle_since_ns;
-    if (waited <= MPIR_CVAR_WINDLASS_YIELD_US * 1000ULL || MPIDU_Sched_are_pending())
+    if (waited <= MPIR_CVAR_WINDLASS_YIELD_US * 1000ULL)
         return 0;
     return waited;
 }
