@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * A process that waits long sleeps: it uses little processor time and still wakes up soon. For a
- * message, and for what goes by MPICH's schedules: a communicator, a neighbour's collective.
+ * message, for one of several, and for what goes by MPICH's schedules: a communicator, a collective
+ * of neighbours.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -44,6 +45,34 @@ static void neighbours(void)
     MPI_Wait(&request, MPI_STATUS_IGNORE);
 }
 
+static void any(int some)
+{
+    double data[2] = {0};
+    MPI_Request requests[2];
+    MPI_Status statuses[2];
+    int count, indices[2];
+    for (int i = 0; i < 2; i++)
+        if (rank == 0)
+            MPI_Isend(&data[i], 1, MPI_DOUBLE, 1, i, pair, &requests[i]);
+        else
+            MPI_Irecv(&data[i], 1, MPI_DOUBLE, 0, i, pair, &requests[i]);
+    if (some)
+        MPI_Waitsome(2, requests, &count, indices, statuses);
+    else
+        MPI_Waitany(2, requests, &count, MPI_STATUS_IGNORE);
+    MPI_Waitall(2, requests, statuses);
+}
+
+static void any_message(void)
+{
+    any(0);
+}
+
+static void some_messages(void)
+{
+    any(1);
+}
+
 /* Rank 0 comes a second late. */
 static int uses_much(const char *name, void (*wait_in)(void))
 {
@@ -67,6 +96,8 @@ int main(int argc, char **argv)
     MPI_Comm_size(pair, &size);
     MPI_Cart_create(pair, 1, &size, &periodic, 0, &line);
     wrong += uses_much("message", message);
+    wrong += uses_much("MPI_Waitany", any_message);
+    wrong += uses_much("MPI_Waitsome", some_messages);
     wrong += uses_much("MPI_Comm_idup", duplicate);
     wrong += uses_much("MPI_Ineighbor_allgather", neighbours);
     MPI_Reduce(rank ? &wrong : MPI_IN_PLACE, &wrong, 1, MPI_INT, MPI_SUM, 0, pair);

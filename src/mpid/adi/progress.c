@@ -448,10 +448,33 @@ static int test(int *offers_out)
 int MPID_Progress_test(MPID_Progress_state * state)
 {
     int offers;
-    (void) state;
+    if (state && state->waits)
+        return MPID_Progress_wait(state);
     int mpi_errno = test(&offers);
     if (offers)
         offer_at_once();
+    return mpi_errno;
+}
+
+/* MPICH's loops of these two only ever test. */
+int MPID_Waitany(int count, MPIR_Request * requests[], int *index_out, MPI_Status * status)
+{
+    MPID_Progress_state state;
+    MPID_Progress_start(&state);
+    state.waits = 1;
+    int mpi_errno = MPIR_Waitany_state(count, requests, index_out, status, &state);
+    MPID_Progress_end(&state);
+    return mpi_errno;
+}
+
+int MPID_Waitsome(int count, MPIR_Request * requests[], int *done_out, int indices[],
+                  MPI_Status statuses[])
+{
+    MPID_Progress_state state;
+    MPID_Progress_start(&state);
+    state.waits = 1;
+    int mpi_errno = MPIR_Waitsome_state(count, requests, done_out, indices, statuses, &state);
+    MPID_Progress_end(&state);
     return mpi_errno;
 }
 

@@ -64,7 +64,7 @@ int MPID_Parrived(MPIR_Request * request, int partition, int *flag);
 void MPID_Progress_start(MPID_Progress_state * state);
 int MPID_Progress_wait(MPID_Progress_state * state);
 void MPID_Progress_end(MPID_Progress_state * state);
-int MPID_Progress_test(MPID_Progress_state * state);    /* state is not used and may be NULL */
+int MPID_Progress_test(MPID_Progress_state * state);    /* state may be NULL */
 int MPID_Progress_poke(void);
 
 /* request.c; the hooks are declared in mpidpre.h */
@@ -122,8 +122,9 @@ int MPID_Type_free_hook(MPIR_Datatype * type);
 /* Waiting and testing: the upper layer's loops, over our progress. */
 #define MPID_Wait MPIR_Wait_impl
 #define MPID_Waitall MPIR_Waitall_impl
-#define MPID_Waitany MPIR_Waitany_impl
-#define MPID_Waitsome MPIR_Waitsome_impl
+int MPID_Waitany(int count, MPIR_Request * requests[], int *index_out, MPI_Status * status);
+int MPID_Waitsome(int count, MPIR_Request * requests[], int *done_out, int indices[],
+                  MPI_Status statuses[]);
 #define MPID_Test MPIR_Test_impl
 #define MPID_Testall MPIR_Testall_impl
 #define MPID_Testany MPIR_Testany_impl

@@ -21,6 +21,7 @@ typedef struct {
     unsigned long long idle_since_ns;   /* when yielding began; 0: not yet */
     unsigned long long moved;   /* what collectives had moved then (wdl_coll_moved) */
     int by_memory;  /* the condition can be met by a store of another process: sleep shortly */
+    int waits;                  /* MPICH's loop tests for progress, but its caller waits */
 } MPID_Progress_state;
 
 #define MPID_DEV_REQUEST_DECL struct wdl_adi_request dev;
