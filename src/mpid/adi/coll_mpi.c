@@ -342,12 +342,33 @@ static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_er
 
 /* --- the calls -------------------------------------------------------------------------------- */
 
+/* MPICH 4.0.2 has allreduces of more than 8 bytes, and reduces of more than 2 KiB, take twice the
+ * rounds with parts of the vector, which pays from some tens of KiB on. Unless the user has chosen
+ * an algorithm, these do not. 1: *mpi_errno is the call's result. */
+static int in_few_rounds(const struct wdl_adi_mpi *m, MPIR_Errflag_t * errflag, int *mpi_errno)
+{
+    enum { LESS_THAN = 16 << 10 };
+    int reduces = m->kind == WDL_COLL_REDUCE &&
+        MPIR_CVAR_REDUCE_INTRA_ALGORITHM == MPIR_CVAR_REDUCE_INTRA_ALGORITHM_auto;
+    int to_all = m->kind == WDL_COLL_ALLREDUCE &&
+        MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM == MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM_auto;
+    if (!(reduces || to_all) || m->comm->comm_kind != MPIR_COMM_KIND__INTRACOMM ||
+        wdl_adi_call_bytes(m) >= LESS_THAN || MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE[0])
+        return 0;
+    *mpi_errno = to_all ?
+        MPIR_Allreduce_intra_recursive_doubling(m->sendbuf, m->recvbuf, m->recvcount, m->recvtype,
+                                                m->op, m->comm, errflag) :
+        MPIR_Reduce_intra_binomial(m->sendbuf, m->recvbuf, m->recvcount, m->recvtype, m->op,
+                                   m->root, m->comm, errflag);
+    return 1;
+}
+
 #define CALLS(Name, name, params, args, mpi, kept)                                             \
     int MPID_##Name(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Errflag_t * errflag)           \
     {                                                                                          \
         int mpi_errno;                                                                         \
         const struct wdl_adi_mpi m = { WDL_COLL_LIST mpi,.comm = comm };                       \
-        if (try(&m, NULL, &mpi_errno))                                            \
+        if (try(&m, NULL, &mpi_errno) || in_few_rounds(&m, errflag, &mpi_errno))               \
             return mpi_errno;                                                                  \
         return MPIR_##Name##_impl(WDL_COLL_LIST args comm, errflag);                           \
     }                                                                                          \

@@ -15,7 +15,8 @@ enum { KiB = 1024 };
 #define ANY 0, SIZE_MAX
 
 /* What MPICH sends in one direction without anybody's leave is faster where it is little, and where
- * it is very much it is not copied there. */
+ * it is very much it is not copied there. But the memory in which it folds very much is new each
+ * time, and its pages take longer than the network. */
 const struct wdl_coll_wins wdl_coll_wins_measured = {.of = {
     /* ranks a node, bytes */
     [WDL_COLL_SCATTER] = {[WDL_COLL_WAITED] = {{4, 8 * KiB, 32 * KiB}},
@@ -25,10 +26,10 @@ const struct wdl_coll_wins wdl_coll_wins_measured = {.of = {
     [WDL_COLL_GATHER_ALL] = {[WDL_COLL_WAITED] = {{4, 1, 512}},
                              [WDL_COLL_VARIED_BEGUN] = {{2, ANY}}},
     [WDL_COLL_EXCHANGE] = {[WDL_COLL_VARIED_BEGUN] = {{2, ANY}}},
-    [WDL_COLL_REDUCE] = {[WDL_COLL_WAITED] = {{1, 8 * KiB, 128 * KiB}},
+    [WDL_COLL_REDUCE] = {[WDL_COLL_WAITED] = {{2, 8 * KiB, SIZE_MAX}, {1, 16 * KiB, SIZE_MAX}},
                          [WDL_COLL_BEGUN] = {{2, 4 * KiB, SIZE_MAX}}},
-    [WDL_COLL_ALLREDUCE] = {[WDL_COLL_WAITED] = {{2, 128, 4 * KiB}, {1, 16 * KiB, 128 * KiB}}},
-    [WDL_COLL_SCAN] = {[WDL_COLL_WAITED] = {{2, 1, 128}, {1, 16 * KiB, 256 * KiB}},
+    [WDL_COLL_ALLREDUCE] = {[WDL_COLL_WAITED] = {{2, 1, 16 * KiB}, {1, 16 * KiB, 128 * KiB}}},
+    [WDL_COLL_SCAN] = {[WDL_COLL_WAITED] = {{1, 1, 256}, {1, 16 * KiB, SIZE_MAX}},
                        [WDL_COLL_BEGUN] = {{2, 1, SIZE_MAX}}},
     [WDL_COLL_REDUCE_SCATTER] = {[WDL_COLL_WAITED] = {{2, 1, 512}, {1, 64 * KiB, 256 * KiB}},
                                  [WDL_COLL_BEGUN] = {{2, 64 * KiB, SIZE_MAX}}},
