@@ -126,9 +126,9 @@ static ucs_status_t context_open(struct ucx_nm *nm)
      * seemed to do so less without tcp's own puts. The cause is not known. */
     if (!getenv("UCX_TCP_PUT_ENABLE"))
         ucp_config_modify(config, "PUT_ENABLE", "n"); /* of tcp alone */
-    /* By tcp a message is written in pieces of at most the first, and read in such of the second: a
-     * call of the system each. UCX's own are 8 and 64 KiB: 64 KiB 22 us, so 9, 4 MiB 720 and 430.
-     * Larger ones gain nothing. A buffer is held for a connection that has something in it alone. */
+    /* By tcp a message is written in pieces of at most the first, and read in such of the second:
+     * a call of the system each. UCX's own are 8 and 64 KiB: 64 KiB 22 us, so 9, 4 MiB 720 and
+     * 430. Larger ones gain nothing. Only a connection with something in it holds a buffer. */
     if (!getenv("UCX_TCP_TX_SEG_SIZE"))
         ucp_config_modify(config, "TX_SEG_SIZE", "64k");
     if (!getenv("UCX_TCP_RX_SEG_SIZE"))
