@@ -34,8 +34,9 @@ size_t wdl_op_chunk(const struct wdl_op *op)
         max = piece < LINE ? LINE : (size_t) piece & ~(size_t) (LINE - 1);
     if (!op_is_acc(op))
         return max;
-    if (op->type != WDL_PKT_CONTIG && max > WDL_RMA_PIECES)
-        max = WDL_RMA_PIECES;
+    size_t typed = wdl_rma_typed_bytes(&op->args.element);
+    if (op->type != WDL_PKT_CONTIG && max > typed)
+        max = typed;
     return max - max % op->args.element.packed_bytes;
 }
 

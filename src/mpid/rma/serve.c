@@ -99,7 +99,7 @@ static int serve_resolve(struct serve *s)
             return WDL_ERR_PROTO;
         if (!host->ops->op_valid(host->ctx, pkt->element.host_type, pkt->rop))
             return WDL_ERR_OP;
-        if (pkt->type != WDL_PKT_CONTIG && pkt->bytes > WDL_RMA_PIECES)
+        if (pkt->type != WDL_PKT_CONTIG && pkt->bytes > wdl_rma_typed_bytes(&s->element))
             return WDL_ERR_PROTO;
     }
     return pkt->type == WDL_PKT_CONTIG ? serve_contig(s, addr) : serve_typed(s, addr);
@@ -128,9 +128,14 @@ static int serve_accumulate(struct serve *s, const struct wdl_domain *domain, vo
     struct wdl_piece one = { s->addr, s->pkt->bytes }, *pieces = &one;
     int n = 1;
     if (!s->contig) {
+        size_t bytes = 0;
         pieces = s->win->rma->pieces;
         n = host->ops->pieces(host->ctx, s->addr, s->pkt->count, s->type, s->pkt->offset,
                               s->pkt->bytes, pieces, WDL_RMA_PIECES);
+        for (int i = 0; i < n; i++)
+            bytes += pieces[i].bytes;
+        if (bytes < s->pkt->bytes)      /* the type has smaller blocks than such elements */
+            return WDL_ERR_PROTO;
     }
     return wdl_accumulate(domain, s->pkt->rop, &s->element, pieces, n, s->bytes ? s->payload : NULL,
                           out, done);

@@ -119,7 +119,14 @@ struct wdl_stash {              /* a bundle at its target, while its lock reques
 };
 
 #define WDL_RMA_STAGE 65536
-#define WDL_RMA_PIECES 4096  /* also the bytes of one step of an accumulate on a derived type */
+#define WDL_RMA_PIECES 4096  /* also the bytes of a mapped accumulate's step on a derived type */
+
+/* Bytes of a packet's accumulate on a derived type: no element is in more than two pieces, and in
+ * two only if it has a gap. */
+static inline size_t wdl_rma_typed_bytes(const struct wdl_element *el)
+{
+    return (size_t) WDL_RMA_PIECES / (el->head > 0 ? 2 : 1) * el->packed_bytes;
+}
 
 struct wdl_op {
     struct wdl_pool_node node;          /* link: in target's waiting or issued list */

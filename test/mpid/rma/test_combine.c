@@ -171,7 +171,7 @@ static void accumulate_apart(struct test_world *w, int n, int64_t *old)
     wdl_type type = test_type_vector(&o->host, TEST_I64, n, 1, 2);
     struct wdl_rma_args acc = test_acc(1, 0, WDL_ROP_SUM, TEST_I64, n, data, old);
     size_t room = o->rma->chunk_bytes - 2 * sizeof(struct wdl_pkt) - 8;
-    int fits = 8 * (size_t) n <= (room < WDL_RMA_PIECES ? room : WDL_RMA_PIECES);
+    int fits = 8 * (size_t) n <= room;
     for (int i = 0; i < n; i++)
         data[i] = i + 1;
     acc.remote = test_typed(&o->host, NULL, 1, type);

@@ -93,6 +93,41 @@ START_TEST(accumulates_are_cut_between_elements)
 }
 END_TEST
 
+/* On a derived type of the target, too, as many elements as a packet holds, up to as many as the
+ * target knows pieces. */
+START_TEST(accumulates_on_derived_types_are_in_long_packets)
+{
+    enum { N = WDL_RMA_PIECES - 96, PACKET = 64 << 10 };
+    static int64_t sums[N];
+    static struct test_double_int pairs[N];
+    struct test_world w;
+    struct test_world_params p = {
+        .ranks = 2,.bytes = 1 << 18,.am_bytes_max = PACKET,.seed = 3,.combine = WDL_COMBINE_NEVER };
+    for (int gaps = 0; gaps < 2; gaps++) {
+        test_world_open(&w, &p);
+        FENCE(&w);
+        enum test_type element = gaps ? TEST_DOUBLE_INT : TEST_I64;
+        wdl_type type = gaps ? element : test_type_vector(&w.rank[0].host, element, N, 1, 2);
+        struct wdl_rma_args acc = test_acc(1, 0, gaps ? WDL_ROP_MAXLOC : WDL_ROP_SUM, element, N,
+                                           gaps ? (void *) pairs : sums, NULL);
+        acc.remote = test_typed(&w.rank[0].host, NULL, gaps ? N : 1, type);
+        for (int i = 0; i < N; i++)
+            sums[i] = i + 1;
+        test_op(&w, 0, acc);    /* the type goes ahead, and is acknowledged */
+        FENCE(&w);
+        test_world_messages(&w);
+        test_op(&w, 0, acc);
+        ck_assert_int_eq(test_world_messages(&w), 1);
+        FENCE(&w);
+        for (int i = 0; i < N && !gaps; i++)
+            ck_assert_int_eq(((int64_t *) (void *) w.rank[1].memory)[2 * i], 2 * (i + 1));
+        if (!gaps)
+            test_type_end(&w.rank[0].host, type);
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 /* The target's derived type travels ahead of its operation, once, in stretches if it is long. */
 START_TEST(a_type_travels_ahead_once)
 {
@@ -245,5 +280,6 @@ START_TEST(answers_that_do_not_fit_are_malformed)
 END_TEST
 
 WDL_SUITE("rma/op_issue", data_is_cut_into_chunks, accumulates_are_cut_between_elements,
+          accumulates_on_derived_types_are_in_long_packets,
           a_type_travels_ahead_once, a_borrowed_buffer_is_read_before_local_completion,
           a_type_that_finds_no_memory_ends_the_operation, answers_that_do_not_fit_are_malformed)
