@@ -93,6 +93,8 @@ START_TEST(where_the_engine_wins_is_read)
            sizeof(want.of[WDL_COLL_ALLREDUCE][WDL_COLL_WAITED]));
     want.of[WDL_COLL_ALLREDUCE][WDL_COLL_WAITED][0] = (struct wdl_coll_win){3, 1, 64};
     want.of[WDL_COLL_ALLREDUCE][WDL_COLL_WAITED][1] = (struct wdl_coll_win){2, 100, SIZE_MAX};
+    memset(want.of[WDL_COLL_REDUCE][WDL_COLL_WAITED], 0,
+           sizeof(want.of[WDL_COLL_REDUCE][WDL_COLL_WAITED]));
     want.of[WDL_COLL_REDUCE][WDL_COLL_WAITED][0] = (struct wdl_coll_win){0, 0, SIZE_MAX};
     want.of[WDL_COLL_SCAN][WDL_COLL_BEGUN][0] = (struct wdl_coll_win){5, 0, SIZE_MAX};
     want.of[WDL_COLL_BARRIER][WDL_COLL_WAITED][0] = (struct wdl_coll_win){2, 0, SIZE_MAX};
