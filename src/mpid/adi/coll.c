@@ -36,6 +36,7 @@ int wdl_adi_coll_init(struct wdl_proc *proc)
     if (status != WDL_OK)
         return WDL_ADI_ERROR(status);
     wdl_coll_host(proc, &(struct wdl_host) {.ops = &memory});
+    wdl_adi.tuned = MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE[0] != 0;
     int mpi_errno = wdl_arena_open();
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = wdl_domains_open();

@@ -353,7 +353,7 @@ static int in_few_rounds(const struct wdl_adi_mpi *m, MPIR_Errflag_t * errflag, 
     int to_all = m->kind == WDL_COLL_ALLREDUCE &&
         MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM == MPIR_CVAR_ALLREDUCE_INTRA_ALGORITHM_auto;
     if (!(reduces || to_all) || m->comm->comm_kind != MPIR_COMM_KIND__INTRACOMM ||
-        wdl_adi_call_bytes(m) >= LESS_THAN || MPIR_CVAR_COLL_SELECTION_TUNING_JSON_FILE[0])
+        wdl_adi_call_bytes(m) >= LESS_THAN || wdl_adi.tuned)
         return 0;
     *mpi_errno = to_all ?
         MPIR_Allreduce_intra_recursive_doubling(m->sendbuf, m->recvbuf, m->recvcount, m->recvtype,

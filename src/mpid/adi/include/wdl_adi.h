@@ -22,6 +22,7 @@ struct wdl_adi {
     char *cards;                /* what every peer published, in memory the node shares (init.c) */
     int card_bytes;             /* from one card to the next */
     int crowded;  /* the node has more processes than processors; its processes agree */
+    int tuned;  /* the user has a file of MPICH's algorithms (MPI_T_finalize takes its name away) */
     int spin_polls;  /* polls of a wait before it begins to yield; 0 when oversubscribed */
     int alone;  /* nobody else wants this processor; oversubscribed: wanted it when last offered; */
     int in_vain;        /* so many of those that were timed on end */
