@@ -342,9 +342,10 @@ static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_er
 
 /* --- the calls -------------------------------------------------------------------------------- */
 
-/* MPICH 4.0.2 has allreduces of more than 8 bytes, and reduces of more than 2 KiB, take twice the
- * rounds with parts of the vector, which pays from some tens of KiB on. Unless the user has chosen
- * an algorithm, these do not. 1: *mpi_errno is the call's result. */
+/* MPICH 4.0.2 has allreduces of more than 8 bytes, and reduces of more than 2 KiB, of no fewer
+ * elements than ranks take twice the rounds with parts of the vector, which pays from some tens of
+ * KiB on. Unless the user has chosen an algorithm, these do not. 1: *mpi_errno is the call's
+ * result. */
 static int in_few_rounds(const struct wdl_adi_mpi *m, MPIR_Errflag_t * errflag, int *mpi_errno)
 {
     enum { LESS_THAN = 16 << 10 };

@@ -206,22 +206,6 @@ static int extremes(int most, const void *in, void *inout, MPI_Aint len, MPI_Dat
         return 1;                                                                              \
     }
 
-/* The same of integers. */
-#define INTEGER_PAIRS(mpi_type, c_type)                                                        \
-    case mpi_type: {                                                                           \
-        PAIR_POINTERS(c_type, int);                                                            \
-        for (MPI_Aint i = 0; i < len; i++) {                                                   \
-            c_type x = a[i].number, y = b[i].number;                                           \
-            if (most ? y < x : y > x)                                                          \
-                continue;                                                                      \
-            if (x != y || b[i].index < a[i].index) {                                           \
-                a[i].number = y;                                                               \
-                a[i].index = b[i].index;                                                       \
-            }                                                                                  \
-        }                                                                                      \
-        return 1;                                                                              \
-    }
-
 /* 0: no such type. */
 __attribute__((always_inline))
 static inline int extreme_pairs(int most, const void *in, void *inout, MPI_Aint len,
@@ -230,9 +214,6 @@ static inline int extreme_pairs(int most, const void *in, void *inout, MPI_Aint 
     switch (type) {
         PAIRS(MPI_FLOAT_INT, float, int)
         PAIRS(MPI_DOUBLE_INT, double, int)
-        INTEGER_PAIRS(MPI_2INT, int)
-        INTEGER_PAIRS(MPI_LONG_INT, long)
-        INTEGER_PAIRS(MPI_SHORT_INT, short)
 #if defined(HAVE_LONG_DOUBLE)
         PAIRS(MPI_LONG_DOUBLE_INT, long double, int)
 #endif

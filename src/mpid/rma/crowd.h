@@ -13,6 +13,8 @@
  * Few elements raise the mode if what they would have saved pays for the kernel's barrier, which
  * takes the longer to say the more often somebody has been met, and outweighs what all other
  * operations would lose.
+ *
+ * Elements without an instruction lock all stripes, or their own alone, by the same rule.
  */
 #ifndef WDL_MPID_RMA_CROWD_H_INCLUDED
 #define WDL_MPID_RMA_CROWD_H_INCLUDED
@@ -54,6 +56,13 @@ static inline void wdl_crowd_met(struct wdl_crowd *crowd)
     crowd->alone = 0;
 }
 
+/* Nobody was. */
+static inline void wdl_crowd_met_nobody(struct wdl_crowd *crowd)
+{
+    if (__builtin_expect(crowd->span != 0, 0) && ++crowd->alone == WDL_CROWD_ALONE)
+        crowd->span = 0;
+}
+
 /* This process, by its place on the node, has closed a region of control's. */
 static inline void wdl_crowd_closed(struct wdl_crowd *crowd, struct wdl_win_control *control,
                                     int place)
@@ -61,8 +70,7 @@ static inline void wdl_crowd_closed(struct wdl_crowd *crowd, struct wdl_win_cont
     uint32_t me = (uint32_t) place + 1;
     uint32_t last = __atomic_load_n(&control->bulk_by, __ATOMIC_RELAXED);
     if (__builtin_expect(last == me, 1)) {
-        if (__builtin_expect(crowd->span != 0, 0) && ++crowd->alone == WDL_CROWD_ALONE)
-            crowd->span = 0;
+        wdl_crowd_met_nobody(crowd);
         return;
     }
     __atomic_store_n(&control->bulk_by, me, __ATOMIC_RELAXED);

@@ -370,8 +370,10 @@ static inline uint64_t wide_lock(struct wdl_win *win, struct wdl_win_control *co
                                  const char *at, size_t bytes)
 {
     if (!wdl_crowd_is(&win->wide_crowd)) {
-        if (wdl_stripes_lock_at_once(control, WDL_STRIPES_ALL))
+        if (wdl_stripes_lock_at_once(control, WDL_STRIPES_ALL)) {
+            wdl_crowd_met_nobody(&win->wide_crowd);
             return WDL_STRIPES_ALL;
+        }
         wdl_crowd_met(&win->wide_crowd);
     }
     uint64_t set = wdl_stripes_of(at, bytes);

@@ -53,14 +53,17 @@ END_TEST
 
 static const struct wdl_coll_shm *shared;
 static size_t peeked;
+static int peeks;
 
 static int counted(void *ctx, int rank, const void *there, void *here, size_t bytes)
 {
+    peeks++;
     peeked += bytes;
     return shared->peek(ctx, rank, there, here, bytes);
 }
 
-/* What one rank fetches does not grow with the ranks below it: their prefix, and once. */
+/* What one rank fetches does not grow with the ranks below it: their prefix, and once. Rank 1's
+ * result without its own operand is rank 0's, and comes in one piece. */
 START_TEST(one_prefix_is_fetched)
 {
     for (int n = 2; n <= ONENODE_MAX; n++)
@@ -73,14 +76,19 @@ START_TEST(one_prefix_is_fetched)
                 counting.peek = counted;
                 o.teams[who]->params.shm = &counting;
                 peeked = 0;
+                peeks = 0;
                 prefixes(k & 2 ? WDL_COLL_EXCLUSIVE : 0, ONENODE_ROOM, graphs_compose());
                 must_cmp(peeked, ==, who ? ONENODE_ROOM : 0);
+                if (n == 2 && who == 1 && k & 2) /* rank 0's operand */
+                    must_cmp(peeks, ==, 1);
                 o.teams[who]->params.shm = shared;
                 onenode_close(&o);
             }
 }
 END_TEST
 
+/* Ranks below a late one go on, those above wait; but of what is neither on a board nor staged, the
+ * one below it has what the late one is to fetch, and waits, unless it leaves. */
 static void late_ranks(uint32_t flags, size_t staging)
 {
     enum { N = 6 };

@@ -607,8 +607,13 @@ START_TEST(the_short_way_locks_all_stripes_or_its_own)
     w.rank[0].win->proc->host.ops = &spy;
     spied.control = &w.control[1];
     uint64_t own = wdl_stripes_of((char *) w.rank[1].memory + DISP, 16), span = WDL_CROWD_LEAST;
-    for (int time = 0; time < TIMES; time++, span *= 2) {
+    for (int time = 0; time < 2 * TIMES; time++, span *= 2) {
         ck_assert_uint_eq(stripes_meanwhile(&w, DISP), WDL_STRIPES_ALL);
+        if (time == TIMES) {    /* met nobody for long: it begins at first again */
+            for (int i = 0; i < WDL_CROWD_ALONE; i++)
+                ck_assert_uint_eq(stripes_meanwhile(&w, DISP), WDL_STRIPES_ALL);
+            span = WDL_CROWD_LEAST;
+        }
         w.control[1].stripes = ~own;
         ck_assert_uint_eq(stripes_meanwhile(&w, DISP), WDL_STRIPES_ALL);
         ck_assert_uint_eq(w.control[1].stripes, ~own);
