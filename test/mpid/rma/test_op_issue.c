@@ -128,6 +128,32 @@ START_TEST(accumulates_on_derived_types_are_in_long_packets)
 }
 END_TEST
 
+/* A type of smaller blocks than the elements it is said to hold: more pieces than the target knows.
+ * Nothing is updated in part. */
+START_TEST(a_type_of_smaller_blocks_than_elements_is_refused)
+{
+    enum { BLOCKS = 4000, N = 2 * BLOCKS / 8, PACKET = 64 << 10 };
+    static int64_t sums[N];
+    struct test_world w;
+    struct test_world_params p = {
+        .ranks = 2,.bytes = 1 << 15,.am_bytes_max = PACKET,.seed = 3,.combine = WDL_COMBINE_NEVER };
+    test_world_open(&w, &p);
+    FENCE(&w);
+    wdl_type type = test_type_vector(&w.rank[0].host, TEST_U8, BLOCKS, 1, 2);
+    struct wdl_rma_args acc = test_acc(1, 0, WDL_ROP_REPLACE, TEST_I64, N, sums, NULL);
+    acc.remote = test_typed(&w.rank[0].host, NULL, 2, type);
+    memset(sums, 1, sizeof(sums));
+    test_op(&w, 0, acc);
+    FENCE(&w);
+    for (int i = 0; i < 1 << 15; i++)
+        ck_assert_int_eq(w.rank[1].memory[i], 0);
+    w.malformed = 1;
+    ck_assert_int_eq((int) w.rank[1].proc->stats.malformed, 1);
+    test_type_end(&w.rank[0].host, type);
+    test_world_close(&w);
+}
+END_TEST
+
 /* The target's derived type travels ahead of its operation, once, in stretches if it is long. */
 START_TEST(a_type_travels_ahead_once)
 {
@@ -281,5 +307,6 @@ END_TEST
 
 WDL_SUITE("rma/op_issue", data_is_cut_into_chunks, accumulates_are_cut_between_elements,
           accumulates_on_derived_types_are_in_long_packets,
+          a_type_of_smaller_blocks_than_elements_is_refused,
           a_type_travels_ahead_once, a_borrowed_buffer_is_read_before_local_completion,
           a_type_that_finds_no_memory_ends_the_operation, answers_that_do_not_fit_are_malformed)
