@@ -163,7 +163,7 @@ static int scan_at_once(const struct wdl_adi_mpi *m, struct wdl_team *team, int 
         .dst = m->recvbuf,.exclusive = m->exclusive,
         .looks = waits ? wdl_adi_looks_at_once() : 1
     };
-    if (m->recvcount > WDL_COLL_SHORT_SCAN)
+    if (m->recvcount > WDL_COLL_LINE_BYTES)
         return 0;
     scan.op = wdl_adi_op_known(m->op, m->recvtype);
     if (!scan.op)
@@ -211,12 +211,74 @@ static int is_plain_gather(const struct wdl_adi_mpi *m, struct wdl_coll_short *c
         (!is_root || in_place || plain_bytes(m->sendcount, m->sendtype) == call->bytes);
 }
 
+/* Blocks that vary: a block as the engine wants it. Long ones are no board's. */
+static int is_plain_block(MPI_Aint count, MPI_Datatype type, size_t *bytes_out)
+{
+    *bytes_out = plain_bytes(count, type);
+    return *bytes_out > 0 || count == 0;
+}
+
+struct plain_lists {
+    size_t at[WDL_NODE_RANKS_MAX], bytes[WDL_NODE_RANKS_MAX];
+};
+
+static int are_plain_blocks(const struct wdl_adi_mpi *m, const MPI_Aint * counts,
+                            const MPI_Aint * displs, MPI_Datatype type,
+                            struct plain_lists *lists, struct wdl_coll_blocks *blocks)
+{
+    if (!HANDLE_IS_BUILTIN(type) || m->comm->local_size > WDL_NODE_RANKS_MAX)
+        return 0;
+    MPI_Aint each = MPIR_Datatype_get_basic_size(type);
+    for (int i = 0; i < m->comm->local_size; i++) {
+        if (counts[i] < 0 || counts[i] > WDL_ADI_BOARD)
+            return 0;
+        lists->bytes[i] = (size_t) (counts[i] * each);
+        lists->at[i] = (size_t) (displs[i] * each);
+    }
+    *blocks = (struct wdl_coll_blocks) {.bytes = lists->bytes,.at = lists->at };
+    return 1;
+}
+
+/* The lists are there while the call is. */
+static int is_plain_varying(const struct wdl_adi_mpi *m, struct wdl_coll_short *call,
+                            struct plain_lists from[1], struct plain_lists to[1])
+{
+    int rank = m->comm->rank, is_root = rank == m->root;
+    int gives_list = m->kind == WDL_COLL_EXCHANGE || (m->kind == WDL_COLL_SCATTER && is_root);
+    int gets_list = m->kind != WDL_COLL_SCATTER && (m->kind != WDL_COLL_GATHER || is_root);
+    int takes = m->kind != WDL_COLL_GATHER || is_root;
+    int in_place = m->sendbuf == MPI_IN_PLACE || (takes && m->recvbuf == MPI_IN_PLACE);
+    if (m->kind == WDL_COLL_REDUCE_SCATTER || (in_place && m->kind == WDL_COLL_EXCHANGE))
+        return 0;
+    call->src = m->sendbuf;
+    call->dst = m->recvbuf;
+    if (gives_list && !are_plain_blocks(m, m->sendcounts, m->sdispls, m->sendtype, from,
+                                        &call->src_blocks))
+        return 0;
+    if (gets_list && !are_plain_blocks(m, m->recvcounts, m->rdispls, m->recvtype, to,
+                                       &call->dst_blocks))
+        return 0;
+    if (m->kind == WDL_COLL_EXCHANGE) {
+        call->bytes = to->bytes[rank];
+        return 1;
+    }
+    if (in_place && m->kind == WDL_COLL_SCATTER) {
+        call->dst = NULL;
+        call->bytes = from->bytes[rank];
+        return 1;
+    }
+    if (in_place) {
+        call->src = (char *) m->recvbuf + to->at[rank];
+        call->bytes = to->bytes[rank];
+        return 1;
+    }
+    return m->kind == WDL_COLL_SCATTER ? is_plain_block(m->recvcount, m->recvtype, &call->bytes) :
+        is_plain_block(m->sendcount, m->sendtype, &call->bytes);
+}
+
 /* A short one of other kinds than scans. 0: it is none, or ranks are late. */
 static int is_plain(const struct wdl_adi_mpi *m, struct wdl_coll_short *call)
 {
-    if (m->variable)
-        return 0;
-    *call = (struct wdl_coll_short) {.kind = m->kind,.root = m->root };
     if (m->kind == WDL_COLL_BARRIER)
         return 1;
     if (m->kind == WDL_COLL_SCATTER)
@@ -251,15 +313,24 @@ static int is_plain(const struct wdl_adi_mpi *m, struct wdl_coll_short *call)
 static int short_at_once(const struct wdl_adi_mpi *m, struct wdl_team *team, int waits,
                          int *mpi_errno)
 {
-    struct wdl_coll_short call;
-    if (!is_plain(m, &call))
+    struct wdl_adi_op ctx;
+    struct wdl_coll_op op;
+    struct plain_lists from, to;
+    struct wdl_coll_short call = {.kind = m->kind,.root = m->root,.variable = m->variable,
+        .looks = waits ? wdl_adi_looks_at_once() : 1
+    };
+    if (m->variable ? !is_plain_varying(m, &call, &from, &to) : !is_plain(m, &call))
         return 0;
-    call.looks = waits ? wdl_adi_looks_at_once() : 1;
     int status = wdl_coll_at_once(team, &call);
     *mpi_errno = MPI_SUCCESS;
-    if (status == WDL_AGAIN && waits && m->kind == WDL_COLL_BROADCAST)
+    if (status == WDL_AGAIN && waits && wdl_coll_is_rooted(m->kind)) {
+        if (call.op) {          /* another thread's call may ask for another operator meanwhile */
+            wdl_adi_op_make(m->op, m->recvtype, &ctx, &op);
+            call.op = &op;
+        }
         WDL_ADI_WAIT_BY_MEMORY((status = wdl_coll_at_once(team, &call)) == WDL_AGAIN ?
                                WDL_AGAIN : WDL_OK, *mpi_errno);
+    }
     return *mpi_errno != MPI_SUCCESS || status == WDL_OK;
 }
 

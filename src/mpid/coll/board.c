@@ -3,11 +3,12 @@
 #include <string.h>
 #include "base/copy.h"
 #include "mpid/coll/ahead.h"
+#include "mpid/coll/algo.h"
+#include "mpid/coll/nodes.h"
 #include "mpid/coll/rate.h"
-#include "mpid/proc/meet.h"
 
 enum { LENGTH_BITS = 40 };
-enum { LINE = 64, STAMP = 16 }; /* data begins behind stamp and length, aligned for any element */
+enum { LINE = 64 };
 
 /* Of data, or of addresses. */
 static size_t sheet_bytes(const struct wdl_team *team)
@@ -16,7 +17,7 @@ static size_t sheet_bytes(const struct wdl_team *team)
     size_t most = sizeof(struct wdl_sheet) + ranks * sizeof(struct wdl_sheet_block);
     if (most < team->params.board_bytes)
         most = team->params.board_bytes;
-    return (STAMP + most + LINE - 1) & ~(size_t) (LINE - 1);
+    return (WDL_BOARD_STAMP + most + LINE - 1) & ~(size_t) (LINE - 1);
 }
 
 size_t wdl_board_bytes(const struct wdl_team *team)
@@ -24,29 +25,104 @@ size_t wdl_board_bytes(const struct wdl_team *team)
     return sheet_bytes(team) + (WDL_BOARD_PLACES - 1) * LINE;
 }
 
-size_t wdl_board_at(const struct wdl_run *run)
+/* --- where ------------------------------------------------------------------------------------ */
+
+size_t wdl_board_for_others(const struct wdl_run *run)
+{
+    const struct wdl_nodes *nodes = run->nodes;
+    size_t all = 0;
+    for (int r = 0; r < run->team->size; r++)
+        if (r != run->team->rank && (!nodes || nodes->node_of[r] == nodes->mine))
+            all += wdl_block_bytes(&run->args, &run->args.src_blocks, r);
+    return all;
+}
+
+/* A byte for the length of each block, and the blocks behind them. */
+static size_t packed_bytes(const struct wdl_run *run)
+{
+    return (size_t) run->team->size + wdl_board_for_others(run);
+}
+
+/* What we give. (Of a gather's root the others want to know where it all goes.) */
+static int fits_line(const struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    size_t most = run->team->params.board_bytes, bytes = a->bytes;
+    int is_root = run->team->rank == a->root;
+    if (most > WDL_COLL_LINE_BYTES)
+        most = WDL_COLL_LINE_BYTES;
+    switch (a->kind) {
+    case WDL_COLL_GATHER:
+        return !is_root && bytes <= most;
+    case WDL_COLL_BROADCAST:
+    case WDL_COLL_REDUCE:
+        return bytes <= most;
+    case WDL_COLL_SCATTER:
+        return is_root &&
+               (a->variable ? packed_bytes(run) : bytes * (size_t) run->team->size) <= most;
+    case WDL_COLL_EXCHANGE:
+        return a->variable && packed_bytes(run) <= most;
+    default:
+        return 0;
+    }
+}
+
+/* Only where all of a team are seen, and go no other way (team.c), there are lines. A scan's are
+ * prefixes, and a barrier looks at nothing but stamps. Of other kinds nothing is on one, but who
+ * means something else may have left that there for us to see. */
+void wdl_board_open(struct wdl_run *run)
 {
     const struct wdl_team *team = run->team;
-    return (run->seq & ((uint32_t) team->window - 1)) * team->slot_bytes + team->board_at;
+    enum wdl_coll_kind kind = run->args.kind;
+    size_t board = (run->seq & ((uint32_t) team->window - 1)) * team->slot_bytes + team->board_at;
+    size_t line = team->lines_at + (run->stamp & ((uint64_t) team->numbers - 1)) *
+                                       sizeof(struct wdl_shm_line);
+    run->at = (struct wdl_board_places){board, board, board, board};
+    if (!team->on_node || team->nodes || kind == WDL_COLL_SCAN || kind == WDL_COLL_BARRIER)
+        return;
+    if (wdl_coll_is_rooted(kind) || run->args.variable) {
+        run->at.first = line;
+        run->at.own = fits_line(run) ? line : board;
+    } else {
+        run->at.second = line;
+    }
 }
 
-static char *board_of(const struct wdl_run *run, int rank)
+void wdl_board_pack(struct wdl_run *run)
 {
-    return run->team->node[rank] + wdl_board_at(run);
+    const struct wdl_coll_args *a = &run->args;
+    unsigned char *lengths = (unsigned char *) wdl_board_sheet(run, run->team->rank);
+    char *to = (char *) lengths + run->team->size;
+    wdl_static_assert((int) WDL_COLL_LINE_BYTES <= UINT8_MAX);
+    for (int r = 0; r < run->team->size; r++) {
+        size_t bytes = r == run->team->rank ? 0 : wdl_block_bytes(a, &a->src_blocks, r);
+        lengths[r] = (unsigned char) bytes;
+        if (bytes)
+            wdl_copy(to, (const char *) a->src + wdl_block_at(a, &a->src_blocks, r), bytes);
+        to += bytes;
+    }
+    run->team->coll->stats.copied_bytes += (size_t) (to - (char *) lengths - run->team->size);
 }
 
-char *wdl_board_sheet(const struct wdl_run *run, int rank)
+struct wdl_sheet_block wdl_board_packed(const struct wdl_run *run, int rank)
 {
-    return board_of(run, rank) + STAMP;
+    const unsigned char *lengths = (const unsigned char *) wdl_board_sheet(run, rank);
+    size_t at = (size_t) run->team->size;
+    for (int r = 0; r < run->team->rank; r++)
+        at += lengths[r];
+    return (struct wdl_sheet_block){at, lengths[run->team->rank]};
 }
+
+/* --- boards ----------------------------------------------------------------------------------- */
 
 static struct wdl_meet_word *place_of(const struct wdl_run *run, int rank,
                                       enum wdl_place_on_board place)
 {
-    char *board = board_of(run, rank);
-    if (place != WDL_BOARD_DATA)
-        board += sheet_bytes(run->team) + (size_t) (place - 1) * LINE;
-    return (struct wdl_meet_word *) (void *) board;
+    if (place == WDL_BOARD_DATA)
+        return wdl_board_data(run, rank);
+    return (struct wdl_meet_word *) (void *) (run->team->node[rank] + run->at.board +
+                                              sheet_bytes(run->team) +
+                                              (size_t) (place - 1) * LINE);
 }
 
 /* Above any length: who means something else reads none that there is. */
@@ -69,14 +145,9 @@ void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place)
                 shm->wake(shm->ctx, r);
 }
 
-const uint64_t *wdl_board_stamp(const struct wdl_run *run, int rank, enum wdl_place_on_board place)
-{
-    return &place_of(run, rank, place)->number;
-}
-
 int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board place)
 {
-    return __atomic_load_n(wdl_board_stamp(run, rank, place), __ATOMIC_ACQUIRE) == run->stamp;
+    return __atomic_load_n(&place_of(run, rank, place)->number, __ATOMIC_ACQUIRE) == run->stamp;
 }
 
 size_t wdl_board_own_length(const struct wdl_run *run)
@@ -97,7 +168,8 @@ size_t wdl_board_length(const struct wdl_run *run, int rank)
 
 char *wdl_board_second(const struct wdl_run *run, int rank)
 {
-    size_t bytes = run->args.bytes, first = (bytes + STAMP - 1) & ~(size_t) (STAMP - 1);
+    size_t bytes = run->args.bytes;
+    size_t first = (bytes + WDL_BOARD_STAMP - 1) & ~(size_t) (WDL_BOARD_STAMP - 1);
     return first + bytes <= run->team->params.board_bytes ? wdl_board_sheet(run, rank) + first
                                                           : NULL;
 }

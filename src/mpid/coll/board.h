@@ -7,15 +7,19 @@
  *  1. A board has PLACES per slot, each written once by its owner in a collective: DATA, with
  *     a sheet of data or of addresses, and the flags behind it. What is second (a prefix) is
  *     behind the sheet's data, and is there when LAST is.
- *  2. A slot's next collective begins when all ranks have finished this one (coll_impl.h), so a
+ *  2. What one rank gives and needs no board's room is DATA on a line (shm.c), which it has more of
+ *     than slots: little of rooted collectives, and little blocks that vary for all others, packed.
+ *     Only its owner decides, by what it gives; readers look at both places.
+ *  3. A slot's next collective begins when all ranks have finished this one (coll_impl.h), so a
  *     reader never meets anything but this collective's stamp or an older one.
- *  3. What lies in the private memory of its owner is read between the owner's DATA and the flag
+ *  4. What lies in the private memory of its owner is read between the owner's DATA and the flag
  *     by which the reader says that it has read.
  */
 #ifndef WDL_MPID_COLL_BOARD_H_INCLUDED
 #define WDL_MPID_COLL_BOARD_H_INCLUDED
 
 #include "mpid/coll/coll_impl.h"
+#include "mpid/proc/meet.h"
 
 enum wdl_place_on_board {
     WDL_BOARD_DATA,
@@ -53,15 +57,47 @@ struct wdl_sheet {
     } block[]; /* by place on the node, of one of them, if they vary */
 };
 
-/* Where in each rank's segment its board for this collective is; DATA's stamp comes first. */
-size_t wdl_board_at(const struct wdl_run *run);
+/* A run whose arguments and number are known: where it finds all that follows. Its board in each
+ * rank's segment is then at run->at.board, with DATA's stamp first. */
+void wdl_board_open(struct wdl_run *run);
+
+/* Where a rank's DATA is, or is to be. */
+static inline struct wdl_meet_word *wdl_board_data(const struct wdl_run *run, int rank)
+{
+    char *segment = run->team->node[rank];
+    size_t at = run->at.first;
+    if (rank == run->team->rank)
+        at = run->at.own;
+    else if (__atomic_load_n(&((struct wdl_meet_word *) (void *) (segment + at))->number,
+                             __ATOMIC_ACQUIRE) != run->stamp)
+        at = run->at.second;
+    return (struct wdl_meet_word *) (void *) (segment + at);
+}
+
 /* The sheet's memory; written by its owner before DATA is posted. */
-char *wdl_board_sheet(const struct wdl_run *run, int rank);
+enum { WDL_BOARD_STAMP = 16 }; /* behind stamp and length, aligned for any element */
+static inline char *wdl_board_sheet(const struct wdl_run *run, int rank)
+{
+    return (char *) wdl_board_data(run, rank) + WDL_BOARD_STAMP;
+}
 void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place);
 int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board place);
-/* Where the stamp is that says so, for who looks again and again: it is run->stamp then. To be read
- * with acquire, which pairs with the store in wdl_board_post. */
-const uint64_t *wdl_board_stamp(const struct wdl_run *run, int rank, enum wdl_place_on_board place);
+static inline int wdl_board_has_come(const struct wdl_run *run, int rank) /* DATA */
+{
+    /* pairs with the store in wdl_board_post */
+    return __atomic_load_n(&wdl_board_data(run, rank)->number, __ATOMIC_ACQUIRE) == run->stamp;
+}
+/* Does what a rank shows, or we are to show, lie on a line? */
+static inline int wdl_board_is_lined(const struct wdl_run *run, int rank)
+{
+    return (char *) wdl_board_data(run, rank) != run->team->node[rank] + run->at.board;
+}
+/* Bytes of all blocks that vary, but for the own one. */
+size_t wdl_board_for_others(const struct wdl_run *run);
+/* Blocks that vary, for all others, on our line; where the one for us is on that of a rank that has
+ * posted. */
+void wdl_board_pack(struct wdl_run *run);
+struct wdl_sheet_block wdl_board_packed(const struct wdl_run *run, int rank);
 /* What a rank that has posted DATA says of its length: args.bytes; of all that is shown where
  * parts of it may vary; something else than any length, if it means another collective (fail.h). */
 size_t wdl_board_length(const struct wdl_run *run, int rank);

@@ -410,10 +410,13 @@ int wdl_coll_start(struct wdl_team *team, const struct wdl_coll_args *args,
  * reduce and allreduce of two ranks that is too long for staging (parts.h). Other ranks may come by
  * either way. */
 struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_args *args);
+/* What a rank may show while it is far ahead of the others (coll_impl.h): a short scan's operands,
+ * what a root gives or gets from each. */
+enum { WDL_COLL_LINE_BYTES = 112 };
+enum { WDL_NODE_RANKS_MAX = 32 }; /* everyone looks at everyone's board */
 /* A short scan on the same conditions, where the rank below has done its part: over when this has
  * returned WDL_OK. ERR_OP: not this way, nothing happened. WDL_AGAIN: ask again, others are too far
  * behind. */
-enum { WDL_COLL_SHORT_SCAN = 112 }; /* bytes at most */
 struct wdl_coll_scan {
     const void *src;
     void *dst;
@@ -427,7 +430,8 @@ int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *sca
 /* One that fits the boards, likewise, where the ranks it needs have done their part: of all kinds
  * but SCAN and REDUCE_SCATTER. The own data may have been shown before the others' is
  * looked for: after ERR_OP the same arguments come by the express lane, or by a request, before any
- * others do. */
+ * others do. Blocks may vary where they are gathered; what is scattered or exchanged then fits a
+ * line, with a byte for each rank. */
 struct wdl_coll_short {
     enum wdl_coll_kind kind;
     int root;
@@ -437,6 +441,8 @@ struct wdl_coll_short {
     size_t bytes;                   /* of one block, as in wdl_coll_args */
     uint32_t alike;                 /* likewise */
     const struct wdl_coll_op *op;   /* of a reduction */
+    int variable;                   /* likewise; read until the call returns: */
+    struct wdl_coll_blocks src_blocks, dst_blocks;
 };
 int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call);
 /* WDL_AGAIN; else its status, and it is over. */

@@ -15,7 +15,8 @@
  *     window is full.
  *     On a node none of this is needed: each rank says how many it has finished, in memory that
  *     all see (shm.c), and who finds the window full looks there for `low`.
- *     Short scans use no slot, but a line each of N >= W, and may be as far ahead (node_scan.c).
+ *     Short scans, and what one rank gives of little, use no slot, but a line each of N >= W, and
+ *     may be as far ahead (node_scan.c, board.c).
  *  4. The team's first collective is empty too, or carries cards: it ends when all ranks have made
  *     the team, and nothing starts before. So every packet a rank gets has 0 <= seq - done < W, or
  *     is malformed.
@@ -48,7 +49,6 @@ enum {
     WDL_COLL_GRAPHS_MAX = 64,
     WDL_COLL_VARIED_MAX = 4, /* of them, of blocks that vary: as long as the team has ranks */
     WDL_EARLY_BUCKETS = 32,
-    WDL_NODE_RANKS_MAX = 32, /* everyone looks at everyone's board */
     WDL_STAGINGS = 2,
     WDL_ENDED_TEAMS = 8,
     WDL_ENDED_PRINTS = 128 /* as many as a rank may be ahead, but in teams with greater windows */
@@ -117,6 +117,11 @@ struct wdl_run {
     uint64_t *maps;
     char *tmp;
     size_t shown; /* node.c: bytes for a board, or too many for it */
+    /* Of each rank's segment: its board for this collective; where its data is, own and others', if
+     * not at `first` then at `second` (board.h). */
+    struct wdl_board_places {
+        size_t board, own, first, second;
+    } at;
     wdl_watch_fn watch; /* express.c */
     void *apart; /* a result that may not be where it belongs yet */
     char *staged; /* what this rank has staged (staging.h); or NULL */
@@ -218,17 +223,18 @@ struct wdl_team {
     } rate; /* how fast long data comes within the node (rate.h) */
 };
 
-/* On a node: what a rank has given the ranks above in a short scan, its prefix; a line for each of
- * the last N collectives. */
-struct wdl_shm_prefix {
+/* On a node: a line for each of the last N collectives. In a short scan what a rank has given the
+ * ranks above, its prefix; of rooted collectives, and blocks that vary, what is so little that it
+ * needs no board (board.c). */
+struct wdl_shm_line {
     uint64_t stamp, length; /* as in a board (board.h) */
-    char data[WDL_COLL_SHORT_SCAN];
+    char data[WDL_COLL_LINE_BYTES];
 };
-static inline struct wdl_shm_prefix *wdl_shm_prefix_of(const struct wdl_team *team, int rank,
+static inline struct wdl_shm_line *wdl_shm_line_of(const struct wdl_team *team, int rank,
                                                        uint64_t stamp)
 {
     char *lines = team->node[rank] + team->lines_at;
-    return (struct wdl_shm_prefix *) (void *) lines + (stamp & ((uint64_t) team->numbers - 1));
+    return (struct wdl_shm_line *) (void *) lines + (stamp & ((uint64_t) team->numbers - 1));
 }
 
 struct wdl_coll_send { /* a piece the network still reads */

@@ -6,6 +6,7 @@
  */
 #include <string.h>
 #include "base/copy.h"
+#include "base/line.h"
 #include "base/relax.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/node.h"
@@ -98,6 +99,7 @@ struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_ar
         return NULL;
     run->seq = team->next++;
     run->stamp = ++team->started;
+    wdl_board_open(run);
     run->status = WDL_OK;
     run->doom = NULL;
     run->staged = NULL;
@@ -126,8 +128,7 @@ static size_t shown_by(const struct wdl_team *team, const struct wdl_coll_short 
 
 static int has_come(const struct wdl_run *run, int rank, int looks)
 {
-    const uint64_t *stamp = wdl_board_stamp(run, rank, WDL_BOARD_DATA);
-    while (__atomic_load_n(stamp, __ATOMIC_ACQUIRE) != run->stamp) {
+    while (!wdl_board_has_come(run, rank)) {
         if (--looks <= 0)
             return 0;
         wdl_relax();
@@ -136,15 +137,15 @@ static int has_come(const struct wdl_run *run, int rank, int looks)
 }
 
 /* ... and shown as much as we mean? */
-static int has_shown(const struct wdl_run *run, int rank, int looks)
+static int has_shown(const struct wdl_run *run, int rank, size_t bytes, int looks)
 {
-    return has_come(run, rank, looks) && wdl_board_length(run, rank) == run->args.bytes;
+    return has_come(run, rank, looks) && wdl_board_length(run, rank) == bytes;
 }
 
 static int have_shown(const struct wdl_run *run, int looks)
 {
     for (int rank = 0; rank < run->team->size; rank++)
-        if (rank != run->team->rank && !has_shown(run, rank, looks))
+        if (rank != run->team->rank && !has_shown(run, rank, run->args.bytes, looks))
             return 0;
     return 1;
 }
@@ -152,7 +153,9 @@ static int have_shown(const struct wdl_run *run, int looks)
 static void show(struct wdl_run *run, const struct wdl_coll_short *call)
 {
     size_t bytes = shown_by(run->team, call);
-    wdl_bypass_copy(&run->team->bypass, wdl_board_sheet(run, run->team->rank), call->src, bytes);
+    if (bytes)
+        wdl_bypass_copy(&run->team->bypass, wdl_board_sheet(run, run->team->rank), call->src,
+                        bytes);
     run->team->coll->stats.copied_bytes += bytes;
     wdl_board_post(run, WDL_BOARD_DATA);
 }
@@ -222,7 +225,7 @@ static int go_rooted(struct wdl_run *run, const struct wdl_coll_short *call, int
         }
         return WDL_OK;
     }
-    if (down ? !has_shown(run, call->root, looks) : !have_shown(run, looks))
+    if (down ? !has_shown(run, call->root, call->bytes, looks) : !have_shown(run, looks))
         return WDL_ERR_OP;
     if (down) {
         take_from_root(run, call);
@@ -274,10 +277,167 @@ static int go_barrier(struct wdl_run *run, int looks)
     return WDL_OK;
 }
 
+/* --- blocks that vary --- */
+
+/* Gathered: as everyone shows its own, and who takes it knows how long it is. */
+static int have_shown_blocks(const struct wdl_run *run, const struct wdl_coll_short *call)
+{
+    const size_t *bytes = call->dst_blocks.bytes;
+    for (int rank = 0; rank < run->team->size; rank++)
+        if (rank != run->team->rank && bytes[rank] > 0 &&
+            !has_shown(run, rank, bytes[rank], call->looks))
+            return 0;
+    return 1;
+}
+
+static int gather_blocks(struct wdl_run *run, const struct wdl_coll_short *call)
+{
+    const struct wdl_coll_blocks *to = &call->dst_blocks;
+    int to_all = call->kind == WDL_COLL_GATHER_ALL, me = run->team->rank, size = run->team->size;
+    size_t taken = 0;
+    if (to_all && !wdl_team_is_idle(run->team))
+        return WDL_ERR_OP;
+    if (!to_all && me != call->root) {
+        show(run, call);
+        return WDL_OK;
+    }
+    for (int rank = 0; rank < size; rank++)
+        if (to->bytes[rank] > run->team->params.board_bytes)
+            return WDL_ERR_OP; /* its owner wants to know where it goes, or when it has gone */
+    if (to->bytes[me] != call->bytes)
+        return WDL_ERR_OP;
+    if (to_all) {
+        show(run, call);
+        run->team->showed = run->stamp;
+    }
+    if (!have_shown_blocks(run, call))
+        return WDL_ERR_OP;
+    for (int rank = 0; rank < size; rank++) {
+        const char *from = rank == me ? call->src : wdl_board_sheet(run, rank);
+        char *here = (char *) call->dst + to->at[rank];
+        if (to->bytes[rank] > 0 && from != here)
+            wdl_copy(here, from, to->bytes[rank]);
+        taken += rank == me ? 0 : to->bytes[rank];
+    }
+    run->team->coll->stats.copied_bytes += taken;
+    return WDL_OK;
+}
+
+/* One for each other rank: if they are where their owner need not wait until they are taken. */
+static int show_blocks(struct wdl_run *run, const struct wdl_coll_short *call)
+{
+    run->args.src = call->src;
+    return wdl_node_show_blocks(run, &(struct wdl_node_data){.at = call->src});
+}
+
+static int has_block(const struct wdl_run *run, int rank, size_t bytes, int looks)
+{
+    return has_come(run, rank, looks) &&
+           wdl_board_means_the_same(run, rank, WDL_BOARD_DATA) &&
+           (wdl_board_is_lined(run, rank) || wdl_node_sheet(run, rank)->shown) &&
+           wdl_node_block(run, rank).bytes == bytes;
+}
+
+static void take_block(struct wdl_run *run, int rank, void *here)
+{
+    struct wdl_sheet_block block = wdl_node_block(run, rank);
+    wdl_copy(here, wdl_board_sheet(run, rank) + block.at, block.bytes);
+    run->team->coll->stats.copied_bytes += block.bytes;
+}
+
+static int scatter_blocks(struct wdl_run *run, const struct wdl_coll_short *call)
+{
+    const struct wdl_coll_blocks *from = &call->src_blocks;
+    int me = run->team->rank;
+    if (me != call->root) { /* of nothing, too: the root may believe otherwise */
+        if (call->bytes == 0 || !has_block(run, call->root, call->bytes, call->looks))
+            return WDL_ERR_OP;
+        take_block(run, call->root, call->dst);
+        return WDL_OK;
+    }
+    const char *own = (const char *) call->src + from->at[me];
+    if ((call->dst && from->bytes[me] != call->bytes) || !show_blocks(run, call))
+        return WDL_ERR_OP;
+    if (call->dst && call->dst != own && call->bytes > 0)
+        wdl_copy(call->dst, own, call->bytes);
+    return WDL_OK;
+}
+
+static int exchange_blocks(struct wdl_run *run, const struct wdl_coll_short *call)
+{
+    const struct wdl_coll_blocks *from = &call->src_blocks, *to = &call->dst_blocks;
+    int me = run->team->rank, size = run->team->size;
+    if (!wdl_team_is_idle(run->team) || from->bytes[me] != to->bytes[me] || !show_blocks(run, call))
+        return WDL_ERR_OP;
+    run->team->showed = run->stamp;
+    for (int rank = 0; rank < size; rank++)
+        if (rank != me && to->bytes[rank] > 0 &&
+            !has_block(run, rank, to->bytes[rank], call->looks))
+            return WDL_ERR_OP;
+    for (int rank = 0; rank < size; rank++) {
+        char *here = (char *) call->dst + to->at[rank];
+        if (rank != me && to->bytes[rank] > 0)
+            take_block(run, rank, here);
+        else if (rank == me && to->bytes[me] > 0)
+            wdl_copy(here, (const char *) call->src + from->at[me], to->bytes[me]);
+    }
+    return WDL_OK;
+}
+
+static int go_blocks(struct wdl_run *run, const struct wdl_coll_short *call)
+{
+    switch (call->kind) {
+    case WDL_COLL_SCATTER:
+        return scatter_blocks(run, call);
+    case WDL_COLL_EXCHANGE:
+        return exchange_blocks(run, call);
+    default:
+        return gather_blocks(run, call);
+    }
+}
+
+/* --- all kinds --- */
+
+/* Without the system's copies, blocks that vary go another way on all ranks. */
 static int is_short(const struct wdl_team *team, const struct wdl_coll_short *call)
 {
+    if (call->kind == WDL_COLL_BARRIER)
+        return 1;
+    if (call->variable)
+        return call->bytes <= team->params.board_bytes && team->coll->site.fetches;
     size_t bytes = shown_by(team, call);
-    return call->kind == WDL_COLL_BARRIER || (bytes > 0 && bytes <= team->params.board_bytes);
+    return bytes > 0 && bytes <= team->params.board_bytes;
+}
+
+static int gives(const struct wdl_run *run)
+{
+    int is_root = run->team->rank == run->args.root;
+    return wdl_flow_of(&run->args) == WDL_FLOW_DOWN ? is_root : !is_root;
+}
+
+/* How far ahead of others may we be? A root's giver on a line, or who gives nothing, further. */
+static int most_ahead(const struct wdl_run *run)
+{
+    const struct wdl_team *team = run->team;
+    return wdl_coll_is_rooted(run->args.kind) &&
+                   (!gives(run) || wdl_board_is_lined(run, team->rank))
+               ? team->numbers
+               : team->window;
+}
+
+/* Have the lines of a rooted call to come: our own to write, and those we are to read. */
+static void lines_wanted(const struct wdl_run *run, int gives)
+{
+    enum { AHEAD = 4 }; /* far processors: a line takes longer than a call */
+    const struct wdl_team *team = run->team;
+    uint64_t stamp = run->stamp + AHEAD;
+    if (gives)
+        wdl_line_wanted(wdl_shm_line_of(team, team->rank, stamp));
+    else if (wdl_flow_of(&run->args) == WDL_FLOW_DOWN)
+        __builtin_prefetch(wdl_shm_line_of(team, run->args.root, stamp));
+    else
+        for (int rank = 0; rank < team->size; rank++)
+            __builtin_prefetch(wdl_shm_line_of(team, rank, stamp));
 }
 
 /* On the board that a run would use, so that other ranks may come by any way. */
@@ -287,14 +447,21 @@ int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call)
     if (!run || !is_short(team, call) || !wdl_team_is_quiet(team) ||
         !wdl_list_empty(&team->dooms) || team->coll->preferred[call->kind])
         return WDL_ERR_OP;
-    if (!wdl_team_has_room(team, (uint32_t) team->window))
-        return WDL_AGAIN;
     run->seq = team->next;
     run->stamp = team->started + 1;
     run->print = wdl_print_with(wdl_print_on_node(call->kind, call->root, 0), call->alike);
     run->args.kind = call->kind;
+    run->args.root = call->root;
     run->args.bytes = call->bytes;
+    run->args.variable = call->variable;
+    run->args.src_blocks = call->src_blocks;
+    wdl_board_open(run);
+    if (!wdl_team_has_room(team, (uint32_t) most_ahead(run)))
+        return WDL_AGAIN;
+    if (wdl_coll_is_rooted(call->kind) && call->bytes <= WDL_COLL_LINE_BYTES)
+        lines_wanted(run, gives(run));
     int status = call->kind == WDL_COLL_BARRIER     ? go_barrier(run, call->looks)
+                 : call->variable                   ? go_blocks(run, call)
                  : wdl_coll_is_rooted(call->kind) ? go_rooted(run, call, call->looks)
                                                   : go_all(run, call, call->looks);
     if (status != WDL_OK)

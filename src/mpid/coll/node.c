@@ -100,12 +100,13 @@ static int is_given(const struct wdl_run *run)
                                        wdl_rate_prefers(run->team, WDL_RATE_FOLDED, 0);
 }
 
+enum { SHORT = 8 << 10 };
+
 /* A short copy takes less than a call of the system, and who gives need not wait. Of longer ones
  * ranks take the time (rate.h), and until they have it is as measured on one machine. Other
  * operands are best where they can be folded from. */
 static int is_to_be_staged(const struct wdl_run *run)
 {
-    enum { SHORT = 8 << 10 };
     const struct wdl_coll_args *a = &run->args;
     if (is_lone(run))
         return 0;
@@ -117,8 +118,7 @@ static int is_to_be_staged(const struct wdl_run *run)
         return wdl_rate_stages(run->team, wdl_rate_use(run), 1);
     case WDL_COLL_SCATTER:
     case WDL_COLL_EXCHANGE:
-        return !a->variable &&
-               (a->bytes <= SHORT || wdl_rate_stages(run->team, wdl_rate_use(run), 0));
+        return a->bytes <= SHORT || wdl_rate_stages(run->team, wdl_rate_use(run), 0);
     case WDL_COLL_GATHER:
         return is_fetched_by_root(run) &&
                (a->bytes <= SHORT || wdl_rate_stages(run->team, wdl_rate_use(run), 0));
@@ -127,13 +127,48 @@ static int is_to_be_staged(const struct wdl_run *run)
     }
 }
 
+/* Blocks that vary, and are short in the mean: side by side, the next rank's first. */
+static int stage_blocks(struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    int size = wdl_node_size(run), place = wdl_node_place(run);
+    size_t all = wdl_board_for_others(run), at = 0;
+    uint64_t card;
+    if (all > (size_t) (size - 1) * SHORT || !wdl_staging_take(run, all, &card))
+        return 0;
+    struct wdl_sheet *sheet = own_sheet(run);
+    *sheet = (struct wdl_sheet){.staged = card};
+    sheet->block[place] = (struct wdl_sheet_block){0, 0};
+    for (int k = 1; k < size; k++) {
+        int i = (place + k) % size;
+        size_t bytes = wdl_block_bytes(a, &a->src_blocks, wdl_node_rank(run, i));
+        sheet->block[i] = (struct wdl_sheet_block){at, bytes};
+        at += bytes;
+    }
+    (void) wdl_node_post(run, WDL_BOARD_DATA);
+    at = 0;
+    for (int k = 1; k < size; k++) {
+        int r = wdl_node_rank(run, (place + k) % size);
+        size_t bytes = wdl_block_bytes(a, &a->src_blocks, r);
+        wdl_staging_fill_part(run, sheet, all, at,
+                              (const char *) a->src + wdl_block_at(a, &a->src_blocks, r), bytes);
+        at += bytes;
+    }
+    return 1;
+}
+
 /* ... or staged: is there room? */
 static int show_staged(struct wdl_run *run, const struct wdl_node_data *data)
 {
     struct wdl_sheet *sheet = own_sheet(run);
     int whole = wdl_coll_reduces(run->args.kind); /* nobody begins with a part */
     uint64_t card;
-    if (run->nodes || !is_to_be_staged(run))
+    if (run->nodes)
+        return 0;
+    if (run->shown == SIZE_MAX && (run->args.kind == WDL_COLL_SCATTER ||
+                                   run->args.kind == WDL_COLL_EXCHANGE))
+        return stage_blocks(run);
+    if (!is_to_be_staged(run))
         return 0;
     if (wdl_parts_begin(run, sheet))
         return wdl_node_post(run, WDL_BOARD_DATA) == WDL_OK;
@@ -150,16 +185,19 @@ static int show_staged(struct wdl_run *run, const struct wdl_node_data *data)
     return 1;
 }
 
-/* Blocks that vary, for the others of the node: on the board behind the sheet, if they fit there.
- * How long they are together not all ranks know, so the sheet says where they are. */
-static int show_blocks(struct wdl_run *run, const struct wdl_node_data *data)
+/* How long they are together not all ranks know, so the sheet says where they are. */
+int wdl_node_show_blocks(struct wdl_run *run, const struct wdl_node_data *data)
 {
     const struct wdl_coll_args *a = &run->args;
+    if (run->team->showed == run->stamp)
+        return 1;
+    if (wdl_board_is_lined(run, run->team->rank)) {
+        wdl_board_pack(run);
+        return wdl_node_post(run, WDL_BOARD_DATA) == WDL_OK;
+    }
     int size = wdl_node_size(run), place = wdl_node_place(run);
-    size_t at = sizeof(struct wdl_sheet) + (size_t) size * sizeof(struct wdl_sheet_block), all = 0;
-    for (int i = 0; i < size; i++)
-        if (i != place)
-            all += wdl_block_bytes(a, &a->src_blocks, wdl_node_rank(run, i));
+    size_t at = sizeof(struct wdl_sheet) + (size_t) size * sizeof(struct wdl_sheet_block);
+    size_t all = wdl_board_for_others(run);
     if (at + all > run->team->params.board_bytes)
         return 0;
     struct wdl_sheet *s = own_sheet(run);
@@ -182,7 +220,7 @@ int wdl_node_show_data(struct wdl_run *run, const struct wdl_node_data *data)
 {
     if (wdl_node_on_board(run))
         return show_data(run, data->at, data->bytes);
-    if (run->shown == SIZE_MAX && show_blocks(run, data))
+    if (run->shown == SIZE_MAX && wdl_node_show_blocks(run, data))
         return WDL_OK;
     return show_staged(run, data) ? WDL_OK : show_place(run, data, &run->args.src_blocks);
 }
@@ -218,7 +256,7 @@ static int take_copy(const struct wdl_run *run, int rank, size_t at, void *here,
 static int take_long(struct wdl_run *run, int rank, size_t at, void *here, size_t bytes)
 {
     const struct wdl_sheet *sheet = wdl_node_sheet(run, rank);
-    if (sheet->shown)
+    if (wdl_board_is_lined(run, rank) || sheet->shown)
         return take_copy(run, rank, at, here, bytes);
     if (sheet->ring)
         return wdl_parts_take(run, rank, here, bytes);
@@ -290,7 +328,8 @@ static int takes(const struct wdl_run *run, int rank)
 /* What is fetched from my memory stays until all who fetch have said so. */
 static int until_fetched(struct wdl_run *run, struct wdl_car_run *c)
 {
-    int free = wdl_node_on_board(run) || run->staged || own_sheet(run)->shown;
+    int free = wdl_node_on_board(run) || run->staged ||
+               wdl_board_is_lined(run, run->team->rank) || own_sheet(run)->shown;
     return free ? WDL_OK : each(run, c, WDL_BOARD_DONE, takes, NULL);
 }
 
@@ -323,7 +362,7 @@ static struct wdl_meet_word *words_of(const void *ctx, int rank)
 int wdl_node_barrier(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_team *team = run->team;
-    struct boards boards = {team->node, wdl_board_at(run)};
+    struct boards boards = {team->node, run->at.board};
     WDL_NODE_STEP(c, 0, wdl_node_post(run, WDL_BOARD_DATA));
     return wdl_meet_look(words_of, &boards, team->rank, team->size, run->stamp, &c->next)
                ? WDL_OK
@@ -543,18 +582,19 @@ static int gather(struct wdl_run *run, struct wdl_car_run *c)
                         own_sheet(run)->left ? leave_block : give_block);
 }
 
-/* The block for this rank in what another shows. */
-static struct wdl_sheet_block block_of_mine(const struct wdl_run *run, int rank)
+struct wdl_sheet_block wdl_node_block(const struct wdl_run *run, int rank)
 {
     size_t me = (size_t) run->team->rank;
     if (run->args.variable && wdl_board_means_the_same(run, rank, WDL_BOARD_DATA))
-        return wdl_node_sheet(run, rank)->block[wdl_node_place(run)];
+        return wdl_board_is_lined(run, rank)
+                   ? wdl_board_packed(run, rank)
+                   : wdl_node_sheet(run, rank)->block[wdl_node_place(run)];
     return (struct wdl_sheet_block){me * run->args.bytes, wdl_board_length(run, rank)};
 }
 
 static int take_mine(struct wdl_run *run, int root)
 {
-    struct wdl_sheet_block block = block_of_mine(run, root);
+    struct wdl_sheet_block block = wdl_node_block(run, root);
     return block.bytes == run->args.bytes
                ? wdl_node_take(run, root, block.at, run->args.dst, block.bytes)
                : WDL_ERR_TRUNCATE;
@@ -603,7 +643,7 @@ static int take_from(struct wdl_run *run, int rank)
 {
     const struct wdl_coll_args *a = &run->args;
     size_t bytes = wdl_block_bytes(a, &a->dst_blocks, rank);
-    struct wdl_sheet_block block = block_of_mine(run, rank);
+    struct wdl_sheet_block block = wdl_node_block(run, rank);
     if (block.bytes != bytes)
         return WDL_ERR_TRUNCATE;
     return wdl_node_take(run, rank, block.at,

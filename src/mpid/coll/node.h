@@ -67,6 +67,11 @@ struct wdl_node_data {
 int wdl_node_show_data(struct wdl_run *run, const struct wdl_node_data *data);
 /* ... the addresses of a source and of where the result goes. */
 int wdl_node_show_places(struct wdl_run *run, const void *src, void *dst);
+/* ... blocks that vary, for the others of the node, on a line or on the board behind the sheet.
+ * 0: they fit neither, nothing happened. */
+int wdl_node_show_blocks(struct wdl_run *run, const struct wdl_node_data *data);
+/* The block for this rank in what another shows. */
+struct wdl_sheet_block wdl_node_block(const struct wdl_run *run, int rank);
 const struct wdl_sheet *wdl_node_sheet(const struct wdl_run *run, int rank);
 /* Where the result of a rank that waits for it goes, for us to write to. NULL: it says another
  * place than we know, and the collective fails on all ranks: the WATCH asks again. */

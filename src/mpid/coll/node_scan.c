@@ -20,12 +20,12 @@
 #include "mpid/coll/node.h"
 #include "mpid/coll/staging.h"
 
-static struct wdl_shm_prefix *line_of(const struct wdl_run *run, int rank)
+static struct wdl_shm_line *line_of(const struct wdl_run *run, int rank)
 {
-    return wdl_shm_prefix_of(run->team, rank, run->stamp);
+    return wdl_shm_line_of(run->team, rank, run->stamp);
 }
 
-static int is_there(const struct wdl_shm_prefix *line, uint64_t stamp)
+static int is_there(const struct wdl_shm_line *line, uint64_t stamp)
 {
     /* pairs with the store in line_post */
     return __atomic_load_n(&line->stamp, __ATOMIC_ACQUIRE) == stamp;
@@ -34,7 +34,7 @@ static int is_there(const struct wdl_shm_prefix *line, uint64_t stamp)
 /* What a line says beside its data. */
 static uint64_t length_with(size_t bytes, uint32_t alike)
 {
-    wdl_static_assert((uint64_t) WDL_COLL_SHORT_SCAN <= UINT32_MAX);
+    wdl_static_assert((uint64_t) WDL_COLL_LINE_BYTES <= UINT32_MAX);
     return bytes | (uint64_t) alike << 32;
 }
 
@@ -369,13 +369,13 @@ int wdl_node_scan_left(struct wdl_run *run, struct wdl_car_run *c)
 /* So little that a prefix fits a line (shm.c). */
 static int is_short(const struct wdl_run *run)
 {
-    return run->args.bytes > 0 && run->args.bytes <= WDL_COLL_SHORT_SCAN;
+    return run->args.bytes > 0 && run->args.bytes <= WDL_COLL_LINE_BYTES;
 }
 
 static void line_post(struct wdl_team *team, uint64_t stamp, uint64_t length)
 {
     const struct wdl_coll_shm *shm = team->params.shm;
-    struct wdl_shm_prefix *line = wdl_shm_prefix_of(team, team->rank, stamp);
+    struct wdl_shm_line *line = wdl_shm_line_of(team, team->rank, stamp);
     line->length = length;
     /* pairs with the load in is_there */
     __atomic_store_n(&line->stamp, stamp, __ATOMIC_RELEASE);
@@ -495,7 +495,7 @@ static int scan_little(struct wdl_run *run, struct wdl_car_run *c)
     return run->status == WDL_OK ? WDL_OK : wdl_node_post(run, WDL_BOARD_DONE);
 }
 
-static int look_for(const struct wdl_shm_prefix *line, uint64_t stamp, int looks)
+static int look_for(const struct wdl_shm_line *line, uint64_t stamp, int looks)
 {
     while (!is_there(line, stamp)) {
         if (--looks <= 0)
@@ -506,11 +506,11 @@ static int look_for(const struct wdl_shm_prefix *line, uint64_t stamp, int looks
 }
 
 /* Have what a scan to come writes to `own` and reads from `left` (NULL: there is none). */
-static void lines_wanted(const struct wdl_shm_prefix *left, const struct wdl_shm_prefix *own,
+static void lines_wanted(const struct wdl_shm_line *left, const struct wdl_shm_line *own,
                          size_t bytes)
 {
     enum { LINE = 64 };
-    size_t end = offsetof(struct wdl_shm_prefix, data) + bytes;
+    size_t end = offsetof(struct wdl_shm_line, data) + bytes;
     for (size_t at = 0; at < end; at += LINE) {
         wdl_line_wanted((const char *) own + at);
         if (left)
@@ -519,10 +519,10 @@ static void lines_wanted(const struct wdl_shm_prefix *left, const struct wdl_shm
 }
 
 /* left op what we have, to our line; and our result. */
-static void scan_line(const struct wdl_coll_scan *s, const struct wdl_shm_prefix *left,
-                      struct wdl_shm_prefix *own)
+static void scan_line(const struct wdl_coll_scan *s, const struct wdl_shm_line *left,
+                      struct wdl_shm_line *own)
 {
-    const struct wdl_shm_prefix *result = s->exclusive ? left : own;
+    const struct wdl_shm_line *result = s->exclusive ? left : own;
     memcpy(own->data, s->src, s->bytes);
     if (left)
         s->op->fn(s->op->ctx, left->data, own->data, s->bytes / s->op->elem_bytes);
@@ -534,23 +534,23 @@ int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *s)
 {
     enum { AHEAD = 4 };         /* far processors: a line takes longer than a scan */
     uint64_t stamp = team->started + 1;
-    struct wdl_shm_prefix *left = NULL, *next = NULL;
-    if (!team->express || s->bytes > WDL_COLL_SHORT_SCAN || s->bytes == 0 ||
+    struct wdl_shm_line *left = NULL, *next = NULL;
+    if (!team->express || s->bytes > WDL_COLL_LINE_BYTES || s->bytes == 0 ||
         !wdl_team_is_quiet(team) || !wdl_list_empty(&team->dooms) ||
         team->coll->preferred[WDL_COLL_SCAN])
         return WDL_ERR_OP;
     if (!wdl_team_has_room(team, (uint32_t) team->numbers))
         return WDL_AGAIN;
     if (team->rank > 0) {
-        left = wdl_shm_prefix_of(team, team->rank - 1, stamp);
+        left = wdl_shm_line_of(team, team->rank - 1, stamp);
         if (!look_for(left, stamp, s->looks)) /* who shows its operand needs a slot */
             return wdl_team_is_idle(team) ? WDL_ERR_OP : WDL_AGAIN;
         if (left->length != length_with(s->bytes, s->alike))
             return WDL_ERR_OP;
-        next = wdl_shm_prefix_of(team, team->rank - 1, stamp + AHEAD);
+        next = wdl_shm_line_of(team, team->rank - 1, stamp + AHEAD);
     }
-    lines_wanted(next, wdl_shm_prefix_of(team, team->rank, stamp + AHEAD), s->bytes);
-    scan_line(s, left, wdl_shm_prefix_of(team, team->rank, stamp));
+    lines_wanted(next, wdl_shm_line_of(team, team->rank, stamp + AHEAD), s->bytes);
+    scan_line(s, left, wdl_shm_line_of(team, team->rank, stamp));
     line_post(team, stamp, length_with(s->bytes, s->alike));
     wdl_team_went_by(team, wdl_print_with(wdl_print_on_node(WDL_COLL_SCAN, 0, 0), s->alike));
     return WDL_OK;

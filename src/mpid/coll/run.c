@@ -6,6 +6,7 @@
  */
 #include <string.h>
 #include "base/copy.h"
+#include "mpid/coll/board.h"
 #include "mpid/coll/direct.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/flag.h"
@@ -593,6 +594,8 @@ int wdl_run_start(struct wdl_team *team, struct wdl_graph *g, struct wdl_coll_re
         run->args = req->args;
     else
         run->args = wdl_team_cards_args(team);
+    if (team->node)
+        wdl_board_open(run);
     if (g->map_words)
         memset(run->maps, 0, g->map_words * sizeof(uint64_t));
     for (int i = 0; i < g->ncars; i++) {

@@ -38,7 +38,7 @@ size_t wdl_coll_shm_bytes(struct wdl_proc *proc, const struct wdl_team_params *p
 {
     struct wdl_team team = {.coll = proc->coll, .params = *params};
     wdl_team_shape(&team);
-    return team.lines_at + (size_t) team.numbers * sizeof(struct wdl_shm_prefix);
+    return team.lines_at + (size_t) team.numbers * sizeof(struct wdl_shm_line);
 }
 
 /* Behind the slots: how many leading collectives the owner has finished; behind that, prefixes. */

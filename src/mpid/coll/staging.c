@@ -184,6 +184,23 @@ void wdl_staging_fill(struct wdl_run *run, struct wdl_sheet *sheet, const char *
                       wdl_rate_now(team) - since_ns);
 }
 
+void wdl_staging_fill_part(struct wdl_run *run, struct wdl_sheet *sheet, size_t all, size_t at,
+                           const char *from, size_t bytes)
+{
+    struct wdl_team *team = run->team;
+    struct wdl_staging *s = staging_at(team, run->staged);
+    size_t end = (size_t) (run->staged - s->at) + all;
+    if (at == 0 && end > s->met) { /* seen with any of the bytes */
+        sheet->fresh = 1;
+        s->met = end;
+    }
+    if (bytes)
+        wdl_bypass_copy(&team->bypass, run->staged + at, from, bytes);
+    team->coll->stats.copied_bytes += bytes;
+    /* pairs with the load in wdl_staging_read */
+    __atomic_store_n(&sheet->filled, at + bytes, __ATOMIC_RELEASE);
+}
+
 char *wdl_staging_of(const struct wdl_run *run, int rank, const struct wdl_sheet *sheet,
                      size_t bytes)
 {

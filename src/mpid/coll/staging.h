@@ -30,6 +30,9 @@ char *wdl_staging_take_for(struct wdl_run *run, size_t bytes, int reader, uint64
  * own sheet is told how far it is. */
 void wdl_staging_fill(struct wdl_run *run, struct wdl_sheet *sheet, const char *from, size_t bytes,
                       size_t hole, size_t hole_end);
+/* ... part by part, `all` bytes in the end: the next one, behind the `at` bytes before it. */
+void wdl_staging_fill_part(struct wdl_run *run, struct wdl_sheet *sheet, size_t all, size_t at,
+                           const char *from, size_t bytes);
 /* What a rank has staged, of which we want so many leading bytes; NULL: its sheet says nonsense. */
 char *wdl_staging_of(const struct wdl_run *run, int rank, const struct wdl_sheet *sheet,
                      size_t bytes);

@@ -11,6 +11,7 @@ static struct ranks r;
 static struct wdl_team *teams[RANKS];
 static struct wdl_coll_req reqs[RANKS];
 static struct wdl_run *lane[RANKS];
+static size_t words = WORDS; /* of a block: more than a line takes, but where a test says so */
 static uint32_t src[RANKS][RANKS * WORDS], dst[RANKS][RANKS * WORDS];
 
 static const enum wdl_coll_kind kinds[] = {
@@ -22,8 +23,12 @@ static void open_node(uint64_t seed)
 {
     struct wdl_sim_params sim = {.seed = seed, .ranks = RANKS, .am_bytes_max = 1024};
     struct wdl_team_params params = {.id = 3, .board_bytes = BOARD, .window = WINDOW};
+    params.staging_bytes = 256 << 10;
+    struct wdl_coll_site site = {.nodes = 1, .board_bytes = BOARD, .fetches = 1};
     ranks_open(&r, &sim);
     ranks_team_nodes(&r, &params, RANKS, 1, teams);
+    for (int i = 0; i < RANKS; i++)
+        wdl_coll_site_set(r.one[i].proc, &site);
     struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER, .flags = WDL_COLL_MPI};
     for (int i = 0; i < RANKS; i++)
         ck_assert_int_eq(wdl_coll_start(teams[i], &barrier, &reqs[i]), WDL_OK);
@@ -65,8 +70,8 @@ static uint32_t word(int rank, size_t i)
 /* Word i of what rank `me` gets; 0 where that is nothing. */
 static uint32_t wanted(enum wdl_coll_kind kind, int me, int root, size_t i)
 {
-    int block = (int) (i / WORDS), first = i < WORDS, last = kind == WDL_COLL_SCAN ? me : RANKS - 1;
-    size_t in = i % WORDS;
+    int block = (int) (i / words), first = i < words, last = kind == WDL_COLL_SCAN ? me : RANKS - 1;
+    size_t in = i % words;
     uint32_t sum = 0;
     switch (kind) {
     case WDL_COLL_BARRIER:
@@ -74,12 +79,12 @@ static uint32_t wanted(enum wdl_coll_kind kind, int me, int root, size_t i)
     case WDL_COLL_BROADCAST:
         return first ? word(root, i) : 0;
     case WDL_COLL_SCATTER:
-        return first ? word(root, (size_t) me * WORDS + i) : 0;
+        return first ? word(root, (size_t) me * words + i) : 0;
     case WDL_COLL_GATHER:
     case WDL_COLL_GATHER_ALL:
         return kind == WDL_COLL_GATHER && me != root ? 0 : word(block, in);
     case WDL_COLL_EXCHANGE:
-        return word(block, (size_t) me * WORDS + in);
+        return word(block, (size_t) me * words + in);
     default:
         for (int k = 0; k <= last; k++)
             sum += word(k, in);
@@ -137,16 +142,17 @@ static void collective(struct wdl_prng *prng, enum wdl_coll_kind kind, int root,
     while (left > 0) {
         int i = (int) wdl_prng_below(prng, RANKS), waits = wdl_prng_chance(prng, 500);
         int tries = can_be_at_once(kind) && state[i] == 0 && !all_express && !all_syncs;
-        int status = tries && wdl_prng_chance(prng, 500) ? short_one(kind, i, root, BYTES, waits)
-                                                         : WDL_ERR_ARG;
+        int status = WDL_ERR_ARG;
+        if (tries && wdl_prng_chance(prng, 500))
+            status = short_one(kind, i, root, 4 * words, waits);
         if (status == WDL_OK) {
             if (kind == WDL_COLL_BROADCAST && i == root)
-                memcpy(dst[i], src[i], BYTES); /* as the others' */
+                memcpy(dst[i], src[i], 4 * words); /* as the others' */
             state[i] = 2;
             left--;
             went_at_once++;
         } else if (state[i] == 0 && status != WDL_AGAIN) {
-            struct wdl_coll_args args = args_of(kind, i, root, BYTES);
+            struct wdl_coll_args args = args_of(kind, i, root, 4 * words);
             lane[i] = all_express || wdl_prng_chance(prng, 500) ? wdl_coll_express(teams[i], &args)
                                                             : NULL;
             ck_assert(lane[i] || !all_express);
@@ -163,9 +169,9 @@ static void collective(struct wdl_prng *prng, enum wdl_coll_kind kind, int root,
         }
     }
     for (int i = 0; i < RANKS; i++)
-        for (size_t k = 0; k < RANKS * WORDS; k++) {
+        for (size_t k = 0; k < RANKS * words; k++) {
             int is_source = kind == WDL_COLL_BROADCAST && i == root;
-            ck_assert_uint_eq(dst[i][k], is_source && k >= WORDS ? 0 : wanted(kind, i, root, k));
+            ck_assert_uint_eq(dst[i][k], is_source && k >= words ? 0 : wanted(kind, i, root, k));
         }
 }
 
@@ -174,11 +180,14 @@ START_TEST(ranks_come_by_either_way)
     struct wdl_prng prng;
     wdl_prng_init(&prng, 11);
     open_node(1);
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < 2 * ROUNDS; round++) {
+        words = round % 2 ? WORDS : 4; /* a line, of all five blocks, too */
         collective(&prng, kinds[wdl_prng_below(&prng, KINDS)], (int) wdl_prng_below(&prng, RANKS),
                    round % 3 == 0);
-    ck_assert_int_gt(went_at_once, ROUNDS / 4);
-    for (int round = 0; round < ROUNDS; round++) {
+    }
+    ck_assert_int_gt(went_at_once, ROUNDS / 2);
+    for (int round = 0; round < 2 * ROUNDS; round++) {
+        words = round % 2 ? WORDS : 4;
         static const uint32_t all[] = {WDL_COLL_IN_ALLSYNC, WDL_COLL_OUT_ALLSYNC,
                                        WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC};
         all_syncs = all[wdl_prng_below(&prng, 3)];
@@ -186,6 +195,7 @@ START_TEST(ranks_come_by_either_way)
                    (int) wdl_prng_below(&prng, RANKS), round % 3 == 0);
         all_syncs = 0;
     }
+    words = WORDS;
     close_node();
 }
 END_TEST
@@ -283,30 +293,278 @@ START_TEST(another_length_is_an_error)
 }
 END_TEST
 
-/* A root goes as far ahead as there are boards, and on when half of them are free. */
-START_TEST(a_root_waits_for_nobody)
+/* A root goes as far ahead as there are lines for little, or boards for more, and on when half of
+ * them are free. */
+static void go_ahead(size_t bytes, int most)
 {
     open_node(5);
-    int n = WINDOW - (int) (teams[0]->next - teams[0]->low);
-    ck_assert_int_gt(n, WINDOW / 2);
-    ck_assert_int_eq(at_once(1, 0, 8), WDL_ERR_OP);
+    int n = most - (int) (teams[0]->next - teams[0]->low);
+    ck_assert_int_gt(n, most / 2);
+    ck_assert_int_eq(at_once(1, 0, bytes), WDL_ERR_OP);
     for (int rank = 0; rank < RANKS; rank++) {
         for (int i = 0; i < n; i++) {
             src[0][0] = (uint32_t) i + 7;
             dst[rank][0] = 0;
-            ck_assert_int_eq(at_once(rank, 0, 8), WDL_OK);
+            ck_assert_int_eq(at_once(rank, 0, bytes), WDL_OK);
             ck_assert(rank == 0 || dst[rank][0] == (uint32_t) i + 7);
             wdl_team_check(teams[rank]);
             if (rank == RANKS - 1 && i == n / 4)
-                ck_assert_int_eq(at_once(0, 0, 8), WDL_AGAIN);
+                ck_assert_int_eq(at_once(0, 0, bytes), WDL_AGAIN);
         }
         if (rank < RANKS - 1)
-            ck_assert_int_eq(at_once(0, 0, 8), WDL_AGAIN);
+            ck_assert_int_eq(at_once(0, 0, bytes), WDL_AGAIN);
     }
-    ck_assert_int_eq(at_once(0, 0, 8), WDL_OK);
+    ck_assert_int_eq(at_once(0, 0, bytes), WDL_OK);
     for (int rank = 1; rank < RANKS; rank++)
-        ck_assert_int_eq(at_once(rank, 0, 8), WDL_OK);
+        ck_assert_int_eq(at_once(rank, 0, bytes), WDL_OK);
     close_node();
+}
+
+START_TEST(a_root_waits_for_nobody)
+{
+    open_node(5);
+    int numbers = teams[0]->numbers;
+    close_node();
+    ck_assert_int_gt(numbers, 4 * WINDOW);
+    go_ahead(WDL_COLL_LINE_BYTES, numbers);
+    go_ahead(WDL_COLL_LINE_BYTES + 1, WINDOW);
+}
+END_TEST
+
+/* The same of what is gathered: who gives little is as far ahead of its root, and then by no other
+ * way until there is room for that. */
+START_TEST(who_gives_waits_for_nobody)
+{
+    static const enum wdl_coll_kind up[] = {WDL_COLL_GATHER, WDL_COLL_REDUCE};
+    for (int k = 0; k < 2; k++) {
+        open_node(9);
+        int most = teams[0]->numbers - (int) (teams[0]->next - teams[0]->low);
+        for (int i = 0; i < most; i++)
+            for (int rank = 1; rank < RANKS; rank++) {
+                src[rank][0] = (uint32_t) (i * RANKS + rank);
+                ck_assert_int_eq(short_one(up[k], rank, 0, 8, 1), WDL_OK);
+            }
+        struct wdl_coll_args args = args_of(up[k], 1, 0, 8);
+        ck_assert_int_eq(short_one(up[k], 1, 0, 8, 1), WDL_AGAIN);
+        ck_assert_ptr_null(wdl_coll_express(teams[1], &args));
+        for (int i = 0; i < most; i++) {
+            ck_assert_int_eq(short_one(up[k], 0, 0, 8, 1), WDL_OK);
+            uint32_t sum = src[0][0];
+            for (int rank = 1; rank < RANKS; rank++) {
+                uint32_t given = (uint32_t) (i * RANKS + rank);
+                sum += given;
+                if (up[k] == WDL_COLL_GATHER)
+                    ck_assert_uint_eq(dst[0][2 * rank], given);
+            }
+            if (up[k] == WDL_COLL_REDUCE)
+                ck_assert_uint_eq(dst[0][0], sum);
+        }
+        ck_assert_int_eq(short_one(up[k], 1, 0, 8, 1), WDL_OK);
+        close_node();
+    }
+}
+END_TEST
+
+/* --- blocks that vary --- */
+
+enum { BLOCK_MOST = 3000 };
+
+struct varied {
+    size_t bytes[RANKS][RANKS]; /* from a rank to a rank */
+    size_t src_at[RANKS][RANKS], dst_at[RANKS][RANKS];
+    size_t given[RANKS][RANKS], got[RANKS][RANKS];
+    unsigned char src[RANKS][RANKS * BLOCK_MOST], dst[RANKS][RANKS * BLOCK_MOST];
+};
+static struct varied v;
+
+static int gives(enum wdl_coll_kind kind, int from, int to, int root)
+{
+    return kind == WDL_COLL_SCATTER ? from == root : kind == WDL_COLL_GATHER ? to == root : 1;
+}
+
+/* All little, so that lines do; or a mix. What is gathered to all is the same for all. */
+static void vary(struct wdl_prng *prng, enum wdl_coll_kind kind, int root)
+{
+    static const size_t most[] = {16, 112, 400, BLOCK_MOST};
+    size_t up_to = most[wdl_prng_below(prng, 4)];
+    memset(v.dst, 0, sizeof(v.dst));
+    for (int i = 0; i < RANKS; i++) {
+        for (size_t k = 0; k < sizeof(v.src[i]); k++)
+            v.src[i][k] = (unsigned char) wdl_prng_below(prng, 256);
+        for (int j = 0; j < RANKS; j++) {
+            size_t n = wdl_prng_chance(prng, 200) ? 0 : wdl_prng_below(prng, up_to + 1);
+            v.bytes[i][j] = kind == WDL_COLL_GATHER_ALL && j > 0 ? v.bytes[i][0] : n;
+        }
+    }
+    for (int i = 0; i < RANKS; i++)
+        for (int j = 0; j < RANKS; j++) {
+            v.given[i][j] = v.bytes[i][j];
+            v.got[i][j] = v.bytes[j][i];
+            v.src_at[i][j] = (size_t) (kind == WDL_COLL_GATHER || kind == WDL_COLL_GATHER_ALL
+                                           ? 0
+                                           : (RANKS - 1 - j) * BLOCK_MOST);
+            v.dst_at[i][j] = (size_t) (kind == WDL_COLL_SCATTER ? 0 : j * BLOCK_MOST);
+        }
+    (void) root;
+}
+
+static struct wdl_coll_args varied_args(enum wdl_coll_kind kind, int i, int root)
+{
+    struct wdl_coll_args args = {
+        .kind = kind, .flags = WDL_COLL_MPI, .root = root, .variable = 1};
+    args.src = v.src[i];
+    args.dst = v.dst[i];
+    args.bytes = kind == WDL_COLL_SCATTER ? v.bytes[root][i] :
+        kind == WDL_COLL_EXCHANGE         ? v.bytes[i][i]
+                                          : v.bytes[i][root];
+    if (kind == WDL_COLL_EXCHANGE || (kind == WDL_COLL_SCATTER && i == root))
+        args.src_blocks = (struct wdl_coll_blocks){.bytes = v.given[i], .at = v.src_at[i]};
+    if (kind != WDL_COLL_SCATTER && (kind != WDL_COLL_GATHER || i == root))
+        args.dst_blocks = (struct wdl_coll_blocks){.bytes = v.got[i], .at = v.dst_at[i]};
+    return args;
+}
+
+static int varied_at_once(const struct wdl_coll_args *args, int i, int looks)
+{
+    struct wdl_coll_short call = {.kind = args->kind,
+                                  .root = args->root,
+                                  .looks = looks,
+                                  .src = args->src,
+                                  .dst = args->dst,
+                                  .bytes = args->bytes,
+                                  .variable = 1,
+                                  .src_blocks = args->src_blocks,
+                                  .dst_blocks = args->dst_blocks};
+    return wdl_coll_at_once(teams[i], &call);
+}
+
+static void varied_check(enum wdl_coll_kind kind, int root)
+{
+    for (int i = 0; i < RANKS; i++)
+        for (int j = 0; j < RANKS; j++) {
+            size_t bytes = gives(kind, j, i, root) ? v.bytes[j][i] : 0;
+            const unsigned char *got = v.dst[i] + v.dst_at[i][j];
+            if (kind == WDL_COLL_SCATTER && j != root)
+                continue;
+            ck_assert(memcmp(got, v.src[j] + v.src_at[j][i], bytes) == 0);
+            for (size_t k = bytes; k < BLOCK_MOST; k++) /* and no more */
+                ck_assert_uint_eq(got[k], 0);
+        }
+}
+
+START_TEST(blocks_that_vary_come_by_any_way)
+{
+    static const enum wdl_coll_kind varying[] = {WDL_COLL_SCATTER, WDL_COLL_GATHER,
+                                                 WDL_COLL_GATHER_ALL, WDL_COLL_EXCHANGE};
+    struct wdl_prng prng;
+    int went[4] = {0};
+    wdl_prng_init(&prng, 15);
+    open_node(10);
+    for (int round = 0; round < ROUNDS; round++) {
+        int k = (int) wdl_prng_below(&prng, 4), root = (int) wdl_prng_below(&prng, RANKS);
+        int state[RANKS] = {0}, left = RANKS;
+        enum wdl_coll_kind kind = varying[k];
+        vary(&prng, kind, root);
+        while (left > 0) {
+            int i = (int) wdl_prng_below(&prng, RANKS), status = WDL_ERR_OP;
+            struct wdl_coll_args args = varied_args(kind, i, root);
+            if (state[i] == 0 && wdl_prng_chance(&prng, 700))
+                status = varied_at_once(&args, i, 1);
+            went[k] += status == WDL_OK;
+            if (state[i] == 0 && status == WDL_ERR_OP) {
+                lane[i] = wdl_prng_chance(&prng, 500) ? wdl_coll_express(teams[i], &args) : NULL;
+                if (!lane[i])
+                    ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+                state[i] = 1;
+            } else if (status == WDL_OK || (state[i] == 1 && is_over(i))) {
+                state[i] = 2;
+                left--;
+            } else {
+                wdl_proc_progress(r.one[i].proc);
+            }
+        }
+        varied_check(kind, root);
+    }
+    for (int k = 0; k < 4; k++)
+        ck_assert_int_gt(went[k], ROUNDS / 20);
+    close_node();
+}
+END_TEST
+
+/* Little of them takes a line, more a board; what fits neither is staged: no call of the system
+ * for any. Who only gives is through at once. */
+START_TEST(blocks_that_vary_are_not_fetched)
+{
+    static const size_t up_to[] = {16, 300, BLOCK_MOST};
+    open_node(11);
+    for (int k = 0; k < 3; k++)
+        for (int scatters = 0; scatters < 2; scatters++) {
+            enum wdl_coll_kind kind = scatters ? WDL_COLL_SCATTER : WDL_COLL_EXCHANGE;
+            struct wdl_prng prng;
+            wdl_prng_init(&prng, 16);
+            vary(&prng, kind, 0);
+            for (int i = 0; i < RANKS; i++)
+                for (int j = 0; j < RANKS; j++)
+                    v.bytes[i][j] = v.given[i][j] = v.got[j][i] = up_to[k] - (size_t) (i + j);
+            for (int i = 0; i < RANKS; i++) {
+                struct wdl_coll_args args = varied_args(kind, i, 0);
+                uint64_t placed = wdl_coll_stats(r.one[i].proc)->placed_bytes;
+                int is_last = i == RANKS - 1, is_once = k < 2 && (scatters || is_last);
+                ck_assert_int_eq(varied_at_once(&args, i, 1), is_once ? WDL_OK : WDL_ERR_OP);
+                if (is_once)
+                    reqs[i] = (struct wdl_coll_req){.done = 1};
+                else
+                    ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+                ck_assert_uint_eq(wdl_coll_stats(r.one[i].proc)->placed_bytes, placed);
+            }
+            uint64_t placed[RANKS];
+            for (int i = 0; i < RANKS; i++)
+                placed[i] = wdl_coll_stats(r.one[i].proc)->placed_bytes;
+            ranks_finish(&r, reqs, 1);
+            for (int i = 0; i < RANKS; i++)
+                ck_assert_uint_eq(wdl_coll_stats(r.one[i].proc)->placed_bytes, placed[i]);
+            varied_check(kind, 0);
+        }
+    close_node();
+}
+END_TEST
+
+/* Another length than its owner gives, on a line or not, is an error, and none is where one thinks
+ * of a line and the other of a board. */
+START_TEST(another_length_of_a_block_is_an_error)
+{
+    static const enum wdl_coll_kind varying[] = {WDL_COLL_SCATTER, WDL_COLL_GATHER,
+                                                 WDL_COLL_EXCHANGE};
+    static const size_t wrong[] = {12, 300, BLOCK_MOST};
+    for (int k = 0; k < 9; k++) {
+        struct wdl_prng prng;
+        wdl_prng_init(&prng, 17);
+        open_node(12);
+        enum wdl_coll_kind kind = varying[k % 3];
+        vary(&prng, kind, 0);
+        for (int i = 0; i < RANKS; i++)
+            for (int j = 0; j < RANKS; j++)
+                v.bytes[i][j] = v.given[i][j] = v.got[j][i] = 8;
+        if (kind == WDL_COLL_GATHER || kind == WDL_COLL_EXCHANGE)
+            v.got[0][1] = wrong[k / 3]; /* of what rank 1 gives to rank 0 */
+        else
+            v.given[0][1] = wrong[k / 3];
+        for (int i = 0; i < RANKS; i++) {
+            struct wdl_coll_args args = varied_args(kind, i, 0);
+            int status = varied_at_once(&args, i, 1);
+            reqs[i] = (struct wdl_coll_req){.done = status == WDL_OK, .status = WDL_OK};
+            if (status != WDL_OK)
+                ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+        }
+        for (int i = 0; i < 100 * RANKS; i++) {
+            ranks_doubt(&r, i % RANKS);
+            ranks_step(&r);
+        }
+        ranks_finish(&r, reqs, 1);
+        int who = kind == WDL_COLL_SCATTER; /* sees it */
+        ck_assert_int_eq(reqs[who].status, WDL_ERR_TRUNCATE);
+        close_node();
+    }
 }
 END_TEST
 
@@ -413,4 +671,6 @@ END_TEST
 
 WDL_SUITE("mpid/coll/express", ranks_come_by_either_way, the_lane_takes_no_memory_and_no_message,
           when_it_is_closed, another_length_is_an_error, a_root_waits_for_nobody,
+          who_gives_waits_for_nobody, blocks_that_vary_come_by_any_way,
+          blocks_that_vary_are_not_fetched, another_length_of_a_block_is_an_error,
           the_last_to_come_takes_all, who_only_gives_is_done, what_a_root_did_not_mean_is_noticed)
