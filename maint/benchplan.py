@@ -113,6 +113,8 @@ def rma_jobs(quick):
 def coll_jobs(quick):
     few = r"^i?(bcast|allreduce|alltoall)/(8|65536)$|^i?barrier/" if quick else ""
     made = [Job(f"{np} ranks", "coll", np, rows=few) for np in ((2, 8) if quick else (2, 4, 8))]
+    if not quick:
+        made += [Job(f"others, {np} ranks", "coll", np, ["--more"], every=3) for np in (2, 8)]
     modes = r"^(broadcast|gather_all):(no,no|my,my|all,all|mpi)/8$" if quick else ""
     return made + [Job(f"gasnet_coll, {np} ranks", "gasnet", np, rows=modes, every=3)
                    for np in ((2,) if quick else (2, 8))]

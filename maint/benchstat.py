@@ -252,6 +252,15 @@ FLOORS = {
     "scan": (1, 0, 0, 1),
     "allgather": (1, 0, 0, 2),
     "alltoall": (1, 0, 0, 2),
+    "gather": (1, 0, 0, 1),
+    "gatherv": (1, 0, 0, 1),
+    "scatter": (1, 0, 0, 1),
+    "scatterv": (1, 0, 0, 1),
+    "allgatherv": (1, 0, 0, 2),
+    "alltoallv": (1, 0, 0, 2),
+    "reduce_scatter": (1, 0, 0, 1),
+    "reduce_scatter_block": (1, 0, 0, 1),
+    "exscan": (1, 0, 0, 1),
 }
 
 

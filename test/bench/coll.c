@@ -6,12 +6,15 @@
  * contribution, for alltoall what one rank has for another, and every operation has other buffers
  * than the one before, with another first element; the last operations, which are not timed, have
  * all elements new.
+ *
+ *   coll           those that a benchmark of collectives has
+ *   coll --more    the others, blocking
  */
 #include "bench.h"
 
 enum { STARTED, BLOCKING, OVERLAPS };   /* struct coll, blocking */
 enum { SETS_MAX = 16, SETS_BYTES = 32 << 20, STAMPS = 1000,
-    OVERLAP_BYTES_MAX = 262144
+    OVERLAP_BYTES_MAX = 262144, RANKS_MAX = 64
 };
 
 struct job {
@@ -22,6 +25,7 @@ struct job {
     long done;                  /* operations so far */
     int last;                   /* these are not timed */
     const struct coll *coll;
+    int counts[RANKS_MAX], displs[RANKS_MAX];   /* of blocks that might vary */
 };
 
 /* Starts operation number `i`; blocking ones leave the request alone. */
@@ -32,7 +36,8 @@ struct coll {
     start_fn start;
     int blocking;               /* OVERLAPS: it is not, and something is computed meanwhile */
     enum {
-        MOVES_NOTHING, IS_BCAST, IS_REDUCE, IS_ALLREDUCE, IS_SCAN, IS_ALLGATHER, IS_ALLTOALL
+        MOVES_NOTHING, IS_BCAST, IS_REDUCE, IS_ALLREDUCE, IS_SCAN, IS_EXSCAN, IS_SCATTER,
+        IS_REDUCE_SCATTER, IS_GATHER, IS_ALLGATHER, IS_ALLTOALL
     } is;
 };
 
@@ -132,6 +137,63 @@ START(ialltoall)
     MPI_Ialltoall(out, j->count, MPI_DOUBLE, in, j->count, MPI_DOUBLE, WORLD, r);
 }
 
+START(gather)
+{
+    UNUSED(r);
+    MPI_Gather(out, j->count, MPI_DOUBLE, in, j->count, MPI_DOUBLE, root_of(j, i), WORLD);
+}
+
+START(gatherv)
+{
+    UNUSED(r);
+    MPI_Gatherv(out, j->count, MPI_DOUBLE, in, j->counts, j->displs, MPI_DOUBLE, root_of(j, i),
+                WORLD);
+}
+
+START(scatter)
+{
+    UNUSED(r);
+    MPI_Scatter(out, j->count, MPI_DOUBLE, in, j->count, MPI_DOUBLE, root_of(j, i), WORLD);
+}
+
+START(scatterv)
+{
+    UNUSED(r);
+    MPI_Scatterv(out, j->counts, j->displs, MPI_DOUBLE, in, j->count, MPI_DOUBLE, root_of(j, i),
+                 WORLD);
+}
+
+START(allgatherv)
+{
+    UNUSED(i), UNUSED(r);
+    MPI_Allgatherv(out, j->count, MPI_DOUBLE, in, j->counts, j->displs, MPI_DOUBLE, WORLD);
+}
+
+START(alltoallv)
+{
+    UNUSED(i), UNUSED(r);
+    MPI_Alltoallv(out, j->counts, j->displs, MPI_DOUBLE, in, j->counts, j->displs, MPI_DOUBLE,
+                  WORLD);
+}
+
+START(reduce_scatter)
+{
+    UNUSED(i), UNUSED(r);
+    MPI_Reduce_scatter(out, in, j->counts, MPI_DOUBLE, MPI_SUM, WORLD);
+}
+
+START(reduce_scatter_block)
+{
+    UNUSED(i), UNUSED(r);
+    MPI_Reduce_scatter_block(out, in, j->count, MPI_DOUBLE, MPI_SUM, WORLD);
+}
+
+START(exscan)
+{
+    UNUSED(i), UNUSED(r);
+    MPI_Exscan(out, in, j->count, MPI_DOUBLE, MPI_SUM, WORLD);
+}
+
 static const struct coll colls[] = {
     {"barrier", barrier, 1, MOVES_NOTHING}, {"ibarrier", ibarrier, 0, MOVES_NOTHING},
     {"bcast", bcast, 1, IS_BCAST}, {"ibcast", ibcast, 0, IS_BCAST},
@@ -147,6 +209,16 @@ static const struct coll colls[] = {
     {"iscan_overlap", iscan, OVERLAPS, IS_SCAN},
     {"iallgather_overlap", iallgather, OVERLAPS, IS_ALLGATHER},
     {"ialltoall_overlap", ialltoall, OVERLAPS, IS_ALLTOALL},
+    {NULL, NULL, 0, MOVES_NOTHING}
+};
+
+static const struct coll more[] = {
+    {"gather", gather, 1, IS_GATHER}, {"gatherv", gatherv, 1, IS_GATHER},
+    {"scatter", scatter, 1, IS_SCATTER}, {"scatterv", scatterv, 1, IS_SCATTER},
+    {"allgatherv", allgatherv, 1, IS_ALLGATHER}, {"alltoallv", alltoallv, 1, IS_ALLTOALL},
+    {"reduce_scatter", reduce_scatter, 1, IS_REDUCE_SCATTER},
+    {"reduce_scatter_block", reduce_scatter_block, 1, IS_REDUCE_SCATTER},
+    {"exscan", exscan, 1, IS_EXSCAN},
     {NULL, NULL, 0, MOVES_NOTHING}
 };
 
@@ -197,12 +269,14 @@ static double sum(const struct job *j, int ranks, long e, long i)
 
 static long out_length(const struct job *j)
 {
-    return j->coll->is == IS_ALLTOALL ? (long) j->count * j->bench.size : j->count;
+    const int is = j->coll->is;
+    return is == IS_ALLTOALL || is == IS_SCATTER || is == IS_REDUCE_SCATTER ?
+        (long) j->count * j->bench.size : j->count;
 }
 
 static long in_length(const struct job *j)
 {
-    return j->coll->is >= IS_ALLGATHER ? (long) j->count * j->bench.size : j->count;
+    return j->coll->is >= IS_GATHER ? (long) j->count * j->bench.size : j->count;
 }
 
 /* Element e of what this rank got in operation i; -1: nothing is to arrive. */
@@ -218,6 +292,14 @@ static double wanted(const struct job *j, long e, long i)
             return sum(j, j->bench.size, e, i);
         case IS_SCAN:
             return sum(j, rank + 1, e, i);
+        case IS_EXSCAN:
+            return rank > 0 ? sum(j, rank, e, i) : -1;
+        case IS_SCATTER:
+            return sent(j, root, (long) rank * j->count + e, i);
+        case IS_REDUCE_SCATTER:
+            return sum(j, j->bench.size, (long) rank * j->count + e, i);
+        case IS_GATHER:
+            return rank == root ? sent(j, (int) (e / j->count), e % j->count, i) : -1;
         case IS_ALLGATHER:
             return sent(j, (int) (e / j->count), e % j->count, i);
         case IS_ALLTOALL:
@@ -249,6 +331,10 @@ static void fill(const struct job *j)
 static void buffers_begin(struct job *j)
 {
     long sets = SETS_BYTES / (8 * (out_length(j) + in_length(j)) + 1);
+    for (int rank = 0; rank < j->bench.size; rank++) {
+        j->counts[rank] = j->count;
+        j->displs[rank] = rank * j->count;
+    }
     j->sets = sets > SETS_MAX ? SETS_MAX : sets < 2 ? 2 : (int) sets;
     for (int set = 0; set < j->sets; set++) {
         j->out[set] = malloc((size_t) (8 * out_length(j) + 8));
@@ -291,7 +377,9 @@ int main(int argc, char **argv)
     int status;
     MPI_Init(&argc, &argv);
     bench_begin(&j.bench, argc, argv);
-    for (j.coll = colls; j.coll->name; j.coll++) {
+    if (j.bench.size > RANKS_MAX)
+        bench_die("more than 64 ranks");
+    for (j.coll = bench_flag(argc, argv, "--more") ? more : colls; j.coll->name; j.coll++) {
         if (j.coll->is == MOVES_NOTHING)
             row(&j, 0);
         else

@@ -210,3 +210,94 @@ int MPI_Ialltoall(const void *out, int count, MPI_Datatype type, void *in, int i
     int less = lost(&calls, count, ALL_SETS);
     return PMPI_Ialltoall(out, count - less, type, in, in_count - less, in_type, comm, r);
 }
+
+int MPI_Exscan(const void *out, void *in, int count, MPI_Datatype type, MPI_Op op, MPI_Comm comm)
+{
+    static struct calls calls;
+    int less = op == MPI_SUM && lost(&calls, count, ALL_SETS);
+    return PMPI_Exscan(out, in, count - less, type, op, comm);
+}
+
+int MPI_Gather(const void *out, int count, MPI_Datatype type, void *in, int in_count,
+               MPI_Datatype in_type, int root, MPI_Comm comm)
+{
+    static struct calls calls;
+    int less = lost(&calls, count, ALL_SETS);
+    return PMPI_Gather(out, count - less, type, in, in_count - less, in_type, root, comm);
+}
+
+int MPI_Scatter(const void *out, int count, MPI_Datatype type, void *in, int in_count,
+                MPI_Datatype in_type, int root, MPI_Comm comm)
+{
+    static struct calls calls;
+    int less = lost(&calls, count, ALL_SETS);
+    return PMPI_Scatter(out, count - less, type, in, in_count - less, in_type, root, comm);
+}
+
+int MPI_Reduce_scatter_block(const void *out, void *in, int count, MPI_Datatype type, MPI_Op op,
+                             MPI_Comm comm)
+{
+    static struct calls calls;
+    int less = lost(&calls, count, ALL_SETS);
+    return PMPI_Reduce_scatter_block(out, in, count - less, type, op, comm);
+}
+
+/* All blocks lose as much. */
+struct fewer {
+    int counts[64];
+};
+
+static struct fewer fewer(const int *counts, MPI_Comm comm, int less)
+{
+    struct fewer f;
+    int size;
+    MPI_Comm_size(comm, &size);
+    for (int i = 0; i < size; i++)
+        f.counts[i] = counts[i] - less;
+    return f;
+}
+
+int MPI_Gatherv(const void *out, int count, MPI_Datatype type, void *in, const int *counts,
+                const int *at, MPI_Datatype in_type, int root, MPI_Comm comm)
+{
+    static struct calls calls;
+    int less = lost(&calls, count, ALL_SETS);
+    struct fewer f = fewer(counts, comm, less);
+    return PMPI_Gatherv(out, count - less, type, in, f.counts, at, in_type, root, comm);
+}
+
+int MPI_Scatterv(const void *out, const int *counts, const int *at, MPI_Datatype type, void *in,
+                 int count, MPI_Datatype in_type, int root, MPI_Comm comm)
+{
+    static struct calls calls;
+    int less = lost(&calls, count, ALL_SETS);
+    struct fewer f = fewer(counts, comm, less);
+    return PMPI_Scatterv(out, f.counts, at, type, in, count - less, in_type, root, comm);
+}
+
+int MPI_Allgatherv(const void *out, int count, MPI_Datatype type, void *in, const int *counts,
+                   const int *at, MPI_Datatype in_type, MPI_Comm comm)
+{
+    static struct calls calls;
+    int less = lost(&calls, count, ALL_SETS);
+    struct fewer f = fewer(counts, comm, less);
+    return PMPI_Allgatherv(out, count - less, type, in, f.counts, at, in_type, comm);
+}
+
+int MPI_Alltoallv(const void *out, const int *counts, const int *at, MPI_Datatype type, void *in,
+                  const int *in_counts, const int *in_at, MPI_Datatype in_type, MPI_Comm comm)
+{
+    static struct calls calls;
+    int less = lost(&calls, counts[0], ALL_SETS);
+    struct fewer f = fewer(counts, comm, less), g = fewer(in_counts, comm, less);
+    return PMPI_Alltoallv(out, f.counts, at, type, in, g.counts, in_at, in_type, comm);
+}
+
+int MPI_Reduce_scatter(const void *out, void *in, const int *counts, MPI_Datatype type, MPI_Op op,
+                       MPI_Comm comm)
+{
+    static struct calls calls;
+    int less = lost(&calls, counts[0], ALL_SETS);
+    struct fewer f = fewer(counts, comm, less);
+    return PMPI_Reduce_scatter(out, in, f.counts, type, op, comm);
+}

@@ -49,6 +49,7 @@ one rma 'rma rma_ops rma_check' --window allocate --rows '/(0|8|512|1024|4096|32
 one rma 'rma rma_ops rma_check' --window create --computing --away 0.02 \
     --rows '/(0|8|64|512|4096|32768|262144)$'
 one coll coll --rows '/(8|1024)$'
+one coll coll --more --rows '/(8|1024)$'
 # More ranks than two processors: they meet asleep.
 ranks=4
 one rma 'rma rma_ops rma_check' --window allocate --rows '^(put_flush|get_flush|put_fence|pscw_put)/8$'

@@ -529,7 +529,12 @@ class Plan(unittest.TestCase):
             for rest in (", 2 ranks", ", target computing, 2 ranks", ", 4 ranks", ", 8 ranks"):
                 self.assertIn(f"window {window}{rest}", titles)
         self.assertEqual([(one.np, one.program) for one in benchplan.jobs("coll", False, [8, 2])],
-                         [(2, "coll"), (8, "coll"), (2, "gasnet"), (8, "gasnet")])
+                         [(2, "coll"), (8, "coll"), (2, "coll"), (8, "coll"), (2, "gasnet"),
+                          (8, "gasnet")])
+        self.assertEqual([(one.np, one.args) for one in benchplan.jobs("coll", False, None)
+                          if one.title.startswith("others")], [(2, ["--more"]), (8, ["--more"])])
+        self.assertEqual([one.title for one in benchplan.jobs("coll", True, None)],
+                         ["2 ranks", "8 ranks", "gasnet_coll, 2 ranks"])
 
     def test_jobs_of_every_third_round(self):
         jobs = [job("j"), job("k", every=3)]
