@@ -129,7 +129,7 @@ void wdl_bypass_copy(struct wdl_bypass *bypass, void *to, const void *from, size
     if (__builtin_expect(is_settled(bypass), 1)) {
         bypass->copies++;
         bypass->untimed += counted(bytes);
-        wdl_copy_long(to, from, bytes);
+        wdl_copy_over(to, from, bytes);
         return;
     }
     begin_trial(bypass);
@@ -138,7 +138,7 @@ void wdl_bypass_copy(struct wdl_bypass *bypass, void *to, const void *from, size
     if (past)
         wdl_bypass_stores(to, from, bytes);
     else
-        wdl_copy(to, from, bytes);
+        wdl_copy_over(to, from, bytes);
     bypass->copies++;
     if (timed)
         took(bypass, bytes, bypass->now_ns(bypass->ctx) - since_ns);

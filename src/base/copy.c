@@ -81,22 +81,36 @@ void wdl_copy_by_vectors(void *to, const void *from, size_t bytes)
         vectors(to, from, bytes);
 }
 
-/* Those that have such vectors have a fast one. */
-static inline int string_is_better(const void *to, const void *from, size_t bytes)
+/* Intel's that have such vectors have a fast one. Of AMD's the instruction tells them that none with
+ * the weaknesses has. */
+static inline int string_is_better(const void *to, const void *from, size_t bytes, size_t least)
 {
+    if (__builtin_cpu_is("amd"))
+        return bytes >= least && bytes < WDL_COPY_VECTORS &&
+               __builtin_cpu_supports("avx512vp2intersect") && wdl_are_apart(to, from, bytes);
     return bytes - WDL_COPY_LONG <= WDL_COPY_ROOM - WDL_COPY_LONG && __builtin_cpu_is("intel") &&
            __builtin_cpu_supports("avx2") && wdl_are_apart(to, from, bytes) &&
            !wdl_copy_is_slow(to, from);
 }
 
-void wdl_copy_long(void *to, const void *from, size_t bytes)
+static inline void copy_long(void *to, const void *from, size_t bytes, size_t least)
 {
-    if (string_is_better(to, from, bytes))
+    if (string_is_better(to, from, bytes, least))
         __asm__ volatile("rep movsb" : "+D"(to), "+S"(from), "+c"(bytes) : : "memory");
     else if (__builtin_cpu_is("amd"))
         wdl_copy_by_vectors(to, from, bytes);
     else
         memmove(to, from, bytes);
+}
+
+void wdl_copy_long(void *to, const void *from, size_t bytes)
+{
+    copy_long(to, from, bytes, WDL_COPY_ROOM);
+}
+
+void wdl_copy_over(void *to, const void *from, size_t bytes)
+{
+    copy_long(to, from, bytes, WDL_COPY_LONG);
 }
 
 #else
@@ -107,6 +121,11 @@ void wdl_copy_by_vectors(void *to, const void *from, size_t bytes)
 }
 
 void wdl_copy_long(void *to, const void *from, size_t bytes)
+{
+    memmove(to, from, bytes);
+}
+
+void wdl_copy_over(void *to, const void *from, size_t bytes)
 {
     memmove(to, from, bytes);
 }

@@ -18,8 +18,16 @@ static void by_vectors(void *to, const void *from, size_t bytes)
         wdl_copy_by_vectors(to, from, bytes);
 }
 
-/* This processor's way, and those of others. */
-static void (*const ways[])(void *to, const void *from, size_t bytes) = {copy, by_vectors,
+static void over(void *to, const void *from, size_t bytes)
+{
+    if (bytes < WDL_COPY_LONG)
+        memmove(to, from, bytes);
+    else
+        wdl_copy_over(to, from, bytes);
+}
+
+/* This processor's ways, and those of others. */
+static void (*const ways[])(void *to, const void *from, size_t bytes) = {copy, over, by_vectors,
                                                                          wdl_copy_by_string};
 enum { WAYS = sizeof(ways) / sizeof(ways[0]) };
 
@@ -29,6 +37,8 @@ START_TEST(what_memmove_does)
     static const size_t lengths[] = {0,
                                      1,
                                      63,
+                                     WDL_COPY_LONG,
+                                     WDL_COPY_ROOM,
                                      WDL_COPY_PIECE - 1,
                                      WDL_COPY_PIECE,
                                      WDL_COPY_PIECE + 1,
