@@ -81,8 +81,8 @@ void wdl_copy_by_vectors(void *to, const void *from, size_t bytes)
         vectors(to, from, bytes);
 }
 
-/* Intel's that have such vectors have a fast one. Of AMD's the instruction tells them that none with
- * the weaknesses has. */
+/* Intel's that have such vectors have a fast one. AMD's are told by an instruction that those with
+ * the weaknesses do not have. */
 static inline int string_is_better(const void *to, const void *from, size_t bytes, size_t least)
 {
     if (__builtin_cpu_is("amd"))

@@ -176,31 +176,40 @@ static int extremes(int most, const void *in, void *inout, MPI_Aint len, MPI_Dat
     } *a = inout;                                                                              \
     const struct pair *b = in
 
-/* As a rule what is there stays. Numbers that are equal and have not the same bits are zeros of
- * different signs, or, of types with bits that mean nothing, may be. */
+/* As a rule what is there stays: a few at a time, with one branch. (With one for each 64 KiB took
+ * 1.3 or 2.2 us, by where the compiler had put it.) Numbers that are equal and have not the same
+ * bits are zeros of different signs, or, of types with bits that mean nothing, may be. */
+#define STAYS(i) (most ? b[i].number < a[i].number : b[i].number > a[i].number)
 #define PAIRS(mpi_type, c_type, index_type)                                                    \
     case mpi_type: {                                                                           \
+        enum { FEW = 4 };                                                                      \
         PAIR_POINTERS(c_type, index_type);                                                     \
-        for (MPI_Aint i = 0; i < len; i++) {                                                   \
-            c_type x = a[i].number, y = b[i].number;                                           \
-            if (most ? y < x : y > x)                                                          \
+        for (MPI_Aint at = 0; at < len; at += FEW) {                                           \
+            MPI_Aint end = len - at < FEW ? len : at + FEW;                                    \
+            if (end - at == FEW &&                                                             \
+                (STAYS(at) & STAYS(at + 1) & STAYS(at + 2) & STAYS(at + 3)))                   \
                 continue;                                                                      \
-            if (most ? y > x : y < x) {                                                        \
-                a[i].number = y;                                                               \
-                a[i].index = b[i].index;                                                       \
-                continue;                                                                      \
-            }                                                                                  \
-            int before = b[i].index < a[i].index;                                              \
-            if (__builtin_expect(isunordered(x, y), 0)) {                                      \
-                if (!IS_NAN(x) || (IS_NAN(y) && before))                                       \
+            for (MPI_Aint i = at; i < end; i++) {                                              \
+                c_type x = a[i].number, y = b[i].number;                                       \
+                if (most ? y < x : y > x)                                                      \
+                    continue;                                                                  \
+                if (most ? y > x : y < x) {                                                    \
+                    a[i].number = y;                                                           \
                     a[i].index = b[i].index;                                                   \
-                a[i].number = (c_type) NAN;                                                    \
-                continue;                                                                      \
-            }                                                                                  \
-            int unlike = memcmp(&a[i].number, &b[i].number, sizeof(c_type)) != 0;              \
-            if (__builtin_expect(before | unlike, 0)) {                                        \
-                a[i].index = before ? b[i].index : a[i].index;                                 \
-                a[i].number = EXTREME(c_type, IS_BEYOND, x, y);                                \
+                    continue;                                                                  \
+                }                                                                              \
+                int before = b[i].index < a[i].index;                                          \
+                if (__builtin_expect(isunordered(x, y), 0)) {                                  \
+                    if (!IS_NAN(x) || (IS_NAN(y) && before))                                   \
+                        a[i].index = b[i].index;                                               \
+                    a[i].number = (c_type) NAN;                                                \
+                    continue;                                                                  \
+                }                                                                              \
+                int unlike = memcmp(&a[i].number, &b[i].number, sizeof(c_type)) != 0;          \
+                if (__builtin_expect(before | unlike, 0)) {                                    \
+                    a[i].index = before ? b[i].index : a[i].index;                             \
+                    a[i].number = EXTREME(c_type, IS_BEYOND, x, y);                            \
+                }                                                                              \
             }                                                                                  \
         }                                                                                      \
         return 1;                                                                              \

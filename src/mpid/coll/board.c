@@ -7,7 +7,6 @@
 #include "mpid/coll/nodes.h"
 #include "mpid/coll/rate.h"
 
-enum { LENGTH_BITS = 40 };
 enum { LINE = 64 };
 
 /* Of data, or of addresses. */
@@ -80,11 +79,15 @@ void wdl_board_open(struct wdl_run *run)
     run->at = (struct wdl_board_places){board, board, board, board};
     if (!team->on_node || team->nodes || kind == WDL_COLL_SCAN || kind == WDL_COLL_BARRIER)
         return;
-    if (wdl_coll_is_rooted(kind) || run->args.variable) {
+    run->at.second = line;
+    if (!wdl_coll_is_rooted(kind) && !run->args.variable)
+        return;
+    int fits = fits_line(run);
+    if (fits)
+        run->at.own = line;
+    if (run->args.variable || fits || run->args.bytes <= WDL_COLL_LINE_BYTES) {
         run->at.first = line;
-        run->at.own = fits_line(run) ? line : board;
-    } else {
-        run->at.second = line;
+        run->at.second = board;
     }
 }
 
@@ -125,17 +128,11 @@ static struct wdl_meet_word *place_of(const struct wdl_run *run, int rank,
                                               (size_t) (place - 1) * LINE);
 }
 
-/* Above any length: who means something else reads none that there is. */
-static uint64_t meant(const struct wdl_run *run)
-{
-    return (uint64_t) run->print << LENGTH_BITS;
-}
-
 void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place)
 {
     const struct wdl_coll_shm *shm = run->team->params.shm;
     struct wdl_meet_word *at = place_of(run, run->team->rank, place);
-    at->pad[0] = wdl_board_own_length(run) ^ meant(run);
+    at->pad[0] = wdl_board_own_length(run) ^ wdl_board_meant(run);
     /* pairs with the load in wdl_board_seen: the sheet and the memory behind its addresses */
     wdl_meet_come(at, run->stamp);
     run->team->coll->stats.stored++;
@@ -158,12 +155,7 @@ size_t wdl_board_own_length(const struct wdl_run *run)
 
 size_t wdl_board_length_at(const struct wdl_run *run, int rank, enum wdl_place_on_board place)
 {
-    return place_of(run, rank, place)->pad[0] ^ meant(run);
-}
-
-size_t wdl_board_length(const struct wdl_run *run, int rank)
-{
-    return wdl_board_length_at(run, rank, WDL_BOARD_DATA);
+    return place_of(run, rank, place)->pad[0] ^ wdl_board_meant(run);
 }
 
 char *wdl_board_second(const struct wdl_run *run, int rank)
@@ -176,7 +168,7 @@ char *wdl_board_second(const struct wdl_run *run, int rank)
 
 int wdl_board_means_the_same(const struct wdl_run *run, int rank, enum wdl_place_on_board place)
 {
-    return wdl_board_length_at(run, rank, place) >> LENGTH_BITS == 0;
+    return wdl_board_length_at(run, rank, place) >> WDL_BOARD_LENGTH_BITS == 0;
 }
 
 int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void *here,

@@ -61,17 +61,32 @@ struct wdl_sheet {
  * rank's segment is then at run->at.board, with DATA's stamp first. */
 void wdl_board_open(struct wdl_run *run);
 
+static inline int wdl_board_is_at(const struct wdl_run *run, int rank, size_t at)
+{
+    const void *word = run->team->node[rank] + at;
+    /* pairs with the store in wdl_board_post */
+    return __atomic_load_n(&((const struct wdl_meet_word *) word)->number, __ATOMIC_ACQUIRE) ==
+           run->stamp;
+}
+/* Has another rank posted DATA: where we expect it, ... */
+static inline int wdl_board_is_first(const struct wdl_run *run, int rank)
+{
+    return wdl_board_is_at(run, rank, run->at.first);
+}
+/* ... at all */
+static inline int wdl_board_has_come(const struct wdl_run *run, int rank)
+{
+    return wdl_board_is_first(run, rank) || wdl_board_is_at(run, rank, run->at.second);
+}
 /* Where a rank's DATA is, or is to be. */
 static inline struct wdl_meet_word *wdl_board_data(const struct wdl_run *run, int rank)
 {
-    char *segment = run->team->node[rank];
-    size_t at = run->at.first;
-    if (rank == run->team->rank)
-        at = run->at.own;
-    else if (__atomic_load_n(&((struct wdl_meet_word *) (void *) (segment + at))->number,
-                             __ATOMIC_ACQUIRE) != run->stamp)
-        at = run->at.second;
-    return (struct wdl_meet_word *) (void *) (segment + at);
+    size_t at = run->at.own;
+    if (rank != run->team->rank)
+        at = wdl_board_is_first(run, rank)                       ? run->at.first
+             : wdl_board_is_at(run, rank, run->at.second) ? run->at.second
+                                                                 : run->at.board;
+    return (struct wdl_meet_word *) (void *) (run->team->node[rank] + at);
 }
 
 /* The sheet's memory; written by its owner before DATA is posted. */
@@ -82,11 +97,6 @@ static inline char *wdl_board_sheet(const struct wdl_run *run, int rank)
 }
 void wdl_board_post(struct wdl_run *run, enum wdl_place_on_board place);
 int wdl_board_seen(const struct wdl_run *run, int rank, enum wdl_place_on_board place);
-static inline int wdl_board_has_come(const struct wdl_run *run, int rank) /* DATA */
-{
-    /* pairs with the store in wdl_board_post */
-    return __atomic_load_n(&wdl_board_data(run, rank)->number, __ATOMIC_ACQUIRE) == run->stamp;
-}
 /* Does what a rank shows, or we are to show, lie on a line? */
 static inline int wdl_board_is_lined(const struct wdl_run *run, int rank)
 {
@@ -98,9 +108,18 @@ size_t wdl_board_for_others(const struct wdl_run *run);
  * posted. */
 void wdl_board_pack(struct wdl_run *run);
 struct wdl_sheet_block wdl_board_packed(const struct wdl_run *run, int rank);
+enum { WDL_BOARD_LENGTH_BITS = 40 };
+/* What is above any length: who means something else reads none that there is. */
+static inline uint64_t wdl_board_meant(const struct wdl_run *run)
+{
+    return (uint64_t) run->print << WDL_BOARD_LENGTH_BITS;
+}
 /* What a rank that has posted DATA says of its length: args.bytes; of all that is shown where
  * parts of it may vary; something else than any length, if it means another collective (fail.h). */
-size_t wdl_board_length(const struct wdl_run *run, int rank);
+static inline size_t wdl_board_length(const struct wdl_run *run, int rank)
+{
+    return wdl_board_data(run, rank)->pad[0] ^ wdl_board_meant(run);
+}
 /* The same of a rank that has posted there. */
 size_t wdl_board_length_at(const struct wdl_run *run, int rank, enum wdl_place_on_board place);
 /* Room for something else as long as args.bytes, which is on the board, written by its owner before

@@ -128,7 +128,10 @@ static size_t shown_by(const struct wdl_team *team, const struct wdl_coll_short 
 
 static int has_come(const struct wdl_run *run, int rank, int looks)
 {
-    while (!wdl_board_has_come(run, rank)) {
+    while (!wdl_board_is_first(run, rank)) {
+        /* where we expect it not, if we have to know */
+        if ((looks <= 1 || run->args.variable) && wdl_board_has_come(run, rank))
+            return 1;
         if (--looks <= 0)
             return 0;
         wdl_relax();
@@ -409,35 +412,27 @@ static int is_short(const struct wdl_team *team, const struct wdl_coll_short *ca
     return bytes > 0 && bytes <= team->params.board_bytes;
 }
 
+/* Of a rooted kind: do we give? */
 static int gives(const struct wdl_run *run)
 {
-    int is_root = run->team->rank == run->args.root;
-    return wdl_flow_of(&run->args) == WDL_FLOW_DOWN ? is_root : !is_root;
+    enum wdl_coll_kind kind = run->args.kind;
+    int down = kind == WDL_COLL_BROADCAST || kind == WDL_COLL_SCATTER;
+    return down == (run->team->rank == run->args.root);
 }
 
-/* How far ahead of others may we be? A root's giver on a line, or who gives nothing, further. */
-static int most_ahead(const struct wdl_run *run)
+/* May we be as far ahead of others as there are lines? */
+static int goes_far(const struct wdl_run *run, int gives)
 {
-    const struct wdl_team *team = run->team;
-    return wdl_coll_is_rooted(run->args.kind) &&
-                   (!gives(run) || wdl_board_is_lined(run, team->rank))
-               ? team->numbers
-               : team->window;
+    return !gives || wdl_board_is_lined(run, run->team->rank);
 }
 
-/* Have the lines of a rooted call to come: our own to write, and those we are to read. */
-static void lines_wanted(const struct wdl_run *run, int gives)
+/* Far processors: to have a line to write takes longer than a call (base/line.h). To ask for those
+ * to be read, too, which may not have been written yet, makes both sides wait. (8 bytes of two
+ * ranks, far, one behind the other: gather 157 ns, so 46, both ways 51 to 167.) */
+static void line_wanted(const struct wdl_run *run)
 {
-    enum { AHEAD = 4 }; /* far processors: a line takes longer than a call */
-    const struct wdl_team *team = run->team;
-    uint64_t stamp = run->stamp + AHEAD;
-    if (gives)
-        wdl_line_wanted(wdl_shm_line_of(team, team->rank, stamp));
-    else if (wdl_flow_of(&run->args) == WDL_FLOW_DOWN)
-        __builtin_prefetch(wdl_shm_line_of(team, run->args.root, stamp));
-    else
-        for (int rank = 0; rank < team->size; rank++)
-            __builtin_prefetch(wdl_shm_line_of(team, rank, stamp));
+    enum { AHEAD = 4 };
+    wdl_line_wanted(wdl_shm_line_of(run->team, run->team->rank, run->stamp + AHEAD));
 }
 
 /* On the board that a run would use, so that other ranks may come by any way. */
@@ -456,10 +451,12 @@ int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call)
     run->args.variable = call->variable;
     run->args.src_blocks = call->src_blocks;
     wdl_board_open(run);
-    if (!wdl_team_has_room(team, (uint32_t) most_ahead(run)))
+    int is_rooted = wdl_coll_is_rooted(call->kind), is_giver = is_rooted && gives(run);
+    int most = is_rooted && goes_far(run, is_giver) ? team->numbers : team->window;
+    if (!wdl_team_has_room(team, (uint32_t) most))
         return WDL_AGAIN;
-    if (wdl_coll_is_rooted(call->kind) && call->bytes <= WDL_COLL_LINE_BYTES)
-        lines_wanted(run, gives(run));
+    if (is_giver && most == team->numbers)
+        line_wanted(run);
     int status = call->kind == WDL_COLL_BARRIER     ? go_barrier(run, call->looks)
                  : call->variable                   ? go_blocks(run, call)
                  : wdl_coll_is_rooted(call->kind) ? go_rooted(run, call, call->looks)
