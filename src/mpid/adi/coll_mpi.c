@@ -233,10 +233,29 @@ static int are_plain_blocks(const struct wdl_adi_mpi *m, const MPI_Aint * counts
         if (counts[i] < 0 || counts[i] > WDL_ADI_BOARD)
             return 0;
         lists->bytes[i] = (size_t) (counts[i] * each);
-        lists->at[i] = (size_t) (displs[i] * each);
+        lists->at[i] = displs ? (size_t) (displs[i] * each) : 0;
     }
     *blocks = (struct wdl_coll_blocks) {.bytes = lists->bytes,.at = lists->at };
     return 1;
+}
+
+/* A vector that is reduced and scattered: its blocks lie side by side. */
+static int is_plain_vector(const struct wdl_adi_mpi *m, struct wdl_coll_short *call,
+                           struct plain_lists blocks[1])
+{
+    size_t at = 0;
+    call->op = wdl_adi_op_known(m->op, m->recvtype);
+    if (!call->op || !are_plain_blocks(m, m->recvcounts, NULL, m->recvtype, blocks,
+                                       &call->src_blocks))
+        return 0;
+    for (int i = 0; i < m->comm->local_size; i++) {
+        blocks->at[i] = at;
+        at += blocks->bytes[i];
+    }
+    call->src = m->sendbuf == MPI_IN_PLACE ? m->recvbuf : m->sendbuf;
+    call->dst = m->recvbuf;
+    call->bytes = blocks->bytes[m->comm->rank];
+    return call->op->elem_bytes == (size_t) MPIR_Datatype_get_basic_size(m->recvtype);
 }
 
 /* The lists are there while the call is. */
@@ -248,7 +267,9 @@ static int is_plain_varying(const struct wdl_adi_mpi *m, struct wdl_coll_short *
     int gets_list = m->kind != WDL_COLL_SCATTER && (m->kind != WDL_COLL_GATHER || is_root);
     int takes = m->kind != WDL_COLL_GATHER || is_root;
     int in_place = m->sendbuf == MPI_IN_PLACE || (takes && m->recvbuf == MPI_IN_PLACE);
-    if (m->kind == WDL_COLL_REDUCE_SCATTER || (in_place && m->kind == WDL_COLL_EXCHANGE))
+    if (m->kind == WDL_COLL_REDUCE_SCATTER)
+        return is_plain_vector(m, call, from);
+    if (in_place && m->kind == WDL_COLL_EXCHANGE)
         return 0;
     call->src = m->sendbuf;
     call->dst = m->recvbuf;
@@ -296,6 +317,7 @@ static int is_plain(const struct wdl_adi_mpi *m, struct wdl_coll_short *call)
             return 1;
         case WDL_COLL_REDUCE:
         case WDL_COLL_ALLREDUCE:
+        case WDL_COLL_REDUCE_SCATTER:
             call->op = wdl_adi_op_known(m->op, m->recvtype);
             return call->op && call->bytes == (size_t) m->recvcount * call->op->elem_bytes;
         case WDL_COLL_GATHER_ALL:

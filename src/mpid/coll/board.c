@@ -85,7 +85,8 @@ void wdl_board_open(struct wdl_run *run)
     int fits = fits_line(run);
     if (fits)
         run->at.own = line;
-    if (run->args.variable || fits || run->args.bytes <= WDL_COLL_LINE_BYTES) {
+    size_t given = run->args.bytes * (size_t) (kind == WDL_COLL_SCATTER ? team->size : 1);
+    if (run->args.variable || fits || given <= WDL_COLL_LINE_BYTES) {
         run->at.first = line;
         run->at.second = board;
     }

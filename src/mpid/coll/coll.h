@@ -428,20 +428,19 @@ struct wdl_coll_scan {
 };
 int wdl_coll_scan_at_once(struct wdl_team *team, const struct wdl_coll_scan *scan);
 /* One that fits the boards, likewise, where the ranks it needs have done their part: of all kinds
- * but SCAN and REDUCE_SCATTER. The own data may have been shown before the others' is
+ * but SCAN. The own data may have been shown before the others' is
  * looked for: after ERR_OP the same arguments come by the express lane, or by a request, before any
- * others do. Blocks may vary where they are gathered; what is scattered or exchanged then fits a
- * line, with a byte for each rank. */
+ * others do. Blocks that vary need the site's `fetches`, without which all ranks go other ways. */
 struct wdl_coll_short {
     enum wdl_coll_kind kind;
     int root;
     int looks;                      /* for each who may be about to come; at least one */
     const void *src;
     void *dst;                      /* a broadcast's data is both; a scatter's root's may be NULL */
-    size_t bytes;                   /* of one block, as in wdl_coll_args */
+    size_t bytes;                   /* of one block, or the own one, as in wdl_coll_args */
     uint32_t alike;                 /* likewise */
     const struct wdl_coll_op *op;   /* of a reduction */
-    int variable;                   /* likewise; read until the call returns: */
+    int variable;                   /* likewise; these are read until the call returns: */
     struct wdl_coll_blocks src_blocks, dst_blocks;
 };
 int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call);

@@ -122,7 +122,10 @@ struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_ar
 
 static size_t shown_by(const struct wdl_team *team, const struct wdl_coll_short *call)
 {
-    int each = call->kind == WDL_COLL_EXCHANGE || call->kind == WDL_COLL_SCATTER;
+    int each = call->kind == WDL_COLL_EXCHANGE || call->kind == WDL_COLL_SCATTER ||
+               call->kind == WDL_COLL_REDUCE_SCATTER;
+    if (each && call->variable) /* the vector, whose parts lie side by side */
+        return call->src_blocks.at[team->size - 1] + call->src_blocks.bytes[team->size - 1];
     return each ? call->bytes * (size_t) team->size : call->bytes;
 }
 
@@ -147,8 +150,9 @@ static int has_shown(const struct wdl_run *run, int rank, size_t bytes, int look
 
 static int have_shown(const struct wdl_run *run, int looks)
 {
+    size_t bytes = wdl_board_own_length(run);
     for (int rank = 0; rank < run->team->size; rank++)
-        if (rank != run->team->rank && !has_shown(run, rank, run->args.bytes, looks))
+        if (rank != run->team->rank && !has_shown(run, rank, bytes, looks))
             return 0;
     return 1;
 }
@@ -163,6 +167,15 @@ static void show(struct wdl_run *run, const struct wdl_coll_short *call)
     wdl_board_post(run, WDL_BOARD_DATA);
 }
 
+/* Where our part of a vector begins. */
+static size_t part_at(const struct wdl_run *run, const struct wdl_coll_short *call)
+{
+    int me = run->team->rank;
+    if (call->kind != WDL_COLL_REDUCE_SCATTER)
+        return 0;
+    return call->variable ? call->src_blocks.at[me] : (size_t) me * call->bytes;
+}
+
 /* From the highest rank to the lowest, as all folds go (node_fold.c). own: where our own operand
  * is, or NULL: on its board, too. */
 static void fold_boards(const struct wdl_run *run, const struct wdl_coll_short *call,
@@ -170,15 +183,16 @@ static void fold_boards(const struct wdl_run *run, const struct wdl_coll_short *
 {
     const struct wdl_coll_op *op = call->op;
     int rank = run->team->size - 1, me = run->team->rank;
+    size_t at = part_at(run, call);
     if (op->apart && rank == 1) {
-        op->apart(op->ctx, own && me == 0 ? own : wdl_board_sheet(run, 0),
-                  own && me == 1 ? own : wdl_board_sheet(run, 1), call->dst,
+        op->apart(op->ctx, own && me == 0 ? own : wdl_board_sheet(run, 0) + at,
+                  own && me == 1 ? own : wdl_board_sheet(run, 1) + at, call->dst,
                   call->bytes / op->elem_bytes);
         return;
     }
-    wdl_copy(call->dst, own && rank == me ? own : wdl_board_sheet(run, rank), call->bytes);
+    wdl_copy(call->dst, own && rank == me ? own : wdl_board_sheet(run, rank) + at, call->bytes);
     while (--rank >= 0)
-        op->fn(op->ctx, own && rank == me ? own : wdl_board_sheet(run, rank), call->dst,
+        op->fn(op->ctx, own && rank == me ? own : wdl_board_sheet(run, rank) + at, call->dst,
                call->bytes / op->elem_bytes);
 }
 
@@ -259,10 +273,10 @@ static int go_all(struct wdl_run *run, const struct wdl_coll_short *call, int lo
         keep_block(run, call);
     if (!have_shown(run, looks))
         return WDL_ERR_OP;
-    if (call->op)
-        fold_boards(run, call, NULL);
-    else
+    if (!call->op)
         take_blocks(run, call);
+    else if (call->bytes > 0)
+        fold_boards(run, call, NULL);
     return WDL_OK;
 }
 
@@ -406,8 +420,10 @@ static int is_short(const struct wdl_team *team, const struct wdl_coll_short *ca
 {
     if (call->kind == WDL_COLL_BARRIER)
         return 1;
-    if (call->variable)
-        return call->bytes <= team->params.board_bytes && team->coll->site.fetches;
+    if (call->variable && !team->coll->site.fetches)
+        return 0;
+    if (call->variable && !call->op)
+        return call->bytes <= team->params.board_bytes;
     size_t bytes = shown_by(team, call);
     return bytes > 0 && bytes <= team->params.board_bytes;
 }
@@ -450,6 +466,8 @@ int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call)
     run->args.bytes = call->bytes;
     run->args.variable = call->variable;
     run->args.src_blocks = call->src_blocks;
+    if (call->kind == WDL_COLL_REDUCE_SCATTER)
+        run->shown = shown_by(team, call);
     wdl_board_open(run);
     int is_rooted = wdl_coll_is_rooted(call->kind), is_giver = is_rooted && gives(run);
     int most = is_rooted && goes_far(run, is_giver) ? team->numbers : team->window;
@@ -458,7 +476,7 @@ int wdl_coll_at_once(struct wdl_team *team, const struct wdl_coll_short *call)
     if (is_giver && most == team->numbers)
         line_wanted(run);
     int status = call->kind == WDL_COLL_BARRIER     ? go_barrier(run, call->looks)
-                 : call->variable                   ? go_blocks(run, call)
+                 : call->variable && !call->op    ? go_blocks(run, call)
                  : wdl_coll_is_rooted(call->kind) ? go_rooted(run, call, call->looks)
                                                   : go_all(run, call, call->looks);
     if (status != WDL_OK)

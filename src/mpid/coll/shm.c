@@ -44,7 +44,8 @@ size_t wdl_coll_shm_bytes(struct wdl_proc *proc, const struct wdl_team_params *p
 /* Behind the slots: how many leading collectives the owner has finished; behind that, prefixes. */
 size_t wdl_shm_lines_at(const struct wdl_team *team)
 {
-    return team->slot_bytes * (size_t) team->window + LINE;
+    size_t each = sizeof(struct wdl_shm_line);
+    return (team->slot_bytes * (size_t) team->window + LINE + each - 1) / each * each;
 }
 
 void wdl_team_untouched(const struct wdl_team *team, size_t *from_out, size_t *to_out)

@@ -16,7 +16,8 @@ static uint32_t src[RANKS][RANKS * WORDS], dst[RANKS][RANKS * WORDS];
 
 static const enum wdl_coll_kind kinds[] = {
     WDL_COLL_BARRIER, WDL_COLL_BROADCAST, WDL_COLL_SCATTER,   WDL_COLL_GATHER, WDL_COLL_GATHER_ALL,
-    WDL_COLL_EXCHANGE, WDL_COLL_REDUCE,   WDL_COLL_ALLREDUCE, WDL_COLL_SCAN};
+    WDL_COLL_EXCHANGE, WDL_COLL_REDUCE,   WDL_COLL_ALLREDUCE, WDL_COLL_SCAN,
+    WDL_COLL_REDUCE_SCATTER};
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
 static void open_node(uint64_t seed)
@@ -73,6 +74,8 @@ static uint32_t wanted(enum wdl_coll_kind kind, int me, int root, size_t i)
     int block = (int) (i / words), first = i < words, last = kind == WDL_COLL_SCAN ? me : RANKS - 1;
     size_t in = i % words;
     uint32_t sum = 0;
+    if (kind == WDL_COLL_REDUCE_SCATTER)
+        in += (size_t) me * words;
     switch (kind) {
     case WDL_COLL_BARRIER:
         return 0;
@@ -118,7 +121,7 @@ static int short_one(enum wdl_coll_kind kind, int rank, int root, size_t bytes, 
     call.looks = waits ? 60 : 1;
     call.src = is_data ? dst[rank] : src[rank];
     call.dst = dst[rank];
-    call.op = kind == WDL_COLL_REDUCE || kind == WDL_COLL_ALLREDUCE ? &sum : NULL;
+    call.op = wdl_coll_reduces(kind) ? &sum : NULL;
     return wdl_coll_at_once(teams[rank], &call);
 }
 
@@ -491,6 +494,62 @@ START_TEST(blocks_that_vary_come_by_any_way)
 }
 END_TEST
 
+/* A vector whose parts vary, some of which may be empty: reduced, and its parts are each one's. */
+START_TEST(parts_that_vary_come_by_any_way)
+{
+    static const struct wdl_coll_op sum = {.fn = ranks_sum, .elem_bytes = 4, .commutes = 1};
+    struct wdl_prng prng;
+    int went = 0;
+    wdl_prng_init(&prng, 18);
+    open_node(13);
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t bytes[RANKS], at[RANKS], all = 0;
+        int state[RANKS] = {0}, left = RANKS;
+        fill(&prng);
+        for (int i = 0; i < RANKS; i++) {
+            bytes[i] = 4 * wdl_prng_below(&prng, WORDS);
+            at[i] = all;
+            all += bytes[i];
+        }
+        while (left > 0) {
+            int i = (int) wdl_prng_below(&prng, RANKS), status = WDL_ERR_OP;
+            struct wdl_coll_args args = args_of(WDL_COLL_REDUCE_SCATTER, i, 0, bytes[i]);
+            args.variable = 1;
+            args.src_blocks = (struct wdl_coll_blocks){.bytes = bytes, .at = at};
+            struct wdl_coll_short call = {.kind = args.kind, .looks = 1, .op = &sum};
+            call.src = args.src;
+            call.dst = args.dst;
+            call.bytes = args.bytes;
+            call.variable = 1;
+            call.src_blocks = args.src_blocks;
+            if (state[i] == 0 && wdl_prng_chance(&prng, 700))
+                status = wdl_coll_at_once(teams[i], &call);
+            went += status == WDL_OK;
+            if (state[i] == 0 && status == WDL_ERR_OP) {
+                lane[i] = wdl_prng_chance(&prng, 500) ? wdl_coll_express(teams[i], &args) : NULL;
+                if (!lane[i])
+                    ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+                state[i] = 1;
+            } else if (status == WDL_OK || (state[i] == 1 && is_over(i))) {
+                state[i] = 2;
+                left--;
+            } else {
+                wdl_proc_progress(r.one[i].proc);
+            }
+        }
+        for (int i = 0; i < RANKS; i++)
+            for (size_t k = 0; k < RANKS * WORDS; k++) {
+                uint32_t want = 0;
+                for (int from = 0; from < RANKS && 4 * k < bytes[i]; from++)
+                    want += src[from][at[i] / 4 + k];
+                ck_assert_uint_eq(dst[i][k], want);
+            }
+    }
+    ck_assert_int_gt(went, ROUNDS / 4);
+    close_node();
+}
+END_TEST
+
 /* Little of them takes a line, more a board; what fits neither is staged: no call of the system
  * for any. Who only gives is through at once. */
 START_TEST(blocks_that_vary_are_not_fetched)
@@ -573,11 +632,11 @@ END_TEST
 START_TEST(the_last_to_come_takes_all)
 {
     static const enum wdl_coll_kind all[] = {WDL_COLL_GATHER_ALL, WDL_COLL_EXCHANGE,
-                                             WDL_COLL_ALLREDUCE};
+                                             WDL_COLL_ALLREDUCE, WDL_COLL_REDUCE_SCATTER};
     struct wdl_prng prng;
     wdl_prng_init(&prng, 13);
     open_node(7);
-    for (size_t k = 0; k < 3; k++) {
+    for (size_t k = 0; k < sizeof(all) / sizeof(all[0]); k++) {
         fill(&prng);
         uint64_t stored[RANKS];
         for (int i = 0; i < RANKS; i++)
@@ -672,5 +731,6 @@ END_TEST
 WDL_SUITE("mpid/coll/express", ranks_come_by_either_way, the_lane_takes_no_memory_and_no_message,
           when_it_is_closed, another_length_is_an_error, a_root_waits_for_nobody,
           who_gives_waits_for_nobody, blocks_that_vary_come_by_any_way,
+          parts_that_vary_come_by_any_way,
           blocks_that_vary_are_not_fetched, another_length_of_a_block_is_an_error,
           the_last_to_come_takes_all, who_only_gives_is_done, what_a_root_did_not_mean_is_noticed)
