@@ -150,6 +150,9 @@ char *wdl_node_apart(struct wdl_run *run);
 int wdl_node_apart_end(struct wdl_run *run);
 /* Of a fold: what comes stays in the cache until it is folded. Whole elements. */
 size_t wdl_node_chunk(const struct wdl_coll_args *args);
+/* left op right, to `to`: right, or apart from both. */
+void wdl_node_combine(const struct wdl_run *run, const char *left, const char *right, char *to,
+                      size_t bytes);
 /* The run's own memory a long fold needs. */
 size_t wdl_node_fold_room(const struct wdl_coll_args *args);
 

@@ -640,6 +640,71 @@ int wdl_node_apart_end(struct wdl_run *run)
     return WDL_OK;
 }
 
+void wdl_node_combine(const struct wdl_run *run, const char *left, const char *right, char *to,
+                      size_t bytes)
+{
+    const struct wdl_coll_op *op = &run->args.op;
+    if (to != right && op->apart) {
+        op->apart(op->ctx, left, right, to, bytes / op->elem_bytes);
+        return;
+    }
+    if (to != right)
+        wdl_copy(to, right, bytes);
+    op->fn(op->ctx, left, to, bytes / op->elem_bytes);
+}
+
+/* --- of two, in parts: each gives what the other's part needs --- */
+
+/* What we give is to be read before a result lies there. */
+static int room_for_part(struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    if (a->src != a->dst)
+        return WDL_OK;
+    run->apart = wdl_store_make(&run->team->coll->store, a->bytes);
+    return wdl_node_note(run, run->apart ? WDL_OK : WDL_ERR_NOMEM);
+}
+
+static int part_as_it_comes(struct wdl_run *run, size_t mine, char *to)
+{
+    const char *there;
+    size_t n;
+    int status, first = run->team->rank == 0;
+    while ((status = wdl_parts_look(run, other_of(run), run->args.bytes, &there, &n)) == WDL_OK &&
+           n > 0) {
+        const char *own = (const char *) run->args.src + mine + run->taken;
+        wdl_node_combine(run, first ? own : there, first ? there : own, to + run->taken, n);
+        wdl_parts_took(run, n);
+    }
+    return status;
+}
+
+/* Who has had no room shows where it is, and its part is fetched. */
+static int fold_part_of_two(struct wdl_run *run, size_t mine, int filled)
+{
+    int me = run->team->rank;
+    char *to = run->apart ? run->apart : run->args.dst;
+    if (run->status != WDL_OK)
+        return WDL_OK;
+    if (wdl_parts_are_given(wdl_node_sheet(run, other_of(run))))
+        return part_as_it_comes(run, mine, to);
+    return filled == WDL_OK
+               ? fold_long(run, 1, mine, run->args.bytes, (struct goal){me, to, NULL})
+               : WDL_AGAIN;
+}
+
+static int reduce_scatter_parts(struct wdl_run *run, struct wdl_car_run *c, size_t mine)
+{
+    WDL_NODE_STEP(c, 2, room_for_part(run));
+    int filled = wdl_parts_fill(run);
+    WDL_NODE_STEP(c, 3, note_but_again(run, fold_part_of_two(run, mine, filled)));
+    WDL_NODE_STEP(c, 4, wdl_node_post(run, WDL_BOARD_DONE));
+    WDL_NODE_STEP(c, 5, filled);
+    if (!run->staged)
+        WDL_NODE_STEP(c, 6, wdl_node_each(run, c, WDL_BOARD_DONE, NULL));
+    return wdl_node_apart_end(run);
+}
+
 int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c)
 {
     const struct wdl_coll_args *a = &run->args;
@@ -647,7 +712,11 @@ int wdl_node_reduce_scatter(struct wdl_run *run, struct wdl_car_run *c)
     struct wdl_node_data data = {
         .at = a->src, .bytes = run->shown, .own = mine, .own_end = mine + a->bytes, .dst = a->dst};
     WDL_NODE_STEP(c, 0, wdl_node_show_data(run, &data));
+    if (!wdl_node_on_board(run))
+        (void) wdl_parts_fill(run); /* as much as there is room for */
     WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
+    if (!wdl_node_on_board(run) && somebody_gives_parts(run))
+        return reduce_scatter_parts(run, c, mine);
     WDL_NODE_STEP(c, 2, wdl_node_note(run, wdl_node_fold_apart(run, run->team->size - 1, mine)));
     if (wdl_node_on_board(run))
         return WDL_OK;

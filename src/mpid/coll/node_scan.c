@@ -7,10 +7,10 @@
  * Of little data the prefix is a line; who finds that of the rank below is done at once. Who does
  * not shows its operand on its board, too: those above need not wait for its turn. Longer ones
  * have their prefix on the board, if that has room for both, and else each folds what those below
- * show. Of much data the prefix is staged, or fetched from its owner's memory: straight to where
- * the result goes, if operands may change places or the scan is exclusive. Then it is the result,
- * and the rank's own prefix is nobody's result and has memory of its own. Always from the lowest
- * rank up: the same bits.
+ * show. Of much data the prefix is staged, comes in parts if there are but two whose callers wait
+ * (parts.h), or is fetched from its owner's memory: straight to where the result goes, if operands
+ * may change places or the scan is exclusive. Then it is the result, and the rank's own prefix is
+ * nobody's result and has memory of its own. Always from the lowest rank up: the same bits.
  */
 #include <string.h>
 #include "base/copy.h"
@@ -18,6 +18,7 @@
 #include "base/relax.h"
 #include "mpid/coll/fail.h"
 #include "mpid/coll/node.h"
+#include "mpid/coll/parts.h"
 #include "mpid/coll/staging.h"
 
 static struct wdl_shm_line *line_of(const struct wdl_run *run, int rank)
@@ -171,6 +172,8 @@ static int show_prefix(struct wdl_run *run)
     const struct wdl_coll_args *a = &run->args;
     struct wdl_sheet *sheet = (struct wdl_sheet *) (void *) wdl_board_sheet(run, run->team->rank);
     uint64_t card = 0;
+    if (wdl_parts_begin(run, sheet))
+        return wdl_node_post(run, WDL_BOARD_DATA);
     int staged = !is_highest(run) && is_for_staging(run) &&
                  wdl_staging_take_for(run, a->bytes, run->team->rank + 1, &card);
     int apart = wdl_node_leaves(run) || (is_exclusive(run) && run->team->rank > 0);
@@ -342,10 +345,59 @@ static int below_agrees(struct wdl_run *run)
     return below < 0 ? WDL_OK : wdl_node_note(run, agrees(run, below));
 }
 
+/* Of two the lower one's operand, which is the prefix, may come in parts. */
+static int is_in_parts(const struct wdl_run *run)
+{
+    return run->team->size == 2 && wdl_parts_are_given(wdl_node_sheet(run, 0));
+}
+
+static int take_parts(struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    const char *there;
+    size_t n;
+    int status;
+    if (is_exclusive(run))
+        return wdl_parts_take(run, 0, a->dst, a->bytes);
+    while ((status = wdl_parts_look(run, 0, a->bytes, &there, &n)) == WDL_OK && n > 0) {
+        size_t at = run->taken;
+        wdl_node_combine(run, there, (const char *) a->src + at, (char *) a->dst + at, n);
+        wdl_parts_took(run, n);
+    }
+    return status;
+}
+
+static int keep_operand(struct wdl_run *run)
+{
+    const struct wdl_coll_args *a = &run->args;
+    if (!is_exclusive(run) && a->dst != a->src)
+        wdl_copy(a->dst, a->src, a->bytes);
+    return WDL_OK;
+}
+
+static int scan_in_parts(struct wdl_run *run, struct wdl_car_run *c)
+{
+    if (run->team->rank == 0) {
+        WDL_NODE_STEP(c, 2, wdl_parts_fill(run));
+        WDL_NODE_STEP(c, 3, keep_operand(run));
+        return WDL_OK;
+    }
+    if (c->step == 2 && run->status == WDL_OK) {
+        int status = take_parts(run);
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        (void) wdl_node_note(run, status);
+    }
+    c->step = 3;
+    return have_read(run);
+}
+
 static int scan_one_by_one(struct wdl_run *run, struct wdl_car_run *c)
 {
     WDL_NODE_STEP(c, 0, show_prefix(run));
     WDL_NODE_STEP(c, 1, below_agrees(run));
+    if (is_in_parts(run))
+        return scan_in_parts(run, c);
     WDL_NODE_STEP(c, 2, follow(run));
     WDL_NODE_STEP(c, 3, have_read(run));
     if (wdl_node_leaves(run) && run->apart)

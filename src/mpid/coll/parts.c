@@ -23,7 +23,8 @@ static size_t least(size_t a, size_t b)
 /* Is there a block for each of the two? */
 static int has_blocks(const struct wdl_coll_args *args)
 {
-    return args->kind == WDL_COLL_SCATTER || args->kind == WDL_COLL_EXCHANGE;
+    return args->kind == WDL_COLL_SCATTER || args->kind == WDL_COLL_EXCHANGE ||
+           args->kind == WDL_COLL_REDUCE_SCATTER;
 }
 
 /* What this rank gives the other, in its source. */
@@ -60,9 +61,8 @@ static int is_long(const struct wdl_run *run)
 /* An element lies in one piece. */
 int wdl_parts_would_fold(const struct wdl_run *run)
 {
-    const struct wdl_coll_args *a = &run->args;
-    return (a->kind == WDL_COLL_REDUCE || a->kind == WDL_COLL_ALLREDUCE) && is_long(run) &&
-           PART % a->op.elem_bytes == 0;
+    return wdl_coll_reduces(run->args.kind) && is_long(run) &&
+           PART % run->args.op.elem_bytes == 0;
 }
 
 /* Is it a collective whose data may, and is to? A root's to a reduction goes nowhere. To an
@@ -78,8 +78,15 @@ static int is_wanted(const struct wdl_run *run)
         return 1;
     if (!wdl_parts_would_fold(run))
         return 0;
-    return a->kind == WDL_COLL_ALLREDUCE ? wdl_rate_stages(run->team, wdl_rate_use(run), 1)
-                                         : run->team->rank != a->root;
+    switch (a->kind) {
+    case WDL_COLL_ALLREDUCE:
+        return wdl_rate_stages(run->team, wdl_rate_use(run), 1);
+    case WDL_COLL_REDUCE:
+        return run->team->rank != a->root;
+    default: /* whose time nobody takes: what is folded as it comes is not only read */
+        return (a->kind != WDL_COLL_SCAN || run->team->rank == 0) &&
+               wdl_rate_prefers(run->team, wdl_rate_use(run), 1);
+    }
 }
 
 int wdl_parts_begin(struct wdl_run *run, struct wdl_sheet *sheet)

@@ -3,8 +3,8 @@
  * Data of two ranks of a node that is too long for staging (staging.h), in parts: its owner fills
  * room there as far as the other has emptied it, round and round. Both need each other more than
  * once, so only those do who have nothing else to do: their callers wait (express.c). To a
- * reduction the one that is not its root gives so, and the root folds what is there; both to one
- * for all.
+ * reduction the one that is not its root gives so, and the root folds what is there; to a scan the
+ * lower one; both to one for all, and the other's part to one that is scattered.
  *
  * Invariants:
  *  1. sheet->filled bytes have been put in, ever, of which the last sheet->ring are there. The

@@ -31,7 +31,8 @@ struct wdl_staging {
 int wdl_staging_is_long(const struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
-    int blocks = a->kind == WDL_COLL_SCATTER || a->kind == WDL_COLL_EXCHANGE;
+    int blocks = a->kind == WDL_COLL_SCATTER || a->kind == WDL_COLL_EXCHANGE ||
+                 a->kind == WDL_COLL_REDUCE_SCATTER;
     size_t bytes = blocks ? a->bytes * (size_t) run->team->size : a->bytes;
     return bytes > run->team->params.staging_bytes / 2;
 }

@@ -284,24 +284,33 @@ static uint64_t word_of(int rank, size_t at)
 
 enum { APART = 1, IN_PLACE = 2, VARIANTS = 4, WORD = sizeof(uint64_t) };
 
-/* root: whose result it is; FOR_ALL: everybody's. */
-enum { FOR_ALL = RANKS };
+/* root: whose result it is; FOR_ALL: everybody's; each one's prefix, with its own operand or
+ * without; each one's half. */
+enum { FOR_ALL = RANKS, SCANNED, BEFORE, SCATTERED, ROOTS };
+
+static enum wdl_coll_kind kind_of(int root)
+{
+    return root < FOR_ALL    ? WDL_COLL_REDUCE
+           : root == FOR_ALL ? WDL_COLL_ALLREDUCE
+           : root < SCATTERED ? WDL_COLL_SCAN
+                              : WDL_COLL_REDUCE_SCATTER;
+}
 
 static struct wdl_coll_args reduction(int rank, int root, size_t bytes, int variant)
 {
-    struct wdl_coll_args args = {.kind = root == FOR_ALL ? WDL_COLL_ALLREDUCE : WDL_COLL_REDUCE,
-                                 .flags = WDL_COLL_MPI,
-                                 .root = root % RANKS,
+    struct wdl_coll_args args = {.kind = kind_of(root),
+                                 .flags = WDL_COLL_MPI | (root == BEFORE ? WDL_COLL_EXCLUSIVE : 0),
+                                 .root = root < RANKS ? root : 0,
                                  .bytes = bytes,
                                  .src = src[rank],
                                  .dst = dst[rank],
                                  .op = {.fn = fold,
                                         .elem_bytes = WORD,
                                         .apart = variant & APART ? fold_apart : NULL}};
-    if ((root == FOR_ALL || rank == root) && variant & IN_PLACE)
+    if ((root >= FOR_ALL || rank == root) && variant & IN_PLACE)
         args.src = dst[rank];
     memset(dst[rank], 0, RANKS * MOST);
-    for (size_t i = 0; i < MOST / WORD; i++)
+    for (size_t i = 0; i < (root == SCATTERED ? RANKS * bytes : MOST) / WORD; i++)
         ((uint64_t *) (uintptr_t) args.src)[i] = word_of(rank, i);
     return args;
 }
@@ -315,24 +324,35 @@ static void begin_reduction(int root, size_t bytes, int variant)
     }
 }
 
+static uint64_t result_of(int root, int rank, size_t i)
+{
+    uint64_t both = 3 * word_of(0, i) + word_of(1, i);
+    return root < SCANNED ? both : rank == 0 || root == BEFORE ? word_of(0, i) : both;
+}
+
 static void check_reduction(int root, size_t bytes)
 {
     for (int k = 0; k < RANKS; k++) {
         const uint64_t *at = (const uint64_t *) dst[k];
-        int has = root == FOR_ALL || k == root;
+        int has = root >= FOR_ALL || k == root;
+        size_t mine = root == SCATTERED ? (size_t) k * bytes / WORD : 0;
+        if (root == BEFORE && k == 0) /* nothing comes here */
+            continue;
         for (size_t i = 0; i < (has ? bytes : MOST) / WORD; i++)
-            ck_assert_uint_eq(at[i], has ? 3 * word_of(0, i) + word_of(1, i) : 0);
+            ck_assert_uint_eq(at[i], !has                ? 0
+                                     : root == SCATTERED ? result_of(FOR_ALL, k, mine + i)
+                                                         : result_of(root, k, i));
     }
 }
 
 /* What is not the root's goes in parts, and is folded where it is; in order, wherever the root is,
- * and where its result lies over its operand, too; for all, both give. One that finds no room is
- * fetched from. */
+ * and where its result lies over its operand, too; for all, both give, and for each a half; to a
+ * scan the lower one. One that finds no room is fetched from. */
 START_TEST(reductions)
 {
     static const size_t lengths[] = {ROOM + WORD, 2 * ROOM, 2 * ROOM + 77 * WORD,
                                      MOST / WORD * WORD};
-    enum { WAYS = 2 * (RANKS + 1) * VARIANTS };
+    enum { WAYS = 2 * ROOTS * VARIANTS };
     int status[RANKS];
     for (int room = 0; room < 4; room++) {      /* bit i: rank i finds some */
         open_with(1);
@@ -341,9 +361,11 @@ START_TEST(reductions)
                 r.one[i].shm.staging = NULL;
         for (size_t n = 0; n < sizeof(lengths) / sizeof(lengths[0]); n++)
             for (int way = 0; way < 2 * WAYS; way++) {
-                int first = way & 1, root = way / 2 % (RANKS + 1);
-                int variant = way / 2 / (RANKS + 1) % VARIANTS;
-                int by_parts = root == FOR_ALL ? room == 3 : room >> (1 - root) & 1;
+                int first = way & 1, root = way / 2 % ROOTS;
+                int variant = way / 2 / ROOTS % VARIANTS;
+                int by_parts = root == FOR_ALL || root == SCATTERED ? room == 3
+                               : root > FOR_ALL                     ? room & 1
+                                                                    : room >> (1 - root) & 1;
                 uint64_t before = fetched();
                 begin_reduction(root, lengths[n], variant);
                 finish(first, way < WAYS ? 1 + (int) n % 3 : -1, status);
