@@ -80,7 +80,7 @@ void wdl_board_open(struct wdl_run *run)
     if (!team->on_node || team->nodes || kind == WDL_COLL_SCAN || kind == WDL_COLL_BARRIER)
         return;
     run->at.second = line;
-    if (!wdl_coll_is_rooted(kind) && !run->args.variable)
+    if (!wdl_coll_is_rooted(kind) && (kind != WDL_COLL_EXCHANGE || !run->args.variable))
         return;
     int fits = fits_line(run);
     if (fits)
