@@ -68,7 +68,8 @@ static int lengths(int n, int apart)
 static int one(int call, int root)
 {
     static const int few[] = {1, 2, 6, 14, 15, 40, 200, MOST};
-    int n = few[any(any(4) ? 4 : 8)], apart = n + (int) any(2), is_root = t_rank == root, mine, ok = 1;
+    int n = few[any(any(4) ? 4 : 8)], apart = n + (int) any(2), mine;
+    int is_root = t_rank == root, ok = 1;
     MPI_Comm c = MPI_COMM_WORLD;
     switch (any(6)) {
     case 0:
