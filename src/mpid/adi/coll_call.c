@@ -208,10 +208,23 @@ static int open_exchange(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
     return status == WDL_OK ? open_recv(call, m, size, 0) : status;
 }
 
-/* The blocks of the vector, side by side. */
+static int are_alike(const MPI_Aint * counts, int n)
+{
+    for (int i = 1; i < n; i++)
+        if (counts[i] != counts[0])
+            return 0;
+    return 1;
+}
+
+/* The blocks of the vector, side by side. All ranks see whether they vary. */
 static int open_parts(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
 {
     size_t n = (size_t) m->comm->local_size, at = 0;
+    if (are_alike(m->recvcounts, m->comm->local_size)) {
+        call->args.variable = 0;
+        call->args.bytes = (size_t) m->recvcounts[0] * call->args.op.elem_bytes;
+        return WDL_OK;
+    }
     size_t *lists = MPL_malloc(2 * n * sizeof lists[0], MPL_MEM_COLL);
     if (!lists)
         return WDL_ERR_NOMEM;

@@ -183,13 +183,14 @@ int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void
         return WDL_OK;
     }
     run->team->coll->stats.placed_bytes += bytes;
-    /* of what is FOLDED all is one time, which the root takes (node_fold.c) */
-    if (bytes < WDL_RATE_LEAST || wdl_rate_use(run) == WDL_RATE_FOLDED)
+    /* of what is folded all is one time, which node_fold.c takes */
+    enum wdl_rate_use use = wdl_rate_use(run);
+    if (bytes < WDL_RATE_LEAST || use == WDL_RATE_FOLDED || use == WDL_RATE_LONG_FOLDED)
         return shm->peek(shm->ctx, rank, there, here, bytes);
     uint64_t since_ns = wdl_rate_now(run->team);
     int status = shm->peek(shm->ctx, rank, there, here, bytes);
     if (status == WDL_OK)
-        wdl_rate_took(run->team, wdl_rate_use(run), WDL_RATE_FETCHED, bytes,
+        wdl_rate_took(run->team, use, WDL_RATE_FETCHED, bytes,
                       wdl_rate_now(run->team) - since_ns);
     return status;
 }

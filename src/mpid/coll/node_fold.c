@@ -255,22 +255,28 @@ static int fold_as_it_comes(struct wdl_run *run, int head, char *to)
 {
     const char *there;
     size_t n;
-    int status, is_timed = wdl_rate_use(run) == WDL_RATE_LONG_FOLDED;
+    int status;
     while ((status = wdl_parts_look(run, other_of(run), run->args.bytes, &there, &n)) == WDL_OK &&
            n > 0) {
         size_t at = run->taken;
         n = may_be_folded(run, to, at, n);
         if (n == 0)
             return WDL_AGAIN;
-        uint64_t since_ns = is_timed ? wdl_rate_now(run->team) : 0;
         status = fold_long(run, 1, at, n, (struct goal){head, to ? to + at : NULL, NULL});
         if (status != WDL_OK)
             return status;
-        if (is_timed)
-            wdl_rate_took(run->team, WDL_RATE_LONG_FOLDED, WDL_RATE_READ, n,
-                          wdl_rate_now(run->team) - since_ns);
         wdl_parts_took(run, n);
     }
+    return status;
+}
+
+/* All that the way has taken, if it was to be timed. */
+static int ends(struct wdl_run *run, enum wdl_rate_way way, int status)
+{
+    int to_all = run->args.kind == WDL_COLL_ALLREDUCE;
+    if (status == WDL_OK && run->status == WDL_OK && run->since_ns)
+        wdl_rate_took(run->team, to_all ? WDL_RATE_LONG_FOLDED : WDL_RATE_FOLDED, way,
+                      run->args.bytes, wdl_rate_now(run->team) - run->since_ns);
     return status;
 }
 
@@ -282,7 +288,7 @@ static int fold_others(struct wdl_run *run, int filled)
     if (run->status != WDL_OK)
         return WDL_OK;
     if (wdl_parts_are_given(wdl_node_sheet(run, other_of(run))))
-        return fold_as_it_comes(run, me, to);
+        return ends(run, WDL_RATE_READ, fold_as_it_comes(run, me, to));
     return filled == WDL_OK ? fold_long(run, 1, 0, run->args.bytes, (struct goal){me, to, NULL})
                             : WDL_AGAIN;
 }
@@ -313,6 +319,15 @@ static int somebody_gives_parts(const struct wdl_run *run)
                                     wdl_parts_are_given(wdl_node_sheet(run, 1)));
 }
 
+/* All are there: two whose callers wait take the time from now on, where either way may do. */
+static int all_agree_from_now(struct wdl_run *run, struct wdl_car_run *c)
+{
+    int status = wdl_node_all_agree(run, c);
+    int tells = run == run->team->express && wdl_parts_would_fold(run);
+    run->since_ns = status == WDL_OK && tells ? wdl_rate_now(run->team) : 0;
+    return status;
+}
+
 /* In place is no matter: each part of a source is folded, and then overwritten, by one rank. */
 int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c)
 {
@@ -321,14 +336,15 @@ int wdl_node_allreduce(struct wdl_run *run, struct wdl_car_run *c)
         return allreduce_alone(run, c);
     WDL_NODE_STEP(c, 0, show_vector(run, a->dst));
     (void) wdl_parts_fill(run); /* as much as there is room for */
-    WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
+    WDL_NODE_STEP(c, 1, all_agree_from_now(run, c));
     if (wdl_node_on_board(run)) /* little: everyone folds everything */
         return fold(run, run->team->size - 1, 0, a->bytes, a->dst, (struct room){0});
     if (somebody_gives_parts(run))
         return allreduce_parts(run, c);
     WDL_NODE_STEP(c, 2, wdl_node_note(run, fold_to_share(run)));
     WDL_NODE_STEP(c, 3, wdl_node_post(run, WDL_BOARD_DONE));
-    WDL_NODE_STEP(c, 4, wdl_node_each(run, c, WDL_BOARD_DONE, fetch_part));
+    WDL_NODE_STEP(c, 4,
+                  ends(run, WDL_RATE_FETCHED, wdl_node_each(run, c, WDL_BOARD_DONE, fetch_part)));
     WDL_NODE_STEP(c, 5, wdl_node_post(run, WDL_BOARD_LAST));
     return run->staged ? WDL_OK : wdl_node_each(run, c, WDL_BOARD_LAST, NULL);
 }
@@ -498,14 +514,6 @@ static void begins(struct wdl_run *run)
     int tells = run == run->team->express && run->team->rank == run->args.root &&
                 wdl_node_may_both_fold(run) && (!sheet->staged || wdl_parts_are_given(sheet));
     run->since_ns = tells ? wdl_rate_now(run->team) : 0;
-}
-
-static int ends(struct wdl_run *run, enum wdl_rate_way way, int status)
-{
-    if (status == WDL_OK && run->status == WDL_OK && run->since_ns)
-        wdl_rate_took(run->team, WDL_RATE_FOLDED, way, run->args.bytes,
-                      wdl_rate_now(run->team) - run->since_ns);
-    return status;
 }
 
 /* A root's whole result so. Who gives fills in no more when this has ended, however. */

@@ -38,7 +38,8 @@ static int is_faster(uint32_t ns, uint32_t than)
     return ns + ns / 3 < than;
 }
 
-/* What of it is known; who never fills knows only how it reads. */
+/* What of it is known; who never fills knows only how it reads. Of what is folded, all that the way
+ * takes is one time: what fills is in it, and each way is seen as it is. */
 static uint32_t bits_of(const struct wdl_rate_times *times, enum wdl_rate_use use)
 {
     uint32_t fetched = times->ns[WDL_RATE_FETCHED], read = times->ns[WDL_RATE_READ];
@@ -47,6 +48,8 @@ static uint32_t bits_of(const struct wdl_rate_times *times, enum wdl_rate_use us
     int all = use == WDL_RATE_FOR_ALL || use == WDL_RATE_LONG_FOR_ALL || use == WDL_RATE_FOLDED;
     if (!fetched || !read)
         return 0;
+    if (use == WDL_RATE_LONG_FOLDED)
+        return KNOWN | (read < fetched ? STAGED : 0u);
     return KNOWN | (is_faster(all ? longer : filled + read, fetched) ? STAGED : 0u);
 }
 

@@ -42,7 +42,7 @@ enum wdl_rate_way { WDL_RATE_FETCHED, WDL_RATE_READ, WDL_RATE_FILLED };
 /* For whom data is: each rank wants all of it, and reads while it is being filled; or a part of its
  * own, which is copied twice. What one of two gives and the other folds: all of that, whichever
  * way, is one time. And what is too long for the short ring (staging.h), which is in no cache; that
- * of an allreduce, which is folded as it is read (of two: parts.c). Each use has its own times. */
+ * of an allreduce of two (parts.c), which is one time, too. Each use has its own times. */
 enum wdl_rate_use {
     WDL_RATE_FOR_ALL,
     WDL_RATE_FOR_ONE,

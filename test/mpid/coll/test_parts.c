@@ -470,6 +470,42 @@ START_TEST(the_root_takes_the_time)
 }
 END_TEST
 
+/* Of an allreduce both do, all of it whichever way; and the faster way is taken, by however
+ * little. */
+START_TEST(both_take_the_time)
+{
+    enum { LONG = 2 * ROOM, TRIES = 4 * WDL_RATE_SOON };
+    struct wdl_host_ops ops;
+    int status[RANKS];
+    open_with(0);
+    ops = *r.one[0].host.host.ops;
+    ops.now_ns = ticks;
+    for (int i = 0; i < RANKS; i++) {
+        memset(&teams[i]->rate, 0, sizeof(teams[i]->rate));
+        wdl_shm_say_rate(teams[i], 0);
+        r.one[i].proc->host.ops = &ops;
+    }
+    for (int k = 0; k < TRIES; k++) {
+        begin_reduction(FOR_ALL, LONG, 0);
+        finish(0, 1, status);
+        ck_assert(status[0] == WDL_OK && status[1] == WDL_OK);
+    }
+    for (int i = 0; i < RANKS; i++) {
+        const uint32_t *ns = teams[i]->rate.of[WDL_RATE_LONG_FOLDED].ns;
+        ck_assert_uint_gt(ns[WDL_RATE_FETCHED], 0);
+        ck_assert_uint_gt(ns[WDL_RATE_READ], 0);
+    }
+    for (int faster = 0; faster < 2; faster++) {
+        for (int way = WDL_RATE_FETCHED; way <= WDL_RATE_READ; way++)
+            for (int k = 0; k < 40; k++)
+                wdl_rate_took(teams[1], WDL_RATE_LONG_FOLDED, (enum wdl_rate_way) way, 64 << 10,
+                              way == WDL_RATE_FETCHED ? 10000 : faster ? 9900 : 10100);
+        ck_assert_int_eq(wdl_rate_prefers(teams[0], WDL_RATE_LONG_FOLDED, !faster), faster);
+    }
+    close_all();
+}
+END_TEST
+
 /* Who has found that fetching is faster has an allreduce fetched: half of it, and half of the
  * result; not what one alone is to have. */
 START_TEST(what_is_faster_fetched)
@@ -562,5 +598,5 @@ END_TEST
 WDL_SUITE("mpid/coll/parts", all_kinds_and_lengths, only_one_goes_by_parts,
           what_does_not_go_by_parts, lengths_that_differ, nonsense_on_a_sheet_is_an_error,
           reductions, a_short_reduction, a_short_reduction_by_both,
-          the_root_takes_the_time, what_is_faster_fetched, the_root_folds_more,
+          the_root_takes_the_time, both_take_the_time, what_is_faster_fetched, the_root_folds_more,
           reductions_that_do_not, reductions_go_wrong)
