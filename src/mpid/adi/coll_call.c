@@ -213,7 +213,7 @@ static int are_alike(const MPI_Aint * counts, int n)
     for (int i = 1; i < n; i++)
         if (counts[i] != counts[0])
             return 0;
-    return 1;
+    return counts[0] > 0;
 }
 
 /* The blocks of the vector, side by side. All ranks see whether they vary. */
