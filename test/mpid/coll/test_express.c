@@ -435,6 +435,7 @@ static int varied_at_once(const struct wdl_coll_args *args, int i, int looks)
                                   .src = args->src,
                                   .dst = args->dst,
                                   .bytes = args->bytes,
+                                  .op = args->op.fn ? &args->op : NULL,
                                   .variable = 1,
                                   .src_blocks = args->src_blocks,
                                   .dst_blocks = args->dst_blocks};
@@ -453,6 +454,25 @@ static void varied_check(enum wdl_coll_kind kind, int root)
             for (size_t k = bytes; k < BLOCK_MOST; k++) /* and no more */
                 ck_assert_uint_eq(got[k], 0);
         }
+}
+
+/* Rank i of one collective: what comes next, after it has tried at once, or has not (ERR_OP).
+ * state: 0: not begun, 1: under way, 2: over, which it then returns. */
+static int goes_on(struct wdl_prng *prng, int i, int *state, int status,
+                   const struct wdl_coll_args *args)
+{
+    if (*state == 0 && status == WDL_ERR_OP) {
+        lane[i] = wdl_prng_chance(prng, 500) ? wdl_coll_express(teams[i], args) : NULL;
+        if (!lane[i])
+            ck_assert_int_eq(wdl_coll_start(teams[i], args, &reqs[i]), WDL_OK);
+        *state = 1;
+    } else if (status == WDL_OK || (*state == 1 && is_over(i))) {
+        *state = 2;
+        return 1;
+    } else {
+        wdl_proc_progress(r.one[i].proc);
+    }
+    return 0;
 }
 
 START_TEST(blocks_that_vary_come_by_any_way)
@@ -474,17 +494,7 @@ START_TEST(blocks_that_vary_come_by_any_way)
             if (state[i] == 0 && wdl_prng_chance(&prng, 700))
                 status = varied_at_once(&args, i, 1);
             went[k] += status == WDL_OK;
-            if (state[i] == 0 && status == WDL_ERR_OP) {
-                lane[i] = wdl_prng_chance(&prng, 500) ? wdl_coll_express(teams[i], &args) : NULL;
-                if (!lane[i])
-                    ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
-                state[i] = 1;
-            } else if (status == WDL_OK || (state[i] == 1 && is_over(i))) {
-                state[i] = 2;
-                left--;
-            } else {
-                wdl_proc_progress(r.one[i].proc);
-            }
+            left -= goes_on(&prng, i, &state[i], status, &args);
         }
         varied_check(kind, root);
     }
@@ -497,7 +507,6 @@ END_TEST
 /* A vector whose parts vary, some of which may be empty: reduced, and its parts are each one's. */
 START_TEST(parts_that_vary_come_by_any_way)
 {
-    static const struct wdl_coll_op sum = {.fn = ranks_sum, .elem_bytes = 4, .commutes = 1};
     struct wdl_prng prng;
     int went = 0;
     wdl_prng_init(&prng, 18);
@@ -516,26 +525,10 @@ START_TEST(parts_that_vary_come_by_any_way)
             struct wdl_coll_args args = args_of(WDL_COLL_REDUCE_SCATTER, i, 0, bytes[i]);
             args.variable = 1;
             args.src_blocks = (struct wdl_coll_blocks){.bytes = bytes, .at = at};
-            struct wdl_coll_short call = {.kind = args.kind, .looks = 1, .op = &sum};
-            call.src = args.src;
-            call.dst = args.dst;
-            call.bytes = args.bytes;
-            call.variable = 1;
-            call.src_blocks = args.src_blocks;
             if (state[i] == 0 && wdl_prng_chance(&prng, 700))
-                status = wdl_coll_at_once(teams[i], &call);
+                status = varied_at_once(&args, i, 1);
             went += status == WDL_OK;
-            if (state[i] == 0 && status == WDL_ERR_OP) {
-                lane[i] = wdl_prng_chance(&prng, 500) ? wdl_coll_express(teams[i], &args) : NULL;
-                if (!lane[i])
-                    ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
-                state[i] = 1;
-            } else if (status == WDL_OK || (state[i] == 1 && is_over(i))) {
-                state[i] = 2;
-                left--;
-            } else {
-                wdl_proc_progress(r.one[i].proc);
-            }
+            left -= goes_on(&prng, i, &state[i], status, &args);
         }
         for (int i = 0; i < RANKS; i++)
             for (size_t k = 0; k < RANKS * WORDS; k++) {

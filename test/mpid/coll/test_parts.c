@@ -433,6 +433,18 @@ static const uint32_t *ns_of(int rank)
     return teams[rank]->rate.of[WDL_RATE_FOLDED].ns;
 }
 
+/* Ranks know nothing of ways, but have a clock, which is `ops`'s. */
+static void know_nothing(struct wdl_host_ops *ops)
+{
+    *ops = *r.one[0].host.host.ops;
+    ops->now_ns = ticks;
+    for (int i = 0; i < RANKS; i++) {
+        memset(&teams[i]->rate, 0, sizeof(teams[i]->rate));
+        wdl_shm_say_rate(teams[i], 0);
+        r.one[i].proc->host.ops = ops;
+    }
+}
+
 /* The root of a caller that waits takes the time of both ways, and nothing is tried where nobody
  * takes it. */
 START_TEST(the_root_takes_the_time)
@@ -441,13 +453,7 @@ START_TEST(the_root_takes_the_time)
     struct wdl_host_ops ops;
     int status[RANKS];
     open_with(0);
-    ops = *r.one[0].host.host.ops;
-    ops.now_ns = ticks;
-    for (int i = 0; i < RANKS; i++) {
-        memset(&teams[i]->rate, 0, sizeof(teams[i]->rate));
-        wdl_shm_say_rate(teams[i], 0);
-        r.one[i].proc->host.ops = &ops;
-    }
+    know_nothing(&ops);
     for (int k = 0; k < TRIES; k++) { /* none waits: nothing is tried */
         for (int i = 0; i < RANKS; i++) {
             struct wdl_coll_args args = reduction(i, 1, SHORT, 0);
@@ -478,13 +484,7 @@ START_TEST(both_take_the_time)
     struct wdl_host_ops ops;
     int status[RANKS];
     open_with(0);
-    ops = *r.one[0].host.host.ops;
-    ops.now_ns = ticks;
-    for (int i = 0; i < RANKS; i++) {
-        memset(&teams[i]->rate, 0, sizeof(teams[i]->rate));
-        wdl_shm_say_rate(teams[i], 0);
-        r.one[i].proc->host.ops = &ops;
-    }
+    know_nothing(&ops);
     for (int k = 0; k < TRIES; k++) {
         begin_reduction(FOR_ALL, LONG, 0);
         finish(0, 1, status);
