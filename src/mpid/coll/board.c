@@ -114,7 +114,10 @@ struct wdl_sheet_block wdl_board_packed(const struct wdl_run *run, int rank)
     size_t at = (size_t) run->team->size;
     for (int r = 0; r < run->team->rank; r++)
         at += lengths[r];
-    return (struct wdl_sheet_block){at, lengths[run->team->rank]};
+    size_t bytes = lengths[run->team->rank];
+    if (at + bytes > WDL_COLL_LINE_BYTES) /* no line: they are something else */
+        return (struct wdl_sheet_block){0, SIZE_MAX};
+    return (struct wdl_sheet_block){at, bytes};
 }
 
 /* --- boards ----------------------------------------------------------------------------------- */

@@ -105,7 +105,7 @@ static inline int wdl_board_is_lined(const struct wdl_run *run, int rank)
 /* Bytes of all blocks that vary, but for the own one. */
 size_t wdl_board_for_others(const struct wdl_run *run);
 /* Blocks that vary, for all others, on our line; where the one for us is on that of a rank that has
- * posted. */
+ * posted: of SIZE_MAX bytes, if that is nonsense. */
 void wdl_board_pack(struct wdl_run *run);
 struct wdl_sheet_block wdl_board_packed(const struct wdl_run *run, int rank);
 enum { WDL_BOARD_LENGTH_BITS = 40 };

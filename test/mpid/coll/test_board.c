@@ -186,6 +186,9 @@ START_TEST(blocks_are_packed)
             must(memcmp(wdl_board_sheet(&run[i], owner) + block.at, data + at[i], block.bytes) ==
                  0);
         }
+        memset(wdl_board_sheet(&run[owner], owner), 112, RANKS); /* not all of them fit */
+        for (int i = 0; i < RANKS; i++)
+            must_cmp(wdl_board_packed(&run[i], owner).bytes, ==, SIZE_MAX);
     }
     close_all();
 }
