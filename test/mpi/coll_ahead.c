@@ -27,7 +27,7 @@ static double sent(int call, int by, int for_rank, int i)
     return call * 1000.0 + by * 100 + for_rank * 10 + i;
 }
 
-/* What `rank` gives to operation `call`: a block, or one for each that lie `apart` apart. */
+/* What this rank gives to operation `call`: a block, or one for each that lie `apart` apart. */
 static void give(int call, int blocks, int n, int apart)
 {
     for (int r = 0; r < blocks; r++)

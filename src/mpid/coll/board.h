@@ -83,9 +83,9 @@ static inline struct wdl_meet_word *wdl_board_data(const struct wdl_run *run, in
 {
     size_t at = run->at.own;
     if (rank != run->team->rank)
-        at = wdl_board_is_first(run, rank)                       ? run->at.first
+        at = wdl_board_is_first(run, rank)                ? run->at.first
              : wdl_board_is_at(run, rank, run->at.second) ? run->at.second
-                                                                 : run->at.board;
+                                                          : run->at.board;
     return (struct wdl_meet_word *) (void *) (run->team->node[rank] + at);
 }
 

@@ -407,7 +407,7 @@ int wdl_coll_start(struct wdl_team *team, const struct wdl_coll_args *args,
  * move by itself. NULL: not this way, nothing happened: wdl_coll_start. Only among the ranks of a
  * node, when nothing else of the team's is under way, without local work, synchronized as MPI's
  * collectives are (WDL_COLL_MPI), or with ALLSYNC in place of MYSYNC; reductions of little, and
- * reduce and allreduce of two ranks that is too long for staging (parts.h). Other ranks may come by
+ * those of two ranks that are too long for staging (parts.h). Other ranks may come by
  * either way. */
 struct wdl_run *wdl_coll_express(struct wdl_team *team, const struct wdl_coll_args *args);
 /* What a rank may show while it is far ahead of the others (coll_impl.h): a short scan's operands,

@@ -231,7 +231,7 @@ struct wdl_shm_line {
     char data[WDL_COLL_LINE_BYTES];
 };
 static inline struct wdl_shm_line *wdl_shm_line_of(const struct wdl_team *team, int rank,
-                                                       uint64_t stamp)
+                                                   uint64_t stamp)
 {
     char *lines = team->node[rank] + team->lines_at;
     return (struct wdl_shm_line *) (void *) lines + (stamp & ((uint64_t) team->numbers - 1));
@@ -380,7 +380,7 @@ int wdl_shm_fits(const struct wdl_run *run, const struct wdl_car *car);
 /* Where the boards begin in a segment's slots, and the way from slot to slot. */
 size_t wdl_shm_board_at(const struct wdl_team *team);
 size_t wdl_shm_slot_bytes(const struct wdl_team *team);
-/* ... and the prefixes. */
+/* ... and the lines. */
 size_t wdl_shm_lines_at(const struct wdl_team *team);
 
 /* On a node: how many leading collectives this rank has finished; and how many all have. */

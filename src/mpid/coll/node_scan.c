@@ -198,13 +198,10 @@ static void put_behind(struct wdl_run *run, const char *left, size_t at, size_t 
     }
     const char *result = exclusive ? left : own;
     if (!exclusive || !is_highest(run)) {
-        int apart = left && a->op.apart && own != src;
-        if (own != src && !apart)
+        if (left)
+            wdl_node_combine(run, left, src, own, n);
+        else if (own != src)
             wdl_copy(own, src, n);
-        if (apart)
-            a->op.apart(a->op.ctx, left, src, own, n / a->op.elem_bytes);
-        else if (left)
-            a->op.fn(a->op.ctx, left, own, n / a->op.elem_bytes);
         if (staged)
             wdl_bypass_copy(&run->team->bypass, staged, own, n);
     }

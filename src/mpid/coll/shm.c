@@ -4,8 +4,8 @@
  * instead of being sent. Same slots, roles and rules as the cells of messages (cell.c), a cache
  * line at least for each. A stamp counts collectives from 1 in 64 bits, so that zeroed memory is
  * empty and nothing is ever reset. Behind the cells of a slot stands its owner's board (board.c);
- * behind the slots, how far the owner is and a word of its own (rate.h), and its prefixes in short
- * scans.
+ * behind the slots, how far the owner is and a word of its own (rate.h), and its lines: prefixes in
+ * short scans, what needs no board (board.c).
  */
 #include <string.h>
 #include "mpid/coll/coll_impl.h"
@@ -41,7 +41,7 @@ size_t wdl_coll_shm_bytes(struct wdl_proc *proc, const struct wdl_team_params *p
     return team.lines_at + (size_t) team.numbers * sizeof(struct wdl_shm_line);
 }
 
-/* Behind the slots: how many leading collectives the owner has finished; behind that, prefixes. */
+/* Behind the slots: how many leading collectives the owner has finished; behind that, lines. */
 size_t wdl_shm_lines_at(const struct wdl_team *team)
 {
     size_t each = sizeof(struct wdl_shm_line);

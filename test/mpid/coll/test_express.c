@@ -386,7 +386,7 @@ static int gives(enum wdl_coll_kind kind, int from, int to, int root)
 }
 
 /* All little, so that lines do; or a mix. What is gathered to all is the same for all. */
-static void vary(struct wdl_prng *prng, enum wdl_coll_kind kind, int root)
+static void vary(struct wdl_prng *prng, enum wdl_coll_kind kind)
 {
     static const size_t most[] = {16, 112, 400, BLOCK_MOST};
     size_t up_to = most[wdl_prng_below(prng, 4)];
@@ -408,7 +408,6 @@ static void vary(struct wdl_prng *prng, enum wdl_coll_kind kind, int root)
                                            : (RANKS - 1 - j) * BLOCK_MOST);
             v.dst_at[i][j] = (size_t) (kind == WDL_COLL_SCATTER ? 0 : j * BLOCK_MOST);
         }
-    (void) root;
 }
 
 static struct wdl_coll_args varied_args(enum wdl_coll_kind kind, int i, int root)
@@ -487,7 +486,7 @@ START_TEST(blocks_that_vary_come_by_any_way)
         int k = (int) wdl_prng_below(&prng, 4), root = (int) wdl_prng_below(&prng, RANKS);
         int state[RANKS] = {0}, left = RANKS;
         enum wdl_coll_kind kind = varying[k];
-        vary(&prng, kind, root);
+        vary(&prng, kind);
         while (left > 0) {
             int i = (int) wdl_prng_below(&prng, RANKS), status = WDL_ERR_OP;
             struct wdl_coll_args args = varied_args(kind, i, root);
@@ -554,7 +553,7 @@ START_TEST(blocks_that_vary_are_not_fetched)
             enum wdl_coll_kind kind = scatters ? WDL_COLL_SCATTER : WDL_COLL_EXCHANGE;
             struct wdl_prng prng;
             wdl_prng_init(&prng, 16);
-            vary(&prng, kind, 0);
+            vary(&prng, kind);
             for (int i = 0; i < RANKS; i++)
                 for (int j = 0; j < RANKS; j++)
                     v.bytes[i][j] = v.given[i][j] = v.got[j][i] = up_to[k] - (size_t) (i + j);
@@ -593,7 +592,7 @@ START_TEST(another_length_of_a_block_is_an_error)
         wdl_prng_init(&prng, 17);
         open_node(12);
         enum wdl_coll_kind kind = varying[k % 3];
-        vary(&prng, kind, 0);
+        vary(&prng, kind);
         for (int i = 0; i < RANKS; i++)
             for (int j = 0; j < RANKS; j++)
                 v.bytes[i][j] = v.given[i][j] = v.got[j][i] = 8;
