@@ -29,21 +29,34 @@ static uint64_t least(uint64_t a, uint64_t b)
     return a < b ? a : b;
 }
 
-/* So many from there on that both sides work at once, up to the ring's end. */
-static uint64_t part_at(uint64_t place, uint64_t bytes)
-{
-    uint64_t part = bytes / 8 / 64 * 64, fewest = bytes > SHORT ? PART_MIN : PART_SHORT;
-    part = part < fewest ? fewest : least(part, PART_MAX);
-    return least(part, WDL_STREAM_BYTES - place % WDL_STREAM_BYTES);
-}
-
 /* A stream, as one of its sides sees it. */
 struct side {
     struct wdl_stream *stream;
+    uint64_t round;             /* bytes of the ring that it goes round in */
     uint64_t begin, bytes;      /* place of its first byte; how many */
     struct wdl_rows memory;     /* base NULL: what goes into the ring does not matter */
     struct wdl_bypass *bypass;  /* of this process */
 };
+
+/* Operands go round in whole elements. el: NULL: they are bytes. */
+static uint64_t round_of(const struct wdl_element *el)
+{
+    return el ? WDL_STREAM_BYTES - WDL_STREAM_BYTES % el->packed_bytes : WDL_STREAM_BYTES;
+}
+
+/* Where that place is. */
+static char *in_ring(const struct side *side, uint64_t place)
+{
+    return side->stream->ring + place % side->round;
+}
+
+/* So many from there on that both sides work at once, up to the ring's end. */
+static uint64_t part_at(const struct side *side, uint64_t place, uint64_t bytes)
+{
+    uint64_t part = bytes / 8 / 64 * 64, fewest = bytes > SHORT ? PART_MIN : PART_SHORT;
+    part = part < fewest ? fewest : least(part, PART_MAX);
+    return least(part, side->round - place % side->round);
+}
 
 /* Memory in one piece, as one block. */
 static struct wdl_rows one_block(uint64_t at, uint64_t bytes)
@@ -76,12 +89,11 @@ static int fill(const struct side *side, uint64_t freed, uint64_t step)
         return WDL_ERR_PROTO;
     uint64_t upto = least(done + step, side->bytes);
     while (done < upto) {
-        uint64_t n = least(part_at(at, side->bytes), upto - done);
-        if (at + n - freed > WDL_STREAM_BYTES)
+        uint64_t n = least(part_at(side, at, side->bytes), upto - done);
+        if (at + n - freed > side->round)
             return WDL_AGAIN;
         if (side->memory.base)
-            wdl_rows_pack(&side->memory, done, s->ring + at % WDL_STREAM_BYTES, n,
-                          side->bypass);
+            wdl_rows_pack(&side->memory, done, in_ring(side, at), n, side->bypass);
         at += n;
         done += n;
         tell(&s->filled, at);
@@ -154,12 +166,12 @@ static int empty(const struct side *side, const struct way *way, int looks)
             continue;
         if (there < unit)
             return WDL_AGAIN;
-        if (there > least(WDL_STREAM_BYTES, side->bytes - done))
+        if (there > least(side->round, side->bytes - done))
             return WDL_ERR_PROTO;
-        uint64_t n = least(part_at(at, PART_MAX * 8), there) / unit * unit;
+        uint64_t n = least(part_at(side, at, PART_MAX * 8), there) / unit * unit;
         if (n == 0)     /* an element would lie on both sides of the ring's end */
             return WDL_ERR_PROTO;
-        uint64_t taken = take(way, &side->memory, done, s->ring + at % WDL_STREAM_BYTES, n);
+        uint64_t taken = take(way, &side->memory, done, in_ring(side, at), n);
         at += taken;
         done += taken;
         tell(&s->emptied, at);
@@ -248,9 +260,17 @@ static int find_ring(const struct wdl_win *win, struct ring *ring)
     return ring->stream != NULL;
 }
 
-static uint64_t next_place(const struct wdl_stream *s)
+/* At a line, and where an element begins. */
+static uint64_t next_place(const struct wdl_stream *s, const struct wdl_element *el)
 {
-    return (own_count(&s->filled) + 63) / 64 * 64;
+    uint64_t step = el && 64 % el->packed_bytes != 0 ? 64 * (uint64_t) el->packed_bytes : 64;
+    return (own_count(&s->filled) + step - 1) / step * step;
+}
+
+/* The elements of an operation that folds. */
+static const struct wdl_element *folded(const struct wdl_rma_args *args)
+{
+    return args->kind >= WDL_RMA_ACC ? &args->element : NULL;
 }
 
 /* Fill in a cell, and post it. */
@@ -258,7 +278,7 @@ static void post(struct wdl_win *win, const struct wdl_rma_args *args, struct wd
                  const struct ring *ring, const struct ends *ends)
 {
     struct wdl_mailbox *box = &win->mailbox;
-    uint64_t begin = next_place(ring->stream);
+    uint64_t begin = next_place(ring->stream, folded(args));
     tell(&ring->stream->emptied, begin);
     tell(&ring->stream->filled, begin);
     mail->origin = (uint32_t) win->params.rank;
@@ -295,7 +315,7 @@ static int is_faster(struct wdl_win *win, const struct wdl_rma_args *args, const
 {
     win->rma->timed = NULL;
     win->rma->began_ns = 0;
-    return next_place(ring->stream) < WDL_STREAM_BYTES || wdl_mail_is_faster(win, args);
+    return own_count(&ring->stream->filled) < WDL_STREAM_BYTES || wdl_mail_is_faster(win, args);
 }
 
 int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
@@ -314,17 +334,10 @@ int wdl_stream_op(struct wdl_win *win, const struct wdl_rma_args *args,
     return WDL_OK;
 }
 
-/* Elements of which none lies across the ring's end. */
-static int are_whole(const struct wdl_element *el)
-{
-    return wdl_kernel_has(el) || WDL_STREAM_BYTES % el->packed_bytes == 0;
-}
-
 /* Blocks that the target can fold. */
 static int can_fold(const struct wdl_rma_args *args, const struct ends *ends)
 {
-    return are_whole(&args->element) &&
-           (ends->there.count == 1 || wdl_rows_have(&ends->there, &args->element));
+    return ends->there.count == 1 || wdl_rows_have(&ends->there, &args->element);
 }
 
 int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
@@ -350,14 +363,14 @@ int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct
 }
 
 /* Old values that are there go to their buffer, and make room. */
-static void results_take(struct wdl_win *win)
+static void results_take(struct wdl_win *win, const struct side *side)
 {
     struct wdl_mailbox *box = &win->mailbox;
     uint64_t there = other_count(&box->stream->emptied) - box->begin;
     uint64_t done = box->seen - box->begin, bytes = box->args.remote.bytes;
     while (done < there && there <= bytes) {
-        uint64_t n = least(part_at(box->seen, PART_MAX * 8), there - done);
-        wdl_rows_unpack(&box->results, done, box->stream->ring + box->seen % WDL_STREAM_BYTES, n);
+        uint64_t n = least(part_at(side, box->seen, PART_MAX * 8), there - done);
+        wdl_rows_unpack(&box->results, done, in_ring(side, box->seen), n);
         box->seen += n;
         done += n;
     }
@@ -370,12 +383,13 @@ int wdl_stream_move(struct wdl_win *win)
     struct wdl_stream *s = box->stream;
     int folds = args->kind >= WDL_RMA_ACC;
     const struct side side =
-        {s, box->begin, args->remote.bytes, box->here, wdl_bypass_for(win, args->target)};
+        {s, round_of(folded(args)), box->begin, args->remote.bytes, box->here,
+         wdl_bypass_for(win, args->target)};
     uint64_t seen = box->seen, filled;
     if (args->kind == WDL_RMA_GET)
         (void) empty(&side, &(struct way){0}, 0);
     if (args->kind == WDL_RMA_GET_ACC)
-        results_take(win);
+        results_take(win, &side);
     else
         box->seen = other_count(&s->emptied);
     /* one step before the target has come; but it is to find all operands that have room */
@@ -403,15 +417,16 @@ int wdl_stream_has_folded(const struct wdl_win *win)
 /* --- the target ------------------------------------------------------------------------------- */
 
 /* An accumulate's operands. Once some are folded the origin cannot have it back. */
-static int fold(const struct wdl_win *win, const struct wdl_mail *asked, const struct side *side,
+static int fold(const struct wdl_win *win, const struct wdl_mail *asked, struct side *side,
                 int looks)
 {
     const struct wdl_host *host = &win->proc->host;
     struct wdl_element el;
     if (!wdl_mail_element(win, asked->host_type, &el) || asked->rop >= WDL_ROP_COUNT ||
         !host->ops->op_valid(host->ctx, asked->host_type, asked->rop) ||
-        !are_whole(&el) || !wdl_rows_have(&side->memory, &el) || side->begin % el.packed_bytes != 0)
+        !wdl_rows_have(&side->memory, &el) || side->begin % el.packed_bytes != 0)
         return WDL_ERR_UNSUPPORTED;
+    side->round = round_of(&el);
     const struct wdl_kernel_call call = {host, &el, asked->rop};
     struct wdl_domain domain;
     wdl_win_own_domain(win, &domain);
@@ -457,8 +472,8 @@ int wdl_stream_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *
     struct wdl_stream *s = win->params.stream(win->params.ctx, (int) asked->origin, &id);
     if (!s)
         return WDL_ERR_UNSUPPORTED;
-    const struct side side =
-        {s, asked->stream.begin, asked->stream.bytes, memory,
+    struct side side =
+        {s, round_of(NULL), asked->stream.begin, asked->stream.bytes, memory,
          wdl_bypass_for(win, (int) asked->origin)};
     int folds = asked->kind == WDL_MAIL_FOLD, empties = folds || asked->rop;
     const uint64_t *count = empties ? &s->emptied : &s->filled;

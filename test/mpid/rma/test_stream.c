@@ -639,6 +639,43 @@ START_TEST(accumulates_of_wide_elements)
 }
 END_TEST
 
+/* Pairs with gaps are packed in the ring: none lies across its end, wherever that is. */
+START_TEST(accumulates_of_pairs)
+{
+    enum { N = 4000 };
+    static struct test_double_int in[N], old[N];
+    for (int way = 0; way < 4; way++) {
+        struct bed bed;
+        struct wdl_win_stats stats;
+        bed_open_as(&bed, (struct bed_kind){.mail = 1, .bytes = sizeof(in)});
+        struct test_host *host = &bed.w.rank[0].host;
+        struct test_double_int *there = (struct test_double_int *) (void *) bed.w.rank[1].memory;
+        for (int i = 0; i < N; i++) {
+            in[i] = (struct test_double_int){i % 7, i};
+            there[i] = (struct test_double_int){3, -i};
+        }
+        struct wdl_rma_args acc = test_acc(1, 0, WDL_ROP_MAXLOC, TEST_DOUBLE_INT, N, in,
+                                           way & 1 ? old : NULL);
+        acc.origin = test_typed(host, in, N, TEST_DOUBLE_INT);
+        acc.remote = test_typed(host, NULL, N, TEST_DOUBLE_INT);
+        if (way & 1)
+            acc.result = test_typed(host, old, N, TEST_DOUBLE_INT);
+        bed_ring[0].filled = (uint64_t) way * (WDL_STREAM_BYTES - 4096 + 4);
+        ck_assert_int_eq(operate(&bed, acc), WDL_OK);
+        ck_assert(bed.win[0]->mailbox.stream);
+        serve_until_done(&bed);
+        for (int i = 0; i < N; i++) {
+            ck_assert(there[i].value == (i % 7 > 3 ? i % 7 : 3));
+            ck_assert_int_eq(there[i].index, i % 7 > 3 ? i : -i);
+            ck_assert(!(way & 1) || (old[i].value == 3 && old[i].index == -i));
+        }
+        wdl_win_stats_get(bed.win[0], &stats);
+        ck_assert_uint_eq(stats.ops_mailed, 1);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
 /* What has begun is not begun again: the window fails. */
 START_TEST(an_accumulate_that_fails_half_way)
 {
@@ -780,13 +817,12 @@ START_TEST(a_get_longer_than_the_ring)
 END_TEST
 
 /* Without a ring, a mailbox, or a target that looks there are none; nor accumulates without the
- * system's copy, onto memory that is mapped or that the network updates, of elements that would lie
- * across the ring's end, with too short a buffer, or behind what waits. */
+ * system's copy, onto memory that is mapped or that the network updates, with too short a buffer,
+ * or behind what waits. */
 START_TEST(what_is_none)
 {
-    enum { NO_RING, NO_MAIL, CLOSED, NO_COPY, MAPPED, NETWORK, ACROSS, SHORT, SHORT_RESULT, BEHIND,
+    enum { NO_RING, NO_MAIL, CLOSED, NO_COPY, MAPPED, NETWORK, SHORT, SHORT_RESULT, BEHIND,
         KINDS };
-    static char pairs[LONG / 12 * 12];
     static double old[LONG / 8];
     for (int what = 0; what < KINDS; what++)
         for (int puts = 0; puts < 1 + (what <= CLOSED); puts++) {
@@ -803,10 +839,8 @@ START_TEST(what_is_none)
             bed.win[0]->mailbox.on = what != NO_MAIL;
             bed.win[0]->batched = what == BEHIND;
             bed.w.control[1].mail_open = what != CLOSED;
-            struct wdl_rma_args args = what == ACROSS ?
-                test_acc(1, 0, WDL_ROP_MINLOC, TEST_DOUBLE_INT, LONG / 12, pairs, NULL) :
-                test_acc(1, 0, WDL_ROP_SUM, TEST_F64, LONG / 8, from,
-                         what == SHORT_RESULT ? old : NULL);
+            struct wdl_rma_args args = test_acc(1, 0, WDL_ROP_SUM, TEST_F64, LONG / 8, from,
+                                                what == SHORT_RESULT ? old : NULL);
             args.origin.bytes -= what == SHORT ? 8 : 0;
             args.result.bytes -= what == SHORT_RESULT ? 8 : 0;
             const struct wdl_rma_args put = test_put(1, 0, from, LONG);
@@ -1009,6 +1043,7 @@ WDL_SUITE("rma/stream", the_faster_way, new_places_are_not_timed, both_ways,
           what_is_detached_meanwhile, nonsense_is_refused, done_must_be_true,
           a_put_that_fails_half_way, accumulates,
           accumulates_go_the_faster_way, accumulates_with_results, accumulates_longer_than_the_ring,
-          an_accumulate_that_fails_half_way, accumulates_of_wide_elements, accumulates_refused,
-          elements_are_folded_whole, more_than_the_ring_holds, a_get_longer_than_the_ring,
-          what_is_none, any_order_of_looks, accumulates_in_any_order_of_looks)
+          an_accumulate_that_fails_half_way, accumulates_of_wide_elements, accumulates_of_pairs,
+          accumulates_refused, elements_are_folded_whole, more_than_the_ring_holds,
+          a_get_longer_than_the_ring, what_is_none, any_order_of_looks,
+          accumulates_in_any_order_of_looks)
