@@ -99,6 +99,7 @@ unit_tests =                            \
     test/mpid/rma/test_array            \
     test/mpid/rma/test_atomic           \
     test/mpid/rma/test_bag              \
+    test/mpid/rma/test_bag_moves        \
     test/mpid/rma/test_barrier          \
     test/mpid/rma/test_batch            \
     test/mpid/rma/test_borrow           \

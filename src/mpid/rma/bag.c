@@ -1,4 +1,4 @@
-/* Part of Windlass. See COPYRIGHT in the top-level directory. Short accumulates handed over
+/* Part of Windlass. See COPYRIGHT in the top-level directory. Short operations handed over
  * together (bag.h). */
 #include <string.h>
 #include "base/line.h"
@@ -12,6 +12,8 @@ static void bag_empty(struct wdl_win *win)
     win->rma->batched--;
     if (win->rma->bagged == win)
         win->rma->bagged = NULL;
+    if (win->rma->getting == win)
+        win->rma->getting = NULL;
 }
 
 /* Is it one for a bag? */
@@ -34,6 +36,15 @@ static int has_place(const struct wdl_rma_args *args, const struct wdl_win_rank 
            (info->base + at) % args->element.packed_bytes == 0;
 }
 
+/* Another one follows (wdl_win_settle_before). */
+static void added(struct wdl_win *win)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    if (++box->bag.n > 1 && box->run < 2)
+        box->run = 2;
+    win->stats.ops_mailed++;
+}
+
 /* The target has read these lines since they were written last: they are asked for some
  * accumulates before theirs. */
 static void bag_add(struct wdl_win *win, const struct wdl_rma_args *args)
@@ -48,16 +59,15 @@ static void bag_add(struct wdl_win *win, const struct wdl_rma_args *args)
     wdl_line_wanted(operand + AHEAD);
     memcpy(place, &args->disp, sizeof(args->disp));
     memcpy(operand, (const char *) args->origin.addr + args->origin.lo, bytes);
-    bag->n++;
-    win->stats.ops_mailed++;
+    added(win);
 }
 
 int wdl_bag_again(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     struct wdl_bag *bag = &win->mailbox.bag;
     const struct wdl_rma_args *first = &bag->args;
-    if (bag->n == 0 || (size_t) bag->n == wdl_bag_most(first->remote.bytes) || bag->posted ||
-        bag->outside ||
+    if (bag->n == 0 || first->kind != WDL_RMA_ACC ||
+        (size_t) bag->n == wdl_bag_most(first->remote.bytes) || bag->posted || bag->outside ||
         args->target != first->target || args->op != first->op ||
         args->element.host_type != first->element.host_type ||
         args->remote.bytes != first->remote.bytes || !is_for_it(args) ||
@@ -85,10 +95,21 @@ int wdl_bag_takes(const struct wdl_win *win, const struct wdl_rma_args *args,
            (bag->n == 0 || bag->args.target == args->target);
 }
 
+/* It is no longer empty. */
+static void bag_begin(struct wdl_win *win, const struct wdl_rma_args *args,
+                      struct wdl_win_control *control, const struct wdl_win_rank *info)
+{
+    win->mailbox.bag = (struct wdl_bag){.stamp = win->stamp, .args = *args, .control = control,
+                                        .info = *info};
+    win->batched++;
+    win->rma->batched++;
+    if (!win->mailbox.has)
+        win->rma->bagged = win;
+}
+
 int wdl_bag_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
-    struct wdl_bag *bag = &win->mailbox.bag;
     if (!wdl_bag_takes(win, args, control, info))
         return WDL_ERR_UNSUPPORTED;
     if (wdl_bag_again(win, args))
@@ -97,13 +118,83 @@ int wdl_bag_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_
         return WDL_AGAIN;
     if (!wdl_mail_is_clear(win, t, args->target))
         return WDL_ERR_UNSUPPORTED;
-    *bag = (struct wdl_bag){.stamp = win->stamp, .args = *args, .control = control, .info = *info};
-    win->batched++;
-    win->rma->batched++;
-    if (!win->mailbox.has)
-        win->rma->bagged = win;
+    bag_begin(win, args, control, info);
     bag_add(win, args);
     return WDL_OK;
+}
+
+/* --- puts and gets ---------------------------------------------------------------------------- */
+
+wdl_static_assert(WDL_BAG_MOVES * (sizeof(struct wdl_bag_move) + 8) <= WDL_MAIL_AREA);
+
+static void move_add(struct wdl_win *win, int64_t disp, void *local, uint64_t bytes)
+{
+    struct wdl_bag *bag = &win->mailbox.bag;
+    const struct wdl_bag_move move = {disp, bytes};
+    char *at = wdl_mail_control(win)->area.data + bag->used;
+    wdl_line_wanted(at + WDL_BAG_AHEAD);
+    memcpy(at, &move, sizeof(move));
+    if (bag->args.kind == WDL_RMA_PUT)
+        wdl_bag_copy(at + sizeof(move), local, bytes);
+    else
+        win->rma->got[bag->n] = (struct wdl_piece){local, bytes};
+    bag->used += wdl_bag_length(bytes);
+    added(win);
+}
+
+/* Is it short, exposed, as far as can be known here, and is there room? */
+static int can_move(const struct wdl_bag *bag, int64_t disp, uint64_t bytes)
+{
+    uint64_t at;
+    return bytes > 0 && bytes <= WDL_BAG_EACH && bag->n < WDL_BAG_MOVES &&
+           bag->used + wdl_bag_length(bytes) <= WDL_MAIL_AREA &&
+           (bag->info.bytes == UINT64_MAX || wdl_rank_holds(&bag->info, disp, bytes, &at));
+}
+
+int wdl_bag_moves(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t disp, void *local,
+                  uint64_t bytes)
+{
+    struct wdl_bag *bag = &win->mailbox.bag;
+    if (bag->args.kind != kind || bag->args.target != rank || bag->posted || bag->outside ||
+        !can_move(bag, disp, bytes))
+        return 0;
+    move_add(win, disp, local, bytes);
+    return 1;
+}
+
+int wdl_bag_move_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
+                    struct wdl_win_control *control, const struct wdl_win_rank *info)
+{
+    struct wdl_bag *bag = &win->mailbox.bag;
+    uint64_t bytes = args->remote.bytes;
+    char *local = (char *) args->origin.addr + args->origin.lo;
+    if (args->request || bytes > WDL_BAG_EACH || args->remote.lo != 0 ||
+        !wdl_batch_takes(win, args) || !win->mailbox.has || !wdl_mail_is_attended(control) ||
+        wdl_mail_is_away(win, args->target))
+        return WDL_ERR_UNSUPPORTED;
+    if (bag->n > 0 && wdl_bag_moves(win, args->kind, args->target, args->disp, local, bytes))
+        return WDL_OK;          /* the one before it was the first */
+    if (bag->n > 0 && bag->args.target == args->target && wdl_bag_run(win, -1) != WDL_OK)
+        return WDL_AGAIN;       /* it is full, or of another kind */
+    if (!wdl_mail_is_clear(win, t, args->target) ||
+        (args->kind == WDL_RMA_GET && win->rma->getting))
+        return WDL_ERR_UNSUPPORTED;
+    bag_begin(win, args, control, info);
+    if (args->kind == WDL_RMA_GET)
+        win->rma->getting = win;
+    move_add(win, args->disp, local, bytes);
+    return WDL_OK;
+}
+
+/* Results that the target has brought: their lengths are ours. */
+static void results_take(struct wdl_win *win)
+{
+    const struct wdl_bag *bag = &win->mailbox.bag;
+    const char *at = wdl_mail_control(win)->area.data;
+    for (const struct wdl_piece *to = win->rma->got; to < win->rma->got + bag->n; to++) {
+        wdl_bag_copy(to->base, at + sizeof(struct wdl_bag_move), to->bytes);
+        at += wdl_bag_length(to->bytes);
+    }
 }
 
 /* --- by this process, from outside ------------------------------------------------------------ */
@@ -217,6 +308,34 @@ static int run_outside(struct wdl_win *win)
     return WDL_OK;
 }
 
+/* Puts and gets that are not handed over are a batch's. A failure is that of one. */
+static int moves_outside(struct wdl_win *win)
+{
+    struct wdl_bag *bag = &win->mailbox.bag;
+    struct wdl_rma_args args = bag->args;
+    int puts = args.kind == WDL_RMA_PUT;
+    for (; bag->first < bag->n; went(win, 1)) {
+        struct wdl_bag_move move;
+        char *at = wdl_mail_control(win)->area.data + bag->done;
+        memcpy(&move, at, sizeof(move));
+        void *local = puts ? at + sizeof(move) : win->rma->got[bag->first].base;
+        uint64_t there = (uint64_t) (uintptr_t) place_of(bag, move.disp);
+        args.remote = (struct wdl_buf){.bytes = move.bytes, .contig = 1};
+        args.origin = (struct wdl_buf){.addr = local, .bytes = move.bytes, .contig = 1};
+        int status = wdl_copy_exposed(win, args.target, bag->control, there, move.bytes);
+        if (status == WDL_OK)
+            status = wdl_batch_op(win, &args, bag->control, there);
+        if (status == WDL_AGAIN)
+            return WDL_AGAIN;
+        if (status != WDL_OK)
+            wdl_win_fail(win, status);
+        win->quick.stored |= puts;
+        bag->done += wdl_bag_length(move.bytes);
+    }
+    bag_empty(win);
+    return WDL_OK;
+}
+
 static int bag_post(struct wdl_win *win)
 {
     struct wdl_bag *bag = &win->mailbox.bag;
@@ -224,11 +343,12 @@ static int bag_post(struct wdl_win *win)
     if (!mail)
         return 0;
     mail->origin = (uint32_t) win->params.rank;
-    mail->kind = WDL_MAIL_BAG;
-    mail->rop = (uint8_t) bag->args.op;
+    int moves = bag->args.kind != WDL_RMA_ACC;
+    mail->kind = moves ? WDL_MAIL_BAG_MOVES : WDL_MAIL_BAG;
+    mail->rop = moves ? bag->args.kind == WDL_RMA_PUT : (uint8_t) bag->args.op;
     mail->host_type = bag->args.element.host_type;
     mail->is_rows = 0;
-    mail->bytes = (uint32_t) bag->args.remote.bytes;
+    mail->bytes = (uint32_t) (moves ? bag->used : bag->args.remote.bytes);
     mail->rows.count = (uint32_t) bag->n;
     bag->posted = 1;
     wdl_mail_post(win, mail, &bag->args);
@@ -245,7 +365,9 @@ int wdl_bag_run(struct wdl_win *win, int rank)
         bag->outside = 1;
     if (bag->posted && wdl_mailbox_settle(win) != WDL_OK)
         return WDL_AGAIN;
-    return bag->outside ? run_outside(win) : WDL_OK;
+    if (!bag->outside)
+        return WDL_OK;
+    return bag->args.kind == WDL_RMA_ACC ? run_outside(win) : moves_outside(win);
 }
 
 void wdl_bag_answered(struct wdl_win *win, int status)
@@ -253,6 +375,8 @@ void wdl_bag_answered(struct wdl_win *win, int status)
     struct wdl_bag *bag = &win->mailbox.bag;
     bag->posted = 0;
     bag->outside = status != WDL_OK;    /* what is wrong is found there */
+    if (status == WDL_OK && bag->args.kind == WDL_RMA_GET)
+        results_take(win);
     if (status == WDL_OK)
         bag_empty(win);
 }

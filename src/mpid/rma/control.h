@@ -55,7 +55,7 @@ struct wdl_mail {               /* a cache line */
     uint32_t state;             /* enum wdl_mail_state */
     uint32_t origin, host_type;
     uint32_t bytes;             /* compare and swap: of the element; blocks: of one */
-    uint8_t kind, rop;  /* enum wdl_rma_kind, wdl_rop; or _STREAM, _JOINT: is it a put? */
+    uint8_t kind, rop;  /* enum wdl_rma_kind, wdl_rop; or _STREAM, _JOINT, _BAG_MOVES: put? */
     uint8_t status;
     uint8_t visits;             /* operations that went another way (wdl_mail_visit) */
     uint8_t is_rows;

@@ -234,6 +234,8 @@ static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, i
     uint64_t at;
     if (win->mailbox.train.ring)
         return put && lo == 0 && wdl_train_put(win, rank, disp, local, bytes);
+    if (win->mailbox.bag.n > 0)
+        return lo == 0 && wdl_bag_moves(win, kind, rank, disp, local, bytes);
     if (win->near.rank != rank || !win->near.control || bytes == 0 || win->batched > 0 ||
         wdl_mailbox_under_way(win) || !admits(win, rank) ||
         (put && wdl_pull_takes(win, bytes)) || (at = known_place(win, disp, lo, bytes)) == 0 ||

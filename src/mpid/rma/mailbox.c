@@ -414,7 +414,9 @@ void wdl_mail_under_way(struct wdl_win *win, struct wdl_mail *mail,
 static int withdraw(struct wdl_win *win)
 {
     struct wdl_mailbox *box = &win->mailbox;
-    if (!wdl_mail_swap(box->mail, WDL_MAIL_POSTED, WDL_MAIL_FREE))
+    /* only a look, while its target is at it: that wants the line, too */
+    if (wdl_mail_look(box->mail) != WDL_MAIL_POSTED ||
+        !wdl_mail_swap(box->mail, WDL_MAIL_POSTED, WDL_MAIL_FREE))
         return 0;
     leave(win);
     if (box->bag.posted)

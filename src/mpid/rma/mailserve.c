@@ -147,6 +147,28 @@ static int serve_bag(const struct wdl_win *win, const struct wdl_mail *mail, cha
                           done);
 }
 
+/* Puts or gets, one behind the other in mail->bytes of the area (bag.h). */
+static int serve_moves(const struct wdl_win *win, const struct wdl_mail *mail, char *area)
+{
+    uint64_t used = mail->bytes, at = 0;
+    while (at < used) {
+        struct wdl_bag_move move;
+        char *data = area + at + sizeof(move);
+        __builtin_prefetch(area + at + WDL_BAG_AHEAD);
+        if (used - at < sizeof(move))
+            return WDL_ERR_UNSUPPORTED;
+        memcpy(&move, area + at, sizeof(move));
+        if (move.bytes > WDL_BAG_EACH || wdl_bag_length(move.bytes) > used - at)
+            return WDL_ERR_UNSUPPORTED;
+        char *there = wdl_mail_place(win, move.disp, 0, (int64_t) move.bytes);
+        if (!there)
+            return WDL_ERR_UNSUPPORTED;
+        wdl_bag_copy(mail->rop ? there : data, mail->rop ? data : there, move.bytes);
+        at += wdl_bag_length(move.bytes);
+    }
+    return WDL_OK;
+}
+
 /* What most operations are, without a packet: WDL_OK, WDL_AGAIN, or ERR_UNSUPPORTED. */
 static int serve_short(const struct wdl_win *win, const struct wdl_mail *mail, char *data,
                        size_t *done)
@@ -223,7 +245,8 @@ static int serve_packet(struct wdl_win *win, const struct wdl_mail *asked, char 
 static int is_sound(const struct wdl_win *win, const struct wdl_mail *asked)
 {
     return asked->origin < (uint32_t) win->params.size &&
-           (asked->kind < WDL_RMA_KINDS || asked->kind == WDL_MAIL_BAG) &&
+           (asked->kind < WDL_RMA_KINDS || asked->kind == WDL_MAIL_BAG ||
+            asked->kind == WDL_MAIL_BAG_MOVES) &&
            asked->bytes <= WDL_MAIL_AREA &&
            wdl_mail_payload_at(asked) + wdl_mail_payload(asked) <= WDL_MAIL_AREA &&
            (asked->kind != WDL_RMA_CAS || asked->bytes <= WDL_MAIL_BYTES / 2);
@@ -251,6 +274,8 @@ static int serve(struct wdl_win *win, struct wdl_mail *mail, size_t *done, int *
         return WDL_ERR_PROTO;
     if (asked.kind == WDL_MAIL_BAG)
         return serve_bag(win, &asked, origin->area.data, done);
+    if (asked.kind == WDL_MAIL_BAG_MOVES)
+        return serve_moves(win, &asked, origin->area.data);
     if (asked.is_rows)
         return serve_rows(win, &asked, origin->area.data, done);
     char *data = wdl_mail_data(mail, asked.bytes, origin);

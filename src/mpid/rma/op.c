@@ -338,6 +338,12 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
         return status == WDL_ERR_UNSUPPORTED ? op_enqueue(win, args, t) : status;
     }
     status = mapped_ready(win, t);
+    if (copied && status == WDL_OK) {
+        status = wdl_bag_move_op(win, args, t, control, &info);
+        if (status != WDL_ERR_UNSUPPORTED)
+            return status;
+        status = WDL_OK;
+    }
     if (copied) {
         status = op_copy(win, args, control, &info, status);
         return status == WDL_ERR_UNSUPPORTED ? op_enqueue(win, args, t) : status;

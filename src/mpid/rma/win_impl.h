@@ -93,6 +93,8 @@ struct wdl_rma {
     int nmailed[2];             /* private ones, mapped ones */
     int aside;                  /* the program computes: wdl_rma_aside */
     struct wdl_win *bagged;     /* without one, whose bag (bag.h) holds something, or NULL */
+    struct wdl_win *getting;    /* whose bag holds gets, or NULL; */
+    struct wdl_piece got[WDL_BAG_MOVES];        /* where their results go */
     int streaming;              /* the process's ring (stream.h) is in use */
     /* handed over, or another way: in one piece, or not, or in one that both would copy but do not
      * (joint.h); by kind (but compare-and-swap) and length; the one to be told of next */
