@@ -306,6 +306,13 @@ static int rput_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request 
         *request = done_request();
         return put_there(origin, bytes, target_rank, at, win);
     }
+    if (is_plain(origin_count, origin_type, target_count, target_type, &bytes) &&
+        wdl_rma_rput_again(win->dev.wdl, target_rank, target_disp, (void *) (uintptr_t) origin,
+                           bytes)) {
+        count_long(win, bytes);
+        *request = done_request();
+        return MPI_SUCCESS;
+    }
     put_fill(&args, origin, origin_count, origin_type, target_rank, target_disp, target_count,
              target_type);
     return begin_request(win, &args, request);

@@ -76,11 +76,10 @@ int wdl_batch_takes(const struct wdl_win *win, const struct wdl_rma_args *args)
            win->params.hints.combine != WDL_COMBINE_NEVER;
 }
 
-static int has_room(const struct wdl_batch *b, const struct wdl_rma_args *args, uint64_t gone)
+static int has_room(const struct wdl_batch *b, int put, size_t bytes)
 {
-    int put = args->kind == WDL_RMA_PUT;
-    return b->put == put && b->n < WDL_BATCH_OPS && b->gone == gone &&
-           (!put || b->used + args->remote.bytes <= sizeof(b->data));
+    return b->put == put && b->n < WDL_BATCH_OPS && b->gone == regions_gone(b->control) &&
+           (!put || b->used + bytes <= sizeof(b->data));
 }
 
 /* Is it the same place as the last one's? Then a put takes the place of that one. */
@@ -88,6 +87,25 @@ static int is_last(const struct wdl_batch *b, const char *there, size_t bytes)
 {
     return b->n > b->first && b->there[b->n - 1].base == there &&
            b->there[b->n - 1].bytes == bytes;
+}
+
+int wdl_batch_add(struct wdl_batch *b, int put, uint64_t at, void *local, size_t bytes)
+{
+    char *there = (char *) (uintptr_t) at, *from = local;
+    if (!has_room(b, put, bytes))
+        return 0;
+    if (b->put && is_last(b, there, bytes)) {
+        memcpy(b->here[b->n - 1].base, from, bytes);
+        return 1;
+    }
+    if (b->put) {
+        from = memcpy(b->data + b->used, from, bytes);
+        b->used += bytes;
+    }
+    b->here[b->n] = (struct wdl_piece){from, bytes};
+    b->there[b->n] = (struct wdl_piece){there, bytes};
+    b->n++;
+    return 1;
 }
 
 /* The target's batch; else an empty one; else another target's, which is run for it. NULL: not now.
@@ -113,39 +131,29 @@ int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
                  struct wdl_win_control *control, uint64_t at)
 {
     size_t bytes = args->remote.bytes;
-    char *from = (char *) args->origin.addr + args->origin.lo;
+    uint64_t there = at + (uint64_t) args->remote.lo;
+    char *local = (char *) args->origin.addr + args->origin.lo;
     if (!wdl_batch_takes(win, args))
         return WDL_ERR_UNSUPPORTED;
     struct wdl_batch *b = batch_find(win, args->target);
-    uint64_t gone = regions_gone(control);
-    if (b && b->win && !has_room(b, args, gone) && batch_run(b) != WDL_OK)
+    int put = args->kind == WDL_RMA_PUT;
+    if (b && b->win && !has_room(b, put, bytes) && batch_run(b) != WDL_OK)
         b = NULL;
     if (!b)
         return WDL_AGAIN;
+    win->rma->last_batch = b;
     if (!b->win) {
         b->win = win;
         b->rank = args->target;
-        b->put = args->kind == WDL_RMA_PUT;
+        b->put = put;
         b->first = b->n = 0;
         b->used = 0;
         b->control = control;
-        b->gone = gone;
+        b->gone = regions_gone(control);
         win->batched++;
         win->rma->batched++;
     }
-    char *there = (char *) (uintptr_t) (at + (uint64_t) args->remote.lo);
-    if (b->put && is_last(b, there, bytes)) {
-        memcpy(b->here[b->n - 1].base, from, bytes);
-        return WDL_OK;
-    }
-    if (b->put) {
-        from = memcpy(b->data + b->used, from, bytes);
-        b->used += bytes;
-    }
-    b->here[b->n] = (struct wdl_piece){from, bytes};
-    b->there[b->n] = (struct wdl_piece){there, bytes};
-    b->n++;
-    return WDL_OK;
+    return wdl_batch_add(b, put, there, local, bytes) ? WDL_OK : WDL_AGAIN;
 }
 
 int wdl_batches_run_now(struct wdl_win *win, int rank, uint64_t stamp)

@@ -225,6 +225,26 @@ static uint64_t known_place(struct wdl_win *win, int64_t disp, int64_t lo, uint6
     return region && region->offer == 0 && bytes <= region->bytes - (at - region->base) ? at : 0;
 }
 
+/* Is it held with the last one? (Neither a lock nor an epoch ends before that is done.) */
+static int held_again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t disp,
+                      int64_t lo, void *local, uint64_t bytes)
+{
+    struct wdl_batch *b = win->rma->last_batch;
+    uint64_t at;
+    if (!b || b->win != win || b->rank != rank || win->near.rank != rank || !win->near.control ||
+        wdl_mailbox_under_way(win) || win->pulls.n > 0 || bytes == 0 ||
+        win->params.hints.combine == WDL_COMBINE_NEVER ||
+        (at = known_place(win, disp, lo, bytes)) == 0 ||
+        !wdl_batch_add(b, kind == WDL_RMA_PUT, at, local, bytes))
+        return 0;
+    if (win->mailbox.on && win->mailbox.run < 2)
+        win->mailbox.run = 2;
+    wdl_train_count(win, rank, kind, bytes);
+    win->stats.ops_copied++;
+    win->quick.stored |= kind == WDL_RMA_PUT;
+    return 1;
+}
+
 /* Does it go as the last one, copied by the system, and does nothing have to be done before? Then
  * that is done. */
 static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t disp,
@@ -236,7 +256,9 @@ static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, i
         return put && lo == 0 && wdl_train_put(win, rank, disp, local, bytes);
     if (win->mailbox.bag.n > 0)
         return lo == 0 && wdl_bag_moves(win, kind, rank, disp, local, bytes);
-    if (win->near.rank != rank || !win->near.control || bytes == 0 || win->batched > 0 ||
+    if (win->batched > 0)
+        return bytes <= WDL_BATCH_SHORT && held_again(win, kind, rank, disp, lo, local, bytes);
+    if (win->near.rank != rank || !win->near.control || bytes == 0 ||
         wdl_mailbox_under_way(win) || !admits(win, rank) ||
         (put && wdl_pull_takes(win, bytes)) || (at = known_place(win, disp, lo, bytes)) == 0 ||
         wdl_joint_takes(win, rank, win->near.control, bytes) ||
@@ -261,14 +283,27 @@ static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, i
     return 1;
 }
 
+/* The same of a put whose request is complete when its data are held. */
+static inline int rput_again(struct wdl_win *win, int rank, int64_t disp, int64_t lo, void *local,
+                             uint64_t bytes)
+{
+    if (win->mailbox.bag.n > 0)
+        return lo == 0 && wdl_bag_moves(win, WDL_RMA_PUT, rank, disp, local, bytes);
+    return win->batched > 0 && held_again(win, WDL_RMA_PUT, rank, disp, lo, local, bytes);
+}
+
 int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     const struct wdl_host *host = &win->proc->host;
     const struct wdl_buf *remote = &args->remote, *origin = &args->origin;
+    char *local = (char *) origin->addr + origin->lo;
+    if (!remote->contig || !origin->contig || origin->bytes < remote->bytes)
+        return 0;
     int may_wait = args->request && remote->bytes <= WDL_BATCH_LONG; /* for others (batch.h) */
-    if (may_wait || !remote->contig || !origin->contig || origin->bytes < remote->bytes ||
-        !again(win, args->kind, args->target, args->disp, remote->lo,
-               (char *) origin->addr + origin->lo, remote->bytes))
+    if (may_wait && args->kind == WDL_RMA_GET)
+        return 0;
+    if (may_wait ? !rput_again(win, args->target, args->disp, remote->lo, local, remote->bytes) :
+        !again(win, args->kind, args->target, args->disp, remote->lo, local, remote->bytes))
         return 0;
     if (args->request)
         host->ops->request_complete(host->ctx, args->request, WDL_OK);
@@ -279,6 +314,12 @@ int wdl_rma_again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t
                   uint64_t bytes)
 {
     return again(win, kind, rank, disp, 0, local, bytes);
+}
+
+int wdl_rma_rput_again(struct wdl_win *win, int rank, int64_t disp, void *local, uint64_t bytes)
+{
+    return bytes <= WDL_BATCH_LONG && !win->mailbox.train.ring &&
+           rput_again(win, rank, disp, 0, local, bytes);
 }
 
 int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,

@@ -191,6 +191,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args);
  * one did, a copy by the system: 1: done, 0: nothing has happened, wdl_rma_op is to be asked. */
 int wdl_rma_again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t disp, void *local,
                   uint64_t bytes);
+/* The same of a put with a request: 1: that is complete, 0: nothing has happened. */
+int wdl_rma_rput_again(struct wdl_win *win, int rank, int64_t disp, void *local, uint64_t bytes);
 
 /* The short way of accumulates and compare-and-swaps (quick.h): `count` elements, contiguous on
  * both sides; out may be NULL. WDL_OK, or WDL_AGAIN: nothing has been done, take the full path. */

@@ -105,7 +105,7 @@ START_TEST(they_are_done_as_they_came)
 }
 END_TEST
 
-/* Of another kind, or one with a request: what is in it first. */
+/* Of another kind, or a get with a request: what is in it first. */
 START_TEST(what_is_different_waits_for_it)
 {
     static uint64_t one = 1, old;
@@ -124,10 +124,9 @@ START_TEST(what_is_different_waits_for_it)
             move_of(other, 0, kind == WDL_RMA_PUT ? to : from, 8) :
             what % KINDS == ACC ? test_acc(1, 0, WDL_ROP_REPLACE, TEST_U64, 1, &one, NULL) :
             what % KINDS == FETCH ? test_acc(1, 0, WDL_ROP_REPLACE, TEST_U64, 1, &one, &old) :
-            test_put(1, 0, from + 100, what % KINDS == LONG ? LONGEST + 1 : 8);
+            what % KINDS == LONG ? test_put(1, 0, from + 100, LONGEST + 1) :
+            test_get(1, 0, to + 100, 8);
         args.request = what % KINDS == REQUEST ? &request : NULL;
-        if (args.request)
-            args.kind = WDL_RMA_PUT;
         ck_assert_int_eq(operate(&bed, args), WDL_AGAIN);
         ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
         if (kind == WDL_RMA_PUT)
@@ -142,13 +141,42 @@ START_TEST(what_is_different_waits_for_it)
         }
         if (args.kind == WDL_RMA_PUT)
             ck_assert_mem_eq(bed.w.rank[1].memory, args.origin.addr, args.origin.bytes);
-        if (what == OTHER)
-            ck_assert_mem_eq(to, from, 8);
+        if (args.kind == WDL_RMA_GET)
+            ck_assert_mem_eq(args.origin.addr, bed.w.rank[1].memory, 8);
         if (args.kind >= WDL_RMA_ACC)
             ck_assert_uint_eq(bed_word(&bed, 1, 0), 1);
         ck_assert_int_eq(request.done, args.request != NULL);
         bed_end(&bed);
     }
+}
+END_TEST
+
+/* A put with a request is one of them, and complete when its data are. */
+START_TEST(with_a_request_it_is_complete)
+{
+    struct bed bed;
+    open_as(&bed, 0);
+    for (int i = 0; i < 6; i++) {
+        struct test_request request = {0};
+        char data[9];
+        memcpy(data, from + i * 9, 9);
+        struct wdl_rma_args put = test_put(1, 3 * i, i > 2 ? data : from + i * 9, 9);
+        put.request = i > 2 ? &request : NULL;
+        if (i == 5)
+            ck_assert_int_eq(wdl_rma_rput_again(bed.win[0], 1, 3 * i, data, 9), 1);
+        else
+            ck_assert_int_eq(operate(&bed, put), WDL_OK);
+        ck_assert_int_eq(request.done, i == 3 || i == 4);
+        memset(data, 0, 9);
+    }
+    ck_assert_int_eq(wdl_rma_rput_again(bed.win[0], 2, 0, from, 9), 0);
+    ck_assert_int_eq(wdl_rma_rput_again(bed.win[0], 1, 0, from, LONGEST + 1), 0);
+    done_there(&bed);
+    for (int i = 0; i < 6; i++)
+        ck_assert_mem_eq(bed.w.rank[1].memory + 24 * i, from + i * 9, 9);
+    ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 6);
+    ck_assert_int_eq(mover.calls, 0);
+    bed_close(&bed);
 }
 END_TEST
 
@@ -372,7 +400,8 @@ START_TEST(where_there_is_none)
 END_TEST
 
 WDL_SUITE("rma/bag_moves", many_are_one_cell, several_are_expected_again,
-          they_are_done_as_they_came, what_is_different_waits_for_it, longer_ones_are_fewer,
+          they_are_done_as_they_came, what_is_different_waits_for_it,
+          with_a_request_it_is_complete, longer_ones_are_fewer,
           others_are_not_kept_waiting, what_nobody_takes_the_system_does,
           one_that_fails_is_the_only_one, nonsense_is_refused, results_have_the_length_asked_for,
           gets_of_one_window_at_a_time, where_there_is_none)

@@ -201,6 +201,64 @@ START_TEST(every_synchronization_runs_what_is_held)
 }
 END_TEST
 
+/* Those behind the first take a short way into the batch, puts with a request too, and are
+ * refused there where they would be in another, longer than is held, or out of bounds. */
+START_TEST(those_behind_the_first_take_a_short_way)
+{
+    static char out[WDL_BATCH_LONG + 1], in[16];
+    enum { AT = 512 };
+    for (int dynamic = 0; dynamic < 2; dynamic++) {
+        struct bed bed;
+        open(&bed, dynamic);
+        struct wdl_win *win = bed.win[0];
+        int64_t at = dynamic ? attach(&bed, 1, 0, BYTES) : 0, unit = dynamic ? 8 : 1;
+        for (int i = 0; i < (int) sizeof(out); i++)
+            out[i] = (char) (i % 100 + 1);
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, at, out, 8), 0);
+        ck_assert_int_eq(wdl_rma_rput_again(win, 1, at, out, 8), 0);
+        ck_assert_int_eq(operate(&bed, test_put(1, at, out, 8)), WDL_OK);
+        mover.calls = 0;        /* where that looked what is attached */
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, at + 2 * unit, out + 1, 8), 1);
+        ck_assert_int_eq(wdl_rma_rput_again(win, 1, at + 3 * unit, out + 2, 9), 1);
+        ck_assert_int_eq(wdl_rma_rput_again(win, 1, at, out, WDL_BATCH_LONG + 1), 0);
+        ck_assert_int_eq(wdl_rma_rput_again(win, 1, at + AT * unit, out, WDL_BATCH_LONG), 1);
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, at, out, WDL_BATCH_SHORT + 1), 0);
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, at - 8, out, 8), 0);
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 2, at, out, 8), 0);
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_GET, 1, at, in, 8), 0);
+        win->params.hints.combine = WDL_COMBINE_NEVER;
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_PUT, 1, at, out, 8), 0);
+        win->params.hints.combine = WDL_COMBINE_AUTO;
+        ck_assert_int_eq(mover.calls, 0);
+        held(&bed, 1);
+        ck_assert_uint_eq(bed_stats(&bed).ops_copied, 4);
+        ck_assert_int_eq(flush(&bed, 1, 0), WDL_OK);
+        ck_assert_int_eq(mover.calls, 1);
+        const char *memory = bed.w.rank[1].memory;
+        ck_assert_mem_eq(memory, out, 8);
+        ck_assert_mem_eq(memory + 16, out + 1, 8);
+        ck_assert_mem_eq(memory + 24, out + 2, 9);
+        ck_assert_mem_eq(memory + 8 * AT, out, WDL_BATCH_LONG);
+        ck_assert_int_eq(memory[8] | memory[33] | memory[8 * AT - 1], 0);
+        ck_assert_int_eq(wdl_rma_rput_again(win, 1, at, out, 8), 0);    /* it is empty */
+        ck_assert_int_eq(operate(&bed, test_get(1, at, in, 8)), WDL_OK);
+        ck_assert_int_eq(wdl_rma_again(win, WDL_RMA_GET, 1, at + 2 * unit, in + 8, 8), 1);
+        ck_assert_int_eq(wdl_rma_rput_again(win, 1, at, out, 8), 0);
+        ck_assert_int_eq(flush(&bed, 1, 0), WDL_OK);
+        ck_assert_int_eq(mover.calls, 2);
+        ck_assert_mem_eq(in, out, 8);
+        ck_assert_mem_eq(in + 8, out + 1, 8);
+        for (int i = 0; i < WDL_BATCH_OPS + 3; i++)     /* no more than it holds */
+            ck_assert_int_eq(operate(&bed, test_put(1, at + 2 * i * unit, out + i, 8)), WDL_OK);
+        ck_assert_int_eq(mover.calls, 3);
+        ck_assert_int_eq(flush(&bed, 1, 0), WDL_OK);
+        for (int i = 0; i < WDL_BATCH_OPS + 3; i++)
+            ck_assert_mem_eq(memory + 16 * i, out + i, 8);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
 /* Operations on one place are done in the order in which they came, whatever way each takes. */
 START_TEST(what_follows_stays_behind)
 {
@@ -365,6 +423,6 @@ END_TEST
 
 WDL_SUITE("rma/batch", puts_before_a_flush_are_one_call, the_last_put_of_a_place_counts,
           gets_before_a_flush_are_one_call, a_full_batch_is_run,
-          every_synchronization_runs_what_is_held, what_follows_stays_behind,
-          what_is_not_short_is_not_held, targets_are_held_apart, a_failure_is_one_operations_own,
-          what_went_meanwhile_is_refused)
+          every_synchronization_runs_what_is_held, those_behind_the_first_take_a_short_way,
+          what_follows_stays_behind, what_is_not_short_is_not_held, targets_are_held_apart,
+          a_failure_is_one_operations_own, what_went_meanwhile_is_refused)
