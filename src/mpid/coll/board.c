@@ -6,6 +6,7 @@
 #include "mpid/coll/algo.h"
 #include "mpid/coll/nodes.h"
 #include "mpid/coll/rate.h"
+#include "mpid/coll/staging.h"
 
 enum { LINE = 64 };
 
@@ -187,8 +188,9 @@ int wdl_board_fetch(const struct wdl_run *run, int rank, const void *there, void
     }
     run->team->coll->stats.placed_bytes += bytes;
     /* of what is folded all is one time, which node_fold.c takes */
-    enum wdl_rate_use use = wdl_rate_use(run);
-    if (bytes < WDL_RATE_LEAST || use == WDL_RATE_FOLDED || use == WDL_RATE_LONG_FOLDED)
+    enum wdl_rate_use use = bytes < WDL_RATE_LEAST ? WDL_RATE_USES : wdl_rate_use(run);
+    if (use == WDL_RATE_USES || use == WDL_RATE_FOLDED || use == WDL_RATE_LONG_FOLDED ||
+        !wdl_staging_could(run))
         return shm->peek(shm->ctx, rank, there, here, bytes);
     uint64_t since_ns = wdl_rate_now(run->team);
     int status = shm->peek(shm->ctx, rank, there, here, bytes);

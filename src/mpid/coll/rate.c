@@ -32,7 +32,7 @@ enum wdl_rate_use wdl_rate_use(const struct wdl_run *run)
 }
 
 /* Tried now and then, what is filled is in nobody's cache, and is so sooner than if it were always
- * done: what is to be preferred takes a quarter less. */
+ * done: what is to be preferred instead of fetching takes a quarter less. */
 static int is_faster(uint32_t ns, uint32_t than)
 {
     return ns + ns / 3 < than;
@@ -40,7 +40,7 @@ static int is_faster(uint32_t ns, uint32_t than)
 
 /* What of it is known; who never fills knows only how it reads. Of what is folded, all that the way
  * takes is one time: what fills is in it, and each way is seen as it is. */
-static uint32_t bits_of(const struct wdl_rate_times *times, enum wdl_rate_use use)
+static uint32_t bits_of(const struct wdl_rate_times *times, enum wdl_rate_use use, uint32_t before)
 {
     uint32_t fetched = times->ns[WDL_RATE_FETCHED], read = times->ns[WDL_RATE_READ];
     uint32_t filled = times->ns[WDL_RATE_FILLED] ? times->ns[WDL_RATE_FILLED] : read;
@@ -50,6 +50,8 @@ static uint32_t bits_of(const struct wdl_rate_times *times, enum wdl_rate_use us
         return 0;
     if (use == WDL_RATE_LONG_FOLDED)
         return KNOWN | (read < fetched ? STAGED : 0u);
+    if (!all && before != KNOWN)        /* it was not found to be better fetched */
+        return KNOWN | (filled + read < fetched ? STAGED : 0u);
     return KNOWN | (is_faster(all ? longer : filled + read, fetched) ? STAGED : 0u);
 }
 
@@ -74,7 +76,8 @@ void wdl_rate_took(struct wdl_team *team, enum wdl_rate_use use, enum wdl_rate_w
     if (bytes < WDL_RATE_LEAST || ns == 0 || !team->on_node || !is_warm(times, way))
         return;
     times->ns[way] = wdl_smoothed(times->ns[way], ns * UNIT / bytes, PARTS);
-    uint32_t word = bits_of(times, use) << BITS * use;
+    uint32_t before = rate->said >> BITS * use & (KNOWN | STAGED);
+    uint32_t word = bits_of(times, use, before) << BITS * use;
     word |= rate->said & ~((uint32_t) (KNOWN | STAGED) << BITS * use);
     if (word == rate->said)
         return;

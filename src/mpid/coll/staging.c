@@ -28,13 +28,29 @@ struct wdl_staging {
     } taken[];
 };
 
-int wdl_staging_is_long(const struct wdl_run *run)
+/* By this rank to others, where blocks vary; else what the arguments say that each does. */
+static size_t given_by(const struct wdl_run *run)
 {
     const struct wdl_coll_args *a = &run->args;
+    int gives = a->kind == WDL_COLL_EXCHANGE ||
+                (a->kind == WDL_COLL_SCATTER && run->team->rank == a->root);
     int blocks = a->kind == WDL_COLL_SCATTER || a->kind == WDL_COLL_EXCHANGE ||
                  a->kind == WDL_COLL_REDUCE_SCATTER;
-    size_t bytes = blocks ? a->bytes * (size_t) run->team->size : a->bytes;
-    return bytes > run->team->params.staging_bytes / 2;
+    if (a->variable && gives)
+        return wdl_board_for_others(run);
+    return blocks ? a->bytes * (size_t) run->team->size : a->bytes;
+}
+
+int wdl_staging_is_long(const struct wdl_run *run)
+{
+    return given_by(run) > run->team->params.staging_bytes / 2;
+}
+
+int wdl_staging_could(const struct wdl_run *run)
+{
+    const struct wdl_team_params *params = &run->team->params;
+    return run->team->size == 2 || !wdl_staging_is_long(run) ||
+           given_by(run) <= params->staging_long_bytes / 2;
 }
 
 static struct wdl_staging *staging_make(struct wdl_team *team, size_t bytes)
@@ -191,6 +207,7 @@ void wdl_staging_fill_part(struct wdl_run *run, struct wdl_sheet *sheet, size_t 
     struct wdl_team *team = run->team;
     struct wdl_staging *s = staging_at(team, run->staged);
     size_t end = (size_t) (run->staged - s->at) + all;
+    uint64_t since_ns = bytes < WDL_RATE_LEAST ? 0 : wdl_rate_now(team);
     if (at == 0 && end > s->met) { /* seen with any of the bytes */
         sheet->fresh = 1;
         s->met = end;
@@ -200,6 +217,9 @@ void wdl_staging_fill_part(struct wdl_run *run, struct wdl_sheet *sheet, size_t 
     team->coll->stats.copied_bytes += bytes;
     /* pairs with the load in wdl_staging_read */
     __atomic_store_n(&sheet->filled, at + bytes, __ATOMIC_RELEASE);
+    if (since_ns && !sheet->fresh)
+        wdl_rate_took(team, wdl_rate_use(run), WDL_RATE_FILLED, bytes,
+                      wdl_rate_now(team) - since_ns);
 }
 
 char *wdl_staging_of(const struct wdl_run *run, int rank, const struct wdl_sheet *sheet,

@@ -19,8 +19,10 @@
 
 #include "mpid/coll/board.h"
 
-/* Does the collective give more than the short ring takes at a time? */
+/* Does the collective give more than the short ring takes at a time; does one of the rings take
+ * that, or is it of two, where it may go in parts? */
 int wdl_staging_is_long(const struct wdl_run *run);
+int wdl_staging_could(const struct wdl_run *run);
 /* Room for so many bytes at run->staged, and what tells others where that is. NULL: there is
  * none. */
 char *wdl_staging_take(struct wdl_run *run, size_t bytes, uint64_t *card_out);

@@ -162,6 +162,13 @@ int wdl_bag_moves(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t
     return 1;
 }
 
+/* What has been called back from a cell, and its user's buffer given back (mailbox.c), is in the
+ * area, where the bag would write over it. */
+static int is_in_area(const struct wdl_win *win, const void *local)
+{
+    return (uintptr_t) local - (uintptr_t) wdl_mail_control(win)->area.data < WDL_MAIL_AREA;
+}
+
 int wdl_bag_move_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                     struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
@@ -170,7 +177,7 @@ int wdl_bag_move_op(struct wdl_win *win, const struct wdl_rma_args *args, struct
     char *local = (char *) args->origin.addr + args->origin.lo;
     if (args->request || bytes > WDL_BAG_EACH || args->remote.lo != 0 ||
         !wdl_batch_takes(win, args) || !win->mailbox.has || !wdl_mail_is_attended(control) ||
-        wdl_mail_is_away(win, args->target))
+        wdl_mail_is_away(win, args->target) || is_in_area(win, local))
         return WDL_ERR_UNSUPPORTED;
     if (bag->n > 0 && wdl_bag_moves(win, args->kind, args->target, args->disp, local, bytes))
         return WDL_OK;          /* the one before it was the first */

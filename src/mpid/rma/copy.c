@@ -297,7 +297,8 @@ int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args)
     const struct wdl_host *host = &win->proc->host;
     const struct wdl_buf *remote = &args->remote, *origin = &args->origin;
     char *local = (char *) origin->addr + origin->lo;
-    if (!remote->contig || !origin->contig || origin->bytes < remote->bytes)
+    if (!remote->contig || !origin->contig || origin->bytes < remote->bytes ||
+        (args->request && win->quick.fence))
         return 0;
     int may_wait = args->request && remote->bytes <= WDL_BATCH_LONG; /* for others (batch.h) */
     if (may_wait && args->kind == WDL_RMA_GET)
@@ -318,7 +319,7 @@ int wdl_rma_again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t
 
 int wdl_rma_rput_again(struct wdl_win *win, int rank, int64_t disp, void *local, uint64_t bytes)
 {
-    return bytes <= WDL_BATCH_LONG && !win->mailbox.train.ring &&
+    return bytes <= WDL_BATCH_LONG && !win->quick.fence && !win->mailbox.train.ring &&
            rput_again(win, rank, disp, 0, local, bytes);
 }
 

@@ -155,10 +155,27 @@ START_TEST(what_one_alone_wants_is_fetched_if_it_is_long)
     uint64_t before = copied();
     all(WDL_COLL_SCATTER, 1, MORE);
     ck_assert_uint_eq(fetched(), MORE * (RANKS - 1));
-    all(WDL_COLL_EXCHANGE, 0, MORE);
-    ck_assert_uint_eq(fetched(), MORE * (RANKS - 1) * (RANKS + 1));
     ck_assert_uint_eq(copied() - before, 0);
     close_all();
+}
+END_TEST
+
+/* Each gives to all: staged, as far as a ring takes it, until times say otherwise. */
+START_TEST(what_all_give_to_all_is_staged)
+{
+    enum { MORE = LONG + 8, OTHERS = RANKS - 1 };
+    for (int fits = 0; fits < 2; fits++) {
+        open_with(fits ? 2 * RANKS * MORE : RANKS * MORE);
+        uint64_t before = copied();
+        fill();
+        all(WDL_COLL_EXCHANGE, 0, MORE);
+        ck_assert_uint_eq(fetched(), fits ? 0 : MORE * OTHERS * RANKS);
+        ck_assert_uint_eq(copied() - before, fits ? 2 * MORE * OTHERS * RANKS : 0);
+        for (int i = 0; i < RANKS; i++)
+            for (int k = 0; k < RANKS; k++)
+                ck_assert_mem_eq(dst[i] + k * MORE, src[k] + i * MORE, MORE);
+        close_all();
+    }
 }
 END_TEST
 
@@ -431,7 +448,8 @@ END_TEST
 WDL_SUITE("mpid/coll/staging", as_much_of_a_ring_is_used_as_it_takes,
           data_for_many_is_copied_once_and_taken_by_each,
           what_one_alone_wants_is_staged_if_it_is_short,
-          what_one_alone_wants_is_fetched_if_it_is_long, who_has_staged_waits_for_nobody,
+          what_one_alone_wants_is_fetched_if_it_is_long, what_all_give_to_all_is_staged,
+          who_has_staged_waits_for_nobody,
           without_room_data_stays_in_its_place, what_is_longer_has_a_ring_of_its_own,
           results_have_the_same_bits_with_room_and_without,
           operands_are_folded_where_they_are_staged,

@@ -180,6 +180,34 @@ START_TEST(with_a_request_it_is_complete)
 }
 END_TEST
 
+/* One whose request was complete when it was in a cell, and that is called back, keeps its data. */
+START_TEST(what_is_called_back_keeps_its_data)
+{
+    for (size_t bytes = 8; bytes <= 104; bytes += 96) { /* in the cell, in the area */
+        struct bed bed;
+        struct test_request request = {0};
+        char data[104];
+        open_as(&bed, 0);
+        memcpy(data, from, bytes);
+        struct wdl_rma_args put = test_put(1, 5, data, bytes);
+        put.request = &request;
+        ck_assert_int_eq(operate(&bed, put), WDL_OK);
+        ck_assert(bed.win[0]->mailbox.mail && request.done);
+        memset(data, 0, bytes);
+        for (int i = 0; i < 3; i++)
+            ck_assert_int_eq(operate(&bed, test_put(1, 20 + i, from + i, 8)), WDL_OK);
+        for (int i = 0; bed_flush(&bed, 1) == WDL_AGAIN; i++) {
+            ck_assert_int_lt(i, 3);
+            (void) wdl_mailbox_serve(bed.win[1]);
+        }
+        ck_assert_mem_eq(bed.w.rank[1].memory + 5 * UNIT, from, bytes);
+        for (int i = 0; i < 3; i++)
+            ck_assert_mem_eq(bed.w.rank[1].memory + (20 + i) * UNIT, from + i, 8);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
 /* So many of each length as fit are one cell, and the next one waits for it. */
 START_TEST(longer_ones_are_fewer)
 {
@@ -401,7 +429,7 @@ END_TEST
 
 WDL_SUITE("rma/bag_moves", many_are_one_cell, several_are_expected_again,
           they_are_done_as_they_came, what_is_different_waits_for_it,
-          with_a_request_it_is_complete, longer_ones_are_fewer,
+          with_a_request_it_is_complete, what_is_called_back_keeps_its_data, longer_ones_are_fewer,
           others_are_not_kept_waiting, what_nobody_takes_the_system_does,
           one_that_fails_is_the_only_one, nonsense_is_refused, results_have_the_length_asked_for,
           gets_of_one_window_at_a_time, where_there_is_none)
