@@ -150,5 +150,20 @@ START_TEST(the_longest)
 }
 END_TEST
 
+/* Of a ring: the next one, as far from what begins a page, or 16 bytes behind, as can be. */
+START_TEST(places_that_are_not_slow)
+{
+    for (uint64_t at = 0; at < 3 * WDL_COPY_PAGE; at += 24) {
+        uint64_t place = wdl_copy_place(at);
+        ck_assert(place >= at && place - at < WDL_COPY_PAGE);
+        for (uintptr_t user = 0; user < 64; user += 16) {
+            ck_assert(!wdl_copy_is_slow((void *) (uintptr_t) place, (void *) user));
+            ck_assert(!wdl_copy_is_slow((void *) user, (void *) (uintptr_t) place));
+        }
+        ck_assert_uint_eq(wdl_copy_place(place), place);
+    }
+}
+END_TEST
+
 WDL_SUITE("base/copy", what_memmove_does, wherever_it_lies_in_its_page, of_every_length, short_ones,
-          the_longest)
+          places_that_are_not_slow, the_longest)

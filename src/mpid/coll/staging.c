@@ -75,7 +75,8 @@ static int are_lone(const struct wdl_team *team, enum wdl_coll_kind kind)
     return wdl_coll_reduces(kind) && (team->size == 2 || kind == WDL_COLL_SCAN);
 }
 
-/* The ring for so many bytes at a time: the next need not wait for these, so it is twice as long.
+/* The ring for so many bytes at a time: the next need not wait for these, so it is twice as long,
+ * with a page to choose a place from for each.
  * NULL: there is none. */
 static struct wdl_staging *staging_for(struct wdl_team *team, enum wdl_coll_kind kind, size_t bytes)
 {
@@ -86,7 +87,7 @@ static struct wdl_staging *staging_for(struct wdl_team *team, enum wdl_coll_kind
     if (bytes > ring / 2)
         return NULL;
     if (!team->staging[is_long])
-        team->staging[is_long] = staging_make(team, ring);
+        team->staging[is_long] = staging_make(team, ring + 2 * WDL_COPY_PAGE);
     return team->staging[is_long] && team->staging[is_long]->at ? team->staging[is_long] : NULL;
 }
 
@@ -151,7 +152,8 @@ char *wdl_staging_take_for(struct wdl_run *run, size_t bytes, int reader, uint64
     if (!s)
         return NULL;
     size_t all = s->bytes;
-    bytes = (bytes + LINE - 1) & ~(size_t) (LINE - 1);
+    size_t more = bytes < WDL_COPY_PAGE ? 0 : WDL_COPY_PAGE;
+    bytes = ((bytes + LINE - 1) & ~(size_t) (LINE - 1)) + more;
     uint64_t begin = place_for(s, team, bytes);
     int beyond = begin % all >= s->in_use && (size_t) team->size * LOOK <= bytes;
     if (beyond || !has_room(s, team, begin + bytes)) {
@@ -165,8 +167,9 @@ char *wdl_staging_take_for(struct wdl_run *run, size_t bytes, int reader, uint64
     int last = (s->first + s->count++) % team->window;
     s->head = begin + bytes;
     s->taken[last] = (struct taken){run->seq, reader, s->head};
-    *card_out = s->card + begin % all;
-    run->staged = s->at + begin % all;
+    uint64_t at = more ? wdl_copy_place(begin % all) : begin % all;
+    *card_out = s->card + at;
+    run->staged = s->at + at;
     return run->staged;
 }
 

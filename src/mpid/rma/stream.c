@@ -260,11 +260,14 @@ static int find_ring(const struct wdl_win *win, struct ring *ring)
     return ring->stream != NULL;
 }
 
-/* At a line, and where an element begins. */
+/* Of operands at a line, and where an element begins. */
 static uint64_t next_place(const struct wdl_stream *s, const struct wdl_element *el)
 {
-    uint64_t step = el && 64 % el->packed_bytes != 0 ? 64 * (uint64_t) el->packed_bytes : 64;
-    return (own_count(&s->filled) + step - 1) / step * step;
+    uint64_t at = own_count(&s->filled);
+    if (!el)
+        return wdl_copy_place(at);
+    uint64_t step = 64 % el->packed_bytes != 0 ? 64 * (uint64_t) el->packed_bytes : 64;
+    return (at + step - 1) / step * step;
 }
 
 /* The elements of an operation that folds. */
