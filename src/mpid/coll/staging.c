@@ -76,8 +76,7 @@ static int are_lone(const struct wdl_team *team, enum wdl_coll_kind kind)
 }
 
 /* The ring for so many bytes at a time: the next need not wait for these, so it is twice as long,
- * with a page to choose a place from for each.
- * NULL: there is none. */
+ * with a page to choose a place from for each. NULL: there is none. */
 static struct wdl_staging *staging_for(struct wdl_team *team, enum wdl_coll_kind kind, size_t bytes)
 {
     size_t ring = team->params.staging_bytes;

@@ -315,6 +315,17 @@ static int run_outside(struct wdl_win *win)
     return WDL_OK;
 }
 
+/* The next one, as it was put in: the node shares the area. */
+static int is_sound(const struct wdl_win *win, const struct wdl_bag_move *move)
+{
+    const struct wdl_bag *bag = &win->mailbox.bag;
+    uint64_t at;
+    return move->bytes <= WDL_BAG_EACH && wdl_bag_length(move->bytes) <= bag->used - bag->done &&
+           (bag->args.kind == WDL_RMA_PUT || move->bytes == win->rma->got[bag->first].bytes) &&
+           (bag->info.bytes == UINT64_MAX ||
+            wdl_rank_holds(&bag->info, move->disp, move->bytes, &at));
+}
+
 /* Puts and gets that are not handed over are a batch's. A failure is that of one. */
 static int moves_outside(struct wdl_win *win)
 {
@@ -325,6 +336,10 @@ static int moves_outside(struct wdl_win *win)
         struct wdl_bag_move move;
         char *at = wdl_mail_control(win)->area.data + bag->done;
         memcpy(&move, at, sizeof(move));
+        if (!is_sound(win, &move)) {
+            wdl_win_fail(win, WDL_ERR_PROTO);
+            break;
+        }
         void *local = puts ? at + sizeof(move) : win->rma->got[bag->first].base;
         uint64_t there = (uint64_t) (uintptr_t) place_of(bag, move.disp);
         args.remote = (struct wdl_buf){.bytes = move.bytes, .contig = 1};

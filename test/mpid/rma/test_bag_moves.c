@@ -357,6 +357,39 @@ START_TEST(nonsense_is_refused)
 }
 END_TEST
 
+/* What has been written to the area meanwhile is not believed by the origin either. */
+START_TEST(nonsense_of_its_own_is_refused)
+{
+    enum { LONGER, ENDLESS, FAR, KINDS };
+    for (int what = 0; what < 2 * KINDS; what++) {
+        int puts = what < KINDS;
+        struct bed bed;
+        open_as(&bed, 0);
+        memcpy(bed.w.rank[1].memory, from, puts ? 0 : 24);
+        for (int i = 0; i < 3; i++)
+            ck_assert_int_eq(operate(&bed, puts ? test_put(1, i, from + 8 * i, 8) :
+                                     test_get(1, i, to + 8 * i, 8)), WDL_OK);
+        char *last = bed.w.control[0].area.data + 2 * wdl_bag_length(8);
+        struct wdl_bag_move move = {2, 8};
+        ck_assert_mem_eq(last, &move, sizeof(move));
+        move.bytes = what % KINDS == LONGER ? 9 : what % KINDS == ENDLESS ? UINT64_MAX : 8;
+        move.disp = what % KINDS == FAR ? BYTES / UNIT : 2;
+        memcpy(last, &move, sizeof(move));
+        int status = WDL_AGAIN;
+        for (int i = 0; status == WDL_AGAIN; i++) {
+            ck_assert_int_lt(i, 2 * WDL_MAIL_LOOKS);
+            status = bed_flush(&bed, 1);
+        }
+        ck_assert_int_eq(status, WDL_ERR_PROTO);
+        ck_assert_int_eq(bed.win[0]->batched, 0);
+        ck_assert_mem_eq(puts ? bed.w.rank[1].memory : to, from, 16);
+        ck_assert_mem_eq((puts ? bed.w.rank[1].memory : to) + 16, (char[16]){0}, puts ? 16 : 8);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
 /* Results go where they were asked for, and no further, whatever the target says they are. */
 START_TEST(results_have_the_length_asked_for)
 {
@@ -431,5 +464,6 @@ WDL_SUITE("rma/bag_moves", many_are_one_cell, several_are_expected_again,
           they_are_done_as_they_came, what_is_different_waits_for_it,
           with_a_request_it_is_complete, what_is_called_back_keeps_its_data, longer_ones_are_fewer,
           others_are_not_kept_waiting, what_nobody_takes_the_system_does,
-          one_that_fails_is_the_only_one, nonsense_is_refused, results_have_the_length_asked_for,
+          one_that_fails_is_the_only_one, nonsense_is_refused, nonsense_of_its_own_is_refused,
+          results_have_the_length_asked_for,
           gets_of_one_window_at_a_time, where_there_is_none)
