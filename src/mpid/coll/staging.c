@@ -76,7 +76,7 @@ static int are_lone(const struct wdl_team *team, enum wdl_coll_kind kind)
 }
 
 /* The ring for so many bytes at a time: the next need not wait for these, so it is twice as long,
- * with a page to choose a place from for each. NULL: there is none. */
+ * and begins in the middle of a page. NULL: there is none. */
 static struct wdl_staging *staging_for(struct wdl_team *team, enum wdl_coll_kind kind, size_t bytes)
 {
     size_t ring = team->params.staging_bytes;
@@ -86,7 +86,7 @@ static struct wdl_staging *staging_for(struct wdl_team *team, enum wdl_coll_kind
     if (bytes > ring / 2)
         return NULL;
     if (!team->staging[is_long])
-        team->staging[is_long] = staging_make(team, ring + 2 * WDL_COPY_PAGE);
+        team->staging[is_long] = staging_make(team, ring + WDL_COPY_PAGE);
     return team->staging[is_long] && team->staging[is_long]->at ? team->staging[is_long] : NULL;
 }
 
@@ -122,16 +122,22 @@ static int has_room(const struct wdl_staging *s, const struct wdl_team *team, ui
 static uint64_t place_for(struct wdl_staging *s, const struct wdl_team *team, size_t bytes)
 {
     size_t all = s->bytes, at = s->head % all;
-    uint64_t again = s->head + (at ? all - at : 0);
+    uint64_t again = s->head + (at ? all - at : 0), next = s->head;
     int around = at >= s->in_use;
     if (s->count == 0)
         s->tail = around ? again : s->head;
-    return all - at < bytes || (around && has_room(s, team, again + bytes)) ? again : s->head;
+    if (bytes >= WDL_COPY_PAGE) {
+        next += wdl_copy_place(at) - at;
+        again += wdl_copy_place(0);
+    }
+    return next - s->head + at + bytes > all || (around && has_room(s, team, again + bytes)) ? again
+                                                                                        : next;
 }
 
 static void took(struct wdl_staging *s, uint64_t begin)
 {
-    if (begin % s->bytes == 0 && ++s->rounds % ROUNDS == 0 && s->in_use < s->bytes)
+    int is_again = s->head == 0 || begin / s->bytes != (s->head - 1) / s->bytes;
+    if (is_again && ++s->rounds % ROUNDS == 0 && s->in_use < s->bytes)
         s->in_use *= 2;
 }
 
@@ -151,8 +157,7 @@ char *wdl_staging_take_for(struct wdl_run *run, size_t bytes, int reader, uint64
     if (!s)
         return NULL;
     size_t all = s->bytes;
-    size_t more = bytes < WDL_COPY_PAGE ? 0 : WDL_COPY_PAGE;
-    bytes = ((bytes + LINE - 1) & ~(size_t) (LINE - 1)) + more;
+    bytes = (bytes + LINE - 1) & ~(size_t) (LINE - 1);
     uint64_t begin = place_for(s, team, bytes);
     int beyond = begin % all >= s->in_use && (size_t) team->size * LOOK <= bytes;
     if (beyond || !has_room(s, team, begin + bytes)) {
@@ -166,9 +171,8 @@ char *wdl_staging_take_for(struct wdl_run *run, size_t bytes, int reader, uint64
     int last = (s->first + s->count++) % team->window;
     s->head = begin + bytes;
     s->taken[last] = (struct taken){run->seq, reader, s->head};
-    uint64_t at = more ? wdl_copy_place(begin % all) : begin % all;
-    *card_out = s->card + at;
-    run->staged = s->at + at;
+    *card_out = s->card + begin % all;
+    run->staged = s->at + begin % all;
     return run->staged;
 }
 

@@ -296,10 +296,10 @@ int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     const struct wdl_host *host = &win->proc->host;
     const struct wdl_buf *remote = &args->remote, *origin = &args->origin;
-    char *local = (char *) origin->addr + origin->lo;
     if (!remote->contig || !origin->contig || origin->bytes < remote->bytes ||
-        (args->request && win->quick.fence))
+        remote->bytes == 0 || (args->request && wdl_epoch_is_active(&win->epoch)))
         return 0;
+    char *local = (char *) origin->addr + origin->lo;
     int may_wait = args->request && remote->bytes <= WDL_BATCH_LONG; /* for others (batch.h) */
     if (may_wait && args->kind == WDL_RMA_GET)
         return 0;
@@ -319,8 +319,8 @@ int wdl_rma_again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t
 
 int wdl_rma_rput_again(struct wdl_win *win, int rank, int64_t disp, void *local, uint64_t bytes)
 {
-    return bytes <= WDL_BATCH_LONG && !win->quick.fence && !win->mailbox.train.ring &&
-           rput_again(win, rank, disp, 0, local, bytes);
+    return bytes <= WDL_BATCH_LONG && !wdl_epoch_is_active(&win->epoch) &&
+           !win->mailbox.train.ring && rput_again(win, rank, disp, 0, local, bytes);
 }
 
 int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,

@@ -7,7 +7,7 @@
 #include "support/suite.h"
 
 enum { RANKS = 7, BOARD = 2048, SEEDS = 60 };
-enum { STAGED = 40004, RING = 4 * 40064 }; /* two chunks; four of them fill a ring */
+enum { STAGED = 40004, RING = 4 * 40960 }; /* two chunks; four, in whole pages, fill a ring */
 enum { LONG = 600004, FLOATS = LONG / 4 }; /* three parts */
 
 static struct ranks r;

@@ -7,8 +7,7 @@
 #include "mpid/coll/staging.h"
 #include "support/suite.h"
 
-/* Longer than a board; a ring is for four of them, of which one may have half. Each has a page more
- * to choose its place from, and the ring two, so three of them fill it. */
+/* Longer than a board; four of them fill a ring, of which one may have half. */
 enum { RANKS = 4, BOARD = 2048, LONG = 8192, RING = 4 * LONG };
 
 static struct ranks r;
@@ -227,19 +226,18 @@ END_TEST
 
 START_TEST(without_room_data_stays_in_its_place)
 {
-    enum { FIT = (RING + 2 * WDL_COPY_PAGE) / (LONG + WDL_COPY_PAGE), ALL = FIT + 1 };
-    struct wdl_coll_req more[ALL];
+    struct wdl_coll_req more[5];
     open_with(RING);
-    for (int i = 0; i < ALL; i++) { /* some fill the ring; the last waits to be fetched from */
+    for (int i = 0; i < 5; i++) { /* four fill the ring; the last waits to be fetched from */
         struct wdl_coll_args args = {
             .kind = WDL_COLL_BROADCAST, .flags = WDL_COLL_MPI, .bytes = LONG, .src = src[0]};
         memset(src[0], 'a' + i, LONG);
         more[i].fn = NULL;
         ck_assert_int_eq(wdl_coll_start(teams[0], &args, &more[i]), WDL_OK);
         wdl_proc_progress(r.one[0].proc);
-        ck_assert_int_eq(more[i].done, i < FIT);
+        ck_assert_int_eq(more[i].done, i < 4);
     }
-    for (int i = 0; i < ALL; i++)
+    for (int i = 0; i < 5; i++)
         for (int k = 1; k < RANKS; k++) {
             start(k, WDL_COLL_BROADCAST, 0, LONG);
             while (!reqs[k].done)
@@ -247,7 +245,7 @@ START_TEST(without_room_data_stays_in_its_place)
             ck_assert_int_eq(dst[k][LONG - 1], 'a' + i);
         }
     wdl_proc_progress(r.one[0].proc);
-    ck_assert_int_eq(more[FIT].done, 1);
+    ck_assert_int_eq(more[4].done, 1);
     ck_assert_uint_eq(fetched(), LONG * (RANKS - 1));
     all(WDL_COLL_BROADCAST, 0, LONG); /* all have finished: it is empty again */
     all(WDL_COLL_BROADCAST, 0, RING / 2);
@@ -300,7 +298,7 @@ START_TEST(what_is_longer_has_a_ring_of_its_own)
                 ((float *) (void *) src[i])[k] = (float) ((k * 7919 + i * 1009) % 10007);
         all(scan ? WDL_COLL_SCAN : WDL_COLL_ALLREDUCE, 0, MORE);
         ck_assert_int_eq(fetched() == 0, !scan);
-        ck_assert_uint_eq(r.one[0].staging_bytes, scan ? 0 : long_ring + 2 * WDL_COPY_PAGE);
+        ck_assert_uint_eq(r.one[0].staging_bytes, scan ? 0 : long_ring + WDL_COPY_PAGE);
         for (int i = RANKS - 2; i >= 0; i--)
             add(NULL, src[i], src[RANKS - 1], MORE / sizeof(float));
         ck_assert_mem_eq(dst[RANKS - 1], src[RANKS - 1], MORE);
@@ -315,7 +313,7 @@ END_TEST
 START_TEST(as_much_of_a_ring_is_used_as_it_takes)
 {
     enum { WHOLE = 64 * LONG, FIRST = 256 << 10, ROUND = FIRST / LONG / RANKS, MANY = 18 * ROUND };
-    enum { BEHIND = 3, PLACE = FIRST + 8 * LONG };
+    enum { BEHIND = 3, PLACE = FIRST + 2 * LONG };
     open_with(WHOLE);
     all(WDL_COLL_SCATTER, 0, LONG);
     memset(r.one[0].staging, 'x', WHOLE);

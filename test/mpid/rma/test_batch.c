@@ -259,6 +259,32 @@ START_TEST(those_behind_the_first_take_a_short_way)
 }
 END_TEST
 
+/* In an epoch of active targets a request is an error, also behind puts that are held. */
+START_TEST(no_request_is_held_in_an_active_epoch)
+{
+    static char out[16] = "windlas windlas";
+    for (int fence = 0; fence < 2; fence++) {
+        struct bed bed;
+        struct test_request request = {0};
+        open(&bed, 0);
+        struct wdl_win *win = bed.win[0];
+        win->epoch.access_state = fence ? WDL_ACCESS_FENCE_GRANTED : WDL_ACCESS_LOCK_ALL_GRANTED;
+        for (int i = 0; i < 3; i++)
+            ck_assert_int_eq(operate(&bed, test_put(1, i, out, 8)), WDL_OK);
+        struct wdl_rma_args put = test_put(1, 5, out, 8);
+        put.request = &request;
+        ck_assert_int_eq(wdl_rma_rput_again(win, 1, 4, out, 8), !fence);
+        ck_assert_int_eq(wdl_copy_again(win, &put), !fence);
+        ck_assert_int_eq(request.done, !fence);
+        win->epoch.access_state = WDL_ACCESS_LOCK_ALL_GRANTED;
+        ck_assert_int_eq(flush(&bed, 1, 0), WDL_OK);
+        ck_assert_int_eq(bed_word(&bed, 1, 2) != 0, 1);
+        ck_assert_int_eq(bed_word(&bed, 1, 4) != 0, !fence);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
 /* Operations on one place are done in the order in which they came, whatever way each takes. */
 START_TEST(what_follows_stays_behind)
 {
@@ -424,5 +450,6 @@ END_TEST
 WDL_SUITE("rma/batch", puts_before_a_flush_are_one_call, the_last_put_of_a_place_counts,
           gets_before_a_flush_are_one_call, a_full_batch_is_run,
           every_synchronization_runs_what_is_held, those_behind_the_first_take_a_short_way,
-          what_follows_stays_behind, what_is_not_short_is_not_held, targets_are_held_apart,
-          a_failure_is_one_operations_own, what_went_meanwhile_is_refused)
+          no_request_is_held_in_an_active_epoch, what_follows_stays_behind,
+          what_is_not_short_is_not_held, targets_are_held_apart, a_failure_is_one_operations_own,
+          what_went_meanwhile_is_refused)
