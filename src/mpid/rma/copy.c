@@ -245,8 +245,8 @@ static int held_again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int
     return 1;
 }
 
-/* Does it go as the last one, copied by the system, and does nothing have to be done before? Then
- * that is done. */
+/* Does it go as the last one, held with it or copied by the system, and does nothing have to be
+ * done before? Then that is done. */
 static inline int again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t disp,
                         int64_t lo, void *local, uint64_t bytes)
 {

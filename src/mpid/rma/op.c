@@ -181,13 +181,15 @@ static int mapped_ready(struct wdl_win *win, struct wdl_target *t)
     return WDL_AGAIN;
 }
 
-/* Done in the call, like a mapped one. */
-static int op_copy(struct wdl_win *win, struct wdl_rma_args *args,
-                   struct wdl_win_control *control, const struct wdl_win_rank *info,
-                   int ready)
+/* Done in the call, like a mapped one, or held. */
+static int op_copy(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_target *t,
+                   struct wdl_win_control *control, const struct wdl_win_rank *info, int ready)
 {
     const struct wdl_host *host = &win->proc->host;
-    int status = ready == WDL_OK ? wdl_copy_op(win, args, control, info) : ready;
+    int status = ready == WDL_OK ? wdl_bag_move_op(win, args, t, control, info) : ready;
+    if (status != WDL_ERR_UNSUPPORTED)
+        return status;
+    status = wdl_copy_op(win, args, control, info);
     if (status != WDL_OK)
         return status;
     wdl_train_count(win, args->target, args->kind, args->remote.bytes);
@@ -338,14 +340,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
         return status == WDL_ERR_UNSUPPORTED ? op_enqueue(win, args, t) : status;
     }
     status = mapped_ready(win, t);
-    if (copied && status == WDL_OK) {
-        status = wdl_bag_move_op(win, args, t, control, &info);
-        if (status != WDL_ERR_UNSUPPORTED)
-            return status;
-        status = WDL_OK;
-    }
     if (copied) {
-        status = op_copy(win, args, control, &info, status);
+        status = op_copy(win, args, t, control, &info, status);
         return status == WDL_ERR_UNSUPPORTED ? op_enqueue(win, args, t) : status;
     }
     return status == WDL_OK ? op_mapped(win, args, base, control, info.disp_unit) : status;

@@ -36,7 +36,8 @@ enum { WDL_STREAM_BYTES = 1 << 21 };
 enum { WDL_STREAM_BLOCKS = 2048 };
 
 struct wdl_stream {             /* zeroed at its making; shared by the processes of a node */
-    /* bytes ever, by who fills and by who empties; place in the ring: % WDL_STREAM_BYTES */
+    /* bytes ever, by who fills and by who empties; place in the ring: % WDL_STREAM_BYTES, or, of
+     * operands, % as many of those as are whole elements */
     uint64_t filled, filled_pad[7];
     uint64_t emptied, emptied_pad[7];
     char head_pad[4096 - 2 * 64];

@@ -188,7 +188,8 @@ struct wdl_rma_args {
  * resource, nothing happened; errors: ERR_SYNC outside an epoch, ERR_RANK, ERR_RANGE, ERR_OP. */
 int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args);
 /* A put or a get in one piece on both sides, without a request, that needs no more than the last
- * one did, a copy by the system: 1: done, 0: nothing has happened, wdl_rma_op is to be asked. */
+ * one did, a copy by the system or a place where both are held: 1: done, or held, 0: nothing has
+ * happened, wdl_rma_op is to be asked. */
 int wdl_rma_again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t disp, void *local,
                   uint64_t bytes);
 /* The same of a put with a request: 1: that is complete, 0: nothing has happened. */

@@ -168,6 +168,13 @@ void bed_served(struct bed *bed, int target)
     must_cmp(wdl_mailbox_serve(bed->win[target]), ==, 0);
 }
 
+void bed_done_there(struct bed *bed, int target)
+{
+    must_cmp(bed_flush(bed, target), ==, WDL_AGAIN);
+    bed_served(bed, target);
+    must_cmp(bed_flush(bed, target), ==, WDL_OK);
+}
+
 int operate(struct bed *bed, struct wdl_rma_args args)
 {
     return wdl_rma_op(bed->win[0], &args);

@@ -60,6 +60,8 @@ struct wdl_mail *bed_cell(struct bed *bed, int target);
 /* By rank 0; by the target, which is in MPI, looks, and finds one thing to do. */
 int bed_flush(struct bed *bed, int rank);
 void bed_served(struct bed *bed, int target);
+/* A flush of that rank, which looks once when it is called. */
+void bed_done_there(struct bed *bed, int target);
 /* Of rank 0's window; the word at disp of a rank's memory. */
 struct wdl_win_stats bed_stats(const struct bed *bed);
 uint64_t bed_word(const struct bed *bed, int rank, int64_t disp);

@@ -11,14 +11,6 @@ static struct wdl_rma_args add_u64(int target, int64_t disp, const uint64_t *val
     return test_acc(target, disp, WDL_ROP_SUM, TEST_U64, 1, value, NULL);
 }
 
-/* The target comes when it is called. */
-static void done_there(struct bed *bed, int target)
-{
-    ck_assert_int_eq(bed_flush(bed, target), WDL_AGAIN);
-    ck_assert_int_eq(wdl_mailbox_serve(bed->win[target]), 1);
-    ck_assert_int_eq(bed_flush(bed, target), WDL_OK);
-}
-
 static void open_as(struct bed *bed, int dynamic)
 {
     bed_open_as(bed, (struct bed_kind){.mail = 1, .dynamic = dynamic});
@@ -45,11 +37,11 @@ START_TEST(many_are_one_cell)
             ck_assert_int_eq(operate(&bed, add_u64(1, at + i % 7 * unit, &value[i])), WDL_OK);
         }
         ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
-        done_there(&bed, 1);
+        bed_done_there(&bed, 1);
         for (int i = 0; i < N; i++)
             ck_assert_int_eq(operate(&bed, test_acc(1, at, WDL_ROP_REPLACE, TEST_U64, 1, &value[i],
                                                     NULL)), WDL_OK);
-        done_there(&bed, 1);
+        bed_done_there(&bed, 1);
         ck_assert_uint_eq(bed_word(&bed, 1, 0), N);
         for (int i = 1; i < 7; i++)
             ck_assert_uint_eq(bed_word(&bed, 1, i),
@@ -109,7 +101,7 @@ START_TEST(longer_ones_are_fewer)
             n++;
         ck_assert_int_eq(n, fits ? (int) most : 1);
         ck_assert_uint_le(WDL_BAG_OPS * 8 + most * lengths[k], WDL_MAIL_AREA);
-        done_there(&bed, 1);
+        bed_done_there(&bed, 1);
         for (size_t w = 0; w < words; w++)
             ck_assert_uint_eq(bed_word(&bed, 1, 3 + (int64_t) w), (uint64_t) n * (w + 1));
         ck_assert_uint_eq(bed_word(&bed, 1, 3 + (int64_t) words), 0);

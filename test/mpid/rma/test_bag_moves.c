@@ -16,13 +16,6 @@ static void open_as(struct bed *bed, int dynamic)
     memset(to, 0, sizeof(to));
 }
 
-static void done_there(struct bed *bed)
-{
-    ck_assert_int_eq(bed_flush(bed, 1), WDL_AGAIN);
-    ck_assert_int_eq(wdl_mailbox_serve(bed->win[1]), 1);
-    ck_assert_int_eq(bed_flush(bed, 1), WDL_OK);
-}
-
 static void done_from_outside(struct bed *bed)
 {
     int status = WDL_AGAIN;
@@ -52,12 +45,12 @@ START_TEST(many_are_one_cell)
             ck_assert_int_eq(operate(&bed, test_put(1, at + i * PLACE / unit, from + i,
                                                     lengths[i])), WDL_OK);
         ck_assert_uint_eq(bed_word(&bed, 1, 0), 0);
-        done_there(&bed);
+        bed_done_there(&bed, 1);
         for (int64_t i = 0; i < N; i++)
             ck_assert_int_eq(operate(&bed, test_get(1, at + i * PLACE / unit, to + i * PLACE,
                                                     lengths[i])), WDL_OK);
         ck_assert_int_eq(to[0], 0);
-        done_there(&bed);
+        bed_done_there(&bed, 1);
         for (size_t i = 0; i < N; i++) {
             const char *there = bed.w.rank[1].memory + i * PLACE;
             ck_assert_mem_eq(there, from + i, lengths[i]);
@@ -84,7 +77,7 @@ START_TEST(several_are_expected_again)
             ck_assert_int_eq(operate(&bed, test_put(1, i, from + turn + i, 8)), WDL_OK);
             ck_assert_int_eq(bed.win[0]->mailbox.mail != NULL, turn == 0 && i == 0);
         }
-        done_there(&bed);
+        bed_done_there(&bed, 1);
     }
     ck_assert_mem_eq(bed.w.rank[1].memory + 16, from + 5, 8);
     bed_close(&bed);
@@ -98,7 +91,7 @@ START_TEST(they_are_done_as_they_came)
     open_as(&bed, 0);
     for (int i = 0; i < 20; i++)
         ck_assert_int_eq(operate(&bed, test_put(1, 0, from + i, (size_t) (40 - i))), WDL_OK);
-    done_there(&bed);
+    bed_done_there(&bed, 1);
     for (int k = 0; k < 40; k++)
         ck_assert_int_eq(bed.w.rank[1].memory[k], from[k + (k < 20 ? 19 : 39 - k)]);
     bed_close(&bed);
@@ -171,7 +164,7 @@ START_TEST(with_a_request_it_is_complete)
     }
     ck_assert_int_eq(wdl_rma_rput_again(bed.win[0], 2, 0, from, 9), 0);
     ck_assert_int_eq(wdl_rma_rput_again(bed.win[0], 1, 0, from, LONGEST + 1), 0);
-    done_there(&bed);
+    bed_done_there(&bed, 1);
     for (int i = 0; i < 6; i++)
         ck_assert_mem_eq(bed.w.rank[1].memory + 24 * i, from + i * 9, 9);
     ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 6);
@@ -428,7 +421,7 @@ START_TEST(gets_of_one_window_at_a_time)
     for (int i = 0; i < 3; i++)
         ck_assert_int_eq(operate(&bed, test_get(1, i, to + 8 * i, 8)), WDL_OK);
     ck_assert_ptr_eq(rma->getting, bed.win[0]);
-    done_there(&bed);
+    bed_done_there(&bed, 1);
     ck_assert_ptr_null(rma->getting);
     ck_assert_int_eq(mover.calls, 1);
     bed_close(&bed);

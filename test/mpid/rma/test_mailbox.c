@@ -363,14 +363,6 @@ START_TEST(a_lone_one_goes_past_who_is_away)
 }
 END_TEST
 
-/* The target looks when it is called. */
-static void done_there(struct bed *bed, int target)
-{
-    ck_assert_int_eq(bed_flush(bed, target), WDL_AGAIN);
-    bed_served(bed, target);
-    ck_assert_int_eq(bed_flush(bed, target), WDL_OK);
-}
-
 /* One at a time: the next one calls it back, and both go together, in order. */
 START_TEST(what_follows_calls_it_back)
 {
@@ -382,14 +374,14 @@ START_TEST(what_follows_calls_it_back)
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
     ck_assert(!bed.win[0]->mailbox.mail);
     ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
-    done_there(&bed, 1);
+    bed_done_there(&bed, 1);
     ck_assert_int_eq(mover.calls, 0);
     ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 2);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 5);
     /* where several followed one another the first does not go alone, until one is alone */
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
     ck_assert(!bed.win[0]->mailbox.mail);
-    done_there(&bed, 1);
+    bed_done_there(&bed, 1);
     struct wdl_rma_args fetch = test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 1, &one, &old);
     ck_assert_int_eq(operate(&bed, fetch), WDL_OK);
     ck_assert(bed.win[0]->mailbox.mail);
@@ -400,7 +392,7 @@ START_TEST(what_follows_calls_it_back)
     /* what is taken cannot be called back: the next one waits */
     ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
-    done_there(&bed, 1);
+    bed_done_there(&bed, 1);
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &one, 8)), WDL_OK);
     bed_cell(&bed, 1)->state = WDL_MAIL_TAKEN;
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_AGAIN);
@@ -411,7 +403,7 @@ START_TEST(what_follows_calls_it_back)
     ck_assert_int_eq(operate(&bed, test_put(1, 0, &five, 8)), WDL_OK);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 1);
     ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);       /* the one that had begun before it */
-    done_there(&bed, 1);
+    bed_done_there(&bed, 1);
     ck_assert_uint_eq(bed_word(&bed, 1, 0), 5);
     bed_end(&bed);
 }
