@@ -89,7 +89,7 @@ static int is_last(const struct wdl_batch *b, const char *there, size_t bytes)
            b->there[b->n - 1].bytes == bytes;
 }
 
-int wdl_batch_add(struct wdl_batch *b, int put, uint64_t at, void *local, size_t bytes)
+static int add(struct wdl_batch *b, int put, uint64_t at, void *local, size_t bytes)
 {
     char *there = (char *) (uintptr_t) at, *from = local;
     if (!has_room(b, put, bytes))
@@ -106,6 +106,15 @@ int wdl_batch_add(struct wdl_batch *b, int put, uint64_t at, void *local, size_t
     b->there[b->n] = (struct wdl_piece){there, bytes};
     b->n++;
     return 1;
+}
+
+int wdl_batch_again(struct wdl_win *win, int rank, int put, uint64_t there, void *local,
+                    size_t bytes)
+{
+    for (struct wdl_batch *b = win->rma->batch; b < win->rma->batch + WDL_BATCHES; b++)
+        if (b->win == win && b->rank == rank)
+            return add(b, put, there, local, bytes);
+    return 0;
 }
 
 /* The target's batch; else an empty one; else another target's, which is run for it. NULL: not now.
@@ -141,7 +150,6 @@ int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
         b = NULL;
     if (!b)
         return WDL_AGAIN;
-    win->rma->last_batch = b;
     if (!b->win) {
         b->win = win;
         b->rank = args->target;
@@ -153,7 +161,7 @@ int wdl_batch_op(struct wdl_win *win, const struct wdl_rma_args *args,
         win->batched++;
         win->rma->batched++;
     }
-    return wdl_batch_add(b, put, there, local, bytes) ? WDL_OK : WDL_AGAIN;
+    return add(b, put, there, local, bytes) ? WDL_OK : WDL_AGAIN;
 }
 
 int wdl_batches_run_now(struct wdl_win *win, int rank, uint64_t stamp)

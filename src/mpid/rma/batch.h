@@ -41,8 +41,10 @@ struct wdl_batch {
 
 /* A piece at the end of a list of n, or of its last piece: how many there are then. */
 int wdl_pieces_add(struct wdl_piece *pieces, int n, const struct wdl_piece *piece);
-/* One more of its kind, if there is room: has it been taken? local: the user's. */
-int wdl_batch_add(struct wdl_batch *b, int put, uint64_t there, void *local, size_t bytes);
+/* One more in that rank's batch, if that is of its kind and has room: has it been taken? local: the
+ * user's. */
+int wdl_batch_again(struct wdl_win *win, int rank, int put, uint64_t there, void *local,
+                    size_t bytes);
 /* Is it one that is held back? */
 int wdl_batch_takes(const struct wdl_win *win, const struct wdl_rma_args *args);
 /* Take a put or a get of what is at `at` in the target: WDL_OK, WDL_AGAIN, or ERR_UNSUPPORTED where

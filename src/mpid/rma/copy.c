@@ -225,17 +225,16 @@ static uint64_t known_place(struct wdl_win *win, int64_t disp, int64_t lo, uint6
     return region && region->offer == 0 && bytes <= region->bytes - (at - region->base) ? at : 0;
 }
 
-/* Is it held with the last one? (Neither a lock nor an epoch ends before that is done.) */
+/* Is it held with those of its rank? (Neither a lock nor an epoch ends before they are done.) */
 static int held_again(struct wdl_win *win, enum wdl_rma_kind kind, int rank, int64_t disp,
                       int64_t lo, void *local, uint64_t bytes)
 {
-    struct wdl_batch *b = win->rma->last_batch;
     uint64_t at;
-    if (!b || b->win != win || b->rank != rank || win->near.rank != rank || !win->near.control ||
+    if (win->near.rank != rank || !win->near.control ||
         wdl_mailbox_under_way(win) || win->pulls.n > 0 || bytes == 0 ||
         win->params.hints.combine == WDL_COMBINE_NEVER ||
         (at = known_place(win, disp, lo, bytes)) == 0 ||
-        !wdl_batch_add(b, kind == WDL_RMA_PUT, at, local, bytes))
+        !wdl_batch_again(win, rank, kind == WDL_RMA_PUT, at, local, bytes))
         return 0;
     if (win->mailbox.on && win->mailbox.run < 2)
         win->mailbox.run = 2;

@@ -88,7 +88,6 @@ struct wdl_rma {
     struct wdl_pool stashes;            /* bundles that wait for their lock */
     uint32_t next_type;
     struct wdl_batch batch[WDL_BATCHES];
-    struct wdl_batch *last_batch;       /* to which something came last, or NULL */
     unsigned batched, next_batch;       /* of all windows; the next victim */
     struct wdl_win *mailed[WDL_MAIL_ALL];       /* windows with mailboxes, or NULL */
     int nmailed[2];             /* private ones, mapped ones */
