@@ -477,15 +477,20 @@ static void joint_settle(struct wdl_win *win)
 /* Nobody has come for a long time. */
 static void give_up(struct wdl_win *win)
 {
-    int stream = win->mailbox.stream != NULL;
+    struct wdl_mailbox *box = &win->mailbox;
+    int stream = box->stream != NULL;
+    if (box->train.ring && wdl_train_goes_on(win)) {
+        box->looks = 0;
+        return;
+    }
     if (withdraw(win))
-        wdl_mail_missed(win, win->mailbox.args.target, use_of(stream));
+        wdl_mail_missed(win, box->args.target, use_of(stream));
 }
 
 int wdl_mailbox_settle(struct wdl_win *win)
 {
     struct wdl_mailbox *box = &win->mailbox;
-    if (box->train.ring && !box->train.closed)
+    if (box->train.ring)
         wdl_train_close(win);
     if (box->joint != WDL_JOINT_NONE) {
         joint_settle(win);
@@ -619,7 +624,7 @@ int wdl_mailboxes_progress(struct wdl_rma *rma)
         if (!win)
             continue;
         n += wdl_mailbox_serve(win) + (rma->aside ? 0 : wdl_mailbox_visited(win));
-        if (wdl_mailbox_under_way(win))
+        if (wdl_mailbox_under_way(win) && !win->mailbox.train.waits)
             n += wdl_mailbox_settle(win) == WDL_OK;
     }
     return n;

@@ -281,10 +281,12 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     struct wdl_target *t;
     read_plainly(win, args, win->quick.place != NULL);
     /* what goes as the last one did */
-    if (win->mailbox.train.ring ? wdl_train_again(win, args) :
-        args->kind <= WDL_RMA_GET ? wdl_copy_again(win, args) : wdl_bag_again(win, args))
-        return WDL_OK;
-    int status = op_valid(win, args);
+    int status = win->mailbox.train.ring ? wdl_train_again(win, args) :
+        (args->kind <= WDL_RMA_GET ? wdl_copy_again(win, args) : wdl_bag_again(win, args)) ?
+        WDL_OK : WDL_ERR_UNSUPPORTED;
+    if (status != WDL_ERR_UNSUPPORTED)
+        return status;
+    status = op_valid(win, args);
     if (status != WDL_OK)
         return status;
     /* before there is an element for this target: what is under way to another may need the last

@@ -173,27 +173,30 @@ static int has_room(struct wdl_train *train, uint64_t reach)
 {
     uint64_t most = WDL_STREAM_BYTES - LINE;
     uint64_t end = train->at - train->begin + reach;
-    if (end - train->seen > most)
-        train->seen = (uint32_t) (target_at(train) - train->begin);
+    if (end - train->seen > most) {
+        uint32_t seen = (uint32_t) (target_at(train) - train->begin);
+        train->looks = seen == train->seen ? train->looks + 1 : 0;
+        train->seen = seen;
+    }
     return end - train->seen <= most;
 }
 
-static int can_add(struct wdl_win *win, int rank, int64_t disp, uint64_t bytes, uint64_t unit)
+/* Where there is room, can it be the next one? */
+static int can_follow(const struct wdl_win *win, int rank, int64_t disp, uint64_t bytes,
+                      uint64_t unit)
 {
-    struct wdl_mailbox *box = &win->mailbox;
-    struct wdl_train *train = &box->train;
+    const struct wdl_mailbox *box = &win->mailbox;
+    const struct wdl_train *train = &box->train;
     enum wdl_rma_kind kind = box->args.kind;
-    if (!train->ring || train->closed || train->n >= train->most || rank != box->args.target ||
-        bytes == 0 ||
-        bytes > most_of(kind) || !has_place(&train->info, disp, bytes, unit))
-        return 0;
-    uint64_t reach = reach_of(kind, bytes);
-    return train->at - train->begin + reach <= limit_of(kind) - LINE && has_room(train, reach);
+    return train->ring && !train->closed && train->n < train->most && rank == box->args.target &&
+           bytes > 0 && bytes <= most_of(kind) && has_place(&train->info, disp, bytes, unit) &&
+           train->at - train->begin + reach_of(kind, bytes) <= limit_of(kind) - LINE;
 }
 
 int wdl_train_put(struct wdl_win *win, int rank, int64_t disp, const void *local, uint64_t bytes)
 {
-    if (win->mailbox.args.kind != WDL_RMA_PUT || !can_add(win, rank, disp, bytes, 1))
+    if (win->mailbox.args.kind != WDL_RMA_PUT || !can_follow(win, rank, disp, bytes, 1) ||
+        !has_room(&win->mailbox.train, reach_of(WDL_RMA_PUT, bytes)))
         return 0;
     add(win, disp, local, 0, bytes);
     win->mailbox.row = 2;
@@ -203,14 +206,21 @@ int wdl_train_put(struct wdl_win *win, int rank, int64_t disp, const void *local
 int wdl_train_again(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     const struct wdl_rma_args *first = &win->mailbox.args;
+    struct wdl_train *train = &win->mailbox.train;
+    uint64_t bytes = args->remote.bytes;
     if (args->kind != first->kind || !is_for_one(args) ||
-        !can_add(win, args->target, args->disp, args->remote.bytes, unit_of(args)) ||
+        !can_follow(win, args->target, args->disp, bytes, unit_of(args)) ||
         (args->kind == WDL_RMA_ACC &&
          (args->op != first->op || args->element.host_type != first->element.host_type)))
-        return 0;
+        return WDL_ERR_UNSUPPORTED;
+    if (!has_room(train, reach_of(args->kind, bytes))) {
+        train->waits = train->looks < (uint32_t) wdl_mail_patience(bytes);
+        return train->waits ? WDL_AGAIN : WDL_ERR_UNSUPPORTED;
+    }
     add_of(win, args, 0);
+    train->waits = 0;
     win->mailbox.row = 2;
-    return 1;
+    return WDL_OK;
 }
 
 int wdl_train_wanted(const struct wdl_win *win, int rank, const struct wdl_win_control *control,
@@ -364,7 +374,7 @@ enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *
     win->mailbox.train = (struct wdl_train){.ring = ring, .begin = begin, .at = begin,
                                             .row = (uint8_t) row, .past = (uint8_t) past,
                                             .control = control, .info = *info,
-                                            .trial = win->rma->timed,
+                                            .trial = win->rma->timed, .passed = begin,
                                             .began_ns = win->rma->began_ns};
     win->mailbox.train.most = most_for(&win->mailbox.train, args);
     __atomic_store_n(&ring->emptied, begin, __ATOMIC_RELAXED);
@@ -387,8 +397,20 @@ enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *
 void wdl_train_close(struct wdl_win *win)
 {
     struct wdl_train *train = &win->mailbox.train;
+    if (train->closed)
+        return;
     train->closed = 1;
+    train->waits = 0;
     tell(car_at(train->ring, train->at), WDL_CAR_END);
+}
+
+/* (Its word is in a line that it writes: not at each look.) */
+int wdl_train_goes_on(struct wdl_win *win)
+{
+    struct wdl_train *train = &win->mailbox.train;
+    uint64_t at = target_at(train), before = train->passed;
+    train->passed = at;
+    return at != before;
 }
 
 static void over(struct wdl_win *win)

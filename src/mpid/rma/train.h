@@ -13,17 +13,18 @@
  * Short ones of a train are written through the caches or past them, whichever was faster of whole
  * trains.
  *
- * In the ring is a car for each operation, or for each 16 KiB of one: a cache line, and the data
- * behind that; where the next one begins its length is 0 until it has come. The target says in the
- * ring's head how far it is: what it has not begun when the cell is withdrawn the origin does
- * itself, each in its turn.
+ * In the ring is a car for each operation, or for each 64 KiB of one: a cache line, and the data
+ * behind that; where the next one begins its length is 0 until it has come. (Shorter cars are more
+ * lines that change hands, and more beginnings of copies: of 16 KiB they took a third longer where
+ * the processors share no cache.) The target says in the ring's head how far it is: what it has not
+ * begun when the cell is withdrawn the origin does itself, each in its turn.
  *
  * Invariants:
  *  1. A process has one ring: one train, or stream, at a time. A car lies in one piece: what does
  *     not fit in front of the ring's end begins at its begin (CAR_TURN). Puts go round and round,
- *     over what the target has done; a train for which that is not yet room enough is closed, as
- *     if it was at its end. Accumulates lie in one piece, and nothing is used twice: a rest of
- *     them needs the room beside it.
+ *     over what the target has done: one for which that is not yet room enough waits while the
+ *     target goes on; where it does not the train is closed, as if it was at its end. Accumulates
+ *     lie in one piece, and nothing is used twice: a rest of them needs the room beside it.
  *  2. Its operations are of one target and kind, accumulates of one element and operator. Each was
  *     in bounds, and the target's lock was there, when it came; neither a lock nor an epoch ends
  *     before it is over: it is what is under way in the mailbox.
@@ -42,8 +43,8 @@ struct wdl_trial;
 
 enum { WDL_TRAIN_PUT = 1 << 20,         /* bytes of a put, at most */
     WDL_TRAIN_FOLD = WDL_MAIL_AREA,     /* of an accumulate */
-    WDL_TRAIN_CAR = 1 << 14,            /* of either in one car */
-    WDL_TRAIN_BYTES = 1 << 23,          /* of all puts, with their cars: at most */
+    WDL_TRAIN_CAR = 1 << 16,            /* of either in one car */
+    WDL_TRAIN_BYTES = 1 << 27,          /* of all puts, with their cars: at most */
     WDL_TRAIN_FOLD_BYTES = 1 << 18,     /* of the ring, for accumulates */
     WDL_TRAIN_COMPARED = 2048,          /* of longer ones: with the system's copy (trial.h) */
     WDL_TRAIN_TRIALS = 9,               /* their lengths, a power of two each */
@@ -71,7 +72,10 @@ struct wdl_train {
     uint64_t begin, at;         /* places of the first car, of the next one */
     uint8_t closed, resting, singly;
     uint8_t row, past;          /* of short ones; which are written past the caches */
+    uint8_t waits;              /* an operation waits for room: nobody who only looks closes it */
+    uint32_t looks;             /* for room, since the target went on */
     uint32_t seen;              /* so far from begin the target was when there was no room else */
+    uint64_t passed;            /* where it was when it was about to be withdrawn */
     uint64_t rest;              /* resting: the place of the first that has not been done */
     size_t done;                /* bytes that have, of that one on */
     struct wdl_win_control *control;
@@ -88,8 +92,10 @@ enum wdl_train_way { WDL_TRAIN_NONE, WDL_TRAIN_TAKEN, WDL_TRAIN_SYSTEM };
 enum wdl_train_way wdl_train_op(struct wdl_win *win, const struct wdl_rma_args *args,
                                 struct wdl_target *t, struct wdl_win_control *control,
                                 const struct wdl_win_rank *info);
-/* One that goes behind those that are there: has it been taken? */
+/* One that goes behind those that are there: WDL_OK: it has been taken, AGAIN: there will be room,
+ * ERR_UNSUPPORTED: it goes another way. */
 int wdl_train_again(struct wdl_win *win, const struct wdl_rma_args *args);
+/* The same, of a put; has it been taken? */
 int wdl_train_put(struct wdl_win *win, int rank, int64_t disp, const void *local, uint64_t bytes);
 /* Is an operation to be one's first, by those before it? One has gone another way (any one: what
  * would be none is not counted). */
@@ -98,6 +104,8 @@ int wdl_train_wanted(const struct wdl_win *win, int rank, const struct wdl_win_c
 void wdl_train_count(struct wdl_win *win, int rank, enum wdl_rma_kind kind, uint64_t bytes);
 /* No more come. */
 void wdl_train_close(struct wdl_win *win);
+/* Has the target gone on since this was asked last? It has then not been asked in vain. */
+int wdl_train_goes_on(struct wdl_win *win);
 /* The target has answered: 1: all is done, and it is over, 0: there is a rest, whatever it says. */
 int wdl_train_answered(struct wdl_win *win);
 /* The cell has been withdrawn: do the rest: WDL_OK, and it is over, or WDL_AGAIN. Failures are the

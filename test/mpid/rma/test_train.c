@@ -572,8 +572,8 @@ static uint64_t behind(uint64_t at, uint64_t bytes)
     return at + (length + LINE > left ? left : 0) + length;
 }
 
-/* As many as there is room for, wherever in the ring it is; the next one waits until they are done.
- */
+/* As many as there is room for, wherever in the ring it is; the next one waits, and progress with
+ * it, until some are done, and goes behind them. */
 START_TEST(it_is_as_long_as_there_is_room)
 {
     enum { MOST = WDL_STREAM_BYTES - (LINE + WDL_TRAIN_CAR) - LINE - (LINE + EACH) };
@@ -589,8 +589,12 @@ START_TEST(it_is_as_long_as_there_is_room)
             ck_assert_int_eq(operate(&bed, put(++n % N)), WDL_OK);
         ck_assert_uint_eq(train(&bed)->at, at);
         ck_assert_int_eq(operate(&bed, put(++n % N)), WDL_AGAIN);
-        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+        (void) wdl_mailboxes_progress(bed.win[0]->rma);
+        ck_assert(!train(&bed)->closed);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), n);
         ck_assert_int_eq(operate(&bed, put(n % N)), WDL_OK);
+        ck_assert_uint_eq(train(&bed)->begin, begin);
+        ck_assert_uint_eq(train(&bed)->n, (unsigned) n + 1);
         flush_served(&bed);
         ck_assert_mem_eq(bed.w.rank[1].memory, from, N * EACH);
     }
@@ -599,11 +603,68 @@ START_TEST(it_is_as_long_as_there_is_room)
 }
 END_TEST
 
+/* Who waits for room waits while the target goes on; where it does not, the train is closed, and
+ * what is in it done from outside. Whoever synchronizes meanwhile closes it. */
+START_TEST(nobody_waits_for_who_is_away)
+{
+    for (int flushed = 0; flushed < 2; flushed++) {
+        struct bed bed;
+        int n = 0, waits = 0, status;
+        open(&bed, 0);
+        teach(&bed);
+        while ((status = operate(&bed, test_put(1, n, from, WDL_TRAIN_CAR))) == WDL_OK)
+            n++;
+        ck_assert_int_eq(status, WDL_AGAIN);
+        ck_assert(train(&bed)->waits && !train(&bed)->closed);
+        if (flushed) {
+            ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+            ck_assert(train(&bed)->closed && !train(&bed)->waits);
+        }
+        while (operate(&bed, test_put(1, n, from, WDL_TRAIN_CAR)) == WDL_AGAIN) {
+            (void) wdl_mailboxes_progress(bed.win[0]->rma);
+            ck_assert_int_lt(++waits, 10 * WDL_MAIL_LOOKS);
+        }
+        ck_assert_uint_ge(bed_stats(&bed).ops_copied, (unsigned) n);
+        for (int i = 0; i <= flushed; i++)      /* the one that has begun is of those before */
+            flushes_until_done(&bed);
+        for (int i = 0; i <= n; i++)
+            ck_assert_mem_eq(bed.w.rank[1].memory + i * UNIT, from, UNIT);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
+/* Each look at a target that goes on is the first one. */
+START_TEST(who_goes_on_is_waited_for)
+{
+    enum { MANY = 20 };
+    struct bed bed;
+    open(&bed, 0);
+    teach(&bed);
+    for (int i = 0; i < MANY; i++)
+        ck_assert_int_eq(operate(&bed, put(i % N)), WDL_OK);
+    struct wdl_mail *mail = bed_cell(&bed, 1);
+    for (int i = 1; i < MANY; i++) {
+        for (int look = 1; look < WDL_MAIL_LOOKS; look++)
+            ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+        ck_assert_int_eq(mail->state, WDL_MAIL_POSTED);
+        bed_ring[0].emptied += LINE + EACH; /* one has been done */
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_AGAIN);
+        ck_assert_int_eq(mail->state, WDL_MAIL_POSTED);
+    }
+    ck_assert_uint_eq(bed_stats(&bed).ops_copied, 0);
+    flushes_until_done(&bed);
+    ck_assert_uint_eq(bed_stats(&bed).ops_copied, 1);
+    bed_close(&bed);
+}
+END_TEST
+
 /* Round and round, while the target keeps up, to the train's end; and all around the ring it may
  * leave, and the rest is done from outside. */
 START_TEST(it_goes_round)
 {
-    enum { LONG = 3 * WDL_TRAIN_CAR + 100, LAPS = WDL_TRAIN_BYTES / WDL_STREAM_BYTES };
+    enum { LONG = 3 * WDL_TRAIN_CAR + 100, LAPS = WDL_TRAIN_BYTES / WDL_STREAM_BYTES,
+        REST = WDL_STREAM_BYTES / (LONG + 2 * WDL_TRAIN_CAR) };
     for (int leaves = 0; leaves < 9; leaves++) {
         struct bed bed;
         open(&bed, 0);
@@ -628,13 +689,13 @@ START_TEST(it_goes_round)
                 break;
         }
         if (leaves) {
-            for (int i = 0; i < 30; i++)
+            for (int i = 0; i < REST; i++)
                 ck_assert_int_eq(operate(&bed, test_put(1, i, from + i, LONG)), WDL_OK);
             ck_assert_uint_lt(train(&bed)->at / WDL_STREAM_BYTES, LAPS);
             flushes_until_done(&bed);
             ck_assert_int_gt(mover.calls, 0);
-            ck_assert_uint_eq(bed_stats(&bed).ops_copied, 30);
-            ck_assert_mem_eq(bed.w.rank[1].memory + 29 * UNIT, from + 29, LONG);
+            ck_assert_uint_eq(bed_stats(&bed).ops_copied, REST);
+            ck_assert_mem_eq(bed.w.rank[1].memory + (REST - 1) * UNIT, from + REST - 1, LONG);
         } else {
             ck_assert_uint_ge(turns, LAPS - 1);
             ck_assert_uint_gt(train(&bed)->at - begin, WDL_TRAIN_BYTES - 2 * LONG);
@@ -720,14 +781,14 @@ END_TEST
  * buffer free; a failure is the synchronization's. */
 START_TEST(a_request_is_complete_at_once)
 {
-    enum { LONG = WDL_TRAIN_CAR + 100 };
+    enum { LONG = WDL_TRAIN_CAR + 100, AT = 2 * WDL_TRAIN_CAR / UNIT };
     static char mine[LONG];
     struct bed bed;
     open(&bed, 0);
     teach(&bed);
     for (int i = 0; i < 3; i++) {
         struct test_request request = {0};
-        struct wdl_rma_args args = test_put(1, 4096 * i, mine, LONG);
+        struct wdl_rma_args args = test_put(1, AT * i, mine, LONG);
         memset(mine, 'a' + i, LONG);
         args.request = &request;
         ck_assert_int_eq(operate(&bed, args), WDL_OK);
@@ -739,7 +800,7 @@ START_TEST(a_request_is_complete_at_once)
     flush_served(&bed);
     for (int i = 0; i < 3; i++) {
         memset(mine, 'a' + i, LONG);
-        ck_assert_mem_eq(bed.w.rank[1].memory + 4096 * i * UNIT, mine, LONG);
+        ck_assert_mem_eq(bed.w.rank[1].memory + AT * i * UNIT, mine, LONG);
     }
     ck_assert_int_eq(mover.calls, 0);
     bed_close(&bed);
@@ -932,7 +993,7 @@ START_TEST(the_rest_is_done_from_outside)
                 if (served && i == 2)
                     ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 3);
             }
-            int looks = WDL_MAIL_LOOKS;
+            int looks = WDL_MAIL_LOOKS * (1 + served);  /* it has gone on */
             (void) wdl_mailbox_visited(bed.win[1]);
             ck_assert_int_eq(flushes_until_done(&bed), looks);
             ck_assert_int_eq(wdl_mailbox_visited(bed.win[1]), 1);
@@ -1287,7 +1348,8 @@ WDL_SUITE("rma/train", a_row_is_one_hand_over, the_ring_has_one_user, the_short_
           the_faster_way, what_is_none, windows_that_have_none, what_would_be_none_is_not_counted,
           what_goes_in_no_car, what_goes_in_a_car, elements_are_aligned, where_it_begins,
           it_is_full_to_the_last_line, one_withdrawn_is_no_row, what_is_different_waits_for_it,
-          it_is_as_long_as_there_is_room, it_goes_round, the_longest_begins_at_once,
+          it_is_as_long_as_there_is_room, nobody_waits_for_who_is_away, who_goes_on_is_waited_for,
+          it_goes_round, the_longest_begins_at_once,
           a_long_one_is_several_cars, half_a_long_one_is_done_from_outside,
           a_request_is_complete_at_once, the_system_may_be_faster_for_long_ones,
           long_ones_with_requests, not_each_is_timed, short_ones_may_go_past_the_caches,
