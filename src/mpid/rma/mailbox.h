@@ -96,6 +96,12 @@ struct wdl_mailbox {
     } past[WDL_MAIL_USES][WDL_MAIL_RANKS];
     size_t served[WDL_WIN_MAILS];       /* bytes, of operations half done here */
     uint8_t visits[WDL_WIN_MAILS];      /* seen here */
+    /* of who has that cell: lines of its area that are asked for before it says anything, where
+     * the target's answers begin and where operands do that have answers */
+    struct wdl_mail_ahead {
+        uint8_t lines, operands;
+    } ahead[WDL_WIN_MAILS];
+    uint8_t answers;            /* of our own, that are to have the answer of what is under way */
 };
 
 /* A window's own is opened, closed. */

@@ -289,6 +289,25 @@ static int cells_of(const struct wdl_win *win)
     return wdl_mail_own(win) ? win->params.node_count : WDL_WIN_MAILS;
 }
 
+/* The next one there may be as long: ask for what lies beside it between looks. */
+static void expect_alike(struct wdl_win *win, int i, const struct wdl_mail *mail)
+{
+    int beside = mail->kind < WDL_RMA_KINDS || mail->kind == WDL_MAIL_BAG_MOVES;
+    uint8_t lines = beside && wdl_mail_own(win) ? wdl_mail_lines(mail->bytes) : 0;
+    win->mailbox.ahead[i] = (struct wdl_mail_ahead){
+        .lines = lines, .operands = mail->kind == WDL_RMA_GET_ACC ? lines : 0};
+}
+
+static void ask_for_lines(const struct wdl_win *win, int i)
+{
+    const struct wdl_mail_ahead *ahead = &win->mailbox.ahead[i];
+    const char *data = win->params.node[i].area.data;
+    for (int k = 0; k < ahead->lines; k++)
+        wdl_line_wanted(data + k * 64);
+    for (int k = 0; k < ahead->operands; k++)
+        wdl_line_wanted(data + WDL_MAIL_AREA / 2 + k * 64);
+}
+
 /* One in which something is: 1: that is done, or a part of it. Apart, so that a look at cells where
  * nothing is saves no registers. */
 __attribute__((noinline))
@@ -313,6 +332,7 @@ static int serve_cell(struct wdl_win *win, int i, uint32_t state)
             wdl_mail_set(mail, WDL_MAIL_POSTED);
         return moved;
     }
+    expect_alike(win, i, mail);
     mail->status = (uint8_t) status;
     wdl_mail_set(mail, WDL_MAIL_DONE);
     return 1;
@@ -329,6 +349,8 @@ int wdl_mailbox_serve(struct wdl_win *win)
         uint32_t state = wdl_mail_look(&own->mail[i]);
         if (state == WDL_MAIL_POSTED || state == WDL_MAIL_TAKEN)
             n += serve_cell(win, i, state);
+        else if (win->mailbox.ahead[i].lines > 0)
+            ask_for_lines(win, i);
     }
     return n;
 }

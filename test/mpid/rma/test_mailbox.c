@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include "mpid/rma/copybed.h"
+#include "mpid/rma/mail.h"
 #include "mpid/rma/win_impl.h"
 #include "support/suite.h"
 
@@ -105,6 +106,43 @@ START_TEST(longer_ones_have_the_origins_area)
         ck_assert_uint_eq(old[i], i < most / 8 ? 2 * (i + 1) : 0);
     }
     ck_assert_uint_eq(bed_stats(&bed).ops_mailed, 4);
+    bed_close(&bed);
+}
+END_TEST
+
+/* A line or two beside a cell are asked for before it says anything, by how the one before was;
+ * and those for an answer, which the target writes, by whoever waits for it. */
+START_TEST(lines_beside_a_cell_are_asked_for)
+{
+    enum { LINES = WDL_MAIL_AHEAD * 64 };
+    static uint64_t mine[LINES / 8 + 1], back[LINES / 8 + 1];
+    static const struct {
+        enum wdl_rma_kind kind;
+        int bytes, lines, operands, answers;
+    } cases[] = {
+        {WDL_RMA_PUT, WDL_MAIL_BYTES, 0, 0, 0}, {WDL_RMA_PUT, WDL_MAIL_BYTES + 8, 1, 0, 0},
+        {WDL_RMA_PUT, 64, 1, 0, 0}, {WDL_RMA_PUT, 72, 2, 0, 0}, {WDL_RMA_PUT, LINES, 2, 0, 0},
+        {WDL_RMA_PUT, LINES + 8, 0, 0, 0}, {WDL_RMA_GET, 64, 1, 0, 1}, {WDL_RMA_GET, 8, 0, 0, 0},
+        {WDL_RMA_ACC, 64, 1, 0, 0}, {WDL_RMA_GET_ACC, LINES, 2, 2, 2}, {WDL_RMA_CAS, 8, 0, 0, 0}};
+    struct bed bed;
+    bed_open_mail(&bed);
+    for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+        int bytes = cases[k].bytes;
+        const struct wdl_rma_args ops[] = {
+            [WDL_RMA_PUT] = test_put(1, 0, mine, (size_t) bytes),
+            [WDL_RMA_GET] = test_get(1, 0, back, (size_t) bytes),
+            [WDL_RMA_ACC] = test_acc(1, 0, WDL_ROP_SUM, TEST_U64, bytes / 8, mine, NULL),
+            [WDL_RMA_GET_ACC] = test_acc(1, 0, WDL_ROP_SUM, TEST_U64, bytes / 8, mine, back),
+            [WDL_RMA_CAS] = test_cas(1, 0, TEST_U64, mine, mine, back)};
+        ck_assert_int_eq(operate(&bed, ops[cases[k].kind]), WDL_OK);
+        ck_assert_uint_eq(bed.win[0]->mailbox.answers, (unsigned) cases[k].answers);
+        bed_served(&bed, 1);
+        const struct wdl_mail_ahead *ahead = &bed.win[1]->mailbox.ahead[0];
+        ck_assert_uint_eq(ahead->lines, (unsigned) cases[k].lines);
+        ck_assert_uint_eq(ahead->operands, (unsigned) cases[k].operands);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
+        ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+    }
     bed_close(&bed);
 }
 END_TEST
@@ -463,6 +501,13 @@ START_TEST(ranks_share_the_cells)
     uint64_t sum;
     memcpy(&sum, w.rank[0].memory, 8);
     ck_assert_uint_eq(sum, 9);
+    /* whose the next one in a cell will be is not known */
+    struct wdl_rma_args longer = test_put(0, 0, (uint64_t[8]){1}, 64);
+    ck_assert_int_eq(wdl_rma_op(win[SAME], &longer), WDL_OK);
+    TEST_DONE(&w, wdl_win_flush(win[SAME], 0, 0, &steps[SAME]));
+    ck_assert_uint_gt(win[SAME]->stats.ops_mailed, 3);
+    for (int i = 0; i < WDL_WIN_MAILS; i++)
+        ck_assert_uint_eq(win[0]->mailbox.ahead[i].lines, 0);
     for (int i = 0; i < MANY; i++)
         TEST_DONE(&w, wdl_win_unlock_all(win[i], &steps[i]));
     for (int i = 0; i < MANY; i++)
@@ -623,8 +668,8 @@ END_TEST
 
 WDL_SUITE("rma/mailbox", what_was_begun_first_gets_the_last_element,
           every_kind_is_done_by_the_target, what_is_not_one_word_is_done_as_well,
-          longer_ones_have_the_origins_area, blocks_evenly_apart_are_handed_over,
-          what_nobody_takes_goes_another_way,
+          longer_ones_have_the_origins_area, lines_beside_a_cell_are_asked_for,
+          blocks_evenly_apart_are_handed_over, what_nobody_takes_goes_another_way,
           longer_ones_go_past_who_is_away_at_once,
           longer_ones_in_a_row_go_past_who_is_away_at_once, who_does_not_come_is_asked_less_often,
           a_lone_one_goes_past_who_is_away, what_follows_calls_it_back,
