@@ -328,6 +328,10 @@ static void finish(struct wdl_win *win, int status)
     const struct wdl_host *host = &win->proc->host;
     leave(win);
     box->withdrawn = 0;
+    if (box->tells)
+        __atomic_fetch_add(&box->tells->completed, 1,
+                           __ATOMIC_SEQ_CST);   /* pairs with the load in wdl_win_wait */
+    box->tells = NULL;
     wdl_args_types(&box->args, host->ops->type_drop, host->ctx);
     if (box->args.request)
         host->ops->request_complete(host->ctx, box->args.request, status);
@@ -342,6 +346,8 @@ static void answered(struct wdl_win *win)
     const struct wdl_rma_args *args = &box->args;
     const struct wdl_buf *into = args->kind == WDL_RMA_GET ? &args->origin : &args->result;
     int status = mail->status < WDL_STATUS_COUNT ? mail->status : WDL_ERR_PROTO;
+    if (status == WDL_OK)
+        box->tells = NULL;      /* it has counted it */
     if (box->bag.posted) {
         past_of(box, args->target, WDL_MAIL_SHORTS)->missed = 0;
         wdl_mail_give_back(win, mail);
@@ -476,6 +482,43 @@ static void joint_settle(struct wdl_win *win)
     finish(win, WDL_OK);
 }
 
+void wdl_mailbox_last(struct wdl_win *win, struct wdl_win_control *control)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    box->holds = 0;
+    box->tells = control;
+    wdl_mail_set(box->mail, WDL_MAIL_LAST);
+}
+
+/* A last one whose target has not come: its epoch is over, and the user's buffer his again. What
+ * the system refuses waits for the target. */
+static void copy_last(struct wdl_win *win)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    struct wdl_mail *mail = box->mail;
+    const struct wdl_rma_args *args = &box->args;
+    struct wdl_win_rank info;
+    if (wdl_mail_look(mail) != WDL_MAIL_LAST ||
+        !wdl_mail_swap(mail, WDL_MAIL_LAST, WDL_MAIL_FILLING))
+        return;
+    win->params.rank_info(win->params.ctx, args->target, &info);
+    uint64_t at = info.base + (uint64_t) (args->disp * info.disp_unit);
+    struct wdl_piece here = {wdl_mail_data(mail, mail->bytes, wdl_mail_control(win)), mail->bytes};
+    struct wdl_piece there = {(char *) (uintptr_t) at, mail->bytes};
+    int status = wdl_copy_exposed(win, args->target, box->tells, at, mail->bytes);
+    if (status == WDL_OK)
+        status = win->params.copy(win->params.ctx, args->target, 1, &here, 1, &there, 1);
+    if (status == WDL_AGAIN || status == WDL_ERR_UNSUPPORTED) {
+        wdl_mail_set(mail, WDL_MAIL_LAST);
+        box->looks = 0;
+        return;
+    }
+    wdl_mail_set(mail, WDL_MAIL_FREE);
+    wdl_mail_missed(win, args->target, WDL_MAIL_SHORTS);
+    win->stats.ops_copied++;
+    finish(win, status);
+}
+
 /* Nobody has come for a long time. */
 static void give_up(struct wdl_win *win)
 {
@@ -483,6 +526,10 @@ static void give_up(struct wdl_win *win)
     int stream = box->stream != NULL;
     if (box->train.ring && wdl_train_goes_on(win)) {
         box->looks = 0;
+        return;
+    }
+    if (box->tells) {
+        copy_last(win);
         return;
     }
     if (withdraw(win))
@@ -497,6 +544,9 @@ int wdl_mailbox_settle(struct wdl_win *win)
     if (box->joint != WDL_JOINT_NONE) {
         joint_settle(win);
     } else {
+        if (box->holds)
+            wdl_mail_set(box->mail, WDL_MAIL_POSTED);
+        box->holds = 0;
         int done = box->mail && wdl_mail_look(box->mail) == WDL_MAIL_DONE;
         for (int k = 0; k < box->answers && !done; k++)
             __builtin_prefetch(wdl_mail_control(win)->area.data + k * 64);
@@ -566,7 +616,12 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
     if (!mail)
         return WDL_ERR_UNSUPPORTED;
     fill(win, mail, args, &rows);
-    wdl_mail_post(win, mail, args);
+    box->holds = args->kind == WDL_RMA_PUT && rows.count == 0 && win->params.copy &&
+        wdl_pscw_is_only(win, args->target);
+    if (box->holds)
+        wdl_mail_under_way(win, mail, args);
+    else
+        wdl_mail_post(win, mail, args);
     wdl_train_count(win, args->target, args->kind, args->remote.bytes);
     /* blocks that are withdrawn may wait for a message, and then for the user's buffer */
     if (args->request && args->kind == WDL_RMA_PUT && win->params.copy && rows.count == 0)

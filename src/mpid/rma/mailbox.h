@@ -11,6 +11,12 @@
  *                            TAKEN  --target--> POSTED       (a stream that has to wait, not an
  *                                                             accumulate that has begun; a part of
  *                                                             a copy by both is done)
+ *     FREE, DONE --origin--> LAST --target--> TAKEN, --origin--> FREE    (see below)
+ *
+ * A put that is all there is for the only target of MPI_Win_start waits, filled in, for
+ * MPI_Win_complete, and says with its own hand-over that this is all (LAST, else like POSTED): the
+ * target counts the completion when it has done it, and nobody waits for it in MPI_Win_complete.
+ * If the target does not come by the time the window is used again, the origin copies and counts.
  *
  * Both steps out of POSTED are atomic exchanges, so an operation is done once. A cell has one
  * origin at a time: where the node has no more ranks than there are cells, each has its own;
@@ -41,7 +47,7 @@ enum { WDL_MAIL_STREAM = WDL_RMA_KINDS, WDL_MAIL_FOLD, WDL_MAIL_BAG, WDL_MAIL_BA
     WDL_MAIL_TRAIN, WDL_MAIL_TRAIN_FOLD, WDL_MAIL_JOINT, WDL_MAIL_PULL, WDL_MAIL_KINDS };
 
 enum wdl_mail_state { WDL_MAIL_FREE, WDL_MAIL_FILLING, WDL_MAIL_POSTED, WDL_MAIL_TAKEN,
-    WDL_MAIL_DONE };
+    WDL_MAIL_DONE, WDL_MAIL_LAST };
 
 enum { WDL_MAIL_WINDOWS = 4,    /* of a process that have mailboxes at a time; of each kind, */
     WDL_MAIL_ALL = 2 * WDL_MAIL_WINDOWS,        /* private, mapped: these */
@@ -68,6 +74,8 @@ struct wdl_mailbox {
     struct wdl_mail *mail;      /* where our operation is; NULL: nowhere */
     struct wdl_rma_args args;   /* of that operation, or of one withdrawn and not begun again */
     int withdrawn, looks;
+    int holds;                  /* it is filled in; complete posts it, or whoever looks first */
+    struct wdl_win_control *tells;      /* it is a LAST one of this block's rank; or NULL */
     uint64_t stamp;             /* the window's, when that operation, a train's first one, came */
     struct wdl_bag bag;         /* bag.posted: what is under way is that */
     struct wdl_train train;     /* train.ring: what is under way is that */
@@ -101,6 +109,7 @@ struct wdl_mailbox {
     struct wdl_mail_ahead {
         uint8_t lines, operands;
     } ahead[WDL_WIN_MAILS];
+    uint8_t lasts[WDL_WIN_MAILS];       /* is what is there a LAST one? */
     uint8_t answers;            /* of our own, that are to have the answer of what is under way */
 };
 
@@ -140,6 +149,8 @@ int wdl_mail_is_away_as_before(const struct wdl_win *win, int rank, enum wdl_mai
 int wdl_mailbox_settle(struct wdl_win *win);
 /* The same at once, where nobody has taken it, since another comes. */
 int wdl_mailbox_clear(struct wdl_win *win, const struct wdl_rma_args *next);
+/* That is held: hand it over, as the last one of the epoch. control: its target's. */
+void wdl_mailbox_last(struct wdl_win *win, struct wdl_win_control *control);
 /* Serve the window's own: for calls that wait by looking at memory alone. How much was done. */
 int wdl_mailbox_serve(struct wdl_win *win);
 /* Has anything gone past this process since the last look (wdl_mail_visit)? */

@@ -311,11 +311,12 @@ static void ask_for_lines(const struct wdl_win *win, int i)
 /* One in which something is: 1: that is done, or a part of it. Apart, so that a look at cells where
  * nothing is saves no registers. */
 __attribute__((noinline))
-static int serve_cell(struct wdl_win *win, int i, uint32_t state)
+static int serve_cell(struct wdl_win *win, int i, enum wdl_mail_state state)
 {
     struct wdl_mail *mail = &wdl_mail_control(win)->mail[i];
-    if (state == WDL_MAIL_POSTED && wdl_mail_swap(mail, WDL_MAIL_POSTED, WDL_MAIL_TAKEN)) {
+    if (state != WDL_MAIL_TAKEN && wdl_mail_swap(mail, state, WDL_MAIL_TAKEN)) {
         win->mailbox.served[i] = 0;
+        win->mailbox.lasts[i] = state == WDL_MAIL_LAST;
         state = WDL_MAIL_TAKEN;
         wdl_mail_prompt(win, mail);
     }
@@ -333,6 +334,9 @@ static int serve_cell(struct wdl_win *win, int i, uint32_t state)
         return moved;
     }
     expect_alike(win, i, mail);
+    if (win->mailbox.lasts[i] && status == WDL_OK)
+        __atomic_fetch_add(&wdl_mail_control(win)->completed, 1, __ATOMIC_RELAXED);
+    win->mailbox.lasts[i] = 0;
     mail->status = (uint8_t) status;
     wdl_mail_set(mail, WDL_MAIL_DONE);
     return 1;
@@ -347,8 +351,8 @@ int wdl_mailbox_serve(struct wdl_win *win)
         __atomic_store_n(&own->looks, own->looks + 1, __ATOMIC_RELAXED);
     for (int i = 0; i < cells; i++) {
         uint32_t state = wdl_mail_look(&own->mail[i]);
-        if (state == WDL_MAIL_POSTED || state == WDL_MAIL_TAKEN)
-            n += serve_cell(win, i, state);
+        if (state == WDL_MAIL_POSTED || state == WDL_MAIL_TAKEN || state == WDL_MAIL_LAST)
+            n += serve_cell(win, i, (enum wdl_mail_state) state);
         else if (win->mailbox.ahead[i].lines > 0)
             ask_for_lines(win, i);
     }

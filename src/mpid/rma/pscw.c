@@ -9,7 +9,7 @@
  *
  * Within a node, post is a store into a free place of the origin's control block (a packet, should
  * all be taken), complete an addition to a counter in the target's, unless packets of operations
- * are still on their way to it. Both are MEM_SYNC and PROC_SYNC in one (seed 001, RMA + Shared
+ * are still on their way to it, or the only put is handed over, which says so itself (mailbox.h). Both are MEM_SYNC and PROC_SYNC in one (seed 001, RMA + Shared
  * Memory): with another barrier before them every put's stores would be waited for twice. What is
  * told by a packet is told behind a barrier.
  */
@@ -374,6 +374,12 @@ int wdl_pscw_is_alone(const struct wdl_win *win, int rank)
     return at >= 0 && has_posted(win, at) && win->start_posted[at].alone;
 }
 
+int wdl_pscw_is_only(const struct wdl_win *win, int rank)
+{
+    return win->start_n == 1 && wdl_pscw_in_access(win) && win->start_posted[0].number == 0 &&
+           block_of(win, rank) != NULL;
+}
+
 /* COMPLETE in a packet of its own. */
 static int complete_send(struct wdl_win *win, int rank)
 {
@@ -462,11 +468,23 @@ static int completes_send(struct wdl_win *win)
     return WDL_OK;
 }
 
+/* What was done is one put that is held: it says so itself (mailbox.h). */
+static int complete_by_last(struct wdl_win *win)
+{
+    if (!win->mailbox.holds || win->batched > 0 || !wdl_list_empty(&win->targets))
+        return 0;
+    wdl_mem_sync(&win->quick);  /* as in complete_tell */
+    wdl_mailbox_last(win, block_of(win, win->start_group[0]));
+    wdl_mailbox_rows_end(&win->mailbox);
+    win->complete_next = 1;
+    return 1;
+}
+
 int wdl_win_complete(struct wdl_win *win, int *step)
 {
     if (!wdl_pscw_in_access(win))
         return WDL_ERR_SYNC;
-    if (wdl_win_settle(win, -1) != WDL_OK)
+    if (!complete_by_last(win) && wdl_win_settle(win, -1) != WDL_OK)
         return WDL_AGAIN;
     /* every operation was admitted after its target's post; a COMPLETE must not come before the
      * POST it answers */

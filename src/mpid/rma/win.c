@@ -358,6 +358,9 @@ void wdl_rma_stats_get(const struct wdl_proc *proc, struct wdl_rma_stats *out)
 
 int wdl_win_barrier(struct wdl_win *win, int *step)
 {
+    /* the last put of an epoch that is over may still be under way */
+    if (*step == 0 && wdl_mailbox_under_way(win) && wdl_mailbox_settle(win) != WDL_OK)
+        return WDL_AGAIN;
     if (*step == 0)
         wdl_barrier_begin(win, 0, 0);
     *step = 1;

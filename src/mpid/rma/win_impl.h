@@ -470,6 +470,20 @@ static inline uint64_t wdl_win_now_ns(const struct wdl_win *win)
     return host->ops->now_ns(host->ctx);
 }
 
+/* Of what follows one another: no more does before a synchronization. */
+static inline void wdl_mailbox_rows_end(struct wdl_mailbox *box)
+{
+    if (box->run > 0) {
+        box->follows = box->run > 1;
+        box->run = 0;
+    }
+    if (box->row > 0) {
+        box->row_follows = box->row > 1;
+        box->row = 0;
+        box->row_system = NULL;
+    }
+}
+
 /* Before a synchronization of that rank, of all (rank < 0): what was handed over is done, what is
  * held is done. WDL_OK or WDL_AGAIN. _before: if it is older than this. */
 static inline int wdl_win_settle_before(struct wdl_win *win, int rank, uint64_t stamp)
@@ -480,15 +494,7 @@ static inline int wdl_win_settle_before(struct wdl_win *win, int rank, uint64_t 
     if (wdl_mailbox_under_way(win) && wdl_is_older(box->stamp, stamp) &&
         wdl_mailbox_settle(win) != WDL_OK)
         return WDL_AGAIN;
-    if (box->run > 0) {
-        box->follows = box->run > 1;
-        box->run = 0;
-    }
-    if (box->row > 0) {
-        box->row_follows = box->row > 1;
-        box->row = 0;
-        box->row_system = NULL;
-    }
+    wdl_mailbox_rows_end(box);
     return win->batched == 0 ? WDL_OK : wdl_batches_run_now(win, rank, stamp);
 }
 
@@ -596,6 +602,8 @@ int wdl_pscw_may_complete(const struct wdl_win *win);
 int wdl_pscw_may_access(struct wdl_win *win, int rank); /* WDL_OK, WDL_AGAIN, ERR_SYNC */
 /* Has it posted to this rank, and said that to no other? */
 int wdl_pscw_is_alone(const struct wdl_win *win, int rank);
+/* Is it the only one of the access group, and does it hear of complete by a word? */
+int wdl_pscw_is_only(const struct wdl_win *win, int rank);
 /* --- sole.c --- */
 /* May nobody else update that rank's memory, which is mapped, in this access epoch? */
 int wdl_win_is_sole(const struct wdl_win *win, int rank);

@@ -1,0 +1,277 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * Tests of rma/mailbox: a put that is all there is for the only target of an access epoch, and says
+ * so itself.
+ */
+#include <string.h>
+#include "mpid/rma/copybed.h"
+#include "mpid/rma/mail.h"
+#include "mpid/rma/win_impl.h"
+#include "support/suite.h"
+
+enum { AT = 3, LONG = 512 };
+
+static const int zero[] = {0}, others[] = {1, 2};
+static char from[LONG];
+static int post_step, wait_step;
+
+static int complete(struct bed *bed)
+{
+    return wdl_win_complete(bed->win[0], &bed->step);
+}
+
+static int target_waits(struct bed *bed)
+{
+    return wdl_win_wait(bed->win[1], &wait_step);
+}
+
+/* From rank 0 to rank 1 (n: to so many). */
+static void begin(struct bed *bed, int n)
+{
+    for (int i = 0; i < n; i++)
+        TEST_DONE(&bed->w, wdl_win_post(bed->win[1 + i], zero, 1, 0, &post_step));
+    TEST_DONE(&bed->w, wdl_win_start(bed->win[0], others, n, 0, &bed->step));
+}
+
+static void open(struct bed *bed)
+{
+    bed_open_mail(bed);
+    TEST_DONE(&bed->w, wdl_win_unlock_all(bed->win[0], &bed->step));
+    begin(bed, 1);
+}
+
+/* The origin is somewhere in MPI. */
+static void look(struct bed *bed)
+{
+    (void) wdl_mailboxes_progress(bed->win[0]->rma);
+}
+
+/* All epochs are over; no message was sent. */
+static void close(struct bed *bed)
+{
+    look(bed);
+    ck_assert(!wdl_mailbox_under_way(bed->win[0]));
+    TEST_DONE(&bed->w, wdl_win_lock_all(bed->win[0], 0, &bed->step));
+    bed_close(bed);
+}
+
+static struct wdl_rma_args put(size_t bytes)
+{
+    memset(from, 'a', sizeof(from));
+    return test_put(1, AT, from, bytes);
+}
+
+static int is_there(const struct bed *bed, size_t bytes)
+{
+    static char wanted[LONG];
+    memset(wanted, 'a', sizeof(wanted));
+    return memcmp(bed->w.rank[1].memory + AT * UNIT, wanted, bytes) == 0;
+}
+
+static const size_t lengths[] = {8, WDL_MAIL_BYTES, WDL_MAIL_BYTES + 8, LONG};
+enum { LENGTHS = sizeof(lengths) / sizeof(lengths[0]) };
+
+/* It is posted by complete, which waits for nothing; the target's wait does it and is over, epoch
+ * after epoch. */
+START_TEST(complete_waits_for_nobody)
+{
+    struct bed bed;
+    open(&bed);
+    for (int k = 0; k < LENGTHS; k++) {
+        if (k > 0)
+            begin(&bed, 1);
+        memset(bed.w.rank[1].memory, 0, BYTES);
+        ck_assert_int_eq(operate(&bed, put(lengths[k])), WDL_OK);
+        ck_assert_int_ne(bed_cell(&bed, 1)->state, WDL_MAIL_POSTED);
+        ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 0);
+        ck_assert_int_eq(target_waits(&bed), WDL_AGAIN);
+        ck_assert_int_eq(complete(&bed), WDL_OK);
+        ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_LAST);
+        memset(from, 'z', sizeof(from));        /* the user's again */
+        ck_assert(!is_there(&bed, 1));
+        ck_assert_int_eq(target_waits(&bed), WDL_OK);
+        ck_assert(is_there(&bed, lengths[k]));
+        ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_DONE);
+        ck_assert_uint_eq(bed_stats(&bed).ops_mailed, (unsigned) k);    /* that is seen later */
+    }
+    ck_assert_uint_eq(bed.w.control[1].completed, LENGTHS);
+    ck_assert_int_eq(mover.calls, 0);
+    close(&bed);
+}
+END_TEST
+
+/* Whoever looks in between posts it, and complete waits as ever; so does another operation. */
+START_TEST(what_comes_in_between_posts_it)
+{
+    for (int what = 0; what < 3; what++) {
+        struct bed bed;
+        uint64_t got = 0;
+        open(&bed);
+        ck_assert_int_eq(operate(&bed, put(8)), WDL_OK);
+        if (what == 0)
+            look(&bed);
+        else
+            while (operate(&bed, what == 1 ? test_put(1, AT + 1, from, 8) :
+                           test_get(1, AT, &got, 8)) == WDL_AGAIN)
+                wdl_mailbox_serve(bed.win[1]);
+        ck_assert_int_ne(bed_cell(&bed, 1)->state, WDL_MAIL_LAST);
+        for (int i = 0; complete(&bed) == WDL_AGAIN; i++) {
+            ck_assert_int_lt(i, 10);
+            ck_assert_int_eq(target_waits(&bed), WDL_AGAIN);
+        }
+        ck_assert_int_eq(target_waits(&bed), WDL_OK);
+        ck_assert(is_there(&bed, what == 1 ? 16 : 8));
+        close(&bed);
+    }
+}
+END_TEST
+
+/* One of two targets, a get, an accumulate, blocks: what says nothing itself. */
+START_TEST(what_is_none)
+{
+    for (int what = 0; what < 4; what++) {
+        struct bed bed;
+        uint64_t one = 1, got;
+        bed_open_mail(&bed);
+        TEST_DONE(&bed.w, wdl_win_unlock_all(bed.win[0], &bed.step));
+        begin(&bed, what == 0 ? 2 : 1);
+        struct test_host *host = &bed.w.rank[0].host;
+        wdl_type type = test_type_vector(host, TEST_U64, 8, 2, 4);
+        struct wdl_rma_args op = what == 1 ? test_get(1, AT, &got, 8) :
+            what == 2 ? test_acc(1, AT, WDL_ROP_SUM, TEST_U64, 1, &one, NULL) : put(128);
+        if (what == 3)
+            op.remote = test_typed(host, NULL, 1, type);
+        ck_assert_int_eq(operate(&bed, op), WDL_OK);
+        ck_assert(!bed.win[0]->mailbox.holds);
+        ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_POSTED);
+        ck_assert_int_eq(complete(&bed), WDL_AGAIN);
+        ck_assert_int_eq(target_waits(&bed), WDL_AGAIN);
+        ck_assert_int_eq(complete(&bed), WDL_OK);
+        ck_assert_int_eq(target_waits(&bed), WDL_OK);
+        if (what == 0)
+            TEST_DONE(&bed.w, wdl_win_wait(bed.win[2], &wait_step));
+        test_type_end(host, type);
+        close(&bed);
+    }
+}
+END_TEST
+
+/* The target computes: its origin goes on, and when it has something else to do on the window
+ * copies by itself, from what it has kept, and counts. */
+START_TEST(who_does_not_come_delays_nobody)
+{
+    for (int k = 0; k < 2 * LENGTHS; k++) {
+        struct bed bed;
+        int looks = 0, locks = k >= LENGTHS;
+        size_t bytes = lengths[k % LENGTHS];
+        open(&bed);
+        ck_assert_int_eq(operate(&bed, put(bytes)), WDL_OK);
+        ck_assert_int_eq(complete(&bed), WDL_OK);
+        memset(from, 'z', sizeof(from));
+        if (locks) {
+            uint64_t word = 7;
+            TEST_DONE(&bed.w, wdl_win_lock(bed.win[0], 2, 1, 0, &bed.step));
+            while (operate(&bed, test_put(2, 0, &word, 8)) == WDL_AGAIN)
+                ck_assert_int_lt(++looks, WDL_MAIL_LOOKS + 5);
+            ck_assert_int_ge(looks, WDL_MAIL_LOOKS - 1);
+        } else {
+            for (; wdl_mailbox_under_way(bed.win[0]); look(&bed))
+                ck_assert_int_lt(looks++, WDL_MAIL_LOOKS + 5);
+        }
+        ck_assert(is_there(&bed, bytes));
+        ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_FREE);
+        ck_assert_uint_eq(bed.w.control[1].completed, 1);
+        ck_assert_int_eq(mover.calls, 1);
+        ck_assert_int_eq(target_waits(&bed), WDL_OK);
+        if (locks)
+            for (int i = 0; wdl_win_unlock(bed.win[0], 2, &bed.step) == WDL_AGAIN; i++)
+                wdl_mailbox_serve(bed.win[2]);
+        close(&bed);
+    }
+}
+END_TEST
+
+static int refusals;
+
+static int refuse(void *ctx, int rank, int to_rank, struct wdl_piece *local, int nlocal,
+                  struct wdl_piece *remote, int nremote)
+{
+    (void) ctx, (void) rank, (void) to_rank, (void) local, (void) nlocal, (void) remote;
+    (void) nremote;
+    refusals++;
+    return WDL_ERR_UNSUPPORTED;
+}
+
+/* What the system will not copy waits for the target. */
+START_TEST(what_the_system_refuses_waits)
+{
+    struct bed bed;
+    open(&bed);
+    refusals = 0;
+    bed.win[0]->params.copy = refuse;
+    ck_assert_int_eq(operate(&bed, put(LONG)), WDL_OK);
+    ck_assert_int_eq(complete(&bed), WDL_OK);
+    for (int i = 0; i < 5 * WDL_MAIL_LOOKS; i++)
+        look(&bed);
+    ck_assert_int_eq(refusals, 5);
+    ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_LAST);
+    ck_assert_uint_eq(bed.w.control[1].completed, 0);
+    ck_assert_int_eq(target_waits(&bed), WDL_OK);
+    ck_assert(is_there(&bed, LONG));
+    ck_assert_uint_eq(bed.w.control[1].completed, 1);
+    close(&bed);
+}
+END_TEST
+
+/* A target that cannot do it, or a system that fails, makes no wait without end: the origin counts,
+ * and has the error. */
+START_TEST(a_failure_is_counted_too)
+{
+    for (int by_system = 0; by_system < 2; by_system++) {
+        struct bed bed;
+        open(&bed);
+        ck_assert_int_eq(operate(&bed, put(8)), WDL_OK);
+        ck_assert_int_eq(complete(&bed), WDL_OK);
+        if (by_system)
+            mover.fail_at = 1;
+        else
+            bed_cell(&bed, 1)->disp = BYTES;
+        if (!by_system)
+            ck_assert_int_eq(target_waits(&bed), WDL_AGAIN);
+        while (wdl_mailbox_under_way(bed.win[0]))
+            look(&bed);
+        ck_assert(wdl_status_is_error(wdl_win_take_error(bed.win[0])));
+        ck_assert_uint_eq(bed.w.control[1].completed, 1);
+        ck_assert_int_eq(target_waits(&bed), WDL_OK);
+        mover.fail_at = 0;
+        close(&bed);
+    }
+}
+END_TEST
+
+/* Nothing is under way when the window goes. */
+START_TEST(it_is_seen_before_the_window_goes)
+{
+    struct bed bed;
+    int steps[RANKS] = {0}, done[RANKS] = {0};
+    open(&bed);
+    ck_assert_int_eq(operate(&bed, put(8)), WDL_OK);
+    ck_assert_int_eq(complete(&bed), WDL_OK);
+    ck_assert_int_eq(target_waits(&bed), WDL_OK);
+    ck_assert(wdl_mailbox_under_way(bed.win[0]));
+    for (int left = RANKS, turns = 0; left > 0; turns++) {
+        ck_assert_int_lt(turns, 100);
+        for (int i = 0; i < RANKS; i++)
+            if (!done[i] && wdl_win_barrier(bed.win[i], &steps[i]) == WDL_OK) {
+                done[i] = 1;
+                left--;
+            }
+        ck_assert(!wdl_mailbox_under_way(bed.win[0]));
+    }
+    close(&bed);
+}
+END_TEST
+
+WDL_SUITE("rma/last", complete_waits_for_nobody, what_comes_in_between_posts_it, what_is_none,
+          who_does_not_come_delays_nobody, what_the_system_refuses_waits,
+          a_failure_is_counted_too, it_is_seen_before_the_window_goes)
