@@ -9,9 +9,10 @@
  *
  * Within a node, post is a store into a free place of the origin's control block (a packet, should
  * all be taken), complete an addition to a counter in the target's, unless packets of operations
- * are still on their way to it, or the only put is handed over, which says so itself (mailbox.h). Both are MEM_SYNC and PROC_SYNC in one (seed 001, RMA + Shared
- * Memory): with another barrier before them every put's stores would be waited for twice. What is
- * told by a packet is told behind a barrier.
+ * are still on their way to it, or the only put is handed over, which says so itself (mailbox.h).
+ * Both are MEM_SYNC and PROC_SYNC in one (seed 001, RMA + Shared Memory): with another barrier
+ * before them every put's stores would be waited for twice. What is told by a packet is told behind
+ * a barrier.
  */
 #include <stdlib.h>
 #include <string.h>
