@@ -487,6 +487,7 @@ void wdl_mailbox_last(struct wdl_win *win, struct wdl_win_control *control)
     struct wdl_mailbox *box = &win->mailbox;
     box->holds = 0;
     box->tells = control;
+    box->began_ns = 0;          /* it is seen to be over at any time */
     wdl_mail_set(box->mail, WDL_MAIL_LAST);
 }
 
@@ -497,15 +498,16 @@ static void copy_last(struct wdl_win *win)
     struct wdl_mailbox *box = &win->mailbox;
     struct wdl_mail *mail = box->mail;
     const struct wdl_rma_args *args = &box->args;
+    uint64_t bytes = args->remote.bytes;
     struct wdl_win_rank info;
     if (wdl_mail_look(mail) != WDL_MAIL_LAST ||
         !wdl_mail_swap(mail, WDL_MAIL_LAST, WDL_MAIL_FILLING))
         return;
     win->params.rank_info(win->params.ctx, args->target, &info);
     uint64_t at = info.base + (uint64_t) (args->disp * info.disp_unit);
-    struct wdl_piece here = {wdl_mail_data(mail, mail->bytes, wdl_mail_control(win)), mail->bytes};
-    struct wdl_piece there = {(char *) (uintptr_t) at, mail->bytes};
-    int status = wdl_copy_exposed(win, args->target, box->tells, at, mail->bytes);
+    struct wdl_piece here = {wdl_mail_data(mail, bytes, wdl_mail_control(win)), bytes};
+    struct wdl_piece there = {(char *) (uintptr_t) at, bytes};
+    int status = wdl_copy_exposed(win, args->target, box->tells, at, bytes);
     if (status == WDL_OK)
         status = win->params.copy(win->params.ctx, args->target, 1, &here, 1, &there, 1);
     if (status == WDL_AGAIN || status == WDL_ERR_UNSUPPORTED) {
@@ -594,6 +596,14 @@ static void done_locally(struct wdl_win *win)
     box->args.request = NULL;
 }
 
+/* Is it to wait for MPI_Win_complete, and to say that it was all? */
+static int may_be_last(const struct wdl_win *win, const struct wdl_rma_args *args,
+                       const struct wdl_rows *rows)
+{
+    return args->kind == WDL_RMA_PUT && rows->count == 0 && win->params.copy &&
+           win->params.hints.combine != WDL_COMBINE_NEVER && wdl_pscw_is_only(win, args->target);
+}
+
 int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct wdl_target *t,
                    struct wdl_win_control *control)
 {
@@ -616,8 +626,7 @@ int wdl_mailbox_op(struct wdl_win *win, const struct wdl_rma_args *args, struct 
     if (!mail)
         return WDL_ERR_UNSUPPORTED;
     fill(win, mail, args, &rows);
-    box->holds = args->kind == WDL_RMA_PUT && rows.count == 0 && win->params.copy &&
-        wdl_pscw_is_only(win, args->target);
+    box->holds = may_be_last(win, args, &rows);
     if (box->holds)
         wdl_mail_under_way(win, mail, args);
     else

@@ -335,7 +335,8 @@ static int serve_cell(struct wdl_win *win, int i, enum wdl_mail_state state)
     }
     expect_alike(win, i, mail);
     if (win->mailbox.lasts[i] && status == WDL_OK)
-        __atomic_fetch_add(&wdl_mail_control(win)->completed, 1, __ATOMIC_RELAXED);
+        __atomic_fetch_add(&wdl_mail_control(win)->completed, 1,
+                           __ATOMIC_RELEASE);   /* pairs with the load in wdl_win_wait */
     win->mailbox.lasts[i] = 0;
     mail->status = (uint8_t) status;
     wdl_mail_set(mail, WDL_MAIL_DONE);

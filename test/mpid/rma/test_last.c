@@ -126,10 +126,11 @@ START_TEST(what_comes_in_between_posts_it)
 }
 END_TEST
 
-/* One of two targets, a get, an accumulate, blocks: what says nothing itself. */
+/* One of two targets, a get, an accumulate, blocks, nor where nothing is to be held back: what says
+ * nothing itself. */
 START_TEST(what_is_none)
 {
-    for (int what = 0; what < 4; what++) {
+    for (int what = 0; what < 5; what++) {
         struct bed bed;
         uint64_t one = 1, got;
         bed_open_mail(&bed);
@@ -141,6 +142,7 @@ START_TEST(what_is_none)
             what == 2 ? test_acc(1, AT, WDL_ROP_SUM, TEST_U64, 1, &one, NULL) : put(128);
         if (what == 3)
             op.remote = test_typed(host, NULL, 1, type);
+        bed.win[0]->params.hints.combine = what == 4 ? WDL_COMBINE_NEVER : WDL_COMBINE_AUTO;
         ck_assert_int_eq(operate(&bed, op), WDL_OK);
         ck_assert(!bed.win[0]->mailbox.holds);
         ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_POSTED);
@@ -168,6 +170,7 @@ START_TEST(who_does_not_come_delays_nobody)
         ck_assert_int_eq(operate(&bed, put(bytes)), WDL_OK);
         ck_assert_int_eq(complete(&bed), WDL_OK);
         memset(from, 'z', sizeof(from));
+        bed_cell(&bed, 1)->bytes = BYTES;       /* what others can write is not believed */
         if (locks) {
             uint64_t word = 7;
             TEST_DONE(&bed.w, wdl_win_lock(bed.win[0], 2, 1, 0, &bed.step));
@@ -179,6 +182,7 @@ START_TEST(who_does_not_come_delays_nobody)
                 ck_assert_int_lt(looks++, WDL_MAIL_LOOKS + 5);
         }
         ck_assert(is_there(&bed, bytes));
+        ck_assert_int_eq(bed.w.rank[1].memory[AT * UNIT + bytes], 0);
         ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_FREE);
         ck_assert_uint_eq(bed.w.control[1].completed, 1);
         ck_assert_int_eq(mover.calls, 1);
