@@ -122,10 +122,10 @@ unit_tests =                            \
     test/mpid/rma/test_joint            \
     test/mpid/rma/test_kernel           \
     test/mpid/rma/test_keys             \
+    test/mpid/rma/test_last             \
     test/mpid/rma/test_loan             \
     test/mpid/rma/test_lock             \
     test/mpid/rma/test_lock_all         \
-    test/mpid/rma/test_last             \
     test/mpid/rma/test_mailbox          \
     test/mpid/rma/test_mailserve        \
     test/mpid/rma/test_mapped           \

@@ -413,8 +413,6 @@ void wdl_mail_under_way(struct wdl_win *win, struct wdl_mail *mail,
     box->args = *args;
     box->stamp = box->bag.posted ? box->bag.stamp : win->stamp;
     box->looks = 0;
-    box->answers = args->kind == WDL_RMA_GET || args->kind == WDL_RMA_GET_ACC ?
-        wdl_mail_lines(args->remote.bytes) : 0;
     box->began_ns = win->rma->began_ns && is_compared(win, args) ? win->rma->began_ns : 0;
 }
 
@@ -550,8 +548,6 @@ int wdl_mailbox_settle(struct wdl_win *win)
             wdl_mail_set(box->mail, WDL_MAIL_POSTED);
         box->holds = 0;
         int done = box->mail && wdl_mail_look(box->mail) == WDL_MAIL_DONE;
-        for (int k = 0; k < box->answers && !done; k++)
-            __builtin_prefetch(wdl_mail_control(win)->area.data + k * 64);
         if (box->stream && wdl_stream_move(win))
             box->looks = 0;
         if (done)

@@ -18,14 +18,15 @@
  * target counts the completion when it has done it, and nobody waits for it in MPI_Win_complete.
  * If the target does not come by the time the window is used again, the origin copies and counts.
  *
- * Both steps out of POSTED are atomic exchanges, so an operation is done once. A cell has one
- * origin at a time: where the node has no more ranks than there are cells, each has its own;
+ * All steps out of POSTED and LAST are atomic exchanges, so an operation is done once. A cell has
+ * one origin at a time: where the node has no more ranks than there are cells, each has its own;
  * otherwise they take turns (FILLING), and give a cell back FREE.
  *
  * Invariants:
  *  1. A window has at most one operation under way in a mailbox; every other operation on the
- *     window, and every synchronization (a flush: where it was issued before), first settles or
- *     withdraws it. So what follows one another stays in order.
+ *     window, and every synchronization (a flush: where it was issued before) but the
+ *     MPI_Win_complete that a LAST one is, first settles or withdraws it. So what follows one
+ *     another stays in order.
  *  2. It goes only to a target with nothing else under way and whose lock, if one is needed, is
  *     held.
  *  3. Where processes outnumber processors, mail_open says whether a rank waits on a processor that
@@ -110,7 +111,6 @@ struct wdl_mailbox {
         uint8_t lines, operands;
     } ahead[WDL_WIN_MAILS];
     uint8_t lasts[WDL_WIN_MAILS];       /* is what is there a LAST one? */
-    uint8_t answers;            /* of our own, that are to have the answer of what is under way */
 };
 
 /* A window's own is opened, closed. */

@@ -9,6 +9,8 @@
 #include "mpid/rma/rows.h"
 #include "mpid/rma/stream.h"
 
+enum { LINE = sizeof(struct wdl_mail) };
+
 char *wdl_mail_place(const struct wdl_win *win, int64_t disp, int64_t lo, int64_t hi)
 {
     uint64_t at = (uint64_t) disp;
@@ -293,9 +295,12 @@ static int cells_of(const struct wdl_win *win)
 static void expect_alike(struct wdl_win *win, int i, const struct wdl_mail *mail)
 {
     int beside = mail->kind < WDL_RMA_KINDS || mail->kind == WDL_MAIL_BAG_MOVES;
-    uint8_t lines = beside && wdl_mail_own(win) ? wdl_mail_lines(mail->bytes) : 0;
+    uint32_t bytes = mail->bytes, lines = bytes / LINE + (bytes % LINE != 0);
+    if (!beside || !wdl_mail_own(win) || bytes <= WDL_MAIL_BYTES || lines > WDL_MAIL_AHEAD)
+        lines = 0;
     win->mailbox.ahead[i] = (struct wdl_mail_ahead){
-        .lines = lines, .operands = mail->kind == WDL_RMA_GET_ACC ? lines : 0};
+        .lines = (uint8_t) lines,
+        .operands = (uint8_t) (mail->kind == WDL_RMA_GET_ACC ? lines : 0)};
 }
 
 static void ask_for_lines(const struct wdl_win *win, int i)
@@ -303,9 +308,9 @@ static void ask_for_lines(const struct wdl_win *win, int i)
     const struct wdl_mail_ahead *ahead = &win->mailbox.ahead[i];
     const char *data = win->params.node[i].area.data;
     for (int k = 0; k < ahead->lines; k++)
-        wdl_line_wanted(data + k * 64);
+        wdl_line_wanted(data + k * LINE);
     for (int k = 0; k < ahead->operands; k++)
-        wdl_line_wanted(data + WDL_MAIL_AREA / 2 + k * 64);
+        wdl_line_wanted(data + WDL_MAIL_AREA / 2 + k * LINE);
 }
 
 /* One in which something is: 1: that is done, or a part of it. Apart, so that a look at cells where

@@ -110,20 +110,19 @@ START_TEST(longer_ones_have_the_origins_area)
 }
 END_TEST
 
-/* A line or two beside a cell are asked for before it says anything, by how the one before was;
- * and those for an answer, which the target writes, by whoever waits for it. */
+/* A line or two beside a cell are asked for before it says anything, by how the one before was. */
 START_TEST(lines_beside_a_cell_are_asked_for)
 {
     enum { LINES = WDL_MAIL_AHEAD * 64 };
     static uint64_t mine[LINES / 8 + 1], back[LINES / 8 + 1];
     static const struct {
         enum wdl_rma_kind kind;
-        int bytes, lines, operands, answers;
+        int bytes, lines, operands;
     } cases[] = {
-        {WDL_RMA_PUT, WDL_MAIL_BYTES, 0, 0, 0}, {WDL_RMA_PUT, WDL_MAIL_BYTES + 8, 1, 0, 0},
-        {WDL_RMA_PUT, 64, 1, 0, 0}, {WDL_RMA_PUT, 72, 2, 0, 0}, {WDL_RMA_PUT, LINES, 2, 0, 0},
-        {WDL_RMA_PUT, LINES + 8, 0, 0, 0}, {WDL_RMA_GET, 64, 1, 0, 1}, {WDL_RMA_GET, 8, 0, 0, 0},
-        {WDL_RMA_ACC, 64, 1, 0, 0}, {WDL_RMA_GET_ACC, LINES, 2, 2, 2}, {WDL_RMA_CAS, 8, 0, 0, 0}};
+        {WDL_RMA_PUT, WDL_MAIL_BYTES, 0, 0}, {WDL_RMA_PUT, WDL_MAIL_BYTES + 8, 1, 0},
+        {WDL_RMA_PUT, 64, 1, 0}, {WDL_RMA_PUT, 72, 2, 0}, {WDL_RMA_PUT, LINES, 2, 0},
+        {WDL_RMA_PUT, LINES + 8, 0, 0}, {WDL_RMA_GET, 64, 1, 0}, {WDL_RMA_GET, 8, 0, 0},
+        {WDL_RMA_ACC, 64, 1, 0}, {WDL_RMA_GET_ACC, LINES, 2, 2}, {WDL_RMA_CAS, 8, 0, 0}};
     struct bed bed;
     bed_open_mail(&bed);
     for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
@@ -135,7 +134,6 @@ START_TEST(lines_beside_a_cell_are_asked_for)
             [WDL_RMA_GET_ACC] = test_acc(1, 0, WDL_ROP_SUM, TEST_U64, bytes / 8, mine, back),
             [WDL_RMA_CAS] = test_cas(1, 0, TEST_U64, mine, mine, back)};
         ck_assert_int_eq(operate(&bed, ops[cases[k].kind]), WDL_OK);
-        ck_assert_uint_eq(bed.win[0]->mailbox.answers, (unsigned) cases[k].answers);
         bed_served(&bed, 1);
         const struct wdl_mail_ahead *ahead = &bed.win[1]->mailbox.ahead[0];
         ck_assert_uint_eq(ahead->lines, (unsigned) cases[k].lines);
