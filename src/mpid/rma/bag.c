@@ -217,7 +217,7 @@ static int64_t disp_of(const char *area, int i)
 
 static char *place_of(const struct wdl_bag *bag, int64_t disp)
 {
-    return (char *) (uintptr_t) (bag->info.base + (uint64_t) (disp * bag->info.disp_unit));
+    return (char *) (uintptr_t) wdl_rank_place(&bag->info, disp);
 }
 
 /* Their order by address, those of one place as they came. 0: it is that already, or some lie one

@@ -332,7 +332,7 @@ int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
     if (win->params.flavor == WDL_WIN_DYNAMIC)
         status = target_exposes(win, args, control);
     else
-        at = info->base + (uint64_t) (args->disp * info->disp_unit);
+        at = wdl_rank_place(info, args->disp);
     if (win->near.rank != args->target || !win->near.control)
         win->near = (struct wdl_near){args->target, control, *info};
     if (status == WDL_OK)

@@ -502,7 +502,7 @@ static void copy_last(struct wdl_win *win)
         !wdl_mail_swap(mail, WDL_MAIL_LAST, WDL_MAIL_FILLING))
         return;
     win->params.rank_info(win->params.ctx, args->target, &info);
-    uint64_t at = info.base + (uint64_t) (args->disp * info.disp_unit);
+    uint64_t at = wdl_rank_place(&info, args->disp);
     struct wdl_piece here = {wdl_mail_data(mail, bytes, wdl_mail_control(win)), bytes};
     struct wdl_piece there = {(char *) (uintptr_t) at, bytes};
     int status = wdl_copy_exposed(win, args->target, box->tells, at, bytes);

@@ -51,11 +51,6 @@ static int fits(const struct wdl_win *win, const struct wdl_rma_args *args,
            is_alone(win, args, control, info);
 }
 
-static uint64_t place_of(const struct wdl_rma_args *args, const struct wdl_win_rank *info)
-{
-    return info->base + (uint64_t) (args->disp * info->disp_unit);
-}
-
 /* Memory of that rank, whose addresses are its own. */
 static struct wdl_domain domain_of(const struct wdl_win *win, int rank,
                                    struct wdl_win_control *control, const struct wdl_win_rank *info,
@@ -80,7 +75,7 @@ static int update(struct wdl_win *win, struct wdl_rma_args *args, struct wdl_tar
                   struct wdl_win_control *control, const struct wdl_win_rank *info)
 {
     const struct wdl_outside outside = {win->params.copy, win->params.ctx, win->rma->stage};
-    uint64_t at = place_of(args, info), from = at + (uint64_t) args->remote.lo;
+    uint64_t at = wdl_rank_place(info, args->disp), from = at + (uint64_t) args->remote.lo;
     if (!win->params.copy || win->net_sizes ||
         (wdl_kernel_has(&args->element) && from % args->element.packed_bytes != 0))
         return WDL_ERR_UNSUPPORTED;

@@ -213,7 +213,7 @@ int wdl_pull_op(struct wdl_win *win, const struct wdl_rma_args *args,
         return WDL_ERR_UNSUPPORTED;
     uint64_t there = (uint64_t) args->disp;
     if (win->params.flavor != WDL_WIN_DYNAMIC)
-        there = info->base + (uint64_t) (args->disp * info->disp_unit);
+        there = wdl_rank_place(info, args->disp);
     if (!post(win, (struct wdl_pull){.rank = args->target, .control = control,
                                      .from = (char *) args->origin.addr + args->origin.lo,
                                      .there = there + (uint64_t) args->remote.lo,

@@ -355,7 +355,7 @@ int wdl_stream_fold(struct wdl_win *win, const struct wdl_rma_args *args, struct
         !win->params.copy || win->params.mapped_any || win->net_sizes)
         return WDL_ERR_UNSUPPORTED;
     win->params.rank_info(win->params.ctx, args->target, &info);
-    uint64_t at = info.base + (uint64_t) (args->disp * info.disp_unit);
+    uint64_t at = wdl_rank_place(&info, args->disp);
     if (!ends_of(win, args, control, at, &ends) || !can_fold(args, &ends) ||
         !wdl_mail_is_clear(win, t, args->target) || !is_expected(win, args, control) ||
         !find_ring(win, &ring) || !is_faster(win, args, &ring) ||

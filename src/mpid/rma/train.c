@@ -96,18 +96,13 @@ static int is_for_one(const struct wdl_rma_args *args)
              bytes % args->element.packed_bytes == 0));
 }
 
-static uint64_t place_of(const struct wdl_win_rank *info, int64_t disp)
-{
-    return info->base + (uint64_t) (disp * info->disp_unit);
-}
-
 /* Is what it touches exposed, as far as can be known here, and are its elements aligned? unit: of
  * those, or 1. */
 static int has_place(const struct wdl_win_rank *info, int64_t disp, uint64_t bytes, uint64_t unit)
 {
     uint64_t at;
     return (info->bytes == UINT64_MAX || wdl_rank_holds(info, disp, bytes, &at)) &&
-           place_of(info, disp) % unit == 0;
+           wdl_rank_place(info, disp) % unit == 0;
 }
 
 static uint64_t unit_of(const struct wdl_rma_args *args)
@@ -478,7 +473,7 @@ static int group_of(struct wdl_win *win, struct group *g)
     int status = WDL_OK, most = train->singly ? 1 : GROUP;
     for (g->n = 0; g->n < most && place < train->at; g->n++, place += length_of(bytes)) {
         struct wdl_car *car = car_of(train, &place, &bytes);
-        uint64_t at = car ? place_of(&train->info, car->disp) + car->offset : 0;
+        uint64_t at = car ? wdl_rank_place(&train->info, car->disp) + car->offset : 0;
         status = car ? wdl_copy_exposed(win, win->mailbox.args.target, train->control, at, bytes) :
             WDL_ERR_PROTO;
         if (status != WDL_OK)

@@ -339,6 +339,12 @@ static inline size_t wdl_args_bytes(const struct wdl_rma_args *args)
     return args->kind == WDL_RMA_CAS ? args->element.packed_bytes : args->remote.bytes;
 }
 
+/* A displacement's place, as a rank says its own (of a dynamic window base is 0, the unit 1). */
+static inline uint64_t wdl_rank_place(const struct wdl_win_rank *info, int64_t disp)
+{
+    return info->base + (uint64_t) (disp * info->disp_unit);
+}
+
 /* Are all `bytes` at a displacement in a rank's memory? *at_out: where, from its base. */
 static inline int wdl_rank_holds(const struct wdl_win_rank *info, int64_t disp, uint64_t bytes,
                                  uint64_t *at_out)
