@@ -2,7 +2,8 @@
  *
  * The costs that Windlass chooses collectives by, in nanoseconds, as lines `= name value`. With
  * MPIR_CVAR_WINDLASS_COLL_MODEL=measure MPI_Init has just measured them (src/mpid/adi/
- * coll_measure.c). And `= nodes value`: on so many nodes the ranks are. maint/tune runs it.
+ * coll_measure.c); `across` is 0 where rank 0's node has one domain. And `= nodes value`: on so
+ * many nodes the ranks are. maint/tune runs it.
  */
 #include <mpi.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ static int nodes(void)
 
 int main(int argc, char **argv)
 {
-    static const char *const names[] = { "latency", "gap", "byte", "reduce" };
+    static const char *const names[] = { "latency", "gap", "byte", "reduce", "across" };
     MPI_T_pvar_session session;
     int rank, level, all;
     char name[64];
@@ -41,7 +42,7 @@ int main(int argc, char **argv)
     MPI_T_pvar_session_create(&session);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     all = nodes();
-    for (int i = 0; i < 4 && rank == 0; i++) {
+    for (int i = 0; i < 5 && rank == 0; i++) {
         snprintf(name, sizeof name, "windlass_coll_%s", names[i]);
         printf("= %s %.3f\n", names[i], cost(session, name));
     }

@@ -71,6 +71,14 @@ exit {status}
         self.assertEqual(self.lines("here"),
                          ["latency 1500.5000", "gap 150.0000", "byte 0.1000", "reduce 0.2500"])
 
+    def test_what_a_store_takes_across_is_written_where_it_is_known(self):
+        self.tune(SAYS + "= across 260\n", last=SAYS + "= across 250\n")
+        self.assertEqual(self.lines("work", "tune", "model")[4:], ["across 250.0000"])
+        self.tune(SAYS + "= across 0\n")
+        self.assertEqual(self.lines("work", "tune", "model")[4:], [])
+        self.tune(SAYS + "= across 0\n", last=SAYS + "= across 250\n")
+        self.assertEqual(self.lines("work", "tune", "model")[4:], ["across 250.0000"])
+
     def test_mpiexec_gets_its_options(self):
         self.tune(SAYS, "--", "-hosts", "a,b")
         with open(self.path("given")) as file:

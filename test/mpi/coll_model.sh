@@ -48,14 +48,20 @@ ends_well 'the costs by default' '' -n 3 "$1" costs 1500000 400000 100 250 0
 for ranks in 2 4; do
     for nodes in 1 2; do
         ends_well "measured, $ranks ranks, $nodes nodes" '' \
-            -n $ranks -env MPIR_CVAR_NUM_CLIQUES $nodes -env $model measure "$1" measured
+            -n $ranks -env MPIR_CVAR_NUM_CLIQUES $nodes -env $model measure "$1" measured 0
     done
 done
-ends_well 'measured by TCP' '' -n 3 -env UCX_TLS tcp,self -env $model measure "$1" measured
-ends_well 'measured for rank 0' '' -n 1 -env $model measure "$1" measured : -n 3 "$1" measured
-ends_well 'measured, trees by name' '' -n 4 -env $model measure -env $algorithm broadcast:tree "$1" measured
-ends_well 'measured for rank 0, the others have files' '' -n 1 -env $model measure "$1" measured : \
-    -n 3 -env $model "$dir/none" "$1" measured
+domains=MPIR_CVAR_WINDLASS_COLL_DOMAINS
+ends_well 'measured, two domains' '' -n 4 -env MPIR_CVAR_NUM_CLIQUES 1 -env $domains 2 -env $model measure "$1" measured 1
+ends_well 'measured, as many domains as ranks' '' \
+    -n 3 -env MPIR_CVAR_NUM_CLIQUES 1 -env $domains 3 -env $model measure "$1" measured 1
+ends_well 'measured, two nodes of two domains' '' \
+    -n 6 -env MPIR_CVAR_NUM_CLIQUES 2 -env $domains 2 -env $model measure "$1" measured 1
+ends_well 'measured by TCP' '' -n 3 -env UCX_TLS tcp,self -env $model measure "$1" measured 0
+ends_well 'measured for rank 0' '' -n 1 -env $model measure "$1" measured 0 : -n 3 "$1" measured 0
+ends_well 'measured, trees by name' '' -n 4 -env $model measure -env $algorithm broadcast:tree "$1" measured 0
+ends_well 'measured for rank 0, the others have files' '' -n 1 -env $model measure "$1" measured 0 : \
+    -n 3 -env $model "$dir/none" "$1" measured 0
 ends_well 'a file for rank 0, the others measure' '' -n 1 -env $model "$dir/flat" "$1" costs 100000000 1000 100 200 0 : \
     -n 3 -env $model measure "$1" costs 100000000 1000 100 200 0
 ends_well 'measured, but for rank 0' "windlass: $model: measure: it is not said to rank 0; it is not used" \

@@ -67,6 +67,13 @@ int wdl_adi_measure_partner(void);
 /* Costs of the network; `across` is 0. What could not be measured may be any number, or none. */
 int wdl_adi_measure(int partner, struct wdl_coll_model *model_out);
 int wdl_adi_measure_serve(void);
+/* Who is in another domain of rank 0's node: the first one; -1: nobody, or nobody knows, or this
+ * rank is on another node. */
+int wdl_adi_measure_far(void);
+/* What a store from one to the other takes, in ns; 0: it could not be measured. Rank 0 throws, the
+ * other one returns. */
+int wdl_adi_measure_across(int far, double *across_out);
+int wdl_adi_measure_return(void);
 
 /* --- coll_share.c --- */
 

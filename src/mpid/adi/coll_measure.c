@@ -13,12 +13,18 @@
  *   byte      what each byte takes more in a turn of long messages
  *   reduce    what each byte of a sum of doubles takes
  *
+ * Where rank 0's node has several domains (domain.c), rank 0 and the first rank of another one then
+ * throw a word to each other, in the memory they share:
+ *
+ *   across    half a turn of a store here that is seen there and answered by one
+ *
  * Each by the least of several rounds: whatever disturbs makes it longer.
  */
 #include "coll.h"
 #include "op.h"
 #include "pt2pt.h"
 #include "rma.h"
+#include <sched.h>
 
 enum { TURNS = 8, TRAIN = 64, SHORT = 16 << 10, LONG = 256 << 10 };
 /* So many rounds in this time; fewer only if they take much longer. */
@@ -192,5 +198,87 @@ int wdl_adi_measure_serve(void)
             mpi_errno = get(0, &c, sizeof c);
     }
     MPL_free(data);
+    return mpi_errno;
+}
+
+/* --- between two domains of a node ------------------------------------------------------------ */
+
+enum { BALLS = 64, BALL_ROUNDS = 16, LOOKS = 1000, GIVEN_UP_NS = 1000000000 };
+
+struct court {                  /* in the arena, on pages of its own; numbers begin at 1 */
+    struct wdl_meet_word there, back;
+};
+
+#define BALL_LAST UINT64_MAX    /* there will be no other */
+
+/* Has it come, or one behind it? 0: for a second nobody has thrown it. */
+static int caught(const struct wdl_meet_word *word, uint64_t number)
+{
+    double began = now_ns();
+    do {
+        for (int i = 0; i < LOOKS; i++)
+            /* pairs with the store in wdl_meet_come */
+            if (__atomic_load_n(&word->number, __ATOMIC_ACQUIRE) >= number)
+                return 1;
+        sched_yield();          /* it may be this processor that the other one waits for */
+    } while (now_ns() - began < GIVEN_UP_NS);
+    return 0;
+}
+
+static int throw_round(struct court *court, uint64_t *number, double *best)
+{
+    double began = now_ns();
+    for (int i = 0; i < BALLS; i++) {
+        wdl_meet_come(&court->there, ++*number);
+        if (!caught(&court->back, *number))
+            return 0;
+    }
+    least(best, now_ns() - began);
+    return 1;
+}
+
+int wdl_adi_measure_far(void)
+{
+    int near = wdl_domain_of(0);
+    for (int i = 0; i < MPIR_Process.local_size && near >= 0; i++)
+        if (wdl_domain_of(MPIR_Process.node_local_map[i]) != near)
+            return MPIR_Process.node_local_map[i];
+    return -1;
+}
+
+int wdl_adi_measure_across(int far, double *across_out)
+{
+    uint64_t card, number = 0;
+    double best = 0;
+    int ok = wdl_arena_take(sizeof(struct court), 2, &card) != NULL;
+    int mpi_errno = put(far, &card, sizeof card);
+    *across_out = 0;
+    if (!ok)
+        return mpi_errno;
+    char *block = wdl_arena_at(0, card);
+    struct court *court = (struct court *) (void *) block;
+    for (int i = 0; i < BALL_ROUNDS && ok && mpi_errno == MPI_SUCCESS; i++)
+        ok = throw_round(court, &number, &best);
+    wdl_meet_come(&court->there, BALL_LAST);
+    wdl_arena_leave(block, 0, 0);
+    if (ok)
+        *across_out = best / BALLS / 2;
+    return mpi_errno;
+}
+
+int wdl_adi_measure_return(void)
+{
+    uint64_t card = 0;
+    int mpi_errno = get(0, &card, sizeof card);
+    char *block = mpi_errno ? NULL : wdl_arena_at(0, card);
+    if (!block)
+        return mpi_errno;
+    struct court *court = (struct court *) (void *) block;
+    for (uint64_t number = 1; caught(&court->there, number); number++) {
+        if (__atomic_load_n(&court->there.number, __ATOMIC_RELAXED) == BALL_LAST)
+            break;
+        wdl_meet_come(&court->back, number);
+    }
+    wdl_arena_leave(block, 0, 0);
     return mpi_errno;
 }

@@ -24,7 +24,8 @@ cvars:
         windlass chooses the algorithms of collectives and the shape of trees, and lines that say
         where it takes MPI's calls (src/mpid/coll/README.md). Rank 0 reads it. The word measure:
         MPI_Init measures the costs itself, between rank 0 and the first rank of another node, or
-        the last rank where there is none, in some 10 ms (a file of that name is ./measure).
+        the last rank where there is none, in some 10 ms, and what a store takes from one domain of
+        rank 0's node to another (a file of that name is ./measure).
 
     - name        : MPIR_CVAR_WINDLASS_COLL_ALGORITHM
       category    : WINDLASS
@@ -98,11 +99,15 @@ static int measure(char *text_out)
     struct wdl_coll_model model;
     char err[128];
     int mpi_errno = MPI_SUCCESS;
-    int partner = wdl_adi_measure_partner();
+    int partner = wdl_adi_measure_partner(), far = wdl_adi_measure_far();
     if (partner > 0 && MPIR_Process.rank == partner)
         mpi_errno = wdl_adi_measure_serve();
+    if (mpi_errno == MPI_SUCCESS && MPIR_Process.rank == far)
+        mpi_errno = wdl_adi_measure_return();
     if (partner > 0 && MPIR_Process.rank == 0) {
         mpi_errno = wdl_adi_measure(partner, &model);
+        if (mpi_errno == MPI_SUCCESS && far > 0)
+            mpi_errno = wdl_adi_measure_across(far, &model.across);
         if (mpi_errno == MPI_SUCCESS &&
             wdl_coll_model_write(&model, text_out, TEXT_BYTES, err, sizeof err) != WDL_OK) {
             complain("MPIR_CVAR_WINDLASS_COLL_MODEL", "measure", err);

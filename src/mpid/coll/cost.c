@@ -541,7 +541,7 @@ double wdl_cost_halving(const struct wdl_cost *c)
 
 double wdl_cost_across(const struct wdl_team *team)
 {
-    enum { ACROSS = 300 }; /* not measured: what two sockets of today take */
+    enum { ACROSS = 300 }; /* what is far apart takes, where nobody has measured it */
     return team->params.model.across > 0 ? team->params.model.across : ACROSS;
 }
 
