@@ -7,7 +7,8 @@
  */
 #include "testing.h"
 
-enum { WINDOWS = 40, EPOCHS = 40, LONGEST = 9000, SECOND = 10000, ROOM = 20000, OFFSETS = 50 };
+enum { WINDOWS = 40, EPOCHS = 40, OFFSETS = 50 };
+enum { SHORT = 64, MIDDLE = 9000, LONGEST = 150000, SECOND = 160000, ROOM = 240000 };
 enum { ONE, TWO, LOOKS, COMPUTES, TALKS, TESTS, MOODS };
 
 static struct t_win w;
@@ -45,15 +46,22 @@ static void are(int at, int bytes, char wanted, const char *what)
         }
 }
 
+/* Half of them little, an eighth of any length. */
+static int draw_bytes(void)
+{
+    int most = draw(2) ? SHORT : draw(4) ? MIDDLE : LONGEST;
+    return 1 + draw(most);
+}
+
 /* All ranks draw the same numbers, but for who is late. */
 static void epoch(MPI_Group to, MPI_Group from, int e)
 {
-    int at = e % OFFSETS, bytes = 1 + draw(draw(2) ? 64 : LONGEST - OFFSETS), mood = draw(MOODS);
+    int at = e % OFFSETS, bytes = draw_bytes(), mood = draw(MOODS);
     int late = draw(8) == 0 && draw(w.size) == w.rank, done = 0;
     int left = (w.rank + w.size - 1) % w.size, got;
     MPI_Win_post(from, 0, w.win);
     MPI_Win_start(to, 0, w.win);
-    memset(put, byte_of(w.rank, e), sizeof put);
+    memset(put, byte_of(w.rank, e), (size_t) bytes);
     put_at(at, bytes);
     if (mood == TWO)
         put_at(SECOND, bytes / 2);
@@ -62,7 +70,7 @@ static void epoch(MPI_Group to, MPI_Group from, int e)
     if (mood == COMPUTES && late)
         compute();
     MPI_Win_complete(w.win);
-    memset(put, 0, sizeof put);
+    memset(put, 0, (size_t) bytes);
     if (mood == TALKS)
         MPI_Sendrecv(&e, 1, MPI_INT, (w.rank + 1) % w.size, 5, &got, 1, MPI_INT, left, 5, w.comm,
                      MPI_STATUS_IGNORE);

@@ -221,6 +221,17 @@ static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct 
     }
 }
 
+/* The system is faster, but not by much, where handed over it could be the epoch's last (which is
+ * not timed: nobody waits for it). */
+static int had_better_be_last(const struct wdl_win *win, const struct wdl_rma_args *args,
+                              const struct wdl_trial *trial)
+{
+    const uint32_t *ns = trial->ns;
+    return args->kind == WDL_RMA_PUT && !trial->clock && trial->best == WDL_MAIL_SYSTEM &&
+           ns[WDL_MAIL_SYSTEM] > ns[WDL_MAIL_HANDED] / 4 * 3 &&
+           win->params.hints.combine != WDL_COMBINE_NEVER && wdl_pscw_is_only(win, args->target);
+}
+
 int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     win->rma->timed = NULL;
@@ -230,7 +241,7 @@ int wdl_mail_is_faster(struct wdl_win *win, const struct wdl_rma_args *args)
     struct wdl_trial *trial = trial_of(win, args);
     int way = wdl_trial_way(trial);
     win->rma->began_ns = trial->clock ? wdl_win_now_ns(win) : 0;
-    if (way == WDL_MAIL_HANDED)
+    if (way == WDL_MAIL_HANDED || had_better_be_last(win, args, trial))
         return 1;
     win->rma->timed = trial;
     return 0;
@@ -339,6 +350,61 @@ static void finish(struct wdl_win *win, int status)
         wdl_win_fail(win, status);
 }
 
+/* Is what is under way a put that lies in the ring as it is, for whoever copies it? */
+static int is_in_ring(const struct wdl_win *win)
+{
+    const struct wdl_mailbox *box = &win->mailbox;
+    return box->stream && box->args.kind == WDL_RMA_PUT && box->args.remote.contig &&
+           win->params.copy && win->params.hints.combine != WDL_COMBINE_NEVER &&
+           wdl_stream_kept(win);
+}
+
+int wdl_mailbox_last(struct wdl_win *win, struct wdl_win_control *control)
+{
+    struct wdl_mailbox *box = &win->mailbox;
+    if (box->holds) {
+        box->holds = 0;
+        wdl_mail_set(box->mail, WDL_MAIL_LAST);
+    } else if (box->began_ns || !is_in_ring(win) ||
+               (!wdl_mail_swap(box->mail, WDL_MAIL_POSTED, WDL_MAIL_LAST) &&
+                !wdl_mail_swap(box->mail, WDL_MAIL_TAKEN, WDL_MAIL_TAKEN_LAST))) {
+        return 0;
+    }
+    box->tells = control;
+    box->began_ns = 0;          /* it is seen to be over at any time */
+    box->looks = 0;
+    return 1;
+}
+
+/* A last one by the system: its epoch is over, and the user's buffer his again. */
+static int copy_kept(struct wdl_win *win)
+{
+    const struct wdl_mailbox *box = &win->mailbox;
+    const struct wdl_rma_args *args = &box->args;
+    uint64_t bytes = args->remote.bytes;
+    struct wdl_win_rank info;
+    win->params.rank_info(win->params.ctx, args->target, &info);
+    uint64_t at = wdl_rank_place(&info, args->disp) + (uint64_t) args->remote.lo;
+    char *from = box->stream ? wdl_stream_kept(win) :
+        wdl_mail_data(box->mail, bytes, wdl_mail_control(win));
+    struct wdl_piece here = {from, bytes}, there = {(char *) (uintptr_t) at, bytes};
+    int status = wdl_copy_exposed(win, args->target, box->tells, at, bytes);
+    return status != WDL_OK ? status :
+        win->params.copy(win->params.ctx, args->target, 1, &here, 1, &there, 1);
+}
+
+/* Its target has no way into the ring. */
+static void last_refused(struct wdl_win *win)
+{
+    int status = copy_kept(win);
+    if (status == WDL_AGAIN)
+        return;                 /* to be looked at again */
+    wdl_mail_give_back(win, win->mailbox.mail);
+    wdl_mail_missed(win, win->mailbox.args.target, WDL_MAIL_STREAMS);
+    win->stats.ops_copied++;
+    finish(win, status);
+}
+
 static void answered(struct wdl_win *win)
 {
     struct wdl_mailbox *box = &win->mailbox;
@@ -346,6 +412,10 @@ static void answered(struct wdl_win *win)
     const struct wdl_rma_args *args = &box->args;
     const struct wdl_buf *into = args->kind == WDL_RMA_GET ? &args->origin : &args->result;
     int status = mail->status < WDL_STATUS_COUNT ? mail->status : WDL_ERR_PROTO;
+    if (status == WDL_ERR_UNSUPPORTED && box->tells && box->stream) {
+        last_refused(win);
+        return;
+    }
     if (status == WDL_OK)
         box->tells = NULL;      /* it has counted it */
     if (box->bag.posted) {
@@ -379,7 +449,7 @@ static void answered(struct wdl_win *win)
                bytes);
     }
     wdl_mail_give_back(win, mail);
-    if (status != WDL_OK && (rows || (stream && !wdl_stream_has_folded(win)))) {
+    if (status != WDL_OK && !box->tells && (rows || (stream && !wdl_stream_has_folded(win)))) {
         /* what is wrong is found the other way */
         if (stream)
             wdl_mail_missed(win, args->target, WDL_MAIL_STREAMS);
@@ -480,41 +550,22 @@ static void joint_settle(struct wdl_win *win)
     finish(win, WDL_OK);
 }
 
-void wdl_mailbox_last(struct wdl_win *win, struct wdl_win_control *control)
-{
-    struct wdl_mailbox *box = &win->mailbox;
-    box->holds = 0;
-    box->tells = control;
-    box->began_ns = 0;          /* it is seen to be over at any time */
-    wdl_mail_set(box->mail, WDL_MAIL_LAST);
-}
-
-/* A last one whose target has not come: its epoch is over, and the user's buffer his again. What
- * the system refuses waits for the target. */
+/* One whose target has not come. What the system refuses waits for it. */
 static void copy_last(struct wdl_win *win)
 {
     struct wdl_mailbox *box = &win->mailbox;
     struct wdl_mail *mail = box->mail;
-    const struct wdl_rma_args *args = &box->args;
-    uint64_t bytes = args->remote.bytes;
-    struct wdl_win_rank info;
     if (wdl_mail_look(mail) != WDL_MAIL_LAST ||
         !wdl_mail_swap(mail, WDL_MAIL_LAST, WDL_MAIL_FILLING))
         return;
-    win->params.rank_info(win->params.ctx, args->target, &info);
-    uint64_t at = wdl_rank_place(&info, args->disp);
-    struct wdl_piece here = {wdl_mail_data(mail, bytes, wdl_mail_control(win)), bytes};
-    struct wdl_piece there = {(char *) (uintptr_t) at, bytes};
-    int status = wdl_copy_exposed(win, args->target, box->tells, at, bytes);
-    if (status == WDL_OK)
-        status = win->params.copy(win->params.ctx, args->target, 1, &here, 1, &there, 1);
+    int status = copy_kept(win);
     if (status == WDL_AGAIN || status == WDL_ERR_UNSUPPORTED) {
         wdl_mail_set(mail, WDL_MAIL_LAST);
         box->looks = 0;
         return;
     }
     wdl_mail_set(mail, WDL_MAIL_FREE);
-    wdl_mail_missed(win, args->target, WDL_MAIL_SHORTS);
+    wdl_mail_missed(win, box->args.target, use_of(box->stream != NULL));
     win->stats.ops_copied++;
     finish(win, status);
 }

@@ -12,15 +12,19 @@
  *                                                             accumulate that has begun; a part of
  *                                                             a copy by both is done)
  *     FREE, DONE --origin--> LAST --target--> TAKEN, --origin--> FREE    (see below)
+ *                            POSTED --origin--> LAST, TAKEN --origin--> TAKEN_LAST
+ *                            TAKEN_LAST --target--> DONE, or LAST where TAKEN becomes POSTED
  *
  * A put that is all there is for the only target of MPI_Win_start waits, filled in, for
  * MPI_Win_complete, and says with its own hand-over that this is all (LAST, else like POSTED): the
  * target counts the completion when it has done it, and nobody waits for it in MPI_Win_complete.
  * If the target does not come by the time the window is used again, the origin copies and counts.
+ * So it is with the last put of such an epoch if it is a stream whose bytes are in the ring by
+ * then, but that it is handed over at once, and may have been taken.
  *
- * All steps out of POSTED and LAST are atomic exchanges, so an operation is done once. A cell has
- * one origin at a time: where the node has no more ranks than there are cells, each has its own;
- * otherwise they take turns (FILLING), and give a cell back FREE.
+ * All steps out of POSTED and LAST, and of a stream's TAKEN, are atomic exchanges, so an operation
+ * is done once. A cell has one origin at a time: where the node has no more ranks than there are
+ * cells, each has its own; otherwise they take turns (FILLING), and give a cell back FREE.
  *
  * Invariants:
  *  1. A window has at most one operation under way in a mailbox; every other operation on the
@@ -48,7 +52,7 @@ enum { WDL_MAIL_STREAM = WDL_RMA_KINDS, WDL_MAIL_FOLD, WDL_MAIL_BAG, WDL_MAIL_BA
     WDL_MAIL_TRAIN, WDL_MAIL_TRAIN_FOLD, WDL_MAIL_JOINT, WDL_MAIL_PULL, WDL_MAIL_KINDS };
 
 enum wdl_mail_state { WDL_MAIL_FREE, WDL_MAIL_FILLING, WDL_MAIL_POSTED, WDL_MAIL_TAKEN,
-    WDL_MAIL_DONE, WDL_MAIL_LAST };
+    WDL_MAIL_DONE, WDL_MAIL_LAST, WDL_MAIL_TAKEN_LAST };
 
 enum { WDL_MAIL_WINDOWS = 4,    /* of a process that have mailboxes at a time; of each kind, */
     WDL_MAIL_ALL = 2 * WDL_MAIL_WINDOWS,        /* private, mapped: these */
@@ -149,8 +153,9 @@ int wdl_mail_is_away_as_before(const struct wdl_win *win, int rank, enum wdl_mai
 int wdl_mailbox_settle(struct wdl_win *win);
 /* The same at once, where nobody has taken it, since another comes. */
 int wdl_mailbox_clear(struct wdl_win *win, const struct wdl_rma_args *next);
-/* That is held: hand it over, as the last one of the epoch. control: its target's. */
-void wdl_mailbox_last(struct wdl_win *win, struct wdl_win_control *control);
+/* Is what is under way, in an epoch with one target, whose block that is, one that nobody waits for
+ * as its last? A put that is held, which is handed over by this, or one that is in the ring. */
+int wdl_mailbox_last(struct wdl_win *win, struct wdl_win_control *control);
 /* Serve the window's own: for calls that wait by looking at memory alone. How much was done. */
 int wdl_mailbox_serve(struct wdl_win *win);
 /* Has anything gone past this process since the last look (wdl_mail_visit)? */

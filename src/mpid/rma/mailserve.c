@@ -313,6 +313,25 @@ static void ask_for_lines(const struct wdl_win *win, int i)
         wdl_line_wanted(data + WDL_MAIL_AREA / 2 + k * LINE);
 }
 
+/* One that is TAKEN is DONE, or POSTED again: as the last of its epoch, if that has been said when
+ * it was handed over, or, of a stream, meanwhile. */
+static void goes_to(struct wdl_win *win, int i, enum wdl_mail_state state)
+{
+    struct wdl_win_control *own = wdl_mail_control(win);
+    struct wdl_mail *mail = &own->mail[i];
+    int last = win->mailbox.lasts[i];
+    if (!last && mail->kind == WDL_MAIL_STREAM) {
+        if (wdl_mail_swap(mail, WDL_MAIL_TAKEN, state))
+            return;
+        last = 1;
+    }
+    win->mailbox.lasts[i] = 0;
+    if (last && state == WDL_MAIL_DONE && mail->status == WDL_OK)
+        __atomic_fetch_add(&own->completed, 1,
+                           __ATOMIC_RELEASE);   /* pairs with the load in wdl_win_wait */
+    wdl_mail_set(mail, last && state == WDL_MAIL_POSTED ? WDL_MAIL_LAST : state);
+}
+
 /* One in which something is: 1: that is done, or a part of it. Apart, so that a look at cells where
  * nothing is saves no registers. */
 __attribute__((noinline))
@@ -335,34 +354,46 @@ static int serve_cell(struct wdl_win *win, int i, enum wdl_mail_state state)
         moved += win->mailbox.served[i] > before;
         if (mail->kind == WDL_MAIL_STREAM || mail->kind == WDL_MAIL_JOINT ||
             win->mailbox.served[i] == 0)
-            wdl_mail_set(mail, WDL_MAIL_POSTED);
+            goes_to(win, i, WDL_MAIL_POSTED);
         return moved;
     }
     expect_alike(win, i, mail);
-    if (win->mailbox.lasts[i] && status == WDL_OK)
-        __atomic_fetch_add(&wdl_mail_control(win)->completed, 1,
-                           __ATOMIC_RELEASE);   /* pairs with the load in wdl_win_wait */
-    win->mailbox.lasts[i] = 0;
     mail->status = (uint8_t) status;
-    wdl_mail_set(mail, WDL_MAIL_DONE);
+    goes_to(win, i, WDL_MAIL_DONE);
     return 1;
+}
+
+static int wants_service(uint32_t state)
+{
+    return state == WDL_MAIL_POSTED || state == WDL_MAIL_TAKEN || state == WDL_MAIL_LAST;
+}
+
+/* From cell i on. Apart from the looking, which saves no registers so. */
+__attribute__((noinline))
+static int serve_from(struct wdl_win *win, int i)
+{
+    int n = 0, cells = cells_of(win);
+    for (; i < cells; i++) {
+        uint32_t state = wdl_mail_look(&wdl_mail_control(win)->mail[i]);
+        if (wants_service(state))
+            n += serve_cell(win, i, (enum wdl_mail_state) state);
+        else if (win->mailbox.ahead[i].lines > 0)
+            ask_for_lines(win, i);
+    }
+    return n;
 }
 
 wdl_line_begins
 int wdl_mailbox_serve(struct wdl_win *win)
 {
     struct wdl_win_control *own = wdl_mail_control(win);
-    int n = 0, cells = cells_of(win);
+    int cells = cells_of(win);
     if (!win->rma->aside)
         __atomic_store_n(&own->looks, own->looks + 1, __ATOMIC_RELAXED);
-    for (int i = 0; i < cells; i++) {
-        uint32_t state = wdl_mail_look(&own->mail[i]);
-        if (state == WDL_MAIL_POSTED || state == WDL_MAIL_TAKEN || state == WDL_MAIL_LAST)
-            n += serve_cell(win, i, (enum wdl_mail_state) state);
-        else if (win->mailbox.ahead[i].lines > 0)
-            ask_for_lines(win, i);
-    }
-    return n;
+    for (int i = 0; i < cells; i++)
+        if (wants_service(wdl_mail_look(&own->mail[i])) || win->mailbox.ahead[i].lines > 0)
+            return serve_from(win, i);
+    return 0;
 }
 
 int wdl_mailbox_visited(struct wdl_win *win)

@@ -469,14 +469,17 @@ static int completes_send(struct wdl_win *win)
     return WDL_OK;
 }
 
-/* What was done is one put that is held: it says so itself (mailbox.h). */
+/* All that is under way is a put that says itself that it is the last one (mailbox.h). */
 static int complete_by_last(struct wdl_win *win)
 {
-    if (!win->mailbox.holds || win->batched > 0 || !wdl_list_empty(&win->targets))
+    struct wdl_mailbox *box = &win->mailbox;
+    if (!box->mail || win->batched > 0 || !wdl_list_empty(&win->targets) ||
+        !wdl_pscw_is_only(win, box->args.target))
         return 0;
     wdl_mem_sync(&win->quick);  /* as in complete_tell */
-    wdl_mailbox_last(win, block_of(win, win->start_group[0]));
-    wdl_mailbox_rows_end(&win->mailbox);
+    if (!wdl_mailbox_last(win, block_of(win, win->start_group[0])))
+        return 0;
+    wdl_mailbox_rows_end(box);
     win->complete_next = 1;
     return 1;
 }

@@ -11,8 +11,9 @@ enum {
     LEAST_GET = WDL_MAIL_AREA / 2 + 1,  /* accumulates with results */
     FIRST_STEP = 65536, /* filled in before the target has come, and maybe in vain; a get's */
     STEP = 1 << 20,     /* at a time: see below */
-    /* told of at a time; of what is SHORT, too, both sides are to work at once */
-    PART_MIN = 8192, PART_MAX = 32768, SHORT = 8192, PART_SHORT = 2048,
+    /* told of at a time; of what is SHORT, too, both sides are to work at once. An eighth, so that
+     * they do, but of less than this not so little: each part is a line that changes hands. */
+    PART_MIN = 8192, PART_MAX = 32768, SHORT = 8192, PART_SHORT = 2048, PART_FOURTH = 16384,
     LOOKS = 20          /* a target's, for more to come */
 };
 
@@ -27,6 +28,11 @@ enum { WHAT_IS_THERE = -1 };    /* instead of a number of looks */
 static uint64_t least(uint64_t a, uint64_t b)
 {
     return a < b ? a : b;
+}
+
+static uint64_t most(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
 }
 
 /* A stream, as one of its sides sees it. */
@@ -53,8 +59,9 @@ static char *in_ring(const struct side *side, uint64_t place)
 /* So many from there on that both sides work at once, up to the ring's end. */
 static uint64_t part_at(const struct side *side, uint64_t place, uint64_t bytes)
 {
-    uint64_t part = bytes / 8 / 64 * 64, fewest = bytes > SHORT ? PART_MIN : PART_SHORT;
-    part = part < fewest ? fewest : least(part, PART_MAX);
+    uint64_t fewest = bytes > SHORT ? PART_MIN : PART_SHORT;
+    uint64_t fourth = least(bytes / 4, PART_FOURTH), part = most(bytes / 8, fourth) / 64 * 64;
+    part = least(most(part, fewest), PART_MAX);
     return least(part, side->round - place % side->round);
 }
 
@@ -408,6 +415,14 @@ int wdl_stream_is_through(const struct wdl_win *win)
 {
     const struct wdl_mailbox *box = &win->mailbox;
     return other_count(&box->stream->emptied) - box->begin == box->args.remote.bytes;
+}
+
+char *wdl_stream_kept(const struct wdl_win *win)
+{
+    const struct wdl_mailbox *box = &win->mailbox;
+    uint64_t bytes = box->args.remote.bytes, at = box->begin % WDL_STREAM_BYTES;
+    int all = own_count(&box->stream->filled) - box->begin == bytes;
+    return all && at + bytes <= WDL_STREAM_BYTES ? box->stream->ring + at : NULL;
 }
 
 int wdl_stream_has_folded(const struct wdl_win *win)

@@ -60,6 +60,8 @@ int wdl_stream_move(struct wdl_win *win);
 int wdl_stream_has_folded(const struct wdl_win *win);
 /* Have all bytes come out of the ring? */
 int wdl_stream_is_through(const struct wdl_win *win);
+/* A put's bytes, if all of them are in the ring, in one piece; else NULL. */
+char *wdl_stream_kept(const struct wdl_win *win);
 /* The target's part of what is in a cell (a copy of it), as far as it can be done: WDL_OK: all of
  * it, WDL_AGAIN or an error; *moved: bytes since it was taken. */
 int wdl_stream_serve(struct wdl_win *win, const struct wdl_mail *asked, size_t *moved);

@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Tests of rma/mailbox: a put that is all there is for the only target of an access epoch, and says
- * so itself.
+ * Tests of rma/mailbox: a put that is all there is for the only target of an access epoch, or its
+ * last one and a stream, and says so itself.
  */
 #include <string.h>
 #include "mpid/rma/copybed.h"
@@ -276,6 +276,216 @@ START_TEST(it_is_seen_before_the_window_goes)
 }
 END_TEST
 
+/* --- a stream --------------------------------------------------------------------------------- */
+
+enum { STREAM = 20000, TWO_STEPS = 100000 };
+
+static char of_stream[TWO_STEPS];
+
+static struct wdl_rma_args put_stream(size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++)
+        of_stream[i] = (char) (i * 7 + i / 4096);
+    return test_put(1, AT, of_stream, bytes);
+}
+
+static void stream_is_there(const struct bed *bed, size_t bytes)
+{
+    const char *memory = bed->w.rank[1].memory + AT * UNIT;
+    for (size_t i = 0; i < bytes; i++)
+        ck_assert_int_eq(memory[i], (char) (i * 7 + i / 4096));
+    ck_assert_int_eq(memory[-1], 0);
+    ck_assert_int_eq(memory[bytes], 0);
+}
+
+/* The last of several, one or more steps long, by a target that has begun before it is said, or has
+ * not. */
+START_TEST(a_stream_in_the_ring_is_waited_for_by_nobody)
+{
+    for (int what = 0; what < 4; what++) {
+        struct bed bed;
+        size_t bytes = what & 1 ? TWO_STEPS : STREAM;
+        open(&bed);
+        if (what & 2) {
+            uint64_t word = 5;
+            ck_assert_int_eq(operate(&bed, test_put(1, 0, &word, 8)), WDL_OK);
+            look(&bed);
+            ck_assert_int_eq(target_waits(&bed), WDL_AGAIN);
+        }
+        ck_assert_int_eq(operate(&bed, put_stream(bytes)), WDL_OK);
+        ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_POSTED);
+        if (bytes == TWO_STEPS) {       /* the rest is still the user's */
+            ck_assert_int_eq(complete(&bed), WDL_AGAIN);
+            ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_POSTED);
+            ck_assert_int_eq(target_waits(&bed), WDL_AGAIN);
+            ck_assert_int_eq(complete(&bed), WDL_AGAIN);
+        }
+        ck_assert_int_eq(complete(&bed), WDL_OK);
+        ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_LAST);
+        memset(of_stream, 0, sizeof(of_stream));
+        ck_assert_uint_eq(bed.w.control[1].completed, 0);
+        ck_assert_int_eq(target_waits(&bed), WDL_OK);
+        bed.w.rank[1].memory[0] = 0;
+        stream_is_there(&bed, bytes);
+        ck_assert_uint_eq(bed.w.control[1].completed, 1);
+        ck_assert_int_eq(mover.calls, 0);
+        close(&bed);
+        ck_assert_uint_eq(bed.w.control[1].completed, 1);
+    }
+}
+END_TEST
+
+static struct bed *meanwhile;
+static struct wdl_stream *(*ring_of)(void *ctx, int rank, uint64_t *id);
+static int completes;
+
+/* While the target is at it, its origin completes. */
+static struct wdl_stream *complete_meanwhile(void *ctx, int rank, uint64_t *id)
+{
+    if (completes-- > 0) {
+        ck_assert_int_eq(bed_cell(meanwhile, 1)->state, WDL_MAIL_TAKEN);
+        ck_assert_int_eq(complete(meanwhile), WDL_OK);
+        ck_assert_int_eq(bed_cell(meanwhile, 1)->state, WDL_MAIL_TAKEN_LAST);
+    }
+    return ring_of(ctx, rank, id);
+}
+
+START_TEST(it_is_said_while_the_target_is_at_it)
+{
+    struct bed bed;
+    open(&bed);
+    meanwhile = &bed;
+    completes = 1;
+    ring_of = bed.win[1]->params.stream;
+    bed.win[1]->params.stream = complete_meanwhile;
+    ck_assert_int_eq(operate(&bed, put_stream(STREAM)), WDL_OK);
+    ck_assert_int_eq(target_waits(&bed), WDL_OK);
+    ck_assert_int_eq(bed_cell(&bed, 1)->state, WDL_MAIL_DONE);
+    stream_is_there(&bed, STREAM);
+    ck_assert_uint_eq(bed.w.control[1].completed, 1);
+    close(&bed);
+    ck_assert_uint_eq(bed.w.control[1].completed, 1);
+}
+END_TEST
+
+/* Has it come to the ring's end, is it timed, is nothing to be held back, or has it been done:
+ * complete waits as ever, and counts. */
+START_TEST(a_stream_that_is_none)
+{
+    for (int what = 0; what < 4; what++) {
+        struct bed bed;
+        open(&bed);
+        if (what == 0)
+            bed_ring[0].filled = WDL_STREAM_BYTES - STREAM / 2;
+        if (what == 2)
+            bed.win[0]->params.hints.combine = WDL_COMBINE_NEVER;
+        ck_assert_int_eq(operate(&bed, put_stream(STREAM)), WDL_OK);
+        if (what == 1)
+            bed.win[0]->mailbox.began_ns = 1;
+        if (what == 3)
+            ck_assert_int_eq(target_waits(&bed), WDL_AGAIN);
+        else
+            ck_assert_int_eq(complete(&bed), WDL_AGAIN);
+        ck_assert_int_eq(bed_cell(&bed, 1)->state, what == 3 ? WDL_MAIL_DONE : WDL_MAIL_POSTED);
+        ck_assert_uint_eq(bed.w.control[1].completed, 0);
+        for (int i = 0; complete(&bed) == WDL_AGAIN; i++) {
+            ck_assert_int_lt(i, 10);
+            ck_assert_int_eq(target_waits(&bed), WDL_AGAIN);
+        }
+        ck_assert_uint_eq(bed.w.control[1].completed, 1);
+        ck_assert_int_eq(target_waits(&bed), WDL_OK);
+        stream_is_there(&bed, STREAM);
+        close(&bed);
+    }
+}
+END_TEST
+
+static struct wdl_stream *no_ring(void *ctx, int rank, uint64_t *id)
+{
+    (void) ctx, (void) rank, (void) id;
+    return NULL;
+}
+
+/* The target does not come, or has no way into the ring: copied out of it by the origin, which
+ * counts. */
+START_TEST(the_origin_copies_what_is_in_its_ring)
+{
+    for (int refused = 0; refused < 2; refused++) {
+        struct bed bed;
+        open(&bed);
+        bed.win[1]->params.stream = no_ring;
+        ck_assert_int_eq(operate(&bed, put_stream(STREAM)), WDL_OK);
+        ck_assert_int_eq(complete(&bed), WDL_OK);
+        memset(of_stream, 0, sizeof(of_stream));
+        if (refused)
+            ck_assert_int_eq(target_waits(&bed), WDL_AGAIN);
+        for (int i = 0; wdl_mailbox_under_way(bed.win[0]); look(&bed))
+            ck_assert_int_lt(i++, 100 * WDL_MAIL_LOOKS);
+        stream_is_there(&bed, STREAM);
+        ck_assert_int_eq(mover.calls, 1);
+        ck_assert_uint_eq(bed.w.control[1].completed, 1);
+        ck_assert(!bed.win[0]->rma->streaming);
+        ck_assert_int_eq(target_waits(&bed), WDL_OK);
+        ck_assert_int_eq(wdl_win_take_error(bed.win[0]), WDL_OK);
+        close(&bed);
+    }
+}
+END_TEST
+
+/* Neither side can: an error, and counted. */
+START_TEST(a_stream_that_fails_is_counted_too)
+{
+    for (int by_cell = 0; by_cell < 2; by_cell++) {
+        struct bed bed;
+        open(&bed);
+        bed.win[1]->params.stream = no_ring;
+        bed.win[0]->params.copy = refuse;
+        ck_assert_int_eq(operate(&bed, put_stream(STREAM)), WDL_OK);
+        ck_assert_int_eq(complete(&bed), WDL_OK);
+        if (by_cell)            /* out of its memory */
+            bed_cell(&bed, 1)->disp += BYTES;
+        ck_assert_int_eq(target_waits(&bed), WDL_AGAIN);
+        look(&bed);
+        ck_assert(!wdl_mailbox_under_way(bed.win[0]));
+        ck_assert_int_eq(wdl_win_take_error(bed.win[0]),
+                         by_cell ? WDL_ERR_RANGE : WDL_ERR_UNSUPPORTED);
+        ck_assert_uint_eq(bed.w.control[1].completed, 1);
+        ck_assert_int_eq(target_waits(&bed), WDL_OK);
+        close(&bed);
+    }
+}
+END_TEST
+
+/* Where the system is the faster one by little, what could be the last goes through the ring. */
+START_TEST(the_last_is_not_left_to_the_system_for_little)
+{
+    for (int what = 0; what < 4; what++) {
+        struct bed bed;
+        open(&bed);
+        bed_ring[0].filled = 2 * WDL_STREAM_BYTES;
+        struct wdl_trial *trial = &bed.win[0]->rma->trial[0][WDL_RMA_PUT][0];
+        for (int i = 0; i < WDL_MAIL_SIZES; i++)
+            trial[i] = (struct wdl_trial){.asked = what == 2 ? 64 : 65, .next = 1, .every = 32,
+                                          .best = WDL_MAIL_SYSTEM,
+                                          .ns = {1000, what == 1 ? 700 : 800}};
+        if (what == 3)
+            bed.win[0]->params.hints.combine = WDL_COMBINE_NEVER;
+        ck_assert_int_eq(operate(&bed, put_stream(STREAM)), WDL_OK);
+        int handed = bed.win[0]->mailbox.stream != NULL;
+        ck_assert_int_eq(handed, what == 0);    /* by far; it is timed; it is not to be held */
+        for (int i = 0; complete(&bed) == WDL_AGAIN; i++)
+            ck_assert_int_lt(i, 10);
+        ck_assert_int_eq(bed_cell(&bed, 1)->state, handed ? WDL_MAIL_LAST : WDL_MAIL_FREE);
+        ck_assert_int_eq(target_waits(&bed), WDL_OK);
+        stream_is_there(&bed, STREAM);
+        close(&bed);
+    }
+}
+END_TEST
+
 WDL_SUITE("rma/last", complete_waits_for_nobody, what_comes_in_between_posts_it, what_is_none,
           who_does_not_come_delays_nobody, what_the_system_refuses_waits,
-          a_failure_is_counted_too, it_is_seen_before_the_window_goes)
+          a_failure_is_counted_too, it_is_seen_before_the_window_goes,
+          a_stream_in_the_ring_is_waited_for_by_nobody, it_is_said_while_the_target_is_at_it,
+          a_stream_that_is_none, the_origin_copies_what_is_in_its_ring,
+          a_stream_that_fails_is_counted_too, the_last_is_not_left_to_the_system_for_little)
