@@ -260,18 +260,21 @@ static int spare_fits(const struct claim *claim, int members, size_t bytes)
 
 /* --- making it -------------------------------------------------------------------------------- */
 
-/* Memory for n records that everyone will need together; a few are on the caller's stack. Beyond
- * those all must have it before anyone uses it. */
-static int records(MPIR_Comm * comm, int n, size_t bytes, void *few, void **out, int *status)
+/* Memory for n records that everyone will need together, nobody more than `most`; a few are on the
+ * caller's stack. Where that may not be enough all must have it before anyone uses it. */
+static int records(MPIR_Comm * comm, int n, int most, size_t bytes, void *few, void **out,
+                   int *status)
 {
     int agreed;
     *out = few;
-    if (n <= FEW)
+    if (most <= FEW)
         return MPI_SUCCESS;
-    *out = wdl_adi_alloc((size_t) n * bytes);
+    if (n > FEW)
+        *out = wdl_adi_alloc((size_t) n * bytes);
     int mpi_errno = wdl_adi_agree(comm, *out ? *status : WDL_ERR_NOMEM, &agreed);
     if (agreed != WDL_OK) {
-        MPL_free(*out);
+        if (*out != few)
+            MPL_free(*out);
         *out = NULL;
         *status = agreed;
     }
@@ -286,7 +289,7 @@ static int fill_table(struct wdl_adi_making *m, struct wdl_win_rank *table)
     struct wdl_win_rank own = {.bytes = (uint64_t) m->bytes,.disp_unit = m->disp_unit };
     struct wdl_win_rank few[FEW], *all = NULL;
     int size = m->comm->local_size;
-    mpi_errno = records(m->comm, size, sizeof own, few, (void **) &all, &m->status);
+    mpi_errno = records(m->comm, size, size, sizeof own, few, (void **) &all, &m->status);
     MPIR_ERR_CHECK(mpi_errno);
     if (!all)
         goto fn_exit;
@@ -467,8 +470,8 @@ int wdl_adi_segment_create(struct wdl_adi_making *m, struct wdl_adi_segment *seg
     }
     segment->members = node->local_size;
     segment->index = node->rank;
-    mpi_errno = records(m->comm, segment->whole ? segment->members : size, sizeof *claim, few,
-                        (void **) &claim, &m->status);
+    mpi_errno = records(m->comm, segment->members, size, sizeof *claim, few, (void **) &claim,
+                        &m->status);
     MPIR_ERR_CHECK(mpi_errno);
     if (!claim)
         goto fn_exit;

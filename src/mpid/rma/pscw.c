@@ -206,8 +206,9 @@ int wdl_win_post(struct wdl_win *win, const int *group, int n, int assertion, in
             return status;
         win->exposed_n = n;
         *step = 1;
-        if (assertion & WDL_MODE_NOCHECK)
+        if ((assertion & (WDL_MODE_NOCHECK | WDL_MODE_NOSTORE)) == WDL_MODE_NOCHECK)
             wdl_mem_sync(&win->quick);  /* pairs with the user's, who says so */
+        win->post_noput = (assertion & WDL_MODE_NOPUT) != 0;
         if ((assertion & WDL_MODE_NOCHECK) || post_by_tree(win, group, n))
             *step = n + 1;
     }
@@ -530,6 +531,7 @@ int wdl_win_wait(struct wdl_win *win, int *step)
         return WDL_AGAIN;
     win->completed -= win->exposed_n;
     win->exposed_n = 0;
-    wdl_mem_sync(&win->quick);  /* pairs with the one in complete_tell */
+    if (!win->post_noput)
+        wdl_mem_sync(&win->quick);      /* pairs with the one in complete_tell */
     return wdl_epoch_expose(&win->epoch, WDL_EXPOSE_ON_WAIT);
 }

@@ -253,7 +253,7 @@ struct wdl_win {
     uint32_t completed_seen;            /* of the own block's `completed`, ever */
     uint64_t fence_stamp;               /* of the last fence */
     uint64_t ops_at_fence;              /* operations there had been at the last fence */
-    int noput;                          /* it said that nobody changes the own memory */
+    int noput, post_noput;              /* it, post, said that nobody changes the own memory */
     struct wdl_barrier barrier;
     /* access group of PSCW (sorted), and who of it has posted; early posts of others */
     int *start_group, start_n, start_room, complete_next;

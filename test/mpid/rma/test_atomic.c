@@ -369,6 +369,61 @@ START_TEST(all_ways_mix)
 }
 END_TEST
 
+/* Values whose sums and products no type rounds, or exceeds, however they are grouped. */
+static void draw_operands(struct wdl_prng *prng, enum test_type type, enum wdl_rop rop, int n,
+                          char *out)
+{
+    size_t each = test_element(type).packed_bytes;
+    int counts = rop == WDL_ROP_SUM || rop == WDL_ROP_PROD;
+    for (int i = 0; i < n; i++, out += each) {
+        int64_t value = (int64_t) wdl_prng_next(prng), one = value % 2 ? -1 : 1;
+        if (counts || type >= TEST_F32)
+            value = rop == WDL_ROP_PROD ? one : value % 2;
+        double wide = (double) value;
+        float narrow = (float) value;
+        memcpy(out, type == TEST_F64 ? (void *) &wide : type == TEST_F32 ? (void *) &narrow :
+               (void *) &value, each);  /* of a whole number its low bytes */
+    }
+}
+
+/* Every type of up to 8 bytes, and every operator in whose result no order is seen: by ranks of the
+ * node, by the network and by messages at once, and nothing is lost. */
+START_TEST(all_ways_mix_of_every_type_and_operator)
+{
+    enum { RANKS = 6, OPS = 60, N = 4, MIXES = 4, EACH = 8 };
+    static char in[OPS][N * EACH], want[N * EACH];
+    int done = 0;
+    for (int k = 0; k < (TEST_F64 - TEST_I8 + 1) * WDL_ROP_COUNT * MIXES; k++) {
+        enum test_type type = (enum test_type) (TEST_I8 + k / MIXES / WDL_ROP_COUNT);
+        enum wdl_rop rop = (enum wdl_rop) (k / MIXES % WDL_ROP_COUNT);
+        struct test_world w;
+        if (rop == WDL_ROP_REPLACE || rop == WDL_ROP_NO_OP)
+            continue;
+        open_world(&w, (struct test_world_params){
+            .ranks = RANKS, .node = 2, .unordered = k % 2, .delay_ns_max = 3000, .by_key = 1,
+            .seed = (uint64_t) k, .odd = 1 + 4, .odd_to = 1 + 1,
+            .odd_atomics = k % MIXES / 2 ? NIC : 0});
+        const struct wdl_host_ops *ops = w.rank[0].host.host.ops;
+        if (ops->op_valid(NULL, type, rop)) {
+            draw_operands(&w.prng, type, rop, N, want);
+            memcpy(w.rank[1].memory, want, sizeof(want));
+            for (int i = 0; i < OPS; i++) {
+                int o = (int) wdl_prng_below(&w.prng, RANKS), n = 1 + i % N;
+                draw_operands(&w.prng, type, rop, n, in[i]);
+                ops->reduce(NULL, type, rop, in[i], want, n);
+                test_op(&w, o, test_acc(1, 0, rop, type, n, in[i], NULL));
+            }
+            for (int o = 0; o < RANKS; o++)
+                flush(&w, o, 1);
+            ck_assert_mem_eq(w.rank[1].memory, want, N * test_element(type).packed_bytes);
+            done++;
+        }
+        close_world(&w);
+    }
+    ck_assert_int_eq(done, MIXES * (8 * 10 + 2 * 4));   /* whole numbers, and real ones */
+}
+END_TEST
+
 /* Nobody closes a region, since the network would not see it; elements it does not update may be
  * updated so: that waits while another process has announced an update there. */
 START_TEST(no_bulk_beside_the_network)
@@ -397,4 +452,5 @@ WDL_SUITE("rma/atomic", each_is_what_the_host_would_do, reading_and_comparing,
           the_rest_is_the_targets_work, only_what_the_processors_respect,
           only_what_could_be_seen_waits, a_flush_is_of_what_came_before,
           who_goes_on_issuing_holds_nobody_up,
-          random_updates_of_one_origin, all_ways_mix, no_bulk_beside_the_network)
+          random_updates_of_one_origin, all_ways_mix, all_ways_mix_of_every_type_and_operator,
+          no_bulk_beside_the_network)

@@ -370,6 +370,37 @@ START_TEST(nocheck_sends_no_post)
 }
 END_TEST
 
+/* What post is told of the own memory spares its owner a barrier of the processor's each: before
+ * the epoch nothing was stored there, or in it nothing is put. */
+START_TEST(assertions_spare_barriers)
+{
+    static const struct { int assertion; unsigned post, wait; } rows[] = {
+        {WDL_MODE_NOCHECK, 1, 1},
+        {WDL_MODE_NOCHECK | WDL_MODE_NOSTORE, 0, 1},
+        {WDL_MODE_NOCHECK | WDL_MODE_NOPUT, 1, 0},
+        {WDL_MODE_NOCHECK | WDL_MODE_NOSTORE | WDL_MODE_NOPUT, 0, 0}
+    };
+    for (int k = 0; k < 4; k++) {
+        struct test_world w;
+        int origin = 0, t = 1, step = 0;
+        open_kind(&w, 0, 2);
+        for (int i = 0; i < 2; i++) {   /* each is of its own epoch */
+            int row = i ? 0 : k;
+            struct wdl_win *target = w.rank[1].win;
+            unsigned before = target->quick.syncs;
+            TEST_DONE(&w, wdl_win_post(target, &origin, 1, rows[row].assertion, &step));
+            ck_assert_uint_eq(target->quick.syncs - before, rows[row].post);
+            TEST_DONE(&w, wdl_win_start(w.rank[0].win, &t, 1, WDL_MODE_NOCHECK, &step));
+            TEST_DONE(&w, wdl_win_complete(w.rank[0].win, &step));
+            before = target->quick.syncs;
+            TEST_DONE(&w, wdl_win_wait(target, &step));
+            ck_assert_uint_eq(target->quick.syncs - before, rows[row].wait);
+        }
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 START_TEST(calls_out_of_order_are_errors)
 {
     struct test_world w;
@@ -542,7 +573,7 @@ WDL_SUITE("rma/pscw", what_was_put_is_there_after_wait,
           early_posts_are_remembered,
           a_window_of_several_nodes_tells_its_own_in_memory, a_full_block_takes_posts_by_message,
           a_place_is_given_back_by_complete,
-          nocheck_sends_no_post, calls_out_of_order_are_errors,
+          nocheck_sends_no_post, assertions_spare_barriers, calls_out_of_order_are_errors,
           a_fence_epoch_that_was_used_must_be_closed_first,
           memory_that_runs_out_is_an_error_of_start,
           each_call_orders_memory, complete_behind_operations_and_post_by_tree_order_memory)

@@ -1,0 +1,70 @@
+/* Part of Windlass. See COPYRIGHT in the top-level directory.
+ *
+ * gasnet_said MISTAKE [callback]: all nodes make that mistake with gasnet_coll.h, then say that
+ * they go on (gasnet_said.sh looks at what comes of it).
+ */
+#include <gasnet_coll.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+static _Alignas(16) int a[256], b[256];
+
+static void ignored(void *arg, int code, const char *text)
+{
+    (void) arg;
+    (void) code;
+    (void) text;
+}
+
+static void make(const char *mistake)
+{
+    const int fine = GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC, local = GASNET_COLL_LOCAL;
+    gasnet_team_handle_t t = GASNET_TEAM_ALL;
+    if (strcmp(mistake, "flags") == 0)
+        gasnet_coll_broadcast(t, b, 0, a, 4, fine | local | 0x100000);
+    else if (strcmp(mistake, "sync") == 0)
+        gasnet_coll_gather_all(t, b, a, 4, GASNET_COLL_IN_MYSYNC | local);
+    else if (strcmp(mistake, "neither") == 0)
+        gasnet_coll_exchange(t, b, a, 4, fine);
+    else if (strcmp(mistake, "both") == 0)
+        gasnet_coll_gather(t, 0, b, a, 4, fine | local | GASNET_COLL_SINGLE);
+    else if (strcmp(mistake, "root") == 0)
+        gasnet_coll_scatter(t, b, 1000, a, 4, fine | local);
+    else if (strcmp(mistake, "unaligned") == 0)
+        gasnet_coll_reduce_all(t, b, (char *) a + 1, 1, 0, 4, 8, 0, 0, fine | local);
+    else if (strcmp(mistake, "aggregate") == 0)
+        gasnet_coll_gather_all(t, b, a, 4, fine | local | GASNET_COLL_AGGREGATE);
+    else if (strcmp(mistake, "handle") == 0) {
+        gasnet_coll_handle_t handle = gasnet_coll_exchange_nb(t, b, a, 4, fine | local);
+        gasnet_coll_wait_sync(handle);
+        gasnet_coll_wait_sync(handle);
+    }
+}
+
+static void add(void *results, size_t result_count, const void *left, size_t left_count,
+                const void *right, size_t elem_size, int flags, int arg)
+{
+    int *r = results;
+    const int *x = left, *y = right;
+    (void) left_count;
+    (void) elem_size;
+    (void) flags;
+    (void) arg;
+    for (size_t i = 0; i < result_count; i++)
+        r[i] = x[i] + y[i];
+}
+
+int main(int argc, char **argv)
+{
+    gasnet_coll_fn_entry_t table[] = {{add, 0}};
+    MPI_Init(&argc, &argv);
+    gasnet_coll_init(NULL, 0, table, 1, 0);
+    if (argc > 2)
+        gasnet_coll_team_on_error(GASNET_TEAM_ALL, ignored, NULL);
+    if (argc > 1)
+        make(argv[1]);
+    printf("goes on\n");
+    MPI_Finalize();
+    return 0;
+}

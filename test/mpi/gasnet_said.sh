@@ -1,0 +1,44 @@
+#!/bin/sh
+# Part of Windlass. See COPYRIGHT in the top-level directory.
+# Misuse of gasnet_coll.h: every node that sees it says on stderr who it is, which call that was, and the error's name.
+# With a callback the program goes on; without one the job ends, soon, with an error.
+set -u
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+"$MPICC" -std=gnu11 -O2 -o "$dir/gasnet_said" "$WDL_TOP/test/mpi/gasnet_said.c" || exit 1
+
+fault()
+{
+    echo "$*:"
+    cat "$dir/out" "$dir/err"
+    failures=$((failures + 1))
+}
+
+# said MISTAKE CALL NAME
+said()
+{
+    line="gasnet_coll_$2: GASNET_COLL_ERR_$3: "
+    timeout 60 "$MPIEXEC" -n 3 "$dir/gasnet_said" "$1" callback > "$dir/out" 2> "$dir/err" ||
+        fault "$1, with a callback: status $?"
+    [ "$(grep -c 'goes on' "$dir/out")" = 3 ] || fault "$1, with a callback: not all go on"
+    for rank in 0 1 2; do
+        [ "$(grep -c "^windlass: rank $rank: $line" "$dir/err")" = 1 ] || fault "$1: rank $rank does not say $line"
+    done
+    [ "$(wc -l < "$dir/err")" = 3 ] || fault "$1: more is said"
+    timeout 60 "$MPIEXEC" -n 3 "$dir/gasnet_said" "$1" > "$dir/out" 2> "$dir/err"
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 124 ] || fault "$1, without a callback: status $status"
+    grep -q "^windlass: rank [012]: $line" "$dir/err" || fault "$1, without a callback: nobody says $line"
+    grep -q 'goes on' "$dir/out" && fault "$1, without a callback: somebody goes on"
+}
+
+said flags broadcast FLAGS
+said sync gather_all SYNC
+said neither exchange ADDRESSES
+said both gather ADDRESSES
+said root scatter ROOT
+said unaligned reduce_all ALIGNMENT
+said aggregate gather_all AGGREGATE
+said handle sync HANDLE
+[ $failures -eq 0 ]
