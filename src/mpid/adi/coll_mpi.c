@@ -411,7 +411,7 @@ int wdl_adi_coll_begin(const struct wdl_adi_mpi *m, struct wdl_team *team, MPIR_
 
 /* 1: the engine takes the call, *mpi_errno is its result; *request, where request is not NULL, ends
  * with it. 0: nothing happened. */
-static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_errno)
+static int try_it(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_errno)
 {
     struct wdl_team *team;
     if (wdl_adi.spin_polls == 0)
@@ -430,6 +430,17 @@ static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_er
         *mpi_errno = wdl_adi_coll_result(m->comm, status);
     else
         *mpi_errno = request ? wdl_adi_coll_begin(m, team, request) : run(m, team);
+    return 1;
+}
+
+/* The same. Who meets the others in memory, call after call, waits for nothing by which the network
+ * would have its turn. */
+static int try(const struct wdl_adi_mpi *m, MPIR_Request ** request, int *mpi_errno)
+{
+    if (!try_it(m, request, mpi_errno))
+        return 0;
+    if (*mpi_errno == MPI_SUCCESS)
+        *mpi_errno = wdl_adi_look_around();
     return 1;
 }
 

@@ -194,7 +194,7 @@ static int begin(struct kept *kept, MPIR_Request ** real)
         return begin_again(kept, real);
     if (wdl_adi_coll_at_once(&kept->m, kept->team, 0, &mpi_errno)) {
         *real = MPIR_Request_create_complete(MPIR_REQUEST_KIND__COLL);
-        return mpi_errno;
+        return mpi_errno ? mpi_errno : wdl_adi_look_around();
     }
     int status = wdl_adi_persistent_team(kept->m.comm, kept->id, &kept->team, &team);
     return status == WDL_OK ? wdl_adi_coll_begin(&kept->m, team, real) :

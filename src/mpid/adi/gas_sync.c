@@ -142,6 +142,8 @@ int wdl_gas_finish(gasnet_coll_handle_t handle)
         status = look(handle, &code);
     if (status == WDL_AGAIN)
         WDL_ADI_WAIT_BY_MEMORY(look(handle, &code), mpi_errno);
+    else
+        mpi_errno = wdl_adi_look_around();
     if (mpi_errno)
         wdl_gas_punish(NULL, NULL, GASNET_COLL_ERR_NETWORK);
     return mpi_errno ? GASNET_COLL_ERR_NETWORK : code;
@@ -152,9 +154,14 @@ int wdl_gas_went(gasnet_team_handle_t team, const char *call, const struct wdl_g
     struct wdl_gas_going going;
     int mpi_errno = MPI_SUCCESS;
     int status = wdl_gas_plain(team->core, plain, wdl_adi_looks_at_once(), &going);
-    if (likely(status == WDL_OK || status == WDL_ERR_OP))
-        return status == WDL_OK;
-    status = wdl_adi_express_wait(going.lane, &mpi_errno);
+    if (status == WDL_ERR_OP)
+        return 0;
+    if (likely(status == WDL_OK))
+        mpi_errno = wdl_adi_look_around();
+    else
+        status = wdl_adi_express_wait(going.lane, &mpi_errno);
+    if (likely(status == WDL_OK && mpi_errno == MPI_SUCCESS))
+        return 1;
     int code = mpi_errno ? GASNET_COLL_ERR_NETWORK : (int) wdl_gas_error_of(status);
     if (code) {
         wdl_gas_wrong(call, code);

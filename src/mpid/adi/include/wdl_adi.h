@@ -39,6 +39,7 @@ struct wdl_adi {
     unsigned offers;            /* of the processor, in waits by memory */
     struct wdl_spread_looks spread_looks;       /* who waits where (spread.c) */
     unsigned passes;    /* collectives begun meanwhile */
+    int unlooked;       /* so many calls more may be over without a look at the network */
     uint64_t stream;            /* our ring's card in the arena (stream.c); 0: none */
     int stream_tried;
     int naps;                   /* threads of the program asleep in a wait */
@@ -138,6 +139,12 @@ int wdl_adi_wait(const int *done);
 int wdl_adi_look(void);
 /* As MPID_Progress_test; wdl_adi.refused says how often on end nobody took the processor. */
 int wdl_adi_look_and_offer(void);
+/* At the end of a call that may have been over without a look at the network: now and then. */
+int wdl_adi_look_at_last(void);
+static inline int wdl_adi_look_around(void)
+{
+    return likely(--wdl_adi.unlooked > 0) ? MPI_SUCCESS : wdl_adi_look_at_last();
+}
 /* The processor, to whoever wants it; begin: learn how long that takes if nobody does. */
 void wdl_adi_offer(void);
 void wdl_adi_offer_begin(void);
