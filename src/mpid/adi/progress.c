@@ -426,10 +426,9 @@ void wdl_adi_offer(void)
         wdl_adi_spread_look();
 }
 
-int wdl_adi_look(void)
+int wdl_adi_look(int *events_out)
 {
-    int events;
-    return poll_once(&events);
+    return poll_once(events_out);
 }
 
 /* Beside a short collective that meets all others there a poll costs a part of it; but while others
@@ -437,7 +436,7 @@ int wdl_adi_look(void)
 int wdl_adi_look_at_last(void)
 {
     enum { PATIENCE = 64 };
-    int events, mpi_errno = poll_once(&events);
+    int events, mpi_errno = wdl_adi_look(&events);
     wdl_adi.unlooked = events > 0 ? 1 : PATIENCE;
     return mpi_errno;
 }

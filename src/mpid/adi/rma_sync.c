@@ -28,7 +28,11 @@ static int look_now(MPIR_Win * win)
     win->dev.calls = win->dev.segment.whole ? PATIENCE : 1;
     /* to give the processor away takes as long as tens of these calls, wanted or not */
     unsigned looks = LOOKS_PER_OFFER << MPL_MIN(wdl_adi.refused, DOUBLINGS);
-    return ++win->dev.looks % looks ? wdl_adi_look() : wdl_adi_look_and_offer();
+    int events = 0, mpi_errno = ++win->dev.looks % looks ? wdl_adi_look(&events) :
+        wdl_adi_look_and_offer();
+    if (events > 0)             /* there may be more of it */
+        win->dev.calls = 1;
+    return mpi_errno;
 }
 
 static inline int look_around(MPIR_Win * win)

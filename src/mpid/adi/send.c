@@ -70,9 +70,17 @@ static int tag_with_errors(int tag, MPIR_Errflag_t errflag)
     return tag;
 }
 
+/* Blocking: of many that are over at once, some look at the network, as no wait does for them. */
+static int send_now(const void *buf, MPI_Aint count, MPI_Datatype datatype, int rank, int tag,
+                    MPIR_Comm * comm, int context_offset, MPIR_Request ** request)
+{
+    int mpi_errno = isend(buf, count, datatype, rank, tag, comm, context_offset, 0, request);
+    return mpi_errno == MPI_SUCCESS && *request == NULL ? wdl_adi_look_around() : mpi_errno;
+}
+
 int MPID_Send(WDL_SEND_PARAMS)
 {
-    return isend(buf, count, datatype, rank, tag, comm, context_offset, 0, request);
+    return send_now(buf, count, datatype, rank, tag, comm, context_offset, request);
 }
 
 int MPID_Ssend(WDL_SEND_PARAMS)
@@ -82,7 +90,7 @@ int MPID_Ssend(WDL_SEND_PARAMS)
 
 int MPID_Rsend(WDL_SEND_PARAMS)
 {
-    return isend(buf, count, datatype, rank, tag, comm, context_offset, 0, request);
+    return send_now(buf, count, datatype, rank, tag, comm, context_offset, request);
 }
 
 int MPID_Isend(WDL_SEND_PARAMS)
@@ -103,8 +111,8 @@ int MPID_Irsend(WDL_SEND_PARAMS)
 
 int MPID_Send_coll(WDL_SEND_PARAMS, MPIR_Errflag_t * errflag)
 {
-    return isend(buf, count, datatype, rank, tag_with_errors(tag, *errflag), comm, context_offset,
-                 0, request);
+    return send_now(buf, count, datatype, rank, tag_with_errors(tag, *errflag), comm,
+                    context_offset, request);
 }
 
 int MPID_Isend_coll(WDL_SEND_PARAMS, MPIR_Errflag_t * errflag)

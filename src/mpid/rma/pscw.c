@@ -474,7 +474,7 @@ static int completes_send(struct wdl_win *win)
 static int complete_by_last(struct wdl_win *win)
 {
     struct wdl_mailbox *box = &win->mailbox;
-    if (!box->mail || win->batched > 0 || !wdl_list_empty(&win->targets) ||
+    if ((!box->holds && !box->stream) || win->batched > 0 || !wdl_list_empty(&win->targets) ||
         !wdl_pscw_is_only(win, box->args.target))
         return 0;
     wdl_mem_sync(&win->quick);  /* as in complete_tell */

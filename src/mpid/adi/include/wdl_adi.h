@@ -135,8 +135,9 @@ void wdl_adi_spread_sleep(void);
 /* progress.c: wait, with all progress there is to make, until *done, which a completion of the
  * network sets, or until a hook of MPICH fails (an MPI error code). */
 int wdl_adi_wait(const int *done);
-/* All progress there is to make now, as MPID_Progress_test, but the processor is kept. */
-int wdl_adi_look(void);
+/* All progress there is to make now, as MPID_Progress_test, but the processor is kept. *events_out:
+ * how much there was. */
+int wdl_adi_look(int *events_out);
 /* As MPID_Progress_test; wdl_adi.refused says how often on end nobody took the processor. */
 int wdl_adi_look_and_offer(void);
 /* At the end of a call that may have been over without a look at the network: now and then. */
