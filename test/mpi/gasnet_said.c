@@ -17,6 +17,11 @@ static void ignored(void *arg, int code, const char *text)
     (void) text;
 }
 
+static int compare(const void *x, const void *y)
+{
+    return memcmp(x, y, sizeof(int));
+}
+
 static void make(const char *mistake)
 {
     const int fine = GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC, local = GASNET_COLL_LOCAL;
@@ -32,7 +37,7 @@ static void make(const char *mistake)
     else if (strcmp(mistake, "root") == 0)
         gasnet_coll_scatter(t, b, 1000, a, 4, fine | local);
     else if (strcmp(mistake, "unaligned") == 0)
-        gasnet_coll_reduce_all(t, b, (char *) a + 1, 1, 0, 4, 8, 0, 0, fine | local);
+        gasnet_coll_sort(t, b, 1, 0, (char *) a + 1, 1, 0, 4, 24, compare, fine | local);
     else if (strcmp(mistake, "aggregate") == 0)
         gasnet_coll_gather_all(t, b, a, 4, fine | local | GASNET_COLL_AGGREGATE);
     else if (strcmp(mistake, "handle") == 0) {
@@ -42,24 +47,10 @@ static void make(const char *mistake)
     }
 }
 
-static void add(void *results, size_t result_count, const void *left, size_t left_count,
-                const void *right, size_t elem_size, int flags, int arg)
-{
-    int *r = results;
-    const int *x = left, *y = right;
-    (void) left_count;
-    (void) elem_size;
-    (void) flags;
-    (void) arg;
-    for (size_t i = 0; i < result_count; i++)
-        r[i] = x[i] + y[i];
-}
-
 int main(int argc, char **argv)
 {
-    gasnet_coll_fn_entry_t table[] = {{add, 0}};
     MPI_Init(&argc, &argv);
-    gasnet_coll_init(NULL, 0, table, 1, 0);
+    gasnet_coll_init(NULL, 0, NULL, 0, 0);
     if (argc > 2)
         gasnet_coll_team_on_error(GASNET_TEAM_ALL, ignored, NULL);
     if (argc > 1)

@@ -44,7 +44,7 @@ said sync gather_all SYNC
 said neither exchange ADDRESSES
 said both gather ADDRESSES
 said root scatter ROOT
-said unaligned reduce_all ALIGNMENT
+said unaligned sort ALIGNMENT
 said aggregate gather_all AGGREGATE
 said handle sync HANDLE
 [ $failures -eq 0 ]
