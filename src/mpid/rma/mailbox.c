@@ -359,15 +359,19 @@ static int is_in_ring(const struct wdl_win *win)
            wdl_stream_kept(win);
 }
 
+int wdl_mailbox_may_be_last(const struct wdl_win *win)
+{
+    return win->mailbox.holds || (!win->mailbox.began_ns && is_in_ring(win));
+}
+
 int wdl_mailbox_last(struct wdl_win *win, struct wdl_win_control *control)
 {
     struct wdl_mailbox *box = &win->mailbox;
     if (box->holds) {
         box->holds = 0;
         wdl_mail_set(box->mail, WDL_MAIL_LAST);
-    } else if (box->began_ns || !is_in_ring(win) ||
-               (!wdl_mail_swap(box->mail, WDL_MAIL_POSTED, WDL_MAIL_LAST) &&
-                !wdl_mail_swap(box->mail, WDL_MAIL_TAKEN, WDL_MAIL_TAKEN_LAST))) {
+    } else if (!wdl_mail_swap(box->mail, WDL_MAIL_POSTED, WDL_MAIL_LAST) &&
+               !wdl_mail_swap(box->mail, WDL_MAIL_TAKEN, WDL_MAIL_TAKEN_LAST)) {
         return 0;
     }
     box->tells = control;

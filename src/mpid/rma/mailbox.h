@@ -153,8 +153,10 @@ int wdl_mail_is_away_as_before(const struct wdl_win *win, int rank, enum wdl_mai
 int wdl_mailbox_settle(struct wdl_win *win);
 /* The same at once, where nobody has taken it, since another comes. */
 int wdl_mailbox_clear(struct wdl_win *win, const struct wdl_rma_args *next);
-/* Is what is under way, in an epoch with one target, whose block that is, one that nobody waits for
- * as its last? A put that is held, which is handed over by this, or one that is in the ring. */
+/* Is what is under way one that nobody waits for as the last of an epoch with one target? A put
+ * that is held, or one that is in the ring. Then it is said to be: the first is handed over by
+ * this; of the second the target may have seen to it by now: 0. control: its block. */
+int wdl_mailbox_may_be_last(const struct wdl_win *win);
 int wdl_mailbox_last(struct wdl_win *win, struct wdl_win_control *control);
 /* Serve the window's own: for calls that wait by looking at memory alone. How much was done. */
 int wdl_mailbox_serve(struct wdl_win *win);

@@ -474,9 +474,9 @@ static int completes_send(struct wdl_win *win)
 static int complete_by_last(struct wdl_win *win)
 {
     struct wdl_mailbox *box = &win->mailbox;
-    if ((!box->holds && !box->stream) || win->batched > 0 || !wdl_list_empty(&win->targets) ||
+    if (!wdl_mailbox_may_be_last(win) || win->batched > 0 || !wdl_list_empty(&win->targets) ||
         !wdl_pscw_is_only(win, box->args.target))
-        return 0;
+        return 0;               /* without a barrier: this is asked between the parts of a copy */
     wdl_mem_sync(&win->quick);  /* as in complete_tell */
     if (!wdl_mailbox_last(win, block_of(win, win->start_group[0])))
         return 0;

@@ -382,10 +382,12 @@ START_TEST(a_stream_that_is_none)
         ck_assert_int_eq(operate(&bed, put_stream(STREAM)), WDL_OK);
         if (what == 1)
             bed.win[0]->mailbox.began_ns = 1;
+        unsigned syncs = bed.win[0]->quick.syncs;
         if (what == 3)
             ck_assert_int_eq(target_waits(&bed), WDL_AGAIN);
         else
             ck_assert_int_eq(complete(&bed), WDL_AGAIN);
+        ck_assert_uint_eq(bed.win[0]->quick.syncs, syncs);      /* it costs no barrier */
         ck_assert_int_eq(bed_cell(&bed, 1)->state, what == 3 ? WDL_MAIL_DONE : WDL_MAIL_POSTED);
         ck_assert_uint_eq(bed.w.control[1].completed, 0);
         for (int i = 0; complete(&bed) == WDL_AGAIN; i++) {
