@@ -221,8 +221,8 @@ static void fill(const struct wdl_win *win, struct wdl_mail *mail, const struct 
     }
 }
 
-/* The system is faster, but not by much, where handed over it could be the epoch's last (which is
- * not timed: nobody waits for it). */
+/* Is the system faster, but not by much, for what could be the epoch's last if it was handed over?
+ * (As such it is not timed, since nobody waits for it.) */
 static int had_better_be_last(const struct wdl_win *win, const struct wdl_rma_args *args,
                               const struct wdl_trial *trial)
 {

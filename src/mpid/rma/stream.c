@@ -11,8 +11,8 @@ enum {
     LEAST_GET = WDL_MAIL_AREA / 2 + 1,  /* accumulates with results */
     FIRST_STEP = 65536, /* filled in before the target has come, and maybe in vain; a get's */
     STEP = 1 << 20,     /* at a time: see below */
-    /* told of at a time; of what is SHORT, too, both sides are to work at once. An eighth, so that
-     * they do, but of less than this not so little: each part is a line that changes hands. */
+    /* told of at a time; of what is SHORT, too, both sides are to work at once. An eighth of all,
+     * so that they do; or a fourth, up to PART_FOURTH: each part is a line that changes hands. */
     PART_MIN = 8192, PART_MAX = 32768, SHORT = 8192, PART_SHORT = 2048, PART_FOURTH = 16384,
     LOOKS = 20          /* a target's, for more to come */
 };
