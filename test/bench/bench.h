@@ -9,11 +9,10 @@
  * 3. A row's data are checked; where wrong bytes were moved, the program goes on but fails. Every
  *    operation moves something else than the one before, and the last, which is not timed, nothing
  *    that was there before: what a library does not move again is noticed.
- * 4. Where every rank has a processor, how long a hand-over between ranks 0 and 1 takes is measured
- *    right before the first and right behind the last batch of a row, by no MPI: probe.h. Not so in
- *    the rows of a computing target.
- * 5. There, how fast the processors of those who operate compute is measured before and behind
- *    every batch: pace.h.
+ * 4. How long a hand-over between ranks 0 and 1 takes is measured right before the first and right
+ *    behind the last batch of a row, by no MPI: probe.h. Not so in the rows of a computing target.
+ * 5. Where every rank has a processor, how fast those of the ranks that operate compute is measured
+ *    before and behind every batch: pace.h.
  *
  * Rank 0 prints lines of fields separated by tabs:
  *   >  number  name  bytes                      the row begins
@@ -48,6 +47,7 @@ struct bench {
     int rank, size;
     struct meeting *meeting;    /* NULL: ranks wait for each other in MPI_Barrier */
     struct probe *probe;        /* NULL: hand-overs are not measured */
+    int paced;                  /* how fast processors compute is measured */
     double batch_seconds;       /* what one batch should take */
     double row_seconds;         /* a row that took this long ends after the batch under way */
     regex_t rows;               /* which rows are wanted, by name/bytes */
@@ -108,6 +108,7 @@ static inline void bench_begin(struct bench *b, int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &b->size);
     b->meeting = NULL;
     b->probe = probe_begin(b->rank, b->size);
+    b->paced = b->probe && !probe_crowded(b->size);
     b->batch_seconds = batch ? atof(batch) : 0.01;
     b->row_seconds = row ? atof(row) : 1.0;
     b->first = first ? atoi(first) : 0;
@@ -244,18 +245,18 @@ static inline double bench_hand_over(const struct bench *b)
     if (!b->probe)
         return -1;
     bench_meet(b);              /* who is not there yet may need the others' progress */
-    return probe_take(b->probe, b->rank);
+    return probe_take(b->probe, b->rank, b->size);
 }
 
 /* Who operates, around what is timed: how fast its processor computes, where that is measured. */
 static inline double bench_pace(const struct bench *b)
 {
-    return b->probe ? pace_take() : 0;
+    return b->paced ? pace_take() : 0;
 }
 
 static inline void bench_paces(const struct bench *b, const double *us, int n)
 {
-    if (b->probe)
+    if (b->paced)
         bench_values(b, "%", us, n, 1);
 }
 

@@ -8,6 +8,7 @@
  * 2. Turns are numbered through all probes, and rank 0 ends each with its last number, also one it
  *    gave up: the next takes nothing for its own that is left from it.
  * 3. The smallest of several averages is taken: who loses its processor meanwhile only adds.
+ * 4. With more ranks than processors the two have one each meanwhile, and the others sleep.
  */
 #ifndef WDL_BENCH_PROBE_H_INCLUDED
 #define WDL_BENCH_PROBE_H_INCLUDED
@@ -20,17 +21,24 @@
 
 enum { PROBE_GROUPS = 10, PROBE_TRIPS = 20, PROBE_US = 50000, PROBE_LOOKS = 1000 };
 
-struct probe {                  /* shared by ranks 0 and 1 */
-    struct probe_side {
+struct probe {                  /* shared by all ranks */
+    struct meeting asleep;      /* crowded: where the others wait */
+    struct probe_side {         /* of ranks 0 and 1 */
         _Alignas(128) atomic_long turn; /* what the rank said last */
         long last;              /* its own: the number the probe before ended with */
     } sides[2];
 };
 
-/* All ranks. NULL where nothing is to be probed: one rank, ranks without a processor, no memory. */
+/* More ranks than processors. */
+static inline int probe_crowded(int size)
+{
+    return size > sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* All ranks. NULL where nothing is to be probed: one rank, one processor, no memory. */
 static inline struct probe *probe_begin(int rank, int size)
 {
-    if (size < 2 || size > sysconf(_SC_NPROCESSORS_ONLN))
+    if (size < 2 || sysconf(_SC_NPROCESSORS_ONLN) < 2)
         return NULL;
     return meeting_memory(rank, sizeof(struct probe));
 }
@@ -90,19 +98,51 @@ static inline void probe_answer(struct probe *p, long turn, long last, double en
         probe_say(&p->sides[1], turn);
 }
 
-/* All ranks, which have just met. Rank 0: microseconds of one hand-over, or -1. */
-static inline double probe_take(struct probe *p, int rank)
+/* Ranks 0 and 1, where every rank has a processor. Rank 0: microseconds of one hand-over, or -1. */
+static inline double probe_both(struct probe *p, int rank)
 {
     double end = probe_now_us() + PROBE_US;
-    long turn;
-    if (!p || rank > 1)
-        return -1;
-    turn = p->sides[rank].last;
+    long turn = p->sides[rank].last;
     p->sides[rank].last += PROBE_GROUPS * PROBE_TRIPS;
     if (rank == 0)
         return probe_ask(p, turn, p->sides[0].last, end);
     probe_answer(p, turn, p->sides[1].last, end);
     return -1;
+}
+
+/* Processors, a bit each. By the system's calls: the C library's want _GNU_SOURCE of who includes
+ * this. */
+struct probe_may {
+    unsigned char bits[128];
+};
+
+/* This process is to have the rank-th of the processors it may have, alone. */
+static inline void probe_pin(const struct probe_may *may, int rank)
+{
+    struct probe_may one = { {0} };
+    size_t i = 0;
+    while (i < 8 * sizeof may->bits && (!(may->bits[i / 8] >> i % 8 & 1) || rank-- > 0))
+        i++;
+    if (i < 8 * sizeof may->bits) {
+        one.bits[i / 8] = (unsigned char) (1 << i % 8);
+        syscall(SYS_sched_setaffinity, 0, sizeof one, &one);
+    }
+}
+
+/* All ranks, which have just met. Rank 0: microseconds of one hand-over, or -1. */
+static inline double probe_take(struct probe *p, int rank, int size)
+{
+    double us = -1;
+    struct probe_may may = { {0} };
+    if (!probe_crowded(size))
+        return rank < 2 ? probe_both(p, rank) : -1;
+    if (rank < 2 && syscall(SYS_sched_getaffinity, 0, sizeof may, &may) > 0) {
+        probe_pin(&may, rank);
+        us = probe_both(p, rank);
+        syscall(SYS_sched_setaffinity, 0, sizeof may, &may);
+    }
+    meeting_wait(&p->asleep, size);
+    return us;
 }
 
 #endif

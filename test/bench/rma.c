@@ -129,7 +129,7 @@ static double compute_paced(const struct bench *b, double end)
 {
     double sum = 0;
     long takes = 0;
-    if (!b->probe)
+    if (!b->paced)
         compute_until(end);
     else
         for (; takes == 0 || bench_now() < end; takes++)

@@ -271,8 +271,8 @@ struct wdl_team_params {
     size_t board_bytes;
     /* what it can show of longer data at a time, a multiple of 128; 0: 1 MiB */
     size_t staging_bytes;
-    /* ... and, if that is more than half of it, in memory of its own (of two ranks, and of scans,
-     * no operands); 0: none */
+    /* ... and, if that is more than half of it, in memory of its own (of two ranks no operands); 0:
+     * none */
     size_t staging_long_bytes;
     uint32_t first_seq; /* any; the same on all ranks */
     int poison; /* tests: overwrite cells once read */

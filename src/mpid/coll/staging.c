@@ -69,10 +69,10 @@ static struct wdl_staging *staging_make(struct wdl_team *team, size_t bytes)
 }
 
 /* Operands that are not staged where they are long: of two, which go in parts (parts.h) or are
- * fetched once each, and a scan's, which one rank alone folds from. */
+ * fetched once each. */
 static int are_lone(const struct wdl_team *team, enum wdl_coll_kind kind)
 {
-    return wdl_coll_reduces(kind) && (team->size == 2 || kind == WDL_COLL_SCAN);
+    return wdl_coll_reduces(kind) && team->size == 2;
 }
 
 /* The ring for so many bytes at a time: the next need not wait for these, so it is twice as long,

@@ -44,17 +44,23 @@ static const struct wdl_coll_op summing = {
     .fn = sum, .elem_bytes = 4, .commutes = WDL_COLL_COMMUTES};
 static const struct wdl_coll_op *op = &leaning;
 
-static void open_ring(uint64_t seed, size_t ring)
+static void open_rings(uint64_t seed, size_t ring, size_t long_ring)
 {
     struct wdl_sim_params sim = {.seed = seed, .ranks = RANKS, .am_bytes_max = 1024};
     struct wdl_team_params params = {
         .id = 3, .board_bytes = BOARD, .window = 16, .staging_bytes = ring};
+    params.staging_long_bytes = long_ring;
     ranks_open(&r, &sim);
     ranks_team_nodes(&r, &params, RANKS, 1, teams);
     struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER, .flags = WDL_COLL_MPI};
     for (int i = 0; i < RANKS; i++)
         ck_assert_int_eq(wdl_coll_start(teams[i], &barrier, &reqs[i]), WDL_OK);
     ranks_finish(&r, reqs, 1); /* the team is open */
+}
+
+static void open_ring(uint64_t seed, size_t ring)
+{
+    open_rings(seed, ring, 0);
 }
 
 static void open_with(uint64_t seed)
@@ -256,7 +262,7 @@ START_TEST(long_ones_are_fetched_straight)
     wdl_prng_init(&prng, 11);
     op = &summing;
     for (uint64_t seed = 1; seed <= SEEDS / 4; seed++) {
-        open_ring(seed, 1 << 20);
+        open_ring(seed, 1 << 18);
         for (int i = 0; i < 3; i++)
             for (int exclusive = 0; exclusive < 2; exclusive++) {
                 size_t bytes = lengths[i];
@@ -297,7 +303,7 @@ START_TEST(who_has_been_read_is_done)
     op = &summing;
     fold_up(bytes);
     op = &late;
-    open_ring(1, 1 << 20);
+    open_ring(1, 1 << 18);
     done_meanwhile = 0;
     for (int i = 0; i < RANKS; i++)
         start(i, bytes, 0, 0);
@@ -323,7 +329,7 @@ START_TEST(who_is_done_is_not_read_any_more)
     fold_up(bytes);
     for (uint64_t seed = 1; seed <= SEEDS / 2; seed++) {
         int left[RANKS] = {0}, nleft = 0;
-        open_ring(seed, 1 << 20);
+        open_ring(seed, 1 << 18);
         for (int come = 0; nleft < RANKS; ranks_step(&r)) {
             if (come < RANKS && wdl_prng_chance(&prng, 300)) {
                 int in_place = wdl_prng_chance(&prng, 500);
@@ -511,26 +517,29 @@ START_TEST(staged_ones_follow_the_rank_below)
 }
 END_TEST
 
-/* Nobody waits for those above; one after the other, while there is room. */
+/* Nobody waits for those above; one after the other, while there is room: in the ring that takes
+ * them. */
 START_TEST(staged_ones_wait_for_nobody_above)
 {
     enum { ON_END = 4 };
     fill();
     fold_up(STAGED);
-    open_ring(1, RING);
-    for (int come = 0; come < RANKS; come++)
-        for (int k = 0; k < ON_END; k++) {
-            start(come, STAGED, k % 2 ? WDL_COLL_EXCLUSIVE : 0, 0);
-            for (int i = 0; i < 100 * RANKS && !reqs[come].done; i++)
-                ranks_step(&r);
-            ck_assert_int_eq(reqs[come].done, 1);
-            ck_assert_int_eq(reqs[come].status, WDL_OK);
-            if (come >= k % 2)
-                ck_assert_mem_eq(dst[come], wanted[come - k % 2], STAGED);
-        }
-    for (int i = 0; i < RANKS; i++)
-        ck_assert_uint_eq(wdl_coll_stats(r.one[i].proc)->placed_bytes, 0);
-    close_all();
+    for (int is_long = 0; is_long < 2; is_long++) {
+        open_rings(1, is_long ? 40960 : RING, is_long ? RING : 0);
+        for (int come = 0; come < RANKS; come++)
+            for (int k = 0; k < ON_END; k++) {
+                start(come, STAGED, k % 2 ? WDL_COLL_EXCLUSIVE : 0, 0);
+                for (int i = 0; i < 100 * RANKS && !reqs[come].done; i++)
+                    ranks_step(&r);
+                ck_assert_int_eq(reqs[come].done, 1);
+                ck_assert_int_eq(reqs[come].status, WDL_OK);
+                if (come >= k % 2)
+                    ck_assert_mem_eq(dst[come], wanted[come - k % 2], STAGED);
+            }
+        for (int i = 0; i < RANKS; i++)
+            ck_assert_uint_eq(wdl_coll_stats(r.one[i].proc)->placed_bytes, 0);
+        close_all();
+    }
 }
 END_TEST
 
