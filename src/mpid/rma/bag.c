@@ -382,6 +382,8 @@ int wdl_bag_run(struct wdl_win *win, int rank)
     struct wdl_bag *bag = &win->mailbox.bag;
     if (bag->n == 0 || (rank >= 0 && bag->args.target != rank))
         return WDL_OK;
+    if (!bag->posted && wdl_mailbox_under_way(win)) /* a long one for another rank has the cells */
+        return WDL_AGAIN;
     int waits = !wdl_mail_is_crowded(win, bag->control) && !wdl_mail_is_away(win, bag->args.target);
     if (!bag->posted && !bag->outside && !(waits && bag_post(win)))
         bag->outside = 1;

@@ -350,11 +350,12 @@ static void finish(struct wdl_win *win, int status)
         wdl_win_fail(win, status);
 }
 
-/* Is what is under way a put that lies in the ring as it is, for whoever copies it? */
+/* Is what is under way a put that lies in the ring as it is, for whoever copies it; and of this
+ * epoch, not the last one of an earlier one? */
 static int is_in_ring(const struct wdl_win *win)
 {
     const struct wdl_mailbox *box = &win->mailbox;
-    return box->stream && box->args.kind == WDL_RMA_PUT && box->args.remote.contig &&
+    return box->stream && !box->tells && box->args.kind == WDL_RMA_PUT && box->args.remote.contig &&
            win->params.copy && win->params.hints.combine != WDL_COMBINE_NEVER &&
            wdl_stream_kept(win);
 }
@@ -747,6 +748,14 @@ int wdl_mailboxes_progress(struct wdl_rma *rma)
             n += wdl_mailbox_settle(win) == WDL_OK;
     }
     return n;
+}
+
+int wdl_mailboxes_wait(const struct wdl_rma *rma)
+{
+    for (int i = 0; i < WDL_MAIL_ALL; i++)
+        if (rma->mailed[i] && wdl_mailbox_under_way(rma->mailed[i]))
+            return 1;
+    return 0;
 }
 
 int wdl_rma_by_memory(const struct wdl_proc *proc)

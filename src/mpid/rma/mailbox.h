@@ -164,6 +164,8 @@ int wdl_mailbox_serve(struct wdl_win *win);
 int wdl_mailbox_visited(struct wdl_win *win);
 /* Serve all windows' mailboxes and settle what is under way; how much was done. */
 int wdl_mailboxes_progress(struct wdl_rma *rma);
+/* Has any of this process's been handed over and not been given back? */
+int wdl_mailboxes_wait(const struct wdl_rma *rma);
 
 /* --- between mailbox.c, stream.c and bag.c --- */
 /* A cell of the target's for us, or NULL; post what it has been filled with (NULL: a train that

@@ -224,8 +224,8 @@ int wdl_mapped_op(struct wdl_win *win, struct wdl_rma_args *args, char *base,
             if (wdl_win_is_sole(win, args->target)) {
                 domain.sole = 1;
                 domain.network = 0;
-                win->quick.stored |= args->op != WDL_ROP_NO_OP;
             }
+            win->quick.stored |= args->op != WDL_ROP_NO_OP;
             return wdl_update_op(win, args, at, &domain);
     }
 }
@@ -404,10 +404,9 @@ int wdl_win_accumulate_wide(struct wdl_win *win, int rank, int64_t disp, size_t 
                                     (int64_t) count);
     else
         wdl_array_update(&win->proc->host, op, el, at, in, out, count);
+    q->stored = 1;              /* what unlocks them all is no barrier */
     if (set != 0)
         wdl_stripes_unlock(control, set);
-    else
-        q->stored = 1;
     return WDL_OK;
 }
 
@@ -481,6 +480,7 @@ static inline int bulk_update_of(struct wdl_win *win, int rank, int64_t disp, si
         others_met(win, control, region);
     else
         wdl_crowd_closed(&win->crowd, control, params->node_index);
+    win->quick.stored |= op != WDL_ROP_NO_OP;   /* what opens the region again is no barrier */
     if (!copied(op, at, in, out, bytes) && !add_few_doubles(el, op, at, in, out, count)) {
         const struct wdl_kernel_call call = { &win->proc->host, el, op };
         plain_loop(win->rma, el, op)(&call, at, in, out, count);

@@ -280,8 +280,9 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     struct wdl_win_rank info;
     struct wdl_target *t;
     read_plainly(win, args, win->quick.place != NULL);
-    /* what goes as the last one did */
-    int status = win->mailbox.train.ring ? wdl_train_again(win, args) :
+    /* what goes as the last one did, and has not begun another way */
+    int status = args->done > 0 ? WDL_ERR_UNSUPPORTED :
+        win->mailbox.train.ring ? wdl_train_again(win, args) :
         (args->kind <= WDL_RMA_GET ? wdl_copy_again(win, args) : wdl_bag_again(win, args)) ?
         WDL_OK : WDL_ERR_UNSUPPORTED;
     if (status != WDL_ERR_UNSUPPORTED)

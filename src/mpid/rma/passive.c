@@ -115,10 +115,10 @@ static int held_lock(struct wdl_win *win, int rank, int exclusive, int assertion
     return WDL_OK;
 }
 
-/* A lock that nobody was asked for ends: what has been stored comes before. */
+/* A lock that nobody was asked for ends: what has been done comes before. */
 static inline void unchecked_ends(struct wdl_win *win)
 {
-    if (win->quick.stored)
+    if (wdl_quick_wants_sync(&win->quick))
         wdl_mem_sync(&win->quick); /* pairs with the peer's own synchronization */
     win->quick.stored = 0;
 }

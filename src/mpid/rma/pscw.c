@@ -378,8 +378,8 @@ int wdl_pscw_is_alone(const struct wdl_win *win, int rank)
 
 int wdl_pscw_is_only(const struct wdl_win *win, int rank)
 {
-    return win->start_n == 1 && wdl_pscw_in_access(win) && win->start_posted[0].number == 0 &&
-           block_of(win, rank) != NULL;
+    return win->start_n == 1 && wdl_pscw_in_access(win) && win->start_group[0] == rank &&
+           win->start_posted[0].number == 0 && block_of(win, rank) != NULL;
 }
 
 /* COMPLETE in a packet of its own. */

@@ -37,7 +37,7 @@ struct wdl_win_quick {          /* the first member of every struct wdl_win */
     struct wdl_win_control *node, *own; /* the node's blocks, and of them the own one; */
     uint64_t own_bit;           /* its wdl_short_bit */
     uint64_t ops;               /* operations on mapped memory, ever */
-    int stored;                 /* plain stores were made since the last full barrier */
+    int stored;                 /* stores were made that no full barrier is behind */
     int held;                   /* the rank whose lock is held without an element; -1: none */
     unsigned syncs;             /* wdl_mem_sync, ever */
 };
@@ -48,6 +48,18 @@ static inline void wdl_mem_sync(struct wdl_win_quick *q)
 {
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     q->syncs++;
+}
+
+/* Is one wanted behind what was done? Where the processor keeps all else in order (TSO), stores
+ * alone may still be on their way when a load behind them is made. */
+static inline int wdl_quick_wants_sync(const struct wdl_win_quick *q)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    return q->stored;
+#else
+    (void) q;
+    return 1;
+#endif
 }
 
 static inline struct wdl_win_quick *wdl_win_quick(struct wdl_win *win)
@@ -123,7 +135,7 @@ static inline int wdl_quick_flush(struct wdl_win_quick *q, int rank)
 {
     if (!wdl_quick_admits(q, rank) || q->fence)
         return 0;
-    if (q->stored) {
+    if (wdl_quick_wants_sync(q)) {
         wdl_mem_sync(q);        /* seed 001, FLUSH; pairs with the peer's own synchronization */
         q->stored = 0;
     }

@@ -231,7 +231,7 @@ void wdl_target_release(struct wdl_target *t)
 int wdl_rma_waits(const struct wdl_proc *proc)
 {
     const struct wdl_rma *rma = proc->rma;
-    return rma && rma->ntargets > 0;
+    return rma && (rma->ntargets > 0 || wdl_mailboxes_wait(rma));
 }
 
 /* Several threads: the window's last element is for operations whose lock is held. Else those that

@@ -391,10 +391,31 @@ START_TEST(nonsense_is_refused)
 }
 END_TEST
 
+/* One that has been begun from outside is not one of them, however like it is. */
+START_TEST(what_is_half_done_goes_on)
+{
+    struct bed bed;
+    const uint64_t in[2] = {1, 10};
+    open_as(&bed, 0);
+    struct wdl_rma_args args = test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 2, in, NULL);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(operate(&bed, args), WDL_OK);
+    args.done = 8;
+    ck_assert_int_eq(operate(&bed, args), WDL_AGAIN);
+    ck_assert_int_eq(wdl_mailbox_serve(bed.win[1]), 1);
+    ck_assert_int_eq(operate(&bed, args), WDL_OK);
+    TEST_DONE(&bed.w, bed_flush(&bed, 1));
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 3);
+    ck_assert_uint_eq(bed_word(&bed, 1, 1), 40);
+    bed_close(&bed);
+}
+END_TEST
+
 WDL_SUITE("rma/bag", many_are_one_cell, what_is_different_waits_for_it, longer_ones_are_fewer,
           others_are_not_kept_waiting, what_nobody_takes_is_done_from_outside,
           many_from_outside_are_two_calls, progress_runs_what_is_held,
           behind_held_puts_it_is_filled_as_ever,
           what_lies_over_another_keeps_its_order,
           one_that_cannot_be_reached_fails_alone, from_outside_it_goes_on_where_it_was,
-          one_that_fails_is_the_only_one, it_goes_on_where_it_was, nonsense_is_refused)
+          one_that_fails_is_the_only_one, it_goes_on_where_it_was,
+          what_is_half_done_goes_on, nonsense_is_refused)

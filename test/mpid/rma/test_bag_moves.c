@@ -256,6 +256,41 @@ START_TEST(others_are_not_kept_waiting)
 }
 END_TEST
 
+/* A long one for another target goes through the ring meanwhile, whoever looks in between. */
+START_TEST(a_long_one_for_another_is_left_alone)
+{
+    enum { LONG = BYTES / 2 };
+    for (int kind = WDL_RMA_PUT; kind <= WDL_RMA_GET; kind++) {
+        struct bed bed;
+        open_as(&bed, 0);
+        memcpy(bed.w.rank[2].memory, from, kind == WDL_RMA_GET ? LONG : 0);
+        for (int i = 0; i < 3; i++)
+            ck_assert_int_eq(operate(&bed, test_put(1, i, from + 8 * i, 8)), WDL_OK);
+        for (int i = 0; bed.win[0]->mailbox.mail; i++) {    /* the first one, alone */
+            ck_assert_int_lt(i, 10);
+            (void) wdl_mailbox_serve(bed.win[1]);
+            (void) wdl_mailboxes_progress(bed.win[0]->rma);
+        }
+        struct wdl_rma_args args = move_of((enum wdl_rma_kind) kind, 0,
+                                           kind == WDL_RMA_PUT ? from : to, LONG);
+        args.target = 2;
+        ck_assert_int_eq(operate(&bed, args), WDL_OK);
+        ck_assert_ptr_eq(bed.win[0]->mailbox.mail, bed_cell(&bed, 2));
+        ck_assert_int_eq(wdl_batches_progress(bed.win[0]->rma), 0);
+        ck_assert_ptr_eq(bed.win[0]->mailbox.mail, bed_cell(&bed, 2));
+        for (int i = 0; wdl_win_flush(bed.win[0], -1, 0, &bed.step) == WDL_AGAIN; i++) {
+            ck_assert_int_lt(i, 100);
+            (void) wdl_batches_progress(bed.win[0]->rma);
+            (void) wdl_mailbox_serve(bed.win[1 + i % 2]);
+        }
+        ck_assert_mem_eq(bed.w.rank[1].memory, from, 24);
+        ck_assert_mem_eq(kind == WDL_RMA_PUT ? bed.w.rank[2].memory : to, from, LONG);
+        ck_assert_int_eq(bed.win[0]->batched, 0);
+        bed_close(&bed);
+    }
+}
+END_TEST
+
 /* Nobody takes it: the system does, 64 in a call; and who did not come is not waited for again. */
 START_TEST(what_nobody_takes_the_system_does)
 {
@@ -456,7 +491,7 @@ END_TEST
 WDL_SUITE("rma/bag_moves", many_are_one_cell, several_are_expected_again,
           they_are_done_as_they_came, what_is_different_waits_for_it,
           with_a_request_it_is_complete, what_is_called_back_keeps_its_data, longer_ones_are_fewer,
-          others_are_not_kept_waiting, what_nobody_takes_the_system_does,
-          one_that_fails_is_the_only_one, nonsense_is_refused, nonsense_of_its_own_is_refused,
-          results_have_the_length_asked_for,
+          others_are_not_kept_waiting, a_long_one_for_another_is_left_alone,
+          what_nobody_takes_the_system_does, one_that_fails_is_the_only_one, nonsense_is_refused,
+          nonsense_of_its_own_is_refused, results_have_the_length_asked_for,
           gets_of_one_window_at_a_time, where_there_is_none)

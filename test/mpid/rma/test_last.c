@@ -368,6 +368,42 @@ START_TEST(it_is_said_while_the_target_is_at_it)
 }
 END_TEST
 
+/* While the target is at the last one of an epoch, its origin would complete the next, which has
+ * none. */
+static struct wdl_stream *complete_another(void *ctx, int rank, uint64_t *id)
+{
+    if (completes-- > 0) {
+        ck_assert_int_eq(bed_cell(meanwhile, 1)->state, WDL_MAIL_TAKEN);
+        ck_assert_int_eq(complete(meanwhile), WDL_AGAIN);
+        ck_assert_int_eq(bed_cell(meanwhile, 1)->state, WDL_MAIL_TAKEN);
+    }
+    return ring_of(ctx, rank, id);
+}
+
+/* The last one of an epoch says nothing of the next one's. */
+START_TEST(another_epoch_says_so_itself)
+{
+    struct bed bed;
+    int other_step = 0;
+    open(&bed);
+    meanwhile = &bed;
+    completes = 1;
+    ring_of = bed.win[1]->params.stream;
+    bed.win[1]->params.stream = complete_another;
+    ck_assert_int_eq(operate(&bed, put_stream(STREAM)), WDL_OK);
+    ck_assert_int_eq(complete(&bed), WDL_OK);
+    TEST_DONE(&bed.w, wdl_win_post(bed.win[2], zero, 1, 0, &post_step));
+    TEST_DONE(&bed.w, wdl_win_start(bed.win[0], others + 1, 1, 0, &bed.step));
+    ck_assert_int_eq(target_waits(&bed), WDL_OK);
+    stream_is_there(&bed, STREAM);
+    TEST_DONE(&bed.w, complete(&bed));
+    ck_assert_uint_eq(bed.w.control[1].completed, 1);
+    ck_assert_uint_eq(bed.w.control[2].completed, 1);
+    ck_assert_int_eq(wdl_win_wait(bed.win[2], &other_step), WDL_OK);
+    close(&bed);
+}
+END_TEST
+
 /* Has it come to the ring's end, is it timed, is nothing to be held back, or has it been done:
  * complete waits as ever, and counts. */
 START_TEST(a_stream_that_is_none)
@@ -489,5 +525,6 @@ WDL_SUITE("rma/last", complete_waits_for_nobody, what_comes_in_between_posts_it,
           who_does_not_come_delays_nobody, what_the_system_refuses_waits,
           a_failure_is_counted_too, it_is_seen_before_the_window_goes,
           a_stream_in_the_ring_is_waited_for_by_nobody, it_is_said_while_the_target_is_at_it,
+          another_epoch_says_so_itself,
           a_stream_that_is_none, the_origin_copies_what_is_in_its_ring,
           a_stream_that_fails_is_counted_too, the_last_is_not_left_to_the_system_for_little)

@@ -47,6 +47,27 @@ START_TEST(every_kind_is_done_by_the_target)
 }
 END_TEST
 
+/* While its target has it another one must be there, whom bells are rung for. */
+START_TEST(who_has_handed_over_waits)
+{
+    struct bed bed;
+    bed_open_mail(&bed);
+    TEST_DONE(&bed.w, wdl_win_unlock_all(bed.win[0], &bed.step));
+    TEST_DONE(&bed.w, wdl_win_lock(bed.win[0], 1, 0, 0, &bed.step));
+    ck_assert_int_eq(wdl_rma_waits(bed.win[0]->proc), 0);
+    ck_assert_int_eq(operate(&bed, test_put(1, 3, &five, 8)), WDL_OK);
+    ck_assert_int_eq(bed.win[0]->rma->ntargets, 0);
+    ck_assert_int_eq(wdl_rma_waits(bed.win[0]->proc), 1);
+    ck_assert_int_eq(wdl_rma_waits(bed.win[1]->proc), 0);
+    bed_served(&bed, 1);
+    ck_assert_int_eq(bed_flush(&bed, 1), WDL_OK);
+    ck_assert_int_eq(wdl_rma_waits(bed.win[0]->proc), 0);
+    TEST_DONE(&bed.w, wdl_win_unlock(bed.win[0], 1, &bed.step));
+    TEST_DONE(&bed.w, wdl_win_lock_all(bed.win[0], 0, &bed.step));
+    bed_close(&bed);
+}
+END_TEST
+
 /* Several elements, elements without an instruction, no multiple of anything: as by message. */
 START_TEST(what_is_not_one_word_is_done_as_well)
 {
@@ -665,7 +686,8 @@ START_TEST(what_was_begun_first_gets_the_last_element)
 END_TEST
 
 WDL_SUITE("rma/mailbox", what_was_begun_first_gets_the_last_element,
-          every_kind_is_done_by_the_target, what_is_not_one_word_is_done_as_well,
+          every_kind_is_done_by_the_target, who_has_handed_over_waits,
+          what_is_not_one_word_is_done_as_well,
           longer_ones_have_the_origins_area, lines_beside_a_cell_are_asked_for,
           blocks_evenly_apart_are_handed_over, what_nobody_takes_goes_another_way,
           longer_ones_go_past_who_is_away_at_once,

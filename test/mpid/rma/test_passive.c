@@ -937,6 +937,35 @@ START_TEST(what_was_stored_is_ordered_once)
 }
 END_TEST
 
+/* So do several elements at a time, whose region is closed for them and opened again by a store;
+ * one is an instruction that is a barrier, and NO_OP stores nothing. */
+START_TEST(what_is_updated_is_ordered)
+{
+    struct test_world w;
+    unsigned seen = 0;
+    uint64_t data[4] = {1, 2, 3, 4}, old[4];
+    test_world_open(&w, &(struct test_world_params) {.ranks = 2,.node = 2 });
+    struct test_rank *o = &w.rank[0];
+    struct wdl_element el = test_element(TEST_U64);
+    TEST_DONE(&w, wdl_win_lock_all(o->win, 0, &o->step));
+    (void) syncs(o, &seen);
+    for (int way = 0; way < 5; way++) {
+        enum wdl_rop op = way == 2 ? WDL_ROP_NO_OP : WDL_ROP_SUM;
+        if (way < 3)
+            ck_assert_int_eq(wdl_win_accumulate_short(o->win, 1, 0, way == 0 ? 1 : 4, op, &el,
+                                                      data, way == 2 ? old : NULL), WDL_OK);
+        else if (way == 3)
+            ck_assert_int_eq(wdl_win_replace(o->win, 1, 0, 4, &el, data), WDL_OK);
+        else
+            test_op(&w, 0, test_acc(1, 0, WDL_ROP_SUM, TEST_U64, 4, data, NULL));
+        ck_assert_int_eq(wdl_quick_flush(&o->win->quick, 1), 1);
+        ck_assert_uint_eq(syncs(o, &seen), way == 1 || way >= 3);
+    }
+    TEST_DONE(&w, wdl_win_unlock_all(o->win, &o->step));
+    test_world_close(&w);
+}
+END_TEST
+
 /* lock_all, too: in the call where all locks are there behind it, or else when each is, before
  * mapped memory is accessed. */
 START_TEST(lock_all_orders_memory)
@@ -1006,5 +1035,5 @@ WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_flush_completes_at_the_
           a_lock_within_a_node_needs_no_element, an_unchecked_lock_asks_nobody, one_lock_at_once,
           all_locks_at_once, all_locks_at_once_come_behind_those_called,
           who_holds_does_not_wait_behind_who_waits,
-          a_lock_orders_memory, what_was_stored_is_ordered_once, lock_all_orders_memory,
-          unlock_all_orders_memory)
+          a_lock_orders_memory, what_was_stored_is_ordered_once, what_is_updated_is_ordered,
+          lock_all_orders_memory, unlock_all_orders_memory)

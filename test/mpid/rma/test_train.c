@@ -1344,6 +1344,24 @@ START_TEST(they_stay_in_order)
 }
 END_TEST
 
+/* One that has been begun from outside is none of the train, however like it is. */
+START_TEST(what_is_half_done_goes_on)
+{
+    struct bed bed;
+    struct wdl_rma_args args = acc(0);
+    open(&bed, 0);
+    teach(&bed);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(operate(&bed, acc(0)), WDL_OK);
+    ck_assert_ptr_nonnull(train(&bed)->ring);
+    args.done = EACH - 8;
+    done_otherwise(&bed, args);
+    ck_assert_uint_eq(bed_word(&bed, 1, 0), 3);
+    ck_assert_uint_eq(bed_word(&bed, 1, WORDS - 1), 4 * WORDS);
+    bed_end(&bed);
+}
+END_TEST
+
 WDL_SUITE("rma/train", a_row_is_one_hand_over, the_ring_has_one_user, the_short_way_leads_there,
           the_faster_way, what_is_none, windows_that_have_none, what_would_be_none_is_not_counted,
           what_goes_in_no_car, what_goes_in_a_car, elements_are_aligned, where_it_begins,
@@ -1355,6 +1373,6 @@ WDL_SUITE("rma/train", a_row_is_one_hand_over, the_ring_has_one_user, the_short_
           long_ones_with_requests, not_each_is_timed, short_ones_may_go_past_the_caches,
           the_rest_is_done_from_outside,
           one_that_cannot_be_reached_fails_alone, the_one_behind_half_a_one_is_whole,
-          a_long_rest_is_folded_from_outside, it_goes_on_where_it_was,
+          a_long_rest_is_folded_from_outside, it_goes_on_where_it_was, what_is_half_done_goes_on,
           one_that_fails_is_the_only_one, nonsense_is_refused, it_must_be_somewhere,
           nonsense_in_a_ring_that_goes_round, done_must_be_true, they_stay_in_order)
