@@ -172,6 +172,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/init.c                 \
     %D%/mpid/adi/intercomm.c            \
     %D%/mpid/adi/op.c                   \
+    %D%/mpid/adi/processors.c           \
     %D%/mpid/adi/progress.c             \
     %D%/mpid/adi/persist.c              \
     %D%/mpid/adi/probe.c                \

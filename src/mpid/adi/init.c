@@ -167,19 +167,25 @@ static int open_proc(void)
 
 /* How patient waits are depends on the processors this process may use. */
 
-static void plan_waiting(void)
+static int plan_waiting(void)
 {
-    long cores = sysconf(_SC_NPROCESSORS_ONLN), sharers = MPIR_Process.local_size;
+    long processors, sharers = MPIR_Process.local_size;
     const char *ranks = getenv("MPI_LOCALNRANKS");
     if (ranks)                  /* hydra counts those of cliques that act as other nodes as well */
         sharers = MPL_MAX(sharers, strtol(ranks, NULL, 10));
-    wdl_adi.crowded = sharers > cores;
+    int mpi_errno = wdl_adi_processors(sharers, &processors);
+    MPIR_ERR_CHECK(mpi_errno);
+    wdl_adi.crowded = sharers > processors;
     wdl_adi.spin_polls = wdl_adi.crowded ? 0 : MPIR_CVAR_WINDLASS_SPIN_POLLS;
     wdl_adi.alone = wdl_adi.spin_polls > 0;
     wdl_adi_offer_begin();
     if (wdl_adi.spin_polls == 0)
         wdl_adi_slice_ask(MPIR_CVAR_WINDLASS_SLICE_US);
     wdl_adi.can_sleep = wdl_adi.proc->nm->ops->caps(wdl_adi.proc->nm)->has_wakeup;
+  fn_exit:
+    return mpi_errno;
+  fn_fail:
+    goto fn_exit;
 }
 
 /* What MPICH's start-up shares on a node (cards and a block a process) is written to without a
@@ -225,10 +231,11 @@ int MPID_Init(int required, int *provided)
     (void) prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);  /* copy.c */
     mpi_errno = open_proc();
     MPIR_ERR_CHECK(mpi_errno);
-    plan_waiting();
     mpi_errno = shm_room();
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = MPIDU_Init_shm_init();
+    MPIR_ERR_CHECK(mpi_errno);
+    mpi_errno = plan_waiting();
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = publish(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);

@@ -67,6 +67,10 @@ int wdl_adi_address_of(void *ctx, int peer, const void **addr_out, size_t * byte
  * behind it. */
 int wdl_adi_meet(void);
 enum { WDL_ADI_BLOCK = 48 };
+/* processors.c: how many processors the processes of this node have between them; all of them call
+ * it, once they can meet. sharers: processes on this machine, with those that act as other
+ * nodes. */
+int wdl_adi_processors(long sharers, long *count_out);
 /* The process id of a peer, as its own node knows it. */
 int wdl_adi_pid(int peer);
 /* Has a peer's user said something of algorithms (enum wdl_adi_choice of coll.h)? */
