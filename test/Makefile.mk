@@ -65,6 +65,7 @@ unit_tests =                            \
     test/mpid/coll/test_graph           \
     test/mpid/coll/test_least           \
     test/mpid/coll/test_lend            \
+    test/mpid/coll/test_lengths         \
     test/mpid/coll/test_levels          \
     test/mpid/coll/test_model           \
     test/mpid/coll/test_node            \

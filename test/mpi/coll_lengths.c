@@ -7,13 +7,16 @@
  *
  * coll_lengths nodes: among those of several nodes, on the engine: it may be that nobody sees it.
  * Lengths on both sides of what fits a cell, too.
+ *
+ * coll_lengths long: what goes in parts, too.
  */
 #include "testing.h"
 
-enum { LONG = 9000, SPOILT = -77 };
+enum { LONG = 9000, IN_PARTS = 150000, SPOILT = -77, COUNTS = 4 };
 
-static const int counts[] = {1, 300, LONG, 0}, counts_nodes[] = {1, 2, 40, LONG};
-enum { COUNTS = sizeof counts / sizeof counts[0] };
+static const int counts[COUNTS] = {1, 300, LONG, 0}, counts_nodes[COUNTS] = {1, 2, 40, LONG};
+static const int counts_long[COUNTS] = {1, 300, LONG, IN_PARTS}, *list = counts;
+static int longest = LONG;
 static MPI_Comm comm;
 static int rank, size, nodes;
 static int64_t *from, *to;
@@ -105,7 +108,7 @@ static void differ(int kind, int most, int ones, int one, int root, int waits)
 {
     const struct kind *k = &kinds[kind];
     int n = rank == one ? ones : most, error;
-    MPI_Aint all = (MPI_Aint) size * LONG, mine = n;
+    MPI_Aint all = (MPI_Aint) size * longest, mine = n;
     if (k->blocks < 1)
         mine = rank == root ? (k->blocks < 0 ? (MPI_Aint) size * n : n) : 0;
     else if (k->blocks == 2)
@@ -141,18 +144,23 @@ int main(int argc, char **argv)
     t_begin(&argc, &argv);
     nodes = argc > 1 && strcmp(argv[1], "nodes") == 0;
     if (nodes)
+        list = counts_nodes;
+    if (argc > 1 && strcmp(argv[1], "long") == 0) {
+        list = counts_long;
+        longest = IN_PARTS;
+    }
+    if (nodes)
         MPI_Comm_dup(MPI_COMM_WORLD, &comm);
     else
         MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, t_rank, MPI_INFO_NULL, &comm);
     MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
     MPI_Comm_rank(comm, &rank);
     MPI_Comm_size(comm, &size);
-    from = malloc((size_t) size * LONG * sizeof *from);
-    to = malloc((size_t) size * LONG * sizeof *to);
+    from = malloc((size_t) size * (size_t) longest * sizeof *from);
+    to = malloc((size_t) size * (size_t) longest * sizeof *to);
     for (int kind = 0; size > 1 && kind < (int) (sizeof kinds / sizeof kinds[0]); kind++)
         for (int i = 0; i < COUNTS * COUNTS; i++)
             for (int one = 0; i / COUNTS != i % COUNTS && one < size && one < 3; one++) {
-                const int *list = nodes ? counts_nodes : counts;
                 int most = list[i / COUNTS], ones = list[i % COUNTS];
                 if (!kinds[kind].of_nothing && (most == 0 || ones == 0))
                     continue;

@@ -44,6 +44,7 @@ struct wdl_sheet {
     uint64_t staged; /* the card of a copy of the data (staging.h); 0: there is none */
     size_t filled; /* leading bytes of it that are there */
     size_t ring; /* room in which they come by parts (parts.h); 0: each has a place of its own */
+    size_t in_parts; /* ... so many in all */
     size_t taken; /* leading bytes of what another gives so that its owner has taken */
     int fresh; /* where no copy has been before */
     int shown; /* the blocks are behind the sheet, each `at` bytes from its beginning */

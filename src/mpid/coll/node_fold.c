@@ -531,6 +531,15 @@ static int fold_parts(struct wdl_run *run, struct wdl_car_run *c, int head, char
     return status;
 }
 
+/* Of two the other may mean more than we do, and give it in parts: it waits to be told. */
+static int all_agree_or_leave(struct wdl_run *run, struct wdl_car_run *c)
+{
+    int status = wdl_node_all_agree(run, c);
+    if (status != WDL_OK && status != WDL_AGAIN && !run->nodes)
+        (void) wdl_node_post(run, WDL_BOARD_DONE);
+    return status;
+}
+
 /* Much: everyone folds a part; the head takes it from there, or it is put where the head wants
  * it. */
 int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to)
@@ -548,7 +557,7 @@ int wdl_node_fold(struct wdl_run *run, struct wdl_car_run *c, int head, char *to
         if (wdl_parts_are_given(wdl_node_sheet(run, giver)))
             return is_head ? fold_parts(run, c, head, to) : wdl_parts_fill(run);
     }
-    WDL_NODE_STEP(c, 1, wdl_node_all_agree(run, c));
+    WDL_NODE_STEP(c, 1, all_agree_or_leave(run, c));
     if (wdl_node_on_board(run))
         return fold(run, wdl_node_size(run) - 1, 0, wdl_board_own_length(run), to,
                     (struct room){0});

@@ -95,7 +95,7 @@ int wdl_parts_begin(struct wdl_run *run, struct wdl_sheet *sheet)
     uint64_t card;
     if (!is_wanted(run) || !wdl_staging_take(run, room, &card))
         return 0;
-    *sheet = (struct wdl_sheet){.staged = card, .ring = room};
+    *sheet = (struct wdl_sheet){.staged = card, .ring = room, .in_parts = run->args.bytes};
     return 1;
 }
 
@@ -152,6 +152,8 @@ int wdl_parts_look(struct wdl_run *run, int rank, size_t bytes, const char **the
     *bytes_out = 0;
     if (!there || ring == 0 || run->team->size != 2)
         return WDL_ERR_PROTO;
+    if (sheet->in_parts != bytes) /* of a vector as long as ours it means other parts */
+        return WDL_ERR_TRUNCATE;
     if (!wdl_board_seen(run, run->team->rank, WDL_BOARD_LAST)) {
         own->taken = 0;
         wdl_board_post(run, WDL_BOARD_LAST);

@@ -9,7 +9,9 @@
  * Invariants:
  *  1. sheet->filled bytes have been put in, ever, of which the last sheet->ring are there. The
  *     other rank counts what it has taken on its own sheet; that counts once it has posted LAST.
- *  2. Who has posted DONE takes nothing any more, wherever it is: nobody fills in for it.
+ *  2. Who has posted DONE takes nothing any more, wherever it is: nobody fills in for it. So does
+ *     who takes nothing since it means another length; or, of a vector that is scattered, whose
+ *     boards say how long all of it is, other parts: the sheet says how much is given.
  */
 #ifndef WDL_MPID_COLL_PARTS_H_INCLUDED
 #define WDL_MPID_COLL_PARTS_H_INCLUDED
@@ -24,11 +26,12 @@ int wdl_parts_begin(struct wdl_run *run, struct wdl_sheet *sheet);
 int wdl_parts_fill(struct wdl_run *run);
 /* Is it a reduction of two whose data goes in parts where callers wait? */
 int wdl_parts_would_fold(const struct wdl_run *run);
-/* What a rank gives us so, as far as it is there: WDL_OK, WDL_AGAIN, ERR_PROTO. */
+/* What a rank gives us so, as far as it is there: WDL_OK, WDL_AGAIN, ERR_PROTO; ERR_TRUNCATE: it
+ * gives another number of bytes, none has been taken. */
 int wdl_parts_take(struct wdl_run *run, int rank, char *here, size_t bytes);
 /* What there is of that and has not been taken, in one piece, whole elements where it is a
- * reduction's: WDL_OK (*bytes_out 0: all has been taken), WDL_AGAIN, ERR_PROTO. Its room is free
- * once it has been taken. */
+ * reduction's: WDL_OK (*bytes_out 0: all has been taken), WDL_AGAIN, or an error as above. Its room
+ * is free once it has been taken. */
 int wdl_parts_look(struct wdl_run *run, int rank, size_t bytes, const char **there_out,
                    size_t *bytes_out);
 void wdl_parts_took(struct wdl_run *run, size_t bytes);
