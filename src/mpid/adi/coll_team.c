@@ -137,7 +137,7 @@ int wdl_adi_teams_end(void)
 
 static int team_make(MPIR_Comm * comm, uint32_t id, struct wdl_adi_team **team_out)
 {
-    int mpi_errno, status;
+    int mpi_errno = MPI_SUCCESS, status;
     struct wdl_adi_team *t;
     WDL_ADI_WAIT_BY_MEMORY(old ? old_end(id) : WDL_OK, mpi_errno);
     if (mpi_errno)
