@@ -42,8 +42,10 @@ static struct wdl_list teams = { &teams, &teams };
 
 static unsigned old;             /* how many of them are left */
 
+static const uint32_t ANY = UINT32_MAX; /* no team's number: those have 31 bits */
+
 enum { WINDOW = 16, WINDOW_PERSISTENT = 8, NUMBERS = 0x8000, WORD = 64, WORDS = NUMBERS / WORD };
-wdl_static_assert(sizeof(MPIR_Context_id_t) == 2);
+wdl_static_assert(sizeof(MPIR_Context_id_t) == 2 && NUMBERS <= 1 << 15);
 
 struct numbers {
     uint32_t next;              /* the lowest that may be free to all */
@@ -89,7 +91,8 @@ static int team_end(struct wdl_adi_team *t)
     return WDL_OK;
 }
 
-/* End what can be ended; WDL_AGAIN while one of this number, or with id 0 any, is left. */
+/* End what can be ended; WDL_AGAIN while one of this number, or any, is left. (MPI_COMM_WORLD's is
+ * 0.) */
 static int old_end(uint32_t id)
 {
     struct wdl_list *node, *after;
@@ -97,7 +100,7 @@ static int old_end(uint32_t id)
     wdl_list_for_safe (node, after, &teams) {
         struct wdl_adi_team *t = wdl_container_of(node, struct wdl_adi_team, link);
         uint32_t own = t->id;
-        if (t->left && team_end(t) == WDL_AGAIN && (id == 0 || id == own))
+        if (t->left && team_end(t) == WDL_AGAIN && (id == ANY || id == own))
             status = WDL_AGAIN;
     }
     return status;
@@ -129,7 +132,7 @@ int wdl_adi_teams_end(void)
         t->left = 1;
         old++;
     }
-    WDL_ADI_WAIT_BY_MEMORY(old_end(0), mpi_errno);
+    WDL_ADI_WAIT_BY_MEMORY(old_end(ANY), mpi_errno);
     return mpi_errno;
 }
 
@@ -194,7 +197,7 @@ static int numbers_agree(MPIR_Comm * comm, struct numbers *n)
 {
     MPIR_Errflag_t errflag = MPIR_ERR_NONE;
     struct wdl_list *node;
-    (void) old_end(0);
+    (void) old_end(ANY);
     memcpy(n->given, n->own, sizeof n->given);
     wdl_list_for (node, &teams) {
         const struct wdl_adi_team *t = wdl_container_of(node, struct wdl_adi_team, link);
