@@ -265,8 +265,8 @@ static int is_plain_varying(const struct wdl_adi_mpi *m, struct wdl_coll_short *
     int rank = m->comm->rank, is_root = rank == m->root;
     int gives_list = m->kind == WDL_COLL_EXCHANGE || (m->kind == WDL_COLL_SCATTER && is_root);
     int gets_list = m->kind != WDL_COLL_SCATTER && (m->kind != WDL_COLL_GATHER || is_root);
-    int takes = m->kind != WDL_COLL_GATHER || is_root;
-    int in_place = m->sendbuf == MPI_IN_PLACE || (takes && m->recvbuf == MPI_IN_PLACE);
+    int in_place = m->kind == WDL_COLL_SCATTER ? is_root && m->recvbuf == MPI_IN_PLACE :
+        m->sendbuf == MPI_IN_PLACE;     /* what matters on this rank */
     if (m->kind == WDL_COLL_REDUCE_SCATTER)
         return is_plain_vector(m, call, from);
     if (in_place && m->kind == WDL_COLL_EXCHANGE)
