@@ -185,6 +185,7 @@ struct wdl_adi_call {
     struct wdl_adi_op op;
     struct wdl_adi_data src, dst;
     int stores;                 /* dst is written to */
+    int differs;                /* it gives itself another length than it gets */
     struct wdl_adi_mpi mpi;     /* of a nonblocking call: what it holds */
     MPIR_Request *request;
 };
@@ -199,7 +200,8 @@ void wdl_adi_call_drop(const struct wdl_adi_mpi *m);
 size_t wdl_adi_call_bytes(const struct wdl_adi_mpi *m);
 /* WDL_OK or ERR_NOMEM. Of an intracommunicator, without types that vary. */
 int wdl_adi_call_open(struct wdl_adi_call *call, const struct wdl_adi_mpi *m);
-void wdl_adi_call_close(struct wdl_adi_call *call);
+/* It has ended with that status: with which the call does. */
+int wdl_adi_call_close(struct wdl_adi_call *call, int status);
 
 /* --- coll_mpi.c --- */
 

@@ -75,6 +75,15 @@ int wdl_adi_call_receives(const struct wdl_adi_mpi *m)
     }
 }
 
+/* Of blocks of one length, which the engine is told once: is the own one another on the side it is
+ * given on than where it goes? (Of those that vary the engine compares it.) */
+static int sides_differ(const struct wdl_adi_mpi *m)
+{
+    return !m->variable && wdl_adi_call_sends(m) && wdl_adi_call_receives(m) &&
+        wdl_adi_data_bytes(m->sendcount, m->sendtype) !=
+        wdl_adi_data_bytes(m->recvcount, m->recvtype);
+}
+
 void wdl_adi_call_hold(const struct wdl_adi_mpi *m)
 {
     if (wdl_adi_call_sends(m))
@@ -155,8 +164,9 @@ static int open_broadcast(struct wdl_adi_call *call, const struct wdl_adi_mpi *m
 /* Blocks of all come here; ours is one of them. */
 static int open_gathering(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
 {
-    int status = open_recv(call, m, m->comm->local_size, in_place(m) ? WDL_ADI_FILL : 0);
-    if (status == WDL_OK && in_place(m))
+    int is_there = in_place(m) || call->differs;
+    int status = open_recv(call, m, m->comm->local_size, is_there ? WDL_ADI_FILL : 0);
+    if (status == WDL_OK && is_there)
         own_block_given(call, m);
     else if (status == WDL_OK)
         status = open_send(call, m, 1);
@@ -185,7 +195,7 @@ static int open_scatter(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
         call->args.bytes = call->args.src_blocks.bytes[rank];
         at = call->args.src_blocks.at[rank];
     }
-    if (m->recvbuf != MPI_IN_PLACE) {
+    if (m->recvbuf != MPI_IN_PLACE && !call->differs) {
         if (m->variable)        /* the program may think of another length than it gives */
             call->args.bytes = wdl_adi_data_bytes(m->recvcount, m->recvtype);
         return open_recv(call, m, 1, 0);
@@ -197,6 +207,11 @@ static int open_scatter(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
 static int open_exchange(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
 {
     int size = m->comm->local_size, status;
+    if (call->differs) {
+        status = open_recv(call, m, size, WDL_ADI_FILL);
+        call->args.src = call->args.dst;
+        return status;
+    }
     if (!in_place(m)) {
         status = open_send(call, m, size);
     } else {
@@ -280,6 +295,17 @@ static int open_reduction(struct wdl_adi_call *call, const struct wdl_adi_mpi *m
     return status == WDL_OK && m->variable ? open_parts(call, m) : status;
 }
 
+/* A rank whose own two sides differ in length takes part all the same, so that nobody waits for it,
+ * and then says ERR_TRUNCATE. One side alone is used, as if its block were in place there: nothing
+ * is read or written where it may not be. Where that is the side that the others deal with, the
+ * root's, they are none the worse; else neither side can be right for all, and what this rank means
+ * by the call is nobody else's, be all others as wrong: no data moves between them. */
+static void mean_nothing(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
+{
+    if (!wdl_coll_is_rooted(m->kind))
+        call->args.alike = wdl_alike_add(0, (const void *) ((uintptr_t) m->comm->rank + 1));
+}
+
 int wdl_adi_call_open(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
 {
     memset(&call->args, 0, (size_t) ((char *) &call->mpi - (char *) &call->args));
@@ -289,6 +315,9 @@ int wdl_adi_call_open(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
     call->args.root = m->root;
     call->args.variable = m->variable;
     call->args.bytes = wdl_adi_call_bytes(m);
+    call->differs = sides_differ(m);
+    if (call->differs)
+        mean_nothing(call, m);
     switch (m->kind) {
         case WDL_COLL_BARRIER:
             return WDL_OK;
@@ -307,9 +336,10 @@ int wdl_adi_call_open(struct wdl_adi_call *call, const struct wdl_adi_mpi *m)
     }
 }
 
-void wdl_adi_call_close(struct wdl_adi_call *call)
+int wdl_adi_call_close(struct wdl_adi_call *call, int status)
 {
     wdl_adi_data_close(&call->dst, call->stores);
     wdl_adi_data_close(&call->src, 0);
     MPL_free(call->op.spread.memory);
+    return status == WDL_OK && call->differs ? WDL_ERR_TRUNCATE : status;
 }

@@ -147,7 +147,7 @@ static int run(const struct wdl_adi_mpi *m, struct wdl_team *team)
         if (status == WDL_OK)
             status = wait_for(m->comm, &call.req, &mpi_errno);
     }
-    wdl_adi_call_close(&call);
+    status = wdl_adi_call_close(&call, status);
     return mpi_errno ? mpi_errno : wdl_adi_coll_result(m->comm, status);
 }
 
@@ -370,7 +370,7 @@ int wdl_adi_coll_at_once(const struct wdl_adi_mpi *m, struct wdl_adi_team *t, in
 static void finish(struct wdl_adi_call *call, int status)
 {
     MPIR_Request *request = call->request;
-    wdl_adi_call_close(call);
+    status = wdl_adi_call_close(call, status);
     wdl_adi_call_drop(&call->mpi);
     request->status.MPI_ERROR = wdl_adi_coll_result(request->comm, status);
     MPL_free(call);
