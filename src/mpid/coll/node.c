@@ -281,16 +281,17 @@ int wdl_node_take(struct wdl_run *run, int rank, size_t at, void *here, size_t b
                                   : take_long(run, rank, at, here, bytes);
 }
 
-/* Every other rank for which `wanted`, or all. */
+/* Every other rank for whose place on the node `wanted`, or all. */
 static int each(struct wdl_run *run, struct wdl_car_run *c, enum wdl_place_on_board place,
-                int (*wanted)(const struct wdl_run *run, int rank),
+                int (*wanted)(struct wdl_run *run, int i),
                 int (*fn)(struct wdl_run *run, int rank))
 {
     int size = wdl_node_size(run);
     for (; c->next < size - 1; c->next++) {
         int i = wdl_node_place(run) + 1 + c->next;
-        int rank = wdl_node_rank(run, i < size ? i : i - size);
-        if (wanted && !wanted(run, rank))
+        i = i < size ? i : i - size;
+        int rank = wdl_node_rank(run, i);
+        if (wanted && !wanted(run, i))
             continue;
         if (!wdl_board_seen(run, rank, place))
             return WDL_AGAIN;
@@ -323,17 +324,18 @@ int wdl_node_agrees(struct wdl_run *run, int rank)
     return wdl_board_length(run, rank) == wdl_board_own_length(run) ? WDL_OK : WDL_ERR_TRUNCATE;
 }
 
-/* Does the rank give us a block? Who has none for us is not waited for. */
-static int gives(const struct wdl_run *run, int rank)
+/* Does the i-th rank give us a block? Who has none for us is not waited for. */
+static int gives(struct wdl_run *run, int i)
 {
     const struct wdl_coll_args *a = &run->args;
-    return !a->variable || wdl_block_bytes(a, &a->dst_blocks, rank) > 0;
+    return !a->variable || wdl_block_bytes(a, &a->dst_blocks, wdl_node_rank(run, i)) > 0;
 }
 
-static int takes(const struct wdl_run *run, int rank)
+/* Does it fetch one of ours? Our sheet says so: with OUT_NOSYNC the lists may be the caller's
+ * again. */
+static int takes(struct wdl_run *run, int i)
 {
-    const struct wdl_coll_args *a = &run->args;
-    return !a->variable || wdl_block_bytes(a, &a->src_blocks, rank) > 0;
+    return !run->args.variable || own_sheet(run)->block[i].bytes > 0;
 }
 
 /* What is fetched from my memory stays until all who fetch have said so. */
@@ -537,8 +539,8 @@ static int gather_root(struct wdl_run *run, struct wdl_car_run *c)
                       : WDL_OK);
     WDL_NODE_STEP(c, 1, keep_block(run, a->src, a->bytes));
     for (; c->next < size - 1; c->next++) {
-        int rank = wdl_node_rank(run, (place + 1 + c->next) % size);
-        if (!gives(run, rank))
+        int i = (place + 1 + c->next) % size, rank = wdl_node_rank(run, i);
+        if (!gives(run, i))
             continue;
         if (!wdl_board_seen(run, rank, WDL_BOARD_DATA) || gather_one(run, rank) == WDL_AGAIN)
             return WDL_AGAIN;

@@ -141,5 +141,75 @@ START_TEST(what_all_say_first_is_the_entry)
 }
 END_TEST
 
+enum { LONG_ONES = 24000 };
+
+/* A block for, or from, the other rank alone. */
+static void some_sizes(int own, size_t sizes[2])
+{
+    sizes[own] = 0;
+    sizes[1 - own] = LONG_ONES;
+}
+
+static int is_synced(int i)
+{
+    enum wdl_gas_error error = WDL_GAS_FINE;
+    int is = wdl_gas_try_sync(handle[i], &error);
+    must_cmp(error, ==, WDL_GAS_FINE);
+    return is;
+}
+
+static void goes_on(int i)
+{
+    for (int k = 0; k < 100; k++)
+        wdl_proc_progress(r.one[i].proc);
+}
+
+/* What is fetched from a rank's memory stays until it has been, also where that rank has been told
+ * (OUT_NOSYNC) and its lists of sizes are its own again. */
+static void lists_go(int exchanges)
+{
+    enum { FLAGS = WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_NOSYNC | WDL_COLL_SINGLE };
+    struct wdl_sim_params sim = {.seed = 2, .ranks = 2, .ordered = 1, .am_bytes_max = 1024};
+    size_t gives[2][2], gets[2][2];
+    gasnet_open_place(&sim, 1, AT_ONE_NODE);
+    (void) settled();
+    for (int k = 0; k < 2; k++) {
+        int i = 1 - k; /* rank 0 last: in an exchange it finds the other there */
+        some_sizes(exchanges ? i : 0, gives[i]);
+        some_sizes(i, gets[i]);
+        memset(src[i][0], 'a' + i, LONG_ONES);
+        if (exchanges)
+            handle[i] = wdl_gas_exchangev_nb(team[i], dst[i][0], NULL, gets[i], src[i][0], NULL,
+                                             gives[i], FLAGS);
+        else if (i == 0)
+            handle[i] = wdl_gas_scatterv_nb(team[i], dst[i][0], 0, src[i][0], NULL, gives[i],
+                                            FLAGS);
+        goes_on(i);
+    }
+    must(is_synced(0));
+    memset(gives[0], 0, sizeof(gives[0])); /* the program's again */
+    memset(gets[0], 0, sizeof(gets[0]));
+    uint64_t running = wdl_coll_stats(r.one[0].proc)->running;
+    must_cmp(running, >, 0);
+    goes_on(0);
+    must_cmp(wdl_coll_stats(r.one[0].proc)->running, ==, running);
+    if (!exchanges)
+        handle[1] = wdl_gas_scatterv_nb(team[1], dst[1][0], 0, src[1][0], NULL, gives[1], FLAGS);
+    goes_on(1);
+    must(is_synced(1));
+    for (size_t b = 0; b < LONG_ONES; b++)
+        must(dst[1][0][b] == 'a');
+    goes_on(0);
+    must_cmp(wdl_coll_stats(r.one[0].proc)->running, <, running);
+    gasnet_close();
+}
+
+START_TEST(lists_of_sizes_go)
+{
+    lists_go(0);
+    lists_go(1);
+}
+END_TEST
+
 WDL_SUITE("coll/gasnet_xfer", sizes_that_vary_few, sizes_that_vary_many,
-          what_all_say_first_is_the_entry)
+          what_all_say_first_is_the_entry, lists_of_sizes_go)
