@@ -11,8 +11,10 @@
  *     alike: the lowest not given since they last agreed on those that none of them has any more,
  *     which they do, in a call that makes one, when there are no more.
  *  2. A rank without shared memory to give is reached by messages; no other rank is affected.
- *  3. A team that something still moves in outlives its communicator, and is gone before another
- *     with its number is made. What the program has not freed ends with the process.
+ *  3. A team that something still moves in outlives its communicator, and is gone on a rank before
+ *     that makes another with its number. Others may still be in the old one then, and ask that
+ *     rank about it: the engine tells the two apart (fail.h). What the program has not freed ends
+ *     with the process.
  *
  * Invariant 3 can make a first call wait, a nonblocking one too, for ranks that are in the old
  * communicator and not in the new one: what still moves in the old team (flags to pass on, credit,
@@ -22,8 +24,9 @@
  * of these calls wait until every rank has made it (MPI 3.1, 5.1 and 5.14), so a program that needs
  * this rank to get further before they do was wrong without the new communicator. Seldom, too:
  * MPICH takes the lowest free number of all ranks of the new communicator. Teams of one number that
- * live side by side were rejected: packets would have to say which of them they mean, and ranks
- * that are only in the new one do not know how many there have been.
+ * live side by side were rejected: all packets would have to say which of them they mean, those
+ * of its first collective, too, when ranks that are only in the new one do not know yet how many
+ * there have been.
  */
 #include "coll.h"
 

@@ -316,7 +316,7 @@ int wdl_coll_handle(void *arg, int src, const void *data, size_t bytes)
                                      : wdl_contact_answered(team, src, &pkt);
     }
     if (what >= WDL_PKT_ASK)
-        return bytes ? WDL_ERR_PROTO : wdl_fail_handle(coll, team, src, &pkt);
+        return wdl_fail_handle(coll, team, src, &pkt, (const char *) data + sizeof(pkt), bytes);
     /* a team that has left its first collective behind is an old one: this is for the next with
      * its name */
     if (!team || (team->open && pkt.seq == team->params.first_seq &&

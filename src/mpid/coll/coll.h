@@ -259,7 +259,8 @@ struct wdl_coll_shm {
 };
 
 struct wdl_team_params {
-    /* the same on all ranks; not in use by another team any of them knows */
+    /* The same on all ranks; not in use by another team any of them knows. Ranks that are not in
+     * this one may still be in one that had it before. */
     uint32_t id;
     int rank, size;
     int (*peer_of)(void *ctx, int rank);
@@ -293,8 +294,9 @@ struct wdl_team_params {
      * node_of, where that says one node; NULL: nobody knows. */
     int (*domain_of)(void *ctx, int rank);
     void *opened_ctx;
-    uint64_t card;
+    uint64_t card; /* less than 1 << WDL_CARD_BITS: above it the engine's own is sent along */
 };
+enum { WDL_CARD_BITS = 48 };
 
 /* How much of what is made beforehand there may be at a time. Where it is used up nothing fails:
  * collectives wait for others to end, data goes by messages, strays stay in the network. */

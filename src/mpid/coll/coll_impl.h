@@ -196,6 +196,7 @@ struct wdl_team {
     int failing; /* runs that have failed */
     char *cells;
     uint64_t *cards; /* of all ranks, until the team is open; or NULL */
+    uint64_t stamp; /* which of those that ever had its id it is (fail.h); 0: cards are awaited */
     size_t cell_stride;
     uint32_t data_roles, cell_roles; /* roles with room for data; with a cell at all */
     char *early; /* early.c; or NULL */
@@ -269,6 +270,7 @@ struct wdl_coll {
     struct wdl_pool early; /* early.c; its memory, once a team wants it */
     void *early_memory;
     struct wdl_list teams[WDL_COLL_BUCKETS]; /* by id */
+    uint64_t made; /* teams, ever */
     struct wdl_list kicks, waiting, dry;
     /* CARs to step; SENDs the network refused; RECVs from memory that others write, WATCHes */
     struct wdl_list ready, stalled, polled;
@@ -307,7 +309,8 @@ struct wdl_coll {
     uint64_t doubt_at, doubt_ns, doubt_seen;
     struct wdl_coll_stats stats;
     struct wdl_ended { /* what this rank meant in teams that are gone */
-        uint32_t id, next, print[WDL_ENDED_PRINTS]; /* by seq mod their number */
+        uint64_t stamp;
+        uint32_t next, print[WDL_ENDED_PRINTS]; /* by seq mod their number */
     } ended[WDL_ENDED_TEAMS];
     unsigned ended_count; /* ever */
 };

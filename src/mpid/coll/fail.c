@@ -34,12 +34,23 @@ static int has_same_credit(uint32_t one, uint32_t other)
     return one == 0 || (one & 1) == (other & 1);
 }
 
-static int say(struct wdl_coll *coll, int peer, struct wdl_coll_pkt pkt, enum wdl_pkt what,
+static int say_of(struct wdl_coll *coll, uint64_t stamp, int peer, struct wdl_coll_pkt pkt,
+                  enum wdl_pkt what, uint32_t print)
+{
+    struct {
+        struct wdl_coll_pkt pkt;
+        uint64_t stamp;
+    } head = {pkt, stamp};
+    wdl_static_assert(sizeof(head) == sizeof(pkt) + sizeof(stamp));
+    head.pkt.what = what | print << WDL_PKT_BITS;
+    int status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &head, sizeof(head), NULL, 0, NULL);
+    return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK; /* who is gone waits for nothing */
+}
+
+static int say(const struct wdl_team *team, int peer, struct wdl_coll_pkt pkt, enum wdl_pkt what,
                uint32_t print)
 {
-    pkt.what = what | print << WDL_PKT_BITS;
-    int status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &pkt, sizeof(pkt), NULL, 0, NULL);
-    return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK; /* who is gone waits for nothing */
+    return say_of(team->coll, team->stamp, peer, pkt, what, print);
 }
 
 static int peer_of(const struct wdl_team *team, int rank)
@@ -147,8 +158,7 @@ static int tell_all(struct wdl_team *team, uint32_t seq, uint32_t print, enum wd
         print = 0;
     for (; *told < team->size; ++*told) {
         pkt.offset = (uint64_t) *told;
-        if (*told != team->rank &&
-            say(team->coll, peer_of(team, *told), pkt, what, print) == WDL_AGAIN)
+        if (*told != team->rank && say(team, peer_of(team, *told), pkt, what, print) == WDL_AGAIN)
             return WDL_AGAIN;
     }
     return WDL_OK;
@@ -298,7 +308,7 @@ static int fail_come(struct wdl_team *team, int src, const struct wdl_coll_pkt *
     if (answers && wdl_contact_settle(team, src) == WDL_AGAIN)
         return WDL_AGAIN;
     if (answers)
-        return say(team->coll, src, out, WDL_PKT_OUT, answer_of(team, pkt));
+        return say(team, src, out, WDL_PKT_OUT, answer_of(team, pkt));
     struct wdl_doom *d = where == BEFORE ? doom_get(team, pkt->seq) : NULL;
     if (!d)
         return where == BEFORE ? WDL_AGAIN : WDL_ERR_PROTO;
@@ -364,11 +374,11 @@ static int ask_come(struct wdl_team *team, int src, const struct wdl_coll_pkt *p
     if (where == BEHIND && wdl_contact_settle(team, src) == WDL_AGAIN)
         return WDL_AGAIN;
     if (where == BEHIND)
-        return say(team->coll, src, answer, WDL_PKT_OVER, print_of(team, pkt->seq));
+        return say(team, src, answer, WDL_PKT_OVER, print_of(team, pkt->seq));
     if (where == IN || team->status == WDL_OK)
         return WDL_OK; /* we are in it, or late */
     answer.role = (uint32_t) team->rank;
-    return say(team->coll, src, answer, WDL_PKT_OUT, 0);
+    return say(team, src, answer, WDL_PKT_OUT, 0);
 }
 
 /* Has a RECV got all, be it that nobody has looked? */
@@ -406,49 +416,78 @@ void wdl_team_ended(const struct wdl_team *team)
     if (team->next - team->params.first_seq == 1) /* its first one alone, which has ended */
         return;
     struct wdl_ended *ended = &coll->ended[coll->ended_count++ % WDL_ENDED_TEAMS];
-    ended->id = team->params.id;
+    ended->stamp = team->stamp;
     ended->next = team->next;
     for (uint32_t i = 1; i <= WDL_ENDED_PRINTS; i++)
         ended->print[(team->next - i) % WDL_ENDED_PRINTS] = print_of(team, team->next - i);
 }
 
-/* What we meant by a collective of the last team of that name. After more teams that is not known,
- * and as good as what the other means. */
-static uint32_t ended_print(const struct wdl_coll *coll, const struct wdl_coll_pkt *pkt)
+/* NULL: no team of that stamp has ended here, or it is not known any more. */
+static const struct wdl_ended *ended_find(const struct wdl_coll *coll, uint64_t stamp)
 {
-    uint32_t print = 0;
     for (unsigned i = 1; i <= WDL_ENDED_TEAMS && i <= coll->ended_count; i++) {
         const struct wdl_ended *ended = &coll->ended[(coll->ended_count - i) % WDL_ENDED_TEAMS];
-        if (ended->id != pkt->team)
-            continue;
-        if (ended->next - pkt->seq - 1 < WDL_ENDED_PRINTS)
-            print = ended->print[pkt->seq % WDL_ENDED_PRINTS];
-        break;
+        if (ended->stamp == stamp)
+            return ended;
     }
+    return NULL;
+}
+
+/* What we meant by a collective of a team that is gone. After more teams that is not known, and as
+ * good as what the other means. */
+static uint32_t ended_print(const struct wdl_coll *coll, const struct wdl_coll_pkt *pkt,
+                            uint64_t stamp)
+{
+    const struct wdl_ended *ended = ended_find(coll, stamp);
+    uint32_t print = 0;
+    if (ended && ended->next - pkt->seq - 1 < WDL_ENDED_PRINTS)
+        print = ended->print[pkt->seq % WDL_ENDED_PRINTS];
     return print ? print : pkt->what >> WDL_PKT_BITS;
 }
 
-/* Our team of that name is gone, and all it did is finished. */
-static int gone(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt, enum wdl_pkt what)
+/* Our team of that stamp is gone, and all it did is finished. */
+static int gone(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt, uint64_t stamp,
+                enum wdl_pkt what)
 {
     if (what == WDL_PKT_ASK)
-        return say(coll, src, *pkt, WDL_PKT_OVER, ended_print(coll, pkt));
+        return say_of(coll, stamp, src, *pkt, WDL_PKT_OVER, ended_print(coll, pkt, stamp));
     if (what != WDL_PKT_FAIL)
         return WDL_OK;
     struct wdl_coll_pkt out = *pkt;
     out.role = (uint32_t) pkt->offset; /* our rank there */
-    return say(coll, src, out, WDL_PKT_OUT, pkt->what >> WDL_PKT_BITS);
+    return say_of(coll, stamp, src, out, WDL_PKT_OUT, pkt->what >> WDL_PKT_BITS);
+}
+
+static int is_rank(const struct wdl_team *team, uint32_t rank, int src)
+{
+    return rank < (uint32_t) team->size && peer_of(team, (int) rank) == src;
+}
+
+/* Is it said of another team of this id? While the stamp of this one is not known here or there, it
+ * is if that has ended here, or `src` is not in this one. */
+static int is_other(const struct wdl_team *team, int src, uint64_t stamp)
+{
+    uint32_t rank = 0;
+    if (team->stamp && stamp)
+        return stamp != team->stamp;
+    while (rank < (uint32_t) team->size && !is_rank(team, rank, src))
+        rank++;
+    return rank == (uint32_t) team->size || ended_find(team->coll, stamp);
 }
 
 int wdl_fail_handle(struct wdl_coll *coll, struct wdl_team *team, int src,
-                    const struct wdl_coll_pkt *pkt)
+                    const struct wdl_coll_pkt *pkt, const void *data, size_t bytes)
 {
     enum wdl_pkt what = (enum wdl_pkt)(pkt->what & ((1u << WDL_PKT_BITS) - 1));
-    if (!team)
-        return gone(coll, src, pkt, what);
+    uint64_t stamp;
+    if (bytes != sizeof(stamp) || what > WDL_PKT_OUT)
+        return WDL_ERR_PROTO;
+    memcpy(&stamp, data, sizeof(stamp));
+    if (!team || is_other(team, src, stamp))
+        return gone(coll, src, pkt, stamp, what);
     enum where where = where_is(team, pkt->seq);
     int from_rank = what == WDL_PKT_FAIL || what == WDL_PKT_OUT;
-    if (from_rank && (pkt->role >= (uint32_t) team->size || peer_of(team, (int) pkt->role) != src))
+    if (from_rank && !is_rank(team, pkt->role, src))
         return WDL_ERR_PROTO;
     switch (what) {
     case WDL_PKT_ASK:
@@ -471,7 +510,7 @@ static int ask(struct wdl_run *run, int rank, uint32_t role, uint64_t bytes)
     struct wdl_team *team = run->team;
     struct wdl_coll_pkt pkt = {team->params.id, run->seq, role, 0, bytes};
     team->coll->stats.asked++;
-    return say(team->coll, peer_of(team, rank), pkt, WDL_PKT_ASK, run->print);
+    return say(team, peer_of(team, rank), pkt, WDL_PKT_ASK, run->print);
 }
 
 /* A WATCH may wait for anybody on the node. */

@@ -14,11 +14,21 @@
  * more, tell all: OUT. So does who is asked and has finished it. Who says that it has finished, or
  * is out, has flushed what flags it has put.
  *
+ * A rank that has finished all of a team ends it, and may be in another one of that id, with ranks
+ * that were not in the first, while others are still in that and ask. So these packets have the
+ * team's stamp with them: a digest of its id, its ranks, and their cards, on which is how many
+ * teams each of them had made. Who asks has opened its team, so all ranks have made it. If the one
+ * of that id that is open here has another stamp, it is a later one: the other is gone here, and
+ * all of it was finished. One that is not open here yet is meant, unless a team of that stamp has
+ * ended here, or the sender is none of its ranks.
+ *
  * Invariants:
  *  1. A collective that has failed ends on a rank when all others are out of it. Then nobody writes
  *     into that rank's memory any more; and all have begun it, so that it carries credit as any.
  *  2. No message is sent for this, and none waited for, where ranks mean the same and come in time.
- *  3. Ranks that disagree about which collectives carry credit have no numbers in common: their
+ *  3. What is said of one team touches no other. (Without cards two of one id and the same ranks
+ *     have one stamp: nothing may be under way of the one when the other is made.)
+ *  4. Ranks that disagree about which collectives carry credit have no numbers in common: their
  *     team is closed (team->status), and what has begun behind that collective fails.
  */
 #ifndef WDL_MPID_COLL_FAIL_H_INCLUDED
@@ -81,8 +91,9 @@ void wdl_team_dooms_free(struct wdl_team *team);
 /* The team is destroyed: its prints are kept, for others may yet ask. */
 void wdl_team_ended(const struct wdl_team *team);
 
-/* ASK, OVER, FAIL, OUT from `src`; team: NULL, there is none of that name. */
+/* ASK, OVER, FAIL, OUT from `src`, with what is behind them; team: the one that has its id now, or
+ * NULL. */
 int wdl_fail_handle(struct wdl_coll *coll, struct wdl_team *team, int src,
-                    const struct wdl_coll_pkt *pkt);
+                    const struct wdl_coll_pkt *pkt, const void *data, size_t bytes);
 
 #endif

@@ -211,6 +211,31 @@ static int team_begin(struct wdl_team *team)
     return wdl_run_start(team, g, NULL, team->sync);
 }
 
+static uint64_t stamp_add(uint64_t stamp, uint64_t word)
+{
+    stamp = (stamp ^ word) * 0x9e3779b97f4a7c15u;
+    return stamp ^ stamp >> 29;
+}
+
+/* The same on all ranks, and never 0. Of another team of this id that any of them has been in, the
+ * cards differ where the ranks do not. */
+static uint64_t stamp_of(const struct wdl_team *team)
+{
+    uint64_t stamp = stamp_add(team->params.id, (uint64_t) team->size);
+    for (int r = 0; r < team->size && team->size > 1; r++) { /* nobody asks who is alone */
+        stamp = stamp_add(stamp, (uint64_t) team->params.peer_of(team->params.ctx, r));
+        stamp = stamp_add(stamp, team->cards ? team->cards[r] : 0);
+    }
+    return stamp | 1;
+}
+
+/* Above what its host says: how many teams this process has made. */
+static uint64_t card_of(struct wdl_coll *coll, uint64_t card)
+{
+    wdl_assert(card >> WDL_CARD_BITS == 0);
+    return card | coll->made << WDL_CARD_BITS;
+}
+
 int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
                     struct wdl_team **team_out)
 {
@@ -223,6 +248,8 @@ int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
     team->coll = coll;
     wdl_bypass_init(&team->bypass, proc->host.ops->now_ns, proc->host.ctx); /* coll's is memory */
     team->params = *params;
+    team->params.card = card_of(coll, params->card);
+    coll->made++;
     wdl_team_shape(team);
     team->next = team->done = team->low = params->first_seq;
     wdl_list_init(&team->kick);
@@ -236,7 +263,9 @@ int wdl_team_create(struct wdl_proc *proc, const struct wdl_team_params *params,
     team->slots = host->ops->alloc(host->ctx, (size_t) team->window * sizeof(team->slots[0]));
     team->finished = host->ops->alloc(host->ctx, (size_t) team->window);
     team->prints = host->ops->alloc(host->ctx, (size_t) team->numbers * sizeof(team->prints[0]));
-    if (params->opened)
+    if (!params->opened)
+        team->stamp = stamp_of(team);
+    else
         team->cards = host->ops->alloc(host->ctx, (size_t) team->size * sizeof(team->cards[0]));
     if (params->shm)
         team->node = host->ops->alloc(host->ctx, (size_t) team->size * sizeof(team->node[0]));
@@ -315,8 +344,12 @@ static void team_opened(struct wdl_team *team, struct wdl_graph *first)
     const struct wdl_host *host = &team->coll->host;
     team->open = 1;
     wdl_select_once(team, first);
-    if (team->cards)
+    if (team->cards) {
+        team->stamp = stamp_of(team);
+        for (int r = 0; r < team->size; r++)
+            team->cards[r] &= ((uint64_t) 1 << WDL_CARD_BITS) - 1;
         team->params.opened(team->params.opened_ctx, team->cards);
+    }
     host->ops->free(host->ctx, team->cards);
     team->cards = NULL;
     team->on_node = team->node && team->size > 1 && team->size <= WDL_NODE_RANKS_MAX;

@@ -28,7 +28,8 @@ struct wdl_coll_pkt {
  * it is back. Of a team (contact.h), the role is the sender's rank: where may I put my flags? (With
  * 1 as the offset: I shall not.) There; seq is the question's number, not a collective's. Of a
  * collective (fail.h): who sends me that role's data, or with WDL_ROLE_NONE, are you in it? I have
- * finished it; it has failed; I am out of it: for the two the role is the sender's rank. */
+ * finished it; it has failed; I am out of it: for the two the role is the sender's rank. Behind
+ * these four is the team's stamp, 8 bytes. */
 #define WDL_PKTS(X)                                                                     \
     X(DATA)                                                                             \
     X(OFFER)                                                                            \

@@ -237,6 +237,248 @@ START_TEST(whose_team_is_gone_says_what_it_meant)
 }
 END_TEST
 
+/* --- a team whose id another one has by now --- */
+
+/* The old team has ranks 0 to 2, on a node. Rank 1 has ended it, and is in a new one with rank 3:
+ * in its first collective, which ranks have told cards in or not, in its third, or behind that; it
+ * has ended that; and has made one more. */
+enum { OLD = 3, NEW = 2 };
+enum far { FIRST, THIRD, BEHIND, ENDED, ANOTHER, WAYS };
+static struct wdl_team *fresh[NEW];
+static struct wdl_coll_req newer[NEW];
+static int new_ranks[NEW] = {1, 3};
+
+static int new_peer(void *ctx, int rank)
+{
+    return ((const int *) ctx)[rank];
+}
+
+static void opened(void *ctx, const uint64_t *cards)
+{
+    const struct ranks *all = ctx;
+    must_cmp(all->n, ==, RANKS);
+    must_cmp(cards[0], ==, 64);
+}
+
+static void steps_until(const struct wdl_coll_req *req)
+{
+    for (int turn = 0; turn < 3000 && !req->done; turn++)
+        ranks_step(&r);
+    must_cmp(req->done, ==, 1);
+    must_cmp(req->status, ==, WDL_OK);
+}
+
+static void end(struct wdl_team *team)
+{
+    int tries = 0;
+    while (wdl_team_destroy(team) == WDL_AGAIN && tries++ < 3000)
+        ranks_step(&r);
+    must_cmp(tries, <, 3000);
+}
+
+static void old_make(int cards)
+{
+    struct wdl_sim_params sim = {.seed = 3, .ranks = RANKS, .am_bytes_max = 1024};
+    struct wdl_team_params params = {.id = 3, .board_bytes = 256};
+    struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER};
+    ranks_open(&r, &sim);
+    ranks_nodes(&r, &params, RANKS, 1);
+    params.size = OLD;
+    params.opened = cards ? opened : NULL;
+    for (int i = 0; i < OLD; i++) {
+        params.rank = i;
+        params.card = 64 + (uint64_t) i;
+        params.shm = &r.one[i].shm;
+        must_cmp(wdl_team_create(r.one[i].proc, &params, &teams[i]), ==, WDL_OK);
+    }
+    for (int i = 0; i < OLD; i++)
+        begin(i, barrier);
+    for (int i = 0; i < OLD; i++)
+        steps_until(&reqs[i]);
+}
+
+static void new_make(int i, int cards)
+{
+    struct wdl_team_params params = {.id = 3,
+                                     .rank = i,
+                                     .size = NEW,
+                                     .peer_of = new_peer,
+                                     .ctx = new_ranks,
+                                     .opened = cards ? opened : NULL,
+                                     .opened_ctx = &r,
+                                     .card = 64};
+    must_cmp(wdl_team_create(r.one[new_ranks[i]].proc, &params, &fresh[i]), ==, WDL_OK);
+}
+
+static void new_begin(int i)
+{
+    struct wdl_coll_args barrier = {.kind = WDL_COLL_BARRIER, .flags = WDL_COLL_MPI};
+    newer[i].done = 0;
+    must_cmp(wdl_coll_start(fresh[i], &barrier, &newer[i]), ==, WDL_OK);
+}
+
+static void new_barriers(int count)
+{
+    for (; count > 0; count--) {
+        for (int i = 0; i < NEW; i++)
+            new_begin(i);
+        for (int i = 0; i < NEW; i++)
+            steps_until(&newer[i]);
+    }
+}
+
+static void new_end(void)
+{
+    for (int i = 0; i < NEW; i++)
+        end(fresh[i]);
+}
+
+static void new_go(enum far far, int cards)
+{
+    for (int i = 0; i < NEW && far != FIRST; i++)
+        new_make(i, cards);
+    if (far == FIRST)
+        new_make(0, cards);
+    else
+        new_barriers(far == THIRD ? 1 : 4);
+    if (far == THIRD)
+        new_begin(0);
+    if (far >= ENDED)
+        new_end();
+    if (far == ANOTHER) {
+        for (int i = 0; i < NEW; i++)
+            new_make(i, cards);
+        new_barriers(4);
+    }
+}
+
+static void new_go_on(enum far far, int cards)
+{
+    if (far == FIRST)
+        new_make(1, cards);
+    if (far == THIRD) {
+        new_begin(1);
+        for (int i = 0; i < NEW; i++)
+            steps_until(&newer[i]);
+    }
+    if (far == ENDED)
+        return;
+    new_barriers(2);
+    new_end();
+}
+
+/* Nobody is mistaken, and nobody is told so. */
+START_TEST(who_is_in_a_new_team_is_asked_about_the_old)
+{
+    static const enum wdl_coll_kind kinds[] = {WDL_COLL_GATHER, WDL_COLL_REDUCE};
+    for (int way = 0; way < 2 * 2 * WAYS; way++) {
+        enum far far = (enum far)(way / 4);
+        int cards = way % 2;
+        struct wdl_coll_args args = {
+            .kind = kinds[way / 2 % 2],
+            .bytes = 8,
+            .op = {.fn = ranks_sum, .elem_bytes = 4, .commutes = WDL_COLL_EXACT}};
+        old_make(cards);
+        begin(0, args);
+        begin(1, args);
+        steps_until(&reqs[1]);
+        end(teams[1]);
+        new_go(far, cards);
+        wait_for_all(1);
+        must_cmp(asked(), >, 0);
+        must_cmp(failed(), ==, 0);
+        must_cmp(reqs[0].done, ==, 0);
+        begin(2, args);
+        steps_until(&reqs[0]);
+        steps_until(&reqs[2]);
+        new_go_on(far, cards);
+        end(teams[0]);
+        end(teams[2]);
+        ranks_close(&r);
+    }
+}
+END_TEST
+
+/* Rank 1 gives to those who wait for all, as above. They ask, fail and tell it; and nobody hears of
+ * it in the new one. */
+START_TEST(a_mistake_in_the_old_team_is_none_in_the_new)
+{
+    enum { BEHIND_IT = 40 };
+    static struct wdl_coll_req behind[BEHIND_IT];
+    for (int way = 0; way < 2 * WAYS; way++) {
+        enum far far = (enum far)(way / 2);
+        int cards = way % 2;
+        struct wdl_coll_args args = {.kind = WDL_COLL_BROADCAST,
+                                     .flags = WDL_COLL_MPI,
+                                     .root = 1,
+                                     .src = src[1],
+                                     .dst = dst[1],
+                                     .bytes = 8};
+        old_make(cards);
+        begin(1, args);
+        for (int k = 0; k < BEHIND_IT; k++)
+            must_cmp(wdl_coll_start(teams[1], &args, &behind[k]), ==, WDL_OK);
+        steps_until(&behind[BEHIND_IT - 1]);
+        end(teams[1]);
+        new_go(far, cards);
+        args.flags = WDL_COLL_IN_MYSYNC | WDL_COLL_OUT_ALLSYNC | WDL_COLL_LOCAL;
+        for (int i = 0; i < OLD; i += 2) {
+            args.src = src[i];
+            args.dst = dst[i];
+            reqs[i].done = 0;
+            must_cmp(wdl_coll_start(teams[i], &args, &reqs[i]), ==, WDL_OK);
+        }
+        wait_for_all(1);
+        must_cmp(asked(), >, 0);
+        must_cmp(failed(), ==, 2);
+        for (int i = 0; i < OLD; i += 2) {
+            must_cmp(reqs[i].done, ==, 1);
+            must_cmp(reqs[i].status, ==, WDL_ERR_TRUNCATE);
+        }
+        new_go_on(far, cards);
+        end(teams[0]);
+        end(teams[2]);
+        ranks_close(&r);
+    }
+}
+END_TEST
+
+/* What is late, of a team of the same ranks, is not taken for the new one's; cards tell them
+ * apart. */
+START_TEST(what_was_said_of_the_old_team_of_the_same_ranks)
+{
+    struct {
+        struct wdl_coll_pkt pkt;
+        uint64_t stamp;
+    } late = {{.team = 3, .role = WDL_ROLE_NONE}, 0};
+    struct wdl_sim_params sim = {.seed = 3, .ranks = RANKS, .am_bytes_max = 1024};
+    ranks_open(&r, &sim);
+    for (int k = 0; k < 2; k++) {
+        for (int i = 0; i < NEW; i++)
+            new_make(i, 1);
+        new_barriers(2);
+        new_begin(0);
+        late.pkt.seq = fresh[0]->next - 1;
+        for (uint32_t what = WDL_PKT_ASK; what <= WDL_PKT_OUT && k > 0; what++) {
+            late.pkt.what = what | 0x123456u << WDL_PKT_BITS;
+            late.pkt.role = what < WDL_PKT_FAIL ? WDL_ROLE_NONE : 1;
+            must_cmp(wdl_am_send(r.one[3].proc, 1, WDL_AM_COLL, &late, sizeof(late), NULL, 0, NULL),
+                     ==, WDL_OK);
+        }
+        wait_for_all(0);
+        must_cmp(failed(), ==, 0);
+        must_cmp(newer[0].done, ==, 0);
+        late.stamp = fresh[0]->stamp;
+        must_cmp(late.stamp, ==, fresh[1]->stamp);
+        new_begin(1);
+        for (int i = 0; i < NEW; i++)
+            steps_until(&newer[i]);
+        new_end();
+    }
+    ranks_close(&r);
+}
+END_TEST
+
 /* What one means by a call, in a number: of what all ranks must know, and of nothing else. */
 START_TEST(prints)
 {
@@ -280,4 +522,6 @@ END_TEST
 
 WDL_SUITE("coll/fail", another_length_is_seen_where_the_data_comes,
           another_root_is_found_by_asking, another_operation, who_is_late_is_not_mistaken,
-          no_mistake_no_message, whose_team_is_gone_says_what_it_meant, prints)
+          no_mistake_no_message, whose_team_is_gone_says_what_it_meant,
+          who_is_in_a_new_team_is_asked_about_the_old, a_mistake_in_the_old_team_is_none_in_the_new,
+          what_was_said_of_the_old_team_of_the_same_ranks, prints)

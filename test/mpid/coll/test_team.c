@@ -207,10 +207,13 @@ START_TEST(what_is_asked_wrongly_is_refused)
 }
 END_TEST
 
-/* Rank 1 sends rank 0 a packet of its own making; rank 0 counts it as malformed, or does not. */
+/* Rank 1 sends rank 0 a packet of its own making, with the team's stamp where that belongs; rank 0
+ * counts it as malformed, or does not. */
 static int refused(struct wdl_coll_pkt pkt, size_t bytes)
 {
     char data[512] = "";
+    if ((pkt.what & ((1u << WDL_PKT_BITS) - 1)) >= WDL_PKT_ASK)
+        memcpy(data, &teams[0]->stamp, sizeof(teams[0]->stamp));
     uint64_t before = r.one[0].proc->stats.malformed;
     ck_assert_int_eq(
         wdl_am_send(r.one[1].proc, 0, WDL_AM_COLL, &pkt, sizeof(pkt), data, bytes, NULL), WDL_OK);
@@ -249,11 +252,13 @@ START_TEST(bytes_from_the_wire_are_checked)
     ck_assert(refused((struct wdl_coll_pkt){3, next, 0, print, UINT64_MAX}, 8));
     ck_assert(refused((struct wdl_coll_pkt){3, next, 1, print, 0}, 8)); /* no such role here */
     ck_assert(refused((struct wdl_coll_pkt){3, next, 0, print | WDL_PKT_OFFER, 0}, 7));
-    ck_assert(refused((struct wdl_coll_pkt){3, next, 2, print | WDL_PKT_FAIL, 0}, 0)); /* not 1 */
-    ck_assert(refused((struct wdl_coll_pkt){3, next, 3, print | WDL_PKT_OUT, 0}, 0));
-    ck_assert(refused((struct wdl_coll_pkt){3, next + 64, 1, print | WDL_PKT_OUT, 0}, 0));
-    ck_assert(refused((struct wdl_coll_pkt){3, next, 1, print | WDL_PKT_OVER, 0}, 0));
-    ck_assert(refused((struct wdl_coll_pkt){3, next, 0, print | WDL_PKT_ASK, 0}, 8));
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 2, print | WDL_PKT_FAIL, 0}, 8)); /* not 1 */
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 3, print | WDL_PKT_OUT, 0}, 8));
+    ck_assert(refused((struct wdl_coll_pkt){3, next + 64, 1, print | WDL_PKT_OUT, 0}, 8));
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 1, print | WDL_PKT_OVER, 0}, 8));
+    for (uint32_t what = WDL_PKT_ASK; what <= WDL_PKT_OUT; what++) /* not a stamp */
+        for (size_t bytes = 0; bytes <= 16; bytes += bytes ? 9 : 7)
+            ck_assert(refused((struct wdl_coll_pkt){3, next, 1, print | what, 0}, bytes));
     ck_assert_int_eq(reqs[0].done, 0);
     for (int i = 1; i < 3; i++) {
         args.src = args.dst = word[i];
