@@ -167,8 +167,8 @@ int wdl_win_detach(struct wdl_win *win, const void *base)
     if (loan)
         return wdl_loan_recall(win, loan);
     int i = region_above(win, from);
-    if (i == 0 || win->regions[i - 1].base != from)
-        return WDL_ERR_ARG;
+    if (i == 0 || win->regions[i - 1].base != from) /* else the host has not told of zero bytes */
+        return wdl_win_region(win, from) ? WDL_ERR_ARG : WDL_OK;
     loan = win->regions[i - 1].loan;
     change_begin(win);
     note_gone(win, from);

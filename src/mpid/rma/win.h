@@ -149,8 +149,9 @@ struct wdl_win *wdl_win_find(struct wdl_proc *proc, uint32_t id);
 /* The window made next after this one, or first (NULL), or NULL; and its params.ctx. */
 struct wdl_win *wdl_win_after(struct wdl_proc *proc, const struct wdl_win *win);
 void *wdl_win_ctx(const struct wdl_win *win);
-/* Dynamic windows. attach: ERR_ATTACH on overlap. detach: ERR_ARG for memory that was not attached
- * at base; WDL_AGAIN while others can still reach it. */
+/* Dynamic windows. attach: ERR_ATTACH on overlap. detach: WDL_AGAIN while others can still reach
+ * the memory; ERR_ARG for a base in the middle of what is attached. A base where nothing is may be
+ * one at which zero bytes were attached, which MPICH says to nobody: WDL_OK. */
 int wdl_win_attach(struct wdl_win *win, void *base, uint64_t bytes);
 int wdl_win_attach_region(struct wdl_win *win, const struct wdl_region *region);
 int wdl_win_detach(struct wdl_win *win, const void *base);
