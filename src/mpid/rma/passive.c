@@ -26,13 +26,16 @@ static void lock_take_row(struct wdl_target *t, enum wdl_lock_event event)
     wdl_assert_cmp(status, ==, WDL_OK);
 }
 
-/* May a passive epoch begin, or be widened? */
-static int may_lock(const struct wdl_win *win, enum wdl_access_event event)
+/* May a passive epoch at this rank (-1: at all) begin, or be widened? While this process has posted
+ * nobody may lock it, itself neither (MPI-4, 12.5.3); what it does at others is its own affair. */
+static int may_lock(const struct wdl_win *win, int rank, enum wdl_access_event event)
 {
+    int posted = win->epoch.expose_state != WDL_EXPOSE_NONE &&
+        (rank < 0 || rank == win->params.rank);
     int fence = win->epoch.access_state == WDL_ACCESS_FENCE_GRANTED ||
         win->epoch.access_state == WDL_ACCESS_FENCE_ISSUED;
     return !win->params.hints.no_locks && wdl_epoch_allows(&win->epoch, event) &&
-        !(fence && wdl_win_used(win)) && win->epoch.expose_state == WDL_EXPOSE_NONE;
+        !(fence && wdl_win_used(win)) && !posted;
 }
 
 /* Those we have overtaken come before we take a lock and hold none (grant.h). */
@@ -199,8 +202,8 @@ static int lock_fails(struct wdl_target *t)
     return status;
 }
 
-/* 0: no epoch, no element, any rank can be the held lock. All at once, since all of it is so as a
- * rule. */
+/* 0: no epoch, no element, any rank can be the held lock, this one too, as nothing is posted. All
+ * at once, since all of it is so as a rule. */
 static inline int is_busy(const struct wdl_win *win, int locks_unlike)
 {
     wdl_static_assert(WDL_ACCESS_NONE == 0 && WDL_EXPOSE_NONE == 0);
@@ -224,7 +227,7 @@ static int lock_on(struct wdl_win *win, int rank, int exclusive, int assertion, 
             assertion |= WDL_MODE_NOCHECK;
             exclusive = 0;      /* should it be taken after all (lock.h, CONVERT) */
         }
-        if (!may_lock(win, WDL_ACCESS_ON_LOCK) || is_locked(win, rank))
+        if (!may_lock(win, rank, WDL_ACCESS_ON_LOCK) || is_locked(win, rank))
             return WDL_ERR_SYNC;
         if (!(assertion & WDL_MODE_NOCHECK) && win->locks_held == 0 && win->quick.held < 0 &&
             owes(win))
@@ -409,7 +412,7 @@ static int lock_all_on(struct wdl_win *win, int assertion, int *step)
     int words = win->words != WDL_WORDS_NONE;
     int nocheck = (assertion & WDL_MODE_NOCHECK) != 0 ||
         (*step == 0 && win->params.hints.nonoverlapping);
-    if (*step == 0 && !may_lock(win, WDL_ACCESS_ON_LOCK_ALL))
+    if (*step == 0 && !may_lock(win, -1, WDL_ACCESS_ON_LOCK_ALL))
         return WDL_ERR_SYNC;
     if (*step == 0 && !nocheck && (owes(win) || (win->rma->ncalled > 0 && lock_called(win))))
         return WDL_AGAIN;

@@ -519,6 +519,52 @@ START_TEST(the_fence_epoch_ends_with_the_first_lock)
 }
 END_TEST
 
+/* Who has posted may lock others, for operations of its own, in one epoch or several, and wait
+ * before it unlocks; not itself, with whom nobody may meet then, and so not all. */
+START_TEST(who_has_posted_locks_others)
+{
+    struct test_world w;
+    for (int kind = 0; kind < KINDS; kind++)
+        for (int way = 0; way < 8; way++) {
+            int exclusive = way & 1, assertion = way & 2 ? WDL_MODE_NOCHECK : 0, inside = way & 4;
+            static const int origin = 1, target = 0;
+            open_kind(&w, kind, 4);
+            struct test_rank *r = &w.rank[target], *o = &w.rank[origin];
+            TEST_DONE(&w, wdl_win_post(r->win, &origin, 1, 0, &r->step));
+            ck_assert_int_eq(wdl_win_lock_at_once(r->win, target, exclusive, assertion), 0);
+            ck_assert_int_eq(wdl_win_lock(r->win, target, exclusive, assertion, &r->step),
+                             WDL_ERR_SYNC);
+            ck_assert_int_eq(wdl_win_lock_all(r->win, assertion, &r->step), WDL_ERR_SYNC);
+            ck_assert(r->step == 0 && r->win->epoch.access_state == WDL_ACCESS_NONE);
+            for (int other = 2; other <= 3; other++) {
+                TEST_DONE(&w, wdl_win_lock(r->win, other, exclusive, assertion, &r->step));
+                test_op(&w, target, test_put(other, 0, "at other", 8));
+            }
+            ck_assert_int_eq(wdl_win_lock(r->win, target, exclusive, assertion, &r->step),
+                             WDL_ERR_SYNC);
+            if (!inside)
+                for (int other = 2; other <= 3; other++)
+                    TEST_DONE(&w, wdl_win_unlock(r->win, other, &r->step));
+            TEST_DONE(&w, wdl_win_start(o->win, &target, 1, 0, &o->step));
+            test_op(&w, origin, test_put(target, 0, "at post", 8));
+            ck_assert_int_eq(wdl_win_wait(r->win, &r->step), WDL_AGAIN);
+            TEST_DONE(&w, wdl_win_complete(o->win, &o->step));
+            TEST_DONE(&w, wdl_win_wait(r->win, &r->step));
+            if (inside)
+                for (int other = 2; other <= 3; other++)
+                    TEST_DONE(&w, wdl_win_unlock(r->win, other, &r->step));
+            ck_assert_str_eq(r->memory, "at post");
+            ck_assert_mem_eq(w.rank[2].memory, "at other", 8);
+            ck_assert_mem_eq(w.rank[3].memory, "at other", 8);
+            ck_assert(r->win->epoch.access_state == WDL_ACCESS_NONE && r->win->locks_held == 0);
+            /* and itself again */
+            TEST_DONE(&w, wdl_win_lock(r->win, target, exclusive, assertion, &r->step));
+            TEST_DONE(&w, wdl_win_unlock(r->win, target, &r->step));
+            test_world_close(&w);
+        }
+}
+END_TEST
+
 /* The key of a rank's lock word is not to be had: the lock is not taken, nothing else is wrong. */
 START_TEST(a_word_that_cannot_be_had)
 {
@@ -1031,7 +1077,8 @@ WDL_SUITE("rma/passive", an_exclusive_holder_is_alone, a_flush_completes_at_the_
           what_waits_for_a_lock_delays_no_other_thread, a_turn_is_a_threads_own,
           a_turn_that_is_awaited_leaves_the_key_to_others,
           a_window_without_locks_refuses_them, a_failure_at_the_target_is_the_next_calls_error,
-          the_fence_epoch_ends_with_the_first_lock, a_word_that_cannot_be_had,
+          the_fence_epoch_ends_with_the_first_lock, who_has_posted_locks_others,
+          a_word_that_cannot_be_had,
           a_lock_within_a_node_needs_no_element, an_unchecked_lock_asks_nobody, one_lock_at_once,
           all_locks_at_once, all_locks_at_once_come_behind_those_called,
           who_holds_does_not_wait_behind_who_waits,

@@ -424,7 +424,7 @@ START_TEST(calls_out_of_order_are_errors)
         win = w.rank[1].win;
         TEST_DONE(&w, wdl_win_post(win, &origin, 1, 0, &step));
         ck_assert_int_eq(wdl_win_post(win, &origin, 1, 0, &step), WDL_ERR_SYNC);
-        ck_assert_int_eq(wdl_win_lock(win, 0, 0, 0, &step), WDL_ERR_SYNC);
+        ck_assert_int_eq(wdl_win_lock(win, 1, 0, 0, &step), WDL_ERR_SYNC);
         ck_assert_int_eq(wdl_win_lock_all(win, 0, &step), WDL_ERR_SYNC);
         ck_assert_int_eq(wdl_win_free(win), WDL_ERR_SYNC);
         TEST_DONE(&w, wdl_win_complete(w.rank[0].win, &step));
