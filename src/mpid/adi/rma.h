@@ -28,8 +28,7 @@ struct wdl_adi_making {
     MPIR_Comm *comm;
     int status;
     uint64_t id;
-    MPI_Aint bytes;             /* of this rank */
-    int disp_unit;
+    MPI_Aint bytes, disp_unit;  /* of this rank */
     void *base;                 /* the user's memory, or NULL */
     int data;                   /* memory is to be provided, */
     int contiguous;             /* without gaps between ranks; agreed by segment_create, */

@@ -25,7 +25,8 @@ void wdl_adi_rank_info(void *ctx, int rank, struct wdl_win_rank *out)
     if (segment->table)
         *out = segment->table[rank];
     else if (!segment->whole)
-        *out = (struct wdl_win_rank) {.bytes = (uint64_t) win->size,.disp_unit = win->disp_unit };
+        *out = (struct wdl_win_rank) {.bytes = (uint64_t) win->size,
+            .disp_unit = win->dev.disp_unit };
     if (!segment->whole && !wdl_adi_is_provided(win))
         member = wdl_adi_segment_member(segment, rank);
     if (member >= 0)            /* private memory: its place is its address */
@@ -66,6 +67,13 @@ static void win_drop(MPIR_Win * win)
     MPIR_Handle_obj_free(&MPIR_Win_mem, win);
 }
 
+/* What MPICH has but an int for: the attribute, and what MPI_Win_shared_query says, also by its
+ * variant for large counts. */
+static int unit_of(MPI_Aint disp_unit)
+{
+    return (int) MPL_MIN(disp_unit, INT_MAX);
+}
+
 /* The object; NULL when memory is short. */
 static MPIR_Win *win_begin(const struct wdl_adi_making *m, int flavor, MPIR_Info * info)
 {
@@ -79,7 +87,7 @@ static MPIR_Win *win_begin(const struct wdl_adi_making *m, int flavor, MPIR_Info
     win->errhandler = NULL;
     win->base = m->base;
     win->size = m->bytes;
-    win->disp_unit = m->disp_unit;
+    win->disp_unit = unit_of(m->disp_unit);
     win->attributes = NULL;
     win->comm_ptr = m->comm;
     MPIR_Object_add_ref_always(m->comm); /* a builtin one, too, stays as long as the window */
@@ -89,6 +97,7 @@ static MPIR_Win *win_begin(const struct wdl_adi_making *m, int flavor, MPIR_Info
     memset(&win->dev, 0, sizeof win->dev);
     win->dev.segment.fd = -1;
     win->dev.id = (uint32_t) m->id;
+    win->dev.disp_unit = m->disp_unit;
     if (wdl_adi_info_set(win, info) == WDL_OK)
         return win;
     win_drop(win);
@@ -158,7 +167,7 @@ static int core_create(MPIR_Win * win)
         .flavor = flavor_of(win),
         .base = win->base,
         .bytes = (uint64_t) win->size,
-        .disp_unit = win->disp_unit,
+        .disp_unit = win->dev.disp_unit,
         .ctx = win,
         .peer_of = peer_of,
         .rank_info = wdl_adi_rank_info,
@@ -265,8 +274,8 @@ static int win_create(struct wdl_adi_making *m, int flavor, MPIR_Info * info, MP
     goto fn_exit;
 }
 
-int MPID_Win_create(void *base, MPI_Aint size, int disp_unit, MPIR_Info * info, MPIR_Comm * comm,
-                    MPIR_Win ** win)
+int MPID_Win_create(void *base, MPI_Aint size, MPI_Aint disp_unit, MPIR_Info * info,
+                    MPIR_Comm * comm, MPIR_Win ** win)
 {
     struct wdl_adi_making m = {.comm = comm,.bytes = size,.disp_unit = disp_unit,.base = base };
     return win_create(&m, MPI_WIN_FLAVOR_CREATE, info, win);
@@ -278,8 +287,8 @@ int MPID_Win_create_dynamic(MPIR_Info * info, MPIR_Comm * comm, MPIR_Win ** win)
     return win_create(&m, MPI_WIN_FLAVOR_DYNAMIC, info, win);
 }
 
-static int win_provide(MPI_Aint size, int disp_unit, int flavor, MPIR_Info * info, MPIR_Comm * comm,
-                       void **baseptr, MPIR_Win ** win)
+static int win_provide(MPI_Aint size, MPI_Aint disp_unit, int flavor, MPIR_Info * info,
+                       MPIR_Comm * comm, void **baseptr, MPIR_Win ** win)
 {
     struct wdl_adi_making m = {.comm = comm,.bytes = size,.disp_unit = disp_unit,.data = 1 };
     int mpi_errno = win_create(&m, flavor, info, win);
@@ -292,14 +301,14 @@ static int win_provide(MPI_Aint size, int disp_unit, int flavor, MPIR_Info * inf
     return mpi_errno;
 }
 
-int MPID_Win_allocate(MPI_Aint size, int disp_unit, MPIR_Info * info, MPIR_Comm * comm,
+int MPID_Win_allocate(MPI_Aint size, MPI_Aint disp_unit, MPIR_Info * info, MPIR_Comm * comm,
                       void *baseptr, MPIR_Win ** win)
 {
     return win_provide(size, disp_unit, MPI_WIN_FLAVOR_ALLOCATE, info, comm, (void **) baseptr,
                        win);
 }
 
-int MPID_Win_allocate_shared(MPI_Aint size, int disp_unit, MPIR_Info * info, MPIR_Comm * comm,
+int MPID_Win_allocate_shared(MPI_Aint size, MPI_Aint disp_unit, MPIR_Info * info, MPIR_Comm * comm,
                              void **baseptr, MPIR_Win ** win)
 {
     return win_provide(size, disp_unit, MPI_WIN_FLAVOR_SHARED, info, comm, baseptr, win);
@@ -382,7 +391,7 @@ int MPID_Win_shared_query(MPIR_Win * win, int rank, MPI_Aint * size, int *disp_u
     if (member < 0)
         WDL_ADI_CHECK(WDL_ERR_SHARED, mpi_errno);
     *size = (MPI_Aint) segment->place[member].bytes;
-    *disp_unit = (int) segment->place[member].disp_unit;
+    *disp_unit = unit_of(segment->place[member].disp_unit);
     *(void **) baseptr = *size > 0 ? segment->base + segment->place[member].offset : NULL;
   fn_exit:
     return mpi_errno;

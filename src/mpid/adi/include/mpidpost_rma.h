@@ -6,11 +6,11 @@
 #define MPIDPOST_RMA_H_INCLUDED
 
 /* windows */
-int MPID_Win_create(void *base, MPI_Aint size, int disp_unit, MPIR_Info * info, MPIR_Comm * comm,
-                    MPIR_Win ** win);
-int MPID_Win_allocate(MPI_Aint size, int disp_unit, MPIR_Info * info, MPIR_Comm * comm,
+int MPID_Win_create(void *base, MPI_Aint size, MPI_Aint disp_unit, MPIR_Info * info,
+                    MPIR_Comm * comm, MPIR_Win ** win);
+int MPID_Win_allocate(MPI_Aint size, MPI_Aint disp_unit, MPIR_Info * info, MPIR_Comm * comm,
                       void *baseptr, MPIR_Win ** win);
-int MPID_Win_allocate_shared(MPI_Aint size, int disp_unit, MPIR_Info * info, MPIR_Comm * comm,
+int MPID_Win_allocate_shared(MPI_Aint size, MPI_Aint disp_unit, MPIR_Info * info, MPIR_Comm * comm,
                              void **baseptr, MPIR_Win ** win);
 int MPID_Win_create_dynamic(MPIR_Info * info, MPIR_Comm * comm, MPIR_Win ** win);
 int MPID_Win_free(MPIR_Win ** win);

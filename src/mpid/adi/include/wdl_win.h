@@ -48,6 +48,7 @@ struct wdl_adi_win {
     struct wdl_win *wdl;        /* the core's window */
     struct wdl_adi_segment segment;
     struct wdl_adi_shared shared;
+    int64_t disp_unit;          /* MPIR_Win's is an int */
     uint32_t id;
     int is_served;              /* the progress thread works for it */
     int calls;                  /* closing calls to the next look at the network */
