@@ -1,6 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * How windows may be made, at the edges: units of displacements that no int holds.
+ * How windows may be made, at the edges: units of displacements that no int holds; aligned memory
+ * of ranks that want none.
  */
 #define _GNU_SOURCE
 #include "testing.h"
@@ -95,15 +96,62 @@ static void units(MPI_Comm comm, int differ, int shared)
     free(bytes);
 }
 
+static MPI_Info with_alignment(MPI_Aint alignment, int lone)
+{
+    MPI_Info info;
+    char text[32];
+    MPI_Info_create(&info);
+    snprintf(text, sizeof text, "%lld", (long long) alignment);
+    MPI_Info_set(info, "mpi_minimum_memory_alignment", text);
+    MPI_Info_set(info, "alloc_shm", lone ? "false" : "true");
+    return info;
+}
+
+/* Only one rank has memory, or none has. */
+static void nothing_aligned(MPI_Comm comm)
+{
+    int rank, size;
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+    for (MPI_Aint alignment = 512; alignment <= 1 << 20; alignment *= 2)
+        for (int way = 0; way < 4; way++) {
+            int lone = way & 1, one = way & 2 ? size - 1 : size, code;
+            MPI_Info info = with_alignment(alignment, lone);
+            MPI_Aint bytes = rank == one ? 800 : 0;
+            int value = 17 + rank;
+            char *base = NULL;
+            MPI_Win win = MPI_WIN_NULL;
+            code = MPI_Win_allocate(bytes, 8, info, comm, &base, &win);
+            MPI_Info_free(&info);
+            t_check(code == MPI_SUCCESS, "alignment %ld, way %d: %s", (long) alignment, way,
+                    t_text(code));
+            if (code != MPI_SUCCESS)
+                continue;
+            t_check(bytes == 0 || (uintptr_t) base % (uintptr_t) alignment == 0, "%p, not of %ld",
+                    (void *) base, (long) alignment);
+            MPI_Win_fence(0, win);
+            if (rank == 0 && one < size)
+                MPI_Put(&value, 1, MPI_INT, one, 99, 1, MPI_INT, win);
+            MPI_Win_fence(0, win);
+            if (bytes > 0)
+                memcpy(&value, base + 99 * 8, sizeof value);
+            t_check(bytes == 0 || value == 17, "alignment %ld, way %d: %d", (long) alignment, way,
+                    value);
+            MPI_Win_free(&win);
+        }
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm node;
     t_begin(&argc, &argv);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &node);
     for (int differ = 0; differ < 2; differ++) {
         units(MPI_COMM_WORLD, differ, 0);
         units(node, differ, 1);
     }
+    nothing_aligned(MPI_COMM_WORLD);
     MPI_Comm_free(&node);
     return t_end();
 }

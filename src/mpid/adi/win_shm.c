@@ -435,7 +435,7 @@ static void own_get(struct wdl_adi_making *m, struct claim *claim, int members,
                     struct wdl_adi_segment *segment)
 {
     size_t skew = m->alignment > SKEW ? 0 : SKEW;
-    segment->own_bytes = round_up((size_t) m->bytes + skew, PAGE);
+    segment->own_bytes = MPL_MAX(round_up((size_t) m->bytes + skew, PAGE), PAGE);
     segment->own = (size_t) m->bytes > SIZE_MAX / 2 ? NULL :
         map_aligned(-1, segment->own_bytes, m->alignment);
     if (!segment->own)
