@@ -318,6 +318,30 @@ static void flavour(enum t_flavour f)
     t_win_free(&w);
 }
 
+/* The even ranks and the odd ones: windows have one group. */
+static void between_groups(void)
+{
+    MPI_Win win = MPI_WIN_NULL;
+    MPI_Comm half, both;
+    void *base;
+    if (t_size < 2)
+        return;
+    MPI_Comm_split(MPI_COMM_WORLD, t_rank % 2, t_rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, !(t_rank % 2), 0, &both);
+    MPI_Comm_set_errhandler(both, MPI_ERRORS_RETURN);
+    expect_text(MPI_ERR_COMM, "intracommunicator",
+                MPI_Win_create(buffer, 8, 1, MPI_INFO_NULL, both, &win));
+    expect_text(MPI_ERR_COMM, "intracommunicator",
+                MPI_Win_allocate(8, 1, MPI_INFO_NULL, both, &base, &win));
+    expect_text(MPI_ERR_COMM, "intracommunicator",
+                MPI_Win_allocate_shared(8, 1, MPI_INFO_NULL, both, &base, &win));
+    expect_text(MPI_ERR_COMM, "intracommunicator",
+                MPI_Win_create_dynamic(MPI_INFO_NULL, both, &win));
+    t_check(win == MPI_WIN_NULL, "a window between groups");
+    MPI_Comm_free(&both);
+    MPI_Comm_free(&half);
+}
+
 static void creation(void)
 {
     MPI_Win win = MPI_WIN_NULL;
@@ -354,5 +378,6 @@ int main(int argc, char **argv)
     for (int f = 0; f < T_FLAVOURS; f++)
         flavour((enum t_flavour) f);
     creation();
+    between_groups();
     return t_end();
 }

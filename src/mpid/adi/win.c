@@ -228,6 +228,10 @@ static int win_create(struct wdl_adi_making *m, int flavor, MPIR_Info * info, MP
 {
     int mpi_errno = MPI_SUCCESS, agreed;
     struct wdl_adi_segment segment = {.fd = -1 };
+    if (m->comm->comm_kind == MPIR_COMM_KIND__INTERCOMM) {      /* bindings let it pass */
+        MPIR_ERR_SET(mpi_errno, MPI_ERR_COMM, "**commnotintra");
+        return mpi_errno;
+    }
     m->id = next_id(m->comm);
     MPIR_Win *win = win_begin(m, flavor, info);
     m->status = win ? WDL_OK : WDL_ERR_NOMEM;
