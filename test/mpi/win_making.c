@@ -1,12 +1,13 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * How windows may be made, at the edges: units of displacements that no int holds; aligned memory
- * of ranks that want none.
+ * of ranks that want none; alignment that takes address space, but no memory.
  */
 #define _GNU_SOURCE
 #include "testing.h"
 #include <limits.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 
 /* The next rank's window has so many bytes and this unit: what begins in its last unit is put and
  * found, and what would begin behind that is outside. */
@@ -141,6 +142,45 @@ static void nothing_aligned(MPI_Comm comm)
         }
 }
 
+/* Bytes that the file takes which is mapped at `at`. Only who is privileged may look (0). */
+static long long bytes_taken(const char *at)
+{
+    char line[512], path[128];
+    struct stat st;
+    long long bytes = 0;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    while (maps && fgets(line, sizeof line, maps)) {
+        unsigned long from, to;
+        if (sscanf(line, "%lx-%lx", &from, &to) != 2 || (uintptr_t) at < from ||
+            (uintptr_t) at >= to)
+            continue;
+        snprintf(path, sizeof path, "/proc/self/map_files/%lx-%lx", from, to);
+        bytes = stat(path, &st) == 0 ? (long long) st.st_blocks * 512 : 0;
+    }
+    if (maps)
+        fclose(maps);
+    return bytes;
+}
+
+/* Parts that are far apart take the pages that are used alone. */
+static void far_apart(MPI_Comm comm)
+{
+    const MPI_Aint alignment = 64 << 20;
+    MPI_Info info = with_alignment(alignment, 0);
+    char *base;
+    MPI_Win win;
+    MPI_Win_allocate(8, 1, info, comm, &base, &win);
+    MPI_Info_free(&info);
+    long long taken = bytes_taken(base);
+    t_check((uintptr_t) base % (uintptr_t) alignment == 0, "%p", (void *) base);
+    t_check(taken < 4 << 20, "%lld bytes for 8", taken);
+    MPI_Win_fence(0, win);
+    MPI_Put("far away", 8, MPI_BYTE, 0, 0, 8, MPI_BYTE, win);
+    MPI_Win_fence(0, win);
+    t_check(t_rank > 0 || memcmp(base, "far away", 8) == 0, "nothing was put");
+    MPI_Win_free(&win);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Comm node;
@@ -152,6 +192,7 @@ int main(int argc, char **argv)
         units(node, differ, 1);
     }
     nothing_aligned(MPI_COMM_WORLD);
+    far_apart(MPI_COMM_WORLD);
     MPI_Comm_free(&node);
     return t_end();
 }

@@ -72,6 +72,7 @@ enum { WANTS_SHARED = 1, WANTS_GAPS = 2, WANTS_LONE = 4 };
 
 struct layout {
     size_t table, control, offer, data, end;   /* where each begins */
+    size_t head;                /* what the first process claims, for all */
     size_t skew;                /* of each rank's data within its first page */
 };
 
@@ -112,7 +113,10 @@ static struct layout layout_of(const struct wdl_adi_making *m, const struct clai
     at.data = at.offer;
     if (m->share && !m->dynamic)
         at.data += (size_t) members * sizeof(struct wdl_share_offer);
+    at.head = at.data;
     at.data = round_up(at.data, MPL_MAX(alignment, PAGE)) + at.skew;
+    if (alignment <= PAGE)      /* else what follows may be long, and nobody has data there */
+        at.head = at.data;
     at.end = at.data;
     for (int i = 0; m->data && i < members; i++)
         at.end = next_place(m, &claim[i], at.end, at.skew) + claim[i].bytes;
@@ -375,7 +379,7 @@ static int memory_get(struct wdl_adi_making *m, MPIR_Comm * node, const struct c
         return MPI_SUCCESS;
     }
     if (segment->index == 0)
-        offer = file_make(at->end, at->data);
+        offer = file_make(at->end, at->head);
     mpi_errno = MPIR_Bcast(&offer, sizeof offer, MPI_BYTE, 0, node, &errflag);
     if (mpi_errno)
         return mpi_errno;
