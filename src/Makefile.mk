@@ -186,6 +186,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/share.c                \
     %D%/mpid/adi/share_plain.c          \
     %D%/mpid/adi/share_stop.c           \
+    %D%/mpid/adi/shm_file.c             \
     %D%/mpid/adi/stream.c               \
     %D%/mpid/adi/unsupported.c          \
     %D%/mpid/adi/watch.c                \
@@ -306,7 +307,8 @@ windlass_adi_headers =                  \
     %D%/mpid/adi/op.h                   \
     %D%/mpid/adi/pt2pt.h                \
     %D%/mpid/adi/rma.h                  \
-    %D%/mpid/adi/share.h
+    %D%/mpid/adi/share.h                \
+    %D%/mpid/adi/shm_file.h
 
 # Installed beside mpi.h.
 windlass_public_headers =               \

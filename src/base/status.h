@@ -15,6 +15,8 @@
     X(PENDING, "accepted; the completion is called from a later poll")                         \
     X(AGAIN, "no resource now; nothing happened")                                              \
     X(ERR_NOMEM, "out of memory")                                                              \
+    X(ERR_LIMIT, "the limit on the size of files is too low for memory that processes share: " \
+                 "raise it (ulimit -f)")                                                       \
     X(ERR_ARG, "invalid argument")                                                             \
     X(ERR_RANK, "target rank outside the window's group")                                      \
     X(ERR_DISP, "invalid displacement")                                                        \

@@ -1,13 +1,14 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * no_memory full|filled|refused|limited|absent: a window that cannot be had is MPI_ERR_NO_MEM on
- * every rank, and the program goes on.
+ * no_memory full|filled|refused|limited|absent|files: a window that cannot be had is MPI_ERR_NO_MEM
+ * on every rank, and the program goes on.
  *
  *   full     /dev/shm is too small for it (shm_full.sh makes it so)
  *   filled   /dev/shm has not a page left, or a few (the same)
  *   refused  every single allocation of the device is refused once, on one rank alone
  *   limited  one rank alone may not have more address space
  *   absent   no machine has so much
+ *   files    files may not be so long, those in memory neither
  */
 #define _GNU_SOURCE /* O_TMPFILE */
 #include "testing.h"
@@ -300,7 +301,41 @@ static void absent(MPI_Comm node)
                     "%s: no small window after a failure", t_flavour_name[f]);
         }
     }
-    t_check(together > 1 || overflows == 0, "a file was to grow to it");
+    t_check(overflows == 0, "a file was to grow to it");
+}
+
+/* Beyond that limit the system sends a signal, which ends the process. One that is alone on its
+ * node has private memory. */
+static void files(MPI_Comm node)
+{
+    enum { LIMIT = 64 << 20, BIG = 40 << 20 };
+    struct rlimit limit;
+    int together;
+    MPI_Comm_size(node, &together);
+    getrlimit(RLIMIT_FSIZE, &limit);
+    if (limit.rlim_cur > LIMIT)
+        limit.rlim_cur = LIMIT;
+    setrlimit(RLIMIT_FSIZE, &limit);
+    for (int f = T_ALLOCATE; f < T_FLAVOURS; f++) {
+        MPI_Comm comm = f == T_SHARED ? node : MPI_COMM_WORLD;
+        int shared = f == T_PRIVATE || f == T_DYNAMIC ? 1 : together;
+        MPI_Allreduce(MPI_IN_PLACE, &shared, 1, MPI_INT, MPI_MAX, comm);
+        for (int k = 0; k < 2; k++) {
+            char *base;
+            MPI_Win win = MPI_WIN_NULL;
+            int code = make((enum t_flavour) f, BIG, comm, &base, &win), class = t_class(code);
+            t_check(class == (shared > 1 ? MPI_ERR_NO_MEM : MPI_SUCCESS), "%s: %s",
+                    t_flavour_name[f], t_text(code));
+            t_check(class == MPI_SUCCESS || strstr(t_text(code), "ulimit -f"), "%s: %s",
+                    t_flavour_name[f], t_text(code));
+            if (class == MPI_SUCCESS) {
+                use((enum t_flavour) f, BIG, comm, base, win);
+                MPI_Win_free(&win);
+            }
+            t_check(attempt((enum t_flavour) f, BYTES, comm, "small"), "%s: no small window",
+                    t_flavour_name[f]);
+        }
+    }
 }
 
 int main(int argc, char **argv)
@@ -323,6 +358,8 @@ int main(int argc, char **argv)
         limited(node);
     else if (strcmp(way, "absent") == 0)
         absent(node);
+    else if (strcmp(way, "files") == 0)
+        files(node);
     else
         refused(node);
     MPI_Comm_free(&node);

@@ -11,6 +11,7 @@
  */
 #include "coll.h"
 #include "bell.h"
+#include "shm_file.h"
 #include "mpidu_init_shm.h"
 #include "mpid/proc/spread.h"
 #include <fcntl.h>
@@ -56,11 +57,8 @@ wdl_static_assert(sizeof(struct offer) <= WDL_ADI_BLOCK);
 static struct offer file_make(size_t bytes, size_t places)
 {
     struct offer offer = {.pid = (int) getpid() };
-    offer.fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (offer.fd < 0)
-        offer.fd = memfd_create("windlass-collectives", MFD_CLOEXEC);
-    offer.ok = offer.fd >= 0 && ftruncate(offer.fd, (off_t) (bytes + places)) == 0;
-    offer.places = offer.ok && posix_fallocate(offer.fd, (off_t) bytes, (off_t) places) == 0;
+    offer.ok = wdl_shm_file_make("windlass-collectives", bytes + places, &offer.fd) == WDL_OK;
+    offer.places = offer.ok && wdl_shm_file_claim(offer.fd, bytes, places) == WDL_OK;
     return offer;
 }
 
@@ -278,7 +276,7 @@ static struct wdl_arena_block *block_new(size_t bytes)
     size_t at = arena.top, file_at = (size_t) arena.mine * PART + at;
     if (bytes > PART - at || !is_plenty(bytes))
         return NULL;
-    if (posix_fallocate(arena.fd, (off_t) file_at, (off_t) bytes) != 0)
+    if (wdl_shm_file_claim(arena.fd, file_at, bytes) != WDL_OK)
         return NULL;
     struct wdl_arena_block *block = MPL_calloc(1, sizeof *block, MPL_MEM_COLL);
     if (!block)

@@ -9,6 +9,7 @@ static const int class_of[WDL_STATUS_COUNT] = {
     [WDL_PENDING] = MPI_SUCCESS,
     [WDL_AGAIN] = MPI_ERR_INTERN, /* pressure is waited for, never reported */
     [WDL_ERR_NOMEM] = MPI_ERR_NO_MEM,
+    [WDL_ERR_LIMIT] = MPI_ERR_NO_MEM,
     [WDL_ERR_ARG] = MPI_ERR_ARG,
     [WDL_ERR_RANK] = MPI_ERR_RANK,
     [WDL_ERR_DISP] = MPI_ERR_DISP,

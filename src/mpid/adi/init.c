@@ -13,6 +13,7 @@
 #include "mpidu_bc.h"
 #include "mpidu_init_shm.h"
 #include "muster.h"
+#include "shm_file.h"
 #include <fcntl.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -189,8 +190,8 @@ static int plan_waiting(void)
 }
 
 /* What MPICH's start-up shares on a node (cards and a block a process) is written to without a
- * look at whether /dev/shm has room for it, which would end in a signal. So that is seen first, by
- * the process that will make it. */
+ * look at whether /dev/shm, and the limit on files, have room for it: it would end in a signal. So
+ * that is seen first, by the process that will make it. */
 static int shm_room(void)
 {
     int mpi_errno = MPI_SUCCESS;
@@ -201,10 +202,13 @@ static int shm_room(void)
     if (MPIR_Process.local_size < 2 || MPIR_Process.local_rank != 0)
         return MPI_SUCCESS;
     int fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    int full = fd >= 0 && posix_fallocate(fd, 0, bytes) == ENOSPC;
+    int limited = !wdl_shm_file_may_have((size_t) bytes);
+    int full = limited || (fd >= 0 && posix_fallocate(fd, 0, bytes) == ENOSPC);
     if (fd >= 0)
         close(fd);
-    snprintf(text, sizeof text, "/dev/shm has no room for %lld bytes", (long long) bytes);
+    snprintf(text, sizeof text, "%s has no room for %lld bytes",
+             limited ? "the limit on the size of files (ulimit -f)" : "/dev/shm",
+             (long long) bytes);
     MPIR_ERR_CHKANDJUMP1(full, mpi_errno, MPI_ERR_NO_MEM, "**wdl_start", "**wdl_start %s", text);
   fn_exit:
     return mpi_errno;

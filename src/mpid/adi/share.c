@@ -18,6 +18,7 @@
  */
 #include "wdl_adi.h"
 #include "share.h"
+#include "shm_file.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
@@ -118,7 +119,7 @@ static int may_be_arena(const char *at)
 
 static int pages_share(char *at, size_t bytes, int fd, size_t offset, int edge)
 {
-    if (posix_fallocate(fd, (off_t) offset, (off_t) bytes) != 0)
+    if (wdl_shm_file_claim(fd, offset, bytes) != WDL_OK)
         return 0;
     if (edge && (may_be_arena(at) || !wdl_share_stop(at, bytes)))
         return 0;
@@ -222,12 +223,10 @@ static void block_split(const char *at)
 
 static int file_new(size_t bytes)
 {
-    struct rlimit most;
     int i = 0;
     while (i < FILES_MAX && table.file[i].blocks > 0)
         i++;
-    /* beyond the limit on files there would be a signal */
-    if (i == FILES_MAX || (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < bytes))
+    if (i == FILES_MAX || !wdl_shm_file_may_have(bytes))
         return -1;
     int fd = memfd_create("windlass-pages", MFD_CLOEXEC);
     if (fd < 0)

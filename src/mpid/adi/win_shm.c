@@ -13,6 +13,7 @@
  */
 #include "rma.h"
 #include "share.h"
+#include "shm_file.h"
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -34,10 +35,6 @@ cvars:
 
 === END_MPI_T_CVAR_INFO_BLOCK ===
 */
-
-#ifndef O_TMPFILE
-#error "O_TMPFILE is needed: define _GNU_SOURCE"
-#endif
 
 enum { PAGE = 4096, FEW = 64 };
 
@@ -147,13 +144,10 @@ struct offer {
 /* `head` bytes are claimed here: the others write there as soon as they have the offer. */
 static struct offer file_make(size_t bytes, size_t head)
 {
-    struct offer offer = {.status = WDL_ERR_NOMEM,.pid = (int) getpid(),.fd = -1 };
-    offer.fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-    if (offer.fd < 0)           /* no such directory, or no unnamed files there */
-        offer.fd = memfd_create("windlass-window", MFD_CLOEXEC);
-    if (offer.fd >= 0 && ftruncate(offer.fd, (off_t) bytes) == 0 &&
-        posix_fallocate(offer.fd, 0, (off_t) head) == 0)
-        offer.status = WDL_OK;
+    struct offer offer = {.pid = (int) getpid() };
+    offer.status = wdl_shm_file_make("windlass-window", bytes, &offer.fd);
+    if (offer.status == WDL_OK)
+        offer.status = wdl_shm_file_claim(offer.fd, 0, head);
     return offer;
 }
 
@@ -196,13 +190,6 @@ static int file_open(struct wdl_adi_segment *segment, const struct offer *offer,
     segment->fd = fd;
     segment->base = map_aligned(fd, segment->bytes, alignment);
     return segment->base ? WDL_OK : WDL_ERR_NOMEM;
-}
-
-static int pages_claim(const struct wdl_adi_segment *segment, size_t from, size_t bytes)
-{
-    if (segment->fd < 0 || bytes == 0)
-        return WDL_OK;
-    return posix_fallocate(segment->fd, (off_t) from, (off_t) bytes) == 0 ? WDL_OK : WDL_ERR_NOMEM;
 }
 
 void wdl_adi_segment_opened(struct wdl_adi_segment *segment)
@@ -335,7 +322,7 @@ static int data_claim(const struct wdl_adi_making *m, const struct claim *claim,
     size_t from = data_of(m, claim, at, segment->index), to = from + (size_t) m->bytes;
     if (segment->id)
         to = next < segment->members ? data_of(m, claim, at, next) : at->end;
-    return pages_claim(segment, from, to - from);
+    return wdl_shm_file_claim(segment->fd, from, to - from);
 }
 
 /* A window that is alone on its node, but not in the world, gets memory the network reaches best;

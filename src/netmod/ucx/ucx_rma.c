@@ -3,6 +3,7 @@
 #include "netmod/ucx/ucx_impl.h"
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/statvfs.h>
 #include "netmod/sum.h"
 
@@ -51,16 +52,19 @@ static size_t memory_left(void)
 }
 
 /* Is it there, with as much for others, who may be asking now? UCX's posix transport finds out by
- * writing, and fills /dev/shm and the machine's memory before it says no. A file system without
- * bounds has 0 blocks. */
+ * writing, and fills /dev/shm and the machine's memory before it says no; beyond the limit on the
+ * size of files it is a signal. A file system without bounds has 0 blocks. */
 static int is_plenty(size_t bytes)
 {
     enum { TIMES = 2 };
     struct statvfs fs;
+    struct rlimit most;
     size_t left = memory_left();
     if (statvfs("/dev/shm", &fs) == 0 && fs.f_blocks > 0 &&
         (size_t) fs.f_bavail * fs.f_frsize < left)
         left = (size_t) fs.f_bavail * fs.f_frsize;
+    if (getrlimit(RLIMIT_FSIZE, &most) == 0 && most.rlim_cur < left)
+        left = (size_t) most.rlim_cur;
     return bytes <= left / TIMES;
 }
 
