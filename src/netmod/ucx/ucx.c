@@ -1,6 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory. UCX netmod: opening, endpoints,
  * polling, closing. */
 #include "netmod/ucx/ucx_impl.h"
+#include <pthread.h>
+#include <signal.h>
 #include <string.h>
 #include <time.h>
 #include <ucs/config/global_opts.h>
@@ -232,6 +234,28 @@ static struct ucx_nm *ucx_make(const struct wdl_nm_params *params)
     return NULL;
 }
 
+/* What UCX needs from the start. Its files of shared memory are as long as it likes: beyond the
+ * limit on the size of files each is an error to it, and a signal to this thread, which ends
+ * here. */
+static ucs_status_t start(struct ucx_nm *nm, int *limited_out)
+{
+    static const struct timespec at_once = {0, 0};
+    sigset_t too_long, before, waiting;
+    sigemptyset(&too_long);
+    sigaddset(&too_long, SIGXFSZ);
+    sigpending(&waiting);
+    pthread_sigmask(SIG_BLOCK, &too_long, &before);
+    ucs_status_t ucs = context_open(nm);
+    if (ucs == UCS_OK)
+        ucs = worker_open(nm);
+    if (ucs == UCS_OK && ucx_am_init(nm) != WDL_OK)
+        ucs = UCS_ERR_NO_RESOURCE;
+    *limited_out = !sigismember(&waiting, SIGXFSZ) &&
+                   sigtimedwait(&too_long, NULL, &at_once) == SIGXFSZ;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return ucs;
+}
+
 static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, char *err,
                     size_t err_bytes)
 {
@@ -242,14 +266,15 @@ static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, 
         return WDL_ERR_NOMEM;
     }
     quiet();
-    ucs_status_t ucs = context_open(nm);
-    if (ucs == UCS_OK)
-        ucs = worker_open(nm);
-    if (ucs == UCS_OK && ucx_am_init(nm) != WDL_OK)
-        ucs = UCS_ERR_NO_RESOURCE;
+    int limited;
+    ucs_status_t ucs = start(nm, &limited);
     if (ucs != UCS_OK) {
         const char *tls = getenv("UCX_TLS");
-        if (ucs == UCS_ERR_NO_RESOURCE || ucs == UCS_ERR_NO_MEMORY)
+        if (limited)
+            snprintf(err, err_bytes,
+                     "UCX cannot be started: the limit on the size of files is too low for the "
+                     "memory that it shares: raise it (ulimit -f)");
+        else if (ucs == UCS_ERR_NO_RESOURCE || ucs == UCS_ERR_NO_MEMORY)
             snprintf(err, err_bytes, "UCX cannot be started: %s. Is there room in /dev/shm?",
                      ucs_status_string(ucs));
         else
