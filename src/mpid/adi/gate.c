@@ -29,16 +29,23 @@ void wdl_gate_enter_locked(struct wdl_gate *gate)
 {
     if (is_thread(gate))
         return;
-    (void) pthread_mutex_lock(&gate->lock);
-    gate->held = 1;
+    int in = __atomic_load_n(&gate->in, __ATOMIC_RELAXED);
+    if (in > 0)                 /* the thread waits for that already */
+        __atomic_store_n(&gate->in, in + 1, __ATOMIC_RELAXED);
+    else if (gate->held > 0)
+        gate->held++;
+    else {
+        (void) pthread_mutex_lock(&gate->lock);
+        gate->held = 1;
+    }
 }
 
 void wdl_gate_leave_locked(struct wdl_gate *gate)
 {
     if (is_thread(gate))
         return;
-    gate->held = 0;
-    (void) pthread_mutex_unlock(&gate->lock);
+    if (--gate->held == 0)
+        (void) pthread_mutex_unlock(&gate->lock);
 }
 
 void wdl_gate_wake(struct wdl_gate *gate)
@@ -58,8 +65,9 @@ void wdl_gate_come(struct wdl_gate *gate)
 {
     __atomic_store_n(&gate->wanted, 1, __ATOMIC_SEQ_CST);
     (void) membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED);
-    while (__atomic_load_n(&gate->in, __ATOMIC_ACQUIRE))
-        (void) syscall(SYS_futex, &gate->in, FUTEX_WAIT_PRIVATE, 1, NULL, NULL, 0);
+    int in;
+    while ((in = __atomic_load_n(&gate->in, __ATOMIC_ACQUIRE)) != 0)
+        (void) syscall(SYS_futex, &gate->in, FUTEX_WAIT_PRIVATE, in, NULL, NULL, 0);
     (void) pthread_mutex_lock(&gate->lock);
     __atomic_store_n(&gate->inside, pthread_self(), __ATOMIC_RELAXED);
 }

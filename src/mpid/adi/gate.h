@@ -11,6 +11,10 @@
  * `wanted` set, `in` clear since then, and the lock. After it has set `wanted` and the kernel's
  * barrier, the program either sees `wanted` as it enters, or the thread sees `in`.
  *
+ * The program may enter while it is inside: MPICH calls a user's error handler within its lock,
+ * and that may call MPI. `in` and `held` count how often, by which way; who has entered by either
+ * is inside until both are 0.
+ *
  * The thread may come by the program's side while it is inside (a user's function called by it,
  * around which MPICH leaves its lock): there that does nothing, but that it may clear an `in` of
  * which the program is about to retreat.
@@ -22,9 +26,9 @@
 
 struct wdl_gate {
     int on; /* else MPICH's mutex does it; the user's to set, while there is no thread */
-    int in; /* the program is inside, without the lock */
+    int in; /* so often the program is inside, without the lock */
     int wanted; /* the thread is inside, or about to be */
-    int held; /* the program is inside, with the lock */
+    int held; /* so often the program is inside, with the lock */
     pthread_t inside; /* the thread, if it is; else 0 */
     pthread_mutex_t lock;
 };
@@ -48,11 +52,12 @@ void wdl_gate_retreat(struct wdl_gate *gate);
 /* The program's side. */
 static inline void wdl_gate_leave(struct wdl_gate *gate)
 {
-    if (__builtin_expect(!__atomic_load_n(&gate->in, __ATOMIC_RELAXED), 0)) {
+    int in = __atomic_load_n(&gate->in, __ATOMIC_RELAXED);
+    if (__builtin_expect(!in, 0)) {
         wdl_gate_leave_locked(gate);
         return;
     }
-    __atomic_store_n(&gate->in, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&gate->in, in - 1, __ATOMIC_RELEASE);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     if (__builtin_expect(__atomic_load_n(&gate->wanted, __ATOMIC_RELAXED), 0))
         wdl_gate_wake(gate);
@@ -61,9 +66,10 @@ static inline void wdl_gate_leave(struct wdl_gate *gate)
 static inline void wdl_gate_enter(struct wdl_gate *gate)
 {
     if (__builtin_expect(!__atomic_load_n(&gate->wanted, __ATOMIC_RELAXED), 1)) {
-        __atomic_store_n(&gate->in, 1, __ATOMIC_RELAXED);
+        int in = __atomic_load_n(&gate->in, __ATOMIC_RELAXED);
+        __atomic_store_n(&gate->in, in + 1, __ATOMIC_RELAXED);
         __atomic_signal_fence(__ATOMIC_SEQ_CST);
-        if (__builtin_expect(!__atomic_load_n(&gate->wanted, __ATOMIC_ACQUIRE), 1))
+        if (__builtin_expect(!__atomic_load_n(&gate->wanted, __ATOMIC_ACQUIRE) || in > 0, 1))
             return;
         wdl_gate_retreat(gate);
     }

@@ -112,6 +112,65 @@ START_TEST(the_thread_waits_for_who_is_inside_alone)
 }
 END_TEST
 
+/* Enter once more, or several times, as an error handler's calls do: that gives nothing away. */
+static void again(int deep)
+{
+    wdl_gate_enter(&gate);
+    work();
+    if (deep > 0)
+        again(deep - 1);
+    if (deep % 2)
+        wdl_gate_yield(&gate);
+    work();
+    wdl_gate_leave(&gate);
+    work();
+}
+
+START_TEST(who_is_inside_may_enter_again)
+{
+    long theirs, mine = 0;
+    pthread_t thread = server_start(&theirs);
+    for (; __atomic_load_n(&shared.came, __ATOMIC_ACQUIRE) < 3000; mine++) {
+        wdl_gate_enter(&gate);
+        again((int) (mine % 3));
+        if (mine % 64 == 0) {           /* the thread wants to come meanwhile */
+            nap(100000);
+            again(1);
+        }
+        work();
+        wdl_gate_leave(&gate);
+        must(gate.held == 0);
+    }
+    server_end(thread);
+    must_cmp(gate.in, ==, 0);
+    long calls = (mine + 2) / 3 * 1 + (mine + 1) / 3 * 2 + mine / 3 * 3 + (mine + 63) / 64 * 2;
+    must_cmp(shared.sum, ==, mine + 3 * calls + theirs);
+}
+END_TEST
+
+/* By the lock, while the thread waits once more: it does not wait for itself. */
+START_TEST(who_has_the_lock_may_enter_again)
+{
+    struct timespec begin, now;
+    long theirs;
+    pthread_t thread = server_start(&theirs);
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (int locked = 0; locked < 100;) {
+        wdl_gate_enter(&gate);
+        int by_lock = gate.held > 0;
+        while (by_lock && !__atomic_load_n(&gate.wanted, __ATOMIC_RELAXED))
+            sched_yield();
+        again(2);
+        locked += by_lock;
+        must(by_lock == (gate.held > 0));
+        wdl_gate_leave(&gate);
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        must_cmp(now.tv_sec - begin.tv_sec, <, 20);
+    }
+    server_end(thread);
+}
+END_TEST
+
 /* The thread in a user's function, around which MPICH leaves and enters: it stays inside. */
 static void *by_the_programs_side(void *arg)
 {
@@ -205,5 +264,6 @@ START_TEST(a_program_whose_threads_take_turns)
 END_TEST
 
 WDL_SUITE("mpid/adi/gate", one_is_inside_at_a_time, the_thread_waits_for_who_is_inside_alone,
+          who_is_inside_may_enter_again, who_has_the_lock_may_enter_again,
           the_thread_stays_inside_for_a_users_function, a_retreat_leaves_the_thread_inside,
           a_program_whose_threads_take_turns)
