@@ -8,7 +8,7 @@
 
 enum { ROUNDS = 3000, WORDS = 64 };
 
-static int handled;
+static int handled, all_freed;
 static MPI_Win window;
 
 /* Calls that take MPICH's lock, and may wait within it. */
@@ -39,10 +39,22 @@ static void of_comm(MPI_Comm *comm, int *code, ...)
     calls();
 }
 
+/* The last window goes, or the first comes, within a call. */
+static void frees(MPI_Comm *comm, int *code, ...)
+{
+    static long memory[WORDS];
+    (void) comm, (void) code;
+    if (window != MPI_WIN_NULL)
+        MPI_Win_free(&window);
+    else
+        MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    all_freed++;
+}
+
 int main(int argc, char **argv)
 {
     static long memory[WORDS];
-    MPI_Errhandler win_handler, comm_handler;
+    MPI_Errhandler win_handler, comm_handler, freer;
     t_begin(&argc, &argv);
     MPI_Win_create(memory, sizeof memory, 1, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
     MPI_Win_set_name(window, "window");
@@ -68,6 +80,19 @@ int main(int argc, char **argv)
     MPI_Win_unlock(t_rank, window);
     MPI_Errhandler_free(&win_handler);
     MPI_Errhandler_free(&comm_handler);
+    MPI_Comm_create_errhandler(frees, &freer);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, freer);
+    for (int i = 0; i < 20; i++) {
+        MPI_Send(&i, 1, MPI_INT, t_size, 0, MPI_COMM_WORLD);
+        if (window != MPI_WIN_NULL) {
+            long one = 1;
+            MPI_Win_lock_all(0, window);
+            MPI_Accumulate(&one, 1, MPI_LONG, 0, 0, 1, MPI_LONG, MPI_SUM, window);
+            MPI_Win_unlock_all(window);
+        }
+    }
+    t_check(all_freed == 20, "%d errors were handled", all_freed);
+    MPI_Errhandler_free(&freer);
     MPI_Win_free(&window);
     return t_end();
 }

@@ -109,6 +109,15 @@ static void leave(void)
         wdl_section_leave(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
+/* Of all calls of the program that are inside: their exits will not. */
+static void leave_all(void)
+{
+    if (wdl_gate.on)
+        wdl_gate_quit(&wdl_gate);
+    else
+        wdl_section_quit(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
+}
+
 /* The thread. */
 static void come(void)
 {
@@ -357,7 +366,7 @@ void wdl_adi_asynch_release(MPIR_Win * win)
     asynch->lifted = 0;
     if (MPIR_ThreadInfo.isThreaded) {   /* else MPI_Finalize has ended the locking, and this call */
         MPIR_ThreadInfo.isThreaded = 0; /* came without the lock */
-        leave();
+        leave_all();
     }
 }
 
@@ -367,6 +376,7 @@ void wdl_adi_asynch_stop(void)
     if (!asynch || MPIR_ThreadInfo.isThreaded || asynch->stopped ||
         (asynch->windows == 0 && !asynch->colls))
         return;
+    leave_all();                /* this call may be an error handler's, within another */
     enter();                    /* the thread may be at it */
     asynch->stopped = 1;
     leave();

@@ -44,8 +44,20 @@ void wdl_gate_leave_locked(struct wdl_gate *gate)
 {
     if (is_thread(gate))
         return;
-    if (--gate->held == 0)
+    if (gate->held > 0 && --gate->held == 0)
         (void) pthread_mutex_unlock(&gate->lock);
+}
+
+void wdl_gate_quit(struct wdl_gate *gate)
+{
+    int held = gate->held;
+    if (is_thread(gate))
+        return;
+    gate->held = 0;
+    __atomic_store_n(&gate->in, 0, __ATOMIC_RELEASE);
+    if (held > 0)
+        (void) pthread_mutex_unlock(&gate->lock);
+    wdl_gate_wake(gate);
 }
 
 void wdl_gate_wake(struct wdl_gate *gate)

@@ -13,7 +13,9 @@
  *
  * The program may enter while it is inside: MPICH calls a user's error handler within its lock,
  * and that may call MPI. `in` and `held` count how often, by which way; who has entered by either
- * is inside until both are 0.
+ * is inside until both are 0. A call that is not inside may leave: the gate came into use within
+ * it, by such a handler. And calls that are inside may never leave: it went out of use, or the
+ * handler did not return. wdl_gate_quit leaves for all of them.
  *
  * The thread may come by the program's side while it is inside (a user's function called by it,
  * around which MPICH leaves its lock): there that does nothing, but that it may clear an `in` of
@@ -44,6 +46,8 @@ void wdl_gate_go(struct wdl_gate *gate);
 
 void wdl_gate_enter_locked(struct wdl_gate *gate);
 void wdl_gate_leave_locked(struct wdl_gate *gate);
+/* All of the program's calls that are inside leave, by this. */
+void wdl_gate_quit(struct wdl_gate *gate);
 /* The program has left, and the thread may sleep until it has. */
 void wdl_gate_wake(struct wdl_gate *gate);
 /* The program was about to enter, and has seen that the thread wants to be, or is, inside. */

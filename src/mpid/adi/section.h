@@ -36,6 +36,17 @@ static inline void wdl_section_leave(MPID_Thread_mutex_t *mutex)
     (void) err;
 }
 
+/* However often this thread has entered. */
+static inline void wdl_section_quit(MPID_Thread_mutex_t *mutex)
+{
+    MPL_thread_id_t self;
+    MPL_thread_self(&self);
+    if (__atomic_load_n(&mutex->owner, __ATOMIC_RELAXED) != self)
+        return;
+    mutex->count = 1;
+    wdl_section_leave(mutex);
+}
+
 /* Threads that wait for the mutex get it, and this one the processor after them. */
 static inline void wdl_section_yield(MPID_Thread_mutex_t *mutex)
 {

@@ -171,6 +171,28 @@ START_TEST(who_has_the_lock_may_enter_again)
 }
 END_TEST
 
+/* However deep it is inside, by either way, all of it is outside then; who is outside may leave. */
+START_TEST(all_calls_leave_at_once)
+{
+    long theirs;
+    pthread_t thread = server_start(&theirs);
+    for (int i = 0; i < 300; i++) {
+        for (int deep = 0; deep <= i % 4; deep++)
+            wdl_gate_enter(&gate);
+        work();
+        wdl_gate_quit(&gate);
+        must(gate.held == 0);
+        wait_for(__atomic_load_n(&shared.came, __ATOMIC_ACQUIRE) + 2);
+    }
+    server_end(thread);
+    wdl_gate_leave(&gate);
+    must(gate.held == 0 && gate.in == 0);
+    wdl_gate_enter(&gate);
+    work();
+    wdl_gate_leave(&gate);
+}
+END_TEST
+
 /* The thread in a user's function, around which MPICH leaves and enters: it stays inside. */
 static void *by_the_programs_side(void *arg)
 {
@@ -265,5 +287,6 @@ END_TEST
 
 WDL_SUITE("mpid/adi/gate", one_is_inside_at_a_time, the_thread_waits_for_who_is_inside_alone,
           who_is_inside_may_enter_again, who_has_the_lock_may_enter_again,
+          all_calls_leave_at_once,
           the_thread_stays_inside_for_a_users_function, a_retreat_leaves_the_thread_inside,
           a_program_whose_threads_take_turns)
