@@ -50,9 +50,9 @@ void wdl_gate_leave_locked(struct wdl_gate *gate)
 
 void wdl_gate_quit(struct wdl_gate *gate)
 {
-    int held = gate->held;
     if (is_thread(gate))
         return;
+    int held = gate->held;
     gate->held = 0;
     __atomic_store_n(&gate->in, 0, __ATOMIC_RELEASE);
     if (held > 0)
