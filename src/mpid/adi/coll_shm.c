@@ -82,23 +82,21 @@ static int map_all(const struct offer *offer, size_t bytes)
     return arena.base && arena.met;
 }
 
+static void hear(void *all, int i, const void *said)
+{
+    const struct offer *offer = said;
+    (void) i;
+    *(int *) all &= offer->ok;
+    arena.fetches &= offer->fetches;
+}
+
 /* Is it there for everybody? Can everybody fetch from the next one? */
 static int agree(int mine, int *all_out)
 {
     int next = MPIR_Process.node_local_map[(arena.mine + 1) % arena.parts];
     struct offer offer = {.ok = mine,.fetches = wdl_adi_peer_open(next) };
-    int mpi_errno = MPIDU_Init_shm_put(&offer, sizeof offer);
-    if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = wdl_adi_meet();
     *all_out = arena.fetches = 1;
-    for (int i = 0; i < MPIR_Process.local_size && mpi_errno == MPI_SUCCESS; i++) {
-        mpi_errno = MPIDU_Init_shm_get(i, sizeof offer, &offer);
-        *all_out &= offer.ok;
-        arena.fetches &= offer.fetches;
-    }
-    if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = wdl_adi_meet(); /* the places are free for others' use */
-    return mpi_errno;
+    return wdl_adi_tell(&offer, sizeof offer, hear, all_out);
 }
 
 int wdl_arena_open(void)

@@ -5,7 +5,6 @@
  * once at the start, alike in all of them.
  */
 #include "coll.h"
-#include "mpidu_init_shm.h"
 #include "mpir_hwtopo.h"
 #include "mpid/coll/domains.h"
 
@@ -45,38 +44,42 @@ static int part_of(MPIR_hwtopo_type_e type)
     return gid == MPIR_HWTOPO_GID_ROOT ? -1 : MPIR_hwtopo_get_lid(gid);
 }
 
-static int exchange(struct wdl_domain_place *places, int *by_hand)
+struct heard {
+    struct wdl_domain_place *places;
+    int by_hand;                /* the first one's word */
+};
+
+static void hear(void *ctx, int i, const void *said)
+{
+    struct heard *heard = ctx;
+    const struct said *one = said;
+    heard->places[i] = one->place;
+    heard->by_hand = i ? heard->by_hand : one->domains;
+}
+
+static int exchange(struct heard *heard)
 {
     struct said said = {.domains = MPIR_CVAR_WINDLASS_COLL_DOMAINS };
     said.place.part[WDL_DOMAIN_CACHE] = part_of(MPIR_HWTOPO_TYPE__L3CACHE);
     said.place.part[WDL_DOMAIN_MEMORY] = part_of(MPIR_HWTOPO_TYPE__DDR);
     said.place.part[WDL_DOMAIN_PACKAGE] = part_of(MPIR_HWTOPO_TYPE__PACKAGE);
-    int mpi_errno = MPIDU_Init_shm_put(&said, sizeof said);
-    if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = wdl_adi_meet();
-    for (int i = 0; i < MPIR_Process.local_size && mpi_errno == MPI_SUCCESS; i++) {
-        mpi_errno = MPIDU_Init_shm_get(i, sizeof said, &said);
-        places[i] = said.place;
-        *by_hand = i ? *by_hand : said.domains; /* the first one's word */
-    }
-    if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = wdl_adi_meet(); /* the places are free for others' use */
-    return mpi_errno;
+    return wdl_adi_tell(&said, sizeof said, hear, heard);
 }
 
 int wdl_domains_open(void)
 {
-    int n = MPIR_Process.local_size, by_hand = 0;
+    int n = MPIR_Process.local_size;
+    struct heard heard = { 0 };
     if (n < 3)
         return MPI_SUCCESS;
-    struct wdl_domain_place *places = MPL_malloc((size_t) n * sizeof *places, MPL_MEM_COLL);
+    heard.places = MPL_malloc((size_t) n * sizeof *heard.places, MPL_MEM_COLL);
     domains = MPL_malloc((size_t) n * sizeof *domains, MPL_MEM_COLL);
-    int mpi_errno = places && domains ? exchange(places, &by_hand) : MPI_ERR_NO_MEM;
-    if (mpi_errno == MPI_SUCCESS && by_hand > 0)
-        wdl_domains_cut(n, by_hand, domains);
+    int mpi_errno = heard.places && domains ? exchange(&heard) : MPI_ERR_NO_MEM;
+    if (mpi_errno == MPI_SUCCESS && heard.by_hand > 0)
+        wdl_domains_cut(n, heard.by_hand, domains);
     else if (mpi_errno == MPI_SUCCESS)
-        wdl_domains_choose(places, n, domains);
-    MPL_free(places);
+        wdl_domains_choose(heard.places, n, domains);
+    MPL_free(heard.places);
     return mpi_errno;
 }
 

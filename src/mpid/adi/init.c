@@ -15,6 +15,7 @@
 #include "muster.h"
 #include "shm_file.h"
 #include <fcntl.h>
+#include <stddef.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -62,6 +63,21 @@ int wdl_adi_meet(void)
     if (mpi_errno == MPI_SUCCESS)
         wdl_muster_all((void *) ((char *) block + WDL_ADI_BLOCK), MPIR_Process.local_size);
     return mpi_errno;
+}
+
+int wdl_adi_tell(void *mine, size_t bytes, wdl_adi_hear_fn hear, void *ctx)
+{
+    _Alignas(max_align_t) char said[WDL_ADI_BLOCK];
+    MPIR_Assert(bytes <= sizeof said);
+    int mpi_errno = MPIDU_Init_shm_put(mine, bytes);
+    if (mpi_errno == MPI_SUCCESS)
+        mpi_errno = wdl_adi_meet();
+    for (int i = 0; i < MPIR_Process.local_size && mpi_errno == MPI_SUCCESS; i++) {
+        mpi_errno = MPIDU_Init_shm_get(i, bytes, said);
+        if (mpi_errno == MPI_SUCCESS)
+            hear(ctx, i, said);
+    }
+    return mpi_errno == MPI_SUCCESS ? wdl_adi_meet() : mpi_errno;
 }
 
 /* --- cards ------------------------------------------------------------------------------------ */

@@ -7,7 +7,6 @@
 #include "wdl_adi.h"
 #include <sched.h>
 #include <unistd.h>
-#include "mpidu_init_shm.h"
 
 /*
 === BEGIN_MPI_T_CVAR_INFO_BLOCK ===
@@ -44,6 +43,15 @@ static void own(cpu_set_t * all)
         CPU_SET(p, all);
 }
 
+static void hear(void *ctx, int i, const void *one)
+{
+    struct said *any = ctx;
+    const struct said *said = one;
+    (void) i;
+    for (size_t k = 0; k < sizeof any->may_use; k++)
+        any->may_use[k] |= said->may_use[k];
+}
+
 /* Adds those from `first` on that any process of the node may use. */
 static int exchange(const cpu_set_t * all, int first, int *count)
 {
@@ -51,17 +59,10 @@ static int exchange(const cpu_set_t * all, int first, int *count)
     for (int i = 0; i < SAID && first + i < CPU_SETSIZE; i++)
         if (CPU_ISSET(first + i, all))
             said.may_use[i / 8] |= (unsigned char) (1u << i % 8);
-    int mpi_errno = MPIDU_Init_shm_put(&said, sizeof said);
-    if (mpi_errno == MPI_SUCCESS)
-        mpi_errno = wdl_adi_meet();
-    for (int i = 0; i < MPIR_Process.local_size && mpi_errno == MPI_SUCCESS; i++) {
-        mpi_errno = MPIDU_Init_shm_get(i, sizeof said, &said);
-        for (size_t k = 0; k < sizeof said; k++)
-            any.may_use[k] |= said.may_use[k];
-    }
+    int mpi_errno = wdl_adi_tell(&said, sizeof said, hear, &any);
     for (size_t k = 0; k < sizeof any; k++)
         *count += __builtin_popcount(any.may_use[k]);
-    return mpi_errno == MPI_SUCCESS ? wdl_adi_meet() : mpi_errno;
+    return mpi_errno;
 }
 
 /* sharers: processes that run on this machine; of those that act as another node's nothing is

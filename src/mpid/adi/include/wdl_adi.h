@@ -67,6 +67,10 @@ int wdl_adi_address_of(void *ctx, int peer, const void **addr_out, size_t * byte
  * behind it. */
 int wdl_adi_meet(void);
 enum { WDL_ADI_BLOCK = 48 };
+/* Each of them tells all so much, and hears what each has said, itself too, in the order of their
+ * local ranks. */
+typedef void (*wdl_adi_hear_fn) (void *ctx, int i, const void *said);
+int wdl_adi_tell(void *mine, size_t bytes, wdl_adi_hear_fn hear, void *ctx);
 /* processors.c: how many processors the processes of this node have between them; all of them call
  * it, once they can meet. sharers: processes on this machine, with those that act as other
  * nodes. */
