@@ -40,14 +40,18 @@ SETUPS = {
                                                                         "threads/rma", "errors/rma", "errors/coll"]),
     "engine-tcp": ({"MPIR_CVAR_WINDLASS_COLL": "engine", "UCX_TLS": "tcp,self", "MPIR_CVAR_ODD_EVEN_CLIQUES": "1"},
                    ["coll", "errors/coll"]),
+    # Those that say so (setup=fast) with the library as who wants it fast builds it.
+    "fast": ({}, ["bench", "mpi"]),
 }
 
 # MPICH's time limits are for what goes through memory. Its rma_contig moves 24 GB: over tcp, on two processors and a build
 # beside it, 130 s and more of its 180 where calls of the system take a microsecond.
 TIME_FACTOR = {"tcp": 2, "engine-tcp": 2}
 
-# The set-ups whose library is build-mpich's `tsan`: the device's files under the thread sanitizer.
+# The set-ups whose library is build-mpich's `tsan`, the device's files under the thread sanitizer; and the one whose is
+# `fast`, without checks of arguments and without assertions.
 TSAN = "-tsan"
+FAST = "fast"
 
 # Five programs that ran out of time, and more than half of those run: nothing works, and every further one
 # would wait as long. The rest of the set-up counts as failed. (runtests stops at the same point.)
@@ -68,7 +72,7 @@ class Suite:
         self.lists = {}         # folder -> programs
         self.described = None   # the machine, to hwloc
         self.unbuilt = {}       # (directory, name) -> output of the build
-        self.tsan_failed = ""   # output of the build of the sanitized library, if that failed
+        self.library_failed = {}    # TSAN or FAST -> output of the build of that library, if it failed
 
     def folders(self, setup):
         folders = SETUPS[setup][1]
@@ -93,6 +97,8 @@ class Suite:
             programs = [program for program in programs if program.setups or not variables <= program.env.keys()]
         if setup == "cliques":      # in which a process by itself does what it does in shm
             programs = [program for program in programs if program.is_script or program.np > 1 or program.setups]
+        if setup == FAST:
+            programs = [program for program in programs if program.setups]
         if setup.endswith(TSAN):
             programs = [program for program in programs if program.threads or program.folder not in OUR_FOLDERS]
         if self.option.only:
@@ -148,15 +154,21 @@ class Suite:
 
     def build(self, setups):
         if any(setup.endswith(TSAN) for setup in setups):
-            self.build_tsan()
+            self.build_library(TSAN, "the device under the thread sanitizer")
+        if FAST in setups:
+            self.build_library(FAST, "without checks of arguments and assertions")
         self.build_programs([program for setup in setups for program in self.programs(setup)])
 
-    def build_tsan(self):
-        self.report.note("building the library, the device under the thread sanitizer")
+    def build_library(self, suffix, what):
+        self.report.note(f"building the library, {what}")
         environment = dict(os.environ, WORK=self.work, PREFIX=self.prefix, JOBS=str((self.cores.jobs + 1) // 2))
-        status, output = self.cores.run([os.path.join(self.top, "maint", "build-mpich"), "tsan"], None, environment)
+        step = [os.path.join(self.top, "maint", "build-mpich"), suffix.lstrip("-")]
+        status, output = self.cores.run(step, None, environment)
         if status != 0:
-            self.tsan_failed = output
+            self.library_failed[suffix] = output
+
+    def library(self, which):
+        return os.path.join(self.work, "mpich", which.lstrip("-"), "lib", ".libs")
 
     def build_programs(self, wanted):
         programs = {}           # directory -> names, in order
@@ -234,6 +246,8 @@ class Suite:
         environment = dict(SETUPS[setup][0])
         if setup != "shm" or folder not in ASK_HWLOC:
             environment.update(self.topology())
+        if setup == FAST:       # mpiexec needs none of it
+            environment["LD_LIBRARY_PATH"] = self.library(FAST)
         # For scripts: where things are.
         environment.update({
             "WDL_TOP": self.top, "WDL_WORK": self.work, "MPICC": self.mpicc, "MPIEXEC": self.mpiexec,
@@ -244,8 +258,7 @@ class Suite:
     def tsan_arguments(self):
         """Of mpiexec, which is not to be sanitized itself. The sanitizer has to come before libc."""
         name = subprocess.run(["gcc", "-print-file-name=libtsan.so"], stdout=subprocess.PIPE, text=True).stdout.strip()
-        library = os.path.join(self.work, "mpich", "tsan", "lib", ".libs")
-        return ["-genv", "LD_PRELOAD", name, "-genv", "LD_LIBRARY_PATH", library]
+        return ["-genv", "LD_PRELOAD", name, "-genv", "LD_LIBRARY_PATH", self.library(TSAN)]
 
     def cores_of(self, program):
         """One for each rank if there are as many: with two programs of two ranks at a time on two cores, ranks that wait for
@@ -271,9 +284,9 @@ class Suite:
             unbuilt = self.unbuilt.get((program.directory, program.name))
             if unbuilt is not None:
                 return testlist.Result(False, "could not be built", lines_about(program.name, unbuilt), 0.0)
-            if setup.endswith(TSAN) and self.tsan_failed:
-                return testlist.Result(False, "the sanitized library could not be built",
-                                       "\n".join(self.tsan_failed.splitlines()[-60:]), 0.0)
+            for suffix, output in self.library_failed.items():
+                if setup.endswith(suffix):
+                    return testlist.Result(False, "its library could not be built", "\n".join(output.splitlines()[-60:]), 0.0)
             if state["late"] >= TIMEOUTS_MAX and state["late"] * 2 > state["ended"]:
                 return testlist.Result(False, "not run: too many programs of this set-up ran out of time", "", 0.0)
             with self.cores.some(self.cores_of(program)):

@@ -2,6 +2,7 @@
 # Part of Windlass. See COPYRIGHT in the top-level directory.
 """Tests of maint/check on a fake installation: what it chooses, how it counts, its status."""
 
+import argparse
 import concurrent.futures
 import itertools
 import os
@@ -138,7 +139,7 @@ class Check(unittest.TestCase):
         self.program("threads/rma/show", "")
         for name in ("thread-tsan", "cliques-tsan"):
             _, output = self.check("--setup", name, "--only", "threads")
-            self.assertIn("the sanitized library could not be built", output)
+            self.assertIn("its library could not be built", output)
             self.assertEqual(output.splitlines()[-1], "0 passed, 1 failed")
         # What the step of build-mpich wants: a built library, and make.
         os.makedirs(os.path.join(self.work, "mpich/build/src/mpid/windlass"))
@@ -147,6 +148,18 @@ class Check(unittest.TestCase):
         _, output = self.check("--setup", "cliques-tsan", "--only", "threads")
         self.assertIn("unexpected output: -genv LD_PRELOAD libtsan.so -genv LD_LIBRARY_PATH "
                       "/mpich/tsan/lib/.libs+\n", output)
+
+    def test_fast(self):
+        """Programs that say so, and they find the library before the installed one."""
+        suite = mpitests.Suite(TOP, self.work, self.prefix, None, argparse.Namespace(only=[], quick=False), cores.Cores(1))
+        suite.find(["fast"])
+        programs = suite.programs("fast")
+        self.assertIn("bench/instructions.sh fast", [program.title() for program in programs])
+        for program in programs:
+            self.assertIn("fast", program.setups)
+            self.assertEqual(suite.environment("fast", program.folder)["LD_LIBRARY_PATH"],
+                             os.path.join(self.work, "mpich/fast/lib/.libs"))
+        self.assertNotIn("LD_LIBRARY_PATH", suite.environment("shm", "mpi"))
 
     def test_errors_without_spawn_and_io(self):
         self.write("errors/testlist", "rma\nio\nspawn\n")
