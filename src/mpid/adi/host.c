@@ -411,14 +411,6 @@ static int host_op_valid(void *ctx, uint32_t host_type, enum wdl_rop op)
     return wdl_adi_op_valid(op, (MPI_Datatype) host_type);
 }
 
-static int host_reduce(void *ctx, uint32_t host_type, enum wdl_rop op, const void *in, void *inout,
-                       int64_t count)
-{
-    (void) ctx;
-    wdl_adi_op_reduce(op, in, inout, count, (MPI_Datatype) host_type);
-    return WDL_OK;
-}
-
 static void host_request_complete(void *ctx, void *request, int status)
 {
     MPIR_Request *req = request;
@@ -442,7 +434,7 @@ const struct wdl_host_ops wdl_adi_host_ops = {
     .type_hold = host_type_hold,
     .type_drop = host_type_drop,
     .type_bounds = host_type_bounds,
-    .reduce = host_reduce,
+    .reduce = wdl_adi_op_reduce,
     .element = host_element,
     .heavy_barrier = host_heavy_barrier,
     .thread = host_thread,

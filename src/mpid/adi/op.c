@@ -324,12 +324,15 @@ int wdl_adi_op_valid(enum wdl_rop rop, MPI_Datatype type)
     return (*MPIR_OP_HDL_TO_DTYPE_FN(handle_of(rop))) (type) == MPI_SUCCESS;
 }
 
-void wdl_adi_op_reduce(enum wdl_rop rop, const void *in, void *inout, MPI_Aint len,
-                       MPI_Datatype type)
+int wdl_adi_op_reduce(void *ctx, uint32_t host_type, enum wdl_rop rop, const void *in, void *inout,
+                      int64_t count)
 {
-    if (rop <= WDL_ROP_MAX && by_loop(rop, in, inout, len, type))
-        return;
-    (*MPIR_OP_HDL_TO_FN(handle_of(rop))) ((void *) (uintptr_t) in, inout, &len, &type);
+    MPI_Datatype type = (MPI_Datatype) host_type;
+    MPI_Aint len = count;
+    (void) ctx;
+    if (rop > WDL_ROP_MAX || !by_loop(rop, in, inout, len, type))
+        (*MPIR_OP_HDL_TO_FN(handle_of(rop))) ((void *) (uintptr_t) in, inout, &len, &type);
+    return WDL_OK;
 }
 
 void wdl_adi_op_init(void)

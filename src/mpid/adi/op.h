@@ -10,11 +10,11 @@ void wdl_adi_op_init(void);
 /* inout = left op inout by a plain loop, wherever the two lie. */
 void wdl_adi_op_loop(const struct wdl_element *element, wdl_kernel_fn kernel, const char *left,
                      char *inout, size_t count);
-/* Does an operator have that type, by MPICH? And inout = in op inout, wherever the two lie, where
- * it does. */
+/* Does an operator have that type, by MPICH? */
 int wdl_adi_op_valid(enum wdl_rop rop, MPI_Datatype type);
-void wdl_adi_op_reduce(enum wdl_rop rop, const void *in, void *inout, MPI_Aint len,
-                       MPI_Datatype type);
+/* Where it does: host->reduce, wherever the two lie. */
+int wdl_adi_op_reduce(void *ctx, uint32_t host_type, enum wdl_rop rop, const void *in, void *inout,
+                      int64_t count);
 
 /* The operator of a predefined handle, or ROP_COUNT. The last byte tells them apart. */
 static inline enum wdl_rop wdl_adi_rop(MPI_Op op)

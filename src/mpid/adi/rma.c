@@ -428,10 +428,10 @@ int MPID_Rget(WDL_RMA_RESULT, WDL_RMA_TARGET, MPIR_Win * win, MPIR_Request ** re
 /* --- accumulate ------------------------------------------------------------------------------- */
 
 /* The element of this type, if its sums are those of words (word.h); or NULL. */
-static inline const struct wdl_element *summed_word(MPI_Datatype type, MPI_Op op)
+static inline const struct wdl_element *summed_word(MPI_Datatype type)
 {
     const struct wdl_element *element = wdl_adi_element_of(type);
-    return element && op == MPI_SUM && wdl_word_is_summed(element) ? element : NULL;
+    return element && wdl_word_is_summed(element) ? element : NULL;
 }
 
 /* An accumulate the short way: one predefined type; 1 when done, 0: take the full path. */
@@ -497,11 +497,11 @@ static int accumulate_on(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * w
                             target_count, target_type, op, win);
 }
 
-/* Apart, so that more elements save no registers for it. */
+/* One summed_word by MPI_SUM. Apart, so that others save no registers for it. */
 __attribute__((noinline))
 static int accumulate_one(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
-    const struct wdl_element *element = summed_word(target_type, op);
+    const struct wdl_element *element = wdl_adi_element_of(target_type);
     struct wdl_win_quick *quick = wdl_win_quick(win->dev.wdl);
     uint64_t *word;
     if (unlikely(!element || origin_count != 1 || origin_type != target_type ||
@@ -545,11 +545,14 @@ static int accumulate_several(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Wi
 
 int MPID_Accumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win)
 {
-    if (target_count == 1)
+    if (target_count == 1 && op == MPI_SUM && summed_word(target_type))
         return accumulate_one(origin, origin_count, origin_type, target_rank, target_disp,
                               target_count, target_type, op, win);
-    return accumulate_several(origin, origin_count, origin_type, target_rank, target_disp,
-                              target_count, target_type, op, win);
+    if (target_count != 1)
+        return accumulate_several(origin, origin_count, origin_type, target_rank, target_disp,
+                                  target_count, target_type, op, win);
+    return accumulate_on(origin, origin_count, origin_type, target_rank, target_disp, target_count,
+                         target_type, op, win);
 }
 
 int MPID_Raccumulate(WDL_RMA_ORIGIN, WDL_RMA_TARGET, MPI_Op op, MPIR_Win * win,
@@ -617,10 +620,11 @@ static int fetch_and_op_on(const void *origin, void *result, MPI_Datatype type, 
 int MPID_Fetch_and_op(const void *origin, void *result, MPI_Datatype type, int target_rank,
                       MPI_Aint target_disp, MPI_Op op, MPIR_Win * win)
 {
-    const struct wdl_element *element = summed_word(type, op);
+    const struct wdl_element *element = summed_word(type);
     struct wdl_win_quick *quick = wdl_win_quick(win->dev.wdl);
     uint64_t *word;
-    if (unlikely(!element || !wdl_word_begin(quick, target_rank, target_disp, &word)))
+    if (unlikely(!element || op != MPI_SUM ||
+                 !wdl_word_begin(quick, target_rank, target_disp, &word)))
         return fetch_and_op_on(origin, result, type, target_rank, target_disp, op, win);
     uint64_t old = wdl_word_add(word, element, origin);
     memcpy(result, &old, sizeof(old));
