@@ -36,8 +36,9 @@ static inline int wdl_is_bulk(const struct wdl_element *el, enum wdl_rop op, siz
  * than any type of its is. */
 static inline int wdl_is_laid_out(const struct wdl_element *el, const void *at)
 {
-    size_t length = el->extent & (~el->extent + 1), most = _Alignof(max_align_t);
-    return (uintptr_t) at % (length < most ? length : most) == 0;
+    /* bits, for the compiler would divide */
+    uintptr_t below = (el->extent & (~el->extent + 1)) - 1, most = _Alignof(max_align_t) - 1;
+    return ((uintptr_t) at & below & most) == 0;
 }
 
 static inline int wdl_is_without_gaps(const struct wdl_element *el)

@@ -394,14 +394,18 @@ int wdl_win_accumulate_wide(struct wdl_win *win, int rank, int64_t disp, size_t 
     if (count - 1 >= WIDE_BYTES || bytes > WIDE_BYTES || !host_has(win, el, op) ||
         !wdl_quick_reach(q, rank, disp, bytes, &at))
         return WDL_AGAIN;
+    /* before the lock, for what is loaded behind it waits for it */
+    const struct wdl_host host = win->proc->host;
+    int (*reduce) (void *ctx, uint32_t host_type, enum wdl_rop op, const void *in, void *inout,
+                   int64_t count) = host.ops->reduce;
+    uint32_t type = el->host_type;
     if (!wdl_are_arrays(el, op, at, in, out, count) ||
         (!q->sole && (set = wide_lock(win, control, at, bytes)) == 0)) {
         q->ops--;
         return WDL_AGAIN;
     }
     if (__builtin_expect(!out && op < WDL_ROP_REPLACE, 1))
-        win->proc->host.ops->reduce(win->proc->host.ctx, el->host_type, op, in, at,
-                                    (int64_t) count);
+        reduce(host.ctx, type, op, in, at, (int64_t) count);
     else
         wdl_array_update(&win->proc->host, op, el, at, in, out, count);
     q->stored = 1;              /* what unlocks them all is no barrier */
