@@ -24,6 +24,9 @@
  * be taken yet: it may be the program, in an operator of a collective, around which MPICH leaves
  * its lock, that has to go on first.
  *
+ * However much comes, the program has its turn: the thread goes when it waits, and comes again a
+ * while later.
+ *
  * A window that wants the thread makes MPICH lock every call, as it does for MPI_THREAD_MULTIPLE;
  * with the last such window that ends, unless there has been a collective that wants it. Under
  * MPI_THREAD_MULTIPLE that is MPICH's global lock; else the gate (gate.h), which costs the program
@@ -40,6 +43,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <time.h>
 #include <unistd.h>
 
 /*
@@ -74,6 +78,7 @@ enum {
     UNHEARD_US = 100,           /* the same where nothing will wake it, at first; twice as long */
     UNHEARD_MOST_US = 8000,     /* each time nothing has come, to this, and a 64th longer from */
     UNHEARD_LAST_US = 16000,    /* there on, to this: under 1 % of a core where waking is dear */
+    TURN_US = 500,              /* serving without a pause, where nobody can say that he waits */
     IDLE_LOOKS = 100,           /* without a window, before it sleeps until there is one */
     SLICE_US = 100              /* of the processor, asked for so that we get it soon */
 };
@@ -135,6 +140,13 @@ static void go(void)
         wdl_section_leave(&MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX);
 }
 
+static uint64_t now_us(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t) now.tv_sec * 1000000 + (uint64_t) now.tv_nsec / 1000;
+}
+
 /* Whether the program has looked at the network since the last time, or sleeps on it. */
 static int program_polls(unsigned *seen)
 {
@@ -159,6 +171,13 @@ static long longer(long sleep_us)
     return next < most ? next : most;
 }
 
+/* Is it the program's turn, since the thread has come, however much there still is to serve?
+ * MPICH's mutex does not say who waits. */
+static int turn_is_over(uint64_t since)
+{
+    return wdl_gate.on ? wdl_gate_is_awaited(&wdl_gate) : now_us() - since > TURN_US;
+}
+
 /* Serve what is there. Returns the descriptor to sleep on, or -1: only on the bell; and how long at
  * most, by how long it was the last time. */
 static int serve(struct wdl_adi_asynch *asynch, long *sleep_us)
@@ -168,14 +187,17 @@ static int serve(struct wdl_adi_asynch *asynch, long *sleep_us)
     /* windows freed in MPI_Finalize go without the lock */
     if (has_work(asynch) && !asynch->stopped) {
         struct wdl_nm *nm = wdl_adi.proc->nm;
-        int status, before;
+        int status, over = 0, before;
+        uint64_t since = now_us();
         wdl_rma_aside(wdl_adi.proc, 1);
         do {
             before = events;
-            while (wdl_proc_progress(wdl_adi.proc) > 0)
+            while (!over && wdl_proc_progress(wdl_adi.proc) > 0) {
                 events++;
-            status = nm->ops->arm(nm, &fd);
-        } while (status == WDL_AGAIN && events > before);
+                over = turn_is_over(since);
+            }
+            status = over ? WDL_AGAIN : nm->ops->arm(nm, &fd);
+        } while (!over && status == WDL_AGAIN && events > before);
         wdl_rma_aside(wdl_adi.proc, 0);
         unheard = status == WDL_AGAIN || (asynch->colls && wdl_coll_by_memory(wdl_adi.proc));
     }

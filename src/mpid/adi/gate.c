@@ -35,7 +35,9 @@ void wdl_gate_enter_locked(struct wdl_gate *gate)
     else if (gate->held > 0)
         gate->held++;
     else {
+        __atomic_store_n(&gate->awaited, 1, __ATOMIC_RELAXED);
         (void) pthread_mutex_lock(&gate->lock);
+        __atomic_store_n(&gate->awaited, 0, __ATOMIC_RELAXED);
         gate->held = 1;
     }
 }

@@ -31,6 +31,7 @@ struct wdl_gate {
     int in; /* so often the program is inside, without the lock */
     int wanted; /* the thread is inside, or about to be */
     int held; /* so often the program is inside, with the lock */
+    int awaited; /* the program waits for the lock */
     pthread_t inside; /* the thread, if it is; else 0 */
     pthread_mutex_t lock;
 };
@@ -40,9 +41,14 @@ extern struct wdl_gate wdl_gate; /* the process's */
 /* Has the kernel such a barrier, for this process? */
 int wdl_gate_works(void);
 
-/* The thread's side. */
+/* The thread's side. Who is inside for long asks whether the program waits, and goes for a while
+ * if it does: the lock is nobody's next, and who comes again at once has it, as a rule. */
 void wdl_gate_come(struct wdl_gate *gate);
 void wdl_gate_go(struct wdl_gate *gate);
+static inline int wdl_gate_is_awaited(const struct wdl_gate *gate)
+{
+    return __atomic_load_n(&gate->awaited, __ATOMIC_RELAXED);
+}
 
 void wdl_gate_enter_locked(struct wdl_gate *gate);
 void wdl_gate_leave_locked(struct wdl_gate *gate);

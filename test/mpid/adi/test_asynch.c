@@ -58,6 +58,7 @@ static struct program {
     int network;                /* eventfd: a message has been sent */
     int handled;                /* plain: by whoever makes progress, under the lock */
     int refuses;                /* the same: what comes is to wait */
+    int endless;                /* the same: the network has always something more */
     int served;                 /* atomic: the same, for those who do not call MPI */
     pthread_t self, server;     /* who called the last handler */
     MPIR_Comm comm;
@@ -108,7 +109,7 @@ static int on_message(void *module, int src, const void *data, size_t bytes)
 static int net_poll(struct wdl_nm *nm)
 {
     wdl_sim_advance(program.sim, 1000);
-    return wdl_nm_sim_ops.poll(nm);
+    return wdl_nm_sim_ops.poll(nm) + program.endless;
 }
 
 static int net_arm(struct wdl_nm *nm, int *fd_out)
@@ -310,6 +311,34 @@ START_TEST(what_cannot_be_taken_yet_keeps_nobody_out)
     }
     win_free(0);
     end();
+}
+END_TEST
+
+/* Calls of the program while more and more comes: each is let in, the thread serves meanwhile. */
+static void calls_among_messages(void)
+{
+    begin(MPIR_CVAR_WINDLASS_PROGRESS_THREAD_auto, 1);
+    win_create(0);
+    for (int n = 1; n <= 20; n++) {
+        call_begin();
+        program.endless = 1;
+        call_end();
+        message();
+        ck_assert(compute(n, LONG_S));
+    }
+    call_begin();
+    program.endless = 0;
+    call_end();
+    win_free(0);
+    end();
+}
+
+START_TEST(however_much_comes_the_program_is_let_in)
+{
+    calls_among_messages();
+    wdl_gate.on = 0;
+    MPIR_ThreadInfo.isThreaded = 1;     /* MPI_THREAD_MULTIPLE */
+    calls_among_messages();
 }
 END_TEST
 
@@ -656,7 +685,8 @@ START_TEST(who_wants_it)
 END_TEST
 
 WDL_SUITE("adi/asynch", it_serves_while_there_is_a_window, the_program_and_the_thread_take_turns,
-          what_cannot_be_taken_yet_keeps_nobody_out, with_a_program_of_several_threads,
+          what_cannot_be_taken_yet_keeps_nobody_out,
+          however_much_comes_the_program_is_let_in, with_a_program_of_several_threads,
           among_many_it_looks_seldom, who_waits_rings,
           windows_that_come_and_go, finalize_stops_it, collectives_go_on_while_the_program_computes,
           collectives_alone_want_no_thread, after_collectives_it_goes_on, who_wants_it)
