@@ -4,6 +4,7 @@
  * a probe, persistent, and with arguments that are wrong.
  */
 #include "testing.h"
+#include <malloc.h>
 
 enum { SHORT = 16, LONG = 1 << 18 };
 
@@ -203,6 +204,24 @@ static void cancelled(int n)
 
 /* A message longer than its buffer: the class, nothing behind the buffer, and the next one is
  * whole. */
+/* They leave nothing: what is in use stays what it is. */
+static void cancelled_often(MPI_Datatype type)
+{
+    enum { TIMES = 20000, SLACK = 64 << 10 };
+    size_t before = 0;
+    for (int i = -TIMES; i < TIMES; i++) {
+        MPI_Request request;
+        if (i == 0)             /* the pools are as large as they are to be */
+            before = mallinfo2().uordblks;
+        MPI_Irecv(in, 1, type, previous, 8, MPI_COMM_WORLD, &request);
+        MPI_Cancel(&request);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+    }
+    size_t more = mallinfo2().uordblks - before;
+    t_check((ptrdiff_t) more <= SLACK, "%d cancelled receives left %td bytes", TIMES,
+            (ptrdiff_t) more);
+}
+
 static void truncated(int n, int room)
 {
     MPI_Request request[2];
@@ -307,6 +326,8 @@ static void mistakes(void)
     t_expect(MPI_ERR_RANK, MPI_Send(out, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD));
     t_expect(MPI_ERR_TAG, MPI_Send(out, 1, MPI_INT, next, MPI_ANY_TAG, MPI_COMM_WORLD));
     t_expect(MPI_ERR_BUFFER, MPI_Bsend(out, 1, MPI_INT, next, 0, MPI_COMM_WORLD));
+    t_expect(MPI_ERR_COUNT, MPI_Bsend_init_c(out, (MPI_Count) INT32_MAX + 1, MPI_INT, next, 0,
+                                             MPI_COMM_WORLD, &request));
     t_expect(MPI_ERR_RANK, MPI_Probe(-9, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
     t_expect(MPI_ERR_RANK, MPI_Irecv(in, 1, MPI_INT, t_size, 0, MPI_COMM_WORLD, &request));
     t_expect(MPI_ERR_TAG, MPI_Send(out, 1, MPI_INT, next, -5, MPI_COMM_WORLD));
@@ -340,6 +361,12 @@ int main(int argc, char **argv)
         matched(n);
         persistent(n);
     }
+    MPI_Datatype rows;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &rows);
+    MPI_Type_commit(&rows);
+    cancelled_often(MPI_INT);
+    cancelled_often(rows);
+    MPI_Type_free(&rows);
     to_nobody();
     mistakes();
     return t_end();

@@ -38,4 +38,9 @@ refused()
 [ "$(cat "$dir/out")" = ' No Errors' ] || fail "sessions without mpiexec: $(cat "$dir/out")"
 refused nonsense "UCX_TLS is 'nonsense': unset it, or name transports that \`ucx_info -d\` lists"
 refused self 'cannot be reached'
+(
+    ulimit -n 25
+    ! UCX_TLS=tcp,self timeout 30 "$MPIEXEC" -n 2 "$dir/hello" > "$dir/out" 2>&1
+) || fail "with 25 open files it starts"
+grep -q 'may have 25 files open: raise that (ulimit -n)' "$dir/out" || fail "25 open files: $(cat "$dir/out")"
 [ $failures -eq 0 ]

@@ -148,9 +148,9 @@ static uint64_t now_us(void)
 }
 
 /* Whether the program has looked at the network since the last time, or sleeps on it. */
-static int program_polls(unsigned *seen)
+static int program_polls(uint64_t *seen)
 {
-    unsigned polls = __atomic_load_n(&wdl_adi.polls, __ATOMIC_RELAXED);
+    uint64_t polls = __atomic_load_n(&wdl_adi.polls, __ATOMIC_RELAXED);
     int does = polls != *seen || __atomic_load_n(&wdl_adi.naps, __ATOMIC_RELAXED) > 0;
     *seen = polls;
     return does;
@@ -243,7 +243,7 @@ static void sleep_on(const struct wdl_adi_asynch *asynch, int fd, const struct t
 static void *serve_all(void *arg)
 {
     struct wdl_adi_asynch *asynch = arg;
-    unsigned seen = 0;
+    uint64_t seen = 0;
     int idle = 0, rung = 0;
     long look_us = LOOK_US, sleep_us = SLEEP_US;
     wdl_adi_slice_ask(SLICE_US);

@@ -48,9 +48,11 @@ int wdl_adi_coll_init(struct wdl_proc *proc)
 int wdl_adi_coll_fini(struct wdl_proc *proc)
 {
     int mpi_errno = wdl_adi_teams_end();
+    if (mpi_errno)
+        return mpi_errno;
     if (proc->coll)
         wdl_coll_fini(proc);
     wdl_arena_close();
     wdl_domains_close();
-    return mpi_errno;
+    return MPI_SUCCESS;
 }

@@ -60,15 +60,14 @@ static int await(int status, const struct exchange *x)
     return mpi_errno ? mpi_errno : WDL_ADI_ERROR(x->status);
 }
 
-/* The context is MPI_COMM_WORLD's, which does not live yet. */
 static int put(int peer, void *data, size_t bytes)
 {
     struct wdl_nm *nm = wdl_adi.proc->nm;
     struct exchange x = {.comp.fn = exchange_done };
     const struct wdl_nm_buf buf = {.addr = data,.count = bytes };
     int status;
-    WDL_ADI_INSIST(status, nm->ops->tag_send(nm, peer, wdl_tag_make(0, MPIR_Process.rank, 0), &buf,
-                                             0, &x.comp));
+    WDL_ADI_INSIST(status, nm->ops->tag_send(nm, peer, wdl_tag_make(WDL_TAG_CONTEXT_OWN,
+                                             MPIR_Process.rank, 0), &buf, 0, &x.comp));
     return await(status, &x);
 }
 
@@ -79,8 +78,8 @@ static int get(int peer, void *data, size_t bytes)
     const struct wdl_nm_buf buf = {.addr = data,.count = bytes };
     struct wdl_nm_info info;
     int status;
-    WDL_ADI_INSIST(status, nm->ops->tag_recv(nm, wdl_tag_make(0, peer, 0), UINT64_MAX, &buf,
-                                             &x.comp, &info));
+    WDL_ADI_INSIST(status, nm->ops->tag_recv(nm, wdl_tag_make(WDL_TAG_CONTEXT_OWN, peer, 0),
+                                             UINT64_MAX, &buf, &x.comp, &info));
     return await(status, &x);
 }
 

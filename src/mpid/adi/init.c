@@ -244,7 +244,7 @@ int MPID_Init(int required, int *provided)
     MPIR_Process.tag_bits = WDL_TAG_BITS;
     wdl_adi_comm_init();
 
-    wdl_adi_watch_begin();      /* early: there is little yet that it would get a copy of */
+    wdl_adi_watch_begin();      /* early: what there is of ours it would get a copy of */
     wdl_adi.host_ops = wdl_adi_host_ops;
     if (!wdl_adi_heavy_barrier_init())
         wdl_adi.host_ops.heavy_barrier = NULL;
@@ -313,20 +313,20 @@ static int flush_all(struct wdl_nm *nm)
     return wait_done(status, &flush);
 }
 
-/* One round of a dissemination barrier: tell `to`, hear from `from`. Context 0 is free, the world
- * being gone. */
+/* One round of a dissemination barrier: tell `to`, hear from `from`. */
 static int barrier_round(struct wdl_nm *nm, int round, int to, int from)
 {
+    const MPIR_Context_id_t context = WDL_TAG_CONTEXT_OWN;
     struct waited send = {.comp.fn = waited_done }, recv = {.comp.fn = waited_done };
     struct wdl_nm_buf nothing = { 0 };
     struct wdl_nm_info info;
     int send_status, recv_status;
     uint64_t mask = WDL_TAG_CONTEXT_MASK | WDL_TAG_RANK_MASK | WDL_TAG_MASK;
 
-    while ((recv_status = nm->ops->tag_recv(nm, wdl_tag_make(0, from, round), mask, &nothing,
-                                            &recv.comp, &info)) == WDL_AGAIN)
+    while ((recv_status = nm->ops->tag_recv(nm, wdl_tag_make(context, from, round), mask,
+                                            &nothing, &recv.comp, &info)) == WDL_AGAIN)
         wdl_proc_progress(wdl_adi.proc);
-    while ((send_status = nm->ops->tag_send(nm, to, wdl_tag_make(0, MPIR_Process.rank, round),
+    while ((send_status = nm->ops->tag_send(nm, to, wdl_tag_make(context, MPIR_Process.rank, round),
                                             &nothing, 0, &send.comp)) == WDL_AGAIN)
         wdl_proc_progress(wdl_adi.proc);
     int mpi_errno = wait_done(send_status, &send);
@@ -334,11 +334,13 @@ static int barrier_round(struct wdl_nm *nm, int round, int to, int from)
     return mpi_errno ? mpi_errno : mpi_errno2;
 }
 
-static int message_barrier(struct wdl_nm *nm)
+/* MPI_Finalize's two barriers, by the first of their rounds. */
+enum { FIRST_BARRIER = 0, LAST_BARRIER = 32 };
+
+static int message_barrier(struct wdl_nm *nm, int round)
 {
     int mpi_errno = MPI_SUCCESS;
     int size = MPIR_Process.size, rank = MPIR_Process.rank;
-    int round = 0;
     for (int distance = 1; distance < size && !mpi_errno; distance *= 2)
         mpi_errno = barrier_round(nm, round++, (rank + distance) % size,
                                   (rank - distance + size) % size);
@@ -361,7 +363,7 @@ int MPID_Finalize(void)
     mpi_errno = wdl_adi_wins_end();
     MPIR_ERR_CHECK(mpi_errno);
     /* who waits in a collective that others have called otherwise asks them what they meant */
-    mpi_errno = message_barrier(wdl_adi.proc->nm);
+    mpi_errno = message_barrier(wdl_adi.proc->nm, FIRST_BARRIER);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = wdl_adi_rma_fini(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
@@ -372,7 +374,7 @@ int MPID_Finalize(void)
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = flush_all(wdl_adi.proc->nm);
     MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = message_barrier(wdl_adi.proc->nm);
+    mpi_errno = message_barrier(wdl_adi.proc->nm, LAST_BARRIER);
     MPIR_ERR_CHECK(mpi_errno);
     summary(wdl_adi.proc->nm);
     wdl_adi.closing = 1;

@@ -44,6 +44,9 @@ int MPID_Rsend_init(WDL_SEND_PARAMS)
 
 int MPID_Bsend_init(WDL_SEND_PARAMS)
 {
+    if (count > INT_MAX)        /* MPICH's buffered sends count by ints */
+        return MPIR_Err_create_code(MPI_SUCCESS, MPIR_ERR_RECOVERABLE, __func__, __LINE__,
+                                    MPI_ERR_COUNT, "**count", NULL);
     return persist_make(MODE_BSEND, buf, count, datatype, rank, tag, comm, context_offset, request);
 }
 

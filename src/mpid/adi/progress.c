@@ -102,10 +102,11 @@ cvars:
 /* The progress thread reads the count without our lock, and so do those who may ring for it. */
 static void count_poll(void)
 {
-    unsigned polls = wdl_adi.polls + 1;
+    uint64_t polls = wdl_adi.polls + 1;
     __atomic_store_n(&wdl_adi.polls, polls, __ATOMIC_RELAXED);
     if (wdl_adi.asynch && wdl_adi.bells)
-        __atomic_store_n(&wdl_adi.bells[MPIR_Process.local_rank].polls, polls, __ATOMIC_RELAXED);
+        __atomic_store_n(&wdl_adi.bells[MPIR_Process.local_rank].polls, (uint32_t) polls,
+                         __ATOMIC_RELAXED);
 }
 
 static int poll_once(int *events_out)
@@ -230,7 +231,10 @@ static void offer_processor(void)
         offer_at_once();
         return;
     }
-    wdl_adi.in_vain = offer_timed() ? 0 : wdl_adi.in_vain + 1;
+    if (offer_timed())
+        wdl_adi.in_vain = 0;
+    else if (wdl_adi.in_vain < OFTEN)
+        wdl_adi.in_vain++;
     wdl_adi.alone = wdl_adi.in_vain >= OFTEN;
     attend(wdl_adi.alone);
 }
@@ -266,7 +270,7 @@ static void nap(MPID_Progress_state * state, unsigned long long waited_ns)
         give_away();
         return;
     }
-    long longest_us = 1000L * MPIR_CVAR_WINDLASS_NAP_MS;
+    long longest_us = 1000L * MPL_MAX(MPIR_CVAR_WINDLASS_NAP_MS, 0);
     int by_memory = state->unarmed || state->by_memory || wdl_coll_by_memory(wdl_adi.proc);
     long us = by_memory ? memory_nap_us(state, waited_ns) :
         1000L << (state->naps < 4 ? state->naps : 4);

@@ -11,8 +11,9 @@
  * spoken and ends: nobody is killed before that, and the first death is the one to be named. 3. It
  * is in a session of its own, where hydra's signals to the job do not reach it; no signal tells
  * its parent of its end, and the program's wait() does not see it. It holds the first process's
- * stderr, no other file of the job. 4. Nothing depends on it: where it cannot be started or
- * reached, the job runs as it would without.
+ * stderr, no other file of the job, and gives back what it has of the program's memory, which may
+ * be much, and would be kept for it as it was. 4. Nothing depends on it: where it cannot be started
+ * or reached, the job runs as it would without.
  */
 #include "wdl_adi.h"
 #include <errno.h>
@@ -21,6 +22,7 @@
 #include <signal.h>
 #include <stddef.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -80,11 +82,13 @@ struct watch {
 
 enum source { LISTENER, SOCK, PIDFD };
 
+/* Where that cannot be there is no watch: it would not hear the end. */
 static void look_at(struct watch *w, int fd, enum source source, int i)
 {
     struct epoll_event event = {.events = EPOLLIN,
                                 .data.u64 = (uint64_t) source << 32 | (uint32_t) i};
-    (void) epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event);
+    if (epoll_ctl(w->epoll, EPOLL_CTL_ADD, fd, &event) != 0)
+        _exit(0);
 }
 
 static void leave(struct watch *w, struct seat *seat)
@@ -222,7 +226,10 @@ _Noreturn static void run(struct watch *w)
 {
     struct epoll_event event;
     for (;;) {
-        if (epoll_wait(w->epoll, &event, 1, -1) != 1)
+        int n = epoll_wait(w->epoll, &event, 1, -1);
+        if (n < 0 && errno != EINTR)
+            _exit(0);
+        if (n != 1)
             continue;
         int i = (int) (uint32_t) event.data.u64;
         switch ((enum source)(event.data.u64 >> 32)) {
@@ -265,6 +272,54 @@ static void strip(struct watch *w)
             close(fd);
     files.rlim_cur = files.rlim_max;
     setrlimit(RLIMIT_NOFILE, &files);
+}
+
+/* One mapping, by its line: no more than its ends is kept of a large one that is in no file. Behind
+ * a library's data such a one begins with what the library has, and what is used here at all lies
+ * near the thread's own. (The heap has things the loader needs.) */
+static void forget_mapping(const char *line)
+{
+    enum { LARGE = 1 << 20, END = 256 << 10 };
+    unsigned long from, to, offset, inode;
+    char access[8];
+    int path = 0;
+    if (sscanf(line, "%lx-%lx %7s %lx %*s %lu%n", &from, &to, access, &offset, &inode, &path) < 5 ||
+        strcmp(access, "rw-p") != 0 || inode != 0 || to - from < LARGE ||
+        line[path + (int) strspn(line + path, " ")] != '\0')
+        return;
+    uintptr_t own = (uintptr_t) &errno & ~(uintptr_t) (END - 1);
+    from += END;
+    to -= END;
+    if (own + 2 * END <= from || own - END >= to) {
+        (void) madvise((void *) from, to - from, MADV_DONTNEED);
+        return;
+    }
+    if (own - END > from)
+        (void) madvise((void *) from, own - END - from, MADV_DONTNEED);
+    if (own + 2 * END < to)
+        (void) madvise((void *) (own + 2 * END), to - own - 2 * END, MADV_DONTNEED);
+}
+
+/* The program's memory. */
+static void forget(void)
+{
+    char text[8192];
+    size_t have = 0;
+    ssize_t n;
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    while (fd >= 0 && (n = read(fd, text + have, sizeof text - have)) > 0) {
+        char *line = text, *end;
+        have += (size_t) n;
+        while ((end = memchr(line, '\n', have - (size_t) (line - text)))) {
+            *end = '\0';
+            forget_mapping(line);
+            line = end + 1;
+        }
+        have -= (size_t) (line - text);
+        memmove(text, line, have);
+    }
+    if (fd >= 0)
+        close(fd);
 }
 
 /* --- the processes
@@ -320,7 +375,10 @@ _Noreturn static void watch(struct watch *w, int sock, pid_t parent)
                                .rank = MPIR_Process.rank,
                                .pid = parent};
     strip(w);
+    forget();
     w->epoll = epoll_create1(EPOLL_CLOEXEC);
+    if (w->epoll < 0)
+        _exit(0);
     w->seat[0].pidfd = (int) syscall(SYS_pidfd_open, parent, 0);
     look_at(w, w->listener, LISTENER, 0);
     look_at(w, w->seat[0].sock, SOCK, 0);

@@ -4,6 +4,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <ucs/config/global_opts.h>
 
@@ -256,6 +257,17 @@ static ucs_status_t start(struct ucx_nm *nm, int *limited_out)
     return ucs;
 }
 
+/* Fewer open files than UCX wants for a start? */
+static int files_are_few(long *files_out)
+{
+    enum { FEW = 128 };
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= FEW)
+        return 0;
+    *files_out = (long) limit.rlim_cur;
+    return 1;
+}
+
 static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, char *err,
                     size_t err_bytes)
 {
@@ -270,6 +282,7 @@ static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, 
     ucs_status_t ucs = start(nm, &limited);
     if (ucs != UCS_OK) {
         const char *tls = getenv("UCX_TLS");
+        long files;
         if (limited)
             snprintf(err, err_bytes,
                      "UCX cannot be started: the limit on the size of files is too low for the "
@@ -277,6 +290,10 @@ static int ucx_open(const struct wdl_nm_params *params, struct wdl_nm **nm_out, 
         else if (ucs == UCS_ERR_NO_RESOURCE || ucs == UCS_ERR_NO_MEMORY)
             snprintf(err, err_bytes, "UCX cannot be started: %s. Is there room in /dev/shm?",
                      ucs_status_string(ucs));
+        else if (files_are_few(&files))
+            snprintf(err, err_bytes,
+                     "UCX cannot be started: %s. A process may have %ld files open: raise that "
+                     "(ulimit -n)", ucs_status_string(ucs), files);
         else
             snprintf(err, err_bytes,
                      "UCX cannot be started: %s. UCX_TLS is %s%s%s: unset it, or name transports "

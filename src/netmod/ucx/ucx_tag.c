@@ -10,6 +10,7 @@ struct type_state {
     struct wdl_nm_type *type;
     void *buffer;
     size_t count;
+    struct wdl_nm_comp *comp;   /* of a receive; NULL: of a send */
 };
 
 static void *state_start(void *context, void *buffer, size_t count)
@@ -19,6 +20,7 @@ static void *state_start(void *context, void *buffer, size_t count)
         state->type = context;
         state->buffer = buffer;
         state->count = count;
+        state->comp = state->type->nm->receiving;
         wdl_list_push(&state->type->nm->states, &state->link);
     }
     return state;
@@ -53,6 +55,18 @@ static void state_finish(void *arg)
     struct type_state *s = arg;
     wdl_list_remove(&s->link);
     free(s);
+}
+
+/* UCX makes one when a receive is posted, and does not finish that of one that is cancelled. */
+static void state_cancelled(struct ucx_nm *nm, const struct wdl_nm_comp *comp)
+{
+    struct wdl_list *link, *next;
+    for (link = nm->states.next; link != &nm->states; link = next) {
+        struct type_state *state = wdl_container_of(link, struct type_state, link);
+        next = link->next;
+        if (state->comp == comp)
+            state_finish(state);
+    }
 }
 
 int ucx_type_create(struct wdl_nm *base, const struct wdl_nm_type_ops *ops, void *type_ctx,
@@ -136,6 +150,8 @@ static void recv_cb(void *request, ucs_status_t status, const ucp_tag_recv_info_
     struct ucx_nm *nm = comp->owner;
     struct wdl_nm_info info;
     info_fill(&info, status, tag_info);
+    if (status == UCS_ERR_CANCELED)
+        state_cancelled(nm, comp);
     ucp_request_free(request);
     if (nm->receiving == comp) {
         nm->received = info;

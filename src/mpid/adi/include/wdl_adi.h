@@ -33,8 +33,8 @@ struct wdl_adi {
     int attends;        /* ... and others know that this process waits (wdl_rma_attend) */
     int can_sleep;              /* the network can wake us up */
     struct wdl_host_ops host_ops;       /* wdl_adi_host_ops without what this system lacks */
-    unsigned polls;             /* the program's, of the network */
-    unsigned given;             /* so often it has offered its processor, */
+    uint64_t polls;             /* the program's, of the network */
+    uint64_t given;             /* so often it has offered its processor, */
     unsigned refused;           /* and, not waiting, on end, to nobody */
     unsigned offers;            /* of the processor, in waits by memory */
     struct wdl_spread_looks spread_looks;       /* who waits where (spread.c) */

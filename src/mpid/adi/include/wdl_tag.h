@@ -23,6 +23,10 @@
 #define WDL_TAG_RANK_SHIFT WDL_TAG_BITS
 #define WDL_TAG_CONTEXT_SHIFT (WDL_TAG_BITS + WDL_TAG_RANK_BITS)
 
+/* Of the device's own messages: a communicator's may be in use by a process that has not ended.
+ * This one MPICH keeps for processes that are spawned, of which there are none. */
+#define WDL_TAG_CONTEXT_OWN MPIR_CONTEXT_DYNAMIC_PROC_MASK
+
 #define WDL_TAG_MASK ((UINT64_C(1) << WDL_TAG_BITS) - 1)
 #define WDL_TAG_RANK_MASK (((UINT64_C(1) << WDL_TAG_RANK_BITS) - 1) << WDL_TAG_RANK_SHIFT)
 #define WDL_TAG_CONTEXT_MASK (((UINT64_C(1) << WDL_TAG_CONTEXT_BITS) - 1) << WDL_TAG_CONTEXT_SHIFT)
