@@ -242,7 +242,9 @@ struct wdl_coll_call {
  * 64-byte aligned. All of them are there, zeroed, before any rank makes the team, and are the
  * team's alone until it is destroyed everywhere. */
 struct wdl_coll_shm {
-    void *(*segment)(void *ctx, int rank); /* NULL: another node; for the own rank, its own */
+    /* The own rank's, too. NULL: another node, or there is none of that rank's: what it sends and
+     * what it is sent goes by message. */
+    void *(*segment)(void *ctx, int rank);
     void (*wake)(void *ctx, int rank); /* called behind each store; or NULL */
     /* Copy from, and to, the private memory of a rank of this node. WDL_OK or an error. NULL: that
      * cannot be done, on none of the ranks of a node. */

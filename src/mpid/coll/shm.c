@@ -114,8 +114,8 @@ struct wdl_shm_cell *wdl_shm_cell_of(const struct wdl_team *team, const struct w
         return NULL;
     if (car->role >= team->cell_roles ||
         car->bytes > (car->role < team->data_roles ? team->params.cell_bytes : 0) ||
-        !shm->segment(shm->ctx, car->peer))
-        return NULL;
+        !shm->segment(shm->ctx, car->peer) || !shm->segment(shm->ctx, team->rank))
+        return NULL;            /* also where only one of the two has none: both must think alike */
     char *segment = shm->segment(shm->ctx, sends ? car->peer : team->rank);
     size_t at = car->role < team->data_roles
                     ? car->role * data_stride(team)

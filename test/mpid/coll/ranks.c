@@ -100,6 +100,8 @@ static void *segment(void *ctx, int rank)
 {
     const struct ranks_one *one = ctx;
     int own = (int) (one - one->all->one);
+    if (rank == one->all->lacks - 1)
+        return NULL;
     return node_of(one->all, own) == node_of(one->all, rank) ? one->all->one[rank].segment : NULL;
 }
 

@@ -23,6 +23,7 @@ struct ranks {
         size_t staging_bytes, staging_long_bytes;
     } * one;
     int node_ranks;
+    int lacks; /* 1 + a rank that has no segment; 0: all have one */
     int domain_ranks; /* within a node; 0: nobody knows of domains */
 };
 

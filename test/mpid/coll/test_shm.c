@@ -108,6 +108,60 @@ START_TEST(another_length_or_meaning_does_not_fit)
 }
 END_TEST
 
+/* It sends, and is sent, messages: both sides must think so. */
+START_TEST(a_rank_that_has_no_memory)
+{
+    static const enum wdl_coll_kind kinds[] = {WDL_COLL_BARRIER, WDL_COLL_ALLREDUCE,
+                                               WDL_COLL_BROADCAST, WDL_COLL_EXCHANGE};
+    enum { KINDS = sizeof kinds / sizeof kinds[0] };
+    struct wdl_sim_params sim = {.seed = 3, .ranks = RANKS, .am_bytes_max = 1024};
+    struct wdl_team_params params = {.id = 3, .window = WINDOW, .cell_bytes = CELL};
+    struct wdl_coll_req reqs[RANKS];
+    uint32_t in[RANKS][RANKS], out[RANKS][RANKS];
+    for (int lacks = 0; lacks < RANKS; lacks++) {
+        ranks_open(&r, &sim);
+        r.lacks = lacks + 1;
+        ranks_team_nodes(&r, &params, RANKS, 0, teams);
+        for (int k = 0; k < 3 * KINDS; k++) {
+            memset(reqs, 0, sizeof reqs);
+            memset(out, 0, sizeof out);
+            for (int i = 0; i < RANKS; i++) {
+                for (int to = 0; to < RANKS; to++)
+                    in[i][to] = (uint32_t) (1000 * k + 10 * i + to);
+                struct wdl_coll_args args = {.kind = kinds[k % KINDS], .flags = WDL_COLL_MPI,
+                                             .src = in[i], .dst = out[i], .bytes = sizeof in[i][0]};
+                if (args.kind == WDL_COLL_ALLREDUCE)
+                    args.op = (struct wdl_coll_op){
+                        .fn = ranks_sum, .elem_bytes = sizeof in[i][0], .commutes = 1};
+                if (args.kind == WDL_COLL_BARRIER)
+                    args.bytes = 0;
+                must_cmp(wdl_coll_start(teams[i], &args, &reqs[i]), ==, WDL_OK);
+            }
+            ranks_finish(&r, reqs, 1);
+            for (int i = 0; i < RANKS; i++) {
+                uint32_t all = RANKS * 1000 * (uint32_t) k + 10 * RANKS * (RANKS - 1) / 2;
+                must_cmp(reqs[i].status, ==, WDL_OK);
+                if (kinds[k % KINDS] == WDL_COLL_ALLREDUCE)
+                    must_cmp(out[i][0], ==, all);
+                else if (kinds[k % KINDS] == WDL_COLL_BROADCAST)
+                    must_cmp(out[i][0], ==, in[0][0]);
+                for (int from = 0; from < RANKS && kinds[k % KINDS] == WDL_COLL_EXCHANGE; from++)
+                    must_cmp(out[i][from], ==, in[from][i]);
+            }
+        }
+        for (int i = 0; i < RANKS; i++)
+            for (int k = 0; k < RANKS; k++) {
+                int has = i != k && i != lacks && k != lacks;
+                if (i == k)
+                    continue;
+                must_cmp(car_of(teams[i], WDL_CAR_SEND, k, 0, 4).shm != NULL, ==, has);
+                must_cmp(car_of(teams[i], WDL_CAR_RECV, k, 0, 4).shm != NULL, ==, has);
+            }
+        close_all();
+    }
+}
+END_TEST
+
 /* The least of all, where numbers wrap, too; and of one. */
 START_TEST(how_far_ranks_are)
 {
@@ -144,4 +198,4 @@ START_TEST(how_far_ranks_are)
 END_TEST
 
 WDL_SUITE("coll/shm", what_a_cell_takes, cells_are_apart_and_of_one_collective,
-          another_length_or_meaning_does_not_fit, how_far_ranks_are)
+          another_length_or_meaning_does_not_fit, a_rank_that_has_no_memory, how_far_ranks_are)
