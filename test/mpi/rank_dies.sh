@@ -12,6 +12,7 @@ fail()
     failures=$((failures + 1))
 }
 
+command -v pgrep > /dev/null || { echo 'there is no pgrep to find processes with (Debian: procps)'; exit 1; }
 "$MPICC" -std=gnu11 -O2 -I"$WDL_TOP/test/mpi" -o "$dir/dying" "$WDL_TOP/test/mpi/dying.c" || exit 1
 
 # Files of this user that are younger than this test and that no process has mapped; others' come and go.
