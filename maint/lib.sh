@@ -32,6 +32,16 @@ mpich_check()
         die "$2 is MPICH $version; windlass is made for MPICH $mpich_version and no other"
 }
 
+# no_blanks DIR...: refuse to build there.
+no_blanks()
+{
+    for place in "$@"; do
+        case $place in
+            *[[:space:]]*) die "autotools cannot build in a directory with a blank in its name: $place" ;;
+        esac
+    done
+}
+
 # seconds_text N: N seconds as m:ss.
 seconds_text()
 {

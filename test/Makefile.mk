@@ -189,6 +189,7 @@ test_support_sources =                  \
 test_scripts =                          \
     test/maint/test_apps.py             \
     test/maint/test_bench.py            \
+    test/maint/test_build.sh            \
     test/maint/test_check.py            \
     test/maint/test_get_mpich.sh        \
     test/maint/test_graft.sh            \

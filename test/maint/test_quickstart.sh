@@ -73,6 +73,11 @@ grep -Eq '^\[6/8\] build \.\.\. [0-9]+:[0-9]{2}, 1 files compiled$' "$dir/out" |
     fail "no progress line: $(cat "$dir/out")"
 ! grep -q 'maint/quickstart: line' "$dir/out" || fail "the shell complains: $(cat "$dir/out")"
 
+tool "$dir/project/maint/build-mpich" 'echo "$JOBS" > "'"$dir"'/jobs"'
+JOBS=7 quickstart && [ "$(cat "$dir/jobs")" = 7 ] || fail "JOBS=7: $(cat "$dir/jobs")"
+JOBS=7 quickstart --jobs 3 && [ "$(cat "$dir/jobs")" = 3 ] || fail "--jobs 3: $(cat "$dir/jobs")"
+! JOBS=many quickstart || fail "JOBS=many is not refused"
+
 ! BAD_EXAMPLE=1 quickstart || fail "a failed example goes unnoticed"
 says 'FAILED with status 3'
 
@@ -82,5 +87,16 @@ says 'apt-get update && apt-get install -y --no-install-recommends libucx-dev'
 MISSING=libucx-dev quickstart --no-packages || fail "--no-packages: $(cat "$dir/out")"
 FAKE_ID=0 MISSING=libucx-dev quickstart || fail "as root: $(cat "$dir/out")"
 grep -q 'install -y --no-install-recommends libucx-dev' "$dir/apt" || fail "as root nothing is installed"
+
+# What can never be built in is refused before anything is installed.
+rm "$dir/apt"
+! PATH="$dir/bin:$PATH" FAKE_ID=0 MISSING=libucx-dev WORK="$dir/a b" PREFIX="$dir/prefix" \
+    "$dir/project/maint/quickstart" > "$dir/out" 2>&1 < /dev/null || fail "a blank in WORK is not refused"
+says 'with a blank in its name'
+[ ! -e "$dir/apt" ] || fail "packages are installed first"
+# clang's sanitizers are a package that clang only recommends; rank_dies.sh wants pgrep.
+for package in libclang-rt-dev procps; do
+    ! MISSING=$package quickstart || fail "$package is not wanted"
+done
 
 [ $failures -eq 0 ]
