@@ -20,6 +20,8 @@ import shutil
 import subprocess
 import tempfile
 
+import testlist
+
 SETUP = "model"
 RUN = re.compile(r"^ \* check (holds|fails) (safety|ltl \w+)((?: \w+(?:=\w+)?)*)(?::.*)?$", re.M)
 ANY = re.compile(r"^ \* check .*$", re.M)
@@ -68,11 +70,13 @@ def check(model, what, names):
     output = []
 
     def step(command):
-        done = subprocess.run(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, errors="replace",
-                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)))
-        output.append(done.stdout)
-        return done.returncode == 0
+        process = subprocess.Popen(command, cwd=directory, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.STDOUT, text=True, errors="replace", start_new_session=True,
+                                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS)))
+        testlist.running.add(process.pid)
+        output.append(process.communicate()[0])
+        testlist.running.discard(process.pid)
+        return process.returncode == 0
 
     try:
         compile_names = [f"-DMEMLIM={MEMORY_MB}"] + (["-DNFAIR=3"] if liveness else ["-DSAFETY", "-DNOCLAIM"])

@@ -148,19 +148,23 @@ def run_setup(name, top, programs, report):
     guest.finish()
 
 
-def run(top, work, suite, option, report):
-    """The set-ups of option.setup; the suite of the netmod runs on one guest."""
+def find(suite, setups):
+    """Set-up -> programs."""
     suite.find([])
-    chosen = [name for name in SETUPS if name in option.setup]
-    programs = {name: [program for program in choose(suite) if program.np >= SETUPS[name].guests] for name in chosen}
-    if option.list:
-        if "rdma" in chosen:
-            print(f"rdma: test/netmod/test_ucx {TRANSPORTS}")
-        for name in chosen:
-            for program in programs[name]:
-                print(f"{name}: {program.title()}")
-        return
-    for name in chosen:
-        build(suite, programs[name])
+    return {name: [program for program in choose(suite) if program.np >= SETUPS[name].guests] for name in setups}
+
+
+def show(programs):
+    if "rdma" in programs:
+        print(f"rdma: test/netmod/test_ucx {TRANSPORTS}")
+    for name, chosen in programs.items():
+        for program in chosen:
+            print(f"{name}: {program.title()}")
+
+
+def run(top, work, suite, programs, report):
+    """These set-ups; the suite of the netmod runs on one guest."""
+    for name, chosen in programs.items():
+        build(suite, chosen)
         more = netmod_suite(top, work, suite.cores, report) if name == "rdma" else []
-        run_setup(name, top, more + programs[name], report)
+        run_setup(name, top, more + chosen, report)

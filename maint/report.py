@@ -15,7 +15,10 @@ class Report:
         self.failures = []
         self.start = time.monotonic()
         self.lock = threading.Lock()
-        shutil.rmtree(log_directory, ignore_errors=True)
+
+    def begin(self):
+        """Programs are about to be run: the logs of the last time go."""
+        shutil.rmtree(self.log_directory, ignore_errors=True)
 
     def clock(self):
         seconds = int(time.monotonic() - self.start)

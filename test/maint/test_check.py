@@ -131,6 +131,42 @@ class Check(unittest.TestCase):
         time.sleep(3)
         self.assertFalse(os.path.exists(os.path.join(self.suite, "rma/ran")))
 
+    def test_an_interrupt_ends_the_models(self):
+        runs, ran = (os.path.join(self.temporary.name, name) for name in ("runs", "ran"))
+        self.program(os.path.join(self.temporary.name, "bin/spin"), f"#!/bin/sh\ntouch {runs}\nsleep 2\ntouch {ran}\n")
+        environment = dict(os.environ, WORK=self.work, PREFIX=self.prefix)
+        environment["PATH"] = os.path.join(self.temporary.name, "bin") + os.pathsep + environment["PATH"]
+        check = subprocess.Popen([os.path.join(TOP, "maint/check"), "--setup", "model", "--jobs", "1"],
+                                 env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not os.path.exists(runs):
+            time.sleep(0.1)
+        check.terminate()
+        self.assertEqual(check.wait(), 130)
+        time.sleep(3)
+        self.assertFalse(os.path.exists(ran))
+
+    def test_what_is_left_in_tmpdir_is_gone_the_next_time(self):
+        self.write("rma/testlist", "leaves 2\n")
+        self.program("rma/leaves", "#!/bin/sh\nmktemp -d; [ $(ls $TMPDIR | wc -l) = 1 ] || echo more\n")
+        for _ in range(2):
+            _, output = self.check("--setup", "shm", "--only", "rma")
+            self.assertIn(f"unexpected output: {self.work}/check/tmp/tmp.", output)
+            self.assertNotIn("more", output)
+
+    def test_logs_stay_until_programs_are_run(self):
+        self.write("rma/testlist", "bad 2\n")
+        self.program("rma/bad", "#!/bin/sh\necho wrong\n")
+        self.check("--setup", "shm", "--only", "rma")
+        log = os.path.join(self.work, "check/log/shm_rma_bad_np_2.log")
+        self.assertTrue(os.path.exists(log))
+        self.check("--setup", "shm", "--only", "rma", "--list")
+        self.check("--setup", "rdma", "--list")
+        self.check("--only", "nonsense")
+        self.assertTrue(os.path.exists(log))
+        self.program("rma/bad", "#!/bin/sh\necho ' No Errors'\n")
+        self.check("--setup", "shm", "--only", "rma")
+        self.assertFalse(os.path.exists(log))
+
     def test_thread_sanitizer(self):
         """Its library comes before the installed one, in programs alone; a library that cannot be had fails them."""
         self.write("threads/rma/testlist", "show 2\n")
@@ -202,6 +238,9 @@ class Check(unittest.TestCase):
     def test_wrong_use_is_refused(self):
         self.assertNotEqual(self.check("--only", "nonsense")[0], 0)
         self.assertNotEqual(self.check("--setup", "nonsense")[0], 0)
+        self.assertIn("error: --jobs: at least 1", self.check("--jobs", "0", "--list")[1])
+        for words in (("--rdma", "--quick"), ("--rdma", "--only", "rma")):
+            self.assertIn("are not of --rdma", self.check(*words, "--list")[1])
         os.remove(os.path.join(self.prefix, "bin/mpiexec"))
         status, output = self.check("--setup", "shm")
         self.assertNotEqual(status, 0)
