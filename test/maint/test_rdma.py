@@ -3,12 +3,15 @@
 """Tests of what `maint/check --rdma` makes of what a guest says; maint/rdma-vm is a script here."""
 
 import contextlib
+import importlib.machinery
+import importlib.util
 import io
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 TOP = os.path.abspath(os.environ.get("WDL_SRCDIR",
@@ -54,6 +57,38 @@ class List(unittest.TestCase):
         for program in self.programs:
             self.assertIn(f"MPIEXEC_TIMEOUT={program.time_limit_s} '/bin/mpi exec' -n {program.np} ", program.command)
         self.assertEqual(text.count("timeout -k "), len(self.programs))
+
+
+class Machine(unittest.TestCase):
+    def setUp(self):
+        path = os.path.join(TOP, "maint/rdma-vm")
+        loader = importlib.machinery.SourceFileLoader("rdma_vm", path)
+        self.machine = importlib.util.module_from_spec(importlib.util.spec_from_loader("rdma_vm", loader))
+        loader.exec_module(self.machine)
+
+    def test_the_newest_kernel_is_the_first(self):
+        with tempfile.TemporaryDirectory() as root:
+            versions = ["6.1.0-10-amd64", "6.1.0-9-amd64", "6.1.0-100-amd64", "6.12.1-amd64"]
+            os.mkdir(os.path.join(root, "boot"))
+            for version in versions:
+                driver = os.path.join(root, "lib/modules", version, "kernel/drivers/infiniband/sw/rxe")
+                os.makedirs(driver)
+                for name in (os.path.join(driver, "rdma_rxe.ko"), os.path.join(root, "boot", "vmlinuz-" + version)):
+                    open(name, "w").close()
+            self.assertEqual(self.machine.versions(root), [versions[i] for i in (3, 2, 0, 1)])
+
+    def test_a_blank_is_refused(self):
+        with unittest.mock.patch("sys.argv", ["rdma-vm", "--share", "/a b", "true"]), \
+                contextlib.redirect_stderr(io.StringIO()) as said, self.assertRaises(SystemExit):
+            self.machine.options()
+        self.assertIn("--share /a b: there is a blank in its name", said.getvalue())
+
+    def test_tools_are_found_where_users_do_not_look(self):
+        with unittest.mock.patch("sys.argv", ["rdma-vm", "--prepare"]), unittest.mock.patch("subprocess.run"), \
+                unittest.mock.patch.object(self.machine, "prepare", return_value=("", "")), \
+                unittest.mock.patch.dict(os.environ, PATH="/usr/bin:/bin"):
+            self.machine.main()
+            self.assertEqual(os.environ["PATH"], "/usr/bin:/bin:/usr/sbin:/sbin")
 
 
 class Script(unittest.TestCase):
