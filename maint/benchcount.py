@@ -8,7 +8,10 @@ does more falls out.
 
 import os
 import re
+import shutil
 import subprocess
+
+import processes
 
 FEW, MANY = 200, 1200
 TIME_LIMIT_S = 300
@@ -55,13 +58,14 @@ def total(path):
 
 def count(peer, build, call, out):
     """Instructions of one call, or why there are none."""
+    if not shutil.which("valgrind"):
+        return "no valgrind"
     totals = []
     for times in (FEW, MANY):
         output = os.path.join(out, f"callgrind.{peer.name}.{call}.{times}")
         try:
-            done = subprocess.run(command(peer, peer.path(build, "counts"), call, times, output),
-                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                  stderr=subprocess.STDOUT, timeout=TIME_LIMIT_S)
+            done = processes.run(command(peer, peer.path(build, "counts"), call, times, output), TIME_LIMIT_S,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
         except subprocess.TimeoutExpired:
             return "late"
         if done.returncode != 0 or not os.path.exists(output):

@@ -26,6 +26,14 @@ def cores():
     return len(os.sched_getaffinity(0))
 
 
+def compile_alone(arguments, what, wants=""):
+    """Compile what needs no MPI; ends with a message where that fails."""
+    if not shutil.which("cc"):
+        raise SystemExit(f"bench: {what} cannot be compiled: there is no cc (Debian: gcc)")
+    if subprocess.run(["cc"] + CFLAGS + arguments).returncode != 0:
+        raise SystemExit(f"bench: {what} cannot be compiled{wants}")
+
+
 @dataclass
 class Job:
     """One way to run one program; done once in a round by every peer."""

@@ -10,16 +10,14 @@
    it left unfinished, or behind that. Nothing a peer does ends the run.
 """
 
-import os
-import signal
 import subprocess
 import threading
 import time
 
 import benchstat
+import processes
 
 FAULTS_MAX = 30     # of a peer in a job; then the rest of its rows are given up
-GRACE_S = 5         # mpiexec gets this much to end its processes itself
 
 
 class Budget:
@@ -148,21 +146,6 @@ class Reader:
         return True
 
 
-def session(leader):
-    """The processes of a session."""
-    found = []
-    for name in os.listdir("/proc"):
-        if name.isdigit():
-            try:
-                with open(f"/proc/{name}/stat") as file:
-                    # Behind the name, in parentheses: state, parent, group, session.
-                    if int(file.read().rpartition(")")[2].split()[3]) == leader:
-                        found.append(int(name))
-            except (OSError, ValueError, IndexError):
-                pass
-    return found
-
-
 class Runner:
     def __init__(self, results, log, limit_s, environment):
         self.results, self.log = results, log
@@ -171,21 +154,10 @@ class Runner:
         self.process = None
 
     def stop(self):
-        """Ends the running program: mpiexec first, which knows its processes; then what is left of
-        the session that began with it."""
+        """Ends the running program."""
         process = self.process
-        if not process:
-            return
-        try:
-            os.killpg(process.pid, signal.SIGTERM)
-            process.wait(GRACE_S)
-        except (ProcessLookupError, subprocess.TimeoutExpired):
-            pass
-        for pid in session(process.pid):
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        if process:
+            processes.stop(process)
 
     def program(self, command, settings, reader):
         """Run it to its end; returns (status, late, last lines that were no rows)."""

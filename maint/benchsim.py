@@ -8,6 +8,8 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
+import benchplan
+
 SOURCES = ["test/bench/coll_simulated.c", "test/mpid/coll/simtime.c", "test/mpid/coll/least.c",
            "test/mpid/coll/walk.c", "test/mpid/coll/ranks.c", "test/host/testhost.c"]
 
@@ -40,9 +42,8 @@ def build(top, program):
     with open(os.path.join(top, "src", "Makefile.mk")) as file:
         sources = ["src/" + name for name in library_sources(file.read())] + SOURCES
     os.makedirs(os.path.dirname(program), exist_ok=True)
-    subprocess.run(["cc", "-std=gnu11", "-O2", "-o", program, "-I", os.path.join(top, "src"), "-I",
-                    os.path.join(top, "test")] + [os.path.join(top, name) for name in sources],
-                   check=True)
+    benchplan.compile_alone(["-o", program, "-I", os.path.join(top, "src"), "-I", os.path.join(top, "test")] +
+                            [os.path.join(top, name) for name in sources], "the simulation")
 
 
 def rows_of(lines):

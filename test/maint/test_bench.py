@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 import unittest.mock
 
@@ -988,7 +989,43 @@ class Driver(unittest.TestCase):
         with open(os.path.join(self.dir, "pid")) as file:
             self.assertIn(state(file.read().strip()), ("", "Z"))
 
+    def test_a_signal_ends_the_build_of_a_peer(self):
+        source = os.path.join(self.dir, "source")
+        os.makedirs(os.path.join(source, "maint"))
+        with open(os.path.join(source, "maint", "version.m4"), "w") as file:
+            file.write("m4_define([MPICH_VERSION_m4],[4.0.2])dnl\n")
+        self.tool(os.path.join(source, "configure"),
+                  f"printf 'all:\\n\\techo $$$$ > {self.dir}/pid.new; mv {self.dir}/pid.new {self.dir}/pid; sleep 100\\n' "
+                  "> Makefile")
+        self.tool(os.path.join(self.dir, "bin", "dpkg-query"), "echo install ok installed")
+        environment = dict(os.environ, MPICH_SRC=source)
+        environment["PATH"] = os.path.join(self.dir, "bin") + os.pathsep + environment["PATH"]
+        bench = subprocess.Popen([os.path.join(TOP, "maint", "bench"), "p2p", "--peers", "nemesis", "--cache",
+                                  os.path.join(self.dir, "nemesis"), "--out", os.path.join(self.dir, "out")],
+                                 env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        while not os.path.exists(os.path.join(self.dir, "pid")):
+            self.assertIsNone(bench.poll())
+            time.sleep(0.1)
+        bench.terminate()
+        self.assertEqual(bench.communicate()[1], "")
+        self.assertEqual(bench.returncode, 130)
+        with open(os.path.join(self.dir, "pid")) as file:
+            self.assertIn(state(file.read().strip()), ("", "Z"))
+
+    def test_what_is_missing_is_said(self):
+        self.tool(os.path.join(self.dir, "bin", "cc"), "exit 1")
+        status, output = self.bench(["windlass"], "--rounds", "1")
+        self.assertEqual(status, 1)
+        self.assertTrue(output.endswith("bench: the floors' program cannot be compiled; it wants UCX (Debian: libucx-dev)\n"),
+                        output)
+        with unittest.mock.patch("shutil.which", return_value=None):
+            with self.assertRaisesRegex(SystemExit, r"there is no cc \(Debian: gcc\)"):
+                benchplan.compile_alone([], "it")
+            self.assertEqual(benchcount.count(None, "", "put", ""), "no valgrind")
+
     def test_refused_options(self):
+        status, output = self.bench(["windlass"], "--np", "x")
+        self.assertEqual((status, output.splitlines()[-1]), (2, "bench: error: --np x: a list of numbers is wanted"))
         for args in (["p3p"], ["p2p", "--instructions"], ["p2p", "--fast", "/x"],
                      ["p2p", "--peers", "nonsense"]):
             done = subprocess.run([os.path.join(TOP, "maint", "bench")] + args,

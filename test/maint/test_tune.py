@@ -2,13 +2,21 @@
 # Part of Windlass. See COPYRIGHT in the top-level directory.
 """Tests of maint/tune: what it makes of what the programs say; these are scripts here."""
 
+import argparse
+import importlib.machinery
+import importlib.util
 import os
 import subprocess
+import sys
 import tempfile
+import time
 import unittest
+
+sys.dont_write_bytecode = True
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TOP = os.environ.get("WDL_SRCDIR", os.path.join(HERE, "../.."))
+TUNE = os.path.abspath(os.path.join(TOP, "maint", "tune"))
 SAYS = "= latency 1500.5\nnoise\n= gap 400\n= byte 0.1\n= reduce 0.25\n= nodes 1\n"
 LENGTHS = (8, 64, 1024, 8192)
 
@@ -53,7 +61,7 @@ if [ $(wc -l < {self.path('runs')}) -eq 10 ]; then cat {self.path('last')}; else
 exit {status}
 """)
         environment = dict(os.environ, PREFIX=self.dir.name, WORK=self.path("work"))
-        return subprocess.run([os.path.join(TOP, "maint", "tune")] + list(words),
+        return subprocess.run([TUNE] + list(words),
                               env=environment, capture_output=True, text=True, timeout=60)
 
     def lines(self, *names):
@@ -100,6 +108,52 @@ exit {status}
         done = self.tune(SAYS, status=3)
         self.assertIn("status 3", done.stderr)
         self.assertFalse(os.path.exists(self.path("work", "tune", "model")))
+
+    def test_what_cannot_be_done_is_said(self):
+        environment = dict(os.environ, PREFIX=self.path("nothing"), WORK=self.path("work"))
+        done = subprocess.run([TUNE], env=environment, capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, f"tune: there is no {self.path('nothing')}/bin/mpicc; run ./maint/quickstart first "
+                          "(with the same PREFIX)\n"))
+        self.script("mpicc", "exit 1\n")
+        done = subprocess.run([TUNE], env=dict(environment, PREFIX=self.dir.name), capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr),
+                         (1, f"tune: {os.path.abspath(TOP)}/test/bench/loggp.c could not be compiled\n"))
+        self.assertIn("--ranks: at least 2", self.tune(SAYS, "--ranks", "1").stderr)
+
+    def hangs(self):
+        self.script("mpicc", "exit 0\n")
+        new = self.path("pid.new")
+        self.script("mpiexec", f"sleep 100 & echo $! > {new}; mv {new} {self.path('pid')}; wait\n")
+
+    def ended(self):
+        with open(self.path("pid")) as file:
+            path = f"/proc/{file.read().strip()}/stat"
+        if not os.path.exists(path):
+            return True
+        with open(path) as file:
+            return file.read().rpartition(")")[2].split()[0] == "Z"
+
+    def test_a_signal_ends_what_runs(self):
+        self.hangs()
+        environment = dict(os.environ, PREFIX=self.dir.name, WORK=self.path("work"))
+        tune = subprocess.Popen([TUNE], env=environment, stderr=subprocess.PIPE, text=True)
+        while not os.path.exists(self.path("pid")):
+            time.sleep(0.1)
+        tune.terminate()
+        self.assertEqual(tune.communicate()[1], "")
+        self.assertEqual(tune.returncode, 130)
+        self.assertTrue(self.ended())
+
+    def test_no_program_runs_for_ever(self):
+        self.hangs()
+        loader = importlib.machinery.SourceFileLoader("tune", TUNE)
+        tune = importlib.util.module_from_spec(importlib.util.spec_from_loader("tune", loader))
+        loader.exec_module(tune)
+        option = argparse.Namespace(prefix=self.dir.name, ranks=2, mpiexec=[])
+        with self.assertRaisesRegex(SystemExit, "tune: the program was still running after 1 s"):
+            tune.run(option, ["program"], 1)
+        self.assertTrue(self.ended())
 
     def wins(self, engine, mpich, nodes=2, ranks=8):
         done = self.tune(SAYS.replace("nodes 1", f"nodes {nodes}"), "--ranks", str(ranks), engine=engine, mpich=mpich)
