@@ -1,9 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The memory a process spends on a window does not depend on the number of ranks (design 3.7): what
- * a process of 64 ranks has allocated, one of 4,096 has to the byte, after creation, in the middle
- * of an epoch and after every kind of use. What all ranks may leave at one of them at a time is
- * kept only so long.
+ * The memory a process spends on a window does not depend on the number of ranks (seed 001, Goals):
+ * what a process of 64 ranks has allocated, one of 4,096 has to the byte, after creation, in the
+ * middle of an epoch and after every kind of use. What all ranks may leave at one of them at a time
+ * is kept only so long.
  *
  * A team's grows with the logarithm of the number of ranks and with its window, not with the number
  * of ranks.

@@ -1,7 +1,7 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Short operations to one target in one message, with the request for its lock and with what closes
- * the epoch (seed 001, Performance optimizations 1 and 2; design 3.9).
+ * the epoch (seed 001, Performance optimizations 1 and 2).
  *
  * What may wait for company:
  *   one short operation under a lock not asked for yet, until the next call for its target

@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Put and get on private memory of this node: the system moves the bytes without the target's help
- * (design 3.2, cross-memory attach). Done in the call; no operation element. (Accumulates:
- * outside.c.)
+ * (cross-memory attach; ARCHITECTURE.md, Copied). Done in the call; no operation element.
+ * (Accumulates: outside.c.)
  *
  * The system looks up every piece of the target's memory, however short: 512 blocks of 8 bytes take
  * it as long as 1 MB in one piece. So a get whose pieces lie close reads what is between them, too,

@@ -1,8 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The direct path (design 3.2): puts and gets, and some accumulates (atomic.c), that the network
- * does without the target's processor. They are counted, not queued: what has begun is complete,
- * here and there, when a flush of the network is.
+ * The direct path (ARCHITECTURE.md, Direct): puts and gets, and some accumulates (atomic.c), that
+ * the network does without the target's processor. They are counted, not queued: what has begun is
+ * complete, here and there, when a flush of the network is.
  *
  * What the network must know of a rank's memory, its key, is fetched on first contact, and kept in
  * a table of the window whose size does not grow with the number of ranks: rank r's place is

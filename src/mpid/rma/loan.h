@@ -1,11 +1,11 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * The direct path to dynamic windows (design 3.9): keys of attached regions, lent to the ranks that
- * ask. An origin that has no key of what it touches goes by message and asks for one (KEY, with an
- * address); the answer is the region that holds the address, and its key, registered then. The
- * origin keeps it in the window's table of keys until the target recalls it. From then on puts and
- * gets in the region are the network's, in this epoch and in others, and cost no message and no
- * look at a version.
+ * The direct path to dynamic windows (ARCHITECTURE.md, Direct): keys of attached regions, lent to
+ * the ranks that ask. An origin that has no key of what it touches goes by message and asks for one
+ * (KEY, with an address); the answer is the region that holds the address, and its key, registered
+ * then. The origin keeps it in the window's table of keys until the target recalls it. From then on
+ * puts and gets in the region are the network's, in this epoch and in others, and cost no message
+ * and no look at a version.
  *
  * Why a key is never used on memory that is not its region's:
  *  1. A rank notes who has been given a key of a region, before the answer goes (`holders`).

@@ -32,7 +32,7 @@ int wdl_rma_init(struct wdl_proc *proc, const struct wdl_rma_params *params);
 void wdl_rma_fini(struct wdl_proc *proc);
 
 /* When short operations to one target are combined in one message: where they follow one another,
- * never, always (design 3.9). */
+ * never, always (ARCHITECTURE.md, The life of a lock, By message). */
 enum wdl_combine { WDL_COMBINE_AUTO, WDL_COMBINE_NEVER, WDL_COMBINE_ALWAYS };
 
 /* What the user promises of a window, or asks for: its info keys, the same on every rank. */

@@ -1,7 +1,8 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * Locks by words (design 3.4): a room (room.h) in each rank's control block, and a gate in rank
- * 0's, so that lock_all is one word and the target's processor is never asked. Constant cost in P.
+ * Locks by words (ARCHITECTURE.md, By words): a room (room.h) in each rank's control block, and a
+ * gate in rank 0's, so that lock_all is one word and the target's processor is never asked. Their
+ * cost does not depend on P.
  *
  *             gate     the rank's word
  *   lock_all  SHARED   -

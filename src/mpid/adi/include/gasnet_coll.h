@@ -1,9 +1,12 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * GASNet's collectives (seed 002; 000 where only that has a call), for programs and runtimes over
- * MPI. Usable between MPI_Init and MPI_Finalize, once gasnet_coll_init has been called on every
- * process. A node is a rank of MPI_COMM_WORLD (in a team that was split off: a rank of the team);
- * it has one or more images, which are numbered through in the order of nodes.
+ * GASNet's collectives, for programs and runtimes over MPI, as GASNet's notes on collectives have
+ * them. Below, 002 is the newer revision of these notes, 000 the older one, for calls that only it
+ * has; behind the number is the section.
+ *
+ * Usable between MPI_Init and MPI_Finalize, once gasnet_coll_init has been called on every process.
+ * A node is a rank of MPI_COMM_WORLD (in a team that was split off: a rank of the team); it has one
+ * or more images, which are numbered through in the order of nodes.
  *
  * Every call but the handles' is collective over its team: all nodes make the same calls in the
  * same order, with equal sizes, roots, functions and flags, and with addresses as SINGLE or LOCAL
