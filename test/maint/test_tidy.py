@@ -57,6 +57,9 @@ class Tidy(unittest.TestCase):
         self.refuses("layers", "mpid/rma/x.c", HEAD + '#include "mpid/coll/coll.h"\n')
         self.refuses("layers", "mpid/coll/x.c", HEAD + '#include "mpid/rma/win.h"\n')
         self.accepts("mpid/rma/x.c", HEAD + '#include "mpid/proc/proc.h"\n')
+        self.refuses("layers", "mpid/rma/x.c", HEAD + '#include "mpid/proc/bounce.h"\n')
+        self.accepts("mpid/adi/x.c", HEAD + '#include "mpidimpl.h"\n#include "wdl_adi.h"\n#include "mpid/rma/win.h"\n')
+        self.refuses("layers", "mpid/adi/x.c", HEAD + '#include "mpid/rma/win_impl.h"\n')
 
     def test_names(self):
         self.refuses("names", "mpid/rma/x.c", HEAD + "int f(void)\n{\n    return MPI_SUCCESS;\n}\n")
@@ -118,8 +121,18 @@ class Tidy(unittest.TestCase):
                                   ("_build/b.md", "x \n", "")):
             with tempfile.TemporaryDirectory() as top:
                 write(top, name, text)
+                os.makedirs(os.path.join(top, "src"))
                 run = subprocess.run([sys.executable, TIDY, top], capture_output=True, text=True, check=False)
             self.assertEqual(run.stdout.split("\n")[:-2], [fault] if fault else [], name)
+
+    def test_what_is_no_project_is_refused(self):
+        for word, said in (("/nonexistent", "/nonexistent has no folder src"), ("--nonsense", "--nonsense")):
+            run = subprocess.run([sys.executable, TIDY, word], capture_output=True, text=True, check=False)
+            self.assertEqual((run.returncode, run.stdout), (2, ""))
+            self.assertIn(said, run.stderr)
+        run = subprocess.run([sys.executable, TIDY, "--help"], capture_output=True, text=True, check=False)
+        self.assertEqual(run.returncode, 0)
+        self.assertIn("layers     who may include whom", run.stdout)
 
     def test_this_project(self):
         run = subprocess.run([sys.executable, TIDY], capture_output=True, text=True, check=False)
