@@ -2,7 +2,7 @@
 #
 # The one list of sources. Both builds include it: the standalone one (../Makefile.am) and MPICH's
 # (mpich.mk, beside this file). Paths are relative to this file through %D%. A source that is not
-# named here is in neither build: lists are explicit, sorted, one file per line.
+# named here is in neither build: lists are explicit, one file per line.
 
 # Core: knows only the netmod table below it and the host table above it.
 windlass_core_sources = \

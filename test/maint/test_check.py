@@ -239,8 +239,8 @@ class Check(unittest.TestCase):
         self.assertNotEqual(self.check("--only", "nonsense")[0], 0)
         self.assertNotEqual(self.check("--setup", "nonsense")[0], 0)
         self.assertIn("error: --jobs: at least 1", self.check("--jobs", "0", "--list")[1])
-        for words in (("--rdma", "--quick"), ("--rdma", "--only", "rma")):
-            self.assertIn("are not of --rdma", self.check(*words, "--list")[1])
+        for words in (("--rdma", "--quick"), ("--setup", "rdma", "--only", "rma")):
+            self.assertIn("are not of rdma and rdma-pair", self.check(*words, "--list")[1])
         os.remove(os.path.join(self.prefix, "bin/mpiexec"))
         status, output = self.check("--setup", "shm")
         self.assertNotEqual(status, 0)

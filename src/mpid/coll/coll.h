@@ -331,16 +331,9 @@ void wdl_coll_limit(struct wdl_proc *proc, const struct wdl_coll_limits *limits)
 /* Costs for the teams that do not say their own; the same on all ranks. Before the first team. */
 void wdl_coll_model_set(struct wdl_proc *proc, const struct wdl_coll_model *model);
 const struct wdl_coll_model *wdl_coll_model_get(const struct wdl_proc *proc);
-/* Lines `latency N`, `gap N`, `byte N`, `reduce N`, and perhaps `across N`; and
- *
- *   wins KIND A_NODE LEAST MOST    the engine carries out such calls: a struct wdl_coll_win
- *   wins KIND A_NODE LEAST         ... however long
- *   wins KIND A_NODE               ... of any length
- *   wins KIND 0                    no such calls
- *
- * or wins_begun, wins_varied, wins_varied_begun in place of wins (enum wdl_coll_form; with blocks
- * of different sizes without lengths). Lines for a kind and form replace all that was measured of
- * it. Blank lines; # begins a remark. WDL_OK, or ERR_ARG and a text. */
+/* Lines `latency N`, `gap N`, `byte N`, `reduce N`, and perhaps `across N`; and lines that each say
+ * a struct wdl_coll_win of a kind and form (README.md, Which calls the engine carries out). WDL_OK,
+ * or ERR_ARG and a text. */
 int wdl_coll_model_read(const char *text, struct wdl_coll_model *model_out,
                         struct wdl_coll_wins *wins_out, char *err, size_t err_bytes);
 /* The model in such lines. WDL_OK, or ERR_ARG and a text: a number that no network has, or no
