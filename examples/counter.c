@@ -4,14 +4,23 @@
  * they are used up and notes which it got; every ticket must have been drawn exactly once. Ordinary
  * MPI-3.
  */
+#include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 
+/* Is it a whole number from `least` to `most`? */
+static int number(const char *text, long least, long most, long *out)
+{
+    char *end;
+    *out = strtol(text, &end, 10);
+    return end != text && !*end && *out >= least && *out <= most;
+}
+
 int main(int argc, char **argv)
 {
     int rank, size, bad = 0;
-    long tickets, mine = 0, *counter;
+    long tickets = 20000, mine = 0, *counter;
     const long one = 1;
     double seconds;
     MPI_Win win;
@@ -19,7 +28,12 @@ int main(int argc, char **argv)
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    tickets = argc > 1 ? atol(argv[1]) : 20000;
+    if (argc > 2 || (argc > 1 && !number(argv[1], 1, INT_MAX, &tickets))) {
+        if (rank == 0)
+            fprintf(stderr, "usage: counter [TICKETS]\n");
+        MPI_Finalize();
+        return 2;
+    }
     int *drawn = calloc((size_t) tickets, sizeof(int));
     MPI_Win_allocate(rank == 0 ? sizeof(long) : 0, sizeof(long), MPI_INFO_NULL, MPI_COMM_WORLD,
                      &counter, &win);

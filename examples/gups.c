@@ -50,10 +50,18 @@ static void run(const struct table *t, int rank, long updates, int fetch, int ba
     MPI_Barrier(MPI_COMM_WORLD);
 }
 
+/* Is it a whole number from `least` to `most`? */
+static int number(const char *text, long least, long most, long *out)
+{
+    char *end;
+    *out = strtol(text, &end, 10);
+    return end != text && !*end && *out >= least && *out <= most;
+}
+
 int main(int argc, char **argv)
 {
     int rank, size, fetch;
-    long updates;
+    long updates = 20000, log2_words = 14;
     unsigned long long bad = 0, changed = 0;
     struct table t;
     double seconds;
@@ -62,9 +70,16 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     fetch = argc > 1 && strcmp(argv[1], "fetch") == 0;
-    t.words_per_rank = (uint64_t) 1 << (argc > 2 ? atoi(argv[2]) : 14);
+    if (argc > 4 || (argc > 1 && !fetch && strcmp(argv[1], "accumulate") != 0) ||
+        (argc > 2 && !number(argv[2], 0, 40, &log2_words)) ||
+        (argc > 3 && !number(argv[3], 1, 1L << 40, &updates))) {
+        if (rank == 0)
+            fprintf(stderr, "usage: gups [accumulate|fetch] [LOG2_WORDS] [UPDATES]\n");
+        MPI_Finalize();
+        return 2;
+    }
+    t.words_per_rank = (uint64_t) 1 << log2_words;
     t.words_all = t.words_per_rank * (uint64_t) size;
-    updates = argc > 3 ? atol(argv[3]) : 20000;
     MPI_Win_allocate((MPI_Aint) (t.words_per_rank * sizeof(uint64_t)), sizeof(uint64_t),
                      MPI_INFO_NULL, MPI_COMM_WORLD, &t.words, &t.win);
     for (uint64_t i = 0; i < t.words_per_rank; i++)

@@ -5,6 +5,7 @@
  * the halo exchange is synchronized. Rank 0 repeats the computation in a serial loop and compares
  * every bit. Ordinary MPI-3.
  */
+#include <limits.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,12 +95,12 @@ static void neighbours_make(struct part *p)
     MPI_Group_free(&world);
 }
 
-static double *serial(int n, int steps)
+static double *serial(int n, long steps)
 {
     double *a = malloc(sizeof(double) * n * n), *b = malloc(sizeof(double) * n * n);
     for (int i = 0; i < n * n; i++)
         a[i] = b[i] = initial(i / n, i % n, n);
-    for (int s = 0; s < steps; s++) {
+    for (long s = 0; s < steps; s++) {
         double *t = a;
         for (int i = 1; i < n - 1; i++)
             step_row(a + (i - 1) * n, a + i * n, a + (i + 1) * n, b + i * n, n);
@@ -110,27 +111,36 @@ static double *serial(int n, int steps)
     return a;
 }
 
+/* Is it a whole number from `least` to `most`? */
+static int number(const char *text, long least, long most, long *out)
+{
+    char *end;
+    *out = strtol(text, &end, 10);
+    return end != text && !*end && *out >= least && *out <= most;
+}
+
 int main(int argc, char **argv)
 {
     static const char *const names[] = { "fence", "pscw", "lockall" };
-    enum sync sync = FENCE;
-    int rank, size, steps, plane = 0, bad = 0;
+    int sync = FENCE, rank, size, plane = 0, bad = 0;
+    long n = 256, steps = 200;
     struct part p;
     double *base, seconds;
 
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    for (int i = 0; argc > 1 && i < 3; i++)
-        if (strcmp(argv[1], names[i]) == 0)
-            sync = (enum sync) i;
-    p.n = argc > 2 ? atoi(argv[2]) : 256;
-    steps = argc > 3 ? atoi(argv[3]) : 200;
-    if (p.n < 2 * size || steps < 1) {
+    while (argc > 1 && sync < 3 && strcmp(argv[1], names[sync]) != 0)
+        sync++;
+    if (argc > 4 || sync == 3 || (argc > 2 && !number(argv[2], 1, 1 << 15, &n)) ||
+        (argc > 3 && !number(argv[3], 1, INT_MAX, &steps)) || n < 2 * size) {
         if (rank == 0)
-            fprintf(stderr, "heat: the grid needs at least two rows a rank, and one step\n");
-        MPI_Abort(MPI_COMM_WORLD, 2);
+            fprintf(stderr, "usage: heat [fence|pscw|lockall] [N] [STEPS]: N rows, two a rank at "
+                            "least\n");
+        MPI_Finalize();
+        return 2;
     }
+    p.n = (int) n;
     p.first = first_row(p.n, size, rank);
     p.rows = first_row(p.n, size, rank + 1) - p.first;
     p.up = rank > 0 ? rank - 1 : MPI_PROC_NULL;
@@ -150,10 +160,10 @@ int main(int argc, char **argv)
     MPI_Barrier(MPI_COMM_WORLD);
 
     seconds = MPI_Wtime();
-    for (int s = 0; s < steps; s++, plane = 1 - plane) {
+    for (long s = 0; s < steps; s++, plane = 1 - plane) {
         p.old = base + plane * half;
         p.new = base + (1 - plane) * half;
-        exchange(&p, sync, plane, size);
+        exchange(&p, (enum sync) sync, plane, size);
         for (int i = 1; i <= p.rows; i++) {
             double *out = p.new + (size_t) i * p.n, *row = p.old + (size_t) i * p.n;
             int global = p.first + i - 1;
@@ -176,8 +186,8 @@ int main(int argc, char **argv)
     free(want);
     MPI_Allreduce(MPI_IN_PLACE, &bad, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
     if (rank == 0)
-        printf("heat %-7s %d x %d, %d steps, %d ranks: %.2f us a step, %s\n", names[sync], p.n, p.n,
-               steps, size, seconds / steps * 1e6,
+        printf("heat %-7s %d x %d, %ld steps, %d ranks: %.2f us a step, %s\n", names[sync], p.n,
+               p.n, steps, size, seconds / steps * 1e6,
                bad ? "WRONG: differs from the serial loop" : "equal to the serial loop to the bit");
     MPI_Group_free(&p.neighbours);
     MPI_Win_free(&p.win);

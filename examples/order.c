@@ -60,13 +60,28 @@ static int in_order(const uint64_t *numbers, size_t own, size_t ranks)
     return 1;
 }
 
+/* Is it a whole number from `least` to `most`? */
+static int number(const char *text, long least, long most, long *out)
+{
+    char *end;
+    *out = strtol(text, &end, 10);
+    return end != text && !*end && *out >= least && *out <= most;
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     gasnet_coll_init(NULL, 0, table, 2, 0);
     size_t ranks = gasnet_coll_team_size(GASNET_TEAM_ALL);
     size_t rank = gasnet_coll_team_rank(GASNET_TEAM_ALL);
-    size_t n = argc > 1 ? (size_t) atol(argv[1]) : 200000, each = (n + ranks - 1) / ranks;
+    long numbers_all = 200000;
+    if (argc > 2 || (argc > 1 && !number(argv[1], 1, 1L << 32, &numbers_all))) {
+        if (rank == 0)
+            fprintf(stderr, "usage: order [NUMBERS]\n");
+        MPI_Finalize();
+        return 2;
+    }
+    size_t n = (size_t) numbers_all, each = (n + ranks - 1) / ranks;
     size_t own = rank * each >= n ? 0 : n - rank * each < each ? n - rank * each : each;
     uint64_t *dealt = calloc(each, sizeof *dealt), *numbers = calloc(each, sizeof *numbers);
     uint64_t state = rank, sums[2] = {0, 0}, parts[2] = {0, 0};
