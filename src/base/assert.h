@@ -15,10 +15,6 @@
 
 #define wdl_static_assert(x) _Static_assert(x, #x)
 
-#ifdef WDL_NO_ASSERT
-#define wdl_assert(x) ((void) sizeof(x))
-#define wdl_assert_cmp(a, op, b) ((void) sizeof((a) op(b)))
-#else
 #define wdl_assert(x)                                                                          \
     do {                                                                                       \
         if (__builtin_expect(!(x), 0)) {                                                       \
@@ -36,6 +32,5 @@
             abort();                                                                           \
         }                                                                                      \
     } while (0)
-#endif
 
 #endif

@@ -22,7 +22,6 @@
     X(ERR_DISP, "invalid displacement")                                                        \
     X(ERR_RANGE, "the operation touches memory outside the target's window")                   \
     X(ERR_SYNC, "wrong synchronization of RMA calls")                                          \
-    X(ERR_CONFLICT, "conflicting accesses to the window")                                      \
     X(ERR_OP, "operator not defined for this datatype in an accumulate")                       \
     X(ERR_TYPE, "invalid datatype for this operation")                                         \
     X(ERR_ATTACH, "memory cannot be attached")                                                 \

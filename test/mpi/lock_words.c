@@ -17,21 +17,6 @@
 
 enum { ROUNDS = 60, MESSAGE = 0, MIXED = 3 };
 
-static unsigned long long value(const char *name, int class, MPI_Win win)
-{
-    unsigned long long got = 0;
-    int count, index;
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
-    MPI_T_pvar_session_create(&session);
-    MPI_T_pvar_get_index(name, class, &index);
-    MPI_T_pvar_handle_alloc(session, index, &win, &handle, &count);
-    MPI_T_pvar_read(session, handle, &got);
-    MPI_T_pvar_handle_free(session, &handle);
-    MPI_T_pvar_session_free(&session);
-    return got;
-}
-
 /* memory[0]: counted up under an exclusive lock; [1]: tickets under a shared one */
 static void storm(MPI_Win win)
 {
@@ -66,8 +51,8 @@ static void window(int first, int words)
     MPI_Win win;
     MPI_Win_allocate(3 * sizeof(*memory), sizeof(*memory), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
                      &win);
-    unsigned long long messages = value("windlass_win_messages", MPI_T_PVAR_CLASS_COUNTER, win);
-    unsigned long long locks = value("windlass_win_locks", MPI_T_PVAR_CLASS_LEVEL, win);
+    unsigned long long messages = t_win_counter("windlass_win_messages", win);
+    unsigned long long locks = t_pvar_of("windlass_win_locks", MPI_T_PVAR_CLASS_LEVEL, &win);
     t_check(messages == (first && words ? 2 : 0), "its creation took %llu messages", messages);
     t_check(locks == (words ? MIXED : MESSAGE), "its locks are %llu", locks);
     MPI_Win_lock(MPI_LOCK_EXCLUSIVE, t_rank, 0, win);
@@ -84,13 +69,13 @@ static void window(int first, int words)
     if (words && !first) {      /* all keys are there */
         const int64_t one = 1;
         int64_t got, to = (t_rank + 1) % t_size;
-        messages = value("windlass_win_ops_message", MPI_T_PVAR_CLASS_COUNTER, win);
-        unsigned long long direct = value("windlass_win_ops_direct", MPI_T_PVAR_CLASS_COUNTER, win);
+        messages = t_win_counter("windlass_win_ops_message", win);
+        unsigned long long direct = t_win_counter("windlass_win_ops_direct", win);
         MPI_Win_lock(MPI_LOCK_SHARED, (int) to, 0, win);
         MPI_Fetch_and_op(&one, &got, MPI_INT64_T, (int) to, 1, MPI_SUM, win);
         MPI_Win_unlock((int) to, win);
-        t_check(value("windlass_win_ops_message", MPI_T_PVAR_CLASS_COUNTER, win) == messages &&
-                    value("windlass_win_ops_direct", MPI_T_PVAR_CLASS_COUNTER, win) == direct + 1,
+        t_check(t_win_counter("windlass_win_ops_message", win) == messages &&
+                    t_win_counter("windlass_win_ops_direct", win) == direct + 1,
                 "an update was not the network's");
     }
     MPI_Win_free(&win);
@@ -122,7 +107,7 @@ static void differ(void)
     MPI_Win win;
     MPI_Win_allocate(sizeof(*memory), sizeof(*memory), MPI_INFO_NULL, MPI_COMM_WORLD, &memory,
                      &win);
-    unsigned long long locks = value("windlass_win_locks", MPI_T_PVAR_CLASS_LEVEL, win);
+    unsigned long long locks = t_pvar_of("windlass_win_locks", MPI_T_PVAR_CLASS_LEVEL, &win);
     t_check(locks == MIXED, "its locks are %llu", locks);
     MPI_Win_set_errhandler(win, MPI_ERRORS_RETURN);
     MPI_Win_lock(MPI_LOCK_SHARED, t_rank, 0, win);      /* an exclusive one asks rank 0 */

@@ -63,17 +63,9 @@ static void look(const int64_t *memory, int round)
 
 static unsigned long long direct(MPI_Win win)
 {
-    unsigned long long value = 0;
-    int provided, count, index;
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
+    int provided;
     MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    MPI_T_pvar_session_create(&session);
-    MPI_T_pvar_get_index("windlass_win_ops_direct", MPI_T_PVAR_CLASS_COUNTER, &index);
-    MPI_T_pvar_handle_alloc(session, index, &win, &handle, &count);
-    MPI_T_pvar_read(session, handle, &value);
-    MPI_T_pvar_handle_free(session, &handle);
-    MPI_T_pvar_session_free(&session);
+    unsigned long long value = t_win_counter("windlass_win_ops_direct", win);
     MPI_T_finalize();
     return value;
 }

@@ -51,19 +51,9 @@ static struct counts counts(void)
 /* How many operations on `win` took this path. */
 static unsigned long long operations(const char *path, MPI_Win win)
 {
-    unsigned long long value = 0;
     char name[64];
-    int count, index;
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
     snprintf(name, sizeof name, "windlass_win_ops_%s", path);
-    MPI_T_pvar_session_create(&session);
-    MPI_T_pvar_get_index(name, MPI_T_PVAR_CLASS_COUNTER, &index);
-    MPI_T_pvar_handle_alloc(session, index, &win, &handle, &count);
-    MPI_T_pvar_read(session, handle, &value);
-    MPI_T_pvar_handle_free(session, &handle);
-    MPI_T_pvar_session_free(&session);
-    return value;
+    return t_win_counter(name, win);
 }
 
 static int64_t number(int rank, int i)

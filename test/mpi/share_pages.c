@@ -319,17 +319,7 @@ static void dynamic(void)
 /* How often memory others have attached has been mapped here. */
 static unsigned long long views(MPI_Win win)
 {
-    unsigned long long made = 0;
-    int index, count;
-    MPI_T_pvar_session session;
-    MPI_T_pvar_handle handle;
-    MPI_T_pvar_session_create(&session);
-    if (MPI_T_pvar_get_index("windlass_win_views", MPI_T_PVAR_CLASS_COUNTER, &index) ||
-        MPI_T_pvar_handle_alloc(session, index, &win, &handle, &count) ||
-        MPI_T_pvar_read(session, handle, &made))
-        t_fault("views cannot be counted");
-    MPI_T_pvar_session_free(&session);
-    return made;
+    return t_win_counter("windlass_win_views", win);
 }
 
 /* Mappings of shared pages, our own and others'. */

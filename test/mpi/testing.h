@@ -99,8 +99,8 @@ static inline const char *t_text(int code)
                 __LINE__, t_class(t_code), #class, t_text(t_code));                           \
     } while (0)
 
-/* A performance variable of the process; MPI_T is initialized. */
-static inline unsigned long long t_pvar(const char *name, int class)
+/* A performance variable of an object, whose handle is at `object`; MPI_T is initialized. */
+static inline unsigned long long t_pvar_of(const char *name, int class, void *object)
 {
     unsigned long long got = 0;
     int index, count;
@@ -108,17 +108,29 @@ static inline unsigned long long t_pvar(const char *name, int class)
     MPI_T_pvar_handle handle;
     MPI_T_pvar_session_create(&session);
     if (MPI_T_pvar_get_index(name, class, &index) ||
-        MPI_T_pvar_handle_alloc(session, index, NULL, &handle, &count) ||
+        MPI_T_pvar_handle_alloc(session, index, object, &handle, &count) ||
         MPI_T_pvar_read(session, handle, &got))
         t_fault("%s cannot be read", name);
     MPI_T_pvar_session_free(&session);
     return got;
 }
 
+/* One of the process. */
+static inline unsigned long long t_pvar(const char *name, int class)
+{
+    return t_pvar_of(name, class, NULL);
+}
+
 /* One that counts. */
 static inline unsigned long long t_counter(const char *name)
 {
     return t_pvar(name, MPI_T_PVAR_CLASS_COUNTER);
+}
+
+/* One that counts for a window. */
+static inline unsigned long long t_win_counter(const char *name, MPI_Win win)
+{
+    return t_pvar_of(name, MPI_T_PVAR_CLASS_COUNTER, &win);
 }
 
 /* splitmix64: position k of stream s, so that any rank can repeat what another drew. */

@@ -291,14 +291,6 @@ int gasnet_is_of_each(const struct call *call)
            call->start == exchangeM;
 }
 
-int gasnet_takes_part(const struct call *call, int i)
-{
-    for (int k = 0; k < r.n; k++)
-        if (k != i && (gasnet_gives(call, i, k) || gasnet_gives(call, k, i)))
-            return 1;
-    return call->shape != NOTHING;
-}
-
 /* A unit's block goes to the next node: to the unit that many behind it, if there are as many. */
 static void perm_fill(void)
 {

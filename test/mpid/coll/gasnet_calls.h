@@ -34,8 +34,6 @@ int gasnet_gives(const struct call *call, int from, int to);
  * gives has a block for each. */
 int gasnet_is_move(const struct call *call);
 int gasnet_is_of_each(const struct call *call);
-/* Is anything in a node's memory given or got? */
-int gasnet_takes_part(const struct call *call, int i);
 /* Lists as all calls want them; after gasnet_open, and when flags change. */
 void gasnet_calls_prepare(const struct call *call);
 
