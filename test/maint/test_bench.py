@@ -1026,6 +1026,9 @@ class Driver(unittest.TestCase):
     def test_refused_options(self):
         status, output = self.bench(["windlass"], "--np", "x")
         self.assertEqual((status, output.splitlines()[-1]), (2, "bench: error: --np x: a list of numbers is wanted"))
+        status, output = self.bench(["windlass"], "--jobs", "(")
+        self.assertEqual(status, 2, output)
+        self.assertIn("error: --jobs (: ", output)
         for args in (["p3p"], ["p2p", "--instructions"], ["p2p", "--fast", "/x"],
                      ["p2p", "--peers", "nonsense"]):
             done = subprocess.run([os.path.join(TOP, "maint", "bench")] + args,
