@@ -145,6 +145,7 @@ windlass_ucx_sources =                  \
 windlass_adi_sources =                  \
     %D%/mpid/adi/coll.c                 \
     %D%/mpid/adi/coll_call.c            \
+    %D%/mpid/adi/coll_instead.c         \
     %D%/mpid/adi/coll_measure.c         \
     %D%/mpid/adi/coll_model.c           \
     %D%/mpid/adi/coll_mpi.c             \

@@ -218,4 +218,15 @@ int wdl_adi_express_wait(struct wdl_run *lane, int *mpi_errno);
 /* The error of a status; does not return for lack of memory. */
 int wdl_adi_coll_result(MPIR_Comm * comm, int status);
 
+/* --- coll_instead.c --- */
+
+/* MPI_Ibcast between two groups. */
+static inline int wdl_adi_is_bcast_between(const struct wdl_adi_mpi *m)
+{
+    return m->kind == WDL_COLL_BROADCAST && m->comm->comm_kind == MPIR_COMM_KIND__INTERCOMM;
+}
+int wdl_adi_bcast_between(const struct wdl_adi_mpi *m, MPIR_Request ** request);
+/* The error of a count that is none. */
+int wdl_adi_count_error(MPI_Aint count);
+
 #endif

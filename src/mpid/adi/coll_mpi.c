@@ -468,12 +468,22 @@ static int in_few_rounds(const struct wdl_adi_mpi *m, MPIR_Errflag_t * errflag, 
     return 1;
 }
 
+/* MPICH 4.0.2 asks for no count of reductions whether it is one. Inlined: kinds are constants. */
+static inline int is_wrong(const struct wdl_adi_mpi *m, int *mpi_errno)
+{
+    if (!wdl_coll_reduces(m->kind) || m->variable || likely(m->recvcount >= 0))
+        return 0;
+    *mpi_errno = wdl_adi_count_error(m->recvcount);
+    return 1;
+}
+
 #define CALLS(Name, name, params, args, mpi, kept)                                             \
     int MPID_##Name(WDL_COLL_LIST params MPIR_Comm * comm, MPIR_Errflag_t * errflag)           \
     {                                                                                          \
         int mpi_errno;                                                                         \
         const struct wdl_adi_mpi m = { WDL_COLL_LIST mpi,.comm = comm };                       \
-        if (try(&m, NULL, &mpi_errno) || in_few_rounds(&m, errflag, &mpi_errno))               \
+        if (is_wrong(&m, &mpi_errno) || try(&m, NULL, &mpi_errno) ||                           \
+            in_few_rounds(&m, errflag, &mpi_errno))               \
             return mpi_errno;                                                                  \
         return MPIR_##Name##_impl(WDL_COLL_LIST args comm, errflag);                           \
     }                                                                                          \
@@ -481,31 +491,10 @@ static int in_few_rounds(const struct wdl_adi_mpi *m, MPIR_Errflag_t * errflag, 
     {                                                                                          \
         int mpi_errno;                                                                         \
         const struct wdl_adi_mpi m = { WDL_COLL_LIST mpi,.comm = comm };                       \
-        if (try(&m, request, &mpi_errno))                                         \
+        if (is_wrong(&m, &mpi_errno) || try(&m, request, &mpi_errno))                          \
             return mpi_errno;                                                                  \
+        if (wdl_adi_is_bcast_between(&m))                                                      \
+            return wdl_adi_bcast_between(&m, request);                                         \
         return MPIR_I##name##_impl(WDL_COLL_LIST args comm, request);                          \
     }
 WDL_COLL_CALLS(CALLS)
-
-/* In place MPICH 4.0.2's usual schedule takes the length of what comes from a partner from the type
- * of the own block; its other one from the partner's. */
-int MPID_Ialltoallw(WDL_COLL_WEC_P MPIR_Comm *comm, MPIR_Request **request)
-{
-    int mpi_errno = MPI_SUCCESS;
-    MPIR_TSP_sched_t sched;
-    if (sendbuf != MPI_IN_PLACE)
-        return MPIR_Ialltoallw_impl(sendbuf, sendcounts, sdispls, sendtypes, recvbuf, recvcounts,
-                                    rdispls, recvtypes, comm, request);
-    mpi_errno = MPIR_TSP_sched_create(&sched, false);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_TSP_Ialltoallw_sched_intra_inplace(sendbuf, sendcounts, sdispls, sendtypes,
-                                                        recvbuf, recvcounts, rdispls, recvtypes,
-                                                        comm, sched);
-    MPIR_ERR_CHECK(mpi_errno);
-    mpi_errno = MPIR_TSP_sched_start(sched, comm, request);
-    MPIR_ERR_CHECK(mpi_errno);
-  fn_exit:
-    return mpi_errno;
-  fn_fail:
-    goto fn_exit;
-}

@@ -126,6 +126,8 @@ static int request_make(MPIR_Comm * comm, MPIR_Request ** request)
 static int keep(const struct wdl_adi_mpi *m, again_fn again, MPIR_Request ** request)
 {
     size_t out, in;
+    if (wdl_coll_reduces(m->kind) && !m->variable && m->recvcount < 0)
+        return wdl_adi_count_error(m->recvcount);
     int mpi_errno = partners(m, &out, &in);
     if (mpi_errno == MPI_SUCCESS)
         mpi_errno = request_make(m->comm, request);
@@ -179,7 +181,9 @@ static int begin_again(struct kept *kept, MPIR_Request ** real)
     MPIR_Comm *comm = kept->m.comm;
     int next = comm->next_sched_tag;
     comm->next_sched_tag = kept->tag;
-    int mpi_errno = is_alone(&kept->m) ? alone(&kept->m) : kept->again(&kept->m, real);
+    int mpi_errno = is_alone(&kept->m) ? alone(&kept->m) :
+        wdl_adi_is_bcast_between(&kept->m) ? wdl_adi_bcast_between(&kept->m, real) :
+        kept->again(&kept->m, real);
     comm->next_sched_tag = next;
     if (mpi_errno == MPI_SUCCESS && !*real)     /* nothing to be done */
         *real = MPIR_Request_create_complete(MPIR_REQUEST_KIND__COLL);
