@@ -104,6 +104,17 @@ static void barriers(void)
     check(gasnet_barrier_wait((int) me, GASNET_BARRIERFLAG_ANONYMOUS) == GASNET_OK);
 }
 
+/* An argument that is wrong on one node, or on all (-1): nobody has a segment, and nobody waits.
+ * What that node says on stderr is not looked at. */
+static void wrong_attach(int who)
+{
+    int wrong = who < 0 || gasnet_mynode() == (gasnet_node_t) who;
+    uintptr_t page = GASNET_PAGESIZE, most = gasnet_getMaxGlobalSegmentSize();
+    check(gasnet_attach(NULL, 0, wrong ? page + 1 : page, 0) == GASNET_ERR_BAD_ARG);
+    check(gasnet_attach(NULL, wrong, page, 0) == GASNET_ERR_BAD_ARG);
+    check(gasnet_attach(NULL, 0, wrong ? most + page : page, 0) == GASNET_ERR_BAD_ARG);
+}
+
 /* Where segments may begin something else is on node 0: nobody has one, and nothing is kept. */
 static void no_place(void)
 {
@@ -131,14 +142,12 @@ static void on_error(void *arg, int code, const char *text)
     seen = code;
 }
 
-/* What is said on stderr is not looked at. */
 static void collectives(char *segment, uintptr_t bytes)
 {
     gasnet_team_handle_t t = GASNET_TEAM_ALL, half;
     int flags = GASNET_COLL_IN_MYSYNC | GASNET_COLL_OUT_MYSYNC | GASNET_COLL_LOCAL;
     int dst = GASNET_COLL_DST_IN_SEGMENT, src = GASNET_COLL_SRC_IN_SEGMENT;
     char *end = segment + bytes, out[8] = "outside";
-    check(freopen("/dev/null", "w", stderr) != NULL);
     gasnet_coll_team_on_error(t, on_error, NULL);
     memset(segment, 1, 8);
     gasnet_coll_broadcast(t, end - 8, 0, segment, 8, flags | dst | src);
@@ -165,9 +174,12 @@ int main(int argc, char **argv)
     char *buffer = malloc(BYTES);
     uintptr_t bytes = 32 * GASNET_PAGESIZE;
     check(me < n && gasnet_getMaxGlobalSegmentSize() <= gasnet_getMaxLocalSegmentSize());
-    check(gasnet_attach(NULL, 0, 17, 0) == GASNET_ERR_BAD_ARG);
+    check(freopen("/dev/null", "w", stderr) != NULL);
+    for (int who = -1; who < (int) n; who++)
+        wrong_attach(who);
     no_place();
     check(gasnet_attach(NULL, 0, bytes, 0) == GASNET_OK);
+    check(gasnet_attach(NULL, 0, bytes, 0) == GASNET_ERR_BAD_ARG); /* a second time */
     check(gasnet_getSegmentInfo(segment, (int) n) == GASNET_OK);
     for (unsigned i = 0; i < n; i++)
         check(segment[i].addr == segment[0].addr && segment[i].size == bytes);

@@ -327,6 +327,26 @@ static void on_one_node(void)
     works();
 }
 
+/* On one node alone: that one hears what is wrong, the others that something is. */
+static void init_on_one_node(void)
+{
+    gasnet_image_t none[64], one[64];
+    for (int i = 0; i < t_size; i++)
+        none[i] = one[i] = 1;
+    none[t_size - 1] = 0;
+    for (int who = 0; who < t_size; who++)
+        for (int what = 0; what < 3; what++) {
+            int is_wrong = t_rank == who, calls_before = calls;
+            seen = 0;
+            gasnet_coll_init(is_wrong && what == 0 ? none : one, 0,
+                             is_wrong && what == 1 ? strange : table,
+                             is_wrong && what == 1 ? 2 : 1, is_wrong && what == 2);
+            t_check(seen == (is_wrong ? GASNET_COLL_ERR_INIT : GASNET_COLL_ERR_MISMATCH) &&
+                        calls == calls_before + 1,
+                    "init wrong on node %d: code %d", who, seen);
+        }
+}
+
 int main(int argc, char **argv)
 {
     t_begin(&argc, &argv);
@@ -336,6 +356,7 @@ int main(int argc, char **argv)
     gasnet_coll_init(NULL, 0, table, 1, 1);
     gasnet_coll_init(NULL, 0, strange, 2, 0);
     t_check(seen == GASNET_COLL_ERR_INIT && calls == 2, "flags of init: %d", seen);
+    init_on_one_node();
     gasnet_coll_init(NULL, 0, table, 1, 0);
     works();
     flags();

@@ -37,6 +37,8 @@ int wdl_gas_finish(gasnet_coll_handle_t handle);
 int wdl_gas_went(gasnet_team_handle_t team, const char *call, const struct wdl_gas_plain *plain);
 const char *wdl_gas_error_text(int code);
 
+/* Is it so on all nodes? Collective, called without MPICH's lock (gasnet.c). */
+int wdl_adi_gasnet_all(MPI_Comm comm, int yes);
 /* The segment of gasnet_attach; NULL: there is none (gasnet.c). */
 void *wdl_adi_gasnet_segment(size_t *bytes_out);
 /* That memory is about to go: nobody reads it or writes it. An MPI error. */

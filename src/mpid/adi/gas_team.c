@@ -48,6 +48,14 @@ static int are_functions(const gasnet_coll_fn_entry_t fns[], size_t fn_count)
     return !unknown && (fns || !fn_count);
 }
 
+static int are_images(const gasnet_image_t images[])
+{
+    for (int i = 0; i < MPIR_Process.size && images; i++)
+        if (images[i] == 0)
+            return 0;
+    return 1;
+}
+
 static int init(const gasnet_image_t images[], const gasnet_coll_fn_entry_t fns[], size_t fn_count)
 {
     int size = MPIR_Process.size;
@@ -82,15 +90,18 @@ static int init(const gasnet_image_t images[], const gasnet_coll_fn_entry_t fns[
 void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
                       gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags)
 {
-    int status = WDL_ERR_ARG;
     (void) my_image; /* one thread at a time makes all of a node's calls */
+    int is_first = wdl_adi.proc && !gasnet_coll_team_all.core, code = GASNET_COLL_ERR_INIT;
+    int right = is_first && !init_flags && are_functions(fn_tbl, fn_count) && are_images(images);
+    if (is_first && !wdl_adi_gasnet_all(MPI_COMM_WORLD, right)) /* or others wait for the team */
+        code = right ? GASNET_COLL_ERR_MISMATCH : GASNET_COLL_ERR_INIT;
+    else if (right)
+        code = 0;
     WDL_GAS_ENTER();
-    if (wdl_adi.proc && !gasnet_coll_team_all.core && !init_flags &&
-        are_functions(fn_tbl, fn_count))
-        status = init(images, fn_tbl, fn_count);
-    if (status != WDL_OK)
-        refuse(&gasnet_coll_team_all, "init",
-               status == WDL_ERR_ARG ? GASNET_COLL_ERR_INIT : GASNET_COLL_ERR_NOMEM);
+    if (!code && init(images, fn_tbl, fn_count) != WDL_OK)
+        code = GASNET_COLL_ERR_NOMEM;
+    if (code)
+        refuse(&gasnet_coll_team_all, "init", code);
     WDL_GAS_LEAVE();
 }
 

@@ -69,12 +69,24 @@ const char *gasnet_ErrorDesc(int errval)
     return i < 0 ? "unknown error" : errors[i].text;
 }
 
-static void die(const char *call, const char *text)
+static void say(const char *call, const char *text)
 {
     fprintf(stderr, "windlass: node %d: %s: %s\n", self.rank, call, text);
+}
+
+static void die(const char *call, const char *text)
+{
+    say(call, text);
     if (self.begun)
         PMPI_Abort(MPI_COMM_WORLD, 1);
     abort();
+}
+
+int wdl_adi_gasnet_all(MPI_Comm comm, int yes)
+{
+    int all = 0;
+    PMPI_Allreduce(&yes, &all, 1, MPI_INT, MPI_MIN, comm);
+    return all;
 }
 
 /* --- begin and end ---------------------------------------------------------------------------- */
@@ -189,9 +201,7 @@ static char *place_find(uintptr_t bytes)
         void *at = (void *) (place_first + i * place_step);
         void *got = mmap(at, bytes, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED_NOREPLACE, -1, 0);
-        int mine = got == at, all = 0;
-        PMPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_MIN, self.comm);
-        if (all)
+        if (wdl_adi_gasnet_all(self.comm, got == at))
             return got;
         if (got != MAP_FAILED)
             munmap(got, bytes);
@@ -203,14 +213,11 @@ static char *place_find(uintptr_t bytes)
 static int segments_make(uintptr_t segsize)
 {
     unsigned long long own = segsize, most = segsize;
-    int ok = 0, all_ok = 0;
     PMPI_Allreduce(&own, &most, 1, MPI_UNSIGNED_LONG_LONG, MPI_MAX, self.comm);
     self.reserved = most ? (uintptr_t) most : GASNET_PAGESIZE;
     self.base = place_find(self.reserved);
     self.segments = wdl_adi_alloc((size_t) self.size * sizeof self.segments[0]);
-    ok = self.base != NULL && self.segments != NULL;
-    PMPI_Allreduce(&ok, &all_ok, 1, MPI_INT, MPI_MIN, self.comm);
-    if (!all_ok)
+    if (!wdl_adi_gasnet_all(self.comm, self.base && self.segments))
         return GASNET_ERR_RESOURCE;
     gasnet_seginfo_t mine = {segsize ? self.base : NULL, segsize};
     PMPI_Allgather(&mine, sizeof mine, MPI_BYTE, self.segments, sizeof mine, MPI_BYTE, self.comm);
@@ -221,6 +228,15 @@ static int segments_make(uintptr_t segsize)
     return GASNET_OK;
 }
 
+/* NULL: nothing is. */
+static const char *attach_wrong(int numentries, uintptr_t segsize)
+{
+    return numentries                  ? "handlers: there are no active messages"
+           : segsize % GASNET_PAGESIZE ? "segsize is no multiple of GASNET_PAGESIZE"
+           : segsize > self.global_max ? "segsize is beyond the limit of all nodes"
+                                       : NULL;
+}
+
 int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize,
                   uintptr_t minheapoffset)
 {
@@ -228,7 +244,12 @@ int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsiz
     (void) minheapoffset; /* the heap is elsewhere */
     if (!self.begun)
         return GASNET_ERR_NOT_INIT;
-    if (self.segments || numentries != 0 || segsize % GASNET_PAGESIZE || segsize > self.global_max)
+    if (self.segments)
+        return GASNET_ERR_BAD_ARG;
+    const char *wrong = attach_wrong(numentries, segsize);
+    if (wrong)
+        say("gasnet_attach", wrong);
+    if (!wdl_adi_gasnet_all(MPI_COMM_WORLD, !wrong)) /* before anybody waits for the others */
         return GASNET_ERR_BAD_ARG;
     PMPI_Comm_dup(MPI_COMM_WORLD, &self.comm);
     int code = segments_make(segsize);

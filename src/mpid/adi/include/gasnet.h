@@ -48,8 +48,9 @@ GASNET_API int gasnet_init(int *argc, char ***argv);
 /* Collective, once, before gasnet_coll_init, to whose collectives this is their segment. segsize:
  * a multiple of GASNET_PAGESIZE, at most the global limit, not the same on all nodes; 0: none here.
  * minheapoffset: no difference is made. The memory is zeroed, and the library's until MPI ends.
- * ERR_NOT_INIT; ERR_BAD_ARG: a second time, numentries is not 0, or such a segsize; ERR_RESOURCE:
- * no place is free on all nodes, or memory is lacking. */
+ * ERR_NOT_INIT; ERR_BAD_ARG: a second time; or numentries is not 0, or segsize is wrong, on some
+ * node, which says so on stderr; ERR_RESOURCE: no place is free on all nodes, or memory is lacking.
+ * After an error, but that of a second time, it may be called again. */
 GASNET_API int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize,
                              uintptr_t minheapoffset);
 /* 0: called on all nodes. Another code ends the job at once. */

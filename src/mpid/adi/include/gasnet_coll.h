@@ -132,7 +132,8 @@ GASNET_API void gasnet_coll_on_error(gasnet_coll_handle_t handle, gasnet_coll_er
 /* Collective over all processes, first and once. images[i] > 0: of node i, as many numbers as
  * there are nodes; NULL: one each. fn_tbl: fn_count functions, all nodes' in the same order. Both
  * are copied. my_image: no difference is made. init_flags: 0. The segment of gasnet_attach, if that
- * has been called (gasnet.h), is attached to the team of all. Errors: INIT, NOMEM. */
+ * has been called (gasnet.h), is attached to the team of all. Errors: INIT; MISMATCH: its arguments
+ * were bad on another node: nobody has a team then, and it may be called again; NOMEM. */
 GASNET_API void gasnet_coll_init(const gasnet_image_t images[], gasnet_image_t my_image,
                                  gasnet_coll_fn_entry_t fn_tbl[], size_t fn_count, int init_flags);
 
