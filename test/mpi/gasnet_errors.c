@@ -128,6 +128,11 @@ static void arguments(void)
     wrong(GASNET_COLL_ERR_SIZE, gasnet_coll_exchange_nb(t, b, a, 0, FINE));
     wrong(GASNET_COLL_ERR_SIZE, gasnet_coll_reduce_nb(t, 0, b, a, 1, 0, 0, 1, 0, 0, FINE));
     wrong(GASNET_COLL_ERR_SIZE, gasnet_coll_scan_nb(t, b, 1, 0, a, 1, 0, 4, 0, 0, 0, FINE));
+    size_t endless = SIZE_MAX / (size_t) t_size + (t_size > 1 ? 2 : 0); /* together: a few bytes */
+    seen = calls = 0;
+    gasnet_coll_gather_all(t, b, a, endless, FINE);
+    gasnet_coll_exchange(t, b, a, endless, FINE);
+    t_check(seen == GASNET_COLL_ERR_SIZE && calls == 2, "endless blocks: %d", seen);
     size_t one_each = (size_t) t_size;
     wrong(GASNET_COLL_ERR_ALIGNMENT,
           gasnet_coll_reduce_all_nb(t, b, odd, 1, 0, 4, one_each, 0, 0, FINE));

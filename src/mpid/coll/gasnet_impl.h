@@ -181,6 +181,14 @@ static inline int wdl_gas_misaligned(const void *at, size_t elem, int flags)
     return !(flags & WDL_GAS_UNALIGNED) && (uintptr_t) at % align != 0;
 }
 
+/* No node has so much memory; what sizes make together does not overflow as long as it is less. */
+#define WDL_GAS_BYTES_MOST ((size_t) 1 << 56)
+
+static inline int wdl_gas_is_too_long(size_t blocks, size_t bytes)
+{
+    return blocks && bytes > WDL_GAS_BYTES_MOST / blocks;
+}
+
 /* Memory said to be in the segment must be, if there is one; no bytes are anywhere. */
 static inline int wdl_gas_outside(const struct wdl_gas_team *team, const void *at, size_t bytes)
 {

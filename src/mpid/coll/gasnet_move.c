@@ -8,6 +8,14 @@
 #include "mpid/coll/algo.h"
 #include "mpid/coll/gasnet_impl.h"
 
+/* All blocks that a node may have, in the M form. */
+static int is_too_long(const struct wdl_gas_team *team, enum wdl_coll_kind kind, size_t nbytes)
+{
+    size_t images = kind == WDL_COLL_BROADCAST ? 1 : wdl_gas_images(team);
+    size_t own = kind == WDL_COLL_EXCHANGE ? wdl_gas_images_of(team, team->rank) : 1;
+    return wdl_gas_is_too_long(images, nbytes) || wdl_gas_is_too_long(own, images * nbytes);
+}
+
 /* An operation with what all have in common; NULL: return *handle_out. */
 static struct wdl_gas_op *move_new(struct wdl_gas_team *team, enum wdl_coll_kind kind, int root,
                                    size_t nbytes, int flags, wdl_gas_handle *handle_out)
@@ -16,7 +24,7 @@ static struct wdl_gas_op *move_new(struct wdl_gas_team *team, enum wdl_coll_kind
     if (!op)
         return NULL;
     enum wdl_gas_error error = root < 0 ? WDL_GAS_ERR_ROOT : WDL_GAS_FINE;
-    if (nbytes == 0)
+    if (nbytes == 0 || is_too_long(team, kind, nbytes))
         error = WDL_GAS_ERR_SIZE;
     if (error) {
         *handle_out = wdl_gas_op_fail(op, error);

@@ -357,6 +357,8 @@ wdl_gas_handle wdl_gas_permuteM_nb(struct wdl_gas_team *team, void *dst, void *c
     op->nbytes = nbytes;
     p->perm = perm;
     size_t own = unit_first(team, p, team->rank + 1) - unit_first(team, p, team->rank);
+    if (wdl_gas_is_too_long(own, nbytes))
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_SIZE);
     enum wdl_gas_error error =
         wdl_gas_lists_error(team, flags, own, op->src, nbytes, op->dst, nbytes);
     if (error)

@@ -91,7 +91,8 @@ int wdl_gas_plain(struct wdl_gas_team *team, const struct wdl_gas_plain *call, i
     struct wdl_team *outer = team->outer.team;
     int folds = wdl_coll_reduces(call->kind);
     int root = wdl_coll_is_rooted(call->kind) ? wdl_gas_node_of(team, call->image) : 0;
-    if (!outer->express || call->bytes == 0 || root < 0 || !has_plain_flags(team, call) ||
+    if (!outer->express || call->bytes == 0 || root < 0 ||
+        wdl_gas_is_too_long((size_t) team->size, call->bytes) || !has_plain_flags(team, call) ||
         (folds && !has_plain_function(team, call, root, going)))
         return WDL_ERR_OP;
     int all = call->flags & (WDL_COLL_IN_ALLSYNC | WDL_COLL_OUT_ALLSYNC);

@@ -16,7 +16,7 @@ static enum wdl_gas_error put_plan(struct wdl_gas_op *op, int flags)
 {
     struct wdl_put *p = op->own;
     uint32_t size = (uint32_t) op->team->size;
-    if (op->nbytes == 0)
+    if (op->nbytes == 0 || wdl_gas_is_too_long(p->count ? p->count : 1, op->nbytes))
         return WDL_GAS_ERR_SIZE;
     if (op->args.flags & WDL_COLL_SINGLE)
         return WDL_GAS_ERR_ADDRESSES;

@@ -55,6 +55,15 @@ static const size_t *places(struct wdl_gas_op *op, const size_t *at, const size_
     return room;
 }
 
+static int are_too_long(const struct wdl_gas_team *team, const size_t *bytes)
+{
+    size_t left = WDL_GAS_BYTES_MOST;
+    int i = 0;
+    for (; i < team->size && bytes[i] <= left; i++)
+        left -= bytes[i];
+    return i < team->size;
+}
+
 /* All of them must be where the flag says. */
 static enum wdl_gas_error blocks_error(const struct wdl_gas_team *team, int flags, int flag,
                                        const void *base, const struct wdl_coll_blocks *blocks)
@@ -97,6 +106,9 @@ static wdl_gas_handle rooted_start(struct wdl_gas_team *team, enum wdl_coll_kind
     op->args.dst = dst;
     op->args.variable = 1;
     op->args.bytes = nbytes[team->rank];
+    if (wdl_gas_is_too_long(1, op->args.bytes) ||
+        (op->args.root == team->rank && are_too_long(team, nbytes)))
+        return wdl_gas_op_fail(op, WDL_GAS_ERR_SIZE);
     if (op->args.root == team->rank) {
         struct wdl_coll_blocks blocks = {nbytes, places(op, at, nbytes)};
         if (!blocks.at)
@@ -130,8 +142,12 @@ static enum wdl_gas_error vary_src(struct wdl_gas_op *op)
     struct wdl_coll_args *a = &op->args;
     if (!v->out) {
         a->bytes = v->in[op->team->rank];
+        if (wdl_gas_is_too_long(1, a->bytes))
+            return WDL_GAS_ERR_SIZE;
         return wdl_gas_segment_error(op->team, v->flags, a->src, a->bytes, NULL, 0);
     }
+    if (are_too_long(op->team, v->out))
+        return WDL_GAS_ERR_SIZE;
     a->src_blocks = (struct wdl_coll_blocks){v->out, places(op, v->out_at, v->out)};
     if (!a->src_blocks.at)
         return WDL_GAS_ERR_NOMEM;
@@ -143,6 +159,8 @@ static enum wdl_gas_error vary_dst(struct wdl_gas_op *op)
 {
     struct vary *v = op->own;
     struct wdl_coll_args *a = &op->args;
+    if (are_too_long(op->team, v->in))
+        return WDL_GAS_ERR_SIZE;
     a->dst_blocks = (struct wdl_coll_blocks){v->in, places(op, v->in_at, v->in)};
     if (!a->dst_blocks.at)
         return WDL_GAS_ERR_NOMEM;

@@ -1,11 +1,13 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
  * Misuse that can be seen, of every call of gasnet_coll.h: on all nodes the handle is done at once
- * with the error's name, and the team is as good as before. What is not aligned: elements of all
- * sizes, out of their places by all there is, on all nodes, on one, and where there are none.
+ * with the error's name, and the team is as good as before. Sizes that overflow. What is not
+ * aligned: elements of all sizes, out of their places by all there is, on all nodes, on one, and
+ * where there are none.
  */
 #include <string.h>
 #include "mpid/coll/gasnet_calls.h"
+#include "mpid/coll/gasnet_impl.h"
 #include "support/must.h"
 #include "support/suite.h"
 
@@ -37,6 +39,7 @@ static void right(const struct call *call)
     with.flags = FINE;
     with.root = 0;
     with.skew = 0;
+    with.nbytes = 8;
     gasnet_calls_prepare(call);
     gasnet_all(call->start);
 }
@@ -94,6 +97,29 @@ START_TEST(every_call_says_what_is_wrong)
 {
     with_images(0, of_call);
     with_images(1, of_call);
+}
+END_TEST
+
+/* Blocks of which one is, or all of a node's together are, beyond any memory; of many the bytes
+ * together are few again, as words have no more bits. */
+static void endless(const struct call *call)
+{
+    static const size_t lengths[] = {0, WDL_GAS_BYTES_MOST + 1, (size_t) 1 << 61, (size_t) 1 << 62,
+                                     (size_t) 1 << 63, SIZE_MAX / 2, SIZE_MAX / 3 + 1,
+                                     SIZE_MAX / 6 + 1, (size_t) -8, SIZE_MAX};
+    int varies = strchr(call->name, 'v') != NULL;
+    for (size_t k = (size_t) varies; k < sizeof(lengths) / sizeof(lengths[0]); k++) {
+        with.flags = FINE;
+        with.nbytes = lengths[k];
+        if (!computes(call))
+            wrong(call, WDL_GAS_ERR_SIZE);
+    }
+}
+
+START_TEST(no_block_is_longer_than_any_memory)
+{
+    with_images(0, endless);
+    with_images(1, endless);
 }
 END_TEST
 
@@ -299,6 +325,7 @@ START_TEST(a_handle_dies_when_it_is_synchronized)
 END_TEST
 
 WDL_SUITE("mpid/coll/gasnet_misuse", every_call_says_what_is_wrong,
+          no_block_is_longer_than_any_memory,
           what_computes_wants_its_elements_aligned, elements_are_aligned_for_their_size,
           what_is_sorted_from_lists_is_anywhere, or_need_not_be, one_node_s_elements,
           a_handle_dies_when_it_is_synchronized)

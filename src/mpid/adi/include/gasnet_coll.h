@@ -101,7 +101,7 @@ typedef size_t gasnet_coll_fn_handle_t; /* index in the table given to gasnet_co
     X(SYNC, 2, "not exactly one IN and one OUT synchronization flag")                             \
     X(ADDRESSES, 3, "not exactly one of SINGLE and LOCAL")                                        \
     X(ROOT, 4, "root outside the team")                                                           \
-    X(SIZE, 5, "a size of zero, or sizes that do not fit together")                               \
+    X(SIZE, 5, "a size of zero or beyond any memory, or sizes that do not fit together")          \
     X(ALIGNMENT, 6, "data of a computational collective is not aligned")                          \
     X(FUNCTION, 7, "no such function in the table given to gasnet_coll_init")                     \
     X(LAYOUT, 8, "impossible block size or offset of an array")                                   \
