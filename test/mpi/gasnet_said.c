@@ -1,9 +1,9 @@
 /* Part of Windlass. See COPYRIGHT in the top-level directory.
  *
- * gasnet_said MISTAKE [callback]: all nodes make that mistake with gasnet_coll.h, then say that
- * they go on (gasnet_said.sh looks at what comes of it).
+ * gasnet_said MISTAKE [callback]: all nodes make that mistake with gasnet_coll.h, or with gasnet.h,
+ * then say that they go on (gasnet_said.sh looks at what comes of it).
  */
-#include <gasnet_coll.h>
+#include <gasnet.h>
 #include <mpi.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,6 +20,22 @@ static void ignored(void *arg, int code, const char *text)
 static int compare(const void *x, const void *y)
 {
     return memcmp(x, y, sizeof(int));
+}
+
+/* A handle of a put to the next node that has been found done; `reused`: its operation is that of
+ * another. */
+static gasnet_handle_t dead(int reused)
+{
+    enum { NODES = 64 };
+    gasnet_seginfo_t segments[NODES];
+    gasnet_node_t next = (gasnet_mynode() + 1) % gasnet_nodes();
+    gasnet_handle_t handle;
+    (void) gasnet_getSegmentInfo(segments, NODES);
+    handle = gasnet_put_nb_bulk(next, segments[next].addr, a, 4);
+    gasnet_wait_syncnb(handle);
+    if (reused)
+        (void) gasnet_put_nb_bulk(next, segments[next].addr, a, 4);
+    return handle;
 }
 
 static void make(const char *mistake)
@@ -44,12 +60,19 @@ static void make(const char *mistake)
         gasnet_coll_handle_t handle = gasnet_coll_exchange_nb(t, b, a, 4, fine | local);
         gasnet_coll_wait_sync(handle);
         gasnet_coll_wait_sync(handle);
-    }
+    } else if (strcmp(mistake, "wait_syncnb") == 0)
+        gasnet_wait_syncnb(dead(0));
+    else if (strcmp(mistake, "wait_reused") == 0)
+        gasnet_wait_syncnb(dead(1));
+    else if (strcmp(mistake, "try_syncnb") == 0)
+        (void) gasnet_try_syncnb(dead(0));
 }
 
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
+    gasnet_init(&argc, &argv);
+    gasnet_attach(NULL, 0, GASNET_PAGESIZE, 0);
     gasnet_coll_init(NULL, 0, NULL, 0, 0);
     if (argc > 2)
         gasnet_coll_team_on_error(GASNET_TEAM_ALL, ignored, NULL);

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Part of Windlass. See COPYRIGHT in the top-level directory.
 # Misuse of gasnet_coll.h: every node that sees it says on stderr who it is, which call that was, and the error's name.
-# With a callback the program goes on; without one the job ends, soon, with an error.
+# With a callback the program goes on; without one the job ends, soon, with an error. So it does in gasnet.h, where there
+# are no callbacks.
 set -u
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -21,6 +22,16 @@ how_often()
     tr -d '\n' < "$dir/$1" | grep -o "$2" | wc -l
 }
 
+# ended MISTAKE LINE [callback]: the job ends, soon, with an error, and somebody says why.
+ended()
+{
+    timeout 60 "$MPIEXEC" -n 3 "$dir/gasnet_said" "$1" ${3:+"$3"} > "$dir/out" 2> "$dir/err"
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 124 ] || fault "$1, ended: status $status"
+    [ "$(how_often err "windlass: [a-z]* [012]: $2")" -gt 0 ] || fault "$1, ended: nobody says $2"
+    [ "$(how_often out 'goes on')" = 0 ] || fault "$1, ended: somebody goes on"
+}
+
 # said MISTAKE CALL NAME
 said()
 {
@@ -32,11 +43,7 @@ said()
         [ "$(how_often err "windlass: rank $rank: $line")" = 1 ] || fault "$1: rank $rank does not say $line"
     done
     [ "$(how_often err windlass:)" = 3 ] || fault "$1: more is said"
-    timeout 60 "$MPIEXEC" -n 3 "$dir/gasnet_said" "$1" > "$dir/out" 2> "$dir/err"
-    status=$?
-    [ $status -ne 0 ] && [ $status -ne 124 ] || fault "$1, without a callback: status $status"
-    [ "$(how_often err "windlass: rank [012]: $line")" -gt 0 ] || fault "$1, without a callback: nobody says $line"
-    [ "$(how_often out 'goes on')" = 0 ] || fault "$1, without a callback: somebody goes on"
+    ended "$1" "$line"
 }
 
 said flags broadcast FLAGS
@@ -47,4 +54,8 @@ said root scatter ROOT
 said unaligned sort ALIGNMENT
 said aggregate gather_all AGGREGATE
 said handle sync HANDLE
+dead='the handle is dead: it has been synchronized before'
+ended wait_syncnb "gasnet_wait_syncnb: $dead"
+ended try_syncnb "gasnet_try_syncnb: $dead"
+ended wait_reused "gasnet_wait_syncnb: $dead"
 [ $failures -eq 0 ]

@@ -16,8 +16,12 @@ enum { BARRIER_TEAM = 0x7ffffff0 };
 enum { PLACES = 64 }; /* where segments may begin: tried one after the other */
 static const uintptr_t place_first = (uintptr_t) 0x100000000000, place_step = (uintptr_t) 1 << 39;
 
+enum { USES = 8 }; /* told apart by a handle: the low bits of an operation's address */
+
 struct gasnet_op {
     MPI_Request request;
+    unsigned uses; /* a handle remembers which use it is of */
+    int is_live; /* not found done yet */
     int node; /* of a put: to be flushed; or -1 */
     int step; /* of that flush */
     struct gasnet_op *next;
@@ -358,19 +362,46 @@ static struct gasnet_op *op_get(int node)
         op = wdl_adi_alloc(sizeof *op);
     if (!op)
         die("gasnet_put_nb or gasnet_get_nb", "out of memory");
+    op->uses++;
+    op->is_live = 1;
     op->node = node;
     op->step = 0;
     return op;
 }
 
+static void op_free(struct gasnet_op *op)
+{
+    op->is_live = 0;
+    op->next = self.free;
+    self.free = op;
+}
+
+static gasnet_handle_t handle_of(struct gasnet_op *op)
+{
+    wdl_static_assert(_Alignof(struct gasnet_op) >= USES);
+    return op ? (gasnet_handle_t) (void *) ((char *) op + op->uses % USES) : GASNET_INVALID_HANDLE;
+}
+
+static struct gasnet_op *op_of(const char *call, gasnet_handle_t handle)
+{
+    uintptr_t word = (uintptr_t) handle;
+    struct gasnet_op *op = (struct gasnet_op *) (word & ~(uintptr_t) (USES - 1));
+    if (!self.segments)
+        die(call, "gasnet_attach has not been called");
+    if (!op->is_live || op->uses % USES != word % USES)
+        die(call, "the handle is dead: it has been synchronized before");
+    return op;
+}
+
 enum { AT_ONCE = 1 << 30 }; /* bytes of one MPI call */
 
-gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
+/* NULL: it is over. */
+static struct gasnet_op *put(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
     MPI_Aint at = place("gasnet_put", node, dest, nbytes);
     if (node == (gasnet_node_t) self.rank) {
         memmove(dest, src, nbytes);
-        return GASNET_INVALID_HANDLE;
+        return NULL;
     }
     char *from = src;
     for (; nbytes > AT_ONCE; nbytes -= AT_ONCE, from += AT_ONCE, at += AT_ONCE)
@@ -379,6 +410,11 @@ gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, void *src, si
     PMPI_Rput(from, (int) nbytes, MPI_BYTE, (int) node, at, (int) nbytes, MPI_BYTE, self.win,
               &op->request);
     return op;
+}
+
+gasnet_handle_t gasnet_put_nb_bulk(gasnet_node_t node, void *dest, void *src, size_t nbytes)
+{
+    return handle_of(put(node, dest, src, nbytes));
 }
 
 gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node, void *src, size_t nbytes)
@@ -396,29 +432,23 @@ gasnet_handle_t gasnet_get_nb_bulk(void *dest, gasnet_node_t node, void *src, si
     struct gasnet_op *op = op_get(-1);
     PMPI_Rget(to, (int) nbytes, MPI_BYTE, (int) node, at, (int) nbytes, MPI_BYTE, self.win,
               &op->request);
-    return op;
+    return handle_of(op);
 }
 
 /* The source may be written again when this returns. */
 gasnet_handle_t gasnet_put_nb(gasnet_node_t node, void *dest, void *src, size_t nbytes)
 {
-    gasnet_handle_t op = gasnet_put_nb_bulk(node, dest, src, nbytes);
+    struct gasnet_op *op = put(node, dest, src, nbytes);
     if (op && nbytes > AT_ONCE)
         PMPI_Win_flush_local(op->node, self.win);
     if (op)
         PMPI_Wait(&op->request, MPI_STATUS_IGNORE);
-    return op;
+    return handle_of(op);
 }
 
 gasnet_handle_t gasnet_get_nb(void *dest, gasnet_node_t node, void *src, size_t nbytes)
 {
     return gasnet_get_nb_bulk(dest, node, src, nbytes);
-}
-
-static void op_free(struct gasnet_op *op)
-{
-    op->next = self.free;
-    self.free = op;
 }
 
 /* One step of the flush of a put, which does not wait for those begun since its first step. */
@@ -440,10 +470,11 @@ void gasnet_wait_syncnb(gasnet_handle_t handle)
 {
     if (!handle)
         return;
-    PMPI_Wait(&handle->request, MPI_STATUS_IGNORE);
-    if (handle->node >= 0)
-        PMPI_Win_flush(handle->node, self.win);
-    op_free(handle);
+    struct gasnet_op *op = op_of("gasnet_wait_syncnb", handle);
+    PMPI_Wait(&op->request, MPI_STATUS_IGNORE);
+    if (op->node >= 0)
+        PMPI_Win_flush(op->node, self.win);
+    op_free(op);
 }
 
 int gasnet_try_syncnb(gasnet_handle_t handle)
@@ -451,10 +482,11 @@ int gasnet_try_syncnb(gasnet_handle_t handle)
     int done = 1;
     if (!handle)
         return GASNET_OK;
-    PMPI_Test(&handle->request, &done, MPI_STATUS_IGNORE);
-    if (!done || (handle->node >= 0 && !flush_step(handle)))
+    struct gasnet_op *op = op_of("gasnet_try_syncnb", handle);
+    PMPI_Test(&op->request, &done, MPI_STATUS_IGNORE);
+    if (!done || (op->node >= 0 && !flush_step(op)))
         return GASNET_ERR_NOT_READY;
-    op_free(handle);
+    op_free(op);
     return GASNET_OK;
 }
 

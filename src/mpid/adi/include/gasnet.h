@@ -7,7 +7,8 @@
  * There are no active messages: tables of handlers are empty. Sizes are in bytes.
  *
  * Calls that return int: GASNET_OK, or an error, with nothing done. Others end the job where they
- * are called with a node that is not there or memory outside of its segment.
+ * are called with a node that is not there or memory outside of its segment; and so do those that
+ * synchronize, with a handle that has been found done before.
  */
 #ifndef GASNET_H_INCLUDED
 #define GASNET_H_INCLUDED
