@@ -38,6 +38,22 @@ static gasnet_handle_t dead(int reused)
     return handle;
 }
 
+static gasnet_team_handle_t made(void)
+{
+    return gasnet_coll_team_split(GASNET_TEAM_ALL, 0, gasnet_mynode(), 0);
+}
+
+/* One that has been freed; `after`: so many others have been made and freed since. */
+static gasnet_team_handle_t freed(int after)
+{
+    gasnet_team_handle_t team = made();
+    gasnet_coll_team_free(team);
+    for (int i = 0; i < after; i++)
+        gasnet_coll_team_free(made());
+    (void) made();
+    return team;
+}
+
 static void make(const char *mistake)
 {
     const int fine = GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC, local = GASNET_COLL_LOCAL;
@@ -62,7 +78,19 @@ static void make(const char *mistake)
         gasnet_coll_wait_sync(handle);
     } else if (strcmp(mistake, "wait_syncnb") == 0)
         gasnet_wait_syncnb(dead(0));
-    else if (strcmp(mistake, "wait_reused") == 0)
+    else if (strcmp(mistake, "freed") == 0)
+        gasnet_coll_broadcast(freed(0), b, 0, a, 4, fine | local);
+    else if (strcmp(mistake, "freed_long_ago") == 0)
+        gasnet_coll_barrier_notify(freed(100), 0, 0);
+    else if (strcmp(mistake, "freed_twice") == 0)
+        gasnet_coll_team_free(freed(0));
+    else if (strcmp(mistake, "open") == 0) {
+        t = made();
+        (void) gasnet_coll_broadcast_nb(t, b, 0, a, 4, fine | local | GASNET_COLL_AGGREGATE);
+        gasnet_coll_team_free(t);
+    } else if (strcmp(mistake, "open_at_end") == 0) {
+        (void) gasnet_coll_broadcast_nb(t, b, 0, a, 4, fine | local | GASNET_COLL_AGGREGATE);
+    } else if (strcmp(mistake, "wait_reused") == 0)
         gasnet_wait_syncnb(dead(1));
     else if (strcmp(mistake, "try_syncnb") == 0)
         (void) gasnet_try_syncnb(dead(0));

@@ -32,17 +32,23 @@ ended()
     [ "$(how_often out 'goes on')" = 0 ] || fault "$1, ended: somebody goes on"
 }
 
+# goes_on MISTAKE LINE [callback]: the program does, and each node says that, once.
+goes_on()
+{
+    timeout 60 "$MPIEXEC" -n 3 "$dir/gasnet_said" "$1" ${3:+"$3"} > "$dir/out" 2> "$dir/err" ||
+        fault "$1, going on: status $?"
+    [ "$(how_often out 'goes on')" = 3 ] || fault "$1, going on: not all do"
+    for rank in 0 1 2; do
+        [ "$(how_often err "windlass: rank $rank: $2")" = 1 ] || fault "$1: rank $rank does not say $2"
+    done
+    [ "$(how_often err windlass:)" = 3 ] || fault "$1: more is said"
+}
+
 # said MISTAKE CALL NAME
 said()
 {
     line="gasnet_coll_$2: GASNET_COLL_ERR_$3: "
-    timeout 60 "$MPIEXEC" -n 3 "$dir/gasnet_said" "$1" callback > "$dir/out" 2> "$dir/err" ||
-        fault "$1, with a callback: status $?"
-    [ "$(how_often out 'goes on')" = 3 ] || fault "$1, with a callback: not all go on"
-    for rank in 0 1 2; do
-        [ "$(how_often err "windlass: rank $rank: $line")" = 1 ] || fault "$1: rank $rank does not say $line"
-    done
-    [ "$(how_often err windlass:)" = 3 ] || fault "$1: more is said"
+    goes_on "$1" "$line" callback
     ended "$1" "$line"
 }
 
@@ -54,6 +60,14 @@ said root scatter ROOT
 said unaligned sort ALIGNMENT
 said aggregate gather_all AGGREGATE
 said handle sync HANDLE
+said open team_free AGGREGATE
+freed='GASNET_COLL_ERR_INIT: .* a freed team'
+for callback in '' callback; do
+    ended freed "gasnet_coll_broadcast: $freed" $callback
+    ended freed_long_ago "gasnet_coll_barrier_notify: $freed" $callback
+    ended freed_twice "gasnet_coll_team_free: $freed" $callback
+done
+goes_on open_at_end 'gasnet_coll_team_free: GASNET_COLL_ERR_AGGREGATE: '
 dead='the handle is dead: it has been synchronized before'
 ended wait_syncnb "gasnet_wait_syncnb: $dead"
 ended try_syncnb "gasnet_try_syncnb: $dead"

@@ -12,7 +12,7 @@
 
 struct gasnet_coll_team {
     struct wdl_gas_team *core; /* NULL: before gasnet_coll_init, and when freed */
-    struct gasnet_coll_team *next; /* of those split off */
+    struct gasnet_coll_team *next; /* of those split off, or of those freed */
     gasnet_coll_error_fn_t on_error;
     void *on_error_arg;
     /* a barrier notified and not yet found done, as what, and what its ranks have agreed on */
@@ -23,7 +23,7 @@ struct gasnet_coll_team {
 #define WDL_GAS_ENTER() MPID_THREAD_CS_ENTER(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX)
 #define WDL_GAS_LEAVE() MPID_THREAD_CS_EXIT(GLOBAL, MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX)
 
-/* The team's core; before gasnet_coll_init the program is aborted. */
+/* The team's core; before gasnet_coll_init, or if it has been freed, the program is aborted. */
 struct wdl_gas_team *wdl_gas_core(gasnet_team_handle_t team, const char *call);
 /* Say what is wrong; then the callback is called, or the program aborted. */
 void wdl_gas_wrong(const char *call, int code);

@@ -6,6 +6,32 @@
 #include "rma.h"
 #include "coll.h"
 
+/* Those freed last stay as they are: who still uses one hears so. */
+enum { FREED_KEPT = 1000 };
+static struct {
+    struct gasnet_coll_team *first, **end;
+    int count;
+} freed = {NULL, &freed.first, 0};
+
+static struct gasnet_coll_team *freed_pop(void)
+{
+    struct gasnet_coll_team *team = freed.first;
+    freed.first = team->next;
+    if (!freed.first)
+        freed.end = &freed.first;
+    freed.count--;
+    return team;
+}
+
+static void freed_push(struct gasnet_coll_team *team)
+{
+    team->next = NULL;
+    *freed.end = team;
+    freed.end = &team->next;
+    if (++freed.count > FREED_KEPT)
+        MPL_free(freed_pop());
+}
+
 /* Say what is wrong and call the team's callback. */
 static void refuse(gasnet_team_handle_t team, const char *call, int code)
 {
@@ -134,16 +160,29 @@ static int team_close(gasnet_team_handle_t team)
     return mpi_errno;
 }
 
+/* An aggregate that goes with its team has done nothing. */
+static int open_say(gasnet_team_handle_t team)
+{
+    int open = team->core && wdl_gas_has_open(team->core);
+    if (open)
+        wdl_gas_wrong("team_free", GASNET_COLL_ERR_AGGREGATE);
+    return open;
+}
+
 int wdl_adi_gasnet_fini(void)
 {
     int mpi_errno = MPI_SUCCESS;
     while (gasnet_coll_team_all.next) {
         struct gasnet_coll_team *team = gasnet_coll_team_all.next;
         gasnet_coll_team_all.next = team->next;
+        open_say(team);
         int error = team_close(team);
         mpi_errno = mpi_errno ? mpi_errno : error;
         MPL_free(team);
     }
+    while (freed.first)
+        MPL_free(freed_pop());
+    open_say(&gasnet_coll_team_all);
     int error = team_close(&gasnet_coll_team_all);
     return mpi_errno ? mpi_errno : error;
 }
@@ -195,9 +234,11 @@ void gasnet_coll_team_free(gasnet_team_handle_t team)
         refuse(team, "team_free", GASNET_COLL_ERR_INIT);
     } else {
         *at = team->next;
+        if (open_say(team))
+            wdl_gas_punish(team->on_error, team->on_error_arg, GASNET_COLL_ERR_AGGREGATE);
         if (team_close(team))
             wdl_gas_punish(NULL, NULL, GASNET_COLL_ERR_NETWORK);
-        MPL_free(team);
+        freed_push(team);
     }
     WDL_GAS_LEAVE();
 }

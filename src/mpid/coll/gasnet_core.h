@@ -97,6 +97,8 @@ int wdl_gas_team_rank(const struct wdl_gas_team *team);
 int wdl_gas_team_size(const struct wdl_gas_team *team);
 /* A rank's number among all peers. */
 int wdl_gas_team_peer(const struct wdl_gas_team *team, int rank);
+/* Has an aggregate begun whose last member has not been called? */
+int wdl_gas_has_open(const struct wdl_gas_team *team);
 size_t wdl_gas_images(const struct wdl_gas_team *team);
 /* This node's segment, in place of the one before: what IN_SEGMENT promises to be inside of (base
  * NULL: there is none, and nothing is checked; bytes 0: nothing is inside), and what data goes to

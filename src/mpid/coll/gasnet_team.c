@@ -200,6 +200,11 @@ int wdl_gas_team_peer(const struct wdl_gas_team *team, int rank)
     return team->peers[rank];
 }
 
+int wdl_gas_has_open(const struct wdl_gas_team *team)
+{
+    return !wdl_list_empty(&team->open);
+}
+
 size_t wdl_gas_images(const struct wdl_gas_team *team)
 {
     return team->first[team->size];

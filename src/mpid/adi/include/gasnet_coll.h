@@ -105,12 +105,12 @@ typedef size_t gasnet_coll_fn_handle_t; /* index in the table given to gasnet_co
     X(ALIGNMENT, 6, "data of a computational collective is not aligned")                          \
     X(FUNCTION, 7, "no such function in the table given to gasnet_coll_init")                     \
     X(LAYOUT, 8, "impossible block size or offset of an array")                                   \
-    X(AGGREGATE, 9, "AGGREGATE on a blocking call")                                               \
+    X(AGGREGATE, 9, "AGGREGATE on a blocking call, or an aggregate has no last member")           \
     X(SEGMENT, 10, "memory said to be in a segment is outside of those attached")                 \
     X(HANDLE, 11, "handle is dead: it has been synchronized before")                              \
     X(NODES, 12, "a list of nodes or images is impossible")                                       \
     X(BARRIER, 13, "barrier calls out of order")                                                  \
-    X(INIT, 14, "gasnet_coll_init has not been called, or a second time, or with bad arguments")  \
+    X(INIT, 14, "gasnet_coll_init missing, a second time, or with bad arguments; or a freed team") \
     X(NOMEM, 15, "out of memory")                                                                 \
     X(NETWORK, 16, "the network failed")                                                           \
     X(MISMATCH, 17, "nodes' calls do not match, or went wrong on another node")
@@ -309,8 +309,10 @@ GASNET_API int gasnet_coll_barrier_wait(gasnet_team_handle_t team, int id, int f
 GASNET_API gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t team,
                                                        gasnet_node_t color, gasnet_node_t relrank,
                                                        int flags);
-/* Collective; all handles of the team have been synchronized. GASNET_TEAM_ALL is not freed
- * (ERR_INIT): it, and what has not been freed, goes with MPI. */
+/* Collective; all handles of the team have been synchronized, and no aggregate is open: one that is
+ * does not begin (ERR_AGGREGATE); with those left in teams that go with MPI, that is only said on
+ * stderr. GASNET_TEAM_ALL is not freed (ERR_INIT): it, and what has not been freed, goes with MPI.
+ * A call with a team that has been freed ends the job (ERR_INIT). */
 GASNET_API void gasnet_coll_team_free(gasnet_team_handle_t team);
 GASNET_API gasnet_node_t gasnet_coll_team_size(gasnet_team_handle_t team);
 GASNET_API gasnet_node_t gasnet_coll_team_rank(gasnet_team_handle_t team);
