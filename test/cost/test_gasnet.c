@@ -406,7 +406,7 @@ static void ahead(int n, int node)
                 count_ahead(&gasnet_calls[k], node);
         }
     for (int i = 0; i < n; i++)
-        while (wdl_coll_detach(r.one[i].proc, dst[i][0]) == WDL_AGAIN)
+        while (wdl_coll_detach(r.one[i].proc, dst[i][0], ROOM) == WDL_AGAIN)
             ranks_step(&r);
     gasnet_close();
 }

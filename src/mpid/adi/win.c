@@ -330,7 +330,7 @@ int MPID_Win_free(MPIR_Win ** win_ptr)
     WDL_WIN_WAIT(win, wdl_win_barrier(win->dev.wdl, &step), mpi_errno);
     MPIR_ERR_CHECK(mpi_errno);
     if (win->create_flavor == MPI_WIN_FLAVOR_ALLOCATE)
-        WDL_WIN_WAIT(win, wdl_coll_detach(wdl_adi.proc, win->base), mpi_errno);
+        WDL_WIN_WAIT(win, wdl_coll_detach(wdl_adi.proc, win->base, (size_t) win->size), mpi_errno);
     MPIR_ERR_CHECK(mpi_errno);
     WDL_WIN_WAIT(win, wdl_win_free(win->dev.wdl), mpi_errno);
     MPIR_ERR_CHECK(mpi_errno);

@@ -358,9 +358,9 @@ const struct wdl_coll_stats *wdl_coll_stats(struct wdl_proc *proc);
 /* Memory of this process that others may write directly: what goes into it from any rank, and is
  * longer than one message, is not copied on its way. Regions may overlap. WDL_OK or ERR_NOMEM. */
 int wdl_coll_attach(struct wdl_proc *proc, void *base, size_t bytes);
-/* The region attached last at `base`: nothing moves there any more. WDL_AGAIN: make progress, and
- * call again. */
-int wdl_coll_detach(struct wdl_proc *proc, void *base);
+/* Of the regions attached so the last: nothing moves there any more, but into others that have the
+ * same memory. WDL_AGAIN: make progress, and call again. */
+int wdl_coll_detach(struct wdl_proc *proc, void *base, size_t bytes);
 
 /* Bytes of one rank's segment (struct wdl_coll_shm) for these parameters. */
 size_t wdl_coll_shm_bytes(struct wdl_proc *proc, const struct wdl_team_params *params);

@@ -89,13 +89,13 @@ static int region_forget(struct wdl_coll *coll, struct wdl_region *region)
     return wdl_lend_count(coll, region) ? WDL_AGAIN : WDL_OK;
 }
 
-int wdl_coll_detach(struct wdl_proc *proc, void *base)
+int wdl_coll_detach(struct wdl_proc *proc, void *base, size_t bytes)
 {
     struct wdl_coll *coll = proc->coll;
     struct wdl_list *node;
     wdl_list_for (node, &coll->regions) {
         struct wdl_region *region = wdl_container_of(node, struct wdl_region, link);
-        if (region->base != base)
+        if (region->base != base || region->bytes != bytes)
             continue;
         int status = region_forget(coll, region);
         if (status == WDL_OK)

@@ -217,7 +217,8 @@ const void *wdl_gas_segment_base(const struct wdl_gas_team *team)
 
 int wdl_gas_segment(struct wdl_gas_team *team, void *base, size_t bytes)
 {
-    if (team->attached && wdl_coll_detach(team->gas->proc, team->segment) == WDL_AGAIN)
+    if (team->attached &&
+        wdl_coll_detach(team->gas->proc, team->segment, team->segment_bytes) == WDL_AGAIN)
         return WDL_AGAIN;
     int status = bytes ? wdl_coll_attach(team->gas->proc, base, bytes) : WDL_OK;
     team->attached = bytes && status == WDL_OK;

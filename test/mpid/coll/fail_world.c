@@ -136,11 +136,16 @@ static enum wdl_coll_kind kind_draw(struct world *w)
     return (enum wdl_coll_kind)(w->o.kind >= 0 ? w->o.kind : below(w, WDL_COLL_CUSTOM));
 }
 
+static size_t dst_bytes(const struct world *w, const struct side *s)
+{
+    return s->room + GUARD * (size_t) w->o.ranks;
+}
+
 static void side_make(struct world *w, struct side *s, int rank)
 {
     size_t gives = given(w, s), all;
     s->room = got(w, s, rank);
-    all = s->room + GUARD * (size_t) w->o.ranks;
+    all = dst_bytes(w, s);
     s->src = malloc(gives + 1);
     s->dst = malloc(all);
     memset(s->src, rank + 1, gives);
@@ -187,10 +192,12 @@ static void op_make(struct world *w, struct op *op)
 static void op_free(struct world *w, struct op *op)
 {
     for (int i = 0; i < w->o.ranks; i++) {
-        while (w->o.attach && wdl_coll_detach(w->r.one[i].proc, op->side[i].dst) == WDL_AGAIN)
+        const struct side *s = &op->side[i];
+        while (w->o.attach &&
+               wdl_coll_detach(w->r.one[i].proc, s->dst, dst_bytes(w, s)) == WDL_AGAIN)
             ranks_step(&w->r);
-        free(op->side[i].src);
-        free(op->side[i].dst);
+        free(s->src);
+        free(s->dst);
     }
 }
 

@@ -53,7 +53,7 @@ static void open_world(struct wdl_sim_params sim, int each, int attached)
 static void close_world(void)
 {
     for (int i = 0; i < RANKS; i++)
-        while (wdl_coll_detach(r.one[i].proc, dst[i]) == WDL_AGAIN)
+        while (wdl_coll_detach(r.one[i].proc, dst[i], ROOM) == WDL_AGAIN)
             ranks_step(&r);
     ranks_drop(&r, teams);
     ranks_close(&r);

@@ -36,10 +36,10 @@ static void attach(size_t bytes)
         ck_assert_int_eq(wdl_coll_attach(r.one[i].proc, dst[i], bytes), WDL_OK);
 }
 
-static void detach(void)
+static void detach(size_t bytes)
 {
     for (int i = 0; i < RANKS; i++)
-        while (wdl_coll_detach(r.one[i].proc, dst[i]) == WDL_AGAIN)
+        while (wdl_coll_detach(r.one[i].proc, dst[i], bytes) == WDL_AGAIN)
             ranks_step(&r);
 }
 
@@ -178,10 +178,28 @@ START_TEST(regions_come_and_go)
     for (int k = 0; k < 3; k++) {
         attach(ALL);
         moves_count(1, "attached again");
-        detach();
+        detach(ALL);
         moves_count(0, "detached");
     }
     close_world();
+}
+END_TEST
+
+/* Two at one address, of which the one goes that is meant. */
+START_TEST(a_region_is_its_length_too)
+{
+    for (int first = 0; first < 2; first++) {
+        open_world((struct wdl_sim_params){.no_map = 1, .delay_ns_max = 2000});
+        attach(first ? ALL : BYTES);
+        attach(first ? BYTES : ALL);
+        detach(ALL / 2); /* there is none */
+        moves_count(1, "both attached");
+        detach(BYTES);
+        moves_count(1, "the short one detached");
+        detach(ALL);
+        moves_count(0, "both detached");
+        close_world();
+    }
 }
 END_TEST
 
@@ -240,4 +258,4 @@ END_TEST
 
 WDL_SUITE("mpid/coll/direct", what_goes_into_attached_memory_is_not_copied,
           a_network_that_only_sends_copies, a_region_must_hold_all_of_it, regions_come_and_go,
-          packets_are_checked, a_place_beyond_the_region)
+          a_region_is_its_length_too, packets_are_checked, a_place_beyond_the_region)

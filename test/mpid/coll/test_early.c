@@ -203,7 +203,7 @@ static void exchange(int ordered, int places, uint64_t *placed_out)
     }
     must_cmp(wdl_sim_counts(r.sim)->deferred, ==, deferred); /* nothing is left to the network */
     for (int i = 0; i < RANKS; i++)
-        while (wdl_coll_detach(r.one[i].proc, dst[i]) == WDL_AGAIN)
+        while (wdl_coll_detach(r.one[i].proc, dst[i], sizeof(dst[i])) == WDL_AGAIN)
             ranks_step(&r);
     close_all();
 }

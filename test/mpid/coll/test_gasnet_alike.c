@@ -379,7 +379,7 @@ static void close_world(void)
 {
     for (int i = 0; i < r.n; i++)
         for (size_t k = 0; k < images[i]; k++)
-            while (wdl_coll_detach(r.one[i].proc, dst[i][k]) == WDL_AGAIN)
+            while (wdl_coll_detach(r.one[i].proc, dst[i][k], ROOM) == WDL_AGAIN)
                 ranks_step(&r);
     gasnet_close();
 }

@@ -120,7 +120,7 @@ static void close_world(void)
     move_memory(-BEHIND);
     for (int i = 0; i < r.n; i++)
         for (int k = 0; k < IMAGES_MAX; k++)
-            while (wdl_coll_detach(r.one[i].proc, dst[i][k]) == WDL_AGAIN)
+            while (wdl_coll_detach(r.one[i].proc, dst[i][k], ROOM) == WDL_AGAIN)
                 ranks_step(&r);
     gasnet_close();
 }

@@ -559,7 +559,7 @@ static void in_segments(int n, int seed)
             segment_modes(&gasnet_calls[k]);
     waits_for = waits_without;
     for (int i = 0; i < n; i++)
-        while (wdl_coll_detach(r.one[i].proc, dst[i][0]) == WDL_AGAIN)
+        while (wdl_coll_detach(r.one[i].proc, dst[i][0], ROOM) == WDL_AGAIN)
             ranks_step(&r);
     gasnet_close();
 }

@@ -141,9 +141,9 @@ START_TEST(the_region_that_was_attached_alike)
         must_cmp(find((size_t) k * PIECE, PIECE), >, 0);
         must_cmp(sent() - before, ==, 2);
         for (int i = 0; i < PIECES; i++) /* the others need not come back */
-            must_cmp(wdl_coll_detach(r.one[1].proc, memory + i * PIECE), ==,
+            must_cmp(wdl_coll_detach(r.one[1].proc, memory + i * PIECE, PIECE), ==,
                      i == k ? WDL_AGAIN : WDL_OK);
-        while (wdl_coll_detach(r.one[1].proc, memory + k * PIECE) == WDL_AGAIN)
+        while (wdl_coll_detach(r.one[1].proc, memory + k * PIECE, PIECE) == WDL_AGAIN)
             ranks_step(&r);
         close_world();
     }
@@ -181,18 +181,18 @@ START_TEST(a_region_goes_when_it_is_back)
         found = find(0, BYTES);
         must_cmp(found, >, 0);
         for (int k = 0; k < 20; k++) { /* rank 0 does not look */
-            must_cmp(wdl_coll_detach(owner, memory), ==, WDL_AGAIN);
+            must_cmp(wdl_coll_detach(owner, memory, BYTES), ==, WDL_AGAIN);
             step_one(1);
         }
         must_cmp(find(0, BYTES), ==, found);
         step_one(0);
         step_one(1);
-        must_cmp(wdl_coll_detach(owner, memory), ==, WDL_OK);
+        must_cmp(wdl_coll_detach(owner, memory, BYTES), ==, WDL_OK);
         must_cmp(wdl_coll_attach(owner, memory, BYTES), ==, WDL_OK);
         must_cmp(find(0, BYTES), ==, -1);
         settle();
         must_cmp(find(0, BYTES), >, found);
-        while (wdl_coll_detach(owner, memory) == WDL_AGAIN)
+        while (wdl_coll_detach(owner, memory, BYTES) == WDL_AGAIN)
             ranks_step(&r);
         close_world();
     }
@@ -206,7 +206,7 @@ START_TEST(a_region_that_goes_is_not_lent)
     must_cmp(wdl_coll_attach(r.one[1].proc, memory, BYTES), ==, WDL_OK);
     (void) find(0, BYTES);
     settle();
-    must_cmp(wdl_coll_detach(r.one[1].proc, memory), ==, WDL_AGAIN);
+    must_cmp(wdl_coll_detach(r.one[1].proc, memory, BYTES), ==, WDL_AGAIN);
     struct wdl_coll_pkt pkt = {.what = WDL_PKT_BORROW, .offset = wanted(0, 0).address};
     uint64_t bytes = 100, before = sent();
     must_cmp(wdl_lend_asked(coll_of(1), 0, &pkt, &bytes, sizeof(bytes)), ==, WDL_ERR_PROTO);
@@ -216,7 +216,7 @@ START_TEST(a_region_that_goes_is_not_lent)
     settle();
     must_cmp(find(1, BYTES), ==, -1);
     settle();
-    while (wdl_coll_detach(r.one[1].proc, memory) == WDL_AGAIN)
+    while (wdl_coll_detach(r.one[1].proc, memory, BYTES) == WDL_AGAIN)
         ranks_step(&r);
     close_world();
 }
