@@ -168,6 +168,8 @@ static void collectives(char *segment, uintptr_t bytes)
 
 int main(int argc, char **argv)
 {
+    check(gasnet_getenv("PATH") && gasnet_getenv("PATH") == getenv("PATH"));
+    check(gasnet_getenv("WINDLASS_IS_NOT_SET") == NULL);
     check(gasnet_init(&argc, &argv) == GASNET_OK);
     unsigned me = gasnet_mynode(), n = gasnet_nodes();
     gasnet_seginfo_t *segment = calloc(n, sizeof *segment);

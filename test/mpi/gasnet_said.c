@@ -6,6 +6,7 @@
 #include <gasnet.h>
 #include <mpi.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static _Alignas(16) int a[256], b[256];
@@ -54,6 +55,24 @@ static gasnet_team_handle_t freed(int after)
     return team;
 }
 
+/* One node's gasnet_init finds no memory: all hear of it, and MPI cannot end well. */
+static void lacking(void)
+{
+    int rank, index, count, level, first = 1;
+    MPI_T_cvar_handle handle;
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_T_init_thread(MPI_THREAD_SINGLE, &level);
+    MPI_T_cvar_get_index("MPIR_CVAR_WINDLASS_FAIL_ALLOCATION", &index);
+    MPI_T_cvar_handle_alloc(index, NULL, &handle, &count);
+    if (rank == 1)
+        MPI_T_cvar_write(handle, &first);
+    MPI_T_cvar_handle_free(&handle);
+    if (gasnet_init(NULL, NULL) == GASNET_ERR_RESOURCE &&
+        gasnet_init(NULL, NULL) == GASNET_ERR_BAD_ARG)
+        MPI_Finalize();
+}
+
 static void make(const char *mistake)
 {
     const int fine = GASNET_COLL_IN_ALLSYNC | GASNET_COLL_OUT_ALLSYNC, local = GASNET_COLL_LOCAL;
@@ -98,7 +117,11 @@ static void make(const char *mistake)
 
 int main(int argc, char **argv)
 {
+    if (argc > 2 && strcmp(argv[1], "exit") == 0)
+        gasnet_exit(atoi(argv[2]));
     MPI_Init(&argc, &argv);
+    if (argc > 1 && strcmp(argv[1], "lacking") == 0)
+        lacking();
     gasnet_init(&argc, &argv);
     gasnet_attach(NULL, 0, GASNET_PAGESIZE, 0);
     gasnet_coll_init(NULL, 0, NULL, 0, 0);

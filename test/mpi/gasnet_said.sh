@@ -72,4 +72,13 @@ dead='the handle is dead: it has been synchronized before'
 ended wait_syncnb "gasnet_wait_syncnb: $dead"
 ended try_syncnb "gasnet_try_syncnb: $dead"
 ended wait_reused "gasnet_wait_syncnb: $dead"
+ended lacking 'gasnet_init: it has failed'
+
+# Before gasnet_init there is nothing to end, and nothing to say.
+for code in 0 7; do
+    timeout 60 "$dir/gasnet_said" exit $code > "$dir/out" 2> "$dir/err"
+    status=$?
+    [ $status = $code ] || fault "gasnet_exit($code) first: status $status"
+    [ ! -s "$dir/out" ] && [ ! -s "$dir/err" ] || fault "gasnet_exit($code) first: something is said"
+done
 [ $failures -eq 0 ]

@@ -29,6 +29,7 @@ struct gasnet_op {
 
 static struct {
     int begun;
+    int is_broken; /* gasnet_init has failed: not all nodes have the team, which so cannot end */
     int rank, size;
     uintptr_t local_max, global_max;
     MPI_Comm comm;
@@ -146,6 +147,8 @@ static int leave(MPI_Comm comm, int key, void *value, void *extra)
     (void) key;
     (void) value;
     (void) extra;
+    if (self.is_broken)
+        die("gasnet_init", "it has failed, and so the job ends with an error");
     if (self.segments) {
         PMPI_Win_unlock_all(self.win);
         PMPI_Win_free(&self.win);
@@ -168,17 +171,34 @@ static int leave(MPI_Comm comm, int key, void *value, void *extra)
     return mpi_errno;
 }
 
+static int is_mpi_there(void)
+{
+    int begun = 0, ended = 0;
+    PMPI_Initialized(&begun);
+    PMPI_Finalized(&ended);
+    return begun && !ended;
+}
+
 static void finalize(void)
 {
-    int ended = 0;
-    PMPI_Finalized(&ended);
-    if (!ended)
+    if (is_mpi_there())
         PMPI_Finalize();
+}
+
+/* Word of the end of MPI, and a team for barriers. */
+static int begin(void)
+{
+    int key;
+    if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, leave, &key, NULL) != MPI_SUCCESS ||
+        PMPI_Comm_set_attr(MPI_COMM_SELF, key, &self) != MPI_SUCCESS)
+        return 0;
+    PMPI_Comm_free_keyval(&key);
+    return team_make() == GASNET_OK;
 }
 
 int gasnet_init(int *argc, char ***argv)
 {
-    int flag = 0, key;
+    int flag = 0;
     if (self.begun)
         return GASNET_ERR_BAD_ARG;
     PMPI_Initialized(&flag);
@@ -190,12 +210,9 @@ int gasnet_init(int *argc, char ***argv)
     PMPI_Comm_rank(MPI_COMM_WORLD, &self.rank);
     PMPI_Comm_size(MPI_COMM_WORLD, &self.size);
     segment_limits();
-    if (PMPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, leave, &key, NULL) != MPI_SUCCESS ||
-        PMPI_Comm_set_attr(MPI_COMM_SELF, key, &self) != MPI_SUCCESS)
-        return GASNET_ERR_RESOURCE;
-    PMPI_Comm_free_keyval(&key);
     self.begun = 1;
-    return team_make();
+    self.is_broken = !wdl_adi_gasnet_all(MPI_COMM_WORLD, begin());
+    return self.is_broken ? GASNET_ERR_RESOURCE : GASNET_OK;
 }
 
 /* Memory at one address on all nodes: the first of a few places where all have room. */
@@ -256,6 +273,7 @@ int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsiz
     if (!wdl_adi_gasnet_all(MPI_COMM_WORLD, !wrong)) /* before anybody waits for the others */
         return GASNET_ERR_BAD_ARG;
     PMPI_Comm_dup(MPI_COMM_WORLD, &self.comm);
+    PMPI_Comm_set_errhandler(self.comm, MPI_ERRORS_RETURN); /* a window that cannot be had */
     int code = segments_make(segsize);
     if (code != GASNET_OK)
         segments_drop();
@@ -270,15 +288,18 @@ void *wdl_adi_gasnet_segment(size_t *bytes_out)
 
 void gasnet_exit(int exitcode)
 {
-    int ended = 0;
-    PMPI_Finalized(&ended);
-    if (exitcode && !ended)
+    if (exitcode && is_mpi_there())
         PMPI_Abort(MPI_COMM_WORLD, exitcode);
     finalize();
     exit(exitcode);
 }
 
 /* --- questions -------------------------------------------------------------------------------- */
+
+char *gasnet_getenv(const char *name)
+{
+    return getenv(name);
+}
 
 gasnet_node_t gasnet_mynode(void)
 {

@@ -6,9 +6,9 @@
  * puts and gets, and barriers. Nodes are the ranks of MPI_COMM_WORLD; MPI may be used beside it.
  * There are no active messages: tables of handlers are empty. Sizes are in bytes.
  *
- * Calls that return int: GASNET_OK, or an error, with nothing done. Others end the job where they
- * are called with a node that is not there or memory outside of its segment; and so do those that
- * synchronize, with a handle that has been found done before.
+ * Calls that return int: GASNET_OK, or an error, with nothing done (but see gasnet_init). Others
+ * end the job where they are called with a node that is not there or memory outside of its segment;
+ * and so do those that synchronize, with a handle that has been found done before.
  */
 #ifndef GASNET_H_INCLUDED
 #define GASNET_H_INCLUDED
@@ -43,8 +43,9 @@ typedef struct gasnet_op *gasnet_handle_t; /* all zero bits: invalid */
 #define GASNET_INVALID_HANDLE ((gasnet_handle_t) 0)
 
 /* Collective. MPI is begun if the program has not done so, and then ended by gasnet_exit or when
- * the program ends. argc, argv: as MPI_Init's. ERR_BAD_ARG: a second time; ERR_RESOURCE: MPI cannot
- * be begun, or memory is lacking. */
+ * the program ends; where it cannot be begun it ends the job itself. argc, argv: as MPI_Init's.
+ * ERR_BAD_ARG: a second time; ERR_RESOURCE: memory is lacking on some node. That is not undone: MPI
+ * has been begun, but ends in no other way than the job, with an error. */
 GASNET_API int gasnet_init(int *argc, char ***argv);
 /* Collective, once, before gasnet_coll_init, to whose collectives this is their segment. segsize:
  * a multiple of GASNET_PAGESIZE, at most the global limit, not the same on all nodes; 0: none here.
@@ -54,16 +55,20 @@ GASNET_API int gasnet_init(int *argc, char ***argv);
  * After an error, but that of a second time, it may be called again. */
 GASNET_API int gasnet_attach(gasnet_handlerentry_t *table, int numentries, uintptr_t segsize,
                              uintptr_t minheapoffset);
-/* 0: called on all nodes. Another code ends the job at once. */
+/* 0: called on all nodes. Another code ends the job at once. Before gasnet_init, where MPI has not
+ * been begun, this process ends alone. */
 GASNET_API void gasnet_exit(int exitcode);
 /* From gasnet_init on; 0 before. */
 GASNET_API gasnet_node_t gasnet_mynode(void);
 GASNET_API gasnet_node_t gasnet_nodes(void);
+/* The value of an environment variable of the job, as mpiexec hands it to its processes; NULL: it
+ * is not set. At any time. */
+GASNET_API char *gasnet_getenv(const char *name);
 /* Of node i to seginfo_table[i], of all nodes; a segment of no bytes has address NULL. numentries:
  * how many there is room for. ERR_NOT_INIT: before gasnet_attach; ERR_BAD_ARG: less than nodes. */
 GASNET_API int gasnet_getSegmentInfo(gasnet_seginfo_t *seginfo_table, int numentries);
-/* This node's share of half its machine's memory; the least of all nodes'. 0 before
- * gasnet_init. */
+/* This node's share of half its machine's memory, 256 GiB at most; the least of all nodes'. 0
+ * before gasnet_init. */
 GASNET_API uintptr_t gasnet_getMaxLocalSegmentSize(void);
 GASNET_API uintptr_t gasnet_getMaxGlobalSegmentSize(void);
 /* Of a code that is none: "unknown", "unknown error". */

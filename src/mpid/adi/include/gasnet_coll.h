@@ -121,8 +121,9 @@ enum {
 };
 
 /* A call that goes wrong says so on stderr. Its handle is done; when it is synchronized the
- * callback is called, the handle's own or the one its team had when the call was made. Without a
- * callback the program is aborted. */
+ * callback is called, the handle's own or the one its team had when the call was made. For a call
+ * that gives no handle, as one with AGGREGATE, it is called in the call itself. Without a callback
+ * the program is aborted. */
 typedef void (*gasnet_coll_error_fn_t)(void *arg, int code, const char *text);
 GASNET_API void gasnet_coll_team_on_error(gasnet_team_handle_t team, gasnet_coll_error_fn_t fn,
                                           void *arg);
@@ -238,7 +239,7 @@ GASNET_COLL_CALL(permuteM, gasnet_team_handle_t team, void *const dstlist[], voi
 /* put: src here to dst on node dstnode. get: src on node srcnode to dst here. M: listlen of them,
  * on the nodes of nodelist; none is right too. Always LOCAL, but an address on another node is
  * what it is there. partnerlist: each node whose blocks come here (get: are taken here), once;
- * NULL: all, where partnercount says so. */
+ * NULL: all, with partnercount the number of nodes, or, with 0, none; else ERR_NODES. */
 GASNET_COLL_CALL(put, gasnet_team_handle_t team, gasnet_node_t dstnode, void *dst, void *src,
                  const gasnet_node_t partnerlist[], size_t partnercount, size_t nbytes, int flags)
 GASNET_COLL_CALL(get, gasnet_team_handle_t team, void *dst, gasnet_node_t srcnode, void *src,
