@@ -26,21 +26,27 @@ timeout 60 "$MPIEXEC" -n 64 "$dir/hello" > "$dir/out" 2>&1 || fail "64 processes
 [ "$(cut -d ' ' -f 1 "$dir/out" | sort -u | wc -l)" = 3 ] || fail "process groups: $(cat "$dir/out")"
 [ "$(cut -d ' ' -f 2 "$dir/out" | sort -u | wc -l)" = 1 ] || fail "sessions: $(cat "$dir/out")"
 
-# refused TLS TEXT: two processes end with an error that holds TEXT, soon.
+# refused TLS TEXT [WHAT]: two processes, whatever is the first they do, end with an error that holds TEXT, soon.
 refused()
 {
-    UCX_TLS=$1 timeout 30 "$MPIEXEC" -n 2 "$dir/hello" > "$dir/out" 2>&1
+    UCX_TLS=$1 timeout 30 "$MPIEXEC" -n 2 "$dir/hello" ${3:+"$3"} > "$dir/out" 2>&1
     status=$?
-    [ $status -ne 0 ] && [ $status -ne 124 ] || fail "UCX_TLS=$1: status $status"
-    grep -qF -- "$2" "$dir/out" || fail "UCX_TLS=$1: no '$2' in: $(cat "$dir/out")"
+    [ $status -ne 0 ] && [ $status -ne 124 ] || fail "UCX_TLS=$1 ${3-}: status $status"
+    grep -qF -- "$2" "$dir/out" || fail "UCX_TLS=$1 ${3-}: no '$2' in: $(cat "$dir/out")"
 }
 (cd "$dir" && timeout 20 ./hello session > out 2>&1) || fail "sessions without mpiexec: status $?"
 [ "$(cat "$dir/out")" = ' No Errors' ] || fail "sessions without mpiexec: $(cat "$dir/out")"
 refused nonsense "UCX_TLS is 'nonsense': unset it, or name transports that \`ucx_info -d\` lists"
-refused self 'cannot be reached'
 (
     ulimit -n 25
     ! UCX_TLS=tcp,self timeout 30 "$MPIEXEC" -n 2 "$dir/hello" > "$dir/out" 2>&1
 ) || fail "with 25 open files it starts"
 grep -q 'may have 25 files open: raise that (ulimit -n)' "$dir/out" || fail "25 open files: $(cat "$dir/out")"
+for what in '' ends reduces shows; do
+    refused self 'cannot be reached' $what
+done
+for what in ends reduces shows; do
+    timeout 30 "$MPIEXEC" -n 2 "$dir/hello" $what > "$dir/out" 2>&1 || fail "hello $what: status $?"
+    [ "$(cat "$dir/out")" = ' No Errors' ] || fail "hello $what: $(cat "$dir/out")"
+done
 [ $failures -eq 0 ]

@@ -63,6 +63,45 @@ static void two_open(struct wdl_nm **nm, const char *tls)
     }
 }
 
+static int lost[2];
+
+static void on_lost(void *ctx, int peer)
+{
+    (void) ctx;
+    lost[peer]++;
+}
+
+/* Who cannot be reached is lost: each call says so, and the next poll, once; nobody sleeps before
+ * that. */
+START_TEST(unreachable_peers)
+{
+    struct wdl_nm *nm[2];
+    char err[300];
+    int fd;
+    setenv("UCX_TLS", "self", 1);
+    for (int i = 0; i < 2; i++) {
+        struct wdl_nm_params params = {.rank = i,
+                                       .peers = 2,
+                                       .ctx = nm,
+                                       .on_am = on_am,
+                                       .on_lost = on_lost,
+                                       .address_of = own_address,
+                                       .local_peers = 2};
+        ck_assert_int_eq(wdl_nm_ucx_ops.open(&params, &nm[i], err, sizeof(err)), WDL_OK);
+    }
+    for (int turn = 0; turn < 3; turn++) {
+        ck_assert_int_eq(wdl_nm_ucx_ops.am(nm[0], 1, "x", 1, NULL, 0, NULL), WDL_ERR_PEER);
+        ck_assert(turn > 0 || wdl_nm_ucx_ops.arm(nm[0], &fd) == WDL_AGAIN);
+        ck_assert_int_eq(lost[1], turn > 0);
+        for (int i = 0; i < 100; i++)
+            wdl_nm_ucx_ops.poll(nm[0]);
+        ck_assert_int_eq(lost[1], 1);
+    }
+    ck_assert_int_eq(lost[0], 0);
+    bed_close_together(nm, 2);
+}
+END_TEST
+
 /* The transports of connections, by class of peer. */
 static void describes(const char *tls, const char *want0, const char *want1, const char *atomics)
 {
@@ -230,9 +269,9 @@ int main(int argc, char **argv)
     };
     if (argc > 1)
         return run_over(argv[1]);
-    const TTest *const own[] = {unusable_transports, describes_the_same_node,
-                                describes_the_network, keys_are_worth_asking,
-                                memory_that_is_not_there_is_refused,
+    const TTest *const own[] = {unusable_transports, unreachable_peers,
+                                describes_the_same_node, describes_the_network,
+                                keys_are_worth_asking, memory_that_is_not_there_is_refused,
                                 oneself_needs_nobody, NULL};
     return conformance_run("netmod/ucx", ways, sizeof(ways) / sizeof(ways[0]), own);
 }

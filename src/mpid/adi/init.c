@@ -150,12 +150,13 @@ int wdl_adi_chooses(int peer)
 
 void wdl_adi_peer_lost(void *ctx, int peer)
 {
-    char text[128];
+    char text[160];
     (void) ctx;
     if (wdl_adi.closing)
         return;
     wdl_adi.lost = 1;
-    snprintf(text, sizeof text, "the process with rank %d in MPI_COMM_WORLD is gone", peer);
+    snprintf(text, sizeof text, "the process with rank %d in MPI_COMM_WORLD is gone, or cannot be "
+             "reached by the transports there are (UCX_TLS)", peer);
     MPID_Abort(MPIR_Process.comm_world, MPI_SUCCESS, 1, text);
 }
 

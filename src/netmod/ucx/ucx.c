@@ -92,6 +92,8 @@ int ucx_ep_open(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out)
      * read from: it takes the second for the first, and its buffer away */
     if (nm->progressing)
         return WDL_AGAIN;
+    if (nm->lost[peer])
+        return WDL_ERR_PEER;
     int status = nm->params.address_of(nm->params.ctx, peer, &address, &bytes);
     if (status != WDL_OK)
         return status;
@@ -102,7 +104,12 @@ int ucx_ep_open(struct ucx_nm *nm, int peer, ucp_ep_h *ep_out)
     ucs_status_t ucs = ucp_ep_create(nm->worker, &params, &nm->ep[peer]);
     if (ucs != UCS_OK) {
         nm->ep[peer] = NULL;
-        return ucx_status(ucs);
+        status = ucx_status(ucs);
+        if (status == WDL_ERR_PEER) { /* whoever waits for the peer must hear of it, too */
+            nm->lost[peer] = UCX_LOST;
+            nm->losses++;
+        }
+        return status;
     }
     *ep_out = nm->ep[peer];
     return WDL_OK;
@@ -210,6 +217,7 @@ static void ucx_drop(struct ucx_nm *nm)
     ucx_list_free(&nm->late);
     free(nm->ep);
     free(nm->queued_to);
+    free(nm->lost);
     free(nm);
 }
 
@@ -229,7 +237,8 @@ static struct ucx_nm *ucx_make(const struct wdl_nm_params *params)
         wdl_list_init(lists[i]);
     nm->ep = calloc((size_t) params->peers, sizeof(*nm->ep));
     nm->queued_to = calloc((size_t) params->peers, sizeof(*nm->queued_to));
-    if (nm->ep && nm->queued_to)
+    nm->lost = calloc((size_t) params->peers, sizeof(*nm->lost));
+    if (nm->ep && nm->queued_to && nm->lost)
         return nm;
     ucx_drop(nm);
     return NULL;
@@ -386,12 +395,31 @@ static int late_deliver(struct ucx_nm *nm)
     return n;
 }
 
+static int losses_say(struct ucx_nm *nm)
+{
+    int n = 0;
+    for (int peer = 0; peer < nm->params.peers && nm->losses > 0; peer++) {
+        if (nm->lost[peer] != UCX_LOST)
+            continue;
+        nm->lost[peer] = UCX_LOST_SAID;
+        nm->losses--;
+        n++;
+        nm->in_core = 1;
+        if (nm->params.on_lost)
+            nm->params.on_lost(nm->params.ctx, peer);
+        nm->in_core = 0;
+    }
+    return n;
+}
+
 static int ucx_poll(struct wdl_nm *base)
 {
     struct ucx_nm *nm = ucx_of(base);
     int n = 0;
     wdl_assert(!nm->polling);
     nm->polling = 1;
+    if (nm->losses > 0)
+        n += losses_say(nm);
     if (!wdl_list_empty(&nm->late))
         n += late_deliver(nm);
     if (!wdl_list_empty(&nm->kept))
@@ -406,7 +434,7 @@ static int ucx_poll(struct wdl_nm *base)
 static int ucx_arm(struct wdl_nm *base, int *fd_out)
 {
     struct ucx_nm *nm = ucx_of(base);
-    if (!wdl_list_empty(&nm->late) || !wdl_list_empty(&nm->kept))
+    if (!wdl_list_empty(&nm->late) || !wdl_list_empty(&nm->kept) || nm->losses > 0)
         return WDL_AGAIN;
     ucs_status_t ucs = ucp_worker_arm(nm->worker);
     *fd_out = nm->fd;

@@ -61,6 +61,8 @@ struct ucx_late {               /* a completion to be reported from the next pol
     struct wdl_nm_info info;
 };
 
+enum ucx_lost { UCX_THERE, UCX_LOST, UCX_LOST_SAID };
+
 struct ucx_nm {
     struct wdl_nm base;
     struct wdl_nm_params params;
@@ -70,6 +72,8 @@ struct ucx_nm {
     ucp_address_t *address;
     size_t address_bytes;
     ucp_ep_h *ep;               /* by peer, NULL until used */
+    unsigned char *lost;        /* by peer: enum ucx_lost */
+    int losses;                 /* that the core has yet to hear of */
     unsigned queued, *queued_to;        /* messages that wait in UCX; by peer */
     struct wdl_list sends_free, sends_busy, atomics_free, atomics_busy;
     struct wdl_list kept, late;
