@@ -182,11 +182,14 @@ static inline int wdl_gas_misaligned(const void *at, size_t elem, int flags)
 }
 
 /* No node has so much memory; what sizes make together does not overflow as long as it is less. */
-#define WDL_GAS_BYTES_MOST ((size_t) 1 << 56)
+enum { WDL_GAS_BITS_MOST = 56 };
+#define WDL_GAS_BYTES_MOST ((size_t) 1 << WDL_GAS_BITS_MOST)
 
+/* As a rule without a division. */
 static inline int wdl_gas_is_too_long(size_t blocks, size_t bytes)
 {
-    return blocks && bytes > WDL_GAS_BYTES_MOST / blocks;
+    return (blocks | bytes) >> WDL_GAS_BITS_MOST / 2 && blocks &&
+           bytes > WDL_GAS_BYTES_MOST / blocks;
 }
 
 /* Memory said to be in the segment must be, if there is one; no bytes are anywhere. */
