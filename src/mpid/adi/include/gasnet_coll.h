@@ -311,9 +311,9 @@ GASNET_API gasnet_team_handle_t gasnet_coll_team_split(gasnet_team_handle_t team
                                                        gasnet_node_t color, gasnet_node_t relrank,
                                                        int flags);
 /* Collective; all handles of the team have been synchronized, and no aggregate is open: one that is
- * does not begin (ERR_AGGREGATE); with those left in teams that go with MPI, that is only said on
- * stderr. GASNET_TEAM_ALL is not freed (ERR_INIT): it, and what has not been freed, goes with MPI.
- * A call with a team that has been freed ends the job (ERR_INIT). */
+ * does nothing (ERR_AGGREGATE; in a team that goes with MPI that is said on stderr, and no more).
+ * GASNET_TEAM_ALL is not freed (ERR_INIT): it, and what has not been freed, goes with MPI.
+ * A call with a team that has been freed, one of the last thousand, ends the job (ERR_INIT). */
 GASNET_API void gasnet_coll_team_free(gasnet_team_handle_t team);
 GASNET_API gasnet_node_t gasnet_coll_team_size(gasnet_team_handle_t team);
 GASNET_API gasnet_node_t gasnet_coll_team_rank(gasnet_team_handle_t team);
