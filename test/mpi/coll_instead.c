@@ -21,8 +21,9 @@ static int value(int r, int i, int e)
 
 static void in_place(MPI_Aint extent, int count, int persistent)
 {
-    MPI_Aint span = (extent < 0 ? -extent : extent) * (count - 1) + APART * t_size;
-    char *memory = t_alloc((size_t) span), *first = memory + (extent < 0 ? span - APART * t_size : 0);
+    MPI_Aint before = extent < 0 ? -extent * (count - 1) : 0;
+    MPI_Aint behind = extent > 0 ? extent * (count - 1) : 0;
+    char *memory = t_alloc((size_t) (before + APART * t_size + behind)), *first = memory + before;
     int counts[RANKS_MAX], displs[RANKS_MAX];
     MPI_Datatype types[RANKS_MAX], type;
     MPI_Request request;
