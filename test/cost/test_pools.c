@@ -27,7 +27,7 @@ static void open_ranks(enum where where, int ordered, size_t run_bytes)
     struct wdl_team_params params = {.id = 1, .window = WINDOW, .staging_bytes = 1 << 20};
     ranks_open(&r, &sim);
     for (int i = 0; i < RANKS; i++) {
-        wdl_coll_limit(r.one[i].proc, &(struct wdl_coll_limits){run_bytes, 0, 64});
+        wdl_coll_limit(r.one[i].proc, &(struct wdl_coll_limits){run_bytes, 0, 64, 0});
         src[i] = calloc(RANKS, LONG);
         dst[i] = calloc(RANKS, LONG);
     }

@@ -11,6 +11,10 @@
  * again. A rank is sent strays by the teams it is about to make, a few from each: there are fewer
  * teams than a process may have communicators, so the limit on strays is met by none that means
  * well. Beyond it they are refused, and what is behind them waits until teams have been made.
+ *
+ * An operator that is called in a step may wait for what is behind such messages in the network (a
+ * get's answer). So what comes meanwhile is kept, and handled before the step ends, each rank's in
+ * its order.
  */
 #include <string.h>
 #include "mpid/coll/contact.h"
@@ -249,6 +253,16 @@ static int team_handle(struct wdl_team *team, const struct wdl_coll_pkt *pkt, in
     return status == WDL_OK ? WDL_OK : refuse(run);
 }
 
+static void stray_fill(struct wdl_coll_stray *stray, const struct wdl_coll_pkt *pkt, int src,
+                       const void *data, size_t bytes)
+{
+    stray->pkt = *pkt;
+    stray->src = src;
+    stray->bytes = bytes;
+    if (bytes)
+        memcpy(stray->data, data, bytes);
+}
+
 /* Only the first collective of a team, which is empty or carries cards, is heard of before the team
  * is made here. */
 static int stray_keep(struct wdl_coll *coll, const struct wdl_coll_pkt *pkt, int src,
@@ -261,11 +275,7 @@ static int stray_keep(struct wdl_coll *coll, const struct wdl_coll_pkt *pkt, int
     struct wdl_coll_stray *stray = wdl_store_make(&coll->store, sizeof(*stray) + bytes);
     if (!stray)
         return WDL_AGAIN;
-    stray->pkt = *pkt;
-    stray->src = src;
-    stray->bytes = bytes;
-    if (bytes)
-        memcpy(stray->data, data, bytes);
+    stray_fill(stray, pkt, src, data, bytes);
     wdl_list_push(&coll->strays, &stray->link);
     coll->nstrays++;
     return WDL_OK;
@@ -287,43 +297,98 @@ void wdl_coll_strays_give(struct wdl_team *team)
     }
 }
 
+static int handle(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt, const void *data,
+                  size_t bytes)
+{
+    enum wdl_pkt what = kind_of(pkt);
+    if (what == WDL_PKT_KEY)
+        return wdl_direct_key(coll, src, pkt, data, bytes);
+    if (what == WDL_PKT_FORGET)
+        return wdl_direct_forget(coll, src, pkt);
+    if (what == WDL_PKT_BORROW)
+        return wdl_lend_asked(coll, src, pkt, data, bytes);
+    if (what == WDL_PKT_LENT)
+        return wdl_lend_answered(coll, src, pkt, data, bytes);
+    if (what == WDL_PKT_RETURN)
+        return wdl_lend_returned(coll, src, pkt);
+    struct wdl_team *team = team_by_id(coll, pkt->team);
+    if (what == WDL_PKT_WHERE || what == WDL_PKT_THERE) {
+        if (bytes || !team) /* that has ended */
+            return bytes ? WDL_ERR_PROTO : WDL_OK;
+        return what == WDL_PKT_WHERE ? wdl_contact_asked(team, src, pkt)
+                                     : wdl_contact_answered(team, src, pkt);
+    }
+    if (what >= WDL_PKT_ASK)
+        return wdl_fail_handle(coll, team, src, pkt, data, bytes);
+    /* a team that has left its first collective behind is an old one: this is for the next with
+     * its name */
+    if (!team || (team->open && pkt->seq == team->params.first_seq &&
+                  pkt->seq - team->done >= (uint32_t) team->window))
+        return stray_keep(coll, pkt, src, data, bytes);
+    coll->busy++;
+    int status = team_handle(team, pkt, src, data, bytes);
+    coll->busy--;
+    return status;
+}
+
+/* --- while an operator runs --- */
+
+static int late_keep(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt,
+                     const void *data, size_t bytes)
+{
+    struct wdl_coll_stray *late = NULL;
+    if (bytes > coll->chunk_bytes)
+        return WDL_ERR_PROTO;
+    if (coll->late_bytes + sizeof(*late) + bytes <= coll->limits.late_bytes)
+        late = coll->host.ops->alloc(coll->host.ctx, sizeof(*late) + bytes);
+    if (!late)
+        return WDL_AGAIN;
+    stray_fill(late, pkt, src, data, bytes);
+    wdl_list_push(&coll->late, &late->link);
+    coll->late_bytes += sizeof(*late) + bytes;
+    return WDL_OK;
+}
+
+/* Does something of that rank's wait that came before `end`? */
+static int is_behind(const struct wdl_coll *coll, int src, const struct wdl_list *end)
+{
+    for (const struct wdl_list *node = coll->late.next; node != end; node = node->next)
+        if (wdl_container_of(node, struct wdl_coll_stray, link)->src == src)
+            return 1;
+    return 0;
+}
+
+int wdl_coll_late_give(struct wdl_coll *coll)
+{
+    struct wdl_list *node, *after;
+    int n = 0;
+    wdl_list_for_safe (node, after, &coll->late) {
+        struct wdl_coll_stray *late = wdl_container_of(node, struct wdl_coll_stray, link);
+        if (is_behind(coll, late->src, node))
+            continue;
+        int status = handle(coll, late->src, &late->pkt, late->data, late->bytes);
+        if (status == WDL_AGAIN)
+            continue;
+        if (status != WDL_OK)
+            coll->proc->stats.malformed++;
+        wdl_list_remove(node);
+        coll->late_bytes -= sizeof(*late) + late->bytes;
+        coll->host.ops->free(coll->host.ctx, late);
+        n++;
+    }
+    return n;
+}
+
 int wdl_coll_handle(void *arg, int src, const void *data, size_t bytes)
 {
     struct wdl_coll *coll = arg;
     struct wdl_coll_pkt pkt;
-    if (coll->busy)
-        return WDL_AGAIN;
     if (bytes < sizeof(pkt))
         return WDL_ERR_PROTO;
     memcpy(&pkt, data, sizeof(pkt));
     bytes -= sizeof(pkt);
-    enum wdl_pkt what = kind_of(&pkt);
-    if (what == WDL_PKT_KEY)
-        return wdl_direct_key(coll, src, &pkt, (const char *) data + sizeof(pkt), bytes);
-    if (what == WDL_PKT_FORGET)
-        return wdl_direct_forget(coll, src, &pkt);
-    if (what == WDL_PKT_BORROW)
-        return wdl_lend_asked(coll, src, &pkt, (const char *) data + sizeof(pkt), bytes);
-    if (what == WDL_PKT_LENT)
-        return wdl_lend_answered(coll, src, &pkt, (const char *) data + sizeof(pkt), bytes);
-    if (what == WDL_PKT_RETURN)
-        return wdl_lend_returned(coll, src, &pkt);
-    struct wdl_team *team = team_by_id(coll, pkt.team);
-    if (what == WDL_PKT_WHERE || what == WDL_PKT_THERE) {
-        if (bytes || !team) /* that has ended */
-            return bytes ? WDL_ERR_PROTO : WDL_OK;
-        return what == WDL_PKT_WHERE ? wdl_contact_asked(team, src, &pkt)
-                                     : wdl_contact_answered(team, src, &pkt);
-    }
-    if (what >= WDL_PKT_ASK)
-        return wdl_fail_handle(coll, team, src, &pkt, (const char *) data + sizeof(pkt), bytes);
-    /* a team that has left its first collective behind is an old one: this is for the next with
-     * its name */
-    if (!team || (team->open && pkt.seq == team->params.first_seq &&
-                  pkt.seq - team->done >= (uint32_t) team->window))
-        return stray_keep(coll, &pkt, src, (const char *) data + sizeof(pkt), bytes);
-    coll->busy++;
-    int status = team_handle(team, &pkt, src, (const char *) data + sizeof(pkt), bytes);
-    coll->busy--;
-    return status;
+    data = (const char *) data + sizeof(pkt);
+    if (coll->busy || is_behind(coll, src, &coll->late))
+        return late_keep(coll, src, &pkt, data, bytes);
+    return handle(coll, src, &pkt, data, bytes);
 }

@@ -15,7 +15,8 @@
  *     not make progress.
  *
  * One thread at a time; the caller serializes. Never called from a message handler. While an
- * operator runs others may call, and what they start, or wait for, goes on when it has returned.
+ * operator runs others may call, and what they start, or wait for, goes on when it has returned. It
+ * may itself wait for what is none of the collectives', and make progress.
  */
 #ifndef WDL_MPID_COLL_COLL_H_INCLUDED
 #define WDL_MPID_COLL_COLL_H_INCLUDED
@@ -306,6 +307,9 @@ struct wdl_coll_limits {
     size_t run_bytes; /* of runs of each size, beyond one of each graph; default: 128 KiB */
     int early_places; /* addresses that come early for roles without a cell; default: 256 */
     int strays; /* messages for teams not made here yet, not 0; default: 65,536 */
+    /* of messages that come while an operator runs; what it waits for may be behind those that are
+     * too many; default: 64 MiB */
+    size_t late_bytes;
 };
 
 struct wdl_coll_stats {

@@ -251,7 +251,7 @@ struct wdl_flag_source { /* a flag that is put, while the network still reads it
     uint64_t words[WDL_FLAG_WORDS];
 };
 
-/* A flag or cards for a team not made here yet. */
+/* A flag or cards for a team not made here yet; or what has come while an operator runs. */
 struct wdl_coll_stray {
     struct wdl_list link;
     struct wdl_coll_pkt pkt;
@@ -283,8 +283,11 @@ struct wdl_coll {
     struct wdl_list strays;
     int nstrays;
     /* Inside the engine: what starts now waits for the loop, and so does what comes. An operator of
-     * the user's may be called there while the host lets other threads in: they move nothing. */
+     * the user's may be called there, which may make progress, or while the host lets other threads
+     * in: they move nothing. */
     int busy;
+    struct wdl_list late; /* cell.c: what has come meanwhile, in its order; bytes it takes */
+    size_t late_bytes;
     size_t chunk_bytes; /* data of one packet */
     struct wdl_list regions, keys[WDL_COLL_BUCKETS]; /* direct.c; keys by peer */
     uint32_t region_id;
@@ -373,6 +376,8 @@ int wdl_cell_give(struct wdl_run *run, int car, const struct wdl_coll_pkt *pkt, 
                   size_t bytes);
 int wdl_coll_handle(void *coll, int src, const void *data, size_t bytes);
 void wdl_coll_strays_give(struct wdl_team *team);
+/* Handle what has come while an operator ran; how much. */
+int wdl_coll_late_give(struct wdl_coll *coll);
 
 /* shm.c */
 struct wdl_shm_cell *wdl_shm_cell_of(const struct wdl_team *team, const struct wdl_car *car);

@@ -321,7 +321,7 @@ static int is_idle(const struct wdl_coll *coll)
 {
     return wdl_list_empty(&coll->polled) && wdl_list_empty(&coll->waiting) &&
            wdl_list_empty(&coll->ready) && wdl_list_empty(&coll->stalled) &&
-           wdl_list_empty(&coll->kicks);
+           wdl_list_empty(&coll->kicks) && wdl_list_empty(&coll->late);
 }
 
 /* The graph's order says which of these goes first. Where all take turns, or the last to be ready
@@ -371,7 +371,7 @@ int wdl_coll_step(void *arg)
     if (is_idle(coll) || coll->busy)
         return 0;
     coll->busy++;
-    int n = polled_step(coll);
+    int n = wdl_coll_late_give(coll) + polled_step(coll);
     stalled_again(coll);
     for (;;) {
         node = wdl_list_pop(&coll->ready);
@@ -385,7 +385,7 @@ int wdl_coll_step(void *arg)
         }
         node = wdl_list_pop(&coll->kicks);
         if (!node) {
-            int more = polled_step(coll);
+            int more = polled_step(coll) + wdl_coll_late_give(coll);
             n += more;
             if (more)
                 continue;

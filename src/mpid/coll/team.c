@@ -23,7 +23,8 @@ enum {
     /* limits of a process */
     RUN_BYTES = 128 << 10, /* a window of runs of a few CARs */
     EARLY_PLACES = 256,
-    STRAYS = 1 << 16
+    STRAYS = 1 << 16,
+    LATE_BYTES = 64 << 20
 };
 
 /* The head of coll_impl.h: every how many collectives one must carry credit; and how far before one
@@ -53,7 +54,7 @@ int wdl_coll_init(struct wdl_proc *proc)
     coll->site = (struct wdl_coll_site){.nodes = 1};
     coll->wins = &wdl_coll_wins_measured;
     coll->host = proc->host;
-    coll->limits = (struct wdl_coll_limits){RUN_BYTES, EARLY_PLACES, STRAYS};
+    coll->limits = (struct wdl_coll_limits){RUN_BYTES, EARLY_PLACES, STRAYS, LATE_BYTES};
     wdl_store_init(&coll->store, &coll->host);
     wdl_store_init(&coll->runs, &coll->host);
     wdl_list_init(&coll->dry);
@@ -67,6 +68,7 @@ int wdl_coll_init(struct wdl_proc *proc)
     wdl_list_init(&coll->questions);
     wdl_list_init(&coll->unlent);
     wdl_list_init(&coll->strays);
+    wdl_list_init(&coll->late);
     wdl_list_init(&coll->regions);
     for (int i = 0; i < WDL_COLL_BUCKETS; i++)
         wdl_list_init(&coll->keys[i]);
@@ -115,6 +117,8 @@ void wdl_coll_fini(struct wdl_proc *proc)
     /* flags for a team that was never made here: malformed, or another rank's mistake */
     while ((node = wdl_list_pop(&coll->strays)) != NULL)
         wdl_store_put(&coll->store, wdl_container_of(node, struct wdl_coll_stray, link));
+    while ((node = wdl_list_pop(&coll->late)) != NULL) /* nobody has asked for it since */
+        coll->host.ops->free(coll->host.ctx, wdl_container_of(node, struct wdl_coll_stray, link));
     wdl_contact_fini(coll);
     wdl_direct_fini(coll);
     wdl_early_pool_free(coll);

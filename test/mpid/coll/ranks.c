@@ -43,7 +43,8 @@ void ranks_open(struct ranks *r, const struct wdl_sim_params *sim)
 
 void ranks_limit(struct ranks *r, int pools)
 {
-    static const struct wdl_coll_limits limits[] = {{0, 0, 1 << 16}, {4096, 2, 1 << 16}};
+    static const struct wdl_coll_limits limits[] = {{0, 0, 1 << 16, 0},
+                                                    {4096, 2, 1 << 16, 4096}};
     for (int i = 0; i < r->n && pools; i++)
         wdl_coll_limit(r->one[i].proc, &limits[pools - 1]);
 }

@@ -165,7 +165,7 @@ START_TEST(few_strays_at_a_time)
             struct wdl_team *several[TEAMS][RANKS];
             sim.ordered = ordered;
             ranks_open(&r, &sim);
-            wdl_coll_limit(r.one[0].proc, &(struct wdl_coll_limits){1 << 16, 0, limit});
+            wdl_coll_limit(r.one[0].proc, &(struct wdl_coll_limits){1 << 16, 0, limit, 0});
             for (int k = 0; k < TEAMS; k++)
                 for (int i = 1; i < RANKS; i++)
                     make(&several[k][i], i, k);
@@ -221,5 +221,92 @@ START_TEST(a_number_is_used_again)
 }
 END_TEST
 
+/* --- while an operator runs --- */
+
+enum { WORDS = 2000, ASKING = 'q', ANSWER = 'a' };
+
+static struct caller { /* a rank's operator */
+    int rank, answers;
+} callers[RANKS];
+
+static int test_handle(void *module, int src, const void *data, size_t bytes)
+{
+    struct caller *caller = module;
+    char what = *(const char *) data, answer = ANSWER;
+    must_cmp(bytes, ==, 1);
+    if (what == ASKING)
+        return wdl_am_send(r.one[caller->rank].proc, src, WDL_AM_TEST, &answer, 1, NULL, 0, NULL);
+    caller->answers++;
+    return WDL_OK;
+}
+
+/* What an operator does that reads memory of another rank's: it waits for an answer, which is
+ * behind what else that has sent. */
+static void sum_that_asks(void *ctx, const void *left, void *inout, size_t count)
+{
+    struct caller *caller = ctx;
+    char question = ASKING;
+    int before = caller->answers, asked = 0;
+    for (int turn = 0; caller->answers == before; turn++) {
+        must_cmp(turn, <, 5000);
+        if (!asked)
+            asked = wdl_am_send(r.one[caller->rank].proc, (caller->rank + 1) % RANKS, WDL_AM_TEST,
+                                &question, 1, NULL, 0, NULL) == WDL_OK;
+        for (int i = 0; i < RANKS; i++)
+            wdl_proc_progress(r.one[i].proc);
+        wdl_sim_advance(r.sim, 50);
+    }
+    ranks_sum(NULL, left, inout, count);
+}
+
+static void sums_that_ask(enum wdl_coll_kind kind, size_t words)
+{
+    static uint32_t src[RANKS][WORDS], dst[RANKS][WORDS];
+    for (int i = 0; i < RANKS; i++) {
+        struct wdl_coll_args args = {.kind = kind,
+                                     .flags = WDL_COLL_MPI,
+                                     .src = src[i],
+                                     .dst = dst[i],
+                                     .bytes = 4 * words,
+                                     .op = {sum_that_asks, &callers[i], 4, 1, NULL}};
+        for (size_t k = 0; k < words; k++)
+            src[i][k] = (uint32_t) k * 3 + (uint32_t) i;
+        ck_assert_int_eq(wdl_coll_start(teams[i], &args, &reqs[i]), WDL_OK);
+    }
+    ranks_finish(&r, reqs, 1);
+    for (int i = 0; i < RANKS; i++)
+        for (size_t k = 0; k < words; k++) {
+            uint32_t n = kind == WDL_COLL_SCAN ? (uint32_t) i + 1 : RANKS;
+            must_cmp(dst[i][k], ==, n * (uint32_t) k * 3 + n * (n - 1) / 2);
+        }
+}
+
+/* It goes on, however much comes that it does not wait for; and that is not lost. */
+START_TEST(an_operator_may_wait_for_messages)
+{
+    for (int ordered = 0; ordered < 2; ordered++)
+        for (int network = 0; network < 2; network++) {
+            struct wdl_sim_params sim = {.seed = 8, .ranks = RANKS, .am_bytes_max = 1024};
+            struct wdl_team_params params = {.id = 3, .window = WINDOW, .cell_bytes = CELL};
+            sim.ordered = ordered;
+            sim.no_rma = network;
+            ranks_open(&r, &sim);
+            for (int i = 0; i < RANKS; i++) {
+                callers[i] = (struct caller){.rank = i};
+                wdl_am_register(r.one[i].proc, WDL_AM_TEST, test_handle, &callers[i]);
+            }
+            ranks_team(&r, &params, teams);
+            for (int again = 0; again < 3; again++) {
+                sums_that_ask(WDL_COLL_ALLREDUCE, 1);
+                sums_that_ask(WDL_COLL_ALLREDUCE, WORDS);
+                sums_that_ask(WDL_COLL_SCAN, 1);
+                sums_that_ask(WDL_COLL_SCAN, WORDS);
+            }
+            close_all();
+        }
+}
+END_TEST
+
 WDL_SUITE("coll/cell", each_role_of_each_slot_keeps_one, what_can_not_be_early,
-          what_came_early_is_used, few_strays_at_a_time, a_number_is_used_again)
+          what_came_early_is_used, few_strays_at_a_time, a_number_is_used_again,
+          an_operator_may_wait_for_messages)

@@ -26,7 +26,7 @@ static void open_all(int n, struct wdl_sim_params sim, int places)
     sim.am_bytes_max = 1024;
     ranks_open(&r, &sim);
     for (int i = 0; i < n; i++)
-        wdl_coll_limit(r.one[i].proc, &(struct wdl_coll_limits){1 << 16, places, 64});
+        wdl_coll_limit(r.one[i].proc, &(struct wdl_coll_limits){1 << 16, places, 64, 0});
     ranks_team(&r, &params, teams);
     for (int barriers = 0; barriers < 4; barriers++) { /* and it is known where flags may be put */
         for (int i = 0; i < n; i++)

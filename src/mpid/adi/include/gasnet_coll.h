@@ -80,8 +80,9 @@ extern struct gasnet_coll_team gasnet_coll_team_all GASNET_API;
 #define GASNET_COLL_UNALIGNED 0x2000
 
 /* results[i] = left_operands[i] op right_operands[i] for result_count elements; left_count is the
- * same. The three do not overlap. flags and arg are those of the function's entry and the
- * call's. */
+ * same. The three do not overlap. flags and arg are those of the function's entry and the call's.
+ * It may put and get, and wait for that; what collectives it begins it must not wait for: they go
+ * on when it has returned. */
 typedef void (*gasnet_coll_reduce_fn_t)(void *results, size_t result_count,
                                         const void *left_operands, size_t left_count,
                                         const void *right_operands, size_t elem_size, int flags,
