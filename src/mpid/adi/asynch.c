@@ -60,8 +60,9 @@ cvars:
       description : |-
         Whether a thread serves one-sided operations, and nonblocking collectives that the engine
         of windlass carries out, while the program computes. Operators of such collectives may be
-        called by that thread. Of the three models of progress in GASNet's notes off is polling, on
-        the thread that blocks until there is something to do, auto interrupts while there may be.
+        called by that thread, of GASNet's functions only those that are AMSAFE. Of the three models
+        of progress in GASNet's notes off is polling, on the thread that blocks until there is
+        something to do, auto interrupts while there may be.
         auto - while there is a window that can receive messages
         on   - while there is a window, and from the first such collective on
         off  - never: operations wait for the target to call MPI
@@ -190,6 +191,7 @@ static int serve(struct wdl_adi_asynch *asynch, long *sleep_us)
         int status, over = 0, before;
         uint64_t since = now_us();
         wdl_rma_aside(wdl_adi.proc, 1);
+        wdl_coll_aside(wdl_adi.proc, 1);
         do {
             before = events;
             while (!over && wdl_proc_progress(wdl_adi.proc) > 0) {
@@ -198,6 +200,7 @@ static int serve(struct wdl_adi_asynch *asynch, long *sleep_us)
             }
             status = over ? WDL_AGAIN : nm->ops->arm(nm, &fd);
         } while (!over && status == WDL_AGAIN && events > before);
+        wdl_coll_aside(wdl_adi.proc, 0);
         wdl_rma_aside(wdl_adi.proc, 0);
         unheard = status == WDL_AGAIN || (asynch->colls && wdl_coll_by_memory(wdl_adi.proc));
     }

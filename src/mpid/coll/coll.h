@@ -184,10 +184,17 @@ struct wdl_coll_args {
     enum wdl_coll_kind on_node;
     /* NULL: choose; else this row of select.c where it applies, or ERR_ARG */
     const char *algorithm;
+    unsigned own; /* of enum wdl_coll_own: what waits while the program is aside */
     /* It fails on all ranks: this one knows that it cannot take part. WRONG_SEQUENCE: in place of
      * any number of collectives; where others mean something else, their numbers are not ours from
      * here on, and the team is closed. */
     enum { WDL_COLL_RIGHT, WDL_COLL_WRONG, WDL_COLL_WRONG_SEQUENCE } wrong;
+};
+
+/* What only the program's own calls do (wdl_coll_aside). */
+enum wdl_coll_own {
+    WDL_COLL_OWN_WORK = 1, /* the operator, CALLs, WATCHes */
+    WDL_COLL_OWN_END = 2 /* the request is done, and req->fn called */
 };
 
 struct wdl_coll_req {
@@ -387,6 +394,9 @@ void wdl_team_check(const struct wdl_team *team);
 /* Steps all collectives of this process, as wdl_proc_progress does, without a look at the network:
  * for the wait for a store of a neighbour. Returns the number of things done. */
 int wdl_coll_progress(struct wdl_proc *proc);
+/* Until further notice it is not the program that makes progress, but somebody in its place while
+ * it computes: what is the program's own (args->own) waits for its next call; all else goes on. */
+void wdl_coll_aside(struct wdl_proc *proc, int aside);
 /* Does anything here wait for a store of a neighbour? */
 int wdl_coll_by_memory(struct wdl_proc *proc);
 /* Collectives begun and not done, those of the express lane aside. Any thread may ask, at any time

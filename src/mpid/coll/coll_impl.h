@@ -86,7 +86,7 @@ enum { WDL_AHEAD_BEGUN = 1, WDL_AHEAD_REFUSED };
 enum wdl_car_state { WDL_CAR_WAITING, WDL_CAR_ARMED, WDL_CAR_COMPLETE };
 
 struct wdl_car_run {
-    struct wdl_list link; /* in coll->ready, stalled or polled, or alone */
+    struct wdl_list link; /* in coll->ready, stalled, polled or own_cars, or alone */
     struct wdl_run *run;
     enum wdl_car_state state;
     int waits; /* completion edges still to come */
@@ -286,6 +286,9 @@ struct wdl_coll {
      * the user's may be called there, which may make progress, or while the host lets other threads
      * in: they move nothing. */
     int busy;
+    /* wdl_coll_aside; CARs, and requests, that wait for the program */
+    int aside;
+    struct wdl_list own_cars, own_ends;
     struct wdl_list late; /* cell.c: what has come meanwhile, in its order; bytes it takes */
     size_t late_bytes;
     size_t chunk_bytes; /* data of one packet */
@@ -333,6 +336,8 @@ int wdl_run_start(struct wdl_team *team, struct wdl_graph *graph, struct wdl_col
                   uint32_t seq);
 /* Its first CAR has waited for this, too. */
 void wdl_run_go(struct wdl_run *run);
+/* Its collective is over. */
+void wdl_req_end(struct wdl_coll *coll, struct wdl_coll_req *req, int status);
 int wdl_coll_step(void *coll);
 char *wdl_run_at(const struct wdl_run *run, struct wdl_loc loc);
 /* A RECV's bytes are here. WDL_OK or ERR_PROTO. */

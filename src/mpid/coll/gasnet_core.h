@@ -58,7 +58,8 @@ typedef void (*wdl_gas_reduce_fn)(void *results, size_t result_count, const void
                                   size_t left_count, const void *right_operands, size_t elem_size,
                                   int flags, int arg);
 
-enum wdl_gas_fn_flag { WDL_GAS_NONCOMM = 2, WDL_GAS_NONASSOC = 4 };
+/* AMSAFE: whoever makes progress may call it; else, as sort's comparisons, the program alone. */
+enum wdl_gas_fn_flag { WDL_GAS_AMSAFE = 1, WDL_GAS_NONCOMM = 2, WDL_GAS_NONASSOC = 4 };
 
 struct wdl_gas_fn {
     wdl_gas_reduce_fn fn;

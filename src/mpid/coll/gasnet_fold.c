@@ -378,6 +378,7 @@ static enum wdl_gas_error fold_plan(struct wdl_gas_op *op, const struct want *w,
     char *room = (char *) (((uintptr_t) (list + 2 * own) + 63) & ~(uintptr_t) 63);
     f->client = (struct wdl_gas_apply){fn, w->arg, w->elem, room,
                                        (bytes > SCRATCH ? bytes : SCRATCH) / w->elem};
+    op->args.own = fn->flags & WDL_GAS_AMSAFE ? 0 : WDL_COLL_OWN_WORK;
     f->inner = inner;
     f->scan = w->scan;
     f->exclusive = (w->flags & WDL_COLL_EXCLUSIVE) != 0;

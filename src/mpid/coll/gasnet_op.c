@@ -274,6 +274,7 @@ int wdl_gas_stage_start(struct wdl_gas_op *op, const struct wdl_coll_args *args,
     struct wdl_coll_args held = *args;
     if (!held.local)
         held.local = op; /* what it moves may be the operation's own */
+    held.own |= op->args.own; /* what follows a stage is called when that is done */
     op->left++;
     req->fn = stage_done;
     req->ctx = op;

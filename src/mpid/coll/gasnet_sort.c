@@ -297,6 +297,7 @@ wdl_gas_handle wdl_gas_sortM_nb(struct wdl_gas_team *team, void *const dstlist[]
     if (!fn)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_FUNCTION);
     op->own = s;
+    op->args.own = WDL_COLL_OWN_END;
     s->compare = fn;
     s->order = (struct wdl_sortplan_order){compare, s, elem_size};
     size_t each = (elem_count + (size_t) team->size - 1) / (size_t) team->size;

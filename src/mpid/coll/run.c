@@ -39,18 +39,31 @@ void wdl_car_wake(struct wdl_car_run *c)
     wdl_car_ready(c);
 }
 
+static void req_done(struct wdl_coll *coll, struct wdl_coll_req *req)
+{
+    req->done = 1;
+    wdl_coll_live_add(coll, -1);
+    if (req->fn)
+        req->fn(req);
+}
+
+void wdl_req_end(struct wdl_coll *coll, struct wdl_coll_req *req, int status)
+{
+    req->status = status;
+    if (coll->aside && (req->args.own & WDL_COLL_OWN_END))
+        wdl_list_push(&coll->own_ends, &req->link);
+    else
+        req_done(coll, req);
+}
+
 static void req_end(struct wdl_run *run)
 {
     struct wdl_coll_req *req = run->req;
     run->req = NULL;
     if (!req)
         return;
-    req->status = run->status;
-    req->done = 1;
     run->team->coll->stats.finished++;
-    wdl_coll_live_add(run->team->coll, -1);
-    if (req->fn)
-        req->fn(req);
+    wdl_req_end(run->team->coll, req, run->status);
 }
 
 /* Teams that wait for a run look again. */
@@ -219,6 +232,35 @@ static void step_bytes(struct wdl_car_run *c)
         wdl_car_complete(c);
 }
 
+/* Is it to be left to the program? */
+static int is_own(const struct wdl_car_run *c)
+{
+    enum wdl_car_kind kind = wdl_car_of(c)->kind;
+    return c->run->team->coll->aside && (c->run->args.own & WDL_COLL_OWN_WORK) &&
+           (kind == WDL_CAR_REDUCE || kind == WDL_CAR_CALL || kind == WDL_CAR_WATCH);
+}
+
+/* It has come. */
+static int own_step(struct wdl_coll *coll)
+{
+    struct wdl_list *node;
+    int n = 0;
+    if (coll->aside)
+        return 0;
+    while ((node = wdl_list_pop(&coll->own_cars)) != NULL)
+        wdl_list_push(&coll->ready, node);
+    for (; (node = wdl_list_pop(&coll->own_ends)) != NULL; n++)
+        req_done(coll, wdl_container_of(node, struct wdl_coll_req, link));
+    return n;
+}
+
+void wdl_coll_aside(struct wdl_proc *proc, int aside)
+{
+    struct wdl_coll *coll = proc->coll;
+    if (coll)
+        coll->aside = aside;
+}
+
 /* One step of one CAR; WDL_AGAIN: the network refused. */
 static int car_step(struct wdl_car_run *c)
 {
@@ -258,7 +300,7 @@ static void look_failed(struct wdl_run *run)
 static int polled_look(struct wdl_car_run *c, int *events)
 {
     const struct wdl_car *car = wdl_car_of(c);
-    if (c->run->doom)
+    if (c->run->doom || is_own(c))
         return 0;
     if (car->kind == WDL_CAR_RECV)
         return car->shm ? wdl_shm_load(c->run, car) != NULL : wdl_flag_has_come(c->run, car);
@@ -321,7 +363,8 @@ static int is_idle(const struct wdl_coll *coll)
 {
     return wdl_list_empty(&coll->polled) && wdl_list_empty(&coll->waiting) &&
            wdl_list_empty(&coll->ready) && wdl_list_empty(&coll->stalled) &&
-           wdl_list_empty(&coll->kicks) && wdl_list_empty(&coll->late);
+           wdl_list_empty(&coll->kicks) && wdl_list_empty(&coll->late) &&
+           wdl_list_empty(&coll->own_cars) && wdl_list_empty(&coll->own_ends);
 }
 
 /* The graph's order says which of these goes first. Where all take turns, or the last to be ready
@@ -371,13 +414,15 @@ int wdl_coll_step(void *arg)
     if (is_idle(coll) || coll->busy)
         return 0;
     coll->busy++;
-    int n = wdl_coll_late_give(coll) + polled_step(coll);
+    int n = own_step(coll) + wdl_coll_late_give(coll) + polled_step(coll);
     stalled_again(coll);
     for (;;) {
         node = wdl_list_pop(&coll->ready);
         if (node) {
             struct wdl_car_run *c = wdl_container_of(node, struct wdl_car_run, link);
-            if (car_step(c) == WDL_AGAIN)
+            if (is_own(c))
+                wdl_list_push(&coll->own_cars, &c->link);
+            else if (car_step(c) == WDL_AGAIN)
                 wdl_list_push(&coll->stalled, &c->link);
             else
                 n++;

@@ -69,6 +69,8 @@ int wdl_coll_init(struct wdl_proc *proc)
     wdl_list_init(&coll->unlent);
     wdl_list_init(&coll->strays);
     wdl_list_init(&coll->late);
+    wdl_list_init(&coll->own_cars);
+    wdl_list_init(&coll->own_ends);
     wdl_list_init(&coll->regions);
     for (int i = 0; i < WDL_COLL_BUCKETS; i++)
         wdl_list_init(&coll->keys[i]);
@@ -107,7 +109,7 @@ void wdl_coll_fini(struct wdl_proc *proc)
     for (int i = 0; i < WDL_COLL_BUCKETS; i++)
         wdl_assert(wdl_list_empty(&coll->teams[i]));
     wdl_assert(wdl_list_empty(&coll->ready) && wdl_list_empty(&coll->stalled));
-    wdl_assert(wdl_list_empty(&coll->polled));
+    wdl_assert(wdl_list_empty(&coll->polled) && wdl_list_empty(&coll->own_cars));
     wdl_list_for (node, &coll->sends_free)
         sends++;
     wdl_assert_cmp(sends, ==, WDL_COLL_SENDS);
@@ -481,11 +483,7 @@ int wdl_teams_look(struct wdl_coll *coll)
 static void req_end(struct wdl_team *team, struct wdl_coll_req *req, int status)
 {
     struct wdl_coll_args args = req->args;
-    wdl_coll_live_add(team->coll, -1);
-    req->status = status;
-    req->done = 1;
-    if (req->fn)
-        req->fn(req);
+    wdl_req_end(team->coll, req, status);
     if (args.release)
         args.release(args.local);
 }

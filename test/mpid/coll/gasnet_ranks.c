@@ -25,7 +25,7 @@ static void fn(void *results, size_t result_count, const void *left_operands, si
 {
     uint32_t *out = results;
     const uint32_t *x = left_operands, *y = right_operands;
-    (void) flags;
+    ck_assert(!r.aside || flags & WDL_GAS_AMSAFE);
     ck_assert_uint_eq(result_count, left_count);
     ck_assert_uint_eq(elem_size, sizeof(*out));
     for (size_t i = 0; i < result_count; i++)
@@ -38,15 +38,18 @@ static void fn_bytes(void *results, size_t result_count, const void *left_operan
 {
     unsigned char *out = results;
     const unsigned char *x = left_operands, *y = right_operands;
-    (void) flags;
     (void) arg;
+    ck_assert(!r.aside || flags & WDL_GAS_AMSAFE);
     ck_assert_uint_eq(result_count, left_count);
     for (size_t i = 0; i < result_count * elem_size; i++)
         out[i] = (unsigned char) (x[i] + y[i]);
 }
 
 static const struct wdl_gas_fn fns[ALL_FNS] = {
-    {fn, WDL_GAS_NONCOMM}, {fn, 0}, {fn, WDL_GAS_NONCOMM | WDL_GAS_NONASSOC}, {fn_bytes, 0}};
+    {fn, WDL_GAS_NONCOMM},
+    {fn, WDL_GAS_AMSAFE},
+    {fn, WDL_GAS_NONCOMM | WDL_GAS_NONASSOC},
+    {fn_bytes, 0}};
 
 /* --- the world --- */
 

@@ -211,7 +211,11 @@ void ranks_doubt(struct ranks *r, int rank)
 int ranks_step(struct ranks *r)
 {
     int i = (int) wdl_prng_below(&r->prng, (uint64_t) r->n);
+    r->aside = r->steps++ % 3 == 1;
+    wdl_coll_aside(r->one[i].proc, r->aside);
     wdl_proc_progress(r->one[i].proc);
+    wdl_coll_aside(r->one[i].proc, 0);
+    r->aside = 0;
     wdl_sim_check(r->sim);
     wdl_sim_advance(r->sim, wdl_prng_below(&r->prng, (uint64_t) (2000 / r->n + 2)));
     return i;

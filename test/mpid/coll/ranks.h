@@ -22,6 +22,7 @@ struct ranks {
         char *segment, *staging, *staging_long; /* in the order they are asked for */
         size_t staging_bytes, staging_long_bytes;
     } * one;
+    int aside, steps; /* the program does not make the progress that is made; ranks_step */
     int node_ranks;
     int lacks; /* 1 + a rank that has no segment; 0: all have one */
     int domain_ranks; /* within a node; 0: nobody knows of domains */
@@ -46,7 +47,8 @@ void ranks_team_nodes(struct ranks *r, const struct wdl_team_params *params, int
 void ranks_nodes(struct ranks *r, struct wdl_team_params *params, int each, int peeks);
 /* A rank has waited long. */
 void ranks_doubt(struct ranks *r, int rank);
-/* One random rank makes progress, and time passes. Returns the rank. */
+/* One random rank makes progress, every third time somebody in its program's place, and time
+ * passes. Returns the rank. */
 int ranks_step(struct ranks *r);
 /* Progress on all, round after round, until reqs[0 .. count) of every rank (row-major) are done;
  * the rounds it took. */

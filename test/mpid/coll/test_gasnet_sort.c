@@ -25,6 +25,7 @@ static struct call {
 static int by_key(const void *a, const void *b)
 {
     size_t align = call.bytes % 8 == 0 ? 8 : call.bytes % 4 == 0 ? 4 : 1;
+    must(!r.aside);
     must_cmp((uintptr_t) a % align, ==, 0);
     must_cmp((uintptr_t) b % align, ==, 0);
     return (int) *(const unsigned char *) a - (int) *(const unsigned char *) b;

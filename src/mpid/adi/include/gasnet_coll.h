@@ -82,7 +82,10 @@ extern struct gasnet_coll_team gasnet_coll_team_all GASNET_API;
 /* results[i] = left_operands[i] op right_operands[i] for result_count elements; left_count is the
  * same. The three do not overlap. flags and arg are those of the function's entry and the call's.
  * It may put and get, and wait for that; what collectives it begins it must not wait for: they go
- * on when it has returned. */
+ * on when it has returned.
+ * Functions, and sort's comparisons, are called in the program's own calls, of whatever team. So
+ * what is begun with one and not waited for moves while the program computes as far as it can
+ * without. An AMSAFE one may be called at any time, by another thread. */
 typedef void (*gasnet_coll_reduce_fn_t)(void *results, size_t result_count,
                                         const void *left_operands, size_t left_count,
                                         const void *right_operands, size_t elem_size, int flags,
@@ -92,7 +95,7 @@ typedef struct {
     unsigned int flags;
 } gasnet_coll_fn_entry_t;
 typedef size_t gasnet_coll_fn_handle_t; /* index in the table given to gasnet_coll_init */
-#define GASNET_COLL_AMSAFE 1   /* may be called anywhere; no difference is made */
+#define GASNET_COLL_AMSAFE 1   /* may be called by another thread, while the program computes */
 #define GASNET_COLL_NONCOMM 2  /* operands may be grouped but not change places */
 #define GASNET_COLL_NONASSOC 4 /* one after the other from the left, nothing else */
 
