@@ -59,6 +59,7 @@ unit_tests =                            \
     test/mpid/coll/test_gasnet_sort     \
     test/mpid/coll/test_gasnet_sync     \
     test/mpid/coll/test_gasnet_team     \
+    test/mpid/coll/test_gasnet_unlike   \
     test/mpid/coll/test_gasnet_xfer     \
     test/mpid/coll/test_gather          \
     test/mpid/coll/test_gather_all      \

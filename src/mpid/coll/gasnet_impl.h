@@ -75,6 +75,7 @@ struct wdl_gas_op {
     struct wdl_coll_args args; /* all operations: the flags; those of one collective: all of it */
     int stage, left; /* left: collectives of the stage not done */
     int ending; /* no stage is left to begin */
+    int all_begun; /* ... or none that has a collective */
     /* Begins the stage `stage`: WDL_OK, an error, GAS_LAST or GAS_END. NULL: one collective */
     int (*next)(struct wdl_gas_op *op);
     struct wdl_list members; /* of an aggregate's last operation: what goes with it */

@@ -222,12 +222,23 @@ static wdl_gas_handle op_failed(struct wdl_gas_op *op, enum wdl_gas_error error)
 
 static int tail_next(struct wdl_gas_op *tail);
 
+/* It goes no further here. Others may, and wait there; their numbers in the lane are not ours any
+ * more, and who asks hears that. */
+static void stage_give_up(const struct wdl_gas_op *op)
+{
+    struct wdl_team *team = op->lane->engine.team;
+    if (!op->all_begun && team->status == WDL_OK)
+        wdl_team_close(team, WDL_ERR_TRUNCATE);
+}
+
 static void stage_begin(struct wdl_gas_op *op)
 {
     op->left++; /* held while the stage is begun: it may be done in the call */
     int goes_on = !op->error || (op->next == tail_next && op->stage == 0); /* others wait there */
     int more = goes_on ? op->next(op) : WDL_GAS_END;
     op->left--;
+    if (!goes_on)
+        stage_give_up(op);
     op->stage++;
     op->ending = more == WDL_GAS_END || more == WDL_GAS_LAST;
     if (!op->ending && more != WDL_OK)
@@ -259,8 +270,6 @@ static void stage_done(struct wdl_coll_req *req)
     struct wdl_gas_op *op = req->ctx;
     if (req->status != WDL_OK && !op->error)
         op->error = wdl_gas_error_of(req->status);
-    if (req->status == WDL_ERR_TRUNCATE && op->stage <= op->called && op->called > 0)
-        wdl_team_close(op->lane->engine.team, WDL_ERR_TRUNCATE); /* others' stages are not ours */
     op->left--;
     if (op->left == 0 && op->ending && !op->all)
         op_done(op);
@@ -275,6 +284,7 @@ int wdl_gas_stage_start(struct wdl_gas_op *op, const struct wdl_coll_args *args,
     if (!held.local)
         held.local = op; /* what it moves may be the operation's own */
     held.own |= op->args.own; /* what follows a stage is called when that is done */
+    held.alike = held.alike ? held.alike : op->args.alike;
     op->left++;
     req->fn = stage_done;
     req->ctx = op;
@@ -375,8 +385,11 @@ static int head_next(struct wdl_gas_op *head)
                    : WDL_OK;
     if (stage > 1)
         return WDL_GAS_END;
-    return head->lane->engine.team->open ? wdl_gas_bundles_start(head, &head->members)
-                                         : await_lane(head);
+    if (!head->lane->engine.team->open)
+        return await_lane(head);
+    int status = wdl_gas_bundles_start(head, &head->members);
+    head->all_begun = status == WDL_OK;
+    return status;
 }
 
 /* Where all has gone to one root that one knows when all has moved. */

@@ -262,6 +262,19 @@ static int sort_next(struct wdl_gas_op *op)
 
 /* --- the call --- */
 
+/* What all nodes must say alike; nothing of it need show in what they send each other. */
+static uint32_t alike(const struct sort *s)
+{
+    const struct wdl_cyclic *from = &s->in.from.layout, *to = &s->out.to.layout;
+    size_t words[] = {s->order.bytes,      (size_t) from->count, (size_t) from->blk,
+                      (size_t) from->off,  (size_t) to->blk,     (size_t) to->off,
+                      (size_t) from->ranks, (size_t) to->ranks};
+    uint32_t sum = 0;
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+        sum = wdl_alike_add(sum, (const void *) (uintptr_t) words[i]);
+    return sum;
+}
+
 static enum wdl_gas_error room(struct wdl_gas_op *op, struct sort *s)
 {
     size_t n = (size_t) s->local + 1, size = (size_t) op->team->size;
@@ -311,6 +324,7 @@ wdl_gas_handle wdl_gas_sortM_nb(struct wdl_gas_team *team, void *const dstlist[]
         wdl_deal_side(&s->out.to, team, &dst, dstlist, list + own, elem_count, flags) != WDL_OK)
         return wdl_gas_op_fail(op, WDL_GAS_ERR_LAYOUT);
     s->out.from = s->in.to;
+    op->args.alike = alike(s);
     /* elements of a list may be anything, strings too: only whole arrays are looked at */
     int any = WDL_GAS_UNALIGNED;
     enum wdl_gas_error error =

@@ -357,6 +357,7 @@ static int split_next(struct wdl_gas_op *op)
                                  .src = &words[team->rank],
                                  .dst = words,
                                  .bytes = sizeof(words[0])};
+    op->all_begun = 1;
     return wdl_gas_stage_start(op, &args, &op->req);
 }
 
