@@ -185,6 +185,7 @@ struct wdl_coll_args {
     /* NULL: choose; else this row of select.c where it applies, or ERR_ARG */
     const char *algorithm;
     unsigned own; /* of enum wdl_coll_own: what waits while the program is aside */
+    uint32_t call; /* the number of the call that it is a part of (`upcoming`); 0: it has none */
     /* It fails on all ranks: this one knows that it cannot take part. WRONG_SEQUENCE: in place of
      * any number of collectives; where others mean something else, their numbers are not ours from
      * here on, and the team is closed. */
@@ -304,6 +305,12 @@ struct wdl_team_params {
      * node_of, where that says one node; NULL: nobody knows. */
     int (*domain_of)(void *ctx, int rank);
     void *opened_ctx;
+    /* Not NULL: calls have numbers, from 1 on, and go to several teams, each on all ranks to the
+     * same one. The number of the call that is the next to start a collective in this team, of
+     * those there are or else of the one to come: who has waited long for a rank that is beyond
+     * that call hears that it will not come (fail.h). */
+    uint32_t (*upcoming)(void *ctx);
+    void *upcoming_ctx;
     uint64_t card; /* less than 1 << WDL_CARD_BITS: above it the engine's own is sent along */
 };
 enum { WDL_CARD_BITS = 48 };

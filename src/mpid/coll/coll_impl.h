@@ -51,6 +51,7 @@ enum {
     WDL_EARLY_BUCKETS = 32,
     WDL_STAGINGS = 2,
     WDL_ENDED_TEAMS = 8,
+    WDL_PAST_TEAMS = 64,
     WDL_ENDED_PRINTS = 128 /* as many as a rank may be ahead, but in teams with greater windows */
 };
 
@@ -319,6 +320,11 @@ struct wdl_coll {
         uint32_t next, print[WDL_ENDED_PRINTS]; /* by seq mod their number */
     } ended[WDL_ENDED_TEAMS];
     unsigned ended_count; /* ever */
+    struct wdl_past { /* what it never began there, of more of them */
+        uint64_t stamp;
+        uint32_t next, rank;
+    } past[WDL_PAST_TEAMS];
+    unsigned past_count;
 };
 
 /* Counted as they begin and as they end (the seeds' hooks), for whoever serves what is live; may be

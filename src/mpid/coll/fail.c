@@ -34,14 +34,19 @@ static int has_same_credit(uint32_t one, uint32_t other)
     return one == 0 || (one & 1) == (other & 1);
 }
 
-static int say_of(struct wdl_coll *coll, uint64_t stamp, int peer, struct wdl_coll_pkt pkt,
+struct tail { /* of each packet */
+    uint64_t stamp;
+    uint64_t call; /* ASK: the number of the call it is about; 0: it has none */
+};
+
+static int say_of(struct wdl_coll *coll, struct tail tail, int peer, struct wdl_coll_pkt pkt,
                   enum wdl_pkt what, uint32_t print)
 {
     struct {
         struct wdl_coll_pkt pkt;
-        uint64_t stamp;
-    } head = {pkt, stamp};
-    wdl_static_assert(sizeof(head) == sizeof(pkt) + sizeof(stamp));
+        struct tail tail;
+    } head = {pkt, tail};
+    wdl_static_assert(sizeof(head) == sizeof(pkt) + sizeof(tail));
     head.pkt.what = what | print << WDL_PKT_BITS;
     int status = wdl_am_send(coll->proc, peer, WDL_AM_COLL, &head, sizeof(head), NULL, 0, NULL);
     return status == WDL_AGAIN ? WDL_AGAIN : WDL_OK; /* who is gone waits for nothing */
@@ -50,7 +55,7 @@ static int say_of(struct wdl_coll *coll, uint64_t stamp, int peer, struct wdl_co
 static int say(const struct wdl_team *team, int peer, struct wdl_coll_pkt pkt, enum wdl_pkt what,
                uint32_t print)
 {
-    return say_of(team->coll, team->stamp, peer, pkt, what, print);
+    return say_of(team->coll, (struct tail){team->stamp, 0}, peer, pkt, what, print);
 }
 
 static int peer_of(const struct wdl_team *team, int rank)
@@ -365,10 +370,24 @@ static int gives(const struct wdl_run *run, int src, const struct wdl_coll_pkt *
     return 0;
 }
 
+/* What begins next here is a part of a later call: that one has gone to another team. */
+static int has_gone_by(const struct wdl_team *team, uint32_t call)
+{
+    const struct wdl_list *first = team->queue.next;
+    uint32_t next = 0;
+    if (first != &team->queue)
+        next = wdl_container_of(first, struct wdl_coll_req, link)->args.call;
+    else if (team->params.upcoming)
+        next = team->params.upcoming(team->params.upcoming_ctx);
+    return call && next && (int32_t) (next - call) > 0;
+}
+
 static int ask_come(struct wdl_team *team, int src, const struct wdl_coll_pkt *pkt,
-                    enum where where)
+                    enum where where, uint32_t call)
 {
     struct wdl_coll_pkt answer = {pkt->team, pkt->seq, pkt->role, 0, 0};
+    if (where == BEFORE && team->status == WDL_OK && has_gone_by(team, call))
+        wdl_team_close(team, WDL_ERR_TRUNCATE);
     if (where == IN && !run_of(team, pkt->seq)->doom && !gives(run_of(team, pkt->seq), src, pkt))
         wdl_run_fail(run_of(team, pkt->seq));
     if (where == BEHIND && wdl_contact_settle(team, src) == WDL_AGAIN)
@@ -413,6 +432,9 @@ static int over_come(struct wdl_team *team, int src, const struct wdl_coll_pkt *
 void wdl_team_ended(const struct wdl_team *team)
 {
     struct wdl_coll *coll = team->coll;
+    if (team->params.upcoming)
+        coll->past[coll->past_count++ % WDL_PAST_TEAMS] =
+            (struct wdl_past){team->stamp, team->next, (uint32_t) team->rank};
     if (team->next - team->params.first_seq == 1) /* its first one alone, which has ended */
         return;
     struct wdl_ended *ended = &coll->ended[coll->ended_count++ % WDL_ENDED_TEAMS];
@@ -445,17 +467,34 @@ static uint32_t ended_print(const struct wdl_coll *coll, const struct wdl_coll_p
     return print ? print : pkt->what >> WDL_PKT_BITS;
 }
 
-/* Our team of that stamp is gone, and all it did is finished. */
+/* NULL: not known, or not of those whose calls have numbers. */
+static const struct wdl_past *past_find(const struct wdl_coll *coll, uint64_t stamp)
+{
+    for (unsigned i = 1; i <= WDL_PAST_TEAMS && i <= coll->past_count; i++) {
+        const struct wdl_past *past = &coll->past[(coll->past_count - i) % WDL_PAST_TEAMS];
+        if (past->stamp == stamp)
+            return past;
+    }
+    return NULL;
+}
+
+/* Our team of that stamp is gone, and all it did is finished. What it never began will not come. */
 static int gone(struct wdl_coll *coll, int src, const struct wdl_coll_pkt *pkt, uint64_t stamp,
                 enum wdl_pkt what)
 {
+    struct tail tail = {stamp, 0};
+    const struct wdl_past *past = past_find(coll, stamp);
+    if (what == WDL_PKT_ASK && past && (int32_t) (pkt->seq - past->next) >= 0) {
+        struct wdl_coll_pkt never = {pkt->team, pkt->seq, past->rank, 0, 0};
+        return say_of(coll, tail, src, never, WDL_PKT_OUT, 0);
+    }
     if (what == WDL_PKT_ASK)
-        return say_of(coll, stamp, src, *pkt, WDL_PKT_OVER, ended_print(coll, pkt, stamp));
+        return say_of(coll, tail, src, *pkt, WDL_PKT_OVER, ended_print(coll, pkt, stamp));
     if (what != WDL_PKT_FAIL)
         return WDL_OK;
     struct wdl_coll_pkt out = *pkt;
     out.role = (uint32_t) pkt->offset; /* our rank there */
-    return say_of(coll, stamp, src, out, WDL_PKT_OUT, pkt->what >> WDL_PKT_BITS);
+    return say_of(coll, tail, src, out, WDL_PKT_OUT, pkt->what >> WDL_PKT_BITS);
 }
 
 static int is_rank(const struct wdl_team *team, uint32_t rank, int src)
@@ -472,26 +511,27 @@ static int is_other(const struct wdl_team *team, int src, uint64_t stamp)
         return stamp != team->stamp;
     while (rank < (uint32_t) team->size && !is_rank(team, rank, src))
         rank++;
-    return rank == (uint32_t) team->size || ended_find(team->coll, stamp);
+    return rank == (uint32_t) team->size || ended_find(team->coll, stamp) ||
+           past_find(team->coll, stamp);
 }
 
 int wdl_fail_handle(struct wdl_coll *coll, struct wdl_team *team, int src,
                     const struct wdl_coll_pkt *pkt, const void *data, size_t bytes)
 {
     enum wdl_pkt what = (enum wdl_pkt)(pkt->what & ((1u << WDL_PKT_BITS) - 1));
-    uint64_t stamp;
-    if (bytes != sizeof(stamp) || what > WDL_PKT_OUT)
+    struct tail tail;
+    if (bytes != sizeof(tail) || what > WDL_PKT_OUT)
         return WDL_ERR_PROTO;
-    memcpy(&stamp, data, sizeof(stamp));
-    if (!team || is_other(team, src, stamp))
-        return gone(coll, src, pkt, stamp, what);
+    memcpy(&tail, data, sizeof(tail));
+    if (!team || is_other(team, src, tail.stamp))
+        return gone(coll, src, pkt, tail.stamp, what);
     enum where where = where_is(team, pkt->seq);
     int from_rank = what == WDL_PKT_FAIL || what == WDL_PKT_OUT;
     if (from_rank && !is_rank(team, pkt->role, src))
         return WDL_ERR_PROTO;
     switch (what) {
     case WDL_PKT_ASK:
-        return ask_come(team, src, pkt, where);
+        return ask_come(team, src, pkt, where, (uint32_t) tail.call);
     case WDL_PKT_OVER:
         return over_come(team, src, pkt, where);
     case WDL_PKT_FAIL:
@@ -509,8 +549,9 @@ static int ask(struct wdl_run *run, int rank, uint32_t role, uint64_t bytes)
 {
     struct wdl_team *team = run->team;
     struct wdl_coll_pkt pkt = {team->params.id, run->seq, role, 0, bytes};
+    struct tail tail = {team->stamp, run->args.call};
     team->coll->stats.asked++;
-    return say(team, peer_of(team, rank), pkt, WDL_PKT_ASK, run->print);
+    return say_of(team->coll, tail, peer_of(team, rank), pkt, WDL_PKT_ASK, run->print);
 }
 
 /* A WATCH may wait for anybody on the node. */
@@ -523,11 +564,23 @@ static int ask_node(struct wdl_run *run)
     return status;
 }
 
+/* Of what has failed: who is not out of it may have gone to another team. */
+static void ask_doomed(struct wdl_run *run)
+{
+    const struct wdl_team *team = run->team;
+    int status = WDL_OK;
+    for (int i = 0; run->args.call && i < team->size && status == WDL_OK; i++)
+        if (i != team->rank && !wdl_bits_have(run->doom->out, (unsigned) i))
+            status = ask(run, i, WDL_ROLE_NONE, 0);
+}
+
 static void run_doubt(struct wdl_run *run)
 {
     int watches = !run->graph, status = WDL_OK;
-    if (run->doom)
+    if (run->doom) {
+        ask_doomed(run);
         return;
+    }
     for (int i = 0; run->graph && i < run->graph->ncars && status == WDL_OK; i++) {
         const struct wdl_car *car = &run->graph->cars[i];
         if (run->cars[i].state != WDL_CAR_ARMED)

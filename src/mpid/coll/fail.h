@@ -22,6 +22,11 @@
  * all of it was finished. One that is not open here yet is meant, unless a team of that stamp has
  * ended here, or the sender is none of its ranks.
  *
+ * Who is asked about a collective it has not begun may yet begin it. But where calls have numbers
+ * (struct wdl_team_params, `upcoming`) the question has that of its call, and who is beyond that
+ * closes the team, since it has gone to another one with it. Who has ended such a team says of what
+ * it never began that it is out of it.
+ *
  * Invariants:
  *  1. A collective that has failed ends on a rank when all others are out of it. Then nobody writes
  *     into that rank's memory any more; and all have begun it, so that it carries credit as any.

@@ -34,6 +34,7 @@ struct wdl_gas_engine { /* a team of the engine; NULL: not made */
 
 struct wdl_gas_lane {
     struct wdl_gas_engine engine;
+    struct wdl_gas_team *team;
     struct wdl_list queue; /* operations that have not begun their last stage; the first one runs */
 };
 
@@ -41,6 +42,7 @@ struct wdl_gas_team {
     struct wdl_gas *gas;
     struct wdl_gas_engine outer;
     struct wdl_gas_lane lanes[WDL_GAS_LANES];
+    uint32_t calls; /* each one of a team of the engine, or an aggregate: they are numbered so */
     unsigned turn; /* operations and aggregates that have been given a lane */
     struct wdl_team_params params; /* of the outer one; the lanes' ids follow */
     int rank, size;

@@ -284,6 +284,7 @@ int wdl_gas_stage_start(struct wdl_gas_op *op, const struct wdl_coll_args *args,
     if (!held.local)
         held.local = op; /* what it moves may be the operation's own */
     held.own |= op->args.own; /* what follows a stage is called when that is done */
+    held.call = op->args.call;
     held.alike = held.alike ? held.alike : op->args.alike;
     op->left++;
     req->fn = stage_done;
@@ -322,6 +323,7 @@ static struct wdl_gas_lane *lane_next(struct wdl_gas_team *team)
 static void queue_push(struct wdl_gas_lane *lane, struct wdl_gas_op *op)
 {
     op->lane = lane;
+    op->args.call = op->team->calls;
     wdl_list_push(&lane->queue, &op->link);
     if (lane->queue.next == &op->link)
         lane_run(lane);
@@ -479,6 +481,7 @@ static wdl_gas_handle aggregate_close(struct wdl_gas_team *team, int vacant)
         wdl_list_push(member->next ? &staged : &head->members, node);
     }
     struct wdl_gas_lane *lane = lane_next(team);
+    team->calls++;
     queue_push(lane, head);
     while ((node = wdl_list_pop(&staged)) != NULL)
         queue_push(lane, wdl_container_of(node, struct wdl_gas_op, link));
@@ -508,6 +511,7 @@ static int aggregated(struct wdl_gas_op *op, int flags, wdl_gas_handle *handle_o
 wdl_gas_handle wdl_gas_op_begin(struct wdl_gas_op *op)
 {
     op->req.fn = single_done;
+    op->args.call = ++op->team->calls;
     int status = op_engine(op->team->outer.team, &op->args, &op->req);
     return status == WDL_OK ? wdl_gas_handle_of(op) : op_failed(op, wdl_gas_error_of(status));
 }
@@ -559,6 +563,7 @@ wdl_gas_handle wdl_gas_op_stages(struct wdl_gas_op *op, int flags,
     op->next = next;
     if (aggregated(op, flags, &handle))
         return handle;
+    op->team->calls++;
     queue_push(lane_next(op->team), op);
     return wdl_gas_handle_of(op);
 }

@@ -106,12 +106,16 @@ int wdl_gas_plain(struct wdl_gas_team *team, const struct wdl_gas_plain *call, i
     int is_short = wdl_node_shown(outer, &args) <= outer->params.board_bytes;
     if (!is_short && (folds || (call->flags & WDL_COLL_OUT_NOSYNC)))
         return WDL_ERR_OP; /* who gives would wait for others */
-    if (is_short && !all && at_once(outer, call, &args, looks, going) == WDL_OK)
+    if (is_short && !all && at_once(outer, call, &args, looks, going) == WDL_OK) {
+        team->calls++;
         return WDL_OK;
+    }
+    args.call = team->calls + 1;
     if (folds)
         args.op = going->op;
     if (call->flags & WDL_COLL_SINGLE)
         args.flags |= WDL_COLL_SRC_GIVEN | WDL_COLL_DST_GIVEN;
     going->lane = wdl_coll_express(outer, &args);
+    team->calls += going->lane != NULL;
     return going->lane ? WDL_AGAIN : WDL_ERR_OP;
 }

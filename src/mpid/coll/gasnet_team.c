@@ -52,8 +52,10 @@ static struct wdl_gas_team *team_new(struct wdl_gas *gas, int size)
     team->gas = gas;
     team->size = size;
     gas->teams++;
-    for (int i = 0; i < WDL_GAS_LANES; i++)
+    for (int i = 0; i < WDL_GAS_LANES; i++) {
+        team->lanes[i].team = team;
         wdl_list_init(&team->lanes[i].queue);
+    }
     wdl_list_init(&team->open);
     wdl_list_init(&team->idle);
     wdl_list_init(&team->all);
@@ -69,6 +71,24 @@ static struct wdl_gas_team *team_new(struct wdl_gas *gas, int size)
     return team;
 }
 
+/* The call whose collectives come next, of those there are, or of the one to come. */
+static uint32_t outer_upcoming(void *ctx)
+{
+    return ((const struct wdl_gas_team *) ctx)->calls + 1;
+}
+
+static uint32_t lane_upcoming(void *ctx)
+{
+    const struct wdl_gas_lane *lane = ctx;
+    struct wdl_list *node;
+    wdl_list_for (node, &lane->queue) {
+        const struct wdl_gas_op *op = wdl_container_of(node, struct wdl_gas_op, link);
+        if (!op->ending)
+            return op->args.call;
+    }
+    return lane->team->calls + 1;
+}
+
 static int engine_open(struct wdl_gas_team *team, uint32_t id, int window,
                        struct wdl_gas_engine *engine)
 {
@@ -76,6 +96,10 @@ static int engine_open(struct wdl_gas_team *team, uint32_t id, int window,
     struct wdl_team_params params = team->params;
     params.id = id;
     params.window = window;
+    params.upcoming = engine == &team->outer ? outer_upcoming : lane_upcoming;
+    params.upcoming_ctx = team;
+    if (engine != &team->outer)
+        params.upcoming_ctx = wdl_container_of(engine, struct wdl_gas_lane, engine);
     int status = memory->share ? memory->share(memory->ctx, &params, &engine->share) : WDL_OK;
     if (status != WDL_OK)
         return status;

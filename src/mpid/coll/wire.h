@@ -29,7 +29,8 @@ struct wdl_coll_pkt {
  * 1 as the offset: I shall not.) There; seq is the question's number, not a collective's. Of a
  * collective (fail.h): who sends me that role's data, or with WDL_ROLE_NONE, are you in it? I have
  * finished it; it has failed; I am out of it: for the two the role is the sender's rank. Behind
- * these four is the team's stamp, 8 bytes. */
+ * these four is the team's stamp, 8 bytes, and as many for the number of the call that a question's
+ * collective is a part of, or 0. */
 #define WDL_PKTS(X)                                                                     \
     X(DATA)                                                                             \
     X(OFFER)                                                                            \

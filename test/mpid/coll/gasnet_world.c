@@ -179,6 +179,13 @@ static void sync_all(struct world *w, int node)
     }
 }
 
+/* A node has waited long where nothing moves: it asks, and what it hears is no news to it. */
+static void doubt(struct world *w, int node)
+{
+    for (int twice = 0; twice < 2; twice++)
+        ranks_doubt(&w->ranks, node);
+}
+
 static void world_steps(struct world *w)
 {
     int n = w->options.ranks, ended = 0;
@@ -189,6 +196,8 @@ static void world_steps(struct world *w)
         int may = w->at[node] < w->options.ops &&
                   (w->out[node] < w->options.depth || w->ops[w->at[node] - 1].together);
         sync_all(w, node);
+        if (w->options.seed % 2 && limit % 16 == 0)
+            doubt(w, node);
         if (may && world_draw(w, 3) == 0)
             start_next(w, node);
         if (w->at[node] == w->options.ops && w->out[node] == 0 && !has_ended[node]) {

@@ -449,8 +449,8 @@ START_TEST(what_was_said_of_the_old_team_of_the_same_ranks)
 {
     struct {
         struct wdl_coll_pkt pkt;
-        uint64_t stamp;
-    } late = {{.team = 3, .role = WDL_ROLE_NONE}, 0};
+        uint64_t stamp, call;
+    } late = {{.team = 3, .role = WDL_ROLE_NONE}, 0, 0};
     struct wdl_sim_params sim = {.seed = 3, .ranks = RANKS, .am_bytes_max = 1024};
     ranks_open(&r, &sim);
     for (int k = 0; k < 2; k++) {

@@ -35,10 +35,12 @@ static void close_all(void)
     gasnet_close();
 }
 
-/* All have begun: how many of them hear of it. */
+/* All that will have begun: how many of them hear of it. */
 static int mismatches(void)
 {
-    int left = NODES, count = 0;
+    int left = 0, count = 0;
+    for (int i = 0; i < NODES; i++)
+        left += handle[i] != NULL;
     for (long steps = 0; left > 0; steps++) {
         enum wdl_gas_error error;
         if (steps == STEPS_MAX)
@@ -139,4 +141,182 @@ START_TEST(sorts_of_other_sizes_in_aggregates)
 }
 END_TEST
 
-WDL_SUITE("coll/gasnet_unlike", sorts_of_other_sizes, sorts_of_other_sizes_in_aggregates)
+/* --- other calls ------------------------------------------------------------------------------ */
+
+enum way { ALONE, FORGOTTEN, TOGETHER, WAYS }; /* FORGOTTEN: to begin, or to end, an aggregate */
+
+static struct made {
+    const struct call *call; /* NULL: split */
+    int flags;
+    size_t nbytes;
+    enum way way;
+} most_make, one_makes;
+
+static struct wdl_gas_team *split_off[NODES];
+
+static void make(int i)
+{
+    const struct made *made = i == who ? &one_makes : &most_make;
+    with.nbytes = made->nbytes;
+    with.flags = made->flags | (made->way == FORGOTTEN ? WDL_GAS_AGGREGATE : 0);
+    if (made->way == TOGETHER)
+        must(!wdl_gas_gather_all_nb(team[i], dst[i][1], src[i][1], 8, MINE | WDL_GAS_AGGREGATE));
+    if (!made->call) {
+        handle[i] = wdl_gas_team_split_nb(team[i], 0, i, WDL_GAS_FINE, &split_off[i]);
+        return;
+    }
+    gasnet_calls_prepare(made->call);
+    made->call->start(i);
+}
+
+static void splits_end(void)
+{
+    for (int i = 0; i < NODES; i++) {
+        while (split_off[i] && wdl_gas_team_destroy(split_off[i]) == WDL_AGAIN)
+            ranks_doubt(&r, ranks_step(&r));
+        split_off[i] = NULL;
+    }
+}
+
+static const char *name_of(const struct made *made)
+{
+    return made->call ? made->call->name : "split";
+}
+
+/* How many hear of it. */
+static int unlike(int place, uint64_t seed)
+{
+    char name[256];
+    snprintf(name, sizeof(name), "seed %d, place %d: %s, flags %x, way %d; %s, flags %x, way %d",
+             (int) seed, place, name_of(&most_make), (unsigned) most_make.flags,
+             (int) most_make.way, name_of(&one_makes), (unsigned) one_makes.flags,
+             (int) one_makes.way);
+    what = name;
+    open_at(place, seed);
+    with.root = 0;
+    for (int k = 0; k < NODES; k++) {
+        int i = (int) ((seed + (uint64_t) k) % NODES);
+        make(i);
+        if (!handle[i]) /* the aggregate has not ended */
+            handle[i] = wdl_gas_gather_all_nb(team[i], dst[i][1], src[i][1], 8, MINE);
+        for (int steps = (int) draw(200); steps > 0; steps--)
+            ranks_step(&r);
+    }
+    int count = mismatches();
+    what_follows();
+    splits_end();
+    close_all();
+    return count;
+}
+
+static const struct call *call_of(const char *name)
+{
+    for (int k = 0; k < gasnet_call_count; k++)
+        if (!strcmp(gasnet_calls[k].name, name))
+            return &gasnet_calls[k];
+    return NULL;
+}
+
+static struct made made_of(const char *name, int scope, enum way way)
+{
+    return (struct made){call_of(name), (MINE & ~WDL_COLL_LOCAL) | scope, 8, way};
+}
+
+/* Those that go to other teams of the engine: the outer one, or a lane. */
+START_TEST(calls_that_do_not_meet)
+{
+    static const struct {
+        struct {
+            const char *name;
+            int scope;
+            enum way way;
+        } of[2];
+    } pairs[] = {
+        {{{"gather_allv", WDL_COLL_LOCAL, ALONE}, {"gather_allv", WDL_COLL_SINGLE, ALONE}}},
+        {{{"gather_all", WDL_COLL_LOCAL, ALONE}, {"gather_all", WDL_COLL_LOCAL, FORGOTTEN}}},
+        {{{"split", WDL_COLL_LOCAL, ALONE}, {"broadcast", WDL_COLL_LOCAL, ALONE}}},
+        {{{"broadcast", WDL_COLL_LOCAL, ALONE}, {"sort", WDL_COLL_LOCAL, ALONE}}},
+        {{{"gather_allv", WDL_COLL_LOCAL, ALONE}, {"broadcast", WDL_COLL_LOCAL, ALONE}}},
+        {{{"gather_all", WDL_COLL_LOCAL, TOGETHER}, {"sort", WDL_COLL_LOCAL, ALONE}}},
+        {{{"barrier", WDL_COLL_LOCAL, ALONE}, {"sort", WDL_COLL_LOCAL, ALONE}}},
+        {{{"put", WDL_COLL_LOCAL, ALONE}, {"exchangev", WDL_COLL_LOCAL, ALONE}}},
+    };
+    uint64_t seed = 0;
+    for (int place = 0; place < PLACES; place++)
+        for (size_t k = 0; k < 2 * sizeof(pairs) / sizeof(pairs[0]); k++)
+            for (who = 0; who < NODES; who++) {
+                int a = (int) k % 2;
+                most_make = made_of(pairs[k / 2].of[a].name, pairs[k / 2].of[a].scope,
+                                    pairs[k / 2].of[a].way);
+                one_makes = made_of(pairs[k / 2].of[1 - a].name, pairs[k / 2].of[1 - a].scope,
+                                    pairs[k / 2].of[1 - a].way);
+                must_cmp(unlike(place, ++seed), >, 0);
+            }
+}
+END_TEST
+
+/* One has freed the team, with a call less than the others. */
+START_TEST(a_call_left_out)
+{
+    static size_t sizes[NODES][NODES];
+    struct wdl_gas_team *whole[NODES];
+    what = "a call left out";
+    for (int place = 0; place < PLACES; place++)
+        for (who = 0; who < NODES; who++) {
+            open_at(place, (uint64_t) (1 + who));
+            for (int i = 0; i < NODES; i++)
+                handle[i] =
+                    wdl_gas_team_split_nb(team[i], 0, i, WDL_GAS_FINE, &split_off[i]);
+            must_cmp(mismatches(), ==, 0);
+            for (int i = 0; i < NODES; i++) {
+                whole[i] = team[i];
+                team[i] = split_off[i];
+                sizes[i][i] = 8;
+                if (i != who)
+                    handle[i] = wdl_gas_gather_allv_nb(team[i], dst[i][1], NULL, src[i][1],
+                                                       sizes[i], MINE);
+            }
+            while (wdl_gas_team_destroy(split_off[who]) == WDL_AGAIN)
+                ranks_step(&r);
+            split_off[who] = NULL;
+            must_cmp(mismatches(), ==, NODES - 1);
+            for (int i = 0; i < NODES; i++)
+                team[i] = whole[i];
+            splits_end();
+            close_all();
+        }
+}
+END_TEST
+
+static struct made made_any(struct wdl_prng *prng)
+{
+    int k = (int) wdl_prng_below(prng, (uint64_t) gasnet_call_count + 1);
+    struct made made = {.call = k < gasnet_call_count ? &gasnet_calls[k] : NULL};
+    int scope = wdl_prng_below(prng, 2) ? WDL_COLL_SINGLE : WDL_COLL_LOCAL;
+    if (made.call && made.call->scope)
+        scope = made.call->scope;
+    made.flags = (int) (WDL_COLL_IN_NOSYNC << wdl_prng_below(prng, 3) |
+                        WDL_COLL_OUT_NOSYNC << wdl_prng_below(prng, 3)) |
+                 scope;
+    made.nbytes = wdl_prng_below(prng, 2) ? 8 : 3000;
+    made.way = (enum way) wdl_prng_below(prng, WAYS);
+    if (!made.call || made.call->shape == NOTHING) /* they begin none */
+        made.way = ALONE;
+    return made;
+}
+
+START_TEST(any_two_calls)
+{
+    struct wdl_prng prng;
+    wdl_prng_init(&prng, 77);
+    for (uint64_t seed = 1; seed <= 3000; seed++) {
+        most_make = made_any(&prng);
+        one_makes = made_any(&prng);
+        who = (int) wdl_prng_below(&prng, NODES);
+        (void) unlike((int) wdl_prng_below(&prng, PLACES), seed);
+    }
+}
+END_TEST
+
+WDL_SUITE("coll/gasnet_unlike", sorts_of_other_sizes, sorts_of_other_sizes_in_aggregates,
+          calls_that_do_not_meet, a_call_left_out, any_two_calls)

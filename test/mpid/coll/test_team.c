@@ -252,13 +252,14 @@ START_TEST(bytes_from_the_wire_are_checked)
     ck_assert(refused((struct wdl_coll_pkt){3, next, 0, print, UINT64_MAX}, 8));
     ck_assert(refused((struct wdl_coll_pkt){3, next, 1, print, 0}, 8)); /* no such role here */
     ck_assert(refused((struct wdl_coll_pkt){3, next, 0, print | WDL_PKT_OFFER, 0}, 7));
-    ck_assert(refused((struct wdl_coll_pkt){3, next, 2, print | WDL_PKT_FAIL, 0}, 8)); /* not 1 */
-    ck_assert(refused((struct wdl_coll_pkt){3, next, 3, print | WDL_PKT_OUT, 0}, 8));
-    ck_assert(refused((struct wdl_coll_pkt){3, next + 64, 1, print | WDL_PKT_OUT, 0}, 8));
-    ck_assert(refused((struct wdl_coll_pkt){3, next, 1, print | WDL_PKT_OVER, 0}, 8));
-    for (uint32_t what = WDL_PKT_ASK; what <= WDL_PKT_OUT; what++) /* not a stamp */
-        for (size_t bytes = 0; bytes <= 16; bytes += bytes ? 9 : 7)
-            ck_assert(refused((struct wdl_coll_pkt){3, next, 1, print | what, 0}, bytes));
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 2, print | WDL_PKT_FAIL, 0}, 16)); /* not 1 */
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 3, print | WDL_PKT_OUT, 0}, 16));
+    ck_assert(refused((struct wdl_coll_pkt){3, next + 64, 1, print | WDL_PKT_OUT, 0}, 16));
+    ck_assert(refused((struct wdl_coll_pkt){3, next, 1, print | WDL_PKT_OVER, 0}, 16));
+    for (uint32_t what = WDL_PKT_ASK; what <= WDL_PKT_OUT; what++) /* no stamp and call */
+        for (size_t bytes = 0; bytes <= 24; bytes += 8)
+            if (bytes != 16)
+                ck_assert(refused((struct wdl_coll_pkt){3, next, 1, print | what, 0}, bytes));
     ck_assert_int_eq(reqs[0].done, 0);
     for (int i = 1; i < 3; i++) {
         args.src = args.dst = word[i];

@@ -83,9 +83,9 @@ extern struct gasnet_coll_team gasnet_coll_team_all GASNET_API;
  * same. The three do not overlap. flags and arg are those of the function's entry and the call's.
  * It may put and get, and wait for that; what collectives it begins it must not wait for: they go
  * on when it has returned.
- * Functions, and sort's comparisons, are called in the program's own calls, of whatever team. So
- * what is begun with one and not waited for moves while the program computes as far as it can
- * without. An AMSAFE one may be called at any time, by another thread. */
+ * Functions, and sort's comparisons, are called in the program's own calls, of MPI too. So what is
+ * begun with one and not waited for moves while the program computes as far as it can without. An
+ * AMSAFE one may be called at any time, by another thread. */
 typedef void (*gasnet_coll_reduce_fn_t)(void *results, size_t result_count,
                                         const void *left_operands, size_t left_count,
                                         const void *right_operands, size_t elem_size, int flags,
@@ -127,7 +127,7 @@ enum {
 /* A call that goes wrong says so on stderr. Its handle is done; when it is synchronized the
  * callback is called, the handle's own or the one its team had when the call was made. For a call
  * that gives no handle, as one with AGGREGATE, it is called in the call itself. Without a callback
- * the program is aborted. */
+ * the program is aborted. Behind a MISMATCH other calls on the team may end so, too. */
 typedef void (*gasnet_coll_error_fn_t)(void *arg, int code, const char *text);
 GASNET_API void gasnet_coll_team_on_error(gasnet_team_handle_t team, gasnet_coll_error_fn_t fn,
                                           void *arg);
