@@ -26,7 +26,7 @@
     X(ERR_TYPE, "invalid datatype for this operation")                                         \
     X(ERR_ATTACH, "memory cannot be attached")                                                 \
     X(ERR_SHARED, "memory cannot be shared between the processes of this communicator")        \
-    X(ERR_TRUNCATE, "message longer than the receive buffer")                                  \
+    X(ERR_TRUNCATE, "data longer than the buffer that receives them")                          \
     X(ERR_CANCELED, "operation cancelled")                                                     \
     X(ERR_PEER, "a peer process is gone or cannot be reached")                                 \
     X(ERR_ATOMICS, "the network's atomics are not the same between all processes")             \

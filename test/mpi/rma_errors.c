@@ -161,6 +161,87 @@ static void arguments(void)
     check_works("wrong arguments");
 }
 
+/* The words of next's window that a test of lengths uses. */
+enum { WORDS = 24 };
+
+static void check_words(const char *after, const int *want)
+{
+    int got[WORDS];
+    MPI_Win_flush(next, w.win);
+    MPI_Get(got, WORDS, MPI_INT, next, w.at[next], WORDS, MPI_INT, w.win);
+    MPI_Win_flush(next, w.win);
+    for (int i = 0; i < WORDS; i++)
+        t_check(got[i] == want[i], "%s: after %s word %d is %d, not %d", t_flavour_name[w.flavour],
+                after, i, got[i], want[i]);
+}
+
+/* The two sides of an operation are a send and its receive: a buffer may be longer than what comes,
+ * not shorter. */
+static void lengths(void)
+{
+    const char *words = "longer than the buffer";
+    int want[WORDS] = {0}, here[WORDS];
+    MPI_Datatype four, eight;
+    MPI_Aint at = w.at[next];
+    MPI_Type_vector(4, 1, 2, MPI_INT, &four);
+    MPI_Type_commit(&four);
+    MPI_Type_vector(8, 1, 3, MPI_INT, &eight);
+    MPI_Type_commit(&eight);
+    for (int i = 0; i < WORDS; i++) {
+        buffer[i] = i + 1;
+        result[i] = here[i] = -1;
+    }
+    MPI_Win_lock(MPI_LOCK_EXCLUSIVE, next, 0, w.win);
+    MPI_Put(want, WORDS, MPI_INT, next, at, WORDS, MPI_INT, w.win);
+    for (int again = 0; again < 2; again++) {
+        expect_text(MPI_ERR_TRUNCATE, words,
+                    MPI_Put(buffer, 1, eight, next, at, 1, four, w.win));
+        expect_text(MPI_ERR_TRUNCATE, words,
+                    MPI_Put(buffer, 4, MPI_INT, next, at, 1, MPI_INT, w.win));
+        expect_text(MPI_ERR_TRUNCATE, words,
+                    MPI_Accumulate(buffer, 1, eight, next, at, 1, four, MPI_SUM, w.win));
+        expect_text(MPI_ERR_TRUNCATE, words,
+                    MPI_Accumulate(buffer, 4, MPI_INT, next, at, 3, MPI_INT, MPI_SUM, w.win));
+        expect_text(MPI_ERR_TRUNCATE, words,
+                    MPI_Get(result, 1, MPI_INT, next, at, 4, MPI_INT, w.win));
+        expect_text(MPI_ERR_TRUNCATE, words, MPI_Get(result, 1, four, next, at, 1, eight, w.win));
+        expect_text(MPI_ERR_TRUNCATE, words,
+                    MPI_Get_accumulate(buffer, 1, eight, result, 1, four, next, at, 1, eight,
+                                       MPI_SUM, w.win));
+        expect_text(MPI_ERR_TRUNCATE, words,
+                    MPI_Get_accumulate(NULL, 0, MPI_INT, result, 3, MPI_INT, next, at, 4, MPI_INT,
+                                       MPI_NO_OP, w.win));
+        expect_text(MPI_ERR_TYPE, "type",
+                    MPI_Get_accumulate(buffer, 1, four, result, 1, eight, next, at, 1, eight,
+                                       MPI_SUM, w.win));
+        expect_text(MPI_ERR_TYPE, "type",
+                    MPI_Accumulate(buffer, 6, MPI_BYTE, next, at, 1, eight, MPI_SUM, w.win));
+        check_words("what did not fit", want);
+        for (int i = 0; i < 4; i++)
+            want[3 * i] = buffer[2 * i];
+        t_expect(MPI_SUCCESS, MPI_Put(buffer, 1, four, next, at, 1, eight, w.win));
+        check_words("a part of a put", want);
+        for (int i = 0; i < 4; i++)
+            want[3 * i] += buffer[2 * i];
+        t_expect(MPI_SUCCESS,
+                 MPI_Accumulate(buffer, 1, four, next, at, 1, eight, MPI_SUM, w.win));
+        check_words("a part of an accumulate", want);
+        t_expect(MPI_SUCCESS, MPI_Get(here, 1, eight, next, at, 4, MPI_INT, w.win));
+        MPI_Win_flush(next, w.win);
+        for (int i = 0; i < WORDS; i++) {
+            int comes = i % 3 == 0 && i < 12;
+            t_check(here[i] == (comes ? want[i / 3] : -1), "%s: word %d of a longer result is %d",
+                    t_flavour_name[w.flavour], i, here[i]);
+            t_check(result[i] == -1, "%s: word %d has come where there is no room: %d",
+                    t_flavour_name[w.flavour], i, result[i]);
+        }
+    }
+    MPI_Win_unlock(next, w.win);
+    MPI_Type_free(&four);
+    MPI_Type_free(&eight);
+    check_works("wrong lengths");
+}
+
 /* Outside the target's memory, by one byte or by much; rank r's window has BYTES + 4 * r bytes. */
 static void ranges(void)
 {
@@ -300,6 +381,7 @@ static void flavour(enum t_flavour f)
     next = (w.rank + 1) % w.size;
     MPI_Win_set_errhandler(w.win, MPI_ERRORS_RETURN);
     arguments();
+    lengths();
     if (f == T_DYNAMIC)
         dynamic_ranges();
     else if (f != T_SHARED || w.size == t_size)

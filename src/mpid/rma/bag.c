@@ -22,7 +22,7 @@ static int is_for_it(const struct wdl_rma_args *args)
     size_t bytes = args->remote.bytes, each = args->element.packed_bytes;
     return args->kind == WDL_RMA_ACC && args->op != WDL_ROP_NO_OP && !args->request &&
            args->remote.contig && args->origin.contig && args->remote.lo == 0 && bytes > 0 &&
-           bytes <= WDL_BAG_EACH && args->origin.bytes >= bytes &&
+           bytes <= WDL_BAG_EACH && args->origin.bytes == bytes &&
            wdl_kernel_has(&args->element) && bytes % each == 0;
 }
 

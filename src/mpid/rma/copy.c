@@ -295,7 +295,7 @@ int wdl_copy_again(struct wdl_win *win, const struct wdl_rma_args *args)
 {
     const struct wdl_host *host = &win->proc->host;
     const struct wdl_buf *remote = &args->remote, *origin = &args->origin;
-    if (!remote->contig || !origin->contig || origin->bytes < remote->bytes ||
+    if (!remote->contig || !origin->contig || origin->bytes != remote->bytes ||
         remote->bytes == 0 || (args->request && wdl_epoch_is_active(&win->epoch)))
         return 0;
     char *local = (char *) origin->addr + origin->lo;
@@ -341,8 +341,6 @@ int wdl_copy_op(struct wdl_win *win, const struct wdl_rma_args *args,
         return status;
     if (wdl_batches_run(win, args->target) != WDL_OK)
         return WDL_AGAIN;
-    if (args->origin.bytes < args->remote.bytes)
-        return WDL_ERR_TYPE;
     status = wdl_stream_op(win, args, control, at);
     if (status != WDL_ERR_UNSUPPORTED)
         return status;

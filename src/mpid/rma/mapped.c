@@ -104,15 +104,20 @@ static int is_rows(const struct wdl_host *host, const struct wdl_rma_args *args,
                    struct wdl_rows *target, struct wdl_rows *in)
 {
     const struct wdl_buf *remote = &args->remote, *origin = &args->origin;
-    if (args->kind != WDL_RMA_ACC || remote->contig || args->op == WDL_ROP_NO_OP ||
-        !host->ops->rows || !host->ops->rows(host->ctx, base, remote->count, remote->type, target))
+    if (args->kind != WDL_RMA_ACC || args->op == WDL_ROP_NO_OP ||
+        !wdl_rows_of(host, remote, base, remote->bytes, target))
         return 0;
     if (origin->contig)
         *in = wdl_rows_packed((char *) origin->addr + origin->lo, target);
-    else if (!host->ops->rows(host->ctx, origin->addr, origin->count, origin->type, in))
+    else if (!wdl_rows_of(host, origin, origin->addr, remote->bytes, in))
         return 0;
     return in->bytes == target->bytes && in->count == target->count && in->stride >= 0 &&
            wdl_rows_have(target, &args->element);
+}
+
+static size_t elements(const struct wdl_rma_args *args)
+{
+    return args->remote.bytes / args->element.packed_bytes;
 }
 
 /* Are all sides of an accumulate arrays of elements that no instruction updates? */
@@ -124,7 +129,7 @@ static int is_array(const struct wdl_rma_args *args, const char *base)
         (args->op == WDL_ROP_NO_OP || args->origin.type == type) &&
         (!gets || args->result.type == type) &&
         wdl_are_arrays(&args->element, args->op, base, args->origin.addr,
-                       gets ? args->result.addr : NULL, (size_t) args->remote.count);
+                       gets ? args->result.addr : NULL, elements(args));
 }
 
 /* args->done: bytes of whole steps that are done, and bytes within the step under way. */
@@ -136,7 +141,7 @@ static int accumulate(struct wdl_win *win, struct wdl_rma_args *args, char *base
     if (!domain->outside && is_array(args, base))
         return wdl_accumulate_array(domain, args->op, &args->element, base, args->origin.addr,
                                     args->kind == WDL_RMA_GET_ACC ? args->result.addr : NULL,
-                                    (size_t) args->remote.count, &args->done);
+                                    elements(args), &args->done);
     if (!domain->outside && is_rows(&win->proc->host, args, base, &target, &in))
         return wdl_accumulate_rows(domain, args->op, &args->element, &target, &in, &args->done);
     int plain = args->remote.contig && args->origin.contig &&

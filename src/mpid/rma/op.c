@@ -121,6 +121,33 @@ static int op_valid(const struct wdl_win *win, const struct wdl_rma_args *args)
     return WDL_OK;
 }
 
+/* Is there room for what comes (MPI-4, 12.3: as for a send and its receive)? A put or an accumulate
+ * may fill a part of the target's layout, and a get a part of its result; what is combined with
+ * something that is fetched is as long as that. */
+static int op_fits(struct wdl_rma_args *args)
+{
+    size_t origin = args->origin.bytes, remote = args->remote.bytes;
+    if (remote > INT64_MAX)
+        return WDL_ERR_RANGE;
+    switch (args->kind) {
+        case WDL_RMA_PUT:
+        case WDL_RMA_ACC:
+            if (origin < remote && args->kind == WDL_RMA_ACC && origin % args->element.packed_bytes)
+                return WDL_ERR_TYPE;
+            if (origin < remote)
+                args->remote.bytes = origin;
+            return origin > remote ? WDL_ERR_TRUNCATE : WDL_OK;
+        case WDL_RMA_GET:
+            return origin < remote ? WDL_ERR_TRUNCATE : WDL_OK;
+        case WDL_RMA_GET_ACC:
+            if (args->op != WDL_ROP_NO_OP && origin != remote)
+                return origin > remote ? WDL_ERR_TRUNCATE : WDL_ERR_TYPE;
+            return args->result.bytes < remote ? WDL_ERR_TRUNCATE : WDL_OK;
+        default:
+            return WDL_OK;
+    }
+}
+
 /* How the target's layout is named in packets: WDL_OK or ERR_NOMEM. */
 static int op_name_type(struct wdl_op *op)
 {
@@ -288,6 +315,8 @@ int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args)
     if (status != WDL_ERR_UNSUPPORTED)
         return status;
     status = op_valid(win, args);
+    if (status == WDL_OK)
+        status = op_fits(args);
     if (status != WDL_OK)
         return status;
     /* before there is an element for this target: what is under way to another may need the last

@@ -73,7 +73,8 @@ static int serve_typed(struct serve *s, uint64_t addr)
         host->ops->type_bounds(host->ctx, s->type, pkt->count, &lo, &hi, &stream);
     if (status != WDL_OK)
         return status;
-    if (stream != pkt->total || pkt->offset > stream || pkt->bytes > stream - pkt->offset)
+    /* (what a shorter origin puts there is a part of it) */
+    if (pkt->total > stream || pkt->offset > pkt->total || pkt->bytes > pkt->total - pkt->offset)
         return WDL_ERR_PROTO;
     if (!wdl_win_exposes(s->win, addr, lo, hi) &&
         !wdl_win_exposes_stream(s->win, addr, pkt->count, s->type, pkt->offset, pkt->bytes))

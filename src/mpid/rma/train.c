@@ -90,7 +90,7 @@ static int is_for_one(const struct wdl_rma_args *args)
 {
     uint64_t bytes = args->remote.bytes;
     return (!args->request || args->kind == WDL_RMA_PUT) && args->remote.contig &&
-           args->origin.contig && args->remote.lo == 0 && args->origin.bytes >= bytes &&
+           args->origin.contig && args->remote.lo == 0 && args->origin.bytes == bytes &&
            (args->kind == WDL_RMA_PUT ||
             (args->op != WDL_ROP_NO_OP && wdl_kernel_has(&args->element) &&
              bytes % args->element.packed_bytes == 0));

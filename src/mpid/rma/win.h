@@ -161,7 +161,8 @@ struct wdl_buf {
     void *addr;                 /* unused for the target */
     int64_t count;
     wdl_type type;
-    size_t bytes;               /* of the packed stream */
+    size_t bytes;               /* of the packed stream, or of its beginning, which alone is used;
+                                 * over INT64_MAX: more than there can be */
     int contig;                 /* one piece at addr + lo */
     int64_t lo, hi;             /* [lo, hi): bytes touched, from addr */
 };
@@ -186,7 +187,8 @@ struct wdl_rma_args {
 };
 
 /* Begin an operation. WDL_OK: taken (or done; a request is completed either way); WDL_AGAIN: no
- * resource, nothing happened; errors: ERR_SYNC outside an epoch, ERR_RANK, ERR_RANGE, ERR_OP. */
+ * resource, nothing happened; errors: ERR_SYNC outside an epoch, ERR_RANK, ERR_RANGE, ERR_OP,
+ * ERR_TRUNCATE where the data are longer than the buffer they go to. */
 int wdl_rma_op(struct wdl_win *win, struct wdl_rma_args *args);
 /* A put or a get in one piece on both sides, without a request, that needs no more than the last
  * one did, a copy by the system or a place where both are held: 1: done, or held, 0: nothing has

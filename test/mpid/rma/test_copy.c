@@ -86,9 +86,8 @@ START_TEST(failures_are_the_operations_own)
     put.request = &request;
     mover.fail_at = 1;
     ck_assert_int_eq(operate(&bed, put), WDL_ERR_RANGE);
-    put.origin = test_bytes(data, 0); /* shorter than what is to be written */
-    put.origin.contig = 0;
-    ck_assert_int_eq(operate(&bed, put), WDL_ERR_TYPE);
+    put.origin.bytes = 65;      /* longer than what is to be written */
+    ck_assert_int_eq(operate(&bed, put), WDL_ERR_TRUNCATE);
     wdl_win_stats_get(bed.win[0], &stats);
     ck_assert_uint_eq(stats.ops_copied, 0);
     ck_assert_int_eq(request.done, 0);

@@ -257,7 +257,99 @@ START_TEST(reads_without_updates_are_gets)
 }
 END_TEST
 
+/* n words in a row, or `apart` words from each other. */
+static struct wdl_buf words(struct test_host *host, void *addr, int n, int apart, wdl_type type)
+{
+    return apart > 1 ? test_typed(host, addr, 1, type) : test_bytes(addr, 8 * (size_t) n);
+}
+
+enum { WORDS = 1200 };
+
+/* `n` words here, `apart[0]`, and `m` of the target's, `apart[1]`. */
+static void two_lengths(struct test_world *w, enum wdl_rma_kind kind, int n, int m,
+                        const int apart[2])
+{
+    static int64_t here[WORDS], result[WORDS];
+    struct test_rank *o = &w->rank[0];
+    int64_t *there = (int64_t *) (void *) w->rank[1].memory;
+    int most = kind == WDL_RMA_GET || n > m ? m : n;    /* what is moved, if anything */
+    int want = kind == WDL_RMA_GET ? (n < m ? WDL_ERR_TRUNCATE : WDL_OK) :
+        n > m ? WDL_ERR_TRUNCATE : n < m && kind == WDL_RMA_GET_ACC ? WDL_ERR_TYPE : WDL_OK;
+    wdl_type type[2];
+    for (int i = 0; i < WORDS; i++) {
+        here[i] = 1000 + i;
+        there[i] = i;
+        result[i] = -1;
+    }
+    for (int i = 0; i < 2; i++)
+        type[i] = test_type_vector(&o->host, TEST_I64, i ? m : n, 1, apart[i]);
+    struct wdl_rma_args args = test_acc(1, 0, WDL_ROP_SUM, TEST_I64, m, here, result);
+    args.kind = kind;
+    args.origin = words(&o->host, here, n, apart[0], type[0]);
+    args.result = words(&o->host, result, kind == WDL_RMA_GET_ACC ? m : n, 1, 0);
+    args.remote = words(&o->host, NULL, m, apart[1], type[1]);
+    TEST_DONE(w, wdl_win_lock(o->win, 1, 0, 0, &o->step));
+    ck_assert_int_eq(TEST_WAIT(w, wdl_rma_op(o->win, &args)), want);
+    TEST_DONE(w, wdl_win_unlock(o->win, 1, &o->step));
+    for (int i = 0; i < 2; i++)
+        test_type_end(&o->host, type[i]);
+    int local = apart[0], remote = apart[1], moved = want == WDL_OK ? most : 0;
+    for (int i = 0; i < WORDS; i++) {
+        int at = i % remote == 0 && i / remote < moved ? 1000 + i / remote * local : -1;
+        int from = i % local == 0 && i / local < moved ? i / local * remote : -1;
+        ck_assert_int_eq(there[i], kind == WDL_RMA_GET || at < 0 ? i :
+                         kind == WDL_RMA_PUT ? at : i + at);
+        ck_assert_int_eq(here[i], kind != WDL_RMA_GET || from < 0 ? 1000 + i : from);
+        ck_assert_int_eq(result[i], kind == WDL_RMA_GET_ACC && i < moved ? i * remote : -1);
+    }
+}
+
+/* A side may have more room than comes, as a receive may; nothing is written, or read, behind one
+ * that has less. */
+START_TEST(sides_may_differ_in_length_as_in_messages)
+{
+    const int lengths[] = { 1, 3, 4, 8, 150, 300 };
+    for (int node = 1; node <= 2; node++)
+        for (int direct = 0; direct < 2; direct++) {
+            struct test_world w;
+            struct test_world_params p = {.ranks = 2,.node = node,.direct = direct,
+                .bytes = 8 * WORDS
+            };
+            test_world_open(&w, &p);
+            for (int i = 0; i < 6 * 6 * 4 * 4; i++) {
+                const int apart[2] = { i % 2 ? 2 : 1, i / 2 % 2 ? 3 : 1 };
+                two_lengths(&w, (enum wdl_rma_kind) (i / 4 % 4), lengths[i / 16 % 6],
+                            lengths[i / 96], apart);
+            }
+            test_world_close(&w);
+        }
+}
+END_TEST
+
+START_TEST(no_length_is_more_than_there_can_be)
+{
+    static char data[8];
+    for (int dynamic = 0; dynamic < 2; dynamic++) {
+        struct test_world w;
+        struct test_world_params p = {.ranks = 2,.dynamic = dynamic };
+        test_world_open(&w, &p);
+        struct test_rank *o = &w.rank[0];
+        TEST_DONE(&w, wdl_win_lock(o->win, 1, 0, 0, &o->step));
+        struct wdl_rma_args put = test_put(1, 0, data, SIZE_MAX);
+        struct wdl_rma_args get = test_get(1, 0, data, SIZE_MAX);
+        put.remote.hi = get.remote.hi = INT64_MAX;
+        ck_assert_int_eq(wdl_rma_op(o->win, &put), WDL_ERR_RANGE);
+        ck_assert_int_eq(wdl_rma_op(o->win, &get), WDL_ERR_RANGE);
+        put.remote = test_bytes(NULL, 8);       /* the origin alone */
+        ck_assert_int_eq(wdl_rma_op(o->win, &put), WDL_ERR_TRUNCATE);
+        TEST_DONE(&w, wdl_win_unlock(o->win, 1, &o->step));
+        test_world_close(&w);
+    }
+}
+END_TEST
+
 WDL_SUITE("rma/op", wrong_arguments_are_refused_and_change_nothing, bounds_are_exact,
           an_operation_of_nothing_is_done_at_once, memory_within_reach_takes_no_message,
           requests_complete_once_with_their_status, a_dry_pool_says_again,
-          a_dynamic_window_is_checked_by_its_owner, reads_without_updates_are_gets)
+          a_dynamic_window_is_checked_by_its_owner, reads_without_updates_are_gets,
+          sides_may_differ_in_length_as_in_messages, no_length_is_more_than_there_can_be)

@@ -165,7 +165,7 @@ static int spoil(struct wdl_pkt *pkt, int fault)
         case 11:
         case 12:
             pkt->type = WDL_PKT_PREDEFINED;
-            pkt->count = fault == 11 ? -1 : 2;
+            pkt->count = fault == 11 ? -1 : 0;
             return WDL_ERR_PROTO;
         case 13:
             pkt->element.host_type = 0;

@@ -358,7 +358,7 @@ START_TEST(what_goes_in_no_car)
         op.request = k == 5 ? &request : NULL;
         op = k == 6 ? test_acc(1, 0, WDL_ROP_SUM, TEST_LD, WIDE, wide, NULL) : op;
         op.op = k == 7 ? WDL_ROP_NO_OP : op.op;
-        op.origin.bytes -= k == WRONG ? UNIT : 0;
+        op.origin.bytes += k == WRONG ? UNIT : 0;
         op.remote.bytes -= k == WRONG + 1 ? UNIT / 2 : 0;
         teach(&bed);
         int status = operate(&bed, op);
