@@ -242,6 +242,48 @@ static void lengths(void)
     check_works("wrong lengths");
 }
 
+/* Counts whose bytes are a few, if what does not fit 64 bits is left out. */
+static void endless(void)
+{
+    const char *words = "outside the target's window";
+    MPI_Aint at = w.at[next];
+    MPI_Datatype pairs;
+    MPI_Request r;
+    MPI_Type_vector(2, 1, 2, MPI_DOUBLE, &pairs);
+    MPI_Type_commit(&pairs);
+    const struct {
+        MPI_Datatype type;
+        MPI_Count count;
+    } of[] = {{MPI_DOUBLE, ((MPI_Count) 1 << 61) + 1},
+              {MPI_INT, ((MPI_Count) 1 << 62) + 3},
+              {pairs, ((MPI_Count) 1 << 60) + 1}};
+    MPI_Win_lock(MPI_LOCK_SHARED, next, 0, w.win);
+    for (int i = 0; i < 3; i++) {
+        MPI_Datatype type = of[i].type;
+        MPI_Count n = of[i].count;
+        expect_text(MPI_ERR_RMA_RANGE, words,
+                    MPI_Put_c(buffer, n, type, next, at, n, type, w.win));
+        expect_text(MPI_ERR_RMA_RANGE, words,
+                    MPI_Get_c(result, n, type, next, at, n, type, w.win));
+        expect_text(MPI_ERR_RMA_RANGE, words,
+                    MPI_Accumulate_c(buffer, n, type, next, at, n, type, MPI_SUM, w.win));
+        expect_text(MPI_ERR_RMA_RANGE, words,
+                    MPI_Get_accumulate_c(buffer, n, type, result, n, type, next, at, n, type,
+                                         MPI_SUM, w.win));
+        expect_text(MPI_ERR_RMA_RANGE, words,
+                    MPI_Rput_c(buffer, n, type, next, at, n, type, w.win, &r));
+        expect_text(MPI_ERR_RMA_RANGE, words,
+                    MPI_Rget_c(result, n, type, next, at, n, type, w.win, &r));
+        expect_text(MPI_ERR_TRUNCATE, "longer than the buffer",
+                    MPI_Put_c(buffer, n, type, next, at, 2, MPI_INT, w.win));
+        expect_text(MPI_ERR_RMA_RANGE, words,
+                    MPI_Get_c(result, 2, MPI_INT, next, at, n, type, w.win));
+    }
+    MPI_Win_unlock(next, w.win);
+    MPI_Type_free(&pairs);
+    check_works("counts without end");
+}
+
 /* Outside the target's memory, by one byte or by much; rank r's window has BYTES + 4 * r bytes. */
 static void ranges(void)
 {
@@ -382,6 +424,7 @@ static void flavour(enum t_flavour f)
     MPI_Win_set_errhandler(w.win, MPI_ERRORS_RETURN);
     arguments();
     lengths();
+    endless();
     if (f == T_DYNAMIC)
         dynamic_ranges();
     else if (f != T_SHARED || w.size == t_size)

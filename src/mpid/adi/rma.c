@@ -12,27 +12,44 @@
 
 /* --- arguments -------------------------------------------------------------------------------- */
 
+/* More than there can be: in no window's bounds, and no room for it anywhere. */
+static void buf_endless(struct wdl_buf *buf)
+{
+    buf->bytes = SIZE_MAX;
+    buf->contig = 1;
+    buf->lo = 0;
+    buf->hi = INT64_MAX;
+}
+
 static void buf_fill(struct wdl_buf *buf, const void *addr, MPI_Aint count, MPI_Datatype datatype)
 {
     buf->addr = (void *) (uintptr_t) addr;
     buf->count = count;
     buf->type = (wdl_type) (unsigned) datatype;
     if (HANDLE_IS_BUILTIN(datatype)) {
-        buf->bytes = (size_t) (MPIR_Datatype_get_basic_size(datatype) * count);
+        if (__builtin_mul_overflow(MPIR_Datatype_get_basic_size(datatype), count, &buf->hi)) {
+            buf_endless(buf);
+            return;
+        }
+        buf->bytes = (size_t) buf->hi;
         buf->contig = 1;
         buf->lo = 0;
-        buf->hi = (int64_t) buf->bytes;
         return;
     }
     MPIR_Datatype *dt;
     MPIR_Datatype_get_ptr(datatype, dt);
-    int64_t last = count > 0 ? (int64_t) dt->extent * (count - 1) : 0;
-    buf->bytes = (size_t) dt->size * (size_t) count;
+    int64_t bytes, last;
+    if (__builtin_mul_overflow(dt->size, count, &bytes) ||
+        __builtin_mul_overflow(dt->extent, count > 0 ? count - 1 : 0, &last) ||
+        __builtin_add_overflow(dt->true_lb, last < 0 ? last : 0, &buf->lo) ||
+        __builtin_add_overflow(dt->true_ub, last > 0 ? last : 0, &buf->hi)) {
+        buf_endless(buf);
+        return;
+    }
+    buf->bytes = (size_t) bytes;
     /* one pair, or none: a gap behind it does not matter */
     buf->contig = dt->is_contig || buf->bytes == 0 ||
         (count == 1 && MPIR_DATATYPE_IS_PREDEFINED(datatype) && dt->true_ub == dt->size);
-    buf->lo = dt->true_lb + (last < 0 ? last : 0);
-    buf->hi = dt->true_ub + (last > 0 ? last : 0);
 }
 
 static void buf_none(struct wdl_buf *buf)
@@ -149,14 +166,24 @@ static void get_fill(struct wdl_rma_args *args, WDL_RMA_RESULT, WDL_RMA_TARGET)
 
 enum { WORD = 8 };
 
+/* The bytes of that many elements; 0: it is no builtin type, or they are more than there can be. */
+static inline int builtin_bytes(MPI_Aint count, MPI_Datatype type, size_t *bytes_out)
+{
+    int64_t bytes;
+    if (!HANDLE_IS_BUILTIN(type) ||
+        unlikely(__builtin_mul_overflow(MPIR_Datatype_get_basic_size(type), count, &bytes)))
+        return 0;
+    *bytes_out = (size_t) bytes;
+    return 1;
+}
+
 /* Is a transfer one of builtin types, as long on both sides? */
 static inline int is_plain(MPI_Aint local_count, MPI_Datatype local_type, MPI_Aint target_count,
                            MPI_Datatype target_type, size_t *bytes_out)
 {
-    if (!HANDLE_IS_BUILTIN(local_type) || !HANDLE_IS_BUILTIN(target_type))
-        return 0;
-    *bytes_out = (size_t) (MPIR_Datatype_get_basic_size(target_type) * target_count);
-    return *bytes_out == (size_t) (MPIR_Datatype_get_basic_size(local_type) * local_count);
+    size_t bytes;
+    return builtin_bytes(target_count, target_type, bytes_out) &&
+           builtin_bytes(local_count, local_type, &bytes) && bytes == *bytes_out;
 }
 
 /* Where a transfer of elements of one builtin type on both sides goes, if it may go the short
@@ -164,10 +191,8 @@ static inline int is_plain(MPI_Aint local_count, MPI_Datatype local_type, MPI_Ai
 static inline int alike_reach(MPIR_Win *win, MPI_Aint count, MPI_Datatype type, int target_rank,
                               MPI_Aint target_disp, size_t *bytes_out, char **at_out)
 {
-    if (!HANDLE_IS_BUILTIN(type))
-        return 0;
-    *bytes_out = (size_t) (MPIR_Datatype_get_basic_size(type) * count);
-    return wdl_quick_reach(wdl_win_quick(win->dev.wdl), target_rank, target_disp, *bytes_out,
+    return builtin_bytes(count, type, bytes_out) &&
+           wdl_quick_reach(wdl_win_quick(win->dev.wdl), target_rank, target_disp, *bytes_out,
                            at_out);
 }
 
@@ -175,8 +200,8 @@ static inline int alike_reach(MPIR_Win *win, MPI_Aint count, MPI_Datatype type, 
 static inline int word_reach(MPIR_Win *win, MPI_Aint count, MPI_Datatype type, int target_rank,
                              MPI_Aint target_disp, char **at_out)
 {
-    return HANDLE_IS_BUILTIN(type) &&
-           (unsigned) MPIR_Datatype_get_basic_size(type) * (size_t) count == WORD &&
+    size_t bytes;
+    return builtin_bytes(count, type, &bytes) && bytes == WORD &&
            wdl_quick_reach(wdl_win_quick(win->dev.wdl), target_rank, target_disp, WORD, at_out);
 }
 

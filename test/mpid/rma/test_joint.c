@@ -328,8 +328,7 @@ START_TEST(which_are_asked_for)
     struct bed bed;
     open(&bed);
     struct wdl_rma_args args = op_of(&bed, PUT, ODD);
-    args.origin.bytes = ODD + UNIT;     /* begins elsewhere than its buffer */
-    args.origin.lo = args.remote.lo = UNIT;
+    args.origin.lo = args.remote.lo = UNIT;     /* begins elsewhere than its buffer */
     args.origin.hi = args.remote.hi = ODD + UNIT;
     ck_assert(asks(&bed, args));
     ck_assert_mem_eq(bed.w.rank[1].memory + 2 * UNIT, mine + UNIT, ODD);
