@@ -24,6 +24,7 @@
     X(ERR_SYNC, "wrong synchronization of RMA calls")                                          \
     X(ERR_OP, "operator not defined for this datatype in an accumulate")                       \
     X(ERR_TYPE, "invalid datatype for this operation")                                         \
+    X(ERR_LONG_TYPE, "the target datatype's description has more bytes than its rank takes")   \
     X(ERR_ATTACH, "memory cannot be attached")                                                 \
     X(ERR_SHARED, "memory cannot be shared between the processes of this communicator")        \
     X(ERR_TRUNCATE, "data longer than the buffer that receives them")                          \

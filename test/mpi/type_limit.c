@@ -2,7 +2,7 @@
  *
  * type_limit BYTES: MPIR_CVAR_WINDLASS_TYPE_BYTES_MAX is BYTES, and each rank is a node of its own.
  * A derived target type whose description is not longer goes to its target; with a longer one the
- * operation fails and moves nothing, and the window works afterwards.
+ * operation fails and moves nothing, it is said why, and the window works afterwards.
  */
 #include "testing.h"
 
@@ -51,11 +51,35 @@ static int put(int blocks)
     return begun ? begun : code;
 }
 
+/* The same of a get with a request, into memory that stays as it is. */
+static void get(int limit)
+{
+    int data[LONG];
+    MPI_Request request;
+    MPI_Datatype type = scattered(LONG);
+    memset(data, -1, sizeof data);
+    MPI_Win_lock(MPI_LOCK_SHARED, to, 0, w.win);
+    MPI_Rget(data, LONG, MPI_INT, to, w.at[to], 1, type, w.win, &request);
+    int code = MPI_Wait(&request, MPI_STATUS_IGNORE);
+    MPI_Win_unlock(to, w.win);
+    MPI_Type_free(&type);
+    if (limit >= (int) sizeof(int) * LONG) {
+        t_check(code == MPI_SUCCESS, "%s: MPI_Rget: %s", t_flavour_name[w.flavour], t_text(code));
+        return;
+    }
+    t_check(t_class(code) == MPI_ERR_TYPE &&
+                strstr(t_text(code), "MPIR_CVAR_WINDLASS_TYPE_BYTES_MAX"),
+            "%s: MPI_Rget: %s", t_flavour_name[w.flavour], t_text(code));
+    for (int i = 0; i < LONG; i++)
+        t_check(data[i] == -1, "%s: word %d is %d", t_flavour_name[w.flavour], i, data[i]);
+}
+
 int main(int argc, char **argv)
 {
     int limit = argc > 1 ? atoi(argv[1]) : 0;
     t_begin(&argc, &argv);
     t_check(limit > 0, "the argument says no limit");
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN); /* a request's */
     for (int f = 0; f < T_FLAVOURS; f++) {
         if (f == T_SHARED)      /* its windows have a rank each here */
             continue;
@@ -66,9 +90,14 @@ int main(int argc, char **argv)
             int few = put(SHORT), many = put(LONG);
             t_check(few == MPI_SUCCESS, "%s: a short description: %s", t_flavour_name[f],
                     t_text(few));
+            t_check(many == MPI_SUCCESS ||
+                        (t_class(many) == MPI_ERR_TYPE &&
+                         strstr(t_text(many), "MPIR_CVAR_WINDLASS_TYPE_BYTES_MAX")),
+                    "%s: a description that is too long: %s", t_flavour_name[f], t_text(many));
             t_check((many != MPI_SUCCESS) == (limit < (int) sizeof(int) * LONG),
                     "%s: a description of more than %zu bytes, with a limit of %d: %s",
                     t_flavour_name[f], sizeof(int) * LONG, limit, t_text(many));
+            get(limit);
         }
         t_win_free(&w);
     }

@@ -17,6 +17,7 @@ static const int class_of[WDL_STATUS_COUNT] = {
     [WDL_ERR_SYNC] = MPI_ERR_RMA_SYNC,
     [WDL_ERR_OP] = MPI_ERR_OP,
     [WDL_ERR_TYPE] = MPI_ERR_TYPE,
+    [WDL_ERR_LONG_TYPE] = MPI_ERR_TYPE,
     [WDL_ERR_ATTACH] = MPI_ERR_RMA_ATTACH,
     [WDL_ERR_SHARED] = MPI_ERR_RMA_SHARED,
     [WDL_ERR_TRUNCATE] = MPI_ERR_TRUNCATE,
@@ -26,6 +27,12 @@ static const int class_of[WDL_STATUS_COUNT] = {
     [WDL_ERR_PROTO] = MPI_ERR_INTERN,
     [WDL_ERR_UNSUPPORTED] = MPI_ERR_UNSUPPORTED_OPERATION,
     [WDL_ERR_OTHER] = MPI_ERR_OTHER,
+};
+
+/* Which setting helps. */
+static const char *const help_of[WDL_STATUS_COUNT] = {
+    [WDL_ERR_ATOMICS] = "MPIR_CVAR_WINDLASS_ATOMICS=0 does without them",
+    [WDL_ERR_LONG_TYPE] = "MPIR_CVAR_WINDLASS_TYPE_BYTES_MAX lets it take more",
 };
 
 static int error_say(int status, const char *text, const char *fcname, int line)
@@ -41,20 +48,27 @@ static int error_say(int status, const char *text, const char *fcname, int line)
                                 "**wdl_status", "**wdl_status %s", text);
 }
 
+static int error_say_more(int status, const char *more, const char *fcname, int line)
+{
+    char text[256];
+    snprintf(text, sizeof text, "%s: %s", wdl_status_text(status), more);
+    return error_say(status, text, fcname, line);
+}
+
 int wdl_adi_error(int status, const char *fcname, int line)
 {
+    if (status >= 0 && status < WDL_STATUS_COUNT && help_of[status])
+        return error_say_more(status, help_of[status], fcname, line);
     return error_say(status, wdl_status_text(status), fcname, line);
 }
 
 int wdl_adi_win_error(const MPIR_Win *win, int status, const char *fcname, int line)
 {
-    char more[192] = "MPIR_CVAR_WINDLASS_ATOMICS=0 does without them", text[256];
-    if (status != WDL_ERR_SYNC && status != WDL_ERR_ATOMICS)
+    char more[192];
+    if (status != WDL_ERR_SYNC)
         return wdl_adi_error(status, fcname, line);
-    if (status == WDL_ERR_SYNC)
-        wdl_win_epoch_text(win->dev.wdl, more, sizeof more);
-    snprintf(text, sizeof text, "%s: %s", wdl_status_text(status), more);
-    return error_say(status, text, fcname, line);
+    wdl_win_epoch_text(win->dev.wdl, more, sizeof more);
+    return error_say_more(status, more, fcname, line);
 }
 
 int wdl_adi_range_error(const struct wdl_rma_args *args, const struct wdl_win_rank *there,

@@ -65,6 +65,8 @@ static int serve_typed(struct serve *s, uint64_t addr)
             return WDL_ERR_PROTO;
     } else {
         s->rtype = wdl_rtype_find(s->win, pkt->origin, pkt->type);
+        if (s->rtype && s->rtype->refused)
+            return WDL_ERR_LONG_TYPE;
         if (!s->rtype || !s->rtype->whole)
             return WDL_ERR_PROTO;
         s->type = s->rtype->type;

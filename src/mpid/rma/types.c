@@ -260,8 +260,9 @@ static struct wdl_rtype *rtype_begin(struct wdl_win *win, const struct wdl_pkt *
     struct wdl_rtype *r = host->ops->alloc(host->ctx, sizeof(*r));
     if (!r)
         return NULL;
-    r->flat = host->ops->alloc(host->ctx, pkt->total);
-    if (!r->flat) {
+    r->refused = pkt->total > (uint64_t) win->rma->params.type_bytes_max;
+    r->flat = r->refused ? NULL : host->ops->alloc(host->ctx, pkt->total);
+    if (!r->flat && !r->refused) {
         host->ops->free(host->ctx, r);
         return NULL;
     }
@@ -279,6 +280,8 @@ static struct wdl_rtype *rtype_begin(struct wdl_win *win, const struct wdl_pkt *
 static int rtype_finish(struct wdl_win *win, struct wdl_rtype *r)
 {
     const struct wdl_host *host = &win->proc->host;
+    if (r->refused)
+        return WDL_ERR_LONG_TYPE;
     int status = host->ops->unflatten(host->ctx, r->flat, r->total, &r->type);
     host->ops->free(host->ctx, r->flat);
     r->flat = NULL;
@@ -288,11 +291,9 @@ static int rtype_finish(struct wdl_win *win, struct wdl_rtype *r)
     return status;
 }
 
-static int type_valid(const struct wdl_win *win, const struct wdl_pkt *pkt,
-                      const struct wdl_rtype *r, size_t bytes)
+static int type_valid(const struct wdl_pkt *pkt, const struct wdl_rtype *r, size_t bytes)
 {
-    if (bytes != pkt->bytes || bytes == 0 ||
-        pkt->total > (uint64_t) win->rma->params.type_bytes_max || pkt->offset > pkt->total ||
+    if (bytes != pkt->bytes || bytes == 0 || pkt->offset > pkt->total ||
         bytes > pkt->total - pkt->offset)
         return 0;
     if (pkt->type == WDL_PKT_CONTIG || pkt->type == WDL_PKT_PREDEFINED)
@@ -305,7 +306,7 @@ int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *p
 {
     struct wdl_rtype *r = rtype_find(win, pkt->origin, pkt->type);
     struct wdl_bounce *bounce = NULL;
-    if (!type_valid(win, pkt, r, bytes))
+    if (!type_valid(pkt, r, bytes))
         return WDL_ERR_PROTO;
     if (pkt->flags & WDL_PKT_WANT_ACK) {
         bounce = wdl_bounce_get(win->proc);
@@ -317,7 +318,8 @@ int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *p
     int status = r ? WDL_OK : WDL_ERR_NOMEM;
     int whole = 0;
     if (r) {
-        memcpy(r->flat + pkt->offset, payload, bytes);
+        if (!r->refused)
+            memcpy(r->flat + pkt->offset, payload, bytes);
         r->received += bytes;
         whole = r->received == r->total;
         if (whole)
@@ -332,7 +334,8 @@ int wdl_serve_type(struct wdl_win *win, const struct wdl_pkt *pkt, const char *p
     } else if (bounce) {
         wdl_bounce_put(bounce);
     }
-    return status;
+    /* whoever uses it is told */
+    return status == WDL_ERR_LONG_TYPE ? WDL_OK : status;
 }
 
 int wdl_serve_forget(struct wdl_win *win, const struct wdl_pkt *pkt)

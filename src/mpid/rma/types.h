@@ -50,6 +50,7 @@ struct wdl_rtype {
     size_t total, received;     /* of the description */
     uint64_t stream_done;       /* once: bytes of the operation served */
     int whole, once;
+    int refused;                /* the description is too long: nothing of it is kept */
     int asked;                  /* EVICT has been sent */
     wdl_type type;
     char *flat;

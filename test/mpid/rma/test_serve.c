@@ -336,7 +336,7 @@ START_TEST(types_that_are_none_are_refused)
         uint32_t id, bytes, payload;
         uint64_t offset, total;
     } bad[] = { {5, 0, 0, 0, 64}, {5, 8, 7, 0, 64}, {5, 8, 8, 57, 64}, {5, 8, 8, UINT64_MAX, 64},
-        {5, 8, 8, 0, (64 << 20) + 1}, {5, 8, 8, 0, UINT64_MAX}, {5, 8, 8, 0, 7}, {5, 8, 8, 0, 0},
+        {5, 8, 8, 0, 7}, {5, 8, 8, 0, 0},
         {WDL_PKT_CONTIG, 8, 8, 0, 64}, {WDL_PKT_PREDEFINED, 8, 8, 0, 64} };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct wdl_pkt t = type_packet(&w, bad[i].id, bad[i].offset, bad[i].bytes, bad[i].total);

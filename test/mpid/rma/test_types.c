@@ -249,6 +249,42 @@ START_TEST(a_failure_is_forgotten)
 }
 END_TEST
 
+/* One that is longer than the target takes: whoever uses it is told so, and nothing of it is
+ * kept; others are as ever. */
+START_TEST(a_description_may_be_too_long)
+{
+    for (int unordered = 0; unordered < 2; unordered++) {
+        struct test_world w;
+        open_world(&w, unordered, 2);
+        struct test_host *host = &w.rank[0].host;
+        struct test_request request;
+        char data[4 * COUNT];
+        wdl_type good = strided(&w, 3), type = test_type_vector(host, TEST_U8, 4 * COUNT, 1, 2);
+        size_t flat = host->host.ops->flat_bytes(NULL, type);
+        w.rank[1].rma->params.type_bytes_max = (int) flat - 1;
+        for (int i = 0; i < 6; i++) {
+            struct wdl_rma_args args = put_typed(&w, 1, 0, "nothing", type);
+            args.kind = i % 2 ? WDL_RMA_GET : WDL_RMA_PUT;
+            if (i % 2)
+                args.origin = test_bytes(memset(data, 7, sizeof data), sizeof data);
+            request = (struct test_request) { 0 };
+            args.request = i % 3 ? &request : NULL;
+            test_op(&w, 0, args);
+            int status = flush(&w, 1);
+            ck_assert(!args.request || request.done);
+            ck_assert_int_eq(status != WDL_OK ? status : request.status, WDL_ERR_LONG_TYPE);
+            ck_assert(i % 2 == 0 || data[0] == 7);
+            use(&w, 1, good, 3);
+            ck_assert_int_le(told(&w), 2);
+        }
+        ck_assert_uint_eq(w.rank[1].proc->stats.malformed, 0);
+        test_type_end(host, type);
+        test_type_end(host, good);
+        close_world(&w);
+    }
+}
+END_TEST
+
 START_TEST(words_that_come_too_late_do_nothing)
 {
     struct test_world w;
@@ -277,4 +313,5 @@ END_TEST
 WDL_SUITE("rma/types", a_type_is_described_to_a_target_once,
           one_description_serves_all_that_is_under_way, an_origin_forgets,
           a_target_is_rid_of_what_is_too_much, a_full_table_stops_nobody, freed_types_are_held,
-          a_failure_is_forgotten, words_that_come_too_late_do_nothing)
+          a_failure_is_forgotten, a_description_may_be_too_long,
+          words_that_come_too_late_do_nothing)
