@@ -156,6 +156,7 @@ windlass_adi_sources =                  \
     %D%/mpid/adi/coll_team.c            \
     %D%/mpid/adi/comm.c                 \
     %D%/mpid/adi/asynch.c               \
+    %D%/mpid/adi/attributes.c           \
     %D%/mpid/adi/bell.c                 \
     %D%/mpid/adi/gate.c                 \
     %D%/mpid/adi/muster.c               \
@@ -286,6 +287,7 @@ windlass_headers = \
 
 # Headers that need MPICH's; src/mpid/adi/include is on MPICH's include path.
 windlass_adi_headers =                  \
+    %D%/mpid/adi/attributes.h           \
     %D%/mpid/adi/coll.h                 \
     %D%/mpid/adi/bell.h                 \
     %D%/mpid/adi/gate.h                 \

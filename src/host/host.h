@@ -87,7 +87,7 @@ struct wdl_host_ops {
 
     /* A type in a form that can be sent: flat_bytes() long. unflatten checks the bytes: ERR_PROTO
      * when they are no type. type_free ends a type got from unflatten. type_hold / type_drop: keep
-     * a local type while operations use it. */
+     * a local type while operations use it; the last drop calls nothing of the user's. */
     size_t (*flat_bytes) (void *ctx, wdl_type type);
     int (*flatten) (void *ctx, wdl_type type, void *dst, size_t bytes);
     int (*unflatten) (void *ctx, const void *src, size_t bytes, wdl_type * type_out);

@@ -322,14 +322,6 @@ int wdl_adi_asynch_wanted(const MPIR_Win * win)
     }
 }
 
-/* The first thing MPI_Finalize does, behind the end of the locking, is to delete the attributes of
- * MPI_COMM_SELF, whose functions may communicate. */
-static int attributes_go(int handle, MPIR_Attribute ** list)
-{
-    wdl_adi_asynch_stop();
-    return MPIR_Attr_delete_list(handle, list);
-}
-
 /* The thread, with MPICH's locking; NULL: there is none to be had, and what it would serve waits
  * for the program's calls. */
 static struct wdl_adi_asynch *asynch_lift(void)
@@ -337,8 +329,6 @@ static struct wdl_adi_asynch *asynch_lift(void)
     struct wdl_adi_asynch *asynch = wdl_adi.asynch;
     if (!asynch)
         asynch = wdl_adi.asynch = asynch_start();
-    MPIR_Process.attr_dup = MPIR_Attr_dup_list;         /* MPICH sets both, unless this is set */
-    MPIR_Process.attr_free = attributes_go;
     if (asynch && !MPIR_ThreadInfo.isThreaded) {
         enter();                /* this call's exit leaves */
         MPIR_ThreadInfo.isThreaded = 1;

@@ -3,6 +3,7 @@
  * A collective call of MPI's in the words of the engine: who gives and gets what, from and to
  * contiguous memory.
  */
+#include "attributes.h"
 #include "coll.h"
 
 static int in_place(const struct wdl_adi_mpi *m)
@@ -97,9 +98,9 @@ void wdl_adi_call_hold(const struct wdl_adi_mpi *m)
 void wdl_adi_call_drop(const struct wdl_adi_mpi *m)
 {
     if (wdl_adi_call_sends(m))
-        MPIR_Datatype_release_if_not_builtin(m->sendtype);
+        wdl_adi_type_drop(m->sendtype);
     if (wdl_adi_call_receives(m))
-        MPIR_Datatype_release_if_not_builtin(m->recvtype);
+        wdl_adi_type_drop(m->recvtype);
     if (m->op)
         MPIR_Op_release_if_not_builtin(m->op);
 }

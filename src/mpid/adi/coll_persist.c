@@ -8,6 +8,7 @@
  * Operations match in the order they were made in, whatever order their ranks start them in. Where
  * MPICH does them, that is by the tags each takes from its communicator when it is made.
  */
+#include "attributes.h"
 #include "coll.h"
 
 enum { TAGS = 4 };              /* a collective of MPICH's takes one, or one for each part */
@@ -221,9 +222,9 @@ void wdl_adi_persist_coll_free(MPIR_Request * request)
 {
     struct kept *kept = request->dev.coll;
     for (int i = 0; i < kept->sendtypes; i++)
-        MPIR_Datatype_release_if_not_builtin(kept->m.sendtypes[i]);
+        wdl_adi_type_drop(kept->m.sendtypes[i]);
     for (int i = 0; i < kept->recvtypes; i++)
-        MPIR_Datatype_release_if_not_builtin(kept->m.recvtypes[i]);
+        wdl_adi_type_drop(kept->m.recvtypes[i]);
     wdl_adi_call_drop(&kept->m);
     wdl_adi_team_leave(kept->team);
     if (kept->id)

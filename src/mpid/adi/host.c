@@ -3,6 +3,7 @@
  * The host table of the core: what MPICH is to it. Datatypes are MPICH's engine's, operators
  * MPICH's functions.
  */
+#include "attributes.h"
 #include "rma.h"
 #include "op.h"
 #include "mpir_op_util.h"
@@ -239,7 +240,7 @@ static void host_type_hold(void *ctx, wdl_type type)
 static void host_type_drop(void *ctx, wdl_type type)
 {
     (void) ctx;
-    MPIR_Datatype_release_if_not_builtin((MPI_Datatype) type);
+    wdl_adi_type_drop((MPI_Datatype) type);
 }
 
 static int host_type_bounds(void *ctx, wdl_type type, int64_t count, int64_t * lo_out,

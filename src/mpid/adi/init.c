@@ -9,6 +9,7 @@
  * makes no progress. So the network is flushed and then a barrier of messages, which everyone
  * spends polling, precedes PMI's barrier.
  */
+#include "attributes.h"
 #include "coll.h"
 #include "mpidu_bc.h"
 #include "mpidu_init_shm.h"
@@ -244,6 +245,7 @@ int MPID_Init(int required, int *provided)
     MPIR_Process.attrs.io = MPI_ANY_SOURCE;
     MPIR_Process.tag_bits = WDL_TAG_BITS;
     wdl_adi_comm_init();
+    wdl_adi_attributes_init();
 
     wdl_adi_watch_begin();      /* early: what there is of ours it would get a copy of */
     wdl_adi.host_ops = wdl_adi_host_ops;
@@ -366,6 +368,7 @@ int MPID_Finalize(void)
     /* who waits in a collective that others have called otherwise asks them what they meant */
     mpi_errno = message_barrier(wdl_adi.proc->nm, FIRST_BARRIER);
     MPIR_ERR_CHECK(mpi_errno);
+    wdl_adi_outside();
     mpi_errno = wdl_adi_rma_fini(wdl_adi.proc);
     MPIR_ERR_CHECK(mpi_errno);
     mpi_errno = wdl_adi_gasnet_fini();

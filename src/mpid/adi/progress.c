@@ -25,6 +25,7 @@
  * hand one-sided operations over to it (wdl_rma_attend). 4 ranks on 2 processors, two of them
  * asleep, compare_and_swap on memory of MPI_Win_create: 3.5 us by the system, 0.21 so.
  */
+#include "attributes.h"
 #include "coll.h"
 #include "bell.h"
 #include "wdl_adi.h"
@@ -112,9 +113,11 @@ static void count_poll(void)
 static int poll_once(int *events_out)
 {
     int made = 0;
+    wdl_adi_within++;
     int mpi_errno = MPIR_Progress_hook_exec_all(&made);
     count_poll();
     int events = wdl_adi.proc ? wdl_proc_progress(wdl_adi.proc) : 0;
+    wdl_adi_within--;
     *events_out = events + made;
     return mpi_errno;
 }
@@ -345,6 +348,7 @@ void MPID_Progress_end(MPID_Progress_state * state)
     (void) state;
     if (wdl_adi.spin_polls == 0)
         attend(0);
+    wdl_adi_outside();
 }
 
 /* Does something come by stores of other processes, too? */
@@ -389,8 +393,10 @@ int wdl_adi_wait(const int *done)
     int mpi_errno = MPI_SUCCESS;
     MPID_Progress_state state;
     quick_wait(done);
-    if (*done)
+    if (*done) {
+        wdl_adi_outside();
         return MPI_SUCCESS;
+    }
     MPID_Progress_start(&state);
     while (!*done && mpi_errno == MPI_SUCCESS)
         mpi_errno = MPID_Progress_wait(&state);
@@ -432,7 +438,9 @@ void wdl_adi_offer(void)
 
 int wdl_adi_look(int *events_out)
 {
-    return poll_once(events_out);
+    int mpi_errno = poll_once(events_out);
+    wdl_adi_outside();
+    return mpi_errno;
 }
 
 /* Beside a short collective that meets all others there a poll costs a part of it; but while others
@@ -455,6 +463,7 @@ static int test(int *offers_out)
         look_at_bells();
     }
     *offers_out = events == 0 && wdl_adi.spin_polls == 0;
+    wdl_adi_outside();
     return mpi_errno;
 }
 

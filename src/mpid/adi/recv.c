@@ -2,6 +2,7 @@
  *
  * Receiving: a tagged receive of the network, with wildcards as masks (pt2pt.h).
  */
+#include "attributes.h"
 #include "pt2pt.h"
 
 int wdl_adi_status(MPI_Status * status, const struct wdl_nm_info *info)
@@ -45,7 +46,7 @@ static void recv_done(struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
 {
     MPIR_Request *request = wdl_container_of(comp, MPIR_Request, dev.comp);
     request->status.MPI_ERROR = wdl_adi_status(&request->status, info);
-    MPIR_Datatype_release_if_not_builtin(request->dev.held);
+    wdl_adi_type_drop(request->dev.held);
     MPID_Request_complete(request);
 }
 

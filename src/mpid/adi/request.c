@@ -2,7 +2,7 @@
  *
  * The device's part in the life of a request.
  */
-#include "wdl_adi.h"
+#include "attributes.h"
 
 void MPID_Request_create_hook(MPIR_Request * request)
 {
@@ -33,7 +33,9 @@ int MPID_Request_complete(MPIR_Request * request)
     if (!incomplete) {
         if (request->completion_notification)
             MPIR_cc_dec(request->completion_notification);
+        wdl_adi_within++;
         MPIR_Request_free(request);     /* the device's reference */
+        wdl_adi_within--;
     }
     return MPI_SUCCESS;
 }

@@ -3,13 +3,14 @@
  * Sending. Every mode is a tagged send of the network; synchronous modes complete when matched,
  * ready is standard. Called with ranks that exist: MPI_PROC_NULL is the bindings' business.
  */
+#include "attributes.h"
 #include "pt2pt.h"
 
 static void send_done(struct wdl_nm_comp *comp, const struct wdl_nm_info *info)
 {
     MPIR_Request *request = wdl_container_of(comp, MPIR_Request, dev.comp);
     request->status.MPI_ERROR = WDL_ADI_ERROR(info->status);
-    MPIR_Datatype_release_if_not_builtin(request->dev.held);
+    wdl_adi_type_drop(request->dev.held);
     MPID_Request_complete(request);
 }
 

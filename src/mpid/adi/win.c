@@ -3,6 +3,7 @@
  * Windows: creation in four flavours, freeing, queries. Creation is collective; what can fail on
  * one rank fails on all.
  */
+#include "attributes.h"
 #include "rma.h"
 #include "mpid/coll/coll.h"
 
@@ -337,6 +338,7 @@ int MPID_Win_free(MPIR_Win ** win_ptr)
     wdl_adi_asynch_release(win);
     win_drop(win);
     *win_ptr = NULL;
+    wdl_adi_outside();          /* it knew types for longer than operations needed them */
   fn_exit:
     return mpi_errno;
   fn_fail:

@@ -288,17 +288,20 @@ void wdl_op_finish(struct wdl_op *op, int status)
 {
     struct wdl_win *win = op->win;
     const struct wdl_host *host = &win->proc->host;
+    const struct wdl_rma_args args = op->args;
+    struct wdl_told *told = op->told;
     if (status == WDL_OK)
         status = op->status;
-    if (wdl_status_is_error(status) && !op->args.request)
-        wdl_win_fail(win, status);
-    if (op->args.request)
-        host->ops->request_complete(host->ctx, op->args.request, status);
-    if (op->told)
-        wdl_type_used(win, op->told, status);
-    wdl_args_types(&op->args, host->ops->type_drop, host->ctx);
+    /* it is over before anybody is told */
     wdl_list_remove(&op->node.link);
     wdl_pool_put(op);
+    if (wdl_status_is_error(status) && !args.request)
+        wdl_win_fail(win, status);
+    if (args.request)
+        host->ops->request_complete(host->ctx, args.request, status);
+    if (told)
+        wdl_type_used(win, told, status);
+    wdl_args_types(&args, host->ops->type_drop, host->ctx);
     /* the element may have been what its target waited for */
     wdl_win_activate(win);
 }

@@ -50,6 +50,9 @@ struct wdl_adi {
     uint64_t bell_after_ns;
     int bells_reach_all;        /* there are no other processes than those */
     struct wdl_adi_asynch *asynch;      /* the progress thread (asynch.c), or NULL */
+    struct MPIR_Datatype *left_types;   /* to be freed outside of the network and the core */
+    struct MPIR_Comm *left_comms;       /* (attributes.h) */
+    int deleting;               /* attributes, by functions of the user's */
     int closing;                /* MPID_Finalize is past its barrier: peers may vanish */
     int lost;                   /* a peer was found to be gone */
 };
@@ -92,6 +95,9 @@ void wdl_adi_watch_begin(void);
 void wdl_adi_watch_join(void);
 void wdl_adi_watch_quiet(void);
 void wdl_adi_watch_end(void);
+
+/* attributes.c: from now on that file says when attributes are deleted. */
+void wdl_adi_attributes_init(void);
 
 /* asynch.c: MPI_Finalize begins with the end of MPICH's locking; from here on the thread serves
  * nobody, if there is one. Called before anything that may touch the network then. */

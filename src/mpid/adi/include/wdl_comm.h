@@ -11,6 +11,7 @@
 #ifndef WDL_COMM_H_INCLUDED
 #define WDL_COMM_H_INCLUDED
 
+struct MPIR_Comm;
 struct wdl_adi_team;
 
 struct wdl_rank_table {
@@ -32,6 +33,7 @@ struct wdl_adi_comm {
     unsigned schedules;  /* MPICH's since its last blocking collective, alike too (coll_mpi.c) */
     unsigned windows;           /* created so far, the same on all ranks: their numbers */
     struct wdl_adi_team *team;  /* its collectives' (coll_team.c), made on first use; or NULL */
+    struct MPIR_Comm *next_left;        /* of those left (attributes.h) */
     void *spare;  /* memory of the last window freed, for the next one (win_shm.c), or NULL */
 };
 

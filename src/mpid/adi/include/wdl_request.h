@@ -7,6 +7,8 @@
 
 #include "netmod/netmod.h"
 
+struct MPIR_Datatype;
+
 /* The arguments of a persistent send or receive, used at every start. */
 struct wdl_adi_persist {
     void *buf;
@@ -29,6 +31,7 @@ struct wdl_adi_request {
 
 struct wdl_adi_datatype {
     struct wdl_nm_type *nm_type;  /* the layout as the network knows it; NULL until first used */
+    struct MPIR_Datatype *next_left;    /* of those left (attributes.h) */
 };
 
 #endif

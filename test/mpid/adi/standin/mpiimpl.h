@@ -47,13 +47,8 @@ typedef struct {
     int count;
 } MPID_Thread_mutex_t;
 extern MPID_Thread_mutex_t MPIR_THREAD_GLOBAL_ALLFUNC_MUTEX;
-typedef struct MPIR_Attribute MPIR_Attribute;
-int MPIR_Attr_dup_list(int handle, MPIR_Attribute * from, MPIR_Attribute ** to);
-int MPIR_Attr_delete_list(int handle, MPIR_Attribute ** list);
 extern struct MPIR_Process {
     int local_rank;
-    int (*attr_dup) (int, MPIR_Attribute *, MPIR_Attribute **);
-    int (*attr_free) (int, MPIR_Attribute **);
 } MPIR_Process;
 extern struct MPIR_ThreadInfo {
     int isThreaded;
