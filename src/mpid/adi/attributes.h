@@ -24,12 +24,10 @@ extern _Thread_local int wdl_adi_within WDL_ADI_TLS;
 /* As MPIR_Datatype_release_if_not_builtin, from within. */
 static inline void wdl_adi_type_drop(MPI_Datatype datatype)
 {
-    if (datatype == MPI_DATATYPE_NULL || HANDLE_IS_BUILTIN(datatype))
+    if (datatype == MPI_DATATYPE_NULL)
         return;
-    MPIR_Datatype *type;
-    MPIR_Datatype_get_ptr(datatype, type);
     wdl_adi_within++;
-    MPIR_Datatype_ptr_release(type);
+    MPIR_Datatype_release_if_not_builtin(datatype);
     wdl_adi_within--;
 }
 
